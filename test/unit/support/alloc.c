@@ -1,0 +1,115 @@
+#include "alloc.h"
+
+#include <stddef.h>
+#include <sundials/sundials_matrix.h>
+#include <sundials/sundials_nvector.h>
+
+static struct {
+  int watching;
+  long count;   /* allocations seen           */
+  long live;    /* allocated and not freed    */
+  long fail_at; /* number of the one to fail  */
+  int failed;
+} shim;
+
+void alloc_watch_failing(long n)
+{
+  shim.count   = 0;
+  shim.live    = 0;
+  shim.fail_at = n;
+  shim.failed  = 0;
+
+  shim.watching = 1;
+}
+
+void alloc_watch(void) { alloc_watch_failing(0); }
+
+void alloc_unwatch(void) { shim.watching = 0; }
+
+long alloc_count(void) { return shim.count; }
+
+long alloc_live(void) { return shim.live; }
+
+int alloc_has_failed(void) { return shim.failed; }
+
+/* Is this allocation the one to fail? */
+static int is_denied(void)
+{
+  if (!shim.watching) return 0;
+  if (++shim.count != shim.fail_at) return 0;
+  shim.failed = 1;
+  return 1;
+}
+
+static void *allocated(void *p)
+{
+  if (shim.watching && p) shim.live++;
+  return p;
+}
+
+static void freed(const void *p)
+{
+  if (shim.watching && p) shim.live--;
+}
+
+/* The linker binds X to __wrap_X and __real_X to the library's X. */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void __real_free(void *p);
+char *__real_strdup(const char *s);
+N_Vector __real_N_VClone(N_Vector x);
+void __real_N_VDestroy(N_Vector x);
+SUNMatrix __real_SUNMatClone(SUNMatrix A);
+void __real_SUNMatDestroy(SUNMatrix A);
+
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+void __wrap_free(void *p);
+char *__wrap_strdup(const char *s);
+N_Vector __wrap_N_VClone(N_Vector x);
+void __wrap_N_VDestroy(N_Vector x);
+SUNMatrix __wrap_SUNMatClone(SUNMatrix A);
+void __wrap_SUNMatDestroy(SUNMatrix A);
+
+void *__wrap_malloc(size_t size) { return is_denied() ? NULL : allocated(__real_malloc(size)); }
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+  return is_denied() ? NULL : allocated(__real_calloc(n, size));
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+  if (is_denied()) return NULL;
+  void *q = __real_realloc(p, size);
+  return p ? q : allocated(q); /* a block that only moved is still one block */
+}
+
+void __wrap_free(void *p)
+{
+  freed(p);
+  __real_free(p);
+}
+
+char *__wrap_strdup(const char *s) { return is_denied() ? NULL : allocated(__real_strdup(s)); }
+
+N_Vector __wrap_N_VClone(N_Vector x) { return is_denied() ? NULL : allocated(__real_N_VClone(x)); }
+
+void __wrap_N_VDestroy(N_Vector x)
+{
+  freed(x);
+  __real_N_VDestroy(x);
+}
+
+SUNMatrix __wrap_SUNMatClone(SUNMatrix A)
+{
+  return is_denied() ? NULL : allocated(__real_SUNMatClone(A));
+}
+
+void __wrap_SUNMatDestroy(SUNMatrix A)
+{
+  freed(A);
+  __real_SUNMatDestroy(A);
+}

@@ -1,0 +1,102 @@
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sundials/sundials_config.h>
+
+SUNContext test_context = NULL;
+
+void test_context_setup(void)
+{
+#if SUNDIALS_VERSION_MAJOR >= 7
+  ck_assert_int_eq(SUNContext_Create(SUN_COMM_NULL, &test_context), 0);
+#else
+  ck_assert_int_eq(SUNContext_Create(NULL, &test_context), 0);
+#endif
+}
+
+void test_context_teardown(void)
+{
+  SUNContext_Free(&test_context);
+  test_context = NULL;
+}
+
+N_Vector vector_of(sunindextype n, const sunrealtype *values)
+{
+  N_Vector x = N_VNew_Serial(n, test_context);
+  ck_assert_ptr_nonnull(x);
+  for (sunindextype i = 0; i < n; i++) entries(x)[i] = values ? values[i] : 0.0;
+  return x;
+}
+
+N_Vector vector_copy(N_Vector x) { return vector_of(N_VGetLength(x), entries(x)); }
+
+sunrealtype *entries(N_Vector x) { return N_VGetArrayPointer(x); }
+
+sunrealtype max_distance(N_Vector a, N_Vector b)
+{
+  sunrealtype distance = 0.0;
+  for (sunindextype i = 0; i < N_VGetLength(a); i++) {
+    sunrealtype d = fabs(entries(a)[i] - entries(b)[i]);
+    if (!(d <= distance)) distance = d; /* also takes a NaN, and keeps it */
+    if (isnan(distance)) break;
+  }
+  return distance;
+}
+
+sunrealtype wrms_distance(N_Vector a, N_Vector b, N_Vector ewt)
+{
+  sunindextype n  = N_VGetLength(a);
+  long double sum = 0.0L;
+  for (sunindextype i = 0; i < n; i++) {
+    long double d = (long double)entries(ewt)[i] * (entries(a)[i] - entries(b)[i]);
+    sum += d * d;
+  }
+  return (sunrealtype)sqrtl(sum / (long double)n);
+}
+
+sunrealtype dot(N_Vector a, N_Vector b)
+{
+  long double sum = 0.0L;
+  for (sunindextype i = 0; i < N_VGetLength(a); i++) sum += (long double)entries(a)[i] * entries(b)[i];
+  return (sunrealtype)sum;
+}
+
+int same_bits(N_Vector a, N_Vector b)
+{
+  size_t n = (size_t)N_VGetLength(a);
+  return N_VGetLength(a) == N_VGetLength(b) &&
+         memcmp(entries(a), entries(b), n * sizeof(sunrealtype)) == 0;
+}
+
+/* 64-bit linear congruential generator, D. E. Knuth, MMIX; the upper 53 bits are used. */
+sunrealtype random_number(unsigned long long *state)
+{
+  *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+  return (sunrealtype)(*state >> 11) / 4503599627370496.0 - 1.0;
+}
+
+void random_fill(N_Vector x, unsigned long long *state)
+{
+  for (sunindextype i = 0; i < N_VGetLength(x); i++) entries(x)[i] = random_number(state);
+}
+
+void message_log(int code, const char *function, const char *msg, void *data)
+{
+  MessageLog *log = data;
+  log->count++;
+  log->code = code;
+  snprintf(log->function, sizeof log->function, "%s", function ? function : "(null)");
+  snprintf(log->text, sizeof log->text, "%s", msg ? msg : "(null)");
+}
+
+int run_suite(Suite *suite)
+{
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

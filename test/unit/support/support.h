@@ -1,0 +1,70 @@
+/* Shared by the unit tests: vectors, norms, a message log, and the main program of one test file. */
+#ifndef CPODES_TEST_SUPPORT_H
+#define CPODES_TEST_SUPPORT_H
+
+#include <check.h>
+#include <cpodes/cpodes_types.h>
+#include <nvector/nvector_serial.h>
+#include <sundials/sundials_context.h>
+#include <sundials/sundials_nvector.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+/* ---- vectors; all of them belong to the caller, who frees them with N_VDestroy ---- */
+
+/* The context of the running test, made by test_context_setup; NULL outside a test. */
+extern SUNContext test_context;
+
+/* Checked fixture: a SUNContext for each test. Add it before the test file's own fixture. */
+void test_context_setup(void);
+void test_context_teardown(void);
+
+/* New serial vector of n entries; values [n], or NULL for zeros. */
+N_Vector vector_of(sunindextype n, const sunrealtype *values);
+/* Macro for literals: VECTOR(1.0, 0.0) is a vector of two. */
+#define VECTOR(...)                                                                                \
+  vector_of((sunindextype)(sizeof((sunrealtype[]){__VA_ARGS__}) / sizeof(sunrealtype)),            \
+            (sunrealtype[]){__VA_ARGS__})
+
+/* Copy of x with memory of its own. */
+N_Vector vector_copy(N_Vector x);
+/* The entries of a serial vector. */
+sunrealtype *entries(N_Vector x);
+
+/* ---- norms ---- */
+
+/* max_i |a_i - b_i| */
+sunrealtype max_distance(N_Vector a, N_Vector b);
+/* sqrt(mean((w_i (a_i - b_i))^2)), CVODES' error norm of a - b */
+sunrealtype wrms_distance(N_Vector a, N_Vector b, N_Vector ewt);
+/* sum_i a_i b_i, accumulated in long double */
+sunrealtype dot(N_Vector a, N_Vector b);
+/* Is every bit of a that of b? (Tells 0 from -0, and compares NaN.) */
+int same_bits(N_Vector a, N_Vector b);
+
+/* Repeatable pseudo-random number in [-1, 1]; *state is the generator's state, any start value. */
+sunrealtype random_number(unsigned long long *state);
+void random_fill(N_Vector x, unsigned long long *state);
+
+/* ---- messages ---- */
+
+/* What a CPErrHandlerFn received last, and how often it was called. */
+typedef struct {
+  int count;
+  int code;
+  char function[64];
+  char text[1024];
+} MessageLog;
+
+/* A CPErrHandlerFn; data is a MessageLog. */
+void message_log(int code, const char *function, const char *msg, void *data);
+
+/* The text contains the word, as text to search or with a legible failure. */
+#define ck_assert_mentions(text, word)                                                             \
+  ck_assert_msg(strstr((text), (word)) != NULL, "\"%s\" does not mention \"%s\"", (text), (word))
+
+/* ---- main program ---- */
+
+/* Runs a suite with Check's environment variables (CK_FORK, CK_VERBOSITY, ...); exit code for main. */
+int run_suite(Suite *suite);
+
+#endif
