@@ -1,0 +1,55 @@
+/* Planar chain of n unit point masses on massless rods of length 1, hanging from the origin.
+ *
+ *   d_i = r_i - r_{i-1},  w_i = v_i - v_{i-1},  r_0 = v_0 = 0,  i = 1..n
+ *
+ *   r_i'' = (0, -g) - lambda_i d_i + lambda_{i+1} d_{i+1},   lambda_{n+1} = 0
+ *
+ *   0 = (|d_i|^2 - 1) / 2      positions      [m^2]
+ *   0 = d_i . w_i              velocities     [m^2/s]
+ *
+ *   y = (r_1, ..., r_n, v_1, ..., v_n), r_i = (x_i, y_i)   state [m, m/s],  g gravity along -y [m/s^2]
+ *
+ * The tensions lambda solve the tridiagonal system  G G^T lambda = |w_i|^2 - [i = 1] g y_1,  G = d(positions)/dr.
+ * n = 1 is the pendulum. Source: index reduction of the textbook N-fold pendulum; E. Hairer and G. Wanner,
+ * Solving Ordinary Differential Equations II, section VII.1.
+ */
+#ifndef CPODES_EXAMPLES_CHAIN_H
+#define CPODES_EXAMPLES_CHAIN_H
+
+#include <sundials/sundials_matrix.h>
+#include <sundials/sundials_nvector.h>
+
+typedef struct {
+  sunindextype n;     /* number of masses; y has 4 n components, c has 2 n */
+  sunrealtype g;      /* gravity [m/s^2] */
+  sunrealtype *diag;  /* work [n]: diagonal of the tridiagonal matrix, and of its factors L D L^T */
+  sunrealtype *sub;   /* work [n]: its subdiagonal, sub[0] unused */
+  sunrealtype *rhs;   /* work [n]: right-hand side and solution */
+  sunrealtype *delta; /* work [2 n]: correction of the positions or the velocities */
+  void *cvode_mem;    /* for chain_cvode_projection: where the error weights come from */
+  N_Vector ewt;       /* work [4 n], for chain_cvode_projection */
+} Chain;              /* the user_data of the functions below */
+
+Chain *chain_create(sunindextype n, sunrealtype g); /* NULL: no memory */
+void chain_free(Chain **chain);                     /* *chain may be NULL */
+
+int chain_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
+int chain_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
+int chain_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
+
+/* y [4 n]: out, at rest and stretched along +x */
+void chain_initial(const Chain *chain, N_Vector y);
+
+/* Kinetic and potential energy [J]; 0 for the motion from chain_initial */
+sunrealtype chain_energy(const Chain *chain, N_Vector y);
+
+/* Hand-written projection for CVODES' own hook, CVodeSetProjFn (signature of CVProjFn): the positions first, by
+   simplified Newton in the error-weighted norm, to epsproj in the WRMS norm; then the velocities with the
+   positions held; then the error estimate likewise. Needs chain_attach before. */
+int chain_cvode_projection(sunrealtype t, N_Vector y, N_Vector corr, sunrealtype epsproj, N_Vector err,
+                           void *user_data);
+
+/* cvode_mem: not owned, gives the error weights; y_tmpl [4 n]: cloned. 0, or -1 without memory. */
+int chain_attach(Chain *chain, void *cvode_mem, N_Vector y_tmpl);
+
+#endif
