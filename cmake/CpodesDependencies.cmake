@@ -1,0 +1,31 @@
+# The packages that cpodes is built on.
+#
+#   cpodes_public_libraries   what a user's own code calls too: CVODES, vectors, matrices, solvers
+#   cpodes_private_libraries  what only cpodes calls
+
+# SUNDIALS' own version file never accepts a newer major version, so the range is checked here.
+find_package(SUNDIALS REQUIRED COMPONENTS cvodes nvecserial)
+if(SUNDIALS_VERSION VERSION_LESS 6.4 OR SUNDIALS_VERSION VERSION_GREATER_EQUAL 8)
+  message(FATAL_ERROR "cpodes needs SUNDIALS 6.4 to 7.x; ${SUNDIALS_DIR} has ${SUNDIALS_VERSION}")
+endif()
+find_package(KLU REQUIRED)
+find_package(LAPACK REQUIRED) # brings BLAS
+
+# The core is a library of its own since SUNDIALS 7, "generic" before.
+if(TARGET SUNDIALS::core)
+  set(cpodes_sundials_core core)
+else()
+  set(cpodes_sundials_core generic)
+endif()
+
+set(cpodes_sundials_components
+    cvodes
+    nvecserial
+    sunmatrixdense
+    sunmatrixsparse
+    sunlinsoldense
+    sunnonlinsolnewton
+    sunnonlinsolfixedpoint
+    ${cpodes_sundials_core})
+list(TRANSFORM cpodes_sundials_components PREPEND SUNDIALS:: OUTPUT_VARIABLE cpodes_public_libraries)
+set(cpodes_private_libraries KLU::KLU LAPACK::LAPACK BLAS::BLAS m)

@@ -1,0 +1,10 @@
+# cpodes_add_example(name): the program examples/name.c, which checks itself; run as a test.
+function(cpodes_add_example name)
+  add_executable(example_${name} ${name}.c)
+  cpodes_target_defaults(example_${name})
+  set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name})
+  target_link_libraries(example_${name} PRIVATE cpodes_models cpodes::cpodes m)
+  if(CPODES_TESTS)
+    cpodes_add_test(example.${name} example example_${name} 120)
+  endif()
+endfunction()

@@ -1,0 +1,71 @@
+# Installs the libraries, the headers, the CMake package and the pkg-config file.
+
+include(CMakePackageConfigHelpers)
+set(cpodes_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/cpodes")
+
+install(
+  TARGETS cpodes cpodes_static
+  EXPORT cpodesTargets
+  FILE_SET HEADERS)
+install(
+  EXPORT cpodesTargets
+  NAMESPACE cpodes::
+  DESTINATION "${cpodes_package_dir}")
+
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/cpodesConfig.cmake.in" "${PROJECT_BINARY_DIR}/cpodesConfig.cmake"
+  INSTALL_DESTINATION "${cpodes_package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/cpodesConfigVersion.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(
+  FILES "${PROJECT_BINARY_DIR}/cpodesConfig.cmake" "${PROJECT_BINARY_DIR}/cpodesConfigVersion.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/FindKLU.cmake"
+  DESTINATION "${cpodes_package_dir}")
+
+# --- pkg-config: neither SUNDIALS nor SuiteSparse 5 has .pc files, so their libraries are named ---
+
+# Appends " <flag><dir>" to the variable for each directory that the compiler does not search anyway.
+function(cpodes_pc_append variable flag implicit)
+  set(flags "${${variable}}")
+  foreach(dir IN LISTS ARGN)
+    cmake_path(NORMAL_PATH dir)
+    if(NOT dir IN_LIST implicit AND NOT " ${flags} " MATCHES " ${flag}${dir} ")
+      string(APPEND flags " ${flag}${dir}")
+    endif()
+  endforeach()
+  set(${variable} "${flags}" PARENT_SCOPE)
+endfunction()
+
+get_target_property(cvodes SUNDIALS::cvodes INTERFACE_LINK_LIBRARIES) # cvodes_shared or cvodes_static
+get_target_property(cvodes_file ${cvodes} LOCATION)
+get_target_property(cvodes_includes ${cvodes} INTERFACE_INCLUDE_DIRECTORIES)
+if(SUNDIALS_VERSION VERSION_GREATER_EQUAL 7 AND TARGET MPI::MPI_C) # its headers include mpi.h
+  get_target_property(mpi_includes MPI::MPI_C INTERFACE_INCLUDE_DIRECTORIES)
+  list(APPEND cvodes_includes ${mpi_includes})
+endif()
+cpodes_pc_append(cpodes_pc_cflags -I "${CMAKE_C_IMPLICIT_INCLUDE_DIRECTORIES}" ${cvodes_includes})
+
+cmake_path(GET cvodes_file PARENT_PATH SUNDIALS_LIBRARY_DIR)
+cpodes_pc_append(cpodes_pc_libs -L "${CMAKE_C_IMPLICIT_LINK_DIRECTORIES}" "${SUNDIALS_LIBRARY_DIR}")
+foreach(component IN LISTS cpodes_sundials_components)
+  string(APPEND cpodes_pc_libs " -lsundials_${component}")
+endforeach()
+
+set(cpodes_pc_libs_private " -lklu -lamd -lcolamd -lbtf -lsuitesparseconfig")
+foreach(library IN LISTS LAPACK_LIBRARIES)
+  if(IS_ABSOLUTE "${library}")
+    cmake_path(GET library PARENT_PATH dir)
+    cmake_path(GET library STEM name)
+    cpodes_pc_append(cpodes_pc_libs_private -L "${CMAKE_C_IMPLICIT_LINK_DIRECTORIES}" "${dir}")
+    string(REGEX REPLACE "^lib" "-l" library "${name}")
+  endif()
+  string(APPEND cpodes_pc_libs_private " ${library}")
+endforeach()
+string(APPEND cpodes_pc_libs_private " -lm")
+
+# The prefix is found from the file's own place, so that an installed tree can be moved.
+set(cpodes_pc_dir "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${cpodes_pc_dir}" OUTPUT_VARIABLE
+           cpodes_pc_prefix)
+configure_file("${PROJECT_SOURCE_DIR}/cmake/cpodes.pc.in" "${PROJECT_BINARY_DIR}/cpodes.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/cpodes.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

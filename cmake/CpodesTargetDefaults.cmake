@@ -1,0 +1,40 @@
+# cpodes_target_defaults(target): language, warnings, sanitizers and coverage of one of our targets.
+# They go to the target itself, never to its users.
+
+set(cpodes_warnings
+    -Wall
+    -Wextra
+    -Wpedantic
+    -Wshadow
+    -Wconversion
+    -Wno-sign-conversion # sunindextype is signed, sizes of memory are not
+    -Wdouble-promotion
+    -Wformat=2
+    -Wwrite-strings
+    -Wvla
+    -Wundef)
+set(cpodes_warnings_c -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition)
+
+function(cpodes_target_defaults target)
+  set_target_properties(
+    ${target}
+    PROPERTIES C_STANDARD 11
+               C_STANDARD_REQUIRED ON
+               CXX_STANDARD 17
+               CXX_STANDARD_REQUIRED ON
+               CXX_EXTENSIONS OFF)
+  target_compile_options(${target} PRIVATE ${cpodes_warnings}
+                                           "$<$<COMPILE_LANGUAGE:C>:${cpodes_warnings_c}>")
+  if(CPODES_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(CPODES_SANITIZE)
+    set(sanitize -fsanitize=${CPODES_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_compile_options(${target} PRIVATE ${sanitize})
+    target_link_options(${target} PRIVATE ${sanitize})
+  endif()
+  if(CPODES_COVERAGE)
+    target_compile_options(${target} PRIVATE --coverage)
+    target_link_options(${target} PRIVATE --coverage)
+  endif()
+endfunction()

@@ -1,0 +1,87 @@
+# Functions that register tests and examples. All programs are built by the target "all"; CTest labels
+# group them: unit, reference, example, client, headers; thread for those that run integrators in several
+# threads, slow for those that take more than some seconds. `ctest -C memcheck` runs, on top, a
+# copy of each unit test (unless slow) under valgrind.
+
+find_program(CPODES_VALGRIND valgrind)
+find_program(CPODES_SETARCH setarch)
+mark_as_advanced(CPODES_VALGRIND CPODES_SETARCH)
+
+# What the preset tsan builds.
+add_custom_target(thread_tests)
+
+# No forks below a sanitizer or valgrind: leaks are then counted once, for the whole program.
+set(cpodes_test_environment OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1)
+set(cpodes_memcheck_environment ${cpodes_test_environment} CK_FORK=no)
+set(cpodes_test_launcher "")
+if(CPODES_SANITIZE)
+  list(APPEND cpodes_test_environment CK_FORK=no)
+  if(CPODES_SANITIZE MATCHES thread AND CPODES_SETARCH)
+    # gcc's thread sanitizer does not start where the kernel spreads addresses over more than 28 bits
+    set(cpodes_test_launcher ${CPODES_SETARCH} ${CMAKE_HOST_SYSTEM_PROCESSOR} -R)
+  endif()
+else()
+  list(APPEND cpodes_test_environment CK_TIMEOUT_MULTIPLIER=5)
+endif()
+
+# cpodes_add_test(name label target seconds [more labels])
+function(cpodes_add_test name label target seconds)
+  add_test(NAME ${name} COMMAND ${cpodes_test_launcher} $<TARGET_FILE:${target}>)
+  set_tests_properties(
+    ${name} PROPERTIES LABELS "${label};${ARGN}" TIMEOUT ${seconds}
+                       ENVIRONMENT "${cpodes_test_environment}")
+endfunction()
+
+# cpodes_add_check_program(target SOURCES ...): linked statically, so that it reaches what is private.
+function(cpodes_add_check_program target)
+  add_executable(${target} ${ARGN})
+  cpodes_target_defaults(${target})
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/test")
+  target_link_libraries(${target} PRIVATE cpodes_models cpodes::cpodes_static
+                                          ${cpodes_private_libraries} PkgConfig::CHECK)
+endfunction()
+
+# cpodes_add_unit_test(part/name [more sources] [SLOW] [THREADS] [WRAP functions])
+#
+# A Check program test/unit/part/name.c, test "unit.part.name". SLOW: not under valgrind. THREADS: links
+# threads, and runs under the thread sanitizer. WRAP malloc: calls of malloc in the library and the
+# test go to the test's __wrap_malloc, which finds the real one as __real_malloc.
+function(cpodes_add_unit_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW;THREADS" "" "WRAP")
+  string(REPLACE "/" "_" target "test_${name}")
+  string(REPLACE "/" "." test "unit.${name}")
+  cpodes_add_check_program(${target} ${name}.c ${arg_UNPARSED_ARGUMENTS})
+  foreach(function IN LISTS arg_WRAP)
+    target_link_options(${target} PRIVATE LINKER:--wrap=${function})
+  endforeach()
+  set(labels "")
+  if(arg_SLOW)
+    list(APPEND labels slow)
+  endif()
+  if(arg_THREADS)
+    list(APPEND labels thread)
+    target_link_libraries(${target} PRIVATE Threads::Threads)
+    add_dependencies(thread_tests ${target})
+  endif()
+  cpodes_add_test(${test} unit ${target} 300 ${labels})
+  if(CPODES_VALGRIND AND NOT CPODES_SANITIZE AND NOT arg_SLOW)
+    add_test(
+      NAME memcheck.${name}
+      CONFIGURATIONS memcheck
+      COMMAND
+        ${CPODES_VALGRIND} --quiet --error-exitcode=99 --leak-check=full
+        --show-leak-kinds=definite,indirect,possible --errors-for-leak-kinds=definite,indirect,possible
+        $<TARGET_FILE:${target}>)
+    set_tests_properties(memcheck.${name} PROPERTIES LABELS memcheck TIMEOUT 900 ENVIRONMENT
+                                                     "${cpodes_memcheck_environment}")
+  endif()
+endfunction()
+
+# cpodes_add_reference_test(name): a Check program test/reference/name.c that compares with stored
+# trajectories; CPODES_REFERENCE_DIR is their directory.
+function(cpodes_add_reference_test name)
+  cpodes_add_check_program(reference_${name} ${name}.c)
+  target_compile_definitions(reference_${name}
+                             PRIVATE CPODES_REFERENCE_DIR="${PROJECT_SOURCE_DIR}/test/reference")
+  cpodes_add_test(reference.${name} reference reference_${name} 600)
+endfunction()

@@ -1,0 +1,9 @@
+# Fails if the shared library LIBRARY defines a dynamic symbol that is no public name, CP...
+execute_process(COMMAND "${NM}" --dynamic --defined-only --format=posix "${LIBRARY}"
+                OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
+list(LENGTH symbols count)
+list(FILTER symbols EXCLUDE REGEX "^CP[A-Z]?[A-Za-z0-9]+ T ")
+if(symbols OR NOT count)
+  message(FATAL_ERROR "${LIBRARY} exports ${count} symbols; not public: ${symbols}")
+endif()
