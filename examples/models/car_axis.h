@@ -1,6 +1,6 @@
 /* Car axis on a bumpy road: two points joined by a rigid axle, each on a spring; the right spring's foot
- * follows the road, and the left end moves at right angles to the chassis, which makes the constraints depend
- * on time.
+ * follows the road. The left end stays at right angles to the line between the two feet, (0, 0) and (xb, yb):
+ * this constraint depends on time.
  *
  *   K xl'' = (L0 - Ll) xl / Ll             - lambda1 xb - 2 lambda2 (xl - xr)
  *   K yl'' = (L0 - Ll) yl / Ll             - lambda1 yb - 2 lambda2 (yl - yr) - K grav
@@ -35,7 +35,8 @@ typedef struct {
   sunrealtype grav; /* gravity */
 } CarAxis;          /* the user_data of the functions below */
 
-CarAxis car_axis_testset(void); /* L = 1, L0 = 0.5, eps = 0.01, m = 10, r = 0.1, w = 10, grav = 1; t in [0, 3] */
+CarAxis car_axis_testset(
+    void); /* L = 1, L0 = 0.5, eps = 0.01, m = 10, r = 0.1, w = 10, grav = 1; t in [0, 3] */
 
 int car_axis_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
 int car_axis_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
@@ -47,8 +48,8 @@ void car_axis_initial(const CarAxis *a, N_Vector y);
 /* Kinetic energy, energy of the springs and of the weights; not conserved: the road does work */
 sunrealtype car_axis_energy(const CarAxis *a, sunrealtype t, N_Vector y);
 
-/* Accelerations [4] and multipliers [2] at (t, y) */
-void car_axis_accelerations(const CarAxis *a, sunrealtype t, N_Vector y, sunrealtype acc[4],
-                            sunrealtype lambda[2]);
+/* Accelerations [4] and multipliers [2] at (t, y); returns 1 where the constraints are dependent */
+int car_axis_accelerations(const CarAxis *a, sunrealtype t, N_Vector y, sunrealtype acc[4],
+                           sunrealtype lambda[2]);
 
 #endif

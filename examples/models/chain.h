@@ -46,8 +46,8 @@ sunrealtype chain_energy(const Chain *chain, N_Vector y);
 /* Hand-written projection for CVODES' own hook, CVodeSetProjFn (signature of CVProjFn): the positions first, by
    simplified Newton in the error-weighted norm, to epsproj in the WRMS norm; then the velocities with the
    positions held; then the error estimate likewise. Needs chain_attach before. */
-int chain_cvode_projection(sunrealtype t, N_Vector y, N_Vector corr, sunrealtype epsproj, N_Vector err,
-                           void *user_data);
+int chain_cvode_projection(sunrealtype t, N_Vector y, N_Vector corr, sunrealtype epsproj,
+                           N_Vector err, void *user_data);
 
 /* cvode_mem: not owned, gives the error weights; y_tmpl [4 n]: cloned. 0, or -1 without memory. */
 int chain_attach(Chain *chain, void *cvode_mem, N_Vector y_tmpl);

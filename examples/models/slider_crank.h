@@ -52,8 +52,8 @@ sunrealtype slider_crank_energy(const SliderCrank *s, N_Vector y);
 /* Power c l'^2 lost in the damper [W] */
 sunrealtype slider_crank_dissipation(const SliderCrank *s, N_Vector y);
 
-/* Accelerations (q'', x'', p'') and multipliers (lambda1, lambda2) at y */
-void slider_crank_accelerations(const SliderCrank *s, N_Vector y, sunrealtype acc[3],
-                                sunrealtype lambda[2]);
+/* Accelerations (q'', x'', p'') and multipliers (lambda1, lambda2) at y; 1 where the constraints are dependent */
+int slider_crank_accelerations(const SliderCrank *s, N_Vector y, sunrealtype acc[3],
+                               sunrealtype lambda[2]);
 
 #endif

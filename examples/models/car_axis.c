@@ -1,0 +1,116 @@
+#include "car_axis.h"
+
+#include "kkt2.h"
+#include <math.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+CarAxis car_axis_testset(void) {
+  return (CarAxis){.L = 1, .L0 = 0.5, .eps = 1e-2, .m = 10, .r = 0.1, .w = 10, .grav = 1};
+}
+
+/* Foot (xb, yb) of the right spring and its first and second time derivative */
+typedef struct {
+  sunrealtype x, y, xd, yd, xdd, ydd;
+} Foot;
+
+static Foot foot(const CarAxis *a, sunrealtype t) {
+  Foot b;
+  b.y   = a->r * sin(a->w * t);
+  b.yd  = a->r * a->w * cos(a->w * t);
+  b.ydd = -a->w * a->w * b.y;
+  b.x   = sqrt(a->L * a->L - b.y * b.y); /* and from xb^2 + yb^2 = L^2, differentiated: */
+  b.xd  = -b.y * b.yd / b.x;
+  b.xdd = -(b.xd * b.xd + b.yd * b.yd + b.y * b.ydd) / b.x;
+  return b;
+}
+
+static sunrealtype mass_of(const CarAxis *a) { return a->m * a->eps * a->eps / 2; } /* K */
+
+/* Forces of springs and weights */
+static void forces(const CarAxis *a, const Foot *b, const sunrealtype *q, sunrealtype Q[4]) {
+  const sunrealtype Ll = hypot(q[0], q[1]), Lr = hypot(q[2] - b->x, q[3] - b->y);
+  const sunrealtype weight = mass_of(a) * a->grav;
+
+  Q[0] = (a->L0 - Ll) * q[0] / Ll;
+  Q[1] = (a->L0 - Ll) * q[1] / Ll - weight;
+  Q[2] = (a->L0 - Lr) * (q[2] - b->x) / Lr;
+  Q[3] = (a->L0 - Lr) * (q[3] - b->y) / Lr - weight;
+}
+
+/* K a + G^T lambda = Q,  G a = minus the rest of the second derivatives of the constraints */
+int car_axis_accelerations(const CarAxis *a, sunrealtype t, N_Vector y, sunrealtype acc[4],
+                           sunrealtype lambda[2]) {
+  const Foot b         = foot(a, t);
+  const sunrealtype *q = N_VGetArrayPointer(y), *v = q + 4;
+  const sunrealtype dx = q[0] - q[2], dy = q[1] - q[3], dxd = v[0] - v[2], dyd = v[1] - v[3];
+  const sunrealtype K = mass_of(a), mass[4] = {K, K, K, K};
+  const sunrealtype G1[4]  = {b.x, b.y, 0, 0};
+  const sunrealtype G2[4]  = {2 * dx, 2 * dy, -2 * dx, -2 * dy};
+  const sunrealtype rhs[2] = {-2 * (v[0] * b.xd + v[1] * b.yd) - q[0] * b.xdd - q[1] * b.ydd,
+                              -2 * (dxd * dxd + dyd * dyd)};
+  sunrealtype Q[4];
+  forces(a, &b, q, Q);
+  return kkt2_solve(4, mass, G1, G2, Q, rhs, acc, lambda);
+}
+
+int car_axis_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  const sunrealtype *s = N_VGetArrayPointer(y);
+  sunrealtype *sd      = N_VGetArrayPointer(ydot);
+  sunrealtype lambda[2];
+
+  for (int i = 0; i < 4; i++) sd[i] = s[4 + i];
+  return car_axis_accelerations(user_data, t, y, sd + 4, lambda);
+}
+
+int car_axis_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  const CarAxis *a     = user_data;
+  const Foot b         = foot(a, t);
+  const sunrealtype *q = N_VGetArrayPointer(y), *v = q + 4;
+  const sunrealtype dx = q[0] - q[2], dy = q[1] - q[3];
+  sunrealtype *r = N_VGetArrayPointer(c);
+
+  r[0] = q[0] * b.x + q[1] * b.y;
+  r[1] = dx * dx + dy * dy - a->L * a->L;
+  r[2] = v[0] * b.x + v[1] * b.y + q[0] * b.xd + q[1] * b.yd;
+  r[3] = 2 * (dx * (v[0] - v[2]) + dy * (v[1] - v[3]));
+  return 0;
+}
+
+int car_axis_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data) {
+  (void)c;
+  const Foot b         = foot(user_data, t);
+  const sunrealtype *q = N_VGetArrayPointer(y), *v = q + 4;
+  const sunrealtype base[2] = {b.x, b.y}, base_dot[2] = {b.xd, b.yd};
+
+  for (int i = 0; i < 2; i++) { /* the x and the y components */
+    const sunrealtype d = 2 * (q[i] - q[2 + i]), d_dot = 2 * (v[i] - v[2 + i]);
+    SM_ELEMENT_D(G, 0, i)     = base[i];
+    SM_ELEMENT_D(G, 1, i)     = d;
+    SM_ELEMENT_D(G, 1, 2 + i) = -d;
+    SM_ELEMENT_D(G, 2, i)     = base_dot[i];
+    SM_ELEMENT_D(G, 2, 4 + i) = base[i];
+    SM_ELEMENT_D(G, 3, i)     = d_dot;
+    SM_ELEMENT_D(G, 3, 2 + i) = -d_dot;
+    SM_ELEMENT_D(G, 3, 4 + i) = d;
+    SM_ELEMENT_D(G, 3, 6 + i) = -d;
+  }
+  return 0;
+}
+
+void car_axis_initial(const CarAxis *a, N_Vector y) {
+  sunrealtype *s = N_VGetArrayPointer(y);
+
+  N_VConst(0, y);
+  s[1] = a->L0;
+  s[2] = a->L;
+  s[3] = a->L0;
+  s[4] = s[6] = -a->r * a->w * a->L0 / a->L; /* velocity constraint at t = 0: xl' L + yl r w = 0 */
+}
+
+sunrealtype car_axis_energy(const CarAxis *a, sunrealtype t, N_Vector y) {
+  const Foot b         = foot(a, t);
+  const sunrealtype *q = N_VGetArrayPointer(y), *v = q + 4;
+  const sunrealtype left = hypot(q[0], q[1]) - a->L0, right = hypot(q[2] - b.x, q[3] - b.y) - a->L0;
+  const sunrealtype v2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + v[3] * v[3];
+  return mass_of(a) * (v2 / 2 + a->grav * (q[1] + q[3])) + (left * left + right * right) / 2;
+}

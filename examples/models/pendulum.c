@@ -1,0 +1,102 @@
+#include "pendulum.h"
+
+#include <math.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+int pendulum_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  (void)t;
+  const Pendulum *p     = user_data;
+  const sunrealtype *s  = N_VGetArrayPointer(y);
+  sunrealtype *sd       = N_VGetArrayPointer(ydot);
+  const sunrealtype tau = (s[2] * s[2] + s[3] * s[3] - p->g * s[1]) / (p->L * p->L);
+
+  sd[0] = s[2];
+  sd[1] = s[3];
+  sd[2] = -s[0] * tau;
+  sd[3] = -s[1] * tau - p->g;
+  return 0;
+}
+
+int pendulum_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  (void)t;
+  const Pendulum *p    = user_data;
+  const sunrealtype *s = N_VGetArrayPointer(y);
+  sunrealtype *r       = N_VGetArrayPointer(c);
+
+  r[0] = s[0] * s[0] + s[1] * s[1] - p->L * p->L;
+  r[1] = s[0] * s[2] + s[1] * s[3];
+  return 0;
+}
+
+int pendulum_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data) {
+  (void)t, (void)c, (void)user_data;
+  const sunrealtype *s = N_VGetArrayPointer(y);
+
+  for (int j = 0; j < 2; j++) {
+    SM_ELEMENT_D(G, 0, j)     = 2 * s[j];
+    SM_ELEMENT_D(G, 1, j)     = s[2 + j];
+    SM_ELEMENT_D(G, 1, 2 + j) = s[j];
+  }
+  return 0;
+}
+
+int pendulum_constraints_redundant(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  sunrealtype *r = N_VGetArrayPointer(c);
+
+  int flag = pendulum_constraints(t, y, c, user_data); /* fills the first two */
+  r[2]     = r[0] + r[1];
+  return flag;
+}
+
+int pendulum_jacobian_redundant(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data) {
+  int flag = pendulum_jacobian(t, y, c, G, user_data);
+  for (int j = 0; j < PENDULUM_N; j++)
+    SM_ELEMENT_D(G, 2, j) = SM_ELEMENT_D(G, 0, j) + SM_ELEMENT_D(G, 1, j);
+  return flag;
+}
+
+void pendulum_initial(const Pendulum *p, N_Vector y) {
+  N_VConst(0, y);
+  N_VGetArrayPointer(y)[0] = p->L;
+}
+
+sunrealtype pendulum_energy(const Pendulum *p, N_Vector y) {
+  const sunrealtype *s = N_VGetArrayPointer(y);
+  return (s[2] * s[2] + s[3] * s[3]) / 2 + p->g * s[1];
+}
+
+/* sn, cn, dn of u and the quarter period K, all for the parameter m = 1/2, by the arithmetic-geometric mean (Abramowitz
+   and Stegun 16.4, 17.6). u counted from K: the functions are those of K + u. */
+static void elliptic_from_K(sunrealtype u, sunrealtype *sn, sunrealtype *cn, sunrealtype *dn) {
+  enum { STEPS = 5 }; /* convergence is quadratic: c_5 < 1e-20 */
+  const sunrealtype m = SUN_RCONST(0.5), half_pi = acos(SUN_RCONST(0.0));
+  sunrealtype a[STEPS + 1], c[STEPS + 1], b = sqrt(1 - m);
+  a[0] = 1;
+  c[0] = sqrt(m);
+  for (int i = 0; i < STEPS; i++) {
+    a[i + 1] = (a[i] + b) / 2;
+    c[i + 1] = (a[i] - b) / 2;
+    b        = sqrt(a[i] * b);
+  }
+  const sunrealtype K = half_pi / a[STEPS];
+
+  sunrealtype phi = ldexp(a[STEPS] * (K + u), STEPS); /* 2^n a_n (K + u) */
+  for (int i = STEPS; i > 0; i--) phi = (phi + asin(c[i] / a[i] * sin(phi))) / 2;
+  *sn = sin(phi);
+  *cn = cos(phi);
+  *dn = sqrt(1 - m * *sn * *sn);
+}
+
+/* With psi the angle from the downward vertical, psi(0) = pi/2, k = sqrt(1/2), w = sqrt(g/L):
+   sin psi = 2 k sn dn,  cos psi = 1 - sn^2,  psi' = 2 k w cn   at K + w t */
+void pendulum_exact(const Pendulum *p, sunrealtype t, sunrealtype *y) {
+  const sunrealtype k = sqrt(SUN_RCONST(0.5)), w = sqrt(p->g / p->L);
+  sunrealtype sn, cn, dn;
+  elliptic_from_K(w * t, &sn, &cn, &dn);
+  const sunrealtype sin_psi = 2 * k * sn * dn, cos_psi = cn * cn, psi_dot = 2 * k * w * cn;
+
+  y[0] = p->L * sin_psi;
+  y[1] = -p->L * cos_psi;
+  y[2] = p->L * psi_dot * cos_psi;
+  y[3] = p->L * psi_dot * sin_psi;
+}
