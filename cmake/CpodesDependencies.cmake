@@ -2,6 +2,8 @@
 #
 #   cpodes_public_libraries   what a user's own code calls too: CVODES, vectors, matrices, solvers
 #   cpodes_private_libraries  what only cpodes calls
+#   cpodes_cvodes_target      CVODES' real library behind the alias SUNDIALS::cvodes
+#   cpodes_sundials_libdir    the folder of SUNDIALS' libraries
 
 # SUNDIALS' own version file never accepts a newer major version, so the range is checked here.
 find_package(SUNDIALS REQUIRED COMPONENTS cvodes nvecserial)
@@ -28,4 +30,9 @@ set(cpodes_sundials_components
     sunnonlinsolfixedpoint
     ${cpodes_sundials_core})
 list(TRANSFORM cpodes_sundials_components PREPEND SUNDIALS:: OUTPUT_VARIABLE cpodes_public_libraries)
-set(cpodes_private_libraries KLU::KLU LAPACK::LAPACK BLAS::BLAS m)
+list(APPEND cpodes_public_libraries m) # what a user's f and c call is there without asking
+set(cpodes_private_libraries KLU::KLU LAPACK::LAPACK BLAS::BLAS)
+
+get_target_property(cpodes_cvodes_target SUNDIALS::cvodes INTERFACE_LINK_LIBRARIES)
+get_target_property(cpodes_cvodes_file ${cpodes_cvodes_target} LOCATION)
+cmake_path(GET cpodes_cvodes_file PARENT_PATH cpodes_sundials_libdir)

@@ -36,20 +36,18 @@ function(cpodes_pc_append variable flag implicit)
   set(${variable} "${flags}" PARENT_SCOPE)
 endfunction()
 
-get_target_property(cvodes SUNDIALS::cvodes INTERFACE_LINK_LIBRARIES) # cvodes_shared or cvodes_static
-get_target_property(cvodes_file ${cvodes} LOCATION)
-get_target_property(cvodes_includes ${cvodes} INTERFACE_INCLUDE_DIRECTORIES)
+get_target_property(cvodes_includes ${cpodes_cvodes_target} INTERFACE_INCLUDE_DIRECTORIES)
 if(SUNDIALS_VERSION VERSION_GREATER_EQUAL 7 AND TARGET MPI::MPI_C) # its headers include mpi.h
   get_target_property(mpi_includes MPI::MPI_C INTERFACE_INCLUDE_DIRECTORIES)
   list(APPEND cvodes_includes ${mpi_includes})
 endif()
 cpodes_pc_append(cpodes_pc_cflags -I "${CMAKE_C_IMPLICIT_INCLUDE_DIRECTORIES}" ${cvodes_includes})
 
-cmake_path(GET cvodes_file PARENT_PATH SUNDIALS_LIBRARY_DIR)
-cpodes_pc_append(cpodes_pc_libs -L "${CMAKE_C_IMPLICIT_LINK_DIRECTORIES}" "${SUNDIALS_LIBRARY_DIR}")
+cpodes_pc_append(cpodes_pc_libs -L "${CMAKE_C_IMPLICIT_LINK_DIRECTORIES}" "${cpodes_sundials_libdir}")
 foreach(component IN LISTS cpodes_sundials_components)
   string(APPEND cpodes_pc_libs " -lsundials_${component}")
 endforeach()
+string(APPEND cpodes_pc_libs " -lm")
 
 set(cpodes_pc_libs_private " -lklu -lamd -lcolamd -lbtf -lsuitesparseconfig")
 foreach(library IN LISTS LAPACK_LIBRARIES)
@@ -61,7 +59,6 @@ foreach(library IN LISTS LAPACK_LIBRARIES)
   endif()
   string(APPEND cpodes_pc_libs_private " ${library}")
 endforeach()
-string(APPEND cpodes_pc_libs_private " -lm")
 
 # The prefix is found from the file's own place, so that an installed tree can be moved.
 set(cpodes_pc_dir "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")

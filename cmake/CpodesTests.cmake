@@ -36,9 +36,9 @@ endfunction()
 function(cpodes_add_check_program target)
   add_executable(${target} ${ARGN})
   cpodes_target_defaults(${target})
-  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/test")
-  target_link_libraries(${target} PRIVATE cpodes_models cpodes::cpodes_static
-                                          ${cpodes_private_libraries} PkgConfig::CHECK)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(
+    ${target} PRIVATE test_support cpodes_models cpodes::cpodes_static ${cpodes_private_libraries})
 endfunction()
 
 # cpodes_add_unit_test(part/name [more sources] [SLOW] [THREADS] [WRAP functions])

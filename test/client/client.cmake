@@ -1,0 +1,28 @@
+# Run by CTest. BUILD: build tree of cpodes; WORK: folder to work in; CLIENT: the user's project; LIBDIR:
+# library folder in a prefix; SUNDIALS_DIR, SUNDIALS_LIBDIR: where SUNDIALS is; CC: C compiler.
+
+function(run)
+  string(JOIN " " line ${ARGN})
+  message(STATUS "${line}")
+  execute_process(COMMAND ${ARGN} WORKING_DIRECTORY "${WORK}" COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(REMOVE_RECURSE "${WORK}")
+file(MAKE_DIRECTORY "${WORK}")
+set(prefix "${WORK}/prefix")
+run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}")
+
+# As a CMake package, with the shared library and with the static one.
+foreach(library IN ITEMS cpodes cpodes_static)
+  run("${CMAKE_COMMAND}" -S "${CLIENT}" -B "${WORK}/${library}" -G Ninja
+      "-DCMAKE_C_COMPILER=${CC}" "-DCMAKE_PREFIX_PATH=${prefix}" "-DSUNDIALS_DIR=${SUNDIALS_DIR}"
+      "-DLIBRARY=${library}")
+  run("${CMAKE_COMMAND}" --build "${WORK}/${library}")
+  run("${WORK}/${library}/pendulum")
+endforeach()
+
+# Through pkg-config: the one line that the README promises.
+set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
+run(sh -c "${CC} '${CLIENT}/pendulum.c' $(pkg-config --cflags --libs cpodes) -o pendulum")
+set(ENV{LD_LIBRARY_PATH} "${prefix}/${LIBDIR}:${SUNDIALS_LIBDIR}")
+run("${WORK}/pendulum")
