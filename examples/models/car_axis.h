@@ -1,6 +1,6 @@
-/* Car axis on a bumpy road: two points joined by a rigid axle, each on a spring; the right spring's foot
- * follows the road. The left end stays at right angles to the line between the two feet, (0, 0) and (xb, yb):
- * this constraint depends on time.
+/* Car axis on a bumpy road: two points joined by a rigid axle, each on a spring; the right spring's
+ * foot follows the road. The left end stays at right angles to the line between the two feet,
+ * (0, 0) and (xb, yb): this constraint depends on time.
  *
  *   K xl'' = (L0 - Ll) xl / Ll             - lambda1 xb - 2 lambda2 (xl - xr)
  *   K yl'' = (L0 - Ll) yl / Ll             - lambda1 yb - 2 lambda2 (yl - yr) - K grav
@@ -14,8 +14,8 @@
  *
  *   y = (xl, yl, xr, yr, and their rates), all quantities without unit
  *
- * Index reduced: lambda follows from the second derivative of the constraints. The multipliers have the
- * opposite sign of the source's.
+ * Index reduced: lambda follows from the second derivative of the constraints. The multipliers have
+ * the opposite sign of the source's.
  * Source: Test Set for IVP Solvers, "caraxis" (S. Schneider).
  */
 #ifndef CPODES_EXAMPLES_CAR_AXIS_H

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
-/* ------------------------------------------------------------------------------------- geometry -- */
+/* ----------------------------------------------------------------------------------- geometry -- */
 
 /* Component k (0: x, 1: y) of d_i = r_i - r_{i-1}; i counts from 0, r_{-1} = 0. Also for velocities. */
 static sunrealtype diff(const sunrealtype *r, sunindextype i, int k) {
@@ -22,7 +22,7 @@ static sunrealtype inv_metric(const sunrealtype *ewt, sunindextype i, int k) {
   return ewt ? 1 / (ewt[2 * i + k] * ewt[2 * i + k]) : 1;
 }
 
-/* -------------------------------------------------------------------- tridiagonal G D G^T = L D L^T -- */
+/* ----------------------------------------------------- the tridiagonal matrix S = G D G^T, LDL^T -- */
 
 /* S = G D G^T at the positions r, row i of G being (d_i at r_i, -d_i at r_{i-1}); factored in place.
    Returns 1 if S is not positive definite. */
@@ -63,7 +63,7 @@ static void spread(Chain *c, const sunrealtype *r, const sunrealtype *ewt) {
     }
 }
 
-/* ------------------------------------------------------------------------------------- mechanism -- */
+/* ---------------------------------------------------------------------------------- mechanism -- */
 
 Chain *chain_create(sunindextype n, sunrealtype g) {
   Chain *c = calloc(1, sizeof *c);
@@ -162,7 +162,7 @@ sunrealtype chain_energy(const Chain *chain, N_Vector y) {
   return energy;
 }
 
-/* ---------------------------------------------------------------- projection for CVODES' own hook -- */
+/* ------------------------------------------------------------ projection for CVODES' own hook -- */
 
 int chain_attach(Chain *chain, void *cvode_mem, N_Vector y_tmpl) {
   chain->cvode_mem = cvode_mem;
@@ -197,8 +197,8 @@ static int project_positions(Chain *c, sunrealtype *r, const sunrealtype *ewt, s
   return 1;
 }
 
-/* v <- v - D G^T S^-1 (G v + rate): the part along the rods' constraints is taken out of v. rate_r, rate_v: the
-   term  diff(rate_v) . diff(rate_r)  of each row, or NULL. S must be factored with r and ewt. */
+/* v <- v - D G^T S^-1 (G v + rate): takes out of v what is not tangential. Row i of the rate is the
+   product of differences i of rate_r and rate_v; NULL: none. S must be factored with r and ewt. */
 static void project_onto_tangent(Chain *c, const sunrealtype *r, sunrealtype *v,
                                  const sunrealtype *ewt, const sunrealtype *rate_r,
                                  const sunrealtype *rate_v) {

@@ -7,11 +7,15 @@
  *   0 = (|d_i|^2 - 1) / 2      positions      [m^2]
  *   0 = d_i . w_i              velocities     [m^2/s]
  *
- *   y = (r_1, ..., r_n, v_1, ..., v_n), r_i = (x_i, y_i)   state [m, m/s],  g gravity along -y [m/s^2]
+ *   y = (r_1, ..., r_n, v_1, ..., v_n), r_i = (x_i, y_i)   state     [m, m/s]
+ *   g  gravity along -y [m/s^2]
  *
- * The tensions lambda solve the tridiagonal system  G G^T lambda = |w_i|^2 - [i = 1] g y_1,  G = d(positions)/dr.
- * n = 1 is the pendulum. Source: index reduction of the textbook N-fold pendulum; E. Hairer and G. Wanner,
- * Solving Ordinary Differential Equations II, section VII.1.
+ * The tensions lambda solve the tridiagonal system
+ *
+ *   G G^T lambda = |w_i|^2 - (i = 1: g y_1),   G = d(positions)/dr
+ *
+ * n = 1 is the pendulum with L = 1. Source: Newton's law for each mass and the second derivative of
+ * its constraint; no published numbers belong to it.
  */
 #ifndef CPODES_EXAMPLES_CHAIN_H
 #define CPODES_EXAMPLES_CHAIN_H
@@ -43,9 +47,9 @@ void chain_initial(const Chain *chain, N_Vector y);
 /* Kinetic and potential energy [J]; 0 for the motion from chain_initial */
 sunrealtype chain_energy(const Chain *chain, N_Vector y);
 
-/* Hand-written projection for CVODES' own hook, CVodeSetProjFn (signature of CVProjFn): the positions first, by
-   simplified Newton in the error-weighted norm, to epsproj in the WRMS norm; then the velocities with the
-   positions held; then the error estimate likewise. Needs chain_attach before. */
+/* Hand-written projection for CVODES' own hook, CVodeSetProjFn (signature of CVProjFn): the positions
+   first, by simplified Newton in the error-weighted norm, to epsproj in the WRMS norm; then the
+   velocities with the positions held; the error estimate likewise. Needs chain_attach before. */
 int chain_cvode_projection(sunrealtype t, N_Vector y, N_Vector corr, sunrealtype epsproj,
                            N_Vector err, void *user_data);
 

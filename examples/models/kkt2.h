@@ -1,6 +1,8 @@
-/* Accelerations and multipliers of a mechanism with diagonal mass matrix and two position constraints:
+/* Accelerations and multipliers of a mechanism with diagonal mass matrix and two position constraints
  *
- *   M a + G^T lambda = Q,   G a = b     by     (G M^-1 G^T) lambda = G M^-1 Q - b,   a = M^-1 (Q - G^T lambda)
+ *   M a + G^T lambda = Q,   G a = b
+ *
+ * by   (G M^-1 G^T) lambda = G M^-1 Q - b,   a = M^-1 (Q - G^T lambda).
  */
 #ifndef CPODES_EXAMPLES_KKT2_H
 #define CPODES_EXAMPLES_KKT2_H

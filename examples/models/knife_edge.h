@@ -8,7 +8,7 @@
  *
  *   y = (x, y, phi, x', y', phi')        state        [m, m, rad, m/s, m/s, rad/s]
  *   x  down the slope, y  along it, phi  angle of the blade from x
- *   g  gravity [m/s^2], alpha  inclination [rad], omega = phi'(0) [rad/s], mass and inertia drop out
+ *   g  gravity [m/s^2], alpha  inclination [rad], omega = phi'(0) [rad/s]; m and J drop out
  *
  * Released at the origin, at rest but for the spin, with the blade pointing downhill it does not slide
  * down but drifts sideways on a cycloid (knife_edge_exact).
@@ -41,8 +41,8 @@ void knife_edge_initial(const KnifeEdge *k, N_Vector y);
 sunrealtype knife_edge_energy(const KnifeEdge *k, N_Vector y);
 
 /* The motion from knife_edge_initial:
-     x = b sin^2(omega t),  y = b (omega t - sin(2 omega t) / 2),  phi = omega t,   b = g sin(alpha) / (2 omega^2)
-   y [6]: out */
+     x = b sin^2(omega t),  y = b (omega t - sin(2 omega t) / 2),  phi = omega t
+   with b = g sin(alpha) / (2 omega^2). y [6]: out */
 void knife_edge_exact(const KnifeEdge *k, sunrealtype t, sunrealtype *y);
 
 #endif

@@ -1,6 +1,6 @@
 /* Planar pendulum in Cartesian coordinates: a point mass on a massless rod, released horizontally.
  *
- *   x'' = -x tau,  y'' = -y tau - g,   tau = (x'^2 + y'^2 - g y) / L^2   (tension per mass and length)
+ *   x'' = -x tau,  y'' = -y tau - g,   tau = (x'^2 + y'^2 - g y) / L^2   (tension / (m L))
  *
  *   0 = x^2 + y^2 - L^2        position      [m^2]
  *   0 = x x' + y y'            velocity      [m^2/s]
@@ -9,8 +9,8 @@
  *   L  rod length [m],  g  gravity along -y [m/s^2]
  *
  * Every state on the manifold has the closed form of pendulum_exact.
- * Source: IFToMM library of computational benchmark problems, A01 (L = 1, g = 9.81); SUNDIALS, example
- * cvPendulum_dns (L = 1, g such that the period is 2).
+ * Source: IFToMM library of computational benchmark problems, A01 (L = 1, g = 9.81); SUNDIALS,
+ * example cvPendulum_dns (L = 1, g such that the period is 2).
  */
 #ifndef CPODES_EXAMPLES_PENDULUM_H
 #define CPODES_EXAMPLES_PENDULUM_H
@@ -32,8 +32,8 @@ int pendulum_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
 int pendulum_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 int pendulum_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
 
-/* The same manifold described by three dependent rows: position, velocity and their sum (SUNDIALS 2.7, CPODES
-   example cpsPend_dnsL). c [3], G [3 x 4] */
+/* The same manifold described by three dependent rows: position, velocity and their sum
+   (SUNDIALS 2.7, CPODES example cpsPend_dnsL). c [3], G [3 x 4] */
 enum { PENDULUM_M_REDUNDANT = 3 };
 int pendulum_constraints_redundant(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 int pendulum_jacobian_redundant(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
@@ -44,7 +44,8 @@ void pendulum_initial(const Pendulum *p, N_Vector y);
 /* Kinetic and potential energy per mass [m^2/s^2]; 0 for the motion from pendulum_initial */
 sunrealtype pendulum_energy(const Pendulum *p, N_Vector y);
 
-/* The motion from pendulum_initial by Jacobi's elliptic functions; y [4]: out, good to some eps * sqrt(g/L) t */
+/* The motion from pendulum_initial by Jacobi's elliptic functions. y [4]: out; the angle is good to some
+   10 eps (1 + sqrt(g/L) t) */
 void pendulum_exact(const Pendulum *p, sunrealtype t, sunrealtype *y);
 
 #endif
