@@ -1,5 +1,5 @@
 # Run by CTest. BUILD: build tree of cpodes; WORK: folder to work in; CLIENT: the user's project; LIBDIR:
-# library folder in a prefix; SUNDIALS_DIR, SUNDIALS_LIBDIR: where SUNDIALS is; CC: C compiler.
+# library folder in a prefix; SUNDIALS_DIR, SUNDIALS_LIBDIR: where SUNDIALS is; CC, GENERATOR: as for BUILD.
 
 function(run)
   string(JOIN " " line ${ARGN})
@@ -14,7 +14,7 @@ run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}")
 
 # As a CMake package, with the shared library and with the static one.
 foreach(library IN ITEMS cpodes cpodes_static)
-  run("${CMAKE_COMMAND}" -S "${CLIENT}" -B "${WORK}/${library}" -G Ninja
+  run("${CMAKE_COMMAND}" -S "${CLIENT}" -B "${WORK}/${library}" -G "${GENERATOR}"
       "-DCMAKE_C_COMPILER=${CC}" "-DCMAKE_PREFIX_PATH=${prefix}" "-DSUNDIALS_DIR=${SUNDIALS_DIR}"
       "-DLIBRARY=${library}")
   run("${CMAKE_COMMAND}" --build "${WORK}/${library}")

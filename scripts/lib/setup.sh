@@ -1,0 +1,51 @@
+# shellcheck shell=bash disable=SC2034
+# Sourced by scripts/demo and scripts/test: goes to the top of the tree, and installs what a job needs.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+
+# Debian's packages, by job
+packages_build='gcc libc6-dev cmake ninja-build libsundials-dev libsuitesparse-dev liblapack-dev'
+packages_plot='gnuplot-nox'
+packages_test='g++ pkg-config check'
+packages_sanitizers='util-linux'
+packages_valgrind='valgrind'
+packages_coverage='gcovr'
+packages_format='git clang-format-14'
+packages_doc='doxygen python3-sphinx python3-breathe libjs-mathjax'
+
+# The same for people, where there is no apt
+names_build='a C11 compiler, CMake >= 3.25, Ninja, SUNDIALS 6.4 to 7.x (CVODES), SuiteSparse (KLU), LAPACK'
+names_plot='gnuplot (with its SVG and pngcairo terminals)'
+names_test='a C++17 compiler, pkg-config, Check >= 0.15'
+names_sanitizers='a compiler with -fsanitize=address,undefined and -fsanitize=thread'
+names_valgrind='valgrind'
+names_coverage='gcovr'
+names_format='git, clang-format 14'
+names_doc='Doxygen, Sphinx, Breathe, and MathJax 2 in /usr/share/javascript/mathjax'
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+
+# need job...: installs the packages of these jobs that are missing; without apt only says what they are.
+need() {
+  local job list missing='' name
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    echo 'There is no apt here. If something is not found below, please install:'
+    for job in "$@"; do name=names_$job && echo "  ${!name}"; done
+    return 0
+  fi
+  for job in "$@"; do
+    list=packages_$job
+    for name in ${!list}; do
+      dpkg-query -W -f '${Status}\n' "$name" 2>/dev/null | grep -q ' installed$' || missing+=" $name"
+    done
+  done
+  [ -z "$missing" ] && return 0
+  if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+    echo "Please have root install:$missing" >&2
+    return 1
+  fi
+  echo "Installing:$missing"
+  # shellcheck disable=SC2086 # a list of words
+  as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends $missing </dev/null >/dev/null
+}
