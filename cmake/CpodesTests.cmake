@@ -36,7 +36,7 @@ endfunction()
 function(cpodes_add_check_program target)
   add_executable(${target} ${ARGN})
   cpodes_target_defaults(${target})
-  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/test")
   target_link_libraries(
     ${target} PRIVATE test_support cpodes_models cpodes::cpodes_static ${cpodes_private_libraries})
 endfunction()
