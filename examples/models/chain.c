@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
-/* ----------------------------------------------------------------------------------- geometry -- */
+/* ---------------------------------------------------------------------------------- geometry -- */
 
-/* Component k (0: x, 1: y) of d_i = r_i - r_{i-1}; i counts from 0, r_{-1} = 0. Also for velocities. */
+/* Component k (0: x, 1: y) of d_i = r_i - r_{i-1}; i counts from 0, r_{-1} = 0. Also for
+   velocities. */
 static sunrealtype diff(const sunrealtype *r, sunindextype i, int k) {
   return r[2 * i + k] - (i > 0 ? r[2 * (i - 1) + k] : 0);
 }
@@ -22,10 +23,10 @@ static sunrealtype inv_metric(const sunrealtype *ewt, sunindextype i, int k) {
   return ewt ? 1 / (ewt[2 * i + k] * ewt[2 * i + k]) : 1;
 }
 
-/* ----------------------------------------------------- the tridiagonal matrix S = G D G^T, LDL^T -- */
+/* ------------------------------------------------- the tridiagonal matrix S = G D G^T, LDL^T -- */
 
-/* S = G D G^T at the positions r, row i of G being (d_i at r_i, -d_i at r_{i-1}); factored in place.
-   Returns 1 if S is not positive definite. */
+/* S = G D G^T at the positions r, row i of G being (d_i at r_i, -d_i at r_{i-1}); factored in
+   place. Returns 1 if S is not positive definite. */
 static int factor(Chain *c, const sunrealtype *r, const sunrealtype *ewt) {
   for (sunindextype i = 0; i < c->n; i++) {
     c->diag[i] = c->sub[i] = 0;
@@ -63,7 +64,7 @@ static void spread(Chain *c, const sunrealtype *r, const sunrealtype *ewt) {
     }
 }
 
-/* ---------------------------------------------------------------------------------- mechanism -- */
+/* --------------------------------------------------------------------------------- mechanism -- */
 
 Chain *chain_create(sunindextype n, sunrealtype g) {
   Chain *c = calloc(1, sizeof *c);
@@ -162,7 +163,7 @@ sunrealtype chain_energy(const Chain *chain, N_Vector y) {
   return energy;
 }
 
-/* ------------------------------------------------------------ projection for CVODES' own hook -- */
+/* ----------------------------------------------------------- projection for CVODES' own hook -- */
 
 int chain_attach(Chain *chain, void *cvode_mem, N_Vector y_tmpl) {
   chain->cvode_mem = cvode_mem;
@@ -170,7 +171,7 @@ int chain_attach(Chain *chain, void *cvode_mem, N_Vector y_tmpl) {
   return chain->ewt ? 0 : -1;
 }
 
-/* WRMS norm of delta over all 4 n components of the state, the half that is not moved counted as 0 */
+/* WRMS norm of delta over all 4 n components of the state, the half that is not moved counts 0 */
 static sunrealtype wrms(const Chain *c, const sunrealtype *ewt) {
   sunrealtype sum = 0;
   for (sunindextype i = 0; i < 2 * c->n; i++) sum += c->delta[i] * c->delta[i] * ewt[i] * ewt[i];

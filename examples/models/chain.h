@@ -47,9 +47,10 @@ void chain_initial(const Chain *chain, N_Vector y);
 /* Kinetic and potential energy [J]; 0 for the motion from chain_initial */
 sunrealtype chain_energy(const Chain *chain, N_Vector y);
 
-/* Hand-written projection for CVODES' own hook, CVodeSetProjFn (signature of CVProjFn): the positions
-   first, by simplified Newton in the error-weighted norm, to epsproj in the WRMS norm; then the
-   velocities with the positions held; the error estimate likewise. Needs chain_attach before. */
+/* Hand-written projection for CVODES' own hook, CVodeSetProjFn (signature of CVProjFn): the
+   positions first, by simplified Newton in the error-weighted norm, to epsproj in the WRMS norm;
+   then the velocities with the positions held; the error estimate likewise. Needs chain_attach
+   before. */
 int chain_cvode_projection(sunrealtype t, N_Vector y, N_Vector corr, sunrealtype epsproj,
                            N_Vector err, void *user_data);
 

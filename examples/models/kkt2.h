@@ -1,4 +1,4 @@
-/* Accelerations and multipliers of a mechanism with diagonal mass matrix and two position constraints
+/* Accelerations and multipliers, for a diagonal mass matrix and two position constraints:
  *
  *   M a + G^T lambda = Q,   G a = b
  *

@@ -10,8 +10,8 @@
  *   x  down the slope, y  along it, phi  angle of the blade from x
  *   g  gravity [m/s^2], alpha  inclination [rad], omega = phi'(0) [rad/s]; m and J drop out
  *
- * Released at the origin, at rest but for the spin, with the blade pointing downhill it does not slide
- * down but drifts sideways on a cycloid (knife_edge_exact).
+ * Released at the origin, at rest but for the spin, with the blade pointing downhill it does not
+ * slide down but drifts sideways on a cycloid (knife_edge_exact).
  * Source: Ju. I. Neimark and N. A. Fufaev, Dynamics of Nonholonomic Systems, AMS 1972; A. M. Bloch,
  * Nonholonomic Mechanics and Control, Springer 2003, section 1.6.
  */
@@ -36,8 +36,8 @@ int knife_edge_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void
 /* y [6]: out, at the origin, blade downhill, spinning with omega */
 void knife_edge_initial(const KnifeEdge *k, N_Vector y);
 
-/* Translational kinetic and potential energy per mass [m^2/s^2]; the energy of the spin is constant by
-   itself. 0 for the motion from knife_edge_initial */
+/* Translational kinetic and potential energy per mass [m^2/s^2]; the energy of the spin is
+   constant by itself. 0 for the motion from knife_edge_initial */
 sunrealtype knife_edge_energy(const KnifeEdge *k, N_Vector y);
 
 /* The motion from knife_edge_initial:

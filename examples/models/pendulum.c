@@ -65,8 +65,8 @@ sunrealtype pendulum_energy(const Pendulum *p, N_Vector y) {
   return (s[2] * s[2] + s[3] * s[3]) / 2 + p->g * s[1];
 }
 
-/* sn, cn, dn of K + u for the parameter m = 1/2, K the quarter period, by the arithmetic-geometric mean
-   (Abramowitz and Stegun, 16.4 and 17.6). */
+/* sn, cn, dn of K + u for the parameter m = 1/2, K the quarter period, by the arithmetic-geometric
+   mean (Abramowitz and Stegun, 16.4 and 17.6). */
 static void elliptic_from_K(sunrealtype u, sunrealtype *sn, sunrealtype *cn, sunrealtype *dn) {
   enum { STEPS = 5 }; /* convergence is quadratic: c_5 < 1e-20 */
   const sunrealtype m = SUN_RCONST(0.5), half_pi = acos(SUN_RCONST(0.0));

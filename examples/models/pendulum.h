@@ -20,7 +20,8 @@
 
 enum { PENDULUM_N = 4, PENDULUM_M = 2 }; /* length of y and c */
 
-/* (2 K(m = 1/2))^2, K the complete elliptic integral of the first kind: with L = 1 the period is 2 s */
+/* (2 K(m = 1/2))^2, K the complete elliptic integral of the first kind: with L = 1 the period is 2
+   s */
 #define PENDULUM_G_PERIOD2 SUN_RCONST(13.7503716360407456549801915596)
 
 typedef struct {
@@ -44,8 +45,8 @@ void pendulum_initial(const Pendulum *p, N_Vector y);
 /* Kinetic and potential energy per mass [m^2/s^2]; 0 for the motion from pendulum_initial */
 sunrealtype pendulum_energy(const Pendulum *p, N_Vector y);
 
-/* The motion from pendulum_initial by Jacobi's elliptic functions. y [4]: out; the angle is good to some
-   10 eps (1 + sqrt(g/L) t) */
+/* The motion from pendulum_initial by Jacobi's elliptic functions. y [4]: out; the angle is good
+   to some 10 eps (1 + sqrt(g/L) t) */
 void pendulum_exact(const Pendulum *p, sunrealtype t, sunrealtype *y);
 
 #endif

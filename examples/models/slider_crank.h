@@ -1,8 +1,9 @@
 /* Rigid slider-crank with a spring-damper, three coordinates and two loop closures. No gravity.
  *
- * Crank of length a, pivoted at the origin, angle q from +x. Rod of length 2, angle p; its midpoint is
- * the slider joint at (x, 0), its upper end is the crank pin, a horizontal force F acts on its lower
- * end. A spring-damper of length l joins the middle of the crank and the middle of the rod's upper half.
+ * Crank of length a, pivoted at the origin, angle q from +x. Rod of length 2, angle p; its
+ * midpoint is the slider joint at (x, 0), its upper end is the crank pin, a horizontal force F
+ * acts on its lower end. A spring-damper of length l joins the middle of the crank and the middle
+ * of the rod's upper half.
  *
  *   M (q, x, p)'' + G^T lambda = Q,   M = diag(J1, m2, J2)
  *
@@ -46,15 +47,15 @@ int slider_crank_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, vo
 /* y [6]: out, at rest with the crank upright */
 void slider_crank_initial(const SliderCrank *s, N_Vector y);
 
-/* Kinetic energy, energy of the spring and potential -F (x + cos p) of the force [J]; falls at the rate
-   of slider_crank_dissipation */
+/* Kinetic energy, energy of the spring and potential -F (x + cos p) of the force [J]; falls at the
+   rate of slider_crank_dissipation */
 sunrealtype slider_crank_energy(const SliderCrank *s, N_Vector y);
 
 /* Power c l'^2 lost in the damper [W] */
 sunrealtype slider_crank_dissipation(const SliderCrank *s, N_Vector y);
 
-/* Accelerations (q'', x'', p'') and multipliers (lambda1, lambda2) at y. Returns 1 where the constraints
-   are dependent */
+/* Accelerations (q'', x'', p'') and multipliers (lambda1, lambda2) at y. Returns 1 where the
+   constraints are dependent */
 int slider_crank_accelerations(const SliderCrank *s, N_Vector y, sunrealtype acc[3],
                                sunrealtype lambda[2]);
 

@@ -1,0 +1,31 @@
+/* Checking return codes in the examples: CHECK(call) ends the program with status 2 when a call of
+ * SUNDIALS or cpodes returned an error (< 0), CHECK_NEW(pointer) when a constructor returned NULL.
+ * A real code would return the error to its caller instead.
+ */
+#ifndef CPODES_EXAMPLES_CHECK_H
+#define CPODES_EXAMPLES_CHECK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sundials/sundials_context.h>
+
+#define CHECK(call)        check_flag((call), #call, __FILE__, __LINE__)
+#define CHECK_NEW(pointer) check_pointer((pointer), #pointer, __FILE__, __LINE__)
+
+#ifndef SUN_COMM_NULL /* SUNDIALS 7 has it: "no MPI" */
+#define SUN_COMM_NULL NULL
+#endif
+
+static inline void check_flag(int flag, const char *call, const char *file, int line) {
+  if (flag >= 0) return;
+  fprintf(stderr, "%s:%d: %s returned %d\n", file, line, call, flag);
+  exit(2);
+}
+
+static inline void check_pointer(const void *pointer, const char *what, const char *file, int line) {
+  if (pointer) return;
+  fprintf(stderr, "%s:%d: %s is NULL: out of memory?\n", file, line, what);
+  exit(2);
+}
+
+#endif
