@@ -1,0 +1,24 @@
+/* A benchmark that cannot set itself up ends at once. Failures of an integration are figures, not errors. */
+#ifndef CPODES_BENCH_CHECK_H
+#define CPODES_BENCH_CHECK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* call returns 0 when it worked */
+#define CHECK(call) check_zero((call), #call, __FILE__, __LINE__)
+/* pointer must not be NULL; gives it back */
+#define CHECK_POINTER(pointer) check_pointer((pointer), #pointer, __FILE__, __LINE__)
+
+static inline void check_zero(long int flag, const char *call, const char *file, int line) {
+  if (!flag) return;
+  fprintf(stderr, "%s:%d: %s returned %ld\n", file, line, call, flag);
+  exit(EXIT_FAILURE);
+}
+
+static inline void *check_pointer(void *pointer, const char *call, const char *file, int line) {
+  if (!pointer) check_zero(-1, call, file, line);
+  return pointer;
+}
+
+#endif

@@ -1,0 +1,282 @@
+/* Where the defaults come from: one option at a time is swept, everything else at its default, over six mechanisms,
+ * BDF (Newton) and Adams (fixed point), and tolerances 1e-5 ... 1e-10.
+ *
+ * A line gives, for one value of the option and one method, geometric means over the 36 runs; a run that fails with any
+ * value of the option is left out of the means of all of them, and counted. error: the error at the end
+ * divided by that with the option's default.
+ */
+#include "check.h"
+#include "options.h"
+#include "run.h"
+#include <math.h>
+#include <string.h>
+
+static const char *const mechanisms[] = {"pendulum",   "slider_crank", "car_axis",
+                                         "knife_edge", "chain3",       "chain10"};
+static const int methods[]            = {CV_BDF, CV_ADAMS};
+static const sunrealtype tolerances[] = {1.0e-5, 1.0e-6, 1.0e-7, 1.0e-8, 1.0e-9, 1.0e-10};
+enum {
+  NMECHANISMS = sizeof mechanisms / sizeof mechanisms[0],
+  NMETHODS    = sizeof methods / sizeof methods[0],
+  NTOLS       = sizeof tolerances / sizeof tolerances[0],
+  MAX_VALUES  = 10
+};
+
+/* All runs with one value of an option */
+typedef struct {
+  Figures run[NMETHODS][NMECHANISMS][NTOLS];
+} Grid;
+
+/* ------------------------------------------------------------------------------- the options -- */
+
+typedef struct {
+  const char *name;
+  const char *what;
+  void (*set)(RunOptions *options, double value);
+  int nvalues;
+  double value[MAX_VALUES];
+  const char *label[MAX_VALUES]; /* NULL: print the value */
+} Sweep;
+
+static void set_eps(RunOptions *o, double value) { o->eps = value; }
+static void set_iters(RunOptions *o, double value) { o->max_iters = (int)value; }
+static void set_age(RunOptions *o, double value) { o->jac_frequency = (long int)value; }
+static void set_norm_of_error(RunOptions *o, double value) { o->err_est = (CPErrEst)value; }
+static void set_correction(RunOptions *o, double value) { o->max_correction = value; }
+static void set_frequency(RunOptions *o, double value) { o->proj_frequency = (long int)value; }
+static void set_skipping(RunOptions *o, double value) { o->test_constraint = value > 0.0; }
+static void set_linsol(RunOptions *o, double value) { o->linsol = (CPLinSol)value; }
+static void set_coupled(RunOptions *o, double value) { o->coupled = value > 0.0; }
+static void set_norm(RunOptions *o, double value) { o->norm = (CPNorm)value; }
+static void set_difference_G(RunOptions *o, double value) { o->difference_G = value > 0.0; }
+/* no projection at all, for comparison */
+static void set_projection(RunOptions *o, double value) {
+  o->by = value > 0.0 ? BY_NOBODY : BY_CPODES;
+}
+
+static const Sweep sweeps[] = {
+    {"eps",
+     "accuracy of a projection, CPProjectorSetEps",
+     set_eps,
+     8,
+     {1.0, 0.3, 0.1, 3.0e-2, 1.0e-2, 1.0e-3, 1.0e-5, 1.0e-8},
+     {NULL}},
+    {"age",
+     "projections with one Jacobian at the most, CPProjectorSetJacFrequency",
+     set_age,
+     8,
+     {1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0},
+     {NULL}},
+    {"iters",
+     "corrections in one projection at the most, CPProjectorSetMaxIters",
+     set_iters,
+     6,
+     {2.0, 3.0, 4.0, 6.0, 10.0, 20.0},
+     {NULL}},
+    {"errest",
+     "norm of the error estimate, CPodeSetProjErrEst",
+     set_norm_of_error,
+     3,
+     {CP_ERREST_PROJECTED, CP_ERREST_UNPROJECTED, CP_ERREST_ACCEPTANCE},
+     {"projected", "unprojected", "acceptance"}},
+    {"correction",
+     "largest correction allowed, CPodeSetProjMaxCorrection",
+     set_correction,
+     6,
+     {1.0, 3.0, 10.0, 100.0, 1000.0, INFINITY},
+     {NULL}},
+    {"frequency",
+     "projection every n-th step, CPodeSetProjFrequency",
+     set_frequency,
+     4,
+     {1.0, 2.0, 5.0, 10.0},
+     {NULL}},
+    {"skipping",
+     "projection only where the violation is above eps, CPodeSetProjTestCnstr",
+     set_skipping,
+     2,
+     {0.0, 1.0},
+     {"off", "on"}},
+    {"linsol",
+     "linear solver, CPProjectorSetLinearSolver",
+     set_linsol,
+     4,
+     {CP_LINSOL_AUTO, CP_LINSOL_SCHUR, CP_LINSOL_QR, CP_LINSOL_QRP},
+     {"auto", "Schur", "QR", "QRP"}},
+    {"levels",
+     "positions before velocities, CPProjectorSetLevels",
+     set_coupled,
+     2,
+     {0.0, 1.0},
+     {"detected", "coupled"}},
+    {"norm",
+     "norm in which corrections are smallest, CPProjectorSetNorm",
+     set_norm,
+     2,
+     {CP_NORM_ERROR, CP_NORM_L2},
+     {"error", "L2"}},
+    {"jacobian",
+     "constraint Jacobian, CPProjectorSetJacFn",
+     set_difference_G,
+     2,
+     {0.0, 1.0},
+     {"user's", "differences"}},
+    {"projection", "with and without projection", set_projection, 2, {0.0, 1.0}, {"cpodes", "none"}}};
+enum { NSWEEPS = sizeof sweeps / sizeof sweeps[0] };
+
+/* ---------------------------------------------------------------------------------- the runs -- */
+
+typedef struct {
+  Mechanism *mechanism[NMECHANISMS];
+  const Options *options;
+  SUNContext ctx;
+} Bench;
+
+static double shortest_time(Bench *b, Mechanism *mechanism, const RunOptions *options) {
+  double shortest = b->options->repeat ? HUGE_VAL : 0.0;
+  for (int i = 0; i < b->options->repeat; i++) {
+    Figures f = run_timed(mechanism, options, b->ctx);
+    shortest  = fmin(shortest, f.seconds);
+  }
+  return shortest;
+}
+
+/* sweep NULL: everything at its default */
+static void run_grid(Bench *b, const Sweep *sweep, int value, Grid *grid) {
+  char variant[64] = "default";
+  if (sweep) snprintf(variant, sizeof variant, "%s %g", sweep->name, sweep->value[value]);
+  for (int i = 0; i < NMETHODS; i++)
+    for (int j = 0; j < NMECHANISMS; j++)
+      for (int k = 0; k < NTOLS; k++) {
+        RunOptions options = {.lmm = methods[i], .tol = tolerances[k], .by = BY_CPODES};
+        if (sweep) sweep->set(&options, sweep->value[value]);
+        Figures f = run_observed(b->mechanism[j], &options, b->ctx);
+        if (f.flag >= 0) f.seconds = shortest_time(b, b->mechanism[j], &options);
+        csv_run(b->options->csv, "defaults", variant, b->mechanism[j], &options, &f);
+        grid->run[i][j][k] = f;
+      }
+}
+
+/* -------------------------------------------------------------------------------- the tables -- */
+
+typedef struct {
+  GeometricMean steps, rhs, c, G, factorisations, error, seconds;
+  long int rejected, projection_fails, large_corrections, failed;
+  sunrealtype correction, violation;
+} Summary;
+
+static double at_least_one(long int count) { return count > 0 ? (double)count : 1.0; }
+
+static void summarise(Summary *s, const Figures *f, const Figures *with_default) {
+  mean_add(&s->steps, at_least_one(f->steps));
+  mean_add(&s->rhs, at_least_one(f->rhs));
+  mean_add(&s->c, at_least_one(f->proj.nce));
+  mean_add(&s->G, at_least_one(f->proj.nje));
+  mean_add(&s->factorisations, at_least_one(f->proj.nsetups));
+  mean_add(&s->error, (double)(f->error / with_default->error));
+  mean_add(&s->seconds, f->seconds);
+  s->rejected += f->rejected;
+  s->projection_fails += f->proj.nprojfails;
+  s->large_corrections += f->proj.nlargecorr;
+  s->correction = fmax(s->correction, f->proj.maxcorrection);
+  s->violation  = fmax(s->violation, f->violation);
+}
+
+static bool succeeds_everywhere(const Sweep *sweep, const Grid *grid, int i, int j, int k) {
+  for (int value = 0; value < sweep->nvalues; value++)
+    if (grid[value].run[i][j][k].flag < 0) return false;
+  return true;
+}
+
+static void print_line(const Sweep *sweep, int value, const Summary *s) {
+  if (sweep->label[value]) printf("  %-12s", sweep->label[value]);
+  else printf("  %-12g", sweep->value[value]);
+  printf(" %7.0f %7.0f %7.0f %7.0f %7.0f %7.3f %8.3f %8ld %6ld %6ld %8.1e %8.1e %6ld\n",
+         mean_value(&s->steps), mean_value(&s->rhs), mean_value(&s->c), mean_value(&s->G),
+         mean_value(&s->factorisations), mean_value(&s->error), 1.0e3 * mean_value(&s->seconds),
+         s->rejected, s->projection_fails, s->large_corrections, (double)s->correction,
+         (double)s->violation, s->failed);
+}
+
+static void print_table(const Sweep *sweep, const Grid *grid, const Grid *with_default, int i) {
+  printf("%s, %s\n", method_name(methods[i]), sweep->what);
+  printf("  %-12s %7s %7s %7s %7s %7s %7s %8s %8s %6s %6s %8s %8s %6s\n", sweep->name, "steps", "f",
+         "c", "G", "factor.", "error", "ms", "rejected", "proj.", "large", "largest", "max |c|",
+         "failed");
+  for (int value = 0; value < sweep->nvalues; value++) {
+    Summary s = {0};
+    for (int j = 0; j < NMECHANISMS; j++)
+      for (int k = 0; k < NTOLS; k++) {
+        const Figures *f = &grid[value].run[i][j][k];
+        if (f->flag < 0) s.failed++;
+        if (succeeds_everywhere(sweep, grid, i, j, k))
+          summarise(&s, f, &with_default->run[i][j][k]);
+      }
+    print_line(sweep, value, &s);
+  }
+  printf("\n");
+}
+
+static void print_failures(const Sweep *sweep, const Grid *grid) {
+  for (int value = 0; value < sweep->nvalues; value++)
+    for (int i = 0; i < NMETHODS; i++)
+      for (int j = 0; j < NMECHANISMS; j++)
+        for (int k = 0; k < NTOLS; k++) {
+          const Figures *f = &grid[value].run[i][j][k];
+          if (f->flag < 0)
+            printf("  failed: %s %g, %s, %s, tol %.0e: %d %s\n", sweep->name, sweep->value[value],
+                   mechanisms[j], method_name(methods[i]), (double)tolerances[k], f->flag,
+                   f->message);
+        }
+}
+
+/* How large the corrections are that the default runs make: counts by decade */
+static void print_corrections(const Grid *grid) {
+  printf("Corrections of the default runs, in WRMS: number of steps by size, all tolerances\n");
+  printf("  %-6s %-13s %9s %8s %8s %8s %8s %8s %8s %8s %9s\n", "", "", "< 1e-2", "< 1e-1", "< 1",
+         "< 10", "< 1e2", "< 1e3", "< 1e4", "above", "largest");
+  for (int i = 0; i < NMETHODS; i++)
+    for (int j = 0; j < NMECHANISMS; j++) {
+      long int corrections[CORRECTION_DECADES] = {0};
+      sunrealtype largest                      = 0.0;
+      for (int k = 0; k < NTOLS; k++) {
+        const Figures *f = &grid->run[i][j][k];
+        for (int d = 0; d < CORRECTION_DECADES; d++) corrections[d] += f->corrections[d];
+        largest = fmax(largest, f->proj.maxcorrection);
+      }
+      printf("  %-6s %-13s", method_name(methods[i]), mechanisms[j]);
+      for (int d = 0; d < CORRECTION_DECADES; d++) printf(" %8ld", corrections[d]);
+      printf(" %9.1e\n", (double)largest);
+    }
+  printf("\n");
+}
+
+static void sweep_option(Bench *b, const Sweep *sweep, const Grid *with_default) {
+  Grid *grid = CHECK_POINTER(calloc((size_t)sweep->nvalues, sizeof *grid));
+  for (int value = 0; value < sweep->nvalues; value++) run_grid(b, sweep, value, &grid[value]);
+  for (int i = 0; i < NMETHODS; i++) print_table(sweep, grid, with_default, i);
+  print_failures(sweep, grid);
+  free(grid);
+}
+
+int main(int argc, char **argv) {
+  Options options = options_parse(argc, argv, "Sweeps of one option at a time",
+                                  "[eps] [age] [iters] [errest] [correction] [frequency] "
+                                  "[skipping] [linsol] [levels] [norm] [jacobian] [projection]",
+                                  3);
+  Bench b         = {.options = &options, .ctx = context_create()};
+  for (int j = 0; j < NMECHANISMS; j++) b.mechanism[j] = mechanism_create(mechanisms[j], b.ctx);
+
+  csv_header(options.csv);
+  Grid *with_default = CHECK_POINTER(calloc(1, sizeof *with_default));
+  run_grid(&b, NULL, 0, with_default);
+  print_corrections(with_default);
+  for (int i = 0; i < NSWEEPS; i++)
+    if (options_select(&options, sweeps[i].name)) sweep_option(&b, &sweeps[i], with_default);
+
+  free(with_default);
+  for (int j = 0; j < NMECHANISMS; j++) mechanism_free(&b.mechanism[j]);
+  SUNContext_Free(&b.ctx);
+  options_close(&options);
+  return EXIT_SUCCESS;
+}

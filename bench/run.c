@@ -1,0 +1,256 @@
+#include "run.h"
+#include "check.h"
+#include <math.h>
+#include <nvector/nvector_serial.h>
+#include <sundials/sundials_config.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+#include <time.h>
+
+/* Far above what any useful run takes: ends those that creep */
+static const long int step_limit = 1000000;
+
+/* What one integration consists of */
+typedef struct {
+  void *cvode_mem;
+  CPodeMem mem; /* NULL unless cpodes projects */
+  CPProjector P;
+  SUNNonlinearSolver nonlinear; /* NULL: Newton, which is the default */
+  SUNLinearSolver linear;
+  SUNMatrix J, G;
+  N_Vector y, c;
+} Run;
+
+static void quiet(int code, const char *function, const char *message, void *data) {
+  (void)code;
+  (void)function;
+  (void)message;
+  (void)data;
+}
+
+/* -------------------------------------------------------------------------------- setting up -- */
+
+static CPProjector create_projector(Run *run, const Mechanism *s, const RunOptions *o,
+                                    SUNContext ctx) {
+  CPProjector P = CHECK_POINTER(CPProjectorCreate(s->c, run->y, run->c, ctx));
+  CHECK(CPProjectorSetUserData(P, s->data));
+  if (!o->difference_G) {
+    run->G = CHECK_POINTER(SUNDenseMatrix(s->m, s->n, ctx));
+    CHECK(CPProjectorSetJacFn(P, s->G, run->G));
+  }
+  if (o->coupled) {
+    N_Vector y_level = CHECK_POINTER(N_VClone(run->y)), c_level = CHECK_POINTER(N_VClone(run->c));
+    N_VConst(0.0, y_level);
+    N_VConst(0.0, c_level);
+    CHECK(CPProjectorSetLevels(P, c_level, y_level));
+    N_VDestroy(y_level);
+    N_VDestroy(c_level);
+  }
+  CHECK(CPProjectorSetLinearSolver(P, o->linsol));
+  CHECK(CPProjectorSetNorm(P, o->norm));
+  CHECK(CPProjectorSetEps(P, o->eps));
+  CHECK(CPProjectorSetMaxIters(P, o->max_iters));
+  CHECK(CPProjectorSetJacFrequency(P, o->jac_frequency));
+  return P;
+}
+
+static void create_cpodes(Run *run, const Mechanism *s, const RunOptions *o, SUNContext ctx) {
+  run->mem       = CHECK_POINTER(CPodeCreate(o->lmm, ctx));
+  run->cvode_mem = CPodeGetCVodeMem(run->mem);
+  CHECK(CPodeInit(run->mem, s->f, 0.0, s->y0));
+  CHECK(CPodeSStolerances(run->mem, o->tol, o->tol));
+  CHECK(CPodeSetErrHandlerFn(run->mem, quiet, NULL));
+  run->P = create_projector(run, s, o, ctx);
+  CHECK(CPodeSetProjector(run->mem, run->P));
+  CHECK(CPodeSetProjErrEst(run->mem, o->err_est));
+  CHECK(CPodeSetProjMaxCorrection(run->mem, o->max_correction));
+  CHECK(CPodeSetProjFrequency(run->mem, o->proj_frequency));
+  CHECK(CPodeSetProjTestCnstr(run->mem, o->test_constraint));
+  if (run->nonlinear) CHECK(CPodeSetNonlinearSolver(run->mem, run->nonlinear));
+}
+
+static void create_cvodes(Run *run, const Mechanism *s, const RunOptions *o, SUNContext ctx) {
+  run->cvode_mem = CHECK_POINTER(CVodeCreate(o->lmm, ctx));
+  CHECK(CVodeInit(run->cvode_mem, s->f, 0.0, s->y0));
+  CHECK(CVodeSStolerances(run->cvode_mem, o->tol, o->tol));
+  if (run->nonlinear) CHECK(CVodeSetNonlinearSolver(run->cvode_mem, run->nonlinear));
+  if (o->by == BY_HOOK) {
+    CHECK(chain_attach(s->chain, run->cvode_mem, run->y));
+    CHECK(CVodeSetProjFn(run->cvode_mem, chain_cvode_projection));
+    if (o->hook_eps > 0.0) CHECK(CVodeSetEpsProj(run->cvode_mem, o->hook_eps));
+  }
+}
+
+static Run run_create(const Mechanism *s, const RunOptions *o, SUNContext ctx) {
+  Run run = {.y = CHECK_POINTER(N_VClone(s->y0))};
+  run.c   = CHECK_POINTER(N_VNew_Serial(s->m, ctx));
+  N_VScale(1.0, s->y0, run.y);
+  if (o->lmm == CV_ADAMS) run.nonlinear = CHECK_POINTER(SUNNonlinSol_FixedPoint(run.y, 0, ctx));
+
+  if (o->by == BY_CPODES) create_cpodes(&run, s, o, ctx);
+  else create_cvodes(&run, s, o, ctx);
+
+  if (o->lmm == CV_BDF) {
+    run.J      = CHECK_POINTER(SUNDenseMatrix(s->n, s->n, ctx));
+    run.linear = CHECK_POINTER(SUNLinSol_Dense(run.y, run.J, ctx));
+    CHECK(CVodeSetLinearSolver(run.cvode_mem, run.linear, run.J));
+  }
+  CHECK(CVodeSetUserData(run.cvode_mem, s->data));
+  CHECK(CVodeSetMaxNumSteps(run.cvode_mem, step_limit));
+  CHECK(CVodeSetStopTime(run.cvode_mem, s->t_end)); /* the end is a step, not an interpolation */
+  return run;
+}
+
+static void run_free(Run *run) {
+  if (run->mem) CPodeFree(&run->mem);
+  else CVodeFree(&run->cvode_mem);
+  CPProjectorFree(&run->P);
+  if (run->nonlinear) SUNNonlinSolFree(run->nonlinear);
+  if (run->linear) SUNLinSolFree(run->linear);
+  if (run->J) SUNMatDestroy(run->J);
+  if (run->G) SUNMatDestroy(run->G);
+  N_VDestroy(run->c);
+  N_VDestroy(run->y);
+}
+
+/* ------------------------------------------------------------------------------- integrating -- */
+
+static int advance(Run *run, sunrealtype t_end, sunrealtype *t, int itask) {
+  if (run->mem) return CPode(run->mem, t_end, run->y, t, itask);
+  return CVode(run->cvode_mem, t_end, run->y, t, itask);
+}
+
+static void count_correction(Figures *figures, sunrealtype correction) {
+  int decade        = 0;
+  sunrealtype limit = 1.0e-2;
+  for (; decade < CORRECTION_DECADES - 1 && correction > limit; decade++) limit *= 10.0;
+  figures->corrections[decade]++;
+}
+
+static void observe_step(Run *run, const Mechanism *s, sunrealtype t, Figures *figures) {
+  int order;
+  CHECK(CVodeGetLastOrder(run->cvode_mem, &order));
+  figures->order_steps[order]++;
+  CHECK(s->c(t, run->y, run->c, s->data));
+  figures->violation = fmax(figures->violation, N_VMaxNorm(run->c));
+  if (!run->mem) return;
+  long int before = figures->proj.nproj;
+  CHECK(CPodeGetProjStats(run->mem, &figures->proj));
+  if (figures->proj.nproj > before) count_correction(figures, figures->proj.correction);
+}
+
+static int march_observed(Run *run, const Mechanism *s, Figures *figures) {
+  sunrealtype t = 0.0;
+  for (long int step = 0; step < step_limit && t < s->t_end; step++) {
+    int flag = advance(run, s->t_end, &t, CV_ONE_STEP);
+    if (flag < 0) return flag;
+    observe_step(run, s, t, figures);
+  }
+  return t < s->t_end ? CV_TOO_MUCH_WORK : 0;
+}
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1.0e-9 * (double)now.tv_nsec;
+}
+
+static int march_timed(Run *run, const Mechanism *s, Figures *figures) {
+  sunrealtype t    = 0.0;
+  double start     = seconds_now();
+  int flag         = advance(run, s->t_end, &t, CV_NORMAL);
+  figures->seconds = seconds_now() - start;
+  return flag;
+}
+
+static void collect(Run *run, const Mechanism *s, const RunOptions *o, Figures *figures) {
+  long int rhs, difference_rhs = 0, error_fails, solve_fails, projection_fails = 0;
+  CHECK(CVodeGetNumSteps(run->cvode_mem, &figures->steps));
+  CHECK(CVodeGetNumRhsEvals(run->cvode_mem, &rhs));
+  CHECK(CVodeGetNumErrTestFails(run->cvode_mem, &error_fails));
+  CHECK(CVodeGetNumStepSolveFails(run->cvode_mem, &solve_fails));
+  CHECK(CVodeGetNumLinSolvSetups(run->cvode_mem, &figures->setups));
+  if (o->lmm == CV_BDF) CHECK(CVodeGetNumLinRhsEvals(run->cvode_mem, &difference_rhs));
+  if (o->by == BY_HOOK) CHECK(CVodeGetNumProjFails(run->cvode_mem, &projection_fails));
+  if (run->mem) CHECK(CPodeGetProjStats(run->mem, &figures->proj));
+  if (run->mem && figures->flag < 0)
+    snprintf(figures->message, sizeof figures->message, "%s", CPodeGetLastMessage(run->mem));
+  figures->rhs      = rhs + difference_rhs;
+  figures->rejected = error_fails + solve_fails + projection_fails;
+  figures->error    = mechanism_error(s, run->y);
+}
+
+Figures run_observed(Mechanism *mechanism, const RunOptions *options, SUNContext ctx) {
+  Figures figures = {0};
+  Run run         = run_create(mechanism, options, ctx);
+  figures.flag    = march_observed(&run, mechanism, &figures);
+  collect(&run, mechanism, options, &figures);
+  run_free(&run);
+  return figures;
+}
+
+Figures run_timed(Mechanism *mechanism, const RunOptions *options, SUNContext ctx) {
+  Figures figures = {0};
+  Run run         = run_create(mechanism, options, ctx);
+  figures.flag    = march_timed(&run, mechanism, &figures);
+  collect(&run, mechanism, options, &figures);
+  run_free(&run);
+  return figures;
+}
+
+/* --------------------------------------------------------------------------------- reporting -- */
+
+int highest_order(const Figures *figures) {
+  int order = MAX_ORDER;
+  while (order > 0 && !figures->order_steps[order]) order--;
+  return order;
+}
+
+double share_above_order(const Figures *figures, int order) {
+  long int above = 0, all = 0;
+  for (int q = 0; q <= MAX_ORDER; q++) {
+    all += figures->order_steps[q];
+    if (q > order) above += figures->order_steps[q];
+  }
+  return all ? (double)above / (double)all : 0.0;
+}
+
+const char *method_name(int lmm) { return lmm == CV_BDF ? "BDF" : "Adams"; }
+
+SUNContext context_create(void) {
+  SUNContext ctx;
+#if SUNDIALS_VERSION_MAJOR >= 7
+  CHECK(SUNContext_Create(SUN_COMM_NULL, &ctx));
+#else
+  CHECK(SUNContext_Create(NULL, &ctx));
+#endif
+  return ctx;
+}
+
+void mean_add(GeometricMean *mean, double value) {
+  mean->sum_of_logs += log(value);
+  mean->count++;
+}
+
+double mean_value(const GeometricMean *mean) { return exp(mean->sum_of_logs / mean->count); }
+
+void csv_header(FILE *csv) {
+  if (!csv) return;
+  fprintf(csv, "program,variant,mechanism,method,tolerance,flag,steps,rhs,setups,rejected,order,"
+               "above_order_6,error,violation,projections,skipped,error_projections,failed,"
+               "large_corrections,c,G,factorisations,corrections,largest_correction,seconds\n");
+}
+
+void csv_run(FILE *csv, const char *program, const char *variant, const Mechanism *mechanism,
+             const RunOptions *options, const Figures *f) {
+  if (!csv) return;
+  const CPodeProjStats *p = &f->proj;
+  fprintf(csv, "%s,%s,%s,%s,%.6e,%d,%ld,%ld,%ld,%ld,%d,%.4f,%.6e,%.6e,", program, variant,
+          mechanism->name, method_name(options->lmm), (double)options->tol, f->flag, f->steps,
+          f->rhs, f->setups, f->rejected, highest_order(f), share_above_order(f, 6),
+          (double)f->error, (double)f->violation);
+  fprintf(csv, "%ld,%ld,%ld,%ld,%ld,%ld,%ld,%ld,%ld,%.6e,%.9f\n", p->nproj, p->nskipped,
+          p->nerrproj, p->nprojfails, p->nlargecorr, p->nce, p->nje, p->nsetups, p->niters,
+          (double)p->maxcorrection, f->seconds);
+}
