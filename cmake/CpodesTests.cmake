@@ -49,7 +49,7 @@ endfunction()
 function(cpodes_add_unit_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW;THREADS" "" "WRAP")
   string(REPLACE "/" "_" target "test_${name}")
-  string(REPLACE "/" "." test "unit.${name}")
+  string(REPLACE "/" "." test "${name}")
   cpodes_add_check_program(${target} ${name}.c ${arg_UNPARSED_ARGUMENTS})
   foreach(function IN LISTS arg_WRAP)
     target_link_options(${target} PRIVATE LINKER:--wrap=${function})
@@ -63,16 +63,16 @@ function(cpodes_add_unit_test name)
     target_link_libraries(${target} PRIVATE Threads::Threads)
     add_dependencies(thread_tests ${target})
   endif()
-  cpodes_add_test(${test} unit ${target} 300 ${labels})
+  cpodes_add_test(unit.${test} unit ${target} 300 ${labels})
   if(CPODES_VALGRIND AND NOT CPODES_SANITIZE AND NOT arg_SLOW)
     add_test(
-      NAME memcheck.${name}
+      NAME memcheck.${test}
       CONFIGURATIONS memcheck
       COMMAND
         ${CPODES_VALGRIND} --quiet --error-exitcode=99 --leak-check=full
         --show-leak-kinds=definite,indirect,possible --errors-for-leak-kinds=definite,indirect,possible
         $<TARGET_FILE:${target}>)
-    set_tests_properties(memcheck.${name} PROPERTIES LABELS memcheck TIMEOUT 900 ENVIRONMENT
+    set_tests_properties(memcheck.${test} PROPERTIES LABELS memcheck TIMEOUT 900 ENVIRONMENT
                                                      "${cpodes_memcheck_environment}")
   endif()
 endfunction()

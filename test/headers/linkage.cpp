@@ -4,7 +4,7 @@
 #include <cstring>
 
 int main() {
-  char *name = CPodeGetReturnFlagName(CP_SUCCESS);
+  char *name      = CPodeGetReturnFlagName(CP_SUCCESS);
   const bool good = name && !std::strcmp(name, "CP_SUCCESS");
   std::free(name);
   return good ? EXIT_SUCCESS : EXIT_FAILURE;
