@@ -8,7 +8,6 @@ set(cpodes_warnings
     -Wshadow
     -Wconversion
     -Wno-sign-conversion # sunindextype is signed, sizes of memory are not
-    -Wdouble-promotion
     -Wformat=2
     -Wwrite-strings
     -Wvla
