@@ -1,0 +1,34 @@
+/* What differs between SUNDIALS 6.4 and 7.x, and the few facts about CVODES that its headers do not export. */
+#ifndef CPODES_COMPAT_H
+#define CPODES_COMPAT_H
+
+#include <sundials/sundials_config.h>
+#include <sundials/sundials_types.h>
+
+#ifndef SUNDIALS_DOUBLE_PRECISION
+#error "cpodes needs SUNDIALS in double precision"
+#endif
+
+#if SUNDIALS_VERSION_MAJOR < 6 || (SUNDIALS_VERSION_MAJOR == 6 && SUNDIALS_VERSION_MINOR < 4)
+#error "cpodes needs SUNDIALS 6.4 or newer"
+#endif
+
+/* CVODES 6 lets each memory have its error handler; 7 reports through the SUNContext. */
+#if SUNDIALS_VERSION_MAJOR < 7
+#define CP_CVODES_HAS_EHFUN 1
+#endif
+
+#if SUNDIALS_VERSION_MAJOR < 7
+#define CP_UROUND UNIT_ROUNDOFF
+#else
+#define CP_UROUND SUN_UNIT_ROUNDOFF
+#endif
+
+/* What CVODES' nonlinear system function returns for a recoverable failure of f (RHSFUNC_RECVR of
+ * cvodes_impl.h, 6.4 to 7.5). Were it another number, such a failure would count as one of convergence. */
+#define CP_CV_RHSFUNC_RECVR 10
+
+/* CVODES' default of CVodeSetNonlinConvCoef. */
+#define CP_CV_NLSCOEF SUN_RCONST(0.1)
+
+#endif

@@ -1,0 +1,73 @@
+/* Messages and names of return codes. */
+#include "errors.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int cpReport(CPLog *log, int code, const char *function, const char *format, ...) {
+  char text[CP_TEXT_LENGTH];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (log) snprintf(log->text, sizeof log->text, "%s", text);
+  if (log && log->handler) log->handler(code, function, text, log->data);
+  else fprintf(stderr, "[cpodes] %s: %s\n", function, text);
+  return code;
+}
+
+int cpReason(char *text, int code, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, CP_TEXT_LENGTH, format, args);
+  va_end(args);
+  return code;
+}
+
+#define NAME(code) \
+  { code, #code }
+static const struct {
+  int code;
+  const char *name;
+} names[] = {
+    NAME(CP_MEM_NULL),
+    NAME(CP_MEM_FAIL),
+    NAME(CP_ILL_INPUT),
+    NAME(CP_NO_INIT),
+    NAME(CP_NO_PROJECTOR),
+    NAME(CP_TOO_LATE),
+    NAME(CP_VECTOROP_ERR),
+    NAME(CP_NOT_SUPPORTED),
+    NAME(CP_INCONSISTENT_IC),
+    NAME(CP_IC_FAIL),
+    NAME(CP_FIRST_CNSTRFUNC_ERR),
+    NAME(CP_CNSTRFUNC_FAIL),
+    NAME(CP_REPTD_CNSTRFUNC_ERR),
+    NAME(CP_CNSTRJAC_FAIL),
+    NAME(CP_REPTD_CNSTRJAC_ERR),
+    NAME(CP_PROJFUNC_FAIL),
+    NAME(CP_REPTD_PROJFUNC_ERR),
+    NAME(CP_ERRPROJFUNC_FAIL),
+    NAME(CP_REPTD_ERRPROJ_ERR),
+    NAME(CP_VIOLATIONFN_FAIL),
+    NAME(CP_PROJ_CONV_FAILURE),
+    NAME(CP_PROJ_RANK),
+    NAME(CP_PROJ_INCONSISTENT),
+    NAME(CP_PROJ_CORRECTION),
+    NAME(CP_CNSTRJAC_WRONG),
+    NAME(CP_LINSOL_FAIL),
+    NAME(CP_RHS_NONFINITE),
+    NAME(CP_CNSTR_NONFINITE),
+    NAME(CP_CNSTRJAC_NONFINITE),
+    NAME(CP_PROJ_NONFINITE),
+    NAME(CP_BYPASSED),
+    NAME(CP_SELFCHECK_FAIL),
+    NAME(CP_OUTPUT_PROJ_FAIL),
+};
+
+const char *cpCodeName(long int code) {
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (names[i].code == -labs(code)) return names[i].name;
+  return NULL;
+}

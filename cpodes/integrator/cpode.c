@@ -1,0 +1,144 @@
+/* CPode: one call of CVode, with what has to be right before and after it. */
+#include "integrator_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------------------------------ before -- */
+
+static int checkArguments(CPodeMem mem, sunrealtype tout, N_Vector yout, const sunrealtype *tret,
+                          int itask) {
+  const char *function = "CPode";
+  if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
+  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
+  if (mem->tol == CP_TOL_NONE)
+    return cpReport(&mem->log, CP_NO_INIT, function, "set tolerances first (CPodeSStolerances)");
+  if (!yout || !tret)
+    return cpReport(&mem->log, CP_ILL_INPUT, function, "%s must not be NULL",
+                    yout ? "tret" : "yout");
+  if (N_VGetLength(yout) != N_VGetLength(mem->y_tmpl))
+    return cpReport(&mem->log, CP_ILL_INPUT, function, "yout must have length %ld, has %ld",
+                    (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(yout));
+  if (!isfinite(tout))
+    return cpReport(&mem->log, CP_ILL_INPUT, function, "tout must be finite: tout = %g", tout);
+  if (itask != CV_NORMAL && itask != CV_ONE_STEP)
+    return cpReport(&mem->log, CP_ILL_INPUT, function,
+                    "itask must be CV_NORMAL (%d) or CV_ONE_STEP (%d), is %d", CV_NORMAL,
+                    CV_ONE_STEP, itask);
+  return CP_SUCCESS;
+}
+
+/* CVODES clips a state for its inequality constraints after the solver has returned: such a state is off the manifold. It
+ * does not tell whether it has any, but its workspace shrinks when they are taken away. */
+static int refuseInequalities(CPodeMem mem) {
+  long int rw = 0, iw = 0, rw_without = 0;
+  int flag = CVodeGetWorkSpace(mem->cvode_mem, &rw, &iw);
+  if (!flag) flag = CVodeSetConstraints(mem->cvode_mem, NULL);
+  if (!flag) flag = CVodeGetWorkSpace(mem->cvode_mem, &rw_without, &iw);
+  if (flag || rw_without >= rw) return flag;
+  return cpReport(&mem->log, CP_NOT_SUPPORTED, "CPode",
+                  "inequality constraints (CVodeSetConstraints) cannot be combined with "
+                  "projection: CVODES would "
+                  "clip projected states; they have been switched off");
+}
+
+/* Where the error weights are known before the first step, the start is checked before f is ever called. */
+static int checkStart(CPodeMem mem, long int nst) {
+  int flag;
+  if (!mem->P || mem->start_checked) return CP_SUCCESS;
+  if (mem->tol == CP_TOL_CVODES && nst == 0) return CP_SUCCESS; /* in the first solve */
+  if (nst > 0) flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);
+  else flag = cpErrWeights(mem, mem->ygood);
+  if (flag) /* CVODES has the better words for these */
+    return flag == CP_ILL_INPUT
+               ? cpReport(&mem->log, flag, "CPode",
+                          "the tolerances give an error weight that is not positive")
+               : flag;
+  flag = cpCheckStart(mem, mem->tgood, mem->ygood, mem->ewt);
+  return flag ? cpReport(&mem->log, flag, "CPode", "%s", mem->text) : CP_SUCCESS;
+}
+
+/* ----------------------------------------------------------------------------------------- after -- */
+
+/* CVODES' state after a failed step is the one before it, unless NaN got into its history or it gave up between the parts of a
+ * step: then it starts again from the last good state. */
+static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
+  CPAttempt a;
+  cpPendingTakeBack(mem);
+  int flag = cpAttemptRead(mem, &a);
+  if (flag) return flag;
+  const sunrealtype roundoff = 100.0 * CP_UROUND * (fabs(a.t) + fabs(a.h));
+  if (!cpVectorFinite(a.ypred) || fabs(a.t - mem->tgood) > roundoff) {
+    flag                 = CVodeReInit(mem->cvode_mem, mem->tgood, mem->ygood);
+    mem->have_attempt    = 0;
+    mem->nst_attempt     = 0;
+    mem->projected       = -1;
+    mem->expect_rejected = -1;
+  }
+  if (flag) return flag;
+  if (mem->step) mem->step->valid = 0;
+  N_VScale(1.0, mem->ygood, yout);
+  *tret = mem->tgood;
+  return CP_SUCCESS;
+}
+
+/* What is to be told: the projection's reason where it was the cause, else CVODES' own. */
+static int explain(CPodeMem mem, int flag) {
+  const int projection = mem->fatal || (flag == CV_CONV_FAILURE && mem->cause);
+  if (mem->fatal)
+    return cpReport(&mem->log, mem->fatal, "CPode", "%s; the last good state is that of t = %g",
+                    mem->text, mem->tgood);
+  if (projection)
+    return cpReport(&mem->log, mem->cause, "CPode",
+                    "every attempt of the step from t = %g failed: %s", mem->tgood, mem->text);
+  if (mem->cvodes.text[0]) return cpReport(&mem->log, flag, "CPode", "%s", mem->cvodes.text);
+  char *name = CVodeGetReturnFlagName(flag);
+  cpReason(mem->log.text, flag, "CVode returned %s at t = %g", name ? name : "an error", mem->tgood);
+  if (mem->log.handler) mem->log.handler(flag, "CPode", mem->log.text, mem->log.data);
+  free(name);
+  return flag;
+}
+
+static int failedCall(CPodeMem mem, int flag, N_Vector yout, sunrealtype *tret) {
+  long int nst = 0;
+  if (!CVodeGetNumSteps(mem->cvode_mem, &nst)) cpSettle(mem, nst);
+  restoreState(mem, yout, tret);
+  return explain(mem, flag);
+}
+
+static int bypassed(CPodeMem mem) {
+  return cpReport(
+      &mem->log, CP_BYPASSED, "CPode",
+      "CVODES stepped without calling the projecting solver: sensitivities need CV_STAGGERED or "
+      "CV_STAGGERED1, and a nonlinear solver is set with CPodeSetNonlinearSolver");
+}
+
+int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask) {
+  long int nst = 0, nst_before = 0;
+  int flag = checkArguments(mem, tout, yout, tret, itask);
+  if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
+  if (!flag && mem->P) flag = refuseInequalities(mem);
+  if (!flag) flag = CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
+  if (!flag) flag = checkStart(mem, nst_before);
+  if (flag) return flag;
+
+  const long int nsolves_before = mem->nsolves;
+  mem->cause = mem->fatal = 0;
+  mem->cvodes.text[0]     = '\0';
+  mem->holding            = 1;
+  const int result        = CVode(mem->cvode_mem, tout, yout, tret, itask);
+  mem->holding            = 0;
+
+  if (result < 0) return failedCall(mem, result, yout, tret);
+  flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
+  if (flag) return flag;
+  if (nst - nst_before > mem->nsolves - nsolves_before) return bypassed(mem);
+  if (mem->expect_rejected >= 0 && nst > mem->expect_rejected)
+    return cpReport(
+        &mem->log, CP_SELFCHECK_FAIL,
+        "CPode", "CVODES accepted a step that its error test was to reject (is CVodeSetNonlinConvCoef used?)");
+  cpSettle(mem, nst);
+  cpPendingClear(mem);
+  flag = cpProjectOutput(mem, *tret, yout, "CPode");
+  return flag ? flag : result;
+}

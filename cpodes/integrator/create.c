@@ -1,0 +1,232 @@
+/* CPodeMem: life cycle, and the installation of the projecting solver. */
+#include "integrator_impl.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sunnonlinsol/sunnonlinsol_newton.h>
+
+/* CVODES' messages: passed on at once, except inside CPode, which knows better what the cause was. */
+#ifdef CP_CVODES_HAS_EHFUN
+static void fromCVODES(int code, const char *module, const char *function, char *msg, void *data) {
+  CPodeMem mem = data;
+  (void)module;
+  for (char *s = msg; *s; s++)
+    if (*s == '\n') *s = ' ';
+  if (mem->holding && code < 0) cpReason(mem->cvodes.text, code, "%s: %s", function, msg);
+  else cpReport(&mem->log, code, function, "%s", msg);
+}
+#endif
+
+static CPodeMem newIntegrator(int lmm, SUNContext ctx) {
+  CPodeMem mem = calloc(1, sizeof *mem);
+  if (!mem) return NULL;
+  mem->ctx            = ctx;
+  mem->lmm            = lmm;
+  mem->coef           = CP_CV_NLSCOEF;
+  mem->frequency      = 1;
+  mem->project_output = SUNTRUE;
+  mem->max_correction = CP_MAX_CORRECTION_DEFAULT;
+  return mem;
+}
+
+static int checkMethod(int lmm, SUNContext ctx, const char *function) {
+  if (!ctx) return cpReport(NULL, CP_ILL_INPUT, function, "ctx must not be NULL");
+  if (lmm != CV_ADAMS && lmm != CV_BDF)
+    return cpReport(NULL, CP_ILL_INPUT, function, "lmm must be CV_ADAMS (%d) or CV_BDF (%d), is %d",
+                    CV_ADAMS, CV_BDF, lmm);
+  return CP_SUCCESS;
+}
+
+CPodeMem CPodeCreate(int lmm, SUNContext ctx) {
+  if (checkMethod(lmm, ctx, __func__)) return NULL;
+  CPodeMem mem = newIntegrator(lmm, ctx);
+  if (mem && !(mem->cvode_mem = CVodeCreate(lmm, ctx))) CPodeFree(&mem);
+#ifdef CP_CVODES_HAS_EHFUN
+  if (mem && CVodeSetErrHandlerFn(mem->cvode_mem, fromCVODES, mem)) CPodeFree(&mem);
+#endif
+  if (!mem) cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for an integrator");
+  return mem;
+}
+
+int cpAllocateVectors(CPodeMem mem, N_Vector y_tmpl) {
+  N_Vector *all[] = {&mem->y_tmpl, &mem->y0,  &mem->y,   &mem->ygood,        &mem->delta,
+                     &mem->err,    &mem->ewt, &mem->tmp, &mem->pending.delta};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    if (!*all[i] && !(*all[i] = N_VClone(y_tmpl))) return CP_MEM_FAIL;
+  return CP_SUCCESS;
+}
+
+static void freeVectors(CPodeMem mem) {
+  N_Vector *all[] = {&mem->y_tmpl, &mem->y0,  &mem->y,   &mem->ygood,         &mem->delta,
+                     &mem->err,    &mem->ewt, &mem->tmp, &mem->pending.delta, &mem->vabstol};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    if (*all[i]) N_VDestroy(*all[i]);
+}
+
+/* CVodeSetNonlinearSolver without its change of the iteration limit, which is the owner's. */
+static void giveBack(CPodeMem mem) {
+  SUNNonlinearSolver inner                    = mem->inner;
+  int (*setmaxiters)(SUNNonlinearSolver, int) = inner->ops->setmaxiters;
+  inner->ops->setmaxiters                     = NULL;
+  CVodeSetNonlinearSolver(mem->cvode_mem, inner);
+  inner->ops->setmaxiters = setmaxiters;
+}
+
+void CPodeFree(CPodeMem *mem_address) {
+  CPodeMem mem = mem_address ? *mem_address : NULL;
+  if (!mem) return;
+  if (mem->attached && mem->wrapper && mem->inner && !mem->inner_owned) giveBack(mem);
+  if (!mem->attached) CVodeFree(&mem->cvode_mem);
+  if (mem->wrapper) SUNNonlinSolFree(mem->wrapper);
+  if (mem->inner_owned) SUNNonlinSolFree(mem->inner);
+  cpWorkFree(&mem->step);
+  cpWorkFree(&mem->out);
+  freeVectors(mem);
+  free(mem);
+  *mem_address = NULL;
+}
+
+/* Wraps inner (NULL: a Newton solver of our own) and gives the wrapper to CVODES. */
+int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters) {
+  SUNNonlinearSolver own       = inner ? NULL : SUNNonlinSol_Newton(mem->y_tmpl, mem->ctx);
+  SUNNonlinearSolver old_inner = mem->inner, old_wrapper = mem->wrapper;
+  const int old_owned = mem->inner_owned;
+  if (!inner && !own) return CP_MEM_FAIL;
+  mem->inner         = inner ? inner : own;
+  mem->inner_owned   = !inner;
+  mem->wrapper       = cpWrapperCreate(mem);
+  mem->keep_maxiters = keep_maxiters;
+  int flag           = CP_MEM_FAIL;
+  if (mem->wrapper) flag = CVodeSetNonlinearSolver(mem->cvode_mem, mem->wrapper);
+  mem->keep_maxiters = 0;
+  if (flag) {
+    if (mem->wrapper) SUNNonlinSolFree(mem->wrapper);
+    if (own) SUNNonlinSolFree(own);
+    mem->inner = old_inner, mem->inner_owned = old_owned, mem->wrapper = old_wrapper;
+    return flag;
+  }
+  if (old_wrapper) SUNNonlinSolFree(old_wrapper);
+  if (old_owned) SUNNonlinSolFree(old_inner);
+  return CP_SUCCESS;
+}
+
+/* A new start at (t0, mem->y0). */
+void cpRestart(CPodeMem mem, sunrealtype t0) {
+  cpPendingClear(mem);
+  N_VScale(1.0, mem->y0, mem->ygood);
+  mem->t0 = mem->t = mem->tgood = t0;
+  mem->have_attempt             = 0;
+  mem->nst_attempt              = 0;
+  mem->projected                = -1;
+  mem->err_valid                = 0;
+  mem->since                    = LONG_MAX / 2; /* the first step is projected */
+  mem->expect_rejected          = -1;
+  mem->start_checked            = 0;
+  mem->cause = mem->fatal = 0;
+  memset(&mem->stats, 0, sizeof mem->stats);
+  memset(&mem->base, 0, sizeof mem->base);
+  if (!mem->step) return;
+  mem->step->valid = 0;
+  mem->base        = mem->step->stats;
+}
+
+static int checkStartVector(CPodeMem mem, sunrealtype t0, N_Vector y0, const char *function) {
+  if (!y0) return cpReport(&mem->log, CP_ILL_INPUT, function, "y0 must not be NULL");
+  if (!isfinite(t0))
+    return cpReport(&mem->log, CP_ILL_INPUT, function, "t0 must be finite: t0 = %g", t0);
+  if (!cpVectorFinite(y0))
+    return cpReport(&mem->log, CP_ILL_INPUT, function, "y0 must be finite: component %d is not",
+                    cpFirstNonFinite(y0));
+  N_Vector like = mem->y_tmpl ? mem->y_tmpl : mem->P ? mem->P->y_tmpl : NULL;
+  if (like && N_VGetLength(y0) != N_VGetLength(like))
+    return cpReport(&mem->log, CP_ILL_INPUT, function,
+                    "y0 must have the length of the %s, %ld, has %ld",
+                    mem->y_tmpl ? "state" : "projector's states", (long)N_VGetLength(like),
+                    (long)N_VGetLength(y0));
+  return CP_SUCCESS;
+}
+
+int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
+  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
+  if (!f) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "f must not be NULL");
+  if (mem->wrapper || mem->attached)
+    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "mem is initialised: use CPodeReInit");
+  int flag = checkStartVector(mem, t0, y0, __func__);
+  if (flag) return flag;
+  flag = CVodeInit(mem->cvode_mem, f, t0, y0);
+  if (flag) return flag;
+  flag = cpAllocateVectors(mem, y0);
+  if (!flag) flag = cpInstall(mem, mem->inner, 0);
+  if (!flag) flag = cpApplyTolerances(mem);
+  if (flag) return cpReport(&mem->log, flag, __func__, "no memory for an integrator");
+  N_VScale(1.0, y0, mem->y0);
+  cpRestart(mem, t0);
+  return CP_SUCCESS;
+}
+
+int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0) {
+  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
+  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
+  int flag = checkStartVector(mem, t0, y0, __func__);
+  if (!flag) flag = CVodeReInit(mem->cvode_mem, t0, y0);
+  if (flag) return flag;
+  N_VScale(1.0, y0, mem->y0);
+  cpRestart(mem, t0);
+  return CP_SUCCESS;
+}
+
+void *CPodeGetCVodeMem(CPodeMem mem) { return mem ? mem->cvode_mem : NULL; }
+
+/* The state that the attached memory is at. */
+static int readState(CPodeMem mem, sunrealtype *t) {
+  CPAttempt a;
+  int flag = cpAttemptRead(mem, &a);
+  if (flag) return flag;
+  *t = a.t;
+  if (a.nst > 0) return CVodeGetDky(mem->cvode_mem, a.t, 0, mem->y0);
+  N_VScale(1.0, a.ypred, mem->y0);
+  return CP_SUCCESS;
+}
+
+static const char *attachRule(void *cvode_mem, SUNNonlinearSolver inner, N_Vector y_tmpl) {
+  sunrealtype gamma, rl1, t;
+  N_Vector ypred = NULL, yn, f, zn1;
+  void *data;
+  long int nst = 0;
+  if (!cvode_mem) return "cvode_mem must not be NULL";
+  if (!y_tmpl) return "y_tmpl must not be NULL";
+  if (CVodeGetNonlinearSystemData(cvode_mem, &t, &ypred, &yn, &f, &gamma, &rl1, &zn1, &data) ||
+      !ypred)
+    return "cvode_mem must be initialised (CVodeInit)";
+  if (N_VGetLength(y_tmpl) != N_VGetLength(ypred))
+    return "y_tmpl must have the length of the state";
+  if (!inner && !CVodeGetNumSteps(cvode_mem, &nst) && nst > 0)
+    return "inner must be the nonlinear solver in use once CVODES has stepped, is NULL";
+  return NULL;
+}
+
+CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner, N_Vector y_tmpl,
+                     SUNContext ctx) {
+  sunrealtype t = 0.0;
+  if (checkMethod(lmm, ctx, __func__)) return NULL;
+  const char *rule = attachRule(cvode_mem, inner, y_tmpl);
+  if (rule) {
+    cpReport(NULL, CP_ILL_INPUT, __func__, "%s", rule);
+    return NULL;
+  }
+  CPodeMem mem = newIntegrator(lmm, ctx);
+  if (mem) {
+    mem->cvode_mem = cvode_mem;
+    mem->attached  = 1;
+    mem->tol       = CP_TOL_CVODES;
+    int flag       = cpAllocateVectors(mem, y_tmpl);
+    if (!flag) flag = readState(mem, &t);
+    if (!flag) flag = cpInstall(mem, inner, 1);
+    if (flag) CPodeFree(&mem);
+  }
+  if (mem) cpRestart(mem, t);
+  else cpReport(NULL, CP_MEM_FAIL, __func__, "no memory, or CVODES refused the nonlinear solver");
+  return mem;
+}

@@ -1,0 +1,44 @@
+/* Consistent initial conditions. */
+#include "integrator_impl.h"
+
+/* In the projector's norm; without tolerances there are no error weights, so that only L2 is left. */
+static int assemble(CPodeMem mem, N_Vector y) {
+  CPProjector P = mem->P;
+  CPNorm norm   = P->norm;
+  const int ewt = cpErrWeights(mem, mem->y0) == CP_SUCCESS;
+  if (!ewt) P->norm = CP_NORM_L2;
+  mem->out->valid = 0;
+  int flag        = cpAssemble(mem->out, mem->t0, y, ewt ? mem->ewt : NULL);
+  mem->out->valid = 0;
+  P->norm         = norm;
+  return flag;
+}
+
+int CPodeCalcIC(CPodeMem mem) {
+  long int nst = 0;
+  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
+  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
+  if (!mem->P)
+    return cpReport(&mem->log, CP_NO_PROJECTOR, __func__, "call CPodeSetProjector first");
+  int flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
+  if (flag) return flag;
+  if (nst > 0)
+    return cpReport(&mem->log, CP_TOO_LATE, __func__,
+                    "%ld steps have been taken: call CPodeReInit first", nst);
+  N_VScale(1.0, mem->y0, mem->tmp);
+  flag = assemble(mem, mem->tmp);
+  if (flag > 0) flag = -flag;
+  if (flag) return cpReport(&mem->log, flag, __func__, "%s", mem->out->text);
+  return CPodeReInit(mem, mem->t0, mem->tmp);
+}
+
+int CPodeGetConsistentIC(CPodeMem mem, N_Vector y0) {
+  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
+  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
+  if (!y0) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "y0 must not be NULL");
+  if (N_VGetLength(y0) != N_VGetLength(mem->y_tmpl))
+    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "y0 must have length %ld, has %ld",
+                    (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(y0));
+  N_VScale(1.0, mem->y0, y0);
+  return CP_SUCCESS;
+}

@@ -1,0 +1,57 @@
+/* Output on the manifold, and what CVODES' own output functions cannot know. */
+#include "integrator_impl.h"
+
+#include <math.h>
+
+/* Is t the end of a step whose state is projected already? */
+static int isProjectedState(CPodeMem mem, sunrealtype t) {
+  sunrealtype h = 0.0;
+  CVodeGetLastStep(mem->cvode_mem, &h);
+  return mem->since == 0 && fabs(t - mem->tgood) <= 100.0 * CP_UROUND * (fabs(t) + fabs(h));
+}
+
+int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function) {
+  int moved;
+  if (!mem->P || !mem->project_output || isProjectedState(mem, t)) return CP_SUCCESS;
+  int flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);
+  if (flag) return flag;
+  flag = cpProject(mem->out, t, y, mem->ewt, 0, &moved);
+  if (flag)
+    return cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, function,
+                    "output at t = %g is given unprojected: %s", t, mem->out->text);
+  mem->stats.noutputs++;
+  return CP_SUCCESS;
+}
+
+int CPodeGetDky(CPodeMem mem, sunrealtype t, int k, N_Vector dky) {
+  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
+  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
+  if (!dky) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "dky must not be NULL");
+  if (N_VGetLength(dky) != N_VGetLength(mem->y_tmpl))
+    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "dky must have length %ld, has %ld",
+                    (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(dky));
+  int flag = CVodeGetDky(mem->cvode_mem, t, k, dky);
+  return flag || k > 0 ? flag : cpProjectOutput(mem, t, dky, __func__);
+}
+
+/* CVODES keeps tq2 times the correction that it was given. */
+int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
+  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
+  if (!ele) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "ele must not be NULL");
+  if (!mem->wrapper || mem->projected < 0)
+    return cpReport(&mem->log, CP_NO_INIT, __func__, "no step has been taken");
+  if (mem->err_valid) {
+    N_VScale(mem->tq2, mem->err, ele);
+    return CP_SUCCESS;
+  }
+  int flag = CVodeGetEstLocalErrors(mem->cvode_mem, ele);
+  if (flag || !mem->P) return flag;
+  if (mem->lmm == CV_BDF && mem->projected == 1) N_VLinearSum(1.0, ele, -mem->tq2, mem->delta, ele);
+  flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);
+  if (flag) return flag;
+  mem->out->valid = 0; /* factors of this state */
+  flag            = cpTangent(mem->out, mem->tgood, mem->ygood, mem->ewt, ele);
+  mem->out->valid = 0;
+  if (flag > 0) flag = -flag;
+  return flag ? cpReport(&mem->log, flag, __func__, "%s", mem->out->text) : CP_SUCCESS;
+}

@@ -1,0 +1,41 @@
+/* The pending correction of the Adams methods.
+ *
+ * CVODES keeps the predicted state that a solver changed: cvRestore undoes the prediction only, so that a correction stays in
+ * zn[0] when the attempt fails after it (error test, quadratures, sensitivities). It is taken back at the retry, which
+ * is recognised by an unchanged step count and a grown failure counter or a smaller step: CVODES never retries without
+ * one. (A re-initialised memory or a restored adjoint checkpoint may have the step count by chance, but neither mark.)
+ */
+#include "integrator_impl.h"
+
+#include <math.h>
+
+void cpPendingClear(CPodeMem mem) { mem->pending.active = 0; }
+
+void cpPendingSet(CPodeMem mem, const CPAttempt *a) {
+  CPPending *p = &mem->pending;
+  N_VScale(1.0, mem->delta, p->delta);
+  p->active = 1;
+  p->nst    = a->nst;
+  p->nfail  = a->nfail;
+  p->h      = a->h;
+}
+
+static void takeBack(CPodeMem mem, N_Vector zn0) {
+  N_VLinearSum(1.0, zn0, -1.0, mem->pending.delta, zn0);
+  mem->stats.ntakenback++;
+}
+
+void cpPendingResolve(CPodeMem mem, const CPAttempt *a) {
+  const CPPending *p = &mem->pending;
+  const int retry    = p->active && a->nst == p->nst && a->nfail >= p->nfail &&
+                    (a->nfail > p->nfail || fabs(a->h) < fabs(p->h));
+  if (retry) takeBack(mem, a->ypred);
+  cpPendingClear(mem);
+}
+
+void cpPendingTakeBack(CPodeMem mem) {
+  CPAttempt a;
+  if (mem->pending.active && cpAttemptRead(mem, &a) == CP_SUCCESS && a.nst == mem->pending.nst)
+    takeBack(mem, a.ypred);
+  cpPendingClear(mem);
+}

@@ -1,0 +1,81 @@
+/* Counters, and names of return values. */
+#include "integrator_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int CPodeGetProjStats(CPodeMem mem, CPodeProjStats *stats) {
+  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
+  if (!stats) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "stats must not be NULL");
+  *stats = mem->stats;
+  if (!mem->step) return CP_SUCCESS;
+  const CPProjectorStats *s = &mem->step->stats, *base = &mem->base;
+  stats->nce     = s->nce - base->nce;
+  stats->nje     = s->nje - base->nje;
+  stats->nsetups = s->nsetups - base->nsetups;
+  stats->niters  = s->niters - base->niters;
+  return CP_SUCCESS;
+}
+
+static const char *solverName(CPProjector P) {
+  static const char *const names[] = {"not chosen yet", "Schur complement", "QR",
+                                      "QR with pivoting"};
+  return P->user_kind ? "the user's" : names[P->stats.linsol];
+}
+
+typedef struct {
+  const char *name;
+  long int value;
+} Counter;
+
+static int printCounters(FILE *out, SUNOutputFormat fmt, const Counter *counters, size_t count) {
+  int bad = 0;
+  for (size_t i = 0; i < count; i++)
+    if (fmt == SUN_OUTPUTFORMAT_TABLE)
+      bad |= fprintf(out, "%-27s = %ld\n", counters[i].name, counters[i].value) < 0;
+    else bad |= fprintf(out, "%s%s,%ld", i ? "," : "", counters[i].name, counters[i].value) < 0;
+  if (fmt != SUN_OUTPUTFORMAT_TABLE) bad |= fputc('\n', out) == EOF;
+  return bad;
+}
+
+int CPodePrintAllStats(CPodeMem mem, FILE *out, SUNOutputFormat fmt) {
+  CPodeProjStats s;
+  int flag = CPodeGetProjStats(mem, &s);
+  if (flag) return flag;
+  if (!out) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "out must not be NULL");
+  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
+  if (fmt != SUN_OUTPUTFORMAT_TABLE && fmt != SUN_OUTPUTFORMAT_CSV)
+    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
+                    "fmt must be SUN_OUTPUTFORMAT_TABLE or _CSV, is %d", (int)fmt);
+  flag = CVodePrintAllStats(mem->cvode_mem, out, fmt);
+  if (flag || !mem->P) return flag;
+  const Counter counters[] = {
+      {"States projected", s.nproj},
+      {"Steps not projected", s.nskipped},
+      {"Error estimates projected", s.nerrproj},
+      {"Projection failures", s.nprojfails},
+      {"Corrections too large", s.nlargecorr},
+      {"Corrections taken back", s.ntakenback},
+      {"Outputs projected", s.noutputs},
+      {"Constraint evals", s.nce},
+      {"Constraint Jac evals", s.nje},
+      {"Projector factorizations", s.nsetups},
+      {"Projection iterations", s.niters},
+      {"Rank", (long)mem->P->stats.rank},
+      {"Levels", (long)mem->P->stats.nlevels},
+  };
+  int bad = printCounters(out, fmt, counters, sizeof counters / sizeof counters[0]);
+  if (fmt == SUN_OUTPUTFORMAT_TABLE) {
+    bad |= fprintf(out, "%-27s = %s\n", "Projector linear solver", solverName(mem->P)) < 0;
+    bad |= fprintf(out, "%-27s = %.3e\n", "Last violation", s.violation) < 0;
+    bad |= fprintf(out, "%-27s = %.3e\n", "Largest correction (WRMS)", s.maxcorrection) < 0;
+  }
+  return bad ? cpReport(&mem->log, CP_ILL_INPUT, __func__, "writing to out failed") : CP_SUCCESS;
+}
+
+char *CPodeGetReturnFlagName(long int flag) {
+  const char *name = flag ? cpCodeName(flag) : "CP_SUCCESS";
+  if (!name) return CVodeGetReturnFlagName(flag);
+  char *copy = malloc(strlen(name) + 1);
+  return copy ? strcpy(copy, name) : NULL;
+}

@@ -1,0 +1,23 @@
+/* The LAPACK and BLAS routines in use, with the 32-bit indices of Debian's libraries. */
+#ifndef CPODES_LAPACK_H
+#define CPODES_LAPACK_H
+
+#define F77(name) name##_
+
+void F77(dsyrk)(const char *uplo, const char *trans, const int *n, const int *k, const double *alpha,
+                const double *a, const int *lda, const double *beta, double *c, const int *ldc);
+void F77(dgemv)(const char *trans, const int *m, const int *n, const double *alpha, const double *a,
+                const int *lda, const double *x, const int *incx, const double *beta, double *y,
+                const int *incy);
+void F77(dtrsv)(const char *uplo, const char *trans, const char *diag, const int *n,
+                const double *a, const int *lda, double *x, const int *incx);
+void F77(dpotrf)(const char *uplo, const int *n, double *a, const int *lda, int *info);
+void F77(dgeqrf)(const int *m, const int *n, double *a, const int *lda, double *tau, double *work,
+                 const int *lwork, int *info);
+void F77(dgeqp3)(const int *m, const int *n, double *a, const int *lda, int *jpvt, double *tau,
+                 double *work, const int *lwork, int *info);
+void F77(dormqr)(const char *side, const char *trans, const int *m, const int *n, const int *k,
+                 const double *a, const int *lda, const double *tau, double *c, const int *ldc,
+                 double *work, const int *lwork, int *info);
+
+#endif

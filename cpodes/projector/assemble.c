@@ -1,0 +1,118 @@
+/* A consistent state from a poor guess: damped Gauss-Newton,
+ *
+ *   y <- y - lambda K(y) c(t, y),   lambda in {1, 1/2, 1/4, ...} by the natural monotonicity of phi = sum (c_i / size_i)^2
+ *
+ * with a new G in each iteration; the sizes are those of the first one, so that phi stays one function.
+ */
+#include "projector_impl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ITERATIONS 200
+#define MIN_DAMPING    1.0e-6
+/* Sufficient decrease (Armijo). */
+#define DECREASE 1.0e-4
+
+static double merit(const double *c, const double *size, int m) {
+  double phi = 0.0;
+  for (int i = 0; i < m; i++) phi += (c[i] / size[i]) * (c[i] / size[i]);
+  return phi;
+}
+
+/* The three constraints violated most, for the message. */
+static void nameWorst(CPWork work, const double *c, const double *size, char *text, size_t length) {
+  int best[3] = {-1, -1, -1};
+  for (int rank = 0; rank < 3; rank++)
+    for (int i = 0; i < work->P->m; i++) {
+      if (i == best[0] || i == best[1]) continue;
+      if (best[rank] < 0 || fabs(c[i]) / size[i] > fabs(c[best[rank]]) / size[best[rank]])
+        best[rank] = i;
+    }
+  text[0] = '\0';
+  for (int rank = 0; rank < 3 && best[rank] >= 0; rank++) {
+    size_t used = strlen(text);
+    snprintf(text + used, length - used, "%s%d (%.3e)", rank ? ", " : "", best[rank], c[best[rank]]);
+  }
+}
+
+/* Sizes that stay positive: a row without gradient at the start may get one on the way. */
+static void freezeSizes(CPWork work, double *size) {
+  double smallest = INFINITY;
+  for (int i = 0; i < work->P->m; i++)
+    if (work->size[i] > 0.0) smallest = fmin(smallest, work->size[i]);
+  if (!isfinite(smallest)) smallest = 1.0;
+  for (int i = 0; i < work->P->m; i++) size[i] = work->size[i] > 0.0 ? work->size[i] : smallest;
+}
+
+/* work->v <- work->y - lambda x with decreasing lambda until phi decreases; 0 if it never does. */
+static int lineSearch(CPWork work, sunrealtype t, const double *size, double *phi) {
+  const int n = work->P->n, m = work->P->m;
+  sunrealtype *z = N_VGetArrayPointer(work->y), *trial = N_VGetArrayPointer(work->v);
+  for (double lambda = 1.0; lambda >= MIN_DAMPING; lambda *= 0.5) {
+    for (int j = 0; j < n; j++) trial[j] = z[j] - lambda * work->x[j];
+    if (cpConstraint(work, t, work->v, work->c2)) continue; /* c does not reach that far */
+    const double next = merit(N_VGetArrayPointer(work->c2), size, m);
+    if (!(next <= (1.0 - 2.0 * DECREASE * lambda) * *phi)) continue;
+    N_VScale(1.0, work->v, work->y);
+    N_VScale(1.0, work->c2, work->c);
+    *phi = next;
+    return 1;
+  }
+  return 0;
+}
+
+static int gaussNewton(CPWork work, sunrealtype t, N_Vector ewt, double *size) {
+  const int m    = work->P->m;
+  sunrealtype *c = N_VGetArrayPointer(work->c);
+  double phi     = 0.0;
+  for (int k = 0; k < MAX_ITERATIONS; k++) {
+    int flag = cpFactor(work, t, work->y, ewt);
+    if (flag) return flag;
+    if (k == 0) {
+      freezeSizes(work, size);
+      phi = merit(c, size, m);
+    }
+    if (cpViolation(work, c, &work->worst) <= 1.0) return CP_SUCCESS; /* Project does the rest */
+    cpRightInverse(work, c, work->x);
+    work->stats.niters++;
+    work->P->stats.niters++;
+    if (!lineSearch(work, t, size, &phi)) break;
+  }
+  char worst[160];
+  nameWorst(work, c, size, worst, sizeof worst);
+  return cpReason(
+      work->text, CP_IC_FAIL,
+      "at t = %g: no consistent state found near the one given; constraints violated most: %s", t,
+      worst);
+}
+
+/* The start, kept in work->start while the others work. */
+int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+  int moved;
+  if (work->P->user_kind) return cpUserProject(work, t, y, ewt, 0, &moved);
+  int flag = cpWorkUpdate(work, t, y, ewt);
+  if (flag) return flag;
+  double *size   = malloc((size_t)work->P->m * sizeof *size);
+  N_Vector start = N_VClone(y);
+  if (!size || !start) {
+    flag = cpReason(work->text, CP_MEM_FAIL, "no memory");
+  } else {
+    N_VScale(1.0, y, start);
+    N_VScale(1.0, y, work->y);
+    flag = cpConstraint(work, t, y, work->c);
+    if (!flag) flag = gaussNewton(work, t, ewt, size);
+    work->valid = 0;
+    if (!flag) {
+      N_VScale(1.0, work->y, y);
+      flag = cpProject(work, t, y, ewt, 0, &moved);
+      if (flag) N_VScale(1.0, start, y);
+    }
+  }
+  if (start) N_VDestroy(start);
+  free(size);
+  work->valid = 0;
+  return flag;
+}

@@ -1,0 +1,184 @@
+/* Projection of a state: minimise 1/2 delta' D^-1 delta subject to c(t, y + delta) = 0, by simplified Newton,
+ *
+ *   delta <- delta - K c(t, y + delta),   K = D G' (G D G')^+ and its factors kept.
+ *
+ * Since K c lies in range(D G'), the limit is the minimum's point up to the age of G (Eich 1993).
+ */
+#include "projector_impl.h"
+
+#include <math.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+/* Ratio of successive violations above which kept factors are renewed before the next projection. */
+#ifndef CP_RATE_RENEW
+#define CP_RATE_RENEW 0.2
+#endif
+/* ... above which the iteration counts as diverging. */
+#define RATE_DIVERGED 0.9
+/* Multiple of roundoff in the terms of a constraint below which its residual is noise. */
+#define FLOOR_FACTOR 8.0
+
+/* max_j |x_j| w_j: a correction in units of the tolerance. */
+static double correctionSize(CPWork work, const double *x) {
+  double size = 0.0;
+  for (int j = 0; j < work->P->n; j++) size = fmax(size, fabs(x[j]) * work->w[j]);
+  return size;
+}
+
+/* Are all residuals above eps within the roundoff of evaluating them? c_i = O(u sum_j |G_ij y_j|) + O(u). */
+static int atRoundoffFloor(CPWork work, const double *y, const double *c) {
+  for (int i = 0; i < work->P->m; i++) {
+    if (fabs(c[i]) <= work->P->eps * work->size[i]) continue;
+    double terms = 0.0;
+    for (int j = 0; j < work->P->n; j++) terms += fabs(SM_ELEMENT_D(work->G, i, j) * y[j]);
+    if (fabs(c[i]) > FLOOR_FACTOR * CP_UROUND * terms) return 0;
+  }
+  return 1;
+}
+
+/* Do the residuals contradict each other: what remains of them after the best correction? */
+static int contradictory(CPWork work, const double *c) {
+  const int m = work->P->m, n = work->P->n;
+  double largest = 0.0, remaining = 0.0;
+  if (cpWorkRank(work) >= m) return 0;
+  cpRightInverse(work, c, work->x);
+  for (int i = 0; i < m; i++) {
+    double rest = c[i];
+    for (int j = 0; j < n; j++) rest -= SM_ELEMENT_D(work->G, i, j) * work->x[j];
+    largest   = fmax(largest, fabs(c[i]) / work->size[i]);
+    remaining = fmax(remaining, fabs(rest) / work->size[i]);
+  }
+  return remaining > 0.1 * largest;
+}
+
+/* Why the iteration did not converge. */
+static int explainFailure(CPWork work, sunrealtype t, const double *c, const char *how) {
+  const int i = work->worst;
+  N_Vector y  = work->y;
+  char what[CP_TEXT_LENGTH];
+  cpReason(what, 0, "constraint %d is violated by %.3e (%.3g times its tolerance)", i, c[i],
+           work->violation);
+  if (work->rowscale[i] == 0.0)
+    return cpReason(work->text, -CP_PROJ_INCONSISTENT,
+                    "at t = %g: %.200s, and no free component can change it", t, what);
+  if (contradictory(work, c))
+    return cpReason(work->text, -CP_PROJ_INCONSISTENT,
+                    "at t = %g: %.200s, and others contradict it (rank %ld of %d)", t, what,
+                    (long)cpWorkRank(work), work->P->m);
+  double err = 0.0;
+  int row = -1, col = -1;
+  if (work->P->jac && cpJacobianError(work, t, y, &err, &row, &col) == CP_SUCCESS && err > 1.0e-2)
+    return cpReason(
+        work->text, -CP_CNSTRJAC_WRONG,
+        "at t = %g: no convergence, and entry (%d, %d) of the constraint Jacobian, %g, is not the "
+        "derivative of constraint %d (relative error %.1e)",
+        t, row, col, SM_ELEMENT_D(work->G, row, col), row, err);
+  return cpReason(work->text, -CP_PROJ_CONV_FAILURE, "at t = %g: the projection %s; %.200s", t, how,
+                  what);
+}
+
+/* Corrections with the factors at hand. work->y: in, out; work->c: in, c(t, y). Returns 0, a code, or DIVERGED. */
+#define DIVERGED 1
+
+static int iterate(CPWork work, sunrealtype t) {
+  CPProjector P  = work->P;
+  sunrealtype *z = N_VGetArrayPointer(work->y), *c = N_VGetArrayPointer(work->c);
+  double previous = cpViolation(work, c, &work->worst);
+  work->rate      = 0.0;
+  for (int k = 0; k < P->maxiters; k++) {
+    cpRightInverse(work, c, work->x); /* x = K c */
+    for (int j = 0; j < P->n; j++) z[j] -= work->x[j];
+    work->stats.niters++;
+    P->stats.niters++;
+    int flag = cpConstraint(work, t, work->y, work->c);
+    if (flag) return flag;
+    const double violation = cpViolation(work, c, &work->worst);
+    const double theta     = previous > 0.0 ? violation / previous : 0.0;
+    const double step      = correctionSize(work, work->x);
+    work->violation        = violation;
+    if (violation > P->eps) work->rate = fmax(work->rate, theta);
+    /* The distance that remains is theta/(1 - theta) times the last correction. */
+    if (violation <= P->eps && theta * step <= P->eps * (1.0 - theta)) return CP_SUCCESS;
+    if (atRoundoffFloor(work, z, c)) {
+      if (violation > P->eps) work->stats.nfloor++, P->stats.nfloor++;
+      return CP_SUCCESS;
+    }
+    if (theta > RATE_DIVERGED && violation > P->eps) return DIVERGED;
+    previous = violation;
+  }
+  return DIVERGED;
+}
+
+/* One attempt from the state y; fresh: with new factors. */
+static int attempt(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int fresh) {
+  N_VScale(1.0, y, work->y);
+  if (fresh) {
+    int flag = cpFactor(work, t, y, ewt);
+    if (flag) return flag;
+  }
+  return iterate(work, t);
+}
+
+static int tooOld(CPWork work) {
+  return !work->valid || work->stale || work->age >= work->P->jacfreq;
+}
+
+static int fail(CPWork work, int flag) {
+  work->stats.nfails++;
+  work->P->stats.nfails++;
+  work->valid = 0;
+  return flag;
+}
+
+int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed, int *moved) {
+  CPProjector P = work->P;
+  *moved        = 0;
+  if (P->user_kind) return cpUserProject(work, t, y, ewt, only_if_needed, moved);
+  work->stats.nproj++;
+  P->stats.nproj++;
+  int flag = cpWorkUpdate(work, t, y, ewt);
+  if (!flag) flag = cpConstraint(work, t, y, work->c);
+  if (flag) return fail(work, flag);
+
+  int fresh = tooOld(work);
+  if (only_if_needed) { /* the violation is measured with what is there, else with new factors */
+    sunrealtype norm;
+    if (fresh && (flag = cpFactor(work, t, y, ewt))) return fail(work, flag);
+    fresh = 0;
+    flag  = P->violation ? cpUserViolation(work, t, y, &norm) : CP_SUCCESS;
+    if (flag) return fail(work, flag);
+    if (!P->violation) norm = cpViolation(work, N_VGetArrayPointer(work->c), &work->worst);
+    if (norm <= P->eps) {
+      work->violation = norm;
+      work->stats.nskipped++, P->stats.nskipped++;
+      return CP_SUCCESS;
+    }
+  }
+  flag = attempt(work, t, y, ewt, fresh);
+  if (flag && work->age > 0) { /* kept factors are no reason to give up */
+    int again = cpConstraint(work, t, y, work->c);
+    flag      = again ? again : attempt(work, t, y, ewt, 1);
+  }
+  if (flag == DIVERGED) {
+    sunrealtype *c = N_VGetArrayPointer(work->c);
+    flag           = explainFailure(work, t, c, "does not converge");
+  }
+  if (flag) return fail(work, flag);
+  work->age++;
+  work->stale = work->rate > CP_RATE_RENEW && work->age > 1;
+  *moved      = 1;
+  N_VScale(1.0, work->y, y);
+  return CP_SUCCESS;
+}
+
+int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
+                     int *worst) {
+  *worst = -1;
+  if (work->P->violation) return cpUserViolation(work, t, y, norm);
+  int flag = cpWorkUpdate(work, t, y, ewt);
+  if (!flag) flag = cpConstraint(work, t, y, work->c);
+  if (!flag) flag = cpFactor(work, t, y, ewt);
+  if (flag == -CP_PROJ_RANK) flag = CP_SUCCESS; /* rows are measured all the same */
+  if (!flag) *norm = cpViolation(work, N_VGetArrayPointer(work->c), worst);
+  return flag;
+}

@@ -1,0 +1,132 @@
+/* Inside of CPProjector: the problem (P) apart from the state of its solution (CPWork), of which the projector itself,
+ * the integrator and its output each have one, so that none changes what another one computes.
+ *
+ * Letters: y [n] state, c [m] constraints, G = dc/dy [m x n], w [n] weights that measure (1/w_j is the unit of y_j),
+ * d [n] the diagonal of D, zero where a component is held, K = D G^T (G D G^T)^+ the right inverse of G. */
+#ifndef CPODES_PROJECTOR_IMPL_H
+#define CPODES_PROJECTOR_IMPL_H
+
+#include "../compat.h"
+#include "../errors.h"
+#include "../linsol/linsol.h"
+
+#include <cpodes/cpodes_projector.h>
+
+#define CP_MAX_LEVELS 16
+
+/* A level: rows that are satisfied by moving the columns of the same level. */
+typedef struct {
+  int nrows, ncols;
+  int *rows;   /* [nrows] constraints of this level                    */
+  int *cols;   /* [ncols] components that they move                    */
+  int nact;    /* rows with a gradient: the columns of lin->A          */
+  int *act;    /* [nact] constraint that column k of lin->A belongs to */
+  CPLin lin;   /* A = D^(1/2) G^T R on this level, R makes the columns units */
+  CPLin spare; /* AUTO: the pivoted solver, swapped in when rows prove dependent */
+} CPLevel;
+
+typedef struct CPWork_ {
+  CPProjector P;
+  long int revision; /* of P's options at set-up; -1: never set up */
+  int valid;         /* factors present                            */
+  int stale;         /* ... but their convergence rate calls for new ones */
+  long int age;      /* projections since G was evaluated          */
+  N_Vector y;        /* trial state                                */
+  N_Vector v;        /* trial vector, perturbed states             */
+  N_Vector c, c2;    /* residuals; those at a perturbed state      */
+  SUNMatrix G;       /* m x n                                      */
+  int nlevels;
+  CPLevel levels[CP_MAX_LEVELS];
+  double *d;        /* [n] D the factors were made with           */
+  double *w;        /* [n] weights the rows were measured with    */
+  double *rowscale; /* [m] 1 / ||D^(1/2) g_i||; 0 for a row without gradient */
+  double *size;     /* [m] |c_i| / size_i is the violation of row i */
+  double *x, *r;    /* [n], [m] right inverse applied, and its right-hand side */
+  double *xl, *rl;  /* [n], [m] the same of one level             */
+  /* results of the newest projection */
+  double violation, correction, rate;
+  int worst; /* constraint violated most               */
+  CPProjectorStats stats;
+  char text[CP_TEXT_LENGTH]; /* reason of the newest failure */
+} * CPWork;
+
+struct CPProjector_ {
+  SUNContext ctx;
+  int user_kind;
+  int n, m; /* user kind: both 0 */
+  N_Vector y_tmpl, c_tmpl;
+  /* the user's functions */
+  CPConstraintFn c;
+  CPConstraintJacFn jac;
+  CPProjFn g;
+  CPErrProjFn g_eps;
+  CPViolationFn violation;
+  void *user_data;
+  /* options; each change raises revision */
+  long int revision;
+  CPLinSol linsol;
+  CPNorm norm;
+  sunrealtype eps;
+  int maxiters;
+  long int jacfreq;
+  double *ctol; /* [m] or NULL */
+  double *free; /* [n] 0: held; or NULL */
+  int nlevels;  /* 0: to be detected */
+  int levels_given;
+  int *row_level, *col_level; /* [m], [n] */
+  CPWork work;                /* for the public calls */
+  CPProjectorStats stats;     /* of all works together */
+  CPLog log;
+};
+
+/* work.c: workspace */
+int cpWorkCreate(CPWork *work, CPProjector P);
+void cpWorkFree(CPWork *work);
+/* Brings the workspace in line with P's options; detects levels at (t, y) if needed. */
+int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+/* Level k's solver, in use, and the sum of the ranks. */
+sunindextype cpWorkRank(CPWork work);
+
+/* constraint.c: the user's functions, checked. Each returns 0 or a code with the reason in work->text. */
+int cpConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
+int cpJacobian(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
+int cpJacobianDQ(CPWork work, sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G);
+/* Largest weighted difference between the user's G in work->G and difference quotients. */
+int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *row, int *col);
+/* The same along one direction, for two evaluations of c: is G that of c? 0, or +-CP_CNSTRJAC_WRONG. */
+int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+
+/* metric.c: weights and D */
+int cpWeights(CPWork work, N_Vector y, N_Vector ewt);
+
+/* factor.c: G and its factors at (t, y), c = c(t, y) in work->c */
+int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+void cpRightInverse(CPWork work, const double *r, double *x); /* x  = K r,   [m] -> [n] */
+void cpRightInverseTransposed(CPWork work, const double *x, double *mu); /* mu = K^T x, [n] -> [m] */
+/* Largest violation of the residuals c; *worst the constraint. */
+double cpViolation(CPWork work, const double *c, int *worst);
+
+/* newton.c, tangent.c, assemble.c: both kinds of projector. 0, positive recoverable, negative fatal. y and v are in and
+ * out, untouched on failure; the reason is in work->text. */
+int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed, int *moved);
+int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
+int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
+int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
+                     int *worst);
+
+/* user.c: the user kind */
+int cpUserProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+                  int *moved);
+int cpUserTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector v);
+int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm);
+
+/* levels.c: sets P->nlevels, row_level, col_level from G at perturbed states. */
+int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+
+/* vectors.c */
+int cpVectorFinite(N_Vector v);
+int cpFirstNonFinite(N_Vector v); /* index, or -1 */
+int cpHasData(N_Vector v);        /* direct access to all entries */
+
+#endif

@@ -1,0 +1,79 @@
+/* The user kind: y = g(t, yhat), e = g_eps(t, y, ehat) and the violation norm are the user's. */
+#include "projector_impl.h"
+
+#include <math.h>
+
+int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm) {
+  int flag = work->P->violation(t, y, norm, work->P->user_data);
+  if (flag)
+    return cpReason(work->text, CP_VIOLATIONFN_FAIL,
+                    "at t = %g: the violation function failed (%d)", t, flag);
+  if (!(*norm >= 0.0) || isinf(*norm))
+    return cpReason(work->text, CP_VIOLATIONFN_FAIL, "at t = %g: the violation function gave %g", t,
+                    *norm);
+  return CP_SUCCESS;
+}
+
+static int project(CPWork work, sunrealtype t, N_Vector y) {
+  CPProjector P = work->P;
+  int flag      = P->g(t, y, work->y, P->eps, P->user_data);
+  if (flag < 0)
+    return cpReason(work->text, CP_PROJFUNC_FAIL, "at t = %g: the projection function failed (%d)",
+                    t, flag);
+  if (flag > 0)
+    return cpReason(work->text, -CP_REPTD_PROJFUNC_ERR,
+                    "at t = %g: the projection function failed recoverably (%d)", t, flag);
+  if (!cpVectorFinite(work->y))
+    return cpReason(work->text, -CP_PROJ_NONFINITE,
+                    "at t = %g: the projection function returned NaN or Inf (component %d)", t,
+                    cpFirstNonFinite(work->y));
+  return CP_SUCCESS;
+}
+
+int cpUserProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+                  int *moved) {
+  CPProjector P = work->P;
+  int flag      = CP_SUCCESS;
+  (void)ewt; /* the user's projection has a metric of its own */
+  *moved = 0;
+  work->stats.nproj++;
+  P->stats.nproj++;
+  work->violation = 0.0;
+  if (only_if_needed && P->violation) {
+    flag = cpUserViolation(work, t, y, &work->violation);
+    if (!flag && work->violation <= P->eps) {
+      work->stats.nskipped++, P->stats.nskipped++;
+      return CP_SUCCESS;
+    }
+  }
+  if (!flag) flag = project(work, t, y);
+  if (flag) {
+    work->stats.nfails++;
+    P->stats.nfails++;
+    return flag;
+  }
+  *moved = 1;
+  N_VScale(1.0, work->y, y);
+  return CP_SUCCESS;
+}
+
+int cpUserTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector v) {
+  CPProjector P = work->P;
+  if (!P->g_eps) return CP_SUCCESS;
+  N_VScale(1.0, v, work->v);
+  int flag = P->g_eps(t, y, work->v, P->user_data);
+  if (!flag && cpVectorFinite(work->v)) {
+    N_VScale(1.0, work->v, v);
+    return CP_SUCCESS;
+  }
+  work->stats.nfails++;
+  P->stats.nfails++;
+  if (flag < 0)
+    return cpReason(work->text, CP_ERRPROJFUNC_FAIL, "at t = %g: the error projection failed (%d)",
+                    t, flag);
+  if (flag > 0)
+    return cpReason(work->text, -CP_REPTD_ERRPROJ_ERR,
+                    "at t = %g: the error projection failed recoverably (%d)", t, flag);
+  return cpReason(work->text, -CP_PROJ_NONFINITE,
+                  "at t = %g: the error projection returned NaN or Inf", t);
+}

@@ -1,0 +1,29 @@
+/* Small questions about N_Vectors. */
+#include "projector_impl.h"
+
+#include <math.h>
+
+/* Any N_Vector: max |v_i| - max |v_i| is zero unless it is not finite; a NaN may get lost in a maximum, not in a sum. */
+int cpVectorFinite(N_Vector v) {
+  if (cpHasData(v)) return cpFirstNonFinite(v) < 0;
+  if (v->ops->nvdotprod) return isfinite(N_VDotProd(v, v)) || isfinite(N_VL1Norm(v));
+  return isfinite(N_VMaxNorm(v));
+}
+
+int cpFirstNonFinite(N_Vector v) {
+  if (!cpHasData(v)) return -1;
+  const sunrealtype *x = N_VGetArrayPointer(v);
+  sunindextype n       = N_VGetLength(v);
+  for (sunindextype i = 0; i < n; i++)
+    if (!isfinite(x[i])) return (int)i;
+  return -1;
+}
+
+int cpHasData(N_Vector v) {
+  switch (N_VGetVectorID(v)) {
+  case SUNDIALS_NVEC_SERIAL:
+  case SUNDIALS_NVEC_OPENMP:
+  case SUNDIALS_NVEC_PTHREADS: return 1;
+  default: return 0;
+  }
+}

@@ -1,0 +1,125 @@
+/* Workspace of one user of a projector: allocated once, brought in line when the projector's options change. */
+#include "projector_impl.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+static void freeLevels(CPWork work) {
+  for (int l = 0; l < CP_MAX_LEVELS; l++) {
+    CPLevel *level = &work->levels[l];
+    cpLinFree(&level->lin);
+    cpLinFree(&level->spare);
+    free(level->rows);
+    free(level->cols);
+    free(level->act);
+    memset(level, 0, sizeof *level);
+  }
+  work->nlevels = 0;
+}
+
+void cpWorkFree(CPWork *work_address) {
+  CPWork work = work_address ? *work_address : NULL;
+  if (!work) return;
+  freeLevels(work);
+  if (work->y) N_VDestroy(work->y);
+  if (work->v) N_VDestroy(work->v);
+  if (work->c) N_VDestroy(work->c);
+  if (work->c2) N_VDestroy(work->c2);
+  if (work->G) SUNMatDestroy(work->G);
+  free(work->d);
+  free(work->w);
+  free(work->rowscale);
+  free(work->size);
+  free(work->x);
+  free(work->r);
+  free(work->xl);
+  free(work->rl);
+  free(work);
+  *work_address = NULL;
+}
+
+static int allocateInternal(CPWork work) {
+  CPProjector P  = work->P;
+  const size_t n = (size_t)P->n, m = (size_t)P->m;
+  work->c        = N_VClone(P->c_tmpl);
+  work->c2       = N_VClone(P->c_tmpl);
+  work->G        = SUNDenseMatrix(P->m, P->n, P->ctx);
+  work->d        = calloc(n, sizeof(double));
+  work->w        = calloc(n, sizeof(double));
+  work->rowscale = calloc(m, sizeof(double));
+  work->size     = calloc(m, sizeof(double));
+  work->x        = calloc(n, sizeof(double));
+  work->xl       = calloc(n, sizeof(double));
+  work->r        = calloc(m, sizeof(double));
+  work->rl       = calloc(m, sizeof(double));
+  return work->c && work->c2 && work->G && work->d && work->w && work->rowscale && work->size &&
+         work->x && work->xl && work->r && work->rl;
+}
+
+int cpWorkCreate(CPWork *result, CPProjector P) {
+  CPWork work = calloc(1, sizeof *work);
+  *result     = NULL;
+  if (!work) return CP_MEM_FAIL;
+  work->P        = P;
+  work->revision = -1;
+  work->y        = N_VClone(P->y_tmpl);
+  work->v        = N_VClone(P->y_tmpl);
+  if (!work->y || !work->v || (!P->user_kind && !allocateInternal(work))) {
+    cpWorkFree(&work);
+    return CP_MEM_FAIL;
+  }
+  *result = work;
+  return CP_SUCCESS;
+}
+
+/* Indices of the entries of level[] that are l; room for one at least, so that NULL means no memory. */
+static int *members(const int *level, int length, int l, int *count) {
+  *count = 0;
+  for (int i = 0; i < length; i++) *count += level[i] == l;
+  int *list = malloc(((size_t)*count + 1) * sizeof *list);
+  for (int i = 0, k = 0; list && i < length; i++)
+    if (level[i] == l) list[k++] = i;
+  return list;
+}
+
+static int buildLevel(CPWork work, int l) {
+  CPProjector P  = work->P;
+  CPLevel *level = &work->levels[l];
+  level->rows    = members(P->row_level, P->m, l, &level->nrows);
+  level->cols    = members(P->col_level, P->n, l, &level->ncols);
+  level->act     = malloc(((size_t)level->nrows + 1) * sizeof *level->act);
+  if (!level->rows || !level->cols || !level->act) return CP_MEM_FAIL;
+  if (level->nrows == 0) return CP_SUCCESS;
+  const CPLinSol first = P->linsol == CP_LINSOL_AUTO ? CP_LINSOL_SCHUR : P->linsol;
+  int flag             = cpLinCreate(&level->lin, first, level->ncols, level->nrows);
+  if (!flag && P->linsol == CP_LINSOL_AUTO)
+    flag = cpLinCreate(&level->spare, CP_LINSOL_QRP, level->ncols, level->nrows);
+  return flag;
+}
+
+int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+  CPProjector P = work->P;
+  int flag      = CP_SUCCESS;
+  if (work->revision == P->revision && P->nlevels > 0) return CP_SUCCESS;
+  work->valid = 0;
+  if (P->nlevels == 0) flag = cpDetectLevels(work, t, y, ewt);
+  if (flag) return flag;
+  freeLevels(work);
+  work->nlevels = P->nlevels;
+  for (int l = 0; !flag && l < P->nlevels; l++) flag = buildLevel(work, l);
+  if (flag) {
+    work->revision = -1;
+    return cpReason(work->text, flag, "no memory for the linear solver");
+  }
+  work->revision = P->revision;
+  return CP_SUCCESS;
+}
+
+sunindextype cpWorkRank(CPWork work) {
+  sunindextype rank = 0;
+  for (int l = 0; l < work->nlevels; l++)
+    if (work->levels[l].lin) rank += work->levels[l].lin->rank;
+  return rank;
+}

@@ -1,0 +1,210 @@
+/* cpodes: the projector onto a constraint manifold (guide, chapter "The projector").
+ *
+ * A CPProjector moves a state onto the manifold {y : c(t, y) = 0} and vectors onto its tangent
+ * space. It knows nothing of time steps: the integrator, initial conditions, output and a user's
+ * own code call the same object.
+ *
+ * Return values of Project, ProjectTangent and ProjectCotangent: 0; positive for a recoverable
+ * failure (a smaller step may help); negative for a fatal one; after either y and v are as they came.
+ * All other functions return CP_SUCCESS or a negative code. A non-zero return has been reported to
+ * the message handler and its text is kept for CPProjectorGetLastMessage.
+ */
+#ifndef CPODES_PROJECTOR_H
+#define CPODES_PROJECTOR_H
+
+#include <cpodes/cpodes_types.h>
+#include <sundials/sundials_context.h>
+#include <sundials/sundials_matrix.h>
+#include <sundials/sundials_nvector.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A projector; created by CPProjectorCreate or CPProjectorCreateUser. */
+typedef struct CPProjector_ *CPProjector;
+
+/* The user's functions. Each returns 0; positive: failed, a smaller step may help; negative: give up. */
+
+/** Constraints. t: time. y [n]: in. c [m]: out, the residuals c(t, y), in any units. */
+typedef int (*CPConstraintFn)(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
+/** Constraint Jacobian G = dc/dy at (t, y). c [m]: in, c(t, y). G [m x n]: out, zero when called. */
+typedef int (*CPConstraintJacFn)(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G,
+                                 void *user_data);
+/** The user's own projection y = g(t, yhat). yhat [n]: in. y [n]: out, different from yhat.
+ *  eps: in, the accuracy asked for, in units of the state's tolerance (CPProjectorSetEps). */
+typedef int (*CPProjFn)(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, void *user_data);
+/** The user's own error projection e = g_eps(t, y, ehat). y [n]: in, projected. err [n]: in, out. */
+typedef int (*CPErrProjFn)(sunrealtype t, N_Vector y, N_Vector err, void *user_data);
+/** The user's own violation norm of the state y. norm: out, >= 0; at most eps means on the manifold. */
+typedef int (*CPViolationFn)(sunrealtype t, N_Vector y, sunrealtype *norm, void *user_data);
+
+/** Counters since creation, over everything that uses the projector. */
+typedef struct {
+  long int nproj;       /**< projections of states that were asked for */
+  long int nskipped;    /**< of those, left alone because the violation did not call for one */
+  long int ntangent;    /**< projections of tangent and cotangent vectors */
+  long int niters;      /**< Newton corrections */
+  long int nfails;      /**< failed projections, of states and vectors */
+  long int nce;         /**< evaluations of c, without those for difference quotients */
+  long int nceDQ;       /**< evaluations of c for difference quotients */
+  long int nje;         /**< evaluations of G, by the user's function or by differences */
+  long int nsetups;     /**< factorisations, over all levels */
+  long int nfloor;      /**< projections accepted at the roundoff floor of c, above eps */
+  sunindextype rank;    /**< rank of G at the newest factorisation, -1 before */
+  sunindextype nlevels; /**< levels in use, 0 before the first projection */
+  CPLinSol linsol;      /**< solver in use (AUTO resolved) */
+} CPProjectorStats;
+
+/* --------------------------------------------------------------------------------- life cycle -- */
+
+/**
+ * Projector from a constraint function ("internal" kind):
+ *
+ *   minimise 1/2 delta^T D^{-1} delta   subject to   c(t, y + delta) = 0                  (guide, P1)
+ *
+ * by simplified Newton, delta <- delta - D G^T (G D G^T)^+ c(t, y + delta); E. Eich, SIAM J. Numer.
+ * Anal. 30 (1993) 1467-1482.
+ *
+ * c: not NULL. y_tmpl [n], c_tmpl [m]: templates for the vectors that c gets; only cloned; they must
+ * give access to their data (N_VGetArrayPointer) and lie in one memory. 1 <= m <= n is asked for
+ * unless constraints are redundant; m > n is refused. ctx: outlives the projector.
+ * Returns the projector, or NULL (a line on stderr says why). The caller frees it.
+ */
+CPODES_EXPORT CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl,
+                                            SUNContext ctx);
+
+/**
+ * Projector from the user's own functions ("user" kind), as a multibody code has them.
+ * g: y = g(t, yhat), not NULL. g_eps: projects the error estimate, or NULL (it is then left
+ * unprojected). y_tmpl [n]: any N_Vector. Options that concern c, G, norm or tolerances of an
+ * internal projector are refused with CP_ILL_INPUT. Returns the projector, or NULL.
+ */
+CPODES_EXPORT CPProjector CPProjectorCreateUser(CPProjFn g, CPErrProjFn g_eps, N_Vector y_tmpl,
+                                                SUNContext ctx);
+
+/** Frees *P and sets it to NULL. P or *P may be NULL. Free the integrator that uses it first. */
+CPODES_EXPORT void CPProjectorFree(CPProjector *P);
+
+/* ------------------------------------------------------------------------------------- options -- */
+
+/** Pointer handed to all user functions of this projector; not owned. Default NULL. */
+CPODES_EXPORT int CPProjectorSetUserData(CPProjector P, void *user_data);
+
+/** Receives the messages of this projector; NULL: one line on stderr (default). */
+CPODES_EXPORT int CPProjectorSetErrHandlerFn(CPProjector P, CPErrHandlerFn handler, void *data);
+
+/** The newest message, "" before the first. Valid until the next message or CPProjectorFree. */
+CPODES_EXPORT const char *CPProjectorGetLastMessage(CPProjector P);
+
+/**
+ * Constraint Jacobian. jac NULL: difference quotients, n + 1 evaluations of c (default).
+ * G_tmpl: dense SUNMatrix m x n, cloned; may be NULL if jac is NULL.
+ * CP_ILL_INPUT: G_tmpl is not dense or not m x n.
+ */
+CPODES_EXPORT int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl);
+
+/**
+ * Levels 0, 1, ... of rows and columns: the rows of level l are satisfied by moving only the columns of
+ * level l, after those of lower levels and with lower columns held (positions, then velocities). A row
+ * of level l must not depend on columns of higher levels. row_level [m], col_level [n]: copied, entries
+ * are whole numbers from 0 to 15. A level without rows only holds its columns; one with rows needs columns.
+ * Both NULL: detect (default): the state is split as (q, u[, z]), (u, q) or in blocks of both, where
+ * sparsity and values of G, probed at several perturbed states, show that one half of the constraints is
+ * the time derivative of the other; else one level, "coupled". All zero: one level.
+ * CP_ILL_INPUT: only one is NULL, a wrong length, an entry that is not such a number, rows without columns.
+ */
+CPODES_EXPORT int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level);
+
+/** The levels in use; needs one projection before (CP_NO_INIT). row_level [m], col_level [n]: out, may be NULL. */
+CPODES_EXPORT int CPProjectorGetLevels(CPProjector P, N_Vector row_level, N_Vector col_level);
+
+/** Linear solver, default CP_LINSOL_AUTO. CP_ILL_INPUT: unknown type. */
+CPODES_EXPORT int CPProjectorSetLinearSolver(CPProjector P, CPLinSol type);
+
+/** Norm, default CP_NORM_ERROR. CP_ILL_INPUT: unknown norm. */
+CPODES_EXPORT int CPProjectorSetNorm(CPProjector P, CPNorm norm);
+
+/**
+ * Tolerances of the constraints: c_i is measured as |c_i| / ctol_i. ctol [m]: copied, all > 0 and
+ * finite. NULL: automatic scaling (default), |c_i| / sqrt((G D G^T)_ii), the distance to surface i in units of
+ * the state's own tolerance.
+ */
+CPODES_EXPORT int CPProjectorSetConstraintTol(CPProjector P, N_Vector ctol);
+
+/** The user's own violation norm, used by GetViolation and wherever the integrator asks whether to
+ *  project (user kind: also for the check of the initial state). NULL: none (default). */
+CPODES_EXPORT int CPProjectorSetViolationFn(CPProjector P, CPViolationFn norm);
+
+/** A projected state's violation and last correction are at most eps; 0 < eps <= 1. 0: the default,
+ *  CP_EPS_DEFAULT. See the guide's table "Defaults". */
+CPODES_EXPORT int CPProjectorSetEps(CPProjector P, sunrealtype eps);
+
+/** Most corrections with one G in one projection, > 0. 0: the default, CP_MAXITERS_DEFAULT. */
+CPODES_EXPORT int CPProjectorSetMaxIters(CPProjector P, int maxit);
+
+/** G and its factors are renewed after nproj projections at the latest (earlier when the convergence
+ *  rate asks for it), > 0. 0: the default, CP_JACFREQ_DEFAULT. */
+CPODES_EXPORT int CPProjectorSetJacFrequency(CPProjector P, long int nproj);
+
+/** id [n]: copied; id_i = 0: component i is never moved; anything else: free. NULL: all free (default). */
+CPODES_EXPORT int CPProjectorSetFixed(CPProjector P, N_Vector id);
+
+#define CP_EPS_DEFAULT      SUN_RCONST(1.0e-2) /**< see the guide's table "Defaults" */
+#define CP_MAXITERS_DEFAULT 6                  /**< see the guide's table "Defaults" */
+#define CP_JACFREQ_DEFAULT  10L                /**< see the guide's table "Defaults" */
+
+/* ------------------------------------------------------------------------------------- actions -- */
+
+/**
+ * Moves y to the manifold: (P1), level by level. t: handed to c. y [n]: in, any state near the
+ * manifold; out, projected. ewt [n]: error weights 1/(rtol |y_i| + atol_i), all > 0; NULL only with
+ * CP_NORM_L2 (or the user kind).
+ * A failure that a smaller step may help: positive [r] codes of CPReturnCode.
+ */
+CPODES_EXPORT int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt);
+
+/**
+ * Moves y to the manifold from a poor guess, by damped Gauss-Newton with line search on the scaled
+ * violation, a new G in every iteration. The result is close to y, not necessarily the nearest point.
+ * Arguments as CPProjectorProject. Returns 0, CP_IC_FAIL (y is as it came; the message names the
+ * constraints that remain violated most), or the code of a failed user function.
+ */
+CPODES_EXPORT int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt);
+
+/**
+ * v <- P v, P = I - D G^T (G D G^T)^+ G the projector onto the tangent space at (t, y), orthogonal in
+ * the norm of D^{-1}; level by level when there are levels. y [n]: in, on the manifold. v [n]: in, out.
+ */
+CPODES_EXPORT int CPProjectorProjectTangent(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
+                                            N_Vector v);
+
+/** w <- P^T w, for gradients: P^T differs from P whenever D is not I. w [n]: in, out. */
+CPODES_EXPORT int CPProjectorProjectCotangent(CPProjector P, sunrealtype t, N_Vector y,
+                                              N_Vector ewt, N_Vector w);
+
+/**
+ * Violation of the state y: max_i |c_i| / ctol_i, or / sqrt((G D G^T)_ii) with a new G.
+ * norm: out. worst: out, index of the constraint that is violated most, -1 for the user kind; may be NULL.
+ */
+CPODES_EXPORT int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
+                                          sunrealtype *norm, sunindextype *worst);
+
+/**
+ * Compares the user's Jacobian with difference quotients of c at (t, y). err: out, the largest
+ * |G_ij - (DQ)_ij| / ewt_j over the same norm of its row (0 if there is no jac). row, col: out, where;
+ * may be NULL. Differences are good to some 1e-7: an err above 1e-4 is a wrong Jacobian.
+ */
+CPODES_EXPORT int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
+                                      sunrealtype *err, sunindextype *row, sunindextype *col);
+
+/** Rank of G at the newest factorisation, summed over the levels. CP_NO_INIT before the first one. */
+CPODES_EXPORT int CPProjectorGetRank(CPProjector P, sunindextype *rank);
+
+/** Counters; stats: out. */
+CPODES_EXPORT int CPProjectorGetStats(CPProjector P, CPProjectorStats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

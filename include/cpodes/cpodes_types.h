@@ -1,0 +1,104 @@
+/* cpodes: return codes, choices and the message handler, shared by all public headers. */
+#ifndef CPODES_TYPES_H
+#define CPODES_TYPES_H
+
+#include <sundials/sundials_types.h>
+
+#if defined(__GNUC__)
+#define CPODES_EXPORT __attribute__((visibility("default")))
+#else
+#define CPODES_EXPORT
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Return codes. Zero is success; negative values are errors and collide with none of CVODES' flags,
+ * which pass through CPode() unchanged unless the projection was the cause. Those marked [r] also
+ * occur with a positive sign, as the *recoverable* failure of one projection (a smaller step may
+ * help); CPode() returns the negative one when CVODES ran out of smaller steps.
+ * CPodeGetReturnFlagName() gives the name of every one of them.
+ */
+enum CPReturnCode {
+  CP_SUCCESS = 0, /**< done */
+
+  /* wrong use: nothing was changed */
+  CP_MEM_NULL  = -201, /**< an object argument is NULL */
+  CP_MEM_FAIL  = -202, /**< an allocation failed */
+  CP_ILL_INPUT = -203, /**< an argument is illegal; the message names it, the rule and the value */
+  CP_NO_INIT   = -204, /**< called before CPodeInit (or before the tolerances were set) */
+  CP_NO_PROJECTOR  = -205, /**< the call needs a projector, see CPodeSetProjector */
+  CP_TOO_LATE      = -206, /**< the call is only possible before the first step */
+  CP_VECTOROP_ERR  = -207, /**< a vector operation failed or is missing from this N_Vector */
+  CP_NOT_SUPPORTED = -208, /**< this combination is refused; the message says why */
+
+  /* the start */
+  CP_INCONSISTENT_IC     = -210, /**< y0 violates the named constraint; CPodeCalcIC may help */
+  CP_IC_FAIL             = -211, /**< CPodeCalcIC found no consistent state; y0 is as it came */
+  CP_FIRST_CNSTRFUNC_ERR = -212, /**< c failed at its first call */
+
+  /* the user's functions */
+  CP_CNSTRFUNC_FAIL      = -220, /**< c failed for good (negative return) */
+  CP_REPTD_CNSTRFUNC_ERR = -221, /**< [r] c failed recoverably, again and again */
+  CP_CNSTRJAC_FAIL       = -222, /**< the constraint Jacobian failed for good */
+  CP_REPTD_CNSTRJAC_ERR  = -223, /**< [r] the constraint Jacobian failed recoverably */
+  CP_PROJFUNC_FAIL       = -224, /**< the user's projection failed for good */
+  CP_REPTD_PROJFUNC_ERR  = -225, /**< [r] the user's projection failed recoverably */
+  CP_ERRPROJFUNC_FAIL    = -226, /**< the user's error projection failed for good */
+  CP_REPTD_ERRPROJ_ERR   = -227, /**< [r] the user's error projection failed recoverably */
+  CP_VIOLATIONFN_FAIL    = -228, /**< the user's violation norm failed (any non-zero return) */
+
+  /* the projection */
+  CP_PROJ_CONV_FAILURE = -230, /**< [r] the projection did not converge */
+  CP_PROJ_RANK = -231, /**< [r] dependent constraints, and the solver asked for wants full rank */
+  CP_PROJ_INCONSISTENT = -232, /**< [r] the constraints contradict each other near this state */
+  CP_PROJ_CORRECTION   = -233, /**< [r] the correction is above CPodeSetProjMaxCorrection's bound */
+  CP_CNSTRJAC_WRONG    = -234, /**< [r] no convergence, and the user's Jacobian is not that of c */
+  CP_LINSOL_FAIL       = -235, /**< LAPACK reported an error, or a size above its index range */
+
+  /* NaN or Inf */
+  CP_RHS_NONFINITE      = -240, /**< f returned NaN or Inf */
+  CP_CNSTR_NONFINITE    = -241, /**< [r] c returned NaN or Inf */
+  CP_CNSTRJAC_NONFINITE = -242, /**< [r] the constraint Jacobian has a NaN or Inf */
+  CP_PROJ_NONFINITE     = -243, /**< [r] the user's projection returned NaN or Inf */
+
+  /* the coupling with CVODES */
+  CP_BYPASSED       = -250,  /**< CVODES stepped without calling the projecting solver */
+  CP_SELFCHECK_FAIL = -251,  /**< this CVODES does not work as cpodes expects: no result to trust */
+  CP_OUTPUT_PROJ_FAIL = -252 /**< the interpolated output could not be projected; it is given raw */
+};
+
+/** Receives every message of cpodes. code: one of the codes above, CVODES' own, or CV_WARNING (99).
+ *  function: the public function that was called. msg: one line without line feed, valid during the
+ *  call only. */
+typedef void (*CPErrHandlerFn)(int code, const char *function, const char *msg, void *data);
+
+/** Linear solver of the projector, for G D G^T (CPProjectorSetLinearSolver). */
+typedef enum {
+  CP_LINSOL_AUTO  = 0, /**< SCHUR, and QRP from the moment the constraints prove dependent */
+  CP_LINSOL_SCHUR = 1, /**< dense Cholesky factors of the Schur complement G D G^T: cheapest */
+  CP_LINSOL_QR    = 2, /**< dense QR of D^(1/2) G^T: accurate where G is ill-conditioned */
+  CP_LINSOL_QRP   = 3  /**< dense QR with column pivoting: finds the rank, takes dependent rows */
+} CPLinSol;
+
+/** Norm in which a projection's correction is smallest (CPProjectorSetNorm). */
+typedef enum {
+  CP_NORM_ERROR =
+      0,         /**< D = diag(1/ewt^2): error weighted, the norm of the integrator's error test */
+  CP_NORM_L2 = 1 /**< D = I */
+} CPNorm;
+
+/** Which norm of the error estimate CVODES tests and plans with (CPodeSetProjErrEst). */
+typedef enum {
+  CP_ERREST_DEFAULT     = 0, /**< PROJECTED for BDF, UNPROJECTED for Adams */
+  CP_ERREST_PROJECTED   = 1, /**< ||P ycor|| */
+  CP_ERREST_UNPROJECTED = 2, /**< ||ycor||, as without projection */
+  CP_ERREST_ACCEPTANCE  = 3  /**< ||P ycor|| only where it turns a rejection into an acceptance */
+} CPErrEst;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
