@@ -19,7 +19,7 @@
  *            projection), the angular momentum in space, which is constant, and "ok". Exit code 1:
  *            wrong; 2: a call failed.
  */
-#include "check.h"
+#include "check_flag.h"
 #include <cpodes/cpodes.h> /* (+) */
 #include <cvodes/cvodes.h>
 #include <math.h>

@@ -18,7 +18,7 @@
  *            "ok". Exit code 1: the physics is wrong; 2: a call failed.
  */
 #include "models/knife_edge.h"
-#include "check.h"
+#include "check_flag.h"
 #include <cpodes/cpodes.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>

@@ -14,7 +14,7 @@
  *              t = 23.678 s   (x, y) = (1.00000, ...e-07) m   energy ... J/kg   violation ...
  *            and "ok". Exit code 1: the physics is wrong; 2: a call failed.
  */
-#include "check.h"
+#include "check_flag.h"
 #include <cpodes/cpodes.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>

@@ -30,7 +30,7 @@
  *            the last step. Exit code 1: the physics is wrong, or the file cannot be written; 2: a
  *            call failed.
  */
-#include "check.h"
+#include "check_flag.h"
 #include <cpodes/cpodes.h>
 #include <errno.h>
 #include <math.h>

@@ -2,8 +2,8 @@
  * SUNDIALS or cpodes returned an error (< 0), CHECK_NEW(pointer) when a constructor returned NULL.
  * A real code would return the error to its caller instead.
  */
-#ifndef CPODES_EXAMPLES_CHECK_H
-#define CPODES_EXAMPLES_CHECK_H
+#ifndef CPODES_EXAMPLES_CHECK_FLAG_H
+#define CPODES_EXAMPLES_CHECK_FLAG_H
 
 #include <stdio.h>
 #include <stdlib.h>
