@@ -22,19 +22,6 @@ int cpConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
   return CP_SUCCESS;
 }
 
-static int checkFinite(CPWork work, sunrealtype t, SUNMatrix G) {
-  const int m = work->P->m, n = work->P->n;
-  for (int j = 0; j < n; j++) {
-    const sunrealtype *column = SUNDenseMatrix_Column(G, j);
-    for (int i = 0; i < m; i++)
-      if (!isfinite(column[i]))
-        return cpReason(work->text, -CP_CNSTRJAC_NONFINITE,
-                        "at t = %g: entry (%d, %d) of the constraint Jacobian is %g", t, i, j,
-                        column[i]);
-  }
-  return CP_SUCCESS;
-}
-
 /* Size below which a component counts as zero when it is perturbed: the tolerance alone may be far below what the
  * other terms of a constraint can resolve. */
 static double typicalSize(N_Vector y) {
@@ -82,7 +69,7 @@ int cpJacobian(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
   if (flag > 0)
     return cpReason(work->text, -CP_REPTD_CNSTRJAC_ERR,
                     "at t = %g: the constraint Jacobian failed recoverably (%d)", t, flag);
-  return checkFinite(work, t, work->G);
+  return CP_SUCCESS; /* whose entries cpGradientGather checks */
 }
 
 /* Columns weighted by their units 1/w_j; the error of a row is relative to the row's norm. */
@@ -93,6 +80,7 @@ int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *ro
   if (!P->jac) return CP_SUCCESS;
   int flag = cpConstraint(work, t, y, work->c);
   if (!flag) flag = cpJacobian(work, t, y, work->c);
+  if (!flag) flag = cpGradientGather(work, t);
   if (flag) return flag;
   SUNMatrix DQ = SUNMatClone(work->G);
   if (!DQ) return cpReason(work->text, CP_MEM_FAIL, "no memory to check the Jacobian");
@@ -163,7 +151,9 @@ int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   int flag = cpWeights(work, y, ewt);
   if (!flag) flag = cpConstraint(work, t, y, work->c);
   if (!flag) flag = cpJacobian(work, t, y, work->c);
-  if (!flag) flag = probeDirection(work, t, y, &suspicious);
+  if (!flag) flag = cpGradientGather(work, t);
+  if (flag) return flag;
+  flag        = probeDirection(work, t, y, &suspicious);
   work->valid = 0;                 /* the weights have been replaced */
   if (flag > 0) return CP_SUCCESS; /* c does not reach that far: nothing to compare */
   if (flag || !suspicious) return flag;

@@ -8,41 +8,56 @@
 #include "projector_impl.h"
 
 #include <math.h>
-#include <sunmatrix/sunmatrix_dense.h>
+#include <string.h>
 
 /* Sines of angles that count as zero: with exact entries of G, and with differences. */
 #define RANK_TOLERANCE    1.0e-10
 #define RANK_TOLERANCE_DQ 1.0e-6
 
 /* |g_i| in the metric (scales the rows for the factors) and in the weights (measures c_i), over the components that row i
- * can move. */
-static void scaleRow(CPWork work, const CPLevel *level, int i) {
-  double inMetric = 0.0, inWeights = 0.0;
-  for (int k = 0; k < level->ncols; k++) {
-    const int j     = level->cols[k];
-    const double g2 = SM_ELEMENT_D(work->G, i, j) * SM_ELEMENT_D(work->G, i, j);
+ * moves: those of its own level. */
+static void scaleRows(CPWork work) {
+  const CPProjector P = work->P;
+  const CPGradient *g = &work->g;
+  double *inMetric = work->rowscale, *inWeights = work->size;
+  for (int i = 0; i < P->m; i++) inMetric[i] = inWeights[i] = 0.0;
+  for (int j = 0; j < P->n; j++) {
     if (work->d[j] == 0.0) continue;
-    inMetric += g2 * work->d[j];
-    inWeights += g2 / (work->w[j] * work->w[j]);
+    for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
+      const int i = g->row[k];
+      if (P->row_level[i] != P->col_level[j]) continue;
+      const double gw = g->value[k] / work->w[j];
+      inMetric[i] += g->value[k] * g->value[k] * work->d[j];
+      inWeights[i] += gw * gw;
+    }
   }
-  work->rowscale[i] = inMetric > 0.0 ? 1.0 / sqrt(inMetric) : 0.0;
-  work->size[i]     = work->P->ctol ? work->P->ctol[i] : sqrt(inWeights);
+  for (int i = 0; i < P->m; i++) {
+    work->rowscale[i] = inMetric[i] > 0.0 ? 1.0 / sqrt(inMetric[i]) : 0.0;
+    work->size[i]     = P->ctol ? P->ctol[i] : sqrt(inWeights[i]);
+  }
 }
 
 /* A = D^(1/2) G^T R of a level, from the rows that have a gradient. */
-static void gather(CPWork work, CPLevel *level) {
-  level->nact = 0;
+static void gatherLevel(CPWork work, int l) {
+  const CPGradient *g = &work->g;
+  CPLevel *level      = &work->levels[l];
+  const size_t nl     = (size_t)level->ncols;
+  level->nact         = 0;
   for (int k = 0; k < level->nrows; k++) {
-    scaleRow(work, level, level->rows[k]);
-    if (work->rowscale[level->rows[k]] > 0.0) level->act[level->nact++] = level->rows[k];
+    const int i     = level->rows[k];
+    work->rowpos[i] = work->rowscale[i] > 0.0 ? level->nact : -1;
+    if (work->rowpos[i] >= 0) level->act[level->nact++] = i;
   }
   level->lin->m = level->nact;
-  for (int k = 0; k < level->nact; k++) {
-    const int i    = level->act[k];
-    double *column = level->lin->A + (size_t)k * (size_t)level->ncols;
-    for (int l = 0; l < level->ncols; l++) {
-      const int j = level->cols[l];
-      column[l]   = SM_ELEMENT_D(work->G, i, j) * sqrt(work->d[j]) * work->rowscale[i];
+  memset(level->lin->A, 0, nl * (size_t)level->nact * sizeof *level->lin->A);
+  for (int q = 0; q < level->ncols; q++) {
+    const int j        = level->cols[q];
+    const double sqrtd = work->sqrtd[j];
+    for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
+      const int i = g->row[k];
+      if (work->P->row_level[i] != l || work->rowpos[i] < 0) continue;
+      level->lin->A[(size_t)q + nl * (size_t)work->rowpos[i]] =
+          g->value[k] * sqrtd * work->rowscale[i];
     }
   }
 }
@@ -61,8 +76,9 @@ static int swapSolver(CPLevel *level) {
   return 1;
 }
 
-static int factorLevel(CPWork work, sunrealtype t, CPLevel *level) {
-  gather(work, level);
+static int factorLevel(CPWork work, sunrealtype t, int l) {
+  CPLevel *level = &work->levels[l];
+  gatherLevel(work, l);
   level->lin->ranktol = work->P->jac ? RANK_TOLERANCE : RANK_TOLERANCE_DQ;
   int flag            = level->lin->ops->factor(level->lin);
   if (flag == CP_LIN_DEPENDENT && swapSolver(level)) {
@@ -88,8 +104,11 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   work->valid = 0;
   int flag    = cpWeights(work, y, ewt);
   if (!flag) flag = cpJacobian(work, t, y, work->c);
+  if (!flag) flag = cpGradientGather(work, t);
+  if (flag) return flag;
+  scaleRows(work);
   for (int l = 0; !flag && l < work->nlevels; l++)
-    if (work->levels[l].nrows > 0) flag = factorLevel(work, t, &work->levels[l]);
+    if (work->levels[l].nrows > 0) flag = factorLevel(work, t, l);
   if (flag) return flag;
   work->valid            = 1;
   work->stale            = 0;
@@ -99,54 +118,58 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   return CP_SUCCESS;
 }
 
-/* r_l of a level, in the order of its solver: R (r - G x) over the columns of lower levels. */
-static void levelRightHandSide(CPWork work, int l, const double *r, const double *x) {
-  const CPLevel *level = &work->levels[l];
-  for (int k = 0; k < level->nact; k++) {
-    const int i = level->act[k];
-    double sum  = r[i];
-    for (int lower = 0; lower < l; lower++)
-      for (int q = 0; q < work->levels[lower].ncols; q++) {
-        const int j = work->levels[lower].cols[q];
-        sum -= SM_ELEMENT_D(work->G, i, j) * x[j];
-      }
-    work->rl[k] = sum * work->rowscale[i];
+static int isEmpty(const CPLevel *level) { return level->nrows == 0 || level->nact == 0; }
+
+/* s -= G x over the columns of one level: what its correction does to the levels above. */
+static void subtractColumns(CPWork work, const CPLevel *level, const double *x, double *s) {
+  const CPGradient *g = &work->g;
+  for (int q = 0; q < level->ncols; q++) {
+    const int j = level->cols[q];
+    for (size_t k = g->start[j]; k < g->start[j + 1]; k++) s[g->row[k]] -= g->value[k] * x[j];
   }
 }
 
 void cpRightInverse(CPWork work, const double *r, double *x) {
+  double *s = work->s;
+  for (int i = 0; i < work->P->m; i++) s[i] = r[i];
   for (int j = 0; j < work->P->n; j++) x[j] = 0.0;
   for (int l = 0; l < work->nlevels; l++) {
     const CPLevel *level = &work->levels[l];
-    if (level->nact == 0 || level->nrows == 0) continue;
-    levelRightHandSide(work, l, r, x);
+    if (isEmpty(level)) continue;
+    for (int k = 0; k < level->nact; k++)
+      work->rl[k] = s[level->act[k]] * work->rowscale[level->act[k]];
     level->lin->ops->solve(level->lin, work->rl, work->xl);
-    for (int q = 0; q < level->ncols; q++) /* x_l = D^(1/2) A (A'A)^+ R r_l */
-      x[level->cols[q]] = sqrt(work->d[level->cols[q]]) * work->xl[q];
+    for (int q = 0; q < level->ncols; q++) /* x_l = D^(1/2) A (A'A)^+ R s_l */
+      x[level->cols[q]] = work->sqrtd[level->cols[q]] * work->xl[q];
+    if (l + 1 < work->nlevels) subtractColumns(work, level, x, s);
+  }
+}
+
+/* z_j -= (G^T mu)_j over the columns below level l, mu that of level l. */
+static void subtractRows(CPWork work, int l, const double *mu, double *z) {
+  const CPGradient *g = &work->g;
+  for (int j = 0; j < work->P->n; j++) {
+    if (work->P->col_level[j] >= l) continue;
+    for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
+      if (work->P->row_level[g->row[k]] == l) z[j] -= g->value[k] * mu[g->row[k]];
   }
 }
 
 /* The transpose runs through the levels backwards; what a level's multipliers ask of lower columns is taken off there
- * before these get their turn. x is overwritten. */
-void cpRightInverseTransposed(CPWork work, const double *x_in, double *mu) {
-  double *x = work->x;
-  for (int j = 0; j < work->P->n; j++) x[j] = x_in[j];
+ * before these get their turn. */
+void cpRightInverseTransposed(CPWork work, const double *x, double *mu) {
+  double *z = work->z;
+  for (int j = 0; j < work->P->n; j++) z[j] = x[j];
   for (int i = 0; i < work->P->m; i++) mu[i] = 0.0;
   for (int l = work->nlevels - 1; l >= 0; l--) {
     const CPLevel *level = &work->levels[l];
-    if (level->nact == 0 || level->nrows == 0) continue;
+    if (isEmpty(level)) continue;
     for (int q = 0; q < level->ncols; q++)
-      work->xl[q] = sqrt(work->d[level->cols[q]]) * x[level->cols[q]];
+      work->xl[q] = work->sqrtd[level->cols[q]] * z[level->cols[q]];
     level->lin->ops->solve_t(level->lin, work->xl, work->rl);
-    for (int k = 0; k < level->nact; k++) {
-      const int i = level->act[k];
-      mu[i]       = work->rl[k] * work->rowscale[i];
-      for (int lower = 0; lower < l; lower++)
-        for (int q = 0; q < work->levels[lower].ncols; q++) {
-          const int j = work->levels[lower].cols[q];
-          x[j] -= SM_ELEMENT_D(work->G, i, j) * mu[i];
-        }
-    }
+    for (int k = 0; k < level->nact; k++)
+      mu[level->act[k]] = work->rl[k] * work->rowscale[level->act[k]];
+    if (l > 0) subtractRows(work, l, mu, z);
   }
 }
 

@@ -18,6 +18,7 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
     work->w[j] = w;
     work->d[j] = P->norm == CP_NORM_L2 ? 1.0 : 1.0 / (w * w);
     if (P->free && P->free[j] == 0.0) work->d[j] = 0.0;
+    work->sqrtd[j] = sqrt(work->d[j]);
   }
   return CP_SUCCESS;
 }

@@ -25,28 +25,29 @@ static double correctionSize(CPWork work, const double *x) {
   return size;
 }
 
-/* Are all residuals above eps within the roundoff of evaluating them? c_i = O(u sum_j |G_ij y_j|) + O(u). */
+/* Are all residuals above eps within the roundoff of evaluating them? c_i = O(u sum_j |G_ij y_j|). */
 static int atRoundoffFloor(CPWork work, const double *y, const double *c) {
-  for (int i = 0; i < work->P->m; i++) {
-    if (fabs(c[i]) <= work->P->eps * work->size[i]) continue;
-    double terms = 0.0;
-    for (int j = 0; j < work->P->n; j++) terms += fabs(SM_ELEMENT_D(work->G, i, j) * y[j]);
-    if (fabs(c[i]) > FLOOR_FACTOR * CP_UROUND * terms) return 0;
-  }
+  const CPGradient *g = &work->g;
+  double *terms       = work->s;
+  for (int i = 0; i < work->P->m; i++) terms[i] = 0.0;
+  for (int j = 0; j < work->P->n; j++)
+    for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
+      terms[g->row[k]] += fabs(g->value[k] * y[j]);
+  for (int i = 0; i < work->P->m; i++)
+    if (fabs(c[i]) > work->P->eps * work->size[i] && fabs(c[i]) > FLOOR_FACTOR * CP_UROUND * terms[i])
+      return 0;
   return 1;
 }
 
 /* Do the residuals contradict each other: what remains of them after the best correction? */
 static int contradictory(CPWork work, const double *c) {
-  const int m = work->P->m, n = work->P->n;
   double largest = 0.0, remaining = 0.0;
-  if (cpWorkRank(work) >= m) return 0;
+  if (cpWorkRank(work) >= work->P->m) return 0;
   cpRightInverse(work, c, work->x);
-  for (int i = 0; i < m; i++) {
-    double rest = c[i];
-    for (int j = 0; j < n; j++) rest -= SM_ELEMENT_D(work->G, i, j) * work->x[j];
+  cpGradientTimes(work, work->x, work->r); /* G K c */
+  for (int i = 0; i < work->P->m; i++) {
     largest   = fmax(largest, fabs(c[i]) / work->size[i]);
-    remaining = fmax(remaining, fabs(rest) / work->size[i]);
+    remaining = fmax(remaining, fabs(c[i] - work->r[i]) / work->size[i]);
   }
   return remaining > 0.1 * largest;
 }

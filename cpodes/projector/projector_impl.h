@@ -25,6 +25,13 @@ typedef struct {
   CPLin spare; /* AUTO: the pivoted solver, swapped in when rows prove dependent */
 } CPLevel;
 
+/* Entries of G that are not zero, column by column. */
+typedef struct {
+  size_t *start; /* [n + 1] column j has entries start[j] ... start[j + 1] - 1 */
+  int *row;      /* [m n] */
+  double *value; /* [m n] */
+} CPGradient;
+
 typedef struct CPWork_ {
   CPProjector P;
   long int revision; /* of P's options at set-up; -1: never set up */
@@ -34,15 +41,18 @@ typedef struct CPWork_ {
   N_Vector y;        /* trial state                                */
   N_Vector v;        /* trial vector, perturbed states             */
   N_Vector c, c2;    /* residuals; those at a perturbed state      */
-  SUNMatrix G;       /* m x n                                      */
+  SUNMatrix G;       /* m x n, as the user or the differences gave it */
+  CPGradient g;      /* its entries                                */
   int nlevels;
   CPLevel levels[CP_MAX_LEVELS];
-  double *d;        /* [n] D the factors were made with           */
-  double *w;        /* [n] weights the rows were measured with    */
-  double *rowscale; /* [m] 1 / ||D^(1/2) g_i||; 0 for a row without gradient */
-  double *size;     /* [m] |c_i| / size_i is the violation of row i */
-  double *x, *r;    /* [n], [m] right inverse applied, and its right-hand side */
-  double *xl, *rl;  /* [n], [m] the same of one level             */
+  double *d, *sqrtd;    /* [n] D the factors were made with           */
+  double *w;            /* [n] weights the rows were measured with    */
+  double *rowscale;     /* [m] 1 / ||D^(1/2) g_i||; 0 for a row without gradient */
+  double *size;         /* [m] |c_i| / size_i is the violation of row i */
+  double *x, *r;        /* [n], [m] vectors of the callers            */
+  double *z, *s;        /* [n], [m] of the right inverse              */
+  double *xl, *rl;      /* [n], [m] the same of one level             */
+  int *rowpos, *colpos; /* [m], [n] places within their level; rowpos -1: no gradient */
   /* results of the newest projection */
   double violation, correction, rate;
   int worst; /* constraint violated most               */
@@ -98,6 +108,11 @@ int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 
 /* metric.c: weights and D */
 int cpWeights(CPWork work, N_Vector y, N_Vector ewt);
+
+/* gradient.c: products with G */
+int cpGradientGather(CPWork work, sunrealtype t); /* 0, or that an entry is not finite */
+void cpGradientTimes(const CPWork work, const double *v, double *r); /* r  = G v     [m] */
+void cpGradientTransposedTimes(const CPWork work, const double *mu, double *w); /* w -= G^T mu  [n] */
 
 /* factor.c: G and its factors at (t, y), c = c(t, y) in work->c */
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);

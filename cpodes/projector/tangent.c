@@ -2,18 +2,6 @@
  * P = I - D G' (G D G')^+ G, symmetric in the metric D^-1. */
 #include "projector_impl.h"
 
-#include <sunmatrix/sunmatrix_dense.h>
-
-/* r = G v */
-static void multiply(CPWork work, const double *v, double *r) {
-  const int m = work->P->m, n = work->P->n;
-  for (int i = 0; i < m; i++) r[i] = 0.0;
-  for (int j = 0; j < n; j++) {
-    const sunrealtype *column = SUNDenseMatrix_Column(work->G, j);
-    for (int i = 0; i < m; i++) r[i] += column[i] * v[j];
-  }
-}
-
 /* Factors at (t, y), unless there are some that may be used: those of the projection that gave y. */
 static int prepare(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   int flag = cpWorkUpdate(work, t, y, ewt);
@@ -35,7 +23,7 @@ int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) 
   int flag = prepare(work, t, y, ewt);
   if (flag) return fail(work, flag);
   sunrealtype *vd = N_VGetArrayPointer(v);
-  multiply(work, vd, work->r);
+  cpGradientTimes(work, vd, work->r);
   cpRightInverse(work, work->r, work->x);
   for (int j = 0; j < work->P->n; j++) vd[j] -= work->x[j];
   return CP_SUCCESS;
@@ -46,12 +34,8 @@ int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w
   work->P->stats.ntangent++;
   int flag = prepare(work, t, y, ewt);
   if (flag) return fail(work, flag);
-  const int m = work->P->m, n = work->P->n;
   sunrealtype *wd = N_VGetArrayPointer(w);
-  cpRightInverseTransposed(work, wd, work->r); /* mu = K' w */
-  for (int j = 0; j < n; j++) {
-    const sunrealtype *column = SUNDenseMatrix_Column(work->G, j);
-    for (int i = 0; i < m; i++) wd[j] -= column[i] * work->r[i]; /* w - G' mu */
-  }
+  cpRightInverseTransposed(work, wd, work->r);  /* mu = K' w    */
+  cpGradientTransposedTimes(work, work->r, wd); /* w  - G' mu   */
   return CP_SUCCESS;
 }

@@ -29,33 +29,46 @@ void cpWorkFree(CPWork *work_address) {
   if (work->c2) N_VDestroy(work->c2);
   if (work->G) SUNMatDestroy(work->G);
   free(work->d);
+  free(work->sqrtd);
   free(work->w);
   free(work->rowscale);
   free(work->size);
   free(work->x);
   free(work->r);
+  free(work->z);
+  free(work->s);
+  free(work->rowpos);
+  free(work->colpos);
+  free(work->g.start);
+  free(work->g.row);
+  free(work->g.value);
   free(work->xl);
   free(work->rl);
   free(work);
   *work_address = NULL;
 }
 
+static int allocateArrays(CPWork work, size_t n, size_t m) {
+  double **ofN[] = {&work->d, &work->sqrtd, &work->w, &work->x, &work->z, &work->xl};
+  double **ofM[] = {&work->rowscale, &work->size, &work->r, &work->s, &work->rl};
+  for (size_t i = 0; i < sizeof ofN / sizeof ofN[0]; i++)
+    if (!(*ofN[i] = calloc(n, sizeof **ofN[i]))) return 0;
+  for (size_t i = 0; i < sizeof ofM / sizeof ofM[0]; i++)
+    if (!(*ofM[i] = calloc(m, sizeof **ofM[i]))) return 0;
+  work->rowpos  = calloc(m, sizeof *work->rowpos);
+  work->colpos  = calloc(n, sizeof *work->colpos);
+  work->g.start = calloc(n + 1, sizeof *work->g.start);
+  work->g.row   = malloc(n * m * sizeof *work->g.row);
+  work->g.value = malloc(n * m * sizeof *work->g.value);
+  return work->rowpos && work->colpos && work->g.start && work->g.row && work->g.value;
+}
+
 static int allocateInternal(CPWork work) {
-  CPProjector P  = work->P;
-  const size_t n = (size_t)P->n, m = (size_t)P->m;
-  work->c        = N_VClone(P->c_tmpl);
-  work->c2       = N_VClone(P->c_tmpl);
-  work->G        = SUNDenseMatrix(P->m, P->n, P->ctx);
-  work->d        = calloc(n, sizeof(double));
-  work->w        = calloc(n, sizeof(double));
-  work->rowscale = calloc(m, sizeof(double));
-  work->size     = calloc(m, sizeof(double));
-  work->x        = calloc(n, sizeof(double));
-  work->xl       = calloc(n, sizeof(double));
-  work->r        = calloc(m, sizeof(double));
-  work->rl       = calloc(m, sizeof(double));
-  return work->c && work->c2 && work->G && work->d && work->w && work->rowscale && work->size &&
-         work->x && work->xl && work->r && work->rl;
+  CPProjector P = work->P;
+  work->c       = N_VClone(P->c_tmpl);
+  work->c2      = N_VClone(P->c_tmpl);
+  work->G       = SUNDenseMatrix(P->m, P->n, P->ctx);
+  return work->c && work->c2 && work->G && allocateArrays(work, (size_t)P->n, (size_t)P->m);
 }
 
 int cpWorkCreate(CPWork *result, CPProjector P) {
@@ -91,6 +104,7 @@ static int buildLevel(CPWork work, int l) {
   level->cols    = members(P->col_level, P->n, l, &level->ncols);
   level->act     = malloc(((size_t)level->nrows + 1) * sizeof *level->act);
   if (!level->rows || !level->cols || !level->act) return CP_MEM_FAIL;
+  for (int k = 0; k < level->ncols; k++) work->colpos[level->cols[k]] = k;
   if (level->nrows == 0) return CP_SUCCESS;
   const CPLinSol first = P->linsol == CP_LINSOL_AUTO ? CP_LINSOL_SCHUR : P->linsol;
   int flag             = cpLinCreate(&level->lin, first, level->ncols, level->nrows);

@@ -150,9 +150,9 @@ CPODES_EXPORT int CPProjectorSetJacFrequency(CPProjector P, long int nproj);
 /** id [n]: copied; id_i = 0: component i is never moved; anything else: free. NULL: all free (default). */
 CPODES_EXPORT int CPProjectorSetFixed(CPProjector P, N_Vector id);
 
-#define CP_EPS_DEFAULT      SUN_RCONST(1.0e-2) /**< see the guide's table "Defaults" */
+#define CP_EPS_DEFAULT      SUN_RCONST(1.0e-1) /**< see the guide's table "Defaults" */
 #define CP_MAXITERS_DEFAULT 6                  /**< see the guide's table "Defaults" */
-#define CP_JACFREQ_DEFAULT  10L                /**< see the guide's table "Defaults" */
+#define CP_JACFREQ_DEFAULT  3L                 /**< see the guide's table "Defaults" */
 
 /* ------------------------------------------------------------------------------------- actions -- */
 
