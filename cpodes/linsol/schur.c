@@ -60,6 +60,8 @@ static void schurSolve(CPLin lin, const double *r, double *x) {
   Schur *s          = lin->content;
   const double done = 1.0, zero = 0.0;
   const int m = lin->m, n = lin->n, one = 1;
+  for (int j = 0; j < n; j++) x[j] = 0.0;
+  if (m == 0) return; /* BLAS ends the program at a leading dimension of 0 */
   for (int k = 0; k < m; k++) s->mu[k] = r[k];
   schurBackSolve(s, m, s->mu);                                             /* mu = S^-1 r */
   F77(dgemv)("N", &n, &m, &done, lin->A, &n, s->mu, &one, &zero, x, &one); /* x  = A mu   */
@@ -68,6 +70,7 @@ static void schurSolve(CPLin lin, const double *r, double *x) {
 static void schurSolveT(CPLin lin, const double *x, double *mu) {
   const double done = 1.0, zero = 0.0;
   const int m = lin->m, n = lin->n, one = 1;
+  if (m == 0) return;
   F77(dgemv)("T", &n, &m, &done, lin->A, &n, x, &one, &zero, mu, &one); /* A' x          */
   schurBackSolve(lin->content, m, mu);                                  /* mu = S^-1 A'x */
 }
