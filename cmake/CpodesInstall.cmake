@@ -59,6 +59,14 @@ foreach(library IN LISTS LAPACK_LIBRARIES)
   endif()
   string(APPEND cpodes_pc_libs_private " ${library}")
 endforeach()
+foreach(runtime IN ITEMS gfortran quadmath) # of a static LAPACK that gfortran compiled
+  find_library(CPODES_${runtime}_LIBRARY ${runtime} PATHS ${CMAKE_C_IMPLICIT_LINK_DIRECTORIES})
+  mark_as_advanced(CPODES_${runtime}_LIBRARY)
+  if(CPODES_${runtime}_LIBRARY)
+    string(APPEND cpodes_pc_libs_private " -l${runtime}")
+  endif()
+endforeach()
+string(APPEND cpodes_pc_libs_private " -lm")
 
 # The prefix is found from the file's own place, so that an installed tree can be moved.
 set(cpodes_pc_dir "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")

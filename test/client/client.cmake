@@ -1,5 +1,6 @@
 # Run by CTest. BUILD: build tree of cpodes; WORK: folder to work in; CLIENT: the user's project; LIBDIR:
-# library folder in a prefix; SUNDIALS_DIR, SUNDIALS_LIBDIR: where SUNDIALS is; CC, GENERATOR: as for BUILD.
+# library folder in a prefix; SUNDIALS_DIR, SUNDIALS_LIBDIR: where SUNDIALS is; CC, GENERATOR: as for BUILD;
+# ALL_STATIC: also link everything statically.
 
 function(run)
   string(JOIN " " line ${ARGN})
@@ -26,3 +27,8 @@ set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
 run(sh -c "${CC} '${CLIENT}/pendulum.c' $(pkg-config --cflags --libs cpodes) -o pendulum")
 set(ENV{LD_LIBRARY_PATH} "${prefix}/${LIBDIR}:${SUNDIALS_LIBDIR}")
 run("${WORK}/pendulum")
+
+if(ALL_STATIC)
+  run(sh -c "${CC} -static '${CLIENT}/pendulum.c' $(pkg-config --static --cflags --libs cpodes) -o static")
+  run("${WORK}/static")
+endif()
