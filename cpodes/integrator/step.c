@@ -161,14 +161,16 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
   int flag = cpTangent(mem->step, a->t, mem->y, ewt, mem->err);
   if (flag) return failedWork(mem, a, flag);
   mem->stats.nerrproj++;
-  const sunrealtype norm = N_VWrmsNorm(mem->err, ewt);
-  if (!isfinite(norm)) {
-    cpReason(mem->text, 0, "at t = %g: the projected error estimate is %g", a->t, norm);
+  if (!cpVectorFinite(mem->err)) {
+    cpReason(mem->text, 0, "at t = %g: the projected error estimate is not finite", a->t);
     return failed(mem, a, -CP_PROJ_NONFINITE);
   }
   mem->err_valid = 1;
-  if (mode == CP_ERREST_ACCEPTANCE && mem->tq2 * norm > 1.0) return CP_SUCCESS;
-  *tested = norm;
+  if (mode == CP_ERREST_ACCEPTANCE || mem->lmm == CV_ADAMS) {
+    const sunrealtype norm = N_VWrmsNorm(mem->err, ewt);
+    if (mode == CP_ERREST_ACCEPTANCE && mem->tq2 * norm > 1.0) return CP_SUCCESS;
+    *tested = norm; /* BDF may leave it to CVODES: what it rejects is gone with ycor */
+  }
   return handOverNorm(mem, mem->err, ewt);
 }
 
@@ -203,11 +205,11 @@ static int surelyRejected(CPodeMem mem, const CPAttempt *a, sunrealtype norm) {
 }
 
 static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt) {
-  int moved        = 0;
-  sunrealtype norm = N_VWrmsNorm(ycor, ewt);
+  const CPErrEst mode = errEstMode(mem);
+  int moved           = 0;
+  sunrealtype norm    = mode == CP_ERREST_PROJECTED ? 0.0 : N_VWrmsNorm(ycor, ewt);
   if (!isfinite(norm)) return innerFailed(mem, a, ycor, SUN_NLS_CONV_RECVR);
-  if (errEstMode(mem) == CP_ERREST_UNPROJECTED && surelyRejected(mem, a, norm))
-    return SUN_NLS_SUCCESS;
+  if (mode == CP_ERREST_UNPROJECTED && surelyRejected(mem, a, norm)) return SUN_NLS_SUCCESS;
   int flag = projectState(mem, a, ewt, &moved);
   if (!flag && moved) flag = projectError(mem, a, ycor, ewt, &norm);
   if (flag) return flag;

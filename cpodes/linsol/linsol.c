@@ -2,6 +2,7 @@
 #include "linsol.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const CPLinOps *const solvers[] = {&cpSchurOps, &cpQROps, &cpQRPOps};
 
@@ -21,9 +22,7 @@ int cpLinCreate(CPLin *result, CPLinSol type, int n, int mmax) {
   lin->n         = n;
   lin->mmax      = mmax;
   lin->dependent = -1;
-  int flag       = CP_MEM_FAIL;
-  lin->A         = malloc((size_t)n * (size_t)mmax * sizeof *lin->A);
-  if (lin->A) flag = ops->create(lin);
+  int flag       = ops->create(lin);
   if (flag) cpLinFree(&lin);
   else *result = lin;
   return flag;
@@ -32,7 +31,15 @@ int cpLinCreate(CPLin *result, CPLinSol type, int n, int mmax) {
 void cpLinFree(CPLin *lin) {
   if (!lin || !*lin) return;
   if ((*lin)->content) (*lin)->ops->destroy(*lin);
-  free((*lin)->A);
   free(*lin);
   *lin = NULL;
+}
+
+void cpLinScatter(const CPLin lin, double *A) {
+  const CPEntries *a = lin->AT;
+  const size_t n     = (size_t)lin->n;
+  memset(A, 0, n * (size_t)lin->m * sizeof *A);
+  for (size_t j = 0; j < n; j++)
+    for (size_t k = a->start[j]; k < a->start[j + 1]; k++)
+      A[j + n * (size_t)a->row[k]] = a->value[k];
 }

@@ -16,6 +16,13 @@
 
 typedef struct CPLin_ *CPLin;
 
+/* Compressed columns of an m x n matrix: G itself, or A^T. */
+typedef struct {
+  size_t *start; /* [n + 1] column j has entries start[j] ... start[j + 1] - 1 */
+  int *row;      /* [start[n]] in ascending order within a column              */
+  double *value; /* [start[n]]                                                 */
+} CPEntries;
+
 /* Positive results of factor. */
 #define CP_LIN_DEPENDENT 1 /* a column depends on others, and this solver wants full rank */
 
@@ -33,18 +40,21 @@ typedef struct {
 
 struct CPLin_ {
   const CPLinOps *ops;
-  int n, mmax;    /* allocated for A n x mmax                            */
-  int m;          /* columns of A now, <= mmax                           */
-  double *A;      /* n x m, set by the caller before factor, kept        */
-  double ranktol; /* a column is dependent below this sine of its angle  */
-  int rank;       /* at the newest factorisation                         */
-  int dependent;  /* a dependent column, -1 if there is none             */
-  void *content;  /* the solver's own                                    */
+  int n, mmax;         /* allocated for A n x mmax                            */
+  int m;               /* columns of A now, <= mmax                           */
+  const CPEntries *AT; /* A^T by components, the caller's, set before factor  */
+  double ranktol;      /* a column is dependent below this sine of its angle  */
+  int rank;            /* at the newest factorisation                         */
+  int dependent;       /* a dependent column, -1 if there is none             */
+  void *content;       /* the solver's own                                    */
 };
 
 /* Creates a solver of the given type (not AUTO) for A n x mmax. *lin is NULL on failure. */
 int cpLinCreate(CPLin *lin, CPLinSol type, int n, int mmax);
 void cpLinFree(CPLin *lin);
+
+/* A as a dense n x m matrix, column-major. */
+void cpLinScatter(const CPLin lin, double *A);
 
 extern const CPLinOps cpSchurOps, cpQROps, cpQRPOps;
 

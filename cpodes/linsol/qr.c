@@ -71,7 +71,7 @@ static int factor(CPLin lin, int pivoting) {
   lin->rank      = 0;
   lin->dependent = -1;
   if (m == 0) return 0;
-  memcpy(q->QR, lin->A, (size_t)n * (size_t)m * sizeof *q->QR);
+  cpLinScatter(lin, q->QR);
   for (int k = 0; k < m; k++) q->pivot[k] = pivoting ? 0 : k + 1;
   if (pivoting) F77(dgeqp3)(&n, &m, q->QR, &n, q->pivot, q->tau, q->work, &q->lwork, &info);
   else F77(dgeqrf)(&n, &m, q->QR, &n, q->tau, q->work, &q->lwork, &info);

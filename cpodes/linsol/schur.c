@@ -1,44 +1,72 @@
-/* Dense Schur complement S = A^T A = U^T U by Cholesky: x = A S^{-1} r, mu = S^{-1} A^T x. */
+/* Dense Schur complement S = A^T A = U^T U by Cholesky: x = A S^{-1} r, mu = S^{-1} A^T x.
+ *
+ * The products with A run over its nonzero entries where these are few, else through the BLAS. */
 #include "lapack.h"
 #include "linsol.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Part of nonzero entries above which A is treated as a dense matrix. */
+#define DENSE_ABOVE 0.25
 
 typedef struct {
   double *U;  /* m x m, upper triangle: Cholesky factor of S */
   double *mu; /* [m] */
+  double *A;  /* n x m, in use when is_dense */
+  int is_dense;
 } Schur;
 
 static void schurDestroy(CPLin lin) {
   Schur *s = lin->content;
   free(s->U);
   free(s->mu);
+  free(s->A);
   free(s);
   lin->content = NULL;
 }
 
 static int schurCreate(CPLin lin) {
   Schur *s = lin->content = calloc(1, sizeof *s);
-  size_t m                = (size_t)lin->mmax;
+  const size_t m = (size_t)lin->mmax, n = (size_t)lin->n;
   if (!s) return CP_MEM_FAIL;
   s->U  = malloc(m * m * sizeof *s->U);
   s->mu = malloc(m * sizeof *s->mu);
-  return s->U && s->mu ? CP_SUCCESS : CP_MEM_FAIL;
+  s->A  = malloc(n * m * sizeof *s->A);
+  return s->U && s->mu && s->A ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+/* Upper triangle of S = sum_j a_j a_j^T, a_j the entries of component j. */
+static void schurComplement(CPLin lin, Schur *s) {
+  const CPEntries *a = lin->AT;
+  const double one = 1.0, zero = 0.0;
+  const int m = lin->m, n = lin->n;
+  s->is_dense = (double)a->start[n] > DENSE_ABOVE * n * m;
+  if (s->is_dense) {
+    cpLinScatter(lin, s->A);
+    F77(dsyrk)("U", "T", &m, &n, &one, s->A, &n, &zero, s->U, &m);
+    return;
+  }
+  memset(s->U, 0, (size_t)m * (size_t)m * sizeof *s->U);
+  for (int j = 0; j < n; j++)
+    for (size_t l = a->start[j]; l < a->start[j + 1]; l++) {
+      double *column = s->U + (size_t)a->row[l] * (size_t)m;
+      for (size_t k = a->start[j]; k <= l; k++) column[a->row[k]] += a->value[k] * a->value[l];
+    }
 }
 
 /* With unit columns the squared pivot u_kk^2 is the squared sine of column k's angle to the columns before it. Cholesky
  * of S squares the condition, so that an angle below the root of its roundoff cannot be told from dependence. */
 static int schurFactor(CPLin lin) {
-  Schur *s         = lin->content;
-  const double one = 1.0, zero = 0.0;
-  const int m = lin->m, n = lin->n;
+  Schur *s    = lin->content;
+  const int m = lin->m;
   int info;
   lin->rank      = m;
   lin->dependent = -1;
   if (m == 0) return 0;
-  F77(dsyrk)("U", "T", &m, &n, &one, lin->A, &n, &zero, s->U, &m); /* S = A' A */
-  F77(dpotrf)("U", &m, s->U, &m, &info);                           /* S = U' U */
+  schurComplement(lin, s);               /* S = A' A */
+  F77(dpotrf)("U", &m, s->U, &m, &info); /* S = U' U */
   if (info < 0) return CP_LINSOL_FAIL;
   if (info > 0) lin->dependent = info - 1;
   const double limit = fmax(lin->ranktol, 1.0e-6);
@@ -56,23 +84,46 @@ static void schurBackSolve(const Schur *s, int m, double *mu) {
   F77(dtrsv)("U", "N", "N", &m, s->U, &m, mu, &one); /* U  mu = z  */
 }
 
-static void schurSolve(CPLin lin, const double *r, double *x) {
-  Schur *s          = lin->content;
+/* x = A mu */
+static void multiply(CPLin lin, const Schur *s, const double *mu, double *x) {
+  const CPEntries *a = lin->AT;
   const double done = 1.0, zero = 0.0;
   const int m = lin->m, n = lin->n, one = 1;
-  for (int j = 0; j < n; j++) x[j] = 0.0;
-  if (m == 0) return; /* BLAS ends the program at a leading dimension of 0 */
-  for (int k = 0; k < m; k++) s->mu[k] = r[k];
-  schurBackSolve(s, m, s->mu);                                             /* mu = S^-1 r */
-  F77(dgemv)("N", &n, &m, &done, lin->A, &n, s->mu, &one, &zero, x, &one); /* x  = A mu   */
+  if (s->is_dense) {
+    F77(dgemv)("N", &n, &m, &done, s->A, &n, mu, &one, &zero, x, &one);
+    return;
+  }
+  for (int j = 0; j < n; j++) {
+    x[j] = 0.0;
+    for (size_t k = a->start[j]; k < a->start[j + 1]; k++) x[j] += a->value[k] * mu[a->row[k]];
+  }
+}
+
+/* mu = A' x */
+static void multiplyTransposed(CPLin lin, const Schur *s, const double *x, double *mu) {
+  const CPEntries *a = lin->AT;
+  const double done = 1.0, zero = 0.0;
+  const int m = lin->m, n = lin->n, one = 1;
+  if (s->is_dense) {
+    F77(dgemv)("T", &n, &m, &done, s->A, &n, x, &one, &zero, mu, &one);
+    return;
+  }
+  for (int i = 0; i < m; i++) mu[i] = 0.0;
+  for (int j = 0; j < n; j++)
+    for (size_t k = a->start[j]; k < a->start[j + 1]; k++) mu[a->row[k]] += a->value[k] * x[j];
+}
+
+static void schurSolve(CPLin lin, const double *r, double *x) {
+  Schur *s = lin->content;
+  for (int k = 0; k < lin->m; k++) s->mu[k] = r[k];
+  schurBackSolve(s, lin->m, s->mu); /* mu = S^-1 r */
+  multiply(lin, s, s->mu, x);       /* x  = A mu   */
 }
 
 static void schurSolveT(CPLin lin, const double *x, double *mu) {
-  const double done = 1.0, zero = 0.0;
-  const int m = lin->m, n = lin->n, one = 1;
-  if (m == 0) return;
-  F77(dgemv)("T", &n, &m, &done, lin->A, &n, x, &one, &zero, mu, &one); /* A' x          */
-  schurBackSolve(lin->content, m, mu);                                  /* mu = S^-1 A'x */
+  const Schur *s = lin->content;
+  multiplyTransposed(lin, s, x, mu); /* A' x          */
+  schurBackSolve(s, lin->m, mu);     /* mu = S^-1 A'x */
 }
 
 const CPLinOps cpSchurOps = {.name    = "Schur complement, Cholesky",

@@ -8,7 +8,6 @@
 #include "projector_impl.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Sines of angles that count as zero: with exact entries of G, and with differences. */
 #define RANK_TOLERANCE    1.0e-10
@@ -18,7 +17,7 @@
  * moves: those of its own level. */
 static void scaleRows(CPWork work) {
   const CPProjector P = work->P;
-  const CPGradient *g = &work->g;
+  const CPEntries *g  = &work->g;
   double *inMetric = work->rowscale, *inWeights = work->size;
   for (int i = 0; i < P->m; i++) inMetric[i] = inWeights[i] = 0.0;
   for (int j = 0; j < P->n; j++) {
@@ -39,52 +38,51 @@ static void scaleRows(CPWork work) {
 
 /* A = D^(1/2) G^T R of a level, from the rows that have a gradient. */
 static void gatherLevel(CPWork work, int l) {
-  const CPGradient *g = &work->g;
-  CPLevel *level      = &work->levels[l];
-  const size_t nl     = (size_t)level->ncols;
-  level->nact         = 0;
+  const CPEntries *g = &work->g;
+  CPLevel *level     = &work->levels[l];
+  level->nact        = 0;
   for (int k = 0; k < level->nrows; k++) {
     const int i     = level->rows[k];
     work->rowpos[i] = work->rowscale[i] > 0.0 ? level->nact : -1;
     if (work->rowpos[i] >= 0) level->act[level->nact++] = i;
   }
-  level->lin->m = level->nact;
-  memset(level->lin->A, 0, nl * (size_t)level->nact * sizeof *level->lin->A);
+  size_t count = 0;
   for (int q = 0; q < level->ncols; q++) {
     const int j        = level->cols[q];
-    const double sqrtd = work->sqrtd[j];
+    level->AT.start[q] = count;
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
       const int i = g->row[k];
-      if (work->P->row_level[i] != l || work->rowpos[i] < 0) continue;
-      level->lin->A[(size_t)q + nl * (size_t)work->rowpos[i]] =
-          g->value[k] * sqrtd * work->rowscale[i];
+      if (work->P->row_level[i] != l || work->rowpos[i] < 0 || work->d[j] == 0.0) continue;
+      level->AT.row[count]     = work->rowpos[i];
+      level->AT.value[count++] = g->value[k] * work->sqrtd[j] * work->rowscale[i];
     }
   }
+  level->AT.start[level->ncols] = count;
+  level->lin->m                 = level->nact;
+  level->lin->AT                = &level->AT;
 }
 
-/* AUTO: from now on the pivoted solver, on the same A. */
+/* AUTO: from now on the pivoted solver. */
 static int swapSolver(CPLevel *level) {
   if (!level->spare) return 0;
-  CPLin failed  = level->lin;
-  double *A     = failed->A;
-  level->lin    = level->spare;
-  level->spare  = NULL;
-  failed->A     = level->lin->A;
-  level->lin->A = A;
-  level->lin->m = failed->m;
-  cpLinFree(&failed);
+  cpLinFree(&level->lin);
+  level->lin     = level->spare;
+  level->spare   = NULL;
+  level->lin->m  = level->nact;
+  level->lin->AT = &level->AT;
   return 1;
+}
+
+static int factorMatrix(CPWork work, CPLin lin) {
+  lin->ranktol = work->P->jac ? RANK_TOLERANCE : RANK_TOLERANCE_DQ;
+  return lin->ops->factor(lin);
 }
 
 static int factorLevel(CPWork work, sunrealtype t, int l) {
   CPLevel *level = &work->levels[l];
   gatherLevel(work, l);
-  level->lin->ranktol = work->P->jac ? RANK_TOLERANCE : RANK_TOLERANCE_DQ;
-  int flag            = level->lin->ops->factor(level->lin);
-  if (flag == CP_LIN_DEPENDENT && swapSolver(level)) {
-    level->lin->ranktol = work->P->jac ? RANK_TOLERANCE : RANK_TOLERANCE_DQ;
-    flag                = level->lin->ops->factor(level->lin);
-  }
+  int flag = factorMatrix(work, level->lin);
+  if (flag == CP_LIN_DEPENDENT && swapSolver(level)) flag = factorMatrix(work, level->lin);
   work->stats.nsetups++;
   work->P->stats.nsetups++;
   if (flag == CP_LIN_DEPENDENT)
@@ -122,7 +120,7 @@ static int isEmpty(const CPLevel *level) { return level->nrows == 0 || level->na
 
 /* s -= G x over the columns of one level: what its correction does to the levels above. */
 static void subtractColumns(CPWork work, const CPLevel *level, const double *x, double *s) {
-  const CPGradient *g = &work->g;
+  const CPEntries *g = &work->g;
   for (int q = 0; q < level->ncols; q++) {
     const int j = level->cols[q];
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++) s[g->row[k]] -= g->value[k] * x[j];
@@ -147,7 +145,7 @@ void cpRightInverse(CPWork work, const double *r, double *x) {
 
 /* z_j -= (G^T mu)_j over the columns below level l, mu that of level l. */
 static void subtractRows(CPWork work, int l, const double *mu, double *z) {
-  const CPGradient *g = &work->g;
+  const CPEntries *g = &work->g;
   for (int j = 0; j < work->P->n; j++) {
     if (work->P->col_level[j] >= l) continue;
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++)

@@ -7,8 +7,8 @@
 
 int cpGradientGather(CPWork work, sunrealtype t) {
   const int m = work->P->m, n = work->P->n;
-  CPGradient *g = &work->g;
-  size_t k      = 0;
+  CPEntries *g = &work->g;
+  size_t k     = 0;
   for (int j = 0; j < n; j++) {
     const sunrealtype *column = SUNDenseMatrix_Column(work->G, j);
     g->start[j]               = k;
@@ -27,14 +27,14 @@ int cpGradientGather(CPWork work, sunrealtype t) {
 }
 
 void cpGradientTimes(const CPWork work, const double *v, double *r) {
-  const CPGradient *g = &work->g;
+  const CPEntries *g = &work->g;
   for (int i = 0; i < work->P->m; i++) r[i] = 0.0;
   for (int j = 0; j < work->P->n; j++)
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++) r[g->row[k]] += g->value[k] * v[j];
 }
 
 void cpGradientTransposedTimes(const CPWork work, const double *mu, double *w) {
-  const CPGradient *g = &work->g;
+  const CPEntries *g = &work->g;
   for (int j = 0; j < work->P->n; j++) {
     double sum = 0.0;
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++) sum += g->value[k] * mu[g->row[k]];

@@ -27,8 +27,8 @@ static double correctionSize(CPWork work, const double *x) {
 
 /* Are all residuals above eps within the roundoff of evaluating them? c_i = O(u sum_j |G_ij y_j|). */
 static int atRoundoffFloor(CPWork work, const double *y, const double *c) {
-  const CPGradient *g = &work->g;
-  double *terms       = work->s;
+  const CPEntries *g = &work->g;
+  double *terms      = work->s;
   for (int i = 0; i < work->P->m; i++) terms[i] = 0.0;
   for (int j = 0; j < work->P->n; j++)
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++)

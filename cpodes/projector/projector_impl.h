@@ -17,20 +17,14 @@
 /* A level: rows that are satisfied by moving the columns of the same level. */
 typedef struct {
   int nrows, ncols;
-  int *rows;   /* [nrows] constraints of this level                    */
-  int *cols;   /* [ncols] components that they move                    */
-  int nact;    /* rows with a gradient: the columns of lin->A          */
-  int *act;    /* [nact] constraint that column k of lin->A belongs to */
-  CPLin lin;   /* A = D^(1/2) G^T R on this level, R makes the columns units */
-  CPLin spare; /* AUTO: the pivoted solver, swapped in when rows prove dependent */
+  int *rows;    /* [nrows] constraints of this level                    */
+  int *cols;    /* [ncols] components that they move                    */
+  int nact;     /* rows with a gradient: the columns of A               */
+  int *act;     /* [nact] constraint that column k of A belongs to */
+  CPEntries AT; /* A^T, A = D^(1/2) G^T R on this level, R makes the columns units */
+  CPLin lin;    /* of A                                                */
+  CPLin spare;  /* AUTO: the pivoted solver, swapped in when rows prove dependent */
 } CPLevel;
-
-/* Entries of G that are not zero, column by column. */
-typedef struct {
-  size_t *start; /* [n + 1] column j has entries start[j] ... start[j + 1] - 1 */
-  int *row;      /* [m n] */
-  double *value; /* [m n] */
-} CPGradient;
 
 typedef struct CPWork_ {
   CPProjector P;
@@ -42,17 +36,17 @@ typedef struct CPWork_ {
   N_Vector v;        /* trial vector, perturbed states             */
   N_Vector c, c2;    /* residuals; those at a perturbed state      */
   SUNMatrix G;       /* m x n, as the user or the differences gave it */
-  CPGradient g;      /* its entries                                */
+  CPEntries g;       /* its entries                                */
   int nlevels;
   CPLevel levels[CP_MAX_LEVELS];
-  double *d, *sqrtd;    /* [n] D the factors were made with           */
-  double *w;            /* [n] weights the rows were measured with    */
-  double *rowscale;     /* [m] 1 / ||D^(1/2) g_i||; 0 for a row without gradient */
-  double *size;         /* [m] |c_i| / size_i is the violation of row i */
-  double *x, *r;        /* [n], [m] vectors of the callers            */
-  double *z, *s;        /* [n], [m] of the right inverse              */
-  double *xl, *rl;      /* [n], [m] the same of one level             */
-  int *rowpos, *colpos; /* [m], [n] places within their level; rowpos -1: no gradient */
+  double *d, *sqrtd; /* [n] D the factors were made with           */
+  double *w;         /* [n] weights the rows were measured with    */
+  double *rowscale;  /* [m] 1 / ||D^(1/2) g_i||; 0 for a row without gradient */
+  double *size;      /* [m] |c_i| / size_i is the violation of row i */
+  double *x, *r;     /* [n], [m] vectors of the callers            */
+  double *z, *s;     /* [n], [m] of the right inverse              */
+  double *xl, *rl;   /* [n], [m] the same of one level             */
+  int *rowpos;       /* [m] place within its level; -1: no gradient */
   /* results of the newest projection */
   double violation, correction, rate;
   int worst; /* constraint violated most               */

@@ -11,6 +11,9 @@ static void freeLevels(CPWork work) {
     CPLevel *level = &work->levels[l];
     cpLinFree(&level->lin);
     cpLinFree(&level->spare);
+    free(level->AT.start);
+    free(level->AT.row);
+    free(level->AT.value);
     free(level->rows);
     free(level->cols);
     free(level->act);
@@ -38,7 +41,6 @@ void cpWorkFree(CPWork *work_address) {
   free(work->z);
   free(work->s);
   free(work->rowpos);
-  free(work->colpos);
   free(work->g.start);
   free(work->g.row);
   free(work->g.value);
@@ -56,11 +58,10 @@ static int allocateArrays(CPWork work, size_t n, size_t m) {
   for (size_t i = 0; i < sizeof ofM / sizeof ofM[0]; i++)
     if (!(*ofM[i] = calloc(m, sizeof **ofM[i]))) return 0;
   work->rowpos  = calloc(m, sizeof *work->rowpos);
-  work->colpos  = calloc(n, sizeof *work->colpos);
   work->g.start = calloc(n + 1, sizeof *work->g.start);
   work->g.row   = malloc(n * m * sizeof *work->g.row);
   work->g.value = malloc(n * m * sizeof *work->g.value);
-  return work->rowpos && work->colpos && work->g.start && work->g.row && work->g.value;
+  return work->rowpos && work->g.start && work->g.row && work->g.value;
 }
 
 static int allocateInternal(CPWork work) {
@@ -98,13 +99,17 @@ static int *members(const int *level, int length, int l, int *count) {
 }
 
 static int buildLevel(CPWork work, int l) {
-  CPProjector P  = work->P;
-  CPLevel *level = &work->levels[l];
-  level->rows    = members(P->row_level, P->m, l, &level->nrows);
-  level->cols    = members(P->col_level, P->n, l, &level->ncols);
-  level->act     = malloc(((size_t)level->nrows + 1) * sizeof *level->act);
+  CPProjector P        = work->P;
+  CPLevel *level       = &work->levels[l];
+  level->rows          = members(P->row_level, P->m, l, &level->nrows);
+  level->cols          = members(P->col_level, P->n, l, &level->ncols);
+  level->act           = malloc(((size_t)level->nrows + 1) * sizeof *level->act);
+  const size_t entries = (size_t)level->nrows * (size_t)level->ncols + 1;
+  level->AT.start      = calloc((size_t)level->ncols + 1, sizeof *level->AT.start);
+  level->AT.row        = malloc(entries * sizeof *level->AT.row);
+  level->AT.value      = malloc(entries * sizeof *level->AT.value);
   if (!level->rows || !level->cols || !level->act) return CP_MEM_FAIL;
-  for (int k = 0; k < level->ncols; k++) work->colpos[level->cols[k]] = k;
+  if (!level->AT.start || !level->AT.row || !level->AT.value) return CP_MEM_FAIL;
   if (level->nrows == 0) return CP_SUCCESS;
   const CPLinSol first = P->linsol == CP_LINSOL_AUTO ? CP_LINSOL_SCHUR : P->linsol;
   int flag             = cpLinCreate(&level->lin, first, level->ncols, level->nrows);
