@@ -17,11 +17,11 @@ static sunrealtype rung(sunrealtype centre, int i) {
   return centre * 0.8 * pow(1.25 / 0.8, i / (RUNGS - 1.0));
 }
 
-/* Steps, error and highest order of one run to t_end. exact: the state there. */
+/* One run to t_end. exact: the state there. */
 typedef struct {
   long int steps;
   sunrealtype error;
-  int highest_order;
+  long int steps_above_order_6;
 } Figures;
 
 static Figures march(Mechanism *mech, sunrealtype tol, sunrealtype t_end, const sunrealtype *exact) {
@@ -35,14 +35,14 @@ static Figures march(Mechanism *mech, sunrealtype tol, sunrealtype t_end, const 
     const int flag = CPode(run.cpode, t_end, run.y, &run.t, CV_ONE_STEP);
     ck_assert(flag == CP_SUCCESS || flag == CV_TSTOP_RETURN);
     ck_assert_int_eq(CVodeGetLastOrder(run.cvode_mem, &order), CV_SUCCESS);
-    if (order > figures.highest_order) figures.highest_order = order;
+    if (order > 6) figures.steps_above_order_6++;
   }
   figures.steps = run_steps(&run);
   figures.error = error_against(run.y, exact);
   run_free(&run);
   if (getenv("CPODES_TEST_FIGURES"))
-    printf("%-12s tol %.3e: steps %5ld, error %.2e, order up to %d\n", mech->name, tol,
-           figures.steps, figures.error, figures.highest_order);
+    printf("%-12s tol %.3e: steps %5ld, error %.2e, %ld of them above order 6\n", mech->name, tol,
+           figures.steps, figures.error, figures.steps_above_order_6);
   return figures;
 }
 
@@ -62,13 +62,14 @@ START_TEST(pendulum_takes_no_more_steps_than_without_projection) {
 }
 END_TEST
 
-START_TEST(pendulum_uses_orders_above_six) {
+START_TEST(most_steps_of_the_pendulum_are_above_order_6) {
   const sunrealtype t_end = 20;
   Mechanism mech          = mechanism(PENDULUM);
   sunrealtype exact[PENDULUM_N];
   pendulum_exact(&mech.par.pendulum, t_end, exact);
 
-  ck_assert_int_gt(march(&mech, 1e-10, t_end, exact).highest_order, 6);
+  const Figures figures = march(&mech, 1e-10, t_end, exact);
+  ck_assert_int_gt(2 * figures.steps_above_order_6, figures.steps);
 }
 END_TEST
 
@@ -89,7 +90,7 @@ int main(void) {
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_add_test(tcase, pendulum_takes_no_more_steps_than_without_projection);
-  tcase_add_test(tcase, pendulum_uses_orders_above_six);
+  tcase_add_test(tcase, most_steps_of_the_pendulum_are_above_order_6);
   tcase_add_test(tcase, car_axis_takes_no_more_steps_than_without_projection);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);

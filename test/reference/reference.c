@@ -157,12 +157,16 @@ static void create_projector(Run *run, Mechanism *mech, const Options *options) 
 static void create_solver(Run *run, const Mechanism *mech, int lmm) {
   if (lmm == CV_ADAMS) {
     run->fixed_point = SUNNonlinSol_FixedPoint(run->y, 0, test_context);
-    ck_assert_int_eq(CPodeSetNonlinearSolver(run->cpode, run->fixed_point), CP_SUCCESS);
   } else {
     run->A  = SUNDenseMatrix(mech->n, mech->n, test_context);
     run->LS = SUNLinSol_Dense(run->y, run->A, test_context);
     ck_assert_int_eq(CVodeSetLinearSolver(run->cvode_mem, run->LS, run->A), CV_SUCCESS);
   }
+}
+
+static void set_user_data(Run *run, Mechanism *mech) {
+  ck_assert_int_eq(CVodeSetUserData(run->cvode_mem, &mech->par), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxNumSteps(run->cvode_mem, 100000), CV_SUCCESS);
 }
 
 Run run_create(Mechanism *mech, const Options *options) {
@@ -174,13 +178,28 @@ Run run_create(Mechanism *mech, const Options *options) {
   ck_assert_int_eq(CPodeInit(run.cpode, mech->f, 0, run.y), CP_SUCCESS);
   ck_assert_int_eq(CPodeSStolerances(run.cpode, options->tol, options->tol), CP_SUCCESS);
   ck_assert_int_eq(CPodeSetProjector(run.cpode, run.projector), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetUserData(run.cvode_mem, &mech->par), CV_SUCCESS);
-  ck_assert_int_eq(CVodeSetMaxNumSteps(run.cvode_mem, 100000), CV_SUCCESS);
   create_solver(&run, mech, options->lmm);
+  if (run.fixed_point)
+    ck_assert_int_eq(CPodeSetNonlinearSolver(run.cpode, run.fixed_point), CP_SUCCESS);
+  set_user_data(&run, mech);
+  return run;
+}
+
+Run run_create_plain(Mechanism *mech, const Options *options) {
+  Run run = {.y         = vector_of(mech->n, mech->y0),
+             .c         = vector_of(mech->m, NULL),
+             .cvode_mem = CVodeCreate(options->lmm, test_context)};
+  ck_assert_int_eq(CVodeInit(run.cvode_mem, mech->f, 0, run.y), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSStolerances(run.cvode_mem, options->tol, options->tol), CV_SUCCESS);
+  create_solver(&run, mech, options->lmm);
+  if (run.fixed_point)
+    ck_assert_int_eq(CVodeSetNonlinearSolver(run.cvode_mem, run.fixed_point), CV_SUCCESS);
+  set_user_data(&run, mech);
   return run;
 }
 
 void run_free(Run *run) {
+  if (!run->cpode) CVodeFree(&run->cvode_mem); /* a plain one */
   CPodeFree(&run->cpode);
   CPProjectorFree(&run->projector);
   if (run->LS) SUNLinSolFree(run->LS);

@@ -74,6 +74,8 @@ typedef struct {
 /* At the mechanism's start. mech and options must outlive it only for this call; mech->par longer.
    */
 Run run_create(Mechanism *mech, const Options *options);
+/* The same without projection: cvode_mem is plain CVODES, cpode and projector are NULL. */
+Run run_create_plain(Mechanism *mech, const Options *options);
 void run_free(Run *run);
 
 /* Integrates to t; fails the test on an error. */
