@@ -2,6 +2,7 @@
 #include "projector_impl.h"
 
 #include <math.h>
+#include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
 int cpConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
@@ -60,7 +61,8 @@ int cpJacobian(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
   CPProjector P = work->P;
   work->stats.nje++;
   P->stats.nje++;
-  SUNMatZero(work->G);
+  memset(SUNDenseMatrix_Data(work->G), 0,
+         (size_t)SUNDenseMatrix_LData(work->G) * sizeof(sunrealtype));
   if (!P->jac) return cpJacobianDQ(work, t, y, c, work->G);
   int flag = P->jac(t, y, c, work->G, P->user_data);
   if (flag < 0)
