@@ -209,12 +209,12 @@ static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector
   int moved           = 0;
   sunrealtype norm    = mode == CP_ERREST_PROJECTED ? 0.0 : N_VWrmsNorm(ycor, ewt);
   if (!isfinite(norm)) return innerFailed(mem, a, ycor, SUN_NLS_CONV_RECVR);
-  if (mode == CP_ERREST_UNPROJECTED && surelyRejected(mem, a, norm)) return SUN_NLS_SUCCESS;
+  if (mode == CP_ERREST_UNPROJECTED && surelyRejected(mem, a, norm)) return CP_SUCCESS;
   int flag = projectState(mem, a, ewt, &moved);
   if (!flag && moved) flag = projectError(mem, a, ycor, ewt, &norm);
   if (flag) return flag;
   if (!moved) mem->stats.nskipped++;
-  if (!moved || surelyRejected(mem, a, norm)) return SUN_NLS_SUCCESS;
+  if (!moved || surelyRejected(mem, a, norm)) return CP_SUCCESS;
   mem->projected = 1;
   if (mem->lmm == CV_BDF) {
     N_VLinearSum(1.0, ycor, 1.0, mem->delta, ycor);
@@ -222,7 +222,7 @@ static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector
     N_VLinearSum(1.0, a->ypred, 1.0, mem->delta, a->ypred);
     cpPendingSet(mem, a);
   }
-  return SUN_NLS_SUCCESS;
+  return CP_SUCCESS;
 }
 
 /* ------------------------------------------------------------------------------------- the solver -- */
@@ -296,7 +296,7 @@ static int setConvTestFn(SUNNonlinearSolver NLS, SUNNonlinSolConvTestFn fn, void
   return SUNNonlinSolSetConvTestFn(content(NLS)->inner, fn, data);
 }
 static int setMaxIters(SUNNonlinearSolver NLS, int maxiters) {
-  if (content(NLS)->keep_maxiters) return SUN_NLS_SUCCESS; /* attaching is no reason to change it */
+  if (content(NLS)->keep_maxiters) return CP_SUCCESS; /* attaching is no reason to change it */
   return SUNNonlinSolSetMaxIters(content(NLS)->inner, maxiters);
 }
 static int getNumIters(SUNNonlinearSolver NLS, long int *niters) {
@@ -306,16 +306,16 @@ static int getNumIters(SUNNonlinearSolver NLS, long int *niters) {
 static int getCurIter(SUNNonlinearSolver NLS, int *iter) {
   *iter = 0;
   return content(NLS)->inner_running ? SUNNonlinSolGetCurIter(content(NLS)->inner, iter)
-                                     : SUN_NLS_SUCCESS;
+                                     : CP_SUCCESS;
 }
 static int getNumConvFails(SUNNonlinearSolver NLS, long int *nfails) {
   return SUNNonlinSolGetNumConvFails(content(NLS)->inner, nfails);
 }
 static int freeWrapper(SUNNonlinearSolver NLS) {
-  if (!NLS) return SUN_NLS_SUCCESS;
+  if (!NLS) return CP_SUCCESS;
   NLS->content = NULL; /* the integrator's, not ours */
   SUNNonlinSolFreeEmpty(NLS);
-  return SUN_NLS_SUCCESS;
+  return CP_SUCCESS;
 }
 
 SUNNonlinearSolver cpWrapperCreate(CPodeMem mem) {
