@@ -72,6 +72,7 @@ static int schurFactor(CPLin lin) {
   int info;
   lin->rank      = m;
   lin->dependent = -1;
+  s->is_dense    = 0;
   if (m == 0) return 0;
   schurComplement(lin, s);  /* S = A' A */
   cholesky(s->U, m, &info); /* S = U' U */
@@ -88,6 +89,7 @@ static int schurFactor(CPLin lin) {
 
 static void schurBackSolve(const Schur *s, int m, double *mu) {
   const int one = 1;
+  if (m == 0) return; /* BLAS ends the program at a leading dimension of 0 */
   F77(dtrsv)("U", "T", "N", &m, s->U, &m, mu, &one); /* U' z  = mu */
   F77(dtrsv)("U", "N", "N", &m, s->U, &m, mu, &one); /* U  mu = z  */
 }
