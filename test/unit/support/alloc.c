@@ -2,7 +2,10 @@
 
 #include <stddef.h>
 #include <sundials/sundials_matrix.h>
+#include <sundials/sundials_nonlinearsolver.h>
 #include <sundials/sundials_nvector.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunnonlinsol/sunnonlinsol_newton.h>
 
 static struct {
   int watching;
@@ -12,8 +15,7 @@ static struct {
   int failed;
 } shim;
 
-void alloc_watch_failing(long n)
-{
+void alloc_watch_failing(long n) {
   shim.count   = 0;
   shim.live    = 0;
   shim.fail_at = n;
@@ -33,22 +35,19 @@ long alloc_live(void) { return shim.live; }
 int alloc_has_failed(void) { return shim.failed; }
 
 /* Is this allocation the one to fail? */
-static int is_denied(void)
-{
+static int is_denied(void) {
   if (!shim.watching) return 0;
   if (++shim.count != shim.fail_at) return 0;
   shim.failed = 1;
   return 1;
 }
 
-static void *allocated(void *p)
-{
+static void *allocated(void *p) {
   if (shim.watching && p) shim.live++;
   return p;
 }
 
-static void freed(const void *p)
-{
+static void freed(const void *p) {
   if (shim.watching && p) shim.live--;
 }
 
@@ -60,8 +59,12 @@ void __real_free(void *p);
 char *__real_strdup(const char *s);
 N_Vector __real_N_VClone(N_Vector x);
 void __real_N_VDestroy(N_Vector x);
+SUNMatrix __real_SUNDenseMatrix(sunindextype M, sunindextype N, SUNContext ctx);
 SUNMatrix __real_SUNMatClone(SUNMatrix A);
 void __real_SUNMatDestroy(SUNMatrix A);
+SUNNonlinearSolver __real_SUNNonlinSolNewEmpty(SUNContext ctx);
+void __real_SUNNonlinSolFreeEmpty(SUNNonlinearSolver NLS);
+SUNNonlinearSolver __real_SUNNonlinSol_Newton(N_Vector y, SUNContext ctx);
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
@@ -70,25 +73,26 @@ void __wrap_free(void *p);
 char *__wrap_strdup(const char *s);
 N_Vector __wrap_N_VClone(N_Vector x);
 void __wrap_N_VDestroy(N_Vector x);
+SUNMatrix __wrap_SUNDenseMatrix(sunindextype M, sunindextype N, SUNContext ctx);
 SUNMatrix __wrap_SUNMatClone(SUNMatrix A);
 void __wrap_SUNMatDestroy(SUNMatrix A);
+SUNNonlinearSolver __wrap_SUNNonlinSolNewEmpty(SUNContext ctx);
+void __wrap_SUNNonlinSolFreeEmpty(SUNNonlinearSolver NLS);
+SUNNonlinearSolver __wrap_SUNNonlinSol_Newton(N_Vector y, SUNContext ctx);
 
 void *__wrap_malloc(size_t size) { return is_denied() ? NULL : allocated(__real_malloc(size)); }
 
-void *__wrap_calloc(size_t n, size_t size)
-{
+void *__wrap_calloc(size_t n, size_t size) {
   return is_denied() ? NULL : allocated(__real_calloc(n, size));
 }
 
-void *__wrap_realloc(void *p, size_t size)
-{
+void *__wrap_realloc(void *p, size_t size) {
   if (is_denied()) return NULL;
   void *q = __real_realloc(p, size);
   return p ? q : allocated(q); /* a block that only moved is still one block */
 }
 
-void __wrap_free(void *p)
-{
+void __wrap_free(void *p) {
   freed(p);
   __real_free(p);
 }
@@ -97,19 +101,36 @@ char *__wrap_strdup(const char *s) { return is_denied() ? NULL : allocated(__rea
 
 N_Vector __wrap_N_VClone(N_Vector x) { return is_denied() ? NULL : allocated(__real_N_VClone(x)); }
 
-void __wrap_N_VDestroy(N_Vector x)
-{
+void __wrap_N_VDestroy(N_Vector x) {
   freed(x);
   __real_N_VDestroy(x);
 }
 
-SUNMatrix __wrap_SUNMatClone(SUNMatrix A)
-{
+SUNMatrix __wrap_SUNDenseMatrix(sunindextype M, sunindextype N, SUNContext ctx) {
+  return is_denied() ? NULL : allocated(__real_SUNDenseMatrix(M, N, ctx));
+}
+
+SUNMatrix __wrap_SUNMatClone(SUNMatrix A) {
   return is_denied() ? NULL : allocated(__real_SUNMatClone(A));
 }
 
-void __wrap_SUNMatDestroy(SUNMatrix A)
-{
+void __wrap_SUNMatDestroy(SUNMatrix A) {
   freed(A);
   __real_SUNMatDestroy(A);
+}
+
+/* The empty solver is what cpodes' own solver consists of, and FreeEmpty the end of its free
+ * function. */
+SUNNonlinearSolver __wrap_SUNNonlinSolNewEmpty(SUNContext ctx) {
+  return is_denied() ? NULL : allocated(__real_SUNNonlinSolNewEmpty(ctx));
+}
+
+void __wrap_SUNNonlinSolFreeEmpty(SUNNonlinearSolver NLS) {
+  freed(NLS);
+  __real_SUNNonlinSolFreeEmpty(NLS);
+}
+
+/* Freed by SUNNonlinSolFree, as cpodes' own: not among the live ones, leak checkers see it. */
+SUNNonlinearSolver __wrap_SUNNonlinSol_Newton(N_Vector y, SUNContext ctx) {
+  return is_denied() ? NULL : __real_SUNNonlinSol_Newton(y, ctx);
 }

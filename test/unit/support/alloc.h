@@ -1,13 +1,15 @@
-/* Counts the allocations of code that is linked statically into a test, and makes the n-th one fail.
+/* Counts the allocations of code that is linked statically into a test, and makes the n-th one
+ * fail.
  *
- * The linker's --wrap option redirects the calls of malloc, calloc, realloc, free, strdup, N_VClone,
- * N_VDestroy, SUNMatClone and SUNMatDestroy in the test program and in the static cpodes library to
- * the functions in alloc.c; shared libraries (SUNDIALS, LAPACK, libc) are not touched, so a count is
- * that of cpodes and of the test itself. Sanitizers and valgrind work as always. A test that uses this
- * is registered with  support/alloc.c WRAP ${allocation_functions}  in test/unit/CMakeLists.txt.
+ * The linker's --wrap option redirects the calls of malloc, calloc, realloc, free and strdup,
+ * and of those SUNDIALS functions that create or destroy (the list is in
+ * test/unit/CMakeLists.txt), in the test program and in the static cpodes library to the
+ * functions in alloc.c; shared libraries (SUNDIALS, LAPACK, libc) are not touched, so a count is
+ * that of cpodes and of the test itself. Sanitizers and valgrind work as always. A test that
+ * uses this is registered with  support/alloc.c WRAP ${allocation_functions}  in
+ * test/unit/CMakeLists.txt.
  *
- * One thread only; outside alloc_watch ... alloc_unwatch every call goes straight through.
- */
+ * One thread only; outside alloc_watch ... alloc_unwatch every call goes straight through. / */
 #ifndef CPODES_TEST_ALLOC_H
 #define CPODES_TEST_ALLOC_H
 

@@ -8,8 +8,7 @@
 
 SUNContext test_context = NULL;
 
-void test_context_setup(void)
-{
+void test_context_setup(void) {
 #if SUNDIALS_VERSION_MAJOR >= 7
   ck_assert_int_eq(SUNContext_Create(SUN_COMM_NULL, &test_context), 0);
 #else
@@ -17,14 +16,12 @@ void test_context_setup(void)
 #endif
 }
 
-void test_context_teardown(void)
-{
+void test_context_teardown(void) {
   SUNContext_Free(&test_context);
   test_context = NULL;
 }
 
-N_Vector vector_of(sunindextype n, const sunrealtype *values)
-{
+N_Vector vector_of(sunindextype n, const sunrealtype *values) {
   N_Vector x = N_VNew_Serial(n, test_context);
   ck_assert_ptr_nonnull(x);
   for (sunindextype i = 0; i < n; i++) entries(x)[i] = values ? values[i] : 0.0;
@@ -35,8 +32,7 @@ N_Vector vector_copy(N_Vector x) { return vector_of(N_VGetLength(x), entries(x))
 
 sunrealtype *entries(N_Vector x) { return N_VGetArrayPointer(x); }
 
-sunrealtype max_distance(N_Vector a, N_Vector b)
-{
+sunrealtype max_distance(N_Vector a, N_Vector b) {
   sunrealtype distance = 0.0;
   for (sunindextype i = 0; i < N_VGetLength(a); i++) {
     sunrealtype d = fabs(entries(a)[i] - entries(b)[i]);
@@ -46,8 +42,7 @@ sunrealtype max_distance(N_Vector a, N_Vector b)
   return distance;
 }
 
-sunrealtype wrms_distance(N_Vector a, N_Vector b, N_Vector ewt)
-{
+sunrealtype wrms_distance(N_Vector a, N_Vector b, N_Vector ewt) {
   sunindextype n  = N_VGetLength(a);
   long double sum = 0.0L;
   for (sunindextype i = 0; i < n; i++) {
@@ -57,34 +52,30 @@ sunrealtype wrms_distance(N_Vector a, N_Vector b, N_Vector ewt)
   return (sunrealtype)sqrtl(sum / (long double)n);
 }
 
-sunrealtype dot(N_Vector a, N_Vector b)
-{
+sunrealtype dot(N_Vector a, N_Vector b) {
   long double sum = 0.0L;
-  for (sunindextype i = 0; i < N_VGetLength(a); i++) sum += (long double)entries(a)[i] * entries(b)[i];
+  for (sunindextype i = 0; i < N_VGetLength(a); i++)
+    sum += (long double)entries(a)[i] * entries(b)[i];
   return (sunrealtype)sum;
 }
 
-int same_bits(N_Vector a, N_Vector b)
-{
+int same_bits(N_Vector a, N_Vector b) {
   size_t n = (size_t)N_VGetLength(a);
   return N_VGetLength(a) == N_VGetLength(b) &&
          memcmp(entries(a), entries(b), n * sizeof(sunrealtype)) == 0;
 }
 
 /* 64-bit linear congruential generator, D. E. Knuth, MMIX; the upper 53 bits are used. */
-sunrealtype random_number(unsigned long long *state)
-{
+sunrealtype random_number(unsigned long long *state) {
   *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
   return (sunrealtype)(*state >> 11) / 4503599627370496.0 - 1.0;
 }
 
-void random_fill(N_Vector x, unsigned long long *state)
-{
+void random_fill(N_Vector x, unsigned long long *state) {
   for (sunindextype i = 0; i < N_VGetLength(x); i++) entries(x)[i] = random_number(state);
 }
 
-void message_log(int code, const char *function, const char *msg, void *data)
-{
+void message_log(int code, const char *function, const char *msg, void *data) {
   MessageLog *log = data;
   log->count++;
   log->code = code;
@@ -92,8 +83,7 @@ void message_log(int code, const char *function, const char *msg, void *data)
   snprintf(log->text, sizeof log->text, "%s", msg ? msg : "(null)");
 }
 
-int run_suite(Suite *suite)
-{
+int run_suite(Suite *suite) {
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);
   int failed = srunner_ntests_failed(runner);

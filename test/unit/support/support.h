@@ -1,4 +1,5 @@
-/* Shared by the unit tests: vectors, norms, a message log, and the main program of one test file. */
+/* Shared by the unit tests: vectors, norms, a message log, and the main program of one test
+ * file. */
 #ifndef CPODES_TEST_SUPPORT_H
 #define CPODES_TEST_SUPPORT_H
 
@@ -21,8 +22,8 @@ void test_context_teardown(void);
 /* New serial vector of n entries; values [n], or NULL for zeros. */
 N_Vector vector_of(sunindextype n, const sunrealtype *values);
 /* Macro for literals: VECTOR(1.0, 0.0) is a vector of two. */
-#define VECTOR(...)                                                                                \
-  vector_of((sunindextype)(sizeof((sunrealtype[]){__VA_ARGS__}) / sizeof(sunrealtype)),            \
+#define VECTOR(...)                                                                     \
+  vector_of((sunindextype)(sizeof((sunrealtype[]){__VA_ARGS__}) / sizeof(sunrealtype)), \
             (sunrealtype[]){__VA_ARGS__})
 
 /* Copy of x with memory of its own. */
@@ -59,12 +60,13 @@ typedef struct {
 void message_log(int code, const char *function, const char *msg, void *data);
 
 /* The text contains the word, as text to search or with a legible failure. */
-#define ck_assert_mentions(text, word)                                                             \
+#define ck_assert_mentions(text, word) \
   ck_assert_msg(strstr((text), (word)) != NULL, "\"%s\" does not mention \"%s\"", (text), (word))
 
 /* ---- main program ---- */
 
-/* Runs a suite with Check's environment variables (CK_FORK, CK_VERBOSITY, ...); exit code for main. */
+/* Runs a suite with Check's environment variables (CK_FORK, CK_VERBOSITY, ...); exit code for
+ * main. */
 int run_suite(Suite *suite);
 
 #endif

@@ -1,0 +1,478 @@
+/* Bad input to every function of the projector: its code, and a message that names argument and
+ * value; the object is as before. */
+#include "projector/fixture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_band.h>
+#include <unistd.h>
+
+static Case k;
+
+static void setup(void) {
+  test_context_setup();
+  case_open(&k, equations_of(&pendulum_qu), solvers[0]);
+  case_perturb(&k, 1.0e-4, 1);
+}
+
+static void teardown(void) {
+  case_close(&k);
+  test_context_teardown();
+}
+
+/* The call is refused, with one message to the handler that has all three: code, argument,
+ * value. */
+#define ck_assert_refused(call, expected_code, argument, value)                \
+  do {                                                                         \
+    const int count_ = k.log.count;                                            \
+    ck_assert_int_eq((call), (expected_code));                                 \
+    ck_assert_int_eq(k.log.count, count_ + 1);                                 \
+    ck_assert_int_eq(k.log.code, (expected_code));                             \
+    ck_assert_mentions(k.log.text, (argument));                                \
+    ck_assert_mentions(k.log.text, (value));                                   \
+    ck_assert_str_eq(CPProjectorGetLastMessage(k.P), k.log.text);              \
+    ck_assert_msg(strncmp(k.log.function, #call, strlen(k.log.function)) == 0, \
+                  "message of %s in %s", k.log.function, #call);               \
+  } while (0)
+
+/* What stderr gets while f runs, in text. */
+static void captured(void (*f)(void), char *text, size_t length) {
+  FILE *file = tmpfile();
+  ck_assert_ptr_nonnull(file);
+  fflush(stderr);
+  const int saved = dup(STDERR_FILENO);
+  ck_assert_int_ge(saved, 0);
+  ck_assert_int_ge(dup2(fileno(file), STDERR_FILENO), 0);
+  f();
+  fflush(stderr);
+  ck_assert_int_ge(dup2(saved, STDERR_FILENO), 0);
+  close(saved);
+  rewind(file);
+  text[fread(text, 1, length - 1, file)] = '\0';
+  fclose(file);
+}
+
+/* ---- creation: NULL, and a line on stderr ---- */
+
+static struct {
+  CPConstraintFn c;
+  N_Vector y, c_tmpl;
+  SUNContext ctx;
+  CPProjector P;
+} create;
+
+static void create_it(void) {
+  create.P = CPProjectorCreate(create.c, create.y, create.c_tmpl, create.ctx);
+}
+
+static void expect_no_projector(void (*make)(void), const char *argument, const char *value) {
+  char text[1024];
+  create.P = NULL;
+  captured(make, text, sizeof text);
+  ck_assert_ptr_null(create.P);
+  ck_assert_mentions(text, argument);
+  ck_assert_mentions(text, value);
+  ck_assert_msg(strchr(text, '\n') == text + strlen(text) - 1, "\"%s\" is not one line", text);
+}
+
+START_TEST(Create_refuses_missing_arguments_and_wrong_sizes) {
+  N_Vector two = VECTOR(1.0, 2.0), three = VECTOR(1.0, 2.0, 3.0), none = vector_of(0, NULL);
+  create.c      = equations_c;
+  create.y      = three;
+  create.c_tmpl = two;
+  create.ctx    = test_context;
+
+  create.c = NULL;
+  expect_no_projector(create_it, "c must not", "NULL");
+  create.c = equations_c;
+  create.y = NULL;
+  expect_no_projector(create_it, "y_tmpl", "NULL");
+  create.y      = three;
+  create.c_tmpl = NULL;
+  expect_no_projector(create_it, "c_tmpl", "NULL");
+  create.c_tmpl = two;
+  create.ctx    = NULL;
+  expect_no_projector(create_it, "ctx", "NULL");
+  create.ctx = test_context;
+
+  create.y      = two; /* three constraints for two states */
+  create.c_tmpl = three;
+  expect_no_projector(create_it, "c_tmpl", "3");
+  create.y      = three; /* no constraint */
+  create.c_tmpl = none;
+  expect_no_projector(create_it, "c_tmpl", "0");
+  create.y      = none; /* no state */
+  create.c_tmpl = none;
+  expect_no_projector(create_it, "y_tmpl", "0");
+
+  create.y      = three;
+  create.c_tmpl = two;
+  create_it();
+  ck_assert_ptr_nonnull(create.P);
+  CPProjectorFree(&create.P);
+  N_VDestroy(two);
+  N_VDestroy(three);
+  N_VDestroy(none);
+}
+END_TEST
+
+/* A vector without direct access to its entries, as those on a GPU or of several processes. */
+static N_Vector_ID custom_id(N_Vector v) {
+  (void)v;
+  return SUNDIALS_NVEC_CUSTOM;
+}
+
+START_TEST(Create_refuses_vectors_without_direct_access) {
+  N_Vector opaque = VECTOR(1.0, 2.0), two = VECTOR(1.0, 2.0);
+  create.c      = equations_c;
+  create.ctx    = test_context;
+  create.y      = opaque;
+  create.c_tmpl = two;
+
+  opaque->ops->nvgetvectorid     = custom_id;
+  opaque->ops->nvgetarraypointer = NULL;
+  expect_no_projector(create_it, "y_tmpl", "memory");
+  create.y      = two;
+  create.c_tmpl = opaque;
+  expect_no_projector(create_it, "c_tmpl", "memory");
+  N_VDestroy(opaque);
+  N_VDestroy(two);
+}
+END_TEST
+
+static CPProjFn create_g;
+
+static int some_g(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, void *user_data) {
+  (void)t;
+  (void)eps;
+  (void)user_data;
+  N_VScale(1.0, yhat, y);
+  return 0;
+}
+
+static void create_user(void) {
+  create.P = CPProjectorCreateUser(create_g, NULL, create.y, create.ctx);
+}
+
+START_TEST(CreateUser_refuses_missing_arguments) {
+  N_Vector two = VECTOR(1.0, 2.0);
+  create.y     = two;
+  create.ctx   = test_context;
+  create_g     = NULL;
+  expect_no_projector(create_user, "g must not", "NULL");
+  create_g = some_g;
+  create.y = NULL;
+  expect_no_projector(create_user, "y_tmpl", "NULL");
+  create.y   = two;
+  create.ctx = NULL;
+  expect_no_projector(create_user, "ctx", "NULL");
+  N_VDestroy(two);
+}
+END_TEST
+
+START_TEST(freeing_nothing_is_harmless) {
+  CPProjector none = NULL;
+  CPProjectorFree(NULL);
+  CPProjectorFree(&none);
+  ck_assert_ptr_null(none);
+  CPProjectorFree(&k.P);
+  ck_assert_ptr_null(k.P);
+  CPProjectorFree(&k.P);
+}
+END_TEST
+
+/* ---- no object ---- */
+
+static void call_without_object(void) {
+  sunrealtype x;
+  sunindextype i;
+  CPProjectorStats stats;
+  ck_assert_int_eq(CPProjectorSetUserData(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetErrHandlerFn(NULL, NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetJacFn(NULL, NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetLevels(NULL, NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorGetLevels(NULL, NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetLinearSolver(NULL, CP_LINSOL_QR), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetNorm(NULL, CP_NORM_L2), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetConstraintTol(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetViolationFn(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetEps(NULL, 0.1), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetMaxIters(NULL, 3), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetJacFrequency(NULL, 3), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetFixed(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorProject(NULL, 0.0, k.y, k.ewt), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorAssemble(NULL, 0.0, k.y, k.ewt), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorProjectTangent(NULL, 0.0, k.y, k.ewt, k.y), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorProjectCotangent(NULL, 0.0, k.y, k.ewt, k.y), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorGetViolation(NULL, 0.0, k.y, k.ewt, &x, &i), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorCheckJac(NULL, 0.0, k.y, k.ewt, &x, &i, &i), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorGetRank(NULL, &i), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorGetStats(NULL, &stats), CP_MEM_NULL);
+}
+
+START_TEST(every_function_refuses_a_missing_projector) {
+  char text[8192];
+  captured(call_without_object, text, sizeof text);
+  int lines = 0;
+  for (const char *p = text; (p = strchr(p, '\n')) != NULL; p++) lines++;
+  ck_assert_int_eq(lines, 21); /* one for each call */
+  ck_assert_mentions(text, "CPProjectorGetStats");
+  ck_assert_mentions(text, "P must not be NULL");
+}
+END_TEST
+
+START_TEST(the_last_message_is_never_NULL) {
+  ck_assert_str_eq(CPProjectorGetLastMessage(k.P), "");
+  ck_assert_str_eq(CPProjectorGetLastMessage(NULL), "");
+}
+END_TEST
+
+/* ---- options ---- */
+
+START_TEST(SetJacFn_refuses_templates_that_do_not_fit) {
+  SUNMatrix transposed = SUNDenseMatrix(4, 2, test_context),
+            band       = SUNBandMatrix(4, 1, 1, test_context);
+  ck_assert_refused(CPProjectorSetJacFn(k.P, equations_jac, NULL), CP_ILL_INPUT, "G_tmpl", "NULL");
+  ck_assert_refused(CPProjectorSetJacFn(k.P, equations_jac, transposed), CP_ILL_INPUT, "G_tmpl",
+                    "4 x 2");
+  ck_assert_refused(CPProjectorSetJacFn(k.P, equations_jac, band), CP_ILL_INPUT, "G_tmpl", "dense");
+  ck_assert_refused(CPProjectorSetJacFn(k.P, NULL, transposed), CP_ILL_INPUT, "G_tmpl", "4 x 2");
+  ck_assert_success(&k, CPProjectorSetJacFn(k.P, NULL, NULL));
+  SUNMatDestroy(transposed);
+  SUNMatDestroy(band);
+}
+END_TEST
+
+START_TEST(SetLevels_refuses_one_vector_or_a_wrong_length) {
+  N_Vector two = VECTOR(0.0, 1.0), four = VECTOR(0.0, 0.0, 1.0, 1.0), three = VECTOR(0.0, 0.0, 1.0);
+  ck_assert_refused(CPProjectorSetLevels(k.P, two, NULL), CP_ILL_INPUT, "col_level", "NULL");
+  ck_assert_refused(CPProjectorSetLevels(k.P, NULL, four), CP_ILL_INPUT, "row_level", "NULL");
+  ck_assert_refused(CPProjectorSetLevels(k.P, three, four), CP_ILL_INPUT, "row_level", "3");
+  ck_assert_refused(CPProjectorSetLevels(k.P, two, three), CP_ILL_INPUT, "col_level", "3");
+  entries(two)[1] = 0.5;
+  ck_assert_refused(CPProjectorSetLevels(k.P, two, four), CP_ILL_INPUT, "row_level[1]", "0.5");
+  entries(two)[1]  = 1.0;
+  entries(four)[3] = -2.0;
+  ck_assert_refused(CPProjectorSetLevels(k.P, two, four), CP_ILL_INPUT, "col_level[3]", "-2");
+  ck_assert_success(&k,
+                    CPProjectorProject(k.P, k.t, k.y, k.ewt)); /* so that there are levels to get */
+  ck_assert_refused(CPProjectorGetLevels(k.P, three, NULL), CP_ILL_INPUT, "row_level", "3");
+  ck_assert_refused(CPProjectorGetLevels(k.P, NULL, three), CP_ILL_INPUT, "col_level", "3");
+  N_VDestroy(two);
+  N_VDestroy(three);
+  N_VDestroy(four);
+}
+END_TEST
+
+START_TEST(enums_out_of_range_are_refused) {
+  ck_assert_refused(CPProjectorSetLinearSolver(k.P, (CPLinSol)17), CP_ILL_INPUT, "type", "17");
+  ck_assert_refused(CPProjectorSetLinearSolver(k.P, (CPLinSol)-1), CP_ILL_INPUT, "type", "-1");
+  ck_assert_refused(CPProjectorSetNorm(k.P, (CPNorm)2), CP_ILL_INPUT, "norm", "2");
+  ck_assert_refused(CPProjectorSetNorm(k.P, (CPNorm)-1), CP_ILL_INPUT, "norm", "-1");
+}
+END_TEST
+
+START_TEST(SetConstraintTol_refuses_what_is_not_positive_and_finite) {
+  const sunrealtype bad[]  = {0.0, -0.25, NAN, INFINITY};
+  const char *const name[] = {"0", "-0.25", "nan", "inf"};
+  N_Vector ctol = VECTOR(1.0, 1.0), three = VECTOR(1.0, 1.0, 1.0);
+  ck_assert_refused(CPProjectorSetConstraintTol(k.P, three), CP_ILL_INPUT, "ctol", "3");
+  for (int b = 0; b < 4; b++) {
+    entries(ctol)[1] = bad[b];
+    ck_assert_refused(CPProjectorSetConstraintTol(k.P, ctol), CP_ILL_INPUT, "ctol[1]", name[b]);
+  }
+  N_VDestroy(ctol);
+  N_VDestroy(three);
+}
+END_TEST
+
+START_TEST(SetEps_refuses_what_is_not_between_0_and_1) {
+  ck_assert_refused(CPProjectorSetEps(k.P, -1.0e-9), CP_ILL_INPUT, "eps", "-1e-09");
+  ck_assert_refused(CPProjectorSetEps(k.P, 1.5), CP_ILL_INPUT, "eps", "1.5");
+  ck_assert_refused(CPProjectorSetEps(k.P, NAN), CP_ILL_INPUT, "eps", "nan");
+  ck_assert_refused(CPProjectorSetEps(k.P, INFINITY), CP_ILL_INPUT, "eps", "inf");
+  ck_assert_success(&k, CPProjectorSetEps(k.P, 1.0));
+  ck_assert_success(&k, CPProjectorSetEps(k.P, 0.0));
+}
+END_TEST
+
+START_TEST(negative_counts_are_refused) {
+  ck_assert_refused(CPProjectorSetMaxIters(k.P, -3), CP_ILL_INPUT, "maxit", "-3");
+  ck_assert_refused(CPProjectorSetJacFrequency(k.P, -4), CP_ILL_INPUT, "nproj", "-4");
+  ck_assert_success(&k, CPProjectorSetMaxIters(k.P, 0));
+  ck_assert_success(&k, CPProjectorSetJacFrequency(k.P, 0));
+}
+END_TEST
+
+START_TEST(SetFixed_refuses_a_wrong_length_and_nan) {
+  N_Vector three = VECTOR(1.0, 1.0, 1.0), id = VECTOR(1.0, 1.0, NAN, 1.0);
+  ck_assert_refused(CPProjectorSetFixed(k.P, three), CP_ILL_INPUT, "id", "3");
+  ck_assert_refused(CPProjectorSetFixed(k.P, id), CP_ILL_INPUT, "id[2]", "nan");
+  N_VDestroy(three);
+  N_VDestroy(id);
+}
+END_TEST
+
+/* ---- actions ---- */
+
+typedef int (*Action)(N_Vector y, N_Vector ewt);
+
+static sunrealtype result;
+
+static int act_project(N_Vector y, N_Vector ewt) { return CPProjectorProject(k.P, 0.0, y, ewt); }
+static int act_assemble(N_Vector y, N_Vector ewt) { return CPProjectorAssemble(k.P, 0.0, y, ewt); }
+static int act_violation(N_Vector y, N_Vector ewt) {
+  return CPProjectorGetViolation(k.P, 0.0, y, ewt, &result, NULL);
+}
+static int act_check(N_Vector y, N_Vector ewt) {
+  return CPProjectorCheckJac(k.P, 0.0, y, ewt, &result, NULL, NULL);
+}
+static int act_tangent(N_Vector y, N_Vector ewt) {
+  return CPProjectorProjectTangent(k.P, 0.0, y, ewt, k.ewt);
+}
+static int act_cotangent(N_Vector y, N_Vector ewt) {
+  return CPProjectorProjectCotangent(k.P, 0.0, y, ewt, k.ewt);
+}
+
+static const Action actions[] = {act_project, act_assemble, act_violation,
+                                 act_check,   act_tangent,  act_cotangent};
+
+static void expect_refusal(Action act, N_Vector y, N_Vector ewt, const char *argument,
+                           const char *value) {
+  N_Vector y0      = y ? vector_copy(y) : NULL;
+  const int count  = k.log.count;
+  const long calls = k.eq.c_calls;
+  ck_assert_int_eq(act(y, ewt), CP_ILL_INPUT);
+  ck_assert_int_eq(k.log.count, count + 1);
+  ck_assert_mentions(k.log.text, argument);
+  ck_assert_mentions(k.log.text, value);
+  ck_assert_int_eq(k.eq.c_calls, calls); /* found before anything was evaluated */
+  if (y) ck_assert(same_bits(y, y0));
+  if (y) N_VDestroy(y0);
+}
+
+START_TEST(actions_refuse_bad_states_and_weights) {
+  const Action act = actions[_i];
+  N_Vector three = VECTOR(1.0, 1.0, 1.0), five = VECTOR(1.0, 1.0, 1.0, 1.0, 1.0);
+  N_Vector bad = vector_copy(k.y), weights = vector_copy(k.ewt);
+  expect_refusal(act, NULL, k.ewt, "y must not", "NULL");
+  expect_refusal(act, k.y, NULL, "ewt", "NULL");
+  expect_refusal(act, three, k.ewt, "y ", "3");
+  expect_refusal(act, five, k.ewt, "y ", "5");
+  expect_refusal(act, k.y, three, "ewt", "3");
+  entries(bad)[2] = NAN;
+  expect_refusal(act, bad, k.ewt, "y[2]", "nan");
+  entries(bad)[2] = -INFINITY;
+  expect_refusal(act, bad, k.ewt, "y[2]", "-inf");
+  entries(weights)[1] = 0.0;
+  expect_refusal(act, k.y, weights, "ewt[1]", "0");
+  entries(weights)[1] = -2.5;
+  expect_refusal(act, k.y, weights, "ewt[1]", "-2.5");
+  entries(weights)[1] = NAN;
+  expect_refusal(act, k.y, weights, "ewt[1]", "nan");
+  entries(weights)[1] = INFINITY;
+  expect_refusal(act, k.y, weights, "ewt[1]", "inf");
+  N_VDestroy(three);
+  N_VDestroy(five);
+  N_VDestroy(bad);
+  N_VDestroy(weights);
+}
+END_TEST
+
+START_TEST(tangent_and_cotangent_refuse_bad_vectors) {
+  N_Vector three = VECTOR(1.0, 1.0, 1.0), bad = VECTOR(1.0, 1.0, 1.0, NAN), bad0 = vector_copy(bad);
+  ck_assert_refused(CPProjectorProjectTangent(k.P, 0.0, k.y, k.ewt, NULL), CP_ILL_INPUT,
+                    "v must not", "NULL");
+  ck_assert_refused(CPProjectorProjectTangent(k.P, 0.0, k.y, k.ewt, three), CP_ILL_INPUT, "v ", "3");
+  ck_assert_refused(CPProjectorProjectTangent(k.P, 0.0, k.y, k.ewt, bad), CP_ILL_INPUT, "v[3]",
+                    "nan");
+  ck_assert(same_bits(bad, bad0));
+  ck_assert_refused(CPProjectorProjectCotangent(k.P, 0.0, k.y, k.ewt, NULL), CP_ILL_INPUT,
+                    "w must not", "NULL");
+  ck_assert_refused(CPProjectorProjectCotangent(k.P, 0.0, k.y, k.ewt, three), CP_ILL_INPUT, "w ",
+                    "3");
+  ck_assert_refused(CPProjectorProjectCotangent(k.P, 0.0, k.y, k.ewt, bad), CP_ILL_INPUT, "w[3]",
+                    "nan");
+  ck_assert(same_bits(bad, bad0));
+  N_VDestroy(three);
+  N_VDestroy(bad);
+  N_VDestroy(bad0);
+}
+END_TEST
+
+START_TEST(results_without_a_place_are_refused) {
+  ck_assert_refused(CPProjectorGetViolation(k.P, 0.0, k.y, k.ewt, NULL, NULL), CP_ILL_INPUT, "norm",
+                    "NULL");
+  ck_assert_refused(CPProjectorCheckJac(k.P, 0.0, k.y, k.ewt, NULL, NULL, NULL), CP_ILL_INPUT,
+                    "err", "NULL");
+  ck_assert_refused(CPProjectorGetRank(k.P, NULL), CP_ILL_INPUT, "rank", "NULL");
+  ck_assert_refused(CPProjectorGetStats(k.P, NULL), CP_ILL_INPUT, "stats", "NULL");
+}
+END_TEST
+
+/* After all that was refused above, a projector works as one that saw nothing of it. */
+START_TEST(refused_calls_change_nothing) {
+  N_Vector three = VECTOR(1.0, -1.0, NAN), expected = vector_copy(k.y);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, expected, k.ewt));
+  case_close(&k);
+  case_open(&k, equations_of(&pendulum_qu), solvers[0]);
+  case_perturb(&k, 1.0e-4, 1);
+  ck_assert_int_ne(CPProjectorSetLevels(k.P, three, three), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorSetConstraintTol(k.P, three), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorSetFixed(k.P, three), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorSetEps(k.P, NAN), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorSetMaxIters(k.P, -1), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorSetJacFrequency(k.P, -1), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorSetLinearSolver(k.P, (CPLinSol)99), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorSetNorm(k.P, (CPNorm)99), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorProject(k.P, k.t, three, k.ewt), CP_SUCCESS);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  ck_assert(same_bits(k.y, expected));
+  N_VDestroy(three);
+  N_VDestroy(expected);
+}
+END_TEST
+
+/* Without a handler: one line on stderr. */
+static void refuse_on_stderr(void) {
+  ck_assert_int_eq(CPProjectorSetErrHandlerFn(k.P, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetEps(k.P, 2.0), CP_ILL_INPUT);
+}
+
+START_TEST(without_a_handler_the_message_is_a_line_on_stderr) {
+  char text[1024];
+  captured(refuse_on_stderr, text, sizeof text);
+  ck_assert_mentions(text, "CPProjectorSetEps");
+  ck_assert_mentions(text, CPProjectorGetLastMessage(k.P));
+  ck_assert_msg(strchr(text, '\n') == text + strlen(text) - 1, "\"%s\" is not one line", text);
+  ck_assert_int_eq(k.log.count, 0);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("bad_input");
+  TCase *tc    = tcase_create("bad_input");
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_add_test(tc, Create_refuses_missing_arguments_and_wrong_sizes);
+  tcase_add_test(tc, Create_refuses_vectors_without_direct_access);
+  tcase_add_test(tc, CreateUser_refuses_missing_arguments);
+  tcase_add_test(tc, freeing_nothing_is_harmless);
+  tcase_add_test(tc, every_function_refuses_a_missing_projector);
+  tcase_add_test(tc, the_last_message_is_never_NULL);
+  tcase_add_test(tc, SetJacFn_refuses_templates_that_do_not_fit);
+  tcase_add_test(tc, SetLevels_refuses_one_vector_or_a_wrong_length);
+  tcase_add_test(tc, enums_out_of_range_are_refused);
+  tcase_add_test(tc, SetConstraintTol_refuses_what_is_not_positive_and_finite);
+  tcase_add_test(tc, SetEps_refuses_what_is_not_between_0_and_1);
+  tcase_add_test(tc, negative_counts_are_refused);
+  tcase_add_test(tc, SetFixed_refuses_a_wrong_length_and_nan);
+  tcase_add_loop_test(tc, actions_refuse_bad_states_and_weights, 0,
+                      sizeof actions / sizeof actions[0]);
+  tcase_add_test(tc, tangent_and_cotangent_refuse_bad_vectors);
+  tcase_add_test(tc, results_without_a_place_are_refused);
+  tcase_add_test(tc, refused_calls_change_nothing);
+  tcase_add_test(tc, without_a_handler_the_message_is_a_line_on_stderr);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

@@ -1,0 +1,64 @@
+/* The manifolds on which the projector is tested, evaluated in extended precision, and a dense
+ * reference projection on them that shares no code with the library: normal equations, solved by
+ * Gaussian elimination in long double.
+ *
+ * (Valgrind computes long double in double precision; the tests' tolerances allow for that.)
+ */
+#ifndef CPODES_TEST_MANIFOLDS_H
+#define CPODES_TEST_MANIFOLDS_H
+
+#include <cpodes/cpodes_projector.h>
+
+#include "support/support.h"
+
+enum { MAX_STATES = 16, MAX_ROWS = 12 };
+
+/* c(t, y) = 0 with its Jacobian. */
+typedef struct {
+  const char *name;
+  int n, m;
+  /* c [m], G [m][MAX_STATES], zero when called: out */
+  void (*eval)(long double t, const long double *y, long double *c, long double G[][MAX_STATES]);
+  sunrealtype point[MAX_STATES]; /* a state on the manifold at time, to some digits */
+  sunrealtype time;
+  int nlevels; /* 2: positions, then velocities; 1: none */
+  int row_level[MAX_ROWS];
+  int col_level[MAX_STATES];
+} Manifold;
+
+extern const Manifold circle;      /* x^2 + y^2 = 1                                            */
+extern const Manifold sphere;      /* x^2 + y^2 + z^2 = 1                                      */
+extern const Manifold planes;      /* two linear equations for five unknowns                   */
+extern const Manifold crank_loop;  /* the two closing equations of a slider-crank: positions only */
+extern const Manifold pendulum_qu; /* pendulum, state (x, y, vx, vy)                           */
+extern const Manifold pendulum_uq; /* pendulum, state (vx, vy, x, y)                           */
+extern const Manifold pendulum_quz;   /* pendulum with two auxiliary states at the end            */
+extern const Manifold crank_qu;       /* slider-crank with velocities, (q, u)                     */
+extern const Manifold bodies_blocked; /* double pendulum, (x, y, vx, vy) for each body            */
+extern const Manifold pivot_moving;   /* pendulum whose pivot moves with sin t: rheonomic         */
+extern const Manifold knife_on_circle; /* knife edge held on a circle: one more velocity row       */
+
+/* All of the above, for loops. */
+extern const Manifold *const manifolds[];
+extern const int n_manifolds;
+
+/* D [n], the diagonal of the inverse metric: 1/ewt^2 or ones. */
+void inverse_metric(CPNorm norm, N_Vector ewt, long double *D);
+
+/* y <- the stationary point of 1/2 d' D^-1 d on the manifold next to y, level by level if
+ * levels. */
+void reference_project(const Manifold *mf, int levels, const long double *D, N_Vector y);
+/* v <- P v, w <- P' w at y, likewise. */
+void reference_tangent(const Manifold *mf, int levels, const long double *D, N_Vector y, N_Vector v);
+void reference_cotangent(const Manifold *mf, int levels, const long double *D, N_Vector y,
+                         N_Vector w);
+
+/* max_i |G Pv|_i / (|G| |v|)_i: how far Pv, the projection of v, is from tangent, in units of v. */
+sunrealtype tangent_defect(const Manifold *mf, N_Vector y, N_Vector v, N_Vector Pv);
+/* max_i |c_i|, evaluated in long double. */
+sunrealtype largest_residual(const Manifold *mf, N_Vector y);
+
+/* Solves A x = b, A [n][MAX_STATES], by elimination with partial pivoting; x overwrites b. */
+void solve_dense(int n, long double A[][MAX_STATES], long double *b);
+
+#endif

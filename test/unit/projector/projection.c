@@ -1,0 +1,426 @@
+/* CPProjectorProject: the nearest point of the manifold.
+ *
+ * The tests' weights have 1/ewt of some 1e-5 and their eps is 1e-6 (fixture.h): a projected
+ * state is good to 1e-11, far above roundoff. The states projected are h = 1e-4 off the manifold
+ * unless a test says otherwise. */
+#include "projector/fixture.h"
+
+#include <math.h>
+#include <string.h>
+
+static const sunrealtype h = 1.0e-4;
+
+/* A loop over settings x manifolds, as the index of a loop test. */
+static Case k;
+
+static void open_pair(int i) {
+  case_open(&k, equations_of(manifolds[i / n_settings]), settings[i % n_settings]);
+}
+
+/* ---- properties ---- */
+
+START_TEST(projecting_twice_moves_nothing_beyond_eps) {
+  open_pair(_i);
+  case_perturb(&k, h, 1);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  N_Vector once = vector_copy(k.y);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  ck_assert_bound(&k, wrms_distance(k.y, once, k.ewt), k.eps);
+  N_VDestroy(once);
+  case_close(&k);
+}
+END_TEST
+
+/* The distance to surface i, |c_i| / |D^(1/2) g_i|, with D in the weights' units whatever the
+ * norm. To first order the max norm over j of ewt_j |change of y_j| is at most that: the bound
+ * below takes the smallest such gradient. */
+static sunrealtype scaled_residual(void) {
+  const Manifold *mf = k.eq.mf;
+  long double z[MAX_STATES], c[MAX_ROWS] = {0.0L}, G[MAX_ROWS][MAX_STATES] = {{0.0L}}, worst = 0.0L;
+  for (int j = 0; j < mf->n; j++) z[j] = entries(k.y)[j];
+  mf->eval((long double)mf->time, z, c, G);
+  for (int i = 0; i < mf->m; i++) {
+    long double size2 = 0.0L;
+    for (int j = 0; j < mf->n; j++) {
+      long double g = G[i][j] / entries(k.ewt)[j];
+      size2 += g * g;
+    }
+    worst = fmaxl(worst, fabsl(c[i]) / sqrtl(size2));
+  }
+  return (sunrealtype)worst;
+}
+
+START_TEST(a_projected_state_violates_no_constraint_by_more_than_eps) {
+  sunrealtype norm;
+  sunindextype worst;
+  open_pair(_i);
+  case_perturb(&k, h, 2);
+  ck_assert_success(&k, CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, &worst));
+  ck_assert_double_gt(norm, 1.0); /* else there is nothing to project */
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  ck_assert_bound(&k, scaled_residual(), k.eps);
+  ck_assert_success(&k, CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, &worst));
+  ck_assert_bound(&k, norm, k.eps);
+  case_close(&k);
+}
+END_TEST
+
+/* The nearest point differs from the one that simplified Newton finds by O(distance^2): ten
+ * times nearer, a hundred times smaller. 50 leaves room for third order. Where both agree beyond
+ * the projector's own accuracy, the accuracy decides: the solution is good to eps / ewt. */
+static sunrealtype reference_error(int levels, sunrealtype distance) {
+  long double D[MAX_STATES];
+  case_open(&k, k.eq, k.setting);
+  case_set_levels(&k, levels);
+  case_perturb(&k, distance, 3);
+  N_Vector expected = vector_copy(k.y);
+  inverse_metric(k.setting.norm, k.ewt, D);
+  reference_project(k.eq.mf, levels, D, expected);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  sunrealtype error = 0.0;
+  for (int j = 0; j < k.eq.mf->n; j++)
+    error = fmax(error, entries(k.ewt)[j] * fabs(entries(k.y)[j] - entries(expected)[j]));
+  N_VDestroy(expected);
+  case_close(&k);
+  return error;
+}
+
+START_TEST(the_projection_is_the_nearest_point_to_first_order) {
+  for (int levels = 0; levels < 2; levels++) {
+    k.eq      = equations_of(manifolds[_i / n_settings]);
+    k.setting = settings[_i % n_settings];
+    /* one level: sqrt(m) eps / (smallest singular value of the scaled gradients, 0.06 at
+       least) */
+    const sunrealtype accuracy = 50.0 * 1.0e-6;
+    const sunrealtype far = reference_error(levels, 1.0e-3), near = reference_error(levels, 1.0e-4);
+    ck_assert_bound(&k, near, far / 50.0 + accuracy);
+  }
+}
+END_TEST
+
+/* ---- closed forms ---- */
+
+/* Difference quotients of these quadratic and linear functions are good to 1e-7 relative. */
+static sunrealtype jacobian_error(void) { return k.setting.user_jac ? 0.0 : 1.0e-7; }
+
+START_TEST(linear_constraints_are_projected_exactly) {
+  long double D[MAX_STATES];
+  case_open(&k, equations_of(&planes), settings[_i]);
+  case_perturb(&k, 1.0e-2, 4);
+  N_Vector start = vector_copy(k.y), expected = vector_copy(k.y);
+  inverse_metric(k.setting.norm, k.ewt, D);
+  reference_project(&planes, 0, D,
+                    expected); /* y - D A' (A D A')^-1 (A y - b): linear, one step is exact */
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  /* 1e-14 stands for a few roundings of y, |y| < 2, times the condition of A D A', below 10 */
+  ck_assert_bound(&k, max_distance(k.y, expected), 1.0e-14 + 10.0 * jacobian_error() * 1.0e-2);
+  /* the correction lies in range(D A'): D^-1-orthogonal to each vector of the null space of A */
+  for (unsigned long long seed = 1; seed <= 3; seed++) {
+    unsigned long long state = seed;
+    N_Vector v               = vector_of(planes.n, NULL);
+    long double sum = 0.0L, size = 0.0L;
+    random_fill(v, &state);
+    reference_tangent(&planes, 0, D, start, v);
+    for (int j = 0; j < planes.n; j++) {
+      long double term = entries(v)[j] / D[j] * (entries(k.y)[j] - entries(start)[j]);
+      sum += term;
+      size += fabsl(entries(v)[j] / D[j]);
+    }
+    ck_assert_bound(&k, (sunrealtype)(fabsl(sum) / size),
+                    1.0e-14 + 10.0 * jacobian_error() * 1.0e-2);
+    N_VDestroy(v);
+  }
+  N_VDestroy(start);
+  N_VDestroy(expected);
+  case_close(&k);
+}
+END_TEST
+
+/* On circle and sphere in the L2 norm the gradient at yhat points to the nearest point, yhat /
+ * |yhat|, and simplified Newton never leaves that line: the closed form holds for large
+ * distances too. */
+START_TEST(circle_and_sphere_are_projected_radially_in_L2) {
+  const Manifold *const round[] = {&circle, &sphere};
+  for (int s = 0; s < 2; s++)
+    for (int jac = 0; jac < 2; jac++) {
+      const Setting setting = {(CPLinSol)_i, CP_NORM_L2, jac};
+      case_open(&k, equations_of(round[s]), setting);
+      /* with one gradient the distance shrinks by its own ratio to the radius, 0.1: 1e-1 to
+         1e-11 in 10 */
+      ck_assert_success(&k, CPProjectorSetMaxIters(k.P, 20));
+      case_perturb(&k, 0.1, 5);
+      N_Vector expected = vector_copy(k.y);
+      N_VScale(1.0 / sqrt(dot(k.y, k.y)), k.y, expected);
+      ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+      ck_assert_bound(&k, max_distance(k.y, expected), 2.0e-5 * k.eps + jacobian_error() * 0.1);
+      N_VDestroy(expected);
+      case_close(&k);
+    }
+}
+END_TEST
+
+START_TEST(L2_needs_no_weights) {
+  const Setting setting = {CP_LINSOL_AUTO, CP_NORM_L2, 1};
+  case_open(&k, equations_of(&circle), setting);
+  case_perturb(&k, 1.0e-2, 5);
+  N_Vector expected = vector_copy(k.y);
+  N_VScale(1.0 / sqrt(dot(k.y, k.y)), k.y, expected);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, NULL));
+  ck_assert_bound(&k, max_distance(k.y, expected), 1.0e-12);
+  N_VDestroy(expected);
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(the_time_reaches_the_constraints) {
+  case_open(&k, equations_of(&pivot_moving), solvers[0]);
+  ck_assert_success(&k, CPProjectorProject(k.P, 0.5, k.y, k.ewt));
+  const sunrealtype t = 0.5001;
+  ck_assert_success(&k, CPProjectorProject(k.P, t, k.y, k.ewt));
+  const sunrealtype rx = entries(k.y)[0] - sin(t), ry = entries(k.y)[1];
+  ck_assert_bound(&k, fabs(rx * rx + ry * ry - 1.0),
+                  1.0e-10); /* gradient 2, 1/ewt at most 2e-5, eps 1e-6 */
+  case_close(&k);
+}
+END_TEST
+
+/* ---- scaling ---- */
+
+/* Rows times 1e-12 ... 1e12: another formulation of the same manifold. */
+START_TEST(row_scales_do_not_change_the_projected_point) {
+  const sunrealtype scale[MAX_ROWS] = {1.0e12, 3.0e-12, 1.0e-5, -7.0e8, 1.0e-9, 1.0e3};
+  for (int p = 0; p < n_manifolds; p++) {
+    case_open(&k, equations_of(manifolds[p]), settings[_i]);
+    case_perturb(&k, h, 6);
+    ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+    N_Vector expected = vector_copy(k.y);
+    case_close(&k);
+
+    Equations scaled = equations_of(manifolds[p]);
+    scaled.scale     = scale;
+    case_open(&k, scaled, settings[_i]);
+    case_perturb(&k, h, 6);
+    ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+    ck_assert_bound(&k, wrms_distance(k.y, expected, k.ewt), k.eps);
+    N_VDestroy(expected);
+    case_close(&k);
+  }
+}
+END_TEST
+
+START_TEST(with_given_tolerances_the_residual_is_measured_by_them) {
+  case_open(&k, equations_of(&planes), settings[_i]);
+  case_perturb(&k, h, 7);
+  N_Vector ctol = VECTOR(1.0e-3, 1.0e-5), c = vector_of(2, NULL);
+  sunrealtype norm;
+  sunindextype worst = -7;
+  ck_assert_int_eq(equations_c(k.t, k.y, c, &k.eq), 0);
+  const sunrealtype first = fabs(entries(c)[0]) / 1.0e-3, second = fabs(entries(c)[1]) / 1.0e-5;
+  ck_assert_success(&k, CPProjectorSetConstraintTol(k.P, ctol));
+  entries(ctol)[0] = 1.0e9; /* the projector has a copy */
+  ck_assert_success(&k, CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, &worst));
+  ck_assert_double_eq_tol(norm, fmax(first, second), 1.0e-12 * norm);
+  ck_assert_int_eq(worst, first > second ? 0 : 1);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  ck_assert_int_eq(equations_c(k.t, k.y, c, &k.eq), 0);
+  ck_assert_bound(&k, fabs(entries(c)[0]), 1.0e-3 * k.eps);
+  ck_assert_bound(&k, fabs(entries(c)[1]), 1.0e-5 * k.eps);
+  N_VDestroy(c);
+  N_VDestroy(ctol);
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(without_tolerances_the_violation_is_the_distance_in_weighted_units) {
+  for (int p = 0; p < n_manifolds; p++) {
+    if (manifolds[p]->nlevels > 1) continue;
+    sunrealtype norm;
+    case_open(&k, equations_of(manifolds[p]), settings[_i]);
+    case_perturb(&k, h, 8);
+    ck_assert_success(&k, CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, NULL));
+    const sunrealtype expected =
+        scaled_residual(); /* to 1e-7: G may come from difference quotients */
+    ck_assert_msg(fabs(norm - expected) <= 1.0e-6 * expected, "%s: %g, expected %g", k.eq.mf->name,
+                  norm, expected);
+    case_close(&k);
+  }
+}
+END_TEST
+
+/* D over 18 orders of magnitude, as absolute tolerances from 1e-12 to 1e-3 make it. The two
+ * largest columns span the rows, so that the scaled problem is well conditioned. */
+START_TEST(widely_spread_weights_lose_no_digits) {
+  const sunrealtype weights[5] = {1.0e12, 1.0e7, 1.0e9, 1.0e3, 1.0e3};
+  long double D[MAX_STATES];
+  case_open(&k, equations_of(&planes), settings[_i]);
+  memcpy(entries(k.ewt), weights, sizeof weights);
+  case_perturb(&k, 1.0e-2, 9);
+  N_Vector expected = vector_copy(k.y);
+  inverse_metric(k.setting.norm, k.ewt, D);
+  reference_project(&planes, 0, D, expected);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  ck_assert_bound(&k, max_distance(k.y, expected), 1.0e-14 + 10.0 * jacobian_error() * 1.0e-2);
+  N_VDestroy(expected);
+  case_close(&k);
+}
+END_TEST
+
+/* ---- accuracy ---- */
+
+START_TEST(residuals_of_1e_13_are_reached_when_asked_for) {
+  for (int p = 0; p < n_manifolds; p++) {
+    case_open(&k, equations_of(manifolds[p]), settings[_i]);
+    case_perturb(&k, h, 10);
+    N_Vector ctol = vector_of(manifolds[p]->m, NULL);
+    N_VConst(1.0, ctol);
+    N_VConst(1.0, k.ewt);
+    ck_assert_success(&k, CPProjectorSetConstraintTol(k.P, ctol));
+    ck_assert_success(&k, CPProjectorSetEps(k.P, 1.0e-13));
+    ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+    ck_assert_bound(&k, largest_residual(k.eq.mf, k.y), 1.0e-13);
+    N_VDestroy(ctol);
+    case_close(&k);
+  }
+}
+END_TEST
+
+/* A circle of radius 1e6: y is a machine number to 1e-10 only, and 1e-15 is asked for. */
+static int big_circle(sunrealtype t, N_Vector y, N_Vector c, void *calls) {
+  const sunrealtype *z = entries(y);
+  (void)t;
+  ++*(int *)calls;
+  entries(c)[0] = z[0] * z[0] + z[1] * z[1] - 1.0e12;
+  return 0;
+}
+
+START_TEST(asking_for_more_than_roundoff_allows_succeeds_at_the_floor) {
+  for (unsigned long long seed = 1; seed <= 20; seed++) {
+    unsigned long long state = seed;
+    int calls                = 0;
+    MessageLog log           = {0};
+    N_Vector y = VECTOR(6.0e5, -8.0e5), c = VECTOR(0.0), ewt = VECTOR(1.0e3, 1.0e3);
+    entries(y)[0] += random_number(&state);
+    entries(y)[1] += random_number(&state);
+    CPProjector P = CPProjectorCreate(big_circle, y, c, test_context);
+    ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log), CP_SUCCESS);
+    ck_assert_int_eq(CPProjectorSetUserData(P, &calls), CP_SUCCESS);
+    ck_assert_int_eq(CPProjectorSetLinearSolver(P, (CPLinSol)_i), CP_SUCCESS);
+    ck_assert_int_eq(CPProjectorSetEps(P, 1.0e-12), CP_SUCCESS);
+    ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_SUCCESS);
+    ck_assert_int_lt(calls, 60); /* Newton needs 3; level detection and difference quotients some */
+    /* c is good to 3 roundings of 1e12, 3.3e-4, that is 1.7e-10 along the radius, next to two
+       units in the last place of y, 2.3e-10 */
+    const long double r = hypotl((long double)entries(y)[0], (long double)entries(y)[1]);
+    ck_assert_double_le((sunrealtype)fabsl(r - 1.0e6L), 4.0e-10);
+    CPProjectorStats stats;
+    ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+    /* where c comes out as exactly 0 the floor was not needed */
+    ck_assert_int_eq(big_circle(0.0, y, c, &calls), 0);
+    if (entries(c)[0] != 0.0) ck_assert_int_eq(stats.nfloor, 1);
+    ck_assert_int_eq(stats.nfails, 0);
+    CPProjectorFree(&P);
+    N_VDestroy(y);
+    N_VDestroy(c);
+    N_VDestroy(ewt);
+  }
+}
+END_TEST
+
+START_TEST(a_state_on_the_manifold_is_corrected_once_and_stays) {
+  open_pair(_i);
+  case_perturb(&k, 0.0, 1);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  const long int before = case_stats(&k).niters;
+  N_Vector once         = vector_copy(k.y);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  const long int corrections = case_stats(&k).niters - before;
+  ck_assert_int_ge(corrections, 1);
+  ck_assert_int_le(corrections, case_stats(&k).nlevels); /* one for each level */
+  ck_assert_bound(&k, wrms_distance(k.y, once, k.ewt), k.eps);
+  N_VDestroy(once);
+  case_close(&k);
+}
+END_TEST
+
+/* ---- fixed components ---- */
+
+START_TEST(fixed_components_keep_every_bit) {
+  const Manifold *const loops[] = {&sphere,      &planes,   &crank_loop,
+                                   &pendulum_qu, &crank_qu, &bodies_blocked};
+  for (size_t p = 0; p < sizeof loops / sizeof loops[0]; p++) {
+    long double D[MAX_STATES];
+    case_open(&k, equations_of(loops[p]), settings[_i]);
+    case_set_levels(&k, 1);
+    case_perturb(&k, h, 11);
+    N_Vector id = vector_of(loops[p]->n, NULL), start = vector_copy(k.y),
+             expected = vector_copy(k.y);
+    N_VConst(1.0, id);
+    entries(id)[0] = 0.0;
+    ck_assert_success(&k, CPProjectorSetFixed(k.P, id));
+    entries(id)[1] = 0.0; /* the projector has a copy */
+    ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+    ck_assert_mem_eq(entries(k.y), entries(start), sizeof(sunrealtype));
+    ck_assert_double_ne(entries(k.y)[1], entries(start)[1]);
+    inverse_metric(k.setting.norm, k.ewt, D);
+    D[0] = 0.0L;
+    reference_project(loops[p], 1, D, expected);
+    /* second order in h, curvatures and condition below 50 */
+    ck_assert_bound(&k, max_distance(k.y, expected), 50.0 * h * h);
+    ck_assert_bound(&k, largest_residual(loops[p], k.y), 1.0e-9);
+
+    ck_assert_success(&k, CPProjectorSetFixed(k.P, NULL)); /* free again */
+    entries(k.y)[0] += h;
+    const sunrealtype moved = entries(k.y)[0];
+    ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+    ck_assert_double_ne(entries(k.y)[0], moved);
+    N_VDestroy(id);
+    N_VDestroy(start);
+    N_VDestroy(expected);
+    case_close(&k);
+  }
+}
+END_TEST
+
+START_TEST(fixing_all_that_a_violated_constraint_depends_on_fails_and_names_it) {
+  case_open(&k, equations_of(&pendulum_qu), solvers[_i]);
+  case_perturb(&k, h, 12);
+  N_Vector id = VECTOR(0.0, 0.0, 1.0, 1.0), start = vector_copy(k.y);
+  ck_assert_success(&k, CPProjectorSetFixed(k.P, id));
+  ck_assert_int_eq(CPProjectorProject(k.P, k.t, k.y, k.ewt), -CP_PROJ_INCONSISTENT);
+  ck_assert_int_eq(k.log.code, -CP_PROJ_INCONSISTENT);
+  ck_assert_mentions(k.log.text, "constraint 0");
+  ck_assert(same_bits(k.y, start));
+  N_VDestroy(id);
+  N_VDestroy(start);
+  case_close(&k);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite    = suite_create("projection");
+  TCase *tc       = tcase_create("projection");
+  const int pairs = n_manifolds * n_settings;
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, projecting_twice_moves_nothing_beyond_eps, 0, pairs);
+  tcase_add_loop_test(tc, a_projected_state_violates_no_constraint_by_more_than_eps, 0, pairs);
+  tcase_add_loop_test(tc, the_projection_is_the_nearest_point_to_first_order, 0, pairs);
+  tcase_add_loop_test(tc, linear_constraints_are_projected_exactly, 0, n_settings);
+  tcase_add_loop_test(tc, circle_and_sphere_are_projected_radially_in_L2, CP_LINSOL_AUTO,
+                      CP_LINSOL_QRP + 1);
+  tcase_add_test(tc, L2_needs_no_weights);
+  tcase_add_test(tc, the_time_reaches_the_constraints);
+  tcase_add_loop_test(tc, row_scales_do_not_change_the_projected_point, 0, n_settings);
+  tcase_add_loop_test(tc, with_given_tolerances_the_residual_is_measured_by_them, 0, n_settings);
+  tcase_add_loop_test(tc, without_tolerances_the_violation_is_the_distance_in_weighted_units, 0,
+                      n_settings);
+  tcase_add_loop_test(tc, widely_spread_weights_lose_no_digits, 0, n_settings);
+  tcase_add_loop_test(tc, residuals_of_1e_13_are_reached_when_asked_for, 0, n_settings);
+  tcase_add_loop_test(tc, asking_for_more_than_roundoff_allows_succeeds_at_the_floor,
+                      CP_LINSOL_AUTO, CP_LINSOL_QRP + 1);
+  tcase_add_loop_test(tc, a_state_on_the_manifold_is_corrected_once_and_stays, 0, pairs);
+  tcase_add_loop_test(tc, fixed_components_keep_every_bit, 0, n_settings);
+  tcase_add_loop_test(tc, fixing_all_that_a_violated_constraint_depends_on_fails_and_names_it, 0,
+                      n_solvers);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

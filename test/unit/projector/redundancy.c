@@ -1,0 +1,307 @@
+/* Dependent, contradictory and empty constraints. */
+#include "projector/fixture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static Case k;
+
+/* Factors of the rows of three copies; the first copy is the independent subset that is compared
+ * with. */
+static const sunrealtype scales[MAX_ROWS] = {1.0, 1.0, 1.0e4, -2.5, 3.0e-6, 7.0};
+
+static const CPLinSol revealing[] = {CP_LINSOL_AUTO, CP_LINSOL_QRP};
+static const CPLinSol full_rank[] = {CP_LINSOL_SCHUR, CP_LINSOL_QR};
+
+/* Every row `copies` times, with enough free states that there are no more rows than states. */
+static Equations repeated(const Manifold *mf, int copies) {
+  Equations eq = equations_of(mf);
+  eq.copies    = copies;
+  eq.scale     = scales;
+  while (equations_rows(&eq) > equations_states(&eq)) eq.padding++;
+  return eq;
+}
+
+/* The projector of the repeated rows is open in k; *single is the projection of the state by one
+ * copy. */
+static void open_repeated(const Manifold *mf, int copies, int levels, Setting setting,
+                          N_Vector *single) {
+  Equations eq = repeated(mf, copies), one = equations_of(mf);
+  one.padding = eq.padding;
+  case_open(&k, one, setting);
+  case_set_levels(&k, levels);
+  case_perturb(&k, 1.0e-4, 1);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  *single = vector_copy(k.y);
+  case_close(&k);
+  case_open(&k, eq, setting);
+  case_set_levels(&k, levels);
+  case_perturb(&k, 1.0e-4, 1);
+}
+
+static const Manifold *const loops[] = {&circle,     &sphere,      &planes,
+                                        &crank_loop, &pendulum_qu, &pivot_moving};
+enum { N_LOOPS = sizeof loops / sizeof loops[0] };
+
+/* Index: solver x Jacobian x norm. */
+static Setting revealing_setting(int i) {
+  return (Setting){revealing[i % 2], i / 4 % 2 ? CP_NORM_L2 : CP_NORM_ERROR, i / 2 % 2};
+}
+
+static void check_repeated(const Manifold *mf, int copies, int levels, Setting setting) {
+  N_Vector single;
+  sunindextype rank = -1;
+  open_repeated(mf, copies, levels, setting, &single);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  ck_assert_bound(&k, wrms_distance(k.y, single, k.ewt), k.eps);
+  ck_assert_success(&k, CPProjectorGetRank(k.P, &rank));
+  ck_assert_int_eq(rank, mf->m);
+  ck_assert_int_eq(case_stats(&k).rank, mf->m);
+  ck_assert_int_eq(case_stats(&k).linsol, CP_LINSOL_QRP);
+  N_VDestroy(single);
+  case_close(&k);
+}
+
+START_TEST(rows_given_three_times_project_to_the_same_point_with_the_rank_of_one_copy) {
+  for (int p = 0; p < N_LOOPS; p++) check_repeated(loops[p], 3, 0, revealing_setting(_i));
+}
+END_TEST
+
+START_TEST(rows_given_twice_on_each_level_project_to_the_same_point) {
+  check_repeated(&pendulum_qu, 2, 1, revealing_setting(_i));
+  check_repeated(&bodies_blocked, 2, 1, revealing_setting(_i));
+}
+END_TEST
+
+/* A closed chain of bars as mechanics has it: the third equation is the sum of the first two, no
+ * copy. */
+static void eval_dependent_sum(long double t, const long double *y, long double *c,
+                               long double G[][MAX_STATES]) {
+  (void)t;
+  c[0] = y[0] * y[0] + y[1] * y[1] - 1.0L;
+  c[1] = y[1] * y[2] - 0.5L;
+  c[2] = c[0] + 3.0L * c[1];
+
+  G[0][0] = 2.0L * y[0];
+  G[0][1] = 2.0L * y[1];
+  G[1][1] = y[2];
+  G[1][2] = y[1];
+  for (int j = 0; j < 3; j++) G[2][j] = G[0][j] + 3.0L * G[1][j];
+}
+
+static void eval_independent(long double t, const long double *y, long double *c,
+                             long double G[][MAX_STATES]) {
+  long double c3[3], G3[3][MAX_STATES] = {{0.0L}};
+  eval_dependent_sum(t, y, c3, G3);
+  memcpy(c, c3, 2 * sizeof *c);
+  memcpy(G, G3, 2 * sizeof *G);
+}
+
+static const Manifold dependent_sum = {.name    = "dependent_sum",
+                                       .n       = 3,
+                                       .m       = 3,
+                                       .eval    = eval_dependent_sum,
+                                       .point   = {0.6, 0.8, 0.625},
+                                       .nlevels = 1};
+static const Manifold independent   = {.name    = "independent",
+                                       .n       = 3,
+                                       .m       = 2,
+                                       .eval    = eval_independent,
+                                       .point   = {0.6, 0.8, 0.625},
+                                       .nlevels = 1};
+
+START_TEST(a_row_that_is_a_combination_of_others_changes_nothing) {
+  case_open(&k, equations_of(&independent), revealing_setting(_i));
+  case_perturb(&k, 1.0e-4, 2);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  N_Vector expected = vector_copy(k.y);
+  case_close(&k);
+  sunindextype rank;
+  case_open(&k, equations_of(&dependent_sum), revealing_setting(_i));
+  case_perturb(&k, 1.0e-4, 2);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  ck_assert_success(&k, CPProjectorGetRank(k.P, &rank));
+  ck_assert_int_eq(rank, 2);
+  ck_assert_bound(&k, wrms_distance(k.y, expected, k.ewt), k.eps);
+  N_VDestroy(expected);
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(repeated_rows_do_not_change_tangent_and_cotangent) {
+  for (int p = 0; p < N_LOOPS; p++) {
+    long double D[MAX_STATES];
+    case_open(&k, repeated(loops[p], 3), (Setting){revealing[_i], CP_NORM_ERROR, 1});
+    case_set_levels(&k, 0);
+    N_Vector v = vector_copy(k.y), w = vector_copy(k.y);
+    unsigned long long state = 3;
+    random_fill(v, &state);
+    N_VDiv(v, k.ewt, v);
+    random_fill(w, &state);
+    N_VProd(w, k.ewt, w);
+    N_Vector Pv = vector_copy(v), Ptw = vector_copy(w), y = vector_of(loops[p]->n, entries(k.y));
+    N_Vector v0 = vector_of(loops[p]->n, entries(v)), w0 = vector_of(loops[p]->n, entries(w));
+    N_Vector ewt = vector_of(loops[p]->n, entries(k.ewt));
+    inverse_metric(CP_NORM_ERROR, ewt, D);
+    reference_tangent(loops[p], 0, D, y, v0);
+    reference_cotangent(loops[p], 0, D, y, w0);
+    memcpy(entries(Pv), entries(v0),
+           (size_t)loops[p]->n * sizeof(sunrealtype)); /* free states stay */
+    memcpy(entries(Ptw), entries(w0), (size_t)loops[p]->n * sizeof(sunrealtype));
+    ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v));
+    ck_assert_success(&k, CPProjectorProjectCotangent(k.P, k.t, k.y, k.ewt, w));
+    for (int j = 0; j < equations_states(&k.eq); j++) { /* 1e4 roundings, as in tangent.c */
+      const sunrealtype e = entries(k.ewt)[j];
+      ck_assert_bound(&k, e * fabs(entries(v)[j] - entries(Pv)[j]), 2.0e-12);
+      ck_assert_bound(&k, fabs(entries(w)[j] - entries(Ptw)[j]) / e, 2.0e-12);
+    }
+    N_Vector const all[] = {v, w, Pv, Ptw, y, v0, w0, ewt};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) N_VDestroy(all[i]);
+    case_close(&k);
+  }
+}
+END_TEST
+
+START_TEST(solvers_that_want_full_rank_refuse_dependent_rows_and_name_one) {
+  for (int p = 0; p < N_LOOPS; p++) {
+    case_open(&k, repeated(loops[p], 3), (Setting){full_rank[_i % 2], CP_NORM_ERROR, _i / 2});
+    case_set_levels(&k, 0);
+    case_perturb(&k, 1.0e-4, 4);
+    N_Vector start = vector_copy(k.y), v = vector_copy(k.y), v0 = vector_copy(v);
+    ck_assert_int_eq(CPProjectorProject(k.P, k.t, k.y, k.ewt), -CP_PROJ_RANK);
+    ck_assert_int_eq(k.log.code, -CP_PROJ_RANK);
+    ck_assert_mentions(k.log.text, "constraint ");
+    ck_assert(same_bits(k.y, start));
+    ck_assert_int_eq(CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v), -CP_PROJ_RANK);
+    ck_assert(same_bits(v, v0));
+    ck_assert_int_eq(CPProjectorProjectCotangent(k.P, k.t, k.y, k.ewt, v), -CP_PROJ_RANK);
+    ck_assert(same_bits(v, v0));
+    ck_assert_int_eq(case_stats(&k).nfails, 3);
+    N_VDestroy(start);
+    N_VDestroy(v);
+    N_VDestroy(v0);
+    case_close(&k);
+  }
+}
+END_TEST
+
+/* ---- contradictions ---- */
+
+START_TEST(constraints_that_contradict_each_other_fail_and_are_named) {
+  const sunrealtype offset[MAX_ROWS] = {0.0, 0.0, 0.0,
+                                        1.0e-2}; /* row 3: row 1 again, somewhere else */
+  Equations eq                       = repeated(&planes, 2);
+  const sunrealtype ones[MAX_ROWS]   = {1.0, 1.0, 1.0, 1.0};
+  eq.offset                          = offset;
+  eq.scale                           = ones;
+  case_open(&k, eq, revealing_setting(_i));
+  case_perturb(&k, 1.0e-4, 5);
+  N_Vector start = vector_copy(k.y);
+  ck_assert_int_eq(CPProjectorProject(k.P, k.t, k.y, k.ewt), -CP_PROJ_INCONSISTENT);
+  ck_assert_int_eq(k.log.code, -CP_PROJ_INCONSISTENT);
+  ck_assert_msg(strstr(k.log.text, "constraint 1") || strstr(k.log.text, "constraint 3"),
+                "\"%s\" names neither constraint 1 nor 3", k.log.text);
+  ck_assert(same_bits(k.y, start));
+  ck_assert_int_eq(case_stats(&k).nfails, 1);
+  N_VDestroy(start);
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(two_circles_around_one_centre_contradict_each_other) {
+  const sunrealtype offset[MAX_ROWS] = {0.0, 0.3}, ones[MAX_ROWS] = {1.0, 1.0};
+  Equations eq = repeated(&circle, 2);
+  eq.offset    = offset;
+  eq.scale     = ones;
+  case_open(&k, eq, revealing_setting(_i));
+  case_perturb(&k, 1.0e-4, 6);
+  N_Vector start = vector_copy(k.y);
+  ck_assert_int_eq(CPProjectorProject(k.P, k.t, k.y, k.ewt), -CP_PROJ_INCONSISTENT);
+  ck_assert(same_bits(k.y, start));
+  N_VDestroy(start);
+  case_close(&k);
+}
+END_TEST
+
+/* ---- rows of zeros ---- */
+
+/* Sphere with a second row that is 0 * (...) + offset. */
+static void open_zero_row(sunrealtype *scale, sunrealtype *offset, Setting setting) {
+  Equations eq = equations_of(&sphere);
+  eq.copies    = 2;
+  eq.scale     = scale;
+  eq.offset    = offset;
+  case_open(&k, eq, setting);
+  case_perturb(&k, 1.0e-4, 7);
+}
+
+START_TEST(a_satisfied_row_of_zeros_is_skipped) {
+  sunrealtype scale[MAX_ROWS] = {1.0, 0.0}, offset[MAX_ROWS] = {0.0, 0.0};
+  sunindextype rank;
+  open_zero_row(scale, offset, settings[_i]);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  ck_assert_bound(&k, largest_residual(&sphere, k.y), 1.0e-10);
+  ck_assert_success(&k, CPProjectorGetRank(k.P, &rank));
+  ck_assert_int_eq(rank, 1);
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(an_unsatisfied_row_of_zeros_is_named) {
+  sunrealtype scale[MAX_ROWS] = {1.0, 0.0}, offset[MAX_ROWS] = {0.0, 1.0e-3};
+  open_zero_row(scale, offset, settings[_i]);
+  N_Vector start = vector_copy(k.y);
+  ck_assert_int_eq(CPProjectorProject(k.P, k.t, k.y, k.ewt), -CP_PROJ_INCONSISTENT);
+  ck_assert_mentions(k.log.text, "constraint 1");
+  ck_assert(same_bits(k.y, start));
+  N_VDestroy(start);
+  case_close(&k);
+}
+END_TEST
+
+/* ---- automatic choice ---- */
+
+START_TEST(auto_stays_with_cholesky_while_constraints_are_independent) {
+  for (int p = 0; p < n_manifolds; p++) {
+    sunindextype rank;
+    case_open(&k, equations_of(manifolds[p]), (Setting){CP_LINSOL_AUTO, CP_NORM_ERROR, _i});
+    case_perturb(&k, 1.0e-4, 8);
+    ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+    ck_assert_int_eq(case_stats(&k).linsol, CP_LINSOL_SCHUR);
+    ck_assert_success(&k, CPProjectorGetRank(k.P, &rank));
+    ck_assert_int_eq(rank, manifolds[p]->m);
+    case_close(&k);
+  }
+}
+END_TEST
+
+START_TEST(the_rank_is_unknown_before_the_first_projection) {
+  sunindextype rank = 77;
+  case_open(&k, equations_of(&circle), solvers[_i]);
+  ck_assert_int_eq(CPProjectorGetRank(k.P, &rank), CP_NO_INIT);
+  ck_assert_int_eq(rank, 77);
+  ck_assert_int_eq(case_stats(&k).rank, -1);
+  case_close(&k);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("redundancy");
+  TCase *tc    = tcase_create("redundancy");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(
+      tc, rows_given_three_times_project_to_the_same_point_with_the_rank_of_one_copy, 0, 8);
+  tcase_add_loop_test(tc, rows_given_twice_on_each_level_project_to_the_same_point, 0, 8);
+  tcase_add_loop_test(tc, a_row_that_is_a_combination_of_others_changes_nothing, 0, 8);
+  tcase_add_loop_test(tc, repeated_rows_do_not_change_tangent_and_cotangent, 0, 2);
+  tcase_add_loop_test(tc, solvers_that_want_full_rank_refuse_dependent_rows_and_name_one, 0, 4);
+  tcase_add_loop_test(tc, constraints_that_contradict_each_other_fail_and_are_named, 0, 8);
+  tcase_add_loop_test(tc, two_circles_around_one_centre_contradict_each_other, 0, 8);
+  tcase_add_loop_test(tc, a_satisfied_row_of_zeros_is_skipped, 0, n_settings);
+  tcase_add_loop_test(tc, an_unsatisfied_row_of_zeros_is_named, 0, n_settings);
+  tcase_add_loop_test(tc, auto_stays_with_cholesky_while_constraints_are_independent, 0, 2);
+  tcase_add_loop_test(tc, the_rank_is_unknown_before_the_first_projection, 0, n_solvers);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

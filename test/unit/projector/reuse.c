@@ -1,0 +1,193 @@
+/* Reuse of G and its factors across projections, and the counters that show it. */
+#include "projector/fixture.h"
+
+#include <math.h>
+
+static Case k;
+
+static void project(void) { ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt)); }
+
+/* n projections of states that move along the unit circle by `angle` each, starting h away from
+ * it. */
+static void run_along_circle(int n, sunrealtype angle, sunrealtype h) {
+  for (int step = 0; step < n; step++) {
+    entries(k.y)[0] = (1.0 + h) * cos(0.6 + angle * step);
+    entries(k.y)[1] = (1.0 + h) * sin(0.6 + angle * step);
+    project();
+    ck_assert_bound(&k, largest_residual(&circle, k.y),
+                    1.0e-10); /* gradient 2, 1/ewt 1e-5, eps 1e-6, 5 x */
+  }
+}
+
+/* Steps so small that the factors stay good. */
+START_TEST(a_frequency_of_one_renews_the_jacobian_in_every_projection) {
+  case_open(&k, equations_of(&circle), settings[_i]);
+  ck_assert_success(&k, CPProjectorSetJacFrequency(k.P, 1));
+  run_along_circle(2, 1.0e-5, 1.0e-5);
+  const CPProjectorStats before = case_stats(&k);
+  run_along_circle(50, 1.0e-5, 1.0e-5);
+  ck_assert_int_eq(case_stats(&k).nje - before.nje, 50);
+  ck_assert_int_ge(case_stats(&k).nsetups - before.nsetups, 50);
+  ck_assert_int_eq(case_stats(&k).nproj - before.nproj, 50);
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(a_frequency_of_n_renews_the_jacobian_every_nth_projection) {
+  const long int frequency[] = {CP_JACFREQ_DEFAULT, 3, 7, 25};
+  for (int f = 0; f < 4; f++) {
+    case_open(&k, equations_of(&circle), settings[_i]);
+    ck_assert_success(&k, CPProjectorSetJacFrequency(k.P, f == 0 ? 0 : frequency[f]));
+    run_along_circle(1, 0.0, 0.0); /* the first sets up, and probes for levels */
+    const CPProjectorStats before = case_stats(&k);
+    run_along_circle(100, 1.0e-6, 1.0e-6);
+    /* at the latest every n-th: at least 100/n, and no more than one more since nothing else
+       calls for it */
+    const long int renewed = case_stats(&k).nje - before.nje;
+    ck_assert_int_ge(renewed, 100 / frequency[f]);
+    ck_assert_int_le(renewed, 100 / frequency[f] + 1);
+    ck_assert_int_eq(case_stats(&k).nsetups - before.nsetups, renewed); /* one level */
+    case_close(&k);
+  }
+}
+END_TEST
+
+/* A quarter of a turn away the old gradient is tangent: no iteration with it converges. */
+START_TEST(a_state_that_moved_far_gets_a_new_jacobian) {
+  case_open(&k, equations_of(&circle), settings[_i]);
+  ck_assert_success(&k, CPProjectorSetJacFrequency(k.P, 1000000));
+  run_along_circle(1, 0.0, 1.0e-4);
+  const long int before = case_stats(&k).nje;
+  entries(k.y)[0]       = cos(0.6 + 1.5707);
+  entries(k.y)[1]       = sin(0.6 + 1.5707) + 1.0e-4;
+  project();
+  ck_assert_bound(&k, largest_residual(&circle, k.y), 1.0e-10);
+  ck_assert_int_gt(case_stats(&k).nje, before);
+  ck_assert_int_eq(case_stats(&k).nfails, 0);
+  case_close(&k);
+}
+END_TEST
+
+/* Half a radian a step: the factors of the step before contract slowly, and the point must still
+ * be good. */
+START_TEST(long_steps_converge_whatever_the_frequency) {
+  for (int p = 0; p < 2; p++) {
+    case_open(&k, equations_of(&circle), settings[_i]);
+    ck_assert_success(&k, CPProjectorSetJacFrequency(k.P, p ? 1000 : 0));
+    run_along_circle(100, 0.5, 1.0e-3);
+    ck_assert_int_eq(case_stats(&k).nfails, 0);
+    case_close(&k);
+  }
+}
+END_TEST
+
+/* Projections with reused factors go to the nearest point to first order all the same. */
+START_TEST(reused_factors_give_the_nearest_point_to_first_order) {
+  case_open(&k, equations_of(&circle), (Setting){(CPLinSol)_i, CP_NORM_L2, 1});
+  run_along_circle(1, 0.0, 0.0);
+  entries(k.y)[0]       = 1.001 * cos(0.6 + 1.0e-3);
+  entries(k.y)[1]       = 1.001 * sin(0.6 + 1.0e-3);
+  const long int before = case_stats(&k).nje;
+  project();
+  ck_assert_int_eq(case_stats(&k).nje, before);
+  /* the direction is 1e-3 off, the distance 1e-3: 1e-6, with 10 % for what follows */
+  ck_assert_bound(&k, hypot(entries(k.y)[0] - cos(0.601), entries(k.y)[1] - sin(0.601)), 1.1e-6);
+  case_close(&k);
+}
+END_TEST
+
+/* Factors of one problem must not serve another one. */
+START_TEST(a_changed_option_takes_effect_at_once) {
+  long double D[MAX_STATES];
+  case_open(&k, equations_of(&planes), solvers[_i]);
+  project();
+  ck_assert_success(&k, CPProjectorSetNorm(k.P, CP_NORM_L2));
+  case_perturb(&k, 1.0e-3, 1);
+  N_Vector expected = vector_copy(k.y);
+  inverse_metric(CP_NORM_L2, k.ewt, D);
+  reference_project(&planes, 0, D, expected);
+  project();
+  ck_assert_bound(&k, max_distance(k.y, expected), 1.0e-14);
+
+  ck_assert_success(&k, CPProjectorSetNorm(k.P, CP_NORM_ERROR));
+  case_perturb(&k, 1.0e-3, 2);
+  N_Vector id = vector_copy(k.y), fixed = vector_copy(k.y);
+  N_VConst(1.0, id);
+  entries(id)[4] = 0.0;
+  ck_assert_success(&k, CPProjectorSetFixed(k.P, id));
+  inverse_metric(CP_NORM_ERROR, k.ewt, D);
+  D[4] = 0.0L;
+  reference_project(&planes, 0, D, fixed);
+  project();
+  ck_assert_bound(&k, max_distance(k.y, fixed), 1.0e-14);
+
+  ck_assert_success(&k, CPProjectorSetFixed(k.P, NULL));
+  ck_assert_success(&k, CPProjectorSetLinearSolver(k.P, CP_LINSOL_QR));
+  project();
+  ck_assert_int_eq(case_stats(&k).linsol, CP_LINSOL_QR);
+  N_VDestroy(expected);
+  N_VDestroy(id);
+  N_VDestroy(fixed);
+  case_close(&k);
+}
+END_TEST
+
+/* ---- counters ---- */
+
+START_TEST(the_counters_are_those_of_the_callbacks) {
+  case_open(&k, equations_of(manifolds[_i / n_settings]), settings[_i % n_settings]);
+  sunrealtype norm;
+  for (int step = 0; step < 5; step++) {
+    case_perturb(&k, 1.0e-4, (unsigned long long)step);
+    N_Vector v = vector_copy(k.y);
+    project();
+    ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v));
+    ck_assert_success(&k, CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, NULL));
+    N_VDestroy(v);
+  }
+  const CPProjectorStats s = case_stats(&k);
+  ck_assert_int_eq(s.nce + s.nceDQ, k.eq.c_calls);
+  if (k.setting.user_jac) {
+    ck_assert_int_eq(s.nje, k.eq.jac_calls);
+    ck_assert_int_eq(s.nceDQ, 0);
+  } else {
+    ck_assert_int_eq(s.nceDQ, s.nje * k.eq.mf->n);
+  }
+  ck_assert_int_eq(s.nproj, 5);
+  ck_assert_int_eq(s.ntangent, 5);
+  ck_assert_int_ge(s.niters, 5);
+  ck_assert_int_eq(s.nfails, 0);
+  ck_assert_int_ge(s.nsetups, 1);
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(counters_start_at_zero) {
+  case_open(&k, equations_of(&circle), solvers[_i]);
+  const CPProjectorStats s = case_stats(&k);
+  ck_assert_int_eq(s.nproj + s.nskipped + s.ntangent + s.niters + s.nfails + s.nce + s.nceDQ +
+                       s.nje + s.nsetups + s.nfloor,
+                   0);
+  ck_assert_int_eq(s.rank, -1);
+  ck_assert_int_eq(s.nlevels, 0);
+  ck_assert_int_eq(k.eq.c_calls, 0); /* creating and setting evaluates nothing */
+  case_close(&k);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("reuse");
+  TCase *tc    = tcase_create("reuse");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, a_frequency_of_one_renews_the_jacobian_in_every_projection, 0, n_settings);
+  tcase_add_loop_test(tc, a_frequency_of_n_renews_the_jacobian_every_nth_projection, 0, n_settings);
+  tcase_add_loop_test(tc, a_state_that_moved_far_gets_a_new_jacobian, 0, n_settings);
+  tcase_add_loop_test(tc, long_steps_converge_whatever_the_frequency, 0, n_settings);
+  tcase_add_loop_test(tc, reused_factors_give_the_nearest_point_to_first_order, CP_LINSOL_AUTO,
+                      CP_LINSOL_QRP + 1);
+  tcase_add_loop_test(tc, a_changed_option_takes_effect_at_once, 0, n_solvers);
+  tcase_add_loop_test(tc, the_counters_are_those_of_the_callbacks, 0, n_manifolds * n_settings);
+  tcase_add_loop_test(tc, counters_start_at_zero, 0, n_solvers);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
