@@ -31,4 +31,14 @@
 /* CVODES' default of CVodeSetNonlinConvCoef. */
 #define CP_CV_NLSCOEF SUN_RCONST(0.1)
 
+/* CVODES' work space functions are deprecated since 7.1 and still the only way to learn what refuseInequalities asks. */
+#if defined(__GNUC__)
+#define CP_DEPRECATED_OK_BEGIN \
+  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wdeprecated-declarations\"")
+#define CP_DEPRECATED_OK_END _Pragma("GCC diagnostic pop")
+#else
+#define CP_DEPRECATED_OK_BEGIN
+#define CP_DEPRECATED_OK_END
+#endif
+
 #endif

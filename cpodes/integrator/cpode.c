@@ -30,11 +30,18 @@ static int checkArguments(CPodeMem mem, sunrealtype tout, N_Vector yout, const s
 
 /* CVODES clips a state for its inequality constraints after the solver has returned: such a state is off the manifold. It
  * does not tell whether it has any, but its workspace shrinks when they are taken away. */
+static int workSpace(CPodeMem mem, long int *words) {
+  long int integers = 0;
+  CP_DEPRECATED_OK_BEGIN
+  return CVodeGetWorkSpace(mem->cvode_mem, words, &integers);
+  CP_DEPRECATED_OK_END
+}
+
 static int refuseInequalities(CPodeMem mem) {
-  long int rw = 0, iw = 0, rw_without = 0;
-  int flag = CVodeGetWorkSpace(mem->cvode_mem, &rw, &iw);
+  long int rw = 0, rw_without = 0;
+  int flag = workSpace(mem, &rw);
   if (!flag) flag = CVodeSetConstraints(mem->cvode_mem, NULL);
-  if (!flag) flag = CVodeGetWorkSpace(mem->cvode_mem, &rw_without, &iw);
+  if (!flag) flag = workSpace(mem, &rw_without);
   if (flag || rw_without >= rw) return flag;
   return cpReport(&mem->log, CP_NOT_SUPPORTED, "CPode",
                   "inequality constraints (CVodeSetConstraints) cannot be combined with "

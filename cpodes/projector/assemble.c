@@ -47,21 +47,25 @@ static void freezeSizes(CPWork work, double *size) {
   for (int i = 0; i < work->P->m; i++) size[i] = work->size[i] > 0.0 ? work->size[i] : smallest;
 }
 
-/* work->v <- work->y - lambda x with decreasing lambda until phi decreases; 0 if it never does. */
+/* work->y <- work->y - lambda x with the first lambda that lets phi decrease. 0, NO_DECREASE, or a fatal code of c. */
+#define NO_DECREASE 1
+
 static int lineSearch(CPWork work, sunrealtype t, const double *size, double *phi) {
   const int n = work->P->n, m = work->P->m;
   sunrealtype *z = N_VGetArrayPointer(work->y), *trial = N_VGetArrayPointer(work->v);
   for (double lambda = 1.0; lambda >= MIN_DAMPING; lambda *= 0.5) {
     for (int j = 0; j < n; j++) trial[j] = z[j] - lambda * work->x[j];
-    if (cpConstraint(work, t, work->v, work->c2)) continue; /* c does not reach that far */
+    const int flag = cpConstraint(work, t, work->v, work->c2);
+    if (flag < 0) return flag;
+    if (flag > 0) continue; /* c does not reach that far */
     const double next = merit(N_VGetArrayPointer(work->c2), size, m);
     if (!(next <= (1.0 - 2.0 * DECREASE * lambda) * *phi)) continue;
     N_VScale(1.0, work->v, work->y);
     N_VScale(1.0, work->c2, work->c);
     *phi = next;
-    return 1;
+    return CP_SUCCESS;
   }
-  return 0;
+  return NO_DECREASE;
 }
 
 static int gaussNewton(CPWork work, sunrealtype t, N_Vector ewt, double *size) {
@@ -79,7 +83,9 @@ static int gaussNewton(CPWork work, sunrealtype t, N_Vector ewt, double *size) {
     cpRightInverse(work, c, work->x);
     work->stats.niters++;
     work->P->stats.niters++;
-    if (!lineSearch(work, t, size, &phi)) break;
+    flag = lineSearch(work, t, size, &phi);
+    if (flag < 0) return flag;
+    if (flag == NO_DECREASE) break;
   }
   char worst[160];
   nameWorst(work, c, size, worst, sizeof worst);
@@ -89,7 +95,6 @@ static int gaussNewton(CPWork work, sunrealtype t, N_Vector ewt, double *size) {
       worst);
 }
 
-/* The start, kept in work->start while the others work. */
 int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   int moved;
   if (work->P->user_kind) return cpUserProject(work, t, y, ewt, 0, &moved);

@@ -98,11 +98,41 @@ static int factorLevel(CPWork work, sunrealtype t, int l) {
   return CP_SUCCESS;
 }
 
+/* A row that depends on a column of a higher level: 1, and which. */
+static int contradictsLevels(const CPWork work, int *row, int *col) {
+  const CPEntries *g = &work->g;
+  for (int j = 0; work->nlevels > 1 && j < work->P->n; j++)
+    for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
+      if (work->P->row_level[g->row[k]] < work->P->col_level[j]) {
+        *row = g->row[k], *col = j;
+        return 1;
+      }
+  return 0;
+}
+
+/* Levels that were given must be right. Those that were detected, from a few states, give way to a single one. */
+static int checkLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+  CPProjector P = work->P;
+  int row, col;
+  if (!contradictsLevels(work, &row, &col)) return CP_SUCCESS;
+  if (P->levels_given)
+    return cpReason(work->text, CP_ILL_INPUT,
+                    "at t = %g: row_level[%d] = %d, but constraint %d depends on component %d, "
+                    "col_level[%d] = %d (CPProjectorSetLevels)",
+                    t, row, P->row_level[row], row, col, col, P->col_level[col]);
+  for (int i = 0; i < P->m; i++) P->row_level[i] = 0;
+  for (int j = 0; j < P->n; j++) P->col_level[j] = 0;
+  P->nlevels = 1;
+  P->revision++;
+  return cpWorkUpdate(work, t, y, ewt);
+}
+
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   work->valid = 0;
   int flag    = cpWeights(work, y, ewt);
   if (!flag) flag = cpJacobian(work, t, y, work->c);
   if (!flag) flag = cpGradientGather(work, t);
+  if (!flag) flag = checkLevels(work, t, y, ewt);
   if (flag) return flag;
   scaleRows(work);
   for (int l = 0; !flag && l < work->nlevels; l++)

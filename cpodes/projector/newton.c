@@ -156,7 +156,7 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_
     }
   }
   flag = attempt(work, t, y, ewt, fresh);
-  if (flag && work->age > 0) { /* kept factors are no reason to give up */
+  if (flag > 0 && work->age > 0) { /* kept factors are no reason to give up */
     int again = cpConstraint(work, t, y, work->c);
     flag      = again ? again : attempt(work, t, y, ewt, 1);
   }

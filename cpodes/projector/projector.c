@@ -93,12 +93,12 @@ void CPProjectorFree(CPProjector *P_address) {
 
 static int checkVector(CPProjector P, N_Vector v, const char *name, const char *function) {
   if (!v) return cpReport(&P->log, CP_ILL_INPUT, function, "%s must not be NULL", name);
+  if (N_VGetLength(v) != N_VGetLength(P->y_tmpl))
+    return cpReport(&P->log, CP_ILL_INPUT, function, "%s must have length %ld, has %ld", name,
+                    (long)N_VGetLength(P->y_tmpl), (long)N_VGetLength(v));
   if (P->user_kind) return CP_SUCCESS;
   if (!cpHasData(v))
     return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be a vector in one memory", name);
-  if (N_VGetLength(v) != P->n)
-    return cpReport(&P->log, CP_ILL_INPUT, function, "%s must have length %d, has %ld", name, P->n,
-                    (long)N_VGetLength(v));
   int bad = cpFirstNonFinite(v);
   if (bad >= 0)
     return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be finite: %s[%d] = %g", name, name,
