@@ -171,7 +171,10 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
     if (mode == CP_ERREST_ACCEPTANCE && mem->tq2 * norm > 1.0) return CP_SUCCESS;
     *tested = norm; /* BDF may leave it to CVODES: what it rejects is gone with ycor */
   }
-  return handOverNorm(mem, mem->err, ewt);
+  if (handOverNorm(mem, mem->err, ewt) == CP_SUCCESS) return CP_SUCCESS;
+  cpReason(mem->text, 0, "at t = %g: the projected error estimate has no finite norm", a->t);
+  return failed(
+      mem, a, -CP_PROJ_NONFINITE); /* the test's own positive return would repeat the step for ever */
 }
 
 /* y -> y + delta. */
