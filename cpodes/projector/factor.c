@@ -98,15 +98,21 @@ static int factorLevel(CPWork work, sunrealtype t, int l) {
   return CP_SUCCESS;
 }
 
+/* Part of its row below which an entry counts as roundoff: where zero is meant, users compute cos(pi/2). */
+#define ENTRY_ROUNDOFF 1.0e-12
+
 /* A row that depends on a column of a higher level: 1, and which. */
 static int contradictsLevels(const CPWork work, int *row, int *col) {
   const CPEntries *g = &work->g;
   for (int j = 0; work->nlevels > 1 && j < work->P->n; j++)
-    for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
-      if (work->P->row_level[g->row[k]] < work->P->col_level[j]) {
-        *row = g->row[k], *col = j;
-        return 1;
-      }
+    for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
+      const int i = g->row[k];
+      if (work->P->row_level[i] >= work->P->col_level[j] || work->d[j] == 0.0) continue;
+      const double part = fabs(g->value[k]) * work->sqrtd[j] * work->rowscale[i];
+      if (work->rowscale[i] > 0.0 && part <= ENTRY_ROUNDOFF) continue;
+      *row = i, *col = j;
+      return 1;
+    }
   return 0;
 }
 
@@ -124,6 +130,7 @@ static int checkLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   for (int j = 0; j < P->n; j++) P->col_level[j] = 0;
   P->nlevels = 1;
   P->revision++;
+  scaleRows(work);
   return cpWorkUpdate(work, t, y, ewt);
 }
 
@@ -132,9 +139,9 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   int flag    = cpWeights(work, y, ewt);
   if (!flag) flag = cpJacobian(work, t, y, work->c);
   if (!flag) flag = cpGradientGather(work, t);
-  if (!flag) flag = checkLevels(work, t, y, ewt);
   if (flag) return flag;
   scaleRows(work);
+  flag = checkLevels(work, t, y, ewt);
   for (int l = 0; !flag && l < work->nlevels; l++)
     if (work->levels[l].nrows > 0) flag = factorLevel(work, t, l);
   if (flag) return flag;

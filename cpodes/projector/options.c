@@ -90,11 +90,29 @@ static int checkLevels(CPProjector P, N_Vector v, int length, const char *name, 
   return flag;
 }
 
-static int contains(N_Vector v, int length, int l) {
+static int count(N_Vector v, int length, int l) {
   const sunrealtype *level = N_VGetArrayPointer(v);
-  for (int i = 0; i < length; i++)
-    if ((int)level[i] == l) return 1;
-  return 0;
+  int number               = 0;
+  for (int i = 0; i < length; i++) number += (int)level[i] == l;
+  return number;
+}
+
+/* Each level has rows, and as many columns at least. */
+static int checkCounts(CPProjector P, N_Vector row_level, N_Vector col_level, int largest) {
+  const char *function = "CPProjectorSetLevels";
+  for (int l = 0; l <= largest; l++) {
+    const int nrows = count(row_level, P->m, l), ncols = count(col_level, P->n, l);
+    if (nrows == 0)
+      return cpReport(&P->log, CP_ILL_INPUT, function,
+                      "row_level must have rows of each level from 0 to %d: none is of level %d",
+                      largest, l);
+    if (nrows > ncols)
+      return cpReport(
+          &P->log, CP_ILL_INPUT, function,
+          "level %d must not have more rows than columns: %d in row_level, %d in col_level", l,
+          nrows, ncols);
+  }
+  return CP_SUCCESS;
 }
 
 int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
@@ -111,11 +129,8 @@ int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
                     row_level ? "col_level" : "row_level", row_level ? "row_level" : "col_level");
   flag = checkLevels(P, row_level, P->m, "row_level", &largest);
   if (!flag) flag = checkLevels(P, col_level, P->n, "col_level", &largest);
+  if (!flag) flag = checkCounts(P, row_level, col_level, largest);
   if (flag) return flag;
-  for (int l = 0; l <= largest; l++)
-    if (contains(row_level, P->m, l) && !contains(col_level, P->n, l))
-      return cpReport(&P->log, CP_ILL_INPUT, __func__,
-                      "row_level has rows of level %d, col_level no columns", l);
   for (int i = 0; i < P->m; i++) P->row_level[i] = (int)N_VGetArrayPointer(row_level)[i];
   for (int j = 0; j < P->n; j++) P->col_level[j] = (int)N_VGetArrayPointer(col_level)[j];
   P->nlevels      = largest + 1;
