@@ -62,6 +62,8 @@ int equations_jac(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix A, void *user
   for (int i = 0; i < equations_rows(eq); i++)
     for (int j = 0; j < eq->mf->n; j++)
       SM_ELEMENT_D(A, i, j) = (sunrealtype)(G[i % eq->mf->m][j] * (eq->scale ? eq->scale[i] : 1.0));
+  for (int i = 0; eq->jac_noise != 0.0 && i < equations_rows(eq); i++)
+    for (int j = 0; j < equations_states(eq); j++) SM_ELEMENT_D(A, i, j) += eq->jac_noise;
   if (eq->jac_factor != 1.0) SM_ELEMENT_D(A, eq->jac_row, eq->jac_col) *= eq->jac_factor;
   return is_among(eq->jac_calls, eq->jac_flag_from, eq->jac_flag_until) ? eq->jac_flag : 0;
 }

@@ -34,6 +34,7 @@ typedef struct {
   sunrealtype c_bad;
   long int jac_flag_from, jac_flag_until;
   int jac_flag;
+  sunrealtype jac_noise;  /* added to every entry of G */
   sunrealtype jac_factor; /* entry (jac_row, jac_col) of G is multiplied by this, if not 1 */
   int jac_row, jac_col;
 } Equations;

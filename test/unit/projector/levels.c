@@ -1,0 +1,335 @@
+/* Levels: positions are projected as if alone, then velocities with the positions held. */
+#include "projector/fixture.h"
+
+#include <math.h>
+#include <string.h>
+
+static Case k;
+
+static void project(void) { ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt)); }
+
+/* Copies entries [from, from + n) of x. */
+static N_Vector slice(N_Vector x, int from, int n) { return vector_of(n, entries(x) + from); }
+
+/* ---- detection ---- */
+
+/* Index: manifold x setting. A column that is in no constraint may be of any level. */
+static void check_detected(void) {
+  const Manifold *mf = k.eq.mf;
+  N_Vector row = vector_of(equations_rows(&k.eq), NULL), col = vector_copy(k.y);
+  project();
+  ck_assert_msg(case_stats(&k).nlevels == mf->nlevels, "%s: %d levels detected, not %d", mf->name,
+                (int)case_stats(&k).nlevels, mf->nlevels);
+  ck_assert_success(&k, CPProjectorGetLevels(k.P, row, col));
+  for (int i = 0; i < equations_rows(&k.eq); i++)
+    ck_assert_msg(entries(row)[i] == mf->row_level[i % mf->m], "%s: row %d is of level %g",
+                  mf->name, i, entries(row)[i]);
+  const int free_from = mf == &pendulum_quz ? 4 : mf->n;
+  for (int j = 0; j < free_from; j++)
+    ck_assert_msg(entries(col)[j] == mf->col_level[j], "%s: column %d is of level %g", mf->name, j,
+                  entries(col)[j]);
+  ck_assert_success(&k, CPProjectorGetLevels(k.P, NULL, NULL));
+  N_VDestroy(row);
+  N_VDestroy(col);
+}
+
+START_TEST(the_levels_of_each_manifold_are_detected) {
+  case_open(&k, equations_of(manifolds[_i / n_settings]), settings[_i % n_settings]);
+  case_perturb(&k, 1.0e-4, 1);
+  check_detected();
+  case_close(&k);
+}
+END_TEST
+
+/* Hanging and at rest: half of the Jacobian is zero at this state. */
+START_TEST(a_state_with_accidental_zeros_does_not_mislead_the_detection) {
+  const sunrealtype rest_qu[] = {0.0, -1.0, 0.0, 0.0}, rest_uq[] = {0.0, 0.0, 0.0, -1.0};
+  case_open(&k, equations_of(&pendulum_qu), settings[_i]);
+  memcpy(entries(k.y), rest_qu, sizeof rest_qu);
+  check_detected();
+  case_close(&k);
+  case_open(&k, equations_of(&pendulum_uq), settings[_i]);
+  memcpy(entries(k.y), rest_uq, sizeof rest_uq);
+  check_detected();
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(scaled_and_repeated_rows_do_not_mislead_the_detection) {
+  const sunrealtype scale[] = {1.0e3, 1.0e-6, -2.0, 5.0};
+  Equations twice           = equations_of(&pendulum_qu);
+  twice.copies              = 2;
+  twice.scale               = scale;
+  case_open(&k, twice, (Setting){CP_LINSOL_QRP, CP_NORM_ERROR, _i});
+  check_detected();
+  case_close(&k);
+}
+END_TEST
+
+/* cos(pi/2) is 6e-17 on a computer: an entry that should be zero often is not. */
+START_TEST(roundoff_in_a_jacobian_is_no_dependence) {
+  Equations noisy = equations_of(manifolds[_i]);
+  noisy.jac_noise = 1.0e-16;
+  case_open(&k, noisy, solvers[0]);
+  case_perturb(&k, 1.0e-4, 1);
+  check_detected();
+  case_set_levels(&k, 1);
+  project();
+  ck_assert_int_eq(case_stats(&k).nlevels, k.eq.mf->nlevels);
+  case_close(&k);
+}
+END_TEST
+
+/* Two rows whose sparsity is that of position and velocity, but the second is not the first
+ * one's rate: what is best projected second is not known, so they are coupled. */
+static void eval_unrelated(long double t, const long double *y, long double *c,
+                           long double G[][MAX_STATES]) {
+  (void)t;
+  c[0]    = y[0] * y[0] + y[1] * y[1] - 1.0L;
+  c[1]    = (y[0] + 2.0L) * y[2] + (3.0L - y[1] * y[1]) * y[3];
+  G[0][0] = 2.0L * y[0];
+  G[0][1] = 2.0L * y[1];
+  G[1][0] = y[2];
+  G[1][1] = -2.0L * y[1] * y[3];
+  G[1][2] = y[0] + 2.0L;
+  G[1][3] = 3.0L - y[1] * y[1];
+}
+
+/* Four positions, two closing equations, as two pendulums have them. */
+static void eval_positions_only(long double t, const long double *y, long double *c,
+                                long double G[][MAX_STATES]) {
+  (void)t;
+  c[0]    = y[0] * y[0] + y[1] * y[1] - 1.0L;
+  c[1]    = (y[2] - y[0]) * (y[2] - y[0]) + (y[3] - y[1]) * (y[3] - y[1]) - 1.0L;
+  G[0][0] = 2.0L * y[0];
+  G[0][1] = 2.0L * y[1];
+  G[1][2] = 2.0L * (y[2] - y[0]);
+  G[1][3] = 2.0L * (y[3] - y[1]);
+  G[1][0] = -G[1][2];
+  G[1][1] = -G[1][3];
+}
+
+/* Coordinates and momenta that all depend on each other: no half is free of the other. */
+static void eval_mixed(long double t, const long double *y, long double *c,
+                       long double G[][MAX_STATES]) {
+  (void)t;
+  c[0] = -3.0L;
+  c[1] = 0.5L;
+  for (int j = 0; j < 4; j++) {
+    c[0] += y[j] * y[j];
+    c[1] += (j % 2 ? -1.0L : 1.0L) * y[j];
+    G[0][j] = 2.0L * y[j];
+    G[1][j] = j % 2 ? -1.0L : 1.0L;
+  }
+}
+
+static const Manifold structureless[] = {{.name    = "unrelated",
+                                          .n       = 4,
+                                          .m       = 2,
+                                          .eval    = eval_unrelated,
+                                          .point   = {0.6, 0.8, 2.36, -2.6},
+                                          .nlevels = 1},
+                                         {.name    = "positions_only",
+                                          .n       = 4,
+                                          .m       = 2,
+                                          .eval    = eval_positions_only,
+                                          .point   = {0.6, -0.8, 1.4, -1.4},
+                                          .nlevels = 1},
+                                         {.name    = "mixed",
+                                          .n       = 4,
+                                          .m       = 2,
+                                          .eval    = eval_mixed,
+                                          .point   = {0.4114378, 1.0, 1.0, 0.9114378},
+                                          .nlevels = 1}};
+
+START_TEST(without_the_structure_of_derivatives_there_is_one_level) {
+  for (size_t p = 0; p < sizeof structureless / sizeof structureless[0]; p++) {
+    case_open(&k, equations_of(&structureless[p]), settings[_i]);
+    check_detected();
+    case_close(&k);
+  }
+}
+END_TEST
+
+START_TEST(the_levels_in_use_are_unknown_before_the_first_projection) {
+  case_open(&k, equations_of(&pendulum_qu), solvers[0]);
+  ck_assert_int_eq(CPProjectorGetLevels(k.P, NULL, NULL), CP_NO_INIT);
+  ck_assert_int_eq(case_stats(&k).nlevels, 0);
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(given_levels_are_used_until_they_are_taken_back) {
+  case_open(&k, equations_of(&pendulum_qu), solvers[_i]);
+  case_set_levels(&k, 0);
+  project();
+  ck_assert_int_eq(case_stats(&k).nlevels, 1);
+  case_set_levels(&k, 1);
+  project();
+  ck_assert_int_eq(case_stats(&k).nlevels, 2);
+  case_set_levels(&k, 0);
+  project();
+  ck_assert_int_eq(case_stats(&k).nlevels, 1);
+  ck_assert_success(&k, CPProjectorSetLevels(k.P, NULL, NULL));
+  project();
+  ck_assert_int_eq(case_stats(&k).nlevels, 2);
+  case_close(&k);
+}
+END_TEST
+
+/* ---- what levels compute ---- */
+
+/* The positions of `both` come out as those of `alone` do, whose states are columns 0 ... of
+ * `both`. */
+static void check_positions_alone(const Manifold *both, const Manifold *alone, Setting setting) {
+  case_open(&k, equations_of(both), setting);
+  case_set_levels(&k, 1);
+  case_perturb(&k, 1.0e-3, 2);
+  N_Vector expected = slice(k.y, 0, alone->n), ewt = slice(k.ewt, 0, alone->n);
+  project();
+  N_Vector q = slice(k.y, 0, alone->n);
+  case_close(&k);
+
+  case_open(&k, equations_of(alone), setting);
+  memcpy(entries(k.y), entries(expected), (size_t)alone->n * sizeof(sunrealtype));
+  memcpy(entries(k.ewt), entries(ewt), (size_t)alone->n * sizeof(sunrealtype));
+  project();
+  /* one of the two may take a correction more, below eps */
+  ck_assert_bound(&k, wrms_distance(q, k.y, ewt), k.eps);
+  N_VDestroy(q);
+  N_VDestroy(expected);
+  N_VDestroy(ewt);
+  case_close(&k);
+}
+
+START_TEST(positions_are_projected_as_if_they_were_alone) {
+  check_positions_alone(&pendulum_qu, &circle, settings[_i]);
+  check_positions_alone(&crank_qu, &crank_loop, settings[_i]);
+  check_positions_alone(&knife_on_circle, &circle, settings[_i]);
+}
+END_TEST
+
+/* With consistent positions the velocity rows are linear in the velocities, and the nearest ones
+ * known. */
+START_TEST(velocities_are_projected_with_positions_held) {
+  for (int p = 0; p < n_manifolds; p++) {
+    const Manifold *mf = manifolds[p];
+    long double D[MAX_STATES];
+    if (mf->nlevels < 2) continue;
+    case_open(&k, equations_of(mf), settings[_i]);
+    case_set_levels(&k, 1);
+    project(); /* positions on the manifold */
+    N_Vector before = vector_copy(k.y);
+    for (int j = 0; j < mf->n; j++)
+      if (mf->col_level[j] == 1) entries(k.y)[j] += 1.0e-2 * cos(3.0 * j);
+    N_Vector expected = vector_copy(k.y);
+    inverse_metric(k.setting.norm, k.ewt, D);
+    reference_project(mf, 1, D, expected);
+    project();
+    for (int j = 0; j < mf->n; j++) {
+      const sunrealtype w = entries(k.ewt)[j];
+      if (mf->col_level[j] == 0)
+        ck_assert_bound(&k, w * fabs(entries(k.y)[j] - entries(before)[j]), k.eps);
+      else /* eps times the condition, below 25; G by differences: 1e-7 of the correction */
+        ck_assert_bound(&k, w * fabs(entries(k.y)[j] - entries(expected)[j]),
+                        25.0 * k.eps + (k.setting.user_jac ? 0.0 : 1.0e-7 * 1.0e-2 * w));
+    }
+    N_VDestroy(before);
+    N_VDestroy(expected);
+    case_close(&k);
+  }
+}
+END_TEST
+
+/* An error in the velocities must not move positions, whatever the weights say. */
+START_TEST(velocity_errors_do_not_reach_the_positions) {
+  case_open(&k, equations_of(&pendulum_qu), settings[_i]);
+  case_set_levels(&k, 1);
+  N_Vector v = VECTOR(0.0, 0.0, 1.0, 0.0), q = VECTOR(1.0, 0.0, 0.0, 0.0);
+  ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v));
+  ck_assert_double_eq(entries(v)[0], 0.0);
+  ck_assert_double_eq(entries(v)[1], 0.0);
+  /* ... but an error in the positions moves the velocities that belong to it */
+  ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, q));
+  ck_assert_double_gt(fabs(entries(q)[2]) + fabs(entries(q)[3]), 1.0e-3);
+  N_VDestroy(v);
+  N_VDestroy(q);
+  case_close(&k);
+}
+END_TEST
+
+/* ---- wrong levels ---- */
+
+typedef struct {
+  const char *rule;
+  sunrealtype row[2], col[4];
+} Levels;
+
+static const Levels illegal[] = {{"a row level that is not whole", {0.0, 0.5}, {0, 0, 1, 1}},
+                                 {"a column level that is not whole", {0, 1}, {0, 0, 1, 1.25}},
+                                 {"a negative row level", {0, -1}, {0, 0, 1, 1}},
+                                 {"a negative column level", {0, 1}, {-1, 0, 1, 1}},
+                                 {"NaN", {0, NAN}, {0, 0, 1, 1}},
+                                 {"infinity", {0, INFINITY}, {0, 0, 1, 1}},
+                                 {"a level without rows", {0, 2}, {0, 0, 1, 2}},
+                                 {"a huge level", {0, 1.0e30}, {0, 0, 1, 1}},
+                                 {"a level of columns without rows", {0, 0}, {0, 0, 1, 1}},
+                                 {"no columns for level 1", {0, 1}, {0, 0, 0, 0}},
+                                 {"no columns for level 0", {0, 1}, {1, 1, 1, 1}},
+                                 {"more rows than columns of the level", {1, 1}, {0, 0, 0, 1}}};
+
+START_TEST(illegal_levels_are_refused_and_change_nothing) {
+  const Levels *l = &illegal[_i];
+  case_open(&k, equations_of(&pendulum_qu), solvers[0]);
+  N_Vector row = vector_of(2, l->row), col = vector_of(4, l->col);
+  ck_assert_msg(CPProjectorSetLevels(k.P, row, col) == CP_ILL_INPUT, "%s was accepted", l->rule);
+  ck_assert_int_eq(k.log.code, CP_ILL_INPUT);
+  ck_assert_int_eq(k.log.count, 1);
+  ck_assert_mentions(k.log.text, "level");
+  project();
+  ck_assert_int_eq(case_stats(&k).nlevels, 2); /* still detected */
+  N_VDestroy(row);
+  N_VDestroy(col);
+  case_close(&k);
+}
+END_TEST
+
+/* Only G can show that a row of positions was declared to be of velocities: found when it is
+ * used. */
+START_TEST(levels_that_contradict_the_jacobian_are_refused_by_the_projection) {
+  case_open(&k, equations_of(&pendulum_qu), settings[_i]);
+  case_perturb(&k, 1.0e-4, 3);
+  N_Vector row = VECTOR(1.0, 0.0), col = VECTOR(0.0, 0.0, 1.0, 1.0), start = vector_copy(k.y);
+  ck_assert_success(&k, CPProjectorSetLevels(k.P, row, col));
+  ck_assert_int_eq(CPProjectorProject(k.P, k.t, k.y, k.ewt), CP_ILL_INPUT);
+  ck_assert_mentions(k.log.text, "level");
+  ck_assert(same_bits(k.y, start));
+  N_VDestroy(row);
+  N_VDestroy(col);
+  N_VDestroy(start);
+  case_close(&k);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("levels");
+  TCase *tc    = tcase_create("levels");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, the_levels_of_each_manifold_are_detected, 0, n_manifolds * n_settings);
+  tcase_add_loop_test(tc, a_state_with_accidental_zeros_does_not_mislead_the_detection, 0,
+                      n_settings);
+  tcase_add_loop_test(tc, scaled_and_repeated_rows_do_not_mislead_the_detection, 0, 2);
+  tcase_add_loop_test(tc, roundoff_in_a_jacobian_is_no_dependence, 0, n_manifolds);
+  tcase_add_loop_test(tc, without_the_structure_of_derivatives_there_is_one_level, 0, n_settings);
+  tcase_add_test(tc, the_levels_in_use_are_unknown_before_the_first_projection);
+  tcase_add_loop_test(tc, given_levels_are_used_until_they_are_taken_back, 0, n_solvers);
+  tcase_add_loop_test(tc, positions_are_projected_as_if_they_were_alone, 0, n_settings);
+  tcase_add_loop_test(tc, velocities_are_projected_with_positions_held, 0, n_settings);
+  tcase_add_loop_test(tc, velocity_errors_do_not_reach_the_positions, 0, n_settings);
+  tcase_add_loop_test(tc, illegal_levels_are_refused_and_change_nothing, 0,
+                      sizeof illegal / sizeof illegal[0]);
+  tcase_add_loop_test(tc, levels_that_contradict_the_jacobian_are_refused_by_the_projection, 0,
+                      n_settings);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
