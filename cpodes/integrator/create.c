@@ -123,6 +123,7 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   mem->err_valid                = 0;
   mem->since                    = LONG_MAX / 2; /* the first step is projected */
   mem->expect_rejected          = -1;
+  mem->nst_out                  = -1;
   mem->start_checked            = 0;
   mem->cause = mem->fatal = 0;
   memset(&mem->stats, 0, sizeof mem->stats);

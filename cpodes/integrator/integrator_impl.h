@@ -47,6 +47,7 @@ struct CPodeMem_ {
   sunrealtype coef; /* nonlinear convergence coefficient */
   /* projection */
   CPProjector P;
+  long int nst_out; /* steps taken when out's factors were made */
   CPWork step, out; /* factors for the steps, and for everything else */
   long int frequency;
   sunbooleantype test_cnstr, project_output;

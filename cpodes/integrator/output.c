@@ -13,9 +13,13 @@ static int isProjectedState(CPodeMem mem, sunrealtype t) {
 int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function) {
   int moved;
   if (!mem->P || !mem->project_output || isProjectedState(mem, t)) return CP_SUCCESS;
-  int flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);
+  long int nst = 0;
+  int flag     = CVodeGetNumSteps(mem->cvode_mem, &nst);
+  if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);
   if (flag) return flag;
-  flag = cpProject(mem->out, t, y, mem->ewt, 0, &moved);
+  if (nst != mem->nst_out) mem->out->valid = 0; /* outputs of one step share their factors */
+  mem->nst_out = nst;
+  flag         = cpProject(mem->out, t, y, mem->ewt, 0, &moved);
   if (flag)
     return cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, function,
                     "output at t = %g is given unprojected: %s", t, mem->out->text);

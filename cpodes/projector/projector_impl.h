@@ -48,7 +48,7 @@ typedef struct CPWork_ {
   double *xl, *rl;   /* [n], [m] the same of one level             */
   int *rowpos;       /* [m] place within its level; -1: no gradient */
   /* results of the newest projection */
-  double violation, correction, rate;
+  double violation, rate;
   int worst; /* constraint violated most               */
   CPProjectorStats stats;
   char text[CP_TEXT_LENGTH]; /* reason of the newest failure */

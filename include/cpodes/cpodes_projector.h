@@ -136,7 +136,7 @@ CPODES_EXPORT int CPProjectorSetConstraintTol(CPProjector P, N_Vector ctol);
  *  project (user kind: also for the check of the initial state). NULL: none (default). */
 CPODES_EXPORT int CPProjectorSetViolationFn(CPProjector P, CPViolationFn norm);
 
-/** A projected state's violation and last correction are at most eps; 0 < eps <= 1. 0: the default,
+/** A projected state's violation is at most eps (after one correction at least); 0 < eps <= 1. 0: the default,
  *  CP_EPS_DEFAULT. See the guide's table "Defaults". */
 CPODES_EXPORT int CPProjectorSetEps(CPProjector P, sunrealtype eps);
 
