@@ -97,21 +97,14 @@ static int count(N_Vector v, int length, int l) {
   return number;
 }
 
-/* Each level has rows, and as many columns at least. */
+/* Rows need columns of their level to move. A level may have no rows: it holds its columns (positions under velocity
+ * constraints only); and more rows than columns, if they are redundant. */
 static int checkCounts(CPProjector P, N_Vector row_level, N_Vector col_level, int largest) {
-  const char *function = "CPProjectorSetLevels";
-  for (int l = 0; l <= largest; l++) {
-    const int nrows = count(row_level, P->m, l), ncols = count(col_level, P->n, l);
-    if (nrows == 0)
-      return cpReport(&P->log, CP_ILL_INPUT, function,
-                      "row_level must have rows of each level from 0 to %d: none is of level %d",
-                      largest, l);
-    if (nrows > ncols)
-      return cpReport(
-          &P->log, CP_ILL_INPUT, function,
-          "level %d must not have more rows than columns: %d in row_level, %d in col_level", l,
-          nrows, ncols);
-  }
+  for (int l = 0; l <= largest; l++)
+    if (count(row_level, P->m, l) > 0 && count(col_level, P->n, l) == 0)
+      return cpReport(&P->log, CP_ILL_INPUT, "CPProjectorSetLevels",
+                      "row_level has %d rows of level %d, col_level no columns",
+                      count(row_level, P->m, l), l);
   return CP_SUCCESS;
 }
 

@@ -271,12 +271,9 @@ static const Levels illegal[] = {{"a row level that is not whole", {0.0, 0.5}, {
                                  {"a negative column level", {0, 1}, {-1, 0, 1, 1}},
                                  {"NaN", {0, NAN}, {0, 0, 1, 1}},
                                  {"infinity", {0, INFINITY}, {0, 0, 1, 1}},
-                                 {"a level without rows", {0, 2}, {0, 0, 1, 2}},
                                  {"a huge level", {0, 1.0e30}, {0, 0, 1, 1}},
-                                 {"a level of columns without rows", {0, 0}, {0, 0, 1, 1}},
                                  {"no columns for level 1", {0, 1}, {0, 0, 0, 0}},
-                                 {"no columns for level 0", {0, 1}, {1, 1, 1, 1}},
-                                 {"more rows than columns of the level", {1, 1}, {0, 0, 0, 1}}};
+                                 {"no columns for level 0", {0, 1}, {1, 1, 1, 1}}};
 
 START_TEST(illegal_levels_are_refused_and_change_nothing) {
   const Levels *l = &illegal[_i];
@@ -288,6 +285,20 @@ START_TEST(illegal_levels_are_refused_and_change_nothing) {
   ck_assert_mentions(k.log.text, "level");
   project();
   ck_assert_int_eq(case_stats(&k).nlevels, 2); /* still detected */
+  N_VDestroy(row);
+  N_VDestroy(col);
+  case_close(&k);
+}
+END_TEST
+
+/* Velocity constraints alone: the level of the positions has no rows and holds its columns. */
+START_TEST(a_level_without_rows_holds_its_columns) {
+  case_open(&k, equations_of(&pendulum_qu), settings[_i]);
+  N_Vector row = VECTOR(1.0, 1.0), col = VECTOR(0.0, 1.0, 1.0, 1.0);
+  const sunrealtype held = entries(k.y)[0];
+  ck_assert_success(&k, CPProjectorSetLevels(k.P, row, col));
+  project();
+  ck_assert_double_eq(entries(k.y)[0], held);
   N_VDestroy(row);
   N_VDestroy(col);
   case_close(&k);
@@ -328,6 +339,7 @@ int main(void) {
   tcase_add_loop_test(tc, velocity_errors_do_not_reach_the_positions, 0, n_settings);
   tcase_add_loop_test(tc, illegal_levels_are_refused_and_change_nothing, 0,
                       sizeof illegal / sizeof illegal[0]);
+  tcase_add_loop_test(tc, a_level_without_rows_holds_its_columns, 0, n_settings);
   tcase_add_loop_test(tc, levels_that_contradict_the_jacobian_are_refused_by_the_projection, 0,
                       n_settings);
   suite_add_tcase(suite, tc);
