@@ -31,7 +31,8 @@
 /* CVODES' default of CVodeSetNonlinConvCoef. */
 #define CP_CV_NLSCOEF SUN_RCONST(0.1)
 
-/* CVODES' work space functions are deprecated since 7.1 and still the only way to learn what refuseInequalities asks. */
+/* CVODES' work space functions are deprecated since 7.1 and still the only way to learn what
+ * refuseInequalities asks. */
 #if defined(__GNUC__)
 #define CP_DEPRECATED_OK_BEGIN \
   _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wdeprecated-declarations\"")

@@ -18,11 +18,12 @@ typedef struct {
   char text[CP_TEXT_LENGTH];
 } CPLog;
 
-/* Writes the message into the log, reports it and returns code, so that a check is one line. log NULL: there is
- * no object yet, the message goes to stderr. */
+/* Writes the message into the log, reports it and returns code, so that a check is one line. log
+ * NULL: there is no object yet, the message goes to stderr. */
 int cpReport(CPLog *log, int code, const char *function, const char *format, ...) CP_PRINTF(4, 5);
 
-/* Reason of a failure inside a projection: written to text [CP_TEXT_LENGTH] without reporting, returns code. */
+/* Reason of a failure inside a projection: written to text [CP_TEXT_LENGTH] without reporting,
+ * returns code. */
 int cpReason(char *text, int code, const char *format, ...) CP_PRINTF(3, 4);
 
 /* Name of a cpodes code, of either sign; NULL if it is none. */

@@ -28,8 +28,9 @@ static int checkArguments(CPodeMem mem, sunrealtype tout, N_Vector yout, const s
   return CP_SUCCESS;
 }
 
-/* CVODES clips a state for its inequality constraints after the solver has returned: such a state is off the manifold. It
- * does not tell whether it has any, but its workspace shrinks when they are taken away. */
+/* CVODES clips a state for its inequality constraints after the solver has returned: such a state
+ * is off the manifold. It does not tell whether it has any, but its workspace shrinks when they are
+ * taken away. */
 static int workSpace(CPodeMem mem, long int *words) {
   long int integers = 0;
   CP_DEPRECATED_OK_BEGIN
@@ -67,8 +68,8 @@ static int checkStart(CPodeMem mem, long int nst) {
 
 /* ----------------------------------------------------------------------------------------- after -- */
 
-/* CVODES' state after a failed step is the one before it, unless NaN got into its history or it gave up between the parts of a
- * step: then it starts again from the last good state. */
+/* CVODES' state after a failed step is the one before it, unless NaN got into its history or it
+ * gave up between the parts of a step: then it starts again from the last good state. */
 static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   CPAttempt a;
   cpPendingTakeBack(mem);

@@ -1,9 +1,12 @@
-/* Inside of CPode: the projecting nonlinear solver around the user's (guide, chapter "The integrator").
+/* Inside of CPode: the projecting nonlinear solver around the user's (guide, "The integrator").
  *
- * CVODES calls step.c's solve function once per attempt of a step. That function projects and, by the method,
- *   BDF    returns ycor + delta: the history then interpolates the projected values;
- *   Adams  adds delta to the predicted state and returns ycor: spread over the columns of the Nordsieck array by the Adams
- *          polynomial, delta would grow (by 1.7 a step at order 3, 4.7 at order 8).
+ * CVODES calls step.c's solve function once per attempt of a step. That function projects and
+ *
+ *   BDF:    returns ycor + delta: the history then interpolates the projected values;
+ *   Adams:  adds delta to the predicted state and returns ycor. Spread over the columns of the
+ *           Nordsieck array by the Adams polynomial, delta would grow (by 1.7 a step at order 3,
+ *           by 4.7 at order 8).
+ *
  * The second is a *pending* correction until CVODES has accepted the step (pending.c).
  */
 #ifndef CPODES_INTEGRATOR_IMPL_H
@@ -67,7 +70,8 @@ struct CPodeMem_ {
   sunrealtype tq2;          /* of the attempt: the error test is tq2 ||err|| <= 1 */
   int err_valid, projected; /* of the newest attempt; projected -1: there is none yet */
   long int since;           /* steps since the last projection */
-  long int expect_rejected; /* steps taken when an attempt was left unprojected since CVODES must reject it; -1 */
+  long int expect_rejected; /* steps taken when an attempt was left unprojected since CVODES must
+                               reject it; -1 */
   CPPending pending;
   long int nsolves;
   int start_checked;

@@ -1,9 +1,10 @@
 /* The pending correction of the Adams methods.
  *
- * CVODES keeps the predicted state that a solver changed: cvRestore undoes the prediction only, so that a correction stays in
- * zn[0] when the attempt fails after it (error test, quadratures, sensitivities). It is taken back at the retry, which
- * is recognised by an unchanged step count and a grown failure counter or a smaller step: CVODES never retries without
- * one. (A re-initialised memory or a restored adjoint checkpoint may have the step count by chance, but neither mark.)
+ * CVODES keeps the predicted state that a solver changed: cvRestore undoes the prediction only, so
+ * that a correction stays in zn[0] when the attempt fails after it (error test, quadratures,
+ * sensitivities). It is taken back at the retry, which is recognised by an unchanged step count and
+ * a grown failure counter or a smaller step: CVODES never retries without one. (A re-initialised
+ * memory or a restored adjoint checkpoint may have the step count by chance, but neither mark.)
  */
 #include "integrator_impl.h"
 

@@ -1,11 +1,11 @@
 /* The projecting nonlinear solver: a SUNNonlinearSolver around another one.
  *
- * Its solve function runs the inner solver (y = ypred + ycor), moves y to the manifold (y + delta), projects the error estimate
- * (P ycor) and hands CVODES both. A projection that fails recoverably is reported as a convergence failure, so that
- * CVODES refreshes the Jacobian, cuts the step and tries again.
+ * Its solve function runs the inner solver (y = ypred + ycor), moves y to the manifold (y + delta),
+ * projects the error estimate (P ycor) and hands CVODES both. A projection that fails recoverably
+ * is reported as a convergence failure, so that CVODES refreshes the Jacobian, cuts the step and tries again.
  *
- * Return codes of solve: 0; SUN_NLS_CONV_RECVR and CP_CV_RHSFUNC_RECVR (CVODES loops for ever on other positive ones);
- * negative: fatal, mem->fatal and mem->text say why if the projection was the cause.
+ * Return codes of solve: 0; SUN_NLS_CONV_RECVR and CP_CV_RHSFUNC_RECVR (CVODES loops for ever on other
+ * positive ones); negative: fatal, mem->fatal and mem->text say why if the projection was the cause.
  */
 #include "integrator_impl.h"
 
@@ -71,8 +71,8 @@ static int innerFailed(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag
 
 /* ---------------------------------------------------------------------------------- self-checks -- */
 
-/* Is CVODES what cpodes takes it for? After the first step (order 1) ypred - zn[1] is the state that was handed over, and
- * an attempt that was foreseen to be rejected was. */
+/* Is CVODES what cpodes takes it for? After the first step (order 1) ypred - zn[1] is the state
+ * that was handed over, and an attempt that was foreseen to be rejected was. */
 static int selfCheck(CPodeMem mem, const CPAttempt *a) {
   if (mem->expect_rejected >= 0 && a->nst != mem->expect_rejected) {
     cpReason(mem->text, 0,
@@ -93,8 +93,8 @@ static int selfCheck(CPodeMem mem, const CPAttempt *a) {
   return CP_SELFCHECK_FAIL;
 }
 
-/* Is the start on the manifold, and G the Jacobian of c? Also sets up all workspace. The reason of a failure is in
- * mem->text. */
+/* Is the start on the manifold, and G the Jacobian of c? Also sets up all workspace. The reason of
+ * a failure is in mem->text. */
 int cpCheckStart(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPWork work      = mem->step;
   sunrealtype norm = 0.0;
@@ -145,13 +145,14 @@ static CPErrEst errEstMode(CPodeMem mem) {
   return mem->lmm == CV_BDF ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
 }
 
-/* CVODES stores the WRMS norm of the error that its convergence test sees at iteration 0 with a tolerance that it cannot
- * miss. */
+/* CVODES stores the WRMS norm of the error that its convergence test sees at iteration 0 with a
+ * tolerance that it cannot miss. */
 static int handOverNorm(CPodeMem mem, N_Vector err, N_Vector ewt) {
   return mem->ctest(mem->wrapper, err, err, 1.0e300, ewt, mem->ctest_data);
 }
 
-/* err = P ycor at the projected state, and which norm CVODES gets. tested: in, ||ycor||; out, the one that it tests. */
+/* err = P ycor at the projected state, and which norm CVODES gets. tested: in, ||ycor||; out, the
+ * one that it tests. */
 static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt,
                         sunrealtype *tested) {
   const CPErrEst mode = errEstMode(mem);
@@ -174,7 +175,8 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
   if (handOverNorm(mem, mem->err, ewt) == CP_SUCCESS) return CP_SUCCESS;
   cpReason(mem->text, 0, "at t = %g: the projected error estimate has no finite norm", a->t);
   return failed(
-      mem, a, -CP_PROJ_NONFINITE); /* the test's own positive return would repeat the step for ever */
+      mem, a,
+      -CP_PROJ_NONFINITE); /* the test's own positive return would repeat the step for ever */
 }
 
 /* y -> y + delta. */
@@ -305,7 +307,8 @@ static int setMaxIters(SUNNonlinearSolver NLS, int maxiters) {
 static int getNumIters(SUNNonlinearSolver NLS, long int *niters) {
   return SUNNonlinSolGetNumIters(content(NLS)->inner, niters);
 }
-/* The linear solver interface asks for the iteration while the inner solver runs; the hand-over of a norm is iteration 0. */
+/* The linear solver interface asks for the iteration while the inner solver runs; the hand-over of
+ * a norm is iteration 0. */
 static int getCurIter(SUNNonlinearSolver NLS, int *iter) {
   *iter = 0;
   return content(NLS)->inner_running ? SUNNonlinSolGetCurIter(content(NLS)->inner, iter)

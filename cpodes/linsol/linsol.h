@@ -1,13 +1,13 @@
 /* Linear solvers of the projector: one table of functions, one file per solver.
  *
- * Of a matrix A (n x m, column-major, unit columns: the constraint gradients, row-scaled, in the metric) they give the
- * right inverse of A^T and its transpose, from one factorisation:
+ * Of a matrix A (n x m, column-major, unit columns: the constraint gradients, row-scaled, in the
+ * metric) they give the right inverse of A^T and its transpose, from one factorisation:
  *
  *   x  = A (A^T A)^+ r     the shortest x with A^T x = r          (solve)
  *   mu = (A^T A)^+ A^T x   the multipliers of x's normal part     (solve_t)
  *
- * With dependent columns (.)^+ stands for the inverse on an independent subset of them. A new solver is a new file
- * with such a table and a line in linsol.c.
+ * With dependent columns (.)^+ stands for the inverse on an independent subset of them. A new
+ * solver is a new file with such a table and a line in linsol.c.
  */
 #ifndef CPODES_LINSOL_H
 #define CPODES_LINSOL_H

@@ -64,8 +64,9 @@ static void cholesky(double *S, int m, int *info) {
   else F77(dpotrf)("U", &m, S, &m, info);
 }
 
-/* With unit columns the squared pivot u_kk^2 is the squared sine of column k's angle to the columns before it. Cholesky
- * of S squares the condition, so that an angle below the root of its roundoff cannot be told from dependence. */
+/* With unit columns the squared pivot u_kk^2 is the squared sine of column k's angle to the columns
+ * before it. Cholesky of S squares the condition, so that an angle below the root of its roundoff
+ * cannot be told from dependence. */
 static int schurFactor(CPLin lin) {
   Schur *s    = lin->content;
   const int m = lin->m;

@@ -1,6 +1,7 @@
 /* A consistent state from a poor guess: damped Gauss-Newton,
  *
- *   y <- y - lambda K(y) c(t, y),   lambda in {1, 1/2, 1/4, ...} by the natural monotonicity of phi = sum (c_i / size_i)^2
+ *   y <- y - lambda K(y) c(t, y),   lambda in {1, 1/2, 1/4, ...} by the natural monotonicity of phi
+ * = sum (c_i / size_i)^2
  *
  * with a new G in each iteration; the sizes are those of the first one, so that phi stays one function.
  */
@@ -47,7 +48,8 @@ static void freezeSizes(CPWork work, double *size) {
   for (int i = 0; i < work->P->m; i++) size[i] = work->size[i] > 0.0 ? work->size[i] : smallest;
 }
 
-/* work->y <- work->y - lambda x with the first lambda that lets phi decrease. 0, NO_DECREASE, or a fatal code of c. */
+/* work->y <- work->y - lambda x with the first lambda that lets phi decrease. 0, NO_DECREASE, or a
+ * fatal code of c. */
 #define NO_DECREASE 1
 
 static int lineSearch(CPWork work, sunrealtype t, const double *size, double *phi) {

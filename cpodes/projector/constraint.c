@@ -23,8 +23,8 @@ int cpConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
   return CP_SUCCESS;
 }
 
-/* Size below which a component counts as zero when it is perturbed: the tolerance alone may be far below what the
- * other terms of a constraint can resolve. */
+/* Size below which a component counts as zero when it is perturbed: the tolerance alone may be far
+ * below what the other terms of a constraint can resolve. */
 static double typicalSize(N_Vector y) {
   const double largest = N_VMaxNorm(y);
   return largest > 0.0 ? 0.01 * largest : 1.0;
@@ -112,8 +112,8 @@ static double nextDirection(unsigned *state) {
   return (*state & 0x10000u ? 1.0 : -1.0) * (0.5 + *state / 8589934592.0);
 }
 
-/* c(t, y + v) - c(t, y - v) against 2 G v for one v without zeros: work->r their difference, work->rl the size of its
- * terms. */
+/* c(t, y + v) - c(t, y - v) against 2 G v for one v without zeros: work->r their difference,
+ * work->rl the size of its terms. */
 static int probeDirection(CPWork work, sunrealtype t, N_Vector y, int *suspicious) {
   CPProjector P = work->P;
   const int m = P->m, n = P->n;

@@ -3,7 +3,8 @@
  *   level by level   x_l = D_l G_l^T (G_l D_l G_l^T)^+ (r_l - sum_{k<l} G_lk x_k),
  *
  * where G_l has the rows and columns of level l and D_l is D on its columns. With one level this is
- * K = D G^T (G D G^T)^+; with positions and velocities it satisfies the positions first and holds them then.
+ * K = D G^T (G D G^T)^+; with positions and velocities it satisfies the positions first and holds
+ * them then.
  */
 #include "projector_impl.h"
 
@@ -13,8 +14,8 @@
 #define RANK_TOLERANCE    1.0e-10
 #define RANK_TOLERANCE_DQ 1.0e-6
 
-/* |g_i| in the metric (scales the rows for the factors) and in the weights (measures c_i), over the components that row i
- * moves: those of its own level. */
+/* |g_i| in the metric (scales the rows for the factors) and in the weights (measures c_i), over the
+ * components that row i moves: those of its own level. */
 static void scaleRows(CPWork work) {
   const CPProjector P = work->P;
   const CPEntries *g  = &work->g;
@@ -190,8 +191,8 @@ static void subtractRows(CPWork work, int l, const double *mu, double *z) {
   }
 }
 
-/* The transpose runs through the levels backwards; what a level's multipliers ask of lower columns is taken off there
- * before these get their turn. */
+/* The transpose runs through the levels backwards; what a level's multipliers ask of lower columns
+ * is taken off there before these get their turn. */
 void cpRightInverseTransposed(CPWork work, const double *x, double *mu) {
   double *z = work->z;
   for (int j = 0; j < work->P->n; j++) z[j] = x[j];

@@ -1,5 +1,5 @@
-/* The entries of G that are not zero, by columns: constraints of mechanisms touch few components each, so that products
- * with G cost little next to a pass over the whole matrix. */
+/* The entries of G that are not zero, by columns: constraints of mechanisms touch few components
+ * each, so that products with G cost little next to a pass over the whole matrix. */
 #include "projector_impl.h"
 
 #include <math.h>

@@ -1,12 +1,14 @@
 /* Levels found from the sparsity and values of G at several perturbed states.
  *
- * Index reduction gives v = d/dt p(t, q) = G_p(q) u + p_t, so with q' = u the velocity constraints' gradient in u is the
- * position constraints' gradient in q. Candidates for (q, u) are the usual orders of a state: (q, u, z), (u, q, z) and the
- * same in equal blocks. A candidate is taken if at every probe
- *   - the rows fall apart: those with nothing outside q (positions), those with something in u (velocities);
+ * Index reduction gives v = d/dt p(t, q) = G_p(q) u + p_t, so with q' = u the velocity constraints'
+ * gradient in u is the position constraints' gradient in q. Candidates for (q, u) are the usual
+ * orders of a state: (q, u, z), (u, q, z) and the same in equal blocks. A candidate is taken if at
+ * every probe
+ *   - the rows fall apart: those with nothing outside q (positions), those with something in u
+ * (velocities);
  *   - every position row has a velocity row with a constant multiple of its gradient.
- * Velocity rows without such a partner are nonholonomic constraints. One state is not enough: at rest, or at a
- * symmetric position, entries vanish that are there later.
+ * Velocity rows without such a partner are nonholonomic constraints. One state is not enough: at
+ * rest, or at a symmetric position, entries vanish that are there later.
  */
 #include "projector_impl.h"
 

@@ -1,4 +1,5 @@
-/* Projection of a state: minimise 1/2 delta' D^-1 delta subject to c(t, y + delta) = 0, by simplified Newton,
+/* Projection of a state: minimise 1/2 delta' D^-1 delta subject to c(t, y + delta) = 0, by
+ * simplified Newton,
  *
  *   delta <- delta - K c(t, y + delta),   K = D G' (G D G')^+ and its factors kept.
  *
@@ -71,8 +72,9 @@ static int explainFailure(CPWork work, sunrealtype t, const double *c, const cha
                   what);
 }
 
-/* Corrections with the factors at hand, until the violation is at most eps. A bound on the last correction as well would
- * double the number of corrections and gains nothing (guide, "Defaults"). work->y: in, out; work->c: in, c(t, y). Returns 0, a code, or DIVERGED. */
+/* Corrections with the factors at hand, until the violation is at most eps. A bound on the last
+ * correction as well would double the number of corrections and gains nothing (guide, "Defaults").
+ * work->y: in, out; work->c: in, c(t, y). Returns 0, a code, or DIVERGED. */
 #define DIVERGED 1
 
 static int iterate(CPWork work, sunrealtype t) {

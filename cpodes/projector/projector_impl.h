@@ -1,8 +1,10 @@
-/* Inside of CPProjector: the problem (P) apart from the state of its solution (CPWork), of which the projector itself,
- * the integrator and its output each have one, so that none changes what another one computes.
+/* Inside of CPProjector: the problem (P) apart from the state of its solution (CPWork), of which
+ * the projector itself, the integrator and its output each have one, so that none changes what
+ * another one computes.
  *
- * Letters: y [n] state, c [m] constraints, G = dc/dy [m x n], w [n] weights that measure (1/w_j is the unit of y_j),
- * d [n] the diagonal of D, zero where a component is held, K = D G^T (G D G^T)^+ the right inverse of G. */
+ * Letters: y [n] state, c [m] constraints, G = dc/dy [m x n], w [n] weights that measure (1/w_j is
+ * the unit of y_j), d [n] the diagonal of D, zero where a component is held, K = D G^T (G D G^T)^+
+ * the right inverse of G. */
 #ifndef CPODES_PROJECTOR_IMPL_H
 #define CPODES_PROJECTOR_IMPL_H
 
@@ -106,7 +108,8 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt);
 /* gradient.c: products with G */
 int cpGradientGather(CPWork work, sunrealtype t); /* 0, or that an entry is not finite */
 void cpGradientTimes(const CPWork work, const double *v, double *r); /* r  = G v     [m] */
-void cpGradientTransposedTimes(const CPWork work, const double *mu, double *w); /* w -= G^T mu  [n] */
+void cpGradientTransposedTimes(const CPWork work, const double *mu,
+                               double *w); /* w -= G^T mu  [n] */
 
 /* factor.c: G and its factors at (t, y), c = c(t, y) in work->c */
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
@@ -115,8 +118,8 @@ void cpRightInverseTransposed(CPWork work, const double *x, double *mu); /* mu =
 /* Largest violation of the residuals c; *worst the constraint. */
 double cpViolation(CPWork work, const double *c, int *worst);
 
-/* newton.c, tangent.c, assemble.c: both kinds of projector. 0, positive recoverable, negative fatal. y and v are in and
- * out, untouched on failure; the reason is in work->text. */
+/* newton.c, tangent.c, assemble.c: both kinds of projector. 0, positive recoverable, negative
+ * fatal. y and v are in and out, untouched on failure; the reason is in work->text. */
 int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed, int *moved);
 int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
 int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);

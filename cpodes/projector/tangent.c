@@ -1,5 +1,5 @@
-/* Tangent projector P = I - K G and its transpose P' = I - G' K', K the right inverse of G (factor.c). With one level
- * P = I - D G' (G D G')^+ G, symmetric in the metric D^-1. */
+/* Tangent projector P = I - K G and its transpose P' = I - G' K', K the right inverse of G
+ * (factor.c). With one level P = I - D G' (G D G')^+ G, symmetric in the metric D^-1. */
 #include "projector_impl.h"
 
 /* Factors at (t, y), unless there are some that may be used: those of the projection that gave y. */

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-/* Any N_Vector: max |v_i| - max |v_i| is zero unless it is not finite; a NaN may get lost in a maximum, not in a sum. */
+/* Any N_Vector: max |v_i| - max |v_i| is zero unless it is not finite; a NaN may get lost in a
+ * maximum, not in a sum. */
 int cpVectorFinite(N_Vector v) {
   if (cpHasData(v)) return cpFirstNonFinite(v) < 0;
   if (v->ops->nvdotprod) return isfinite(N_VDotProd(v, v)) || isfinite(N_VL1Norm(v));

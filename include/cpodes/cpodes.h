@@ -5,9 +5,9 @@
  * CVODES integrates f; a CPProjector moves every step back onto {c = 0} and projects the error
  * estimate that CVODES tests. All of CVODES stays usable through CPodeGetCVodeMem().
  *
- * Return values: CP_SUCCESS (0); CV_TSTOP_RETURN, CV_ROOT_RETURN; a negative CP_... or CV_... error. Every
- * error has been reported to the message handler and its text is kept for CPodeGetLastMessage.
- * Objects are not shared between threads; different objects are independent.
+ * Return values: CP_SUCCESS (0); CV_TSTOP_RETURN, CV_ROOT_RETURN; a negative CP_... or CV_...
+ * error. Every error has been reported to the message handler and its text is kept for
+ * CPodeGetLastMessage. Objects are not shared between threads; different objects are independent.
  */
 #ifndef CPODES_H
 #define CPODES_H
@@ -51,13 +51,14 @@ typedef struct {
 CPODES_EXPORT CPodeMem CPodeCreate(int lmm, SUNContext ctx);
 
 /**
- * Adds projection to CVODES memory that a code already owns and has initialised (CVodeInit, tolerances,
- * solvers). lmm: as given to CVodeCreate. inner: the nonlinear solver that it uses, stays the caller's;
- * NULL: a new Newton solver, as CVODES' default is. y_tmpl [n]: vector like its state. No tolerances need to
- * be given again; the caller goes on with CPode in place of CVode.
- * The nonlinear convergence coefficient is set to CVODES' default, see CPodeSetNonlinConvCoef.
- * Returns the integrator, or NULL. CPodeFree reinstalls inner (or a plain Newton solver) and leaves the CVODES
- * memory, which must outlive it, to its owner.
+ * Adds projection to CVODES memory that a code already owns and has initialised (CVodeInit,
+ * tolerances, solvers). lmm: as given to CVodeCreate. inner: the nonlinear solver that it uses,
+ * stays the caller's; NULL: a new Newton solver, as CVODES' default is. y_tmpl [n]: vector like its
+ * state. No tolerances need to be given again; the caller goes on with CPode in place of CVode. The
+ * nonlinear convergence coefficient is set to CVODES' default, see CPodeSetNonlinConvCoef. Returns
+ * the integrator, or NULL. CPodeFree reinstalls inner and leaves the CVODES memory, which must
+ * outlive it, to its owner; with inner NULL that memory needs a CVodeSetNonlinearSolver before it is
+ * used again (freeing it needs none).
  */
 CPODES_EXPORT CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner,
                                    N_Vector y_tmpl, SUNContext ctx);
@@ -71,8 +72,8 @@ CPODES_EXPORT void CPodeFree(CPodeMem *mem);
 /** As CVodeInit: f(t, y, ydot, user_data), start at (t0, y0); y0 [n] is copied. Not for attached memory. */
 CPODES_EXPORT int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
 
-/** As CVodeReInit: a new start at (t0, y0), counters cleared, options kept. Also for attached memory, where
- *  it must be called in place of CVodeReInit. */
+/** As CVodeReInit: a new start at (t0, y0), counters cleared, options kept. Also for attached
+ * memory, where it must be called in place of CVodeReInit. */
 CPODES_EXPORT int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0);
 
 /** As CVodeSStolerances, and kept. reltol, abstol >= 0 and finite. */
@@ -84,16 +85,17 @@ CPODES_EXPORT int CPodeWFtolerances(CPodeMem mem, CVEwtFn efun);
 
 /* ------------------------------------------------------------------------------------- options -- */
 
-/** The projector, not owned, must outlive mem or be replaced. NULL: no projection. CP_ILL_INPUT: its y_tmpl
- *  is of another length than the state. */
+/** The projector, not owned, must outlive mem or be replaced. NULL: no projection. CP_ILL_INPUT:
+ * its y_tmpl is of another length than the state. */
 CPODES_EXPORT int CPodeSetProjector(CPodeMem mem, CPProjector P);
 
-/** The solver around which the projecting nonlinear solver is wrapped, not owned. NULL: a Newton solver of
- *  its own (default). Before the first step after CPodeInit or CPodeReInit (CP_TOO_LATE). */
+/** The solver around which the projecting nonlinear solver is wrapped, not owned. NULL: a Newton
+ * solver of its own (default). Before the first step after CPodeInit or CPodeReInit (CP_TOO_LATE).
+ */
 CPODES_EXPORT int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner);
 
-/** As CVodeSetNonlinConvCoef, > 0 and finite; must be used in its place: cpodes needs to know the value (it
- *  is set again at each call of CPode). 0: CVODES' default, 0.1. */
+/** As CVodeSetNonlinConvCoef, > 0 and finite; must be used in its place: cpodes needs to know the
+ * value (it is set again at each call of CPode). 0: CVODES' default, 0.1. */
 CPODES_EXPORT int CPodeSetNonlinConvCoef(CPodeMem mem, sunrealtype coef);
 
 /** Projects every nsteps-th step; > 0. 0: the default, 1. */
@@ -105,27 +107,27 @@ CPODES_EXPORT int CPodeSetProjTestCnstr(CPodeMem mem, sunbooleantype on);
 /** Which norm of the error estimate CVODES gets. Default CP_ERREST_DEFAULT. */
 CPODES_EXPORT int CPodeSetProjErrEst(CPodeMem mem, CPErrEst mode);
 
-/** A correction with WRMS norm above wrms (in units of the tolerance) rejects the step; > 0 or infinite. 0:
- *  the default, CP_MAX_CORRECTION_DEFAULT, see the guide's table "Defaults". */
+/** A correction with WRMS norm above wrms (in units of the tolerance) rejects the step; > 0 or
+ * infinite. 0: the default, CP_MAX_CORRECTION_DEFAULT, see the guide's table "Defaults". */
 CPODES_EXPORT int CPodeSetProjMaxCorrection(CPodeMem mem, sunrealtype wrms);
 #define CP_MAX_CORRECTION_DEFAULT SUN_RCONST(1.0e3)
 
 /** on: interpolated output is projected (default). */
 CPODES_EXPORT int CPodeSetProjOutput(CPodeMem mem, sunbooleantype on);
 
-/** Receives the messages of mem and of its projector during CPode; NULL: one line on stderr (default). CVODES'
- *  own messages during CPode come here too where its error handler can be borrowed (not for attached memory with
- *  SUNDIALS 6). */
+/** Receives the messages of mem and of its projector during CPode; NULL: one line on stderr
+ * (default). CVODES' own messages during CPode come here too where its error handler can be
+ * borrowed (not for attached memory with SUNDIALS 6). */
 CPODES_EXPORT int CPodeSetErrHandlerFn(CPodeMem mem, CPErrHandlerFn handler, void *data);
 
 /* ------------------------------------------------------------------------------------- actions -- */
 
 /**
  * Makes y0 consistent, c(t0, y0) = 0, by CPProjectorAssemble followed by CPProjectorProject, in the
- * projector's norm and its fixed components (L2 if no tolerances were set), and re-initialises. Only before the
- * first step after CPodeInit or CPodeReInit (CP_TOO_LATE). User kind: by the user's projection.
- * On failure (CP_IC_FAIL or a user function's code) y0 is as it came and the message names the constraints
- * violated most.
+ * projector's norm and its fixed components (L2 if no tolerances were set), and re-initialises.
+ * Only before the first step after CPodeInit or CPodeReInit (CP_TOO_LATE). User kind: by the user's
+ * projection. On failure (CP_IC_FAIL or a user function's code) y0 is as it came and the message
+ * names the constraints violated most.
  */
 CPODES_EXPORT int CPodeCalcIC(CPodeMem mem);
 
@@ -133,26 +135,27 @@ CPODES_EXPORT int CPodeCalcIC(CPodeMem mem);
 CPODES_EXPORT int CPodeGetConsistentIC(CPodeMem mem, N_Vector y0);
 
 /**
- * As CVode: integrates to tout (itask CV_NORMAL) or one step towards it (CV_ONE_STEP). yout [n]: out, the
- * solution at *tret, on the manifold. The first call checks that the start is consistent.
+ * As CVode: integrates to tout (itask CV_NORMAL) or one step towards it (CV_ONE_STEP). yout [n]:
+ * out, the solution at *tret, on the manifold. The first call checks that the start is consistent.
  * Returns CP_SUCCESS, CV_TSTOP_RETURN, CV_ROOT_RETURN; a CVODES error flag; or
  *  CP_INCONSISTENT_IC        the start violates the constraint that the message names;
- *  CP_PROJ_..., CP_REPTD_..., CP_CNSTR_... and the other codes of CPReturnCode: the projection was the cause;
- *  CP_OUTPUT_PROJ_FAIL       the step is good, its interpolated output could not be projected;
- *  CP_BYPASSED               sensitivities with CV_SIMULTANEOUS, or CVodeSetNonlinearSolver, went around;
- *  CP_NOT_SUPPORTED          inequality constraints (CVodeSetConstraints; they have been switched off).
- * After an error yout and the state are the last good ones, at *tret, and CPode can be called again.
+ *  CP_PROJ_..., CP_REPTD_..., CP_CNSTR_... and the other codes of CPReturnCode: the projection was
+ * the cause; CP_OUTPUT_PROJ_FAIL       the step is good, its interpolated output could not be
+ * projected; CP_BYPASSED               sensitivities with CV_SIMULTANEOUS, or
+ * CVodeSetNonlinearSolver, went around; CP_NOT_SUPPORTED          inequality constraints
+ * (CVodeSetConstraints; they have been switched off). After an error yout and the state are the
+ * last good ones, at *tret, and CPode can be called again.
  */
 CPODES_EXPORT int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask);
 
 /* ------------------------------------------------------------------------------------- results -- */
 
-/** As CVodeGetDky, within the last step. k = 0: projected (unless switched off); k >= 1: the k-th derivative of
- *  the raw interpolation polynomial. dky [n]: out. */
+/** As CVodeGetDky, within the last step. k = 0: projected (unless switched off); k >= 1: the k-th
+ * derivative of the raw interpolation polynomial. dky [n]: out. */
 CPODES_EXPORT int CPodeGetDky(CPodeMem mem, sunrealtype t, int k, N_Vector dky);
 
-/** The projected estimate P ycor of the local errors in the last step, scaled as CVodeGetEstLocalErrors
- *  scales it. ele [n]: out. */
+/** The projected estimate P ycor of the local errors in the last step, scaled as
+ * CVodeGetEstLocalErrors scales it. ele [n]: out. */
 CPODES_EXPORT int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele);
 
 /** Counters; stats: out. */
@@ -161,7 +164,8 @@ CPODES_EXPORT int CPodeGetProjStats(CPodeMem mem, CPodeProjStats *stats);
 /** Counters of CVODES and of the projection, as CVodePrintAllStats. fmt: SUN_OUTPUTFORMAT_TABLE or _CSV. */
 CPODES_EXPORT int CPodePrintAllStats(CPodeMem mem, FILE *out, SUNOutputFormat fmt);
 
-/** Name of a return value of cpodes or CVODES, e.g. "CP_INCONSISTENT_IC". The caller frees it. NULL: no memory. */
+/** Name of a return value of cpodes or CVODES, e.g. "CP_INCONSISTENT_IC". The caller frees it.
+ * NULL: no memory. */
 CPODES_EXPORT char *CPodeGetReturnFlagName(long int flag);
 
 /** The newest message, "" before the first. Valid until the next message or CPodeFree. */

@@ -5,9 +5,9 @@
  * own code call the same object.
  *
  * Return values of Project, ProjectTangent and ProjectCotangent: 0; positive for a recoverable
- * failure (a smaller step may help); negative for a fatal one; after either y and v are as they came.
- * All other functions return CP_SUCCESS or a negative code. A non-zero return has been reported to
- * the message handler and its text is kept for CPProjectorGetLastMessage.
+ * failure (a smaller step may help); negative for a fatal one; after either y and v are as they
+ * came. All other functions return CP_SUCCESS or a negative code. A non-zero return has been
+ * reported to the message handler and its text is kept for CPProjectorGetLastMessage.
  */
 #ifndef CPODES_PROJECTOR_H
 #define CPODES_PROJECTOR_H
@@ -105,18 +105,20 @@ CPODES_EXPORT const char *CPProjectorGetLastMessage(CPProjector P);
 CPODES_EXPORT int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl);
 
 /**
- * Levels 0, 1, ... of rows and columns: the rows of level l are satisfied by moving only the columns of
- * level l, after those of lower levels and with lower columns held (positions, then velocities). A row
- * of level l must not depend on columns of higher levels. row_level [m], col_level [n]: copied, entries
- * are whole numbers from 0 to 15. A level without rows only holds its columns; one with rows needs columns.
- * Both NULL: detect (default): the state is split as (q, u[, z]), (u, q) or in blocks of both, where
- * sparsity and values of G, probed at several perturbed states, show that one half of the constraints is
- * the time derivative of the other; else one level, "coupled". All zero: one level.
- * CP_ILL_INPUT: only one is NULL, a wrong length, an entry that is not such a number, rows without columns.
+ * Levels 0, 1, ... of rows and columns: the rows of level l are satisfied by moving only the
+ * columns of level l, after those of lower levels and with lower columns held (positions, then
+ * velocities). A row of level l must not depend on columns of higher levels. row_level [m],
+ * col_level [n]: copied, entries are whole numbers from 0 to 15. A level without rows only holds
+ * its columns; one with rows needs columns. Both NULL: detect (default): the state is split as (q,
+ * u[, z]), (u, q) or in blocks of both, where sparsity and values of G, probed at several perturbed
+ * states, show that one half of the constraints is the time derivative of the other; else one
+ * level, "coupled". All zero: one level. CP_ILL_INPUT: only one is NULL, a wrong length, an entry
+ * that is not such a number, rows without columns.
  */
 CPODES_EXPORT int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level);
 
-/** The levels in use; needs one projection before (CP_NO_INIT). row_level [m], col_level [n]: out, may be NULL. */
+/** The levels in use; needs one projection before (CP_NO_INIT). row_level [m], col_level [n]: out,
+ * may be NULL. */
 CPODES_EXPORT int CPProjectorGetLevels(CPProjector P, N_Vector row_level, N_Vector col_level);
 
 /** Linear solver, default CP_LINSOL_AUTO. CP_ILL_INPUT: unknown type. */
@@ -127,8 +129,8 @@ CPODES_EXPORT int CPProjectorSetNorm(CPProjector P, CPNorm norm);
 
 /**
  * Tolerances of the constraints: c_i is measured as |c_i| / ctol_i. ctol [m]: copied, all > 0 and
- * finite. NULL: automatic scaling (default), |c_i| / sqrt((G D G^T)_ii), the distance to surface i in units of
- * the state's own tolerance.
+ * finite. NULL: automatic scaling (default), |c_i| / sqrt((G D G^T)_ii), the distance to surface i
+ * in units of the state's own tolerance.
  */
 CPODES_EXPORT int CPProjectorSetConstraintTol(CPProjector P, N_Vector ctol);
 
@@ -136,15 +138,15 @@ CPODES_EXPORT int CPProjectorSetConstraintTol(CPProjector P, N_Vector ctol);
  *  project (user kind: also for the check of the initial state). NULL: none (default). */
 CPODES_EXPORT int CPProjectorSetViolationFn(CPProjector P, CPViolationFn norm);
 
-/** A projected state's violation is at most eps (after one correction at least); 0 < eps <= 1. 0: the default,
- *  CP_EPS_DEFAULT. See the guide's table "Defaults". */
+/** A projected state's violation is at most eps (after one correction at least); 0 < eps <= 1. 0:
+ * the default, CP_EPS_DEFAULT. See the guide's table "Defaults". */
 CPODES_EXPORT int CPProjectorSetEps(CPProjector P, sunrealtype eps);
 
 /** Most corrections with one G in one projection, > 0. 0: the default, CP_MAXITERS_DEFAULT. */
 CPODES_EXPORT int CPProjectorSetMaxIters(CPProjector P, int maxit);
 
-/** G and its factors are renewed after nproj projections at the latest (earlier when the convergence
- *  rate asks for it), > 0. 0: the default, CP_JACFREQ_DEFAULT. */
+/** G and its factors are renewed after nproj projections at the latest (earlier when the
+ * convergence rate asks for it), > 0. 0: the default, CP_JACFREQ_DEFAULT. */
 CPODES_EXPORT int CPProjectorSetJacFrequency(CPProjector P, long int nproj);
 
 /** id [n]: copied; id_i = 0: component i is never moved; anything else: free. NULL: all free (default). */
@@ -166,9 +168,9 @@ CPODES_EXPORT int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N
 
 /**
  * Moves y to the manifold from a poor guess, by damped Gauss-Newton with line search on the scaled
- * violation, a new G in every iteration. The result is close to y, not necessarily the nearest point.
- * Arguments as CPProjectorProject. Returns 0, CP_IC_FAIL (y is as it came; the message names the
- * constraints that remain violated most), or the code of a failed user function.
+ * violation, a new G in every iteration. The result is close to y, not necessarily the nearest
+ * point. Arguments as CPProjectorProject. Returns 0, CP_IC_FAIL (y is as it came; the message names
+ * the constraints that remain violated most), or the code of a failed user function.
  */
 CPODES_EXPORT int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt);
 
@@ -192,8 +194,8 @@ CPODES_EXPORT int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector
 
 /**
  * Compares the user's Jacobian with difference quotients of c at (t, y). err: out, the largest
- * |G_ij - (DQ)_ij| / ewt_j over the same norm of its row (0 if there is no jac). row, col: out, where;
- * may be NULL. Differences are good to some 1e-7: an err above 1e-4 is a wrong Jacobian.
+ * |G_ij - (DQ)_ij| / ewt_j over the same norm of its row (0 if there is no jac). row, col: out,
+ * where; may be NULL. Differences are good to some 1e-7: an err above 1e-4 is a wrong Jacobian.
  */
 CPODES_EXPORT int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                       sunrealtype *err, sunindextype *row, sunindextype *col);
