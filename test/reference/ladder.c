@@ -8,7 +8,6 @@
 #include "reference.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { RUNGS = 9 };
 
@@ -40,7 +39,7 @@ static Figures march(Mechanism *mech, sunrealtype tol, sunrealtype t_end, const 
   figures.steps = run_steps(&run);
   figures.error = error_against(run.y, exact);
   run_free(&run);
-  if (getenv("CPODES_TEST_FIGURES"))
+  if (wants_figures())
     printf("%-12s tol %.3e: steps %5ld, error %.2e, %ld of them above order 6\n", mech->name, tol,
            figures.steps, figures.error, figures.steps_above_order_6);
   return figures;

@@ -15,7 +15,6 @@
 #include "reference.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define T_END             SUN_RCONST(30.0)
 #define SCATTER_OF_ERRORS 3
@@ -44,7 +43,7 @@ static Mechanism pendulum_of_period_2(void) {
 
 static void compare(const Run *run, const Published *published) {
   const sunrealtype *s = entries(run->y);
-  if (getenv("CPODES_TEST_FIGURES"))
+  if (wants_figures())
     printf("tol %.0e: y %.2e (%.2e), vy %.2e (%.2e), steps %ld (%ld)\n", published->tol, s[1],
            published->y, s[3], published->vy, run_steps(run), published->steps);
   ck_assert_double_le(fabs(s[1]), SCATTER_OF_ERRORS * published->y);

@@ -260,3 +260,5 @@ sunrealtype violation_at(Run *run, Mechanism *mech, sunrealtype t, N_Vector y) {
 }
 
 const char *method_name(int lmm) { return lmm == CV_ADAMS ? "Adams" : "BDF"; }
+
+int wants_figures(void) { return getenv("CPODES_TEST_FIGURES") != NULL; }

@@ -95,4 +95,7 @@ sunrealtype violation_at(Run *run, Mechanism *mech, sunrealtype t, N_Vector y);
 
 const char *method_name(int lmm);
 
+/* Is CPODES_TEST_FIGURES set in the environment? The tests then print what they measure. */
+int wants_figures(void);
+
 #endif

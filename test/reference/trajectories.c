@@ -15,7 +15,6 @@
 #include "reference.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static sunrealtype largest_component(const Mechanism *mech) {
   sunrealtype largest = 0;
@@ -51,7 +50,7 @@ START_TEST(every_combination_stays_within_the_error_bound) {
   ck_assert_int_eq(stats.linsol,
                    options.linsol == CP_LINSOL_AUTO ? CP_LINSOL_SCHUR : options.linsol);
   ck_assert(options.difference_quotients ? stats.nceDQ > 0 : stats.nceDQ == 0);
-  if (getenv("CPODES_TEST_FIGURES"))
+  if (wants_figures())
     printf("%-12s %-5s solver %d norm %d dq %d: steps %5ld, error %.2e, bound %.2e\n", mech.name,
            method_name(options.lmm), (int)options.linsol, (int)options.norm,
            options.difference_quotients, run_steps(&run), error,
@@ -109,8 +108,7 @@ START_TEST(error_falls_with_the_tolerance) {
     xx += x * x;
     xy += x * log10(typical_error(&mech, lmm, tolerance(i)));
   }
-  if (getenv("CPODES_TEST_FIGURES"))
-    printf("%-12s %-5s slope %.2f\n", mech.name, method_name(lmm), xy / xx);
+  if (wants_figures()) printf("%-12s %-5s slope %.2f\n", mech.name, method_name(lmm), xy / xx);
   ck_assert_double_ge(xy / xx, 0.775 - 2 * 0.095);
 }
 END_TEST
@@ -127,7 +125,7 @@ START_TEST(projection_costs_no_accuracy) {
     sum_of_logs +=
         log(projected_error(&mech, lmm, tolerance(i)) / plain_error(&mech, lmm, tolerance(i)));
   const sunrealtype mean = exp(sum_of_logs / NUM_TOLERANCES);
-  if (getenv("CPODES_TEST_FIGURES"))
+  if (wants_figures())
     printf("%-12s %-5s error with / without projection %.2f\n", mech.name, method_name(lmm), mean);
   ck_assert_double_le(mean, 2);
 }
