@@ -30,9 +30,12 @@ static double typicalSize(N_Vector y) {
   return largest > 0.0 ? 0.01 * largest : 1.0;
 }
 
-/* The increment as a machine number. */
-static double increment(double y, double size) {
-  volatile double z = y + sqrt(CP_UROUND) * size;
+/* Increment of y_j, as a machine number. Where states are small next to the constants of a
+ * constraint (displacements from a reference position), the root of roundoff in them is nothing;
+ * one tolerance, over which G must be good anyway, is what such a constraint resolves. */
+static double increment(double y, double size, double tolerance) {
+  const double root = sqrt(CP_UROUND);
+  volatile double z = y + fmax(root * size, fmin(tolerance, root));
   return z - y;
 }
 
@@ -44,7 +47,7 @@ int cpJacobianDQ(CPWork work, sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G
   const double typical = typicalSize(y);
   N_VScale(1.0, y, work->v);
   for (int j = 0; j < n; j++) {
-    const double zj = z[j], h = increment(zj, fmax(fmax(fabs(zj), typical), 1.0 / work->w[j]));
+    const double zj = z[j], h = increment(zj, fmax(fabs(zj), typical), 1.0 / work->w[j]);
     z[j]     = zj + h;
     int flag = cpConstraint(work, t, work->v, work->c2); /* c(t, y + h e_j) */
     z[j]     = zj;

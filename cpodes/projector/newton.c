@@ -14,6 +14,11 @@
 #ifndef CP_RATE_RENEW
 #define CP_RATE_RENEW 0.2
 #endif
+/* Distance from the manifold, in units of the tolerance, above which kept factors are not used: they would move the
+ * state there along the normals of another state. */
+#ifndef KEEP_DISTANCE
+#define KEEP_DISTANCE 10.0
+#endif
 /* ... above which the iteration counts as diverging. */
 #define RATE_DIVERGED 0.9
 /* Multiple of roundoff in the terms of a constraint below which its residual is noise. */
@@ -134,7 +139,8 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_
   if (!flag) flag = cpConstraint(work, t, y, work->c);
   if (flag) return fail(work, flag);
 
-  int fresh = tooOld(work);
+  int fresh =
+      tooOld(work) || cpViolation(work, N_VGetArrayPointer(work->c), &work->worst) > KEEP_DISTANCE;
   if (only_if_needed) { /* the violation is measured with what is there, else with new factors */
     sunrealtype norm;
     if (fresh && (flag = cpFactor(work, t, y, ewt))) return fail(work, flag);
