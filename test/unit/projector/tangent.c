@@ -5,8 +5,9 @@
 
 /* Roundoff of one projection: some 10 operations per entry, amplified by the condition of the
  * scaled gradients (below 25 for these manifolds) and by the spread of the weights (below 50):
- * 1e4 roundings, 2e-12. Difference quotients put their 1e-8 in place of a rounding where G
- * itself is compared. */
+ * 1e4 roundings, 2e-12. Difference quotients with increments of 1.5e-10 (a state near zero) and
+ * constraints rounded to 1e-16 are good to 1e-6; in L2 that may be an error of the component
+ * with the largest weight, in units of the one with the smallest. */
 static const sunrealtype roundoff = 2.0e-12;
 static const sunrealtype quotient = 1.0e-6;
 
@@ -21,7 +22,10 @@ static void open_triple(int i) {
   case_set_levels(&k, levels);
 }
 
-static sunrealtype jacobian_error(void) { return k.setting.user_jac ? roundoff : quotient; }
+static sunrealtype jacobian_error(void) {
+  if (k.setting.user_jac) return roundoff;
+  return k.setting.norm == CP_NORM_L2 ? quotient * N_VMaxNorm(k.ewt) / N_VMin(k.ewt) : quotient;
+}
 
 static N_Vector random_vector(unsigned long long seed) {
   N_Vector v = vector_copy(k.y);
