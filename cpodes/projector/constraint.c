@@ -27,7 +27,7 @@ int cpConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
  * below what the other terms of a constraint can resolve. */
 static double typicalSize(N_Vector y) {
   const double largest = N_VMaxNorm(y);
-  return largest > 0.0 ? 0.01 * largest : 1.0;
+  return largest > 0.0 ? 0.1 * largest : 1.0;
 }
 
 /* Increment of y_j, as a machine number. Where states are small next to the constants of a
