@@ -45,6 +45,7 @@ struct CPodeMem_ {
   /* solvers */
   SUNNonlinearSolver wrapper, inner;
   int inner_owned, inner_running, keep_maxiters;
+  SUNNonlinSolSysFn sysfn;      /* CVODES' */
   SUNNonlinSolConvTestFn ctest; /* CVODES' */
   void *ctest_data;
   sunrealtype coef; /* nonlinear convergence coefficient */
@@ -81,7 +82,7 @@ struct CPodeMem_ {
   CPodeProjStats stats;
   CPProjectorStats base; /* of step at the last restart */
   CPLog log;
-  int holding;  /* CVODES' messages are held back until the cause is known ... */
+  int holding;  /* inside CPode CVODES' messages are held back until the cause is known ... */
   CPLog cvodes; /* ... here */
 };
 

@@ -42,14 +42,24 @@ static int fatal(CPodeMem mem, int code) {
   return CP_SELFCHECK_FAIL; /* any negative number: CVODES stops */
 }
 
+/* Is the step so short that repeating it leads nowhere? */
+static int creeping(CPodeMem mem, const CPAttempt *a) {
+  const sunrealtype scale = fmax(fabs(a->t), fabs(a->t - mem->t0));
+  return a->nst > 0 && fabs(a->h) < CREEPING * CP_UROUND * scale;
+}
+
+/* Is the step so small that one after another gets nowhere? */
+static int creeping(CPodeMem mem, const CPAttempt *a) {
+  const sunrealtype scale = fmax(fabs(a->t), fabs(a->t - mem->t0));
+  return a->nst > 0 && fabs(a->h) < CREEPING * CP_UROUND * scale;
+}
+
 /* A projection failed for flag's reason, which stands in mem->text. */
 static int failed(CPodeMem mem, const CPAttempt *a, int flag) {
   mem->stats.nprojfails++;
   if (flag < 0) return fatal(mem, flag);
-  mem->cause              = -flag;
-  const sunrealtype scale = fmax(fabs(a->t), fabs(a->t - mem->t0));
-  if (a->nst > 0 && fabs(a->h) < CREEPING * CP_UROUND * scale) return fatal(mem, -flag);
-  return SUN_NLS_CONV_RECVR;
+  mem->cause = -flag;
+  return creeping(mem, a) ? fatal(mem, -flag) : SUN_NLS_CONV_RECVR;
 }
 
 static int failedWork(CPodeMem mem, const CPAttempt *a, int flag) {
@@ -57,16 +67,33 @@ static int failedWork(CPodeMem mem, const CPAttempt *a, int flag) {
   return failed(mem, a, flag);
 }
 
+/* SUNDIALS' fixed-point solver calls every failure of f one of convergence, fatal ones too: f is asked again. */
+static int askAgain(CPodeMem mem, N_Vector ycor, int flag) {
+  if (flag != SUN_NLS_CONV_RECVR || !mem->sysfn ||
+      SUNNonlinSolGetType(mem->inner) != SUNNONLINEARSOLVER_FIXEDPOINT)
+    return flag;
+  const int again = mem->sysfn(ycor, mem->tmp, mem->cvode_mem);
+  return again ? again : flag;
+}
+
 /* The inner solver failed: is it NaN out of f? */
 static int innerFailed(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
   mem->cause = 0;
+  flag       = askAgain(mem, ycor, flag);
+  if (flag < 0) return flag;
   if (!cpVectorFinite(a->f) || !cpVectorFinite(ycor) || !cpVectorFinite(a->ypred)) {
     mem->cause = CP_RHS_NONFINITE;
     cpReason(mem->text, 0, "at t = %g: the right-hand side f returned NaN or Inf (component %d)",
              a->t, cpFirstNonFinite(cpVectorFinite(a->f) ? ycor : a->f));
   }
-  if (flag > 0 && flag != CP_CV_RHSFUNC_RECVR) return SUN_NLS_CONV_RECVR;
-  return flag;
+  if (creeping(mem, a)) {
+    const int f = flag == CP_CV_RHSFUNC_RECVR;
+    if (!mem->cause)
+      cpReason(mem->text, 0, "at t = %g: %s again and again, down to a step of %g", a->t,
+               f ? "the right-hand side f failed" : "the nonlinear solver did not converge", a->h);
+    return fatal(mem, mem->cause ? mem->cause : f ? CV_REPTD_RHSFUNC_ERR : CV_CONV_FAILURE);
+  }
+  return flag == CP_CV_RHSFUNC_RECVR ? flag : SUN_NLS_CONV_RECVR;
 }
 
 /* ---------------------------------------------------------------------------------- self-checks -- */
@@ -175,8 +202,7 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
   if (handOverNorm(mem, mem->err, ewt) == CP_SUCCESS) return CP_SUCCESS;
   cpReason(mem->text, 0, "at t = %g: the projected error estimate has no finite norm", a->t);
   return failed(
-      mem, a,
-      -CP_PROJ_NONFINITE); /* the test's own positive return would repeat the step for ever */
+      mem, a, -CP_PROJ_NONFINITE); /* the test's own positive return would repeat the step for ever */
 }
 
 /* y -> y + delta. */
@@ -242,6 +268,16 @@ void cpSettle(CPodeMem mem, long int nst) {
   mem->have_attempt = 0;
 }
 
+/* Is the state of this attempt to be projected? CVodeF drives CVODES without CPode, and CVodeB repeats its steps from
+ * checkpoints: they have to come out the same to the last bit, since CVODES keeps room for the same number of steps only.
+ * Nothing is carried from step to step then: neither factors nor the count of steps. */
+static int isDue(CPodeMem mem, const CPAttempt *a) {
+  if (!mem->P) return 0;
+  if (mem->holding) return mem->since + 1 >= mem->frequency;
+  mem->step->valid = 0;
+  return a->nst % mem->frequency == 0;
+}
+
 static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *cvode_mem) {
   CPodeMem mem = content(NLS);
@@ -269,7 +305,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
 
   N_VLinearSum(1.0, a.ypred, 1.0, ycor, mem->y);
   mem->have_attempt = 1;
-  if (mem->P && mem->since + 1 >= mem->frequency) flag = projectStep(mem, &a, ycor, ewt);
+  if (isDue(mem, &a)) flag = projectStep(mem, &a, ycor, ewt);
   else if (mem->P) mem->stats.nskipped++;
   if (!flag) mem->cause = 0;
   return flag;
@@ -287,6 +323,7 @@ static int setup(SUNNonlinearSolver NLS, N_Vector y, void *cvode_mem) {
   return SUNNonlinSolSetup(content(NLS)->inner, y, cvode_mem);
 }
 static int setSysFn(SUNNonlinearSolver NLS, SUNNonlinSolSysFn fn) {
+  content(NLS)->sysfn = fn;
   return SUNNonlinSolSetSysFn(content(NLS)->inner, fn);
 }
 static int setLSetupFn(SUNNonlinearSolver NLS, SUNNonlinSolLSetupFn fn) {
