@@ -151,6 +151,44 @@ START_TEST(without_the_structure_of_derivatives_there_is_one_level) {
 }
 END_TEST
 
+/* A pendulum whose rod is drawn out by speed, but only where x > 0.9: no probe at x = 0.6 sees
+ * that. */
+static void eval_hidden_dependence(long double t, const long double *y, long double *c,
+                                   long double G[][MAX_STATES]) {
+  const long double e = y[0] > 0.9L ? y[0] - 0.9L : 0.0L;
+  pendulum_qu.eval(t, y, c, G);
+  c[0] -= e * e * y[2];
+  G[0][0] -= 2.0L * e * y[2];
+  G[0][2] -= e * e;
+}
+
+static const Manifold hidden_dependence = {.name      = "hidden_dependence",
+                                           .n         = 4,
+                                           .m         = 2,
+                                           .eval      = eval_hidden_dependence,
+                                           .point     = {0.6, -0.8, 1.6, 1.2},
+                                           .nlevels   = 2,
+                                           .row_level = {0, 1},
+                                           .col_level = {0, 0, 1, 1}};
+
+START_TEST(detected_levels_are_given_up_where_the_jacobian_contradicts_them) {
+  const sunrealtype beyond[] = {1.0, -0.05, 0.05, 1.0};
+  case_open(&k, equations_of(&hidden_dependence), settings[_i]);
+  project();
+  ck_assert_int_eq(case_stats(&k).nlevels, 2);
+  memcpy(entries(k.y), beyond, sizeof beyond);
+  project();
+  ck_assert_int_eq(case_stats(&k).nlevels, 1);
+  ck_assert_bound(&k, largest_residual(&hidden_dependence, k.y), 1.0e-9);
+  N_Vector v = VECTOR(1.0, 2.0, 3.0, 4.0), v0 = vector_copy(v);
+  ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v));
+  ck_assert_bound(&k, tangent_defect(&hidden_dependence, k.y, v0, v), 1.0e-5);
+  N_VDestroy(v);
+  N_VDestroy(v0);
+  case_close(&k);
+}
+END_TEST
+
 START_TEST(the_levels_in_use_are_unknown_before_the_first_projection) {
   case_open(&k, equations_of(&pendulum_qu), solvers[0]);
   ck_assert_int_eq(CPProjectorGetLevels(k.P, NULL, NULL), CP_NO_INIT);
@@ -332,6 +370,8 @@ int main(void) {
   tcase_add_loop_test(tc, scaled_and_repeated_rows_do_not_mislead_the_detection, 0, 2);
   tcase_add_loop_test(tc, roundoff_in_a_jacobian_is_no_dependence, 0, n_manifolds);
   tcase_add_loop_test(tc, without_the_structure_of_derivatives_there_is_one_level, 0, n_settings);
+  tcase_add_loop_test(tc, detected_levels_are_given_up_where_the_jacobian_contradicts_them, 0,
+                      n_settings);
   tcase_add_test(tc, the_levels_in_use_are_unknown_before_the_first_projection);
   tcase_add_loop_test(tc, given_levels_are_used_until_they_are_taken_back, 0, n_solvers);
   tcase_add_loop_test(tc, positions_are_projected_as_if_they_were_alone, 0, n_settings);
