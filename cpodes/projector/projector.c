@@ -128,6 +128,11 @@ static int report(CPProjector P, int flag, const char *function) {
   return flag ? cpReport(&P->log, flag, function, "%s", P->work->text) : CP_SUCCESS;
 }
 
+/* Where there is no smaller step to try, a recoverable failure is an error like another. */
+static int reportError(CPProjector P, int flag, const char *function) {
+  return report(P, flag > 0 ? -flag : flag, function);
+}
+
 int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
   int moved, flag = checkState(P, y, ewt, __func__);
   return flag ? flag : report(P, cpProject(P->work, t, y, ewt, 0, &moved), __func__);
@@ -135,7 +140,7 @@ int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
 
 int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
   int flag = checkState(P, y, ewt, __func__);
-  return flag ? flag : report(P, cpAssemble(P->work, t, y, ewt), __func__);
+  return flag ? flag : reportError(P, cpAssemble(P->work, t, y, ewt), __func__);
 }
 
 /* A vector is projected with factors made at its own y, not with those of another state. */
@@ -168,7 +173,7 @@ int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector e
                     "a user-supplied projection needs CPProjectorSetViolationFn for that");
   flag = cpStateViolation(P->work, t, y, ewt, norm, &which);
   if (!flag && worst) *worst = which;
-  return report(P, flag, __func__);
+  return reportError(P, flag, __func__);
 }
 
 int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *err,
@@ -182,7 +187,7 @@ int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, 
   flag = cpWeights(P->work, y, ewt);
   if (!flag) flag = cpJacobianError(P->work, t, y, err, &i, &j);
   P->work->valid = 0;
-  if (flag) return report(P, flag, __func__);
+  if (flag) return reportError(P, flag, __func__);
   if (row) *row = i;
   if (col) *col = j;
   return CP_SUCCESS;
