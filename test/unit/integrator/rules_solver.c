@@ -1,0 +1,296 @@
+/* The rules of the projecting solver towards CVODES: return values, norms, self-checks, iteration counts, bypass,
+ * inequality constraints. Each test fails if its rule is taken out of the library. */
+#include "integrator/fixture.h"
+
+#include <math.h>
+#include <sunlinsol/sunlinsol_spgmr.h>
+
+static Run run;
+
+static void setup(void) { run_open(&run, ADAMS_FIXED_POINT, 1.0e-6); }
+
+static void teardown(void) { run_close(&run); }
+
+/* ---- return values of the inner solver ---- */
+
+/* A positive number that is none of CVODES': it would repeat the step for ever. CVODES gives a step up after 10 attempts
+ * (CVodeSetMaxConvFails). */
+#define ODD        77
+#define MANY_TIMES 1000
+
+static int odd_from_the_twentieth(Run *r, const Attempt *a) {
+  (void)a;
+  ck_assert_int_lt(r->world.solves, MANY_TIMES);
+  return r->world.solves >= 20 ? ODD : 0;
+}
+
+START_TEST(an_odd_positive_return_of_the_inner_solver_ends_the_run) {
+  run_intercept(&run, odd_from_the_twentieth, NULL);
+  int flag = CP_SUCCESS;
+  while (flag == CP_SUCCESS && run.t < 1.0) flag = run_step(&run);
+  ck_assert_int_eq(flag, CV_CONV_FAILURE);
+  ck_assert_good(&run);
+}
+END_TEST
+
+/* A single one costs a convergence failure, no more. */
+static int odd_once(Run *r, const Attempt *a) {
+  (void)a;
+  return r->world.solves == 20 ? ODD : 0;
+}
+
+START_TEST(an_odd_positive_return_once_is_a_convergence_failure) {
+  long int ncfn;
+  run_intercept(&run, odd_once, NULL);
+  run_until(&run, 1.0);
+  ck_assert_success(&run, CVodeGetNumStepSolveFails(run.cvode_mem, &ncfn));
+  ck_assert_int_eq(ncfn, 1);
+  ck_assert_good(&run);
+}
+END_TEST
+
+/* ---- norms ---- */
+
+/* An inner solver that calls a NaN its solution. */
+static int nan_once(Run *r, const Attempt *a, N_Vector ycor, int flag) {
+  (void)a;
+  if (r->world.solves == 20) entries(ycor)[0] = NAN;
+  return flag;
+}
+
+START_TEST(a_correction_with_nan_is_rejected_before_cvodes_sees_its_norm) {
+  long int ncfn, netf_before, netf;
+  run_intercept(&run, NULL, nan_once);
+  while (run.world.solves < 19) ck_assert_success(&run, run_step(&run));
+  ck_assert_success(&run, CVodeGetNumErrTestFails(run.cvode_mem, &netf_before));
+  ck_assert_success(&run, run_step(&run));
+  ck_assert_success(&run, CVodeGetNumStepSolveFails(run.cvode_mem, &ncfn));
+  ck_assert_success(&run, CVodeGetNumErrTestFails(run.cvode_mem, &netf));
+  ck_assert_int_eq(ncfn, 1);
+  ck_assert_int_eq(netf, netf_before);
+  run_until(&run, 1.0);
+  ck_assert_good(&run);
+}
+END_TEST
+
+/* Finite entries, whose norm overflows. */
+static int huge_error(sunrealtype t, N_Vector y, N_Vector err, void *user_data) {
+  (void)y, (void)user_data;
+  if (t > 0.5) N_VConst(1.0e300, err);
+  return 0;
+}
+
+/* Nearest point on the circle, and the velocity without its radial part. */
+static int rod_projection(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps,
+                          void *user_data) {
+  (void)t, (void)eps, (void)user_data;
+  const sunrealtype *s = N_VGetArrayPointer(yhat);
+  sunrealtype *z       = N_VGetArrayPointer(y);
+  const sunrealtype r  = hypot(s[0], s[1]);
+  z[0]                 = s[0] / r;
+  z[1]                 = s[1] / r;
+  const sunrealtype v  = z[0] * s[2] + z[1] * s[3];
+  z[2]                 = s[2] - v * z[0];
+  z[3]                 = s[3] - v * z[1];
+  return 0;
+}
+
+START_TEST(a_projected_error_with_infinite_norm_is_never_handed_over) {
+  CPProjector user = CPProjectorCreateUser(rod_projection, huge_error, run.y, test_context);
+  ck_assert_success(&run, CPodeSetProjector(run.mem, user));
+  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
+  int flag = CP_SUCCESS;
+  while (flag == CP_SUCCESS && run.t < 1.0) flag = run_step(&run);
+  ck_assert_int_eq(flag, CP_PROJ_NONFINITE);
+  ck_assert_message(&run, "error estimate", "finite norm");
+  ck_assert_good(&run);
+  CPodeFree(&run.mem);
+  CPProjectorFree(&user);
+}
+END_TEST
+
+/* ---- self-checks ---- */
+
+/* A CVODES that works differently: between the first step and the second its history is changed. */
+static void change_history(void) {
+  sunrealtype t, gamma, rl1;
+  N_Vector zn0, yn, f, zn1;
+  void *data;
+  ck_assert_success(&run, CVodeGetNonlinearSystemData(run.cvode_mem, &t, &zn0, &yn, &f, &gamma,
+                                                      &rl1, &zn1, &data));
+  entries(zn0)[1] += 1.0e-9; /* a thousandth of the tolerance */
+}
+
+START_TEST(a_cvodes_with_another_history_is_recognised_at_the_second_step) {
+  run_close(&run);
+  run_open(&run, methods[_i], 1.0e-6);
+  ck_assert_success(&run, run_step(&run));
+  change_history();
+  ck_assert_flag(&run, run_step(&run), CP_SELFCHECK_FAIL);
+  ck_assert_message(&run, "works differently");
+}
+END_TEST
+
+/* The coefficient goes into the tolerance from which the solver learns how the error test will decide. */
+static int change_coefficient(Run *r, const Attempt *a) {
+  if (a->nst == 10) ck_assert_success(r, CVodeSetNonlinConvCoef(r->cvode_mem, 1.0e-6));
+  return 0;
+}
+
+START_TEST(a_changed_convergence_coefficient_is_noticed) {
+  run_intercept(&run, change_coefficient, NULL);
+  ck_assert_flag(&run, run_to(&run, 1.0), CP_SELFCHECK_FAIL);
+  ck_assert_message(&run, "CVodeSetNonlinConvCoef", "CPodeSetNonlinConvCoef");
+}
+END_TEST
+
+START_TEST(a_coefficient_set_between_calls_is_overruled) {
+  ck_assert_success(&run, CVodeSetNonlinConvCoef(run.cvode_mem, 1.0e-6));
+  ck_assert_success(&run, run_to(&run, 1.0));
+  ck_assert_good(&run);
+}
+END_TEST
+
+/* ---- the inner solver's iteration ---- */
+
+/* The same integration by CVODES alone. */
+static void cvodes_alone(SUNLinearSolver LS, N_Vector y, sunrealtype tout) {
+  World world               = {.p = run.world.p};
+  sunrealtype t             = 0.0;
+  void *cvode_mem           = CVodeCreate(run.method.lmm, test_context);
+  SUNNonlinearSolver solver = inner_solver(run.method, y);
+  pendulum_initial(&world.p, y);
+  ck_assert_int_eq(CVodeInit(cvode_mem, world_rhs, 0.0, y), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSStolerances(cvode_mem, run.tol, run.tol), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetNonlinearSolver(cvode_mem, solver), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetUserData(cvode_mem, &world), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxNumSteps(cvode_mem, 100000), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetLinearSolver(cvode_mem, LS, NULL), CV_SUCCESS);
+  ck_assert_int_eq(CVode(cvode_mem, tout, y, &t, CV_NORMAL), CV_SUCCESS);
+  CVodeFree(&cvode_mem);
+  SUNNonlinSolFree(solver);
+}
+
+/* CVODES' linear solver interface leaves a small residual alone in iterations after the first one, and asks the solver
+ * which one it is: with a wrong answer the trajectory is another. */
+START_TEST(with_a_krylov_solver_and_no_projector_the_wrapper_changes_no_bit) {
+  run_close(&run);
+  run_open(&run, BDF_NEWTON, 1.0e-6);
+  SUNLinearSolver plain = SUNLinSol_SPGMR(run.y, SUN_PREC_NONE, 0, test_context);
+  N_Vector expected     = vector_copy(run.y);
+  cvodes_alone(plain, expected, 3.0);
+
+  SUNLinearSolver wrapped = SUNLinSol_SPGMR(run.y, SUN_PREC_NONE, 0, test_context);
+  ck_assert_success(&run, CVodeSetLinearSolver(run.cvode_mem, wrapped, NULL));
+  ck_assert_success(&run, CPodeSetProjector(run.mem, NULL));
+  ck_assert_success(&run, run_to(&run, 3.0));
+  ck_assert_int_eq(same_bits(run.y, expected), 1);
+  CPodeFree(&run.mem);
+  SUNLinSolFree(wrapped);
+  SUNLinSolFree(plain);
+  N_VDestroy(expected);
+}
+END_TEST
+
+/* ---- going around ---- */
+
+static int no_sensitivity(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
+                          N_Vector ySdot, void *user_data, N_Vector tmp1, N_Vector tmp2) {
+  (void)Ns, (void)t, (void)y, (void)ydot, (void)iS, (void)yS, (void)user_data, (void)tmp1,
+      (void)tmp2;
+  N_VConst(0.0, ySdot);
+  return 0;
+}
+
+static int no_sensitivities(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, N_Vector *yS,
+                            N_Vector *ySdot, void *user_data, N_Vector tmp1, N_Vector tmp2) {
+  (void)Ns, (void)t, (void)y, (void)ydot, (void)yS, (void)user_data, (void)tmp1, (void)tmp2;
+  N_VConst(0.0, ySdot[0]);
+  return 0;
+}
+
+START_TEST(simultaneous_sensitivities_are_refused_as_a_bypass) {
+  run_close(&run);
+  run_open(&run, BDF_NEWTON, 1.0e-6);
+  N_Vector s[1] = {VECTOR(0.0, 0.0, 0.0, 0.0)};
+  ck_assert_success(&run, CVodeSensInit(run.cvode_mem, 1, CV_SIMULTANEOUS, no_sensitivities, s));
+  ck_assert_success(&run, CVodeSensSStolerances(run.cvode_mem, 1.0e-6, (sunrealtype[]){1.0e-6}));
+  ck_assert_flag(&run, run_step(&run), CP_BYPASSED);
+  ck_assert_message(&run, "CV_STAGGERED", "CPodeSetNonlinearSolver");
+  N_VDestroy(s[0]);
+}
+END_TEST
+
+START_TEST(staggered_sensitivities_are_no_bypass) {
+  run_close(&run);
+  run_open(&run, BDF_NEWTON, 1.0e-6);
+  N_Vector s[1] = {VECTOR(0.0, 0.0, 0.0, 0.0)};
+  if (_i == 0)
+    ck_assert_success(&run, CVodeSensInit(run.cvode_mem, 1, CV_STAGGERED, no_sensitivities, s));
+  else ck_assert_success(&run, CVodeSensInit1(run.cvode_mem, 1, CV_STAGGERED1, no_sensitivity, s));
+  ck_assert_success(&run, CVodeSensSStolerances(run.cvode_mem, 1.0e-6, (sunrealtype[]){1.0e-6}));
+  ck_assert_success(&run, run_to(&run, 1.0));
+  ck_assert_good(&run);
+  N_VDestroy(s[0]);
+}
+END_TEST
+
+START_TEST(a_nonlinear_solver_set_behind_our_back_is_noticed) {
+  SUNNonlinearSolver other = inner_solver(run.method, run.y);
+  ck_assert_success(&run, run_to(&run, 0.5));
+  ck_assert_success(&run, CVodeSetNonlinearSolver(run.cvode_mem, other));
+  ck_assert_flag(&run, run_to(&run, 1.0), CP_BYPASSED);
+  ck_assert_message(&run, "CPodeSetNonlinearSolver");
+  CPodeFree(&run.mem);
+  SUNNonlinSolFree(other);
+}
+END_TEST
+
+/* ---- inequality constraints ---- */
+
+/* x >= 0 holds at first and not later: CVODES would clip. */
+START_TEST(inequality_constraints_are_refused_and_switched_off) {
+  N_Vector signs = VECTOR(1.0, 0.0, 0.0, 0.0);
+  ck_assert_success(&run, CVodeSetConstraints(run.cvode_mem, signs));
+  ck_assert_flag(&run, run_to(&run, 2.0), CP_NOT_SUPPORTED);
+  ck_assert_message(&run, "CVodeSetConstraints", "switched off");
+  ck_assert_int_eq(run_steps(&run), 0);
+  ck_assert_success(&run, run_to(&run, 2.0));
+  ck_assert_good(&run);
+  N_VDestroy(signs);
+}
+END_TEST
+
+START_TEST(inequality_constraints_are_refused_in_the_middle_of_a_run) {
+  N_Vector signs = VECTOR(1.0, 0.0, 0.0, 0.0);
+  ck_assert_success(&run, run_to(&run, 0.3));
+  ck_assert_success(&run, CVodeSetConstraints(run.cvode_mem, signs));
+  ck_assert_flag(&run, run_to(&run, 2.0), CP_NOT_SUPPORTED);
+  ck_assert_success(&run, run_to(&run, 2.0));
+  ck_assert_good(&run);
+  N_VDestroy(signs);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("the projecting solver's rules");
+  TCase *tc    = tcase_create("rules");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_add_test(tc, an_odd_positive_return_of_the_inner_solver_ends_the_run);
+  tcase_add_test(tc, an_odd_positive_return_once_is_a_convergence_failure);
+  tcase_add_test(tc, a_correction_with_nan_is_rejected_before_cvodes_sees_its_norm);
+  tcase_add_test(tc, a_projected_error_with_infinite_norm_is_never_handed_over);
+  tcase_add_loop_test(tc, a_cvodes_with_another_history_is_recognised_at_the_second_step, 0,
+                      n_methods);
+  tcase_add_test(tc, a_changed_convergence_coefficient_is_noticed);
+  tcase_add_test(tc, a_coefficient_set_between_calls_is_overruled);
+  tcase_add_test(tc, with_a_krylov_solver_and_no_projector_the_wrapper_changes_no_bit);
+  tcase_add_test(tc, simultaneous_sensitivities_are_refused_as_a_bypass);
+  tcase_add_loop_test(tc, staggered_sensitivities_are_no_bypass, 0, 2);
+  tcase_add_test(tc, a_nonlinear_solver_set_behind_our_back_is_noticed);
+  tcase_add_test(tc, inequality_constraints_are_refused_and_switched_off);
+  tcase_add_test(tc, inequality_constraints_are_refused_in_the_middle_of_a_run);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
