@@ -48,12 +48,6 @@ static int creeping(CPodeMem mem, const CPAttempt *a) {
   return a->nst > 0 && fabs(a->h) < CREEPING * CP_UROUND * scale;
 }
 
-/* Is the step so small that one after another gets nowhere? */
-static int creeping(CPodeMem mem, const CPAttempt *a) {
-  const sunrealtype scale = fmax(fabs(a->t), fabs(a->t - mem->t0));
-  return a->nst > 0 && fabs(a->h) < CREEPING * CP_UROUND * scale;
-}
-
 /* A projection failed for flag's reason, which stands in mem->text. */
 static int failed(CPodeMem mem, const CPAttempt *a, int flag) {
   mem->stats.nprojfails++;
