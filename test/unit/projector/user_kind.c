@@ -2,6 +2,7 @@
  * violation norm. */
 #include <cpodes/cpodes_projector.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "support/support.h"
 
@@ -163,7 +164,8 @@ START_TEST(failures_of_the_users_functions_have_codes_and_change_nothing) {
   ck_assert_int_eq(log_.code, f->g_eps_code);
   ck_assert_mentions(log_.text, "t = 2.5");
   ck_assert(same_bits(v, v0));
-  ck_assert_int_eq(CPProjectorAssemble(P, 2.5, y, NULL), f->g_code);
+  ck_assert_int_eq(CPProjectorAssemble(P, 2.5, y, NULL),
+                   -abs(f->g_code)); /* no smaller step to try */
   ck_assert(same_bits(y, y0));
   ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.nfails, 3);
