@@ -215,7 +215,7 @@ START_TEST(nan_from_the_jacobian_ends_it_with_the_guess_as_it_came) {
   case_perturb(&k, 0.3, 1);
   N_Vector start  = vector_copy(k.y);
   k.eq.jac_factor = NAN;
-  ck_assert_int_eq(labs(CPProjectorAssemble(k.P, k.t, k.y, k.ewt)), -CP_CNSTRJAC_NONFINITE);
+  ck_assert_int_eq(CPProjectorAssemble(k.P, k.t, k.y, k.ewt), CP_CNSTRJAC_NONFINITE);
   ck_assert(same_bits(k.y, start));
   k.eq.jac_factor = 1.0;
   check_assembled();

@@ -354,6 +354,33 @@ START_TEST(a_vanishing_gradient_fails_and_names_the_constraint) {
 }
 END_TEST
 
+/* Outside of a step there is none to cut: failures are negative, those of callbacks too. */
+START_TEST(GetViolation_reports_failing_callbacks_with_negative_codes) {
+  sunrealtype norm   = 77.0;
+  sunindextype worst = 5;
+  case_open(&k, equations_of(&pendulum_qu), settings[_i]);
+  const struct {
+    int c_flag, code;
+    sunrealtype bad;
+  } fault[] = {
+      {1, CP_REPTD_CNSTRFUNC_ERR, 0.0}, {-1, CP_CNSTRFUNC_FAIL, 0.0}, {0, CP_CNSTR_NONFINITE, NAN}};
+  for (int f = 0; f < 3; f++) {
+    k.eq.c_flag      = fault[f].c_flag;
+    k.eq.c_bad       = fault[f].bad;
+    k.eq.c_flag_from = k.eq.c_bad_from = 1;
+    k.eq.c_flag_until = k.eq.c_bad_until = 0;
+    if (isnan(fault[f].bad)) k.eq.c_bad_until = FOREVER;
+    else k.eq.c_flag_until = FOREVER;
+    ck_assert_int_eq(CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, &worst), fault[f].code);
+    ck_assert_str_eq(k.log.function, "CPProjectorGetViolation");
+    ck_assert_double_eq(norm, 77.0);
+    ck_assert_int_eq(worst, 5);
+  }
+  expect_success_after_repair();
+  case_close(&k);
+}
+END_TEST
+
 /* ---- the violation function of an internal projector ---- */
 
 static int constant_violation(sunrealtype t, N_Vector y, sunrealtype *norm, void *user_data) {
@@ -422,6 +449,7 @@ int main(void) {
   tcase_add_loop_test(tc, too_few_iterations_are_a_recoverable_failure_and_more_of_them_help, 0,
                       n_settings);
   tcase_add_loop_test(tc, a_vanishing_gradient_fails_and_names_the_constraint, 0, n_solvers);
+  tcase_add_loop_test(tc, GetViolation_reports_failing_callbacks_with_negative_codes, 0, n_settings);
   tcase_add_loop_test(tc, the_users_violation_norm_is_used_and_its_failure_reported, 0, n_solvers);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

@@ -145,14 +145,20 @@ static void eval_knife_on_circle(long double t, const long double *y, long doubl
 
 /* Points: to double precision where that is simple, else to some digits (the tests perturb
  * them). */
-const Manifold circle = {
-    .name = "circle", .n = 2, .m = 1, .eval = eval_circle, .point = {0.8, 0.6}, .nlevels = 1};
+const Manifold circle = {.name    = "circle",
+                         .n       = 2,
+                         .m       = 1,
+                         .eval    = eval_circle,
+                         .point   = {0.8, 0.6},
+                         .apart   = 0.5,
+                         .nlevels = 1};
 
 const Manifold sphere = {.name    = "sphere",
                          .n       = 3,
                          .m       = 1,
                          .eval    = eval_sphere,
                          .point   = {2.0 / 3, -1.0 / 3, 2.0 / 3},
+                         .apart   = 0.5,
                          .nlevels = 1};
 
 const Manifold planes = {.name    = "planes",
@@ -160,6 +166,7 @@ const Manifold planes = {.name    = "planes",
                          .m       = 2,
                          .eval    = eval_planes,
                          .point   = {1.0, 0.0, 0.0, 1.0, 0.0},
+                         .apart   = 0.5,
                          .nlevels = 1};
 
 /* sin(rod) = -sin(crank)/2, slider = cos(rod) + cos(crank)/2, at crank = 0.9 */
@@ -169,6 +176,7 @@ const Manifold crank_loop = {.name    = "crank_loop",
                              .m       = 2,
                              .eval    = eval_crank_loop,
                              .point   = {CRANK_POSITIONS},
+                             .apart   = 0.5,
                              .nlevels = 1};
 
 const Manifold crank_qu = {.name  = "crank_qu",
@@ -176,6 +184,7 @@ const Manifold crank_qu = {.name  = "crank_qu",
                            .m     = 4,
                            .eval  = eval_crank_qu,
                            .point = {CRANK_POSITIONS, 0.7, -0.3667748695872066, -0.236454154911208},
+                           .apart = 0.5,
                            .nlevels   = 2,
                            .row_level = {0, 0, 1, 1},
                            .col_level = {0, 0, 0, 1, 1, 1}};
@@ -185,6 +194,7 @@ const Manifold pendulum_qu = {.name      = "pendulum_qu",
                               .m         = 2,
                               .eval      = eval_pendulum_qu,
                               .point     = {0.6, -0.8, 1.6, 1.2},
+                              .apart     = 0.5,
                               .nlevels   = 2,
                               .row_level = {0, 1},
                               .col_level = {0, 0, 1, 1}};
@@ -194,6 +204,7 @@ const Manifold pendulum_uq = {.name      = "pendulum_uq",
                               .m         = 2,
                               .eval      = eval_pendulum_uq,
                               .point     = {1.6, 1.2, 0.6, -0.8},
+                              .apart     = 0.5,
                               .nlevels   = 2,
                               .row_level = {0, 1},
                               .col_level = {1, 1, 0, 0}};
@@ -204,6 +215,7 @@ const Manifold pendulum_quz = {.name      = "pendulum_quz",
                                .m         = 2,
                                .eval      = eval_pendulum_qu,
                                .point     = {0.6, -0.8, 1.6, 1.2, 3.0, -2.0},
+                               .apart     = 0.5,
                                .nlevels   = 2,
                                .row_level = {0, 1},
                                .col_level = {0, 0, 1, 1, 1, 1}};
@@ -213,6 +225,7 @@ const Manifold bodies_blocked = {.name      = "bodies_blocked",
                                  .m         = 4,
                                  .eval      = eval_bodies_blocked,
                                  .point     = {0.6, -0.8, 1.6, 1.2, 1.4, -1.4, 2.2, 2.0},
+                                 .apart     = 0.5,
                                  .nlevels   = 2,
                                  .row_level = {0, 1, 0, 1},
                                  .col_level = {0, 0, 1, 1, 0, 0, 1, 1}};
@@ -224,6 +237,7 @@ const Manifold pivot_moving = {.name      = "pivot_moving",
                                .eval      = eval_pivot_moving,
                                .point     = {1.079425538604203, -0.8, 2.477582561890373, 1.2},
                                .time      = 0.5,
+                               .apart     = 0.5,
                                .nlevels   = 2,
                                .row_level = {0, 1},
                                .col_level = {0, 0, 1, 1}};
@@ -235,6 +249,7 @@ const Manifold knife_on_circle = {.name      = "knife_on_circle",
                                   .m         = 3,
                                   .eval      = eval_knife_on_circle,
                                   .point     = {0.6, -0.8, 0.3, 0.0, 0.0, 1.5},
+                                  .apart     = 0.06,
                                   .nlevels   = 2,
                                   .row_level = {0, 1, 1},
                                   .col_level = {0, 0, 0, 1, 1, 1}};

@@ -24,6 +24,10 @@ typedef struct {
   int nlevels; /* 2: positions, then velocities; 1: none */
   int row_level[MAX_ROWS];
   int col_level[MAX_STATES];
+  /* Smallest singular value of the constraint gradients, scaled to length 1 in either metric of
+     the fixture, on any level: how far a residual of 1 can be from the manifold is the inverse
+     of it. */
+  sunrealtype apart;
 } Manifold;
 
 extern const Manifold circle;      /* x^2 + y^2 = 1                                            */
