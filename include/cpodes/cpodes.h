@@ -116,8 +116,8 @@ CPODES_EXPORT int CPodeSetProjMaxCorrection(CPodeMem mem, sunrealtype wrms);
 CPODES_EXPORT int CPodeSetProjOutput(CPodeMem mem, sunbooleantype on);
 
 /** Receives the messages of mem and of its projector during CPode; NULL: one line on stderr
- * (default). CVODES' own messages during CPode come here too where its error handler can be
- * borrowed (not for attached memory with SUNDIALS 6). */
+ *  (default). CVODES' own messages come here too where its error handler can be borrowed: SUNDIALS 6,
+ *  memory of CPodeCreate's. */
 CPODES_EXPORT int CPodeSetErrHandlerFn(CPodeMem mem, CPErrHandlerFn handler, void *data);
 
 /* ------------------------------------------------------------------------------------- actions -- */
@@ -138,13 +138,17 @@ CPODES_EXPORT int CPodeGetConsistentIC(CPodeMem mem, N_Vector y0);
  * As CVode: integrates to tout (itask CV_NORMAL) or one step towards it (CV_ONE_STEP). yout [n]:
  * out, the solution at *tret, on the manifold. The first call checks that the start is consistent.
  * Returns CP_SUCCESS, CV_TSTOP_RETURN, CV_ROOT_RETURN; a CVODES error flag; or
- *  CP_INCONSISTENT_IC        the start violates the constraint that the message names;
- *  CP_PROJ_..., CP_REPTD_..., CP_CNSTR_... and the other codes of CPReturnCode: the projection was
- * the cause; CP_OUTPUT_PROJ_FAIL       the step is good, its interpolated output could not be
- * projected; CP_BYPASSED               sensitivities with CV_SIMULTANEOUS, or
- * CVodeSetNonlinearSolver, went around; CP_NOT_SUPPORTED          inequality constraints
- * (CVodeSetConstraints; they have been switched off). After an error yout and the state are the
- * last good ones, at *tret, and CPode can be called again.
+ *
+ * - CP_INCONSISTENT_IC: the start violates the constraint that the message names;
+ * - CP_PROJ_..., CP_REPTD_..., CP_CNSTR_... and the other codes of CPReturnCode: the projection was
+ *   the cause;
+ * - CP_OUTPUT_PROJ_FAIL: the step is good, its output could not be projected and is given raw;
+ * - CP_BYPASSED: sensitivities with CV_SIMULTANEOUS, or CVodeSetNonlinearSolver, went around;
+ * - CP_NOT_SUPPORTED: inequality constraints (CVodeSetConstraints; they have been switched off).
+ *
+ * After an error yout and the state are the last good ones, at *tret, and CPode can be called again.
+ * Not so after CP_BYPASSED, or CP_SELFCHECK_FAIL out of a step that CVODES has taken: yout is what
+ * CVODES computed, and CPodeReInit is needed.
  */
 CPODES_EXPORT int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask);
 

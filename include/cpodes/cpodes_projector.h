@@ -67,8 +67,8 @@ typedef struct {
  * Anal. 30 (1993) 1467-1482.
  *
  * c: not NULL. y_tmpl [n], c_tmpl [m]: templates for the vectors that c gets; only cloned; they must
- * give access to their data (N_VGetArrayPointer) and lie in one memory. 1 <= m <= n is asked for
- * unless constraints are redundant; m > n is refused. ctx: outlives the projector.
+ * give access to their data (N_VGetArrayPointer) and lie in one memory. 1 <= m <= n, redundant
+ * constraints included. ctx: outlives the projector.
  * Returns the projector, or NULL (a line on stderr says why). The caller frees it.
  */
 CPODES_EXPORT CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl,
@@ -98,7 +98,7 @@ CPODES_EXPORT int CPProjectorSetErrHandlerFn(CPProjector P, CPErrHandlerFn handl
 CPODES_EXPORT const char *CPProjectorGetLastMessage(CPProjector P);
 
 /**
- * Constraint Jacobian. jac NULL: difference quotients, n + 1 evaluations of c (default).
+ * Constraint Jacobian. jac NULL: difference quotients, n more evaluations of c per G (default).
  * G_tmpl: dense SUNMatrix m x n, cloned; may be NULL if jac is NULL.
  * CP_ILL_INPUT: G_tmpl is not dense or not m x n.
  */
@@ -107,13 +107,17 @@ CPODES_EXPORT int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNM
 /**
  * Levels 0, 1, ... of rows and columns: the rows of level l are satisfied by moving only the
  * columns of level l, after those of lower levels and with lower columns held (positions, then
- * velocities). A row of level l must not depend on columns of higher levels. row_level [m],
- * col_level [n]: copied, entries are whole numbers from 0 to 15. A level without rows only holds
- * its columns; one with rows needs columns. Both NULL: detect (default): the state is split as (q,
- * u[, z]), (u, q) or in blocks of both, where sparsity and values of G, probed at several perturbed
- * states, show that one half of the constraints is the time derivative of the other; else one
- * level, "coupled". All zero: one level. CP_ILL_INPUT: only one is NULL, a wrong length, an entry
- * that is not such a number, rows without columns.
+ * velocities). A row of level l must not depend on columns of higher levels: CP_ILL_INPUT out of the
+ * projection that finds it. row_level [m], col_level [n]: copied, entries are whole numbers from 0 to
+ * 15. A level without rows only holds its columns; one with rows needs columns.
+ *
+ * Both NULL: detect (default): the state is split as (q, u[, z]), (u, q) or in blocks of both, where
+ * sparsity and values of G, probed at several perturbed states, show that the velocity constraints
+ * contain the time derivatives of the position constraints; else one level, "coupled". All zero: one
+ * level.
+ *
+ * CP_ILL_INPUT: only one is NULL, a wrong length, an entry that is not such a number, rows without
+ * columns.
  */
 CPODES_EXPORT int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level);
 
@@ -129,13 +133,14 @@ CPODES_EXPORT int CPProjectorSetNorm(CPProjector P, CPNorm norm);
 
 /**
  * Tolerances of the constraints: c_i is measured as |c_i| / ctol_i. ctol [m]: copied, all > 0 and
- * finite. NULL: automatic scaling (default), |c_i| / sqrt((G D G^T)_ii), the distance to surface i
- * in units of the state's own tolerance.
+ * finite. NULL: automatic scaling (default), |c_i| / sqrt(sum_j (G_ij / ewt_j)^2), the distance to
+ * surface i in units of the state's own tolerance in either norm, j over the free components of the
+ * row's level (guide, P3).
  */
 CPODES_EXPORT int CPProjectorSetConstraintTol(CPProjector P, N_Vector ctol);
 
-/** The user's own violation norm, used by GetViolation and wherever the integrator asks whether to
- *  project (user kind: also for the check of the initial state). NULL: none (default). */
+/** The user's own violation norm, used by GetViolation, for the check of the initial state (at most
+ *  1) and where the integrator asks whether to project (above eps). NULL: none (default). */
 CPODES_EXPORT int CPProjectorSetViolationFn(CPProjector P, CPViolationFn norm);
 
 /** A projected state's violation is at most eps (after one correction at least); 0 < eps <= 1. 0:
@@ -169,8 +174,9 @@ CPODES_EXPORT int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N
 /**
  * Moves y to the manifold from a poor guess, by damped Gauss-Newton with line search on the scaled
  * violation, a new G in every iteration. The result is close to y, not necessarily the nearest
- * point. Arguments as CPProjectorProject. Returns 0, CP_IC_FAIL (y is as it came; the message names
- * the constraints that remain violated most), or the code of a failed user function.
+ * point. Arguments as CPProjectorProject. Returns 0, CP_IC_FAIL (the message names the constraints
+ * that remain violated most), or the code of a failed user function, linear solver or last
+ * projection; y is then as it came.
  */
 CPODES_EXPORT int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt);
 
@@ -186,8 +192,9 @@ CPODES_EXPORT int CPProjectorProjectCotangent(CPProjector P, sunrealtype t, N_Ve
                                               N_Vector ewt, N_Vector w);
 
 /**
- * Violation of the state y: max_i |c_i| / ctol_i, or / sqrt((G D G^T)_ii) with a new G.
- * norm: out. worst: out, index of the constraint that is violated most, -1 for the user kind; may be NULL.
+ * Violation of the state y as CPProjectorSetConstraintTol measures it, with a new G; or by the user's
+ * own norm. norm: out. worst: out, index of the constraint that is violated most, -1 with a norm of
+ * the user's; may be NULL.
  */
 CPODES_EXPORT int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                           sunrealtype *norm, sunindextype *worst);
