@@ -114,7 +114,8 @@ static int failedCall(CPodeMem mem, int flag, N_Vector yout, sunrealtype *tret) 
   return explain(mem, flag);
 }
 
-static int bypassed(CPodeMem mem) {
+static int bypassed(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
+  restoreState(mem, yout, tret);
   return cpReport(
       &mem->log, CP_BYPASSED, "CPode",
       "CVODES stepped without calling the projecting solver: sensitivities need CV_STAGGERED or "
@@ -124,11 +125,16 @@ static int bypassed(CPodeMem mem) {
 int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask) {
   long int nst = 0, nst_before = 0;
   int flag = checkArguments(mem, tout, yout, tret, itask);
-  if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
+  if (flag) return flag;
+  flag = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
   if (!flag && mem->P) flag = refuseInequalities(mem);
   if (!flag) flag = CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
   if (!flag) flag = checkStart(mem, nst_before);
-  if (flag) return flag;
+  if (flag) {
+    N_VScale(1.0, mem->ygood, yout);
+    *tret = mem->tgood;
+    return flag;
+  }
 
   const long int nsolves_before = mem->nsolves;
   mem->cause = mem->fatal = 0;
@@ -140,11 +146,13 @@ int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   if (result < 0) return failedCall(mem, result, yout, tret);
   flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
   if (flag) return flag;
-  if (nst - nst_before > mem->nsolves - nsolves_before) return bypassed(mem);
-  if (mem->expect_rejected >= 0 && nst > mem->expect_rejected)
+  if (nst - nst_before > mem->nsolves - nsolves_before) return bypassed(mem, yout, tret);
+  if (mem->expect_rejected >= 0 && nst > mem->expect_rejected) {
+    restoreState(mem, yout, tret);
     return cpReport(
         &mem->log, CP_SELFCHECK_FAIL,
         "CPode", "CVODES accepted a step that its error test was to reject (is CVodeSetNonlinConvCoef used?)");
+  }
   cpSettle(mem, nst);
   cpPendingClear(mem);
   flag = cpProjectOutput(mem, *tret, yout, "CPode");

@@ -10,6 +10,7 @@
 #include "integrator_impl.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <sundials/sundials_nonlinearsolver.h>
 
 /* Rejections are foreseen with this margin for roundoff. */
@@ -209,10 +210,13 @@ static int projectState(CPodeMem mem, const CPAttempt *a, N_Vector ewt, int *mov
   N_VLinearSum(1.0, mem->y, -1.0, mem->delta, mem->delta);
   const sunrealtype correction = N_VWrmsNorm(mem->delta, ewt);
   if (!(correction <= mem->max_correction)) {
-    cpReason(mem->text, 0,
-             "at t = %g: the projection moved the state by %.3g times the tolerance, more than the "
-             "bound %.3g; constraint %d was violated most",
-             a->t, correction, mem->max_correction, mem->step->worst);
+    int used = snprintf(mem->text, sizeof mem->text,
+                        "at t = %g: the projection moved the state by %.3g times the tolerance, "
+                        "more than the bound %.3g",
+                        a->t, correction, mem->max_correction);
+    if (!mem->P->user_kind)
+      snprintf(mem->text + used, sizeof mem->text - (size_t)used,
+               "; constraint %d was violated most", mem->step->worst_start);
     mem->stats.nlargecorr++;
     return failed(mem, a, -CP_PROJ_CORRECTION);
   }

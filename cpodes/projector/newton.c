@@ -86,6 +86,7 @@ static int iterate(CPWork work, sunrealtype t) {
   CPProjector P  = work->P;
   sunrealtype *z = N_VGetArrayPointer(work->y), *c = N_VGetArrayPointer(work->c);
   double previous = cpViolation(work, c, &work->worst);
+  work->worst_start = work->worst;
   work->rate      = 0.0;
   for (int k = 0; k < P->maxiters; k++) {
     cpRightInverse(work, c, work->x); /* x = K c */

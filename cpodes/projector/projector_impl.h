@@ -51,7 +51,8 @@ typedef struct CPWork_ {
   int *rowpos;       /* [m] place within its level; -1: no gradient */
   /* results of the newest projection */
   double violation, rate;
-  int worst; /* constraint violated most               */
+  int worst;       /* constraint violated most               */
+  int worst_start; /* ... before the projection */
   CPProjectorStats stats;
   char text[CP_TEXT_LENGTH]; /* reason of the newest failure */
 } * CPWork;
@@ -108,8 +109,7 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt);
 /* gradient.c: products with G */
 int cpGradientGather(CPWork work, sunrealtype t); /* 0, or that an entry is not finite */
 void cpGradientTimes(const CPWork work, const double *v, double *r); /* r  = G v     [m] */
-void cpGradientTransposedTimes(const CPWork work, const double *mu,
-                               double *w); /* w -= G^T mu  [n] */
+void cpGradientTransposedTimes(const CPWork work, const double *mu, double *w); /* w -= G^T mu  [n] */
 
 /* factor.c: G and its factors at (t, y), c = c(t, y) in work->c */
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
