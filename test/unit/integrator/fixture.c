@@ -48,6 +48,19 @@ int world_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *use
   return spoiled(&world->jac, t, SUNDenseMatrix_Data(G));
 }
 
+int rod_projection(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, void *user_data) {
+  (void)t, (void)eps, (void)user_data;
+  const sunrealtype *s = N_VGetArrayPointer(yhat);
+  sunrealtype *z       = N_VGetArrayPointer(y);
+  const sunrealtype r  = hypot(s[0], s[1]);
+  z[0]                 = s[0] / r;
+  z[1]                 = s[1] / r;
+  const sunrealtype v  = z[0] * s[2] + z[1] * s[3];
+  z[2]                 = s[2] - v * z[0];
+  z[3]                 = s[3] - v * z[1];
+  return 0;
+}
+
 CPProjector world_projector(World *world, N_Vector y) {
   N_Vector c    = vector_of(PENDULUM_M, NULL);
   SUNMatrix G   = SUNDenseMatrix(PENDULUM_M, PENDULUM_N, test_context);

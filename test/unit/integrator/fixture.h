@@ -78,6 +78,9 @@ int world_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
 int world_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 int world_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
 
+/* CPProjFn: nearest point on the circle of radius 1, then the velocity without its radial part. */
+int rod_projection(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, void *user_data);
+
 /* Projector onto the pendulum's manifold with user_data world. */
 CPProjector world_projector(World *world, N_Vector y);
 
