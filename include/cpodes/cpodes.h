@@ -26,8 +26,8 @@ typedef struct CPodeMem_ *CPodeMem;
 
 /** Counters of the projection since CPodeInit or CPodeReInit. */
 typedef struct {
-  long int nproj;            /**< states projected inside steps */
-  long int nskipped;         /**< steps left unprojected (frequency, violation small enough) */
+  long int nproj;            /**< attempts of steps that were projected */
+  long int nskipped;         /**< those left unprojected (frequency, violation small enough) */
   long int nerrproj;         /**< error estimates projected */
   long int nprojfails;       /**< projections that failed and had the step rejected */
   long int nlargecorr;       /**< of those, because the correction was above its bound */
@@ -146,9 +146,8 @@ CPODES_EXPORT int CPodeGetConsistentIC(CPodeMem mem, N_Vector y0);
  * - CP_BYPASSED: sensitivities with CV_SIMULTANEOUS, or CVodeSetNonlinearSolver, went around;
  * - CP_NOT_SUPPORTED: inequality constraints (CVodeSetConstraints; they have been switched off).
  *
- * After an error yout and the state are the last good ones, at *tret, and CPode can be called again.
- * Not so after CP_BYPASSED, or CP_SELFCHECK_FAIL out of a step that CVODES has taken: yout is what
- * CVODES computed, and CPodeReInit is needed.
+ * After an error, except of an argument, yout and the state are the last good ones, at *tret, and
+ * CPode can be called again.
  */
 CPODES_EXPORT int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask);
 
