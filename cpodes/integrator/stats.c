@@ -32,7 +32,7 @@ static int printCounters(FILE *out, SUNOutputFormat fmt, const Counter *counters
   int bad = 0;
   for (size_t i = 0; i < count; i++)
     if (fmt == SUN_OUTPUTFORMAT_TABLE)
-      bad |= fprintf(out, "%-27s = %ld\n", counters[i].name, counters[i].value) < 0;
+      bad |= fprintf(out, "%-28s = %ld\n", counters[i].name, counters[i].value) < 0;
     else bad |= fprintf(out, "%s%s,%ld", i ? "," : "", counters[i].name, counters[i].value) < 0;
   if (fmt != SUN_OUTPUTFORMAT_TABLE) bad |= fputc('\n', out) == EOF;
   return bad;
@@ -66,9 +66,9 @@ int CPodePrintAllStats(CPodeMem mem, FILE *out, SUNOutputFormat fmt) {
   };
   int bad = printCounters(out, fmt, counters, sizeof counters / sizeof counters[0]);
   if (fmt == SUN_OUTPUTFORMAT_TABLE) {
-    bad |= fprintf(out, "%-27s = %s\n", "Projector linear solver", solverName(mem->P)) < 0;
-    bad |= fprintf(out, "%-27s = %.3e\n", "Last violation", s.violation) < 0;
-    bad |= fprintf(out, "%-27s = %.3e\n", "Largest correction (WRMS)", s.maxcorrection) < 0;
+    bad |= fprintf(out, "%-28s = %s\n", "Projector linear solver", solverName(mem->P)) < 0;
+    bad |= fprintf(out, "%-28s = %.3e\n", "Last violation", s.violation) < 0;
+    bad |= fprintf(out, "%-28s = %.3e\n", "Largest correction (WRMS)", s.maxcorrection) < 0;
   }
   return bad ? cpReport(&mem->log, CP_ILL_INPUT, __func__, "writing to out failed") : CP_SUCCESS;
 }
