@@ -10,12 +10,13 @@
 #include <math.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
-/* Ratio of successive violations above which kept factors are renewed before the next projection. */
+/* Ratio of successive violations above which kept factors are renewed before the next
+ * projection. */
 #ifndef CP_RATE_RENEW
 #define CP_RATE_RENEW 0.2
 #endif
-/* Distance from the manifold, in units of the tolerance, above which kept factors are not used: they would move the
- * state there along the normals of another state. */
+/* Distance from the manifold, in units of the tolerance, above which kept factors are not used:
+ * they would move the state there along the normals of another state. */
 #ifndef KEEP_DISTANCE
 #define KEEP_DISTANCE 10.0
 #endif
@@ -24,7 +25,8 @@
 /* Multiple of roundoff in the terms of a constraint below which its residual is noise. */
 #define FLOOR_FACTOR 8.0
 
-/* Are all residuals above eps within the roundoff of evaluating them? c_i = O(u sum_j |G_ij y_j|). */
+/* Are all residuals above eps within the roundoff of evaluating them? c_i = O(u sum_j |G_ij
+ * y_j|). */
 static int atRoundoffFloor(CPWork work, const double *y, const double *c) {
   const CPEntries *g = &work->g;
   double *terms      = work->s;
@@ -35,6 +37,40 @@ static int atRoundoffFloor(CPWork work, const double *y, const double *c) {
   for (int i = 0; i < work->P->m; i++)
     if (fabs(c[i]) > work->P->eps * work->size[i] && fabs(c[i]) > FLOOR_FACTOR * CP_UROUND * terms[i])
       return 0;
+  return 1;
+}
+
+/* Moves below this part of the tolerance show no curvature of c. */
+#define NOISE_REACH 1.0e-2
+/* Second difference, as part of the residual, that only noise makes at such distances. */
+#define NOISE_PART 0.25
+
+/* Residuals above eps that no correction reduces: are they noise? The terms of c may be larger
+ * than G and y tell (states that are displacements). Then second differences of c along the next
+ * correction x are as large as c; those of a smooth c vanish at such distances, also when G is
+ * wrong. 1, 0, or a fatal code of c. */
+static int isNoise(CPWork work, sunrealtype t) {
+  const int m = work->P->m, n = work->P->n;
+  const sunrealtype *y = N_VGetArrayPointer(work->y), *c = N_VGetArrayPointer(work->c);
+  const sunrealtype *c2 = N_VGetArrayPointer(work->c2);
+  sunrealtype *trial    = N_VGetArrayPointer(work->v);
+  double *second = work->r, *largest = work->s;
+  cpRightInverse(work, c, work->x);
+  for (int j = 0; j < n; j++)
+    if (fabs(work->x[j]) * work->w[j] > NOISE_REACH) return 0;
+  for (int i = 0; i < m; i++) largest[i] = 0.0;
+  for (int multiple = 1; multiple <= 4; multiple *= 2) {
+    for (int i = 0; i < m; i++) second[i] = -2.0 * c[i];
+    for (int sign = -1; sign <= 1; sign += 2) {
+      for (int j = 0; j < n; j++) trial[j] = y[j] + sign * multiple * work->x[j];
+      const int flag = cpConstraint(work, t, work->v, work->c2);
+      if (flag) return flag < 0 ? flag : 0;
+      for (int i = 0; i < m; i++) second[i] += c2[i];
+    }
+    for (int i = 0; i < m; i++) largest[i] = fmax(largest[i], fabs(second[i]));
+  }
+  for (int i = 0; i < m; i++)
+    if (fabs(c[i]) > work->P->eps * work->size[i] && largest[i] < NOISE_PART * fabs(c[i])) return 0;
   return 1;
 }
 
@@ -85,9 +121,9 @@ static int explainFailure(CPWork work, sunrealtype t, const double *c, const cha
 static int iterate(CPWork work, sunrealtype t) {
   CPProjector P  = work->P;
   sunrealtype *z = N_VGetArrayPointer(work->y), *c = N_VGetArrayPointer(work->c);
-  double previous = cpViolation(work, c, &work->worst);
+  double previous   = cpViolation(work, c, &work->worst);
   work->worst_start = work->worst;
-  work->rate      = 0.0;
+  work->rate        = 0.0;
   for (int k = 0; k < P->maxiters; k++) {
     cpRightInverse(work, c, work->x); /* x = K c */
     for (int j = 0; j < P->n; j++) z[j] -= work->x[j];
@@ -103,10 +139,12 @@ static int iterate(CPWork work, sunrealtype t) {
       work->stats.nfloor++, P->stats.nfloor++;
       return CP_SUCCESS;
     }
-    if (theta > RATE_DIVERGED) return DIVERGED;
+    if (theta > RATE_DIVERGED) break;
     previous = work->violation;
   }
-  return DIVERGED;
+  const int noise = isNoise(work, t);
+  if (noise > 0) work->stats.nfloor++, P->stats.nfloor++;
+  return noise > 0 ? CP_SUCCESS : noise < 0 ? noise : DIVERGED;
 }
 
 /* One attempt from the state y; fresh: with new factors. */
