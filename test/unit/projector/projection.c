@@ -396,6 +396,41 @@ START_TEST(difference_quotients_are_good_however_near_to_zero_the_state_is) {
 }
 END_TEST
 
+/* A rod of length 0.3 from (0.18, 0.24), in displacements: its residual is a multiple of some
+ * 1e-17 that is never exactly zero, and 1e-18 is asked for. */
+static int inclined_rod(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  const sunrealtype x = 0.18 + entries(y)[0], z = 0.24 + entries(y)[1];
+  (void)t;
+  (void)user_data;
+  entries(c)[0] = x * x + z * z - 0.09;
+  return 0;
+}
+
+START_TEST(the_floor_is_that_of_the_constraint_where_states_are_small_next_to_its_constants) {
+  for (unsigned long long seed = 1; seed <= 20; seed++) {
+    unsigned long long state = seed;
+    MessageLog log           = {0};
+    N_Vector y = VECTOR(0.0, 0.0), c = VECTOR(0.0), ewt = VECTOR(1.0e12, 1.0e12);
+    entries(y)[0] = 1.0e-11 * random_number(&state);
+    entries(y)[1] = 1.0e-11 * random_number(&state);
+    CPProjector P = CPProjectorCreate(inclined_rod, y, c, test_context);
+    ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log), CP_SUCCESS);
+    ck_assert_int_eq(CPProjectorSetLinearSolver(P, (CPLinSol)_i), CP_SUCCESS);
+    ck_assert_int_eq(CPProjectorSetEps(P, 1.0e-6), CP_SUCCESS);
+    ck_assert_msg(CPProjectorProject(P, 0.0, y, ewt) == CP_SUCCESS, "%s", log.text);
+    /* three terms of at most 0.09 and their sum, each good to 7e-18 after squaring coordinates
+       that are */
+    /* machine numbers to 1.4e-17: 4 roundings of 0.1 */
+    ck_assert_int_eq(inclined_rod(0.0, y, c, NULL), 0);
+    ck_assert_double_le(fabs(entries(c)[0]), 4.0 * 1.4e-17);
+    CPProjectorFree(&P);
+    N_VDestroy(y);
+    N_VDestroy(c);
+    N_VDestroy(ewt);
+  }
+}
+END_TEST
+
 /* ---- fixed components ---- */
 
 START_TEST(fixed_components_keep_every_bit) {
@@ -474,6 +509,9 @@ int main(void) {
   tcase_add_loop_test(tc, a_state_on_the_manifold_is_corrected_once_and_stays, 0, pairs);
   tcase_add_loop_test(tc, difference_quotients_are_good_however_near_to_zero_the_state_is,
                       CP_LINSOL_AUTO, CP_LINSOL_QRP + 1);
+  tcase_add_loop_test(
+      tc, the_floor_is_that_of_the_constraint_where_states_are_small_next_to_its_constants,
+      CP_LINSOL_AUTO, CP_LINSOL_QRP + 1);
   tcase_add_loop_test(tc, fixed_components_keep_every_bit, 0, n_settings);
   tcase_add_loop_test(tc, fixing_all_that_a_violated_constraint_depends_on_fails_and_names_it, 0,
                       n_solvers);
