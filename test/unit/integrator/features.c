@@ -1,0 +1,250 @@
+/* CVODES' features, with projection: methods, one-step mode, roots, stop times, quadratures, restarts, backwards in time. */
+#include "integrator/fixture.h"
+
+#include <math.h>
+
+static Run run;
+
+static void setup(void) { run_open(&run, ADAMS_FIXED_POINT, 1.0e-6); }
+
+static void teardown(void) { run_close(&run); }
+
+static void open_method(int i, sunrealtype tol) {
+  run_close(&run);
+  run_open(&run, methods[i], tol);
+}
+
+/* ---- methods ---- */
+
+START_TEST(every_method_follows_the_exact_solution_on_the_manifold) {
+  const sunrealtype tols[] = {1.0e-4, 1.0e-6, 1.0e-8};
+  open_method(_i / 3, tols[_i % 3]);
+  while (run.t < 3.0) {
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_good(&run);
+  }
+  /* BDF projects the error first and has the step rejected then; Adams foresees it from the unprojected one */
+  long int netf;
+  ck_assert_success(&run, CVodeGetNumErrTestFails(run.cvode_mem, &netf));
+  ck_assert_int_eq(run_stats(&run).nproj, run_steps(&run) + (run.method.lmm == CV_BDF ? netf : 0));
+}
+END_TEST
+
+/* Adams' errors fall with the tolerance; with a projection in the wrong place they do not below some order 2. */
+START_TEST(adams_uses_its_high_orders) {
+  int order, highest = 0;
+  open_method(1, 1.0e-10);
+  while (run.t < 3.0) {
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_success(&run, CVodeGetLastOrder(run.cvode_mem, &order));
+    if (order > highest) highest = order;
+  }
+  ck_assert_int_gt(highest, 6);
+  ck_assert_good(&run);
+}
+END_TEST
+
+START_TEST(one_step_mode_takes_one_step_at_a_time) {
+  open_method(_i, 1.0e-6);
+  for (int k = 1; k <= 50; k++) {
+    const sunrealtype before = run.t;
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_int_eq(run_steps(&run), k);
+    ck_assert_double_gt(run.t, before);
+  }
+  ck_assert_int_eq(run_stats(&run).noutputs,
+                   0); /* states at the ends of steps are projected already */
+}
+END_TEST
+
+START_TEST(backward_in_time_is_the_mirrored_motion) {
+  open_method(_i, 1.0e-6);
+  ck_assert_success(&run, run_to(&run, -1.5));
+  ck_assert_double_eq(run.t, -1.5);
+  /* released at rest: y(-t) = y(t), y'(-t) = -y'(t) */
+  run.t = 1.5;
+  entries(run.y)[2] *= -1.0;
+  entries(run.y)[3] *= -1.0;
+  ck_assert_good(&run);
+}
+END_TEST
+
+START_TEST(a_restart_repeats_the_run_bit_by_bit) {
+  open_method(_i, 1.0e-6);
+  N_Vector y0 = vector_copy(run.y), first = vector_copy(run.y);
+  ck_assert_success(&run, run_to(&run, 1.0));
+  N_VScale(1.0, run.y, first);
+  const CPodeProjStats stats = run_stats(&run);
+  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
+  ck_assert_int_eq(run_stats(&run).nproj, 0);
+  ck_assert_int_eq(run_stats(&run).nce, 0);
+  ck_assert_success(&run, run_to(&run, 1.0));
+  ck_assert_int_eq(same_bits(run.y, first), 1);
+  ck_assert_int_eq(run_stats(&run).nproj, stats.nproj);
+  ck_assert_int_eq(run_stats(&run).niters, stats.niters);
+  N_VDestroy(y0);
+  N_VDestroy(first);
+}
+END_TEST
+
+/* Options of CVODES reach it through CPodeGetCVodeMem. */
+START_TEST(the_maximum_order_and_stability_detection_are_cvodes_own) {
+  int order, highest = 0;
+  open_method(0, 1.0e-8);
+  ck_assert_success(&run, CVodeSetMaxOrd(run.cvode_mem, 3));
+  ck_assert_success(&run, CVodeSetStabLimDet(run.cvode_mem, SUNTRUE));
+  while (run.t < 1.0) {
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_success(&run, CVodeGetLastOrder(run.cvode_mem, &order));
+    if (order > highest) highest = order;
+  }
+  ck_assert_int_eq(highest, 3);
+  ck_assert_good(&run);
+}
+END_TEST
+
+/* ---- roots and stop times ---- */
+
+/* The lowest point. */
+static int below_the_pivot(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)user_data;
+  g[0] = N_VGetArrayPointer(y)[0];
+  return 0;
+}
+
+/* At a root the state is projected; the root is one of CVODES' interpolant, off the exact one by the error of the state over the
+ * speed sqrt(2 g L) there. */
+START_TEST(roots_are_located_and_their_state_is_projected) {
+  int roots = 0, info;
+  open_method(_i, 1.0e-6);
+  const Pendulum *p = &run.world.p;
+  ck_assert_success(&run, CVodeRootInit(run.cvode_mem, 1, below_the_pivot));
+  while (run.t < 3.0) {
+    const int flag = run_to(&run, 3.0);
+    if (flag == CP_SUCCESS) break;
+    ck_assert_int_eq(flag, CV_ROOT_RETURN);
+    ck_assert_success(&run, CVodeGetRootInfo(run.cvode_mem, &info));
+    roots++;
+    ck_assert_int_eq(info, roots % 2 ? -1 : 1);
+    ck_assert_good(&run);
+    /* quarter period T/4, then every half period; T = 2 s at g = PENDULUM_G_PERIOD2, L = 1 */
+    const sunrealtype T     = 2.0 * sqrt(PENDULUM_G_PERIOD2 / p->g);
+    const sunrealtype speed = sqrt(2.0 * p->g * p->L);
+    ck_assert_bound(&run, fabs(run.t - T * (2 * roots - 1) / 4.0), error_bound(&run) / speed);
+  }
+  ck_assert_int_eq(roots, 3); /* 0.59, 1.78, 2.96 */
+}
+END_TEST
+
+/* SUNDIALS 6 returns CV_SUCCESS where tout is the stop time, 7 CV_TSTOP_RETURN. */
+START_TEST(the_integration_stops_at_tstop) {
+  open_method(_i, 1.0e-6);
+  ck_assert_success(&run, CVodeSetStopTime(run.cvode_mem, 0.7));
+  ck_assert_flag(&run, run_to(&run, 1.0), CV_TSTOP_RETURN);
+  ck_assert_double_eq(run.t, 0.7);
+  ck_assert_good(&run);
+  ck_assert_success(&run, CVodeSetStopTime(run.cvode_mem, 0.9));
+  const int flag = run_to(&run, 0.9);
+  ck_assert(flag == CP_SUCCESS || flag == CV_TSTOP_RETURN);
+  ck_assert_double_eq(run.t, 0.9);
+  ck_assert_good(&run);
+  if (flag == CP_SUCCESS) { /* then the stop is told of now */
+    ck_assert_flag(&run, run_to(&run, 2.0), CV_TSTOP_RETURN);
+    ck_assert_double_eq(run.t, 0.9);
+  }
+  ck_assert_success(&run, run_to(&run, 2.0));
+  ck_assert_good(&run);
+}
+END_TEST
+
+/* No f is called beyond the stop time. */
+START_TEST(no_function_is_called_beyond_tstop) {
+  open_method(_i, 1.0e-6);
+  ck_assert_success(&run, CVodeSetStopTime(run.cvode_mem, 0.7));
+  run.world.f = run.world.c = (Fault){0.7 * (1.0 + 1.0e-15), -1, -1, 0.0};
+  ck_assert_flag(&run, run_to(&run, 1.0), CV_TSTOP_RETURN);
+}
+END_TEST
+
+/* ---- quadratures and sensitivities see projected states ---- */
+
+static sunrealtype worst_seen;
+static long int seen;
+
+static void look(const World *world, N_Vector y) {
+  worst_seen = fmax(worst_seen, violation_of(world, y));
+  seen++;
+}
+
+static int length_quadrature(sunrealtype t, N_Vector y, N_Vector q, void *user_data) {
+  (void)t;
+  look(user_data, y);
+  entries(q)[0] = hypot(entries(y)[2], entries(y)[3]);
+  return 0;
+}
+
+static int looking_sensitivity(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
+                               N_Vector ySdot, void *user_data, N_Vector tmp1, N_Vector tmp2) {
+  (void)Ns, (void)t, (void)ydot, (void)iS, (void)yS, (void)tmp1, (void)tmp2;
+  look(user_data, y);
+  N_VConst(0.0, ySdot);
+  return 0;
+}
+
+/* The arc of a quarter period is pi/2 L. */
+START_TEST(quadratures_are_taken_of_projected_states) {
+  open_method(_i, 1.0e-6);
+  N_Vector q          = vector_of(1, NULL);
+  const sunrealtype T = 2.0 * sqrt(PENDULUM_G_PERIOD2 / run.world.p.g);
+  worst_seen          = 0.0;
+  seen                = 0;
+  ck_assert_success(&run, CVodeQuadInit(run.cvode_mem, length_quadrature, q));
+  ck_assert_success(&run, CVodeQuadSStolerances(run.cvode_mem, 1.0e-6, 1.0e-6));
+  ck_assert_success(&run, CVodeSetQuadErrCon(run.cvode_mem, SUNTRUE));
+  ck_assert_success(&run, run_to(&run, T / 4.0));
+  ck_assert_int_ge(seen, run_steps(&run));
+  ck_assert_bound(&run, worst_seen, violation_bound(&run));
+  ck_assert_success(&run, CVodeGetQuad(run.cvode_mem, &run.t, q));
+  /* speed errors of error_bound over T/4, and the quadrature's own */
+  ck_assert_bound(&run, fabs(entries(q)[0] - acos(0.0)), (T / 4.0 + 1.0) * error_bound(&run));
+  N_VDestroy(q);
+}
+END_TEST
+
+START_TEST(staggered_sensitivities_see_projected_states) {
+  open_method(_i, 1.0e-6);
+  N_Vector s[1]             = {vector_of(PENDULUM_N, NULL)};
+  SUNNonlinearSolver solver = inner_solver(run.method, run.y);
+  worst_seen                = 0.0;
+  seen                      = 0;
+  ck_assert_success(&run, CVodeSensInit1(run.cvode_mem, 1, CV_STAGGERED1, looking_sensitivity, s));
+  ck_assert_success(&run, CVodeSensSStolerances(run.cvode_mem, 1.0e-6, (sunrealtype[]){1.0e-6}));
+  ck_assert_success(&run, CVodeSetNonlinearSolverSensStg1(run.cvode_mem, solver));
+  ck_assert_success(&run, run_to(&run, 1.0));
+  ck_assert_int_ge(seen, run_steps(&run));
+  ck_assert_bound(&run, worst_seen, violation_bound(&run));
+  CPodeFree(&run.mem);
+  SUNNonlinSolFree(solver);
+  N_VDestroy(s[0]);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("CVODES' features with projection");
+  TCase *tc    = tcase_create("features");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_add_loop_test(tc, every_method_follows_the_exact_solution_on_the_manifold, 0, 12);
+  tcase_add_test(tc, adams_uses_its_high_orders);
+  tcase_add_loop_test(tc, one_step_mode_takes_one_step_at_a_time, 0, 4);
+  tcase_add_loop_test(tc, backward_in_time_is_the_mirrored_motion, 0, 4);
+  tcase_add_loop_test(tc, a_restart_repeats_the_run_bit_by_bit, 0, 4);
+  tcase_add_test(tc, the_maximum_order_and_stability_detection_are_cvodes_own);
+  tcase_add_loop_test(tc, roots_are_located_and_their_state_is_projected, 0, 4);
+  tcase_add_loop_test(tc, the_integration_stops_at_tstop, 0, 4);
+  tcase_add_loop_test(tc, no_function_is_called_beyond_tstop, 0, 4);
+  tcase_add_loop_test(tc, quadratures_are_taken_of_projected_states, 0, 4);
+  tcase_add_loop_test(tc, staggered_sensitivities_see_projected_states, 0, 4);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

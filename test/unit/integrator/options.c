@@ -1,0 +1,287 @@
+/* Options of CPode: how often, when and how strictly the steps are projected, which norm CVODES gets, and in which order all
+ * this may be set. */
+#include "integrator/fixture.h"
+
+#include <math.h>
+
+static Run run;
+
+static void setup(void) { run_open(&run, ADAMS_FIXED_POINT, 1.0e-6); }
+
+static void teardown(void) { run_close(&run); }
+
+static void open_method(int i, sunrealtype tol) {
+  run_close(&run);
+  run_open(&run, methods[i], tol);
+}
+
+static long int error_test_failures(void) {
+  long int netf;
+  ck_assert_success(&run, CVodeGetNumErrTestFails(run.cvode_mem, &netf));
+  return netf;
+}
+
+/* ---- how often ---- */
+
+START_TEST(every_third_step_is_projected) {
+  const int n = 99;
+  open_method(_i, 1.0e-6);
+  ck_assert_success(&run, CPodeSetProjFrequency(run.mem, 3));
+  for (int k = 1; k <= n; k++) {
+    ck_assert_success(&run, run_step(&run));
+    if (k % 3 == 1) ck_assert_double_le(violation_of(&run.world, run.y), violation_bound(&run));
+  }
+  /* attempts that were rejected count as projections or as skipped, so only without them the counts are those of the steps */
+  const CPodeProjStats stats = run_stats(&run);
+  ck_assert_int_ge(stats.nproj, n / 3);
+  ck_assert_int_le(stats.nproj, n / 3 + error_test_failures());
+  ck_assert_int_ge(stats.nskipped, 2 * n / 3);
+}
+END_TEST
+
+START_TEST(frequency_zero_is_the_default) {
+  N_Vector expected = vector_copy(run.y);
+  ck_assert_success(&run, run_to(&run, 1.0));
+  N_VScale(1.0, run.y, expected);
+  open_method(1, 1.0e-6);
+  ck_assert_success(&run, CPodeSetProjFrequency(run.mem, 5));
+  ck_assert_success(&run, CPodeSetProjFrequency(run.mem, 0));
+  ck_assert_success(&run, run_to(&run, 1.0));
+  ck_assert_int_eq(same_bits(run.y, expected), 1);
+  N_VDestroy(expected);
+}
+END_TEST
+
+/* Where the violation is at most eps already nothing moves; where it is not, all is as ever: so the state is always within the
+ * bound, and some steps are left alone when eps is the tolerance itself. */
+START_TEST(only_violated_states_are_projected_when_asked_for) {
+  open_method(_i, 1.0e-6);
+  ck_assert_success(&run, CPProjectorSetEps(run.P, 1.0));
+  ck_assert_success(&run, CPodeSetProjTestCnstr(run.mem, SUNTRUE));
+  while (run.t < 1.0) {
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_bound(&run, violation_of(&run.world, run.y), violation_bound(&run) / CP_EPS_DEFAULT);
+  }
+  ck_assert_int_gt(run_stats(&run).nskipped, 0);
+  ck_assert_int_gt(run_stats(&run).nproj, 0);
+}
+END_TEST
+
+/* ---- the norm of the error estimate ---- */
+
+/* One step from the same state by the same h, with an error that only one norm accepts; counts say which one was asked. */
+START_TEST(the_norms_are_those_asked_for) {
+  CPodeProjStats stats;
+  open_method(_i / 4, 1.0e-6);
+  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, (CPErrEst)(_i % 4)));
+  run_until(&run, 2.0);
+  ck_assert_good(&run);
+  stats = run_stats(&run);
+  const int projected =
+      _i % 4 == CP_ERREST_PROJECTED || (_i % 4 == CP_ERREST_DEFAULT && run.method.lmm == CV_BDF);
+  if (projected) ck_assert_int_eq(stats.nerrproj, stats.nproj);
+  else if (_i % 4 == CP_ERREST_ACCEPTANCE)
+    ck_assert_int_le(stats.nerrproj, error_test_failures() + stats.nproj);
+  else ck_assert_int_eq(stats.nerrproj, 0);
+}
+END_TEST
+
+START_TEST(the_default_norm_is_projected_for_bdf_and_unprojected_for_adams) {
+  N_Vector y[2];
+  for (int k = 0; k < 2; k++) {
+    open_method(_i, 1.0e-6);
+    const CPErrEst named = run.method.lmm == CV_BDF ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
+    ck_assert_success(&run, CPodeSetProjErrEst(run.mem, k ? named : CP_ERREST_DEFAULT));
+    ck_assert_success(&run, run_to(&run, 1.0));
+    y[k] = vector_copy(run.y);
+  }
+  ck_assert_int_eq(same_bits(y[0], y[1]), 1);
+  N_VDestroy(y[0]);
+  N_VDestroy(y[1]);
+}
+END_TEST
+
+/* The two modes are the same run up to the first attempt that the unprojected norm rejects and the projected one does not. With a new
+ * G for every projection (what the rejected attempts left behind does not matter then) they are the same bit by bit. */
+START_TEST(acceptance_only_ever_turns_a_rejection_into_an_acceptance) {
+  Run other;
+  open_method(_i, 1.0e-7);
+  run_open(&other, methods[_i], 1.0e-7);
+  ck_assert_success(&run, CPProjectorSetJacFrequency(run.P, 1));
+  ck_assert_success(&other, CPProjectorSetJacFrequency(other.P, 1));
+  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_UNPROJECTED));
+  ck_assert_success(&other, CPodeSetProjErrEst(other.mem, CP_ERREST_ACCEPTANCE));
+  int differ = 0;
+  while (!differ && run.t < 3.0) {
+    long int netf, netf_other;
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_success(&other, run_step(&other));
+    ck_assert_success(&run, CVodeGetNumErrTestFails(run.cvode_mem, &netf));
+    ck_assert_success(&other, CVodeGetNumErrTestFails(other.cvode_mem, &netf_other));
+    ck_assert_int_le(netf_other, netf);
+    differ = !same_bits(run.y, other.y);
+    if (differ) ck_assert_int_lt(netf_other, netf); /* for no other reason */
+  }
+  run_close(&other);
+}
+END_TEST
+
+static int no_error(sunrealtype t, N_Vector y, N_Vector err, void *user_data) {
+  (void)t, (void)y, (void)user_data;
+  N_VConst(0.0, err);
+  return 0;
+}
+
+/* An error projection that leaves nothing: then ACCEPTANCE has no reason left to reject, and asks each time that there was one. */
+START_TEST(acceptance_takes_a_step_whose_projected_error_is_small) {
+  open_method(_i, 1.0e-6);
+  run_until(&run, 1.0);
+  ck_assert_int_gt(error_test_failures(), 0); /* by the true errors there are reasons */
+  open_method(_i, 1.0e-6);
+  CPProjector user = CPProjectorCreateUser(rod_projection, no_error, run.y, test_context);
+  ck_assert_success(&run, CPodeSetProjector(run.mem, user));
+  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_ACCEPTANCE));
+  run_until(&run, 1.0);
+  ck_assert_int_eq(error_test_failures(), 0);
+  ck_assert_int_gt(run_stats(&run).nerrproj, 0);
+  ck_assert_int_lt(run_stats(&run).nerrproj, run_stats(&run).nproj);
+  CPodeFree(&run.mem);
+  CPProjectorFree(&user);
+}
+END_TEST
+
+/* ---- large corrections ---- */
+
+/* Long first steps leave the circle by many tolerances: with a bound they are cut, without one they are taken or not by the error
+ * test alone, and never is a correction above the bound taken. */
+START_TEST(a_large_correction_rejects_the_step) {
+  const sunrealtype bound = 1.0e-2;
+  open_method(_i, 1.0e-6);
+  ck_assert_success(&run, CPodeSetProjMaxCorrection(run.mem, bound));
+  ck_assert_success(&run, CVodeSetMaxConvFails(run.cvode_mem, 50));
+  run_until(&run, 0.5);
+  ck_assert_good(&run);
+  const CPodeProjStats stats = run_stats(&run);
+  ck_assert_int_gt(stats.nlargecorr, 0);
+  ck_assert_int_eq(stats.nprojfails, stats.nlargecorr);
+  ck_assert_double_le(stats.maxcorrection, bound);
+  ck_assert_double_gt(stats.maxcorrection, 0.0);
+}
+END_TEST
+
+START_TEST(an_infinite_bound_lets_every_correction_pass) {
+  open_method(_i, 1.0e-6);
+  ck_assert_success(&run, CPodeSetProjMaxCorrection(run.mem, INFINITY));
+  ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 0.1));
+  ck_assert_success(&run, run_to(&run, 0.5));
+  ck_assert_int_eq(run_stats(&run).nlargecorr, 0);
+  ck_assert_good(&run);
+}
+END_TEST
+
+/* ---- order of the calls ---- */
+
+/* All options of the sequence, in an order given by the digits of a permutation. */
+static void set_option(Run *r, int which) {
+  switch (which) {
+  case 0: ck_assert_success(r, CPodeSStolerances(r->mem, 1.0e-7, 1.0e-7)); break;
+  case 1: ck_assert_success(r, CPodeSetProjector(r->mem, r->P)); break;
+  case 2: ck_assert_success(r, CPodeSetNonlinearSolver(r->mem, r->inner)); break;
+  case 3: ck_assert_success(r, CPodeSetProjFrequency(r->mem, 2)); break;
+  case 4: ck_assert_success(r, CPodeSetProjErrEst(r->mem, CP_ERREST_ACCEPTANCE)); break;
+  case 5: ck_assert_success(r, CPodeSetNonlinConvCoef(r->mem, 0.05)); break;
+  default: ck_assert_success(r, CPodeInit(r->mem, world_rhs, 0.0, r->y));
+  }
+}
+
+enum { N_OPTIONS = 7 };
+
+static void run_in_order(int rotation, int backwards, N_Vector result) {
+  Run r;
+  run_create(&r, ADAMS_FIXED_POINT, 1.0e-7);
+  r.inner = inner_solver(r.method, r.y);
+  for (int k = 0; k < N_OPTIONS; k++) {
+    const int which = (k + rotation) % N_OPTIONS;
+    set_option(&r, backwards ? N_OPTIONS - 1 - which : which);
+  }
+  ck_assert_success(&r, CVodeSetUserData(r.cvode_mem, &r.world));
+  ck_assert_success(&r, CVodeSetMaxNumSteps(r.cvode_mem, 10000));
+  ck_assert_success(&r, run_to(&r, 1.0));
+  N_VScale(1.0, r.y, result);
+  run_close(&r);
+}
+
+START_TEST(the_order_of_the_set_functions_does_not_matter) {
+  N_Vector expected = vector_of(PENDULUM_N, NULL), y = vector_of(PENDULUM_N, NULL);
+  run_in_order(0, 0, expected);
+  for (int rotation = 0; rotation < N_OPTIONS; rotation++)
+    for (int backwards = 0; backwards < 2; backwards++) {
+      run_in_order(rotation, backwards, y);
+      ck_assert_msg(same_bits(y, expected), "rotation %d, %s", rotation,
+                    backwards ? "backwards" : "forwards");
+    }
+  N_VDestroy(expected);
+  N_VDestroy(y);
+}
+END_TEST
+
+/* ---- tolerances ---- */
+
+static int weights(N_Vector y, N_Vector ewt, void *user_data) {
+  (void)user_data;
+  for (sunindextype i = 0; i < N_VGetLength(y); i++)
+    entries(ewt)[i] = 1.0 / (1.0e-6 * fabs(entries(y)[i]) + 1.0e-6);
+  return 0;
+}
+
+START_TEST(the_three_kinds_of_tolerances_agree) {
+  N_Vector expected = vector_copy(run.y), abstol = VECTOR(1.0e-6, 1.0e-6, 1.0e-6, 1.0e-6);
+  ck_assert_success(&run, run_to(&run, 1.0));
+  N_VScale(1.0, run.y, expected);
+  open_method(1, 1.0e-3);
+  if (_i == 0) ck_assert_success(&run, CPodeSVtolerances(run.mem, 1.0e-6, abstol));
+  else ck_assert_success(&run, CPodeWFtolerances(run.mem, weights));
+  N_VConst(-1.0, abstol); /* it was copied */
+  ck_assert_success(&run, run_to(&run, 1.0));
+  /* 1/(rtol |y| + atol) is rounded differently by the vector operations: equal steps, states equal to roundoff's amplification */
+  ck_assert_bound(&run, max_distance(run.y, expected), 1.0e-12);
+  N_VDestroy(expected);
+  N_VDestroy(abstol);
+}
+END_TEST
+
+/* A new inner solver, between runs. */
+START_TEST(the_nonlinear_solver_can_be_changed_before_the_first_step) {
+  N_Vector y0 = vector_copy(run.y);
+  ck_assert_success(&run, run_to(&run, 0.5));
+  ck_assert_flag(&run, CPodeSetNonlinearSolver(run.mem, NULL), CP_TOO_LATE);
+  ck_assert_message(&run, "CPodeReInit");
+  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
+  ck_assert_success(&run, CPodeSetNonlinearSolver(run.mem, NULL)); /* Newton */
+  run_add_linear_solver(&run);
+  ck_assert_success(&run, run_to(&run, 0.5));
+  ck_assert_good(&run);
+  N_VDestroy(y0);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("options");
+  TCase *tc    = tcase_create("options");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_add_loop_test(tc, every_third_step_is_projected, 0, 4);
+  tcase_add_test(tc, frequency_zero_is_the_default);
+  tcase_add_loop_test(tc, only_violated_states_are_projected_when_asked_for, 0, 4);
+  tcase_add_loop_test(tc, the_norms_are_those_asked_for, 0, 16);
+  tcase_add_loop_test(tc, the_default_norm_is_projected_for_bdf_and_unprojected_for_adams, 0, 4);
+  tcase_add_loop_test(tc, acceptance_only_ever_turns_a_rejection_into_an_acceptance, 0, 4);
+  tcase_add_loop_test(tc, acceptance_takes_a_step_whose_projected_error_is_small, 0, 4);
+  tcase_add_loop_test(tc, a_large_correction_rejects_the_step, 0, 4);
+  tcase_add_loop_test(tc, an_infinite_bound_lets_every_correction_pass, 0, 4);
+  tcase_add_test(tc, the_order_of_the_set_functions_does_not_matter);
+  tcase_add_loop_test(tc, the_three_kinds_of_tolerances_agree, 0, 2);
+  tcase_add_test(tc, the_nonlinear_solver_can_be_changed_before_the_first_step);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

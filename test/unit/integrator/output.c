@@ -1,0 +1,343 @@
+/* Output on the manifold, local errors, counters, names and messages. */
+#include "integrator/fixture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Run run;
+
+static void setup(void) { run_open(&run, ADAMS_FIXED_POINT, 1.0e-6); }
+
+static void teardown(void) { run_close(&run); }
+
+static void open_method(int i) {
+  run_close(&run);
+  run_open(&run, methods[i], 1.0e-6);
+}
+
+/* ---- interpolated output ---- */
+
+START_TEST(interpolated_output_is_on_the_manifold) {
+  open_method(_i);
+  for (int k = 1; k <= 60; k++) {
+    ck_assert_success(&run, run_to(&run, 0.05 * k));
+    ck_assert_good(&run);
+  }
+  ck_assert_int_gt(run_stats(&run).noutputs, 50);
+}
+END_TEST
+
+START_TEST(without_output_projection_the_interpolant_is_returned) {
+  open_method(_i);
+  N_Vector raw = vector_copy(run.y);
+  ck_assert_success(&run, CPodeSetProjOutput(run.mem, SUNFALSE));
+  for (int k = 1; k <= 20; k++) {
+    ck_assert_success(&run, run_to(&run, 0.05 * k));
+    ck_assert_success(&run, CVodeGetDky(run.cvode_mem, run.t, 0, raw));
+    ck_assert_int_eq(same_bits(run.y, raw), 1);
+    ck_assert_success(&run, CPodeGetDky(run.mem, run.t, 0, raw));
+    ck_assert_int_eq(same_bits(run.y, raw), 1);
+  }
+  ck_assert_int_eq(run_stats(&run).noutputs, 0);
+  N_VDestroy(raw);
+}
+END_TEST
+
+/* One run is asked for nothing, the other for all there is. */
+START_TEST(asking_for_output_never_changes_the_trajectory) {
+  Run asked;
+  open_method(_i);
+  run_open(&asked, methods[_i], 1.0e-6);
+  N_Vector dky = vector_of(PENDULUM_N, NULL);
+  while (run.t < 2.0) {
+    sunrealtype h;
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_success(&asked, run_step(&asked));
+    ck_assert_success(&asked, CVodeGetLastStep(asked.cvode_mem, &h));
+    ck_assert_success(&asked, CPodeGetDky(asked.mem, asked.t - 0.3 * h, 0, dky));
+    ck_assert_success(&asked, CPodeGetDky(asked.mem, asked.t, 1, dky));
+    ck_assert_success(&asked, CPodeGetEstLocalErrors(asked.mem, dky));
+    ck_assert_double_eq(run.t, asked.t);
+    ck_assert_int_eq(same_bits(run.y, asked.y), 1);
+  }
+  N_VDestroy(dky);
+  run_close(&asked);
+}
+END_TEST
+
+START_TEST(dky_is_projected_and_its_derivatives_are_raw) {
+  open_method(_i);
+  N_Vector y = vector_of(PENDULUM_N, NULL), raw = vector_of(PENDULUM_N, NULL);
+  sunrealtype h;
+  run_until(&run, 1.0);
+  ck_assert_success(&run, CVodeGetLastStep(run.cvode_mem, &h));
+  const sunrealtype tn = run.t;
+  for (int k = 0; k <= 4; k++) {
+    run.t = tn - k * h / 4.0;
+    ck_assert_success(&run, CPodeGetDky(run.mem, run.t, 0, run.y));
+    ck_assert_good(&run);
+    ck_assert_success(&run, CPodeGetDky(run.mem, run.t, 1, y));
+    ck_assert_success(&run, CVodeGetDky(run.cvode_mem, run.t, 1, raw));
+    ck_assert_int_eq(same_bits(y, raw), 1);
+  }
+  ck_assert_int_eq(CPodeGetDky(run.mem, tn - 10.0 * h, 0, y), CV_BAD_T);
+  ck_assert_int_eq(CPodeGetDky(run.mem, tn, 100, y), CV_BAD_K);
+  N_VDestroy(raw);
+  N_VDestroy(y);
+}
+END_TEST
+
+/* c fails only between the steps. */
+static sunrealtype last_step;
+static int failing_between(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  World *world = user_data;
+  pendulum_constraints(t, y, c, &world->p);
+  return last_step > 0.0 && t < last_step ? 1 : 0;
+}
+
+START_TEST(output_that_cannot_be_projected_is_given_raw_and_the_step_stays) {
+  N_Vector c = vector_of(PENDULUM_M, NULL), raw = vector_copy(run.y);
+  CPProjector P = CPProjectorCreate(failing_between, run.y, c, test_context);
+  ck_assert_success(&run, CPProjectorSetUserData(P, &run.world));
+  ck_assert_success(&run, CPodeSetProjector(run.mem, P));
+  run_until(&run, 0.5);
+  last_step = run.t;
+  ck_assert_flag(&run, run_to(&run, run.t - 1.0e-4), CP_OUTPUT_PROJ_FAIL);
+  ck_assert_message(&run, "unprojected", "constraint function");
+  ck_assert_success(&run, CVodeGetDky(run.cvode_mem, run.t, 0, raw));
+  ck_assert_int_eq(same_bits(run.y, raw), 1);
+  ck_assert_flag(&run, CPodeGetDky(run.mem, last_step - 1.0e-4, 0, raw), CP_OUTPUT_PROJ_FAIL);
+  run_until(&run, 1.0);
+  ck_assert_good(&run);
+  CPodeFree(&run.mem);
+  CPProjectorFree(&P);
+  N_VDestroy(c);
+  N_VDestroy(raw);
+}
+END_TEST
+
+/* ---- local errors ---- */
+
+/* G e at the state of the run, relative to the terms of the sums; raw: the estimate before it was projected, which may have been
+ * larger and then leaves roundoff of its own size. */
+static sunrealtype off_tangent(N_Vector e, N_Vector raw) {
+  const sunrealtype *z = entries(run.y), *v = entries(e);
+  const sunrealtype row0 = z[0] * v[0] + z[1] * v[1];
+  const sunrealtype row1 = z[2] * v[0] + z[3] * v[1] + z[0] * v[2] + z[1] * v[3];
+  const sunrealtype size = N_VMaxNorm(e) + N_VMaxNorm(raw);
+  return fmax(fabs(row0), fabs(row1)) / (size * (fabs(z[0]) + fabs(z[1]) + fabs(z[2]) + fabs(z[3])));
+}
+
+/* For every method and norm. Where the steps' factors serve (PROJECTED, ACCEPTANCE) they may be some projections old: then G e is
+ * small as the drift of G in these steps; renewed for every projection they are of the state before the correction, which is off by
+ * some tolerances. Where the estimate is projected only when asked for, G is that of the state and G e roundoff. */
+START_TEST(local_errors_are_tangent) {
+  N_Vector e = vector_of(PENDULUM_N, NULL), raw = vector_of(PENDULUM_N, NULL);
+  const CPErrEst mode = (CPErrEst)(_i % 4);
+  open_method(_i / 4);
+  const int exact =
+      mode == CP_ERREST_UNPROJECTED || (mode == CP_ERREST_DEFAULT && run.method.lmm == CV_ADAMS);
+  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, mode));
+  ck_assert_success(&run, CPProjectorSetJacFrequency(run.P, 1));
+  while (run.t < 1.0) {
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_success(&run, CPodeGetEstLocalErrors(run.mem, e));
+    const sunrealtype correction = run_stats(&run).maxcorrection * run.tol * 10.0;
+    ck_assert_success(&run, CVodeGetEstLocalErrors(run.cvode_mem, raw));
+    ck_assert_bound(&run, off_tangent(e, raw), exact ? 1.0e-14 : 1.0e-14 + correction);
+  }
+  N_VDestroy(e);
+  N_VDestroy(raw);
+}
+END_TEST
+
+/* PROJECTED: its WRMS norm is the one that CVODES has tested, at most 1 after a step that was accepted. */
+START_TEST(local_errors_are_those_of_the_error_test) {
+  N_Vector e = vector_of(PENDULUM_N, NULL), w = vector_of(PENDULUM_N, NULL),
+           zero = vector_of(PENDULUM_N, NULL);
+  open_method(_i);
+  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
+  sunrealtype largest = 0.0;
+  while (run.t < 1.0) {
+    ck_assert_success(&run, CVodeGetErrWeights(run.cvode_mem, w));
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_success(&run, CVodeGetErrWeights(run.cvode_mem, w));
+    ck_assert_success(&run, CPodeGetEstLocalErrors(run.mem, e));
+    const sunrealtype norm = wrms_distance(e, zero, w);
+    ck_assert_double_le(norm, 1.0 + 1.0e-12);
+    largest = fmax(largest, norm);
+  }
+  ck_assert_double_gt(largest, 0.1); /* CVODES plans for 1/6 */
+  N_VDestroy(e);
+  N_VDestroy(w);
+  N_VDestroy(zero);
+}
+END_TEST
+
+/* ---- counters ---- */
+
+#define PRINTED 8192
+
+static void print_stats(char text[PRINTED], SUNOutputFormat fmt) {
+  FILE *out = tmpfile();
+  ck_assert_ptr_nonnull(out);
+  ck_assert_success(&run, CPodePrintAllStats(run.mem, out, fmt));
+  rewind(out);
+  const size_t length = fread(text, 1, PRINTED - 1, out);
+  text[length]        = '\0';
+  fclose(out);
+}
+
+/* The number behind a name. */
+static long int printed(const char *text, const char *name) {
+  const char *line = strstr(text, name);
+  ck_assert_msg(line != NULL, "no \"%s\" in\n%s", name, text);
+  return strtol(strchr(line, '=') + 1, NULL, 10);
+}
+
+START_TEST(counters_are_printed_with_those_of_cvodes) {
+  char text[PRINTED];
+  ck_assert_success(&run, run_to(&run, 0.77));
+  print_stats(text, SUN_OUTPUTFORMAT_TABLE);
+  const CPodeProjStats stats = run_stats(&run);
+  ck_assert_int_eq(printed(text, "\nSteps "), run_steps(&run)); /* CVODES' */
+  ck_assert_int_eq(printed(text, "States projected"), stats.nproj);
+  ck_assert_int_eq(printed(text, "Outputs projected"), stats.noutputs);
+  ck_assert_int_eq(printed(text, "Constraint evals"), stats.nce);
+  ck_assert_int_eq(printed(text, "Rank"), 2);
+  ck_assert_mentions(text, "Schur complement"); /* the solver in use */
+}
+END_TEST
+
+/* As many names as values. */
+START_TEST(csv_counters_come_in_pairs) {
+  char text[PRINTED];
+  ck_assert_success(&run, run_to(&run, 0.77));
+  print_stats(text, SUN_OUTPUTFORMAT_CSV);
+  const char *start = strstr(text, "States projected");
+  ck_assert_ptr_nonnull(start);
+  int commas = 0;
+  for (const char *s = start; *s; s++) commas += *s == ',';
+  ck_assert_int_eq(commas % 2, 1);
+}
+END_TEST
+
+/* c_calls counts all evaluations: for the steps, for the start's check, for outputs. */
+START_TEST(the_counters_of_the_steps_are_part_of_the_projectors) {
+  CPProjectorStats all;
+  ck_assert_success(&run, run_to(&run, 1.0));
+  ck_assert_success(&run, CPProjectorGetStats(run.P, &all));
+  const CPodeProjStats stats = run_stats(&run);
+  ck_assert_int_eq(all.nce, run.world.c_calls);
+  ck_assert_int_eq(all.nje, run.world.jac_calls);
+  ck_assert_int_gt(stats.nproj, 0);
+  ck_assert_int_le(stats.nce, all.nce);
+  ck_assert_int_le(stats.nje, all.nje);
+  ck_assert_int_le(stats.niters, all.niters);
+  ck_assert_int_ge(stats.niters, stats.nproj); /* a projection makes one correction at least */
+}
+END_TEST
+
+/* ---- names and messages ---- */
+
+static const struct {
+  int code;
+  const char *name;
+} codes[] = {
+    {CP_SUCCESS, "CP_SUCCESS"},
+    {CP_MEM_NULL, "CP_MEM_NULL"},
+    {CP_MEM_FAIL, "CP_MEM_FAIL"},
+    {CP_ILL_INPUT, "CP_ILL_INPUT"},
+    {CP_NO_INIT, "CP_NO_INIT"},
+    {CP_NO_PROJECTOR, "CP_NO_PROJECTOR"},
+    {CP_TOO_LATE, "CP_TOO_LATE"},
+    {CP_VECTOROP_ERR, "CP_VECTOROP_ERR"},
+    {CP_NOT_SUPPORTED, "CP_NOT_SUPPORTED"},
+    {CP_INCONSISTENT_IC, "CP_INCONSISTENT_IC"},
+    {CP_IC_FAIL, "CP_IC_FAIL"},
+    {CP_FIRST_CNSTRFUNC_ERR, "CP_FIRST_CNSTRFUNC_ERR"},
+    {CP_CNSTRFUNC_FAIL, "CP_CNSTRFUNC_FAIL"},
+    {CP_REPTD_CNSTRFUNC_ERR, "CP_REPTD_CNSTRFUNC_ERR"},
+    {CP_CNSTRJAC_FAIL, "CP_CNSTRJAC_FAIL"},
+    {CP_REPTD_CNSTRJAC_ERR, "CP_REPTD_CNSTRJAC_ERR"},
+    {CP_PROJFUNC_FAIL, "CP_PROJFUNC_FAIL"},
+    {CP_REPTD_PROJFUNC_ERR, "CP_REPTD_PROJFUNC_ERR"},
+    {CP_ERRPROJFUNC_FAIL, "CP_ERRPROJFUNC_FAIL"},
+    {CP_REPTD_ERRPROJ_ERR, "CP_REPTD_ERRPROJ_ERR"},
+    {CP_VIOLATIONFN_FAIL, "CP_VIOLATIONFN_FAIL"},
+    {CP_PROJ_CONV_FAILURE, "CP_PROJ_CONV_FAILURE"},
+    {CP_PROJ_RANK, "CP_PROJ_RANK"},
+    {CP_PROJ_INCONSISTENT, "CP_PROJ_INCONSISTENT"},
+    {CP_PROJ_CORRECTION, "CP_PROJ_CORRECTION"},
+    {CP_CNSTRJAC_WRONG, "CP_CNSTRJAC_WRONG"},
+    {CP_LINSOL_FAIL, "CP_LINSOL_FAIL"},
+    {CP_RHS_NONFINITE, "CP_RHS_NONFINITE"},
+    {CP_CNSTR_NONFINITE, "CP_CNSTR_NONFINITE"},
+    {CP_CNSTRJAC_NONFINITE, "CP_CNSTRJAC_NONFINITE"},
+    {CP_PROJ_NONFINITE, "CP_PROJ_NONFINITE"},
+    {CP_BYPASSED, "CP_BYPASSED"},
+    {CP_SELFCHECK_FAIL, "CP_SELFCHECK_FAIL"},
+    {CP_OUTPUT_PROJ_FAIL, "CP_OUTPUT_PROJ_FAIL"},
+    {CV_TOO_MUCH_WORK, "CV_TOO_MUCH_WORK"},
+    {CV_CONV_FAILURE, "CV_CONV_FAILURE"},
+    {CV_TSTOP_RETURN, "CV_TSTOP_RETURN"},
+    {CV_ROOT_RETURN, "CV_ROOT_RETURN"},
+    {CV_RHSFUNC_FAIL, "CV_RHSFUNC_FAIL"},
+};
+enum { N_CODES = sizeof codes / sizeof codes[0] };
+
+START_TEST(every_return_value_has_its_name) {
+  char *name = CPodeGetReturnFlagName(codes[_i].code);
+  ck_assert_str_eq(name, codes[_i].name);
+  free(name);
+}
+END_TEST
+
+/* Every message goes to the handler, and the newest is kept. */
+START_TEST(messages_go_to_the_handler) {
+  run.log.count = 0;
+  ck_assert_int_eq(CPodeSetProjFrequency(run.mem, -2), CP_ILL_INPUT);
+  ck_assert_int_eq(run.log.count, 1);
+  ck_assert_int_eq(run.log.code, CP_ILL_INPUT);
+  ck_assert_str_eq(run.log.function, "CPodeSetProjFrequency");
+  ck_assert_message(&run, "nsteps", "positive", "-2");
+  /* those of CVODES outside of CPode, too */
+  ck_assert_int_eq(CVodeSetMaxOrd(run.cvode_mem, -1), CV_ILL_INPUT);
+#if SUNDIALS_VERSION_MAJOR < 7
+  ck_assert_int_eq(run.log.count, 2);
+  ck_assert_int_eq(run.log.code, CV_ILL_INPUT);
+#endif
+}
+END_TEST
+
+START_TEST(there_is_no_message_before_the_first) {
+  CPodeMem mem = CPodeCreate(CV_BDF, test_context);
+  ck_assert_str_eq(CPodeGetLastMessage(mem), "");
+  ck_assert_str_eq(CPodeGetLastMessage(NULL), "");
+  CPodeFree(&mem);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("output");
+  TCase *tc    = tcase_create("output");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_add_loop_test(tc, interpolated_output_is_on_the_manifold, 0, 4);
+  tcase_add_loop_test(tc, without_output_projection_the_interpolant_is_returned, 0, 4);
+  tcase_add_loop_test(tc, asking_for_output_never_changes_the_trajectory, 0, 4);
+  tcase_add_loop_test(tc, dky_is_projected_and_its_derivatives_are_raw, 0, 4);
+  tcase_add_test(tc, output_that_cannot_be_projected_is_given_raw_and_the_step_stays);
+  tcase_add_loop_test(tc, local_errors_are_tangent, 0, 16);
+  tcase_add_loop_test(tc, local_errors_are_those_of_the_error_test, 0, 4);
+  tcase_add_test(tc, counters_are_printed_with_those_of_cvodes);
+  tcase_add_test(tc, csv_counters_come_in_pairs);
+  tcase_add_test(tc, the_counters_of_the_steps_are_part_of_the_projectors);
+  tcase_add_loop_test(tc, every_return_value_has_its_name, 0, N_CODES);
+  tcase_add_test(tc, messages_go_to_the_handler);
+  tcase_add_test(tc, there_is_no_message_before_the_first);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
