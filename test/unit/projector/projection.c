@@ -470,6 +470,25 @@ START_TEST(fixed_components_keep_every_bit) {
 }
 END_TEST
 
+/* (G D G')_ii runs over what can move: a fixed component does not bring the surface nearer. */
+START_TEST(the_violation_is_the_distance_that_free_components_have_to_go) {
+  sunrealtype norm;
+  case_open(&k, equations_of(&sphere), settings[_i]);
+  case_perturb(&k, h, 13);
+  N_Vector id = VECTOR(0.0, 1.0, 1.0), c = VECTOR(0.0);
+  ck_assert_success(&k, CPProjectorSetFixed(k.P, id));
+  ck_assert_success(&k, CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, NULL));
+  ck_assert_int_eq(equations_c(k.t, k.y, c, &k.eq), 0);
+  const sunrealtype g1       = 2.0 * entries(k.y)[1] / entries(k.ewt)[1];
+  const sunrealtype g2       = 2.0 * entries(k.y)[2] / entries(k.ewt)[2];
+  const sunrealtype expected = fabs(entries(c)[0]) / hypot(g1, g2);
+  ck_assert_double_eq_tol(norm, expected, 1.0e-6 * expected); /* G may come from differences */
+  N_VDestroy(id);
+  N_VDestroy(c);
+  case_close(&k);
+}
+END_TEST
+
 START_TEST(fixing_all_that_a_violated_constraint_depends_on_fails_and_names_it) {
   case_open(&k, equations_of(&pendulum_qu), solvers[_i]);
   case_perturb(&k, h, 12);
@@ -512,6 +531,8 @@ int main(void) {
   tcase_add_loop_test(
       tc, the_floor_is_that_of_the_constraint_where_states_are_small_next_to_its_constants,
       CP_LINSOL_AUTO, CP_LINSOL_QRP + 1);
+  tcase_add_loop_test(tc, the_violation_is_the_distance_that_free_components_have_to_go, 0,
+                      n_settings);
   tcase_add_loop_test(tc, fixed_components_keep_every_bit, 0, n_settings);
   tcase_add_loop_test(tc, fixing_all_that_a_violated_constraint_depends_on_fails_and_names_it, 0,
                       n_solvers);

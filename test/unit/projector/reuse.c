@@ -156,6 +156,32 @@ START_TEST(a_changed_option_takes_effect_at_once) {
 }
 END_TEST
 
+static void eval_line(long double t, const long double *y, long double *c,
+                      long double G[][MAX_STATES]) {
+  (void)t;
+  c[0]    = y[1] - 0.6L;
+  G[0][1] = 1.0L;
+}
+
+static const Manifold line = {
+    .name = "line", .n = 2, .m = 1, .eval = eval_line, .point = {0.8, 0.6}, .nlevels = 1, .apart = 1.0};
+
+/* Other user data may be another problem: with the circle's gradient the line would be met
+ * elsewhere. */
+START_TEST(other_user_data_mean_new_factors) {
+  Equations other = equations_of(&line);
+  case_open(&k, equations_of(&circle), (Setting){(CPLinSol)_i, CP_NORM_L2, 1});
+  project();
+  ck_assert_success(&k, CPProjectorSetUserData(k.P, &other));
+  entries(k.y)[0] = 0.8;
+  entries(k.y)[1] = 0.6 + 1.0e-5;
+  project();
+  ck_assert_double_eq(entries(k.y)[0], 0.8);
+  ck_assert_double_eq_tol(entries(k.y)[1], 0.6, 1.0e-15);
+  case_close(&k);
+}
+END_TEST
+
 /* ---- counters ---- */
 
 START_TEST(the_counters_are_those_of_the_callbacks) {
@@ -212,6 +238,7 @@ int main(void) {
   tcase_add_loop_test(tc, reused_factors_give_the_nearest_point_to_first_order, CP_LINSOL_AUTO,
                       CP_LINSOL_QRP + 1);
   tcase_add_loop_test(tc, a_changed_option_takes_effect_at_once, 0, n_solvers);
+  tcase_add_loop_test(tc, other_user_data_mean_new_factors, CP_LINSOL_AUTO, CP_LINSOL_QRP + 1);
   tcase_add_loop_test(tc, the_counters_are_those_of_the_callbacks, 0, n_manifolds * n_settings);
   tcase_add_loop_test(tc, counters_start_at_zero, 0, n_solvers);
   suite_add_tcase(suite, tc);
