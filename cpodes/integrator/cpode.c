@@ -122,6 +122,17 @@ static int bypassed(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
       "CV_STAGGERED1, and a nonlinear solver is set with CPodeSetNonlinearSolver");
 }
 
+/* Once: more is asked of the projection than roundoff in c allows. It ends at that floor. */
+static void warnOfFloor(CPodeMem mem) {
+  if (mem->floor_told || !mem->step || mem->step->stats.nfloor == mem->base.nfloor) return;
+  mem->floor_told = 1;
+  cpReport(
+      &mem->log, CV_WARNING, "CPode",
+      "at t = %g: constraint %d cannot be satisfied better than to %.3g times its tolerance, the "
+      "roundoff of evaluating it (asked for: %.3g); projections end there",
+      mem->tgood, mem->step->worst, mem->step->violation, mem->P->eps);
+}
+
 int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask) {
   long int nst = 0, nst_before = 0;
   int flag = checkArguments(mem, tout, yout, tret, itask);
@@ -155,6 +166,7 @@ int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   }
   cpSettle(mem, nst);
   cpPendingClear(mem);
+  warnOfFloor(mem);
   flag = cpProjectOutput(mem, *tret, yout, "CPode");
   return flag ? flag : result;
 }

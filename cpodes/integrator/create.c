@@ -126,6 +126,7 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   mem->nst_out                  = -1;
   mem->start_checked            = 0;
   mem->cause = mem->fatal = 0;
+  mem->floor_told         = 0;
   memset(&mem->stats, 0, sizeof mem->stats);
   memset(&mem->base, 0, sizeof mem->base);
   if (!mem->step) return;

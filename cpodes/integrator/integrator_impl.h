@@ -80,6 +80,7 @@ struct CPodeMem_ {
   int cause, fatal;
   char text[CP_TEXT_LENGTH];
   CPodeProjStats stats;
+  int floor_told;        /* the warning of projections that end at the roundoff floor */
   CPProjectorStats base; /* of step at the last restart */
   CPLog log;
   int holding;  /* inside CPode CVODES' messages are held back until the cause is known ... */
