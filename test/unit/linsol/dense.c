@@ -268,6 +268,32 @@ START_TEST(a_projector_made_of_pivoted_QR_does_not_depend_on_repeated_columns) {
 }
 END_TEST
 
+/* Five columns of length three: dependent whatever they are. */
+START_TEST(more_columns_than_components_are_dependent) {
+  open_solver(solver_of[_i], 3, 5, 5);
+  fill_random(MAX_N, 13);
+  const int flag = factor();
+  if (lin->ops->type != CP_LINSOL_QRP) {
+    ck_assert_int_eq(flag, CP_LIN_DEPENDENT);
+    ck_assert_int_ge(lin->dependent, 0);
+    ck_assert_int_lt(lin->dependent, 5);
+  } else {
+    sunrealtype y[3];
+    ck_assert_int_eq(flag, 0);
+    ck_assert_int_eq(lin->rank, 3);
+    fill(y, 3, 14);
+    for (int i = 0; i < 5; i++) {
+      r[i] = 0.0;
+      for (int j = 0; j < 3; j++) r[i] += *at(j, i) * y[j];
+    }
+    lin->ops->solve(lin, r, x); /* A'x = A'y, and A' has full rank: x = y */
+    for (int j = 0; j < 3; j++) ck_assert_double_eq_tol(x[j], y[j], bound());
+    check_transposed();
+  }
+  cpLinFree(&lin);
+}
+END_TEST
+
 /* ---- ill-conditioned columns ---- */
 
 /* Two columns with the angle phi between them: e1 and (cos phi, sin phi). For r = (0, 1): x = e2
@@ -384,6 +410,7 @@ int main(void) {
   tcase_add_loop_test(tc, solvers_that_want_full_rank_name_a_dependent_column, 0, 2);
   tcase_add_test(tc, pivoted_QR_finds_the_rank_and_solves_a_consistent_right_hand_side);
   tcase_add_test(tc, a_projector_made_of_pivoted_QR_does_not_depend_on_repeated_columns);
+  tcase_add_loop_test(tc, more_columns_than_components_are_dependent, 0, N_SOLVERS);
   tcase_add_loop_test(tc, QR_keeps_its_digits_where_cholesky_has_lost_them, 1, N_SOLVERS);
   tcase_add_test(tc, cholesky_is_accurate_or_says_dependent);
   tcase_add_test(tc, an_angle_below_the_rank_tolerance_counts_as_dependence);

@@ -74,6 +74,19 @@ START_TEST(rows_given_twice_on_each_level_project_to_the_same_point) {
 }
 END_TEST
 
+START_TEST(redundant_rows_may_outnumber_the_columns_of_their_level) {
+  check_repeated(&pendulum_qu, 3, 1, revealing_setting(_i)); /* three rows on two columns, twice */
+  case_open(&k, repeated(&pendulum_qu, 3), (Setting){full_rank[_i % 2], CP_NORM_ERROR, 1});
+  case_set_levels(&k, 1);
+  case_perturb(&k, 1.0e-4, 1);
+  N_Vector start = vector_copy(k.y);
+  ck_assert_int_eq(CPProjectorProject(k.P, k.t, k.y, k.ewt), -CP_PROJ_RANK);
+  ck_assert(same_bits(k.y, start));
+  N_VDestroy(start);
+  case_close(&k);
+}
+END_TEST
+
 /* A closed chain of bars as mechanics has it: the third equation is the sum of the first two, no
  * copy. */
 static void eval_dependent_sum(long double t, const long double *y, long double *c,
@@ -293,6 +306,7 @@ int main(void) {
   tcase_add_loop_test(
       tc, rows_given_three_times_project_to_the_same_point_with_the_rank_of_one_copy, 0, 8);
   tcase_add_loop_test(tc, rows_given_twice_on_each_level_project_to_the_same_point, 0, 8);
+  tcase_add_loop_test(tc, redundant_rows_may_outnumber_the_columns_of_their_level, 0, 8);
   tcase_add_loop_test(tc, a_row_that_is_a_combination_of_others_changes_nothing, 0, 8);
   tcase_add_loop_test(tc, repeated_rows_do_not_change_tangent_and_cotangent, 0, 2);
   tcase_add_loop_test(tc, solvers_that_want_full_rank_refuse_dependent_rows_and_name_one, 0, 4);
