@@ -2,7 +2,8 @@
  *
  * CVODES calls step.c's solve function once per attempt of a step. That function projects and
  *
- *   BDF:    returns ycor + delta: the history then interpolates the projected values;
+ *   BDF:    returns ycor + delta: the history then interpolates the projected values (as Adams where
+ *           steps are left unprojected);
  *   Adams:  adds delta to the predicted state and returns ycor. Spread over the columns of the
  *           Nordsieck array by the Adams polynomial, delta would grow (by 1.7 a step at order 3,
  *           by 4.7 at order 8).
@@ -93,6 +94,8 @@ int cpAttemptRead(CPodeMem mem, CPAttempt *a);
 /* CVODES has taken nst steps: if the newest attempt is among them, its y becomes ygood. */
 void cpSettle(CPodeMem mem, long int nst);
 int cpCheckStart(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector ewt);
+/* Is the correction returned, in place of added to the predicted state? */
+int cpEntersHistory(CPodeMem mem);
 
 /* pending.c */
 void cpPendingSet(CPodeMem mem, const CPAttempt *a);

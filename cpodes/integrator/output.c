@@ -50,7 +50,8 @@ int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
   }
   int flag = CVodeGetEstLocalErrors(mem->cvode_mem, ele);
   if (flag || !mem->P) return flag;
-  if (mem->lmm == CV_BDF && mem->projected == 1) N_VLinearSum(1.0, ele, -mem->tq2, mem->delta, ele);
+  if (cpEntersHistory(mem) && mem->projected == 1)
+    N_VLinearSum(1.0, ele, -mem->tq2, mem->delta, ele);
   flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);
   if (flag) return flag;
   mem->out->valid = 0; /* factors of this state */
