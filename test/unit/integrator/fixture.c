@@ -61,6 +61,22 @@ int rod_projection(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, vo
   return 0;
 }
 
+/* P = I - G^T (G G^T)^-1 G level by level, for |x| = 1: radial parts out, positions first:
+ *   e_q <- e_q - x (x.e_q),   e_v <- e_v - x (x.e_v + v.e_q)   with e_q projected */
+int rod_error_projection(sunrealtype t, N_Vector y, N_Vector err, void *user_data) {
+  (void)t, (void)user_data;
+  const sunrealtype *z = N_VGetArrayPointer(y);
+  sunrealtype *e       = N_VGetArrayPointer(err);
+  const sunrealtype r2 = z[0] * z[0] + z[1] * z[1];
+  const sunrealtype a  = (z[0] * e[0] + z[1] * e[1]) / r2;
+  e[0] -= a * z[0];
+  e[1] -= a * z[1];
+  const sunrealtype b = (z[0] * e[2] + z[1] * e[3] + z[2] * e[0] + z[3] * e[1]) / r2;
+  e[2] -= b * z[0];
+  e[3] -= b * z[1];
+  return 0;
+}
+
 CPProjector world_projector(World *world, N_Vector y) {
   N_Vector c    = vector_of(PENDULUM_M, NULL);
   SUNMatrix G   = SUNDenseMatrix(PENDULUM_M, PENDULUM_N, test_context);

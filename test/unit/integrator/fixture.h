@@ -81,6 +81,9 @@ int world_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *use
 /* CPProjFn: nearest point on the circle of radius 1, then the velocity without its radial part. */
 int rod_projection(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, void *user_data);
 
+/* CPErrProjFn: the tangent projector in the Euclidean norm, positions first. */
+int rod_error_projection(sunrealtype t, N_Vector y, N_Vector err, void *user_data);
+
 /* Projector onto the pendulum's manifold with user_data world. */
 CPProjector world_projector(World *world, N_Vector y);
 

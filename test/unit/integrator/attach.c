@@ -1,0 +1,232 @@
+/* Projection for CVODES memory that a code already owns. */
+#include "integrator/fixture.h"
+
+#include <math.h>
+
+/* A program that uses CVODES, without cpodes. */
+typedef struct {
+  World world;
+  void *cvode_mem;
+  SUNNonlinearSolver inner;
+  SUNMatrix A;
+  SUNLinearSolver LS;
+  N_Vector y;
+  sunrealtype t;
+} Program;
+
+static Run run; /* the same problem by CPodeCreate */
+static Program prog;
+static CPodeMem mem;
+static CPProjector P;
+static MessageLog message;
+
+static void program_open(Method method, sunrealtype tol) {
+  Run *r = &run;
+  prog = (Program){.world = {.p = run.world.p}, .cvode_mem = CVodeCreate(method.lmm, test_context)};
+  prog.y = vector_of(PENDULUM_N, NULL);
+  pendulum_initial(&prog.world.p, prog.y);
+  prog.inner = inner_solver(method, prog.y);
+  ck_assert_success(r, CVodeInit(prog.cvode_mem, world_rhs, 0.0, prog.y));
+  ck_assert_success(r, CVodeSStolerances(prog.cvode_mem, tol, tol));
+  ck_assert_success(r, CVodeSetUserData(prog.cvode_mem, &prog.world));
+  ck_assert_success(r, CVodeSetMaxNumSteps(prog.cvode_mem, 100000));
+  ck_assert_success(r, CVodeSetNonlinearSolver(prog.cvode_mem, prog.inner));
+  if (method.inner != SUNNONLINEARSOLVER_ROOTFIND) return;
+  Run lender = {.y = prog.y, .cvode_mem = prog.cvode_mem};
+  run_add_linear_solver(&lender);
+  prog.A  = lender.A;
+  prog.LS = lender.LS;
+}
+
+static void program_close(void) {
+  CVodeFree(&prog.cvode_mem);
+  if (prog.inner) SUNNonlinSolFree(prog.inner);
+  if (prog.LS) SUNLinSolFree(prog.LS);
+  if (prog.A) SUNMatDestroy(prog.A);
+  if (prog.y) N_VDestroy(prog.y);
+}
+
+static void attach(int lmm, SUNNonlinearSolver inner) {
+  mem = CPodeAttach(prog.cvode_mem, lmm, inner, prog.y, test_context);
+  ck_assert_ptr_nonnull(mem);
+  P = world_projector(&prog.world, prog.y);
+  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &message), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSetProjector(mem, P), CP_SUCCESS);
+}
+
+static void setup(void) {
+  message = (MessageLog){0};
+  mem     = NULL;
+  P       = NULL;
+  prog    = (Program){0};
+  run_open(&run, ADAMS_FIXED_POINT, 1.0e-6);
+}
+
+static void teardown(void) {
+  CPodeFree(&mem);
+  CPProjectorFree(&P);
+  program_close();
+  run_close(&run);
+}
+
+static void open_both(int i) {
+  run_close(&run);
+  run_open(&run, methods[i], 1.0e-6);
+  program_open(methods[i], 1.0e-6);
+}
+
+START_TEST(attaching_is_the_same_as_creating) {
+  open_both(_i);
+  attach(run.method.lmm, prog.inner);
+  while (run.t < 2.0) {
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_int_eq(CPode(mem, 1000.0, prog.y, &prog.t, CV_ONE_STEP), CP_SUCCESS);
+    ck_assert_double_eq(run.t, prog.t);
+    ck_assert_int_eq(same_bits(run.y, prog.y), 1);
+  }
+}
+END_TEST
+
+/* inner NULL: a Newton solver, CVODES' default. */
+START_TEST(attaching_without_a_solver_takes_newtons) {
+  open_both(0);
+  attach(run.method.lmm, NULL);
+  ck_assert_success(&run, run_to(&run, 1.0));
+  ck_assert_int_eq(CPode(mem, 1.0, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(same_bits(run.y, prog.y), 1);
+}
+END_TEST
+
+/* CVODES alone is off the manifold by its errors, 0.3 in time 1 at most some 100 tolerances, so the projector that comes is told to
+ * begin with a state of its own. */
+START_TEST(attaching_in_the_middle_of_a_run_goes_on_from_there) {
+  open_both(_i);
+  ck_assert_int_eq(CVode(prog.cvode_mem, 0.05, prog.y, &prog.t, CV_NORMAL), CV_SUCCESS);
+  attach(run.method.lmm, prog.inner);
+  const int flag = CPode(mem, 2.0, prog.y, &prog.t, CV_NORMAL);
+  if (flag ==
+      CP_INCONSISTENT_IC) { /* the drift was above the tolerance: said so, and mended by a restart */
+    ck_assert_mentions(CPodeGetLastMessage(mem), "CPodeCalcIC");
+    ck_assert_int_eq(CPodeCalcIC(mem), CP_TOO_LATE);
+    ck_assert_int_eq(CPodeReInit(mem, prog.t, prog.y), CP_SUCCESS);
+    ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
+    ck_assert_int_eq(CPode(mem, 2.0, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  } else ck_assert_int_eq(flag, CP_SUCCESS);
+  ck_assert_double_eq(prog.t, 2.0);
+  ck_assert_success(&run, run_to(&run, 2.0)); /* for its count of steps */
+  N_VScale(1.0, prog.y, run.y);
+  ck_assert_good(&run);
+}
+END_TEST
+
+/* What an owner has set stays: CVodeSetNonlinearSolver would reset it to 3. */
+static int set_calls;
+static int count_set(SUNNonlinearSolver NLS, int maxiters) {
+  (void)NLS, (void)maxiters;
+  set_calls++;
+  return 0;
+}
+
+START_TEST(attaching_and_freeing_leave_the_iteration_limit_alone) {
+  open_both(1);
+  prog.inner->ops->setmaxiters = count_set;
+  set_calls                    = 0;
+  attach(run.method.lmm, prog.inner);
+  ck_assert_int_eq(CPode(mem, 0.2, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  CPodeFree(&mem);
+  ck_assert_int_eq(set_calls, 0);
+}
+END_TEST
+
+/* After CPodeFree the program is as if nothing had been: it goes on with CVode, the inner solver back in its place, and a new
+ * integration with CVODES alone has every bit of one that never met cpodes. */
+START_TEST(freeing_gives_the_memory_back) {
+  N_Vector expected;
+  open_both(_i);
+  N_Vector y0 = vector_copy(prog.y);
+  ck_assert_int_eq(CVode(prog.cvode_mem, 1.0, prog.y, &prog.t, CV_NORMAL), CV_SUCCESS);
+  expected = vector_copy(prog.y);
+  ck_assert_int_eq(CVodeReInit(prog.cvode_mem, 0.0, y0), CV_SUCCESS);
+
+  attach(run.method.lmm, prog.inner);
+  ck_assert_int_eq(CPode(mem, 0.5, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  CPodeFree(&mem);
+  CPProjectorFree(&P);
+  ck_assert_ptr_null(mem);
+  ck_assert_int_eq(CVode(prog.cvode_mem, 1.0, prog.y, &prog.t, CV_NORMAL), CV_SUCCESS);
+  ck_assert_success(&run, run_to(&run, 1.0));
+  N_VScale(1.0, prog.y, run.y);
+  ck_assert_bound(&run, error_of(&run), error_bound(&run));
+
+  ck_assert_int_eq(CVodeReInit(prog.cvode_mem, 0.0, y0), CV_SUCCESS);
+  ck_assert_int_eq(CVode(prog.cvode_mem, 1.0, prog.y, &prog.t, CV_NORMAL), CV_SUCCESS);
+  ck_assert_int_eq(same_bits(prog.y, expected), 1);
+  N_VDestroy(y0);
+  N_VDestroy(expected);
+}
+END_TEST
+
+/* cpodes' own Newton solver goes with it: CVODES needs another one then, and a restart to connect it to the linear solver. */
+START_TEST(after_attaching_without_a_solver_cvodes_gets_another_one) {
+  open_both(0);
+  attach(run.method.lmm, NULL);
+  ck_assert_int_eq(CPode(mem, 0.5, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  CPodeFree(&mem);
+  ck_assert_int_eq(CVodeSetNonlinearSolver(prog.cvode_mem, prog.inner), CV_SUCCESS);
+  ck_assert_int_eq(CVodeReInit(prog.cvode_mem, prog.t, prog.y), CV_SUCCESS);
+  ck_assert_int_eq(CVode(prog.cvode_mem, 1.0, prog.y, &prog.t, CV_NORMAL), CV_SUCCESS);
+  ck_assert_success(&run, run_to(&run, 1.0));
+  N_VScale(1.0, prog.y, run.y);
+  ck_assert_bound(&run, error_of(&run), error_bound(&run));
+}
+END_TEST
+
+START_TEST(attached_memory_can_be_restarted) {
+  open_both(_i);
+  N_Vector y0 = vector_copy(prog.y);
+  attach(run.method.lmm, prog.inner);
+  ck_assert_int_eq(CPode(mem, 0.5, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CPodeReInit(mem, 0.0, y0), CP_SUCCESS);
+  ck_assert_int_eq(CPode(mem, 1.0, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_success(&run, run_to(&run, 1.0));
+  ck_assert_int_eq(same_bits(run.y, prog.y), 1);
+  ck_assert_int_eq(CPodeInit(mem, world_rhs, 0.0, y0), CP_ILL_INPUT);
+  ck_assert_mentions(CPodeGetLastMessage(mem), "CPodeReInit");
+  N_VDestroy(y0);
+}
+END_TEST
+
+START_TEST(what_cannot_be_attached_is_refused) {
+  N_Vector longer = vector_of(PENDULUM_N + 1, NULL);
+  program_open(ADAMS_FIXED_POINT, 1.0e-6);
+  void *raw = CVodeCreate(CV_ADAMS, test_context);
+  ck_assert_ptr_null(CPodeAttach(NULL, CV_ADAMS, prog.inner, prog.y, test_context));
+  ck_assert_ptr_null(CPodeAttach(raw, CV_ADAMS, prog.inner, prog.y, test_context)); /* no CVodeInit */
+  ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, 3, prog.inner, prog.y, test_context));
+  ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, CV_ADAMS, prog.inner, NULL, test_context));
+  ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, CV_ADAMS, prog.inner, longer, test_context));
+  ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, CV_ADAMS, prog.inner, prog.y, NULL));
+  ck_assert_int_eq(CVode(prog.cvode_mem, 0.1, prog.y, &prog.t, CV_NORMAL), CV_SUCCESS);
+  ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, CV_ADAMS, NULL, prog.y, test_context));
+  ck_assert_int_eq(CVode(prog.cvode_mem, 0.2, prog.y, &prog.t, CV_NORMAL), CV_SUCCESS); /* unharmed */
+  CVodeFree(&raw);
+  N_VDestroy(longer);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("attaching");
+  TCase *tc    = tcase_create("attaching");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_add_loop_test(tc, attaching_is_the_same_as_creating, 0, 4);
+  tcase_add_test(tc, attaching_without_a_solver_takes_newtons);
+  tcase_add_loop_test(tc, attaching_in_the_middle_of_a_run_goes_on_from_there, 0, 4);
+  tcase_add_test(tc, attaching_and_freeing_leave_the_iteration_limit_alone);
+  tcase_add_loop_test(tc, freeing_gives_the_memory_back, 0, 4);
+  tcase_add_test(tc, after_attaching_without_a_solver_cvodes_gets_another_one);
+  tcase_add_loop_test(tc, attached_memory_can_be_restarted, 0, 4);
+  tcase_add_test(tc, what_cannot_be_attached_is_refused);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
