@@ -8,7 +8,7 @@
 static SliderCrank crank;
 static CPodeMem mem;
 static CPProjector P;
-static N_Vector y0;
+static N_Vector guess;
 static MessageLog message;
 
 static void create(N_Vector start) {
@@ -30,14 +30,14 @@ static void create(N_Vector start) {
 /* Crank at 60 degrees, all else a poor guess. */
 static void setup(void) {
   message = (MessageLog){0};
-  y0      = VECTOR(1.0, 1.0, 0.0, 1.0, 0.0, 0.0);
-  create(y0);
+  guess   = VECTOR(1.0, 1.0, 0.0, 1.0, 0.0, 0.0);
+  create(guess);
 }
 
 static void teardown(void) {
   CPodeFree(&mem);
   CPProjectorFree(&P);
-  N_VDestroy(y0);
+  N_VDestroy(guess);
 }
 
 static void tolerances(sunrealtype tol) {
@@ -54,7 +54,7 @@ static sunrealtype violation(N_Vector y) {
 }
 
 static N_Vector consistent(void) {
-  N_Vector y = vector_copy(y0);
+  N_Vector y = vector_copy(guess);
   ck_assert_int_eq(CPodeGetConsistentIC(mem, y), CP_SUCCESS);
   return y;
 }
@@ -82,12 +82,12 @@ END_TEST
 
 /* A consistent start is left where it is, within the tolerance. */
 START_TEST(a_consistent_start_stays) {
-  slider_crank_initial(&crank, y0);
-  ck_assert_int_eq(CPodeReInit(mem, 0.0, y0), CP_SUCCESS);
+  slider_crank_initial(&crank, guess);
+  ck_assert_int_eq(CPodeReInit(mem, 0.0, guess), CP_SUCCESS);
   tolerances(1.0e-8);
   ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
   N_Vector y = consistent();
-  ck_assert_double_le(max_distance(y, y0), 1.0e-14);
+  ck_assert_double_le(max_distance(y, guess), 1.0e-14);
   N_VDestroy(y);
 }
 END_TEST
@@ -148,7 +148,7 @@ START_TEST(a_failure_leaves_y0_and_names_the_constraints) {
   ck_assert_mentions(CPodeGetLastMessage(mem),
                      "constraints violated most: 1"); /* a sin 1 = 0.42, x: 0.27 */
   N_Vector y = consistent();
-  ck_assert_int_eq(same_bits(y, y0), 1);
+  ck_assert_int_eq(same_bits(y, guess), 1);
   N_VDestroy(y);
   N_VDestroy(id);
 }
@@ -162,20 +162,20 @@ START_TEST(an_impossible_mechanism_has_no_consistent_state) {
   ck_assert_int_eq(CPProjectorSetFixed(P, id), CP_SUCCESS);
   ck_assert_int_eq(CPodeCalcIC(mem), CP_IC_FAIL);
   N_Vector y = consistent();
-  ck_assert_int_eq(same_bits(y, y0), 1);
+  ck_assert_int_eq(same_bits(y, guess), 1);
   N_VDestroy(y);
   N_VDestroy(id);
 }
 END_TEST
 
 START_TEST(out_of_order_is_refused) {
-  N_Vector y = vector_copy(y0), shorter = vector_of(2, NULL);
+  N_Vector y = vector_copy(guess), shorter = vector_of(2, NULL);
   ck_assert_int_eq(CPodeCalcIC(NULL), CP_MEM_NULL);
   CPodeMem fresh = CPodeCreate(CV_BDF, test_context);
   ck_assert_int_eq(CPodeSetErrHandlerFn(fresh, message_log, &message), CP_SUCCESS);
   ck_assert_int_eq(CPodeCalcIC(fresh), CP_NO_INIT);
   ck_assert_int_eq(CPodeGetConsistentIC(fresh, y), CP_NO_INIT);
-  ck_assert_int_eq(CPodeInit(fresh, slider_crank_rhs, 0.0, y0), CP_SUCCESS);
+  ck_assert_int_eq(CPodeInit(fresh, slider_crank_rhs, 0.0, guess), CP_SUCCESS);
   ck_assert_int_eq(CPodeCalcIC(fresh), CP_NO_PROJECTOR);
   ck_assert_mentions(CPodeGetLastMessage(fresh), "CPodeSetProjector");
   ck_assert_int_eq(CPodeGetConsistentIC(fresh, NULL), CP_ILL_INPUT);
@@ -189,11 +189,11 @@ END_TEST
 
 START_TEST(after_the_first_step_it_is_too_late) {
   sunrealtype t;
-  SUNNonlinearSolver fixed_point = inner_solver(ADAMS_FIXED_POINT, y0);
+  SUNNonlinearSolver fixed_point = inner_solver(ADAMS_FIXED_POINT, guess);
   tolerances(1.0e-6);
   ck_assert_int_eq(CPodeSetNonlinearSolver(mem, fixed_point), CP_SUCCESS);
   ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
-  ck_assert_int_eq(CPode(mem, 1.0, y0, &t, CV_ONE_STEP), CP_SUCCESS);
+  ck_assert_int_eq(CPode(mem, 1.0, guess, &t, CV_ONE_STEP), CP_SUCCESS);
   ck_assert_int_eq(CPodeCalcIC(mem), CP_TOO_LATE);
   ck_assert_mentions(CPodeGetLastMessage(mem), "CPodeReInit");
   CPodeFree(&mem);
@@ -201,7 +201,7 @@ START_TEST(after_the_first_step_it_is_too_late) {
 }
 END_TEST
 
-/* User functions that fail: their codes, and y0 as it came. */
+/* User functions that fail: their codes, and guess as it came. */
 static int failing_flag;
 static int failing(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
   slider_crank_constraints(t, y, c, user_data);
@@ -210,7 +210,7 @@ static int failing(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
 
 START_TEST(a_failing_constraint_function_is_named) {
   N_Vector c        = vector_of(SLIDER_CRANK_M, NULL);
-  CPProjector fails = CPProjectorCreate(failing, y0, c, test_context);
+  CPProjector fails = CPProjectorCreate(failing, guess, c, test_context);
   ck_assert_int_eq(CPProjectorSetUserData(fails, &crank), CP_SUCCESS);
   ck_assert_int_eq(CPodeSetProjector(mem, fails), CP_SUCCESS);
   tolerances(1.0e-8);
@@ -219,7 +219,7 @@ START_TEST(a_failing_constraint_function_is_named) {
   failing_flag = 1;
   ck_assert_int_eq(CPodeCalcIC(mem), CP_REPTD_CNSTRFUNC_ERR);
   N_Vector y = consistent();
-  ck_assert_int_eq(same_bits(y, y0), 1);
+  ck_assert_int_eq(same_bits(y, guess), 1);
   failing_flag = 0;
   ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
   CPodeFree(&mem);
@@ -240,7 +240,7 @@ static int closing(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, vo
 }
 
 START_TEST(a_user_projection_makes_the_start_consistent) {
-  CPProjector user = CPProjectorCreateUser(closing, NULL, y0, test_context);
+  CPProjector user = CPProjectorCreateUser(closing, NULL, guess, test_context);
   ck_assert_int_eq(CPProjectorSetUserData(user, &crank), CP_SUCCESS);
   ck_assert_int_eq(CPodeSetProjector(mem, user), CP_SUCCESS);
   ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
