@@ -5,8 +5,7 @@
 
 typedef long double Row[MAX_STATES];
 
-/* ------------------------------------------------------------------------------- the equations
- * -- */
+/* ----------------------------------------------------------------------------- the equations -- */
 
 static void eval_circle(long double t, const long double *y, long double *c, Row *G) {
   (void)t;
@@ -140,8 +139,7 @@ static void eval_knife_on_circle(long double t, const long double *y, long doubl
   G[2][4] = -co;
 }
 
-/* ------------------------------------------------------------------------------------- the
- * table -- */
+/* --------------------------------------------------------------------------------- the table -- */
 
 /* Points: to double precision where that is simple, else to some digits (the tests perturb
  * them). */
@@ -259,8 +257,7 @@ const Manifold *const manifolds[] = {&circle,         &sphere,       &planes,   
                                      &bodies_blocked, &pivot_moving, &knife_on_circle};
 const int n_manifolds             = sizeof manifolds / sizeof manifolds[0];
 
-/* --------------------------------------------------------------------------------- the
- * reference -- */
+/* ----------------------------------------------------------------------------- the reference -- */
 
 void solve_dense(int n, Row *A, long double *b) {
   for (int k = 0; k < n; k++) {
