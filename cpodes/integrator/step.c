@@ -172,7 +172,7 @@ int cpEntersHistory(CPodeMem mem) {
 
 static CPErrEst errEstMode(CPodeMem mem) {
   if (mem->errest != CP_ERREST_DEFAULT) return mem->errest;
-  return mem->lmm == CV_BDF ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
+  return cpEntersHistory(mem) ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
 }
 
 /* CVODES stores the WRMS norm of the error that its convergence test sees at iteration 0 with a
