@@ -157,6 +157,10 @@ int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
     return cpReport(&mem->log, CP_ILL_INPUT, __func__, "mem is initialised: use CPodeReInit");
   int flag = checkStartVector(mem, t0, y0, __func__);
   if (flag) return flag;
+  if (mem->vabstol && N_VGetLength(mem->vabstol) != N_VGetLength(y0))
+    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
+                    "abstol (CPodeSVtolerances) must have the length of y0, %ld, has %ld",
+                    (long)N_VGetLength(y0), (long)N_VGetLength(mem->vabstol));
   flag = CVodeInit(mem->cvode_mem, f, t0, y0);
   if (flag) return flag;
   flag = cpAllocateVectors(mem, y0);

@@ -44,6 +44,9 @@ int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
   if (!ele) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "ele must not be NULL");
   if (!mem->wrapper || mem->projected < 0)
     return cpReport(&mem->log, CP_NO_INIT, __func__, "no step has been taken");
+  if (N_VGetLength(ele) != N_VGetLength(mem->y_tmpl))
+    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "ele must have length %ld, has %ld",
+                    (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(ele));
   if (mem->err_valid) {
     N_VScale(mem->tq2, mem->err, ele);
     return CP_SUCCESS;

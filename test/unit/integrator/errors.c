@@ -1,0 +1,368 @@
+/* Bad input: each with its own code and a message that names argument, rule and value; callbacks that fail once are survived. */
+#include "integrator/fixture.h"
+
+#include <math.h>
+
+static Run run;
+
+static void setup(void) { run_open(&run, ADAMS_FIXED_POINT, 1.0e-6); }
+
+static void teardown(void) { run_close(&run); }
+
+/* ---- arguments ---- */
+
+START_TEST(null_objects_are_refused) {
+  N_Vector y = run.y;
+  sunrealtype t;
+  CPodeProjStats stats;
+  CPodeMem none = NULL;
+  ck_assert_int_eq(CPodeInit(NULL, world_rhs, 0.0, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeReInit(NULL, 0.0, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeSStolerances(NULL, 1.0e-6, 1.0e-6), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeSVtolerances(NULL, 1.0e-6, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeWFtolerances(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeSetProjector(NULL, run.P), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeSetNonlinearSolver(NULL, run.inner), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeSetNonlinConvCoef(NULL, 0.1), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeSetProjFrequency(NULL, 1), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeSetProjTestCnstr(NULL, SUNTRUE), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeSetProjErrEst(NULL, CP_ERREST_PROJECTED), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeSetProjMaxCorrection(NULL, 1.0), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeSetProjOutput(NULL, SUNTRUE), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeSetErrHandlerFn(NULL, NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeCalcIC(NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeGetConsistentIC(NULL, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPode(NULL, 1.0, y, &t, CV_NORMAL), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeGetDky(NULL, 0.0, 0, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeGetEstLocalErrors(NULL, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeGetProjStats(NULL, &stats), CP_MEM_NULL);
+  ck_assert_int_eq(CPodePrintAllStats(NULL, stdout, SUN_OUTPUTFORMAT_TABLE), CP_MEM_NULL);
+  ck_assert_ptr_null(CPodeGetCVodeMem(NULL));
+  CPodeFree(NULL);
+  CPodeFree(&none);
+  ck_assert_ptr_null(CPodeCreate(CV_BDF, NULL));
+  ck_assert_ptr_null(CPodeCreate(0, test_context));
+  ck_assert_ptr_null(CPodeCreate(3, test_context));
+}
+END_TEST
+
+/* A refused call changes nothing: the run behind it has every bit of one without. */
+#define refuse(call, expected, ...)           \
+  do {                                        \
+    run.log.count = 0;                        \
+    ck_assert_flag(&run, call, expected);     \
+    ck_assert_int_eq(run.log.count, 1);       \
+    ck_assert_int_eq(run.log.code, expected); \
+    ck_assert_message(&run, __VA_ARGS__);     \
+  } while (0)
+
+START_TEST(bad_arguments_are_named_with_rule_and_value) {
+  N_Vector longer = vector_of(PENDULUM_N + 1, NULL), bad = vector_copy(run.y),
+           y               = vector_copy(run.y);
+  N_Vector negative        = VECTOR(1.0e-6, -1.0e-6, 1.0e-6, 1.0e-6),
+           nan             = VECTOR(1.0e-6, NAN, 1.0e-6, 1.0e-6);
+  SUNNonlinearSolver empty = SUNNonlinSolNewEmpty(test_context);
+  Run other;
+  sunrealtype t;
+  run_open(&other, run.method, run.tol);
+  entries(bad)[2]      = NAN;
+  CPProjector longer_P = CPProjectorCreateUser(rod_projection, NULL, longer, test_context);
+
+  refuse(CPodeInit(run.mem, world_rhs, 0.0, y), CP_ILL_INPUT, "CPodeReInit");
+  refuse(CPodeReInit(run.mem, 0.0, NULL), CP_ILL_INPUT, "y0", "NULL");
+  refuse(CPodeReInit(run.mem, 0.0, longer), CP_ILL_INPUT, "y0", "length", "4", "5");
+  refuse(CPodeReInit(run.mem, 0.0, bad), CP_ILL_INPUT, "y0", "finite", "2");
+  refuse(CPodeReInit(run.mem, NAN, y), CP_ILL_INPUT, "t0", "finite", "nan");
+  refuse(CPodeSStolerances(run.mem, -1.0e-6, 1.0e-6), CP_ILL_INPUT, "reltol", ">= 0", "-1e-06");
+  refuse(CPodeSStolerances(run.mem, NAN, 1.0e-6), CP_ILL_INPUT, "reltol", "finite", "nan");
+  refuse(CPodeSStolerances(run.mem, INFINITY, 1.0e-6), CP_ILL_INPUT, "reltol", "finite", "inf");
+  refuse(CPodeSStolerances(run.mem, 1.0e-6, -3.0), CP_ILL_INPUT, "abstol", ">= 0", "-3");
+  refuse(CPodeSStolerances(run.mem, 1.0e-6, NAN), CP_ILL_INPUT, "abstol", "finite", "nan");
+  refuse(CPodeSVtolerances(run.mem, 1.0e-6, NULL), CP_ILL_INPUT, "abstol", "NULL");
+  refuse(CPodeSVtolerances(run.mem, 1.0e-6, longer), CP_ILL_INPUT, "abstol", "length", "4", "5");
+  refuse(CPodeSVtolerances(run.mem, 1.0e-6, negative), CP_ILL_INPUT, "abstol", ">= 0", "-1e-06");
+  refuse(CPodeSVtolerances(run.mem, 1.0e-6, nan), CP_ILL_INPUT, "abstol", "finite");
+  refuse(CPodeSVtolerances(run.mem, -1.0, negative), CP_ILL_INPUT, "reltol", "-1");
+  refuse(CPodeWFtolerances(run.mem, NULL), CP_ILL_INPUT, "efun", "NULL");
+  refuse(CPodeSetProjector(run.mem, longer_P), CP_ILL_INPUT, "P", "length", "4", "5");
+  refuse(CPodeSetNonlinearSolver(run.mem, empty), CP_ILL_INPUT, "inner", "setsysfn");
+  refuse(CPodeSetNonlinConvCoef(run.mem, -0.1), CP_ILL_INPUT, "coef", "positive", "-0.1");
+  refuse(CPodeSetNonlinConvCoef(run.mem, NAN), CP_ILL_INPUT, "coef", "positive", "nan");
+  refuse(CPodeSetProjFrequency(run.mem, -1), CP_ILL_INPUT, "nsteps", "positive", "-1");
+  refuse(CPodeSetProjErrEst(run.mem, (CPErrEst)17), CP_ILL_INPUT, "mode", "CP_ERREST", "17");
+  refuse(CPodeSetProjMaxCorrection(run.mem, -1.0), CP_ILL_INPUT, "wrms", "positive", "-1");
+  refuse(CPodeSetProjMaxCorrection(run.mem, NAN), CP_ILL_INPUT, "wrms", "positive", "nan");
+  refuse(CPodeGetEstLocalErrors(run.mem, y), CP_NO_INIT, "step");
+  refuse(CPodeGetEstLocalErrors(run.mem, NULL), CP_ILL_INPUT, "ele", "NULL");
+  refuse(CPodeGetDky(run.mem, 0.0, 0, NULL), CP_ILL_INPUT, "dky", "NULL");
+  refuse(CPodeGetDky(run.mem, 0.0, 0, longer), CP_ILL_INPUT, "dky", "4", "5");
+  refuse(CPodeGetProjStats(run.mem, NULL), CP_ILL_INPUT, "stats", "NULL");
+  refuse(CPodePrintAllStats(run.mem, NULL, SUN_OUTPUTFORMAT_TABLE), CP_ILL_INPUT, "out", "NULL");
+  refuse(CPodePrintAllStats(run.mem, stdout, (SUNOutputFormat)99), CP_ILL_INPUT, "fmt", "99");
+  refuse(CPodeGetConsistentIC(run.mem, longer), CP_ILL_INPUT, "y0", "4", "5");
+  refuse(CPode(run.mem, NAN, y, &t, CV_NORMAL), CP_ILL_INPUT, "tout", "finite", "nan");
+  refuse(CPode(run.mem, 1.0, NULL, &t, CV_NORMAL), CP_ILL_INPUT, "yout", "NULL");
+  refuse(CPode(run.mem, 1.0, y, NULL, CV_NORMAL), CP_ILL_INPUT, "tret", "NULL");
+  refuse(CPode(run.mem, 1.0, longer, &t, CV_NORMAL), CP_ILL_INPUT, "yout", "length", "4", "5");
+  refuse(CPode(run.mem, 1.0, y, &t, 9), CP_ILL_INPUT, "itask", "CV_ONE_STEP", "9");
+
+  ck_assert_success(&run, run_to(&run, 1.0));
+  ck_assert_success(&other, run_to(&other, 1.0));
+  ck_assert_int_eq(same_bits(run.y, other.y), 1);
+  run_step(&run);
+  refuse(CPodeGetEstLocalErrors(run.mem, longer), CP_ILL_INPUT, "ele", "length", "4", "5");
+  run_close(&other);
+  CPProjectorFree(&longer_P);
+  SUNNonlinSolFreeEmpty(empty);
+  N_VDestroy(longer);
+  N_VDestroy(bad);
+  N_VDestroy(y);
+  N_VDestroy(negative);
+  N_VDestroy(nan);
+}
+END_TEST
+
+START_TEST(before_init_calls_are_refused) {
+  sunrealtype t;
+  N_Vector longer = vector_of(PENDULUM_N + 1, NULL), nothing = vector_copy(run.y);
+  run_close(&run);
+  run_create(&run, ADAMS_FIXED_POINT, 1.0e-6);
+  entries(nothing)[1] = INFINITY;
+  refuse(CPode(run.mem, 1.0, run.y, &t, CV_NORMAL), CP_NO_INIT, "CPodeInit");
+  refuse(CPodeReInit(run.mem, 0.0, run.y), CP_NO_INIT, "CPodeInit");
+  refuse(CPodeCalcIC(run.mem), CP_NO_INIT, "CPodeInit");
+  refuse(CPodeGetDky(run.mem, 0.0, 0, run.y), CP_NO_INIT, "CPodeInit");
+  refuse(CPodeGetEstLocalErrors(run.mem, run.y), CP_NO_INIT, "step");
+  refuse(CPodeGetConsistentIC(run.mem, run.y), CP_NO_INIT, "CPodeInit");
+  refuse(CPodePrintAllStats(run.mem, stdout, SUN_OUTPUTFORMAT_TABLE), CP_NO_INIT, "CPodeInit");
+  refuse(CPodeInit(run.mem, NULL, 0.0, run.y), CP_ILL_INPUT, "f", "NULL");
+  refuse(CPodeInit(run.mem, world_rhs, 0.0, NULL), CP_ILL_INPUT, "y0", "NULL");
+  refuse(CPodeInit(run.mem, world_rhs, 0.0, nothing), CP_ILL_INPUT, "y0", "finite", "1");
+  refuse(CPodeInit(run.mem, world_rhs, INFINITY, run.y), CP_ILL_INPUT, "t0", "finite", "inf");
+  /* a projector given before decides on the length of y0 */
+  ck_assert_success(&run, CPodeSetProjector(run.mem, run.P));
+  refuse(CPodeInit(run.mem, world_rhs, 0.0, longer), CP_ILL_INPUT, "y0", "length", "4", "5");
+  ck_assert_success(&run, CPodeInit(run.mem, world_rhs, 0.0, run.y));
+  refuse(CPode(run.mem, 1.0, run.y, &t, CV_NORMAL), CP_NO_INIT, "tolerances");
+  N_VDestroy(longer);
+  N_VDestroy(nothing);
+}
+END_TEST
+
+/* Tolerances of another length than the state, given before CPodeInit. */
+START_TEST(tolerances_of_another_length_are_found_at_init) {
+  N_Vector longer = vector_of(PENDULUM_N + 1, NULL);
+  N_VConst(1.0e-6, longer);
+  run_close(&run);
+  run_create(&run, ADAMS_FIXED_POINT, 1.0e-6);
+  ck_assert_success(&run, CPodeSVtolerances(run.mem, 1.0e-6, longer));
+  refuse(CPodeInit(run.mem, world_rhs, 0.0, run.y), CP_ILL_INPUT, "abstol", "4", "5");
+  N_VDestroy(longer);
+}
+END_TEST
+
+/* A weight that is not positive: a component at zero with abstol zero. */
+START_TEST(a_weight_that_is_not_positive_is_an_error) {
+  ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-6, 0.0));
+  const int flag = run_to(&run, 1.0);
+  ck_assert(flag == CP_ILL_INPUT || flag == CV_ILL_INPUT);
+  ck_assert_message(&run, "weight");
+  ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-6, 1.0e-6));
+  ck_assert_success(&run, run_to(&run, 1.0));
+  ck_assert_good(&run);
+}
+END_TEST
+
+/* ---- callbacks that fail once ---- */
+
+static void f_once(Fault fault) { run.world.f = fault; }
+static void c_once(Fault fault) { run.world.c = fault; }
+static void jac_once(Fault fault) {
+  ck_assert_success(&run, CPProjectorSetJacFrequency(run.P, 1));
+  run.world.jac = fault;
+}
+
+static const struct {
+  const char *name;
+  void (*arrange)(Fault);
+} callbacks[] = {{"f", f_once}, {"c", c_once}, {"Jacobian", jac_once}};
+
+/* Recoverable, NaN, Inf; in the middle of a run. One step is repeated, nothing else. */
+START_TEST(a_callback_that_fails_once_costs_an_attempt) {
+  const Fault faults[] = {
+      {0.3, 1, 1, 0.0}, {0.3, 1, 0, NAN}, {0.3, 1, 0, INFINITY}, {0.3, 1, 0, -INFINITY}};
+  const int which = _i % 3, fault = _i / 3 % 4, method = _i / 12;
+  long int ncfn, netf;
+  run_close(&run);
+  run_open(&run, methods[method], 1.0e-6);
+  callbacks[which].arrange(faults[fault]);
+  run_until(&run, 1.0);
+  ck_assert_good(&run);
+  ck_assert_success(&run, CVodeGetNumStepSolveFails(run.cvode_mem, &ncfn));
+  ck_assert_success(&run, CVodeGetNumErrTestFails(run.cvode_mem, &netf));
+  ck_assert_msg(ncfn <= 1, "%s, %s: %ld failures", run.method.name, callbacks[which].name, ncfn);
+}
+END_TEST
+
+/* ---- at the start ---- */
+
+static const struct {
+  const char *name;
+  int which; /* callback */
+  Fault fault;
+  int code;
+  const char *words[2];
+} starts[] = {
+    {"f recoverable", 0, {-1.0, -1, 1, 0.0}, CV_FIRST_RHSFUNC_ERR, {"", ""}},
+    {"f fatal", 0, {-1.0, -1, -1, 0.0}, CV_RHSFUNC_FAIL, {"", ""}},
+    {"f NaN", 0, {-1.0, -1, 0, NAN}, CP_RHS_NONFINITE, {"NaN", "component 0"}},
+    {"f Inf", 0, {-1.0, -1, 0, INFINITY}, CP_RHS_NONFINITE, {"Inf", "component 0"}},
+    {"c recoverable", 1, {-1.0, -1, 1, 0.0}, CP_FIRST_CNSTRFUNC_ERR, {"t = 0", "constraint function"}},
+    {"c fatal", 1, {-1.0, -1, -1, 0.0}, CP_CNSTRFUNC_FAIL, {"t = 0", "constraint function"}},
+    {"c NaN", 1, {-1.0, -1, 0, NAN}, CP_CNSTR_NONFINITE, {"t = 0", "constraint 0"}},
+    {"c Inf", 1, {-1.0, -1, 0, INFINITY}, CP_CNSTR_NONFINITE, {"t = 0", "constraint 0"}},
+    {"Jacobian recoverable", 2, {-1.0, -1, 1, 0.0}, CP_REPTD_CNSTRJAC_ERR, {"t = 0", "Jacobian"}},
+    {"Jacobian fatal", 2, {-1.0, -1, -1, 0.0}, CP_CNSTRJAC_FAIL, {"t = 0", "Jacobian"}},
+    {"Jacobian NaN", 2, {-1.0, -1, 0, NAN}, CP_CNSTRJAC_NONFINITE, {"t = 0", "Jacobian"}},
+    {"Jacobian wrong", 2, {-1.0, -1, 0, 3.0}, CP_CNSTRJAC_WRONG, {"entry (0, 0)", "3"}},
+};
+enum { N_STARTS = sizeof starts / sizeof starts[0], N_METHODS = 4 };
+
+/* CVODES may warn about a tiny step before. */
+static void errors_only(int code, const char *function, const char *msg, void *data) {
+  if (code < 0) message_log(code, function, msg, data);
+}
+
+START_TEST(a_callback_that_fails_at_the_start_is_told_apart) {
+  const int k = _i / N_METHODS;
+  run_close(&run);
+  run_open(&run, methods[_i % N_METHODS], 1.0e-6);
+  N_Vector begin = vector_copy(run.y);
+  callbacks[starts[k].which].arrange(starts[k].fault);
+  ck_assert_success(&run, CPodeSetErrHandlerFn(run.mem, errors_only, &run.log));
+  const int flag = run_to(&run, 1.0);
+  ck_assert_msg(flag == starts[k].code, "%s, %s: %d, not %d: %s", run.method.name, starts[k].name,
+                flag, starts[k].code, run.log.text);
+  ck_assert_int_eq(run.log.count, 1);
+  ck_assert_message(&run, starts[k].words[0], starts[k].words[1]);
+  ck_assert_int_eq(same_bits(run.y, begin), 1);
+  run.world.f = run.world.c = run.world.jac = (Fault){0};
+  ck_assert_success(&run, run_to(&run, 1.0));
+  ck_assert_good(&run);
+  N_VDestroy(begin);
+}
+END_TEST
+
+/* A Jacobian that becomes wrong: with the opposite sign every correction doubles the residual. */
+static int reversed;
+static int reversing_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data) {
+  const int flag = world_jacobian(t, y, c, G, user_data);
+  sunrealtype *g = SUNDenseMatrix_Data(G);
+  for (int k = 0; reversed && t > 0.3 && k < PENDULUM_M * PENDULUM_N; k++) g[k] = -g[k];
+  return flag;
+}
+
+START_TEST(a_jacobian_that_becomes_wrong_is_named) {
+  run_close(&run);
+  run_open(&run, methods[_i], 1.0e-6);
+  SUNMatrix G = SUNDenseMatrix(PENDULUM_M, PENDULUM_N, test_context);
+  ck_assert_success(&run, CPProjectorSetJacFn(run.P, reversing_jacobian, G));
+  SUNMatDestroy(G);
+  reversed = 1;
+  ck_assert_flag(&run, run_to(&run, 1.0), CP_CNSTRJAC_WRONG);
+  ck_assert_message(&run, "entry (", "constraint Jacobian");
+  ck_assert_good(&run);
+  reversed = 0;
+  ck_assert_success(&run, run_to(&run, 1.0));
+  ck_assert_good(&run);
+}
+END_TEST
+
+/* ---- user functions ---- */
+
+static int user_flag;
+static sunrealtype user_value;
+static int bad_projection(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps,
+                          void *user_data) {
+  rod_projection(t, yhat, y, eps, user_data);
+  if (t > 0.3 && user_value != 0.0) entries(y)[0] = user_value;
+  return t > 0.3 ? user_flag : 0;
+}
+static int bad_error_projection(sunrealtype t, N_Vector y, N_Vector err, void *user_data) {
+  rod_error_projection(t, y, err, user_data);
+  if (t > 0.3 && user_value != 0.0) entries(err)[0] = user_value;
+  return t > 0.3 ? user_flag : 0;
+}
+static int bad_violation(sunrealtype t, N_Vector y, sunrealtype *norm, void *user_data) {
+  (void)y, (void)user_data;
+  *norm = t > 0.3 && user_value != 0.0 ? user_value : 0.0;
+  return t > 0.3 ? user_flag : 0;
+}
+
+static const struct {
+  int which; /* 0 projection, 1 error projection, 2 violation */
+  int flag;
+  sunrealtype value;
+  int code;
+  const char *word;
+} user_failures[] = {
+    {0, -1, 0.0, CP_PROJFUNC_FAIL, "projection function"},
+    {0, 1, 0.0, CP_REPTD_PROJFUNC_ERR, "projection function"},
+    {0, 0, NAN, CP_PROJ_NONFINITE, "projection function"},
+    {1, -1, 0.0, CP_ERRPROJFUNC_FAIL, "error projection"},
+    {1, 1, 0.0, CP_REPTD_ERRPROJ_ERR, "error projection"},
+    {1, 0, NAN, CP_PROJ_NONFINITE, "error projection"},
+    {2, -1, 0.0, CP_VIOLATIONFN_FAIL, "violation function"},
+    {2, 1, 0.0, CP_VIOLATIONFN_FAIL, "violation function"},
+    {2, 0, NAN, CP_VIOLATIONFN_FAIL, "violation function"},
+    {2, 0, -1.0, CP_VIOLATIONFN_FAIL, "violation function"},
+};
+enum { N_USER_FAILURES = sizeof user_failures / sizeof user_failures[0] };
+
+START_TEST(failures_of_user_functions_have_their_codes) {
+  const int k = _i / N_METHODS, which = user_failures[k].which;
+  run_close(&run);
+  run_open(&run, methods[_i % N_METHODS], 1.0e-6);
+  CPProjector user =
+      CPProjectorCreateUser(which == 0 ? bad_projection : rod_projection,
+                            which == 1 ? bad_error_projection : NULL, run.y, test_context);
+  user_flag  = user_failures[k].flag;
+  user_value = user_failures[k].value;
+  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
+  if (which == 2) {
+    ck_assert_success(&run, CPProjectorSetViolationFn(user, bad_violation));
+    ck_assert_success(&run, CPodeSetProjTestCnstr(run.mem, SUNTRUE));
+  }
+  ck_assert_success(&run, CPodeSetProjector(run.mem, user));
+  const int flag = run_to(&run, 1.0);
+  ck_assert_msg(flag == user_failures[k].code, "%s, case %d: %d, not %d: %s", run.method.name, k,
+                flag, user_failures[k].code, run.log.text);
+  ck_assert_message(&run, user_failures[k].word, "t = 0.3");
+  ck_assert_bound(&run, error_of(&run), error_bound(&run));
+  user_flag  = 0;
+  user_value = 0.0;
+  ck_assert_success(&run, run_to(&run, 1.0));
+  ck_assert_bound(&run, error_of(&run), error_bound(&run));
+  CPodeFree(&run.mem);
+  CPProjectorFree(&user);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("bad input");
+  TCase *tc    = tcase_create("errors");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_add_test(tc, null_objects_are_refused);
+  tcase_add_test(tc, bad_arguments_are_named_with_rule_and_value);
+  tcase_add_test(tc, before_init_calls_are_refused);
+  tcase_add_test(tc, tolerances_of_another_length_are_found_at_init);
+  tcase_add_test(tc, a_weight_that_is_not_positive_is_an_error);
+  tcase_add_loop_test(tc, a_callback_that_fails_once_costs_an_attempt, 0, 48);
+  tcase_add_loop_test(tc, a_callback_that_fails_at_the_start_is_told_apart, 0, N_STARTS * N_METHODS);
+  tcase_add_loop_test(tc, a_jacobian_that_becomes_wrong_is_named, 0, N_METHODS);
+  tcase_add_loop_test(tc, failures_of_user_functions_have_their_codes, 0,
+                      N_USER_FAILURES * N_METHODS);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
