@@ -9,7 +9,7 @@
 #include <time.h>
 
 /* Far above what any useful run takes: ends those that creep */
-static const long int step_limit = 1000000;
+static const long int step_limit = 100000;
 
 /* What one integration consists of */
 typedef struct {
