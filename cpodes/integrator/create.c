@@ -134,10 +134,37 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   mem->base        = mem->step->stats;
 }
 
+/* An operation that cpodes calls and this kind of vector lacks, or NULL. */
+static const char *missingOperation(N_Vector v) {
+  const N_Vector_Ops ops = v->ops;
+  const struct {
+    const char *name;
+    int there;
+  } needed[] = {{"N_VClone", ops->nvclone != NULL},
+                {"N_VDestroy", ops->nvdestroy != NULL},
+                {"N_VGetLength", ops->nvgetlength != NULL},
+                {"N_VLinearSum", ops->nvlinearsum != NULL},
+                {"N_VScale", ops->nvscale != NULL},
+                {"N_VAbs", ops->nvabs != NULL},
+                {"N_VInv", ops->nvinv != NULL},
+                {"N_VAddConst", ops->nvaddconst != NULL},
+                {"N_VDotProd", ops->nvdotprod != NULL},
+                {"N_VMaxNorm", ops->nvmaxnorm != NULL},
+                {"N_VWrmsNorm", ops->nvwrmsnorm != NULL},
+                {"N_VMin", ops->nvmin != NULL}};
+  for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+    if (!needed[i].there) return needed[i].name;
+  return NULL;
+}
+
 static int checkStartVector(CPodeMem mem, sunrealtype t0, N_Vector y0, const char *function) {
   if (!y0) return cpReport(&mem->log, CP_ILL_INPUT, function, "y0 must not be NULL");
   if (!isfinite(t0))
     return cpReport(&mem->log, CP_ILL_INPUT, function, "t0 must be finite: t0 = %g", t0);
+  const char *operation = missingOperation(y0);
+  if (operation)
+    return cpReport(&mem->log, CP_VECTOROP_ERR, function, "y0 must have the operation %s",
+                    operation);
   if (!cpVectorFinite(y0))
     return cpReport(&mem->log, CP_ILL_INPUT, function, "y0 must be finite: component %d is not",
                     cpFirstNonFinite(y0));
@@ -203,6 +230,7 @@ static const char *attachRule(void *cvode_mem, SUNNonlinearSolver inner, N_Vecto
   long int nst = 0;
   if (!cvode_mem) return "cvode_mem must not be NULL";
   if (!y_tmpl) return "y_tmpl must not be NULL";
+  if (missingOperation(y_tmpl)) return "y_tmpl lacks a vector operation (guide, \"Vectors\")";
   if (CVodeGetNonlinearSystemData(cvode_mem, &t, &ypred, &yn, &f, &gamma, &rl1, &zn1, &data) ||
       !ypred)
     return "cvode_mem must be initialised (CVodeInit)";

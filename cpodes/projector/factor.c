@@ -19,7 +19,7 @@
 static void scaleRows(CPWork work) {
   const CPProjector P = work->P;
   const CPEntries *g  = &work->g;
-  double *inMetric = work->rowscale, *inWeights = work->size;
+  double *inMetric = work->rowscale, *inWeights = work->unit;
   for (int i = 0; i < P->m; i++) inMetric[i] = inWeights[i] = 0.0;
   for (int j = 0; j < P->n; j++) {
     if (work->d[j] == 0.0) continue;
@@ -33,7 +33,8 @@ static void scaleRows(CPWork work) {
   }
   for (int i = 0; i < P->m; i++) {
     work->rowscale[i] = inMetric[i] > 0.0 ? 1.0 / sqrt(inMetric[i]) : 0.0;
-    work->size[i]     = P->ctol ? P->ctol[i] : sqrt(inWeights[i]);
+    work->unit[i]     = sqrt(inWeights[i]);
+    work->size[i]     = P->ctol ? P->ctol[i] : work->unit[i];
   }
 }
 

@@ -117,13 +117,14 @@ static int explainFailure(CPWork work, sunrealtype t, const double *c, const cha
  * correction as well would double the number of corrections and gains nothing (guide, "Defaults").
  * work->y: in, out; work->c: in, c(t, y). Returns 0, a code, or DIVERGED. */
 #define DIVERGED 1
+#define SLOW     2 /* contracting, but not within the number of corrections */
 
 static int iterate(CPWork work, sunrealtype t) {
   CPProjector P  = work->P;
   sunrealtype *z = N_VGetArrayPointer(work->y), *c = N_VGetArrayPointer(work->c);
-  double previous   = cpViolation(work, c, &work->worst);
-  work->worst_start = work->worst;
-  work->rate        = 0.0;
+  double previous = cpViolation(work, c, &work->worst);
+  int failure     = SLOW;
+  work->rate      = 0.0;
   for (int k = 0; k < P->maxiters; k++) {
     cpRightInverse(work, c, work->x); /* x = K c */
     for (int j = 0; j < P->n; j++) z[j] -= work->x[j];
@@ -139,22 +140,40 @@ static int iterate(CPWork work, sunrealtype t) {
       work->stats.nfloor++, P->stats.nfloor++;
       return CP_SUCCESS;
     }
-    if (theta > RATE_DIVERGED) break;
     previous = work->violation;
+    if (theta > RATE_DIVERGED) {
+      failure = DIVERGED;
+      break;
+    }
   }
   const int noise = isNoise(work, t);
   if (noise > 0) work->stats.nfloor++, P->stats.nfloor++;
-  return noise > 0 ? CP_SUCCESS : noise < 0 ? noise : DIVERGED;
+  return noise > 0 ? CP_SUCCESS : noise < 0 ? noise : failure;
 }
 
-/* One attempt from the state y; fresh: with new factors. */
+/* New factors on the way, for a start too far away for those made there. */
+#define MAX_RENEWALS 3
+
+/* One attempt from the state y; fresh: with new factors. 0, a code, or DIVERGED. */
 static int attempt(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int fresh) {
   N_VScale(1.0, y, work->y);
-  if (fresh) {
-    int flag = cpFactor(work, t, y, ewt);
-    if (flag) return flag;
+  int flag = fresh ? cpFactor(work, t, y, ewt) : CP_SUCCESS;
+  if (flag) return flag;
+  cpViolation(work, N_VGetArrayPointer(work->c), &work->worst_start);
+  flag = iterate(work, t);
+  for (int k = 0; fresh && flag == SLOW && k < MAX_RENEWALS; k++) {
+    flag = cpFactor(work, t, work->y, ewt);
+    if (!flag) flag = iterate(work, t);
   }
-  return iterate(work, t);
+  return flag == SLOW ? DIVERGED : flag;
+}
+
+/* Distance to the farthest surface, in units of the state's tolerance. */
+static double distance(const CPWork work, const double *c) {
+  double largest = 0.0;
+  for (int i = 0; i < work->P->m; i++)
+    if (work->unit[i] > 0.0) largest = fmax(largest, fabs(c[i]) / work->unit[i]);
+  return largest;
 }
 
 static int tooOld(CPWork work) {
@@ -178,8 +197,7 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_
   if (!flag) flag = cpConstraint(work, t, y, work->c);
   if (flag) return fail(work, flag);
 
-  int fresh =
-      tooOld(work) || cpViolation(work, N_VGetArrayPointer(work->c), &work->worst) > KEEP_DISTANCE;
+  int fresh = tooOld(work) || distance(work, N_VGetArrayPointer(work->c)) > KEEP_DISTANCE;
   if (only_if_needed) { /* the violation is measured with what is there, else with new factors */
     sunrealtype norm;
     if (fresh && (flag = cpFactor(work, t, y, ewt))) return fail(work, flag);
@@ -212,10 +230,11 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_
 
 int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
                      int *worst) {
-  *worst = -1;
+  *worst   = -1;
+  int flag = work->P->user_kind ? CP_SUCCESS : cpWorkUpdate(work, t, y, ewt);
+  if (flag) return flag;
   if (work->P->violation) return cpUserViolation(work, t, y, norm);
-  int flag = cpWorkUpdate(work, t, y, ewt);
-  if (!flag) flag = cpConstraint(work, t, y, work->c);
+  flag = cpConstraint(work, t, y, work->c);
   if (!flag) flag = cpFactor(work, t, y, ewt);
   if (flag == -CP_PROJ_RANK) flag = CP_SUCCESS; /* rows are measured all the same */
   if (!flag) *norm = cpViolation(work, N_VGetArrayPointer(work->c), worst);

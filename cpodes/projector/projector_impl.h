@@ -45,6 +45,7 @@ typedef struct CPWork_ {
   double *w;         /* [n] weights the rows were measured with    */
   double *rowscale;  /* [m] 1 / ||D^(1/2) g_i||; 0 for a row without gradient */
   double *size;      /* [m] |c_i| / size_i is the violation of row i */
+  double *unit;      /* [m] |c_i| / unit_i is the distance to surface i in units of the tolerance */
   double *x, *r;     /* [n], [m] vectors of the callers            */
   double *z, *s;     /* [n], [m] of the right inverse              */
   double *xl, *rl;   /* [n], [m] the same of one level             */

@@ -25,6 +25,7 @@ int cpHasData(N_Vector v) {
   case SUNDIALS_NVEC_SERIAL:
   case SUNDIALS_NVEC_OPENMP:
   case SUNDIALS_NVEC_PTHREADS: return 1;
+  case SUNDIALS_NVEC_CUSTOM: return v->ops->nvgetarraypointer && !v->ops->nvgetcommunicator;
   default: return 0;
   }
 }

@@ -36,6 +36,7 @@ void cpWorkFree(CPWork *work_address) {
   free(work->w);
   free(work->rowscale);
   free(work->size);
+  free(work->unit);
   free(work->x);
   free(work->r);
   free(work->z);
@@ -52,7 +53,7 @@ void cpWorkFree(CPWork *work_address) {
 
 static int allocateArrays(CPWork work, size_t n, size_t m) {
   double **ofN[] = {&work->d, &work->sqrtd, &work->w, &work->x, &work->z, &work->xl};
-  double **ofM[] = {&work->rowscale, &work->size, &work->r, &work->s, &work->rl};
+  double **ofM[] = {&work->rowscale, &work->size, &work->unit, &work->r, &work->s, &work->rl};
   for (size_t i = 0; i < sizeof ofN / sizeof ofN[0]; i++)
     if (!(*ofN[i] = calloc(n, sizeof **ofN[i]))) return 0;
   for (size_t i = 0; i < sizeof ofM / sizeof ofM[0]; i++)

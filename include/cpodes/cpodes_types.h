@@ -56,7 +56,7 @@ enum CPReturnCode {
   CP_PROJ_INCONSISTENT = -232, /**< [r] the constraints contradict each other near this state */
   CP_PROJ_CORRECTION   = -233, /**< [r] the correction is above CPodeSetProjMaxCorrection's bound */
   CP_CNSTRJAC_WRONG    = -234, /**< [r] no convergence, and the user's Jacobian is not that of c */
-  CP_LINSOL_FAIL       = -235, /**< LAPACK reported an error, or a size above its index range */
+  CP_LINSOL_FAIL       = -235, /**< LAPACK reported an error */
 
   /* NaN or Inf */
   CP_RHS_NONFINITE      = -240, /**< f returned NaN or Inf */

@@ -106,7 +106,7 @@ START_TEST(attaching_in_the_middle_of_a_run_goes_on_from_there) {
   const int flag = CPode(mem, 2.0, prog.y, &prog.t, CV_NORMAL);
   if (flag ==
       CP_INCONSISTENT_IC) { /* the drift was above the tolerance: said so, and mended by a restart */
-    ck_assert_mentions(CPodeGetLastMessage(mem), "CPodeCalcIC");
+    ck_assert_mentions(CPodeGetLastMessage(mem), "CPodeReInit");
     ck_assert_int_eq(CPodeCalcIC(mem), CP_TOO_LATE);
     ck_assert_int_eq(CPodeReInit(mem, prog.t, prog.y), CP_SUCCESS);
     ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
@@ -116,6 +116,14 @@ START_TEST(attaching_in_the_middle_of_a_run_goes_on_from_there) {
   ck_assert_success(&run, run_to(&run, 2.0)); /* for its count of steps */
   N_VScale(1.0, prog.y, run.y);
   ck_assert_good(&run);
+}
+END_TEST
+
+START_TEST(a_method_that_the_memory_does_not_have_is_noticed) {
+  open_both(_i);
+  attach(run.method.lmm == CV_BDF ? CV_ADAMS : CV_BDF, prog.inner);
+  ck_assert_int_eq(CPode(mem, 2.0, prog.y, &prog.t, CV_NORMAL), CP_SELFCHECK_FAIL);
+  ck_assert_mentions(CPodeGetLastMessage(mem), "lmm");
 }
 END_TEST
 
@@ -222,6 +230,7 @@ int main(void) {
   tcase_add_loop_test(tc, attaching_is_the_same_as_creating, 0, 4);
   tcase_add_test(tc, attaching_without_a_solver_takes_newtons);
   tcase_add_loop_test(tc, attaching_in_the_middle_of_a_run_goes_on_from_there, 0, 4);
+  tcase_add_loop_test(tc, a_method_that_the_memory_does_not_have_is_noticed, 0, 4);
   tcase_add_test(tc, attaching_and_freeing_leave_the_iteration_limit_alone);
   tcase_add_loop_test(tc, freeing_gives_the_memory_back, 0, 4);
   tcase_add_test(tc, after_attaching_without_a_solver_cvodes_gets_another_one);

@@ -329,9 +329,11 @@ START_TEST(constraints_without_a_solution_do_not_converge) {
 }
 END_TEST
 
+/* One correction with each G, and four G at most: Newton's radii from 5 are 2.6, 1.49, 1.08, 1.003. */
 START_TEST(too_few_iterations_are_a_recoverable_failure_and_more_of_them_help) {
   case_open(&k, equations_of(&circle), settings[_i]);
-  case_perturb(&k, 1.0e-2, 1);
+  entries(k.y)[0] = 3.0;
+  entries(k.y)[1] = 4.0;
   ck_assert_success(&k, CPProjectorSetMaxIters(k.P, 1));
   ck_assert_success(&k, CPProjectorSetJacFrequency(k.P, 1));
   N_Vector start = vector_copy(k.y);
