@@ -1,0 +1,187 @@
+/* Memory: none is taken between the first step and the last, and every allocation may fail. */
+#include "integrator/fixture.h"
+#include "support/alloc.h"
+
+#include <sunnonlinsol/sunnonlinsol_newton.h>
+
+/* ---- while stepping ---- */
+
+static Run run;
+
+/* Check allocates for its own assertions: there are none between alloc_watch and alloc_unwatch. */
+static int steps_with_output(int n, N_Vector dky) {
+  int flag = CP_SUCCESS;
+  for (int k = 0; !flag && k < n; k++) {
+    sunrealtype h;
+    flag = run_step(&run);
+    if (!flag) flag = CVodeGetLastStep(run.cvode_mem, &h);
+    if (!flag) flag = CPodeGetDky(run.mem, run.t - h / 2.0, 0, dky);
+    if (!flag) flag = CPodeGetEstLocalErrors(run.mem, dky);
+  }
+  return flag;
+}
+
+static long int allocations_of_steps(int n) {
+  N_Vector dky = vector_of(PENDULUM_N, NULL);
+  alloc_watch();
+  const int flag = steps_with_output(n, dky);
+  alloc_unwatch();
+  ck_assert_success(&run, flag);
+  N_VDestroy(dky);
+  return alloc_count();
+}
+
+/* The first step sets up, and the first of each kind of output. Only calls of cpodes and of this program are counted. */
+START_TEST(stepping_allocates_nothing) {
+  run_open(&run, methods[_i % 4], 1.0e-6);
+  if (_i >= 4)
+    ck_assert_success(&run, CPProjectorSetJacFn(run.P, NULL, NULL)); /* difference quotients */
+  allocations_of_steps(1);
+  ck_assert_int_eq(allocations_of_steps(200), 0);
+  run_close(&run);
+}
+END_TEST
+
+/* Failing projections and error-test failures are no reason either. */
+START_TEST(repeated_steps_allocate_nothing) {
+  run_open(&run, methods[_i], 1.0e-6);
+  ck_assert_success(&run, CPodeSetProjMaxCorrection(run.mem, 1.0e-2));
+  ck_assert_success(&run, CVodeSetMaxConvFails(run.cvode_mem, 50));
+  allocations_of_steps(1);
+  ck_assert_int_eq(allocations_of_steps(200), 0);
+  ck_assert_int_gt(run_stats(&run).nprojfails, 0);
+  run_close(&run);
+}
+END_TEST
+
+START_TEST(a_restart_allocates_nothing) {
+  run_open(&run, ADAMS_FIXED_POINT, 1.0e-6);
+  N_Vector y0 = vector_copy(run.y);
+  ck_assert_success(&run, run_to(&run, 1.0));
+  alloc_watch();
+  int flag = CPodeReInit(run.mem, 0.0, y0);
+  if (!flag) flag = run_to(&run, 1.0);
+  alloc_unwatch();
+  ck_assert_success(&run, flag);
+  ck_assert_int_eq(alloc_count(), 0);
+  N_VDestroy(y0);
+  run_close(&run);
+}
+END_TEST
+
+/* ---- the n-th allocation fails ---- */
+
+static World world;
+static MessageLog message;
+
+/* The calls that allocate, in order. Returns 0, or the first code that is not success; NULL is CP_MEM_FAIL. */
+static int create_and_step(CPodeMem *mem, CPProjector P, N_Vector y, N_Vector abstol,
+                           SUNNonlinearSolver inner) {
+  sunrealtype t;
+  *mem = CPodeCreate(CV_ADAMS, test_context);
+  if (!*mem) return CP_MEM_FAIL;
+  CPodeSetErrHandlerFn(*mem, message_log, &message);
+  int flag = CPodeInit(*mem, world_rhs, 0.0, y);
+  if (!flag) flag = CPodeSVtolerances(*mem, 1.0e-6, abstol);
+  if (!flag) flag = CPodeSetProjector(*mem, P);
+  if (!flag) flag = CPodeSetNonlinearSolver(*mem, inner);
+  if (!flag) flag = CVodeSetUserData(CPodeGetCVodeMem(*mem), &world);
+  if (!flag) flag = CPodeCalcIC(*mem);
+  if (!flag) flag = CPode(*mem, 1.0, y, &t, CV_ONE_STEP);
+  return flag;
+}
+
+static int attach_and_step(CPodeMem *mem, CPProjector P, N_Vector y, void *cvode_mem,
+                           SUNNonlinearSolver inner) {
+  sunrealtype t;
+  *mem = CPodeAttach(cvode_mem, CV_ADAMS, inner, y, test_context);
+  if (!*mem) return CP_MEM_FAIL;
+  CPodeSetErrHandlerFn(*mem, message_log, &message);
+  int flag = CPodeSetProjector(*mem, P);
+  if (!flag) flag = CPode(*mem, 1.0, y, &t, CV_ONE_STEP);
+  return flag;
+}
+
+static void *program_memory(N_Vector y, SUNNonlinearSolver inner) {
+  void *cvode_mem = CVodeCreate(CV_ADAMS, test_context);
+  ck_assert_int_eq(CVodeInit(cvode_mem, world_rhs, 0.0, y), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSStolerances(cvode_mem, 1.0e-6, 1.0e-6), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetUserData(cvode_mem, &world), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetNonlinearSolver(cvode_mem, inner), CV_SUCCESS);
+  return cvode_mem;
+}
+
+/* More allocations than there are, by far. */
+#define ENOUGH 400
+
+/* attached: through CPodeAttach. Makes the n-th allocation fail for n = 1, 2, ... until all succeed. */
+static void fail_each_in_turn(int attached) {
+  N_Vector abstol = VECTOR(1.0e-6, 1.0e-6, 1.0e-6, 1.0e-6);
+  world           = (World){.p = {1.0, 9.81}};
+  int flag = -1, n = 0;
+  while (flag != CP_SUCCESS && ++n < ENOUGH) {
+    N_Vector y = vector_of(PENDULUM_N, NULL);
+    pendulum_initial(&world.p, y);
+    CPProjector P            = world_projector(&world, y);
+    SUNNonlinearSolver inner = inner_solver(ADAMS_FIXED_POINT, y);
+    void *cvode_mem          = attached ? program_memory(y, inner) : NULL;
+    CPodeMem mem             = NULL;
+    message                  = (MessageLog){0};
+    alloc_watch_failing(n);
+    flag = attached ? attach_and_step(&mem, P, y, cvode_mem, inner)
+                    : create_and_step(&mem, P, y, abstol, inner);
+    alloc_unwatch();
+    if (alloc_has_failed()) {
+      ck_assert_msg(flag == CP_MEM_FAIL || flag == CV_MEM_FAIL, "allocation %d: %d, %s", n, flag,
+                    message.text);
+      ck_assert_msg(!mem || message.code == flag, "allocation %d: %d was not reported", n, flag);
+    } else ck_assert_int_eq(flag, CP_SUCCESS);
+    CPodeFree(&mem);
+    CPProjectorFree(&P);
+    CVodeFree(&cvode_mem);
+    SUNNonlinSolFree(inner);
+    N_VDestroy(y);
+  }
+  ck_assert_int_lt(n, ENOUGH);
+  ck_assert_int_gt(n, 10);
+  N_VDestroy(abstol);
+}
+
+/* What leaks is found by valgrind and the address sanitizer, under which this runs as well. */
+START_TEST(any_failed_allocation_is_reported) { fail_each_in_turn(_i); }
+END_TEST
+
+/* And counted here: everything that CPodeCreate ... CPode took is given back. */
+START_TEST(a_whole_life_gives_all_memory_back) {
+  N_Vector abstol = VECTOR(1.0e-6, 1.0e-6, 1.0e-6, 1.0e-6), y = vector_of(PENDULUM_N, NULL);
+  world = (World){.p = {1.0, 9.81}};
+  pendulum_initial(&world.p, y);
+  SUNNonlinearSolver inner = inner_solver(ADAMS_FIXED_POINT, y);
+  CPProjector P            = world_projector(&world, y);
+  CPodeMem mem;
+  alloc_watch();
+  const int flag = create_and_step(&mem, P, y, abstol, inner);
+  CPodeFree(&mem);
+  alloc_unwatch();
+  ck_assert_int_eq(flag, CP_SUCCESS);
+  ck_assert_int_gt(alloc_count(), 0);
+  ck_assert_int_eq(alloc_live(), 0);
+  CPProjectorFree(&P);
+  SUNNonlinSolFree(inner);
+  N_VDestroy(abstol);
+  N_VDestroy(y);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("memory of the integrator");
+  TCase *tc    = tcase_create("memory");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, stepping_allocates_nothing, 0, 8);
+  tcase_add_loop_test(tc, repeated_steps_allocate_nothing, 0, 4);
+  tcase_add_test(tc, a_restart_allocates_nothing);
+  tcase_add_loop_test(tc, any_failed_allocation_is_reported, 0, 2);
+  tcase_add_test(tc, a_whole_life_gives_all_memory_back);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
