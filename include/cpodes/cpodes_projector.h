@@ -159,7 +159,7 @@ CPODES_EXPORT int CPProjectorSetFixed(CPProjector P, N_Vector id);
 
 #define CP_EPS_DEFAULT      SUN_RCONST(1.0e-1) /**< see the guide's table "Defaults" */
 #define CP_MAXITERS_DEFAULT 6                  /**< see the guide's table "Defaults" */
-#define CP_JACFREQ_DEFAULT  3L                 /**< see the guide's table "Defaults" */
+#define CP_JACFREQ_DEFAULT  10L                /**< see the guide's table "Defaults" */
 
 /* ------------------------------------------------------------------------------------- actions -- */
 
