@@ -269,6 +269,7 @@ static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector
     N_VLinearSum(1.0, a->ypred, 1.0, mem->delta, a->ypred);
     cpPendingSet(mem, a);
   }
+  N_VLinearSum(1.0, a->ypred, 1.0, ycor, mem->y); /* as CVODES will add it up, to the last bit */
   return CP_SUCCESS;
 }
 
