@@ -382,6 +382,29 @@ START_TEST(a_restart_knows_nothing_of_a_pending_correction) {
 }
 END_TEST
 
+/* CVodeF steps past CPode and leaves its last correction pending; a new start with a shorter step looks like a retry of the same
+ * first step then. */
+START_TEST(a_restart_after_a_forward_run_knows_nothing_of_its_last_correction) {
+  N_Vector y0 = vector_copy(run.y), expected = vector_copy(run.y);
+  const sunrealtype h = 1.0e-3;
+  int ncheck;
+  ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 0.1 * h));
+  ck_assert_success(&run, run_to(&run, 0.7));
+  N_VScale(1.0, run.y, expected);
+  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
+  ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, h));
+  ck_assert_success(&run, CVodeAdjInit(run.cvode_mem, 20, CV_HERMITE));
+  ck_assert_success(&run, CVodeF(run.cvode_mem, 0.7, run.y, &run.t, CV_ONE_STEP, &ncheck));
+  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
+  ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 0.1 * h));
+  ck_assert_success(&run, run_to(&run, 0.7));
+  ck_assert_int_eq(run_stats(&run).ntakenback, 0);
+  ck_assert_int_eq(same_bits(run.y, expected), 1);
+  N_VDestroy(y0);
+  N_VDestroy(expected);
+}
+END_TEST
+
 /* ---- adjoint ---- */
 
 /* lambda' = -J^T lambda, J = df/dy of the pendulum's f. */
@@ -473,6 +496,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_test(tc, a_restart_knows_nothing_of_a_pending_correction);
+  tcase_add_test(tc, a_restart_after_a_forward_run_knows_nothing_of_its_last_correction);
   tcase_add_test(tc, the_adjoint_runs_over_restored_checkpoints);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
