@@ -25,6 +25,13 @@ int cpReason(char *text, int code, const char *format, ...) {
   return code;
 }
 
+void cpWrite(char *text, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, CP_TEXT_LENGTH, format, args);
+  va_end(args);
+}
+
 #define NAME(code) \
   { code, #code }
 static const struct {

@@ -26,6 +26,9 @@ int cpReport(CPLog *log, int code, const char *function, const char *format, ...
  * returns code. */
 int cpReason(char *text, int code, const char *format, ...) CP_PRINTF(3, 4);
 
+/* The same for a text alone. */
+void cpWrite(char *text, const char *format, ...) CP_PRINTF(2, 3);
+
 /* Name of a cpodes code, of either sign; NULL if it is none. */
 const char *cpCodeName(long int code);
 

@@ -40,6 +40,7 @@ static int workSpace(CPodeMem mem, long int *words) {
 
 static int refuseInequalities(CPodeMem mem) {
   long int rw = 0, rw_without = 0;
+  if (!mem->y_tmpl->ops->nvspace) return CP_SUCCESS; /* nothing to be seen: leave all as it is */
   int flag = workSpace(mem, &rw);
   if (!flag) flag = CVodeSetConstraints(mem->cvode_mem, NULL);
   if (!flag) flag = workSpace(mem, &rw_without);
@@ -68,21 +69,31 @@ static int checkStart(CPodeMem mem, long int nst) {
 
 /* ----------------------------------------------------------------------------------------- after -- */
 
+/* CVODES starts again from the last good state: also the start that CPodeCalcIC works on. */
+static int startAgain(CPodeMem mem) {
+  int flag = CVodeReInit(mem->cvode_mem, mem->tgood, mem->ygood);
+  N_VScale(1.0, mem->ygood, mem->y0);
+  mem->t0              = mem->tgood;
+  mem->nst_attempt     = 0;
+  mem->projected       = -1;
+  mem->expect_rejected = -1;
+  mem->nst_out         = -1;
+  mem->history_lost    = 0;
+  return flag;
+}
+
 /* CVODES' state after a failed step is the one before it, unless NaN got into its history or it
- * gave up between the parts of a step: then it starts again from the last good state. */
+ * gave up between the parts of a step. */
 static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   CPAttempt a;
   cpPendingTakeBack(mem);
   int flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
   const sunrealtype roundoff = 100.0 * CP_UROUND * (fabs(a.t) + fabs(a.h));
-  if (!cpVectorFinite(a.ypred) || fabs(a.t - mem->tgood) > roundoff) {
-    flag                 = CVodeReInit(mem->cvode_mem, mem->tgood, mem->ygood);
-    mem->have_attempt    = 0;
-    mem->nst_attempt     = 0;
-    mem->projected       = -1;
-    mem->expect_rejected = -1;
-  }
+  mem->have_attempt          = 0;
+  mem->restarted =
+      mem->history_lost || !cpVectorFinite(a.ypred) || fabs(a.t - mem->tgood) > roundoff;
+  if (mem->restarted) flag = startAgain(mem);
   if (flag) return flag;
   if (mem->step) mem->step->valid = 0;
   N_VScale(1.0, mem->ygood, yout);
@@ -92,16 +103,22 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
 
 /* What is to be told: the projection's reason where it was the cause, else CVODES' own. */
 static int explain(CPodeMem mem, int flag) {
-  const int projection = mem->fatal || (flag == CV_CONV_FAILURE && mem->cause);
+  const char *again = mem->restarted
+                          ? "; CVODES has been re-initialised there: quadratures and sensitivities "
+                            "must be, too (CVodeQuadReInit, CVodeSensReInit)"
+                          : "";
   if (mem->fatal)
-    return cpReport(&mem->log, mem->fatal, "CPode", "%s; the last good state is that of t = %g",
-                    mem->text, mem->tgood);
-  if (projection)
+    return cpReport(&mem->log, mem->fatal, "CPode",
+                    "%s; the last good state is that of t = %.10g%s", mem->text, mem->tgood, again);
+  if (flag == CV_CONV_FAILURE && mem->cause)
     return cpReport(&mem->log, mem->cause, "CPode",
-                    "every attempt of the step from t = %g failed: %s", mem->tgood, mem->text);
-  if (mem->cvodes.text[0]) return cpReport(&mem->log, flag, "CPode", "%s", mem->cvodes.text);
+                    "every attempt of the step from t = %.10g failed: %s%s", mem->tgood, mem->text,
+                    again);
+  if (mem->cvodes.text[0])
+    return cpReport(&mem->log, flag, "CPode", "%s%s", mem->cvodes.text, again);
   char *name = CVodeGetReturnFlagName(flag);
-  cpReason(mem->log.text, flag, "CVode returned %s at t = %g", name ? name : "an error", mem->tgood);
+  cpWrite(mem->log.text, "CVode returned %s at t = %.10g%s", name ? name : "an error", mem->tgood,
+          again);
   if (mem->log.handler) mem->log.handler(flag, "CPode", mem->log.text, mem->log.data);
   free(name);
   return flag;
@@ -126,11 +143,11 @@ static int bypassed(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
 static void warnOfFloor(CPodeMem mem) {
   if (mem->floor_told || !mem->step || mem->step->stats.nfloor == mem->base.nfloor) return;
   mem->floor_told = 1;
-  cpReport(
-      &mem->log, CV_WARNING, "CPode",
-      "at t = %g: constraint %d cannot be satisfied better than to %.3g times its tolerance, the "
-      "roundoff of evaluating it (asked for: %.3g); projections end there",
-      mem->tgood, mem->step->worst, mem->step->violation, mem->P->eps);
+  cpReport(&mem->log, CV_WARNING, "CPode",
+           "at t = %.10g: constraint %d cannot be satisfied better than to %.3g times its "
+           "tolerance, the "
+           "roundoff of evaluating it (asked for: %.3g); projections end there",
+           mem->tgood, mem->step->floor_worst, mem->step->floor_violation, mem->P->eps);
 }
 
 int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask) {
@@ -167,6 +184,9 @@ int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   cpSettle(mem, nst);
   cpPendingClear(mem);
   warnOfFloor(mem);
-  flag = cpProjectOutput(mem, *tret, yout, "CPode");
+  flag = cpProjectOutput(mem, *tret, yout,
+                         result == CV_ROOT_RETURN    ? "CPode (CV_ROOT_RETURN)"
+                         : result == CV_TSTOP_RETURN ? "CPode (CV_TSTOP_RETURN)"
+                                                     : "CPode");
   return flag ? flag : result;
 }

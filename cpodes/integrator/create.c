@@ -101,7 +101,9 @@ int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters) {
   int flag           = CP_MEM_FAIL;
   if (mem->wrapper) flag = CVodeSetNonlinearSolver(mem->cvode_mem, mem->wrapper);
   mem->keep_maxiters = 0;
-  if (flag) {
+  if (flag) { /* CVODES may have kept the one that it refused */
+    SUNNonlinearSolver back = old_wrapper ? old_wrapper : inner;
+    if (mem->wrapper && back) CVodeSetNonlinearSolver(mem->cvode_mem, back);
     if (mem->wrapper) SUNNonlinSolFree(mem->wrapper);
     if (own) SUNNonlinSolFree(own);
     mem->inner = old_inner, mem->inner_owned = old_owned, mem->wrapper = old_wrapper;
@@ -126,7 +128,11 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   mem->nst_out                  = -1;
   mem->start_checked            = 0;
   mem->cause = mem->fatal = 0;
-  mem->floor_told         = 0;
+  mem->history_lost = mem->restarted = 0;
+  mem->ncreeping                     = 0;
+  mem->t_creeping                    = t0;
+  mem->have_estimate                 = 0;
+  mem->floor_told                    = 0;
   memset(&mem->stats, 0, sizeof mem->stats);
   memset(&mem->base, 0, sizeof mem->base);
   if (!mem->step) return;
@@ -168,6 +174,10 @@ static int checkStartVector(CPodeMem mem, sunrealtype t0, N_Vector y0, const cha
   if (!cpVectorFinite(y0))
     return cpReport(&mem->log, CP_ILL_INPUT, function, "y0 must be finite: component %d is not",
                     cpFirstNonFinite(y0));
+  if (mem->P && !mem->P->user_kind && !cpHasData(y0))
+    return cpReport(
+        &mem->log, CP_ILL_INPUT, function,
+        "y0 must be a vector in one memory (serial, OpenMP, pthreads) for this projector");
   N_Vector like = mem->y_tmpl ? mem->y_tmpl : mem->P ? mem->P->y_tmpl : NULL;
   if (like && N_VGetLength(y0) != N_VGetLength(like))
     return cpReport(&mem->log, CP_ILL_INPUT, function,
@@ -188,15 +198,20 @@ int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
     return cpReport(&mem->log, CP_ILL_INPUT, __func__,
                     "abstol (CPodeSVtolerances) must have the length of y0, %ld, has %ld",
                     (long)N_VGetLength(y0), (long)N_VGetLength(mem->vabstol));
+  if (mem->cvode_inited)
+    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
+                    "mem is what an earlier CPodeInit left when it failed: create another one");
   flag = CVodeInit(mem->cvode_mem, f, t0, y0);
   if (flag) return flag;
-  flag = cpAllocateVectors(mem, y0);
-  if (!flag) flag = cpInstall(mem, mem->inner, 0);
-  if (!flag) flag = cpApplyTolerances(mem);
+  mem->cvode_inited = 1;
+  flag              = cpAllocateVectors(mem, y0);
   if (flag) return cpReport(&mem->log, flag, __func__, "no memory for an integrator");
   N_VScale(1.0, y0, mem->y0);
   cpRestart(mem, t0);
-  return CP_SUCCESS;
+  flag = cpInstall(mem, mem->inner, 0);
+  if (flag)
+    return cpReport(&mem->log, flag, __func__, "the nonlinear solver could not be installed");
+  return cpApplyTolerances(mem);
 }
 
 int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0) {
@@ -236,6 +251,8 @@ static const char *attachRule(void *cvode_mem, SUNNonlinearSolver inner, N_Vecto
     return "cvode_mem must be initialised (CVodeInit)";
   if (N_VGetLength(y_tmpl) != N_VGetLength(ypred))
     return "y_tmpl must have the length of the state";
+  if (inner && cpLacksOperations(inner))
+    return "inner must have the operations gettype, solve, setsysfn and setctestfn";
   if (!inner && !CVodeGetNumSteps(cvode_mem, &nst) && nst > 0)
     return "inner must be the nonlinear solver in use once CVODES has stepped, is NULL";
   return NULL;

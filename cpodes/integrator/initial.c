@@ -3,9 +3,13 @@
 
 /* In the projector's norm; without tolerances there are no error weights, so that only L2 is left. */
 static int assemble(CPodeMem mem, N_Vector y) {
-  CPProjector P = mem->P;
-  CPNorm norm   = P->norm;
-  const int ewt = cpErrWeights(mem, mem->y0) == CP_SUCCESS;
+  CPProjector P     = mem->P;
+  CPNorm norm       = P->norm;
+  const int weights = cpErrWeights(mem, mem->y0);
+  const int ewt     = weights == CP_SUCCESS;
+  if (!ewt && weights != CP_NO_INIT)
+    return cpReason(mem->out->text, weights,
+                    "the tolerances give an error weight that is not positive");
   if (!ewt) P->norm = CP_NORM_L2;
   mem->out->valid = 0;
   int flag        = cpAssemble(mem->out, mem->t0, y, ewt ? mem->ewt : NULL);

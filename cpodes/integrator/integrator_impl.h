@@ -2,11 +2,10 @@
  *
  * CVODES calls step.c's solve function once per attempt of a step. That function projects and
  *
- *   BDF:    returns ycor + delta: the history then interpolates the projected values (as Adams where
- *           steps are left unprojected);
- *   Adams:  adds delta to the predicted state and returns ycor. Spread over the columns of the
- *           Nordsieck array by the Adams polynomial, delta would grow (by 1.7 a step at order 3,
- *           by 4.7 at order 8).
+ *   BDF:    returns ycor + delta: the history then interpolates the projected values (as Adams
+ * where steps are left unprojected); Adams:  adds delta to the predicted state and returns ycor.
+ * Spread over the columns of the Nordsieck array by the Adams polynomial, delta would grow (by 1.7
+ * a step at order 3, by 4.7 at order 8).
  *
  * The second is a *pending* correction until CVODES has accepted the step (pending.c).
  */
@@ -42,7 +41,8 @@ struct CPodeMem_ {
   SUNContext ctx;
   void *cvode_mem;
   int lmm, attached;
-  N_Vector y_tmpl; /* NULL before CPodeInit */
+  int cvode_inited; /* CVodeInit has been called */
+  N_Vector y_tmpl;  /* NULL before CPodeInit */
   /* solvers */
   SUNNonlinearSolver wrapper, inner;
   int inner_owned, inner_running, keep_maxiters;
@@ -71,6 +71,8 @@ struct CPodeMem_ {
   N_Vector delta, err, ewt, tmp;
   sunrealtype tq2;          /* of the attempt: the error test is tq2 ||err|| <= 1 */
   int err_valid, projected; /* of the newest attempt; projected -1: there is none yet */
+  int entered;              /* its correction is part of what the solver returned */
+  int have_estimate;        /* err, tq2, delta are those of the newest accepted step */
   long int since;           /* steps since the last projection */
   long int expect_rejected; /* steps taken when an attempt was left unprojected since CVODES must
                                reject it; -1 */
@@ -79,6 +81,10 @@ struct CPodeMem_ {
   int start_checked;
   /* why the newest attempt failed: 0, or a negative code with the reason in text */
   int cause, fatal;
+  int restarted;          /* CVODES was re-initialised after the newest error */
+  int history_lost;       /* CVODES' own state is not to be used any more */
+  int ncreeping;          /* failures at steps that lead nowhere ...      */
+  sunrealtype t_creeping; /* ... since this last good time                */
   char text[CP_TEXT_LENGTH];
   CPodeProjStats stats;
   int floor_told;        /* the warning of projections that end at the roundoff floor */
@@ -88,12 +94,24 @@ struct CPodeMem_ {
   CPLog cvodes; /* ... here */
 };
 
+/* check.c */
+int cpAttemptRead(CPodeMem mem, CPAttempt *a);
+/* At a new attempt: 0, or the code with which to end the run; the reason is in mem->text. */
+int cpSelfCheck(CPodeMem mem, const CPAttempt *a);
+/* Is the start on the manifold, and G the Jacobian of c? 0 or a code; sets up all workspace. */
+int cpCheckStart(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector ewt);
+int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
+
+/* failure.c: each returns what the nonlinear solver is to return. */
+int cpFatal(CPodeMem mem, int code);                      /* ends the run with code       */
+int cpFailed(CPodeMem mem, const CPAttempt *a, int flag); /* for the reason in mem->text  */
+int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag); /* ... in mem->step->text  */
+int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag);
+
 /* step.c */
 SUNNonlinearSolver cpWrapperCreate(CPodeMem mem);
-int cpAttemptRead(CPodeMem mem, CPAttempt *a);
 /* CVODES has taken nst steps: if the newest attempt is among them, its y becomes ygood. */
 void cpSettle(CPodeMem mem, long int nst);
-int cpCheckStart(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Is the correction returned, in place of added to the predicted state? */
 int cpEntersHistory(CPodeMem mem);
 
@@ -113,6 +131,7 @@ void cpRestart(CPodeMem mem, sunrealtype t0);
 /* options.c */
 int cpWorksCreate(CPodeMem mem);
 int cpApplyTolerances(CPodeMem mem);
+int cpLacksOperations(SUNNonlinearSolver inner); /* that the wrapper needs */
 /* Error weights at y by the kept tolerances, in mem->ewt. 0, CP_NO_INIT if there are none, CP_ILL_INPUT. */
 int cpErrWeights(CPodeMem mem, N_Vector y);
 

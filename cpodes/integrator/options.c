@@ -2,6 +2,7 @@
 #include "integrator_impl.h"
 
 #include <math.h>
+#include <string.h>
 
 static int missing(const char *function) {
   return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
@@ -97,6 +98,7 @@ int cpWorksCreate(CPodeMem mem) {
   }
   cpWorkFree(&mem->step);
   cpWorkFree(&mem->out);
+  memset(&mem->base, 0, sizeof mem->base);
   mem->step = step;
   mem->out  = out;
   return CP_SUCCESS;
@@ -108,6 +110,14 @@ int CPodeSetProjector(CPodeMem mem, CPProjector P) {
     return cpReport(&mem->log, CP_ILL_INPUT, __func__,
                     "P must be for states of length %ld, is for %ld",
                     (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(P->y_tmpl));
+  if (P && mem->y_tmpl && !P->user_kind && !cpHasData(mem->y_tmpl))
+    return cpReport(
+        &mem->log, CP_ILL_INPUT, __func__,
+        "P needs states in one memory (serial, OpenMP, pthreads): use CPProjectorCreateUser");
+  if (P && P == mem->P) { /* its data may be new; a state between two projections is no start */
+    if (mem->since == 0) mem->start_checked = 0;
+    return CP_SUCCESS;
+  }
   CPProjector before = mem->P;
   mem->P             = P;
   if (cpWorksCreate(mem)) {
@@ -118,11 +128,15 @@ int CPodeSetProjector(CPodeMem mem, CPProjector P) {
   return CP_SUCCESS;
 }
 
+int cpLacksOperations(SUNNonlinearSolver inner) {
+  return !inner->ops->gettype || !inner->ops->solve || !inner->ops->setsysfn ||
+         !inner->ops->setctestfn;
+}
+
 int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
   long int nst = 0;
   if (!mem) return missing(__func__);
-  if (inner && (!inner->ops->gettype || !inner->ops->solve || !inner->ops->setsysfn ||
-                !inner->ops->setctestfn))
+  if (inner && cpLacksOperations(inner))
     return cpReport(&mem->log, CP_ILL_INPUT, __func__,
                     "inner must have the operations gettype, solve, setsysfn and setctestfn");
   if (!mem->wrapper) { /* CPodeInit installs it */

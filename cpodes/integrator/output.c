@@ -22,7 +22,7 @@ int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *functio
   flag         = cpProject(mem->out, t, y, mem->ewt, 0, &moved);
   if (flag)
     return cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, function,
-                    "output at t = %g is given unprojected: %s", t, mem->out->text);
+                    "output at t = %.10g is given unprojected: %s", t, mem->out->text);
   mem->stats.noutputs++;
   return CP_SUCCESS;
 }
@@ -42,8 +42,8 @@ int CPodeGetDky(CPodeMem mem, sunrealtype t, int k, N_Vector dky) {
 int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
   if (!ele) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "ele must not be NULL");
-  if (!mem->wrapper || mem->projected < 0)
-    return cpReport(&mem->log, CP_NO_INIT, __func__, "no step has been taken");
+  if (!mem->wrapper || !mem->have_estimate)
+    return cpReport(&mem->log, CP_NO_INIT, __func__, "the newest attempt is not an accepted step");
   if (N_VGetLength(ele) != N_VGetLength(mem->y_tmpl))
     return cpReport(&mem->log, CP_ILL_INPUT, __func__, "ele must have length %ld, has %ld",
                     (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(ele));
@@ -53,8 +53,7 @@ int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
   }
   int flag = CVodeGetEstLocalErrors(mem->cvode_mem, ele);
   if (flag || !mem->P) return flag;
-  if (cpEntersHistory(mem) && mem->projected == 1)
-    N_VLinearSum(1.0, ele, -mem->tq2, mem->delta, ele);
+  if (mem->entered) N_VLinearSum(1.0, ele, -mem->tq2, mem->delta, ele);
   flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);
   if (flag) return flag;
   mem->out->valid = 0; /* factors of this state */

@@ -10,8 +10,8 @@
 
 /* Part of nonzero entries above which A is treated as a dense matrix. */
 #define DENSE_ABOVE 0.25
-/* Up to this size plain loops are faster than the BLAS and LAPACK: dpotrf takes 3 times as long for m = 10, and the calls were 15 % of a
- * run of the pendulum (bench/hook). */
+/* Up to this size plain loops are faster than the BLAS and LAPACK: dpotrf takes 3 times as long for
+ * m = 10, and the calls were 15 % of a run of the pendulum (bench/hook). */
 #define SMALL 32
 
 typedef struct {

@@ -82,6 +82,7 @@ static int gaussNewton(CPWork work, sunrealtype t, N_Vector ewt, double *size) {
       phi = merit(c, size, m);
     }
     if (cpViolation(work, c, &work->worst) <= 1.0) return CP_SUCCESS; /* Project does the rest */
+    if (cpAtRoundoffFloor(work, N_VGetArrayPointer(work->y), c, 1.0)) return CP_SUCCESS;
     cpRightInverse(work, c, work->x);
     work->stats.niters++;
     work->P->stats.niters++;
@@ -93,8 +94,8 @@ static int gaussNewton(CPWork work, sunrealtype t, N_Vector ewt, double *size) {
   nameWorst(work, c, size, worst, sizeof worst);
   return cpReason(
       work->text, CP_IC_FAIL,
-      "at t = %g: no consistent state found near the one given; constraints violated most: %s", t,
-      worst);
+      "at t = %.10g: no consistent state found near the one given; constraints violated most: %s",
+      t, worst);
 }
 
 int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {

@@ -11,23 +11,16 @@ int cpConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
   work->stats.nce++;
   P->stats.nce++;
   if (flag < 0)
-    return cpReason(work->text, CP_CNSTRFUNC_FAIL, "at t = %g: the constraint function failed (%d)",
-                    t, flag);
+    return cpReason(work->text, CP_CNSTRFUNC_FAIL,
+                    "at t = %.10g: the constraint function failed (%d)", t, flag);
   if (flag > 0)
     return cpReason(work->text, -CP_REPTD_CNSTRFUNC_ERR,
-                    "at t = %g: the constraint function failed recoverably (%d)", t, flag);
+                    "at t = %.10g: the constraint function failed recoverably (%d)", t, flag);
   int bad = cpFirstNonFinite(c);
   if (bad >= 0)
-    return cpReason(work->text, -CP_CNSTR_NONFINITE, "at t = %g: constraint %d is %g", t, bad,
+    return cpReason(work->text, -CP_CNSTR_NONFINITE, "at t = %.10g: constraint %d is %g", t, bad,
                     N_VGetArrayPointer(c)[bad]);
   return CP_SUCCESS;
-}
-
-/* Size below which a component counts as zero when it is perturbed: the tolerance alone may be far
- * below what the other terms of a constraint can resolve. */
-static double typicalSize(N_Vector y) {
-  const double largest = N_VMaxNorm(y);
-  return largest > 0.0 ? 0.1 * largest : 1.0;
 }
 
 /* Increment of y_j, as a machine number. Where states are small next to the constants of a
@@ -39,25 +32,34 @@ static double increment(double y, double size, double tolerance) {
   return z - y;
 }
 
+/* work->c2 <- (c(t, y + h e_j) - c(t, y)) / h. y is given twice, the second one is perturbed and put back. */
+static int differenceColumn(CPWork work, sunrealtype t, N_Vector y, N_Vector c, int j,
+                            double typical) {
+  CPProjector P         = work->P;
+  sunrealtype *z        = N_VGetArrayPointer(y);
+  const sunrealtype *c0 = N_VGetArrayPointer(c);
+  sunrealtype *c1       = N_VGetArrayPointer(work->c2);
+  const double zj = z[j], h = increment(zj, fmax(fabs(zj), typical), 1.0 / work->w[j]);
+  z[j]     = zj + h;
+  int flag = cpConstraint(work, t, y, work->c2);
+  z[j]     = zj;
+  work->stats.nce--, work->stats.nceDQ++;
+  P->stats.nce--, P->stats.nceDQ++;
+  for (int i = 0; !flag && i < P->m; i++) c1[i] = (c1[i] - c0[i]) / h;
+  return flag;
+}
+
 int cpJacobianDQ(CPWork work, sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G) {
-  CPProjector P = work->P;
-  const int m = P->m, n = P->n;
-  sunrealtype *z        = N_VGetArrayPointer(work->v);
-  const sunrealtype *c0 = N_VGetArrayPointer(c), *c1 = N_VGetArrayPointer(work->c2);
-  const double typical = typicalSize(y);
+  const double typical = cpTypicalSize(y);
+  int flag             = CP_SUCCESS;
   N_VScale(1.0, y, work->v);
-  for (int j = 0; j < n; j++) {
-    const double zj = z[j], h = increment(zj, fmax(fabs(zj), typical), 1.0 / work->w[j]);
-    z[j]     = zj + h;
-    int flag = cpConstraint(work, t, work->v, work->c2); /* c(t, y + h e_j) */
-    z[j]     = zj;
-    work->stats.nce--, work->stats.nceDQ++;
-    P->stats.nce--, P->stats.nceDQ++;
-    if (flag) return flag;
-    sunrealtype *column = SUNDenseMatrix_Column(G, j);
-    for (int i = 0; i < m; i++) column[i] = (c1[i] - c0[i]) / h;
+  for (int j = 0; !flag && j < work->P->n; j++) {
+    flag = differenceColumn(work, t, work->v, c, j, typical);
+    if (!flag)
+      memcpy(SUNDenseMatrix_Column(G, j), N_VGetArrayPointer(work->c2),
+             (size_t)work->P->m * sizeof(sunrealtype));
   }
-  return CP_SUCCESS;
+  return flag;
 }
 
 int cpJacobian(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
@@ -69,50 +71,51 @@ int cpJacobian(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
   if (!P->jac) return cpJacobianDQ(work, t, y, c, work->G);
   int flag = P->jac(t, y, c, work->G, P->user_data);
   if (flag < 0)
-    return cpReason(work->text, CP_CNSTRJAC_FAIL, "at t = %g: the constraint Jacobian failed (%d)",
-                    t, flag);
+    return cpReason(work->text, CP_CNSTRJAC_FAIL,
+                    "at t = %.10g: the constraint Jacobian failed (%d)", t, flag);
   if (flag > 0)
     return cpReason(work->text, -CP_REPTD_CNSTRJAC_ERR,
-                    "at t = %g: the constraint Jacobian failed recoverably (%d)", t, flag);
+                    "at t = %.10g: the constraint Jacobian failed recoverably (%d)", t, flag);
   return CP_SUCCESS; /* whose entries cpGradientGather checks */
 }
 
-/* Columns weighted by their units 1/w_j; the error of a row is relative to the row's norm. */
+/* Columns weighted by their units 1/w_j; the error of a row is relative to the row's norm. Of each
+ * row are kept: its norm squared (work->r), its largest difference (work->rl) and where that is
+ * (work->s). */
 int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *row, int *col) {
-  CPProjector P = work->P;
-  const int m = P->m, n = P->n;
+  const int m = work->P->m, n = work->P->n;
+  double *norm2 = work->r, *worst = work->rl, *where = work->s;
   *err = 0.0, *row = *col = -1;
-  if (!P->jac) return CP_SUCCESS;
+  if (!work->P->jac) return CP_SUCCESS;
   int flag = cpConstraint(work, t, y, work->c);
   if (!flag) flag = cpJacobian(work, t, y, work->c);
   if (!flag) flag = cpGradientGather(work, t);
   if (flag) return flag;
-  SUNMatrix DQ = SUNMatClone(work->G);
-  if (!DQ) return cpReason(work->text, CP_MEM_FAIL, "no memory to check the Jacobian");
-  flag = cpJacobianDQ(work, t, y, work->c, DQ);
-  for (int i = 0; !flag && i < m; i++) {
-    double norm2 = 0.0, worst = -1.0;
-    int where = -1;
-    for (int j = 0; j < n; j++) {
-      const double gij = SM_ELEMENT_D(work->G, i, j), dq = SM_ELEMENT_D(DQ, i, j);
+  const double typical      = cpTypicalSize(y);
+  const sunrealtype *column = N_VGetArrayPointer(work->c2);
+  N_VScale(1.0, y, work->v);
+  for (int i = 0; i < m; i++) norm2[i] = where[i] = 0.0, worst[i] = -1.0;
+  for (int j = 0; j < n; j++) {
+    flag = differenceColumn(work, t, work->v, work->c, j, typical);
+    if (flag) return flag;
+    for (int i = 0; i < m; i++) {
+      const double gij = SM_ELEMENT_D(work->G, i, j), dq = column[i];
       const double size = fmax(fabs(gij), fabs(dq)) / work->w[j];
-      norm2 += size * size;
-      if (fabs(gij - dq) / work->w[j] > worst) worst = fabs(gij - dq) / work->w[j], where = j;
+      norm2[i] += size * size;
+      if (fabs(gij - dq) / work->w[j] > worst[i])
+        worst[i] = fabs(gij - dq) / work->w[j], where[i] = j;
     }
-    if (norm2 > 0.0 && worst / sqrt(norm2) > *err)
-      *err = worst / sqrt(norm2), *row = i, *col = where;
   }
-  SUNMatDestroy(DQ);
-  return flag;
+  for (int i = 0; i < m; i++)
+    if (norm2[i] > 0.0 && worst[i] / sqrt(norm2[i]) > *err)
+      *err = worst[i] / sqrt(norm2[i]), *row = i, *col = (int)where[i];
+  return CP_SUCCESS;
 }
 
-/* Smallest relative error of a row that a user cannot mean. Differences are good to about 1e-7. */
-#define WRONG_JACOBIAN 1.0e-2
-
-/* Uniform in +-[0.5, 1], the same sequence at each call: a run must be repeatable. */
+/* In +-[0.5, 1). */
 static double nextDirection(unsigned *state) {
-  *state = *state * 1664525u + 1013904223u;
-  return (*state & 0x10000u ? 1.0 : -1.0) * (0.5 + *state / 8589934592.0);
+  const double u = cpUniform(state);
+  return u < 0.0 ? 0.5 * u - 0.5 : 0.5 * u + 0.5;
 }
 
 /* c(t, y + v) - c(t, y - v) against 2 G v for one v without zeros: work->r their difference,
@@ -122,7 +125,7 @@ static int probeDirection(CPWork work, sunrealtype t, N_Vector y, int *suspiciou
   const int m = P->m, n = P->n;
   const sunrealtype *y0 = N_VGetArrayPointer(y), *c = N_VGetArrayPointer(work->c2);
   sunrealtype *z = N_VGetArrayPointer(work->v);
-  const double h = cbrt(CP_UROUND), typical = typicalSize(y);
+  const double h = cbrt(CP_UROUND), typical = cpTypicalSize(y);
   for (int i = 0; i < m; i++) work->r[i] = work->rl[i] = 0.0;
   for (int sign = 1; sign >= -1; sign -= 2) {
     unsigned state = 12345u;
@@ -144,7 +147,7 @@ static int probeDirection(CPWork work, sunrealtype t, N_Vector y, int *suspiciou
   for (int i = 0; i < m; i++) {
     const double size  = fmax(work->rl[i], fabs(work->r[i]));
     const double noise = 1.0e3 * CP_UROUND * fmax(1.0, fabs(c[i]));
-    if (fabs(work->r[i]) > WRONG_JACOBIAN * size + noise) *suspicious = 1;
+    if (fabs(work->r[i]) > CP_WRONG_JACOBIAN * size + noise) *suspicious = 1;
   }
   return CP_SUCCESS;
 }
@@ -163,11 +166,11 @@ int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   if (flag > 0) return CP_SUCCESS; /* c does not reach that far: nothing to compare */
   if (flag || !suspicious) return flag;
   flag = cpJacobianError(work, t, y, &err, &row, &col);
-  if (flag > 0 || (!flag && err <= WRONG_JACOBIAN)) return CP_SUCCESS;
+  if (flag > 0 || (!flag && err <= CP_WRONG_JACOBIAN)) return CP_SUCCESS;
   if (flag) return flag;
   return cpReason(
       work->text, -CP_CNSTRJAC_WRONG,
-      "at t = %g: entry (%d, %d) of the constraint Jacobian is %g and not the derivative of "
+      "at t = %.10g: entry (%d, %d) of the constraint Jacobian is %g and not the derivative of "
       "constraint %d with respect to component %d (relative error %.1e of the row)",
       t, row, col, SM_ELEMENT_D(work->G, row, col), row, col, err);
 }

@@ -15,25 +15,25 @@
 #define RANK_TOLERANCE_DQ 1.0e-6
 
 /* |g_i| in the metric (scales the rows for the factors) and in the weights (measures c_i), over the
- * components that row i moves: those of its own level. */
+ * components that row i moves: those of its own level. A row that moves none is measured over all. */
 static void scaleRows(CPWork work) {
   const CPProjector P = work->P;
   const CPEntries *g  = &work->g;
-  double *inMetric = work->rowscale, *inWeights = work->unit;
-  for (int i = 0; i < P->m; i++) inMetric[i] = inWeights[i] = 0.0;
-  for (int j = 0; j < P->n; j++) {
-    if (work->d[j] == 0.0) continue;
+  double *inMetric = work->rowscale, *inWeights = work->unit, *overAll = work->s;
+  for (int i = 0; i < P->m; i++) inMetric[i] = inWeights[i] = overAll[i] = 0.0;
+  for (int j = 0; j < P->n; j++)
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
-      const int i = g->row[k];
-      if (P->row_level[i] != P->col_level[j]) continue;
-      const double gw = g->value[k] / work->w[j];
-      inMetric[i] += g->value[k] * g->value[k] * work->d[j];
+      const int i     = g->row[k];
+      const double gw = g->value[k] / work->w[j], gd = g->value[k] * work->sqrtd[j];
+      overAll[i] += gw * gw;
+      if (P->row_level[i] != P->col_level[j] || gd == 0.0) continue;
+      inMetric[i] += gd * gd;
       inWeights[i] += gw * gw;
     }
-  }
   for (int i = 0; i < P->m; i++) {
-    work->rowscale[i] = inMetric[i] > 0.0 ? 1.0 / sqrt(inMetric[i]) : 0.0;
-    work->unit[i]     = sqrt(inWeights[i]);
+    const int moves   = inMetric[i] > 0.0;
+    work->rowscale[i] = moves ? 1.0 / sqrt(inMetric[i]) : 0.0;
+    work->unit[i]     = sqrt(moves ? inWeights[i] : overAll[i]);
     work->size[i]     = P->ctol ? P->ctol[i] : work->unit[i];
   }
 }
@@ -54,7 +54,7 @@ static void gatherLevel(CPWork work, int l) {
     level->AT.start[q] = count;
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
       const int i = g->row[k];
-      if (work->P->row_level[i] != l || work->rowpos[i] < 0 || work->d[j] == 0.0) continue;
+      if (work->P->row_level[i] != l || work->rowpos[i] < 0 || work->sqrtd[j] == 0.0) continue;
       level->AT.row[count]     = work->rowpos[i];
       level->AT.value[count++] = g->value[k] * work->sqrtd[j] * work->rowscale[i];
     }
@@ -88,13 +88,14 @@ static int factorLevel(CPWork work, sunrealtype t, int l) {
   work->stats.nsetups++;
   work->P->stats.nsetups++;
   if (flag == CP_LIN_DEPENDENT)
-    return cpReason(work->text, -CP_PROJ_RANK,
-                    "at t = %g: constraint %d depends on others, and the linear solver '%s' needs "
-                    "independent ones "
-                    "(CP_LINSOL_AUTO and CP_LINSOL_QRP do not)",
-                    t, level->act[level->lin->dependent], level->lin->ops->name);
+    return cpReason(
+        work->text, -CP_PROJ_RANK,
+        "at t = %.10g: constraint %d depends on others, and the linear solver '%s' needs "
+        "independent ones "
+        "(CP_LINSOL_AUTO and CP_LINSOL_QRP do not)",
+        t, level->act[level->lin->dependent], level->lin->ops->name);
   if (flag)
-    return cpReason(work->text, CP_LINSOL_FAIL, "at t = %g: LAPACK failed in '%s'", t,
+    return cpReason(work->text, CP_LINSOL_FAIL, "at t = %.10g: LAPACK failed in '%s'", t,
                     level->lin->ops->name);
   work->P->stats.linsol = level->lin->ops->type;
   return CP_SUCCESS;
@@ -109,7 +110,7 @@ static int contradictsLevels(const CPWork work, int *row, int *col) {
   for (int j = 0; work->nlevels > 1 && j < work->P->n; j++)
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
       const int i = g->row[k];
-      if (work->P->row_level[i] >= work->P->col_level[j] || work->d[j] == 0.0) continue;
+      if (work->P->row_level[i] >= work->P->col_level[j] || work->sqrtd[j] == 0.0) continue;
       const double part = fabs(g->value[k]) * work->sqrtd[j] * work->rowscale[i];
       if (work->rowscale[i] > 0.0 && part <= ENTRY_ROUNDOFF) continue;
       *row = i, *col = j;
@@ -125,7 +126,7 @@ static int checkLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   if (!contradictsLevels(work, &row, &col)) return CP_SUCCESS;
   if (P->levels_given)
     return cpReason(work->text, CP_ILL_INPUT,
-                    "at t = %g: row_level[%d] = %d, but constraint %d depends on component %d, "
+                    "at t = %.10g: row_level[%d] = %d, but constraint %d depends on component %d, "
                     "col_level[%d] = %d (CPProjectorSetLevels)",
                     t, row, P->row_level[row], row, col, col, P->col_level[col]);
   for (int i = 0; i < P->m; i++) P->row_level[i] = 0;
@@ -210,16 +211,34 @@ void cpRightInverseTransposed(CPWork work, const double *x, double *mu) {
   }
 }
 
-/* Residual that a row without gradient may have: no correction can do better. */
+/* Residual that a row without any gradient may have. */
 #define ZERO_ROW_RESIDUAL 1.0e-12
 
+/* A row that no component can move is satisfied within one tolerance: no correction can do better. */
 double cpViolation(CPWork work, const double *c, int *worst) {
   double violation = 0.0;
   *worst           = 0;
   for (int i = 0; i < work->P->m; i++) {
-    double size = work->size[i];
-    if (work->rowscale[i] == 0.0 && !work->P->ctol) size = ZERO_ROW_RESIDUAL;
+    const double size = work->size[i] > 0.0 ? work->size[i] : ZERO_ROW_RESIDUAL;
+    if (work->rowscale[i] == 0.0 && fabs(c[i]) <= size) continue;
     if (fabs(c[i]) > violation * size) violation = fabs(c[i]) / size, *worst = i;
   }
   return violation;
+}
+
+/* Multiple of roundoff in the terms of a constraint below which its residual is noise. */
+#define FLOOR_FACTOR 8.0
+
+/* c_i = O(u sum_j |G_ij y_j|). */
+int cpAtRoundoffFloor(CPWork work, const double *y, const double *c, double eps) {
+  const CPEntries *g = &work->g;
+  double *terms      = work->s;
+  for (int i = 0; i < work->P->m; i++) terms[i] = 0.0;
+  for (int j = 0; j < work->P->n; j++)
+    for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
+      terms[g->row[k]] += fabs(g->value[k] * y[j]);
+  for (int i = 0; i < work->P->m; i++)
+    if (fabs(c[i]) > eps * work->size[i] && fabs(c[i]) > FLOOR_FACTOR * CP_UROUND * terms[i])
+      return 0;
+  return 1;
 }

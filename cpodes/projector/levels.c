@@ -110,13 +110,11 @@ static int search(Probe *p) {
 /* G at a perturbed state, rows scaled. 0, or a code when c or G fails there. */
 static int probe(CPWork work, sunrealtype t, N_Vector y, Probe *p, int s, unsigned *state) {
   const int n = p->n, m = p->m;
-  const double largest = N_VMaxNorm(y), typical = largest > 0.0 ? largest : 1.0;
+  const double typical  = cpTypicalSize(y);
   const sunrealtype *y0 = N_VGetArrayPointer(y);
   sunrealtype *z        = N_VGetArrayPointer(work->y);
-  for (int j = 0; j < n; j++) {
-    *state = *state * 1664525u + 1013904223u;
-    z[j] = y0[j] + PERTURBATION * fmax(fabs(y0[j]), 0.1 * typical) * (*state / 2147483648.0 - 1.0);
-  }
+  for (int j = 0; j < n; j++)
+    z[j] = y0[j] + PERTURBATION * fmax(fabs(y0[j]), typical) * cpUniform(state);
   int flag = cpConstraint(work, t, work->y, work->c);
   if (!flag) flag = cpJacobian(work, t, work->y, work->c);
   if (flag) return flag;

@@ -1,4 +1,4 @@
-/* Weights w that measure, and the diagonal d of the inverse metric D. */
+/* Weights w that measure, and the root of the diagonal inverse metric D. */
 #include "projector_impl.h"
 
 #include <math.h>
@@ -15,10 +15,9 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
     if (!(w > 0.0) || !isfinite(w))
       return cpReason(work->text, CP_ILL_INPUT, "ewt must be positive and finite: ewt[%d] = %g", j,
                       w);
-    work->w[j] = w;
-    work->d[j] = P->norm == CP_NORM_L2 ? 1.0 : 1.0 / (w * w);
-    if (P->free && P->free[j] == 0.0) work->d[j] = 0.0;
-    work->sqrtd[j] = sqrt(work->d[j]);
+    work->w[j]     = w;
+    work->sqrtd[j] = P->norm == CP_NORM_L2 ? 1.0 : 1.0 / w;
+    if (P->free && P->free[j] == 0.0) work->sqrtd[j] = 0.0;
   }
   return CP_SUCCESS;
 }

@@ -8,38 +8,17 @@
 #include "projector_impl.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
 /* Ratio of successive violations above which kept factors are renewed before the next
  * projection. */
-#ifndef CP_RATE_RENEW
-#define CP_RATE_RENEW 0.2
-#endif
+#define RATE_RENEW 0.2
 /* Distance from the manifold, in units of the tolerance, above which kept factors are not used:
  * they would move the state there along the normals of another state. */
-#ifndef KEEP_DISTANCE
 #define KEEP_DISTANCE 10.0
-#endif
 /* ... above which the iteration counts as diverging. */
 #define RATE_DIVERGED 0.9
-/* Multiple of roundoff in the terms of a constraint below which its residual is noise. */
-#define FLOOR_FACTOR 8.0
-
-/* Are all residuals above eps within the roundoff of evaluating them? c_i = O(u sum_j |G_ij
- * y_j|). */
-static int atRoundoffFloor(CPWork work, const double *y, const double *c) {
-  const CPEntries *g = &work->g;
-  double *terms      = work->s;
-  for (int i = 0; i < work->P->m; i++) terms[i] = 0.0;
-  for (int j = 0; j < work->P->n; j++)
-    for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
-      terms[g->row[k]] += fabs(g->value[k] * y[j]);
-  for (int i = 0; i < work->P->m; i++)
-    if (fabs(c[i]) > work->P->eps * work->size[i] && fabs(c[i]) > FLOOR_FACTOR * CP_UROUND * terms[i])
-      return 0;
-  return 1;
-}
-
 /* Moves below this part of the tolerance show no curvature of c. */
 #define NOISE_REACH 1.0e-2
 /* Second difference, as part of the residual, that only noise makes at such distances. */
@@ -87,30 +66,41 @@ static int contradictory(CPWork work, const double *c) {
   return remaining > 0.1 * largest;
 }
 
-/* Why the iteration did not converge. */
-static int explainFailure(CPWork work, sunrealtype t, const double *c, const char *how) {
+/* Why the iteration did not converge. A Jacobian is compared with differences once. */
+static int explainFailure(CPWork work, sunrealtype t, const double *c) {
   const int i = work->worst;
-  N_Vector y  = work->y;
-  char what[CP_TEXT_LENGTH];
-  cpReason(what, 0, "constraint %d is violated by %.3e (%.3g times its tolerance)", i, c[i],
-           work->violation);
+  char what[CP_TEXT_LENGTH / 2];
+  snprintf(what, sizeof what,
+           "constraint %d is violated by %.3e (%.3g times its tolerance, eps = %g)", i, c[i],
+           work->violation, work->P->eps);
   if (work->rowscale[i] == 0.0)
     return cpReason(work->text, -CP_PROJ_INCONSISTENT,
-                    "at t = %g: %.200s, and no free component can change it", t, what);
+                    "at t = %.10g: %s, and no free component can change it", t, what);
   if (contradictory(work, c))
     return cpReason(work->text, -CP_PROJ_INCONSISTENT,
-                    "at t = %g: %.200s, and others contradict it (rank %ld of %d)", t, what,
+                    "at t = %.10g: %s, and others contradict it (rank %ld of %d)", t, what,
                     (long)cpWorkRank(work), work->P->m);
   double err = 0.0;
   int row = -1, col = -1;
-  if (work->P->jac && cpJacobianError(work, t, y, &err, &row, &col) == CP_SUCCESS && err > 1.0e-2)
+  if (work->P->jac && !work->jac_is_right && !cpJacobianError(work, t, work->y, &err, &row, &col))
+    work->jac_is_right = err <= CP_WRONG_JACOBIAN;
+  if (err > CP_WRONG_JACOBIAN)
     return cpReason(
         work->text, -CP_CNSTRJAC_WRONG,
-        "at t = %g: no convergence, and entry (%d, %d) of the constraint Jacobian, %g, is not the "
-        "derivative of constraint %d (relative error %.1e)",
+        "at t = %.10g: no convergence, and entry (%d, %d) of the constraint Jacobian, %g, is "
+        "not the derivative of constraint %d (relative error %.1e)",
         t, row, col, SM_ELEMENT_D(work->G, row, col), row, err);
-  return cpReason(work->text, -CP_PROJ_CONV_FAILURE, "at t = %g: the projection %s; %.200s", t, how,
-                  what);
+  return cpReason(work->text, -CP_PROJ_CONV_FAILURE,
+                  "at t = %.10g: the projection does not converge; %s", t, what);
+}
+
+/* The iteration ends at the roundoff of c, above eps. */
+static int endAtFloor(CPWork work) {
+  work->stats.nfloor++;
+  work->P->stats.nfloor++;
+  work->floor_violation = work->violation;
+  work->floor_worst     = work->worst;
+  return CP_SUCCESS;
 }
 
 /* Corrections with the factors at hand, until the violation is at most eps. A bound on the last
@@ -136,10 +126,7 @@ static int iterate(CPWork work, sunrealtype t) {
     const double theta = previous > 0.0 ? work->violation / previous : 0.0;
     if (work->violation <= P->eps) return CP_SUCCESS;
     work->rate = fmax(work->rate, theta);
-    if (atRoundoffFloor(work, z, c)) {
-      work->stats.nfloor++, P->stats.nfloor++;
-      return CP_SUCCESS;
-    }
+    if (cpAtRoundoffFloor(work, z, c, P->eps)) return endAtFloor(work);
     previous = work->violation;
     if (theta > RATE_DIVERGED) {
       failure = DIVERGED;
@@ -147,8 +134,8 @@ static int iterate(CPWork work, sunrealtype t) {
     }
   }
   const int noise = isNoise(work, t);
-  if (noise > 0) work->stats.nfloor++, P->stats.nfloor++;
-  return noise > 0 ? CP_SUCCESS : noise < 0 ? noise : failure;
+  if (noise > 0) return endAtFloor(work);
+  return noise < 0 ? noise : failure;
 }
 
 /* New factors on the way, for a start too far away for those made there. */
@@ -187,6 +174,29 @@ static int fail(CPWork work, int flag) {
   return flag;
 }
 
+/* Does the violation of y, with c in work->c, call for no projection? It is measured with the sizes
+ * at hand, which grow older with it. SATISFIED, 0, or a code. */
+#define SATISFIED 1
+
+static int isSatisfied(CPWork work, sunrealtype t, N_Vector y) {
+  sunrealtype norm;
+  const int flag = work->P->violation ? cpUserViolation(work, t, y, &norm) : CP_SUCCESS;
+  if (flag) return flag;
+  if (!work->P->violation) norm = cpViolation(work, N_VGetArrayPointer(work->c), &work->worst);
+  work->violation = norm;
+  return norm <= work->P->eps;
+}
+
+/* From y to work->y. */
+static int projectFrom(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int fresh) {
+  int flag = attempt(work, t, y, ewt, fresh);
+  if (flag > 0 && work->age > 0) { /* kept factors are no reason to give up */
+    flag = cpConstraint(work, t, y, work->c);
+    if (!flag) flag = attempt(work, t, y, ewt, 1);
+  }
+  return flag == DIVERGED ? explainFailure(work, t, N_VGetArrayPointer(work->c)) : flag;
+}
+
 int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed, int *moved) {
   CPProjector P = work->P;
   *moved        = 0;
@@ -198,31 +208,20 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_
   if (flag) return fail(work, flag);
 
   int fresh = tooOld(work) || distance(work, N_VGetArrayPointer(work->c)) > KEEP_DISTANCE;
-  if (only_if_needed) { /* the violation is measured with what is there, else with new factors */
-    sunrealtype norm;
-    if (fresh && (flag = cpFactor(work, t, y, ewt))) return fail(work, flag);
-    fresh = 0;
-    flag  = P->violation ? cpUserViolation(work, t, y, &norm) : CP_SUCCESS;
-    if (flag) return fail(work, flag);
-    if (!P->violation) norm = cpViolation(work, N_VGetArrayPointer(work->c), &work->worst);
-    if (norm <= P->eps) {
-      work->violation = norm;
+  if (only_if_needed) {
+    if (fresh) flag = cpFactor(work, t, y, ewt);
+    if (!flag) flag = isSatisfied(work, t, y);
+    if (flag == SATISFIED) {
+      work->age++;
       work->stats.nskipped++, P->stats.nskipped++;
       return CP_SUCCESS;
     }
+    fresh = 0;
   }
-  flag = attempt(work, t, y, ewt, fresh);
-  if (flag > 0 && work->age > 0) { /* kept factors are no reason to give up */
-    int again = cpConstraint(work, t, y, work->c);
-    flag      = again ? again : attempt(work, t, y, ewt, 1);
-  }
-  if (flag == DIVERGED) {
-    sunrealtype *c = N_VGetArrayPointer(work->c);
-    flag           = explainFailure(work, t, c, "does not converge");
-  }
+  if (!flag) flag = projectFrom(work, t, y, ewt, fresh);
   if (flag) return fail(work, flag);
   work->age++;
-  work->stale = work->rate > CP_RATE_RENEW && work->age > 1;
+  work->stale = work->rate > RATE_RENEW && work->age > 1;
   *moved      = 1;
   N_VScale(1.0, work->y, y);
   return CP_SUCCESS;
@@ -237,6 +236,9 @@ int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunre
   flag = cpConstraint(work, t, y, work->c);
   if (!flag) flag = cpFactor(work, t, y, ewt);
   if (flag == -CP_PROJ_RANK) flag = CP_SUCCESS; /* rows are measured all the same */
-  if (!flag) *norm = cpViolation(work, N_VGetArrayPointer(work->c), worst);
-  return flag;
+  if (flag) return flag;
+  const sunrealtype *c = N_VGetArrayPointer(work->c);
+  *norm                = cpViolation(work, c, worst);
+  if (*norm > 1.0 && cpAtRoundoffFloor(work, N_VGetArrayPointer(y), c, 1.0)) *norm = 1.0;
+  return CP_SUCCESS;
 }

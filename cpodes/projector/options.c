@@ -77,9 +77,10 @@ int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl) 
 
 /* Whole numbers from 0 to CP_MAX_LEVELS - 1; largest: in, out. */
 static int checkLevels(CPProjector P, N_Vector v, int length, const char *name, int *largest) {
-  const char *function     = "CPProjectorSetLevels";
+  const char *function = "CPProjectorSetLevels";
+  int flag             = checkLength(P, v, length, name, function);
+  if (flag) return flag;
   const sunrealtype *level = N_VGetArrayPointer(v);
-  int flag                 = checkLength(P, v, length, name, function);
   for (int i = 0; !flag && i < length; i++) {
     if (!(level[i] >= 0.0 && level[i] < CP_MAX_LEVELS && level[i] == floor(level[i])))
       return cpReport(&P->log, CP_ILL_INPUT, function,

@@ -41,19 +41,22 @@ typedef struct CPWork_ {
   CPEntries g;       /* its entries                                */
   int nlevels;
   CPLevel levels[CP_MAX_LEVELS];
-  double *d, *sqrtd; /* [n] D the factors were made with           */
-  double *w;         /* [n] weights the rows were measured with    */
-  double *rowscale;  /* [m] 1 / ||D^(1/2) g_i||; 0 for a row without gradient */
-  double *size;      /* [m] |c_i| / size_i is the violation of row i */
-  double *unit;      /* [m] |c_i| / unit_i is the distance to surface i in units of the tolerance */
-  double *x, *r;     /* [n], [m] vectors of the callers            */
-  double *z, *s;     /* [n], [m] of the right inverse              */
-  double *xl, *rl;   /* [n], [m] the same of one level             */
-  int *rowpos;       /* [m] place within its level; -1: no gradient */
+  double *sqrtd;    /* [n] root of D, the factors' own; 0: held        */
+  double *w;        /* [n] weights the rows were measured with    */
+  double *rowscale; /* [m] 1 / ||D^(1/2) g_i||; 0 for a row without gradient */
+  double *size;     /* [m] |c_i| / size_i is the violation of row i */
+  double *unit;     /* [m] |c_i| / unit_i is the distance to surface i in units of the tolerance */
+  double *x, *r;    /* [n], [m] vectors of the callers            */
+  double *z, *s;    /* [n], [m] of the right inverse              */
+  double *xl, *rl;  /* [n], [m] the same of one level             */
+  int *rowpos;      /* [m] place within its level; -1: no gradient */
   /* results of the newest projection */
   double violation, rate;
-  int worst;       /* constraint violated most               */
-  int worst_start; /* ... before the projection */
+  int worst;              /* constraint violated most               */
+  int worst_start;        /* ... before the projection */
+  double floor_violation; /* of the newest projection that ended at the roundoff floor */
+  int floor_worst;        /* and its constraint                                        */
+  int jac_is_right;       /* the user's G has been compared with differences           */
   CPProjectorStats stats;
   char text[CP_TEXT_LENGTH]; /* reason of the newest failure */
 } * CPWork;
@@ -101,6 +104,8 @@ int cpJacobian(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
 int cpJacobianDQ(CPWork work, sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G);
 /* Largest weighted difference between the user's G in work->G and difference quotients. */
 int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *row, int *col);
+/* Smallest such error that a user cannot mean. Differences are good to about 1e-7. */
+#define CP_WRONG_JACOBIAN 1.0e-2
 /* The same along one direction, for two evaluations of c: is G that of c? 0, or +-CP_CNSTRJAC_WRONG. */
 int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 
@@ -110,12 +115,15 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt);
 /* gradient.c: products with G */
 int cpGradientGather(CPWork work, sunrealtype t); /* 0, or that an entry is not finite */
 void cpGradientTimes(const CPWork work, const double *v, double *r); /* r  = G v     [m] */
-void cpGradientTransposedTimes(const CPWork work, const double *mu, double *w); /* w -= G^T mu  [n] */
+void cpGradientTransposedTimes(const CPWork work, const double *mu,
+                               double *w); /* w -= G^T mu  [n] */
 
 /* factor.c: G and its factors at (t, y), c = c(t, y) in work->c */
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 void cpRightInverse(CPWork work, const double *r, double *x); /* x  = K r,   [m] -> [n] */
 void cpRightInverseTransposed(CPWork work, const double *x, double *mu); /* mu = K^T x, [n] -> [m] */
+/* Are all residuals above eps within the roundoff of evaluating them? */
+int cpAtRoundoffFloor(CPWork work, const double *y, const double *c, double eps);
 /* Largest violation of the residuals c; *worst the constraint. */
 double cpViolation(CPWork work, const double *c, int *worst);
 
@@ -141,5 +149,11 @@ int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 int cpVectorFinite(N_Vector v);
 int cpFirstNonFinite(N_Vector v); /* index, or -1 */
 int cpHasData(N_Vector v);        /* direct access to all entries */
+/* Size below which a component counts as zero when it is perturbed: the tolerance alone may be far
+ * below what the other terms of a constraint can resolve; components of large units say nothing of
+ * the others. */
+double cpTypicalSize(N_Vector y);
+/* Uniform in [-1, 1), the same sequence for the same state: a run must be repeatable. */
+double cpUniform(unsigned *state);
 
 #endif

@@ -31,7 +31,6 @@ void cpWorkFree(CPWork *work_address) {
   if (work->c) N_VDestroy(work->c);
   if (work->c2) N_VDestroy(work->c2);
   if (work->G) SUNMatDestroy(work->G);
-  free(work->d);
   free(work->sqrtd);
   free(work->w);
   free(work->rowscale);
@@ -52,7 +51,7 @@ void cpWorkFree(CPWork *work_address) {
 }
 
 static int allocateArrays(CPWork work, size_t n, size_t m) {
-  double **ofN[] = {&work->d, &work->sqrtd, &work->w, &work->x, &work->z, &work->xl};
+  double **ofN[] = {&work->sqrtd, &work->w, &work->x, &work->z, &work->xl};
   double **ofM[] = {&work->rowscale, &work->size, &work->unit, &work->r, &work->s, &work->rl};
   for (size_t i = 0; i < sizeof ofN / sizeof ofN[0]; i++)
     if (!(*ofN[i] = calloc(n, sizeof **ofN[i]))) return 0;
@@ -123,7 +122,8 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
   int flag      = CP_SUCCESS;
   if (work->revision == P->revision && P->nlevels > 0) return CP_SUCCESS;
-  work->valid = 0;
+  work->valid        = 0;
+  work->jac_is_right = 0;
   if (P->nlevels == 0) flag = cpDetectLevels(work, t, y, ewt);
   if (flag) return flag;
   freeLevels(work);

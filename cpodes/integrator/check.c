@@ -1,0 +1,119 @@
+/* Checks: is CVODES what cpodes takes it for, and is the start on the manifold? */
+#include "integrator_impl.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Roundoff that the self-check allows, in units of the largest component. */
+#define SELFCHECK 1.0e3
+
+int cpAttemptRead(CPodeMem mem, CPAttempt *a) {
+  sunrealtype gamma = 0.0;
+  N_Vector yn;
+  long int ncfn = 0, netf = 0;
+  int flag = CVodeGetNonlinearSystemData(mem->cvode_mem, &a->t, &a->ypred, &yn, &a->f, &gamma,
+                                         &a->rl1, &a->zn1, &a->user_data);
+  if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, &a->nst);
+  if (!flag) flag = CVodeGetNumStepSolveFails(mem->cvode_mem, &ncfn);
+  if (!flag) flag = CVodeGetNumErrTestFails(mem->cvode_mem, &netf);
+  a->nfail = ncfn + netf;
+  a->h     = a->rl1 != 0.0 ? gamma / a->rl1 : 0.0;
+  return flag;
+}
+
+/* Is CVODES what cpodes takes it for? After the first step (order 1) ypred - zn[1] is the state
+ * that was handed over, and an attempt that was foreseen to be rejected was. */
+static int checkHistory(CPodeMem mem, const CPAttempt *a) {
+  if (mem->expect_rejected >= 0 && a->nst != mem->expect_rejected) {
+    cpWrite(mem->text, "CVODES accepted a step that its error test was to reject: "
+                       "has CVodeSetNonlinConvCoef been called? (use CPodeSetNonlinConvCoef)");
+    return CP_SELFCHECK_FAIL;
+  }
+  if (a->nst != 1 || mem->nst_attempt != 0 || mem->projected < 0) return CP_SUCCESS;
+  N_Vector y1 = mem->have_attempt ? mem->y : mem->ygood; /* settled already? */
+  N_VLinearSum(1.0, a->ypred, -1.0, a->zn1, mem->tmp);
+  N_VLinearSum(1.0, mem->tmp, -1.0, y1, mem->tmp);
+  const sunrealtype scale = N_VMaxNorm(y1) + N_VMaxNorm(a->zn1);
+  if (N_VMaxNorm(mem->tmp) <= SELFCHECK * CP_UROUND * scale) return CP_SUCCESS;
+  cpWrite(mem->text,
+          "at t = %.10g: the first step's state is not the one handed over (off by %g): "
+          "this CVODES works differently",
+          a->t, N_VMaxNorm(mem->tmp));
+  return CP_SELFCHECK_FAIL;
+}
+
+/* Attached memory does not tell its method. At order 2, which every run passes, l_1 = 3/2 with
+ * CVODES' BDF, where Adams never has it, and 2 with Adams, where BDF never has it. */
+static int checkMethod(CPodeMem mem, const CPAttempt *a) {
+  const int adams = fabs(a->rl1 - 1.0 / 2.0) < 1.0e-12, bdf = fabs(a->rl1 - 2.0 / 3.0) < 1.0e-12;
+  if (!(adams && mem->lmm == CV_BDF) && !(bdf && mem->lmm == CV_ADAMS)) return CP_SUCCESS;
+  cpWrite(mem->text, "lmm given to CPodeAttach was %s, but the memory integrates with %s",
+          adams ? "CV_BDF" : "CV_ADAMS", adams ? "CV_ADAMS" : "CV_BDF");
+  return CP_SELFCHECK_FAIL;
+}
+
+/* A retry never lies later than the attempt before it. Where f fails recoverably between a state
+ * and its staggered sensitivities, CVODES predicts once more without having taken its prediction
+ * back (6.4.1 to 7.5): its history is lost. */
+static int checkRetry(CPodeMem mem, const CPAttempt *a) {
+  if (!mem->holding || !mem->have_attempt || a->nst != mem->nst_attempt ||
+      (a->t - mem->t) * a->h <= 0.0)
+    return CP_SUCCESS;
+  mem->history_lost = 1;
+  cpWrite(mem->text,
+          "at t = %.10g: f failed recoverably between the state and its sensitivities, which "
+          "CVODES cannot repeat",
+          mem->t);
+  return CV_UNREC_RHSFUNC_ERR;
+}
+
+int cpSelfCheck(CPodeMem mem, const CPAttempt *a) {
+  int flag = checkRetry(mem, a);
+  if (!flag) flag = checkHistory(mem, a);
+  return flag ? flag : checkMethod(mem, a);
+}
+
+/* Is the start on the manifold, and G the Jacobian of c? Also sets up all workspace. The reason of
+ * a failure is in mem->text. */
+int cpCheckStart(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector ewt) {
+  CPWork work      = mem->step;
+  sunrealtype norm = 0.0;
+  int worst = -1, moved = 0, flag;
+  if (!mem->P || mem->start_checked) return CP_SUCCESS;
+  mem->text[0] = '\0';
+  if (mem->P->user_kind && !mem->P->violation) { /* how far would the projection go? */
+    N_VScale(1.0, y, mem->tmp);
+    flag = cpProject(work, t, mem->tmp, ewt, 0, &moved);
+    N_VLinearSum(1.0, mem->tmp, -1.0, y, mem->tmp);
+    if (!flag) norm = N_VWrmsNorm(mem->tmp, ewt);
+  } else {
+    flag = cpStateViolation(work, t, y, ewt, &norm, &worst);
+    if (!flag && !mem->P->user_kind) flag = cpJacobianProbe(work, t, y, ewt);
+  }
+  if (flag) {
+    cpWrite(mem->text, "%s", work->text);
+    return flag == -CP_REPTD_CNSTRFUNC_ERR ? CP_FIRST_CNSTRFUNC_ERR : flag > 0 ? -flag : flag;
+  }
+  if (norm > 1.0) {
+    char where[64] = "";
+    long int nst   = 0;
+    CVodeGetNumSteps(mem->cvode_mem, &nst);
+    if (worst >= 0)
+      snprintf(where, sizeof where, " (constraint %d: %.3e)", worst,
+               N_VGetArrayPointer(work->c)[worst]);
+    cpWrite(mem->text, "at t = %.10g: the start is %.3g times the tolerance off the manifold%s; %s",
+            t, norm, where,
+            nst == 0 ? "CPodeCalcIC makes it consistent"
+                     : "project it and call CPodeReInit to go on from there");
+    return CP_INCONSISTENT_IC;
+  }
+  mem->start_checked = 1;
+  return CP_SUCCESS;
+}
+
+/* Attached memory that has not stepped yet keeps its error weights to itself until now: y0 = ypred - zn[1]. */
+int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt) {
+  if (!mem->P || mem->start_checked) return CP_SUCCESS;
+  N_VLinearSum(1.0, a->ypred, -1.0, a->zn1, mem->y);
+  return cpCheckStart(mem, a->t - a->h, mem->y, ewt);
+}

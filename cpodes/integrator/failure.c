@@ -1,0 +1,80 @@
+/* Failed attempts: what CVODES is told, and what is remembered as the cause. */
+#include "integrator_impl.h"
+
+#include <math.h>
+#include <sundials/sundials_nonlinearsolver.h>
+
+/* A step below this many units of roundoff of the time is close to going nowhere ... */
+#define CREEPING 1.0e2
+/* ... and does, if this many attempts fail within so many such steps. */
+#define CREEPING_FAILURES 5
+#define CREEPING_STEPS    10.0
+
+int cpFatal(CPodeMem mem, int code) {
+  mem->cause = mem->fatal = code;
+  return CP_SELFCHECK_FAIL; /* any negative number: CVODES stops */
+}
+
+/* Do attempts fail again and again where steps have become so short that they lead nowhere? One
+ * failure at such a step proves nothing: far from t = 0 all steps may be short. */
+static int creeping(CPodeMem mem, const CPAttempt *a) {
+  const sunrealtype shortest = CREEPING * CP_UROUND * fmax(fabs(a->t), fabs(a->t - mem->t0));
+  if (a->nst == 0 || fabs(a->h) >= shortest) return 0;
+  if (fabs(mem->tgood - mem->t_creeping) > CREEPING_STEPS * shortest) {
+    mem->t_creeping = mem->tgood;
+    mem->ncreeping  = 0;
+  }
+  return ++mem->ncreeping >= CREEPING_FAILURES;
+}
+
+int cpFailed(CPodeMem mem, const CPAttempt *a, int flag) {
+  mem->stats.nprojfails++;
+  if (flag < 0) return cpFatal(mem, flag);
+  mem->cause = -flag;
+  return creeping(mem, a) ? cpFatal(mem, -flag) : SUN_NLS_CONV_RECVR;
+}
+
+int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag) {
+  cpWrite(mem->text, "%s", mem->step->text);
+  return cpFailed(mem, a, flag);
+}
+
+/* SUNDIALS' fixed-point solver calls every failure of f one of convergence, fatal ones too: f is
+ * asked again. The function value is left in mem->tmp. */
+static int askAgain(CPodeMem mem, N_Vector ycor, int flag) {
+  N_VConst(0.0, mem->tmp);
+  if (flag != SUN_NLS_CONV_RECVR || !mem->sysfn ||
+      SUNNonlinSolGetType(mem->inner) != SUNNONLINEARSOLVER_FIXEDPOINT)
+    return flag;
+  const int again = mem->sysfn(ycor, mem->tmp, mem->cvode_mem);
+  return again ? again : flag;
+}
+
+/* The first vector that is not finite among those that an f with NaN or Inf spoils, or NULL. CVODES
+ * keeps the newest f in a->f for a Newton solver only. */
+static N_Vector spoilt(CPodeMem mem, const CPAttempt *a, N_Vector ycor) {
+  const int newton    = SUNNonlinSolGetType(mem->inner) == SUNNONLINEARSOLVER_ROOTFIND;
+  const N_Vector fn   = newton ? a->f : mem->tmp;
+  const N_Vector v[3] = {fn, ycor, a->ypred};
+  for (int k = 0; k < 3; k++)
+    if (!cpVectorFinite(v[k])) return v[k];
+  return NULL;
+}
+
+int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
+  mem->cause = 0;
+  flag       = askAgain(mem, ycor, flag);
+  if (flag < 0) return flag;
+  const int f        = flag == CP_CV_RHSFUNC_RECVR; /* said so itself */
+  const N_Vector bad = f ? NULL : spoilt(mem, a, ycor);
+  if (bad) {
+    mem->cause = CP_RHS_NONFINITE;
+    cpWrite(mem->text, "at t = %.10g: the right-hand side f returned NaN or Inf (component %d)",
+            a->t, cpFirstNonFinite(bad));
+  }
+  if (!creeping(mem, a)) return f ? flag : SUN_NLS_CONV_RECVR;
+  if (!bad)
+    cpWrite(mem->text, "at t = %.10g: %s again and again, down to a step of %g", a->t,
+            f ? "the right-hand side f failed" : "the nonlinear solver did not converge", a->h);
+  return cpFatal(mem, bad ? CP_RHS_NONFINITE : f ? CV_REPTD_RHSFUNC_ERR : CV_CONV_FAILURE);
+}
