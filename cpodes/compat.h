@@ -1,4 +1,5 @@
-/* What differs between SUNDIALS 6.4 and 7.x, and the few facts about CVODES that its headers do not export. */
+/* What differs between SUNDIALS 6.4 and 7.x, and the few facts about CVODES that its headers do not
+ * export. */
 #ifndef CPODES_COMPAT_H
 #define CPODES_COMPAT_H
 
@@ -25,7 +26,8 @@
 #endif
 
 /* What CVODES' nonlinear system function returns for a recoverable failure of f (RHSFUNC_RECVR of
- * cvodes_impl.h, 6.4 to 7.5). Were it another number, such a failure would count as one of convergence. */
+ * cvodes_impl.h, 6.4 to 7.5). Were it another number, such a failure would count as one of
+ * convergence. */
 #define CP_CV_RHSFUNC_RECVR 10
 
 /* CVODES' default of CVodeSetNonlinConvCoef. */

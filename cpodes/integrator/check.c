@@ -111,7 +111,8 @@ int cpCheckStart(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector ewt) {
   return CP_SUCCESS;
 }
 
-/* Attached memory that has not stepped yet keeps its error weights to itself until now: y0 = ypred - zn[1]. */
+/* Attached memory that has not stepped yet keeps its error weights to itself until now: y0 = ypred
+ * - zn[1]. */
 int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt) {
   if (!mem->P || mem->start_checked) return CP_SUCCESS;
   N_VLinearSum(1.0, a->ypred, -1.0, a->zn1, mem->y);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ------------------------------------------------------------------------------------------ before -- */
+/* ---- before ---- */
 
 static int checkArguments(CPodeMem mem, sunrealtype tout, N_Vector yout, const sunrealtype *tret,
                           int itask) {
@@ -51,7 +51,8 @@ static int refuseInequalities(CPodeMem mem) {
                   "clip projected states; they have been switched off");
 }
 
-/* Where the error weights are known before the first step, the start is checked before f is ever called. */
+/* Where the error weights are known before the first step, the start is checked before f is ever
+ * called. */
 static int checkStart(CPodeMem mem, long int nst) {
   int flag;
   if (!mem->P || mem->start_checked) return CP_SUCCESS;
@@ -67,7 +68,7 @@ static int checkStart(CPodeMem mem, long int nst) {
   return flag ? cpReport(&mem->log, flag, "CPode", "%s", mem->text) : CP_SUCCESS;
 }
 
-/* ----------------------------------------------------------------------------------------- after -- */
+/* ---- after ---- */
 
 /* CVODES starts again from the last good state: also the start that CPodeCalcIC works on. */
 static int startAgain(CPodeMem mem) {
@@ -177,9 +178,9 @@ int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   if (nst - nst_before > mem->nsolves - nsolves_before) return bypassed(mem, yout, tret);
   if (mem->expect_rejected >= 0 && nst > mem->expect_rejected) {
     restoreState(mem, yout, tret);
-    return cpReport(
-        &mem->log, CP_SELFCHECK_FAIL,
-        "CPode", "CVODES accepted a step that its error test was to reject (is CVodeSetNonlinConvCoef used?)");
+    return cpReport(&mem->log, CP_SELFCHECK_FAIL, "CPode",
+                    "CVODES accepted a step that its error test was to reject (is "
+                    "CVodeSetNonlinConvCoef used?)");
   }
   cpSettle(mem, nst);
   cpPendingClear(mem);

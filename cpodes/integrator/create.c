@@ -7,7 +7,8 @@
 #include <string.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>
 
-/* CVODES' messages: passed on at once, except inside CPode, which knows better what the cause was. */
+/* CVODES' messages: passed on at once, except inside CPode, which knows better what the cause was.
+ */
 #ifdef CP_CVODES_HAS_EHFUN
 static void fromCVODES(int code, const char *module, const char *function, char *msg, void *data) {
   CPodeMem mem = data;

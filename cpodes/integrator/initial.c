@@ -1,7 +1,8 @@
 /* Consistent initial conditions. */
 #include "integrator_impl.h"
 
-/* In the projector's norm; without tolerances there are no error weights, so that only L2 is left. */
+/* In the projector's norm; without tolerances there are no error weights, so that only L2 is left.
+ */
 static int assemble(CPodeMem mem, N_Vector y) {
   CPProjector P     = mem->P;
   CPNorm norm       = P->norm;

@@ -117,7 +117,8 @@ int cpEntersHistory(CPodeMem mem);
 
 /* pending.c */
 void cpPendingSet(CPodeMem mem, const CPAttempt *a);
-/* At a new attempt: if it retries the step of the pending correction, ypred -= delta. Clears it in any case. */
+/* At a new attempt: if it retries the step of the pending correction, ypred -= delta. Clears it in
+ * any case. */
 void cpPendingResolve(CPodeMem mem, const CPAttempt *a);
 /* After a failed call: takes back what was never accepted. */
 void cpPendingTakeBack(CPodeMem mem);
@@ -132,7 +133,8 @@ void cpRestart(CPodeMem mem, sunrealtype t0);
 int cpWorksCreate(CPodeMem mem);
 int cpApplyTolerances(CPodeMem mem);
 int cpLacksOperations(SUNNonlinearSolver inner); /* that the wrapper needs */
-/* Error weights at y by the kept tolerances, in mem->ewt. 0, CP_NO_INIT if there are none, CP_ILL_INPUT. */
+/* Error weights at y by the kept tolerances, in mem->ewt. 0, CP_NO_INIT if there are none,
+ * CP_ILL_INPUT. */
 int cpErrWeights(CPodeMem mem, N_Vector y);
 
 /* output.c */

@@ -89,7 +89,8 @@ int cpErrWeights(CPodeMem mem, N_Vector y) {
   }
 }
 
-/* The factors for steps and for output are apart, so that asking for output never changes a trajectory. */
+/* The factors for steps and for output are apart, so that asking for output never changes a
+ * trajectory. */
 int cpWorksCreate(CPodeMem mem) {
   CPWork step = NULL, out = NULL;
   if (mem->P && (cpWorkCreate(&step, mem->P) || cpWorkCreate(&out, mem->P))) {

@@ -21,7 +21,7 @@
 
 static CPodeMem content(SUNNonlinearSolver NLS) { return NLS->content; }
 
-/* -------------------------------------------------------------------------------- the projection -- */
+/* ---- the projection ---- */
 
 /* Does the correction enter the whole history, as part of what the solver returns? With BDF that
  * damps the component normal to the manifold at once, if every step is projected. Next to steps
@@ -70,7 +70,8 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
   return cpFailed(mem, a, -CP_PROJ_NONFINITE);
 }
 
-/* The bound is for the drift of one step: after steps that were left alone no smaller step would help. */
+/* The bound is for the drift of one step: after steps that were left alone no smaller step would
+ * help. */
 static int tooLarge(CPodeMem mem, const CPAttempt *a, sunrealtype correction) {
   char which[64] = "";
   if (!mem->P->user_kind)
@@ -101,7 +102,8 @@ static int projectState(CPodeMem mem, const CPAttempt *a, N_Vector ewt, int *mov
   return CP_SUCCESS;
 }
 
-/* Will CVODES' error test reject the attempt? Then nothing of the projection may stay in its state. */
+/* Will CVODES' error test reject the attempt? Then nothing of the projection may stay in its state.
+ */
 static int surelyRejected(CPodeMem mem, const CPAttempt *a, sunrealtype norm) {
   if (!(mem->tq2 * norm > SURELY_REJECTED)) return 0;
   mem->expect_rejected = a->nst;
@@ -131,7 +133,7 @@ static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector
   return CP_SUCCESS;
 }
 
-/* ------------------------------------------------------------------------------------- the solver -- */
+/* ---- the solver ---- */
 
 void cpSettle(CPodeMem mem, long int nst) {
   if (!mem->have_attempt || nst <= mem->nst_attempt) return;
@@ -196,7 +198,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   return flag;
 }
 
-/* ------------------------------------------------------------- everything else is the inner solver's -- */
+/* ---- everything else is the inner solver's ---- */
 
 static SUNNonlinearSolver_Type getType(SUNNonlinearSolver NLS) {
   return SUNNonlinSolGetType(content(NLS)->inner);

@@ -2,7 +2,8 @@
  *
  *   x = Q1 R11^{-T} (Pi^T r)_1,   (Pi^T mu)_1 = R11^{-1} Q1^T x, the other mu zero.
  *
- * The pivoted form takes an independent subset of dependent columns; both solves are each other's transpose. */
+ * The pivoted form takes an independent subset of dependent columns; both solves are each other's
+ * transpose. */
 #include "lapack.h"
 #include "linsol.h"
 

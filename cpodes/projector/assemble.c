@@ -3,7 +3,8 @@
  *   y <- y - lambda K(y) c(t, y),   lambda in {1, 1/2, 1/4, ...}
  *
  * the first lambda that lets phi = sum (c_i / size_i)^2 decrease sufficiently (Armijo),
- * with a new G in each iteration; the sizes are those of the first one, so that phi stays one function.
+ * with a new G in each iteration; the sizes are those of the first one, so that phi stays one
+ * function.
  */
 #include "projector_impl.h"
 

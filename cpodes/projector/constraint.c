@@ -32,7 +32,8 @@ static double increment(double y, double size, double tolerance) {
   return z - y;
 }
 
-/* work->c2 <- (c(t, y + h e_j) - c(t, y)) / h. y is given twice, the second one is perturbed and put back. */
+/* work->c2 <- (c(t, y + h e_j) - c(t, y)) / h. y is given twice, the second one is perturbed and
+ * put back. */
 static int differenceColumn(CPWork work, sunrealtype t, N_Vector y, N_Vector c, int j,
                             double typical) {
   CPProjector P         = work->P;

@@ -15,7 +15,8 @@
 #define RANK_TOLERANCE_DQ 1.0e-6
 
 /* |g_i| in the metric (scales the rows for the factors) and in the weights (measures c_i), over the
- * components that row i moves: those of its own level. A row that moves none is measured over all. */
+ * components that row i moves: those of its own level. A row that moves none is measured over all.
+ */
 static void scaleRows(CPWork work) {
   const CPProjector P = work->P;
   const CPEntries *g  = &work->g;
@@ -101,7 +102,8 @@ static int factorLevel(CPWork work, sunrealtype t, int l) {
   return CP_SUCCESS;
 }
 
-/* Part of its row below which an entry counts as roundoff: where zero is meant, users compute cos(pi/2). */
+/* Part of its row below which an entry counts as roundoff: where zero is meant, users compute
+ * cos(pi/2). */
 #define ENTRY_ROUNDOFF 1.0e-12
 
 /* A row that depends on a column of a higher level: 1, and which. */
@@ -119,7 +121,8 @@ static int contradictsLevels(const CPWork work, int *row, int *col) {
   return 0;
 }
 
-/* Levels that were given must be right. Those that were detected, from a few states, give way to a single one. */
+/* Levels that were given must be right. Those that were detected, from a few states, give way to a
+ * single one. */
 static int checkLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
   int row, col;
@@ -214,7 +217,8 @@ void cpRightInverseTransposed(CPWork work, const double *x, double *mu) {
 /* Residual that a row without any gradient may have. */
 #define ZERO_ROW_RESIDUAL 1.0e-12
 
-/* A row that no component can move is satisfied within one tolerance: no correction can do better. */
+/* A row that no component can move is satisfied within one tolerance: no correction can do better.
+ */
 double cpViolation(CPWork work, const double *c, int *worst) {
   double violation = 0.0;
   *worst           = 0;

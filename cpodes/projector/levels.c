@@ -19,7 +19,8 @@
 
 #define PROBES       3
 #define PERTURBATION 1.0e-2
-/* An entry counts as zero below this part of its row's largest; two gradients as parallel within it. */
+/* An entry counts as zero below this part of its row's largest; two gradients as parallel within
+ * it. */
 #define SAME    1.0e-7
 #define SAME_DQ 1.0e-4
 

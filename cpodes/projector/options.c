@@ -98,8 +98,9 @@ static int count(N_Vector v, int length, int l) {
   return number;
 }
 
-/* Rows need columns of their level to move. A level may have no rows: it holds its columns (positions
- * under velocity constraints only); and more rows than columns, if they are redundant. */
+/* Rows need columns of their level to move. A level may have no rows: it holds its columns
+ * (positions under velocity constraints only); and more rows than columns, if they are redundant.
+ */
 static int checkCounts(CPProjector P, N_Vector row_level, N_Vector col_level, int largest) {
   for (int l = 0; l <= largest; l++)
     if (count(row_level, P->m, l) > 0 && count(col_level, P->n, l) == 0)

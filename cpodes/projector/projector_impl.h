@@ -98,7 +98,8 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Level k's solver, in use, and the sum of the ranks. */
 sunindextype cpWorkRank(CPWork work);
 
-/* constraint.c: the user's functions, checked. Each returns 0 or a code with the reason in work->text. */
+/* constraint.c: the user's functions, checked. Each returns 0 or a code with the reason in
+ * work->text. */
 int cpConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
 int cpJacobian(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
 int cpJacobianDQ(CPWork work, sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G);
@@ -106,7 +107,8 @@ int cpJacobianDQ(CPWork work, sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G
 int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *row, int *col);
 /* Smallest such error that a user cannot mean. Differences are good to about 1e-7. */
 #define CP_WRONG_JACOBIAN 1.0e-2
-/* The same along one direction, for two evaluations of c: is G that of c? 0, or +-CP_CNSTRJAC_WRONG. */
+/* The same along one direction, for two evaluations of c: is G that of c? 0, or
+ * +-CP_CNSTRJAC_WRONG. */
 int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 
 /* metric.c: weights and D */
@@ -115,8 +117,7 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt);
 /* gradient.c: products with G */
 int cpGradientGather(CPWork work, sunrealtype t); /* 0, or that an entry is not finite */
 void cpGradientTimes(const CPWork work, const double *v, double *r); /* r  = G v     [m] */
-void cpGradientTransposedTimes(const CPWork work, const double *mu,
-                               double *w); /* w -= G^T mu  [n] */
+void cpGradientTransposedTimes(const CPWork work, const double *mu, double *w); /* w -= G^T mu  [n] */
 
 /* factor.c: G and its factors at (t, y), c = c(t, y) in work->c */
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);

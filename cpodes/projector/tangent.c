@@ -2,7 +2,8 @@
  * (factor.c). With one level P = I - D G' (G D G')^+ G, symmetric in the metric D^-1. */
 #include "projector_impl.h"
 
-/* Factors at (t, y), unless there are some that may be used: those of the projection that gave y. */
+/* Factors at (t, y), unless there are some that may be used: those of the projection that gave y.
+ */
 static int prepare(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   int flag = cpWorkUpdate(work, t, y, ewt);
   if (flag || (work->valid && !work->stale && work->age <= work->P->jacfreq)) return flag;

@@ -1,4 +1,5 @@
-/* Workspace of one user of a projector: allocated once, brought in line when the projector's options change. */
+/* Workspace of one user of a projector: allocated once, brought in line when the projector's
+ * options change. */
 #include "projector_impl.h"
 
 #include <limits.h>
@@ -88,7 +89,8 @@ int cpWorkCreate(CPWork *result, CPProjector P) {
   return CP_SUCCESS;
 }
 
-/* Indices of the entries of level[] that are l; room for one at least, so that NULL means no memory. */
+/* Indices of the entries of level[] that are l; room for one at least, so that NULL means no
+ * memory. */
 static int *members(const int *level, int length, int l, int *count) {
   *count = 0;
   for (int i = 0; i < length; i++) *count += level[i] == l;

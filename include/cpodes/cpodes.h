@@ -42,7 +42,8 @@ typedef struct {
   sunrealtype maxcorrection; /**< largest WRMS norm of a correction that was taken */
 } CPodeProjStats;
 
-/* --------------------------------------------------------------------------------- life cycle -- */
+/* --------------------------------------------------------------------------------- life cycle --
+ */
 
 /**
  * Integrator with CVODES memory of its own. lmm: CV_BDF or CV_ADAMS. ctx: outlives it.
@@ -57,8 +58,8 @@ CPODES_EXPORT CPodeMem CPodeCreate(int lmm, SUNContext ctx);
  * state. No tolerances need to be given again; the caller goes on with CPode in place of CVode. The
  * nonlinear convergence coefficient is set to CVODES' default, see CPodeSetNonlinConvCoef. Returns
  * the integrator, or NULL. CPodeFree reinstalls inner and leaves the CVODES memory, which must
- * outlive it, to its owner; with inner NULL that memory needs a CVodeSetNonlinearSolver before it is
- * used again (freeing it needs none).
+ * outlive it, to its owner; with inner NULL that memory needs a CVodeSetNonlinearSolver before it
+ * is used again (freeing it needs none).
  */
 CPODES_EXPORT CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner,
                                    N_Vector y_tmpl, SUNContext ctx);
@@ -66,10 +67,12 @@ CPODES_EXPORT CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver 
 /** CVODES' memory: every CVode... function applies to it. Not to be freed. NULL if mem is NULL. */
 CPODES_EXPORT void *CPodeGetCVodeMem(CPodeMem mem);
 
-/** Frees *mem and sets it to NULL; an attached one gives the CVODES memory back. mem or *mem may be NULL. */
+/** Frees *mem and sets it to NULL; an attached one gives the CVODES memory back. mem or *mem may be
+ * NULL. */
 CPODES_EXPORT void CPodeFree(CPodeMem *mem);
 
-/** As CVodeInit: f(t, y, ydot, user_data), start at (t0, y0); y0 [n] is copied. Not for attached memory. */
+/** As CVodeInit: f(t, y, ydot, user_data), start at (t0, y0); y0 [n] is copied. Not for attached
+ * memory. */
 CPODES_EXPORT int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
 
 /** As CVodeReInit: a new start at (t0, y0), counters cleared, options kept. Also for attached
@@ -83,7 +86,8 @@ CPODES_EXPORT int CPodeSVtolerances(CPodeMem mem, sunrealtype reltol, N_Vector a
 /** As CVodeWFtolerances, and kept. efun gets CVODES' user_data. */
 CPODES_EXPORT int CPodeWFtolerances(CPodeMem mem, CVEwtFn efun);
 
-/* ------------------------------------------------------------------------------------- options -- */
+/* ------------------------------------------------------------------------------------- options --
+ */
 
 /** The projector, not owned, must outlive mem or be replaced. NULL: no projection. CP_ILL_INPUT:
  * its y_tmpl is of another length than the state. */
@@ -116,11 +120,12 @@ CPODES_EXPORT int CPodeSetProjMaxCorrection(CPodeMem mem, sunrealtype wrms);
 CPODES_EXPORT int CPodeSetProjOutput(CPodeMem mem, sunbooleantype on);
 
 /** Receives the messages of mem and of its projector during CPode; NULL: one line on stderr
- *  (default). CVODES' own messages come here too where its error handler can be borrowed: SUNDIALS 6,
- *  memory of CPodeCreate's. */
+ *  (default). CVODES' own messages come here too where its error handler can be borrowed: SUNDIALS
+ * 6, memory of CPodeCreate's. */
 CPODES_EXPORT int CPodeSetErrHandlerFn(CPodeMem mem, CPErrHandlerFn handler, void *data);
 
-/* ------------------------------------------------------------------------------------- actions -- */
+/* ------------------------------------------------------------------------------------- actions --
+ */
 
 /**
  * Makes y0 consistent, c(t0, y0) = 0, by CPProjectorAssemble followed by CPProjectorProject, in the
@@ -151,7 +156,8 @@ CPODES_EXPORT int CPodeGetConsistentIC(CPodeMem mem, N_Vector y0);
  */
 CPODES_EXPORT int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask);
 
-/* ------------------------------------------------------------------------------------- results -- */
+/* ------------------------------------------------------------------------------------- results --
+ */
 
 /** As CVodeGetDky, within the last step. k = 0: projected (unless switched off); k >= 1: the k-th
  * derivative of the raw interpolation polynomial. dky [n]: out. */
@@ -164,7 +170,8 @@ CPODES_EXPORT int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele);
 /** Counters; stats: out. */
 CPODES_EXPORT int CPodeGetProjStats(CPodeMem mem, CPodeProjStats *stats);
 
-/** Counters of CVODES and of the projection, as CVodePrintAllStats. fmt: SUN_OUTPUTFORMAT_TABLE or _CSV. */
+/** Counters of CVODES and of the projection, as CVodePrintAllStats. fmt: SUN_OUTPUTFORMAT_TABLE or
+ * _CSV. */
 CPODES_EXPORT int CPodePrintAllStats(CPodeMem mem, FILE *out, SUNOutputFormat fmt);
 
 /** Name of a return value of cpodes or CVODES, e.g. "CP_INCONSISTENT_IC". The caller frees it.

@@ -24,19 +24,23 @@ extern "C" {
 /** A projector; created by CPProjectorCreate or CPProjectorCreateUser. */
 typedef struct CPProjector_ *CPProjector;
 
-/* The user's functions. Each returns 0; positive: failed, a smaller step may help; negative: give up. */
+/* The user's functions. Each returns 0; positive: failed, a smaller step may help; negative: give
+ * up. */
 
 /** Constraints. t: time. y [n]: in. c [m]: out, the residuals c(t, y), in any units. */
 typedef int (*CPConstraintFn)(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
-/** Constraint Jacobian G = dc/dy at (t, y). c [m]: in, c(t, y). G [m x n]: out, zero when called. */
+/** Constraint Jacobian G = dc/dy at (t, y). c [m]: in, c(t, y). G [m x n]: out, zero when called.
+ */
 typedef int (*CPConstraintJacFn)(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G,
                                  void *user_data);
 /** The user's own projection y = g(t, yhat). yhat [n]: in. y [n]: out, different from yhat.
  *  eps: in, the accuracy asked for, in units of the state's tolerance (CPProjectorSetEps). */
 typedef int (*CPProjFn)(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, void *user_data);
-/** The user's own error projection e = g_eps(t, y, ehat). y [n]: in, projected. err [n]: in, out. */
+/** The user's own error projection e = g_eps(t, y, ehat). y [n]: in, projected. err [n]: in, out.
+ */
 typedef int (*CPErrProjFn)(sunrealtype t, N_Vector y, N_Vector err, void *user_data);
-/** The user's own violation norm of the state y. norm: out, >= 0; at most eps means on the manifold. */
+/** The user's own violation norm of the state y. norm: out, >= 0; at most eps means on the
+ * manifold. */
 typedef int (*CPViolationFn)(sunrealtype t, N_Vector y, sunrealtype *norm, void *user_data);
 
 /** Counters since creation, over everything that uses the projector. */
@@ -56,18 +60,20 @@ typedef struct {
   CPLinSol linsol;      /**< solver in use (AUTO resolved) */
 } CPProjectorStats;
 
-/* --------------------------------------------------------------------------------- life cycle -- */
+/* --------------------------------------------------------------------------------- life cycle --
+ */
 
 /**
  * Projector from a constraint function ("internal" kind):
  *
- *   minimise 1/2 delta^T D^{-1} delta   subject to   c(t, y + delta) = 0                  (guide, P1)
+ *   minimise 1/2 delta^T D^{-1} delta   subject to   c(t, y + delta) = 0                  (guide,
+ * P1)
  *
  * by simplified Newton, delta <- delta - D G^T (G D G^T)^+ c(t, y + delta); E. Eich, SIAM J. Numer.
  * Anal. 30 (1993) 1467-1482.
  *
- * c: not NULL. y_tmpl [n], c_tmpl [m]: templates for the vectors that c gets; only cloned; they must
- * give access to their data (N_VGetArrayPointer) and lie in one memory. 1 <= m <= n, redundant
+ * c: not NULL. y_tmpl [n], c_tmpl [m]: templates for the vectors that c gets; only cloned; they
+ * must give access to their data (N_VGetArrayPointer) and lie in one memory. 1 <= m <= n, redundant
  * constraints included. ctx: outlives the projector.
  * Returns the projector, or NULL (a line on stderr says why). The caller frees it.
  */
@@ -86,7 +92,8 @@ CPODES_EXPORT CPProjector CPProjectorCreateUser(CPProjFn g, CPErrProjFn g_eps, N
 /** Frees *P and sets it to NULL. P or *P may be NULL. Free the integrator that uses it first. */
 CPODES_EXPORT void CPProjectorFree(CPProjector *P);
 
-/* ------------------------------------------------------------------------------------- options -- */
+/* ------------------------------------------------------------------------------------- options --
+ */
 
 /** Pointer handed to all user functions of this projector; not owned. Default NULL. */
 CPODES_EXPORT int CPProjectorSetUserData(CPProjector P, void *user_data);
@@ -107,14 +114,15 @@ CPODES_EXPORT int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNM
 /**
  * Levels 0, 1, ... of rows and columns: the rows of level l are satisfied by moving only the
  * columns of level l, after those of lower levels and with lower columns held (positions, then
- * velocities). A row of level l must not depend on columns of higher levels: CP_ILL_INPUT out of the
- * projection that finds it. row_level [m], col_level [n]: copied, entries are whole numbers from 0 to
+ * velocities). A row of level l must not depend on columns of higher levels: CP_ILL_INPUT out of
+ * the projection that finds it. row_level [m], col_level [n]: copied, entries are whole numbers
+ * from 0 to
  * 15. A level without rows only holds its columns; one with rows needs columns.
  *
- * Both NULL: detect (default): the state is split as (q, u[, z]), (u, q) or in blocks of both, where
- * sparsity and values of G, probed at several perturbed states, show that the velocity constraints
- * contain the time derivatives of the position constraints; else one level, "coupled". All zero: one
- * level.
+ * Both NULL: detect (default): the state is split as (q, u[, z]), (u, q) or in blocks of both,
+ * where sparsity and values of G, probed at several perturbed states, show that the velocity
+ * constraints contain the time derivatives of the position constraints; else one level, "coupled".
+ * All zero: one level.
  *
  * CP_ILL_INPUT: only one is NULL, a wrong length, an entry that is not such a number, rows without
  * columns.
@@ -154,14 +162,16 @@ CPODES_EXPORT int CPProjectorSetMaxIters(CPProjector P, int maxit);
  * convergence rate asks for it), > 0. 0: the default, CP_JACFREQ_DEFAULT. */
 CPODES_EXPORT int CPProjectorSetJacFrequency(CPProjector P, long int nproj);
 
-/** id [n]: copied; id_i = 0: component i is never moved; anything else: free. NULL: all free (default). */
+/** id [n]: copied; id_i = 0: component i is never moved; anything else: free. NULL: all free
+ * (default). */
 CPODES_EXPORT int CPProjectorSetFixed(CPProjector P, N_Vector id);
 
 #define CP_EPS_DEFAULT      SUN_RCONST(1.0e-1) /**< see the guide's table "Defaults" */
 #define CP_MAXITERS_DEFAULT 6                  /**< see the guide's table "Defaults" */
 #define CP_JACFREQ_DEFAULT  10L                /**< see the guide's table "Defaults" */
 
-/* ------------------------------------------------------------------------------------- actions -- */
+/* ------------------------------------------------------------------------------------- actions --
+ */
 
 /**
  * Moves y to the manifold: (P1), level by level. t: handed to c. y [n]: in, any state near the
@@ -181,8 +191,9 @@ CPODES_EXPORT int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N
 CPODES_EXPORT int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt);
 
 /**
- * v <- P v, P = I - D G^T (G D G^T)^+ G the projector onto the tangent space at (t, y), orthogonal in
- * the norm of D^{-1}; level by level when there are levels. y [n]: in, on the manifold. v [n]: in, out.
+ * v <- P v, P = I - D G^T (G D G^T)^+ G the projector onto the tangent space at (t, y), orthogonal
+ * in the norm of D^{-1}; level by level when there are levels. y [n]: in, on the manifold. v [n]:
+ * in, out.
  */
 CPODES_EXPORT int CPProjectorProjectTangent(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                             N_Vector v);
@@ -192,9 +203,9 @@ CPODES_EXPORT int CPProjectorProjectCotangent(CPProjector P, sunrealtype t, N_Ve
                                               N_Vector ewt, N_Vector w);
 
 /**
- * Violation of the state y as CPProjectorSetConstraintTol measures it, with a new G; or by the user's
- * own norm. norm: out. worst: out, index of the constraint that is violated most, -1 with a norm of
- * the user's; may be NULL.
+ * Violation of the state y as CPProjectorSetConstraintTol measures it, with a new G; or by the
+ * user's own norm. norm: out. worst: out, index of the constraint that is violated most, -1 with a
+ * norm of the user's; may be NULL.
  */
 CPODES_EXPORT int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                           sunrealtype *norm, sunindextype *worst);
@@ -207,7 +218,8 @@ CPODES_EXPORT int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector
 CPODES_EXPORT int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                       sunrealtype *err, sunindextype *row, sunindextype *col);
 
-/** Rank of G at the newest factorisation, summed over the levels. CP_NO_INIT before the first one. */
+/** Rank of G at the newest factorisation, summed over the levels. CP_NO_INIT before the first one.
+ */
 CPODES_EXPORT int CPProjectorGetRank(CPProjector P, sunindextype *rank);
 
 /** Counters; stats: out. */
