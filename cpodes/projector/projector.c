@@ -89,8 +89,7 @@ void CPProjectorFree(CPProjector *P_address) {
   *P_address = NULL;
 }
 
-/* ------------------------------------------------------------------------------------- actions --
- */
+/* ---- actions ---- */
 
 static int checkVector(CPProjector P, N_Vector v, const char *name, const char *function) {
   if (!v) return cpReport(&P->log, CP_ILL_INPUT, function, "%s must not be NULL", name);

@@ -42,8 +42,7 @@ typedef struct {
   sunrealtype maxcorrection; /**< largest WRMS norm of a correction that was taken */
 } CPodeProjStats;
 
-/* --------------------------------------------------------------------------------- life cycle --
- */
+/* ---- life cycle ---- */
 
 /**
  * Integrator with CVODES memory of its own. lmm: CV_BDF or CV_ADAMS. ctx: outlives it.
@@ -86,8 +85,7 @@ CPODES_EXPORT int CPodeSVtolerances(CPodeMem mem, sunrealtype reltol, N_Vector a
 /** As CVodeWFtolerances, and kept. efun gets CVODES' user_data. */
 CPODES_EXPORT int CPodeWFtolerances(CPodeMem mem, CVEwtFn efun);
 
-/* ------------------------------------------------------------------------------------- options --
- */
+/* ---- options ---- */
 
 /** The projector, not owned, must outlive mem or be replaced. NULL: no projection. CP_ILL_INPUT:
  * its y_tmpl is of another length than the state. */
@@ -124,8 +122,7 @@ CPODES_EXPORT int CPodeSetProjOutput(CPodeMem mem, sunbooleantype on);
  * 6, memory of CPodeCreate's. */
 CPODES_EXPORT int CPodeSetErrHandlerFn(CPodeMem mem, CPErrHandlerFn handler, void *data);
 
-/* ------------------------------------------------------------------------------------- actions --
- */
+/* ---- actions ---- */
 
 /**
  * Makes y0 consistent, c(t0, y0) = 0, by CPProjectorAssemble followed by CPProjectorProject, in the
@@ -156,8 +153,7 @@ CPODES_EXPORT int CPodeGetConsistentIC(CPodeMem mem, N_Vector y0);
  */
 CPODES_EXPORT int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask);
 
-/* ------------------------------------------------------------------------------------- results --
- */
+/* ---- results ---- */
 
 /** As CVodeGetDky, within the last step. k = 0: projected (unless switched off); k >= 1: the k-th
  * derivative of the raw interpolation polynomial. dky [n]: out. */

@@ -60,8 +60,7 @@ typedef struct {
   CPLinSol linsol;      /**< solver in use (AUTO resolved) */
 } CPProjectorStats;
 
-/* --------------------------------------------------------------------------------- life cycle --
- */
+/* ---- life cycle ---- */
 
 /**
  * Projector from a constraint function ("internal" kind):
@@ -92,8 +91,7 @@ CPODES_EXPORT CPProjector CPProjectorCreateUser(CPProjFn g, CPErrProjFn g_eps, N
 /** Frees *P and sets it to NULL. P or *P may be NULL. Free the integrator that uses it first. */
 CPODES_EXPORT void CPProjectorFree(CPProjector *P);
 
-/* ------------------------------------------------------------------------------------- options --
- */
+/* ---- options ---- */
 
 /** Pointer handed to all user functions of this projector; not owned. Default NULL. */
 CPODES_EXPORT int CPProjectorSetUserData(CPProjector P, void *user_data);
@@ -170,8 +168,7 @@ CPODES_EXPORT int CPProjectorSetFixed(CPProjector P, N_Vector id);
 #define CP_MAXITERS_DEFAULT 6                  /**< see the guide's table "Defaults" */
 #define CP_JACFREQ_DEFAULT  10L                /**< see the guide's table "Defaults" */
 
-/* ------------------------------------------------------------------------------------- actions --
- */
+/* ---- actions ---- */
 
 /**
  * Moves y to the manifold: (P1), level by level. t: handed to c. y [n]: in, any state near the
