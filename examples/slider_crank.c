@@ -251,6 +251,7 @@ int main(int argc, char *argv[]) {
   const sunrealtype start = energy(&s, y);
   Report r                = examine(&s, t, yvec, c);
   print_row(t, y, &r);
+  if (csv) write_row(csv, t, y, &r, cvode_mem);
   for (int row = 1; row <= SECONDS * ROWS_PER_SECOND; row++) {
     CHECK(CPode(mem, (sunrealtype)row / ROWS_PER_SECOND, yvec, &t, CV_NORMAL));
     CHECK(CVodeGetQuadDky(cvode_mem, t, 0, W));
