@@ -45,7 +45,7 @@ struct CPodeMem_ {
   N_Vector y_tmpl;  /* NULL before CPodeInit */
   /* solvers */
   SUNNonlinearSolver wrapper, inner;
-  int inner_owned, inner_running, keep_maxiters;
+  int inner_owned, inner_running, keep_maxiters, have_lsolve;
   SUNNonlinSolSysFn sysfn;      /* CVODES' */
   SUNNonlinSolConvTestFn ctest; /* CVODES' */
   void *ctest_data;

@@ -194,6 +194,8 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   mem->have_attempt = 1;
   if (isDue(mem, &a)) flag = projectStep(mem, &a, ycor, ewt);
   else if (mem->P) leaveAlone(mem);
+  if (!flag && !mem->projected && !isfinite(N_VWrmsNorm(ycor, ewt))) /* which CVODES tests then */
+    flag = cpFailedInner(mem, &a, ycor, SUN_NLS_CONV_RECVR);
   if (!flag) mem->cause = 0;
   return flag;
 }
@@ -203,8 +205,13 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
 static SUNNonlinearSolver_Type getType(SUNNonlinearSolver NLS) {
   return SUNNonlinSolGetType(content(NLS)->inner);
 }
+/* SUNDIALS 7 does not look whether a Newton solver has been given its linear solver, and calls it. */
 static int initialize(SUNNonlinearSolver NLS) {
-  return SUNNonlinSolInitialize(content(NLS)->inner);
+  const CPodeMem mem = content(NLS);
+  if (mem->inner->ops->setlsolvefn && !mem->have_lsolve &&
+      getType(NLS) == SUNNONLINEARSOLVER_ROOTFIND)
+    return CP_ILL_INPUT; /* any error: CVODES returns CV_NLS_INIT_FAIL */
+  return SUNNonlinSolInitialize(mem->inner);
 }
 static int setup(SUNNonlinearSolver NLS, N_Vector y, void *cvode_mem) {
   return SUNNonlinSolSetup(content(NLS)->inner, y, cvode_mem);
@@ -217,6 +224,7 @@ static int setLSetupFn(SUNNonlinearSolver NLS, SUNNonlinSolLSetupFn fn) {
   return SUNNonlinSolSetLSetupFn(content(NLS)->inner, fn);
 }
 static int setLSolveFn(SUNNonlinearSolver NLS, SUNNonlinSolLSolveFn fn) {
+  content(NLS)->have_lsolve = fn != NULL;
   return SUNNonlinSolSetLSolveFn(content(NLS)->inner, fn);
 }
 static int setConvTestFn(SUNNonlinearSolver NLS, SUNNonlinSolConvTestFn fn, void *data) {
