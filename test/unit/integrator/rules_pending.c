@@ -456,7 +456,8 @@ START_TEST(the_adjoint_runs_over_restored_checkpoints) {
   ck_assert_success(&run, CVodeSetNonlinearSolverB(run.cvode_mem, which, solver));
   ck_assert_success(&run, CVodeSetUserDataB(run.cvode_mem, which, &run.world.p));
   ck_assert_success(&run, CVodeSetMaxNumStepsB(run.cvode_mem, which, 100000));
-  ck_assert_success(&run, CVodeB(run.cvode_mem, 0.0, CV_NORMAL));
+  const int backward = CVodeB(run.cvode_mem, 0.0, CV_NORMAL);
+  ck_assert(backward == CV_SUCCESS || backward == CV_TSTOP_RETURN); /* SUNDIALS 6, 7 */
   ck_assert_success(&run, CVodeGetB(run.cvode_mem, which, &run.t, lambda));
   const sunrealtype gradient = run.world.p.L * entries(lambda)[1];
   const sunrealtype f2       = (final_x(2 * h, T, 1e-11) - final_x(-2 * h, T, 1e-11)) / (4.0 * h);
