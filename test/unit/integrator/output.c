@@ -176,6 +176,40 @@ START_TEST(local_errors_are_those_of_the_error_test) {
 }
 END_TEST
 
+static N_Vector newest_correction;
+static int keep_correction(Run *r, const Attempt *a, N_Vector ycor, int flag) {
+  (void)r, (void)a;
+  N_VScale(1.0, ycor, newest_correction);
+  return flag;
+}
+
+/* With no error projection at all they are a multiple of the inner solver's correction: what the projection adds to it with BDF is no
+ * error. (x parallel to y: |x_i y_j - x_j y_i| is roundoff of subtracting the projection's part, 1e-16 of the largest.) */
+START_TEST(local_errors_do_not_contain_the_projections_correction) {
+  N_Vector e = vector_of(PENDULUM_N, NULL), raw = vector_of(PENDULUM_N, NULL);
+  open_method(_i);
+  newest_correction = vector_of(PENDULUM_N, NULL);
+  CPProjector user  = CPProjectorCreateUser(rod_projection, NULL, run.y, test_context);
+  ck_assert_success(&run, CPodeSetProjector(run.mem, user));
+  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_UNPROJECTED));
+  run_intercept(&run, NULL, keep_correction);
+  while (run.t < 0.5) {
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_success(&run, CPodeGetEstLocalErrors(run.mem, e));
+    ck_assert_success(&run, CVodeGetEstLocalErrors(run.cvode_mem, raw));
+    const sunrealtype *x = entries(e), *z = entries(newest_correction);
+    const sunrealtype size = (N_VMaxNorm(e) + N_VMaxNorm(raw)) * N_VMaxNorm(newest_correction);
+    for (int i = 1; i < PENDULUM_N; i++)
+      ck_assert_bound(&run, fabs(x[i] * z[0] - x[0] * z[i]), 1.0e-14 * size);
+  }
+  CPodeFree(&run.mem);
+  CPProjectorFree(&user);
+  N_VDestroy(newest_correction);
+  N_VDestroy(raw);
+  N_VDestroy(e);
+}
+END_TEST
+
 /* ---- counters ---- */
 
 #define PRINTED 8192
@@ -332,6 +366,7 @@ int main(void) {
   tcase_add_test(tc, output_that_cannot_be_projected_is_given_raw_and_the_step_stays);
   tcase_add_loop_test(tc, local_errors_are_tangent, 0, 16);
   tcase_add_loop_test(tc, local_errors_are_those_of_the_error_test, 0, 4);
+  tcase_add_loop_test(tc, local_errors_do_not_contain_the_projections_correction, 0, 4);
   tcase_add_test(tc, counters_are_printed_with_those_of_cvodes);
   tcase_add_test(tc, csv_counters_come_in_pairs);
   tcase_add_test(tc, the_counters_of_the_steps_are_part_of_the_projectors);
