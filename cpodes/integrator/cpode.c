@@ -97,6 +97,7 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   if (mem->restarted) flag = startAgain(mem);
   if (flag) return flag;
   if (mem->step) mem->step->valid = 0;
+  mem->ncreeping = 0; /* the next call gets its attempts: CVODES' Jacobian may be of the failure */
   N_VScale(1.0, mem->ygood, yout);
   *tret = mem->tgood;
   return CP_SUCCESS;
