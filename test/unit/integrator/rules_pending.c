@@ -292,6 +292,18 @@ START_TEST(after_a_failure_the_state_is_the_last_good_one_and_the_run_goes_on) {
 }
 END_TEST
 
+/* Newton's matrix may be full of the NaN that ended the run; whether it is depends on where that happens. */
+START_TEST(nan_out_of_f_leaves_nothing_behind_once_repaired) {
+  run_close(&run);
+  open_with(methods[_i % 2 ? 3 : 0]);
+  run.world.f = (Fault){0.3 + 0.02 * (_i / 2), -1, 0, NAN};
+  ck_assert_flag(&run, run_to(&run, 1.0), CP_RHS_NONFINITE);
+  repair();
+  run_until(&run, 1.0);
+  ck_assert_good(&run);
+}
+END_TEST
+
 /* Failed once more, from the same state, with the same code. */
 START_TEST(a_failure_that_is_not_repaired_is_reported_again) {
   N_Vector last = vector_copy(run.y);
@@ -471,12 +483,13 @@ START_TEST(the_adjoint_runs_over_restored_checkpoints) {
   SUNNonlinearSolver solver = inner_solver(ADAMS_FIXED_POINT, lambda);
   int ncheck, which;
   run_close(&run);
-  run_open(&run, ADAMS_FIXED_POINT, tol);
+  run_open(&run, methods[_i / 2], tol);
+  ck_assert_success(&run, CPodeSetProjFrequency(run.mem, _i % 2 ? 3 : 1));
   ck_assert_success(&run, CVodeAdjInit(run.cvode_mem, 20, CV_POLYNOMIAL));
   ck_assert_success(&run, CVodeF(run.cvode_mem, T, run.y, &run.t, CV_NORMAL, &ncheck));
   ck_assert_int_gt(ncheck, 5);
   const long int steps = run_steps(&run);
-  ck_assert_good(&run); /* bitwise CPode's steps, but raw output */
+  ck_assert_bound(&run, error_of(&run), error_bound(&run));
   ck_assert_success(&run, CVodeCreateB(run.cvode_mem, CV_ADAMS, &which));
   ck_assert_success(&run, CVodeInitB(run.cvode_mem, which, adjoint_rhs, T, lambda));
   ck_assert_success(&run, CVodeSStolerancesB(run.cvode_mem, which, tol, tol));
@@ -519,6 +532,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_loop_test(tc, after_a_failure_the_state_is_the_last_good_one_and_the_run_goes_on, 0,
                       N_FAILURES * N_METHODS);
+  tcase_add_loop_test(tc, nan_out_of_f_leaves_nothing_behind_once_repaired, 0, 40);
   tcase_add_loop_test(tc, a_failure_that_is_not_repaired_is_reported_again, 0,
                       N_FAILURES * N_METHODS);
   tcase_add_loop_test(tc, a_failure_of_f_between_state_and_sensitivities_is_told_and_undone, 0, 4);
@@ -530,7 +544,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_test(tc, a_restart_knows_nothing_of_a_pending_correction);
   tcase_add_test(tc, a_restart_after_a_forward_run_knows_nothing_of_its_last_correction);
-  tcase_add_test(tc, the_adjoint_runs_over_restored_checkpoints);
+  tcase_add_loop_test(tc, the_adjoint_runs_over_restored_checkpoints, 0, 2 * N_METHODS);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
