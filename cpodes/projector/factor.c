@@ -26,15 +26,15 @@ static void scaleRows(CPWork work) {
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
       const int i     = g->row[k];
       const double gw = g->value[k] / work->w[j], gd = g->value[k] * work->sqrtd[j];
-      overAll[i] += gw * gw;
+      overAll[i] = hypot(overAll[i], gw); /* squares might vanish */
       if (P->row_level[i] != P->col_level[j] || gd == 0.0) continue;
-      inMetric[i] += gd * gd;
-      inWeights[i] += gw * gw;
+      inMetric[i]  = hypot(inMetric[i], gd);
+      inWeights[i] = hypot(inWeights[i], gw);
     }
   for (int i = 0; i < P->m; i++) {
     const int moves   = inMetric[i] > 0.0;
-    work->rowscale[i] = moves ? 1.0 / sqrt(inMetric[i]) : 0.0;
-    work->unit[i]     = sqrt(moves ? inWeights[i] : overAll[i]);
+    work->rowscale[i] = moves ? 1.0 / inMetric[i] : 0.0;
+    work->unit[i]     = moves ? inWeights[i] : overAll[i];
     work->size[i]     = P->ctol ? P->ctol[i] : work->unit[i];
   }
 }
