@@ -1,0 +1,246 @@
+/* The projector at the edges: states with components of very different size, tolerances below roundoff, rows that nothing may
+ * move, vectors in pieces, weights near the largest number. */
+#include "projector/fixture.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- one component that is larger than the others by far ---- */
+
+enum { ANGLE_N = 7, ANGLE_M = 4 };
+#define LARGE 1.0e8
+
+/* A point (x, y) of the unit circle at the angle a, their rates (u, v, w), and an unrelated momentum:
+ *   0 = x - cos a,  0 = y - sin a,  0 = u + w sin a,  0 = v - w cos a */
+static int angle_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  (void)t, (void)user_data;
+  const sunrealtype *s = entries(y);
+  entries(c)[0]        = s[0] - cos(s[2]);
+  entries(c)[1]        = s[1] - sin(s[2]);
+  entries(c)[2]        = s[3] + s[5] * sin(s[2]);
+  entries(c)[3]        = s[4] - s[5] * cos(s[2]);
+  return 0;
+}
+
+static int angle_jac(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data) {
+  (void)t, (void)c, (void)user_data;
+  const sunrealtype a = entries(y)[2], w = entries(y)[5];
+  SM_ELEMENT_D(G, 0, 0) = SM_ELEMENT_D(G, 1, 1) = 1.0;
+  SM_ELEMENT_D(G, 2, 3) = SM_ELEMENT_D(G, 3, 4) = 1.0;
+  SM_ELEMENT_D(G, 0, 2) = SM_ELEMENT_D(G, 2, 5) = sin(a);
+  SM_ELEMENT_D(G, 1, 2) = SM_ELEMENT_D(G, 3, 5) = -cos(a);
+  SM_ELEMENT_D(G, 2, 2)                         = w * cos(a);
+  SM_ELEMENT_D(G, 3, 2)                         = w * sin(a);
+  return 0;
+}
+
+/* At the angle 0 with the rate 1, off by h; tolerances 1e-6 of each component. */
+static N_Vector angle_state(sunrealtype h) {
+  return VECTOR(1.0 + 3.0 * h, -2.0 * h, h, 2.0 * h, 1.0 - h, 1.0, LARGE);
+}
+static N_Vector angle_weights(void) {
+  return VECTOR(1.0e6, 1.0e6, 1.0e6, 1.0e6, 1.0e6, 1.0e6, 1.0e6 / LARGE);
+}
+
+static CPProjector P;
+static MessageLog message;
+
+/* jac may be NULL: differences. */
+static void open_projector(CPConstraintFn c, CPConstraintJacFn jac, N_Vector y, int m) {
+  N_Vector c_tmpl = vector_of(m, NULL);
+  SUNMatrix G     = SUNDenseMatrix(m, N_VGetLength(y), test_context);
+  P               = CPProjectorCreate(c, y, c_tmpl, test_context);
+  ck_assert_ptr_nonnull(P);
+  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &message), CP_SUCCESS);
+  if (jac) ck_assert_int_eq(CPProjectorSetJacFn(P, jac, G), CP_SUCCESS);
+  SUNMatDestroy(G);
+  N_VDestroy(c_tmpl);
+}
+
+/* CPProjectorCheckJac's own limit for a right Jacobian is 1e-4. */
+START_TEST(a_large_component_does_not_make_a_right_jacobian_wrong) {
+  N_Vector y = angle_state(0.0), ewt = angle_weights();
+  sunrealtype err;
+  sunindextype row, col;
+  open_projector(angle_c, angle_jac, y, ANGLE_M);
+  ck_assert_int_eq(CPProjectorCheckJac(P, 0.0, y, ewt, &err, &row, &col), CP_SUCCESS);
+  ck_assert_double_lt(err, 1.0e-4);
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(ewt);
+}
+END_TEST
+
+/* From h = 1e-5 off the manifold a correction with G that is good to 1e-7 leaves 1e-12 of it, and the curvature of c some 10 h^2
+ * = 1e-9: less than eps tolerances of 1e-6, times |g_i| >= 1. One correction is enough. No row has the large component: it stays. */
+START_TEST(differences_are_good_beside_a_large_component) {
+  N_Vector y = angle_state(1.0e-5), ewt = angle_weights(), c = vector_of(ANGLE_M, NULL);
+  CPProjectorStats stats;
+  open_projector(angle_c, NULL, y, ANGLE_M);
+  ck_assert_msg(CPProjectorProject(P, 0.0, y, ewt) == CP_SUCCESS, "%s", message.text);
+  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(stats.niters, 1);
+  angle_c(0.0, y, c, NULL);
+  ck_assert_double_le(N_VMaxNorm(c), CP_EPS_DEFAULT * 1.0e-6 * sqrt(2.0)); /* |g_i|, own level */
+  ck_assert_double_eq(entries(y)[6], LARGE);
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(ewt);
+  N_VDestroy(c);
+}
+END_TEST
+
+START_TEST(levels_are_detected_beside_a_large_component) {
+  const sunrealtype row_level[ANGLE_M] = {0.0, 0.0, 1.0, 1.0};
+  N_Vector y = angle_state(0.0), ewt = angle_weights();
+  N_Vector row = vector_of(ANGLE_M, NULL), col = vector_of(ANGLE_N, NULL);
+  open_projector(angle_c, _i ? angle_jac : NULL, y, ANGLE_M);
+  ck_assert_msg(CPProjectorProject(P, 0.0, y, ewt) == CP_SUCCESS, "%s", message.text);
+  ck_assert_int_eq(CPProjectorGetLevels(P, row, col), CP_SUCCESS);
+  for (int i = 0; i < ANGLE_M; i++) ck_assert_double_eq(entries(row)[i], row_level[i]);
+  for (int j = 0; j < 6; j++) ck_assert_double_eq(entries(col)[j], j >= 3);
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(ewt);
+  N_VDestroy(row);
+  N_VDestroy(col);
+}
+END_TEST
+
+/* ---- tolerances of the constraints below roundoff ---- */
+
+/* States on the pendulum's manifold to roundoff. What Project accepts, Assemble accepts as well, and the other way round. */
+START_TEST(a_tolerance_below_roundoff_is_met_at_the_floor_by_both_projections) {
+  Case k;
+  N_Vector ctol = VECTOR(1.0e-18, 1.0e-18);
+  case_open(&k, equations_of(&pendulum_qu), solvers[_i % n_solvers]);
+  const sunrealtype angle = 0.1 + 0.37 * (_i / n_solvers), rate = 0.3;
+  const sunrealtype state[] = {cos(angle), sin(angle), -rate * sin(angle), rate * cos(angle)};
+  ck_assert_success(&k, CPProjectorSetConstraintTol(k.P, ctol));
+  memcpy(entries(k.y), state, sizeof state);
+  ck_assert_success(&k, CPProjectorAssemble(k.P, k.t, k.y, k.ewt));
+  memcpy(entries(k.y), state, sizeof state);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  ck_assert_success(&k, CPProjectorAssemble(k.P, k.t, k.y, k.ewt));
+  N_VDestroy(ctol);
+  case_close(&k);
+}
+END_TEST
+
+/* ---- rows that no free component moves ---- */
+
+/* The pendulum with its position held off the circle by a number of tolerances; the distance is c_0 / |g_0 / ewt|. */
+static int project_held(Case *k, Setting setting, sunrealtype tolerances) {
+  N_Vector id = VECTOR(0.0, 0.0, 1.0, 1.0);
+  case_open(k, equations_of(&pendulum_qu), setting);
+  sunrealtype *z = entries(k->y), *w = entries(k->ewt);
+  const sunrealtype unit = hypot(2.0 * z[0] / w[0], 2.0 * z[1] / w[1]);
+  const sunrealtype r2   = z[0] * z[0] + z[1] * z[1];
+  const sunrealtype f    = sqrt((1.0 + tolerances * unit) / r2); /* of a rod of length 1 */
+  z[0] *= f;
+  z[1] *= f;
+  ck_assert_success(k, CPProjectorSetFixed(k->P, id));
+  N_Vector start = vector_copy(k->y);
+  const int flag = CPProjectorProject(k->P, k->t, k->y, k->ewt);
+  for (int j = 0; j < 2; j++) ck_assert_double_eq(z[j], entries(start)[j]);
+  N_VDestroy(id);
+  N_VDestroy(start);
+  return flag;
+}
+
+START_TEST(held_rows_are_satisfied_within_one_tolerance_and_named_beyond) {
+  Case k;
+  N_Vector c = vector_of(2, NULL);
+  ck_assert_int_eq(project_held(&k, solvers[_i], 0.5), CP_SUCCESS);
+  /* the velocity's row has been satisfied: |c_1| <= eps |g_1 / ewt|, x' and y' alone being free */
+  equations_c(k.t, k.y, c, &k.eq);
+  const sunrealtype *z = entries(k.y), *w = entries(k.ewt);
+  ck_assert_double_le(fabs(entries(c)[1]), k.eps * hypot(z[0] / w[2], z[1] / w[3]));
+  N_VDestroy(c);
+  case_close(&k);
+
+  ck_assert_int_eq(project_held(&k, solvers[_i], 2.0), -CP_PROJ_INCONSISTENT);
+  ck_assert_mentions(k.log.text, "constraint 0");
+  ck_assert_mentions(k.log.text, "no free component");
+  case_close(&k);
+}
+END_TEST
+
+/* ---- weights near the largest number ---- */
+
+static int difference_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  (void)t, (void)user_data;
+  entries(c)[0] = entries(y)[0] - entries(y)[1];
+  return 0;
+}
+
+/* 1/w^2 = 1e-340 is no number, but w is a weight. 0 = x - z from (1, 2): in the error norm x moves by D_x / (D_x + D_z), exact up
+ * to some roundoff where the weights are equal, and the lighter one moves alone where they are not. */
+START_TEST(very_large_weights_do_not_fix_a_component) {
+  const sunrealtype weights[][2] = {{1.0e170, 1.0e170}, {1.0e170, 1.0e175}, {1.0e175, 1.0e170}};
+  const sunrealtype met[]        = {1.5, 2.0, 1.0};
+  N_Vector y = VECTOR(1.0, 2.0), ewt = vector_of(2, weights[_i]);
+  open_projector(difference_c, NULL, y, 1);
+  ck_assert_msg(CPProjectorProject(P, 0.0, y, ewt) == CP_SUCCESS, "%s", message.text);
+  /* differences of 1.5e-8 in c are good to 1e-7 of the distance 1, twice: Newton corrects what the first correction left */
+  for (int j = 0; j < 2; j++) ck_assert_double_eq_tol(entries(y)[j], met[_i], 1.0e-7);
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(ewt);
+}
+END_TEST
+
+/* ---- vectors in pieces ---- */
+
+static N_Vector_ID in_pieces(N_Vector v) {
+  (void)v;
+  return SUNDIALS_NVEC_MANYVECTOR;
+}
+
+/* As a ManyVector presents itself. */
+static N_Vector pieces_of(sunindextype n) {
+  N_Vector v                = vector_of(n, NULL);
+  v->ops->nvgetvectorid     = in_pieces;
+  v->ops->nvgetarraypointer = NULL;
+  return v;
+}
+
+static void destroy_pieces(N_Vector v) {
+  v->ops->nvgetarraypointer = N_VGetArrayPointer_Serial;
+  N_VDestroy(v);
+}
+
+START_TEST(levels_in_pieces_are_refused) {
+  Case k;
+  case_open(&k, equations_of(&pendulum_qu), solvers[0]);
+  N_Vector row = vector_of(2, NULL), col = vector_of(4, NULL);
+  N_Vector row_pieces = pieces_of(2), col_pieces = pieces_of(4);
+  ck_assert_int_eq(CPProjectorSetLevels(k.P, row_pieces, col), CP_ILL_INPUT);
+  ck_assert_mentions(k.log.text, "row_level");
+  ck_assert_int_eq(CPProjectorSetLevels(k.P, row, col_pieces), CP_ILL_INPUT);
+  ck_assert_mentions(k.log.text, "col_level");
+  ck_assert_success(&k, CPProjectorSetLevels(k.P, row, col));
+  destroy_pieces(row_pieces);
+  destroy_pieces(col_pieces);
+  N_VDestroy(row);
+  N_VDestroy(col);
+  case_close(&k);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("robustness");
+  TCase *tc    = tcase_create("robustness");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_test(tc, a_large_component_does_not_make_a_right_jacobian_wrong);
+  tcase_add_test(tc, differences_are_good_beside_a_large_component);
+  tcase_add_loop_test(tc, levels_are_detected_beside_a_large_component, 0, 2);
+  tcase_add_loop_test(tc, a_tolerance_below_roundoff_is_met_at_the_floor_by_both_projections, 0,
+                      4 * n_solvers);
+  tcase_add_loop_test(tc, held_rows_are_satisfied_within_one_tolerance_and_named_beyond, 0,
+                      n_solvers);
+  tcase_add_loop_test(tc, very_large_weights_do_not_fix_a_component, 0, 3);
+  tcase_add_test(tc, levels_in_pieces_are_refused);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
