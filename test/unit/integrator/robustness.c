@@ -144,6 +144,7 @@ START_TEST(a_fatal_failure_before_sensitivities_moves_the_start) {
   ck_assert_success(&run, CPodeCalcIC(run.mem));
   ck_assert_success(&run, CPodeGetConsistentIC(run.mem, y0));
   ck_assert_double_le(max_distance(y0, along.y), violation_bound(&run));
+  N_VDestroy(y0);
   go_on_and_compare(&along);
   close_along(&along);
 }
