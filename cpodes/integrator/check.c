@@ -36,7 +36,7 @@ static int checkHistory(CPodeMem mem, const CPAttempt *a) {
   const sunrealtype scale = N_VMaxNorm(y1) + N_VMaxNorm(a->zn1);
   if (N_VMaxNorm(mem->tmp) <= SELFCHECK * CP_UROUND * scale) return CP_SUCCESS;
   cpWrite(mem->text,
-          "at t = %.10g: the first step's state is not the one handed over (off by %g): "
+          "at t = %.15g: the first step's state is not the one handed over (off by %g): "
           "this CVODES works differently",
           a->t, N_VMaxNorm(mem->tmp));
   return CP_SELFCHECK_FAIL;
@@ -61,7 +61,7 @@ static int checkRetry(CPodeMem mem, const CPAttempt *a) {
     return CP_SUCCESS;
   mem->history_lost = 1;
   cpWrite(mem->text,
-          "at t = %.10g: f failed recoverably between the state and its sensitivities, which "
+          "at t = %.15g: f failed recoverably between the state and its sensitivities, which "
           "CVODES cannot repeat",
           mem->t);
   return CV_UNREC_RHSFUNC_ERR;
@@ -101,7 +101,7 @@ int cpCheckStart(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector ewt) {
     if (worst >= 0)
       snprintf(where, sizeof where, " (constraint %d: %.3e)", worst,
                N_VGetArrayPointer(work->c)[worst]);
-    cpWrite(mem->text, "at t = %.10g: the start is %.3g times the tolerance off the manifold%s; %s",
+    cpWrite(mem->text, "at t = %.15g: the start is %.3g times the tolerance off the manifold%s; %s",
             t, norm, where,
             nst == 0 ? "CPodeCalcIC makes it consistent"
                      : "project it and call CPodeReInit to go on from there");

@@ -103,23 +103,27 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   return CP_SUCCESS;
 }
 
+/* What the user has to do after CVODES was re-initialised, or nothing. */
+static const char *afterRestart(CPodeMem mem) {
+  return mem->restarted ? "; CVODES has been re-initialised there: quadratures and sensitivities "
+                          "must be, too (CVodeQuadReInit, CVodeSensReInit)"
+                        : "";
+}
+
 /* What is to be told: the projection's reason where it was the cause, else CVODES' own. */
 static int explain(CPodeMem mem, int flag) {
-  const char *again = mem->restarted
-                          ? "; CVODES has been re-initialised there: quadratures and sensitivities "
-                            "must be, too (CVodeQuadReInit, CVodeSensReInit)"
-                          : "";
+  const char *again = afterRestart(mem);
   if (mem->fatal)
     return cpReport(&mem->log, mem->fatal, "CPode",
-                    "%s; the last good state is that of t = %.10g%s", mem->text, mem->tgood, again);
+                    "%s; the last good state is that of t = %.15g%s", mem->text, mem->tgood, again);
   if (flag == CV_CONV_FAILURE && mem->cause)
     return cpReport(&mem->log, mem->cause, "CPode",
-                    "every attempt of the step from t = %.10g failed: %s%s", mem->tgood, mem->text,
+                    "every attempt of the step from t = %.15g failed: %s%s", mem->tgood, mem->text,
                     again);
   if (mem->cvodes.text[0])
     return cpReport(&mem->log, flag, "CPode", "%s%s", mem->cvodes.text, again);
   char *name = CVodeGetReturnFlagName(flag);
-  cpWrite(mem->log.text, "CVode returned %s at t = %.10g%s", name ? name : "an error", mem->tgood,
+  cpWrite(mem->log.text, "CVode returned %s at t = %.15g%s", name ? name : "an error", mem->tgood,
           again);
   if (mem->log.handler) mem->log.handler(flag, "CPode", mem->log.text, mem->log.data);
   free(name);
@@ -138,7 +142,8 @@ static int bypassed(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   return cpReport(
       &mem->log, CP_BYPASSED, "CPode",
       "CVODES stepped without calling the projecting solver: sensitivities need CV_STAGGERED or "
-      "CV_STAGGERED1, and a nonlinear solver is set with CPodeSetNonlinearSolver");
+      "CV_STAGGERED1, and a nonlinear solver is set with CPodeSetNonlinearSolver%s",
+      afterRestart(mem));
 }
 
 /* Once: more is asked of the projection than roundoff in c allows. It ends at that floor. */
@@ -146,7 +151,7 @@ static void warnOfFloor(CPodeMem mem) {
   if (mem->floor_told || !mem->step || mem->step->stats.nfloor == mem->base.nfloor) return;
   mem->floor_told = 1;
   cpReport(&mem->log, CV_WARNING, "CPode",
-           "at t = %.10g: constraint %d cannot be satisfied better than to %.3g times its "
+           "at t = %.15g: constraint %d cannot be satisfied better than to %.3g times its "
            "tolerance, the "
            "roundoff of evaluating it (asked for: %.3g); projections end there",
            mem->tgood, mem->step->floor_worst, mem->step->floor_violation, mem->P->eps);
@@ -186,9 +191,9 @@ int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   cpSettle(mem, nst);
   cpPendingClear(mem);
   warnOfFloor(mem);
-  flag = cpProjectOutput(mem, *tret, yout,
-                         result == CV_ROOT_RETURN    ? "CPode (CV_ROOT_RETURN)"
-                         : result == CV_TSTOP_RETURN ? "CPode (CV_TSTOP_RETURN)"
-                                                     : "CPode");
+  flag = cpProjectOutput(mem, *tret, yout, "CPode",
+                         result == CV_ROOT_RETURN    ? " (CV_ROOT_RETURN)"
+                         : result == CV_TSTOP_RETURN ? " (CV_TSTOP_RETURN)"
+                                                     : "");
   return flag ? flag : result;
 }

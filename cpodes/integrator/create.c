@@ -239,19 +239,27 @@ static int readState(CPodeMem mem, sunrealtype *t) {
   return CP_SUCCESS;
 }
 
-static const char *attachRule(void *cvode_mem, SUNNonlinearSolver inner, N_Vector y_tmpl) {
+/* The rule that an argument of CPodeAttach breaks, or NULL; text: room for it. */
+static const char *attachRule(void *cvode_mem, SUNNonlinearSolver inner, N_Vector y_tmpl,
+                              char *text) {
   sunrealtype gamma, rl1, t;
   N_Vector ypred = NULL, yn, f, zn1;
   void *data;
   long int nst = 0;
   if (!cvode_mem) return "cvode_mem must not be NULL";
   if (!y_tmpl) return "y_tmpl must not be NULL";
-  if (missingOperation(y_tmpl)) return "y_tmpl lacks a vector operation (guide, \"Vectors\")";
+  if (missingOperation(y_tmpl)) {
+    cpWrite(text, "y_tmpl must have the operation %s", missingOperation(y_tmpl));
+    return text;
+  }
   if (CVodeGetNonlinearSystemData(cvode_mem, &t, &ypred, &yn, &f, &gamma, &rl1, &zn1, &data) ||
       !ypred)
     return "cvode_mem must be initialised (CVodeInit)";
-  if (N_VGetLength(y_tmpl) != N_VGetLength(ypred))
-    return "y_tmpl must have the length of the state";
+  if (N_VGetLength(y_tmpl) != N_VGetLength(ypred)) {
+    cpWrite(text, "y_tmpl must have the length of the state, %ld, has %ld",
+            (long)N_VGetLength(ypred), (long)N_VGetLength(y_tmpl));
+    return text;
+  }
   if (inner && cpLacksOperations(inner))
     return "inner must have the operations gettype, solve, setsysfn and setctestfn";
   if (!inner && !CVodeGetNumSteps(cvode_mem, &nst) && nst > 0)
@@ -263,7 +271,8 @@ CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner, N_Vecto
                      SUNContext ctx) {
   sunrealtype t = 0.0;
   if (checkMethod(lmm, ctx, __func__)) return NULL;
-  const char *rule = attachRule(cvode_mem, inner, y_tmpl);
+  char text[CP_TEXT_LENGTH];
+  const char *rule = attachRule(cvode_mem, inner, y_tmpl, text);
   if (rule) {
     cpReport(NULL, CP_ILL_INPUT, __func__, "%s", rule);
     return NULL;

@@ -69,12 +69,12 @@ int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
   const N_Vector bad = f ? NULL : spoilt(mem, a, ycor);
   if (bad) {
     mem->cause = CP_RHS_NONFINITE;
-    cpWrite(mem->text, "at t = %.10g: the right-hand side f returned NaN or Inf (component %d)",
+    cpWrite(mem->text, "at t = %.15g: the right-hand side f returned NaN or Inf (component %d)",
             a->t, cpFirstNonFinite(bad));
   }
   if (!creeping(mem, a)) return f ? flag : SUN_NLS_CONV_RECVR;
   if (!bad)
-    cpWrite(mem->text, "at t = %.10g: %s again and again, down to a step of %g", a->t,
+    cpWrite(mem->text, "at t = %.15g: %s again and again, down to a step of %g", a->t,
             f ? "the right-hand side f failed" : "the nonlinear solver did not converge", a->h);
   return cpFatal(mem, bad ? CP_RHS_NONFINITE : f ? CV_REPTD_RHSFUNC_ERR : CV_CONV_FAILURE);
 }

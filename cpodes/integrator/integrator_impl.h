@@ -138,6 +138,8 @@ int cpLacksOperations(SUNNonlinearSolver inner); /* that the wrapper needs */
 int cpErrWeights(CPodeMem mem, N_Vector y);
 
 /* output.c */
-int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function);
+/* Projects an output, unless it is a projected state. event: what it is, for the message. */
+int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
+                    const char *event);
 
 #endif

@@ -10,7 +10,8 @@ static int isProjectedState(CPodeMem mem, sunrealtype t) {
   return mem->since == 0 && fabs(t - mem->tgood) <= 100.0 * CP_UROUND * (fabs(t) + fabs(h));
 }
 
-int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function) {
+int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
+                    const char *event) {
   int moved;
   if (!mem->P || !mem->project_output || isProjectedState(mem, t)) return CP_SUCCESS;
   long int nst = 0;
@@ -22,7 +23,7 @@ int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *functio
   flag         = cpProject(mem->out, t, y, mem->ewt, 0, &moved);
   if (flag)
     return cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, function,
-                    "output at t = %.10g is given unprojected: %s", t, mem->out->text);
+                    "output at t = %.15g%s is given unprojected: %s", t, event, mem->out->text);
   mem->stats.noutputs++;
   return CP_SUCCESS;
 }
@@ -35,7 +36,7 @@ int CPodeGetDky(CPodeMem mem, sunrealtype t, int k, N_Vector dky) {
     return cpReport(&mem->log, CP_ILL_INPUT, __func__, "dky must have length %ld, has %ld",
                     (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(dky));
   int flag = CVodeGetDky(mem->cvode_mem, t, k, dky);
-  return flag || k > 0 ? flag : cpProjectOutput(mem, t, dky, __func__);
+  return flag || k > 0 ? flag : cpProjectOutput(mem, t, dky, __func__, "");
 }
 
 /* CVODES keeps tq2 times the correction that it was given. */

@@ -55,7 +55,7 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
   if (flag) return cpFailedProjection(mem, a, flag);
   mem->stats.nerrproj++;
   if (!cpVectorFinite(mem->err)) {
-    cpWrite(mem->text, "at t = %.10g: the projected error estimate is not finite", a->t);
+    cpWrite(mem->text, "at t = %.15g: the projected error estimate is not finite", a->t);
     return cpFailed(mem, a, -CP_PROJ_NONFINITE);
   }
   mem->err_valid = 1;
@@ -65,7 +65,7 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
     *tested = norm; /* else CVODES may find out: what it rejects is gone with ycor */
   }
   if (handOverNorm(mem, mem->err, ewt) == CP_SUCCESS) return CP_SUCCESS;
-  cpWrite(mem->text, "at t = %.10g: the projected error estimate has no finite norm", a->t);
+  cpWrite(mem->text, "at t = %.15g: the projected error estimate has no finite norm", a->t);
   /* the test's own positive return would have the step repeated for ever */
   return cpFailed(mem, a, -CP_PROJ_NONFINITE);
 }
@@ -77,7 +77,7 @@ static int tooLarge(CPodeMem mem, const CPAttempt *a, sunrealtype correction) {
   if (!mem->P->user_kind)
     snprintf(which, sizeof which, "; constraint %d was violated most", mem->step->worst_start);
   cpWrite(mem->text,
-          "at t = %.10g: the projection moved the state by %.3g times the tolerance, more than the "
+          "at t = %.15g: the projection moved the state by %.3g times the tolerance, more than the "
           "bound %.3g (CPodeSetProjMaxCorrection)%s",
           a->t, correction, mem->max_correction, which);
   mem->stats.nlargecorr++;

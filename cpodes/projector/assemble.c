@@ -95,7 +95,7 @@ static int gaussNewton(CPWork work, sunrealtype t, N_Vector ewt, double *size) {
   nameWorst(work, c, size, worst, sizeof worst);
   return cpReason(
       work->text, CP_IC_FAIL,
-      "at t = %.10g: no consistent state found near the one given; constraints violated most: %s",
+      "at t = %.15g: no consistent state found near the one given; constraints violated most: %s",
       t, worst);
 }
 

@@ -12,13 +12,13 @@ int cpConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
   P->stats.nce++;
   if (flag < 0)
     return cpReason(work->text, CP_CNSTRFUNC_FAIL,
-                    "at t = %.10g: the constraint function failed (%d)", t, flag);
+                    "at t = %.15g: the constraint function failed (%d)", t, flag);
   if (flag > 0)
     return cpReason(work->text, -CP_REPTD_CNSTRFUNC_ERR,
-                    "at t = %.10g: the constraint function failed recoverably (%d)", t, flag);
+                    "at t = %.15g: the constraint function failed recoverably (%d)", t, flag);
   int bad = cpFirstNonFinite(c);
   if (bad >= 0)
-    return cpReason(work->text, -CP_CNSTR_NONFINITE, "at t = %.10g: constraint %d is %g", t, bad,
+    return cpReason(work->text, -CP_CNSTR_NONFINITE, "at t = %.15g: constraint %d is %g", t, bad,
                     N_VGetArrayPointer(c)[bad]);
   return CP_SUCCESS;
 }
@@ -73,10 +73,10 @@ int cpJacobian(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
   int flag = P->jac(t, y, c, work->G, P->user_data);
   if (flag < 0)
     return cpReason(work->text, CP_CNSTRJAC_FAIL,
-                    "at t = %.10g: the constraint Jacobian failed (%d)", t, flag);
+                    "at t = %.15g: the constraint Jacobian failed (%d)", t, flag);
   if (flag > 0)
     return cpReason(work->text, -CP_REPTD_CNSTRJAC_ERR,
-                    "at t = %.10g: the constraint Jacobian failed recoverably (%d)", t, flag);
+                    "at t = %.15g: the constraint Jacobian failed recoverably (%d)", t, flag);
   return CP_SUCCESS; /* whose entries cpGradientGather checks */
 }
 
@@ -171,7 +171,7 @@ int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   if (flag) return flag;
   return cpReason(
       work->text, -CP_CNSTRJAC_WRONG,
-      "at t = %.10g: entry (%d, %d) of the constraint Jacobian is %g and not the derivative of "
+      "at t = %.15g: entry (%d, %d) of the constraint Jacobian is %g and not the derivative of "
       "constraint %d with respect to component %d (relative error %.1e of the row)",
       t, row, col, SM_ELEMENT_D(work->G, row, col), row, col, err);
 }

@@ -91,12 +91,12 @@ static int factorLevel(CPWork work, sunrealtype t, int l) {
   if (flag == CP_LIN_DEPENDENT)
     return cpReason(
         work->text, -CP_PROJ_RANK,
-        "at t = %.10g: constraint %d depends on others, and the linear solver '%s' needs "
+        "at t = %.15g: constraint %d depends on others, and the linear solver '%s' needs "
         "independent ones "
         "(CP_LINSOL_AUTO and CP_LINSOL_QRP do not)",
         t, level->act[level->lin->dependent], level->lin->ops->name);
   if (flag)
-    return cpReason(work->text, CP_LINSOL_FAIL, "at t = %.10g: LAPACK failed in '%s'", t,
+    return cpReason(work->text, CP_LINSOL_FAIL, "at t = %.15g: LAPACK failed in '%s'", t,
                     level->lin->ops->name);
   work->P->stats.linsol = level->lin->ops->type;
   return CP_SUCCESS;
@@ -129,7 +129,7 @@ static int checkLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   if (!contradictsLevels(work, &row, &col)) return CP_SUCCESS;
   if (P->levels_given)
     return cpReason(work->text, CP_ILL_INPUT,
-                    "at t = %.10g: row_level[%d] = %d, but constraint %d depends on component %d, "
+                    "at t = %.15g: row_level[%d] = %d, but constraint %d depends on component %d, "
                     "col_level[%d] = %d (CPProjectorSetLevels)",
                     t, row, P->row_level[row], row, col, col, P->col_level[col]);
   for (int i = 0; i < P->m; i++) P->row_level[i] = 0;

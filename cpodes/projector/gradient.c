@@ -16,7 +16,7 @@ int cpGradientGather(CPWork work, sunrealtype t) {
       if (column[i] == 0.0) continue;
       if (!isfinite(column[i]))
         return cpReason(work->text, -CP_CNSTRJAC_NONFINITE,
-                        "at t = %.10g: entry (%d, %d) of the constraint Jacobian is %g", t, i, j,
+                        "at t = %.15g: entry (%d, %d) of the constraint Jacobian is %g", t, i, j,
                         column[i]);
       g->row[k]     = i;
       g->value[k++] = column[i];

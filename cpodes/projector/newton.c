@@ -75,10 +75,10 @@ static int explainFailure(CPWork work, sunrealtype t, const double *c) {
            work->violation, work->P->eps);
   if (work->rowscale[i] == 0.0)
     return cpReason(work->text, -CP_PROJ_INCONSISTENT,
-                    "at t = %.10g: %s, and no free component can change it", t, what);
+                    "at t = %.15g: %s, and no free component can change it", t, what);
   if (contradictory(work, c))
     return cpReason(work->text, -CP_PROJ_INCONSISTENT,
-                    "at t = %.10g: %s, and others contradict it (rank %ld of %d)", t, what,
+                    "at t = %.15g: %s, and others contradict it (rank %ld of %d)", t, what,
                     (long)cpWorkRank(work), work->P->m);
   double err = 0.0;
   int row = -1, col = -1;
@@ -87,11 +87,11 @@ static int explainFailure(CPWork work, sunrealtype t, const double *c) {
   if (err > CP_WRONG_JACOBIAN)
     return cpReason(
         work->text, -CP_CNSTRJAC_WRONG,
-        "at t = %.10g: no convergence, and entry (%d, %d) of the constraint Jacobian, %g, is "
+        "at t = %.15g: no convergence, and entry (%d, %d) of the constraint Jacobian, %g, is "
         "not the derivative of constraint %d (relative error %.1e)",
         t, row, col, SM_ELEMENT_D(work->G, row, col), row, err);
   return cpReason(work->text, -CP_PROJ_CONV_FAILURE,
-                  "at t = %.10g: the projection does not converge; %s", t, what);
+                  "at t = %.15g: the projection does not converge; %s", t, what);
 }
 
 /* The iteration ends at the roundoff of c, above eps. */

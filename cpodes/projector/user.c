@@ -7,9 +7,9 @@ int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm) {
   int flag = work->P->violation(t, y, norm, work->P->user_data);
   if (flag)
     return cpReason(work->text, CP_VIOLATIONFN_FAIL,
-                    "at t = %.10g: the violation function failed (%d)", t, flag);
+                    "at t = %.15g: the violation function failed (%d)", t, flag);
   if (!(*norm >= 0.0) || isinf(*norm))
-    return cpReason(work->text, CP_VIOLATIONFN_FAIL, "at t = %.10g: the violation function gave %g",
+    return cpReason(work->text, CP_VIOLATIONFN_FAIL, "at t = %.15g: the violation function gave %g",
                     t, *norm);
   return CP_SUCCESS;
 }
@@ -19,13 +19,13 @@ static int project(CPWork work, sunrealtype t, N_Vector y) {
   int flag      = P->g(t, y, work->y, P->eps, P->user_data);
   if (flag < 0)
     return cpReason(work->text, CP_PROJFUNC_FAIL,
-                    "at t = %.10g: the projection function failed (%d)", t, flag);
+                    "at t = %.15g: the projection function failed (%d)", t, flag);
   if (flag > 0)
     return cpReason(work->text, -CP_REPTD_PROJFUNC_ERR,
-                    "at t = %.10g: the projection function failed recoverably (%d)", t, flag);
+                    "at t = %.15g: the projection function failed recoverably (%d)", t, flag);
   if (!cpVectorFinite(work->y))
     return cpReason(work->text, -CP_PROJ_NONFINITE,
-                    "at t = %.10g: the projection function returned NaN or Inf (component %d)", t,
+                    "at t = %.15g: the projection function returned NaN or Inf (component %d)", t,
                     cpFirstNonFinite(work->y));
   return CP_SUCCESS;
 }
@@ -70,10 +70,10 @@ int cpUserTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector v) {
   P->stats.nfails++;
   if (flag < 0)
     return cpReason(work->text, CP_ERRPROJFUNC_FAIL,
-                    "at t = %.10g: the error projection failed (%d)", t, flag);
+                    "at t = %.15g: the error projection failed (%d)", t, flag);
   if (flag > 0)
     return cpReason(work->text, -CP_REPTD_ERRPROJ_ERR,
-                    "at t = %.10g: the error projection failed recoverably (%d)", t, flag);
+                    "at t = %.15g: the error projection failed recoverably (%d)", t, flag);
   return cpReason(work->text, -CP_PROJ_NONFINITE,
-                  "at t = %.10g: the error projection returned NaN or Inf", t);
+                  "at t = %.15g: the error projection returned NaN or Inf", t);
 }

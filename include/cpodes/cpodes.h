@@ -52,13 +52,15 @@ CPODES_EXPORT CPodeMem CPodeCreate(int lmm, SUNContext ctx);
 
 /**
  * Adds projection to CVODES memory that a code already owns and has initialised (CVodeInit,
- * tolerances, solvers). lmm: as given to CVodeCreate. inner: the nonlinear solver that it uses,
- * stays the caller's; NULL: a new Newton solver, as CVODES' default is. y_tmpl [n]: vector like its
- * state. No tolerances need to be given again; the caller goes on with CPode in place of CVode. The
- * nonlinear convergence coefficient is set to CVODES' default, see CPodeSetNonlinConvCoef. Returns
- * the integrator, or NULL. CPodeFree reinstalls inner and leaves the CVODES memory, which must
- * outlive it, to its owner; with inner NULL that memory needs a CVodeSetNonlinearSolver before it
- * is used again (freeing it needs none).
+ * tolerances, solvers). lmm: as given to CVodeCreate; a wrong one ends the run with
+ * CP_SELFCHECK_FAIL. inner: the nonlinear solver that it uses; it stays the caller's, must outlive
+ * the integrator and have the operations gettype, solve, setsysfn and setctestfn. NULL, only before
+ * the first step: a new Newton solver, as CVODES' default is. y_tmpl [n]: vector like its state.
+ * No tolerances need to be given again; the caller goes on with CPode in place of CVode. The
+ * nonlinear convergence coefficient is set to CVODES' default, see CPodeSetNonlinConvCoef.
+ * Returns the integrator, or NULL (a line on stderr says why). CPodeFree reinstalls inner and leaves
+ * the CVODES memory, which must outlive it, to its owner; with inner NULL that memory needs
+ * CVodeSetNonlinearSolver and CVodeReInit before it is used again (freeing it needs none).
  */
 CPODES_EXPORT CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner,
                                    N_Vector y_tmpl, SUNContext ctx);
@@ -110,7 +112,8 @@ CPODES_EXPORT int CPodeSetProjTestCnstr(CPodeMem mem, sunbooleantype on);
 CPODES_EXPORT int CPodeSetProjErrEst(CPodeMem mem, CPErrEst mode);
 
 /** A correction with WRMS norm above wrms (in units of the tolerance) rejects the step; > 0 or
- * infinite. 0: the default, CP_MAX_CORRECTION_DEFAULT, see the guide's table "Defaults". */
+ * infinite. 0: the default, CP_MAX_CORRECTION_DEFAULT, see the guide's table "Defaults". After steps
+ * that were left unprojected there is no bound: no smaller step would make their drift smaller. */
 CPODES_EXPORT int CPodeSetProjMaxCorrection(CPodeMem mem, sunrealtype wrms);
 #define CP_MAX_CORRECTION_DEFAULT SUN_RCONST(1.0e3)
 
@@ -144,12 +147,15 @@ CPODES_EXPORT int CPodeGetConsistentIC(CPodeMem mem, N_Vector y0);
  * - CP_INCONSISTENT_IC: the start violates the constraint that the message names;
  * - CP_PROJ_..., CP_REPTD_..., CP_CNSTR_... and the other codes of CPReturnCode: the projection was
  *   the cause;
- * - CP_OUTPUT_PROJ_FAIL: the step is good, its output could not be projected and is given raw;
+ * - CP_OUTPUT_PROJ_FAIL: the step is good, its output could not be projected and is given raw; the
+ *   message says if that was at a root or at tstop;
  * - CP_BYPASSED: sensitivities with CV_SIMULTANEOUS, or CVodeSetNonlinearSolver, went around;
  * - CP_NOT_SUPPORTED: inequality constraints (CVodeSetConstraints; they have been switched off).
  *
- * After an error, except of an argument, yout and the state are the last good ones, at *tret, and
- * CPode can be called again.
+ * After an error, except of an argument and of an output, yout and the state are the last good ones,
+ * at *tret, and CPode can be called again. Where CVODES' own state was lost (NaN in its history, f
+ * failing between the parts of a step: CV_UNREC_RHSFUNC_ERR) CVODES has been re-initialised there;
+ * the message says so, and quadratures and sensitivities must be re-initialised as well.
  */
 CPODES_EXPORT int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask);
 
@@ -160,7 +166,8 @@ CPODES_EXPORT int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealty
 CPODES_EXPORT int CPodeGetDky(CPodeMem mem, sunrealtype t, int k, N_Vector dky);
 
 /** The projected estimate P ycor of the local errors in the last step, scaled as
- * CVodeGetEstLocalErrors scales it. ele [n]: out. */
+ * CVodeGetEstLocalErrors scales it. ele [n]: out. CP_NO_INIT: the newest attempt was no accepted
+ * step. */
 CPODES_EXPORT int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele);
 
 /** Counters; stats: out. */
