@@ -61,6 +61,15 @@ static N_Vector spoilt(CPodeMem mem, const CPAttempt *a, N_Vector ycor) {
   return NULL;
 }
 
+/* Which component of f it was: at ypred, before NaN has spread over the others. */
+static int spoiltComponent(CPodeMem mem, N_Vector bad, N_Vector ycor) {
+  int first = cpFirstNonFinite(bad);
+  N_VConst(0.0, ycor);
+  if (mem->sysfn && mem->sysfn(ycor, mem->tmp, mem->cvode_mem) == 0 && !cpVectorFinite(mem->tmp))
+    first = cpFirstNonFinite(mem->tmp);
+  return first;
+}
+
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
   mem->cause = 0;
   flag       = askAgain(mem, ycor, flag);
@@ -70,7 +79,7 @@ int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
   if (bad) {
     mem->cause = CP_RHS_NONFINITE;
     cpWrite(mem->text, "at t = %.15g: the right-hand side f returned NaN or Inf (component %d)",
-            a->t, cpFirstNonFinite(bad));
+            a->t, spoiltComponent(mem, bad, ycor));
   }
   if (!creeping(mem, a)) return f ? flag : SUN_NLS_CONV_RECVR;
   if (!bad)
