@@ -152,8 +152,7 @@ static void warnOfFloor(CPodeMem mem) {
   mem->floor_told = 1;
   cpReport(&mem->log, CV_WARNING, "CPode",
            "at t = %.15g: constraint %d cannot be satisfied better than to %.3g times its "
-           "tolerance, the "
-           "roundoff of evaluating it (asked for: %.3g); projections end there",
+           "tolerance, the roundoff of evaluating it (asked for: %.3g); projections end there",
            mem->tgood, mem->step->floor_worst, mem->step->floor_violation, mem->P->eps);
 }
 

@@ -14,11 +14,11 @@
 /* Ratio of successive violations above which kept factors are renewed before the next
  * projection. */
 #define RATE_RENEW 0.2
+/* ... above which the iteration counts as diverging. */
+#define RATE_DIVERGED 0.9
 /* Distance from the manifold, in units of the tolerance, above which kept factors are not used:
  * they would move the state there along the normals of another state. */
 #define KEEP_DISTANCE 10.0
-/* ... above which the iteration counts as diverging. */
-#define RATE_DIVERGED 0.9
 /* Moves below this part of the tolerance show no curvature of c. */
 #define NOISE_REACH 1.0e-2
 /* Second difference, as part of the residual, that only noise makes at such distances. */
