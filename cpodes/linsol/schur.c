@@ -15,9 +15,10 @@
 #define SMALL 32
 
 typedef struct {
-  double *U;  /* m x m, upper triangle: Cholesky factor of S */
-  double *mu; /* [m] */
-  double *A;  /* n x m, in use when is_dense */
+  double *U;       /* m x m, upper triangle: Cholesky factor of S */
+  double *mu;      /* [m] */
+  double *inverse; /* [m] 1 / u_kk */
+  double *A;       /* n x m, in use when is_dense */
   int is_dense;
 } Schur;
 
@@ -25,6 +26,7 @@ static void schurDestroy(CPLin lin) {
   Schur *s = lin->content;
   free(s->U);
   free(s->mu);
+  free(s->inverse);
   free(s->A);
   free(s);
   lin->content = NULL;
@@ -34,10 +36,11 @@ static int schurCreate(CPLin lin) {
   Schur *s = lin->content = calloc(1, sizeof *s);
   const size_t m = (size_t)lin->mmax, n = (size_t)lin->n;
   if (!s) return CP_MEM_FAIL;
-  s->U  = malloc(m * m * sizeof *s->U);
-  s->mu = malloc(m * sizeof *s->mu);
-  s->A  = malloc(n * m * sizeof *s->A);
-  return s->U && s->mu && s->A ? CP_SUCCESS : CP_MEM_FAIL;
+  s->U       = malloc(m * m * sizeof *s->U);
+  s->mu      = malloc(m * sizeof *s->mu);
+  s->inverse = malloc(m * sizeof *s->inverse);
+  s->A       = malloc(n * m * sizeof *s->A);
+  return s->U && s->mu && s->inverse && s->A ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
 /* Upper triangle of S = sum_j a_j a_j^T, a_j the entries of component j. */
@@ -80,24 +83,24 @@ static int schurFactor(CPLin lin) {
   if (info < 0) return CP_LINSOL_FAIL;
   if (info > 0) lin->dependent = info - 1;
   const double limit = fmax(lin->ranktol, 1.0e-6);
-  for (int k = 0; !info && k < m; k++)
-    if (!(s->U[(size_t)k * (size_t)(m + 1)] > limit)) {
-      lin->dependent = k;
-      break;
-    }
+  for (int k = 0; !info && lin->dependent < 0 && k < m; k++) {
+    const double pivot = s->U[(size_t)k * (size_t)(m + 1)];
+    if (!(pivot > limit)) lin->dependent = k;
+    else s->inverse[k] = 1.0 / pivot;
+  }
   return lin->dependent < 0 ? 0 : CP_LIN_DEPENDENT;
 }
 
-/* U' U mu = mu by columns of U */
-static void backSolveSmall(const double *U, int m, double *mu) {
+/* U' U mu = mu by columns of U; 1 / u_kk in s->inverse */
+static void backSolveSmall(const Schur *s, int m, double *mu) {
   for (int k = 0; k < m; k++) { /* U' z = mu */
-    const double *u = U + (size_t)k * (size_t)m;
+    const double *u = s->U + (size_t)k * (size_t)m;
     for (int i = 0; i < k; i++) mu[k] -= u[i] * mu[i];
-    mu[k] /= u[k];
+    mu[k] *= s->inverse[k];
   }
   for (int k = m - 1; k >= 0; k--) { /* U mu = z */
-    const double *u = U + (size_t)k * (size_t)m;
-    mu[k] /= u[k];
+    const double *u = s->U + (size_t)k * (size_t)m;
+    mu[k] *= s->inverse[k];
     for (int i = 0; i < k; i++) mu[i] -= u[i] * mu[k];
   }
 }
@@ -105,7 +108,7 @@ static void backSolveSmall(const double *U, int m, double *mu) {
 static void schurBackSolve(const Schur *s, int m, double *mu) {
   const int one = 1;
   if (m <= SMALL) {
-    backSolveSmall(s->U, m, mu);
+    backSolveSmall(s, m, mu);
     return;
   }
   F77(dtrsv)("U", "T", "N", &m, s->U, &m, mu, &one); /* U' z  = mu */

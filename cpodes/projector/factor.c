@@ -14,28 +14,49 @@
 #define RANK_TOLERANCE    1.0e-10
 #define RANK_TOLERANCE_DQ 1.0e-6
 
-/* |g_i| in the metric (scales the rows for the factors) and in the weights (measures c_i), over the
- * components that row i moves: those of its own level. A row that moves none is measured over all.
- */
-static void scaleRows(CPWork work) {
+/* Squares below or above these may have lost digits to under- or overflow. */
+#define LEAST_SQUARE   1.0e-280
+#define LARGEST_SQUARE 1.0e280
+
+/* The norm so far with one more entry: of squares, or safe from under- and overflow, and slower. */
+static double add(double sum, double entry, int safe) {
+  return safe ? hypot(sum, entry) : sum + entry * entry;
+}
+
+/* |g_i| in the metric (rowscale) and in the weights (unit), over the components that row i moves:
+ * those of its own level; and in the weights over all (s). Squared unless safe. 0 if squares were
+ * not safe. */
+static int sumRows(CPWork work, int safe) {
   const CPProjector P = work->P;
   const CPEntries *g  = &work->g;
   double *inMetric = work->rowscale, *inWeights = work->unit, *overAll = work->s;
+  int fine = 1;
   for (int i = 0; i < P->m; i++) inMetric[i] = inWeights[i] = overAll[i] = 0.0;
   for (int j = 0; j < P->n; j++)
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
       const int i     = g->row[k];
       const double gw = g->value[k] / work->w[j], gd = g->value[k] * work->sqrtd[j];
-      overAll[i] = hypot(overAll[i], gw); /* squares might vanish */
+      overAll[i] = add(overAll[i], gw, safe);
       if (P->row_level[i] != P->col_level[j] || gd == 0.0) continue;
-      inMetric[i]  = hypot(inMetric[i], gd);
-      inWeights[i] = hypot(inWeights[i], gw);
+      inMetric[i]  = add(inMetric[i], gd, safe);
+      inWeights[i] = add(inWeights[i], gw, safe);
+      fine         = fine && inMetric[i] > LEAST_SQUARE && inMetric[i] < LARGEST_SQUARE;
     }
-  for (int i = 0; i < P->m; i++) {
-    const int moves   = inMetric[i] > 0.0;
-    work->rowscale[i] = moves ? 1.0 / inMetric[i] : 0.0;
-    work->unit[i]     = moves ? inWeights[i] : overAll[i];
-    work->size[i]     = P->ctol ? P->ctol[i] : work->unit[i];
+  return fine;
+}
+
+/* Scales of the rows for the factors (rowscale) and sizes of their residuals (unit, size). A row
+ * that moves no component is measured over all. */
+static void scaleRows(CPWork work) {
+  const int safe = !sumRows(work, 0);
+  if (safe) sumRows(work, 1);
+  for (int i = 0; i < work->P->m; i++) {
+    const int moves    = work->rowscale[i] > 0.0;
+    const double size  = moves ? work->unit[i] : work->s[i];
+    const double scale = safe ? work->rowscale[i] : sqrt(work->rowscale[i]);
+    work->unit[i]      = safe ? size : sqrt(size);
+    work->rowscale[i]  = moves ? 1.0 / scale : 0.0;
+    work->size[i]      = work->P->ctol ? work->P->ctol[i] : work->unit[i];
   }
 }
 
