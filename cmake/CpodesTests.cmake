@@ -1,7 +1,7 @@
 # Functions that register tests and examples. All programs are built by the target "all"; CTest labels
 # group them: unit, reference, example, client, headers; thread for those that run integrators in several
 # threads, slow for those that take more than some seconds. `ctest -C memcheck` runs, on top, a
-# copy of each unit test (unless slow) under valgrind.
+# copy of each unit test (unless slow), reference test and example under valgrind.
 
 find_program(CPODES_VALGRIND valgrind)
 find_program(CPODES_SETARCH setarch)
@@ -41,6 +41,22 @@ function(cpodes_add_check_program target)
     ${target} PRIVATE test_support cpodes_models cpodes::cpodes_static ${cpodes_private_libraries})
 endfunction()
 
+# memcheck.<test>: the program of target under valgrind, with `ctest -C memcheck`.
+function(cpodes_add_memcheck test target)
+  if(NOT CPODES_VALGRIND OR CPODES_SANITIZE)
+    return()
+  endif()
+  add_test(
+    NAME memcheck.${test}
+    CONFIGURATIONS memcheck
+    COMMAND
+      ${CPODES_VALGRIND} --quiet --error-exitcode=99 --leak-check=full
+      --show-leak-kinds=definite,indirect,possible --errors-for-leak-kinds=definite,indirect,possible
+      $<TARGET_FILE:${target}>)
+  set_tests_properties(memcheck.${test} PROPERTIES LABELS memcheck TIMEOUT 900 ENVIRONMENT
+                                                   "${cpodes_memcheck_environment}")
+endfunction()
+
 # cpodes_add_unit_test(part/name [more sources] [SLOW] [THREADS] [WRAP functions])
 #
 # A Check program test/unit/part/name.c, test "unit.part.name". SLOW: not under valgrind. THREADS: links
@@ -64,16 +80,8 @@ function(cpodes_add_unit_test name)
     add_dependencies(thread_tests ${target})
   endif()
   cpodes_add_test(unit.${test} unit ${target} 300 ${labels})
-  if(CPODES_VALGRIND AND NOT CPODES_SANITIZE AND NOT arg_SLOW)
-    add_test(
-      NAME memcheck.${test}
-      CONFIGURATIONS memcheck
-      COMMAND
-        ${CPODES_VALGRIND} --quiet --error-exitcode=99 --leak-check=full
-        --show-leak-kinds=definite,indirect,possible --errors-for-leak-kinds=definite,indirect,possible
-        $<TARGET_FILE:${target}>)
-    set_tests_properties(memcheck.${test} PROPERTIES LABELS memcheck TIMEOUT 900 ENVIRONMENT
-                                                     "${cpodes_memcheck_environment}")
+  if(NOT arg_SLOW)
+    cpodes_add_memcheck(${test} ${target})
   endif()
 endfunction()
 
@@ -84,4 +92,5 @@ function(cpodes_add_reference_test name)
   target_compile_definitions(reference_${name}
                              PRIVATE CPODES_REFERENCE_DIR="${PROJECT_SOURCE_DIR}/test/reference")
   cpodes_add_test(reference.${name} reference reference_${name} 600)
+  cpodes_add_memcheck(reference.${name} reference_${name})
 endfunction()
