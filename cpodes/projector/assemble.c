@@ -85,8 +85,7 @@ static int gaussNewton(CPWork work, sunrealtype t, N_Vector ewt, double *size) {
     if (cpViolation(work, c, &work->worst) <= 1.0) return CP_SUCCESS; /* Project does the rest */
     if (cpAtRoundoffFloor(work, N_VGetArrayPointer(work->y), c, 1.0)) return CP_SUCCESS;
     cpRightInverse(work, c, work->x);
-    work->stats.niters++;
-    work->P->stats.niters++;
+    CP_COUNT(work, niters);
     flag = lineSearch(work, t, size, &phi);
     if (flag < 0) return flag;
     if (flag == NO_DECREASE) break;

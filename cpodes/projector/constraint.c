@@ -5,11 +5,8 @@
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
-int cpConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
-  CPProjector P = work->P;
-  int flag      = P->c(t, y, c, P->user_data);
-  work->stats.nce++;
-  P->stats.nce++;
+static int evaluate(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
+  int flag = work->P->c(t, y, c, work->P->user_data);
   if (flag < 0)
     return cpReason(work->text, CP_CNSTRFUNC_FAIL,
                     "at t = %.15g: the constraint function failed (%d)", t, flag);
@@ -23,6 +20,11 @@ int cpConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
   return CP_SUCCESS;
 }
 
+int cpConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
+  CP_COUNT(work, nce);
+  return evaluate(work, t, y, c);
+}
+
 /* Increment of y_j, as a machine number. Where states are small next to the constants of a
  * constraint (displacements from a reference position), the root of roundoff in them is nothing;
  * one tolerance, over which G must be good anyway, is what such a constraint resolves. */
@@ -32,32 +34,29 @@ static double increment(double y, double size, double tolerance) {
   return z - y;
 }
 
-/* work->c2 <- (c(t, y + h e_j) - c(t, y)) / h. y is given twice, the second one is perturbed and
- * put back. */
+/* work->c2 <- (c(t, y + h e_j) - c(t, y)) / h; y is perturbed and put back. */
 static int differenceColumn(CPWork work, sunrealtype t, N_Vector y, N_Vector c, int j,
                             double typical) {
-  CPProjector P         = work->P;
   sunrealtype *z        = N_VGetArrayPointer(y);
   const sunrealtype *c0 = N_VGetArrayPointer(c);
   sunrealtype *c1       = N_VGetArrayPointer(work->c2);
   const double zj = z[j], h = increment(zj, fmax(fabs(zj), typical), 1.0 / work->w[j]);
+  CP_COUNT(work, nceDQ);
   z[j]     = zj + h;
-  int flag = cpConstraint(work, t, y, work->c2);
+  int flag = evaluate(work, t, y, work->c2);
   z[j]     = zj;
-  work->stats.nce--, work->stats.nceDQ++;
-  P->stats.nce--, P->stats.nceDQ++;
-  for (int i = 0; !flag && i < P->m; i++) c1[i] = (c1[i] - c0[i]) / h;
+  for (int i = 0; !flag && i < work->P->m; i++) c1[i] = (c1[i] - c0[i]) / h;
   return flag;
 }
 
-int cpJacobianDQ(CPWork work, sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G) {
+static int differences(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
   const double typical = cpTypicalSize(y);
   int flag             = CP_SUCCESS;
   N_VScale(1.0, y, work->v);
   for (int j = 0; !flag && j < work->P->n; j++) {
     flag = differenceColumn(work, t, work->v, c, j, typical);
     if (!flag)
-      memcpy(SUNDenseMatrix_Column(G, j), N_VGetArrayPointer(work->c2),
+      memcpy(SUNDenseMatrix_Column(work->G, j), N_VGetArrayPointer(work->c2),
              (size_t)work->P->m * sizeof(sunrealtype));
   }
   return flag;
@@ -65,11 +64,10 @@ int cpJacobianDQ(CPWork work, sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G
 
 int cpJacobian(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
   CPProjector P = work->P;
-  work->stats.nje++;
-  P->stats.nje++;
+  CP_COUNT(work, nje);
   memset(SUNDenseMatrix_Data(work->G), 0,
          (size_t)SUNDenseMatrix_LData(work->G) * sizeof(sunrealtype));
-  if (!P->jac) return cpJacobianDQ(work, t, y, c, work->G);
+  if (!P->jac) return differences(work, t, y, c);
   int flag = P->jac(t, y, c, work->G, P->user_data);
   if (flag < 0)
     return cpReason(work->text, CP_CNSTRJAC_FAIL,

@@ -107,14 +107,12 @@ static int factorLevel(CPWork work, sunrealtype t, int l) {
   gatherLevel(work, l);
   int flag = factorMatrix(work, level->lin);
   if (flag == CP_LIN_DEPENDENT && swapSolver(level)) flag = factorMatrix(work, level->lin);
-  work->stats.nsetups++;
-  work->P->stats.nsetups++;
+  CP_COUNT(work, nsetups);
   if (flag == CP_LIN_DEPENDENT)
     return cpReason(
         work->text, -CP_PROJ_RANK,
         "at t = %.15g: constraint %d depends on others, and the linear solver '%s' needs "
-        "independent ones "
-        "(CP_LINSOL_AUTO and CP_LINSOL_QRP do not)",
+        "independent ones (CP_LINSOL_AUTO and CP_LINSOL_QRP do not)",
         t, level->act[level->lin->dependent], level->lin->ops->name);
   if (flag)
     return cpReason(work->text, CP_LINSOL_FAIL, "at t = %.15g: LAPACK failed in '%s'", t,
@@ -144,7 +142,7 @@ static int contradictsLevels(const CPWork work, int *row, int *col) {
 
 /* Levels that were given must be right. Those that were detected, from a few states, give way to a
  * single one. */
-static int checkLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
   int row, col;
   if (!contradictsLevels(work, &row, &col)) return CP_SUCCESS;
@@ -168,7 +166,7 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   if (!flag) flag = cpGradientGather(work, t);
   if (flag) return flag;
   scaleRows(work);
-  flag = checkLevels(work, t, y, ewt);
+  flag = honourLevels(work, t, y, ewt);
   for (int l = 0; !flag && l < work->nlevels; l++)
     if (work->levels[l].nrows > 0) flag = factorLevel(work, t, l);
   if (flag) return flag;

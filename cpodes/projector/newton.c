@@ -96,8 +96,7 @@ static int explainFailure(CPWork work, sunrealtype t, const double *c) {
 
 /* The iteration ends at the roundoff of c, above eps. */
 static int endAtFloor(CPWork work) {
-  work->stats.nfloor++;
-  work->P->stats.nfloor++;
+  CP_COUNT(work, nfloor);
   work->floor_violation = work->violation;
   work->floor_worst     = work->worst;
   return CP_SUCCESS;
@@ -118,8 +117,7 @@ static int iterate(CPWork work, sunrealtype t) {
   for (int k = 0; k < P->maxiters; k++) {
     cpRightInverse(work, c, work->x); /* x = K c */
     for (int j = 0; j < P->n; j++) z[j] -= work->x[j];
-    work->stats.niters++;
-    P->stats.niters++;
+    CP_COUNT(work, niters);
     int flag = cpConstraint(work, t, work->y, work->c);
     if (flag) return flag;
     work->violation    = cpViolation(work, c, &work->worst);
@@ -168,10 +166,8 @@ static int tooOld(CPWork work) {
 }
 
 static int fail(CPWork work, int flag) {
-  work->stats.nfails++;
-  work->P->stats.nfails++;
   work->valid = 0;
-  return flag;
+  return cpCountFailure(work, flag);
 }
 
 /* Does the violation of y, with c in work->c, call for no projection? It is measured with the sizes
@@ -201,8 +197,7 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_
   CPProjector P = work->P;
   *moved        = 0;
   if (P->user_kind) return cpUserProject(work, t, y, ewt, only_if_needed, moved);
-  work->stats.nproj++;
-  P->stats.nproj++;
+  CP_COUNT(work, nproj);
   int flag = cpWorkUpdate(work, t, y, ewt);
   if (!flag) flag = cpConstraint(work, t, y, work->c);
   if (flag) return fail(work, flag);
@@ -213,7 +208,7 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_
     if (!flag) flag = isSatisfied(work, t, y);
     if (flag == SATISFIED) {
       work->age++;
-      work->stats.nskipped++, P->stats.nskipped++;
+      CP_COUNT(work, nskipped);
       return CP_SUCCESS;
     }
     fresh = 0;

@@ -3,8 +3,8 @@
  * another one computes.
  *
  * Letters: y [n] state, c [m] constraints, G = dc/dy [m x n], w [n] weights that measure (1/w_j is
- * the unit of y_j), d [n] the diagonal of D, zero where a component is held, K = D G^T (G D G^T)^+
- * the right inverse of G. */
+ * the unit of y_j), D the diagonal inverse metric, zero where a component is held,
+ * K = D G^T (G D G^T)^+ the right inverse of G. */
 #ifndef CPODES_PROJECTOR_IMPL_H
 #define CPODES_PROJECTOR_IMPL_H
 
@@ -95,14 +95,18 @@ int cpWorkCreate(CPWork *work, CPProjector P);
 void cpWorkFree(CPWork *work);
 /* Brings the workspace in line with P's options; detects levels at (t, y) if needed. */
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
-/* Level k's solver, in use, and the sum of the ranks. */
+/* Rank of G at the newest factorisation, over all levels. */
 sunindextype cpWorkRank(CPWork work);
+
+/* Counts in the workspace, and in the projector for all its workspaces. */
+#define CP_COUNT(work, counter) ((work)->stats.counter++, (work)->P->stats.counter++)
+/* Counts a failed projection; returns flag. */
+int cpCountFailure(CPWork work, int flag);
 
 /* constraint.c: the user's functions, checked. Each returns 0 or a code with the reason in
  * work->text. */
 int cpConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
 int cpJacobian(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
-int cpJacobianDQ(CPWork work, sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G);
 /* Largest weighted difference between the user's G in work->G and difference quotients. */
 int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *row, int *col);
 /* Smallest such error that a user cannot mean. Differences are good to about 1e-7. */

@@ -11,18 +11,11 @@ static int prepare(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   return flag ? flag : cpFactor(work, t, y, ewt);
 }
 
-static int fail(CPWork work, int flag) {
-  work->stats.nfails++;
-  work->P->stats.nfails++;
-  return flag;
-}
-
 int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
-  work->stats.ntangent++;
-  work->P->stats.ntangent++;
+  CP_COUNT(work, ntangent);
   if (work->P->user_kind) return cpUserTangent(work, t, y, v);
   int flag = prepare(work, t, y, ewt);
-  if (flag) return fail(work, flag);
+  if (flag) return cpCountFailure(work, flag);
   sunrealtype *vd = N_VGetArrayPointer(v);
   cpGradientTimes(work, vd, work->r);
   cpRightInverse(work, work->r, work->x);
@@ -31,10 +24,9 @@ int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) 
 }
 
 int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
-  work->stats.ntangent++;
-  work->P->stats.ntangent++;
+  CP_COUNT(work, ntangent);
   int flag = prepare(work, t, y, ewt);
-  if (flag) return fail(work, flag);
+  if (flag) return cpCountFailure(work, flag);
   sunrealtype *wd = N_VGetArrayPointer(w);
   cpRightInverseTransposed(work, wd, work->r);  /* mu = K' w    */
   cpGradientTransposedTimes(work, work->r, wd); /* w  - G' mu   */

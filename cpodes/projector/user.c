@@ -36,22 +36,17 @@ int cpUserProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only
   int flag      = CP_SUCCESS;
   (void)ewt; /* the user's projection has a metric of its own */
   *moved = 0;
-  work->stats.nproj++;
-  P->stats.nproj++;
+  CP_COUNT(work, nproj);
   work->violation = 0.0;
   if (only_if_needed && P->violation) {
     flag = cpUserViolation(work, t, y, &work->violation);
     if (!flag && work->violation <= P->eps) {
-      work->stats.nskipped++, P->stats.nskipped++;
+      CP_COUNT(work, nskipped);
       return CP_SUCCESS;
     }
   }
   if (!flag) flag = project(work, t, y);
-  if (flag) {
-    work->stats.nfails++;
-    P->stats.nfails++;
-    return flag;
-  }
+  if (flag) return cpCountFailure(work, flag);
   *moved = 1;
   N_VScale(1.0, work->y, y);
   return CP_SUCCESS;
@@ -66,8 +61,7 @@ int cpUserTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector v) {
     N_VScale(1.0, work->v, v);
     return CP_SUCCESS;
   }
-  work->stats.nfails++;
-  P->stats.nfails++;
+  CP_COUNT(work, nfails);
   if (flag < 0)
     return cpReason(work->text, CP_ERRPROJFUNC_FAIL,
                     "at t = %.15g: the error projection failed (%d)", t, flag);

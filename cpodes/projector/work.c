@@ -2,7 +2,6 @@
  * options change. */
 #include "projector_impl.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -144,4 +143,9 @@ sunindextype cpWorkRank(CPWork work) {
   for (int l = 0; l < work->nlevels; l++)
     if (work->levels[l].lin) rank += work->levels[l].lin->rank;
   return rank;
+}
+
+int cpCountFailure(CPWork work, int flag) {
+  CP_COUNT(work, nfails);
+  return flag;
 }
