@@ -6,6 +6,8 @@
 
 /* Roundoff that the self-check allows, in units of the largest component. */
 #define SELFCHECK 1.0e3
+/* Roundoff in times, as in CVODES. */
+#define FUZZ_FACTOR 100.0
 
 int cpAttemptRead(CPodeMem mem, CPAttempt *a) {
   sunrealtype gamma = 0.0;
@@ -19,6 +21,10 @@ int cpAttemptRead(CPodeMem mem, CPAttempt *a) {
   a->nfail = ncfn + netf;
   a->h     = a->rl1 != 0.0 ? gamma / a->rl1 : 0.0;
   return flag;
+}
+
+int cpSameTime(sunrealtype t1, sunrealtype t2, sunrealtype h) {
+  return fabs(t1 - t2) <= FUZZ_FACTOR * CP_UROUND * (fabs(t1) + fabs(h));
 }
 
 /* Is CVODES what cpodes takes it for? After the first step (order 1) ypred - zn[1] is the state
@@ -44,7 +50,7 @@ static int checkHistory(CPodeMem mem, const CPAttempt *a) {
 
 /* Attached memory does not tell its method. At order 2, which every run passes, l_1 = 3/2 with
  * CVODES' BDF, where Adams never has it, and 2 with Adams, where BDF never has it. */
-static int checkMethod(CPodeMem mem, const CPAttempt *a) {
+static int checkCoefficient(CPodeMem mem, const CPAttempt *a) {
   const int adams = fabs(a->rl1 - 1.0 / 2.0) < 1.0e-12, bdf = fabs(a->rl1 - 2.0 / 3.0) < 1.0e-12;
   if (!(adams && mem->lmm == CV_BDF) && !(bdf && mem->lmm == CV_ADAMS)) return CP_SUCCESS;
   cpWrite(mem->text, "lmm given to CPodeAttach was %s, but the memory integrates with %s",
@@ -70,7 +76,7 @@ static int checkRetry(CPodeMem mem, const CPAttempt *a) {
 int cpSelfCheck(CPodeMem mem, const CPAttempt *a) {
   int flag = checkRetry(mem, a);
   if (!flag) flag = checkHistory(mem, a);
-  return flag ? flag : checkMethod(mem, a);
+  return flag ? flag : checkCoefficient(mem, a);
 }
 
 /* Is the start on the manifold, and G the Jacobian of c? Also sets up all workspace. The reason of

@@ -90,10 +90,9 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   cpPendingTakeBack(mem);
   int flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
-  const sunrealtype roundoff = 100.0 * CP_UROUND * (fabs(a.t) + fabs(a.h));
-  mem->have_attempt          = 0;
+  mem->have_attempt = 0;
   mem->restarted =
-      mem->history_lost || !cpVectorFinite(a.ypred) || fabs(a.t - mem->tgood) > roundoff;
+      mem->history_lost || !cpVectorFinite(a.ypred) || !cpSameTime(a.t, mem->tgood, a.h);
   if (mem->restarted) flag = startAgain(mem);
   if (flag) return flag;
   if (mem->step) mem->step->valid = 0;

@@ -38,12 +38,8 @@ int CPodeCalcIC(CPodeMem mem) {
 }
 
 int CPodeGetConsistentIC(CPodeMem mem, N_Vector y0) {
-  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
-  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
-  if (!y0) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "y0 must not be NULL");
-  if (N_VGetLength(y0) != N_VGetLength(mem->y_tmpl))
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "y0 must have length %ld, has %ld",
-                    (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(y0));
+  int flag = cpCheckOutput(mem, y0, "y0", __func__);
+  if (flag) return flag;
   N_VScale(1.0, mem->y0, y0);
   return CP_SUCCESS;
 }

@@ -96,6 +96,8 @@ struct CPodeMem_ {
 
 /* check.c */
 int cpAttemptRead(CPodeMem mem, CPAttempt *a);
+/* Are these the same but for roundoff, in steps of h? */
+int cpSameTime(sunrealtype t1, sunrealtype t2, sunrealtype h);
 /* At a new attempt: 0, or the code with which to end the run; the reason is in mem->text. */
 int cpSelfCheck(CPodeMem mem, const CPAttempt *a);
 /* Is the start on the manifold, and G the Jacobian of c? 0 or a code; sets up all workspace. */
@@ -138,6 +140,8 @@ int cpLacksOperations(SUNNonlinearSolver inner); /* that the wrapper needs */
 int cpErrWeights(CPodeMem mem, N_Vector y);
 
 /* output.c */
+/* Is v a vector for a result of an initialised mem? 0, or the reported code. */
+int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *function);
 /* Projects an output, unless it is a projected state. event: what it is, for the message. */
 int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
                     const char *event);

@@ -1,13 +1,21 @@
 /* Output on the manifold, and what CVODES' own output functions cannot know. */
 #include "integrator_impl.h"
 
-#include <math.h>
+int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *function) {
+  if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
+  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
+  if (!v) return cpReport(&mem->log, CP_ILL_INPUT, function, "%s must not be NULL", name);
+  if (N_VGetLength(v) != N_VGetLength(mem->y_tmpl))
+    return cpReport(&mem->log, CP_ILL_INPUT, function, "%s must have length %ld, has %ld", name,
+                    (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(v));
+  return CP_SUCCESS;
+}
 
 /* Is t the end of a step whose state is projected already? */
 static int isProjectedState(CPodeMem mem, sunrealtype t) {
   sunrealtype h = 0.0;
   CVodeGetLastStep(mem->cvode_mem, &h);
-  return mem->since == 0 && fabs(t - mem->tgood) <= 100.0 * CP_UROUND * (fabs(t) + fabs(h));
+  return mem->since == 0 && cpSameTime(t, mem->tgood, h);
 }
 
 int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
@@ -29,30 +37,23 @@ int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *functio
 }
 
 int CPodeGetDky(CPodeMem mem, sunrealtype t, int k, N_Vector dky) {
-  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
-  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
-  if (!dky) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "dky must not be NULL");
-  if (N_VGetLength(dky) != N_VGetLength(mem->y_tmpl))
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "dky must have length %ld, has %ld",
-                    (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(dky));
-  int flag = CVodeGetDky(mem->cvode_mem, t, k, dky);
+  int flag = cpCheckOutput(mem, dky, "dky", __func__);
+  if (flag) return flag;
+  flag = CVodeGetDky(mem->cvode_mem, t, k, dky);
   return flag || k > 0 ? flag : cpProjectOutput(mem, t, dky, __func__, "");
 }
 
 /* CVODES keeps tq2 times the correction that it was given. */
 int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
-  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
-  if (!ele) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "ele must not be NULL");
-  if (!mem->wrapper || !mem->have_estimate)
+  if (mem && ele && !mem->have_estimate)
     return cpReport(&mem->log, CP_NO_INIT, __func__, "the newest attempt is not an accepted step");
-  if (N_VGetLength(ele) != N_VGetLength(mem->y_tmpl))
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "ele must have length %ld, has %ld",
-                    (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(ele));
+  int flag = cpCheckOutput(mem, ele, "ele", __func__);
+  if (flag) return flag;
   if (mem->err_valid) {
     N_VScale(mem->tq2, mem->err, ele);
     return CP_SUCCESS;
   }
-  int flag = CVodeGetEstLocalErrors(mem->cvode_mem, ele);
+  flag = CVodeGetEstLocalErrors(mem->cvode_mem, ele);
   if (flag || !mem->P) return flag;
   if (mem->entered) N_VLinearSum(1.0, ele, -mem->tq2, mem->delta, ele);
   flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);
