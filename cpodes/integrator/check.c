@@ -87,6 +87,7 @@ int cpCheckStart(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector ewt) {
   int worst = -1, moved = 0, flag;
   if (!mem->P || mem->start_checked) return CP_SUCCESS;
   mem->text[0] = '\0';
+  work->valid  = 0;
   if (mem->P->user_kind && !mem->P->violation) { /* how far would the projection go? */
     N_VScale(1.0, y, mem->tmp);
     flag = cpProject(work, t, mem->tmp, ewt, 0, &moved);

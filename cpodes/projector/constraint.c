@@ -155,13 +155,16 @@ int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   double err;
   int row, col, suspicious = 0;
   if (!work->P->jac) return CP_SUCCESS;
-  int flag = cpWeights(work, y, ewt);
-  if (!flag) flag = cpConstraint(work, t, y, work->c);
-  if (!flag) flag = cpJacobian(work, t, y, work->c);
-  if (!flag) flag = cpGradientGather(work, t);
+  int flag = CP_SUCCESS;
+  if (!work->valid) {
+    flag = cpWeights(work, y, ewt);
+    if (!flag) flag = cpConstraint(work, t, y, work->c);
+    if (!flag) flag = cpJacobian(work, t, y, work->c);
+    if (!flag) flag = cpGradientGather(work, t);
+  }
   if (flag) return flag;
   flag        = probeDirection(work, t, y, &suspicious);
-  work->valid = 0;                 /* the weights have been replaced */
+  work->valid = 0;
   if (flag > 0) return CP_SUCCESS; /* c does not reach that far: nothing to compare */
   if (flag || !suspicious) return flag;
   flag = cpJacobianError(work, t, y, &err, &row, &col);

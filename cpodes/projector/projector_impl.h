@@ -112,7 +112,7 @@ int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *ro
 /* Smallest such error that a user cannot mean. Differences are good to about 1e-7. */
 #define CP_WRONG_JACOBIAN 1.0e-2
 /* The same along one direction, for two evaluations of c: is G that of c? 0, or
- * +-CP_CNSTRJAC_WRONG. */
+ * +-CP_CNSTRJAC_WRONG. Factors that are valid must be those of (t, y). */
 int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 
 /* metric.c: weights and D */
