@@ -1,22 +1,10 @@
 #include "chain.h"
 
+#include "chain_impl.h"
 #include <cvodes/cvodes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sunmatrix/sunmatrix_dense.h>
-
-/* ---------------------------------------------------------------------------------- geometry -- */
-
-/* Component k (0: x, 1: y) of d_i = r_i - r_{i-1}; i counts from 0, r_{-1} = 0. Also for
-   velocities. */
-static sunrealtype diff(const sunrealtype *r, sunindextype i, int k) {
-  return r[2 * i + k] - (i > 0 ? r[2 * (i - 1) + k] : 0);
-}
-
-/* d_i . d_j of the vectors a and b */
-static sunrealtype dot(const sunrealtype *a, sunindextype i, const sunrealtype *b, sunindextype j) {
-  return diff(a, i, 0) * diff(b, j, 0) + diff(a, i, 1) * diff(b, j, 1);
-}
 
 /* D = 1/ewt^2 of component k of mass i; D = 1 where there is no ewt */
 static sunrealtype inv_metric(const sunrealtype *ewt, sunindextype i, int k) {
@@ -37,22 +25,13 @@ static int factor(Chain *c, const sunrealtype *r, const sunrealtype *ewt) {
       c->diag[i] += d * d * inv_metric(ewt, i - 1, k);
       c->sub[i] -= d * diff(r, i - 1, k) * inv_metric(ewt, i - 1, k);
     }
-    if (i > 0) {
-      const sunrealtype l = c->sub[i] / c->diag[i - 1];
-      c->diag[i] -= l * c->sub[i];
-      c->sub[i] = l;
-    }
-    if (!(c->diag[i] > 0)) return 1; /* also catches NaN */
+    if (ldl_step(c->diag, c->sub, i)) return 1;
   }
   return 0;
 }
 
 /* rhs <- S^-1 rhs */
-static void solve(Chain *c) {
-  for (sunindextype i = 1; i < c->n; i++) c->rhs[i] -= c->sub[i] * c->rhs[i - 1];
-  for (sunindextype i = 0; i < c->n; i++) c->rhs[i] /= c->diag[i];
-  for (sunindextype i = c->n - 1; i > 0; i--) c->rhs[i - 1] -= c->sub[i] * c->rhs[i];
-}
+static void solve(Chain *c) { ldl_solve(c->n, c->diag, c->sub, c->rhs); }
 
 /* delta = D G^T rhs */
 static void spread(Chain *c, const sunrealtype *r, const sunrealtype *ewt) {
@@ -77,7 +56,9 @@ Chain *chain_create(sunindextype n, sunrealtype g) {
   c->sub           = calloc(len, sizeof *c->sub);
   c->rhs           = calloc(len, sizeof *c->rhs);
   c->delta         = calloc(2 * len, sizeof *c->delta);
-  if (!c->diag || !c->sub || !c->rhs || !c->delta) chain_free(&c);
+  c->prec_diag     = calloc(2 * len, sizeof *c->prec_diag);
+  c->prec_sub      = calloc(2 * len, sizeof *c->prec_sub);
+  if (!c->diag || !c->sub || !c->rhs || !c->delta || !c->prec_diag || !c->prec_sub) chain_free(&c);
   return c;
 }
 
@@ -88,6 +69,8 @@ void chain_free(Chain **chain) {
   free(c->sub);
   free(c->rhs);
   free(c->delta);
+  free(c->prec_diag);
+  free(c->prec_sub);
   if (c->ewt) N_VDestroy(c->ewt);
   free(c);
   *chain = NULL;
@@ -100,7 +83,8 @@ int chain_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   const sunrealtype *r = N_VGetArrayPointer(y), *v = r + 2 * n;
   sunrealtype *rd = N_VGetArrayPointer(ydot), *vd = rd + 2 * n;
 
-  for (sunindextype i = 0; i < n; i++) c->rhs[i] = dot(v, i, v, i); /* G G^T lambda = |w|^2 - ... */
+  for (sunindextype i = 0; i < n; i++)
+    c->rhs[i] = dot_diff(v, i, v, i); /* G G^T lambda = |w|^2 - ... */
   c->rhs[0] -= c->g * r[1];
   if (factor(c, r, NULL)) return 1;
   solve(c);
@@ -120,8 +104,8 @@ int chain_constraints(sunrealtype t, N_Vector y, N_Vector cvec, void *user_data)
   sunrealtype *pos = N_VGetArrayPointer(cvec), *vel = pos + c->n;
 
   for (sunindextype i = 0; i < c->n; i++) {
-    pos[i] = (dot(r, i, r, i) - 1) / 2;
-    vel[i] = dot(r, i, v, i);
+    pos[i] = (dot_diff(r, i, r, i) - 1) / 2;
+    vel[i] = dot_diff(r, i, v, i);
   }
   return 0;
 }
@@ -185,7 +169,7 @@ static int project_positions(Chain *c, sunrealtype *r, const sunrealtype *ewt, s
   sunrealtype first = 0;
   if (factor(c, r, ewt)) return 1;
   for (int iter = 0; iter < MAX_ITERS; iter++) {
-    for (sunindextype i = 0; i < c->n; i++) c->rhs[i] = (dot(r, i, r, i) - 1) / 2;
+    for (sunindextype i = 0; i < c->n; i++) c->rhs[i] = (dot_diff(r, i, r, i) - 1) / 2;
     solve(c);
     spread(c, r, ewt);
     for (sunindextype i = 0; i < 2 * c->n; i++) r[i] -= c->delta[i];
@@ -204,8 +188,8 @@ static void project_onto_tangent(Chain *c, const sunrealtype *r, sunrealtype *v,
                                  const sunrealtype *ewt, const sunrealtype *rate_r,
                                  const sunrealtype *rate_v) {
   for (sunindextype i = 0; i < c->n; i++) {
-    c->rhs[i] = dot(r, i, v, i);
-    if (rate_r) c->rhs[i] += dot(rate_v, i, rate_r, i);
+    c->rhs[i] = dot_diff(r, i, v, i);
+    if (rate_r) c->rhs[i] += dot_diff(rate_v, i, rate_r, i);
   }
   solve(c);
   spread(c, r, ewt);

@@ -30,9 +30,11 @@ typedef struct {
   sunrealtype *sub;   /* work [n]: its subdiagonal, sub[0] unused */
   sunrealtype *rhs;   /* work [n]: right-hand side and solution */
   sunrealtype *delta; /* work [2 n]: correction of the positions or the velocities */
-  void *cvode_mem;    /* for chain_cvode_projection: where the error weights come from */
-  N_Vector ewt;       /* work [4 n], for chain_cvode_projection */
-} Chain;              /* the user_data of the functions below */
+  sunrealtype *prec_diag, *prec_sub; /* [2 n] each: factors of chain_prec_setup, by levels */
+  int prec_ready;                    /* do they hold something? */
+  void *cvode_mem; /* for chain_cvode_projection: where the error weights come from */
+  N_Vector ewt;    /* work [4 n], for chain_cvode_projection */
+} Chain;           /* the user_data of the functions below */
 
 Chain *chain_create(sunindextype n, sunrealtype g); /* NULL: no memory */
 void chain_free(Chain **chain);                     /* *chain may be NULL */
@@ -40,6 +42,26 @@ void chain_free(Chain **chain);                     /* *chain may be NULL */
 int chain_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
 int chain_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 int chain_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
+
+/* The same Jacobian as a sparse matrix. G [2 n x 4 n]: values out, by columns or by rows; its index
+   arrays are those of chain_pattern and stay. */
+int chain_sparse_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
+/* Template for it, of type CSC_MAT or CSR_MAT; the caller frees it. NULL: no memory */
+SUNMatrix chain_pattern(sunindextype n, int type, SUNContext ctx);
+
+/* Without a matrix. x [4 n], Gx [2 n]: out, G x */
+int chain_jac_times(sunrealtype t, N_Vector y, N_Vector x, N_Vector Gx, void *user_data);
+/* x [2 n], GTx [4 n]: out, G^T x */
+int chain_jac_trans_times(sunrealtype t, N_Vector y, N_Vector x, N_Vector GTx, void *user_data);
+
+/* D [4 n]: a diagonal matrix, 0 where a component is held. diag [2 n]: out, of G D G^T */
+int chain_schur_diag(sunrealtype t, N_Vector y, N_Vector D, N_Vector diag, void *user_data);
+
+/* Preconditioner for G D G^T by tridiagonal factors: each level's own block, of the positions, and
+   of the velocities with the positions held; exact for each level alone. Setup returns 1 where a
+   block is singular. res, z [2 n]: in, and out */
+int chain_prec_setup(sunrealtype t, N_Vector y, N_Vector D, void *user_data);
+int chain_prec_solve(sunrealtype t, N_Vector y, N_Vector res, N_Vector z, void *user_data);
 
 /* y [4 n]: out, at rest and stretched along +x */
 void chain_initial(const Chain *chain, N_Vector y);

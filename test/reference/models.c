@@ -1,14 +1,13 @@
 /* The benchmark mechanisms themselves, apart from the library: f against reference multipliers and
  * against c, G against differences of c, closed forms against tables, conserved energies.
  */
+#include "jacobians.h"
 #include "reference.h"
 
 #include "models/chain.h"
 #include <math.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
-
-#define ROUNDOFF SUN_RCONST(1.2e-16) /* of one operation */
 
 /* ------------------------------------------------------------------------------- closed forms --
    */
@@ -221,39 +220,6 @@ START_TEST(motion_stays_on_the_manifold) {
   N_VDestroy(after);
 }
 END_TEST
-
-/* Central differences of step e: truncation e^2 |c'''| / 6 with third derivatives below 10
-   (polynomials of degree 2 and sines with factors below 5), roundoff of terms below 10 / e. */
-static void compare_jacobian(CPConstraintFn c, CPConstraintJacFn jac, int n, int m, sunrealtype t,
-                             void *par) {
-  const sunrealtype e = 1e-5, bound = e * e * 10 / 6 + 100 * ROUNDOFF / e;
-  unsigned long long seed = 11;
-  SUNMatrix G             = SUNDenseMatrix(m, n, test_context);
-  N_Vector y = vector_of(n, NULL), before = vector_of(m, NULL), after = vector_of(m, NULL);
-
-  for (int trial = 0; trial < 10; trial++) {
-    random_fill(y, &seed);
-    ck_assert_int_eq(SUNMatZero(G), 0);
-    ck_assert_int_eq(c(t, y, before, par), 0);
-    ck_assert_int_eq(jac(t, y, before, G, par), 0);
-    for (int j = 0; j < n; j++) {
-      const sunrealtype yj = entries(y)[j];
-      entries(y)[j]        = yj - e;
-      ck_assert_int_eq(c(t, y, before, par), 0);
-      entries(y)[j] = yj + e;
-      ck_assert_int_eq(c(t, y, after, par), 0);
-      entries(y)[j] = yj;
-      for (int i = 0; i < m; i++) {
-        const sunrealtype quotient = (entries(after)[i] - entries(before)[i]) / (2 * e);
-        ck_assert_double_le(fabs(SM_ELEMENT_D(G, i, j) - quotient), bound);
-      }
-    }
-  }
-  SUNMatDestroy(G);
-  N_VDestroy(y);
-  N_VDestroy(before);
-  N_VDestroy(after);
-}
 
 START_TEST(jacobian_is_the_derivative_of_the_constraints) {
   Mechanism mech = mechanism((MechanismId)_i);
