@@ -2,75 +2,89 @@
  * entries of the Jacobian (A. R. Curtis, M. J. D. Powell & J. K. Reid, J. Inst. Math. Appl. 13, 1974,
  * 117-119). Columns in their natural order take the first group that has none of their rows.
  *
- * The columns of one row are all of different groups, so each row keeps the groups that it has met. Only
- * those above a gap: low[i] is the first group without row i, which keeps long rows cheap. The cost is at
- * most the sum of the squared row lengths. */
+ * The columns of one row are all of different groups, which fill intervals, mostly: each row keeps
+ * the groups that it has met as intervals, few even where the row is long. */
 #include "projector_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
-  int *group;         /* [cols] of each column                                  */
-  int *low;           /* [rows] groups below have row i                         */
-  size_t *from, *end; /* [rows + 1], [rows] those above are met[from[i]] ... met[end[i] - 1] */
-  int *met;           /* [nnz]                                                  */
-  size_t *mark;       /* [cols + 1] groups of the newest set have the newest stamp */
-  size_t stamp;
+  int first, last;
+} Interval;
+
+typedef struct {
+  int *group;    /* [cols] of each column                                          */
+  size_t *from;  /* [rows + 1] row i has met the groups of the intervals met[from[i]] ... */
+  int *count;    /* [rows] ... so many, in ascending order, with gaps between them */
+  Interval *met; /* [nnz]                                                          */
 } Greedy;
 
 static int create(Greedy *g, const size_t *start, const int *row, int rows, int cols) {
   const size_t nnz = start[cols];
   g->group         = malloc(((size_t)cols + 1) * sizeof *g->group);
-  g->low           = calloc((size_t)rows + 1, sizeof *g->low);
   g->from          = calloc((size_t)rows + 1, sizeof *g->from);
-  g->end           = malloc(((size_t)rows + 1) * sizeof *g->end);
+  g->count         = calloc((size_t)rows + 1, sizeof *g->count);
   g->met           = malloc((nnz + 1) * sizeof *g->met);
-  g->mark          = calloc((size_t)cols + 1, sizeof *g->mark);
-  if (!g->group || !g->low || !g->from || !g->end || !g->met || !g->mark) return CP_MEM_FAIL;
+  if (!g->group || !g->from || !g->count || !g->met) return CP_MEM_FAIL;
   for (size_t k = 0; k < nnz; k++) g->from[row[k] + 1]++;
   for (int i = 0; i < rows; i++) g->from[i + 1] += g->from[i];
-  memcpy(g->end, g->from, (size_t)rows * sizeof *g->end);
   return CP_SUCCESS;
 }
 
 static void destroy(Greedy *g) {
   free(g->group);
-  free(g->low);
   free(g->from);
-  free(g->end);
+  free(g->count);
   free(g->met);
-  free(g->mark);
 }
 
-/* Gives the groups that row i has met, above low[i], the newest stamp. */
-static void markRow(Greedy *g, int i) {
-  for (size_t k = g->from[i]; k < g->end[i]; k++) g->mark[g->met[k]] = g->stamp;
-}
-
-/* The first group that has none of these rows. */
-static int firstFree(Greedy *g, const int *rows, size_t nrows) {
-  int group = 0;
-  g->stamp++;
-  for (size_t k = 0; k < nrows; k++) {
-    if (g->low[rows[k]] > group) group = g->low[rows[k]];
-    markRow(g, rows[k]);
+/* How many of row i's intervals start at or before the group. */
+static int intervalsUpTo(const Greedy *g, int i, int group) {
+  const Interval *met = g->met + g->from[i];
+  int low = 0, high = g->count[i];
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (met[middle].first <= group) low = middle + 1;
+    else high = middle;
   }
-  while (g->mark[group] == g->stamp) group++;
+  return low;
+}
+
+/* The first group from this one on that row i has not met. */
+static int nextFree(const Greedy *g, int i, int group) {
+  const Interval *met = g->met + g->from[i];
+  const int k         = intervalsUpTo(g, i, group);
+  return k > 0 && met[k - 1].last >= group ? met[k - 1].last + 1 : group;
+}
+
+/* The first group that none of these rows has met: each row in turn moves it up until all agree. */
+static int firstFree(const Greedy *g, const int *rows, size_t nrows) {
+  int group = 0;
+  for (size_t k = 0, agreed = 0; agreed < nrows; k = k + 1 < nrows ? k + 1 : 0) {
+    const int next = nextFree(g, rows[k], group);
+    agreed         = next == group ? agreed + 1 : 1;
+    group          = next;
+  }
   return group;
 }
 
-/* Row i meets a group; if that closes the gap, low[i] moves up to the next one. */
 static void meet(Greedy *g, int i, int group) {
-  g->met[g->end[i]++] = group;
-  if (group > g->low[i]) return;
-  g->stamp++;
-  markRow(g, i);
-  while (g->mark[g->low[i]] == g->stamp) g->low[i]++;
-  size_t kept = g->from[i];
-  for (size_t k = g->from[i]; k < g->end[i]; k++)
-    if (g->met[k] > g->low[i]) g->met[kept++] = g->met[k];
-  g->end[i] = kept;
+  Interval *met = g->met + g->from[i];
+  const int k = intervalsUpTo(g, i, group), n = g->count[i];
+  const int below     = k > 0 && met[k - 1].last == group - 1,
+            above     = k < n && met[k].first == group + 1;
+  const size_t behind = (size_t)(n - k) * sizeof *met;
+  if (below && above) {
+    met[k - 1].last = met[k].last;
+    memmove(met + k, met + k + 1, behind - sizeof *met);
+  } else if (below) met[k - 1].last = group;
+  else if (above) met[k].first = group;
+  else {
+    memmove(met + k + 1, met + k, behind);
+    met[k] = (Interval){group, group};
+  }
+  g->count[i] += 1 - below - above;
 }
 
 static int assignGroups(Greedy *g, const size_t *start, const int *row, int cols) {
