@@ -139,12 +139,15 @@ int chain_jac_trans_times(sunrealtype t, N_Vector y, N_Vector x, N_Vector GTx, v
 
 /* ------------------------------------------------------------------- diagonal, preconditioner -- */
 
+/* D_j; NULL: the unit matrix, which is the metric of the masses */
+static sunrealtype weight(const sunrealtype *D, sunindextype j) { return D ? D[j] : 1; }
+
 /* Diagonal entry i of G_r D G_r^T (r: the positions) or W D W^T (r: the velocities) */
 static sunrealtype schur_entry(const sunrealtype *r, const sunrealtype *D, sunindextype i) {
   sunrealtype entry = 0;
   for (int k = 0; k < 2; k++) {
-    const sunrealtype d = diff(r, i, k), left = i > 0 ? D[2 * (i - 1) + k] : 0;
-    entry += d * d * (D[2 * i + k] + left);
+    const sunrealtype d = diff(r, i, k), left = i > 0 ? weight(D, 2 * (i - 1) + k) : 0;
+    entry += d * d * (weight(D, 2 * i + k) + left);
   }
   return entry;
 }
@@ -153,7 +156,7 @@ int chain_schur_diag(sunrealtype t, N_Vector y, N_Vector D, N_Vector diag, void 
   (void)t;
   const sunindextype n = ((const Chain *)user_data)->n;
   const sunrealtype *r = N_VGetArrayPointer(y), *v = r + 2 * n;
-  const sunrealtype *Dr = N_VGetArrayPointer(D), *Dv = Dr + 2 * n;
+  const sunrealtype *Dr = D ? N_VGetArrayPointer(D) : NULL, *Dv = D ? Dr + 2 * n : NULL;
   sunrealtype *pos = N_VGetArrayPointer(diag), *vel = pos + n;
 
   for (sunindextype i = 0; i < n; i++) {
@@ -173,7 +176,7 @@ static int factor_block(sunindextype n, const sunrealtype *r, const sunrealtype 
     sub[i]  = 0;
     if (diag[i] == 0) diag[i] = 1;
     for (int k = 0; k < 2 && i > 0; k++)
-      sub[i] -= diff(r, i, k) * diff(r, i - 1, k) * D[2 * (i - 1) + k];
+      sub[i] -= diff(r, i, k) * diff(r, i - 1, k) * weight(D, 2 * (i - 1) + k);
     if (ldl_step(diag, sub, i)) return 1;
   }
   return 0;
@@ -183,7 +186,8 @@ int chain_prec_setup(sunrealtype t, N_Vector y, N_Vector D, void *user_data) {
   (void)t;
   Chain *c             = user_data;
   const sunindextype n = c->n;
-  const sunrealtype *r = N_VGetArrayPointer(y), *Dr = N_VGetArrayPointer(D), *Dv = Dr + 2 * n;
+  const sunrealtype *r = N_VGetArrayPointer(y), *Dr = D ? N_VGetArrayPointer(D) : NULL,
+                    *Dv = D ? Dr + 2 * n : NULL;
 
   c->prec_ready = 0;
   if (factor_block(n, r, Dr, c->prec_diag, c->prec_sub)) return 1;

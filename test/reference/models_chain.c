@@ -91,10 +91,16 @@ START_TEST(schur_diagonal_is_that_of_the_matrix) {
                           2 * (8 + 2) * 8 * 4 * ROUNDOFF);
     SUNMatDestroy(G);
   }
+  N_VConst(1, D);
+  N_Vector unit = vector_copy(diag);
+  ck_assert_int_eq(chain_schur_diag(0, y, D, diag, chain), 0);
+  ck_assert_int_eq(chain_schur_diag(0, y, NULL, unit, chain), 0);
+  ck_assert_int_eq(same_bits(diag, unit), 1);
   chain_free(&chain);
   N_VDestroy(y);
   N_VDestroy(D);
   N_VDestroy(diag);
+  N_VDestroy(unit);
 }
 END_TEST
 
@@ -143,11 +149,19 @@ START_TEST(preconditioner_solves_each_level) {
     }
     SUNMatDestroy(G);
   }
+  N_VConst(1, D);
+  N_Vector unit = vector_copy(z);
+  ck_assert_int_eq(chain_prec_setup(0, y, D, chain), 0);
+  ck_assert_int_eq(chain_prec_solve(0, y, r, z, chain), 0);
+  ck_assert_int_eq(chain_prec_setup(0, y, NULL, chain), 0);
+  ck_assert_int_eq(chain_prec_solve(0, y, r, unit, chain), 0);
+  ck_assert_int_eq(same_bits(z, unit), 1);
   chain_free(&chain);
   N_VDestroy(y);
   N_VDestroy(D);
   N_VDestroy(r);
   N_VDestroy(z);
+  N_VDestroy(unit);
 }
 END_TEST
 
