@@ -1,0 +1,137 @@
+/* The user's metric: called and checked, into work->M. */
+#include "metric_matrix.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+
+/* Differences of mirrored entries, relative to the roots of their diagonals, that count as symmetric:
+ * above what products and iterative inverses leave, far below what a wrong matrix shows. */
+#define ASYMMETRY 1.0e-8
+
+static int callFailed(CPWork work, sunrealtype t, int flag) {
+  if (flag < 0)
+    return cpReason(work->text, CP_METRIC_FAIL, "at t = %.15g: the metric failed (%d)", t, flag);
+  return cpReason(work->text, -CP_REPTD_METRIC_ERR,
+                  "at t = %.15g: the metric failed recoverably (%d)", t, flag);
+}
+
+static int callMatrix(CPWork work, sunrealtype t, N_Vector y) {
+  const CPProjector P = work->P;
+  cpMatrixZero(work->M, P->M_tmpl);
+  const int flag = P->metric_matrix(t, y, work->M, P->user_data);
+  if (flag) return callFailed(work, t, flag);
+  if (!cpMatrixSamePattern(work->M, P->M_tmpl))
+    return cpReason(work->text, CP_METRIC_FAIL,
+                    "at t = %.15g: the metric function changed the index arrays of its template "
+                    "(CPProjectorSetMetricMatrix)",
+                    t);
+  return CP_SUCCESS;
+}
+
+static CPMetric anyMetric(const CPWork work) {
+  for (int l = 0; l < work->nlevels; l++)
+    if (work->levels[l].metric) return work->levels[l].metric;
+  return NULL;
+}
+
+/* D column by column, D e_j. */
+static int callOperator(CPWork work, sunrealtype t, N_Vector y) {
+  const CPProjector P   = work->P;
+  const CPMetric metric = anyMetric(work);
+  N_Vector x, Dx;
+  cpMetricOperatorVectors(metric, &x, &Dx);
+  for (int j = 0; j < P->n; j++) {
+    N_VConst(0.0, x);
+    N_VConst(0.0, Dx);
+    N_VGetArrayPointer(x)[j] = 1.0;
+    const int flag           = P->metric(t, y, x, Dx, P->user_data);
+    if (flag) return callFailed(work, t, flag);
+    memcpy(SUNDenseMatrix_Column(work->M, j), N_VGetArrayPointer(Dx), (size_t)P->n * sizeof(double));
+  }
+  return CP_SUCCESS;
+}
+
+/* The entries of a matrix as they stand in its data, by columns (CSR: by rows, mirrored). */
+typedef struct {
+  const sunindextype *start, *row; /* NULL: dense */
+  const sunrealtype *value;
+  int n, by_rows;
+} View;
+
+static View viewOf(SUNMatrix M, int n) {
+  if (SUNMatGetID(M) != SUNMATRIX_SPARSE) return (View){.value = SM_DATA_D(M), .n = n};
+  return (View){.start   = SM_INDEXPTRS_S(M),
+                .row     = SM_INDEXVALS_S(M),
+                .value   = SM_DATA_S(M),
+                .n       = n,
+                .by_rows = SM_SPARSETYPE_S(M) == CSR_MAT};
+}
+
+static int compareIndices(const void *a, const void *b) {
+  const sunindextype i = *(const sunindextype *)a, j = *(const sunindextype *)b;
+  return (i > j) - (i < j);
+}
+
+/* Entry (i, j), which is in the pattern. */
+static sunrealtype entryOf(const View *v, sunindextype i, sunindextype j) {
+  if (!v->start) return v->value[i + j * v->n];
+  const size_t length        = (size_t)(v->start[j + 1] - v->start[j]);
+  const sunindextype *column = v->row + v->start[j];
+  const sunindextype *place  = bsearch(&i, column, length, sizeof i, compareIndices);
+  return place ? v->value[place - v->row] : 0.0;
+}
+
+static int notFinite(CPWork work, sunrealtype t, const View *v, sunindextype i, sunindextype j,
+                     sunrealtype value) {
+  return cpReason(work->text, -CP_METRIC_INDEFINITE,
+                  "at t = %.15g: entry (%ld, %ld) of the metric is %g", t,
+                  (long int)(v->by_rows ? j : i), (long int)(v->by_rows ? i : j), value);
+}
+
+static int checkDiagonal(CPWork work, sunrealtype t, const View *v) {
+  for (int j = 0; j < v->n; j++) {
+    const sunrealtype m = entryOf(v, j, j);
+    if (!isfinite(m)) return notFinite(work, t, v, j, j, m);
+    if (m <= 0.0)
+      return cpReason(
+          work->text, -CP_METRIC_INDEFINITE,
+          "at t = %.15g: the metric is not positive definite: its diagonal entry %d is %g", t, j, m);
+  }
+  return CP_SUCCESS;
+}
+
+static int checkPair(CPWork work, sunrealtype t, const View *v, sunindextype i, sunindextype j,
+                     sunrealtype m) {
+  if (!isfinite(m)) return notFinite(work, t, v, i, j, m);
+  const sunrealtype mirror = entryOf(v, j, i);
+  if (m == mirror || !isfinite(mirror)) return CP_SUCCESS; /* the latter has its own turn */
+  const sunrealtype size = sqrt(entryOf(v, i, i)) * sqrt(entryOf(v, j, j));
+  if (fabs(m - mirror) <= ASYMMETRY * size) return CP_SUCCESS;
+  return cpReason(
+      work->text, -CP_METRIC_INDEFINITE,
+      "at t = %.15g: the metric is not symmetric: entry (%ld, %ld) is %.15g, entry (%ld, "
+      "%ld) is %.15g",
+      t, (long int)i, (long int)j, v->by_rows ? mirror : m, (long int)j, (long int)i,
+      v->by_rows ? m : mirror);
+}
+
+static int checkEntries(CPWork work, sunrealtype t) {
+  const View v = viewOf(work->M, work->P->n);
+  int flag     = checkDiagonal(work, t, &v);
+  for (sunindextype j = 0; !flag && j < v.n; j++) {
+    const sunindextype first = v.start ? v.start[j] : j * v.n;
+    const sunindextype end   = v.start ? v.start[j + 1] : first + v.n;
+    for (sunindextype e = first; !flag && e < end; e++)
+      flag = checkPair(work, t, &v, v.row ? v.row[e] : e - first, j, v.value[e]);
+  }
+  return flag;
+}
+
+int cpMetricMatrixEvaluate(CPWork work, sunrealtype t, N_Vector y) {
+  if (!anyMetric(work)) return CP_SUCCESS; /* no level has rows */
+  const int flag = work->P->metric ? callOperator(work, t, y) : callMatrix(work, t, y);
+  return flag ? flag : checkEntries(work, t);
+}
