@@ -1,0 +1,112 @@
+/* Rank-revealing sparse QR (SPQR), A E = Q R with columns of R below the tolerance left out:
+ *
+ *   x = Q R^{-T} E^T r,   mu = E R^{-1} Q^T x, zero for the columns left out.
+ *
+ * For the time that columns are dependent: it allocates, and takes some ten times the time of
+ * Cholesky. */
+#include "sparse_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A by columns, and where its values come from. */
+static int createMatrix(const CPLin lin, Sparse *s) {
+  const CPEntries *a = lin->AT;
+  const size_t n = (size_t)lin->n, m = (size_t)lin->m, entries = a->start[n];
+  s->A_from = cpSparseAllocate(entries, sizeof *s->A_from);
+  s->A      = cholmod_l_allocate_sparse(n, m, entries, 1, 1, 0, CHOLMOD_REAL, &s->common);
+  s->bn     = cholmod_l_zeros(n, 1, CHOLMOD_REAL, &s->common);
+  s->bm     = cholmod_l_zeros(m, 1, CHOLMOD_REAL, &s->common);
+  if (!s->A_from || !s->A || !s->bn || !s->bm) return CP_MEM_FAIL;
+  Index *start = s->A->p, *row = s->A->i;
+  memset(start, 0, (m + 1) * sizeof *start);
+  for (size_t k = 0; k < entries; k++) start[a->row[k] + 1]++;
+  for (size_t i = 0; i < m; i++) start[i + 1] += start[i];
+  for (size_t j = 0; j < n; j++)
+    for (size_t k = a->start[j]; k < a->start[j + 1]; k++) {
+      const Index q = start[a->row[k]]++;
+      row[q]        = (Index)j;
+      s->A_from[q]  = k;
+    }
+  for (size_t i = m; i > 0; i--) start[i] = start[i - 1]; /* the loop has moved them on */
+  start[0] = 0;
+  return CP_SUCCESS;
+}
+
+static int create(const CPLin lin, Sparse *s) {
+  int flag = createMatrix(lin, s);
+  if (flag) return flag;
+  s->QR = SuiteSparseQR_C_symbolic(SPQR_ORDERING_COLAMD, 1, s->A, &s->common);
+  return s->QR ? CP_SUCCESS : cpSparseFailure(s);
+}
+
+void cpSparseQRFree(Sparse *s) {
+  if (s->QR) SuiteSparseQR_C_free(&s->QR, &s->common);
+  cholmod_l_free_sparse(&s->A, &s->common);
+  cholmod_l_free_dense(&s->bn, &s->common);
+  cholmod_l_free_dense(&s->bm, &s->common);
+  free(s->A_from);
+  s->QR     = NULL;
+  s->A_from = NULL;
+  s->is_qr  = 0;
+}
+
+/* mu = E R^{-1} z of a z without structure is zero just in the columns left out. */
+static int findDependent(CPLin lin, Sparse *s) {
+  double *z      = s->bn->x;
+  unsigned state = 1;
+  for (int j = 0; j < lin->n; j++) {
+    state = state * 1664525u + 1013904223u; /* Numerical Recipes, section 7.1 */
+    z[j]  = 1.0 + state / 4294967296.0;
+  }
+  cholmod_dense *mu = SuiteSparseQR_C_solve(SPQR_RETX_EQUALS_B, s->QR, s->bn, &s->common);
+  if (!mu) return cpSparseFailure(s);
+  lin->rank = 0;
+  for (int i = lin->m - 1; i >= 0; i--) {
+    const int in_basis   = ((double *)mu->x)[i] != 0.0;
+    lin->is_dependent[i] = !in_basis && s->present[i];
+    lin->rank += in_basis;
+    if (lin->is_dependent[i]) lin->dependent = i;
+  }
+  cholmod_l_free_dense(&mu, &s->common);
+  return 0;
+}
+
+int cpSparseQRFactor(CPLin lin) {
+  Sparse *s = lin->content;
+  int flag  = s->QR ? 0 : create(lin, s);
+  if (!flag) {
+    double *value = s->A->x;
+    for (size_t k = 0; k < lin->AT->start[lin->n]; k++) value[k] = lin->AT->value[s->A_from[k]];
+    if (!SuiteSparseQR_C_numeric(lin->ranktol, s->A, s->QR, &s->common)) flag = cpSparseFailure(s);
+  }
+  if (!flag) flag = findDependent(lin, s);
+  if (flag) cpSparseQRFree(s);
+  else s->is_qr = 1;
+  return flag;
+}
+
+/* out [length] = v, which is NULL after a failure; both vectors are freed. */
+static int take(Sparse *s, cholmod_dense *z, cholmod_dense *v, double *out, int length) {
+  const int flag = v ? 0 : cpSparseFailure(s);
+  if (v) memcpy(out, v->x, (size_t)length * sizeof *out);
+  cholmod_l_free_dense(&z, &s->common);
+  cholmod_l_free_dense(&v, &s->common);
+  return flag;
+}
+
+int cpSparseQRSolve(CPLin lin, const double *r, double *x) {
+  Sparse *s = lin->content;
+  memcpy(s->bm->x, r, (size_t)lin->m * sizeof *r);
+  cholmod_dense *z = SuiteSparseQR_C_solve(SPQR_RTX_EQUALS_ETB, s->QR, s->bm, &s->common);
+  cholmod_dense *v = z ? SuiteSparseQR_C_qmult(SPQR_QX, s->QR, z, &s->common) : NULL;
+  return take(s, z, v, x, lin->n);
+}
+
+int cpSparseQRSolveT(CPLin lin, const double *x, double *mu) {
+  Sparse *s = lin->content;
+  memcpy(s->bn->x, x, (size_t)lin->n * sizeof *x);
+  cholmod_dense *z = SuiteSparseQR_C_qmult(SPQR_QTX, s->QR, s->bn, &s->common);
+  cholmod_dense *v = z ? SuiteSparseQR_C_solve(SPQR_RETX_EQUALS_B, s->QR, z, &s->common) : NULL;
+  return take(s, z, v, mu, lin->m);
+}
