@@ -19,7 +19,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/cpodesConfigVersion.cmak
                                  COMPATIBILITY SameMinorVersion)
 install(
   FILES "${PROJECT_BINARY_DIR}/cpodesConfig.cmake" "${PROJECT_BINARY_DIR}/cpodesConfigVersion.cmake"
-        "${PROJECT_SOURCE_DIR}/cmake/FindKLU.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/FindSPQR.cmake"
   DESTINATION "${cpodes_package_dir}")
 
 # --- pkg-config: neither SUNDIALS nor SuiteSparse 5 has .pc files, so their libraries are named ---
@@ -49,7 +49,8 @@ foreach(component IN LISTS cpodes_sundials_components)
 endforeach()
 string(APPEND cpodes_pc_libs " -lm")
 
-set(cpodes_pc_libs_private " -lklu -lamd -lcolamd -lbtf -lsuitesparseconfig")
+set(cpodes_pc_libs_private
+    " -lspqr -lcholmod -lamd -lcamd -lcolamd -lccolamd -lsuitesparseconfig")
 foreach(library IN LISTS LAPACK_LIBRARIES)
   if(IS_ABSOLUTE "${library}")
     cmake_path(GET library PARENT_PATH dir)
@@ -59,7 +60,8 @@ foreach(library IN LISTS LAPACK_LIBRARIES)
   endif()
   string(APPEND cpodes_pc_libs_private " ${library}")
 endforeach()
-foreach(runtime IN ITEMS gfortran quadmath) # of a static LAPACK that gfortran compiled
+# of a static CHOLMOD and SPQR; of a static LAPACK that gfortran compiled
+foreach(runtime IN ITEMS metis stdc++ gomp gfortran quadmath)
   find_library(CPODES_${runtime}_LIBRARY ${runtime} PATHS ${CMAKE_C_IMPLICIT_LINK_DIRECTORIES})
   mark_as_advanced(CPODES_${runtime}_LIBRARY)
   if(CPODES_${runtime}_LIBRARY)
