@@ -35,6 +35,12 @@ void cpMetricOperatorVectors(const CPMetric metric, N_Vector *x, N_Vector *Dx);
 /* metric_sparse.c: M sparse */
 extern const CPMetricOps cpMetricSparseOps;
 
+/* dissection.c: the vertices of a graph (those in vertex [count]; neighbours of j: index[pointer[j]] ...
+ * index[pointer[j + 1] - 1], both ways, j itself and others than the vertices allowed) such that separators
+ * stand behind what they separate. CP_SUCCESS or CP_MEM_FAIL. */
+int cpNestedDissection(const sunindextype *pointer, const sunindextype *index, int n, int *vertex,
+                       int count);
+
 /* AT's rows for an A with all entries, (level->nrows) in each component. */
 int cpMetricFullStructure(CPLevel *level);
 /* Is this component held? Its row of F is zero. */

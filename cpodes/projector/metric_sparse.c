@@ -10,8 +10,8 @@
 #include "metric_matrix.h"
 
 #include <cholmod.h>
-#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
 typedef struct {
@@ -55,6 +55,7 @@ typedef struct {
   int *row;      /* [n] row of A by component, the inverse of comp; -1: not of the level */
   size_t *start; /* [nrows + 1] gradient of the level's constraint k:                  */
   int *entry;    /* its components, start[k] ... start[k + 1] - 1                      */
+  int *other;    /* [ncols] another comp                                               */
   int *mark;     /* [ncols] the constraint that came this way last                     */
   SuiteSparse_long *parent; /* [ncols] elimination tree of S, -1: root                            */
 } Scratch;
@@ -63,6 +64,7 @@ static void scratchFree(Scratch *scratch) {
   free(scratch->row);
   free(scratch->start);
   free(scratch->entry);
+  free(scratch->other);
   free(scratch->mark);
   free(scratch->parent);
 }
@@ -89,9 +91,10 @@ static int gradientPatterns(const CPWork work, const CPLevel *level, Scratch *sc
 static int scratchCreate(const CPWork work, const CPLevel *level, Scratch *scratch) {
   const size_t n  = (size_t)level->ncols;
   scratch->row    = malloc((size_t)work->P->n * sizeof *scratch->row);
+  scratch->other  = malloc(n * sizeof *scratch->other);
   scratch->mark   = malloc(n * sizeof *scratch->mark);
   scratch->parent = malloc(n * sizeof *scratch->parent);
-  if (!scratch->row || !scratch->mark || !scratch->parent) return CP_MEM_FAIL;
+  if (!scratch->row || !scratch->other || !scratch->mark || !scratch->parent) return CP_MEM_FAIL;
   for (int j = 0; j < work->P->n; j++) scratch->row[j] = -1;
   return work->compact ? CP_SUCCESS : gradientPatterns(work, level, scratch);
 }
@@ -127,19 +130,31 @@ static int permutedMatrix(const CPWork work, const CPLevel *level, Scratch *scra
   return CP_SUCCESS;
 }
 
-/* comp by a method of CHOLMOD's; S and its elimination tree for it. */
-static int orderBy(const CPWork work, const CPLevel *level, Scratch *scratch, int method) {
-  Sparse *s = level->metric->content;
-  int *comp = level->metric->comp;
-  for (int q = 0; q < level->ncols; q++) comp[q] = level->cols[q];
-  int flag = permutedMatrix(work, level, scratch);
+/* comp by minimum degree. */
+static int minimumDegree(const CPWork work, const CPLevel *level, Scratch *scratch) {
+  Sparse *s      = level->metric->content;
+  int *comp      = level->metric->comp;
+  const int flag = permutedMatrix(work, level, scratch);
   if (flag) return flag;
-  s->common.method[0].ordering = method;
+  s->common.method[0].ordering = CHOLMOD_AMD;
   s->common.postorder          = 1;
   if (!(s->L = cholmod_l_analyze(s->S, &s->common))) return cholmodFlag(s);
   const SuiteSparse_long *order = s->L->Perm;
   for (int a = 0; a < level->ncols; a++) comp[a] = level->cols[order[a]];
-  flag = permutedMatrix(work, level, scratch);
+  return CP_SUCCESS;
+}
+
+static int nestedDissection(const CPWork work, const CPLevel *level) {
+  int *comp   = level->metric->comp;
+  SUNMatrix M = work->P->M_tmpl;
+  memcpy(comp, level->cols, (size_t)level->ncols * sizeof *comp);
+  return cpNestedDissection(SM_INDEXPTRS_S(M), SM_INDEXVALS_S(M), work->P->n, comp, level->ncols);
+}
+
+/* S and its elimination tree, for comp. */
+static int applyOrder(const CPWork work, const CPLevel *level, Scratch *scratch) {
+  Sparse *s = level->metric->content;
+  int flag  = permutedMatrix(work, level, scratch);
   if (!flag && !cholmod_l_etree(s->S, scratch->parent, &s->common)) flag = cholmodFlag(s);
   return flag;
 }
@@ -161,30 +176,48 @@ static void forgetMarks(const CPLevel *level, Scratch *scratch) {
   for (int a = 0; a < level->ncols; a++) scratch->mark[a] = -1;
 }
 
-/* Entries of A, or a number above limit if these are more. */
-static size_t countEntries(const CPLevel *level, Scratch *scratch, size_t limit) {
+static size_t countEntries(const CPLevel *level, Scratch *scratch) {
   size_t count = 0;
   forgetMarks(level, scratch);
-  for (int k = 0; k < level->nrows && count <= limit; k++) count += walk(scratch, k, NULL);
+  for (int k = 0; k < level->nrows; k++) count += walk(scratch, k, NULL);
   return count;
 }
 
-/* Times the entries of G at which paths count as long. Bodies with 6 x 6 blocks stay below. */
+/* Sum over the constraints of the longest path to the root: at most as many entries as A has, and easily
+ * found where these are far too many to be counted one by one. */
+static size_t sumOfPaths(const CPLevel *level, Scratch *scratch) {
+  int *length = scratch->mark;
+  size_t sum  = 0;
+  for (int a = level->ncols - 1; a >= 0; a--) /* parents stand behind their children */
+    length[a] = scratch->parent[a] < 0 ? 1 : 1 + length[scratch->parent[a]];
+  for (int k = 0; k < level->nrows; k++) {
+    int longest = 0;
+    for (size_t e = scratch->start[k]; e < scratch->start[k + 1]; e++) {
+      const int path = length[scratch->row[scratch->entry[e]]];
+      if (path > longest) longest = path;
+    }
+    sum += (size_t)longest;
+  }
+  return sum;
+}
+
+/* Times the entries of G from which paths count as long. Bodies of 6 components stay below. */
 #define LONG_PATHS 6
 
-/* Minimum degree, unless that makes A full and nested dissection, where CHOLMOD has it, does not. */
+/* Minimum degree, unless its paths are long and those of nested dissection are shorter. */
 static int chooseOrder(const CPWork work, const CPLevel *level, Scratch *scratch) {
-  int flag = orderBy(work, level, scratch, CHOLMOD_AMD);
+  int *comp = level->metric->comp, *other = scratch->other;
+  int flag = minimumDegree(work, level, scratch);
+  if (!flag) flag = applyOrder(work, level, scratch);
   if (flag || work->compact) return flag;
-  const size_t fair = LONG_PATHS * scratch->start[level->nrows];
-  if (countEntries(level, scratch, fair) <= fair) return CP_SUCCESS;
-  flag = orderBy(work, level, scratch, CHOLMOD_METIS);
-  if (flag == CP_MEM_FAIL) return flag;
-  if (flag) return orderBy(work, level, scratch, CHOLMOD_AMD);
-  const size_t dissected = countEntries(level, scratch, SIZE_MAX);
-  flag                   = orderBy(work, level, scratch, CHOLMOD_AMD);
-  if (flag || countEntries(level, scratch, dissected) <= dissected) return flag;
-  return orderBy(work, level, scratch, CHOLMOD_METIS);
+  const size_t paths = sumOfPaths(level, scratch);
+  if (paths <= LONG_PATHS * scratch->start[level->nrows]) return CP_SUCCESS;
+  memcpy(other, comp, (size_t)level->ncols * sizeof *comp);
+  flag = nestedDissection(work, level);
+  if (!flag) flag = applyOrder(work, level, scratch);
+  if (flag || sumOfPaths(level, scratch) < paths) return flag;
+  memcpy(comp, other, (size_t)level->ncols * sizeof *comp);
+  return applyOrder(work, level, scratch);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -197,7 +230,7 @@ static int pathStructure(CPLevel *level, Scratch *scratch) {
   Sparse *s          = level->metric->content;
   CPEntries *AT      = &level->AT;
   const int m        = level->nrows;
-  const size_t count = countEntries(level, scratch, SIZE_MAX);
+  const size_t count = countEntries(level, scratch);
   s->path            = malloc((count + 1) * sizeof *s->path);
   AT->row            = malloc((count + 1) * sizeof *AT->row);
   if (!s->path || !AT->row) return CP_MEM_FAIL;
