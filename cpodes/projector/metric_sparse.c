@@ -20,7 +20,7 @@ typedef struct {
   size_t *from;      /* [nnz of S] its entries in M's data                   */
   cholmod_factor *L; /* of S: simplicial, columns sorted, the diagonal first */
   size_t *start;     /* [nrows + 1] column k of A: start[k] ... in path      */
-  int *path;         /* its rows, ascending; NULL: all rows                  */
+  int *path;         /* its rows, ascending                             */
   size_t *next;      /* [ncols] place in AT, per row of A                    */
   double *x;         /* [ncols] a column of A, zero between uses             */
 } Sparse;
@@ -96,7 +96,7 @@ static int scratchCreate(const CPWork work, const CPLevel *level, Scratch *scrat
   scratch->parent = malloc(n * sizeof *scratch->parent);
   if (!scratch->row || !scratch->other || !scratch->mark || !scratch->parent) return CP_MEM_FAIL;
   for (int j = 0; j < work->P->n; j++) scratch->row[j] = -1;
-  return work->compact ? CP_SUCCESS : gradientPatterns(work, level, scratch);
+  return gradientPatterns(work, level, scratch);
 }
 
 /* S and from, for the components in the order of comp. M's pattern is symmetric: it does not matter
@@ -209,7 +209,7 @@ static int chooseOrder(const CPWork work, const CPLevel *level, Scratch *scratch
   int *comp = level->metric->comp, *other = scratch->other;
   int flag = minimumDegree(work, level, scratch);
   if (!flag) flag = applyOrder(work, level, scratch);
-  if (flag || work->compact) return flag;
+  if (flag) return flag;
   const size_t paths = sumOfPaths(level, scratch);
   if (paths <= LONG_PATHS * scratch->start[level->nrows]) return CP_SUCCESS;
   memcpy(other, comp, (size_t)level->ncols * sizeof *comp);
@@ -249,12 +249,6 @@ static int pathStructure(CPLevel *level, Scratch *scratch) {
   return CP_SUCCESS;
 }
 
-static int fullStructure(CPLevel *level) {
-  Sparse *s = level->metric->content;
-  for (int k = 0; k < level->nrows; k++) s->start[k + 1] = s->start[k] + (size_t)level->ncols;
-  return cpMetricFullStructure(level);
-}
-
 /* L's structure, and all memory that factorisations need: by a first one, of I. */
 static int firstFactor(const CPLevel *level) {
   Sparse *s                     = level->metric->content;
@@ -289,7 +283,7 @@ static int sparseCreate(CPWork work, CPLevel *level) {
   int flag        = sparseAllocate(level);
   if (!flag) flag = scratchCreate(work, level, &scratch);
   if (!flag) flag = chooseOrder(work, level, &scratch);
-  if (!flag) flag = work->compact ? fullStructure(level) : pathStructure(level, &scratch);
+  if (!flag) flag = pathStructure(level, &scratch);
   if (!flag) flag = firstFactor(level);
   scratchFree(&scratch);
   return flag;
@@ -354,14 +348,13 @@ static void sparseGather(CPLevel *level) {
   double *value = level->AT.value, *x = s->x;
   for (int a = 0; a < level->ncols; a++) s->next[a] = level->AT.start[a];
   for (int k = 0; k < level->nrows; k++) {
-    const int *path  = s->path ? s->path + s->start[k] : NULL;
-    const int length = (int)(s->start[k + 1] - s->start[k]);
-    for (int e = 0; e < length; e++) x[path ? path[e] : e] = value[s->next[path ? path[e] : e]];
-    for (int e = 0; e < length; e++) forwardColumn(s->L, path ? path[e] : e, x);
-    for (int e = 0; e < length; e++) {
-      const int a         = path ? path[e] : e;
-      value[s->next[a]++] = x[a];
-      x[a]                = 0.0;
+    const int *path     = s->path + s->start[k];
+    const size_t length = s->start[k + 1] - s->start[k];
+    for (size_t e = 0; e < length; e++) x[path[e]] = value[s->next[path[e]]];
+    for (size_t e = 0; e < length; e++) forwardColumn(s->L, path[e], x);
+    for (size_t e = 0; e < length; e++) {
+      value[s->next[path[e]]++] = x[path[e]];
+      x[path[e]]                = 0.0;
     }
   }
 }
