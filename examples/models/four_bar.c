@@ -12,7 +12,8 @@
 sunindextype four_bar_n(int N) { return 6 * (2 * (sunindextype)N + 1); }
 sunindextype four_bar_m(int N) { return 4 * (3 * (sunindextype)N + 1); }
 
-/* A joint at an end of a rod: its residual contains sign * (centre + side / 2 (cos phi, sin phi)) */
+/* A joint at an end of a rod: its residual contains
+   sign * (centre + side / 2 (cos phi, sin phi)) */
 typedef struct {
   sunindextype joint;
   int sign, side;
@@ -33,7 +34,7 @@ static int ends_of(int N, sunindextype rod, End end[3]) {
   return n;
 }
 
-/* -------------------------------------------------------------------- constraints and Jacobian -- */
+/* ------------------------------------------------------------------ constraints and Jacobian -- */
 
 int four_bar_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
   (void)t;
@@ -58,8 +59,8 @@ int four_bar_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data)
   return 0;
 }
 
-/* The entries of a column of G, rows in ascending order: at most 2 for each of 3 joints, positions and
-   velocities */
+/* The entries of a column of G, rows in ascending order: at most 2 for each of 3 joints, positions
+   and velocities */
 typedef struct {
   int count;
   sunindextype row[12];
@@ -146,7 +147,7 @@ SUNMatrix four_bar_pattern(int N, SUNContext ctx) {
   return G;
 }
 
-/* ------------------------------------------------------------------------------------- states -- */
+/* ------------------------------------------------------------------------------------ states -- */
 
 void four_bar_state(const FourBar *f, sunrealtype theta, sunrealtype theta_d, N_Vector y) {
   const sunindextype nq = four_bar_n(f->N) / 2;

@@ -1,5 +1,5 @@
-/* N four-bar linkages side by side, in absolute coordinates: 2N+1 uniform rods of length 1 m and mass
- * 1 kg, one degree of freedom, gravity along -y.
+/* N four-bar linkages side by side, in absolute coordinates: 2N+1 uniform rods of length 1 m and
+ * mass 1 kg, one degree of freedom, gravity along -y.
  *
  *      B_0 --h_1-- B_1 --h_2-- B_2       vertical rods v_0 ... v_N, from the ground at (k, 0) to B_k
  *       |           |           |        horizontal rods h_1 ... h_N, from B_{k-1} to B_k
@@ -19,15 +19,15 @@
  *
  *   ((N+1)/3 + N) theta'' = g ((N+1)/2 + N) sin theta
  *
- * Where all rods are horizontal, A loses rank by N: other branches start there, and the forces along
- * the rods grow without bound on the way there. The accelerations are those of Gauss' principle: of all
- * that satisfy the constraints, the nearest to the free ones, (u' - M^-1 Q)^T M (u' - M^-1 Q) minimal,
- * by a rank-revealing factorisation. At the singular position itself this is not the limit from the
- * regular branch (but for N = 1), where N+1 motions are possible.
+ * Where all rods are horizontal, A loses rank by N: other branches start there, and the forces
+ * along the rods grow without bound on the way there. The accelerations are those of Gauss'
+ * principle: of all that satisfy the constraints, the nearest to the free ones, (u' - M^-1 Q)^T M
+ * (u' - M^-1 Q) minimal, by a rank-revealing factorisation. At the singular position itself this
+ * is not the limit from the regular branch (but for N = 1), where N+1 motions are possible.
  *
- * Source: IFToMM library of computational benchmark problems, A02 (N = 40); M. Gonzalez, D. Dopico,
- * U. Lugris, J. Cuadrado, Multibody System Dynamics 16 (2006); E. Bayo, A. Avello, Nonlinear Dynamics 5
- * (1994), for N = 2.
+ * Source: IFToMM library of computational benchmark problems, A02 (N = 40); M. Gonzalez, D.
+ * Dopico, U. Lugris, J. Cuadrado, Multibody System Dynamics 16 (2006); E. Bayo, A. Avello,
+ * Nonlinear Dynamics 5 (1994), for N = 2.
  */
 #ifndef CPODES_EXAMPLES_FOUR_BAR_H
 #define CPODES_EXAMPLES_FOUR_BAR_H
@@ -55,8 +55,8 @@ void four_bar_free(FourBar **four_bar);         /* *four_bar may be NULL */
 sunindextype four_bar_n(int N); /* length of y */
 sunindextype four_bar_m(int N); /* length of c */
 
-/* Returns 1 where no acceleration satisfies the constraints: at a singular position, velocities that
-   belong to none of its branches. */
+/* Returns 1 where no acceleration satisfies the constraints: at a singular position, velocities
+   that belong to none of its branches. */
 int four_bar_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
 int four_bar_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 

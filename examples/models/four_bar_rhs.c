@@ -10,25 +10,29 @@ void dgelsy_(const int *m, const int *n, const int *nrhs, double *a, const int *
 #define INERTIA (1 / SUN_RCONST(12.0)) /* of a rod about its centre [kg m^2] */
 #define THIRD   (1 / SUN_RCONST(3.0))  /* ... about its end */
 
-/* ------------------------------------------------------------------------------- accelerations -- */
+/* ----------------------------------------------------------------------------- accelerations -- */
 
-/* The accelerations follow from phi'' alone, all joints but B_k on h_k being satisfied by the choice of
- * the centres'. With e = (cos phi, sin phi), n = (-sin phi, cos phi), v and h the rods joined in B_{k-1}:
- *
- *   a_v = phi_v'' n_v / 2 - phi_v'^2 e_v / 2
- *   a_h = phi_v'' n_v - phi_v'^2 e_v + phi_h'' n_h / 2 - phi_h'^2 e_h / 2
- *
- * Gauss' function sum |a - (0, -g)|^2 / 2 + phi''^2 / 24 is then (w - w_0)^T H (w - w_0) / 2 + const, w
- * = (phi''), H w_0 = b, with blocks H = L L^T of two, for (v_{k-1}, h_k), and the last rod; to be
- * minimised subject to the loop closures R w = rho: at the right end v' of h_k
- *
- *   phi_v'' n_v + phi_h'' n_h - phi_v'''' n_v' = phi_v'^2 e_v + phi_h'^2 e_h - phi_v''^2 e_v'
- *
- * In x = L^T w that is the point of R L^-T x = rho nearest to x_0 = L^-1 b. */
+/* The accelerations a of the centres follow from alpha = phi'' of the rods, all joints but B_k on h_k
+   being satisfied by their choice. With omega = phi', e = (cos phi, sin phi), n = (-sin phi, cos phi),
+   and v and h the rods that meet in B_{k-1}:
+
+     a_v = (alpha_v n_v - omega_v^2 e_v) / 2
+     a_h = alpha_v n_v - omega_v^2 e_v + (alpha_h n_h - omega_h^2 e_h) / 2
+
+   Gauss' function, the sum over the rods of |a - (0, -g)|^2 / 2 + alpha^2 / 24, is then
+
+     (w - w_0)^T H (w - w_0) / 2 + const,   w = (alpha),   H w_0 = b
+
+   H = L L^T has blocks of two, for (v_{k-1}, h_k), and the last rod's. It is to be minimised subject
+   to the loop closures R w = rho: where h = h_k meets the rod v_k, here z,
+
+     alpha_v n_v + alpha_h n_h - alpha_z n_z = omega_v^2 e_v + omega_h^2 e_h - omega_z^2 e_z
+
+   In x = L^T w that is the point of R L^-T x = rho nearest to x_0 = L^-1 b. */
 
 typedef struct {
   sunrealtype e[2], n[2];
-  sunrealtype rate2; /* phi'^2 */
+  sunrealtype rate2; /* omega^2 */
 } Direction;
 
 static Direction direction(const FourBar *f, const sunrealtype *y, sunindextype rod) {
@@ -54,7 +58,7 @@ static void mass_block(sunrealtype g, const Direction *v, const Direction *h, su
   x[1] = (dot2(h->n, force) / 2 - L[1] * x[0]) / L[2];
 }
 
-/* rho - R w in rows 2 (k - 1) and on, for phi'' = w (NULL: 0) */
+/* Rows 2 (k - 1) and the next of rho - R w */
 static void closure(const FourBar *f, const sunrealtype *y, int k, const sunrealtype *w,
                     sunrealtype rho[2]) {
   const int sign[3] = {1, 1, -1}; /* of v_{k-1}, h_k and v_k */
@@ -62,7 +66,7 @@ static void closure(const FourBar *f, const sunrealtype *y, int k, const sunreal
   for (int i = 0; i < 3; i++) {
     const sunindextype rod = 2 * (k - 1) + i;
     const Direction d      = direction(f, y, rod);
-    for (int j = 0; j < 2; j++) rho[j] += sign[i] * (d.rate2 * d.e[j] - (w ? w[rod] : 0) * d.n[j]);
+    for (int j = 0; j < 2; j++) rho[j] += sign[i] * (d.rate2 * d.e[j] - w[rod] * d.n[j]);
   }
 }
 
@@ -116,7 +120,7 @@ static void close_loops(FourBar *f, const sunrealtype *y) {
    where these are dependent; by more: the velocities belong to no branch. */
 #define INCONSISTENT SUN_RCONST(1e-3)
 
-/* f->acc <- phi'' of the rods; 0, or 1 where there is none */
+/* f->acc <- alpha of the rods; 0, or 1 where there is none */
 static int accelerations(FourBar *f, const sunrealtype *y) {
   const int rows = 2 * f->N, cols = rows + 1, one = 1;
   int rank, info;
@@ -160,7 +164,7 @@ int four_bar_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   return 0;
 }
 
-/* ---------------------------------------------------------------------------------- life cycle -- */
+/* -------------------------------------------------------------------------------- life cycle -- */
 
 FourBar *four_bar_create(int N, sunrealtype g) {
   if (N < 1 || N > FOUR_BAR_MAX) return NULL;

@@ -33,19 +33,19 @@ int quaternions_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, voi
 /* Template, of type CSC_MAT or CSR_MAT; the caller frees it. NULL: no memory */
 SUNMatrix quaternions_pattern(sunindextype n, int type, SUNContext ctx);
 
-/* y [7 n]: out; body i, from 0, is turned by 0.7 i about the axis (1, 2, 2) / 3, and has omega = (cos i,
-   sin i, 1/2 + 1 / (i + 1)) */
+/* y [7 n]: out; body i, from 0, is turned by 0.7 i about the axis (1, 2, 2) / 3, and has omega =
+   (cos i, sin i, 1/2 + 1 / (i + 1)) */
 void quaternions_initial(const Quaternions *bodies, N_Vector y);
 
-/* The motion from y0 at time 0, for J_1 = J_2 = J_3: q = q_0 (cos |omega| t/2; sin |omega| t/2 omega /
-   |omega|). y0, y [7 n]: in, and out */
+/* The motion from y0 at time 0, for J_1 = J_2 = J_3: q = q_0 (cos |omega| t/2; sin |omega| t/2
+   omega / |omega|). y0, y [7 n]: in, and out */
 void quaternions_exact(const Quaternions *bodies, sunrealtype t, N_Vector y0, N_Vector y);
 
 /* Kinetic energy of all bodies [J] */
 sunrealtype quaternions_energy(const Quaternions *bodies, N_Vector y);
 
-/* Angular momentum of a body (from 0) in the axes of space [kg m^2/s]; L [3]: out. |q|^2 in place of 1 if
-   q is no unit */
+/* Angular momentum of a body (from 0) in the axes of space [kg m^2/s]; L [3]: out. |q|^2 in place
+   of 1 if q is no unit */
 void quaternions_momentum(const Quaternions *bodies, N_Vector y, sunindextype body,
                           sunrealtype L[3]);
 

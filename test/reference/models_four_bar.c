@@ -1,5 +1,5 @@
-/* The N-four-bar mechanism, apart from the library: the exact motion against constraints, f and energy,
- * f against the descriptor form, and what happens at the singular position. */
+/* The N-four-bar mechanism, apart from the library: the exact motion against constraints, f and
+ * energy, f against the descriptor form, and what happens at the singular position. */
 #include "jacobians.h"
 #include "reference.h"
 
@@ -15,7 +15,7 @@ enum { TABLES = sizeof windows / sizeof *windows };
 /* theta'' / sin theta on the regular branch */
 static sunrealtype stiffness(int N) { return gravity * ((N + 1) / 2.0 + N) / ((N + 1) / 3.0 + N); }
 
-/* ----------------------------------------------------------------------------- the exact motion -- */
+/* -------------------------------------------------------------------------- the exact motion -- */
 
 /* Angles up to 63 with their rounding, in y of up to N + 1 */
 START_TEST(exact_motion_satisfies_the_constraints) {
@@ -51,9 +51,9 @@ START_TEST(exact_motion_satisfies_the_constraints) {
 }
 END_TEST
 
-/* u' of the regular branch from theta'' against f. The loop closures, differences along the chain of N
-   with factors |cos theta|, have a condition below 4 N / |cos theta|; accelerations are of size g N /
-   N + theta'^2, and a dozen operations go into each number. */
+/* u' of the regular branch from theta'' against f. The loop closures, differences along the chain
+   of N with factors |cos theta|, have a condition below 4 N / |cos theta|; accelerations are of
+   size 2 g + theta'^2, and a dozen operations go into each number. */
 static void compare_with_regular_branch(FourBar *mech, sunrealtype theta, sunrealtype theta_d) {
   const int n = (int)four_bar_n(mech->N);
   N_Vector y = vector_of(n, NULL), f = vector_of(n, NULL), rate = vector_of(n, NULL);
@@ -90,7 +90,7 @@ START_TEST(exact_motion_satisfies_the_equations) {
 }
 END_TEST
 
-/* Down to a billionth of a turn from the singular position f is still that of the regular branch, as far as
+/* Down to 1e-9 rad from the singular position f is still that of the regular branch, as far as
    the condition lets it. */
 START_TEST(accelerations_follow_the_regular_branch_towards_the_singular_position) {
   const int N         = windows[_i];
@@ -105,7 +105,7 @@ START_TEST(accelerations_follow_the_regular_branch_towards_the_singular_position
 }
 END_TEST
 
-/* --------------------------------------------------------------------- Jacobian, descriptor form -- */
+/* ----------------------------------------------------------------- Jacobian, descriptor form -- */
 
 START_TEST(jacobian_is_the_derivative_and_the_sparse_one) {
   const int N       = _i;
@@ -129,8 +129,8 @@ static void forces_left(int nq, N_Vector f, sunrealtype *r) {
 }
 
 /* r = A^T lambda for some lambda? nq = nc + 1: Householder's Q of A^T has one column normal to its
-   range. Its error is that of a perturbation of A, and so is the one of f: the normal part of r is at
-   most roundoff times |A| |lambda|, for each of some 10 operations on nc numbers. */
+   range. Its error is that of a perturbation of A, and so is the one of f: the normal part of r is
+   at most roundoff times |A| |lambda|, for each of some 10 operations on nc numbers. */
 static void check_that_joints_give(SUNMatrix G, int nq, int nc, sunrealtype *r) {
   enum { MAX = 64 };
   sunrealtype AT[MAX * MAX], tau[MAX], work[MAX], largest = 0;
@@ -204,7 +204,8 @@ END_TEST
 
 /* ------------------------------------------------------------------------- singular position -- */
 
-/* All rods along +x exactly, with angular velocities of the vertical rods; the horizontal ones follow. */
+/* All rods along +x exactly, with angular velocities of the vertical rods; the horizontal ones
+   follow. */
 static N_Vector horizontal(int N, const sunrealtype *omega) {
   N_Vector y     = vector_of(four_bar_n(N), NULL);
   sunrealtype *q = entries(y), *u = q + four_bar_n(N) / 2;
@@ -216,8 +217,8 @@ static N_Vector horizontal(int N, const sunrealtype *omega) {
   return y;
 }
 
-/* N = 2, by hand: with alpha = phi'' of the vertical rods, alpha_0 = alpha_2, Gauss' function is stationary
-   where 2/3 alpha_0 + alpha_1 / 6 = -g and alpha_0 / 3 + alpha_1 = -3/2 g. */
+/* N = 2, by hand: with alpha = phi'' of the vertical rods, alpha_0 = alpha_2, Gauss' function is
+   stationary where 2/3 alpha_0 + alpha_1 / 6 = -g and alpha_0 / 3 + alpha_1 = -3/2 g. */
 START_TEST(singular_position_has_the_accelerations_of_gauss) {
   enum { N = 2 };
   const sunrealtype omega[N + 1] = {-3, -3, -3};
