@@ -94,3 +94,16 @@ function(cpodes_add_reference_test name)
   cpodes_add_test(reference.${name} reference reference_${name} 600)
   cpodes_add_memcheck(reference.${name} reference_${name})
 endfunction()
+
+# cpodes_add_mpi_test(name label target ranks seconds): a Check program on MPI ranks, of which there may
+# be more than processors, and by root, too. Memory that Open MPI never frees is no leak of ours.
+function(cpodes_add_mpi_test name label target ranks seconds)
+  add_test(NAME ${name} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${MPIEXEC_PREFLAGS}
+                                $<TARGET_FILE:${target}> ${MPIEXEC_POSTFLAGS})
+  set_tests_properties(
+    ${name}
+    PROPERTIES LABELS ${label} TIMEOUT ${seconds} PROCESSORS ${ranks}
+               ENVIRONMENT
+               "${cpodes_memcheck_environment};ASAN_OPTIONS=detect_leaks=0;OMPI_ALLOW_RUN_AS_ROOT=1;\
+OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1")
+endfunction()

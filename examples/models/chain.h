@@ -54,7 +54,8 @@ int chain_jac_times(sunrealtype t, N_Vector y, N_Vector x, N_Vector Gx, void *us
 /* x [2 n], GTx [4 n]: out, G^T x */
 int chain_jac_trans_times(sunrealtype t, N_Vector y, N_Vector x, N_Vector GTx, void *user_data);
 
-/* D [4 n]: a diagonal matrix, 0 where a component is held; NULL: the unit matrix. diag [2 n]: out, of G D G^T */
+/* D [4 n]: a diagonal matrix, 0 where a component is held; NULL: the unit matrix. diag [2 n]: out,
+   of G D G^T */
 int chain_schur_diag(sunrealtype t, N_Vector y, N_Vector D, N_Vector diag, void *user_data);
 
 /* Preconditioner for G D G^T by tridiagonal factors: each level's own block, of the positions, and

@@ -36,4 +36,35 @@ static inline void ldl_solve(sunindextype n, const sunrealtype *diag, const sunr
   for (sunindextype i = n - 1; i > 0; i--) x[i - 1] -= sub[i] * x[i];
 }
 
+/* D_j; NULL: the unit matrix, which is the metric of the masses */
+static inline sunrealtype weight(const sunrealtype *D, sunindextype j) { return D ? D[j] : 1; }
+
+/* Diagonal entry i of G_r D G_r^T (r: the positions) or W D W^T (r: the velocities) */
+static inline sunrealtype schur_entry(const sunrealtype *r, const sunrealtype *D, sunindextype i) {
+  sunrealtype entry = 0;
+  for (int k = 0; k < 2; k++) {
+    const sunrealtype d = diff(r, i, k), left = i > 0 ? weight(D, 2 * (i - 1) + k) : 0;
+    entry += d * d * (weight(D, 2 * i + k) + left);
+  }
+  return entry;
+}
+
+/* L D L^T of n rows of G_r D G_r^T from row `first` on, without their coupling to the row before.
+   A row of zeros (a rod between masses that are held) becomes one of the unit matrix: the product
+   with it vanishes whatever its multiplier. diag, sub [n]: out. Returns 1 if the rest is not
+   positive definite. */
+static inline int factor_block(sunindextype n, sunindextype first, const sunrealtype *r,
+                               const sunrealtype *D, sunrealtype *diag, sunrealtype *sub) {
+  for (sunindextype i = 0; i < n; i++) {
+    const sunindextype row = first + i;
+    diag[i]                = schur_entry(r, D, row);
+    sub[i]                 = 0;
+    if (diag[i] == 0) diag[i] = 1;
+    for (int k = 0; k < 2 && i > 0; k++)
+      sub[i] -= diff(r, row, k) * diff(r, row - 1, k) * weight(D, 2 * (row - 1) + k);
+    if (ldl_step(diag, sub, i)) return 1;
+  }
+  return 0;
+}
+
 #endif

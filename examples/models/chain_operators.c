@@ -9,7 +9,7 @@
 
 #include <sunmatrix/sunmatrix_sparse.h>
 
-/* ---------------------------------------------------------------------------- sparse Jacobian -- */
+/* --------------------------------------------------------------------------- sparse Jacobian -- */
 
 /* By columns, component k of mass i has two entries in rows `row` (link i) and row + 1 (link i + 1,
    unless it is the last mass) */
@@ -99,7 +99,7 @@ int chain_sparse_jacobian(sunrealtype t, N_Vector y, N_Vector cvec, SUNMatrix G,
   return 0;
 }
 
-/* ----------------------------------------------------------------------------------- products -- */
+/* ---------------------------------------------------------------------------------- products -- */
 
 int chain_jac_times(sunrealtype t, N_Vector y, N_Vector x, N_Vector Gx, void *user_data) {
   (void)t;
@@ -137,20 +137,7 @@ int chain_jac_trans_times(sunrealtype t, N_Vector y, N_Vector x, N_Vector GTx, v
   return 0;
 }
 
-/* ------------------------------------------------------------------- diagonal, preconditioner -- */
-
-/* D_j; NULL: the unit matrix, which is the metric of the masses */
-static sunrealtype weight(const sunrealtype *D, sunindextype j) { return D ? D[j] : 1; }
-
-/* Diagonal entry i of G_r D G_r^T (r: the positions) or W D W^T (r: the velocities) */
-static sunrealtype schur_entry(const sunrealtype *r, const sunrealtype *D, sunindextype i) {
-  sunrealtype entry = 0;
-  for (int k = 0; k < 2; k++) {
-    const sunrealtype d = diff(r, i, k), left = i > 0 ? weight(D, 2 * (i - 1) + k) : 0;
-    entry += d * d * (weight(D, 2 * i + k) + left);
-  }
-  return entry;
-}
+/* ------------------------------------------------------------------ diagonal, preconditioner -- */
 
 int chain_schur_diag(sunrealtype t, N_Vector y, N_Vector D, N_Vector diag, void *user_data) {
   (void)t;
@@ -166,22 +153,6 @@ int chain_schur_diag(sunrealtype t, N_Vector y, N_Vector D, N_Vector diag, void 
   return 0;
 }
 
-/* L D L^T of G_r D G_r^T. A row of zeros (a rod between masses that are held) becomes one of the
-   unit matrix: the product with it vanishes whatever its multiplier. Returns 1 if the rest is not
-   positive definite. */
-static int factor_block(sunindextype n, const sunrealtype *r, const sunrealtype *D,
-                        sunrealtype *diag, sunrealtype *sub) {
-  for (sunindextype i = 0; i < n; i++) {
-    diag[i] = schur_entry(r, D, i);
-    sub[i]  = 0;
-    if (diag[i] == 0) diag[i] = 1;
-    for (int k = 0; k < 2 && i > 0; k++)
-      sub[i] -= diff(r, i, k) * diff(r, i - 1, k) * weight(D, 2 * (i - 1) + k);
-    if (ldl_step(diag, sub, i)) return 1;
-  }
-  return 0;
-}
-
 int chain_prec_setup(sunrealtype t, N_Vector y, N_Vector D, void *user_data) {
   (void)t;
   Chain *c             = user_data;
@@ -190,8 +161,8 @@ int chain_prec_setup(sunrealtype t, N_Vector y, N_Vector D, void *user_data) {
                     *Dv = D ? Dr + 2 * n : NULL;
 
   c->prec_ready = 0;
-  if (factor_block(n, r, Dr, c->prec_diag, c->prec_sub)) return 1;
-  if (factor_block(n, r, Dv, c->prec_diag + n, c->prec_sub + n)) return 1;
+  if (factor_block(n, 0, r, Dr, c->prec_diag, c->prec_sub)) return 1;
+  if (factor_block(n, 0, r, Dv, c->prec_diag + n, c->prec_sub + n)) return 1;
   c->prec_ready = 1;
   return 0;
 }

@@ -96,3 +96,10 @@ void dense_transposed_times(SUNMatrix G, N_Vector x, N_Vector GTx) {
     for (sunindextype i = 0; i < SM_ROWS_D(G); i++)
       entries(GTx)[j] += SM_ELEMENT_D(G, i, j) * entries(x)[i];
 }
+
+sunrealtype dense_schur(SUNMatrix G, N_Vector D, sunindextype i, sunindextype k) {
+  sunrealtype sum = 0;
+  for (sunindextype j = 0; j < SM_COLUMNS_D(G); j++)
+    sum += SM_ELEMENT_D(G, i, j) * entries(D)[j] * SM_ELEMENT_D(G, k, j);
+  return sum;
+}

@@ -15,8 +15,8 @@
 void compare_jacobian(CPConstraintFn c, CPConstraintJacFn jac, int n, int m, sunrealtype t,
                       void *par);
 
-/* The values of `sparse` in pattern, against those of `dense`: the same, bit by bit, and zero outside
-   of the pattern; the index arrays are in ascending order, and stay. */
+/* The values of `sparse` in pattern, against those of `dense`: the same, bit by bit, and zero
+   outside of the pattern; the index arrays are in ascending order, and stay. */
 void compare_sparse(CPConstraintJacFn dense, CPConstraintJacFn sparse, SUNMatrix pattern, void *par);
 
 /* The dense Jacobian at y; the caller frees it. */
@@ -25,5 +25,7 @@ SUNMatrix dense_jacobian(CPConstraintJacFn jac, int m, N_Vector y, void *par);
 /* Gx <- G x and GTx <- G^T x of a dense G */
 void dense_times(SUNMatrix G, N_Vector x, N_Vector Gx);
 void dense_transposed_times(SUNMatrix G, N_Vector x, N_Vector GTx);
+/* Entry (i, k) of G diag(D) G^T of a dense G */
+sunrealtype dense_schur(SUNMatrix G, N_Vector D, sunindextype i, sunindextype k);
 
 #endif

@@ -59,14 +59,6 @@ START_TEST(products_are_those_of_the_matrix) {
 }
 END_TEST
 
-/* Entry (i, k) of G diag(D) G^T */
-static sunrealtype schur(SUNMatrix G, N_Vector D, sunindextype i, sunindextype k) {
-  sunrealtype sum = 0;
-  for (sunindextype j = 0; j < SM_COLUMNS_D(G); j++)
-    sum += SM_ELEMENT_D(G, i, j) * entries(D)[j] * SM_ELEMENT_D(G, k, j);
-  return sum;
-}
-
 /* Random diagonal in (0, 1]; every third component of the state is held. */
 static void random_diagonal(N_Vector D, unsigned long long *seed) {
   random_fill(D, seed);
@@ -87,7 +79,7 @@ START_TEST(schur_diagonal_is_that_of_the_matrix) {
     SUNMatrix G = dense_jacobian(chain_jacobian, 2 * n, y, chain);
     ck_assert_int_eq(chain_schur_diag(0, y, D, diag, chain), 0);
     for (sunindextype i = 0; i < 2 * n; i++)
-      ck_assert_double_le(fabs(entries(diag)[i] - schur(G, D, i, i)),
+      ck_assert_double_le(fabs(entries(diag)[i] - dense_schur(G, D, i, i)),
                           2 * (8 + 2) * 8 * 4 * ROUNDOFF);
     SUNMatDestroy(G);
   }
@@ -104,22 +96,23 @@ START_TEST(schur_diagonal_is_that_of_the_matrix) {
 }
 END_TEST
 
-/* Rows of G D G^T z on the level, D = 0 outside of its columns, and r of the level; the other level is
-   left out. L D L^T of a tridiagonal, positive definite S solves (S + E) z = r with |E| below 10
-   roundoffs of |L| D |L^T|, which is below 3 times the largest entry of S (N. J. Higham, Accuracy and
-   Stability of Numerical Algorithms, 2002, 9.6); three entries in a row; S itself, of entries that are
-   sums of 6 terms, adds less than as much again. */
+/* Rows of G D G^T z on the level, D = 0 outside of its columns, and r of the level; the other
+   level is left out. L D L^T of a tridiagonal, positive definite S solves (S + E) z = r with |E|
+   below 10 roundoffs of |L| D |L^T|, which is below 3 times the largest entry of S (N. J. Higham,
+   Accuracy and Stability of Numerical Algorithms, 2002, 9.6); three entries in a row; S itself, of
+   entries that are sums of 6 terms, adds less than as much again. */
 static void check_level(SUNMatrix G, N_Vector D, N_Vector r, N_Vector z, int n, int level) {
   sunrealtype largest = 0, solution = 0;
   for (int i = level * n; i < (level + 1) * n; i++) {
-    largest  = fmax(largest, schur(G, D, i, i));
+    largest  = fmax(largest, dense_schur(G, D, i, i));
     solution = fmax(solution, fabs(entries(z)[i]));
     ck_assert(isfinite(entries(z)[i]));
   }
   for (int i = level * n; i < (level + 1) * n; i++) {
-    if (schur(G, D, i, i) == 0) continue; /* held at both ends */
+    if (dense_schur(G, D, i, i) == 0) continue; /* held at both ends */
     sunrealtype residual = -entries(r)[i];
-    for (int k = level * n; k < (level + 1) * n; k++) residual += schur(G, D, i, k) * entries(z)[k];
+    for (int k = level * n; k < (level + 1) * n; k++)
+      residual += dense_schur(G, D, i, k) * entries(z)[k];
     ck_assert_double_le(fabs(residual), 2 * 3 * 10 * 3 * ROUNDOFF * (largest * solution + 1));
   }
 }
