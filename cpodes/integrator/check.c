@@ -102,12 +102,12 @@ int cpCheckStart(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector ewt) {
     return flag == -CP_REPTD_CNSTRFUNC_ERR ? CP_FIRST_CNSTRFUNC_ERR : flag > 0 ? -flag : flag;
   }
   if (norm > 1.0) {
-    char where[64] = "";
-    long int nst   = 0;
+    char where[CP_ROW_NAME + 32] = "", name[CP_ROW_NAME];
+    long int nst                 = 0;
     CVodeGetNumSteps(mem->cvode_mem, &nst);
     if (worst >= 0)
-      snprintf(where, sizeof where, " (constraint %d: %.3e)", worst,
-               N_VGetArrayPointer(work->c)[worst]);
+      snprintf(where, sizeof where, " (%s: %.3e)", cpRowName(mem->P, worst, name),
+               work->worst_residual);
     cpWrite(mem->text, "at t = %.15g: the start is %.3g times the tolerance off the manifold%s; %s",
             t, norm, where,
             nst == 0 ? "CPodeCalcIC makes it consistent"

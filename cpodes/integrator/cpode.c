@@ -148,11 +148,24 @@ static int bypassed(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
 /* Once: more is asked of the projection than roundoff in c allows. It ends at that floor. */
 static void warnOfFloor(CPodeMem mem) {
   if (mem->floor_told || !mem->step || mem->step->stats.nfloor == mem->base.nfloor) return;
+  char name[CP_ROW_NAME];
   mem->floor_told = 1;
   cpReport(&mem->log, CV_WARNING, "CPode",
-           "at t = %.15g: constraint %d cannot be satisfied better than to %.3g times its "
+           "at t = %.15g: %s cannot be satisfied better than to %.3g times its "
            "tolerance, the roundoff of evaluating it (asked for: %.3g); projections end there",
-           mem->tgood, mem->step->floor_worst, mem->step->floor_violation, mem->P->eps);
+           mem->tgood, cpRowName(mem->P, mem->step->floor_worst, name), mem->step->floor_violation,
+           mem->P->eps);
+}
+
+/* A rank that falls on the way is told each time: the motion may branch there. */
+static void warnOfRank(CPodeMem mem) {
+  if (!mem->step || !mem->step->rank_fell) return;
+  mem->step->rank_fell = 0;
+  cpReport(&mem->log, CV_WARNING, "CPode",
+           "before t = %.15g: the rank of the constraint Jacobian fell below %ld: at a singular "
+           "position "
+           "more than one motion may satisfy the constraints",
+           mem->tgood, (long)mem->step->full_rank);
 }
 
 int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask) {
@@ -189,6 +202,7 @@ int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   cpSettle(mem, nst);
   cpPendingClear(mem);
   warnOfFloor(mem);
+  warnOfRank(mem);
   flag = cpProjectOutput(mem, *tret, yout, "CPode",
                          result == CV_ROOT_RETURN    ? " (CV_ROOT_RETURN)"
                          : result == CV_TSTOP_RETURN ? " (CV_TSTOP_RETURN)"

@@ -175,7 +175,7 @@ static int checkStartVector(CPodeMem mem, sunrealtype t0, N_Vector y0, const cha
   if (!cpVectorFinite(y0))
     return cpReport(&mem->log, CP_ILL_INPUT, function, "y0 must be finite: component %d is not",
                     cpFirstNonFinite(y0));
-  if (mem->P && !mem->P->user_kind && !cpHasData(y0))
+  if (mem->P && mem->P->in_memory && !cpHasData(y0))
     return cpReport(
         &mem->log, CP_ILL_INPUT, function,
         "y0 must be a vector in one memory (serial, OpenMP, pthreads) for this projector");

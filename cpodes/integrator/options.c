@@ -111,7 +111,7 @@ int CPodeSetProjector(CPodeMem mem, CPProjector P) {
     return cpReport(&mem->log, CP_ILL_INPUT, __func__,
                     "P must be for states of length %ld, is for %ld",
                     (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(P->y_tmpl));
-  if (P && mem->y_tmpl && !P->user_kind && !cpHasData(mem->y_tmpl))
+  if (P && mem->y_tmpl && P->in_memory && !cpHasData(mem->y_tmpl))
     return cpReport(
         &mem->log, CP_ILL_INPUT, __func__,
         "P needs states in one memory (serial, OpenMP, pthreads): use CPProjectorCreateUser");

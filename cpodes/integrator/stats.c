@@ -17,10 +17,12 @@ int CPodeGetProjStats(CPodeMem mem, CPodeProjStats *stats) {
   return CP_SUCCESS;
 }
 
-static const char *solverName(CPProjector P) {
-  static const char *const names[] = {"not chosen yet", "Schur complement", "QR",
-                                      "QR with pivoting"};
-  return P->user_kind ? "the user's" : names[P->stats.linsol];
+/* The solver, and why it was chosen. */
+static int printSolver(CPProjector P, FILE *out) {
+  const char *label = "Projector linear solver";
+  if (P->user_kind) return fprintf(out, "%-28s = %s\n", label, "the user's") < 0;
+  return fprintf(out, "%-28s = %s (%s)\n", label, cpSolverName(P->stats.linsol),
+                 P->stats.linsol ? P->reason : "no projection yet") < 0;
 }
 
 typedef struct {
@@ -61,12 +63,13 @@ int CPodePrintAllStats(CPodeMem mem, FILE *out, SUNOutputFormat fmt) {
       {"Constraint Jac evals", s.nje},
       {"Projector factorizations", s.nsetups},
       {"Projection iterations", s.niters},
+      {"Krylov iterations", mem->step->stats.nli - mem->base.nli},
       {"Rank", (long)mem->P->stats.rank},
       {"Levels", (long)mem->P->stats.nlevels},
   };
   int bad = printCounters(out, fmt, counters, sizeof counters / sizeof counters[0]);
   if (fmt == SUN_OUTPUTFORMAT_TABLE) {
-    bad |= fprintf(out, "%-28s = %s\n", "Projector linear solver", solverName(mem->P)) < 0;
+    bad |= printSolver(mem->P, out);
     bad |= fprintf(out, "%-28s = %.3e\n", "Last violation", s.violation) < 0;
     bad |= fprintf(out, "%-28s = %.3e\n", "Largest correction (WRMS)", s.maxcorrection) < 0;
   }

@@ -14,6 +14,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <sundials/sundials_nonlinearsolver.h>
 
 /* Rejections are foreseen with this margin for roundoff. */
@@ -70,12 +71,23 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
   return cpFailed(mem, a, -CP_PROJ_NONFINITE);
 }
 
+/* Sine of the angle between constraints below which a failure may be that of a singular position.
+ */
+#define NEARLY_DEPENDENT 1.0e-4
+
 /* The bound is for the drift of one step: after steps that were left alone no smaller step would
  * help. */
 static int tooLarge(CPodeMem mem, const CPAttempt *a, sunrealtype correction) {
-  char which[64] = "";
+  char which[CP_ROW_NAME + 128] = "", name[CP_ROW_NAME];
   if (!mem->P->user_kind)
-    snprintf(which, sizeof which, "; constraint %d was violated most", mem->step->worst_start);
+    snprintf(which, sizeof which, "; %s was violated most",
+             cpRowName(mem->P, mem->step->worst_start, name));
+  const double sine = mem->P->user_kind ? 1.0 : cpWorkSine(mem->step);
+  if (sine < NEARLY_DEPENDENT) {
+    const size_t used = strlen(which);
+    snprintf(which + used, sizeof which - used,
+             "; the constraints are dependent up to an angle of %.1e: a singular position?", sine);
+  }
   cpWrite(mem->text,
           "at t = %.15g: the projection moved the state by %.3g times the tolerance, more than the "
           "bound %.3g (CPodeSetProjMaxCorrection)%s",
@@ -205,7 +217,8 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
 static SUNNonlinearSolver_Type getType(SUNNonlinearSolver NLS) {
   return SUNNonlinSolGetType(content(NLS)->inner);
 }
-/* SUNDIALS 7 does not look whether a Newton solver has been given its linear solver, and calls it. */
+/* SUNDIALS 7 does not look whether a Newton solver has been given its linear solver, and calls it.
+ */
 static int initialize(SUNNonlinearSolver NLS) {
   const CPodeMem mem = content(NLS);
   if (mem->inner->ops->setlsolvefn && !mem->have_lsolve &&

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const CPLinOps *const solvers[] = {&cpSchurOps, &cpQROps, &cpQRPOps};
+static const CPLinOps *const solvers[] = {&cpSchurOps, &cpQROps, &cpQRPOps, &cpSparseOps,
+                                          &cpBlockOps};
 
 static const CPLinOps *findSolver(CPLinSol type) {
   for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++)
@@ -12,17 +13,26 @@ static const CPLinOps *findSolver(CPLinSol type) {
   return NULL;
 }
 
-int cpLinCreate(CPLin *result, CPLinSol type, int n, int mmax) {
+int cpLinKeepsPattern(CPLinSol type) {
+  const CPLinOps *ops = findSolver(type);
+  return ops && ops->keeps_pattern;
+}
+
+int cpLinCreate(CPLin *result, CPLinSol type, int n, int mmax, const CPEntries *AT) {
   const CPLinOps *ops = findSolver(type);
   CPLin lin           = ops ? calloc(1, sizeof *lin) : NULL;
   *result             = NULL;
   if (!ops) return CP_ILL_INPUT;
   if (!lin) return CP_MEM_FAIL;
-  lin->ops       = ops;
-  lin->n         = n;
-  lin->mmax      = mmax;
-  lin->dependent = -1;
-  int flag       = ops->create(lin);
+  lin->ops          = ops;
+  lin->n            = n;
+  lin->m            = mmax;
+  lin->mmax         = mmax;
+  lin->AT           = AT;
+  lin->dependent    = -1;
+  lin->is_dependent = calloc((size_t)mmax, sizeof *lin->is_dependent);
+  int flag          = lin->is_dependent ? ops->create(lin) : CP_MEM_FAIL;
+  if (!flag && ops->analyse) flag = ops->analyse(lin);
   if (flag) cpLinFree(&lin);
   else *result = lin;
   return flag;
@@ -31,6 +41,7 @@ int cpLinCreate(CPLin *result, CPLinSol type, int n, int mmax) {
 void cpLinFree(CPLin *lin) {
   if (!lin || !*lin) return;
   if ((*lin)->content) (*lin)->ops->destroy(*lin);
+  free((*lin)->is_dependent);
   free(*lin);
   *lin = NULL;
 }

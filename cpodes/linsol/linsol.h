@@ -29,33 +29,48 @@ typedef struct {
 typedef struct {
   const char *name;
   CPLinSol type;
-  /* Workspace for n x m; CP_SUCCESS or CP_MEM_FAIL, CP_LINSOL_FAIL. */
+  /* 1: the structure of AT is analysed once (analyse) and stays: absent columns are given as
+   * columns of zeros, which the solver leaves out: x does not depend on their r, their mu is 0,
+   * they count neither in rank nor as dependent. 0: AT has the m present columns only, with any
+   * structure. */
+  int keeps_pattern;
+  /* Workspace for n x mmax; CP_SUCCESS, CP_MEM_FAIL or CP_LINSOL_FAIL. */
   int (*create)(CPLin lin);
-  /* Factors of A; 0, CP_LIN_DEPENDENT (then lin->dependent names a column), or CP_LINSOL_FAIL. */
+  /* Structure of A, lin->AT->start and ->row: called once, after create. NULL without
+   * keeps_pattern. Same codes. */
+  int (*analyse)(CPLin lin);
+  /* Factors of A; 0, CP_LIN_DEPENDENT (then lin->dependent names a column), or a negative code. */
   int (*factor)(CPLin lin);
-  void (*solve)(CPLin lin, const double *r, double *x);    /* r [m], x [n]  */
-  void (*solve_t)(CPLin lin, const double *x, double *mu); /* x [n], mu [m] */
+  /* 0, or a negative code. */
+  int (*solve)(CPLin lin, const double *r, double *x);    /* r [m], x [n], r and x apart  */
+  int (*solve_t)(CPLin lin, const double *x, double *mu); /* x [n], mu [m], x and mu apart */
   void (*destroy)(CPLin lin);
 } CPLinOps;
 
 struct CPLin_ {
   const CPLinOps *ops;
   int n, mmax;         /* allocated for A n x mmax                            */
-  int m;               /* columns of A now, <= mmax                           */
-  const CPEntries *AT; /* A^T by components, the caller's, set before factor  */
+  int m;               /* columns of A now, <= mmax; keeps_pattern: mmax      */
+  const CPEntries *AT; /* A^T by components, the caller's, set before analyse and factor */
   double ranktol;      /* a column is dependent below this sine of its angle  */
   int rank;            /* at the newest factorisation                         */
   int dependent;       /* a dependent column, -1 if there is none             */
+  double sine;         /* the smallest sine of a column that counts as independent (estimate) */
+  char *is_dependent;  /* [mmax] 1: this column depends on those with 0       */
   void *content;       /* the solver's own                                    */
 };
 
-/* Creates a solver of the given type (not AUTO) for A n x mmax. *lin is NULL on failure. */
-int cpLinCreate(CPLin *lin, CPLinSol type, int n, int mmax);
+/* Creates a solver of the given type (a matrix solver, not AUTO or KRYLOV) for A n x mmax; AT: its
+ * structure, needed by solvers with keeps_pattern, else may be NULL. *lin is NULL on failure. */
+int cpLinCreate(CPLin *lin, CPLinSol type, int n, int mmax, const CPEntries *AT);
 void cpLinFree(CPLin *lin);
+
+/* Does this type analyse the structure once? */
+int cpLinKeepsPattern(CPLinSol type);
 
 /* A as a dense n x m matrix, column-major. */
 void cpLinScatter(const CPLin lin, double *A);
 
-extern const CPLinOps cpSchurOps, cpQROps, cpQRPOps;
+extern const CPLinOps cpSchurOps, cpQROps, cpQRPOps, cpSparseOps, cpBlockOps;
 
 #endif

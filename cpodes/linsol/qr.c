@@ -80,6 +80,10 @@ static int factor(CPLin lin, int pivoting) {
   for (int k = 0; k < m; k++) q->pivot[k]--; /* LAPACK counts from 1 */
   lin->rank = independentColumns(lin, q);
   if (lin->rank < m) lin->dependent = q->pivot[lin->rank];
+  lin->sine = 1.0;
+  for (int k = 0; k < lin->rank; k++)
+    lin->sine = fmin(lin->sine, fabs(q->QR[(size_t)k * (size_t)(n + 1)]));
+  for (int k = 0; k < m; k++) lin->is_dependent[q->pivot[k]] = k >= lin->rank;
   return 0;
 }
 
@@ -90,29 +94,32 @@ static int qrFactor(CPLin lin) {
 
 static int qrpFactor(CPLin lin) { return factor(lin, 1); }
 
-static void qrSolve(CPLin lin, const double *r, double *x) {
+static int qrSolve(CPLin lin, const double *r, double *x) {
   QR *q       = lin->content;
   const int n = lin->n, k = lin->rank, one = 1;
   int info;
   for (int i = 0; i < n; i++) x[i] = 0.0;
-  if (k == 0) return;
+  if (k == 0) return 0;
   for (int i = 0; i < k; i++) x[i] = r[q->pivot[i]];
   F77(dtrsv)("U", "T", "N", &k, q->QR, &n, x, &one); /* R11' z = r1 */
   F77(dormqr)
   ("L", "N", &n, &one, &k, q->QR, &n, q->tau, x, &n, q->work, &q->lwork, &info); /* Q1 z */
+  return info ? CP_LINSOL_FAIL : 0;
 }
 
-static void qrSolveT(CPLin lin, const double *x, double *mu) {
+static int qrSolveT(CPLin lin, const double *x, double *mu) {
   QR *q       = lin->content;
   const int n = lin->n, k = lin->rank, one = 1;
   int info;
   for (int i = 0; i < lin->m; i++) mu[i] = 0.0;
-  if (k == 0) return;
+  if (k == 0) return 0;
   memcpy(q->x, x, (size_t)n * sizeof *x);
   F77(dormqr)
   ("L", "T", &n, &one, &k, q->QR, &n, q->tau, q->x, &n, q->work, &q->lwork, &info); /* Q'x */
+  if (info) return CP_LINSOL_FAIL;
   F77(dtrsv)("U", "N", "N", &k, q->QR, &n, q->x, &one); /* R11 z = Q1'x */
   for (int i = 0; i < k; i++) mu[q->pivot[i]] = q->x[i];
+  return 0;
 }
 
 const CPLinOps cpQROps = {.name    = "QR",

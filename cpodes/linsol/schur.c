@@ -76,6 +76,7 @@ static int schurFactor(CPLin lin) {
   int info;
   lin->rank      = m;
   lin->dependent = -1;
+  lin->sine      = 1.0;
   s->is_dense    = 0;
   if (m == 0) return 0;
   schurComplement(lin, s);  /* S = A' A */
@@ -87,8 +88,12 @@ static int schurFactor(CPLin lin) {
     const double pivot = s->U[(size_t)k * (size_t)(m + 1)];
     if (!(pivot > limit)) lin->dependent = k;
     else s->inverse[k] = 1.0 / pivot;
+    lin->sine = fmin(lin->sine, pivot);
   }
-  return lin->dependent < 0 ? 0 : CP_LIN_DEPENDENT;
+  memset(lin->is_dependent, 0, (size_t)m);
+  if (lin->dependent < 0) return 0;
+  lin->is_dependent[lin->dependent] = 1;
+  return CP_LIN_DEPENDENT;
 }
 
 /* U' U mu = mu by columns of U; 1 / u_kk in s->inverse */
@@ -144,17 +149,19 @@ static void multiplyTransposed(CPLin lin, const Schur *s, const double *x, doubl
     for (size_t k = a->start[j]; k < a->start[j + 1]; k++) mu[a->row[k]] += a->value[k] * x[j];
 }
 
-static void schurSolve(CPLin lin, const double *r, double *x) {
+static int schurSolve(CPLin lin, const double *r, double *x) {
   Schur *s = lin->content;
   for (int k = 0; k < lin->m; k++) s->mu[k] = r[k];
   schurBackSolve(s, lin->m, s->mu); /* mu = S^-1 r */
   multiply(lin, s, s->mu, x);       /* x  = A mu   */
+  return 0;
 }
 
-static void schurSolveT(CPLin lin, const double *x, double *mu) {
+static int schurSolveT(CPLin lin, const double *x, double *mu) {
   const Schur *s = lin->content;
   multiplyTransposed(lin, s, x, mu); /* A' x          */
   schurBackSolve(s, lin->m, mu);     /* mu = S^-1 A'x */
+  return 0;
 }
 
 const CPLinOps cpSchurOps = {.name    = "Schur complement, Cholesky",

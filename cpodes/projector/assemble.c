@@ -61,10 +61,10 @@ static int lineSearch(CPWork work, sunrealtype t, const double *size, double *ph
     const int flag = cpConstraint(work, t, work->v, work->c2);
     if (flag < 0) return flag;
     if (flag > 0) continue; /* c does not reach that far */
-    const double next = merit(N_VGetArrayPointer(work->c2), size, m);
+    const double next = merit(work->c2, size, m);
     if (!(next <= (1.0 - 2.0 * DECREASE * lambda) * *phi)) continue;
     N_VScale(1.0, work->v, work->y);
-    N_VScale(1.0, work->c2, work->c);
+    memcpy(work->c, work->c2, (size_t)m * sizeof *work->c);
     *phi = next;
     return CP_SUCCESS;
   }
@@ -72,9 +72,9 @@ static int lineSearch(CPWork work, sunrealtype t, const double *size, double *ph
 }
 
 static int gaussNewton(CPWork work, sunrealtype t, N_Vector ewt, double *size) {
-  const int m    = work->P->m;
-  sunrealtype *c = N_VGetArrayPointer(work->c);
-  double phi     = 0.0;
+  const int m     = work->P->m;
+  const double *c = work->c;
+  double phi      = 0.0;
   for (int k = 0; k < MAX_ITERATIONS; k++) {
     int flag = cpFactor(work, t, work->y, ewt);
     if (flag) return flag;
@@ -84,7 +84,8 @@ static int gaussNewton(CPWork work, sunrealtype t, N_Vector ewt, double *size) {
     }
     if (cpViolation(work, c, &work->worst) <= 1.0) return CP_SUCCESS; /* Project does the rest */
     if (cpAtRoundoffFloor(work, N_VGetArrayPointer(work->y), c, 1.0)) return CP_SUCCESS;
-    cpRightInverse(work, c, work->x);
+    flag = cpRightInverse(work, c, work->x);
+    if (flag) return flag;
     CP_COUNT(work, niters);
     flag = lineSearch(work, t, size, &phi);
     if (flag < 0) return flag;
@@ -98,9 +99,8 @@ static int gaussNewton(CPWork work, sunrealtype t, N_Vector ewt, double *size) {
       t, worst);
 }
 
-int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+int cpMatrixAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   int moved;
-  if (work->P->user_kind) return cpUserProject(work, t, y, ewt, 0, &moved);
   int flag = cpWorkUpdate(work, t, y, ewt);
   if (flag) return flag;
   double *size   = malloc((size_t)work->P->m * sizeof *size);

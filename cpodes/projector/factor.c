@@ -2,9 +2,11 @@
  *
  *   level by level   x_l = D_l G_l^T (G_l D_l G_l^T)^+ (r_l - sum_{k<l} G_lk x_k),
  *
- * where G_l has the rows and columns of level l and D_l is D on its columns. With one level this is
- * K = D G^T (G D G^T)^+; with positions and velocities it satisfies the positions first and holds
- * them then.
+ * where G_l has the rows and columns of level l and D_l = F_l F_l^T is D on its columns. With one
+ * level this is K = D G^T (G D G^T)^+; with positions and velocities it satisfies the positions
+ * first and holds them then. With A = F_l^T G_l^T R, R the rows' scales,
+ *
+ *   D_l G_l^T (G_l D_l G_l^T)^+ = F_l A (A^T A)^+ R.
  */
 #include "projector_impl.h"
 
@@ -14,110 +16,42 @@
 #define RANK_TOLERANCE    1.0e-10
 #define RANK_TOLERANCE_DQ 1.0e-6
 
-/* Squares below or above these may have lost digits to under- or overflow. */
-#define LEAST_SQUARE   1.0e-280
-#define LARGEST_SQUARE 1.0e280
-
-/* The norm so far with one more entry: of squares, or safe from under- and overflow, and slower. */
-static double add(double sum, double entry, int safe) {
-  return safe ? hypot(sum, entry) : sum + entry * entry;
-}
-
-/* |g_i| in the metric (rowscale) and in the weights (unit), over the components that row i moves:
- * those of its own level; and in the weights over all (s). Squared unless safe. 0 if squares were
- * not safe. */
-static int sumRows(CPWork work, int safe) {
-  const CPProjector P = work->P;
-  const CPEntries *g  = &work->g;
-  double *inMetric = work->rowscale, *inWeights = work->unit, *overAll = work->s;
-  int fine = 1;
-  for (int i = 0; i < P->m; i++) inMetric[i] = inWeights[i] = overAll[i] = 0.0;
-  for (int j = 0; j < P->n; j++)
-    for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
-      const int i     = g->row[k];
-      const double gw = g->value[k] / work->w[j], gd = g->value[k] * work->sqrtd[j];
-      overAll[i] = add(overAll[i], gw, safe);
-      if (P->row_level[i] != P->col_level[j] || gd == 0.0) continue;
-      inMetric[i]  = add(inMetric[i], gd, safe);
-      inWeights[i] = add(inWeights[i], gw, safe);
-      fine         = fine && inMetric[i] > LEAST_SQUARE && inMetric[i] < LARGEST_SQUARE;
-    }
-  return fine;
-}
-
-/* Scales of the rows for the factors (rowscale) and sizes of their residuals (unit, size). A row
- * that moves no component is measured over all. */
-static void scaleRows(CPWork work) {
-  const int safe = !sumRows(work, 0);
-  if (safe) sumRows(work, 1);
-  for (int i = 0; i < work->P->m; i++) {
-    const int moves    = work->rowscale[i] > 0.0;
-    const double size  = moves ? work->unit[i] : work->s[i];
-    const double scale = safe ? work->rowscale[i] : sqrt(work->rowscale[i]);
-    work->unit[i]      = safe ? size : sqrt(size);
-    work->rowscale[i]  = moves ? 1.0 / scale : 0.0;
-    work->size[i]      = work->P->ctol ? work->P->ctol[i] : work->unit[i];
-  }
-}
-
-/* A = D^(1/2) G^T R of a level, from the rows that have a gradient. */
-static void gatherLevel(CPWork work, int l) {
-  const CPEntries *g = &work->g;
-  CPLevel *level     = &work->levels[l];
-  level->nact        = 0;
-  for (int k = 0; k < level->nrows; k++) {
-    const int i     = level->rows[k];
-    work->rowpos[i] = work->rowscale[i] > 0.0 ? level->nact : -1;
-    if (work->rowpos[i] >= 0) level->act[level->nact++] = i;
-  }
-  size_t count = 0;
-  for (int q = 0; q < level->ncols; q++) {
-    const int j        = level->cols[q];
-    level->AT.start[q] = count;
-    for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
-      const int i = g->row[k];
-      if (work->P->row_level[i] != l || work->rowpos[i] < 0 || work->sqrtd[j] == 0.0) continue;
-      level->AT.row[count]     = work->rowpos[i];
-      level->AT.value[count++] = g->value[k] * work->sqrtd[j] * work->rowscale[i];
-    }
-  }
-  level->AT.start[level->ncols] = count;
-  level->lin->m                 = level->nact;
-  level->lin->AT                = &level->AT;
-}
-
 /* AUTO: from now on the pivoted solver. */
-static int swapSolver(CPLevel *level) {
+static int swapSolver(CPWork work, CPLevel *level) {
   if (!level->spare) return 0;
   cpLinFree(&level->lin);
-  level->lin     = level->spare;
-  level->spare   = NULL;
-  level->lin->m  = level->nact;
-  level->lin->AT = &level->AT;
+  level->lin    = level->spare;
+  level->spare  = NULL;
+  level->lin->m = level->nact;
+  work->linsol  = level->lin->ops->type;
+  cpWrite(work->P->reason, "constraints proved dependent");
   return 1;
 }
 
 static int factorMatrix(CPWork work, CPLin lin) {
-  lin->ranktol = work->P->jac ? RANK_TOLERANCE : RANK_TOLERANCE_DQ;
+  lin->ranktol = work->P->jac || work->P->mc == 0 ? RANK_TOLERANCE : RANK_TOLERANCE_DQ;
   return lin->ops->factor(lin);
 }
 
 static int factorLevel(CPWork work, sunrealtype t, int l) {
   CPLevel *level = &work->levels[l];
-  gatherLevel(work, l);
-  int flag = factorMatrix(work, level->lin);
-  if (flag == CP_LIN_DEPENDENT && swapSolver(level)) flag = factorMatrix(work, level->lin);
+  int flag       = cpMetricGather(work, t, l);
+  if (flag) return flag;
+  flag = factorMatrix(work, level->lin);
+  if (flag == CP_LIN_DEPENDENT && swapSolver(work, level)) flag = factorMatrix(work, level->lin);
   CP_COUNT(work, nsetups);
-  if (flag == CP_LIN_DEPENDENT)
-    return cpReason(
-        work->text, -CP_PROJ_RANK,
-        "at t = %.15g: constraint %d depends on others, and the linear solver '%s' needs "
-        "independent ones (CP_LINSOL_AUTO and CP_LINSOL_QRP do not)",
-        t, level->act[level->lin->dependent], level->lin->ops->name);
-  if (flag)
-    return cpReason(work->text, CP_LINSOL_FAIL, "at t = %.15g: LAPACK failed in '%s'", t,
+  if (flag == CP_LIN_DEPENDENT) {
+    char name[CP_ROW_NAME];
+    return cpReason(work->text, -CP_PROJ_RANK,
+                    "at t = %.15g: %s depends on others, and the linear solver '%s' needs "
+                    "independent ones (CP_LINSOL_AUTO, QRP, SPARSE and BLOCK do not)",
+                    t, cpRowName(work->P, level->act[level->lin->dependent], name),
                     level->lin->ops->name);
-  work->P->stats.linsol = level->lin->ops->type;
+  }
+  if (flag)
+    return cpReason(work->text, flag, "at t = %.15g: %s in the linear solver '%s'", t,
+                    flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed",
+                    level->lin->ops->name);
   return CP_SUCCESS;
 }
 
@@ -133,6 +67,7 @@ static int contradictsLevels(const CPWork work, int *row, int *col) {
       const int i = g->row[k];
       if (work->P->row_level[i] >= work->P->col_level[j] || work->sqrtd[j] == 0.0) continue;
       const double part = fabs(g->value[k]) * work->sqrtd[j] * work->rowscale[i];
+      if (part == 0.0 && (g->value[k] == 0.0 || !cpIsActive(work->P, i))) continue;
       if (work->rowscale[i] > 0.0 && part <= ENTRY_ROUNDOFF) continue;
       *row = i, *col = j;
       return 1;
@@ -146,7 +81,7 @@ static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
   int row, col;
   if (!contradictsLevels(work, &row, &col)) return CP_SUCCESS;
-  if (P->levels_given)
+  if (P->row_level_v)
     return cpReason(work->text, CP_ILL_INPUT,
                     "at t = %.15g: row_level[%d] = %d, but constraint %d depends on component %d, "
                     "col_level[%d] = %d (CPProjectorSetLevels)",
@@ -155,30 +90,49 @@ static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   for (int j = 0; j < P->n; j++) P->col_level[j] = 0;
   P->nlevels = 1;
   P->revision++;
-  scaleRows(work);
-  return cpWorkUpdate(work, t, y, ewt);
+  int flag = cpWorkUpdate(work, t, y, ewt);
+  if (!flag) flag = cpGradientGather(work, t, N_VGetArrayPointer(y));
+  if (!flag) cpScaleRows(work);
+  return flag;
+}
+
+/* A rank that falls on the way: a singular position, from which more than one motion may go on. */
+static void noteRank(CPWork work) {
+  const sunindextype rank = cpWorkRank(work);
+  if (rank < work->full_rank) work->rank_fell = 1;
+  if (rank > work->full_rank) work->full_rank = rank;
 }
 
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   work->valid = 0;
   int flag    = cpWeights(work, y, ewt);
   if (!flag) flag = cpJacobian(work, t, y, work->c);
-  if (!flag) flag = cpGradientGather(work, t);
+  if (!flag) flag = cpGradientGather(work, t, N_VGetArrayPointer(y));
   if (flag) return flag;
-  scaleRows(work);
+  cpScaleRows(work);
   flag = honourLevels(work, t, y, ewt);
+  if (!flag) flag = cpMetricEvaluate(work, t, y);
   for (int l = 0; !flag && l < work->nlevels; l++)
     if (work->levels[l].nrows > 0) flag = factorLevel(work, t, l);
   if (flag) return flag;
+  noteRank(work);
   work->valid            = 1;
   work->stale            = 0;
   work->age              = 0;
   work->P->stats.rank    = cpWorkRank(work);
   work->P->stats.nlevels = work->nlevels;
+  work->P->stats.linsol  = work->linsol;
+  work->P->newest        = work;
   return CP_SUCCESS;
 }
 
 static int isEmpty(const CPLevel *level) { return level->nrows == 0 || level->nact == 0; }
+
+static int failedSolve(CPWork work, const CPLevel *level, int flag) {
+  return cpReason(work->text, flag, "%s in the linear solver '%s'",
+                  flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed",
+                  level->lin->ops->name);
+}
 
 /* s -= G x over the columns of one level: what its correction does to the levels above. */
 static void subtractColumns(CPWork work, const CPLevel *level, const double *x, double *s) {
@@ -189,7 +143,7 @@ static void subtractColumns(CPWork work, const CPLevel *level, const double *x, 
   }
 }
 
-void cpRightInverse(CPWork work, const double *r, double *x) {
+int cpRightInverse(CPWork work, const double *r, double *x) {
   double *s = work->s;
   for (int i = 0; i < work->P->m; i++) s[i] = r[i];
   for (int j = 0; j < work->P->n; j++) x[j] = 0.0;
@@ -198,11 +152,12 @@ void cpRightInverse(CPWork work, const double *r, double *x) {
     if (isEmpty(level)) continue;
     for (int k = 0; k < level->nact; k++)
       work->rl[k] = s[level->act[k]] * work->rowscale[level->act[k]];
-    level->lin->ops->solve(level->lin, work->rl, work->xl);
-    for (int q = 0; q < level->ncols; q++) /* x_l = D^(1/2) A (A'A)^+ R s_l */
-      x[level->cols[q]] = work->sqrtd[level->cols[q]] * work->xl[q];
+    const int flag = level->lin->ops->solve(level->lin, work->rl, work->xl);
+    if (flag) return failedSolve(work, level, flag);
+    cpMetricTimes(work, l, work->xl, x); /* x_l = F A (A'A)^+ R s_l */
     if (l + 1 < work->nlevels) subtractColumns(work, level, x, s);
   }
+  return CP_SUCCESS;
 }
 
 /* z_j -= (G^T mu)_j over the columns below level l, mu that of level l. */
@@ -217,51 +172,19 @@ static void subtractRows(CPWork work, int l, const double *mu, double *z) {
 
 /* The transpose runs through the levels backwards; what a level's multipliers ask of lower columns
  * is taken off there before these get their turn. */
-void cpRightInverseTransposed(CPWork work, const double *x, double *mu) {
+int cpRightInverseTransposed(CPWork work, const double *x, double *mu) {
   double *z = work->z;
   for (int j = 0; j < work->P->n; j++) z[j] = x[j];
   for (int i = 0; i < work->P->m; i++) mu[i] = 0.0;
   for (int l = work->nlevels - 1; l >= 0; l--) {
     const CPLevel *level = &work->levels[l];
     if (isEmpty(level)) continue;
-    for (int q = 0; q < level->ncols; q++)
-      work->xl[q] = work->sqrtd[level->cols[q]] * z[level->cols[q]];
-    level->lin->ops->solve_t(level->lin, work->xl, work->rl);
+    cpMetricTransposedTimes(work, l, z, work->xl);
+    const int flag = level->lin->ops->solve_t(level->lin, work->xl, work->rl);
+    if (flag) return failedSolve(work, level, flag);
     for (int k = 0; k < level->nact; k++)
       mu[level->act[k]] = work->rl[k] * work->rowscale[level->act[k]];
     if (l > 0) subtractRows(work, l, mu, z);
   }
-}
-
-/* Residual that a row without any gradient may have. */
-#define ZERO_ROW_RESIDUAL 1.0e-12
-
-/* A row that no component can move is satisfied within one tolerance: no correction can do better.
- */
-double cpViolation(CPWork work, const double *c, int *worst) {
-  double violation = 0.0;
-  *worst           = 0;
-  for (int i = 0; i < work->P->m; i++) {
-    const double size = work->size[i] > 0.0 ? work->size[i] : ZERO_ROW_RESIDUAL;
-    if (work->rowscale[i] == 0.0 && fabs(c[i]) <= size) continue;
-    if (fabs(c[i]) > violation * size) violation = fabs(c[i]) / size, *worst = i;
-  }
-  return violation;
-}
-
-/* Multiple of roundoff in the terms of a constraint below which its residual is noise. */
-#define FLOOR_FACTOR 8.0
-
-/* c_i = O(u sum_j |G_ij y_j|). */
-int cpAtRoundoffFloor(CPWork work, const double *y, const double *c, double eps) {
-  const CPEntries *g = &work->g;
-  double *terms      = work->s;
-  for (int i = 0; i < work->P->m; i++) terms[i] = 0.0;
-  for (int j = 0; j < work->P->n; j++)
-    for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
-      terms[g->row[k]] += fabs(g->value[k] * y[j]);
-  for (int i = 0; i < work->P->m; i++)
-    if (fabs(c[i]) > eps * work->size[i] && fabs(c[i]) > FLOOR_FACTOR * CP_UROUND * terms[i])
-      return 0;
-  return 1;
+  return CP_SUCCESS;
 }

@@ -1,30 +1,141 @@
-/* The entries of G that are not zero, by columns: constraints of mechanisms touch few components
- * each, so that products with G cost little next to a pass over the whole matrix. */
+/* The entries of G by columns: those of the user's matrix, then those of the unit norms.
+ * Constraints of mechanisms touch few components each, so that products with G cost little next to
+ * a pass over the whole matrix.
+ *
+ * The whole pattern is that of the template. A dense matrix says nothing of its pattern: unless a
+ * solver needs one that stays, its zeros are left out of the entries (compact). */
 #include "projector_impl.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
-int cpGradientGather(CPWork work, sunrealtype t) {
-  const int m = work->P->m, n = work->P->n;
+/* ---- the pattern ---- */
+
+/* Rows of the norms by columns. */
+static int createNorms(CPWork work) {
+  CPProjector P = work->P;
+  CPEntries *s  = &work->norms;
+  s->start      = calloc((size_t)P->n + 1, sizeof *s->start);
+  if (!s->start) return CP_MEM_FAIL;
+  for (int k = 0; k < P->nnorms; k++)
+    for (int j = 0; j < P->norms[k].length; j++) s->start[P->norms[k].first + j + 1]++;
+  for (int j = 0; j < P->n; j++) s->start[j + 1] += s->start[j];
+  s->row     = malloc((s->start[P->n] + 1) * sizeof *s->row);
+  size_t *at = malloc(((size_t)P->n + 1) * sizeof *at);
+  if (s->row && at) {
+    memcpy(at, s->start, (size_t)P->n * sizeof *at);
+    for (int k = 0; k < P->nnorms; k++)
+      for (int j = 0; j < P->norms[k].length; j++) s->row[at[P->norms[k].first + j]++] = P->mc + k;
+  }
+  free(at);
+  return s->row && at ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+/* g <- user's columns [mc x n], each followed by the norms that contain it; in place, from the last
+ * column on: g holds the user's own at its beginning. */
+static void mergeNorms(CPWork work) {
   CPEntries *g = &work->g;
-  size_t k     = 0;
+  for (int j = work->P->n; j > 0; j--) {
+    const size_t first = g->start[j - 1], length = g->start[j] - first;
+    const size_t shift = work->norms.start[j - 1], norms = work->norms.start[j] - shift;
+    memmove(g->row + first + shift, g->row + first, length * sizeof *g->row);
+    memmove(work->source + first + shift, work->source + first, length * sizeof *work->source);
+    for (size_t k = 0; k < norms; k++) {
+      g->row[first + shift + length + k]       = work->norms.row[shift + k];
+      work->source[first + shift + length + k] = CP_NORM_ENTRY;
+    }
+    g->start[j] += work->norms.start[j];
+  }
+}
+
+void cpGradientPattern(CPWork work) {
+  CPProjector P = work->P;
+  CPEntries *g  = &work->g;
+  if (P->mc > 0) cpMatrixPattern(work->G, P->mc, P->n, g->start, g->row, work->source);
+  else memset(g->start, 0, ((size_t)P->n + 1) * sizeof *g->start);
+  mergeNorms(work);
+}
+
+int cpGradientCreate(CPWork work) {
+  CPProjector P       = work->P;
+  CPEntries *g        = &work->g;
+  const int flag      = createNorms(work);
+  const size_t user   = P->mc > 0 ? cpMatrixEntries(work->G) : 0;
+  const size_t length = user + (flag ? 0 : work->norms.start[P->n]);
+  if (flag) return flag;
+  g->start     = calloc((size_t)P->n + 1, sizeof *g->start);
+  g->row       = malloc((length + 1) * sizeof *g->row);
+  g->value     = malloc((length + 1) * sizeof *g->value);
+  work->source = malloc((length + 1) * sizeof *work->source);
+  if (!g->start || !g->row || !g->value || !work->source) return CP_MEM_FAIL;
+  if (P->mc > 0) {
+    cpMatrixPattern(work->G, P->mc, P->n, g->start, g->row, work->source);
+    if (cpColoringCreate(&work->colors, g->start, g->row, P->mc, P->n)) return CP_MEM_FAIL;
+  }
+  cpGradientPattern(work);
+  work->nnz = g->start[P->n];
+  return CP_SUCCESS;
+}
+
+/* ---- the values ---- */
+
+static int notFinite(CPWork work, sunrealtype t, int i, int j, double value) {
+  return cpReason(work->text, -CP_CNSTRJAC_NONFINITE,
+                  "at t = %.15g: entry (%d, %d) of the constraint Jacobian is %g", t, i, j, value);
+}
+
+/* Entries that are not zero, of a dense G. */
+static int gatherCompact(CPWork work, sunrealtype t) {
+  const int mc = work->P->mc, n = work->P->n;
+  CPEntries *g       = &work->g;
+  const CPEntries *s = &work->norms;
+  size_t k           = 0;
   for (int j = 0; j < n; j++) {
-    const sunrealtype *column = SUNDenseMatrix_Column(work->G, j);
+    const sunrealtype *column = mc > 0 ? SUNDenseMatrix_Column(work->G, j) : NULL;
     g->start[j]               = k;
-    for (int i = 0; i < m; i++) {
+    for (int i = 0; i < mc; i++) {
       if (column[i] == 0.0) continue;
-      if (!isfinite(column[i]))
-        return cpReason(work->text, -CP_CNSTRJAC_NONFINITE,
-                        "at t = %.15g: entry (%d, %d) of the constraint Jacobian is %g", t, i, j,
-                        column[i]);
-      g->row[k]     = i;
-      g->value[k++] = column[i];
+      if (!isfinite(column[i])) return notFinite(work, t, i, j, column[i]);
+      work->source[k] = (size_t)j * (size_t)mc + (size_t)i;
+      g->row[k]       = i;
+      g->value[k++]   = column[i];
+    }
+    for (size_t p = s->start[j]; p < s->start[j + 1]; p++) {
+      work->source[k] = CP_NORM_ENTRY;
+      g->row[k++]     = s->row[p];
     }
   }
   g->start[n] = k;
   return CP_SUCCESS;
 }
+
+/* The column of entry k. */
+static int columnOf(const CPEntries *g, size_t k) {
+  int j = 0;
+  while (g->start[j + 1] <= k) j++;
+  return j;
+}
+
+static int gatherPattern(CPWork work, sunrealtype t) {
+  CPEntries *g            = &work->g;
+  const size_t nnz        = g->start[work->P->n];
+  const sunrealtype *data = work->G ? cpMatrixData(work->G) : NULL;
+  for (size_t k = 0; k < nnz; k++) {
+    if (work->source[k] == CP_NORM_ENTRY) continue;
+    g->value[k] = data[work->source[k]];
+    if (!isfinite(g->value[k])) return notFinite(work, t, g->row[k], columnOf(g, k), g->value[k]);
+  }
+  return CP_SUCCESS;
+}
+
+int cpGradientGather(CPWork work, sunrealtype t, const double *y) {
+  const int flag = work->compact ? gatherCompact(work, t) : gatherPattern(work, t);
+  return !flag && work->P->nnorms > 0 ? cpNormGradients(work, t, y) : flag;
+}
+
+/* ---- products ---- */
 
 void cpGradientTimes(const CPWork work, const double *v, double *r) {
   const CPEntries *g = &work->g;
@@ -40,4 +151,11 @@ void cpGradientTransposedTimes(const CPWork work, const double *mu, double *w) {
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++) sum += g->value[k] * mu[g->row[k]];
     w[j] -= sum;
   }
+}
+
+double cpGradientEntry(const CPWork work, int i, int j) {
+  const CPEntries *g = &work->g;
+  for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
+    if (g->row[k] == i) return g->value[k];
+  return 0.0;
 }

@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <sunmatrix/sunmatrix_dense.h>
 
 /* Ratio of successive violations above which kept factors are renewed before the next
  * projection. */
@@ -30,11 +29,12 @@
  * wrong. 1, 0, or a fatal code of c. */
 static int isNoise(CPWork work, sunrealtype t) {
   const int m = work->P->m, n = work->P->n;
-  const sunrealtype *y = N_VGetArrayPointer(work->y), *c = N_VGetArrayPointer(work->c);
-  const sunrealtype *c2 = N_VGetArrayPointer(work->c2);
-  sunrealtype *trial    = N_VGetArrayPointer(work->v);
+  const sunrealtype *y = N_VGetArrayPointer(work->y);
+  const double *c = work->c, *c2 = work->c2;
+  sunrealtype *trial = N_VGetArrayPointer(work->v);
   double *second = work->r, *largest = work->s;
-  cpRightInverse(work, c, work->x);
+  int flag = cpRightInverse(work, c, work->x);
+  if (flag) return flag;
   for (int j = 0; j < n; j++)
     if (fabs(work->x[j]) * work->w[j] > NOISE_REACH) return 0;
   for (int i = 0; i < m; i++) largest[i] = 0.0;
@@ -42,7 +42,7 @@ static int isNoise(CPWork work, sunrealtype t) {
     for (int i = 0; i < m; i++) second[i] = -2.0 * c[i];
     for (int sign = -1; sign <= 1; sign += 2) {
       for (int j = 0; j < n; j++) trial[j] = y[j] + sign * multiple * work->x[j];
-      const int flag = cpConstraint(work, t, work->v, work->c2);
+      flag = cpConstraint(work, t, work->v, work->c2);
       if (flag) return flag < 0 ? flag : 0;
       for (int i = 0; i < m; i++) second[i] += c2[i];
     }
@@ -53,43 +53,27 @@ static int isNoise(CPWork work, sunrealtype t) {
   return 1;
 }
 
-/* Do the residuals contradict each other: what remains of them after the best correction? */
-static int contradictory(CPWork work, const double *c) {
-  double largest = 0.0, remaining = 0.0;
-  if (cpWorkRank(work) >= work->P->m) return 0;
-  cpRightInverse(work, c, work->x);
-  cpGradientTimes(work, work->x, work->r); /* G K c */
-  for (int i = 0; i < work->P->m; i++) {
-    largest   = fmax(largest, fabs(c[i]) / work->size[i]);
-    remaining = fmax(remaining, fabs(c[i] - work->r[i]) / work->size[i]);
-  }
-  return remaining > 0.1 * largest;
-}
-
 /* Why the iteration did not converge. A Jacobian is compared with differences once. */
-static int explainFailure(CPWork work, sunrealtype t, const double *c) {
+static int explainFailure(CPWork work, sunrealtype t) {
   const int i = work->worst;
-  char what[CP_TEXT_LENGTH / 2];
-  snprintf(what, sizeof what,
-           "constraint %d is violated by %.3e (%.3g times its tolerance, eps = %g)", i, c[i],
-           work->violation, work->P->eps);
+  char name[CP_ROW_NAME], what[CP_TEXT_LENGTH / 4], others[CP_TEXT_LENGTH / 2];
+  snprintf(what, sizeof what, "%s is violated by %.3e (%.3g times its tolerance, eps = %g)",
+           cpRowName(work->P, i, name), work->c[i], work->violation, work->P->eps);
   if (work->rowscale[i] == 0.0)
     return cpReason(work->text, -CP_PROJ_INCONSISTENT,
                     "at t = %.15g: %s, and no free component can change it", t, what);
-  if (contradictory(work, c))
-    return cpReason(work->text, -CP_PROJ_INCONSISTENT,
-                    "at t = %.15g: %s, and others contradict it (rank %ld of %d)", t, what,
-                    (long)cpWorkRank(work), work->P->m);
+  if (cpContradiction(work, work->c, others, sizeof others))
+    return cpReason(work->text, -CP_PROJ_INCONSISTENT, "at t = %.15g: %s, and %s", t, what, others);
   double err = 0.0;
   int row = -1, col = -1;
-  if (work->P->jac && !work->jac_is_right && !cpJacobianError(work, t, work->y, &err, &row, &col))
+  if (!work->jac_is_right && !cpJacobianError(work, t, work->y, &err, &row, &col))
     work->jac_is_right = err <= CP_WRONG_JACOBIAN;
   if (err > CP_WRONG_JACOBIAN)
     return cpReason(
         work->text, -CP_CNSTRJAC_WRONG,
         "at t = %.15g: no convergence, and entry (%d, %d) of the constraint Jacobian, %g, is "
         "not the derivative of constraint %d (relative error %.1e)",
-        t, row, col, SM_ELEMENT_D(work->G, row, col), row, err);
+        t, row, col, cpGradientEntry(work, row, col), row, err);
   return cpReason(work->text, -CP_PROJ_CONV_FAILURE,
                   "at t = %.15g: the projection does not converge; %s", t, what);
 }
@@ -109,16 +93,18 @@ static int endAtFloor(CPWork work) {
 #define SLOW     2 /* contracting, but not within the number of corrections */
 
 static int iterate(CPWork work, sunrealtype t) {
-  CPProjector P  = work->P;
-  sunrealtype *z = N_VGetArrayPointer(work->y), *c = N_VGetArrayPointer(work->c);
+  CPProjector P   = work->P;
+  sunrealtype *z  = N_VGetArrayPointer(work->y);
+  const double *c = work->c;
   double previous = cpViolation(work, c, &work->worst);
   int failure     = SLOW;
   work->rate      = 0.0;
   for (int k = 0; k < P->maxiters; k++) {
-    cpRightInverse(work, c, work->x); /* x = K c */
+    int flag = cpRightInverse(work, c, work->x); /* x = K c */
+    if (flag) return flag;
     for (int j = 0; j < P->n; j++) z[j] -= work->x[j];
     CP_COUNT(work, niters);
-    int flag = cpConstraint(work, t, work->y, work->c);
+    flag = cpConstraint(work, t, work->y, work->c);
     if (flag) return flag;
     work->violation    = cpViolation(work, c, &work->worst);
     const double theta = previous > 0.0 ? work->violation / previous : 0.0;
@@ -144,7 +130,7 @@ static int attempt(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int fre
   N_VScale(1.0, y, work->y);
   int flag = fresh ? cpFactor(work, t, y, ewt) : CP_SUCCESS;
   if (flag) return flag;
-  cpViolation(work, N_VGetArrayPointer(work->c), &work->worst_start);
+  cpViolation(work, work->c, &work->worst_start);
   flag = iterate(work, t);
   for (int k = 0; fresh && flag == SLOW && k < MAX_RENEWALS; k++) {
     flag = cpFactor(work, t, work->y, ewt);
@@ -153,21 +139,8 @@ static int attempt(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int fre
   return flag == SLOW ? DIVERGED : flag;
 }
 
-/* Distance to the farthest surface, in units of the state's tolerance. */
-static double distance(const CPWork work, const double *c) {
-  double largest = 0.0;
-  for (int i = 0; i < work->P->m; i++)
-    if (work->unit[i] > 0.0) largest = fmax(largest, fabs(c[i]) / work->unit[i]);
-  return largest;
-}
-
 static int tooOld(CPWork work) {
   return !work->valid || work->stale || work->age >= work->P->jacfreq;
-}
-
-static int fail(CPWork work, int flag) {
-  work->valid = 0;
-  return cpCountFailure(work, flag);
 }
 
 /* Does the violation of y, with c in work->c, call for no projection? It is measured with the sizes
@@ -178,7 +151,7 @@ static int isSatisfied(CPWork work, sunrealtype t, N_Vector y) {
   sunrealtype norm;
   const int flag = work->P->violation ? cpUserViolation(work, t, y, &norm) : CP_SUCCESS;
   if (flag) return flag;
-  if (!work->P->violation) norm = cpViolation(work, N_VGetArrayPointer(work->c), &work->worst);
+  if (!work->P->violation) norm = cpViolation(work, work->c, &work->worst);
   work->violation = norm;
   return norm <= work->P->eps;
 }
@@ -190,19 +163,17 @@ static int projectFrom(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int
     flag = cpConstraint(work, t, y, work->c);
     if (!flag) flag = attempt(work, t, y, ewt, 1);
   }
-  return flag == DIVERGED ? explainFailure(work, t, N_VGetArrayPointer(work->c)) : flag;
+  return flag == DIVERGED ? explainFailure(work, t) : flag;
 }
 
-int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed, int *moved) {
-  CPProjector P = work->P;
-  *moved        = 0;
-  if (P->user_kind) return cpUserProject(work, t, y, ewt, only_if_needed, moved);
-  CP_COUNT(work, nproj);
+static int project(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+                   int *moved) {
   int flag = cpWorkUpdate(work, t, y, ewt);
+  if (!flag && cpNormsAlone(work)) return cpNormsProject(work, t, y, ewt, only_if_needed, moved);
   if (!flag) flag = cpConstraint(work, t, y, work->c);
-  if (flag) return fail(work, flag);
+  if (flag) return flag;
 
-  int fresh = tooOld(work) || distance(work, N_VGetArrayPointer(work->c)) > KEEP_DISTANCE;
+  int fresh = tooOld(work) || cpDistance(work, work->c) > KEEP_DISTANCE;
   if (only_if_needed) {
     if (fresh) flag = cpFactor(work, t, y, ewt);
     if (!flag) flag = isSatisfied(work, t, y);
@@ -214,7 +185,7 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_
     fresh = 0;
   }
   if (!flag) flag = projectFrom(work, t, y, ewt, fresh);
-  if (flag) return fail(work, flag);
+  if (flag) return flag;
   work->age++;
   work->stale = work->rate > RATE_RENEW && work->age > 1;
   *moved      = 1;
@@ -222,18 +193,24 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_
   return CP_SUCCESS;
 }
 
-int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
+static int violation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
                      int *worst) {
-  *worst   = -1;
-  int flag = work->P->user_kind ? CP_SUCCESS : cpWorkUpdate(work, t, y, ewt);
+  int flag = cpWorkUpdate(work, t, y, ewt);
   if (flag) return flag;
   if (work->P->violation) return cpUserViolation(work, t, y, norm);
   flag = cpConstraint(work, t, y, work->c);
   if (!flag) flag = cpFactor(work, t, y, ewt);
   if (flag == -CP_PROJ_RANK) flag = CP_SUCCESS; /* rows are measured all the same */
   if (flag) return flag;
-  const sunrealtype *c = N_VGetArrayPointer(work->c);
-  *norm                = cpViolation(work, c, worst);
-  if (*norm > 1.0 && cpAtRoundoffFloor(work, N_VGetArrayPointer(y), c, 1.0)) *norm = 1.0;
+  *norm                = cpViolation(work, work->c, worst);
+  work->worst_residual = work->c[*worst];
+  if (*norm > 1.0 && cpAtRoundoffFloor(work, N_VGetArrayPointer(y), work->c, 1.0)) *norm = 1.0;
   return CP_SUCCESS;
 }
+
+const CPMethod cpMatrixMethod = {.project   = project,
+                                 .tangent   = cpMatrixTangent,
+                                 .cotangent = cpMatrixCotangent,
+                                 .violation = violation,
+                                 .assemble  = cpMatrixAssemble,
+                                 .probe     = cpMatrixProbe};

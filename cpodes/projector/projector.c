@@ -1,5 +1,5 @@
 /* CPProjector: life cycle and actions. */
-#include "projector_impl.h"
+#include "options_impl.h"
 
 #include <limits.h>
 #include <math.h>
@@ -21,39 +21,46 @@ static CPProjector newProjector(N_Vector y_tmpl, SUNContext ctx) {
   return P;
 }
 
+/* Data access, and lengths that an int holds. */
+static int isInMemory(N_Vector y_tmpl, N_Vector c_tmpl) {
+  if (!cpHasData(y_tmpl) || N_VGetLength(y_tmpl) > INT_MAX) return 0;
+  return !c_tmpl || (cpHasData(c_tmpl) && N_VGetLength(c_tmpl) <= INT_MAX);
+}
+
+/* Sizes of the matrix method. */
+static int setSizes(CPProjector P, N_Vector y_tmpl, N_Vector c_tmpl) {
+  if (c_tmpl && !(P->c_tmpl = N_VClone(c_tmpl))) return 0;
+  P->in_memory = isInMemory(y_tmpl, c_tmpl);
+  if (!P->in_memory) return 1;
+  P->n = (int)N_VGetLength(y_tmpl);
+  P->m = P->mc = c_tmpl ? (int)N_VGetLength(c_tmpl) : 0;
+  P->row_level = calloc((size_t)P->m + 1, sizeof *P->row_level);
+  P->col_level = calloc((size_t)P->n, sizeof *P->col_level);
+  return P->row_level && P->col_level;
+}
+
 CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl, SUNContext ctx) {
-  const char *missing = !c ? "c" : !y_tmpl ? "y_tmpl" : !c_tmpl ? "c_tmpl" : !ctx ? "ctx" : NULL;
+  const char *missing = !y_tmpl        ? "y_tmpl must not be NULL"
+                        : !ctx         ? "ctx must not be NULL"
+                        : c && !c_tmpl ? "c_tmpl must not be NULL with a function c"
+                        : !c && c_tmpl ? "c must not be NULL with a template c_tmpl"
+                                       : NULL;
   if (missing) {
-    cpReport(NULL, CP_ILL_INPUT, __func__, "%s must not be NULL", missing);
+    cpReport(NULL, CP_ILL_INPUT, __func__, "%s", missing);
     return NULL;
   }
-  if (!cpHasData(y_tmpl) || !cpHasData(c_tmpl)) {
-    cpReport(NULL, CP_ILL_INPUT, __func__,
-             "y_tmpl and c_tmpl must be vectors in one memory (serial, OpenMP, pthreads)");
-    return NULL;
-  }
-  const sunindextype n = N_VGetLength(y_tmpl), m = N_VGetLength(c_tmpl);
-  if (m < 1 || m > n || n > INT_MAX) {
-    cpReport(
-        NULL, CP_ILL_INPUT, __func__,
-        "1 <= length of c_tmpl <= length of y_tmpl <= %d is needed: c_tmpl has %ld, y_tmpl %ld",
-        INT_MAX, (long)m, (long)n);
+  if (N_VGetLength(y_tmpl) < 1 || (c_tmpl && N_VGetLength(c_tmpl) < 1)) {
+    cpReport(NULL, CP_ILL_INPUT, __func__, "%s must have length >= 1, has %ld",
+             N_VGetLength(y_tmpl) < 1 ? "y_tmpl" : "c_tmpl",
+             (long)N_VGetLength(N_VGetLength(y_tmpl) < 1 ? y_tmpl : c_tmpl));
     return NULL;
   }
   CPProjector P = newProjector(y_tmpl, ctx);
   if (P) {
-    P->c         = c;
-    P->n         = (int)n;
-    P->m         = (int)m;
-    P->c_tmpl    = N_VClone(c_tmpl);
-    P->row_level = calloc((size_t)m, sizeof *P->row_level);
-    P->col_level = calloc((size_t)n, sizeof *P->col_level);
-    if (!P->c_tmpl || !P->row_level || !P->col_level || cpWorkCreate(&P->work, P))
-      CPProjectorFree(&P);
+    P->c = c;
+    if (!setSizes(P, y_tmpl, c_tmpl) || cpWorkCreate(&P->work, P)) CPProjectorFree(&P);
   }
-  if (!P)
-    cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a projector (n = %ld, m = %ld)", (long)n,
-             (long)m);
+  if (!P) cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a projector");
   return P;
 }
 
@@ -81,8 +88,12 @@ void CPProjectorFree(CPProjector *P_address) {
   cpWorkFree(&P->work);
   if (P->y_tmpl) N_VDestroy(P->y_tmpl);
   if (P->c_tmpl) N_VDestroy(P->c_tmpl);
-  free(P->ctol);
-  free(P->free);
+  N_Vector *const vectors[] = {&P->ctol, &P->id, &P->active, &P->row_level_v, &P->col_level_v};
+  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
+    if (*vectors[i]) N_VDestroy(*vectors[i]);
+  if (P->G_tmpl) SUNMatDestroy(P->G_tmpl);
+  if (P->M_tmpl) SUNMatDestroy(P->M_tmpl);
+  free(P->norms);
   free(P->row_level);
   free(P->col_level);
   free(P);
@@ -97,31 +108,35 @@ static int checkVector(CPProjector P, N_Vector v, const char *name, const char *
     return cpReport(&P->log, CP_ILL_INPUT, function, "%s must have length %ld, has %ld", name,
                     (long)N_VGetLength(P->y_tmpl), (long)N_VGetLength(v));
   if (P->user_kind) return CP_SUCCESS;
-  if (!cpHasData(v))
+  if (P->in_memory && !cpHasData(v))
     return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be a vector in one memory", name);
-  int bad = cpFirstNonFinite(v);
-  if (bad >= 0)
-    return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be finite: %s[%d] = %g", name, name,
-                    bad, N_VGetArrayPointer(v)[bad]);
-  return CP_SUCCESS;
+  if (cpVectorFinite(v)) return CP_SUCCESS;
+  const int bad = cpFirstNonFinite(v);
+  if (bad < 0) return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be finite", name);
+  return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be finite: %s[%d] = %g", name, name,
+                  bad, N_VGetArrayPointer(v)[bad]);
 }
 
-/* The arguments that all actions share. */
-static int checkState(CPProjector P, N_Vector y, N_Vector ewt, const char *function) {
-  if (!P) return cpReport(NULL, CP_MEM_NULL, function, "P must not be NULL");
-  int flag = checkVector(P, y, "y", function);
-  if (flag || P->user_kind) return flag;
-  if (!ewt && P->norm == CP_NORM_ERROR)
-    return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must not be NULL with CP_NORM_ERROR");
-  if (!ewt) return CP_SUCCESS;
-  flag = checkVector(P, ewt, "ewt", function);
-  if (flag) return flag;
-  const sunrealtype *w = N_VGetArrayPointer(ewt);
+static int notPositive(CPProjector P, N_Vector ewt, const char *function) {
+  const sunrealtype *w = P->in_memory ? N_VGetArrayPointer(ewt) : NULL;
   for (int j = 0; j < P->n; j++)
     if (!(w[j] > 0.0))
       return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must be positive: ewt[%d] = %g", j,
                       w[j]);
-  return CP_SUCCESS;
+  return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must be positive: its least entry is %g",
+                  N_VMin(ewt));
+}
+
+/* The arguments that all actions share. */
+int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function) {
+  if (!P) return cpReport(NULL, CP_MEM_NULL, function, "P must not be NULL");
+  int flag = checkVector(P, y, "y", function);
+  if (flag || P->user_kind) return flag;
+  if (!ewt && P->norm == CP_NORM_ERROR && !P->metric && !P->metric_matrix)
+    return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must not be NULL with CP_NORM_ERROR");
+  if (!ewt) return CP_SUCCESS;
+  flag = checkVector(P, ewt, "ewt", function);
+  return flag || N_VMin(ewt) > 0.0 ? flag : notPositive(P, ewt, function);
 }
 
 static int report(CPProjector P, int flag, const char *function) {
@@ -134,18 +149,18 @@ static int reportError(CPProjector P, int flag, const char *function) {
 }
 
 int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
-  int moved, flag = checkState(P, y, ewt, __func__);
+  int moved, flag = cpCheckState(P, y, ewt, __func__);
   return flag ? flag : report(P, cpProject(P->work, t, y, ewt, 0, &moved), __func__);
 }
 
 int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
-  int flag = checkState(P, y, ewt, __func__);
+  int flag = cpCheckState(P, y, ewt, __func__);
   return flag ? flag : reportError(P, cpAssemble(P->work, t, y, ewt), __func__);
 }
 
 /* A vector is projected with factors made at its own y, not with those of another state. */
 int CPProjectorProjectTangent(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
-  int flag = checkState(P, y, ewt, __func__);
+  int flag = cpCheckState(P, y, ewt, __func__);
   if (!flag) flag = checkVector(P, v, "v", __func__);
   if (flag) return flag;
   P->work->valid = 0;
@@ -153,7 +168,7 @@ int CPProjectorProjectTangent(CPProjector P, sunrealtype t, N_Vector y, N_Vector
 }
 
 int CPProjectorProjectCotangent(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
-  int flag = checkState(P, y, ewt, __func__);
+  int flag = cpCheckState(P, y, ewt, __func__);
   if (!flag) flag = checkVector(P, w, "w", __func__);
   if (flag) return flag;
   if (P->user_kind)
@@ -165,7 +180,7 @@ int CPProjectorProjectCotangent(CPProjector P, sunrealtype t, N_Vector y, N_Vect
 
 int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                             sunrealtype *norm, sunindextype *worst) {
-  int which, flag = checkState(P, y, ewt, __func__);
+  int which, flag = cpCheckState(P, y, ewt, __func__);
   if (flag) return flag;
   if (!norm) return cpReport(&P->log, CP_ILL_INPUT, __func__, "norm must not be NULL");
   if (P->user_kind && !P->violation)
@@ -178,13 +193,17 @@ int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector e
 
 int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *err,
                         sunindextype *row, sunindextype *col) {
-  int i, j, flag = checkState(P, y, ewt, __func__);
+  int i, j, flag = cpCheckState(P, y, ewt, __func__);
   if (flag) return flag;
   if (!err) return cpReport(&P->log, CP_ILL_INPUT, __func__, "err must not be NULL");
   if (P->user_kind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "a user-supplied projection has no Jacobian");
-  flag = cpWeights(P->work, y, ewt);
+  if (cpMethodOf(P) == &cpKrylovMethod)
+    return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
+                    "there is no matrix: see CPProjectorCheckJacTimes");
+  flag = cpWorkUpdate(P->work, t, y, ewt);
+  if (!flag) flag = cpWeights(P->work, y, ewt);
   if (!flag) flag = cpJacobianError(P->work, t, y, err, &i, &j);
   P->work->valid = 0;
   if (flag) return reportError(P, flag, __func__);
@@ -193,12 +212,56 @@ int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, 
   return CP_SUCCESS;
 }
 
+static int checkFactored(CPProjector P, const char *function) {
+  if (P->user_kind || cpMethodOf(P) == &cpKrylovMethod)
+    return cpReport(&P->log, CP_NOT_SUPPORTED, function,
+                    "only the solvers that factor a matrix find a rank");
+  if (!P->newest || P->stats.rank < 0)
+    return cpReport(&P->log, CP_NO_INIT, function, "nothing has been factored yet");
+  return CP_SUCCESS;
+}
+
 int CPProjectorGetRank(CPProjector P, sunindextype *rank) {
   if (!P) return cpReport(NULL, CP_MEM_NULL, __func__, "P must not be NULL");
   if (!rank) return cpReport(&P->log, CP_ILL_INPUT, __func__, "rank must not be NULL");
-  if (P->stats.rank < 0)
-    return cpReport(&P->log, CP_NO_INIT, __func__, "nothing has been factored yet");
-  *rank = P->stats.rank;
+  const int flag = checkFactored(P, __func__);
+  if (!flag) *rank = P->stats.rank;
+  return flag;
+}
+
+static void markDependent(CPProjector P, sunindextype *count, sunrealtype *dependent) {
+  for (int i = 0; dependent && i < P->mc; i++) dependent[i] = 0.0;
+  *count = 0;
+  for (int l = 0; l < P->newest->nlevels; l++) {
+    const CPLevel *level = &P->newest->levels[l];
+    for (int k = 0; level->lin && k < level->nact; k++) {
+      if (!level->lin->is_dependent[k]) continue;
+      ++*count;
+      if (dependent && level->act[k] < P->mc) dependent[level->act[k]] = 1.0;
+    }
+  }
+}
+
+int CPProjectorGetDependent(CPProjector P, sunindextype *count, N_Vector dependent) {
+  if (!P) return cpReport(NULL, CP_MEM_NULL, __func__, "P must not be NULL");
+  if (!count) return cpReport(&P->log, CP_ILL_INPUT, __func__, "count must not be NULL");
+  int flag = checkFactored(P, __func__);
+  if (!flag && dependent) flag = cpCheckLike(P, dependent, P->c_tmpl, "dependent", __func__);
+  if (flag) return flag;
+  markDependent(P, count, dependent ? N_VGetArrayPointer(dependent) : NULL);
+  return CP_SUCCESS;
+}
+
+int CPProjectorGetLinearSolver(CPProjector P, CPLinSol *type, const char **reason) {
+  if (!P) return cpReport(NULL, CP_MEM_NULL, __func__, "P must not be NULL");
+  if (!type) return cpReport(&P->log, CP_ILL_INPUT, __func__, "type must not be NULL");
+  if (P->user_kind)
+    return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
+                    "a user-supplied projection has no linear solver of ours");
+  if (P->stats.linsol == CP_LINSOL_AUTO)
+    return cpReport(&P->log, CP_NO_INIT, __func__, "nothing has been projected yet");
+  *type = P->stats.linsol;
+  if (reason) *reason = P->reason;
   return CP_SUCCESS;
 }
 

@@ -2,9 +2,12 @@
  * the projector itself, the integrator and its output each have one, so that none changes what
  * another one computes.
  *
- * Letters: y [n] state, c [m] constraints, G = dc/dy [m x n], w [n] weights that measure (1/w_j is
- * the unit of y_j), D the diagonal inverse metric, zero where a component is held,
- * K = D G^T (G D G^T)^+ the right inverse of G. */
+ * Three methods share one table (method.c): constraints with a matrix G, constraints with products
+ * only (krylov.c), and the user's own functions (user.c).
+ *
+ * Letters: y [n] state, c [m] constraints (mc of the user's function, then the unit norms), G =
+ * dc/dy [m x n], w [n] weights that measure (1/w_j is the unit of y_j), D the inverse metric, on a
+ * level D = F F^T, K = D G^T (G D G^T)^+ the right inverse of G. */
 #ifndef CPODES_PROJECTOR_IMPL_H
 #define CPODES_PROJECTOR_IMPL_H
 
@@ -16,79 +19,168 @@
 
 #define CP_MAX_LEVELS 16
 
+typedef struct CPWork_ *CPWork;
+typedef struct CPMetric_ *CPMetric; /* metric_matrix.c: a metric that is not diagonal */
+typedef struct CPKrylov_ *CPKrylov; /* krylov.c */
+
+/* 0 = |(y_first, ..., y_{first+length-1})| - value */
+typedef struct {
+  int first, length;
+  double value;
+} CPUnitNorm;
+
+/* What a projector does, by its method. 0, positive recoverable, negative fatal; y and v are in and
+ * out, untouched on failure; the reason is in work->text. only_if_needed: leave y alone if its
+ * violation is at most eps; *moved tells. norm, worst: violation of y, and the constraint (-1: not
+ * known). */
+typedef struct {
+  int (*project)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+                 int *moved);
+  int (*tangent)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
+  int (*cotangent)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
+  int (*violation)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
+                   int *worst);
+  int (*assemble)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+  /* Is the user's derivative that of c? 0, or +-CP_CNSTRJAC_WRONG. */
+  int (*probe)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+} CPMethod;
+
 /* A level: rows that are satisfied by moving the columns of the same level. */
 typedef struct {
   int nrows, ncols;
-  int *rows;    /* [nrows] constraints of this level                    */
-  int *cols;    /* [ncols] components that they move                    */
-  int nact;     /* rows with a gradient: the columns of A               */
-  int *act;     /* [nact] constraint that column k of A belongs to */
-  CPEntries AT; /* A^T, A = D^(1/2) G^T R on this level, R makes the columns units */
-  CPLin lin;    /* of A                                                */
-  CPLin spare;  /* AUTO: the pivoted solver, swapped in when rows prove dependent */
+  int *rows;        /* [nrows] constraints of this level                    */
+  int *cols;        /* [ncols] components that they move                    */
+  int nact;         /* columns of A: all rows, or those with a gradient (compact) */
+  int *act;         /* [nact] constraint that column k of A belongs to      */
+  CPEntries AT;     /* A^T, A = F^T G^T R on this level, R makes the columns units */
+  size_t *from;     /* [nnz of AT] diagonal metric: its entry of g; NULL: compact or other metric */
+  CPMetric metric;  /* NULL: diagonal */
+  CPEntries packed; /* AT without absent rows, where the metric keeps AT's structure and the solver
+                       takes present rows only */
+  CPLin lin;        /* of A                                                */
+  CPLin spare;      /* AUTO: the pivoted solver, swapped in when rows prove dependent */
 } CPLevel;
 
-typedef struct CPWork_ {
+/* Groups of columns that share no row: G by one evaluation of c per group. */
+typedef struct {
+  int ngroups;
+  int *start; /* [ngroups + 1] */
+  int *col;   /* [n] */
+} CPColoring;
+
+struct CPWork_ {
   CPProjector P;
+  const CPMethod *method;
   long int revision; /* of P's options at set-up; -1: never set up */
+  long int contents; /* of what P's options make of the values; other: factors are not valid */
+  long int shape;    /* of P's templates and norms; other: the storage is made anew */
   int valid;         /* factors present                            */
   int stale;         /* ... but their convergence rate calls for new ones */
   long int age;      /* projections since G was evaluated          */
   N_Vector y;        /* trial state                                */
   N_Vector v;        /* trial vector, perturbed states             */
-  N_Vector c, c2;    /* residuals; those at a perturbed state      */
-  SUNMatrix G;       /* m x n, as the user or the differences gave it */
-  CPEntries g;       /* its entries                                */
+  N_Vector uc;       /* [mc] residuals as the user's functions see them */
+  double *c, *c2;    /* [m] residuals; those at a perturbed state  */
+  /* G */
+  SUNMatrix G;       /* mc x n, as the user or the differences gave it, of the template's type */
+  CPEntries g;       /* m x n, its entries and those of the norms: the whole pattern, or (compact)
+                        what is not zero at present */
+  size_t *source;    /* [nnz] place of the entry in G's data; CP_NORM_ENTRY: of a norm */
+  size_t nnz;        /* of the whole pattern */
+  int compact;       /* zeros of a dense G are left out of g */
+  CPEntries norms;   /* pattern of the norms' rows, by columns (no values) */
+  CPColoring colors; /* of the user's columns */
+  /* levels */
   int nlevels;
   CPLevel levels[CP_MAX_LEVELS];
-  double *sqrtd;    /* [n] root of D, the factors' own; 0: held        */
-  double *w;        /* [n] weights the rows were measured with    */
-  double *rowscale; /* [m] 1 / ||D^(1/2) g_i||; 0 for a row without gradient */
+  CPLinSol linsol; /* chosen */
+  SUNMatrix M;     /* n x n: metric, as the user gave it; D by columns with an operator */
+  double *sqrtd; /* [n] root of the diagonal D, the factors' own; 0: held; other metrics: 1 or 0 */
+  double *w;     /* [n] weights the rows were measured with    */
+  double *rowscale; /* [m] 1 / ||F^T g_i||; 0 for a row without gradient, or switched off */
   double *size;     /* [m] |c_i| / size_i is the violation of row i */
   double *unit;     /* [m] |c_i| / unit_i is the distance to surface i in units of the tolerance */
   double *x, *r;    /* [n], [m] vectors of the callers            */
   double *z, *s;    /* [n], [m] of the right inverse              */
   double *xl, *rl;  /* [n], [m] the same of one level             */
-  int *rowpos;      /* [m] place within its level; -1: no gradient */
+  int *rowpos;      /* [m] place within its level; -1: absent     */
+  CPKrylov krylov;  /* NULL with another method                   */
   /* results of the newest projection */
   double violation, rate;
-  int worst;              /* constraint violated most               */
+  int worst;              /* constraint violated most; -1: not known */
   int worst_start;        /* ... before the projection */
+  double worst_residual;  /* residual of the worst of the newest violation() */
   double floor_violation; /* of the newest projection that ended at the roundoff floor */
   int floor_worst;        /* and its constraint                                        */
+  sunindextype full_rank; /* highest rank so far with P's options as they are */
+  int rank_fell;          /* ... and a lower one since this was last set to 0 */
   int jac_is_right;       /* the user's G has been compared with differences           */
   CPProjectorStats stats;
   char text[CP_TEXT_LENGTH]; /* reason of the newest failure */
-} * CPWork;
+};
+
+#define CP_NORM_ENTRY SIZE_MAX
 
 struct CPProjector_ {
   SUNContext ctx;
   int user_kind;
-  int n, m; /* user kind: both 0 */
-  N_Vector y_tmpl, c_tmpl;
+  int in_memory; /* y and c give access to their data, in one memory: n, m, mc are set */
+  int n, m, mc;
+  N_Vector y_tmpl, c_tmpl; /* c_tmpl NULL: norms only */
   /* the user's functions */
   CPConstraintFn c;
   CPConstraintJacFn jac;
+  CPJacTimesFn Gv;
+  CPJacTransTimesFn GTw;
+  CPSchurDiagFn schurdiag;
+  CPPrecSetupFn psetup;
+  CPPrecSolveFn psolve;
+  CPMetricFn metric;
+  CPMetricMatrixFn metric_matrix;
   CPProjFn g;
   CPErrProjFn g_eps;
   CPViolationFn violation;
   void *user_data;
-  /* options; each change raises revision */
-  long int revision;
+  /* options; each change raises contents (values are renewed), and revision if levels and solvers
+   * must be set up again, and shape if the storage must */
+  long int revision, contents, shape;
   CPLinSol linsol;
   CPNorm norm;
   sunrealtype eps;
   int maxiters;
   long int jacfreq;
-  double *ctol; /* [m] or NULL */
-  double *free; /* [n] 0: held; or NULL */
-  int nlevels;  /* 0: to be detected */
-  int levels_given;
-  int *row_level, *col_level; /* [m], [n] */
-  CPWork work;                /* for the public calls */
-  CPProjectorStats stats;     /* of all works together */
+  SUNMatrix G_tmpl; /* sparse; NULL: dense */
+  SUNMatrix M_tmpl;
+  int nnorms;
+  CPUnitNorm *norms;                 /* [nnorms] */
+  N_Vector ctol, id, active;         /* [mc], [n], [mc]; NULL: not given */
+  N_Vector row_level_v, col_level_v; /* [mc], [n]; NULL: not given */
+  int nlevels;                       /* 0: to be detected */
+  int *row_level, *col_level;        /* [m], [n] */
+  CPWork work;                       /* for the public calls */
+  CPWork newest;                     /* the one with the newest factors; NULL: none */
+  char reason[CP_TEXT_LENGTH];       /* why stats.linsol is in use */
+  CPProjectorStats stats;            /* of all works together */
   CPLog log;
 };
+
+/* projector.c: the arguments that all actions share. 0, or a code, reported. */
+int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function);
+
+/* projector.c: the arguments that all actions share; 0, or a code, reported. */
+int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function);
+
+/* method.c */
+extern const CPMethod cpMatrixMethod, cpKrylovMethod, cpUserMethod;
+const CPMethod *cpMethodOf(CPProjector P);
+/* The method's functions, counted. */
+int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed, int *moved);
+int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
+int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
+int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
+                     int *worst);
+int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 
 /* work.c: workspace */
 int cpWorkCreate(CPWork *work, CPProjector P);
@@ -97,58 +189,152 @@ void cpWorkFree(CPWork *work);
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Rank of G at the newest factorisation, over all levels. */
 sunindextype cpWorkRank(CPWork work);
+/* Smallest sine of an angle between constraints that count as independent, at the newest one. */
+double cpWorkSine(CPWork work);
+/* storage.c: matrices and vectors of P's sizes, for the matrix method. */
+int cpStorageCreate(CPWork work);
+void cpStorageFree(CPWork work);
 
 /* Counts in the workspace, and in the projector for all its workspaces. */
 #define CP_COUNT(work, counter) ((work)->stats.counter++, (work)->P->stats.counter++)
 /* Counts a failed projection; returns flag. */
 int cpCountFailure(CPWork work, int flag);
 
-/* constraint.c: the user's functions, checked. Each returns 0 or a code with the reason in
- * work->text. */
-int cpConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
-int cpJacobian(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
+/* "constraint 5", "the norm of components 3 to 6" */
+#define CP_ROW_NAME 64
+const char *cpRowName(const CPProjector P, int i, char name[CP_ROW_NAME]);
+/* Is row i switched on? */
+int cpIsActive(const CPProjector P, int i);
+
+/* template.c: sparse SUNMatrix templates. 0, or CP_ILL_INPUT, reported. */
+int cpCheckTemplate(CPProjector P, SUNMatrix A, int rows, int cols, const char *name,
+                    const char *function);
+/* More of a metric's: symmetric pattern with its whole diagonal. */
+int cpCheckMetricTemplate(CPProjector P, SUNMatrix M, const char *function);
+size_t cpMatrixEntries(SUNMatrix A); /* places in its data (dense: all of them) */
+sunrealtype *cpMatrixData(SUNMatrix A);
+/* Pattern of A [rows x cols] by columns; source [nnz]: the place of each entry in A's data. start
+ * [cols + 1], row and source [cpMatrixEntries]: out. A dense matrix has all entries. */
+void cpMatrixPattern(SUNMatrix A, int rows, int cols, size_t *start, int *row, size_t *source);
+/* Zeros the values, and restores the index arrays of the template. */
+void cpMatrixZero(SUNMatrix A, SUNMatrix tmpl);
+/* Has A still the index arrays of its template? */
+int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl);
+
+/* coloring.c: columns of a pattern (rows x cols, by columns) that share no row, greedily. */
+int cpColoringCreate(CPColoring *colors, const size_t *start, const int *row, int rows, int cols);
+void cpColoringFree(CPColoring *colors);
+
+/* constraint.c: c, checked; jacobian.c: G, checked, into work->G. Each returns 0 or a code with the
+ * reason in work->text. */
+int cpConstraint(CPWork work, sunrealtype t, N_Vector y, double *c);
+/* ... counted as one for difference quotients. */
+int cpConstraintForDifference(CPWork work, sunrealtype t, N_Vector y, double *c);
+/* ... the same without data access or norms, for products only; c [m] like c_tmpl. */
+int cpUserConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
+int cpJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c);
+/* work->c2 <- c(t, y + sum h_j e_j) - c(t, y) over the given columns, h_j in work->z: c2_i / h_j is
+ * entry (i, j) if no other of them is in row i. y is perturbed and put back. */
+int cpDifference(CPWork work, sunrealtype t, N_Vector y, const double *c, const int *cols,
+                 int ncols, double typical);
+
+/* jaccheck.c */
 /* Largest weighted difference between the user's G in work->G and difference quotients. */
 int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *row, int *col);
 /* Smallest such error that a user cannot mean. Differences are good to about 1e-7. */
 #define CP_WRONG_JACOBIAN 1.0e-2
-/* The same along one direction, for two evaluations of c: is G that of c? 0, or
- * +-CP_CNSTRJAC_WRONG. Factors that are valid must be those of (t, y). */
-int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+/* The same along one direction, for two evaluations of c: is G that of c? Factors that are valid
+ * must be those of (t, y). */
+int cpMatrixProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 
-/* metric.c: weights and D */
+/* norms.c: the unit norms, rows mc ... m - 1 */
+void cpNormResiduals(const CPProjector P, const double *y, double *c /* [m] */);
+/* Their gradients y / |y| into the entries of g (source CP_NORM_ENTRY; row >= mc); 0, or the code
+ * of a norm that is zero, named. */
+int cpNormGradients(CPWork work, sunrealtype t, const double *y);
+/* If nothing but norms that share no component is to be projected: the nearest point in the
+ * diagonal metric, in closed form. */
+int cpNormsAlone(CPWork work);
+int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+                   int *moved);
+
+/* metric.c: weights, and D = F F^T on each level */
 int cpWeights(CPWork work, N_Vector y, N_Vector ewt);
+/* Structure of A^T of a level: start, row (position in level->rows), from; values allocated. */
+int cpMetricStructure(CPWork work, int l);
+/* The user's metric at (t, y), once for all levels. */
+int cpMetricEvaluate(CPWork work, sunrealtype t, N_Vector y);
+/* A^T = R G F of a level, its rows scaled by rowscale, which other metrics than diagonal ones set
+ * here; level->nact, act, rowpos. */
+int cpMetricGather(CPWork work, sunrealtype t, int l);
+/* x_cols <- F xl;  xl <- F^T z_cols */
+void cpMetricTimes(const CPWork work, int l, double *xl, double *x);
+void cpMetricTransposedTimes(const CPWork work, int l, const double *z, double *xl);
 
-/* gradient.c: products with G */
-int cpGradientGather(CPWork work, sunrealtype t); /* 0, or that an entry is not finite */
+/* metric_matrix.c: metrics that are not diagonal, one object per level. D is M_ll^{-1}, M_ll the
+ * metric's block of the level's free columns (sqrtd = 1); held ones (sqrtd = 0) have zero rows in
+ * F. */
+/* Structure of A^T of the level as above: G's pattern on the level by columns q of level->cols and
+ * rows k of level->rows is what work->g (whole pattern) has there. */
+int cpMetricMatrixCreate(CPWork work, int l);
+void cpMetricMatrixFree(CPMetric *metric);
+/* work->M <- the matrix at (t, y), or D by n products, checked: finite, symmetric. */
+int cpMetricMatrixEvaluate(CPWork work, sunrealtype t, N_Vector y);
+/* F of the level from work->M; level->AT's values = G F from work->g. +-CP_METRIC_INDEFINITE. */
+int cpMetricMatrixGather(CPWork work, sunrealtype t, int l);
+void cpMetricMatrixTimes(const CPWork work, int l, double *xl /* [ncols], changed */,
+                         double *x /* [n] */);
+void cpMetricMatrixTransposedTimes(const CPWork work, int l, const double *z /* [n] */,
+                                   double *xl /* [ncols] */);
+
+/* gradient.c: the entries of G, and products with them */
+int cpGradientCreate(CPWork work);   /* work->g, source, norms */
+void cpGradientPattern(CPWork work); /* the whole pattern, after compact ones */
+/* Values of g from work->G and the norms at y; 0, or that an entry is not finite. */
+int cpGradientGather(CPWork work, sunrealtype t, const double *y);
 void cpGradientTimes(const CPWork work, const double *v, double *r); /* r  = G v     [m] */
 void cpGradientTransposedTimes(const CPWork work, const double *mu, double *w); /* w -= G^T mu  [n] */
 
+double cpGradientEntry(const CPWork work, int i, int j);
+
+/* newton.c, tangent.c, assemble.c: the matrix method's functions */
+int cpMatrixTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
+int cpMatrixCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
+int cpMatrixAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+
+/* choose.c: work->linsol, and P->stats.linsol with P->reason, from P->linsol, size and pattern. */
+int cpChooseSolver(CPWork work);
+/* Name of a solver, as in the statistics. */
+const char *cpSolverName(CPLinSol type);
+
 /* factor.c: G and its factors at (t, y), c = c(t, y) in work->c */
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
-void cpRightInverse(CPWork work, const double *r, double *x); /* x  = K r,   [m] -> [n] */
-void cpRightInverseTransposed(CPWork work, const double *x, double *mu); /* mu = K^T x, [n] -> [m] */
-/* Are all residuals above eps within the roundoff of evaluating them? */
-int cpAtRoundoffFloor(CPWork work, const double *y, const double *c, double eps);
+int cpRightInverse(CPWork work, const double *r, double *x);            /* x  = K r,   [m] -> [n] */
+int cpRightInverseTransposed(CPWork work, const double *x, double *mu); /* mu = K^T x, [n] -> [m] */
+
+/* violation.c */
+/* rowscale, unit and size of all rows from the entries of G. */
+void cpScaleRows(CPWork work);
 /* Largest violation of the residuals c; *worst the constraint. */
 double cpViolation(CPWork work, const double *c, int *worst);
+/* Distance to the farthest surface, in units of the state's tolerance. */
+double cpDistance(const CPWork work, const double *c);
+/* Are all residuals above eps within the roundoff of evaluating them? */
+int cpAtRoundoffFloor(CPWork work, const double *y, const double *c, double eps);
 
-/* newton.c, tangent.c, assemble.c: both kinds of projector. 0, positive recoverable, negative
- * fatal. y and v are in and out, untouched on failure; the reason is in work->text. */
-int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed, int *moved);
-int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
-int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
-int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
-int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
-                     int *worst);
-
-/* user.c: the user kind */
-int cpUserProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
-                  int *moved);
-int cpUserTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector v);
-int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm);
+/* redundancy.c */
+/* Do the residuals c contradict each other? Then their constraints are named in text. */
+int cpContradiction(CPWork work, const double *c, char *text, size_t length);
 
 /* levels.c: sets P->nlevels, row_level, col_level from G at perturbed states. */
 int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+
+/* user.c */
+int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm);
+
+/* krylov.c */
+int cpKrylovUpdate(CPWork work); /* creates work->krylov, in line with P's options */
+void cpKrylovFree(CPKrylov *krylov);
 
 /* vectors.c */
 int cpVectorFinite(N_Vector v);

@@ -11,24 +11,20 @@ static int prepare(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   return flag ? flag : cpFactor(work, t, y, ewt);
 }
 
-int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
-  CP_COUNT(work, ntangent);
-  if (work->P->user_kind) return cpUserTangent(work, t, y, v);
-  int flag = prepare(work, t, y, ewt);
-  if (flag) return cpCountFailure(work, flag);
+int cpMatrixTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
   sunrealtype *vd = N_VGetArrayPointer(v);
+  int flag        = prepare(work, t, y, ewt);
+  if (flag) return flag;
   cpGradientTimes(work, vd, work->r);
-  cpRightInverse(work, work->r, work->x);
-  for (int j = 0; j < work->P->n; j++) vd[j] -= work->x[j];
-  return CP_SUCCESS;
+  flag = cpRightInverse(work, work->r, work->x);
+  for (int j = 0; !flag && j < work->P->n; j++) vd[j] -= work->x[j];
+  return flag;
 }
 
-int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
-  CP_COUNT(work, ntangent);
-  int flag = prepare(work, t, y, ewt);
-  if (flag) return cpCountFailure(work, flag);
+int cpMatrixCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
   sunrealtype *wd = N_VGetArrayPointer(w);
-  cpRightInverseTransposed(work, wd, work->r);  /* mu = K' w    */
-  cpGradientTransposedTimes(work, work->r, wd); /* w  - G' mu   */
-  return CP_SUCCESS;
+  int flag        = prepare(work, t, y, ewt);
+  if (!flag) flag = cpRightInverseTransposed(work, wd, work->r); /* mu = K' w    */
+  if (!flag) cpGradientTransposedTimes(work, work->r, wd);       /* w  - G' mu   */
+  return flag;
 }

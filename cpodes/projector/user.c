@@ -30,13 +30,11 @@ static int project(CPWork work, sunrealtype t, N_Vector y) {
   return CP_SUCCESS;
 }
 
-int cpUserProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
-                  int *moved) {
+static int userProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+                       int *moved) {
   CPProjector P = work->P;
   int flag      = CP_SUCCESS;
   (void)ewt; /* the user's projection has a metric of its own */
-  *moved = 0;
-  CP_COUNT(work, nproj);
   work->violation = 0.0;
   if (only_if_needed && P->violation) {
     flag = cpUserViolation(work, t, y, &work->violation);
@@ -46,14 +44,15 @@ int cpUserProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only
     }
   }
   if (!flag) flag = project(work, t, y);
-  if (flag) return cpCountFailure(work, flag);
+  if (flag) return flag;
   *moved = 1;
   N_VScale(1.0, work->y, y);
   return CP_SUCCESS;
 }
 
-int cpUserTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector v) {
+static int userTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
   CPProjector P = work->P;
+  (void)ewt;
   if (!P->g_eps) return CP_SUCCESS;
   N_VScale(1.0, v, work->v);
   int flag = P->g_eps(t, y, work->v, P->user_data);
@@ -61,7 +60,6 @@ int cpUserTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector v) {
     N_VScale(1.0, work->v, v);
     return CP_SUCCESS;
   }
-  CP_COUNT(work, nfails);
   if (flag < 0)
     return cpReason(work->text, CP_ERRPROJFUNC_FAIL,
                     "at t = %.15g: the error projection failed (%d)", t, flag);
@@ -71,3 +69,34 @@ int cpUserTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector v) {
   return cpReason(work->text, -CP_PROJ_NONFINITE,
                   "at t = %.15g: the error projection returned NaN or Inf", t);
 }
+
+static int userCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
+  (void)t, (void)y, (void)ewt, (void)w;
+  return cpReason(work->text, CP_NOT_SUPPORTED,
+                  "a user-supplied projection has no transpose; use an internal projector");
+}
+
+static int violation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
+                     int *worst) {
+  (void)ewt, (void)worst;
+  if (work->P->violation) return cpUserViolation(work, t, y, norm);
+  return cpReason(work->text, CP_NOT_SUPPORTED,
+                  "a user-supplied projection needs CPProjectorSetViolationFn for that");
+}
+
+static int assemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+  int moved = 0;
+  return cpProject(work, t, y, ewt, 0, &moved);
+}
+
+static int probe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+  (void)work, (void)t, (void)y, (void)ewt;
+  return CP_SUCCESS; /* there is no derivative */
+}
+
+const CPMethod cpUserMethod = {.project   = userProject,
+                               .tangent   = userTangent,
+                               .cotangent = userCotangent,
+                               .violation = violation,
+                               .assemble  = assemble,
+                               .probe     = probe};

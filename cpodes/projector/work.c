@@ -2,18 +2,43 @@
  * options change. */
 #include "projector_impl.h"
 
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sunmatrix/sunmatrix_dense.h>
+
+int cpWorkCreate(CPWork *result, CPProjector P) {
+  CPWork work = calloc(1, sizeof *work);
+  *result     = NULL;
+  if (!work) return CP_MEM_FAIL;
+  work->P        = P;
+  work->revision = work->shape = -1;
+  work->y                      = N_VClone(P->y_tmpl);
+  work->v                      = N_VClone(P->y_tmpl);
+  if (!work->y || !work->v) {
+    cpWorkFree(&work);
+    return CP_MEM_FAIL;
+  }
+  *result = work;
+  return CP_SUCCESS;
+}
+
+static void freeEntries(CPEntries *entries) {
+  free(entries->start);
+  free(entries->row);
+  free(entries->value);
+}
 
 static void freeLevels(CPWork work) {
   for (int l = 0; l < CP_MAX_LEVELS; l++) {
     CPLevel *level = &work->levels[l];
     cpLinFree(&level->lin);
     cpLinFree(&level->spare);
-    free(level->AT.start);
-    free(level->AT.row);
-    free(level->AT.value);
+    if (level->metric) cpMetricMatrixFree(&level->metric);
+    freeEntries(&level->AT);
+    freeEntries(&level->packed);
+    free(level->from);
     free(level->rows);
     free(level->cols);
     free(level->act);
@@ -25,67 +50,14 @@ static void freeLevels(CPWork work) {
 void cpWorkFree(CPWork *work_address) {
   CPWork work = work_address ? *work_address : NULL;
   if (!work) return;
+  if (work->P->newest == work) work->P->newest = NULL;
   freeLevels(work);
+  cpStorageFree(work);
+  cpKrylovFree(&work->krylov);
   if (work->y) N_VDestroy(work->y);
   if (work->v) N_VDestroy(work->v);
-  if (work->c) N_VDestroy(work->c);
-  if (work->c2) N_VDestroy(work->c2);
-  if (work->G) SUNMatDestroy(work->G);
-  free(work->sqrtd);
-  free(work->w);
-  free(work->rowscale);
-  free(work->size);
-  free(work->unit);
-  free(work->x);
-  free(work->r);
-  free(work->z);
-  free(work->s);
-  free(work->rowpos);
-  free(work->g.start);
-  free(work->g.row);
-  free(work->g.value);
-  free(work->xl);
-  free(work->rl);
   free(work);
   *work_address = NULL;
-}
-
-static int allocateArrays(CPWork work, size_t n, size_t m) {
-  double **ofN[] = {&work->sqrtd, &work->w, &work->x, &work->z, &work->xl};
-  double **ofM[] = {&work->rowscale, &work->size, &work->unit, &work->r, &work->s, &work->rl};
-  for (size_t i = 0; i < sizeof ofN / sizeof ofN[0]; i++)
-    if (!(*ofN[i] = calloc(n, sizeof **ofN[i]))) return 0;
-  for (size_t i = 0; i < sizeof ofM / sizeof ofM[0]; i++)
-    if (!(*ofM[i] = calloc(m, sizeof **ofM[i]))) return 0;
-  work->rowpos  = calloc(m, sizeof *work->rowpos);
-  work->g.start = calloc(n + 1, sizeof *work->g.start);
-  work->g.row   = malloc(n * m * sizeof *work->g.row);
-  work->g.value = malloc(n * m * sizeof *work->g.value);
-  return work->rowpos && work->g.start && work->g.row && work->g.value;
-}
-
-static int allocateInternal(CPWork work) {
-  CPProjector P = work->P;
-  work->c       = N_VClone(P->c_tmpl);
-  work->c2      = N_VClone(P->c_tmpl);
-  work->G       = SUNDenseMatrix(P->m, P->n, P->ctx);
-  return work->c && work->c2 && work->G && allocateArrays(work, (size_t)P->n, (size_t)P->m);
-}
-
-int cpWorkCreate(CPWork *result, CPProjector P) {
-  CPWork work = calloc(1, sizeof *work);
-  *result     = NULL;
-  if (!work) return CP_MEM_FAIL;
-  work->P        = P;
-  work->revision = -1;
-  work->y        = N_VClone(P->y_tmpl);
-  work->v        = N_VClone(P->y_tmpl);
-  if (!work->y || !work->v || (!P->user_kind && !allocateInternal(work))) {
-    cpWorkFree(&work);
-    return CP_MEM_FAIL;
-  }
-  *result = work;
-  return CP_SUCCESS;
 }
 
 /* Indices of the entries of level[] that are l; room for one at least, so that NULL means no
@@ -99,43 +71,86 @@ static int *members(const int *level, int length, int l, int *count) {
   return list;
 }
 
-static int buildLevel(CPWork work, int l) {
-  CPProjector P        = work->P;
-  CPLevel *level       = &work->levels[l];
-  level->rows          = members(P->row_level, P->m, l, &level->nrows);
-  level->cols          = members(P->col_level, P->n, l, &level->ncols);
-  level->act           = malloc(((size_t)level->nrows + 1) * sizeof *level->act);
-  const size_t entries = (size_t)level->nrows * (size_t)level->ncols + 1;
-  level->AT.start      = calloc((size_t)level->ncols + 1, sizeof *level->AT.start);
-  level->AT.row        = malloc(entries * sizeof *level->AT.row);
-  level->AT.value      = malloc(entries * sizeof *level->AT.value);
+static int buildStructure(CPWork work, int l) {
+  CPProjector P  = work->P;
+  CPLevel *level = &work->levels[l];
+  level->rows    = members(P->row_level, P->m, l, &level->nrows);
+  level->cols    = members(P->col_level, P->n, l, &level->ncols);
+  level->act     = malloc(((size_t)level->nrows + 1) * sizeof *level->act);
   if (!level->rows || !level->cols || !level->act) return CP_MEM_FAIL;
-  if (!level->AT.start || !level->AT.row || !level->AT.value) return CP_MEM_FAIL;
+  return level->nrows > 0 ? cpMetricStructure(work, l) : CP_SUCCESS;
+}
+
+/* Room for packed; entries in it are those of AT at most. */
+static int createPacked(CPLevel *level) {
+  const size_t entries = level->AT.start[level->ncols] + 1;
+  level->packed.start  = calloc((size_t)level->ncols + 1, sizeof *level->packed.start);
+  level->packed.row    = malloc(entries * sizeof *level->packed.row);
+  level->packed.value  = malloc(entries * sizeof *level->packed.value);
+  return level->packed.start && level->packed.row && level->packed.value ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+static int buildSolver(CPWork work, int l) {
+  CPLevel *level      = &work->levels[l];
+  const int packs     = level->metric && !cpLinKeepsPattern(work->linsol);
+  const CPEntries *AT = packs ? &level->packed : &level->AT;
   if (level->nrows == 0) return CP_SUCCESS;
-  const CPLinSol first = P->linsol == CP_LINSOL_AUTO ? CP_LINSOL_SCHUR : P->linsol;
-  int flag             = cpLinCreate(&level->lin, first, level->ncols, level->nrows);
-  if (!flag && P->linsol == CP_LINSOL_AUTO)
-    flag = cpLinCreate(&level->spare, CP_LINSOL_QRP, level->ncols, level->nrows);
+  int flag = packs ? createPacked(level) : CP_SUCCESS;
+  if (!flag) flag = cpLinCreate(&level->lin, work->linsol, level->ncols, level->nrows, AT);
+  if (!flag && work->P->linsol == CP_LINSOL_AUTO && work->linsol == CP_LINSOL_SCHUR)
+    flag = cpLinCreate(&level->spare, CP_LINSOL_QRP, level->ncols, level->nrows, AT);
   return flag;
+}
+
+static int build(CPWork work) {
+  int flag = CP_SUCCESS;
+  freeLevels(work);
+  cpGradientPattern(work);
+  work->nlevels = work->P->nlevels;
+  for (int l = 0; !flag && l < work->nlevels; l++) flag = buildStructure(work, l);
+  if (!flag) flag = cpChooseSolver(work);
+  for (int l = 0; !flag && l < work->nlevels; l++) flag = buildSolver(work, l);
+  if (!flag) return CP_SUCCESS;
+  work->revision = -1;
+  return flag == CP_MEM_FAIL ? cpReason(work->text, flag, "no memory for the linear solver")
+                             : cpReason(work->text, flag, "the linear solver cannot be set up");
+}
+
+static int renewStorage(CPWork work) {
+  CPProjector P = work->P;
+  if (!P->in_memory)
+    return cpReason(work->text, CP_NOT_SUPPORTED,
+                    "the vectors do not lie in one memory of less than %d entries: only "
+                    "CP_LINSOL_KRYLOV with CPProjectorSetJacTimes can work on them",
+                    INT_MAX);
+  if (P->m == 0)
+    return cpReason(work->text, CP_ILL_INPUT,
+                    "there is no constraint: give a function c, or call CPProjectorAddUnitNorm");
+  if (work->shape == P->shape) return CP_SUCCESS;
+  cpStorageFree(work);
+  const int flag = cpStorageCreate(work);
+  if (flag) return cpReason(work->text, flag, "no memory for the constraint Jacobian");
+  work->shape = P->shape;
+  return CP_SUCCESS;
 }
 
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
-  int flag      = CP_SUCCESS;
-  if (work->revision == P->revision && P->nlevels > 0) return CP_SUCCESS;
-  work->valid        = 0;
-  work->jac_is_right = 0;
-  if (P->nlevels == 0) flag = cpDetectLevels(work, t, y, ewt);
-  if (flag) return flag;
-  freeLevels(work);
-  work->nlevels = P->nlevels;
-  for (int l = 0; !flag && l < P->nlevels; l++) flag = buildLevel(work, l);
-  if (flag) {
-    work->revision = -1;
-    return cpReason(work->text, flag, "no memory for the linear solver");
+  if (work->contents != P->contents) {
+    work->contents = P->contents;
+    work->valid = work->jac_is_right = 0;
+    work->full_rank                  = 0;
   }
-  work->revision = P->revision;
-  return CP_SUCCESS;
+  if (work->revision == P->revision && P->nlevels > 0) return CP_SUCCESS;
+  work->valid = 0;
+  int flag    = renewStorage(work);
+  if (!flag && P->nlevels == 0) {
+    work->compact = !P->G_tmpl;
+    flag          = cpDetectLevels(work, t, y, ewt);
+  }
+  if (!flag) flag = build(work);
+  if (!flag) work->revision = P->revision;
+  return flag;
 }
 
 sunindextype cpWorkRank(CPWork work) {
@@ -145,7 +160,27 @@ sunindextype cpWorkRank(CPWork work) {
   return rank;
 }
 
-int cpCountFailure(CPWork work, int flag) {
-  CP_COUNT(work, nfails);
-  return flag;
+double cpWorkSine(CPWork work) {
+  double sine = 1.0;
+  for (int l = 0; l < work->nlevels; l++)
+    if (work->levels[l].lin && work->levels[l].lin->rank > 0)
+      sine = fmin(sine, work->levels[l].lin->sine);
+  return sine;
+}
+
+int cpIsActive(const CPProjector P, int i) {
+  return !P->active || i >= P->mc || N_VGetArrayPointer(P->active)[i] != 0.0;
+}
+
+const char *cpRowName(const CPProjector P, int i, char name[CP_ROW_NAME]) {
+  if (i < 0) {
+    snprintf(name, CP_ROW_NAME, "a constraint of another process");
+  } else if (i < P->mc || !P->in_memory) {
+    snprintf(name, CP_ROW_NAME, "constraint %d", i);
+  } else {
+    const CPUnitNorm *u = &P->norms[i - P->mc];
+    snprintf(name, CP_ROW_NAME, "the norm of components %d to %d", u->first,
+             u->first + u->length - 1);
+  }
+  return name;
 }

@@ -29,10 +29,31 @@ typedef struct CPProjector_ *CPProjector;
 
 /** Constraints. t: time. y [n]: in. c [m]: out, the residuals c(t, y), in any units. */
 typedef int (*CPConstraintFn)(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
-/** Constraint Jacobian G = dc/dy at (t, y). c [m]: in, c(t, y). G [m x n]: out, zero when called.
- */
+/** Constraint Jacobian G = dc/dy at (t, y). c [m]: in, c(t, y). G [m x n]: out, zero when called; a
+ * sparse one has the index arrays of its template then, and must have them afterwards. */
 typedef int (*CPConstraintJacFn)(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G,
                                  void *user_data);
+/** Product G(t, y) v. y, v [n]: in. Gv [m]: out. */
+typedef int (*CPJacTimesFn)(sunrealtype t, N_Vector y, N_Vector v, N_Vector Gv, void *user_data);
+/** Product G(t, y)^T w. y [n], w [m]: in. GTw [n]: out. */
+typedef int (*CPJacTransTimesFn)(sunrealtype t, N_Vector y, N_Vector w, N_Vector GTw,
+                                 void *user_data);
+/** Diagonal of the Schur complement: diag_i = sum_j D_j G_ij^2. y, D [n]: in, D >= 0, 0 where a
+ * component is held. diag [m]: out. */
+typedef int (*CPSchurDiagFn)(sunrealtype t, N_Vector y, N_Vector D, N_Vector diag, void *user_data);
+/** Prepares the preconditioner for (t, y). D [n]: in, the diagonal of the inverse metric, 0 where a
+ * component is held; NULL with a metric of the user's own. */
+typedef int (*CPPrecSetupFn)(sunrealtype t, N_Vector y, N_Vector D, void *user_data);
+/** Preconditioner: z ~ (G D G^T)^{-1} r, symmetric and positive definite. y: in, that of the
+ * set-up. r [m]: in. z [m]: out. With levels only the blocks (rows and columns) of each level
+ * matter: r is zero outside of the level being solved for, and of z only its rows are used. */
+typedef int (*CPPrecSolveFn)(sunrealtype t, N_Vector y, N_Vector r, N_Vector z, void *user_data);
+/** Inverse metric as an operator: Dx = D(t, y) x, D symmetric and positive definite. x, Dx [n]. */
+typedef int (*CPMetricFn)(sunrealtype t, N_Vector y, N_Vector x, N_Vector Dx, void *user_data);
+/** Metric as a matrix, D = M(t, y)^{-1}. M [n x n]: out, symmetric and positive definite, all
+ * entries (both triangles); zero when called, a sparse one with the index arrays of its template.
+ */
+typedef int (*CPMetricMatrixFn)(sunrealtype t, N_Vector y, SUNMatrix M, void *user_data);
 /** The user's own projection y = g(t, yhat). yhat [n]: in. y [n]: out, different from yhat.
  *  eps: in, the accuracy asked for, in units of the state's tolerance (CPProjectorSetEps). */
 typedef int (*CPProjFn)(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, void *user_data);
@@ -55,7 +76,11 @@ typedef struct {
   long int nje;         /**< evaluations of G, by the user's function or by differences */
   long int nsetups;     /**< factorisations, over all levels */
   long int nfloor;      /**< projections accepted at the roundoff floor of c, above eps */
-  sunindextype rank;    /**< rank of G at the newest factorisation, -1 before */
+  long int nli;         /**< KRYLOV: iterations of conjugate gradients */
+  long int nlinsolves;  /**< KRYLOV: systems solved by them */
+  long int nprods;      /**< KRYLOV: products with G and G^T */
+  long int npsolves;    /**< KRYLOV: calls of psolve */
+  sunindextype rank;    /**< rank of G at the newest factorisation, -1 before and with KRYLOV */
   sunindextype nlevels; /**< levels in use, 0 before the first projection */
   CPLinSol linsol;      /**< solver in use (AUTO resolved) */
 } CPProjectorStats;
@@ -71,10 +96,11 @@ typedef struct {
  * by simplified Newton, delta <- delta - D G^T (G D G^T)^+ c(t, y + delta); E. Eich, SIAM J. Numer.
  * Anal. 30 (1993) 1467-1482.
  *
- * c: not NULL. y_tmpl [n], c_tmpl [m]: templates for the vectors that c gets; only cloned; they
- * must give access to their data (N_VGetArrayPointer) and lie in one memory. 1 <= m <= n, redundant
- * constraints included. ctx: outlives the projector.
- * Returns the projector, or NULL (a line on stderr says why). The caller frees it.
+ * c, c_tmpl: both NULL if unit norms are the only constraints (CPProjectorAddUnitNorm). y_tmpl [n],
+ * c_tmpl [m]: templates for the vectors that c gets; only cloned; m >= 1, more constraints than
+ * components only if they are redundant. All linear solvers but CP_LINSOL_KRYLOV need vectors in
+ * one memory (serial, OpenMP, pthreads). ctx: outlives the projector. Returns the projector, or
+ * NULL (a line on stderr says why). The caller frees it.
  */
 CPODES_EXPORT CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl,
                                             SUNContext ctx);
@@ -103,11 +129,52 @@ CPODES_EXPORT int CPProjectorSetErrHandlerFn(CPProjector P, CPErrHandlerFn handl
 CPODES_EXPORT const char *CPProjectorGetLastMessage(CPProjector P);
 
 /**
- * Constraint Jacobian. jac NULL: difference quotients, n more evaluations of c per G (default).
- * G_tmpl: dense SUNMatrix m x n, cloned; may be NULL if jac is NULL.
- * CP_ILL_INPUT: G_tmpl is not dense or not m x n.
+ * Constraint Jacobian. jac NULL: difference quotients (default), n more evaluations of c per G;
+ * with a sparse G_tmpl as many as its columns need colours (Curtis, Powell & Reid 1974).
+ *
+ * G_tmpl: m x n, cloned: dense, or sparse (CSC or CSR) with the pattern of all entries that are
+ * ever non-zero in its index arrays, sorted and without duplicates; its values do not matter. The
+ * pattern is analysed once. May be NULL if jac is NULL. m: rows of c, unit norms do not count.
+ * CP_ILL_INPUT: another type, not m x n (the message tells a transposed one), indices out of range,
+ * unsorted or double, a row without entries. CP_NOT_SUPPORTED: P has no constraint function.
  */
 CPODES_EXPORT int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl);
+
+/**
+ * Products with the constraint Jacobian, for CP_LINSOL_KRYLOV. Both, or neither (NULL: none).
+ * CP_LINSOL_AUTO takes KRYLOV if they are all that it is given. See CPProjectorCheckJacTimes.
+ */
+CPODES_EXPORT int CPProjectorSetJacTimes(CPProjector P, CPJacTimesFn Gv, CPJacTransTimesFn GTw);
+
+/** KRYLOV: diagonal of G D G^T; it measures the residuals (guide, P3) and preconditions (Jacobi).
+ * NULL: none (default); residuals without tolerances of their own are then measured by an estimate.
+ */
+CPODES_EXPORT int CPProjectorSetSchurDiag(CPProjector P, CPSchurDiagFn diag);
+
+/** KRYLOV: preconditioner, instead of Jacobi. psetup: may be NULL; called when (t, y) or D change.
+ * psolve NULL: none (default). */
+CPODES_EXPORT int CPProjectorSetPreconditioner(CPProjector P, CPPrecSetupFn psetup,
+                                               CPPrecSolveFn psolve);
+
+/**
+ * Adds the constraint that the components first ... first + length - 1 have the Euclidean norm
+ * value, 0 = |y_first..| - value: a unit quaternion is one call. Counts as one more row, after
+ * those of c and of earlier calls; messages name it by its components. value > 0. Levels: that of
+ * its components, which must be the same for all. Norms that no other constraint touches are solved
+ * in closed form by CP_LINSOL_BLOCK. Not with KRYLOV. CP_ILL_INPUT: first < 0, length < 1, first +
+ * length > n, value not positive and finite.
+ */
+CPODES_EXPORT int CPProjectorAddUnitNorm(CPProjector P, sunindextype first, sunindextype length,
+                                         sunrealtype value);
+
+/**
+ * Switches constraints on and off (contacts), at any time between two steps: nothing is analysed
+ * again. mask [m]: copied, 0: off, anything else: on; NULL: all on (default). Unit norms stay on.
+ * A constraint that is switched on has to be satisfied already (up to the drift of a step): an
+ * impact is the user's, see CPProjectorAssemble. CP_ILL_INPUT: a wrong length, an entry that is not
+ * finite, a mask that leaves no constraint.
+ */
+CPODES_EXPORT int CPProjectorSetActive(CPProjector P, N_Vector mask);
 
 /**
  * Levels 0, 1, ... of rows and columns: the rows of level l are satisfied by moving only the
@@ -134,8 +201,27 @@ CPODES_EXPORT int CPProjectorGetLevels(CPProjector P, N_Vector row_level, N_Vect
 /** Linear solver, default CP_LINSOL_AUTO. CP_ILL_INPUT: unknown type. */
 CPODES_EXPORT int CPProjectorSetLinearSolver(CPProjector P, CPLinSol type);
 
-/** Norm, default CP_NORM_ERROR. CP_ILL_INPUT: unknown norm. */
+/** Norm, default CP_NORM_ERROR. CP_ILL_INPUT: unknown norm. A metric of the user's own goes before.
+ */
 CPODES_EXPORT int CPProjectorSetNorm(CPProjector P, CPNorm norm);
+
+/**
+ * Inverse metric D as an operator, instead of the norm's: corrections are smallest in x^T D^{-1} x.
+ * For the dense solvers, which form D by n products, and KRYLOV. NULL: none (default). Takes the
+ * place of a metric matrix.
+ */
+CPODES_EXPORT int CPProjectorSetMetric(CPProjector P, CPMetricFn D);
+
+/**
+ * Metric M = D^{-1} as a matrix (kinetic energy: the mass matrix), for all linear solvers. M_tmpl:
+ * n x n, cloned: dense, or sparse (CSC or CSR) with the pattern, as in CPProjectorSetJacFn. Renewed
+ * with G. Components that are held, and those of other levels, are held in the metric, too: D is
+ * the inverse of M's block of the free ones. M NULL: none (default). Takes the place of a metric
+ * operator. CP_ILL_INPUT: another type, not n x n, bad indices, an entry without its mirror image,
+ * a column without diagonal. A matrix that is not positive definite fails the projection: [r]
+ * CP_METRIC_INDEFINITE.
+ */
+CPODES_EXPORT int CPProjectorSetMetricMatrix(CPProjector P, CPMetricMatrixFn M, SUNMatrix M_tmpl);
 
 /**
  * Tolerances of the constraints: c_i is measured as |c_i| / ctol_i. ctol [m]: copied, all > 0 and
@@ -218,6 +304,29 @@ CPODES_EXPORT int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, 
 /** Rank of G at the newest factorisation, summed over the levels. CP_NO_INIT before the first one.
  */
 CPODES_EXPORT int CPProjectorGetRank(CPProjector P, sunindextype *rank);
+
+/**
+ * Constraints that depend on others at the newest factorisation: a set whose removal leaves G's
+ * rank as it is. count: out, how many. dependent [m]: out, 1 for each of them, else 0; may be NULL;
+ * with unit norms of no function c also NULL. CP_NO_INIT before the first factorisation,
+ * CP_NOT_SUPPORTED with KRYLOV, which finds no rank.
+ */
+CPODES_EXPORT int CPProjectorGetDependent(CPProjector P, sunindextype *count, N_Vector dependent);
+
+/**
+ * Linear solver in use and, for AUTO, why; needs one projection before (CP_NO_INIT). type: out.
+ * reason: out, valid until the next change of options; may be NULL.
+ */
+CPODES_EXPORT int CPProjectorGetLinearSolver(CPProjector P, CPLinSol *type, const char **reason);
+
+/**
+ * Compares the products of CPProjectorSetJacTimes with each other and with c at (t, y), for
+ * pseudo-random v and w: err_transpose: out, |<G v, w> - <v, G^T w>| over the size of its terms;
+ * err_product: out, the largest difference of G v from a central difference of c along v, over the
+ * largest entry of G v. Either may be NULL. Right ones give some 1e-15 and 1e-9.
+ */
+CPODES_EXPORT int CPProjectorCheckJacTimes(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
+                                           sunrealtype *err_transpose, sunrealtype *err_product);
 
 /** Counters; stats: out. */
 CPODES_EXPORT int CPProjectorGetStats(CPProjector P, CPProjectorStats *stats);

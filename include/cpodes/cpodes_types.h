@@ -49,6 +49,11 @@ enum CPReturnCode {
   CP_ERRPROJFUNC_FAIL    = -226, /**< the user's error projection failed for good */
   CP_REPTD_ERRPROJ_ERR   = -227, /**< [r] the user's error projection failed recoverably */
   CP_VIOLATIONFN_FAIL    = -228, /**< the user's violation norm failed (any non-zero return) */
+  CP_METRIC_FAIL         = -236, /**< the metric failed for good */
+  CP_REPTD_METRIC_ERR    = -237, /**< [r] the metric failed recoverably */
+  CP_METRIC_INDEFINITE   = -238, /**< [r] the metric is not symmetric and positive definite */
+  CP_PREC_FAIL      = -239, /**< the preconditioner, or the diagonal of G D G^T, failed for good */
+  CP_REPTD_PREC_ERR = -229, /**< [r] one of these failed recoverably */
 
   /* the projection */
   CP_PROJ_CONV_FAILURE = -230, /**< [r] the projection did not converge */
@@ -56,7 +61,7 @@ enum CPReturnCode {
   CP_PROJ_INCONSISTENT = -232, /**< [r] the constraints contradict each other near this state */
   CP_PROJ_CORRECTION   = -233, /**< [r] the correction is above CPodeSetProjMaxCorrection's bound */
   CP_CNSTRJAC_WRONG    = -234, /**< [r] no convergence, and the user's Jacobian is not that of c */
-  CP_LINSOL_FAIL       = -235, /**< LAPACK reported an error */
+  CP_LINSOL_FAIL       = -235, /**< LAPACK or SuiteSparse reported an error */
 
   /* NaN or Inf */
   CP_RHS_NONFINITE      = -240, /**< f returned NaN or Inf */
@@ -75,12 +80,18 @@ enum CPReturnCode {
  *  call only. */
 typedef void (*CPErrHandlerFn)(int code, const char *function, const char *msg, void *data);
 
-/** Linear solver of the projector, for G D G^T (CPProjectorSetLinearSolver). */
+/** Linear solver of the projector, for G D G^T (CPProjectorSetLinearSolver; guide, "Which solver").
+ */
 typedef enum {
-  CP_LINSOL_AUTO  = 0, /**< SCHUR, and QRP from the moment the constraints prove dependent */
-  CP_LINSOL_SCHUR = 1, /**< dense Cholesky factors of the Schur complement G D G^T: cheapest */
-  CP_LINSOL_QR    = 2, /**< dense QR of D^(1/2) G^T: accurate where G is ill-conditioned */
-  CP_LINSOL_QRP   = 3  /**< dense QR with column pivoting: finds the rank, takes dependent rows */
+  CP_LINSOL_AUTO = 0, /**< one of the others, by size, pattern and rank */
+  CP_LINSOL_SCHUR =
+      1, /**< dense Cholesky factors of the Schur complement G D G^T: cheapest when small */
+  CP_LINSOL_QR     = 2, /**< dense QR of D^(1/2) G^T: accurate where G is ill-conditioned */
+  CP_LINSOL_QRP    = 3, /**< dense QR with column pivoting: finds the rank, takes dependent rows */
+  CP_LINSOL_SPARSE = 4, /**< sparse Cholesky factors of G D G^T, sparse QR where rows are dependent */
+  CP_LINSOL_BLOCK = 5, /**< each connected component of the pattern by itself, dense */
+  CP_LINSOL_KRYLOV =
+      6 /**< conjugate gradients on G D G^T, products with G and G^T only; any N_Vector */
 } CPLinSol;
 
 /** Norm in which a projection's correction is smallest (CPProjectorSetNorm). */

@@ -58,7 +58,7 @@ static int factor(void) {
 }
 
 static void open_solver(CPLinSol type, int n, int m, int mmax) {
-  ck_assert_int_eq(cpLinCreate(&lin, type, n, mmax), CP_SUCCESS);
+  ck_assert_int_eq(cpLinCreate(&lin, type, n, mmax, NULL), CP_SUCCESS);
   lin->m       = m;
   lin->ranktol = 1.0e-10;
   memset(A, 0, sizeof A);
@@ -357,7 +357,7 @@ END_TEST
 START_TEST(unknown_types_are_refused) {
   const CPLinSol unknown[] = {CP_LINSOL_AUTO, (CPLinSol)17, (CPLinSol)-1};
   for (int i = 0; i < 3; i++) {
-    ck_assert_int_eq(cpLinCreate(&lin, unknown[i], 3, 2), CP_ILL_INPUT);
+    ck_assert_int_eq(cpLinCreate(&lin, unknown[i], 3, 2, NULL), CP_ILL_INPUT);
     ck_assert_ptr_null(lin);
   }
 }
@@ -367,7 +367,7 @@ START_TEST(every_allocation_may_fail) {
   long n = 0;
   for (int denied = 1; denied; n++) {
     alloc_watch_failing(n + 1);
-    int flag = cpLinCreate(&lin, solver_of[_i], 7, 3);
+    int flag = cpLinCreate(&lin, solver_of[_i], 7, 3, NULL);
     denied   = alloc_has_failed();
     ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : CP_SUCCESS);
     if (denied) ck_assert_ptr_null(lin);

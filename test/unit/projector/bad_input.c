@@ -96,9 +96,6 @@ START_TEST(Create_refuses_missing_arguments_and_wrong_sizes) {
   expect_no_projector(create_it, "ctx", "NULL");
   create.ctx = test_context;
 
-  create.y      = two; /* three constraints for two states */
-  create.c_tmpl = three;
-  expect_no_projector(create_it, "c_tmpl", "3");
   create.y      = three; /* no constraint */
   create.c_tmpl = none;
   expect_no_projector(create_it, "c_tmpl", "0");
@@ -123,19 +120,26 @@ static N_Vector_ID custom_id(N_Vector v) {
   return SUNDIALS_NVEC_CUSTOM;
 }
 
-START_TEST(Create_refuses_vectors_without_direct_access) {
+START_TEST(a_matrix_needs_direct_access) {
   N_Vector opaque = VECTOR(1.0, 2.0), two = VECTOR(1.0, 2.0);
-  create.c      = equations_c;
-  create.ctx    = test_context;
-  create.y      = opaque;
-  create.c_tmpl = two;
-
+  SUNMatrix G   = SUNDenseMatrix(2, 2, test_context);
+  MessageLog log = {0};
   opaque->ops->nvgetvectorid     = custom_id;
   opaque->ops->nvgetarraypointer = NULL;
-  expect_no_projector(create_it, "y_tmpl", "memory");
-  create.y      = two;
-  create.c_tmpl = opaque;
-  expect_no_projector(create_it, "c_tmpl", "memory");
+  for (int which = 0; which < 2; which++) {
+    CPProjector P = CPProjectorCreate(equations_c, which ? two : opaque, which ? opaque : two,
+                                      test_context);
+    ck_assert_ptr_nonnull(P);
+    ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log), CP_SUCCESS);
+    ck_assert_int_eq(CPProjectorSetJacFn(P, equations_jac, G), CP_NOT_SUPPORTED);
+    ck_assert_mentions(CPProjectorGetLastMessage(P), "CPProjectorSetJacTimes");
+    ck_assert_int_eq(CPProjectorAddUnitNorm(P, 0, 2, 1.0), CP_NOT_SUPPORTED);
+    ck_assert_int_eq(CPProjectorProject(P, 0.0, which ? two : opaque, which ? two : opaque),
+                     CP_NOT_SUPPORTED);
+    ck_assert_mentions(CPProjectorGetLastMessage(P), "CP_LINSOL_KRYLOV");
+    CPProjectorFree(&P);
+  }
+  SUNMatDestroy(G);
   N_VDestroy(opaque);
   N_VDestroy(two);
 }
@@ -455,7 +459,7 @@ int main(void) {
   TCase *tc    = tcase_create("bad_input");
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_test(tc, Create_refuses_missing_arguments_and_wrong_sizes);
-  tcase_add_test(tc, Create_refuses_vectors_without_direct_access);
+  tcase_add_test(tc, a_matrix_needs_direct_access);
   tcase_add_test(tc, CreateUser_refuses_missing_arguments);
   tcase_add_test(tc, freeing_nothing_is_harmless);
   tcase_add_test(tc, every_function_refuses_a_missing_projector);

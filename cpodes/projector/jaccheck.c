@@ -1,0 +1,153 @@
+/* Is the user's G the derivative of the user's c? Of a pattern alone: are there entries outside of
+ * it? */
+#include "projector_impl.h"
+
+#include <math.h>
+
+/* There is something of the user's to compare with. */
+static int canBeWrong(const CPProjector P) { return P->mc > 0 && (P->jac || P->G_tmpl); }
+
+/* Of each row: the norm squared (work->r), the largest difference (work->rl) and where it is
+ * (work->s). Columns are weighted by their units 1/w_j. */
+static void compare(CPWork work, int i, int j, double gij, double dq) {
+  const double unit = 1.0 / work->w[j], size = fmax(fabs(gij), fabs(dq)) * unit;
+  work->r[i] += size * size;
+  if (fabs(gij - dq) * unit > work->rl[i]) work->rl[i] = fabs(gij - dq) * unit, work->s[i] = j;
+}
+
+/* Column j of G, scattered, against the difference quotients in work->c2; leaves c2 zero where G
+ * has entries. */
+static void compareColumn(CPWork work, int j) {
+  const CPEntries *g = &work->g;
+  const int mc       = work->P->mc;
+  for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
+    const int i = g->row[k];
+    if (i >= mc) continue;
+    compare(work, i, j, g->value[k], work->c2[i] / work->z[j]);
+    work->c2[i] = 0.0;
+  }
+}
+
+/* What is left in c2 belongs to no entry: with one column in the group it is known to which.
+ * Roundoff in c is left there, too: it counts as the difference that it makes. */
+static void compareOutside(CPWork work, int j) {
+  for (int i = 0; i < work->P->mc; i++)
+    if (work->c2[i] != 0.0) compare(work, i, j, 0.0, work->c2[i] / work->z[j]);
+}
+
+static int anythingLeft(const CPWork work) {
+  for (int i = 0; i < work->P->mc; i++)
+    if (work->c2[i] != 0.0) return 1;
+  return 0;
+}
+
+static int compareGroup(CPWork work, sunrealtype t, const int *cols, int ncols, double typical) {
+  int flag = cpDifference(work, t, work->v, work->c, cols, ncols, typical);
+  for (int k = 0; !flag && k < ncols; k++) compareColumn(work, cols[k]);
+  if (flag || !anythingLeft(work)) return flag;
+  if (ncols == 1) {
+    compareOutside(work, cols[0]);
+    return CP_SUCCESS;
+  }
+  for (int k = 0; !flag && k < ncols; k++) { /* whose is it? */
+    flag = cpDifference(work, t, work->v, work->c, cols + k, 1, typical);
+    for (size_t e = work->g.start[cols[k]]; !flag && e < work->g.start[cols[k] + 1]; e++)
+      work->c2[work->g.row[e]] = 0.0;
+    if (!flag) compareOutside(work, cols[k]);
+  }
+  return flag;
+}
+
+int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *row, int *col) {
+  const int mc = work->P->mc;
+  *err = 0.0, *row = *col = -1;
+  if (!canBeWrong(work->P)) return CP_SUCCESS;
+  int flag = cpConstraint(work, t, y, work->c);
+  if (!flag) flag = cpJacobian(work, t, y, work->c);
+  if (!flag) flag = cpGradientGather(work, t, N_VGetArrayPointer(y));
+  if (flag) return flag;
+  const double typical     = cpTypicalSize(y);
+  const CPColoring *colors = &work->colors;
+  N_VScale(1.0, y, work->v);
+  for (int i = 0; i < mc; i++) work->r[i] = work->s[i] = 0.0, work->rl[i] = -1.0;
+  for (int q = 0; !flag && q < colors->ngroups; q++)
+    flag = compareGroup(work, t, colors->col + colors->start[q],
+                        colors->start[q + 1] - colors->start[q], typical);
+  for (int i = 0; !flag && i < mc; i++)
+    if (work->r[i] > 0.0 && work->rl[i] / sqrt(work->r[i]) > *err)
+      *err = work->rl[i] / sqrt(work->r[i]), *row = i, *col = (int)work->s[i];
+  return flag;
+}
+
+/* ---- along one direction ---- */
+
+/* In +-[0.5, 1). */
+static double nextDirection(unsigned *state) {
+  const double u = cpUniform(state);
+  return u < 0.0 ? 0.5 * u - 0.5 : 0.5 * u + 0.5;
+}
+
+/* work->v <- y + sign v, work->x <- v, a vector without zeros. */
+static void moveAlong(CPWork work, N_Vector y, int sign) {
+  const sunrealtype *y0 = N_VGetArrayPointer(y);
+  sunrealtype *z        = N_VGetArrayPointer(work->v);
+  const double h = cbrt(CP_UROUND), typical = cpTypicalSize(y);
+  unsigned state = 12345u;
+  for (int j = 0; j < work->P->n; j++) {
+    work->x[j] = h * fmax(fmax(fabs(y0[j]), typical), 1.0 / work->w[j]) * nextDirection(&state);
+    z[j]       = y0[j] + sign * work->x[j];
+  }
+}
+
+/* c(t, y + v) - c(t, y - v) against 2 G v: work->r their difference, work->rl the size of its
+ * terms. */
+static int probeDirection(CPWork work, sunrealtype t, N_Vector y, int *suspicious) {
+  const int m        = work->P->m;
+  const CPEntries *g = &work->g;
+  for (int i = 0; i < m; i++) work->r[i] = work->rl[i] = 0.0;
+  for (int sign = 1; sign >= -1; sign -= 2) {
+    moveAlong(work, y, sign);
+    int flag = cpConstraint(work, t, work->v, work->c2);
+    if (flag) return flag;
+    for (int i = 0; i < m; i++) work->r[i] += sign * work->c2[i];
+  }
+  for (int j = 0; j < work->P->n; j++)
+    for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
+      const double step = 2.0 * g->value[k] * work->x[j];
+      work->r[g->row[k]] -= step;
+      work->rl[g->row[k]] += fabs(step);
+    }
+  *suspicious = 0;
+  for (int i = 0; i < work->P->mc; i++) {
+    const double size  = fmax(work->rl[i], fabs(work->r[i]));
+    const double noise = 1.0e3 * CP_UROUND * fmax(1.0, fabs(work->c2[i]));
+    if (fabs(work->r[i]) > CP_WRONG_JACOBIAN * size + noise) *suspicious = 1;
+  }
+  return CP_SUCCESS;
+}
+
+int cpMatrixProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+  double err;
+  int row, col, suspicious = 0;
+  int flag = cpWorkUpdate(work, t, y, ewt);
+  if (flag || !canBeWrong(work->P)) return flag;
+  if (!work->valid) {
+    flag = cpWeights(work, y, ewt);
+    if (!flag) flag = cpConstraint(work, t, y, work->c);
+    if (!flag) flag = cpJacobian(work, t, y, work->c);
+    if (!flag) flag = cpGradientGather(work, t, N_VGetArrayPointer(y));
+  }
+  if (flag) return flag;
+  flag        = probeDirection(work, t, y, &suspicious);
+  work->valid = 0;
+  if (flag > 0) return CP_SUCCESS; /* c does not reach that far: nothing to compare */
+  if (flag || !suspicious) return flag;
+  flag = cpJacobianError(work, t, y, &err, &row, &col);
+  if (flag > 0 || (!flag && err <= CP_WRONG_JACOBIAN)) return CP_SUCCESS;
+  if (flag) return flag;
+  return cpReason(
+      work->text, -CP_CNSTRJAC_WRONG,
+      "at t = %.15g: entry (%d, %d) of the constraint Jacobian is %g and not the derivative of "
+      "constraint %d with respect to component %d (relative error %.1e of the row)",
+      t, row, col, cpGradientEntry(work, row, col), row, col, err);
+}

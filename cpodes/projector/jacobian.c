@@ -1,0 +1,89 @@
+/* G: by the user's function, checked, or by difference quotients, several columns with each where
+ * the pattern allows it (A. R. Curtis, M. J. D. Powell, J. K. Reid, J. Inst. Maths Applics 13
+ * (1974) 117-119). */
+#include "projector_impl.h"
+
+#include <math.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+/* Increment of y_j, as a machine number. Where states are small next to the constants of a
+ * constraint (displacements from a reference position), the root of roundoff in them is nothing;
+ * one tolerance, over which G must be good anyway, is what such a constraint resolves. */
+static double increment(double y, double size, double tolerance) {
+  const double root = sqrt(CP_UROUND);
+  volatile double z = y + fmax(root * size, fmin(tolerance, root));
+  return z - y;
+}
+
+int cpDifference(CPWork work, sunrealtype t, N_Vector y, const double *c, const int *cols,
+                 int ncols, double typical) {
+  sunrealtype *z = N_VGetArrayPointer(y);
+  double *h = work->z, *saved = work->xl;
+  for (int k = 0; k < ncols; k++) {
+    const int j = cols[k];
+    saved[k]    = z[j];
+    h[j]        = increment(z[j], fmax(fabs(z[j]), typical), 1.0 / work->w[j]);
+    z[j] += h[j];
+  }
+  const int flag = cpConstraintForDifference(work, t, y, work->c2);
+  for (int k = 0; k < ncols; k++) z[cols[k]] = saved[k];
+  for (int i = 0; !flag && i < work->P->m; i++) work->c2[i] -= c[i];
+  return flag;
+}
+
+/* The differences of a group into the entries of its columns. */
+static void storeDense(CPWork work, int j) {
+  sunrealtype *column = SUNDenseMatrix_Column(work->G, j);
+  for (int i = 0; i < work->P->mc; i++) column[i] = work->c2[i] / work->z[j];
+}
+
+static void storeSparse(CPWork work, int j) {
+  const CPEntries *g = &work->g;
+  sunrealtype *data  = cpMatrixData(work->G);
+  for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
+    if (work->source[k] != CP_NORM_ENTRY) data[work->source[k]] = work->c2[g->row[k]] / work->z[j];
+}
+
+static int differences(CPWork work, sunrealtype t, N_Vector y, const double *c) {
+  const double typical     = cpTypicalSize(y);
+  const CPColoring *colors = &work->colors;
+  int flag                 = CP_SUCCESS;
+  N_VScale(1.0, y, work->v);
+  for (int q = 0; !flag && q < colors->ngroups; q++) {
+    const int *cols = colors->col + colors->start[q],
+              ncols = colors->start[q + 1] - colors->start[q];
+    flag            = cpDifference(work, t, work->v, c, cols, ncols, typical);
+    for (int k = 0; !flag && k < ncols; k++) {
+      if (work->P->G_tmpl) storeSparse(work, cols[k]);
+      else storeDense(work, cols[k]);
+    }
+  }
+  return flag;
+}
+
+static int userJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c) {
+  CPProjector P = work->P;
+  memcpy(N_VGetArrayPointer(work->uc), c, (size_t)P->mc * sizeof *c);
+  cpMatrixZero(work->G, P->G_tmpl);
+  const int flag = P->jac(t, y, work->uc, work->G, P->user_data);
+  if (flag < 0)
+    return cpReason(work->text, CP_CNSTRJAC_FAIL,
+                    "at t = %.15g: the constraint Jacobian failed (%d)", t, flag);
+  if (flag > 0)
+    return cpReason(work->text, -CP_REPTD_CNSTRJAC_ERR,
+                    "at t = %.15g: the constraint Jacobian failed recoverably (%d)", t, flag);
+  if (P->G_tmpl && !cpMatrixSamePattern(work->G, P->G_tmpl))
+    return cpReason(
+        work->text, CP_CNSTRJAC_FAIL,
+        "at t = %.15g: the constraint Jacobian function changed the index arrays of its "
+        "template (CPProjectorSetJacFn)",
+        t);
+  return CP_SUCCESS; /* whose entries cpGradientGather checks */
+}
+
+int cpJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c) {
+  CP_COUNT(work, nje);
+  if (work->P->mc == 0) return CP_SUCCESS;
+  return work->P->jac ? userJacobian(work, t, y, c) : differences(work, t, y, c);
+}

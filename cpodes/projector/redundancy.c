@@ -1,0 +1,83 @@
+/* Constraints that depend on each other: which they are, and whether they contradict each other. */
+#include "projector_impl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Part of the largest residual that a best correction must leave for it to be a contradiction. */
+#define REMAINS 0.1
+/* Smallest coefficient with which a constraint takes part in a dependence. */
+#define INVOLVED 1.0e-6
+/* Most constraints that a message names. */
+#define NAMED 8
+
+/* Level of a row, and the column of A that it is. */
+static CPLevel *levelOf(CPWork work, int i, int *k) {
+  CPLevel *level = &work->levels[work->P->row_level[i]];
+  for (*k = 0; *k < level->nact; ++*k)
+    if (level->act[*k] == i) return level;
+  return NULL;
+}
+
+/* Coefficients of column k of A in the independent ones: mu = (A'A)^+ A' a_k, in work->rl. */
+static int coefficients(CPWork work, CPLevel *level, int k) {
+  const CPEntries *a = level->lin->AT;
+  for (int q = 0; q < level->ncols; q++) {
+    work->xl[q] = 0.0;
+    for (size_t p = a->start[q]; p < a->start[q + 1]; p++)
+      if (a->row[p] == k) work->xl[q] = a->value[p];
+  }
+  return level->lin->ops->solve_t(level->lin, work->xl, work->rl);
+}
+
+static void append(char *text, size_t length, const char *more) {
+  const size_t used = strlen(text);
+  if (used < length) snprintf(text + used, length - used, "%s", more);
+}
+
+/* Appends the names of the rows that row i depends on. */
+static void namePartners(CPWork work, int i, char *text, size_t length) {
+  int k, named = 0;
+  char name[CP_ROW_NAME];
+  CPLevel *level = levelOf(work, i, &k);
+  if (!level || coefficients(work, level, k)) return;
+  for (int p = 0; p < level->nact; p++) {
+    if (p == k || fabs(work->rl[p]) < INVOLVED) continue;
+    if (named == NAMED) {
+      append(text, length, ", ...");
+      return;
+    }
+    append(text, length, named++ ? ", " : " by ");
+    append(text, length, cpRowName(work->P, level->act[p], name));
+  }
+}
+
+/* The residual that remains after the best correction, in the units of each row, is largest for the
+ * constraint in *row: 1 if it is a contradiction. */
+static int remaining(CPWork work, const double *c, int *row) {
+  double largest = 0.0, remains = 0.0;
+  if (cpRightInverse(work, c, work->x)) return 0;
+  cpGradientTimes(work, work->x, work->r); /* G K c */
+  for (int i = 0; i < work->P->m; i++) {
+    const double size = work->size[i];
+    if (!(size > 0.0) || work->rowscale[i] == 0.0) continue;
+    largest = fmax(largest, fabs(c[i]) / size);
+    if (fabs(c[i] - work->r[i]) > remains * size)
+      remains = fabs(c[i] - work->r[i]) / size, *row = i;
+  }
+  return remains > REMAINS * largest;
+}
+
+int cpContradiction(CPWork work, const double *c, char *text, size_t length) {
+  char name[CP_ROW_NAME];
+  int i = -1;
+  if (cpWorkRank(work) >= work->P->m || !remaining(work, c, &i)) return 0;
+  snprintf(text, length, "others contradict it (rank %ld of %d): %s, whose gradient is given",
+           (long)cpWorkRank(work), work->P->m, cpRowName(work->P, i, name));
+  namePartners(work, i, text, length);
+  const size_t used = strlen(text);
+  if (used < length)
+    snprintf(text + used, length - used, ", keeps a residual of %.3e", c[i] - work->r[i]);
+  return 1;
+}
