@@ -44,6 +44,7 @@ typedef struct {
   cholmod_dense *b, *x, *y, *e; /* right-hand side, solution, CHOLMOD's workspace */
   /* A = Q R E^T, made when columns are dependent for the first time */
   int is_qr;         /* the newest factors are these              */
+  int left_out;      /* QR has left out columns before */
   cholmod_sparse *A; /* n x m */
   size_t *A_from;    /* [entries] place of its entries in lin->AT->value */
   SuiteSparseQR_C_factorization *QR;

@@ -225,6 +225,18 @@ static int createMatrix(const CPLin lin, Sparse *s, Plan *p) {
   return fine ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
+/* Vectors of the solution, the workspace as CHOLMOD makes it: four right-hand sides at a time without
+ * supernodes. (It would make it by itself, but crashes when only some of it fits into memory.) */
+static int createVectors(Sparse *s) {
+  const size_t order = (size_t)s->order, block = s->is_lower ? order : 4;
+  cholmod_common *c = &s->common;
+  s->b              = cholmod_l_zeros(order, 1, CHOLMOD_REAL, c);
+  s->x              = cholmod_l_zeros(order, 1, CHOLMOD_REAL, c);
+  s->y              = cholmod_l_zeros(block, s->is_lower ? 1 : order, CHOLMOD_REAL, c);
+  s->e              = s->is_lower ? cholmod_l_zeros(1, s->L->maxesize, CHOLMOD_REAL, c) : NULL;
+  return s->b && s->x && s->y && (s->e || !s->is_lower) ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
 /* K is in its order of elimination already, so that CHOLMOD need not permute it each time. */
 static int analyse(Sparse *s) {
   cholmod_common *c = &s->common;
@@ -232,7 +244,7 @@ static int analyse(Sparse *s) {
   c->postorder      = 0;
   c->supernodal     = s->is_lower ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
   s->L              = cholmod_l_analyze(s->K, c);
-  return s->L ? CP_SUCCESS : cpSparseFailure(s);
+  return s->L ? createVectors(s) : cpSparseFailure(s);
 }
 
 static int createArrays(const CPLin lin, Sparse *s, const Plan *p) {
@@ -247,9 +259,8 @@ static int createArrays(const CPLin lin, Sparse *s, const Plan *p) {
   s->last        = cpSparseAllocate(entries, sizeof *s->last);
   s->product_end = cpSparseAllocate(order, sizeof *s->product_end);
   s->w           = cpSparseAllocate(order, sizeof *s->w);
-  s->b           = cholmod_l_zeros(order, 1, CHOLMOD_REAL, &s->common);
   return s->constraint && s->present && s->position && s->from && s->value && s->column &&
-                 s->first && s->last && s->product_end && s->w && s->b
+                 s->first && s->last && s->product_end && s->w
              ? CP_SUCCESS
              : CP_MEM_FAIL;
 }

@@ -46,9 +46,10 @@ void cpSparseQRFree(Sparse *s) {
   cholmod_l_free_dense(&s->bn, &s->common);
   cholmod_l_free_dense(&s->bm, &s->common);
   free(s->A_from);
-  s->QR     = NULL;
-  s->A_from = NULL;
-  s->is_qr  = 0;
+  s->QR       = NULL;
+  s->A_from   = NULL;
+  s->left_out = 0;
+  s->is_qr    = 0;
 }
 
 /* mu = E R^{-1} z of a z without structure is zero just in the columns left out. */
@@ -61,10 +62,13 @@ static int findDependent(CPLin lin, Sparse *s) {
   }
   cholmod_dense *mu = SuiteSparseQR_C_solve(SPQR_RETX_EQUALS_B, s->QR, s->bn, &s->common);
   if (!mu) return cpSparseFailure(s);
-  lin->rank = 0;
-  for (int i = lin->m - 1; i >= 0; i--) {
+  s->left_out = s->common.SPQR_istat[4] < lin->m;
+  lin->rank   = 0;
+  for (int k = 0; k < s->order; k++) {
+    const int i = s->constraint[k];
+    if (i < 0) continue;
     const int in_basis   = ((double *)mu->x)[i] != 0.0;
-    lin->is_dependent[i] = !in_basis && s->present[i];
+    lin->is_dependent[i] = !in_basis && s->present[k];
     lin->rank += in_basis;
     if (lin->is_dependent[i]) lin->dependent = i;
   }
@@ -72,13 +76,20 @@ static int findDependent(CPLin lin, Sparse *s) {
   return 0;
 }
 
+static int factor(const CPLin lin, Sparse *s) {
+  int flag = s->QR ? 0 : create(lin, s);
+  if (flag) return flag;
+  double *value = s->A->x;
+  for (size_t k = 0; k < lin->AT->start[lin->n]; k++) value[k] = lin->AT->value[s->A_from[k]];
+  return SuiteSparseQR_C_numeric(lin->ranktol, s->A, s->QR, &s->common) ? 0 : cpSparseFailure(s);
+}
+
 int cpSparseQRFactor(CPLin lin) {
   Sparse *s = lin->content;
-  int flag  = s->QR ? 0 : create(lin, s);
-  if (!flag) {
-    double *value = s->A->x;
-    for (size_t k = 0; k < lin->AT->start[lin->n]; k++) value[k] = lin->AT->value[s->A_from[k]];
-    if (!SuiteSparseQR_C_numeric(lin->ranktol, s->A, s->QR, &s->common)) flag = cpSparseFailure(s);
+  int flag  = factor(lin, s);
+  if (!flag && s->left_out && s->common.SPQR_istat[4] == lin->m) {
+    cpSparseQRFree(s); /* SPQR (2.1 to 4) solves with the map of the columns once left out */
+    flag = factor(lin, s);
   }
   if (!flag) flag = findDependent(lin, s);
   if (flag) cpSparseQRFree(s);

@@ -1,0 +1,712 @@
+/* The sparse linear solver by its table, against dense pivoted QR and the identities that define
+ *   x = A (A'A)^+ r,   mu = (A'A)^+ A'x.
+ */
+#include <SuiteSparse_config.h>
+#include <cpodes/linsol/linsol.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/alloc.h"
+#include "support/support.h"
+
+enum { MAX_N = 300, MAX_M = 240 };
+
+static CPLin lin, dense;
+static int n, m;
+static char pattern[MAX_N][MAX_M];
+static double A[MAX_N][MAX_M];
+static double r[MAX_M], mu[MAX_M], expected_mu[MAX_M], x[MAX_N], y[MAX_N], expected_x[MAX_N];
+
+/* A^T by components, with the structure and with the columns that are not zero alone */
+static size_t start[MAX_N + 1], present_start[MAX_N + 1];
+static int row[MAX_N * MAX_M], present_row[MAX_N * MAX_M];
+static double value[MAX_N * MAX_M], present_value[MAX_N * MAX_M];
+static const CPEntries AT         = {start, row, value};
+static const CPEntries present_AT = {present_start, present_row, present_value};
+static int present[MAX_M], npresent; /* the present columns */
+
+static unsigned long long seed;
+
+static void fill(double *v, int length) {
+  for (int i = 0; i < length; i++) v[i] = random_number(&seed);
+}
+
+/* ---- matrices ---- */
+
+static void set(int j, int i, double entry) {
+  pattern[j][i] = 1;
+  A[j][i]       = entry;
+}
+
+static void random_sparse(void) {
+  n = 60, m = 40;
+  for (int i = 0; i < m; i++) {
+    set(i, i, 3.0 + random_number(&seed));
+    for (int k = 0; k < 3; k++) set((7 * i + 11 * k + 5) % n, i, random_number(&seed));
+  }
+}
+
+/* Positions of point masses in the plane, distances from one to the next. */
+static void chain(void) {
+  n = 100, m = 50;
+  for (int i = 0; i < m; i++) {
+    const double angle = random_number(&seed), d[2] = {cos(angle), sin(angle)};
+    for (int k = 0; k < 2; k++) {
+      set(2 * i + k, i, d[k]);
+      if (i > 0) set(2 * (i - 1) + k, i, -d[k]);
+    }
+  }
+}
+
+/* Joints of five rows between bodies of six coordinates: body b > 0 and parent(b). */
+static void joints(int bodies, int (*parent)(int)) {
+  n = 6 * bodies, m = 0;
+  for (int b = 1; b < bodies; b++)
+    for (int k = 0; k < 5; k++, m++)
+      for (int c = 0; c < 6; c++) {
+        set(6 * b + c, m, random_number(&seed) + (k == c ? 4.0 : 0.0));
+        set(6 * parent(b) + c, m, random_number(&seed));
+      }
+}
+
+static int parent_in_tree(int b) { return (b - 1) / 3; }
+static int hub(int b) { return 0 * b; }
+
+static void tree(void) { joints(30, parent_in_tree); }
+
+static void star(void) { joints(16, hub); }
+
+/* ... whose hub hangs on three more constraints of its own. */
+static void grounded_star(void) {
+  star();
+  for (int k = 0; k < 3; k++, m++)
+    for (int c = 0; c < 6; c++) set(c, m, random_number(&seed) + (k == c ? 4.0 : 0.0));
+}
+
+/* So full that CHOLMOD works with supernodes. */
+static void full(void) {
+  n = 300, m = 240;
+  for (int i = 0; i < m; i++)
+    for (int j = 0; j < n; j++) set(j, i, random_number(&seed) + (i == j ? 20.0 : 0.0));
+}
+
+static void single(void) {
+  n = m = 1;
+  set(0, 0, -2.0);
+}
+
+static void (*const model[])(void) = {random_sparse, chain,  tree, star,
+                                      grounded_star, single, full};
+enum { N_MODELS = sizeof model / sizeof model[0], SINGLE = 5, FULL = 6 };
+
+static void clear(void) {
+  seed = 1;
+  memset(pattern, 0, sizeof pattern);
+  memset(A, 0, sizeof A);
+}
+
+/* ---- solvers ---- */
+
+static void gather_structure(void) {
+  size_t count = 0;
+  for (int j = 0; j < n; j++) {
+    start[j] = count;
+    for (int i = 0; i < m; i++)
+      if (pattern[j][i]) row[count++] = i;
+  }
+  start[n] = count;
+}
+
+/* Columns of length one, or zero; and those that are not zero by themselves. */
+static void gather_values(void) {
+  size_t count = 0, present_count = 0;
+  int place[MAX_M];
+  npresent = 0;
+  for (int i = 0; i < m; i++) {
+    long double norm2 = 0.0L;
+    for (int j = 0; j < n; j++) norm2 += (long double)A[j][i] * A[j][i];
+    for (int j = 0; norm2 > 0.0L && j < n; j++) A[j][i] /= (double)sqrtl(norm2);
+    place[i] = npresent;
+    if (norm2 > 0.0L) present[npresent++] = i;
+  }
+  for (int j = 0; j < n; j++) {
+    present_start[j] = present_count;
+    for (int i = 0; i < m; i++) {
+      if (pattern[j][i]) value[count++] = A[j][i];
+      if (A[j][i] == 0.0) continue;
+      present_row[present_count]     = place[i];
+      present_value[present_count++] = A[j][i];
+    }
+  }
+  present_start[n] = present_count;
+}
+
+static void open_solver(void) {
+  gather_structure();
+  ck_assert_int_eq(cpLinCreate(&lin, CP_LINSOL_SPARSE, n, m, &AT), CP_SUCCESS);
+  lin->ranktol = 1.0e-10;
+}
+
+static int factor(void) {
+  gather_values();
+  return lin->ops->factor(lin);
+}
+
+static void open_model(int i) {
+  clear();
+  model[i]();
+  open_solver();
+  ck_assert_int_eq(factor(), 0);
+}
+
+/* Random entries throughout the structure, the large ones where they are. */
+static void change_values(void) {
+  for (int j = 0; j < n; j++)
+    for (int i = 0; i < m; i++)
+      if (pattern[j][i]) A[j][i] += 0.1 * random_number(&seed);
+}
+
+static void open_dense(void) {
+  ck_assert_int_eq(cpLinCreate(&dense, CP_LINSOL_QRP, n, npresent, &present_AT), CP_SUCCESS);
+  dense->ranktol = 1.0e-10;
+  ck_assert_int_eq(dense->ops->factor(dense), 0);
+}
+
+static void solve(const double *rhs, double *result) {
+  ck_assert_int_eq(lin->ops->solve(lin, rhs, result), 0);
+}
+
+static void solve_t(const double *w, double *result) {
+  ck_assert_int_eq(lin->ops->solve_t(lin, w, result), 0);
+}
+
+/* The same by dense pivoted QR of the present columns. */
+static void solve_dense(const double *rhs, double *result) {
+  double compact[MAX_M];
+  for (int k = 0; k < npresent; k++) compact[k] = rhs[present[k]];
+  ck_assert_int_eq(dense->ops->solve(dense, compact, result), 0);
+}
+
+static void solve_t_dense(const double *w, double *result) {
+  double compact[MAX_M];
+  ck_assert_int_eq(dense->ops->solve_t(dense, w, compact), 0);
+  memset(result, 0, (size_t)m * sizeof *result);
+  for (int k = 0; k < npresent; k++) result[present[k]] = compact[k];
+}
+
+static double transposed_times(int i, const double *v) { /* (A'v)_i */
+  long double sum = 0.0L;
+  for (int j = 0; j < n; j++) sum += (long double)A[j][i] * v[j];
+  return (double)sum;
+}
+
+static double times(int j, const double *v) { /* (A v)_j */
+  long double sum = 0.0L;
+  for (int i = 0; i < m; i++) sum += (long double)A[j][i] * v[i];
+  return (double)sum;
+}
+
+static double norm(const double *v, int length) {
+  long double sum = 0.0L;
+  for (int i = 0; i < length; i++) sum += (long double)v[i] * v[i];
+  return (double)sqrtl(sum);
+}
+
+/* |(A'A)^+| by power iteration, twice its result after 30 steps to be safe; columns are units, so
+ * |A'A| <= m. */
+static double inverse_norm(void) {
+  double v[MAX_M], w[MAX_N], estimate = 1.0;
+  fill(v, m);
+  for (int k = 0; k < 30; k++) {
+    const double length = norm(v, m);
+    for (int i = 0; i < m; i++) v[i] /= length;
+    solve_dense(v, w);
+    solve_t_dense(w, v);
+    estimate = norm(v, m);
+  }
+  return 2.0 * estimate;
+}
+
+/* Relative error of the normal equations by Cholesky: that of S, at most m |row of A|_max u < 10 u in
+ * these matrices, and of its factor, some 10 u (few entries in a row), times the condition, |S| < 10
+ * times |S^+|. */
+static double bound(void) { return 200.0 * DBL_EPSILON * inverse_norm(); }
+
+static void check_distance(const double *a, const double *b, int length, double tolerance) {
+  double largest = 0.0;
+  for (int i = 0; i < length; i++) largest = fmax(largest, fabs(a[i] - b[i]));
+  ck_assert_double_le(largest, tolerance);
+}
+
+/* x, mu as dense QR has them, and the transposes of each other. Columns are independent or absent. */
+static void check_both_solves(void) {
+  open_dense();
+  const double relative = bound();
+  fill(r, m);
+  fill(y, n);
+  solve(r, x);
+  solve_dense(r, expected_x);
+  check_distance(x, expected_x, n, relative * norm(expected_x, n));
+  for (int k = 0; k < npresent; k++)
+    ck_assert_double_eq_tol(transposed_times(present[k], x), r[present[k]],
+                            relative * norm(expected_x, n));
+  solve_t(y, mu);
+  solve_t_dense(y, expected_mu);
+  check_distance(mu, expected_mu, m, relative * norm(expected_mu, m));
+  double product = 0.0, transposed = 0.0;
+  for (int j = 0; j < n; j++) product += x[j] * y[j];
+  for (int i = 0; i < m; i++) transposed += r[i] * mu[i];
+  ck_assert_double_eq_tol(product, transposed, relative * norm(x, n) * norm(y, n));
+  cpLinFree(&dense);
+}
+
+START_TEST(independent_columns_give_the_solutions_of_dense_QR) {
+  open_model(_i);
+  ck_assert_int_eq(lin->rank, m);
+  ck_assert_int_eq(lin->dependent, -1);
+  for (int i = 0; i < m; i++) ck_assert_int_eq(lin->is_dependent[i], 0);
+  check_both_solves();
+  cpLinFree(&lin);
+}
+END_TEST
+
+START_TEST(the_solution_is_in_the_range_of_A) {
+  open_model(_i);
+  open_dense();
+  fill(r, m);
+  solve(r, x);
+  solve_t(x, mu);
+  for (int j = 0; j < n; j++) y[j] = times(j, mu);
+  check_distance(x, y, n, bound() * norm(x, n));
+  cpLinFree(&dense);
+  cpLinFree(&lin);
+}
+END_TEST
+
+START_TEST(new_values_in_the_same_structure_are_factored_afresh) {
+  open_model(_i);
+  for (int k = 0; k < 3; k++) {
+    change_values();
+    ck_assert_int_eq(factor(), 0);
+    ck_assert_int_eq(lin->rank, m);
+    check_both_solves();
+  }
+  cpLinFree(&lin);
+}
+END_TEST
+
+/* ---- absent columns ---- */
+
+static void remove_column(int i) {
+  for (int j = 0; j < n; j++) A[j][i] = 0.0;
+}
+
+/* Their r counts for nothing, their mu is zero. */
+static void check_absent(int i) {
+  fill(r, m);
+  solve(r, x);
+  r[i] += 1000.0;
+  solve(r, y);
+  check_distance(x, y, n, 0.0);
+  solve_t(x, mu);
+  ck_assert_double_eq(mu[i], 0.0);
+  ck_assert_int_eq(lin->is_dependent[i], 0);
+}
+
+START_TEST(absent_columns_are_left_out) {
+  open_model(_i);
+  const int absent[] = {0, m / 2, m - 1};
+  for (int k = 0; k < 3; k++) remove_column(absent[k]);
+  ck_assert_int_eq(factor(), 0);
+  ck_assert_int_eq(lin->rank, npresent);
+  ck_assert_int_eq(lin->rank, m > 3 ? m - 3 : 0);
+  ck_assert_int_eq(lin->dependent, -1);
+  if (npresent) check_both_solves();
+  for (int k = 0; k < 3; k++) check_absent(absent[k]);
+  cpLinFree(&lin);
+}
+END_TEST
+
+START_TEST(without_any_present_column_nothing_moves) {
+  open_model(_i);
+  for (int i = 0; i < m; i++) remove_column(i);
+  ck_assert_int_eq(factor(), 0);
+  ck_assert_int_eq(lin->rank, 0);
+  fill(r, m);
+  fill(y, n);
+  solve(r, x);
+  solve_t(y, mu);
+  ck_assert_double_eq(norm(x, n), 0.0);
+  ck_assert_double_eq(norm(mu, m), 0.0);
+  cpLinFree(&lin);
+}
+END_TEST
+
+START_TEST(rows_without_any_entry_in_the_structure_are_absent) {
+  clear();
+  chain();
+  m += 2; /* two columns of A without an entry */
+  open_solver();
+  ck_assert_int_eq(factor(), 0);
+  ck_assert_int_eq(lin->rank, m - 2);
+  check_both_solves();
+  check_absent(m - 1);
+  cpLinFree(&lin);
+  n = 3, m = 2; /* no entry at all */
+  clear();
+  open_solver();
+  ck_assert_int_eq(factor(), 0);
+  ck_assert_int_eq(lin->rank, 0);
+  cpLinFree(&lin);
+}
+END_TEST
+
+/* ---- dependent columns ---- */
+
+/* Two columns more: the first one reversed, and the sum of the first and the last. */
+enum { N_DEPENDENT = 2 };
+
+static void add_dependent(void) {
+  for (int j = 0; j < n; j++) {
+    if (pattern[j][0]) set(j, m, -2.0 * A[j][0]);
+    if (pattern[j][0] || pattern[j][m - 1]) set(j, m + 1, A[j][0] + A[j][m - 1]);
+  }
+  m += N_DEPENDENT;
+}
+
+static void open_dependent(int i) {
+  clear();
+  model[i]();
+  if (i == FULL) m -= N_DEPENDENT; /* room */
+  add_dependent();
+  open_solver();
+  ck_assert_int_eq(factor(), 0);
+}
+
+/* rank columns are left when those that depend on others are taken out, and they have that rank. */
+static void check_independent_subset(int rank) {
+  int count = 0;
+  static double copy[MAX_N][MAX_M];
+  memcpy(copy, A, sizeof A);
+  ck_assert_int_eq(lin->rank, rank);
+  for (int i = 0; i < m; i++) count += lin->is_dependent[i];
+  ck_assert_int_eq(count, npresent - rank);
+  ck_assert_int_eq(lin->dependent >= 0, count > 0);
+  if (count) ck_assert_int_eq(lin->is_dependent[lin->dependent], 1);
+  for (int i = 0; i < m; i++)
+    if (lin->is_dependent[i]) remove_column(i);
+  gather_values();
+  open_dense();
+  ck_assert_int_eq(dense->rank, rank);
+  cpLinFree(&dense);
+  memcpy(A, copy, sizeof A);
+  gather_values();
+}
+
+/* Of the right-hand side A'z of a random z every solver makes the projection of z to the range of
+ * A, and A mu of the same z is that, too, whatever mu is. */
+static void check_consistent(void) {
+  double z[MAX_N];
+  open_dense();
+  const double tolerance = bound() * sqrt((double)n);
+  fill(z, n);
+  for (int i = 0; i < m; i++) r[i] = transposed_times(i, z);
+  solve(r, x);
+  solve_dense(r, expected_x);
+  check_distance(x, expected_x, n, tolerance);
+  for (int i = 0; i < m; i++) ck_assert_double_eq_tol(transposed_times(i, x), r[i], tolerance);
+  solve_t(z, mu);
+  for (int j = 0; j < n; j++) y[j] = times(j, mu);
+  check_distance(y, expected_x, n, tolerance);
+  for (int i = 0; i < m; i++)
+    if (lin->is_dependent[i]) ck_assert_double_eq(mu[i], 0.0);
+  double product = 0.0, transposed = 0.0;
+  fill(r, m); /* contradictory */
+  solve(r, x);
+  for (int j = 0; j < n; j++) product += x[j] * z[j];
+  for (int i = 0; i < m; i++) transposed += r[i] * mu[i];
+  ck_assert_double_eq_tol(product, transposed, bound() * norm(x, n) * norm(z, n));
+  cpLinFree(&dense);
+}
+
+START_TEST(dependent_columns_have_the_rank_and_the_solution_of_an_independent_subset) {
+  open_dependent(_i);
+  check_independent_subset(_i == SINGLE ? 1 : m - N_DEPENDENT);
+  check_consistent();
+  cpLinFree(&lin);
+}
+END_TEST
+
+START_TEST(absent_columns_do_not_count_among_dependent_ones) {
+  open_dependent(_i);
+  remove_column(m / 3);
+  ck_assert_int_eq(factor(), 0);
+  check_independent_subset(m - N_DEPENDENT - 1);
+  check_consistent();
+  check_absent(m / 3);
+  cpLinFree(&lin);
+}
+END_TEST
+
+START_TEST(more_columns_than_components_have_the_rank_of_the_components) {
+  clear();
+  n = 20, m = 35;
+  for (int i = 0; i < m; i++)
+    for (int k = 0; k < 4; k++) set((i + k * k) % n, i, random_number(&seed) + (k ? 0.0 : 3.0));
+  open_solver();
+  ck_assert_int_eq(factor(), 0);
+  check_independent_subset(n);
+  check_consistent();
+  cpLinFree(&lin);
+}
+END_TEST
+
+START_TEST(dependence_may_come_and_go) {
+  open_dependent(_i);
+  const int full_rank = m;
+  static double singular[MAX_N][MAX_M];
+  memcpy(singular, A, sizeof A);
+  for (int k = 0; k < 2; k++) {
+    change_values(); /* the last columns become their own */
+    for (int pass = 0; pass < 2; pass++) {
+      ck_assert_int_eq(factor(), 0);
+      ck_assert_int_eq(lin->rank, full_rank);
+      ck_assert_int_eq(lin->dependent, -1);
+      check_both_solves();
+    }
+    memcpy(A, singular, sizeof A);
+    ck_assert_int_eq(factor(), 0);
+    check_independent_subset(full_rank - N_DEPENDENT);
+    check_consistent();
+  }
+  cpLinFree(&lin);
+}
+END_TEST
+
+/* ---- nearly dependent columns ---- */
+
+/* Links 0 and 1 of a chain that hangs on nothing, with two more columns: e and one at the angle phi
+ * from it, in components of their own. For r = (0, 1) there x = (-cot, 1/sin ...) = e2 / sin phi. */
+static void open_narrow(double phi, double ranktol) {
+  clear();
+  chain();
+  set(n, m, 1.0);
+  set(n, m + 1, cos(phi));
+  set(n + 1, m + 1, sin(phi));
+  n += 2, m += 2;
+  open_solver();
+  lin->ranktol = ranktol;
+  ck_assert_int_eq(factor(), 0);
+}
+
+START_TEST(an_angle_above_the_rank_tolerance_is_resolved) {
+  const double phi = pow(10.0, -_i);
+  open_narrow(phi, 1.0e-10);
+  ck_assert_int_eq(lin->rank, m);
+  memset(r, 0, sizeof r);
+  r[m - 1] = 1.0;
+  solve(r, x);
+  /* 10 roundings, of the squares of the angle in Cholesky, which goes down to 1e-6 */
+  const double u = 10.0 * DBL_EPSILON / (phi > 0.9e-6 ? phi * phi : phi);
+  ck_assert_double_eq_tol(x[n - 1] * sin(phi), 1.0, u);
+  ck_assert_double_eq_tol(x[n - 2] * sin(phi), 0.0, u);
+  ck_assert_double_eq(norm(x, n - 2), 0.0);
+  cpLinFree(&lin);
+}
+END_TEST
+
+START_TEST(an_angle_below_the_rank_tolerance_counts_as_dependence) {
+  const struct {
+    double phi, ranktol;
+    int deficit;
+  } expected[] = {{0.5e-10, 1e-10, 1}, {2e-10, 1e-10, 0}, {1e-14, 1e-10, 1}, {0.5e-6, 1e-6, 1},
+                  {2e-6, 1e-6, 0},     {1e-3, 1e-2, 1},   {0.0, 1e-10, 1}};
+  for (size_t k = 0; k < sizeof expected / sizeof expected[0]; k++) {
+    open_narrow(expected[k].phi, expected[k].ranktol);
+    ck_assert_int_eq(lin->rank, m - expected[k].deficit);
+    ck_assert_int_eq(lin->dependent >= m - 2, expected[k].deficit);
+    cpLinFree(&lin);
+  }
+}
+END_TEST
+
+/* The pivot of the third column comes out of roundoff enlarged by one over the squared angle, above
+ * the square of the least angle. (Rounding the columns puts the third at u / phi from the others.) */
+START_TEST(a_column_in_the_span_of_a_narrow_pair_is_dependent) {
+  const double phi = pow(10.0, -0.5 * _i);
+  clear();
+  chain();
+  const double e[3] = {1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0}, f[3] = {-2.0 / 3.0, -1.0 / 3.0, 2.0 / 3.0};
+  for (int k = 0; k < 3; k++) {
+    set(n + k, m, e[k]);
+    set(n + k, m + 1, e[k] * cos(phi) + f[k] * sin(phi));
+    set(n + k, m + 2, f[k] + 0.1 * e[k]);
+  }
+  n += 3, m += 3;
+  open_solver();
+  ck_assert_int_eq(factor(), 0);
+  check_independent_subset(m - 1);
+  cpLinFree(&lin);
+}
+END_TEST
+
+/* ---- memory ---- */
+
+/* From here on CHOLMOD's and SPQR's calls of malloc are counted, too. */
+static void setup(void) {
+#if SUITESPARSE_MAIN_VERSION >= 6
+  SuiteSparse_config_malloc_func_set(malloc);
+  SuiteSparse_config_calloc_func_set(calloc);
+  SuiteSparse_config_realloc_func_set(realloc);
+  SuiteSparse_config_free_func_set(free);
+#else
+  SuiteSparse_config.malloc_func  = malloc;
+  SuiteSparse_config.calloc_func  = calloc;
+  SuiteSparse_config.realloc_func = realloc;
+  SuiteSparse_config.free_func    = free;
+#endif
+}
+
+START_TEST(factoring_and_solving_again_allocate_nothing) {
+  open_model(_i);
+  fill(r, m);
+  solve(r, x);
+  change_values();
+  gather_values();
+  alloc_watch();
+  int flag = lin->ops->factor(lin);
+  for (int k = 0; !flag && k < 3; k++) flag = lin->ops->solve(lin, r, x);
+  if (!flag) flag = lin->ops->solve_t(lin, x, mu);
+  alloc_unwatch();
+  ck_assert_int_eq(flag, 0);
+  /* CHOLMOD gets the workspace of its supernodes, a header and a block, for each factorisation */
+  ck_assert_int_eq(alloc_count(), _i == FULL ? 2 : 0);
+  ck_assert_int_eq(alloc_live(), 0);
+  cpLinFree(&lin);
+}
+END_TEST
+
+START_TEST(after_dependence_has_gone_nothing_is_allocated_again) {
+  open_dependent(0);
+  change_values();
+  ck_assert_int_eq(factor(), 0); /* by QR, which finds that the rank is full */
+  gather_values();
+  fill(r, m);
+  ck_assert_int_eq(lin->ops->factor(lin), 0);
+  solve(r, x);
+  alloc_watch();
+  int flag = lin->ops->factor(lin);
+  if (!flag) flag = lin->ops->solve(lin, r, x);
+  alloc_unwatch();
+  ck_assert_int_eq(flag, 0);
+  ck_assert_int_eq(alloc_count(), 0);
+  cpLinFree(&lin);
+}
+END_TEST
+
+enum { MANY = 1000 };
+
+START_TEST(every_allocation_of_creating_may_fail) {
+  clear();
+  model[_i]();
+  gather_structure();
+  long k = 0;
+  for (int denied = 1; denied; k++) {
+    alloc_watch_failing(k + 1);
+    const int flag = cpLinCreate(&lin, CP_LINSOL_SPARSE, n, m, &AT);
+    denied         = alloc_has_failed();
+    ck_assert_int_eq(lin == NULL, flag != CP_SUCCESS);
+    if (denied && flag == CP_SUCCESS) { /* without one of CHOLMOD's two orders it takes the other */
+      gather_values();
+      lin->ranktol = 1.0e-10;
+      ck_assert_int_eq(lin->ops->factor(lin), 0);
+      ck_assert_int_eq(lin->rank, m);
+    } else ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : CP_SUCCESS);
+    cpLinFree(&lin);
+    alloc_unwatch();
+    ck_assert_int_eq(alloc_live(), 0);
+    ck_assert_int_lt(k, MANY);
+  }
+  ck_assert_int_gt(k, 50);
+}
+END_TEST
+
+/* One allocation in the first factorisation, solve or solve_t fails; nothing is lost, and it goes
+ * on when there is memory again. (SPQR goes on by itself where it could not shrink a block;
+ * CHOLMOD gets all its memory in the first factorisation.) */
+static void fail_in_use(void) {
+  gather_structure();
+  gather_values();
+  fill(r, m);
+  long k = 0, failures = 0;
+  for (int denied = 1; denied; k++) {
+    alloc_watch_failing(-1);
+    ck_assert_int_eq(cpLinCreate(&lin, CP_LINSOL_SPARSE, n, m, &AT), CP_SUCCESS);
+    lin->ranktol    = 1.0e-10;
+    const long live = alloc_live();
+    alloc_watch_failing(k + 1);
+    int flag = lin->ops->factor(lin);
+    if (!flag) flag = lin->ops->solve(lin, r, x);
+    if (!flag) flag = lin->ops->solve_t(lin, x, mu);
+    denied = alloc_has_failed();
+    if (flag || !denied) ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : 0);
+    ck_assert_int_eq(lin->ops->factor(lin), 0);
+    ck_assert_int_eq(lin->ops->solve(lin, r, y), 0);
+    if (!flag) check_distance(x, y, n, 1.0e4 * DBL_EPSILON * norm(y, n)); /* well-conditioned */
+    failures += flag != 0;
+    cpLinFree(&lin);
+    ck_assert_int_eq(live + alloc_live(), 0);
+    alloc_unwatch();
+    ck_assert_int_lt(k, MANY);
+  }
+  ck_assert_int_gt(failures, 0);
+}
+
+START_TEST(every_allocation_of_the_first_use_may_fail) {
+  clear();
+  model[_i]();
+  fail_in_use();
+}
+END_TEST
+
+START_TEST(every_allocation_of_the_first_use_with_dependent_columns_may_fail) {
+  clear();
+  model[_i]();
+  add_dependent();
+  fail_in_use();
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("sparse");
+  TCase *tc    = tcase_create("solutions");
+  tcase_add_loop_test(tc, independent_columns_give_the_solutions_of_dense_QR, 0, N_MODELS);
+  tcase_add_loop_test(tc, the_solution_is_in_the_range_of_A, 0, N_MODELS);
+  tcase_add_loop_test(tc, new_values_in_the_same_structure_are_factored_afresh, 0, N_MODELS);
+  tcase_add_loop_test(tc, absent_columns_are_left_out, 0, N_MODELS);
+  tcase_add_loop_test(tc, without_any_present_column_nothing_moves, 0, N_MODELS);
+  tcase_add_test(tc, rows_without_any_entry_in_the_structure_are_absent);
+  suite_add_tcase(suite, tc);
+  tc = tcase_create("dependence");
+  tcase_add_loop_test(tc, dependent_columns_have_the_rank_and_the_solution_of_an_independent_subset,
+                      0, N_MODELS);
+  tcase_add_loop_test(tc, absent_columns_do_not_count_among_dependent_ones, 0, SINGLE);
+  tcase_add_test(tc, more_columns_than_components_have_the_rank_of_the_components);
+  tcase_add_loop_test(tc, dependence_may_come_and_go, 0, SINGLE);
+  tcase_add_loop_test(tc, an_angle_above_the_rank_tolerance_is_resolved, 1, 10);
+  tcase_add_test(tc, an_angle_below_the_rank_tolerance_counts_as_dependence);
+  tcase_add_loop_test(tc, a_column_in_the_span_of_a_narrow_pair_is_dependent, 0, 11);
+  suite_add_tcase(suite, tc);
+  tc = tcase_create("memory");
+  tcase_add_checked_fixture(tc, setup, NULL);
+  tcase_add_loop_test(tc, factoring_and_solving_again_allocate_nothing, 0, N_MODELS);
+  tcase_add_test(tc, after_dependence_has_gone_nothing_is_allocated_again);
+  tcase_add_loop_test(tc, every_allocation_of_creating_may_fail, 0, N_MODELS);
+  tcase_add_loop_test(tc, every_allocation_of_the_first_use_may_fail, 0, N_MODELS);
+  tcase_add_loop_test(tc, every_allocation_of_the_first_use_with_dependent_columns_may_fail, 0,
+                      FULL);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
