@@ -27,9 +27,10 @@
 /* Disagreement of (z, G d) and (G^T z, d), or (B q, r) and (q, B r), that cannot be meant. */
 #define NOT_TRANSPOSED 1.0e-6
 
-/* In exact arithmetic as many iterations as S has different eigenvalues, at most m. */
+/* In exact arithmetic as many iterations as S has different eigenvalues, at most m; roundoff takes the
+ * rest. */
 static long int mostIterations(const CPWork work) {
-  return 3 * (long int)N_VGetLength(work->P->c_tmpl) + 20;
+  return 10 * (long int)N_VGetLength(work->P->c_tmpl) + 100;
 }
 
 /* Are (a, b) and (c, d) different, while they should not? */

@@ -36,6 +36,7 @@ struct CPKrylov_ {
   N_Vector s;                  /* [n] D g; free otherwise */
   N_Vector m1, m2;             /* [m] free */
   N_Vector frozen;             /* [m] weights of assemble */
+  double *xl;                  /* [n] of a metric matrix; NULL: none */
 };
 
 /* How far a linear system is solved: until its residual, measured as violation, is at most
@@ -55,6 +56,11 @@ int cpKrylovSchurDiag(CPWork work, N_Vector D, N_Vector diag);
 int cpKrylovPrecSetup(CPWork work);
 /* x o the rows of level l */
 void cpKrylovMask(const CPWork work, int l, N_Vector x);
+
+/* krylov_metric.c: a metric matrix, if there is one */
+int cpKrylovMetricCreate(CPWork work);
+int cpKrylovMetricRenew(CPWork work);
+void cpKrylovMetricTimes(CPWork work, int l, N_Vector x, N_Vector Dx);
 
 /* krylov_cg.c: k->x += D_l G_l^T (G_l D_l G_l^T)^+ k->r; k->r: in, on the rows of level l only; out, what
  * remains of it. with_mu: also the multipliers k->mu. 0, or a code. */

@@ -5,8 +5,8 @@
 #include <float.h>
 #include <math.h>
 
-/* Directions for the estimate of a row's size: good to a quarter of it, whatever the number of rows; for
- * telling rows without gradient one is enough. */
+/* Directions for the estimate of a row's size: good to a quarter of it, whatever the number of rows; one
+ * is enough to tell rows without gradient. */
 #define DIRECTIONS 8
 /* E u^2 for u of cpKrylovRandom, uniform in +-[0.5, 1). */
 #define SECOND_MOMENT (7.0 / 12.0)
@@ -16,51 +16,65 @@
  * compute cos(pi/2). */
 #define ENTRY_ROUNDOFF 1.0e-10
 
-/* v <- u / w on the free columns of level l, u pseudo-random; with l = -1 on all */
-static int unitVector(CPWork work, int number, int l, N_Vector v) {
-  const CPKrylov k    = work->krylov;
-  const int available = cpKrylovRandom(work, number, v);
-  N_VDiv(v, k->w, v);
-  if (l < 0) return available;
-  N_VCompare(DBL_MIN, k->D[l], k->s); /* 1 on the free columns */
-  N_VProd(v, k->s, v);
-  return available;
-}
+/* Over which components the squares of a row are summed up, and in which metric. */
+typedef enum { IN_METRIC, IN_WEIGHTS, IN_WEIGHTS_OVER_ALL } Measure;
 
-/* D o w o w of level l: what measures in the metric of the tolerances. */
-static void toleranceMetric(CPWork work, int l, N_Vector D) {
+/* D <- its diagonal on level l: that of the norm, or W^-2, on the free columns or on all. */
+static void diagonal(CPWork work, int l, Measure measure, N_Vector D) {
   const CPKrylov k = work->krylov;
-  N_VConst(1.0, D);
-  N_VDiv(D, k->w, D);
-  N_VDiv(D, k->w, D);
-  if (l < 0) return;
-  N_VCompare(DBL_MIN, k->D[l], k->s);
-  N_VProd(D, k->s, D);
-}
-
-/* sum += diag(G W^-2 G^T) on the rows of level l and over its free columns (l = -1: all and all) */
-static int addSquares(CPWork work, int l, int directions, N_Vector sum) {
-  const CPKrylov k = work->krylov;
-  int flag         = CP_SUCCESS;
-  if (work->P->schurdiag) {
-    toleranceMetric(work, l, k->d);
-    flag = cpKrylovSchurDiag(work, k->d, k->q);
-    if (l >= 0) N_VProd(k->q, k->rows[l], k->q);
-    if (!flag) N_VLinearSum(1.0, sum, 1.0, k->q, sum);
-    return flag;
+  if (measure == IN_METRIC) {
+    N_VScale(1.0, k->D[l], D);
+    return;
   }
-  for (int i = 0; !flag && i < directions; i++) {
-    unitVector(work, i, l, k->d);
-    flag = cpKrylovTimes(work, k->t, k->y, k->d, k->q);
+  N_VConst(1.0, D);
+  if (measure == IN_WEIGHTS) N_VCompare(DBL_MIN, k->D[l], D); /* 1 on the free columns */
+  N_VDiv(D, k->w, D);
+  N_VDiv(D, k->w, D);
+}
+
+/* v <- D^(1/2) u, u pseudo-random */
+static void direction(CPWork work, int number, int l, Measure measure, N_Vector v) {
+  const CPKrylov k = work->krylov;
+  const int unit   = measure == IN_METRIC && work->P->norm == CP_NORM_L2;
+  cpKrylovRandom(work, number, v);
+  if (!unit) N_VDiv(v, k->w, v);
+  if (measure == IN_WEIGHTS_OVER_ALL) return;
+  N_VCompare(DBL_MIN, k->D[l], k->s);
+  N_VProd(v, k->s, v);
+}
+
+/* q <- q o q / count on the rows of level l (or all), added to sum */
+static void addSquare(CPWork work, int l, Measure measure, double count, N_Vector sum) {
+  const CPKrylov k = work->krylov;
+  if (measure != IN_WEIGHTS_OVER_ALL) N_VProd(k->q, k->rows[l], k->q);
+  N_VProd(k->q, k->q, k->q);
+  N_VLinearSum(1.0, sum, 1.0 / count, k->q, sum);
+}
+
+static int estimateSquares(CPWork work, int l, Measure measure, int directions, N_Vector sum) {
+  const CPKrylov k = work->krylov;
+  for (int i = 0; i < directions; i++) {
+    direction(work, i, l, measure, k->d);
+    const int flag = cpKrylovTimes(work, k->t, k->y, k->d, k->q);
     if (flag) return flag;
     if (!cpVectorFinite(k->q))
       return cpReason(work->text, -CP_CNSTRJAC_NONFINITE,
                       "at t = %.15g: the product G v has a NaN or Inf", k->t);
-    if (l >= 0) N_VProd(k->q, k->rows[l], k->q);
-    N_VProd(k->q, k->q, k->q);
-    N_VLinearSum(1.0, sum, 1.0 / (SECOND_MOMENT * directions), k->q, sum);
+    addSquare(work, l, measure, SECOND_MOMENT * directions, sum);
   }
-  return flag;
+  return CP_SUCCESS;
+}
+
+/* sum += diag(G D G^T) on the rows of level l (or all) */
+static int addSquares(CPWork work, int l, Measure measure, int directions, N_Vector sum) {
+  const CPKrylov k = work->krylov;
+  if (!work->P->schurdiag) return estimateSquares(work, l, measure, directions, sum);
+  diagonal(work, l, measure, k->d);
+  const int flag = cpKrylovSchurDiag(work, k->d, k->q);
+  if (flag) return flag;
+  if (measure != IN_WEIGHTS_OVER_ALL) N_VProd(k->q, k->rows[l], k->q);
+  N_VLinearSum(1.0, sum, 1.0, k->q, sum);
+  return CP_SUCCESS;
 }
 
 /* Rows that are switched on, but that no free component can change. They leave the masks. */
@@ -83,7 +97,7 @@ static int measureDead(CPWork work, int directions, N_Vector squares) {
   const CPKrylov k = work->krylov;
   N_Vector zero    = k->Bq;
   N_VConst(0.0, k->z);
-  const int flag = addSquares(work, -1, directions, k->z);
+  const int flag = addSquares(work, 0, IN_WEIGHTS_OVER_ALL, directions, k->z);
   if (flag) return flag;
   N_VProd(k->z, k->dead, k->z);
   N_VLinearSum(1.0, squares, 1.0, k->z, squares);
@@ -105,22 +119,15 @@ static void invert(const CPWork work, N_Vector squares, N_Vector out) {
   N_VDiv(on, out, out);
 }
 
-/* k->jacobi: 1 / diag(G D G^T) where the user's function gives it; else the rows' own units. */
-static int jacobi(CPWork work, N_Vector squares) {
+/* k->jacobi: 1 / diag(G D G^T). squares: in the weights. */
+static int jacobi(CPWork work, int directions, N_Vector squares) {
   const CPKrylov k = work->krylov;
   CPProjector P    = work->P;
-  const int known  = P->schurdiag && !P->metric && !P->metric_matrix && !P->psolve;
-  if (!known) {
-    N_VScale(1.0, k->weight, k->jacobi);
-    return CP_SUCCESS;
-  }
-  if (P->norm == CP_NORM_L2) { /* squares are those in the weights */
+  if (P->norm == CP_NORM_L2 && !P->metric && !P->metric_matrix) {
     N_VScale(1.0, k->dead, squares);
     for (int l = 0; l < k->nlevels; l++) {
-      const int flag = cpKrylovSchurDiag(work, k->D[l], k->q);
+      const int flag = addSquares(work, l, IN_METRIC, directions, squares);
       if (flag) return flag;
-      N_VProd(k->q, k->rows[l], k->q);
-      N_VLinearSum(1.0, squares, 1.0, k->q, squares);
     }
   }
   invert(work, squares, k->jacobi);
@@ -136,34 +143,43 @@ static int refuse(CPWork work) {
                   "estimated: CPProjectorSetConstraintTol or CPProjectorSetSchurDiag is needed");
 }
 
+/* weight and distance, from the rows' squares in the weights */
+static void setWeights(CPWork work, int squares_are_good, N_Vector squares) {
+  const CPKrylov k = work->krylov;
+  invert(work, squares, k->distance);
+  N_VScale(1.0, k->distance, k->weight);
+  if (!work->P->ctol) return;
+  N_VProd(work->P->ctol, work->P->ctol, k->m2);
+  N_VDiv(k->Bq, k->m2, k->weight); /* Bq: the rows that are switched on */
+  if (!squares_are_good) N_VScale(1.0, k->weight, k->distance);
+}
+
 int cpKrylovMeasure(CPWork work) {
   const CPKrylov k     = work->krylov;
   CPProjector P        = work->P;
   N_Vector squares     = k->m1;
-  const int directions = P->ctol ? 1 : DIRECTIONS, known = P->schurdiag || canEstimate(work);
-  int flag = CP_SUCCESS;
+  const int directions = P->ctol && P->psolve ? 1 : DIRECTIONS;
+  const int known      = P->schurdiag || canEstimate(work);
+  int flag             = CP_SUCCESS;
   if (!known && !P->ctol) return refuse(work);
   N_VConst(known ? 0.0 : 1.0, squares);
   for (int l = 0; known && !flag && l < k->nlevels; l++)
-    flag = addSquares(work, l, directions, squares);
+    flag = addSquares(work, l, IN_WEIGHTS, directions, squares);
   if (flag) return flag;
   findDead(work, squares);
   if (k->has_dead) flag = measureDead(work, directions, squares);
   if (flag) return flag;
-  invert(work, squares, k->weight);
-  N_VScale(1.0, k->weight, k->distance);
-  if (P->ctol) {
-    N_VProd(P->ctol, P->ctol, k->m2);
-    N_VDiv(k->Bq, k->m2, k->weight); /* Bq: the rows that are switched on */
-    if (!P->schurdiag) N_VScale(1.0, k->weight, k->distance);
-  }
-  return jacobi(work, squares);
+  setWeights(work, P->schurdiag || (known && directions > 1), squares);
+  if (P->psolve) return CP_SUCCESS;
+  if (known) return jacobi(work, directions, squares);
+  N_VScale(1.0, k->weight, k->jacobi);
+  return CP_SUCCESS;
 }
 
 int cpKrylovCheckLevels(CPWork work) {
   const CPKrylov k = work->krylov;
   for (int l = 1; l < k->nlevels; l++) {
-    unitVector(work, l, l, k->d);
+    direction(work, l, l, IN_WEIGHTS, k->d);
     const int flag = cpKrylovTimes(work, k->t, k->y, k->d, k->q);
     if (flag) return flag;
     for (int lower = 0; lower < l; lower++) {

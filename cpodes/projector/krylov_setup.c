@@ -4,9 +4,6 @@
 #include <float.h>
 #include <stdlib.h>
 
-/* Weight of a component when no error weights are known: half of its digits count. */
-#define BLIND_TOLERANCE 1.0e-8
-
 /* ---- life cycle ---- */
 
 /* The vectors by length, for a loop; NULL ends. */
@@ -35,6 +32,7 @@ void cpKrylovFree(CPKrylov *address) {
     destroy(&k->D[l]);
     destroy(&k->rows[l]);
   }
+  free(k->xl);
   free(k);
   *address = NULL;
 }
@@ -108,8 +106,6 @@ static int checkCombination(CPWork work, int nlevels) {
                     "CP_LINSOL_KRYLOV cannot honour %s with a metric that is an operator "
                     "(CPProjectorSetMetric): give it as a matrix, or use the error norm",
                     P->id ? "components that are held" : "levels");
-  if (P->metric_matrix)
-    return cpReason(work->text, CP_NOT_SUPPORTED, "CP_LINSOL_KRYLOV takes no metric matrix yet");
   return CP_SUCCESS;
 }
 
@@ -131,20 +127,19 @@ int cpKrylovStorage(CPWork work) {
 }
 
 int cpKrylovUpdate(CPWork work) {
-  CPProjector P = work->P;
-  if (work->contents != P->contents) {
-    work->contents = P->contents;
-    work->valid = work->jac_is_right = 0;
-  }
-  if (work->krylov && work->krylov->revision == P->revision) return CP_SUCCESS;
+  CPProjector P        = work->P;
+  const int is_current = work->krylov && work->krylov->revision == P->revision;
+  if (is_current && work->contents == P->contents) return CP_SUCCESS;
   work->valid = work->jac_is_right = 0;
   int flag                         = cpKrylovStorage(work);
   if (!flag) flag = checkCombination(work, work->krylov->nlevels);
+  if (!flag && !is_current) flag = cpKrylovMetricCreate(work);
   if (flag) return flag;
   work->krylov->revision = P->revision;
+  work->contents         = P->contents;
+  work->linsol = P->stats.linsol = CP_LINSOL_KRYLOV;
   cpWrite(P->reason, "%s",
           P->linsol == CP_LINSOL_AUTO ? "products with G are all that was given" : "asked for");
-  work->linsol = P->stats.linsol = CP_LINSOL_KRYLOV;
   return CP_SUCCESS;
 }
 
@@ -158,7 +153,7 @@ int cpKrylovPlace(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   if (!ewt) {
     N_VAbs(y, k->w);
     N_VAddConst(k->w, 1.0, k->w);
-    N_VScale(BLIND_TOLERANCE, k->w, k->w);
+    N_VScale(CP_BLIND_TOLERANCE, k->w, k->w);
     N_VInv(k->w, k->w);
     return CP_SUCCESS;
   }
@@ -212,6 +207,7 @@ int cpKrylovRenew(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
     setMasks(work, l);
     flag = setMetric(work, l);
   }
+  if (!flag) flag = cpKrylovMetricRenew(work);
   if (!flag) flag = cpKrylovMeasure(work);
   if (!flag) flag = cpKrylovCheckLevels(work);
   if (!flag) flag = cpKrylovPrecSetup(work);

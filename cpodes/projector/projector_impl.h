@@ -186,6 +186,8 @@ int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 int cpWorkCreate(CPWork *work, CPProjector P);
 void cpWorkFree(CPWork *work);
 /* Brings the workspace in line with P's options; detects levels at (t, y) if needed. */
+/* The levels and their solvers. */
+void cpLevelsFree(CPWork work);
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Rank of G at the newest factorisation, over all levels. */
 sunindextype cpWorkRank(CPWork work);
@@ -261,6 +263,9 @@ int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int onl
 /* metric.c: weights, and D = F F^T on each level */
 int cpWeights(CPWork work, N_Vector y, N_Vector ewt);
 /* Structure of A^T of a level: start, row (position in level->rows), from; values allocated. */
+/* Tolerance of a component, absolute and relative, when no error weights are known: half of its digits
+ * count. */
+#define CP_BLIND_TOLERANCE 1.0e-8
 int cpMetricStructure(CPWork work, int l);
 /* The user's metric at (t, y), once for all levels. */
 int cpMetricEvaluate(CPWork work, sunrealtype t, N_Vector y);

@@ -30,7 +30,7 @@ static void freeEntries(CPEntries *entries) {
   free(entries->value);
 }
 
-static void freeLevels(CPWork work) {
+void cpLevelsFree(CPWork work) {
   for (int l = 0; l < CP_MAX_LEVELS; l++) {
     CPLevel *level = &work->levels[l];
     cpLinFree(&level->lin);
@@ -51,7 +51,7 @@ void cpWorkFree(CPWork *work_address) {
   CPWork work = work_address ? *work_address : NULL;
   if (!work) return;
   if (work->P->newest == work) work->P->newest = NULL;
-  freeLevels(work);
+  cpLevelsFree(work);
   cpStorageFree(work);
   cpKrylovFree(&work->krylov);
   if (work->y) N_VDestroy(work->y);
@@ -104,7 +104,7 @@ static int buildSolver(CPWork work, int l) {
 
 static int build(CPWork work) {
   int flag = CP_SUCCESS;
-  freeLevels(work);
+  cpLevelsFree(work);
   cpGradientPattern(work);
   work->nlevels = work->P->nlevels;
   for (int l = 0; !flag && l < work->nlevels; l++) flag = buildStructure(work, l);
