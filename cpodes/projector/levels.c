@@ -5,17 +5,19 @@
  * orders of a state: (q, u, z), (u, q, z) and the same in equal blocks. A candidate is taken if at
  * every probe
  *   - the rows fall apart: those with nothing outside q (positions), those with something in u
- * (velocities);
- *   - every position row has a velocity row with a constant multiple of its gradient.
- * Velocity rows without such a partner are nonholonomic constraints. One state is not enough: at
- * rest, or at a symmetric position, entries vanish that are there later.
- */
+ *     (velocities);
+ *   - every position row has a velocity row with a constant multiple of its gradient, a rate.
+ * Velocity rows that are no rate are nonholonomic constraints. Unit norms are positions, and need no
+ * rate. One state is not enough: at rest, or at a symmetric position, entries vanish that are there
+ * later.
+ *
+ * Rows have few entries and there may be 10^5 of them: the splits of the whole state are judged by the
+ * first and the last column of each row, and a rate is looked for in one column only. */
 #include "projector_impl.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sunmatrix/sunmatrix_dense.h>
 
 #define PROBES       3
 #define PERTURBATION 1.0e-2
@@ -23,143 +25,353 @@
  * it. */
 #define SAME    1.0e-7
 #define SAME_DQ 1.0e-4
+/* Larger states are not tried in all sizes of blocks: no body has more coordinates. */
+#define LARGE_STATE   512
+#define LARGEST_BLOCK 32
+
+/* Blocks of 2 k components, the first (or last) k of each positions; what is left of the state is z. */
+typedef struct {
+  int k, blocks, velocities_first;
+  size_t id; /* of the candidates, counted from 1 */
+} Layout;
+
+/* Compressed rows of a matrix, in ascending order of the columns, without zeros. */
+typedef struct {
+  size_t *start; /* [m + 2]                                     */
+  int *col;
+  double *value;
+  double *square; /* [m] of the row's norm */
+} Rows;
+
+/* Rows sorted by a column of theirs: row[0 ... below[j] - 1] have it below j. */
+typedef struct {
+  int *below; /* [n + 2]  */
+  int *row;   /* [mc]     */
+} Order;
+
+/* What a row looks like in u. */
+typedef struct {
+  size_t layout;      /* id of the candidate that this is for       */
+  int velocity;       /* touches u                                  */
+  double uu[PROBES];  /* its gradient in u, squared                 */
+  size_t big[PROBES]; /* entries there that are not as good as zero */
+} View;
 
 typedef struct {
-  int n, m;
+  int n, m, mc;
   double same;
-  double *G[PROBES]; /* [m x n] each, column-major, rows scaled to a largest entry of 1 */
-  int *pos, *vel;    /* [n/2] the candidate's pairs */
-  int npairs;
-  char *kind;     /* [n] 'q', 'u', 'z' */
-  int *row_level; /* [m] */
+  Rows G[PROBES];     /* rows scaled to a largest entry of 1     */
+  const CPEntries *g; /* the newest probe by columns             */
+  int *first, *last;  /* [m] columns that row i touches          */
+  int end;            /* behind the last column that is touched  */
+  Order by_first, by_last;
+  View *view; /* [m]                                     */
+  Layout at;  /* the candidate                           */
 } Probe;
 
-static double entry(const Probe *p, int s, int i, int j) {
-  return p->G[s][(size_t)i + (size_t)j * (size_t)p->m];
+/* ---- the candidate ---- */
+
+static char kind(const Probe *p, int j) {
+  const Layout *at = &p->at;
+  if (j >= 2 * at->k * at->blocks) return 'z';
+  const int first_half = (at->blocks == 1 ? j : j % (2 * at->k)) < at->k;
+  return first_half == at->velocities_first ? 'u' : 'q';
 }
 
-static int rowTouches(const Probe *p, int i, char kind) {
-  for (int s = 0; s < PROBES; s++)
-    for (int j = 0; j < p->n; j++)
-      if (p->kind[j] == kind && fabs(entry(p, s, i, j)) > p->same) return 1;
+/* The velocity that belongs to position j. */
+static int velocityOf(const Probe *p, int j) {
+  return p->at.velocities_first ? j - p->at.k : j + p->at.k;
+}
+
+static void layOut(Probe *p, int k, int blocks, int velocities_first) {
+  p->at = (Layout){k, blocks, velocities_first, p->at.id + 1};
+}
+
+static int touchesU(const Probe *p, int i) {
+  for (int s = 0; s < PROBES; s++) {
+    const Rows *G = &p->G[s];
+    for (size_t e = G->start[i]; e < G->start[i + 1]; e++)
+      if (fabs(G->value[e]) > p->same && kind(p, G->col[e]) == 'u') return 1;
+  }
   return 0;
 }
 
-/* Is the gradient of row i in q a constant multiple of that of row k in u, at all probes? */
-static int isDerivative(const Probe *p, int i, int k) {
+/* ---- rates ---- */
+
+static double entry(const Rows *G, int i, int j) {
+  size_t low = G->start[i], high = G->start[i + 1];
+  while (low < high) {
+    const size_t middle = (low + high) / 2;
+    if (G->col[middle] < j) low = middle + 1;
+    else high = middle;
+  }
+  return low < G->start[i + 1] && G->col[low] == j ? G->value[low] : 0.0;
+}
+
+/* Of a gradient with square uu. */
+static double negligible(const Probe *p, double uu) { return p->same * sqrt(uu) * 10.0; }
+
+static void look(const Probe *p, int k, int s, View *view) {
+  const Rows *G = &p->G[s];
+  view->uu[s]   = 0.0;
+  view->big[s]  = 0;
+  for (size_t e = G->start[k]; e < G->start[k + 1]; e++)
+    if (kind(p, G->col[e]) == 'u') view->uu[s] += G->value[e] * G->value[e];
+  const double small = negligible(p, view->uu[s]);
+  for (size_t e = G->start[k]; e < G->start[k + 1]; e++)
+    view->big[s] += kind(p, G->col[e]) == 'u' && fabs(G->value[e]) > small;
+}
+
+/* Once for each row and candidate: it may be a long one. */
+static const View *viewOf(Probe *p, int k) {
+  View *view = &p->view[k];
+  if (view->layout == p->at.id) return view;
+  view->layout   = p->at.id;
+  view->velocity = touchesU(p, k);
+  for (int s = 0; s < PROBES; s++) look(p, k, s, view);
+  return view;
+}
+
+/* Is the gradient of row k in u a multiple of that of row i in q, on the columns of i? small: entries
+ * below are as good as zero; *big: how many of k are not. */
+static int isParallel(const Probe *p, int s, int i, int k, double small, size_t *big) {
+  const Rows *G = &p->G[s];
+  double qq = 0.0, qu = 0.0;
+  for (size_t e = G->start[i]; e < G->start[i + 1]; e++) {
+    if (kind(p, G->col[e]) != 'q') continue;
+    qq += G->value[e] * G->value[e];
+    qu += G->value[e] * entry(G, k, velocityOf(p, G->col[e]));
+  }
+  *big = 0;
+  for (size_t e = G->start[i]; e < G->start[i + 1] && qq > 0.0; e++) {
+    if (kind(p, G->col[e]) != 'q') continue;
+    const double u = entry(G, k, velocityOf(p, G->col[e]));
+    if (fabs(u - qu / qq * G->value[e]) > small) return 0;
+    *big += fabs(u) > small;
+  }
+  return qq > 0.0;
+}
+
+/* Row k may be a long one, met by many rows i and candidates: it is looked at only if it may be parallel
+ * on the few columns of i, its gradient in u being at most its whole one. Then all its big entries must
+ * be there. */
+static int isRate(Probe *p, int i, int k) {
+  size_t big;
+  for (int s = 0; s < PROBES; s++)
+    if (!isParallel(p, s, i, k, negligible(p, p->G[s].square[k]), &big)) return 0;
+  const View *view = viewOf(p, k);
   for (int s = 0; s < PROBES; s++) {
-    double qq = 0.0, qu = 0.0, uu = 0.0;
-    for (int l = 0; l < p->npairs; l++) {
-      const double q = entry(p, s, i, p->pos[l]), u = entry(p, s, k, p->vel[l]);
-      qq += q * q, qu += q * u, uu += u * u;
-    }
-    if (uu == 0.0 || qq == 0.0) return 0;
-    double error = 0.0;
-    for (int l = 0; l < p->npairs; l++)
-      error = fmax(error, fabs(entry(p, s, k, p->vel[l]) - qu / qq * entry(p, s, i, p->pos[l])));
-    if (error > p->same * sqrt(uu) * 10.0) return 0;
+    if (view->uu[s] == 0.0) return 0;
+    if (!isParallel(p, s, i, k, negligible(p, view->uu[s]), &big) || big != view->big[s]) return 0;
+  }
+  return view->velocity;
+}
+
+/* A rate of row i has an entry wherever row i has a large one: the column of u with fewest entries of
+ * those where it must have one. */
+static int searchColumn(const Probe *p, int i) {
+  const Rows *G = &p->G[PROBES - 1];
+  int best      = -1;
+  size_t fewest = SIZE_MAX;
+  for (size_t e = G->start[i]; e < G->start[i + 1]; e++) {
+    if (fabs(G->value[e]) < 0.5 || kind(p, G->col[e]) != 'q') continue;
+    const int j         = velocityOf(p, G->col[e]);
+    const size_t length = p->g->start[j + 1] - p->g->start[j];
+    if (length < fewest) fewest = length, best = j;
+  }
+  return best;
+}
+
+static int hasRate(Probe *p, int i) {
+  const int j = searchColumn(p, i);
+  if (j < 0) return 0;
+  for (size_t e = p->g->start[j]; e < p->g->start[j + 1]; e++)
+    if (p->g->row[e] < p->mc && isRate(p, i, p->g->row[e])) return 1;
+  return 0;
+}
+
+/* ---- does the candidate fit? ---- */
+
+static int normsArePositions(const Probe *p) {
+  for (int i = p->mc; i < p->m; i++) {
+    if (p->at.blocks > 1 && touchesU(p, i)) return 0;
+    if (p->at.blocks == 1 && (p->at.velocities_first ? p->first[i] < p->at.k : p->last[i] >= p->at.k))
+      return 0;
   }
   return 1;
 }
 
-/* Blocks of 2 k components, the first (or last) k of each positions; what is left of n is z. */
-static void layOut(Probe *p, int k, int blocks, int velocities_first) {
-  memset(p->kind, 'z', (size_t)p->n);
-  p->npairs = 0;
-  for (int b = 0; b < blocks; b++)
-    for (int l = 0; l < k; l++) {
-      const int first = 2 * k * b + l, second = first + k;
-      const int q = velocities_first ? second : first, u = velocities_first ? first : second;
-      p->pos[p->npairs] = q, p->vel[p->npairs++] = u;
-      p->kind[q] = 'q', p->kind[u] = 'u';
-    }
+/* Positions are the rows that end before u, or start behind it. The one next to u comes first: if the
+ * split is wrong, its rate is most likely to be missing. */
+static int splitFits(Probe *p) {
+  const int reverse = p->at.velocities_first;
+  const int below   = (reverse ? p->by_first : p->by_last).below[p->at.k];
+  const int npos    = reverse ? p->mc - below : below;
+  if (npos == 0 || p->mc - npos < npos || !normsArePositions(p)) return 0;
+  for (int r = 0; r < npos; r++)
+    if (!hasRate(p, reverse ? p->by_first.row[below + r] : p->by_last.row[below - 1 - r])) return 0;
+  return 1;
 }
 
-static int fits(Probe *p) {
+static int blocksFit(Probe *p) {
   int npos = 0, nvel = 0;
-  for (int i = 0; i < p->m; i++) {
-    if (rowTouches(p, i, 'z')) return 0;
-    p->row_level[i] = rowTouches(p, i, 'u');
-    if (p->row_level[i]) nvel++;
-    else npos++;
+  if (!normsArePositions(p)) return 0;
+  for (int i = 0; i < p->mc; i++) {
+    if (touchesU(p, i)) nvel++;
+    else if (hasRate(p, i)) npos++;
+    else return 0;
   }
-  if (npos == 0 || nvel < npos) return 0;
-  for (int i = 0; i < p->m; i++) {
-    if (p->row_level[i]) continue;
-    int k = 0;
-    while (k < p->m && !(p->row_level[k] && isDerivative(p, i, k))) k++;
-    if (k == p->m) return 0;
-  }
-  return 1;
+  return npos > 0 && nvel >= npos;
 }
 
-/* Whole-state splits first, then blocks; for each size both orders. */
+/* Whole-state splits first, then blocks; for each size both orders. z must not be touched. */
 static int search(Probe *p) {
-  for (int nq = p->n / 2; nq >= 1; nq--)
+  const int largest = p->n > LARGE_STATE ? LARGEST_BLOCK : p->n / 4;
+  for (int nq = p->n / 2; nq >= 1 && p->end <= 2 * nq; nq--)
     for (int reverse = 0; reverse <= 1; reverse++) {
       layOut(p, nq, 1, reverse);
-      if (fits(p)) return 1;
+      if (splitFits(p)) return 1;
     }
-  for (int k = 1; k <= p->n / 4; k++)
+  for (int k = 1; k <= largest; k++)
     for (int reverse = 0; reverse <= 1; reverse++) {
       layOut(p, k, p->n / (2 * k), reverse);
-      if (fits(p)) return 1;
+      if (p->end <= 2 * k * p->at.blocks && blocksFit(p)) return 1;
     }
   return 0;
+}
+
+/* ---- the probes ---- */
+
+/* Transposes the entries of g that are not zero. */
+static int gatherRows(const CPEntries *g, int m, int n, Rows *G) {
+  size_t nnz = 0;
+  G->start   = calloc((size_t)m + 2, sizeof *G->start);
+  if (!G->start) return 0;
+  for (size_t e = 0; e < g->start[n]; e++)
+    if (g->value[e] != 0.0) G->start[g->row[e] + 2]++, nnz++;
+  for (int i = 0; i < m; i++) G->start[i + 2] += G->start[i + 1];
+  G->col    = malloc((nnz + 1) * sizeof *G->col);
+  G->value  = malloc((nnz + 1) * sizeof *G->value);
+  G->square = calloc((size_t)m, sizeof *G->square);
+  if (!G->col || !G->value || !G->square) return 0;
+  for (int j = 0; j < n; j++)
+    for (size_t e = g->start[j]; e < g->start[j + 1]; e++) {
+      if (g->value[e] == 0.0) continue;
+      const size_t to = G->start[g->row[e] + 1]++; /* ends up as the start of the next row */
+      G->col[to] = j, G->value[to] = g->value[e];
+    }
+  return 1;
+}
+
+static void scaleRows(Rows *G, int m) {
+  for (int i = 0; i < m; i++) {
+    double top = 0.0;
+    for (size_t e = G->start[i]; e < G->start[i + 1]; e++) top = fmax(top, fabs(G->value[e]));
+    for (size_t e = G->start[i]; e < G->start[i + 1]; e++) {
+      G->value[e] /= top;
+      G->square[i] += G->value[e] * G->value[e];
+    }
+  }
 }
 
 /* G at a perturbed state, rows scaled. 0, or a code when c or G fails there. */
 static int probe(CPWork work, sunrealtype t, N_Vector y, Probe *p, int s, unsigned *state) {
-  const int n = p->n, m = p->m;
   const double typical  = cpTypicalSize(y);
   const sunrealtype *y0 = N_VGetArrayPointer(y);
   sunrealtype *z        = N_VGetArrayPointer(work->y);
-  for (int j = 0; j < n; j++)
+  for (int j = 0; j < p->n; j++)
     z[j] = y0[j] + PERTURBATION * fmax(fabs(y0[j]), typical) * cpUniform(state);
   int flag = cpConstraint(work, t, work->y, work->c);
   if (!flag) flag = cpJacobian(work, t, work->y, work->c);
+  if (!flag) flag = cpGradientGather(work, t, z);
   if (flag) return flag;
-  for (int i = 0; i < m; i++) {
-    double top = 0.0;
-    for (int j = 0; j < n; j++) top = fmax(top, fabs(SM_ELEMENT_D(work->G, i, j)));
-    for (int j = 0; j < n; j++)
-      p->G[s][(size_t)i + (size_t)j * (size_t)m] =
-          top > 0.0 ? SM_ELEMENT_D(work->G, i, j) / top : 0.0;
-  }
+  if (!gatherRows(&work->g, p->m, p->n, &p->G[s]))
+    return cpReason(work->text, CP_MEM_FAIL, "no memory");
+  scaleRows(&p->G[s], p->m);
   return CP_SUCCESS;
 }
 
+/* The columns that each row touches at any probe. 0: a row of the user's touches none. */
+static int findEnds(Probe *p) {
+  for (int i = 0; i < p->m; i++) {
+    p->first[i] = p->n, p->last[i] = -1;
+    for (int s = 0; s < PROBES; s++)
+      for (size_t e = p->G[s].start[i]; e < p->G[s].start[i + 1]; e++) {
+        if (fabs(p->G[s].value[e]) <= p->same) continue;
+        if (p->G[s].col[e] < p->first[i]) p->first[i] = p->G[s].col[e];
+        if (p->G[s].col[e] > p->last[i]) p->last[i] = p->G[s].col[e];
+      }
+    if (p->last[i] < 0 && i < p->mc) return 0;
+    if (p->last[i] >= p->end) p->end = p->last[i] + 1;
+  }
+  return 1;
+}
+
+/* Sorts the user's rows by their column key[i], by counting. */
+static void sortRows(Order *order, const int *key, int mc, int n) {
+  int *below = order->below;
+  memset(below, 0, ((size_t)n + 2) * sizeof *below);
+  for (int i = 0; i < mc; i++) below[key[i] + 2]++;
+  for (int j = 1; j <= n; j++) below[j + 1] += below[j];
+  for (int i = 0; i < mc; i++) order->row[below[key[i] + 1]++] = i;
+}
+
+static int detect(Probe *p) {
+  if (!findEnds(p)) return 0;
+  sortRows(&p->by_first, p->first, p->mc, p->n);
+  sortRows(&p->by_last, p->last, p->mc, p->n);
+  return search(p);
+}
+
+/* found: p->at is the layout. */
 static void setLevels(CPProjector P, const Probe *p, int found) {
-  for (int i = 0; i < P->m; i++) P->row_level[i] = found ? p->row_level[i] : 0;
-  for (int j = 0; j < P->n; j++) P->col_level[j] = found && p->kind[j] == 'u';
+  for (int i = 0; i < P->m; i++) P->row_level[i] = found && touchesU(p, i);
+  for (int j = 0; j < P->n; j++) P->col_level[j] = found && kind(p, j) == 'u';
   P->nlevels = found ? 2 : 1;
 }
 
+static int createProbe(Probe *p, const CPWork work) {
+  CPProjector P  = work->P;
+  const size_t m = (size_t)P->m, n = (size_t)P->n, mc = (size_t)P->mc;
+  *p                = (Probe){.n = P->n, .m = P->m, .mc = P->mc, .g = &work->g};
+  p->same           = P->jac ? SAME : SAME_DQ;
+  p->first          = malloc(m * sizeof *p->first);
+  p->last           = malloc(m * sizeof *p->last);
+  p->view           = calloc(m, sizeof *p->view);
+  p->by_first.below = malloc((n + 2) * sizeof *p->by_first.below);
+  p->by_first.row   = malloc((mc + 1) * sizeof *p->by_first.row);
+  p->by_last.below  = malloc((n + 2) * sizeof *p->by_last.below);
+  p->by_last.row    = malloc((mc + 1) * sizeof *p->by_last.row);
+  return p->first && p->last && p->view && p->by_first.below && p->by_first.row &&
+         p->by_last.below && p->by_last.row;
+}
+
 static void freeProbe(Probe *p) {
-  for (int s = 0; s < PROBES; s++) free(p->G[s]);
-  free(p->pos);
-  free(p->vel);
-  free(p->kind);
-  free(p->row_level);
+  for (int s = 0; s < PROBES; s++) {
+    free(p->G[s].start);
+    free(p->G[s].col);
+    free(p->G[s].value);
+    free(p->G[s].square);
+  }
+  free(p->first);
+  free(p->last);
+  free(p->view);
+  free(p->by_first.below);
+  free(p->by_first.row);
+  free(p->by_last.below);
+  free(p->by_last.row);
 }
 
 int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  CPProjector P = work->P;
-  const int m = P->m, n = P->n;
-  const size_t half = (size_t)n / 2 + 1;
-  unsigned state    = 2463534242u;
-  Probe p           = {.n = n, .m = m, .same = P->jac ? SAME : SAME_DQ};
-  int memory        = 1;
-  for (int s = 0; s < PROBES; s++)
-    memory = memory && (p.G[s] = malloc((size_t)m * (size_t)n * sizeof *p.G[s]));
-  p.pos       = malloc(half * sizeof *p.pos);
-  p.vel       = malloc(half * sizeof *p.vel);
-  p.kind      = malloc((size_t)n);
-  p.row_level = malloc((size_t)m * sizeof *p.row_level);
-  memory      = memory && p.pos && p.vel && p.kind && p.row_level;
-  int flag    = memory ? cpWeights(work, y, ewt) : cpReason(work->text, CP_MEM_FAIL, "no memory");
-  for (int s = 0; !flag && s < PROBES; s++) flag = probe(work, t, y, &p, s, &state);
-  if (flag >= 0) setLevels(P, &p, !flag && search(&p)); /* c failed off its range: coupled */
+  CPProjector P  = work->P;
+  unsigned state = 2463534242u;
+  Probe p;
+  int flag         = createProbe(&p, work) ? cpWeights(work, y, ewt)
+                                           : cpReason(work->text, CP_MEM_FAIL, "no memory");
+  const int probes = P->mc > 0 ? PROBES : 0; /* norms alone: one level */
+  for (int s = 0; !flag && s < probes; s++) flag = probe(work, t, y, &p, s, &state);
+  const int found = !flag && probes > 0 && detect(&p);
+  if (flag >= 0) setLevels(P, &p, found); /* c failed off its range: coupled */
   freeProbe(&p);
   return flag > 0 ? CP_SUCCESS : flag;
 }
