@@ -139,6 +139,35 @@ static void eval_knife_on_circle(long double t, const long double *y, long doubl
   G[2][4] = -co;
 }
 
+/* 0 = |(y_first, ...)| - value */
+static void eval_norm(const long double *y, int first, int length, long double value,
+                      long double *c, long double *g) {
+  long double square = 0.0L;
+  for (int j = first; j < first + length; j++) square += y[j] * y[j];
+  *c = sqrtl(square) - value;
+  for (int j = first; j < first + length; j++) g[j] = y[j] / sqrtl(square);
+}
+
+static void eval_norms_beside(long double t, const long double *y, long double *c, Row *G) {
+  (void)t;
+  c[0]    = y[4] + 2.0L * y[8] - y[5] * y[9] - 3.0L;
+  G[0][4] = 1.0L;
+  G[0][5] = -y[9];
+  G[0][8] = 2.0L;
+  G[0][9] = -y[5];
+  c[1]    = y[8] * y[8] + y[9] * y[9] - 1.0L;
+  G[1][8] = 2.0L * y[8];
+  G[1][9] = 2.0L * y[9];
+  eval_norm(y, 0, 4, 1.0L, &c[2], G[2]);
+  eval_norm(y, 4, 4, 2.0L, &c[3], G[3]);
+}
+
+static void eval_norms_alone(long double t, const long double *y, long double *c, Row *G) {
+  (void)t;
+  eval_norm(y, 0, 4, 1.0L, &c[0], G[0]);
+  eval_norm(y, 4, 3, 3.0L, &c[1], G[1]);
+}
+
 /* --------------------------------------------------------------------------------- the table -- */
 
 /* Points: to double precision where that is simple, else to some digits (the tests perturb
@@ -228,6 +257,16 @@ const Manifold bodies_blocked = {.name      = "bodies_blocked",
                                  .row_level = {0, 1, 0, 1},
                                  .col_level = {0, 0, 1, 1, 0, 0, 1, 1}};
 
+const Manifold bodies_one_by_one = {.name      = "bodies_one_by_one",
+                                    .n         = 8,
+                                    .m         = 4,
+                                    .eval      = eval_bodies_blocked,
+                                    .point     = {0.6, -0.8, 1.6, 1.2, 1.4, -1.4, 2.2, 2.0},
+                                    .apart     = 0.5,
+                                    .nlevels   = 4,
+                                    .row_level = {0, 2, 1, 3},
+                                    .col_level = {0, 0, 2, 2, 1, 1, 3, 3}};
+
 /* At t = 1/2 the pivot is at sin(1/2) and has velocity cos(1/2). */
 const Manifold pivot_moving = {.name      = "pivot_moving",
                                .n         = 4,
@@ -251,6 +290,26 @@ const Manifold knife_on_circle = {.name      = "knife_on_circle",
                                   .nlevels   = 2,
                                   .row_level = {0, 1, 1},
                                   .col_level = {0, 0, 0, 1, 1, 1}};
+
+const Manifold norms_beside = {.name    = "norms_beside",
+                               .n       = 10,
+                               .m       = 4,
+                               .eval    = eval_norms_beside,
+                               .point   = {0.5, 0.5, -0.5, 0.5, 1.0, -1.0, 1.0, 1.0, 0.6, 0.8},
+                               .apart   = 0.3,
+                               .nlevels = 1,
+                               .nnorms  = 2,
+                               .norm    = {{0, 4, 1.0}, {4, 4, 2.0}}};
+
+const Manifold norms_alone = {.name    = "norms_alone",
+                              .n       = 8,
+                              .m       = 2,
+                              .eval    = eval_norms_alone,
+                              .point   = {0.5, 0.5, -0.5, 0.5, 2.0, -1.0, 2.0, 0.3},
+                              .apart   = 0.5,
+                              .nlevels = 1,
+                              .nnorms  = 2,
+                              .norm    = {{0, 4, 1.0}, {4, 3, 3.0}}};
 
 const Manifold *const manifolds[] = {&circle,         &sphere,       &planes,         &crank_loop,
                                      &pendulum_qu,    &pendulum_uq,  &pendulum_quz,   &crank_qu,
@@ -309,9 +368,40 @@ static int col_in(const Manifold *mf, int levels, int j, int level) {
   return !levels || mf->col_level[j] == level;
 }
 
+void diagonal_metric(const Manifold *mf, int levels, const long double *D, InverseMetric *metric) {
+  memset(metric, 0, sizeof *metric);
+  for (int l = 0; l < MAX_LEVELS; l++)
+    for (int j = 0; j < mf->n; j++)
+      if (col_in(mf, levels, j, l)) metric->D[l][j][j] = D[j];
+}
+
+void matrix_metric(const Manifold *mf, int levels, Row *M, const int *held, InverseMetric *metric) {
+  memset(metric, 0, sizeof *metric);
+  for (int l = 0; l < MAX_LEVELS; l++) {
+    int at[MAX_STATES], k = 0;
+    for (int j = 0; j < mf->n; j++)
+      if (col_in(mf, levels, j, l) && !(held && held[j])) at[k++] = j;
+    for (int b = 0; b < k; b++) { /* column b of the block's inverse */
+      long double A[MAX_STATES][MAX_STATES], x[MAX_STATES] = {0.0L};
+      for (int i = 0; i < k; i++)
+        for (int j = 0; j < k; j++) A[i][j] = M[at[i]][at[j]];
+      x[b] = 1.0L;
+      solve_dense(k, A, x);
+      for (int i = 0; i < k; i++) metric->D[l][at[i]][at[b]] = x[i];
+    }
+  }
+}
+
+/* D_l G' r of one level; D_l is zero outside of it. */
+static long double moved(const Manifold *mf, Row *D, Row *G, const long double *r, int j) {
+  long double sum = 0.0L;
+  for (int k = 0; k < mf->n; k++)
+    for (int i = 0; i < mf->m; i++) sum += D[j][k] * G[i][k] * r[i];
+  return sum;
+}
+
 /* mu <- (G D G')^-1 r over the rows and columns of one level; entries of other rows become 0. */
-static void solve_gram(const Manifold *mf, int levels, int level, const long double *D, Row *G,
-                       long double *r) {
+static void solve_gram(const Manifold *mf, int levels, int level, Row *D, Row *G, long double *r) {
   long double A[MAX_ROWS][MAX_STATES];
   int row[MAX_ROWS], k = 0;
   long double b[MAX_ROWS];
@@ -321,8 +411,8 @@ static void solve_gram(const Manifold *mf, int levels, int level, const long dou
     b[a] = r[row[a]];
     for (int c = 0; c < k; c++) {
       A[a][c] = 0.0L;
-      for (int j = 0; j < mf->n; j++)
-        if (col_in(mf, levels, j, level)) A[a][c] += G[row[a]][j] * D[j] * G[row[c]][j];
+      for (int i = 0; i < mf->n; i++)
+        for (int j = 0; j < mf->n; j++) A[a][c] += G[row[a]][i] * D[i][j] * G[row[c]][j];
     }
   }
   solve_dense(k, A, b);
@@ -334,8 +424,7 @@ static void solve_gram(const Manifold *mf, int levels, int level, const long dou
  * iteration is that of Gauss-Newton with the whole correction in the objective; it contracts
  * with the factor (distance * curvature), below 1/10 for the tests' states: 40 sweeps exhaust
  * long double. */
-static void reference_level(const Manifold *mf, int levels, int level, const long double *D,
-                            long double *y) {
+static void reference_level(const Manifold *mf, int levels, int level, Row *D, long double *y) {
   long double d[MAX_STATES] = {0.0L};
   for (int sweep = 0; sweep < 40; sweep++) {
     long double z[MAX_STATES], r[MAX_ROWS];
@@ -347,11 +436,7 @@ static void reference_level(const Manifold *mf, int levels, int level, const lon
       for (int j = 0; j < mf->n; j++) r[i] += e.G[i][j] * d[j];
     }
     solve_gram(mf, levels, level, D, e.G, r);
-    for (int j = 0; j < mf->n; j++) {
-      d[j] = 0.0L;
-      for (int i = 0; i < mf->m; i++)
-        if (col_in(mf, levels, j, level)) d[j] += D[j] * e.G[i][j] * r[i];
-    }
+    for (int j = 0; j < mf->n; j++) d[j] = moved(mf, D, e.G, r, j);
   }
   for (int j = 0; j < mf->n; j++) y[j] += d[j];
 }
@@ -366,15 +451,16 @@ static void store(const long double *z, N_Vector x) {
 
 static int count_levels(const Manifold *mf, int levels) { return levels ? mf->nlevels : 1; }
 
-void reference_project(const Manifold *mf, int levels, const long double *D, N_Vector y) {
+void reference_project_in(const Manifold *mf, int levels, InverseMetric *metric, N_Vector y) {
   long double z[MAX_STATES];
   load(y, z);
   for (int level = 0; level < count_levels(mf, levels); level++)
-    reference_level(mf, levels, level, D, z);
+    reference_level(mf, levels, level, metric->D[level], z);
   store(z, y);
 }
 
-void reference_tangent(const Manifold *mf, int levels, const long double *D, N_Vector y, N_Vector v) {
+void reference_tangent_in(const Manifold *mf, int levels, InverseMetric *metric, N_Vector y,
+                          N_Vector v) {
   long double z[MAX_STATES], x[MAX_STATES];
   Evaluation e;
   load(y, z);
@@ -387,27 +473,44 @@ void reference_tangent(const Manifold *mf, int levels, const long double *D, N_V
       mu[i] = 0.0L;
       for (int j = 0; j < mf->n; j++) mu[i] += e.G[i][j] * x[j];
     }
-    solve_gram(mf, levels, level, D, e.G, mu);
-    for (int j = 0; j < mf->n; j++)
-      for (int i = 0; i < mf->m; i++)
-        if (col_in(mf, levels, j, level)) x[j] -= D[j] * e.G[i][j] * mu[i];
+    solve_gram(mf, levels, level, metric->D[level], e.G, mu);
+    for (int j = 0; j < mf->n; j++) x[j] -= moved(mf, metric->D[level], e.G, mu, j);
   }
   store(x, v);
 }
 
 /* P' w column by column: (P' w)_j = w' (P e_j). */
-void reference_cotangent(const Manifold *mf, int levels, const long double *D, N_Vector y,
-                         N_Vector w) {
+void reference_cotangent_in(const Manifold *mf, int levels, InverseMetric *metric, N_Vector y,
+                            N_Vector w) {
   N_Vector out = vector_copy(w);
   for (int j = 0; j < mf->n; j++) {
     N_Vector unit    = vector_of(mf->n, NULL);
     entries(unit)[j] = 1.0;
-    reference_tangent(mf, levels, D, y, unit);
+    reference_tangent_in(mf, levels, metric, y, unit);
     entries(out)[j] = dot(w, unit);
     N_VDestroy(unit);
   }
   for (int j = 0; j < mf->n; j++) entries(w)[j] = entries(out)[j];
   N_VDestroy(out);
+}
+
+void reference_project(const Manifold *mf, int levels, const long double *D, N_Vector y) {
+  InverseMetric metric;
+  diagonal_metric(mf, levels, D, &metric);
+  reference_project_in(mf, levels, &metric, y);
+}
+
+void reference_tangent(const Manifold *mf, int levels, const long double *D, N_Vector y, N_Vector v) {
+  InverseMetric metric;
+  diagonal_metric(mf, levels, D, &metric);
+  reference_tangent_in(mf, levels, &metric, y, v);
+}
+
+void reference_cotangent(const Manifold *mf, int levels, const long double *D, N_Vector y,
+                         N_Vector w) {
+  InverseMetric metric;
+  diagonal_metric(mf, levels, D, &metric);
+  reference_cotangent_in(mf, levels, &metric, y, w);
 }
 
 sunrealtype tangent_defect(const Manifold *mf, N_Vector y, N_Vector v, N_Vector Pv) {

@@ -11,7 +11,7 @@
 
 #include "support/support.h"
 
-enum { MAX_STATES = 16, MAX_ROWS = 12 };
+enum { MAX_STATES = 16, MAX_ROWS = 12, MAX_LEVELS = 2 };
 
 /* c(t, y) = 0 with its Jacobian. */
 typedef struct {
@@ -21,13 +21,19 @@ typedef struct {
   void (*eval)(long double t, const long double *y, long double *c, long double G[][MAX_STATES]);
   sunrealtype point[MAX_STATES]; /* a state on the manifold at time, to some digits */
   sunrealtype time;
-  int nlevels; /* 2: positions, then velocities; 1: none */
+  int nlevels; /* 1: none; 2: positions, then velocities */
   int row_level[MAX_ROWS];
   int col_level[MAX_STATES];
   /* Smallest singular value of the constraint gradients, scaled to length 1 in either metric of
      the fixture, on any level: how far a residual of 1 can be from the manifold is the inverse
      of it. */
   sunrealtype apart;
+  /* The last rows are Euclidean norms, 0 = |(y_first, ...)| - value, that the projector adds by itself. */
+  int nnorms;
+  struct {
+    int first, length;
+    sunrealtype value;
+  } norm[2];
 } Manifold;
 
 extern const Manifold circle;      /* x^2 + y^2 = 1                                            */
@@ -42,17 +48,40 @@ extern const Manifold bodies_blocked; /* double pendulum, (x, y, vx, vy) for eac
 extern const Manifold pivot_moving;   /* pendulum whose pivot moves with sin t: rheonomic         */
 extern const Manifold knife_on_circle; /* knife edge held on a circle: one more velocity row       */
 
-/* All of the above, for loops. */
+/* All of the above, for loops; those below have more levels or rows that are norms. */
 extern const Manifold *const manifolds[];
 extern const int n_manifolds;
+
+extern const Manifold bodies_one_by_one; /* double pendulum on four levels: p1, p2, v1, v2 */
+extern const Manifold norms_beside; /* a vector of norm 1, one of norm 2 in two more equations */
+extern const Manifold norms_alone;  /* a vector of norm 1 and one of norm 3 */
 
 /* D [n], the diagonal of the inverse metric: 1/ewt^2 or ones. */
 void inverse_metric(CPNorm norm, N_Vector ewt, long double *D);
 
+/* The inverse metric D_l of each level, zero outside of its columns. */
+typedef struct {
+  long double D[MAX_LEVELS][MAX_STATES][MAX_STATES];
+} InverseMetric;
+
+/* Of a diagonal one, D [n]: 0 holds a component. */
+void diagonal_metric(const Manifold *mf, int levels, const long double *D, InverseMetric *metric);
+/* Of the metric M [n][n]: the inverse of its block of the level's columns without those with held [n]
+ * (may be NULL). */
+void matrix_metric(const Manifold *mf, int levels, long double M[][MAX_STATES], const int *held,
+                   InverseMetric *metric);
+
 /* y <- the stationary point of 1/2 d' D^-1 d on the manifold next to y, level by level if
  * levels. */
-void reference_project(const Manifold *mf, int levels, const long double *D, N_Vector y);
+void reference_project_in(const Manifold *mf, int levels, InverseMetric *metric, N_Vector y);
 /* v <- P v, w <- P' w at y, likewise. */
+void reference_tangent_in(const Manifold *mf, int levels, InverseMetric *metric, N_Vector y,
+                          N_Vector v);
+void reference_cotangent_in(const Manifold *mf, int levels, InverseMetric *metric, N_Vector y,
+                            N_Vector w);
+
+/* The same for a diagonal D [n]. */
+void reference_project(const Manifold *mf, int levels, const long double *D, N_Vector y);
 void reference_tangent(const Manifold *mf, int levels, const long double *D, N_Vector y, N_Vector v);
 void reference_cotangent(const Manifold *mf, int levels, const long double *D, N_Vector y,
                          N_Vector w);
