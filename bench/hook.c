@@ -11,6 +11,7 @@
 #include "check.h"
 #include "options.h"
 #include "run.h"
+#include "timing.h"
 #include <math.h>
 
 static const char *const chains[]     = {"chain1", "chain2", "chain3", "chain10"};
@@ -81,16 +82,6 @@ static void compare_steps(Mechanism *chain[NCHAINS], FILE *csv, SUNContext ctx) 
 }
 
 /* ------------------------------------------------------------------------------------- time -- */
-
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *values, int n) {
-  qsort(values, (size_t)n, sizeof *values, ascending);
-  return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
-}
 
 /* Median times of both, run in turns so that what disturbs one disturbs the other */
 static double compare_time(Mechanism *chain, sunrealtype tol, int repeat, SUNContext ctx) {

@@ -1,12 +1,12 @@
 #include "run.h"
 #include "check.h"
+#include "timing.h"
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <sundials/sundials_config.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
-#include <time.h>
 
 /* Far above what any useful run takes: ends those that creep */
 static const long int step_limit = 100000;
@@ -148,12 +148,6 @@ static int march_observed(Run *run, const Mechanism *s, Figures *figures) {
     observe_step(run, s, t, figures);
   }
   return t < s->t_end ? CV_TOO_MUCH_WORK : 0;
-}
-
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1.0e-9 * (double)now.tv_nsec;
 }
 
 static int march_timed(Run *run, const Mechanism *s, Figures *figures) {

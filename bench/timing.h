@@ -1,0 +1,26 @@
+/* Wall times of things that are to be compared: all in turns, so that what disturbs one disturbs the others. */
+#ifndef CPODES_BENCH_TIMING_H
+#define CPODES_BENCH_TIMING_H
+
+#include <stddef.h>
+
+typedef struct {
+  void (*prepare)(void *data); /* before each run, not timed; NULL: nothing */
+  void (*run)(void *data);
+  void *data;
+  double seconds; /* out: of one run, the least of the rounds' means */
+  long int batch; /* out: runs in each round */
+} Timed;
+
+/* rounds: > 0. In each, everything is run for some milliseconds, one after another: another process makes
+   times longer, never shorter, and the caches are those of a program that does nothing else. */
+void time_in_turns(Timed *timed, size_t count, int rounds);
+
+double seconds_now(void);
+/* values [n > 0] are sorted */
+double median(double *values, int n);
+
+/* Bytes that the program holds from malloc and its relatives */
+size_t heap_in_use(void);
+
+#endif
