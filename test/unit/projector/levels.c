@@ -60,7 +60,7 @@ START_TEST(scaled_and_repeated_rows_do_not_mislead_the_detection) {
   Equations twice           = equations_of(&pendulum_qu);
   twice.copies              = 2;
   twice.scale               = scale;
-  case_open(&k, twice, (Setting){CP_LINSOL_QRP, CP_NORM_ERROR, _i});
+  case_open(&k, twice, (Setting){.solver = CP_LINSOL_QRP, .user_jac = _i});
   check_detected();
   case_close(&k);
 }
