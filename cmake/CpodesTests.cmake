@@ -52,7 +52,7 @@ function(cpodes_add_memcheck test target)
     COMMAND
       ${CPODES_VALGRIND} --quiet --error-exitcode=99 --leak-check=full
       --show-leak-kinds=definite,indirect,possible --errors-for-leak-kinds=definite,indirect,possible
-      $<TARGET_FILE:${target}>)
+      --suppressions=${PROJECT_SOURCE_DIR}/test/openmp.supp $<TARGET_FILE:${target}>)
   set_tests_properties(memcheck.${test} PROPERTIES LABELS memcheck TIMEOUT 900 ENVIRONMENT
                                                    "${cpodes_memcheck_environment}")
 endfunction()
