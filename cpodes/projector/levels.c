@@ -201,15 +201,18 @@ static int normsArePositions(const Probe *p) {
   return 1;
 }
 
-/* Positions are the rows that end before u, or start behind it. The one next to u comes first: if the
- * split is wrong, its rate is most likely to be missing. */
+/* Position rows of a split of the whole state: those that end before u, or start behind it. */
+static int positionsOf(const Probe *p, int nq, int reverse) {
+  return reverse ? p->mc - p->by_first.below[nq] : p->by_last.below[nq];
+}
+
+/* The position next to u comes first: if the split is wrong, its rate is most likely to be missing. */
 static int splitFits(Probe *p) {
-  const int reverse = p->at.velocities_first;
-  const int below   = (reverse ? p->by_first : p->by_last).below[p->at.k];
-  const int npos    = reverse ? p->mc - below : below;
+  const int nq = p->at.k, reverse = p->at.velocities_first, npos = positionsOf(p, nq, reverse);
   if (npos == 0 || p->mc - npos < npos || !normsArePositions(p)) return 0;
+  const int *row = reverse ? p->by_first.row + p->mc - npos : p->by_last.row;
   for (int r = 0; r < npos; r++)
-    if (!hasRate(p, reverse ? p->by_first.row[below + r] : p->by_last.row[below - 1 - r])) return 0;
+    if (!hasRate(p, row[reverse ? r : npos - 1 - r])) return 0;
   return 1;
 }
 
@@ -224,14 +227,23 @@ static int blocksFit(Probe *p) {
   return npos > 0 && nvel >= npos;
 }
 
-/* Whole-state splits first, then blocks; for each size both orders. z must not be touched. */
-static int search(Probe *p) {
+/* z must not be touched. Splits with more positions first: linear constraints fit, by the likeness of
+ * their rows, others that take most positions for velocities. Positions of (q, u) increase with nq, those
+ * of (u, q) decrease. */
+static int searchSplits(Probe *p) {
+  const int largest = p->n / 2, smallest = (p->end + 1) / 2;
+  int forward = largest, reverse = smallest;
+  for (int tried = 0; tried < 2 * (largest - smallest + 1); tried++) {
+    const int more = forward < smallest ? -1 : positionsOf(p, forward, 0);
+    const int take = reverse <= largest && positionsOf(p, reverse, 1) > more;
+    layOut(p, take ? reverse++ : forward--, 1, take);
+    if (splitFits(p)) return 1;
+  }
+  return 0;
+}
+
+static int searchBlocks(Probe *p) {
   const int largest = p->n > LARGE_STATE ? LARGEST_BLOCK : p->n / 4;
-  for (int nq = p->n / 2; nq >= 1 && p->end <= 2 * nq; nq--)
-    for (int reverse = 0; reverse <= 1; reverse++) {
-      layOut(p, nq, 1, reverse);
-      if (splitFits(p)) return 1;
-    }
   for (int k = 1; k <= largest; k++)
     for (int reverse = 0; reverse <= 1; reverse++) {
       layOut(p, k, p->n / (2 * k), reverse);
@@ -320,7 +332,7 @@ static int detect(Probe *p) {
   if (!findEnds(p)) return 0;
   sortRows(&p->by_first, p->first, p->mc, p->n);
   sortRows(&p->by_last, p->last, p->mc, p->n);
-  return search(p);
+  return searchSplits(p) || searchBlocks(p);
 }
 
 /* found: p->at is the layout. */
