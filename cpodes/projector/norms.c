@@ -148,10 +148,11 @@ static int projectOne(Spheres *s, int k) {
 /* Are norms k ... k + CP_SPHERE_GROUP - 1 free quaternions, one after another? */
 static int isGroup(const Spheres *s, int k) {
   const CPUnitNorm *u = &s->work->P->norms[k];
+  int differs         = 0;
   if (s->id || k + CP_SPHERE_GROUP > s->work->P->nnorms) return 0;
   for (int i = 0; i < CP_SPHERE_GROUP; i++)
-    if (u[i].length != 4 || u[i].first != u[0].first + 4 * i) return 0;
-  return 1;
+    differs |= (u[i].length ^ 4) | (u[i].first ^ (u[0].first + 4 * i));
+  return !differs;
 }
 
 static int projectGroup(Spheres *s, int k) {

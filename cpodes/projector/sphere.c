@@ -47,7 +47,7 @@ static int inverseMetric(int length, const double *weight, const double *id, con
   int equal    = 1;
   for (int i = 0; i < length; i++) {
     D[i] = (!id || id[i] != 0.0) && x[i] != 0.0;
-    if (weight && D[i] > 0.0) least = fmin(least, weight[i]);
+    if (weight && D[i] > 0.0 && weight[i] < least) least = weight[i];
   }
   for (int i = 0; i < length; i++) {
     const double ratio = weight ? least / weight[i] : 1.0;
@@ -135,7 +135,9 @@ int cpSphereNearest(int length, double value, const double *weight, const double
  *
  *   lambda = e + 3/2 (m_2 / m_1) e^2 + O(e^3),   e = (m_0 - r^2) / (2 m_1).
  *
- * Only the ratios of D count: D_i is the product of the other three squared weights. */
+ * Since 1 + (lambda + mu) D = (1 + lambda D)(1 + mu D t) with t = 1 / (1 + lambda D), what remains after a
+ * step is the same equation for q t and D t: repeated steps converge cubically. Only the ratios of D count:
+ * D_i is the product of the other three squared weights. */
 enum { GROUP = CP_SPHERE_GROUP };
 
 /* Compiled for wider vector registers, too; the loader takes what the processor has. 100,000 quaternions
@@ -143,28 +145,30 @@ enum { GROUP = CP_SPHERE_GROUP };
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && !defined(__clang__) && \
     __GNUC__ >= 12 && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define WIDE __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#define PART static inline __attribute__((always_inline))
 #else
 #define WIDE
+#define PART static inline
 #endif
 
-/* Up to here x^3 is roundoff, which bounds what near() leaves out: x^2 relative to the correction q x. */
+/* Up to here x^3 is roundoff, which bounds what the last step leaves out: x^2 of the correction q x. */
 #define NEAR 5.0e-6
-/* ... and x^4, for middle(), whose second correction of relative size x^2 has the error x^2 itself. */
-#define MIDDLE 1.0e-4
+/* Beyond this the expansion says little. Below 1 every step stays within the domain, which has one root. */
+#define REACH 0.3
+#define STEPS 4
 
 /* Components a, b, c, d of quaternion k; A, B, C, D: their inverse metric. */
 typedef struct {
   double a[GROUP], b[GROUP], c[GROUP], d[GROUP];
   double A[GROUP], B[GROUP], C[GROUP], D[GROUP];
-  double square[GROUP];   /* value^2               */
-  double residual[GROUP]; /* |q|^2 - value^2       */
+  double square[GROUP];   /* value^2         */
+  double residual[GROUP]; /* |q|^2 - value^2 */
   double lambda[GROUP];
-  double inverse[GROUP];          /* 1 / (2 m_1)            */
-  double m2[GROUP], ratio[GROUP]; /* m_2 / m_1     */
-  double reach[GROUP];            /* above all |x_i|        */
+  double m2[GROUP];
+  double reach[GROUP]; /* above all |x_i| */
 } Group;
 
-WIDE static void load(const CPUnitNorm *u, const double *q, Group *g) {
+PART void load(const CPUnitNorm *u, const double *q, Group *g) {
   for (int k = 0; k < GROUP; k++) {
     g->a[k] = q[4 * k];
     g->b[k] = q[4 * k + 1];
@@ -174,7 +178,7 @@ WIDE static void load(const CPUnitNorm *u, const double *q, Group *g) {
   for (int k = 0; k < GROUP; k++) g->square[k] = u[k].value * u[k].value;
 }
 
-WIDE static void store(const Group *g, double *q) {
+PART void store(const Group *g, double *q) {
   for (int k = 0; k < GROUP; k++) {
     q[4 * k]     = g->a[k];
     q[4 * k + 1] = g->b[k];
@@ -183,7 +187,7 @@ WIDE static void store(const Group *g, double *q) {
   }
 }
 
-WIDE static void loadMetric(const double *w, Group *g) {
+PART void loadMetric(const double *w, Group *g) {
   for (int k = 0; k < GROUP; k++) {
     const double a = w[4 * k] * w[4 * k], b = w[4 * k + 1] * w[4 * k + 1];
     const double c = w[4 * k + 2] * w[4 * k + 2], d = w[4 * k + 3] * w[4 * k + 3];
@@ -195,37 +199,52 @@ WIDE static void loadMetric(const double *w, Group *g) {
   }
 }
 
-WIDE static void expand(Group *g) {
+PART void expand(Group *g) {
   for (int k = 0; k < GROUP; k++) {
     const double A = g->A[k], B = g->B[k], C = g->C[k], D = g->D[k];
-    double a = g->a[k] * g->a[k], b = g->b[k] * g->b[k], c = g->c[k] * g->c[k],
-           d        = g->d[k] * g->d[k];
+    double a = g->a[k] * g->a[k], b = g->b[k] * g->b[k];
+    double c = g->c[k] * g->c[k], d = g->d[k] * g->d[k];
     const double m0 = (a + b) + (c + d);
     a *= A, b *= B, c *= C, d *= D;
     const double m1      = (a + b) + (c + d);
     const double m2      = (a * A + b * B) + (c * C + d * D);
-    const double inverse = 0.5 / m1, ratio = 2.0 * inverse * m2;
-    const double residual = m0 - g->square[k], e = residual * inverse;
+    const double inverse = 1.0 / m1, residual = m0 - g->square[k];
+    const double e = 0.5 * residual * inverse;
     g->residual[k] = residual;
-    g->inverse[k]  = inverse;
     g->m2[k]       = m2;
-    g->ratio[k]    = ratio;
-    g->lambda[k]   = e * (1.0 + 1.5 * ratio * e);
+    g->lambda[k]   = e * (1.0 + 1.5 * (m2 * inverse) * e);
     g->reach[k]    = fabs(g->lambda[k]) * ((A + B) + (C + D));
   }
 }
 
-/* Are all |x_i| at most that, and no digits lost to under- or overflow? */
-WIDE static int within(const Group *g, double reach) {
+/* Are all |x_i| at most that? */
+PART int within(const Group *g, double reach) {
   int far = 0;
   for (int k = 0; k < GROUP; k++) far |= !(g->reach[k] <= reach);
-  for (int k = 0; k < GROUP; k++) far |= !(g->m2[k] > LEAST_SQUARE);
-  for (int k = 0; k < GROUP; k++) far |= !(g->square[k] > LEAST_SQUARE);
   return !far;
 }
 
+/* Sums of squares that lost no digits; those that overflow show in reach. */
+PART int isSafe(const Group *g, const double *squares) {
+  int lost = 0;
+  for (int k = 0; k < GROUP; k++) lost |= !(g->square[k] > LEAST_SQUARE);
+  for (int k = 0; k < GROUP; k++) lost |= !(squares[k] > LEAST_SQUARE);
+  return !lost;
+}
+
+/* (q, D) <- (q t, D t) */
+PART void step(Group *g) {
+  for (int k = 0; k < GROUP; k++) {
+    const double l = g->lambda[k];
+    const double a = 1.0 / (1.0 + l * g->A[k]), b = 1.0 / (1.0 + l * g->B[k]);
+    const double c = 1.0 / (1.0 + l * g->C[k]), d = 1.0 / (1.0 + l * g->D[k]);
+    g->a[k] *= a, g->b[k] *= b, g->c[k] *= c, g->d[k] *= d;
+    g->A[k] *= a, g->B[k] *= b, g->C[k] *= c, g->D[k] *= d;
+  }
+}
+
 /* q - q x (1 - x) */
-WIDE static void near(Group *g) {
+PART void lastStep(Group *g) {
   for (int k = 0; k < GROUP; k++) {
     const double l = g->lambda[k];
     const double a = l * g->A[k], b = l * g->B[k], c = l * g->C[k], d = l * g->D[k];
@@ -236,27 +255,7 @@ WIDE static void near(Group *g) {
   }
 }
 
-/* q t with t = 1 / (1 + x) to x^3, then q t (1 - mu D t) with the correction mu of lambda. */
-WIDE static void middle(Group *g) {
-  for (int k = 0; k < GROUP; k++) {
-    const double l = g->lambda[k];
-    const double A = g->A[k], B = g->B[k], C = g->C[k], D = g->D[k];
-    double a = l * A, b = l * B, c = l * C, d = l * D;
-    a               = (1.0 - a) * (1.0 + a * a);
-    b               = (1.0 - b) * (1.0 + b * b);
-    c               = (1.0 - c) * (1.0 + c * c);
-    d               = (1.0 - d) * (1.0 + d * d);
-    const double qa = g->a[k] * a, qb = g->b[k] * b, qc = g->c[k] * c, qd = g->d[k] * d;
-    const double residual = ((qa * qa + qb * qb) + (qc * qc + qd * qd)) - g->square[k];
-    const double mu       = residual * g->inverse[k] * (1.0 + 3.0 * l * g->ratio[k]);
-    g->a[k]               = qa - qa * mu * A * a;
-    g->b[k]               = qb - qb * mu * B * b;
-    g->c[k]               = qc - qc * mu * C * c;
-    g->d[k]               = qd - qd * mu * D * d;
-  }
-}
-
-WIDE static void findWorst(const Group *g, double *worst, int *which) {
+PART void findWorst(const Group *g, double *worst, int *which) {
   int any = 0;
   for (int k = 0; k < GROUP; k++) any |= fabs(g->residual[k]) > *worst * g->square[k];
   for (int k = 0; any && k < GROUP; k++)
@@ -266,44 +265,51 @@ WIDE static void findWorst(const Group *g, double *worst, int *which) {
     }
 }
 
-static int nearestWeighted(const double *weight, Group *g) {
-  loadMetric(weight, g);
-  expand(g);
-  if (within(g, NEAR)) near(g);
-  else if (within(g, MIDDLE)) middle(g);
-  else return 0;
+WIDE static int groupWeighted(const CPUnitNorm *u, const double *weight, double *q, double *worst,
+                              int *which) {
+  Group g;
+  load(u, q, &g);
+  loadMetric(weight, &g);
+  expand(&g);
+  if (!isSafe(&g, g.m2)) return 0;
+  findWorst(&g, worst, which);
+  for (int k = 0; !within(&g, NEAR); k++) {
+    if (k == STEPS || !within(&g, REACH)) return 0;
+    step(&g);
+    expand(&g);
+  }
+  lastStep(&g);
+  store(&g, q);
   return 1;
 }
 
-/* Equal weights: q / sqrt(1 + e), e = |q|^2 / r^2 - 1. */
-WIDE static int nearestEqual(Group *g) {
-  int far = 0;
+/* Residual up to which scale() is exact: (35/128 e^4)^2 is below roundoff. */
+#define EQUAL_REACH 1.0e-2
+
+/* lambda <- 1 / sqrt(1 + e), e = |q|^2 / r^2 - 1, by its series and a step of Newton's method. */
+PART void scale(Group *g) {
   for (int k = 0; k < GROUP; k++) {
-    const double a = g->a[k], b = g->b[k], c = g->c[k], d = g->d[k];
-    g->residual[k] = ((a * a + b * b) + (c * c + d * d)) - g->square[k];
-  }
-  for (int k = 0; k < GROUP; k++) {
+    const double a = g->a[k] * g->a[k], b = g->b[k] * g->b[k];
+    const double c = g->c[k] * g->c[k], d = g->d[k] * g->d[k];
+    g->residual[k] = ((a + b) + (c + d)) - g->square[k];
     const double e = g->residual[k] / g->square[k];
+    const double s = 1.0 - e * (0.5 - e * (0.375 - 0.3125 * e));
     g->reach[k]    = fabs(e);
-    g->lambda[k]   = 1.0 - e * (0.5 - e * (0.375 - 0.3125 * e));
+    g->lambda[k]   = s + 0.5 * s * (1.0 - s * s * (1.0 + e));
   }
-  for (int k = 0; k < GROUP; k++) far |= !(g->reach[k] <= MIDDLE);
-  for (int k = 0; k < GROUP; k++) far |= !(g->square[k] > LEAST_SQUARE);
-  if (far) return 0;
-  for (int k = 0; k < GROUP; k++) {
-    g->a[k] *= g->lambda[k];
-    g->b[k] *= g->lambda[k];
-    g->c[k] *= g->lambda[k];
-    g->d[k] *= g->lambda[k];
-  }
+}
+
+WIDE static int groupEqual(const CPUnitNorm *u, double *q, double *worst, int *which) {
+  Group g;
+  load(u, q, &g);
+  scale(&g);
+  if (!within(&g, EQUAL_REACH) || !isSafe(&g, g.square)) return 0;
+  findWorst(&g, worst, which);
+  for (int k = 0; k < GROUP; k++)
+    for (int i = 0; i < 4; i++) q[4 * k + i] *= g.lambda[k];
   return 1;
 }
 
 int cpSphereGroup(const CPUnitNorm *u, const double *weight, double *q, double *worst, int *which) {
-  Group g;
-  load(u, q, &g);
-  if (!(weight ? nearestWeighted(weight, &g) : nearestEqual(&g))) return 0;
-  findWorst(&g, worst, which);
-  store(&g, q);
-  return 1;
+  return weight ? groupWeighted(u, weight, q, worst, which) : groupEqual(u, q, worst, which);
 }
