@@ -5,9 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Weight of a component when no error weights are known: half of its digits count. */
-#define BLIND_TOLERANCE 1.0e-8
-
 static int isDiagonal(const CPProjector P) { return !P->metric && !P->metric_matrix; }
 
 int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
@@ -16,7 +13,7 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
   const sunrealtype *z = N_VGetArrayPointer(y), *weight = ewt ? N_VGetArrayPointer(ewt) : NULL;
   const sunrealtype *id = P->id ? N_VGetArrayPointer(P->id) : NULL;
   for (int j = 0; j < n; j++) {
-    const double w = weight ? weight[j] : 1.0 / (BLIND_TOLERANCE * (1.0 + fabs(z[j])));
+    const double w = weight ? weight[j] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(z[j])));
     if (!(w > 0.0) || !isfinite(w))
       return cpReason(work->text, CP_ILL_INPUT, "ewt must be positive and finite: ewt[%d] = %g", j,
                       w);

@@ -89,6 +89,7 @@ struct CPWork_ {
   size_t nnz;        /* of the whole pattern */
   int compact;       /* zeros of a dense G are left out of g */
   CPEntries norms;   /* pattern of the norms' rows, by columns (no values) */
+  int norms_apart;   /* they share no component: cpNormsApart at set-up    */
   CPColoring colors; /* of the user's columns */
   /* levels */
   int nlevels;
@@ -185,9 +186,9 @@ int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* work.c: workspace */
 int cpWorkCreate(CPWork *work, CPProjector P);
 void cpWorkFree(CPWork *work);
-/* Brings the workspace in line with P's options; detects levels at (t, y) if needed. */
 /* The levels and their solvers. */
 void cpLevelsFree(CPWork work);
+/* Brings the workspace in line with P's options; detects levels at (t, y) if needed. */
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Rank of G at the newest factorisation, over all levels. */
 sunindextype cpWorkRank(CPWork work);
@@ -254,18 +255,19 @@ void cpNormResiduals(const CPProjector P, const double *y, double *c /* [m] */);
 /* Their gradients y / |y| into the entries of g (source CP_NORM_ENTRY; row >= mc); 0, or the code
  * of a norm that is zero, named. */
 int cpNormGradients(CPWork work, sunrealtype t, const double *y);
-/* If nothing but norms that share no component is to be projected: the nearest point in the
- * diagonal metric, in closed form. */
-int cpNormsAlone(CPWork work);
+/* Does no norm share a component with another one, or have any of another level? */
+int cpNormsApart(const CPWork work);
+/* If there is nothing else to be projected: the nearest point in the diagonal metric, norm by norm. */
+int cpNormsAlone(const CPWork work);
 int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                    int *moved);
 
 /* metric.c: weights, and D = F F^T on each level */
-int cpWeights(CPWork work, N_Vector y, N_Vector ewt);
-/* Structure of A^T of a level: start, row (position in level->rows), from; values allocated. */
 /* Tolerance of a component, absolute and relative, when no error weights are known: half of its digits
  * count. */
 #define CP_BLIND_TOLERANCE 1.0e-8
+int cpWeights(CPWork work, N_Vector y, N_Vector ewt);
+/* Structure of A^T of a level: start, row (position in level->rows), from; values allocated. */
 int cpMetricStructure(CPWork work, int l);
 /* The user's metric at (t, y), once for all levels. */
 int cpMetricEvaluate(CPWork work, sunrealtype t, N_Vector y);

@@ -106,7 +106,8 @@ static int build(CPWork work) {
   int flag = CP_SUCCESS;
   cpLevelsFree(work);
   cpGradientPattern(work);
-  work->nlevels = work->P->nlevels;
+  work->nlevels     = work->P->nlevels;
+  work->norms_apart = cpNormsApart(work);
   for (int l = 0; !flag && l < work->nlevels; l++) flag = buildStructure(work, l);
   if (!flag) flag = cpChooseSolver(work);
   for (int l = 0; !flag && l < work->nlevels; l++) flag = buildSolver(work, l);
