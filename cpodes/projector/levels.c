@@ -62,7 +62,7 @@ typedef struct {
   double same;
   Rows G[PROBES];     /* rows scaled to a largest entry of 1     */
   const CPEntries *g; /* the newest probe by columns             */
-  int *first, *last;  /* [m] columns that row i touches          */
+  int *first, *last;  /* [m] columns that row i touches; of a norm: its components */
   int end;            /* behind the last column that is touched  */
   Order by_first, by_last;
   View *view; /* [m]                                     */
@@ -192,12 +192,11 @@ static int hasRate(Probe *p, int i) {
 
 /* ---- does the candidate fit? ---- */
 
+/* All components of all norms. */
 static int normsArePositions(const Probe *p) {
-  for (int i = p->mc; i < p->m; i++) {
-    if (p->at.blocks > 1 && touchesU(p, i)) return 0;
-    if (p->at.blocks == 1 && (p->at.velocities_first ? p->first[i] < p->at.k : p->last[i] >= p->at.k))
-      return 0;
-  }
+  for (int i = p->mc; i < p->m; i++)
+    for (int j = p->first[i]; j <= p->last[i]; j++)
+      if (kind(p, j) != 'q') return 0;
   return 1;
 }
 
@@ -209,22 +208,21 @@ static int positionsOf(const Probe *p, int nq, int reverse) {
 /* The position next to u comes first: if the split is wrong, its rate is most likely to be missing. */
 static int splitFits(Probe *p) {
   const int nq = p->at.k, reverse = p->at.velocities_first, npos = positionsOf(p, nq, reverse);
-  if (npos == 0 || p->mc - npos < npos || !normsArePositions(p)) return 0;
+  if (npos == 0 || p->mc - npos < npos) return 0;
   const int *row = reverse ? p->by_first.row + p->mc - npos : p->by_last.row;
   for (int r = 0; r < npos; r++)
     if (!hasRate(p, row[reverse ? r : npos - 1 - r])) return 0;
-  return 1;
+  return normsArePositions(p);
 }
 
 static int blocksFit(Probe *p) {
   int npos = 0, nvel = 0;
-  if (!normsArePositions(p)) return 0;
   for (int i = 0; i < p->mc; i++) {
     if (touchesU(p, i)) nvel++;
     else if (hasRate(p, i)) npos++;
     else return 0;
   }
-  return npos > 0 && nvel >= npos;
+  return npos > 0 && nvel >= npos && normsArePositions(p);
 }
 
 /* z must not be touched. Splits with more positions first: linear constraints fit, by the likeness of
@@ -303,9 +301,9 @@ static int probe(CPWork work, sunrealtype t, N_Vector y, Probe *p, int s, unsign
   return CP_SUCCESS;
 }
 
-/* The columns that each row touches at any probe. 0: a row of the user's touches none. */
+/* The columns that each row of the user's touches at any probe. 0: it touches none. */
 static int findEnds(Probe *p) {
-  for (int i = 0; i < p->m; i++) {
+  for (int i = 0; i < p->mc; i++) {
     p->first[i] = p->n, p->last[i] = -1;
     for (int s = 0; s < PROBES; s++)
       for (size_t e = p->G[s].start[i]; e < p->G[s].start[i + 1]; e++) {
@@ -313,8 +311,7 @@ static int findEnds(Probe *p) {
         if (p->G[s].col[e] < p->first[i]) p->first[i] = p->G[s].col[e];
         if (p->G[s].col[e] > p->last[i]) p->last[i] = p->G[s].col[e];
       }
-    if (p->last[i] < 0 && i < p->mc) return 0;
-    if (p->last[i] >= p->end) p->end = p->last[i] + 1;
+    if (p->last[i] < 0) return 0;
   }
   return 1;
 }
@@ -330,6 +327,8 @@ static void sortRows(Order *order, const int *key, int mc, int n) {
 
 static int detect(Probe *p) {
   if (!findEnds(p)) return 0;
+  for (int i = 0; i < p->m; i++)
+    if (p->last[i] >= p->end) p->end = p->last[i] + 1;
   sortRows(&p->by_first, p->first, p->mc, p->n);
   sortRows(&p->by_last, p->last, p->mc, p->n);
   return searchSplits(p) || searchBlocks(p);
@@ -337,7 +336,7 @@ static int detect(Probe *p) {
 
 /* found: p->at is the layout. */
 static void setLevels(CPProjector P, const Probe *p, int found) {
-  for (int i = 0; i < P->m; i++) P->row_level[i] = found && touchesU(p, i);
+  for (int i = 0; i < P->m; i++) P->row_level[i] = found && i < P->mc && touchesU(p, i);
   for (int j = 0; j < P->n; j++) P->col_level[j] = found && kind(p, j) == 'u';
   P->nlevels = found ? 2 : 1;
 }
@@ -354,6 +353,10 @@ static int createProbe(Probe *p, const CPWork work) {
   p->by_first.row   = malloc((mc + 1) * sizeof *p->by_first.row);
   p->by_last.below  = malloc((n + 2) * sizeof *p->by_last.below);
   p->by_last.row    = malloc((mc + 1) * sizeof *p->by_last.row);
+  for (int k = 0; k < P->nnorms && p->first && p->last; k++) {
+    p->first[mc + k] = P->norms[k].first;
+    p->last[mc + k]  = P->norms[k].first + P->norms[k].length - 1;
+  }
   return p->first && p->last && p->view && p->by_first.below && p->by_first.row &&
          p->by_last.below && p->by_last.row;
 }
