@@ -52,10 +52,20 @@ int cpKrylovRightInverse(CPWork work, N_Vector c, CPKrylovGoal goal) {
   return flag;
 }
 
-/* k->p <- the largest second difference of c along k->x, for steps of 1, 2, 4; 0, or a code of c */
+/* k->p <- |G e|, e what is lost of the correction k->x when it is subtracted from work->y */
+static int lostCorrection(CPWork work) {
+  const CPKrylov k = work->krylov;
+  N_VLinearSum(1.0, work->y, -1.0, k->x, work->v);
+  N_VLinearSum(1.0, work->y, -1.0, work->v, k->g);
+  N_VLinearSum(1.0, k->x, -1.0, k->g, k->g);
+  const int flag = cpKrylovTimes(work, k->t, k->y, k->g, k->p);
+  N_VAbs(k->p, k->p);
+  return flag;
+}
+
+/* k->p <- the larger one of k->p and the second differences of c along k->x, for steps of 1, 2, 4 */
 static int secondDifferences(CPWork work, sunrealtype t) {
   const CPKrylov k = work->krylov;
-  N_VConst(0.0, k->p);
   for (int multiple = 1; multiple <= 4; multiple *= 2) {
     N_VScale(-2.0, k->c, k->q);
     for (int sign = -1; sign <= 1; sign += 2) {
@@ -73,22 +83,21 @@ static int secondDifferences(CPWork work, sunrealtype t) {
   return CP_SUCCESS;
 }
 
-/* Those of a smooth c vanish over moves that are this small, also when G is wrong. */
+/* Second differences of a smooth c vanish over moves that are this small, also when G is wrong. Moves may
+ * be too small for y's last digit, too. */
 int cpKrylovIsNoise(CPWork work, sunrealtype t, double eps) {
   const CPKrylov k = work->krylov;
   int flag         = cpKrylovRightInverse(work, k->c, goalOfState);
   if (flag) return flag < 0 ? flag : 0;
   N_VProd(k->x, k->w, k->g);
   if (N_VMaxNorm(k->g) > NOISE_REACH) return 0;
-  flag = secondDifferences(work, t);
+  flag = lostCorrection(work);
+  if (!flag) flag = secondDifferences(work, t);
   if (flag) return flag < 0 ? flag : 0;
   N_VAbs(k->c, k->q);
   N_VLinearSum(1.0, k->p, -NOISE_PART, k->q, k->p); /* < 0: not noise */
-  N_VProd(k->c, k->weight, k->q);
-  N_VProd(k->c, k->q, k->q);
+  cpKrylovSquares(work, k->c, k->q);
   N_VCompare(eps * eps, k->q, k->q); /* 1: above eps */
-  N_VProd(k->q, k->dead, k->z);
-  N_VLinearSum(1.0, k->q, -1.0, k->z, k->q); /* rows without gradient are not asked */
   N_VProd(k->q, k->p, k->p);
   return N_VMin(k->p) >= 0.0;
 }

@@ -78,6 +78,8 @@ int cpKrylovPlace(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 int cpKrylovMeasure(CPWork work);
 /* CP_ILL_INPUT: a row depends on components of a higher level. */
 int cpKrylovCheckLevels(CPWork work);
+/* squares <- those of the violations of c, 0 where a row counts as satisfied */
+void cpKrylovSquares(CPWork work, N_Vector c, N_Vector squares);
 /* Largest violation of c; *worst its constraint if this process knows and holds it, else -1. */
 double cpKrylovViolation(CPWork work, N_Vector c, int *worst);
 /* ... without the rules for rows that have no gradient. */

@@ -213,17 +213,21 @@ static int indexOf(N_Vector x, double largest) {
 }
 
 /* A row that no component can move is satisfied within one tolerance: no correction can do better. */
+void cpKrylovSquares(CPWork work, N_Vector c, N_Vector squares) {
+  const CPKrylov k = work->krylov;
+  N_VProd(c, k->weight, squares);
+  N_VProd(c, squares, squares);
+  if (!k->has_dead) return;
+  N_VCompare(1.0 + 4.0 * CP_UROUND, squares, k->m1); /* 1: above one tolerance */
+  N_VAddConst(k->m1, -1.0, k->m1);
+  N_VProd(k->m1, k->dead, k->m1); /* -1: dead and within */
+  N_VAddConst(k->m1, 1.0, k->m1);
+  N_VProd(k->m1, squares, squares);
+}
+
 double cpKrylovViolation(CPWork work, N_Vector c, int *worst) {
   const CPKrylov k = work->krylov;
-  N_VProd(c, k->weight, k->m2);
-  N_VProd(c, k->m2, k->m2); /* squares of the violations */
-  if (k->has_dead) {
-    N_VCompare(1.0 + 4.0 * CP_UROUND, k->m2, k->m1); /* 1: above one tolerance */
-    N_VAddConst(k->m1, -1.0, k->m1);
-    N_VProd(k->m1, k->dead, k->m1); /* -1: dead and within */
-    N_VAddConst(k->m1, 1.0, k->m1);
-    N_VProd(k->m1, k->m2, k->m2);
-  }
+  cpKrylovSquares(work, c, k->m2);
   const double largest = N_VMaxNorm(k->m2);
   *worst               = indexOf(k->m2, largest);
   return sqrt(largest);

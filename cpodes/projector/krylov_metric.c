@@ -2,6 +2,7 @@
 #include "krylov_impl.h"
 
 #include <stdlib.h>
+#include <sunmatrix/sunmatrix_dense.h>
 
 /* Columns of a level; rows there are none: products with D are all that is wanted. */
 static int buildLevel(CPWork work, int l) {
@@ -24,8 +25,9 @@ static int build(CPWork work) {
   free(k->xl);
   k->xl       = malloc((size_t)P->n * sizeof *k->xl);
   work->sqrtd = malloc((size_t)P->n * sizeof *work->sqrtd);
-  work->M     = SUNMatClone(P->M_tmpl);
+  work->M     = P->M_tmpl ? SUNMatClone(P->M_tmpl) : SUNDenseMatrix(P->n, P->n, P->ctx);
   if (!k->xl || !work->sqrtd || !work->M) return CP_MEM_FAIL;
+  if (P->M_tmpl) cpMatrixZero(work->M, P->M_tmpl);
   for (int l = 0; !flag && l < k->nlevels; l++) flag = buildLevel(work, l);
   work->nlevels = k->nlevels;
   return flag;
