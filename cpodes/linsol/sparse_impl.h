@@ -25,10 +25,11 @@ typedef struct {
   int order;       /* of K: m and the kept components                              */
   int *constraint; /* [order] the constraint at position k, -1: a kept component   */
   char *present;   /* [order] 1: a column of A that is not zero                    */
+  char *dropped;   /* [order] 1: treated as absent, for it depends on the other columns         */
   /* entries of A^T as in lin->AT->start, by ascending position in each component */
   int *position; /* [entries]                                                      */
   size_t *from;  /* [entries] its place in lin->AT->value                          */
-  double *value; /* [entries]                                                      */
+  double *value; /* [entries] zero in dropped columns                              */
   /* columns of A without the kept components: entry e of the column at position k multiplies the
    * entries first[e] ... last[e], those of its component that fall into one triangle of S0;
    * itself is the last of them (upper triangle) or the first (lower) */
@@ -42,7 +43,8 @@ typedef struct {
   cholmod_sparse *K;
   cholmod_factor *L;            /* K = L D L^T or L L^T                      */
   cholmod_dense *b, *x, *y, *e; /* right-hand side, solution, CHOLMOD's workspace */
-  /* A = Q R E^T, made when columns are dependent for the first time */
+  double *z; /* [n] combination of dropped columns, then its distance from the span of the others */
+  /* A = Q R E^T, made when it is needed for the first time */
   int is_qr;         /* the newest factors are these              */
   int left_out;      /* QR has left out columns before */
   cholmod_sparse *A; /* n x m */
@@ -56,10 +58,13 @@ void *cpSparseAllocate(size_t count, size_t size);
 /* The code for a failure of CHOLMOD or SPQR, before anything else is asked of them. */
 int cpSparseFailure(const Sparse *s);
 
+/* Random numbers in [1, 2), always the same. */
+void cpSparseRandom(double *v, int length);
+
 /* sparse_order.c: everything above but the values and QR, from the structure of A. */
 int cpSparseOrder(CPLin lin);
 
-/* sparse_qr.c: as the functions of the table */
+/* sparse_qr.c: as the functions of the table; factor sets s->dropped */
 int cpSparseQRFactor(CPLin lin);
 int cpSparseQRSolve(CPLin lin, const double *r, double *x);
 int cpSparseQRSolveT(CPLin lin, const double *x, double *mu);

@@ -251,6 +251,8 @@ static int createArrays(const CPLin lin, Sparse *s, const Plan *p) {
   const size_t order = (size_t)lin->m + (size_t)p->nkept, entries = lin->AT->start[lin->n];
   s->constraint  = cpSparseAllocate(order, sizeof *s->constraint);
   s->present     = cpSparseAllocate(order, sizeof *s->present);
+  s->dropped     = cpSparseAllocate(order, sizeof *s->dropped);
+  s->z           = cpSparseAllocate((size_t)lin->n, sizeof *s->z);
   s->position    = cpSparseAllocate(entries, sizeof *s->position);
   s->from        = cpSparseAllocate(entries, sizeof *s->from);
   s->value       = cpSparseAllocate(entries, sizeof *s->value);
@@ -259,8 +261,8 @@ static int createArrays(const CPLin lin, Sparse *s, const Plan *p) {
   s->last        = cpSparseAllocate(entries, sizeof *s->last);
   s->product_end = cpSparseAllocate(order, sizeof *s->product_end);
   s->w           = cpSparseAllocate(order, sizeof *s->w);
-  return s->constraint && s->present && s->position && s->from && s->value && s->column &&
-                 s->first && s->last && s->product_end && s->w
+  return s->constraint && s->present && s->dropped && s->z && s->position && s->from && s->value &&
+                 s->column && s->first && s->last && s->product_end && s->w
              ? CP_SUCCESS
              : CP_MEM_FAIL;
 }

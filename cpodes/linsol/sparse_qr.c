@@ -2,8 +2,7 @@
  *
  *   x = Q R^{-T} E^T r,   mu = E R^{-1} Q^T x, zero for the columns left out.
  *
- * For the time that columns are dependent: it allocates, and takes some ten times the time of
- * Cholesky. */
+ * It allocates, and takes some ten times the time of Cholesky. */
 #include "sparse_impl.h"
 
 #include <stdlib.h>
@@ -53,25 +52,15 @@ void cpSparseQRFree(Sparse *s) {
 }
 
 /* mu = E R^{-1} z of a z without structure is zero just in the columns left out. */
-static int findDependent(CPLin lin, Sparse *s) {
-  double *z      = s->bn->x;
-  unsigned state = 1;
-  for (int j = 0; j < lin->n; j++) {
-    state = state * 1664525u + 1013904223u; /* Numerical Recipes, section 7.1 */
-    z[j]  = 1.0 + state / 4294967296.0;
-  }
+static int findDropped(const CPLin lin, Sparse *s) {
+  cpSparseRandom(s->bn->x, lin->n);
   cholmod_dense *mu = SuiteSparseQR_C_solve(SPQR_RETX_EQUALS_B, s->QR, s->bn, &s->common);
   if (!mu) return cpSparseFailure(s);
-  s->left_out = s->common.SPQR_istat[4] < lin->m;
-  lin->rank   = 0;
   for (int k = 0; k < s->order; k++) {
-    const int i = s->constraint[k];
-    if (i < 0) continue;
-    const int in_basis   = ((double *)mu->x)[i] != 0.0;
-    lin->is_dependent[i] = !in_basis && s->present[k];
-    lin->rank += in_basis;
-    if (lin->is_dependent[i]) lin->dependent = i;
+    const int i   = s->constraint[k];
+    s->dropped[k] = i >= 0 && s->present[k] && ((double *)mu->x)[i] == 0.0;
   }
+  s->left_out = s->common.SPQR_istat[4] < lin->m;
   cholmod_l_free_dense(&mu, &s->common);
   return 0;
 }
@@ -91,7 +80,7 @@ int cpSparseQRFactor(CPLin lin) {
     cpSparseQRFree(s); /* SPQR (2.1 to 4) solves with the map of the columns once left out */
     flag = factor(lin, s);
   }
-  if (!flag) flag = findDependent(lin, s);
+  if (!flag) flag = findDropped(lin, s);
   if (flag) cpSparseQRFree(s);
   else s->is_qr = 1;
   return flag;
