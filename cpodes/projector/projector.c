@@ -102,7 +102,7 @@ void CPProjectorFree(CPProjector *P_address) {
 
 /* ---- actions ---- */
 
-static int checkVector(CPProjector P, N_Vector v, const char *name, const char *function) {
+static int checkShape(CPProjector P, N_Vector v, const char *name, const char *function) {
   if (!v) return cpReport(&P->log, CP_ILL_INPUT, function, "%s must not be NULL", name);
   if (N_VGetLength(v) != N_VGetLength(P->y_tmpl))
     return cpReport(&P->log, CP_ILL_INPUT, function, "%s must have length %ld, has %ld", name,
@@ -110,7 +110,12 @@ static int checkVector(CPProjector P, N_Vector v, const char *name, const char *
   if (P->user_kind) return CP_SUCCESS;
   if (P->in_memory && !cpHasData(v))
     return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be a vector in one memory", name);
-  if (cpVectorFinite(v)) return CP_SUCCESS;
+  return CP_SUCCESS;
+}
+
+static int checkVector(CPProjector P, N_Vector v, const char *name, const char *function) {
+  const int flag = checkShape(P, v, name, function);
+  if (flag || P->user_kind || cpVectorFinite(v)) return flag;
   const int bad = cpFirstNonFinite(v);
   if (bad < 0) return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be finite", name);
   return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be finite: %s[%d] = %g", name, name,
@@ -135,8 +140,10 @@ int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function) 
   if (!ewt && P->norm == CP_NORM_ERROR && !P->metric && !P->metric_matrix)
     return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must not be NULL with CP_NORM_ERROR");
   if (!ewt) return CP_SUCCESS;
+  flag = checkShape(P, ewt, "ewt", function);
+  if (flag || cpVectorPositive(ewt)) return flag;
   flag = checkVector(P, ewt, "ewt", function);
-  return flag || N_VMin(ewt) > 0.0 ? flag : notPositive(P, ewt, function);
+  return flag ? flag : notPositive(P, ewt, function);
 }
 
 static int report(CPProjector P, int flag, const char *function) {

@@ -345,6 +345,7 @@ void cpKrylovFree(CPKrylov *krylov);
 
 /* vectors.c */
 int cpVectorFinite(N_Vector v);
+int cpVectorPositive(N_Vector v); /* and finite */
 int cpFirstNonFinite(N_Vector v); /* index, or -1 */
 int cpHasData(N_Vector v);        /* direct access to all entries */
 /* Size below which a component counts as zero when it is perturbed: the tolerance alone may be far

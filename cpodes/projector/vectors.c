@@ -2,13 +2,63 @@
 #include "projector_impl.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Tests of all entries by their bits, in four independent sums: a quarter of the time of comparisons one by
+ * one, which would be most of the cost of projecting unit quaternions (bench/quaternions). */
+static uint64_t bitsOf(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+#define EXPONENT     UINT64_C(0x7ff0000000000000) /* all ones: Inf or NaN                  */
+#define LOWEST       UINT64_C(0x0010000000000000) /* ... and one more carries into the sign */
+#define SIGN_OF(any) ((any) >> 63)
+
+static uint64_t notFinite(double x) { return (bitsOf(x) & EXPONENT) + LOWEST; }
+
+/* 1 less than zero carries, too. */
+static uint64_t notPositive(double x) { return (bitsOf(x) - 1) | (bitsOf(x) + LOWEST); }
+
+static int allFinite(const sunrealtype *x, sunindextype n) {
+  uint64_t a = 0, b = 0, c = 0, d = 0;
+  sunindextype i = 0;
+  for (; i + 4 <= n; i += 4) {
+    a |= notFinite(x[i]);
+    b |= notFinite(x[i + 1]);
+    c |= notFinite(x[i + 2]);
+    d |= notFinite(x[i + 3]);
+  }
+  for (; i < n; i++) a |= notFinite(x[i]);
+  return !SIGN_OF(a | b | c | d);
+}
+
+static int allPositive(const sunrealtype *x, sunindextype n) {
+  uint64_t a = 0, b = 0, c = 0, d = 0;
+  sunindextype i = 0;
+  for (; i + 4 <= n; i += 4) {
+    a |= notPositive(x[i]);
+    b |= notPositive(x[i + 1]);
+    c |= notPositive(x[i + 2]);
+    d |= notPositive(x[i + 3]);
+  }
+  for (; i < n; i++) a |= notPositive(x[i]);
+  return !SIGN_OF(a | b | c | d);
+}
 
 /* Any N_Vector: max |v_i| - max |v_i| is zero unless it is not finite; a NaN may get lost in a
  * maximum, not in a sum. */
 int cpVectorFinite(N_Vector v) {
-  if (cpHasData(v)) return cpFirstNonFinite(v) < 0;
+  if (cpHasData(v)) return allFinite(N_VGetArrayPointer(v), N_VGetLength(v));
   if (v->ops->nvdotprod) return isfinite(N_VDotProd(v, v)) || isfinite(N_VL1Norm(v));
   return isfinite(N_VMaxNorm(v));
+}
+
+int cpVectorPositive(N_Vector v) {
+  if (cpHasData(v)) return allPositive(N_VGetArrayPointer(v), N_VGetLength(v));
+  return N_VMin(v) > 0.0 && cpVectorFinite(v);
 }
 
 int cpFirstNonFinite(N_Vector v) {
