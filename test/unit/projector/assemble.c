@@ -99,7 +99,7 @@ START_TEST(redundant_constraints_are_assembled) {
   twice.copies                     = 2;
   twice.scale                      = ones;
   twice.padding                    = 1;
-  case_open(&k, twice, (Setting){_i ? CP_LINSOL_QRP : CP_LINSOL_AUTO, CP_NORM_ERROR, 1});
+  case_open(&k, twice, setting_of(_i ? CP_LINSOL_QRP : CP_LINSOL_AUTO, CP_NORM_ERROR, 1));
   case_perturb(&k, 0.3, 3);
   check_assembled();
   case_close(&k);
@@ -153,7 +153,7 @@ START_TEST(contradictory_constraints_cannot_be_assembled) {
   eq.copies    = 2;
   eq.scale     = ones;
   eq.offset    = offset;
-  case_open(&k, eq, (Setting){_i ? CP_LINSOL_QRP : CP_LINSOL_AUTO, CP_NORM_ERROR, 1});
+  case_open(&k, eq, setting_of(_i ? CP_LINSOL_QRP : CP_LINSOL_AUTO, CP_NORM_ERROR, 1));
   case_perturb(&k, 0.3, 4);
   N_Vector start = vector_copy(k.y);
   ck_assert_int_eq(CPProjectorAssemble(k.P, k.t, k.y, k.ewt), CP_IC_FAIL);

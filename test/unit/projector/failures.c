@@ -281,7 +281,7 @@ END_TEST
 
 START_TEST(without_a_user_jacobian_CheckJac_has_nothing_to_compare) {
   sunrealtype err = -1.0;
-  case_open(&k, equations_of(&circle), (Setting){CP_LINSOL_AUTO, CP_NORM_ERROR, 0});
+  case_open(&k, equations_of(&circle), setting_of(CP_LINSOL_AUTO, CP_NORM_ERROR, 0));
   ck_assert_success(&k, CPProjectorCheckJac(k.P, k.t, k.y, k.ewt, &err, NULL, NULL));
   ck_assert_double_eq(err, 0.0);
   case_close(&k);

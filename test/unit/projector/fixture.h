@@ -5,14 +5,24 @@
 
 #include "projector/manifolds.h"
 
+/* What the projector knows of G: a template, or products, without or with diag(G D G'). */
+typedef enum { DENSE, CSC, CSR, PRODUCTS, PRODUCTS_AND_DIAGONAL } Storage;
+/* The norm's D, a matrix M = D^-1, or D as an operator; entries: fixture_metric. */
+typedef enum { OF_NORM, MATRIX_DENSE, MATRIX_CSC, OPERATOR } MetricKind;
+
 /* What to vary. */
 typedef struct {
   CPLinSol solver;
   CPNorm norm;
-  int user_jac;
+  int user_jac; /* 0: difference quotients */
+  Storage storage;
+  MetricKind metric;
 } Setting;
 
-/* Every dense solver, both norms, user Jacobian and differences. */
+/* With a dense G in the norm's metric */
+Setting setting_of(CPLinSol solver, CPNorm norm, int user_jac);
+
+/* Every dense solver, both norms, dense G: user Jacobian and differences. */
 extern const Setting settings[];
 extern const int n_settings;
 /* Every dense solver in the error norm, with the user's Jacobian. */
@@ -23,10 +33,10 @@ extern const int n_solvers;
  * them. */
 typedef struct {
   const Manifold *mf;
-  int copies;                /* the rows are given this often, copy after copy */
+  int copies;                /* the rows (not norms) are given this often, copy after copy */
   int padding;               /* states behind those of the manifold, in no equation */
-  const sunrealtype *scale;  /* [copies * m] factors of the rows, NULL: ones */
-  const sunrealtype *offset; /* [copies * m] added to the scaled rows, NULL: zeros */
+  const sunrealtype *scale;  /* [rows] factors of the rows, NULL: ones */
+  const sunrealtype *offset; /* [rows] added to the scaled rows, NULL: zeros */
   long int c_calls, jac_calls;
   long int c_flag_from, c_flag_until; /* calls (counted from 1) of c that return c_flag */
   int c_flag;
@@ -41,11 +51,21 @@ typedef struct {
 
 /* Equations without faults. */
 Equations equations_of(const Manifold *mf);
-int equations_rows(const Equations *eq);
+int equations_rows(const Equations *eq); /* of c: without norms */
 int equations_states(const Equations *eq);
 /* The callbacks; user_data is an Equations. */
 int equations_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 int equations_jac(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
+int equations_Gv(sunrealtype t, N_Vector y, N_Vector v, N_Vector Gv, void *user_data);
+int equations_GTw(sunrealtype t, N_Vector y, N_Vector w, N_Vector GTw, void *user_data);
+int equations_diagonal(sunrealtype t, N_Vector y, N_Vector D, N_Vector diag, void *user_data);
+/* Template for equations_jac, which the caller destroys; CSC, CSR: with the entries that are not zero
+ * everywhere. */
+SUNMatrix equations_template(const Equations *eq, Storage storage);
+
+/* Entry (i, j) of the test metric (of D with OPERATOR): symmetric, diagonally dominant, eigenvalues in
+ * [0.4, 4.6]; tridiagonal with MATRIX_CSC. */
+sunrealtype fixture_metric(MetricKind kind, sunindextype i, sunindextype j);
 
 /* A projector and what it works on. */
 typedef struct {
@@ -66,24 +86,31 @@ void case_close(Case *k);
 void case_perturb(Case *k, sunrealtype h, unsigned long long seed);
 /* Gives the projector the manifold's own levels, or all zero. */
 void case_set_levels(Case *k, int levels);
+/* Holds the components, switches off the rows (with all copies) whose bits are set. */
+void case_hold(Case *k, unsigned components);
+void case_switch_off(Case *k, unsigned rows);
 CPProjectorStats case_stats(Case *k);
 
+/* Names the case in a message. */
+#define CASE_FORMAT "%s x %d, solver %d, norm %d, jac %d, storage %d, metric %d"
+#define CASE_VALUES(k)                                                                \
+  (k)->eq.mf->name, (k)->eq.copies, (int)(k)->setting.solver, (int)(k)->setting.norm, \
+      (k)->setting.user_jac, (int)(k)->setting.storage, (int)(k)->setting.metric
+
 /* Shortest way to a checked success, with the message if there is none. */
-#define ck_assert_success(k, call)                                                         \
-  do {                                                                                     \
-    int flag_ = (call);                                                                    \
-    ck_assert_msg(flag_ == CP_SUCCESS, "%s, solver %d, norm %d, jac %d: %s is %d: %s",     \
-                  (k)->eq.mf->name, (int)(k)->setting.solver, (int)(k)->setting.norm,      \
-                  (k)->setting.user_jac, #call, flag_, CPProjectorGetLastMessage((k)->P)); \
+#define ck_assert_success(k, call)                                                                 \
+  do {                                                                                             \
+    int flag_ = (call);                                                                            \
+    ck_assert_msg(flag_ == CP_SUCCESS, CASE_FORMAT ": %s is %d: %s", CASE_VALUES(k), #call, flag_, \
+                  CPProjectorGetLastMessage((k)->P));                                              \
   } while (0)
 
 /* value <= bound, naming the case. */
-#define ck_assert_bound(k, value, bound)                                                      \
-  do {                                                                                        \
-    sunrealtype value_ = (value), bound_ = (bound);                                           \
-    ck_assert_msg(value_ <= bound_, "%s, solver %d, norm %d, jac %d: %s = %g, bound %s = %g", \
-                  (k)->eq.mf->name, (int)(k)->setting.solver, (int)(k)->setting.norm,         \
-                  (k)->setting.user_jac, #value, value_, #bound, bound_);                     \
+#define ck_assert_bound(k, value, bound)                                                    \
+  do {                                                                                      \
+    sunrealtype value_ = (value), bound_ = (bound);                                         \
+    ck_assert_msg(value_ <= bound_, CASE_FORMAT ": %s = %g, bound %s = %g", CASE_VALUES(k), \
+                  #value, value_, #bound, bound_);                                          \
   } while (0)
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "support/support.h"
 
-enum { MAX_STATES = 16, MAX_ROWS = 12, MAX_LEVELS = 2 };
+enum { MAX_STATES = 16, MAX_ROWS = 12, MAX_LEVELS = 4 };
 
 /* c(t, y) = 0 with its Jacobian. */
 typedef struct {

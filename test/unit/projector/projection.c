@@ -154,7 +154,7 @@ START_TEST(circle_and_sphere_are_projected_radially_in_L2) {
   const Manifold *const round[] = {&circle, &sphere};
   for (int s = 0; s < 2; s++)
     for (int jac = 0; jac < 2; jac++) {
-      const Setting setting = {(CPLinSol)_i, CP_NORM_L2, jac};
+      const Setting setting = setting_of((CPLinSol)_i, CP_NORM_L2, jac);
       case_open(&k, equations_of(round[s]), setting);
       /* with one gradient the distance shrinks by its own ratio to the radius, 0.1: 1e-1 to
          1e-11 in 10 */
@@ -171,7 +171,7 @@ START_TEST(circle_and_sphere_are_projected_radially_in_L2) {
 END_TEST
 
 START_TEST(L2_needs_no_weights) {
-  const Setting setting = {CP_LINSOL_AUTO, CP_NORM_L2, 1};
+  const Setting setting = setting_of(CP_LINSOL_AUTO, CP_NORM_L2, 1);
   case_open(&k, equations_of(&circle), setting);
   case_perturb(&k, 1.0e-2, 5);
   N_Vector expected = vector_copy(k.y);

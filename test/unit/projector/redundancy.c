@@ -46,7 +46,7 @@ enum { N_LOOPS = sizeof loops / sizeof loops[0] };
 
 /* Index: solver x Jacobian x norm. */
 static Setting revealing_setting(int i) {
-  return (Setting){revealing[i % 2], i / 4 % 2 ? CP_NORM_L2 : CP_NORM_ERROR, i / 2 % 2};
+  return setting_of(revealing[i % 2], i / 4 % 2 ? CP_NORM_L2 : CP_NORM_ERROR, i / 2 % 2);
 }
 
 static void check_repeated(const Manifold *mf, int copies, int levels, Setting setting) {
@@ -76,7 +76,7 @@ END_TEST
 
 START_TEST(redundant_rows_may_outnumber_the_columns_of_their_level) {
   check_repeated(&pendulum_qu, 3, 1, revealing_setting(_i)); /* three rows on two columns, twice */
-  case_open(&k, repeated(&pendulum_qu, 3), (Setting){full_rank[_i % 2], CP_NORM_ERROR, 1});
+  case_open(&k, repeated(&pendulum_qu, 3), setting_of(full_rank[_i % 2], CP_NORM_ERROR, 1));
   case_set_levels(&k, 1);
   case_perturb(&k, 1.0e-4, 1);
   N_Vector start = vector_copy(k.y);
@@ -145,7 +145,7 @@ END_TEST
 START_TEST(repeated_rows_do_not_change_tangent_and_cotangent) {
   for (int p = 0; p < N_LOOPS; p++) {
     long double D[MAX_STATES];
-    case_open(&k, repeated(loops[p], 3), (Setting){revealing[_i], CP_NORM_ERROR, 1});
+    case_open(&k, repeated(loops[p], 3), setting_of(revealing[_i], CP_NORM_ERROR, 1));
     case_set_levels(&k, 0);
     N_Vector v = vector_copy(k.y), w = vector_copy(k.y);
     unsigned long long state = 3;
@@ -178,7 +178,7 @@ END_TEST
 
 START_TEST(solvers_that_want_full_rank_refuse_dependent_rows_and_name_one) {
   for (int p = 0; p < N_LOOPS; p++) {
-    case_open(&k, repeated(loops[p], 3), (Setting){full_rank[_i % 2], CP_NORM_ERROR, _i / 2});
+    case_open(&k, repeated(loops[p], 3), setting_of(full_rank[_i % 2], CP_NORM_ERROR, _i / 2));
     case_set_levels(&k, 0);
     case_perturb(&k, 1.0e-4, 4);
     N_Vector start = vector_copy(k.y), v = vector_copy(k.y), v0 = vector_copy(v);
@@ -278,7 +278,7 @@ END_TEST
 START_TEST(auto_stays_with_cholesky_while_constraints_are_independent) {
   for (int p = 0; p < n_manifolds; p++) {
     sunindextype rank;
-    case_open(&k, equations_of(manifolds[p]), (Setting){CP_LINSOL_AUTO, CP_NORM_ERROR, _i});
+    case_open(&k, equations_of(manifolds[p]), setting_of(CP_LINSOL_AUTO, CP_NORM_ERROR, _i));
     case_perturb(&k, 1.0e-4, 8);
     ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
     ck_assert_int_eq(case_stats(&k).linsol, CP_LINSOL_SCHUR);

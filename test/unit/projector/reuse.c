@@ -85,7 +85,7 @@ END_TEST
  * it converges, but the next projection gets new factors although the frequency would not ask
  * for them. */
 START_TEST(slow_convergence_has_the_factors_renewed_for_the_next_projection) {
-  case_open(&k, equations_of(&circle), (Setting){(CPLinSol)_i, CP_NORM_L2, 1});
+  case_open(&k, equations_of(&circle), setting_of((CPLinSol)_i, CP_NORM_L2, 1));
   ck_assert_success(&k, CPProjectorSetJacFrequency(k.P, 1000000));
   ck_assert_success(&k, CPProjectorSetMaxIters(k.P, 30));
   run_along_circle(1, 0.0, 0.0);
@@ -106,7 +106,7 @@ END_TEST
 
 /* Projections with reused factors go to the nearest point to first order all the same. */
 START_TEST(reused_factors_give_the_nearest_point_to_first_order) {
-  case_open(&k, equations_of(&circle), (Setting){(CPLinSol)_i, CP_NORM_L2, 1});
+  case_open(&k, equations_of(&circle), setting_of((CPLinSol)_i, CP_NORM_L2, 1));
   run_along_circle(1, 0.0, 0.0);
   entries(k.y)[0]       = (1.0 + 5.0e-5) * cos(0.601);
   entries(k.y)[1]       = (1.0 + 5.0e-5) * sin(0.601);
@@ -170,7 +170,7 @@ static const Manifold line = {
  * elsewhere. */
 START_TEST(other_user_data_mean_new_factors) {
   Equations other = equations_of(&line);
-  case_open(&k, equations_of(&circle), (Setting){(CPLinSol)_i, CP_NORM_L2, 1});
+  case_open(&k, equations_of(&circle), setting_of((CPLinSol)_i, CP_NORM_L2, 1));
   project();
   ck_assert_success(&k, CPProjectorSetUserData(k.P, &other));
   entries(k.y)[0] = 0.8;

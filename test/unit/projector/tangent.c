@@ -166,7 +166,7 @@ END_TEST
 
 /* Only in L2 the transpose is the same operator. */
 START_TEST(in_the_error_norm_P_is_not_its_transpose) {
-  case_open(&k, equations_of(&circle), (Setting){CP_LINSOL_AUTO, CP_NORM_ERROR, 1});
+  case_open(&k, equations_of(&circle), setting_of(CP_LINSOL_AUTO, CP_NORM_ERROR, 1));
   entries(k.ewt)[0] = 10.0;
   entries(k.ewt)[1] = 1.0;
   N_Vector v = VECTOR(1.0, 0.0), w = VECTOR(1.0, 0.0);
