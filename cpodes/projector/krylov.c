@@ -43,7 +43,7 @@ int cpKrylovRightInverse(CPWork work, N_Vector c, CPKrylovGoal goal) {
   for (int l = 0; !flag && l < k->nlevels; l++) {
     N_VScale(1.0, c, k->r);
     if (l > 0) {
-      flag = cpKrylovTimes(work, k->t, k->y, k->x, k->q);
+      flag = cpKrylovTimesChecked(work, k->x, k->q);
       N_VLinearSum(1.0, k->r, -1.0, k->q, k->r); /* c - G x */
     }
     cpKrylovMask(work, l, k->r);
@@ -58,7 +58,7 @@ static int lostCorrection(CPWork work) {
   N_VLinearSum(1.0, work->y, -1.0, k->x, work->v);
   N_VLinearSum(1.0, work->y, -1.0, work->v, k->g);
   N_VLinearSum(1.0, k->x, -1.0, k->g, k->g);
-  const int flag = cpKrylovTimes(work, k->t, k->y, k->g, k->p);
+  const int flag = cpKrylovTimesChecked(work, k->g, k->p);
   N_VAbs(k->p, k->p);
   return flag;
 }
@@ -121,7 +121,7 @@ static int worstIsDead(CPWork work) {
 static int contradictory(CPWork work, double *remaining, int *where) {
   const CPKrylov k = work->krylov;
   int flag         = cpKrylovRightInverse(work, k->c, goalOfDoubt);
-  if (!flag) flag = cpKrylovTimes(work, k->t, k->y, k->x, k->p);
+  if (!flag) flag = cpKrylovTimesChecked(work, k->x, k->p);
   if (flag) return flag < 0 ? flag : 0;
   N_VLinearSum(1.0, k->c, -1.0, k->p, k->p);
   *remaining = cpKrylovViolation(work, k->p, where);
@@ -277,7 +277,7 @@ static int tangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vecto
   int flag = prepare(work, t, y, ewt);
   if (flag) return flag;
   const CPKrylov k = work->krylov;
-  flag             = cpKrylovTimes(work, k->t, k->y, v, k->c2);
+  flag             = cpKrylovTimesChecked(work, v, k->c2);
   if (!flag) flag = cpKrylovRightInverse(work, k->c2, goalOfVector);
   if (!flag) N_VLinearSum(1.0, v, -1.0, k->x, v);
   return flag;
@@ -290,12 +290,12 @@ static int cotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vec
   const CPKrylov k = work->krylov;
   N_VScale(1.0, w, work->v);
   for (int l = k->nlevels - 1; !flag && l >= 0; l--) {
-    flag = cpKrylovMetric(work, l, work->v, k->d);
-    if (!flag) flag = cpKrylovTimes(work, k->t, k->y, k->d, k->r);
+    flag = cpKrylovMetricChecked(work, l, work->v, k->d);
+    if (!flag) flag = cpKrylovTimesChecked(work, k->d, k->r);
     cpKrylovMask(work, l, k->r);
     N_VConst(0.0, k->x);
     if (!flag) flag = cpKrylovSolve(work, l, goalOfVector, 1);
-    if (!flag) flag = cpKrylovTransTimes(work, k->t, k->y, k->mu, k->g);
+    if (!flag) flag = cpKrylovTransTimesChecked(work, k->mu, k->g);
     N_VLinearSum(1.0, work->v, -1.0, k->g, work->v);
   }
   if (!flag) N_VScale(1.0, work->v, w);

@@ -54,8 +54,9 @@ static int explain(CPWork work, int l, const char *symptom) {
   if (disagree(k->q, k->Bq, k->g, k->d))
     return cpReason(
         work->text, -CP_CNSTRJAC_WRONG,
-        "at t = %.15g: %s, and the products G v and G^T w are not each other's transpose", k->t,
-        symptom);
+        "at t = %.15g: %s, and the products G v and G^T w are not each other's transpose "
+        "(CPProjectorCheckJacTimes)",
+        k->t, symptom);
   return cpReason(work->text, -CP_PROJ_CONV_FAILURE, "at t = %.15g: %s%s", k->t, symptom,
                   work->P->psolve ? ""
                                   : "; a preconditioner may help (CPProjectorSetPreconditioner)");

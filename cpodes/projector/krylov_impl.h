@@ -50,6 +50,10 @@ typedef struct {
 int cpKrylovTimes(CPWork work, sunrealtype t, N_Vector y, N_Vector v, N_Vector Gv);
 int cpKrylovTransTimes(CPWork work, sunrealtype t, N_Vector y, N_Vector w, N_Vector GTw);
 int cpKrylovMetric(CPWork work, int l, N_Vector x, N_Vector Dx); /* of level l */
+/* The same at the kept state, and finite. */
+int cpKrylovTimesChecked(CPWork work, N_Vector v, N_Vector Gv);
+int cpKrylovTransTimesChecked(CPWork work, N_Vector w, N_Vector GTw);
+int cpKrylovMetricChecked(CPWork work, int l, N_Vector x, N_Vector Dx);
 int cpKrylovPrecondition(CPWork work, int l, N_Vector r,
                          N_Vector z); /* z = B r on the rows of level l */
 int cpKrylovSchurDiag(CPWork work, N_Vector D, N_Vector diag);

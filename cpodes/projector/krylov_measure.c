@@ -55,11 +55,8 @@ static int estimateSquares(CPWork work, int l, Measure measure, int directions, 
   const CPKrylov k = work->krylov;
   for (int i = 0; i < directions; i++) {
     direction(work, i, l, measure, k->d);
-    const int flag = cpKrylovTimes(work, k->t, k->y, k->d, k->q);
+    const int flag = cpKrylovTimesChecked(work, k->d, k->q);
     if (flag) return flag;
-    if (!cpVectorFinite(k->q))
-      return cpReason(work->text, -CP_CNSTRJAC_NONFINITE,
-                      "at t = %.15g: the product G v has a NaN or Inf", k->t);
     addSquare(work, l, measure, SECOND_MOMENT * directions, sum);
   }
   return CP_SUCCESS;
@@ -180,7 +177,7 @@ int cpKrylovCheckLevels(CPWork work) {
   const CPKrylov k = work->krylov;
   for (int l = 1; l < k->nlevels; l++) {
     direction(work, l, l, IN_WEIGHTS, k->d);
-    const int flag = cpKrylovTimes(work, k->t, k->y, k->d, k->q);
+    const int flag = cpKrylovTimesChecked(work, k->d, k->q);
     if (flag) return flag;
     for (int lower = 0; lower < l; lower++) {
       N_VProd(k->q, k->rows[lower], k->z);

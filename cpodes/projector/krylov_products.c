@@ -21,6 +21,29 @@ int cpKrylovTransTimes(CPWork work, sunrealtype t, N_Vector y, N_Vector w, N_Vec
   return productFlag(work, t, "G^T w", work->P->GTw(t, y, w, GTw, work->P->user_data));
 }
 
+int cpKrylovTimesChecked(CPWork work, N_Vector v, N_Vector Gv) {
+  const CPKrylov k = work->krylov;
+  const int flag   = cpKrylovTimes(work, k->t, k->y, v, Gv);
+  if (flag || cpVectorFinite(Gv)) return flag;
+  return cpReason(work->text, -CP_CNSTRJAC_NONFINITE,
+                  "at t = %.15g: the product G v has a NaN or Inf", k->t);
+}
+
+int cpKrylovTransTimesChecked(CPWork work, N_Vector w, N_Vector GTw) {
+  const CPKrylov k = work->krylov;
+  const int flag   = cpKrylovTransTimes(work, k->t, k->y, w, GTw);
+  if (flag || cpVectorFinite(GTw)) return flag;
+  return cpReason(work->text, -CP_CNSTRJAC_NONFINITE,
+                  "at t = %.15g: the product G^T w has a NaN or Inf", k->t);
+}
+
+int cpKrylovMetricChecked(CPWork work, int l, N_Vector x, N_Vector Dx) {
+  const int flag = cpKrylovMetric(work, l, x, Dx);
+  if (flag || cpVectorFinite(Dx)) return flag;
+  return cpReason(work->text, -CP_REPTD_METRIC_ERR, "at t = %.15g: the metric gave NaN or Inf",
+                  work->krylov->t);
+}
+
 int cpKrylovMetric(CPWork work, int l, N_Vector x, N_Vector Dx) {
   const CPKrylov k = work->krylov;
   CPProjector P    = work->P;

@@ -1,0 +1,472 @@
+/* What goes wrong with products, preconditioners, metrics and vectors: the right code, a message that names the
+ * place, y and v as they came, and a projector that goes on once the cause is gone. */
+#include "projector/fixture.h"
+#include "support/alloc.h"
+
+#include <cpodes/cpodes.h>
+#include <cvodes/cvodes.h>
+#include <math.h>
+#include <string.h>
+
+enum { FOREVER = 1000000 };
+
+typedef enum { GV, GTW, DIAGONAL, SETUP, SOLVE, METRIC, N_CALLBACKS } Callback;
+
+/* The equations, which the fixture's callbacks take user_data for, and what goes wrong beside them. */
+typedef struct {
+  Equations eq;
+  Callback faulty;
+  long int calls[N_CALLBACKS];
+  long int from;       /* first call of the faulty one that fails */
+  int flag;            /* ... returns this */
+  sunrealtype bad;     /* ... and puts this into its first entry, if it is not 0 */
+  sunrealtype factor;  /* of entry 0 of G^T w */
+  sunrealtype product; /* of entry 0 of G v */
+  sunrealtype prec[2]; /* diagonal of the preconditioner, rows 0 and the others */
+  sunrealtype metric;  /* D = metric * 1e-10 */
+} Problem;
+
+static Case k;
+static Problem problem;
+
+static int outcome(Problem *p, Callback callback, N_Vector out) {
+  const int strikes = ++p->calls[callback] >= p->from && callback == p->faulty;
+  if (strikes && out && p->bad != 0.0) entries(out)[0] = p->bad;
+  return strikes ? p->flag : 0;
+}
+
+static int Gv(sunrealtype t, N_Vector y, N_Vector v, N_Vector out, void *user_data) {
+  Problem *p = user_data;
+  equations_Gv(t, y, v, out, &p->eq);
+  entries(out)[0] *= p->product;
+  return outcome(p, GV, out);
+}
+
+static int GTw(sunrealtype t, N_Vector y, N_Vector w, N_Vector out, void *user_data) {
+  Problem *p = user_data;
+  equations_GTw(t, y, w, out, &p->eq);
+  entries(out)[0] *= p->factor;
+  return outcome(p, GTW, out);
+}
+
+static int diagonal(sunrealtype t, N_Vector y, N_Vector D, N_Vector out, void *user_data) {
+  Problem *p = user_data;
+  equations_diagonal(t, y, D, out, &p->eq);
+  return outcome(p, DIAGONAL, out);
+}
+
+static int set_up(sunrealtype t, N_Vector y, N_Vector D, void *user_data) {
+  (void)t;
+  (void)y;
+  (void)D;
+  return outcome(user_data, SETUP, NULL);
+}
+
+static int solve(sunrealtype t, N_Vector y, N_Vector r, N_Vector z, void *user_data) {
+  Problem *p = user_data;
+  (void)t;
+  (void)y;
+  for (int i = 0; i < equations_rows(&p->eq); i++) entries(z)[i] = p->prec[i > 0] * entries(r)[i];
+  return outcome(p, SOLVE, z);
+}
+
+static int metric(sunrealtype t, N_Vector y, N_Vector x, N_Vector Dx, void *user_data) {
+  Problem *p = user_data;
+  (void)t;
+  (void)y;
+  N_VScale(p->metric * 1.0e-10, x, Dx); /* some tolerance squared */
+  return outcome(p, METRIC, Dx);
+}
+
+static const struct {
+  const char *word;
+  int fatal, recoverable, nonfinite;
+} expected[N_CALLBACKS] = {
+    {"G v", CP_CNSTRJAC_FAIL, -CP_REPTD_CNSTRJAC_ERR, -CP_CNSTRJAC_NONFINITE},
+    {"G^T w", CP_CNSTRJAC_FAIL, -CP_REPTD_CNSTRJAC_ERR, -CP_CNSTRJAC_NONFINITE},
+    {"diagonal", CP_PREC_FAIL, -CP_REPTD_PREC_ERR, -CP_REPTD_PREC_ERR},
+    {"preconditioner", CP_PREC_FAIL, -CP_REPTD_PREC_ERR, 0},
+    {"preconditioner", CP_PREC_FAIL, -CP_REPTD_PREC_ERR, -CP_REPTD_PREC_ERR},
+    {"metric", CP_METRIC_FAIL, -CP_REPTD_METRIC_ERR, -CP_REPTD_METRIC_ERR}};
+
+/* A projector 1e-4 off the manifold, everything in order. with: callbacks beside the products. */
+static void open_case(const Manifold *mf, Callback with) {
+  case_open(&k, equations_of(mf), (Setting){CP_LINSOL_KRYLOV, CP_NORM_ERROR, 1, PRODUCTS, OF_NORM});
+  case_set_levels(&k, 0);
+  case_perturb(&k, 1.0e-4, 1);
+  problem = (Problem){
+      .eq = k.eq, .from = FOREVER, .factor = 1.0, .product = 1.0, .metric = 1.0, .prec = {1.0, 1.0}};
+  ck_assert_success(&k, CPProjectorSetUserData(k.P, &problem));
+  ck_assert_success(&k, CPProjectorSetJacTimes(k.P, Gv, GTw));
+  if (with == DIAGONAL) ck_assert_success(&k, CPProjectorSetSchurDiag(k.P, diagonal));
+  if (with == SETUP || with == SOLVE)
+    ck_assert_success(&k, CPProjectorSetPreconditioner(k.P, set_up, solve));
+  if (with == METRIC) ck_assert_success(&k, CPProjectorSetMetric(k.P, metric));
+}
+
+static void repair(void) {
+  problem.from   = FOREVER;
+  problem.factor = problem.product = problem.metric = 1.0;
+  problem.prec[0] = problem.prec[1] = 1.0;
+  ck_assert_success(&k, CPProjectorSetUserData(k.P, &problem)); /* all anew */
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  ck_assert_bound(&k, largest_residual(k.eq.mf, k.y), 1.0e-9);
+}
+
+/* Projecting fails with the code, one message with the word, and every bit of y as it was. */
+static void expect_failure(int code, const char *word) {
+  N_Vector start      = vector_copy(k.y);
+  const int messages  = k.log.count;
+  const long int fail = case_stats(&k).nfails;
+  const int flag      = CPProjectorProject(k.P, k.t, k.y, k.ewt);
+  ck_assert_msg(flag == code, CASE_FORMAT ": %d instead of %d: %s", CASE_VALUES(&k), flag, code,
+                k.log.text);
+  ck_assert_int_eq(k.log.count, messages + 1);
+  ck_assert_mentions(k.log.text, word);
+  ck_assert_mentions(k.log.text, "t = ");
+  ck_assert(same_bits(k.y, start));
+  ck_assert_int_eq(case_stats(&k).nfails, fail + 1);
+  N_VDestroy(start);
+}
+
+/* ---- callbacks that fail ---- */
+
+/* One of the actions on y, v; which: 0 ... 4. */
+static int act(int which, N_Vector v) {
+  sunrealtype norm;
+  if (which == 0) return CPProjectorProject(k.P, k.t, k.y, k.ewt);
+  if (which == 1) return CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v);
+  if (which == 2) return CPProjectorProjectCotangent(k.P, k.t, k.y, k.ewt, v);
+  if (which == 3) return CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, NULL);
+  return CPProjectorAssemble(k.P, k.t, k.y, k.ewt);
+}
+
+/* Whichever call fails: success if it is not reached, else the code, with y and v untouched. The violation
+ * alone, once it is measured, is not lost because noise cannot be told from it. */
+static void every_call(Callback callback, int which, int flag, sunrealtype bad, int code) {
+  int reached = 1;
+  for (long int call = 1; reached; call++) {
+    open_case(&planes, callback);
+    N_Vector y = vector_copy(k.y), v = vector_copy(k.ewt), v0 = vector_copy(v);
+    problem.faulty = callback;
+    problem.from   = call;
+    problem.flag   = flag;
+    problem.bad    = bad;
+    const int got  = act(which, v);
+    reached        = problem.calls[callback] >= call;
+    const int want =
+        reached ? which > 2 && code > 0 ? -code : code : CP_SUCCESS; /* no step to cut */
+    const int later    = callback == GV ? call > 8 : callback != DIAGONAL && callback != SETUP;
+    const int measured = which == 3 && code > 0 && later && got == CP_SUCCESS;
+    ck_assert_msg(got == want || measured, "callback %d, action %d, call %ld: %d instead of %d: %s",
+                  (int)callback, which, call, got, want, k.log.text);
+    if (reached && !measured) {
+      ck_assert_mentions(k.log.text, expected[callback].word);
+      ck_assert(same_bits(k.y, y));
+      ck_assert(same_bits(v, v0));
+      if (call == 1) repair();
+    }
+    N_VDestroy(y);
+    N_VDestroy(v);
+    N_VDestroy(v0);
+    case_close(&k);
+  }
+}
+
+START_TEST(a_failure_at_any_call_leaves_all_as_it_came) {
+  const Callback callback = (Callback)(_i / 5);
+  every_call(callback, _i % 5, -1, 0.0, expected[callback].fatal);
+  every_call(callback, _i % 5, 1, 0.0, expected[callback].recoverable);
+}
+END_TEST
+
+START_TEST(nan_and_inf_at_any_call_leave_all_as_it_came) {
+  const Callback callback = (Callback)(_i / 5);
+  if (expected[callback].nonfinite == 0) return; /* the set-up gives no numbers */
+  every_call(callback, _i % 5, 0, NAN, expected[callback].nonfinite);
+  every_call(callback, _i % 5, 0, INFINITY, expected[callback].nonfinite);
+}
+END_TEST
+
+/* ---- wrong functions ---- */
+
+/* As a diagonal of squares cannot be. */
+START_TEST(a_negative_diagonal_is_refused) {
+  open_case(&planes, DIAGONAL);
+  problem.faulty = DIAGONAL;
+  problem.from   = 1;
+  problem.bad    = -1.0e-10;
+  expect_failure(CP_PREC_FAIL, "sum of squares");
+  repair();
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(an_indefinite_metric_is_named) {
+  open_case(&planes, METRIC);
+  problem.metric = -1.0;
+  expect_failure(-CP_METRIC_INDEFINITE, "not positive definite");
+  repair();
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(preconditioners_that_are_none_are_named) {
+  const struct { sunrealtype first, others; } wrong[] = {{-1.0, -1.0}, {0.0, 0.0}, {1.0, -30.0}};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    open_case(&planes, SOLVE);
+    problem.prec[0] = wrong[i].first;
+    problem.prec[1] = wrong[i].others;
+    expect_failure(-CP_REPTD_PREC_ERR, "not positive definite");
+    repair();
+    case_close(&k);
+  }
+}
+END_TEST
+
+/* Zero on row 1 alone: nothing is ever done about it, which is no contradiction of the constraints. */
+START_TEST(a_singular_preconditioner_is_no_silent_success) {
+  open_case(&planes, SOLVE);
+  problem.prec[1] = 0.0;
+  N_Vector start  = vector_copy(k.y);
+  const int flag  = CPProjectorProject(k.P, k.t, k.y, k.ewt);
+  ck_assert_int_gt(flag, 0);
+  ck_assert(same_bits(k.y, start));
+  N_VDestroy(start);
+  repair();
+  case_close(&k);
+}
+END_TEST
+
+/* G^T w with a wrong entry: either G^T w shows it, or the iteration does not converge. */
+START_TEST(products_that_are_no_transposes_are_found) {
+  sunrealtype transpose, product;
+  open_case(&planes, GV);
+  problem.factor = _i ? -1.0 : 0.0;
+  ck_assert_success(&k, CPProjectorCheckJacTimes(k.P, k.t, k.y, k.ewt, &transpose, &product));
+  ck_assert_double_gt(transpose, 1.0e-3);
+  ck_assert_double_lt(product, 1.0e-6); /* G v is right */
+  problem.factor = -40.0;               /* no convergence either */
+  expect_failure(-CP_CNSTRJAC_WRONG, "transpose");
+  repair();
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(a_product_that_is_no_derivative_is_found) {
+  sunrealtype transpose, product;
+  open_case(&planes, GV);
+  problem.product = -1.0;
+  ck_assert_success(&k, CPProjectorCheckJacTimes(k.P, k.t, k.y, k.ewt, NULL, &product));
+  ck_assert_double_gt(product, 0.1);
+  ck_assert_success(&k, CPProjectorCheckJacTimes(k.P, k.t, k.y, k.ewt, &transpose, NULL));
+  expect_failure(-CP_CNSTRJAC_WRONG, "CPProjectorCheckJacTimes");
+  repair();
+  case_close(&k);
+}
+END_TEST
+
+/* Central differences with steps of 6e-6 (1 + |y|) of functions of size 1: third order, 1e-10, and
+ * roundoff, 1e-10; transposes to some roundings. */
+START_TEST(right_products_pass_the_check) {
+  for (int i = 0; i < n_manifolds; i++) {
+    sunrealtype transpose, product;
+    open_case(manifolds[i], GV);
+    ck_assert_success(&k, CPProjectorCheckJacTimes(k.P, k.t, k.y, k.ewt, &transpose, &product));
+    ck_assert_bound(&k, transpose, 1.0e-14);
+    ck_assert_bound(&k, product, 1.0e-8);
+    case_close(&k);
+  }
+}
+END_TEST
+
+static int at_rest(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  (void)t;
+  (void)y;
+  (void)user_data;
+  N_VConst(0.0, ydot);
+  return 0;
+}
+
+/* What the integrator asks before its first step. */
+START_TEST(wrong_products_are_found_at_the_start_of_an_integration) {
+  sunrealtype t;
+  open_case(&planes, GV);
+  repair();
+  if (_i) problem.factor = 0.5;
+  else problem.product = 0.5;
+  CPodeMem mem   = CPodeCreate(CV_BDF, test_context);
+  MessageLog log = {0};
+  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPodeInit(mem, at_rest, k.t, k.y), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-5, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSetProjector(mem, k.P), CP_SUCCESS);
+  ck_assert_int_eq(CPode(mem, k.t + 1.0, k.y, &t, CV_NORMAL), CP_CNSTRJAC_WRONG);
+  ck_assert_mentions(log.text, _i ? "not the transpose" : "not the derivative");
+  CPodeFree(&mem);
+  case_close(&k);
+}
+END_TEST
+
+/* Velocities below positions: the position row would need a product with a higher level's columns. */
+START_TEST(levels_that_are_upside_down_are_refused) {
+  N_Vector row = VECTOR(1.0, 0.0), col = VECTOR(1.0, 1.0, 0.0, 0.0);
+  open_case(&pendulum_qu, GV);
+  ck_assert_success(&k, CPProjectorSetLevels(k.P, row, col));
+  expect_failure(CP_ILL_INPUT, "CPProjectorSetLevels");
+  ck_assert_mentions(k.log.text, "level 0");
+  ck_assert_mentions(k.log.text, "level 1");
+  N_VDestroy(row);
+  N_VDestroy(col);
+  case_close(&k);
+}
+END_TEST
+
+/* ---- what does not go together ---- */
+
+static void expect_refusal(int code, const char *word) {
+  N_Vector start = vector_copy(k.y);
+  ck_assert_int_eq(CPProjectorProject(k.P, k.t, k.y, k.ewt), code);
+  ck_assert_mentions(k.log.text, word);
+  ck_assert(same_bits(k.y, start));
+  N_VDestroy(start);
+}
+
+START_TEST(no_products_no_conjugate_gradients) {
+  open_case(&planes, GV);
+  ck_assert_success(&k, CPProjectorSetJacTimes(k.P, NULL, NULL));
+  expect_refusal(CP_ILL_INPUT, "CPProjectorSetJacTimes");
+  ck_assert_int_eq(CPProjectorCheckJacTimes(k.P, k.t, k.y, k.ewt, NULL, NULL), CP_ILL_INPUT);
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(unit_norms_are_refused) {
+  open_case(&planes, GV);
+  ck_assert_success(&k, CPProjectorAddUnitNorm(k.P, 0, 2, 1.0));
+  expect_refusal(CP_NOT_SUPPORTED, "CPProjectorAddUnitNorm");
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(an_operator_goes_with_neither_levels_nor_held_components) {
+  open_case(&pendulum_qu, METRIC);
+  case_set_levels(&k, 1);
+  expect_refusal(CP_NOT_SUPPORTED, "levels");
+  case_set_levels(&k, 0);
+  case_hold(&k, 1u);
+  expect_refusal(CP_NOT_SUPPORTED, "held");
+  ck_assert_success(&k, CPProjectorSetFixed(k.P, NULL));
+  repair();
+  case_close(&k);
+}
+END_TEST
+
+/* Templates that lack an operation, or access to their data. */
+START_TEST(vectors_that_cannot_compute_are_refused) {
+  N_Vector y = VECTOR(0.8, 0.6), c = VECTOR(0.0), ewt = VECTOR(1.0e5, 1.0e5);
+  Equations eq      = equations_of(&circle);
+  MessageLog log    = {0};
+  c->ops->nvcompare = NULL;
+  CPProjector P     = CPProjectorCreate(equations_c, y, c, test_context);
+  ck_assert_ptr_nonnull(P);
+  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetUserData(P, &eq), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetJacTimes(P, equations_Gv, equations_GTw), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_VECTOROP_ERR);
+  ck_assert_mentions(log.text, "N_VCompare");
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(c);
+  N_VDestroy(ewt);
+}
+END_TEST
+
+/* ---- memory ---- */
+
+static int script(CPProjector P, N_Vector y, N_Vector v, N_Vector ewt) {
+  sunrealtype error, norm;
+  int flag = CPProjectorSetErrHandlerFn(P, message_log, &k.log);
+  if (!flag) flag = CPProjectorSetUserData(P, &problem);
+  if (!flag) flag = CPProjectorSetLinearSolver(P, CP_LINSOL_KRYLOV);
+  if (!flag) flag = CPProjectorSetJacTimes(P, Gv, GTw);
+  if (!flag) flag = CPProjectorSetSchurDiag(P, diagonal);
+  if (!flag) flag = CPProjectorProject(P, 0.0, y, ewt);
+  if (!flag) flag = CPProjectorProjectTangent(P, 0.0, y, ewt, v);
+  if (!flag) flag = CPProjectorProjectCotangent(P, 0.0, y, ewt, v);
+  if (!flag) flag = CPProjectorGetViolation(P, 0.0, y, ewt, &norm, NULL);
+  if (!flag) flag = CPProjectorCheckJacTimes(P, 0.0, y, ewt, &error, NULL);
+  if (!flag) flag = CPProjectorAssemble(P, 0.0, y, ewt);
+  return flag;
+}
+
+START_TEST(every_allocation_may_fail) {
+  long n = 0;
+  open_case(&planes, DIAGONAL);
+  N_Vector c = VECTOR(0.0, 0.0), v = vector_copy(k.ewt), y = vector_copy(k.y);
+  ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr)); /* a failed constructor says so there */
+  for (int denied = 1; denied; n++) {
+    N_VScale(1.0, k.y, y);
+    alloc_watch_failing(n + 1);
+    CPProjector P = CPProjectorCreate(equations_c, y, c, test_context);
+    int flag      = P ? script(P, y, v, k.ewt) : CP_MEM_FAIL;
+    denied        = alloc_has_failed();
+    CPProjectorFree(&P);
+    alloc_unwatch();
+    ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : CP_SUCCESS);
+    ck_assert_int_eq(alloc_live(), 0);
+  }
+  ck_assert_int_gt(n, 20); /* the vectors */
+  N_VDestroy(c);
+  N_VDestroy(v);
+  N_VDestroy(y);
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(a_projection_allocates_nothing) {
+  open_case(&pendulum_qu, DIAGONAL);
+  case_set_levels(&k, 1);
+  N_Vector v = vector_copy(k.ewt);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  int flag = 0;
+  alloc_watch(); /* Check's own assertions allocate */
+  for (int i = 0; i < 5; i++) {
+    entries(k.y)[0] += 1.0e-4;
+    flag |= CPProjectorProject(k.P, k.t, k.y, k.ewt);
+    flag |= CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v);
+    flag |= CPProjectorProjectCotangent(k.P, k.t, k.y, k.ewt, v);
+  }
+  alloc_unwatch();
+  ck_assert_int_eq(flag, CP_SUCCESS);
+  ck_assert_int_eq(alloc_count(), 0);
+  N_VDestroy(v);
+  case_close(&k);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("projector/krylov_failures");
+  TCase *tc    = tcase_create("failures");
+  tcase_set_timeout(tc, 60.0);
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, a_failure_at_any_call_leaves_all_as_it_came, 0, 5 * N_CALLBACKS);
+  tcase_add_loop_test(tc, nan_and_inf_at_any_call_leave_all_as_it_came, 0, 5 * N_CALLBACKS);
+  tcase_add_test(tc, a_negative_diagonal_is_refused);
+  tcase_add_test(tc, an_indefinite_metric_is_named);
+  tcase_add_test(tc, preconditioners_that_are_none_are_named);
+  tcase_add_test(tc, a_singular_preconditioner_is_no_silent_success);
+  tcase_add_loop_test(tc, products_that_are_no_transposes_are_found, 0, 2);
+  tcase_add_test(tc, a_product_that_is_no_derivative_is_found);
+  tcase_add_test(tc, right_products_pass_the_check);
+  tcase_add_loop_test(tc, wrong_products_are_found_at_the_start_of_an_integration, 0, 2);
+  tcase_add_test(tc, levels_that_are_upside_down_are_refused);
+  tcase_add_test(tc, no_products_no_conjugate_gradients);
+  tcase_add_test(tc, unit_norms_are_refused);
+  tcase_add_test(tc, an_operator_goes_with_neither_levels_nor_held_components);
+  tcase_add_test(tc, vectors_that_cannot_compute_are_refused);
+  tcase_add_test(tc, every_allocation_may_fail);
+  tcase_add_test(tc, a_projection_allocates_nothing);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
