@@ -1,6 +1,6 @@
 /* Sparse Schur complement S = A^T A = L D L^T (CHOLMOD): x = A S^{-1} r, mu = S^{-1} A^T x.
  *
- * S is formed here, in its order of elimination, and factored in place: a third of the time less than
+ * S is formed here, in its order of elimination, and factored in place, in two thirds of the time that
  * CHOLMOD takes with A^T itself (the guide has the figures). Dependent columns are dropped: those with
  * small pivots, if what is left has none and has the others in its span; else those that a
  * rank-revealing QR leaves out (sparse_qr.c), which also solves then. */
@@ -146,6 +146,7 @@ static int isFullRank(Sparse *s, double ranktol) {
 /* K s->x = s->b; mu at position k is x[k]. CHOLMOD leaves its workspace with the shape of the newest
  * block of right-hand sides, and would allocate a new one if that differs from its full shape. */
 static int backSolve(Sparse *s) {
+  if (s->order == 0) return 0;
   if (!cholmod_l_solve2(CHOLMOD_A, s->L, s->b, NULL, &s->x, NULL, &s->y, &s->e, &s->common))
     return cpSparseFailure(s);
   if (s->y) s->y->nrow = s->y->d = s->y->nzmax / s->y->ncol;
