@@ -57,12 +57,6 @@ static int bestLayer(const Graph *g, int count) {
   return best;
 }
 
-static int touchesLayer(const Graph *g, int j, int d) {
-  for (sunindextype e = g->pointer[j]; e < g->pointer[j + 1]; e++)
-    if (g->depth[g->index[e]] == d) return 1;
-  return 0;
-}
-
 /* A connected part, from one of its ends: its separator to its end and out of the graph; returns how
  * many vertices are left. */
 static int separate(Graph *g, int *part, int count) {
@@ -74,7 +68,7 @@ static int separate(Graph *g, int *part, int count) {
   if (d < 0) return 0;
   for (int k = 0; k < count; k++) {
     const int j = g->queue[k];
-    if (g->depth[j] == d && touchesLayer(g, j, d + 1)) part[--last] = j;
+    if (g->depth[j] == d) part[--last] = j;
     else part[left++] = j;
   }
   for (int k = last; k < count; k++) g->depth[part[k]] = REMOVED;
