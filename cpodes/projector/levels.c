@@ -21,8 +21,8 @@
 
 #define PROBES       3
 #define PERTURBATION 1.0e-2
-/* An entry counts as zero below this part of its row's largest; two gradients as parallel within
- * it. */
+/* An entry counts as zero below this part of its row's largest; two gradients as parallel within it. The
+ * largest at any probe: where a gradient happens to be small, its differences are good for nothing. */
 #define SAME    1.0e-7
 #define SAME_DQ 1.0e-4
 /* Larger states are not tried in all sizes of blocks: no body has more coordinates. */
@@ -37,10 +37,9 @@ typedef struct {
 
 /* Compressed rows of a matrix, in ascending order of the columns, without zeros. */
 typedef struct {
-  size_t *start; /* [m + 2]                                     */
+  size_t *start; /* [m + 2] */
   int *col;
   double *value;
-  double *square; /* [m] of the row's norm */
 } Rows;
 
 /* Rows sorted by a column of theirs: row[0 ... below[j] - 1] have it below j. */
@@ -51,18 +50,19 @@ typedef struct {
 
 /* What a row looks like in u. */
 typedef struct {
-  size_t layout;      /* id of the candidate that this is for       */
-  int velocity;       /* touches u                                  */
-  double uu[PROBES];  /* its gradient in u, squared                 */
-  size_t big[PROBES]; /* entries there that are not as good as zero */
+  size_t layout;      /* id of the candidate that this is for              */
+  int velocity;       /* touches u                                         */
+  double uu;          /* its gradient in u, squared, at the largest probe  */
+  size_t big[PROBES]; /* entries there that are not as good as zero        */
 } View;
 
 typedef struct {
   int n, m, mc;
   double same;
-  Rows G[PROBES];     /* rows scaled to a largest entry of 1     */
+  Rows G[PROBES];     /* rows scaled to a largest entry of 1 at any probe */
   const CPEntries *g; /* the newest probe by columns             */
   int *first, *last;  /* [m] columns that row i touches; of a norm: its components */
+  double *square;     /* [m] of the row's norm, at the largest probe */
   int end;            /* behind the last column that is touched  */
   Order by_first, by_last;
   View *view; /* [m]                                     */
@@ -111,15 +111,20 @@ static double entry(const Rows *G, int i, int j) {
 /* Of a gradient with square uu. */
 static double negligible(const Probe *p, double uu) { return p->same * sqrt(uu) * 10.0; }
 
-static void look(const Probe *p, int k, int s, View *view) {
+static double squareInU(const Probe *p, int s, int k) {
   const Rows *G = &p->G[s];
-  view->uu[s]   = 0.0;
-  view->big[s]  = 0;
+  double uu     = 0.0;
   for (size_t e = G->start[k]; e < G->start[k + 1]; e++)
-    if (kind(p, G->col[e]) == 'u') view->uu[s] += G->value[e] * G->value[e];
-  const double small = negligible(p, view->uu[s]);
+    if (kind(p, G->col[e]) == 'u') uu += G->value[e] * G->value[e];
+  return uu;
+}
+
+static size_t countInU(const Probe *p, int s, int k, double small) {
+  const Rows *G = &p->G[s];
+  size_t big    = 0;
   for (size_t e = G->start[k]; e < G->start[k + 1]; e++)
-    view->big[s] += kind(p, G->col[e]) == 'u' && fabs(G->value[e]) > small;
+    big += fabs(G->value[e]) > small && kind(p, G->col[e]) == 'u';
+  return big;
 }
 
 /* Once for each row and candidate: it may be a long one. */
@@ -128,7 +133,9 @@ static const View *viewOf(Probe *p, int k) {
   if (view->layout == p->at.id) return view;
   view->layout   = p->at.id;
   view->velocity = touchesU(p, k);
-  for (int s = 0; s < PROBES; s++) look(p, k, s, view);
+  view->uu       = 0.0;
+  for (int s = 0; s < PROBES; s++) view->uu = fmax(view->uu, squareInU(p, s, k));
+  for (int s = 0; s < PROBES; s++) view->big[s] = countInU(p, s, k, negligible(p, view->uu));
   return view;
 }
 
@@ -158,12 +165,11 @@ static int isParallel(const Probe *p, int s, int i, int k, double small, size_t 
 static int isRate(Probe *p, int i, int k) {
   size_t big;
   for (int s = 0; s < PROBES; s++)
-    if (!isParallel(p, s, i, k, negligible(p, p->G[s].square[k]), &big)) return 0;
-  const View *view = viewOf(p, k);
-  for (int s = 0; s < PROBES; s++) {
-    if (view->uu[s] == 0.0) return 0;
-    if (!isParallel(p, s, i, k, negligible(p, view->uu[s]), &big) || big != view->big[s]) return 0;
-  }
+    if (!isParallel(p, s, i, k, negligible(p, p->square[k]), &big)) return 0;
+  const View *view   = viewOf(p, k);
+  const double small = negligible(p, view->uu);
+  for (int s = 0; s < PROBES; s++)
+    if (!isParallel(p, s, i, k, small, &big) || big != view->big[s]) return 0;
   return view->velocity;
 }
 
@@ -173,8 +179,10 @@ static int searchColumn(const Probe *p, int i) {
   const Rows *G = &p->G[PROBES - 1];
   int best      = -1;
   size_t fewest = SIZE_MAX;
+  double top    = 0.0;
+  for (size_t e = G->start[i]; e < G->start[i + 1]; e++) top = fmax(top, fabs(G->value[e]));
   for (size_t e = G->start[i]; e < G->start[i + 1]; e++) {
-    if (fabs(G->value[e]) < 0.5 || kind(p, G->col[e]) != 'q') continue;
+    if (fabs(G->value[e]) < 0.5 * top || kind(p, G->col[e]) != 'q') continue;
     const int j         = velocityOf(p, G->col[e]);
     const size_t length = p->g->start[j + 1] - p->g->start[j];
     if (length < fewest) fewest = length, best = j;
@@ -260,10 +268,9 @@ static int gatherRows(const CPEntries *g, int m, int n, Rows *G) {
   for (size_t e = 0; e < g->start[n]; e++)
     if (g->value[e] != 0.0) G->start[g->row[e] + 2]++, nnz++;
   for (int i = 0; i < m; i++) G->start[i + 2] += G->start[i + 1];
-  G->col    = malloc((nnz + 1) * sizeof *G->col);
-  G->value  = malloc((nnz + 1) * sizeof *G->value);
-  G->square = calloc((size_t)m, sizeof *G->square);
-  if (!G->col || !G->value || !G->square) return 0;
+  G->col   = malloc((nnz + 1) * sizeof *G->col);
+  G->value = malloc((nnz + 1) * sizeof *G->value);
+  if (!G->col || !G->value) return 0;
   for (int j = 0; j < n; j++)
     for (size_t e = g->start[j]; e < g->start[j + 1]; e++) {
       if (g->value[e] == 0.0) continue;
@@ -273,18 +280,24 @@ static int gatherRows(const CPEntries *g, int m, int n, Rows *G) {
   return 1;
 }
 
-static void scaleRows(Rows *G, int m) {
-  for (int i = 0; i < m; i++) {
-    double top = 0.0;
-    for (size_t e = G->start[i]; e < G->start[i + 1]; e++) top = fmax(top, fabs(G->value[e]));
-    for (size_t e = G->start[i]; e < G->start[i + 1]; e++) {
-      G->value[e] /= top;
-      G->square[i] += G->value[e] * G->value[e];
+/* Row i at all probes, to a largest entry of 1. */
+static void scaleRow(Probe *p, int i) {
+  double top = 0.0;
+  for (int s = 0; s < PROBES; s++)
+    for (size_t e = p->G[s].start[i]; e < p->G[s].start[i + 1]; e++)
+      top = fmax(top, fabs(p->G[s].value[e]));
+  p->square[i] = 0.0;
+  for (int s = 0; s < PROBES; s++) {
+    double square = 0.0;
+    for (size_t e = p->G[s].start[i]; e < p->G[s].start[i + 1]; e++) {
+      p->G[s].value[e] /= top;
+      square += p->G[s].value[e] * p->G[s].value[e];
     }
+    p->square[i] = fmax(p->square[i], square);
   }
 }
 
-/* G at a perturbed state, rows scaled. 0, or a code when c or G fails there. */
+/* G at a perturbed state. 0, or a code when c or G fails there. */
 static int probe(CPWork work, sunrealtype t, N_Vector y, Probe *p, int s, unsigned *state) {
   const double typical  = cpTypicalSize(y);
   const sunrealtype *y0 = N_VGetArrayPointer(y);
@@ -297,7 +310,6 @@ static int probe(CPWork work, sunrealtype t, N_Vector y, Probe *p, int s, unsign
   if (flag) return flag;
   if (!gatherRows(&work->g, p->m, p->n, &p->G[s]))
     return cpReason(work->text, CP_MEM_FAIL, "no memory");
-  scaleRows(&p->G[s], p->m);
   return CP_SUCCESS;
 }
 
@@ -326,6 +338,7 @@ static void sortRows(Order *order, const int *key, int mc, int n) {
 }
 
 static int detect(Probe *p) {
+  for (int i = 0; i < p->m; i++) scaleRow(p, i);
   if (!findEnds(p)) return 0;
   for (int i = 0; i < p->m; i++)
     if (p->last[i] >= p->end) p->end = p->last[i] + 1;
@@ -348,6 +361,7 @@ static int createProbe(Probe *p, const CPWork work) {
   p->same           = P->jac ? SAME : SAME_DQ;
   p->first          = malloc(m * sizeof *p->first);
   p->last           = malloc(m * sizeof *p->last);
+  p->square         = malloc(m * sizeof *p->square);
   p->view           = calloc(m, sizeof *p->view);
   p->by_first.below = malloc((n + 2) * sizeof *p->by_first.below);
   p->by_first.row   = malloc((mc + 1) * sizeof *p->by_first.row);
@@ -357,7 +371,7 @@ static int createProbe(Probe *p, const CPWork work) {
     p->first[mc + k] = P->norms[k].first;
     p->last[mc + k]  = P->norms[k].first + P->norms[k].length - 1;
   }
-  return p->first && p->last && p->view && p->by_first.below && p->by_first.row &&
+  return p->first && p->last && p->square && p->view && p->by_first.below && p->by_first.row &&
          p->by_last.below && p->by_last.row;
 }
 
@@ -366,10 +380,10 @@ static void freeProbe(Probe *p) {
     free(p->G[s].start);
     free(p->G[s].col);
     free(p->G[s].value);
-    free(p->G[s].square);
   }
   free(p->first);
   free(p->last);
+  free(p->square);
   free(p->view);
   free(p->by_first.below);
   free(p->by_first.row);
