@@ -2,7 +2,9 @@
 #include "projector/fixture.h"
 
 #include <math.h>
+#include <models/chain.h>
 #include <string.h>
+#include <sunmatrix/sunmatrix_sparse.h>
 
 static Case k;
 
@@ -22,8 +24,8 @@ static void check_detected(void) {
                 (int)case_stats(&k).nlevels, mf->nlevels);
   ck_assert_success(&k, CPProjectorGetLevels(k.P, row, col));
   for (int i = 0; i < equations_rows(&k.eq); i++)
-    ck_assert_msg(entries(row)[i] == mf->row_level[i % mf->m], "%s: row %d is of level %g",
-                  mf->name, i, entries(row)[i]);
+    ck_assert_msg(entries(row)[i] == mf->row_level[i % (mf->m - mf->nnorms)],
+                  "%s: row %d is of level %g", mf->name, i, entries(row)[i]);
   const int free_from = mf == &pendulum_quz ? 4 : mf->n;
   for (int j = 0; j < free_from; j++)
     ck_assert_msg(entries(col)[j] == mf->col_level[j], "%s: column %d is of level %g", mf->name, j,
@@ -36,6 +38,24 @@ static void check_detected(void) {
 START_TEST(the_levels_of_each_manifold_are_detected) {
   case_open(&k, equations_of(manifolds[_i / n_settings]), settings[_i % n_settings]);
   case_perturb(&k, 1.0e-4, 1);
+  check_detected();
+  case_close(&k);
+}
+END_TEST
+
+/* Index: manifold x storage x user's Jacobian or differences. */
+START_TEST(sparse_templates_give_the_same_levels) {
+  const Setting setting = {.storage = _i / 2 % 2 ? CSC : CSR, .user_jac = _i % 2};
+  case_open(&k, equations_of(manifolds[_i / 4]), setting);
+  case_perturb(&k, 1.0e-4, 1);
+  check_detected();
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(rows_that_are_switched_off_are_of_the_same_level) {
+  case_open(&k, equations_of(&crank_qu), settings[_i]);
+  case_switch_off(&k, 1u << 1 | 1u << 2);
   check_detected();
   case_close(&k);
 }
@@ -148,6 +168,223 @@ START_TEST(without_the_structure_of_derivatives_there_is_one_level) {
     check_detected();
     case_close(&k);
   }
+}
+END_TEST
+
+/* q_0 = q_1 = q_2 = q_3, the same for u, and four more states: with the split in two halves of six the
+ * last row is the rate of another one, too. */
+static void eval_equal(long double t, const long double *y, long double *c,
+                       long double G[][MAX_STATES]) {
+  (void)t;
+  for (int i = 0; i < 6; i++) {
+    const int j = i < 3 ? i : i + 1;
+    c[i]        = y[j] - y[j + 1];
+    G[i][j]     = 1.0L;
+    G[i][j + 1] = -1.0L;
+  }
+}
+
+static const Manifold equal = {.name      = "equal",
+                               .n         = 12,
+                               .m         = 6,
+                               .eval      = eval_equal,
+                               .nlevels   = 2,
+                               .row_level = {0, 0, 0, 1, 1, 1},
+                               .col_level = {0, 0, 0, 0, 1, 1, 1, 1}};
+
+START_TEST(linear_constraints_are_split_where_all_positions_have_their_rates) {
+  case_open(&k, equations_of(&equal), settings[_i]);
+  check_detected();
+  case_close(&k);
+}
+END_TEST
+
+/* ---- norms ---- */
+
+/* y = (x, y, a, b, x', y', a', b'): a pendulum, and a row that the projector adds. */
+static void eval_pendulum_beside(const long double *y, long double *c, long double G[][MAX_STATES]) {
+  const long double qu[] = {y[0], y[1], y[4], y[5]};
+  long double Gqu[2][MAX_STATES];
+  memset(Gqu, 0, sizeof Gqu);
+  pendulum_qu.eval(0.0L, qu, c, Gqu);
+  for (int i = 0; i < 2; i++)
+    for (int j = 0; j < 4; j++) G[i][j < 2 ? j : j + 2] = Gqu[i][j];
+}
+
+static void eval_norm_of_positions(long double t, const long double *y, long double *c,
+                                   long double G[][MAX_STATES]) {
+  (void)t;
+  eval_pendulum_beside(y, c, G);
+  c[2]    = sqrtl(y[2] * y[2] + y[3] * y[3]) - 1.0L;
+  G[2][2] = y[2] / (c[2] + 1.0L);
+  G[2][3] = y[3] / (c[2] + 1.0L);
+}
+
+static void eval_norm_of_velocities(long double t, const long double *y, long double *c,
+                                    long double G[][MAX_STATES]) {
+  (void)t;
+  eval_pendulum_beside(y, c, G);
+  c[2]    = sqrtl(y[6] * y[6] + y[7] * y[7]) - 1.0L;
+  G[2][6] = y[6] / (c[2] + 1.0L);
+  G[2][7] = y[7] / (c[2] + 1.0L);
+}
+
+/* A norm of positions needs no rate; one of velocities is no constraint of a velocity level that anything
+ * is known of. */
+static const Manifold with_norms[] = {{.name      = "norm_of_positions",
+                                       .n         = 8,
+                                       .m         = 3,
+                                       .eval      = eval_norm_of_positions,
+                                       .point     = {0.6, -0.8, 0.8, 0.6, 1.6, 1.2, 0.3, 0.2},
+                                       .nlevels   = 2,
+                                       .row_level = {0, 1},
+                                       .col_level = {0, 0, 0, 0, 1, 1, 1, 1},
+                                       .nnorms    = 1,
+                                       .norm      = {{2, 2, 1.0}}},
+                                      {.name    = "norm_of_velocities",
+                                       .n       = 8,
+                                       .m       = 3,
+                                       .eval    = eval_norm_of_velocities,
+                                       .point   = {0.6, -0.8, 0.8, 0.6, 1.6, 1.2, 0.6, 0.8},
+                                       .nlevels = 1,
+                                       .nnorms  = 1,
+                                       .norm    = {{6, 2, 1.0}}}};
+
+START_TEST(norms_are_positions_without_a_rate) {
+  for (int p = 0; p < 2; p++) {
+    case_open(&k, equations_of(&with_norms[p]), settings[_i]);
+    case_perturb(&k, 1.0e-4, 1);
+    check_detected();
+    case_close(&k);
+  }
+}
+END_TEST
+
+/* For AUTO these are a case of its own, without levels. */
+START_TEST(norms_alone_are_one_level) {
+  case_open(&k, equations_of(&norms_alone), (Setting){.solver = CP_LINSOL_QR});
+  case_perturb(&k, 1.0e-4, 1);
+  project();
+  ck_assert_int_eq(case_stats(&k).nlevels, 1);
+  case_close(&k);
+}
+END_TEST
+
+/* ---- many constraints ---- */
+
+/* count pendulums of length 1 that swing with speed 1:
+ *
+ *   0 = x^2 + y^2 - 1,   0 = x x' + y y',   0 = x y' - y x' - 1
+ *
+ * x and y of number k are y_{q + k stride} and the next one, x' and y' y_{u + k stride} and the next one. */
+typedef struct {
+  int count, q, u, stride, n;
+} Pendulums;
+
+static int pendulums_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  const Pendulums *p = user_data;
+  (void)t;
+  for (int i = 0; i < p->count; i++) {
+    const sunrealtype *q = entries(y) + p->q + i * p->stride, *u = entries(y) + p->u + i * p->stride;
+    entries(c)[i]                = q[0] * q[0] + q[1] * q[1] - 1.0;
+    entries(c)[p->count + i]     = q[0] * u[0] + q[1] * u[1];
+    entries(c)[2 * p->count + i] = q[0] * u[1] - q[1] * u[0] - 1.0;
+  }
+  return 0;
+}
+
+/* Puts a row of four entries, two at each place, into a matrix by rows. */
+static void put_row(SUNMatrix G, sunindextype i, int first, const sunrealtype *a, int second,
+                    const sunrealtype *b) {
+  const sunindextype at = SM_INDEXPTRS_S(G)[i];
+  const int swap        = first > second;
+  for (int l = 0; l < 2; l++) {
+    SM_INDEXVALS_S(G)[at + l]     = (swap ? second : first) + l;
+    SM_INDEXVALS_S(G)[at + 2 + l] = (swap ? first : second) + l;
+    SM_DATA_S(G)[at + l]          = (swap ? b : a)[l];
+    SM_DATA_S(G)[at + 2 + l]      = (swap ? a : b)[l];
+  }
+}
+
+static int pendulums_jac(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data) {
+  const Pendulums *p = user_data;
+  const int m        = p->count;
+  (void)t;
+  (void)c;
+  for (int i = 0; i <= 3 * m; i++) SM_INDEXPTRS_S(G)[i] = i < m ? 2 * i : 4 * i - 2 * m;
+  for (int i = 0; i < m; i++) {
+    const int at_q = p->q + i * p->stride, at_u = p->u + i * p->stride;
+    const sunrealtype *q = entries(y) + at_q, *u = entries(y) + at_u;
+    for (int l = 0; l < 2; l++) {
+      SM_INDEXVALS_S(G)[2 * i + l] = at_q + l;
+      SM_DATA_S(G)[2 * i + l]      = 2.0 * q[l];
+    }
+    put_row(G, m + i, at_q, u, at_u, q);
+    put_row(G, 2 * m + i, at_q, (sunrealtype[]){u[1], -u[0]}, at_u, (sunrealtype[]){-q[1], q[0]});
+  }
+  return 0;
+}
+
+/* (q, u, z) and (u, q, z) with more z than all others, then blocks of (q, u). */
+static const Pendulums many[] = {{2000, 0, 4000, 2, 208000},
+                                 {2000, 4000, 0, 2, 208000},
+                                 {2000, 0, 2, 4, 8000},
+                                 {2000, 2, 0, 4, 8000}};
+enum { N_MANY = sizeof many / sizeof many[0] };
+
+/* Were every place for the end of the positions tried with all rows, this would take hours. */
+START_TEST(a_large_state_is_split_in_whatever_order_it_is) {
+  Pendulums p = many[_i / 2];
+  N_Vector y = vector_of(p.n, NULL), c = vector_of(3 * p.count, NULL), col = vector_copy(y);
+  for (int i = 0; i < p.count; i++) {
+    sunrealtype *q = entries(y) + p.q + i * p.stride, *u = entries(y) + p.u + i * p.stride;
+    q[0] = cos(i), q[1] = sin(i), u[0] = -q[1], u[1] = q[0];
+  }
+  SUNMatrix G = SUNSparseMatrix(3 * p.count, p.n, 10 * p.count, CSR_MAT, test_context);
+  ck_assert_ptr_nonnull(G);
+  pendulums_jac(0.0, y, c, G, &p);
+  CPProjector P = CPProjectorCreate(pendulums_c, y, c, test_context);
+  ck_assert_int_eq(CPProjectorSetJacFn(P, _i % 2 ? pendulums_jac : NULL, G), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetUserData(P, &p), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetNorm(P, CP_NORM_L2), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorProject(P, 0.0, y, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorGetLevels(P, c, col), CP_SUCCESS);
+  for (int i = 0; i < 3 * p.count; i++) ck_assert_double_eq(entries(c)[i], i >= p.count);
+  for (int i = 0; i < p.count; i++)
+    for (int l = 0; l < 2; l++) {
+      ck_assert_double_eq(entries(col)[p.q + i * p.stride + l], 0.0);
+      ck_assert_double_eq(entries(col)[p.u + i * p.stride + l], 1.0);
+    }
+  CPProjectorFree(&P);
+  SUNMatDestroy(G);
+  N_VDestroy(y);
+  N_VDestroy(c);
+  N_VDestroy(col);
+}
+END_TEST
+
+/* Index: user's Jacobian or differences. */
+START_TEST(a_chain_of_100000_links_is_split) {
+  enum { LINKS = 100000 };
+  Chain *chain = chain_create(LINKS, 9.81);
+  N_Vector y = vector_of(4 * LINKS, NULL), c = vector_of(2 * LINKS, NULL), col = vector_copy(y);
+  SUNMatrix G = chain_pattern(LINKS, _i / 2 ? CSC_MAT : CSR_MAT, test_context);
+  ck_assert(chain && G);
+  chain_initial(chain, y);
+  CPProjector P = CPProjectorCreate(chain_constraints, y, c, test_context);
+  ck_assert_int_eq(CPProjectorSetJacFn(P, _i % 2 ? chain_sparse_jacobian : NULL, G), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetUserData(P, chain), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetNorm(P, CP_NORM_L2), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorProject(P, 0.0, y, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorGetLevels(P, c, col), CP_SUCCESS);
+  for (int i = 0; i < 2 * LINKS; i++) ck_assert_double_eq(entries(c)[i], i >= LINKS);
+  for (int j = 0; j < 4 * LINKS; j++) ck_assert_double_eq(entries(col)[j], j >= 2 * LINKS);
+  CPProjectorFree(&P);
+  SUNMatDestroy(G);
+  N_VDestroy(y);
+  N_VDestroy(c);
+  N_VDestroy(col);
+  chain_free(&chain);
 }
 END_TEST
 
@@ -365,11 +602,19 @@ int main(void) {
   TCase *tc    = tcase_create("levels");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, the_levels_of_each_manifold_are_detected, 0, n_manifolds * n_settings);
+  tcase_add_loop_test(tc, sparse_templates_give_the_same_levels, 0, 4 * n_manifolds);
+  tcase_add_loop_test(tc, rows_that_are_switched_off_are_of_the_same_level, 0, n_settings);
   tcase_add_loop_test(tc, a_state_with_accidental_zeros_does_not_mislead_the_detection, 0,
                       n_settings);
   tcase_add_loop_test(tc, scaled_and_repeated_rows_do_not_mislead_the_detection, 0, 2);
   tcase_add_loop_test(tc, roundoff_in_a_jacobian_is_no_dependence, 0, n_manifolds);
   tcase_add_loop_test(tc, without_the_structure_of_derivatives_there_is_one_level, 0, n_settings);
+  tcase_add_loop_test(tc, linear_constraints_are_split_where_all_positions_have_their_rates, 0,
+                      n_settings);
+  tcase_add_loop_test(tc, norms_are_positions_without_a_rate, 0, n_settings);
+  tcase_add_test(tc, norms_alone_are_one_level);
+  tcase_add_loop_test(tc, a_large_state_is_split_in_whatever_order_it_is, 0, 2 * N_MANY);
+  tcase_add_loop_test(tc, a_chain_of_100000_links_is_split, 0, 4);
   tcase_add_loop_test(tc, detected_levels_are_given_up_where_the_jacobian_contradicts_them, 0,
                       n_settings);
   tcase_add_test(tc, the_levels_in_use_are_unknown_before_the_first_projection);
