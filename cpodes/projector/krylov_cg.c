@@ -117,8 +117,8 @@ static int curvature(CPWork work, int l, double *delta) {
                   *delta);
 }
 
-/* Nothing but contradictions left: the part of the residual in range(G) is gone. largest: the largest
- * Rayleigh quotient so far. */
+/* Nothing but contradictions left: the part of the residual in range(G) is gone. *largest: the largest
+ * Rayleigh quotient so far, also by earlier solves: this one may begin with contradictions alone. */
 static int isContradiction(double gamma, double rz, double *largest) {
   const double quotient = rz > 0.0 ? gamma / rz : 0.0;
   *largest              = fmax(*largest, quotient);
@@ -173,7 +173,7 @@ int cpKrylovSolve(CPWork work, int l, CPKrylovGoal goal, int with_mu) {
   const CPKrylov k   = work->krylov;
   const double first = cpKrylovNorm(work, k->weight, k->r);
   const double last  = fmax(goal.relative * first, goal.absolute);
-  double gamma, rz, largest = 0.0;
+  double gamma, rz;
   if (with_mu) N_VConst(0.0, k->mu);
   if (first == 0.0) return CP_SUCCESS;
   CP_COUNT(work, nlinsolves);
@@ -181,7 +181,7 @@ int cpKrylovSolve(CPWork work, int l, CPKrylovGoal goal, int with_mu) {
   if (flag) return flag;
   const double rz_start = rz;
   for (long int i = 0; i < mostIterations(work); i++) {
-    if (isContradiction(gamma, rz, &largest)) return CP_SUCCESS;
+    if (isContradiction(gamma, rz, &k->largest[l])) return CP_SUCCESS;
     flag = advance(work, l, gamma, with_mu);
     if (flag) return flag;
     if (cpKrylovNorm(work, k->weight, k->r) <= last) return CP_SUCCESS;

@@ -22,10 +22,11 @@ struct CPKrylov_ {
   N_Vector D[CP_MAX_LEVELS];    /* [n] the norm's D on the level's free columns, else 0 */
   N_Vector rows[CP_MAX_LEVELS]; /* [m] 1: row of this level, switched on, with a gradient; else 0 */
   int masked;                   /* some row is 0 in them */
-  int has_dead;                 /* rows without gradient, although switched on: */
-  N_Vector dead;                /* [m] 1 for these */
-  N_Vector weight;              /* [m] 1 / size^2, 0: switched off */
-  N_Vector distance;            /* [m] the same in units of the state's tolerance */
+  double largest[CP_MAX_LEVELS]; /* Rayleigh quotient of B S so far, of each level */
+  int has_dead;                  /* rows without gradient, although switched on: */
+  N_Vector dead;                 /* [m] 1 for these */
+  N_Vector weight;               /* [m] 1 / size^2, 0: switched off */
+  N_Vector distance;             /* [m] the same in units of the state's tolerance */
   N_Vector jacobi; /* [m] preconditioner without psolve: 1 / diag(G D G^T), or weight */
   /* residuals of the projection, and at a perturbed state */
   N_Vector c, c2; /* [m] */

@@ -204,6 +204,7 @@ int cpKrylovRenew(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   int flag         = cpKrylovPlace(work, t, y, ewt);
   CP_COUNT(work, nje);
   for (int l = 0; !flag && l < k->nlevels; l++) {
+    k->largest[l] = 0.0;
     setMasks(work, l);
     flag = setMetric(work, l);
   }
