@@ -1,4 +1,5 @@
-/* CPProjectorProject: the nearest point of the manifold.
+/* CPProjectorProject: closed forms, scaling, accuracy, components held. The properties that every projection
+ * has, with every solver, are in properties.c.
  *
  * The tests' weights have 1/ewt of some 1e-5 and their eps is 1e-6 (fixture.h): a projected
  * state is good to 1e-11, far above roundoff. The states projected are h = 1e-4 off the manifold
@@ -17,7 +18,7 @@ static void open_pair(int i) {
   case_open(&k, equations_of(manifolds[i / n_settings]), settings[i % n_settings]);
 }
 
-/* ---- properties ---- */
+/* ---- measures ---- */
 
 /* Residuals of eps in weighted units are sqrt(m) eps / apart from the manifold in the norm of
  * D^-1, by the definition of `apart`, and the rms norm divides by sqrt(n). Velocities follow the
@@ -29,18 +30,6 @@ static sunrealtype repeated_move(void) {
   const sunrealtype moves  = mf->nlevels > 1 ? 4.0 : 1.0;
   return moves * spread * k.eps * sqrt((sunrealtype)mf->m / mf->n) / mf->apart;
 }
-
-START_TEST(projecting_twice_moves_nothing_beyond_eps) {
-  open_pair(_i);
-  case_perturb(&k, h, 1);
-  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
-  N_Vector once = vector_copy(k.y);
-  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
-  ck_assert_bound(&k, wrms_distance(k.y, once, k.ewt), repeated_move());
-  N_VDestroy(once);
-  case_close(&k);
-}
-END_TEST
 
 /* The distance to surface i, |c_i| / |D^(1/2) g_i|, with D in the weights' units whatever the
  * norm. To first order the max norm over j of ewt_j |change of y_j| is at most that: the bound
@@ -60,54 +49,6 @@ static sunrealtype scaled_residual(void) {
   }
   return (sunrealtype)worst;
 }
-
-START_TEST(a_projected_state_violates_no_constraint_by_more_than_eps) {
-  sunrealtype norm;
-  sunindextype worst;
-  open_pair(_i);
-  case_perturb(&k, h, 2);
-  ck_assert_success(&k, CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, &worst));
-  ck_assert_double_gt(norm, 1.0); /* else there is nothing to project */
-  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
-  ck_assert_bound(&k, scaled_residual(), k.eps);
-  ck_assert_success(&k, CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, &worst));
-  ck_assert_bound(&k, norm, k.eps);
-  case_close(&k);
-}
-END_TEST
-
-/* The nearest point differs from the one that simplified Newton finds by O(distance^2): ten
- * times nearer, a hundred times smaller. 50 leaves room for third order. Where both agree beyond
- * the projector's own accuracy, the accuracy decides: the solution is good to eps / ewt. */
-static sunrealtype reference_error(int levels, sunrealtype distance) {
-  long double D[MAX_STATES];
-  case_open(&k, k.eq, k.setting);
-  case_set_levels(&k, levels);
-  case_perturb(&k, distance, 3);
-  N_Vector expected = vector_copy(k.y);
-  inverse_metric(k.setting.norm, k.ewt, D);
-  reference_project(k.eq.mf, levels, D, expected);
-  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
-  sunrealtype error = 0.0;
-  for (int j = 0; j < k.eq.mf->n; j++)
-    error = fmax(error, entries(k.ewt)[j] * fabs(entries(k.y)[j] - entries(expected)[j]));
-  N_VDestroy(expected);
-  case_close(&k);
-  return error;
-}
-
-START_TEST(the_projection_is_the_nearest_point_to_first_order) {
-  for (int levels = 0; levels < 2; levels++) {
-    k.eq      = equations_of(manifolds[_i / n_settings]);
-    k.setting = settings[_i % n_settings];
-    /* one level: sqrt(m) eps / (smallest singular value of the scaled gradients, 0.06 at
-       least) */
-    const sunrealtype accuracy = 50.0 * 1.0e-6;
-    const sunrealtype far = reference_error(levels, 1.0e-3), near = reference_error(levels, 1.0e-4);
-    ck_assert_bound(&k, near, far / 50.0 + accuracy);
-  }
-}
-END_TEST
 
 /* ---- closed forms ---- */
 
@@ -509,9 +450,6 @@ int main(void) {
   TCase *tc       = tcase_create("projection");
   const int pairs = n_manifolds * n_settings;
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
-  tcase_add_loop_test(tc, projecting_twice_moves_nothing_beyond_eps, 0, pairs);
-  tcase_add_loop_test(tc, a_projected_state_violates_no_constraint_by_more_than_eps, 0, pairs);
-  tcase_add_loop_test(tc, the_projection_is_the_nearest_point_to_first_order, 0, pairs);
   tcase_add_loop_test(tc, linear_constraints_are_projected_exactly, 0, n_settings);
   tcase_add_loop_test(tc, circle_and_sphere_are_projected_radially_in_L2, CP_LINSOL_AUTO,
                       CP_LINSOL_QRP + 1);

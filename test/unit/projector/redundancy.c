@@ -11,7 +11,6 @@ static Case k;
  * with. */
 static const sunrealtype scales[MAX_ROWS] = {1.0, 1.0, 1.0e4, -2.5, 3.0e-6, 7.0};
 
-static const CPLinSol revealing[] = {CP_LINSOL_AUTO, CP_LINSOL_QRP};
 static const CPLinSol full_rank[] = {CP_LINSOL_SCHUR, CP_LINSOL_QR};
 
 /* Every row `copies` times, with enough free states that there are no more rows than states. */
@@ -23,60 +22,28 @@ static Equations repeated(const Manifold *mf, int copies) {
   return eq;
 }
 
-/* The projector of the repeated rows is open in k; *single is the projection of the state by one
- * copy. */
-static void open_repeated(const Manifold *mf, int copies, int levels, Setting setting,
-                          N_Vector *single) {
-  Equations eq = repeated(mf, copies), one = equations_of(mf);
-  one.padding = eq.padding;
-  case_open(&k, one, setting);
-  case_set_levels(&k, levels);
-  case_perturb(&k, 1.0e-4, 1);
-  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
-  *single = vector_copy(k.y);
-  case_close(&k);
-  case_open(&k, eq, setting);
-  case_set_levels(&k, levels);
-  case_perturb(&k, 1.0e-4, 1);
-}
-
 static const Manifold *const loops[] = {&circle,     &sphere,      &planes,
                                         &crank_loop, &pendulum_qu, &pivot_moving};
 enum { N_LOOPS = sizeof loops / sizeof loops[0] };
 
-/* Index: solver x Jacobian x norm. */
+/* Index: solvers that take dependent rows x Jacobian x norm; conjugate gradients x norm. */
+enum { N_REVEALING = 18 };
+
 static Setting revealing_setting(int i) {
-  return setting_of(revealing[i % 2], i / 4 % 2 ? CP_NORM_L2 : CP_NORM_ERROR, i / 2 % 2);
+  static const struct {
+    CPLinSol type;
+    Storage storage;
+  } solver[]        = {{CP_LINSOL_AUTO, DENSE},
+                       {CP_LINSOL_QRP, DENSE},
+                       {CP_LINSOL_SPARSE, CSC},
+                       {CP_LINSOL_BLOCK, CSC}};
+  const CPNorm norm = i % 2 ? CP_NORM_L2 : CP_NORM_ERROR;
+  if (i >= 16) return (Setting){CP_LINSOL_KRYLOV, norm, 1, PRODUCTS, OF_NORM};
+  return (Setting){solver[i / 4].type, norm, i / 2 % 2, solver[i / 4].storage, OF_NORM};
 }
 
-static void check_repeated(const Manifold *mf, int copies, int levels, Setting setting) {
-  N_Vector single;
-  sunindextype rank = -1;
-  open_repeated(mf, copies, levels, setting, &single);
-  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
-  ck_assert_bound(&k, wrms_distance(k.y, single, k.ewt), k.eps);
-  ck_assert_success(&k, CPProjectorGetRank(k.P, &rank));
-  ck_assert_int_eq(rank, mf->m);
-  ck_assert_int_eq(case_stats(&k).rank, mf->m);
-  ck_assert_int_eq(case_stats(&k).linsol, CP_LINSOL_QRP);
-  N_VDestroy(single);
-  case_close(&k);
-}
-
-START_TEST(rows_given_three_times_project_to_the_same_point_with_the_rank_of_one_copy) {
-  for (int p = 0; p < N_LOOPS; p++) check_repeated(loops[p], 3, 0, revealing_setting(_i));
-}
-END_TEST
-
-START_TEST(rows_given_twice_on_each_level_project_to_the_same_point) {
-  check_repeated(&pendulum_qu, 2, 1, revealing_setting(_i));
-  check_repeated(&bodies_blocked, 2, 1, revealing_setting(_i));
-}
-END_TEST
-
-START_TEST(redundant_rows_may_outnumber_the_columns_of_their_level) {
-  check_repeated(&pendulum_qu, 3, 1, revealing_setting(_i)); /* three rows on two columns, twice */
-  case_open(&k, repeated(&pendulum_qu, 3), setting_of(full_rank[_i % 2], CP_NORM_ERROR, 1));
+START_TEST(more_rows_than_columns_on_a_level_are_refused_where_full_rank_is_wanted) {
+  case_open(&k, repeated(&pendulum_qu, 3), setting_of(full_rank[_i], CP_NORM_ERROR, 1));
   case_set_levels(&k, 1);
   case_perturb(&k, 1.0e-4, 1);
   N_Vector start = vector_copy(k.y);
@@ -134,45 +101,13 @@ START_TEST(a_row_that_is_a_combination_of_others_changes_nothing) {
   case_open(&k, equations_of(&dependent_sum), revealing_setting(_i));
   case_perturb(&k, 1.0e-4, 2);
   ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
-  ck_assert_success(&k, CPProjectorGetRank(k.P, &rank));
-  ck_assert_int_eq(rank, 2);
+  if (k.setting.solver != CP_LINSOL_KRYLOV) {
+    ck_assert_success(&k, CPProjectorGetRank(k.P, &rank));
+    ck_assert_int_eq(rank, 2);
+  }
   ck_assert_bound(&k, wrms_distance(k.y, expected, k.ewt), k.eps);
   N_VDestroy(expected);
   case_close(&k);
-}
-END_TEST
-
-START_TEST(repeated_rows_do_not_change_tangent_and_cotangent) {
-  for (int p = 0; p < N_LOOPS; p++) {
-    long double D[MAX_STATES];
-    case_open(&k, repeated(loops[p], 3), setting_of(revealing[_i], CP_NORM_ERROR, 1));
-    case_set_levels(&k, 0);
-    N_Vector v = vector_copy(k.y), w = vector_copy(k.y);
-    unsigned long long state = 3;
-    random_fill(v, &state);
-    N_VDiv(v, k.ewt, v);
-    random_fill(w, &state);
-    N_VProd(w, k.ewt, w);
-    N_Vector Pv = vector_copy(v), Ptw = vector_copy(w), y = vector_of(loops[p]->n, entries(k.y));
-    N_Vector v0 = vector_of(loops[p]->n, entries(v)), w0 = vector_of(loops[p]->n, entries(w));
-    N_Vector ewt = vector_of(loops[p]->n, entries(k.ewt));
-    inverse_metric(CP_NORM_ERROR, ewt, D);
-    reference_tangent(loops[p], 0, D, y, v0);
-    reference_cotangent(loops[p], 0, D, y, w0);
-    memcpy(entries(Pv), entries(v0),
-           (size_t)loops[p]->n * sizeof(sunrealtype)); /* free states stay */
-    memcpy(entries(Ptw), entries(w0), (size_t)loops[p]->n * sizeof(sunrealtype));
-    ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v));
-    ck_assert_success(&k, CPProjectorProjectCotangent(k.P, k.t, k.y, k.ewt, w));
-    for (int j = 0; j < equations_states(&k.eq); j++) { /* 1e4 roundings, as in tangent.c */
-      const sunrealtype e = entries(k.ewt)[j];
-      ck_assert_bound(&k, e * fabs(entries(v)[j] - entries(Pv)[j]), 2.0e-12);
-      ck_assert_bound(&k, fabs(entries(w)[j] - entries(Ptw)[j]) / e, 2.0e-12);
-    }
-    N_Vector const all[] = {v, w, Pv, Ptw, y, v0, w0, ewt};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) N_VDestroy(all[i]);
-    case_close(&k);
-  }
 }
 END_TEST
 
@@ -303,15 +238,12 @@ int main(void) {
   Suite *suite = suite_create("redundancy");
   TCase *tc    = tcase_create("redundancy");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
-  tcase_add_loop_test(
-      tc, rows_given_three_times_project_to_the_same_point_with_the_rank_of_one_copy, 0, 8);
-  tcase_add_loop_test(tc, rows_given_twice_on_each_level_project_to_the_same_point, 0, 8);
-  tcase_add_loop_test(tc, redundant_rows_may_outnumber_the_columns_of_their_level, 0, 8);
-  tcase_add_loop_test(tc, a_row_that_is_a_combination_of_others_changes_nothing, 0, 8);
-  tcase_add_loop_test(tc, repeated_rows_do_not_change_tangent_and_cotangent, 0, 2);
+  tcase_add_loop_test(tc, more_rows_than_columns_on_a_level_are_refused_where_full_rank_is_wanted,
+                      0, 2);
+  tcase_add_loop_test(tc, a_row_that_is_a_combination_of_others_changes_nothing, 0, N_REVEALING);
   tcase_add_loop_test(tc, solvers_that_want_full_rank_refuse_dependent_rows_and_name_one, 0, 4);
-  tcase_add_loop_test(tc, constraints_that_contradict_each_other_fail_and_are_named, 0, 8);
-  tcase_add_loop_test(tc, two_circles_around_one_centre_contradict_each_other, 0, 8);
+  tcase_add_loop_test(tc, constraints_that_contradict_each_other_fail_and_are_named, 0, N_REVEALING);
+  tcase_add_loop_test(tc, two_circles_around_one_centre_contradict_each_other, 0, N_REVEALING);
   tcase_add_loop_test(tc, a_satisfied_row_of_zeros_is_skipped, 0, n_settings);
   tcase_add_loop_test(tc, an_unsatisfied_row_of_zeros_is_named, 0, n_settings);
   tcase_add_loop_test(tc, auto_stays_with_cholesky_while_constraints_are_independent, 0, 2);

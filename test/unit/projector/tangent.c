@@ -1,4 +1,5 @@
-/* CPProjectorProjectTangent and -Cotangent: P = I - D G'(G D G')^+ G, level by level, and P'. */
+/* CPProjectorProjectTangent and -Cotangent: P = I - D G'(G D G')^+ G, level by level, and P': by hand,
+ * and what a call leaves alone. The properties that P always has are in properties.c. */
 #include "projector/fixture.h"
 
 #include <math.h>
@@ -35,28 +36,6 @@ static N_Vector random_vector(unsigned long long seed) {
   return v;
 }
 
-static N_Vector random_gradient(unsigned long long seed) {
-  N_Vector w = vector_copy(k.y);
-  random_fill(w, &seed);
-  N_VProd(w, k.ewt, w);
-  return w;
-}
-
-/* max_j ewt_j |a_j - b_j|, and for gradients max_j |a_j - b_j| / ewt_j */
-static sunrealtype weighted_distance(N_Vector a, N_Vector b) {
-  sunrealtype d = 0.0;
-  for (int j = 0; j < k.eq.mf->n; j++)
-    d = fmax(d, entries(k.ewt)[j] * fabs(entries(a)[j] - entries(b)[j]));
-  return d;
-}
-
-static sunrealtype gradient_distance(N_Vector a, N_Vector b) {
-  sunrealtype d = 0.0;
-  for (int j = 0; j < k.eq.mf->n; j++)
-    d = fmax(d, fabs(entries(a)[j] - entries(b)[j]) / entries(k.ewt)[j]);
-  return d;
-}
-
 static void tangent(N_Vector v) {
   ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v));
 }
@@ -64,91 +43,6 @@ static void tangent(N_Vector v) {
 static void cotangent(N_Vector w) {
   ck_assert_success(&k, CPProjectorProjectCotangent(k.P, k.t, k.y, k.ewt, w));
 }
-
-START_TEST(P_is_a_projector) {
-  open_triple(_i);
-  N_Vector v = random_vector(1);
-  tangent(v);
-  N_Vector once = vector_copy(v);
-  tangent(v);
-  ck_assert_bound(&k, weighted_distance(v, once), roundoff);
-  N_VDestroy(v);
-  N_VDestroy(once);
-  case_close(&k);
-}
-END_TEST
-
-START_TEST(G_P_v_is_zero) {
-  open_triple(_i);
-  N_Vector v = random_vector(2), v0 = vector_copy(v);
-  tangent(v);
-  ck_assert_bound(&k, tangent_defect(k.eq.mf, k.y, v0, v), jacobian_error());
-  ck_assert_bound(&k, 1.0e-3, weighted_distance(v, v0)); /* it had a normal component */
-  N_VDestroy(v);
-  N_VDestroy(v0);
-  case_close(&k);
-}
-END_TEST
-
-START_TEST(P_and_its_transpose_are_those_of_the_dense_reference) {
-  long double D[MAX_STATES];
-  open_triple(_i);
-  N_Vector v = random_vector(3), w = random_gradient(4);
-  N_Vector Pv = vector_copy(v), Ptw = vector_copy(w);
-  inverse_metric(k.setting.norm, k.ewt, D);
-  reference_tangent(k.eq.mf, levels, D, k.y, Pv);
-  reference_cotangent(k.eq.mf, levels, D, k.y, Ptw);
-  tangent(v);
-  cotangent(w);
-  ck_assert_bound(&k, weighted_distance(v, Pv), jacobian_error());
-  ck_assert_bound(&k, gradient_distance(w, Ptw), jacobian_error());
-  N_VDestroy(v);
-  N_VDestroy(w);
-  N_VDestroy(Pv);
-  N_VDestroy(Ptw);
-  case_close(&k);
-}
-END_TEST
-
-/* w'(P v) = (P'w)'v; terms are of size 1 each */
-START_TEST(the_cotangent_projection_is_the_transpose_of_the_tangent_projection) {
-  open_triple(_i);
-  N_Vector v = random_vector(5), w = random_gradient(6);
-  N_Vector Pv = vector_copy(v), Ptw = vector_copy(w);
-  tangent(Pv);
-  cotangent(Ptw);
-  ck_assert_bound(&k, fabs(dot(w, Pv) - dot(Ptw, v)), k.eq.mf->n * roundoff);
-  N_VDestroy(v);
-  N_VDestroy(w);
-  N_VDestroy(Pv);
-  N_VDestroy(Ptw);
-  case_close(&k);
-}
-END_TEST
-
-/* v'D^-1 P w = w'D^-1 P v: orthogonal in the metric, without levels. Terms in units of the
- * largest D^-1. */
-START_TEST(P_is_symmetric_in_the_metric_when_there_is_one_level) {
-  long double D[MAX_STATES], left = 0.0L, right = 0.0L, size = 0.0L;
-  open_triple(2 * _i);
-  N_Vector v = random_vector(7), w = random_vector(8);
-  N_Vector Pv = vector_copy(v), Pw = vector_copy(w);
-  tangent(Pv);
-  tangent(Pw);
-  inverse_metric(k.setting.norm, k.ewt, D);
-  for (int j = 0; j < k.eq.mf->n; j++) {
-    left += entries(v)[j] / D[j] * entries(Pw)[j];
-    right += entries(w)[j] / D[j] * entries(Pv)[j];
-    size += fabsl(entries(v)[j] / D[j] * entries(w)[j]);
-  }
-  ck_assert_bound(&k, (sunrealtype)(fabsl(left - right) / size), k.eq.mf->n * roundoff);
-  N_VDestroy(v);
-  N_VDestroy(w);
-  N_VDestroy(Pv);
-  N_VDestroy(Pw);
-  case_close(&k);
-}
-END_TEST
 
 /* v = D G'mu has no tangential part: P v = 0. On the circle by hand. */
 START_TEST(a_vector_along_D_G_vanishes) {
@@ -180,24 +74,6 @@ START_TEST(in_the_error_norm_P_is_not_its_transpose) {
   ck_assert_double_eq_tol(entries(w)[1], -0.01 * 0.48 / gDg, roundoff);
   N_VDestroy(v);
   N_VDestroy(w);
-  case_close(&k);
-}
-END_TEST
-
-START_TEST(fixed_components_of_a_tangent_vector_keep_every_bit) {
-  open_triple(_i);
-  if (k.eq.mf->n - k.eq.mf->m >= 2) { /* else nothing could move */
-    N_Vector id = vector_copy(k.y), v = random_vector(9), v0 = vector_copy(v);
-    N_VConst(1.0, id);
-    entries(id)[0] = 0.0;
-    ck_assert_success(&k, CPProjectorSetFixed(k.P, id));
-    tangent(v);
-    ck_assert_mem_eq(entries(v), entries(v0), sizeof(sunrealtype));
-    ck_assert_bound(&k, tangent_defect(k.eq.mf, k.y, v0, v), 10.0 * jacobian_error());
-    N_VDestroy(id);
-    N_VDestroy(v);
-    N_VDestroy(v0);
-  }
   case_close(&k);
 }
 END_TEST
@@ -240,15 +116,8 @@ int main(void) {
   const int pairs   = n_manifolds * n_settings;
   const int triples = 2 * pairs;
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
-  tcase_add_loop_test(tc, P_is_a_projector, 0, triples);
-  tcase_add_loop_test(tc, G_P_v_is_zero, 0, triples);
-  tcase_add_loop_test(tc, P_and_its_transpose_are_those_of_the_dense_reference, 0, triples);
-  tcase_add_loop_test(tc, the_cotangent_projection_is_the_transpose_of_the_tangent_projection, 0,
-                      triples);
-  tcase_add_loop_test(tc, P_is_symmetric_in_the_metric_when_there_is_one_level, 0, pairs);
   tcase_add_loop_test(tc, a_vector_along_D_G_vanishes, 0, n_settings);
   tcase_add_test(tc, in_the_error_norm_P_is_not_its_transpose);
-  tcase_add_loop_test(tc, fixed_components_of_a_tangent_vector_keep_every_bit, 0, triples);
   tcase_add_loop_test(tc, the_tangent_space_is_that_of_the_state_given, 0, n_settings);
   tcase_add_loop_test(tc, a_tangent_projection_leaves_the_state_alone, 0, triples);
   suite_add_tcase(suite, tc);
