@@ -4,36 +4,68 @@
 
 #include "../linsol/components.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Up to so many constraints in a level dense factors cost less than a sparse solver's
- * administration. */
-#define DENSE_UP_TO 24
-/* Components of at most so many constraints are solved one by one. */
-#define BLOCK_UP_TO 24
-/* Part of entries in the pattern of A above which sparse factors do not pay. */
-#define SPARSE_BELOW 0.25
+/* Up to so many constraints in a level dense factors cost less than sparse ones. */
+#define DENSE_UP_TO 12
+/* Components of at most so many constraints are solved one by one: larger ones are left to supernodes. */
+#define BLOCK_UP_TO 16
+/* Part of the entries of the Schur complement A^T A above which sparse factors do not pay. */
+#define SPARSE_UP_TO 0.5
 
 /* What decides: over all levels, the largest. */
 typedef struct {
   int rows, components, largest;
-  double density;
+  double density; /* of A^T A */
 } Shape;
+
+/* Rows of A^T A that density() looks at, evenly distributed: one bit each. */
+#define SAMPLES 64
+
+/* The sampled row that is constraint i, or none: a bit mask. */
+static uint64_t sampleOf(int i, int stride) {
+  return i % stride == 0 && i / stride < SAMPLES ? UINT64_C(1) << i / stride : 0;
+}
+
+static int countBits(uint64_t bits) {
+  int count = 0;
+  for (; bits; bits &= bits - 1) count++;
+  return count;
+}
+
+/* Constraints are neighbours in A^T A if they share a component. Exact for up to SAMPLES of them. */
+static int density(const CPLevel *level, double *part) {
+  const int stride     = (level->nrows + SAMPLES - 1) / SAMPLES;
+  const int samples    = (level->nrows + stride - 1) / stride;
+  uint64_t *neighbours = calloc((size_t)level->nrows, sizeof *neighbours);
+  double count         = 0.0;
+  if (!neighbours) return CP_MEM_FAIL;
+  for (int q = 0; q < level->ncols; q++) {
+    const size_t first = level->AT.start[q], end = level->AT.start[q + 1];
+    uint64_t sampled = 0;
+    for (size_t k = first; k < end; k++) sampled |= sampleOf(level->AT.row[k], stride);
+    for (size_t k = first; k < end; k++) neighbours[level->AT.row[k]] |= sampled;
+  }
+  for (int i = 0; i < level->nrows; i++) count += countBits(neighbours[i]);
+  free(neighbours);
+  *part = count / ((double)level->nrows * samples);
+  return CP_SUCCESS;
+}
 
 static int measureLevel(const CPLevel *level, Shape *shape) {
   int components = 0, largest = 0;
+  double part    = 0.0;
   int *component = malloc(((size_t)level->nrows + 1) * sizeof *component);
   if (!component) return CP_MEM_FAIL;
-  const int flag =
-      cpComponents(&level->AT, level->ncols, level->nrows, component, &components, &largest);
+  int flag = cpComponents(&level->AT, level->ncols, level->nrows, component, &components, &largest);
   free(component);
+  if (!flag) flag = density(level, &part);
   if (flag) return flag;
-  const double full  = (double)level->ncols * level->nrows;
-  const double share = (double)level->AT.start[level->ncols] / full;
   if (level->nrows > shape->rows) shape->rows = level->nrows;
   if (largest > shape->largest) shape->largest = largest;
-  if (share > shape->density) shape->density = share;
+  if (part > shape->density) shape->density = part;
   shape->components += components;
   return CP_SUCCESS;
 }
@@ -48,13 +80,9 @@ static CPLinSol choose(CPWork work, const Shape *s) {
     cpWrite(work->P->reason, "at most %d constraints in a level", s->rows);
     return CP_LINSOL_SCHUR;
   }
-  if (s->density < SPARSE_BELOW) {
-    cpWrite(work->P->reason, "up to %d constraints in a level, %.2g of G's entries in the pattern",
-            s->rows, s->density);
-    return CP_LINSOL_SPARSE;
-  }
-  cpWrite(work->P->reason, "%.2g of G's entries in the pattern", s->density);
-  return CP_LINSOL_SCHUR;
+  cpWrite(work->P->reason, "up to %d constraints in a level, %.2g of them coupled to each", s->rows,
+          s->density);
+  return s->density <= SPARSE_UP_TO ? CP_LINSOL_SPARSE : CP_LINSOL_SCHUR;
 }
 
 int cpChooseSolver(CPWork work) {
