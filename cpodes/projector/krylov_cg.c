@@ -117,27 +117,22 @@ static int curvature(CPWork work, int l, double *delta) {
                   *delta);
 }
 
-/* Nothing but contradictions left: the part of the residual in range(G) is gone. *largest: the largest
- * Rayleigh quotient so far, also by earlier solves: this one may begin with contradictions alone. */
-static int isContradiction(double gamma, double rz, double *largest) {
-  const double quotient = rz > 0.0 ? gamma / rz : 0.0;
-  *largest              = fmax(*largest, quotient);
+/* Nothing but contradictions left: the part of the residual in range(G) is gone, as the Rayleigh quotient
+ * of B S tells next to the largest one. */
+static int isContradiction(CPWork work, int l, double quotient) {
+  double *largest = &work->krylov->largest[l];
+  *largest        = fmax(*largest, quotient);
   return quotient <= NORMAL_PART * NORMAL_PART * *largest;
 }
 
-/* One iteration: x and r, and mu if it is wanted, moved along d. */
-static int advance(CPWork work, int l, double gamma, int with_mu) {
+/* x and r, and mu if it is wanted, moved along d. */
+static void move(CPWork work, double alpha, int with_mu) {
   const CPKrylov k = work->krylov;
-  double delta;
-  const int flag = curvature(work, l, &delta);
-  if (flag) return flag;
-  const double alpha = gamma / delta;
   N_VLinearSum(1.0, k->x, alpha, k->d, k->x);
   N_VLinearSum(1.0, k->r, -alpha, k->q, k->r);
   N_VLinearSum(1.0, k->z, -alpha, k->Bq, k->z);
   if (with_mu) N_VLinearSum(1.0, k->mu, alpha, k->p, k->mu);
   CP_COUNT(work, nli);
-  return CP_SUCCESS;
 }
 
 /* The next direction. */
@@ -173,7 +168,7 @@ int cpKrylovSolve(CPWork work, int l, CPKrylovGoal goal, int with_mu) {
   const CPKrylov k   = work->krylov;
   const double first = cpKrylovNorm(work, k->weight, k->r);
   const double last  = fmax(goal.relative * first, goal.absolute);
-  double gamma, rz;
+  double gamma, delta, rz;
   if (with_mu) N_VConst(0.0, k->mu);
   if (first == 0.0) return CP_SUCCESS;
   CP_COUNT(work, nlinsolves);
@@ -181,9 +176,13 @@ int cpKrylovSolve(CPWork work, int l, CPKrylovGoal goal, int with_mu) {
   if (flag) return flag;
   const double rz_start = rz;
   for (long int i = 0; i < mostIterations(work); i++) {
-    if (isContradiction(gamma, rz, &k->largest[l])) return CP_SUCCESS;
-    flag = advance(work, l, gamma, with_mu);
+    if (isContradiction(work, l, gamma / rz)) return CP_SUCCESS;
+    flag = curvature(work, l, &delta);
     if (flag) return flag;
+    isContradiction(work, l,
+                    delta / gamma); /* d is in the range of D G^T: a quotient to compare with */
+    if (isContradiction(work, l, gamma / rz)) return CP_SUCCESS;
+    move(work, gamma / delta, with_mu);
     if (cpKrylovNorm(work, k->weight, k->r) <= last) return CP_SUCCESS;
     const double previous = gamma;
     rz                    = N_VDotProd(k->r, k->z);

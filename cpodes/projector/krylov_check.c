@@ -17,11 +17,12 @@ sunindextype cpLocalLength(N_Vector v) {
   return v->ops->nvgetlocallength(v);
 }
 
-/* Of the first state (FNV-1a): the same in each run, and on another process another one, since equal
- * directions there might cancel in a constraint between the two. */
-static unsigned seedOf(N_Vector y, sunindextype length) {
-  const sunrealtype *entry = N_VGetArrayPointer(y);
-  uint32_t hash            = 2166136261u;
+/* Where vectors are distributed that of the first state (FNV-1a): the same in each run, and on another process
+ * another one, since equal directions there might cancel in a constraint between the two. */
+static unsigned seedOf(N_Vector y) {
+  const sunindextype length = cpHasData(y) ? 0 : cpLocalLength(y);
+  const sunrealtype *entry  = length > 0 ? N_VGetArrayPointer(y) : NULL;
+  uint32_t hash             = 2166136261u;
   for (sunindextype j = 0; j < length; j++) {
     unsigned char bytes[sizeof entry[j]];
     memcpy(bytes, &entry[j], sizeof bytes);
@@ -43,7 +44,7 @@ int cpKrylovRandom(CPWork work, int number, N_Vector v) {
     N_VConst(1.0, v);
     return 0;
   }
-  if (k->seed == 0) k->seed = seedOf(k->y, cpLocalLength(k->y));
+  if (k->seed == 0) k->seed = seedOf(k->y);
   unsigned state     = k->seed + 7919u * (unsigned)number;
   sunrealtype *entry = N_VGetArrayPointer(v);
   for (int i = 0; i < 4; i++) cpUniform(&state); /* apart from its neighbours' */

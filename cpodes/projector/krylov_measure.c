@@ -159,9 +159,11 @@ int cpKrylovMeasure(CPWork work) {
   const int known      = P->schurdiag || canEstimate(work);
   int flag             = CP_SUCCESS;
   if (!known && !P->ctol) return refuse(work);
-  N_VConst(known ? 0.0 : 1.0, squares);
-  for (int l = 0; known && !flag && l < k->nlevels; l++)
-    flag = addSquares(work, l, IN_WEIGHTS, directions, squares);
+  N_VConst(0.0, squares);
+  for (int l = 0; !flag && l < k->nlevels; l++) {
+    if (known) flag = addSquares(work, l, IN_WEIGHTS, directions, squares);
+    else N_VLinearSum(1.0, squares, 1.0, k->rows[l], squares); /* none is without gradient */
+  }
   if (flag) return flag;
   findDead(work, squares);
   if (k->has_dead) flag = measureDead(work, directions, squares);

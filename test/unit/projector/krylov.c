@@ -257,6 +257,22 @@ START_TEST(contradictory_copies_are_named) {
 }
 END_TEST
 
+/* Offsets that no correction changes at all, up to roundoff: 2 and -0.4 times the scaled residuals of rows
+ * with the scales 1 and 5 cancel in G^T B r. */
+START_TEST(contradictions_alone_are_no_wrong_products) {
+  const sunrealtype offset[MAX_ROWS] = {0.02, -0.1}, scale[MAX_ROWS] = {1.0, 5.0};
+  Equations eq = equations_of(&circle);
+  eq.copies    = 2;
+  eq.scale     = scale;
+  eq.offset    = offset;
+  case_open(&k, eq, krylov(CP_NORM_ERROR, PRODUCTS_AND_DIAGONAL, OF_NORM));
+  case_set_levels(&k, 0);
+  ck_assert_int_eq(CPProjectorProject(k.P, k.t, k.y, k.ewt), -CP_PROJ_INCONSISTENT);
+  ck_assert_mentions(k.log.text, "contradict");
+  case_close(&k);
+}
+END_TEST
+
 /* Positions held: their row has no gradient that counts. */
 START_TEST(a_row_that_nothing_can_change_is_satisfied_within_one_tolerance_or_named) {
   const Setting setting = krylov(CP_NORM_ERROR, _i ? PRODUCTS_AND_DIAGONAL : PRODUCTS, OF_NORM);
@@ -520,6 +536,7 @@ int main(void) {
   tcase_add_loop_test(tc, rows_that_are_switched_off_are_not_looked_at, 0, 2);
   tcase_add_loop_test(tc, rows_given_three_times_project_to_the_same_point, 0, 2);
   tcase_add_loop_test(tc, contradictory_copies_are_named, 0, 2);
+  tcase_add_test(tc, contradictions_alone_are_no_wrong_products);
   tcase_add_loop_test(tc, a_row_that_nothing_can_change_is_satisfied_within_one_tolerance_or_named,
                       0, 2);
   tcase_add_test(tc, an_exact_preconditioner_takes_one_iteration);

@@ -382,6 +382,79 @@ START_TEST(vectors_that_cannot_compute_are_refused) {
 }
 END_TEST
 
+/* Vectors of another memory, as of a device: operations only. */
+static N_Vector_ID no_known_kind(N_Vector v) {
+  (void)v;
+  return SUNDIALS_NVEC_CUSTOM;
+}
+
+static N_Vector closed(N_Vector v) {
+  v->ops->nvgetvectorid     = no_known_kind;
+  v->ops->nvgetarraypointer = NULL;
+  return v;
+}
+
+/* 0 = y_0 + y_1 - 1, 0 = y_2 - 5 */
+static int closed_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  (void)t;
+  (void)user_data;
+  NV_Ith_S(c, 0) = NV_Ith_S(y, 0) + NV_Ith_S(y, 1) - 1.0;
+  NV_Ith_S(c, 1) = NV_Ith_S(y, 2) - 5.0;
+  return 0;
+}
+
+static int closed_Gv(sunrealtype t, N_Vector y, N_Vector v, N_Vector Gv_, void *user_data) {
+  (void)t;
+  (void)y;
+  (void)user_data;
+  NV_Ith_S(Gv_, 0) = NV_Ith_S(v, 0) + NV_Ith_S(v, 1);
+  NV_Ith_S(Gv_, 1) = NV_Ith_S(v, 2);
+  return 0;
+}
+
+static int closed_GTw(sunrealtype t, N_Vector y, N_Vector w, N_Vector GTw_, void *user_data) {
+  (void)t;
+  (void)y;
+  (void)user_data;
+  NV_Ith_S(GTw_, 0) = NV_Ith_S(GTw_, 1) = NV_Ith_S(w, 0);
+  NV_Ith_S(GTw_, 2)                     = NV_Ith_S(w, 1);
+  return 0;
+}
+
+/* Sizes cannot be estimated then: tolerances are needed; a switched off row stays where it is. */
+START_TEST(vectors_without_access_to_their_data_need_tolerances) {
+  N_Vector y = closed(VECTOR(1.0, 0.5, 4.0)), ewt = closed(VECTOR(1.0e5, 1.0e5, 1.0e5));
+  N_Vector c = closed(VECTOR(1.0e-8, 1.0e-8)), mask = closed(VECTOR(1.0, 0.0));
+  MessageLog log = {0};
+  sunrealtype norm, transpose, product;
+  CPProjector P = CPProjectorCreate(closed_c, y, c, test_context);
+  ck_assert_ptr_nonnull(P);
+  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetJacTimes(P, closed_Gv, closed_GTw), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_NOT_SUPPORTED);
+  ck_assert_mentions(log.text, "CPProjectorSetConstraintTol");
+  ck_assert_int_eq(CPProjectorSetConstraintTol(P, c), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetActive(P, mask), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_SUCCESS);
+  ck_assert_double_eq_tol(NV_Ith_S(y, 0), 0.75, 1.0e-9); /* by hand: both move alike */
+  ck_assert_double_eq_tol(NV_Ith_S(y, 1), 0.25, 1.0e-9);
+  ck_assert_double_eq(NV_Ith_S(y, 2), 4.0);
+  ck_assert_int_eq(CPProjectorSetActive(P, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorGetViolation(P, 0.0, y, ewt, &norm, NULL), CP_SUCCESS);
+  ck_assert_double_eq_tol(norm, 1.0e8, 1.0);
+  ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_SUCCESS);
+  ck_assert_double_eq_tol(NV_Ith_S(y, 2), 5.0, 1.0e-9);
+  ck_assert_int_eq(CPProjectorCheckJacTimes(P, 0.0, y, ewt, &transpose, &product), CP_SUCCESS);
+  ck_assert_double_le(transpose, 1.0e-14);
+  ck_assert_double_le(product, 1.0e-8);
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(ewt);
+  N_VDestroy(c);
+  N_VDestroy(mask);
+}
+END_TEST
+
 /* ---- memory ---- */
 
 static int script(CPProjector P, N_Vector y, N_Vector v, N_Vector ewt) {
@@ -465,6 +538,7 @@ int main(void) {
   tcase_add_test(tc, unit_norms_are_refused);
   tcase_add_test(tc, an_operator_goes_with_neither_levels_nor_held_components);
   tcase_add_test(tc, vectors_that_cannot_compute_are_refused);
+  tcase_add_test(tc, vectors_without_access_to_their_data_need_tolerances);
   tcase_add_test(tc, every_allocation_may_fail);
   tcase_add_test(tc, a_projection_allocates_nothing);
   suite_add_tcase(suite, tc);
