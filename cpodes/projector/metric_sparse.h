@@ -13,7 +13,7 @@ typedef struct {
   size_t *from;      /* [nnz of S] its entries in M's data                   */
   cholmod_factor *L; /* of S: simplicial, columns sorted, the diagonal first */
   size_t *start;     /* [nrows + 1] column k of A: start[k] ... in path      */
-  int *path;         /* its rows, ascending                             */
+  int *path;         /* its rows, ascending                                  */
   size_t *next;      /* [ncols] place in AT, per row of A                    */
   double *x;         /* [ncols] a column of A, zero between uses             */
 } CPMetricSparse;
