@@ -57,12 +57,23 @@ static int crossLevels(const CPProjector P) {
   return 0;
 }
 
-int cpNormsApart(const CPWork work) { return !shareComponents(work) && !crossLevels(work->P); }
+/* Are all norms quaternions of one size, one after another? */
+static int isRow(const CPProjector P) {
+  const CPUnitNorm *u = P->norms;
+  for (int k = 0; k < P->nnorms; k++)
+    if (u[k].length != 4 || u[k].first != u[0].first + 4 * k || u[k].value != u[0].value) return 0;
+  return 1;
+}
+
+CPNormsLayout cpNormsLayout(const CPWork work) {
+  if (shareComponents(work) || crossLevels(work->P)) return CP_NORMS_COUPLED;
+  return isRow(work->P) ? CP_NORMS_ROW : CP_NORMS_APART;
+}
 
 int cpNormsAlone(const CPWork work) {
   const CPProjector P = work->P;
-  return P->mc == 0 && work->norms_apart && work->linsol == CP_LINSOL_BLOCK && !P->metric &&
-         !P->metric_matrix && !P->violation;
+  return P->mc == 0 && work->norms_layout != CP_NORMS_COUPLED && work->linsol == CP_LINSOL_BLOCK &&
+         !P->metric && !P->metric_matrix && !P->violation;
 }
 
 /* What a projection of norms alone works with. */
@@ -71,7 +82,8 @@ typedef struct {
   sunrealtype t;
   const double *ewt, *id; /* [n], NULL: not given                           */
   const double *weight;   /* of the metric; NULL: all ones                  */
-  double *y, *kept;       /* [n] the state; what it was                     */
+  double *y;              /* [n] the state                                  */
+  double *kept;           /* [n] what it was; NULL: nothing can fail        */
   double worst;           /* largest | |q|^2 / value^2 - 1 | of the start ... */
   int which;              /* ... and its norm                               */
 } Spheres;
@@ -83,7 +95,6 @@ static Spheres spheres(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   s.id                = P->id ? N_VGetArrayPointer(P->id) : NULL;
   s.weight            = P->norm == CP_NORM_L2 ? NULL : s.ewt;
   s.y                 = N_VGetArrayPointer(y);
-  s.kept              = N_VGetArrayPointer(work->y);
   return s;
 }
 
@@ -145,30 +156,42 @@ static int projectOne(Spheres *s, int k) {
   return explain(s, k, flag);
 }
 
-/* Are norms k ... k + CP_SPHERE_GROUP - 1 free quaternions, one after another? */
+/* Can norms k ... k + CP_SPHERE_GROUP - 1 be projected together? */
 static int isGroup(const Spheres *s, int k) {
-  const CPUnitNorm *u = &s->work->P->norms[k];
-  int differs         = 0;
-  if (s->id || k + CP_SPHERE_GROUP > s->work->P->nnorms) return 0;
-  for (int i = 0; i < CP_SPHERE_GROUP; i++)
-    differs |= (u[i].length ^ 4) | (u[i].first ^ (u[0].first + 4 * i));
-  return !differs;
+  return !s->id && s->work->norms_layout == CP_NORMS_ROW &&
+         k + CP_SPHERE_GROUP <= s->work->P->nnorms;
 }
 
 static int projectGroup(Spheres *s, int k) {
-  const int j = s->work->P->norms[k].first;
-  int which   = -1;
-  if (!cpSphereGroup(&s->work->P->norms[k], s->weight ? s->weight + j : NULL, s->y + j, &s->worst,
-                     &which))
+  const CPUnitNorm *u = s->work->P->norms;
+  const int j         = u->first + 4 * k;
+  int which           = -1;
+  if (!cpSphereGroup(u->value, s->weight ? s->weight + j : NULL, s->y + j, &s->worst, &which))
     return 0;
   if (which >= 0) s->which = k + which;
   return 1;
 }
 
-static void keep(Spheres *s, int k, int count) {
-  const CPUnitNorm *first = &s->work->P->norms[k], *last = first + count - 1;
-  const size_t length = (size_t)(last->first + last->length - first->first);
-  memcpy(s->kept + first->first, s->y + first->first, length * sizeof *s->y);
+static int isInRange(const CPUnitNorm *u, const double *y) {
+  const double relative = normOf(u, y) / u->value;
+  return relative > 1.0 / CP_SPHERE_RANGE && relative < CP_SPHERE_RANGE;
+}
+
+/* All are free, and as far from zero and infinity as in cpSphereNearest's promise. */
+static int cannotFail(const Spheres *s) {
+  const CPUnitNorm *u = s->work->P->norms;
+  int k               = 0;
+  if (s->id) return 0;
+  for (; isGroup(s, k); k += CP_SPHERE_GROUP)
+    if (!cpSphereGroupInRange(u->value, s->y + u->first + 4 * k)) return 0;
+  for (; k < s->work->P->nnorms; k++)
+    if (!isInRange(&u[k], s->y)) return 0;
+  return 1;
+}
+
+static void keep(Spheres *s, int k) {
+  const CPUnitNorm *u = &s->work->P->norms[k];
+  if (s->kept) memcpy(s->kept + u->first, s->y + u->first, (size_t)u->length * sizeof *s->y);
 }
 
 static void restore(Spheres *s, int count) {
@@ -182,13 +205,15 @@ static void restore(Spheres *s, int count) {
 static int projectAll(Spheres *s) {
   int k = 0, flag = CP_SUCCESS;
   while (!flag && k < s->work->P->nnorms) {
-    const int group = isGroup(s, k), count = group ? CP_SPHERE_GROUP : 1;
-    keep(s, k, count);
-    if (group && projectGroup(s, k)) {
+    int count = !s->kept && isGroup(s, k) ? CP_SPHERE_GROUP : 1;
+    if (count > 1 && projectGroup(s, k)) {
       k += count;
       continue;
     }
-    for (int i = 0; !flag && i < count; i++, k++) flag = projectOne(s, k);
+    for (; !flag && count > 0; count--) {
+      keep(s, k);
+      flag = projectOne(s, k++);
+    }
   }
   if (flag) restore(s, k);
   return flag;
@@ -205,6 +230,7 @@ int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int onl
       return CP_SUCCESS;
     }
   }
+  s.kept         = cannotFail(&s) ? NULL : N_VGetArrayPointer(work->y);
   const int flag = projectAll(&s);
   if (flag) return flag;
   CP_COUNT(work, niters);

@@ -29,6 +29,10 @@ typedef struct {
   double value;
 } CPUnitNorm;
 
+/* How norms lie in the state: some share components, or have those of other levels; each has its own; all
+ * are quaternions of one size, one after another. */
+typedef enum { CP_NORMS_COUPLED, CP_NORMS_APART, CP_NORMS_ROW } CPNormsLayout;
+
 /* What a projector does, by its method. 0, positive recoverable, negative fatal; y and v are in and
  * out, untouched on failure; the reason is in work->text. only_if_needed: leave y alone if its
  * violation is at most eps; *moved tells. norm, worst: violation of y, and the constraint (-1: not
@@ -89,7 +93,7 @@ struct CPWork_ {
   size_t nnz;        /* of the whole pattern */
   int compact;       /* zeros of a dense G are left out of g */
   CPEntries norms;   /* pattern of the norms' rows, by columns (no values) */
-  int norms_apart;   /* they share no component: cpNormsApart at set-up    */
+  CPNormsLayout norms_layout; /* how they lie: found at set-up */
   CPColoring colors; /* of the user's columns */
   /* levels */
   int nlevels;
@@ -255,8 +259,7 @@ void cpNormResiduals(const CPProjector P, const double *y, double *c /* [m] */);
 /* Their gradients y / |y| into the entries of g (source CP_NORM_ENTRY; row >= mc); 0, or the code
  * of a norm that is zero, named. */
 int cpNormGradients(CPWork work, sunrealtype t, const double *y);
-/* Does no norm share a component with another one, or have any of another level? */
-int cpNormsApart(const CPWork work);
+CPNormsLayout cpNormsLayout(const CPWork work);
 /* If there is nothing else to be projected: the nearest point in the diagonal metric, norm by norm. */
 int cpNormsAlone(const CPWork work);
 int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,

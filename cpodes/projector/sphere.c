@@ -23,8 +23,13 @@
 /* Squares and their sums outside of these may have lost digits. */
 #define LEAST_SQUARE   1.0e-280
 #define LARGEST_SQUARE 1.0e280
-/* Monotone convergence, quadratic at its end; weights that differ by many orders cost one step each. */
-#define MAX_STEPS 100
+/* h is close to the least of length lines: Newton's method needs some steps for each of those that it
+ * meets, and is quadratic at its end. */
+#define MAX_STEPS(length) (100 + 10 * (length))
+/* Entries below this part of |q| count as zero. */
+#define LEAST_PART 1.0e-200
+/* Least D relative to the largest: below, sums lose digits. */
+#define LEAST_METRIC 1.0e-140
 
 static double squares(int length, const double *q) {
   double sum = 0.0;
@@ -51,7 +56,7 @@ static int inverseMetric(int length, const double *weight, const double *id, con
   }
   for (int i = 0; i < length; i++) {
     const double ratio = weight ? least / weight[i] : 1.0;
-    if (D[i] > 0.0) D[i] = ratio * ratio;
+    if (D[i] > 0.0) D[i] = ratio * ratio > LEAST_METRIC ? ratio * ratio : LEAST_METRIC;
     equal = equal && (D[i] == 1.0 || x[i] == 0.0);
   }
   return equal;
@@ -93,10 +98,9 @@ static void finish(int length, double *x, const double *D, double nu, double ste
 static int solveSecular(int length, double *x, const double *D) {
   const double roundoff = (4.0 + length) * CP_UROUND;
   double nu             = 1.0;
-  for (int k = 0; k < MAX_STEPS; k++) {
+  for (int k = 0; k < MAX_STEPS(length); k++) {
     double s;
     const double square = secular(length, x, D, nu, &s);
-    if (!(square > LEAST_SQUARE && square < LARGEST_SQUARE)) return CP_SPHERE_FAR;
     if (!(s > 0.0)) return CP_SPHERE_HELD;
     const double step = square / s * (sqrt(square) - 1.0); /* of 1 / |x| = 1 */
     if (nu + step == nu || fabs(square - 1.0) <= roundoff) {
@@ -109,20 +113,34 @@ static int solveSecular(int length, double *x, const double *D) {
   return CP_SPHERE_FAR;
 }
 
+static int isInRange(double norm, double value) {
+  return norm > value / CP_SPHERE_RANGE && norm < value * CP_SPHERE_RANGE;
+}
+
+/* On the ray through q: nearest where all have the same weight. */
+static void scaleTo(int length, double factor, double *q) {
+  for (int i = 0; i < length; i++) q[i] *= factor;
+}
+
 int cpSphereNearest(int length, double value, const double *weight, const double *id, double *q,
                     double *x, double *D) {
   const double norm = cpSphereNorm(length, q);
   double held       = 0.0;
   if (norm == 0.0) return CP_SPHERE_ZERO;
-  for (int i = 0; i < length; i++) x[i] = q[i] / value;
+  for (int i = 0; i < length; i++) x[i] = fabs(q[i]) > LEAST_PART * norm ? q[i] / value : 0.0;
   if (inverseMetric(length, weight, id, x, D)) {
-    for (int i = 0; i < length; i++) q[i] *= value / norm;
+    scaleTo(length, value / norm, q);
     return 0;
   }
+  if (!isInRange(norm, value)) return CP_SPHERE_FAR;
   for (int i = 0; i < length; i++)
     if (D[i] == 0.0) held += x[i] * x[i];
   if (held >= 1.0) return CP_SPHERE_HELD;
-  const int flag = solveSecular(length, x, D);
+  int flag = solveSecular(length, x, D);
+  if (flag == CP_SPHERE_FAR && held == 0.0) { /* never met; keeps the promise that this cannot fail */
+    scaleTo(length, value / norm, q);
+    return 0;
+  }
   for (int i = 0; !flag && i < length; i++)
     if (D[i] > 0.0) q[i] = x[i] * value;
   return flag;
@@ -133,10 +151,10 @@ int cpSphereNearest(int length, double value, const double *weight, const double
  * Expansions for small x_i = lambda D_i, without roots and with one division: loops over the group that
  * compilers turn into vector instructions. With the moments m_k = sum_i q_i^2 D_i^k,
  *
- *   lambda = e + 3/2 (m_2 / m_1) e^2 + O(e^3),   e = (m_0 - r^2) / (2 m_1).
+ *   lambda = e + 3/2 m_2/m_1 e^2 + (9/2 (m_2/m_1)^2 - 2 m_3/m_1) e^3 + O(e^4),   e = (m_0 - r^2) / (2 m_1).
  *
  * Since 1 + (lambda + mu) D = (1 + lambda D)(1 + mu D t) with t = 1 / (1 + lambda D), what remains after a
- * step is the same equation for q t and D t: repeated steps converge cubically. Only the ratios of D count:
+ * step is the same equation for q t and D t: repeated steps converge, at order four. Only the ratios of D count:
  * D_i is the product of the other three squared weights. */
 enum { GROUP = CP_SPHERE_GROUP };
 
@@ -151,8 +169,8 @@ enum { GROUP = CP_SPHERE_GROUP };
 #define PART static inline
 #endif
 
-/* Up to here x^3 is roundoff, which bounds what the last step leaves out: x^2 of the correction q x. */
-#define NEAR 5.0e-6
+/* Up to here x^4 is roundoff, which bounds what the last step leaves out: x^3 of the correction q x. */
+#define NEAR 1.0e-4
 /* Beyond this the expansion says little. Below 1 every step stays within the domain, which has one root. */
 #define REACH 0.3
 #define STEPS 4
@@ -161,21 +179,19 @@ enum { GROUP = CP_SPHERE_GROUP };
 typedef struct {
   double a[GROUP], b[GROUP], c[GROUP], d[GROUP];
   double A[GROUP], B[GROUP], C[GROUP], D[GROUP];
-  double square[GROUP];   /* value^2         */
   double residual[GROUP]; /* |q|^2 - value^2 */
   double lambda[GROUP];
-  double m2[GROUP];
+  double m3[GROUP];
   double reach[GROUP]; /* above all |x_i| */
 } Group;
 
-PART void load(const CPUnitNorm *u, const double *q, Group *g) {
+PART void load(const double *q, Group *g) {
   for (int k = 0; k < GROUP; k++) {
     g->a[k] = q[4 * k];
     g->b[k] = q[4 * k + 1];
     g->c[k] = q[4 * k + 2];
     g->d[k] = q[4 * k + 3];
   }
-  for (int k = 0; k < GROUP; k++) g->square[k] = u[k].value * u[k].value;
 }
 
 PART void store(const Group *g, double *q) {
@@ -199,22 +215,39 @@ PART void loadMetric(const double *w, Group *g) {
   }
 }
 
-PART void expand(Group *g) {
+PART double larger(double a, double b) { return a > b ? a : b; }
+
+PART void expand(Group *g, double square) {
   for (int k = 0; k < GROUP; k++) {
     const double A = g->A[k], B = g->B[k], C = g->C[k], D = g->D[k];
     double a = g->a[k] * g->a[k], b = g->b[k] * g->b[k];
     double c = g->c[k] * g->c[k], d = g->d[k] * g->d[k];
     const double m0 = (a + b) + (c + d);
     a *= A, b *= B, c *= C, d *= D;
-    const double m1      = (a + b) + (c + d);
-    const double m2      = (a * A + b * B) + (c * C + d * D);
-    const double inverse = 1.0 / m1, residual = m0 - g->square[k];
-    const double e = 0.5 * residual * inverse;
+    const double m1 = (a + b) + (c + d);
+    a *= A, b *= B, c *= C, d *= D;
+    const double m2      = (a + b) + (c + d);
+    const double m3      = (a * A + b * B) + (c * C + d * D);
+    const double inverse = 1.0 / m1, residual = m0 - square;
+    const double e = 0.5 * residual * inverse, second = m2 * inverse, third = m3 * inverse;
     g->residual[k] = residual;
-    g->m2[k]       = m2;
-    g->lambda[k]   = e * (1.0 + 1.5 * (m2 * inverse) * e);
-    g->reach[k]    = fabs(g->lambda[k]) * ((A + B) + (C + D));
+    g->m3[k]       = m3;
+    g->lambda[k]   = e * (1.0 + e * (1.5 * second + e * (4.5 * second * second - 2.0 * third)));
+    g->reach[k]    = fabs(g->lambda[k]) * larger(larger(A, B), larger(C, D));
   }
+}
+
+WIDE int cpSphereGroupInRange(double value, const double *q) {
+  const double least = value / CP_SPHERE_RANGE, largest = value * CP_SPHERE_RANGE;
+  const double above = least * least, below = largest * largest;
+  double square[GROUP];
+  int out = !(value * value > LEAST_SQUARE && value * value < LARGEST_SQUARE);
+  for (int k = 0; k < GROUP; k++)
+    square[k] = (q[4 * k] * q[4 * k] + q[4 * k + 1] * q[4 * k + 1]) +
+                (q[4 * k + 2] * q[4 * k + 2] + q[4 * k + 3] * q[4 * k + 3]);
+  for (int k = 0; k < GROUP; k++) out |= !(square[k] > above);
+  for (int k = 0; k < GROUP; k++) out |= !(square[k] < below);
+  return !out;
 }
 
 /* Are all |x_i| at most that? */
@@ -225,10 +258,9 @@ PART int within(const Group *g, double reach) {
 }
 
 /* Sums of squares that lost no digits; those that overflow show in reach. */
-PART int isSafe(const Group *g, const double *squares) {
-  int lost = 0;
-  for (int k = 0; k < GROUP; k++) lost |= !(g->square[k] > LEAST_SQUARE);
-  for (int k = 0; k < GROUP; k++) lost |= !(squares[k] > LEAST_SQUARE);
+PART int isSafe(const Group *g, double square) {
+  int lost = !(square > LEAST_SQUARE);
+  for (int k = 0; k < GROUP; k++) lost |= !(g->m3[k] > LEAST_SQUARE);
   return !lost;
 }
 
@@ -243,40 +275,42 @@ PART void step(Group *g) {
   }
 }
 
-/* q - q x (1 - x) */
+/* q - q x (1 - x (1 - x)) */
 PART void lastStep(Group *g) {
   for (int k = 0; k < GROUP; k++) {
     const double l = g->lambda[k];
     const double a = l * g->A[k], b = l * g->B[k], c = l * g->C[k], d = l * g->D[k];
-    g->a[k] -= g->a[k] * a * (1.0 - a);
-    g->b[k] -= g->b[k] * b * (1.0 - b);
-    g->c[k] -= g->c[k] * c * (1.0 - c);
-    g->d[k] -= g->d[k] * d * (1.0 - d);
+    g->a[k] -= g->a[k] * a * (1.0 - a * (1.0 - a));
+    g->b[k] -= g->b[k] * b * (1.0 - b * (1.0 - b));
+    g->c[k] -= g->c[k] * c * (1.0 - c * (1.0 - c));
+    g->d[k] -= g->d[k] * d * (1.0 - d * (1.0 - d));
   }
 }
 
-PART void findWorst(const Group *g, double *worst, int *which) {
-  int any = 0;
-  for (int k = 0; k < GROUP; k++) any |= fabs(g->residual[k]) > *worst * g->square[k];
+PART void findWorst(const Group *g, double square, double *worst, int *which) {
+  const double limit = *worst * square;
+  int any            = 0;
+  for (int k = 0; k < GROUP; k++) any |= fabs(g->residual[k]) > limit;
   for (int k = 0; any && k < GROUP; k++)
-    if (fabs(g->residual[k]) > *worst * g->square[k]) {
-      *worst = fabs(g->residual[k]) / g->square[k];
+    if (fabs(g->residual[k]) > *worst * square) {
+      *worst = fabs(g->residual[k]) / square;
       *which = k;
     }
 }
 
-WIDE static int groupWeighted(const CPUnitNorm *u, const double *weight, double *q, double *worst,
+WIDE static int groupWeighted(double value, const double *weight, double *q, double *worst,
                               int *which) {
+  const double square = value * value;
   Group g;
-  load(u, q, &g);
+  load(q, &g);
   loadMetric(weight, &g);
-  expand(&g);
-  if (!isSafe(&g, g.m2)) return 0;
-  findWorst(&g, worst, which);
+  expand(&g, square);
+  if (!isSafe(&g, square)) return 0;
+  findWorst(&g, square, worst, which);
   for (int k = 0; !within(&g, NEAR); k++) {
     if (k == STEPS || !within(&g, REACH)) return 0;
     step(&g);
-    expand(&g);
+    expand(&g, square);
   }
   lastStep(&g);
   store(&g, q);
@@ -287,29 +321,31 @@ WIDE static int groupWeighted(const CPUnitNorm *u, const double *weight, double 
 #define EQUAL_REACH 1.0e-2
 
 /* lambda <- 1 / sqrt(1 + e), e = |q|^2 / r^2 - 1, by its series and a step of Newton's method. */
-PART void scale(Group *g) {
+PART void scale(Group *g, double square) {
+  const double inverse = 1.0 / square;
   for (int k = 0; k < GROUP; k++) {
     const double a = g->a[k] * g->a[k], b = g->b[k] * g->b[k];
     const double c = g->c[k] * g->c[k], d = g->d[k] * g->d[k];
-    g->residual[k] = ((a + b) + (c + d)) - g->square[k];
-    const double e = g->residual[k] / g->square[k];
+    g->residual[k] = ((a + b) + (c + d)) - square;
+    const double e = g->residual[k] * inverse;
     const double s = 1.0 - e * (0.5 - e * (0.375 - 0.3125 * e));
     g->reach[k]    = fabs(e);
     g->lambda[k]   = s + 0.5 * s * (1.0 - s * s * (1.0 + e));
   }
 }
 
-WIDE static int groupEqual(const CPUnitNorm *u, double *q, double *worst, int *which) {
+WIDE static int groupEqual(double value, double *q, double *worst, int *which) {
+  const double square = value * value;
   Group g;
-  load(u, q, &g);
-  scale(&g);
-  if (!within(&g, EQUAL_REACH) || !isSafe(&g, g.square)) return 0;
-  findWorst(&g, worst, which);
+  load(q, &g);
+  scale(&g, square);
+  if (!within(&g, EQUAL_REACH) || !(square > LEAST_SQUARE)) return 0;
+  findWorst(&g, square, worst, which);
   for (int k = 0; k < GROUP; k++)
     for (int i = 0; i < 4; i++) q[4 * k + i] *= g.lambda[k];
   return 1;
 }
 
-int cpSphereGroup(const CPUnitNorm *u, const double *weight, double *q, double *worst, int *which) {
-  return weight ? groupWeighted(u, weight, q, worst, which) : groupEqual(u, q, worst, which);
+int cpSphereGroup(double value, const double *weight, double *q, double *worst, int *which) {
+  return weight ? groupWeighted(value, weight, q, worst, which) : groupEqual(value, q, worst, which);
 }

@@ -107,7 +107,7 @@ static int build(CPWork work) {
   cpLevelsFree(work);
   cpGradientPattern(work);
   work->nlevels     = work->P->nlevels;
-  work->norms_apart = cpNormsApart(work);
+  work->norms_layout = cpNormsLayout(work);
   for (int l = 0; !flag && l < work->nlevels; l++) flag = buildStructure(work, l);
   if (!flag) flag = cpChooseSolver(work);
   for (int l = 0; !flag && l < work->nlevels; l++) flag = buildSolver(work, l);
