@@ -61,17 +61,20 @@ static int factorLevel(CPWork work, sunrealtype t, int l) {
 
 /* A row that depends on a column of a higher level: 1, and which. */
 static int contradictsLevels(const CPWork work, int *row, int *col) {
-  const CPEntries *g = &work->g;
-  for (int j = 0; work->nlevels > 1 && j < work->P->n; j++)
+  const CPEntries *g   = &work->g;
+  const int *row_level = work->P->row_level, *col_level = work->P->col_level;
+  for (int j = 0; work->nlevels > 1 && j < work->P->n; j++) {
+    const int l = col_level[j];
+    if (l == 0 || work->sqrtd[j] == 0.0) continue;
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
       const int i = g->row[k];
-      if (work->P->row_level[i] >= work->P->col_level[j] || work->sqrtd[j] == 0.0) continue;
+      if (row_level[i] >= l || g->value[k] == 0.0 || !cpIsActive(work->P, i)) continue;
       const double part = fabs(g->value[k]) * work->sqrtd[j] * work->rowscale[i];
-      if (part == 0.0 && (g->value[k] == 0.0 || !cpIsActive(work->P, i))) continue;
       if (work->rowscale[i] > 0.0 && part <= ENTRY_ROUNDOFF) continue;
       *row = i, *col = j;
       return 1;
     }
+  }
   return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
 
 /* ---- the pattern ---- */
 
@@ -58,6 +59,12 @@ void cpGradientPattern(CPWork work) {
   mergeNorms(work);
 }
 
+/* A matrix that is stored as g is lends its values. */
+static int lendsValues(const CPWork work) {
+  return work->P->nnorms == 0 && work->P->G_tmpl &&
+         SUNSparseMatrix_SparseType(work->P->G_tmpl) == CSC_MAT;
+}
+
 int cpGradientCreate(CPWork work) {
   CPProjector P       = work->P;
   CPEntries *g        = &work->g;
@@ -65,9 +72,10 @@ int cpGradientCreate(CPWork work) {
   const size_t user   = P->mc > 0 ? cpMatrixEntries(work->G) : 0;
   const size_t length = user + (flag ? 0 : work->norms.start[P->n]);
   if (flag) return flag;
-  g->start     = calloc((size_t)P->n + 1, sizeof *g->start);
-  g->row       = malloc((length + 1) * sizeof *g->row);
-  g->value     = malloc((length + 1) * sizeof *g->value);
+  g->start   = calloc((size_t)P->n + 1, sizeof *g->start);
+  g->row     = malloc((length + 1) * sizeof *g->row);
+  g->value   = lendsValues(work) ? cpMatrixData(work->G) : malloc((length + 1) * sizeof *g->value);
+  work->lent = lendsValues(work);
   work->source = malloc((length + 1) * sizeof *work->source);
   if (!g->start || !g->row || !g->value || !work->source) return CP_MEM_FAIL;
   if (P->mc > 0) {
@@ -75,7 +83,6 @@ int cpGradientCreate(CPWork work) {
     if (cpColoringCreate(&work->colors, g->start, g->row, P->mc, P->n)) return CP_MEM_FAIL;
   }
   cpGradientPattern(work);
-  work->nnz = g->start[P->n];
   return CP_SUCCESS;
 }
 
@@ -122,12 +129,13 @@ static int gatherPattern(CPWork work, sunrealtype t) {
   CPEntries *g            = &work->g;
   const size_t nnz        = g->start[work->P->n];
   const sunrealtype *data = work->G ? cpMatrixData(work->G) : NULL;
-  for (size_t k = 0; k < nnz; k++) {
-    if (work->source[k] == CP_NORM_ENTRY) continue;
-    g->value[k] = data[work->source[k]];
-    if (!isfinite(g->value[k])) return notFinite(work, t, g->row[k], columnOf(g, k), g->value[k]);
-  }
-  return CP_SUCCESS;
+  if (work->lent) g->value = cpMatrixData(work->G); /* which the user may have moved */
+  for (size_t k = 0; !work->lent && data && k < nnz; k++)
+    g->value[k] = work->source[k] == CP_NORM_ENTRY ? 0.0 : data[work->source[k]];
+  if (!data || cpAllFinite(g->value, (sunindextype)nnz)) return CP_SUCCESS;
+  size_t k = 0;
+  while (isfinite(g->value[k])) k++;
+  return notFinite(work, t, g->row[k], columnOf(g, k), g->value[k]);
 }
 
 int cpGradientGather(CPWork work, sunrealtype t, const double *y) {

@@ -88,7 +88,8 @@ static int endAtFloor(CPWork work) {
 
 /* Corrections with the factors at hand, until the violation is at most eps. A bound on the last
  * correction as well would double the number of corrections and gains nothing (guide, "Defaults").
- * work->y: in, out; work->c: in, c(t, y). Returns 0, a code, or DIVERGED. */
+ * work->y: in, out; work->c, work->violation: in, c(t, y) and what it amounts to. Returns 0, a
+ * code, or DIVERGED. */
 #define DIVERGED 1
 #define SLOW     2 /* contracting, but not within the number of corrections */
 
@@ -96,7 +97,7 @@ static int iterate(CPWork work, sunrealtype t) {
   CPProjector P   = work->P;
   sunrealtype *z  = N_VGetArrayPointer(work->y);
   const double *c = work->c;
-  double previous = cpViolation(work, c, &work->worst);
+  double previous = work->violation;
   int failure     = SLOW;
   work->rate      = 0.0;
   for (int k = 0; k < P->maxiters; k++) {
@@ -130,11 +131,13 @@ static int attempt(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int fre
   N_VScale(1.0, y, work->y);
   int flag = fresh ? cpFactor(work, t, y, ewt) : CP_SUCCESS;
   if (flag) return flag;
-  cpViolation(work, work->c, &work->worst_start);
-  flag = iterate(work, t);
+  work->violation = cpViolation(work, work->c, &work->worst_start);
+  flag            = iterate(work, t);
   for (int k = 0; fresh && flag == SLOW && k < MAX_RENEWALS; k++) {
     flag = cpFactor(work, t, work->y, ewt);
-    if (!flag) flag = iterate(work, t);
+    if (flag) break;
+    work->violation = cpViolation(work, work->c, &work->worst);
+    flag            = iterate(work, t);
   }
   return flag == SLOW ? DIVERGED : flag;
 }

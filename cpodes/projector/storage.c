@@ -12,7 +12,9 @@ static int allocateArrays(CPWork work, size_t n, size_t m) {
     if (!(*ofN[i] = calloc(n, sizeof **ofN[i]))) return 0;
   for (size_t i = 0; i < sizeof ofM / sizeof ofM[0]; i++)
     if (!(*ofM[i] = calloc(m, sizeof **ofM[i]))) return 0;
-  return (work->rowpos = calloc(m, sizeof *work->rowpos)) != NULL;
+  work->rowpos = calloc(m, sizeof *work->rowpos);
+  work->left   = calloc(m, sizeof *work->left);
+  return work->rowpos && work->left;
 }
 
 static void freeArrays(CPWork work) {
@@ -25,6 +27,8 @@ static void freeArrays(CPWork work) {
   }
   free(work->rowpos);
   work->rowpos = NULL;
+  free(work->left);
+  work->left = NULL;
 }
 
 static SUNMatrix likeTemplate(CPProjector P, SUNMatrix tmpl, int rows) {
@@ -52,7 +56,9 @@ void cpStorageFree(CPWork work) {
   if (work->G) SUNMatDestroy(work->G);
   if (work->M) SUNMatDestroy(work->M);
   work->uc = NULL;
-  work->G = work->M          = NULL;
+  work->G = work->M = NULL;
+  if (work->lent) work->g.value = NULL; /* it was G's */
+  work->lent                 = 0;
   CPEntries *const entries[] = {&work->g, &work->norms};
   for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
     free(entries[i]->start);

@@ -8,33 +8,68 @@
 #define LEAST_SQUARE   1.0e-280
 #define LARGEST_SQUARE 1.0e280
 
-/* The norm so far with one more entry: of squares, or safe from under- and overflow, and slower. */
-static double add(double sum, double entry, int safe) {
-  return safe ? hypot(sum, entry) : sum + entry * entry;
+/* |g_i|^2 in the diagonal metric (rowscale) and in the weights (unit), over the components that row
+ * i moves: those of its own level. Where D = 1/w^2 both are one. */
+static void sumSquares(CPWork work, int one) {
+  const CPEntries *g   = &work->g;
+  const int *row_level = work->P->row_level, *col_level = work->P->col_level;
+  double *inMetric = work->rowscale, *inWeights = work->unit;
+  for (int i = 0; i < work->P->m; i++) inMetric[i] = inWeights[i] = 0.0;
+  for (int j = 0; j < work->P->n; j++) {
+    const double d = work->sqrtd[j], unit = one ? 0.0 : 1.0 / work->w[j];
+    if (d == 0.0) continue;
+    for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
+      const int i = g->row[k];
+      if (row_level[i] != col_level[j]) continue;
+      const double gd = g->value[k] * d;
+      inMetric[i] += gd * gd;
+      if (one) continue;
+      const double gw = g->value[k] * unit;
+      inWeights[i] += gw * gw;
+    }
+  }
 }
 
-/* |g_i| in the diagonal metric (rowscale) and in the weights (unit), over the components that row i
- * moves: those of its own level; and in the weights over all (s). Squared unless safe. 0 if squares
- * were not safe. */
-static int sumRows(CPWork work, int safe) {
+static int isSafe(double square) {
+  return (square > LEAST_SQUARE) & (square < LARGEST_SQUARE); /* no branch */
+}
+
+/* The roots. Rows whose squares are not safe, or that move no component, are left over: how many.
+ */
+static int takeRoots(CPWork work, int one) {
+  double *inMetric = work->rowscale, *inWeights = work->unit;
+  const int m = work->P->m;
+  int unsafe  = 0;
+  for (int i = 0; i < m; i++) {
+    work->left[i] = (char)!(isSafe(inMetric[i]) & (one | isSafe(inWeights[i])));
+    unsafe += work->left[i];
+  }
+  for (int i = 0; i < m; i++) inMetric[i] = sqrt(inMetric[i]);
+  for (int i = 0; i < m; i++) inWeights[i] = one ? inMetric[i] : sqrt(inWeights[i]);
+  return unsafe;
+}
+
+/* The same for the rows that takeRoots left over, safe from under- and overflow, and slower. A row
+ * that moves no component is measured over all. */
+static void sumSafely(CPWork work) {
   const CPProjector P = work->P;
   const CPEntries *g  = &work->g;
   double *inMetric = work->rowscale, *inWeights = work->unit, *overAll = work->s;
-  int fine = 1;
-  for (int i = 0; i < P->m; i++) inMetric[i] = inWeights[i] = overAll[i] = 0.0;
-  for (int j = 0; j < P->n; j++) {
-    const double unit = 1.0 / work->w[j];
+  const char *left = work->left;
+  for (int i = 0; i < P->m; i++)
+    if (left[i]) inMetric[i] = inWeights[i] = overAll[i] = 0.0;
+  for (int j = 0; j < P->n; j++)
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
-      const int i     = g->row[k];
-      const double gw = g->value[k] * unit, gd = g->value[k] * work->sqrtd[j];
-      overAll[i] = add(overAll[i], gw, safe);
+      const int i = g->row[k];
+      if (!left[i]) continue;
+      const double gw = g->value[k] / work->w[j], gd = g->value[k] * work->sqrtd[j];
+      overAll[i] = hypot(overAll[i], gw);
       if (P->row_level[i] != P->col_level[j] || gd == 0.0) continue;
-      inMetric[i]  = add(inMetric[i], gd, safe);
-      inWeights[i] = add(inWeights[i], gw, safe);
-      fine         = fine && inMetric[i] > LEAST_SQUARE && inMetric[i] < LARGEST_SQUARE;
+      inMetric[i]  = hypot(inMetric[i], gd);
+      inWeights[i] = hypot(inWeights[i], gw);
     }
-  }
-  return fine;
+  for (int i = 0; i < P->m; i++)
+    if (left[i] && !(inMetric[i] > 0.0)) inWeights[i] = overAll[i];
 }
 
 /* A row that is switched off has neither a gradient nor a residual that counts. */
@@ -43,20 +78,19 @@ static void leaveOut(CPWork work, int i) {
   work->size[i]                     = INFINITY;
 }
 
-/* A row that moves no component is measured over all. */
 void cpScaleRows(CPWork work) {
-  const double *ctol = work->P->ctol ? N_VGetArrayPointer(work->P->ctol) : NULL;
-  const int safe     = !sumRows(work, 0);
-  if (safe) sumRows(work, 1);
-  for (int i = 0; i < work->P->m; i++) {
-    const int moves    = work->rowscale[i] > 0.0;
-    const double size  = moves ? work->unit[i] : work->s[i];
-    const double scale = safe ? work->rowscale[i] : sqrt(work->rowscale[i]);
-    work->unit[i]      = safe ? size : sqrt(size);
-    work->rowscale[i]  = moves ? 1.0 / scale : 0.0;
-    work->size[i]      = ctol && i < work->P->mc ? ctol[i] : work->unit[i];
-    if (!cpIsActive(work->P, i)) leaveOut(work, i);
+  const CPProjector P = work->P;
+  const double *ctol  = P->ctol ? N_VGetArrayPointer(P->ctol) : NULL;
+  const int one       = P->norm == CP_NORM_ERROR && !P->metric && !P->metric_matrix;
+  sumSquares(work, one);
+  if (takeRoots(work, one) > 0) sumSafely(work);
+  for (int i = 0; i < P->m; i++) {
+    double *scale = &work->rowscale[i];
+    *scale        = *scale > 0.0 ? 1.0 / *scale : 0.0;
+    work->size[i] = ctol && i < P->mc ? ctol[i] : work->unit[i];
   }
+  for (int i = 0; P->active && i < P->mc; i++)
+    if (!cpIsActive(P, i)) leaveOut(work, i);
 }
 
 /* Residual that a row without any gradient may have. */
