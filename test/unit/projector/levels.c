@@ -332,7 +332,7 @@ static const Pendulums many[] = {{2000, 0, 4000, 2, 208000},
                                  {2000, 2, 0, 4, 8000}};
 enum { N_MANY = sizeof many / sizeof many[0] };
 
-/* Were every place for the end of the positions tried with all rows, this would take hours. */
+/* Were every place for the end of the positions tried with all rows, 10^10 entries would be visited. */
 START_TEST(a_large_state_is_split_in_whatever_order_it_is) {
   Pendulums p = many[_i / 2];
   N_Vector y = vector_of(p.n, NULL), c = vector_of(3 * p.count, NULL), col = vector_copy(y);
@@ -363,16 +363,16 @@ START_TEST(a_large_state_is_split_in_whatever_order_it_is) {
 }
 END_TEST
 
-/* Index: user's Jacobian or differences. */
+/* Rows by differences, columns by the Jacobian. */
 START_TEST(a_chain_of_100000_links_is_split) {
   enum { LINKS = 100000 };
   Chain *chain = chain_create(LINKS, 9.81);
   N_Vector y = vector_of(4 * LINKS, NULL), c = vector_of(2 * LINKS, NULL), col = vector_copy(y);
-  SUNMatrix G = chain_pattern(LINKS, _i / 2 ? CSC_MAT : CSR_MAT, test_context);
+  SUNMatrix G = chain_pattern(LINKS, _i ? CSC_MAT : CSR_MAT, test_context);
   ck_assert(chain && G);
   chain_initial(chain, y);
   CPProjector P = CPProjectorCreate(chain_constraints, y, c, test_context);
-  ck_assert_int_eq(CPProjectorSetJacFn(P, _i % 2 ? chain_sparse_jacobian : NULL, G), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetJacFn(P, _i ? chain_sparse_jacobian : NULL, G), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetUserData(P, chain), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetNorm(P, CP_NORM_L2), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorProject(P, 0.0, y, NULL), CP_SUCCESS);
@@ -614,7 +614,7 @@ int main(void) {
   tcase_add_loop_test(tc, norms_are_positions_without_a_rate, 0, n_settings);
   tcase_add_test(tc, norms_alone_are_one_level);
   tcase_add_loop_test(tc, a_large_state_is_split_in_whatever_order_it_is, 0, 2 * N_MANY);
-  tcase_add_loop_test(tc, a_chain_of_100000_links_is_split, 0, 4);
+  tcase_add_loop_test(tc, a_chain_of_100000_links_is_split, 0, 2);
   tcase_add_loop_test(tc, detected_levels_are_given_up_where_the_jacobian_contradicts_them, 0,
                       n_settings);
   tcase_add_test(tc, the_levels_in_use_are_unknown_before_the_first_projection);
