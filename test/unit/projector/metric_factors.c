@@ -151,6 +151,20 @@ START_TEST(products_with_D_need_no_rows) {
 }
 END_TEST
 
+/* Levels 0 and 2 may be in use and 1 not. */
+START_TEST(a_level_without_components_is_no_trouble) {
+  Bench b;
+  bench_open(&b, 10, 0, 1);
+  b.work.levels[0].ncols = 0;
+  ck_assert_int_eq(bench_factor(&b), CP_SUCCESS);
+  double nothing = 7.0;
+  cpMetricMatrixTransposedTimes(&b.work, 0, &nothing, &nothing);
+  cpMetricMatrixTimes(&b.work, 0, &nothing, &nothing);
+  ck_assert_double_eq(nothing, 7.0);
+  bench_close(&b);
+}
+END_TEST
+
 /* Column k of A times F^T x is (G D x)_k, and A is where its structure says. Paths in the elimination tree of
  * a band that is halved again and again have at most band (log2(n) + 2) components, and those of the four
  * components of a constraint part at the lowest separators only: twice that. */
@@ -424,6 +438,7 @@ int main(void) {
   TCase *tc    = tcase_create("metric_factors");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, products_with_D_need_no_rows, 1, 5);
+  tcase_add_test(tc, a_level_without_components_is_no_trouble);
   tcase_add_loop_test(tc, A_of_a_long_chain_is_right_and_sparse, 1, 5);
   tcase_add_loop_test(tc, a_band_is_halved_until_nothing_is_left, 1, 5);
   tcase_add_test(tc, any_graph_gives_an_order);
