@@ -29,8 +29,8 @@ typedef struct {
   double value;
 } CPUnitNorm;
 
-/* How norms lie in the state: some share components, or have those of other levels; each has its own; all
- * are quaternions of one size, one after another. */
+/* How norms lie in the state: some share components, or have those of other levels; each has its
+ * own; all are quaternions of one size, one after another. */
 typedef enum { CP_NORMS_COUPLED, CP_NORMS_APART, CP_NORMS_ROW } CPNormsLayout;
 
 /* What a projector does, by its method. 0, positive recoverable, negative fatal; y and v are in and
@@ -86,15 +86,15 @@ struct CPWork_ {
   N_Vector uc;       /* [mc] residuals as the user's functions see them */
   double *c, *c2;    /* [m] residuals; those at a perturbed state  */
   /* G */
-  SUNMatrix G;       /* mc x n, as the user or the differences gave it, of the template's type */
-  CPEntries g;       /* m x n, its entries and those of the norms: the whole pattern, or (compact)
-                        what is not zero at present */
-  size_t *source;    /* [nnz] place of the entry in G's data; CP_NORM_ENTRY: of a norm */
-  size_t nnz;        /* of the whole pattern */
-  int compact;       /* zeros of a dense G are left out of g */
-  CPEntries norms;   /* pattern of the norms' rows, by columns (no values) */
+  SUNMatrix G;     /* mc x n, as the user or the differences gave it, of the template's type */
+  CPEntries g;     /* m x n, its entries and those of the norms: the whole pattern, or (compact)
+                      what is not zero at present */
+  size_t *source;  /* [nnz] place of the entry in G's data; CP_NORM_ENTRY: of a norm */
+  int lent;        /* g.value is G's own data */
+  int compact;     /* zeros of a dense G are left out of g */
+  CPEntries norms; /* pattern of the norms' rows, by columns (no values) */
   CPNormsLayout norms_layout; /* how they lie: found at set-up */
-  CPColoring colors; /* of the user's columns */
+  CPColoring colors;          /* of the user's columns */
   /* levels */
   int nlevels;
   CPLevel levels[CP_MAX_LEVELS];
@@ -109,6 +109,7 @@ struct CPWork_ {
   double *z, *s;    /* [n], [m] of the right inverse              */
   double *xl, *rl;  /* [n], [m] the same of one level             */
   int *rowpos;      /* [m] place within its level; -1: absent     */
+  char *left;       /* [m] rows whose squares are not safe          */
   CPKrylov krylov;  /* NULL with another method                   */
   /* results of the newest projection */
   double violation, rate;
@@ -260,14 +261,15 @@ void cpNormResiduals(const CPProjector P, const double *y, double *c /* [m] */);
  * of a norm that is zero, named. */
 int cpNormGradients(CPWork work, sunrealtype t, const double *y);
 CPNormsLayout cpNormsLayout(const CPWork work);
-/* If there is nothing else to be projected: the nearest point in the diagonal metric, norm by norm. */
+/* If there is nothing else to be projected: the nearest point in the diagonal metric, norm by norm.
+ */
 int cpNormsAlone(const CPWork work);
 int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                    int *moved);
 
 /* metric.c: weights, and D = F F^T on each level */
-/* Tolerance of a component, absolute and relative, when no error weights are known: half of its digits
- * count. */
+/* Tolerance of a component, absolute and relative, when no error weights are known: half of its
+ * digits count. */
 #define CP_BLIND_TOLERANCE 1.0e-8
 int cpWeights(CPWork work, N_Vector y, N_Vector ewt);
 /* Structure of A^T of a level: start, row (position in level->rows), from; values allocated. */
@@ -348,6 +350,7 @@ void cpKrylovFree(CPKrylov *krylov);
 
 /* vectors.c */
 int cpVectorFinite(N_Vector v);
+int cpAllFinite(const sunrealtype *x, sunindextype n);
 int cpVectorPositive(N_Vector v); /* and finite */
 int cpFirstNonFinite(N_Vector v); /* index, or -1 */
 int cpHasData(N_Vector v);        /* direct access to all entries */

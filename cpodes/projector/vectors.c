@@ -5,8 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Tests of all entries by their bits, in four independent sums: a quarter of the time of comparisons one by
- * one, which would be most of the cost of projecting unit quaternions (bench/quaternions). */
+/* Tests of all entries by their bits, in four independent sums: a quarter of the time of
+ * comparisons one by one, which would be most of the cost of projecting unit quaternions
+ * (bench/quaternions). */
 static uint64_t bitsOf(double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -22,7 +23,7 @@ static uint64_t notFinite(double x) { return (bitsOf(x) & EXPONENT) + LOWEST; }
 /* 1 less than zero carries, too. */
 static uint64_t notPositive(double x) { return (bitsOf(x) - 1) | (bitsOf(x) + LOWEST); }
 
-static int allFinite(const sunrealtype *x, sunindextype n) {
+int cpAllFinite(const sunrealtype *x, sunindextype n) {
   uint64_t a = 0, b = 0, c = 0, d = 0;
   sunindextype i = 0;
   for (; i + 4 <= n; i += 4) {
@@ -51,7 +52,7 @@ static int allPositive(const sunrealtype *x, sunindextype n) {
 /* Any N_Vector: max |v_i| - max |v_i| is zero unless it is not finite; a NaN may get lost in a
  * maximum, not in a sum. */
 int cpVectorFinite(N_Vector v) {
-  if (cpHasData(v)) return allFinite(N_VGetArrayPointer(v), N_VGetLength(v));
+  if (cpHasData(v)) return cpAllFinite(N_VGetArrayPointer(v), N_VGetLength(v));
   if (v->ops->nvdotprod) return isfinite(N_VDotProd(v, v)) || isfinite(N_VL1Norm(v));
   return isfinite(N_VMaxNorm(v));
 }
