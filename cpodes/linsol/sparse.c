@@ -67,15 +67,19 @@ void cpSparseRandom(double *v, int length) {
 
 /* Values in the order of elimination, and which columns are there. */
 static void gather(const CPLin lin, Sparse *s) {
-  const double *value = lin->AT->value;
-  memset(s->present, 0, (size_t)s->order);
-  for (size_t l = 0; l < lin->AT->start[lin->n]; l++) {
-    const double v = value[s->from[l]];
-    const int k    = s->position[l];
-    if (v != 0.0) s->present[k] = 1;
-    s->value[l] = s->dropped[k] ? 0.0 : v;
+  const double *source = lin->AT->value;
+  const size_t *from = s->from, entries = lin->AT->start[lin->n];
+  const int *position = s->position;
+  double *value       = s->value;
+  char *present = s->present, *dropped = s->dropped;
+  memset(present, 0, (size_t)s->order);
+  for (size_t l = 0; l < entries; l++) {
+    const double v = source[from[l]];
+    const int k    = position[l];
+    present[k] |= v != 0.0;
+    value[l] = dropped[k] ? 0.0 : v;
   }
-  for (int k = 0; k < s->order; k++) s->dropped[k] = s->dropped[k] && s->present[k];
+  for (int k = 0; k < s->order; k++) dropped[k] = dropped[k] && present[k];
 }
 
 /* Rank and dependent columns as they follow from the dropped ones. */
