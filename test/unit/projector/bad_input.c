@@ -122,13 +122,13 @@ static N_Vector_ID custom_id(N_Vector v) {
 
 START_TEST(a_matrix_needs_direct_access) {
   N_Vector opaque = VECTOR(1.0, 2.0), two = VECTOR(1.0, 2.0);
-  SUNMatrix G   = SUNDenseMatrix(2, 2, test_context);
-  MessageLog log = {0};
+  SUNMatrix G                    = SUNDenseMatrix(2, 2, test_context);
+  MessageLog log                 = {0};
   opaque->ops->nvgetvectorid     = custom_id;
   opaque->ops->nvgetarraypointer = NULL;
   for (int which = 0; which < 2; which++) {
-    CPProjector P = CPProjectorCreate(equations_c, which ? two : opaque, which ? opaque : two,
-                                      test_context);
+    CPProjector P =
+        CPProjectorCreate(equations_c, which ? two : opaque, which ? opaque : two, test_context);
     ck_assert_ptr_nonnull(P);
     ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log), CP_SUCCESS);
     ck_assert_int_eq(CPProjectorSetJacFn(P, equations_jac, G), CP_NOT_SUPPORTED);
@@ -215,12 +215,35 @@ static void call_without_object(void) {
   ck_assert_int_eq(CPProjectorGetStats(NULL, &stats), CP_MEM_NULL);
 }
 
-START_TEST(every_function_refuses_a_missing_projector) {
-  char text[8192];
-  captured(call_without_object, text, sizeof text);
+static void call_more_without_object(void) {
+  sunrealtype x;
+  sunindextype i;
+  CPLinSol type;
+  ck_assert_int_eq(CPProjectorSetJacTimes(NULL, NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetSchurDiag(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetPreconditioner(NULL, NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorAddUnitNorm(NULL, 0, 1, 1.0), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetActive(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetMetric(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetMetricMatrix(NULL, NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorGetDependent(NULL, &i, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorGetLinearSolver(NULL, &type, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorCheckJacTimes(NULL, 0.0, k.y, k.ewt, &x, &x), CP_MEM_NULL);
+}
+
+static int lines_of(const char *text) {
   int lines = 0;
   for (const char *p = text; (p = strchr(p, '\n')) != NULL; p++) lines++;
-  ck_assert_int_eq(lines, 21); /* one for each call */
+  return lines;
+}
+
+START_TEST(every_function_refuses_a_missing_projector) {
+  char text[8192];
+  captured(call_more_without_object, text, sizeof text);
+  ck_assert_int_eq(lines_of(text), 10);
+  ck_assert_mentions(text, "CPProjectorCheckJacTimes");
+  captured(call_without_object, text, sizeof text);
+  ck_assert_int_eq(lines_of(text), 21); /* one for each call */
   ck_assert_mentions(text, "CPProjectorGetStats");
   ck_assert_mentions(text, "P must not be NULL");
 }
@@ -318,6 +341,122 @@ START_TEST(SetFixed_refuses_a_wrong_length_and_nan) {
 }
 END_TEST
 
+static int some_Gv(sunrealtype t, N_Vector y, N_Vector v, N_Vector Gv, void *user_data) {
+  return equations_Gv(t, y, v, Gv, user_data);
+}
+
+START_TEST(SetJacTimes_refuses_one_product_of_two) {
+  ck_assert_refused(CPProjectorSetJacTimes(k.P, some_Gv, NULL), CP_ILL_INPUT, "GTw", "NULL");
+  ck_assert_refused(CPProjectorSetJacTimes(k.P, NULL, equations_GTw), CP_ILL_INPUT, "Gv", "NULL");
+  ck_assert_success(&k, CPProjectorSetJacTimes(k.P, NULL, NULL));
+}
+END_TEST
+
+static int some_psetup(sunrealtype t, N_Vector y, N_Vector D, void *user_data) {
+  (void)t;
+  (void)y;
+  (void)D;
+  (void)user_data;
+  return 0;
+}
+
+START_TEST(SetPreconditioner_refuses_a_setup_without_a_solve) {
+  ck_assert_refused(CPProjectorSetPreconditioner(k.P, some_psetup, NULL), CP_ILL_INPUT, "psolve",
+                    "NULL");
+  ck_assert_success(&k, CPProjectorSetPreconditioner(k.P, NULL, NULL));
+}
+END_TEST
+
+START_TEST(SetActive_refuses_a_mask_that_does_not_fit_or_removes_all) {
+  N_Vector three = VECTOR(1.0, 1.0, 1.0), bad = VECTOR(1.0, NAN), none = VECTOR(0.0, 0.0);
+  ck_assert_refused(CPProjectorSetActive(k.P, three), CP_ILL_INPUT, "mask", "3");
+  ck_assert_refused(CPProjectorSetActive(k.P, bad), CP_ILL_INPUT, "mask[1]", "nan");
+  entries(bad)[1] = -INFINITY;
+  ck_assert_refused(CPProjectorSetActive(k.P, bad), CP_ILL_INPUT, "mask[1]", "-inf");
+  ck_assert_refused(CPProjectorSetActive(k.P, none), CP_ILL_INPUT, "mask",
+                    "CPodeSetProjector(mem, NULL)");
+  entries(none)[1] = -1.0e-300; /* anything but 0 is on */
+  ck_assert_success(&k, CPProjectorSetActive(k.P, none));
+  ck_assert_success(&k, CPProjectorSetActive(k.P, NULL));
+  N_VDestroy(three);
+  N_VDestroy(bad);
+  N_VDestroy(none);
+}
+END_TEST
+
+START_TEST(AddUnitNorm_refuses_components_that_are_not_there_and_bad_values) {
+  const sunindextype huge = (sunindextype)1 << (8 * sizeof(sunindextype) - 2); /* twice overflows */
+  ck_assert_refused(CPProjectorAddUnitNorm(k.P, -1, 2, 1.0), CP_ILL_INPUT, "first", "-1");
+  ck_assert_refused(CPProjectorAddUnitNorm(k.P, 4, 1, 1.0), CP_ILL_INPUT, "first", "4");
+  ck_assert_refused(CPProjectorAddUnitNorm(k.P, 0, 0, 1.0), CP_ILL_INPUT, "length", "0");
+  ck_assert_refused(CPProjectorAddUnitNorm(k.P, 0, 5, 1.0), CP_ILL_INPUT, "length", "5");
+  ck_assert_refused(CPProjectorAddUnitNorm(k.P, huge, huge, 1.0), CP_ILL_INPUT, "length",
+                    "first = ");
+  ck_assert_refused(CPProjectorAddUnitNorm(k.P, huge, 2, 1.0), CP_ILL_INPUT, "first", "length = 2");
+  ck_assert_refused(CPProjectorAddUnitNorm(k.P, 0, 2, 0.0), CP_ILL_INPUT, "value", "0");
+  ck_assert_refused(CPProjectorAddUnitNorm(k.P, 0, 2, -0.5), CP_ILL_INPUT, "value", "-0.5");
+  ck_assert_refused(CPProjectorAddUnitNorm(k.P, 0, 2, NAN), CP_ILL_INPUT, "value", "nan");
+  ck_assert_refused(CPProjectorAddUnitNorm(k.P, 0, 2, INFINITY), CP_ILL_INPUT, "value", "inf");
+  case_set_levels(&k, 1); /* (0, 0, 1, 1) */
+  ck_assert_refused(CPProjectorAddUnitNorm(k.P, 1, 2, 1.0), CP_ILL_INPUT, "col_level[2]", "1");
+}
+END_TEST
+
+static int some_matrix(sunrealtype t, N_Vector y, SUNMatrix M, void *user_data) {
+  (void)t;
+  (void)y;
+  (void)user_data;
+  for (int j = 0; j < 4; j++) SM_ELEMENT_D(M, j, j) = 1.0;
+  return 0;
+}
+
+/* Patterns: template.c */
+START_TEST(SetMetricMatrix_refuses_templates_that_do_not_fit) {
+  SUNMatrix wide = SUNDenseMatrix(4, 5, test_context), band = SUNBandMatrix(4, 1, 1, test_context);
+  ck_assert_refused(CPProjectorSetMetricMatrix(k.P, some_matrix, NULL), CP_ILL_INPUT, "M_tmpl",
+                    "NULL");
+  ck_assert_refused(CPProjectorSetMetricMatrix(k.P, some_matrix, wide), CP_ILL_INPUT, "M_tmpl",
+                    "4 x 5");
+  ck_assert_refused(CPProjectorSetMetricMatrix(k.P, some_matrix, band), CP_ILL_INPUT, "M_tmpl",
+                    "dense");
+  ck_assert_success(&k, CPProjectorSetMetricMatrix(k.P, NULL, NULL));
+  SUNMatDestroy(wide);
+  SUNMatDestroy(band);
+}
+END_TEST
+
+/* ---- nothing to project onto ---- */
+
+START_TEST(without_function_and_norms_there_is_no_constraint) {
+  MessageLog log = {0};
+  N_Vector y = VECTOR(3.0, 4.0), y0 = vector_copy(y), ewt = VECTOR(1.0, 1.0);
+  CPProjector P = CPProjectorCreate(NULL, y, NULL, test_context);
+  ck_assert_ptr_nonnull(P);
+  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_ILL_INPUT);
+  ck_assert_mentions(log.text, "no constraint");
+  ck_assert_mentions(log.text, "CPProjectorAddUnitNorm");
+  ck_assert_int_eq(CPProjectorProjectTangent(P, 0.0, y0, ewt, y), CP_ILL_INPUT);
+  ck_assert_int_eq(CPProjectorAssemble(P, 0.0, y, ewt), CP_ILL_INPUT);
+  ck_assert(same_bits(y, y0));
+  /* what concerns the rows of c has none to concern */
+  SUNMatrix G = SUNDenseMatrix(1, 2, test_context);
+  ck_assert_int_eq(CPProjectorSetJacFn(P, equations_jac, G), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPProjectorSetActive(P, ewt), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPProjectorSetConstraintTol(P, ewt), CP_NOT_SUPPORTED);
+  SUNMatDestroy(G);
+  /* and it can still get one: (3, 4) / 5 */
+  ck_assert_int_eq(CPProjectorAddUnitNorm(P, 0, 2, 1.0), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_SUCCESS);
+  ck_assert_double_eq_tol(entries(y)[0], 0.6, 1.0e-12);
+  ck_assert_double_eq_tol(entries(y)[1], 0.8, 1.0e-12);
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(y0);
+  N_VDestroy(ewt);
+}
+END_TEST
+
 /* ---- actions ---- */
 
 typedef int (*Action)(N_Vector y, N_Vector ewt);
@@ -332,6 +471,9 @@ static int act_violation(N_Vector y, N_Vector ewt) {
 static int act_check(N_Vector y, N_Vector ewt) {
   return CPProjectorCheckJac(k.P, 0.0, y, ewt, &result, NULL, NULL);
 }
+static int act_check_times(N_Vector y, N_Vector ewt) {
+  return CPProjectorCheckJacTimes(k.P, 0.0, y, ewt, &result, NULL);
+}
 static int act_tangent(N_Vector y, N_Vector ewt) {
   return CPProjectorProjectTangent(k.P, 0.0, y, ewt, k.ewt);
 }
@@ -339,8 +481,8 @@ static int act_cotangent(N_Vector y, N_Vector ewt) {
   return CPProjectorProjectCotangent(k.P, 0.0, y, ewt, k.ewt);
 }
 
-static const Action actions[] = {act_project, act_assemble, act_violation,
-                                 act_check,   act_tangent,  act_cotangent};
+static const Action actions[] = {act_project,     act_assemble, act_violation, act_check,
+                                 act_check_times, act_tangent,  act_cotangent};
 
 static void expect_refusal(Action act, N_Vector y, N_Vector ewt, const char *argument,
                            const char *value) {
@@ -412,12 +554,65 @@ START_TEST(results_without_a_place_are_refused) {
                     "err", "NULL");
   ck_assert_refused(CPProjectorGetRank(k.P, NULL), CP_ILL_INPUT, "rank", "NULL");
   ck_assert_refused(CPProjectorGetStats(k.P, NULL), CP_ILL_INPUT, "stats", "NULL");
+  ck_assert_refused(CPProjectorGetDependent(k.P, NULL, NULL), CP_ILL_INPUT, "count", "NULL");
+  ck_assert_refused(CPProjectorGetLinearSolver(k.P, NULL, NULL), CP_ILL_INPUT, "type", "NULL");
+}
+END_TEST
+
+START_TEST(results_that_are_not_there_yet_are_refused) {
+  sunindextype count = -7;
+  CPLinSol type      = CP_LINSOL_AUTO;
+  N_Vector three     = VECTOR(5.0, 5.0, 5.0);
+  ck_assert_refused(CPProjectorGetDependent(k.P, &count, NULL), CP_NO_INIT, "factored", "yet");
+  ck_assert_refused(CPProjectorGetLinearSolver(k.P, &type, NULL), CP_NO_INIT, "projected", "yet");
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  ck_assert_refused(CPProjectorGetDependent(k.P, &count, three), CP_ILL_INPUT, "dependent", "3");
+  ck_assert_int_eq(count, -7);
+  ck_assert_int_eq(type, CP_LINSOL_AUTO);
+  ck_assert_double_eq(N_VMin(three), 5.0);
+  N_VDestroy(three);
+}
+END_TEST
+
+/* ---- products ---- */
+
+START_TEST(CheckJacTimes_wants_products) {
+  sunrealtype err = -1.0;
+  ck_assert_refused(CPProjectorCheckJacTimes(k.P, k.t, k.y, k.ewt, &err, NULL), CP_ILL_INPUT,
+                    "products", "CPProjectorSetJacTimes");
+  ck_assert_double_eq(err, -1.0);
+}
+END_TEST
+
+/* ---- a user's own projection has none of it ---- */
+
+START_TEST(a_user_supplied_projection_refuses_what_it_cannot_do) {
+  MessageLog log = {0};
+  N_Vector y     = VECTOR(1.0, 2.0);
+  sunindextype count;
+  CPLinSol type;
+  CPProjector P = CPProjectorCreateUser(some_g, NULL, y, test_context);
+  ck_assert_ptr_nonnull(P);
+  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetJacTimes(P, NULL, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPProjectorSetSchurDiag(P, equations_diagonal), CP_ILL_INPUT);
+  ck_assert_int_eq(CPProjectorSetPreconditioner(P, NULL, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPProjectorAddUnitNorm(P, 0, 2, 1.0), CP_ILL_INPUT);
+  ck_assert_int_eq(CPProjectorSetActive(P, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPProjectorSetMetric(P, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPProjectorSetMetricMatrix(P, NULL, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPProjectorCheckJacTimes(P, 0.0, y, y, NULL, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(log.count, 8);
+  ck_assert_int_eq(CPProjectorGetDependent(P, &count, NULL), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPProjectorGetLinearSolver(P, &type, NULL), CP_NOT_SUPPORTED);
+  CPProjectorFree(&P);
+  N_VDestroy(y);
 }
 END_TEST
 
 /* After all that was refused above, a projector works as one that saw nothing of it. */
 START_TEST(refused_calls_change_nothing) {
-  N_Vector three = VECTOR(1.0, -1.0, NAN), expected = vector_copy(k.y);
+  N_Vector three = VECTOR(1.0, -1.0, NAN), none = VECTOR(0.0, 0.0), expected = vector_copy(k.y);
   ck_assert_success(&k, CPProjectorProject(k.P, k.t, expected, k.ewt));
   case_close(&k);
   case_open(&k, equations_of(&pendulum_qu), solvers[0]);
@@ -430,10 +625,20 @@ START_TEST(refused_calls_change_nothing) {
   ck_assert_int_ne(CPProjectorSetJacFrequency(k.P, -1), CP_SUCCESS);
   ck_assert_int_ne(CPProjectorSetLinearSolver(k.P, (CPLinSol)99), CP_SUCCESS);
   ck_assert_int_ne(CPProjectorSetNorm(k.P, (CPNorm)99), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorSetJacTimes(k.P, some_Gv, NULL), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorSetPreconditioner(k.P, some_psetup, NULL), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorAddUnitNorm(k.P, 2, 3, 1.0), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorSetActive(k.P, three), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorSetActive(k.P, none), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorSetMetricMatrix(k.P, some_matrix, NULL), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorGetDependent(k.P, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorGetLinearSolver(k.P, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_ne(CPProjectorCheckJacTimes(k.P, k.t, k.y, k.ewt, NULL, NULL), CP_SUCCESS);
   ck_assert_int_ne(CPProjectorProject(k.P, k.t, three, k.ewt), CP_SUCCESS);
   ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
   ck_assert(same_bits(k.y, expected));
   N_VDestroy(three);
+  N_VDestroy(none);
   N_VDestroy(expected);
 }
 END_TEST
@@ -471,10 +676,19 @@ int main(void) {
   tcase_add_test(tc, SetEps_refuses_what_is_not_between_0_and_1);
   tcase_add_test(tc, negative_counts_are_refused);
   tcase_add_test(tc, SetFixed_refuses_a_wrong_length_and_nan);
+  tcase_add_test(tc, SetJacTimes_refuses_one_product_of_two);
+  tcase_add_test(tc, SetPreconditioner_refuses_a_setup_without_a_solve);
+  tcase_add_test(tc, SetActive_refuses_a_mask_that_does_not_fit_or_removes_all);
+  tcase_add_test(tc, AddUnitNorm_refuses_components_that_are_not_there_and_bad_values);
+  tcase_add_test(tc, SetMetricMatrix_refuses_templates_that_do_not_fit);
+  tcase_add_test(tc, without_function_and_norms_there_is_no_constraint);
   tcase_add_loop_test(tc, actions_refuse_bad_states_and_weights, 0,
                       sizeof actions / sizeof actions[0]);
   tcase_add_test(tc, tangent_and_cotangent_refuse_bad_vectors);
   tcase_add_test(tc, results_without_a_place_are_refused);
+  tcase_add_test(tc, results_that_are_not_there_yet_are_refused);
+  tcase_add_test(tc, CheckJacTimes_wants_products);
+  tcase_add_test(tc, a_user_supplied_projection_refuses_what_it_cannot_do);
   tcase_add_test(tc, refused_calls_change_nothing);
   tcase_add_test(tc, without_a_handler_the_message_is_a_line_on_stderr);
   suite_add_tcase(suite, tc);
