@@ -110,9 +110,9 @@ static void place(Sparse *s, Plan *p, int constraint, int component) {
 /* Constraints first, in an order of little fill; the kept components after those that move anything
  * else, so that no pivot is zero by structure; then the constraints on kept components alone. */
 static int chooseOrder(const CPLin lin, Sparse *s, Plan *p) {
-  cholmod_common *c = &s->common;
-  cholmod_sparse *B = unkeptPart(lin, s, p);
-  c->nmethods       = 2; /* METIS would gain up to a third, and answers want of memory by signals */
+  cholmod_common *c     = &s->common;
+  cholmod_sparse *B     = unkeptPart(lin, s, p);
+  c->nmethods           = 2; /* METIS may end the program for want of memory */
   c->method[0].ordering = CHOLMOD_NATURAL;
   c->method[1].ordering = CHOLMOD_AMD;
   c->postorder          = 1;
