@@ -117,12 +117,15 @@ static int curvature(CPWork work, int l, double *delta) {
                   *delta);
 }
 
-/* Nothing but contradictions left: the part of the residual in range(G) is gone, as the Rayleigh quotient
- * of B S tells next to the largest one. */
-static int isContradiction(CPWork work, int l, double quotient) {
+/* Rayleigh quotients of B S: the largest one is kept, over solves with the same G. */
+static void note(CPWork work, int l, double quotient) {
   double *largest = &work->krylov->largest[l];
   *largest        = fmax(*largest, quotient);
-  return quotient <= NORMAL_PART * NORMAL_PART * *largest;
+}
+
+/* Nothing but contradictions left: the part of the residual in range(G) is gone, as its quotient tells. */
+static int isContradiction(const CPWork work, int l, double quotient) {
+  return quotient <= NORMAL_PART * NORMAL_PART * work->krylov->largest[l];
 }
 
 /* x and r, and mu if it is wanted, moved along d. */
@@ -176,11 +179,11 @@ int cpKrylovSolve(CPWork work, int l, CPKrylovGoal goal, int with_mu) {
   if (flag) return flag;
   const double rz_start = rz;
   for (long int i = 0; i < mostIterations(work); i++) {
+    note(work, l, gamma / rz);
     if (isContradiction(work, l, gamma / rz)) return CP_SUCCESS;
     flag = curvature(work, l, &delta);
     if (flag) return flag;
-    isContradiction(work, l,
-                    delta / gamma); /* d is in the range of D G^T: a quotient to compare with */
+    note(work, l, delta / gamma); /* of d, which is in the range of D G^T */
     if (isContradiction(work, l, gamma / rz)) return CP_SUCCESS;
     move(work, gamma / delta, with_mu);
     if (cpKrylovNorm(work, k->weight, k->r) <= last) return CP_SUCCESS;
