@@ -24,6 +24,7 @@ typedef struct {
   sunrealtype product; /* of entry 0 of G v */
   sunrealtype prec[2]; /* diagonal of the preconditioner, rows 0 and the others */
   sunrealtype metric;  /* D = metric * 1e-10 */
+  sunrealtype skew;    /* z_0 += skew r_1, z_1 -= skew r_0 */
 } Problem;
 
 static Case k;
@@ -67,6 +68,10 @@ static int solve(sunrealtype t, N_Vector y, N_Vector r, N_Vector z, void *user_d
   (void)t;
   (void)y;
   for (int i = 0; i < equations_rows(&p->eq); i++) entries(z)[i] = p->prec[i > 0] * entries(r)[i];
+  if (p->skew != 0.0) {
+    entries(z)[0] += p->skew * entries(r)[1];
+    entries(z)[1] -= p->skew * entries(r)[0];
+  }
   return outcome(p, SOLVE, z);
 }
 
@@ -108,6 +113,7 @@ static void repair(void) {
   problem.from   = FOREVER;
   problem.factor = problem.product = problem.metric = 1.0;
   problem.prec[0] = problem.prec[1] = 1.0;
+  problem.skew                      = 0.0;
   ck_assert_success(&k, CPProjectorSetUserData(k.P, &problem)); /* all anew */
   ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
   ck_assert_bound(&k, largest_residual(k.eq.mf, k.y), 1.0e-9);
@@ -221,6 +227,16 @@ START_TEST(preconditioners_that_are_none_are_named) {
     repair();
     case_close(&k);
   }
+}
+END_TEST
+
+/* (r, B r) > 0 all the same. */
+START_TEST(a_preconditioner_that_is_not_symmetric_is_named) {
+  open_case(&planes, SOLVE);
+  problem.skew = 30.0;
+  expect_failure(-CP_REPTD_PREC_ERR, "not symmetric");
+  repair();
+  case_close(&k);
 }
 END_TEST
 
@@ -528,6 +544,7 @@ int main(void) {
   tcase_add_test(tc, a_negative_diagonal_is_refused);
   tcase_add_test(tc, an_indefinite_metric_is_named);
   tcase_add_test(tc, preconditioners_that_are_none_are_named);
+  tcase_add_test(tc, a_preconditioner_that_is_not_symmetric_is_named);
   tcase_add_test(tc, a_singular_preconditioner_is_no_silent_success);
   tcase_add_loop_test(tc, products_that_are_no_transposes_are_found, 0, 2);
   tcase_add_test(tc, a_product_that_is_no_derivative_is_found);
