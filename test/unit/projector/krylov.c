@@ -488,6 +488,75 @@ START_TEST(a_step_that_is_too_long_is_damped) {
 }
 END_TEST
 
+/* 0 = y_0^2 + 1 */
+static void eval_nowhere(long double t, const long double *y, long double *c,
+                         long double G[][MAX_STATES]) {
+  (void)t;
+  c[0]    = y[0] * y[0] + 1.0L;
+  G[0][0] = 2.0L * y[0];
+}
+
+static const Manifold nowhere = {.name    = "nowhere",
+                                 .n       = 1,
+                                 .m       = 1,
+                                 .eval    = eval_nowhere,
+                                 .point   = {1.0},
+                                 .apart   = 1.0,
+                                 .nlevels = 1};
+
+START_TEST(what_has_no_solution_is_not_assembled) {
+  case_open(&k, equations_of(&nowhere), krylov(CP_NORM_ERROR, PRODUCTS_AND_DIAGONAL, OF_NORM));
+  ck_assert_int_eq(CPProjectorAssemble(k.P, k.t, k.y, k.ewt), CP_IC_FAIL);
+  ck_assert_mentions(k.log.text, "constraint 0");
+  ck_assert_double_eq(entries(k.y)[0], 1.0);
+  case_close(&k);
+}
+END_TEST
+
+/* Allowed one correction with the same products, the projection goes on with new ones: Newton's method for the
+ * unit circle takes radial errors e to e^2/2, 4e-2 to 8e-4, 3e-7 and 5e-14; 1e-11 is asked for. */
+START_TEST(products_are_renewed_on_the_way) {
+  case_open(&k, equations_of(&circle), krylov(CP_NORM_ERROR, PRODUCTS_AND_DIAGONAL, OF_NORM));
+  ck_assert_success(&k, CPProjectorSetMaxIters(k.P, 1));
+  entries(k.y)[0] += 0.05;
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  ck_assert_int_eq(case_stats(&k).nje, 3);
+  ck_assert_bound(&k, largest_residual(&circle, k.y), 1.0e-9);
+  case_close(&k);
+}
+END_TEST
+
+/* Kept products, made where the curve runs otherwise: they do not converge within the distance that lets
+ * them be used, new ones do. */
+START_TEST(kept_products_that_fail_are_no_failure) {
+  case_open(&k, equations_of(&circle), krylov(CP_NORM_ERROR, PRODUCTS_AND_DIAGONAL, OF_NORM));
+  case_perturb(&k, 1.0e-4, 1);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  entries(k.y)[0] = -0.6 + 1.0e-5; /* a quarter of the circle on */
+  entries(k.y)[1] = 0.8;
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  ck_assert_int_eq(case_stats(&k).nje, 2);
+  ck_assert_bound(&k, largest_residual(&circle, k.y), 1.0e-9);
+  ck_assert_bound(&k, fabs(entries(k.y)[0] + 0.6), 2.0e-5); /* nowhere else */
+  case_close(&k);
+}
+END_TEST
+
+START_TEST(the_L2_norm_needs_no_weights) {
+  case_open(&k, equations_of(&planes), krylov(CP_NORM_L2, PRODUCTS, OF_NORM));
+  case_perturb(&k, 1.0e-2, 1);
+  N_Vector expected = vector_copy(k.y);
+  long double D[MAX_STATES];
+  inverse_metric(CP_NORM_L2, k.ewt, D);
+  reference_project(&planes, 0, D, expected);
+  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, NULL));
+  /* linear: residuals fall by 1e-4 a correction, until eps times half of the digits */
+  ck_assert_bound(&k, max_distance(k.y, expected), 10.0 * k.eps * 1.0e-8 * 4.0);
+  N_VDestroy(expected);
+  case_close(&k);
+}
+END_TEST
+
 START_TEST(only_what_needs_it_is_projected_again) {
   case_open(&k, equations_of(&crank_qu), krylov(CP_NORM_ERROR, PRODUCTS_AND_DIAGONAL, OF_NORM));
   case_perturb(&k, 1.0e-4, 1);
@@ -534,6 +603,8 @@ static CPProjector chain_projector(Chain *chain, N_Vector y, CPLinSol solver, in
   return P;
 }
 
+static int if_needed;
+
 static Trajectory swing(CPLinSol solver, int preconditioned) {
   Trajectory result;
   sunrealtype t;
@@ -549,6 +620,7 @@ static Trajectory swing(CPLinSol solver, int preconditioned) {
   ck_assert_int_eq(CVodeSetUserData(CPodeGetCVodeMem(mem), chain), CV_SUCCESS);
   ck_assert_int_eq(CPodeSetNonlinearSolver(mem, inner), CP_SUCCESS);
   ck_assert_int_eq(CPodeSetProjector(mem, P), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSetProjTestCnstr(mem, if_needed), CP_SUCCESS);
   ck_assert_int_eq(CPode(mem, 0.5, y, &t, CV_NORMAL), CP_SUCCESS);
   result.y   = y;
   result.ewt = vector_copy(y);
@@ -565,11 +637,27 @@ static Trajectory swing(CPLinSol solver, int preconditioned) {
 /* Residuals that fall by 1e-4 move a projected state by that part of a correction, which is some
  * tolerances at most: the trajectories are far less than one tolerance apart, and so take the same steps. */
 START_TEST(a_chain_swings_as_with_factors) {
-  Trajectory factors = swing(CP_LINSOL_SCHUR, 0), products = swing(CP_LINSOL_KRYLOV, _i);
+  if_needed           = 0;
+  Trajectory factors  = swing(CP_LINSOL_SCHUR, 0);
+  Trajectory products = swing(CP_LINSOL_KRYLOV, _i);
   ck_assert_double_le(wrms_distance(factors.y, products.y, factors.ewt), 1.0);
   ck_assert_int_eq(factors.steps, products.steps);
   ck_assert_int_gt(products.stats.nlinsolves, 0);
   if (_i) ck_assert_int_le(products.stats.nli, 3 * products.stats.nlinsolves);
+  N_VDestroy(factors.y);
+  N_VDestroy(factors.ewt);
+  N_VDestroy(products.y);
+  N_VDestroy(products.ewt);
+}
+END_TEST
+
+START_TEST(states_that_need_no_projection_are_left_alone_as_with_factors) {
+  if_needed           = 1;
+  Trajectory factors  = swing(CP_LINSOL_SCHUR, 0);
+  Trajectory products = swing(CP_LINSOL_KRYLOV, 1);
+  ck_assert_int_gt(products.stats.nskipped, 0);
+  ck_assert_int_eq(products.stats.nskipped, factors.stats.nskipped);
+  ck_assert_double_le(wrms_distance(factors.y, products.y, factors.ewt), 1.0);
   N_VDestroy(factors.y);
   N_VDestroy(factors.ewt);
   N_VDestroy(products.y);
@@ -603,8 +691,13 @@ int main(void) {
   tcase_add_test(tc, an_eps_beyond_roundoff_ends_at_the_floor);
   tcase_add_loop_test(tc, poor_guesses_are_assembled, 0, 2 * n_manifolds);
   tcase_add_test(tc, a_step_that_is_too_long_is_damped);
+  tcase_add_test(tc, what_has_no_solution_is_not_assembled);
+  tcase_add_test(tc, products_are_renewed_on_the_way);
+  tcase_add_test(tc, kept_products_that_fail_are_no_failure);
+  tcase_add_test(tc, the_L2_norm_needs_no_weights);
   tcase_add_test(tc, only_what_needs_it_is_projected_again);
   tcase_add_loop_test(tc, a_chain_swings_as_with_factors, 0, 2);
+  tcase_add_test(tc, states_that_need_no_projection_are_left_alone_as_with_factors);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
