@@ -80,8 +80,8 @@ static int blockCreate(CPLin lin) {
 
 /* ---- analysis ---- */
 
-/* Numbers the components of several columns, in place: part of each component, -1 for a single column.
- * size: in, columns of each component. */
+/* Numbers the components of several columns, in place: part of each component, -1 for a single
+ * column. size: in, columns of each component. */
 static int numberParts(int *size, int ncomponents) {
   int count = 0;
   for (int c = 0; c < ncomponents; c++) size[c] = size[c] > 1 ? count++ : -1;
@@ -220,6 +220,7 @@ static int factorPivoted(CPLin lin, Part *part) {
   if (flag) return flag;
   part->pivoted = 1;
   lin->rank += part->lin->rank;
+  lin->sine = fmin(lin->sine, part->lin->sine);
   for (int k = 0; k < part->m; k++) {
     const int at = part->present[k];
     if (at < 0 || !part->lin->is_dependent[at]) continue;
@@ -278,8 +279,8 @@ static int cholesky(double *U, int m) {
   return info == 0;
 }
 
-/* u_kk^2 is the squared sine of column k's angle to the columns before it. An absent column is one of
- * its own: u_kk = 1, but its multiplier is 0. */
+/* u_kk^2 is the squared sine of column k's angle to the columns before it. An absent column is one
+ * of its own: u_kk = 1, but its multiplier is 0. */
 static int factorPart(CPLin lin, Part *part) {
   Block *b           = lin->content;
   const double limit = fmax(lin->ranktol, LEAST_PIVOT);
@@ -293,9 +294,11 @@ static int factorPart(CPLin lin, Part *part) {
     fine = part->U[(size_t)k * (size_t)(part->m + 1)] > limit;
   if (!fine) return factorPivoted(lin, part);
   for (int k = 0; k < part->m; k++) {
-    double *inverse = &b->inverse[part->column[k]];
+    const double pivot = part->U[(size_t)k * (size_t)(part->m + 1)];
+    double *inverse    = &b->inverse[part->column[k]];
     if (*inverse == 0.0) continue;
-    *inverse = 1.0 / part->U[(size_t)k * (size_t)(part->m + 1)];
+    lin->sine = fmin(lin->sine, pivot);
+    *inverse  = 1.0 / pivot;
     rank++;
   }
   lin->rank += rank;
@@ -308,6 +311,7 @@ static int blockFactor(CPLin lin) {
   lin->m         = lin->mmax;
   lin->rank      = 0;
   lin->dependent = -1;
+  lin->sine      = 1.0;
   memset(lin->is_dependent, 0, (size_t)lin->mmax);
   squareColumns(lin, b->inverse);
   for (int i = 0; i < lin->mmax; i++) {

@@ -30,6 +30,7 @@ int cpLinCreate(CPLin *result, CPLinSol type, int n, int mmax, const CPEntries *
   lin->mmax         = mmax;
   lin->AT           = AT;
   lin->dependent    = -1;
+  lin->sine         = 1.0;
   lin->is_dependent = calloc((size_t)mmax, sizeof *lin->is_dependent);
   int flag          = lin->is_dependent ? ops->create(lin) : CP_MEM_FAIL;
   if (!flag && ops->analyse) flag = ops->analyse(lin);

@@ -1,9 +1,9 @@
 /* Sparse Schur complement S = A^T A = L D L^T (CHOLMOD): x = A S^{-1} r, mu = S^{-1} A^T x.
  *
- * S is formed here, in its order of elimination, and factored in place, in two thirds of the time that
- * CHOLMOD takes with A^T itself (the guide has the figures). Dependent columns are dropped: those with
- * small pivots, if what is left has none and has the others in its span; else those that a
- * rank-revealing QR leaves out (sparse_qr.c), which also solves then. */
+ * S is formed here, in its order of elimination, and factored in place, in two thirds of the time
+ * that CHOLMOD takes with A^T itself (the guide has the figures). Dependent columns are dropped:
+ * those with small pivots, if what is left has none and has the others in its span; else those that
+ * a rank-revealing QR leaves out (sparse_qr.c), which also solves then. */
 #include "sparse_impl.h"
 
 #include <math.h>
@@ -65,8 +65,20 @@ void cpSparseRandom(double *v, int length) {
   }
 }
 
-/* Values in the order of elimination, and which columns are there. */
+/* Columns are there or not as the diagonal of S has it: nothing is dropped, or kept out of S. */
+static int isPlain(const Sparse *s) {
+  return s->nborder == 0 && !memchr(s->dropped, 1, (size_t)s->order);
+}
+
+/* Values in the order of elimination. */
 static void gather(const CPLin lin, Sparse *s) {
+  const double *source = lin->AT->value;
+  const size_t *from = s->from, entries = lin->AT->start[lin->n];
+  for (size_t l = 0; l < entries; l++) s->value[l] = source[from[l]];
+}
+
+/* The same, and which columns are there; those that are dropped are zero. */
+static void gatherOthers(const CPLin lin, Sparse *s) {
   const double *source = lin->AT->value;
   const size_t *from = s->from, entries = lin->AT->start[lin->n];
   const int *position = s->position;
@@ -96,7 +108,7 @@ static void countColumns(CPLin lin, const Sparse *s) {
 }
 
 /* K; a column that is absent or dropped gets 1 on the diagonal. */
-static void formMatrix(Sparse *s) {
+static void formMatrix(Sparse *s, int plain) {
   const Index *start = s->K->p, *row = s->K->i;
   double *K = s->K->x, *w = s->w;
   for (int k = 0; k < s->order; k++) {
@@ -106,6 +118,7 @@ static void formMatrix(Sparse *s) {
       for (size_t l = s->first[e]; l <= s->last[e]; l++) w[s->position[l]] += v * s->value[l];
     }
     for (Index q = start[k]; q < s->product_end[k]; q++) K[q] = w[row[q]], w[row[q]] = 0.0;
+    if (plain) s->present[k] = K[start[k]] != 0.0;
     if (!s->present[k] || s->dropped[k]) K[start[k]] = 1.0;
   }
   for (size_t l = 0; l < s->nborder; l++) K[s->border_to[l]] = s->value[s->border_from[l]];
@@ -134,7 +147,7 @@ static void pivots(const Sparse *s, double *d) {
 #define PIVOT_ROUNDOFF 1.0e-14
 
 /* With unit columns d_k is the squared sine of column k's angle to the columns before it. */
-static int isFullRank(Sparse *s, double ranktol) {
+static int isFullRank(CPLin lin, Sparse *s) {
   double *d = s->b->x, least = 1.0, second = 1.0;
   pivots(s, d);
   for (int k = 0; k < s->order; k++) {
@@ -143,12 +156,14 @@ static int isFullRank(Sparse *s, double ranktol) {
     if (d[k] < least) second = least, least = d[k];
     else if (d[k] < second) second = d[k];
   }
-  const double sine = fmax(ranktol, LEAST_SINE);
+  const double sine = fmax(lin->ranktol, LEAST_SINE);
+  lin->sine         = sqrt(least);
   return least > sine * sine && least * second > PIVOT_ROUNDOFF;
 }
 
-/* K s->x = s->b; mu at position k is x[k]. CHOLMOD leaves its workspace with the shape of the newest
- * block of right-hand sides, and would allocate a new one if that differs from its full shape. */
+/* K s->x = s->b; mu at position k is x[k]. CHOLMOD leaves its workspace with the shape of the
+ * newest block of right-hand sides, and would allocate a new one if that differs from its full
+ * shape. */
 static int backSolve(Sparse *s) {
   if (s->order == 0) return 0;
   if (!cholmod_l_solve2(CHOLMOD_A, s->L, s->b, NULL, &s->x, NULL, &s->y, &s->e, &s->common))
@@ -207,10 +222,12 @@ static int checkDropped(CPLin lin, Sparse *s) {
 
 /* K + shift I = L D L'; 0, CP_LIN_DEPENDENT if that is not possible, or a negative code. */
 static int factorShifted(CPLin lin, Sparse *s, double shift) {
-  double beta[2] = {shift, 0.0};
-  gather(lin, s);
+  double beta[2]  = {shift, 0.0};
+  const int plain = isPlain(s);
+  if (plain) gather(lin, s);
+  else gatherOthers(lin, s);
+  formMatrix(s, plain);
   countColumns(lin, s);
-  formMatrix(s);
   cholmod_l_factorize_p(s->K, beta, NULL, 0, s->L, &s->common);
   if (s->common.status < CHOLMOD_OK) return cpSparseFailure(s);
   return s->common.status == CHOLMOD_OK ? 0 : CP_LIN_DEPENDENT;
@@ -220,12 +237,12 @@ static int factorShifted(CPLin lin, Sparse *s, double shift) {
  * not span them, or a negative code. */
 static int factorCholesky(CPLin lin, Sparse *s) {
   int flag = factorShifted(lin, s, 0.0);
-  if (!flag && !isFullRank(s, lin->ranktol)) flag = CP_LIN_DEPENDENT;
+  if (!flag && !isFullRank(lin, s)) flag = CP_LIN_DEPENDENT;
   return flag ? flag : checkDropped(lin, s);
 }
 
-/* Above roundoff, so that the pivot of a dependent column is positive and the factorisation goes on,
- * and below the square of the least sine. */
+/* Above roundoff, so that the pivot of a dependent column is positive and the factorisation goes
+ * on, and below the square of the least sine. */
 #define SHIFT 1.0e-13
 
 /* Drops the columns with small pivots. Codes as above. */
@@ -251,8 +268,11 @@ static int sparseFactor(CPLin lin) {
     flag = drop(lin, s);
     if (!flag) flag = factorCholesky(lin, s);
   }
-  if (flag == CP_LIN_DEPENDENT) flag = cpSparseQRFactor(lin);
-  countColumns(lin, s);
+  if (flag == CP_LIN_DEPENDENT) {
+    flag      = cpSparseQRFactor(lin);
+    lin->sine = LEAST_SINE; /* at most */
+    countColumns(lin, s);
+  }
   return flag;
 }
 

@@ -106,11 +106,12 @@ static int build(CPWork work) {
   int flag = CP_SUCCESS;
   cpLevelsFree(work);
   cpGradientPattern(work);
-  work->nlevels     = work->P->nlevels;
+  work->nlevels      = work->P->nlevels;
   work->norms_layout = cpNormsLayout(work);
   for (int l = 0; !flag && l < work->nlevels; l++) flag = buildStructure(work, l);
   if (!flag) flag = cpChooseSolver(work);
   for (int l = 0; !flag && l < work->nlevels; l++) flag = buildSolver(work, l);
+  work->P->stats.nlevels = work->nlevels;
   if (!flag) return CP_SUCCESS;
   work->revision = -1;
   return flag == CP_MEM_FAIL ? cpReason(work->text, flag, "no memory for the linear solver")
