@@ -119,11 +119,10 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
     if (work->levels[l].nrows > 0) flag = factorLevel(work, t, l);
   if (flag) return flag;
   noteRank(work);
-  work->valid         = 1;
-  work->stale         = 0;
-  work->age           = 0;
-  work->P->stats.rank = cpWorkRank(work);
-
+  work->valid           = 1;
+  work->stale           = 0;
+  work->age             = 0;
+  work->P->stats.rank   = cpWorkRank(work);
   work->P->stats.linsol = work->linsol;
   work->P->newest       = work;
   return CP_SUCCESS;
