@@ -13,8 +13,9 @@
 #define MAX_ITERATIONS 200
 #define MIN_DAMPING    1.0e-6
 #define DECREASE       1.0e-4
-/* A correction that is good to a tenth descends as well; the last ones are Project's. */
-static const CPKrylovGoal goal = {.relative = 1.0e-2, .absolute = 0.0};
+/* Residual of conjugate gradients: a correction that is good to a tenth descends as well; the last ones
+ * are Project's. */
+#define GOAL 1.0e-2
 
 static double merit(const CPKrylov k, N_Vector c) {
   N_VProd(c, k->frozen, k->p);
@@ -63,7 +64,7 @@ static int gaussNewton(CPWork work, sunrealtype t, N_Vector ewt) {
     }
     work->violation = cpKrylovViolation(work, k->c, &work->worst);
     if (work->violation <= 1.0) return CP_SUCCESS; /* Project does the rest */
-    flag = cpKrylovRightInverse(work, k->c, goal);
+    flag = cpKrylovRightInverse(work, k->c, GOAL);
     if (flag) return flag;
     CP_COUNT(work, niters);
     flag = lineSearch(work, t, &phi);

@@ -167,10 +167,9 @@ static int begin(CPWork work, int l, double *gamma, double *rz, int with_mu) {
   return CP_SUCCESS;
 }
 
-int cpKrylovSolve(CPWork work, int l, CPKrylovGoal goal, int with_mu) {
+int cpKrylovSolve(CPWork work, int l, double goal, int with_mu) {
   const CPKrylov k   = work->krylov;
   const double first = cpKrylovNorm(work, k->weight, k->r);
-  const double last  = fmax(goal.relative * first, goal.absolute);
   double gamma, delta, rz;
   if (with_mu) N_VConst(0.0, k->mu);
   if (first == 0.0) return CP_SUCCESS;
@@ -186,7 +185,7 @@ int cpKrylovSolve(CPWork work, int l, CPKrylovGoal goal, int with_mu) {
     note(work, l, delta / gamma); /* of d, which is in the range of D G^T */
     if (isContradiction(work, l, gamma / rz)) return CP_SUCCESS;
     move(work, gamma / delta, with_mu);
-    if (cpKrylovNorm(work, k->weight, k->r) <= last) return CP_SUCCESS;
+    if (cpKrylovNorm(work, k->weight, k->r) <= goal * first) return CP_SUCCESS;
     const double previous = gamma;
     rz                    = N_VDotProd(k->r, k->z);
     flag                  = checkPositive(work, rz);

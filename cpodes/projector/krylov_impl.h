@@ -27,7 +27,7 @@ struct CPKrylov_ {
   N_Vector dead;                 /* [m] 1 for these */
   N_Vector weight;               /* [m] 1 / size^2, 0: switched off */
   N_Vector distance;             /* [m] the same in units of the state's tolerance */
-  N_Vector jacobi; /* [m] preconditioner without psolve: 1 / diag(G D G^T), or weight */
+  N_Vector jacobi;               /* [m] without psolve: 1 / diag(G D G^T), or weight */
   /* residuals of the projection, and at a perturbed state */
   N_Vector c, c2; /* [m] */
   /* workspace of cpKrylovSolve: its residual r, z = B r, q = G d, B q; multipliers mu and their
@@ -40,14 +40,8 @@ struct CPKrylov_ {
   double *xl;                  /* [n] of a metric matrix; NULL: none */
 };
 
-/* How far a linear system is solved: until its residual, measured as violation, is at most
- * max(relative * that of the right-hand side, absolute). */
-typedef struct {
-  double relative, absolute;
-} CPKrylovGoal;
-
-/* krylov_products.c: the user's functions, counted; flags mapped, reasons in work->text. Values that are not finite
- * show in the first scalar made of them. */
+/* krylov_products.c: the user's functions, counted; flags mapped, reasons in work->text. Values that are
+ * not finite show in the first scalar made of them. */
 int cpKrylovTimes(CPWork work, sunrealtype t, N_Vector y, N_Vector v, N_Vector Gv);
 int cpKrylovTransTimes(CPWork work, sunrealtype t, N_Vector y, N_Vector w, N_Vector GTw);
 int cpKrylovMetric(CPWork work, int l, N_Vector x, N_Vector Dx); /* of level l */
@@ -55,8 +49,8 @@ int cpKrylovMetric(CPWork work, int l, N_Vector x, N_Vector Dx); /* of level l *
 int cpKrylovTimesChecked(CPWork work, N_Vector v, N_Vector Gv);
 int cpKrylovTransTimesChecked(CPWork work, N_Vector w, N_Vector GTw);
 int cpKrylovMetricChecked(CPWork work, int l, N_Vector x, N_Vector Dx);
-int cpKrylovPrecondition(CPWork work, int l, N_Vector r,
-                         N_Vector z); /* z = B r on the rows of level l */
+/* z = B r on the rows of level l */
+int cpKrylovPrecondition(CPWork work, int l, N_Vector r, N_Vector z);
 int cpKrylovSchurDiag(CPWork work, N_Vector D, N_Vector diag);
 int cpKrylovPrecSetup(CPWork work);
 /* x o the rows of level l */
@@ -68,8 +62,9 @@ int cpKrylovMetricRenew(CPWork work);
 void cpKrylovMetricTimes(CPWork work, int l, N_Vector x, N_Vector Dx);
 
 /* krylov_cg.c: k->x += D_l G_l^T (G_l D_l G_l^T)^+ k->r; k->r: in, on the rows of level l only; out, what
- * remains of it. with_mu: also the multipliers k->mu. 0, or a code. */
-int cpKrylovSolve(CPWork work, int l, CPKrylovGoal goal, int with_mu);
+ * remains of it, at most goal times as much, measured as violation, or what contradicts. with_mu: also the
+ * multipliers k->mu. 0, or a code. */
+int cpKrylovSolve(CPWork work, int l, double goal, int with_mu);
 
 /* krylov_setup.c */
 /* Products, metric, sizes and preconditioner at (t, y). */
@@ -93,7 +88,7 @@ double cpKrylovNorm(CPWork work, N_Vector weight, N_Vector c);
 double cpKrylovWorstResidual(CPWork work, N_Vector c, int i);
 
 /* krylov.c: x = K c into k->x, level by level */
-int cpKrylovRightInverse(CPWork work, N_Vector c, CPKrylovGoal goal);
+int cpKrylovRightInverse(CPWork work, N_Vector c, double goal);
 /* Are the residuals k->c at work->y above eps nothing but noise? 1, 0, or a fatal code. */
 int cpKrylovIsNoise(CPWork work, sunrealtype t, double eps);
 
