@@ -1,0 +1,793 @@
+/* Unit norms, 0 = |q| - value: alone, where each has its nearest point in closed form, and beside other
+ * constraints.
+ *
+ *   min sum_i ((x_i - q_i) / sqrt(D_i))^2  s.t. |x| = value:   x_i = q_i / (1 + lambda D_i),  lambda > -1 / max D
+ *
+ * References solve this by bisection, in extended precision. */
+#include <cpodes/cpodes_projector.h>
+#include <cpodes/projector/projector_impl.h>
+#include <cpodes/projector/sphere.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/alloc.h"
+#include "support/support.h"
+
+enum { MAX_NORMS = 80, MAX_STATES = 400 };
+
+/* How the norms lie in the state. */
+typedef enum { ROW, SIZES, LENGTHS, SPREAD, BACKWARDS, N_LAYOUTS } Layout;
+
+static CPProjector P;
+static N_Vector y, start, ewt, id;
+static CPUnitNorm norms[MAX_NORMS];
+static int nnorms, n;
+static MessageLog messages;
+
+/* ---- the reference ---- */
+
+/* x_i for nu = 1 + lambda max D > 0; D relative to its maximum */
+static long double entry(double q, long double D, long double nu) {
+  return q == 0.0 ? 0.0L : q / (1.0L - D + nu * D);
+}
+
+static long double square_at(int length, const double *q, const long double *D, long double nu) {
+  long double sum = 0.0L;
+  for (int i = 0; i < length; i++) sum += entry(q[i], D[i], nu) * entry(q[i], D[i], nu);
+  return sum;
+}
+
+/* The sum of squares is infinite at nu = 0 and decreases. */
+static void nearest(int length, double value, const double *q, long double *D, double *x) {
+  const long double square = (long double)value * value;
+  long double most = 0.0L, low = 0.0L, high = 1.0L;
+  for (int i = 0; i < length; i++)
+    if (q[i] != 0.0 && D[i] > most) most = D[i];
+  ck_assert(most > 0.0L);
+  for (int i = 0; i < length; i++) D[i] /= most;
+  while (square_at(length, q, D, high) > square) high *= 2.0L;
+  for (int k = 0; k < 300; k++) {
+    const long double middle = 0.5L * (low + high);
+    if (square_at(length, q, D, middle) > square) low = middle;
+    else high = middle;
+  }
+  for (int i = 0; i < length; i++) x[i] = (double)entry(q[i], D[i], high);
+}
+
+/* ---- projectors ---- */
+
+static void put(int first, int length, double value) {
+  norms[nnorms++] = (CPUnitNorm){first, length, value};
+  if (first + length > n) n = first + length;
+}
+
+/* 70 quaternions are two groups of 32 and 6 more. */
+static void lay_out(Layout layout) {
+  static const int lengths[] = {4, 1, 3, 4, 2, 6, 4, 9};
+  nnorms = n = 0;
+  switch (layout) {
+  case ROW:
+    for (int k = 0; k < 70; k++) put(4 * k, 4, 1.0);
+    break;
+  case SIZES:
+    for (int k = 0; k < 70; k++) put(4 * k, 4, 0.5 + 0.1 * k);
+    break;
+  case LENGTHS:
+    for (int k = 0; k < 40; k++) put(n, lengths[k % 8], k % 3 ? 1.0 : 2.5);
+    break;
+  case SPREAD: /* position and quaternion of each body */
+    for (int k = 0; k < 50; k++) put(7 * k + 3, 4, 1.0);
+    break;
+  default:
+    for (int k = 69; k >= 0; k--) put(4 * k, 4, 3.0);
+  }
+  n += 2; /* behind the last one */
+}
+
+/* y on the spheres, weights 1 / (1e-6 |y_i| + 1e-6 i-dependent). */
+static void create(CPNorm norm, CPLinSol solver) {
+  unsigned long long seed = 5;
+  y                       = vector_of(n, NULL);
+  ewt                     = vector_of(n, NULL);
+  random_fill(y, &seed);
+  for (int k = 0; k < nnorms; k++) {
+    sunrealtype *q = entries(y) + norms[k].first;
+    double square  = 0.0;
+    for (int i = 0; i < norms[k].length; i++) square += q[i] * q[i];
+    for (int i = 0; i < norms[k].length; i++) q[i] *= norms[k].value / sqrt(square);
+  }
+  for (int j = 0; j < n; j++)
+    entries(ewt)[j] = 1.0 / (1.0e-6 * fabs(entries(y)[j]) + 1.0e-6 * (1.0 + j % 5));
+  start = vector_copy(y);
+  P     = CPProjectorCreate(NULL, y, NULL, test_context);
+  ck_assert_ptr_nonnull(P);
+  memset(&messages, 0, sizeof messages);
+  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &messages), CP_SUCCESS);
+  for (int k = 0; k < nnorms; k++)
+    ck_assert_int_eq(CPProjectorAddUnitNorm(P, norms[k].first, norms[k].length, norms[k].value),
+                     CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetNorm(P, norm), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetLinearSolver(P, solver), CP_SUCCESS);
+}
+
+static void destroy(void) {
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(start);
+  N_VDestroy(ewt);
+  if (id) N_VDestroy(id);
+  id = NULL;
+}
+
+/* y <- start off the spheres, each component by up to `drift` of itself. */
+static void drift_by(double drift, unsigned long long seed) {
+  for (int j = 0; j < n; j++) entries(start)[j] *= 1.0 + drift * random_number(&seed);
+  N_VScale(1.0, start, y);
+}
+
+static void hold(int first, int length) {
+  if (!id) {
+    id = vector_of(n, NULL);
+    N_VConst(1.0, id);
+  }
+  for (int i = 0; i < length; i++) entries(id)[first + i] = 0.0;
+  ck_assert_int_eq(CPProjectorSetFixed(P, id), CP_SUCCESS);
+}
+
+static void project(void) {
+  const int flag = CPProjectorProject(P, 0.0, y, ewt);
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, CPProjectorGetLastMessage(P));
+}
+
+static void metric_of(CPNorm norm, int first, int length, long double *D) {
+  for (int i = 0; i < length; i++) {
+    const long double w = entries(ewt)[first + i];
+    D[i]                = norm == CP_NORM_L2 ? 1.0L : 1.0L / (w * w);
+    if (id && entries(id)[first + i] == 0.0) D[i] = 0.0L;
+  }
+}
+
+/* Each sum, quotient and step rounds by u relative to the values at hand, the larger of q and x: 32 of
+ * them bound what the closed form does to a component. */
+static double roundings(int k) {
+  double largest = norms[k].value;
+  for (int i = 0; i < norms[k].length; i++)
+    largest = fmax(largest, fabs(entries(start)[norms[k].first + i]));
+  return 32.0 * DBL_EPSILON * largest;
+}
+
+static void check_nearest(CPNorm norm) {
+  long double D[MAX_STATES];
+  double expected[MAX_STATES];
+  for (int k = 0; k < nnorms; k++) {
+    const CPUnitNorm *u = &norms[k];
+    metric_of(norm, u->first, u->length, D);
+    nearest(u->length, u->value, entries(start) + u->first, D, expected);
+    for (int i = 0; i < u->length; i++)
+      ck_assert_msg(fabs(entries(y)[u->first + i] - expected[i]) <= roundings(k),
+                    "norm %d, component %d: %.17g, nearest %.17g, was %.17g", k, i,
+                    entries(y)[u->first + i], expected[i], entries(start)[u->first + i]);
+  }
+}
+
+static int is_in_norm(int j) {
+  for (int k = 0; k < nnorms; k++)
+    if (j >= norms[k].first && j < norms[k].first + norms[k].length) return 1;
+  return 0;
+}
+
+/* ---- the nearest point ---- */
+
+static const double drifts[] = {0.0, 1.0e-12, 1.0e-6, 2.0e-5, 1.0e-3, 0.03, 0.3, 0.95};
+enum { N_DRIFTS = 8, N_CASES = N_LAYOUTS * N_DRIFTS * 2 };
+
+START_TEST(norms_alone_come_to_their_nearest_points) {
+  const CPNorm norm = _i % 2 ? CP_NORM_L2 : CP_NORM_ERROR;
+  CPProjectorStats stats;
+  lay_out((Layout)(_i / 2 / N_DRIFTS));
+  create(norm, CP_LINSOL_BLOCK);
+  drift_by(drifts[_i / 2 % N_DRIFTS], 6);
+  project();
+  check_nearest(norm);
+  for (int j = 0; j < n; j++)
+    if (!is_in_norm(j)) ck_assert_double_eq(entries(y)[j], entries(start)[j]);
+  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(stats.nproj, 1);
+  ck_assert_int_eq(stats.niters, 1); /* in closed form */
+  ck_assert_int_eq(stats.nsetups, 0);
+  destroy();
+}
+END_TEST
+
+/* (x_i - q_i) / D_i = -lambda x_i with one lambda. A rounding of x_i by u |x_i| changes the left side by as
+ * much over D_i. */
+START_TEST(the_correction_is_normal_in_the_metric) {
+  const CPNorm norm = _i % 2 ? CP_NORM_L2 : CP_NORM_ERROR;
+  long double D[4];
+  lay_out(ROW);
+  create(norm, CP_LINSOL_BLOCK);
+  drift_by(drifts[_i / 2], 7);
+  project();
+  for (int k = 0; k < nnorms; k++) {
+    const sunrealtype *x = entries(y) + 4 * k, *q = entries(start) + 4 * k;
+    metric_of(norm, 4 * k, 4, D);
+    for (int a = 0; a < 4; a++)
+      for (int b = 0; b < a; b++) {
+        const long double da = (x[a] - q[a]) / D[a] * x[b], db = (x[b] - q[b]) / D[b] * x[a];
+        const long double round = fabsl(x[a] * x[b]) * (1.0L / D[a] + 1.0L / D[b]);
+        ck_assert(fabsl(da - db) <= 16.0L * DBL_EPSILON * round);
+      }
+  }
+  destroy();
+}
+END_TEST
+
+START_TEST(with_equal_weights_the_vector_is_scaled) {
+  lay_out(LENGTHS);
+  create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  N_VConst(1.0e7, ewt);
+  drift_by(0.5, 8);
+  project();
+  for (int k = 0; k < nnorms; k++) {
+    const sunrealtype *q = entries(start) + norms[k].first;
+    long double square   = 0.0L;
+    for (int i = 0; i < norms[k].length; i++) square += (long double)q[i] * q[i];
+    for (int i = 0; i < norms[k].length; i++)
+      ck_assert_double_eq_tol(entries(y)[norms[k].first + i],
+                              (double)(q[i] * norms[k].value / sqrtl(square)), roundings(k));
+  }
+  destroy();
+}
+END_TEST
+
+/* As far in as 1e-12 and out as 1e12 of the radius: both ends of lambda's range. */
+static const double factors[] = {1.0e-12, 1.0e-3, 0.1, 0.5, 2.0, 10.0, 1.0e3, 1.0e12};
+enum { N_FACTORS = 8 };
+
+START_TEST(far_starts_come_to_their_nearest_points_too) {
+  const CPNorm norm = _i % 2 ? CP_NORM_L2 : CP_NORM_ERROR;
+  lay_out(_i / 2 % 2 ? LENGTHS : ROW);
+  create(norm, CP_LINSOL_BLOCK);
+  drift_by(0.3, 9);
+  N_VScale(factors[_i / 4], start, start);
+  N_VScale(1.0, start, y);
+  project();
+  check_nearest(norm);
+  destroy();
+}
+END_TEST
+
+/* Without the component of the largest D: it stays zero. */
+START_TEST(components_that_are_zero_stay_zero) {
+  lay_out(ROW);
+  create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  drift_by(0.3, 10);
+  for (int k = 0; k < nnorms; k++) {
+    int softest = 0;
+    for (int i = 1; i < 4; i++)
+      if (entries(ewt)[4 * k + i] < entries(ewt)[4 * k + softest]) softest = i;
+    entries(start)[4 * k + softest] = 0.0;
+  }
+  N_VScale(_i ? 0.2 : 1.0, start, start);
+  N_VScale(1.0, start, y);
+  project();
+  check_nearest(CP_NORM_ERROR);
+  destroy();
+}
+END_TEST
+
+/* The ratio of weights within a quaternion is 10^(3 _i); as a whole they are 1e-170 or 1e170, too. */
+START_TEST(weights_may_differ_by_many_orders) {
+  lay_out(ROW);
+  create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  const double whole = _i % 3 == 0 ? 1.0 : _i % 3 == 1 ? 1.0e-170 : 1.0e170;
+  for (int j = 0; j < n; j++) entries(ewt)[j] = whole * pow(10.0, _i * (j % 3));
+  drift_by(1.0e-3, 11);
+  N_VScale(1.0 + 0.1 * (_i % 2), start, start);
+  N_VScale(1.0, start, y);
+  project();
+  for (int j = 0; j < n; j++) entries(ewt)[j] /= whole; /* D of the reference is 1 / w^2 */
+  check_nearest(CP_NORM_ERROR);
+  destroy();
+}
+END_TEST
+
+START_TEST(a_projected_state_stays) {
+  const CPNorm norm = _i % 2 ? CP_NORM_L2 : CP_NORM_ERROR;
+  lay_out((Layout)(_i / 2));
+  create(norm, CP_LINSOL_BLOCK);
+  drift_by(1.0e-2, 12);
+  project();
+  N_Vector once = vector_copy(y);
+  project();
+  /* |q| is off by 4 u at most; the largest component moves by no more than the norm of the whole, in units
+     in which D = 1 at most, some sqrt(5 * 2) of it: the ratio of weights */
+  ck_assert_double_le(max_distance(y, once), 4.0 * 4.0 * DBL_EPSILON * 8.0);
+  N_VDestroy(once);
+  destroy();
+}
+END_TEST
+
+/* Newton's method with factors of the start moves along D q of the start: another point, by the square of
+ * the correction times the ratio of D's, 36 / 1 and more. */
+START_TEST(other_solvers_find_the_same_point) {
+  static const CPLinSol others[] = {CP_LINSOL_SCHUR, CP_LINSOL_QR, CP_LINSOL_QRP, CP_LINSOL_SPARSE};
+  lay_out(LENGTHS);
+  create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  drift_by(1.0e-6, 13);
+  project();
+  N_Vector block = vector_copy(y);
+  N_VScale(1.0, start, y);
+  ck_assert_int_eq(CPProjectorSetLinearSolver(P, others[_i]), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetEps(P, 1.0e-8), CP_SUCCESS);
+  project();
+  ck_assert_double_le(max_distance(y, block), 2.5 * 100.0 * 1.0e-12);
+  N_VDestroy(block);
+  destroy();
+}
+END_TEST
+
+/* ---- held components ---- */
+
+START_TEST(held_components_stay_and_the_others_are_nearest) {
+  const CPNorm norm = _i % 2 ? CP_NORM_L2 : CP_NORM_ERROR;
+  lay_out(_i / 2 ? LENGTHS : ROW);
+  create(norm, CP_LINSOL_BLOCK);
+  for (int k = 0; k < nnorms; k++)
+    if (norms[k].length > 1) hold(norms[k].first, norms[k].length / 2);
+  drift_by(1.0e-2, 14);
+  project();
+  check_nearest(norm);
+  for (int j = 0; j < n; j++)
+    if (entries(id)[j] == 0.0) ck_assert_double_eq(entries(y)[j], entries(start)[j]);
+  destroy();
+}
+END_TEST
+
+static void expect_failure(int code, const char *word) {
+  ck_assert_int_eq(CPProjectorProject(P, 0.25, y, ewt), code);
+  ck_assert_int_eq(messages.count, 1);
+  ck_assert_mentions(messages.text, word);
+  ck_assert_int_eq(same_bits(y, start), 1);
+}
+
+/* The norm in question is the last one but one: all before it could be projected. */
+START_TEST(a_norm_whose_components_are_held_fails_and_nothing_moves) {
+  lay_out(_i ? LENGTHS : ROW);
+  create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  const CPUnitNorm *u = &norms[nnorms - 2];
+  char name[64];
+  hold(u->first, u->length);
+  drift_by(1.0e-2, 15);
+  snprintf(name, sizeof name, "components %d to %d", u->first, u->first + u->length - 1);
+  expect_failure(-CP_PROJ_INCONSISTENT, name);
+  destroy();
+}
+END_TEST
+
+/* One tolerance is 1e-6 in every component at least, and that is the size of the gradient's. */
+START_TEST(a_held_norm_within_its_tolerance_is_left_alone) {
+  lay_out(ROW);
+  create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  hold(4 * 68, 4);
+  drift_by(0.0, 15);
+  for (int i = 0; i < 4; i++) entries(start)[4 * 68 + i] *= 1.0 + 5.0e-7;
+  N_VScale(1.0, start, y);
+  project();
+  for (int i = 0; i < 4; i++)
+    ck_assert_double_eq(entries(y)[4 * 68 + i], entries(start)[4 * 68 + i]);
+  destroy();
+}
+END_TEST
+
+START_TEST(held_components_beyond_the_sphere_contradict_it) {
+  lay_out(ROW);
+  create(CP_NORM_L2, CP_LINSOL_BLOCK);
+  hold(4 * 69, 2);
+  entries(start)[4 * 69] = 1.0 + 1.0e-9;
+  N_VScale(1.0, start, y);
+  expect_failure(-CP_PROJ_INCONSISTENT, "components 276 to 279");
+  destroy();
+}
+END_TEST
+
+/* ---- no gradient ---- */
+
+/* Alone, and in Newton's method. */
+START_TEST(a_norm_that_is_zero_is_named_and_nothing_moves) {
+  static const CPLinSol ways[] = {CP_LINSOL_BLOCK, CP_LINSOL_SCHUR, CP_LINSOL_SPARSE};
+  lay_out(_i / 3 ? LENGTHS : ROW);
+  create(CP_NORM_ERROR, ways[_i % 3]);
+  const CPUnitNorm *u = &norms[nnorms - 3];
+  char name[64];
+  drift_by(1.0e-7, 16);
+  for (int i = 0; i < u->length; i++) entries(start)[u->first + i] = 0.0;
+  N_VScale(1.0, start, y);
+  snprintf(name, sizeof name, "components %d to %d", u->first, u->first + u->length - 1);
+  expect_failure(-CP_CNSTRJAC_NONFINITE, name);
+  ck_assert_mentions(messages.text, "0.25");
+  destroy();
+}
+END_TEST
+
+START_TEST(after_a_failure_the_next_projection_works) {
+  lay_out(ROW);
+  create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  drift_by(1.0e-3, 17);
+  for (int i = 0; i < 4; i++) entries(y)[4 * 50 + i] = 0.0;
+  ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), -CP_CNSTRJAC_NONFINITE);
+  N_VScale(1.0, start, y);
+  project();
+  check_nearest(CP_NORM_ERROR);
+  destroy();
+}
+END_TEST
+
+/* ---- vectors ---- */
+
+/* v - D q (q'v) / (q'D q) */
+static void check_tangent(CPNorm norm, N_Vector v, N_Vector projected) {
+  long double D[MAX_STATES];
+  for (int k = 0; k < nnorms; k++) {
+    const CPUnitNorm *u  = &norms[k];
+    const sunrealtype *q = entries(y) + u->first, *w = entries(v) + u->first;
+    long double qv = 0.0L, qDq = 0.0L;
+    metric_of(norm, u->first, u->length, D);
+    for (int i = 0; i < u->length; i++) {
+      qv += (long double)q[i] * w[i];
+      qDq += D[i] * q[i] * q[i];
+    }
+    for (int i = 0; i < u->length; i++)
+      ck_assert_double_eq_tol(entries(projected)[u->first + i],
+                              (double)(w[i] - D[i] * q[i] * qv / qDq), 1.0e2 * DBL_EPSILON);
+  }
+}
+
+/* Sums of up to 9 terms below 10 with D's up to 36 apart: 1e2 u. */
+START_TEST(tangent_vectors_lose_their_normal_part) {
+  const CPNorm norm       = _i % 2 ? CP_NORM_L2 : CP_NORM_ERROR;
+  unsigned long long seed = 18;
+  lay_out((Layout)(_i / 2));
+  create(norm, CP_LINSOL_BLOCK);
+  N_Vector v = vector_of(n, NULL);
+  drift_by(1.0e-6, 17);
+  project();
+  random_fill(v, &seed);
+  N_Vector w = vector_copy(v);
+  ck_assert_int_eq(CPProjectorProjectTangent(P, 0.0, y, ewt, w), CP_SUCCESS);
+  check_tangent(norm, v, w);
+  N_VDestroy(v);
+  N_VDestroy(w);
+  destroy();
+}
+END_TEST
+
+/* ---- violation, projections where needed ---- */
+
+START_TEST(the_violation_is_the_distance_in_units_of_the_tolerance) {
+  sunrealtype violation;
+  sunindextype worst;
+  long double gradient = 0.0L, square = 0.0L;
+  lay_out(ROW);
+  create(_i ? CP_NORM_L2 : CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  for (int i = 0; i < 4; i++) entries(y)[4 * 41 + i] *= 1.0 + 1.0e-5;
+  const sunrealtype *q = entries(y) + 4 * 41, *w = entries(ewt) + 4 * 41;
+  for (int i = 0; i < 4; i++) square += (long double)q[i] * q[i];
+  for (int i = 0; i < 4; i++) gradient += q[i] * q[i] / square / w[i] / w[i];
+  const double expected = (double)((sqrtl(square) - 1.0L) / sqrtl(gradient));
+  ck_assert_int_eq(CPProjectorGetViolation(P, 0.0, y, ewt, &violation, &worst), CP_SUCCESS);
+  ck_assert_int_eq((int)worst, 41);
+  /* |q| - 1 = 1e-5 loses 11 digits */
+  ck_assert_double_eq_tol(violation, expected, expected * 4.0 * DBL_EPSILON / 1.0e-5);
+
+  int moved = -1;
+  ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, 1, &moved), CP_SUCCESS);
+  ck_assert_int_eq(moved, 1);
+  ck_assert_int_eq(P->work->worst_start, 41);
+  ck_assert_double_le(P->work->violation, 1.0e-8);
+  destroy();
+}
+END_TEST
+
+START_TEST(what_is_satisfied_is_left_alone_where_that_is_asked_for) {
+  CPProjectorStats stats;
+  int moved = -1;
+  lay_out(_i ? LENGTHS : ROW);
+  create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  drift_by(1.0e-8, 19); /* 1e-2 tolerances and less */
+  ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, 1, &moved), CP_SUCCESS);
+  ck_assert_int_eq(moved, 0);
+  ck_assert_int_eq(same_bits(y, start), 1);
+  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(stats.nskipped, 1);
+  ck_assert_int_eq(stats.niters, 0);
+  ck_assert_double_le(P->work->violation, 2.0e-2);
+  ck_assert_double_gt(P->work->violation, 0.0);
+  destroy();
+}
+END_TEST
+
+/* ---- not alone ---- */
+
+/* c = y_0 - y_4: shares components with two of the norms. */
+static int difference(sunrealtype t, N_Vector state, N_Vector c, void *user_data) {
+  (void)t;
+  (void)user_data;
+  entries(c)[0] = entries(state)[0] - entries(state)[4];
+  return 0;
+}
+
+/* Stationarity beside another constraint: (x - q) / D = -G'mu with the three gradients, whose multipliers follow
+ * from three components each has alone or shares: checked as  P (x - q) = 0  by the tangent projector of the
+ * result, which is linear and checked above for norms; its error is that of Newton's method with the factors of the
+ * start, the square of the correction. */
+static void check_stationary(double bound) {
+  N_Vector d = vector_copy(y);
+  N_VLinearSum(1.0, y, -1.0, start, d);
+  ck_assert_int_eq(CPProjectorProjectTangent(P, 0.0, y, ewt, d), CP_SUCCESS);
+  ck_assert_double_le(N_VMaxNorm(d), bound);
+  N_VDestroy(d);
+}
+
+static double residual_of(int k) {
+  long double square = 0.0L;
+  for (int i = 0; i < norms[k].length; i++)
+    square += (long double)entries(y)[norms[k].first + i] * entries(y)[norms[k].first + i];
+  return fabs((double)(sqrtl(square) - norms[k].value));
+}
+
+START_TEST(norms_and_other_constraints_hold_together) {
+  static const CPLinSol ways[] = {CP_LINSOL_BLOCK, CP_LINSOL_SCHUR, CP_LINSOL_QRP, CP_LINSOL_SPARSE,
+                                  CP_LINSOL_AUTO};
+  sunindextype rank;
+  lay_out(ROW);
+  create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  CPProjectorFree(&P);
+  N_Vector c = vector_of(1, NULL);
+  P          = CPProjectorCreate(difference, y, c, test_context);
+  for (int k = 0; k < 3; k++) CPProjectorAddUnitNorm(P, 4 * k, 4, 1.0);
+  ck_assert_int_eq(CPProjectorSetLinearSolver(P, ways[_i]), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetEps(P, 1.0e-6), CP_SUCCESS);
+  for (int k = 0; k < 2; k++) { /* both quaternions begin with the same */
+    entries(start)[4 * k]     = 0.5;
+    entries(start)[4 * k + 1] = k ? 0.1 : 0.5;
+    entries(start)[4 * k + 2] = k ? -0.7 : -0.5;
+    entries(start)[4 * k + 3] = 0.5;
+  }
+  drift_by(1.0e-6, 20);
+  project();
+  ck_assert_double_le(fabs(entries(y)[0] - entries(y)[4]), 1.0e-11); /* eps times 1e-5 */
+  for (int k = 0; k < 3; k++) ck_assert_double_le(residual_of(k), 1.0e-11);
+  ck_assert_double_le(residual_of(2), 1.0e-11);
+  ck_assert_int_eq(CPProjectorGetRank(P, &rank), CP_SUCCESS);
+  ck_assert_int_eq((int)rank, 4);
+  N_VDestroy(c);
+  destroy();
+}
+END_TEST
+
+/* Two norms of three components each, of which they share two. */
+START_TEST(norms_that_share_components_hold_together) {
+  sunindextype rank;
+  nnorms = n = 0;
+  put(0, 3, 1.0);
+  put(1, 3, 1.0);
+  create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  const sunrealtype point[] = {0.6, 0.48, 0.64, -0.6};
+  memcpy(entries(start), point, sizeof point);
+  drift_by(1.0e-6, 21);
+  ck_assert_int_eq(CPProjectorSetEps(P, 1.0e-6), CP_SUCCESS);
+  project();
+  for (int k = 0; k < 2; k++) ck_assert_double_le(residual_of(k), 1.0e-11);
+  ck_assert_int_eq(CPProjectorGetRank(P, &rank), CP_SUCCESS);
+  ck_assert_int_eq((int)rank, 2);
+  check_stationary(1.0e-10);
+  destroy();
+}
+END_TEST
+
+/* The same norm twice: one of them depends on the other. */
+START_TEST(a_norm_given_twice_counts_once) {
+  sunindextype rank, count;
+  nnorms = n = 0;
+  put(0, 4, 1.0);
+  put(0, 4, 1.0);
+  put(4, 4, 1.0);
+  create(CP_NORM_L2, CP_LINSOL_BLOCK);
+  drift_by(1.0e-6, 22);
+  ck_assert_int_eq(CPProjectorSetEps(P, 1.0e-6), CP_SUCCESS);
+  project();
+  for (int k = 0; k < 3; k++) ck_assert_double_le(residual_of(k), 1.0e-11);
+  ck_assert_int_eq(CPProjectorGetRank(P, &rank), CP_SUCCESS);
+  ck_assert_int_eq((int)rank, 2);
+  ck_assert_int_eq(CPProjectorGetDependent(P, &count, NULL), CP_SUCCESS);
+  ck_assert_int_eq((int)count, 1);
+  destroy();
+}
+END_TEST
+
+/* ---- input ---- */
+
+static const struct {
+  sunindextype first, length;
+  sunrealtype value;
+  const char *word;
+} bad[] = {{-1, 4, 1.0, "first = -1"},
+           {0, 0, 1.0, "length = 0"},
+           {0, -4, 1.0, "length = -4"},
+           {279, 4, 1.0, "first = 279"},
+           {0, 283, 1.0, "length = 283"},
+           {4, 4, 0.0, "value = 0"},
+           {4, 4, -1.0, "value = -1"},
+           {4, 4, NAN, "value = "},
+           {4, 4, INFINITY, "value = inf"},
+           {4, 9223372036854775807, 1.0, "length ="},
+           {9223372036854775807, 4, 1.0, "first ="}};
+enum { N_BAD = sizeof bad / sizeof bad[0] };
+
+START_TEST(bad_norms_are_refused_and_change_nothing) {
+  lay_out(ROW);
+  create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  ck_assert_int_eq(CPProjectorAddUnitNorm(P, bad[_i].first, bad[_i].length, bad[_i].value),
+                   CP_ILL_INPUT);
+  ck_assert_int_eq(messages.count, 1);
+  ck_assert_mentions(messages.text, bad[_i].word);
+  drift_by(1.0e-3, 23);
+  project();
+  check_nearest(CP_NORM_ERROR);
+  destroy();
+}
+END_TEST
+
+/* Every entry may be the bad one, of y and of ewt. */
+START_TEST(entries_that_are_not_finite_or_not_positive_are_found_anywhere) {
+  static const double not_finite[] = {NAN, INFINITY, -INFINITY},
+                      refused[]    = {0.0, -0.0, -1.0, -1.0e-310, NAN, INFINITY, -INFINITY};
+  lay_out(SIZES);
+  create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  for (int j = 0; j < n; j++) {
+    char name[32];
+    const double good = entries(y)[j], weight = entries(ewt)[j];
+    entries(y)[j] = not_finite[j % 3];
+    snprintf(name, sizeof name, "y[%d]", j);
+    ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_ILL_INPUT);
+    ck_assert_mentions(messages.text, name);
+    entries(y)[j]   = good;
+    entries(ewt)[j] = refused[j % 7];
+    snprintf(name, sizeof name, "ewt[%d]", j);
+    ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_ILL_INPUT);
+    ck_assert_mentions(messages.text, name);
+    entries(ewt)[j] = weight;
+  }
+  entries(y)[n - 1]   = 1.0e308; /* what is large, or denormal, is neither */
+  entries(y)[n - 2]   = -5.0e-324;
+  entries(ewt)[n - 1] = 1.7e308;
+  entries(ewt)[n - 2] = 5.0e-324;
+  project();
+  destroy();
+}
+END_TEST
+
+START_TEST(projecting_allocates_nothing) {
+  lay_out((Layout)_i);
+  create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  project();
+  drift_by(1.0e-3, 24);
+  alloc_watch();
+  const int flag = CPProjectorProject(P, 0.0, y, ewt);
+  alloc_unwatch();
+  ck_assert_int_eq(flag, CP_SUCCESS);
+  ck_assert_int_eq(alloc_count(), 0);
+  destroy();
+}
+END_TEST
+
+/* ---- spheres by themselves ---- */
+
+/* Lengths 1 to 9, weights and distances over 120 orders: the promise of cpSphereNearest. */
+START_TEST(within_the_range_free_vectors_always_reach_the_sphere) {
+  unsigned long long seed = 200 + (unsigned long long)_i;
+  for (int trial = 0; trial < 2000; trial++) {
+    double q[9], w[9], x[9], D[9];
+    const int length   = 1 + trial % 9;
+    const double range = pow(10.0, 30.0 * random_number(&seed) * random_number(&seed) * 2.0);
+    for (int i = 0; i < length; i++) {
+      q[i] = range * random_number(&seed) * pow(10.0, trial % 2 ? 20.0 * random_number(&seed) : 0.0);
+      w[i] = pow(10.0, 60.0 * random_number(&seed) * random_number(&seed));
+    }
+    const double before = cpSphereNorm(length, q);
+    if (!(before > 1.0e-69 && before < 1.0e69)) continue;
+    ck_assert_int_eq(cpSphereNearest(length, 1.0, w, NULL, q, x, D), 0);
+    ck_assert_double_eq_tol(cpSphereNorm(length, q), 1.0, (4.0 + length) * DBL_EPSILON);
+  }
+}
+END_TEST
+
+/* Groups and single ones, with drifts of all sizes; each takes another way, with some 16 roundings. */
+START_TEST(a_group_is_projected_as_its_members_are) {
+  unsigned long long seed = 300 + (unsigned long long)_i;
+  int done                = 0;
+  for (int trial = 0; trial < 400; trial++) {
+    double q[4 * CP_SPHERE_GROUP], w[4 * CP_SPHERE_GROUP], one[4], x[4], D[4], worst = 0.0;
+    double before[4 * CP_SPHERE_GROUP];
+    const double drift = pow(10.0, -0.5 - 12.0 * trial / 400.0), value = _i ? 1.0 : 7.0;
+    int which = -1, largest = 0;
+    double off = 0.0;
+    for (int k = 0; k < CP_SPHERE_GROUP; k++) {
+      for (int i = 0; i < 4; i++) {
+        q[4 * k + i] = random_number(&seed);
+        w[4 * k + i] = pow(10.0, 1.0 + random_number(&seed));
+      }
+      const double scale = value / cpSphereNorm(4, q + 4 * k) * (1.0 + drift * random_number(&seed));
+      for (int i = 0; i < 4; i++) q[4 * k + i] *= scale;
+      const double relative = cpSphereNorm(4, q + 4 * k) / value;
+      if (fabs(relative * relative - 1.0) > off) off = fabs(relative * relative - 1.0), largest = k;
+    }
+    memcpy(before, q, sizeof q);
+    ck_assert_int_eq(cpSphereGroupInRange(value, q), 1);
+    if (!cpSphereGroup(value, _i % 2 ? w : NULL, q, &worst, &which)) {
+      ck_assert_mem_eq(q, before, sizeof q);
+      ck_assert_double_gt(drift, 1.0e-3); /* REACH over the square root of D's ratio, 100 */
+      continue;
+    }
+    done++;
+    if (off > 1.0e-12) ck_assert_int_eq(which, largest);
+    for (int k = 0; k < CP_SPHERE_GROUP; k++) {
+      memcpy(one, before + 4 * k, sizeof one);
+      ck_assert_int_eq(cpSphereNearest(4, value, _i % 2 ? w + 4 * k : NULL, NULL, one, x, D), 0);
+      for (int i = 0; i < 4; i++)
+        ck_assert_double_eq_tol(q[4 * k + i], one[i], 16.0 * DBL_EPSILON * value);
+    }
+  }
+  ck_assert_int_gt(done, 300);
+}
+END_TEST
+
+START_TEST(one_quaternion_out_of_range_is_noticed_in_a_group) {
+  static const double outside[] = {0.0, 1.0e-80, 1.0e80, NAN, INFINITY};
+  double q[4 * CP_SPHERE_GROUP];
+  for (int k = 0; k < CP_SPHERE_GROUP; k++)
+    for (int i = 0; i < 5; i++) {
+      for (int j = 0; j < 4 * CP_SPHERE_GROUP; j++) q[j] = 0.5;
+      ck_assert_int_eq(cpSphereGroupInRange(1.0, q), 1);
+      for (int j = 0; j < 4; j++) q[4 * k + j] = outside[i];
+      ck_assert_int_eq(cpSphereGroupInRange(1.0, q), 0);
+    }
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("norms");
+  TCase *tc    = tcase_create("norms");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, norms_alone_come_to_their_nearest_points, 0, N_CASES);
+  tcase_add_loop_test(tc, the_correction_is_normal_in_the_metric, 0, 2 * N_DRIFTS);
+  tcase_add_test(tc, with_equal_weights_the_vector_is_scaled);
+  tcase_add_loop_test(tc, far_starts_come_to_their_nearest_points_too, 0, 4 * N_FACTORS);
+  tcase_add_loop_test(tc, components_that_are_zero_stay_zero, 0, 2);
+  tcase_add_loop_test(tc, weights_may_differ_by_many_orders, 0, 12);
+  tcase_add_loop_test(tc, a_projected_state_stays, 0, 2 * N_LAYOUTS);
+  tcase_add_loop_test(tc, other_solvers_find_the_same_point, 0, 4);
+  tcase_add_loop_test(tc, held_components_stay_and_the_others_are_nearest, 0, 4);
+  tcase_add_loop_test(tc, a_norm_whose_components_are_held_fails_and_nothing_moves, 0, 2);
+  tcase_add_test(tc, a_held_norm_within_its_tolerance_is_left_alone);
+  tcase_add_test(tc, held_components_beyond_the_sphere_contradict_it);
+  tcase_add_loop_test(tc, a_norm_that_is_zero_is_named_and_nothing_moves, 0, 6);
+  tcase_add_test(tc, after_a_failure_the_next_projection_works);
+  tcase_add_loop_test(tc, tangent_vectors_lose_their_normal_part, 0, 2 * N_LAYOUTS);
+  tcase_add_loop_test(tc, the_violation_is_the_distance_in_units_of_the_tolerance, 0, 2);
+  tcase_add_loop_test(tc, what_is_satisfied_is_left_alone_where_that_is_asked_for, 0, 2);
+  tcase_add_loop_test(tc, norms_and_other_constraints_hold_together, 0, 5);
+  tcase_add_test(tc, norms_that_share_components_hold_together);
+  tcase_add_test(tc, a_norm_given_twice_counts_once);
+  tcase_add_loop_test(tc, bad_norms_are_refused_and_change_nothing, 0, N_BAD);
+  tcase_add_test(tc, entries_that_are_not_finite_or_not_positive_are_found_anywhere);
+  tcase_add_loop_test(tc, projecting_allocates_nothing, 0, N_LAYOUTS);
+  tcase_add_loop_test(tc, within_the_range_free_vectors_always_reach_the_sphere, 0, 5);
+  tcase_add_loop_test(tc, a_group_is_projected_as_its_members_are, 0, 2);
+  tcase_add_test(tc, one_quaternion_out_of_range_is_noticed_in_a_group);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
