@@ -11,6 +11,7 @@
 #include "projector_impl.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Sines of angles that count as zero: with exact entries of G, and with differences. */
 #define RANK_TOLERANCE    1.0e-10
@@ -59,16 +60,27 @@ static int factorLevel(CPWork work, sunrealtype t, int l) {
  * cos(pi/2). */
 #define ENTRY_ROUNDOFF 1.0e-12
 
+/* Does row i, with an entry in column j, depend on a higher level than its own? */
+static int isAbove(const CPWork work, int i, int j) {
+  return work->P->row_level[i] < work->P->col_level[j];
+}
+
+int cpLevelsMayFail(const CPWork work) {
+  const CPEntries *g = &work->g;
+  for (int j = 0; work->nlevels > 1 && j < work->P->n; j++)
+    for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
+      if (isAbove(work, g->row[k], j)) return 1;
+  return 0;
+}
+
 /* A row that depends on a column of a higher level: 1, and which. */
 static int contradictsLevels(const CPWork work, int *row, int *col) {
-  const CPEntries *g   = &work->g;
-  const int *row_level = work->P->row_level, *col_level = work->P->col_level;
-  for (int j = 0; work->nlevels > 1 && j < work->P->n; j++) {
-    const int l = col_level[j];
-    if (l == 0 || work->sqrtd[j] == 0.0) continue;
+  const CPEntries *g = &work->g;
+  for (int j = 0; work->levels_may_fail && j < work->P->n; j++) {
+    if (work->P->col_level[j] == 0 || work->sqrtd[j] == 0.0) continue;
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
       const int i = g->row[k];
-      if (row_level[i] >= l || g->value[k] == 0.0 || !cpIsActive(work->P, i)) continue;
+      if (!isAbove(work, i, j) || g->value[k] == 0.0 || !cpIsActive(work->P, i)) continue;
       const double part = fabs(g->value[k]) * work->sqrtd[j] * work->rowscale[i];
       if (work->rowscale[i] > 0.0 && part <= ENTRY_ROUNDOFF) continue;
       *row = i, *col = j;
@@ -147,11 +159,13 @@ static void subtractColumns(CPWork work, const CPLevel *level, const double *x, 
 
 int cpRightInverse(CPWork work, const double *r, double *x) {
   double *s = work->s;
-  for (int i = 0; i < work->P->m; i++) s[i] = r[i];
-  for (int j = 0; j < work->P->n; j++) x[j] = 0.0;
+  memcpy(s, r, (size_t)work->P->m * sizeof *s);
   for (int l = 0; l < work->nlevels; l++) {
     const CPLevel *level = &work->levels[l];
-    if (isEmpty(level)) continue;
+    if (isEmpty(level)) {
+      for (int q = 0; q < level->ncols; q++) x[level->cols[q]] = 0.0;
+      continue;
+    }
     for (int k = 0; k < level->nact; k++)
       work->rl[k] = s[level->act[k]] * work->rowscale[level->act[k]];
     const int flag = level->lin->ops->solve(level->lin, work->rl, work->xl);

@@ -49,7 +49,7 @@ static int differences(CPWork work, sunrealtype t, N_Vector y, const double *c) 
   const double typical     = cpTypicalSize(y);
   const CPColoring *colors = &work->colors;
   int flag                 = CP_SUCCESS;
-  N_VScale(1.0, y, work->v);
+  cpCopy(work->v, y);
   for (int q = 0; !flag && q < colors->ngroups; q++) {
     const int *cols = colors->col + colors->start[q],
               ncols = colors->start[q + 1] - colors->start[q];
@@ -65,8 +65,10 @@ static int differences(CPWork work, sunrealtype t, N_Vector y, const double *c) 
 static int userJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c) {
   CPProjector P = work->P;
   memcpy(N_VGetArrayPointer(work->uc), c, (size_t)P->mc * sizeof *c);
-  cpMatrixZero(work->G, P->G_tmpl);
-  const int flag = P->jac(t, y, work->uc, work->G, P->user_data);
+  if (work->pattern_is_kept) cpMatrixZeroValues(work->G);
+  else cpMatrixZero(work->G, P->G_tmpl);
+  work->pattern_is_kept = 0;
+  const int flag        = P->jac(t, y, work->uc, work->G, P->user_data);
   if (flag < 0)
     return cpReason(work->text, CP_CNSTRJAC_FAIL,
                     "at t = %.15g: the constraint Jacobian failed (%d)", t, flag);
@@ -79,6 +81,7 @@ static int userJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c)
         "at t = %.15g: the constraint Jacobian function changed the index arrays of its "
         "template (CPProjectorSetJacFn)",
         t);
+  work->pattern_is_kept = 1;
   return CP_SUCCESS; /* whose entries cpGradientGather checks */
 }
 

@@ -128,7 +128,7 @@ static int iterate(CPWork work, sunrealtype t) {
 
 /* One attempt from the state y; fresh: with new factors. 0, a code, or DIVERGED. */
 static int attempt(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int fresh) {
-  N_VScale(1.0, y, work->y);
+  cpCopy(work->y, y);
   int flag = fresh ? cpFactor(work, t, y, ewt) : CP_SUCCESS;
   if (flag) return flag;
   work->violation = cpViolation(work, work->c, &work->worst_start);
@@ -192,7 +192,7 @@ static int project(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int onl
   work->age++;
   work->stale = work->rate > RATE_RENEW && work->age > 1;
   *moved      = 1;
-  N_VScale(1.0, work->y, y);
+  cpCopy(y, work->y);
   return CP_SUCCESS;
 }
 

@@ -86,13 +86,15 @@ struct CPWork_ {
   N_Vector uc;       /* [mc] residuals as the user's functions see them */
   double *c, *c2;    /* [m] residuals; those at a perturbed state  */
   /* G */
-  SUNMatrix G;     /* mc x n, as the user or the differences gave it, of the template's type */
-  CPEntries g;     /* m x n, its entries and those of the norms: the whole pattern, or (compact)
-                      what is not zero at present */
-  size_t *source;  /* [nnz] place of the entry in G's data; CP_NORM_ENTRY: of a norm */
-  int lent;        /* g.value is G's own data */
-  int compact;     /* zeros of a dense G are left out of g */
-  CPEntries norms; /* pattern of the norms' rows, by columns (no values) */
+  SUNMatrix G;         /* mc x n, as the user or the differences gave it, of the template's type */
+  CPEntries g;         /* m x n, its entries and those of the norms: the whole pattern, or (compact)
+                          what is not zero at present */
+  size_t *source;      /* [nnz] place of the entry in G's data; CP_NORM_ENTRY: of a norm */
+  int lent;            /* g.value is G's own data */
+  int pattern_is_kept; /* G has the index arrays of its template */
+  int levels_may_fail; /* the pattern has entries in columns above the level of their row */
+  int compact;         /* zeros of a dense G are left out of g */
+  CPEntries norms;     /* pattern of the norms' rows, by columns (no values) */
   CPNormsLayout norms_layout; /* how they lie: found at set-up */
   CPColoring colors;          /* of the user's columns */
   /* levels */
@@ -226,6 +228,7 @@ sunrealtype *cpMatrixData(SUNMatrix A);
 void cpMatrixPattern(SUNMatrix A, int rows, int cols, size_t *start, int *row, size_t *source);
 /* Zeros the values, and restores the index arrays of the template. */
 void cpMatrixZero(SUNMatrix A, SUNMatrix tmpl);
+void cpMatrixZeroValues(SUNMatrix A);
 /* Has A still the index arrays of its template? */
 int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl);
 
@@ -319,7 +322,10 @@ int cpChooseSolver(CPWork work);
 /* Name of a solver, as in the statistics. */
 const char *cpSolverName(CPLinSol type);
 
-/* factor.c: G and its factors at (t, y), c = c(t, y) in work->c */
+/* factor.c */
+/* Has the pattern entries in columns above the level of their row, where levels may prove wrong? */
+int cpLevelsMayFail(const CPWork work);
+/* G and its factors at (t, y), c = c(t, y) in work->c */
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 int cpRightInverse(CPWork work, const double *r, double *x);            /* x  = K r,   [m] -> [n] */
 int cpRightInverseTransposed(CPWork work, const double *x, double *mu); /* mu = K^T x, [n] -> [m] */
@@ -351,6 +357,7 @@ void cpKrylovFree(CPKrylov *krylov);
 /* vectors.c */
 int cpVectorFinite(N_Vector v);
 int cpAllFinite(const sunrealtype *x, sunindextype n);
+void cpCopy(N_Vector to, N_Vector from);
 int cpVectorPositive(N_Vector v); /* and finite */
 int cpFirstNonFinite(N_Vector v); /* index, or -1 */
 int cpHasData(N_Vector v);        /* direct access to all entries */

@@ -69,5 +69,6 @@ void cpStorageFree(CPWork work) {
   free(work->source);
   work->source = NULL;
   cpColoringFree(&work->colors);
-  work->shape = -1;
+  work->pattern_is_kept = 0;
+  work->shape           = -1;
 }

@@ -1,5 +1,5 @@
-/* Matrices of the user's, dense and sparse, with a template that carries the pattern: its checks, its
- * entries by columns, and a matrix that is to keep it.
+/* Matrices of the user's, dense and sparse, with a template that carries the pattern: its checks,
+ * its entries by columns, and a matrix that is to keep it.
  *
  * A sparse matrix has `lines`: columns (CSC) or rows (CSR). Line k has the entries
  * pointer[k] ... pointer[k + 1] - 1, and index is the place of each of them across the lines. */
@@ -144,8 +144,8 @@ static int noMirror(Caller by, const Sparse *a, sunindextype line, sunindextype 
                   by.name, row, col, col, row);
 }
 
-/* Lines k in ascending order meet the entries of each line i as mirror images in ascending order, too:
- * next[i] is the one to be met. */
+/* Lines k in ascending order meet the entries of each line i as mirror images in ascending order,
+ * too: next[i] is the one to be met. */
 static int checkMirrors(Caller by, const Sparse *a) {
   sunindextype *next = malloc((size_t)a->nlines * sizeof *next);
   if (!next) return cpReport(by.log, CP_MEM_FAIL, by.function, "no memory");
@@ -231,9 +231,13 @@ static int hasRoom(SUNMatrix A, sunindextype entries) {
 }
 
 /* SUNMatZero would clear the index arrays of a sparse matrix, too. */
+void cpMatrixZeroValues(SUNMatrix A) {
+  memset(cpMatrixData(A), 0, cpMatrixEntries(A) * sizeof(sunrealtype));
+}
+
 void cpMatrixZero(SUNMatrix A, SUNMatrix tmpl) {
   if (isDense(A)) {
-    memset(SUNDenseMatrix_Data(A), 0, (size_t)SUNDenseMatrix_LData(A) * sizeof(sunrealtype));
+    cpMatrixZeroValues(A);
     return;
   }
   const Sparse t       = sparseOf(tmpl);

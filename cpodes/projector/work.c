@@ -106,8 +106,9 @@ static int build(CPWork work) {
   int flag = CP_SUCCESS;
   cpLevelsFree(work);
   cpGradientPattern(work);
-  work->nlevels      = work->P->nlevels;
-  work->norms_layout = cpNormsLayout(work);
+  work->nlevels         = work->P->nlevels;
+  work->levels_may_fail = cpLevelsMayFail(work);
+  work->norms_layout    = cpNormsLayout(work);
   for (int l = 0; !flag && l < work->nlevels; l++) flag = buildStructure(work, l);
   if (!flag) flag = cpChooseSolver(work);
   for (int l = 0; !flag && l < work->nlevels; l++) flag = buildSolver(work, l);
