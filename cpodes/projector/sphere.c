@@ -155,19 +155,10 @@ int cpSphereNearest(int length, double value, const double *weight, const double
  *
  * Since 1 + (lambda + mu) D = (1 + lambda D)(1 + mu D t) with t = 1 / (1 + lambda D), what remains after a
  * step is the same equation for q t and D t: repeated steps converge, at order four. Only the ratios of D count:
- * D_i is the product of the other three squared weights. */
+ * D_i is the product of the other three squared weights.
+ *
+ * In wide registers 100,000 quaternions take half the time (bench/quaternions). */
 enum { GROUP = CP_SPHERE_GROUP };
-
-/* Compiled for wider vector registers, too; the loader takes what the processor has. 100,000 quaternions
- * take half the time (bench/quaternions). */
-#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && !defined(__clang__) && \
-    __GNUC__ >= 12 && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define WIDE __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#define PART static inline __attribute__((always_inline))
-#else
-#define WIDE
-#define PART static inline
-#endif
 
 /* Up to here x^4 is roundoff, which bounds what the last step leaves out: x^3 of the correction q x. */
 #define NEAR 1.0e-4
@@ -185,7 +176,7 @@ typedef struct {
   double reach[GROUP]; /* above all |x_i| */
 } Group;
 
-PART void load(const double *q, Group *g) {
+CP_WIDE_PART void load(const double *q, Group *g) {
   for (int k = 0; k < GROUP; k++) {
     g->a[k] = q[4 * k];
     g->b[k] = q[4 * k + 1];
@@ -194,7 +185,7 @@ PART void load(const double *q, Group *g) {
   }
 }
 
-PART void store(const Group *g, double *q) {
+CP_WIDE_PART void store(const Group *g, double *q) {
   for (int k = 0; k < GROUP; k++) {
     q[4 * k]     = g->a[k];
     q[4 * k + 1] = g->b[k];
@@ -203,7 +194,7 @@ PART void store(const Group *g, double *q) {
   }
 }
 
-PART void loadMetric(const double *w, Group *g) {
+CP_WIDE_PART void loadMetric(const double *w, Group *g) {
   for (int k = 0; k < GROUP; k++) {
     const double a = w[4 * k] * w[4 * k], b = w[4 * k + 1] * w[4 * k + 1];
     const double c = w[4 * k + 2] * w[4 * k + 2], d = w[4 * k + 3] * w[4 * k + 3];
@@ -215,9 +206,9 @@ PART void loadMetric(const double *w, Group *g) {
   }
 }
 
-PART double larger(double a, double b) { return a > b ? a : b; }
+CP_WIDE_PART double larger(double a, double b) { return a > b ? a : b; }
 
-PART void expand(Group *g, double square) {
+CP_WIDE_PART void expand(Group *g, double square) {
   for (int k = 0; k < GROUP; k++) {
     const double A = g->A[k], B = g->B[k], C = g->C[k], D = g->D[k];
     double a = g->a[k] * g->a[k], b = g->b[k] * g->b[k];
@@ -237,7 +228,7 @@ PART void expand(Group *g, double square) {
   }
 }
 
-WIDE int cpSphereGroupInRange(double value, const double *q) {
+CP_WIDE static int groupInRange(double value, const double *q) {
   const double least = value / CP_SPHERE_RANGE, largest = value * CP_SPHERE_RANGE;
   const double above = least * least, below = largest * largest;
   double square[GROUP];
@@ -250,22 +241,24 @@ WIDE int cpSphereGroupInRange(double value, const double *q) {
   return !out;
 }
 
+int cpSphereGroupInRange(double value, const double *q) { return groupInRange(value, q); }
+
 /* Are all |x_i| at most that? */
-PART int within(const Group *g, double reach) {
+CP_WIDE_PART int within(const Group *g, double reach) {
   int far = 0;
   for (int k = 0; k < GROUP; k++) far |= !(g->reach[k] <= reach);
   return !far;
 }
 
 /* Sums of squares that lost no digits; those that overflow show in reach. */
-PART int isSafe(const Group *g, double square) {
+CP_WIDE_PART int isSafe(const Group *g, double square) {
   int lost = !(square > LEAST_SQUARE);
   for (int k = 0; k < GROUP; k++) lost |= !(g->m3[k] > LEAST_SQUARE);
   return !lost;
 }
 
 /* (q, D) <- (q t, D t) */
-PART void step(Group *g) {
+CP_WIDE_PART void step(Group *g) {
   for (int k = 0; k < GROUP; k++) {
     const double l = g->lambda[k];
     const double a = 1.0 / (1.0 + l * g->A[k]), b = 1.0 / (1.0 + l * g->B[k]);
@@ -276,7 +269,7 @@ PART void step(Group *g) {
 }
 
 /* q - q x (1 - x (1 - x)) */
-PART void lastStep(Group *g) {
+CP_WIDE_PART void lastStep(Group *g) {
   for (int k = 0; k < GROUP; k++) {
     const double l = g->lambda[k];
     const double a = l * g->A[k], b = l * g->B[k], c = l * g->C[k], d = l * g->D[k];
@@ -287,7 +280,7 @@ PART void lastStep(Group *g) {
   }
 }
 
-PART void findWorst(const Group *g, double square, double *worst, int *which) {
+CP_WIDE_PART void findWorst(const Group *g, double square, double *worst, int *which) {
   const double limit = *worst * square;
   int any            = 0;
   for (int k = 0; k < GROUP; k++) any |= fabs(g->residual[k]) > limit;
@@ -298,8 +291,8 @@ PART void findWorst(const Group *g, double square, double *worst, int *which) {
     }
 }
 
-WIDE static int groupWeighted(double value, const double *weight, double *q, double *worst,
-                              int *which) {
+CP_WIDE static int groupWeighted(double value, const double *weight, double *q, double *worst,
+                                 int *which) {
   const double square = value * value;
   Group g;
   load(q, &g);
@@ -321,7 +314,7 @@ WIDE static int groupWeighted(double value, const double *weight, double *q, dou
 #define EQUAL_REACH 1.0e-2
 
 /* lambda <- 1 / sqrt(1 + e), e = |q|^2 / r^2 - 1, by its series and a step of Newton's method. */
-PART void scale(Group *g, double square) {
+CP_WIDE_PART void scale(Group *g, double square) {
   const double inverse = 1.0 / square;
   for (int k = 0; k < GROUP; k++) {
     const double a = g->a[k] * g->a[k], b = g->b[k] * g->b[k];
@@ -334,7 +327,7 @@ PART void scale(Group *g, double square) {
   }
 }
 
-WIDE static int groupEqual(double value, double *q, double *worst, int *which) {
+CP_WIDE static int groupEqual(double value, double *q, double *worst, int *which) {
   const double square = value * value;
   Group g;
   load(q, &g);

@@ -23,11 +23,13 @@ CP_WIDE_PART uint64_t notFinite(double x) { return (bitsOf(x) & EXPONENT) + LOWE
 /* 1 less than zero carries, too. */
 CP_WIDE_PART uint64_t notPositive(double x) { return (bitsOf(x) - 1) | (bitsOf(x) + LOWEST); }
 
-CP_WIDE int cpAllFinite(const sunrealtype *x, sunindextype n) {
+CP_WIDE static int allFinite(const sunrealtype *x, sunindextype n) {
   uint64_t any = 0;
   for (sunindextype i = 0; i < n; i++) any |= notFinite(x[i]);
   return !SIGN_OF(any);
 }
+
+int cpAllFinite(const sunrealtype *x, sunindextype n) { return allFinite(x, n); }
 
 CP_WIDE static int allPositive(const sunrealtype *x, sunindextype n) {
   uint64_t any = 0;
