@@ -9,25 +9,17 @@
  *
  * G_l has the rows and columns of level l, D_l is zero on other columns.
  *
- * Without the entries of G there is no bound for the roundoff of c; that residuals are noise is found
- * from their second differences alone. */
+ * Without the entries of G there is no bound for the roundoff of c; that residuals are noise is
+ * found from their second differences alone. */
 #include "krylov_impl.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* As in newton.c. */
-#define RATE_RENEW    0.2
-#define RATE_DIVERGED 0.9
-#define KEEP_DISTANCE 10.0
-#define NOISE_REACH   1.0e-2
-#define NOISE_PART    0.25
-#define MAX_RENEWALS  3
-
-/* How far the residual of conjugate gradients falls, for a state. Chains of 10 and 40 links, BDF and Adams at
- * 1e-6 and 1e-9: with 1e-4 steps and states are those of a direct solver, to 0.02 tolerances; with 1e-2
- * there are up to 28 % more steps and states 2 to 2000 tolerances off, for 6 to 9 % fewer iterations; ending at
- * a tenth of eps takes 30 to 60 % fewer, with errors alike. */
+/* How far the residual of conjugate gradients falls, for a state. Chains of 10 and 40 links, BDF
+ * and Adams at 1e-6 and 1e-9: with 1e-4 steps and states are those of a direct solver, to 0.02
+ * tolerances; with 1e-2 there are up to 28 % more steps and states 2 to 2000 tolerances off, for 6
+ * to 9 % fewer iterations; ending at a tenth of eps takes 30 to 60 % fewer, with errors alike. */
 #define GOAL_OF_STATE 1.0e-4
 /* For vectors: P twice is P, and P^T is its transpose, to some 1e-8 of the vector. */
 #define GOAL_OF_VECTOR 1.0e-10
@@ -63,7 +55,8 @@ static int lostCorrection(CPWork work) {
   return flag;
 }
 
-/* k->p <- the larger one of k->p and the second differences of c along k->x, for steps of 1, 2, 4 */
+/* k->p <- the larger one of k->p and the second differences of c along k->x, for steps of 1, 2, 4
+ */
 static int secondDifferences(CPWork work, sunrealtype t) {
   const CPKrylov k = work->krylov;
   for (int multiple = 1; multiple <= 4; multiple *= 2) {
@@ -83,19 +76,19 @@ static int secondDifferences(CPWork work, sunrealtype t) {
   return CP_SUCCESS;
 }
 
-/* Second differences of a smooth c vanish over moves that are this small, also when G is wrong. Moves may
- * be too small for y's last digit, too. */
+/* Second differences of a smooth c vanish over moves that are this small, also when G is wrong.
+ * Moves may be too small for y's last digit, too. */
 int cpKrylovIsNoise(CPWork work, sunrealtype t, double eps) {
   const CPKrylov k = work->krylov;
   int flag         = cpKrylovRightInverse(work, k->c, GOAL_OF_STATE);
   if (flag) return flag < 0 ? flag : 0;
   N_VProd(k->x, k->w, k->g);
-  if (N_VMaxNorm(k->g) > NOISE_REACH) return 0;
+  if (N_VMaxNorm(k->g) > CP_NOISE_REACH) return 0;
   flag = lostCorrection(work);
   if (!flag) flag = secondDifferences(work, t);
   if (flag) return flag < 0 ? flag : 0;
   N_VAbs(k->c, k->q);
-  N_VLinearSum(1.0, k->p, -NOISE_PART, k->q, k->p); /* < 0: not noise */
+  N_VLinearSum(1.0, k->p, -CP_NOISE_PART, k->q, k->p); /* < 0: not noise */
   cpKrylovSquares(work, k->c, k->q);
   N_VCompare(eps * eps, k->q, k->q); /* 1: above eps */
   N_VProd(k->q, k->p, k->p);
@@ -154,127 +147,37 @@ static int explainFailure(CPWork work, sunrealtype t) {
                   "at t = %.15g: the projection does not converge; %s", t, what);
 }
 
-/* The iteration ends at the roundoff of c, above eps. */
-static int endAtFloor(CPWork work) {
-  CP_COUNT(work, nfloor);
-  work->floor_violation = work->violation;
-  work->floor_worst     = work->worst;
-  return CP_SUCCESS;
+static int residuals(CPWork work, sunrealtype t, N_Vector y) {
+  return cpUserConstraint(work, t, y, work->krylov->c);
 }
 
-/* work->y <- work->y - K c, k->c <- c there */
-static int correct(CPWork work, sunrealtype t) {
+static double measure(CPWork work, int *worst) {
+  return cpKrylovViolation(work, work->krylov->c, worst);
+}
+
+static double distance(CPWork work) {
+  return cpKrylovNorm(work, work->krylov->distance, work->krylov->c);
+}
+
+static double residualOf(CPWork work, int i) {
+  return cpKrylovWorstResidual(work, work->krylov->c, i);
+}
+
+static int correct(CPWork work) {
   const CPKrylov k = work->krylov;
-  int flag         = cpKrylovRightInverse(work, k->c, GOAL_OF_STATE);
-  if (flag) return flag;
-  N_VLinearSum(1.0, work->y, -1.0, k->x, work->y);
-  CP_COUNT(work, niters);
-  return cpUserConstraint(work, t, work->y, k->c);
+  const int flag   = cpKrylovRightInverse(work, k->c, GOAL_OF_STATE);
+  if (!flag) N_VLinearSum(1.0, work->y, -1.0, k->x, work->y);
+  return flag;
 }
 
-/* Corrections with the products at hand, until the violation is at most eps. Returns 0, a code, DIVERGED
- * or SLOW (contracting, but not within the number of corrections). */
-#define DIVERGED 1
-#define SLOW     2
-
-static int iterate(CPWork work, sunrealtype t) {
-  const CPKrylov k = work->krylov;
-  double previous  = cpKrylovViolation(work, k->c, &work->worst);
-  int failure      = SLOW;
-  work->rate       = 0.0;
-  for (int i = 0; i < work->P->maxiters && failure == SLOW; i++) {
-    const int flag = correct(work, t);
-    if (flag) return flag;
-    work->violation    = cpKrylovViolation(work, k->c, &work->worst);
-    const double theta = previous > 0.0 ? work->violation / previous : 0.0;
-    if (work->violation <= work->P->eps) return CP_SUCCESS;
-    work->rate = fmax(work->rate, theta);
-    previous   = work->violation;
-    if (theta > RATE_DIVERGED) failure = DIVERGED;
-  }
-  const int noise = cpKrylovIsNoise(work, t, work->P->eps);
-  if (noise > 0) return endAtFloor(work);
-  return noise < 0 ? noise : failure;
-}
-
-/* One attempt from the state y; fresh: with new products. 0, a code, or DIVERGED. */
-static int attempt(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int fresh) {
-  N_VScale(1.0, y, work->y);
-  int flag = fresh ? cpKrylovRenew(work, t, y, ewt) : CP_SUCCESS;
-  if (flag) return flag;
-  cpKrylovViolation(work, work->krylov->c, &work->worst_start);
-  flag = iterate(work, t);
-  for (int i = 0; fresh && flag == SLOW && i < MAX_RENEWALS; i++) {
-    flag = cpKrylovRenew(work, t, work->y, ewt);
-    if (!flag) flag = iterate(work, t);
-  }
-  return flag == SLOW ? DIVERGED : flag;
-}
-
-/* From y to work->y. */
-static int projectFrom(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int fresh) {
-  int flag = attempt(work, t, y, ewt, fresh);
-  if (flag > 0 && work->age > 0) { /* kept products are no reason to give up */
-    flag = cpUserConstraint(work, t, y, work->krylov->c);
-    if (!flag) flag = attempt(work, t, y, ewt, 1);
-  }
-  return flag == DIVERGED ? explainFailure(work, t) : flag;
-}
-
-/* Are kept products too old, or too far away? */
-static int needsNew(CPWork work) {
-  const CPKrylov k = work->krylov;
-  if (!work->valid || work->stale || work->age >= work->P->jacfreq) return 1;
-  return cpKrylovNorm(work, k->distance, k->c) > KEEP_DISTANCE;
-}
-
-/* Does the violation of y, with c in k->c, call for no projection? SATISFIED, 0, or a code. */
-#define SATISFIED 1
-
-static int isSatisfied(CPWork work, sunrealtype t, N_Vector y) {
-  sunrealtype norm;
-  const int flag = work->P->violation ? cpUserViolation(work, t, y, &norm) : CP_SUCCESS;
-  if (flag) return flag;
-  if (!work->P->violation) norm = cpKrylovViolation(work, work->krylov->c, &work->worst);
-  work->violation = norm;
-  return norm <= work->P->eps;
-}
-
-static int project(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
-                   int *moved) {
-  int flag = cpKrylovUpdate(work);
-  if (!flag) flag = cpUserConstraint(work, t, y, work->krylov->c);
-  if (flag) return flag;
-  int fresh = needsNew(work);
-  if (only_if_needed) {
-    if (fresh) flag = cpKrylovRenew(work, t, y, ewt);
-    if (!flag) flag = isSatisfied(work, t, y);
-    if (flag == SATISFIED) {
-      work->age++;
-      CP_COUNT(work, nskipped);
-      return CP_SUCCESS;
-    }
-    fresh = 0;
-  }
-  if (!flag) flag = projectFrom(work, t, y, ewt, fresh);
-  if (flag) return flag;
-  work->age++;
-  work->stale = work->rate > RATE_RENEW && work->age > 1;
-  *moved      = 1;
-  N_VScale(1.0, work->y, y);
-  return CP_SUCCESS;
-}
-
-/* Products at (t, y), unless there are some that may be used: those of the projection that gave y. */
-static int prepare(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  const int flag = cpKrylovUpdate(work);
-  if (flag || (work->valid && !work->stale && work->age <= work->P->jacfreq)) return flag;
-  return cpKrylovRenew(work, t, y, ewt);
+static int update(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+  (void)t, (void)y, (void)ewt;
+  return cpKrylovUpdate(work);
 }
 
 /* v <- v - K G v */
 static int tangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
-  int flag = prepare(work, t, y, ewt);
+  int flag = cpNewtonPrepare(work, t, y, ewt);
   if (flag) return flag;
   const CPKrylov k = work->krylov;
   flag             = cpKrylovTimesChecked(work, v, k->c2);
@@ -285,7 +188,7 @@ static int tangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vecto
 
 /* w <- w - G^T K^T w: the levels backwards, w -= G^T (G_l D_l G_l^T)^+ G_l D_l w */
 static int cotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
-  int flag = prepare(work, t, y, ewt);
+  int flag = cpNewtonPrepare(work, t, y, ewt);
   if (flag) return flag;
   const CPKrylov k = work->krylov;
   N_VScale(1.0, w, work->v);
@@ -302,26 +205,19 @@ static int cotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vec
   return flag;
 }
 
-static int violation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
-                     int *worst) {
-  int flag = cpKrylovUpdate(work);
-  if (flag) return flag;
-  if (work->P->violation) return cpUserViolation(work, t, y, norm);
-  flag = cpUserConstraint(work, t, y, work->krylov->c);
-  if (!flag) flag = cpKrylovRenew(work, t, y, ewt);
-  if (flag) return flag;
-  *norm                = cpKrylovViolation(work, work->krylov->c, worst);
-  work->worst_residual = cpKrylovWorstResidual(work, work->krylov->c, *worst);
-  if (!(*norm > 1.0)) return CP_SUCCESS;
-  N_VScale(1.0, y, work->y);
-  const int noise = cpKrylovIsNoise(work, t, 1.0);
-  if (noise > 0) *norm = 1.0;
-  return noise < 0 ? noise : CP_SUCCESS;
-}
-
-const CPMethod cpKrylovMethod = {.project   = project,
-                                 .tangent   = tangent,
-                                 .cotangent = cotangent,
-                                 .violation = violation,
-                                 .assemble  = cpKrylovAssemble,
-                                 .probe     = cpKrylovProbe};
+const CPMethod cpKrylovMethod = {.project     = cpNewtonProject,
+                                 .tangent     = tangent,
+                                 .cotangent   = cotangent,
+                                 .violation   = cpNewtonViolation,
+                                 .assemble    = cpKrylovAssemble,
+                                 .probe       = cpKrylovProbe,
+                                 .update      = update,
+                                 .residuals   = residuals,
+                                 .renew       = cpKrylovRenew,
+                                 .measure     = measure,
+                                 .distance    = distance,
+                                 .residual_of = residualOf,
+                                 .correct     = correct,
+                                 .is_at_floor = NULL, /* not without the entries of G */
+                                 .is_noise    = cpKrylovIsNoise,
+                                 .explain     = explainFailure};

@@ -47,6 +47,23 @@ typedef struct {
   int (*assemble)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
   /* Is the user's derivative that of c? 0, or +-CP_CNSTRJAC_WRONG. */
   int (*probe)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+  /* What Newton's iteration (newton.c) is made of; the user kind has none of these.
+   * update: in line with P's options. residuals: c(t, y), kept. renew: G, D, their factors and the
+   * sizes at (t, y), whose residuals are kept. measure: violation of the kept residuals. distance:
+   * the same in units of the state's tolerance. residual_of: constraint i (-1: of the worst).
+   * correct: work->y -= K c. is_at_floor: are the residuals of work->y above eps within roundoff of
+   * evaluating them? NULL: not known. is_noise: do they change by second differences? explain: why
+   * there is no convergence. */
+  int (*update)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+  int (*residuals)(CPWork work, sunrealtype t, N_Vector y);
+  int (*renew)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+  double (*measure)(CPWork work, int *worst);
+  double (*distance)(CPWork work);
+  double (*residual_of)(CPWork work, int i);
+  int (*correct)(CPWork work);
+  int (*is_at_floor)(CPWork work, double eps);
+  int (*is_noise)(CPWork work, sunrealtype t, double eps);
+  int (*explain)(CPWork work, sunrealtype t);
 } CPMethod;
 
 /* A level: rows that are satisfied by moving the columns of the same level. */
@@ -312,9 +329,20 @@ void cpGradientTransposedTimes(const CPWork work, const double *mu, double *w); 
 
 double cpGradientEntry(const CPWork work, int i, int j);
 
-/* newton.c, tangent.c, assemble.c: the matrix method's functions */
-int cpMatrixTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
-int cpMatrixCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
+/* newton.c: with the method's parts */
+int cpNewtonProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+                    int *moved);
+int cpNewtonViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
+                      int *worst);
+/* Factors (products) at (t, y), unless there are some that may be used: those of the projection
+ * that gave y. */
+int cpNewtonPrepare(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+/* Moves below this part of the tolerance show no curvature of c. */
+#define CP_NOISE_REACH 1.0e-2
+/* Second difference, as part of the residual, that only noise makes at such distances. */
+#define CP_NOISE_PART 0.25
+
+/* assemble.c */
 int cpMatrixAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 
 /* choose.c: work->linsol, and P->stats.linsol with P->reason, from P->linsol, size and pattern. */

@@ -1,0 +1,124 @@
+/* The matrix method: residuals, G and its factors as arrays. */
+#include "projector_impl.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Residuals above eps that no correction reduces: are they noise? The terms of c may be larger
+ * than G and y tell (states that are displacements). Then second differences of c along the next
+ * correction x are as large as c; those of a smooth c vanish at such distances, also when G is
+ * wrong. 1, 0, or a fatal code of c. */
+static int isNoise(CPWork work, sunrealtype t, double eps) {
+  const int m = work->P->m, n = work->P->n;
+  const sunrealtype *y = N_VGetArrayPointer(work->y);
+  const double *c = work->c, *c2 = work->c2;
+  sunrealtype *trial = N_VGetArrayPointer(work->v);
+  double *second = work->r, *largest = work->s;
+  int flag = cpRightInverse(work, c, work->x);
+  if (flag) return flag;
+  for (int j = 0; j < n; j++)
+    if (fabs(work->x[j]) * work->w[j] > CP_NOISE_REACH) return 0;
+  for (int i = 0; i < m; i++) largest[i] = 0.0;
+  for (int multiple = 1; multiple <= 4; multiple *= 2) {
+    for (int i = 0; i < m; i++) second[i] = -2.0 * c[i];
+    for (int sign = -1; sign <= 1; sign += 2) {
+      for (int j = 0; j < n; j++) trial[j] = y[j] + sign * multiple * work->x[j];
+      flag = cpConstraint(work, t, work->v, work->c2);
+      if (flag) return flag < 0 ? flag : 0;
+      for (int i = 0; i < m; i++) second[i] += c2[i];
+    }
+    for (int i = 0; i < m; i++) largest[i] = fmax(largest[i], fabs(second[i]));
+  }
+  for (int i = 0; i < m; i++)
+    if (fabs(c[i]) > eps * work->size[i] && largest[i] < CP_NOISE_PART * fabs(c[i])) return 0;
+  return 1;
+}
+
+/* Why the iteration did not converge. A Jacobian is compared with differences once. */
+static int explainFailure(CPWork work, sunrealtype t) {
+  const int i = work->worst;
+  char name[CP_ROW_NAME], what[CP_TEXT_LENGTH / 4], others[CP_TEXT_LENGTH / 2];
+  snprintf(what, sizeof what, "%s is violated by %.3e (%.3g times its tolerance, eps = %g)",
+           cpRowName(work->P, i, name), work->c[i], work->violation, work->P->eps);
+  if (work->rowscale[i] == 0.0)
+    return cpReason(work->text, -CP_PROJ_INCONSISTENT,
+                    "at t = %.15g: %s, and no free component can change it", t, what);
+  if (cpContradiction(work, work->c, others, sizeof others))
+    return cpReason(work->text, -CP_PROJ_INCONSISTENT, "at t = %.15g: %s, and %s", t, what, others);
+  double err = 0.0;
+  int row = -1, col = -1;
+  if (!work->jac_is_right && !cpJacobianError(work, t, work->y, &err, &row, &col))
+    work->jac_is_right = err <= CP_WRONG_JACOBIAN;
+  if (err > CP_WRONG_JACOBIAN)
+    return cpReason(
+        work->text, -CP_CNSTRJAC_WRONG,
+        "at t = %.15g: no convergence, and entry (%d, %d) of the constraint Jacobian, %g, is "
+        "not the derivative of constraint %d (relative error %.1e)",
+        t, row, col, cpGradientEntry(work, row, col), row, err);
+  return cpReason(work->text, -CP_PROJ_CONV_FAILURE,
+                  "at t = %.15g: the projection does not converge; %s", t, what);
+}
+
+static int residuals(CPWork work, sunrealtype t, N_Vector y) {
+  return cpConstraint(work, t, y, work->c);
+}
+
+static double measure(CPWork work, int *worst) { return cpViolation(work, work->c, worst); }
+
+static double distance(CPWork work) { return cpDistance(work, work->c); }
+
+static double residualOf(CPWork work, int i) { return work->c[i]; }
+
+static int correct(CPWork work) {
+  sunrealtype *z = N_VGetArrayPointer(work->y);
+  const int flag = cpRightInverse(work, work->c, work->x);
+  for (int j = 0; !flag && j < work->P->n; j++) z[j] -= work->x[j];
+  return flag;
+}
+
+static int isAtFloor(CPWork work, double eps) {
+  return cpAtRoundoffFloor(work, N_VGetArrayPointer(work->y), work->c, eps);
+}
+
+static int project(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+                   int *moved) {
+  const int flag = cpWorkUpdate(work, t, y, ewt);
+  if (flag) return flag;
+  return cpNormsAlone(work) ? cpNormsProject(work, t, y, ewt, only_if_needed, moved)
+                            : cpNewtonProject(work, t, y, ewt, only_if_needed, moved);
+}
+
+static int tangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
+  sunrealtype *vd = N_VGetArrayPointer(v);
+  int flag        = cpNewtonPrepare(work, t, y, ewt);
+  if (flag) return flag;
+  cpGradientTimes(work, vd, work->r);
+  flag = cpRightInverse(work, work->r, work->x);
+  for (int j = 0; !flag && j < work->P->n; j++) vd[j] -= work->x[j];
+  return flag;
+}
+
+static int cotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
+  sunrealtype *wd = N_VGetArrayPointer(w);
+  int flag        = cpNewtonPrepare(work, t, y, ewt);
+  if (!flag) flag = cpRightInverseTransposed(work, wd, work->r); /* mu = K' w    */
+  if (!flag) cpGradientTransposedTimes(work, work->r, wd);       /* w  - G' mu   */
+  return flag;
+}
+
+const CPMethod cpMatrixMethod = {.project     = project,
+                                 .tangent     = tangent,
+                                 .cotangent   = cotangent,
+                                 .violation   = cpNewtonViolation,
+                                 .assemble    = cpMatrixAssemble,
+                                 .probe       = cpMatrixProbe,
+                                 .update      = cpWorkUpdate,
+                                 .residuals   = residuals,
+                                 .renew       = cpFactor,
+                                 .measure     = measure,
+                                 .distance    = distance,
+                                 .residual_of = residualOf,
+                                 .correct     = correct,
+                                 .is_at_floor = isAtFloor,
+                                 .is_noise    = isNoise,
+                                 .explain     = explainFailure};
