@@ -605,8 +605,11 @@ START_TEST(every_allocation_of_dependent_blocks_may_fail) {
 }
 END_TEST
 
+/* ... nor do absent columns take the way of dependent ones. */
 START_TEST(independent_columns_are_factored_and_solved_without_allocations) {
-  open_pattern(_i);
+  open_pattern(_i / 2);
+  for (size_t k = 0; _i % 2 && k < start[n]; k++)
+    if (row[k] % 3 == 0) value[k] = 0.0;
   fill(r, m, 2);
   alloc_watch();
   const int flag = lin->ops->factor(lin);
@@ -671,7 +674,7 @@ int main(void) {
   tcase_add_test(tc, every_allocation_may_fail);
   tcase_add_test(tc, every_allocation_of_dependent_blocks_may_fail);
   tcase_add_loop_test(tc, independent_columns_are_factored_and_solved_without_allocations, 0,
-                      N_PATTERNS);
+                      2 * N_PATTERNS);
   tcase_add_test(tc, dependent_columns_are_factored_again_without_allocations);
   tcase_add_test(tc, the_number_of_allocations_is_that_of_one_block);
   suite_add_tcase(suite, tc);

@@ -482,20 +482,34 @@ START_TEST(the_violation_is_the_distance_in_units_of_the_tolerance) {
   /* |q| - 1 = 1e-5 loses 11 digits */
   ck_assert_double_eq_tol(violation, expected, expected * 4.0 * DBL_EPSILON / 1.0e-5);
 
+  destroy();
+}
+END_TEST
+
+/* In a group, behind the groups, and one by one; with and without asking before. */
+START_TEST(the_norm_that_was_violated_most_is_told) {
+  static const int most[] = {0, 41, 63, 64, 69};
+  const int k = most[_i % 5], asked = _i / 5 % 2;
   int moved = -1;
-  ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, 1, &moved), CP_SUCCESS);
+  lay_out(_i / 10 ? SIZES : ROW);
+  create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  for (int j = 0; j < n; j++) entries(y)[j] *= 1.0 + (j / 4 == k ? 1.0e-4 : 1.0e-6);
+  ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, asked, &moved), CP_SUCCESS);
   ck_assert_int_eq(moved, 1);
-  ck_assert_int_eq(P->work->worst_start, 41);
-  ck_assert_double_le(P->work->violation, 1.0e-8);
+  ck_assert_int_eq(P->work->worst_start, k);
+  ck_assert_double_le(P->work->violation, 1.0e-8); /* roundoff in units of 1e-6 */
   destroy();
 }
 END_TEST
 
 START_TEST(what_is_satisfied_is_left_alone_where_that_is_asked_for) {
   CPProjectorStats stats;
+  sunrealtype violation;
+  sunindextype worst;
   int moved = -1;
-  lay_out(_i ? LENGTHS : ROW);
+  lay_out(_i % 2 ? LENGTHS : ROW);
   create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  if (_i / 2) hold(norms[5].first, 2);
   drift_by(1.0e-8, 19); /* 1e-2 tolerances and less */
   ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, 1, &moved), CP_SUCCESS);
   ck_assert_int_eq(moved, 0);
@@ -505,6 +519,12 @@ START_TEST(what_is_satisfied_is_left_alone_where_that_is_asked_for) {
   ck_assert_int_eq(stats.niters, 0);
   ck_assert_double_le(P->work->violation, 2.0e-2);
   ck_assert_double_gt(P->work->violation, 0.0);
+  const sunrealtype measured =
+      P->work->violation; /* the same as by G, whose residuals of 1e-8 lose 8 digits */
+  const int which = P->work->worst;
+  ck_assert_int_eq(CPProjectorGetViolation(P, 0.0, y, ewt, &violation, &worst), CP_SUCCESS);
+  ck_assert_double_eq_tol(measured, violation, measured * 1.0e-6);
+  ck_assert_int_eq(which, (int)worst);
   destroy();
 }
 END_TEST
@@ -778,7 +798,8 @@ int main(void) {
   tcase_add_test(tc, after_a_failure_the_next_projection_works);
   tcase_add_loop_test(tc, tangent_vectors_lose_their_normal_part, 0, 2 * N_LAYOUTS);
   tcase_add_loop_test(tc, the_violation_is_the_distance_in_units_of_the_tolerance, 0, 2);
-  tcase_add_loop_test(tc, what_is_satisfied_is_left_alone_where_that_is_asked_for, 0, 2);
+  tcase_add_loop_test(tc, the_norm_that_was_violated_most_is_told, 0, 20);
+  tcase_add_loop_test(tc, what_is_satisfied_is_left_alone_where_that_is_asked_for, 0, 4);
   tcase_add_loop_test(tc, norms_and_other_constraints_hold_together, 0, 5);
   tcase_add_test(tc, norms_that_share_components_hold_together);
   tcase_add_test(tc, a_norm_given_twice_counts_once);
