@@ -1,5 +1,5 @@
-/* Connected components by disjoint sets (Tarjan, J. ACM 22, 1975, with paths halved): one pass over the
- * entries. */
+/* Connected components by disjoint sets (Tarjan, J. ACM 22, 1975, with paths halved): one pass
+ * over the entries. */
 #include "components.h"
 
 #include <stdlib.h>

@@ -98,8 +98,8 @@ static Spheres spheres(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   return s;
 }
 
-/* As cpViolation measures it: | |q| - value | over the size of the gradient in the weights, over the free
- * components. What cannot move is satisfied within one tolerance. */
+/* As cpViolation measures it: | |q| - value | over the size of the gradient in the weights, over
+ * the free components. What cannot move is satisfied within one tolerance. */
 static double violationOf(const Spheres *s, int k) {
   const CPUnitNorm *u   = &s->work->P->norms[k];
   const double norm     = normOf(u, s->y);

@@ -1,21 +1,24 @@
-/* Nearest point on a sphere. Stationary points of 1/2 sum_i (x_i - q_i)^2 / D_i + lambda/2 (|x|^2 - r^2) are
+/* Nearest point on a sphere. Stationary points of
+ *
+ *   1/2 sum_i (x_i - q_i)^2 / D_i + lambda/2 (|x|^2 - r^2)   are
  *
  *   x_i = q_i / (1 + lambda D_i),   sum_i x_i^2 = r^2.
  *
- * On lambda > -1 / max D, where the nearest one is, h(lambda) = 1 / |x| is increasing and concave, as the
- * power mean of exponent -2 of the lines (1 + lambda D_i) / |q_i| (so Newton's method is used for the
- * equation of the trust region, which has this form: More & Sorensen, SIAM J. Sci. Stat. Comput. 4, 1983).
- * Newton's method on h = 1 / r never steps beyond the root from its left, and steps to its left from its
- * right: it converges from any start within the domain, monotonically from the second iterate on. That
- * one is kept within the domain by
+ * On lambda > -1 / max D, where the nearest one is, h(lambda) = 1 / |x| is increasing and
+ * concave, as the power mean of exponent -2 of the lines (1 + lambda D_i) / |q_i| (so Newton's
+ * method is used for the equation of the trust region, which has this form: More & Sorensen,
+ * SIAM J. Sci. Stat. Comput. 4, 1983). Newton's method on h = 1 / r never steps beyond the root
+ * from its left, and steps to its left from its right: it converges from any start within the
+ * domain, monotonically from the second iterate on. That one is kept within the domain by
  *
  *   lambda >= max_i (|q_i| / r - 1) / D_i,
  *
- * which holds at the root since no |x_i| exceeds r. Components that are zero stay zero and take no part;
- * should D be largest there and q deep inside the sphere, x is stationary but not the nearest point, which
- * is then not unique. With equal D h is a line, and x = q r / |q|.
+ * which holds at the root since no |x_i| exceeds r. Components that are zero stay zero and take
+ * no part; should D be largest there and q deep inside the sphere, x is stationary but not the
+ * nearest point, which is then not unique. With equal D h is a line, and x = q r / |q|.
  *
- * With the largest D scaled to 1 the unknown is nu = 1 + lambda > 0, which keeps its digits near 0. */
+ * With the largest D scaled to 1 the unknown is nu = 1 + lambda > 0, which keeps its digits near
+ * 0. */
 #include "sphere.h"
 
 #include <math.h>
@@ -23,8 +26,8 @@
 /* Squares and their sums outside of these may have lost digits. */
 #define LEAST_SQUARE   1.0e-280
 #define LARGEST_SQUARE 1.0e280
-/* h is close to the least of length lines: Newton's method needs some steps for each of those that it
- * meets, and is quadratic at its end. */
+/* h is close to the least of length lines: Newton's method needs some steps for each of those
+ * that it meets, and is quadratic at its end. */
 #define MAX_STEPS(length) (100 + 10 * (length))
 /* Entries below this part of |q| count as zero. */
 #define LEAST_PART 1.0e-200
@@ -137,7 +140,7 @@ int cpSphereNearest(int length, double value, const double *weight, const double
     if (D[i] == 0.0) held += x[i] * x[i];
   if (held >= 1.0) return CP_SPHERE_HELD;
   int flag = solveSecular(length, x, D);
-  if (flag == CP_SPHERE_FAR && held == 0.0) { /* never met; keeps the promise that this cannot fail */
+  if (flag == CP_SPHERE_FAR && held == 0.0) { /* never met; keeps the promise */
     scaleTo(length, value / norm, q);
     return 0;
   }
@@ -148,21 +151,24 @@ int cpSphereNearest(int length, double value, const double *weight, const double
 
 /* ---- groups of quaternions near their spheres ----
  *
- * Expansions for small x_i = lambda D_i, without roots and with one division: loops over the group that
- * compilers turn into vector instructions. With the moments m_k = sum_i q_i^2 D_i^k,
+ * Expansions for small x_i = lambda D_i, without roots and with one division: loops over the
+ * group that compilers turn into vector instructions. With the moments m_k = sum_i q_i^2 D_i^k,
  *
- *   lambda = e + 3/2 m_2/m_1 e^2 + (9/2 (m_2/m_1)^2 - 2 m_3/m_1) e^3 + O(e^4),   e = (m_0 - r^2) / (2 m_1).
+ *   lambda = e + 3/2 m_2/m_1 e^2 + (9/2 (m_2/m_1)^2 - 2 m_3/m_1) e^3 + O(e^4),
+ *   e      = (m_0 - r^2) / (2 m_1).
  *
- * Since 1 + (lambda + mu) D = (1 + lambda D)(1 + mu D t) with t = 1 / (1 + lambda D), what remains after a
- * step is the same equation for q t and D t: repeated steps converge, at order four. Only the ratios of D count:
- * D_i is the product of the other three squared weights.
+ * Since 1 + (lambda + mu) D = (1 + lambda D)(1 + mu D t) with t = 1 / (1 + lambda D), what
+ * remains after a step is the same equation for q t and D t: repeated steps converge, at order
+ * four. Only the ratios of D count: D_i is the product of the other three squared weights.
  *
  * In wide registers 100,000 quaternions take half the time (bench/quaternions). */
 enum { GROUP = CP_SPHERE_GROUP };
 
-/* Up to here x^4 is roundoff, which bounds what the last step leaves out: x^3 of the correction q x. */
+/* Up to here x^4 is roundoff, which bounds what the last step leaves out: x^3 of the correction
+ * q x. */
 #define NEAR 1.0e-4
-/* Beyond this the expansion says little. Below 1 every step stays within the domain, which has one root. */
+/* Beyond this the expansion says little. Below 1 every step stays within the domain, which has
+ * one root. */
 #define REACH 0.3
 #define STEPS 4
 

@@ -1,7 +1,9 @@
-/* BLOCK: the components of A's pattern one by one, and how they are found. Of A (n x m, unit columns)
+/* BLOCK: the components of A's pattern one by one, and how they are found. Of A (n x m, unit
+ * columns)
  *   x = A (A'A)^+ r,   mu = (A'A)^+ A'x,
- * beside the pivoted QR of the whole matrix, which shares nothing with it for independent columns.
- */
+ * beside the pivoted QR of the whole matrix, which shares nothing with it for independent
+ * columns.
+ *  */
 #include <cpodes/linsol/components.h>
 #include <float.h>
 #include <math.h>
@@ -176,7 +178,8 @@ static double distance(const double *a, const double *b, int length) {
   return largest;
 }
 
-/* Condition of A'A below 1e4 (as in dense.c), 60 operations per entry: the worst case of Cholesky. */
+/* Condition of A'A below 1e4 (as in dense.c), 60 operations per entry: the worst case of
+ * Cholesky. */
 static const double bound = 60.0 * 1.0e4 * DBL_EPSILON;
 
 static void check_transposed(void) {
@@ -533,9 +536,9 @@ START_TEST(more_columns_than_components_of_the_state) {
 }
 END_TEST
 
-/* Two columns at an angle of 10^-_i: Cholesky of A'A tells it down to 1e-6, pivoted QR, which takes over, down to
- * ranktol. The error of a solution along the difference is u over the angle, that of Cholesky u over its
- * square, as long as that is in use. */
+/* Two columns at an angle of 10^-_i: Cholesky of A'A tells it down to 1e-6, pivoted QR, which
+ * takes over, down to ranktol. The error of a solution along the difference is u over the angle,
+ * that of Cholesky u over its square, as long as that is in use. */
 START_TEST(small_angles_are_told_from_dependence_down_to_the_rank_tolerance) {
   static const Shape two[] = {{2, 2}, {4, 1}};
   const double angle       = pow(10.0, -_i);
