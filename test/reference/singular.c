@@ -1,0 +1,289 @@
+/* The N-four-bar mechanism over its singular position, where all rods are horizontal: the rank of the
+ * constraints falls by N on each level, and N other motions start there. A run follows the regular one to the
+ * end, or stops with an error that says so; it never goes on along another.
+ *
+ * Figures: CPODES_TEST_FIGURES=1. */
+#include "reference.h"
+
+#include "models/four_bar.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+
+static const sunrealtype gravity = 9.81;
+
+/* ------------------------------------------------------------------------------------------- runs -- */
+
+typedef struct {
+  FourBar *mech;
+  CPProjector P;
+  CPodeMem mem;
+  N_Vector y;
+  sunrealtype t, tol;
+  SUNMatrix A;
+  SUNLinearSolver LS;
+  SUNNonlinearSolver fixed_point;
+  MessageLog log;
+} Going;
+
+static CPProjector projector_of(FourBar *mech, N_Vector y, int sparse) {
+  const int N   = mech->N;
+  N_Vector c    = vector_of(four_bar_m(N), NULL);
+  CPProjector P = CPProjectorCreate(four_bar_constraints, y, c, test_context);
+  SUNMatrix G   = sparse ? four_bar_pattern(N, test_context)
+                         : SUNDenseMatrix(four_bar_m(N), four_bar_n(N), test_context);
+  ck_assert_ptr_nonnull(P);
+  ck_assert_ptr_nonnull(G);
+  ck_assert_int_eq(CPProjectorSetUserData(P, mech), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetJacFn(P, four_bar_jacobian, G), CP_SUCCESS);
+  if (sparse) ck_assert_int_eq(CPProjectorSetLinearSolver(P, CP_LINSOL_SPARSE), CP_SUCCESS);
+  SUNMatDestroy(G);
+  N_VDestroy(c);
+  return P;
+}
+
+static void set_solver(Going *g, int lmm) {
+  void *cvode_mem      = CPodeGetCVodeMem(g->mem);
+  const sunindextype n = four_bar_n(g->mech->N);
+  if (lmm == CV_ADAMS) {
+    g->fixed_point = SUNNonlinSol_FixedPoint(g->y, 0, test_context);
+    ck_assert_int_eq(CPodeSetNonlinearSolver(g->mem, g->fixed_point), CP_SUCCESS);
+  } else {
+    g->A  = SUNDenseMatrix(n, n, test_context);
+    g->LS = SUNLinSol_Dense(g->y, g->A, test_context);
+    ck_assert_int_eq(CVodeSetLinearSolver(cvode_mem, g->LS, g->A), CV_SUCCESS);
+  }
+  ck_assert_int_eq(CVodeSetUserData(cvode_mem, g->mech), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxNumSteps(cvode_mem, 1000000), CV_SUCCESS);
+}
+
+static void begin(Going *g, int N, int lmm, sunrealtype tol, int sparse) {
+  memset(g, 0, sizeof *g);
+  g->tol  = tol;
+  g->mech = four_bar_create(N, gravity);
+  ck_assert_ptr_nonnull(g->mech);
+  g->y = vector_of(four_bar_n(N), NULL);
+  four_bar_initial(g->mech, g->y);
+  g->P   = projector_of(g->mech, g->y, sparse);
+  g->mem = CPodeCreate(lmm, test_context);
+  ck_assert_int_eq(CPodeSetErrHandlerFn(g->mem, message_log, &g->log), CP_SUCCESS);
+  ck_assert_int_eq(CPodeInit(g->mem, four_bar_rhs, 0, g->y), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSStolerances(g->mem, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSetProjector(g->mem, g->P), CP_SUCCESS);
+  set_solver(g, lmm);
+}
+
+static void end(Going *g) {
+  CPodeFree(&g->mem);
+  CPProjectorFree(&g->P);
+  four_bar_free(&g->mech);
+  if (g->LS) SUNLinSolFree(g->LS);
+  if (g->A) SUNMatDestroy(g->A);
+  if (g->fixed_point) SUNNonlinSolFree(g->fixed_point);
+  N_VDestroy(g->y);
+}
+
+static int table_of(int N, Sample *samples) {
+  char rows[8];
+  snprintf(rows, sizeof rows, "%d", N);
+  return read_table("four_bar.csv", rows, 6, samples, MAX_SAMPLES);
+}
+
+/* Of B_0, which is twice the centre of v_0 */
+static sunrealtype position_error(const Going *g, const Sample *s) {
+  return hypot(2 * entries(g->y)[0] - s->y[2], 2 * entries(g->y)[1] - s->y[3]);
+}
+
+/* ------------------------------------------------------------------------- the ladder of tolerances -- */
+
+/* theta'' = w2 sin theta: the same motion in its one coordinate, which has no singular position */
+static int minimal_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *w2) {
+  (void)t;
+  entries(ydot)[0] = entries(y)[1];
+  entries(ydot)[1] = *(const sunrealtype *)w2 * sin(entries(y)[0]);
+  return 0;
+}
+
+/* Largest position error of CVODES with it at the samples */
+static sunrealtype minimal_error(int N, int lmm, sunrealtype tol, const Sample *samples,
+                                 int nsamples) {
+  sunrealtype w2 = gravity * ((N + 1) / 2.0 + N) / ((N + 1) / 3.0 + N), error = 0, t;
+  N_Vector y                    = VECTOR(0, 1);
+  SUNMatrix A                   = SUNDenseMatrix(2, 2, test_context);
+  SUNLinearSolver LS            = SUNLinSol_Dense(y, A, test_context);
+  SUNNonlinearSolver functional = SUNNonlinSol_FixedPoint(y, 0, test_context);
+  void *mem                     = CVodeCreate(lmm, test_context);
+  ck_assert_int_eq(CVodeInit(mem, minimal_rhs, 0, y), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSStolerances(mem, tol, tol), CV_SUCCESS);
+  ck_assert_int_eq(lmm == CV_ADAMS ? CVodeSetNonlinearSolver(mem, functional)
+                                   : CVodeSetLinearSolver(mem, LS, A),
+                   CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetUserData(mem, &w2), CV_SUCCESS);
+  for (int i = 1; i < nsamples; i++) {
+    ck_assert_int_eq(CVode(mem, samples[i].t, y, &t, CV_NORMAL), CV_SUCCESS);
+    const sunrealtype theta = entries(y)[0];
+    error = fmax(error, hypot(sin(theta) - samples[i].y[2], cos(theta) - samples[i].y[3]));
+  }
+  CVodeFree(&mem);
+  SUNNonlinSolFree(functional);
+  SUNLinSolFree(LS);
+  SUNMatDestroy(A);
+  N_VDestroy(y);
+  return error;
+}
+
+typedef struct {
+  int reached, stopped;
+  sunrealtype sum_of_logs; /* of the errors of runs that reached the end, over those of the one coordinate */
+} Outcomes;
+
+/* The joints are closed to eps = 0.1 tolerances of at most 3 coordinates, (1 + |y|) tol with angles of up to
+ * 63: 20 tol. Away from the singular position, |cos theta| > 0.85 at t = 10 and 0.97 at 20, the angles of
+ * the regular branch differ by at most 4 N times that. */
+static sunrealtype branch_bound(const Going *g) { return 4 * g->mech->N * 20 * g->tol / 0.85; }
+
+/* A run that ends early says why, next to the singular position, and its state is good: its joints are
+ * closed. Below that angle what is left of the residuals moves the state by more than 1e3 tolerances
+ * (CPodeSetProjMaxCorrection). */
+static void check_stop(Going *g, int flag) {
+  N_Vector c = vector_of(four_bar_m(g->mech->N), NULL);
+  ck_assert_msg(flag == CP_PROJ_CORRECTION && strstr(g->log.text, "singular"), "%d: %s", flag,
+                g->log.text);
+  ck_assert_int_eq(g->log.code, flag);
+  ck_assert_double_lt(fabs(sin(entries(g->y)[2])), 1e-2);
+  ck_assert_int_eq(four_bar_constraints(g->t, g->y, c, g->mech), 0);
+  ck_assert_double_le(N_VMaxNorm(c), 20 * g->tol);
+  N_VDestroy(c);
+}
+
+/* Over the table, or to where it stops */
+static void march(Going *g, int lmm, const Sample *samples, int nsamples, Outcomes *outcomes) {
+  sunrealtype error = 0;
+  int flag          = CP_SUCCESS;
+  for (int i = 1; !flag && i < nsamples; i++) {
+    flag = CPode(g->mem, samples[i].t, g->y, &g->t, CV_NORMAL);
+    if (!flag) error = fmax(error, position_error(g, &samples[i]));
+  }
+  if (flag) {
+    check_stop(g, flag);
+    outcomes->stopped++;
+    return;
+  }
+  ck_assert_double_le(four_bar_branch(g->mech, g->y), branch_bound(g));
+  outcomes->reached++;
+  outcomes->sum_of_logs += log(error / minimal_error(g->mech->N, lmm, g->tol, samples, nsamples));
+}
+
+/* The errors are those of the integration, not of the passages: in the geometric mean at most 10 times the
+ * error of CVODES at the same tolerances in the one coordinate. (Adams' method tests unprojected errors,
+ * which grow next to the singular position: steps get short there, and 32 of 84 runs stop; with
+ * CP_ERREST_PROJECTED it is 11, with an eps of 1e-3 on top 4.) */
+START_TEST(runs_follow_the_regular_branch_or_stop_and_say_so) {
+  Sample samples[MAX_SAMPLES];
+  const int N = _i % 2 + 1, lmm = _i / 2 % 2 ? CV_ADAMS : CV_BDF, sparse = _i / 4;
+  const int nsamples = table_of(N, samples);
+  Outcomes outcomes  = {0, 0, 0};
+  for (int i = 0; i <= 20; i++) { /* 1e-4 ... 1e-9 */
+    Going g;
+    begin(&g, N, lmm, pow(10, -4 - i / 4.0), sparse);
+    march(&g, lmm, samples, nsamples, &outcomes);
+    end(&g);
+  }
+  const sunrealtype mean = exp(outcomes.sum_of_logs / outcomes.reached);
+  if (wants_figures())
+    printf("N = %d, %s, %s: %d runs to t = 20, %d stopped at a singular position; error %.2g times "
+           "that "
+           "in minimal coordinates\n",
+           N, method_name(lmm), sparse ? "SPARSE" : "AUTO", outcomes.reached, outcomes.stopped,
+           mean);
+  ck_assert_int_ge(outcomes.reached, 11); /* more than half */
+  ck_assert_double_le(mean, 10);
+}
+END_TEST
+
+START_TEST(forty_windows_follow_the_regular_branch) {
+  Sample samples[MAX_SAMPLES];
+  Outcomes outcomes = {0, 0, 0};
+  Going g;
+  table_of(40, samples);
+  begin(&g, 40, CV_ADAMS, 1e-6, 1);
+  march(&g, CV_ADAMS, samples, 5, &outcomes); /* to t = 2: two passages */
+  if (wants_figures())
+    printf("N = 40: %d reached, %d stopped, %s\n", outcomes.reached, outcomes.stopped, g.log.text);
+  end(&g);
+}
+END_TEST
+
+/* -------------------------------------------------------------------------- at the singular position -- */
+
+static const int windows[] = {1, 2, 40};
+enum { WINDOWS = sizeof windows / sizeof windows[0] };
+
+/* On each level N constraints depend on the others. With centres off along the rods, and velocities of the
+ * centres, residuals agree and no angle has to move: the position stays singular. */
+START_TEST(rank_falls_by_N_on_each_level_and_states_are_projected_all_the_same) {
+  const int N = windows[_i % WINDOWS], m = (int)four_bar_m(N), n = (int)four_bar_n(N);
+  unsigned long long seed = 9;
+  sunindextype rank = -1, count = -1;
+  FourBar *mech = four_bar_create(N, gravity);
+  N_Vector y = vector_of(n, NULL), ewt = vector_of(n, NULL), dependent = vector_of(m, NULL);
+  N_VConst(1e6, ewt);
+  four_bar_state(mech, acos(0.0), 3, y);
+  for (int j = 0; j < n; j++)
+    if (j % 3 == 0 || (j % 3 == 1 && j >= n / 2)) entries(y)[j] += 1e-4 * random_number(&seed);
+  CPProjector P = projector_of(mech, y, _i / WINDOWS);
+  ck_assert_int_eq(CPProjectorProject(P, 0, y, ewt), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorGetRank(P, &rank), CP_SUCCESS);
+  ck_assert_int_eq(rank, m - 2 * N);
+  ck_assert_int_eq(CPProjectorGetDependent(P, &count, dependent), CP_SUCCESS);
+  ck_assert_int_eq(count, 2 * N);
+  sunrealtype positions = 0, velocities = 0;
+  for (int i = 0; i < m; i++) *(i < m / 2 ? &positions : &velocities) += entries(dependent)[i];
+  ck_assert_double_eq(positions, N);
+  ck_assert_double_eq(velocities, N);
+  /* eps = 0.1 tolerances of 1e-6, in rows of at most 5 entries up to 3 */
+  ck_assert_int_eq(four_bar_constraints(0, y, dependent, mech), 0);
+  ck_assert_double_le(N_VMaxNorm(dependent), 0.1 * 1e-6 * 3 * sqrt(5));
+  CPProjectorFree(&P);
+  four_bar_free(&mech);
+  N_VDestroy(y);
+  N_VDestroy(ewt);
+  N_VDestroy(dependent);
+}
+END_TEST
+
+/* A stop of the integration right there, by the table's source: t with theta = pi / 2. G by differences, for
+ * which sines below 1e-6 count as 0; with tol = 1e-9 the angle is off by some 1e-8. */
+START_TEST(a_rank_that_falls_on_the_way_is_told) {
+  static const sunrealtype t_singular[2] = {0.708450008835758869, 0.714355529292960472};
+  const int N                            = _i + 1;
+  Going g;
+  begin(&g, N, CV_BDF, 1e-9, 0);
+  ck_assert_int_eq(CPProjectorSetJacFn(g.P, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetJacFrequency(g.P, 1), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetStopTime(CPodeGetCVodeMem(g.mem), t_singular[_i]), CV_SUCCESS);
+  ck_assert_int_eq(CPode(g.mem, 1, g.y, &g.t, CV_NORMAL), CV_TSTOP_RETURN);
+  ck_assert_int_eq(g.log.code, 99); /* CV_WARNING */
+  ck_assert_mentions(g.log.text, "rank");
+  ck_assert_mentions(g.log.text, "fell");
+  ck_assert_mentions(g.log.text, "singular");
+  ck_assert_double_le(fabs(sin(entries(g.y)[2])), 1e-6);
+  end(&g);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("singular");
+  TCase *tcase = tcase_create("reference");
+  tcase_set_timeout(tcase, 60);
+  tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tcase, runs_follow_the_regular_branch_or_stop_and_say_so, 0, 8);
+  tcase_add_test(tcase, forty_windows_follow_the_regular_branch);
+  tcase_add_loop_test(tcase, rank_falls_by_N_on_each_level_and_states_are_projected_all_the_same, 0,
+                      2 * WINDOWS);
+  tcase_add_loop_test(tcase, a_rank_that_falls_on_the_way_is_told, 0, 2);
+  suite_add_tcase(suite, tcase);
+  return run_suite(suite);
+}
