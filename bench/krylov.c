@@ -27,7 +27,7 @@
 static const double bound_iterations = 3.0;
 static const sunrealtype tolerance   = 1.0e-6;
 static const sunrealtype gravity     = 9.81;
-static const sunrealtype t_end       = 0.5;
+static const sunrealtype t_end       = 1.0;
 static const sunindextype projected  = 100000; /* links of the projections, */
 static const sunindextype integrated = 10000;  /* of the trajectories */
 
