@@ -1,5 +1,5 @@
 /* CPProjector: life cycle and actions. */
-#include "options_impl.h"
+#include "options/options_impl.h"
 
 #include <limits.h>
 #include <math.h>

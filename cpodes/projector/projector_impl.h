@@ -20,8 +20,8 @@
 #define CP_MAX_LEVELS 16
 
 typedef struct CPWork_ *CPWork;
-typedef struct CPMetric_ *CPMetric; /* metric_matrix.c: a metric that is not diagonal */
-typedef struct CPKrylov_ *CPKrylov; /* krylov.c */
+typedef struct CPMetric_ *CPMetric; /* metric/matrix.c: a metric that is not diagonal */
+typedef struct CPKrylov_ *CPKrylov; /* krylov/ */
 
 /* 0 = |(y_first, ..., y_{first+length-1})| - value */
 typedef struct {
@@ -275,7 +275,7 @@ int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *ro
  * must be those of (t, y). */
 int cpMatrixProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 
-/* norms.c: the unit norms, rows mc ... m - 1 */
+/* norms/norms.c: the unit norms, rows mc ... m - 1 */
 void cpNormResiduals(const CPProjector P, const double *y, double *c /* [m] */);
 /* Their gradients y / |y| into the entries of g (source CP_NORM_ENTRY; row >= mc); 0, or the code
  * of a norm that is zero, named. */
@@ -287,7 +287,7 @@ int cpNormsAlone(const CPWork work);
 int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                    int *moved);
 
-/* metric.c: weights, and D = F F^T on each level */
+/* metric/metric.c: weights, and D = F F^T on each level */
 /* Tolerance of a component, absolute and relative, when no error weights are known: half of its
  * digits count. */
 #define CP_BLIND_TOLERANCE 1.0e-8
@@ -303,7 +303,7 @@ int cpMetricGather(CPWork work, sunrealtype t, int l);
 void cpMetricTimes(const CPWork work, int l, double *xl, double *x);
 void cpMetricTransposedTimes(const CPWork work, int l, const double *z, double *xl);
 
-/* metric_matrix.c: metrics that are not diagonal, one object per level. D is M_ll^{-1}, M_ll the
+/* metric/matrix.c: metrics that are not diagonal, one object per level. D is M_ll^{-1}, M_ll the
  * metric's block of the level's free columns (sqrtd = 1); held ones (sqrtd = 0) have zero rows in
  * F. */
 /* Structure of A^T of the level as above: G's pattern on the level by columns q of level->cols and
@@ -372,13 +372,13 @@ int cpAtRoundoffFloor(CPWork work, const double *y, const double *c, double eps)
 /* Do the residuals c contradict each other? Then their constraints are named in text. */
 int cpContradiction(CPWork work, const double *c, char *text, size_t length);
 
-/* levels.c: sets P->nlevels, row_level, col_level from G at perturbed states. */
+/* levels/levels.c: sets P->nlevels, row_level, col_level from G at perturbed states. */
 int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 
 /* user.c */
 int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm);
 
-/* krylov.c */
+/* krylov/krylov.c */
 int cpKrylovUpdate(CPWork work); /* creates work->krylov, in line with P's options */
 void cpKrylovFree(CPKrylov *krylov);
 

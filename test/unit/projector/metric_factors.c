@@ -1,6 +1,6 @@
 /* Inside of a metric: the factors of a sparse M that is large, the structure of A = F^T G^T, products with
  * D, nested dissection; and memory, CHOLMOD's included. */
-#include <cpodes/projector/metric_matrix.h>
+#include <cpodes/projector/metric/metric_matrix.h>
 
 #include <SuiteSparse_config.h>
 #include <math.h>

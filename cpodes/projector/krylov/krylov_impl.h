@@ -9,7 +9,7 @@
 #ifndef CPODES_KRYLOV_IMPL_H
 #define CPODES_KRYLOV_IMPL_H
 
-#include "projector_impl.h"
+#include "../projector_impl.h"
 
 struct CPKrylov_ {
   long int revision; /* of P's options at set-up */
@@ -40,7 +40,7 @@ struct CPKrylov_ {
   double *xl;                  /* [n] of a metric matrix; NULL: none */
 };
 
-/* krylov_products.c: the user's functions, counted; flags mapped, reasons in work->text. Values that are
+/* krylov/products.c: the user's functions, counted; flags mapped, reasons in work->text. Values that are
  * not finite show in the first scalar made of them. */
 int cpKrylovTimes(CPWork work, sunrealtype t, N_Vector y, N_Vector v, N_Vector Gv);
 int cpKrylovTransTimes(CPWork work, sunrealtype t, N_Vector y, N_Vector w, N_Vector GTw);
@@ -56,17 +56,17 @@ int cpKrylovPrecSetup(CPWork work);
 /* x o the rows of level l */
 void cpKrylovMask(const CPWork work, int l, N_Vector x);
 
-/* krylov_metric.c: a metric matrix, if there is one */
+/* krylov/metric.c: a metric matrix, if there is one */
 int cpKrylovMetricCreate(CPWork work);
 int cpKrylovMetricRenew(CPWork work);
 void cpKrylovMetricTimes(CPWork work, int l, N_Vector x, N_Vector Dx);
 
-/* krylov_cg.c: k->x += D_l G_l^T (G_l D_l G_l^T)^+ k->r; k->r: in, on the rows of level l only; out, what
+/* krylov/cg.c: k->x += D_l G_l^T (G_l D_l G_l^T)^+ k->r; k->r: in, on the rows of level l only; out, what
  * remains of it, at most goal times as much, measured as violation, or what contradicts. with_mu: also the
  * multipliers k->mu. 0, or a code. */
 int cpKrylovSolve(CPWork work, int l, double goal, int with_mu);
 
-/* krylov_setup.c */
+/* krylov/setup.c */
 /* Products, metric, sizes and preconditioner at (t, y). */
 int cpKrylovRenew(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* The vectors alone; CP_ILL_INPUT without products. */
@@ -74,7 +74,7 @@ int cpKrylovStorage(CPWork work);
 /* t, y and w only; what was kept is not valid any more. */
 int cpKrylovPlace(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 
-/* krylov_measure.c: sizes of the rows, violations */
+/* krylov/measure.c: sizes of the rows, violations */
 int cpKrylovMeasure(CPWork work);
 /* CP_ILL_INPUT: a row depends on components of a higher level. */
 int cpKrylovCheckLevels(CPWork work);
@@ -92,7 +92,7 @@ int cpKrylovRightInverse(CPWork work, N_Vector c, double goal);
 /* Are the residuals k->c at work->y above eps nothing but noise? 1, 0, or a fatal code. */
 int cpKrylovIsNoise(CPWork work, sunrealtype t, double eps);
 
-/* krylov_check.c */
+/* krylov/check.c */
 /* v in +-[0.5, 1), the same for the same number; all ones where a vector gives no access to its data
  * (0 is returned then). */
 int cpKrylovRandom(CPWork work, int number, N_Vector v);
@@ -101,7 +101,7 @@ sunindextype cpLocalLength(N_Vector v);
 /* Are the products wrong? 0, or -CP_CNSTRJAC_WRONG (its reason after the text given) or a fatal code. */
 int cpKrylovProductsWrong(CPWork work, sunrealtype t, N_Vector y, const char *before);
 int cpKrylovProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
-/* krylov_assemble.c */
+/* krylov/assemble.c */
 int cpKrylovAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 
 #endif

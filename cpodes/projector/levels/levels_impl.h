@@ -1,9 +1,9 @@
 /* Detection of levels: G at several states and a candidate for (q, u), shared by levels.c, which decides,
- * levels_probe.c and levels_rate.c. */
+ * levels/probe.c and levels/rate.c. */
 #ifndef CPODES_LEVELS_IMPL_H
 #define CPODES_LEVELS_IMPL_H
 
-#include "projector_impl.h"
+#include "../projector_impl.h"
 
 #define CP_PROBES 3
 
@@ -59,14 +59,14 @@ static inline int cpVelocityOf(const CPProbes *p, int j) {
   return p->at.velocities_first ? j - p->at.k : j + p->at.k;
 }
 
-/* levels_probe.c */
+/* levels/probe.c */
 /* 1, or 0 without memory; either is to be freed. */
 int cpProbesCreate(CPProbes *p, const CPWork work);
 void cpProbesFree(CPProbes *p);
 /* G at all probes around y, rows scaled. 0, or a code when c or G fails there. */
 int cpProbesTake(CPWork work, sunrealtype t, N_Vector y, CPProbes *p);
 
-/* levels_rate.c */
+/* levels/rate.c */
 /* Does row i touch u at any probe? */
 int cpTouchesU(const CPProbes *p, int i);
 /* Has position row i a velocity row with a constant multiple of its gradient? */

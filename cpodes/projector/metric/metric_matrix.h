@@ -6,7 +6,7 @@
 #ifndef CPODES_METRIC_MATRIX_H
 #define CPODES_METRIC_MATRIX_H
 
-#include "projector_impl.h"
+#include "../projector_impl.h"
 
 typedef struct {
   /* Structure of AT, level->AT.start [ncols + 1] (allocated, zeros) and row, and what the factors need;
@@ -28,11 +28,11 @@ struct CPMetric_ {
   void *content; /* the kind's own                                         */
 };
 
-/* metric_dense.c: M dense; D as an operator */
+/* metric/dense.c: M dense; D as an operator */
 extern const CPMetricOps cpMetricDenseOps, cpMetricOperatorOps;
 /* The operator's two vectors for a product with D. */
 void cpMetricOperatorVectors(const CPMetric metric, N_Vector *x, N_Vector *Dx);
-/* metric_sparse.c: M sparse */
+/* metric/sparse.c: M sparse */
 extern const CPMetricOps cpMetricSparseOps;
 
 /* dissection.c: the vertices of a graph (those in vertex [count]; neighbours of j: index[pointer[j]] ...

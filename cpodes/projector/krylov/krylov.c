@@ -3,7 +3,7 @@
  *   delta <- delta - K c(t, y + delta),   K = D G^T (G D G^T)^+,
  *
  * on vectors. The user's products are taken at the state where the iteration started, and kept like
- * factors; K c comes from conjugate gradients (krylov_cg.c), level by level:
+ * factors; K c comes from conjugate gradients (krylov/cg.c), level by level:
  *
  *   x = 0;  for l = 0, 1, ...:  x += D_l G_l^T (G_l D_l G_l^T)^+ (c - G x)_l
  *

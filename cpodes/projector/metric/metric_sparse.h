@@ -1,5 +1,5 @@
-/* Inside of a sparse metric: M_ll = P^T L L^T P, F = P^T L^{-T} (metric_sparse.c), and the structure of
- * A = L^{-1} P G_l^T (metric_paths.c). */
+/* Inside of a sparse metric: M_ll = P^T L L^T P, F = P^T L^{-T} (metric/sparse.c), and the structure of
+ * A = L^{-1} P G_l^T (metric/paths.c). */
 #ifndef CPODES_METRIC_SPARSE_H
 #define CPODES_METRIC_SPARSE_H
 

@@ -1,9 +1,9 @@
 /* Metrics that are not diagonal: M as a matrix, dense or sparse, or D = M^{-1} as an operator. On each
  * level D = F F^T by Cholesky factors, so that the linear solvers see A = F^T G^T as ever:
  *
- *   M dense     M_ff = L L^T                F = L^{-T}        (metric_dense.c)
- *   M sparse    M_ff = P^T L L^T P          F = P^T L^{-T}    (metric_sparse.c)
- *   D operator  D permuted = L L^T, free    F = L_ff          (metric_dense.c)
+ *   M dense     M_ff = L L^T                F = L^{-T}        (metric/dense.c)
+ *   M sparse    M_ff = P^T L L^T P          F = P^T L^{-T}    (metric/sparse.c)
+ *   D operator  D permuted = L L^T, free    F = L_ff          (metric/dense.c)
  *               components of the level last
  *
  * f: the level's free components. Those that are held, or of other levels, do not move: D is the inverse
