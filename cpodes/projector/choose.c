@@ -71,16 +71,22 @@ static int measureLevel(const CPLevel *level, Shape *shape) {
 }
 
 static CPLinSol choose(CPWork work, const Shape *s) {
+  const CPProjector P = work->P;
+  const int diagonal  = !P->metric && !P->metric_matrix;
+  if (P->mc == 0 && diagonal && work->norms_layout != CP_NORMS_COUPLED) {
+    cpWrite(P->reason, "unit norms that share no component");
+    return CP_LINSOL_BLOCK;
+  }
   if (s->components > work->nlevels && s->rows > 1 && s->largest <= BLOCK_UP_TO) {
-    cpWrite(work->P->reason, "pattern falls into %d components of at most %d constraints",
-            s->components, s->largest);
+    cpWrite(P->reason, "pattern falls into %d components of at most %d constraints", s->components,
+            s->largest);
     return CP_LINSOL_BLOCK;
   }
   if (s->rows <= DENSE_UP_TO) {
-    cpWrite(work->P->reason, "at most %d constraints in a level", s->rows);
+    cpWrite(P->reason, "at most %d constraints in a level", s->rows);
     return CP_LINSOL_SCHUR;
   }
-  cpWrite(work->P->reason, "up to %d constraints in a level, %.2g of them coupled to each", s->rows,
+  cpWrite(P->reason, "up to %d constraints in a level, %.2g of them coupled to each", s->rows,
           s->density);
   return s->density <= SPARSE_UP_TO ? CP_LINSOL_SPARSE : CP_LINSOL_SCHUR;
 }
