@@ -30,7 +30,7 @@ enum {
   WITHOUT_MATRIX = 0xc0
 };
 
-/* The bits of Solver.metrics. */
+/* Every solver takes every metric (KRYLOV an operator only with one level and nothing held). */
 static const struct {
   CPNorm norm;
   MetricKind metric;
@@ -39,28 +39,20 @@ static const struct {
                {CP_NORM_ERROR, MATRIX_DENSE},
                {CP_NORM_ERROR, MATRIX_CSC},
                {CP_NORM_ERROR, OPERATOR}};
-enum {
-  N_METRICS = sizeof metrics / sizeof metrics[0],
-  NORMS     = 0x03,
-  M_GIVEN   = 0x0c,
-  D_GIVEN   = 0x10
-};
+enum { N_METRICS = sizeof metrics / sizeof metrics[0] };
 
+/* What a solver takes */
 typedef struct {
   CPLinSol type;
-  int gradients, metrics;
+  int gradients;
   int dependent; /* takes dependent rows */
 } Solver;
 
 static const Solver table[] = {
-    {CP_LINSOL_SCHUR, MATRICES, NORMS | M_GIVEN | D_GIVEN, 0},
-    {CP_LINSOL_QR, MATRICES, NORMS | M_GIVEN | D_GIVEN, 0},
-    {CP_LINSOL_QRP, MATRICES, NORMS | M_GIVEN | D_GIVEN, 1},
-    {CP_LINSOL_SPARSE, MATRICES, NORMS | M_GIVEN, 1},
-    {CP_LINSOL_BLOCK, MATRICES, NORMS | M_GIVEN, 1},
-    {CP_LINSOL_KRYLOV, WITHOUT_MATRIX, NORMS | M_GIVEN | D_GIVEN, 1},
-    {CP_LINSOL_AUTO, MATRICES, NORMS | M_GIVEN | D_GIVEN, 1},
-    {CP_LINSOL_AUTO, WITHOUT_MATRIX, NORMS | M_GIVEN | D_GIVEN, 1},
+    {CP_LINSOL_SCHUR, MATRICES, 0}, {CP_LINSOL_QR, MATRICES, 0},
+    {CP_LINSOL_QRP, MATRICES, 1},   {CP_LINSOL_SPARSE, MATRICES, 1},
+    {CP_LINSOL_BLOCK, MATRICES, 1}, {CP_LINSOL_KRYLOV, WITHOUT_MATRIX, 1},
+    {CP_LINSOL_AUTO, MATRICES, 1},  {CP_LINSOL_AUTO, WITHOUT_MATRIX, 1},
 };
 enum { N_TABLE = sizeof table / sizeof table[0] };
 
@@ -219,7 +211,7 @@ static int find_setting(int index, Setting *setting) {
     for (int d = 0; d < N_METRICS; d++)
       for (int g = 0; g < N_GRADIENTS; g++) {
         solver = &table[r];
-        if (!(solver->gradients >> g & 1) || !(solver->metrics >> d & 1) || index-- > 0) continue;
+        if (!(solver->gradients >> g & 1) || index-- > 0) continue;
         *setting = (Setting){solver->type, metrics[d].norm, gradients[g].user_jac,
                              gradients[g].storage, metrics[d].metric};
         return 1;
