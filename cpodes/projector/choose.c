@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* Up to so many constraints in a level dense factors cost less than sparse ones. */
-#define DENSE_UP_TO 12
+#define DENSE_UP_TO 8
 /* Components of at most so many constraints are solved one by one: larger ones are left to supernodes. */
 #define BLOCK_UP_TO 16
 /* Part of the entries of the Schur complement A^T A above which sparse factors do not pay. */
