@@ -65,15 +65,14 @@ static int iterate(CPWork work, const CPMethod *method, sunrealtype t) {
   return noise < 0 ? noise : failure;
 }
 
-/* One attempt from the state y; fresh: with new factors. 0, a code, or DIVERGED. */
+/* One attempt from the state y, whose residuals are known; here: the factors were made there. 0, a
+ * code, or DIVERGED. */
 static int attempt(CPWork work, const CPMethod *method, sunrealtype t, N_Vector y, N_Vector ewt,
-                   int fresh) {
+                   int here) {
   cpCopy(work->y, y);
-  int flag = fresh ? method->renew(work, t, y, ewt) : CP_SUCCESS;
-  if (flag) return flag;
   work->violation = method->measure(work, &work->worst_start);
-  flag            = iterate(work, method, t);
-  for (int k = 0; fresh && flag == SLOW && k < MAX_RENEWALS; k++) {
+  int flag        = iterate(work, method, t);
+  for (int k = 0; here && flag == SLOW && k < MAX_RENEWALS; k++) {
     flag = method->renew(work, t, work->y, ewt);
     if (flag) break;
     work->violation = method->measure(work, &work->worst);
@@ -84,10 +83,11 @@ static int attempt(CPWork work, const CPMethod *method, sunrealtype t, N_Vector 
 
 /* From y to work->y. */
 static int projectFrom(CPWork work, const CPMethod *method, sunrealtype t, N_Vector y, N_Vector ewt,
-                       int fresh) {
-  int flag = attempt(work, method, t, y, ewt, fresh);
-  if (flag > 0 && work->age > 0) { /* kept factors are no reason to give up */
+                       int here) {
+  int flag = attempt(work, method, t, y, ewt, here);
+  if (flag > 0 && !here) { /* factors of another state are no reason to give up */
     flag = method->residuals(work, t, y);
+    if (!flag) flag = method->renew(work, t, y, ewt);
     if (!flag) flag = attempt(work, method, t, y, ewt, 1);
   }
   return flag == DIVERGED ? method->explain(work, t) : flag;
@@ -118,18 +118,17 @@ int cpNewtonProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int on
   if (!flag) flag = method->residuals(work, t, y);
   if (flag) return flag;
 
-  int fresh = needsNew(work, method);
-  if (only_if_needed) {
-    if (fresh) flag = method->renew(work, t, y, ewt);
-    if (!flag) flag = isSatisfied(work, method, t, y);
+  const int here = needsNew(work, method);
+  if (here) flag = method->renew(work, t, y, ewt);
+  if (!flag && only_if_needed) {
+    flag = isSatisfied(work, method, t, y);
     if (flag == SATISFIED) {
       work->age++;
       CP_COUNT(work, nskipped);
       return CP_SUCCESS;
     }
-    fresh = 0;
   }
-  if (!flag) flag = projectFrom(work, method, t, y, ewt, fresh);
+  if (!flag) flag = projectFrom(work, method, t, y, ewt, here);
   if (flag) return flag;
   work->age++;
   work->stale = work->rate > RATE_RENEW && work->age > 1;
