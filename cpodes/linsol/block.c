@@ -279,11 +279,34 @@ static int cholesky(double *U, int m) {
   return info == 0;
 }
 
+/* U^T U z = z */
+static void backSolve(const Block *b, const Part *part, double *z) {
+  const int m = part->m;
+  for (int k = 0; k < m; k++) { /* U^T w = z */
+    const double *u = part->U + (size_t)k * (size_t)m;
+    for (int i = 0; i < k; i++) z[k] -= u[i] * z[i];
+    z[k] *= b->inverse[part->column[k]];
+  }
+  for (int k = m - 1; k >= 0; k--) { /* U z = w */
+    const double *u = part->U + (size_t)k * (size_t)m;
+    z[k] *= b->inverse[part->column[k]];
+    for (int i = 0; i < k; i++) z[i] -= u[i] * z[k];
+  }
+}
+
+/* A column in the span of others may have a pivot that is not small. */
+static int isSingular(const Block *b, const Part *part) {
+  cpLinRandom(b->z, part->m);
+  backSolve(b, part, b->z);
+  return cpLinIsSingular(b->z, part->m);
+}
+
 /* u_kk^2 is the squared sine of column k's angle to the columns before it. An absent column is one
  * of its own: u_kk = 1, but its multiplier is 0. */
 static int factorPart(CPLin lin, Part *part) {
   Block *b           = lin->content;
   const double limit = fmax(lin->ranktol, LEAST_PIVOT);
+  double least       = 1.0;
   int rank           = 0;
   part->pivoted      = 0;
   blockComplement(lin, part);
@@ -297,10 +320,12 @@ static int factorPart(CPLin lin, Part *part) {
     const double pivot = part->U[(size_t)k * (size_t)(part->m + 1)];
     double *inverse    = &b->inverse[part->column[k]];
     if (*inverse == 0.0) continue;
-    lin->sine = fmin(lin->sine, pivot);
-    *inverse  = 1.0 / pivot;
+    least    = fmin(least, pivot);
+    *inverse = 1.0 / pivot;
     rank++;
   }
+  if (least * least < CP_LIN_SMALL_PIVOT && isSingular(b, part)) return factorPivoted(lin, part);
+  lin->sine = fmin(lin->sine, least);
   lin->rank += rank;
   return CP_SUCCESS;
 }
@@ -324,21 +349,6 @@ static int blockFactor(CPLin lin) {
 }
 
 /* ---- solutions ---- */
-
-/* U^T U z = z */
-static void backSolve(const Block *b, const Part *part, double *z) {
-  const int m = part->m;
-  for (int k = 0; k < m; k++) { /* U^T w = z */
-    const double *u = part->U + (size_t)k * (size_t)m;
-    for (int i = 0; i < k; i++) z[k] -= u[i] * z[i];
-    z[k] *= b->inverse[part->column[k]];
-  }
-  for (int k = m - 1; k >= 0; k--) { /* U z = w */
-    const double *u = part->U + (size_t)k * (size_t)m;
-    z[k] *= b->inverse[part->column[k]];
-    for (int i = 0; i < k; i++) z[i] -= u[i] * z[k];
-  }
-}
 
 /* mu = S_b^-1 mu for the columns of the part. */
 static void solvePart(const Block *b, const Part *part, double *mu) {

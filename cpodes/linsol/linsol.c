@@ -1,6 +1,7 @@
 /* Life cycle of the linear solvers, and the list of them. */
 #include "linsol.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,4 +55,23 @@ void cpLinScatter(const CPLin lin, double *A) {
   for (size_t j = 0; j < n; j++)
     for (size_t k = a->start[j]; k < a->start[j + 1]; k++)
       A[j + n * (size_t)a->row[k]] = a->value[k];
+}
+
+void cpLinRandom(double *v, int length) {
+  unsigned state = 1;
+  for (int j = 0; j < length; j++) {
+    state = state * 1664525u + 1013904223u; /* Numerical Recipes, section 7.1 */
+    v[j]  = 1.0 + state / 4294967296.0;
+  }
+}
+
+/* Least eigenvalue of S that counts: roundoff leaves some 1e-15 of zero, and two columns at the
+ * angle 1e-6, the least that Cholesky resolves, make one of 5e-13. */
+#define LEAST_EIGENVALUE 1.0e-13
+
+/* The part of v along the least eigenvector is of order one, whatever the length. */
+int cpLinIsSingular(const double *mu, int length) {
+  double square = 0.0;
+  for (int k = 0; k < length; k++) square += mu[k] * mu[k];
+  return !(sqrt(square) * LEAST_EIGENVALUE < 1.0);
 }

@@ -71,6 +71,16 @@ int cpLinKeepsPattern(CPLinSol type);
 /* A as a dense n x m matrix, column-major. */
 void cpLinScatter(const CPLin lin, double *A);
 
+/* Random numbers in [1, 2), always the same. */
+void cpLinRandom(double *v, int length);
+
+/* A column in the span of others has a pivot of S = A^T A that is roundoff times the squares of its
+ * coefficients, which columns at narrow angles make large: where the least (squared) pivot is below
+ * this, it takes more to tell. */
+#define CP_LIN_SMALL_PIVOT 1.0e-3
+/* Is S singular within the roundoff of forming it? mu = S^{-1} v, v of cpLinRandom. */
+int cpLinIsSingular(const double *mu, int length);
+
 extern const CPLinOps cpSchurOps, cpQROps, cpQRPOps, cpSparseOps, cpBlockOps;
 
 #endif

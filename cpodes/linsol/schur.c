@@ -67,6 +67,42 @@ static void cholesky(double *S, int m, int *info) {
   else F77(dpotrf)("U", &m, S, &m, info);
 }
 
+/* U' U mu = mu by columns of U; 1 / u_kk in s->inverse */
+static void backSolveSmall(const Schur *s, int m, double *mu) {
+  for (int k = 0; k < m; k++) { /* U' z = mu */
+    const double *u = s->U + (size_t)k * (size_t)m;
+    for (int i = 0; i < k; i++) mu[k] -= u[i] * mu[i];
+    mu[k] *= s->inverse[k];
+  }
+  for (int k = m - 1; k >= 0; k--) { /* U mu = z */
+    const double *u = s->U + (size_t)k * (size_t)m;
+    mu[k] *= s->inverse[k];
+    for (int i = 0; i < k; i++) mu[i] -= u[i] * mu[k];
+  }
+}
+
+static void schurBackSolve(const Schur *s, int m, double *mu) {
+  const int one = 1;
+  if (m <= SMALL) {
+    backSolveSmall(s, m, mu);
+    return;
+  }
+  F77(dtrsv)("U", "T", "N", &m, s->U, &m, mu, &one); /* U' z  = mu */
+  F77(dtrsv)("U", "N", "N", &m, s->U, &m, mu, &one); /* U  mu = z  */
+}
+
+/* A column that depends on others although its pivot is not small enough: that of the least one. */
+static void checkSingular(CPLin lin, Schur *s) {
+  const size_t m = (size_t)lin->m;
+  int least      = 0;
+  cpLinRandom(s->mu, lin->m);
+  schurBackSolve(s, lin->m, s->mu);
+  if (!cpLinIsSingular(s->mu, lin->m)) return;
+  for (int k = 1; k < lin->m; k++)
+    if (s->U[(size_t)k * (m + 1)] < s->U[(size_t)least * (m + 1)]) least = k;
+  lin->dependent = least;
+}
+
 /* With unit columns the squared pivot u_kk^2 is the squared sine of column k's angle to the columns
  * before it. Cholesky of S squares the condition, so that an angle below the root of its roundoff
  * cannot be told from dependence. */
@@ -90,34 +126,11 @@ static int schurFactor(CPLin lin) {
     else s->inverse[k] = 1.0 / pivot;
     lin->sine = fmin(lin->sine, pivot);
   }
+  if (lin->dependent < 0 && lin->sine * lin->sine < CP_LIN_SMALL_PIVOT) checkSingular(lin, s);
   memset(lin->is_dependent, 0, (size_t)m);
   if (lin->dependent < 0) return 0;
   lin->is_dependent[lin->dependent] = 1;
   return CP_LIN_DEPENDENT;
-}
-
-/* U' U mu = mu by columns of U; 1 / u_kk in s->inverse */
-static void backSolveSmall(const Schur *s, int m, double *mu) {
-  for (int k = 0; k < m; k++) { /* U' z = mu */
-    const double *u = s->U + (size_t)k * (size_t)m;
-    for (int i = 0; i < k; i++) mu[k] -= u[i] * mu[i];
-    mu[k] *= s->inverse[k];
-  }
-  for (int k = m - 1; k >= 0; k--) { /* U mu = z */
-    const double *u = s->U + (size_t)k * (size_t)m;
-    mu[k] *= s->inverse[k];
-    for (int i = 0; i < k; i++) mu[i] -= u[i] * mu[k];
-  }
-}
-
-static void schurBackSolve(const Schur *s, int m, double *mu) {
-  const int one = 1;
-  if (m <= SMALL) {
-    backSolveSmall(s, m, mu);
-    return;
-  }
-  F77(dtrsv)("U", "T", "N", &m, s->U, &m, mu, &one); /* U' z  = mu */
-  F77(dtrsv)("U", "N", "N", &m, s->U, &m, mu, &one); /* U  mu = z  */
 }
 
 /* x = A mu */

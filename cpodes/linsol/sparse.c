@@ -57,14 +57,6 @@ static int sparseCreate(CPLin lin) {
   return CP_SUCCESS;
 }
 
-void cpSparseRandom(double *v, int length) {
-  unsigned state = 1;
-  for (int j = 0; j < length; j++) {
-    state = state * 1664525u + 1013904223u; /* Numerical Recipes, section 7.1 */
-    v[j]  = 1.0 + state / 4294967296.0;
-  }
-}
-
 /* Columns are there or not as the diagonal of S has it: nothing is dropped, or kept out of S. */
 static int isPlain(const Sparse *s) {
   return s->nborder == 0 && !memchr(s->dropped, 1, (size_t)s->order);
@@ -142,24 +134,6 @@ static void pivots(const Sparse *s, double *d) {
 /* Sine of a column's angle to others below which Cholesky, which squares it, cannot tell it from
  * dependence. */
 #define LEAST_SINE 1.0e-6
-/* Roundoff in the pivot of a column near the span of two others grows with one over their pivot: a
- * multiple of it, to which the product of the two least pivots is compared. */
-#define PIVOT_ROUNDOFF 1.0e-14
-
-/* With unit columns d_k is the squared sine of column k's angle to the columns before it. */
-static int isFullRank(CPLin lin, Sparse *s) {
-  double *d = s->b->x, least = 1.0, second = 1.0;
-  pivots(s, d);
-  for (int k = 0; k < s->order; k++) {
-    if (s->constraint[k] < 0) continue; /* d_k <= -1 */
-    if (!(d[k] > 0.0)) return 0;
-    if (d[k] < least) second = least, least = d[k];
-    else if (d[k] < second) second = d[k];
-  }
-  const double sine = fmax(lin->ranktol, LEAST_SINE);
-  lin->sine         = sqrt(least);
-  return least > sine * sine && least * second > PIVOT_ROUNDOFF;
-}
 
 /* K s->x = s->b; mu at position k is x[k]. CHOLMOD leaves its workspace with the shape of the
  * newest block of right-hand sides, and would allocate a new one if that differs from its full
@@ -170,6 +144,26 @@ static int backSolve(Sparse *s) {
     return cpSparseFailure(s);
   if (s->y) s->y->nrow = s->y->d = s->y->nzmax / s->y->ncol;
   return 0;
+}
+
+/* With unit columns d_k is the squared sine of column k's angle to the columns before it. 0,
+ * CP_LIN_DEPENDENT or a negative code. */
+static int checkPivots(CPLin lin, Sparse *s) {
+  double *d = s->b->x, least = 1.0;
+  pivots(s, d);
+  for (int k = 0; k < s->order; k++) {
+    if (s->constraint[k] < 0) continue; /* d_k <= -1 */
+    if (!(d[k] > 0.0)) return CP_LIN_DEPENDENT;
+    if (d[k] < least) least = d[k];
+  }
+  const double sine = fmax(lin->ranktol, LEAST_SINE);
+  lin->sine         = sqrt(least);
+  if (!(least > sine * sine)) return CP_LIN_DEPENDENT;
+  if (least > CP_LIN_SMALL_PIVOT) return 0;
+  cpLinRandom(s->b->x, s->order);
+  const int flag = backSolve(s);
+  if (flag) return flag;
+  return cpLinIsSingular(s->x->x, s->order) ? CP_LIN_DEPENDENT : 0;
 }
 
 /* s->x = S^-1 A'v, by position */
@@ -194,7 +188,7 @@ static double timesMultipliers(const CPLin lin, const Sparse *s, int j) {
 /* z = combination of the dropped columns with random coefficients. */
 static void combineDropped(const CPLin lin, Sparse *s) {
   double *coefficient = s->b->x;
-  cpSparseRandom(coefficient, s->order);
+  cpLinRandom(coefficient, s->order);
   for (int k = 0; k < s->order; k++)
     coefficient[k] = !s->dropped[k] ? 0.0 : k % 2 ? coefficient[k] : -coefficient[k];
   for (int j = 0; j < lin->n; j++) {
@@ -237,7 +231,7 @@ static int factorShifted(CPLin lin, Sparse *s, double shift) {
  * not span them, or a negative code. */
 static int factorCholesky(CPLin lin, Sparse *s) {
   int flag = factorShifted(lin, s, 0.0);
-  if (!flag && !isFullRank(lin, s)) flag = CP_LIN_DEPENDENT;
+  if (!flag) flag = checkPivots(lin, s);
   return flag ? flag : checkDropped(lin, s);
 }
 

@@ -58,9 +58,6 @@ void *cpSparseAllocate(size_t count, size_t size);
 /* The code for a failure of CHOLMOD or SPQR, before anything else is asked of them. */
 int cpSparseFailure(const Sparse *s);
 
-/* Random numbers in [1, 2), always the same. */
-void cpSparseRandom(double *v, int length);
-
 /* sparse_order.c: everything above but the values and QR, from the structure of A. */
 int cpSparseOrder(CPLin lin);
 

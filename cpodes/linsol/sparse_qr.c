@@ -5,6 +5,7 @@
  * It allocates, and takes some ten times the time of Cholesky. */
 #include "sparse_impl.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,18 +52,36 @@ void cpSparseQRFree(Sparse *s) {
   s->is_qr    = 0;
 }
 
-/* mu = E R^{-1} z of a z without structure is zero just in the columns left out. */
-static int findDropped(const CPLin lin, Sparse *s) {
-  cpSparseRandom(s->bn->x, lin->n);
-  cholmod_dense *mu = SuiteSparseQR_C_solve(SPQR_RETX_EQUALS_B, s->QR, s->bn, &s->common);
-  if (!mu) return cpSparseFailure(s);
+/* Singular value of R below which it hides a column in the span of others: one whose entry is
+ * roundoff, but above the tolerance, since its coefficients in columns at narrow angles are large.
+ * Roundoff leaves some 1e-15 of zero; the least angle that counts, 1e-10, is well above. */
+#define LEAST_SINGULAR_VALUE 1.0e-13
+
+/* mu = E R^{-1} z of a z without structure is zero just in the columns left out; that of a hidden
+ * column, *hidden, is the largest, and larger than it can be without one (-1). */
+static void readDropped(const CPLin lin, Sparse *s, const double *mu, int *hidden) {
+  double largest = 1.0 / LEAST_SINGULAR_VALUE;
+  *hidden        = -1;
+  for (int i = 0; i < lin->m; i++)
+    if (fabs(mu[i]) > largest) largest = fabs(mu[i]), *hidden = i;
   for (int k = 0; k < s->order; k++) {
     const int i   = s->constraint[k];
-    s->dropped[k] = i >= 0 && s->present[k] && ((double *)mu->x)[i] == 0.0;
+    s->dropped[k] = i >= 0 && s->present[k] && mu[i] == 0.0;
   }
   s->left_out = s->common.SPQR_istat[4] < lin->m;
+}
+
+static int findDropped(const CPLin lin, Sparse *s, int *hidden) {
+  cpLinRandom(s->bn->x, lin->n);
+  cholmod_dense *mu = SuiteSparseQR_C_solve(SPQR_RETX_EQUALS_B, s->QR, s->bn, &s->common);
+  if (!mu) return cpSparseFailure(s);
+  readDropped(lin, s, mu->x, hidden);
   cholmod_l_free_dense(&mu, &s->common);
   return 0;
+}
+
+static int factorMatrix(const CPLin lin, Sparse *s) {
+  return SuiteSparseQR_C_numeric(lin->ranktol, s->A, s->QR, &s->common) ? 0 : cpSparseFailure(s);
 }
 
 static int factor(const CPLin lin, Sparse *s) {
@@ -70,17 +89,33 @@ static int factor(const CPLin lin, Sparse *s) {
   if (flag) return flag;
   double *value = s->A->x;
   for (size_t k = 0; k < lin->AT->start[lin->n]; k++) value[k] = lin->AT->value[s->A_from[k]];
-  return SuiteSparseQR_C_numeric(lin->ranktol, s->A, s->QR, &s->common) ? 0 : cpSparseFailure(s);
+  return factorMatrix(lin, s);
+}
+
+/* Once more without column i. (SPQR does not pivot: among columns at narrow angles it may take some
+ * that are nearly dependent, and cannot tell others from what they leave. The largest multiplier's
+ * is the one to leave out: T. F. Chan, Rank revealing QR factorizations, Lin. Alg. Appl. 88/89,
+ * 1987.) */
+static int factorWithout(const CPLin lin, Sparse *s, int i) {
+  const Index *start = s->A->p;
+  double *value      = s->A->x;
+  for (Index q = start[i]; q < start[i + 1]; q++) value[q] = 0.0;
+  return factorMatrix(lin, s);
 }
 
 int cpSparseQRFactor(CPLin lin) {
-  Sparse *s = lin->content;
-  int flag  = factor(lin, s);
+  Sparse *s  = lin->content;
+  int hidden = -1;
+  int flag   = factor(lin, s);
   if (!flag && s->left_out && s->common.SPQR_istat[4] == lin->m) {
     cpSparseQRFree(s); /* SPQR (2.1 to 4) solves with the map of the columns once left out */
     flag = factor(lin, s);
   }
-  if (!flag) flag = findDropped(lin, s);
+  if (!flag) flag = findDropped(lin, s, &hidden);
+  while (!flag && hidden >= 0) {
+    flag = factorWithout(lin, s, hidden);
+    if (!flag) flag = findDropped(lin, s, &hidden);
+  }
   if (flag) cpSparseQRFree(s);
   else s->is_qr = 1;
   return flag;

@@ -1,0 +1,152 @@
+/* Columns at narrow angles to the ones before, and others in their span: a pivot of the latter comes
+ * out of roundoff times the squares of their coefficients, far above the least that counts.
+ *
+ * A is made from an orthonormal basis Q of its range, so that with r = A'y
+ *   A (A'A)^+ r = Q Q'y
+ * is known without any of the solvers, and its rank is the number of Q's columns. */
+#include <cpodes/linsol/linsol.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "support/support.h"
+
+enum { N = 24, MAX_M = 12, SEEDS = 500 };
+
+static double Q[MAX_M][N], A[MAX_M][N];
+static int m, rank;
+
+static size_t start[N + 1];
+static int row[N * MAX_M];
+static double value[N * MAX_M];
+static const CPEntries AT = {start, row, value};
+
+static unsigned long long seed;
+
+static double product(const double *a, const double *b) {
+  double sum = 0.0;
+  for (int j = 0; j < N; j++) sum += a[j] * b[j];
+  return sum;
+}
+
+static void add(double factor, const double *a, double *to) {
+  for (int j = 0; j < N; j++) to[j] += factor * a[j];
+}
+
+static void normalise(double *a) {
+  const double length = sqrt(product(a, a));
+  for (int j = 0; j < N; j++) a[j] /= length;
+}
+
+static void make_basis(void) {
+  for (int k = 0; k < rank; k++) {
+    for (int j = 0; j < N; j++) Q[k][j] = random_number(&seed);
+    for (int pass = 0; pass < 2; pass++)
+      for (int l = 0; l < k; l++) add(-product(Q[l], Q[k]), Q[l], Q[k]);
+    normalise(Q[k]);
+  }
+}
+
+static int below(int length) { return (int)(0.5 * (random_number(&seed) + 1.0) * length); }
+
+/* Column k: a random one in the span of the ones before, turned away from it by 0.01 to 1; from
+ * column rank on not turned. In random order. */
+static void make_columns(void) {
+  int place[MAX_M];
+  for (int k = 0; k < m; k++) {
+    const int other = below(k + 1);
+    place[k]        = place[other];
+    place[other]    = k;
+  }
+  memset(A, 0, sizeof A);
+  for (int k = 0; k < m; k++) {
+    double *a = A[place[k]];
+    for (int l = 0; l < k && l < rank; l++) add(random_number(&seed), Q[l], a);
+    if (k > 0) normalise(a);
+    if (k < rank) add(k == 0 ? 1.0 : pow(10.0, -(random_number(&seed) + 1.0)), Q[k], a);
+    normalise(a);
+  }
+}
+
+static void compress(void) {
+  size_t count = 0;
+  for (int j = 0; j < N; j++) {
+    start[j] = count;
+    for (int i = 0; i < m; i++) {
+      row[count]     = i;
+      value[count++] = A[i][j];
+    }
+  }
+  start[N] = count;
+}
+
+static void make_matrix(int number) {
+  seed = (unsigned long long)number + 1;
+  rank = 3 + below(6);
+  m    = rank + 1 + below(2);
+  make_basis();
+  make_columns();
+  compress();
+}
+
+static int factor(CPLin *lin, CPLinSol type) {
+  ck_assert_int_eq(cpLinCreate(lin, type, N, m, &AT), CP_SUCCESS);
+  (*lin)->AT      = &AT;
+  (*lin)->m       = m;
+  (*lin)->ranktol = 1.0e-10;
+  return (*lin)->ops->factor(*lin);
+}
+
+/* Relative error of x = A S^-1 r where S counts as regular: its least eigenvalue is above 1e-13. */
+#define TOLERANCE (DBL_EPSILON / 1.0e-13)
+
+static void check_solves(CPLin lin) {
+  double y[N], expected[N] = {0.0}, x[N], mu[MAX_M], r[MAX_M];
+  for (int j = 0; j < N; j++) y[j] = random_number(&seed);
+  normalise(y);
+  for (int k = 0; k < rank; k++) add(product(Q[k], y), Q[k], expected);
+  for (int i = 0; i < m; i++) r[i] = product(A[i], y);
+  ck_assert_int_eq(lin->ops->solve(lin, r, x), 0);
+  add(-1.0, expected, x);
+  ck_assert_double_le(sqrt(product(x, x)), TOLERANCE);
+  ck_assert_int_eq(lin->ops->solve_t(lin, y, mu), 0);
+  for (int i = 0; i < m; i++) add(-mu[i], A[i], expected);
+  ck_assert_double_le(sqrt(product(expected, expected)), TOLERANCE);
+}
+
+static const CPLinSol finds_rank[] = {CP_LINSOL_SPARSE, CP_LINSOL_BLOCK, CP_LINSOL_QRP};
+
+START_TEST(solvers_that_find_the_rank_find_it) {
+  for (int number = 0; number < SEEDS; number++) {
+    CPLin lin;
+    int dependent = 0;
+    make_matrix(number);
+    ck_assert_int_eq(factor(&lin, finds_rank[_i]), 0);
+    ck_assert_msg(lin->rank == rank, "matrix %d: rank %d, not %d", number, lin->rank, rank);
+    for (int i = 0; i < m; i++) dependent += lin->is_dependent[i];
+    ck_assert_int_eq(dependent, m - rank);
+    check_solves(lin);
+    cpLinFree(&lin);
+  }
+}
+END_TEST
+
+START_TEST(cholesky_says_dependent) {
+  for (int number = 0; number < SEEDS; number++) {
+    CPLin lin;
+    make_matrix(number);
+    ck_assert_msg(factor(&lin, CP_LINSOL_SCHUR) == CP_LIN_DEPENDENT, "matrix %d", number);
+    ck_assert_int_eq(lin->is_dependent[lin->dependent], 1);
+    cpLinFree(&lin);
+  }
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("narrow");
+  TCase *tc    = tcase_create("span");
+  tcase_add_loop_test(tc, solvers_that_find_the_rank_find_it, 0, 3);
+  tcase_add_test(tc, cholesky_says_dependent);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
