@@ -85,14 +85,18 @@ function(cpodes_add_unit_test name)
   endif()
 endfunction()
 
-# cpodes_add_reference_test(name): a Check program test/reference/name.c that compares with stored
+# cpodes_add_reference_test(name [SLOW]): a Check program test/reference/name.c that compares with stored
 # trajectories; CPODES_REFERENCE_DIR is their directory.
 function(cpodes_add_reference_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW" "" "")
   cpodes_add_check_program(reference_${name} ${name}.c)
+  target_link_libraries(reference_${name} PRIVATE reference_support)
   target_compile_definitions(reference_${name}
                              PRIVATE CPODES_REFERENCE_DIR="${PROJECT_SOURCE_DIR}/test/reference")
   cpodes_add_test(reference.${name} reference reference_${name} 600)
-  cpodes_add_memcheck(reference.${name} reference_${name})
+  if(NOT arg_SLOW)
+    cpodes_add_memcheck(reference.${name} reference_${name})
+  endif()
 endfunction()
 
 # cpodes_add_mpi_test(name label target ranks seconds): a Check program on MPI ranks, of which there may
