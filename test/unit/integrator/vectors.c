@@ -146,7 +146,7 @@ END_TEST
 /* Whoever has no matrix can give products: without them such vectors are refused, with the way out. */
 START_TEST(a_matrix_needs_vectors_in_one_memory) {
   N_Vector y = many(), c = vector_of(PENDULUM_M, NULL);
-  CPProjector P = CPProjectorCreate(any_constraints, y, c, test_context);
+  CPProjector P  = CPProjectorCreate(any_constraints, y, c, test_context);
   MessageLog log = {0};
   ck_assert_ptr_nonnull(P);
   ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log), CP_SUCCESS);
