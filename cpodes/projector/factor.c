@@ -118,6 +118,20 @@ static void noteRank(CPWork work) {
   if (rank > work->full_rank) work->full_rank = rank;
 }
 
+static void noteDependent(CPWork work) {
+  CPProjector P = work->P;
+  memset(P->is_dependent, 0, (size_t)P->mc * sizeof *P->is_dependent);
+  P->ndependent = 0;
+  for (int l = 0; l < work->nlevels; l++) {
+    const CPLevel *level = &work->levels[l];
+    for (int k = 0; level->lin && k < level->nact; k++) {
+      if (!level->lin->is_dependent[k]) continue;
+      P->ndependent++;
+      if (level->act[k] < P->mc) P->is_dependent[level->act[k]] = 1;
+    }
+  }
+}
+
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   work->valid = 0;
   int flag    = cpWeights(work, y, ewt);
@@ -131,12 +145,12 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
     if (work->levels[l].nrows > 0) flag = factorLevel(work, t, l);
   if (flag) return flag;
   noteRank(work);
+  noteDependent(work);
   work->valid           = 1;
   work->stale           = 0;
   work->age             = 0;
   work->P->stats.rank   = cpWorkRank(work);
   work->P->stats.linsol = work->linsol;
-  work->P->newest       = work;
   return CP_SUCCESS;
 }
 

@@ -30,7 +30,9 @@ static int isNoise(CPWork work, sunrealtype t, double eps) {
     for (int i = 0; i < m; i++) largest[i] = fmax(largest[i], fabs(second[i]));
   }
   for (int i = 0; i < m; i++)
-    if (fabs(c[i]) > eps * work->size[i] && largest[i] < CP_NOISE_PART * fabs(c[i])) return 0;
+    if (fabs(c[i]) > eps * work->size[i] && largest[i] < CP_NOISE_PART * fabs(c[i]) &&
+        !cpIsLeftAlone(work, c, i))
+      return 0;
   return 1;
 }
 

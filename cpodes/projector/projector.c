@@ -33,10 +33,11 @@ static int setSizes(CPProjector P, N_Vector y_tmpl, N_Vector c_tmpl) {
   P->in_memory = isInMemory(y_tmpl, c_tmpl);
   if (!P->in_memory) return 1;
   P->n = (int)N_VGetLength(y_tmpl);
-  P->m = P->mc = c_tmpl ? (int)N_VGetLength(c_tmpl) : 0;
-  P->row_level = calloc((size_t)P->m + 1, sizeof *P->row_level);
-  P->col_level = calloc((size_t)P->n, sizeof *P->col_level);
-  return P->row_level && P->col_level;
+  P->m = P->mc    = c_tmpl ? (int)N_VGetLength(c_tmpl) : 0;
+  P->row_level    = calloc((size_t)P->m + 1, sizeof *P->row_level);
+  P->col_level    = calloc((size_t)P->n, sizeof *P->col_level);
+  P->is_dependent = calloc((size_t)P->mc + 1, sizeof *P->is_dependent);
+  return P->row_level && P->col_level && P->is_dependent;
 }
 
 CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl, SUNContext ctx) {
@@ -96,6 +97,7 @@ void CPProjectorFree(CPProjector *P_address) {
   free(P->norms);
   free(P->row_level);
   free(P->col_level);
+  free(P->is_dependent);
   free(P);
   *P_address = NULL;
 }
@@ -223,7 +225,7 @@ static int checkFactored(CPProjector P, const char *function) {
   if (P->user_kind || cpMethodOf(P) == &cpKrylovMethod)
     return cpReport(&P->log, CP_NOT_SUPPORTED, function,
                     "only the solvers that factor a matrix find a rank");
-  if (!P->newest || P->stats.rank < 0)
+  if (P->stats.rank < 0)
     return cpReport(&P->log, CP_NO_INIT, function, "nothing has been factored yet");
   return CP_SUCCESS;
 }
@@ -236,26 +238,15 @@ int CPProjectorGetRank(CPProjector P, sunindextype *rank) {
   return flag;
 }
 
-static void markDependent(CPProjector P, sunindextype *count, sunrealtype *dependent) {
-  for (int i = 0; dependent && i < P->mc; i++) dependent[i] = 0.0;
-  *count = 0;
-  for (int l = 0; l < P->newest->nlevels; l++) {
-    const CPLevel *level = &P->newest->levels[l];
-    for (int k = 0; level->lin && k < level->nact; k++) {
-      if (!level->lin->is_dependent[k]) continue;
-      ++*count;
-      if (dependent && level->act[k] < P->mc) dependent[level->act[k]] = 1.0;
-    }
-  }
-}
-
 int CPProjectorGetDependent(CPProjector P, sunindextype *count, N_Vector dependent) {
   if (!P) return cpReport(NULL, CP_MEM_NULL, __func__, "P must not be NULL");
   if (!count) return cpReport(&P->log, CP_ILL_INPUT, __func__, "count must not be NULL");
   int flag = checkFactored(P, __func__);
   if (!flag && dependent) flag = cpCheckLike(P, dependent, P->c_tmpl, "dependent", __func__);
   if (flag) return flag;
-  markDependent(P, count, dependent ? N_VGetArrayPointer(dependent) : NULL);
+  *count = P->ndependent;
+  for (int i = 0; dependent && i < P->mc; i++)
+    N_VGetArrayPointer(dependent)[i] = P->is_dependent[i];
   return CP_SUCCESS;
 }
 

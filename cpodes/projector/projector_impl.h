@@ -183,7 +183,8 @@ struct CPProjector_ {
   int nlevels;                       /* 0: to be detected */
   int *row_level, *col_level;        /* [m], [n] */
   CPWork work;                       /* for the public calls */
-  CPWork newest;                     /* the one with the newest factors; NULL: none */
+  sunindextype ndependent;           /* rows that depend on others, at the newest factorisation: */
+  char *is_dependent;                /* [mc] 1 for these, of the user's */
   char reason[CP_TEXT_LENGTH];       /* why stats.linsol is in use */
   CPProjectorStats stats;            /* of all works together */
   CPLog log;
@@ -361,6 +362,8 @@ int cpRightInverseTransposed(CPWork work, const double *x, double *mu); /* mu = 
 /* violation.c */
 /* rowscale, unit and size of all rows from the entries of G. */
 void cpScaleRows(CPWork work);
+/* A row that no component can move is satisfied within one tolerance: no correction can do better. */
+int cpIsLeftAlone(const CPWork work, const double *c, int i);
 /* Largest violation of the residuals c; *worst the constraint. */
 double cpViolation(CPWork work, const double *c, int *worst);
 /* Distance to the farthest surface, in units of the state's tolerance. */

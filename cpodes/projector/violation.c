@@ -96,14 +96,20 @@ void cpScaleRows(CPWork work) {
 /* Residual that a row without any gradient may have. */
 #define ZERO_ROW_RESIDUAL 1.0e-12
 
-/* A row that no component can move is satisfied within one tolerance: no correction can do better.
- */
+static double sizeOf(const CPWork work, int i) {
+  return work->size[i] > 0.0 ? work->size[i] : ZERO_ROW_RESIDUAL;
+}
+
+int cpIsLeftAlone(const CPWork work, const double *c, int i) {
+  return work->rowscale[i] == 0.0 && fabs(c[i]) <= sizeOf(work, i);
+}
+
 double cpViolation(CPWork work, const double *c, int *worst) {
   double violation = 0.0;
   *worst           = 0;
   for (int i = 0; i < work->P->m; i++) {
-    const double size = work->size[i] > 0.0 ? work->size[i] : ZERO_ROW_RESIDUAL;
-    if (work->rowscale[i] == 0.0 && fabs(c[i]) <= size) continue;
+    if (cpIsLeftAlone(work, c, i)) continue;
+    const double size = sizeOf(work, i);
     if (fabs(c[i]) > violation * size) violation = fabs(c[i]) / size, *worst = i;
   }
   return violation;
@@ -128,7 +134,8 @@ int cpAtRoundoffFloor(CPWork work, const double *y, const double *c, double eps)
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
       terms[g->row[k]] += fabs(g->value[k] * y[j]);
   for (int i = 0; i < work->P->m; i++)
-    if (fabs(c[i]) > eps * work->size[i] && fabs(c[i]) > FLOOR_FACTOR * CP_UROUND * terms[i])
+    if (fabs(c[i]) > eps * work->size[i] && fabs(c[i]) > FLOOR_FACTOR * CP_UROUND * terms[i] &&
+        !cpIsLeftAlone(work, c, i))
       return 0;
   return 1;
 }

@@ -50,7 +50,6 @@ void cpLevelsFree(CPWork work) {
 void cpWorkFree(CPWork *work_address) {
   CPWork work = work_address ? *work_address : NULL;
   if (!work) return;
-  if (work->P->newest == work) work->P->newest = NULL;
   cpLevelsFree(work);
   cpStorageFree(work);
   cpKrylovFree(&work->krylov);
@@ -165,6 +164,7 @@ sunindextype cpWorkRank(CPWork work) {
 
 double cpWorkSine(CPWork work) {
   double sine = 1.0;
+  if (work->linsol == CP_LINSOL_KRYLOV) return sine; /* which finds none */
   for (int l = 0; l < work->nlevels; l++)
     if (work->levels[l].lin && work->levels[l].lin->rank > 0)
       sine = fmin(sine, work->levels[l].lin->sine);

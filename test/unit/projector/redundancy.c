@@ -1,6 +1,7 @@
 /* Dependent, contradictory and empty constraints. */
 #include "projector/fixture.h"
 
+#include <cpodes/projector/projector_impl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -210,6 +211,38 @@ END_TEST
 
 /* ---- automatic choice ---- */
 
+/* Two copies of the pendulum's rows. A failure on the way, and the end of a workspace that factored last (an integrator's),
+ * leave the newest factorisation that there was. */
+START_TEST(the_dependent_rows_are_those_of_the_rank) {
+  sunindextype rank, count;
+  N_Vector dependent = vector_of(4, NULL);
+  CPWork other;
+  int moved;
+  case_open(&k, repeated(&pendulum_qu, 2), setting_of(CP_LINSOL_QRP, CP_NORM_ERROR, 1));
+  for (int i = 0; i < 3; i++) {
+    if (i == 0) ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+    if (i == 1) { /* finds dependent rows on the first level, and ends there */
+      ck_assert_success(&k, CPProjectorSetLinearSolver(k.P, CP_LINSOL_SCHUR));
+      ck_assert_int_eq(CPProjectorProject(k.P, k.t, k.y, k.ewt), -CP_PROJ_RANK);
+      ck_assert_success(&k, CPProjectorSetLinearSolver(k.P, CP_LINSOL_QRP));
+    }
+    if (i == 2) {
+      ck_assert_int_eq(cpWorkCreate(&other, k.P), CP_SUCCESS);
+      ck_assert_int_eq(cpProject(other, k.t, k.y, k.ewt, 0, &moved), CP_SUCCESS);
+      cpWorkFree(&other);
+    }
+    ck_assert_success(&k, CPProjectorGetRank(k.P, &rank));
+    ck_assert_int_eq((int)rank, 2);
+    ck_assert_success(&k, CPProjectorGetDependent(k.P, &count, dependent));
+    ck_assert_int_eq((int)count, 2);
+    for (int row = 0; row < 2; row++) /* one of each pair */
+      ck_assert_double_eq(entries(dependent)[row] + entries(dependent)[row + 2], 1.0);
+  }
+  N_VDestroy(dependent);
+  case_close(&k);
+}
+END_TEST
+
 START_TEST(auto_stays_with_cholesky_while_constraints_are_independent) {
   for (int p = 0; p < n_manifolds; p++) {
     sunindextype rank;
@@ -246,6 +279,7 @@ int main(void) {
   tcase_add_loop_test(tc, two_circles_around_one_centre_contradict_each_other, 0, N_REVEALING);
   tcase_add_loop_test(tc, a_satisfied_row_of_zeros_is_skipped, 0, n_settings);
   tcase_add_loop_test(tc, an_unsatisfied_row_of_zeros_is_named, 0, n_settings);
+  tcase_add_test(tc, the_dependent_rows_are_those_of_the_rank);
   tcase_add_loop_test(tc, auto_stays_with_cholesky_while_constraints_are_independent, 0, 2);
   tcase_add_loop_test(tc, the_rank_is_unknown_before_the_first_projection, 0, n_solvers);
   suite_add_tcase(suite, tc);

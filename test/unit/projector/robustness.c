@@ -166,6 +166,80 @@ START_TEST(held_rows_are_satisfied_within_one_tolerance_and_named_beyond) {
 }
 END_TEST
 
+/* Of the largest number that c_0 has, roundoff is 1e8 u; ewt asks for 1e-11. Row 1, which nothing may move, is off by
+ * offset: a constant, or y_1 held. */
+typedef struct {
+  sunrealtype offset;
+  int is_constant;
+} LeftAlone;
+
+#define ROUGH 1.0e8
+
+static int rough_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  (void)t;
+  const LeftAlone *row = user_data;
+  entries(c)[0]        = (entries(y)[0] * entries(y)[0] - 2.0 * ROUGH * ROUGH) / ROUGH;
+  entries(c)[1]        = row->is_constant ? row->offset : entries(y)[1] + row->offset;
+  return 0;
+}
+
+/* ... and counts as satisfied: 1e-14 < 1e-12 of a row of zeros, half a tolerance of y_1. The other row ends at its floor as it
+ * does beside a row without any residual. */
+START_TEST(a_row_that_is_left_alone_does_not_keep_others_from_their_floor) {
+  LeftAlone rows[] = {{0.0, 1}, {1.0e-14, 1}, {0.0, 0}, {0.5e-6, 0}};
+  N_Vector y = VECTOR(sqrt(2.0) * ROUGH + 1.0e-5, 0.0), ewt = VECTOR(1.0e12, 1.0e6);
+  N_Vector id = VECTOR(1.0, 0.0);
+  CPProjectorStats stats;
+  open_projector(rough_c, NULL, y, 2);
+  ck_assert_int_eq(CPProjectorSetUserData(P, &rows[_i]), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetFixed(P, id), CP_SUCCESS);
+  ck_assert_msg(CPProjectorProject(P, 0.0, y, ewt) == CP_SUCCESS, "%s", message.text);
+  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(stats.nfloor, 1);
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(ewt);
+  N_VDestroy(id);
+}
+END_TEST
+
+static int displaced_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  N_Vector place = VECTOR(sqrt(2.0) * ROUGH + entries(y)[0], entries(y)[1]);
+  const int flag = rough_c(t, place, c, user_data);
+  N_VDestroy(place);
+  return flag;
+}
+
+static int displaced_jac(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data) {
+  (void)t, (void)c;
+  const LeftAlone *row  = user_data;
+  SM_ELEMENT_D(G, 0, 0) = 2.0 * (sqrt(2.0) * ROUGH + entries(y)[0]) / ROUGH;
+  SM_ELEMENT_D(G, 1, 1) = row->is_constant ? 0.0 : 1.0;
+  return 0;
+}
+
+/* The same for displacements, whose G and y do not tell the roundoff of c: its second differences do, of moves that are small
+ * next to the tolerance 1e-4. Tolerances of c: 1e-12, which is 1e-4 of the noise, and 1e-6. */
+START_TEST(a_row_that_is_left_alone_does_not_keep_others_from_being_noise) {
+  LeftAlone rows[] = {{0.0, 1}, {0.5e-6, 1}, {0.0, 0}, {0.5e-6, 0}};
+  N_Vector y = VECTOR(1.0e-5, 0.0), ewt = VECTOR(1.0e4, 1.0e6), id = VECTOR(1.0, 0.0);
+  N_Vector ctol = VECTOR(1.0e-12, 1.0e-6);
+  CPProjectorStats stats;
+  open_projector(displaced_c, displaced_jac, y, 2);
+  ck_assert_int_eq(CPProjectorSetUserData(P, &rows[_i]), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetFixed(P, id), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetConstraintTol(P, ctol), CP_SUCCESS);
+  ck_assert_msg(CPProjectorProject(P, 0.0, y, ewt) == CP_SUCCESS, "%s", message.text);
+  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(stats.nfloor, 1);
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(ewt);
+  N_VDestroy(id);
+  N_VDestroy(ctol);
+}
+END_TEST
+
 /* ---- weights near the largest number ---- */
 
 static int difference_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
@@ -239,6 +313,8 @@ int main(void) {
                       4 * n_solvers);
   tcase_add_loop_test(tc, held_rows_are_satisfied_within_one_tolerance_and_named_beyond, 0,
                       n_solvers);
+  tcase_add_loop_test(tc, a_row_that_is_left_alone_does_not_keep_others_from_their_floor, 0, 4);
+  tcase_add_loop_test(tc, a_row_that_is_left_alone_does_not_keep_others_from_being_noise, 0, 4);
   tcase_add_loop_test(tc, very_large_weights_do_not_fix_a_component, 0, 3);
   tcase_add_test(tc, levels_in_pieces_are_refused);
   suite_add_tcase(suite, tc);
