@@ -24,19 +24,25 @@ static double merit(const double *c, const double *size, int m) {
   return phi;
 }
 
-/* The three constraints violated most, for the message. */
+/* Violations that a message names. */
+#define NAMED 3
+
+/* The constraints violated most, for the message. */
 static void nameWorst(CPWork work, const double *c, const double *size, char *text, size_t length) {
-  int best[3] = {-1, -1, -1};
-  for (int rank = 0; rank < 3; rank++)
-    for (int i = 0; i < work->P->m; i++) {
-      if (i == best[0] || i == best[1]) continue;
-      if (best[rank] < 0 || fabs(c[i]) / size[i] > fabs(c[best[rank]]) / size[best[rank]])
-        best[rank] = i;
-    }
+  int best[NAMED] = {-1, -1, -1};
+  char name[CP_ROW_NAME];
   text[0] = '\0';
-  for (int rank = 0; rank < 3 && best[rank] >= 0; rank++) {
-    size_t used = strlen(text);
-    snprintf(text + used, length - used, "%s%d (%.3e)", rank ? ", " : "", best[rank], c[best[rank]]);
+  for (int rank = 0; rank < NAMED; rank++) {
+    double largest = 0.0;
+    for (int i = 0; i < work->P->m; i++) {
+      if (i == best[0] || i == best[1] || !(fabs(c[i]) / size[i] > largest)) continue;
+      largest    = fabs(c[i]) / size[i];
+      best[rank] = i;
+    }
+    if (best[rank] < 0) return; /* all others are satisfied */
+    const size_t used = strlen(text);
+    snprintf(text + used, length - used, "%s%s (%.3e)", rank ? ", " : "",
+             cpRowName(work->P, best[rank], name), c[best[rank]]);
   }
 }
 
@@ -91,12 +97,11 @@ static int gaussNewton(CPWork work, sunrealtype t, N_Vector ewt, double *size) {
     if (flag < 0) return flag;
     if (flag == NO_DECREASE) break;
   }
-  char worst[160];
+  char worst[NAMED * (CP_ROW_NAME + 32)];
   nameWorst(work, c, size, worst, sizeof worst);
-  return cpReason(
-      work->text, CP_IC_FAIL,
-      "at t = %.15g: no consistent state found near the one given; constraints violated most: %s",
-      t, worst);
+  return cpReason(work->text, CP_IC_FAIL,
+                  "at t = %.15g: no consistent state found near the one given; violated most: %s",
+                  t, worst);
 }
 
 int cpMatrixAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {

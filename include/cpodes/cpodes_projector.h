@@ -144,6 +144,7 @@ CPODES_EXPORT int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNM
  * Products with the constraint Jacobian, for CP_LINSOL_KRYLOV. Both, or neither (NULL: none).
  * CP_LINSOL_AUTO takes KRYLOV if they are all that it is given. See CPProjectorCheckJacTimes. With vectors
  * that are distributed over processes all functions must return the same value on each of them.
+ * CP_NOT_SUPPORTED: P has no constraint function.
  */
 CPODES_EXPORT int CPProjectorSetJacTimes(CPProjector P, CPJacTimesFn Gv, CPJacTransTimesFn GTw);
 
@@ -260,7 +261,8 @@ CPODES_EXPORT int CPProjectorSetFixed(CPProjector P, N_Vector id);
 /**
  * Moves y to the manifold: (P1), level by level. t: handed to c. y [n]: in, any state near the
  * manifold; out, projected. ewt [n]: error weights 1/(rtol |y_i| + atol_i), all > 0; NULL only with
- * CP_NORM_L2 (or the user kind).
+ * CP_NORM_L2, a metric of the user's own or the user kind: residuals without tolerances are then
+ * measured as if half of the digits of y counted.
  * A failure that a smaller step may help: positive [r] codes of CPReturnCode.
  */
 CPODES_EXPORT int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt);
@@ -302,8 +304,8 @@ CPODES_EXPORT int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector
 CPODES_EXPORT int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                       sunrealtype *err, sunindextype *row, sunindextype *col);
 
-/** Rank of G at the newest factorisation, summed over the levels. CP_NO_INIT before the first one.
- */
+/** Rank of G at the newest factorisation, summed over the levels. CP_NO_INIT before the first one:
+ * unit norms that are projected in closed form need none. CP_NOT_SUPPORTED with KRYLOV. */
 CPODES_EXPORT int CPProjectorGetRank(CPProjector P, sunindextype *rank);
 
 /**

@@ -50,6 +50,8 @@ int CPProjectorSetJacTimes(CPProjector P, CPJacTimesFn Gv, CPJacTransTimesFn GTw
   if (!Gv != !GTw)
     return cpReport(&P->log, CP_ILL_INPUT, __func__, "%s is NULL and %s is not: give both",
                     Gv ? "GTw" : "Gv", Gv ? "Gv" : "GTw");
+  if (Gv && !P->c_tmpl)
+    return cpReport(&P->log, CP_NOT_SUPPORTED, __func__, "P has no constraint function");
   P->Gv  = Gv;
   P->GTw = GTw;
   cpChangedSolver(P);

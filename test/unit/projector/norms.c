@@ -6,8 +6,8 @@
  *
  * References solve this by bisection, in extended precision. */
 #include <cpodes/cpodes_projector.h>
-#include <cpodes/projector/projector_impl.h>
 #include <cpodes/projector/norms/sphere.h>
+#include <cpodes/projector/projector_impl.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -610,6 +610,50 @@ START_TEST(norms_that_share_components_hold_together) {
 }
 END_TEST
 
+static int out_of_reach(sunrealtype t, N_Vector state, N_Vector c, void *user_data) {
+  (void)t, (void)user_data;
+  entries(c)[0] = entries(state)[0] - 3.0; /* not on the unit sphere */
+  return 0;
+}
+
+/* From the sphere's inside the iteration ends with both violated; a norm has no index of c. */
+START_TEST(assembling_names_a_norm_by_its_components) {
+  nnorms = n = 0;
+  put(0, 4, 1.0);
+  create(CP_NORM_L2, CP_LINSOL_AUTO);
+  CPProjectorFree(&P);
+  N_Vector c = VECTOR(0.0);
+  P          = CPProjectorCreate(out_of_reach, y, c, test_context);
+  ck_assert_ptr_nonnull(P);
+  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorAddUnitNorm(P, 0, 4, 1.0), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorAssemble(P, 0.0, y, ewt), CP_IC_FAIL);
+  ck_assert_mentions(messages.text, "the norm of components 0 to 3 (");
+  N_VDestroy(c);
+  destroy();
+}
+END_TEST
+
+static int some_product(sunrealtype t, N_Vector state, N_Vector v, N_Vector Gv, void *user_data) {
+  (void)t, (void)state, (void)v, (void)user_data;
+  N_VConst(0.0, Gv);
+  return 0;
+}
+
+/* Products are those of a function c. */
+START_TEST(products_without_a_function_are_refused) {
+  nnorms = n = 0;
+  put(0, 4, 1.0);
+  create(CP_NORM_ERROR, CP_LINSOL_AUTO);
+  ck_assert_int_eq(CPProjectorSetJacTimes(P, some_product, some_product), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPProjectorSetJacTimes(P, NULL, NULL), CP_SUCCESS);
+  project();
+  ck_assert_int_eq(CPProjectorSetLinearSolver(P, CP_LINSOL_KRYLOV), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_ILL_INPUT);
+  destroy();
+}
+END_TEST
+
 /* The same norm twice: one of them depends on the other. */
 START_TEST(a_norm_given_twice_counts_once) {
   sunindextype rank, count;
@@ -805,6 +849,8 @@ int main(void) {
   tcase_add_loop_test(tc, what_is_satisfied_is_left_alone_where_that_is_asked_for, 0, 4);
   tcase_add_loop_test(tc, norms_and_other_constraints_hold_together, 0, 5);
   tcase_add_test(tc, norms_that_share_components_hold_together);
+  tcase_add_test(tc, assembling_names_a_norm_by_its_components);
+  tcase_add_test(tc, products_without_a_function_are_refused);
   tcase_add_test(tc, a_norm_given_twice_counts_once);
   tcase_add_loop_test(tc, bad_norms_are_refused_and_change_nothing, 0, N_BAD);
   tcase_add_test(tc, entries_that_are_not_finite_or_not_positive_are_found_anywhere);
