@@ -74,6 +74,21 @@ static int detectLevels(CPProjector P, const char *function) {
   return CP_SUCCESS;
 }
 
+/* Both, or none. */
+static int replaceLevels(CPProjector P, N_Vector row_level, N_Vector col_level,
+                         const char *function) {
+  N_Vector rows = NULL;
+  int flag      = cpReplaceCopy(P, &rows, row_level, function);
+  if (!flag) flag = cpReplaceCopy(P, &P->col_level_v, col_level, function);
+  if (flag) {
+    if (rows) N_VDestroy(rows);
+    return flag;
+  }
+  if (P->row_level_v) N_VDestroy(P->row_level_v);
+  P->row_level_v = rows;
+  return CP_SUCCESS;
+}
+
 static void copyLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
   for (int i = 0; i < P->mc; i++) P->row_level[i] = (int)N_VGetArrayPointer(row_level)[i];
   for (int j = 0; j < P->n; j++) P->col_level[j] = (int)N_VGetArrayPointer(col_level)[j];
@@ -92,8 +107,7 @@ int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
   if (!flag) flag = checkLevels(P, col_level, P->y_tmpl, "col_level", &largest);
   if (!flag && P->in_memory) flag = checkCounts(P, row_level, col_level, largest);
   if (!flag && P->in_memory) flag = checkNorms(P, col_level);
-  if (!flag) flag = cpReplaceCopy(P, &P->row_level_v, row_level, __func__);
-  if (!flag) flag = cpReplaceCopy(P, &P->col_level_v, col_level, __func__);
+  if (!flag) flag = replaceLevels(P, row_level, col_level, __func__);
   if (flag) return flag;
   if (P->in_memory) copyLevels(P, row_level, col_level);
   P->nlevels = largest + 1;
@@ -101,14 +115,22 @@ int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
   return CP_SUCCESS;
 }
 
+/* Products say nothing of levels: one, unless they are given. */
+static int isOneLevel(CPProjector P) { return !P->row_level_v && cpMethodOf(P) == &cpKrylovMethod; }
+
 int CPProjectorGetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
   int flag = cpOptionOfInternal(P, __func__);
   if (flag) return flag;
-  if (P->nlevels == 0)
+  if (P->nlevels == 0 && !isOneLevel(P))
     return cpReport(&P->log, CP_NO_INIT, __func__, "levels are detected at the first projection");
   if (row_level) flag = cpCheckLike(P, row_level, P->c_tmpl, "row_level", __func__);
   if (!flag && col_level) flag = cpCheckLike(P, col_level, P->y_tmpl, "col_level", __func__);
   if (flag) return flag;
+  if (isOneLevel(P)) {
+    if (row_level) N_VConst(0.0, row_level);
+    if (col_level) N_VConst(0.0, col_level);
+    return CP_SUCCESS;
+  }
   if (!P->in_memory) {
     if (row_level) N_VScale(1.0, P->row_level_v, row_level);
     if (col_level) N_VScale(1.0, P->col_level_v, col_level);

@@ -434,6 +434,30 @@ START_TEST(the_levels_in_use_are_unknown_before_the_first_projection) {
 }
 END_TEST
 
+/* Also where others were detected before products took over. */
+START_TEST(with_products_there_is_one_level_unless_they_are_given) {
+  N_Vector row = VECTOR(7.0, 7.0), col = VECTOR(7.0, 7.0, 7.0, 7.0);
+  case_open(&k, equations_of(&pendulum_qu), setting_of(CP_LINSOL_AUTO, CP_NORM_ERROR, 1));
+  project();
+  ck_assert_int_eq(case_stats(&k).nlevels, 2);
+  ck_assert_success(&k, CPProjectorSetJacTimes(k.P, equations_Gv, equations_GTw));
+  ck_assert_success(&k, CPProjectorSetLinearSolver(k.P, CP_LINSOL_KRYLOV));
+  project();
+  ck_assert_int_eq(case_stats(&k).nlevels, 1);
+  ck_assert_success(&k, CPProjectorGetLevels(k.P, row, col));
+  ck_assert_double_eq(N_VMaxNorm(row) + N_VMaxNorm(col), 0.0);
+  case_set_levels(&k, 1);
+  project();
+  ck_assert_int_eq(case_stats(&k).nlevels, 2);
+  ck_assert_success(&k, CPProjectorGetLevels(k.P, row, col));
+  ck_assert_double_eq(N_VMaxNorm(row), 1.0);
+  ck_assert_double_eq(N_VMaxNorm(col), 1.0);
+  N_VDestroy(row);
+  N_VDestroy(col);
+  case_close(&k);
+}
+END_TEST
+
 START_TEST(given_levels_are_used_until_they_are_taken_back) {
   case_open(&k, equations_of(&pendulum_qu), solvers[_i]);
   case_set_levels(&k, 0);
@@ -618,6 +642,7 @@ int main(void) {
   tcase_add_loop_test(tc, detected_levels_are_given_up_where_the_jacobian_contradicts_them, 0,
                       n_settings);
   tcase_add_test(tc, the_levels_in_use_are_unknown_before_the_first_projection);
+  tcase_add_test(tc, with_products_there_is_one_level_unless_they_are_given);
   tcase_add_loop_test(tc, given_levels_are_used_until_they_are_taken_back, 0, n_solvers);
   tcase_add_loop_test(tc, positions_are_projected_as_if_they_were_alone, 0, n_settings);
   tcase_add_loop_test(tc, velocities_are_projected_with_positions_held, 0, n_settings);

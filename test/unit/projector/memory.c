@@ -134,6 +134,37 @@ START_TEST(a_failed_allocation_in_the_first_projection_leaves_y_as_it_came) {
 }
 END_TEST
 
+/* A failure leaves the levels as they were, for the options and projections that follow. */
+START_TEST(levels_that_cannot_be_copied_change_nothing) {
+  N_Vector zeros[] = {VECTOR(0.0, 0.0), VECTOR(0.0, 0.0, 0.0, 0.0)};
+  N_Vector row = vector_copy(s.row), col = vector_copy(s.col);
+  CPProjector P = CPProjectorCreate(equations_c, s.y, s.c, test_context);
+  ck_assert_ptr_nonnull(P);
+  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &s.log), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetUserData(P, &s.eq), CP_SUCCESS);
+  for (long n = 1; n <= 2; n++) {
+    const int given = _i > 0;
+    if (given) ck_assert_int_eq(CPProjectorSetLevels(P, s.row, s.col), CP_SUCCESS);
+    alloc_watch_failing(n);
+    ck_assert_int_eq(CPProjectorSetLevels(P, zeros[0], zeros[1]), CP_MEM_FAIL);
+    alloc_unwatch();
+    ck_assert(alloc_has_failed());
+    ck_assert_int_eq(alloc_live(), 0);
+    N_VScale(1.0, s.y0, s.y);
+    ck_assert_msg(CPProjectorProject(P, 0.0, s.y, s.ewt) == CP_SUCCESS, "%s", s.log.text);
+    ck_assert_int_eq(CPProjectorGetLevels(P, row, col), CP_SUCCESS); /* found, if not given */
+    ck_assert_double_eq(max_distance(row, s.row) + max_distance(col, s.col), 0.0);
+    /* another G has them detected anew, unless they are given */
+    ck_assert_int_eq(CPProjectorSetJacFn(P, equations_jac, s.G), CP_SUCCESS);
+    ck_assert_int_eq(CPProjectorGetLevels(P, row, col), given ? CP_SUCCESS : CP_NO_INIT);
+  }
+  CPProjectorFree(&P);
+  for (int i = 0; i < 2; i++) N_VDestroy(zeros[i]);
+  N_VDestroy(row);
+  N_VDestroy(col);
+}
+END_TEST
+
 static int some_g(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, void *user_data) {
   (void)t;
   (void)eps;
@@ -194,6 +225,7 @@ int main(void) {
   tcase_add_loop_test(tc, every_allocation_may_fail, 0, 2 * n_settings);
   tcase_add_loop_test(tc, a_failed_allocation_in_the_first_projection_leaves_y_as_it_came, 0,
                       n_settings);
+  tcase_add_loop_test(tc, levels_that_cannot_be_copied_change_nothing, 0, 2);
   tcase_add_test(tc, every_allocation_of_a_user_projector_may_fail);
   tcase_add_loop_test(tc, after_the_first_projection_nothing_is_allocated, 0, n_settings);
   suite_add_tcase(suite, tc);
