@@ -134,6 +134,13 @@ static void pivots(const Sparse *s, double *d) {
 /* Sine of a column's angle to others below which Cholesky, which squares it, cannot tell it from
  * dependence. */
 #define LEAST_SINE 1.0e-6
+/* The same where components are kept: then it is the angle without them, which may be narrow although
+ * the column's own is not, and one over its square is how much the elimination enlarges roundoff. */
+#define LEAST_SINE_WITHOUT_KEPT 1.0e-4
+
+static double leastSine(const CPLin lin, const Sparse *s) {
+  return fmax(lin->ranktol, s->nborder > 0 ? LEAST_SINE_WITHOUT_KEPT : LEAST_SINE);
+}
 
 /* K s->x = s->b; mu at position k is x[k]. CHOLMOD leaves its workspace with the shape of the
  * newest block of right-hand sides, and would allocate a new one if that differs from its full
@@ -156,7 +163,7 @@ static int checkPivots(CPLin lin, Sparse *s) {
     if (!(d[k] > 0.0)) return CP_LIN_DEPENDENT;
     if (d[k] < least) least = d[k];
   }
-  const double sine = fmax(lin->ranktol, LEAST_SINE);
+  const double sine = leastSine(lin, s);
   lin->sine         = sqrt(least);
   if (!(least > sine * sine)) return CP_LIN_DEPENDENT;
   if (least > CP_LIN_SMALL_PIVOT) return 0;
@@ -245,7 +252,7 @@ static int drop(CPLin lin, Sparse *s) {
   const int flag = factorShifted(lin, s, SHIFT);
   if (flag) return flag;
   double *d         = s->b->x;
-  const double sine = fmax(lin->ranktol, LEAST_SINE);
+  const double sine = leastSine(lin, s);
   pivots(s, d);
   for (int k = 0; k < s->order; k++)
     s->dropped[k] = s->constraint[k] >= 0 && d[k] < 10.0 * sine * sine;

@@ -569,6 +569,37 @@ START_TEST(a_column_in_the_span_of_a_narrow_pair_is_dependent) {
 }
 END_TEST
 
+/* A hub in all constraints, which is all that keeps the first two apart: without it their angle is
+ * phi. */
+static void open_pair_on_hub(double phi) {
+  clear();
+  n = 101, m = 100;
+  for (int i = 0; i < m; i++) {
+    set(0, i, random_number(&seed));
+    set(i + 1, i, i == 1 ? sin(phi) : 1.0);
+  }
+  A[0][0] = 1.0, A[0][1] = -1.0;
+  set(1, 1, cos(phi));
+  open_solver();
+  ck_assert_int_eq(factor(), 0);
+}
+
+START_TEST(columns_that_only_a_hub_keeps_apart_are_independent) {
+  open_pair_on_hub(pow(10.0, -0.5 * _i));
+  ck_assert_int_eq(lin->rank, m);
+  open_dense();
+  fill(r, m);
+  solve(r, x);
+  solve_dense(r, expected_x);
+  /* 10 roundings, enlarged by 1 / phi^2 down to phi = 1e-4; from there on QR */
+  const double tolerance = 10.0 * DBL_EPSILON / 1.0e-8 * norm(expected_x, n);
+  check_distance(x, expected_x, n, tolerance);
+  for (int i = 0; i < m; i++) ck_assert_double_eq_tol(transposed_times(i, x), r[i], tolerance);
+  cpLinFree(&dense);
+  cpLinFree(&lin);
+}
+END_TEST
+
 /* ---- memory ---- */
 
 /* From here on CHOLMOD's and SPQR's calls of malloc are counted, too. */
@@ -753,6 +784,7 @@ int main(void) {
   tcase_add_loop_test(tc, an_angle_above_the_rank_tolerance_is_resolved, 1, 10);
   tcase_add_test(tc, an_angle_below_the_rank_tolerance_counts_as_dependence);
   tcase_add_loop_test(tc, a_column_in_the_span_of_a_narrow_pair_is_dependent, 0, 11);
+  tcase_add_loop_test(tc, columns_that_only_a_hub_keeps_apart_are_independent, 0, 17);
   suite_add_tcase(suite, tc);
   tc = tcase_create("memory");
   tcase_add_checked_fixture(tc, setup, NULL);
