@@ -18,6 +18,15 @@ static int isProjectedState(CPodeMem mem, sunrealtype t) {
   return mem->since == 0 && cpSameTime(t, mem->tgood, h);
 }
 
+/* After projected steps an interpolated state is as near to the manifold as they were: if it is not,
+ * constraints have been switched, or changed in another way, within this step. kept: the raw state. */
+static int isTooFar(CPodeMem mem, N_Vector y, N_Vector kept, sunrealtype *correction) {
+  if (mem->frequency > 1 || mem->test_cnstr) return 0;
+  N_VLinearSum(1.0, y, -1.0, kept, mem->out->v);
+  *correction = N_VWrmsNorm(mem->out->v, mem->ewt);
+  return !(*correction <= mem->max_correction);
+}
+
 int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
                     const char *event) {
   int moved;
@@ -28,10 +37,21 @@ int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *functio
   if (flag) return flag;
   if (nst != mem->nst_out) mem->out->valid = 0; /* outputs of one step share their factors */
   mem->nst_out = nst;
-  flag         = cpProject(mem->out, t, y, mem->ewt, 0, &moved);
+  N_VScale(1.0, y, mem->tmp);
+  flag = cpProject(mem->out, t, y, mem->ewt, 0, &moved);
   if (flag)
     return cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, function,
                     "output at t = %.15g%s is given unprojected: %s", t, event, mem->out->text);
+  sunrealtype correction = 0.0;
+  if (isTooFar(mem, y, mem->tmp, &correction)) {
+    N_VScale(1.0, mem->tmp, y);
+    return cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, function,
+                    "output at t = %.15g%s is given unprojected: the projection would move it by "
+                    "%.3g times the tolerance, more than the bound %.3g "
+                    "(CPodeSetProjMaxCorrection); after a change of the constraints CPodeReInit is "
+                    "needed",
+                    t, event, correction, mem->max_correction);
+  }
   mem->stats.noutputs++;
   return CP_SUCCESS;
 }
