@@ -137,8 +137,9 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   memset(&mem->stats, 0, sizeof mem->stats);
   memset(&mem->base, 0, sizeof mem->base);
   if (!mem->step) return;
-  mem->step->valid = 0;
-  mem->base        = mem->step->stats;
+  mem->step->valid     = 0;
+  mem->step->rank_fell = 0;
+  mem->base            = mem->step->stats;
 }
 
 /* An operation that cpodes calls and this kind of vector lacks, or NULL. */

@@ -117,6 +117,7 @@ int CPodeSetProjector(CPodeMem mem, CPProjector P) {
         "P needs states in one memory (serial, OpenMP, pthreads): use CPProjectorCreateUser");
   if (P && P == mem->P) { /* its data may be new; a state between two projections is no start */
     if (mem->since == 0) mem->start_checked = 0;
+    mem->step->valid = mem->out->valid = 0;
     return CP_SUCCESS;
   }
   CPProjector before = mem->P;

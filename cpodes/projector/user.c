@@ -45,7 +45,8 @@ static int userProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int
   }
   if (!flag) flag = project(work, t, y);
   if (flag) return flag;
-  *moved = 1;
+  work->violation = 0.0; /* not looked at again */
+  *moved          = 1;
   N_VScale(1.0, work->y, y);
   return CP_SUCCESS;
 }

@@ -37,7 +37,7 @@ typedef struct {
   long int nje;              /**< evaluations of G for the steps */
   long int nsetups;          /**< factorisations for the steps */
   long int niters;           /**< Newton corrections for the steps */
-  sunrealtype violation;     /**< violation after the newest projection, in its own measure */
+  sunrealtype violation;     /**< after the newest projection, in its own measure; 0: a user's */
   sunrealtype correction;    /**< WRMS norm of the newest correction */
   sunrealtype maxcorrection; /**< largest WRMS norm of a correction that was taken */
 } CPodeProjStats;
@@ -89,8 +89,9 @@ CPODES_EXPORT int CPodeWFtolerances(CPodeMem mem, CVEwtFn efun);
 
 /* ---- options ---- */
 
-/** The projector, not owned, must outlive mem or be replaced. NULL: no projection. CP_ILL_INPUT:
- * its y_tmpl is of another length than the state. */
+/** The projector, not owned, must outlive mem or be replaced. NULL: no projection. The same once
+ * more: its user functions have other data now. CP_ILL_INPUT: its y_tmpl is of another length than
+ * the state. */
 CPODES_EXPORT int CPodeSetProjector(CPodeMem mem, CPProjector P);
 
 /** The solver around which the projecting nonlinear solver is wrapped, not owned. NULL: a Newton

@@ -521,6 +521,71 @@ START_TEST(the_warning_of_the_floor_speaks_of_the_projection_that_ended_there) {
 }
 END_TEST
 
+/* ---- the rank, and its warning ---- */
+
+static int stand_still(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  (void)t, (void)y, (void)user_data;
+  N_VConst(0.0, ydot);
+  return 0;
+}
+
+/* Two constraints, from t = 0.5 on one and a row of zeros; none after 0.7. */
+static int fewer_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  (void)user_data;
+  entries(c)[0] = entries(y)[0];
+  entries(c)[1] = t < 0.5 ? entries(y)[1] : 0.0;
+  return t > 0.7 ? -1 : 0;
+}
+
+/* The rank falls on the way to a failure; a new start has nothing to do with that. */
+START_TEST(a_rank_that_fell_is_not_told_after_a_new_start) {
+  sunrealtype t;
+  MessageLog log = {0};
+  N_Vector y = VECTOR(0.0, 0.0), y0 = vector_copy(y);
+  CPProjector P          = CPProjectorCreate(fewer_constraints, y, y, test_context);
+  CPodeMem mem           = CPodeCreate(CV_ADAMS, test_context);
+  SUNNonlinearSolver NLS = SUNNonlinSol_FixedPoint(y, 0, test_context);
+  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetJacFrequency(P, 1), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, NLS), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSetProjector(mem, P), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSStolerances(mem, 0.0, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPodeInit(mem, stand_still, 0.0, y0), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxStep(CPodeGetCVodeMem(mem), 0.05), CV_SUCCESS);
+  ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CP_CNSTRFUNC_FAIL);
+  ck_assert_double_gt(t, 0.5);
+  const int count = log.count;
+  ck_assert_int_eq(CPodeReInit(mem, 0.0, y0), CP_SUCCESS);
+  ck_assert_int_eq(CPode(mem, 0.2, y, &t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_msg(log.count == count, "%s", log.text);
+  ck_assert_int_eq(CPode(mem, 0.6, y, &t, CV_NORMAL), CP_SUCCESS); /* here it falls */
+  ck_assert_int_eq(log.count, count + 1);
+  ck_assert_mentions(log.text, "rank of the constraint Jacobian fell below 2");
+  CPodeFree(&mem);
+  SUNNonlinSolFree(NLS);
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(y0);
+}
+END_TEST
+
+/* Every second step is projected; the first is. Also between projections, where the state is not checked. */
+START_TEST(the_same_projector_once_more_is_one_with_other_data) {
+  CPodeProjStats before, after;
+  open_method(_i, 1.0e-6);
+  ck_assert_success(&run, CPodeSetProjFrequency(run.mem, 2));
+  ck_assert_success(&run, CPProjectorSetJacFrequency(run.P, 1000));
+  for (int step = 0; step < 10; step++)
+    ck_assert_success(&run, run_step(&run)); /* number 9 was projected */
+  ck_assert_success(&run, CPodeGetProjStats(run.mem, &before));
+  ck_assert_success(&run, CPodeSetProjector(run.mem, run.P));
+  ck_assert_success(&run, run_step(&run));
+  ck_assert_success(&run, CPodeGetProjStats(run.mem, &after));
+  ck_assert_int_eq(after.nproj, before.nproj + 1);
+  ck_assert_int_ge(after.nje, before.nje + 1);
+}
+END_TEST
+
 /* ---- codes ---- */
 
 START_TEST(an_f_that_fails_recoverably_may_leave_nan_behind) {
@@ -641,6 +706,8 @@ int main(void) {
   tcase_add_loop_test(tc, start_check_initial_conditions_and_projection_know_one_floor, 0,
                       4 * n_methods);
   tcase_add_loop_test(tc, the_warning_of_the_floor_speaks_of_the_projection_that_ended_there, 0, 10);
+  tcase_add_test(tc, a_rank_that_fell_is_not_told_after_a_new_start);
+  tcase_add_loop_test(tc, the_same_projector_once_more_is_one_with_other_data, 0, n_methods);
   tcase_add_loop_test(tc, an_f_that_fails_recoverably_may_leave_nan_behind, 0, n_methods);
   tcase_add_loop_test(tc, output_that_cannot_be_projected_at_a_root_is_reported_with_the_root, 0,
                       n_methods);

@@ -83,6 +83,7 @@ START_TEST(the_violation_function_decides_whether_to_project) {
   while (run.t < 1.0) {
     ck_assert_success(&run, run_step(&run));
     ck_assert_double_le(violation_of(&run.world, run.y), 1.0e-6 * (1.0 + 1.0e-12));
+    ck_assert_double_le(run_stats(&run).violation, 1.0); /* eps, or 0 after a projection */
   }
   ck_assert_int_gt(run_stats(&run).nskipped, 0);
   ck_assert_int_gt(run_stats(&run).nproj, 0);
