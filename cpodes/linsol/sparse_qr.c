@@ -52,15 +52,12 @@ void cpSparseQRFree(Sparse *s) {
   s->is_qr    = 0;
 }
 
-/* Singular value of R below which it hides a column in the span of others: one whose entry is
- * roundoff, but above the tolerance, since its coefficients in columns at narrow angles are large.
- * Roundoff leaves some 1e-15 of zero; the least angle that counts, 1e-10, is well above. */
-#define LEAST_SINGULAR_VALUE 1.0e-13
-
-/* mu = E R^{-1} z of a z without structure is zero just in the columns left out; that of a hidden
- * column, *hidden, is the largest, and larger than it can be without one (-1). */
+/* mu = E R^{-1} z of a z without structure is zero just in the columns left out. Row i of E R^{-1} has
+ * the length 1 / sine of column i's angle to all others that are kept: of columns nearer than the
+ * tolerance the nearest is *hidden (-1: there is none). Their entries in R are roundoff above the
+ * tolerance, since coefficients in columns at narrow angles are large. z has entries up to 2. */
 static void readDropped(const CPLin lin, Sparse *s, const double *mu, int *hidden) {
-  double largest = 1.0 / LEAST_SINGULAR_VALUE;
+  double largest = 2.0 / lin->ranktol;
   *hidden        = -1;
   for (int i = 0; i < lin->m; i++)
     if (fabs(mu[i]) > largest) largest = fabs(mu[i]), *hidden = i;

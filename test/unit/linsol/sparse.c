@@ -569,6 +569,22 @@ START_TEST(a_column_in_the_span_of_a_narrow_pair_is_dependent) {
 }
 END_TEST
 
+/* e0, e0 + 1e-5 (e1 + 1e-7 e2), e1: the second one is 1e-12 from the span of the others, but the last
+ * one 1e-7 from that of the first two. */
+START_TEST(the_order_of_columns_does_not_hide_dependence) {
+  const int orders[6][3]     = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  const double columns[3][3] = {{1.0, 0.0, 0.0}, {1.0, 1.0e-5, 1.0e-12}, {0.0, 1.0, 0.0}};
+  clear();
+  n = m = 3;
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) set(j, orders[_i][i], columns[i][j]);
+  open_solver();
+  ck_assert_int_eq(factor(), 0);
+  check_independent_subset(2);
+  cpLinFree(&lin);
+}
+END_TEST
+
 /* A hub in all constraints, which is all that keeps the first two apart: without it their angle is
  * phi. */
 static void open_pair_on_hub(double phi) {
@@ -784,6 +800,7 @@ int main(void) {
   tcase_add_loop_test(tc, an_angle_above_the_rank_tolerance_is_resolved, 1, 10);
   tcase_add_test(tc, an_angle_below_the_rank_tolerance_counts_as_dependence);
   tcase_add_loop_test(tc, a_column_in_the_span_of_a_narrow_pair_is_dependent, 0, 11);
+  tcase_add_loop_test(tc, the_order_of_columns_does_not_hide_dependence, 0, 6);
   tcase_add_loop_test(tc, columns_that_only_a_hub_keeps_apart_are_independent, 0, 17);
   suite_add_tcase(suite, tc);
   tc = tcase_create("memory");
