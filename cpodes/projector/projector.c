@@ -115,13 +115,17 @@ static int checkShape(CPProjector P, N_Vector v, const char *name, const char *f
   return CP_SUCCESS;
 }
 
-static int checkVector(CPProjector P, N_Vector v, const char *name, const char *function) {
-  const int flag = checkShape(P, v, name, function);
-  if (flag || P->user_kind || cpVectorFinite(v)) return flag;
+static int checkFinite(CPProjector P, N_Vector v, const char *name, const char *function) {
+  if (P->user_kind || cpVectorFinite(v)) return CP_SUCCESS;
   const int bad = cpFirstNonFinite(v);
   if (bad < 0) return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be finite", name);
   return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be finite: %s[%d] = %g", name, name,
                   bad, N_VGetArrayPointer(v)[bad]);
+}
+
+static int checkVector(CPProjector P, N_Vector v, const char *name, const char *function) {
+  const int flag = checkShape(P, v, name, function);
+  return flag ? flag : checkFinite(P, v, name, function);
 }
 
 static int notPositive(CPProjector P, N_Vector ewt, const char *function) {
@@ -134,18 +138,22 @@ static int notPositive(CPProjector P, N_Vector ewt, const char *function) {
                   N_VMin(ewt));
 }
 
-/* The arguments that all actions share. */
-int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function) {
-  if (!P) return cpReport(NULL, CP_MEM_NULL, function, "P must not be NULL");
-  int flag = checkVector(P, y, "y", function);
-  if (flag || P->user_kind) return flag;
+static int checkWeights(CPProjector P, N_Vector ewt, const char *function) {
+  if (P->user_kind) return CP_SUCCESS;
   if (!ewt && P->norm == CP_NORM_ERROR && !P->metric && !P->metric_matrix)
     return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must not be NULL with CP_NORM_ERROR");
   if (!ewt) return CP_SUCCESS;
-  flag = checkShape(P, ewt, "ewt", function);
+  int flag = checkShape(P, ewt, "ewt", function);
   if (flag || cpVectorPositive(ewt)) return flag;
   flag = checkVector(P, ewt, "ewt", function);
   return flag ? flag : notPositive(P, ewt, function);
+}
+
+/* The arguments that all actions share. */
+int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function) {
+  if (!P) return cpReport(NULL, CP_MEM_NULL, function, "P must not be NULL");
+  const int flag = checkVector(P, y, "y", function);
+  return flag ? flag : checkWeights(P, ewt, function);
 }
 
 static int report(CPProjector P, int flag, const char *function) {
@@ -157,8 +165,12 @@ static int reportError(CPProjector P, int flag, const char *function) {
   return report(P, flag > 0 ? -flag : flag, function);
 }
 
+/* Norms near their values are finite: one pass over y for both. */
 int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
-  int moved, flag = cpCheckState(P, y, ewt, __func__);
+  if (!P) return cpReport(NULL, CP_MEM_NULL, __func__, "P must not be NULL");
+  int moved, flag = checkShape(P, y, "y", __func__);
+  if (!flag) flag = checkWeights(P, ewt, __func__);
+  if (!flag && !cpNormsAreNear(P->work, y)) flag = checkFinite(P, y, "y", __func__);
   return flag ? flag : report(P, cpProject(P->work, t, y, ewt, 0, &moved), __func__);
 }
 

@@ -113,6 +113,7 @@ struct CPWork_ {
   int compact;         /* zeros of a dense G are left out of g */
   CPEntries norms;     /* pattern of the norms' rows, by columns (no values) */
   CPNormsLayout norms_layout; /* how they lie: found at set-up */
+  int norms_near;             /* cpNormsAreNear of the y that is projected next */
   CPColoring colors;          /* of the user's columns */
   /* levels */
   int nlevels;
@@ -285,6 +286,9 @@ CPNormsLayout cpNormsLayout(const CPWork work);
 /* If there is nothing else to be projected: the nearest point in the diagonal metric, norm by norm.
  */
 int cpNormsAlone(const CPWork work);
+/* Norms alone: is y known to be finite, and near enough to all spheres for none to fail? For the
+ * projection of y that follows, which need not ask again. */
+int cpNormsAreNear(CPWork work, N_Vector y);
 int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                    int *moved);
 

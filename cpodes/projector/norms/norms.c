@@ -57,9 +57,10 @@ static int crossLevels(const CPProjector P) {
   return 0;
 }
 
-/* Are all norms quaternions of one size, one after another? */
+/* Are all norms quaternions of one size, one after another? Of a size with a harmless square. */
 static int isRow(const CPProjector P) {
   const CPUnitNorm *u = P->norms;
+  if (P->nnorms == 0 || !(u[0].value > 1.0e-100 && u[0].value < 1.0e100)) return 0;
   for (int k = 0; k < P->nnorms; k++)
     if (u[k].length != 4 || u[k].first != u[0].first + 4 * k || u[k].value != u[0].value) return 0;
   return 1;
@@ -84,8 +85,6 @@ typedef struct {
   const double *weight;   /* of the metric; NULL: all ones                  */
   double *y;              /* [n] the state                                  */
   double *kept;           /* [n] what it was; NULL: nothing can fail        */
-  double worst;           /* largest | |q|^2 / value^2 - 1 | of the start ... */
-  int which;              /* ... and its norm                               */
 } Spheres;
 
 static Spheres spheres(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
@@ -144,78 +143,70 @@ static int explain(const Spheres *s, int k, int reason) {
       s->t, name, norm, u->value);
 }
 
-static int projectOne(Spheres *s, int k) {
-  const CPUnitNorm *u   = &s->work->P->norms[k];
-  const int j           = u->first;
-  const double relative = normOf(u, s->y) / u->value, residual = fabs(relative * relative - 1.0);
+static int projectOne(const Spheres *s, int k) {
+  const CPUnitNorm *u = &s->work->P->norms[k];
+  const int j         = u->first;
   const int flag =
       cpSphereNearest(u->length, u->value, s->weight ? s->weight + j : NULL,
                       s->id ? s->id + j : NULL, s->y + j, s->work->x + j, s->work->z + j);
-  if (residual > s->worst) s->worst = residual, s->which = k;
   if (!flag || (flag == CP_SPHERE_HELD && violationOf(s, k) == 0.0)) return CP_SUCCESS;
   return explain(s, k, flag);
 }
 
-/* Can norms k ... k + CP_SPHERE_GROUP - 1 be projected together? */
-static int isGroup(const Spheres *s, int k) {
-  return !s->id && s->work->norms_layout == CP_NORMS_ROW &&
-         k + CP_SPHERE_GROUP <= s->work->P->nnorms;
-}
-
-static int projectGroup(Spheres *s, int k) {
+/* Norms k, k + 1, ...; returns how many. */
+static int projectGroups(const Spheres *s, int k) {
   const CPUnitNorm *u = s->work->P->norms;
   const int j         = u->first + 4 * k;
-  int which           = -1;
-  if (!cpSphereGroup(u->value, s->weight ? s->weight + j : NULL, s->y + j, &s->worst, &which))
-    return 0;
-  if (which >= 0) s->which = k + which;
-  return 1;
+  if (s->id || s->work->norms_layout != CP_NORMS_ROW) return 0;
+  return cpSphereGroups(s->work->P->nnorms - k, u->value, s->weight ? s->weight + j : NULL,
+                        s->y + j);
 }
 
-static int isInRange(const CPUnitNorm *u, const double *y) {
-  const double relative = normOf(u, y) / u->value;
-  return relative > 1.0 / CP_SPHERE_RANGE && relative < CP_SPHERE_RANGE;
-}
-
-/* All are free, and as far from zero and infinity as in cpSphereNearest's promise. */
-static int cannotFail(const Spheres *s) {
-  const CPUnitNorm *u = s->work->P->norms;
-  int k               = 0;
-  if (s->id) return 0;
-  for (; isGroup(s, k); k += CP_SPHERE_GROUP)
-    if (!cpSphereGroupInRange(u->value, s->y + u->first + 4 * k)) return 0;
-  for (; k < s->work->P->nnorms; k++)
-    if (!isInRange(&u[k], s->y)) return 0;
-  return 1;
-}
-
-static void keep(Spheres *s, int k) {
-  const CPUnitNorm *u = &s->work->P->norms[k];
-  if (s->kept) memcpy(s->kept + u->first, s->y + u->first, (size_t)u->length * sizeof *s->y);
-}
-
-static void restore(Spheres *s, int count) {
-  for (int k = 0; k < count; k++) {
-    const CPUnitNorm *u = &s->work->P->norms[k];
-    memcpy(s->y + u->first, s->kept + u->first, (size_t)u->length * sizeof *s->y);
+/* Are all norms near their values, and finite? Then none fails whose components are free.
+ * work->worst_start: the farthest one. */
+static int areNear(CPWork work, const double *y) {
+  const CPUnitNorm *u = work->P->norms;
+  const int count     = work->P->nnorms;
+  double worst        = 0.0;
+  int near = 1, farthest = 0, k = 0;
+  if (work->norms_layout == CP_NORMS_ROW) {
+    near = cpSphereGroupsAreNear(count, u->value, y + u->first, &worst, &farthest);
+    k    = count - count % CP_SPHERE_GROUP;
   }
+  for (; k < count; k++) {
+    const double relative  = normOf(&u[k], y) / u[k].value;
+    const double deviation = fabs(relative * relative - 1.0);
+    if (deviation > worst) worst = deviation, farthest = k;
+    near = near && deviation <= CP_SPHERE_NEAR;
+  }
+  work->worst_start = work->P->mc + farthest;
+  return near;
+}
+
+/* In a row, they are all of y but what is before and behind them. */
+int cpNormsAreNear(CPWork work, N_Vector y) {
+  const CPProjector P = work->P;
+  if (work->revision != P->revision || P->nlevels == 0) return 0; /* still to be set up */
+  if (!cpNormsAlone(work) || work->norms_layout != CP_NORMS_ROW) return 0;
+  const double *yd = N_VGetArrayPointer(y);
+  const int first = P->norms[0].first, end = first + 4 * P->nnorms;
+  work->norms_near =
+      areNear(work, yd) && cpAllFinite(yd, first) && cpAllFinite(yd + end, P->n - end);
+  return work->norms_near;
 }
 
 /* All norms, in place. */
-static int projectAll(Spheres *s) {
+static int projectAll(const Spheres *s) {
+  const int count   = s->work->P->nnorms;
+  const size_t size = (size_t)s->work->P->n * sizeof *s->y;
   int k = 0, flag = CP_SUCCESS;
-  while (!flag && k < s->work->P->nnorms) {
-    int count = !s->kept && isGroup(s, k) ? CP_SPHERE_GROUP : 1;
-    if (count > 1 && projectGroup(s, k)) {
-      k += count;
-      continue;
-    }
-    for (; !flag && count > 0; count--) {
-      keep(s, k);
-      flag = projectOne(s, k++);
-    }
+  if (s->kept) memcpy(s->kept, s->y, size);
+  while (!flag && k < count) {
+    k += projectGroups(s, k);
+    const int end = k + CP_SPHERE_GROUP < count ? k + CP_SPHERE_GROUP : count;
+    while (!flag && k < end) flag = projectOne(s, k++);
   }
-  if (flag) restore(s, k);
+  if (flag) memcpy(s->y, s->kept, size);
   return flag;
 }
 
@@ -223,21 +214,24 @@ int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int onl
                    int *moved) {
   Spheres s = spheres(work, t, y, ewt);
   if (only_if_needed) {
-    work->violation = largestViolation(&s, &s.which);
-    work->worst     = work->P->mc + s.which;
+    int which;
+    work->violation = largestViolation(&s, &which);
+    work->worst     = work->P->mc + which;
     if (work->violation <= work->P->eps) {
       CP_COUNT(work, nskipped);
       return CP_SUCCESS;
     }
   }
-  s.kept         = cannotFail(&s) ? NULL : N_VGetArrayPointer(work->y);
-  const int flag = projectAll(&s);
+  const int near   = work->norms_near || areNear(work, s.y);
+  work->norms_near = 0;
+  s.kept           = near && !s.id ? NULL : N_VGetArrayPointer(work->y);
+  const int flag   = projectAll(&s);
   if (flag) return flag;
   CP_COUNT(work, niters);
-  work->violation   = violationOf(&s, s.which);
-  work->worst_start = work->worst = work->P->mc + s.which;
-  work->rate                      = 0.0;
-  work->valid                     = 0; /* of another state; none are kept for norms alone */
-  *moved                          = 1;
+  work->worst     = work->worst_start;
+  work->violation = violationOf(&s, work->worst - work->P->mc);
+  work->rate      = 0.0;
+  work->valid     = 0; /* of another state; none are kept for norms alone */
+  *moved          = 1;
   return CP_SUCCESS;
 }

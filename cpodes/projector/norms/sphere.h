@@ -21,14 +21,16 @@ double cpSphereNorm(int length, const double *q);
 
 #define CP_SPHERE_RANGE 1.0e70 /* and its inverse */
 
-/* CP_SPHERE_GROUP quaternions of one norm, one after another in memory, all free. q, weight
- * [4 CP_SPHERE_GROUP]: as above. Are all |q| / value within the range? */
+/* Quaternions of one norm, one after another in memory, all free, in groups of CP_SPHERE_GROUP.
+ * q, weight [4 count]: as above; value: within 1e-100 ... 1e100. */
 #define CP_SPHERE_GROUP 32
-int cpSphereGroupInRange(double value, const double *q);
+/* Nearest points up to the first group with one too far from the sphere for that, or a rest that is
+ * none. Returns how many quaternions that are; the others are untouched. */
+int cpSphereGroups(int count, double value, const double *weight, double *q);
 
-/* Nearest points for all of them, if they are near the sphere. *worst: in, out, largest
- * | |q|^2 / value^2 - 1 | so far; *which: out, the quaternion of this group where it was found. 0:
- * untouched, because one is too far away. */
-int cpSphereGroup(double value, const double *weight, double *q, double *worst, int *which);
+/* Are | |q|^2 / value^2 - 1 | in all groups at most CP_SPHERE_NEAR, and q thus finite? *worst: in,
+ * 0; out, the largest; *which: out, where that is, untouched if it is 0. */
+#define CP_SPHERE_NEAR 0.5
+int cpSphereGroupsAreNear(int count, double value, const double *q, double *worst, int *which);
 
 #endif

@@ -771,8 +771,19 @@ START_TEST(within_the_range_free_vectors_always_reach_the_sphere) {
 }
 END_TEST
 
-/* Groups and single ones, with drifts of all sizes; each takes another way, with some 16
- * roundings. */
+/* By how much a change of |q| moves the nearest point, at most: max D_i |q_i| |q| / sum D_j q_j^2. */
+static double amplification(const double *w, const double *q) {
+  double largest = 0.0, sum = 0.0;
+  for (int i = 0; i < 4; i++) {
+    const double D = w ? 1.0 / (w[i] * w[i]) : 1.0;
+    largest        = fmax(largest, D * fabs(q[i]));
+    sum += D * q[i] * q[i];
+  }
+  return largest * cpSphereNorm(4, q) / sum;
+}
+
+/* Groups and single ones, with drifts of all sizes. Each takes another way, with some 8 roundings in
+ * a component, and some 4 in |q|. */
 START_TEST(a_group_is_projected_as_its_members_are) {
   unsigned long long seed = 300 + (unsigned long long)_i;
   int done                = 0;
@@ -793,8 +804,8 @@ START_TEST(a_group_is_projected_as_its_members_are) {
       if (fabs(relative * relative - 1.0) > off) off = fabs(relative * relative - 1.0), largest = k;
     }
     memcpy(before, q, sizeof q);
-    ck_assert_int_eq(cpSphereGroupInRange(value, q), 1);
-    if (!cpSphereGroup(value, _i % 2 ? w : NULL, q, &worst, &which)) {
+    ck_assert_int_eq(cpSphereGroupsAreNear(CP_SPHERE_GROUP, value, q, &worst, &which), off <= 0.5);
+    if (!cpSphereGroups(CP_SPHERE_GROUP, value, _i % 2 ? w : NULL, q)) {
       ck_assert_mem_eq(q, before, sizeof q);
       ck_assert_double_gt(drift, 1.0e-3); /* REACH over the square root of D's ratio, 100 */
       continue;
@@ -802,25 +813,36 @@ START_TEST(a_group_is_projected_as_its_members_are) {
     done++;
     if (off > 1.0e-12) ck_assert_int_eq(which, largest);
     for (int k = 0; k < CP_SPHERE_GROUP; k++) {
+      const double *weight = _i % 2 ? w + 4 * k : NULL;
+      const double roundoff =
+          (8.0 + 4.0 * amplification(weight, before + 4 * k)) * DBL_EPSILON * value;
       memcpy(one, before + 4 * k, sizeof one);
-      ck_assert_int_eq(cpSphereNearest(4, value, _i % 2 ? w + 4 * k : NULL, NULL, one, x, D), 0);
-      for (int i = 0; i < 4; i++)
-        ck_assert_double_eq_tol(q[4 * k + i], one[i], 16.0 * DBL_EPSILON * value);
+      ck_assert_int_eq(cpSphereNearest(4, value, weight, NULL, one, x, D), 0);
+      for (int i = 0; i < 4; i++) ck_assert_double_eq_tol(q[4 * k + i], one[i], roundoff);
     }
   }
   ck_assert_int_gt(done, 300);
 }
 END_TEST
 
-START_TEST(one_quaternion_out_of_range_is_noticed_in_a_group) {
-  static const double outside[] = {0.0, 1.0e-80, 1.0e80, NAN, INFINITY};
-  double q[4 * CP_SPHERE_GROUP];
-  for (int k = 0; k < CP_SPHERE_GROUP; k++)
-    for (int i = 0; i < 5; i++) {
-      for (int j = 0; j < 4 * CP_SPHERE_GROUP; j++) q[j] = 0.5;
-      ck_assert_int_eq(cpSphereGroupInRange(1.0, q), 1);
+/* Two groups and some more, which are none. */
+START_TEST(one_quaternion_far_away_is_noticed_in_its_group) {
+  static const double outside[] = {0.0, 1.0e-80, 0.35, 1.0e80, 0.62, NAN, INFINITY};
+  enum { COUNT = 2 * CP_SPHERE_GROUP + 5 };
+  double q[4 * COUNT], w[4 * COUNT];
+  for (int k = 0; k < COUNT; k++)
+    for (int i = 0; i < 7; i++) {
+      double worst = 0.0;
+      int which    = -1;
+      for (int j = 0; j < 4 * COUNT; j++) q[j] = 0.5, w[j] = 1.0 + j % 3;
+      ck_assert_int_eq(cpSphereGroupsAreNear(COUNT, 1.0, q, &worst, &which), 1);
+      ck_assert_int_eq(which, -1);
       for (int j = 0; j < 4; j++) q[4 * k + j] = outside[i];
-      ck_assert_int_eq(cpSphereGroupInRange(1.0, q), 0);
+      const int in_groups = k < 2 * CP_SPHERE_GROUP;
+      ck_assert_int_eq(cpSphereGroupsAreNear(COUNT, 1.0, q, &worst, &which), !in_groups);
+      if (in_groups && i != 5) ck_assert_int_eq(which, k);
+      ck_assert_int_eq(cpSphereGroups(COUNT, 1.0, i % 2 ? w : NULL, q),
+                       k / CP_SPHERE_GROUP * CP_SPHERE_GROUP);
     }
 }
 END_TEST
@@ -857,7 +879,7 @@ int main(void) {
   tcase_add_loop_test(tc, projecting_allocates_nothing, 0, N_LAYOUTS);
   tcase_add_loop_test(tc, within_the_range_free_vectors_always_reach_the_sphere, 0, 5);
   tcase_add_loop_test(tc, a_group_is_projected_as_its_members_are, 0, 2);
-  tcase_add_test(tc, one_quaternion_out_of_range_is_noticed_in_a_group);
+  tcase_add_test(tc, one_quaternion_far_away_is_noticed_in_its_group);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
