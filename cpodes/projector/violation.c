@@ -2,6 +2,7 @@
  * units of the state's tolerance. */
 #include "projector_impl.h"
 
+#include <float.h>
 #include <math.h>
 
 /* Squares below or above these may have lost digits to under- or overflow. */
@@ -86,7 +87,7 @@ void cpScaleRows(CPWork work) {
   if (takeRoots(work, one) > 0) sumSafely(work);
   for (int i = 0; i < P->m; i++) {
     double *scale = &work->rowscale[i];
-    *scale        = *scale > 0.0 ? 1.0 / *scale : 0.0;
+    *scale        = *scale >= DBL_MIN ? 1.0 / *scale : 0.0; /* below, its inverse overflows */
     work->size[i] = ctol && i < P->mc ? ctol[i] : work->unit[i];
   }
   for (int i = 0; P->active && i < P->mc; i++)

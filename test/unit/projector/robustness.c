@@ -240,6 +240,42 @@ START_TEST(a_row_that_is_left_alone_does_not_keep_others_from_being_noise) {
 }
 END_TEST
 
+/* ---- gradients near the smallest number ---- */
+
+static int tiny_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  (void)t;
+  entries(c)[0] = (entries(y)[0] - 1.0) * *(const sunrealtype *)user_data;
+  return 0;
+}
+
+static int tiny_jac(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data) {
+  (void)t, (void)y, (void)c;
+  SM_ELEMENT_D(G, 0, 0) = *(const sunrealtype *)user_data;
+  return 0;
+}
+
+/* In units of the tolerance 1e-6 gradients of 1e-300 have an inverse, 1e306; those of 1e-304 have none, and count as zero: that
+ * is told, and NaN gets nowhere. */
+START_TEST(a_gradient_that_has_no_inverse_counts_as_zero) {
+  sunrealtype gradient = _i ? 1.0e-304 : 1.0e-300;
+  N_Vector y = VECTOR(1.0001, 0.0), start = vector_copy(y), ewt = VECTOR(1.0e6, 1.0e6);
+  open_projector(tiny_c, tiny_jac, y, 1);
+  ck_assert_int_eq(CPProjectorSetUserData(P, &gradient), CP_SUCCESS);
+  const int flag = CPProjectorProject(P, 0.0, y, ewt);
+  if (_i) {
+    ck_assert_msg(flag == -CP_PROJ_INCONSISTENT, "%d: %s", flag, message.text);
+    ck_assert_int_eq(same_bits(y, start), 1);
+  } else {
+    ck_assert_msg(flag == CP_SUCCESS, "%s", message.text);
+    ck_assert_double_eq_tol(entries(y)[0], 1.0, 1.0e-7); /* eps tolerances */
+  }
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(start);
+  N_VDestroy(ewt);
+}
+END_TEST
+
 /* ---- weights near the largest number ---- */
 
 static int difference_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
@@ -315,6 +351,7 @@ int main(void) {
                       n_solvers);
   tcase_add_loop_test(tc, a_row_that_is_left_alone_does_not_keep_others_from_their_floor, 0, 4);
   tcase_add_loop_test(tc, a_row_that_is_left_alone_does_not_keep_others_from_being_noise, 0, 4);
+  tcase_add_loop_test(tc, a_gradient_that_has_no_inverse_counts_as_zero, 0, 2);
   tcase_add_loop_test(tc, very_large_weights_do_not_fix_a_component, 0, 3);
   tcase_add_test(tc, levels_in_pieces_are_refused);
   suite_add_tcase(suite, tc);
