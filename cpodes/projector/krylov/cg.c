@@ -167,6 +167,18 @@ static int begin(CPWork work, int l, double *gamma, double *rz, int with_mu) {
   return CP_SUCCESS;
 }
 
+/* The same of z = B r as it has been carried along. Where little is left of r, as where rows measure very
+ * differently by B and by weight, z has lost its digits, and is made anew before B is blamed. */
+static int product(CPWork work, int l, double *rz) {
+  const CPKrylov k = work->krylov;
+  *rz              = N_VDotProd(k->r, k->z);
+  if (*rz > 0.0) return checkPositive(work, *rz);
+  const int flag = cpKrylovPrecondition(work, l, k->r, k->z);
+  if (flag) return flag;
+  *rz = N_VDotProd(k->r, k->z);
+  return checkPositive(work, *rz);
+}
+
 int cpKrylovSolve(CPWork work, int l, double goal, int with_mu) {
   const CPKrylov k   = work->krylov;
   const double first = cpKrylovNorm(work, k->weight, k->r);
@@ -187,8 +199,7 @@ int cpKrylovSolve(CPWork work, int l, double goal, int with_mu) {
     move(work, gamma / delta, with_mu);
     if (cpKrylovNorm(work, k->weight, k->r) <= goal * first) return CP_SUCCESS;
     const double previous = gamma;
-    rz                    = N_VDotProd(k->r, k->z);
-    flag                  = checkPositive(work, rz);
+    flag                  = product(work, l, &rz);
     if (!flag && rz > GROWTH * rz_start)
       return explain(work, l, "the residual of conjugate gradients grows");
     if (!flag) flag = steepest(work, l, &gamma);

@@ -254,6 +254,60 @@ START_TEST(a_singular_preconditioner_is_no_silent_success) {
 }
 END_TEST
 
+/* Rows of G, random. */
+enum { FULL_N = 6, FULL_M = 3 };
+static sunrealtype full[FULL_M][FULL_N];
+
+static int full_Gv(sunrealtype t, N_Vector y, N_Vector v, N_Vector out, void *user_data) {
+  (void)t, (void)y, (void)user_data;
+  N_VConst(0.0, out);
+  for (int i = 0; i < FULL_M; i++)
+    for (int j = 0; j < FULL_N; j++) entries(out)[i] += full[i][j] * entries(v)[j];
+  return 0;
+}
+
+static int full_GTw(sunrealtype t, N_Vector y, N_Vector w, N_Vector out, void *user_data) {
+  (void)t, (void)y, (void)user_data;
+  N_VConst(0.0, out);
+  for (int i = 0; i < FULL_M; i++)
+    for (int j = 0; j < FULL_N; j++) entries(out)[j] += full[i][j] * entries(w)[i];
+  return 0;
+}
+
+static int full_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  return full_Gv(t, y, y, c, user_data);
+}
+
+/* With the norm L2 and weights 16 decades apart residuals fall to roundoff in one measure and not in the
+ * other. There is no preconditioner to blame: conjugate gradients converge or do not. */
+START_TEST(roundoff_is_not_blamed_on_the_preconditioner) {
+  unsigned long long seed = (unsigned long long)_i + 1;
+  N_Vector y = vector_of(FULL_N, NULL), v = vector_of(FULL_N, NULL), ewt = vector_of(FULL_N, NULL);
+  N_Vector c          = vector_of(FULL_M, NULL);
+  CPProjector P       = CPProjectorCreate(full_c, y, c, test_context);
+  MessageLog messages = {0};
+  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetJacTimes(P, full_Gv, full_GTw), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetNorm(P, CP_NORM_L2), CP_SUCCESS);
+  for (int trial = 0; trial < 50; trial++) {
+    for (int i = 0; i < FULL_M; i++)
+      for (int j = 0; j < FULL_N; j++) full[i][j] = fmax(random_number(&seed), 0.0);
+    N_VConst(0.0, y);
+    random_fill(v, &seed);
+    for (int j = 0; j < FULL_N; j++) entries(ewt)[j] = pow(10.0, 6.0 + 8.0 * random_number(&seed));
+    N_VDiv(v, ewt, v);
+    ck_assert_int_eq(CPProjectorSetUserData(P, NULL), CP_SUCCESS); /* all anew */
+    const int flag = CPProjectorProjectTangent(P, 0.0, y, ewt, v);
+    ck_assert_msg(flag != -CP_REPTD_PREC_ERR && flag != CP_REPTD_PREC_ERR, "trial %d", trial);
+  }
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(v);
+  N_VDestroy(ewt);
+  N_VDestroy(c);
+}
+END_TEST
+
 /* G^T w with a wrong entry: either G^T w shows it, or the iteration does not converge. */
 START_TEST(products_that_are_no_transposes_are_found) {
   sunrealtype transpose, product;
@@ -546,6 +600,7 @@ int main(void) {
   tcase_add_test(tc, preconditioners_that_are_none_are_named);
   tcase_add_test(tc, a_preconditioner_that_is_not_symmetric_is_named);
   tcase_add_test(tc, a_singular_preconditioner_is_no_silent_success);
+  tcase_add_loop_test(tc, roundoff_is_not_blamed_on_the_preconditioner, 0, 4);
   tcase_add_loop_test(tc, products_that_are_no_transposes_are_found, 0, 2);
   tcase_add_test(tc, a_product_that_is_no_derivative_is_found);
   tcase_add_test(tc, right_products_pass_the_check);
