@@ -198,7 +198,9 @@ START_TEST(runs_follow_the_regular_branch_or_stop_and_say_so) {
            "in minimal coordinates\n",
            N, method_name(lmm), sparse ? "SPARSE" : "AUTO", outcomes.reached, outcomes.stopped,
            mean);
-  ck_assert_int_ge(outcomes.reached, 11); /* more than half */
+  /* How many runs land next to a singular position is chance, roundoff included. BDF: 84 of 84; one more
+   * that stops may happen. Adams: 52 of 84; fewer than 5 of 21 have a probability of 2e-4 then. */
+  ck_assert_int_ge(outcomes.reached, lmm == CV_BDF ? 20 : 5);
   ck_assert_double_le(mean, 10);
 }
 END_TEST
