@@ -44,8 +44,8 @@
 #define CP_DEPRECATED_OK_END
 #endif
 
-/* Functions compiled for wider vector registers, too: the loader takes what the processor has. Static ones
- * only: others would be exported. What they call, as part of them. */
+/* Functions compiled for wider vector registers, too: the loader takes what the processor has.
+ * Static ones only: others would be exported. What they call, as part of them. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && !defined(__clang__) && \
     __GNUC__ >= 12 && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define CP_WIDE      __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))

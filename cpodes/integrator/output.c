@@ -18,8 +18,9 @@ static int isProjectedState(CPodeMem mem, sunrealtype t) {
   return mem->since == 0 && cpSameTime(t, mem->tgood, h);
 }
 
-/* After projected steps an interpolated state is as near to the manifold as they were: if it is not,
- * constraints have been switched, or changed in another way, within this step. kept: the raw state. */
+/* After projected steps an interpolated state is as near to the manifold as they were: if it is
+ * not, constraints have been switched, or changed in another way, within this step. kept: the raw
+ * state. */
 static int isTooFar(CPodeMem mem, N_Vector y, N_Vector kept, sunrealtype *correction) {
   if (mem->frequency > 1 || mem->test_cnstr) return 0;
   N_VLinearSum(1.0, y, -1.0, kept, mem->out->v);

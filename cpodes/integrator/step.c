@@ -71,8 +71,8 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
   return cpFailed(mem, a, -CP_PROJ_NONFINITE);
 }
 
-/* Sine of the angle between constraints below which a failure may be that of a singular position: what
- * residuals of eps leave, 0.1, is over the default bound where it is some 1e-4.
+/* Sine of the angle between constraints below which a failure may be that of a singular position:
+ * what residuals of eps leave, 0.1, is over the default bound where it is some 1e-4.
  */
 #define NEARLY_DEPENDENT 1.0e-3
 

@@ -30,7 +30,7 @@ typedef struct {
   const char *name;
   CPLinSol type;
   /* 1: the structure of AT is analysed once (analyse) and stays: absent columns are given as
-   * columns of zeros, which the solver leaves out: x does not depend on their r, their mu is 0,
+   * columns of zeros, which the solver leaves out: their r and mu are 0,
    * they count neither in rank nor as dependent. 0: AT has the m present columns only, with any
    * structure. */
   int keeps_pattern;

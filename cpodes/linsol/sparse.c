@@ -134,8 +134,9 @@ static void pivots(const Sparse *s, double *d) {
 /* Sine of a column's angle to others below which Cholesky, which squares it, cannot tell it from
  * dependence. */
 #define LEAST_SINE 1.0e-6
-/* The same where components are kept: then it is the angle without them, which may be narrow although
- * the column's own is not, and one over its square is how much the elimination enlarges roundoff. */
+/* The same where components are kept: then it is the angle without them, which may be narrow
+ * although the column's own is not, and one over its square is how much the elimination enlarges
+ * roundoff. */
 #define LEAST_SINE_WITHOUT_KEPT 1.0e-4
 
 static double leastSine(const CPLin lin, const Sparse *s) {

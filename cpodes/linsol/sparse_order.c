@@ -172,8 +172,8 @@ static Index productColumn(const Sparse *s, int k, Index *rows, size_t *mark) {
   return count;
 }
 
-/* Lengths of K's columns to start[1 ... order], then their starts. U has the row of a kept component
- * and the column of a constraint, or the other way round: K's upper triangle. */
+/* Lengths of K's columns to start[1 ... order], then their starts. U has the row of a kept
+ * component and the column of a constraint, or the other way round: K's upper triangle. */
 static void countColumns(const CPLin lin, Sparse *s, Plan *p, Index *start) {
   const CPEntries *a = lin->AT;
   for (int k = 0; k < s->order; k++) {
@@ -225,8 +225,9 @@ static int createMatrix(const CPLin lin, Sparse *s, Plan *p) {
   return fine ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
-/* Vectors of the solution, the workspace as CHOLMOD makes it: four right-hand sides at a time without
- * supernodes. (It would make it by itself, but crashes when only some of it fits into memory.) */
+/* Vectors of the solution, the workspace as CHOLMOD makes it: four right-hand sides at a time
+ * without supernodes. (It would make it by itself, but crashes when only some of it fits into
+ * memory.) */
 static int createVectors(Sparse *s) {
   const size_t order = (size_t)s->order, block = s->is_lower ? order : 4;
   cholmod_common *c = &s->common;

@@ -52,10 +52,11 @@ void cpSparseQRFree(Sparse *s) {
   s->is_qr    = 0;
 }
 
-/* mu = E R^{-1} z of a z without structure is zero just in the columns left out. Row i of E R^{-1} has
- * the length 1 / sine of column i's angle to all others that are kept: of columns nearer than the
- * tolerance the nearest is *hidden (-1: there is none). Their entries in R are roundoff above the
- * tolerance, since coefficients in columns at narrow angles are large. z has entries up to 2. */
+/* mu = E R^{-1} z of a z without structure is zero just in the columns left out. Row i of E R^{-1}
+ * has the length 1 / sine of column i's angle to all others that are kept: of columns nearer than
+ * the tolerance the nearest is *hidden (-1: there is none). Their entries in R are roundoff above
+ * the tolerance, since coefficients in columns at narrow angles are large. z has entries up to 2.
+ */
 static void readDropped(const CPLin lin, Sparse *s, const double *mu, int *hidden) {
   double largest = 2.0 / lin->ranktol;
   *hidden        = -1;

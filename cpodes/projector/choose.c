@@ -10,7 +10,8 @@
 
 /* Up to so many constraints in a level dense factors cost less than sparse ones. */
 #define DENSE_UP_TO 8
-/* Components of at most so many constraints are solved one by one: larger ones are left to supernodes. */
+/* Components of at most so many constraints are solved one by one: larger ones are left to
+ * supernodes. */
 #define BLOCK_UP_TO 16
 /* Part of the entries of the Schur complement A^T A above which sparse factors do not pay. */
 #define SPARSE_UP_TO 0.5
@@ -35,7 +36,8 @@ static int countBits(uint64_t bits) {
   return count;
 }
 
-/* Constraints are neighbours in A^T A if they share a component. Exact for up to SAMPLES of them. */
+/* Constraints are neighbours in A^T A if they share a component. Exact for up to SAMPLES of them.
+ */
 static int density(const CPLevel *level, double *part) {
   const int stride     = (level->nrows + SAMPLES - 1) / SAMPLES;
   const int samples    = (level->nrows + stride - 1) / stride;

@@ -1,6 +1,6 @@
 /* Groups of columns that share no row: one difference quotient along a whole group gives all its
- * entries of the Jacobian (A. R. Curtis, M. J. D. Powell & J. K. Reid, J. Inst. Math. Appl. 13, 1974,
- * 117-119). Columns in their natural order take the first group that has none of their rows.
+ * entries of the Jacobian (A. R. Curtis, M. J. D. Powell & J. K. Reid, J. Inst. Math. Appl. 13,
+ * 1974, 117-119). Columns in their natural order take the first group that has none of their rows.
  *
  * The columns of one row are all of different groups, which fill intervals, mostly: each row keeps
  * the groups that it has met as intervals, few even where the row is long. */

@@ -191,9 +191,6 @@ struct CPProjector_ {
   CPLog log;
 };
 
-/* projector.c: the arguments that all actions share. 0, or a code, reported. */
-int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function);
-
 /* projector.c: the arguments that all actions share; 0, or a code, reported. */
 int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function);
 
@@ -366,7 +363,8 @@ int cpRightInverseTransposed(CPWork work, const double *x, double *mu); /* mu = 
 /* violation.c */
 /* rowscale, unit and size of all rows from the entries of G. */
 void cpScaleRows(CPWork work);
-/* A row that no component can move is satisfied within one tolerance: no correction can do better. */
+/* A row that no component can move is satisfied within one tolerance: no correction can do better.
+ */
 int cpIsLeftAlone(const CPWork work, const double *c, int i);
 /* Largest violation of the residuals c; *worst the constraint. */
 double cpViolation(CPWork work, const double *c, int *worst);

@@ -78,6 +78,9 @@ int cpContradiction(CPWork work, const double *c, char *text, size_t length) {
   namePartners(work, i, text, length);
   const size_t used = strlen(text);
   if (used < length)
-    snprintf(text + used, length - used, ", keeps a residual of %.3e", c[i] - work->r[i]);
+    snprintf(text + used, length - used, ", keeps a residual of %.3e%s", c[i] - work->r[i],
+             work->nlevels > 1 && !work->P->row_level_v
+                 ? " (in the levels that were detected, see CPProjectorSetLevels)"
+                 : "");
   return 1;
 }

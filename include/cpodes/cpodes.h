@@ -58,8 +58,8 @@ CPODES_EXPORT CPodeMem CPodeCreate(int lmm, SUNContext ctx);
  * the first step: a new Newton solver, as CVODES' default is. y_tmpl [n]: vector like its state.
  * No tolerances need to be given again; the caller goes on with CPode in place of CVode. The
  * nonlinear convergence coefficient is set to CVODES' default, see CPodeSetNonlinConvCoef.
- * Returns the integrator, or NULL (a line on stderr says why). CPodeFree reinstalls inner and leaves
- * the CVODES memory, which must outlive it, to its owner; with inner NULL that memory needs
+ * Returns the integrator, or NULL (a line on stderr says why). CPodeFree reinstalls inner and
+ * leaves the CVODES memory, which must outlive it, to its owner; with inner NULL that memory needs
  * CVodeSetNonlinearSolver and CVodeReInit before it is used again (freeing it needs none).
  */
 CPODES_EXPORT CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner,
@@ -113,8 +113,9 @@ CPODES_EXPORT int CPodeSetProjTestCnstr(CPodeMem mem, sunbooleantype on);
 CPODES_EXPORT int CPodeSetProjErrEst(CPodeMem mem, CPErrEst mode);
 
 /** A correction with WRMS norm above wrms (in units of the tolerance) rejects the step; > 0 or
- * infinite. 0: the default, CP_MAX_CORRECTION_DEFAULT, see the guide's table "Defaults". After steps
- * that were left unprojected there is no bound: no smaller step would make their drift smaller. */
+ * infinite. 0: the default, CP_MAX_CORRECTION_DEFAULT, see the guide's table "Defaults". After
+ * steps that were left unprojected there is no bound: no smaller step would make their drift
+ * smaller. */
 CPODES_EXPORT int CPodeSetProjMaxCorrection(CPodeMem mem, sunrealtype wrms);
 #define CP_MAX_CORRECTION_DEFAULT SUN_RCONST(1.0e3)
 
@@ -153,10 +154,11 @@ CPODES_EXPORT int CPodeGetConsistentIC(CPodeMem mem, N_Vector y0);
  * - CP_BYPASSED: sensitivities with CV_SIMULTANEOUS, or CVodeSetNonlinearSolver, went around;
  * - CP_NOT_SUPPORTED: inequality constraints (CVodeSetConstraints; they have been switched off).
  *
- * After an error, except of an argument and of an output, yout and the state are the last good ones,
- * at *tret, and CPode can be called again. Where CVODES' own state was lost (NaN in its history, f
- * failing between the parts of a step: CV_UNREC_RHSFUNC_ERR) CVODES has been re-initialised there;
- * the message says so, and quadratures and sensitivities must be re-initialised as well.
+ * After an error, except of an argument and of an output, yout and the state are the last good
+ * ones, at *tret, and CPode can be called again. Where CVODES' own state was lost (NaN in its
+ * history, f failing between the parts of a step: CV_UNREC_RHSFUNC_ERR) CVODES has been
+ * re-initialised there; the message says so, and quadratures and sensitivities must be
+ * re-initialised as well.
  */
 CPODES_EXPORT int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask);
 

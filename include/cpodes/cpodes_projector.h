@@ -142,9 +142,9 @@ CPODES_EXPORT int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNM
 
 /**
  * Products with the constraint Jacobian, for CP_LINSOL_KRYLOV. Both, or neither (NULL: none).
- * CP_LINSOL_AUTO takes KRYLOV if they are all that it is given. See CPProjectorCheckJacTimes. With vectors
- * that are distributed over processes all functions must return the same value on each of them.
- * CP_NOT_SUPPORTED: P has no constraint function.
+ * CP_LINSOL_AUTO takes KRYLOV if they are all that it is given. See CPProjectorCheckJacTimes. With
+ * vectors that are distributed over processes all functions must return the same value on each of
+ * them. CP_NOT_SUPPORTED: P has no constraint function.
  */
 CPODES_EXPORT int CPProjectorSetJacTimes(CPProjector P, CPJacTimesFn Gv, CPJacTransTimesFn GTw);
 

@@ -3,8 +3,8 @@
  *
  *   y <- y - lambda K(y) c(t, y),   lambda in {1, 1/2, 1/4, ...}
  *
- * the first lambda that lets phi = sum (c_i / size_i)^2 decrease sufficiently (Armijo), with the sizes of
- * the first iteration. */
+ * the first lambda that lets phi = sum (c_i / size_i)^2 decrease sufficiently (Armijo), with the
+ * sizes of the first iteration. */
 #include "krylov_impl.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@
 #define MAX_ITERATIONS 200
 #define MIN_DAMPING    1.0e-6
 #define DECREASE       1.0e-4
-/* Residual of conjugate gradients: a correction that is good to a tenth descends as well; the last ones
- * are Project's. */
+/* Residual of conjugate gradients: a correction that is good to a tenth descends as well; the last
+ * ones are Project's. */
 #define GOAL 1.0e-2
 
 static double merit(const CPKrylov k, N_Vector c) {

@@ -1,13 +1,14 @@
-/* Conjugate gradients for S mu = r, S = G D G^T, in least-squares form (CGLS: Hestenes & Stiefel, J. Res.
- * Nat. Bur. Standards 49, 1952, section 10; Bjorck, Numerical Methods for Least Squares Problems, 1996,
- * 7.4): with the preconditioner B ~ S^-1 they minimise
+/* Conjugate gradients for S mu = r, S = G D G^T, in least-squares form (CGLS: Hestenes & Stiefel,
+ * J. Res. Nat. Bur. Standards 49, 1952, section 10; Bjorck, Numerical Methods for Least Squares
+ * Problems, 1996, 7.4): with the preconditioner B ~ S^-1 they minimise
  *
  *   |r - G x|_B   over x in D G^T span{B r, B S B r, ...}
  *
- * the same space, products and solves as plain conjugate gradients on S. Two things are better here. The
- * residual falls monotonically, and it is the residual that the inexact Newton iteration is after: x
- * lies in range(D G^T) whatever is left. And rows that depend on each other need not agree: what
- * contradicts remains in r, while plain conjugate gradients diverge (S mu = r then has no solution).
+ * the same space, products and solves as plain conjugate gradients on S. Two things are better
+ * here. The residual falls monotonically, and it is the residual that the inexact Newton iteration
+ * is after: x lies in range(D G^T) whatever is left. And rows that depend on each other need not
+ * agree: what contradicts remains in r, while plain conjugate gradients diverge (S mu = r then has
+ * no solution).
  *
  *   z = B r,  d = D G^T z
  *   repeat:  q = G d,  alpha = gamma / (q, B q),  x += alpha d,  r -= alpha q,  z -= alpha B q
@@ -19,16 +20,16 @@
 #include <math.h>
 
 /* Sine of the angle between the residual and the null space of G^T below which nothing but
- * contradictions remains of it: roundoff in G^T z is some 1e-15 of its terms; the square is the least
- * eigenvalue of B S, next to the largest, that counts as one. */
+ * contradictions remains of it: roundoff in G^T z is some 1e-15 of its terms; the square is the
+ * least eigenvalue of B S, next to the largest, that counts as one. */
 #define NORMAL_PART 1.0e-7
 /* Growth of the residual that roundoff cannot explain. */
 #define GROWTH 10.0
 /* Disagreement of (z, G d) and (G^T z, d), or (B q, r) and (q, B r), that cannot be meant. */
 #define NOT_TRANSPOSED 1.0e-6
 
-/* In exact arithmetic as many iterations as S has different eigenvalues, at most m; roundoff takes the
- * rest. */
+/* In exact arithmetic as many iterations as S has different eigenvalues, at most m; roundoff takes
+ * the rest. */
 static long int mostIterations(const CPWork work) {
   return 10 * (long int)N_VGetLength(work->P->c_tmpl) + 100;
 }
@@ -123,7 +124,8 @@ static void note(CPWork work, int l, double quotient) {
   *largest        = fmax(*largest, quotient);
 }
 
-/* Nothing but contradictions left: the part of the residual in range(G) is gone, as its quotient tells. */
+/* Nothing but contradictions left: the part of the residual in range(G) is gone, as its quotient
+ * tells. */
 static int isContradiction(const CPWork work, int l, double quotient) {
   return quotient <= NORMAL_PART * NORMAL_PART * work->krylov->largest[l];
 }
@@ -167,8 +169,9 @@ static int begin(CPWork work, int l, double *gamma, double *rz, int with_mu) {
   return CP_SUCCESS;
 }
 
-/* The same of z = B r as it has been carried along. Where little is left of r, as where rows measure very
- * differently by B and by weight, z has lost its digits, and is made anew before B is blamed. */
+/* The same of z = B r as it has been carried along. Where little is left of r, as where rows
+ * measure very differently by B and by weight, z has lost its digits, and is made anew before B is
+ * blamed. */
 static int product(CPWork work, int l, double *rz) {
   const CPKrylov k = work->krylov;
   *rz              = N_VDotProd(k->r, k->z);

@@ -17,8 +17,9 @@ sunindextype cpLocalLength(N_Vector v) {
   return v->ops->nvgetlocallength(v);
 }
 
-/* Where vectors are distributed that of the first state (FNV-1a): the same in each run, and on another process
- * another one, since equal directions there might cancel in a constraint between the two. */
+/* Where vectors are distributed that of the first state (FNV-1a): the same in each run, and on
+ * another process another one, since equal directions there might cancel in a constraint between
+ * the two. */
 static unsigned seedOf(N_Vector y) {
   const sunindextype length = cpHasData(y) ? 0 : cpLocalLength(y);
   const sunrealtype *entry  = length > 0 ? N_VGetArrayPointer(y) : NULL;

@@ -1,7 +1,7 @@
 /* Inside of the Krylov method: constraints of which only products G v and G^T w are known, on any
- * N_Vector. Every decision comes out of global reductions (N_VDotProd, N_VMaxNorm, N_VMin), so that all
- * processes of a parallel vector take the same one; for that the user's functions must return the same
- * flag on all of them.
+ * N_Vector. Every decision comes out of global reductions (N_VDotProd, N_VMaxNorm, N_VMin), so that
+ * all processes of a parallel vector take the same one; for that the user's functions must return
+ * the same flag on all of them.
  *
  * Sizes of the rows enter by their squares, since N_Vectors have no root:
  *
@@ -40,8 +40,8 @@ struct CPKrylov_ {
   double *xl;                  /* [n] of a metric matrix; NULL: none */
 };
 
-/* krylov/products.c: the user's functions, counted; flags mapped, reasons in work->text. Values that are
- * not finite show in the first scalar made of them. */
+/* krylov/products.c: the user's functions, counted; flags mapped, reasons in work->text. Values
+ * that are not finite show in the first scalar made of them. */
 int cpKrylovTimes(CPWork work, sunrealtype t, N_Vector y, N_Vector v, N_Vector Gv);
 int cpKrylovTransTimes(CPWork work, sunrealtype t, N_Vector y, N_Vector w, N_Vector GTw);
 int cpKrylovMetric(CPWork work, int l, N_Vector x, N_Vector Dx); /* of level l */
@@ -61,9 +61,9 @@ int cpKrylovMetricCreate(CPWork work);
 int cpKrylovMetricRenew(CPWork work);
 void cpKrylovMetricTimes(CPWork work, int l, N_Vector x, N_Vector Dx);
 
-/* krylov/cg.c: k->x += D_l G_l^T (G_l D_l G_l^T)^+ k->r; k->r: in, on the rows of level l only; out, what
- * remains of it, at most goal times as much, measured as violation, or what contradicts. with_mu: also the
- * multipliers k->mu. 0, or a code. */
+/* krylov/cg.c: k->x += D_l G_l^T (G_l D_l G_l^T)^+ k->r; k->r: in, on the rows of level l only;
+ * out, what remains of it, at most goal times as much, measured as violation, or what contradicts.
+ * with_mu: also the multipliers k->mu. 0, or a code. */
 int cpKrylovSolve(CPWork work, int l, double goal, int with_mu);
 
 /* krylov/setup.c */
@@ -93,12 +93,13 @@ int cpKrylovRightInverse(CPWork work, N_Vector c, double goal);
 int cpKrylovIsNoise(CPWork work, sunrealtype t, double eps);
 
 /* krylov/check.c */
-/* v in +-[0.5, 1), the same for the same number; all ones where a vector gives no access to its data
- * (0 is returned then). */
+/* v in +-[0.5, 1), the same for the same number; all ones where a vector gives no access to its
+ * data (0 is returned then). */
 int cpKrylovRandom(CPWork work, int number, N_Vector v);
 /* Entries that this process holds and can be accessed; -1: none can. */
 sunindextype cpLocalLength(N_Vector v);
-/* Are the products wrong? 0, or -CP_CNSTRJAC_WRONG (its reason after the text given) or a fatal code. */
+/* Are the products wrong? 0, or -CP_CNSTRJAC_WRONG (its reason after the text given) or a fatal
+ * code. */
 int cpKrylovProductsWrong(CPWork work, sunrealtype t, N_Vector y, const char *before);
 int cpKrylovProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* krylov/assemble.c */

@@ -1,12 +1,12 @@
-/* Sizes of the rows (guide, P3), without the entries of G: from the user's diagonal of G D G^T, or as the
- * mean of the squares of G v over some pseudo-random v with E v v^T = W^-2. */
+/* Sizes of the rows (guide, P3), without the entries of G: from the user's diagonal of G D G^T, or
+ * as the mean of the squares of G v over some pseudo-random v with E v v^T = W^-2. */
 #include "krylov_impl.h"
 
 #include <float.h>
 #include <math.h>
 
-/* Directions for the estimate of a row's size: good to a quarter of it, whatever the number of rows; one
- * is enough to tell rows without gradient. */
+/* Directions for the estimate of a row's size: good to a quarter of it, whatever the number of
+ * rows; one is enough to tell rows without gradient. */
 #define DIRECTIONS 8
 /* E u^2 for u of cpKrylovRandom, uniform in +-[0.5, 1). */
 #define SECOND_MOMENT (7.0 / 12.0)
@@ -89,7 +89,8 @@ static void findDead(CPWork work, N_Vector squares) {
   k->masked   = k->nlevels > 1 || N_VMin(alive) == 0.0;
 }
 
-/* squares of the dead rows <- those over all components, or ZERO_ROW_RESIDUAL^2 if these are zero, too */
+/* squares of the dead rows <- those over all components, or ZERO_ROW_RESIDUAL^2 if these are zero,
+ * too */
 static int measureDead(CPWork work, int directions, N_Vector squares) {
   const CPKrylov k = work->krylov;
   N_Vector zero    = k->Bq;
@@ -211,7 +212,8 @@ static int indexOf(N_Vector x, double largest) {
   return -1;
 }
 
-/* A row that no component can move is satisfied within one tolerance: no correction can do better. */
+/* A row that no component can move is satisfied within one tolerance: no correction can do better.
+ */
 void cpKrylovSquares(CPWork work, N_Vector c, N_Vector squares) {
   const CPKrylov k = work->krylov;
   N_VProd(c, k->weight, squares);

@@ -1,4 +1,5 @@
-/* A metric matrix in the Krylov method: D x by the factors of metric/matrix.c, for states in one memory. */
+/* A metric matrix in the Krylov method: D x by the factors of metric/matrix.c, for states in one
+ * memory. */
 #include "krylov_impl.h"
 
 #include <stdlib.h>

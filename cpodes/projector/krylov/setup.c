@@ -1,4 +1,5 @@
-/* The Krylov method's object, and the problem that it keeps: products at a state, metric, levels. */
+/* The Krylov method's object, and the problem that it keeps: products at a state, metric, levels.
+ */
 #include "krylov_impl.h"
 
 #include <float.h>

@@ -7,12 +7,12 @@
  *   - the rows fall apart: those with nothing outside q (positions), those with something in u
  *     (velocities);
  *   - every position row has a velocity row with a constant multiple of its gradient, a rate.
- * Velocity rows that are no rate are nonholonomic constraints. Unit norms are positions, and need no
- * rate. One state is not enough: at rest, or at a symmetric position, entries vanish that are there
- * later.
+ * Velocity rows that are no rate are nonholonomic constraints. Unit norms are positions, and need
+ * no rate. One state is not enough: at rest, or at a symmetric position, entries vanish that are
+ * there later.
  *
- * Rows have few entries and there may be 10^5 of them: the splits of the whole state are judged by the
- * first and the last column of each row, and a rate is looked for in one column only. */
+ * Rows have few entries and there may be 10^5 of them: the splits of the whole state are judged by
+ * the first and the last column of each row, and a rate is looked for in one column only. */
 #include "levels_impl.h"
 
 #include <math.h>
@@ -39,7 +39,8 @@ static int positionsOf(const CPProbes *p, int nq, int reverse) {
   return reverse ? p->mc - p->by_first.below[nq] : p->by_last.below[nq];
 }
 
-/* The position next to u comes first: if the split is wrong, its rate is most likely to be missing. */
+/* The position next to u comes first: if the split is wrong, its rate is most likely to be missing.
+ */
 static int splitFits(CPProbes *p) {
   const int nq = p->at.k, reverse = p->at.velocities_first, npos = positionsOf(p, nq, reverse);
   if (npos == 0 || p->mc - npos < npos) return 0;
@@ -59,9 +60,9 @@ static int blocksFit(CPProbes *p) {
   return npos > 0 && nvel >= npos && normsArePositions(p);
 }
 
-/* z must not be touched. Splits with more positions first: linear constraints fit, by the likeness of
- * their rows, others that take most positions for velocities. Positions of (q, u) increase with nq, those
- * of (u, q) decrease. */
+/* z must not be touched. Splits with more positions first: linear constraints fit, by the likeness
+ * of their rows, others that take most positions for velocities. Positions of (q, u) increase with
+ * nq, those of (u, q) decrease. */
 static int searchSplits(CPProbes *p) {
   const int largest = p->n / 2, smallest = (p->end + 1) / 2;
   int forward = largest, reverse = smallest;

@@ -1,5 +1,5 @@
-/* Detection of levels: G at several states and a candidate for (q, u), shared by levels.c, which decides,
- * levels/probe.c and levels/rate.c. */
+/* Detection of levels: G at several states and a candidate for (q, u), shared by levels.c, which
+ * decides, levels/probe.c and levels/rate.c. */
 #ifndef CPODES_LEVELS_IMPL_H
 #define CPODES_LEVELS_IMPL_H
 
@@ -7,7 +7,8 @@
 
 #define CP_PROBES 3
 
-/* Blocks of 2 k components, the first (or last) k of each positions; what is left of the state is z. */
+/* Blocks of 2 k components, the first (or last) k of each positions; what is left of the state is
+ * z. */
 typedef struct {
   int k, blocks, velocities_first;
   size_t id; /* of the candidates, counted from 1 */

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 
 #define PERTURBATION 1.0e-2
-/* An entry counts as zero below this part of its row's largest; two gradients as parallel within it. The
- * largest at any probe: where a gradient happens to be small, its differences are good for nothing. */
+/* An entry counts as zero below this part of its row's largest; two gradients as parallel within
+ * it. The largest at any probe: where a gradient happens to be small, its differences are good for
+ * nothing. */
 #define SAME    1.0e-7
 #define SAME_DQ 1.0e-4
 

@@ -53,8 +53,8 @@ static const CPRowView *viewOf(CPProbes *p, int k) {
   return view;
 }
 
-/* Is the gradient of row k in u a multiple of that of row i in q, on the columns of i? small: entries
- * below are as good as zero; *big: how many of k are not. */
+/* Is the gradient of row k in u a multiple of that of row i in q, on the columns of i? small:
+ * entries below are as good as zero; *big: how many of k are not. */
 static int isParallel(const CPProbes *p, int s, int i, int k, double small, size_t *big) {
   const CPRows *G = &p->G[s];
   double qq = 0.0, qu = 0.0;
@@ -84,9 +84,9 @@ static int mayBeParallel(const CPProbes *p, int s, int i, int k, double small) {
   return fabs(ua * qb - ub * qa) <= small * (fabs(qa) + fabs(qb));
 }
 
-/* Row k may be a long one, met by many rows i and candidates: it is looked at only if it may be parallel
- * on the few columns of i, its gradient in u being at most its whole one. Then all its big entries must
- * be there. */
+/* Row k may be a long one, met by many rows i and candidates: it is looked at only if it may be
+ * parallel on the few columns of i, its gradient in u being at most its whole one. Then all its big
+ * entries must be there. */
 static int isRate(CPProbes *p, int i, int k) {
   size_t big;
   double small = negligible(p, p->square[k]);
@@ -99,8 +99,8 @@ static int isRate(CPProbes *p, int i, int k) {
   return view->velocity;
 }
 
-/* A rate of row i has an entry wherever row i has a large one: the column of u with fewest entries of
- * those where it must have one. */
+/* A rate of row i has an entry wherever row i has a large one: the column of u with fewest entries
+ * of those where it must have one. */
 static int searchColumn(const CPProbes *p, int i) {
   const CPRows *G = &p->G[CP_PROBES - 1];
   int best        = -1;

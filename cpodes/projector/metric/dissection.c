@@ -1,11 +1,11 @@
 /* Nested dissection of a graph by layers: A. George, J. W.-H. Liu, An automatic nested dissection
  * algorithm for irregular finite element problems, SIAM J. Numer. Anal. 15 (1978) 1053-1069.
  *
- * A breadth-first search from an end of a connected part gives layers, of which each separates those
- * below from those above; the one with the best ratio of the smaller side to its own size is taken out and
- * numbered last, and what is left falls into parts, for which the same is done. On chains, bands and grids
- * paths in the elimination tree are as short as with METIS, which draws from the process' rand() and seeds
- * it anew.
+ * A breadth-first search from an end of a connected part gives layers, of which each separates
+ * those below from those above; the one with the best ratio of the smaller side to its own size is
+ * taken out and numbered last, and what is left falls into parts, for which the same is done. On
+ * chains, bands and grids paths in the elimination tree are as short as with METIS, which draws
+ * from the process' rand() and seeds it anew.
  */
 #include "metric_matrix.h"
 
@@ -14,7 +14,8 @@
 
 /* Parts of this size are not worth a separator. */
 #define SMALL_PART 3
-/* Halving ends before this depth; where layers do not halve, no order is much better than another. */
+/* Halving ends before this depth; where layers do not halve, no order is much better than another.
+ */
 #define DEEPEST 64
 
 typedef struct {
@@ -57,8 +58,8 @@ static int bestLayer(const Graph *g, int count) {
   return best;
 }
 
-/* A connected part, from one of its ends: its separator to its end and out of the graph; returns how
- * many vertices are left. */
+/* A connected part, from one of its ends: its separator to its end and out of the graph; returns
+ * how many vertices are left. */
 static int separate(Graph *g, int *part, int count) {
   const int end = part[count - 1]; /* farthest from where it was found */
   int left = 0, last = count;

@@ -7,8 +7,9 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-/* Differences of mirrored entries, relative to the roots of their diagonals, that count as symmetric:
- * above what products and iterative inverses leave, far below what a wrong matrix shows. */
+/* Differences of mirrored entries, relative to the roots of their diagonals, that count as
+ * symmetric: above what products and iterative inverses leave, far below what a wrong matrix shows.
+ */
 #define ASYMMETRY 1.0e-8
 
 static int callFailed(CPWork work, sunrealtype t, int flag) {

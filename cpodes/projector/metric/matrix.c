@@ -1,14 +1,14 @@
-/* Metrics that are not diagonal: M as a matrix, dense or sparse, or D = M^{-1} as an operator. On each
- * level D = F F^T by Cholesky factors, so that the linear solvers see A = F^T G^T as ever:
+/* Metrics that are not diagonal: M as a matrix, dense or sparse, or D = M^{-1} as an operator. On
+ * each level D = F F^T by Cholesky factors, so that the linear solvers see A = F^T G^T as ever:
  *
  *   M dense     M_ff = L L^T                F = L^{-T}        (metric/dense.c)
  *   M sparse    M_ff = P^T L L^T P          F = P^T L^{-T}    (metric/sparse.c)
  *   D operator  D permuted = L L^T, free    F = L_ff          (metric/dense.c)
  *               components of the level last
  *
- * f: the level's free components. Those that are held, or of other levels, do not move: D is the inverse
- * of M's block M_ff, not the block of M's inverse; of an operator it is the Schur complement
- * D_ff - D_fh D_hh^{-1} D_hf, whose factor is the last block of that of D.
+ * f: the level's free components. Those that are held, or of other levels, do not move: D is the
+ * inverse of M's block M_ff, not the block of M's inverse; of an operator it is the Schur
+ * complement D_ff - D_fh D_hh^{-1} D_hf, whose factor is the last block of that of D.
  *
  * Products with D alone (KRYLOV): a level with nrows = 0 and the columns wanted, for which
  * cpMetricMatrixCreate and cpMetricMatrixGather touch neither g nor rows; with sqrtd 1 or 0,

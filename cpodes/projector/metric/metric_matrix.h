@@ -1,7 +1,9 @@
-/* A metric that is not diagonal, on one level: D_l = F F^T is the inverse of the block of the metric M
- * that belongs to the level's free components. One file per kind of factors, with a table of functions.
+/* A metric that is not diagonal, on one level: D_l = F F^T is the inverse of the block of the
+ * metric M that belongs to the level's free components. One file per kind of factors, with a table
+ * of functions.
  *
- * The rows of A = F^T G^T and of F^T are in an order of the metric's own: row a is component comp[a].
+ * The rows of A = F^T G^T and of F^T are in an order of the metric's own: row a is component
+ * comp[a].
  */
 #ifndef CPODES_METRIC_MATRIX_H
 #define CPODES_METRIC_MATRIX_H
@@ -9,8 +11,9 @@
 #include "../projector_impl.h"
 
 typedef struct {
-  /* Structure of AT, level->AT.start [ncols + 1] (allocated, zeros) and row, and what the factors need;
-   * CP_SUCCESS, CP_MEM_FAIL or CP_LINSOL_FAIL. metric->content is freed by destroy, half-built or not. */
+  /* Structure of AT, level->AT.start [ncols + 1] (allocated, zeros) and row, and what the factors
+   * need; CP_SUCCESS, CP_MEM_FAIL or CP_LINSOL_FAIL. metric->content is freed by destroy,
+   * half-built or not. */
   int (*create)(CPWork work, CPLevel *level);
   /* F, from work->M; sets comp. 0, or a code with the reason in work->text. */
   int (*factor)(CPWork work, sunrealtype t, CPLevel *level);
@@ -35,9 +38,9 @@ void cpMetricOperatorVectors(const CPMetric metric, N_Vector *x, N_Vector *Dx);
 /* metric/sparse.c: M sparse */
 extern const CPMetricOps cpMetricSparseOps;
 
-/* dissection.c: the vertices of a graph (those in vertex [count]; neighbours of j: index[pointer[j]] ...
- * index[pointer[j + 1] - 1], both ways, j itself and others than the vertices allowed) such that separators
- * stand behind what they separate. CP_SUCCESS or CP_MEM_FAIL. */
+/* dissection.c: the vertices of a graph (those in vertex [count]; neighbours of j:
+ * index[pointer[j]] ... index[pointer[j + 1] - 1], both ways, j itself and others than the vertices
+ * allowed) such that separators stand behind what they separate. CP_SUCCESS or CP_MEM_FAIL. */
 int cpNestedDissection(const sunindextype *pointer, const sunindextype *index, int n, int *vertex,
                        int count);
 

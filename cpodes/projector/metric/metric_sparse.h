@@ -1,5 +1,5 @@
-/* Inside of a sparse metric: M_ll = P^T L L^T P, F = P^T L^{-T} (metric/sparse.c), and the structure of
- * A = L^{-1} P G_l^T (metric/paths.c). */
+/* Inside of a sparse metric: M_ll = P^T L L^T P, F = P^T L^{-T} (metric/sparse.c), and the
+ * structure of A = L^{-1} P G_l^T (metric/paths.c). */
 #ifndef CPODES_METRIC_SPARSE_H
 #define CPODES_METRIC_SPARSE_H
 
@@ -18,8 +18,8 @@ typedef struct {
   double *x;         /* [ncols] a column of A, zero between uses             */
 } CPMetricSparse;
 
-/* The order of the components (comp) that keeps A sparse, S and from, path and level->AT.row. CP_SUCCESS,
- * CP_MEM_FAIL or CP_LINSOL_FAIL. */
+/* The order of the components (comp) that keeps A sparse, S and from, path and level->AT.row.
+ * CP_SUCCESS, CP_MEM_FAIL or CP_LINSOL_FAIL. */
 int cpMetricSparseStructure(const CPWork work, CPLevel *level);
 void cpMetricSparseFreeFactor(CPMetricSparse *s); /* S, from and L */
 /* The code that CHOLMOD's status asks for. */

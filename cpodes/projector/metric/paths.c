@@ -1,8 +1,8 @@
-/* Structure of A = L^{-1} P G_l^T in a sparse metric. A sparse triangular solve with the gradient of a
- * constraint fills the paths that lead from its entries to the root of L's elimination tree (J. R. Gilbert,
- * T. Peierls, SIAM J. Sci. Stat. Comput. 9 (1988) 862-874). That wants short paths, not least fill: minimum
- * degree turns a tridiagonal M into one path of n, nested dissection into some of log2 n. Order and
- * structure are found once. */
+/* Structure of A = L^{-1} P G_l^T in a sparse metric. A sparse triangular solve with the gradient
+ * of a constraint fills the paths that lead from its entries to the root of L's elimination tree
+ * (J. R. Gilbert, T. Peierls, SIAM J. Sci. Stat. Comput. 9 (1988) 862-874). That wants short paths,
+ * not least fill: minimum degree turns a tridiagonal M into one path of n, nested dissection into
+ * some of log2 n. Order and structure are found once. */
 #include "metric_sparse.h"
 
 #include <stdlib.h>
@@ -154,8 +154,8 @@ static size_t countEntries(const CPLevel *level, Scratch *scratch) {
   return count;
 }
 
-/* Sum over the constraints of the longest path to the root: at most as many entries as A has, and easily
- * found where these are far too many to be counted one by one. */
+/* Sum over the constraints of the longest path to the root: at most as many entries as A has, and
+ * easily found where these are far too many to be counted one by one. */
 static size_t sumOfPaths(const CPLevel *level, Scratch *scratch) {
   int *length = scratch->mark;
   size_t sum  = 0;

@@ -1,6 +1,6 @@
-/* Sparse Cholesky factors of a metric: of M_ll = P^T L L^T P by CHOLMOD, F = P^T L^{-T}; held components
- * have unit rows and columns in M_ll and zero rows in F. A = L^{-1} P G_l^T by a sparse triangular solve per
- * constraint, along the paths that metric/paths.c found. */
+/* Sparse Cholesky factors of a metric: of M_ll = P^T L L^T P by CHOLMOD, F = P^T L^{-T}; held
+ * components have unit rows and columns in M_ll and zero rows in F. A = L^{-1} P G_l^T by a sparse
+ * triangular solve per constraint, along the paths that metric/paths.c found. */
 #include "metric_sparse.h"
 
 #include <stdlib.h>

@@ -210,9 +210,18 @@ static int projectAll(const Spheres *s) {
   return flag;
 }
 
+static int notFinite(CPWork work, sunrealtype t, N_Vector y) {
+  const int j = cpFirstNonFinite(y);
+  return cpReason(work->text, -CP_CNSTR_NONFINITE, "at t = %.15g: component %d of the state is %g",
+                  t, j, N_VGetArrayPointer(y)[j]);
+}
+
 int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                    int *moved) {
-  Spheres s = spheres(work, t, y, ewt);
+  Spheres s        = spheres(work, t, y, ewt);
+  const int near   = work->norms_near || areNear(work, s.y);
+  work->norms_near = 0;
+  if (!near && !cpVectorFinite(y)) return notFinite(work, t, y);
   if (only_if_needed) {
     int which;
     work->violation = largestViolation(&s, &which);
@@ -222,10 +231,8 @@ int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int onl
       return CP_SUCCESS;
     }
   }
-  const int near   = work->norms_near || areNear(work, s.y);
-  work->norms_near = 0;
-  s.kept           = near && !s.id ? NULL : N_VGetArrayPointer(work->y);
-  const int flag   = projectAll(&s);
+  s.kept         = near && !s.id ? NULL : N_VGetArrayPointer(work->y);
+  const int flag = projectAll(&s);
   if (flag) return flag;
   CP_COUNT(work, niters);
   work->worst     = work->worst_start;

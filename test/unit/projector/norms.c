@@ -531,6 +531,27 @@ START_TEST(what_is_satisfied_is_left_alone_where_that_is_asked_for) {
 }
 END_TEST
 
+/* As the integrator calls it, which has not looked at the state before. */
+START_TEST(a_state_that_is_not_finite_fails_recoverably) {
+  const double bad[] = {NAN, INFINITY, -INFINITY};
+  lay_out(_i % 2 ? LENGTHS : ROW);
+  create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  for (int only_if_needed = 0; only_if_needed <= 1; only_if_needed++)
+    for (int k = 0; k < 3; k++) {
+      int moved = -1;
+      drift_by(1.0e-8, 19);
+      entries(y)[9]   = bad[k];
+      N_Vector before = vector_copy(y);
+      ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, only_if_needed, &moved), -CP_CNSTR_NONFINITE);
+      ck_assert_mentions(P->work->text, "component 9");
+      ck_assert_int_eq(moved, 0);
+      ck_assert_int_eq(same_bits(y, before), 1);
+      N_VDestroy(before);
+    }
+  destroy();
+}
+END_TEST
+
 /* ---- not alone ---- */
 
 /* c = y_0 - y_4: shares components with two of the norms. */
@@ -868,6 +889,7 @@ int main(void) {
   tcase_add_loop_test(tc, tangent_vectors_lose_their_normal_part, 0, 2 * N_LAYOUTS);
   tcase_add_loop_test(tc, the_violation_is_the_distance_in_units_of_the_tolerance, 0, 2);
   tcase_add_loop_test(tc, the_norm_that_was_violated_most_is_told, 0, 20);
+  tcase_add_loop_test(tc, a_state_that_is_not_finite_fails_recoverably, 0, 2);
   tcase_add_loop_test(tc, what_is_satisfied_is_left_alone_where_that_is_asked_for, 0, 4);
   tcase_add_loop_test(tc, norms_and_other_constraints_hold_together, 0, 5);
   tcase_add_test(tc, norms_that_share_components_hold_together);
