@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Residuals above eps that no correction reduces: are they noise? The terms of c may be larger
  * than G and y tell (states that are displacements). Then second differences of c along the next
@@ -71,9 +72,11 @@ static double distance(CPWork work) { return cpDistance(work, work->c); }
 
 static double residualOf(CPWork work, int i) { return work->c[i]; }
 
+static int direction(CPWork work) { return cpRightInverse(work, work->c, work->x); }
+
 static int correct(CPWork work) {
   sunrealtype *z = N_VGetArrayPointer(work->y);
-  const int flag = cpRightInverse(work, work->c, work->x);
+  const int flag = direction(work);
   for (int j = 0; !flag && j < work->P->n; j++) z[j] -= work->x[j];
   return flag;
 }
@@ -81,6 +84,61 @@ static int correct(CPWork work) {
 static int isAtFloor(CPWork work, double eps) {
   return cpAtRoundoffFloor(work, N_VGetArrayPointer(work->y), work->c, eps);
 }
+
+/* ---- parts of the damped iteration (assemble.c) ---- */
+
+/* Sizes that stay positive: a row without gradient at the start may get one on the way. */
+static void freeze(CPWork work) {
+  double smallest = INFINITY;
+  for (int i = 0; i < work->P->m; i++)
+    if (work->size[i] > 0.0) smallest = fmin(smallest, work->size[i]);
+  if (!isfinite(smallest)) smallest = 1.0;
+  for (int i = 0; i < work->P->m; i++)
+    work->frozen[i] = work->size[i] > 0.0 ? work->size[i] : smallest;
+}
+
+static double merit(CPWork work, int at_trial) {
+  const double *c = at_trial ? work->c2 : work->c, *size = work->frozen;
+  double phi = 0.0;
+  for (int i = 0; i < work->P->m; i++) phi += (c[i] / size[i]) * (c[i] / size[i]);
+  return phi;
+}
+
+static int trial(CPWork work, sunrealtype t, double lambda) {
+  const sunrealtype *y = N_VGetArrayPointer(work->y);
+  sunrealtype *z       = N_VGetArrayPointer(work->v);
+  for (int j = 0; j < work->P->n; j++) z[j] = y[j] - lambda * work->x[j];
+  return cpConstraint(work, t, work->v, work->c2);
+}
+
+static void accept(CPWork work) {
+  cpCopy(work->y, work->v);
+  memcpy(work->c, work->c2, (size_t)work->P->m * sizeof *work->c);
+}
+
+/* Violations that a message names. */
+#define NAMED 3
+
+static void nameViolated(CPWork work, char *text, size_t length) {
+  const double *c = work->c, *size = work->frozen;
+  int best[NAMED] = {-1, -1, -1};
+  char name[CP_ROW_NAME];
+  text[0] = '\0';
+  for (int rank = 0; rank < NAMED; rank++) {
+    double largest = 0.0;
+    for (int i = 0; i < work->P->m; i++) {
+      if (i == best[0] || i == best[1] || !(fabs(c[i]) / size[i] > largest)) continue;
+      largest    = fabs(c[i]) / size[i];
+      best[rank] = i;
+    }
+    if (best[rank] < 0) return; /* all others are satisfied */
+    const size_t used = strlen(text);
+    snprintf(text + used, length - used, "%s%s (%.3e)", rank ? ", " : "",
+             cpRowName(work->P, best[rank], name), c[best[rank]]);
+  }
+}
+
+/* ---- the actions ---- */
 
 static int project(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                    int *moved) {
@@ -108,19 +166,25 @@ static int cotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vec
   return flag;
 }
 
-const CPMethod cpMatrixMethod = {.project     = project,
-                                 .tangent     = tangent,
-                                 .cotangent   = cotangent,
-                                 .violation   = cpNewtonViolation,
-                                 .assemble    = cpMatrixAssemble,
-                                 .probe       = cpMatrixProbe,
-                                 .update      = cpWorkUpdate,
-                                 .residuals   = residuals,
-                                 .renew       = cpFactor,
-                                 .measure     = measure,
-                                 .distance    = distance,
-                                 .residual_of = residualOf,
-                                 .correct     = correct,
-                                 .is_at_floor = isAtFloor,
-                                 .is_noise    = isNoise,
-                                 .explain     = explainFailure};
+const CPMethod cpMatrixMethod = {.project       = project,
+                                 .tangent       = tangent,
+                                 .cotangent     = cotangent,
+                                 .violation     = cpNewtonViolation,
+                                 .assemble      = cpGaussNewton,
+                                 .probe         = cpMatrixProbe,
+                                 .update        = cpWorkUpdate,
+                                 .residuals     = residuals,
+                                 .renew         = cpFactor,
+                                 .measure       = measure,
+                                 .distance      = distance,
+                                 .residual_of   = residualOf,
+                                 .correct       = correct,
+                                 .is_at_floor   = isAtFloor,
+                                 .is_noise      = isNoise,
+                                 .explain       = explainFailure,
+                                 .freeze        = freeze,
+                                 .merit         = merit,
+                                 .direction     = direction,
+                                 .trial         = trial,
+                                 .accept        = accept,
+                                 .name_violated = nameViolated};

@@ -64,6 +64,16 @@ typedef struct {
   int (*is_at_floor)(CPWork work, double eps);
   int (*is_noise)(CPWork work, sunrealtype t, double eps);
   int (*explain)(CPWork work, sunrealtype t);
+  /* ... and, with these, the damped iteration (assemble.c). freeze: the sizes of merit. merit: sum
+   * of squared violations of the kept residuals, or of the trial's. direction: x = K c. trial:
+   * work->v = work->y - lambda x, and its residuals. accept: trial's state and residuals.
+   * name_violated: the constraints violated most. */
+  void (*freeze)(CPWork work);
+  double (*merit)(CPWork work, int at_trial);
+  int (*direction)(CPWork work);
+  int (*trial)(CPWork work, sunrealtype t, double lambda);
+  void (*accept)(CPWork work);
+  void (*name_violated)(CPWork work, char *text, size_t length);
 } CPMethod;
 
 /* A level: rows that are satisfied by moving the columns of the same level. */
@@ -124,6 +134,7 @@ struct CPWork_ {
   double *w;     /* [n] weights the rows were measured with    */
   double *rowscale; /* [m] 1 / ||F^T g_i||; 0 for a row without gradient, or switched off */
   double *size;     /* [m] |c_i| / size_i is the violation of row i */
+  double *frozen;   /* [m] sizes of the damped iteration */
   double *unit;     /* [m] |c_i| / unit_i is the distance to surface i in units of the tolerance */
   double *x, *r;    /* [n], [m] vectors of the callers            */
   double *z, *s;    /* [n], [m] of the right inverse              */
@@ -345,7 +356,7 @@ int cpNewtonPrepare(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 #define CP_NOISE_PART 0.25
 
 /* assemble.c */
-int cpMatrixAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+int cpGaussNewton(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 
 /* choose.c: work->linsol, and P->stats.linsol with P->reason, from P->linsol, size and pattern. */
 int cpChooseSolver(CPWork work);

@@ -6,8 +6,8 @@
 
 static int allocateArrays(CPWork work, size_t n, size_t m) {
   double **ofN[] = {&work->sqrtd, &work->w, &work->x, &work->z, &work->xl};
-  double **ofM[] = {&work->rowscale, &work->size, &work->unit, &work->r,
-                    &work->s,        &work->rl,   &work->c,    &work->c2};
+  double **ofM[] = {&work->rowscale, &work->size, &work->unit, &work->r,     &work->s,
+                    &work->rl,       &work->c,    &work->c2,   &work->frozen};
   for (size_t i = 0; i < sizeof ofN / sizeof ofN[0]; i++)
     if (!(*ofN[i] = calloc(n, sizeof **ofN[i]))) return 0;
   for (size_t i = 0; i < sizeof ofM / sizeof ofM[0]; i++)
@@ -18,9 +18,9 @@ static int allocateArrays(CPWork work, size_t n, size_t m) {
 }
 
 static void freeArrays(CPWork work) {
-  double **all[] = {&work->sqrtd,    &work->w,    &work->x,    &work->z, &work->xl,
-                    &work->rowscale, &work->size, &work->unit, &work->r, &work->s,
-                    &work->rl,       &work->c,    &work->c2};
+  double **all[] = {&work->sqrtd,    &work->w,    &work->x,    &work->z,     &work->xl,
+                    &work->rowscale, &work->size, &work->unit, &work->r,     &work->s,
+                    &work->rl,       &work->c,    &work->c2,   &work->frozen};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
     free(*all[i]);
     *all[i] = NULL;

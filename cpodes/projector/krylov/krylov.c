@@ -205,19 +205,25 @@ static int cotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vec
   return flag;
 }
 
-const CPMethod cpKrylovMethod = {.project     = cpNewtonProject,
-                                 .tangent     = tangent,
-                                 .cotangent   = cotangent,
-                                 .violation   = cpNewtonViolation,
-                                 .assemble    = cpKrylovAssemble,
-                                 .probe       = cpKrylovProbe,
-                                 .update      = update,
-                                 .residuals   = residuals,
-                                 .renew       = cpKrylovRenew,
-                                 .measure     = measure,
-                                 .distance    = distance,
-                                 .residual_of = residualOf,
-                                 .correct     = correct,
-                                 .is_at_floor = NULL, /* not without the entries of G */
-                                 .is_noise    = cpKrylovIsNoise,
-                                 .explain     = explainFailure};
+const CPMethod cpKrylovMethod = {.project       = cpNewtonProject,
+                                 .tangent       = tangent,
+                                 .cotangent     = cotangent,
+                                 .violation     = cpNewtonViolation,
+                                 .assemble      = cpGaussNewton,
+                                 .probe         = cpKrylovProbe,
+                                 .update        = update,
+                                 .residuals     = residuals,
+                                 .renew         = cpKrylovRenew,
+                                 .measure       = measure,
+                                 .distance      = distance,
+                                 .residual_of   = residualOf,
+                                 .correct       = correct,
+                                 .is_at_floor   = NULL, /* not without the entries of G */
+                                 .is_noise      = cpKrylovIsNoise,
+                                 .explain       = explainFailure,
+                                 .freeze        = cpKrylovFreeze,
+                                 .merit         = cpKrylovMerit,
+                                 .direction     = cpKrylovDirection,
+                                 .trial         = cpKrylovTrial,
+                                 .accept        = cpKrylovAccept,
+                                 .name_violated = cpKrylovNameViolated};

@@ -103,6 +103,11 @@ sunindextype cpLocalLength(N_Vector v);
 int cpKrylovProductsWrong(CPWork work, sunrealtype t, N_Vector y, const char *before);
 int cpKrylovProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* krylov/assemble.c */
-int cpKrylovAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+double cpKrylovMerit(CPWork work, int at_trial);
+void cpKrylovFreeze(CPWork work);
+int cpKrylovDirection(CPWork work);
+int cpKrylovTrial(CPWork work, sunrealtype t, double lambda);
+void cpKrylovAccept(CPWork work);
+void cpKrylovNameViolated(CPWork work, char *text, size_t length);
 
 #endif
