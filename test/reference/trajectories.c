@@ -15,6 +15,8 @@
 #include "reference.h"
 
 #include <math.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
 
 static sunrealtype largest_component(const Mechanism *mech) {
   sunrealtype largest = 0;
@@ -55,6 +57,63 @@ START_TEST(every_combination_stays_within_the_error_bound) {
            method_name(options.lmm), (int)options.linsol, (int)options.norm,
            options.difference_quotients, run_steps(&run), error,
            error_bound(&mech, options.tol, run_steps(&run)));
+  run_free(&run);
+}
+END_TEST
+
+/* ---- in the metric of kinetic energy ---- */
+
+/* M = diag(J1, m2, J2) for coordinates and velocities alike; its inverse as an operator */
+static int crank_mass(sunrealtype t, N_Vector y, SUNMatrix M, void *user_data) {
+  const SliderCrank *s      = user_data;
+  const sunrealtype mass[3] = {s->J1, s->m2, s->J2};
+  const int sparse          = SUNMatGetID(M) == SUNMATRIX_SPARSE;
+  (void)t, (void)y;
+  for (int j = 0; j < SLIDER_CRANK_N; j++) {
+    if (sparse) SUNSparseMatrix_Data(M)[j] = mass[j % 3];
+    else SM_ELEMENT_D(M, j, j) = mass[j % 3];
+  }
+  return 0;
+}
+
+static int crank_inverse_mass(sunrealtype t, N_Vector y, N_Vector x, N_Vector Dx, void *user_data) {
+  const SliderCrank *s      = user_data;
+  const sunrealtype mass[3] = {s->J1, s->m2, s->J2};
+  (void)t, (void)y;
+  for (int j = 0; j < SLIDER_CRANK_N; j++)
+    N_VGetArrayPointer(Dx)[j] = N_VGetArrayPointer(x)[j] / mass[j % 3];
+  return 0;
+}
+
+static SUNMatrix diagonal_template(void) {
+  SUNMatrix M =
+      SUNSparseMatrix(SLIDER_CRANK_N, SLIDER_CRANK_N, SLIDER_CRANK_N, CSC_MAT, test_context);
+  ck_assert_ptr_nonnull(M);
+  for (sunindextype j = 0; j < SLIDER_CRANK_N; j++) {
+    SUNSparseMatrix_IndexPointers(M)[j + 1] = j + 1;
+    SUNSparseMatrix_IndexValues(M)[j]       = j;
+  }
+  return M;
+}
+
+/* Loop index: form of the metric, method. All forms are one metric: steps may differ by what roundoff
+ * does to them. */
+START_TEST(the_metric_of_kinetic_energy_stays_within_the_error_bound) {
+  Mechanism mech        = mechanism(SLIDER_CRANK);
+  const Options options = {.lmm = _i % 2 ? CV_ADAMS : CV_BDF, .tol = 1e-7};
+  Run run               = run_create(&mech, &options);
+  SUNMatrix M           = _i / 2 == 1 ? diagonal_template()
+                                      : SUNDenseMatrix(SLIDER_CRANK_N, SLIDER_CRANK_N, test_context);
+  if (_i / 2 < 2)
+    ck_assert_int_eq(CPProjectorSetMetricMatrix(run.projector, crank_mass, M), CP_SUCCESS);
+  else ck_assert_int_eq(CPProjectorSetMetric(run.projector, crank_inverse_mass), CP_SUCCESS);
+  const sunrealtype error = run_over_table(&run, &mech);
+  if (wants_figures())
+    printf("kinetic energy, form %d, %s: steps %ld, error %.2e\n", _i / 2, method_name(options.lmm),
+           run_steps(&run), error);
+  ck_assert_double_le(error, error_bound(&mech, options.tol, run_steps(&run)));
+  ck_assert_double_le(violation_at(&run, &mech, run.t, run.y), options.tol);
+  SUNMatDestroy(M);
   run_free(&run);
 }
 END_TEST
@@ -137,6 +196,7 @@ int main(void) {
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tcase, every_combination_stays_within_the_error_bound, 0, NUM_COMBINATIONS);
+  tcase_add_loop_test(tcase, the_metric_of_kinetic_energy_stays_within_the_error_bound, 0, 6);
   tcase_add_loop_test(tcase, error_falls_with_the_tolerance, 0, 2 * NUM_MECHANISMS);
   tcase_add_loop_test(tcase, projection_costs_no_accuracy, 0, 2 * NUM_MECHANISMS);
   suite_add_tcase(suite, tcase);
