@@ -3,6 +3,7 @@
 #include "projector_impl.h"
 
 #include <math.h>
+#include <string.h>
 
 /* There is something of the user's to compare with. */
 static int canBeWrong(const CPProjector P) { return P->mc > 0 && (P->jac || P->G_tmpl); }
@@ -15,45 +16,81 @@ static void compare(CPWork work, int i, int j, double gij, double dq) {
   if (fabs(gij - dq) * unit > work->rl[i]) work->rl[i] = fabs(gij - dq) * unit, work->s[i] = j;
 }
 
-/* Column j of G, scattered, against the difference quotients in work->c2; leaves c2 zero where G
- * has entries. */
+/* Column j of G against the difference quotients in work->c2, along it alone. Entries that are
+ * differences themselves may have got what belongs to other columns of their group: then those
+ * outside of the pattern are to blame. */
 static void compareColumn(CPWork work, int j) {
   const CPEntries *g = &work->g;
   const int mc       = work->P->mc;
   for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
     const int i = g->row[k];
     if (i >= mc) continue;
-    compare(work, i, j, g->value[k], work->c2[i] / work->z[j]);
+    const double dq = work->c2[i] / work->z[j];
+    compare(work, i, j, work->P->jac ? g->value[k] : dq, dq);
     work->c2[i] = 0.0;
   }
-}
-
-/* What is left in c2 belongs to no entry: with one column in the group it is known to which.
- * Roundoff in c is left there, too: it counts as the difference that it makes. */
-static void compareOutside(CPWork work, int j) {
-  for (int i = 0; i < work->P->mc; i++)
+  for (int i = 0; i < mc; i++) /* roundoff in c counts as the difference that it makes */
     if (work->c2[i] != 0.0) compare(work, i, j, 0.0, work->c2[i] / work->z[j]);
 }
 
-static int anythingLeft(const CPWork work) {
-  for (int i = 0; i < work->P->mc; i++)
-    if (work->c2[i] != 0.0) return 1;
-  return 0;
+/* Part of its row's norm by which an entry may differ from a difference quotient. */
+#define ALIKE 1.0e-4
+
+static int isAlike(const CPWork work, int i, int j, double gij, double dq) {
+  return fabs(gij - dq) / work->w[j] <= ALIKE * work->unit[i];
 }
 
+/* Is a group of columns as the difference along all of them has it, whose steps are not in the
+ * ratios in which G was made of differences? Nothing may be left that belongs to no entry. */
+static int groupIsAlike(CPWork work, const int *cols, int ncols) {
+  const CPEntries *g = &work->g;
+  const int mc       = work->P->mc;
+  char *has_entry    = work->left;
+  int alike          = 1;
+  memset(has_entry, 0, (size_t)work->P->m);
+  for (int q = 0; q < ncols; q++)
+    for (size_t k = g->start[cols[q]]; k < g->start[cols[q] + 1]; k++) {
+      const int i = g->row[k], j = cols[q];
+      if (i >= mc) continue;
+      alike        = alike && isAlike(work, i, j, g->value[k], work->c2[i] / work->z[j]);
+      has_entry[i] = 1;
+    }
+  for (int i = 0; alike && i < mc; i++)
+    alike = has_entry[i] || isAlike(work, i, cols[0], 0.0, work->c2[i] / work->z[cols[0]]);
+  return alike;
+}
+
+static void compareEntries(CPWork work, const int *cols, int ncols) {
+  const CPEntries *g = &work->g;
+  for (int q = 0; q < ncols; q++)
+    for (size_t k = g->start[cols[q]]; k < g->start[cols[q] + 1]; k++)
+      if (g->row[k] < work->P->mc)
+        compare(work, g->row[k], cols[q], g->value[k], work->c2[g->row[k]] / work->z[cols[q]]);
+}
+
+/* Norms of the rows of G in units of the columns, work->unit. */
+static void measureRows(CPWork work) {
+  const CPEntries *g = &work->g;
+  for (int i = 0; i < work->P->m; i++) work->unit[i] = 0.0;
+  for (int j = 0; j < work->P->n; j++)
+    for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
+      work->unit[g->row[k]] = hypot(work->unit[g->row[k]], g->value[k] / work->w[j]);
+}
+
+/* The columns of a group one by one, unless all of them are alike together. */
 static int compareGroup(CPWork work, sunrealtype t, const int *cols, int ncols, double typical) {
-  int flag = cpDifference(work, t, work->v, work->c, cols, ncols, typical);
-  for (int k = 0; !flag && k < ncols; k++) compareColumn(work, cols[k]);
-  if (flag || !anythingLeft(work)) return flag;
-  if (ncols == 1) {
-    compareOutside(work, cols[0]);
-    return CP_SUCCESS;
+  int flag = CP_SUCCESS;
+  if (ncols > 1) {
+    flag = cpDifference(work, t, work->v, work->c, cols, ncols, typical, 1);
+    if (flag) return flag;
+    if (groupIsAlike(work, cols, ncols)) {
+      compareEntries(work, cols, ncols);
+      return CP_SUCCESS;
+    }
   }
-  for (int k = 0; !flag && k < ncols; k++) { /* whose is it? */
-    flag = cpDifference(work, t, work->v, work->c, cols + k, 1, typical);
-    for (size_t e = work->g.start[cols[k]]; !flag && e < work->g.start[cols[k] + 1]; e++)
-      work->c2[work->g.row[e]] = 0.0;
-    if (!flag) compareOutside(work, cols[k]);
+  for (int k = 0; !flag && k < ncols; k++) {
+    flag = cpDifference(work, t, work->v, work->c, cols + k, 1, typical, 0);
+    if (!flag) compareColumn(work, cols[k]);
   }
   return flag;
 }
@@ -69,6 +106,7 @@ int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *ro
   const double typical     = cpTypicalSize(y);
   const CPColoring *colors = &work->colors;
   N_VScale(1.0, y, work->v);
+  measureRows(work);
   for (int i = 0; i < mc; i++) work->r[i] = work->s[i] = 0.0, work->rl[i] = -1.0;
   for (int q = 0; !flag && q < colors->ngroups; q++)
     flag = compareGroup(work, t, colors->col + colors->start[q],

@@ -17,13 +17,14 @@ static double increment(double y, double size, double tolerance) {
 }
 
 int cpDifference(CPWork work, sunrealtype t, N_Vector y, const double *c, const int *cols,
-                 int ncols, double typical) {
+                 int ncols, double typical, int uneven) {
   sunrealtype *z = N_VGetArrayPointer(y);
   double *h = work->z, *saved = work->xl;
   for (int k = 0; k < ncols; k++) {
     const int j = cols[k];
     saved[k]    = z[j];
     h[j]        = increment(z[j], fmax(fabs(z[j]), typical), 1.0 / work->w[j]);
+    if (uneven) h[j] *= 1 << k % 3;
     z[j] += h[j];
   }
   const int flag = cpConstraintForDifference(work, t, y, work->c2);
@@ -53,7 +54,7 @@ static int differences(CPWork work, sunrealtype t, N_Vector y, const double *c) 
   for (int q = 0; !flag && q < colors->ngroups; q++) {
     const int *cols = colors->col + colors->start[q],
               ncols = colors->start[q + 1] - colors->start[q];
-    flag            = cpDifference(work, t, work->v, c, cols, ncols, typical);
+    flag            = cpDifference(work, t, work->v, c, cols, ncols, typical, 0);
     for (int k = 0; !flag && k < ncols; k++) {
       if (work->P->G_tmpl) storeSparse(work, cols[k]);
       else storeDense(work, cols[k]);

@@ -272,9 +272,10 @@ int cpConstraintForDifference(CPWork work, sunrealtype t, N_Vector y, double *c)
 int cpUserConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
 int cpJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c);
 /* work->c2 <- c(t, y + sum h_j e_j) - c(t, y) over the given columns, h_j in work->z: c2_i / h_j is
- * entry (i, j) if no other of them is in row i. y is perturbed and put back. */
+ * entry (i, j) if no other of them is in row i. y is perturbed and put back. uneven: steps in other
+ * ratios. */
 int cpDifference(CPWork work, sunrealtype t, N_Vector y, const double *c, const int *cols,
-                 int ncols, double typical);
+                 int ncols, double typical, int uneven);
 
 /* jaccheck.c */
 /* Largest weighted difference between the user's G in work->G and difference quotients. */

@@ -297,9 +297,10 @@ CPODES_EXPORT int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector
                                           sunrealtype *norm, sunindextype *worst);
 
 /**
- * Compares the user's Jacobian with difference quotients of c at (t, y). err: out, the largest
- * |G_ij - (DQ)_ij| / ewt_j over the same norm of its row (0 if there is no jac). row, col: out,
- * where; may be NULL. Differences are good to some 1e-7: an err above 1e-4 is a wrong Jacobian.
+ * Compares the user's Jacobian with difference quotients of c at (t, y), and looks for entries
+ * outside of a sparse template's pattern. err: out, the largest |G_ij - (DQ)_ij| / ewt_j over the
+ * same norm of its row (0 if there is neither jac nor a sparse template). row, col: out, where; may
+ * be NULL. Differences are good to some 1e-7: an err above 1e-4 is a wrong Jacobian, or pattern.
  */
 CPODES_EXPORT int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                       sunrealtype *err, sunindextype *row, sunindextype *col);
