@@ -1,6 +1,8 @@
 /* Life cycle of the linear solvers, and the list of them. */
 #include "linsol.h"
 
+#include "../random.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,10 +61,7 @@ void cpLinScatter(const CPLin lin, double *A) {
 
 void cpLinRandom(double *v, int length) {
   unsigned state = 1;
-  for (int j = 0; j < length; j++) {
-    state = state * 1664525u + 1013904223u; /* Numerical Recipes, section 7.1 */
-    v[j]  = 1.0 + state / 4294967296.0;
-  }
+  for (int j = 0; j < length; j++) v[j] = 1.5 + 0.5 * cpUniform(&state);
 }
 
 /* Least eigenvalue of S that counts: roundoff leaves some 1e-15 of zero, and two columns at the

@@ -119,12 +119,6 @@ int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *ro
 
 /* ---- along one direction ---- */
 
-/* In +-[0.5, 1). */
-static double nextDirection(unsigned *state) {
-  const double u = cpUniform(state);
-  return u < 0.0 ? 0.5 * u - 0.5 : 0.5 * u + 0.5;
-}
-
 /* work->v <- y + sign v, work->x <- v, a vector without zeros. */
 static void moveAlong(CPWork work, N_Vector y, int sign) {
   const sunrealtype *y0 = N_VGetArrayPointer(y);
@@ -132,8 +126,9 @@ static void moveAlong(CPWork work, N_Vector y, int sign) {
   const double h = cbrt(CP_UROUND), typical = cpTypicalSize(y);
   unsigned state = 12345u;
   for (int j = 0; j < work->P->n; j++) {
-    work->x[j] = h * fmax(fmax(fabs(y0[j]), typical), 1.0 / work->w[j]) * nextDirection(&state);
-    z[j]       = y0[j] + sign * work->x[j];
+    work->x[j] =
+        h * fmax(fmax(fabs(y0[j]), typical), 1.0 / work->w[j]) * cpUniformAwayFromZero(&state);
+    z[j] = y0[j] + sign * work->x[j];
   }
 }
 

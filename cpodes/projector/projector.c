@@ -140,7 +140,7 @@ static int notPositive(CPProjector P, N_Vector ewt, const char *function) {
 
 static int checkWeights(CPProjector P, N_Vector ewt, const char *function) {
   if (P->user_kind) return CP_SUCCESS;
-  if (!ewt && P->norm == CP_NORM_ERROR && !P->metric && !P->metric_matrix)
+  if (!ewt && P->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
     return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must not be NULL with CP_NORM_ERROR");
   if (!ewt) return CP_SUCCESS;
   int flag = checkShape(P, ewt, "ewt", function);

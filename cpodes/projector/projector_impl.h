@@ -14,6 +14,7 @@
 #include "../compat.h"
 #include "../errors.h"
 #include "../linsol/linsol.h"
+#include "../random.h"
 
 #include <cpodes/cpodes_projector.h>
 
@@ -101,7 +102,6 @@ typedef struct {
 
 struct CPWork_ {
   CPProjector P;
-  const CPMethod *method;
   long int revision; /* of P's options at set-up; -1: never set up */
   long int contents; /* of what P's options make of the values; other: factors are not valid */
   long int shape;    /* of P's templates and norms; other: the storage is made anew */
@@ -140,7 +140,7 @@ struct CPWork_ {
   double *z, *s;    /* [n], [m] of the right inverse              */
   double *xl, *rl;  /* [n], [m] the same of one level             */
   int *rowpos;      /* [m] place within its level; -1: absent     */
-  char *left;       /* [m] rows whose squares are not safe          */
+  char *left;       /* [m] marks of rows */
   CPKrylov krylov;  /* NULL with another method                   */
   /* results of the newest projection */
   double violation, rate;
@@ -305,6 +305,9 @@ int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int onl
 /* Tolerance of a component, absolute and relative, when no error weights are known: half of its
  * digits count. */
 #define CP_BLIND_TOLERANCE 1.0e-8
+static inline int cpHasDiagonalMetric(const CPProjector P) {
+  return !P->metric && !P->metric_matrix;
+}
 int cpWeights(CPWork work, N_Vector y, N_Vector ewt);
 /* Structure of A^T of a level: start, row (position in level->rows), from; values allocated. */
 int cpMetricStructure(CPWork work, int l);
@@ -410,7 +413,5 @@ int cpHasData(N_Vector v);        /* direct access to all entries */
  * below what the other terms of a constraint can resolve; components of large units say nothing of
  * the others. */
 double cpTypicalSize(N_Vector y);
-/* Uniform in [-1, 1), the same sequence for the same state: a run must be repeatable. */
-double cpUniform(unsigned *state);
 
 #endif

@@ -38,15 +38,14 @@ static SUNMatrix likeTemplate(CPProjector P, SUNMatrix tmpl, int rows) {
 }
 
 int cpStorageCreate(CPWork work) {
-  CPProjector P      = work->P;
-  const int diagonal = !P->metric && !P->metric_matrix;
+  CPProjector P = work->P;
   if (!allocateArrays(work, (size_t)P->n, (size_t)P->m)) return CP_MEM_FAIL;
   if (P->mc > 0) {
     work->uc = N_VClone(P->c_tmpl);
     work->G  = likeTemplate(P, P->G_tmpl, P->mc);
     if (!work->uc || !work->G) return CP_MEM_FAIL;
   }
-  if (!diagonal && !(work->M = likeTemplate(P, P->M_tmpl, P->n))) return CP_MEM_FAIL;
+  if (!cpHasDiagonalMetric(P) && !(work->M = likeTemplate(P, P->M_tmpl, P->n))) return CP_MEM_FAIL;
   return cpGradientCreate(work);
 }
 

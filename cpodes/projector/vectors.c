@@ -93,8 +93,3 @@ double cpTypicalSize(N_Vector y) {
   const double largest = N_VMaxNorm(y);
   return largest > 0.0 ? fmin(0.1 * largest, 1.0) : 1.0;
 }
-
-double cpUniform(unsigned *state) {
-  *state = *state * 1664525u + 1013904223u; /* Knuth, Lewis */
-  return *state / 2147483648.0 - 1.0;
-}

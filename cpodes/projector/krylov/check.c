@@ -32,12 +32,6 @@ static unsigned seedOf(N_Vector y) {
   return hash ? hash : 1u;
 }
 
-/* Away from zero. */
-static double direction(unsigned *state) {
-  const double u = cpUniform(state);
-  return u < 0.0 ? 0.5 * u - 0.5 : 0.5 * u + 0.5;
-}
-
 int cpKrylovRandom(CPWork work, int number, N_Vector v) {
   const CPKrylov k          = work->krylov;
   const sunindextype length = cpLocalLength(v);
@@ -49,7 +43,7 @@ int cpKrylovRandom(CPWork work, int number, N_Vector v) {
   unsigned state     = k->seed + 7919u * (unsigned)number;
   sunrealtype *entry = N_VGetArrayPointer(v);
   for (int i = 0; i < 4; i++) cpUniform(&state); /* apart from its neighbours' */
-  for (sunindextype j = 0; j < length; j++) entry[j] = direction(&state);
+  for (sunindextype j = 0; j < length; j++) entry[j] = cpUniformAwayFromZero(&state);
   return 1;
 }
 

@@ -121,7 +121,7 @@ static void invert(const CPWork work, N_Vector squares, N_Vector out) {
 static int jacobi(CPWork work, int directions, N_Vector squares) {
   const CPKrylov k = work->krylov;
   CPProjector P    = work->P;
-  if (P->norm == CP_NORM_L2 && !P->metric && !P->metric_matrix) {
+  if (P->norm == CP_NORM_L2 && cpHasDiagonalMetric(P)) {
     N_VScale(1.0, k->dead, squares);
     for (int l = 0; l < k->nlevels; l++) {
       const int flag = addSquares(work, l, IN_METRIC, directions, squares);

@@ -111,7 +111,7 @@ int cpKrylovPrecSetup(CPWork work) {
   CPProjector P    = work->P;
   N_Vector D       = NULL;
   if (!P->psolve || !P->psetup) return CP_SUCCESS;
-  if (!P->metric && !P->metric_matrix) {
+  if (cpHasDiagonalMetric(P)) {
     D = k->d;
     N_VScale(1.0, k->D[0], D);
     for (int l = 1; l < k->nlevels; l++) N_VLinearSum(1.0, D, 1.0, k->D[l], D);

@@ -5,11 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int isDiagonal(const CPProjector P) { return !P->metric && !P->metric_matrix; }
-
 int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
-  const int n = P->n, ones = P->norm == CP_NORM_L2 || !isDiagonal(P);
+  const int n = P->n, ones = P->norm == CP_NORM_L2 || !cpHasDiagonalMetric(P);
   const sunrealtype *z = N_VGetArrayPointer(y), *weight = ewt ? N_VGetArrayPointer(ewt) : NULL;
   const sunrealtype *id = P->id ? N_VGetArrayPointer(P->id) : NULL;
   for (int j = 0; j < n; j++) {
@@ -58,12 +56,12 @@ static int diagonalStructure(CPWork work, CPLevel *level) {
 }
 
 int cpMetricStructure(CPWork work, int l) {
-  return isDiagonal(work->P) ? diagonalStructure(work, &work->levels[l])
-                             : cpMetricMatrixCreate(work, l);
+  return cpHasDiagonalMetric(work->P) ? diagonalStructure(work, &work->levels[l])
+                                      : cpMetricMatrixCreate(work, l);
 }
 
 int cpMetricEvaluate(CPWork work, sunrealtype t, N_Vector y) {
-  return isDiagonal(work->P) ? CP_SUCCESS : cpMetricMatrixEvaluate(work, t, y);
+  return cpHasDiagonalMetric(work->P) ? CP_SUCCESS : cpMetricMatrixEvaluate(work, t, y);
 }
 
 /* ---- values ---- */
@@ -167,7 +165,7 @@ int cpMetricGather(CPWork work, sunrealtype t, int l) {
   CPLevel *level = &work->levels[l];
   const int all  = cpLinKeepsPattern(level->lin->ops->type);
   int flag       = CP_SUCCESS;
-  if (isDiagonal(work->P)) {
+  if (cpHasDiagonalMetric(work->P)) {
     chooseRows(work, level, all);
     if (all) gatherStructured(work, level);
     else gatherCompact(work, l);

@@ -74,7 +74,7 @@ CPNormsLayout cpNormsLayout(const CPWork work) {
 int cpNormsAlone(const CPWork work) {
   const CPProjector P = work->P;
   return P->mc == 0 && work->norms_layout != CP_NORMS_COUPLED && work->linsol == CP_LINSOL_BLOCK &&
-         !P->metric && !P->metric_matrix && !P->violation;
+         cpHasDiagonalMetric(P) && !P->violation;
 }
 
 /* What a projection of norms alone works with. */
