@@ -69,6 +69,20 @@ enum CPReturnCode {
   CP_CNSTRJAC_NONFINITE = -242, /**< [r] the constraint Jacobian has a NaN or Inf */
   CP_PROJ_NONFINITE     = -243, /**< [r] the user's projection returned NaN or Inf */
 
+  /* mechanical systems */
+  CP_MASS_INDEFINITE  = -260, /**< [r] M is not positive definite on the tangent space */
+  CP_KKT_INCONSISTENT = -261, /**< [r] dependent rows of A whose b contradict each other */
+  CP_KKT_RANK         = -262, /**< [r] dependent rows of A, the solver asked for wants full rank */
+  CP_LAMBDA_CONV_FAIL = -263, /**< [r] forces that depend on multipliers: no convergence */
+  CP_MECHFUNC_FAIL    = -264, /**< a function of the mechanical system failed for good */
+  CP_REPTD_MECHFUNC_ERR = -265, /**< [r] one of them failed recoverably */
+  CP_MECH_NONFINITE     = -266, /**< [r] one of them returned NaN or Inf */
+  CP_QUATERNION_ZERO    = -267, /**< [r] a quaternion of norm zero */
+  CP_MECH_A_WRONG       = -268, /**< A is not the derivative of p and v */
+  CP_MECH_B_WRONG       = -269, /**< b, or v, is not the derivative of v, or p, along the motion */
+  CP_MECH_DERIV_WRONG   = -270, /**< a partial derivative, or M, or N, is wrong */
+  CP_MOTION_CONFLICT    = -271, /**< [r] a prescribed motion contradicts the constraints */
+
   /* the coupling with CVODES */
   CP_BYPASSED       = -250,  /**< CVODES stepped without calling the projecting solver */
   CP_SELFCHECK_FAIL = -251,  /**< this CVODES does not work as cpodes expects: no result to trust */

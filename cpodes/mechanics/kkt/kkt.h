@@ -1,0 +1,59 @@
+/* Solvers of the KKT system of accelerations and multipliers,
+ *
+ *   [ M  A^T ] [ a      ]   [ f ]        M n x n symmetric, positive definite on the null space of A
+ *   [ A   0  ] [ lambda ] = [ b ]        A m x n, rows may be dependent or switched off
+ *
+ * One table of functions, one file per solver; a new one is a new file and a line in kkt.c. With
+ * dependent rows lambda has minimum (Euclidean) norm among all that give the same A^T lambda, and a
+ * satisfies an independent subset of the rows of A a = b; whether the others contradict them is the
+ * caller's to see. */
+#ifndef CPODES_KKT_H
+#define CPODES_KKT_H
+
+#include "../matrix.h"
+
+#include <cpodes/cpodes_mechanics.h>
+
+typedef struct CPKkt_ *CPKkt;
+
+/* Positive results of factor. */
+#define CP_KKT_NOT_DEFINITE 1 /* M is not positive definite on the null space of A */
+#define CP_KKT_DEPENDENT    2 /* rows are dependent, and this solver wants full rank (SCHUR) */
+
+typedef struct {
+  const char *name;
+  CPKktLinSol type;
+  int (*create)(CPKkt kkt); /* CP_SUCCESS, CP_MEM_FAIL, CP_LINSOL_FAIL */
+  /* Factors of the values in kkt->M and kkt->A, rows with kkt->off set left out. 0, a positive
+   * result, or a negative code. Sets rank, is_dependent. */
+  int (*factor)(CPKkt kkt);
+  /* f [n], b [m] -> a [n], lambda [m]; all apart from each other; entries of b in rows that are off
+   * or dependent are not looked at, lambda is 0 in rows that are off. 0, or a negative code. */
+  int (*solve)(CPKkt kkt, const double *f, const double *b, double *a, double *lambda);
+  void (*destroy)(CPKkt kkt);
+} CPKktOps;
+
+struct CPKkt_ {
+  const CPKktOps *ops;
+  CPKktLinSol asked; /* AUTO: ops may change at a factorisation */
+  int n, m;
+  const CPMat *M, *A; /* the caller's: structure fixed at creation, values at factor */
+  const char *off;    /* [m] the caller's: 1: row is switched off; NULL: none is */
+  double ranktol;     /* a row is dependent below this sine of its angle to the others */
+  int rank;           /* at the newest factorisation */
+  char *is_dependent; /* [m] 1: row depends on those that are neither dependent nor off */
+  int dependent;      /* first of these, -1 if there is none: then lambda is unique */
+  int *perm;          /* workspace of the caller's choice [m] */
+  void *content;      /* the solver's own */
+};
+
+/* type AUTO: SPARSE if M and A are sparse; else SCHUR, and from the first factorisation on that finds
+ * M indefinite or rows dependent NULLSPACE. */
+int cpKktCreate(CPKkt *kkt, CPKktLinSol type, const CPMat *M, const CPMat *A);
+void cpKktFree(CPKkt *kkt);
+int cpKktFactor(CPKkt kkt);
+int cpKktSolve(CPKkt kkt, const double *f, const double *b, double *a, double *lambda);
+
+extern const CPKktOps cpKktSchurOps, cpKktNullspaceOps, cpKktSparseOps;
+
+#endif

@@ -1,0 +1,59 @@
+/* A real matrix, dense or sparse, as the mechanical part works with it: one type for the matrices of
+ * the user (SUNMatrix, dense, CSC or CSR), and for those made of them. */
+#ifndef CPODES_MECHANICS_MATRIX_H
+#define CPODES_MECHANICS_MATRIX_H
+
+#include <sundials/sundials_matrix.h>
+
+/* start NULL: dense, value column-major [rows * cols]. Else compressed columns: column j has entries
+ * start[j] ... start[j + 1] - 1, rows ascending. */
+typedef struct {
+  int rows, cols;
+  size_t *start; /* [cols + 1] */
+  int *row;      /* [start[cols]] */
+  double *value;
+} CPMat;
+
+/* Empty matrices. 0 or CP_MEM_FAIL, *A is then zero. entries: room of a sparse one, whose start is
+ * zero. */
+int cpMatCreateDense(CPMat *A, int rows, int cols);
+int cpMatCreateSparse(CPMat *A, int rows, int cols, size_t entries);
+/* Same structure, values zero. */
+int cpMatClone(CPMat *A, const CPMat *like);
+void cpMatFree(CPMat *A);
+
+size_t cpMatEntries(const CPMat *A);
+void cpMatZero(CPMat *A);
+/* The place of entry (i, j), or NULL. */
+double *cpMatAt(const CPMat *A, int i, int j);
+/* The dense matrix, column-major [rows * cols]. */
+void cpMatToDense(const CPMat *A, double *dense);
+
+/* y (+)= alpha A x, y (+)= alpha A^T x: beta 0 or 1. */
+void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y);
+void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double beta, double *y);
+
+/* Sparse patterns: their union, and that of A^T A. 0 or CP_MEM_FAIL. */
+int cpMatUnion(CPMat *U, const CPMat *A, const CPMat *B);
+int cpMatTransposePattern(CPMat *T, const CPMat *A);
+int cpMatNormalPattern(CPMat *N, const CPMat *A);
+/* A += alpha B, B's pattern within A's (or A dense). */
+void cpMatAdd(CPMat *A, double alpha, const CPMat *B);
+
+/* A SUNMatrix with the pattern of tmpl (NULL: dense) beside the CPMat that takes its values. */
+typedef struct {
+  SUNMatrix S, tmpl; /* the user's side; its template, ours */
+  size_t *source;    /* [entries] place of the CPMat's entry in S's data */
+  CPMat A;           /* dense if S is */
+} CPUserMat;
+
+/* 0, CP_MEM_FAIL, or CP_ILL_INPUT, with the rule that tmpl breaks in text [CP_TEXT_LENGTH]. */
+int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, const char *name,
+                    SUNContext ctx, char *text);
+void cpUserMatFree(CPUserMat *U);
+/* Before the user's function: zeros, and the template's index arrays. */
+void cpUserMatClear(CPUserMat *U);
+/* After it: values into U->A. 0, or -1: not finite; -2: the index arrays have changed; *i, *j: where. */
+int cpUserMatTake(CPUserMat *U, int *i, int *j);
+
+#endif

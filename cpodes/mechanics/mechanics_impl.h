@@ -1,0 +1,160 @@
+/* Inside of CPMech.
+ *
+ * Rows of constraints have one numbering, that of A: 0 ... na - 1 the model's, then a row for each
+ * motion prescribed by DIRECT or RATE; m rows in all. p, v and b are arrays of length m; entries of
+ * rows that do not exist at that level (at_position, at_velocity) are zero.
+ *
+ * Letters: q [nq], u [nu], z [nz], a = u' [nu], lambda [m]; s: a state with its time. */
+#ifndef CPODES_MECHANICS_IMPL_H
+#define CPODES_MECHANICS_IMPL_H
+
+#include "../compat.h"
+#include "../errors.h"
+#include "../integrator/integrator_impl.h"
+#include "../projector/projector_impl.h"
+#include "kkt/kkt.h"
+#include "matrix.h"
+
+#include <cpodes/cpodes_mechanics.h>
+
+typedef struct CPMechNewton_ *CPMechNewtonMem; /* newton/ */
+
+/* A state (q, u, z) at time t. Coordinates of FULL motions have their prescribed values. */
+typedef struct {
+  sunrealtype t;
+  const sunrealtype *q, *u, *z;
+} CPMechState;
+
+typedef struct {
+  int first_q, first_u;
+  CPFrame frame;
+} CPQuaternion;
+
+/* q_i(t) = g(t) */
+typedef struct {
+  int i, j; /* coordinate, and its velocity */
+  CPMotion how;
+  CPMotionFn g, gd, gdd;
+  double step;
+  void *data;
+  int row;                       /* of A; -1: FULL */
+  double t;                      /* time of the values; NaN: none yet */
+  double value, rate, curvature; /* g, g', g'' at t */
+} CPPrescribed;
+
+struct CPMech_ {
+  SUNContext ctx;
+  CPMechModel model; /* templates NULL: they are in the CPUserMats */
+  int nq, nu, nz, n; /* n: length of y */
+  int np, nv, na;    /* rows of the model */
+  int m;             /* rows of A in all */
+  int operators;     /* model.udot instead of M and A */
+  N_Vector y_tmpl;
+  void *user_data;
+  CPLog log;
+  /* kinematics: pair[j] the coordinate with q_i' = u_j, -1: none */
+  int *pair; /* [nu] */
+  int nquaternions, nnorms, nprescribed;
+  CPQuaternion *quaternions;
+  CPUnitNorm *norms;
+  CPPrescribed *prescribed;
+  char *is_full; /* [nu] 1: u_j is prescribed by FULL */
+  int nfull;
+  /* rows */
+  char *off;                       /* [m] 1: switched off */
+  char *at_position, *at_velocity; /* [m] 1: row exists there, and is on or off */
+  long int layout;                 /* changes when rows are switched */
+  /* matrices of the newest evaluation */
+  CPUserMat userM, userA; /* as the user gives them: nu x nu, na x nu */
+  CPMat A;                /* m x nu: userA.A and the rows of motions */
+  size_t *A_place;        /* [entries of userA.A] their place in A; NULL: the same arrays */
+  /* accelerations */
+  CPKktLinSol linsol;
+  CPKkt kkt;
+  CPMat Mk, Ak; /* what kkt sees: FULL columns moved to the right-hand side */
+  double lambda_rtol, lambda_atol;
+  int lambda_maxiters;
+  double difference_time;
+  double *a, *lambda; /* [nu], [m] newest solution; start of the iteration */
+  int have_solution;
+  /* options */
+  CPMechMetric metric;
+  CPMechNewton newton_type;
+  double tau;
+  int *z_order; /* [nz]; NULL */
+  int maxord;
+  /* use */
+  CPodeMem mem; /* attached to; NULL */
+  CPProjector P;
+  CPMechNewtonMem newton;
+  int cause; /* newest failure inside a callback of CVODES': 0 or a code, either sign */
+  char text[CP_TEXT_LENGTH]; /* its reason */
+  CPMechStats stats;
+  /* workspace */
+  double *wq[4], *wu[8], *wm[8], *wz[2]; /* [nq], [nu], [m], [nz]; who uses which: see each file */
+};
+
+/* ---- mech.c ---- */
+/* Brings sizes, rows and matrices in line with the options; once, before the first use. */
+int cpMechSetUp(CPMech mech);
+/* y: vector of the right length with data? set up? 0, or a code, reported. */
+int cpMechCheckState(CPMech mech, N_Vector y, const char *function);
+
+/* ---- evaluate.c: the user's functions, checked. 0, or a code (positive recoverable) with the
+ * reason in mech->text. ---- */
+/* The state in y; FULL motions put in (into workspace that lasts until the next call). */
+int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s);
+/* M into userM.A; A into mech->A; both symmetric in use: the callers pass where to put them. */
+int cpMechMass(CPMech mech, sunrealtype t, const sunrealtype *q);
+int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q);
+int cpMechForces(CPMech mech, const CPMechState *s, double *f);
+/* f += the forces that depend on lambda */
+int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambda, double *f);
+int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
+/* May evaluate A (v = A u + dp/dt): mech->A is then that of q. */
+int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                     double *v);
+int cpMechB(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u, double *b);
+int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot);
+/* Products, by matrices or by the user's operators. */
+int cpMechATimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x, double *y);
+int cpMechATransposedTimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x,
+                           double *y);
+
+/* ---- kinematics.c ---- */
+int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, const double *x,
+                     double *y);
+/* q <- q + N(q) w, quaternions and norms normalised; q, result [nq], may be the same. */
+int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *result);
+/* Normalises quaternions and norms; 0 or -CP_QUATERNION_ZERO ... */
+int cpMechNormalise(CPMech mech, sunrealtype t, double *q);
+
+/* ---- accelerations.c ---- */
+/* a [nu] and lambda [m] at s. */
+int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda);
+/* Factors of the KKT matrix at (t, q), for linear problems with given f and b: cpKktSolve(mech->kkt).
+ * Columns of FULL motions are the identity's there. */
+int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q);
+
+/* ---- motion.c: prescribed motions ---- */
+/* value, rate, curvature of all motions at t. */
+int cpMechMotions(CPMech mech, sunrealtype t);
+
+/* ---- rhs.c ---- */
+int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *mech);
+
+/* ---- projection.c: CPMethod of mech's projector ---- */
+extern const CPMethod cpMechMethod;
+int cpMechProjectorCreate(CPMech mech);
+
+/* ---- newton/newton.c: the linear solver behind CVodeSetLinSysFn ---- */
+/* Creates matrix and linear solver by mech->newton_type and gives them to CVODES. */
+int cpMechNewtonAttach(CPMech mech, CPodeMem mem);
+void cpMechNewtonFree(CPMechNewtonMem *newton);
+/* Symmetric part of W = M - gamma C - gamma^2 K of the newest iteration matrix, into W, which has its
+ * pattern (cpMechNewtonPattern). 1: there is none yet. */
+int cpMechNewtonMetric(CPMech mech, CPMat *W);
+/* Pattern of W, symmetrised: 0 or CP_MEM_FAIL; dense if there is no sparse Newton matrix. */
+int cpMechNewtonPattern(CPMech mech, CPMat *W);
+
+#endif

@@ -1,0 +1,413 @@
+/* cpodes: index-3 mechanical systems (guide, chapter "Mechanical systems").
+ *
+ *   q' = N(q) u                                    kinematics                           [nq]
+ *   M(t,q) u' + A(t,q)^T lambda = f(t,q,u,z)       dynamics                             [nu]
+ *   A(t,q) u' = b(t,q,u)                           acceleration constraints             [na]
+ *   v(t,q,u) = 0                                   velocity constraints                 [nv]
+ *   p(t,q) = 0                                     position constraints                 [np]
+ *   z' = zdot(t,q,u,z,lambda)                      auxiliary equations                  [nz]
+ *
+ * A CPMech holds these functions and supplies what an integrator needs: y' = f(t, y) for the state
+ * y = (q, u, z), the projection of positions, velocities and error estimates, multipliers and
+ * reaction forces, consistent initial states, and the linear solver of the implicit methods.
+ * The user writes neither an acceleration-level equation nor a projection.
+ *
+ * Vectors of the mechanism are arrays of the lengths above; the state y is an N_Vector of length
+ * nq + nu + nz in one memory (serial, OpenMP, pthreads). All functions return CP_SUCCESS or a
+ * code; a non-zero one has been reported to the message handler, and its text is kept for
+ * CPMechGetLastMessage. Positive codes are recoverable: another state may do.
+ */
+#ifndef CPODES_MECHANICS_H
+#define CPODES_MECHANICS_H
+
+#include <cpodes/cpodes.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A mechanical system; created by CPMechCreate or CPMechCreateLinear. */
+typedef struct CPMech_ *CPMech;
+
+/* ---- the user's functions; each returns 0; positive: a smaller step may help; negative: give up.
+ * Arrays in are not to be changed; matrices and vectors out are zero when called, a sparse matrix
+ * has the index arrays of its template then and must have them afterwards. ---- */
+
+/** Mass matrix M [nu x nu], both triangles; or constraint matrix A [na x nu]. q [nq]: in. */
+typedef int (*CPMechMatrixFn)(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data);
+/** Forces f [nu]. q [nq], u [nu], z [nz]: in. */
+typedef int (*CPMechForceFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                             const sunrealtype *z, sunrealtype *f, void *user_data);
+/** Forces f [nu] that depend on the multipliers lambda [na] (joint friction, wheel on rail); or
+ * z' [nz], which may depend on them, too. */
+typedef int (*CPMechLambdaFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                              const sunrealtype *z, const sunrealtype *lambda, sunrealtype *f,
+                              void *user_data);
+/** Position constraints p [np]. q [nq]: in. */
+typedef int (*CPMechPositionFn)(sunrealtype t, const sunrealtype *q, sunrealtype *p,
+                                void *user_data);
+/** Velocity constraints v [nv], or b [na]. q [nq], u [nu]: in. */
+typedef int (*CPMechVelocityFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                                sunrealtype *v, void *user_data);
+
+/** What a kinematics function is asked for. */
+typedef enum {
+  CP_N                   = 0, /**< y [nq] = N(q) x          x [nu] */
+  CP_N_INVERSE           = 1, /**< y [nu] = N(q)^+ x        x [nq], N^+ N = I */
+  CP_N_TRANSPOSE         = 2, /**< y [nu] = N(q)^T x        x [nq] */
+  CP_N_INVERSE_TRANSPOSE = 3  /**< y [nq] = (N(q)^+)^T x    x [nu] */
+} CPMechKinematics;
+/** Products with N(q), where q' is neither u nor made of CPMechAddQuaternion's. */
+typedef int (*CPMechKinematicsFn)(const sunrealtype *q, CPMechKinematics what, const sunrealtype *x,
+                                  sunrealtype *y, void *user_data);
+
+/* Operators, of codes with recursions of their own */
+/** u' [nu] and lambda [na] at (t, q, u, z). */
+typedef int (*CPMechAccelerationFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                                    const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda,
+                                    void *user_data);
+/** Product y = A x (x [nu], y [na]), A^T x (x [na], y [nu]), M x or M^{-1} x (x, y [nu]). */
+typedef int (*CPMechTimesFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *x,
+                             sunrealtype *y, void *user_data);
+
+/* Partial derivatives. Those with respect to positions are along the motion: column j is the
+ * derivative in direction N e_j (with N = I: d/dq). Matrices without a template are NULL. */
+/** K = d/dq (f - M udot - A^T lambda) N [nu x nu], C = df/du [nu x nu], Fz = df/dz [nu x nz]; f with
+ * the forces that depend on multipliers; udot [nu] and lambda [na] held. */
+typedef int (*CPMechDynamicsJacFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                                   const sunrealtype *z, const sunrealtype *udot,
+                                   const sunrealtype *lambda, SUNMatrix K, SUNMatrix C,
+                                   SUNMatrix Fz, void *user_data);
+/** Bq = d/dq (b - A udot) N, Bu = db/du, both [na x nu]; udot held. */
+typedef int (*CPMechConstraintJacFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                                     const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu,
+                                     void *user_data);
+/** Zq = dzdot/dq N [nz x nu], Zu = dzdot/du [nz x nu], Zz = dzdot/dz [nz x nz]. */
+typedef int (*CPMechAuxiliaryJacFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                                    const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Zq,
+                                    SUNMatrix Zu, SUNMatrix Zz, void *user_data);
+/** Fl = df/dlambda [nu x na] of the forces that depend on multipliers. */
+typedef int (*CPMechLambdaJacFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                                 const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl,
+                                 void *user_data);
+/** Uq = du'/dq N [nu x nu], Uu = du'/du [nu x nu], Uz = du'/dz [nu x nz], all dense; Uz NULL without
+ * z. For codes that know the derivatives of their accelerations only. */
+typedef int (*CPMechAccelerationJacFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                                       const sunrealtype *z, SUNMatrix Uq, SUNMatrix Uu,
+                                       SUNMatrix Uz, void *user_data);
+
+/**
+ * A mechanical system by its functions. What is not set is 0 or NULL. Either M, f (and A) or udot
+ * (with Au and ATl) must be given.
+ *
+ * Constraints lie in each other: row i < np of v is the time derivative of row i of p; row i < nv of
+ * A u' - b is that of row i of v. Rows np ... nv - 1 are nonholonomic, rows nv ... na - 1 constrain
+ * accelerations only.
+ */
+typedef struct {
+  /* sizes */
+  sunindextype nu; /**< velocities, > 0 */
+  sunindextype nq; /**< coordinates; 0: nu */
+  sunindextype nz; /**< auxiliary states */
+  sunindextype np; /**< position constraints */
+  sunindextype nv; /**< velocity constraints; less than np: np */
+  sunindextype na; /**< acceleration constraints, rows of A; less than nv: nv */
+  /* matrices */
+  SUNMatrix M_tmpl;        /**< dense, CSC or CSR, nu x nu, cloned; NULL: dense */
+  SUNMatrix A_tmpl;        /**< the same, na x nu */
+  CPMechMatrixFn M;        /**< mass matrix; NULL: udot */
+  CPMechMatrixFn A;        /**< constraint matrix, A = (dp/dq) N in its first np rows */
+  CPMechForceFn f;         /**< forces; NULL: none */
+  CPMechLambdaFn f_lambda; /**< more forces, that depend on the multipliers; NULL: none */
+  CPMechPositionFn p;      /**< needed if np > 0 */
+  CPMechVelocityFn v;      /**< NULL: A u + dp/dt, dp/dt by differences (with nv > np: A u) */
+  CPMechVelocityFn b;      /**< NULL: by differences of v along the motion; needed if na > nv */
+  CPMechKinematicsFn N;    /**< NULL: q' = u, and quaternions by CPMechAddQuaternion */
+  CPMechLambdaFn zdot;     /**< needed if nz > 0 */
+  /* operators, instead of M and A */
+  CPMechAccelerationFn udot; /**< accelerations and multipliers */
+  CPMechTimesFn Au, ATl;     /**< products with A and its transpose; both, if na > 0 */
+  CPMechTimesFn Minv; /**< M^{-1} x: for the kinetic metric and its projectors; may be NULL */
+  CPMechTimesFn Mu;   /**< M x: for the kinetic energy; may be NULL */
+  /* partial derivatives, for the implicit methods; NULL: (coloured) differences */
+  CPMechDynamicsJacFn dynamics_jac;
+  CPMechConstraintJacFn constraint_jac;
+  CPMechAuxiliaryJacFn auxiliary_jac;
+  CPMechLambdaJacFn lambda_jac;     /**< also for the iteration of accelerations */
+  CPMechAccelerationJacFn udot_jac; /**< half-size elimination */
+  /* their patterns: templates, cloned; dense, CSC or CSR. NULL: dense, if M is; with a sparse M the
+   * pattern of M, of A^T A and of K_tmpl counts for K and C, that of A for Bq and Bu, and matrices
+   * with z are full. */
+  SUNMatrix K_tmpl, C_tmpl;   /**< nu x nu; C_tmpl NULL: K_tmpl's */
+  SUNMatrix Fz_tmpl;          /**< nu x nz */
+  SUNMatrix Bq_tmpl, Bu_tmpl; /**< na x nu */
+  SUNMatrix Zq_tmpl, Zu_tmpl; /**< nz x nu */
+  SUNMatrix Zz_tmpl;          /**< nz x nz */
+} CPMechModel;
+
+/** Linear solver of the KKT system [M A^T; A 0] (CPMechSetLinearSolver). */
+typedef enum {
+  CP_KKT_AUTO  = 0, /**< one of the others, by structure and rank */
+  CP_KKT_SCHUR = 1, /**< dense Cholesky of M and of A M^{-1} A^T: M definite, independent rows */
+  CP_KKT_NULLSPACE =
+      2, /**< dense QR of A^T with column pivoting, Cholesky of M on the null space of A: M need be
+              definite there only; dependent rows, minimum-norm multipliers */
+  CP_KKT_SPARSE = 3 /**< sparse LU (KLU) of the KKT matrix; dependent rows found by sparse QR */
+} CPKktLinSol;
+
+/** Metric of projections (CPMechSetMetric; guide, "The metric"). */
+typedef enum {
+  CP_METRIC_DEFAULT = 0, /**< ERROR */
+  CP_METRIC_ERROR   = 1, /**< diag(ewt^2), the integrator's error weights */
+  CP_METRIC_KINETIC = 2, /**< M: kinetic energy; positions and velocities share their factors */
+  CP_METRIC_NEWTON  = 3, /**< the symmetric part of M - gamma C - gamma^2 K, of the newest iteration
+                              matrix; M before there is one. Implicit methods with structured Newton */
+  CP_METRIC_L2      = 4  /**< I */
+} CPMechMetric;
+
+/** Linear solver of the implicit methods' Newton iteration (CPMechSetNewton). */
+typedef enum {
+  CP_NEWTON_AUTO = 0, /**< KKT with matrices, else HALF with udot_jac, else NONE */
+  CP_NEWTON_KKT  = 1, /**< condensed KKT matrix, dense or sparse as M and A are */
+  CP_NEWTON_HALF = 2, /**< I - gamma Uu - gamma^2 Uq, dense, by udot_jac or by differences of u' */
+  CP_NEWTON_NONE = 3  /**< the user's: CVodeSetLinearSolver */
+} CPMechNewton;
+
+/** Frame of the angular velocity u = omega that belongs to a quaternion (CPMechAddQuaternion). */
+typedef enum {
+  CP_FRAME_BODY  = 0, /**< q' = 1/2 q o (0, omega) */
+  CP_FRAME_WORLD = 1  /**< q' = 1/2 (0, omega) o q */
+} CPFrame;
+
+/** How a coordinate follows its prescribed motion (CPMechPrescribe). */
+typedef enum {
+  CP_MOTION_DIRECT = 0, /**< constraint q_i = g, with multiplier: the position follows exactly */
+  CP_MOTION_RATE   = 1, /**< constraint u_i = g', with multiplier: the position may drift */
+  CP_MOTION_FULL   = 2  /**< q_i, u_i, u_i' are replaced by g, g', g'', and are no unknowns */
+} CPMotion;
+
+/** A prescribed motion or one of its derivatives: *g at t. */
+typedef int (*CPMotionFn)(sunrealtype t, sunrealtype *g, void *data);
+
+/** Quantities at one state (CPMechEvaluate). Pointers: the caller's arrays, NULL: not wanted. */
+typedef struct {
+  sunrealtype *udot;     /**< accelerations u' [nu] */
+  sunrealtype *lambda;   /**< multipliers [CPMechGetNumMultipliers] */
+  sunrealtype *reaction; /**< reaction forces -A^T lambda [nu] */
+  sunrealtype kinetic;   /**< kinetic energy 1/2 u^T M u; NaN with operators and no Mu */
+  sunrealtype power;     /**< power of the constraints, -lambda^T A u: 0 if ideal and scleronomic */
+  sunrealtype position, velocity, acceleration; /**< largest |p_i|, |v_i|, |A u' - b|_i */
+  sunrealtype norms;                            /**< largest | |quaternion| - 1 | */
+  sunindextype rank;                            /**< of A; -1 with operators */
+  sunbooleantype unique; /**< are the multipliers unique? Else they have minimum norm */
+} CPMechOutput;
+
+/** Counters since creation. */
+typedef struct {
+  long int nM, nA, nf, nb, nv, np; /**< evaluations of the user's functions */
+  long int nudot;                  /**< solutions for accelerations */
+  long int nkkt;                   /**< factorisations of KKT systems */
+  long int nlambda;                /**< iterations of forces that depend on multipliers */
+  long int npartials;              /**< evaluations of partial derivatives, one for all blocks */
+  long int nDQ;                    /**< evaluations of forces, matrices or u' for differences */
+  long int nnewton;                /**< factorisations of iteration matrices */
+  long int nprojfact;              /**< factorisations of A for projections */
+  sunindextype rank;               /**< of A at the newest solution, -1 before */
+  sunbooleantype unique;           /**< multipliers unique at the newest solution */
+  CPKktLinSol linsol;              /**< in use for accelerations */
+  CPMechNewton newton;             /**< in use for implicit methods */
+  CPMechOutput last; /**< at the newest state that CPMechEvaluate or CPodePrintAllStats saw; its
+                          pointers are NULL */
+} CPMechStats;
+
+/** Results of CPMechCheck: largest errors, relative to the largest entry of their row or block; 0
+ * where there is nothing to compare; good ones are below some 1e-6. */
+typedef struct {
+  sunrealtype A_p; /**< (dp/dq) N against rows of A */
+  sunrealtype A_v; /**< dv/du against rows of A */
+  sunrealtype v_p; /**< v against dp/dt along the motion */
+  sunrealtype b_v; /**< b against A u' - dv/dt along the motion */
+  sunrealtype M;   /**< asymmetry of M */
+  sunrealtype K, C, Fz, Bq, Bu, Zq, Zu, Zz, Fl, Uq, Uu, Uz; /**< partial derivatives given */
+  sunrealtype N;                                            /**< N^+ N against I, and transposes */
+  sunrealtype ATl;           /**< operators: A against its transpose, M against M^{-1} */
+  sunindextype A_row, A_col; /**< where A_p or A_v is largest */
+  sunindextype b_row;        /**< where v_p or b_v is largest */
+} CPMechReport;
+
+/* ---- life cycle ---- */
+
+/**
+ * Mechanical system from its functions. model: copied, templates cloned. y_tmpl: state of length
+ * nq + nu + nz, only cloned. ctx: outlives the system. Returns it, or NULL (a line on stderr says
+ * which size or function breaks which rule). The caller frees it, after the integrators.
+ */
+CPODES_EXPORT CPMech CPMechCreate(const CPMechModel *model, N_Vector y_tmpl, SUNContext ctx);
+
+/**
+ * The linear system M x'' + C x' + K x = f(t), y = (x, x'). M, C, K: n x n, dense or sparse, copied;
+ * C may be NULL. M symmetric, positive definite. f [n]: applied forces, called with q = x, u = x';
+ * NULL: none. Further as CPMechCreate; CPMechPrescribe drives its coordinates.
+ */
+CPODES_EXPORT CPMech CPMechCreateLinear(SUNMatrix M, SUNMatrix C, SUNMatrix K, CPMechForceFn f,
+                                        N_Vector y_tmpl, SUNContext ctx);
+
+/** Frees *mech and sets it to NULL. Free the integrator that it is attached to first. */
+CPODES_EXPORT void CPMechFree(CPMech *mech);
+
+/** Pointer handed to the functions of the model; not owned. (CVODES' user_data is the CPMech.) */
+CPODES_EXPORT int CPMechSetUserData(CPMech mech, void *user_data);
+/** Receives the messages; NULL: one line on stderr (default). */
+CPODES_EXPORT int CPMechSetErrHandlerFn(CPMech mech, CPErrHandlerFn handler, void *data);
+/** The newest message, "" before the first. Valid until the next one or CPMechFree. */
+CPODES_EXPORT const char *CPMechGetLastMessage(CPMech mech);
+
+/* ---- options; before CPMechAttach unless stated otherwise (CP_TOO_LATE) ---- */
+
+/**
+ * The coordinates first_q ... first_q + 3 are a unit quaternion (scalar first) of the body whose
+ * angular velocity is u[first_u] ... u[first_u + 2]: q' = 1/2 q o (0, omega) in the body's frame.
+ * Adds its normalisation. The coordinates and velocities outside of all quaternions belong together
+ * in their order, q_i' = u_j. Not with a kinematics function of the user's. CP_ILL_INPUT: out of
+ * range, overlapping. Once all have been added nq - nu must be their number.
+ */
+CPODES_EXPORT int CPMechAddQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u,
+                                      CPFrame frame);
+
+/** Normalisation |q_first ... q_{first + length - 1}| = value > 0, with a kinematics function of the
+ * user's. */
+CPODES_EXPORT int CPMechAddUnitNorm(CPMech mech, sunindextype first, sunindextype length,
+                                    sunrealtype value);
+
+/** Switches rows of constraints on and off (contacts), at any time between two steps. mask [na]:
+ * copied, 0: off; NULL: all on (default). A row that is off has lambda_i = 0. A row that is switched
+ * on has to be satisfied already: CPMechImpact for velocities, CPMechCalcIC for positions. */
+CPODES_EXPORT int CPMechSetActive(CPMech mech, const sunrealtype *mask);
+
+/**
+ * Prescribed motion of coordinate i, q_i(t) = g(t); its velocity is u_j of q_i' = u_j (CP_ILL_INPUT
+ * if there is none). gd, gdd: g' and g''; NULL: central differences of g with the given step (> 0),
+ * which never cross a kink: stop the integration there (CVodeSetStopTime), make velocities consistent
+ * (CPMechImpact) and go on by CPodeReInit. data: handed to the functions. Once per coordinate.
+ */
+CPODES_EXPORT int CPMechPrescribe(CPMech mech, sunindextype i, CPMotion how, CPMotionFn g,
+                                  CPMotionFn gd, CPMotionFn gdd, sunrealtype step, void *data);
+
+/** Metric of projections, default CP_METRIC_DEFAULT. At any time between two steps. */
+CPODES_EXPORT int CPMechSetMetric(CPMech mech, CPMechMetric metric);
+
+/** Linear solver for accelerations, default CP_KKT_AUTO: SPARSE if M and A are, else SCHUR, and
+ * NULLSPACE where M is not definite or rows are dependent. */
+CPODES_EXPORT int CPMechSetLinearSolver(CPMech mech, CPKktLinSol type);
+
+/** Linear solver of Newton's iteration, default CP_NEWTON_AUTO. */
+CPODES_EXPORT int CPMechSetNewton(CPMech mech, CPMechNewton type);
+
+/** Forces that depend on multipliers are iterated until lambda changes by at most rtol |lambda| +
+ * atol, in at most maxiters iterations; beyond that the step is retried with a smaller one. 0:
+ * defaults, 1e-12, 1e-14 and 50. At any time. */
+CPODES_EXPORT int CPMechSetMultiplierTol(CPMech mech, sunrealtype rtol, sunrealtype atol,
+                                         int maxiters);
+
+/**
+ * Errors of velocities are weighted with a time scale: the error test sees tau (error of u_i), in
+ * the units of positions. tau > 0: that time; CP_TAU_STEP: min(1, h), h the current step size, as
+ * RADAU5 does; 0: no weighting (default). z_order [nz]: z_i is weighted with tau^{z_order_i} (1 for
+ * states that integrate multipliers, which are as rough as velocities); NULL: 0.
+ */
+CPODES_EXPORT int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const int *z_order);
+#define CP_TAU_STEP SUN_RCONST(-1.0)
+
+/** b by differences of v along the motion: steps of the sixth-order central differences are a
+ * fiftieth of the time in which positions change by their own size, max |q| / max |q'|, but at most
+ * of `time` (> 0), which has to be as short as the fastest explicit change with t. 0: the default,
+ * 1. Errors are then some 1e-12 of b; tolerances below 1e-10 want b from the user. */
+CPODES_EXPORT int CPMechSetDifferenceTime(CPMech mech, sunrealtype time);
+
+/** Order cap, handed to CVodeSetMaxOrd at CPMechAttach; 0: CVODES' default. 2 for fast lightly damped
+ * oscillations with BDF. */
+CPODES_EXPORT int CPMechSetMaxOrd(CPMech mech, int maxord);
+
+/* ---- use with an integrator ---- */
+
+/**
+ * Attaches the system to an integrator of CPodeCreate's: right-hand side, projector, CVODES'
+ * user_data, order cap, error weights, with CV_BDF the linear solver; and starts it at (t0, y0)
+ * [nq + nu + nz], by CPodeInit, or CPodeReInit if it has been initialised. Tolerances, and anything
+ * else, are set as usual. y0 need not be consistent: CPodeCalcIC, or CPMechCalcIC before. mem uses
+ * mech until it is freed; one integrator at a time.
+ */
+CPODES_EXPORT int CPMechAttach(CPMech mech, CPodeMem mem, sunrealtype t0, N_Vector y0);
+
+/** The projector, owned by mech. Its constraints are p, then v; options that concern their number
+ * and kind are refused. */
+CPODES_EXPORT CPProjector CPMechGetProjector(CPMech mech);
+
+/** Multipliers: na of the model, then one for each motion prescribed by DIRECT or RATE. */
+CPODES_EXPORT sunindextype CPMechGetNumMultipliers(CPMech mech);
+
+/**
+ * Consistent initial state from a rough guess: positions from the nearest one by damped
+ * Gauss-Newton, velocities from the nearest ones, then accelerations and multipliers. t: time. y: in,
+ * guess; out, consistent. weights [n]: > 0, 1/weights_j is how far component j may move at the same
+ * cost as others; NULL: 1. id [n]: id_j = 0: component j is held; NULL: all free. (Coordinates of a
+ * quaternion are held together.) udot [nu], lambda [...]: out; may be NULL. CP_IC_FAIL: impossible;
+ * the message names the constraints that remain violated most. y is then as it came.
+ */
+CPODES_EXPORT int CPMechCalcIC(CPMech mech, sunrealtype t, N_Vector y, N_Vector weights,
+                               N_Vector id, sunrealtype *udot, sunrealtype *lambda);
+
+/* ---- quantities ---- */
+
+/** udot [nu] and lambda [CPMechGetNumMultipliers] at (t, y), from the KKT system. lambda may be
+ * NULL. */
+CPODES_EXPORT int CPMechAccelerations(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *udot,
+                                      sunrealtype *lambda);
+
+/** All outputs at (t, y). out: in, the wanted arrays; out, the values. */
+CPODES_EXPORT int CPMechEvaluate(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out);
+
+/** Projectors of the kinetic metric at (t, y): x [nu] in, out.
+ *  Tangent    x <- P x,      P = I - M^{-1} A^T (A M^{-1} A^T)^+ A      velocities
+ *  Normal     x <- (I - P) x                                            velocities
+ *  Cotangent  x <- P^T x                                                forces
+ *  Rows of A: those of the velocity constraints and of motions, that are active. */
+CPODES_EXPORT int CPMechProjectTangent(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);
+CPODES_EXPORT int CPMechProjectNormal(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);
+CPODES_EXPORT int CPMechProjectCotangent(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);
+
+/** Delassus operator S = A M^{-1} A^T at (t, y), all rows of A: S [na' x na'] dense, the caller's,
+ * na' = CPMechGetNumMultipliers; or its product S x. Rows that are off are 0. */
+CPODES_EXPORT int CPMechDelassus(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix S);
+CPODES_EXPORT int CPMechDelassusTimes(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *x,
+                                      sunrealtype *Sx);
+/** Effective mass S^+ (the pseudo-inverse where rows are dependent), or its product. */
+CPODES_EXPORT int CPMechEffectiveMass(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix W);
+CPODES_EXPORT int CPMechEffectiveMassTimes(CPMech mech, sunrealtype t, N_Vector y,
+                                           const sunrealtype *x, sunrealtype *Wx);
+
+/**
+ * Impact: velocities jump at fixed positions so that the velocity constraints hold,
+ *
+ *   M (u+ - u-) + A^T Lambda = 0,   v_i(t, q, u+) = -e v_i(t, q, u-) for the named rows, else 0.
+ *
+ * named [nv]: rows that strike, non-zero ones, active or not; NULL: all. e: coefficient of
+ * restitution, 0 <= e <= 1. y: in, out. impulse [CPMechGetNumMultipliers]: out, Lambda; may be NULL;
+ * 0 for rows that take no part. The kinetic energy does not grow if the constraints are scleronomic.
+ * The integrator goes on after CPodeReInit.
+ */
+CPODES_EXPORT int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *named,
+                               sunrealtype e, sunrealtype *impulse);
+
+/** Compares the functions of the model with each other and with differences at (t, y); report: out.
+ * Returns 0; CP_MECH_A_WRONG, CP_MECH_B_WRONG, CP_MECH_DERIV_WRONG if an error is above 1e-4: the
+ * message names function and entry; or the code of a failed function. */
+CPODES_EXPORT int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report);
+
+/** Counters; stats: out. */
+CPODES_EXPORT int CPMechGetStats(CPMech mech, CPMechStats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
