@@ -43,13 +43,13 @@ void cpMatAdd(CPMat *A, double alpha, const CPMat *B);
 /* A SUNMatrix with the pattern of tmpl (NULL: dense) beside the CPMat that takes its values. */
 typedef struct {
   SUNMatrix S, tmpl; /* the user's side; its template, ours */
-  size_t *source;    /* [entries] place of the CPMat's entry in S's data */
-  CPMat A;           /* dense if S is */
+  size_t *source;    /* [entries] place of the CPMat's entry in S's data; NULL: dense */
+  CPMat A;           /* dense if S is, and then in its memory */
 } CPUserMat;
 
-/* 0, CP_MEM_FAIL, or CP_ILL_INPUT, with the rule that tmpl breaks in text [CP_TEXT_LENGTH]. */
-int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, const char *name,
-                    SUNContext ctx, char *text);
+/* U for tmpl, which has been checked (cpCheckPattern), is cloned, and may be NULL. 0 or CP_MEM_FAIL.
+ */
+int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext ctx);
 void cpUserMatFree(CPUserMat *U);
 /* Before the user's function: zeros, and the template's index arrays. */
 void cpUserMatClear(CPUserMat *U);

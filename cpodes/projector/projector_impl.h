@@ -244,10 +244,13 @@ const char *cpRowName(const CPProjector P, int i, char name[CP_ROW_NAME]);
 int cpIsActive(const CPProjector P, int i);
 
 /* template.c: sparse SUNMatrix templates. 0, or CP_ILL_INPUT, reported. */
-int cpCheckTemplate(CPProjector P, SUNMatrix A, int rows, int cols, const char *name,
+int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
+                   const char *function);
+/* ... and no row is empty. */
+int cpCheckTemplate(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
                     const char *function);
-/* More of a metric's: symmetric pattern with its whole diagonal. */
-int cpCheckMetricTemplate(CPProjector P, SUNMatrix M, const char *function);
+/* More of a metric's, n x n: symmetric pattern with its whole diagonal. */
+int cpCheckMetricTemplate(CPLog *log, SUNMatrix M, int n, const char *function);
 size_t cpMatrixEntries(SUNMatrix A); /* places in its data (dense: all of them) */
 sunrealtype *cpMatrixData(SUNMatrix A);
 /* Pattern of A [rows x cols] by columns; source [nnz]: the place of each entry in A's data. start

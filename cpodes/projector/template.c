@@ -114,15 +114,24 @@ static int checkRows(Caller by, const Sparse *a, int rows) {
                   "%s: each row must have an entry: row %d has none", by.name, i);
 }
 
-int cpCheckTemplate(CPProjector P, SUNMatrix A, int rows, int cols, const char *name,
-                    const char *function) {
-  const Caller by = {&P->log, name, function};
+int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
+                   const char *function) {
+  const Caller by = {log, name, function};
   int flag        = checkSize(by, A, rows, cols);
   if (flag || isDense(A)) return flag;
   const Sparse a = sparseOf(A);
   flag           = checkPointers(by, &a);
   for (sunindextype k = 0; !flag && k < a.nlines; k++) flag = checkLine(by, &a, k);
-  return flag ? flag : checkRows(by, &a, rows);
+  return flag;
+}
+
+int cpCheckTemplate(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
+                    const char *function) {
+  const Caller by = {log, name, function};
+  int flag        = cpCheckPattern(log, A, rows, cols, name, function);
+  if (flag || isDense(A)) return flag;
+  const Sparse a = sparseOf(A);
+  return checkRows(by, &a, rows);
 }
 
 static int checkDiagonal(Caller by, const Sparse *a) {
@@ -161,9 +170,9 @@ static int checkMirrors(Caller by, const Sparse *a) {
   return flag;
 }
 
-int cpCheckMetricTemplate(CPProjector P, SUNMatrix M, const char *function) {
-  const Caller by = {&P->log, "M_tmpl", function};
-  int flag        = cpCheckTemplate(P, M, P->n, P->n, by.name, function);
+int cpCheckMetricTemplate(CPLog *log, SUNMatrix M, int n, const char *function) {
+  const Caller by = {log, "M_tmpl", function};
+  int flag        = cpCheckTemplate(log, M, n, n, by.name, function);
   if (flag || isDense(M)) return flag;
   const Sparse a = sparseOf(M);
   flag           = checkDiagonal(by, &a);

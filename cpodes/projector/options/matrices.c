@@ -36,7 +36,7 @@ int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl) 
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__, "P has no constraint function");
   if (jac && !G_tmpl)
     return cpReport(&P->log, CP_ILL_INPUT, __func__, "G_tmpl must not be NULL with a jac");
-  if (G_tmpl) flag = cpCheckTemplate(P, G_tmpl, P->mc, P->n, "G_tmpl", __func__);
+  if (G_tmpl) flag = cpCheckTemplate(&P->log, G_tmpl, P->mc, P->n, "G_tmpl", __func__);
   if (!flag) flag = replaceTemplate(P, &P->G_tmpl, G_tmpl, __func__);
   if (flag) return flag;
   P->jac = jac;
@@ -142,7 +142,7 @@ int CPProjectorSetMetricMatrix(CPProjector P, CPMetricMatrixFn M, SUNMatrix M_tm
   if (flag) return flag;
   if (M && !M_tmpl)
     return cpReport(&P->log, CP_ILL_INPUT, __func__, "M_tmpl must not be NULL with a function M");
-  if (M) flag = cpCheckMetricTemplate(P, M_tmpl, __func__);
+  if (M) flag = cpCheckMetricTemplate(&P->log, M_tmpl, P->n, __func__);
   if (!flag) flag = replaceTemplate(P, &P->M_tmpl, M ? M_tmpl : NULL, __func__);
   if (flag) return flag;
   P->metric_matrix = M;

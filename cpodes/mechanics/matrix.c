@@ -1,0 +1,263 @@
+/* Matrices of the mechanical part: storage, products, patterns. */
+#include "matrix.h"
+
+#include "../projector/projector_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+/* ---- storage ---- */
+
+int cpMatCreateDense(CPMat *A, int rows, int cols) {
+  *A       = (CPMat){.rows = rows, .cols = cols};
+  A->value = calloc((size_t)rows * (size_t)cols + 1, sizeof *A->value);
+  return A->value ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+int cpMatCreateSparse(CPMat *A, int rows, int cols, size_t entries) {
+  *A       = (CPMat){.rows = rows, .cols = cols};
+  A->start = calloc((size_t)cols + 1, sizeof *A->start);
+  A->row   = malloc((entries + 1) * sizeof *A->row);
+  A->value = calloc(entries + 1, sizeof *A->value);
+  if (A->start && A->row && A->value) return CP_SUCCESS;
+  cpMatFree(A);
+  return CP_MEM_FAIL;
+}
+
+int cpMatClone(CPMat *A, const CPMat *like) {
+  if (!like->start) return cpMatCreateDense(A, like->rows, like->cols);
+  const int flag = cpMatCreateSparse(A, like->rows, like->cols, cpMatEntries(like));
+  if (flag) return flag;
+  memcpy(A->start, like->start, ((size_t)like->cols + 1) * sizeof *A->start);
+  memcpy(A->row, like->row, cpMatEntries(like) * sizeof *A->row);
+  return CP_SUCCESS;
+}
+
+void cpMatFree(CPMat *A) {
+  free(A->start);
+  free(A->row);
+  free(A->value);
+  *A = (CPMat){0};
+}
+
+size_t cpMatEntries(const CPMat *A) {
+  return A->start ? A->start[A->cols] : (size_t)A->rows * (size_t)A->cols;
+}
+
+void cpMatZero(CPMat *A) { memset(A->value, 0, cpMatEntries(A) * sizeof *A->value); }
+
+double *cpMatAt(const CPMat *A, int i, int j) {
+  if (!A->start) return &A->value[(size_t)j * (size_t)A->rows + (size_t)i];
+  size_t first = A->start[j], last = A->start[j + 1];
+  while (first < last) { /* rows ascend */
+    const size_t middle = first + (last - first) / 2;
+    if (A->row[middle] < i) first = middle + 1;
+    else last = middle;
+  }
+  return first < A->start[j + 1] && A->row[first] == i ? &A->value[first] : NULL;
+}
+
+void cpMatToDense(const CPMat *A, double *dense) {
+  const size_t rows = (size_t)A->rows, entries = rows * (size_t)A->cols;
+  if (!A->start) {
+    memcpy(dense, A->value, entries * sizeof *dense);
+    return;
+  }
+  memset(dense, 0, entries * sizeof *dense);
+  for (int j = 0; j < A->cols; j++)
+    for (size_t k = A->start[j]; k < A->start[j + 1]; k++)
+      dense[(size_t)j * rows + (size_t)A->row[k]] = A->value[k];
+}
+
+/* ---- products ---- */
+
+void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y) {
+  if (beta == 0.0) memset(y, 0, (size_t)A->rows * sizeof *y);
+  for (int j = 0; j < A->cols; j++) {
+    const double xj = alpha * x[j];
+    if (xj == 0.0) continue;
+    if (A->start) {
+      for (size_t k = A->start[j]; k < A->start[j + 1]; k++) y[A->row[k]] += A->value[k] * xj;
+    } else {
+      const double *column = A->value + (size_t)j * (size_t)A->rows;
+      for (int i = 0; i < A->rows; i++) y[i] += column[i] * xj;
+    }
+  }
+}
+
+void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double beta, double *y) {
+  for (int j = 0; j < A->cols; j++) {
+    double sum = 0.0;
+    if (A->start) {
+      for (size_t k = A->start[j]; k < A->start[j + 1]; k++) sum += A->value[k] * x[A->row[k]];
+    } else {
+      const double *column = A->value + (size_t)j * (size_t)A->rows;
+      for (int i = 0; i < A->rows; i++) sum += column[i] * x[i];
+    }
+    y[j] = alpha * sum + (beta == 0.0 ? 0.0 : y[j]);
+  }
+}
+
+/* ---- patterns ---- */
+
+/* Merges the rows of column j of A and B; returns how many, and writes them if row is not NULL. */
+static size_t mergeColumn(const CPMat *A, const CPMat *B, int j, int *row) {
+  size_t a = A->start[j], b = B->start[j], count = 0;
+  while (a < A->start[j + 1] || b < B->start[j + 1]) {
+    const int ra = a < A->start[j + 1] ? A->row[a] : A->rows;
+    const int rb = b < B->start[j + 1] ? B->row[b] : B->rows;
+    if (row) row[count] = ra < rb ? ra : rb;
+    count++;
+    a += ra <= rb;
+    b += rb <= ra;
+  }
+  return count;
+}
+
+int cpMatUnion(CPMat *U, const CPMat *A, const CPMat *B) {
+  size_t entries = 0;
+  for (int j = 0; j < A->cols; j++) entries += mergeColumn(A, B, j, NULL);
+  const int flag = cpMatCreateSparse(U, A->rows, A->cols, entries);
+  for (int j = 0; !flag && j < A->cols; j++)
+    U->start[j + 1] = U->start[j] + mergeColumn(A, B, j, U->row + U->start[j]);
+  return flag;
+}
+
+int cpMatTransposePattern(CPMat *T, const CPMat *A) {
+  const int flag = cpMatCreateSparse(T, A->cols, A->rows, cpMatEntries(A));
+  if (flag) return flag;
+  for (size_t k = 0; k < cpMatEntries(A); k++) T->start[A->row[k] + 1]++;
+  for (int i = 0; i < A->rows; i++) T->start[i + 1] += T->start[i];
+  for (int j = 0; j < A->cols; j++)
+    for (size_t k = A->start[j]; k < A->start[j + 1]; k++) T->row[T->start[A->row[k]]++] = j;
+  for (int i = A->rows; i > 0; i--) T->start[i] = T->start[i - 1]; /* each had moved to the next */
+  T->start[0] = 0;
+  return CP_SUCCESS;
+}
+
+static int ascending(const void *a, const void *b) {
+  const int i = *(const int *)a, j = *(const int *)b;
+  return (i > j) - (i < j);
+}
+
+/* Columns that share a row with column j, marked by j + 1. */
+static size_t neighbours(const CPMat *A, const CPMat *T, int j, int *mark, int *row) {
+  size_t count = 0;
+  for (size_t k = A->start[j]; k < A->start[j + 1]; k++) {
+    const int i = A->row[k];
+    for (size_t l = T->start[i]; l < T->start[i + 1]; l++) {
+      if (mark[T->row[l]] == j + 1) continue;
+      mark[T->row[l]] = j + 1;
+      if (row) row[count] = T->row[l];
+      count++;
+    }
+  }
+  if (row) qsort(row, count, sizeof *row, ascending);
+  return count;
+}
+
+int cpMatNormalPattern(CPMat *N, const CPMat *A) {
+  CPMat T        = {0};
+  size_t entries = 0;
+  int *mark      = calloc((size_t)A->cols + 1, sizeof *mark);
+  int flag       = mark ? cpMatTransposePattern(&T, A) : CP_MEM_FAIL;
+  for (int j = 0; !flag && j < A->cols; j++) entries += neighbours(A, &T, j, mark, NULL);
+  if (!flag) flag = cpMatCreateSparse(N, A->cols, A->cols, entries);
+  if (mark) memset(mark, 0, (size_t)A->cols * sizeof *mark);
+  for (int j = 0; !flag && j < A->cols; j++)
+    N->start[j + 1] = N->start[j] + neighbours(A, &T, j, mark, N->row + N->start[j]);
+  free(mark);
+  cpMatFree(&T);
+  return flag;
+}
+
+static void addColumn(CPMat *A, double alpha, const CPMat *B, int j) {
+  size_t k = A->start[j];
+  for (size_t b = B->start[j]; b < B->start[j + 1]; b++) {
+    while (A->row[k] < B->row[b]) k++;
+    A->value[k] += alpha * B->value[b];
+  }
+}
+
+void cpMatAdd(CPMat *A, double alpha, const CPMat *B) {
+  for (int j = 0; j < A->cols; j++) {
+    if (A->start) {
+      addColumn(A, alpha, B, j);
+    } else if (B->start) {
+      for (size_t b = B->start[j]; b < B->start[j + 1]; b++)
+        *cpMatAt(A, B->row[b], j) += alpha * B->value[b];
+    } else {
+      double *a       = A->value + (size_t)j * (size_t)A->rows;
+      const double *b = B->value + (size_t)j * (size_t)A->rows;
+      for (int i = 0; i < A->rows; i++) a[i] += alpha * b[i];
+    }
+  }
+}
+
+/* ---- matrices of the user's ---- */
+
+static int isDense(SUNMatrix A) { return SUNMatGetID(A) == SUNMATRIX_DENSE; }
+
+static int sparsePattern(CPUserMat *U, int rows, int cols) {
+  const size_t entries = cpMatrixEntries(U->tmpl);
+  int flag             = cpMatCreateSparse(&U->A, rows, cols, entries);
+  U->source            = malloc((entries + 1) * sizeof *U->source);
+  if (!U->source) flag = CP_MEM_FAIL;
+  if (!flag) cpMatrixPattern(U->tmpl, rows, cols, U->A.start, U->A.row, U->source);
+  return flag;
+}
+
+/* A template with its index arrays; SUNMatClone leaves them out. */
+static SUNMatrix cloneTemplate(SUNMatrix tmpl) {
+  SUNMatrix A = SUNMatClone(tmpl);
+  if (A) cpMatrixZero(A, tmpl);
+  return A;
+}
+
+int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext ctx) {
+  *U = (CPUserMat){0};
+  if (rows == 0 || cols == 0) return cpMatCreateDense(&U->A, rows, cols);
+  if (!tmpl || isDense(tmpl)) {
+    U->S = SUNDenseMatrix(rows, cols, ctx);
+    if (!U->S) return CP_MEM_FAIL;
+    U->A = (CPMat){.rows = rows, .cols = cols, .value = SUNDenseMatrix_Data(U->S)};
+    return CP_SUCCESS;
+  }
+  U->tmpl  = cloneTemplate(tmpl);
+  U->S     = cloneTemplate(tmpl);
+  int flag = U->tmpl && U->S ? sparsePattern(U, rows, cols) : CP_MEM_FAIL;
+  if (flag) cpUserMatFree(U);
+  return flag;
+}
+
+void cpUserMatFree(CPUserMat *U) {
+  if (U->S && !U->source) U->A.value = NULL; /* it is S's */
+  cpMatFree(&U->A);
+  if (U->S) SUNMatDestroy(U->S);
+  if (U->tmpl) SUNMatDestroy(U->tmpl);
+  free(U->source);
+  *U = (CPUserMat){0};
+}
+
+void cpUserMatClear(CPUserMat *U) {
+  if (U->S) cpMatrixZero(U->S, U->tmpl);
+}
+
+int cpUserMatTake(CPUserMat *U, int *i, int *j) {
+  if (!U->S) return CP_SUCCESS;
+  if (U->tmpl && !cpMatrixSamePattern(U->S, U->tmpl)) return -2;
+  const size_t entries    = cpMatEntries(&U->A);
+  const sunrealtype *data = cpMatrixData(U->S);
+  for (size_t k = 0; U->source && k < entries; k++) U->A.value[k] = data[U->source[k]];
+  if (cpAllFinite(U->A.value, (sunindextype)entries)) return CP_SUCCESS;
+  size_t bad = 0;
+  while (isfinite(U->A.value[bad])) bad++;
+  *j = 0;
+  if (U->A.start)
+    while (U->A.start[*j + 1] <= bad) ++*j;
+  else *j = (int)(bad / (size_t)U->A.rows);
+  *i = U->A.start ? U->A.row[bad] : (int)(bad % (size_t)U->A.rows);
+  return -1;
+}
