@@ -18,6 +18,7 @@
 #include <cpodes/cpodes_mechanics.h>
 
 typedef struct CPMechNewton_ *CPMechNewtonMem; /* newton/ */
+typedef struct CPMechLinear_ *CPMechLinear;    /* linear.c */
 
 /* A state (q, u, z) at time t. Coordinates of FULL motions have their prescribed values. */
 typedef struct {
@@ -50,7 +51,8 @@ struct CPMech_ {
   int m;             /* rows of A in all */
   int operators;     /* model.udot instead of M and A */
   N_Vector y_tmpl;
-  void *user_data;
+  void *user_data;     /* handed to the functions of the model */
+  CPMechLinear linear; /* NULL; else user_data is this object, and the user's is in it */
   CPLog log;
   /* kinematics: pair[j] the coordinate with q_i' = u_j, -1: none */
   int *pair; /* [nu] */
@@ -137,8 +139,20 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda);
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q);
 
 /* ---- motion.c: prescribed motions ---- */
-/* value, rate, curvature of all motions at t. */
+/* Velocity and row of each motion, is_full, nfull: from cpMechSetUp, once the pairs are known. 0, or
+ * CP_ILL_INPUT, reported for function. */
+int cpMechMotionsSetUp(CPMech mech, const char *function);
+/* value, rate, curvature of all motions at t. 0, or a code with the reason in mech->text. Not kept
+ * from call to call: data of the user's functions may have changed at the same t (a kink). */
 int cpMechMotions(CPMech mech, sunrealtype t);
+/* "constraint 2", "the prescribed motion of coordinate 0": row i of A, for messages */
+#define CP_MECH_ROW_NAME 64
+const char *cpMechRowName(const CPMech mech, int i, char name[CP_MECH_ROW_NAME]);
+
+/* ---- linear.c: what CPMechCreateLinear's system hands to its own functions ---- */
+/* CPMechSetUserData, CPMechFree call these if mech->linear is set. */
+void cpMechLinearSetUserData(CPMechLinear linear, void *user_data);
+void cpMechLinearFree(CPMechLinear *linear);
 
 /* ---- rhs.c ---- */
 int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *mech);
