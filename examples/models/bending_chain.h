@@ -1,0 +1,60 @@
+/* Planar chain that resists bending: the chain of chain.h, n unit point masses on massless rods of
+ * length 1 that hang from the origin, with a spring-damper across each joint.
+ *
+ *   M u' + A^T lambda = f,   M = I,  A = dp/dq:  row i is (d_i at r_i, -d_i at r_{i-1})
+ *   f = (0, -g) for each mass - D^T (k D q + d D u)
+ *   (D q)_i = r_{i-1} - 2 r_i + r_{i+1}                                        i = 1..n-1
+ *
+ *   p_i = (|d_i|^2 - 1) / 2 = 0,   v_i = d_i . w_i = 0,   b_i = -|w_i|^2        i = 1..n
+ *   d_i = r_i - r_{i-1},  w_i = v_i - v_{i-1},  r_0 = v_0 = 0
+ *
+ *   q = (r_1, ..., r_n)   positions [m],   u = q'   [m/s],   y = (q, u)
+ *   g  gravity along -y [m/s^2],  k  stiffness [N/m],  d  damping [N s/m]
+ *
+ * K = d(f - A^T lambda)/dq = -k D^T D - (lambda_i + lambda_{i+1} at i, -lambda_i beside it) and
+ * C = df/du = -d D^T D couple five masses, the x's and the y's apart. Joint i is bent by |(D q)_i|
+ * rad where that is small. The fastest springs, 16 k, are overdamped if 4 d^2 > k; k = 1e5 with
+ * d = 1e3 or 1e4 is stiff. Rods of another length l are the same system with g / l for g.
+ *
+ * E = |u|^2 / 2 + g sum y_i + k |D q|^2 / 2 falls by d |D u|^2 per second. Source: Newton's law and
+ * Rayleigh's dissipation function; no published numbers belong to it.
+ */
+#ifndef CPODES_EXAMPLES_BENDING_CHAIN_H
+#define CPODES_EXAMPLES_BENDING_CHAIN_H
+
+#include "chain.h"
+#include <cpodes/cpodes_mechanics.h>
+
+typedef struct {
+  Chain *rods;       /* n, g, and work: user_data of chain_constraints and its Jacobians */
+  sunrealtype k, d;  /* of each joint's spring-damper */
+  sunrealtype *work; /* [2 n] */
+} BendingChain;      /* the user_data of the functions below */
+
+/* NULL: no memory */
+BendingChain *bending_chain_create(sunindextype n, sunrealtype g, sunrealtype k, sunrealtype d);
+void bending_chain_free(BendingChain **chain); /* *chain may be NULL */
+
+/* As index-3 system, with b and all partial derivatives. sparse: M, A, K, C, Bq and Bu by columns
+   (CSC), else dense. model: out; its templates belong to the caller, who frees them with
+   bending_chain_model_free once CPMechCreate has been called, and gives the CPMech the chain as
+   user data. Returns 0, or -1 without memory. */
+int bending_chain_model(BendingChain *chain, int sparse, SUNContext ctx, CPMechModel *model);
+void bending_chain_model_free(CPMechModel *model);
+
+/* As y' = f(t, y), with the tensions by elimination in the tridiagonal A A^T; and its Jacobian, J
+   [4 n x 4 n] dense, with the signature of CVLsJacFn. Invariants: chain_constraints. */
+int bending_chain_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
+int bending_chain_jacobian(sunrealtype t, N_Vector y, N_Vector ydot, SUNMatrix J, void *user_data,
+                           N_Vector tmp1, N_Vector tmp2, N_Vector tmp3);
+/* The tensions lambda [n]: out. Returns 1 where the rods are no chain. */
+int bending_chain_tensions(BendingChain *chain, N_Vector y, sunrealtype *lambda);
+
+/* y [4 n]: out, at rest and straight, the angle (rad) above +x */
+void bending_chain_initial(const BendingChain *chain, sunrealtype angle, N_Vector y);
+
+/* E [J], and the rate at which it falls [W] */
+sunrealtype bending_chain_energy(const BendingChain *chain, N_Vector y);
+sunrealtype bending_chain_dissipation(const BendingChain *chain, N_Vector y);
+
+#endif

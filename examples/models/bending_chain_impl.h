@@ -1,0 +1,36 @@
+/* Shared by bending_chain.c and bending_chain_rhs.c: the joints' bends D q and D^T D. Masses and
+ * joints count from 0. */
+#ifndef CPODES_EXAMPLES_BENDING_CHAIN_IMPL_H
+#define CPODES_EXAMPLES_BENDING_CHAIN_IMPL_H
+
+#include "bending_chain.h"
+#include "chain_impl.h"
+
+/* Component k of (D x)_i = x_{i-1} - 2 x_i + x_{i+1}, i < n - 1 */
+static inline sunrealtype bend(const sunrealtype *x, sunindextype i, int k) {
+  return diff(x, i + 1, k) - diff(x, i, k);
+}
+
+/* Entry of D^T D for the masses i and j: a sum over the joints that touch both */
+static inline sunrealtype bend_product(sunindextype n, sunindextype i, sunindextype j) {
+  sunrealtype sum = 0;
+  for (sunindextype joint = i - 1; joint <= i + 1; joint++) {
+    if (joint < 0 || joint >= n - 1 || joint < j - 1 || joint > j + 1) continue;
+    sum += (joint == i ? -2 : 1) * (joint == j ? -2 : 1);
+  }
+  return sum;
+}
+
+/* Entry of d(A^T lambda)/dq for one component of the masses i and j */
+static inline sunrealtype tension_entry(sunindextype n, const sunrealtype *lambda, sunindextype i,
+                                        sunindextype j) {
+  if (i == j) return lambda[i] + (i + 1 < n ? lambda[i + 1] : 0);
+  if (i == j + 1) return -lambda[i];
+  return j == i + 1 ? -lambda[j] : 0;
+}
+
+/* f [2 n]: out, gravity and the spring-dampers' forces -D^T (k D q + d D u) */
+void bending_chain_forces(const BendingChain *chain, const sunrealtype *q, const sunrealtype *u,
+                          sunrealtype *f);
+
+#endif
