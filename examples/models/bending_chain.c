@@ -162,13 +162,14 @@ void bending_chain_model_free(CPMechModel *model) {
 /* The patterns, by filling the matrices for any state, here q of zeros */
 static int create_templates(BendingChain *c, SUNContext ctx, CPMechModel *model) {
   const sunindextype n = c->rods->n, nu = 2 * n;
-  sunrealtype *zero = calloc((size_t)nu, sizeof *zero);
+  const sunindextype bands = n > 1 ? 5 * n - 6 : 1; /* entries of D^T D */
+  sunrealtype *zero        = calloc((size_t)nu, sizeof *zero);
 
   model->M_tmpl  = SUNSparseMatrix(nu, nu, nu, CSC_MAT, ctx);
-  model->A_tmpl  = SUNSparseMatrix(n, nu, 2 * nu, CSC_MAT, ctx);
-  model->K_tmpl  = SUNSparseMatrix(nu, nu, 5 * nu, CSC_MAT, ctx);
-  model->Bq_tmpl = SUNSparseMatrix(n, nu, 2 * nu, CSC_MAT, ctx);
-  model->Bu_tmpl = SUNSparseMatrix(n, nu, 2 * nu, CSC_MAT, ctx);
+  model->A_tmpl  = SUNSparseMatrix(n, nu, 2 * nu - 2, CSC_MAT, ctx);
+  model->K_tmpl  = SUNSparseMatrix(nu, nu, 2 * bands, CSC_MAT, ctx);
+  model->Bq_tmpl = SUNSparseMatrix(n, nu, 2 * nu - 2, CSC_MAT, ctx);
+  model->Bu_tmpl = SUNSparseMatrix(n, nu, 2 * nu - 2, CSC_MAT, ctx);
   if (!zero || !model->M_tmpl || !model->A_tmpl || !model->K_tmpl || !model->Bq_tmpl ||
       !model->Bu_tmpl) {
     free(zero);

@@ -1,0 +1,82 @@
+/* Rigid bodies in space, coupled by ball joints and revolute joints, under gravity; attitudes as
+ * unit quaternions. For each body, with R(q) its rotation from body to space,
+ *
+ *   m r'' = m g + joint forces,   J omega' = (J omega) x omega + joint torques      body axes
+ *
+ *   q = (r, e) for each body: centre [m], quaternion, scalar first    [7 nbodies]
+ *   u = (r', omega) for each body   [m/s, rad/s]                       [6 nbodies]
+ *   omega in body axes (CP_FRAME_BODY: M is constant and diagonal), or in those of space
+ *   (CP_FRAME_WORLD: M has R J R^T, forces -omega x (R J R^T) omega)
+ *
+ * Joint between bodies a and b, x_i = R_i s_i its point as seen from the centre of body i:
+ *
+ *   p = r_a + x_a - r_b - x_b                                         3 rows      [m]
+ *   p = n_1 . h,  n_2 . h    n_1, n_2 perpendicular to the axis in a, h = R_b axis_b
+ *                                                                     2 rows more if revolute  [1]
+ *
+ * R does not depend on |e|. Source: R. E. Roberson, R. Schwertassek, Dynamics of Multibody Systems,
+ * Springer 1988; H. Goldstein, C. Poole, J. Safko, Classical Mechanics, 2002, chapter 5.
+ */
+#ifndef CPODES_EXAMPLES_RIGID_BODY_H
+#define CPODES_EXAMPLES_RIGID_BODY_H
+
+#include <cpodes/cpodes_mechanics.h>
+
+typedef struct {
+  sunrealtype m, J[3]; /* mass [kg], principal moments about the centre [kg m^2]; > 0 */
+} RigidBody;
+
+enum { GROUND = -1 }; /* as a body: at rest at the origin, its axes are those of space */
+
+typedef enum { JOINT_BALL, JOINT_REVOLUTE } JointKind;
+
+typedef struct {
+  JointKind kind;
+  int a, b;                           /* bodies; GROUND: space */
+  sunrealtype point_a[3], point_b[3]; /* s_a, s_b: the joint in body axes [m] */
+  sunrealtype axis_a[3], axis_b[3];   /* unit vectors in body axes; revolute joints only */
+} Joint;
+
+typedef struct {
+  int nbodies, njoints;
+  const RigidBody *body; /* [nbodies] */
+  const Joint *joint;    /* [njoints] */
+  sunrealtype g[3];      /* gravity [m/s^2] */
+  CPFrame frame;         /* of the angular velocities */
+} RigidBodies;           /* the user_data of the model's functions */
+
+/* Rows of A: 3 for each ball joint, 5 for each revolute joint, in the joints' order */
+sunindextype rigid_body_rows(const RigidBodies *bodies);
+
+/* As index-3 system with b; partial derivatives by differences. sparse: M and A by columns (CSC),
+   else dense. model: out; its templates belong to the caller, who frees them with
+   rigid_body_model_free once CPMechCreate has been called, gives the CPMech the bodies as user data
+   and calls rigid_body_quaternions. Returns 0, or -1 without memory. */
+int rigid_body_model(RigidBodies *bodies, int sparse, SUNContext ctx, CPMechModel *model);
+void rigid_body_model_free(CPMechModel *model);
+
+/* Names the quaternions to the system. Returns CP_SUCCESS or a code of CPMechAddQuaternion's. */
+static inline int rigid_body_quaternions(const RigidBodies *bodies, CPMech mech) {
+  for (int i = 0; i < bodies->nbodies; i++) {
+    const int flag = CPMechAddQuaternion(mech, 7 * i + 3, 6 * i + 3, bodies->frame);
+    if (flag) return flag;
+  }
+  return CP_SUCCESS;
+}
+
+/* Body i in the state y [13 nbodies]: centre r, turned out of the axes of space by the vector
+   `turn` (axis times angle [rad]), velocity v of the centre, angular velocity omega in space */
+void rigid_body_place(const RigidBodies *bodies, int i, const sunrealtype r[3],
+                      const sunrealtype turn[3], const sunrealtype v[3], const sunrealtype omega[3],
+                      N_Vector y);
+
+/* Angular velocity of body i; the body's vector x in space: x [3]: in body axes, out */
+void rigid_body_omega(const RigidBodies *bodies, int i, N_Vector y, sunrealtype omega[3]);
+void rigid_body_direction(const RigidBodies *bodies, int i, N_Vector y, sunrealtype x[3]);
+
+/* Kinetic and potential energy [J] */
+sunrealtype rigid_body_energy(const RigidBodies *bodies, N_Vector y);
+/* Angular momentum of all about the origin, in space [kg m^2/s]; L [3]: out */
+void rigid_body_momentum(const RigidBodies *bodies, N_Vector y, sunrealtype L[3]);
+
+#endif

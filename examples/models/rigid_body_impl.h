@@ -1,0 +1,45 @@
+/* Shared by rigid_body.c and rigid_body_joints.c: vectors in space, and a body's pose. */
+#ifndef CPODES_EXAMPLES_RIGID_BODY_IMPL_H
+#define CPODES_EXAMPLES_RIGID_BODY_IMPL_H
+
+#include "columns.h"
+#include "rigid_body.h"
+
+static inline sunrealtype dot3(const sunrealtype a[3], const sunrealtype b[3]) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* c = a x b; c is neither of them */
+static inline void cross3(const sunrealtype a[3], const sunrealtype b[3], sunrealtype c[3]) {
+  for (int k = 0; k < 3; k++) {
+    const int i = (k + 1) % 3, j = (k + 2) % 3;
+    c[k] = a[i] * b[j] - a[j] * b[i];
+  }
+}
+
+typedef struct {
+  sunrealtype r[3], R[3][3]; /* centre, rotation from body to space */
+  sunrealtype v[3], w[3];    /* velocities in space */
+} Pose;
+
+/* y = R x, from body to space; y = R^T x */
+static inline void to_space(const Pose *pose, const sunrealtype x[3], sunrealtype y[3]) {
+  for (int i = 0; i < 3; i++) y[i] = dot3(pose->R[i], x);
+}
+static inline void to_body(const Pose *pose, const sunrealtype x[3], sunrealtype y[3]) {
+  for (int i = 0; i < 3; i++)
+    y[i] = pose->R[0][i] * x[0] + pose->R[1][i] * x[1] + pose->R[2][i] * x[2];
+}
+
+/* Pose of body i, or of the ground. u NULL: at rest */
+Pose rigid_body_pose(const RigidBodies *bodies, int i, const sunrealtype *q, const sunrealtype *u);
+
+/* CPMechModel's p, v, b and A */
+int rigid_body_positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data);
+int rigid_body_velocities(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
+                          void *user_data);
+int rigid_body_accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                             sunrealtype *b, void *user_data);
+int rigid_body_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data);
+
+#endif
