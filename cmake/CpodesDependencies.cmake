@@ -11,6 +11,7 @@ if(SUNDIALS_VERSION VERSION_LESS 6.4 OR SUNDIALS_VERSION VERSION_GREATER_EQUAL 8
   message(FATAL_ERROR "cpodes needs SUNDIALS 6.4 to 7.x; ${SUNDIALS_DIR} has ${SUNDIALS_VERSION}")
 endif()
 find_package(SPQR REQUIRED) # brings CHOLMOD
+find_package(KLU REQUIRED)
 find_package(LAPACK REQUIRED) # brings BLAS
 
 # The core is a library of its own since SUNDIALS 7, "generic" before.
@@ -31,7 +32,7 @@ set(cpodes_sundials_components
     ${cpodes_sundials_core})
 list(TRANSFORM cpodes_sundials_components PREPEND SUNDIALS:: OUTPUT_VARIABLE cpodes_public_libraries)
 list(APPEND cpodes_public_libraries m) # what a user's f and c call is there without asking
-set(cpodes_private_libraries SPQR::SPQR LAPACK::LAPACK BLAS::BLAS)
+set(cpodes_private_libraries SPQR::SPQR KLU::KLU LAPACK::LAPACK BLAS::BLAS)
 
 get_target_property(cpodes_cvodes_target SUNDIALS::cvodes INTERFACE_LINK_LIBRARIES)
 get_target_property(cpodes_cvodes_file ${cpodes_cvodes_target} LOCATION)

@@ -19,7 +19,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/cpodesConfigVersion.cmak
                                  COMPATIBILITY SameMinorVersion)
 install(
   FILES "${PROJECT_BINARY_DIR}/cpodesConfig.cmake" "${PROJECT_BINARY_DIR}/cpodesConfigVersion.cmake"
-        "${PROJECT_SOURCE_DIR}/cmake/FindSPQR.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/FindSPQR.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindKLU.cmake"
   DESTINATION "${cpodes_package_dir}")
 
 # --- pkg-config: neither SUNDIALS nor SuiteSparse 5 has .pc files, so their libraries are named ---
@@ -50,7 +50,7 @@ endforeach()
 string(APPEND cpodes_pc_libs " -lm")
 
 set(cpodes_pc_libs_private
-    " -lspqr -lcholmod -lamd -lcamd -lcolamd -lccolamd -lsuitesparseconfig")
+    " -lspqr -lcholmod -lklu -lbtf -lamd -lcamd -lcolamd -lccolamd -lsuitesparseconfig")
 foreach(library IN LISTS LAPACK_LIBRARIES)
   if(IS_ABSOLUTE "${library}")
     cmake_path(GET library PARENT_PATH dir)
