@@ -128,16 +128,18 @@ static int noVelocity(CPMech mech, int i, const char *function) {
 }
 
 int cpMechMotionsSetUp(CPMech mech, const char *function) {
-  int row     = mech->na;
-  mech->nfull = 0;
+  int row = mech->na, nfull = 0;
   for (int k = 0; k < mech->nprescribed; k++) {
     CPPrescribed *p = &mech->prescribed[k];
     p->j            = velocityOf(mech, p->i);
+    p->row          = p->how == CP_MOTION_FULL ? -1 : row++;
+    nfull += p->how == CP_MOTION_FULL;
     if (p->j < 0) return noVelocity(mech, p->i, function);
-    p->row              = p->how == CP_MOTION_FULL ? -1 : row++;
-    mech->is_full[p->j] = p->how == CP_MOTION_FULL;
-    mech->nfull += p->how == CP_MOTION_FULL;
   }
+  for (int k = 0; k < mech->nprescribed; k++)
+    mech->is_full[mech->prescribed[k].j] = mech->prescribed[k].row < 0;
+  mech->nfull = nfull;
+  mech->m     = row;
   return CP_SUCCESS;
 }
 
