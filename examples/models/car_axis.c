@@ -37,19 +37,26 @@ static void forces(const CarAxis *a, const Foot *b, const sunrealtype *q, sunrea
   Q[3] = (a->L0 - Lr) * (q[3] - b->y) / Lr - weight;
 }
 
-/* K a + G^T lambda = Q,  G a = minus the rest of the second derivatives of the constraints */
+/* b: minus the second derivatives of the constraints without those of q */
+static void centripetal(const Foot *b, const sunrealtype *q, const sunrealtype *v,
+                        sunrealtype rhs[2]) {
+  const sunrealtype dxd = v[0] - v[2], dyd = v[1] - v[3];
+  rhs[0] = -2 * (v[0] * b->xd + v[1] * b->yd) - q[0] * b->xdd - q[1] * b->ydd;
+  rhs[1] = -2 * (dxd * dxd + dyd * dyd);
+}
+
+/* K a + G^T lambda = Q,  G a = b */
 int car_axis_accelerations(const CarAxis *a, sunrealtype t, N_Vector y, sunrealtype acc[4],
                            sunrealtype lambda[2]) {
   const Foot b         = foot(a, t);
   const sunrealtype *q = N_VGetArrayPointer(y), *v = q + 4;
-  const sunrealtype dx = q[0] - q[2], dy = q[1] - q[3], dxd = v[0] - v[2], dyd = v[1] - v[3];
+  const sunrealtype dx = q[0] - q[2], dy = q[1] - q[3];
   const sunrealtype K = mass_of(a), mass[4] = {K, K, K, K};
-  const sunrealtype G1[4]  = {b.x, b.y, 0, 0};
-  const sunrealtype G2[4]  = {2 * dx, 2 * dy, -2 * dx, -2 * dy};
-  const sunrealtype rhs[2] = {-2 * (v[0] * b.xd + v[1] * b.yd) - q[0] * b.xdd - q[1] * b.ydd,
-                              -2 * (dxd * dxd + dyd * dyd)};
-  sunrealtype Q[4];
+  const sunrealtype G1[4] = {b.x, b.y, 0, 0};
+  const sunrealtype G2[4] = {2 * dx, 2 * dy, -2 * dx, -2 * dy};
+  sunrealtype Q[4], rhs[2];
   forces(a, &b, q, Q);
+  centripetal(&b, q, v, rhs);
   return kkt2_solve(4, mass, G1, G2, Q, rhs, acc, lambda);
 }
 
@@ -62,17 +69,28 @@ int car_axis_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   return car_axis_accelerations(user_data, t, y, sd + 4, lambda);
 }
 
-int car_axis_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+static int position(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
   const CarAxis *a     = user_data;
   const Foot b         = foot(a, t);
-  const sunrealtype *q = N_VGetArrayPointer(y), *v = q + 4;
   const sunrealtype dx = q[0] - q[2], dy = q[1] - q[3];
-  sunrealtype *r = N_VGetArrayPointer(c);
+  p[0] = q[0] * b.x + q[1] * b.y;
+  p[1] = dx * dx + dy * dy - a->L * a->L;
+  return 0;
+}
 
-  r[0] = q[0] * b.x + q[1] * b.y;
-  r[1] = dx * dx + dy * dy - a->L * a->L;
-  r[2] = v[0] * b.x + v[1] * b.y + q[0] * b.xd + q[1] * b.yd;
-  r[3] = 2 * (dx * (v[0] - v[2]) + dy * (v[1] - v[3]));
+static int velocity(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
+                    void *user_data) {
+  const Foot b = foot(user_data, t);
+  v[0]         = u[0] * b.x + u[1] * b.y + q[0] * b.xd + q[1] * b.yd;
+  v[1]         = 2 * ((q[0] - q[2]) * (u[0] - u[2]) + (q[1] - q[3]) * (u[1] - u[3]));
+  return 0;
+}
+
+int car_axis_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  const sunrealtype *q = N_VGetArrayPointer(y);
+  sunrealtype *r       = N_VGetArrayPointer(c);
+  position(t, q, r, user_data);
+  velocity(t, q, q + 4, r + 2, user_data);
   return 0;
 }
 
@@ -96,6 +114,53 @@ int car_axis_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *
   }
   return 0;
 }
+
+/* ------------------------------------------------------------------- by masses and forces -- */
+
+static int mass_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q;
+  for (int i = 0; i < 4; i++) SM_ELEMENT_D(M, i, i) = mass_of(user_data);
+  return 0;
+}
+
+static int constraint_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  const Foot b              = foot(user_data, t);
+  const sunrealtype base[2] = {b.x, b.y};
+  for (int i = 0; i < 2; i++) { /* the x and the y components */
+    SM_ELEMENT_D(A, 0, i)     = base[i];
+    SM_ELEMENT_D(A, 1, i)     = 2 * (q[i] - q[2 + i]);
+    SM_ELEMENT_D(A, 1, 2 + i) = -2 * (q[i] - q[2 + i]);
+  }
+  return 0;
+}
+
+static int acceleration(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                        void *user_data) {
+  const Foot base = foot(user_data, t);
+  centripetal(&base, q, u, b);
+  return 0;
+}
+
+static int applied(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                   sunrealtype *f, void *user_data) {
+  (void)u, (void)z;
+  const Foot b = foot(user_data, t);
+  forces(user_data, &b, q, f);
+  return 0;
+}
+
+CPMechModel car_axis_model(void) {
+  return (CPMechModel){.nu = 4,
+                       .np = 2,
+                       .M  = mass_matrix,
+                       .A  = constraint_matrix,
+                       .f  = applied,
+                       .p  = position,
+                       .v  = velocity,
+                       .b  = acceleration};
+}
+
+/* ------------------------------------------------------------------------------------- motion -- */
 
 void car_axis_initial(const CarAxis *a, N_Vector y) {
   sunrealtype *s = N_VGetArrayPointer(y);

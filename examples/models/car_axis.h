@@ -21,8 +21,7 @@
 #ifndef CPODES_EXAMPLES_CAR_AXIS_H
 #define CPODES_EXAMPLES_CAR_AXIS_H
 
-#include <sundials/sundials_matrix.h>
-#include <sundials/sundials_nvector.h>
+#include <cpodes/cpodes_mechanics.h>
 
 enum { CAR_AXIS_N = 8, CAR_AXIS_M = 4 }; /* length of y and c */
 
@@ -41,6 +40,9 @@ CarAxis car_axis_testset(
 int car_axis_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
 int car_axis_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 int car_axis_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
+
+/* The same by masses and forces, as CPMech takes it; user_data as above */
+CPMechModel car_axis_model(void);
 
 /* y [8]: out, the state at t = 0 */
 void car_axis_initial(const CarAxis *a, N_Vector y);

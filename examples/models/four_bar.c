@@ -1,35 +1,25 @@
-#include "four_bar.h"
+#include "four_bar_impl.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-#define INERTIA (1 / SUN_RCONST(12.0)) /* of a rod about its centre [kg m^2] */
-
 /* ---------------------------------------------------------------------------------- geometry -- */
 
 sunindextype four_bar_n(int N) { return 6 * (2 * (sunindextype)N + 1); }
 sunindextype four_bar_m(int N) { return 4 * (3 * (sunindextype)N + 1); }
 
-/* A joint at an end of a rod: its residual contains
-   sign * (centre + side / 2 (cos phi, sin phi)) */
-typedef struct {
-  sunindextype joint;
-  int sign, side;
-} End;
-
-/* The joints of a rod in ascending order; rod 2k is v_k, rod 2k-1 is h_k. Returns their number. */
-static int ends_of(int N, sunindextype rod, End end[3]) {
+int four_bar_ends(int N, sunindextype rod, FourBarEnd end[3]) {
   int n                = 0;
   const sunindextype k = (rod + 1) / 2;
   if (rod % 2) {
-    end[n++] = (End){3 * k - 2, 1, -1};
-    end[n++] = (End){3 * k - 1, 1, 1};
+    end[n++] = (FourBarEnd){3 * k - 2, 1, -1};
+    end[n++] = (FourBarEnd){3 * k - 1, 1, 1};
   } else {
-    if (k > 0) end[n++] = (End){3 * k - 1, -1, 1};
-    end[n++] = (End){3 * k, 1, -1};
-    if (k < N) end[n++] = (End){3 * k + 1, -1, 1};
+    if (k > 0) end[n++] = (FourBarEnd){3 * k - 1, -1, 1};
+    end[n++] = (FourBarEnd){3 * k, 1, -1};
+    if (k < N) end[n++] = (FourBarEnd){3 * k + 1, -1, 1};
   }
   return n;
 }
@@ -47,8 +37,8 @@ int four_bar_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data)
   for (int k = 0; k <= N; k++) pos[2 * (3 * k)] = -k; /* grounds */
   for (sunindextype rod = 0; rod < 2 * N + 1; rod++, q += 3) {
     const sunrealtype *u = q + nq;
-    End end[3];
-    const int nends       = ends_of(N, rod, end);
+    FourBarEnd end[3];
+    const int nends       = four_bar_ends(N, rod, end);
     const sunrealtype e[] = {cos(q[2]), sin(q[2])}, e_dot[] = {-u[2] * e[1], u[2] * e[0]};
     for (int i = 0; i < nends; i++)
       for (int k = 0; k < 2; k++) {
@@ -73,12 +63,12 @@ static void add(Column *col, sunindextype row, sunrealtype value) {
 }
 
 /* Derivative of the joints' points with respect to the centre's coordinate k of the rod */
-static void add_centre(Column *col, const End *end, int nends, int k, sunindextype first) {
+static void add_centre(Column *col, const FourBarEnd *end, int nends, int k, sunindextype first) {
   for (int i = 0; i < nends; i++) add(col, first + 2 * end[i].joint + k, end[i].sign);
 }
 
 /* The same with respect to the angle, through the derivative (dx, dy) of (cos phi, sin phi) */
-static void add_angle(Column *col, const End *end, int nends, sunrealtype dx, sunrealtype dy,
+static void add_angle(Column *col, const FourBarEnd *end, int nends, sunrealtype dx, sunrealtype dy,
                       sunindextype first) {
   for (int i = 0; i < nends; i++) {
     const sunrealtype half = end[i].sign * end[i].side / SUN_RCONST(2.0);
@@ -93,8 +83,8 @@ static Column column_of(int N, const sunrealtype *y, sunindextype j) {
   const sunindextype rod = j % nq / 3, rates = j < nq ? 0 : nc;
   const int k = (int)(j % 3);
   Column col  = {.count = 0};
-  End end[3];
-  const int nends = ends_of(N, rod, end);
+  FourBarEnd end[3];
+  const int nends = four_bar_ends(N, rod, end);
   if (k < 2) {
     add_centre(&col, end, nends, k, rates);
   } else {
@@ -175,7 +165,7 @@ sunrealtype four_bar_energy(const FourBar *f, N_Vector y) {
   sunrealtype energy    = 0;
   for (sunindextype rod = 0; rod < 2 * f->N + 1; rod++, q += 3) {
     const sunrealtype *u = q + nq;
-    energy += (u[0] * u[0] + u[1] * u[1] + INERTIA * u[2] * u[2]) / 2 + f->g * q[1];
+    energy += (u[0] * u[0] + u[1] * u[1] + FOUR_BAR_INERTIA * u[2] * u[2]) / 2 + f->g * q[1];
   }
   return energy;
 }

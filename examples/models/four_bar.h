@@ -32,8 +32,7 @@
 #ifndef CPODES_EXAMPLES_FOUR_BAR_H
 #define CPODES_EXAMPLES_FOUR_BAR_H
 
-#include <sundials/sundials_matrix.h>
-#include <sundials/sundials_nvector.h>
+#include <cpodes/cpodes_mechanics.h>
 
 enum { FOUR_BAR_MAX = 5000 }; /* largest N: the accelerations take a dense matrix 2N x (2N+1) */
 
@@ -64,6 +63,13 @@ int four_bar_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data)
 int four_bar_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
 /* Template of type CSC_MAT; the caller frees it. NULL: no memory */
 SUNMatrix four_bar_pattern(int N, SUNContext ctx);
+
+/* The same by masses and forces, as CPMech takes it; user_data as above. Matrices are dense, or
+   sparse by columns with the templates of four_bar_matrices in M_tmpl and A_tmpl. The joints' forces
+   are the multipliers: A^T lambda acts on the rods from the joints with the opposite sign. */
+CPMechModel four_bar_model(const FourBar *f);
+/* Templates of type CSC_MAT for M (diagonal) and A; the caller frees them. 0, or 1: no memory */
+int four_bar_matrices(int N, SUNContext ctx, SUNMatrix *M, SUNMatrix *A);
 
 /* y [n]: out, the state of the regular branch at (theta, theta') */
 void four_bar_state(const FourBar *f, sunrealtype theta, sunrealtype theta_d, N_Vector y);

@@ -41,6 +41,67 @@ int knife_edge_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void
   return 0;
 }
 
+static int unit_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int i = 0; i < 3; i++) SM_ELEMENT_D(M, i, i) = 1;
+  return 0;
+}
+
+static int weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z;
+  const KnifeEdge *k = user_data;
+  f[0]               = k->g * sin(k->alpha);
+  return 0;
+}
+
+/* Row of A: the direction in which the blade does not slip */
+static int across(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)user_data;
+  SM_ELEMENT_D(A, 0, 0) = sin(q[2]);
+  SM_ELEMENT_D(A, 0, 1) = -cos(q[2]);
+  return 0;
+}
+
+/* b = -phi' (velocity along the blade) */
+static int turning(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                   void *user_data) {
+  (void)t, (void)user_data;
+  b[0] = -u[2] * (u[0] * cos(q[2]) + u[1] * sin(q[2]));
+  return 0;
+}
+
+static int dynamics_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                        const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                        SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *user_data) {
+  (void)t, (void)u, (void)z, (void)udot, (void)C, (void)Fz, (void)user_data;
+  SM_ELEMENT_D(K, 0, 2) = -lambda[0] * cos(q[2]);
+  SM_ELEMENT_D(K, 1, 2) = -lambda[0] * sin(q[2]);
+  return 0;
+}
+
+static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                          const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *user_data) {
+  (void)t, (void)user_data;
+  const sunrealtype s = sin(q[2]), c = cos(q[2]);
+  SM_ELEMENT_D(Bq, 0, 2) = u[2] * (u[0] * s - u[1] * c) - (udot[0] * c + udot[1] * s);
+  SM_ELEMENT_D(Bu, 0, 0) = -u[2] * c;
+  SM_ELEMENT_D(Bu, 0, 1) = -u[2] * s;
+  SM_ELEMENT_D(Bu, 0, 2) = -(u[0] * c + u[1] * s);
+  return 0;
+}
+
+CPMechModel knife_edge_model(void) {
+  return (CPMechModel){.nu             = 3,
+                       .nv             = 1,
+                       .M              = unit_mass,
+                       .A              = across,
+                       .f              = weight,
+                       .b              = turning,
+                       .dynamics_jac   = dynamics_jac,
+                       .constraint_jac = constraint_jac};
+}
+
 void knife_edge_initial(const KnifeEdge *k, N_Vector y) {
   N_VConst(0, y);
   N_VGetArrayPointer(y)[5] = k->omega;

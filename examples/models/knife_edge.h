@@ -18,8 +18,7 @@
 #ifndef CPODES_EXAMPLES_KNIFE_EDGE_H
 #define CPODES_EXAMPLES_KNIFE_EDGE_H
 
-#include <sundials/sundials_matrix.h>
-#include <sundials/sundials_nvector.h>
+#include <cpodes/cpodes_mechanics.h>
 
 enum { KNIFE_EDGE_N = 6, KNIFE_EDGE_M = 1 }; /* length of y and c */
 
@@ -32,6 +31,10 @@ typedef struct {
 int knife_edge_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
 int knife_edge_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 int knife_edge_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
+
+/* The same by masses (m = J = 1) and forces, as CPMech takes it, one velocity constraint, with its
+   partial derivatives; user_data as above. CPMech's multiplier is -lambda / m. */
+CPMechModel knife_edge_model(void);
 
 /* y [6]: out, at the origin, blade downhill, spinning with omega */
 void knife_edge_initial(const KnifeEdge *k, N_Vector y);

@@ -40,6 +40,79 @@ int pendulum_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *
   return 0;
 }
 
+/* ------------------------------------------------------------------- by masses and forces -- */
+
+static int unit_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int i = 0; i < 2; i++) SM_ELEMENT_D(M, i, i) = 1;
+  return 0;
+}
+
+static int weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z;
+  f[1] = -((const Pendulum *)user_data)->g;
+  return 0;
+}
+
+static int stretch(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t;
+  const sunrealtype L = ((const Pendulum *)user_data)->L;
+  p[0]                = (q[0] * q[0] + q[1] * q[1] - L * L) / (2 * L);
+  return 0;
+}
+
+static int direction(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t;
+  for (int i = 0; i < 2; i++) SM_ELEMENT_D(A, 0, i) = q[i] / ((const Pendulum *)user_data)->L;
+  return 0;
+}
+
+static int centripetal(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                       void *user_data) {
+  (void)t, (void)q;
+  b[0] = -(u[0] * u[0] + u[1] * u[1]) / ((const Pendulum *)user_data)->L;
+  return 0;
+}
+
+static int dynamics_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                        const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                        SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)udot, (void)C, (void)Fz;
+  for (int i = 0; i < 2; i++) SM_ELEMENT_D(K, i, i) = -lambda[0] / ((const Pendulum *)user_data)->L;
+  return 0;
+}
+
+static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                          const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *user_data) {
+  (void)t, (void)q;
+  const sunrealtype L = ((const Pendulum *)user_data)->L;
+  for (int i = 0; i < 2; i++) {
+    SM_ELEMENT_D(Bq, 0, i) = -udot[i] / L;
+    SM_ELEMENT_D(Bu, 0, i) = -2 * u[i] / L;
+  }
+  return 0;
+}
+
+CPMechModel pendulum_model(void) {
+  return (CPMechModel){.nu             = 2,
+                       .np             = 1,
+                       .M              = unit_mass,
+                       .A              = direction,
+                       .f              = weight,
+                       .p              = stretch,
+                       .b              = centripetal,
+                       .dynamics_jac   = dynamics_jac,
+                       .constraint_jac = constraint_jac};
+}
+
+sunrealtype pendulum_tension(const Pendulum *p, N_Vector y) {
+  const sunrealtype *s = N_VGetArrayPointer(y);
+  return (s[2] * s[2] + s[3] * s[3] - p->g * s[1]) / p->L;
+}
+
+/* ------------------------------------------------------------------------------ redundant rows -- */
+
 int pendulum_constraints_redundant(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
   sunrealtype *r = N_VGetArrayPointer(c);
 
@@ -54,6 +127,8 @@ int pendulum_jacobian_redundant(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix
     SM_ELEMENT_D(G, 2, j) = SM_ELEMENT_D(G, 0, j) + SM_ELEMENT_D(G, 1, j);
   return flag;
 }
+
+/* ------------------------------------------------------------------------------------- motion -- */
 
 void pendulum_initial(const Pendulum *p, N_Vector y) {
   N_VConst(0, y);

@@ -15,8 +15,7 @@
 #ifndef CPODES_EXAMPLES_PENDULUM_H
 #define CPODES_EXAMPLES_PENDULUM_H
 
-#include <sundials/sundials_matrix.h>
-#include <sundials/sundials_nvector.h>
+#include <cpodes/cpodes_mechanics.h>
 
 enum { PENDULUM_N = 4, PENDULUM_M = 2 }; /* length of y and c */
 
@@ -38,6 +37,17 @@ int pendulum_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *
 enum { PENDULUM_M_REDUNDANT = 3 };
 int pendulum_constraints_redundant(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 int pendulum_jacobian_redundant(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
+
+/* The same pendulum by masses and forces, as CPMech takes it, with its partial derivatives; user_data
+   as above.
+
+     (x'', y'') + lambda (x, y) / L = (0, -g),   0 = (x^2 + y^2 - L^2) / (2 L)     per mass
+
+   lambda [m/s^2] is the tension of the rod. */
+CPMechModel pendulum_model(void);
+
+/* Tension of the rod per mass at y, L tau [m/s^2] */
+sunrealtype pendulum_tension(const Pendulum *p, N_Vector y);
 
 /* y [4]: out, at rest at (L, 0) */
 void pendulum_initial(const Pendulum *p, N_Vector y);

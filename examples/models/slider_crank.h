@@ -24,8 +24,7 @@
 #ifndef CPODES_EXAMPLES_SLIDER_CRANK_H
 #define CPODES_EXAMPLES_SLIDER_CRANK_H
 
-#include <sundials/sundials_matrix.h>
-#include <sundials/sundials_nvector.h>
+#include <cpodes/cpodes_mechanics.h>
 
 enum { SLIDER_CRANK_N = 6, SLIDER_CRANK_M = 4 }; /* length of y and c */
 
@@ -43,6 +42,9 @@ SliderCrank slider_crank_haug(void); /* a = 0.5, J1 = m2 = k = c = l0 = F = 1, J
 int slider_crank_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
 int slider_crank_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 int slider_crank_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
+
+/* The same by masses and forces, as CPMech takes it; user_data as above */
+CPMechModel slider_crank_model(void);
 
 /* y [6]: out, at rest with the crank upright */
 void slider_crank_initial(const SliderCrank *s, N_Vector y);

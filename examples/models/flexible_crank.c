@@ -1,0 +1,193 @@
+#include "flexible_crank.h"
+
+#include <math.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+/* --------------------------------------------------------------------------------------- rod -- */
+
+#define PI 3.1415927 /* the source's */
+
+enum { PHI1, PHI2, X3, Q1, Q4 = Q1 + 3 };
+
+/* lengths [m], masses [kg], moments of inertia [kg m^2], height of the square section [m], density
+   [kg/m^3], Young's modulus [N/m^2] */
+static const sunrealtype l1 = 0.15, l2 = 0.30, m2 = 0.151104, m3 = 0.075552, J1 = 0.002727,
+                         J2 = 0.0045339259, h = 0.008, rho = 7870, E = 0.20e12;
+
+/* Finite-element matrices of mass, stiffness, damping and gyroscopic coupling, and vectors */
+typedef struct {
+  sunrealtype M[4][4], K[4][4], D[4][4], B[4][4];
+  sunrealtype c1[4], c2[4], c12[4], c21[4];
+} Rod;
+
+static Rod rod(void) {
+  const sunrealtype fm = rho * h * h * l2, fk = E * h * h / l2, fb = h * h * l2;
+  const sunrealtype slender = fk * pow(PI, 4) * (h / l2) * (h / l2);
+  const sunrealtype b13 = -16 * fb / pow(PI, 3), b14 = fb * (8 / pow(PI, 3) - 1 / PI);
+  const sunrealtype b24 = fb / (2 * PI);
+  return (Rod){
+      .M   = {{fm / 2, 0, 0, 0}, {0, fm / 2, 0, 0}, {0, 0, 8 * fm, fm}, {0, 0, fm, 2 * fm}},
+      .K   = {{slender / 24, 0, 0, 0},
+              {0, 2 * slender / 3, 0, 0},
+              {0, 0, 16 * fk / 3, -8 * fk / 3},
+              {0, 0, -8 * fk / 3, 7 * fk / 3}},
+      .D   = {{5, 0, 0, 0},
+              {0, 25, 0, 0},
+              {0, 0, 230.8375455264791 / 2, -262.688487992052 / 2},
+              {0, 0, -262.688487992052 / 2, 421.7421837156818 / 2}},
+      .B   = {{0, 0, b13, b14}, {0, 0, 0, b24}, {-b13, 0, 0, 0}, {-b14, -b24, 0, 0}},
+      .c1  = {0, 0, fb * 2 / 3, fb / 6},
+      .c2  = {fb * 2 / PI, 0, 0, 0},
+      .c12 = {0, 0, l2 * fb / 3, l2 * fb / 6},
+      .c21 = {l2 * fb / PI, -l2 * fb / (2 * PI), 0, 0},
+  };
+}
+
+static sunrealtype dot4(const sunrealtype *a, const sunrealtype *b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
+}
+
+/* a^T X b */
+static sunrealtype form(const sunrealtype *a, sunrealtype X[4][4], const sunrealtype *b) {
+  sunrealtype sum = 0;
+  for (int i = 0; i < 4; i++) sum += a[i] * dot4(X[i], b);
+  return sum;
+}
+
+/* -------------------------------------------------------------------------- masses and forces -- */
+
+static void masses(const sunrealtype *q, sunrealtype M[FLEXIBLE_CRANK_NQ][FLEXIBLE_CRANK_NQ]) {
+  Rod r               = rod();
+  const sunrealtype S = sin(q[PHI1] - q[PHI2]), C = cos(q[PHI1] - q[PHI2]), *e = q + Q1;
+
+  memset(M, 0, FLEXIBLE_CRANK_NQ * sizeof *M);
+  M[PHI1][PHI1] = J1 + m2 * l1 * l1;
+  M[PHI2][PHI2] = J2 + form(e, r.M, e) + 2 * rho * dot4(r.c12, e);
+  M[X3][X3]     = m3;
+  M[PHI1][PHI2] = l1 * l2 * m2 * C / 2 + rho * l1 * (S * dot4(r.c2, e) + C * dot4(r.c1, e));
+  M[PHI2][PHI1] = M[PHI1][PHI2];
+  for (int i = 0; i < 4; i++) {
+    M[PHI1][Q1 + i] = M[Q1 + i][PHI1] = rho * l1 * (C * r.c2[i] - S * r.c1[i]);
+    /* (e^T B)_i = -(B e)_i */
+    M[PHI2][Q1 + i] = M[Q1 + i][PHI2] = rho * (r.c21[i] - dot4(r.B[i], e));
+    for (int j = 0; j < 4; j++) M[Q1 + i][Q1 + j] = r.M[i][j];
+  }
+}
+
+static int mass_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix Mmat, void *user_data) {
+  (void)t, (void)user_data;
+  sunrealtype M[FLEXIBLE_CRANK_NQ][FLEXIBLE_CRANK_NQ];
+  masses(q, M);
+  for (int i = 0; i < FLEXIBLE_CRANK_NQ; i++)
+    for (int j = 0; j < FLEXIBLE_CRANK_NQ; j++) SM_ELEMENT_D(Mmat, i, j) = M[i][j];
+  return 0;
+}
+
+static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *user_data) {
+  (void)t, (void)z;
+  Rod r               = rod();
+  const sunrealtype S = sin(q[PHI1] - q[PHI2]), C = cos(q[PHI1] - q[PHI2]);
+  const sunrealtype v1 = u[PHI1], v2 = u[PHI2], *e = q + Q1, *ed = u + Q1;
+  const sunrealtype damping = ((const FlexibleCrank *)user_data)->damping;
+  const sunrealtype c1e = dot4(r.c1, e), c2e = dot4(r.c2, e);
+
+  f[PHI1] = -l1 * l2 * m2 * v2 * v2 * S / 2 + rho * l1 * v2 * v2 * (C * c2e - S * c1e) -
+            2 * rho * l1 * v2 * (C * dot4(r.c1, ed) + S * dot4(r.c2, ed));
+  f[PHI2] = l1 * l2 * m2 * v1 * v1 * S / 2 + rho * l1 * v1 * v1 * (S * c1e - C * c2e) -
+            2 * rho * v2 * dot4(r.c12, ed) - 2 * v2 * form(ed, r.M, e) - rho * form(ed, r.B, ed);
+  for (int i = 0; i < 4; i++)
+    f[Q1 + i] = v2 * v2 * dot4(r.M[i], e) +
+                rho * (v2 * v2 * r.c12[i] + l1 * v1 * v1 * (C * r.c1[i] + S * r.c2[i]) +
+                       2 * v2 * dot4(r.B[i], ed)) -
+                dot4(r.K[i], e) - damping * dot4(r.D[i], ed);
+  return 0;
+}
+
+/* ------------------------------------------------------------------------------- constraints -- */
+
+static int position(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  p[0] = l1 * sin(q[PHI1]) + (l2 + q[Q4]) * sin(q[PHI2]);
+  p[1] = q[X3] - l1 * cos(q[PHI1]) - (l2 + q[Q4]) * cos(q[PHI2]);
+  p[2] = q[PHI1] - ((const FlexibleCrank *)user_data)->Omega * t;
+  return 0;
+}
+
+static int velocity(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
+                    void *user_data) {
+  (void)t;
+  const sunrealtype l = l2 + q[Q4], s2 = sin(q[PHI2]), c2 = cos(q[PHI2]);
+  v[0] = l1 * cos(q[PHI1]) * u[PHI1] + l * c2 * u[PHI2] + s2 * u[Q4];
+  v[1] = u[X3] + l1 * sin(q[PHI1]) * u[PHI1] + l * s2 * u[PHI2] - c2 * u[Q4];
+  v[2] = u[PHI1] - ((const FlexibleCrank *)user_data)->Omega;
+  return 0;
+}
+
+static int constraint_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)user_data;
+  SM_ELEMENT_D(A, 0, PHI1) = l1 * cos(q[PHI1]);
+  SM_ELEMENT_D(A, 0, PHI2) = (l2 + q[Q4]) * cos(q[PHI2]);
+  SM_ELEMENT_D(A, 0, Q4)   = sin(q[PHI2]);
+  SM_ELEMENT_D(A, 1, PHI1) = l1 * sin(q[PHI1]);
+  SM_ELEMENT_D(A, 1, PHI2) = (l2 + q[Q4]) * sin(q[PHI2]);
+  SM_ELEMENT_D(A, 1, X3)   = 1;
+  SM_ELEMENT_D(A, 1, Q4)   = -cos(q[PHI2]);
+  SM_ELEMENT_D(A, 2, PHI1) = 1;
+  return 0;
+}
+
+static int acceleration(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                        void *user_data) {
+  (void)t, (void)user_data;
+  const sunrealtype l = l2 + q[Q4], s2 = sin(q[PHI2]), c2 = cos(q[PHI2]);
+  const sunrealtype v11 = u[PHI1] * u[PHI1], v22 = u[PHI2] * u[PHI2], v24 = 2 * u[PHI2] * u[Q4];
+  b[0] = l1 * sin(q[PHI1]) * v11 + l * s2 * v22 - c2 * v24;
+  b[1] = -l1 * cos(q[PHI1]) * v11 - l * c2 * v22 - s2 * v24;
+  b[2] = 0;
+  return 0;
+}
+
+FlexibleCrank flexible_crank_testset(void) { return (FlexibleCrank){.Omega = 150}; }
+
+CPMechModel flexible_crank_model(void) {
+  return (CPMechModel){.nu = FLEXIBLE_CRANK_NQ,
+                       .np = FLEXIBLE_CRANK_NP,
+                       .M  = mass_matrix,
+                       .A  = constraint_matrix,
+                       .f  = forces,
+                       .p  = position,
+                       .v  = velocity,
+                       .b  = acceleration};
+}
+
+/* ------------------------------------------------------------------------------------ states -- */
+
+void flexible_crank_initial(N_Vector y) {
+  static const sunrealtype start[2 * FLEXIBLE_CRANK_NQ] = {0,
+                                                           0,
+                                                           0.4500169327969,
+                                                           0,
+                                                           0,
+                                                           1.03339863e-5,
+                                                           1.69327969e-5, /* positions */
+                                                           150,
+                                                           -74.99576703969453,
+                                                           -2.689386719979040e-6,
+                                                           0.4448961125815990,
+                                                           4.634339319238670e-3,
+                                                           -1.785910760000550e-6,
+                                                           -2.689386719979040e-6};
+  memcpy(N_VGetArrayPointer(y), start, sizeof start);
+}
+
+sunrealtype flexible_crank_energy(N_Vector y) {
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + FLEXIBLE_CRANK_NQ;
+  Rod r = rod();
+  sunrealtype M[FLEXIBLE_CRANK_NQ][FLEXIBLE_CRANK_NQ];
+  masses(q, M);
+  sunrealtype energy = form(q + Q1, r.K, q + Q1) / 2;
+  for (int i = 0; i < FLEXIBLE_CRANK_NQ; i++)
+    for (int j = 0; j < FLEXIBLE_CRANK_NQ; j++) energy += u[i] * M[i][j] * u[j] / 2;
+  return energy;
+}

@@ -1,0 +1,122 @@
+/* The four-bar linkages by masses and forces. */
+#include "four_bar_impl.h"
+
+#include <math.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+
+static int window_number(void *user_data) { return ((const FourBar *)user_data)->N; }
+
+/* M = diag(1, 1, 1/12) for each rod */
+static int mass_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q;
+  for (sunindextype j = 0; j < four_bar_n(window_number(user_data)) / 2; j++) {
+    const sunrealtype mass = j % 3 == 2 ? FOUR_BAR_INERTIA : 1;
+    if (SUNMatGetID(M) == SUNMATRIX_SPARSE) SM_DATA_S(M)[j] = mass;
+    else SM_ELEMENT_D(M, j, j) = mass;
+  }
+  return 0;
+}
+
+static int weights(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                   sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z;
+  const FourBar *four_bar = user_data;
+  for (sunindextype j = 1; j < four_bar_n(four_bar->N) / 2; j += 3) f[j] = -four_bar->g;
+  return 0;
+}
+
+/* Entry of A in the row of coordinate k of a joint, for the rod's centre (column k) or angle */
+static sunrealtype angle_entry(const FourBarEnd *end, sunrealtype phi, int k) {
+  const sunrealtype half = end->sign * end->side / SUN_RCONST(2.0);
+  return half * (k ? cos(phi) : -sin(phi));
+}
+
+/* Sparse: entries of a column follow each other, by ascending joints, as in four_bar_matrices */
+static int joint_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t;
+  const int N        = window_number(user_data);
+  const int sparse   = SUNMatGetID(A) == SUNMATRIX_SPARSE;
+  sunrealtype *value = sparse ? SM_DATA_S(A) : NULL;
+
+  for (sunindextype j = 0; j < four_bar_n(N) / 2; j++) {
+    FourBarEnd end[3];
+    const int nends = four_bar_ends(N, j / 3, end), column = (int)(j % 3);
+    for (int i = 0; i < nends; i++)
+      for (int k = 0; k < 2; k++) {
+        if (column < 2 && column != k) continue;
+        const sunrealtype entry = column == k ? end[i].sign : angle_entry(&end[i], q[j], k);
+        if (sparse) *value++ = entry;
+        else SM_ELEMENT_D(A, 2 * end[i].joint + k, j) = entry;
+      }
+  }
+  return 0;
+}
+
+static int joint_position(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t;
+  const int N = window_number(user_data);
+  for (int k = 0; k <= N; k++) p[2 * (3 * k)] = -k; /* grounds */
+  for (sunindextype rod = 0; rod < 2 * N + 1; rod++, q += 3) {
+    const sunrealtype e[2] = {cos(q[2]), sin(q[2])};
+    FourBarEnd end[3];
+    const int nends = four_bar_ends(N, rod, end);
+    for (int i = 0; i < nends; i++)
+      for (int k = 0; k < 2; k++)
+        p[2 * end[i].joint + k] += end[i].sign * (q[k] + end[i].side * e[k] / 2);
+  }
+  return 0;
+}
+
+/* b = - A' u: the joints' centripetal accelerations */
+static int joint_acceleration(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                              sunrealtype *b, void *user_data) {
+  (void)t;
+  const int N = window_number(user_data);
+  for (sunindextype rod = 0; rod < 2 * N + 1; rod++, q += 3, u += 3) {
+    const sunrealtype inward[2] = {u[2] * u[2] * cos(q[2]), u[2] * u[2] * sin(q[2])};
+    FourBarEnd end[3];
+    const int nends = four_bar_ends(N, rod, end);
+    for (int i = 0; i < nends; i++)
+      for (int k = 0; k < 2; k++)
+        b[2 * end[i].joint + k] += end[i].sign * end[i].side * inward[k] / 2;
+  }
+  return 0;
+}
+
+CPMechModel four_bar_model(const FourBar *f) {
+  return (CPMechModel){.nu = four_bar_n(f->N) / 2,
+                       .np = four_bar_m(f->N) / 2,
+                       .M  = mass_matrix,
+                       .A  = joint_matrix,
+                       .f  = weights,
+                       .p  = joint_position,
+                       .b  = joint_acceleration};
+}
+
+/* Each end of a rod has 1 + 1 + 2 entries in A; there are 5N+1 ends. */
+int four_bar_matrices(int N, SUNContext ctx, SUNMatrix *M, SUNMatrix *A) {
+  const sunindextype nq = four_bar_n(N) / 2, nnz = 4 * (5 * (sunindextype)N + 1);
+  *M = SUNSparseMatrix(nq, nq, nq, CSC_MAT, ctx);
+  *A = SUNSparseMatrix(four_bar_m(N) / 2, nq, nnz, CSC_MAT, ctx);
+  if (!*M || !*A) {
+    SUNMatDestroy(*M);
+    SUNMatDestroy(*A);
+    *M = *A = NULL;
+    return 1;
+  }
+  sunindextype *start = SUNSparseMatrix_IndexPointers(*A);
+  sunindextype *rows = SUNSparseMatrix_IndexValues(*A), *next = rows;
+  for (sunindextype j = 0; j < nq; j++) {
+    FourBarEnd end[3];
+    const int nends = four_bar_ends(N, j / 3, end), column = (int)(j % 3);
+    start[j] = next - rows;
+    for (int i = 0; i < nends; i++)
+      for (int k = 0; k < 2; k++)
+        if (column == 2 || column == k) *next++ = 2 * end[i].joint + k;
+  }
+  start[nq] = nnz;
+  for (sunindextype j = 0; j <= nq; j++) SUNSparseMatrix_IndexPointers(*M)[j] = j;
+  for (sunindextype j = 0; j < nq; j++) SUNSparseMatrix_IndexValues(*M)[j] = j;
+  return 0;
+}
