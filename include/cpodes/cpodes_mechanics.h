@@ -126,23 +126,27 @@ typedef struct {
   CPMechLambdaFn zdot;     /**< needed if nz > 0 */
   /* operators, instead of M and A */
   CPMechAccelerationFn udot; /**< accelerations and multipliers */
-  CPMechTimesFn Au, ATl;     /**< products with A and its transpose; both, if na > 0 */
+  CPMechTimesFn Au;          /**< product with A; needed if na > 0 */
+  CPMechTimesFn ATl;         /**< product with its transpose; needed if na > 0 */
   CPMechTimesFn Minv; /**< M^{-1} x: for the kinetic metric and its projectors; may be NULL */
   CPMechTimesFn Mu;   /**< M x: for the kinetic energy; may be NULL */
   /* partial derivatives, for the implicit methods; NULL: (coloured) differences */
-  CPMechDynamicsJacFn dynamics_jac;
-  CPMechConstraintJacFn constraint_jac;
-  CPMechAuxiliaryJacFn auxiliary_jac;
-  CPMechLambdaJacFn lambda_jac;     /**< also for the iteration of accelerations */
-  CPMechAccelerationJacFn udot_jac; /**< half-size elimination */
+  CPMechDynamicsJacFn dynamics_jac;     /**< K, C, Fz */
+  CPMechConstraintJacFn constraint_jac; /**< Bq, Bu */
+  CPMechAuxiliaryJacFn auxiliary_jac;   /**< Zq, Zu, Zz */
+  CPMechLambdaJacFn lambda_jac;         /**< also for the iteration of accelerations */
+  CPMechAccelerationJacFn udot_jac;     /**< half-size elimination */
   /* their patterns: templates, cloned; dense, CSC or CSR. NULL: dense, if M is; with a sparse M the
    * pattern of M, of A^T A and of K_tmpl counts for K and C, that of A for Bq and Bu, and matrices
    * with z are full. */
-  SUNMatrix K_tmpl, C_tmpl;   /**< nu x nu; C_tmpl NULL: K_tmpl's */
-  SUNMatrix Fz_tmpl;          /**< nu x nz */
-  SUNMatrix Bq_tmpl, Bu_tmpl; /**< na x nu */
-  SUNMatrix Zq_tmpl, Zu_tmpl; /**< nz x nu */
-  SUNMatrix Zz_tmpl;          /**< nz x nz */
+  SUNMatrix K_tmpl;  /**< nu x nu */
+  SUNMatrix C_tmpl;  /**< nu x nu; NULL: K_tmpl's */
+  SUNMatrix Fz_tmpl; /**< nu x nz */
+  SUNMatrix Bq_tmpl; /**< na x nu */
+  SUNMatrix Bu_tmpl; /**< na x nu */
+  SUNMatrix Zq_tmpl; /**< nz x nu */
+  SUNMatrix Zu_tmpl; /**< nz x nu */
+  SUNMatrix Zz_tmpl; /**< nz x nz */
 } CPMechModel;
 
 /** Linear solver of the KKT system [M A^T; A 0] (CPMechSetLinearSolver). */
@@ -196,43 +200,62 @@ typedef struct {
   sunrealtype *reaction; /**< reaction forces -A^T lambda [nu] */
   sunrealtype kinetic;   /**< kinetic energy 1/2 u^T M u; NaN with operators and no Mu */
   sunrealtype power;     /**< power of the constraints, -lambda^T A u: 0 if ideal and scleronomic */
-  sunrealtype position, velocity, acceleration; /**< largest |p_i|, |v_i|, |A u' - b|_i */
-  sunrealtype norms;                            /**< largest | |quaternion| - 1 | */
-  sunindextype rank;                            /**< of A; -1 with operators */
-  sunbooleantype unique; /**< are the multipliers unique? Else they have minimum norm */
+  sunrealtype position;  /**< largest |p_i| */
+  sunrealtype velocity;  /**< largest |v_i| */
+  sunrealtype acceleration; /**< largest |A u' - b|_i */
+  sunrealtype norms;        /**< largest | |quaternion| - 1 | */
+  sunindextype rank;        /**< of A; -1 with operators */
+  sunbooleantype unique;    /**< are the multipliers unique? Else they have minimum norm */
 } CPMechOutput;
 
 /** Counters since creation. */
 typedef struct {
-  long int nM, nA, nf, nb, nv, np; /**< evaluations of the user's functions */
-  long int nudot;                  /**< solutions for accelerations */
-  long int nkkt;                   /**< factorisations of KKT systems */
-  long int nlambda;                /**< iterations of forces that depend on multipliers */
-  long int npartials;              /**< evaluations of partial derivatives, one for all blocks */
-  long int nDQ;                    /**< evaluations of forces, matrices or u' for differences */
-  long int nnewton;                /**< factorisations of iteration matrices */
-  long int nprojfact;              /**< factorisations of A for projections */
-  sunindextype rank;               /**< of A at the newest solution, -1 before */
-  sunbooleantype unique;           /**< multipliers unique at the newest solution */
-  CPKktLinSol linsol;              /**< in use for accelerations */
-  CPMechNewton newton;             /**< in use for implicit methods */
-  CPMechOutput last; /**< at the newest state that CPMechEvaluate or CPodePrintAllStats saw; its
+  long int nM;           /**< evaluations of M */
+  long int nA;           /**< of A */
+  long int nf;           /**< of f */
+  long int nb;           /**< of b, by the user's function or by differences */
+  long int nv;           /**< of v, those for b included */
+  long int np;           /**< of p */
+  long int nudot;        /**< solutions for accelerations */
+  long int nkkt;         /**< factorisations of KKT systems */
+  long int nlambda;      /**< iterations of forces that depend on multipliers */
+  long int npartials;    /**< evaluations of partial derivatives, one for all blocks */
+  long int nDQ;          /**< evaluations of forces, matrices or u' for differences */
+  long int nnewton;      /**< factorisations of iteration matrices */
+  long int nprojfact;    /**< factorisations of A for projections */
+  sunindextype rank;     /**< of A at the newest solution, -1 before */
+  sunbooleantype unique; /**< multipliers unique at the newest solution */
+  CPKktLinSol linsol;    /**< in use for accelerations */
+  CPMechNewton newton;   /**< in use for implicit methods */
+  CPMechOutput last;     /**< at the newest state that CPMechEvaluate or CPodePrintAllStats saw; its
                           pointers are NULL */
 } CPMechStats;
 
 /** Results of CPMechCheck: largest errors, relative to the largest entry of their row or block; 0
  * where there is nothing to compare; good ones are below some 1e-6. */
 typedef struct {
-  sunrealtype A_p; /**< (dp/dq) N against rows of A */
-  sunrealtype A_v; /**< dv/du against rows of A */
-  sunrealtype v_p; /**< v against dp/dt along the motion */
-  sunrealtype b_v; /**< b against A u' - dv/dt along the motion */
-  sunrealtype M;   /**< asymmetry of M */
-  sunrealtype K, C, Fz, Bq, Bu, Zq, Zu, Zz, Fl, Uq, Uu, Uz; /**< partial derivatives given */
-  sunrealtype N;                                            /**< N^+ N against I, and transposes */
-  sunrealtype ATl;           /**< operators: A against its transpose, M against M^{-1} */
-  sunindextype A_row, A_col; /**< where A_p or A_v is largest */
-  sunindextype b_row;        /**< where v_p or b_v is largest */
+  sunrealtype A_p;    /**< (dp/dq) N against rows of A */
+  sunrealtype A_v;    /**< dv/du against rows of A */
+  sunrealtype v_p;    /**< v against dp/dt along the motion */
+  sunrealtype b_v;    /**< b against A u' - dv/dt along the motion */
+  sunrealtype M;      /**< asymmetry of M */
+  sunrealtype K;      /**< dynamics_jac's, against differences */
+  sunrealtype C;      /**< the same */
+  sunrealtype Fz;     /**< the same */
+  sunrealtype Bq;     /**< constraint_jac's */
+  sunrealtype Bu;     /**< the same */
+  sunrealtype Zq;     /**< auxiliary_jac's */
+  sunrealtype Zu;     /**< the same */
+  sunrealtype Zz;     /**< the same */
+  sunrealtype Fl;     /**< lambda_jac's */
+  sunrealtype Uq;     /**< udot_jac's */
+  sunrealtype Uu;     /**< the same */
+  sunrealtype Uz;     /**< the same */
+  sunrealtype N;      /**< N^+ N against I, and transposes */
+  sunrealtype ATl;    /**< operators: A against its transpose, M against M^{-1} */
+  sunindextype A_row; /**< row where A_p or A_v is largest */
+  sunindextype A_col; /**< and column */
+  sunindextype b_row; /**< row where v_p or b_v is largest */
 } CPMechReport;
 
 /* ---- life cycle ---- */
