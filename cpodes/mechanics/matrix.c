@@ -233,7 +233,7 @@ int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext
 }
 
 void cpUserMatFree(CPUserMat *U) {
-  if (U->S && !U->source) U->A.value = NULL; /* it is S's */
+  if (U->S && !U->tmpl) U->A.value = NULL; /* dense: it is S's */
   cpMatFree(&U->A);
   if (U->S) SUNMatDestroy(U->S);
   if (U->tmpl) SUNMatDestroy(U->tmpl);
