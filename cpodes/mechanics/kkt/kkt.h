@@ -18,19 +18,21 @@ typedef struct CPKkt_ *CPKkt;
 
 /* Positive results of factor. */
 #define CP_KKT_NOT_DEFINITE 1 /* M is not positive definite on the null space of A */
-#define CP_KKT_DEPENDENT    2 /* rows are dependent, and this solver wants full rank (SCHUR) */
+#define CP_KKT_DEPENDENT \
+  2 /* rows are dependent (kkt->dependent), and this solver wants full rank */
 
 typedef struct {
   const char *name;
   CPKktLinSol type;
   int (*create)(CPKkt kkt); /* CP_SUCCESS, CP_MEM_FAIL, CP_LINSOL_FAIL */
-  /* Factors of the values in kkt->M and kkt->A, rows with kkt->off set left out. 0, a positive
-   * result, or a negative code. Sets rank, is_dependent. */
+  /* Factors of the values in kkt->M and kkt->A, of the rows in use; M by its upper triangle. 0, a
+   * positive result, or a negative code. Sets rank, is_dependent, dependent, which say full rank
+   * before. */
   int (*factor)(CPKkt kkt);
-  /* f [n], b [m] -> a [n], lambda [m]; all apart from each other; entries of b in rows that are off
-   * or dependent are not looked at, lambda is 0 in rows that are off. 0, or a negative code. */
+  /* f [n], b [m] -> a [n], lambda [m], zero before; all apart from each other; entries of b in rows
+   * that are off or dependent are not looked at. 0, or a negative code. */
   int (*solve)(CPKkt kkt, const double *f, const double *b, double *a, double *lambda);
-  void (*destroy)(CPKkt kkt);
+  void (*destroy)(CPKkt kkt); /* accepts what a failed create leaves */
 } CPKktOps;
 
 struct CPKkt_ {
@@ -39,20 +41,28 @@ struct CPKkt_ {
   int n, m;
   const CPMat *M, *A; /* the caller's: structure fixed at creation, values at factor */
   const char *off;    /* [m] the caller's: 1: row is switched off; NULL: none is */
-  double ranktol;     /* a row is dependent below this sine of its angle to the others */
+  double ranktol;     /* a row is dependent below this sine of its angle to the others; Cholesky and
+                         KLU, which square it, take 1e-6 where this is less */
+  int nrows, *row;    /* [nrows] the rows in use: those that are not off, ascending */
   int rank;           /* at the newest factorisation */
-  char *is_dependent; /* [m] 1: row depends on those that are neither dependent nor off */
+  char *is_dependent; /* [m] 1: row depends on those that are neither dependent nor off; so do rows
+                         of zeros */
   int dependent;      /* first of these, -1 if there is none: then lambda is unique */
-  int *perm;          /* workspace of the caller's choice [m] */
   void *content;      /* the solver's own */
 };
 
 /* type AUTO: SPARSE if M and A are sparse; else SCHUR, and from the first factorisation on that finds
- * M indefinite or rows dependent NULLSPACE. */
+ * M indefinite or rows dependent NULLSPACE. SPARSE takes dense matrices, too. */
 int cpKktCreate(CPKkt *kkt, CPKktLinSol type, const CPMat *M, const CPMat *A);
 void cpKktFree(CPKkt *kkt);
+/* After a positive result or a failure there are no factors until the next one that succeeds. */
 int cpKktFactor(CPKkt kkt);
 int cpKktSolve(CPKkt kkt, const double *f, const double *b, double *a, double *lambda);
+
+/* For the solvers: the rows in use as columns, X [n x nrows]. */
+void cpKktGather(const CPKkt kkt, double *X);
+/* Row i depends on others. */
+void cpKktMarkDependent(CPKkt kkt, int i);
 
 extern const CPKktOps cpKktSchurOps, cpKktNullspaceOps, cpKktSparseOps;
 

@@ -1,0 +1,111 @@
+/* Life cycle of the KKT solvers, the list of them, and the choice among them. */
+#include "kkt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RANKTOL 1.0e-10
+
+static const CPKktOps *const solvers[] = {&cpKktSchurOps, &cpKktNullspaceOps, &cpKktSparseOps};
+
+static const CPKktOps *findSolver(CPKktLinSol type) {
+  for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++)
+    if (solvers[i]->type == type) return solvers[i];
+  return NULL;
+}
+
+static CPKktLinSol choose(const CPMat *M, const CPMat *A) {
+  return M->start && (A->start || A->rows == 0) ? CP_KKT_SPARSE : CP_KKT_SCHUR;
+}
+
+static void closeSolver(CPKkt kkt) {
+  if (kkt->content) kkt->ops->destroy(kkt);
+  kkt->content = NULL;
+}
+
+static int openSolver(CPKkt kkt, CPKktLinSol type) {
+  kkt->ops       = findSolver(type);
+  const int flag = kkt->ops ? kkt->ops->create(kkt) : CP_ILL_INPUT;
+  if (flag) closeSolver(kkt);
+  return flag;
+}
+
+int cpKktCreate(CPKkt *result, CPKktLinSol type, const CPMat *M, const CPMat *A) {
+  CPKkt kkt      = calloc(1, sizeof *kkt);
+  const size_t m = (size_t)A->rows;
+  *result        = NULL;
+  if (!kkt) return CP_MEM_FAIL;
+  kkt->asked        = type;
+  kkt->n            = M->rows;
+  kkt->m            = A->rows;
+  kkt->M            = M;
+  kkt->A            = A;
+  kkt->ranktol      = RANKTOL;
+  kkt->dependent    = -1;
+  kkt->is_dependent = calloc(m + 1, sizeof *kkt->is_dependent);
+  kkt->row          = malloc((m + 1) * sizeof *kkt->row);
+  int flag          = kkt->is_dependent && kkt->row ? CP_SUCCESS : CP_MEM_FAIL;
+  if (!flag) flag = openSolver(kkt, type == CP_KKT_AUTO ? choose(M, A) : type);
+  if (flag) cpKktFree(&kkt);
+  else *result = kkt;
+  return flag;
+}
+
+void cpKktFree(CPKkt *kkt) {
+  if (!kkt || !*kkt) return;
+  closeSolver(*kkt);
+  free((*kkt)->is_dependent);
+  free((*kkt)->row);
+  free(*kkt);
+  *kkt = NULL;
+}
+
+static int factor(CPKkt kkt) {
+  kkt->nrows = 0;
+  for (int i = 0; i < kkt->m; i++)
+    if (!kkt->off || !kkt->off[i]) kkt->row[kkt->nrows++] = i;
+  kkt->rank      = kkt->nrows;
+  kkt->dependent = -1;
+  memset(kkt->is_dependent, 0, (size_t)kkt->m);
+  return kkt->ops->factor(kkt);
+}
+
+/* A mechanism that has dependent rows once has them again: NULLSPACE stays. */
+int cpKktFactor(CPKkt kkt) {
+  int flag = kkt->content ? CP_SUCCESS : openSolver(kkt, kkt->ops->type);
+  if (!flag) flag = factor(kkt);
+  if (flag <= 0 || kkt->asked != CP_KKT_AUTO || kkt->ops->type != CP_KKT_SCHUR) return flag;
+  closeSolver(kkt);
+  flag = openSolver(kkt, CP_KKT_NULLSPACE);
+  return flag ? flag : factor(kkt);
+}
+
+int cpKktSolve(CPKkt kkt, const double *f, const double *b, double *a, double *lambda) {
+  if (kkt->m > 0) memset(lambda, 0, (size_t)kkt->m * sizeof *lambda);
+  return kkt->ops->solve(kkt, f, b, a, lambda);
+}
+
+/* Column j of A goes to row j of X. */
+void cpKktGather(const CPKkt kkt, double *X) {
+  const CPMat *A = kkt->A;
+  const size_t n = (size_t)kkt->n, m = (size_t)kkt->m;
+  if (!A->start) {
+    for (int k = 0; k < kkt->nrows; k++)
+      for (size_t j = 0; j < n; j++) X[(size_t)k * n + j] = A->value[j * m + (size_t)kkt->row[k]];
+    return;
+  }
+  memset(X, 0, n * (size_t)kkt->nrows * sizeof *X);
+  for (size_t j = 0; j < n; j++) {
+    int k = 0; /* rows ascend, in both */
+    for (size_t e = A->start[j]; e < A->start[j + 1]; e++) {
+      while (k < kkt->nrows && kkt->row[k] < A->row[e]) k++;
+      if (k < kkt->nrows && kkt->row[k] == A->row[e]) X[(size_t)k * n + j] = A->value[e];
+    }
+  }
+}
+
+void cpKktMarkDependent(CPKkt kkt, int i) {
+  kkt->is_dependent[i] = 1;
+  kkt->rank--;
+  if (kkt->dependent < 0 || i < kkt->dependent) kkt->dependent = i;
+}
