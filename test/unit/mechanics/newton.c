@@ -1,0 +1,262 @@
+/* The structured iteration matrix against I - gamma J, J from differences of the right-hand side.
+ *
+ * J is made by central differences of sixth order with steps of 0.005: truncation and roundoff are some
+ * 1e-12 of derivatives of order one, noise of b by differences (1e-12) gives 1e-9. Solutions of systems
+ * of order one then agree to
+ *   1e-8  with derivatives given,
+ *   2e-6  with those by forward differences with steps of 1.5e-8: errors are half the step times second
+ *         derivatives of order 10, in some 10 entries,
+ *   2e-5  where b, itself by differences, has noise of 1e-12 over steps of 1e-6.
+ * What the tests are to see, a block or a term that is missing or has a wrong sign, changes them by some
+ * 0.1 (gamma = 0.3). */
+#include <cpodes/mechanics/newton/newton_impl.h>
+#include <math.h>
+#include <string.h>
+
+#include "mechanics/lattice.h"
+#include "support/support.h"
+
+#define GIVEN  1.0e-8
+#define COARSE 2.0e-6
+#define NOISY  2.0e-5
+#define GAMMA  0.3
+#define TIME   0.7
+
+typedef struct {
+  const char *name;
+  double tolerance;
+  Lattice lattice;
+} Case;
+
+/* clang-format off */
+static const Case cases[] = {
+    {"differences", COARSE, {0}},
+    {"differences, sparse", COARSE, {.sparse = 1}},
+    {"given", GIVEN, {.dynamics = 1, .constraints = 1}},
+    {"given, sparse", GIVEN, {.sparse = 1, .dynamics = 1, .constraints = 1}},
+    {"dynamics given", COARSE, {.dynamics = 1}},
+    {"constraints given, sparse", COARSE, {.sparse = 1, .constraints = 1}},
+    {"b by differences", NOISY, {.b_by_differences = 1}},
+    {"b by differences, sparse", NOISY, {.sparse = 1, .b_by_differences = 1}},
+    {"b by differences, derivatives given", GIVEN, {.b_by_differences = 1, .dynamics = 1, .constraints = 1}},
+    {"z", COARSE, {.nz = 2}},
+    {"z, sparse", COARSE, {.nz = 2, .sparse = 1}},
+    {"z, given but to lambda", COARSE, {.nz = 2, .dynamics = 1, .constraints = 1, .auxiliary = 1}},
+    {"friction", COARSE, {.friction = 1}},
+    {"friction, sparse", COARSE, {.friction = 1, .sparse = 1}},
+    {"friction, given", GIVEN, {.friction = 1, .dynamics = 1, .constraints = 1, .lambda_jac = 1}},
+    {"friction, given, sparse", GIVEN, {.friction = 1, .dynamics = 1, .constraints = 1, .lambda_jac = 1, .sparse = 1}},
+    {"friction and z, sparse", COARSE, {.friction = 1, .nz = 2, .sparse = 1}},
+    {"quaternion of a body", NOISY, {.quaternions = 1, .b_by_differences = 1}},
+    {"quaternions of both frames", NOISY, {.quaternions = 2, .b_by_differences = 1}},
+    {"quaternions, sparse", NOISY, {.quaternions = 2, .b_by_differences = 1, .sparse = 1}},
+    {"quaternions, z, sparse", NOISY, {.quaternions = 2, .b_by_differences = 1, .nz = 2, .sparse = 1}},
+    {"redundant rows", COARSE, {.redundant = 1}},
+    {"redundant rows, sparse", COARSE, {.redundant = 1, .sparse = 1}},
+    {"redundant rows, given", GIVEN, {.redundant = 1, .dynamics = 1, .constraints = 1}},
+    {"a row off", COARSE, {.off = 1}},
+    {"a row off, sparse", COARSE, {.off = 1, .sparse = 1}},
+    {"FULL motion", COARSE, {.full = 1}},
+    {"FULL motion, given, sparse", GIVEN, {.full = 1, .dynamics = 1, .constraints = 1, .sparse = 1}},
+    {"FULL and DIRECT motions", COARSE, {.full = 1, .direct = 1}},
+    {"FULL and DIRECT motions, sparse", COARSE, {.full = 1, .direct = 1, .sparse = 1}},
+    {"FULL motion and quaternion", NOISY, {.full = 1, .quaternions = 1, .b_by_differences = 1}},
+    {"half", COARSE, {.newton = CP_NEWTON_HALF}},
+    {"half, b by differences", NOISY, {.newton = CP_NEWTON_HALF, .b_by_differences = 1}},
+    {"half, z, friction", COARSE, {.newton = CP_NEWTON_HALF, .nz = 2, .friction = 1}},
+    {"half, quaternions", NOISY, {.newton = CP_NEWTON_HALF, .quaternions = 2, .b_by_differences = 1}},
+    {"half, FULL motion", COARSE, {.newton = CP_NEWTON_HALF, .full = 1}},
+};
+/* clang-format on */
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+/* ---- the system under test ---- */
+
+static Lattice lattice;
+static CPMech mech;
+static N_Vector y;
+static CPMechNewtonMem newton;
+
+static void create(const Lattice *like) {
+  lattice = *like;
+  mech    = lattice_create(&lattice, test_context);
+  y       = lattice_state(&lattice);
+  ck_assert_ptr_nonnull(mech);
+  ck_assert_int_eq(cpMechSetUp(mech, "test"), CP_SUCCESS);
+  ck_assert_int_eq(cpNewtonCreate(&newton, mech), CP_SUCCESS);
+  ck_assert_ptr_nonnull(newton);
+}
+
+static void destroy(void) {
+  cpMechNewtonFree(&newton);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+}
+
+/* Matrix and factors at (TIME, y); returns whether partial derivatives are new. */
+static int set_up(int jok, double gamma) {
+  int renewed = 0;
+  ck_assert_int_eq(cpNewtonSystem(newton, TIME, entries(y), NULL, jok, gamma, &renewed), CP_SUCCESS);
+  ck_assert_int_eq(SUNLinSolSetup(newton->LS, newton->S), 0);
+  return renewed;
+}
+
+/* ---- J by differences of the right-hand side ---- */
+
+static SUNMatrix jacobian(void) {
+  static const double weight[3] = {45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0};
+  const sunindextype n          = N_VGetLength(y);
+  const double h                = 0.005;
+  N_Vector moved = vector_copy(y), f = vector_copy(y);
+  SUNMatrix J = SUNDenseMatrix(n, n, test_context);
+  for (sunindextype j = 0; j < n; j++)
+    for (int k = -3; k <= 3; k++) {
+      if (k == 0) continue;
+      entries(moved)[j] = entries(y)[j] + k * h;
+      ck_assert_int_eq(cpMechRhs(TIME, moved, f, mech), 0);
+      entries(moved)[j] = entries(y)[j];
+      for (sunindextype i = 0; i < n; i++)
+        SM_ELEMENT_D(J, i, j) += (k > 0 ? 1 : -1) * weight[abs(k) - 1] / h * entries(f)[i];
+    }
+  N_VDestroy(moved);
+  N_VDestroy(f);
+  return J;
+}
+
+/* Largest entry of (I - gamma J) x - r for the solver's x, over some r of order one. x is not larger
+ * than that times the norm of the inverse, also of order one. */
+static double residual(SUNMatrix J, double gamma) {
+  const sunindextype n    = N_VGetLength(y);
+  unsigned long long seed = 3;
+  double worst            = 0.0;
+  N_Vector r = vector_copy(y), x = vector_copy(y), Jx = vector_copy(y);
+  for (int k = 0; k < 5; k++) {
+    random_fill(r, &seed);
+    ck_assert_int_eq(SUNLinSolSolve(newton->LS, newton->S, x, r, 0.0), 0);
+    ck_assert_int_eq(SUNMatMatvec(J, x, Jx), 0);
+    for (sunindextype i = 0; i < n; i++)
+      worst = fmax(worst, fabs(entries(x)[i] - gamma * entries(Jx)[i] - entries(r)[i]));
+  }
+  N_VDestroy(r);
+  N_VDestroy(x);
+  N_VDestroy(Jx);
+  return worst;
+}
+
+START_TEST(solves_the_system_of_the_ode) {
+  const Case *c = &cases[_i];
+  create(&c->lattice);
+  SUNMatrix J = jacobian();
+  set_up(0, GAMMA);
+  const double error = residual(J, GAMMA);
+  ck_assert_msg(error <= c->tolerance, "%s: %.2e > %.2e", c->name, error, c->tolerance);
+  SUNMatDestroy(J);
+  destroy();
+}
+END_TEST
+
+/* With jok only gamma changes: no function is called, and the solution is that of the new gamma. */
+START_TEST(other_gamma_needs_no_function) {
+  const Case *c = &cases[_i];
+  create(&c->lattice);
+  SUNMatrix J = jacobian();
+  ck_assert(set_up(0, 2.0 * GAMMA));
+  const CPMechStats before = mech->stats;
+  ck_assert(!set_up(1, GAMMA));
+  const double error = residual(J, GAMMA);
+  ck_assert_msg(error <= c->tolerance, "%s: %.2e > %.2e", c->name, error, c->tolerance);
+  ck_assert_int_eq(mech->stats.nf, before.nf);
+  ck_assert_int_eq(mech->stats.nA, before.nA);
+  ck_assert_int_eq(mech->stats.nM, before.nM);
+  ck_assert_int_eq(mech->stats.nudot, before.nudot);
+  ck_assert_int_eq(mech->stats.npartials, before.npartials);
+  ck_assert_int_eq(mech->stats.nnewton, before.nnewton + 1);
+  SUNMatDestroy(J);
+  destroy();
+}
+END_TEST
+
+/* Sparse and dense matrices have the same solutions; new values in an old structure too. */
+START_TEST(sparse_factors_follow_the_state) {
+  create(&(Lattice){.sparse = 1, .friction = 1, .nz = 2});
+  for (int k = 0; k < 4; k++) {
+    for (sunindextype i = 0; i < N_VGetLength(y); i++)
+      entries(y)[i] += 0.1 * sin(7.0 * (double)i + k);
+    SUNMatrix J = jacobian();
+    set_up(0, GAMMA / (1 + k));
+    ck_assert_double_le(residual(J, GAMMA / (1 + k)), COARSE);
+    SUNMatDestroy(J);
+  }
+  destroy();
+}
+END_TEST
+
+/* A row that is switched off between two set-ups: kept derivatives are of no use then. */
+START_TEST(switched_rows_renew_everything) {
+  const sunrealtype mask[LATTICE_ROWS] = {1.0, 1.0, 0.0};
+  create(&(Lattice){.sparse = _i});
+  set_up(0, GAMMA);
+  ck_assert_int_eq(CPMechSetActive(mech, mask), CP_SUCCESS);
+  ck_assert(set_up(1, GAMMA));
+  SUNMatrix J = jacobian();
+  ck_assert_double_le(residual(J, GAMMA), COARSE);
+  SUNMatDestroy(J);
+  destroy();
+}
+END_TEST
+
+/* M, K and C are tridiagonal: three groups of columns, and one evaluation besides, for positions and
+ * for velocities; rows of b do not add any. */
+START_TEST(columns_are_perturbed_together) {
+  create(&(Lattice){.sparse = 1});
+  set_up(0, GAMMA);
+  ck_assert_int_eq(mech->stats.nDQ, 2 * (3 + 1));
+  destroy();
+}
+END_TEST
+
+START_TEST(the_metric_is_the_symmetric_part_of_W) {
+  create(&(Lattice){.sparse = _i, .dynamics = 1, .constraints = 1});
+  CPMat W = {0};
+  double dense[LATTICE_NU][LATTICE_NU], largest = 0.0;
+  mech->newton = newton;
+  ck_assert_int_eq(cpMechNewtonPattern(mech, &W), CP_SUCCESS);
+  ck_assert((W.start != NULL) == _i);
+  ck_assert_int_eq(cpMechNewtonMetric(mech, &W), 1);
+  set_up(0, GAMMA);
+  ck_assert_int_eq(cpMechNewtonMetric(mech, &W), 0);
+  for (int i = 0; i < LATTICE_NU; i++)
+    for (int j = 0; j < LATTICE_NU; j++) {
+      const CPMat *parts[3]   = {&newton->M, &newton->block[CP_OF_F][CP_BY_U].J,
+                                 &newton->block[CP_OF_F][CP_BY_Q].J};
+      const double factors[3] = {1.0, -GAMMA, -GAMMA * GAMMA};
+      dense[i][j]             = 0.0;
+      for (int k = 0; k < 3; k++) {
+        const double *ij = cpMatAt(parts[k], i, j), *ji = cpMatAt(parts[k], j, i);
+        dense[i][j] += 0.5 * factors[k] * ((ij ? *ij : 0.0) + (ji ? *ji : 0.0));
+      }
+      const double *place = cpMatAt(&W, i, j);
+      largest             = fmax(largest, fabs((place ? *place : 0.0) - dense[i][j]));
+    }
+  ck_assert_double_le(largest, 1e-14);
+  mech->newton = NULL;
+  cpMatFree(&W);
+  destroy();
+}
+END_TEST
+
+static Suite *newton_suite(void) {
+  Suite *suite = suite_create("structured Newton");
+  TCase *tc    = tcase_create("matrix");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, solves_the_system_of_the_ode, 0, CASES);
+  tcase_add_loop_test(tc, other_gamma_needs_no_function, 0, CASES);
+  tcase_add_test(tc, sparse_factors_follow_the_state);
+  tcase_add_loop_test(tc, switched_rows_renew_everything, 0, 2);
+  tcase_add_test(tc, columns_are_perturbed_together);
+  tcase_add_loop_test(tc, the_metric_is_the_symmetric_part_of_W, 0, 2);
+  suite_add_tcase(suite, tc);
+  return suite;
+}
+
+int main(void) { return run_suite(newton_suite()); }
