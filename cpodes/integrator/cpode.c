@@ -109,9 +109,20 @@ static const char *afterRestart(CPodeMem mem) {
                         : "";
 }
 
+/* Did a function of the attached model end the run? Its code, and why. */
+static int modelFailed(CPodeMem mem, int flag, int *code, const char **reason) {
+  if (!mem->model.cause) return 0;
+  if (flag != CV_RHSFUNC_FAIL && flag != CV_FIRST_RHSFUNC_ERR && flag != CV_REPTD_RHSFUNC_ERR &&
+      flag != CV_UNREC_RHSFUNC_ERR && flag != CV_LSETUP_FAIL)
+    return 0;
+  *code = -abs(mem->model.cause(reason, mem->model.data));
+  return *code != 0;
+}
+
 /* What is to be told: the projection's reason where it was the cause, else CVODES' own. */
 static int explain(CPodeMem mem, int flag) {
-  const char *again = afterRestart(mem);
+  const char *again = afterRestart(mem), *reason = NULL;
+  int code = 0;
   if (mem->fatal)
     return cpReport(&mem->log, mem->fatal, "CPode",
                     "%s; the last good state is that of t = %.15g%s", mem->text, mem->tgood, again);
@@ -119,6 +130,9 @@ static int explain(CPodeMem mem, int flag) {
     return cpReport(&mem->log, mem->cause, "CPode",
                     "every attempt of the step from t = %.15g failed: %s%s", mem->tgood, mem->text,
                     again);
+  if (modelFailed(mem, flag, &code, &reason))
+    return cpReport(&mem->log, code, "CPode", "%s; the last good state is that of t = %.15g%s",
+                    reason, mem->tgood, again);
   if (mem->cvodes.text[0])
     return cpReport(&mem->log, flag, "CPode", "%s%s", mem->cvodes.text, again);
   char *name = CVodeGetReturnFlagName(flag);

@@ -80,6 +80,7 @@ void CPodeFree(CPodeMem *mem_address) {
   if (!mem) return;
   if (mem->attached && mem->wrapper && mem->inner && !mem->inner_owned) giveBack(mem);
   if (!mem->attached) CVodeFree(&mem->cvode_mem);
+  if (mem->model.detach) mem->model.detach(mem->model.data);
   if (mem->wrapper) SUNNonlinSolFree(mem->wrapper);
   if (mem->inner_owned) SUNNonlinSolFree(mem->inner);
   cpWorkFree(&mem->step);

@@ -37,6 +37,19 @@ typedef struct {
   void *user_data;
 } CPAttempt;
 
+/* What a model of the library's own adds to an integrator. data: CVODES' user_data from now on, a
+ * struct whose first member is the CPodeMem. All functions get it. scale: the error
+ * weights, after the tolerances; NULL: as they are. cause: newest failure of its functions, 0 or a
+ * code of either sign, and the reason. print: its figures, after those of the integrator. detach:
+ * the integrator is gone. */
+typedef struct {
+  void *data;
+  int (*scale)(N_Vector ewt, void *data);
+  int (*cause)(const char **reason, void *data);
+  int (*print)(CPodeMem mem, FILE *out, SUNOutputFormat fmt, void *data);
+  void (*detach)(void *data);
+} CPModel;
+
 struct CPodeMem_ {
   SUNContext ctx;
   void *cvode_mem;
@@ -63,6 +76,7 @@ struct CPodeMem_ {
   sunrealtype reltol, abstol;
   N_Vector vabstol;
   CVEwtFn efun;
+  CPModel model; /* data NULL: none */
   /* the attempt, and the last good state */
   N_Vector y0, y, ygood; /* start; state of the newest attempt; newest accepted state */
   sunrealtype t0, t, tgood;
@@ -138,6 +152,8 @@ int cpLacksOperations(SUNNonlinearSolver inner); /* that the wrapper needs */
 /* Error weights at y by the kept tolerances, in mem->ewt. 0, CP_NO_INIT if there are none,
  * CP_ILL_INPUT. */
 int cpErrWeights(CPodeMem mem, N_Vector y);
+/* Attaches a model; its weights from now on. 0, or CVODES' code. */
+int cpSetModel(CPodeMem mem, const CPModel *model);
 
 /* output.c */
 /* Is v a vector for a result of an initialised mem? 0, or the reported code. */

@@ -8,7 +8,15 @@ static int missing(const char *function) {
   return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
 }
 
+/* Weights that a model scales. CVODES' user_data is its data, which start with its integrator. */
+static int scaledWeights(N_Vector y, N_Vector ewt, void *user_data);
+
+static int applyScaled(CPodeMem mem) {
+  return mem->tol == CP_TOL_NONE ? CP_SUCCESS : CVodeWFtolerances(mem->cvode_mem, scaledWeights);
+}
+
 int cpApplyTolerances(CPodeMem mem) {
+  if (mem->model.scale) return applyScaled(mem);
   switch (mem->tol) {
   case CP_TOL_SS: return CVodeSStolerances(mem->cvode_mem, mem->reltol, mem->abstol);
   case CP_TOL_SV: return CVodeSVtolerances(mem->cvode_mem, mem->reltol, mem->vabstol);
@@ -70,23 +78,40 @@ int CPodeWFtolerances(CPodeMem mem, CVEwtFn efun) {
 }
 
 /* ewt_i = 1 / (rtol |y_i| + atol_i) */
-int cpErrWeights(CPodeMem mem, N_Vector y) {
+static int weights(CPodeMem mem, N_Vector y, N_Vector ewt) {
   CPAttempt a;
   switch (mem->tol) {
   case CP_TOL_WF:
-    if (cpAttemptRead(mem, &a) || mem->efun(y, mem->ewt, a.user_data)) return CP_ILL_INPUT;
-    return N_VMin(mem->ewt) > 0.0 ? CP_SUCCESS : CP_ILL_INPUT;
+    if (cpAttemptRead(mem, &a) || mem->efun(y, ewt, a.user_data)) return CP_ILL_INPUT;
+    return N_VMin(ewt) > 0.0 ? CP_SUCCESS : CP_ILL_INPUT;
   case CP_TOL_SS:
   case CP_TOL_SV:
-    N_VAbs(y, mem->ewt);
-    N_VScale(mem->reltol, mem->ewt, mem->ewt);
-    if (mem->tol == CP_TOL_SS) N_VAddConst(mem->ewt, mem->abstol, mem->ewt);
-    else N_VLinearSum(1.0, mem->ewt, 1.0, mem->vabstol, mem->ewt);
-    if (!(N_VMin(mem->ewt) > 0.0)) return CP_ILL_INPUT;
-    N_VInv(mem->ewt, mem->ewt);
+    N_VAbs(y, ewt);
+    N_VScale(mem->reltol, ewt, ewt);
+    if (mem->tol == CP_TOL_SS) N_VAddConst(ewt, mem->abstol, ewt);
+    else N_VLinearSum(1.0, ewt, 1.0, mem->vabstol, ewt);
+    if (!(N_VMin(ewt) > 0.0)) return CP_ILL_INPUT;
+    N_VInv(ewt, ewt);
     return CP_SUCCESS;
   default: return CP_NO_INIT;
   }
+}
+
+static int modelWeights(CPodeMem mem, N_Vector y, N_Vector ewt) {
+  const int flag = weights(mem, y, ewt);
+  return flag || !mem->model.scale ? flag : mem->model.scale(ewt, mem->model.data);
+}
+
+int cpErrWeights(CPodeMem mem, N_Vector y) { return modelWeights(mem, y, mem->ewt); }
+
+static int scaledWeights(N_Vector y, N_Vector ewt, void *user_data) {
+  return modelWeights(*(CPodeMem *)user_data, y, ewt);
+}
+
+int cpSetModel(CPodeMem mem, const CPModel *model) {
+  const int flag = CVodeSetUserData(mem->cvode_mem, model->data);
+  mem->model     = *model;
+  return flag || !model->scale ? flag : cpApplyTolerances(mem);
 }
 
 /* The factors for steps and for output are apart, so that asking for output never changes a

@@ -73,6 +73,7 @@ int CPodePrintAllStats(CPodeMem mem, FILE *out, SUNOutputFormat fmt) {
     bad |= fprintf(out, "%-28s = %.3e\n", "Last violation", s.violation) < 0;
     bad |= fprintf(out, "%-28s = %.3e\n", "Largest correction (WRMS)", s.maxcorrection) < 0;
   }
+  if (!bad && mem->model.print) bad = mem->model.print(mem, out, fmt, mem->model.data);
   return bad ? cpReport(&mem->log, CP_ILL_INPUT, __func__, "writing to out failed") : CP_SUCCESS;
 }
 

@@ -19,6 +19,12 @@
 
 typedef struct CPMechNewton_ *CPMechNewtonMem; /* newton/ */
 typedef struct CPMechLinear_ *CPMechLinear;    /* linear.c */
+typedef struct CPMechSpace_ *CPMechSpace;      /* projection/ */
+
+/* Defaults of CPMechSetMultiplierTol. */
+#define CP_LAMBDA_RTOL     1.0e-12
+#define CP_LAMBDA_ATOL     1.0e-14
+#define CP_LAMBDA_MAXITERS 50
 
 /* A state (q, u, z) at time t. Coordinates of FULL motions have their prescribed values. */
 typedef struct {
@@ -44,11 +50,13 @@ typedef struct {
 } CPPrescribed;
 
 struct CPMech_ {
+  CPodeMem mem; /* attached to, NULL; the first member (CPModel) */
   SUNContext ctx;
   CPMechModel model; /* templates NULL: they are in the CPUserMats */
   int nq, nu, nz, n; /* n: length of y */
   int np, nv, na;    /* rows of the model */
   int m;             /* rows of A in all */
+  int ready;         /* set up: sizes, rows and matrices are final */
   int operators;     /* model.udot instead of M and A */
   N_Vector y_tmpl;
   void *user_data;     /* handed to the functions of the model */
@@ -69,16 +77,14 @@ struct CPMech_ {
   /* matrices of the newest evaluation */
   CPUserMat userM, userA; /* as the user gives them: nu x nu, na x nu */
   CPMat A;                /* m x nu: userA.A and the rows of motions */
-  size_t *A_place;        /* [entries of userA.A] their place in A; NULL: the same arrays */
+  size_t *A_place;        /* [entries of userA.A] their place in A */
   /* accelerations */
   CPKktLinSol linsol;
   CPKkt kkt;
-  CPMat Mk, Ak; /* what kkt sees: FULL columns moved to the right-hand side */
+  CPMat Mk, Ak; /* what kkt sees: the identity in rows and columns of FULL motions */
   double lambda_rtol, lambda_atol;
   int lambda_maxiters;
   double difference_time;
-  double *a, *lambda; /* [nu], [m] newest solution; start of the iteration */
-  int have_solution;
   /* options */
   CPMechMetric metric;
   CPMechNewton newton_type;
@@ -86,19 +92,36 @@ struct CPMech_ {
   int *z_order; /* [nz]; NULL */
   int maxord;
   /* use */
-  CPodeMem mem; /* attached to; NULL */
   CPProjector P;
+  CPMechSpace space;
+  int space_flag; /* newest failure of a function inside a projection */
+  double *wspace; /* space.c: [nu] */
   CPMechNewtonMem newton;
+  SUNNonlinearSolver fixed_point; /* for Adams methods; NULL: another one */
   int cause; /* newest failure inside a callback of CVODES': 0 or a code, either sign */
   char text[CP_TEXT_LENGTH]; /* its reason */
   CPMechStats stats;
-  /* workspace */
-  double *wq[4], *wu[8], *wm[8], *wz[2]; /* [nq], [nu], [m], [nz]; who uses which: see each file */
+  /* workspace, none of it shared between files: lengths in createWork, setup.c */
+  double *q_full, *u_full;                                                  /* evaluate.c */
+  double *f_lambda;                                                         /* evaluate.c */
+  double *q_moved, *qdot, *v_plus, *v_minus, *p_plus, *p_minus, *b4;        /* velocity.c */
+  double *f, *b, *rhs, *rhs_b, *a_full, *residual, *a_out, *lambda_out;     /* accelerations.c */
+  double *lambda_new, *lambda_step, *lambda_J, *f_total, *a_spare, *zero_b; /* multipliers.c */
+  int *lambda_pivot;
+  CPUserMat userFl; /* nu x na */
+  double *lambda;   /* rhs.c */
 };
 
 /* ---- mech.c ---- */
-/* Brings sizes, rows and matrices in line with the options; once, before the first use. */
-int cpMechSetUp(CPMech mech);
+/* Is a setter's argument there, and (before_use) is it early enough? 0, or a code, reported. */
+int cpMechOption(CPMech mech, int before_use, const char *function);
+/* Reports the failure flag, whose reason is in mech->text; positive ones where recoverable is 0
+ * become negative. Returns the code. */
+int cpMechReport(CPMech mech, int flag, const char *function);
+/* Brings sizes, rows and matrices in line with the options; once, before the first use. Reported.
+ * (setup.c) */
+int cpMechSetUp(CPMech mech, const char *function);
+void cpMechTearDown(CPMech mech);
 /* y: vector of the right length with data? set up? 0, or a code, reported. */
 int cpMechCheckState(CPMech mech, N_Vector y, const char *function);
 
@@ -106,16 +129,23 @@ int cpMechCheckState(CPMech mech, N_Vector y, const char *function);
  * reason in mech->text. ---- */
 /* The state in y; FULL motions put in (into workspace that lasts until the next call). */
 int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s);
-/* M into userM.A; A into mech->A; both symmetric in use: the callers pass where to put them. */
+/* What a user's function returned, as a code. */
+int cpMechResult(CPMech mech, int flag, sunrealtype t, const char *name);
+/* x [length] finite? 0, or -CP_MECH_NONFINITE. */
+int cpMechFinite(CPMech mech, sunrealtype t, const char *name, const double *x, int length);
+/* The matrix that a user's function which returned flag has filled, into U->A: 0 or a code. */
+int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *name);
+/* M into userM.A; A into mech->A. */
 int cpMechMass(CPMech mech, sunrealtype t, const sunrealtype *q);
 int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q);
 int cpMechForces(CPMech mech, const CPMechState *s, double *f);
 /* f += the forces that depend on lambda */
 int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambda, double *f);
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
-/* May evaluate A (v = A u + dp/dt): mech->A is then that of q. */
+/* May evaluate A (v = A u + dp/dt): mech->A is then that of q. (velocity.c) */
 int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                      double *v);
+/* May evaluate A near q: mech->A is then of no use. (velocity.c) */
 int cpMechB(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u, double *b);
 int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot);
 /* Products, by matrices or by the user's operators. */
@@ -126,14 +156,24 @@ int cpMechATransposedTimes(CPMech mech, sunrealtype t, const sunrealtype *q, con
 /* ---- kinematics.c ---- */
 int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, const double *x,
                      double *y);
-/* q <- q + N(q) w, quaternions and norms normalised; q, result [nq], may be the same. */
+/* result <- q + N(q) w, not normalised; apart. */
 int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *result);
-/* Normalises quaternions and norms; 0 or -CP_QUATERNION_ZERO ... */
+/* mech->pair, from the quaternions. */
+void cpMechPair(CPMech mech);
+/* Normalises quaternions and norms in place; 0 or -CP_QUATERNION_ZERO. */
 int cpMechNormalise(CPMech mech, sunrealtype t, double *q);
 
 /* ---- accelerations.c ---- */
 /* a [nu] and lambda [m] at s. */
 int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda);
+/* Forces that depend on multipliers: iterates lambda and a; f the other forces, b: right-hand side.
+ * (multipliers.c) */
+int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,
+                  double *lambda);
+/* M a + A^T lambda = f, A a = b with the factors at hand; FULL motions taken care of. Dependent rows
+ * whose b contradicts the others': +CP_KKT_INCONSISTENT (as a positive code). */
+int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
+              double *lambda);
 /* Factors of the KKT matrix at (t, q), for linear problems with given f and b: cpKktSolve(mech->kkt).
  * Columns of FULL motions are the identity's there. */
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q);
@@ -157,9 +197,14 @@ void cpMechLinearFree(CPMechLinear *linear);
 /* ---- rhs.c ---- */
 int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *mech);
 
-/* ---- projection.c: CPMethod of mech's projector ---- */
+/* ---- projection/: CPMethod of mech's projector ---- */
 extern const CPMethod cpMechMethod;
 int cpMechProjectorCreate(CPMech mech);
+/* Its inner projectors, at the first use: 0 or CP_MEM_FAIL. */
+int cpMechSpaceCreate(CPMech mech);
+void cpMechSpaceFree(CPMechSpace *space);
+/* The metric of mech->metric, once there is a space: 0 or a code. */
+int cpMechSpaceMetric(CPMech mech);
 
 /* ---- newton/newton.c: the linear solver behind CVodeSetLinSysFn ---- */
 /* Creates matrix and linear solver by mech->newton_type and gives them to CVODES. */

@@ -8,6 +8,7 @@ static int isKrylov(const CPProjector P) {
 }
 
 const CPMethod *cpMethodOf(CPProjector P) {
+  if (P->method) return P->method;
   if (P->user_kind) return &cpUserMethod;
   return isKrylov(P) ? &cpKrylovMethod : &cpMatrixMethod;
 }

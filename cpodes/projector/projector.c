@@ -83,6 +83,17 @@ CPProjector CPProjectorCreateUser(CPProjFn g, CPErrProjFn g_eps, N_Vector y_tmpl
   return P;
 }
 
+CPProjector cpProjectorCreateOwned(const CPMethod *method, void *owner, N_Vector y_tmpl,
+                                   SUNContext ctx) {
+  CPProjector P = newProjector(y_tmpl, ctx);
+  if (!P) return NULL;
+  P->method  = method;
+  P->owner   = owner;
+  P->nlevels = 1;
+  if (!setSizes(P, y_tmpl, NULL) || cpWorkCreate(&P->work, P)) CPProjectorFree(&P);
+  return P;
+}
+
 void CPProjectorFree(CPProjector *P_address) {
   CPProjector P = P_address ? *P_address : NULL;
   if (!P) return;
@@ -140,7 +151,7 @@ static int notPositive(CPProjector P, N_Vector ewt, const char *function) {
 
 static int checkWeights(CPProjector P, N_Vector ewt, const char *function) {
   if (P->user_kind) return CP_SUCCESS;
-  if (!ewt && P->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
+  if (!ewt && !P->owner && P->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
     return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must not be NULL with CP_NORM_ERROR");
   if (!ewt) return CP_SUCCESS;
   int flag = checkShape(P, ewt, "ewt", function);
@@ -220,6 +231,9 @@ int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, 
   if (P->user_kind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "a user-supplied projection has no Jacobian");
+  if (P->owner && P->method)
+    return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
+                    "P is the projector of a mechanical system: see CPMechCheck");
   if (cpMethodOf(P) == &cpKrylovMethod)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "there is no matrix: see CPProjectorCheckJacTimes");

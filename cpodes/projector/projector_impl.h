@@ -21,8 +21,9 @@
 #define CP_MAX_LEVELS 16
 
 typedef struct CPWork_ *CPWork;
-typedef struct CPMetric_ *CPMetric; /* metric/matrix.c: a metric that is not diagonal */
-typedef struct CPKrylov_ *CPKrylov; /* krylov/ */
+typedef struct CPMetric_ *CPMetric;     /* metric/matrix.c: a metric that is not diagonal */
+typedef struct CPKrylov_ *CPKrylov;     /* krylov/ */
+typedef struct CPMechWork_ *CPMechWork; /* mechanics/projection/ */
 
 /* 0 = |(y_first, ..., y_{first+length-1})| - value */
 typedef struct {
@@ -142,6 +143,7 @@ struct CPWork_ {
   int *rowpos;      /* [m] place within its level; -1: absent     */
   char *left;       /* [m] marks of rows */
   CPKrylov krylov;  /* NULL with another method                   */
+  CPMechWork mech;  /* the same                                   */
   /* results of the newest projection */
   double violation, rate;
   int worst;              /* constraint violated most; -1: not known */
@@ -194,16 +196,23 @@ struct CPProjector_ {
   N_Vector row_level_v, col_level_v; /* [mc], [n]; NULL: not given */
   int nlevels;                       /* 0: to be detected */
   int *row_level, *col_level;        /* [m], [n] */
-  CPWork work;                       /* for the public calls */
-  sunindextype ndependent;           /* rows that depend on others, at the newest factorisation: */
-  char *is_dependent;                /* [mc] 1 for these, of the user's */
-  char reason[CP_TEXT_LENGTH];       /* why stats.linsol is in use */
-  CPProjectorStats stats;            /* of all works together */
+  const CPMethod *method;            /* NULL: by what was given (method.c) */
+  void *owner;                       /* of a projector of the library's own; name_row: its rows */
+  const char *(*name_row)(const CPProjector P, int i, char name[]);
+  CPWork work;                 /* for the public calls */
+  sunindextype ndependent;     /* rows that depend on others, at the newest factorisation: */
+  char *is_dependent;          /* [mc] 1 for these, of the user's */
+  char reason[CP_TEXT_LENGTH]; /* why stats.linsol is in use */
+  CPProjectorStats stats;      /* of all works together */
   CPLog log;
 };
 
 /* projector.c: the arguments that all actions share; 0, or a code, reported. */
 int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function);
+
+/* A projector of the library's own, with a method of its own; n is that of y_tmpl. NULL: no memory. */
+CPProjector cpProjectorCreateOwned(const CPMethod *method, void *owner, N_Vector y_tmpl,
+                                   SUNContext ctx);
 
 /* method.c */
 extern const CPMethod cpMatrixMethod, cpKrylovMethod, cpUserMethod;
@@ -388,6 +397,8 @@ int cpIsLeftAlone(const CPWork work, const double *c, int i);
 double cpViolation(CPWork work, const double *c, int *worst);
 /* Distance to the farthest surface, in units of the state's tolerance. */
 double cpDistance(const CPWork work, const double *c);
+/* unit and size anew, for other weights than those that the factors were made with. */
+void cpMeasureBy(CPWork work, N_Vector y, N_Vector ewt);
 /* Are all residuals above eps within the roundoff of evaluating them? */
 int cpAtRoundoffFloor(CPWork work, const double *y, const double *c, double eps);
 
@@ -400,6 +411,10 @@ int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 
 /* user.c */
 int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm);
+
+/* mechanics/projection/: the part of a workspace that belongs to a mechanical system */
+void cpMechWorkFree(CPMechWork *mech);
+double cpMechWorkSine(CPMechWork mech);
 
 /* krylov/krylov.c */
 int cpKrylovUpdate(CPWork work); /* creates work->krylov, in line with P's options */

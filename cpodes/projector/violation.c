@@ -94,6 +94,28 @@ void cpScaleRows(CPWork work) {
     if (!cpIsActive(P, i)) leaveOut(work, i);
 }
 
+static double weightOf(N_Vector y, N_Vector ewt, int j) {
+  if (ewt) return N_VGetArrayPointer(ewt)[j];
+  return 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(N_VGetArrayPointer(y)[j])));
+}
+
+void cpMeasureBy(CPWork work, N_Vector y, N_Vector ewt) {
+  const CPProjector P = work->P;
+  const CPEntries *g  = &work->g;
+  for (int i = 0; i < P->m; i++) work->unit[i] = 0.0;
+  for (int j = 0; j < P->n; j++) {
+    work->w[j] = weightOf(y, ewt, j);
+    for (size_t k = g->start[j]; work->sqrtd[j] != 0.0 && k < g->start[j + 1]; k++)
+      if (P->row_level[g->row[k]] == P->col_level[j])
+        work->unit[g->row[k]] = hypot(work->unit[g->row[k]], g->value[k] / work->w[j]);
+  }
+  for (int i = 0; i < P->m; i++) {
+    const double *ctol = P->ctol && i < P->mc ? N_VGetArrayPointer(P->ctol) : NULL;
+    work->size[i]      = ctol ? ctol[i] : work->unit[i];
+    if (P->active && !cpIsActive(P, i)) work->unit[i] = 0.0, work->size[i] = INFINITY;
+  }
+}
+
 /* Residual that a row without any gradient may have. */
 #define ZERO_ROW_RESIDUAL 1.0e-12
 

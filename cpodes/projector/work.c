@@ -53,6 +53,7 @@ void cpWorkFree(CPWork *work_address) {
   cpLevelsFree(work);
   cpStorageFree(work);
   cpKrylovFree(&work->krylov);
+  cpMechWorkFree(&work->mech);
   if (work->y) N_VDestroy(work->y);
   if (work->v) N_VDestroy(work->v);
   free(work);
@@ -164,6 +165,7 @@ sunindextype cpWorkRank(CPWork work) {
 
 double cpWorkSine(CPWork work) {
   double sine = 1.0;
+  if (work->mech) return cpMechWorkSine(work->mech);
   if (work->linsol == CP_LINSOL_KRYLOV) return sine; /* which finds none */
   for (int l = 0; l < work->nlevels; l++)
     if (work->levels[l].lin && work->levels[l].lin->rank > 0)
@@ -176,6 +178,7 @@ int cpIsActive(const CPProjector P, int i) {
 }
 
 const char *cpRowName(const CPProjector P, int i, char name[CP_ROW_NAME]) {
+  if (P->name_row) return P->name_row(P, i, name);
   if (i < 0) {
     snprintf(name, CP_ROW_NAME, "a constraint of another process");
   } else if (i < P->mc || !P->in_memory) {

@@ -171,7 +171,7 @@ typedef enum {
 
 /** Linear solver of the implicit methods' Newton iteration (CPMechSetNewton). */
 typedef enum {
-  CP_NEWTON_AUTO = 0, /**< KKT with matrices, else HALF with udot_jac, else NONE */
+  CP_NEWTON_AUTO = 0, /**< KKT with matrices, else HALF with udot_jac, else NONE; CV_ADAMS: none */
   CP_NEWTON_KKT  = 1, /**< condensed KKT matrix, dense or sparse as M and A are */
   CP_NEWTON_HALF = 2, /**< I - gamma Uu - gamma^2 Uq, dense, by udot_jac or by differences of u' */
   CP_NEWTON_NONE = 3  /**< the user's: CVodeSetLinearSolver */
@@ -355,7 +355,8 @@ CPODES_EXPORT int CPMechSetMaxOrd(CPMech mech, int maxord);
 
 /**
  * Attaches the system to an integrator of CPodeCreate's: right-hand side, projector, CVODES'
- * user_data, order cap, error weights, with CV_BDF the linear solver; and starts it at (t0, y0)
+ * user_data, order cap, error weights; the linear solver of CPMechSetNewton, but with CV_ADAMS and
+ * CP_NEWTON_AUTO a fixed-point solver, unless the user has set a nonlinear solver; and starts it at (t0, y0)
  * [nq + nu + nz], by CPodeInit, or CPodeReInit if it has been initialised. Tolerances, and anything
  * else, are set as usual. y0 need not be consistent: CPodeCalcIC, or CPMechCalcIC before. mem uses
  * mech until it is freed; one integrator at a time.

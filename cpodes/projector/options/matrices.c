@@ -22,7 +22,7 @@ static int replaceTemplate(CPProjector P, SUNMatrix *copy, SUNMatrix A, const ch
 
 /* A matrix needs vectors in one memory. */
 static int checkMatrix(CPProjector P, const char *function) {
-  int flag = cpOptionOfInternal(P, function);
+  int flag = cpOptionOfConstraints(P, function);
   if (flag || P->in_memory) return flag;
   return cpReport(&P->log, CP_NOT_SUPPORTED, function,
                   "the vectors do not lie in one memory: products are needed "
@@ -45,7 +45,7 @@ int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl) 
 }
 
 int CPProjectorSetJacTimes(CPProjector P, CPJacTimesFn Gv, CPJacTransTimesFn GTw) {
-  int flag = cpOptionOfInternal(P, __func__);
+  int flag = cpOptionOfConstraints(P, __func__);
   if (flag) return flag;
   if (!Gv != !GTw)
     return cpReport(&P->log, CP_ILL_INPUT, __func__, "%s is NULL and %s is not: give both",
@@ -59,7 +59,7 @@ int CPProjectorSetJacTimes(CPProjector P, CPJacTimesFn Gv, CPJacTransTimesFn GTw
 }
 
 int CPProjectorSetSchurDiag(CPProjector P, CPSchurDiagFn diag) {
-  int flag = cpOptionOfInternal(P, __func__);
+  int flag = cpOptionOfConstraints(P, __func__);
   if (flag) return flag;
   P->schurdiag = diag;
   cpChangedSolver(P);
@@ -67,7 +67,7 @@ int CPProjectorSetSchurDiag(CPProjector P, CPSchurDiagFn diag) {
 }
 
 int CPProjectorSetPreconditioner(CPProjector P, CPPrecSetupFn psetup, CPPrecSolveFn psolve) {
-  int flag = cpOptionOfInternal(P, __func__);
+  int flag = cpOptionOfConstraints(P, __func__);
   if (flag) return flag;
   if (psetup && !psolve)
     return cpReport(&P->log, CP_ILL_INPUT, __func__, "psolve must not be NULL with a psetup");
@@ -128,7 +128,7 @@ int CPProjectorAddUnitNorm(CPProjector P, sunindextype first, sunindextype lengt
 }
 
 int CPProjectorSetMetric(CPProjector P, CPMetricFn D) {
-  int flag = cpOptionOfInternal(P, __func__);
+  int flag = cpOptionOfConstraints(P, __func__);
   if (!flag) flag = replaceTemplate(P, &P->M_tmpl, NULL, __func__);
   if (flag) return flag;
   P->metric        = D;

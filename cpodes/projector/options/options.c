@@ -13,6 +13,15 @@ int cpOptionOfInternal(CPProjector P, const char *function) {
   return CP_SUCCESS;
 }
 
+int cpOptionOfConstraints(CPProjector P, const char *function) {
+  const int flag = cpOptionOfInternal(P, function);
+  if (!flag && P->method)
+    return cpReport(&P->log, CP_NOT_SUPPORTED, function,
+                    "P is the projector of a mechanical system: its constraints and metric are "
+                    "options of that");
+  return flag;
+}
+
 int cpCheckLike(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, const char *function) {
   if (!tmpl)
     return cpReport(&P->log, CP_NOT_SUPPORTED, function,
@@ -81,7 +90,7 @@ int CPProjectorSetLinearSolver(CPProjector P, CPLinSol type) {
 }
 
 int CPProjectorSetNorm(CPProjector P, CPNorm norm) {
-  int flag = cpOptionOfInternal(P, __func__);
+  int flag = cpOptionOfConstraints(P, __func__);
   if (flag) return flag;
   if (norm != CP_NORM_ERROR && norm != CP_NORM_L2)
     return cpReport(&P->log, CP_ILL_INPUT, __func__,
@@ -93,6 +102,7 @@ int CPProjectorSetNorm(CPProjector P, CPNorm norm) {
 
 int CPProjectorSetViolationFn(CPProjector P, CPViolationFn norm) {
   if (!P) return cpOptionOf(P, __func__);
+  if (P->method) return cpOptionOfConstraints(P, __func__);
   P->violation = norm;
   return CP_SUCCESS;
 }

@@ -7,6 +7,8 @@
 /* P is there and (second) not of the user kind. */
 int cpOptionOf(CPProjector P, const char *function);
 int cpOptionOfInternal(CPProjector P, const char *function);
+/* ... and they are its own, not those of a mechanical system? */
+int cpOptionOfConstraints(CPProjector P, const char *function);
 /* Is v like tmpl? */
 int cpCheckLike(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, const char *function);
 int cpCheckFinite(CPProjector P, N_Vector v, const char *name, const char *function);

@@ -96,7 +96,7 @@ static void copyLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
 }
 
 int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
-  int largest = 0, flag = cpOptionOfInternal(P, __func__);
+  int largest = 0, flag = cpOptionOfConstraints(P, __func__);
   if (flag) return flag;
   if (!row_level && !col_level) return detectLevels(P, __func__);
   if (!row_level || !col_level)
@@ -119,7 +119,7 @@ int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
 static int isOneLevel(CPProjector P) { return !P->row_level_v && cpMethodOf(P) == &cpKrylovMethod; }
 
 int CPProjectorGetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
-  int flag = cpOptionOfInternal(P, __func__);
+  int flag = cpOptionOfConstraints(P, __func__);
   if (flag) return flag;
   if (P->nlevels == 0 && !isOneLevel(P))
     return cpReport(&P->log, CP_NO_INIT, __func__, "levels are detected at the first projection");
@@ -154,7 +154,7 @@ static int checkPositive(CPProjector P, N_Vector v, const char *name, const char
 }
 
 int CPProjectorSetConstraintTol(CPProjector P, N_Vector ctol) {
-  int flag = cpOptionOfInternal(P, __func__);
+  int flag = cpOptionOfConstraints(P, __func__);
   if (!flag && ctol) flag = cpCheckLike(P, ctol, P->c_tmpl, "ctol", __func__);
   if (!flag && ctol) flag = checkPositive(P, ctol, "ctol", __func__);
   if (!flag) flag = cpReplaceCopy(P, &P->ctol, ctol, __func__);
@@ -163,7 +163,7 @@ int CPProjectorSetConstraintTol(CPProjector P, N_Vector ctol) {
 }
 
 int CPProjectorSetFixed(CPProjector P, N_Vector id) {
-  int flag = cpOptionOfInternal(P, __func__);
+  int flag = cpOptionOfConstraints(P, __func__);
   if (!flag && id) flag = cpCheckLike(P, id, P->y_tmpl, "id", __func__);
   if (!flag && id) flag = cpCheckFinite(P, id, "id", __func__);
   if (!flag) flag = cpReplaceCopy(P, &P->id, id, __func__);
@@ -172,7 +172,7 @@ int CPProjectorSetFixed(CPProjector P, N_Vector id) {
 }
 
 int CPProjectorSetActive(CPProjector P, N_Vector mask) {
-  int flag = cpOptionOfInternal(P, __func__);
+  int flag = cpOptionOfConstraints(P, __func__);
   if (!flag && mask) flag = cpCheckLike(P, mask, P->c_tmpl, "mask", __func__);
   if (!flag && mask) flag = cpCheckFinite(P, mask, "mask", __func__);
   if (flag) return flag;

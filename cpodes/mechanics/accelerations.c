@@ -1,0 +1,164 @@
+/* Accelerations and multipliers: M a + A^T lambda = f, A a = b.
+ *
+ * Velocities that are prescribed by FULL have a_j = g'' and are no unknowns: rows and columns j of M
+ * and columns j of A are replaced by the identity's, and what they contribute goes to the right:
+ *
+ *   f_k - sum_j M_kj g_j'',   b - sum_j A_j g_j''.
+ */
+#include "mechanics_impl.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Residual of a dependent row, as part of the largest terms of all rows, above which it contradicts
+ * the others. Predicted states are off the manifold by the tolerance, and so are such rows. */
+#define CONTRADICTION 1.0e-3
+
+/* Mk, Ak <- M, A without the columns and rows of FULL motions. */
+static void leaveOutFull(CPMech mech) {
+  const CPMat *M = &mech->userM.A, *A = &mech->A;
+  memcpy(mech->Mk.value, M->value, cpMatEntries(M) * sizeof *M->value);
+  memcpy(mech->Ak.value, A->value, cpMatEntries(A) * sizeof *A->value);
+  for (int j = 0; j < mech->nu; j++) {
+    const int dense = !mech->Mk.start;
+    const size_t n = (size_t)mech->nu, first = dense ? (size_t)j * n : mech->Mk.start[j];
+    const size_t last = dense ? first + n : mech->Mk.start[j + 1];
+    for (size_t k = first; k < last; k++) {
+      const int i = dense ? (int)(k - first) : mech->Mk.row[k];
+      if (mech->is_full[i] || mech->is_full[j]) mech->Mk.value[k] = i == j;
+    }
+    if (!mech->is_full[j]) continue;
+    const size_t m = (size_t)mech->m, from = mech->Ak.start ? mech->Ak.start[j] : (size_t)j * m;
+    const size_t to = mech->Ak.start ? mech->Ak.start[j + 1] : from + m;
+    memset(mech->Ak.value + from, 0, (to - from) * sizeof *mech->Ak.value);
+  }
+}
+
+static int failedFactor(CPMech mech, sunrealtype t, int flag) {
+  switch (flag) {
+  case CP_KKT_NOT_DEFINITE:
+    return cpReason(mech->text, -CP_MASS_INDEFINITE,
+                    "at t = %.15g: M must be positive definite where A x = 0, and is not (%s)", t,
+                    mech->kkt->ops->name);
+  case CP_KKT_DEPENDENT: {
+    char name[CP_MECH_ROW_NAME];
+    return cpReason(mech->text, -CP_KKT_RANK,
+                    "at t = %.15g: %s depends on others, and the linear solver '%s' needs "
+                    "independent ones (CP_KKT_AUTO, NULLSPACE and SPARSE do not)",
+                    t, cpMechRowName(mech, mech->kkt->dependent, name), mech->kkt->ops->name);
+  }
+  default:
+    return cpReason(mech->text, flag, "at t = %.15g: %s in the KKT solver '%s'", t,
+                    flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed",
+                    mech->kkt->ops->name);
+  }
+}
+
+int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q) {
+  int flag = cpMechMass(mech, t, q);
+  if (!flag) flag = cpMechA(mech, t, q);
+  if (!flag && mech->nfull > 0) flag = cpMechMotions(mech, t);
+  if (flag) return flag;
+  if (mech->nfull > 0) leaveOutFull(mech);
+  mech->stats.nkkt++;
+  flag = cpKktFactor(mech->kkt);
+  if (flag) return failedFactor(mech, t, flag);
+  mech->stats.rank   = mech->kkt->rank;
+  mech->stats.unique = mech->kkt->dependent < 0;
+  mech->stats.linsol = mech->kkt->ops->type;
+  return CP_SUCCESS;
+}
+
+/* ---- right-hand sides ---- */
+
+/* f and b less the columns of FULL motions. */
+static void moveFull(CPMech mech, double *f, double *b) {
+  double *known = mech->a_full;
+  if (mech->nfull == 0) return;
+  memset(known, 0, (size_t)mech->nu * sizeof *known);
+  for (int k = 0; k < mech->nprescribed; k++)
+    if (mech->prescribed[k].how == CP_MOTION_FULL)
+      known[mech->prescribed[k].j] = mech->prescribed[k].curvature;
+  cpMatTimes(&mech->userM.A, -1.0, known, 1.0, f);
+  cpMatTimes(&mech->A, -1.0, known, 1.0, b);
+  for (int j = 0; j < mech->nu; j++)
+    if (mech->is_full[j]) f[j] = known[j];
+}
+
+/* Largest |A a - b|_i of the dependent rows, and the largest terms of all rows. */
+static double contradiction(CPMech mech, const double *a, const double *b, int *worst,
+                            double *terms) {
+  double largest = 0.0, *r = mech->residual;
+  memcpy(r, b, (size_t)mech->m * sizeof *r);
+  *terms = 0.0;
+  for (int i = 0; i < mech->m; i++) *terms = fmax(*terms, fabs(b[i]));
+  cpMatTimes(&mech->Ak, -1.0, a, 1.0, r);
+  for (int i = 0; i < mech->m; i++) {
+    if (mech->off[i]) continue;
+    *terms = fmax(*terms, fabs(r[i] - b[i]));
+    if (!mech->kkt->is_dependent[i] || !(fabs(r[i]) > largest)) continue;
+    largest = fabs(r[i]);
+    *worst  = i;
+  }
+  return largest;
+}
+
+static int checkDependent(CPMech mech, sunrealtype t, const double *a, const double *b) {
+  int worst    = -1;
+  double terms = 0.0;
+  if (mech->kkt->dependent < 0) return CP_SUCCESS;
+  const double r = contradiction(mech, a, b, &worst, &terms);
+  if (r <= CONTRADICTION * terms) return CP_SUCCESS;
+  char name[CP_MECH_ROW_NAME];
+  const int conflict = worst >= mech->na;
+  return cpReason(mech->text, conflict ? -CP_MOTION_CONFLICT : -CP_KKT_INCONSISTENT,
+                  "at t = %.15g: the accelerations that %s asks for contradict those of the rows "
+                  "that it depends on (A u' - b = %.3e)",
+                  t, cpMechRowName(mech, worst, name), r);
+}
+
+int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
+              double *lambda) {
+  double *rhs = mech->rhs, *rb = mech->rhs_b;
+  memcpy(rhs, f, (size_t)mech->nu * sizeof *rhs);
+  memcpy(rb, b, (size_t)mech->m * sizeof *rb);
+  moveFull(mech, rhs, rb);
+  int flag = cpKktSolve(mech->kkt, rhs, rb, a, lambda);
+  if (flag) return failedFactor(mech, t, flag);
+  flag = cpMechFinite(mech, t, "u'", a, mech->nu);
+  if (!flag) flag = cpMechFinite(mech, t, "lambda", lambda, mech->m);
+  return flag ? flag : checkDependent(mech, t, a, rb);
+}
+
+static int byOperators(CPMech mech, const CPMechState *s, double *a, double *lambda) {
+  memset(a, 0, (size_t)mech->nu * sizeof *a);
+  memset(lambda, 0, ((size_t)mech->m + 1) * sizeof *lambda);
+  int flag = mech->model.udot(s->t, s->q, s->u, s->z, a, lambda, mech->user_data);
+  flag     = cpMechResult(mech, flag, s->t, "udot");
+  if (!flag) flag = cpMechFinite(mech, s->t, "udot", a, mech->nu);
+  return flag ? flag : cpMechFinite(mech, s->t, "lambda", lambda, mech->m);
+}
+
+int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
+  mech->stats.nudot++;
+  if (mech->operators) return byOperators(mech, s, a, lambda);
+  int flag = cpMechForces(mech, s, mech->f);
+  if (!flag) flag = cpMechB(mech, s->t, s->q, s->u, mech->b); /* may leave A elsewhere */
+  if (!flag) flag = cpMechFactor(mech, s->t, s->q);
+  if (flag) return flag;
+  return mech->model.f_lambda ? cpMechIterate(mech, s, mech->f, mech->b, a, lambda)
+                              : cpMechKkt(mech, s->t, mech->f, mech->b, a, lambda);
+}
+
+int CPMechAccelerations(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *udot,
+                        sunrealtype *lambda) {
+  CPMechState s;
+  int flag = cpMechCheckState(mech, y, __func__);
+  if (flag) return flag;
+  flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
+  if (!flag) flag = cpMechSolve(mech, &s, mech->a_out, mech->lambda_out);
+  if (flag) return cpMechReport(mech, flag, __func__);
+  if (udot) memcpy(udot, mech->a_out, (size_t)mech->nu * sizeof *udot);
+  if (lambda) memcpy(lambda, mech->lambda_out, (size_t)mech->m * sizeof *lambda);
+  return CP_SUCCESS;
+}

@@ -1,0 +1,104 @@
+/* A mechanical system in an integrator: right-hand side, projector, linear solver, error weights. */
+#include "actions.h"
+
+#include <math.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+
+/* ---- error weights ---- */
+
+/* Errors of velocities, and of z as often as z_order says, count in the unit of positions:
+ * w_u <- tau w_u, tau a time, or the step size where that is below one (E. Hairer, G. Wanner,
+ * Solving Ordinary Differential Equations II, section VII.7: RADAU5 multiplies them by h). */
+static int scaleWeights(N_Vector ewt, void *data) {
+  const CPMech mech = data;
+  sunrealtype *w    = N_VGetArrayPointer(ewt);
+  double tau        = mech->tau;
+  if (tau == CP_TAU_STEP) {
+    sunrealtype h = 0.0;
+    CVodeGetCurrentStep(CPodeGetCVodeMem(mech->mem), &h);
+    tau = h != 0.0 ? fmin(1.0, fabs(h)) : 1.0; /* before the first step there is none */
+  }
+  for (int j = 0; j < mech->nu; j++) w[mech->nq + j] *= tau;
+  for (int k = 0; mech->z_order && k < mech->nz; k++)
+    w[mech->nq + mech->nu + k] *= pow(tau, mech->z_order[k]);
+  return CP_SUCCESS;
+}
+
+/* ---- attaching ---- */
+
+static int start(CPMech mech, CPodeMem mem, sunrealtype t0, N_Vector y0) {
+  return mech->mem ? CPodeReInit(mem, t0, y0) : CPodeInit(mem, cpMechRhs, t0, y0);
+}
+
+static int cause(const char **reason, void *data) {
+  const CPMech mech = data;
+  *reason           = mech->text;
+  return mech->cause;
+}
+
+static int print(CPodeMem mem, FILE *out, SUNOutputFormat fmt, void *data) {
+  (void)mem;
+  return cpMechPrintStats(data, out, fmt);
+}
+
+/* After CVODES is gone. */
+static void detach(void *data) {
+  const CPMech mech = data;
+  cpMechNewtonFree(&mech->newton);
+  if (mech->fixed_point) SUNNonlinSolFree(mech->fixed_point);
+  mech->fixed_point = NULL;
+  mech->mem         = NULL;
+}
+
+/* Adams methods are for what is not stiff: no matrix, unless one is asked for. Fixed point iteration
+ * takes 0.9 of the evaluations of f that Newton's does (pendulum), and no partial derivatives. */
+static int installFixedPoint(CPMech mech, CPodeMem mem) {
+  if (mem->inner && !mem->inner_owned) return CP_SUCCESS; /* the user's own */
+  mech->fixed_point = SUNNonlinSol_FixedPoint(mech->y_tmpl, 0, mech->ctx);
+  return mech->fixed_point ? CPodeSetNonlinearSolver(mem, mech->fixed_point) : CP_MEM_FAIL;
+}
+
+static int installSolver(CPMech mech, CPodeMem mem) {
+  if (mech->newton_type == CP_NEWTON_NONE) return CP_SUCCESS;
+  if (mem->lmm == CV_ADAMS && mech->newton_type == CP_NEWTON_AUTO)
+    return installFixedPoint(mech, mem);
+  return cpMechNewtonAttach(mech, mem);
+}
+
+static int install(CPMech mech, CPodeMem mem) {
+  void *cvode_mem     = CPodeGetCVodeMem(mem);
+  const CPModel model = {.data   = mech,
+                         .scale  = mech->tau != 0.0 ? scaleWeights : NULL,
+                         .cause  = cause,
+                         .print  = print,
+                         .detach = detach};
+  int flag            = cpSetModel(mem, &model);
+  if (!flag && mech->maxord > 0) flag = CVodeSetMaxOrd(cvode_mem, mech->maxord);
+  if (!flag) flag = installSolver(mech, mem);
+  if (!flag && mech->metric == CP_METRIC_NEWTON) flag = cpMechSpaceMetric(mech);
+  return flag ? flag : CPodeSetProjector(mem, mech->P);
+}
+
+int CPMechAttach(CPMech mech, CPodeMem mem, sunrealtype t0, N_Vector y0) {
+  int flag = cpMechCheckState(mech, y0, __func__);
+  if (flag) return flag;
+  if (!mem) return cpReport(&mech->log, CP_ILL_INPUT, __func__, "mem must not be NULL");
+  if (mem->attached)
+    return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
+                    "mem has memory of CVODES' that is not its own (CPodeAttach): use CPodeCreate");
+  if (mech->mem && mech->mem != mem)
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+                    "the system is attached to another integrator: free that first");
+  if (!mech->mem && mem->cvode_inited)
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+                    "mem has a right-hand side already: use a new one of CPodeCreate's");
+  mech->cause = 0;
+  flag        = start(mech, mem, t0, y0);
+  if (!flag && !mech->mem) {
+    mech->mem = mem;
+    flag      = install(mech, mem);
+  }
+  if (!flag) return CP_SUCCESS;
+  return cpReport(&mech->log, flag, __func__, "the integrator refused it: %s",
+                  CPodeGetLastMessage(mem));
+}

@@ -1,0 +1,133 @@
+/* CPMechCheck: the functions of a model against each other and against differences. */
+#include "check_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- life cycle ---- */
+
+typedef struct {
+  double **array;
+  size_t length;
+} Array;
+
+static int allocate(CPCheck *check) {
+  const CPMech mech = check->mech;
+  const size_t nq = (size_t)mech->nq, nu = (size_t)mech->nu, nz = (size_t)mech->nz;
+  const size_t m = (size_t)mech->m, most = nq + nu + nz + m + (size_t)mech->nprescribed;
+  const Array arrays[] = {
+      {&check->a, nu},
+      {&check->lambda, m},
+      {&check->lambda2, m},
+      {&check->q, nq},
+      {&check->q2, nq},
+      {&check->dq, nq},
+      {&check->u, nu},
+      {&check->u2, nu},
+      {&check->du, nu},
+      {&check->z, nz},
+      {&check->z2, nz},
+      {&check->dz, nz},
+      {&check->dl, m},
+      {&check->e, most},
+      {&check->column, most},
+      {&check->w, most},
+      {&check->x, most},
+      {&check->difference[0], most},
+      {&check->difference[1], most},
+      {&check->f, most},
+      {&check->terms, most},
+      {&check->largest_f, most},
+      {&check->largest, most},
+      {&check->floor, most},
+      {&check->error, most},
+      {&check->given, most},
+      {&check->expected, most},
+  };
+  const size_t count = sizeof arrays / sizeof arrays[0];
+  size_t total       = 0;
+  for (size_t k = 0; k < count; k++) total += arrays[k].length;
+  double *next = check->memory = calloc(total, sizeof *next);
+  check->where                 = calloc(most, sizeof *check->where);
+  if (!check->memory || !check->where) return CP_MEM_FAIL;
+  for (size_t k = 0; k < count; k++) {
+    *arrays[k].array = next;
+    next += arrays[k].length;
+  }
+  return CP_SUCCESS;
+}
+
+static void release(CPCheck *check) {
+  cpMatFree(&check->A);
+  free(check->memory);
+  free(check->where);
+}
+
+/* ---- the state ---- */
+
+/* Away from special values, by up to a third of the largest entry: at rest most terms vanish. */
+static void stir(double *x, int length, unsigned seed) {
+  unsigned state = seed;
+  double largest = 0.0;
+  for (int i = 0; i < length; i++) largest = fmax(largest, fabs(x[i]));
+  const double size = largest > 0.0 ? 0.3 * largest : 0.3;
+  for (int i = 0; i < length; i++) x[i] += size * cpUniformAwayFromZero(&state);
+}
+
+/* A of the state is kept: differences evaluate it elsewhere. */
+static int keepA(CPCheck *check) {
+  const CPMech mech = check->mech;
+  if (mech->operators) return CP_SUCCESS;
+  int flag = cpMechA(mech, check->s.t, check->q);
+  if (flag) return flag;
+  flag = cpMatClone(&check->A, &mech->A);
+  if (flag) return cpReason(mech->text, flag, "no memory for a copy of A");
+  if (cpMatEntries(&check->A) > 0)
+    memcpy(check->A.value, mech->A.value, cpMatEntries(&check->A) * sizeof(double));
+  return CP_SUCCESS;
+}
+
+static int readState(CPCheck *check, sunrealtype t, const sunrealtype *y) {
+  const CPMech mech = check->mech;
+  int flag          = allocate(check);
+  if (flag) return cpReason(mech->text, flag, "no memory for a check");
+  flag = cpMechRead(mech, t, y, &check->s);
+  if (flag) return flag;
+  memcpy(check->q, check->s.q, (size_t)mech->nq * sizeof *check->q);
+  memcpy(check->u, check->s.u, (size_t)mech->nu * sizeof *check->u);
+  if (mech->nz > 0) memcpy(check->z, check->s.z, (size_t)mech->nz * sizeof *check->z);
+  check->s = (CPMechState){t, check->q, check->u, check->z};
+  flag     = cpMechNormalise(mech, t, check->q);
+  return flag ? flag : keepA(check);
+}
+
+/* Accelerations and multipliers that are held, of the size that they have. */
+static int solve(CPCheck *check) {
+  const int flag = cpMechSolve(check->mech, &check->s, check->a, check->lambda);
+  if (flag) return flag;
+  stir(check->a, check->mech->nu, 2u);
+  stir(check->lambda, check->mech->m, 3u);
+  return CP_SUCCESS;
+}
+
+/* ---- the check ---- */
+
+static int hasPartials(const CPMechModel *m) {
+  return m->dynamics_jac || m->constraint_jac || m->auxiliary_jac || m->lambda_jac || m->udot_jac;
+}
+
+/* Accelerations are those of the state as it is: other velocities may contradict dependent rows. */
+static int compareEverything(CPCheck *check) {
+  const int partials = hasPartials(&check->mech->model);
+  const CPMech mech  = check->mech;
+  double *u          = check->u;
+  int flag           = cpCheckKinematics(check);
+  if (!flag) flag = cpCheckTransposed(check);
+  if (!flag) flag = cpCheckMass(check);
+  memcpy(check->u2, u, (size_t)mech->nu * sizeof *u);
+  stir(u, mech->nu, 1u);
+  if (!flag) flag = cpCheckConstraints(check);
+  if (flag || !partials || check->code) return flag;
+  return flag;
+}

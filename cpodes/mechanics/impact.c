@@ -1,0 +1,176 @@
+/* Impacts: velocities jump at fixed positions, M (u+ - u-) + A^T Lambda = 0, in two stages.
+ *
+ * 1. Rows O that are active and do not strike, and FULL motions, take the velocities that they ask
+ *    for:  v_O(u1) = 0,  u1_F = g'.  Nothing happens where u- had them.
+ * 2. The named rows N strike:  v_N(u+) = -e v_N(u1),  v_O(u+) = 0.
+ *
+ * Kinetic energy T, with scleronomic constraints, v = A u. Stage 1 is a projection, orthogonal with
+ * respect to M: T(u1) = T(u-) - T(u1 - u-). In stage 2, A (u1 - u+) = S Lambda = (1 + e) v1 and
+ * A (u1 + u+) = (1 - e) v1 with v1 = A u1, whose entries O are zero, so that
+ *
+ *   T(u+) - T(u1) = -1/2 (u1 + u+)^T A^T Lambda = -(1 - e^2)/2  v1^T S^+ v1  <=  0.
+ *
+ * In one stage v_O(u-) != 0 could let it grow with e > 0 (Stronge, Rigid body collisions with
+ * friction, Proc. R. Soc. Lond. A 431, 1990). */
+#include "actions.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Miss of the wanted velocity in a dependent row, as part of the largest terms of all rows, above
+ * which it contradicts the others: states satisfy them to the integrator's tolerance only. */
+#define CONTRADICTION 1.0e-3
+
+static int checkArguments(CPMech mech, const sunrealtype *named, sunrealtype e,
+                          const char *function) {
+  if (!(e >= 0.0 && e <= 1.0))
+    return cpReport(&mech->log, CP_ILL_INPUT, function,
+                    "the coefficient of restitution must be from 0 to 1: e = %g", e);
+  for (int i = 0; named && i < mech->nv; i++)
+    if (isnan(named[i]))
+      return cpReport(&mech->log, CP_ILL_INPUT, function, "named must be finite: named[%d] = %g", i,
+                      named[i]);
+  return CP_SUCCESS;
+}
+
+typedef struct {
+  CPAction act;
+  char *strikes;           /* [m] 1: named */
+  double *u, *v, *impulse; /* [nu] newest velocities, [m] v(u), [m] sum of both stages */
+} Impact;
+
+static int allocate(Impact *hit) {
+  const size_t nu = (size_t)hit->act.mech->nu, m = (size_t)hit->act.mech->m;
+  hit->u       = calloc(nu + 2 * m, sizeof *hit->u);
+  hit->strikes = calloc(m + 1, 1);
+  if (!hit->u || !hit->strikes) return cpReason(hit->act.mech->text, CP_MEM_FAIL, "out of memory");
+  hit->v       = hit->u + nu;
+  hit->impulse = hit->v + m;
+  memcpy(hit->u, hit->act.u, nu * sizeof *hit->u);
+  return CP_SUCCESS;
+}
+
+static void readNamed(Impact *hit, const sunrealtype *named) {
+  const CPMech mech = hit->act.mech;
+  for (int i = 0; i < mech->nv; i++)
+    hit->strikes[i] = (char)(named ? named[i] != 0.0 : !hit->act.off[i]);
+}
+
+/* The rows that take part: those that are active at the level of velocities, and, if they strike
+ * now, the named ones. How many? */
+static int chooseRows(Impact *hit, int strike) {
+  const CPMech mech = hit->act.mech;
+  int count         = 0;
+  cpActionRows(&hit->act, 1);
+  for (int i = 0; i < mech->m; i++) {
+    if (hit->strikes[i]) hit->act.out[i] = (char)!strike;
+    count += !hit->act.out[i];
+  }
+  return count;
+}
+
+static int velocities(Impact *hit) {
+  return cpMechVelocities(hit->act.mech, hit->act.s.t, hit->act.s.q, hit->u, hit->v);
+}
+
+/* Size of the terms that A u is made of: with signs at random they do not cancel. Scratch: x, w. */
+static int sizeOfTerms(Impact *hit, double *size) {
+  unsigned state = 1u;
+  for (int j = 0; j < hit->act.mech->nu; j++)
+    hit->act.w[j] = cpUniform(&state) < 0.0 ? -hit->u[j] : hit->u[j];
+  const int flag = cpActionTimes(&hit->act, hit->act.w, hit->act.x);
+  for (int i = 0; !flag && i < hit->act.mech->m; i++)
+    if (!hit->act.out[i]) *size = fmax(*size, fmax(fabs(hit->act.x[i]), fabs(hit->act.r[i])));
+  return flag;
+}
+
+/* Have the velocities changed by act.r? before: v(u) before. */
+static int checkReached(Impact *hit, const double *before) {
+  const CPMech mech = hit->act.mech;
+  double size       = 0.0;
+  const int flag    = sizeOfTerms(hit, &size);
+  for (int i = 0; !flag && i < mech->m; i++) {
+    const double miss = hit->v[i] - before[i] - hit->act.r[i];
+    char name[CP_MECH_ROW_NAME];
+    if (hit->act.out[i] || fabs(miss) <= CONTRADICTION * size) continue;
+    if (mech->kkt && mech->kkt->dependent < 0)
+      return cpReason(
+          mech->text, CP_MECH_A_WRONG,
+          "at t = %.15g: A is not the derivative of v: %s has the velocity %g after the "
+          "impact, and not %g (CPMechCheck)",
+          hit->act.s.t, cpMechRowName(mech, i, name), hit->v[i], hit->v[i] - miss);
+    return cpReason(mech->text, CP_KKT_INCONSISTENT,
+                    "at t = %.15g: the velocity that %s has to have after the impact, %g, "
+                    "contradicts those of the rows that it depends on",
+                    hit->act.s.t, cpMechRowName(mech, i, name), hit->v[i] - miss);
+  }
+  return flag;
+}
+
+/* Changes v(u) by act.r, and the velocities of FULL motions by what they are in act.d. */
+static int jump(Impact *hit) {
+  CPAction *act     = &hit->act;
+  const CPMech mech = act->mech;
+  int flag          = cpActionFactor(act);
+  if (!flag) flag = cpActionSolve(act, NULL, act->r, act->d, act->mu);
+  if (flag) return flag;
+  for (int j = 0; j < mech->nu; j++) hit->u[j] += act->d[j];
+  for (int i = 0; i < mech->m; i++) hit->impulse[i] += act->mu[i];
+  memcpy(act->mu, hit->v, (size_t)mech->m * sizeof *hit->v);
+  flag = velocities(hit);
+  return flag ? flag : checkReached(hit, act->mu);
+}
+
+static int isFullChanged(const Impact *hit) {
+  const CPMech mech = hit->act.mech;
+  for (int j = 0; j < mech->nu; j++)
+    if (mech->is_full[j] && hit->u[j] != hit->act.s.u[j]) return 1;
+  return 0;
+}
+
+/* Stage 1 */
+static int satisfyOthers(Impact *hit) {
+  const CPMech mech = hit->act.mech;
+  if (chooseRows(hit, 0) == 0 && !isFullChanged(hit)) return CP_SUCCESS;
+  for (int i = 0; i < mech->m; i++) hit->act.r[i] = hit->act.out[i] ? 0.0 : -hit->v[i];
+  for (int j = 0; j < mech->nu; j++)
+    hit->act.d[j] = mech->is_full[j] ? hit->act.s.u[j] - hit->u[j] : 0.0;
+  return jump(hit);
+}
+
+/* Stage 2 */
+static int strike(Impact *hit, sunrealtype e) {
+  const CPMech mech = hit->act.mech;
+  if (chooseRows(hit, 1) == 0) return CP_SUCCESS;
+  for (int i = 0; i < mech->m; i++)
+    hit->act.r[i] = hit->act.out[i] ? 0.0 : -(hit->strikes[i] ? 1.0 + e : 1.0) * hit->v[i];
+  memset(hit->act.d, 0, (size_t)mech->nu * sizeof *hit->act.d);
+  return jump(hit);
+}
+
+static int collide(Impact *hit, const sunrealtype *named, sunrealtype e) {
+  int flag = allocate(hit);
+  if (flag) return flag;
+  readNamed(hit, named);
+  flag = velocities(hit);
+  if (!flag) flag = satisfyOthers(hit);
+  return flag ? flag : strike(hit, e);
+}
+
+int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *named, sunrealtype e,
+                 sunrealtype *impulse) {
+  Impact hit = {0};
+  if (!mech) return cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL");
+  int flag = checkArguments(mech, named, e, __func__);
+  if (!flag) flag = cpActionOpen(&hit.act, mech, t, y, __func__);
+  if (!flag) flag = cpMechReport(mech, collide(&hit, named, e), __func__);
+  if (!flag) {
+    memcpy(N_VGetArrayPointer(y) + mech->nq, hit.u, (size_t)mech->nu * sizeof *hit.u);
+    if (impulse) memcpy(impulse, hit.impulse, (size_t)mech->m * sizeof *impulse);
+  }
+  cpActionClose(&hit.act);
+  free(hit.u);
+  free(hit.strikes);
+  return flag;
+}
