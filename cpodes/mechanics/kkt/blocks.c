@@ -54,7 +54,7 @@ void cpKktBlocksGather(const CPMat *M, int first, int size, double *S) {
 }
 
 /* Room for the factors: blocks of a sparse M stay, of a dense one there may be a single one. */
-static size_t poolSize(CPBlocks *b, const CPMat *M) {
+static size_t poolSize(CPMassBlocks *b, const CPMat *M) {
   const size_t n = (size_t)M->rows;
   size_t pool    = 0;
   if (!M->start) return n * n;
@@ -66,9 +66,9 @@ static size_t poolSize(CPBlocks *b, const CPMat *M) {
   return pool;
 }
 
-int cpKktBlocksCreate(CPBlocks *b, const CPMat *M) {
+int cpKktBlocksCreate(CPMassBlocks *b, const CPMat *M) {
   const size_t n = (size_t)M->rows;
-  *b             = (CPBlocks){.n = M->rows};
+  *b             = (CPMassBlocks){.n = M->rows};
   b->first       = malloc((n + 2) * sizeof *b->first);
   b->block       = malloc((n + 1) * sizeof *b->block);
   b->d           = malloc((n + 1) * sizeof *b->d);
@@ -79,17 +79,17 @@ int cpKktBlocksCreate(CPBlocks *b, const CPMat *M) {
   return b->pool ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
-void cpKktBlocksFree(CPBlocks *b) {
+void cpKktBlocksFree(CPMassBlocks *b) {
   free(b->first);
   free(b->block);
   free(b->pool);
   free(b->d);
   free(b->inverse);
   free(b->work);
-  *b = (CPBlocks){0};
+  *b = (CPMassBlocks){0};
 }
 
-int cpKktBlocksFactor(CPBlocks *b, const CPMat *M) {
+int cpKktBlocksFactor(CPMassBlocks *b, const CPMat *M) {
   double *pool = b->pool;
   b->nblocks   = cpKktBlocksFind(M, b->first);
   for (int k = 0; k < b->nblocks; k++) {
@@ -108,7 +108,7 @@ int cpKktBlocksFactor(CPBlocks *b, const CPMat *M) {
 }
 
 /* Column by column, unless a block is large enough for the BLAS. */
-void cpKktBlocksForward(const CPBlocks *b, double *X, int columns) {
+void cpKktBlocksForward(const CPMassBlocks *b, double *X, int columns) {
   if (b->nblocks == 1) {
     cpCholeskyForward(&b->block[0], X, b->n, columns);
     return;
@@ -122,6 +122,6 @@ void cpKktBlocksForward(const CPBlocks *b, double *X, int columns) {
       cpCholeskyForward(&b->block[k], X + b->first[k], b->n, columns);
 }
 
-void cpKktBlocksBackward(const CPBlocks *b, double *x) {
+void cpKktBlocksBackward(const CPMassBlocks *b, double *x) {
   for (int k = 0; k < b->nblocks; k++) cpCholeskyBackward(&b->block[k], x + b->first[k]);
 }

@@ -17,14 +17,14 @@ typedef struct {
   int *first;        /* [n + 1] */
   CPCholesky *block; /* [nblocks], at most n: in the memory below */
   double *pool, *d, *inverse, *work;
-} CPBlocks;
+} CPMassBlocks;
 
-int cpKktBlocksCreate(CPBlocks *b, const CPMat *M); /* CP_SUCCESS or CP_MEM_FAIL */
-void cpKktBlocksFree(CPBlocks *b);
+int cpKktBlocksCreate(CPMassBlocks *b, const CPMat *M); /* CP_SUCCESS or CP_MEM_FAIL */
+void cpKktBlocksFree(CPMassBlocks *b);
 /* 0, or CP_KKT_NOT_DEFINITE: M is not positive definite, or singular within roundoff. */
-int cpKktBlocksFactor(CPBlocks *b, const CPMat *M);
+int cpKktBlocksFactor(CPMassBlocks *b, const CPMat *M);
 /* With M = L L^T: X = L^{-1} X, X n x columns; x = L^{-T} x. */
-void cpKktBlocksForward(const CPBlocks *b, double *X, int columns);
-void cpKktBlocksBackward(const CPBlocks *b, double *x);
+void cpKktBlocksForward(const CPMassBlocks *b, double *X, int columns);
+void cpKktBlocksBackward(const CPMassBlocks *b, double *x);
 
 #endif

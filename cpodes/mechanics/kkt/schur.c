@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 typedef struct {
-  CPBlocks M;
+  CPMassBlocks M;
   double *X;      /* n x nrows */
   CPCholesky S;   /* nrows x nrows */
   double *lambda; /* [nrows] */
@@ -46,7 +46,7 @@ static int schurFactor(CPKkt kkt) {
   s->S.n         = m;
   if (flag || m == 0) return flag;
   cpKktGather(kkt, s->X);
-  cpKktBlocksForward(&s->M, s->X, m);                                 /* X = L^-1 A' */
+  cpKktBlocksForward(&s->M, s->X, m);                              /* X = L^-1 A' */
   F77(dsyrk)("U", "T", &m, &n, &one, s->X, &n, &zero, s->S.U, &m); /* S = X'X     */
   cpCholeskyUnitDiagonal(&s->S);
   const int bad = cpCholeskyFactor(&s->S, fmax(kkt->ranktol, CP_CHOLESKY_LEAST));
