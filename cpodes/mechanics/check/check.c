@@ -25,6 +25,7 @@ static int allocate(CPCheck *check) {
       {&check->dq, nq},
       {&check->u, nu},
       {&check->u2, nu},
+      {&check->u_state, nu},
       {&check->du, nu},
       {&check->z, nz},
       {&check->z2, nz},
@@ -119,15 +120,30 @@ static int hasPartials(const CPMechModel *m) {
 
 /* Accelerations are those of the state as it is: other velocities may contradict dependent rows. */
 static int compareEverything(CPCheck *check) {
-  const int partials = hasPartials(&check->mech->model);
-  const CPMech mech  = check->mech;
-  double *u          = check->u;
-  int flag           = cpCheckKinematics(check);
+  const CPMech mech   = check->mech;
+  const size_t length = (size_t)mech->nu * sizeof *check->u;
+  memcpy(check->u_state, check->u, length);
+  int flag = cpCheckKinematics(check);
   if (!flag) flag = cpCheckTransposed(check);
   if (!flag) flag = cpCheckMass(check);
-  memcpy(check->u2, u, (size_t)mech->nu * sizeof *u);
-  stir(u, mech->nu, 1u);
+  stir(check->u, mech->nu, 1u);
   if (!flag) flag = cpCheckConstraints(check);
-  if (flag || !partials || check->code) return flag;
-  return flag;
+  if (flag || !hasPartials(&mech->model)) return flag;
+  memcpy(check->u, check->u_state, length);
+  flag = solve(check);
+  stir(check->u, mech->nu, 1u);
+  return flag ? flag : cpCheckPartials(check);
+}
+
+int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report) {
+  int flag = cpMechCheckState(mech, y, __func__);
+  if (flag) return flag;
+  if (!report) return cpReport(&mech->log, CP_ILL_INPUT, __func__, "report must not be NULL");
+  *report       = (CPMechReport){.A_row = -1, .A_col = -1, .b_row = -1};
+  CPCheck check = {.mech = mech, .report = report};
+  flag          = readState(&check, t, N_VGetArrayPointer(y));
+  if (!flag) flag = compareEverything(&check);
+  release(&check);
+  if (check.code) return cpReport(&mech->log, check.code, __func__, "%s", check.text);
+  return cpMechReport(mech, flag, __func__);
 }

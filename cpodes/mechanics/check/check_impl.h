@@ -17,6 +17,7 @@ typedef struct {
   CPMat A;              /* m x nu at s; empty with operators */
   double *memory;       /* of all arrays */
   double *q, *u, *z;    /* [nq], [nu], [nz] of s */
+  double *u_state;      /* [nu] velocities of the state */
   double *q2, *u2, *z2; /* [nq], [nu], [nz] near it */
   /* direction in which functions are differentiated: d/dtau at (t + dt tau, q + dq tau, ...) */
   double dt, *dq, *du, *dz, *dl; /* [nq], [nu], [nz], [m] */
@@ -41,6 +42,18 @@ typedef struct {
   int (*evaluate)(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
                   double *terms);
 } CPFunction;
+
+/* functions.c */
+int cpForcesOf(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
+               double *terms);
+int cpDynamicsOf(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
+                 double *terms);
+int cpConstraintsOf(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
+                    double *terms);
+int cpAuxiliaryOf(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
+                  double *terms);
+int cpAccelerationsOf(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
+                      double *terms);
 
 /* compare.c */
 /* Directions: N e_j, velocity u_j, z_j, lambda_j, or along the motion, q' = N u with u held;

@@ -1,93 +1,42 @@
-/* Partial derivatives that the user gives, against differences of what they are derivatives of:
- *
- *   F = f + f_lambda - M a - A^T lambda,   B = b - A a,   zdot,   u'      (a, lambda held)
- *
- * with respect to q (along N e_j), u, z and lambda. */
+/* Partial derivatives that the user gives, against differences (functions.c) with respect to q (along
+ * N e_j), u, z and lambda. */
 #include "check_impl.h"
 
-#include <math.h>
-#include <string.h>
-
-/* ---- the functions ---- */
-
-static void addSizes(const double *x, int length, double *size) {
-  for (int i = 0; i < length; i++) size[i] += fabs(x[i]);
-}
-
-static int forces(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
-                  double *terms) {
-  const CPMech mech = check->mech;
-  int flag          = cpMechForces(mech, s, value);
-  if (!flag) flag = cpMechAddLambdaForces(mech, s, lambda, value);
-  memset(terms, 0, (size_t)mech->nu * sizeof *terms);
-  if (!flag) addSizes(value, mech->nu, terms);
-  return flag;
-}
-
-/* y -= x */
-static void subtract(const double *x, int length, double *y, double *terms) {
-  for (int i = 0; i < length; i++) y[i] -= x[i];
-  addSizes(x, length, terms);
-}
-
-static int F(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
-             double *terms) {
-  const CPMech mech = check->mech;
-  int flag          = forces(check, s, lambda, value, terms);
-  if (!flag) flag = cpMechMass(mech, s->t, s->q);
-  if (flag) return flag;
-  cpMatTimes(&mech->userM.A, 1.0, check->a, 0.0, check->w);
-  subtract(check->w, mech->nu, value, terms);
-  if (mech->m == 0) return CP_SUCCESS;
-  flag = cpMechATransposedTimes(mech, s->t, s->q, lambda, check->w);
-  if (!flag) subtract(check->w, mech->nu, value, terms);
-  return flag;
-}
-
-static int B(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
-             double *terms) {
-  const CPMech mech = check->mech;
-  (void)lambda;
-  int flag = cpMechB(mech, s->t, s->q, s->u, value);
-  if (!flag) flag = cpMechATimes(mech, s->t, s->q, check->a, check->w);
-  memset(terms, 0, (size_t)mech->m * sizeof *terms);
-  if (flag) return flag;
-  addSizes(value, mech->m, terms);
-  subtract(check->w, mech->m, value, terms);
-  return CP_SUCCESS;
-}
-
-static int auxiliary(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
-                     double *terms) {
-  const CPMech mech = check->mech;
-  const int flag    = cpMechAuxiliary(mech, s, lambda, value);
-  memset(terms, 0, (size_t)mech->nz * sizeof *terms);
-  if (!flag) addSizes(value, mech->nz, terms);
-  return flag;
-}
-
-static int accelerations(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
-                         double *terms) {
-  const CPMech mech = check->mech;
-  (void)lambda;
-  const int flag = cpMechSolve(mech, s, value, check->w);
-  memset(terms, 0, (size_t)mech->nu * sizeof *terms);
-  if (!flag) addSizes(value, mech->nu, terms);
-  return flag;
-}
-
-/* ---- the matrices ---- */
-
+/* The matrix of derivatives of f in all directions of one kind. */
 typedef struct {
-  const char *name;
+  const char *name, *expected;
   SUNMatrix tmpl;
-  int rows, cols, exists;
-  int (*along)(CPCheck *check, int j);
   CPFunction f;
-  const char *expected;
+  int (*along)(CPCheck *check, int j);
+  int cols, handed_out;
   sunrealtype *result;
-  CPUserMat user; /* S NULL: it does not exist, or has no pattern */
+  CPUserMat user; /* S NULL: it does not exist, or is not handed out */
 } Partial;
+
+static Partial partial(const char *name, const char *expected, CPFunction f,
+                       int (*along)(CPCheck *check, int j), int cols, SUNMatrix tmpl,
+                       sunrealtype *result) {
+  return (Partial){.name       = name,
+                   .expected   = expected,
+                   .f          = f,
+                   .along      = along,
+                   .cols       = cols,
+                   .tmpl       = tmpl,
+                   .handed_out = 1,
+                   .result     = result};
+}
+
+/* ---- the comparison ---- */
+
+static int create(CPCheck *check, Partial *P, int count) {
+  int flag = CP_SUCCESS;
+  for (int k = 0; !flag && k < count; k++) {
+    if (!P[k].handed_out || P[k].f.rows == 0 || P[k].cols == 0) continue;
+    flag = cpUserMatCreate(&P[k].user, P[k].tmpl, P[k].f.rows, P[k].cols, check->mech->ctx);
+    if (!flag) cpUserMatClear(&P[k].user);
+  }
+  return flag ? cpReason(check->mech->text, flag, "no memory for partial derivatives") : flag;
+}
 
 static int compareColumns(CPCheck *check, Partial *P) {
   const CPVerdict verdict = {CP_MECH_DERIV_WRONG, P->name, P->expected, 0};
@@ -102,29 +51,15 @@ static int compareColumns(CPCheck *check, Partial *P) {
   return flag;
 }
 
-static int create(CPCheck *check, Partial *P, int count) {
-  int flag = CP_SUCCESS;
-  for (int k = 0; !flag && k < count; k++)
-    if (P[k].exists && P[k].rows > 0 && P[k].cols > 0) {
-      flag = cpUserMatCreate(&P[k].user, P[k].tmpl, P[k].rows, P[k].cols, check->mech->ctx);
-      if (!flag) cpUserMatClear(&P[k].user);
-    }
-  return flag ? cpReason(check->mech->text, flag, "no memory for partial derivatives") : flag;
-}
-
-/* The user's function has returned flag. */
+/* After the user's function, which has returned flag. Frees P. */
 static int compareAll(CPCheck *check, Partial *P, int count, int flag, const char *function) {
   const CPMech mech = check->mech;
-  flag              = cpMechResult(mech, flag, check->s.t, function);
   for (int k = 0; !flag && k < count; k++)
     if (P[k].user.S) flag = cpMechTake(mech, &P[k].user, CP_SUCCESS, check->s.t, function);
   for (int k = 0; !flag && k < count; k++)
     if (P[k].user.S) flag = compareColumns(check, &P[k]);
-  return flag;
-}
-
-static void destroy(Partial *P, int count) {
   for (int k = 0; k < count; k++) cpUserMatFree(&P[k].user);
+  return flag;
 }
 
 /* ---- one function of the user's each ---- */
@@ -138,105 +73,96 @@ static int checkDynamics(CPCheck *check) {
   const CPMech mech    = check->mech;
   const CPMechModel *m = &mech->model;
   CPMechReport *report = check->report;
-  const int nu = mech->nu, nz = mech->nz;
+  const CPFunction F = {mech->nu, cpDynamicsOf}, f = {mech->nu, cpForcesOf};
   SUNMatrix C_tmpl = m->C_tmpl ? m->C_tmpl : m->K_tmpl;
-  Partial P[]      = {
-      {"dynamics_jac: K", m->K_tmpl, nu, nu, isHandedOut(mech, m->K_tmpl), cpAlongPosition,
-            {nu, F}, "the derivative of f - M u' - A^T lambda along N e_j", &report->K, {0}},
-      {"dynamics_jac: C", C_tmpl, nu, nu, isHandedOut(mech, C_tmpl), cpAlongVelocity, {nu, forces},
-            "the derivative of f with respect to u", &report->C, {0}},
-      {"dynamics_jac: Fz", m->Fz_tmpl, nu, nz, 1, cpAlongAuxiliary, {nu, forces},
-            "the derivative of f with respect to z", &report->Fz, {0}},
-  };
-  int flag = create(check, P, 3);
+  Partial P[] = {partial("dynamics_jac: K", "the derivative of f - M u' - A^T lambda along N e_j",
+                         F, cpAlongPosition, mech->nu, m->K_tmpl, &report->K),
+                 partial("dynamics_jac: C", "the derivative of f with respect to u", f,
+                         cpAlongVelocity, mech->nu, C_tmpl, &report->C),
+                 partial("dynamics_jac: Fz", "the derivative of f with respect to z", f,
+                         cpAlongAuxiliary, mech->nz, m->Fz_tmpl, &report->Fz)};
+  P[0].handed_out = isHandedOut(mech, m->K_tmpl);
+  P[1].handed_out = isHandedOut(mech, C_tmpl);
+  int flag        = create(check, P, 3);
   if (!flag)
-    flag = compareAll(check, P, 3,
-                      m->dynamics_jac(check->s.t, check->q, check->u, check->z, check->a,
-                                      check->lambda, P[0].user.S, P[1].user.S, P[2].user.S,
-                                      mech->user_data),
-                      "dynamics_jac");
-  destroy(P, 3);
-  return flag;
+    flag = cpMechResult(mech,
+                        m->dynamics_jac(check->s.t, check->q, check->u, check->z, check->a,
+                                        check->lambda, P[0].user.S, P[1].user.S, P[2].user.S,
+                                        mech->user_data),
+                        check->s.t, "dynamics_jac");
+  return compareAll(check, P, 3, flag, "dynamics_jac");
 }
 
 static int checkConstraintJac(CPCheck *check) {
   const CPMech mech    = check->mech;
   const CPMechModel *m = &mech->model;
   CPMechReport *report = check->report;
-  const int nu = mech->nu, na = mech->na;
-  Partial P[] = {
-      {"constraint_jac: Bq", m->Bq_tmpl, na, nu, isHandedOut(mech, m->Bq_tmpl), cpAlongPosition,
-       {na, B}, "the derivative of b - A u' along N e_j", &report->Bq, {0}},
-      {"constraint_jac: Bu", m->Bu_tmpl, na, nu, isHandedOut(mech, m->Bu_tmpl), cpAlongVelocity,
-       {na, B}, "the derivative of b with respect to u", &report->Bu, {0}},
-  };
+  const CPFunction B   = {mech->na, cpConstraintsOf};
+  Partial P[]          = {partial("constraint_jac: Bq", "the derivative of b - A u' along N e_j", B,
+                                  cpAlongPosition, mech->nu, m->Bq_tmpl, &report->Bq),
+                          partial("constraint_jac: Bu", "the derivative of b with respect to u", B,
+                                  cpAlongVelocity, mech->nu, m->Bu_tmpl, &report->Bu)};
+  for (int k = 0; k < 2; k++) P[k].handed_out = isHandedOut(mech, P[k].tmpl);
   int flag = create(check, P, 2);
   if (!flag)
-    flag = compareAll(check, P, 2,
-                      m->constraint_jac(check->s.t, check->q, check->u, check->a, P[0].user.S,
-                                        P[1].user.S, mech->user_data),
-                      "constraint_jac");
-  destroy(P, 2);
-  return flag;
+    flag = cpMechResult(mech,
+                        m->constraint_jac(check->s.t, check->q, check->u, check->a, P[0].user.S,
+                                          P[1].user.S, mech->user_data),
+                        check->s.t, "constraint_jac");
+  return compareAll(check, P, 2, flag, "constraint_jac");
 }
 
 static int checkAuxiliary(CPCheck *check) {
   const CPMech mech    = check->mech;
   const CPMechModel *m = &mech->model;
   CPMechReport *report = check->report;
-  const int nu = mech->nu, nz = mech->nz;
-  Partial P[] = {
-      {"auxiliary_jac: Zq", m->Zq_tmpl, nz, nu, 1, cpAlongPosition, {nz, auxiliary},
-       "the derivative of zdot along N e_j", &report->Zq, {0}},
-      {"auxiliary_jac: Zu", m->Zu_tmpl, nz, nu, 1, cpAlongVelocity, {nz, auxiliary},
-       "the derivative of zdot with respect to u", &report->Zu, {0}},
-      {"auxiliary_jac: Zz", m->Zz_tmpl, nz, nz, 1, cpAlongAuxiliary, {nz, auxiliary},
-       "the derivative of zdot with respect to z", &report->Zz, {0}},
-  };
-  int flag = create(check, P, 3);
+  const CPFunction z   = {mech->nz, cpAuxiliaryOf};
+  Partial P[]          = {partial("auxiliary_jac: Zq", "the derivative of zdot along N e_j", z,
+                                  cpAlongPosition, mech->nu, m->Zq_tmpl, &report->Zq),
+                          partial("auxiliary_jac: Zu", "the derivative of zdot with respect to u", z,
+                                  cpAlongVelocity, mech->nu, m->Zu_tmpl, &report->Zu),
+                          partial("auxiliary_jac: Zz", "the derivative of zdot with respect to z", z,
+                                  cpAlongAuxiliary, mech->nz, m->Zz_tmpl, &report->Zz)};
+  int flag             = create(check, P, 3);
   if (!flag)
-    flag = compareAll(check, P, 3,
-                      m->auxiliary_jac(check->s.t, check->q, check->u, check->z, check->lambda,
-                                       P[0].user.S, P[1].user.S, P[2].user.S, mech->user_data),
-                      "auxiliary_jac");
-  destroy(P, 3);
-  return flag;
+    flag = cpMechResult(mech,
+                        m->auxiliary_jac(check->s.t, check->q, check->u, check->z, check->lambda,
+                                         P[0].user.S, P[1].user.S, P[2].user.S, mech->user_data),
+                        check->s.t, "auxiliary_jac");
+  return compareAll(check, P, 3, flag, "auxiliary_jac");
 }
 
 static int checkLambda(CPCheck *check) {
-  const CPMech mech = check->mech;
-  Partial P[]       = {{"lambda_jac: Fl", NULL, mech->nu, mech->na, 1, cpAlongMultiplier,
-                  {mech->nu, forces}, "the derivative of f_lambda", &check->report->Fl, {0}}};
-  int flag          = create(check, P, 1);
-  if (!flag && P[0].user.S)
-    flag = compareAll(check, P, 1,
-                      mech->model.lambda_jac(check->s.t, check->q, check->u, check->z,
-                                             check->lambda, P[0].user.S, mech->user_data),
-                      "lambda_jac");
-  destroy(P, 1);
-  return flag;
+  const CPMech mech  = check->mech;
+  const CPFunction f = {mech->nu, cpForcesOf};
+  Partial P          = partial("lambda_jac: Fl", "the derivative of f_lambda", f, cpAlongMultiplier,
+                               mech->na, NULL, &check->report->Fl);
+  int flag           = create(check, &P, 1);
+  if (!flag && P.user.S)
+    flag = cpMechResult(mech,
+                        mech->model.lambda_jac(check->s.t, check->q, check->u, check->z,
+                                               check->lambda, P.user.S, mech->user_data),
+                        check->s.t, "lambda_jac");
+  return compareAll(check, &P, 1, flag, "lambda_jac");
 }
 
 static int checkAccelerations(CPCheck *check) {
   const CPMech mech    = check->mech;
   CPMechReport *report = check->report;
-  const int nu = mech->nu, nz = mech->nz;
-  Partial P[] = {
-      {"udot_jac: Uq", NULL, nu, nu, 1, cpAlongPosition, {nu, accelerations},
-       "the derivative of u' along N e_j", &report->Uq, {0}},
-      {"udot_jac: Uu", NULL, nu, nu, 1, cpAlongVelocity, {nu, accelerations},
-       "the derivative of u' with respect to u", &report->Uu, {0}},
-      {"udot_jac: Uz", NULL, nu, nz, 1, cpAlongAuxiliary, {nu, accelerations},
-       "the derivative of u' with respect to z", &report->Uz, {0}},
-  };
-  int flag = create(check, P, 3);
+  const CPFunction a   = {mech->nu, cpAccelerationsOf};
+  Partial P[] = {partial("udot_jac: Uq", "the derivative of u' along N e_j", a, cpAlongPosition,
+                         mech->nu, NULL, &report->Uq),
+                 partial("udot_jac: Uu", "the derivative of u' with respect to u", a,
+                         cpAlongVelocity, mech->nu, NULL, &report->Uu),
+                 partial("udot_jac: Uz", "the derivative of u' with respect to z", a,
+                         cpAlongAuxiliary, mech->nz, NULL, &report->Uz)};
+  int flag    = create(check, P, 3);
   if (!flag)
-    flag = compareAll(check, P, 3,
-                      mech->model.udot_jac(check->s.t, check->q, check->u, check->z, P[0].user.S,
-                                           P[1].user.S, P[2].user.S, mech->user_data),
-                      "udot_jac");
-  destroy(P, 3);
-  return flag;
+    flag = cpMechResult(mech,
+                        mech->model.udot_jac(check->s.t, check->q, check->u, check->z, P[0].user.S,
+                                             P[1].user.S, P[2].user.S, mech->user_data),
+                        check->s.t, "udot_jac");
+  return compareAll(check, P, 3, flag, "udot_jac");
 }
 
 int cpCheckPartials(CPCheck *check) {

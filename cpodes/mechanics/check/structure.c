@@ -114,7 +114,7 @@ static int symmetric(CPCheck *check, CPMechTimesFn B, const char *name, const ch
 static int inverseOfM(CPCheck *check) {
   const CPMechModel *model = &check->mech->model;
   const int nu             = check->mech->nu;
-  const CPVerdict verdict = {CP_MECH_DERIV_WRONG, "Minv: of M^{-1} M x, entry ", "x has there", 1};
+  const CPVerdict verdict  = {CP_MECH_DERIV_WRONG, "Minv: of M^{-1} M x, entry ", "x has there", 1};
   fillAtRandom(check->x, nu, 3u);
   int flag = times(check, model->Mu, "Mu", check->x, check->w);
   if (!flag) flag = times(check, model->Minv, "Minv", check->w, check->column);
