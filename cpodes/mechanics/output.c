@@ -93,9 +93,23 @@ static int massTimes(CPMech mech, const CPMechState *s, double *y) {
   return flag ? flag : cpMechFinite(mech, s->t, "Mu", y, mech->nu);
 }
 
+/* FULL motions have no multiplier: the force that drives u_j is in row j of M a - f. Scratch: Mu. */
+static int addDrives(CPMech mech, const CPMechState *s, Room *room) {
+  if (mech->nfull == 0) return CP_SUCCESS;
+  int flag = cpMechForces(mech, s, room->Mu);
+  if (!flag) flag = cpMechAddLambdaForces(mech, s, room->lambda, room->Mu);
+  for (int j = 0; !flag && j < mech->nu; j++) room->Mu[j] = -room->Mu[j];
+  if (!flag) flag = cpMechMass(mech, s->t, s->q);
+  if (!flag) cpMatTimes(&mech->userM.A, 1.0, room->a, 1.0, room->Mu);
+  for (int j = 0; !flag && j < mech->nu; j++)
+    if (mech->is_full[j]) room->force[j] = room->Mu[j];
+  return flag;
+}
+
 static int forces(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *out) {
   int flag = cpMechATransposedTimes(mech, s->t, s->q, room->lambda, room->force);
   for (int j = 0; !flag && j < mech->nu; j++) room->force[j] = -room->force[j];
+  if (!flag) flag = addDrives(mech, s, room);
   if (flag) return flag;
   out->power   = dot(room->force, s->u, mech->nu);
   out->kinetic = NAN;

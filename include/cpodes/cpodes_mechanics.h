@@ -161,7 +161,9 @@ typedef enum {
 
 /** Metric of projections (CPMechSetMetric; guide, "The metric"). */
 typedef enum {
-  CP_METRIC_DEFAULT = 0, /**< ERROR */
+  CP_METRIC_DEFAULT = 0, /**< dense M: NEWTON with the KKT iteration matrix, else KINETIC; sparse M:
+                              KINETIC if it is block-diagonal, else ERROR; ERROR with operators, and
+                              where M is not positive definite */
   CP_METRIC_ERROR   = 1, /**< diag(ewt^2), the integrator's error weights */
   CP_METRIC_KINETIC = 2, /**< M: kinetic energy; positions and velocities share their factors */
   CP_METRIC_NEWTON  = 3, /**< the symmetric part of M - gamma C - gamma^2 K, of the newest iteration
@@ -197,9 +199,9 @@ typedef int (*CPMotionFn)(sunrealtype t, sunrealtype *g, void *data);
 typedef struct {
   sunrealtype *udot;     /**< accelerations u' [nu] */
   sunrealtype *lambda;   /**< multipliers [CPMechGetNumMultipliers] */
-  sunrealtype *reaction; /**< reaction forces -A^T lambda [nu] */
+  sunrealtype *reaction; /**< reaction forces -A^T lambda [nu], and those that drive FULL motions */
   sunrealtype kinetic;   /**< kinetic energy 1/2 u^T M u; NaN with operators and no Mu */
-  sunrealtype power;     /**< power of the constraints, -lambda^T A u: 0 if ideal and scleronomic */
+  sunrealtype power;     /**< power of reaction, -lambda^T A u: 0 if ideal and scleronomic */
   sunrealtype position;  /**< largest |p_i| */
   sunrealtype velocity;  /**< largest |v_i| */
   sunrealtype acceleration; /**< largest |A u' - b|_i */
