@@ -65,7 +65,7 @@ static void passOptions(CPProjector P, CPProjector inner, int shared) {
 /* Newton's matrix may have changed: with it the metric. */
 static void renewMetric(CPMech mech) {
   const CPMechSpace s = mech->space;
-  if (mech->metric != CP_METRIC_NEWTON || s->nnewton == mech->stats.nnewton) return;
+  if (s->metric != CP_METRIC_NEWTON || s->nnewton == mech->stats.nnewton) return;
   s->nnewton  = mech->stats.nnewton;
   s->use_mass = 0;
   for (int which = 0; which < 2; which++)
@@ -146,6 +146,16 @@ static void gatherStats(CPWork work) {
   work->full_rank       = p->rank;
 }
 
+/* A metric that is not definite: M in place of Newton's matrix, and by default the error weights in
+ * place of M. 0: there is none. */
+static int otherMetric(CPMech mech) {
+  const CPMechSpace s = mech->space;
+  if (s->metric == CP_METRIC_NEWTON && !s->use_mass) return s->use_mass = 1;
+  if (mech->metric != CP_METRIC_DEFAULT || s->not_definite) return 0;
+  s->not_definite = 1;
+  return cpMechSpaceMetric(mech) == CP_SUCCESS;
+}
+
 int cpMechLevelCall(CPWork work, int which, sunrealtype t, const double *q,
                     int (*call)(CPWork, sunrealtype, N_Vector, N_Vector, void *), N_Vector ewt,
                     void *arg) {
@@ -165,8 +175,7 @@ int cpMechLevelCall(CPWork work, int which, sunrealtype t, const double *q,
   if (s->shared && inner->valid && inner->revision == inner->P->revision)
     cpMeasureBy(inner, work->mech->x, weights);
   flag = call(inner, t, work->mech->x, weights, arg);
-  if (flag > 0 && flag == -CP_METRIC_INDEFINITE && mech->metric == CP_METRIC_NEWTON && !s->use_mass) {
-    s->use_mass  = 1;
+  while (flag == -CP_METRIC_INDEFINITE && !mech->space_flag && otherMetric(mech)) {
     inner->valid = 0;
     flag         = call(inner, t, work->mech->x, weights, arg);
   }
@@ -362,17 +371,20 @@ const CPMethod cpMechMethod = {.project   = project,
 
 /* ---- creation ---- */
 
-/* Positions, then velocities, then the norms: names for messages. */
+/* Positions, then velocities: names for messages. Without a row (i < 0): norms, and FULL motions. */
 static const char *rowName(const CPProjector P, int i, char name[]) {
   const CPMech mech = P->owner;
   char inner[CP_MECH_ROW_NAME];
   const int np = mech->space ? mech->space->level[0].nrows : 0;
   if (i < 0 || !mech->space) {
-    snprintf(name, CP_ROW_NAME, "the norm of a quaternion");
+    const int norms = mech->nquaternions + mech->nnorms > 0 || mech->nfull == 0;
+    snprintf(name, CP_ROW_NAME, "%s%s%s", norms ? "the norm of a quaternion" : "",
+             norms && mech->nfull > 0 ? ", or " : "",
+             mech->nfull > 0 ? "a prescribed motion (FULL)" : "");
     return name;
   }
   const int which = i >= np, row = mech->space->level[which].row[i - which * np];
-  snprintf(name, CP_ROW_NAME, "%s %.40s", which ? "velocity" : "position",
+  snprintf(name, CP_ROW_NAME, "%s %.50s", which ? "velocity" : "position",
            cpMechRowName(mech, row, inner));
   return name;
 }
