@@ -1,0 +1,436 @@
+/* The solvers of the KKT system, by their table: against least squares of LAPACK. */
+#include "mechanics/kkt_fixture.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "support/alloc.h"
+#include "support/support.h"
+
+/* name, n, independent, combined, doubled, zero, mass, density, spread */
+static const KktCase cases[] = {
+    {"one coordinate, one row", 1, 1, 0, 0, 0, MASS_FULL, 1.0, 0.0},
+    {"no rows", 7, 0, 0, 0, 0, MASS_FULL, 1.0, 0.0},
+    {"no rows, diagonal", 40, 0, 0, 0, 0, MASS_DIAGONAL, 1.0, 0.0},
+    {"full", 10, 4, 0, 0, 0, MASS_FULL, 1.0, 0.0},
+    {"full, large", 60, 35, 0, 0, 0, MASS_FULL, 1.0, 0.0},
+    {"as many rows as coordinates", 40, 40, 0, 0, 0, MASS_FULL, 0.3, 0.0},
+    {"sparse rows, diagonal mass", 60, 35, 0, 0, 0, MASS_DIAGONAL, 0.05, 0.0},
+    {"sparse rows, blocks", 60, 20, 0, 0, 0, MASS_BLOCKS, 0.05, 0.0},
+    {"rows of many lengths", 30, 12, 0, 0, 0, MASS_BLOCKS, 0.3, 3.0},
+    {"a doubled row", 6, 2, 0, 1, 0, MASS_FULL, 1.0, 0.0},
+    {"a row of zeros", 6, 2, 0, 0, 1, MASS_FULL, 1.0, 0.0},
+    {"dependent rows", 12, 5, 2, 2, 0, MASS_BLOCKS, 1.0, 0.0},
+    {"many dependent rows", 60, 15, 12, 10, 2, MASS_FULL, 0.1, 0.0},
+    {"more rows than coordinates", 10, 8, 9, 5, 0, MASS_DIAGONAL, 0.5, 0.0},
+    {"as many independent rows as coordinates", 9, 9, 4, 3, 1, MASS_FULL, 0.5, 0.0},
+    {"dependent rows of many lengths", 30, 10, 5, 5, 1, MASS_DIAGONAL, 0.2, 1.0},
+    {"a massless coordinate", 20, 6, 0, 0, 0, MASS_MASSLESS, 0.3, 0.0},
+    {"a massless coordinate, dependent rows", 20, 6, 3, 2, 0, MASS_MASSLESS, 0.3, 0.0},
+    {"singular mass", 20, 8, 0, 0, 0, MASS_SINGULAR, 0.5, 0.0},
+    {"singular mass, large", 60, 20, 3, 3, 0, MASS_SINGULAR, 0.5, 0.0},
+    {"indefinite mass", 20, 8, 0, 0, 0, MASS_INDEFINITE, 0.5, 0.0},
+    {"indefinite mass, large", 60, 20, 0, 0, 0, MASS_INDEFINITE, 0.2, 0.0},
+    {"indefinite mass, dependent rows", 60, 20, 3, 2, 1, MASS_INDEFINITE, 0.2, 0.0}};
+
+/* AUTO: of dense and of sparse matrices. */
+typedef struct {
+  CPKktLinSol type;
+  int sparse;
+} Solver;
+
+static const Solver solvers[] = {{CP_KKT_SCHUR, 0},     {CP_KKT_SCHUR, 1},  {CP_KKT_NULLSPACE, 0},
+                                 {CP_KKT_NULLSPACE, 1}, {CP_KKT_SPARSE, 0}, {CP_KKT_SPARSE, 1},
+                                 {CP_KKT_AUTO, 0},      {CP_KKT_AUTO, 1}};
+enum { N_CASES = sizeof cases / sizeof cases[0], N_SOLVERS = 8, N_PAIRS = N_CASES * N_SOLVERS };
+
+static KktProblem p;
+static CPKkt kkt;
+static double a[KKT_N], lambda[KKT_M], ra[KKT_N], rlambda[KKT_M];
+static double condition;
+
+static void open_solver(const Solver *s) {
+  ck_assert_int_eq(cpKktCreate(&kkt, s->type, s->sparse ? &p.Ms : &p.Md, s->sparse ? &p.As : &p.Ad),
+                   CP_SUCCESS);
+  kkt->off = p.off;
+}
+
+static void open_pair(int pair) {
+  kkt_make(&p, &cases[pair / N_SOLVERS], 1);
+  open_solver(&solvers[pair % N_SOLVERS]);
+}
+
+static void close_pair(void) {
+  cpKktFree(&kkt);
+  ck_assert_ptr_null(kkt);
+  kkt_free(&p);
+}
+
+/* What this solver says of this problem. */
+static int expected(const Solver *s, const KktCase *c) {
+  if (s->type != CP_KKT_SCHUR) return 0;
+  if (c->mass >= MASS_MASSLESS) return CP_KKT_NOT_DEFINITE;
+  return c->combined + c->doubled + c->zero > 0 ? CP_KKT_DEPENDENT : 0;
+}
+
+/* Backward errors of order u, of vectors and matrices of the order's length, times the condition, which
+ * the reference has measured; the Schur complement squares it. */
+static double bound(void) {
+  const double kappa = kkt->ops->type == CP_KKT_SCHUR ? condition * condition : condition;
+  return (p.n + p.m) * kappa * DBL_EPSILON;
+}
+
+static void check_solution(void) {
+  condition = kkt_reference(&p, ra, rlambda);
+  memset(a, 0xff, sizeof a); /* NaN */
+  memset(lambda, 0xff, sizeof lambda);
+  ck_assert_int_eq(cpKktSolve(kkt, p.f, p.b, a, lambda), 0);
+  const double size = kkt_norm(ra, p.n) + kkt_norm(rlambda, p.m);
+  ck_assert_double_le(kkt_distance(a, ra, p.n), bound() * size);
+  ck_assert_double_le(kkt_distance(a, p.a0, p.n), bound() * size);
+  ck_assert_double_le(kkt_distance(lambda, rlambda, p.m), bound() * size);
+}
+
+START_TEST(solutions_are_those_of_least_squares) {
+  open_pair(_i);
+  const int flag = cpKktFactor(kkt);
+  ck_assert_int_eq(flag, expected(&solvers[_i % N_SOLVERS], &cases[_i / N_SOLVERS]));
+  if (!flag) check_solution();
+  close_pair();
+}
+END_TEST
+
+/* Norms of M and A, for bounds. */
+static double frobenius(const double *A, int entries) { return kkt_norm(A, entries); }
+
+/* |M a + A' lambda - f| and |A a - b| against u times the sizes of the terms and the order, times 10
+ * for the factors' own roundoff; the Schur complement has terms A M^-1 A' lambda and A M^-1 f beside,
+ * with |M^-1| <= 2. */
+START_TEST(residuals_are_roundoff) {
+  static double r[KKT_N], s[KKT_M];
+  open_pair(_i);
+  if (cpKktFactor(kkt) == 0) {
+    ck_assert_int_eq(cpKktSolve(kkt, p.f, p.b, a, lambda), 0);
+    const double u = 10.0 * (p.n + p.m) * DBL_EPSILON;
+    const double M = frobenius(p.M, p.n * p.n), A = frobenius(p.A, p.n * p.m);
+    const double force  = M * kkt_norm(a, p.n) + A * kkt_norm(lambda, p.m) + kkt_norm(p.f, p.n);
+    const double moving = A * kkt_norm(a, p.n) + kkt_norm(p.b, p.m);
+    const double schur  = kkt->ops->type == CP_KKT_SCHUR ? 2.0 * A * force : 0.0;
+    memcpy(r, p.f, sizeof r);
+    memcpy(s, p.b, sizeof s);
+    cpMatTimes(&p.Md, -1.0, a, 1.0, r);
+    cpMatTimes(&p.Ad, -1.0, a, 1.0, s);
+    for (int j = 0; j < p.n; j++)
+      for (int i = 0; i < p.m; i++) r[j] -= p.A[i + j * p.m] * lambda[i];
+    ck_assert_double_le(kkt_norm(r, p.n), u * force);
+    ck_assert_double_le(kkt_norm(s, p.m), u * (moving + schur));
+  }
+  close_pair();
+}
+END_TEST
+
+/* As many rows as the rank are kept, and they are independent. */
+START_TEST(rank_and_dependent_rows_fit_to_each_other) {
+  char kept[KKT_M];
+  int count = 0;
+  open_pair(_i);
+  if (cpKktFactor(kkt) == 0) {
+    ck_assert_int_eq(kkt->rank, p.rank);
+    for (int i = 0; i < p.m; i++) count += kept[i] = !kkt->is_dependent[i];
+    ck_assert_int_eq(count, p.rank);
+    if (p.m > 0) ck_assert_int_eq(kkt_rank(&p, kept), p.rank);
+    if (p.rank == p.m) ck_assert_int_eq(kkt->dependent, -1);
+    else ck_assert(kkt->is_dependent[kkt->dependent]);
+  }
+  close_pair();
+}
+END_TEST
+
+/* b of a dependent row and of one that is off is not looked at. */
+START_TEST(right_hand_sides_of_rows_left_out_do_not_matter) {
+  open_pair(_i);
+  p.off[p.m / 2] = p.m > 1;
+  kkt_refresh(&p);
+  if (cpKktFactor(kkt) == 0) {
+    for (int i = 0; i < p.m; i++)
+      if (p.off[i] || kkt->is_dependent[i]) p.b[i] = NAN;
+    ck_assert_int_eq(cpKktSolve(kkt, p.f, p.b, a, lambda), 0);
+    kkt_refresh(&p);
+    condition         = kkt_reference(&p, ra, rlambda);
+    const double size = kkt_norm(ra, p.n) + kkt_norm(rlambda, p.m);
+    ck_assert_double_le(kkt_distance(a, ra, p.n), bound() * size);
+    ck_assert_double_le(kkt_distance(lambda, rlambda, p.m), bound() * size);
+    for (int i = 0; i < p.m; i++)
+      if (p.off[i]) ck_assert_double_eq(lambda[i], 0.0);
+  }
+  close_pair();
+}
+END_TEST
+
+/* ---- M not definite where A x = 0 ---- */
+
+static const KktCase bad_masses[] = {
+    {"indefinite, no rows", 5, 0, 0, 0, 0, MASS_INDEFINITE_TANGENT, 1.0, 0.0},
+    {"singular, no rows", 5, 0, 0, 0, 0, MASS_SINGULAR_TANGENT, 1.0, 0.0},
+    {"indefinite", 12, 4, 0, 0, 0, MASS_INDEFINITE_TANGENT, 1.0, 0.0},
+    {"indefinite, large", 60, 20, 0, 0, 0, MASS_INDEFINITE_TANGENT, 0.3, 0.0},
+    {"indefinite, dependent rows", 12, 4, 2, 1, 0, MASS_INDEFINITE_TANGENT, 1.0, 0.0},
+    {"singular", 12, 4, 0, 0, 0, MASS_SINGULAR_TANGENT, 1.0, 0.0},
+    {"singular, large", 60, 20, 0, 0, 0, MASS_SINGULAR_TANGENT, 0.3, 0.0},
+    {"singular, dependent rows", 60, 20, 4, 4, 0, MASS_SINGULAR_TANGENT, 0.3, 0.0}};
+enum { N_BAD = sizeof bad_masses / sizeof bad_masses[0] };
+
+START_TEST(masses_that_are_not_definite_on_the_tangent_space_are_refused) {
+  kkt_make(&p, &bad_masses[_i / N_SOLVERS], 1);
+  open_solver(&solvers[_i % N_SOLVERS]);
+  ck_assert_int_eq(cpKktFactor(kkt), CP_KKT_NOT_DEFINITE);
+  close_pair();
+}
+END_TEST
+
+/* ... and the object goes on to work when M is a better one. */
+START_TEST(a_refused_mass_leaves_no_trace) {
+  kkt_make(&p, &bad_masses[2], 1);
+  open_solver(&solvers[_i]);
+  ck_assert_int_eq(cpKktFactor(kkt), CP_KKT_NOT_DEFINITE);
+  for (int j = 0; j < p.n; j++) p.M[j * (p.n + 1)] += 20.0;
+  kkt_refresh(&p);
+  ck_assert_int_eq(cpKktFactor(kkt), 0);
+  check_solution();
+  close_pair();
+}
+END_TEST
+
+/* ---- one object, many states ---- */
+
+static const KktCase plain = {"plain", 30, 12, 0, 0, 0, MASS_BLOCKS, 0.2, 0.0};
+static const KktCase loop  = {"loop", 30, 12, 3, 3, 0, MASS_BLOCKS, 0.2, 0.0};
+
+static unsigned long long seed;
+
+/* Entries that change sizes by orders of magnitude: pivots that were good are not. */
+static void disturb(void) {
+  for (int k = 0; k < p.n * p.m; k++) p.A[k] *= pow(10.0, 2.0 * random_number(&seed));
+  for (int i = 0; i < p.m; i++) p.A[i * (p.m + 1)] *= random_number(&seed);
+  for (int j = 0; j < p.n; j++) {
+    const double d = pow(10.0, random_number(&seed));
+    for (int i = 0; i < p.n; i++) p.M[i + j * p.n] *= d, p.M[j + i * p.n] *= d;
+  }
+  kkt_refresh(&p);
+}
+
+START_TEST(a_sequence_of_matrices_is_solved_by_one_object) {
+  kkt_make(&p, &plain, 2);
+  open_solver(&solvers[_i]);
+  seed = 5;
+  for (int k = 0; k < 30; k++) {
+    static KktProblem original;
+    memcpy(original.M, p.M, sizeof p.M);
+    memcpy(original.A, p.A, sizeof p.A);
+    disturb();
+    ck_assert_int_eq(cpKktFactor(kkt), 0);
+    check_solution();
+    memcpy(p.M, original.M, sizeof p.M);
+    memcpy(p.A, original.A, sizeof p.A);
+  }
+  close_pair();
+}
+END_TEST
+
+/* Dependent as long as their partners are on; any order. */
+START_TEST(rows_are_switched_off_and_on) {
+  static const char *const patterns[] = {"000000000000000000", "010101010101010101",
+                                         "000000000000000000", "111111111111111111",
+                                         "110000000000000011", "000000000000000000"};
+  if (solvers[_i].type == CP_KKT_SCHUR) return;
+  kkt_make(&p, &loop, 3);
+  open_solver(&solvers[_i]);
+  for (size_t k = 0; k < sizeof patterns / sizeof patterns[0]; k++) {
+    char on[KKT_M];
+    for (int i = 0; i < p.m; i++) p.off[i] = patterns[k][i] == '1', on[i] = !p.off[i];
+    kkt_refresh(&p);
+    ck_assert_int_eq(cpKktFactor(kkt), 0);
+    ck_assert_int_eq(kkt->rank, kkt_rank(&p, on));
+    check_solution();
+  }
+  kkt->off = NULL; /* none is */
+  ck_assert_int_eq(cpKktFactor(kkt), 0);
+  check_solution();
+  close_pair();
+}
+END_TEST
+
+/* ---- angles between rows ---- */
+
+/* Down to 1e-4 all of them tell an angle from dependence, and solve: the condition is then that of the
+ * reference, some 1e8. */
+START_TEST(rows_at_narrow_angles_count) {
+  static const double sines[] = {1.0e-1, 1.0e-2, 1.0e-3, 1.0e-4};
+  for (int k = 0; k < 4; k++) {
+    kkt_make(&p, &plain, 4);
+    kkt_narrow(&p, sines[k]);
+    open_solver(&solvers[_i]);
+    ck_assert_int_eq(cpKktFactor(kkt), 0);
+    ck_assert_int_eq(kkt->rank, p.m);
+    check_solution();
+    close_pair();
+  }
+}
+END_TEST
+
+/* Between 1e-7 and 1e-10 only orthogonal factors do. */
+START_TEST(rows_at_angles_of_roundoff_are_dependent) {
+  static const double sines[] = {1.0e-8, 1.0e-12, 0.0};
+  for (int k = 0; k < 3; k++) {
+    kkt_make(&p, &plain, 4);
+    kkt_narrow(&p, sines[k]);
+    open_solver(&solvers[_i]);
+    const int flag = cpKktFactor(kkt), orthogonal = kkt->ops->type == CP_KKT_NULLSPACE;
+    ck_assert_int_eq(flag, solvers[_i].type == CP_KKT_SCHUR ? CP_KKT_DEPENDENT : 0);
+    ck_assert_int_eq(kkt->rank, k == 0 && orthogonal ? p.m : p.m - 1);
+    close_pair();
+  }
+}
+END_TEST
+
+/* A row in the span of others at narrow angles has a pivot that is roundoff times large coefficients. */
+START_TEST(dependence_hides_in_narrow_angles) {
+  enum { SEEDS = 100 };
+  static const KktCase shape = {"nested", 24, 8, 0, 0, 0, MASS_BLOCKS, 1.0, 0.0};
+  for (unsigned long long k = 0; k < SEEDS; k++) {
+    const int dependent = 1 + (int)(k % 2);
+    kkt_make(&p, &shape, k);
+    kkt_nest(&p, dependent, k);
+    open_solver(&solvers[_i]);
+    const int flag = cpKktFactor(kkt);
+    ck_assert_int_eq(flag, solvers[_i].type == CP_KKT_SCHUR ? CP_KKT_DEPENDENT : 0);
+    if (!flag) ck_assert_int_eq(kkt->rank, p.rank);
+    close_pair();
+  }
+}
+END_TEST
+
+/* ---- the choice ---- */
+
+START_TEST(auto_takes_sparse_matrices_sparse_and_others_dense) {
+  kkt_make(&p, &plain, 1);
+  for (int k = 0; k < 4; k++) {
+    const int sparse_M = k & 1, sparse_A = k & 2;
+    ck_assert_int_eq(
+        cpKktCreate(&kkt, CP_KKT_AUTO, sparse_M ? &p.Ms : &p.Md, sparse_A ? &p.As : &p.Ad),
+        CP_SUCCESS);
+    ck_assert_int_eq(kkt->ops->type, k == 3 ? CP_KKT_SPARSE : CP_KKT_SCHUR);
+    ck_assert_int_eq(cpKktFactor(kkt), 0);
+    check_solution();
+    cpKktFree(&kkt);
+  }
+  kkt_free(&p);
+}
+END_TEST
+
+START_TEST(auto_goes_over_to_the_null_space_and_stays) {
+  kkt_make(&p, &plain, 1);
+  open_solver(&(Solver){CP_KKT_AUTO, 0});
+  ck_assert_int_eq(cpKktFactor(kkt), 0);
+  ck_assert_int_eq(kkt->ops->type, CP_KKT_SCHUR);
+  for (int j = 0; j < p.n; j++) p.A[1 + j * p.m] = 2.0 * p.A[j * p.m];
+  ck_assert_int_eq(cpKktFactor(kkt), 0);
+  ck_assert_int_eq(kkt->ops->type, CP_KKT_NULLSPACE);
+  ck_assert_int_eq(kkt->rank, p.m - 1);
+  for (int j = 0; j < p.n; j++) p.A[1 + j * p.m] = j == 1;
+  kkt_refresh(&p);
+  ck_assert_int_eq(cpKktFactor(kkt), 0);
+  ck_assert_int_eq(kkt->ops->type, CP_KKT_NULLSPACE);
+  ck_assert_int_eq(kkt->rank, p.m);
+  check_solution();
+  close_pair();
+}
+END_TEST
+
+START_TEST(solvers_have_names_and_unknown_types_are_refused) {
+  kkt_make(&p, &plain, 1);
+  open_solver(&solvers[_i]);
+  ck_assert_int_gt((int)strlen(kkt->ops->name), 0);
+  if (solvers[_i].type != CP_KKT_AUTO) ck_assert_int_eq(kkt->ops->type, solvers[_i].type);
+  cpKktFree(&kkt);
+  cpKktFree(&kkt);
+  cpKktFree(NULL);
+  ck_assert_int_eq(cpKktCreate(&kkt, (CPKktLinSol)77, &p.Md, &p.Ad), CP_ILL_INPUT);
+  ck_assert_ptr_null(kkt);
+  kkt_free(&p);
+}
+END_TEST
+
+/* ---- memory ---- */
+
+/* With dependent rows all that is allocated late is allocated. */
+static int run(const Solver *s) {
+  int flag = cpKktCreate(&kkt, s->type, s->sparse ? &p.Ms : &p.Md, s->sparse ? &p.As : &p.Ad);
+  if (!flag) flag = cpKktFactor(kkt);
+  if (!flag) flag = cpKktSolve(kkt, p.f, p.b, a, lambda);
+  return flag;
+}
+
+START_TEST(every_allocation_may_fail) {
+  const Solver *s = &solvers[_i];
+  long n          = 0;
+  kkt_make(&p, s->type == CP_KKT_SCHUR ? &plain : &loop, 1);
+  for (int denied = 1; denied; n++) {
+    alloc_watch_failing(n + 1);
+    const int flag = run(s);
+    denied         = alloc_has_failed();
+    ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : CP_SUCCESS);
+    if (kkt) { /* with memory again, the same object does its work */
+      ck_assert_int_eq(cpKktFactor(kkt), 0);
+      check_solution();
+    }
+    cpKktFree(&kkt);
+    alloc_unwatch();
+    ck_assert_int_eq(alloc_live(), 0);
+  }
+  kkt_free(&p);
+  ck_assert_int_gt(n, 5);
+}
+END_TEST
+
+START_TEST(repeated_factorisations_allocate_nothing) {
+  const Solver *s = &solvers[_i];
+  kkt_make(&p, s->type == CP_KKT_SCHUR ? &plain : &loop, 1);
+  ck_assert_int_eq(run(s), CP_SUCCESS);
+  int flag = 0;
+  alloc_watch(); /* no assertions here: they allocate */
+  for (int k = 0; !flag && k < 3; k++) {
+    flag = cpKktFactor(kkt);
+    if (!flag) flag = cpKktSolve(kkt, p.f, p.b, a, lambda);
+  }
+  alloc_unwatch();
+  ck_assert_int_eq(flag, 0);
+  ck_assert_int_eq(alloc_count(), 0);
+  close_pair();
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("mechanics/kkt");
+  TCase *tcase = tcase_create("kkt");
+  tcase_add_loop_test(tcase, solutions_are_those_of_least_squares, 0, N_PAIRS);
+  tcase_add_loop_test(tcase, residuals_are_roundoff, 0, N_PAIRS);
+  tcase_add_loop_test(tcase, rank_and_dependent_rows_fit_to_each_other, 0, N_PAIRS);
+  tcase_add_loop_test(tcase, right_hand_sides_of_rows_left_out_do_not_matter, 0, N_PAIRS);
+  tcase_add_loop_test(tcase, masses_that_are_not_definite_on_the_tangent_space_are_refused, 0,
+                      N_BAD * N_SOLVERS);
+  tcase_add_loop_test(tcase, a_refused_mass_leaves_no_trace, 0, N_SOLVERS);
+  tcase_add_loop_test(tcase, a_sequence_of_matrices_is_solved_by_one_object, 0, N_SOLVERS);
+  tcase_add_loop_test(tcase, rows_are_switched_off_and_on, 0, N_SOLVERS);
+  tcase_add_loop_test(tcase, rows_at_narrow_angles_count, 0, N_SOLVERS);
+  tcase_add_loop_test(tcase, rows_at_angles_of_roundoff_are_dependent, 0, N_SOLVERS);
+  tcase_add_loop_test(tcase, dependence_hides_in_narrow_angles, 0, N_SOLVERS);
+  tcase_add_test(tcase, auto_takes_sparse_matrices_sparse_and_others_dense);
+  tcase_add_test(tcase, auto_goes_over_to_the_null_space_and_stays);
+  tcase_add_loop_test(tcase, solvers_have_names_and_unknown_types_are_refused, 0, N_SOLVERS);
+  tcase_add_loop_test(tcase, every_allocation_may_fail, 0, N_SOLVERS);
+  tcase_add_loop_test(tcase, repeated_factorisations_allocate_nothing, 0, N_SOLVERS);
+  suite_add_tcase(suite, tcase);
+  return run_suite(suite);
+}
