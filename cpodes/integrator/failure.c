@@ -2,6 +2,7 @@
 #include "integrator_impl.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <sundials/sundials_nonlinearsolver.h>
 
 /* A step below this many units of roundoff of the time is close to going nowhere ... */
@@ -70,6 +71,18 @@ static int spoiltComponent(CPodeMem mem, N_Vector bad, N_Vector ycor) {
   return first;
 }
 
+/* The code of steps that lead nowhere, and the reason in mem->text: the attached model's where one of
+ * its functions failed. f: the right-hand side failed, else the solver did not converge. */
+static int crept(CPodeMem mem, const CPAttempt *a, int f) {
+  const char *reason = NULL;
+  const int code     = mem->model.cause ? -abs(mem->model.cause(&reason, mem->model.data)) : 0;
+  if (code) cpWrite(mem->text, "%s; again and again, down to a step of %g", reason, a->h);
+  else
+    cpWrite(mem->text, "at t = %.15g: %s again and again, down to a step of %g", a->t,
+            f ? "the right-hand side f failed" : "the nonlinear solver did not converge", a->h);
+  return code ? code : f ? CV_REPTD_RHSFUNC_ERR : CV_CONV_FAILURE;
+}
+
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
   mem->cause = 0;
   flag       = askAgain(mem, ycor, flag);
@@ -82,8 +95,5 @@ int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
             a->t, spoiltComponent(mem, bad, ycor));
   }
   if (!creeping(mem, a)) return f ? flag : SUN_NLS_CONV_RECVR;
-  if (!bad)
-    cpWrite(mem->text, "at t = %.15g: %s again and again, down to a step of %g", a->t,
-            f ? "the right-hand side f failed" : "the nonlinear solver did not converge", a->h);
-  return cpFatal(mem, bad ? CP_RHS_NONFINITE : f ? CV_REPTD_RHSFUNC_ERR : CV_CONV_FAILURE);
+  return cpFatal(mem, bad ? CP_RHS_NONFINITE : crept(mem, a, f));
 }
