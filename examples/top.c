@@ -1,0 +1,125 @@
+/* Example: a heavy symmetric top on its tip precesses steadily (Lagrange's top). A rigid body with
+ * a quaternion and a ball joint; the same in both frames of its angular velocity.
+ *
+ *   m r'' = m g + F,   J omega' = (J omega) x omega - s x F      F: of the ground on the tip
+ *   r = R(q) s                                                  the tip stays at the origin
+ *
+ *   m = 1 kg   s = (0, 0, l), l = 0.1 m   J = diag(0.02, 0.02, 0.01) kg m^2   g = 9.81 m/s^2
+ *   tilt theta = 0.5 rad   precession Omega = 2 rad/s
+ *
+ * Closed form: with A = J_1 + m l^2 and C = J_3 the tilt stays if the spin about the axis is
+ *
+ *   omega_3 = (m g l + A Omega^2 cos(theta)) / (C Omega)
+ *
+ * The axis then goes round with Omega, and F = m (-Omega^2 l sin(theta) along r, g along z): H.
+ * Goldstein, C. Poole, J. Safko, Classical Mechanics, 2002, 5.7.
+ *
+ * Run:       top
+ * Expected:  for both frames a table of the axis' angle off the closed form, the error of F, the
+ *            energy gained, and "ok". Exit code 1: the physics is wrong; 2: a call failed.
+ */
+#include "check_flag.h"
+#include "models/rigid_body.h"
+#include <math.h>
+#include <nvector/nvector_serial.h>
+
+static const sunrealtype l = 0.1, g = 9.81, theta = 0.5, Omega = 2;
+static const RigidBody body = {.m = 1, .J = {0.02, 0.02, 0.01}};
+
+/* Axis of the top in the closed form */
+static void axis_at(sunrealtype t, sunrealtype axis[3]) {
+  axis[0] = sin(theta) * sin(Omega * t);
+  axis[1] = -sin(theta) * cos(Omega * t);
+  axis[2] = cos(theta);
+}
+
+static sunrealtype distance(const sunrealtype a[3], const sunrealtype b[3]) {
+  return sqrt(pow(a[0] - b[0], 2) + pow(a[1] - b[1], 2) + pow(a[2] - b[2], 2));
+}
+
+/* y: out, tilted about the x axis, with the steady spin */
+static void start(const RigidBodies *top, N_Vector y) {
+  const sunrealtype A = body.J[0] + body.m * l * l, C = body.J[2];
+  const sunrealtype spin    = (body.m * g * l + A * Omega * Omega * cos(theta)) / (C * Omega);
+  const sunrealtype turn[3] = {theta, 0, 0}, more = spin - Omega * cos(theta);
+  sunrealtype r[3], v[3], omega[3];
+  axis_at(0, r);
+  for (int i = 0; i < 3; i++) {
+    omega[i] = (i == 2 ? Omega : 0) + more * r[i]; /* precession, and spin about the axis */
+    r[i] *= l;
+  }
+  v[0] = -Omega * r[1], v[1] = Omega * r[0], v[2] = 0;
+  rigid_body_place(top, 0, r, turn, v, omega, y);
+}
+
+/* Integrates and reports; 0 if all is well */
+static int precess(CPFrame frame, SUNContext ctx) {
+  const sunrealtype tol = 1e-9;
+  const Joint tip       = {.kind = JOINT_BALL, .a = 0, .b = GROUND, .point_a = {0, 0, -l}};
+  RigidBodies top       = {1, 1, &body, &tip, {0, 0, -g}, frame};
+
+  N_Vector y = N_VNew_Serial(13, ctx);
+  CHECK_NEW(y);
+  start(&top, y);
+  const sunrealtype energy = rigid_body_energy(&top, y);
+
+  CPMechModel model;
+  CHECK(rigid_body_model(&top, 0, ctx, &model));
+  CPMech mech = CPMechCreate(&model, y, ctx);
+  CHECK_NEW(mech);
+  CHECK(CPMechSetUserData(mech, &top));
+  CHECK(rigid_body_quaternions(&top, mech));
+
+  CPodeMem mem = CPodeCreate(CV_ADAMS, ctx);
+  CHECK_NEW(mem);
+  CHECK(CPMechAttach(mech, mem, 0, y));
+  CHECK(CPodeSStolerances(mem, tol, tol));
+  CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 100000));
+
+  printf("omega in %s axes\n", frame == CP_FRAME_BODY ? "body" : "space");
+  sunrealtype t = 0, worst_axis = 0, worst_force = 0, worst_energy = 0;
+  for (int i = 1; i <= 10; i++) {
+    sunrealtype axis[3] = {0, 0, 1}, exact[3], reaction[6], F[3];
+    CPMechOutput out    = {.reaction = reaction};
+    CHECK(CPode(mem, i, y, &t, CV_NORMAL));
+    CHECK(CPMechEvaluate(mech, t, y, &out));
+    rigid_body_direction(&top, 0, y, axis);
+    axis_at(t, exact);
+    for (int k = 0; k < 3; k++) F[k] = body.m * (k == 2 ? g : -Omega * Omega * l * exact[k]);
+    const sunrealtype off = distance(axis, exact), gained = rigid_body_energy(&top, y) - energy;
+    worst_axis   = fmax(worst_axis, off);
+    worst_force  = fmax(worst_force, distance(reaction, F));
+    worst_energy = fmax(worst_energy, fabs(gained));
+    printf(
+        "t = %4.1f s   axis off by %7.1e rad   F by %7.1e N   energy %8.1e J   |q| - 1 = %7.1e\n",
+        t, off, distance(reaction, F), gained, out.norms);
+  }
+
+  /* A step changes the spin of w = 55 rad/s by at most dw = tol (1 + w), of which CVODES aims at a
+     sixth; the tilt wobbles by dw / w for a spin that is off, the precession's rate with it, and
+     the axis goes astray by Omega t times that. F changes by m g w / w times as much, the energy by
+     C w dw. */
+  long int steps;
+  CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), &steps));
+  sunrealtype omega[3];
+  rigid_body_omega(&top, 0, y, omega);
+  const sunrealtype zero[3] = {0, 0, 0}, w = distance(omega, zero);
+  const sunrealtype dw = (sunrealtype)steps * tol * (1 + w), angle = Omega * t * dw / w;
+  const int ok = worst_axis <= angle && worst_force <= body.m * g * angle &&
+                 worst_energy <= body.J[2] * w * dw;
+  printf("%s\n", ok ? "ok" : "WRONG: the precession, the force on the tip or the energy is off");
+
+  CPodeFree(&mem);
+  CPMechFree(&mech);
+  rigid_body_model_free(&model);
+  N_VDestroy(y);
+  return !ok;
+}
+
+int main(void) {
+  SUNContext ctx;
+  CHECK(SUNContext_Create(SUN_COMM_NULL, &ctx));
+  const int wrong = precess(CP_FRAME_BODY, ctx) + precess(CP_FRAME_WORLD, ctx);
+  CHECK(SUNContext_Free(&ctx));
+  return wrong ? 1 : 0;
+}

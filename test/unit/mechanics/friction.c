@@ -1,0 +1,273 @@
+/* Forces that depend on multipliers: dry friction against closed forms, and where there is no
+ * solution. */
+#include "support/mech_run.h"
+
+#include <math.h>
+
+#define ROUNDOFF SUN_RCONST(1.2e-16) /* of one operation */
+
+/* --------------------------------------------------------------------- a block on an incline -- */
+
+/* (s down the slope, n normal to it), m = 1, n = 0: lambda = -g cos(alpha); friction -mu |lambda|
+   tanh(s' / slow), which is -mu |lambda| where the block slides, to the last digit from 20 slow
+   on. */
+typedef struct {
+  sunrealtype g, alpha, mu, slow;
+} Block;
+
+static int block_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 1;
+  return 0;
+}
+
+static int block_normal(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(A, 0, 1) = 1;
+  return 0;
+}
+
+static int block_weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                        const sunrealtype *z, sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z;
+  const Block *b = user_data;
+  f[0]           = b->g * sin(b->alpha);
+  f[1]           = -b->g * cos(b->alpha);
+  return 0;
+}
+
+static int block_friction(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                          const sunrealtype *z, const sunrealtype *lambda, sunrealtype *f,
+                          void *user_data) {
+  (void)t, (void)q, (void)z;
+  const Block *b = user_data;
+  f[0]           = -b->mu * fabs(lambda[0]) * tanh(u[0] / b->slow);
+  return 0;
+}
+
+static int block_height(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t, (void)user_data;
+  p[0] = q[1];
+  return 0;
+}
+
+static int block_friction_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                              const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl,
+                              void *user_data) {
+  (void)t, (void)q, (void)z;
+  const Block *b         = user_data;
+  SM_ELEMENT_D(Fl, 0, 0) = -b->mu * copysign(1, lambda[0]) * tanh(u[0] / b->slow);
+  return 0;
+}
+
+static CPMechModel block_model(int with_jac) {
+  return (CPMechModel){.nu         = 2,
+                       .np         = 1,
+                       .M          = block_mass,
+                       .A          = block_normal,
+                       .f          = block_weight,
+                       .f_lambda   = block_friction,
+                       .p          = block_height,
+                       .lambda_jac = with_jac ? block_friction_jac : NULL};
+}
+
+/* Slides with g (sin(alpha) - mu cos(alpha)); errors of the velocity grow by 1 + t in the
+   position. */
+START_TEST(sliding_block_is_the_closed_form) {
+  Block block             = {.g = 9.81, .alpha = 0.5, .mu = 0.3, .slow = 1e-3};
+  const CPMechModel model = block_model(_i / 2);
+  const sunrealtype a = block.g * (sin(block.alpha) - block.mu * cos(block.alpha)), t = 2;
+  const sunrealtype y0[] = {0, 0, 1, 0};
+  MechRun *run           = mech_run_create(&model, &block, y0);
+  sunrealtype reaction[2], lambda[1];
+  CPMechOutput out = {.lambda = lambda, .reaction = reaction};
+  mech_run_start(run, _i % 2 ? CV_ADAMS : CV_BDF, 1e-8);
+  mech_run_to(run, t);
+  const sunrealtype way = t + a * t * t / 2, bound = mech_run_bound(run, way, 1 + t);
+  ck_assert_double_le(fabs(entries(run->y)[0] - way), bound);
+  ck_assert_double_le(fabs(entries(run->y)[2] - (1 + a * t)), bound);
+  ck_assert_int_eq(CPMechEvaluate(run->mech, run->t, run->y, &out), CP_SUCCESS);
+  ck_assert_double_le(fabs(lambda[0] + block.g * cos(block.alpha)), 20 * ROUNDOFF * block.g);
+  ck_assert_double_eq(reaction[0], 0); /* friction is a force, no reaction */
+  ck_assert_double_le(fabs(out.power), 20 * ROUNDOFF * block.g);
+  mech_run_free(&run);
+}
+END_TEST
+
+/* With mu > tan(alpha) it comes to rest, but for a creep in which the friction, a line of slope mu
+   g cos(alpha) / slow there, holds the pull: slow atanh(tan(alpha) / mu). Stiff: rate 10^4 / s. The
+   equilibrium forgets the errors of steps; the last one leaves tol (1 + creep). */
+START_TEST(held_block_creeps) {
+  Block block             = {.g = 9.81, .alpha = 0.2, .mu = 0.3, .slow = 1e-3};
+  const CPMechModel model = block_model(_i);
+  const sunrealtype y0[]  = {0, 0, 1, 0};
+  MechRun *run            = mech_run_create(&model, &block, y0);
+  const sunrealtype creep = block.slow * atanh(tan(block.alpha) / block.mu);
+  mech_run_start(run, CV_BDF, 1e-8);
+  mech_run_to(run, 5);
+  ck_assert_double_le(fabs(entries(run->y)[2] - creep), run->tol * (1 + creep));
+  mech_run_free(&run);
+}
+END_TEST
+
+/* --------------------------------------------------- a rod that slides on its end (Painleve) -- */
+
+/* Half length 1, m = 1, J = 1/3; (x, y) the centre, theta from the floor, the end at y - sin(theta)
+   = 0 slides with x' + sin(theta) theta'. Pressure N = -lambda, friction -mu |N| tanh(slip / slow)
+   at the end; sigma its sign:
+
+     N (1 + 3 cos^2 + 3 mu sigma sin cos) = g - theta'^2 sin(theta)
+
+   (P. Painleve, Comptes Rendus 121, 1895; F. Genot, B. Brogliato, Eur. J. Mechanics A 18, 1999.)
+   For sigma = -1 and mu large the left factor is negative: no N >= 0 satisfies it, nor with |N| any
+   other. */
+typedef struct {
+  sunrealtype g, mu, slow;
+  sunrealtype patch, rough; /* where the end is at x < patch, mu is rough */
+} Rod;
+
+static int rod_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 1;
+  SM_ELEMENT_D(M, 2, 2)                         = SUN_RCONST(1.0) / 3;
+  return 0;
+}
+
+static int rod_end(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)user_data;
+  SM_ELEMENT_D(A, 0, 1) = 1;
+  SM_ELEMENT_D(A, 0, 2) = -cos(q[2]);
+  return 0;
+}
+
+static int rod_weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      const sunrealtype *z, sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z;
+  f[1] = -((const Rod *)user_data)->g;
+  return 0;
+}
+
+/* mu sigma */
+static sunrealtype rod_grip(const Rod *rod, const sunrealtype *q, const sunrealtype *u) {
+  const sunrealtype mu = q[0] - cos(q[2]) < rod->patch ? rod->rough : rod->mu;
+  return mu * tanh((u[0] + sin(q[2]) * u[2]) / rod->slow);
+}
+
+static int rod_friction(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                        const sunrealtype *z, const sunrealtype *lambda, sunrealtype *f,
+                        void *user_data) {
+  (void)t, (void)z;
+  const Rod *rod = user_data;
+  f[0]           = -fabs(lambda[0]) * rod_grip(rod, q, u);
+  f[2]           = sin(q[2]) * f[0];
+  return 0;
+}
+
+static int rod_friction_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                            const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl,
+                            void *user_data) {
+  (void)t, (void)z;
+  const Rod *rod         = user_data;
+  SM_ELEMENT_D(Fl, 0, 0) = -copysign(1, lambda[0]) * rod_grip(rod, q, u);
+  SM_ELEMENT_D(Fl, 2, 0) = sin(q[2]) * SM_ELEMENT_D(Fl, 0, 0);
+  return 0;
+}
+
+static int rod_height(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t, (void)user_data;
+  p[0] = q[1] - sin(q[2]);
+  return 0;
+}
+
+static CPMechModel rod_model(int with_jac) {
+  return (CPMechModel){.nu         = 3,
+                       .np         = 1,
+                       .M          = rod_mass,
+                       .A          = rod_end,
+                       .f          = rod_weight,
+                       .f_lambda   = rod_friction,
+                       .p          = rod_height,
+                       .lambda_jac = with_jac ? rod_friction_jac : NULL};
+}
+
+/* At 60 degrees, moving with the given speed, theta' = rate */
+static MechRun *rod_run(const CPMechModel *model, Rod *rod, sunrealtype speed, sunrealtype rate) {
+  const sunrealtype theta = acos(SUN_RCONST(0.5));
+  const sunrealtype y0[]  = {0, sin(theta), theta, speed, cos(theta) * rate, rate};
+  return mech_run_create(model, rod, y0);
+}
+
+/* The iteration stops at changes of 1e-12 |lambda|; where it contracts by rho the rest is rho / (1
+   - rho) of that; rho = 3 mu sin cos / (1 + 3 cos^2) = 0.23 for mu = 0.3, 0.89 for mu = 1.2, and 0
+   with the derivative. */
+START_TEST(pressure_of_a_sliding_rod_is_the_closed_form) {
+  const struct {
+    sunrealtype mu, speed, rest;
+    int with_jac;
+  } cases[]               = {{0.3, 1, 1, 0},    {0.3, -1, 1, 0},  {0.3, 1, 0.1, 1},
+                             {0.3, -1, 0.1, 1}, {1.2, 1, 0.1, 1}, {1.2, -1, 0.1, 1}};
+  Rod rod                 = {.g = 9.81, .mu = cases[_i].mu, .slow = 1e-3, .patch = -INFINITY};
+  const CPMechModel model = rod_model(cases[_i].with_jac);
+  const sunrealtype rate = 0.5, c = 0.5, s = sqrt(SUN_RCONST(0.75)), sigma = cases[_i].speed;
+  MechRun *run = rod_run(&model, &rod, cases[_i].speed, rate);
+  sunrealtype udot[3], lambda[1];
+  ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, lambda), CP_SUCCESS);
+  const sunrealtype factor = 1 + 3 * c * c + 3 * rod.mu * sigma * s * c;
+  const sunrealtype N      = (rod.g - rate * rate * s) / factor;
+  const sunrealtype bound  = (1e-12 * cases[_i].rest + 1e-11) * N; /* and b by differences, 1e-12 */
+  ck_assert_double_le(fabs(lambda[0] + N), bound);
+  ck_assert_double_le(fabs(udot[0] + rod.mu * sigma * N), bound);
+  ck_assert_double_le(fabs(udot[1] - (N - rod.g)), bound);
+  ck_assert_double_le(fabs(udot[2] - 3 * (-c - rod.mu * sigma * s) * N), 9 * bound);
+  if (cases[_i].with_jac) {
+    CPMechStats stats;
+    ck_assert_int_eq(CPMechGetStats(run->mech, &stats), CP_SUCCESS);
+    ck_assert_int_le(stats.nlambda, 5); /* |lambda| is linear but for its sign: one Newton step */
+  }
+  mech_run_free(&run);
+}
+END_TEST
+
+/* Where there is no solution, that is said */
+START_TEST(no_pressure_is_named) {
+  Rod rod                 = {.g = 9.81, .mu = 3, .slow = 1e-3, .patch = -INFINITY};
+  const CPMechModel model = rod_model(_i);
+  MechRun *run            = rod_run(&model, &rod, -1, 0);
+  sunrealtype udot[3], lambda[1];
+  ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, lambda), CP_LAMBDA_CONV_FAIL);
+  ck_assert_int_ge(run->log.count, 1);
+  ck_assert_int_eq(run->log.code, CP_LAMBDA_CONV_FAIL);
+  ck_assert_mentions(CPMechGetLastMessage(run->mech), "multipliers");
+  mech_run_free(&run);
+}
+END_TEST
+
+/* A run onto a patch of the floor where there is no pressure: smaller and smaller steps are tried,
+   and it stops at the patch's edge, by that name. */
+START_TEST(run_stops_where_the_pressure_ends) {
+  Rod rod                 = {.g = 9.81, .mu = 0.3, .slow = 1e-3, .patch = -1, .rough = 3};
+  const CPMechModel model = rod_model(_i);
+  MechRun *run            = rod_run(&model, &rod, -3, 0);
+  mech_run_start(run, CV_BDF, 1e-7);
+  const int flag = CPode(run->cpode, 10, run->y, &run->t, CV_NORMAL);
+  ck_assert_msg(flag == CP_LAMBDA_CONV_FAIL, "%d at t = %g: %s", flag, run->t, run->log.text);
+  const sunrealtype *s = entries(run->y), end = s[0] - cos(s[2]);
+  ck_assert_double_gt(run->t, 0.05);              /* at 3 m/s some 0.15 s away */
+  ck_assert_double_ge(end, rod.patch - run->tol); /* but for the projection */
+  ck_assert_double_lt(end, rod.patch + 0.1);
+  mech_run_free(&run);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("friction");
+  TCase *tcase = tcase_create("friction");
+  tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tcase, sliding_block_is_the_closed_form, 0, 4);
+  tcase_add_loop_test(tcase, held_block_creeps, 0, 2);
+  tcase_add_loop_test(tcase, pressure_of_a_sliding_rod_is_the_closed_form, 0, 6);
+  tcase_add_loop_test(tcase, no_pressure_is_named, 0, 2);
+  tcase_add_loop_test(tcase, run_stops_where_the_pressure_ends, 0, 2);
+  suite_add_tcase(suite, tcase);
+  return run_suite(suite);
+}
