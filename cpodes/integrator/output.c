@@ -80,7 +80,7 @@ int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
   flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);
   if (flag) return flag;
   mem->out->valid = 0; /* factors of this state */
-  flag            = cpTangent(mem->out, mem->tgood, mem->ygood, mem->ewt, ele);
+  flag            = cpProjectError(mem->out, mem->tgood, mem->ygood, mem->ewt, ele);
   mem->out->valid = 0;
   if (flag > 0) flag = -flag;
   return flag ? cpReport(&mem->log, flag, __func__, "%s", mem->out->text) : CP_SUCCESS;

@@ -52,7 +52,7 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
   if (mode == CP_ERREST_UNPROJECTED || (mode == CP_ERREST_ACCEPTANCE && mem->tq2 * *tested <= 1.0))
     return CP_SUCCESS;
   N_VScale(1.0, ycor, mem->err);
-  int flag = cpTangent(mem->step, a->t, mem->y, ewt, mem->err);
+  int flag = cpProjectError(mem->step, a->t, mem->y, ewt, mem->err);
   if (flag) return cpFailedProjection(mem, a, flag);
   mem->stats.nerrproj++;
   if (!cpVectorFinite(mem->err)) {

@@ -75,7 +75,7 @@ static int install(CPMech mech, CPodeMem mem) {
   int flag            = cpSetModel(mem, &model);
   if (!flag && mech->maxord > 0) flag = CVodeSetMaxOrd(cvode_mem, mech->maxord);
   if (!flag) flag = installSolver(mech, mem);
-  if (!flag && mech->metric == CP_METRIC_NEWTON) flag = cpMechSpaceMetric(mech);
+  if (!flag) flag = cpMechSpaceMetric(mech); /* which may be that of Newton's matrix */
   return flag ? flag : CPodeSetProjector(mem, mech->P);
 }
 

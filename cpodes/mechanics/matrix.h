@@ -37,6 +37,9 @@ void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double 
 int cpMatUnion(CPMat *U, const CPMat *A, const CPMat *B);
 int cpMatTransposePattern(CPMat *T, const CPMat *A);
 int cpMatNormalPattern(CPMat *N, const CPMat *A);
+/* Order of the largest block of a square symmetric pattern, after the best permutation (connected
+ * components); INT_MAX without memory. Dense: its order. */
+int cpMatLargestBlock(const CPMat *A);
 /* A += alpha B, B's pattern within A's (or A dense). */
 void cpMatAdd(CPMat *A, double alpha, const CPMat *B);
 

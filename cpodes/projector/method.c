@@ -33,6 +33,14 @@ int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) 
   return flag ? cpCountFailure(work, flag) : CP_SUCCESS;
 }
 
+int cpProjectError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
+  const CPMethod *method = cpMethodOf(work->P);
+  if (!method->error) return cpTangent(work, t, y, ewt, v);
+  CP_COUNT(work, ntangent);
+  const int flag = method->error(work, t, y, ewt, v);
+  return flag ? cpCountFailure(work, flag) : CP_SUCCESS;
+}
+
 int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
   CP_COUNT(work, ntangent);
   const int flag = cpMethodOf(work->P)->cotangent(work, t, y, ewt, w);

@@ -43,6 +43,8 @@ typedef struct {
   int (*project)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                  int *moved);
   int (*tangent)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
+  /* v is an error estimate, which need be tangential only as far as it helps; NULL: tangent */
+  int (*error)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
   int (*cotangent)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
   int (*violation)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
                    int *worst);
@@ -66,6 +68,9 @@ typedef struct {
   int (*is_at_floor)(CPWork work, double eps);
   int (*is_noise)(CPWork work, sunrealtype t, double eps);
   int (*explain)(CPWork work, sunrealtype t);
+  /* x = K r and mu = K^T x by the newest factors (products); vectors of an x in one memory. */
+  int (*lift)(CPWork work, const double *r, double *x);
+  int (*lift_t)(CPWork work, const double *x, double *mu);
   /* ... and, with these, the damped iteration (assemble.c). freeze: the sizes of merit. merit: sum
    * of squared violations of the kept residuals, or of the trial's. direction: x = K c. trial:
    * work->v = work->y - lambda x, and its residuals. accept: trial's state and residuals.
@@ -220,6 +225,7 @@ const CPMethod *cpMethodOf(CPProjector P);
 /* The method's functions, counted. */
 int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed, int *moved);
 int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
+int cpProjectError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
 int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
 int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
                      int *worst);

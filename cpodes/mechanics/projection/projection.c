@@ -22,8 +22,7 @@ void cpMechWorkFree(CPMechWork *address) {
   for (int which = 0; which < 2; which++) cpWorkFree(&w->level[which]);
   if (w->x) N_VDestroy(w->x);
   if (w->weights) N_VDestroy(w->weights);
-  free(w->q);
-  free(w->e);
+  free(w->q); /* the arrays are one */
   free(w);
   *address = NULL;
 }
@@ -35,6 +34,21 @@ double cpMechWorkSine(CPMechWork w) {
   return sine;
 }
 
+static int allocateArrays(CPMech mech, CPMechWork w) {
+  const size_t nq = (size_t)mech->nq, nu = (size_t)mech->nu, m = (size_t)mech->m;
+  w->q = calloc(3 * nq + (size_t)mech->n + nu + 4 * m, sizeof *w->q);
+  if (!w->q) return CP_MEM_FAIL;
+  w->e     = w->q + nq;
+  w->w     = w->e + mech->n;
+  w->moved = w->w + nu;
+  w->d     = w->moved + nq;
+  w->plus  = w->d + nq;
+  w->minus = w->plus + m;
+  w->r     = w->minus + m;
+  w->mu    = w->r + m;
+  return CP_SUCCESS;
+}
+
 static int createWork(CPWork work) {
   const CPMech mech   = work->P->owner;
   const CPMechSpace s = mech->space;
@@ -43,9 +57,7 @@ static int createWork(CPWork work) {
   if (!w) return CP_MEM_FAIL;
   w->x       = N_VNew_Serial(mech->nu, mech->ctx);
   w->weights = N_VNew_Serial(mech->nu, mech->ctx);
-  w->q       = calloc((size_t)mech->nq, sizeof(double));
-  w->e       = calloc((size_t)mech->n, sizeof(double));
-  int flag   = w->x && w->weights && w->q && w->e ? CP_SUCCESS : CP_MEM_FAIL;
+  int flag   = w->x && w->weights ? allocateArrays(mech, w) : CP_MEM_FAIL;
   for (int which = 0; !flag && which < 2; which++)
     if (s->level[which].P) flag = cpWorkCreate(&w->level[which], s->level[which].P);
   return flag;
@@ -364,6 +376,7 @@ static int probe(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt) {
 
 const CPMethod cpMechMethod = {.project   = project,
                                .tangent   = cpMechTangent,
+                               .error     = cpMechError,
                                .cotangent = cpMechCotangent,
                                .violation = violation,
                                .assemble  = assemble,

@@ -8,7 +8,9 @@
 struct CPMechWork_ {
   CPWork level[2]; /* of the inner projectors; NULL without rows */
   N_Vector x, weights;
-  double *q, *e; /* [nq], [n] */
+  double *q, *e;                 /* [nq], [n] */
+  double *w, *moved, *d;         /* vectors.c: [nu], [nq], [nq] */
+  double *plus, *minus, *r, *mu; /* vectors.c: [m] */
 };
 
 /* In line with the options; creates work->mech. 0, or a code with the reason in work->text. */
@@ -22,6 +24,7 @@ int cpMechLevelCall(CPWork work, int which, sunrealtype t, const double *q,
                     void *arg);
 
 /* vectors.c */
+int cpMechError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
 int cpMechTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
 int cpMechCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
 

@@ -31,10 +31,13 @@ struct CPMechSpace_ {
   const double *q0; /* positions: q(0); velocities: q */
   double *q;        /* [nq] q(x) */
   double *r;        /* [m] */
-  /* the metric of Newton's matrix */
+  /* metric in use; the default one gives up M where it is not definite */
+  CPMechMetric metric;
+  int not_definite;
+  /* that of Newton's matrix */
   CPMat W;
   long int nnewton; /* matrices made when W was filled; -1: never */
-  int use_mass;     /* it is not definite */
+  int use_mass;     /* W is not definite: M in its place */
   long int layout;  /* of rows, as the projectors know it */
 };
 

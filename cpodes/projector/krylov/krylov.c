@@ -15,6 +15,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* How far the residual of conjugate gradients falls, for a state. Chains of 10 and 40 links, BDF
  * and Adams at 1e-6 and 1e-9: with 1e-4 steps and states are those of a direct solver, to 0.02
@@ -186,6 +187,32 @@ static int tangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vecto
   return flag;
 }
 
+/* k->mu <- (G_l D_l G_l^T)^+ G_l D_l w */
+static int multipliersOf(CPWork work, int l, N_Vector w) {
+  const CPKrylov k = work->krylov;
+  int flag         = cpKrylovMetricChecked(work, l, w, k->d);
+  if (!flag) flag = cpKrylovTimesChecked(work, k->d, k->r);
+  cpKrylovMask(work, l, k->r);
+  N_VConst(0.0, k->x);
+  return flag ? flag : cpKrylovSolve(work, l, GOAL_OF_VECTOR, 1);
+}
+
+static int lift(CPWork work, const double *r, double *x) {
+  const CPKrylov k = work->krylov;
+  memcpy(N_VGetArrayPointer(k->c2), r, (size_t)work->P->m * sizeof *r);
+  const int flag = cpKrylovRightInverse(work, k->c2, GOAL_OF_VECTOR);
+  if (!flag) memcpy(x, N_VGetArrayPointer(k->x), (size_t)work->P->n * sizeof *x);
+  return flag;
+}
+
+/* With one level. */
+static int liftTransposed(CPWork work, const double *x, double *mu) {
+  memcpy(N_VGetArrayPointer(work->v), x, (size_t)work->P->n * sizeof *x);
+  const int flag = multipliersOf(work, 0, work->v);
+  if (!flag) memcpy(mu, N_VGetArrayPointer(work->krylov->mu), (size_t)work->P->m * sizeof *mu);
+  return flag;
+}
+
 /* w <- w - G^T K^T w: the levels backwards, w -= G^T (G_l D_l G_l^T)^+ G_l D_l w */
 static int cotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
   int flag = cpNewtonPrepare(work, t, y, ewt);
@@ -193,11 +220,7 @@ static int cotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vec
   const CPKrylov k = work->krylov;
   N_VScale(1.0, w, work->v);
   for (int l = k->nlevels - 1; !flag && l >= 0; l--) {
-    flag = cpKrylovMetricChecked(work, l, work->v, k->d);
-    if (!flag) flag = cpKrylovTimesChecked(work, k->d, k->r);
-    cpKrylovMask(work, l, k->r);
-    N_VConst(0.0, k->x);
-    if (!flag) flag = cpKrylovSolve(work, l, GOAL_OF_VECTOR, 1);
+    flag = multipliersOf(work, l, work->v);
     if (!flag) flag = cpKrylovTransTimesChecked(work, k->mu, k->g);
     N_VLinearSum(1.0, work->v, -1.0, k->g, work->v);
   }
@@ -218,6 +241,8 @@ const CPMethod cpKrylovMethod = {.project       = cpNewtonProject,
                                  .distance      = distance,
                                  .residual_of   = residualOf,
                                  .correct       = correct,
+                                 .lift          = lift,
+                                 .lift_t        = liftTransposed,
                                  .is_at_floor   = NULL, /* not without the entries of G */
                                  .is_noise      = cpKrylovIsNoise,
                                  .explain       = explainFailure,
