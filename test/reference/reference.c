@@ -21,13 +21,13 @@ static int next_number(char **field, sunrealtype *value) {
   return 1;
 }
 
-/* t, y_1 ... y_n and up to two more; 0 for a line without numbers (comment, names of the columns)
+/* t, y_1 ... y_n and what follows; 0 for a line without numbers (comment, names of the columns)
    */
 static int parse_sample(char *field, int n, Sample *sample) {
   memset(sample, 0, sizeof *sample);
   if (!next_number(&field, &sample->t)) return 0;
   for (int i = 0; i < n; i++) ck_assert(next_number(&field, &sample->y[i]));
-  for (int i = 0; i < 2 && next_number(&field, &sample->more[i]); i++) {}
+  for (int i = 0; i < MAX_MORE && next_number(&field, &sample->more[i]); i++) {}
   return 1;
 }
 

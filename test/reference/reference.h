@@ -12,11 +12,11 @@
 
 /* ---- mechanisms ---- */
 
-enum { MAX_N = 8, MAX_M = 4, MAX_SAMPLES = 64 };
+enum { MAX_N = 14, MAX_M = 4, MAX_MORE = 13, MAX_SAMPLES = 64 };
 
-/* A state of the reference trajectory; what follows it in its table (multipliers) */
+/* A state of the reference trajectory; what follows it in its table (accelerations, multipliers) */
 typedef struct {
-  sunrealtype t, y[MAX_N], more[2];
+  sunrealtype t, y[MAX_N], more[MAX_MORE];
 } Sample;
 
 typedef enum { PENDULUM, SLIDER_CRANK, CAR_AXIS, KNIFE_EDGE, NUM_MECHANISMS } MechanismId;
