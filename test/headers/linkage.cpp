@@ -1,11 +1,16 @@
 // The public functions have C linkage in C++.
 #include <cpodes/cpodes.h>
+#include <cpodes/cpodes_mechanics.h>
 #include <cstdlib>
 #include <cstring>
 
 int main() {
-  char *name      = CPodeGetReturnFlagName(CP_SUCCESS);
-  const bool good = name && !std::strcmp(name, "CP_SUCCESS");
+  char *name     = CPodeGetReturnFlagName(CP_SUCCESS);
+  bool good      = name && !std::strcmp(name, "CP_SUCCESS");
+  CPMechModel of = {}; // of nothing: refused
+  CPMech mech    = CPMechCreate(&of, nullptr, nullptr);
+  good           = good && !mech && CPMechSetUserData(mech, nullptr) == CP_MEM_NULL;
+  CPMechFree(&mech);
   std::free(name);
   return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
