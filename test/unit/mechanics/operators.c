@@ -1,0 +1,256 @@
+/* Projectors, Delassus operator and effective mass of one state, by their properties, for all kinds of
+ * matrices and for operators.
+ *
+ * Tolerance: solutions lose the condition of S = A M^-1 A^T, at most |S||W|, which the tests measure and
+ * assert to be below MOST; N^2 operations of roundoff 1.1e-16 go into an entry of order one. (The
+ * eigenvalues of M are between N and N + N^2.) */
+#include "mechanics/constant.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST      SUN_RCONST(3.0e3)
+#define TOLERANCE (N * N * SUN_RCONST(1.1e-16) * MOST)
+
+static Constant c;
+
+typedef int (*Project)(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);
+typedef int (*Multiply)(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *x,
+                        sunrealtype *Sx);
+typedef int (*Form_matrix)(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix S);
+
+/* P[i][j] = (P e_j)_i */
+static void projector(Project project, sunrealtype P[N][N]) {
+  for (int j = 0; j < N; j++) {
+    sunrealtype e[N] = {0};
+    e[j]             = 1;
+    ck_assert_msg(project(c.mech, 0, c.y, e) == CP_SUCCESS, "%s", c.log.text);
+    for (int i = 0; i < N; i++) P[i][j] = e[i];
+  }
+}
+
+static void matrix(Form_matrix form, sunrealtype S[ROWS][ROWS]) {
+  SUNMatrix dense = SUNDenseMatrix(ROWS, ROWS, test_context);
+  ck_assert_msg(form(c.mech, 0, c.y, dense) == CP_SUCCESS, "%s", c.log.text);
+  for (int i = 0; i < ROWS; i++)
+    for (int j = 0; j < ROWS; j++) S[i][j] = SM_ELEMENT_D(dense, i, j);
+  SUNMatDestroy(dense);
+}
+
+static sunrealtype norm(sunrealtype S[ROWS][ROWS]) {
+  sunrealtype sum = 0;
+  for (int i = 0; i < ROWS; i++)
+    for (int j = 0; j < ROWS; j++) sum += S[i][j] * S[i][j];
+  return sqrt(sum);
+}
+
+static void multiply(sunrealtype X[ROWS][ROWS], sunrealtype Y[ROWS][ROWS],
+                     sunrealtype XY[ROWS][ROWS]) {
+  for (int i = 0; i < ROWS; i++)
+    for (int j = 0; j < ROWS; j++) {
+      XY[i][j] = 0;
+      for (int k = 0; k < ROWS; k++) XY[i][j] += X[i][k] * Y[k][j];
+    }
+}
+
+static void assert_near(sunrealtype a, sunrealtype b, const char *what, int i, int j) {
+  ck_assert_msg(fabs(a - b) <= TOLERANCE, "%s (%d, %d): %g and %g", what, i, j, a, b);
+}
+
+static void assert_well_conditioned(void) {
+  sunrealtype S[ROWS][ROWS], W[ROWS][ROWS];
+  matrix(CPMechDelassus, S);
+  matrix(CPMechEffectiveMass, W);
+  ck_assert_double_le(norm(S) * norm(W), MOST);
+}
+
+/* ---- projectors ---- */
+
+/* A projector is determined by its range, here ker A without driven velocities, and by being symmetric
+ * in the metric M: the trace tells that nothing is missing of the range. */
+START_TEST(tangent_projector_is_the_one_onto_the_null_space_of_A) {
+  sunrealtype P[N][N], trace = 0;
+  constant_create(&c, _i);
+  assert_well_conditioned();
+  projector(CPMechProjectTangent, P);
+  for (int j = 0; j < N; j++) {
+    sunrealtype column[N], twice[N];
+    for (int i = 0; i < N; i++) column[i] = twice[i] = P[i][j];
+    for (int i = 0; i < ROWS; i++)
+      if (constant_is_active(&c, i, 1)) assert_near(constant_row(&c, i, column), 0, "A P", i, j);
+    if (c.driven) ck_assert_double_eq(P[DRIVEN][j], 0);
+    ck_assert_int_eq(CPMechProjectTangent(c.mech, 0, c.y, twice), CP_SUCCESS);
+    for (int i = 0; i < N; i++) assert_near(twice[i], column[i], "P P - P", i, j);
+    trace += P[j][j];
+  }
+  ck_assert_double_eq_tol(trace, N - constant_rank(&c, 1) - c.driven, N * TOLERANCE);
+  constant_free(&c);
+}
+END_TEST
+
+START_TEST(tangent_projector_is_symmetric_in_the_kinetic_metric) {
+  sunrealtype P[N][N];
+  constant_create(&c, _i);
+  projector(CPMechProjectTangent, P);
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) {
+      sunrealtype Pi[N], Pj[N], ei[N] = {0}, ej[N] = {0};
+      for (int k = 0; k < N; k++) Pi[k] = P[k][i], Pj[k] = P[k][j];
+      ei[i] = ej[j] = 1;
+      ck_assert_double_eq_tol(constant_product(&c, ei, Pj), constant_product(&c, Pi, ej),
+                              N * N * TOLERANCE); /* |M| */
+    }
+  constant_free(&c);
+}
+END_TEST
+
+START_TEST(tangent_and_normal_part_are_the_whole) {
+  sunrealtype P[N][N], Q[N][N];
+  constant_create(&c, _i);
+  projector(CPMechProjectTangent, P);
+  projector(CPMechProjectNormal, Q);
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) assert_near(P[i][j] + Q[i][j], i == j, "P + Q", i, j);
+  constant_free(&c);
+}
+END_TEST
+
+START_TEST(cotangent_projector_is_the_transpose) {
+  sunrealtype P[N][N], PT[N][N];
+  constant_create(&c, _i);
+  projector(CPMechProjectTangent, P);
+  projector(CPMechProjectCotangent, PT);
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++)
+      ck_assert_double_eq_tol(PT[i][j], P[j][i], N * N * TOLERANCE); /* |M| */
+  constant_free(&c);
+}
+END_TEST
+
+/* ---- S and its pseudo-inverse ---- */
+
+START_TEST(delassus_operator_is_its_definition) {
+  sunrealtype S[ROWS][ROWS], exact[ROWS][ROWS];
+  constant_create(&c, _i);
+  matrix(CPMechDelassus, S);
+  constant_delassus(&c, 0, exact);
+  for (int i = 0; i < ROWS; i++)
+    for (int j = 0; j < ROWS; j++) assert_near(S[i][j], exact[i][j], "S", i, j);
+  constant_free(&c);
+}
+END_TEST
+
+/* The four conditions of Moore and Penrose. */
+START_TEST(effective_mass_is_the_pseudo_inverse) {
+  sunrealtype S[ROWS][ROWS], W[ROWS][ROWS], SW[ROWS][ROWS], WS[ROWS][ROWS], X[ROWS][ROWS];
+  constant_create(&c, _i);
+  assert_well_conditioned();
+  constant_delassus(&c, 0, S);
+  matrix(CPMechEffectiveMass, W);
+  multiply(S, W, SW);
+  multiply(W, S, WS);
+  multiply(SW, S, X);
+  for (int i = 0; i < ROWS; i++)
+    for (int j = 0; j < ROWS; j++) {
+      assert_near(X[i][j], S[i][j], "S W S", i, j);
+      assert_near(SW[i][j], SW[j][i], "S W", i, j);
+      assert_near(WS[i][j], WS[j][i], "W S", i, j);
+    }
+  multiply(WS, W, X);
+  for (int i = 0; i < ROWS; i++)
+    for (int j = 0; j < ROWS; j++)
+      ck_assert_double_eq_tol(X[i][j], W[i][j], (1 + norm(W)) * TOLERANCE);
+  constant_free(&c);
+}
+END_TEST
+
+static void assert_product(Form_matrix form, Multiply times) {
+  sunrealtype S[ROWS][ROWS], x[ROWS], Sx[ROWS];
+  matrix(form, S);
+  for (int i = 0; i < ROWS; i++) x[i] = random_number(&c.state);
+  ck_assert_msg(times(c.mech, 0, c.y, x, Sx) == CP_SUCCESS, "%s", c.log.text);
+  for (int i = 0; i < ROWS; i++) {
+    sunrealtype sum = 0;
+    for (int j = 0; j < ROWS; j++) sum += S[i][j] * x[j];
+    ck_assert_double_eq_tol(Sx[i], sum, (1 + norm(S)) * TOLERANCE);
+  }
+}
+
+START_TEST(products_are_those_of_the_matrices) {
+  constant_create(&c, _i);
+  assert_product(CPMechDelassus, CPMechDelassusTimes);
+  assert_product(CPMechEffectiveMass, CPMechEffectiveMassTimes);
+  constant_free(&c);
+}
+END_TEST
+
+/* ---- what they leave, and what they refuse ---- */
+
+START_TEST(rows_and_rank_are_as_before) {
+  CPMechStats before, after;
+  sunrealtype a[N], lambda[ROWS], again[ROWS], x[N] = {1};
+  constant_create(&c, _i);
+  ck_assert_int_eq(CPMechAccelerations(c.mech, 0, c.y, a, lambda), CP_SUCCESS);
+  ck_assert_int_eq(CPMechGetStats(c.mech, &before), CP_SUCCESS);
+  ck_assert_int_eq(CPMechProjectTangent(c.mech, 0, c.y, x), CP_SUCCESS);
+  ck_assert_int_eq(CPMechDelassusTimes(c.mech, 0, c.y, lambda, again), CP_SUCCESS);
+  ck_assert_int_eq(CPMechGetStats(c.mech, &after), CP_SUCCESS);
+  ck_assert_int_eq(after.rank, before.rank);
+  ck_assert_int_eq(after.unique, before.unique);
+  ck_assert_int_eq(CPMechAccelerations(c.mech, 0, c.y, a, again), CP_SUCCESS);
+  for (int i = 0; i < ROWS; i++) ck_assert_double_eq(again[i], lambda[i]);
+  constant_free(&c);
+}
+END_TEST
+
+START_TEST(bad_arguments_are_named) {
+  sunrealtype x[N] = {1, 2, 3}, kept[N];
+  SUNMatrix small  = SUNDenseMatrix(ROWS, ROWS - 1, test_context);
+  constant_create(&c, 0);
+  ck_assert_int_eq(CPMechProjectTangent(NULL, 0, c.y, x), CP_MEM_NULL);
+  ck_assert_int_eq(CPMechProjectTangent(c.mech, 0, c.y, NULL), CP_ILL_INPUT);
+  ck_assert_mentions(c.log.text, "x must not be NULL");
+  ck_assert_int_eq(CPMechDelassus(c.mech, 0, c.y, small), CP_ILL_INPUT);
+  ck_assert_mentions(c.log.text, "5 x 5");
+  ck_assert_int_eq(CPMechEffectiveMass(c.mech, 0, c.y, NULL), CP_ILL_INPUT);
+  x[2] = NAN;
+  memcpy(kept, x, sizeof x);
+  ck_assert_int_eq(CPMechProjectCotangent(c.mech, 0, c.y, x), CP_ILL_INPUT);
+  ck_assert_mentions(c.log.text, "x[2]");
+  ck_assert_int_eq(memcmp(x, kept, sizeof x), 0);
+  SUNMatDestroy(small);
+  constant_free(&c);
+}
+END_TEST
+
+/* M = 0 in one direction: S does not exist, and is refused; P does, where A holds that direction. */
+START_TEST(massless_velocity_has_projectors_but_no_delassus_operator) {
+  SUNMatrix S      = SUNDenseMatrix(ROWS, ROWS, test_context);
+  sunrealtype x[N] = {1, 2, 3, 4, 5, 6, 7};
+  constant_create(&c, 0);
+  for (int j = 0; j < N; j++) c.M[3][j] = c.M[j][3] = 0;
+  ck_assert_int_eq(CPMechDelassus(c.mech, 0, c.y, S), CP_MASS_INDEFINITE);
+  ck_assert_msg(CPMechProjectTangent(c.mech, 0, c.y, x) == CP_SUCCESS, "%s", c.log.text);
+  for (int i = 0; i < VELOCITIES; i++) assert_near(constant_row(&c, i, x), 0, "A P", i, 0);
+  SUNMatDestroy(S);
+  constant_free(&c);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("mechanics/operators");
+  TCase *tc    = tcase_create("operators");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, tangent_projector_is_the_one_onto_the_null_space_of_A, 0, CONSTANT_CASES);
+  tcase_add_loop_test(tc, tangent_projector_is_symmetric_in_the_kinetic_metric, 0, CONSTANT_CASES);
+  tcase_add_loop_test(tc, tangent_and_normal_part_are_the_whole, 0, CONSTANT_CASES);
+  tcase_add_loop_test(tc, cotangent_projector_is_the_transpose, 0, CONSTANT_CASES);
+  tcase_add_loop_test(tc, delassus_operator_is_its_definition, 0, CONSTANT_CASES);
+  tcase_add_loop_test(tc, effective_mass_is_the_pseudo_inverse, 0, CONSTANT_CASES);
+  tcase_add_loop_test(tc, products_are_those_of_the_matrices, 0, CONSTANT_CASES);
+  tcase_add_loop_test(tc, rows_and_rank_are_as_before, 0, CONSTANT_CASES - 2); /* with matrices */
+  tcase_add_test(tc, bad_arguments_are_named);
+  tcase_add_test(tc, massless_velocity_has_projectors_but_no_delassus_operator);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
