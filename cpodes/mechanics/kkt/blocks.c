@@ -76,22 +76,31 @@ int cpKktBlocksCreate(CPMassBlocks *b, const CPMat *M) {
   b->work        = malloc((n + 1) * sizeof *b->work);
   if (!b->first || !b->block || !b->d || !b->inverse || !b->work) return CP_MEM_FAIL;
   b->pool = malloc((poolSize(b, M) + 1) * sizeof *b->pool);
-  return b->pool ? CP_SUCCESS : CP_MEM_FAIL;
+  b->kept = malloc((cpMatEntries(M) + 1) * sizeof *b->kept);
+  return b->pool && b->kept ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
 void cpKktBlocksFree(CPMassBlocks *b) {
   free(b->first);
   free(b->block);
   free(b->pool);
+  free(b->kept);
   free(b->d);
   free(b->inverse);
   free(b->work);
   *b = (CPMassBlocks){0};
 }
 
+/* Many mass matrices are constant, and comparing one costs next to nothing beside its factors (bench/newton). */
+static int isKept(const CPMassBlocks *b, const CPMat *M) {
+  return b->valid && !memcmp(b->kept, M->value, cpMatEntries(M) * sizeof *b->kept);
+}
+
 int cpKktBlocksFactor(CPMassBlocks *b, const CPMat *M) {
   double *pool = b->pool;
-  b->nblocks   = cpKktBlocksFind(M, b->first);
+  if (isKept(b, M)) return 0;
+  b->valid   = 0;
+  b->nblocks = cpKktBlocksFind(M, b->first);
   for (int k = 0; k < b->nblocks; k++) {
     const int first = b->first[k], size = b->first[k + 1] - first;
     b->block[k] = (CPCholesky){.n       = size,
@@ -104,6 +113,8 @@ int cpKktBlocksFactor(CPMassBlocks *b, const CPMat *M) {
     cpCholeskyUnitDiagonal(&b->block[k]);
     if (cpCholeskyFactor(&b->block[k], CP_CHOLESKY_LEAST)) return CP_KKT_NOT_DEFINITE;
   }
+  memcpy(b->kept, M->value, cpMatEntries(M) * sizeof *b->kept);
+  b->valid = 1;
   return 0;
 }
 

@@ -17,11 +17,13 @@ typedef struct {
   int *first;        /* [n + 1] */
   CPCholesky *block; /* [nblocks], at most n: in the memory below */
   double *pool, *d, *inverse, *work;
+  int valid;
+  double *kept; /* [entries of M] values that the factors belong to, if valid */
 } CPMassBlocks;
 
 int cpKktBlocksCreate(CPMassBlocks *b, const CPMat *M); /* CP_SUCCESS or CP_MEM_FAIL */
 void cpKktBlocksFree(CPMassBlocks *b);
-/* 0, or CP_KKT_NOT_DEFINITE: M is not positive definite, or singular within roundoff. */
+/* Keeps the factors of the same values. 0, or CP_KKT_NOT_DEFINITE: M is not positive definite, or singular within roundoff. */
 int cpKktBlocksFactor(CPMassBlocks *b, const CPMat *M);
 /* With M = L L^T: X = L^{-1} X, X n x columns; x = L^{-T} x. */
 void cpKktBlocksForward(const CPMassBlocks *b, double *X, int columns);

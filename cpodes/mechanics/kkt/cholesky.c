@@ -90,8 +90,16 @@ static void solveUpper(const CPCholesky *c, double *x) {
   }
 }
 
+/* Two steps of inverse iteration: a random vector may miss the least eigenvector, its solution does
+ * not. */
 static int isSingular(const CPCholesky *c) {
+  double largest = 0.0;
   cpLinRandom(c->work, c->n);
+  solveTransposed(c, c->work);
+  solveUpper(c, c->work);
+  for (int k = 0; k < c->n; k++) largest = fmax(largest, fabs(c->work[k]));
+  if (!isfinite(largest)) return 1;
+  for (int k = 0; k < c->n; k++) c->work[k] /= largest;
   solveTransposed(c, c->work);
   solveUpper(c, c->work);
   return cpLinIsSingular(c->work, c->n);

@@ -12,6 +12,8 @@
  * step of refinement takes what is below to roundoff. */
 #define STABLE 1.0e-10
 
+/* A solution of that size, for a right-hand side of size 1, is looked into. */
+#define SUSPECT 1.0e8
 /* Angles that are too narrow are below 1e-6; the shares of accelerations without rows are not. */
 #define NARROW 1.0e-5
 
@@ -56,21 +58,32 @@ static int backSolve(CPKktSparse *s, double *x) {
   return klu_l_solve(s->symbolic, s->numeric, s->order, 1, x, &s->common) ? 0 : failure(s);
 }
 
-/* x = K^{-1} b for b without structure. 0, UNSTABLE, SINGULAR or a negative code. */
-static int judge(CPKktSparse *s) {
-  const size_t order = (size_t)s->order;
-  double largest_x = 0.0, largest_r = 0.0;
-  cpLinRandom(s->b, s->order);
-  memcpy(s->x, s->b, order * sizeof *s->x);
+/* s->x = K^{-1} s->b; *size: its largest entry. 0, UNSTABLE, SINGULAR or a negative code. */
+static int tryOut(CPKktSparse *s, double *size) {
+  double largest_r = 0.0;
+  *size            = 0.0;
+  memcpy(s->x, s->b, (size_t)s->order * sizeof *s->x);
   const int flag = backSolve(s, s->x);
   if (flag) return flag;
   cpKktSparseResidual(s, s->b, s->x, s->r);
-  for (size_t k = 0; k < order; k++) {
-    largest_x = fmax(largest_x, fabs(s->x[k]));
-    largest_r = fmax(largest_r, fabs(s->r[k]));
+  for (int k = 0; k < s->order; k++) {
     if (!isfinite(s->x[k])) return SINGULAR;
+    *size     = fmax(*size, fabs(s->x[k]));
+    largest_r = fmax(largest_r, fabs(s->r[k]));
   }
-  if (!(largest_r <= STABLE * (s->norm * largest_x + 1.0))) return UNSTABLE;
+  return largest_r <= STABLE * (s->norm * *size + 1.0) ? 0 : UNSTABLE;
+}
+
+/* For a right-hand side without structure, and where its solution is large for that solution, in which
+ * the least singular vector prevails. 0, UNSTABLE, SINGULAR or a negative code. */
+static int judge(CPKktSparse *s) {
+  double size;
+  cpLinRandom(s->b, s->order);
+  int flag = tryOut(s, &size);
+  if (flag || size < SUSPECT) return flag;
+  for (int k = 0; k < s->order; k++) s->b[k] = s->x[k] / size;
+  flag = tryOut(s, &size);
+  if (flag) return flag;
   return cpLinIsSingular(s->x, s->order) ? SINGULAR : 0;
 }
 

@@ -16,8 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The gradient bounds the distance from the minimum, since no singular value of N is below 1. */
-#define SHORTEST 1.0e-14
+#define SHORTEST 1.0e-15 /* four roundings */
 #define MAXITERS 100
 
 void cpKktSparseFreeRows(CPKktSparse *s) {
@@ -114,20 +113,28 @@ static double squareOf(const double *v, int length) {
   return sum;
 }
 
+/* The gradient g bounds the distance from the minimum, since no singular value of N is below 1. Its
+ * roundoff is u |N| |lambda|, |N| as the directions show it; each step goes to the minimum along its
+ * direction, so that lambda does not grow even if roundoff has chosen that. */
 int cpKktSparseShorten(CPKkt kkt, double *lambda) {
-  CPKktSparse *s  = kkt->content;
-  CPSparseRows *r = &s->rows;
-  double gamma, before = 0.0;
+  CPKktSparse *s   = kkt->content;
+  CPSparseRows *r  = &s->rows;
+  const int m      = kkt->m;
+  double largest_N = 1.0, before = INFINITY, gamma; /* |N|^2, |g|^2 */
   int flag = gradient(kkt, r, lambda, r->g, &gamma);
   for (int k = 0; !flag && k < MAXITERS; k++) {
-    if (gamma <= SHORTEST * SHORTEST * squareOf(lambda, kkt->m)) break;
-    for (int i = 0; i < kkt->m; i++) r->p[i] = (k ? gamma / before * r->p[i] : 0.0) - r->g[i];
+    const double length = squareOf(lambda, m);
+    if (gamma <= SHORTEST * SHORTEST * largest_N * length) break;
+    for (int i = 0; i < m; i++) r->p[i] = (k ? gamma / before * r->p[i] : 0.0) - r->g[i];
     flag = times(kkt, r, r->p, r->q);
     if (flag) break;
-    const double alpha = gamma / squareOf(r->q, kkt->m);
-    for (int i = 0; i < kkt->m; i++) lambda[i] += alpha * r->q[i];
-    before = gamma;
-    flag   = gradient(kkt, r, lambda, r->g, &gamma);
+    const double square = squareOf(r->q, m), size = squareOf(r->p, m);
+    double slope = 0.0; /* -lambda^T N p */
+    for (int i = 0; i < m; i++) slope -= r->p[i] * r->g[i];
+    for (int i = 0; i < m; i++) lambda[i] += slope / square * r->q[i];
+    largest_N = fmax(largest_N, square / size);
+    before    = gamma;
+    flag      = gradient(kkt, r, lambda, r->g, &gamma);
   }
   return flag;
 }
