@@ -231,8 +231,34 @@ static void noteViolation(CPWork work, int which) {
   work->floor_worst     = first + inner->floor_worst;
 }
 
+/* Number of a FULL motion, the k-th of all, among the rows: behind them. */
+static int rowOfMotion(const CPMech mech, int k) {
+  return mech->space->level[0].nrows + mech->space->level[1].nrows + k;
+}
+
+/* Distance of FULL coordinates and velocities from their prescribed values, in units of the state's
+ * tolerance; *worst: row, *residual: in its own unit. */
+static double motionsViolation(const CPMech mech, const double *y, const double *ewt, int *worst,
+                               double *residual) {
+  double largest = 0.0;
+  for (int k = 0; k < mech->nprescribed; k++) {
+    const CPPrescribed *g = &mech->prescribed[k];
+    const int place[2]    = {g->i, mech->nq + g->j};
+    const double value[2] = {g->value, g->rate};
+    for (int d = 0; g->how == CP_MOTION_FULL && d < 2; d++) {
+      const double off = y[place[d]] - value[d];
+      const double w   = ewt ? ewt[place[d]] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(value[d])));
+      if (!(fabs(off) * w > largest)) continue;
+      largest   = fabs(off) * w;
+      *worst    = rowOfMotion(mech, k);
+      *residual = off;
+    }
+  }
+  return largest;
+}
+
 /* Prescribed values into y; were they there? */
-static int putMotions(CPMech mech, sunrealtype *y, int *moved) {
+static void putMotions(CPMech mech, sunrealtype *y, int *moved) {
   for (int k = 0; k < mech->nprescribed; k++) {
     const CPPrescribed *g = &mech->prescribed[k];
     if (g->how != CP_MOTION_FULL) continue;
@@ -240,7 +266,6 @@ static int putMotions(CPMech mech, sunrealtype *y, int *moved) {
     y[g->i]            = g->value;
     y[mech->nq + g->j] = g->rate;
   }
-  return CP_SUCCESS;
 }
 
 typedef int (*LevelCall)(CPWork, sunrealtype, N_Vector, N_Vector, void *);
@@ -250,9 +275,12 @@ static int move(CPWork work, sunrealtype t, N_Vector ewt, LevelCall call, Projec
   const CPMech mech = work->P->owner;
   sunrealtype *y = N_VGetArrayPointer(work->y), *u = y + mech->nq;
   double *x = N_VGetArrayPointer(work->mech->x);
-  int flag  = mech->nprescribed > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
-  if (!flag) flag = putMotions(mech, y, &p->moved);
-  if (!flag) flag = cpMechNormalise(mech, t, y);
+  double residual;
+  int flag = mech->nprescribed > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
+  if (flag) return cpReason(work->text, flag, "%s", mech->text);
+  motionsViolation(mech, y, ewt ? N_VGetArrayPointer(ewt) : NULL, &work->worst_start, &residual);
+  putMotions(mech, y, &p->moved);
+  flag = cpMechNormalise(mech, t, y);
   if (flag) return cpReason(work->text, flag, "%s", mech->text);
   if (cpMechLevelIsOn(work, CP_POSITIONS)) {
     memcpy(work->mech->q, y, (size_t)mech->nq * sizeof(double));
@@ -335,10 +363,16 @@ static int violation(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, sunr
   const CPMech mech = work->P->owner;
   int flag          = cpMechProjectionUpdate(work);
   if (flag) return flag;
-  const sunrealtype *y = N_VGetArrayPointer(yv);
-  double *x            = N_VGetArrayPointer(work->mech->x);
-  *norm                = normsViolation(mech, y, ewt ? N_VGetArrayPointer(ewt) : NULL);
-  *worst               = -1;
+  const sunrealtype *y = N_VGetArrayPointer(yv), *w = ewt ? N_VGetArrayPointer(ewt) : NULL;
+  double *x       = N_VGetArrayPointer(work->mech->x);
+  int motion      = -1;
+  double residual = 0.0;
+  if (mech->nfull > 0) flag = cpMechMotions(mech, t);
+  if (flag) return cpReason(work->text, flag, "%s", mech->text);
+  *norm           = normsViolation(mech, y, w);
+  *worst          = -1;
+  const double of = motionsViolation(mech, y, w, &motion, &residual);
+  if (of > *norm) *norm = of, *worst = motion, work->worst_residual = residual;
   for (int which = 0; !flag && which < 2; which++) {
     if (!cpMechLevelIsOn(work, which)) continue;
     Violation v = {0.0, -1};
@@ -384,16 +418,17 @@ const CPMethod cpMechMethod = {.project   = project,
 
 /* ---- creation ---- */
 
-/* Positions, then velocities: names for messages. Without a row (i < 0): norms, and FULL motions. */
+/* Positions, then velocities, then FULL motions: names for messages. -1: norms */
 static const char *rowName(const CPProjector P, int i, char name[]) {
   const CPMech mech = P->owner;
   char inner[CP_MECH_ROW_NAME];
-  const int np = mech->space ? mech->space->level[0].nrows : 0;
   if (i < 0 || !mech->space) {
-    const int norms = mech->nquaternions + mech->nnorms > 0 || mech->nfull == 0;
-    snprintf(name, CP_ROW_NAME, "%s%s%s", norms ? "the norm of a quaternion" : "",
-             norms && mech->nfull > 0 ? ", or " : "",
-             mech->nfull > 0 ? "a prescribed motion (FULL)" : "");
+    snprintf(name, CP_ROW_NAME, "the norm of a quaternion");
+    return name;
+  }
+  const int np = mech->space->level[0].nrows, k = i - rowOfMotion(mech, 0);
+  if (k >= 0 && k < mech->nprescribed) {
+    snprintf(name, CP_ROW_NAME, "the prescribed motion of coordinate %d", mech->prescribed[k].i);
     return name;
   }
   const int which = i >= np, row = mech->space->level[which].row[i - which * np];
