@@ -21,13 +21,14 @@ int cpLinKeepsPattern(CPLinSol type) {
   return ops && ops->keeps_pattern;
 }
 
-int cpLinCreate(CPLin *result, CPLinSol type, int n, int mmax, const CPEntries *AT) {
-  const CPLinOps *ops = findSolver(type);
-  CPLin lin           = ops ? calloc(1, sizeof *lin) : NULL;
-  *result             = NULL;
+static int createSolver(CPLin *result, const CPLinOps *ops, const struct CPMat_ *W, int n, int mmax,
+                        const CPEntries *AT) {
+  CPLin lin = ops ? calloc(1, sizeof *lin) : NULL;
+  *result   = NULL;
   if (!ops) return CP_ILL_INPUT;
   if (!lin) return CP_MEM_FAIL;
   lin->ops          = ops;
+  lin->W            = W;
   lin->n            = n;
   lin->m            = mmax;
   lin->mmax         = mmax;
@@ -40,6 +41,14 @@ int cpLinCreate(CPLin *result, CPLinSol type, int n, int mmax, const CPEntries *
   if (flag) cpLinFree(&lin);
   else *result = lin;
   return flag;
+}
+
+int cpLinCreate(CPLin *lin, CPLinSol type, int n, int mmax, const CPEntries *AT) {
+  return createSolver(lin, findSolver(type), NULL, n, mmax, AT);
+}
+
+int cpLinCreateInMetric(CPLin *lin, const struct CPMat_ *W, int n, int mmax, const CPEntries *AT) {
+  return createSolver(lin, &cpKktLinOps, W, n, mmax, AT);
 }
 
 void cpLinFree(CPLin *lin) {

@@ -24,7 +24,8 @@ typedef struct {
 } CPEntries;
 
 /* Positive results of factor. */
-#define CP_LIN_DEPENDENT 1 /* a column depends on others, and this solver wants full rank */
+#define CP_LIN_DEPENDENT  1 /* a column depends on others, and this solver wants full rank */
+#define CP_LIN_INDEFINITE 2 /* W is not positive definite where A^T x = 0 */
 
 typedef struct {
   const char *name;
@@ -49,20 +50,23 @@ typedef struct {
 
 struct CPLin_ {
   const CPLinOps *ops;
-  int n, mmax;         /* allocated for A n x mmax                            */
-  int m;               /* columns of A now, <= mmax; keeps_pattern: mmax      */
-  const CPEntries *AT; /* A^T by components, the caller's, set before analyse and factor */
-  double ranktol;      /* a column is dependent below this sine of its angle  */
-  int rank;            /* at the newest factorisation                         */
-  int dependent;       /* a dependent column, -1 if there is none             */
-  double sine;         /* the smallest sine of a column that counts as independent (estimate) */
-  char *is_dependent;  /* [mmax] 1: this column depends on those with 0       */
-  void *content;       /* the solver's own                                    */
+  int n, mmax;            /* allocated for A n x mmax                            */
+  int m;                  /* columns of A now, <= mmax; keeps_pattern: mmax      */
+  const struct CPMat_ *W; /* metric that is the solver's (kkt.c); NULL: the identity      */
+  const CPEntries *AT;    /* A^T by components, the caller's, set before analyse and factor */
+  double ranktol;         /* a column is dependent below this sine of its angle  */
+  int rank;               /* at the newest factorisation                         */
+  int dependent;          /* a dependent column, -1 if there is none             */
+  double sine;            /* the smallest sine of a column that counts as independent (estimate) */
+  char *is_dependent;     /* [mmax] 1: this column depends on those with 0       */
+  void *content;          /* the solver's own                                    */
 };
 
 /* Creates a solver of the given type (a matrix solver, not AUTO or KRYLOV) for A n x mmax; AT: its
  * structure, needed by solvers with keeps_pattern, else may be NULL. *lin is NULL on failure. */
 int cpLinCreate(CPLin *lin, CPLinSol type, int n, int mmax, const CPEntries *AT);
+/* ... with the metric W, n x n, sparse: kkt.c. */
+int cpLinCreateInMetric(CPLin *lin, const struct CPMat_ *W, int n, int mmax, const CPEntries *AT);
 void cpLinFree(CPLin *lin);
 
 /* Does this type analyse the structure once? */
@@ -81,6 +85,6 @@ void cpLinRandom(double *v, int length);
 /* Is S singular within the roundoff of forming it? mu = S^{-1} v, v of cpLinRandom. */
 int cpLinIsSingular(const double *mu, int length);
 
-extern const CPLinOps cpSchurOps, cpQROps, cpQRPOps, cpSparseOps, cpBlockOps;
+extern const CPLinOps cpSchurOps, cpQROps, cpQRPOps, cpSparseOps, cpBlockOps, cpKktLinOps;
 
 #endif

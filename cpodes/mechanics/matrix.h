@@ -7,7 +7,7 @@
 
 /* start NULL: dense, value column-major [rows * cols]. Else compressed columns: column j has entries
  * start[j] ... start[j + 1] - 1, rows ascending. */
-typedef struct {
+typedef struct CPMat_ {
   int rows, cols;
   size_t *start; /* [cols + 1] */
   int *row;      /* [start[cols]] */

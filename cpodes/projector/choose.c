@@ -3,6 +3,7 @@
 #include "projector_impl.h"
 
 #include "../linsol/components.h"
+#include "metric/metric_whole.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -97,7 +98,10 @@ int cpChooseSolver(CPWork work) {
   Shape shape   = {0, 0, 0, 0.0};
   int flag      = CP_SUCCESS;
   work->linsol  = P->linsol;
-  if (P->linsol != CP_LINSOL_AUTO) {
+  if (cpMetricWhole(work->levels[0].metric)) {
+    work->linsol = CP_LINSOL_SPARSE;
+    cpWrite(P->reason, "KKT matrix: the metric is sparse and couples many components");
+  } else if (P->linsol != CP_LINSOL_AUTO) {
     cpWrite(P->reason, "asked for");
   } else if (!P->G_tmpl && P->nnorms == 0) {
     work->linsol = CP_LINSOL_SCHUR;

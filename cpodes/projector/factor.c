@@ -41,6 +41,9 @@ static int factorLevel(CPWork work, sunrealtype t, int l) {
   flag = factorMatrix(work, level->lin);
   if (flag == CP_LIN_DEPENDENT && swapSolver(work, level)) flag = factorMatrix(work, level->lin);
   CP_COUNT(work, nsetups);
+  if (flag == CP_LIN_INDEFINITE)
+    return cpReason(work->text, -CP_METRIC_INDEFINITE,
+                    "at t = %.15g: the metric is not positive definite on the tangent space", t);
   if (flag == CP_LIN_DEPENDENT) {
     char name[CP_ROW_NAME];
     return cpReason(work->text, -CP_PROJ_RANK,

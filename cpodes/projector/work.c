@@ -2,6 +2,8 @@
  * options change. */
 #include "projector_impl.h"
 
+#include "metric/metric_whole.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -95,7 +97,9 @@ static int buildSolver(CPWork work, int l) {
   const int packs     = level->metric && !cpLinKeepsPattern(work->linsol);
   const CPEntries *AT = packs ? &level->packed : &level->AT;
   if (level->nrows == 0) return CP_SUCCESS;
-  int flag = packs ? createPacked(level) : CP_SUCCESS;
+  int flag       = packs ? createPacked(level) : CP_SUCCESS;
+  const CPMat *W = cpMetricWhole(level->metric);
+  if (!flag && W) return cpLinCreateInMetric(&level->lin, W, level->ncols, level->nrows, AT);
   if (!flag) flag = cpLinCreate(&level->lin, work->linsol, level->ncols, level->nrows, AT);
   if (!flag && work->P->linsol == CP_LINSOL_AUTO && work->linsol == CP_LINSOL_SCHUR)
     flag = cpLinCreate(&level->spare, CP_LINSOL_QRP, level->ncols, level->nrows, AT);

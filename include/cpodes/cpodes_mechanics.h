@@ -161,9 +161,8 @@ typedef enum {
 
 /** Metric of projections (CPMechSetMetric; guide, "The metric"). */
 typedef enum {
-  CP_METRIC_DEFAULT = 0, /**< dense M: NEWTON with the KKT iteration matrix, else KINETIC; sparse M:
-                              KINETIC if it is block-diagonal, else ERROR; ERROR with operators, and
-                              where M is not positive definite */
+  CP_METRIC_DEFAULT = 0, /**< NEWTON with a dense M and the KKT iteration matrix, else KINETIC; ERROR
+                              with operators, and where M is not positive definite */
   CP_METRIC_ERROR   = 1, /**< diag(ewt^2), the integrator's error weights */
   CP_METRIC_KINETIC = 2, /**< M: kinetic energy; positions and velocities share their factors */
   CP_METRIC_NEWTON  = 3, /**< the symmetric part of M - gamma C - gamma^2 K, of the newest iteration

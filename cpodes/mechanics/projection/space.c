@@ -302,9 +302,6 @@ void cpMechSpaceFree(CPMechSpace *address) {
 
 /* ---- options ---- */
 
-/* Sparse masses of bodies, not of structures: blocks up to this size. */
-#define LARGE_BLOCK 16
-
 static int setMatrix(CPMechLevel *level, CPMetricMatrixFn fn, SUNMatrix tmpl) {
   return level->P ? CPProjectorSetMetricMatrix(level->P, fn, tmpl) : CP_SUCCESS;
 }
@@ -345,13 +342,13 @@ static int diagonalMetric(CPMech mech, CPNorm norm) {
 
 /* Measured on the pendulum, the slider-crank, the car axis and Andrews' mechanism (bench/metrics.c):
  * steps with NEWTON are 0.82 to 1.07 of those with ERROR, with KINETIC 0.85 to 1.07; where stiffness
- * acts along the normals only NEWTON beats no projection. A sparse metric that couples bodies makes
- * A D A^T dense. */
+ * acts along the normals only NEWTON beats no projection. With sparse matrices, whose factorisation
+ * costs little more than a projection, a second one in each step that renews Newton's matrix makes
+ * steps dearer by half (stiff chain of 1,000). */
 static CPMechMetric defaultMetric(const CPMech mech) {
   if (mech->operators || mech->space->not_definite) return CP_METRIC_ERROR;
-  if (mech->userM.A.start)
-    return cpMatLargestBlock(&mech->userM.A) <= LARGE_BLOCK ? CP_METRIC_KINETIC : CP_METRIC_ERROR;
-  return mech->stats.newton == CP_NEWTON_KKT ? CP_METRIC_NEWTON : CP_METRIC_KINETIC;
+  if (mech->userM.A.start || mech->stats.newton != CP_NEWTON_KKT) return CP_METRIC_KINETIC;
+  return CP_METRIC_NEWTON;
 }
 
 int cpMechSpaceMetric(CPMech mech) {

@@ -17,13 +17,14 @@
  *   cpMetricMatrixTransposedTimes(work, l, x, xl);
  *   cpMetricMatrixTimes(work, l, xl, Dx);             Dx_j of the level's columns only, held ones 0
  */
-#include "metric_matrix.h"
+#include "metric_whole.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static const CPMetricOps *kindOf(const CPProjector P) {
+static const CPMetricOps *kindOf(const CPProjector P, const CPLevel *level) {
   if (P->metric) return &cpMetricOperatorOps;
+  if (cpMetricIsWhole(P, level)) return &cpMetricWholeOps;
   const int sparse = P->M_tmpl && SUNMatGetID(P->M_tmpl) == SUNMATRIX_SPARSE;
   return sparse ? &cpMetricSparseOps : &cpMetricDenseOps;
 }
@@ -40,7 +41,7 @@ int cpMetricMatrixCreate(CPWork work, int l) {
   CPLevel *level  = &work->levels[l];
   CPMetric metric = level->metric = calloc(1, sizeof *metric);
   if (!metric) return CP_MEM_FAIL;
-  metric->ops     = kindOf(work->P);
+  metric->ops     = kindOf(work->P, level);
   metric->comp    = malloc(((size_t)level->ncols + 1) * sizeof *metric->comp);
   level->AT.start = calloc((size_t)level->ncols + 1, sizeof *level->AT.start);
   if (!metric->comp || !level->AT.start) return CP_MEM_FAIL;

@@ -75,6 +75,7 @@ static void bench_open(Bench *b, int n, int m, int band) {
   cpMatrixZero(b->work.M, b->P.M_tmpl);
   b->P.metric_matrix = band_M;
   b->P.user_data     = b;
+  b->P.linsol        = CP_LINSOL_BLOCK; /* AUTO would leave a long chain to the KKT matrix */
   b->work.sqrtd      = malloc((size_t)n * sizeof(double));
   for (int j = 0; j < n; j++) b->work.sqrtd[j] = 1.0;
   chain_gradients(&b->work.g, n, m, 2);

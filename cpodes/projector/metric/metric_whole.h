@@ -1,0 +1,14 @@
+/* metric/whole.c: a sparse metric in the KKT matrix of the solver. */
+#ifndef CPODES_METRIC_WHOLE_H
+#define CPODES_METRIC_WHOLE_H
+
+#include "../../mechanics/matrix.h"
+#include "metric_matrix.h"
+
+extern const CPMetricOps cpMetricWholeOps;
+/* Does the level take it? One level, over all components. */
+int cpMetricIsWhole(const CPProjector P, const CPLevel *level);
+/* Its matrix, values of the newest gather; NULL: another metric. */
+const CPMat *cpMetricWhole(const CPMetric metric);
+
+#endif
