@@ -99,20 +99,33 @@ static double weightOf(N_Vector y, N_Vector ewt, int j) {
   return 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(N_VGetArrayPointer(y)[j])));
 }
 
-void cpMeasureBy(CPWork work, N_Vector y, N_Vector ewt) {
+/* unit_i = |g_i| in the weights, over the components of its level that are free. safely: without under-
+ * or overflow, and slower. */
+static void measureRows(CPWork work, int safely) {
   const CPProjector P = work->P;
   const CPEntries *g  = &work->g;
   for (int i = 0; i < P->m; i++) work->unit[i] = 0.0;
-  for (int j = 0; j < P->n; j++) {
-    work->w[j] = weightOf(y, ewt, j);
-    for (size_t k = g->start[j]; work->sqrtd[j] != 0.0 && k < g->start[j + 1]; k++)
-      if (P->row_level[g->row[k]] == P->col_level[j])
-        work->unit[g->row[k]] = hypot(work->unit[g->row[k]], g->value[k] / work->w[j]);
-  }
+  for (int j = 0; j < P->n; j++)
+    for (size_t k = g->start[j]; work->sqrtd[j] != 0.0 && k < g->start[j + 1]; k++) {
+      double *unit    = &work->unit[g->row[k]];
+      const double gw = g->value[k] / work->w[j];
+      if (P->row_level[g->row[k]] != P->col_level[j]) continue;
+      *unit = safely ? hypot(*unit, gw) : *unit + gw * gw;
+    }
+}
+
+void cpMeasureBy(CPWork work, N_Vector y, N_Vector ewt) {
+  const CPProjector P = work->P;
+  const double *ctol  = P->ctol ? N_VGetArrayPointer(P->ctol) : NULL;
+  int unsafe          = 0;
+  for (int j = 0; j < P->n; j++) work->w[j] = weightOf(y, ewt, j);
+  measureRows(work, 0);
+  for (int i = 0; i < P->m; i++) unsafe |= !isSafe(work->unit[i]);
+  for (int i = 0; i < P->m; i++) work->unit[i] = sqrt(work->unit[i]);
+  if (unsafe) measureRows(work, 1);
   for (int i = 0; i < P->m; i++) {
-    const double *ctol = P->ctol && i < P->mc ? N_VGetArrayPointer(P->ctol) : NULL;
-    work->size[i]      = ctol ? ctol[i] : work->unit[i];
-    if (P->active && !cpIsActive(P, i)) work->unit[i] = 0.0, work->size[i] = INFINITY;
+    work->size[i] = ctol && i < P->mc ? ctol[i] : work->unit[i];
+    if (!cpIsActive(P, i)) work->unit[i] = 0.0, work->size[i] = INFINITY;
   }
 }
 
