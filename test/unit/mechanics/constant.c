@@ -64,6 +64,7 @@ static int AT_times(sunrealtype t, const sunrealtype *q, const sunrealtype *x, s
   (void)t, (void)q;
   for (int j = 0; j < N; j++)
     for (int i = 0; i < ROWS; i++) y[j] += c->A[i][j] * x[i];
+  y[2] += c->wrong_ATl * x[1];
   return 0;
 }
 
@@ -97,11 +98,14 @@ static void solve_mass(const Constant *c, int without_driven, long double x[N]) 
 
 static int M_solve(sunrealtype t, const sunrealtype *q, const sunrealtype *x, sunrealtype *y,
                    void *data) {
+  const Constant *c = data;
   long double z[N];
   (void)t, (void)q;
   for (int j = 0; j < N; j++) z[j] = x[j];
-  solve_mass(data, 0, z);
+  solve_mass(c, 0, z);
   for (int j = 0; j < N; j++) y[j] = (sunrealtype)z[j];
+  y[1] += c->wrong_Minv * x[2];
+  y[2] += c->wrong_Minv * x[1]; /* symmetric */
   return 0;
 }
 

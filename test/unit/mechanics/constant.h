@@ -22,7 +22,8 @@ typedef struct {
       off; /* 1: there is a dependent row, a driven coordinate, a row that is off */
   CPKktLinSol linsol;
   sunrealtype M[N][N], A[ROWS][N], drift[ROWS];
-  CPMechVelocityFn velocity; /* in place of v; NULL */
+  CPMechVelocityFn velocity;         /* in place of v; NULL */
+  sunrealtype wrong_ATl, wrong_Minv; /* added to entry (1, 2) of the operators */
   CPMech mech;
   N_Vector y; /* q, u at random; q_DRIVEN, u_DRIVEN as driven */
   MessageLog log;

@@ -1,0 +1,288 @@
+/* CPMechCheck on the models of examples/models, on operators, and on prescribed motions. */
+#include "mechanics/constant.h"
+#include "models/andrews.h"
+#include "models/bending_chain.h"
+#include "models/bushing_crank.h"
+#include "models/car_axis.h"
+#include "models/flexible_crank.h"
+#include "models/four_bar.h"
+#include "models/knife_edge.h"
+#include "models/pendulum.h"
+#include "models/slider_crank.h"
+#include "models/spatial_four_bar.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* As in check.c */
+#define GOOD  SUN_RCONST(1e-8)
+#define WRONG SUN_RCONST(1e-4)
+
+static sunrealtype largest(const CPMechReport *r) {
+  const sunrealtype all[] = {r->A_p, r->A_v, r->v_p, r->b_v, r->M,  r->K,  r->C,
+                             r->Fz,  r->Bq,  r->Bu,  r->Zq,  r->Zu, r->Zz, r->Fl,
+                             r->Uq,  r->Uu,  r->Uz,  r->N,   r->ATl};
+  sunrealtype worst       = 0;
+  for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) worst = fmax(worst, all[k]);
+  return worst;
+}
+
+static void assert_good(CPMech mech, sunrealtype t, N_Vector y) {
+  CPMechReport report;
+  const int flag = CPMechCheck(mech, t, y, &report);
+  ck_assert_msg(flag == CP_SUCCESS, "%d, %s", flag, CPMechGetLastMessage(mech));
+  if (getenv("CPODES_FIGURES")) fprintf(stderr, "largest error %.1e\n", largest(&report));
+  ck_assert_double_lt(largest(&report), GOOD);
+}
+
+/* Frees what CPMechCreate has copied. */
+static CPMech create(const CPMechModel *model, N_Vector y, void *user_data) {
+  CPMech mech = CPMechCreate(model, y, test_context);
+  ck_assert_ptr_nonnull(mech);
+  ck_assert_int_eq(CPMechSetUserData(mech, user_data), CP_SUCCESS);
+  return mech;
+}
+
+/* At t = 0.01, from the state y. */
+static void check(CPMechModel model, N_Vector y, void *user_data) {
+  CPMech mech = create(&model, y, user_data);
+  assert_good(mech, SUN_RCONST(0.01), y);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+}
+
+/* ---- the models ---- */
+
+enum { PLANAR = 7 };
+static const int length[PLANAR] = {4, 6, 8, 6, 14, 8, 14};
+
+START_TEST(planar_mechanisms_pass) {
+  Pendulum pendulum     = {.L = 1, .g = SUN_RCONST(9.81)};
+  SliderCrank crank     = slider_crank_haug();
+  CarAxis axis          = car_axis_testset();
+  KnifeEdge knife       = {.g = SUN_RCONST(9.81), .alpha = SUN_RCONST(0.3), .omega = 2};
+  FlexibleCrank elastic = flexible_crank_testset();
+  BushingCrank bushing  = bushing_crank_stiff();
+  N_Vector y[PLANAR];
+  for (int k = 0; k < PLANAR; k++) y[k] = vector_of(length[k], NULL);
+  pendulum_initial(&pendulum, y[0]);
+  slider_crank_initial(&crank, y[1]);
+  car_axis_initial(&axis, y[2]);
+  knife_edge_initial(&knife, y[3]);
+  flexible_crank_initial(y[4]);
+  bushing_crank_initial(&bushing, y[5]);
+  andrews_initial(y[6]);
+  check(pendulum_model(), y[0], &pendulum);
+  check(slider_crank_model(), y[1], &crank);
+  check(car_axis_model(), y[2], &axis);
+  check(knife_edge_model(), y[3], &knife);
+  check(flexible_crank_model(), y[4], &elastic);
+  check(bushing_crank_model(), y[5], &bushing);
+  check(andrews_model(), y[6], NULL);
+}
+END_TEST
+
+START_TEST(bending_chain_passes_dense_and_sparse) {
+  CPMechModel model;
+  BendingChain *chain = bending_chain_create(12, SUN_RCONST(9.81), 100, 20);
+  ck_assert_ptr_nonnull(chain);
+  ck_assert_int_eq(bending_chain_model(chain, _i, test_context, &model), 0);
+  N_Vector y = vector_of(48, NULL);
+  bending_chain_initial(chain, SUN_RCONST(0.3), y);
+  CPMech mech = create(&model, y, chain);
+  bending_chain_model_free(&model);
+  assert_good(mech, 0, y);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+  bending_chain_free(&chain);
+}
+END_TEST
+
+START_TEST(four_bar_passes) {
+  FourBar *f = four_bar_create(3, SUN_RCONST(9.81));
+  ck_assert_ptr_nonnull(f);
+  N_Vector y = vector_of(four_bar_n(3), NULL);
+  four_bar_state(f, SUN_RCONST(0.7), 2, y);
+  check(four_bar_model(f), y, f);
+  four_bar_free(&f);
+}
+END_TEST
+
+/* Quaternions in both frames; their norms are off by 1 % at this state. */
+START_TEST(bodies_in_space_pass) {
+  const sunrealtype rods[3] = {1, 2, SUN_RCONST(1.5)}, rate[3] = {2, -1, SUN_RCONST(0.5)};
+  sunrealtype angle[3] = {SUN_RCONST(1.1), 0, 0};
+  SpatialFourBar bar;
+  CPMechModel model;
+  spatial_four_bar_create(&bar, rods, 2, SUN_RCONST(9.81), _i / 2 ? CP_FRAME_WORLD : CP_FRAME_BODY);
+  ck_assert_int_eq(spatial_four_bar_close(&bar, angle), 0);
+  ck_assert_int_eq(rigid_body_model(&bar.bodies, _i % 2, test_context, &model), 0);
+  N_Vector y = vector_of(SPATIAL_FOUR_BAR_N, NULL);
+  spatial_four_bar_place(&bar, angle, rate, y);
+  for (int k = 3; k < 7; k++) entries(y)[k] *= SUN_RCONST(1.01);
+  CPMech mech = create(&model, y, &bar.bodies);
+  rigid_body_model_free(&model);
+  ck_assert_int_eq(rigid_body_quaternions(&bar.bodies, mech), CP_SUCCESS);
+  assert_good(mech, 0, y);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+}
+END_TEST
+
+/* ---- operators ---- */
+
+/* At a state of the mechanism with constant matrices: the code, and what the message must mention. */
+static CPMechReport found(Constant *c, int code, const char *word) {
+  CPMechReport report;
+  constant_build(c);
+  const int flag = CPMechCheck(c->mech, 0, c->y, &report);
+  ck_assert_msg(flag == code, "%d, %s", flag, c->log.text);
+  if (code) ck_assert_mentions(c->log.text, word);
+  constant_free(c);
+  return report;
+}
+
+START_TEST(operators_are_compared_with_each_other) {
+  Constant good = {.form = OPERATORS, .state = 11};
+  constant_fill(&good);
+  Constant wrong      = good;
+  CPMechReport report = found(&wrong, CP_SUCCESS, "");
+  ck_assert_double_lt(largest(&report), GOOD);
+
+  wrong           = good;
+  wrong.wrong_ATl = SUN_RCONST(0.01);
+  report          = found(&wrong, CP_MECH_A_WRONG, "by ATl");
+  ck_assert_double_gt(report.ATl, WRONG);
+
+  wrong            = good;
+  wrong.wrong_Minv = SUN_RCONST(0.01);
+  report           = found(&wrong, CP_MECH_DERIV_WRONG, "Minv");
+  ck_assert_double_gt(report.ATl, WRONG);
+  ck_assert_double_lt(report.M, GOOD);
+
+  wrong = good;
+  wrong.M[0][3] += SUN_RCONST(0.05);
+  report = found(&wrong, CP_MECH_DERIV_WRONG, "Mu is not symmetric");
+  ck_assert_double_gt(report.M, WRONG);
+}
+END_TEST
+
+/* ---- accelerations and their derivatives ---- */
+
+/* u_0' = -sin q_0 + z u_1,  u_1' = q_0 u_0^2 - 3 q_1 */
+static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                         const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda, void *data) {
+  (void)t, (void)lambda, (void)data;
+  udot[0] = -sin(q[0]) + z[0] * u[1];
+  udot[1] = q[0] * u[0] * u[0] - 3 * q[1];
+  return 0;
+}
+
+static int decay(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                 const sunrealtype *lambda, sunrealtype *zdot, void *data) {
+  (void)t, (void)q, (void)u, (void)lambda, (void)data;
+  zdot[0] = -z[0];
+  return 0;
+}
+
+/* data: what is added to Uq(1, 0), Uu(1, 0), Uz(0, 0) */
+static int accelerations_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                             const sunrealtype *z, SUNMatrix Uq, SUNMatrix Uu, SUNMatrix Uz,
+                             void *data) {
+  const sunrealtype *wrong = data;
+  (void)t;
+  SM_ELEMENT_D(Uq, 0, 0) = -cos(q[0]);
+  SM_ELEMENT_D(Uq, 1, 0) = u[0] * u[0] + wrong[0];
+  SM_ELEMENT_D(Uq, 1, 1) = -3;
+  SM_ELEMENT_D(Uu, 0, 1) = z[0];
+  SM_ELEMENT_D(Uu, 1, 0) = 2 * q[0] * u[0] + wrong[1];
+  SM_ELEMENT_D(Uz, 0, 0) = u[1] + wrong[2];
+  return 0;
+}
+
+START_TEST(derivatives_of_accelerations_are_compared) {
+  const char *names[]     = {"Uq(1, 0)", "Uu(1, 0)", "Uz(0, 0)", ""};
+  sunrealtype wrong[4]    = {0};
+  MessageLog log          = {0};
+  const CPMechModel model = {
+      .nu = 2, .nz = 1, .udot = accelerations, .zdot = decay, .udot_jac = accelerations_jac};
+  N_Vector y  = VECTOR(0.4, -0.3, 1.1, 0.8, 0.6);
+  CPMech mech = create(&model, y, wrong);
+  CPMechReport report;
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
+  wrong[_i]      = SUN_RCONST(0.01);
+  const int flag = CPMechCheck(mech, 0, y, &report);
+  ck_assert_msg(flag == (_i < 3 ? CP_MECH_DERIV_WRONG : CP_SUCCESS), "%d, %s", flag, log.text);
+  ck_assert_mentions(log.text, names[_i]);
+  const sunrealtype error[] = {report.Uq, report.Uu, report.Uz, 1};
+  for (int k = 0; k < 3; k++)
+    if (k == _i) ck_assert_double_gt(error[k], WRONG);
+    else ck_assert_double_lt(error[k], GOOD);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+}
+END_TEST
+
+/* ---- prescribed motions ---- */
+
+static int unit_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
+  (void)t, (void)q, (void)data;
+  for (int i = 0; i < 2; i++) SM_ELEMENT_D(M, i, i) = 1;
+  return 0;
+}
+
+/* data: factors of g' and g'' */
+static int sway(sunrealtype t, sunrealtype *g, void *data) {
+  (void)data;
+  *g = sin(3 * t + 1);
+  return 0;
+}
+
+static int sway_d(sunrealtype t, sunrealtype *g, void *data) {
+  *g = 3 * cos(3 * t + 1) * ((sunrealtype *)data)[0];
+  return 0;
+}
+
+static int sway_dd(sunrealtype t, sunrealtype *g, void *data) {
+  *g = -9 * sin(3 * t + 1) * ((sunrealtype *)data)[1];
+  return 0;
+}
+
+/* Loop index: which derivative is wrong (2: none), in which of three ways. (With a wrong g' the
+ * derivative of g' is another g'', too.) */
+START_TEST(derivatives_of_prescribed_motions_are_compared) {
+  const CPMotion how[]    = {CP_MOTION_DIRECT, CP_MOTION_RATE, CP_MOTION_FULL};
+  const char *names[]     = {"g' of motion", "g'' of motion", ""};
+  sunrealtype factor[3]   = {1, 1, 1};
+  MessageLog log          = {0};
+  const CPMechModel model = {.nu = 2, .M = unit_mass};
+  N_Vector y              = VECTOR(0, 0, 0, 0);
+  CPMech mech             = create(&model, y, NULL);
+  CPMechReport report;
+  factor[_i % 3] = SUN_RCONST(1.001);
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPMechPrescribe(mech, 1, how[_i / 3], sway, sway_d, sway_dd, 0, factor),
+                   CP_SUCCESS);
+  const int flag = CPMechCheck(mech, SUN_RCONST(0.2), y, &report);
+  ck_assert_msg(flag == (_i % 3 < 2 ? CP_MECH_B_WRONG : CP_SUCCESS), "%d, %s", flag, log.text);
+  ck_assert_mentions(log.text, names[_i % 3]);
+  if (_i % 3 == 2) ck_assert_double_lt(largest(&report), GOOD);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("mechanics/check_models");
+  TCase *tc    = tcase_create("models");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_test(tc, planar_mechanisms_pass);
+  tcase_add_loop_test(tc, bending_chain_passes_dense_and_sparse, 0, 2);
+  tcase_add_test(tc, four_bar_passes);
+  tcase_add_loop_test(tc, bodies_in_space_pass, 0, 4);
+  tcase_add_test(tc, operators_are_compared_with_each_other);
+  tcase_add_loop_test(tc, derivatives_of_accelerations_are_compared, 0, 4);
+  tcase_add_loop_test(tc, derivatives_of_prescribed_motions_are_compared, 0, 9);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
