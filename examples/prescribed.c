@@ -15,7 +15,7 @@
  * on m1.
  *
  *   quick return   g = a atan2(R sin wt, 1 - R cos wt) = a sum_k R^k sin(k wt) / k, slow one way and
- *                  fast back; a = 0.5 m, R = 0.6, w = 1.3 /s. 100 periods; g', g'' by formula.
+ *                  fast back; a = 0.5 m, R = 0.8, w = 1.3 /s. 100 periods; g', g'' by formula.
  *   triangle       g rises and falls with 0.4 m/s, for 2 s each; g', g'' by differences. At each kink
  *                  the run stops (CVodeSetStopTime), the data of g change to the next leg,
  *                  CPMechImpact makes the velocities jump, and CPodeReInit starts anew. g of a leg
@@ -35,7 +35,7 @@
 enum { PERIODS = 100, LEGS = 10, ROWS = 20 /* comparisons in a period or leg */ };
 
 static const sunrealtype m1 = 2, k1 = 4, c1 = 0.4, m2 = 1, k2 = 9, c2 = 0.6;
-static const sunrealtype a = 0.5, R = 0.6, w = 1.3, period = 4.83321946706122; /* 2 pi / w */
+static const sunrealtype a = 0.5, R = 0.8, w = 1.3, period = 4.83321946706122; /* 2 pi / w */
 static const sunrealtype speed = 0.4, T = 2;                                   /* of a leg */
 static const sunrealtype tol = 1e-8; /* of each step, relative and absolute */
 
@@ -107,7 +107,7 @@ static Exact motion(sunrealtype t, int leg) {
 
 /* r = P solves the equation of r, harmonic by harmonic; P = 0 on a leg, where g'' = 0 */
 static void particular(sunrealtype t, int leg, sunrealtype *P, sunrealtype *Pd) {
-  enum { HARMONICS = 80 }; /* 0.6^80 = 2e-18 */
+  enum { HARMONICS = 160 }; /* 0.8^160 = 3e-16 */
   *P = *Pd = 0;
   for (int k = 1; leg < 0 && k <= HARMONICS; k++) {
     const sunrealtype kw = k * w, stiff = k2 / m2 - kw * kw, damp = c2 / m2 * kw;

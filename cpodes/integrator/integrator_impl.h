@@ -48,6 +48,7 @@ typedef struct {
   int (*cause)(const char **reason, void *data);
   int (*print)(CPodeMem mem, FILE *out, SUNOutputFormat fmt, void *data);
   void (*detach)(void *data);
+  CPErrEst errest; /* its default; CP_ERREST_DEFAULT: the method's */
 } CPModel;
 
 struct CPodeMem_ {

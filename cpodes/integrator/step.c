@@ -35,6 +35,7 @@ int cpEntersHistory(CPodeMem mem) {
 
 static CPErrEst errEstMode(CPodeMem mem) {
   if (mem->errest != CP_ERREST_DEFAULT) return mem->errest;
+  if (mem->model.errest != CP_ERREST_DEFAULT) return mem->model.errest;
   return cpEntersHistory(mem) ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
 }
 
