@@ -123,7 +123,7 @@ void cpMechNewtonFree(CPMechNewtonMem *address) {
   free(newton->lu.start);
   free(newton->lu.row);
   free(newton->lu.value);
-  if (newton->S) SUNMatDestroy(newton->S);
+  if (newton->S) SUNMatFreeEmpty(newton->S);
   if (newton->LS) SUNLinSolFree(newton->LS);
   freeWork(newton);
   free(newton);

@@ -17,11 +17,6 @@ static SUNMatrix_ID matrixId(SUNMatrix S) {
   return SUNMATRIX_CUSTOM;
 }
 
-static void matrixDestroy(SUNMatrix S) {
-  S->content = NULL;
-  SUNMatFreeEmpty(S);
-}
-
 /* ---- the linear solver ---- */
 
 static SUNLinearSolver_Type solverType(SUNLinearSolver LS) {
@@ -83,7 +78,6 @@ int cpNewtonObjects(CPMechNewtonMem newton) {
   if (!newton->S || !newton->LS) return CP_MEM_FAIL;
   newton->S->content       = newton;
   newton->S->ops->getid    = matrixId;
-  newton->S->ops->destroy  = matrixDestroy;
   newton->LS->content      = newton;
   newton->LS->ops->gettype = solverType;
   newton->LS->ops->getid   = solverId;

@@ -1,8 +1,6 @@
-/* The structured iteration matrix against I - gamma J, J from differences of the right-hand side.
- *
- * J is made by central differences of sixth order with steps of 0.005: truncation and roundoff are some
- * 1e-12 of derivatives of order one, noise of b by differences (1e-12) gives 1e-9. Solutions of systems
- * of order one then agree to
+/* The structured iteration matrix against I - gamma J, J from differences of the right-hand side
+ * (newton_fixture.h): derivatives of order one to some 1e-12, to 1e-9 where b has noise of 1e-12. Solutions
+ * of systems of order one then agree to
  *   1e-8  with derivatives given,
  *   2e-6  with those by forward differences with steps of 1.5e-8: errors are half the step times second
  *         derivatives of order 10, in some 10 entries,
@@ -14,6 +12,7 @@
 #include <string.h>
 
 #include "mechanics/lattice.h"
+#include "mechanics/newton_fixture.h"
 #include "support/support.h"
 
 #define GIVEN  1.0e-8
@@ -101,54 +100,12 @@ static int set_up(int jok, double gamma) {
   return renewed;
 }
 
-/* ---- J by differences of the right-hand side ---- */
-
-static SUNMatrix jacobian(void) {
-  static const double weight[3] = {45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0};
-  const sunindextype n          = N_VGetLength(y);
-  const double h                = 0.005;
-  N_Vector moved = vector_copy(y), f = vector_copy(y);
-  SUNMatrix J = SUNDenseMatrix(n, n, test_context);
-  for (sunindextype j = 0; j < n; j++)
-    for (int k = -3; k <= 3; k++) {
-      if (k == 0) continue;
-      entries(moved)[j] = entries(y)[j] + k * h;
-      ck_assert_int_eq(cpMechRhs(TIME, moved, f, mech), 0);
-      entries(moved)[j] = entries(y)[j];
-      for (sunindextype i = 0; i < n; i++)
-        SM_ELEMENT_D(J, i, j) += (k > 0 ? 1 : -1) * weight[abs(k) - 1] / h * entries(f)[i];
-    }
-  N_VDestroy(moved);
-  N_VDestroy(f);
-  return J;
-}
-
-/* Largest entry of (I - gamma J) x - r for the solver's x, over some r of order one. x is not larger
- * than that times the norm of the inverse, also of order one. */
-static double residual(SUNMatrix J, double gamma) {
-  const sunindextype n    = N_VGetLength(y);
-  unsigned long long seed = 3;
-  double worst            = 0.0;
-  N_Vector r = vector_copy(y), x = vector_copy(y), Jx = vector_copy(y);
-  for (int k = 0; k < 5; k++) {
-    random_fill(r, &seed);
-    ck_assert_int_eq(SUNLinSolSolve(newton->LS, newton->S, x, r, 0.0), 0);
-    ck_assert_int_eq(SUNMatMatvec(J, x, Jx), 0);
-    for (sunindextype i = 0; i < n; i++)
-      worst = fmax(worst, fabs(entries(x)[i] - gamma * entries(Jx)[i] - entries(r)[i]));
-  }
-  N_VDestroy(r);
-  N_VDestroy(x);
-  N_VDestroy(Jx);
-  return worst;
-}
-
 START_TEST(solves_the_system_of_the_ode) {
   const Case *c = &cases[_i];
   create(&c->lattice);
-  SUNMatrix J = jacobian();
+  SUNMatrix J = ode_jacobian(mech, TIME, y);
   set_up(0, GAMMA);
-  const double error = residual(J, GAMMA);
+  const double error = system_residual(newton, y, J, GAMMA);
   ck_assert_msg(error <= c->tolerance, "%s: %.2e > %.2e", c->name, error, c->tolerance);
   SUNMatDestroy(J);
   destroy();
@@ -159,11 +116,11 @@ END_TEST
 START_TEST(other_gamma_needs_no_function) {
   const Case *c = &cases[_i];
   create(&c->lattice);
-  SUNMatrix J = jacobian();
+  SUNMatrix J = ode_jacobian(mech, TIME, y);
   ck_assert(set_up(0, 2.0 * GAMMA));
   const CPMechStats before = mech->stats;
   ck_assert(!set_up(1, GAMMA));
-  const double error = residual(J, GAMMA);
+  const double error = system_residual(newton, y, J, GAMMA);
   ck_assert_msg(error <= c->tolerance, "%s: %.2e > %.2e", c->name, error, c->tolerance);
   ck_assert_int_eq(mech->stats.nf, before.nf);
   ck_assert_int_eq(mech->stats.nA, before.nA);
@@ -182,9 +139,9 @@ START_TEST(sparse_factors_follow_the_state) {
   for (int k = 0; k < 4; k++) {
     for (sunindextype i = 0; i < N_VGetLength(y); i++)
       entries(y)[i] += 0.1 * sin(7.0 * (double)i + k);
-    SUNMatrix J = jacobian();
+    SUNMatrix J = ode_jacobian(mech, TIME, y);
     set_up(0, GAMMA / (1 + k));
-    ck_assert_double_le(residual(J, GAMMA / (1 + k)), COARSE);
+    ck_assert_double_le(system_residual(newton, y, J, GAMMA / (1 + k)), COARSE);
     SUNMatDestroy(J);
   }
   destroy();
@@ -198,8 +155,8 @@ START_TEST(switched_rows_renew_everything) {
   set_up(0, GAMMA);
   ck_assert_int_eq(CPMechSetActive(mech, mask), CP_SUCCESS);
   ck_assert(set_up(1, GAMMA));
-  SUNMatrix J = jacobian();
-  ck_assert_double_le(residual(J, GAMMA), COARSE);
+  SUNMatrix J = ode_jacobian(mech, TIME, y);
+  ck_assert_double_le(system_residual(newton, y, J, GAMMA), COARSE);
   SUNMatDestroy(J);
   destroy();
 }

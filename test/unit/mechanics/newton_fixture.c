@@ -1,0 +1,42 @@
+#include "newton_fixture.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+SUNMatrix ode_jacobian(CPMech mech, sunrealtype t, N_Vector y) {
+  static const double weight[3] = {45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0};
+  const sunindextype n          = N_VGetLength(y);
+  const double h                = 0.005;
+  N_Vector moved = vector_copy(y), f = vector_copy(y);
+  SUNMatrix J = SUNDenseMatrix(n, n, test_context);
+  for (sunindextype j = 0; j < n; j++)
+    for (int k = -3; k <= 3; k++) {
+      if (k == 0) continue;
+      entries(moved)[j] = entries(y)[j] + k * h;
+      ck_assert_int_eq(cpMechRhs(t, moved, f, mech), 0);
+      entries(moved)[j] = entries(y)[j];
+      for (sunindextype i = 0; i < n; i++)
+        SM_ELEMENT_D(J, i, j) += (k > 0 ? 1 : -1) * weight[abs(k) - 1] / h * entries(f)[i];
+    }
+  N_VDestroy(moved);
+  N_VDestroy(f);
+  return J;
+}
+
+double system_residual(CPMechNewtonMem newton, N_Vector y, SUNMatrix J, double gamma) {
+  const sunindextype n    = N_VGetLength(y);
+  unsigned long long seed = 3;
+  double worst            = 0.0;
+  N_Vector r = vector_copy(y), x = vector_copy(y), Jx = vector_copy(y);
+  for (int k = 0; k < 5; k++) {
+    random_fill(r, &seed);
+    ck_assert_int_eq(SUNLinSolSolve(newton->LS, newton->S, x, r, 0.0), 0);
+    ck_assert_int_eq(SUNMatMatvec(J, x, Jx), 0);
+    for (sunindextype i = 0; i < n; i++)
+      worst = fmax(worst, fabs(entries(x)[i] - gamma * entries(Jx)[i] - entries(r)[i]));
+  }
+  N_VDestroy(r);
+  N_VDestroy(x);
+  N_VDestroy(Jx);
+  return worst;
+}

@@ -1,0 +1,268 @@
+/* Iteration matrices of a mechanism that is given by its accelerations, and failures: of functions, of
+ * the matrix, of memory.
+ *
+ *   a_0 = -4 q_0^3 - 0.7 u_0 + q_1 u_1 + z,   a_1 = -q_0 q_1 - u_1 + cos t,   z' = -z^2 + q_0 u_1
+ *
+ * Source: made up. */
+#include <cvodes/cvodes.h>
+#include <math.h>
+#include <string.h>
+
+#include "mechanics/lattice.h"
+#include "mechanics/newton_fixture.h"
+#include "support/alloc.h"
+
+#define GAMMA 0.3
+#define TIME  0.7
+
+/* Forward differences with steps of 1.5e-8, second derivatives up to 10; those given are exact to the
+ * reference's 1e-12, and roundoff. */
+#define COARSE 1.0e-6
+#define GIVEN  1.0e-9
+
+typedef struct {
+  int calls, fails,
+      code; /* udot_jac, or udot with derivatives by differences: its call number `fails`,
+                             and all later ones if code is negative, returns code */
+  int nan;  /* udot_jac puts a NaN into Uu */
+} Device;
+
+static int failure(Device *d) {
+  d->calls++;
+  if (d->fails == 0 || d->calls < d->fails) return 0;
+  return d->calls == d->fails || d->code < 0 ? d->code : 0;
+}
+
+static int udot(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                sunrealtype *a, sunrealtype *lambda, void *data) {
+  (void)lambda, (void)data;
+  a[0] = -4.0 * q[0] * q[0] * q[0] - 0.7 * u[0] + q[1] * u[1] + z[0];
+  a[1] = -q[0] * q[1] - u[1] + cos(t);
+  return 0;
+}
+
+static int zdot(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                const sunrealtype *lambda, sunrealtype *zd, void *data) {
+  (void)t, (void)lambda, (void)data;
+  zd[0] = -z[0] * z[0] + q[0] * u[1];
+  return 0;
+}
+
+static int udot_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                    SUNMatrix Uq, SUNMatrix Uu, SUNMatrix Uz, void *data) {
+  Device *d = data;
+  (void)t, (void)z;
+  SM_ELEMENT_D(Uq, 0, 0) = -12.0 * q[0] * q[0];
+  SM_ELEMENT_D(Uq, 0, 1) = u[1];
+  SM_ELEMENT_D(Uq, 1, 0) = -q[1];
+  SM_ELEMENT_D(Uq, 1, 1) = -q[0];
+  SM_ELEMENT_D(Uu, 0, 0) = d->nan ? NAN : -0.7;
+  SM_ELEMENT_D(Uu, 0, 1) = q[1];
+  SM_ELEMENT_D(Uu, 1, 1) = -1.0;
+  SM_ELEMENT_D(Uz, 0, 0) = 1.0;
+  return failure(d);
+}
+
+static int auxiliary_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                         const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Zq,
+                         SUNMatrix Zu, SUNMatrix Zz, void *data) {
+  (void)t, (void)lambda, (void)data;
+  SM_ELEMENT_D(Zq, 0, 0) = u[1];
+  SM_ELEMENT_D(Zu, 0, 1) = q[0];
+  SM_ELEMENT_D(Zz, 0, 0) = -2.0 * z[0];
+  return 0;
+}
+
+static Device device;
+static CPMech mech;
+static N_Vector y;
+static MessageLog messages;
+
+static void create(int given) {
+  const CPMechModel model = {.nu            = 2,
+                             .nz            = 1,
+                             .udot          = udot,
+                             .zdot          = zdot,
+                             .udot_jac      = given ? udot_jac : NULL,
+                             .auxiliary_jac = given ? auxiliary_jac : NULL};
+  device                  = (Device){0};
+  messages                = (MessageLog){0};
+  y                       = VECTOR(0.3, -0.5, 0.4, 0.8, 0.6);
+  mech                    = CPMechCreate(&model, y, test_context);
+  ck_assert_ptr_nonnull(mech);
+  ck_assert_int_eq(CPMechSetUserData(mech, &device), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+}
+
+static void destroy(void) {
+  CPMechFree(&mech);
+  N_VDestroy(y);
+}
+
+/* ---- the matrix ---- */
+
+START_TEST(half_the_matrix_solves_the_system) {
+  CPMechNewtonMem newton = NULL;
+  int renewed            = 0;
+  create(_i);
+  ck_assert_int_eq(CPMechSetNewton(mech, CP_NEWTON_HALF), CP_SUCCESS);
+  ck_assert_int_eq(cpMechSetUp(mech, "test"), CP_SUCCESS);
+  ck_assert_int_eq(cpNewtonCreate(&newton, mech), CP_SUCCESS);
+  ck_assert_int_eq(newton->order, 3);
+  SUNMatrix J = ode_jacobian(mech, TIME, y);
+  ck_assert_int_eq(cpNewtonSystem(newton, TIME, entries(y), NULL, 0, GAMMA, &renewed), CP_SUCCESS);
+  ck_assert_int_eq(SUNLinSolSetup(newton->LS, newton->S), 0);
+  ck_assert_double_le(system_residual(newton, y, J, GAMMA), _i ? GIVEN : COARSE);
+  SUNMatDestroy(J);
+  cpMechNewtonFree(&newton);
+  destroy();
+}
+END_TEST
+
+/* At rest at 0 the matrix is diag(1 + 0.7 gamma, 1 + gamma, 1 + 0) but for -gamma beside its first
+ * entry, which is zero to the last bit with the derivative 4 in place of -0.7 and gamma = 1/4. */
+START_TEST(a_singular_matrix_is_recoverable) {
+  CPMechNewtonMem newton = NULL;
+  int renewed            = 0;
+  create(1);
+  N_VConst(0.0, y);
+  ck_assert_int_eq(CPMechSetNewton(mech, CP_NEWTON_HALF), CP_SUCCESS);
+  ck_assert_int_eq(cpMechSetUp(mech, "test"), CP_SUCCESS);
+  ck_assert_int_eq(cpNewtonCreate(&newton, mech), CP_SUCCESS);
+  ck_assert_int_eq(cpNewtonSystem(newton, TIME, entries(y), NULL, 0, 0.25, &renewed), CP_SUCCESS);
+  newton->block[CP_OF_F][CP_BY_U].J.value[0] = 4.0;
+  ck_assert_int_eq(cpNewtonSystem(newton, TIME, entries(y), NULL, 1, 0.25, &renewed), CP_SUCCESS);
+  ck_assert(!renewed);
+  ck_assert_int_gt(SUNLinSolSetup(newton->LS, newton->S), 0);
+  ck_assert_int_gt(mech->cause, 0);
+  ck_assert_mentions(mech->text, "singular");
+  N_Vector x = vector_copy(y);
+  ck_assert_int_gt(SUNLinSolSolve(newton->LS, newton->S, x, y, 0.0), 0); /* there are no factors */
+  N_VDestroy(x);
+  cpMechNewtonFree(&newton);
+  destroy();
+}
+END_TEST
+
+/* ---- in an integrator ---- */
+
+typedef struct {
+  int flag;
+  sunrealtype t;
+  CPMechNewton newton;
+  long int nfails; /* failures of Newton's iteration */
+} Outcome;
+
+static Outcome integrate(CPMechNewton type) {
+  Outcome out = {0};
+  CPMechStats stats;
+  CPodeMem mem = CPodeCreate(CV_BDF, test_context);
+  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetNewton(mech, type), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSStolerances(mem, 1e-6, 1e-8), CP_SUCCESS);
+  out.flag = CPode(mem, 3.0, y, &out.t, CV_NORMAL);
+  CVodeGetNumNonlinSolvConvFails(CPodeGetCVodeMem(mem), &out.nfails);
+  CPMechGetStats(mech, &stats);
+  out.newton = stats.newton;
+  CPodeFree(&mem);
+  return out;
+}
+
+START_TEST(auto_takes_half_if_there_are_derivatives) {
+  create(1);
+  const Outcome out = integrate(CP_NEWTON_AUTO);
+  ck_assert_int_eq(out.flag, CP_SUCCESS);
+  ck_assert_int_eq(out.newton, CP_NEWTON_HALF);
+  destroy();
+}
+END_TEST
+
+START_TEST(kkt_of_operators_is_refused) {
+  create(0);
+  CPodeMem mem = CPodeCreate(CV_BDF, test_context);
+  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  int flag = CPMechSetNewton(mech, CP_NEWTON_KKT);
+  if (!flag) flag = CPMechAttach(mech, mem, 0.0, y);
+  ck_assert_int_eq(flag, CP_NOT_SUPPORTED);
+  CPodeFree(&mem);
+  destroy();
+}
+END_TEST
+
+/* A failure at one call: the set-up is repeated with a smaller step. */
+START_TEST(recoverable_failures_are_recovered_from) {
+  create(1);
+  device.fails      = 1 + _i; /* the first set-up, or a later one */
+  device.code       = 7;
+  const Outcome out = integrate(CP_NEWTON_HALF);
+  ck_assert_int_eq(out.flag, CP_SUCCESS);
+  ck_assert_int_gt(device.calls, device.fails);
+  destroy();
+}
+END_TEST
+
+START_TEST(fatal_failures_end_the_run_with_their_reason) {
+  create(1);
+  device.fails      = 2;
+  device.code       = -1;
+  const Outcome out = integrate(CP_NEWTON_HALF);
+  ck_assert_int_eq(out.flag, CP_MECHFUNC_FAIL);
+  ck_assert_mentions(messages.text, "udot_jac");
+  destroy();
+}
+END_TEST
+
+START_TEST(derivatives_that_are_no_numbers_are_named) {
+  create(1);
+  device.nan        = 1;
+  const Outcome out = integrate(CP_NEWTON_HALF);
+  ck_assert_int_eq(out.flag, CP_MECH_NONFINITE);
+  ck_assert_mentions(messages.text, "udot_jac");
+  destroy();
+}
+END_TEST
+
+/* ---- memory ---- */
+
+/* Dense and sparse matrix with all kinds of blocks; the structure is made at the first assembly. */
+START_TEST(every_allocation_may_fail) {
+  Lattice lattice = {.sparse = _i, .friction = 1, .nz = 2, .quaternions = 2, .b_by_differences = 1};
+  int denied      = 1;
+  for (long k = 1; denied; k++) {
+    CPMechNewtonMem newton = NULL;
+    CPMech l               = lattice_create(&lattice, test_context);
+    N_Vector state         = lattice_state(&lattice);
+    int renewed            = 0;
+    ck_assert_int_eq(cpMechSetUp(l, "test"), CP_SUCCESS);
+    alloc_watch_failing(k);
+    int flag = cpNewtonCreate(&newton, l);
+    if (!flag) flag = cpNewtonSystem(newton, TIME, entries(state), NULL, 0, GAMMA, &renewed);
+    denied = alloc_has_failed();
+    ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : CP_SUCCESS);
+    cpMechNewtonFree(&newton);
+    alloc_unwatch();
+    ck_assert_int_eq(alloc_live(), 0);
+    N_VDestroy(state);
+    CPMechFree(&l);
+  }
+}
+END_TEST
+
+static Suite *operators_suite(void) {
+  Suite *suite = suite_create("structured Newton: accelerations, failures");
+  TCase *tc    = tcase_create("matrix");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, half_the_matrix_solves_the_system, 0, 2);
+  tcase_add_test(tc, a_singular_matrix_is_recoverable);
+  tcase_add_test(tc, auto_takes_half_if_there_are_derivatives);
+  tcase_add_test(tc, kkt_of_operators_is_refused);
+  tcase_add_loop_test(tc, recoverable_failures_are_recovered_from, 0, 2);
+  tcase_add_test(tc, fatal_failures_end_the_run_with_their_reason);
+  tcase_add_test(tc, derivatives_that_are_no_numbers_are_named);
+  tcase_add_loop_test(tc, every_allocation_may_fail, 0, 2);
+  suite_add_tcase(suite, tc);
+  return suite;
+}
+
+int main(void) { return run_suite(operators_suite()); }
