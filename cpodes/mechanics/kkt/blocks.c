@@ -91,7 +91,7 @@ void cpKktBlocksFree(CPMassBlocks *b) {
   *b = (CPMassBlocks){0};
 }
 
-/* Many mass matrices are constant, and comparing one costs next to nothing beside its factors (bench/newton). */
+/* Many mass matrices are constant, and a comparison costs next to nothing beside new factors. */
 static int isKept(const CPMassBlocks *b, const CPMat *M) {
   return b->valid && !memcmp(b->kept, M->value, cpMatEntries(M) * sizeof *b->kept);
 }

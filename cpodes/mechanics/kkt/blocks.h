@@ -23,7 +23,8 @@ typedef struct {
 
 int cpKktBlocksCreate(CPMassBlocks *b, const CPMat *M); /* CP_SUCCESS or CP_MEM_FAIL */
 void cpKktBlocksFree(CPMassBlocks *b);
-/* Keeps the factors of the same values. 0, or CP_KKT_NOT_DEFINITE: M is not positive definite, or singular within roundoff. */
+/* Factors of the same values are kept. 0, or CP_KKT_NOT_DEFINITE: M is not positive definite, or
+ * singular within roundoff. */
 int cpKktBlocksFactor(CPMassBlocks *b, const CPMat *M);
 /* With M = L L^T: X = L^{-1} X, X n x columns; x = L^{-T} x. */
 void cpKktBlocksForward(const CPMassBlocks *b, double *X, int columns);
