@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ------------------------------------------------------------------------------- life cycle -- */
+/* -------------------------------------------------------------------------------- life cycle -- */
 
 BendingChain *bending_chain_create(sunindextype n, sunrealtype g, sunrealtype k, sunrealtype d) {
   BendingChain *c = calloc(1, sizeof *c);
@@ -14,7 +14,7 @@ BendingChain *bending_chain_create(sunindextype n, sunrealtype g, sunrealtype k,
   c->rods = chain_create(n, g);
   c->k    = k;
   c->d    = d;
-  c->work = calloc(2 * (size_t)n, sizeof *c->work);
+  c->work = calloc((size_t)n, sizeof *c->work);
   if (!c->rods || !c->work) bending_chain_free(&c);
   return c;
 }
@@ -58,7 +58,7 @@ sunrealtype bending_chain_dissipation(const BendingChain *chain, N_Vector y) {
   return chain->d * bend_square(n, N_VGetArrayPointer(y) + 2 * n);
 }
 
-/* ----------------------------------------------------------------------- the index-3 system -- */
+/* ------------------------------------------------------------------------ the index-3 system -- */
 
 static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
   (void)t, (void)q;
@@ -195,6 +195,7 @@ int bending_chain_model(BendingChain *chain, int sparse, SUNContext ctx, CPMechM
                          .v              = rates,
                          .b              = accelerations,
                          .dynamics_jac   = dynamics_jac,
-                         .constraint_jac = constraint_jac};
+                         .constraint_jac = constraint_jac,
+                         .udot_jac       = bending_chain_udot_jac};
   return sparse ? create_templates(chain, ctx, model) : 0;
 }

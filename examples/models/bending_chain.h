@@ -28,17 +28,17 @@
 typedef struct {
   Chain *rods;       /* n, g, and work: user_data of chain_constraints and its Jacobians */
   sunrealtype k, d;  /* of each joint's spring-damper */
-  sunrealtype *work; /* [2 n] */
+  sunrealtype *work; /* [n] */
 } BendingChain;      /* the user_data of the functions below */
 
 /* NULL: no memory */
 BendingChain *bending_chain_create(sunindextype n, sunrealtype g, sunrealtype k, sunrealtype d);
 void bending_chain_free(BendingChain **chain); /* *chain may be NULL */
 
-/* As index-3 system, with b and all partial derivatives. sparse: M, A, K, C, Bq and Bu by columns
-   (CSC), else dense. model: out; its templates belong to the caller, who frees them with
-   bending_chain_model_free once CPMechCreate has been called, and gives the CPMech the chain as
-   user data. Returns 0, or -1 without memory. */
+/* As index-3 system, with b, all partial derivatives and those of the accelerations. sparse: M, A,
+   K, C, Bq and Bu by columns (CSC), else dense. model: out; its templates belong to the caller, who
+   frees them with bending_chain_model_free once CPMechCreate has been called, and gives the CPMech
+   the chain as user data. Returns 0, or -1 without memory. */
 int bending_chain_model(BendingChain *chain, int sparse, SUNContext ctx, CPMechModel *model);
 void bending_chain_model_free(CPMechModel *model);
 

@@ -33,4 +33,9 @@ static inline sunrealtype tension_entry(sunindextype n, const sunrealtype *lambd
 void bending_chain_forces(const BendingChain *chain, const sunrealtype *q, const sunrealtype *u,
                           sunrealtype *f);
 
+/* CPMechModel's udot_jac */
+int bending_chain_udot_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                           const sunrealtype *z, SUNMatrix Uq, SUNMatrix Uu, SUNMatrix Uz,
+                           void *user_data);
+
 #endif

@@ -1,4 +1,5 @@
-/* The chain that resists bending as y' = f(t, y) = (u, a), and its Jacobian: with S = A A^T,
+/* The chain that resists bending as y' = f(t, y) = (u, a), and the derivatives of a: with S = A
+ * A^T,
  *
  *   a = f - A^T lambda,           S lambda = A f - b
  *   da = X - A^T S^-1 (A X - B),  X = K, B = Bq with respect to q;  X = C, B = Bu to u
@@ -36,11 +37,10 @@ static void project(const Chain *c, const sunrealtype *r, sunrealtype *lambda, s
 }
 
 /* S is factored; a [2 n], lambda [n]: out. Returns 1 if S is not positive definite. */
-static int accelerations(BendingChain *chain, const sunrealtype *r, sunrealtype *a,
-                         sunrealtype *lambda) {
+static int accelerations(BendingChain *chain, const sunrealtype *r, const sunrealtype *u,
+                         sunrealtype *a, sunrealtype *lambda) {
   Chain *c             = chain->rods;
   const sunindextype n = c->n;
-  const sunrealtype *u = r + 2 * n;
   if (factor_block(n, 0, r, NULL, c->diag, c->sub)) return 1;
 
   bending_chain_forces(chain, r, u, a);
@@ -50,7 +50,8 @@ static int accelerations(BendingChain *chain, const sunrealtype *r, sunrealtype 
 }
 
 int bending_chain_tensions(BendingChain *chain, N_Vector y, sunrealtype *lambda) {
-  return accelerations(chain, N_VGetArrayPointer(y), chain->work, lambda);
+  const sunrealtype *r = N_VGetArrayPointer(y);
+  return accelerations(chain, r, r + 2 * chain->rods->n, chain->rods->delta, lambda);
 }
 
 int bending_chain_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
@@ -60,7 +61,7 @@ int bending_chain_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data)
   const sunrealtype *r  = N_VGetArrayPointer(y);
   sunrealtype *rd       = N_VGetArrayPointer(ydot);
   for (sunindextype i = 0; i < nu; i++) rd[i] = r[nu + i];
-  return accelerations(chain, r, rd + nu, chain->work);
+  return accelerations(chain, r, r + nu, rd + nu, chain->work);
 }
 
 /* X = -scale D^T D - d(A^T tension)/dq (tension NULL: without the latter); row i of B is factor
@@ -87,21 +88,34 @@ static void derivative(const Chain *c, const sunrealtype *r, sunindextype column
   project(c, r, lambda, da);
 }
 
-int bending_chain_jacobian(sunrealtype t, N_Vector y, N_Vector ydot, SUNMatrix J, void *user_data,
-                           N_Vector tmp1, N_Vector tmp2, N_Vector tmp3) {
-  (void)t, (void)ydot, (void)tmp2, (void)tmp3;
-  BendingChain *chain  = user_data;
-  const sunindextype n = chain->rods->n, nu = 2 * n;
-  const sunrealtype *r = N_VGetArrayPointer(y), *u = r + nu;
-  sunrealtype *a = N_VGetArrayPointer(tmp1), *tension = chain->rods->rhs, *lambda = chain->work;
-  if (accelerations(chain, r, a, tension)) return 1;
-
-  SUNMatZero(J);
-  const Partials q = {chain->k, tension, -1, a}, v = {chain->d, NULL, -2, u};
-  for (sunindextype j = 0; j < nu; j++) {
-    SM_ELEMENT_D(J, j, nu + j) = 1;
-    derivative(chain->rods, r, j, &q, lambda, SM_COLUMN_D(J, j) + nu);
-    derivative(chain->rods, r, j, &v, lambda, SM_COLUMN_D(J, nu + j) + nu);
+/* dq [2 n], du [2 n]: columns of d(u')/dq and d(u')/du, out, from row `first` on */
+static int derivatives(BendingChain *chain, const sunrealtype *r, const sunrealtype *u,
+                       sunrealtype **dq, sunrealtype **du, sunindextype first) {
+  Chain *c             = chain->rods;
+  sunrealtype *tension = c->rhs, *a = c->delta;
+  if (accelerations(chain, r, u, a, tension)) return 1;
+  const Partials by_q = {chain->k, tension, -1, a}, by_u = {chain->d, NULL, -2, u};
+  for (sunindextype j = 0; j < 2 * c->n; j++) {
+    derivative(c, r, j, &by_q, chain->work, dq[j] + first);
+    derivative(c, r, j, &by_u, chain->work, du[j] + first);
   }
   return 0;
+}
+
+int bending_chain_udot_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                           const sunrealtype *z, SUNMatrix Uq, SUNMatrix Uu, SUNMatrix Uz,
+                           void *user_data) {
+  (void)t, (void)z, (void)Uz;
+  return derivatives(user_data, q, u, SM_COLS_D(Uq), SM_COLS_D(Uu), 0);
+}
+
+int bending_chain_jacobian(sunrealtype t, N_Vector y, N_Vector ydot, SUNMatrix J, void *user_data,
+                           N_Vector tmp1, N_Vector tmp2, N_Vector tmp3) {
+  (void)t, (void)ydot, (void)tmp1, (void)tmp2, (void)tmp3;
+  BendingChain *chain   = user_data;
+  const sunindextype nu = 2 * chain->rods->n;
+  const sunrealtype *r  = N_VGetArrayPointer(y);
+  SUNMatZero(J);
+  for (sunindextype j = 0; j < nu; j++) SM_ELEMENT_D(J, j, nu + j) = 1;
+  return derivatives(chain, r, r + nu, SM_COLS_D(J), SM_COLS_D(J) + nu, nu);
 }
