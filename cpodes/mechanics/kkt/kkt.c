@@ -1,6 +1,7 @@
 /* Life cycle of the KKT solvers, the list of them, and the choice among them. */
 #include "kkt.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,4 +109,24 @@ void cpKktMarkDependent(CPKkt kkt, int i) {
   kkt->is_dependent[i] = 1;
   kkt->rank--;
   if (kkt->dependent < 0 || i < kkt->dependent) kkt->dependent = i;
+}
+
+void cpKktScaleCoordinates(const CPMat *M, double *s) {
+  const size_t entries = cpMatEntries(M), n = (size_t)M->rows;
+  double largest = 0.0;
+  for (size_t e = 0; e < entries; e++) largest = fmax(largest, fabs(M->value[e]));
+  if (!(largest > 0.0)) largest = 1.0;
+  for (int j = 0; j < M->cols; j++) {
+    const double *diagonal = cpMatAt(M, j, j);
+    const size_t first     = M->start ? M->start[j] : (size_t)j * n;
+    const size_t last      = M->start ? M->start[j + 1] : first + n;
+    double size            = diagonal ? *diagonal : 0.0;
+    if (!(size > 0.0)) {
+      size = 0.0;
+      for (size_t e = first; e < last; e++) size = fmax(size, fabs(M->value[e]));
+    }
+    int exponent;
+    frexp(size > 0.0 ? size : largest, &exponent);
+    s[j] = ldexp(1.0, -(exponent / 2));
+  }
 }

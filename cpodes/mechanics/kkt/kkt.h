@@ -25,7 +25,7 @@ typedef struct {
   const char *name;
   CPKktLinSol type;
   int (*create)(CPKkt kkt); /* CP_SUCCESS, CP_MEM_FAIL, CP_LINSOL_FAIL */
-  /* Factors of the values in kkt->M and kkt->A, of the rows in use; M by its upper triangle. 0, a
+  /* Factors of the values in kkt->M and kkt->A, of the rows in use. 0, a
    * positive result, or a negative code. Sets rank, is_dependent, dependent, which say full rank
    * before. */
   int (*factor)(CPKkt kkt);
@@ -41,10 +41,11 @@ struct CPKkt_ {
   int n, m;
   const CPMat *M, *A; /* the caller's: structure fixed at creation, values at factor */
   const char *off;    /* [m] the caller's: 1: row is switched off; NULL: none is */
-  double ranktol;     /* a row is dependent below this sine of its angle to the others; Cholesky and
-                         KLU, which square it, take 1e-6 where this is less */
-  int nrows, *row;    /* [nrows] the rows in use: those that are not off, ascending */
-  int rank;           /* at the newest factorisation */
+  double ranktol;  /* a row is dependent below this sine of its angle to the others, in the metric
+                         of M (SCHUR) or of its diagonal; Cholesky and KLU, which square it, take 1e-6
+                         where this is less */
+  int nrows, *row; /* [nrows] the rows in use: those that are not off, ascending */
+  int rank;        /* at the newest factorisation */
   char *is_dependent; /* [m] 1: row depends on those that are neither dependent nor off; so do rows
                          of zeros */
   int dependent;      /* first of these, -1 if there is none: then lambda is unique */
@@ -61,6 +62,9 @@ int cpKktSolve(CPKkt kkt, const double *f, const double *b, double *a, double *l
 
 /* For the solvers: the rows in use as columns, X [n x nrows]. */
 void cpKktGather(const CPKkt kkt, double *X);
+/* s_j = 1 / sqrt(m_jj), so that units do not matter; to a power of two, which rounds nothing. A
+ * coordinate without mass: by the largest entry of its column, else of M. */
+void cpKktScaleCoordinates(const CPMat *M, double *s);
 /* Row i depends on others. */
 void cpKktMarkDependent(CPKkt kkt, int i);
 

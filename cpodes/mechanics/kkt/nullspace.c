@@ -1,4 +1,5 @@
-/* Null-space method by QR with column pivoting,
+/* Null-space method by QR with column pivoting. In coordinates a / s, s_j = 1 / sqrt(m_jj), so that M
+ * has unit diagonal,
  *
  *   A^T D Pi = Q [R11 R12; 0 ~0],   D: unit columns,   Q = [Q1 Q2],   A Q2 = 0
  *
@@ -27,7 +28,8 @@ static void nullspaceDestroy(CPKkt kkt) {
   free(s->N);
   free(s->tau);
   free(s->scale);
-  free(s->weight);
+  free(s->s);
+  free(s->SB);
   free(s->pivot);
   free(s->work);
   free(s->x);
@@ -55,36 +57,38 @@ static int nullspaceCreate(CPKkt kkt) {
   Nullspace *s = kkt->content = calloc(1, sizeof *s);
   const size_t n = (size_t)kkt->n + 1, m = (size_t)kkt->m + 1, longest = n > m ? n : m;
   if (!s) return CP_MEM_FAIL;
-  s->lwork  = workspaceSize(kkt->n, kkt->m > 0 ? kkt->m : 1);
-  s->QR     = malloc(n * m * sizeof *s->QR);
-  s->V      = malloc(n * m * sizeof *s->V);
-  s->B      = malloc(n * m * sizeof *s->B);
-  s->W      = malloc(n * m * sizeof *s->W);
-  s->T      = malloc(m * m * sizeof *s->T);
-  s->Z      = malloc(m * m * sizeof *s->Z);
-  s->N      = malloc(m * m * sizeof *s->N);
-  s->tau    = malloc(m * sizeof *s->tau);
-  s->scale  = malloc(m * sizeof *s->scale);
-  s->weight = malloc(n * sizeof *s->weight);
-  s->pivot  = malloc(m * sizeof *s->pivot);
-  s->work   = malloc((size_t)s->lwork * sizeof *s->work);
-  s->x      = malloc(longest * sizeof *s->x);
-  s->g      = malloc(longest * sizeof *s->g);
-  s->w      = malloc(m * sizeof *s->w);
-  return s->QR && s->V && s->B && s->W && s->T && s->Z && s->N && s->tau && s->scale && s->weight &&
-                 s->pivot && s->work && s->x && s->g && s->w
+  s->lwork = workspaceSize(kkt->n, kkt->m > 0 ? kkt->m : 1);
+  s->QR    = malloc(n * m * sizeof *s->QR);
+  s->V     = malloc(n * m * sizeof *s->V);
+  s->B     = malloc(n * m * sizeof *s->B);
+  s->W     = malloc(n * m * sizeof *s->W);
+  s->T     = malloc(m * m * sizeof *s->T);
+  s->Z     = malloc(m * m * sizeof *s->Z);
+  s->N     = malloc(m * m * sizeof *s->N);
+  s->tau   = malloc(m * sizeof *s->tau);
+  s->scale = malloc(m * sizeof *s->scale);
+  s->s     = malloc(n * sizeof *s->s);
+  s->SB    = malloc(n * m * sizeof *s->SB);
+  s->pivot = malloc(m * sizeof *s->pivot);
+  s->work  = malloc((size_t)s->lwork * sizeof *s->work);
+  s->x     = malloc(longest * sizeof *s->x);
+  s->g     = malloc(longest * sizeof *s->g);
+  s->w     = malloc(m * sizeof *s->w);
+  return s->QR && s->V && s->B && s->W && s->T && s->Z && s->N && s->tau && s->scale && s->s &&
+                 s->SB && s->pivot && s->work && s->x && s->g && s->w
              ? cpCholeskyCreate(&s->H, kkt->n)
              : CP_MEM_FAIL;
 }
 
 /* ---- Q ---- */
 
-/* Rows of A with unit length; rows of zeros stay. */
+/* Rows of A in the coordinates, with unit length; rows of zeros stay. */
 static void scaleRows(const CPKkt kkt, Nullspace *s) {
   const size_t n = (size_t)kkt->n;
   cpKktGather(kkt, s->QR);
   for (int k = 0; k < kkt->nrows; k++) {
     double *row = s->QR + (size_t)k * n, largest = 0.0, sum = 0.0;
+    for (size_t j = 0; j < n; j++) row[j] *= s->s[j];
     for (size_t j = 0; j < n; j++) largest = fmax(largest, fabs(row[j]));
     for (size_t j = 0; j < n && largest > 0.0; j++) sum += (row[j] / largest) * (row[j] / largest);
     s->scale[k] = largest > 0.0 ? 1.0 / (largest * sqrt(sum)) : 1.0;
@@ -135,24 +139,31 @@ static void reflect(const CPKkt kkt, Nullspace *s, const double *X, const double
 
 /* ---- M on the null space ---- */
 
-/* W = M B */
+/* W = S M S B */
 static void multiplyMass(const CPKkt kkt, Nullspace *s) {
   const int n = kkt->n, r = kkt->rank;
+  const size_t entries = (size_t)n * (size_t)r;
   const double one = 1.0, zero = 0.0;
-  if (!kkt->M->start) {
-    F77(dsymm)("L", "U", &n, &r, &one, kkt->M->value, &n, s->B, &n, &zero, s->W, &n);
-    return;
-  }
-  for (size_t k = 0; k < (size_t)r; k++)
-    cpMatTimes(kkt->M, 1.0, s->B + k * (size_t)n, 0.0, s->W + k * (size_t)n);
+  for (size_t k = 0; k < entries; k++) s->SB[k] = s->s[k % (size_t)n] * s->B[k];
+  if (!kkt->M->start)
+    F77(dsymm)("L", "U", &n, &r, &one, kkt->M->value, &n, s->SB, &n, &zero, s->W, &n);
+  for (size_t k = 0; kkt->M->start && k < (size_t)r; k++)
+    cpMatTimes(kkt->M, 1.0, s->SB + k * (size_t)n, 0.0, s->W + k * (size_t)n);
+  for (size_t k = 0; k < entries; k++) s->W[k] *= s->s[k % (size_t)n];
 }
 
-/* Upper triangle of H = Q2^T M Q2, the last rows and columns of Q^T M Q, by a symmetric update:
+/* Upper triangle of H = Q2^T M Q2, the last rows and columns of Q^T M Q, by a symmetric update,
+ * with S M S for M:
  *   Q^T M Q = M - Y V^T - V Y^T,   Y = W - 1/2 V (B^T W),   W = M B */
 static void projectMass(const CPKkt kkt, Nullspace *s) {
   const int n = kkt->n, r = kkt->rank, nh = s->H.n;
   const double one = 1.0, zero = 0.0, minus = -1.0, half = -0.5;
   cpKktBlocksGather(kkt->M, r, nh, s->H.U);
+  for (int k = 0; k < nh; k++) {
+    double *column = s->H.U + (size_t)k * (size_t)nh;
+    for (int i = 0; i <= k; i++) column[i] *= s->s[r + i] * s->s[r + k];
+    s->H.d[k] = 1.0; /* all entries carry roundoff of order u */
+  }
   if (r == 0 || nh == 0) return;
   multiplyMass(kkt, s);
   F77(dgemm)("T", "N", &r, &r, &n, &one, s->B, &n, s->W, &n, &zero, s->Z, &r);
@@ -161,49 +172,13 @@ static void projectMass(const CPKkt kkt, Nullspace *s) {
   ("U", "N", &nh, &r, &minus, s->W + r, &n, s->V + r, &n, &one, s->H.U, &nh);
 }
 
-/* sqrt(m_jj); of a massless coordinate, or a negative mass, the root of the largest entry. */
-static void weighCoordinates(const CPKkt kkt, Nullspace *s) {
-  const CPMat *M = kkt->M;
-  for (int j = 0; j < kkt->n; j++) {
-    const double *diagonal = cpMatAt(M, j, j);
-    const size_t first     = M->start ? M->start[j] : (size_t)j * (size_t)kkt->n;
-    const size_t last      = M->start ? M->start[j + 1] : first + (size_t)kkt->n;
-    double largest         = diagonal && *diagonal > 0.0 ? *diagonal : 0.0;
-    for (size_t e = first; e < last && !(diagonal && *diagonal > 0.0); e++)
-      largest = fmax(largest, fabs(M->value[e]));
-    s->weight[j] = sqrt(largest);
-  }
-}
-
-/* Entry (k, l) of H carries the roundoff of q_k^T |M| q_l, up to |S q_k| |S q_l| with S the roots of
- * M's diagonal: H is scaled by these, q_k = e_k - B V_k^T. 0 if q_k has no mass at all. */
-static int scaleMass(const CPKkt kkt, Nullspace *s) {
-  const size_t n = (size_t)kkt->n, r = (size_t)kkt->rank;
-  weighCoordinates(kkt, s);
-  for (size_t l = 0; l < r; l++) {
-    double sum = 0.0;
-    for (size_t j = 0; j < n; j++) {
-      const double v = s->weight[j] * s->B[l * n + j];
-      sum += v * v;
-    }
-    s->w[l] = sqrt(sum);
-  }
-  for (size_t k = 0; k < n - r; k++) {
-    double size = s->weight[r + k];
-    for (size_t l = 0; l < r; l++) size += fabs(s->V[l * n + r + k]) * s->w[l];
-    if (!(size > 0.0)) return 0;
-    s->H.d[k] = 1.0 / size;
-  }
-  return 1;
-}
-
 static int nullspaceFactor(CPKkt kkt) {
-  Nullspace *s   = kkt->content;
+  Nullspace *s = kkt->content;
+  cpKktScaleCoordinates(kkt->M, s->s);
   const int flag = kkt->nrows > 0 ? factorRows(kkt, s) : 0;
   if (flag) return flag;
   s->H.n = kkt->n - kkt->rank;
   if (kkt->rank > 0) formReflectors(kkt, s);
-  if (!scaleMass(kkt, s)) return CP_KKT_NOT_DEFINITE;
   projectMass(kkt, s);
   if (cpCholeskyFactor(&s->H, CP_CHOLESKY_LEAST)) return CP_KKT_NOT_DEFINITE;
   return cpNullspaceDependent(kkt);
@@ -211,10 +186,16 @@ static int nullspaceFactor(CPKkt kkt) {
 
 /* ---- solution ---- */
 
-/* z = Q^T (f - M a), by s->g */
-static const double *residual(const CPKkt kkt, Nullspace *s, const double *f, const double *a) {
-  memcpy(s->g, f, (size_t)kkt->n * sizeof *f);
+/* a = S Q y; z = Q^T S (f - M a), in s->g */
+static const double *residual(const CPKkt kkt, Nullspace *s, const double *f, const double *y,
+                              double *a) {
+  const int n = kkt->n;
+  memcpy(a, y, (size_t)n * sizeof *a);
+  reflect(kkt, s, s->B, s->V, a);
+  for (int j = 0; j < n; j++) a[j] *= s->s[j];
+  memcpy(s->g, f, (size_t)n * sizeof *f);
   cpMatTimes(kkt->M, -1.0, a, 1.0, s->g);
+  for (int j = 0; j < n; j++) s->g[j] *= s->s[j];
   reflect(kkt, s, s->V, s->B, s->g);
   return s->g;
 }
@@ -225,15 +206,11 @@ static int nullspaceSolve(CPKkt kkt, const double *f, const double *b, double *a
   double *y = s->x;
   memset(y, 0, (size_t)n * sizeof *y);
   for (int k = 0; k < r; k++) y[k] = b[kkt->row[s->pivot[k]]] * s->scale[s->pivot[k]];
-  if (r > 0) F77(dtrsv)("U", "T", "N", &r, s->QR, &n, y, &one);
-  memcpy(a, y, (size_t)n * sizeof *a);
-  reflect(kkt, s, s->B, s->V, a); /* Q1 y1 */
-  const double *z = residual(kkt, s, f, a);
+  if (r > 0) F77(dtrsv)("U", "T", "N", &r, s->QR, &n, y, &one); /* y1 */
+  const double *z = residual(kkt, s, f, y, a);
   memcpy(y + r, z + r, (size_t)(n - r) * sizeof *y);
-  cpCholeskySolve(&s->H, y + r);
-  memcpy(a, y, (size_t)n * sizeof *a);
-  reflect(kkt, s, s->B, s->V, a); /* Q1 y1 + Q2 y2 */
-  z = residual(kkt, s, f, a);
+  cpCholeskySolve(&s->H, y + r); /* y2 */
+  z = residual(kkt, s, f, y, a);
   memcpy(y, z, (size_t)r * sizeof *y);
   if (r > 0) F77(dtrsv)("U", "N", "N", &r, s->QR, &n, y, &one);
   cpNullspaceMultipliers(kkt, y, lambda);

@@ -17,9 +17,9 @@ typedef SuiteSparse_long Index;
 
 /* Dependent rows, found when K is singular. */
 typedef struct {
-  CPLin lin;     /* of A^T with unit columns; NULL until it is needed */
+  CPLin lin;     /* of S A^T E, unit columns; NULL until it is needed */
   CPEntries A;   /* its entries; structure as below */
-  double *unit;  /* [m] 1 / |row i of A|, 0 in rows of zeros and rows not in use */
+  double *unit;  /* [m] E: 1 / |row i of A S|, 0 in rows of zeros and rows not in use */
   double *x;     /* [n] */
   double *t, *g; /* [m] */
   double *p, *q; /* [m] directions of the multipliers */
@@ -62,7 +62,7 @@ void cpKktSparseForm(CPKkt kkt);
 /* r = b - K x */
 void cpKktSparseResidual(const CPKktSparse *s, const double *b, const double *x, double *r);
 
-/* sparse_rows.c. Marks dependent rows, by angles in the Euclidean norm; 0 or a negative code. */
+/* sparse_rows.c. Marks dependent rows; 0 or a negative code. */
 int cpKktSparseFindRows(CPKkt kkt);
 /* lambda, zero in dependent rows, to its minimum norm; 0 or a negative code. */
 int cpKktSparseShorten(CPKkt kkt, double *lambda);

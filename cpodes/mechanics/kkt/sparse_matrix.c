@@ -83,25 +83,6 @@ void cpKktSparseFreeMatrix(CPKktSparse *s) {
 
 /* ---- values ---- */
 
-/* s_j = 1 / sqrt(m_jj). A massless coordinate: by the largest entry of its column, else of M. */
-static void scaleCoordinates(CPKktSparse *s) {
-  const CPMat *M = &s->M;
-  double largest = 0.0;
-  for (size_t e = 0; e < M->start[M->cols]; e++) largest = fmax(largest, fabs(M->value[e]));
-  if (!(largest > 0.0)) largest = 1.0;
-  for (int j = 0; j < M->cols; j++) {
-    double size = 0.0;
-    for (size_t e = M->start[j]; e < M->start[j + 1]; e++) {
-      if (M->row[e] == j && M->value[e] > 0.0) {
-        size = M->value[e];
-        break;
-      }
-      size = fmax(size, fabs(M->value[e]));
-    }
-    s->scale[j] = 1.0 / sqrt(size > 0.0 ? size : largest);
-  }
-}
-
 static void scaleRows(CPKkt kkt) {
   CPKktSparse *s = kkt->content;
   double *e      = s->scale + kkt->n;
@@ -124,7 +105,7 @@ void cpKktSparseForm(CPKkt kkt) {
   const double *scale = s->scale, *e = s->scale + kkt->n;
   s->M.value = kkt->M->value;
   s->A.value = kkt->A->value;
-  scaleCoordinates(s);
+  cpKktScaleCoordinates(&s->M, s->scale);
   scaleRows(kkt);
   for (int j = 0; j < kkt->n; j++) {
     double *K = s->value + s->start[j];

@@ -2,9 +2,9 @@
  *
  * Rows A_d = C A_k of those kept: multipliers that change no force are N w = (-C^T w, w). The product
  * N w and its transpose take one solution each of the linear solver that found them, for with unit
- * rows E A and X = A_k^T E
+ * rows, E A S and X = S A_k^T E,
  *
- *   C^T w = E (X^T X)^{-1} X^T (A_d^T w),   C y = A_d X (X^T X)^{-1} E y,
+ *   C^T w = E (X^T X)^{-1} X^T (S A_d^T w),   C y = A_d S X (X^T X)^{-1} E y,
  *
  * and conjugate gradients for min |lambda + N w| converge fast, the singular values of N being from 1
  * to sqrt(1 + |C|^2). */
@@ -51,18 +51,23 @@ static int createRows(CPKkt kkt) {
              : CP_MEM_FAIL;
 }
 
-/* E A; rows that are not in use are absent. */
+/* E A S; rows that are not in use are absent. */
 static void scaleRows(const CPKkt kkt) {
   CPKktSparse *s       = kkt->content;
   CPSparseRows *r      = &s->rows;
   const double *value  = kkt->A->value;
   const size_t entries = s->A.start[kkt->n];
+  cpKktScaleCoordinates(kkt->M, s->scale);
   memset(r->unit, 0, (size_t)kkt->m * sizeof *r->unit);
   for (int k = 0; k < kkt->nrows; k++) r->unit[kkt->row[k]] = 1.0;
   memset(r->t, 0, (size_t)kkt->m * sizeof *r->t);
-  for (size_t e = 0; e < entries; e++) r->t[s->A.row[e]] += value[e] * value[e];
+  for (int j = 0; j < kkt->n; j++)
+    for (size_t e = s->A.start[j]; e < s->A.start[j + 1]; e++) {
+      r->A.value[e] = s->scale[j] * value[e];
+      r->t[s->A.row[e]] += r->A.value[e] * r->A.value[e];
+    }
   for (int i = 0; i < kkt->m; i++) r->unit[i] *= r->t[i] > 0.0 ? 1.0 / sqrt(r->t[i]) : 0.0;
-  for (size_t e = 0; e < entries; e++) r->A.value[e] = r->unit[s->A.row[e]] * value[e];
+  for (size_t e = 0; e < entries; e++) r->A.value[e] *= r->unit[s->A.row[e]];
 }
 
 int cpKktSparseFindRows(CPKkt kkt) {
@@ -86,7 +91,9 @@ int cpKktSparseFindRows(CPKkt kkt) {
 
 /* q = N w; w [m]: zero in rows that are kept */
 static int times(const CPKkt kkt, CPSparseRows *r, const double *w, double *q) {
+  const CPKktSparse *s = kkt->content;
   cpMatTransposedTimes(kkt->A, 1.0, w, 0.0, r->x);
+  for (int j = 0; j < kkt->n; j++) r->x[j] *= s->scale[j];
   const int flag = r->lin->ops->solve_t(r->lin, r->x, q);
   for (int i = 0; i < kkt->m; i++) q[i] = kkt->is_dependent[i] ? w[i] : -r->unit[i] * q[i];
   return flag;
@@ -95,8 +102,10 @@ static int times(const CPKkt kkt, CPSparseRows *r, const double *w, double *q) {
 /* g = N^T lambda, zero in rows that are kept; *square = |g|^2 */
 static int gradient(const CPKkt kkt, CPSparseRows *r, const double *lambda, double *g,
                     double *square) {
+  const CPKktSparse *s = kkt->content;
   for (int i = 0; i < kkt->m; i++) r->t[i] = kkt->is_dependent[i] ? 0.0 : r->unit[i] * lambda[i];
   const int flag = r->lin->ops->solve(r->lin, r->t, r->x);
+  for (int j = 0; j < kkt->n; j++) r->x[j] *= s->scale[j];
   memcpy(g, lambda, (size_t)kkt->m * sizeof *g);
   cpMatTimes(kkt->A, -1.0, r->x, 1.0, g);
   *square = 0.0;

@@ -26,6 +26,9 @@ static const KktCase cases[] = {
     {"more rows than coordinates", 10, 8, 9, 5, 0, MASS_DIAGONAL, 0.5, 0.0},
     {"as many independent rows as coordinates", 9, 9, 4, 3, 1, MASS_FULL, 0.5, 0.0},
     {"dependent rows of many lengths", 30, 10, 5, 5, 1, MASS_DIAGONAL, 0.2, 1.0},
+    {"barely definite", 12, 4, 0, 0, 0, MASS_BARELY_DEFINITE, 1.0, 0.0},
+    {"barely definite, no rows", 5, 0, 0, 0, 0, MASS_BARELY_DEFINITE, 1.0, 0.0},
+    {"barely definite, large", 60, 20, 3, 0, 0, MASS_BARELY_DEFINITE, 0.3, 0.0},
     {"a massless coordinate", 20, 6, 0, 0, 0, MASS_MASSLESS, 0.3, 0.0},
     {"a massless coordinate, dependent rows", 20, 6, 3, 2, 0, MASS_MASSLESS, 0.3, 0.0},
     {"singular mass", 20, 8, 0, 0, 0, MASS_SINGULAR, 0.5, 0.0},
@@ -70,7 +73,7 @@ static void close_pair(void) {
 /* What this solver says of this problem. */
 static int expected(const Solver *s, const KktCase *c) {
   if (s->type != CP_KKT_SCHUR) return 0;
-  if (c->mass >= MASS_MASSLESS) return CP_KKT_NOT_DEFINITE;
+  if (c->mass >= MASS_MASSLESS && c->mass != MASS_BARELY_DEFINITE) return CP_KKT_NOT_DEFINITE;
   return c->combined + c->doubled + c->zero > 0 ? CP_KKT_DEPENDENT : 0;
 }
 
@@ -176,6 +179,9 @@ static const KktCase bad_masses[] = {
     {"indefinite", 12, 4, 0, 0, 0, MASS_INDEFINITE_TANGENT, 1.0, 0.0},
     {"indefinite, large", 60, 20, 0, 0, 0, MASS_INDEFINITE_TANGENT, 0.3, 0.0},
     {"indefinite, dependent rows", 12, 4, 2, 1, 0, MASS_INDEFINITE_TANGENT, 1.0, 0.0},
+    {"barely indefinite, no rows", 5, 0, 0, 0, 0, MASS_BARELY_INDEFINITE, 1.0, 0.0},
+    {"barely indefinite", 12, 4, 0, 0, 0, MASS_BARELY_INDEFINITE, 1.0, 0.0},
+    {"barely indefinite, large", 60, 20, 3, 0, 0, MASS_BARELY_INDEFINITE, 0.3, 0.0},
     {"singular", 12, 4, 0, 0, 0, MASS_SINGULAR_TANGENT, 1.0, 0.0},
     {"singular, large", 60, 20, 0, 0, 0, MASS_SINGULAR_TANGENT, 0.3, 0.0},
     {"singular, dependent rows", 60, 20, 4, 4, 0, MASS_SINGULAR_TANGENT, 0.3, 0.0}};
@@ -202,6 +208,43 @@ START_TEST(a_refused_mass_leaves_no_trace) {
 }
 END_TEST
 
+/* ---- units ---- */
+
+/* M in other units, A in others, and one coordinate and one row in units of their own: powers of two,
+ * so that nothing is rounded. a, lambda in units where all was of order one. A coordinate without a mass
+ * of its own is taken to have the unit of the others. */
+START_TEST(units_do_not_matter) {
+  const KktCase *c  = &cases[_i / N_SOLVERS];
+  const int has_own = c->mass != MASS_MASSLESS && c->mass != MASS_INDEFINITE;
+  const double mass = ldexp(1.0, -60), length = ldexp(1.0, 40);
+  const double own = has_own ? ldexp(1.0, 25) : 1.0;
+  static double own_a[KKT_N], own_lambda[KKT_M];
+  open_pair(_i);
+  condition = kkt_reference(&p, ra, rlambda);
+  for (int j = 0; j < p.n; j++) own_a[j] = j == p.n - 1 ? own : 1.0;
+  for (int i = 0; i < p.m; i++) own_lambda[i] = length * (p.rank == p.m && i == 0 ? own : 1.0);
+  for (int j = 0; j < p.n; j++) {
+    for (int i = 0; i < p.n; i++) p.M[i + j * p.n] *= mass * own_a[i] * own_a[j];
+    for (int i = 0; i < p.m; i++) p.A[i + j * p.m] *= own_lambda[i] * own_a[j];
+    p.a0[j] /= own_a[j];
+  }
+  for (int i = 0; i < p.m; i++) p.lambda0[i] *= mass / own_lambda[i];
+  kkt_refresh(&p);
+  const int flag = cpKktFactor(kkt);
+  ck_assert_int_eq(flag, expected(&solvers[_i % N_SOLVERS], c));
+  if (!flag) {
+    ck_assert_int_eq(kkt->rank, p.rank);
+    ck_assert_int_eq(cpKktSolve(kkt, p.f, p.b, a, lambda), 0);
+    for (int j = 0; j < p.n; j++) a[j] *= own_a[j];
+    for (int i = 0; i < p.m; i++) lambda[i] *= own_lambda[i] / mass;
+    const double size = kkt_norm(ra, p.n) + kkt_norm(rlambda, p.m);
+    ck_assert_double_le(kkt_distance(a, ra, p.n), bound() * size);
+    ck_assert_double_le(kkt_distance(lambda, rlambda, p.m), bound() * size);
+  }
+  close_pair();
+}
+END_TEST
+
 /* ---- one object, many states ---- */
 
 static const KktCase plain = {"plain", 30, 12, 0, 0, 0, MASS_BLOCKS, 0.2, 0.0};
@@ -212,7 +255,8 @@ static unsigned long long seed;
 /* Entries that change sizes by orders of magnitude: pivots that were good are not. */
 static void disturb(void) {
   for (int k = 0; k < p.n * p.m; k++) p.A[k] *= pow(10.0, 2.0 * random_number(&seed));
-  for (int i = 0; i < p.m; i++) p.A[i * (p.m + 1)] *= random_number(&seed);
+  for (int i = 0; i < p.m; i++)
+    p.A[i * (p.m + 1)] *= random_number(&seed) > 0.0 ? 1.0 : 1.0e-12 * random_number(&seed);
   for (int j = 0; j < p.n; j++) {
     const double d = pow(10.0, random_number(&seed));
     for (int i = 0; i < p.n; i++) p.M[i + j * p.n] *= d, p.M[j + i * p.n] *= d;
@@ -429,6 +473,7 @@ int main(void) {
   tcase_add_loop_test(tcase, right_hand_sides_of_rows_left_out_do_not_matter, 0, N_PAIRS);
   tcase_add_loop_test(tcase, masses_that_are_not_definite_on_the_tangent_space_are_refused, 0,
                       N_BAD * N_SOLVERS);
+  tcase_add_loop_test(tcase, units_do_not_matter, 0, N_PAIRS);
   tcase_add_loop_test(tcase, a_refused_mass_leaves_no_trace, 0, N_SOLVERS);
   tcase_add_loop_test(tcase, a_sequence_of_matrices_is_solved_by_one_object, 0, N_SOLVERS);
   tcase_add_loop_test(tcase, rows_are_switched_off_and_on, 0, N_SOLVERS);

@@ -181,8 +181,13 @@ static void make_mass(KktProblem *p, Mass mass) {
     }
   }
   for (int j = 0; j < n; j++) product += u[j] * y[j];
-  if (mass == MASS_SINGULAR || mass == MASS_SINGULAR_TANGENT) subtract(p, u, product, 1.0);
-  if (mass == MASS_INDEFINITE || mass == MASS_INDEFINITE_TANGENT) subtract(p, u, product, 2.0);
+  static const double factors[] = {[MASS_SINGULAR]           = 1.0,
+                                   [MASS_INDEFINITE]         = 2.0,
+                                   [MASS_BARELY_DEFINITE]    = 0.999,
+                                   [MASS_SINGULAR_TANGENT]   = 1.0,
+                                   [MASS_BARELY_INDEFINITE]  = 1.001,
+                                   [MASS_INDEFINITE_TANGENT] = 2.0};
+  if (mass >= MASS_SINGULAR) subtract(p, u, product, factors[mass]);
 }
 
 /* ---- the problem ---- */

@@ -12,7 +12,7 @@
 
 enum { KKT_N = 60, KKT_M = 40 }; /* largest n and m */
 
-/* How M is made of a matrix S with eigenvalues in [1/2, 5]; v = A_0, row 0 of A, w = S v, x: A x = 0. */
+/* How M is made of a matrix S with eigenvalues in [1/2, 5]; v = A_0, row 0 of A, and A x = 0. */
 typedef enum {
   MASS_FULL,              /* S */
   MASS_DIAGONAL,          /* diagonal in [1/2, 5] */
@@ -20,8 +20,10 @@ typedef enum {
   MASS_MASSLESS,          /* diagonal, zero at coordinate 0, which row 0 holds */
   MASS_SINGULAR,          /* S - v v' / (v' S^-1 v): semidefinite, definite where A x = 0 */
   MASS_INDEFINITE,        /* S - 2 v v' / (v' S^-1 v): indefinite, definite where A x = 0 */
-  MASS_SINGULAR_TANGENT,  /* S - S x x' S / (x' S x): semidefinite, singular where A x = 0 */
-  MASS_INDEFINITE_TANGENT /* S - 2 S x x' S / (x' S x): indefinite where A x = 0 */
+  MASS_BARELY_DEFINITE,   /* S - 0.999 S x x' S / (x' S x): x' M x = 0.001 x' S x */
+  MASS_SINGULAR_TANGENT,  /* with 1: semidefinite, singular where A x = 0 */
+  MASS_BARELY_INDEFINITE, /* with 1.001: indefinite there */
+  MASS_INDEFINITE_TANGENT /* with 2 */
 } Mass;
 
 /* m = independent + combined + doubled + zero rows, in mixed order but for row 0. */
