@@ -121,12 +121,12 @@ static int checkDependent(CPMech mech, sunrealtype t, const double *a, const dou
   if (mech->kkt->dependent < 0) return CP_SUCCESS;
   const double r = contradiction(mech, a, b, &worst, &terms);
   if (r <= CONTRADICTION * terms + ROUNDED_SUM * largestProduct(&mech->Ak, a)) return CP_SUCCESS;
-  char name[CP_MECH_ROW_NAME];
-  const int conflict = worst >= mech->na;
+  char name[CP_MECH_ROW_NAME], motions[CP_MECH_MOTIONS];
+  const int conflict = mech->nprescribed > 0;
   return cpReason(mech->text, conflict ? -CP_MOTION_CONFLICT : -CP_KKT_INCONSISTENT,
                   "at t = %.15g: the accelerations that %s asks for contradict those of the rows "
-                  "that it depends on (A u' - b = %.3e)",
-                  t, cpMechRowName(mech, worst, name), r);
+                  "that it depends on (A u' - b = %.3e)%s",
+                  t, cpMechRowName(mech, worst, name), r, cpMechMotionNames(mech, motions));
 }
 
 int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,

@@ -188,6 +188,10 @@ int cpMechMotions(CPMech mech, sunrealtype t);
 /* "constraint 2", "the prescribed motion of coordinate 0": row i of A, for messages */
 #define CP_MECH_ROW_NAME 64
 const char *cpMechRowName(const CPMech mech, int i, char name[CP_MECH_ROW_NAME]);
+/* "; prescribed are the coordinates 0, 3", or nothing: more for messages of contradictions, which rows
+ * of A do not tell where a motion is FULL */
+#define CP_MECH_MOTIONS 80
+const char *cpMechMotionNames(const CPMech mech, char names[CP_MECH_MOTIONS]);
 
 /* ---- linear.c: what CPMechCreateLinear's system hands to its own functions ---- */
 /* CPMechSetUserData, CPMechFree call these if mech->linear is set. */

@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { REACH = 3 };
 static const double first[REACH]  = {3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0}; /* c'_k  */
@@ -109,6 +110,19 @@ const char *cpMechRowName(const CPMech mech, int i, char name[CP_MECH_ROW_NAME])
       snprintf(name, CP_MECH_ROW_NAME, "the prescribed motion of coordinate %d",
                mech->prescribed[k].i);
   return name;
+}
+
+const char *cpMechMotionNames(const CPMech mech, char names[CP_MECH_MOTIONS]) {
+  enum { MOST = 4 };
+  size_t used = 0;
+  names[0]    = '\0';
+  for (int k = 0; k < mech->nprescribed && k <= MOST; k++) {
+    const char *before = k == 0 ? "; prescribed are the coordinates " : ", ";
+    if (k == MOST) snprintf(names + used, CP_MECH_MOTIONS - used, ", ...");
+    else snprintf(names + used, CP_MECH_MOTIONS - used, "%s%d", before, mech->prescribed[k].i);
+    used = strlen(names);
+  }
+  return names;
 }
 
 /* ---- set-up ---- */

@@ -121,10 +121,13 @@ int cpMechLevelIsOn(CPWork work, int which) {
 
 /* Failures of the model's functions have their own reason. */
 static int failed(CPWork work, CPWork inner, int flag) {
-  const CPMech mech = work->P->owner;
-  const int ours    = mech->space_flag;
+  const CPMech mech             = work->P->owner;
+  const int ours                = mech->space_flag;
+  char motions[CP_MECH_MOTIONS] = "";
   if (ours) return cpReason(work->text, ours, "%s", mech->text);
-  return cpReason(work->text, flag, "%s", inner->text);
+  if (flag == -CP_PROJ_INCONSISTENT || flag == CP_IC_FAIL) cpMechMotionNames(mech, motions);
+  return cpReason(work->text, flag, "%.*s%s", CP_TEXT_LENGTH - CP_MECH_MOTIONS, inner->text,
+                  motions);
 }
 
 /* Counters of the inner works, as the outer one's. */
