@@ -4,6 +4,8 @@
  * singular. Only then dependent rows are looked for. */
 #include "sparse_impl.h"
 
+#include "cholesky.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,8 @@
 /* A solution of that size, for a right-hand side of size 1, is looked into. */
 #define SUSPECT 1.0e8
 /* Angles that are too narrow are below 1e-6; the shares of accelerations without rows are not. */
-#define NARROW 1.0e-5
+#define NARROW      1.0e-5
+#define LESS_NARROW 1.0e-4
 
 /* What factors may be, beside a negative code. */
 #define UNSTABLE 1
@@ -125,33 +128,38 @@ static double largestAcceleration(const CPKkt kkt) {
   return largest;
 }
 
-/* K is singular though no rows are dependent. Then x^T M x = 0 and A x = 0 for some x; unless rows are
- * at angles that are too narrow for K, not for the search: then the trial has large multipliers, at
- * accelerations that are smaller by the angle, and the largest one is of such a row. */
-static int nameCause(CPKkt kkt) {
+/* Is K singular for rows at angles that are too narrow? Then the trial has large multipliers, at
+ * accelerations that are smaller by the angle; else x^T M x = 0 and A x = 0 for some x. */
+static int isForRows(const CPKkt kkt, int *row) {
   const CPKktSparse *s = kkt->content;
-  int row              = -1;
-  if (!s->numeric || largestMultiplier(kkt, &row) * NARROW < largestAcceleration(kkt))
-    return CP_KKT_NOT_DEFINITE;
+  return s->numeric && largestMultiplier(kkt, row) * NARROW >= largestAcceleration(kkt);
+}
+
+/* Without the rows whose sine to the others is below the given one. Codes of factor. */
+static int factorWithout(CPKkt kkt, double sine) {
+  CPKktSparse *s = kkt->content;
+  const int flag = cpKktSparseFindRows(kkt, sine);
+  if (flag) return flag;
+  cpKktSparseForm(kkt);
+  return s->rows.found ? factor(s) : SINGULAR;
+}
+
+/* K is singular: without dependent rows, if they have not been looked for; and once more with those at
+ * less narrow angles, for the search may miss one that comes out of roundoff. */
+static int leaveOut(CPKkt kkt) {
+  CPKktSparse *s = kkt->content;
+  int row = -1, flag = SINGULAR;
+  if (kkt->nrows > 0 && !s->rows.found) flag = factorWithout(kkt, CP_CHOLESKY_LEAST);
+  if (flag == SINGULAR && isForRows(kkt, &row)) flag = factorWithout(kkt, LESS_NARROW);
+  if (flag != SINGULAR) return flag;
+  if (!isForRows(kkt, &row)) return CP_KKT_NOT_DEFINITE;
   cpKktMarkDependent(kkt, row);
   return CP_KKT_DEPENDENT;
 }
 
-static int leaveOut(CPKkt kkt) {
-  CPKktSparse *s = kkt->content;
-  int flag       = kkt->nrows > 0 && !s->rows.found ? cpKktSparseFindRows(kkt) : 0;
-  if (flag) return flag;
-  flag = SINGULAR;
-  if (s->rows.found) {
-    cpKktSparseForm(kkt);
-    flag = factor(s);
-  }
-  return flag == SINGULAR ? nameCause(kkt) : flag;
-}
-
 static int sparseFactor(CPKkt kkt) {
   CPKktSparse *s = kkt->content;
-  int flag       = s->rows.found ? cpKktSparseFindRows(kkt) : 0; /* once, and again */
+  int flag = s->rows.found ? cpKktSparseFindRows(kkt, CP_CHOLESKY_LEAST) : 0; /* once, and again */
   if (flag) return flag;
   cpKktSparseForm(kkt);
   flag = factor(s);

@@ -62,8 +62,9 @@ void cpKktSparseForm(CPKkt kkt);
 /* r = b - K x */
 void cpKktSparseResidual(const CPKktSparse *s, const double *b, const double *x, double *r);
 
-/* sparse_rows.c. Marks dependent rows; 0 or a negative code. */
-int cpKktSparseFindRows(CPKkt kkt);
+/* sparse_rows.c. Marks the rows, and no others, whose sine to the others is below the given one (or
+ * ranktol, if that is larger); those of zeros are cpKktSparseForm's. 0 or a negative code. */
+int cpKktSparseFindRows(CPKkt kkt, double sine);
 /* lambda, zero in dependent rows, to its minimum norm; 0 or a negative code. */
 int cpKktSparseShorten(CPKkt kkt, double *lambda);
 void cpKktSparseFreeRows(CPKktSparse *s);

@@ -10,8 +10,6 @@
  * to sqrt(1 + |C|^2). */
 #include "sparse_impl.h"
 
-#include "cholesky.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,19 +68,22 @@ static void scaleRows(const CPKkt kkt) {
   for (size_t e = 0; e < entries; e++) r->A.value[e] *= r->unit[s->A.row[e]];
 }
 
-int cpKktSparseFindRows(CPKkt kkt) {
+int cpKktSparseFindRows(CPKkt kkt, double sine) {
   CPKktSparse *s  = kkt->content;
   CPSparseRows *r = &s->rows;
   int flag        = createRows(kkt);
   r->found        = 0;
+  kkt->rank       = kkt->nrows;
+  kkt->dependent  = -1;
+  memset(kkt->is_dependent, 0, (size_t)kkt->m);
   if (flag) return flag;
   scaleRows(kkt);
-  r->lin->ranktol = fmax(kkt->ranktol, CP_CHOLESKY_LEAST);
+  r->lin->ranktol = fmax(kkt->ranktol, sine);
   flag            = r->lin->ops->factor(r->lin);
   for (int i = 0; !flag && i < kkt->m; i++) {
     if (!r->lin->is_dependent[i]) continue;
     r->found = 1;
-    if (!kkt->is_dependent[i]) cpKktMarkDependent(kkt, i);
+    cpKktMarkDependent(kkt, i);
   }
   return flag;
 }
