@@ -74,14 +74,18 @@ static int velocities(Impact *hit) {
   return cpMechVelocities(hit->act.mech, hit->act.s.t, hit->act.s.q, hit->u, hit->v);
 }
 
-/* Size of the terms that A u is made of: with signs at random they do not cancel. Scratch: x, w. */
+/* Size of the terms that A u is made of, in which they would not cancel: with weights at random.
+ * Scratch: x, w. */
 static int sizeOfTerms(Impact *hit, double *size) {
+  CPAction *act  = &hit->act;
   unsigned state = 1u;
-  for (int j = 0; j < hit->act.mech->nu; j++)
-    hit->act.w[j] = cpUniform(&state) < 0.0 ? -hit->u[j] : hit->u[j];
-  const int flag = cpActionTimes(&hit->act, hit->act.w, hit->act.x);
-  for (int i = 0; !flag && i < hit->act.mech->m; i++)
-    if (!hit->act.out[i]) *size = fmax(*size, fmax(fabs(hit->act.x[i]), fabs(hit->act.r[i])));
+  int flag       = CP_SUCCESS;
+  for (int trial = 0; !flag && trial < 3; trial++) {
+    for (int j = 0; j < act->mech->nu; j++) act->w[j] = hit->u[j] * cpUniformAwayFromZero(&state);
+    flag = cpActionTimes(act, act->w, act->x);
+    for (int i = 0; !flag && i < act->mech->m; i++)
+      if (!act->out[i]) *size = fmax(*size, fmax(fabs(act->x[i]), fabs(act->r[i])));
+  }
   return flag;
 }
 

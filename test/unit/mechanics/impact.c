@@ -317,6 +317,44 @@ START_TEST(two_balls_share_the_velocity_by_newtons_law) {
 }
 END_TEST
 
+/* A rod that holds is no reason to change anything, wherever the mass goes: the terms of A u cancel. */
+static int rod_positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
+  (void)t, (void)data;
+  p[0] = (q[0] * q[0] + q[1] * q[1] - 1) / 2;
+  return 0;
+}
+
+static int rod_A(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
+  (void)t, (void)data;
+  SM_ELEMENT_D(A, 0, 0) = q[0];
+  SM_ELEMENT_D(A, 0, 1) = q[1];
+  return 0;
+}
+
+static int rod_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
+  (void)t, (void)q, (void)data;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 2;
+  return 0;
+}
+
+START_TEST(rod_that_holds_changes_nothing) {
+  const sunrealtype none[] = {0};
+  const CPMechModel model  = {.nu = 2, .np = 1, .M = rod_mass, .A = rod_A, .p = rod_positions};
+  for (int k = 0; k < 200; k++) {
+    const sunrealtype angle = SUN_RCONST(0.03) * k, s = sin(angle), d = cos(angle);
+    N_Vector y  = VECTOR(s, -d, 3 * d, 3 * s);
+    CPMech mech = CPMechCreate(&model, y, test_context);
+    ck_assert_ptr_nonnull(mech);
+    ck_assert_msg(CPMechImpact(mech, 0, y, k % 2 ? none : NULL, 1, NULL) == CP_SUCCESS, "%s",
+                  CPMechGetLastMessage(mech));
+    ck_assert_double_eq_tol(entries(y)[2], 3 * d, SUN_RCONST(1e-14)); /* 3 x some 10 operations */
+    ck_assert_double_eq_tol(entries(y)[3], 3 * s, SUN_RCONST(1e-14));
+    CPMechFree(&mech);
+    N_VDestroy(y);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("mechanics/impact");
   TCase *tc    = tcase_create("impact");
@@ -333,6 +371,7 @@ int main(void) {
   tcase_add_test(tc, failing_function_is_named);
   tcase_add_loop_test(tc, every_allocation_may_fail, 0, 6);
   tcase_add_loop_test(tc, two_balls_share_the_velocity_by_newtons_law, 0, 5);
+  tcase_add_test(tc, rod_that_holds_changes_nothing);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
