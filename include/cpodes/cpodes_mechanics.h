@@ -233,7 +233,7 @@ typedef struct {
 } CPMechStats;
 
 /** Results of CPMechCheck: largest errors, relative to the largest entry of their row or block; 0
- * where there is nothing to compare; good ones are below some 1e-6. */
+ * (places: -1) where there is nothing to compare; good ones are below some 1e-8. */
 typedef struct {
   sunrealtype A_p;    /**< (dp/dq) N against rows of A */
   sunrealtype A_v;    /**< dv/du against rows of A */
@@ -396,13 +396,16 @@ CPODES_EXPORT int CPMechEvaluate(CPMech mech, sunrealtype t, N_Vector y, CPMechO
  *  Tangent    x <- P x,      P = I - M^{-1} A^T (A M^{-1} A^T)^+ A      velocities
  *  Normal     x <- (I - P) x                                            velocities
  *  Cotangent  x <- P^T x                                                forces
- *  Rows of A: those of the velocity constraints and of motions, that are active. */
+ *  Rows of A: those of the velocity constraints and of motions, that are active. Velocities of FULL
+ *  motions are no unknowns: P x is 0 there. Dependent rows are allowed; operators need Minv. */
 CPODES_EXPORT int CPMechProjectTangent(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);
 CPODES_EXPORT int CPMechProjectNormal(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);
 CPODES_EXPORT int CPMechProjectCotangent(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);
 
 /** Delassus operator S = A M^{-1} A^T at (t, y), all rows of A: S [na' x na'] dense, the caller's,
- * na' = CPMechGetNumMultipliers; or its product S x. Rows that are off are 0. */
+ * na' = CPMechGetNumMultipliers; or its product S x. Rows that are off are 0. Velocities of FULL
+ * motions are left out of A and M: their masses count as infinite. CP_MASS_INDEFINITE if M is not
+ * positive definite, also where the projectors and S^+ exist. */
 CPODES_EXPORT int CPMechDelassus(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix S);
 CPODES_EXPORT int CPMechDelassusTimes(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *x,
                                       sunrealtype *Sx);
@@ -416,17 +419,31 @@ CPODES_EXPORT int CPMechEffectiveMassTimes(CPMech mech, sunrealtype t, N_Vector 
  *
  *   M (u+ - u-) + A^T Lambda = 0,   v_i(t, q, u+) = -e v_i(t, q, u-) for the named rows, else 0.
  *
- * named [nv]: rows that strike, non-zero ones, active or not; NULL: all. e: coefficient of
- * restitution, 0 <= e <= 1. y: in, out. impulse [CPMechGetNumMultipliers]: out, Lambda; may be NULL;
- * 0 for rows that take no part. The kinetic energy does not grow if the constraints are scleronomic.
+ * named [nv]: rows that strike, non-zero ones, active or not; NULL: all active ones of the model. e:
+ * coefficient of restitution, 0 <= e <= 1. y: in, out. impulse [CPMechGetNumMultipliers]: out,
+ * Lambda; may be NULL; 0 for rows that take no part.
+ *
+ * The other rows that are active (motions, too) are satisfied first, if u- does not: v_i(t, q, u-) of
+ * the named ones is that afterwards. So the kinetic energy never grows as long as the constraints
+ * are scleronomic: T+ = T- - (1 - e^2)/2 v^T S^+ v where the others held. What moves does work: a
+ * stop that moves, a motion whose g' jumps; velocities of FULL motions become g'.
+ *
+ * Named rows are not unilateral: one that opens already (v_i > 0 for a gap p_i >= 0) is turned round
+ * like the others; name those that close. Returns 0; CP_KKT_INCONSISTENT: dependent rows cannot have
+ * these velocities together; CP_MECH_A_WRONG: A is not dv/du; then y and impulse are as they came.
  * The integrator goes on after CPodeReInit.
  */
 CPODES_EXPORT int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *named,
                                sunrealtype e, sunrealtype *impulse);
 
-/** Compares the functions of the model with each other and with differences at (t, y); report: out.
- * Returns 0; CP_MECH_A_WRONG, CP_MECH_B_WRONG, CP_MECH_DERIV_WRONG if an error is above 1e-4: the
- * message names function and entry; or the code of a failed function. */
+/**
+ * Compares the functions of the model with each other and with sixth-order differences at (t, q),
+ * quaternions normalised; velocities, u' and lambda near those of (t, y), for at rest most terms
+ * vanish. Functions are called around the state (by less than 1 % of its size) and must be smooth
+ * there. For debugging: some 12 evaluations for each column. report: out. Returns 0;
+ * CP_MECH_A_WRONG, CP_MECH_B_WRONG, CP_MECH_DERIV_WRONG if an error is above 1e-4: the message names
+ * function, entry and both values of the first; or the code of a failed function.
+ */
 CPODES_EXPORT int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report);
 
 /** Counters; stats: out. */
