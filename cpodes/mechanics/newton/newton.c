@@ -161,14 +161,15 @@ static int give(CPMech mech, CPodeMem mem) {
   return flag ? flag : CVodeSetLinSysFn(mem->cvode_mem, linearSystem);
 }
 
+/* Sizes and type are final at the first use: a second integrator gets the same objects. */
 int cpMechNewtonAttach(CPMech mech, CPodeMem mem) {
-  const int asked = mech->newton_type;
-  if (asked == CP_NEWTON_KKT && mech->operators)
+  if (mech->newton_type == CP_NEWTON_KKT && mech->operators)
     return cpReason(mech->text, CP_NOT_SUPPORTED,
                     "CP_NEWTON_KKT needs M and A, and the system has operators");
-  cpMechNewtonFree(&mech->newton);
-  const int flag     = cpNewtonCreate(&mech->newton, mech);
-  mech->stats.newton = mech->newton ? mech->newton->type : CP_NEWTON_NONE;
+  const int flag = mech->newton ? CP_SUCCESS : cpNewtonCreate(&mech->newton, mech);
   if (flag) return cpReason(mech->text, flag, "no memory for the iteration matrix");
-  return mech->newton ? give(mech, mem) : CP_SUCCESS;
+  mech->stats.newton = mech->newton ? mech->newton->type : CP_NEWTON_NONE;
+  if (!mech->newton) return CP_SUCCESS;
+  mech->newton->valid = 0;
+  return give(mech, mem);
 }

@@ -1,5 +1,5 @@
-/* Iteration matrices of a mechanism that is given by its accelerations, and failures: of functions, of
- * the matrix, of memory.
+/* Iteration matrices of a mechanism that is given by its accelerations, or has kinematics of its own;
+ * failures of functions, of the matrix, of memory.
  *
  *   a_0 = -4 q_0^3 - 0.7 u_0 + q_1 u_1 + z,   a_1 = -q_0 q_1 - u_1 + cos t,   z' = -z^2 + q_0 u_1
  *
@@ -144,6 +144,50 @@ START_TEST(a_singular_matrix_is_recoverable) {
 }
 END_TEST
 
+/* ---- kinematics of the user's, constant: q' = (u_0 + u_1 / 2, 2 u_1) ---- */
+
+static int kinematics(const sunrealtype *q, CPMechKinematics what, const sunrealtype *x,
+                      sunrealtype *w, void *data) {
+  const int transposed = what == CP_N_TRANSPOSE || what == CP_N_INVERSE_TRANSPOSE;
+  (void)q, (void)data;
+  double N01 = 0.5, N11 = 2.0;
+  if (what == CP_N_INVERSE || what == CP_N_INVERSE_TRANSPOSE) N01 = -0.25, N11 = 0.5;
+  w[0] = x[0] + (transposed ? 0.0 : N01 * x[1]);
+  w[1] = N11 * x[1] + (transposed ? N01 * x[0] : 0.0);
+  return 0;
+}
+
+static int unit_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
+  (void)t, (void)q, (void)data;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 1.0;
+  return 0;
+}
+
+static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *data) {
+  return udot(t, q, u, z, f, NULL, data);
+}
+
+START_TEST(kinematics_of_the_user_are_part_of_the_matrix) {
+  const CPMechModel model = {
+      .nu = 2, .nz = 1, .M = unit_mass, .f = forces, .zdot = zdot, .N = kinematics};
+  CPMechNewtonMem newton = NULL;
+  int renewed            = 0;
+  y                      = VECTOR(0.3, -0.5, 0.4, 0.8, 0.6);
+  mech                   = CPMechCreate(&model, y, test_context);
+  ck_assert_int_eq(CPMechSetNewton(mech, _i ? CP_NEWTON_HALF : CP_NEWTON_KKT), CP_SUCCESS);
+  ck_assert_int_eq(cpMechSetUp(mech, "test"), CP_SUCCESS);
+  ck_assert_int_eq(cpNewtonCreate(&newton, mech), CP_SUCCESS);
+  SUNMatrix J = ode_jacobian(mech, TIME, y);
+  ck_assert_int_eq(cpNewtonSystem(newton, TIME, entries(y), NULL, 0, GAMMA, &renewed), CP_SUCCESS);
+  ck_assert_int_eq(SUNLinSolSetup(newton->LS, newton->S), 0);
+  ck_assert_double_le(system_residual(newton, y, J, GAMMA), COARSE);
+  SUNMatDestroy(J);
+  cpMechNewtonFree(&newton);
+  destroy();
+}
+END_TEST
+
 /* ---- in an integrator ---- */
 
 typedef struct {
@@ -254,6 +298,7 @@ static Suite *operators_suite(void) {
   TCase *tc    = tcase_create("matrix");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, half_the_matrix_solves_the_system, 0, 2);
+  tcase_add_loop_test(tc, kinematics_of_the_user_are_part_of_the_matrix, 0, 2);
   tcase_add_test(tc, a_singular_matrix_is_recoverable);
   tcase_add_test(tc, auto_takes_half_if_there_are_derivatives);
   tcase_add_test(tc, kkt_of_operators_is_refused);
