@@ -310,9 +310,13 @@ CPODES_EXPORT int CPMechSetActive(CPMech mech, const sunrealtype *mask);
 
 /**
  * Prescribed motion of coordinate i, q_i(t) = g(t); its velocity is u_j of q_i' = u_j (CP_ILL_INPUT
- * if there is none). gd, gdd: g' and g''; NULL: central differences of g with the given step (> 0),
- * which never cross a kink: stop the integration there (CVodeSetStopTime), make velocities consistent
- * (CPMechImpact) and go on by CPodeReInit. data: handed to the functions. Once per coordinate.
+ * if there is none). gd, gdd: g' and g''; NULL: central differences of sixth order with the given step
+ * (> 0) of g, or of gd, between t - 3 step and t + 3 step. data: handed to the functions. Once per
+ * coordinate; only with matrices M and A (CP_NOT_SUPPORTED).
+ *
+ * At a kink of g stop the integration (CVodeSetStopTime), let data stand for the next branch, make
+ * velocities consistent (CPMechImpact) and go on by CPodeReInit. Each branch has to go on smoothly
+ * beyond its ends, so that differences do not see the kink.
  */
 CPODES_EXPORT int CPMechPrescribe(CPMech mech, sunindextype i, CPMotion how, CPMotionFn g,
                                   CPMotionFn gd, CPMotionFn gdd, sunrealtype step, void *data);
