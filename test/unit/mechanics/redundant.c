@@ -1,0 +1,250 @@
+/* Constraints that repeat each other, or contradict each other: a pendulum that hangs twice, and
+ * the spatial four-bar linkage. */
+#include "support/mech_run.h"
+
+#include "models/spatial_four_bar.h"
+#include <math.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+
+#define ROUNDOFF SUN_RCONST(1.2e-16) /* of one operation */
+
+/* -------------------------------------------------------- a pendulum, its second row doubled -- */
+
+/* m = L = 1; rows p and 2 p: of all lambda with lambda_0 + 2 lambda_1 = tension the shortest is
+   tension (1, 2) / 5; tension = |u|^2 - g y. */
+typedef struct {
+  sunrealtype g;
+  sunrealtype wrong; /* added to b of the second row */
+} Twice;
+
+/* A pattern of all entries, by columns */
+static void fill_sparse(SUNMatrix S) {
+  sunindextype e = 0;
+  for (sunindextype j = 0; j <= SM_COLUMNS_S(S); j++) {
+    SM_INDEXPTRS_S(S)[j] = e;
+    for (sunindextype i = 0; i < SM_ROWS_S(S) && j < SM_COLUMNS_S(S); i++)
+      SM_INDEXVALS_S(S)[e++] = i;
+  }
+}
+
+static sunrealtype *entry(SUNMatrix S, int i, int j) {
+  if (SUNMatGetID(S) == SUNMATRIX_DENSE) return &SM_ELEMENT_D(S, i, j);
+  return &SM_DATA_S(S)[2 * j + i];
+}
+
+static int unit_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  *entry(M, 0, 0) = *entry(M, 1, 1) = 1;
+  return 0;
+}
+
+static int both_rods(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)user_data;
+  for (int i = 0; i < 2; i++)
+    for (int j = 0; j < 2; j++) *entry(A, i, j) = (i + 1) * q[j];
+  return 0;
+}
+
+static int weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z;
+  f[1] = -((const Twice *)user_data)->g;
+  return 0;
+}
+
+static int lengths(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t, (void)user_data;
+  for (int i = 0; i < 2; i++) p[i] = (i + 1) * (q[0] * q[0] + q[1] * q[1] - 1) / 2;
+  return 0;
+}
+
+static int centripetal(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                       void *user_data) {
+  (void)t, (void)q;
+  for (int i = 0; i < 2; i++) b[i] = -(i + 1) * (u[0] * u[0] + u[1] * u[1]);
+  b[1] += ((const Twice *)user_data)->wrong;
+  return 0;
+}
+
+/* Dense, or with sparse templates of all entries */
+static MechRun *twice_run(Twice *twice, int sparse, CPKktLinSol linsol) {
+  CPMechModel model = {
+      .nu = 2, .np = 2, .M = unit_mass, .A = both_rods, .f = weight, .p = lengths, .b = centripetal};
+  if (sparse) {
+    model.M_tmpl = SUNSparseMatrix(2, 2, 4, CSC_MAT, test_context);
+    model.A_tmpl = SUNSparseMatrix(2, 2, 4, CSC_MAT, test_context);
+    fill_sparse(model.M_tmpl);
+    fill_sparse(model.A_tmpl);
+  }
+  MechRun *run = mech_run_create(&model, twice, (sunrealtype[]){0.6, -0.8, 1.6, 1.2});
+  ck_assert_int_eq(CPMechSetLinearSolver(run->mech, linsol), CP_SUCCESS);
+  if (model.M_tmpl) SUNMatDestroy(model.M_tmpl);
+  if (model.A_tmpl) SUNMatDestroy(model.A_tmpl);
+  return run;
+}
+
+static const struct {
+  int sparse;
+  CPKktLinSol linsol, in_use;
+} SOLVERS[] = {{0, CP_KKT_AUTO, CP_KKT_NULLSPACE},
+               {0, CP_KKT_NULLSPACE, CP_KKT_NULLSPACE},
+               {1, CP_KKT_AUTO, CP_KKT_SPARSE},
+               {1, CP_KKT_SPARSE, CP_KKT_SPARSE}};
+enum { NUM_SOLVERS = sizeof SOLVERS / sizeof *SOLVERS };
+
+START_TEST(doubled_rows_share_the_tension) {
+  Twice twice               = {.g = 9.81};
+  MechRun *run              = twice_run(&twice, SOLVERS[_i].sparse, SOLVERS[_i].linsol);
+  const sunrealtype tension = 4 + twice.g * 0.8, bound = 50 * ROUNDOFF * tension;
+  sunrealtype udot[2], lambda[2], reaction[2];
+  CPMechOutput out = {.udot = udot, .lambda = lambda, .reaction = reaction};
+  CPMechStats stats;
+  ck_assert_int_eq(CPMechEvaluate(run->mech, 0, run->y, &out), CP_SUCCESS);
+  ck_assert_double_le(fabs(lambda[0] - tension / 5), bound);
+  ck_assert_double_le(fabs(lambda[1] - tension * 2 / 5), bound);
+  ck_assert_double_le(fabs(reaction[0] + tension * 0.6), bound);
+  ck_assert_double_le(fabs(reaction[1] - tension * 0.8), bound);
+  ck_assert_double_le(fabs(udot[0] + tension * 0.6), bound);
+  ck_assert_int_eq(out.rank, 1);
+  ck_assert(!out.unique);
+  ck_assert_int_eq(CPMechGetStats(run->mech, &stats), CP_SUCCESS);
+  ck_assert_int_eq(stats.linsol, SOLVERS[_i].in_use);
+
+  /* and it swings: energy 2 - 0.8 g; a step changes it by |u| <= 3 times its error */
+  mech_run_start(run, CV_BDF, 1e-7);
+  mech_run_to(run, 5);
+  const sunrealtype *s     = entries(run->y);
+  const sunrealtype energy = (s[2] * s[2] + s[3] * s[3]) / 2 + twice.g * s[1];
+  ck_assert_double_le(fabs(energy - (2 - 0.8 * twice.g)), mech_run_bound(run, 3, 3 + twice.g));
+  ck_assert_double_le(fabs(hypot(s[0], s[1]) - 1), run->tol);
+  mech_run_free(&run);
+}
+END_TEST
+
+START_TEST(doubled_rows_are_too_many_for_schur) {
+  Twice twice  = {.g = 9.81};
+  MechRun *run = twice_run(&twice, 0, CP_KKT_SCHUR);
+  sunrealtype udot[2];
+  ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, NULL), CP_KKT_RANK);
+  ck_assert_int_eq(run->log.code, CP_KKT_RANK);
+  mech_run_free(&run);
+}
+END_TEST
+
+START_TEST(doubled_rows_that_disagree_are_named) {
+  Twice twice  = {.g = 9.81, .wrong = 1};
+  MechRun *run = twice_run(&twice, SOLVERS[_i].sparse, SOLVERS[_i].linsol);
+  sunrealtype udot[2];
+  ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, NULL), CP_KKT_INCONSISTENT);
+  ck_assert_int_eq(run->log.code, CP_KKT_INCONSISTENT);
+  ck_assert_mentions(run->log.text, "constraint ");
+  mech_run_free(&run);
+}
+END_TEST
+
+/* -------------------------------------------------------------- the spatial four-bar linkage -- */
+
+enum { N = SPATIAL_FOUR_BAR_N };
+static const sunrealtype G = 9.81, UNIT[3] = {1, 1, 1};
+
+/* Upright or at the angle theta from it, turning clockwise with the given rate */
+static MechRun *linkage_run(SpatialFourBar *linkage, int sparse, sunrealtype theta,
+                            sunrealtype rate) {
+  const sunrealtype angle = acos(SUN_RCONST(0.0)) - theta;
+  CPMechModel model;
+  N_Vector y = vector_of(N, NULL);
+  spatial_four_bar_place(linkage, (sunrealtype[]){angle, 0, angle},
+                         (sunrealtype[]){-rate, 0, -rate}, y);
+  ck_assert_int_eq(rigid_body_model(&linkage->bodies, sparse, test_context, &model), 0);
+  MechRun *run = mech_run_create(&model, &linkage->bodies, entries(y));
+  ck_assert_int_eq(rigid_body_quaternions(&linkage->bodies, run->mech), CP_SUCCESS);
+  rigid_body_model_free(&model);
+  N_VDestroy(y);
+  return run;
+}
+
+/* The rocker's ground is out of the plane: the rows that repeat others contradict them now. */
+START_TEST(torn_loop_is_refused) {
+  SpatialFourBar linkage;
+  spatial_four_bar_create(&linkage, UNIT, 1, G, CP_FRAME_BODY);
+  linkage.joint[3].point_a[2] = 0.01;
+  MechRun *run                = linkage_run(&linkage, _i, 0.5, 1);
+  mech_run_start(run, CV_BDF, 1e-6);
+  ck_assert_int_eq(CPode(run->cpode, 1, run->y, &run->t, CV_NORMAL), CP_INCONSISTENT_IC);
+  ck_assert_mentions(run->log.text, "position constraint 17");
+  ck_assert_int_eq(CPMechCalcIC(run->mech, 0, run->y, NULL, NULL, NULL, NULL), CP_IC_FAIL);
+  ck_assert_int_eq(CPodeCalcIC(run->cpode), CP_IC_FAIL);
+  mech_run_free(&run);
+}
+END_TEST
+
+/* The crank also turns about itself, which no joint allows */
+START_TEST(velocities_that_contradict_are_named) {
+  SpatialFourBar linkage;
+  spatial_four_bar_create(&linkage, UNIT, 1, G, CP_FRAME_BODY);
+  MechRun *run = linkage_run(&linkage, _i, 0.5, 1);
+  sunrealtype udot[18];
+  entries(run->y)[21 + 6 * CRANK + 3] = 1;
+  ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, NULL), CP_KKT_INCONSISTENT);
+  ck_assert_mentions(run->log.text, "constraint ");
+  /* and made consistent */
+  ck_assert_int_eq(CPMechCalcIC(run->mech, 0, run->y, NULL, NULL, udot, NULL), CP_SUCCESS);
+  ck_assert_double_le(fabs(entries(run->y)[21 + 6 * CRANK + 3]), 1e-9);
+  mech_run_free(&run);
+}
+END_TEST
+
+/* Where all rods lie in line one more row repeats others; it goes on, on one branch or another, and
+   keeps its energy: a step changes that by 3 kg times (g + |u|) times its error, |u| < 8. */
+START_TEST(loop_passes_where_the_rank_falls) {
+  SpatialFourBar linkage;
+  spatial_four_bar_create(&linkage, UNIT, 1, G, CP_FRAME_BODY);
+  MechRun *run             = linkage_run(&linkage, _i / 2, 0, 1);
+  const sunrealtype energy = rigid_body_energy(&linkage.bodies, run->y);
+  mech_run_start(run, _i % 2 ? CV_ADAMS : CV_BDF, 1e-8);
+  mech_run_to(run, 10);
+  ck_assert_double_le(fabs(rigid_body_energy(&linkage.bodies, run->y) - energy),
+                      mech_run_bound(run, 8, 3 * (G + 8)));
+  mech_run_free(&run);
+
+  run              = linkage_run(&linkage, _i / 2, acos(SUN_RCONST(0.0)), 1);
+  CPMechOutput out = {0};
+  ck_assert_int_eq(CPMechEvaluate(run->mech, 0, run->y, &out), CP_SUCCESS);
+  ck_assert_int_eq(out.rank, 16);
+  mech_run_free(&run);
+}
+END_TEST
+
+/* ----------------------------------------------------------------- a quaternion of norm zero -- */
+
+START_TEST(quaternion_of_norm_zero_is_named) {
+  const RigidBody body = {.m = 1, .J = {1, 2, 3}};
+  RigidBodies bodies   = {.nbodies = 1, .body = &body, .frame = CP_FRAME_BODY};
+  CPMechModel model;
+  sunrealtype udot[6];
+  ck_assert_int_eq(rigid_body_model(&bodies, 0, test_context, &model), 0);
+  N_Vector zero = vector_of(13, NULL);
+  MechRun *run  = mech_run_create(&model, &bodies, entries(zero));
+  ck_assert_int_eq(rigid_body_quaternions(&bodies, run->mech), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, NULL), CP_QUATERNION_ZERO);
+  ck_assert_mentions(run->log.text, "3 to 6");
+  ck_assert_int_eq(CPMechCalcIC(run->mech, 0, run->y, NULL, NULL, NULL, NULL), CP_QUATERNION_ZERO);
+  mech_run_free(&run);
+  N_VDestroy(zero);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("redundant");
+  TCase *tcase = tcase_create("redundant");
+  tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tcase, doubled_rows_share_the_tension, 0, NUM_SOLVERS);
+  tcase_add_test(tcase, doubled_rows_are_too_many_for_schur);
+  tcase_add_loop_test(tcase, doubled_rows_that_disagree_are_named, 0, NUM_SOLVERS);
+  tcase_add_loop_test(tcase, torn_loop_is_refused, 0, 2);
+  tcase_add_loop_test(tcase, velocities_that_contradict_are_named, 0, 2);
+  tcase_add_loop_test(tcase, loop_passes_where_the_rank_falls, 0, 4);
+  tcase_add_test(tcase, quaternion_of_norm_zero_is_named);
+  suite_add_tcase(suite, tcase);
+  return run_suite(suite);
+}
