@@ -62,6 +62,8 @@ void cpMechLinearSetUserData(CPMechLinear linear, void *user_data) {
   linear->user_data = user_data;
 }
 
+void *cpMechLinearUserData(CPMechLinear linear) { return linear->user_data; }
+
 void cpMechLinearFree(CPMechLinear *linear) {
   if (!*linear) return;
   cpUserMatFree(&(*linear)->M);

@@ -196,6 +196,7 @@ const char *cpMechMotionNames(const CPMech mech, char names[CP_MECH_MOTIONS]);
 /* ---- linear.c: what CPMechCreateLinear's system hands to its own functions ---- */
 /* CPMechSetUserData, CPMechFree call these if mech->linear is set. */
 void cpMechLinearSetUserData(CPMechLinear linear, void *user_data);
+void *cpMechLinearUserData(CPMechLinear linear);
 void cpMechLinearFree(CPMechLinear *linear);
 
 /* ---- rhs.c ---- */

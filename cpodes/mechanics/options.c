@@ -14,6 +14,11 @@ int CPMechSetUserData(CPMech mech, void *user_data) {
   return CP_SUCCESS;
 }
 
+void *CPMechGetUserData(CPMech mech) {
+  if (!mech) return NULL;
+  return mech->linear ? cpMechLinearUserData(mech->linear) : mech->user_data;
+}
+
 int CPMechSetErrHandlerFn(CPMech mech, CPErrHandlerFn handler, void *data) {
   const int flag = cpMechOption(mech, 0, __func__);
   if (flag) return flag;

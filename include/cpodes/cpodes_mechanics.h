@@ -281,6 +281,8 @@ CPODES_EXPORT void CPMechFree(CPMech *mech);
 
 /** Pointer handed to the functions of the model; not owned. (CVODES' user_data is the CPMech.) */
 CPODES_EXPORT int CPMechSetUserData(CPMech mech, void *user_data);
+/** That pointer: CVODES hands the CPMech to root and quadrature functions. NULL if mech is NULL. */
+CPODES_EXPORT void *CPMechGetUserData(CPMech mech);
 /** Receives the messages; NULL: one line on stderr (default). */
 CPODES_EXPORT int CPMechSetErrHandlerFn(CPMech mech, CPErrHandlerFn handler, void *data);
 /** The newest message, "" before the first. Valid until the next one or CPMechFree. */
