@@ -1,4 +1,5 @@
 /* CPMechCheck: good models pass, and each function that is wrong is found by its name. */
+#include "support/alloc.h"
 #include "support/support.h"
 #include <cpodes/cpodes_mechanics.h>
 
@@ -567,6 +568,27 @@ START_TEST(failing_function_is_named) {
 }
 END_TEST
 
+START_TEST(every_allocation_may_fail) {
+  CPMechReport report;
+  int n = 0, done = 0;
+  m = (Model){.wrong = NOTHING};
+  if (_i) create_sparse(-1);
+  else create(functions());
+  ck_assert_int_eq(CPMechCheck(m.mech, 0, m.y, &report), CP_SUCCESS);
+  for (n = 1; !done; n++) {
+    alloc_watch_failing(n);
+    const int flag = CPMechCheck(m.mech, 0, m.y, &report);
+    alloc_unwatch();
+    done = !alloc_has_failed();
+    ck_assert_int_eq(alloc_live(), 0);
+    ck_assert_int_eq(flag, done ? CP_SUCCESS : CP_MEM_FAIL);
+    ck_assert_int_lt(n, 300);
+  }
+  ck_assert_int_gt(n, 10);
+  destroy();
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("mechanics/check");
   TCase *tc    = tcase_create("check");
@@ -576,6 +598,7 @@ int main(void) {
   tcase_add_test(tc, entry_that_a_pattern_lacks_is_found);
   tcase_add_test(tc, bad_arguments_are_refused);
   tcase_add_test(tc, failing_function_is_named);
+  tcase_add_loop_test(tc, every_allocation_may_fail, 0, 2);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

@@ -355,6 +355,53 @@ START_TEST(rod_that_holds_changes_nothing) {
 }
 END_TEST
 
+/* ---- motions at a kink: velocities become g', whatever e is ---- */
+
+static int kinked(sunrealtype t, sunrealtype *g, void *data) {
+  *g = *(sunrealtype *)data * t;
+  return 0;
+}
+
+static int kinked_d(sunrealtype t, sunrealtype *g, void *data) {
+  (void)t;
+  *g = *(sunrealtype *)data;
+  return 0;
+}
+
+static int kinked_dd(sunrealtype t, sunrealtype *g, void *data) {
+  (void)t, (void)data;
+  *g = 0;
+  return 0;
+}
+
+static int coupled_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
+  (void)t, (void)q, (void)data;
+  SM_ELEMENT_D(M, 0, 0) = 3;
+  SM_ELEMENT_D(M, 1, 1) = 2;
+  SM_ELEMENT_D(M, 0, 1) = SM_ELEMENT_D(M, 1, 0) = 1;
+  return 0;
+}
+
+/* q_1 is driven, its speed jumps by 4: M_00 du_0 + M_01 4 = 0 in all three ways. */
+START_TEST(velocities_follow_a_kink_of_a_motion) {
+  const CPMotion how[]    = {CP_MOTION_DIRECT, CP_MOTION_RATE, CP_MOTION_FULL};
+  const CPMechModel model = {.nu = 2, .M = coupled_mass};
+  sunrealtype slope = 5, impulse[1] = {0};
+  N_Vector y  = VECTOR(0, 0, 7, 1);
+  CPMech mech = CPMechCreate(&model, y, test_context);
+  ck_assert_ptr_nonnull(mech);
+  ck_assert_int_eq(CPMechPrescribe(mech, 1, how[_i], kinked, kinked_d, kinked_dd, 0, &slope),
+                   CP_SUCCESS);
+  ck_assert_int_eq(CPMechImpact(mech, 0, y, NULL, 1, impulse), CP_SUCCESS);
+  ck_assert_double_eq_tol(entries(y)[3], 5, SUN_RCONST(1e-14)); /* a few operations of size 7 */
+  ck_assert_double_eq_tol(entries(y)[2], 7 - SUN_RCONST(4.0) / 3, SUN_RCONST(1e-14));
+  if (_i < 2) /* M_10 du_0 + M_11 4 + impulse = 0 */
+    ck_assert_double_eq_tol(impulse[0], SUN_RCONST(4.0) / 3 - 8, SUN_RCONST(1e-14));
+  CPMechFree(&mech);
+  N_VDestroy(y);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("mechanics/impact");
   TCase *tc    = tcase_create("impact");
@@ -372,6 +419,7 @@ int main(void) {
   tcase_add_loop_test(tc, every_allocation_may_fail, 0, 6);
   tcase_add_loop_test(tc, two_balls_share_the_velocity_by_newtons_law, 0, 5);
   tcase_add_test(tc, rod_that_holds_changes_nothing);
+  tcase_add_loop_test(tc, velocities_follow_a_kink_of_a_motion, 0, 3);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

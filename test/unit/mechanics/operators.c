@@ -5,6 +5,7 @@
  * assert to be below MOST; N^2 operations of roundoff 1.1e-16 go into an entry of order one. (The
  * eigenvalues of M are between N and N + N^2.) */
 #include "mechanics/constant.h"
+#include "support/alloc.h"
 
 #include <math.h>
 #include <string.h>
@@ -237,6 +238,45 @@ START_TEST(massless_velocity_has_projectors_but_no_delassus_operator) {
 }
 END_TEST
 
+typedef int (*Call)(void);
+
+static int call_tangent(void) {
+  sunrealtype x[N] = {1, 2, 3};
+  return CPMechProjectTangent(c.mech, 0, c.y, x);
+}
+
+static int call_times(void) {
+  sunrealtype x[ROWS] = {1, 2, 3}, Wx[ROWS];
+  return CPMechEffectiveMassTimes(c.mech, 0, c.y, x, Wx);
+}
+
+static int call_matrix(void) {
+  SUNMatrix W    = SUNDenseMatrix(ROWS, ROWS, test_context);
+  const int flag = W ? CPMechEffectiveMass(c.mech, 0, c.y, W) : CP_MEM_FAIL;
+  if (W) SUNMatDestroy(W);
+  return flag;
+}
+
+/* Dense, all rows on: the solver has its workspace after the first call. */
+START_TEST(every_allocation_may_fail) {
+  const Call calls[] = {call_tangent, call_times, call_matrix};
+  int n = 0, done = 0;
+  constant_create(&c, 1);
+  ck_assert_int_eq(calls[_i](), CP_SUCCESS);
+  for (n = 1; !done; n++) {
+    alloc_watch_failing(n);
+    const int flag = calls[_i]();
+    alloc_unwatch();
+    done = !alloc_has_failed();
+    ck_assert_int_eq(alloc_live(), 0);
+    ck_assert_int_eq(flag, done ? CP_SUCCESS : CP_MEM_FAIL);
+    ck_assert_int_lt(n, 100);
+  }
+  ck_assert_int_gt(n, 3);
+  constant_free(&c);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("mechanics/operators");
   TCase *tc    = tcase_create("operators");
@@ -251,6 +291,7 @@ int main(void) {
   tcase_add_loop_test(tc, rows_and_rank_are_as_before, 0, CONSTANT_CASES - 2); /* with matrices */
   tcase_add_test(tc, bad_arguments_are_named);
   tcase_add_test(tc, massless_velocity_has_projectors_but_no_delassus_operator);
+  tcase_add_loop_test(tc, every_allocation_may_fail, 0, 3);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
