@@ -351,10 +351,17 @@ static CPMechMetric defaultMetric(const CPMech mech) {
   return CP_METRIC_NEWTON;
 }
 
+/* Products with operators are taken at the state that a work keeps, and positions and velocities keep
+ * different ones; there are no factors to share. */
+static int canShare(const CPMech mech, CPMechMetric metric) {
+  const CPMechSpace s = mech->space;
+  return metric != CP_METRIC_ERROR && !mech->operators && s->level[0].nrows == s->level[1].nrows;
+}
+
 int cpMechSpaceMetric(CPMech mech) {
   const CPMechSpace s = mech->space;
   s->metric           = mech->metric == CP_METRIC_DEFAULT ? defaultMetric(mech) : mech->metric;
-  s->shared           = s->metric != CP_METRIC_ERROR && s->level[0].nrows == s->level[1].nrows;
+  s->shared           = canShare(mech, s->metric);
   switch (s->metric) {
   case CP_METRIC_KINETIC: return kineticMetric(mech);
   case CP_METRIC_NEWTON: return newtonMetric(mech);
