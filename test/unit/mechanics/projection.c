@@ -4,84 +4,11 @@
  * In the space of velocities a projection from x0 is x1 = x0 + delta with c(x1) = 0 and, since G is
  * kept while it is near, delta in range(D G^T) with G of the start; where positions and velocities
  * share their factors G of both is that of the positions' start. */
-#include "mechanics/systems.h"
+#include "mechanics/cases.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-static const CPMechMetric metrics[]     = {CP_METRIC_DEFAULT, CP_METRIC_ERROR, CP_METRIC_KINETIC,
-                                           CP_METRIC_NEWTON, CP_METRIC_L2};
-static const char *const metric_names[] = {"DEFAULT", "ERROR", "KINETIC", "NEWTON", "L2"};
-enum { METRICS = 5 };
-
-static const CPLinSol solvers[]         = {CP_LINSOL_AUTO,  CP_LINSOL_QRP,   CP_LINSOL_SPARSE,
-                                           CP_LINSOL_BLOCK, CP_LINSOL_SCHUR, CP_LINSOL_QR};
-static const char *const solver_names[] = {"AUTO", "QRP", "SPARSE", "BLOCK", "SCHUR", "QR"};
-enum { SOLVERS = 6, WITH_RANK = 4 }; /* the first four take dependent rows */
-
-/* One configuration; what fails is named with it. */
-typedef struct {
-  System *s;
-  CPProjector P;
-  CPMechMetric metric;
-  int index; /* of the next case */
-  char name[80];
-} Case;
-
-static int solver_count(const System *s) {
-  return s->model.udot ? 1 : s->redundant ? WITH_RANK : SOLVERS;
-}
-
-static int metric_applies(const System *s, int metric) {
-  return !s->model.udot || metrics[metric] != CP_METRIC_NEWTON;
-}
-
-/* The next configuration of the system with one of the first nsolvers solvers, or 0 after the last. */
-static int case_next(Case *c, int system, int nsolvers) {
-  for (c->s = system_create((SystemName)system); c->index < METRICS * nsolvers;) {
-    const int metric = c->index / nsolvers, solver = c->index % nsolvers;
-    c->index++;
-    if (!metric_applies(c->s, metric) || solver >= solver_count(c->s)) continue;
-    c->P      = CPMechGetProjector(c->s->mech);
-    c->metric = metrics[metric];
-    snprintf(c->name, sizeof c->name, "%s, %s, %s", c->s->name, metric_names[metric],
-             solver_names[solver]);
-    ck_assert_int_eq(CPMechSetMetric(c->s->mech, c->metric), CP_SUCCESS);
-    ck_assert_int_eq(CPProjectorSetLinearSolver(c->P, solvers[solver]), CP_SUCCESS);
-    return 1;
-  }
-  system_free(&c->s);
-  return 0;
-}
-
-#define FOR_CASES(c, system, nsolvers) \
-  for (Case c = {.s = NULL}; case_next(&c, (system), (nsolvers)); system_free(&c.s))
-
-/* y [n]: out, w and u of s->y off by up to size; quaternions also longer by up to size */
-static N_Vector disturbed(const System *s, double size) {
-  unsigned long long state = 99;
-  N_Vector y               = vector_copy(s->y);
-  double w[MAX_U];
-  for (int j = 0; j < s->nu; j++) w[j] = size * random_number(&state);
-  system_displace(s, entries(s->y), w, entries(y));
-  for (int j = 0; j < s->nu; j++) entries(y)[s->nq + j] += size * random_number(&state);
-  for (int k = 0; k < s->nquaternions; k++) {
-    const double longer = 1 + size * random_number(&state);
-    for (int i = 0; i < 4; i++) entries(y)[s->first_q[k] + i] *= longer;
-  }
-  return y;
-}
-
-static void project(const Case *c, N_Vector y) {
-  const int flag = CPProjectorProject(c->P, c->s->t, y, c->s->ewt);
-  ck_assert_msg(flag == CP_SUCCESS, "%s: %d, %s", c->name, flag, CPProjectorGetLastMessage(c->P));
-}
-
-static void no_larger(const Case *c, const char *what, int i, double value, double bound) {
-  ck_assert_msg(fabs(value) <= bound, "%s: %s %d is %.3e, bound %.3e", c->name, what, i, value,
-                bound);
-}
 
 /* ---- on the manifold ---- */
 
@@ -101,22 +28,22 @@ static void is_on_manifold(const Case *c, N_Vector y, double eps) {
     if (velocities) system_v(s, entries(y), entries(y) + s->nq, residual);
     else system_p(s, entries(y), residual);
     for (int i = 0; i < (velocities ? s->nv : s->np); i++)
-      no_larger(c, velocities ? "v" : "p", i, residual[i], units_known(c) * eps * unit[i]);
+      case_no_larger(c, velocities ? "v" : "p", i, residual[i], units_known(c) * eps * unit[i]);
   }
-  no_larger(c, "norm", 0, system_norms(s, entries(y)), 4 * DBL_EPSILON);
+  case_no_larger(c, "norm", 0, system_norms(s, entries(y)), 4 * DBL_EPSILON);
 }
 
 START_TEST(projected_states_satisfy_their_constraints) {
   FOR_CASES(c, _i, SOLVERS) {
     sunrealtype norm;
     sunindextype worst;
-    N_Vector y = disturbed(c.s, DISTURBANCE);
+    N_Vector y = case_disturbed(c.s, DISTURBANCE);
     ck_assert_int_eq(CPProjectorGetViolation(c.P, c.s->t, y, c.s->ewt, &norm, &worst), CP_SUCCESS);
     ck_assert_msg(norm > 1, "%s: nothing to do", c.name);
-    project(&c, y);
+    case_project(&c, y);
     is_on_manifold(&c, y, CP_EPS_DEFAULT);
     ck_assert_int_eq(CPProjectorGetViolation(c.P, c.s->t, y, c.s->ewt, &norm, &worst), CP_SUCCESS);
-    no_larger(&c, "violation", 0, norm, units_known(&c) * CP_EPS_DEFAULT);
+    case_no_larger(&c, "violation", 0, norm, units_known(&c) * CP_EPS_DEFAULT);
     ck_assert_double_eq(CP_EPS_DEFAULT, 0.1);
     N_VDestroy(y);
   }
@@ -132,11 +59,11 @@ START_TEST(projecting_twice_moves_nothing) {
     const System *s = c.s;
     double A[MAX_ROWS * MAX_U], K[MAX_ROWS * MAX_U], V[MAX_ROWS * MAX_U], W[MAX_U * MAX_U];
     double unit[MAX_ROWS], w[MAX_U] = {0}, bound[MAX_U] = {0};
-    N_Vector y = disturbed(s, DISTURBANCE);
+    N_Vector y = case_disturbed(s, DISTURBANCE);
     ck_assert_int_eq(CPProjectorSetEps(c.P, eps), CP_SUCCESS);
-    project(&c, y);
+    case_project(&c, y);
     N_Vector once = vector_copy(y);
-    project(&c, y);
+    case_project(&c, y);
     system_A(s, entries(y), A);
     system_V(s, entries(y), V);
     for (int velocities = 0; velocities < 2; velocities++) {
@@ -162,7 +89,7 @@ START_TEST(projecting_twice_moves_nothing) {
           bound[j] += units_known(&c) * fabs(K[j + i * s->nu]) * unit[i];
       }
       for (int j = 0; j < s->nu; j++)
-        no_larger(&c, velocities ? "move of u" : "move of w", j, w[j], bound[j]);
+        case_no_larger(&c, velocities ? "move of u" : "move of w", j, w[j], bound[j]);
     }
     N_VDestroy(once);
     N_VDestroy(y);
@@ -189,12 +116,6 @@ static void normal_free(const System *s, int rows, const double *A, const double
   }
 }
 
-/* Do positions and velocities have their factors in common? */
-static int is_shared(const Case *c) {
-  const CPMechMetric metric = c->metric == CP_METRIC_DEFAULT ? c->s->normal : c->metric;
-  return metric != CP_METRIC_ERROR && c->s->np == c->s->nv;
-}
-
 /* delta = D G^T mu to roundoff, level by level, that of x (which a small delta feels) and of the condition
    of both sides' factorisations. The disturbance is below the ten tolerances beyond which factors are
    made anew for the velocities. AUTO tries Cholesky factors on dependent rows first. */
@@ -204,16 +125,16 @@ START_TEST(corrections_are_along_the_normals_of_the_metric) {
     double A[MAX_ROWS * MAX_U], K[MAX_ROWS * MAX_U], W[MAX_U * MAX_U];
     double w[MAX_U], rest[MAX_U], size[MAX_U], moved[MAX_U];
     CPProjectorStats stats;
-    N_Vector y = disturbed(s, DISTURBANCE / 1000), start = vector_copy(y);
-    project(&c, y);
+    N_Vector y = case_disturbed(s, DISTURBANCE / 1000), start = vector_copy(y);
+    case_project(&c, y);
     ck_assert_int_eq(CPProjectorGetStats(c.P, &stats), CP_SUCCESS);
     if (!s->model.udot && !s->redundant)
-      ck_assert_msg(stats.nsetups == (s->np == 0 || is_shared(&c) ? 1 : 2),
+      ck_assert_msg(stats.nsetups == (s->np == 0 || case_is_shared(&c) ? 1 : 2),
                     "%s: %ld factorisations", c.name, stats.nsetups);
     system_normalise(s, entries(start));
     for (int velocities = 0; velocities < 2; velocities++) {
       const int rows       = velocities ? s->nv : s->np;
-      const sunrealtype *q = entries(velocities && (s->model.udot || !is_shared(&c)) ? y : start);
+      const sunrealtype *q = entries(velocities && !case_is_shared(&c) ? y : start);
       if (rows == 0) continue;
       system_A(s, q, A);
       system_metric(s, c.metric, velocities, q, W);
@@ -227,8 +148,8 @@ START_TEST(corrections_are_along_the_normals_of_the_metric) {
       for (int j = 0; j < s->nu; j++)
         largest = fmax(largest, size[j]), roundoff = fmax(roundoff, moved[j]);
       for (int j = 0; j < s->nu; j++)
-        no_larger(&c, velocities ? "tangential part of u" : "tangential part of w", j, rest[j],
-                  100 * DBL_EPSILON * condition * (largest + roundoff));
+        case_no_larger(&c, velocities ? "tangential part of u" : "tangential part of w", j, rest[j],
+                       100 * DBL_EPSILON * condition * (largest + roundoff));
     }
     N_VDestroy(start);
     N_VDestroy(y);
@@ -271,9 +192,9 @@ static void nearest(const Case *c, N_Vector y) {
 
 /* Distance of the projected state from the nearest one */
 static double miss(const Case *c, double size) {
-  N_Vector y = disturbed(c->s, size), best = vector_copy(y);
+  N_Vector y = case_disturbed(c->s, size), best = vector_copy(y);
   nearest(c, best);
-  project(c, y);
+  case_project(c, y);
   const double distance = max_distance(y, best);
   N_VDestroy(best);
   N_VDestroy(y);
@@ -292,7 +213,7 @@ START_TEST(projections_are_nearest_points) {
     ck_assert_int_eq(CPProjectorSetJacFrequency(c.P, 1), CP_SUCCESS);
     const double coarse = miss(&c, size), fine = miss(&c, size / 4);
     const double bound = c.s->redundant ? size / 4 : coarse / 12 + 1e-6 * tolerance;
-    no_larger(&c, "distance from the nearest point, of", 0, fine, bound);
+    case_no_larger(&c, "distance from the nearest point, of", 0, fine, bound);
   }
 }
 END_TEST

@@ -1,0 +1,37 @@
+/* Every system in every metric by every solver of the projector, one after the other:
+ *
+ *   FOR_CASES(c, system, SOLVERS) { ... c.s, c.P ... }
+ *
+ * Solvers that want independent rows are left out where rows are dependent, and what needs matrices with
+ * operators. */
+#ifndef CPODES_TEST_CASES_H
+#define CPODES_TEST_CASES_H
+
+#include "mechanics/systems.h"
+
+enum { METRICS = 5, SOLVERS = 6 };
+
+typedef struct {
+  System *s;     /* with nothing done to it but metric and solver */
+  CPProjector P; /* its projector */
+  CPMechMetric metric;
+  int index; /* of the next case */
+  char name[80];
+} Case;
+
+#define FOR_CASES(c, system, nsolvers) \
+  for (Case c = {.s = NULL}; case_next(&c, (system), (nsolvers)); system_free(&c.s))
+
+/* The next configuration with one of the first nsolvers solvers (1: AUTO), or 0 after the last. */
+int case_next(Case *c, int system, int nsolvers);
+/* Do positions and velocities have their factors in common? */
+int case_is_shared(const Case *c);
+
+/* s->y with w and u off by up to size; quaternions also longer by up to size */
+N_Vector case_disturbed(const System *s, double size);
+/* Projects y, or fails the test. */
+void case_project(const Case *c, N_Vector y);
+/* |value| <= bound, or a failure with the name of the case and of the i-th value. */
+void case_no_larger(const Case *c, const char *what, int i, double value, double bound);
+
+#endif
