@@ -52,6 +52,12 @@ static void weights_and_mask(N_Vector weights, N_Vector id) {
   for (int k = 3; k < 6; k++) is_free[21 + 6 * CRANK + k] = 0;
 }
 
+/* Messages go to stderr unless a program takes them. */
+static void tell(int code, const char *function, const char *msg, void *data) {
+  (void)data;
+  printf("%s (%d): %s\n", function, code, msg);
+}
+
 static CPMech create(SpatialFourBar *linkage, N_Vector y, SUNContext ctx) {
   CPMechModel model;
   CHECK(rigid_body_model(&linkage->bodies, 0, ctx, &model));
@@ -135,11 +141,10 @@ int main(void) {
   wrong |= report_reactions(mech, y);
   wrong |= move(mech, &linkage, y, ctx);
 
-  /* The message goes to stderr by default, and is kept. */
+  printf("base at %.1f m\n", torn.base);
   rough_guess(&torn, exact, y);
-  CHECK(CPMechSetErrHandlerFn(impossible, NULL, NULL));
+  CHECK(CPMechSetErrHandlerFn(impossible, tell, NULL));
   wrong |= CPMechCalcIC(impossible, 0, y, weights, id, NULL, NULL) != CP_IC_FAIL;
-  printf("base at %.1f m: %s\n", torn.base, CPMechGetLastMessage(impossible));
   printf("%s\n", wrong ? "WRONG: the assembly, the rank, the energy or the loop is off" : "ok");
 
   CPMechFree(&mech);
