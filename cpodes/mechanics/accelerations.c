@@ -144,7 +144,7 @@ int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, doub
 
 static int byOperators(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   memset(a, 0, (size_t)mech->nu * sizeof *a);
-  memset(lambda, 0, ((size_t)mech->m + 1) * sizeof *lambda);
+  if (mech->m > 0) memset(lambda, 0, (size_t)mech->m * sizeof *lambda);
   int flag = mech->model.udot(s->t, s->q, s->u, s->z, a, lambda, mech->user_data);
   flag     = cpMechResult(mech, flag, s->t, "udot");
   if (!flag) flag = cpMechFinite(mech, s->t, "udot", a, mech->nu);
