@@ -179,14 +179,11 @@ START_TEST(ode_form_has_its_jacobian) {
 }
 END_TEST
 
-/* The full iteration matrix I - gamma J, dense: what CVODES makes of a Jacobian. CVODES' user data
-   is the CPMech, so that the chain is told apart. */
-static BendingChain *full_chain;
-
+/* The full iteration matrix I - gamma J, dense: what CVODES makes of a Jacobian. Its user data is the
+   CPMech. */
 static int full_jacobian(sunrealtype t, N_Vector y, N_Vector ydot, SUNMatrix J, void *user_data,
                          N_Vector tmp1, N_Vector tmp2, N_Vector tmp3) {
-  (void)user_data;
-  return bending_chain_jacobian(t, y, ydot, J, full_chain, tmp1, tmp2, tmp3);
+  return bending_chain_jacobian(t, y, ydot, J, CPMechGetUserData(user_data), tmp1, tmp2, tmp3);
 }
 
 typedef enum { FULL, HALF, DENSE, SPARSE, NUM_WAYS } Way;
@@ -207,7 +204,6 @@ static MechRun *bend_until(sunrealtype t_end, BendingChain *chain, Way way, sunr
     void *cvode_mem = CPodeGetCVodeMem(run->cpode);
     J               = SUNDenseMatrix(4 * STIFF, 4 * STIFF, test_context);
     LS              = SUNLinSol_Dense(run->y, J, test_context);
-    full_chain      = chain;
     ck_assert_int_eq(CVodeSetLinearSolver(cvode_mem, LS, J), CV_SUCCESS);
     ck_assert_int_eq(CVodeSetJacFn(cvode_mem, full_jacobian), CV_SUCCESS);
   }
