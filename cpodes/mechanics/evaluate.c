@@ -119,15 +119,17 @@ int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambd
   return flag;
 }
 
+int cpMechModelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p) {
+  memset(p, 0, (size_t)mech->m * sizeof *p);
+  if (mech->np == 0) return CP_SUCCESS;
+  mech->stats.np++;
+  const int flag = mech->model.p(t, q, p, mech->user_data);
+  return checked(mech, flag, t, "p", p, mech->np);
+}
+
 /* One row for each motion: DIRECT p = q_i - g; v = u_j - g'; b = g''. */
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p) {
-  memset(p, 0, (size_t)mech->m * sizeof *p);
-  int flag = CP_SUCCESS;
-  if (mech->np > 0) {
-    mech->stats.np++;
-    flag = mech->model.p(t, q, p, mech->user_data);
-    flag = checked(mech, flag, t, "p", p, mech->np);
-  }
+  int flag = cpMechModelPositions(mech, t, q, p);
   if (!flag && mech->nprescribed > 0) flag = cpMechMotions(mech, t);
   for (int k = 0; !flag && k < mech->nprescribed; k++) {
     const CPPrescribed *g = &mech->prescribed[k];

@@ -45,8 +45,7 @@ typedef struct {
   double step;
   void *data;
   int row;                       /* of A; -1: FULL */
-  double t;                      /* time of the values; NaN: none yet */
-  double value, rate, curvature; /* g, g', g'' at t */
+  double value, rate, curvature; /* g, g', g'' at the time asked for last */
 } CPPrescribed;
 
 struct CPMech_ {
@@ -142,6 +141,8 @@ int cpMechForces(CPMech mech, const CPMechState *s, double *f);
 /* f += the forces that depend on lambda */
 int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambda, double *f);
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
+/* ... of the model only: motions are not asked for at other times than the state's */
+int cpMechModelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
 /* May evaluate A (v = A u + dp/dt): mech->A is then that of q. (velocity.c) */
 int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                      double *v);

@@ -87,12 +87,10 @@ static int differences(CPMech mech, CPPrescribed *p, double t) {
 }
 
 static int evaluateMotion(CPMech mech, CPPrescribed *p, double t) {
-  p->t     = NAN;
   int flag = evaluate(mech, p, (Function){p->g, "g"}, t, t, &p->value);
   if (!flag && p->gd) flag = evaluate(mech, p, (Function){p->gd, "g'"}, t, t, &p->rate);
   if (!flag && p->gdd) flag = evaluate(mech, p, (Function){p->gdd, "g''"}, t, t, &p->curvature);
   if (!flag && !(p->gd && p->gdd)) flag = differences(mech, p, t);
-  if (!flag) p->t = t;
   return flag;
 }
 
@@ -198,7 +196,7 @@ int CPMechPrescribe(CPMech mech, sunindextype i, CPMotion how, CPMotionFn g, CPM
   if (!more) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory for another motion");
   mech->prescribed = more;
   CPPrescribed *p  = &mech->prescribed[mech->nprescribed++];
-  *p               = (CPPrescribed){.i = (int)i, .j = -1, .row = -1, .how = how, .t = NAN};
+  *p               = (CPPrescribed){.i = (int)i, .j = -1, .row = -1, .how = how};
   p->g = g, p->gd = gd, p->gdd = gdd;
   p->step = step;
   p->data = data;

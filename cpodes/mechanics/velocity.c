@@ -25,7 +25,7 @@ static const double FOURTH[3] = {40.0 / 60.0, -5.0 / 60.0, 0.0};
 /* out += weight p over the rows of the model at position level */
 static int addPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double weight, double *p,
                         double *out) {
-  const int flag = cpMechPositions(mech, t, q, p);
+  const int flag = cpMechModelPositions(mech, t, q, p);
   for (int i = 0; !flag && i < mech->np; i++) out[i] += weight * p[i];
   return flag;
 }
@@ -34,8 +34,8 @@ static int addPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double
 static int addRate(CPMech mech, sunrealtype t, const sunrealtype *q, double *v) {
   const double e = STEP_PART * mech->difference_time;
   double *plus = mech->p_plus, *minus = mech->p_minus;
-  int flag = cpMechPositions(mech, t + e, q, plus);
-  if (!flag) flag = cpMechPositions(mech, t - e, q, minus);
+  int flag = cpMechModelPositions(mech, t + e, q, plus);
+  if (!flag) flag = cpMechModelPositions(mech, t - e, q, minus);
   if (flag) return flag;
   const size_t length = (size_t)mech->np * sizeof *plus;
   if (!memcmp(plus, minus, length)) return CP_SUCCESS;

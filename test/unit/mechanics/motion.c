@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/slider_crank.h"
 #include "support/support.h"
 
 static const sunrealtype omega = 2.0;
@@ -217,6 +218,27 @@ START_TEST(values_follow_the_data_at_the_same_time) {
   slope = -3.0;
   ck_assert_int_eq(cpMechMotions(mech, 1.0), 0);
   ck_assert_double_eq(mech->prescribed[0].rate, -3.0);
+}
+END_TEST
+
+/* dp/dt and b of the model's constraints are differences, too, but not of motions: g may end there. */
+START_TEST(differences_of_constraints_ask_no_motion) {
+  CPMechModel model = slider_crank_model();
+  SliderCrank crank = slider_crank_haug();
+  sunrealtype udot[3];
+  model.b = NULL;
+  close_masses();
+  y = vector_of(SLIDER_CRANK_N, NULL);
+  slider_crank_initial(&crank, y);
+  entries(y)[3] = 1.0; /* with the pin at the top x' follows, p' = 0 */
+  entries(y)[4] = -crank.a;
+  mech          = CPMechCreate(&model, y, test_context);
+  CPMechSetUserData(mech, &crank);
+  reset_record();
+  prescribe(sine, NULL, NULL, 1e-3, &record);
+  ck_assert_int_eq(CPMechAccelerations(mech, 1.0, y, udot, NULL), CP_SUCCESS);
+  ck_assert_double_ge(record.earliest, 1.0 - 3.0 * 1e-3);
+  ck_assert_double_le(record.latest, 1.0 + 3.0 * 1e-3);
 }
 END_TEST
 
@@ -470,6 +492,7 @@ int main(void) {
   tcase_add_test(tc, a_given_curvature_stays_with_differences_of_g);
   tcase_add_test(tc, differences_reach_three_steps_and_no_farther);
   tcase_add_test(tc, values_follow_the_data_at_the_same_time);
+  tcase_add_test(tc, differences_of_constraints_ask_no_motion);
   tcase_add_test(tc, failures_have_codes_and_name_the_coordinate);
   tcase_add_test(tc, a_failure_of_differences_tells_where_and_why_there);
   tcase_add_test(tc, a_motion_that_sets_nothing_is_found_out);
