@@ -22,6 +22,7 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#include <sunmatrix/sunmatrix_sparse.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 static const sunrealtype m1 = 2.0, m12 = 0.5, m2 = 1.0;
@@ -119,6 +120,7 @@ static sunrealtype exact_force(const Exact *e) {
 /* ---- runs ---- */
 
 static MessageLog messages;
+static int sparse; /* of the tests with matrices by columns */
 
 static CPMech two_masses(N_Vector y) {
   SUNMatrix M = SUNDenseMatrix(2, 2, test_context), C = SUNMatClone(M), K = SUNMatClone(M);
@@ -129,7 +131,12 @@ static CPMech two_masses(N_Vector y) {
     SM_ELEMENT_D(all[k], 0, 1) = SM_ELEMENT_D(all[k], 1, 0) = entries_of[k][1];
     SM_ELEMENT_D(all[k], 1, 1)                              = entries_of[k][2];
   }
-  CPMech mech = CPMechCreateLinear(M, C, K, NULL, y, test_context);
+  for (int k = 0; sparse && k < 3; k++) {
+    SUNMatrix dense = all[k];
+    all[k]          = SUNSparseFromDenseMatrix(dense, 0.0, CSC_MAT);
+    SUNMatDestroy(dense);
+  }
+  CPMech mech = CPMechCreateLinear(all[0], all[1], all[2], NULL, y, test_context);
   ck_assert_ptr_nonnull(mech);
   CPMechSetErrHandlerFn(mech, message_log, &messages);
   for (int k = 0; k < 3; k++) SUNMatDestroy(all[k]);
@@ -242,6 +249,26 @@ START_TEST(all_ways_converge_to_the_closed_form) {
     ck_assert_double_le(e.force, force_bound(&e, tol, steps));
     ck_assert_double_le(e.driven, state_bound(&e, tol, steps));
   }
+}
+END_TEST
+
+/* Other factors, roundoff, and the same steps but for what it does to them. */
+START_TEST(sparse_matrices_run_alike) {
+  const sunrealtype tol = 1e-8;
+  for (int way = 0; way < 3; way++) {
+    long int steps, steps_dense;
+    sparse                   = 0;
+    const MotionErrors dense = sine_errors(ways[way], CV_BDF, tol, 0.0, 20.0, &steps_dense);
+    sparse                   = 1;
+    const MotionErrors e     = sine_errors(ways[way], CV_BDF, tol, 0.0, 20.0, &steps);
+    if (wants_figures())
+      printf("%-6s sparse: steps %ld (%ld), state %.1e (%.1e)\n", way_names[way], steps,
+             steps_dense, e.state, dense.state);
+    ck_assert_double_le(fabs((double)steps / (double)steps_dense - 1.0), 0.05);
+    ck_assert_double_le(e.state, state_bound(&e, tol, steps));
+    ck_assert_double_le(e.force, force_bound(&e, tol, steps));
+  }
+  sparse = 0;
 }
 END_TEST
 
@@ -604,6 +631,7 @@ int main(void) {
   TCase *tc    = tcase_create("motion");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, all_ways_converge_to_the_closed_form, 0, 6);
+  tcase_add_test(tc, sparse_matrices_run_alike);
   tcase_add_test(tc, differences_are_as_good_as_derivatives);
   tcase_add_loop_test(tc, the_position_of_rate_drifts_and_of_no_other, 0, 2);
   tcase_add_test(tc, an_offset_of_the_driven_position);
