@@ -14,8 +14,8 @@
  *
  * Vectors of the mechanism are arrays of the lengths above; the state y is an N_Vector of length
  * nq + nu + nz in one memory (serial, OpenMP, pthreads). All functions return CP_SUCCESS or a
- * code; a non-zero one has been reported to the message handler, and its text is kept for
- * CPMechGetLastMessage. Positive codes are recoverable: another state may do.
+ * negative code, which has been reported to the message handler; its text is kept for
+ * CPMechGetLastMessage. Inside of a step those marked [r] (CPReturnCode) are recoverable.
  */
 #ifndef CPODES_MECHANICS_H
 #define CPODES_MECHANICS_H
@@ -382,8 +382,9 @@ CPODES_EXPORT sunindextype CPMechGetNumMultipliers(CPMech mech);
  * Gauss-Newton, velocities from the nearest ones, then accelerations and multipliers. t: time. y: in,
  * guess; out, consistent. weights [n]: > 0, 1/weights_j is how far component j may move at the same
  * cost as others; NULL: 1. id [n]: id_j = 0: component j is held; NULL: all free. (Coordinates of a
- * quaternion are held together.) udot [nu], lambda [...]: out; may be NULL. CP_IC_FAIL: impossible;
- * the message names the constraints that remain violated most. y is then as it came.
+ * quaternion are held together.) udot [nu], lambda [...]: out; may be NULL. The surfaces are closer
+ * than 1e-10 max(1, max_j |y_j| weights_j) in these units. CP_IC_FAIL: impossible; the message names
+ * the constraints that remain violated most. y is then as it came.
  */
 CPODES_EXPORT int CPMechCalcIC(CPMech mech, sunrealtype t, N_Vector y, N_Vector weights,
                                N_Vector id, sunrealtype *udot, sunrealtype *lambda);
