@@ -1,6 +1,8 @@
 /* The blocks K, C, ..., Zl: which there are, who gives them, and their patterns. */
 #include "newton_impl.h"
 
+#include <stdlib.h>
+
 int cpRowsOf(const CPMechNewtonMem newton, CPOutput of) {
   const int rows[CP_OUTPUTS] = {newton->nu, newton->na, newton->nz};
   return rows[of];
@@ -63,35 +65,38 @@ static int dynamicsPattern(const CPMechNewtonMem newton, const CPMat *tmpl, CPMa
   return flag;
 }
 
-/* Column c of the result is column c of J, or within a quaternion's three the one `shift` further. */
-static int shifted(const CPMechNewtonMem newton, const CPMat *J, int shift, CPMat *result) {
-  const CPMech mech = newton->mech;
-  const int flag    = cpMatClone(result, J);
-  if (flag) return flag;
-  size_t count = 0;
-  for (int c = 0; c < J->cols; c++) {
-    int from = c;
-    for (int k = 0; k < mech->nquaternions; k++) {
-      const int j = mech->quaternions[k].first_u;
-      if (c >= j && c < j + 3) from = j + (c - j + shift) % 3;
-    }
-    result->start[c] = count;
-    for (size_t e = J->start[from]; e < J->start[from + 1]; e++) result->row[count++] = J->row[e];
+/* Column c of the result is column from[c] of J. */
+static int columnsFrom(const CPMat *J, const int *from, CPMat *result) {
+  const int flag = cpMatClone(result, J);
+  size_t count   = 0;
+  for (int c = 0; !flag && c < J->cols; c++) {
+    for (size_t e = J->start[from[c]]; e < J->start[from[c] + 1]; e++)
+      result->row[count++] = J->row[e];
+    result->start[c + 1] = count;
   }
-  result->start[J->cols] = count;
-  return CP_SUCCESS;
+  return flag;
 }
 
 /* A quaternion's three columns share a pattern: what depends on one of its components depends on all
- * three rotations, and b, by q' = N u, on all three velocities. T mixes them, too. */
+ * three rotations, and b, by q' = N u, on all three velocities. T mixes them, too. The union with two
+ * copies in which they are exchanged. */
 static int mergeTriples(const CPMechNewtonMem newton, CPMat *J) {
-  CPMat once = {0}, twice = {0};
-  int flag = shifted(newton, J, 1, &once);
-  if (!flag) flag = shifted(newton, J, 2, &twice);
-  if (!flag) flag = include(J, &once);
-  if (!flag) flag = include(J, &twice);
-  cpMatFree(&once);
-  cpMatFree(&twice);
+  const CPMech mech = newton->mech;
+  CPMat copy[2]     = {{0}};
+  int *from = malloc((size_t)J->cols * sizeof *from), flag = from ? CP_SUCCESS : CP_MEM_FAIL;
+  for (int shift = 1; !flag && shift <= 2; shift++) {
+    for (int c = 0; c < J->cols; c++) from[c] = c;
+    for (int k = 0; k < mech->nquaternions; k++)
+      for (int d = 0; d < 3; d++) {
+        const int j = mech->quaternions[k].first_u;
+        from[j + d] = j + (d + shift) % 3;
+      }
+    flag = columnsFrom(J, from, &copy[shift - 1]);
+  }
+  for (int k = 0; !flag && k < 2; k++) flag = include(J, &copy[k]);
+  cpMatFree(&copy[0]);
+  cpMatFree(&copy[1]);
+  free(from);
   return flag;
 }
 

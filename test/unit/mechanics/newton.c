@@ -1,23 +1,25 @@
 /* The structured iteration matrix against I - gamma J, J from differences of the right-hand side
  * (newton_fixture.h): derivatives of order one to some 1e-12, to 1e-9 where b has noise of 1e-12. Solutions
  * of systems of order one then agree to
- *   1e-8  with derivatives given,
- *   2e-6  with those by forward differences with steps of 1.5e-8: errors are half the step times second
- *         derivatives of order 10, in some 10 entries,
- *   2e-5  where b, itself by differences, has noise of 1e-12 over steps of 1e-6.
+ *   1e-10 with derivatives given: noise of 1e-12 over the reference's steps,
+ *   2e-7  with those by forward differences with steps of 1.5e-8: errors are half the step times second
+ *         derivatives up to 10, weighted with gamma or its square, in up to ten entries,
+ *   2e-6  where b, itself by differences, has steps of 1e-6, of which its noise makes 1e-6 too: ten times
+ *         the increments' error, weighted with the square of gamma.
  * What the tests are to see, a block or a term that is missing or has a wrong sign, changes them by some
  * 0.1 (gamma = 0.3). */
 #include <cpodes/mechanics/newton/newton_impl.h>
 #include <math.h>
+#include <models/bending_chain.h>
 #include <string.h>
 
 #include "mechanics/lattice.h"
 #include "mechanics/newton_fixture.h"
 #include "support/support.h"
 
-#define GIVEN  1.0e-8
-#define COARSE 2.0e-6
-#define NOISY  2.0e-5
+#define GIVEN  1.0e-10
+#define COARSE 2.0e-7
+#define NOISY  2.0e-6
 #define GAMMA  0.3
 #define TIME   0.7
 
@@ -37,7 +39,7 @@ static const Case cases[] = {
     {"constraints given, sparse", COARSE, {.sparse = 1, .constraints = 1}},
     {"b by differences", NOISY, {.b_by_differences = 1}},
     {"b by differences, sparse", NOISY, {.sparse = 1, .b_by_differences = 1}},
-    {"b by differences, derivatives given", GIVEN, {.b_by_differences = 1, .dynamics = 1, .constraints = 1}},
+    {"b by differences, derivatives given", 1.0e-9, {.b_by_differences = 1, .dynamics = 1, .constraints = 1}},
     {"z", COARSE, {.nz = 2}},
     {"z, sparse", COARSE, {.nz = 2, .sparse = 1}},
     {"z, given but to lambda", COARSE, {.nz = 2, .dynamics = 1, .constraints = 1, .auxiliary = 1}},
@@ -148,6 +150,54 @@ START_TEST(sparse_factors_follow_the_state) {
 }
 END_TEST
 
+/* A matrix with z has places where it has had entries: dzdot_0/dq_1 = u_2, and at another state
+ * dzdot_1/dz_0 = cos(z_0) z_1, which keeps its place when it is zero. */
+START_TEST(entries_that_were_zero_get_their_place) {
+  create(&(Lattice){.sparse = 1, .nz = 2});
+  const double u             = entries(y)[LATTICE_NU + 2];
+  entries(y)[LATTICE_NU + 2] = 0.0;
+  set_up(0, GAMMA);
+  const int64_t before           = newton->lu.start[newton->order];
+  entries(y)[LATTICE_NU + 2]     = u;
+  entries(y)[2 * LATTICE_NU + 1] = 0.0;
+  SUNMatrix J                    = ode_jacobian(mech, TIME, y);
+  set_up(0, GAMMA);
+  ck_assert_int_eq(newton->lu.start[newton->order], before + 1);
+  ck_assert_double_le(system_residual(newton, y, J, GAMMA), COARSE);
+  SUNMatDestroy(J);
+  destroy();
+}
+END_TEST
+
+/* Point masses on rods, M = 1: K, of A^T lambda only, has the pattern of A^T A. Tensions are some n g = 6,
+ * second derivatives no larger: the tolerance is that of differences. */
+START_TEST(patterns_follow_from_those_of_M_and_A) {
+  enum { MASSES = 6 };
+  CPMechModel model;
+  BendingChain *chain = bending_chain_create(MASSES, 1.0, 0.0, 0.0);
+  ck_assert_int_eq(bending_chain_model(chain, 1, test_context, &model), 0);
+  CPMechModel bare    = model;
+  bare.dynamics_jac   = NULL;
+  bare.constraint_jac = NULL;
+  bare.K_tmpl = bare.Bq_tmpl = bare.Bu_tmpl = NULL;
+  y                                         = vector_of(4 * MASSES, NULL);
+  bending_chain_initial(chain, 0.4, y);
+  for (int i = 0; i < 4 * MASSES; i++) entries(y)[i] += 0.2 * sin(5.0 * i);
+  mech = CPMechCreate(&bare, y, test_context);
+  ck_assert_int_eq(CPMechSetUserData(mech, chain), CP_SUCCESS);
+  ck_assert_int_eq(cpMechSetUp(mech, "test"), CP_SUCCESS);
+  ck_assert_int_eq(cpNewtonCreate(&newton, mech), CP_SUCCESS);
+  ck_assert(newton->sparse);
+  SUNMatrix J = ode_jacobian(mech, TIME, y);
+  set_up(0, GAMMA);
+  ck_assert_double_le(system_residual(newton, y, J, GAMMA), COARSE);
+  SUNMatDestroy(J);
+  destroy();
+  bending_chain_model_free(&model);
+  bending_chain_free(&chain);
+}
+END_TEST
+
 /* A row that is switched off between two set-ups: kept derivatives are of no use then. */
 START_TEST(switched_rows_renew_everything) {
   const sunrealtype mask[LATTICE_ROWS] = {1.0, 1.0, 0.0};
@@ -209,6 +259,8 @@ static Suite *newton_suite(void) {
   tcase_add_loop_test(tc, solves_the_system_of_the_ode, 0, CASES);
   tcase_add_loop_test(tc, other_gamma_needs_no_function, 0, CASES);
   tcase_add_test(tc, sparse_factors_follow_the_state);
+  tcase_add_test(tc, entries_that_were_zero_get_their_place);
+  tcase_add_test(tc, patterns_follow_from_those_of_M_and_A);
   tcase_add_loop_test(tc, switched_rows_renew_everything, 0, 2);
   tcase_add_test(tc, columns_are_perturbed_together);
   tcase_add_loop_test(tc, the_metric_is_the_symmetric_part_of_W, 0, 2);
