@@ -86,9 +86,8 @@ int CPMechProjectCotangent(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *
 
 /* ---- Delassus operator ---- */
 
-/* Of M alone; the rows of A take part in the products only. */
+/* Of M alone, as no row takes part so far; rows do in the products. */
 static int factorMass(CPAction *act) {
-  memset(act->out, 1, (size_t)act->mech->m);
   const int flag = cpActionFactor(act);
   cpActionRows(act, 0);
   return flag;

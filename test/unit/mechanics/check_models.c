@@ -56,6 +56,14 @@ static void check(CPMechModel model, N_Vector y, void *user_data) {
 enum { PLANAR = 7 };
 static const int length[PLANAR] = {4, 6, 8, 6, 14, 8, 14};
 
+/* As it is, and with v and b by differences, which are differentiated then. */
+static void check_both(CPMechModel model, N_Vector y, void *user_data) {
+  CPMechModel by_differences = model;
+  by_differences.v = by_differences.b = NULL;
+  check(by_differences, vector_copy(y), user_data);
+  check(model, y, user_data);
+}
+
 START_TEST(planar_mechanisms_pass) {
   Pendulum pendulum     = {.L = 1, .g = SUN_RCONST(9.81)};
   SliderCrank crank     = slider_crank_haug();
@@ -72,13 +80,13 @@ START_TEST(planar_mechanisms_pass) {
   flexible_crank_initial(y[4]);
   bushing_crank_initial(&bushing, y[5]);
   andrews_initial(y[6]);
-  check(pendulum_model(), y[0], &pendulum);
-  check(slider_crank_model(), y[1], &crank);
-  check(car_axis_model(), y[2], &axis);
+  check_both(pendulum_model(), y[0], &pendulum);
+  check_both(slider_crank_model(), y[1], &crank);
+  check_both(car_axis_model(), y[2], &axis);
   check(knife_edge_model(), y[3], &knife);
-  check(flexible_crank_model(), y[4], &elastic);
-  check(bushing_crank_model(), y[5], &bushing);
-  check(andrews_model(), y[6], NULL);
+  check_both(flexible_crank_model(), y[4], &elastic);
+  check_both(bushing_crank_model(), y[5], &bushing);
+  check_both(andrews_model(), y[6], NULL);
 }
 END_TEST
 
@@ -272,6 +280,125 @@ START_TEST(derivatives_of_prescribed_motions_are_compared) {
 }
 END_TEST
 
+/* ---- good ones that are not as smooth, regular or normalised as the others ---- */
+
+/* In turn a force that is constant but for roundoff, with
+ * K = 0; one that changes with 300 q; a position constraint without any gradient beside another one. */
+typedef enum { ROUNDOFF, FAST, SINGULAR_ROW, PECULIARITIES } Peculiarity;
+
+static int peculiar_force(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                          const sunrealtype *z, sunrealtype *f, void *data) {
+  (void)t, (void)u, (void)z;
+  const sunrealtype s = sin(q[0] + 1), c = cos(q[0] + 1);
+  f[0] = *(Peculiarity *)data == FAST ? sin(300 * q[1]) : SUN_RCONST(1e6) * (s * s + c * c);
+  return 0;
+}
+
+static int peculiar_K(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                      SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *data) {
+  (void)t, (void)u, (void)z, (void)udot, (void)lambda, (void)C, (void)Fz;
+  if (*(Peculiarity *)data == FAST) SM_ELEMENT_D(K, 0, 1) = 300 * cos(300 * q[1]);
+  return 0;
+}
+
+static int singular_positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
+  (void)t, (void)data;
+  const sunrealtype s = sin(q[0]), c = cos(q[0]);
+  p[0] = 1000 * (s * s + c * c - 1);
+  p[1] = 1000 * q[1];
+  return 0;
+}
+
+static int singular_A(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
+  (void)t, (void)q, (void)data;
+  SM_ELEMENT_D(A, 1, 1) = 1000;
+  return 0;
+}
+
+START_TEST(peculiar_models_pass) {
+  Peculiarity which = (Peculiarity)_i;
+  CPMechModel model = {.nu = 2, .M = unit_mass, .f = peculiar_force, .dynamics_jac = peculiar_K};
+  if (which == SINGULAR_ROW) {
+    model.np           = 2;
+    model.p            = singular_positions;
+    model.A            = singular_A;
+    model.f            = NULL;
+    model.dynamics_jac = NULL;
+  }
+  check(model, VECTOR(0.7, 0, 0.5, 0), &which);
+}
+END_TEST
+
+/* q_0 = 0 and q_0 (1 + q_1^2) = 0: the accelerations agree where u_0 = 0 only, at which the state is. */
+static int twice_the_wall(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
+  (void)t, (void)data;
+  p[0] = q[0];
+  p[1] = q[0] * (1 + q[1] * q[1]);
+  return 0;
+}
+
+static int twice_the_wall_A(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
+  (void)t, (void)data;
+  SM_ELEMENT_D(A, 0, 0) = 1;
+  SM_ELEMENT_D(A, 1, 0) = 1 + q[1] * q[1];
+  SM_ELEMENT_D(A, 1, 1) = 2 * q[0] * q[1];
+  return 0;
+}
+
+static int no_forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                     const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                     SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *data) {
+  (void)t, (void)u, (void)z, (void)udot, (void)C, (void)Fz, (void)data;
+  SM_ELEMENT_D(K, 0, 1) = -2 * q[1] * lambda[1]; /* of -A^T lambda */
+  SM_ELEMENT_D(K, 1, 0) = -2 * q[1] * lambda[1];
+  SM_ELEMENT_D(K, 1, 1) = -2 * q[0] * lambda[1];
+  return 0;
+}
+
+START_TEST(rows_that_agree_at_their_own_velocities_only_pass) {
+  const CPMechModel model = {.nu           = 2,
+                             .np           = 2,
+                             .M            = unit_mass,
+                             .p            = twice_the_wall,
+                             .A            = twice_the_wall_A,
+                             .dynamics_jac = no_forces};
+  check(model, VECTOR(0, 0.8, 0, 3), NULL);
+}
+END_TEST
+
+/* p = R_20 of a quaternion that is not normalised, A = (0, -R_22, R_21) of one that is. */
+static int inertia(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
+  (void)t, (void)q, (void)data;
+  for (int i = 0; i < 3; i++) SM_ELEMENT_D(M, i, i) = i + 1;
+  return 0;
+}
+
+static int tilt(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
+  (void)t, (void)data;
+  p[0] = 2 * (q[1] * q[3] - q[0] * q[2]);
+  return 0;
+}
+
+static int tilt_A(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
+  (void)t, (void)data;
+  const sunrealtype n   = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+  SM_ELEMENT_D(A, 0, 1) = -(n - 2 * (q[1] * q[1] + q[2] * q[2])) / n;
+  SM_ELEMENT_D(A, 0, 2) = 2 * (q[2] * q[3] + q[0] * q[1]) / n;
+  return 0;
+}
+
+START_TEST(quaternions_are_compared_at_norm_one) {
+  const CPMechModel model = {.nu = 3, .nq = 4, .np = 1, .M = inertia, .A = tilt_A, .p = tilt};
+  N_Vector y              = VECTOR(0.9, 0.3, -0.4, 0.2, 1, 2, 3); /* norm 1.05 */
+  CPMech mech             = create(&model, y, NULL);
+  ck_assert_int_eq(CPMechAddQuaternion(mech, 0, 0, CP_FRAME_BODY), CP_SUCCESS);
+  assert_good(mech, 0, y);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("mechanics/check_models");
   TCase *tc    = tcase_create("models");
@@ -283,6 +410,9 @@ int main(void) {
   tcase_add_test(tc, operators_are_compared_with_each_other);
   tcase_add_loop_test(tc, derivatives_of_accelerations_are_compared, 0, 4);
   tcase_add_loop_test(tc, derivatives_of_prescribed_motions_are_compared, 0, 9);
+  tcase_add_loop_test(tc, peculiar_models_pass, 0, PECULIARITIES);
+  tcase_add_test(tc, rows_that_agree_at_their_own_velocities_only_pass);
+  tcase_add_test(tc, quaternions_are_compared_at_norm_one);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
