@@ -282,15 +282,20 @@ END_TEST
 
 /* ---- good ones that are not as smooth, regular or normalised as the others ---- */
 
-/* In turn a force that is constant but for roundoff, with
- * K = 0; one that changes with 300 q; a position constraint without any gradient beside another one. */
-typedef enum { ROUNDOFF, FAST, SINGULAR_ROW, PECULIARITIES } Peculiarity;
+/* In turn a force that is constant but for roundoff, with K = 0; one that changes with 300 q; one with the
+ * noise of an inner iteration, 1e-11 of it; and a position constraint without gradient, which is zero
+ * but for roundoff, beside another one. */
+typedef enum { ROUNDOFF, FAST, NOISY, SINGULAR_ROW, PECULIARITIES } Peculiarity;
 
 static int peculiar_force(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                           const sunrealtype *z, sunrealtype *f, void *data) {
   (void)t, (void)u, (void)z;
   const sunrealtype s = sin(q[0] + 1), c = cos(q[0] + 1);
-  f[0] = *(Peculiarity *)data == FAST ? sin(300 * q[1]) : SUN_RCONST(1e6) * (s * s + c * c);
+  switch (*(Peculiarity *)data) {
+  case FAST: f[0] = sin(300 * q[1]); break;
+  case NOISY: f[0] = q[0] + SUN_RCONST(1e-11) * sin(1e9 * q[0]); break;
+  default: f[0] = SUN_RCONST(1e6) * (s * s + c * c);
+  }
   return 0;
 }
 
@@ -299,13 +304,13 @@ static int peculiar_K(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                       SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *data) {
   (void)t, (void)u, (void)z, (void)udot, (void)lambda, (void)C, (void)Fz;
   if (*(Peculiarity *)data == FAST) SM_ELEMENT_D(K, 0, 1) = 300 * cos(300 * q[1]);
+  if (*(Peculiarity *)data == NOISY) SM_ELEMENT_D(K, 0, 0) = 1;
   return 0;
 }
 
 static int singular_positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
   (void)t, (void)data;
-  const sunrealtype s = sin(q[0]), c = cos(q[0]);
-  p[0] = 1000 * (s * s + c * c - 1);
+  p[0] = 1000 * ((q[0] + 1) * (q[0] + 1) - q[0] * q[0] - 2 * q[0] - 1);
   p[1] = 1000 * q[1];
   return 0;
 }
@@ -326,7 +331,7 @@ START_TEST(peculiar_models_pass) {
     model.f            = NULL;
     model.dynamics_jac = NULL;
   }
-  check(model, VECTOR(0.7, 0, 0.5, 0), &which);
+  check(model, VECTOR(0.7, 0.6, 0.5, 0), &which);
 }
 END_TEST
 
