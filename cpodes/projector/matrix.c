@@ -56,8 +56,8 @@ static int explainFailure(CPWork work, sunrealtype t) {
     return cpReason(
         work->text, -CP_CNSTRJAC_WRONG,
         "at t = %.15g: no convergence, and entry (%d, %d) of the constraint Jacobian, %g, is "
-        "not the derivative of constraint %d (relative error %.1e)",
-        t, row, col, cpGradientEntry(work, row, col), row, err);
+        "not the derivative of %s (relative error %.1e)",
+        t, row, col, cpGradientEntry(work, row, col), cpRowName(work->P, row, name), err);
   return cpReason(work->text, -CP_PROJ_CONV_FAILURE,
                   "at t = %.15g: the projection does not converge; %s", t, what);
 }

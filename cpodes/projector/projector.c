@@ -248,7 +248,8 @@ int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, 
 }
 
 static int checkFactored(CPProjector P, const char *function) {
-  if (P->user_kind || cpMethodOf(P) == &cpKrylovMethod)
+  const int inner_krylov = P->method && P->stats.linsol == CP_LINSOL_KRYLOV;
+  if (P->user_kind || inner_krylov || cpMethodOf(P) == &cpKrylovMethod)
     return cpReport(&P->log, CP_NOT_SUPPORTED, function,
                     "only the solvers that factor a matrix find a rank");
   if (P->stats.rank < 0)

@@ -130,6 +130,20 @@ static int failed(CPWork work, CPWork inner, int flag) {
                   motions);
 }
 
+/* Rank of both levels, -1 before anything has been factored, and how many rows depend on others. */
+static void gatherRank(CPMech mech) {
+  CPProjector outer   = mech->P;
+  outer->stats.rank   = -1;
+  outer->ndependent   = 0;
+  const CPMechSpace s = mech->space;
+  for (int which = 0; which < 2; which++) {
+    const CPProjector P = s->level[s->shared ? CP_POSITIONS : which].P;
+    if (!P || P->stats.rank < 0) continue;
+    outer->stats.rank = P->stats.rank + (outer->stats.rank > 0 ? outer->stats.rank : 0);
+    outer->ndependent += P->ndependent;
+  }
+}
+
 /* Counters of the inner works, as the outer one's. */
 static void gatherStats(CPWork work) {
   const CPMech mech   = work->P->owner;
@@ -154,11 +168,11 @@ static void gatherStats(CPWork work) {
   p->nfloor = a->nfloor + b->nfloor, p->nli = a->nli + b->nli;
   p->nlinsolves = a->nlinsolves + b->nlinsolves, p->nprods = a->nprods + b->nprods;
   p->npsolves           = a->npsolves + b->npsolves;
-  p->rank               = mech->space->shared ? 2 * a->rank : a->rank + b->rank;
   p->nlevels            = 2;
   p->linsol             = a->linsol ? a->linsol : b->linsol;
   mech->stats.nprojfact = p->nsetups;
-  work->full_rank       = p->rank;
+  gatherRank(mech);
+  work->full_rank = p->rank;
 }
 
 /* A metric that is not definite: M in place of Newton's matrix, and by default the error weights in
