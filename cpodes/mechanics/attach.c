@@ -2,6 +2,7 @@
 #include "actions.h"
 
 #include <math.h>
+#include <string.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 /* ---- error weights ---- */
@@ -65,22 +66,37 @@ static int installSolver(CPMech mech, CPodeMem mem) {
   return cpMechNewtonAttach(mech, mem);
 }
 
+/* Do constraints depend on time? (A failure shows later.) */
+static int isRheonomic(CPMech mech, sunrealtype t0, const sunrealtype *q, const sunrealtype *u) {
+  const double e = 0.02 * mech->difference_time;
+  double *before = mech->p_plus, *after = mech->p_minus;
+  const size_t length = (size_t)mech->m * sizeof *before;
+  if (mech->nprescribed > 0) return 1;
+  if (cpMechPositions(mech, t0, q, before) || cpMechPositions(mech, t0 + e, q, after)) return 0;
+  if (memcmp(before, after, length)) return 1;
+  before = mech->lambda_new, after = mech->lambda_step; /* v's differences use the others */
+  if (cpMechVelocities(mech, t0, q, u, before) || cpMechVelocities(mech, t0 + e, q, u, after))
+    return 0;
+  return memcmp(before, after, length) != 0;
+}
+
 /* What a motion prescribes has no projected error. Steps that only that norm tests are too long for
  * the history to follow the motion: projections that move too far then cut them, at order 1 (BDF, a
  * mass driven with 10 /s beside one that hardly moves, tol 1e-8: 48,861 steps against 3,573;
  * test/reference/mechanics_motion.c). */
-static CPErrEst defaultErrEst(const CPMech mech) {
-  return mech->nprescribed > 0 ? CP_ERREST_UNPROJECTED : CP_ERREST_DEFAULT;
+static CPErrEst defaultErrEst(CPMech mech, sunrealtype t0, N_Vector y0) {
+  const sunrealtype *q = N_VGetArrayPointer(y0);
+  return isRheonomic(mech, t0, q, q + mech->nq) ? CP_ERREST_UNPROJECTED : CP_ERREST_DEFAULT;
 }
 
-static int install(CPMech mech, CPodeMem mem) {
+static int install(CPMech mech, CPodeMem mem, sunrealtype t0, N_Vector y0) {
   void *cvode_mem     = CPodeGetCVodeMem(mem);
   const CPModel model = {.data   = mech,
                          .scale  = mech->tau != 0.0 ? scaleWeights : NULL,
                          .cause  = cause,
                          .print  = print,
                          .detach = detach,
-                         .errest = defaultErrEst(mech)};
+                         .errest = defaultErrEst(mech, t0, y0)};
   int flag            = cpSetModel(mem, &model);
   if (!flag && mech->maxord > 0) flag = CVodeSetMaxOrd(cvode_mem, mech->maxord);
   if (!flag) flag = installSolver(mech, mem);
@@ -105,7 +121,7 @@ int CPMechAttach(CPMech mech, CPodeMem mem, sunrealtype t0, N_Vector y0) {
   flag        = start(mech, mem, t0, y0);
   if (!flag && !mech->mem) {
     mech->mem = mem;
-    flag      = install(mech, mem);
+    flag      = install(mech, mem, t0, y0);
   }
   if (!flag) return CP_SUCCESS;
   return cpReport(&mech->log, flag, __func__, "the integrator refused it: %s",

@@ -101,9 +101,9 @@ struct CPMech_ {
   char text[CP_TEXT_LENGTH]; /* its reason */
   CPMechStats stats;
   /* workspace, none of it shared between files: lengths in createWork, setup.c */
-  double *q_full, *u_full;                                                  /* evaluate.c */
-  double *f_lambda;                                                         /* evaluate.c */
-  double *q_moved, *qdot, *v_plus, *v_minus, *p_plus, *p_minus, *b4;        /* velocity.c */
+  double *q_full, *u_full;                                                          /* evaluate.c */
+  double *f_lambda;                                                                 /* evaluate.c */
+  double *q_moved, *qdot, *v_plus, *v_minus, *p_plus, *p_minus, *b4, *b6, *p4, *p6; /* velocity.c */
   double *f, *b, *rhs, *rhs_b, *a_full, *residual, *a_out, *lambda_out;     /* accelerations.c */
   double *lambda_new, *lambda_step, *lambda_J, *f_total, *a_spare, *zero_b; /* multipliers.c */
   int *lambda_pivot;

@@ -101,7 +101,7 @@ typedef struct {
   size_t length;
 } Array;
 
-enum { ARRAYS = 26 };
+enum { ARRAYS = 29 };
 
 static void listWork(CPMech mech, Array list[ARRAYS]) {
   const size_t nq = (size_t)mech->nq, nu = (size_t)mech->nu, m = (size_t)mech->m;
@@ -112,7 +112,8 @@ static void listWork(CPMech mech, Array list[ARRAYS]) {
       {&mech->rhs, nu},        {&mech->a_full, nu},      {&mech->f_total, nu},
       {&mech->a_spare, nu},    {&mech->wspace, nu},      {&mech->a_out, nu},
       {&mech->v_plus, m},      {&mech->v_minus, m},      {&mech->p_plus, m},
-      {&mech->p_minus, m},     {&mech->b4, m},           {&mech->b, m},
+      {&mech->p_minus, m},     {&mech->b4, m},           {&mech->b6, m},
+      {&mech->p4, m},          {&mech->p6, m},           {&mech->b, m},
       {&mech->rhs_b, m},       {&mech->residual, m},     {&mech->lambda_new, m},
       {&mech->lambda_step, m}, {&mech->zero_b, m},       {&mech->lambda, m},
       {&mech->lambda_out, m},  {&mech->lambda_J, square}};

@@ -14,7 +14,7 @@
 static const double SIXTH[3]  = {45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0};
 static const double FOURTH[3] = {40.0 / 60.0, -5.0 / 60.0, 0.0};
 
-/* Steps are this part of the time in which the motion changes: truncation (0.02)^6 / 140 and
+/* Steps are this part of the time in which a function changes: truncation (0.02)^6 / 140 and
  * roundoff DBL_EPSILON / 0.02 are then of one size. */
 #define STEP_PART 0.02
 /* Difference of the fourth and the sixth order, relative, at which the latter is good to some
@@ -22,28 +22,80 @@ static const double FOURTH[3] = {40.0 / 60.0, -5.0 / 60.0, 0.0};
 #define GOOD_MATCH 1.0e-8
 #define MAX_TRIES  4
 
-/* out += weight p over the rows of the model at position level */
-static int addPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double weight, double *p,
-                        double *out) {
-  const int flag = cpMechModelPositions(mech, t, q, p);
-  for (int i = 0; !flag && i < mech->np; i++) out[i] += weight * p[i];
+static double largest(const double *x, int length) {
+  double size = 0.0;
+  for (int i = 0; i < length; i++) size = fmax(size, fabs(x[i]));
+  return size;
+}
+
+/* ---- dg/de at e = 0 ---- */
+
+/* g [rows] at e; s: where e is 0. */
+typedef int (*AtTime)(CPMech mech, const CPMechState *s, double e, double *g);
+
+typedef struct {
+  AtTime g;
+  int rows;
+  double size;                    /* of the terms of g, for roundoff in them */
+  double *plus, *minus, *d6, *d4; /* [rows]; d6: the result */
+} Derivative;
+
+/* d6, d4 by steps e. constant: g(e) = g(-e) to the last bit, as where e does not matter: d6 = 0. */
+static int differences(CPMech mech, const CPMechState *s, const Derivative *D, double e,
+                       int *constant) {
+  const size_t length = (size_t)D->rows * sizeof *D->d6;
+  int flag            = CP_SUCCESS;
+  memset(D->d6, 0, length);
+  memset(D->d4, 0, length);
+  for (int k = 1; !flag && k <= 3; k++) {
+    flag = D->g(mech, s, k * e, D->plus);
+    if (!flag) flag = D->g(mech, s, -k * e, D->minus);
+    if (!flag && k == 1 && (*constant = !memcmp(D->plus, D->minus, length))) return CP_SUCCESS;
+    for (int i = 0; !flag && i < D->rows; i++) {
+      const double difference = (D->plus[i] - D->minus[i]) / e;
+      D->d6[i] += SIXTH[k - 1] * difference;
+      D->d4[i] += FOURTH[k - 1] * difference;
+    }
+  }
   return flag;
 }
 
-/* v += dp/dt. Scleronomic constraints show by p(t + e) = p(t - e), to the last bit. */
-static int addRate(CPMech mech, sunrealtype t, const sunrealtype *q, double *v) {
-  const double e = STEP_PART * mech->difference_time;
-  double *plus = mech->p_plus, *minus = mech->p_minus;
-  int flag = cpMechModelPositions(mech, t + e, q, plus);
-  if (!flag) flag = cpMechModelPositions(mech, t - e, q, minus);
-  if (flag) return flag;
-  const size_t length = (size_t)mech->np * sizeof *plus;
-  if (!memcmp(plus, minus, length)) return CP_SUCCESS;
-  for (int i = 0; i < mech->np; i++) v[i] += SIXTH[0] / e * (plus[i] - minus[i]);
-  for (int k = 2; !flag && k <= 3; k++) {
-    flag = addPositions(mech, t + k * e, q, SIXTH[k - 1] / e, plus, v);
-    if (!flag) flag = addPositions(mech, t - k * e, q, -SIXTH[k - 1] / e, minus, v);
+/* D->d6. The step follows from s alone, so that f is a function of (t, y): it starts from time, and
+ * shrinks until both orders agree. */
+static int differentiate(CPMech mech, const CPMechState *s, const Derivative *D, double time) {
+  int constant = 0;
+  for (int k = 0; k < MAX_TRIES; k++) {
+    const double e = STEP_PART * time;
+    const int flag = differences(mech, s, D, e, &constant);
+    if (flag || constant) return flag;
+    double mismatch = 0.0;
+    for (int i = 0; i < D->rows; i++) mismatch = fmax(mismatch, fabs(D->d6[i] - D->d4[i]));
+    const double noise = 100.0 * DBL_EPSILON * D->size / e;
+    const double good  = fmax(GOOD_MATCH * largest(D->d6, D->rows), noise);
+    if (mismatch <= good) break;
+    time *= fmax(0.5 * pow(good / mismatch, 0.25), 0.01); /* their difference falls as e^4 */
   }
+  return CP_SUCCESS;
+}
+
+/* ---- v ---- */
+
+static int positionsLater(CPMech mech, const CPMechState *s, double e, double *p) {
+  return cpMechModelPositions(mech, s->t + e, s->q, p);
+}
+
+/* v += dp/dt */
+static int addRate(CPMech mech, sunrealtype t, const sunrealtype *q, double *v) {
+  const CPMechState s = {.t = t, .q = q};
+  const Derivative D  = {.g     = positionsLater,
+                         .rows  = mech->np,
+                         .size  = largest(q, mech->nq),
+                         .plus  = mech->p_plus,
+                         .minus = mech->p_minus,
+                         .d6    = mech->p6,
+                         .d4    = mech->p4};
+  const int flag      = differentiate(mech, &s, &D, mech->difference_time);
+  for (int i = 0; !flag && i < mech->np; i++) v[i] += D.d6[i];
   return flag;
 }
 
@@ -75,57 +127,31 @@ int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sun
 
 /* ---- b ---- */
 
-static double largest(const double *x, int length) {
-  double size = 0.0;
-  for (int i = 0; i < length; i++) size = fmax(size, fabs(x[i]));
-  return size;
-}
-
 /* v at (t + e, q + e qdot, u) */
-static int alongMotion(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                       double e, double *v) {
-  for (int i = 0; i < mech->nq; i++) mech->q_moved[i] = q[i] + e * mech->qdot[i];
+static int alongMotion(CPMech mech, const CPMechState *s, double e, double *v) {
+  for (int i = 0; i < mech->nq; i++) mech->q_moved[i] = s->q[i] + e * mech->qdot[i];
   memset(v, 0, (size_t)mech->m * sizeof *v);
-  return modelVelocities(mech, t + e, mech->q_moved, u, v);
+  return modelVelocities(mech, s->t + e, mech->q_moved, s->u, v);
 }
 
-/* b by the differences of step e; b4: of fourth order. *noise: size of roundoff in them. */
-static int differences(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                       double e, double *b, double *b4, double *noise) {
-  int flag = CP_SUCCESS;
-  memset(b, 0, (size_t)mech->m * sizeof *b);
-  memset(b4, 0, (size_t)mech->m * sizeof *b4);
-  *noise = DBL_EPSILON * largest(u, mech->nu) / e;
-  for (int k = 1; !flag && k <= 3; k++) {
-    flag = alongMotion(mech, t, q, u, k * e, mech->v_plus);
-    if (!flag) flag = alongMotion(mech, t, q, u, -k * e, mech->v_minus);
-    for (int i = 0; !flag && i < mech->nv; i++) {
-      const double difference = (mech->v_plus[i] - mech->v_minus[i]) / e;
-      b[i] -= SIXTH[k - 1] * difference;
-      b4[i] -= FOURTH[k - 1] * difference;
-    }
-  }
-  return flag;
-}
-
-/* The step follows from the state alone, so that f is a function of (t, y). */
+/* The time in which positions change by their own size, or by 1; at most that of the options. */
 static int byDifferences(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                          double *b) {
-  int flag = cpMechKinematics(mech, q, CP_N, u, mech->qdot);
+  const CPMechState s = {.t = t, .q = q, .u = u};
+  const Derivative D  = {.g     = alongMotion,
+                         .rows  = mech->nv,
+                         .size  = largest(u, mech->nu),
+                         .plus  = mech->v_plus,
+                         .minus = mech->v_minus,
+                         .d6    = mech->b6,
+                         .d4    = mech->b4};
+  int flag            = cpMechKinematics(mech, q, CP_N, u, mech->qdot);
   if (flag) return flag;
   const double speed = largest(mech->qdot, mech->nq), size = fmax(1.0, largest(q, mech->nq));
-  double time = mech->difference_time;
-  if (speed * time > size) time = size / speed;
-  for (int k = 0; k < MAX_TRIES; k++) {
-    double noise = 0.0, mismatch = 0.0;
-    flag = differences(mech, t, q, u, STEP_PART * time, b, mech->b4, &noise);
-    if (flag) return flag;
-    for (int i = 0; i < mech->nv; i++) mismatch = fmax(mismatch, fabs(b[i] - mech->b4[i]));
-    const double good = fmax(GOOD_MATCH * largest(b, mech->nv), 100.0 * noise);
-    if (mismatch <= good) break;
-    time *= fmax(0.5 * pow(good / mismatch, 0.25), 0.01); /* their difference falls as e^4 */
-  }
-  return CP_SUCCESS;
+  const double time = mech->difference_time;
+  flag              = differentiate(mech, &s, &D, speed * time > size ? size / speed : time);
+  for (int i = 0; !flag && i < mech->nv; i++) b[i] = -D.d6[i];
+  return flag;
 }
 
 int cpMechB(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u, double *b) {

@@ -1,0 +1,90 @@
+/* Time-dependent constraints: v and b by differences, and the norm that tests steps. A mass is driven
+ * by 0 = p = q_0 - sin(w t); another one swings by itself and hardly feels it:
+ *
+ *   q_1'' = -q_1 + c q_0,   c = 1e-3
+ */
+#include "support/mech_run.h"
+
+#include <math.h>
+
+typedef struct {
+  sunrealtype w, c;
+} Drive;
+
+static int masses(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 1;
+  return 0;
+}
+
+static int first_mass(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(A, 0, 0) = 1;
+  return 0;
+}
+
+static int spring(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *user_data) {
+  (void)t, (void)u, (void)z;
+  f[1] = -q[1] + ((const Drive *)user_data)->c * q[0];
+  return 0;
+}
+
+static int driven(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  p[0] = q[0] - sin(((const Drive *)user_data)->w * t);
+  return 0;
+}
+
+static MechRun *driven_run(Drive *d) {
+  const CPMechModel model = {
+      .nu = 2, .np = 1, .M = masses, .A = first_mass, .f = spring, .p = driven};
+  const sunrealtype start[] = {0, 1, d->w, 0};
+  return mech_run_create(&model, d, start);
+}
+
+/* At t with q_0 = sin(w t), u_0 = w cos(w t): v = 0 and u_0' = b = -w^2 sin(w t). Differences of sixth
+   order whose steps fit the motion leave some 1e-12 of w in v, and, with v by differences too, 1e-10
+   of w^2 in b: (noise of v) / (step of some 0.02 / w). The steps start from a time that is w times too
+   long. */
+START_TEST(differences_find_the_time_of_an_explicit_motion) {
+  Drive d             = {.w = pow(10, _i), .c = 1e-3};
+  MechRun *run        = driven_run(&d);
+  const sunrealtype t = 0.7 / d.w;
+  sunrealtype udot[2], *y = entries(run->y);
+  y[0] = sin(d.w * t), y[2] = d.w * cos(d.w * t);
+  CPMechOutput out = {.udot = udot};
+  ck_assert_int_eq(CPMechEvaluate(run->mech, t, run->y, &out), CP_SUCCESS);
+  ck_assert_double_le(out.velocity, 1e-12 * d.w);
+  ck_assert_double_le(fabs(udot[0] + d.w * d.w * sin(d.w * t)), 1e-10 * d.w * d.w);
+  mech_run_free(&run);
+}
+END_TEST
+
+static long int steps_with(Drive *d, CPErrEst mode) {
+  MechRun *run = driven_run(d);
+  mech_run_start(run, CV_BDF, 1e-8);
+  ck_assert_int_eq(CPodeSetProjErrEst(run->cpode, mode), CP_SUCCESS);
+  mech_run_to(run, 10);
+  const long int steps = mech_run_steps(run);
+  mech_run_free(&run);
+  return steps;
+}
+
+/* What the constraint drives has no projected error: tested with that, steps grow until projections
+   move too far, and are cut. */
+START_TEST(steps_are_tested_with_the_unprojected_error) {
+  Drive d = {.w = 10, .c = 1e-3};
+  ck_assert_int_eq(steps_with(&d, CP_ERREST_DEFAULT), steps_with(&d, CP_ERREST_UNPROJECTED));
+  ck_assert_int_lt(steps_with(&d, CP_ERREST_DEFAULT), steps_with(&d, CP_ERREST_PROJECTED));
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("rheonomic");
+  TCase *tcase = tcase_create("rheonomic");
+  tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tcase, differences_find_the_time_of_an_explicit_motion, -1, 4);
+  tcase_add_test(tcase, steps_are_tested_with_the_unprojected_error);
+  suite_add_tcase(suite, tcase);
+  return run_suite(suite);
+}
