@@ -5,6 +5,7 @@
  * assert to be below MOST; N^2 operations of roundoff 1.1e-16 go into an entry of order one. (The
  * eigenvalues of M are between N and N + N^2.) */
 #include "mechanics/constant.h"
+#include "models/spatial_four_bar.h"
 #include "support/alloc.h"
 
 #include <math.h>
@@ -238,6 +239,63 @@ START_TEST(massless_velocity_has_projectors_but_no_delassus_operator) {
 }
 END_TEST
 
+/* ---- a closed loop in space, with 3 dependent rows of 20 ---- */
+
+enum { BAR_NU = 18 };
+
+typedef struct {
+  SpatialFourBar bar;
+  CPMech mech;
+  N_Vector y;
+} Loop;
+
+static void create_loop(Loop *loop, int sparse) {
+  const sunrealtype rods[3] = {1, 2, SUN_RCONST(1.5)}, rest[3] = {0};
+  sunrealtype angle[3] = {SUN_RCONST(1.1), 0, 0};
+  CPMechModel model;
+  spatial_four_bar_create(&loop->bar, rods, 2, SUN_RCONST(9.81), CP_FRAME_BODY);
+  ck_assert_int_eq(spatial_four_bar_close(&loop->bar, angle), 0);
+  ck_assert_int_eq(rigid_body_model(&loop->bar.bodies, sparse, test_context, &model), 0);
+  loop->y = vector_of(SPATIAL_FOUR_BAR_N, NULL);
+  spatial_four_bar_place(&loop->bar, angle, rest, loop->y);
+  loop->mech = CPMechCreate(&model, loop->y, test_context);
+  ck_assert_ptr_nonnull(loop->mech);
+  rigid_body_model_free(&model);
+  ck_assert_int_eq(CPMechSetUserData(loop->mech, &loop->bar.bodies), CP_SUCCESS);
+  ck_assert_int_eq(rigid_body_quaternions(&loop->bar.bodies, loop->mech), CP_SUCCESS);
+}
+
+/* One degree of freedom: the tangent part of anything is a multiple of one motion. */
+START_TEST(closed_loop_has_one_tangent_by_dense_and_sparse_matrices) {
+  Loop loop[2];
+  sunrealtype x[2][BAR_NU], w[2][SPATIAL_FOUR_BAR_ROWS], r[SPATIAL_FOUR_BAR_ROWS], trace = 0;
+  unsigned long long state = 3;
+  for (int i = 0; i < SPATIAL_FOUR_BAR_ROWS; i++) r[i] = random_number(&state);
+  for (int j = 0; j < BAR_NU; j++) x[0][j] = x[1][j] = random_number(&state);
+  for (int k = 0; k < 2; k++) {
+    create_loop(&loop[k], k);
+    ck_assert_int_eq(CPMechProjectTangent(loop[k].mech, 0, loop[k].y, x[k]), CP_SUCCESS);
+    ck_assert_int_eq(CPMechEffectiveMassTimes(loop[k].mech, 0, loop[k].y, r, w[k]), CP_SUCCESS);
+  }
+  for (int j = 0; j < BAR_NU; j++) {
+    sunrealtype e[BAR_NU] = {0};
+    e[j]                  = 1;
+    ck_assert_int_eq(CPMechProjectTangent(loop[0].mech, 0, loop[0].y, e), CP_SUCCESS);
+    trace += e[j];
+    ck_assert_double_eq_tol(x[0][j], x[1][j], TOLERANCE);
+  }
+  ck_assert_double_eq_tol(trace, 1, TOLERANCE);
+  for (int i = 0; i < SPATIAL_FOUR_BAR_ROWS; i++) {
+    ck_assert_double_eq_tol(w[0][i], w[1][i], TOLERANCE);
+    ck_assert_double_gt(fabs(w[0][i]), 0);
+  }
+  for (int k = 0; k < 2; k++) {
+    CPMechFree(&loop[k].mech);
+    N_VDestroy(loop[k].y);
+  }
+}
+END_TEST
+
 typedef int (*Call)(void);
 
 static int call_tangent(void) {
@@ -291,6 +349,7 @@ int main(void) {
   tcase_add_loop_test(tc, rows_and_rank_are_as_before, 0, CONSTANT_CASES - 2); /* with matrices */
   tcase_add_test(tc, bad_arguments_are_named);
   tcase_add_test(tc, massless_velocity_has_projectors_but_no_delassus_operator);
+  tcase_add_test(tc, closed_loop_has_one_tangent_by_dense_and_sparse_matrices);
   tcase_add_loop_test(tc, every_allocation_may_fail, 0, 3);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
