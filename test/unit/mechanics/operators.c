@@ -239,6 +239,33 @@ START_TEST(massless_velocity_has_projectors_but_no_delassus_operator) {
 }
 END_TEST
 
+/* ---- operators that are none ---- */
+
+START_TEST(products_that_are_no_transposes_are_told) {
+  sunrealtype x[N] = {1, 2, 3, 4, 5, 6, 7};
+  c                = (Constant){.form = OPERATORS, .state = 12, .wrong_ATl = 3};
+  constant_fill(&c);
+  constant_build(&c);
+  const int flag = CPMechProjectTangent(c.mech, 0, c.y, x);
+  ck_assert_msg(flag == CP_PROJ_CONV_FAILURE, "%d, %s", flag, c.log.text);
+  ck_assert_mentions(c.log.text, "each other's transpose");
+  ck_assert_double_eq(x[6], 7);
+  constant_free(&c);
+}
+END_TEST
+
+START_TEST(indefinite_inverse_mass_is_told) {
+  sunrealtype x[N] = {1, 2, 3, 4, 5, 6, 7};
+  c                = (Constant){.form = OPERATORS, .state = 12};
+  constant_fill(&c);
+  for (int i = 0; i < N; i++) c.M[i][i] -= 100;
+  constant_build(&c);
+  ck_assert_int_eq(CPMechProjectTangent(c.mech, 0, c.y, x), CP_MASS_INDEFINITE);
+  ck_assert_mentions(c.log.text, "M^{-1} must be positive definite");
+  constant_free(&c);
+}
+END_TEST
+
 /* ---- a closed loop in space, with 3 dependent rows of 20 ---- */
 
 enum { BAR_NU = 18 };
@@ -349,6 +376,8 @@ int main(void) {
   tcase_add_loop_test(tc, rows_and_rank_are_as_before, 0, CONSTANT_CASES - 2); /* with matrices */
   tcase_add_test(tc, bad_arguments_are_named);
   tcase_add_test(tc, massless_velocity_has_projectors_but_no_delassus_operator);
+  tcase_add_test(tc, products_that_are_no_transposes_are_told);
+  tcase_add_test(tc, indefinite_inverse_mass_is_told);
   tcase_add_test(tc, closed_loop_has_one_tangent_by_dense_and_sparse_matrices);
   tcase_add_loop_test(tc, every_allocation_may_fail, 0, 3);
   suite_add_tcase(suite, tc);
