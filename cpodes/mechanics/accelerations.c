@@ -45,8 +45,8 @@ static int failedFactor(CPMech mech, sunrealtype t, int flag) {
   case CP_KKT_DEPENDENT: {
     char name[CP_MECH_ROW_NAME];
     return cpReason(mech->text, -CP_KKT_RANK,
-                    "at t = %.15g: %s depends on others, and the linear solver '%s' needs "
-                    "independent ones (CP_KKT_AUTO, NULLSPACE and SPARSE do not)",
+                    "at t = %.15g: %s depends on others, up to an angle that the KKT solver '%s' "
+                    "cannot resolve (CP_KKT_NULLSPACE can)",
                     t, cpMechRowName(mech, mech->kkt->dependent, name), mech->kkt->ops->name);
   }
   default:
