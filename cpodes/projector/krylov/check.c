@@ -171,6 +171,9 @@ int CPProjectorCheckJacTimes(CPProjector P, sunrealtype t, N_Vector y, N_Vector 
   double transpose, product;
   int flag = cpCheckState(P, y, ewt, __func__);
   if (flag) return flag;
+  if (P->method)
+    return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
+                    "P is the projector of a mechanical system: see CPMechCheck");
   if (P->user_kind || !P->Gv)
     return cpReport(&P->log, CP_ILL_INPUT, __func__,
                     "there are no products to check: CPProjectorSetJacTimes gives them");
