@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-static const CPMechMetric metrics[]     = {CP_METRIC_DEFAULT, CP_METRIC_ERROR, CP_METRIC_KINETIC,
+const CPMechMetric metrics[METRICS]     = {CP_METRIC_DEFAULT, CP_METRIC_ERROR, CP_METRIC_KINETIC,
                                            CP_METRIC_NEWTON, CP_METRIC_L2};
 static const char *const metric_names[] = {"DEFAULT", "ERROR", "KINETIC", "NEWTON", "L2"};
 

@@ -10,6 +10,7 @@
 #include "mechanics/systems.h"
 
 enum { METRICS = 5, SOLVERS = 6 };
+extern const CPMechMetric metrics[METRICS]; /* all of them */
 
 typedef struct {
   System *s;     /* with nothing done to it but metric and solver */
