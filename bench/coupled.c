@@ -27,7 +27,7 @@ static void reflected(int n, const double *w, const double *d, double *e, double
   for (int i = 0; i < n; i++) product += 2 * e[i] * w[i] / square;
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++)
-      X[i + (size_t)j * (size_t)n] =
+      X[(size_t)i + (size_t)j * (size_t)n] =
           (i == j ? d[i] : 0) - w[i] * e[j] - e[i] * w[j] + product * w[i] * w[j];
 }
 
@@ -100,7 +100,7 @@ static void scaled_columns(const Coupled *c, double offset, double slope, const 
                            double *X) {
   for (int j = 0; j < c->n; j++)
     for (int i = 0; i < c->m; i++)
-      X[i + (size_t)j * (size_t)c->m] = (offset + slope * x[j]) * column(c->B, c->m, j)[i];
+      X[(size_t)i + (size_t)j * (size_t)c->m] = (offset + slope * x[j]) * column(c->B, c->m, j)[i];
 }
 
 static int constraint_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {

@@ -27,16 +27,22 @@
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
+typedef struct {
+  sunrealtype tolerance, end; /* time */
+} Span;
+
 static const int coordinates = 1000, constraints = 100;
-static const sunrealtype dense_end  = 1.0;
+static const Span dense_spans[]     = {{1.0e-4, 10.0}, {1.0e-6, 1.0}};
+static const Span chain_span        = {1.0e-6, 10.0};
 static const sunindextype lengths[] = {100, 300, 1000, 3000, 10000};
-enum { NLENGTHS = sizeof lengths / sizeof lengths[0] };
-static const sunrealtype chain_end = 10.0;
-static const sunrealtype tolerance = 1.0e-6;
-static const double bound_dense    = 3.0;
-static const double bound_sparse   = 8.0;
-static const double bound_flat     = 2.0;
-static const double bound_steps    = 0.05;
+enum {
+  NLENGTHS = sizeof lengths / sizeof lengths[0],
+  NSPANS   = sizeof dense_spans / sizeof dense_spans[0]
+};
+static const double bound_dense  = 3.0;
+static const double bound_sparse = 8.0;
+static const double bound_flat   = 2.0;
+static const double bound_steps  = 0.05;
 
 typedef struct {
   long int steps, f, setups, jacobians;
@@ -65,7 +71,7 @@ typedef struct {
   CPMechModel model;
   void *user_data;
   N_Vector y0;
-  sunrealtype t_end;
+  Span span;
 } Problem;
 
 /* jacobian NULL: structured Newton */
@@ -82,7 +88,7 @@ static Run run(const Problem *p, CPMechMetric metric, CVLsJacFn jacobian, SUNCon
   CHECK(CPMechSetMetric(mech, metric));
   if (jacobian) CHECK(CPMechSetNewton(mech, CP_NEWTON_NONE));
   CHECK(CPMechAttach(mech, mem, 0.0, p->y0));
-  CHECK(CPodeSStolerances(mem, tolerance, tolerance));
+  CHECK(CPodeSStolerances(mem, p->span.tolerance, p->span.tolerance));
   CHECK(CVodeSetMaxNumSteps(cvode_mem, 1000000));
   if (jacobian) {
     J  = CHECK_POINTER(SUNDenseMatrix(n, n, ctx));
@@ -91,7 +97,7 @@ static Run run(const Problem *p, CPMechMetric metric, CVLsJacFn jacobian, SUNCon
     CHECK(CVodeSetJacFn(cvode_mem, jacobian));
   }
   const double before = seconds_now();
-  CHECK(CPode(mem, p->t_end, r.y, &t, CV_NORMAL));
+  CHECK(CPode(mem, p->span.end, r.y, &t, CV_NORMAL));
   r.seconds = seconds_now() - before;
   CHECK(CVodeGetNumSteps(cvode_mem, &r.steps));
   CHECK(CVodeGetNumRhsEvals(cvode_mem, &r.f));
@@ -120,7 +126,7 @@ static void report(const Options *options, const char *name, const Run *r) {
 }
 
 /* Largest difference of the ends, in tolerances */
-static double difference(const Run *a, const Run *b) {
+static double difference(const Run *a, const Run *b, sunrealtype tolerance) {
   double largest = 0.0;
   for (sunindextype i = 0; i < N_VGetLength(a->y); i++) {
     const double x = N_VGetArrayPointer(a->y)[i], y = N_VGetArrayPointer(b->y)[i];
@@ -133,13 +139,14 @@ static void bound(const char *what, double value, const char *relation, double l
   printf("%-60s %8.3g  (%s %g)%s\n", what, value, relation, limit, holds ? "" : "  MISSED");
 }
 
-static void compare_steps(const char *what, const Run *structured, const Run *full) {
+static void compare_steps(const char *what, const Run *structured, const Run *full,
+                          sunrealtype tolerance) {
   const double steps = fabs((double)(full->steps - structured->steps)) / (double)structured->steps;
   char text[80];
   snprintf(text, sizeof text, "%s: difference of steps", what);
   bound(text, steps, "<=", bound_steps, steps <= bound_steps);
   printf("%-60s %8.3g\n", "largest difference of the ends, in tolerances",
-         difference(structured, full));
+         difference(structured, full, tolerance));
 }
 
 /* ------------------------------------------------------------------------------------- dense -- */
@@ -152,26 +159,26 @@ static int full_coupled(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix J, voi
   return flag ? flag : coupled_jacobian(coupled, y, udot, lambda, J);
 }
 
-static void dense(const Options *options, SUNContext ctx) {
+static void dense(const Options *options, Span span, SUNContext ctx) {
   coupled         = CHECK_POINTER(coupled_create(coordinates, constraints));
   const Problem p = {.model     = coupled_model(coupled),
                      .user_data = coupled,
                      .y0        = CHECK_POINTER(N_VNew_Serial(2 * coordinates, ctx)),
-                     .t_end     = dense_end};
+                     .span      = span};
   N_VConst(0.0, p.y0);
-  printf("%d coupled coordinates, %d constraints, t = 0 ... %g\n", coordinates, constraints,
-         dense_end);
+  printf("%d coupled coordinates, %d constraints, tolerance %g, t = 0 ... %g\n", coordinates,
+         constraints, span.tolerance, span.end);
   head();
-  Run structured = run(&p, CP_METRIC_ERROR, NULL, ctx);
+  const Run structured = run(&p, CP_METRIC_ERROR, NULL, ctx);
   report(options, "structured, dense LU", &structured);
-  Run other = run(&p, CP_METRIC_DEFAULT, NULL, ctx);
+  const Run other = run(&p, CP_METRIC_DEFAULT, NULL, ctx);
   report(options, "structured, default metric", &other);
-  Run full = run(&p, CP_METRIC_ERROR, full_coupled, ctx);
+  const Run full = run(&p, CP_METRIC_ERROR, full_coupled, ctx);
   report(options, "full, dense LU", &full);
   printf("%-60s %8.3g\n", "dense: whole run, full / structured", full.seconds / structured.seconds);
   bound("dense: less f, full / structured", full.less_f / structured.less_f, ">=", bound_dense,
         full.less_f >= bound_dense * structured.less_f);
-  compare_steps("dense", &structured, &full);
+  compare_steps("dense", &structured, &full, span.tolerance);
   N_VDestroy(structured.y);
   N_VDestroy(full.y);
   N_VDestroy(other.y);
@@ -189,7 +196,7 @@ static int full_chain(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix J, void 
 
 /* given: with the chain's partial derivatives, else by differences */
 static Run run_chain(sunindextype n, bool given, CVLsJacFn jacobian, SUNContext ctx) {
-  Problem p = {.t_end = chain_end};
+  Problem p = {.span = chain_span};
   chain     = CHECK_POINTER(bending_chain_create(n, 9.81, 1e5, 1e4));
   CHECK(bending_chain_model(chain, 1, ctx, &p.model));
   if (!given) p.model.dynamics_jac = NULL, p.model.constraint_jac = NULL;
@@ -205,7 +212,8 @@ static Run run_chain(sunindextype n, bool given, CVLsJacFn jacobian, SUNContext 
 
 static void sparse(const Options *options, SUNContext ctx) {
   double least = INFINITY, most = 0.0;
-  printf("chains that resist bending, t = 0 ... %g\n", chain_end);
+  printf("chains that resist bending, tolerance %g, t = 0 ... %g\n", chain_span.tolerance,
+         chain_span.end);
   head();
   for (size_t k = 0; k < NLENGTHS; k++) {
     char name[40];
@@ -226,7 +234,7 @@ static void sparse(const Options *options, SUNContext ctx) {
         most <= bound_flat * least);
   bound("chain of 100: whole run, full / structured", full.seconds / structured.seconds,
         ">=", bound_sparse, full.seconds >= bound_sparse * structured.seconds);
-  compare_steps("chain of 100", &structured, &full);
+  compare_steps("chain of 100", &structured, &full, chain_span.tolerance);
   N_VDestroy(differences.y);
   N_VDestroy(structured.y);
   N_VDestroy(full.y);
@@ -241,7 +249,8 @@ int main(int argc, char **argv) {
 #else
   CHECK(SUNContext_Create(SUN_COMM_NULL, &ctx));
 #endif
-  if (options_select(&options, "dense")) dense(&options, ctx);
+  for (int k = 0; k < NSPANS && options_select(&options, "dense"); k++)
+    dense(&options, dense_spans[k], ctx);
   if (options_select(&options, "sparse")) sparse(&options, ctx);
   SUNContext_Free(&ctx);
   options_close(&options);

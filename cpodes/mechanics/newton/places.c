@@ -1,6 +1,5 @@
 /* Structure of a sparse iteration matrix: the union of its terms' patterns, without the rows and columns
- * that are fixed, which have their diagonal entry only. A diagonal entry that no term has is left out,
- * so that KLU's maximum matching sees the zeros of the KKT matrix. */
+ * that are fixed, which have their diagonal entry only. */
 #include "newton_impl.h"
 
 #include <stdlib.h>
