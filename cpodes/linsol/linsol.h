@@ -52,7 +52,7 @@ struct CPLin_ {
   const CPLinOps *ops;
   int n, mmax;            /* allocated for A n x mmax                            */
   int m;                  /* columns of A now, <= mmax; keeps_pattern: mmax      */
-  const struct CPMat_ *W; /* metric that is the solver's (kkt.c); NULL: the identity      */
+  const struct CPMat_ *W; /* metric that is the solver's (kkt/lin.c); NULL: the identity      */
   const CPEntries *AT;    /* A^T by components, the caller's, set before analyse and factor */
   double ranktol;         /* a column is dependent below this sine of its angle  */
   int rank;               /* at the newest factorisation                         */
@@ -65,7 +65,7 @@ struct CPLin_ {
 /* Creates a solver of the given type (a matrix solver, not AUTO or KRYLOV) for A n x mmax; AT: its
  * structure, needed by solvers with keeps_pattern, else may be NULL. *lin is NULL on failure. */
 int cpLinCreate(CPLin *lin, CPLinSol type, int n, int mmax, const CPEntries *AT);
-/* ... with the metric W, n x n, sparse: kkt.c. */
+/* ... with the metric W, n x n, sparse: kkt/lin.c. */
 int cpLinCreateInMetric(CPLin *lin, const struct CPMat_ *W, int n, int mmax, const CPEntries *AT);
 void cpLinFree(CPLin *lin);
 

@@ -1,5 +1,5 @@
 /* A mechanical system in an integrator: right-hand side, projector, linear solver, error weights. */
-#include "actions.h"
+#include "actions/actions.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,9 +11,9 @@
 #include "../compat.h"
 #include "../errors.h"
 #include "../integrator/integrator_impl.h"
+#include "../linsol/kkt/kkt.h"
+#include "../matrix/matrix.h"
 #include "../projector/projector_impl.h"
-#include "kkt/kkt.h"
-#include "matrix.h"
 
 #include <cpodes/cpodes_mechanics.h>
 

@@ -14,7 +14,10 @@
 #include "../compat.h"
 #include "../errors.h"
 #include "../linsol/linsol.h"
+#include "../matrix/coloring.h"
+#include "../matrix/template.h"
 #include "../random.h"
+#include "../vectors.h"
 
 #include <cpodes/cpodes_projector.h>
 
@@ -98,13 +101,6 @@ typedef struct {
   CPLin lin;        /* of A                                                */
   CPLin spare;      /* AUTO: the pivoted solver, swapped in when rows prove dependent */
 } CPLevel;
-
-/* Groups of columns that share no row: G by one evaluation of c per group. */
-typedef struct {
-  int ngroups;
-  int *start; /* [ngroups + 1] */
-  int *col;   /* [n] */
-} CPColoring;
 
 struct CPWork_ {
   CPProjector P;
@@ -258,29 +254,6 @@ const char *cpRowName(const CPProjector P, int i, char name[CP_ROW_NAME]);
 /* Is row i switched on? */
 int cpIsActive(const CPProjector P, int i);
 
-/* template.c: sparse SUNMatrix templates. 0, or CP_ILL_INPUT, reported. */
-int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
-                   const char *function);
-/* ... and no row is empty. */
-int cpCheckTemplate(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
-                    const char *function);
-/* More of a metric's, n x n: symmetric pattern with its whole diagonal. */
-int cpCheckMetricTemplate(CPLog *log, SUNMatrix M, int n, const char *function);
-size_t cpMatrixEntries(SUNMatrix A); /* places in its data (dense: all of them) */
-sunrealtype *cpMatrixData(SUNMatrix A);
-/* Pattern of A [rows x cols] by columns; source [nnz]: the place of each entry in A's data. start
- * [cols + 1], row and source [cpMatrixEntries]: out. A dense matrix has all entries. */
-void cpMatrixPattern(SUNMatrix A, int rows, int cols, size_t *start, int *row, size_t *source);
-/* Zeros the values, and restores the index arrays of the template. */
-void cpMatrixZero(SUNMatrix A, SUNMatrix tmpl);
-void cpMatrixZeroValues(SUNMatrix A);
-/* Has A still the index arrays of its template? */
-int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl);
-
-/* coloring.c: columns of a pattern (rows x cols, by columns) that share no row, greedily. */
-int cpColoringCreate(CPColoring *colors, const size_t *start, const int *row, int rows, int cols);
-void cpColoringFree(CPColoring *colors);
-
 /* constraint.c: c, checked; jacobian.c: G, checked, into work->G. Each returns 0 or a code with the
  * reason in work->text. */
 int cpConstraint(CPWork work, sunrealtype t, N_Vector y, double *c);
@@ -425,17 +398,5 @@ double cpMechWorkSine(CPMechWork mech);
 /* krylov/krylov.c */
 int cpKrylovUpdate(CPWork work); /* creates work->krylov, in line with P's options */
 void cpKrylovFree(CPKrylov *krylov);
-
-/* vectors.c */
-int cpVectorFinite(N_Vector v);
-int cpAllFinite(const sunrealtype *x, sunindextype n);
-void cpCopy(N_Vector to, N_Vector from);
-int cpVectorPositive(N_Vector v); /* and finite */
-int cpFirstNonFinite(N_Vector v); /* index, or -1 */
-int cpHasData(N_Vector v);        /* direct access to all entries */
-/* Size below which a component counts as zero when it is perturbed: the tolerance alone may be far
- * below what the other terms of a constraint can resolve; components of large units say nothing of
- * the others. */
-double cpTypicalSize(N_Vector y);
 
 #endif

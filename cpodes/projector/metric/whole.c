@@ -1,8 +1,11 @@
 /* A sparse metric that couples many components is left to the solver, with the constraints, as a KKT
- * matrix (linsol/kkt.c): F = I, and W = M_ll with the identity's rows and columns for components that
+ * matrix (linsol/kkt/lin.c): F = I, and W = M_ll with the identity's rows and columns for components that
  * are held. */
 #include "metric_whole.h"
 
+#include "../../linsol/components.h"
+
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,12 +22,23 @@ const CPMat *cpMetricWhole(const CPMetric metric) {
 /* Bodies, and pairs of them, have blocks of their own, whose factors make A^T A no denser. */
 #define LARGE_BLOCK 16
 
+/* Order of the largest block of a symmetric pattern, after the best permutation; INT_MAX without
+ * memory. */
+static int largestBlock(const CPMat *A) {
+  const CPEntries pattern = {A->start, A->row, NULL};
+  int count = 0, largest = INT_MAX, *component = malloc((size_t)A->cols * sizeof *component);
+  if (component && cpComponents(&pattern, A->cols, A->cols, component, &count, &largest))
+    largest = INT_MAX;
+  free(component);
+  return largest;
+}
+
 int cpMetricIsWhole(const CPProjector P, const CPLevel *level) {
   if (level->nrows == 0 || (P->linsol != CP_LINSOL_AUTO && P->linsol != CP_LINSOL_SPARSE)) return 0;
   if (!P->M_tmpl || SUNMatGetID(P->M_tmpl) != SUNMATRIX_SPARSE || level->ncols != P->n) return 0;
   CPUserMat M;
   if (cpUserMatCreate(&M, P->M_tmpl, P->n, P->n, P->ctx)) return 0;
-  const int block = cpMatLargestBlock(&M.A);
+  const int block = largestBlock(&M.A);
   cpUserMatFree(&M);
   return block > LARGE_BLOCK;
 }

@@ -8,7 +8,7 @@
 #ifndef CPODES_ACTIONS_H
 #define CPODES_ACTIONS_H
 
-#include "mechanics_impl.h"
+#include "../mechanics_impl.h"
 
 #include <stdio.h>
 
@@ -45,7 +45,7 @@ int cpActionTransposedTimes(CPAction *act, const double *x, double *y);
 int cpActionMass(CPAction *act, const double *x, double *y);
 int cpActionInverseMass(CPAction *act, const double *x, double *y);
 
-/* actions_cg.c: S mu = r in the sense of least squares, d = M^{-1} A^T mu; with operators. r [m]: in,
+/* cg.c: S mu = r in the sense of least squares, d = M^{-1} A^T mu; with operators. r [m]: in,
  * right-hand side; out, what contradicts. */
 int cpActionCG(CPAction *act, double *r, double *d, double *mu);
 

@@ -1,8 +1,10 @@
-/* A real matrix, dense or sparse, as the mechanical part works with it: one type for the matrices of
+/* A real matrix, dense or sparse: one type for the matrices of
  * the user (SUNMatrix, dense, CSC or CSR), and for those made of them. */
 #ifndef CPODES_MECHANICS_MATRIX_H
 #define CPODES_MECHANICS_MATRIX_H
 
+#include <cpodes/cpodes_types.h>
+#include <stddef.h>
 #include <sundials/sundials_matrix.h>
 
 /* start NULL: dense, value column-major [rows * cols]. Else compressed columns: column j has entries
@@ -37,9 +39,6 @@ void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double 
 int cpMatUnion(CPMat *U, const CPMat *A, const CPMat *B);
 int cpMatTransposePattern(CPMat *T, const CPMat *A);
 int cpMatNormalPattern(CPMat *N, const CPMat *A);
-/* Order of the largest block of a square symmetric pattern, after the best permutation (connected
- * components); INT_MAX without memory. Dense: its order. */
-int cpMatLargestBlock(const CPMat *A);
 /* A += alpha B, B's pattern within A's (or A dense). */
 void cpMatAdd(CPMat *A, double alpha, const CPMat *B);
 

@@ -1,5 +1,7 @@
 /* Small questions about N_Vectors. */
-#include "projector_impl.h"
+#include "vectors.h"
+
+#include "compat.h"
 
 #include <math.h>
 #include <stdint.h>

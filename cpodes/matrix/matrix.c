@@ -1,10 +1,9 @@
-/* Matrices of the mechanical part: storage, products, patterns. */
+/* Matrices, dense or sparse: storage, products, patterns. */
 #include "matrix.h"
 
-#include "../linsol/components.h"
-#include "../projector/projector_impl.h"
+#include "../vectors.h"
+#include "template.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,16 +172,6 @@ int cpMatNormalPattern(CPMat *N, const CPMat *A) {
   free(mark);
   cpMatFree(&T);
   return flag;
-}
-
-int cpMatLargestBlock(const CPMat *A) {
-  const CPEntries pattern = {A->start, A->row, NULL};
-  if (!A->start) return A->cols;
-  int count = 0, largest = INT_MAX, *component = malloc((size_t)A->cols * sizeof *component);
-  if (component && cpComponents(&pattern, A->cols, A->cols, component, &count, &largest))
-    largest = INT_MAX;
-  free(component);
-  return largest;
 }
 
 static void addColumn(CPMat *A, double alpha, const CPMat *B, int j) {

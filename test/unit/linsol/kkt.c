@@ -1,5 +1,5 @@
 /* The solvers of the KKT system, by their table: against least squares of LAPACK. */
-#include "mechanics/kkt_fixture.h"
+#include "linsol/kkt_fixture.h"
 
 #include <float.h>
 #include <math.h>
@@ -488,7 +488,7 @@ START_TEST(repeated_factorisations_allocate_nothing) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("mechanics/kkt");
+  Suite *suite = suite_create("linsol/kkt");
   TCase *tcase = tcase_create("kkt");
   tcase_add_loop_test(tcase, solutions_are_those_of_least_squares, 0, N_PAIRS);
   tcase_add_loop_test(tcase, residuals_are_roundoff, 0, N_PAIRS);

@@ -4,7 +4,7 @@
  *
  * S is scaled to unit diagonal: its pivots are then the squared sines of the angles between rows, in
  * the metric of kinetic energy. */
-#include "../../linsol/lapack.h"
+#include "../lapack.h"
 #include "blocks.h"
 
 #include <math.h>

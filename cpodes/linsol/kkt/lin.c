@@ -5,9 +5,9 @@
  *   [ A^T  0 ] [ mu ] = [ r ]     z given, r = 0:  mu = (A^T W^{-1} A)^+ A^T W^{-1} z      (solve_t)
  *
  * the metric is the solver's own, F = I (metric/whole.c). */
-#include "linsol.h"
+#include "../linsol.h"
 
-#include "../mechanics/kkt/kkt.h"
+#include "kkt.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  *
  * A sparse matrix has `lines`: columns (CSC) or rows (CSR). Line k has the entries
  * pointer[k] ... pointer[k + 1] - 1, and index is the place of each of them across the lines. */
-#include "projector_impl.h"
+#include "template.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "mechanics/kkt_fixture.h"
+#include "linsol/kkt_fixture.h"
 
 #include <check.h>
 #include <math.h>

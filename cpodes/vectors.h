@@ -1,0 +1,18 @@
+/* Questions about vectors. */
+#ifndef CPODES_VECTORS_H
+#define CPODES_VECTORS_H
+
+#include <sundials/sundials_nvector.h>
+
+int cpVectorFinite(N_Vector v);
+int cpAllFinite(const sunrealtype *x, sunindextype n);
+void cpCopy(N_Vector to, N_Vector from);
+int cpVectorPositive(N_Vector v); /* and finite */
+int cpFirstNonFinite(N_Vector v); /* index, or -1 */
+int cpHasData(N_Vector v);        /* direct access to all entries */
+/* Size below which a component counts as zero when it is perturbed: the tolerance alone may be far
+ * below what the other terms of a constraint can resolve; components of large units say nothing of
+ * the others. */
+double cpTypicalSize(N_Vector y);
+
+#endif
