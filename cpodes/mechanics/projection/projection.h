@@ -18,10 +18,21 @@ int cpMechProjectionUpdate(CPWork work);
 CPWork cpMechLevelWork(CPWork work, int which);
 int cpMechLevelIsOn(CPWork work, int which);
 /* call(inner work, t, work->mech->x, weights, arg) for one level with q (positions: to start from);
- * ewt: of the whole state, or NULL. 0, or a code with the reason in work->text. */
-int cpMechLevelCall(CPWork work, int which, sunrealtype t, const double *q,
-                    int (*call)(CPWork, sunrealtype, N_Vector, N_Vector, void *), N_Vector ewt,
-                    void *arg);
+ * ewt: of the whole state, or NULL. 0, or a code with the reason in work->text. (level.c) */
+typedef int (*CPMechLevelFn)(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, void *arg);
+int cpMechLevelCall(CPWork work, int which, sunrealtype t, const double *q, CPMechLevelFn call,
+                    N_Vector ewt, void *arg);
+
+/* violation.c */
+int cpMechViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
+                    int *worst);
+int cpMechProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+/* Number of a FULL motion, the k-th of all, among the rows: behind them. */
+int cpMechMotionRow(const CPMech mech, int k);
+/* Distance of FULL coordinates and velocities from their prescribed values, in units of the state's
+ * tolerance; *worst: row, *residual: in its own unit. */
+double cpMechMotionsViolation(const CPMech mech, const double *y, const double *ewt, int *worst,
+                              double *residual);
 
 /* vectors.c */
 int cpMechError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);

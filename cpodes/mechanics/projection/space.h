@@ -44,9 +44,16 @@ struct CPMechSpace_ {
 /* Creates the problems; 0 or CP_MEM_FAIL. */
 int cpMechSpaceCreate(CPMech mech);
 void cpMechSpaceFree(CPMechSpace *space);
-/* The metric and the rows that are on, as mech has them now; 0, or a code, reported. */
+/* The metric (metric.c) and the rows that are on, as mech has them now; 0, or a code, reported. */
 int cpMechSpaceMetric(CPMech mech);
 int cpMechSpaceRows(CPMech mech);
+/* For what the projectors call: a failure keeps its reason in mech->text and its code in
+ * mech->space_flag; they hear its sign. Returns flag. */
+int cpMechSpaceAnswer(CPMech mech, int flag);
+/* *q: where A is wanted. */
+int cpMechSpacePlace(CPMech mech, const double *x, const double **q);
+
+/* coordinates.c */
 /* space->q <- q(x) */
 int cpMechSpacePositions(CPMech mech, const double *x);
 /* x <- the displacement of q0, that is x_j = q_i for pairs and 0 else */

@@ -45,11 +45,9 @@ static int cotangentOfLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ew
   return flag ? flag : cpCotangent(inner, t, x, ewt, w->v);
 }
 
-typedef int (*LevelCall)(CPWork, sunrealtype, N_Vector, N_Vector, void *);
-
 /* The vector e [nu] at y, in place. */
 static int projectVector(CPWork work, int which, sunrealtype t, const sunrealtype *y, N_Vector ewt,
-                         LevelCall call, double *e, double *r, double *mu) {
+                         CPMechLevelFn call, double *e, double *r, double *mu) {
   const CPMech mech = work->P->owner;
   double *x         = N_VGetArrayPointer(work->mech->x);
   if (!cpMechLevelIsOn(work, which)) return CP_SUCCESS;

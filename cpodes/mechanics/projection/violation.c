@@ -1,0 +1,108 @@
+/* How far a state is off: positions, velocities, norms, prescribed values. */
+#include "projection.h"
+
+#include <math.h>
+#include <string.h>
+
+int cpMechMotionRow(const CPMech mech, int k) {
+  return mech->space->level[0].nrows + mech->space->level[1].nrows + k;
+}
+
+double cpMechMotionsViolation(const CPMech mech, const double *y, const double *ewt, int *worst,
+                              double *residual) {
+  double largest = 0.0;
+  for (int k = 0; k < mech->nprescribed; k++) {
+    const CPPrescribed *g = &mech->prescribed[k];
+    const int place[2]    = {g->i, mech->nq + g->j};
+    const double value[2] = {g->value, g->rate};
+    for (int d = 0; g->how == CP_MOTION_FULL && d < 2; d++) {
+      const double off = y[place[d]] - value[d];
+      const double w   = ewt ? ewt[place[d]] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(value[d])));
+      if (!(fabs(off) * w > largest)) continue;
+      largest   = fabs(off) * w;
+      *worst    = cpMechMotionRow(mech, k);
+      *residual = off;
+    }
+  }
+  return largest;
+}
+
+typedef struct {
+  sunrealtype norm;
+  int worst;
+} Violation;
+
+static int violationOfLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, void *arg) {
+  Violation *v = arg;
+  return cpStateViolation(inner, t, x, ewt, &v->norm, &v->worst);
+}
+
+/* Distance of the norms from their values, in units of the state's tolerance. */
+static double normsViolation(CPMech mech, const double *q, const double *ewt) {
+  double worst = 0.0;
+  for (int k = 0; k < mech->nquaternions + mech->nnorms; k++) {
+    const CPUnitNorm *n  = &mech->norms[k - mech->nquaternions];
+    const int quaternion = k < mech->nquaternions;
+    const int first      = quaternion ? mech->quaternions[k].first_q : n->first;
+    const int length     = quaternion ? 4 : n->length;
+    double square = 0.0, unit = 0.0;
+    for (int i = first; i < first + length; i++) {
+      const double w = ewt ? ewt[i] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(q[i])));
+      square += q[i] * q[i];
+      unit += q[i] * q[i] / (w * w);
+    }
+    const double norm = sqrt(square), off = fabs(norm - (quaternion ? 1.0 : n->value));
+    if (unit > 0.0) worst = fmax(worst, off * norm / sqrt(unit));
+  }
+  return worst;
+}
+
+int cpMechViolation(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, sunrealtype *norm,
+                    int *worst) {
+  const CPMech mech = work->P->owner;
+  int flag          = cpMechProjectionUpdate(work);
+  if (flag) return flag;
+  const sunrealtype *y = N_VGetArrayPointer(yv), *w = ewt ? N_VGetArrayPointer(ewt) : NULL;
+  double *x       = N_VGetArrayPointer(work->mech->x);
+  int motion      = -1;
+  double residual = 0.0;
+  if (mech->nfull > 0) flag = cpMechMotions(mech, t);
+  if (flag) return cpReason(work->text, flag, "%s", mech->text);
+  *norm           = normsViolation(mech, y, w);
+  *worst          = -1;
+  const double of = cpMechMotionsViolation(mech, y, w, &motion, &residual);
+  if (of > *norm) *norm = of, *worst = motion, work->worst_residual = residual;
+  for (int which = 0; !flag && which < 2; which++) {
+    if (!cpMechLevelIsOn(work, which)) continue;
+    Violation v = {0.0, -1};
+    if (which == CP_POSITIONS) cpMechSpaceStart(mech, y, x);
+    else memcpy(x, y + mech->nq, (size_t)mech->nu * sizeof *x);
+    flag = cpMechLevelCall(work, which, t, y, violationOfLevel, ewt, &v);
+    if (flag || !(v.norm > *norm)) continue;
+    *norm                = v.norm;
+    *worst               = v.worst + (which == CP_VELOCITIES ? mech->space->level[0].nrows : 0);
+    work->worst_residual = cpMechLevelWork(work, which)->worst_residual;
+  }
+  return flag;
+}
+
+static int probeLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, void *arg) {
+  (void)arg;
+  return cpJacobianProbe(inner, t, x, ewt);
+}
+
+int cpMechProbe(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt) {
+  const CPMech mech    = work->P->owner;
+  const sunrealtype *y = N_VGetArrayPointer(yv);
+  double *x            = N_VGetArrayPointer(work->mech->x);
+  int flag             = CP_SUCCESS;
+  for (int which = 0; !flag && which < 2; which++) {
+    if (!cpMechLevelIsOn(work, which)) continue;
+    if (which == CP_POSITIONS) cpMechSpaceStart(mech, y, x);
+    else memcpy(x, y + mech->nq, (size_t)mech->nu * sizeof *x);
+    work->mech->level[which]->valid = 0; /* the probe wants factors of this state */
+    flag = cpMechLevelCall(work, which, t, y, violationOfLevel, ewt, &(Violation){0.0, -1});
+    if (!flag) flag = cpMechLevelCall(work, which, t, y, probeLevel, ewt, NULL);
+  }
+  return flag;
+}

@@ -1,0 +1,99 @@
+/* The workspace of a mechanical system's projector, and its options. */
+#include "projection.h"
+
+#include <math.h>
+#include <nvector/nvector_serial.h>
+#include <stdlib.h>
+
+/* ---- workspace ---- */
+
+void cpMechWorkFree(CPMechWork *address) {
+  CPMechWork w = *address;
+  if (!w) return;
+  for (int which = 0; which < 2; which++) cpWorkFree(&w->level[which]);
+  if (w->x) N_VDestroy(w->x);
+  if (w->weights) N_VDestroy(w->weights);
+  free(w->q); /* the arrays are one */
+  free(w);
+  *address = NULL;
+}
+
+double cpMechWorkSine(CPMechWork w) {
+  double sine = 1.0;
+  for (int which = 0; which < 2; which++)
+    if (w->level[which]) sine = fmin(sine, cpWorkSine(w->level[which]));
+  return sine;
+}
+
+static int allocateArrays(CPMech mech, CPMechWork w) {
+  const size_t nq = (size_t)mech->nq, nu = (size_t)mech->nu, m = (size_t)mech->m;
+  w->q = calloc(3 * nq + (size_t)mech->n + nu + 4 * m, sizeof *w->q);
+  if (!w->q) return CP_MEM_FAIL;
+  w->e     = w->q + nq;
+  w->w     = w->e + mech->n;
+  w->moved = w->w + nu;
+  w->d     = w->moved + nq;
+  w->plus  = w->d + nq;
+  w->minus = w->plus + m;
+  w->r     = w->minus + m;
+  w->mu    = w->r + m;
+  return CP_SUCCESS;
+}
+
+static int createWork(CPWork work) {
+  const CPMech mech   = work->P->owner;
+  const CPMechSpace s = mech->space;
+  CPMechWork w        = calloc(1, sizeof *w);
+  work->mech          = w;
+  if (!w) return CP_MEM_FAIL;
+  w->x       = N_VNew_Serial(mech->nu, mech->ctx);
+  w->weights = N_VNew_Serial(mech->nu, mech->ctx);
+  int flag   = w->x && w->weights ? allocateArrays(mech, w) : CP_MEM_FAIL;
+  for (int which = 0; !flag && which < 2; which++)
+    if (s->level[which].P) flag = cpWorkCreate(&w->level[which], s->level[which].P);
+  return flag;
+}
+
+/* ---- options ---- */
+
+/* Those of the outer projector that the inner ones share. */
+static void passOptions(CPProjector P, CPProjector inner, int shared) {
+  const long int frequency = shared ? 2 * P->jacfreq : P->jacfreq; /* two projections a step */
+  inner->eps               = P->eps;
+  inner->maxiters          = P->maxiters;
+  inner->jacfreq           = frequency;
+  if (inner->linsol != P->linsol) CPProjectorSetLinearSolver(inner, P->linsol);
+}
+
+/* Newton's matrix may have changed: with it the metric. */
+static void renewMetric(CPMech mech) {
+  const CPMechSpace s = mech->space;
+  if (s->metric != CP_METRIC_NEWTON || s->nnewton == mech->stats.nnewton) return;
+  s->nnewton  = mech->stats.nnewton;
+  s->use_mass = 0;
+  for (int which = 0; which < 2; which++)
+    if (s->level[which].P) s->level[which].P->contents++;
+}
+
+int cpMechProjectionUpdate(CPWork work) {
+  CPProjector P     = work->P;
+  const CPMech mech = P->owner;
+  int flag          = mech->ready ? CP_SUCCESS : cpMechSetUp(mech, "CPMech");
+  if (flag) return cpReason(work->text, flag, "%s", mech->log.text);
+  if (!work->mech && (flag = createWork(work))) {
+    cpMechWorkFree(&work->mech);
+    return cpReason(work->text, flag, "no memory for a projection");
+  }
+  flag = cpMechSpaceRows(mech);
+  if (flag) return cpReason(work->text, flag, "the rows of constraints cannot be switched");
+  renewMetric(mech);
+  for (int which = 0; which < 2; which++) {
+    if (!mech->space->level[which].P) continue;
+    passOptions(P, mech->space->level[which].P, mech->space->shared);
+    if (!work->valid) work->mech->level[which]->valid = 0;
+    work->mech->level[which]->age += work->age;
+  }
+  work->valid = 1;
+  work->age   = 0;
+  return CP_SUCCESS;
+}
