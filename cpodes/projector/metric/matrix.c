@@ -22,9 +22,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* NULL: no memory */
 static const CPMetricOps *kindOf(const CPProjector P, const CPLevel *level) {
   if (P->metric) return &cpMetricOperatorOps;
-  if (cpMetricIsWhole(P, level)) return &cpMetricWholeOps;
+  const int whole = cpMetricIsWhole(P, level);
+  if (whole) return whole > 0 ? &cpMetricWholeOps : NULL;
   const int sparse = P->M_tmpl && SUNMatGetID(P->M_tmpl) == SUNMATRIX_SPARSE;
   return sparse ? &cpMetricSparseOps : &cpMetricDenseOps;
 }
@@ -44,7 +46,7 @@ int cpMetricMatrixCreate(CPWork work, int l) {
   metric->ops     = kindOf(work->P, level);
   metric->comp    = malloc(((size_t)level->ncols + 1) * sizeof *metric->comp);
   level->AT.start = calloc((size_t)level->ncols + 1, sizeof *level->AT.start);
-  if (!metric->comp || !level->AT.start) return CP_MEM_FAIL;
+  if (!metric->ops || !metric->comp || !level->AT.start) return CP_MEM_FAIL;
   for (int q = 0; q < level->ncols; q++) metric->comp[q] = level->cols[q];
   int flag = mapRows(metric, level, work->P->m);
   if (!flag) flag = metric->ops->create(work, level);

@@ -6,7 +6,7 @@
 #include "metric_matrix.h"
 
 extern const CPMetricOps cpMetricWholeOps;
-/* Does the level take it? One level, over all components. */
+/* Does the level take it? One level, over all components. 1, 0, or CP_MEM_FAIL. */
 int cpMetricIsWhole(const CPProjector P, const CPLevel *level);
 /* Its matrix, values of the newest gather; NULL: another metric. */
 const CPMat *cpMetricWhole(const CPMetric metric);

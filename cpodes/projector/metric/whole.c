@@ -37,10 +37,10 @@ int cpMetricIsWhole(const CPProjector P, const CPLevel *level) {
   if (level->nrows == 0 || (P->linsol != CP_LINSOL_AUTO && P->linsol != CP_LINSOL_SPARSE)) return 0;
   if (!P->M_tmpl || SUNMatGetID(P->M_tmpl) != SUNMATRIX_SPARSE || level->ncols != P->n) return 0;
   CPUserMat M;
-  if (cpUserMatCreate(&M, P->M_tmpl, P->n, P->n, P->ctx)) return 0;
+  if (cpUserMatCreate(&M, P->M_tmpl, P->n, P->n, P->ctx)) return CP_MEM_FAIL;
   const int block = largestBlock(&M.A);
   cpUserMatFree(&M);
-  return block > LARGE_BLOCK;
+  return block == INT_MAX ? CP_MEM_FAIL : block > LARGE_BLOCK;
 }
 
 static void destroy(CPMetric metric) {
