@@ -49,6 +49,7 @@ static void detach(void *data) {
   if (mech->fixed_point) SUNNonlinSolFree(mech->fixed_point);
   mech->fixed_point = NULL;
   mech->mem         = NULL;
+  mech->installed   = 0;
 }
 
 /* Adams methods are for what is not stiff: no matrix, unless one is asked for. Fixed point iteration
@@ -117,13 +118,19 @@ int CPMechAttach(CPMech mech, CPodeMem mem, sunrealtype t0, N_Vector y0) {
   if (!mech->mem && mem->cvode_inited)
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "mem has a right-hand side already: use a new one of CPodeCreate's");
+  if (mech->mem && !mech->installed)
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+                    "mem is what an earlier CPMechAttach left when it failed: free it and create "
+                    "another one");
   mech->cause = 0;
   flag        = start(mech, mem, t0, y0);
   if (!flag && !mech->mem) {
-    mech->mem = mem;
-    flag      = install(mech, mem, t0, y0);
+    mech->mem       = mem;
+    flag            = install(mech, mem, t0, y0);
+    mech->installed = !flag;
   }
   if (!flag) return CP_SUCCESS;
+  if (flag == CP_MEM_FAIL) return cpReport(&mech->log, flag, __func__, "no memory");
   return cpReport(&mech->log, flag, __func__, "the integrator refused it: %s",
                   CPodeGetLastMessage(mem));
 }

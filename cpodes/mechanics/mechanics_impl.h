@@ -96,6 +96,7 @@ struct CPMech_ {
   int space_flag; /* newest failure of a function inside a projection */
   double *wspace; /* space.c: [nu] */
   CPMechNewtonMem newton;
+  int installed;                  /* everything of ours is in mem */
   SUNNonlinearSolver fixed_point; /* for Adams methods; NULL: another one */
   int cause; /* newest failure inside a callback of CVODES': 0 or a code, either sign */
   char text[CP_TEXT_LENGTH]; /* its reason */
