@@ -1,10 +1,12 @@
 #include "alloc.h"
 
+#include <nvector/nvector_serial.h>
 #include <stddef.h>
 #include <sundials/sundials_matrix.h>
 #include <sundials/sundials_nonlinearsolver.h>
 #include <sundials/sundials_nvector.h>
 #include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>
 
 static struct {
@@ -58,8 +60,12 @@ void *__real_realloc(void *p, size_t size);
 void __real_free(void *p);
 char *__real_strdup(const char *s);
 N_Vector __real_N_VClone(N_Vector x);
+N_Vector __real_N_VNew_Serial(sunindextype length, SUNContext ctx);
+N_Vector __real_N_VMake_Serial(sunindextype length, sunrealtype *data, SUNContext ctx);
 void __real_N_VDestroy(N_Vector x);
 SUNMatrix __real_SUNDenseMatrix(sunindextype M, sunindextype N, SUNContext ctx);
+SUNMatrix __real_SUNSparseMatrix(sunindextype M, sunindextype N, sunindextype NNZ, int type,
+                                 SUNContext ctx);
 SUNMatrix __real_SUNMatClone(SUNMatrix A);
 void __real_SUNMatDestroy(SUNMatrix A);
 SUNNonlinearSolver __real_SUNNonlinSolNewEmpty(SUNContext ctx);
@@ -72,8 +78,12 @@ void *__wrap_realloc(void *p, size_t size);
 void __wrap_free(void *p);
 char *__wrap_strdup(const char *s);
 N_Vector __wrap_N_VClone(N_Vector x);
+N_Vector __wrap_N_VNew_Serial(sunindextype length, SUNContext ctx);
+N_Vector __wrap_N_VMake_Serial(sunindextype length, sunrealtype *data, SUNContext ctx);
 void __wrap_N_VDestroy(N_Vector x);
 SUNMatrix __wrap_SUNDenseMatrix(sunindextype M, sunindextype N, SUNContext ctx);
+SUNMatrix __wrap_SUNSparseMatrix(sunindextype M, sunindextype N, sunindextype NNZ, int type,
+                                 SUNContext ctx);
 SUNMatrix __wrap_SUNMatClone(SUNMatrix A);
 void __wrap_SUNMatDestroy(SUNMatrix A);
 SUNNonlinearSolver __wrap_SUNNonlinSolNewEmpty(SUNContext ctx);
@@ -101,6 +111,14 @@ char *__wrap_strdup(const char *s) { return is_denied() ? NULL : allocated(__rea
 
 N_Vector __wrap_N_VClone(N_Vector x) { return is_denied() ? NULL : allocated(__real_N_VClone(x)); }
 
+N_Vector __wrap_N_VNew_Serial(sunindextype length, SUNContext ctx) {
+  return is_denied() ? NULL : allocated(__real_N_VNew_Serial(length, ctx));
+}
+
+N_Vector __wrap_N_VMake_Serial(sunindextype length, sunrealtype *data, SUNContext ctx) {
+  return is_denied() ? NULL : allocated(__real_N_VMake_Serial(length, data, ctx));
+}
+
 void __wrap_N_VDestroy(N_Vector x) {
   freed(x);
   __real_N_VDestroy(x);
@@ -108,6 +126,11 @@ void __wrap_N_VDestroy(N_Vector x) {
 
 SUNMatrix __wrap_SUNDenseMatrix(sunindextype M, sunindextype N, SUNContext ctx) {
   return is_denied() ? NULL : allocated(__real_SUNDenseMatrix(M, N, ctx));
+}
+
+SUNMatrix __wrap_SUNSparseMatrix(sunindextype M, sunindextype N, sunindextype NNZ, int type,
+                                 SUNContext ctx) {
+  return is_denied() ? NULL : allocated(__real_SUNSparseMatrix(M, N, NNZ, type, ctx));
 }
 
 SUNMatrix __wrap_SUNMatClone(SUNMatrix A) {

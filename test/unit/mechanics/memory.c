@@ -1,0 +1,253 @@
+/* Mechanical systems without memory: every allocation failing in turn, from creation to the first steps;
+ * nothing leaks, and what failed works when it is called again, or says why not. */
+#include "mechanics/systems.h"
+#include "support/alloc.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A system in all of its actions, in the order of their first use. */
+typedef struct {
+  System *s; /* the functions, states and weights; its own CPMech is not used */
+  int lmm;
+  CPMech mech;
+  CPodeMem mem;
+  N_Vector y, v;
+  sunrealtype t;
+  MessageLog log;
+} Script;
+
+static const SystemName names[] = {PENDULUM, BODIES_IN_SPACE, OPERATORS_CHAIN, BENDING_CHAIN,
+                                   SPATIAL_LOOP};
+enum { NAMES = sizeof names / sizeof names[0], MOST = 2000 };
+
+static int turn(sunrealtype t, sunrealtype *g, void *data) {
+  (void)data;
+  *g = t;
+  return 0;
+}
+
+static int create(Script *c) {
+  c->mech = CPMechCreate(&c->s->model, c->s->y, test_context);
+  return c->mech ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+static int set_options(Script *c) {
+  int flag = CPMechSetErrHandlerFn(c->mech, message_log, &c->log);
+  if (!flag) flag = CPMechSetUserData(c->mech, c->s->user_data);
+  if (!flag && c->s->model.udot) flag = CPMechSetNewton(c->mech, CP_NEWTON_HALF);
+  return flag;
+}
+
+static int add_quaternions(Script *c) {
+  int flag = CP_SUCCESS;
+  for (int k = 0; !flag && k < c->s->nquaternions; k++)
+    flag = CPMechAddQuaternion(c->mech, c->s->first_q[k], c->s->first_u[k], c->s->frame);
+  return flag;
+}
+
+/* Of a coordinate that is none of a quaternion's; by operators there are none. */
+static int prescribe(Script *c) {
+  if (c->s->model.udot || c->s->nquaternions > 0) return CP_SUCCESS;
+  return CPMechPrescribe(c->mech, 0, CP_MOTION_RATE, turn, NULL, NULL, 1e-3, NULL);
+}
+
+static int project(Script *c) {
+  return CPProjectorProject(CPMechGetProjector(c->mech), c->t, c->y, c->s->ewt);
+}
+
+static int project_vectors(Script *c) {
+  CPProjector P  = CPMechGetProjector(c->mech);
+  const int flag = CPProjectorProjectTangent(P, c->t, c->y, c->s->ewt, c->v);
+  return flag ? flag : CPProjectorProjectCotangent(P, c->t, c->y, c->s->ewt, c->v);
+}
+
+static int initial(Script *c) { return CPMechCalcIC(c->mech, c->t, c->y, NULL, NULL, NULL, NULL); }
+
+static int change_metric(Script *c) { return CPMechSetMetric(c->mech, CP_METRIC_L2); }
+static int restore_metric(Script *c) { return CPMechSetMetric(c->mech, CP_METRIC_DEFAULT); }
+
+static int switch_rows(Script *c) {
+  sunrealtype mask[MAX_ROWS];
+  for (int i = 0; i < MAX_ROWS; i++) mask[i] = i > 0;
+  int flag = CPMechSetActive(c->mech, mask);
+  if (!flag) flag = project(c);
+  if (!flag) flag = CPMechSetActive(c->mech, NULL);
+  return flag;
+}
+
+static int evaluate(Script *c) {
+  CPMechOutput out = {0};
+  return CPMechEvaluate(c->mech, c->t, c->y, &out);
+}
+
+static int create_integrator(Script *c) {
+  c->mem = CPodeCreate(c->lmm, test_context);
+  if (!c->mem) return CP_MEM_FAIL;
+  return CPodeSetErrHandlerFn(c->mem, message_log, &c->log);
+}
+
+static int attach(Script *c) { return CPMechAttach(c->mech, c->mem, c->t, c->y); }
+
+static int integrate(Script *c) {
+  int flag = c->t > c->s->t ? CP_SUCCESS : CPodeSStolerances(c->mem, 1e-6, 1e-6);
+  for (int k = 0; !flag && k < 3; k++) flag = CPode(c->mem, c->t + 1, c->y, &c->t, CV_ONE_STEP);
+  return flag;
+}
+
+typedef int (*Action)(Script *);
+static const Action actions[] = {
+    create,          set_options, add_quaternions,   prescribe, project,
+    project_vectors, initial,     change_metric,     project,   switch_rows,
+    restore_metric,  evaluate,    create_integrator, attach,    integrate};
+enum { ACTIONS = sizeof actions / sizeof actions[0] };
+
+static int silenced;
+
+/* A failed constructor says so on stderr: not wanted in the test's output. */
+static void silence(void) {
+  fflush(stderr);
+  silenced = dup(STDERR_FILENO);
+  ck_assert_int_ge(silenced, 0);
+  ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr));
+}
+
+static void unsilence(void) {
+  fflush(stderr);
+  ck_assert_int_ge(dup2(silenced, STDERR_FILENO), 0);
+  close(silenced);
+}
+
+/* Runs all actions, the n-th allocation failing. Returns the number of the action that failed, and its code. */
+static int run(Script *c, int *code) {
+  int k = 0;
+  for (*code = CP_SUCCESS; k < ACTIONS; k++)
+    if ((*code = actions[k](c)) < 0 || (*code > 0 && k != ACTIONS - 1)) return k;
+  return k;
+}
+
+static void reset(Script *c) {
+  N_VScale(1, c->s->y, c->y);
+  N_VScale(1, c->s->y, c->v);
+  c->t    = c->s->t;
+  c->mech = NULL;
+  c->mem  = NULL;
+}
+
+static void release(Script *c) {
+  CPodeFree(&c->mem);
+  CPMechFree(&c->mech);
+}
+
+static Script start(int index) {
+  Script c = {.s = system_create(names[index / 2]), .lmm = index % 2 ? CV_ADAMS : CV_BDF};
+  c.y      = vector_copy(c.s->y);
+  c.v      = vector_copy(c.s->y);
+  return c;
+}
+
+static void finish(Script *c) {
+  N_VDestroy(c->y);
+  N_VDestroy(c->v);
+  system_free(&c->s);
+}
+
+START_TEST(every_allocation_may_fail) {
+  Script c = start(_i);
+  int n, code;
+  for (n = 1; n < MOST; n++) {
+    reset(&c);
+    silence();
+    alloc_watch_failing(n);
+    const int failed = run(&c, &code);
+    release(&c);
+    alloc_unwatch();
+    unsilence();
+    ck_assert_msg(alloc_live() == 0, "%s: %ld lost with the allocation %d (action %d)", c.s->name,
+                  alloc_live(), n, failed);
+    if (!alloc_has_failed()) break;
+    ck_assert_msg(failed < ACTIONS, "%s: nobody noticed that allocation %d failed", c.s->name, n);
+    ck_assert_msg(code == CP_MEM_FAIL, "%s: allocation %d, action %d: %d, %s", c.s->name, n, failed,
+                  code, c.log.text);
+  }
+  ck_assert_int_gt(n, 20);
+  ck_assert_int_lt(n, MOST);
+  finish(&c);
+}
+END_TEST
+
+/* ... and the rest goes on as if nothing had been, from the action that failed; but an integrator that could
+   not be started, or stopped, is created anew. */
+START_TEST(failures_can_be_repeated) {
+  Script c = start(_i);
+  int code, ended = 0;
+  for (int n = 1; n < MOST && !ended; n++) {
+    reset(&c);
+    silence();
+    alloc_watch_failing(n);
+    int k = run(&c, &code);
+    alloc_unwatch();
+    unsilence();
+    ended = !alloc_has_failed();
+    if (k >= ACTIONS - 2) { /* attach, integrate */
+      const int again = k == ACTIONS - 2 ? attach(&c) : CP_SUCCESS;
+      ck_assert_msg(k >= ACTIONS - 1 || again == CP_SUCCESS ||
+                        strstr(c.log.text, "another one") != NULL ||
+                        strstr(c.log.text, "a new one") != NULL,
+                    "%s, allocation %d: %d, %s", c.s->name, n, again, c.log.text);
+      CPodeFree(&c.mem);
+      c.t = c.s->t;
+      k   = ACTIONS - 3;
+    }
+    for (; k < ACTIONS; k++) {
+      if (actions[k] == create_integrator) ck_assert_int_eq(initial(&c), CP_SUCCESS);
+      if (actions[k] == add_quaternions || actions[k] == prescribe) { /* not twice */
+        release(&c);
+        ck_assert_int_eq(create(&c), CP_SUCCESS);
+        ck_assert_int_eq(set_options(&c), CP_SUCCESS);
+        ck_assert_int_eq(add_quaternions(&c), CP_SUCCESS);
+        k = 3;
+      }
+      code = actions[k](&c);
+      ck_assert_msg(code == CP_SUCCESS, "%s, allocation %d: action %d: %d, %s", c.s->name, n, k,
+                    code, c.log.text);
+    }
+    release(&c);
+  }
+  ck_assert(ended);
+  finish(&c);
+}
+END_TEST
+
+/* Once they have run, projections allocate nothing that stays, however often they are called. */
+START_TEST(projections_keep_nothing) {
+  Script c = start(_i);
+  int code;
+  reset(&c);
+  ck_assert_int_eq(run(&c, &code), ACTIONS);
+  for (int k = 0; k < 21; k++) {
+    if (k == 1) alloc_watch();
+    ck_assert_int_eq(project(&c), CP_SUCCESS);
+    ck_assert_int_eq(project_vectors(&c), CP_SUCCESS);
+    ck_assert_int_ge(integrate(&c), 0);
+  }
+  alloc_unwatch();
+  ck_assert_int_eq(alloc_live(), 0);
+  release(&c);
+  finish(&c);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("memory");
+  TCase *tcase = tcase_create("memory");
+  tcase_set_timeout(tcase, 60);
+  tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tcase, every_allocation_may_fail, 0, 2 * NAMES);
+  tcase_add_loop_test(tcase, failures_can_be_repeated, 0, 2 * NAMES);
+  tcase_add_loop_test(tcase, projections_keep_nothing, 0, 2 * NAMES);
+  suite_add_tcase(suite, tcase);
+  return run_suite(suite);
+}
