@@ -1,0 +1,560 @@
+/* Wrong use of the functions of cpodes_mechanics.h: NULL, wrong lengths, wrong choices, too late; models that
+ * break a rule; integrators that come and go. Each is named, and nothing is changed. */
+#include <cpodes/cpodes_mechanics.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+#include <unistd.h>
+
+#include "models/chain_mechanism.h"
+#include "models/pendulum.h"
+#include "support/support.h"
+
+enum { N = PENDULUM_N };
+
+static Pendulum pendulum;
+static CPMech mech;
+static N_Vector y, shorter, no_data, bad;
+static MessageLog messages;
+
+static N_Vector_ID in_pieces(N_Vector x) {
+  (void)x;
+  return SUNDIALS_NVEC_MANYVECTOR;
+}
+
+static CPMech system_of(const CPMechModel *model, N_Vector state, void *user_data) {
+  CPMech result = CPMechCreate(model, state, test_context);
+  ck_assert_ptr_nonnull(result);
+  ck_assert_int_eq(CPMechSetUserData(result, user_data), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetErrHandlerFn(result, message_log, &messages), CP_SUCCESS);
+  return result;
+}
+
+static void setup(void) {
+  const CPMechModel model     = pendulum_model();
+  pendulum                    = (Pendulum){.L = 1, .g = 9.81};
+  messages                    = (MessageLog){0};
+  y                           = VECTOR(0.6, -0.8, 0.8, 0.6);
+  bad                         = VECTOR(0.6, -0.8, NAN, 0.6);
+  shorter                     = vector_of(N - 1, NULL);
+  no_data                     = vector_of(N, NULL);
+  no_data->ops->nvgetvectorid = in_pieces;
+  mech                        = system_of(&model, y, &pendulum);
+}
+
+static void teardown(void) {
+  CPMechFree(&mech);
+  N_VDestroy(y);
+  N_VDestroy(bad);
+  N_VDestroy(shorter);
+  N_VDestroy(no_data);
+}
+
+static void expect(int flag, int code, const char *text, int line) {
+  ck_assert_msg(flag == code && messages.code == code, "line %d: %d, not %d: %s", line, flag, code,
+                messages.text);
+  ck_assert_msg(strstr(messages.text, text) != NULL, "line %d: \"%s\" does not mention \"%s\"",
+                line, messages.text, text);
+  messages = (MessageLog){0};
+}
+#define EXPECT(call, code, text) expect((call), (code), (text), __LINE__)
+
+/* ---- stderr, where constructors speak ---- */
+
+static char said[1024];
+static int kept;
+static FILE *listener;
+
+static void listen(void) {
+  fflush(stderr);
+  kept     = dup(STDERR_FILENO);
+  listener = tmpfile();
+  ck_assert_ptr_nonnull(listener);
+  ck_assert_int_ge(dup2(fileno(listener), STDERR_FILENO), 0);
+}
+
+static void hear(void) {
+  fflush(stderr);
+  ck_assert_int_ge(dup2(kept, STDERR_FILENO), 0);
+  close(kept);
+  rewind(listener);
+  said[fread(said, 1, sizeof said - 1, listener)] = '\0';
+  fclose(listener);
+}
+
+/* ---- NULL ---- */
+
+START_TEST(no_system_is_named) {
+  CPMechReport report;
+  CPMechStats stats;
+  CPMechOutput out = {0};
+  SUNMatrix S      = SUNDenseMatrix(1, 1, test_context);
+  sunrealtype x[2] = {0, 0}, r[2];
+  listen();
+  const int flags[] = {CPMechSetUserData(NULL, NULL),
+                       CPMechSetErrHandlerFn(NULL, NULL, NULL),
+                       CPMechAddQuaternion(NULL, 0, 0, CP_FRAME_BODY),
+                       CPMechAddUnitNorm(NULL, 0, 1, 1),
+                       CPMechSetActive(NULL, NULL),
+                       CPMechPrescribe(NULL, 0, CP_MOTION_FULL, NULL, NULL, NULL, 0, NULL),
+                       CPMechSetMetric(NULL, CP_METRIC_L2),
+                       CPMechSetLinearSolver(NULL, CP_KKT_AUTO),
+                       CPMechSetNewton(NULL, CP_NEWTON_AUTO),
+                       CPMechSetMultiplierTol(NULL, 0, 0, 0),
+                       CPMechSetErrorTimeScale(NULL, 0, NULL),
+                       CPMechSetDifferenceTime(NULL, 0),
+                       CPMechSetMaxOrd(NULL, 0),
+                       CPMechAttach(NULL, NULL, 0, y),
+                       (int)CPMechGetNumMultipliers(NULL),
+                       CPMechCalcIC(NULL, 0, y, NULL, NULL, NULL, NULL),
+                       CPMechAccelerations(NULL, 0, y, x, NULL),
+                       CPMechEvaluate(NULL, 0, y, &out),
+                       CPMechProjectTangent(NULL, 0, y, x),
+                       CPMechProjectNormal(NULL, 0, y, x),
+                       CPMechProjectCotangent(NULL, 0, y, x),
+                       CPMechDelassus(NULL, 0, y, S),
+                       CPMechDelassusTimes(NULL, 0, y, x, r),
+                       CPMechEffectiveMass(NULL, 0, y, S),
+                       CPMechEffectiveMassTimes(NULL, 0, y, x, r),
+                       CPMechImpact(NULL, 0, y, NULL, 0, NULL),
+                       CPMechCheck(NULL, 0, y, &report),
+                       CPMechGetStats(NULL, &stats)};
+  const void *P     = CPMechGetProjector(NULL);
+  hear();
+  for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+    ck_assert_msg(flags[i] == CP_MEM_NULL, "call %zu: %d", i, flags[i]);
+  ck_assert_mentions(said, "mech must not be NULL");
+  ck_assert_ptr_null(P);
+  ck_assert_str_eq(CPMechGetLastMessage(NULL), "");
+  CPMechFree(NULL);
+  CPMech none = NULL;
+  CPMechFree(&none);
+  SUNMatDestroy(S);
+}
+END_TEST
+
+/* ---- states ---- */
+
+/* All that ask for a state, with the same wrong one */
+static void wrong_state(N_Vector state, const char *text) {
+  CPMechReport report;
+  CPMechOutput out = {0};
+  CPodeMem mem     = CPodeCreate(CV_BDF, test_context);
+  SUNMatrix S      = SUNDenseMatrix(1, 1, test_context);
+  sunrealtype x[2] = {0, 0}, r[2];
+  EXPECT(CPMechCalcIC(mech, 0, state, NULL, NULL, NULL, NULL), CP_ILL_INPUT, text);
+  EXPECT(CPMechAccelerations(mech, 0, state, x, NULL), CP_ILL_INPUT, text);
+  EXPECT(CPMechEvaluate(mech, 0, state, &out), CP_ILL_INPUT, text);
+  EXPECT(CPMechProjectTangent(mech, 0, state, x), CP_ILL_INPUT, text);
+  EXPECT(CPMechProjectNormal(mech, 0, state, x), CP_ILL_INPUT, text);
+  EXPECT(CPMechProjectCotangent(mech, 0, state, x), CP_ILL_INPUT, text);
+  EXPECT(CPMechDelassus(mech, 0, state, S), CP_ILL_INPUT, text);
+  EXPECT(CPMechDelassusTimes(mech, 0, state, x, r), CP_ILL_INPUT, text);
+  EXPECT(CPMechEffectiveMass(mech, 0, state, S), CP_ILL_INPUT, text);
+  EXPECT(CPMechEffectiveMassTimes(mech, 0, state, x, r), CP_ILL_INPUT, text);
+  EXPECT(CPMechImpact(mech, 0, state, NULL, 0, NULL), CP_ILL_INPUT, text);
+  EXPECT(CPMechCheck(mech, 0, state, &report), CP_ILL_INPUT, text);
+  EXPECT(CPMechAttach(mech, mem, 0, state), CP_ILL_INPUT, text);
+  SUNMatDestroy(S);
+  CPodeFree(&mem);
+}
+
+START_TEST(wrong_states_are_named) {
+  switch (_i) {
+  case 0: wrong_state(NULL, "must not be NULL"); break;
+  case 1: wrong_state(shorter, "must have length nq + nu + nz = 4, has 3"); break;
+  case 2: wrong_state(no_data, "one memory"); break;
+  default: wrong_state(bad, "must be finite");
+  }
+}
+END_TEST
+
+START_TEST(missing_arrays_are_named) {
+  SUNMatrix large  = SUNDenseMatrix(2, 2, test_context),
+            sparse = SUNSparseMatrix(1, 1, 1, CSC_MAT, test_context);
+  sunrealtype x[2] = {0, 0};
+  N_Vector zeros   = vector_of(N, NULL);
+  EXPECT(CPMechEvaluate(mech, 0, y, NULL), CP_ILL_INPUT, "out must not be NULL");
+  EXPECT(CPMechProjectTangent(mech, 0, y, NULL), CP_ILL_INPUT, "x must not be NULL");
+  EXPECT(CPMechProjectNormal(mech, 0, y, NULL), CP_ILL_INPUT, "x must not be NULL");
+  EXPECT(CPMechProjectCotangent(mech, 0, y, NULL), CP_ILL_INPUT, "x must not be NULL");
+  EXPECT(CPMechDelassusTimes(mech, 0, y, NULL, x), CP_ILL_INPUT, "x must not be NULL");
+  EXPECT(CPMechDelassusTimes(mech, 0, y, x, NULL), CP_ILL_INPUT, "result must not be NULL");
+  EXPECT(CPMechEffectiveMassTimes(mech, 0, y, NULL, x), CP_ILL_INPUT, "x must not be NULL");
+  EXPECT(CPMechEffectiveMassTimes(mech, 0, y, x, NULL), CP_ILL_INPUT, "result must not be NULL");
+  EXPECT(CPMechDelassus(mech, 0, y, NULL), CP_ILL_INPUT, "matrix must not be NULL");
+  EXPECT(CPMechDelassus(mech, 0, y, large), CP_ILL_INPUT, "dense, 1 x 1");
+  EXPECT(CPMechDelassus(mech, 0, y, sparse), CP_ILL_INPUT, "dense, 1 x 1");
+  EXPECT(CPMechEffectiveMass(mech, 0, y, large), CP_ILL_INPUT, "dense, 1 x 1");
+  EXPECT(CPMechCheck(mech, 0, y, NULL), CP_ILL_INPUT, "report must not be NULL");
+  EXPECT(CPMechGetStats(mech, NULL), CP_ILL_INPUT, "stats must not be NULL");
+  EXPECT(CPMechAttach(mech, NULL, 0, y), CP_ILL_INPUT, "mem must not be NULL");
+  EXPECT(CPMechCalcIC(mech, 0, y, shorter, NULL, NULL, NULL), CP_ILL_INPUT, "weights");
+  EXPECT(CPMechCalcIC(mech, 0, y, zeros, NULL, NULL, NULL), CP_ILL_INPUT,
+         "weights must be positive");
+  EXPECT(CPMechCalcIC(mech, 0, y, NULL, shorter, NULL, NULL), CP_ILL_INPUT, "id");
+  EXPECT(CPMechCalcIC(mech, 0, y, NULL, bad, NULL, NULL), CP_ILL_INPUT, "id must be finite");
+  EXPECT(CPMechImpact(mech, 0, y, NULL, 1.5, NULL), CP_ILL_INPUT, "e = 1.5");
+  EXPECT(CPMechImpact(mech, 0, y, NULL, NAN, NULL), CP_ILL_INPUT, "from 0 to 1");
+  EXPECT(CPMechImpact(mech, 0, y, (sunrealtype[]){NAN}, 1, NULL), CP_ILL_INPUT, "named[0]");
+  N_VDestroy(zeros);
+  SUNMatDestroy(large);
+  SUNMatDestroy(sparse);
+}
+END_TEST
+
+/* ---- options ---- */
+
+static int at_time(sunrealtype t, sunrealtype *g, void *data) {
+  (void)data;
+  *g = t;
+  return 0;
+}
+
+START_TEST(wrong_options_are_named) {
+  EXPECT(CPMechSetMetric(mech, (CPMechMetric)5), CP_ILL_INPUT, "is 5");
+  EXPECT(CPMechSetMetric(mech, (CPMechMetric)-1), CP_ILL_INPUT, "is -1");
+  EXPECT(CPMechSetLinearSolver(mech, (CPKktLinSol)4), CP_ILL_INPUT, "is 4");
+  EXPECT(CPMechSetNewton(mech, (CPMechNewton)4), CP_ILL_INPUT, "is 4");
+  EXPECT(CPMechSetMultiplierTol(mech, -1, 0, 0), CP_ILL_INPUT, "-1");
+  EXPECT(CPMechSetMultiplierTol(mech, 0, NAN, 0), CP_ILL_INPUT, "nan");
+  EXPECT(CPMechSetMultiplierTol(mech, 0, 0, -3), CP_ILL_INPUT, "-3");
+  EXPECT(CPMechSetErrorTimeScale(mech, -2, NULL), CP_ILL_INPUT, "tau = -2");
+  EXPECT(CPMechSetErrorTimeScale(mech, INFINITY, NULL), CP_ILL_INPUT, "tau = inf");
+  EXPECT(CPMechSetDifferenceTime(mech, -1), CP_ILL_INPUT, "time = -1");
+  EXPECT(CPMechSetMaxOrd(mech, -1), CP_ILL_INPUT, "maxord = -1");
+  EXPECT(CPMechSetActive(mech, (sunrealtype[]){NAN}), CP_ILL_INPUT, "mask must be finite");
+  EXPECT(CPMechAddUnitNorm(mech, 0, 2, 1), CP_NOT_SUPPORTED, "function N");
+  EXPECT(CPMechAddQuaternion(mech, 0, 0, CP_FRAME_BODY), CP_ILL_INPUT, "first_q");
+  EXPECT(CPMechAddQuaternion(mech, 0, 0, (CPFrame)7), CP_ILL_INPUT, "is 7");
+  EXPECT(CPMechPrescribe(mech, 2, CP_MOTION_FULL, at_time, NULL, NULL, 1, NULL), CP_ILL_INPUT,
+         "i must be from 0 to 1, is 2");
+  EXPECT(CPMechPrescribe(mech, -1, CP_MOTION_FULL, at_time, NULL, NULL, 1, NULL), CP_ILL_INPUT,
+         "is -1");
+  EXPECT(CPMechPrescribe(mech, 0, (CPMotion)3, at_time, NULL, NULL, 1, NULL), CP_ILL_INPUT, "is 3");
+  EXPECT(CPMechPrescribe(mech, 0, CP_MOTION_RATE, NULL, NULL, NULL, 1, NULL), CP_ILL_INPUT,
+         "g must not be NULL");
+  EXPECT(CPMechPrescribe(mech, 0, CP_MOTION_RATE, at_time, NULL, NULL, 0, NULL), CP_ILL_INPUT,
+         "step");
+  ck_assert_int_eq(CPMechPrescribe(mech, 0, CP_MOTION_RATE, at_time, NULL, NULL, 1, NULL), 0);
+  EXPECT(CPMechPrescribe(mech, 0, CP_MOTION_FULL, at_time, NULL, NULL, 1, NULL), CP_ILL_INPUT,
+         "prescribed already");
+}
+END_TEST
+
+/* After the first use what it was set up for cannot be changed, after attaching what CVODES was told. */
+START_TEST(late_options_are_named) {
+  CPodeMem mem = CPodeCreate(CV_BDF, test_context);
+  sunrealtype udot[2];
+  ck_assert_int_eq(CPMechAccelerations(mech, 0, y, udot, NULL), CP_SUCCESS);
+  EXPECT(CPMechAddQuaternion(mech, 0, 0, CP_FRAME_BODY), CP_TOO_LATE, "first use");
+  EXPECT(CPMechAddUnitNorm(mech, 0, 2, 1), CP_TOO_LATE, "first use");
+  EXPECT(CPMechPrescribe(mech, 0, CP_MOTION_RATE, at_time, NULL, NULL, 1, NULL), CP_TOO_LATE,
+         "first use");
+  EXPECT(CPMechSetLinearSolver(mech, CP_KKT_SCHUR), CP_TOO_LATE, "first use");
+  ck_assert_int_eq(CPMechSetNewton(mech, CP_NEWTON_HALF), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetMaxOrd(mech, 2), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetErrorTimeScale(mech, CP_TAU_STEP, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  EXPECT(CPMechSetNewton(mech, CP_NEWTON_KKT), CP_TOO_LATE, "CPMechAttach");
+  EXPECT(CPMechSetMaxOrd(mech, 2), CP_TOO_LATE, "CPMechAttach");
+  EXPECT(CPMechSetErrorTimeScale(mech, 1, NULL), CP_TOO_LATE, "CPMechAttach");
+  ck_assert_int_eq(CPMechSetMetric(mech, CP_METRIC_L2), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetActive(mech, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetMultiplierTol(mech, 0, 0, 0), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetDifferenceTime(mech, 0), CP_SUCCESS);
+  CPodeFree(&mem);
+}
+END_TEST
+
+START_TEST(options_that_need_matrices_are_refused_to_operators) {
+  Chain *chain      = chain_create(2, 9.81);
+  CPMechModel model = chain_mechanism(chain);
+  N_Vector state    = vector_of(8, NULL);
+  chain_initial(chain, state);
+  CPMech m = system_of(&model, state, chain);
+  EXPECT(CPMechSetLinearSolver(m, CP_KKT_SCHUR), CP_NOT_SUPPORTED, "udot");
+  EXPECT(CPMechSetNewton(m, CP_NEWTON_KKT), CP_NOT_SUPPORTED, "M and A");
+  EXPECT(CPMechSetMetric(m, CP_METRIC_NEWTON), CP_NOT_SUPPORTED, "M and A");
+  EXPECT(CPMechPrescribe(m, 0, CP_MOTION_FULL, at_time, NULL, NULL, 1, NULL), CP_NOT_SUPPORTED,
+         "M and A");
+  CPMechFree(&m);
+  model.Minv = NULL;
+  m          = system_of(&model, state, chain);
+  EXPECT(CPMechSetMetric(m, CP_METRIC_KINETIC), CP_NOT_SUPPORTED, "Minv");
+  EXPECT(CPMechImpact(m, 0, state, NULL, 0, NULL), CP_NOT_SUPPORTED, "Minv");
+  CPMechFree(&m);
+  chain_free(&chain);
+  N_VDestroy(state);
+}
+END_TEST
+
+/* ---- models ---- */
+
+static int any_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
+  (void)t, (void)q, (void)M, (void)data;
+  return 0;
+}
+static int any_position(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
+  (void)t, (void)q, (void)p, (void)data;
+  return 0;
+}
+static int any_force(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                     const sunrealtype *z, sunrealtype *f, void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)f, (void)data;
+  return 0;
+}
+static int any_udot(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                    sunrealtype *a, sunrealtype *lambda, void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)a, (void)lambda, (void)data;
+  return 0;
+}
+static int any_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                   const sunrealtype *lambda, SUNMatrix F, void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)lambda, (void)F, (void)data;
+  return 0;
+}
+
+typedef struct {
+  CPMechModel model;
+  sunindextype length; /* of the state */
+  const char *text;
+} Broken;
+
+#define WHOLE .M = any_matrix, .A = any_matrix, .p = any_position
+
+static const Broken broken[] = {
+    {{.nu = 0, WHOLE}, 4, "nu must be positive: nu = 0"},
+    {{.nu = -1, WHOLE}, 4, "nu = -1"},
+    {{.nu = 2, .nz = -1, WHOLE}, 4, "nz = -1"},
+    {{.nu = 2, .np = -1, WHOLE}, 4, "np = -1"},
+    {{.nu = 2, .nv = -2, WHOLE}, 4, "nv = -2"},
+    {{.nu = 2, .na = -3, WHOLE}, 4, "na = -3"},
+    {{.nu = 2, .nq = -1, WHOLE}, 4, "nq = -1"},
+    {{.nu = 2, .nq = 1, WHOLE}, 3, "nq must be at least nu: nq = 1, nu = 2"},
+    {{.nu = 2, WHOLE}, 5, "length nq + nu + nz = 4, has 5"},
+    {{.nu = 2, .nz = 1, WHOLE}, 5, "zdot must be given"},
+    {{.nu = 2, .A = any_matrix}, 4, "M or udot must be given"},
+    {{.nu = 2, .np = 1, .M = any_matrix, .p = any_position}, 4, "A must be given"},
+    {{.nu = 2, .np = 1, .M = any_matrix, .A = any_matrix}, 4, "p must be given"},
+    {{.nu = 2, .na = 1, WHOLE}, 4, "b must be given"},
+    {{.nu = 2, .udot = any_udot, .M = any_matrix}, 4, "udot must not be given together with M"},
+    {{.nu = 2, .udot = any_udot, .f = any_force}, 4, "udot must not be given together"},
+    {{.nu = 2, .np = 1, .udot = any_udot, .p = any_position}, 4, "Au and ATl must be given"},
+    {{.nu = 2, .lambda_jac = any_jac, WHOLE}, 4, "lambda_jac must not be given without f_lambda"},
+};
+enum { BROKEN = sizeof broken / sizeof broken[0] };
+
+START_TEST(broken_models_are_named) {
+  N_Vector state = vector_of(broken[_i].length, NULL);
+  listen();
+  CPMech m = CPMechCreate(&broken[_i].model, state, test_context);
+  hear();
+  ck_assert_ptr_null(m);
+  ck_assert_mentions(said, broken[_i].text);
+  ck_assert_mentions(said, "CPMechCreate");
+  N_VDestroy(state);
+}
+END_TEST
+
+START_TEST(missing_arguments_of_create_are_named) {
+  const CPMechModel model = pendulum_model();
+  CPMech made[4];
+  listen();
+  made[0] = CPMechCreate(NULL, y, test_context);
+  made[1] = CPMechCreate(&model, NULL, test_context);
+  made[2] = CPMechCreate(&model, y, NULL);
+  made[3] = CPMechCreate(&model, no_data, test_context);
+  hear();
+  for (int i = 0; i < 4; i++) ck_assert_ptr_null(made[i]);
+  const char *const texts[] = {"model must not be NULL", "y_tmpl must not be NULL",
+                               "ctx must not be NULL", "one memory"};
+  for (int i = 0; i < 4; i++) ck_assert_mentions(said, texts[i]);
+}
+END_TEST
+
+/* Templates of the wrong size, type or pattern; each of them is named. */
+START_TEST(wrong_templates_are_named) {
+  const char *const names[] = {"M_tmpl",  "A_tmpl",  "K_tmpl",  "C_tmpl",  "Fz_tmpl",
+                               "Bq_tmpl", "Bu_tmpl", "Zq_tmpl", "Zu_tmpl", "Zz_tmpl"};
+  CPMechModel model         = pendulum_model();
+  SUNMatrix *const tmpl[]   = {&model.M_tmpl,  &model.A_tmpl,  &model.K_tmpl,  &model.C_tmpl,
+                               &model.Fz_tmpl, &model.Bq_tmpl, &model.Bu_tmpl, &model.Zq_tmpl,
+                               &model.Zu_tmpl, &model.Zz_tmpl};
+  SUNMatrix wrong           = SUNDenseMatrix(3, 5, test_context);
+  SUNMatrix had             = *tmpl[_i];
+  *tmpl[_i]                 = wrong;
+  listen();
+  CPMech m = CPMechCreate(&model, y, test_context);
+  hear();
+  ck_assert_ptr_null(m);
+  ck_assert_mentions(said, names[_i]);
+  *tmpl[_i] = had;
+  SUNMatDestroy(wrong);
+}
+END_TEST
+
+/* Sizes that only the options complete are checked at the first use. */
+START_TEST(coordinates_without_velocities_are_named) {
+  CPMechModel model = pendulum_model();
+  model.nq          = 3;
+  N_Vector state    = vector_of(5, NULL);
+  CPMech m          = system_of(&model, state, &pendulum);
+  sunrealtype udot[2];
+  EXPECT(CPMechAccelerations(m, 0, state, udot, NULL), CP_ILL_INPUT,
+         "nq = 3, nu = 2, 0 quaternions");
+  EXPECT(CPProjectorProject(CPMechGetProjector(m), 0, state, NULL), CP_ILL_INPUT, "nq = 3, nu = 2");
+  CPMechFree(&m);
+  N_VDestroy(state);
+}
+END_TEST
+
+/* ---- integrators ---- */
+
+static int any_rhs(sunrealtype t, N_Vector state, N_Vector rate, void *data) {
+  (void)t, (void)state, (void)data;
+  N_VConst(0, rate);
+  return 0;
+}
+
+static CPodeMem new_integrator(int lmm) {
+  CPodeMem mem = CPodeCreate(lmm, test_context);
+  ck_assert_ptr_nonnull(mem);
+  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSStolerances(mem, 1e-8, 1e-8), CP_SUCCESS);
+  return mem;
+}
+
+/* From y to t = 1, result: out */
+static void integrate(CPodeMem mem, N_Vector result) {
+  sunrealtype t;
+  const int flag = CPode(mem, 1, result, &t, CV_NORMAL);
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, messages.text);
+}
+
+START_TEST(integrators_that_cannot_be_attached_to_are_named) {
+  CPodeMem started = new_integrator(CV_BDF), mem = new_integrator(CV_BDF),
+           other  = new_integrator(CV_BDF);
+  void *cvode_mem = CVodeCreate(CV_BDF, test_context);
+  ck_assert_int_eq(CPodeInit(started, any_rhs, 0, y), CP_SUCCESS);
+  EXPECT(CPMechAttach(mech, started, 0, y), CP_ILL_INPUT, "right-hand side already");
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  EXPECT(CPMechAttach(mech, other, 0, y), CP_ILL_INPUT, "attached to another integrator");
+  CPodeFree(&started);
+  CPodeFree(&mem);
+  CPodeFree(&other);
+  CVodeFree(&cvode_mem);
+}
+END_TEST
+
+/* Attaching again starts again; so do CPodeReInit and another integrator: the same trajectory, to the last
+   bit. */
+START_TEST(integrators_come_and_go) {
+  const int lmm  = _i ? CV_ADAMS : CV_BDF;
+  N_Vector first = vector_copy(y), again = vector_copy(y);
+  CPodeMem mem = new_integrator(lmm);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  integrate(mem, first);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  integrate(mem, again);
+  ck_assert(same_bits(first, again));
+  ck_assert_int_eq(CPodeReInit(mem, 0, y), CP_SUCCESS);
+  integrate(mem, again);
+  ck_assert(same_bits(first, again));
+  CPodeFree(&mem);
+  mem = new_integrator(lmm);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  integrate(mem, again);
+  ck_assert(same_bits(first, again));
+  CPodeFree(&mem);
+  ck_assert_int_eq(CPMechAccelerations(mech, 0, y, entries(again), NULL), CP_SUCCESS);
+  N_VDestroy(first);
+  N_VDestroy(again);
+}
+END_TEST
+
+/* The integrator before the system; options, tolerances and state in any order. */
+START_TEST(orders_are_free) {
+  const CPMechModel model = pendulum_model();
+  N_Vector first = vector_copy(y), again = vector_copy(y);
+  CPodeMem mem = new_integrator(CV_BDF);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  integrate(mem, first);
+  CPodeFree(&mem);
+
+  mem         = CPodeCreate(CV_BDF, test_context);
+  CPMech late = CPMechCreate(&model, y, test_context);
+  ck_assert_int_eq(CPMechSetUserData(late, &pendulum), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttach(late, mem, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetErrHandlerFn(late, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSStolerances(mem, 1e-8, 1e-8), CP_SUCCESS);
+  integrate(mem, again);
+  ck_assert(same_bits(first, again));
+  CPodeFree(&mem);
+  CPMechFree(&late);
+  ck_assert_ptr_null(late);
+  N_VDestroy(first);
+  N_VDestroy(again);
+}
+END_TEST
+
+/* ---- statistics ---- */
+
+START_TEST(statistics_are_printed_with_the_system) {
+  const SUNOutputFormat format = _i % 2 ? SUN_OUTPUTFORMAT_CSV : SUN_OUTPUTFORMAT_TABLE;
+  CPodeMem mem                 = new_integrator(_i / 2 ? CV_ADAMS : CV_BDF);
+  CPMechStats stats, after;
+  char text[8192], value[80];
+  FILE *out = tmpfile();
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  for (sunrealtype t = 0; t < 1;) /* to the newest state, not to an interpolated one */
+    ck_assert_int_eq(CPode(mem, 1, y, &t, CV_ONE_STEP), CP_SUCCESS);
+  ck_assert_int_eq(CPMechGetStats(mech, &stats), CP_SUCCESS);
+  ck_assert_int_eq(CPodePrintAllStats(mem, out, format), CP_SUCCESS);
+  rewind(out);
+  text[fread(text, 1, sizeof text - 1, out)] = '\0';
+  fclose(out);
+  const char *const names[] = {"Mass matrix evals", "Projection factorizations",
+                               "Kinetic energy",    "Power of constraints",
+                               "Position residual", "KKT solver"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) ck_assert_mentions(text, names[i]);
+  snprintf(value, sizeof value,
+           format == SUN_OUTPUTFORMAT_CSV ? "Force evals,%ld,"
+                                          : "Force evals                  = %ld\n",
+           stats.nf);
+  ck_assert_mentions(text, value);
+  ck_assert_int_eq(CPMechGetStats(mech, &after), CP_SUCCESS);
+  const double kinetic = (pow(entries(y)[2], 2) + pow(entries(y)[3], 2)) / 2;
+  ck_assert_double_le(fabs(after.last.kinetic - kinetic), 1e-14 * kinetic);
+  snprintf(value, sizeof value, "%.6e", after.last.kinetic);
+  ck_assert_mentions(text, value);
+  ck_assert_int_eq(after.last.rank, 1);
+  ck_assert(after.last.unique);
+  ck_assert_double_le(after.last.position, 1e-8);
+  CPodeFree(&mem);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("api");
+  TCase *tcase = tcase_create("api");
+  tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, no_system_is_named);
+  tcase_add_loop_test(tcase, wrong_states_are_named, 0, 4);
+  tcase_add_test(tcase, missing_arrays_are_named);
+  tcase_add_test(tcase, wrong_options_are_named);
+  tcase_add_test(tcase, late_options_are_named);
+  tcase_add_test(tcase, options_that_need_matrices_are_refused_to_operators);
+  tcase_add_loop_test(tcase, broken_models_are_named, 0, BROKEN);
+  tcase_add_test(tcase, missing_arguments_of_create_are_named);
+  tcase_add_loop_test(tcase, wrong_templates_are_named, 0, 10);
+  tcase_add_test(tcase, coordinates_without_velocities_are_named);
+  tcase_add_test(tcase, integrators_that_cannot_be_attached_to_are_named);
+  tcase_add_loop_test(tcase, integrators_come_and_go, 0, 2);
+  tcase_add_test(tcase, orders_are_free);
+  tcase_add_loop_test(tcase, statistics_are_printed_with_the_system, 0, 4);
+  suite_add_tcase(suite, tcase);
+  return run_suite(suite);
+}
