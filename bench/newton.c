@@ -32,7 +32,7 @@ typedef struct {
 } Span;
 
 static const int coordinates = 1000, constraints = 100;
-static const Span dense_spans[]     = {{1.0e-4, 10.0}, {1.0e-6, 1.0}};
+static const Span dense_spans[]     = {{1.0e-4, 4.0}, {1.0e-6, 1.0}};
 static const Span chain_span        = {1.0e-6, 10.0};
 static const sunindextype lengths[] = {100, 300, 1000, 3000, 10000};
 enum {
