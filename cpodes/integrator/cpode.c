@@ -183,11 +183,21 @@ static void warnOfRank(CPodeMem mem) {
            mem->tgood, (long)mem->step->full_rank);
 }
 
+/* CVODES reads what its weight function needs at the first step only: functions set later get NULL. */
+static int refuseLateTolerances(CPodeMem mem, long int nst) {
+  if (mem->tol_is_new && nst > 0)
+    return cpReport(&mem->log, CP_TOO_LATE, "CPode",
+                    "tolerances were set after the first step: CPodeReInit makes them valid");
+  mem->tol_is_new = 0;
+  return CP_SUCCESS;
+}
+
 int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask) {
   long int nst = 0, nst_before = 0;
   int flag = checkArguments(mem, tout, yout, tret, itask);
   if (flag) return flag;
   flag = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
+  if (!flag) flag = refuseLateTolerances(mem, nst_before);
   if (!flag && mem->P) flag = refuseInequalities(mem);
   if (!flag) flag = CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
   if (!flag) flag = checkStart(mem, nst_before);

@@ -74,6 +74,7 @@ struct CPodeMem_ {
   sunrealtype max_correction;
   /* tolerances */
   CPTolKind tol;
+  int tol_is_new; /* given to CVODES, which has made no step with them yet */
   sunrealtype reltol, abstol;
   N_Vector vabstol;
   CVEwtFn efun;

@@ -33,7 +33,8 @@ static int checkReltol(CPodeMem mem, sunrealtype reltol, const char *function) {
 }
 
 static int applied(CPodeMem mem, CPTolKind kind) {
-  mem->tol = kind;
+  mem->tol        = kind;
+  mem->tol_is_new = 1;
   return mem->wrapper ? cpApplyTolerances(mem) : CP_SUCCESS; /* else CPodeInit does it */
 }
 

@@ -80,7 +80,8 @@ CPODES_EXPORT int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0
  * memory, where it must be called in place of CVodeReInit. */
 CPODES_EXPORT int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0);
 
-/** As CVodeSStolerances, and kept. reltol, abstol >= 0 and finite. */
+/** As CVodeSStolerances, and kept. reltol, abstol >= 0 and finite. This and the next two: after the first step
+ * they want CPodeReInit (CPode: CP_TOO_LATE). */
 CPODES_EXPORT int CPodeSStolerances(CPodeMem mem, sunrealtype reltol, sunrealtype abstol);
 /** As CVodeSVtolerances, and kept. abstol [n] >= 0 and finite, copied. */
 CPODES_EXPORT int CPodeSVtolerances(CPodeMem mem, sunrealtype reltol, N_Vector abstol);

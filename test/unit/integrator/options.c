@@ -21,6 +21,23 @@ static long int error_test_failures(void) {
   return netf;
 }
 
+/* ---- tolerances ---- */
+
+START_TEST(tolerances_after_the_first_step_need_a_new_start) {
+  ck_assert_success(&run, run_to(&run, 1.0));
+  N_Vector there = vector_copy(run.y), abstol = VECTOR(1e-8, 1e-8, 1e-8, 1e-8);
+  if (_i == 0) ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-8, 1.0e-8));
+  else ck_assert_success(&run, CPodeSVtolerances(run.mem, 1.0e-8, abstol));
+  ck_assert_int_eq(run_to(&run, 2.0), CP_TOO_LATE);
+  ck_assert_mentions(run.log.text, "CPodeReInit");
+  ck_assert_success(&run, CPodeReInit(run.mem, 1.0, there));
+  ck_assert_success(&run, run_to(&run, 2.0));
+  ck_assert_success(&run, run_to(&run, 3.0));
+  N_VDestroy(there);
+  N_VDestroy(abstol);
+}
+END_TEST
+
 /* ---- how often ---- */
 
 START_TEST(every_third_step_is_projected) {
@@ -270,6 +287,7 @@ int main(void) {
   TCase *tc    = tcase_create("options");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_add_loop_test(tc, tolerances_after_the_first_step_need_a_new_start, 0, 2);
   tcase_add_loop_test(tc, every_third_step_is_projected, 0, 4);
   tcase_add_test(tc, frequency_zero_is_the_default);
   tcase_add_loop_test(tc, only_violated_states_are_projected_when_asked_for, 0, 4);
