@@ -9,7 +9,9 @@
  *
  * Products with V are central differences of v; V^T takes 2 nu of them.
  *
- * Error estimates go without the term with V: steps are the same within 3 % (bench/metrics.c). */
+ * Error estimates go without the term with V, which takes two evaluations of v: with it, on the ladders
+ * of bench/metrics.c, BDF makes 1.02 times as many steps in the mean (0.95 to 1.11) and errors of 0.8
+ * times the size (0.09 to 2.8), a scatter as large as between tolerances. */
 #include "projection.h"
 
 #include <float.h>
