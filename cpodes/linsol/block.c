@@ -294,11 +294,21 @@ static void backSolve(const Block *b, const Part *part, double *z) {
   }
 }
 
+typedef struct {
+  const Block *b;
+  const Part *part;
+} Trial;
+
+static int trialSolve(void *factors, double *z) {
+  const Trial *trial = factors;
+  backSolve(trial->b, trial->part, z);
+  return 0;
+}
+
 /* A column in the span of others may have a pivot that is not small. */
 static int isSingular(const Block *b, const Part *part) {
-  cpLinRandom(b->z, part->m);
-  backSolve(b, part, b->z);
-  return cpLinIsSingular(b->z, part->m);
+  Trial trial = {b, part};
+  return cpLinJudge(trialSolve, &trial, b->z, part->m);
 }
 
 /* u_kk^2 is the squared sine of column k's angle to the columns before it. An absent column is one

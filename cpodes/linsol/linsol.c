@@ -76,10 +76,28 @@ void cpLinRandom(double *v, int length) {
 /* Least eigenvalue of S that counts: roundoff leaves some 1e-15 of zero, and two columns at the
  * angle 1e-6, the least that Cholesky resolves, make one of 5e-13. */
 #define LEAST_EIGENVALUE 1.0e-13
+/* A first solution below this comes from an S that is regular, unless the part of the random vector
+ * along the least eigenvector is below 1e-5. */
+#define SUSPECT 1.0e8
 
-/* The part of v along the least eigenvector is of order one, whatever the length. */
-int cpLinIsSingular(const double *mu, int length) {
+/* inf or nan if an entry is */
+static double lengthOf(const double *x, int length) {
   double square = 0.0;
-  for (int k = 0; k < length; k++) square += mu[k] * mu[k];
-  return !(sqrt(square) * LEAST_EIGENVALUE < 1.0);
+  for (int k = 0; k < length; k++) square += x[k] * x[k];
+  return sqrt(square);
+}
+
+/* A random vector may miss the least eigenvector by a factor of 100; its solution, in which that
+ * eigenvector prevails, does not. */
+int cpLinJudge(CPLinSolveFn solve, void *factors, double *x, int length) {
+  cpLinRandom(x, length);
+  int flag = solve(factors, x);
+  if (flag) return flag;
+  const double size = lengthOf(x, length);
+  if (size < SUSPECT) return 0;
+  if (!isfinite(size)) return CP_LIN_SINGULAR;
+  for (int k = 0; k < length; k++) x[k] /= size;
+  flag = solve(factors, x);
+  if (flag) return flag;
+  return lengthOf(x, length) * LEAST_EIGENVALUE < 1.0 ? 0 : CP_LIN_SINGULAR;
 }

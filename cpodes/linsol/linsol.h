@@ -82,8 +82,12 @@ void cpLinRandom(double *v, int length);
  * coefficients, which columns at narrow angles make large: where the least (squared) pivot is below
  * this, it takes more to tell. */
 #define CP_LIN_SMALL_PIVOT 1.0e-3
-/* Is S singular within the roundoff of forming it? mu = S^{-1} v, v of cpLinRandom. */
-int cpLinIsSingular(const double *mu, int length);
+/* x = S^{-1} x from the factors of S; 0, or a code of the solver's own. */
+typedef int (*CPLinSolveFn)(void *factors, double *x);
+/* Is S singular within the roundoff of forming it? Two steps of inverse iteration tell; x [length]:
+ * workspace. 0, CP_LIN_SINGULAR, or the code of solve. */
+int cpLinJudge(CPLinSolveFn solve, void *factors, double *x, int length);
+#define CP_LIN_SINGULAR 1
 
 extern const CPLinOps cpSchurOps, cpQROps, cpQRPOps, cpSparseOps, cpBlockOps, cpKktLinOps;
 

@@ -81,6 +81,7 @@ static void backSolveSmall(const Schur *s, int m, double *mu) {
   }
 }
 
+/* mu = S^{-1} mu */
 static void schurBackSolve(const Schur *s, int m, double *mu) {
   const int one = 1;
   if (m <= SMALL) {
@@ -91,13 +92,17 @@ static void schurBackSolve(const Schur *s, int m, double *mu) {
   F77(dtrsv)("U", "N", "N", &m, s->U, &m, mu, &one); /* U  mu = z  */
 }
 
+static int trialSolve(void *factors, double *mu) {
+  const CPLin lin = factors;
+  schurBackSolve(lin->content, lin->m, mu);
+  return 0;
+}
+
 /* A column that depends on others although its pivot is not small enough: that of the least one. */
 static void checkSingular(CPLin lin, Schur *s) {
   const size_t m = (size_t)lin->m;
   int least      = 0;
-  cpLinRandom(s->mu, lin->m);
-  schurBackSolve(s, lin->m, s->mu);
-  if (!cpLinIsSingular(s->mu, lin->m)) return;
+  if (!cpLinJudge(trialSolve, lin, s->mu, lin->m)) return;
   for (int k = 1; k < lin->m; k++)
     if (s->U[(size_t)k * (m + 1)] < s->U[(size_t)least * (m + 1)]) least = k;
   lin->dependent = least;

@@ -154,6 +154,14 @@ static int backSolve(Sparse *s) {
   return 0;
 }
 
+/* mu = K^{-1} mu by position; mu is s->b's array */
+static int trialSolve(void *factors, double *mu) {
+  Sparse *s      = factors;
+  const int flag = backSolve(s);
+  if (!flag) memcpy(mu, s->x->x, (size_t)s->order * sizeof *mu);
+  return flag;
+}
+
 /* With unit columns d_k is the squared sine of column k's angle to the columns before it. 0,
  * CP_LIN_DEPENDENT or a negative code. */
 static int checkPivots(CPLin lin, Sparse *s) {
@@ -168,10 +176,8 @@ static int checkPivots(CPLin lin, Sparse *s) {
   lin->sine         = sqrt(least);
   if (!(least > sine * sine)) return CP_LIN_DEPENDENT;
   if (least > CP_LIN_SMALL_PIVOT) return 0;
-  cpLinRandom(s->b->x, s->order);
-  const int flag = backSolve(s);
-  if (flag) return flag;
-  return cpLinIsSingular(s->x->x, s->order) ? CP_LIN_DEPENDENT : 0;
+  const int flag = cpLinJudge(trialSolve, s, s->b->x, s->order);
+  return flag == CP_LIN_SINGULAR ? CP_LIN_DEPENDENT : flag;
 }
 
 /* s->x = S^-1 A'v, by position */

@@ -90,19 +90,10 @@ static void solveUpper(const CPCholesky *c, double *x) {
   }
 }
 
-/* Two steps of inverse iteration: a random vector may miss the least eigenvector, its solution does
- * not. */
-static int isSingular(const CPCholesky *c) {
-  double largest = 0.0;
-  cpLinRandom(c->work, c->n);
-  solveTransposed(c, c->work);
-  solveUpper(c, c->work);
-  for (int k = 0; k < c->n; k++) largest = fmax(largest, fabs(c->work[k]));
-  if (!isfinite(largest)) return 1;
-  for (int k = 0; k < c->n; k++) c->work[k] /= largest;
-  solveTransposed(c, c->work);
-  solveUpper(c, c->work);
-  return cpLinIsSingular(c->work, c->n);
+static int trialSolve(void *factors, double *x) {
+  solveTransposed(factors, x);
+  solveUpper(factors, x);
+  return 0;
 }
 
 /* A row in the span of others at narrow angles has a pivot that is not small enough: then the
@@ -118,7 +109,8 @@ int cpCholeskyFactor(CPCholesky *c, double least) {
     c->inverse[k] = 1.0 / pivot;
   }
   const double pivot = columnOf(c, smallest)[smallest];
-  if (pivot * pivot < CP_LIN_SMALL_PIVOT && isSingular(c)) return smallest + 1;
+  if (pivot * pivot < CP_LIN_SMALL_PIVOT && cpLinJudge(trialSolve, c, c->work, c->n))
+    return smallest + 1;
   return 0;
 }
 

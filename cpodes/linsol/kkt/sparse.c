@@ -14,15 +14,13 @@
  * step of refinement takes what is below to roundoff. */
 #define STABLE 1.0e-10
 
-/* A solution of that size, for a right-hand side of size 1, is looked into. */
-#define SUSPECT 1.0e8
 /* Angles that are too narrow are below 1e-6; the shares of accelerations without rows are not. */
 #define NARROW      1.0e-5
 #define LESS_NARROW 1.0e-4
 
 /* What factors may be, beside a negative code. */
-#define UNSTABLE 1
-#define SINGULAR 2
+#define SINGULAR CP_LIN_SINGULAR
+#define UNSTABLE 2
 
 static int failure(const CPKktSparse *s) {
   return s->common.status == KLU_OUT_OF_MEMORY || s->common.status == KLU_TOO_LARGE ? CP_MEM_FAIL
@@ -61,34 +59,25 @@ static int backSolve(CPKktSparse *s, double *x) {
   return klu_l_solve(s->symbolic, s->numeric, s->order, 1, x, &s->common) ? 0 : failure(s);
 }
 
-/* s->x = K^{-1} s->b; *size: its largest entry. 0, UNSTABLE, SINGULAR or a negative code. */
-static int tryOut(CPKktSparse *s, double *size) {
-  double largest_r = 0.0;
-  *size            = 0.0;
-  memcpy(s->x, s->b, (size_t)s->order * sizeof *s->x);
+/* b = s->x = K^{-1} b, s->r: its residual. 0, UNSTABLE, SINGULAR or a negative code. */
+static int trialSolve(void *factors, double *b) {
+  CPKktSparse *s = factors;
+  double size = 0.0, largest_r = 0.0;
+  memcpy(s->x, b, (size_t)s->order * sizeof *s->x);
   const int flag = backSolve(s, s->x);
   if (flag) return flag;
-  cpKktSparseResidual(s, s->b, s->x, s->r);
+  cpKktSparseResidual(s, b, s->x, s->r);
   for (int k = 0; k < s->order; k++) {
     if (!isfinite(s->x[k])) return SINGULAR;
-    *size     = fmax(*size, fabs(s->x[k]));
+    size      = fmax(size, fabs(s->x[k]));
     largest_r = fmax(largest_r, fabs(s->r[k]));
+    b[k]      = s->x[k];
   }
-  return largest_r <= STABLE * (s->norm * *size + 1.0) ? 0 : UNSTABLE;
+  return largest_r <= STABLE * (s->norm * size + 1.0) ? 0 : UNSTABLE;
 }
 
-/* For a right-hand side without structure, and where its solution is large for that solution, in which
- * the least singular vector prevails. 0, UNSTABLE, SINGULAR or a negative code. */
-static int judge(CPKktSparse *s) {
-  double size;
-  cpLinRandom(s->b, s->order);
-  int flag = tryOut(s, &size);
-  if (flag || size < SUSPECT) return flag;
-  for (int k = 0; k < s->order; k++) s->b[k] = s->x[k] / size;
-  flag = tryOut(s, &size);
-  if (flag) return flag;
-  return cpLinIsSingular(s->x, s->order) ? SINGULAR : 0;
-}
+/* 0, UNSTABLE, SINGULAR or a negative code. */
+static int judge(CPKktSparse *s) { return cpLinJudge(trialSolve, s, s->b, s->order); }
 
 static int factorAnew(CPKktSparse *s) {
   klu_l_free_numeric(&s->numeric, &s->common);

@@ -11,7 +11,7 @@
 
 #include "support/support.h"
 
-enum { N = 24, MAX_M = 12, SEEDS = 500 };
+enum { N = 24, MAX_M = 12 };
 
 static double Q[MAX_M][N], A[MAX_M][N];
 static int m, rank;
@@ -80,6 +80,13 @@ static void compress(void) {
   start[N] = count;
 }
 
+/* Of the first 100,000 matrices those whose null vector is almost orthogonal to the random vector that
+ * cpLinJudge starts from (a part of some 1e-3): its first solution alone takes S for regular. */
+static const int missed_at_first[] = {4130, 24227, 48510, 68592, 72973, 74717, 91283};
+enum { FIRST = 500, MATRICES = FIRST + sizeof missed_at_first / sizeof missed_at_first[0] };
+
+static int number_of(int k) { return k < FIRST ? k : missed_at_first[k - FIRST]; }
+
 static void make_matrix(int number) {
   seed = (unsigned long long)number + 1;
   rank = 3 + below(6);
@@ -117,9 +124,10 @@ static void check_solves(CPLin lin) {
 static const CPLinSol finds_rank[] = {CP_LINSOL_SPARSE, CP_LINSOL_BLOCK, CP_LINSOL_QRP};
 
 START_TEST(solvers_that_find_the_rank_find_it) {
-  for (int number = 0; number < SEEDS; number++) {
+  for (int k = 0; k < MATRICES; k++) {
     CPLin lin;
-    int dependent = 0;
+    const int number = number_of(k);
+    int dependent    = 0;
     make_matrix(number);
     ck_assert_int_eq(factor(&lin, finds_rank[_i]), 0);
     ck_assert_msg(lin->rank == rank, "matrix %d: rank %d, not %d", number, lin->rank, rank);
@@ -132,8 +140,9 @@ START_TEST(solvers_that_find_the_rank_find_it) {
 END_TEST
 
 START_TEST(cholesky_says_dependent) {
-  for (int number = 0; number < SEEDS; number++) {
+  for (int k = 0; k < MATRICES; k++) {
     CPLin lin;
+    const int number = number_of(k);
     make_matrix(number);
     ck_assert_msg(factor(&lin, CP_LINSOL_SCHUR) == CP_LIN_DEPENDENT, "matrix %d", number);
     ck_assert_int_eq(lin->is_dependent[lin->dependent], 1);
