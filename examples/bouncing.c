@@ -38,45 +38,49 @@
 enum { ROD, STOP, ROWS };
 
 #define PI 3.14159265358979323846
-static const struct {
+
+typedef struct {
   sunrealtype L, g, m, e, beta, start;
-} P = {.L = 1, .g = 9.81, .m = 2, .e = 0.6, .beta = PI / 6, .start = 2 * PI / 3};
+} Pendulum;
 
 /* ---- the mechanism ---- */
 
 static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
-  (void)t, (void)q, (void)user_data;
-  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = P.m;
+  (void)t, (void)q;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = ((const Pendulum *)user_data)->m;
   return 0;
 }
 
 static int weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                   sunrealtype *f, void *user_data) {
-  (void)t, (void)q, (void)u, (void)z, (void)user_data;
-  f[1] = -P.m * P.g;
+  (void)t, (void)q, (void)u, (void)z;
+  const Pendulum *s = user_data;
+  f[1]              = -s->m * s->g;
   return 0;
 }
 
 static int rod_and_stop(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
-  (void)t, (void)user_data;
-  p[ROD]  = (q[0] * q[0] + q[1] * q[1] - P.L * P.L) / (2 * P.L);
-  p[STOP] = q[0] * cos(P.beta) + q[1] * sin(P.beta);
+  (void)t;
+  const Pendulum *s = user_data;
+  p[ROD]            = (q[0] * q[0] + q[1] * q[1] - s->L * s->L) / (2 * s->L);
+  p[STOP]           = q[0] * cos(s->beta) + q[1] * sin(s->beta);
   return 0;
 }
 
 static int directions(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
-  (void)t, (void)user_data;
-  SM_ELEMENT_D(A, ROD, 0)  = q[0] / P.L;
-  SM_ELEMENT_D(A, ROD, 1)  = q[1] / P.L;
-  SM_ELEMENT_D(A, STOP, 0) = cos(P.beta);
-  SM_ELEMENT_D(A, STOP, 1) = sin(P.beta);
+  (void)t;
+  const Pendulum *s        = user_data;
+  SM_ELEMENT_D(A, ROD, 0)  = q[0] / s->L;
+  SM_ELEMENT_D(A, ROD, 1)  = q[1] / s->L;
+  SM_ELEMENT_D(A, STOP, 0) = cos(s->beta);
+  SM_ELEMENT_D(A, STOP, 1) = sin(s->beta);
   return 0;
 }
 
-/* Zero where the contact closes. */
-static int gap(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+/* Zero where the contact closes. CVODES calls it, with the CPMech. */
+static int gap(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
   sunrealtype p[ROWS];
-  rod_and_stop(t, N_VGetArrayPointer(y), p, user_data);
+  rod_and_stop(t, N_VGetArrayPointer(y), p, CPMechGetUserData(mech));
   *g = p[STOP];
   return 0;
 }
@@ -93,22 +97,22 @@ static sunrealtype carlson(sunrealtype x, sunrealtype y, sunrealtype z) {
 }
 
 /* Time from angle beta up to the amplitude alpha. */
-static sunrealtype rise_time(sunrealtype alpha) {
-  const sunrealtype k = sin(alpha / 2), s = sin(P.beta / 2) / k;
+static sunrealtype rise_time(const Pendulum *s, sunrealtype alpha) {
+  const sunrealtype k = sin(alpha / 2), sin_phi = sin(s->beta / 2) / k;
   const sunrealtype K = carlson(0, 1 - k * k, 1);
-  const sunrealtype F = s * carlson(1 - s * s, 1 - k * k * s * s, 1);
-  return sqrt(P.L / P.g) * (K - F);
+  const sunrealtype F = sin_phi * carlson(1 - sin_phi * sin_phi, 1 - k * k * sin_phi * sin_phi, 1);
+  return sqrt(s->L / s->g) * (K - F);
 }
 
-static sunrealtype amplitude(sunrealtype speed) {
-  return acos(cos(P.beta) - speed * speed / (2 * P.g * P.L));
+static sunrealtype amplitude(const Pendulum *s, sunrealtype speed) {
+  return acos(cos(s->beta) - speed * speed / (2 * s->g * s->L));
 }
 
 /* ---- events ---- */
 
-static sunrealtype kinetic_energy(N_Vector y) {
+static sunrealtype kinetic_energy(const Pendulum *s, N_Vector y) {
   const sunrealtype *u = N_VGetArrayPointer(y) + 2;
-  return P.m * (u[0] * u[0] + u[1] * u[1]) / 2;
+  return s->m * (u[0] * u[0] + u[1] * u[1]) / 2;
 }
 
 /* The mass strikes the stop: y in, out. */
@@ -124,8 +128,9 @@ static void close_contact(CPMech mech, void *cvode_mem) {
 }
 
 int main(void) {
+  Pendulum s = {.L = 1, .g = 9.81, .m = 2, .e = 0.6, .beta = PI / 6, .start = 2 * PI / 3};
   const sunrealtype open[ROWS] = {[ROD] = 1};
-  const sunrealtype tol = 1e-10, first = sqrt(2 * P.g * P.L * (cos(P.beta) - cos(P.start)));
+  const sunrealtype tol = 1e-10, first = sqrt(2 * s.g * s.L * (cos(s.beta) - cos(s.start)));
   const CPMechModel model = {
       .nu = 2, .np = ROWS, .M = mass, .A = directions, .f = weight, .p = rod_and_stop};
 
@@ -133,13 +138,14 @@ int main(void) {
   CHECK(SUNContext_Create(SUN_COMM_NULL, &ctx));
   N_Vector y = N_VNew_Serial(4, ctx);
   CHECK_NEW(y);
-  sunrealtype *s = N_VGetArrayPointer(y);
-  s[0] = P.L * sin(P.start), s[1] = -P.L * cos(P.start), s[2] = s[3] = 0;
+  sunrealtype *q = N_VGetArrayPointer(y), *u = q + 2;
+  q[0] = s.L * sin(s.start), q[1] = -s.L * cos(s.start), u[0] = u[1] = 0;
 
   CPMech mech  = CPMechCreate(&model, y, ctx);
   CPodeMem mem = CPodeCreate(CV_BDF, ctx);
   CHECK_NEW(mech);
   CHECK_NEW(mem);
+  CHECK(CPMechSetUserData(mech, &s));
   CHECK(CPMechSetActive(mech, open));
   CHECK(CPMechAttach(mech, mem, 0, y));
   CHECK(CPodeSStolerances(mem, tol, tol));
@@ -148,19 +154,19 @@ int main(void) {
   CHECK(CVodeSetRootDirection(cvode_mem, (int[]){-1})); /* closing only */
 
   int impacts = 0, closed = 0;
-  sunrealtype t = 0, speed = first, exact = rise_time(P.start), worst = 0;
+  sunrealtype t = 0, speed = first, exact = rise_time(&s, s.start), worst = 0;
   while (!closed) {
     CHECK(CPode(mem, 10, y, &t, CV_NORMAL)); /* returns at the impact */
-    const sunrealtype error = fabs(t - exact), arriving = kinetic_energy(y);
+    const sunrealtype error = fabs(t - exact), arriving = kinetic_energy(&s, y);
     worst  = fmax(worst, error);
     closed = speed < 0.01 * first;
-    strike(mech, t, y, closed ? 0 : P.e);
+    strike(mech, t, y, closed ? 0 : s.e);
     printf("impact %2d at t = %.7f s (error %.1e)   speed %.4f m/s   kinetic energy lost %.3g J\n",
-           ++impacts, t, error, sqrt(2 * arriving / P.m), arriving - kinetic_energy(y));
+           ++impacts, t, error, sqrt(2 * arriving / s.m), arriving - kinetic_energy(&s, y));
     if (closed) close_contact(mech, cvode_mem);
     CHECK(CPodeReInit(mem, t, y));
-    speed *= P.e;
-    exact += 2 * rise_time(amplitude(speed));
+    speed *= s.e;
+    exact += 2 * rise_time(&s, amplitude(&s, speed));
   }
 
   CPMechOutput out = {0};
@@ -169,15 +175,15 @@ int main(void) {
   CHECK(CPode(mem, 10, y, &t, CV_NORMAL));
   CHECK(CPMechEvaluate(mech, t, y, &out));
   printf("at rest at %.3f degrees: rod %.3f N, stop %.3f N, kinetic energy %.1e J\n",
-         atan2(s[0], -s[1]) * 180 / PI, lambda[ROD], -lambda[STOP], out.kinetic);
+         atan2(q[0], -q[1]) * 180 / PI, lambda[ROD], -lambda[STOP], out.kinetic);
 
   /* Until an impact some 100 steps shift the mass by tol each; it arrives with 3 cm/s or more, so that
      the time is off by up to 100 tol / 0.03 = 3e-7 s; after the contact has been closed nothing moves.
      The position is good to tol, and the forces, some 20 N, are functions of it. */
   const int ok = impacts == 11 && worst <= 1e-6 && out.kinetic <= tol &&
-                 fabs(atan2(s[0], -s[1]) - P.beta) <= tol &&
-                 fabs(lambda[ROD] - P.m * P.g * cos(P.beta)) <= 100 * tol &&
-                 fabs(lambda[STOP] + P.m * P.g * sin(P.beta)) <= 100 * tol;
+                 fabs(atan2(q[0], -q[1]) - s.beta) <= tol &&
+                 fabs(lambda[ROD] - s.m * s.g * cos(s.beta)) <= 100 * tol &&
+                 fabs(lambda[STOP] + s.m * s.g * sin(s.beta)) <= 100 * tol;
   printf("%s\n", ok ? "ok" : "WRONG: impacts come late, or the rest is none");
 
   CPodeFree(&mem);
