@@ -31,6 +31,32 @@ static int openSolver(CPKkt kkt, CPKktLinSol type) {
   return flag;
 }
 
+/* The values of M and A, and the rows that are off, one after the other. */
+static size_t problemSize(const CPKkt kkt) {
+  return (cpMatEntries(kkt->M) + cpMatEntries(kkt->A)) * sizeof(double) + (size_t)kkt->m;
+}
+
+/* Linear systems, and constraints that are linear, give the same problem again and again. */
+static int isSame(const CPKkt kkt) {
+  const size_t M   = cpMatEntries(kkt->M) * sizeof(double);
+  const size_t A   = cpMatEntries(kkt->A) * sizeof(double);
+  const char *kept = kkt->problem;
+  if (!kkt->valid || memcmp(kept, kkt->M->value, M) || memcmp(kept + M, kkt->A->value, A)) return 0;
+  for (int i = 0; i < kkt->m; i++)
+    if (kept[M + A + (size_t)i] != (kkt->off && kkt->off[i])) return 0;
+  return 1;
+}
+
+static void keepProblem(CPKkt kkt) {
+  const size_t M = cpMatEntries(kkt->M) * sizeof(double);
+  const size_t A = cpMatEntries(kkt->A) * sizeof(double);
+  char *kept     = kkt->problem;
+  memcpy(kept, kkt->M->value, M);
+  memcpy(kept + M, kkt->A->value, A);
+  for (int i = 0; i < kkt->m; i++) kept[M + A + (size_t)i] = kkt->off && kkt->off[i];
+  kkt->valid = 1;
+}
+
 int cpKktCreate(CPKkt *result, CPKktLinSol type, const CPMat *M, const CPMat *A) {
   CPKkt kkt      = calloc(1, sizeof *kkt);
   const size_t m = (size_t)A->rows;
@@ -45,7 +71,8 @@ int cpKktCreate(CPKkt *result, CPKktLinSol type, const CPMat *M, const CPMat *A)
   kkt->dependent    = -1;
   kkt->is_dependent = calloc(m + 1, sizeof *kkt->is_dependent);
   kkt->row          = malloc((m + 1) * sizeof *kkt->row);
-  int flag          = kkt->is_dependent && kkt->row ? CP_SUCCESS : CP_MEM_FAIL;
+  kkt->problem      = malloc(problemSize(kkt) + 1);
+  int flag          = kkt->is_dependent && kkt->row && kkt->problem ? CP_SUCCESS : CP_MEM_FAIL;
   if (!flag) flag = openSolver(kkt, type == CP_KKT_AUTO ? choose(M, A) : type);
   if (flag) cpKktFree(&kkt);
   else *result = kkt;
@@ -57,6 +84,7 @@ void cpKktFree(CPKkt *kkt) {
   closeSolver(*kkt);
   free((*kkt)->is_dependent);
   free((*kkt)->row);
+  free((*kkt)->problem);
   free(*kkt);
   *kkt = NULL;
 }
@@ -72,13 +100,21 @@ static int factor(CPKkt kkt) {
 }
 
 /* A mechanism that has dependent rows once has them again: NULLSPACE stays. */
-int cpKktFactor(CPKkt kkt) {
+static int factorBySome(CPKkt kkt) {
   int flag = kkt->content ? CP_SUCCESS : openSolver(kkt, kkt->ops->type);
   if (!flag) flag = factor(kkt);
   if (flag <= 0 || kkt->asked != CP_KKT_AUTO || kkt->ops->type != CP_KKT_SCHUR) return flag;
   closeSolver(kkt);
   flag = openSolver(kkt, CP_KKT_NULLSPACE);
   return flag ? flag : factor(kkt);
+}
+
+int cpKktFactor(CPKkt kkt) {
+  if (isSame(kkt)) return CP_SUCCESS;
+  kkt->valid     = 0;
+  const int flag = factorBySome(kkt);
+  if (!flag) keepProblem(kkt);
+  return flag;
 }
 
 int cpKktSolve(CPKkt kkt, const double *f, const double *b, double *a, double *lambda) {

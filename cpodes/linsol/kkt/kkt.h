@@ -49,6 +49,8 @@ struct CPKkt_ {
   char *is_dependent; /* [m] 1: row depends on those that are neither dependent nor off; so do rows
                          of zeros */
   int dependent;      /* first of these, -1 if there is none: then lambda is unique */
+  int valid;          /* factors are there, of the values in problem */
+  char *problem;      /* values of M and A and the rows that are off, at the newest success */
   void *content;      /* the solver's own */
 };
 
@@ -56,7 +58,7 @@ struct CPKkt_ {
  * M indefinite or rows dependent NULLSPACE. SPARSE takes dense matrices, too. */
 int cpKktCreate(CPKkt *kkt, CPKktLinSol type, const CPMat *M, const CPMat *A);
 void cpKktFree(CPKkt *kkt);
-/* After a positive result or a failure there are no factors until the next one that succeeds. */
+/* Of the same values again: nothing to do. After a positive result or a failure there are no factors until the next one that succeeds. */
 int cpKktFactor(CPKkt kkt);
 int cpKktSolve(CPKkt kkt, const double *f, const double *b, double *a, double *lambda);
 
