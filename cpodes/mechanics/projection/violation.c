@@ -41,8 +41,8 @@ static int violationOfLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ew
 static double normsViolation(CPMech mech, const double *q, const double *ewt) {
   double worst = 0.0;
   for (int k = 0; k < mech->nquaternions + mech->nnorms; k++) {
-    const CPUnitNorm *n  = &mech->norms[k - mech->nquaternions];
     const int quaternion = k < mech->nquaternions;
+    const CPUnitNorm *n  = quaternion ? NULL : &mech->norms[k - mech->nquaternions];
     const int first      = quaternion ? mech->quaternions[k].first_q : n->first;
     const int length     = quaternion ? 4 : n->length;
     double square = 0.0, unit = 0.0;
