@@ -48,11 +48,12 @@ static int derivative(CPMech mech, const CPMechState *s, const double *lambda) {
   return flag;
 }
 
-/* Column k of J = I - L' Fl: the identity's where no force depends on lambda_k, and for motions. */
+/* Column k of J = I - L' Fl: the identity's where no force depends on lambda_k, and for motions, which Fl
+ * has no columns for. */
 static int column(CPMech mech, int k, double *a, double *J) {
   double *out = J + (size_t)k * (size_t)mech->m, *f = mech->f_total;
   int zero = 1;
-  for (int j = 0; j < mech->nu; j++) {
+  for (int j = 0; k < mech->na && j < mech->nu; j++) {
     f[j] = mech->is_full[j] ? 0.0 : *cpMatAt(&mech->userFl.A, j, k) /* dense */;
     if (f[j] != 0.0) zero = 0;
   }
@@ -92,7 +93,7 @@ int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const doub
     flag = image(mech, s, f, b, lambda, a, next);
     if (flag) return flag;
     const int done = hasConverged(mech, lambda, next, &change);
-    if (!done && mech->model.lambda_jac) flag = newton(mech, s, lambda, mech->a_spare, next);
+    if (!done && mech->userFl.S) flag = newton(mech, s, lambda, mech->a_spare, next);
     memcpy(lambda, next, (size_t)mech->m * sizeof *lambda);
     if (done) return flag;
     if (!flag && !cpAllFinite(lambda, mech->m)) break;
