@@ -62,7 +62,8 @@ struct CPMech_ {
   CPMechLinear linear; /* NULL; else user_data is this object, and the user's is in it */
   CPLog log;
   /* kinematics: pair[j] the coordinate with q_i' = u_j, -1: none */
-  int *pair; /* [nu] */
+  int *pair;     /* [nu] */
+  int is_paired; /* pair belongs to the quaternions that there are */
   int nquaternions, nnorms, nprescribed;
   CPQuaternion *quaternions;
   CPUnitNorm *norms;
@@ -160,7 +161,7 @@ int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, c
                      double *y);
 /* result <- q + N(q) w, not normalised; apart. */
 int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *result);
-/* mech->pair, from the quaternions. */
+/* mech->pair, from the quaternions, unless it is. */
 void cpMechPair(CPMech mech);
 /* Normalises quaternions and norms in place; 0 or -CP_QUATERNION_ZERO. */
 int cpMechNormalise(CPMech mech, sunrealtype t, double *q);

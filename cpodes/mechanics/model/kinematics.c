@@ -58,21 +58,25 @@ static void quaternionTimes(const CPQuaternion *Q, const double *q, CPMechKinema
 
 /* ---- all coordinates ---- */
 
+#define TAKEN (-2)
+
 void cpMechPair(CPMech mech) {
-  char *taken = mech->is_full; /* all zero before the first use, and after */
+  int i = 0, next = 0; /* coordinate, and the first quaternion that is not before it */
+  if (mech->is_paired) return;
   for (int j = 0; j < mech->nu; j++) mech->pair[j] = -1;
-  if (mech->model.N) return;
   for (int k = 0; k < mech->nquaternions; k++)
-    for (int d = 0; d < 3; d++) taken[mech->quaternions[k].first_u + d] = 1;
-  int i = 0;
-  for (int j = 0; j < mech->nu; j++) {
-    if (taken[j]) continue;
-    for (int k = 0; k < mech->nquaternions; k++) /* sorted by first_q */
-      if (i == mech->quaternions[k].first_q) i += 4;
+    for (int d = 0; d < 3; d++) mech->pair[mech->quaternions[k].first_u + d] = TAKEN;
+  for (int j = 0; j < mech->nu && !mech->model.N; j++) {
+    if (mech->pair[j] == TAKEN) {
+      mech->pair[j] = -1;
+      continue;
+    }
+    for (; next < mech->nquaternions && i == mech->quaternions[next].first_q; next++)
+      i += 4; /* sorted by first_q */
     mech->pair[j] = i < mech->nq ? i : -1;
     i++;
   }
-  memset(taken, 0, (size_t)mech->nu);
+  mech->is_paired = 1;
 }
 
 int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, const double *x,

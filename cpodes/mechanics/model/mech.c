@@ -140,9 +140,7 @@ static int allocate(CPMech mech, N_Vector y_tmpl) {
   mech->pair    = calloc(nu, sizeof *mech->pair);
   mech->is_full = calloc(nu, 1);
   mech->off     = calloc(m + 1, 1);
-  if (!mech->y_tmpl || !mech->pair || !mech->is_full || !mech->off) return CP_MEM_FAIL;
-  cpMechPair(mech);
-  return CP_SUCCESS;
+  return mech->y_tmpl && mech->pair && mech->is_full && mech->off ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
 CPMech CPMechCreate(const CPMechModel *model, N_Vector y_tmpl, SUNContext ctx) {

@@ -85,8 +85,8 @@ int CPMechAddQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u,
   mech->quaternions = grown;
   int k             = mech->nquaternions++;
   for (; k > 0 && grown[k - 1].first_q > first_q; k--) grown[k] = grown[k - 1]; /* ascending */
-  grown[k] = (CPQuaternion){(int)first_q, (int)first_u, frame};
-  cpMechPair(mech);
+  grown[k]        = (CPQuaternion){(int)first_q, (int)first_u, frame};
+  mech->is_paired = 0;
   return CP_SUCCESS;
 }
 

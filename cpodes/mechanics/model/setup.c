@@ -162,6 +162,7 @@ void cpMechTearDown(CPMech mech) {
 
 int cpMechSetUp(CPMech mech, const char *function) {
   int flag = checkCoordinates(mech, function);
+  cpMechPair(mech);
   if (!flag) flag = cpMechMotionsSetUp(mech, function);
   if (flag) return flag;
   flag = createRows(mech);
