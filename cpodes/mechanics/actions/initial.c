@@ -69,14 +69,17 @@ static int freeColumns(CPMech mech, int which, const sunrealtype *y, const sunre
   return flag;
 }
 
+/* id NULL: nothing but FULL motions; an array of ones would not do, for with an operator as metric none
+ * can be held. */
 static int hold(CPMech mech, const sunrealtype *y, const sunrealtype *id) {
+  const int none   = !id && mech->nfull == 0;
   N_Vector columns = N_VNew_Serial(mech->nu, mech->ctx);
   int flag         = columns ? CP_SUCCESS : CP_MEM_FAIL;
   for (int which = 0; !flag && which < 2; which++) {
     CPProjector P = mech->space->level[which].P;
     if (!P) continue;
     flag = freeColumns(mech, which, y, id, N_VGetArrayPointer(columns));
-    if (!flag) flag = CPProjectorSetFixed(P, columns);
+    if (!flag) flag = CPProjectorSetFixed(P, none ? NULL : columns);
   }
   if (columns) N_VDestroy(columns);
   return flag;
