@@ -1,6 +1,7 @@
 /* The workspace of a mechanical system's projector, and its options. */
 #include "projection.h"
 
+#include <limits.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
@@ -58,7 +59,8 @@ static int createWork(CPWork work) {
 
 /* Those of the outer projector that the inner ones share. */
 static void passOptions(CPProjector P, CPProjector inner, int shared) {
-  const long int frequency = shared ? 2 * P->jacfreq : P->jacfreq; /* two projections a step */
+  const long int twice     = P->jacfreq > LONG_MAX / 2 ? LONG_MAX : 2 * P->jacfreq;
+  const long int frequency = shared ? twice : P->jacfreq; /* two projections a step */
   inner->eps               = P->eps;
   inner->maxiters          = P->maxiters;
   inner->jacfreq           = frequency;
