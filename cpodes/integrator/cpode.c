@@ -1,6 +1,7 @@
 /* CPode: one call of CVode, with what has to be right before and after it. */
 #include "integrator_impl.h"
 
+#include <cvodes/cvodes_ls.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -49,6 +50,17 @@ static int refuseInequalities(CPodeMem mem) {
                   "inequality constraints (CVodeSetConstraints) cannot be combined with "
                   "projection: CVODES would "
                   "clip projected states; they have been switched off");
+}
+
+/* The functions of a model find it in CVODES' user_data. */
+static int refuseUserData(CPodeMem mem) {
+  CPAttempt a;
+  if (!mem->model.data) return CP_SUCCESS;
+  const int flag = cpAttemptRead(mem, &a);
+  if (flag || a.user_data == mem->model.data) return flag;
+  return cpReport(&mem->log, CP_NOT_SUPPORTED, "CPode",
+                  "CVodeSetUserData has replaced the attached mechanical system, which is CVODES' "
+                  "user_data: CPMechSetUserData is for the data of its functions");
 }
 
 /* Where the error weights are known before the first step, the start is checked before f is ever
@@ -120,6 +132,16 @@ static int modelFailed(CPodeMem mem, int flag, int *code, const char **reason) {
   return *code != 0;
 }
 
+/* What CVODES means by "the nonlinear solver's init routine failed". */
+static const char *lackingSolver(CPodeMem mem, int flag) {
+  long int count = 0;
+  if (flag != CV_NLS_INIT_FAIL || CVodeGetNumLinIters(mem->cvode_mem, &count) != CVLS_LMEM_NULL)
+    return "";
+  return " Newton's iteration, of the states or of sensitivities, lacks a linear solver "
+         "(CVodeSetLinearSolver); fixed-point iteration needs none (CPodeSetNonlinearSolver, "
+         "CVodeSetNonlinearSolverSensStg1)";
+}
+
 /* What is to be told: the projection's reason where it was the cause, else CVODES' own. */
 static int explain(CPodeMem mem, int flag) {
   const char *again = afterRestart(mem), *reason = NULL;
@@ -135,7 +157,8 @@ static int explain(CPodeMem mem, int flag) {
     return cpReport(&mem->log, code, "CPode", "%s; the last good state is that of t = %.15g%s",
                     reason, mem->tgood, again);
   if (mem->cvodes.text[0])
-    return cpReport(&mem->log, flag, "CPode", "%s%s", mem->cvodes.text, again);
+    return cpReport(&mem->log, flag, "CPode", "%s%s%s", mem->cvodes.text, lackingSolver(mem, flag),
+                    again);
   char *name = CVodeGetReturnFlagName(flag);
   cpWrite(mem->log.text, "CVode returned %s at t = %.15g%s", name ? name : "an error", mem->tgood,
           again);
@@ -198,6 +221,7 @@ int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   if (flag) return flag;
   flag = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
   if (!flag) flag = refuseLateTolerances(mem, nst_before);
+  if (!flag) flag = refuseUserData(mem);
   if (!flag && mem->P) flag = refuseInequalities(mem);
   if (!flag) flag = CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
   if (!flag) flag = checkStart(mem, nst_before);
