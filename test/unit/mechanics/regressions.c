@@ -1,0 +1,306 @@
+/* Defects of mechanical systems that other tests did not see, each with what it did. */
+#include "support/mech_run.h"
+
+#include <cvodes/cvodes.h>
+#include <limits.h>
+#include <math.h>
+#include <models/pendulum.h>
+#include <stdlib.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+
+#define ROUNDOFF SUN_RCONST(1.2e-16) /* of one operation */
+
+/* ----------------------------------------- multipliers of motions, which Fl has no columns for -- */
+
+/* Three unit masses on a line; f_2 depends on the first multiplier, if there is one. */
+enum { MASSES = 3 };
+#define STIFF SUN_RCONST(0.25) /* df_2 / dlambda_0 */
+
+static int line_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int i = 0; i < MASSES; i++) SM_ELEMENT_D(M, i, i) = 1;
+  return 0;
+}
+
+static int line_force(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      const sunrealtype *z, sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)user_data;
+  f[0] = 2;
+  return 0;
+}
+
+static int line_friction(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                         const sunrealtype *z, const sunrealtype *lambda, sunrealtype *f,
+                         void *user_data) {
+  (void)t, (void)q, (void)u, (void)z;
+  const int *rows = user_data;
+  f[2]            = *rows > 0 ? STIFF * lambda[0] : 1;
+  return 0;
+}
+
+static int line_friction_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                             const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl,
+                             void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)lambda;
+  const int *rows = user_data;
+  if (*rows == 0 || !Fl) return -1; /* there is no such derivative */
+  SM_ELEMENT_D(Fl, 2, 0) = STIFF;
+  return 0;
+}
+
+/* q_0 + q_2 = 0 */
+static int line_constraint(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t, (void)user_data;
+  p[0] = q[0] + q[2];
+  return 0;
+}
+
+static int line_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(A, 0, 0) = SM_ELEMENT_D(A, 0, 2) = 1;
+  return 0;
+}
+
+static int parabola(sunrealtype t, sunrealtype *g, void *data) {
+  (void)data;
+  *g = t * t / 2;
+  return 0;
+}
+
+static int parabola_rate(sunrealtype t, sunrealtype *g, void *data) {
+  (void)data;
+  *g = t;
+  return 0;
+}
+
+static int parabola_bend(sunrealtype t, sunrealtype *g, void *data) {
+  (void)t, (void)data;
+  *g = 1;
+  return 0;
+}
+
+static MechRun *open_line(int *rows) {
+  const CPMechModel model          = {.nu         = MASSES,
+                                      .np         = *rows,
+                                      .M          = line_mass,
+                                      .A          = *rows > 0 ? line_rows : NULL,
+                                      .f          = line_force,
+                                      .p          = *rows > 0 ? line_constraint : NULL,
+                                      .f_lambda   = line_friction,
+                                      .lambda_jac = line_friction_jac};
+  const sunrealtype y0[2 * MASSES] = {0};
+  return mech_run_create(&model, rows, y0);
+}
+
+/* It read Fl beyond its last column. a_0 + l = 2 and a_2 + l = STIFF l with a_2 = -a_0 give l (2 -
+   STIFF) = 2; three operations each. */
+START_TEST(motions_have_no_column_in_lambda_jac) {
+  int rows     = 1;
+  MechRun *run = open_line(&rows);
+  sunrealtype udot[MASSES], lambda[2];
+  ck_assert_int_eq(CPMechPrescribe(run->mech, 1, CP_MOTION_DIRECT, parabola, parabola_rate,
+                                   parabola_bend, 0, NULL),
+                   CP_SUCCESS);
+  ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, lambda), CP_SUCCESS);
+  ck_assert_double_le(fabs(lambda[0] - 2 / (2 - STIFF)), 10 * ROUNDOFF);
+  ck_assert_double_le(fabs(udot[0] - (2 - 2 / (2 - STIFF))), 20 * ROUNDOFF);
+  ck_assert_double_le(fabs(udot[1] - 1), 10 * ROUNDOFF);
+  ck_assert_double_le(fabs(lambda[1] + 1), 10 * ROUNDOFF); /* M a + A^T lambda = 0 */
+  mech_run_free(&run);
+}
+END_TEST
+
+/* It called lambda_jac without a matrix. */
+START_TEST(lambda_jac_is_not_called_without_constraints) {
+  int rows     = 0;
+  MechRun *run = open_line(&rows);
+  sunrealtype udot[MASSES], lambda[1];
+  ck_assert_int_eq(CPMechPrescribe(run->mech, 2, CP_MOTION_DIRECT, parabola, parabola_rate,
+                                   parabola_bend, 0, NULL),
+                   CP_SUCCESS);
+  ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, lambda), CP_SUCCESS);
+  ck_assert_double_eq(udot[0], 2);
+  ck_assert_double_le(fabs(lambda[0]), 10 * ROUNDOFF); /* 1 = f_2 - lambda */
+  mech_run_free(&run);
+}
+END_TEST
+
+/* ------------------------------------------------------------------------------ many bodies -- */
+
+/* Free bodies that translate with u and turn with omega about fixed axes. */
+enum { BODIES = 3000, QS = 7, US = 6 };
+
+static int unit_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (sunindextype k = 0; k < SM_NNZ_S(M); k++) SM_DATA_S(M)[k] = 1;
+  return 0;
+}
+
+static SUNMatrix diagonal_template(sunindextype n) {
+  SUNMatrix T = SUNSparseMatrix(n, n, n, CSC_MAT, test_context);
+  ck_assert_ptr_nonnull(T);
+  for (sunindextype i = 0; i < n; i++) SM_INDEXPTRS_S(T)[i] = SM_INDEXVALS_S(T)[i] = i;
+  SM_INDEXPTRS_S(T)[n] = n;
+  return T;
+}
+
+/* Each added quaternion cost the square of the number of bodies: a minute for these. The last comes
+   first: coordinates are paired in the end. Without forces q is linear in t, but for the
+   quaternions; steps of any length are exact there, but for some 100 roundings. */
+START_TEST(many_quaternions_are_added_in_no_time) {
+  N_Vector y    = vector_of((QS + US) * BODIES, NULL);
+  sunrealtype t = 0, *q = entries(y), *u = q + QS * BODIES;
+  SUNMatrix tmpl = diagonal_template(US * BODIES);
+  for (int k = 0; k < BODIES; k++) {
+    q[QS * k + 3] = 1;
+    for (int d = 0; d < 3; d++) u[US * k + d] = 1 + d + k % 10;
+    u[US * k + 5] = 1;
+  }
+  const CPMechModel model = {.nu = US * BODIES, .nq = QS * BODIES, .M = unit_mass, .M_tmpl = tmpl};
+  CPMech mech             = CPMechCreate(&model, y, test_context);
+  ck_assert_ptr_nonnull(mech);
+  for (int k = BODIES - 1; k >= 0; k--)
+    ck_assert_int_eq(CPMechAddQuaternion(mech, QS * k + 3, US * k + 3, CP_FRAME_BODY), CP_SUCCESS);
+  CPodeMem mem = CPodeCreate(CV_ADAMS, test_context);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPode(mem, 1, y, &t, CV_NORMAL), CP_SUCCESS);
+  for (int k = 0; k < BODIES; k++)
+    for (int d = 0; d < 3; d++)
+      ck_assert_double_le(fabs(q[QS * k + d] - (1 + d + k % 10)), 100 * ROUNDOFF * 12);
+  ck_assert_double_le(fabs(q[QS * (BODIES - 1) + 6] - sin(0.5)), 1e-4); /* 100 tol */
+  CPodeFree(&mem);
+  CPMechFree(&mech);
+  SUNMatDestroy(tmpl);
+  N_VDestroy(y);
+}
+END_TEST
+
+/* ------------------------------------------------- initial states of operators, kinetic metric -- */
+
+/* A pendulum of unit mass and length without gravity: (x, y) turns with 1 / s. */
+static int turn_udot(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                     const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda, void *user_data) {
+  (void)t, (void)z, (void)user_data;
+  lambda[0] = (u[0] * u[0] + u[1] * u[1]) / (q[0] * q[0] + q[1] * q[1]);
+  for (int i = 0; i < 2; i++) udot[i] = -lambda[0] * q[i];
+  return 0;
+}
+
+static int turn_Au(sunrealtype t, const sunrealtype *q, const sunrealtype *x, sunrealtype *y,
+                   void *user_data) {
+  (void)t, (void)user_data;
+  y[0] = q[0] * x[0] + q[1] * x[1];
+  return 0;
+}
+
+static int turn_ATl(sunrealtype t, const sunrealtype *q, const sunrealtype *x, sunrealtype *y,
+                    void *user_data) {
+  (void)t, (void)user_data;
+  for (int i = 0; i < 2; i++) y[i] = q[i] * x[0];
+  return 0;
+}
+
+static int turn_Minv(sunrealtype t, const sunrealtype *q, const sunrealtype *x, sunrealtype *y,
+                     void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int i = 0; i < 2; i++) y[i] = x[i];
+  return 0;
+}
+
+static int turn_p(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t, (void)user_data;
+  p[0] = (q[0] * q[0] + q[1] * q[1] - 1) / 2;
+  return 0;
+}
+
+/* CPMechCalcIC left all components marked as free, which the metric of operators refuses. */
+START_TEST(initial_states_leave_the_projector_as_it_was) {
+  const CPMechModel model = {.nu   = 2,
+                             .np   = 1,
+                             .p    = turn_p,
+                             .udot = turn_udot,
+                             .Au   = turn_Au,
+                             .ATl  = turn_ATl,
+                             .Minv = turn_Minv};
+  MechRun *run            = mech_run_create(&model, NULL, (sunrealtype[]){1, 0, 0, 1});
+  ck_assert_int_eq(CPMechSetMetric(run->mech, CP_METRIC_KINETIC), CP_SUCCESS);
+  ck_assert_int_eq(CPMechCalcIC(run->mech, 0, run->y, NULL, NULL, NULL, NULL), CP_SUCCESS);
+  mech_run_start(run, CV_ADAMS, 1e-8);
+  mech_run_to(run, 1);
+  ck_assert_double_le(mech_run_error(run, 2, (sunrealtype[]){cos(1), sin(1)}),
+                      mech_run_bound(run, 1, 2));
+  mech_run_free(&run);
+}
+END_TEST
+
+/* ------------------------------------------------------------------------------- integrator -- */
+
+static MechRun *open_pendulum(Pendulum *pendulum) {
+  const CPMechModel model = pendulum_model();
+  *pendulum               = (Pendulum){.L = 1, .g = 9.81};
+  return mech_run_create(&model, pendulum, (sunrealtype[]){1, 0, 0, 0});
+}
+
+/* The user's pointer was taken for the CPMech, and the program crashed. */
+START_TEST(user_data_that_replace_the_system_are_refused) {
+  Pendulum pendulum;
+  MechRun *run = open_pendulum(&pendulum);
+  mech_run_start(run, _i ? CV_BDF : CV_ADAMS, 1e-6);
+  void *cvode_mem = CPodeGetCVodeMem(run->cpode);
+  ck_assert_int_eq(CVodeSetUserData(cvode_mem, &pendulum), CV_SUCCESS);
+  ck_assert_int_eq(CPode(run->cpode, 1, run->y, &run->t, CV_NORMAL), CP_NOT_SUPPORTED);
+  ck_assert_mentions(run->log.text, "CPMechSetUserData");
+  ck_assert_int_eq(CVodeSetUserData(cvode_mem, run->mech), CV_SUCCESS);
+  mech_run_to(run, 1);
+  mech_run_free(&run);
+}
+END_TEST
+
+/* CVODES' message names an init routine. */
+START_TEST(a_missing_linear_solver_is_named) {
+  Pendulum pendulum;
+  MechRun *run = open_pendulum(&pendulum);
+  ck_assert_int_eq(CPMechSetNewton(run->mech, CP_NEWTON_NONE), CP_SUCCESS);
+  mech_run_start(run, CV_BDF, 1e-6);
+  ck_assert_int_eq(CPode(run->cpode, 1, run->y, &run->t, CV_NORMAL), CV_NLS_INIT_FAIL);
+  ck_assert_mentions(run->log.text, "CVodeSetLinearSolver");
+  mech_run_free(&run);
+}
+END_TEST
+
+/* Twice the frequency overflowed, and factors were made for each projection. */
+START_TEST(factors_may_be_kept_for_ever) {
+  long int made[2];
+  for (int k = 0; k < 2; k++) {
+    Pendulum pendulum;
+    CPMechStats stats;
+    MechRun *run = open_pendulum(&pendulum);
+    ck_assert_int_eq(CPMechSetMetric(run->mech, CP_METRIC_KINETIC), CP_SUCCESS);
+    ck_assert_int_eq(CPProjectorSetJacFrequency(CPMechGetProjector(run->mech), k ? LONG_MAX : 1000),
+                     CP_SUCCESS);
+    mech_run_start(run, CV_BDF, 1e-6);
+    mech_run_to(run, 0.5);
+    ck_assert_int_eq(CPMechGetStats(run->mech, &stats), CP_SUCCESS);
+    ck_assert_int_lt(mech_run_steps(run), 1000);
+    made[k] = stats.nprojfact;
+    mech_run_free(&run);
+  }
+  ck_assert_int_eq(made[0], made[1]);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("Mechanical systems: regressions");
+  TCase *tc    = tcase_create("regressions");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_test(tc, motions_have_no_column_in_lambda_jac);
+  tcase_add_test(tc, lambda_jac_is_not_called_without_constraints);
+  tcase_add_test(tc, many_quaternions_are_added_in_no_time);
+  tcase_add_test(tc, initial_states_leave_the_projector_as_it_was);
+  tcase_add_loop_test(tc, user_data_that_replace_the_system_are_refused, 0, 2);
+  tcase_add_test(tc, a_missing_linear_solver_is_named);
+  tcase_add_test(tc, factors_may_be_kept_for_ever);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
