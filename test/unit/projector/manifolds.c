@@ -168,6 +168,20 @@ static void eval_norms_alone(long double t, const long double *y, long double *c
   eval_norm(y, 4, 3, 3.0L, &c[1], G[1]);
 }
 
+/* |r_k - r_{k-1}|^2 = 1, r_k = (x_k, y_k), r_{-1} = 0 */
+static void eval_long_chain(long double t, const long double *y, long double *c, Row *G) {
+  (void)t;
+  for (int k = 0; k < 9; k++) {
+    c[k] = -1.0L;
+    for (int j = 2 * k; j < 2 * k + 2; j++) {
+      const long double d = y[j] - (k ? y[j - 2] : 0.0L);
+      c[k] += d * d;
+      G[k][j] = 2.0L * d;
+      if (k) G[k][j - 2] = -2.0L * d;
+    }
+  }
+}
+
 /* --------------------------------------------------------------------------------- the table -- */
 
 /* Points: to double precision where that is simple, else to some digits (the tests perturb
@@ -310,6 +324,16 @@ const Manifold norms_alone = {.name    = "norms_alone",
                               .nlevels = 1,
                               .nnorms  = 2,
                               .norm    = {{0, 4, 1.0}, {4, 3, 3.0}}};
+
+/* Links in the directions of the triangle 3, 4, 5, and along the axes. */
+const Manifold long_chain = {.name    = "long_chain",
+                             .n       = 18,
+                             .m       = 9,
+                             .eval    = eval_long_chain,
+                             .point   = {0.6, -0.8, 1.4, -1.4, 1.4, -2.4, 2.2, -1.8, 3.2, -1.8, 3.8,
+                                         -2.6, 4.4, -1.8, 5.2, -2.4, 6.2, -2.4},
+                             .apart   = 0.45,
+                             .nlevels = 1};
 
 const Manifold *const manifolds[] = {&circle,         &sphere,       &planes,         &crank_loop,
                                      &pendulum_qu,    &pendulum_uq,  &pendulum_quz,   &crank_qu,

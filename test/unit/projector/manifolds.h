@@ -11,7 +11,7 @@
 
 #include "support/support.h"
 
-enum { MAX_STATES = 16, MAX_ROWS = 12, MAX_LEVELS = 4 };
+enum { MAX_STATES = 18, MAX_ROWS = 12, MAX_LEVELS = 4 };
 
 /* c(t, y) = 0 with its Jacobian. */
 typedef struct {
@@ -48,13 +48,15 @@ extern const Manifold bodies_blocked; /* double pendulum, (x, y, vx, vy) for eac
 extern const Manifold pivot_moving;   /* pendulum whose pivot moves with sin t: rheonomic         */
 extern const Manifold knife_on_circle; /* knife edge held on a circle: one more velocity row       */
 
-/* All of the above, for loops; those below have more levels or rows that are norms. */
+/* All of the above, for loops; those below have more levels, rows that are norms, or more states. */
 extern const Manifold *const manifolds[];
 extern const int n_manifolds;
 
 extern const Manifold bodies_one_by_one; /* double pendulum on four levels: p1, p2, v1, v2 */
 extern const Manifold norms_beside; /* a vector of norm 1, one of norm 2 in two more equations */
 extern const Manifold norms_alone;  /* a vector of norm 1 and one of norm 3 */
+extern const Manifold long_chain; /* nine points in the plane, each at distance 1 from the one before:
+                                       more than 16 components that a metric may couple */
 
 /* D [n], the diagonal of the inverse metric: 1/ewt^2 or ones. */
 void inverse_metric(CPNorm norm, N_Vector ewt, long double *D);

@@ -78,6 +78,7 @@ static const Problem problems[] = {
     {&knife_on_circle, 1, 0, 0},
     {&norms_beside, 1, 0, 0},
     {&norms_alone, 1, 0, 0},
+    {&long_chain, 1, 0, 0},
     /* held: the first component, or one of each level */
     {&sphere, 1, 0x1, 0},
     {&planes, 1, 0x5, 0},
@@ -87,6 +88,7 @@ static const Problem problems[] = {
     {&bodies_blocked, 1, 0x1, 0},
     {&norms_beside, 1, 0x101, 0},
     {&norms_alone, 1, 0x1, 0},
+    {&long_chain, 1, 0x24, 0},
     /* switched off: one row of several, one of each level */
     {&planes, 1, 0, 0x1},
     {&crank_loop, 1, 0, 0x2},
@@ -95,6 +97,7 @@ static const Problem problems[] = {
     {&bodies_one_by_one, 1, 0, 0x3},
     {&knife_on_circle, 1, 0, 0x4},
     {&norms_beside, 1, 0, 0x1},
+    {&long_chain, 1, 0, 0x11},
     {&crank_qu, 1, 0x9, 0x5},
     /* dependent */
     {&circle, 3, 0, 0},
@@ -104,6 +107,7 @@ static const Problem problems[] = {
     {&bodies_blocked, 3, 0, 0},
     {&knife_on_circle, 3, 0, 0},
     {&norms_beside, 3, 0, 0},
+    {&long_chain, 3, 0x24, 0x12},
     {&crank_loop, 3, 0x1, 0},
     {&crank_qu, 3, 0, 0xa},
 };
@@ -507,7 +511,7 @@ static void check_projector(void) {
   tangent(v);
   ck_assert_bound(&k, weighted_distance(v, once), 2.0 * of * s.roundoff);
 
-  long double c[MAX_ROWS], x[MAX_STATES], r[MAX_ROWS];
+  long double c[MAX_ROWS], x[MAX_STATES] = {0.0L}, r[MAX_ROWS];
   Gradients G;
   evaluate(k.y, c, G);
   for (int j = 0; j < reference.n; j++) x[j] = entries(once)[j];
@@ -599,12 +603,20 @@ static void check_nearest(void) {
 
 /* ---- what it says of itself ---- */
 
+/* A sparse metric that couples more than 16 components is factored with the constraints, by the sparse
+ * solver. */
+static int metric_is_the_solvers(void) {
+  return reference.n > 16 && k.setting.metric == MATRIX_CSC && !without_matrix() &&
+         (solver->type == CP_LINSOL_AUTO || solver->type == CP_LINSOL_SPARSE);
+}
+
 static void check_solver_in_use(void) {
   CPLinSol type      = CP_LINSOL_AUTO;
   const char *reason = NULL;
   ck_assert_success(&k, CPProjectorGetLinearSolver(k.P, &type, &reason));
   ck_assert_int_eq(case_stats(&k).linsol, type);
   ck_assert(reason && *reason);
+  ck_assert_int_eq(strstr(reason, "KKT") != NULL, metric_is_the_solvers());
   if (solver->type != CP_LINSOL_AUTO) {
     ck_assert_int_eq(type, solver->type);
   } else if (without_matrix()) {
