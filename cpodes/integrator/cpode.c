@@ -1,7 +1,6 @@
 /* CPode: one call of CVode, with what has to be right before and after it. */
 #include "integrator_impl.h"
 
-#include <cvodes/cvodes_ls.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -133,10 +132,8 @@ static int modelFailed(CPodeMem mem, int flag, int *code, const char **reason) {
 }
 
 /* What CVODES means by "the nonlinear solver's init routine failed". */
-static const char *lackingSolver(CPodeMem mem, int flag) {
-  long int count = 0;
-  if (flag != CV_NLS_INIT_FAIL || CVodeGetNumLinIters(mem->cvode_mem, &count) != CVLS_LMEM_NULL)
-    return "";
+static const char *lackingSolver(int flag) {
+  if (flag != CV_NLS_INIT_FAIL) return "";
   return " Newton's iteration, of the states or of sensitivities, lacks a linear solver "
          "(CVodeSetLinearSolver); fixed-point iteration needs none (CPodeSetNonlinearSolver, "
          "CVodeSetNonlinearSolverSensStg1)";
@@ -157,7 +154,7 @@ static int explain(CPodeMem mem, int flag) {
     return cpReport(&mem->log, code, "CPode", "%s; the last good state is that of t = %.15g%s",
                     reason, mem->tgood, again);
   if (mem->cvodes.text[0])
-    return cpReport(&mem->log, flag, "CPode", "%s%s%s", mem->cvodes.text, lackingSolver(mem, flag),
+    return cpReport(&mem->log, flag, "CPode", "%s%s%s", mem->cvodes.text, lackingSolver(flag),
                     again);
   char *name = CVodeGetReturnFlagName(flag);
   cpWrite(mem->log.text, "CVode returned %s at t = %.15g%s", name ? name : "an error", mem->tgood,
