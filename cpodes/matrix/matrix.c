@@ -88,6 +88,16 @@ void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, doub
   }
 }
 
+void cpMatAbsTimes(const CPMat *A, const double *x, double *y) {
+  memset(y, 0, (size_t)A->rows * sizeof *y);
+  for (int j = 0; j < A->cols; j++) {
+    const size_t rows = (size_t)A->rows, first = A->start ? A->start[j] : (size_t)j * rows;
+    const size_t last = A->start ? A->start[j + 1] : first + rows;
+    for (size_t k = first; k < last; k++)
+      y[A->start ? A->row[k] : (int)(k - first)] += fabs(A->value[k] * x[j]);
+  }
+}
+
 void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double beta, double *y) {
   for (int j = 0; j < A->cols; j++) {
     double sum = 0.0;

@@ -33,6 +33,8 @@ void cpMatToDense(const CPMat *A, double *dense);
 
 /* y (+)= alpha A x, y (+)= alpha A^T x: beta 0 or 1. */
 void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y);
+/* y = |A| |x|, entry by entry */
+void cpMatAbsTimes(const CPMat *A, const double *x, double *y);
 void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double beta, double *y);
 
 /* Sparse patterns: their union, and that of A^T A. 0 or CP_MEM_FAIL. */

@@ -56,16 +56,53 @@ static int failedFactor(CPMech mech, sunrealtype t, int flag) {
   }
 }
 
+/* Closed loops in space have rows that are dependent on the manifold only. Predicted states are off it,
+ * and rows at angles of that size ask for accelerations that contradict each other. Unless rows have
+ * been found independent before, angles up to this multiple of the relative distance count as zero. */
+#define ANGLE_PER_DISTANCE 100.0
+#define LARGEST_ANGLE      1.0e-2
+
+/* Largest |p_i| / sum_j |A_ij| |q_j|, q_j = 1 (radians) where velocity j has no coordinate or that is
+ * zero. */
+static int relativeDistance(CPMech mech, sunrealtype t, const sunrealtype *q, double *distance) {
+  double *p = mech->residual, *terms = mech->rhs_b, *size = mech->rhs;
+  const int flag = cpMechPositions(mech, t, q, p);
+  for (int j = 0; j < mech->nu; j++) {
+    const int i = mech->pair[j];
+    size[j]     = i >= 0 && q[i] != 0.0 ? fabs(q[i]) : 1.0;
+  }
+  cpMatAbsTimes(&mech->A, size, terms);
+  *distance = 0.0;
+  for (int i = 0; !flag && i < mech->m; i++)
+    if (!mech->off[i] && terms[i] > 0.0) *distance = fmax(*distance, fabs(p[i]) / terms[i]);
+  return flag;
+}
+
+static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q) {
+  int rows = 0, flag = CP_SUCCESS;
+  double distance    = 0.0;
+  mech->kkt->ranktol = CP_KKT_RANKTOL;
+  for (int i = 0; i < mech->m; i++) rows += !mech->off[i];
+  if (mech->rank_layout != mech->layout) mech->full_rank = -1;
+  mech->rank_layout = mech->layout;
+  if (mech->full_rank >= rows) return CP_SUCCESS;
+  flag               = relativeDistance(mech, t, q, &distance);
+  mech->kkt->ranktol = fmax(CP_KKT_RANKTOL, fmin(ANGLE_PER_DISTANCE * distance, LARGEST_ANGLE));
+  return flag;
+}
+
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q) {
   int flag = cpMechMass(mech, t, q);
   if (!flag) flag = cpMechA(mech, t, q);
+  if (!flag) flag = chooseRankTolerance(mech, t, q);
   if (!flag && mech->nfull > 0) flag = cpMechMotions(mech, t);
   if (flag) return flag;
   if (mech->nfull > 0) leaveOutFull(mech);
   mech->stats.nkkt++;
   flag = cpKktFactor(mech->kkt);
   if (flag) return failedFactor(mech, t, flag);
-  mech->stats.rank   = mech->kkt->rank;
+  mech->stats.rank = mech->kkt->rank;
+  if (mech->kkt->rank > mech->full_rank) mech->full_rank = mech->kkt->rank;
   mech->stats.unique = mech->kkt->dependent < 0;
   mech->stats.linsol = mech->kkt->ops->type;
   return CP_SUCCESS;
@@ -120,7 +157,9 @@ static int checkDependent(CPMech mech, sunrealtype t, const double *a, const dou
   double terms = 0.0;
   if (mech->kkt->dependent < 0) return CP_SUCCESS;
   const double r = contradiction(mech, a, b, &worst, &terms);
-  if (r <= CONTRADICTION * terms + ROUNDED_SUM * largestProduct(&mech->Ak, a)) return CP_SUCCESS;
+  const double part =
+      fmax(ROUNDED_SUM, mech->kkt->ranktol); /* of what an angle that is zero leaves */
+  if (r <= CONTRADICTION * terms + part * largestProduct(&mech->Ak, a)) return CP_SUCCESS;
   char name[CP_MECH_ROW_NAME], motions[CP_MECH_MOTIONS];
   const int conflict = mech->nprescribed > 0;
   return cpReason(mech->text, conflict ? -CP_MOTION_CONFLICT : -CP_KKT_INCONSISTENT,

@@ -69,9 +69,11 @@ static int assemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vect
   int moved;
   cpCopy(start, y);
   cpCopy(work->y, y);
-  int flag = method->residuals(work, t, y);
+  int flag         = method->residuals(work, t, y);
+  work->assembling = 1;
   if (!flag) flag = gaussNewton(work, method, t, ewt);
-  work->valid = 0;
+  work->assembling = 0;
+  work->valid      = 0;
   if (flag) return flag;
   cpCopy(y, work->y);
   flag = cpProject(work, t, y, ewt, 0, &moved);

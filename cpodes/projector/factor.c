@@ -17,6 +17,38 @@
 #define RANK_TOLERANCE    1.0e-10
 #define RANK_TOLERANCE_DQ 1.0e-6
 
+/* Closed loops in space have rows that are dependent on the manifold only: at a distance, rows at
+ * angles of its size contradict each other, and satisfying all of them moves the state as far along
+ * the manifold. Unless the rows have been found independent before, angles up to this multiple of the
+ * relative distance count as zero. */
+#define ANGLE_PER_DISTANCE 100.0
+#define LARGEST_ANGLE      1.0e-2
+
+/* Largest |c_i| / sum_j |G_ij y_j|: relative to the terms of the constraint, as far as G tells. */
+static double relativeDistance(CPWork work, const double *y) {
+  const CPEntries *g = &work->g;
+  double *terms = work->s, largest = 0.0;
+  for (int i = 0; i < work->P->m; i++) terms[i] = 0.0;
+  for (int j = 0; j < work->P->n; j++) { /* displacements are zero where they start: radians */
+    const double size = work->P->owner && y[j] == 0.0 ? 1.0 : fabs(y[j]);
+    for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
+      terms[g->row[k]] += fabs(g->value[k]) * size;
+  }
+  for (int i = 0; i < work->P->m; i++)
+    if (work->rowscale[i] > 0.0 && terms[i] > 0.0)
+      largest = fmax(largest, fabs(work->c[i]) / terms[i]);
+  return largest;
+}
+
+static void chooseRankTolerance(CPWork work, const double *y) {
+  sunindextype rows = 0;
+  work->ranktol     = work->P->jac || work->P->mc == 0 ? RANK_TOLERANCE : RANK_TOLERANCE_DQ;
+  for (int i = 0; i < work->P->m; i++) rows += work->rowscale[i] > 0.0;
+  if (work->full_rank >= rows || work->assembling) return;
+  const double angle = fmin(ANGLE_PER_DISTANCE * relativeDistance(work, y), LARGEST_ANGLE);
+  work->ranktol      = fmax(work->ranktol, fmax(angle, work->least_ranktol));
+}
+
 /* AUTO: from now on the pivoted solver. */
 static int swapSolver(CPWork work, CPLevel *level) {
   if (!level->spare) return 0;
@@ -30,7 +62,7 @@ static int swapSolver(CPWork work, CPLevel *level) {
 }
 
 static int factorMatrix(CPWork work, CPLin lin) {
-  lin->ranktol = work->P->jac || work->P->mc == 0 ? RANK_TOLERANCE : RANK_TOLERANCE_DQ;
+  lin->ranktol = work->ranktol;
   return lin->ops->factor(lin);
 }
 
@@ -142,6 +174,7 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   if (!flag) flag = cpGradientGather(work, t, N_VGetArrayPointer(y));
   if (flag) return flag;
   cpScaleRows(work);
+  chooseRankTolerance(work, N_VGetArrayPointer(y));
   flag = honourLevels(work, t, y, ewt);
   if (!flag) flag = cpMetricEvaluate(work, t, y);
   for (int l = 0; !flag && l < work->nlevels; l++)

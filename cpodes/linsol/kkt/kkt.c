@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANKTOL 1.0e-10
-
 static const CPKktOps *const solvers[] = {&cpKktSchurOps, &cpKktNullspaceOps, &cpKktSparseOps};
 
 static const CPKktOps *findSolver(CPKktLinSol type) {
@@ -41,7 +39,8 @@ static int isSame(const CPKkt kkt) {
   const size_t M   = cpMatEntries(kkt->M) * sizeof(double);
   const size_t A   = cpMatEntries(kkt->A) * sizeof(double);
   const char *kept = kkt->problem;
-  if (!kkt->valid || memcmp(kept, kkt->M->value, M) || memcmp(kept + M, kkt->A->value, A)) return 0;
+  if (!kkt->valid || kkt->kept_ranktol != kkt->ranktol) return 0;
+  if (memcmp(kept, kkt->M->value, M) || memcmp(kept + M, kkt->A->value, A)) return 0;
   for (int i = 0; i < kkt->m; i++)
     if (kept[M + A + (size_t)i] != (kkt->off && kkt->off[i])) return 0;
   return 1;
@@ -54,7 +53,8 @@ static void keepProblem(CPKkt kkt) {
   memcpy(kept, kkt->M->value, M);
   memcpy(kept + M, kkt->A->value, A);
   for (int i = 0; i < kkt->m; i++) kept[M + A + (size_t)i] = kkt->off && kkt->off[i];
-  kkt->valid = 1;
+  kkt->kept_ranktol = kkt->ranktol;
+  kkt->valid        = 1;
 }
 
 int cpKktCreate(CPKkt *result, CPKktLinSol type, const CPMat *M, const CPMat *A) {
@@ -67,7 +67,7 @@ int cpKktCreate(CPKkt *result, CPKktLinSol type, const CPMat *M, const CPMat *A)
   kkt->m            = A->rows;
   kkt->M            = M;
   kkt->A            = A;
-  kkt->ranktol      = RANKTOL;
+  kkt->ranktol      = CP_KKT_RANKTOL;
   kkt->dependent    = -1;
   kkt->is_dependent = calloc(m + 1, sizeof *kkt->is_dependent);
   kkt->row          = malloc((m + 1) * sizeof *kkt->row);

@@ -16,6 +16,10 @@
 
 typedef struct CPKkt_ *CPKkt;
 
+/* ranktol at creation. A larger one says that rows may be dependent up to that angle: SPARSE then looks
+ * for them. */
+#define CP_KKT_RANKTOL 1.0e-10
+
 /* Positive results of factor. */
 #define CP_KKT_NOT_DEFINITE 1 /* M is not positive definite on the null space of A */
 #define CP_KKT_DEPENDENT \
@@ -46,12 +50,13 @@ struct CPKkt_ {
                          where this is less */
   int nrows, *row; /* [nrows] the rows in use: those that are not off, ascending */
   int rank;        /* at the newest factorisation */
-  char *is_dependent; /* [m] 1: row depends on those that are neither dependent nor off; so do rows
+  char *is_dependent;  /* [m] 1: row depends on those that are neither dependent nor off; so do rows
                          of zeros */
-  int dependent;      /* first of these, -1 if there is none: then lambda is unique */
-  int valid;          /* factors are there, of the values in problem */
-  char *problem;      /* values of M and A and the rows that are off, at the newest success */
-  void *content;      /* the solver's own */
+  int dependent;       /* first of these, -1 if there is none: then lambda is unique */
+  double kept_ranktol; /* that of problem */
+  int valid;           /* factors are there, of the values in problem */
+  char *problem;       /* values of M and A and the rows that are off, at the newest success */
+  void *content;       /* the solver's own */
 };
 
 /* type AUTO: SPARSE if M and A are sparse; else SCHUR, and from the first factorisation on that finds

@@ -147,8 +147,9 @@ static int leaveOut(CPKkt kkt) {
 }
 
 static int sparseFactor(CPKkt kkt) {
-  CPKktSparse *s = kkt->content;
-  int flag = s->rows.found ? cpKktSparseFindRows(kkt, CP_CHOLESKY_LEAST) : 0; /* once, and again */
+  CPKktSparse *s   = kkt->content;
+  const int search = s->rows.found || kkt->ranktol > CP_KKT_RANKTOL; /* once, and again */
+  int flag         = search && kkt->nrows > 0 ? cpKktSparseFindRows(kkt, CP_CHOLESKY_LEAST) : 0;
   if (flag) return flag;
   cpKktSparseForm(kkt);
   flag = factor(s);
