@@ -89,6 +89,7 @@ int cpMechProjectionUpdate(CPWork work) {
   flag = cpMechSpaceRows(mech);
   if (flag) return cpReason(work->text, flag, "the rows of constraints cannot be switched");
   renewMetric(mech);
+  if (work->contents != P->contents) work->contents = P->contents, work->valid = 0; /* user data */
   for (int which = 0; which < 2; which++) {
     if (!mech->space->level[which].P) continue;
     passOptions(P, mech->space->level[which].P, mech->space->shared);

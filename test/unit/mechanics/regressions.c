@@ -290,6 +290,33 @@ START_TEST(factors_may_be_kept_for_ever) {
 }
 END_TEST
 
+static long int projection_factors(const MechRun *run) {
+  CPMechStats stats;
+  ck_assert_int_eq(CPMechGetStats(run->mech, &stats), CP_SUCCESS);
+  return stats.nprojfact;
+}
+
+/* Factors of the old data's A and M went on to be used. */
+START_TEST(new_user_data_want_new_factors) {
+  Pendulum pendulum;
+  MechRun *run = open_pendulum(&pendulum);
+  ck_assert_int_eq(CPMechSetMetric(run->mech, CP_METRIC_KINETIC), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetJacFrequency(CPMechGetProjector(run->mech), 1000), CP_SUCCESS);
+  mech_run_start(run, CV_BDF, 1e-6);
+  ck_assert_int_eq(CVodeSetMaxStep(CPodeGetCVodeMem(run->cpode), 1e-4), CV_SUCCESS);
+  long int before[3];
+  for (int k = 0; k < 3; k++) {
+    if (k == 2) ck_assert_int_eq(CPMechSetUserData(run->mech, &pendulum), CP_SUCCESS);
+    for (int i = 0; i < 5; i++)
+      ck_assert_int_eq(CPode(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), CP_SUCCESS);
+    before[k] = projection_factors(run);
+  }
+  ck_assert_int_eq(before[1], before[0]); /* steps are short: they are kept, else */
+  ck_assert_int_eq(before[2], before[1] + 1);
+  mech_run_free(&run);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("Mechanical systems: regressions");
   TCase *tc    = tcase_create("regressions");
@@ -301,6 +328,7 @@ int main(void) {
   tcase_add_loop_test(tc, user_data_that_replace_the_system_are_refused, 0, 2);
   tcase_add_test(tc, a_missing_linear_solver_is_named);
   tcase_add_test(tc, factors_may_be_kept_for_ever);
+  tcase_add_test(tc, new_user_data_want_new_factors);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
