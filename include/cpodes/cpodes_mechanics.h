@@ -233,7 +233,8 @@ typedef struct {
 } CPMechStats;
 
 /** Results of CPMechCheck: largest errors, relative to the largest entry of their row or block; 0
- * (places: -1) where there is nothing to compare; good ones are below some 1e-8. */
+ * (places: -1) where there is nothing to compare; good ones are below some 1e-8. Sparse blocks that
+ * come from differences: entries that their pattern lacks. */
 typedef struct {
   sunrealtype A_p;    /**< (dp/dq) N against rows of A */
   sunrealtype A_v;    /**< dv/du against rows of A */
@@ -446,8 +447,10 @@ CPODES_EXPORT int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sun
 /**
  * Compares the functions of the model with each other and with sixth-order differences at (t, q),
  * quaternions normalised; velocities, u' and lambda near those of (t, y), for at rest most terms
- * vanish. Functions are called around the state (by less than 1 % of its size) and must be smooth
- * there. For debugging: some 12 evaluations for each column. report: out. Returns 0;
+ * vanish. So do some at special positions (angles of zero, bodies on an axis): choose a general one.
+ * With sparse matrices also the patterns of what comes from differences, unless the integrator that is
+ * attached has no matrix. Functions are called around the state (by less than 1 % of its size) and
+ * must be smooth there. For debugging: some 12 evaluations for each column. report: out. Returns 0;
  * CP_MECH_A_WRONG, CP_MECH_B_WRONG, CP_MECH_DERIV_WRONG if an error is above 1e-4: the message names
  * function, entry and both values of the first; or the code of a failed function.
  */

@@ -128,11 +128,12 @@ static int compareEverything(CPCheck *check) {
   if (!flag) flag = cpCheckMass(check);
   stir(check->u, mech->nu, 1u);
   if (!flag) flag = cpCheckConstraints(check);
-  if (flag || !hasPartials(&mech->model)) return flag;
+  if (flag || !(hasPartials(&mech->model) || cpHasPatterns(mech))) return flag;
   memcpy(check->u, check->u_state, length);
   flag = solve(check);
   stir(check->u, mech->nu, 1u);
-  return flag ? flag : cpCheckPartials(check);
+  if (!flag) flag = cpCheckPartials(check);
+  return flag ? flag : cpCheckPatterns(check);
 }
 
 int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report) {

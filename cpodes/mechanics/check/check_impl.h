@@ -69,6 +69,8 @@ void cpAlongTime(CPCheck *check);
 void cpCompareBegin(CPCheck *check, int rows);
 void cpCompareEntry(CPCheck *check, int i, int j, double given, double expected);
 int cpCompareColumn(CPCheck *check, const CPFunction *f, int j, const double *given);
+/* The same, of a column of which differences know only what lies in the pattern. */
+int cpCompareOutside(CPCheck *check, const CPFunction *f, int j, const CPMat *pattern);
 /* What is wrong if it is: "<given>(i, j) is ..., and <expected> ...". single: there is one column only. */
 typedef struct {
   int code;
@@ -89,5 +91,8 @@ int cpCheckMass(CPCheck *check);        /* ... M, or Mu and Minv */
 int cpCheckTransposed(CPCheck *check);  /* ... Au and ATl */
 int cpCheckConstraints(CPCheck *check); /* constraints.c: A, v, b, motions */
 int cpCheckPartials(CPCheck *check);    /* partials.c; a, lambda are known then */
+int cpCheckPatterns(CPCheck *check);    /* patterns.c; the same */
+/* Is there a sparse iteration matrix, or may there be one? */
+int cpHasPatterns(const CPMech mech);
 
 #endif

@@ -137,15 +137,34 @@ void cpCompareEntry(CPCheck *check, int i, int j, double given, double expected)
   check->where[i]    = j;
 }
 
-int cpCompareColumn(CPCheck *check, const CPFunction *f, int j, const double *given) {
+/* Column j by both steps, and the least size of its rows' largest entries. */
+static int differentiateColumn(CPCheck *check, const CPFunction *f) {
   const double distance = reachOfDirection(check);
   memset(check->largest_f, 0, (size_t)f->rows * sizeof *check->largest_f);
   int flag = differentiate(check, f, STEP[0] * distance, check->difference[0]);
   if (!flag) flag = differentiate(check, f, STEP[1] * distance, check->difference[1]);
-  for (int i = 0; !flag && i < f->rows; i++) {
-    const double d0 = check->difference[0][i], d1 = check->difference[1][i];
-    cpCompareEntry(check, i, j, given[i], fabs(given[i] - d0) < fabs(given[i] - d1) ? d0 : d1);
+  for (int i = 0; !flag && i < f->rows; i++)
     check->floor[i] = fmax(check->floor[i], RELEVANT * check->largest_f[i] / distance);
+  return flag;
+}
+
+static double nearer(double given, double a, double b) {
+  return fabs(given - a) < fabs(given - b) ? a : b;
+}
+
+int cpCompareColumn(CPCheck *check, const CPFunction *f, int j, const double *given) {
+  const int flag = differentiateColumn(check, f);
+  for (int i = 0; !flag && i < f->rows; i++)
+    cpCompareEntry(check, i, j, given[i],
+                   nearer(given[i], check->difference[0][i], check->difference[1][i]));
+  return flag;
+}
+
+int cpCompareOutside(CPCheck *check, const CPFunction *f, int j, const CPMat *pattern) {
+  const int flag = differentiateColumn(check, f);
+  for (int i = 0; !flag && i < f->rows; i++) {
+    const double d = nearer(0.0, check->difference[0][i], check->difference[1][i]);
+    cpCompareEntry(check, i, j, cpMatAt(pattern, i, j) ? d : 0.0, d);
   }
   return flag;
 }

@@ -13,6 +13,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* As in check.c */
 #define GOOD  SUN_RCONST(1e-8)
@@ -100,6 +101,34 @@ START_TEST(bending_chain_passes_dense_and_sparse) {
   CPMech mech = create(&model, y, chain);
   bending_chain_model_free(&model);
   assert_good(mech, 0, y);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+  bending_chain_free(&chain);
+}
+END_TEST
+
+/* Bending couples masses that are two apart, links neighbours only. Without a matrix it does not matter. */
+START_TEST(sparse_pattern_that_lacks_entries_is_named) {
+  CPMechModel model;
+  CPMechReport report;
+  BendingChain *chain = bending_chain_create(12, SUN_RCONST(9.81), 100, 20);
+  ck_assert_ptr_nonnull(chain);
+  ck_assert_int_eq(bending_chain_model(chain, 1, test_context, &model), 0);
+  N_Vector y = vector_of(48, NULL);
+  bending_chain_initial(chain, SUN_RCONST(0.3), y);
+  CPMechModel lacking  = model;
+  lacking.K_tmpl       = NULL;
+  lacking.dynamics_jac = NULL;
+  CPMech mech          = create(&lacking, y, chain);
+  bending_chain_model_free(&model);
+  ck_assert_int_eq(CPMechCheck(mech, 0, y, &report), CP_MECH_DERIV_WRONG);
+  ck_assert_msg(strstr(CPMechGetLastMessage(mech), "K_tmpl lacks an entry: K("), "%s",
+                CPMechGetLastMessage(mech));
+  ck_assert(report.K > SUN_RCONST(1e-4) && report.C > SUN_RCONST(1e-4));
+  CPodeMem adams = CPodeCreate(CV_ADAMS, test_context);
+  ck_assert_int_eq(CPMechAttach(mech, adams, 0, y), CP_SUCCESS);
+  assert_good(mech, 0, y);
+  CPodeFree(&adams);
   CPMechFree(&mech);
   N_VDestroy(y);
   bending_chain_free(&chain);
@@ -410,6 +439,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_test(tc, planar_mechanisms_pass);
   tcase_add_loop_test(tc, bending_chain_passes_dense_and_sparse, 0, 2);
+  tcase_add_test(tc, sparse_pattern_that_lacks_entries_is_named);
   tcase_add_test(tc, four_bar_passes);
   tcase_add_loop_test(tc, bodies_in_space_pass, 0, 4);
   tcase_add_test(tc, operators_are_compared_with_each_other);
