@@ -98,7 +98,8 @@ typedef int (*CPMechAccelerationJacFn)(sunrealtype t, const sunrealtype *q, cons
 
 /**
  * A mechanical system by its functions. What is not set is 0 or NULL. Either M, f (and A) or udot
- * (with Au and ATl) must be given.
+ * (with Au and ATl) must be given. A function whose number of rows is 0 is refused: it has been
+ * forgotten.
  *
  * Constraints lie in each other: row i < np of v is the time derivative of row i of p; row i < nv of
  * A u' - b is that of row i of v. Rows np ... nv - 1 are nonholonomic, rows nv ... na - 1 constrain

@@ -31,6 +31,17 @@ static int checkSizes(const CPMechModel *m, const char *function) {
   return CP_SUCCESS;
 }
 
+/* A function without rows: its number has been forgotten. Else the run would ignore it. */
+static const char *withoutRows(const CPMechModel *m, sunindextype nv, sunindextype na) {
+  if (m->p && m->np == 0) return "p must not be given if np = 0: np is the number of its rows";
+  if (m->v && nv == 0) return "v must not be given if np = nv = 0: nv is the number of its rows";
+  if ((m->A || m->Au || m->ATl || m->b) && na == 0)
+    return "A, b, Au, ATl must not be given if np = nv = na = 0, the numbers of constraints";
+  if (m->zdot && m->nz == 0)
+    return "zdot must not be given if nz = 0: nz is the number of its rows";
+  return NULL;
+}
+
 /* The function that is missing, and why it is needed, or NULL. */
 static const char *missingFunction(const CPMechModel *m, sunindextype nv, sunindextype na) {
   const int operators = m->udot != NULL;
@@ -56,8 +67,9 @@ static int checkModel(const CPMechModel *m, N_Vector y_tmpl, SUNContext ctx, con
   if (flag) return flag;
   const sunindextype nv = m->nv > m->np ? m->nv : m->np, na = m->na > nv ? m->na : nv;
   const sunindextype nq = m->nq > 0 ? m->nq : m->nu, n = nq + m->nu + m->nz;
-  const char *missing = missingFunction(m, nv, na);
-  if (missing) return cpReport(NULL, CP_ILL_INPUT, function, "%s", missing);
+  const char *broken = missingFunction(m, nv, na);
+  if (!broken) broken = withoutRows(m, nv, na);
+  if (broken) return cpReport(NULL, CP_ILL_INPUT, function, "%s", broken);
   if (N_VGetLength(y_tmpl) != n)
     return cpReport(NULL, CP_ILL_INPUT, function,
                     "y_tmpl must have length nq + nu + nz = %ld, has %ld", (long)n,
@@ -114,6 +126,17 @@ static void templatesOf(CPMech mech, Template list[TEMPLATES]) {
   memcpy(list, all, sizeof all);
 }
 
+/* M and A: as projections want them. */
+static int checkTemplate(const CPMech mech, const Template *T, SUNMatrix given,
+                         const char *function) {
+  const CPMechModel *m = &mech->model;
+  if (T->tmpl == &m->M_tmpl && SUNMatGetID(given) == SUNMATRIX_SPARSE)
+    return cpCheckMetricTemplate(NULL, given, T->rows, function);
+  if (T->tmpl == &m->A_tmpl)
+    return cpCheckTemplate(NULL, given, T->rows, T->cols, T->name, function);
+  return cpCheckPattern(NULL, given, T->rows, T->cols, T->name, function);
+}
+
 /* Templates are the user's until this has cloned them. */
 static int cloneTemplates(CPMech mech, const char *function) {
   Template list[TEMPLATES];
@@ -123,9 +146,7 @@ static int cloneTemplates(CPMech mech, const char *function) {
     SUNMatrix given = *list[k].tmpl;
     *list[k].tmpl   = NULL;
     if (!given || flag) continue;
-    if (k == 0 && SUNMatGetID(given) == SUNMATRIX_SPARSE)
-      flag = cpCheckMetricTemplate(NULL, given, mech->nu, function);
-    else flag = cpCheckPattern(NULL, given, list[k].rows, list[k].cols, list[k].name, function);
+    flag = checkTemplate(mech, &list[k], given, function);
     if (flag) continue;
     *list[k].tmpl = SUNMatClone(given);
     if (!*list[k].tmpl)

@@ -300,6 +300,16 @@ static int any_position(sunrealtype t, const sunrealtype *q, sunrealtype *p, voi
   (void)t, (void)q, (void)p, (void)data;
   return 0;
 }
+static int any_velocity(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
+                        void *data) {
+  (void)t, (void)q, (void)u, (void)v, (void)data;
+  return 0;
+}
+static int any_zdot(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                    const sunrealtype *lambda, sunrealtype *zdot, void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)lambda, (void)zdot, (void)data;
+  return 0;
+}
 static int any_force(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                      const sunrealtype *z, sunrealtype *f, void *data) {
   (void)t, (void)q, (void)u, (void)z, (void)f, (void)data;
@@ -333,7 +343,7 @@ static const Broken broken[] = {
     {{.nu = 2, .na = -3, WHOLE}, 4, "na = -3"},
     {{.nu = 2, .nq = -1, WHOLE}, 4, "nq = -1"},
     {{.nu = 2, .nq = 1, WHOLE}, 3, "nq must be at least nu: nq = 1, nu = 2"},
-    {{.nu = 2, WHOLE}, 5, "length nq + nu + nz = 4, has 5"},
+    {{.nu = 2, .np = 1, WHOLE}, 5, "length nq + nu + nz = 4, has 5"},
     {{.nu = 2, .nz = 1, WHOLE}, 5, "zdot must be given"},
     {{.nu = 2, .A = any_matrix}, 4, "M or udot must be given"},
     {{.nu = 2, .np = 1, .M = any_matrix, .p = any_position}, 4, "A must be given"},
@@ -343,6 +353,10 @@ static const Broken broken[] = {
     {{.nu = 2, .udot = any_udot, .f = any_force}, 4, "udot must not be given together"},
     {{.nu = 2, .np = 1, .udot = any_udot, .p = any_position}, 4, "Au and ATl must be given"},
     {{.nu = 2, .lambda_jac = any_jac, WHOLE}, 4, "lambda_jac must not be given without f_lambda"},
+    {{.nu = 2, WHOLE}, 4, "p must not be given if np = 0"},
+    {{.nu = 2, .M = any_matrix, .v = any_velocity}, 4, "v must not be given if np = nv = 0"},
+    {{.nu = 2, .M = any_matrix, .A = any_matrix}, 4, "A, b, Au, ATl must not be given if np"},
+    {{.nu = 2, .M = any_matrix, .zdot = any_zdot}, 4, "zdot must not be given if nz = 0"},
 };
 enum { BROKEN = sizeof broken / sizeof broken[0] };
 
