@@ -21,6 +21,7 @@ int CPodeGetProjStats(CPodeMem mem, CPodeProjStats *stats) {
 static int printSolver(CPProjector P, FILE *out) {
   const char *label = "Projector linear solver";
   if (P->user_kind) return fprintf(out, "%-28s = %s\n", label, "the user's") < 0;
+  if (P->owner) return fprintf(out, "%-28s = %s\n", label, cpSolverName(P->stats.linsol)) < 0;
   return fprintf(out, "%-28s = %s (%s)\n", label, cpSolverName(P->stats.linsol),
                  P->stats.linsol ? P->reason : "no projection yet") < 0;
 }
