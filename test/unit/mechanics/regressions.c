@@ -317,6 +317,27 @@ START_TEST(new_user_data_want_new_factors) {
 }
 END_TEST
 
+/* The first use of the system failed, with a message of the KKT solver. (CPMechCreate's own goes to
+   stderr.) */
+START_TEST(rows_of_A_without_entries_are_refused_at_once) {
+  SUNMatrix M_tmpl = diagonal_template(2), A_tmpl = SUNSparseMatrix(2, 2, 2, CSC_MAT, test_context);
+  N_Vector y = vector_of(4, NULL);
+  for (int j = 0; j < 2; j++) SM_INDEXPTRS_S(A_tmpl)[j] = j; /* both entries in row 0 */
+  SM_INDEXPTRS_S(A_tmpl)[2] = 2;
+  const CPMechModel model   = {.nu     = 2,
+                               .np     = 2,
+                               .M      = unit_mass,
+                               .A      = line_rows, /* not called */
+                               .p      = line_constraint,
+                               .M_tmpl = M_tmpl,
+                               .A_tmpl = A_tmpl};
+  ck_assert_ptr_null(CPMechCreate(&model, y, test_context));
+  SUNMatDestroy(M_tmpl);
+  SUNMatDestroy(A_tmpl);
+  N_VDestroy(y);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("Mechanical systems: regressions");
   TCase *tc    = tcase_create("regressions");
@@ -329,6 +350,7 @@ int main(void) {
   tcase_add_test(tc, a_missing_linear_solver_is_named);
   tcase_add_test(tc, factors_may_be_kept_for_ever);
   tcase_add_test(tc, new_user_data_want_new_factors);
+  tcase_add_test(tc, rows_of_A_without_entries_are_refused_at_once);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
