@@ -156,9 +156,10 @@ static int explain(CPodeMem mem, int flag) {
   if (mem->cvodes.text[0])
     return cpReport(&mem->log, flag, "CPode", "%s%s%s", mem->cvodes.text, lackingSolver(flag),
                     again);
-  char *name = CVodeGetReturnFlagName(flag);
-  cpWrite(mem->log.text, "CVode returned %s at t = %.15g%s", name ? name : "an error", mem->tgood,
-          again);
+  char *name          = CVodeGetReturnFlagName(flag); /* NONE for some */
+  const char *lacking = lackingSolver(flag);
+  cpWrite(mem->log.text, "CVode returned %s (%d) at t = %.15g%s%s%s", name ? name : "an error",
+          flag, mem->tgood, lacking[0] ? ":" : "", lacking, again);
   if (mem->log.handler) mem->log.handler(flag, "CPode", mem->log.text, mem->log.data);
   free(name);
   return flag;
