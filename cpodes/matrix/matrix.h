@@ -1,7 +1,7 @@
 /* A real matrix, dense or sparse: one type for the matrices of
  * the user (SUNMatrix, dense, CSC or CSR), and for those made of them. */
-#ifndef CPODES_MECHANICS_MATRIX_H
-#define CPODES_MECHANICS_MATRIX_H
+#ifndef CPODES_MATRIX_H
+#define CPODES_MATRIX_H
 
 #include <cpodes/cpodes_types.h>
 #include <stddef.h>

@@ -81,9 +81,9 @@ struct CPMech_ {
   /* accelerations */
   CPKktLinSol linsol;
   CPKkt kkt;
-  int full_rank; /* highest rank so far of the rows that are on; -1: none yet */
+  int full_rank;        /* highest rank so far of the rows that are on; -1: none yet */
   long int rank_layout; /* layout that it belongs to */
-  CPMat Mk, Ak; /* what kkt sees: the identity in rows and columns of FULL motions */
+  CPMat Mk, Ak;         /* what kkt sees: the identity in rows and columns of FULL motions */
   double lambda_rtol, lambda_atol;
   int lambda_maxiters;
   double difference_time;
@@ -97,7 +97,7 @@ struct CPMech_ {
   CPProjector P;
   CPMechSpace space;
   int space_flag; /* newest failure of a function inside a projection */
-  double *wspace; /* space.c: [nu] */
+  double *wspace; /* projection/, initial.c: [nu] */
   CPMechNewtonMem newton;
   int installed;                  /* everything of ours is in mem */
   SUNNonlinearSolver fixed_point; /* for Adams methods; NULL: another one */

@@ -1,5 +1,5 @@
 /* W = M - gamma C - gamma^2 K T of the newest iteration matrix as a metric of velocities: its symmetric
- * part. Velocities of FULL motions move nothing: their rows are M's diagonal. */
+ * part. Velocities of FULL motions move nothing: their rows have the diagonal only. */
 #include "newton_impl.h"
 
 #include <string.h>

@@ -108,7 +108,7 @@ struct CPMechNewton_ {
   char *placed;     /* [order] sparse: the fixed rows that the structure was made for */
   size_t *diagonal; /* [order] sparse: places of diagonal entries, CP_NO_PLACE: there is none */
   /* workspace */
-  double *q2, *u2, *z2, *lambda2, *a2;               /* perturbed state, and what follows from it */
+  double *q2, *u2, *z2, *lambda2;                    /* perturbed state, and what follows from it */
   double *step[CP_DIRECTIONS];                       /* increments */
   double *value[CP_OUTPUTS], *perturbed[CP_OUTPUTS]; /* F, B, zdot */
   double *bm;                                        /* [m] */
