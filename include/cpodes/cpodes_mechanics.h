@@ -447,11 +447,12 @@ CPODES_EXPORT int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sun
 
 /**
  * Compares the functions of the model with each other and with sixth-order differences at (t, q),
- * quaternions normalised; velocities, u' and lambda near those of (t, y), for at rest most terms
- * vanish. So do some at special positions (angles of zero, bodies on an axis): choose a general one.
- * With sparse matrices also the patterns of what comes from differences, unless the integrator that is
- * attached has no matrix. Functions are called around the state (by less than 1 % of its size) and
- * must be smooth there. For debugging: some 12 evaluations for each column. report: out. Returns 0;
+ * quaternions normalised, constraints also half a percent further on along a motion that they allow
+ * (with M, where it is definite): a quaternion that is 1 hides a frame that is wrong. Velocities, u'
+ * and lambda are near those of (t, y), for at rest most terms vanish. With sparse matrices also the
+ * patterns of what comes from differences, unless the integrator that is attached has no matrix.
+ * Functions are called around the state (by less than 1 % of its size) and must be smooth there. For
+ * debugging: some 24 evaluations for each column. report: out. Returns 0;
  * CP_MECH_A_WRONG, CP_MECH_B_WRONG, CP_MECH_DERIV_WRONG if an error is above 1e-4: the message names
  * function, entry and both values of the first; or the code of a failed function.
  */

@@ -1,4 +1,5 @@
 /* CPMechCheck: the functions of a model against each other and against differences. */
+#include "../actions/actions.h"
 #include "check_impl.h"
 
 #include <math.h>
@@ -22,6 +23,7 @@ static int allocate(CPCheck *check) {
       {&check->lambda2, m},
       {&check->q, nq},
       {&check->q2, nq},
+      {&check->q_state, nq},
       {&check->dq, nq},
       {&check->u, nu},
       {&check->u2, nu},
@@ -81,12 +83,11 @@ static int keepA(CPCheck *check) {
   const CPMech mech = check->mech;
   if (mech->operators) return CP_SUCCESS;
   int flag = cpMechA(mech, check->s.t, check->q);
-  if (flag) return flag;
-  flag = cpMatClone(&check->A, &mech->A);
-  if (flag) return cpReason(mech->text, flag, "no memory for a copy of A");
-  if (cpMatEntries(&check->A) > 0)
+  if (!flag && !check->A.value && (flag = cpMatClone(&check->A, &mech->A)))
+    cpReason(mech->text, flag, "no memory for a copy of A");
+  if (!flag && cpMatEntries(&check->A) > 0)
     memcpy(check->A.value, mech->A.value, cpMatEntries(&check->A) * sizeof(double));
-  return CP_SUCCESS;
+  return flag;
 }
 
 static int readState(CPCheck *check, sunrealtype t, const sunrealtype *y) {
@@ -114,12 +115,65 @@ static int solve(CPCheck *check) {
 
 /* ---- the check ---- */
 
+/* w = P x, x at random: a motion that the constraints allow. No success where there is none: without M,
+ * or where it is not definite. */
+static int allowedMotion(CPCheck *check, N_Vector y, double *w) {
+  const CPMech mech = check->mech;
+  CPAction act;
+  int flag = cpActionOpen(&act, mech, check->s.t, y, "CPMechCheck");
+  memset(check->x, 0, (size_t)mech->nu * sizeof *check->x);
+  stir(check->x, mech->nu, 5u);
+  if (!flag) cpActionRows(&act, 1);
+  if (!flag) flag = cpActionFactor(&act);
+  if (!flag) flag = cpActionMass(&act, check->x, check->w);
+  if (!flag) flag = cpActionSolve(&act, check->w, NULL, act.d, act.mu);
+  if (!flag) memcpy(w, act.d, (size_t)mech->nu * sizeof *w);
+  cpActionClose(&act);
+  return flag;
+}
+
+/* Positions by this part of their size. What holds on the manifold only is off by its square. */
+#define MOVE 5.0e-3
+
+/* Along an allowed motion. Most functions are first tried at special positions: a quaternion that is 1,
+ * a rod that lies on an axis. Where there is no such motion check->moved stays 0. */
+static int moveOn(CPCheck *check, N_Vector y) {
+  const CPMech mech = check->mech;
+  double size = 0.0, way = 0.0;
+  const int flag = allowedMotion(check, y, check->e);
+  if (flag == CP_MEM_FAIL) return cpReason(mech->text, flag, "no memory for a check");
+  if (flag || cpMechKinematics(mech, check->q, CP_N, check->e, check->dq)) return CP_SUCCESS;
+  for (int i = 0; i < mech->nq; i++) {
+    size = fmax(size, fabs(check->q[i]));
+    way  = fmax(way, fabs(check->dq[i]));
+  }
+  if (!(way > 0.0) || isinf(way)) return CP_SUCCESS;
+  const double step = MOVE * (size > 0.0 ? fmin(size, 1.0) : 1.0) / way;
+  for (int i = 0; i < mech->nq; i++) check->q[i] += step * check->dq[i];
+  check->moved = 1;
+  return cpMechNormalise(mech, check->s.t, check->q);
+}
+
+/* Constraints once more, a little further on. */
+static int compareElsewhere(CPCheck *check, N_Vector y) {
+  const CPMech mech   = check->mech;
+  const size_t length = (size_t)mech->nq * sizeof *check->q;
+  if (mech->m == 0 || check->code) return CP_SUCCESS;
+  memcpy(check->q_state, check->q, length);
+  int flag = moveOn(check, y);
+  if (!flag && check->moved) flag = keepA(check);
+  if (!flag && check->moved) flag = cpCheckConstraints(check);
+  check->moved = 0;
+  memcpy(check->q, check->q_state, length);
+  return flag ? flag : keepA(check);
+}
+
 static int hasPartials(const CPMechModel *m) {
   return m->dynamics_jac || m->constraint_jac || m->auxiliary_jac || m->lambda_jac || m->udot_jac;
 }
 
 /* Accelerations are those of the state as it is: other velocities may contradict dependent rows. */
-static int compareEverything(CPCheck *check) {
+static int compareEverything(CPCheck *check, N_Vector y) {
   const CPMech mech   = check->mech;
   const size_t length = (size_t)mech->nu * sizeof *check->u;
   memcpy(check->u_state, check->u, length);
@@ -128,6 +182,7 @@ static int compareEverything(CPCheck *check) {
   if (!flag) flag = cpCheckMass(check);
   stir(check->u, mech->nu, 1u);
   if (!flag) flag = cpCheckConstraints(check);
+  if (!flag) flag = compareElsewhere(check, y);
   if (flag || !(hasPartials(&mech->model) || cpHasPatterns(mech))) return flag;
   memcpy(check->u, check->u_state, length);
   flag = solve(check);
@@ -143,7 +198,7 @@ int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report) {
   *report       = (CPMechReport){.A_row = -1, .A_col = -1, .b_row = -1};
   CPCheck check = {.mech = mech, .report = report};
   flag          = readState(&check, t, N_VGetArrayPointer(y));
-  if (!flag) flag = compareEverything(&check);
+  if (!flag) flag = compareEverything(&check, y);
   release(&check);
   if (check.code) return cpReport(&mech->log, check.code, __func__, "%s", check.text);
   return cpMechReport(mech, flag, __func__);

@@ -17,7 +17,9 @@ typedef struct {
   CPMat A;              /* m x nu at s; empty with operators */
   double *memory;       /* of all arrays */
   double *q, *u, *z;    /* [nq], [nu], [nz] of s */
-  double *u_state;      /* [nu] velocities of the state */
+  int moved;            /* positions are not those of the state */
+  double *q_state;      /* [nq] which are these ... */
+  double *u_state;      /* [nu] ... and velocities of the state */
   double *q2, *u2, *z2; /* [nq], [nu], [nz] near it */
   /* direction in which functions are differentiated: d/dtau at (t + dt tau, q + dq tau, ...) */
   double dt, *dq, *du, *dz, *dl; /* [nq], [nu], [nz], [m] */

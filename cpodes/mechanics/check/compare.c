@@ -189,8 +189,9 @@ static void describe(CPCheck *check, int i, double error, const CPVerdict *verdi
   if (verdict->single) snprintf(place, sizeof place, "[%d]", i);
   else snprintf(place, sizeof place, "(%d, %d)", i, check->where[i]);
   check->code = verdict->code;
-  cpWrite(check->text, "at t = %.15g: %s%s is %.10g, and %s %.10g (relative error %.1e)", check->s.t,
-          verdict->given, place, check->given[i], verdict->expected, check->expected[i], error);
+  cpWrite(check->text, "at t = %.15g%s: %s%s is %.10g, and %s %.10g (relative error %.1e)",
+          check->s.t, check->moved ? ", positions moved by half a percent" : "", verdict->given,
+          place, check->given[i], verdict->expected, check->expected[i], error);
 }
 
 void cpCompareEnd(CPCheck *check, int rows, const CPVerdict *verdict, sunrealtype *result, int *row,

@@ -63,7 +63,7 @@ static int compareA(CPCheck *check, const CPFunction *f, int (*along)(CPCheck *c
   cpCompareEnd(check, f->rows, &verdict, &error, &row, &col);
   if (error > fmax(check->report->A_p, check->report->A_v))
     check->report->A_row = row, check->report->A_col = col;
-  *result = error;
+  *result = fmax(*result, error);
   return CP_SUCCESS;
 }
 

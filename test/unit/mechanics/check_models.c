@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
 
 /* As in check.c */
 #define GOOD  SUN_RCONST(1e-8)
@@ -161,6 +162,54 @@ START_TEST(bodies_in_space_pass) {
   rigid_body_model_free(&model);
   ck_assert_int_eq(rigid_body_quaternions(&bar.bodies, mech), CP_SUCCESS);
   assert_good(mech, 0, y);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+}
+END_TEST
+
+/* A pendulum on a ball joint at its origin. A is that of angular velocities in the world's frame, which
+ * are those of the body's where its quaternion is 1. */
+static int body_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int i = 0; i < 6; i++) SM_ELEMENT_D(M, i, i) = 1;
+  return 0;
+}
+
+static int ball_joint(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t, (void)user_data;
+  const sunrealtype w = q[3], x = q[4], y = q[5], z = q[6]; /* the joint is on the body's z axis */
+  p[0] = q[0] + 2 * (x * z + w * y);
+  p[1] = q[1] + 2 * (y * z - w * x);
+  p[2] = q[2] + w * w - x * x - y * y + z * z;
+  return 0;
+}
+
+static int ball_joint_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)user_data;
+  const sunrealtype w = q[3], x = q[4], y = q[5], z = q[6];
+  const sunrealtype r[3] = {2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z};
+  for (int i = 0; i < 3; i++) {
+    SM_ELEMENT_D(A, i, i)               = 1;
+    SM_ELEMENT_D(A, i, 3 + (i + 1) % 3) = r[(i + 2) % 3];
+    SM_ELEMENT_D(A, i, 3 + (i + 2) % 3) = -r[(i + 1) % 3];
+  }
+  return 0;
+}
+
+START_TEST(frame_that_is_wrong_shows_where_the_quaternion_is_1) {
+  const CPFrame frame     = _i ? CP_FRAME_BODY : CP_FRAME_WORLD;
+  const CPMechModel model = {
+      .nu = 6, .nq = 7, .np = 3, .M = body_mass, .A = ball_joint_matrix, .p = ball_joint};
+  CPMechReport report;
+  N_Vector y    = vector_of(13, NULL);
+  entries(y)[2] = -1;
+  entries(y)[3] = 1;
+  CPMech mech   = create(&model, y, NULL);
+  ck_assert_int_eq(CPMechAddQuaternion(mech, 3, 3, frame), CP_SUCCESS);
+  const int flag = CPMechCheck(mech, 0, y, &report);
+  ck_assert_int_eq(flag, frame == CP_FRAME_BODY ? CP_MECH_A_WRONG : CP_SUCCESS);
+  if (flag)
+    ck_assert_msg(strstr(CPMechGetLastMessage(mech), "moved"), "%s", CPMechGetLastMessage(mech));
   CPMechFree(&mech);
   N_VDestroy(y);
 }
@@ -440,6 +489,7 @@ int main(void) {
   tcase_add_test(tc, planar_mechanisms_pass);
   tcase_add_loop_test(tc, bending_chain_passes_dense_and_sparse, 0, 2);
   tcase_add_test(tc, sparse_pattern_that_lacks_entries_is_named);
+  tcase_add_loop_test(tc, frame_that_is_wrong_shows_where_the_quaternion_is_1, 0, 2);
   tcase_add_test(tc, four_bar_passes);
   tcase_add_loop_test(tc, bodies_in_space_pass, 0, 4);
   tcase_add_test(tc, operators_are_compared_with_each_other);
