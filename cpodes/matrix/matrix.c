@@ -60,18 +60,6 @@ double *cpMatAt(const CPMat *A, int i, int j) {
   return first < A->start[j + 1] && A->row[first] == i ? &A->value[first] : NULL;
 }
 
-void cpMatToDense(const CPMat *A, double *dense) {
-  const size_t rows = (size_t)A->rows, entries = rows * (size_t)A->cols;
-  if (!A->start) {
-    memcpy(dense, A->value, entries * sizeof *dense);
-    return;
-  }
-  memset(dense, 0, entries * sizeof *dense);
-  for (int j = 0; j < A->cols; j++)
-    for (size_t k = A->start[j]; k < A->start[j + 1]; k++)
-      dense[(size_t)j * rows + (size_t)A->row[k]] = A->value[k];
-}
-
 /* ---- products ---- */
 
 void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y) {

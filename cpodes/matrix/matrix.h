@@ -28,8 +28,6 @@ size_t cpMatEntries(const CPMat *A);
 void cpMatZero(CPMat *A);
 /* The place of entry (i, j), or NULL. */
 double *cpMatAt(const CPMat *A, int i, int j);
-/* The dense matrix, column-major [rows * cols]. */
-void cpMatToDense(const CPMat *A, double *dense);
 
 /* y (+)= alpha A x, y (+)= alpha A^T x: beta 0 or 1. */
 void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y);
