@@ -78,15 +78,26 @@ static int relativeDistance(CPMech mech, sunrealtype t, const sunrealtype *q, do
   return flag;
 }
 
+/* Rows in use, which those of an action may be beside the system's own. */
+static int areKnownIndependent(CPMech mech) {
+  if (mech->rank_layout != mech->layout) memset(mech->independent, 0, (size_t)mech->m);
+  mech->rank_layout = mech->layout;
+  for (int i = 0; i < mech->m; i++)
+    if (!mech->off[i] && !mech->independent[i]) return 0;
+  return 1;
+}
+
+/* Of the system's own rows only: f is not to depend on the actions that have been asked for. */
+static void noteIndependence(CPMech mech) {
+  if (mech->kkt->rank < mech->kkt->nrows) return;
+  for (int i = 0; i < mech->m; i++) mech->independent[i] = !mech->off[i];
+}
+
 static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q) {
-  int rows = 0, flag = CP_SUCCESS;
   double distance    = 0.0;
   mech->kkt->ranktol = CP_KKT_RANKTOL;
-  for (int i = 0; i < mech->m; i++) rows += !mech->off[i];
-  if (mech->rank_layout != mech->layout) mech->full_rank = -1;
-  mech->rank_layout = mech->layout;
-  if (mech->full_rank >= rows) return CP_SUCCESS;
-  flag               = relativeDistance(mech, t, q, &distance);
+  if (areKnownIndependent(mech)) return CP_SUCCESS;
+  const int flag     = relativeDistance(mech, t, q, &distance);
   mech->kkt->ranktol = fmax(CP_KKT_RANKTOL, fmin(ANGLE_PER_DISTANCE * distance, LARGEST_ANGLE));
   return flag;
 }
@@ -101,8 +112,7 @@ int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q) {
   mech->stats.nkkt++;
   flag = cpKktFactor(mech->kkt);
   if (flag) return failedFactor(mech, t, flag);
-  mech->stats.rank = mech->kkt->rank;
-  if (mech->kkt->rank > mech->full_rank) mech->full_rank = mech->kkt->rank;
+  mech->stats.rank   = mech->kkt->rank;
   mech->stats.unique = mech->kkt->dependent < 0;
   mech->stats.linsol = mech->kkt->ops->type;
   return CP_SUCCESS;
@@ -197,6 +207,7 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   if (!flag) flag = cpMechB(mech, s->t, s->q, s->u, mech->b); /* may leave A elsewhere */
   if (!flag) flag = cpMechFactor(mech, s->t, s->q);
   if (flag) return flag;
+  noteIndependence(mech);
   return mech->model.f_lambda ? cpMechIterate(mech, s, mech->f, mech->b, a, lambda)
                               : cpMechKkt(mech, s->t, mech->f, mech->b, a, lambda);
 }

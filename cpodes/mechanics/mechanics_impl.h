@@ -81,8 +81,8 @@ struct CPMech_ {
   /* accelerations */
   CPKktLinSol linsol;
   CPKkt kkt;
-  int full_rank;        /* highest rank so far of the rows that are on; -1: none yet */
-  long int rank_layout; /* layout that it belongs to */
+  char *independent;    /* [m] 1: the rows that have been found independent of each other */
+  long int rank_layout; /* layout that this belongs to */
   CPMat Mk, Ak;         /* what kkt sees: the identity in rows and columns of FULL motions */
   double lambda_rtol, lambda_atol;
   int lambda_maxiters;

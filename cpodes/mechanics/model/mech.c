@@ -101,7 +101,6 @@ static void setDefaults(CPMech mech) {
   mech->lambda_maxiters = CP_LAMBDA_MAXITERS;
   mech->difference_time = 1.0;
   mech->stats.rank      = -1;
-  mech->full_rank       = -1;
 }
 
 typedef struct {

@@ -26,7 +26,8 @@ static int createRows(CPMech mech) {
   mech->off         = off;
   mech->at_position = calloc(m, 1);
   mech->at_velocity = calloc(m, 1);
-  if (!mech->at_position || !mech->at_velocity) return CP_MEM_FAIL;
+  mech->independent = calloc(m, 1);
+  if (!mech->at_position || !mech->at_velocity || !mech->independent) return CP_MEM_FAIL;
   for (int i = 0; i < mech->nv; i++) mech->at_position[i] = i < mech->np, mech->at_velocity[i] = 1;
   for (int k = 0; k < mech->nprescribed; k++) {
     const CPPrescribed *g = &mech->prescribed[k];
@@ -154,8 +155,9 @@ void cpMechTearDown(CPMech mech) {
   free(mech->A_place);
   free(mech->at_position);
   free(mech->at_velocity);
+  free(mech->independent);
   mech->A_place     = NULL;
-  mech->at_position = mech->at_velocity = NULL;
+  mech->at_position = mech->at_velocity = mech->independent = NULL;
   freeWork(mech);
   mech->ready = 0;
 }
