@@ -24,9 +24,8 @@
 #define CP_MAX_LEVELS 16
 
 typedef struct CPWork_ *CPWork;
-typedef struct CPMetric_ *CPMetric;     /* metric/matrix.c: a metric that is not diagonal */
-typedef struct CPKrylov_ *CPKrylov;     /* krylov/ */
-typedef struct CPMechWork_ *CPMechWork; /* mechanics/projection/ */
+typedef struct CPMetric_ *CPMetric; /* metric/matrix.c: a metric that is not diagonal */
+typedef struct CPKrylov_ *CPKrylov; /* krylov/ */
 
 /* 0 = |(y_first, ..., y_{first+length-1})| - value */
 typedef struct {
@@ -74,6 +73,9 @@ typedef struct {
   /* x = K r and mu = K^T x by the newest factors (products); vectors of an x in one memory. */
   int (*lift)(CPWork work, const double *r, double *x);
   int (*lift_t)(CPWork work, const double *x, double *mu);
+  /* A method of the library's own (cpProjectorCreateOwned): what it has in work->own, and cpWorkSine. */
+  void (*free_own)(CPWork work);
+  double (*sine)(const CPWork work);
   /* ... and, with these, the damped iteration (assemble.c). freeze: the sizes of merit. merit: sum
    * of squared violations of the kept residuals, or of the trial's. direction: x = K c. trial:
    * work->v = work->y - lambda x, and its residuals. accept: trial's state and residuals.
@@ -144,7 +146,8 @@ struct CPWork_ {
   int *rowpos;      /* [m] place within its level; -1: absent     */
   char *left;       /* [m] marks of rows */
   CPKrylov krylov;  /* NULL with another method                   */
-  CPMechWork mech;  /* the same                                   */
+  const CPMethod *owned_by; /* NULL, or a method of the library's own ... */
+  void *own;                /* ... and what it has here                   */
   /* results of the newest projection */
   double violation, rate;
   int worst;              /* constraint violated most; -1: not known */
@@ -393,10 +396,6 @@ int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 
 /* user.c */
 int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm);
-
-/* mechanics/projection/: the part of a workspace that belongs to a mechanical system */
-void cpMechWorkFree(CPMechWork *mech);
-double cpMechWorkSine(CPMechWork mech);
 
 /* krylov/krylov.c */
 int cpKrylovUpdate(CPWork work); /* creates work->krylov, in line with P's options */

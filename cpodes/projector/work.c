@@ -15,6 +15,7 @@ int cpWorkCreate(CPWork *result, CPProjector P) {
   *result     = NULL;
   if (!work) return CP_MEM_FAIL;
   work->P        = P;
+  work->owned_by = P->method;
   work->revision = work->shape = -1;
   work->y                      = N_VClone(P->y_tmpl);
   work->v                      = N_VClone(P->y_tmpl);
@@ -55,7 +56,7 @@ void cpWorkFree(CPWork *work_address) {
   cpLevelsFree(work);
   cpStorageFree(work);
   cpKrylovFree(&work->krylov);
-  cpMechWorkFree(&work->mech);
+  if (work->own) work->owned_by->free_own(work);
   if (work->y) N_VDestroy(work->y);
   if (work->v) N_VDestroy(work->v);
   free(work);
@@ -169,7 +170,7 @@ sunindextype cpWorkRank(CPWork work) {
 
 double cpWorkSine(CPWork work) {
   double sine = 1.0;
-  if (work->mech) return cpMechWorkSine(work->mech);
+  if (work->own) return work->owned_by->sine(work);
   if (work->linsol == CP_LINSOL_KRYLOV) return sine; /* which finds none */
   for (int l = 0; l < work->nlevels; l++)
     if (work->levels[l].lin && work->levels[l].lin->rank > 0)

@@ -4,7 +4,7 @@
 
 CPWork cpMechLevelWork(CPWork work, int which) {
   const CPMech mech = work->P->owner;
-  return work->mech->level[mech->space->shared ? CP_POSITIONS : which];
+  return cpMechOwn(work)->level[mech->space->shared ? CP_POSITIONS : which];
 }
 
 int cpMechLevelIsOn(CPWork work, int which) {
@@ -56,7 +56,7 @@ static void gatherStats(CPWork work) {
   clearCounters(&work->stats);
   clearCounters(outer);
   for (int which = 0; which < 2; which++) {
-    const CPWork inner  = work->mech->level[which];
+    const CPWork inner  = cpMechOwn(work)->level[which];
     const CPProjector P = mech->space->level[which].P;
     if (!inner) continue;
     addCounters(&work->stats, &inner->stats);
@@ -93,15 +93,15 @@ int cpMechLevelCall(CPWork work, int which, sunrealtype t, const double *q, CPMe
   int flag            = CP_SUCCESS;
   if (ewt)
     flag = cpMechSpaceWeights(mech, which, q, N_VGetArrayPointer(ewt),
-                              N_VGetArrayPointer(work->mech->weights));
+                              N_VGetArrayPointer(cpMechOwn(work)->weights));
   if (flag) return cpReason(work->text, flag, "%s", mech->text);
-  N_Vector weights = ewt ? work->mech->weights : NULL;
+  N_Vector weights = ewt ? cpMechOwn(work)->weights : NULL;
   if (s->shared && inner->valid && inner->revision == inner->P->revision)
-    cpMeasureBy(inner, work->mech->x, weights);
-  flag = call(inner, t, work->mech->x, weights, arg);
+    cpMeasureBy(inner, cpMechOwn(work)->x, weights);
+  flag = call(inner, t, cpMechOwn(work)->x, weights, arg);
   while (flag == -CP_METRIC_INDEFINITE && !mech->space_flag && otherMetric(mech)) {
     inner->valid = 0;
-    flag         = call(inner, t, work->mech->x, weights, arg);
+    flag         = call(inner, t, cpMechOwn(work)->x, weights, arg);
   }
   gatherStats(work);
   return flag ? failed(work, inner, flag) : CP_SUCCESS;

@@ -63,7 +63,7 @@ static void putMotions(CPMech mech, sunrealtype *y, int *moved) {
 static int move(CPWork work, sunrealtype t, N_Vector ewt, CPMechLevelFn call, Projection *p) {
   const CPMech mech = work->P->owner;
   sunrealtype *y = N_VGetArrayPointer(work->y), *u = y + mech->nq;
-  double *x = N_VGetArrayPointer(work->mech->x);
+  double *x = N_VGetArrayPointer(cpMechOwn(work)->x);
   double residual;
   int flag = mech->nprescribed > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
   if (flag) return cpReason(work->text, flag, "%s", mech->text);
@@ -73,9 +73,9 @@ static int move(CPWork work, sunrealtype t, N_Vector ewt, CPMechLevelFn call, Pr
   flag = cpMechNormalise(mech, t, y);
   if (flag) return cpReason(work->text, flag, "%s", mech->text);
   if (cpMechLevelIsOn(work, CP_POSITIONS)) {
-    memcpy(work->mech->q, y, (size_t)mech->nq * sizeof(double));
+    memcpy(cpMechOwn(work)->q, y, (size_t)mech->nq * sizeof(double));
     cpMechSpaceStart(mech, y, x);
-    flag = cpMechLevelCall(work, CP_POSITIONS, t, work->mech->q, call, ewt, p);
+    flag = cpMechLevelCall(work, CP_POSITIONS, t, cpMechOwn(work)->q, call, ewt, p);
     if (!flag && cpMechSpacePositions(mech, x))
       flag = cpReason(work->text, -CP_QUATERNION_ZERO, "%s", mech->text);
     if (flag) return flag;
@@ -123,7 +123,9 @@ const CPMethod cpMechMethod = {.project   = project,
                                .cotangent = cpMechCotangent,
                                .violation = cpMechViolation,
                                .assemble  = assemble,
-                               .probe     = cpMechProbe};
+                               .probe     = cpMechProbe,
+                               .free_own  = cpMechFreeOwn,
+                               .sine      = cpMechSine};
 
 /* ---- creation ---- */
 

@@ -5,19 +5,25 @@
 #include "space.h"
 
 /* Of each user of the projector. */
-struct CPMechWork_ {
+typedef struct CPMechWork_ {
   CPWork level[2]; /* of the inner projectors; NULL without rows */
   N_Vector x, weights;
   double *q, *e;                 /* [nq], [n] */
   double *w, *moved, *d;         /* vectors.c: [nu], [nq], [nq] */
   double *plus, *minus, *r, *mu; /* vectors.c: [m] */
-};
+} * CPMechWork;
 
-/* In line with the options; creates work->mech. 0, or a code with the reason in work->text. */
+static inline CPMechWork cpMechOwn(const CPWork work) { return work->own; }
+
+/* For the table of functions (work.c) */
+void cpMechFreeOwn(CPWork work);
+double cpMechSine(const CPWork work);
+
+/* In line with the options; creates work->own. 0, or a code with the reason in work->text. */
 int cpMechProjectionUpdate(CPWork work);
 CPWork cpMechLevelWork(CPWork work, int which);
 int cpMechLevelIsOn(CPWork work, int which);
-/* call(inner work, t, work->mech->x, weights, arg) for one level with q (positions: to start from);
+/* call(inner work, t, cpMechOwn(work)->x, weights, arg) for one level with q (positions: to start from);
  * ewt: of the whole state, or NULL. 0, or a code with the reason in work->text. (level.c) */
 typedef int (*CPMechLevelFn)(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, void *arg);
 int cpMechLevelCall(CPWork work, int which, sunrealtype t, const double *q, CPMechLevelFn call,

@@ -51,7 +51,7 @@ static int cotangentOfLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ew
 static int projectVector(CPWork work, int which, sunrealtype t, const sunrealtype *y, N_Vector ewt,
                          CPMechLevelFn call, double *e, double *r, double *mu) {
   const CPMech mech = work->P->owner;
-  double *x         = N_VGetArrayPointer(work->mech->x);
+  double *x         = N_VGetArrayPointer(cpMechOwn(work)->x);
   if (!cpMechLevelIsOn(work, which)) return CP_SUCCESS;
   Vector w = {.v = N_VMake_Serial(mech->nu, e, mech->ctx), .r = r, .mu = mu};
   if (!w.v) return cpReason(work->text, CP_MEM_FAIL, "no memory");
@@ -83,7 +83,7 @@ static double largest(const double *x, int length) {
 static int displaced(CPWork work, sunrealtype t, const sunrealtype *y, const double *d, double h,
                      double *result) {
   const CPMech mech = work->P->owner;
-  double *q         = work->mech->moved;
+  double *q         = cpMechOwn(work)->moved;
   for (int i = 0; i < mech->nq; i++) q[i] = y[i] + h * d[i];
   return cpMechVelocities(mech, t, q, y + mech->nq, result);
 }
@@ -94,7 +94,7 @@ static int velocityAlong(CPWork work, sunrealtype t, const sunrealtype *y, const
   const CPMech mech        = work->P->owner;
   const CPMechLevel *level = &mech->space->level[CP_VELOCITIES];
   const double size = largest(d, mech->nq), scale = fmax(1.0, largest(y, mech->nq));
-  double *plus = work->mech->plus, *minus = work->mech->minus;
+  double *plus = cpMechOwn(work)->plus, *minus = cpMechOwn(work)->minus;
   memset(r, 0, (size_t)level->nrows * sizeof *r);
   if (!(size > 0.0)) return CP_SUCCESS;
   const double h = cbrt(DBL_EPSILON) * scale / size;
@@ -113,7 +113,7 @@ static int subtractTransposed(CPWork work, sunrealtype t, const sunrealtype *y, 
                               double *x) {
   const CPMech mech = work->P->owner;
   const int nrows   = mech->space->level[CP_VELOCITIES].nrows;
-  double *d = work->mech->d, *r = work->mech->r, *e = mech->wspace;
+  double *d = cpMechOwn(work)->d, *r = cpMechOwn(work)->r, *e = mech->wspace;
   for (int j = 0; j < mech->nu; j++) {
     memset(e, 0, (size_t)mech->nu * sizeof *e);
     e[j]     = 1.0;
@@ -134,7 +134,7 @@ static int tangent(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vect
   sunrealtype *v       = N_VGetArrayPointer(vv);
   int flag             = cpMechProjectionUpdate(work);
   if (flag) return flag;
-  double *e = work->mech->e, *eu = e + mech->nq, *w = work->mech->w, *r = NULL;
+  double *e = cpMechOwn(work)->e, *eu = e + mech->nq, *w = cpMechOwn(work)->w, *r = NULL;
   memcpy(e, v, (size_t)mech->n * sizeof *e);
   flag = cpMechKinematics(mech, y, CP_N_INVERSE, e, w);
   if (flag) return failed(work, flag);
@@ -143,7 +143,7 @@ static int tangent(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vect
   flag = projectVector(work, CP_POSITIONS, t, y, ewt, tangentOfLevel, w, NULL, NULL);
   if (!flag && (flag = cpMechKinematics(mech, y, CP_N, w, e))) flag = failed(work, flag);
   if (!flag && coupled && cpMechLevelIsOn(work, CP_VELOCITIES))
-    flag = velocityAlong(work, t, y, e, r = work->mech->r);
+    flag = velocityAlong(work, t, y, e, r = cpMechOwn(work)->r);
   if (!flag) flag = projectVector(work, CP_VELOCITIES, t, y, ewt, tangentOfLevel, eu, r, NULL);
   if (!flag) memcpy(v, e, (size_t)mech->n * sizeof *e);
   return flag;
@@ -163,7 +163,8 @@ int cpMechCotangent(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vec
   sunrealtype *out     = N_VGetArrayPointer(xv);
   int flag             = cpMechProjectionUpdate(work);
   if (flag) return flag;
-  double *e = work->mech->e, *eu = e + mech->nq, *w = work->mech->w, *mu = work->mech->mu;
+  double *e = cpMechOwn(work)->e, *eu = e + mech->nq, *w = cpMechOwn(work)->w,
+         *mu = cpMechOwn(work)->mu;
   memcpy(e, out, (size_t)mech->n * sizeof *e);
   flag = cpMechKinematics(mech, y, CP_N_TRANSPOSE, e, w);
   if (flag) return failed(work, flag);

@@ -63,7 +63,7 @@ int cpMechViolation(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, sunre
   int flag          = cpMechProjectionUpdate(work);
   if (flag) return flag;
   const sunrealtype *y = N_VGetArrayPointer(yv), *w = ewt ? N_VGetArrayPointer(ewt) : NULL;
-  double *x       = N_VGetArrayPointer(work->mech->x);
+  double *x       = N_VGetArrayPointer(cpMechOwn(work)->x);
   int motion      = -1;
   double residual = 0.0;
   if (mech->nfull > 0) flag = cpMechMotions(mech, t);
@@ -94,13 +94,13 @@ static int probeLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, voi
 int cpMechProbe(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt) {
   const CPMech mech    = work->P->owner;
   const sunrealtype *y = N_VGetArrayPointer(yv);
-  double *x            = N_VGetArrayPointer(work->mech->x);
+  double *x            = N_VGetArrayPointer(cpMechOwn(work)->x);
   int flag             = CP_SUCCESS;
   for (int which = 0; !flag && which < 2; which++) {
     if (!cpMechLevelIsOn(work, which)) continue;
     if (which == CP_POSITIONS) cpMechSpaceStart(mech, y, x);
     else memcpy(x, y + mech->nq, (size_t)mech->nu * sizeof *x);
-    work->mech->level[which]->valid = 0; /* the probe wants factors of this state */
+    cpMechOwn(work)->level[which]->valid = 0; /* the probe wants factors of this state */
     flag = cpMechLevelCall(work, which, t, y, violationOfLevel, ewt, &(Violation){0.0, -1});
     if (!flag) flag = cpMechLevelCall(work, which, t, y, probeLevel, ewt, NULL);
   }

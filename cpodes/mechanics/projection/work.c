@@ -8,19 +8,20 @@
 
 /* ---- workspace ---- */
 
-void cpMechWorkFree(CPMechWork *address) {
-  CPMechWork w = *address;
+void cpMechFreeOwn(CPWork work) {
+  CPMechWork w = work->own;
   if (!w) return;
   for (int which = 0; which < 2; which++) cpWorkFree(&w->level[which]);
   if (w->x) N_VDestroy(w->x);
   if (w->weights) N_VDestroy(w->weights);
   free(w->q); /* the arrays are one */
   free(w);
-  *address = NULL;
+  work->own = NULL;
 }
 
-double cpMechWorkSine(CPMechWork w) {
-  double sine = 1.0;
+double cpMechSine(const CPWork work) {
+  const CPMechWork w = work->own;
+  double sine        = 1.0;
   for (int which = 0; which < 2; which++)
     if (w->level[which]) sine = fmin(sine, cpWorkSine(w->level[which]));
   return sine;
@@ -45,7 +46,7 @@ static int createWork(CPWork work) {
   const CPMech mech   = work->P->owner;
   const CPMechSpace s = mech->space;
   CPMechWork w        = calloc(1, sizeof *w);
-  work->mech          = w;
+  work->own           = w;
   if (!w) return CP_MEM_FAIL;
   w->x       = N_VNew_Serial(mech->nu, mech->ctx);
   w->weights = N_VNew_Serial(mech->nu, mech->ctx);
@@ -82,8 +83,8 @@ int cpMechProjectionUpdate(CPWork work) {
   const CPMech mech = P->owner;
   int flag          = mech->ready ? CP_SUCCESS : cpMechSetUp(mech, "CPMech");
   if (flag) return cpReason(work->text, flag, "%s", mech->log.text);
-  if (!work->mech && (flag = createWork(work))) {
-    cpMechWorkFree(&work->mech);
+  if (!work->own && (flag = createWork(work))) {
+    cpMechFreeOwn(work);
     return cpReason(work->text, flag, "no memory for a projection");
   }
   flag = cpMechSpaceRows(mech);
@@ -93,8 +94,8 @@ int cpMechProjectionUpdate(CPWork work) {
   for (int which = 0; which < 2; which++) {
     if (!mech->space->level[which].P) continue;
     passOptions(P, mech->space->level[which].P, mech->space->shared);
-    if (!work->valid) work->mech->level[which]->valid = 0;
-    work->mech->level[which]->age += work->age;
+    if (!work->valid) cpMechOwn(work)->level[which]->valid = 0;
+    cpMechOwn(work)->level[which]->age += work->age;
   }
   work->valid = 1;
   work->age   = 0;
