@@ -2,10 +2,7 @@
 #include "support/mech_run.h"
 
 #include <cvodes/cvodes.h>
-#include <limits.h>
 #include <math.h>
-#include <models/pendulum.h>
-#include <stdlib.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
 #define ROUNDOFF SUN_RCONST(1.2e-16) /* of one operation */
@@ -234,89 +231,6 @@ START_TEST(initial_states_leave_the_projector_as_it_was) {
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------- integrator -- */
-
-static MechRun *open_pendulum(Pendulum *pendulum) {
-  const CPMechModel model = pendulum_model();
-  *pendulum               = (Pendulum){.L = 1, .g = 9.81};
-  return mech_run_create(&model, pendulum, (sunrealtype[]){1, 0, 0, 0});
-}
-
-/* The user's pointer was taken for the CPMech, and the program crashed. */
-START_TEST(user_data_that_replace_the_system_are_refused) {
-  Pendulum pendulum;
-  MechRun *run = open_pendulum(&pendulum);
-  mech_run_start(run, _i ? CV_BDF : CV_ADAMS, 1e-6);
-  void *cvode_mem = CPodeGetCVodeMem(run->cpode);
-  ck_assert_int_eq(CVodeSetUserData(cvode_mem, &pendulum), CV_SUCCESS);
-  ck_assert_int_eq(CPode(run->cpode, 1, run->y, &run->t, CV_NORMAL), CP_NOT_SUPPORTED);
-  ck_assert_mentions(run->log.text, "CPMechSetUserData");
-  ck_assert_int_eq(CVodeSetUserData(cvode_mem, run->mech), CV_SUCCESS);
-  mech_run_to(run, 1);
-  mech_run_free(&run);
-}
-END_TEST
-
-/* CVODES' message names an init routine. */
-START_TEST(a_missing_linear_solver_is_named) {
-  Pendulum pendulum;
-  MechRun *run = open_pendulum(&pendulum);
-  ck_assert_int_eq(CPMechSetNewton(run->mech, CP_NEWTON_NONE), CP_SUCCESS);
-  mech_run_start(run, CV_BDF, 1e-6);
-  ck_assert_int_eq(CPode(run->cpode, 1, run->y, &run->t, CV_NORMAL), CV_NLS_INIT_FAIL);
-  ck_assert_mentions(run->log.text, "CVodeSetLinearSolver");
-  mech_run_free(&run);
-}
-END_TEST
-
-/* Twice the frequency overflowed, and factors were made for each projection. */
-START_TEST(factors_may_be_kept_for_ever) {
-  long int made[2];
-  for (int k = 0; k < 2; k++) {
-    Pendulum pendulum;
-    CPMechStats stats;
-    MechRun *run = open_pendulum(&pendulum);
-    ck_assert_int_eq(CPMechSetMetric(run->mech, CP_METRIC_KINETIC), CP_SUCCESS);
-    ck_assert_int_eq(CPProjectorSetJacFrequency(CPMechGetProjector(run->mech), k ? LONG_MAX : 1000),
-                     CP_SUCCESS);
-    mech_run_start(run, CV_BDF, 1e-6);
-    mech_run_to(run, 0.5);
-    ck_assert_int_eq(CPMechGetStats(run->mech, &stats), CP_SUCCESS);
-    ck_assert_int_lt(mech_run_steps(run), 1000);
-    made[k] = stats.nprojfact;
-    mech_run_free(&run);
-  }
-  ck_assert_int_eq(made[0], made[1]);
-}
-END_TEST
-
-static long int projection_factors(const MechRun *run) {
-  CPMechStats stats;
-  ck_assert_int_eq(CPMechGetStats(run->mech, &stats), CP_SUCCESS);
-  return stats.nprojfact;
-}
-
-/* Factors of the old data's A and M went on to be used. */
-START_TEST(new_user_data_want_new_factors) {
-  Pendulum pendulum;
-  MechRun *run = open_pendulum(&pendulum);
-  ck_assert_int_eq(CPMechSetMetric(run->mech, CP_METRIC_KINETIC), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorSetJacFrequency(CPMechGetProjector(run->mech), 1000), CP_SUCCESS);
-  mech_run_start(run, CV_BDF, 1e-6);
-  ck_assert_int_eq(CVodeSetMaxStep(CPodeGetCVodeMem(run->cpode), 1e-4), CV_SUCCESS);
-  long int before[3];
-  for (int k = 0; k < 3; k++) {
-    if (k == 2) ck_assert_int_eq(CPMechSetUserData(run->mech, &pendulum), CP_SUCCESS);
-    for (int i = 0; i < 5; i++)
-      ck_assert_int_eq(CPode(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), CP_SUCCESS);
-    before[k] = projection_factors(run);
-  }
-  ck_assert_int_eq(before[1], before[0]); /* steps are short: they are kept, else */
-  ck_assert_int_eq(before[2], before[1] + 1);
-  mech_run_free(&run);
-}
-END_TEST
-
 /* The first use of the system failed, with a message of the KKT solver. (CPMechCreate's own goes to
    stderr.) */
 START_TEST(rows_of_A_without_entries_are_refused_at_once) {
@@ -401,10 +315,6 @@ int main(void) {
   tcase_add_test(tc, lambda_jac_is_not_called_without_constraints);
   tcase_add_test(tc, many_quaternions_are_added_in_no_time);
   tcase_add_test(tc, initial_states_leave_the_projector_as_it_was);
-  tcase_add_loop_test(tc, user_data_that_replace_the_system_are_refused, 0, 2);
-  tcase_add_test(tc, a_missing_linear_solver_is_named);
-  tcase_add_test(tc, factors_may_be_kept_for_ever);
-  tcase_add_test(tc, new_user_data_want_new_factors);
   tcase_add_test(tc, rows_of_A_without_entries_are_refused_at_once);
   tcase_add_test(tc, impacts_do_not_change_what_is_known_of_the_rank);
   suite_add_tcase(suite, tc);
