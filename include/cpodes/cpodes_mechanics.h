@@ -343,7 +343,7 @@ CPODES_EXPORT int CPMechSetMultiplierTol(CPMech mech, sunrealtype rtol, sunrealt
 
 /**
  * Errors of velocities are weighted with a time scale: the error test sees tau (error of u_i), in
- * the units of positions. tau > 0: that time; CP_TAU_STEP: min(1, h), h the current step size, as
+ * the units of positions. tau > 0: that time; CP_TAU_STEP: min(1, h), h the newest step size, as
  * RADAU5 does; 0: no weighting (default). z_order [nz]: z_i is weighted with tau^{z_order_i} (1 for
  * states that integrate multipliers, which are as rough as velocities); NULL: 0.
  */

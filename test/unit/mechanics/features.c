@@ -1,5 +1,5 @@
 /* Mechanical systems beyond positions and velocities: auxiliary states, and rows that constrain
- * accelerations only; each against a closed form. */
+ * accelerations only, each against a closed form; error weights with a time scale. */
 #include "support/mech_run.h"
 
 #include <math.h>
@@ -167,6 +167,48 @@ START_TEST(acceleration_rows_want_b) {
 }
 END_TEST
 
+/* --------------------------------------------------------------------- error time scale -- */
+
+/* Weights are 1 / (rtol |y| + atol); those of velocities count tau times, those of z_k tau^order_k. */
+static void assert_weights(const MechRun *run, const sunrealtype *y, sunrealtype tol,
+                           sunrealtype tau, const int *order) {
+  N_Vector weights = vector_of(6, NULL);
+  ck_assert_int_eq(CVodeGetErrWeights(CPodeGetCVodeMem(run->cpode), weights), CV_SUCCESS);
+  for (int i = 0; i < 6; i++) {
+    const int power            = i < 2 ? 0 : i < 4 ? 1 : order[i - 4];
+    const sunrealtype expected = pow(tau, power) / (tol * fabs(y[i]) + tol);
+    ck_assert_double_eq_tol(entries(weights)[i], expected, 10 * ROUNDOFF * expected);
+  }
+  N_VDestroy(weights);
+}
+
+/* A time, and the size of the step before: weights of a step are made where it starts. */
+START_TEST(time_scale_weights_velocities_and_auxiliary_states) {
+  static const int order[] = {2, 1};
+  const sunrealtype tol = SUN_RCONST(1e-6), tau = _i ? CP_TAU_STEP : SUN_RCONST(0.25);
+  const sunrealtype start[6] = {1};
+  const CPMechModel model    = {.nu   = 2,
+                                .nz   = 2,
+                                .np   = 1,
+                                .M    = unit_mass,
+                                .A    = table,
+                                .f    = springs,
+                                .p    = height,
+                                .zdot = damper_and_impulse};
+  MechRun *run               = mech_run_create(&model, NULL, start);
+  sunrealtype y[6], step;
+  ck_assert_int_eq(CPMechSetErrorTimeScale(run->mech, tau, order), CP_SUCCESS);
+  mech_run_start(run, CV_BDF, tol);
+  ck_assert_int_ge(CPode(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), 0);
+  for (int i = 0; i < 6; i++) y[i] = entries(run->y)[i];
+  ck_assert_int_eq(CVodeGetLastStep(CPodeGetCVodeMem(run->cpode), &step), CV_SUCCESS);
+  ck_assert_double_lt(step, 1);
+  ck_assert_int_ge(CPode(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), 0);
+  assert_weights(run, y, tol, _i ? step : tau, order);
+  mech_run_free(&run);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("features");
   TCase *tcase = tcase_create("features");
@@ -174,6 +216,7 @@ int main(void) {
   tcase_add_loop_test(tcase, maxwell_damper_is_the_closed_form, 0, 4);
   tcase_add_loop_test(tcase, acceleration_rows_drive_the_motion, 0, 2);
   tcase_add_test(tcase, acceleration_rows_want_b);
+  tcase_add_loop_test(tcase, time_scale_weights_velocities_and_auxiliary_states, 0, 2);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);
 }
