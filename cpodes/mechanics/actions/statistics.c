@@ -51,31 +51,33 @@ static void evaluateNewest(CPMech mech) {
 int cpMechPrintStats(CPMech mech, FILE *out, SUNOutputFormat fmt) {
   const CPMechStats before = mech->stats, *s = &before;
   evaluateNewest(mech); /* not to be counted as work of the integrator */
-  const CPMechOutput *last = &mech->stats.last;
-  const Line lines[]       = {
-            {"Mass matrix evals", COUNT, .count = s->nM},
-            {"Constraint matrix evals", COUNT, .count = s->nA},
-            {"Force evals", COUNT, .count = s->nf},
-            {"Acceleration constr evals", COUNT, .count = s->nb},
-            {"Velocity constr evals", COUNT, .count = s->nv},
-            {"Position constr evals", COUNT, .count = s->np},
-            {"Accelerations", COUNT, .count = s->nudot},
-            {"KKT factorizations", COUNT, .count = s->nkkt},
-            {"Multiplier iterations", COUNT, .count = s->nlambda},
-            {"Partial derivative evals", COUNT, .count = s->npartials},
-            {"Difference evals", COUNT, .count = s->nDQ},
-            {"Newton factorizations", COUNT, .count = s->nnewton},
-            {"Projection factorizations", COUNT, .count = s->nprojfact},
-            {"KKT solver", TEXT, .text = solverName(mech)},
-            {"Newton matrix", TEXT, .text = newtonName(s->newton)},
-            {"Rank of A", COUNT, .count = (long)last->rank},
-            {"Multipliers unique", TEXT, .text = last->unique ? "yes" : "no"},
-            {"Kinetic energy", VALUE, .value = last->kinetic},
-            {"Power of constraints", VALUE, .value = last->power},
-            {"Position residual", VALUE, .value = last->position},
-            {"Velocity residual", VALUE, .value = last->velocity},
-            {"Acceleration residual", VALUE, .value = last->acceleration},
-            {"Quaternion norm error", VALUE, .value = last->norms},
+  const CPMechOutput newest = mech->stats.last, *last = &newest;
+  mech->stats        = before;
+  mech->stats.last   = newest;
+  const Line lines[] = {
+      {"Mass matrix evals", COUNT, .count = s->nM},
+      {"Constraint matrix evals", COUNT, .count = s->nA},
+      {"Force evals", COUNT, .count = s->nf},
+      {"Acceleration constr evals", COUNT, .count = s->nb},
+      {"Velocity constr evals", COUNT, .count = s->nv},
+      {"Position constr evals", COUNT, .count = s->np},
+      {"Accelerations", COUNT, .count = s->nudot},
+      {"KKT factorizations", COUNT, .count = s->nkkt},
+      {"Multiplier iterations", COUNT, .count = s->nlambda},
+      {"Partial derivative evals", COUNT, .count = s->npartials},
+      {"Difference evals", COUNT, .count = s->nDQ},
+      {"Newton factorizations", COUNT, .count = s->nnewton},
+      {"Projection factorizations", COUNT, .count = s->nprojfact},
+      {"KKT solver", TEXT, .text = solverName(mech)},
+      {"Newton matrix", TEXT, .text = newtonName(s->newton)},
+      {"Rank of A", COUNT, .count = (long)last->rank},
+      {"Multipliers unique", TEXT, .text = last->unique ? "yes" : "no"},
+      {"Kinetic energy", VALUE, .value = last->kinetic},
+      {"Power of constraints", VALUE, .value = last->power},
+      {"Position residual", VALUE, .value = last->position},
+      {"Velocity residual", VALUE, .value = last->velocity},
+      {"Acceleration residual", VALUE, .value = last->acceleration},
+      {"Quaternion norm error", VALUE, .value = last->norms},
   };
   int bad = 0;
   for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)

@@ -8,6 +8,7 @@
 typedef struct CPMechWork_ {
   CPWork level[2]; /* of the inner projectors; NULL without rows */
   N_Vector x, weights;
+  long int nnewton;              /* Newton matrices made when the factors were; -1: none */
   double *q, *e;                 /* [nq], [n] */
   double *w, *moved, *d;         /* vectors.c: [nu], [nq], [nq] */
   double *plus, *minus, *r, *mu; /* vectors.c: [m] */

@@ -36,7 +36,7 @@ struct CPMechSpace_ {
   int not_definite;
   /* that of Newton's matrix */
   CPMat W;
-  long int nnewton; /* matrices made when W was filled; -1: never */
+  long int nnewton; /* matrices made when it was last looked at; -1: never */
   int use_mass;     /* W is not definite: M in its place */
   long int layout;  /* of rows, as the projectors know it */
 };

@@ -48,6 +48,7 @@ static int createWork(CPWork work) {
   CPMechWork w        = calloc(1, sizeof *w);
   work->own           = w;
   if (!w) return CP_MEM_FAIL;
+  w->nnewton = -1;
   w->x       = N_VNew_Serial(mech->nu, mech->ctx);
   w->weights = N_VNew_Serial(mech->nu, mech->ctx);
   int flag   = w->x && w->weights ? allocateArrays(mech, w) : CP_MEM_FAIL;
@@ -68,14 +69,16 @@ static void passOptions(CPProjector P, CPProjector inner, int shared) {
   if (inner->linsol != P->linsol) CPProjectorSetLinearSolver(inner, P->linsol);
 }
 
-/* Newton's matrix may have changed: with it the metric. */
-static void renewMetric(CPMech mech) {
+/* Newton's matrix may have changed: with it the metric, and this work's factors. */
+static void renewMetric(CPWork work) {
+  const CPMech mech   = work->P->owner;
   const CPMechSpace s = mech->space;
-  if (s->metric != CP_METRIC_NEWTON || s->nnewton == mech->stats.nnewton) return;
-  s->nnewton  = mech->stats.nnewton;
-  s->use_mass = 0;
+  const long int now  = mech->stats.nnewton;
+  if (s->metric != CP_METRIC_NEWTON || cpMechOwn(work)->nnewton == now) return;
+  if (s->nnewton != now) s->use_mass = 0;
+  s->nnewton = cpMechOwn(work)->nnewton = now;
   for (int which = 0; which < 2; which++)
-    if (s->level[which].P) s->level[which].P->contents++;
+    if (cpMechOwn(work)->level[which]) cpMechOwn(work)->level[which]->valid = 0;
 }
 
 int cpMechProjectionUpdate(CPWork work) {
@@ -89,7 +92,7 @@ int cpMechProjectionUpdate(CPWork work) {
   }
   flag = cpMechSpaceRows(mech);
   if (flag) return cpReason(work->text, flag, "the rows of constraints cannot be switched");
-  renewMetric(mech);
+  renewMetric(work);
   if (work->contents != P->contents) work->contents = P->contents, work->valid = 0; /* user data */
   for (int which = 0; which < 2; which++) {
     if (!mech->space->level[which].P) continue;
