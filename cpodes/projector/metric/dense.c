@@ -12,6 +12,8 @@ typedef struct {
   double *F;      /* within L: L, or L_ff                                  */
   int ld;         /* of L                                                  */
   int nfree;      /* free components: comp[0] ... comp[nfree - 1]          */
+  double *kept;   /* M: lower triangle of the matrix that L belongs to     */
+  int nkept;      /* its order; 0: there is none                           */
   int *order;     /* D: [n] component of each row of L                     */
   N_Vector x, Dx; /* D: unit vector, and its product                       */
 } Dense;
@@ -19,6 +21,7 @@ typedef struct {
 static void denseDestroy(CPMetric metric) {
   Dense *d = metric->content;
   free(d->L);
+  free(d->kept);
   free(d->order);
   if (d->x) N_VDestroy(d->x);
   if (d->Dx) N_VDestroy(d->Dx);
@@ -35,7 +38,12 @@ static int allocateSquare(CPLevel *level, int n) {
 
 static int denseCreate(CPWork work, CPLevel *level) {
   (void)work;
-  return allocateSquare(level, level->ncols);
+  const int flag = allocateSquare(level, level->ncols);
+  const size_t n = (size_t)level->ncols;
+  Dense *d       = level->metric->content;
+  if (flag) return flag;
+  d->kept = malloc(n * n * sizeof *d->kept);
+  return d->kept ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
 static int operatorCreate(CPWork work, CPLevel *level) {
@@ -87,11 +95,37 @@ static int cholesky(CPWork work, sunrealtype t, Dense *d, const int *order, int 
   return CP_SUCCESS;
 }
 
+/* Mass matrices are often constant. */
+static int isKept(CPWork work, const Dense *d, const int *order) {
+  const size_t ld = (size_t)d->ld;
+  if (d->nkept != d->nfree) return 0;
+  for (int b = 0; b < d->nfree; b++) {
+    const sunrealtype *column = SUNDenseMatrix_Column(work->M, order[b]);
+    for (int a = b; a < d->nfree; a++)
+      if (d->kept[(size_t)a + ld * (size_t)b] != column[order[a]]) return 0;
+  }
+  return 1;
+}
+
+static void keep(CPWork work, Dense *d, const int *order) {
+  const size_t ld = (size_t)d->ld;
+  for (int b = 0; b < d->nfree; b++) {
+    const sunrealtype *column = SUNDenseMatrix_Column(work->M, order[b]);
+    for (int a = b; a < d->nfree; a++) d->kept[(size_t)a + ld * (size_t)b] = column[order[a]];
+  }
+  d->nkept = d->nfree;
+}
+
 static int denseFactor(CPWork work, sunrealtype t, CPLevel *level) {
-  Dense *d = level->metric->content;
+  Dense *d         = level->metric->content;
+  const int *order = level->metric->comp;
   separate(work, level);
   d->F = d->L;
-  return cholesky(work, t, d, level->metric->comp, d->nfree);
+  if (isKept(work, d, order)) return CP_SUCCESS;
+  d->nkept       = 0;
+  const int flag = cholesky(work, t, d, order, d->nfree);
+  if (!flag) keep(work, d, order);
+  return flag;
 }
 
 static int operatorFactor(CPWork work, sunrealtype t, CPLevel *level) {
