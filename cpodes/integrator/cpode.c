@@ -54,6 +54,9 @@ static int refuseInequalities(CPodeMem mem) {
 /* The functions of a model find it in CVODES' user_data. */
 static int refuseUserData(CPodeMem mem) {
   CPAttempt a;
+  if (mem->model_gone)
+    return cpReport(&mem->log, CP_ILL_INPUT, "CPode",
+                    "the attached mechanical system has been freed: free the integrator first");
   if (!mem->model.data) return CP_SUCCESS;
   const int flag = cpAttemptRead(mem, &a);
   if (flag || a.user_data == mem->model.data) return flag;

@@ -78,7 +78,8 @@ struct CPodeMem_ {
   sunrealtype reltol, abstol;
   N_Vector vabstol;
   CVEwtFn efun;
-  CPModel model; /* data NULL: none */
+  CPModel model;  /* data NULL: none */
+  int model_gone; /* it has been freed: there is nothing to integrate */
   /* the attempt, and the last good state */
   N_Vector y0, y, ygood; /* start; state of the newest attempt; newest accepted state */
   sunrealtype t0, t, tgood;
@@ -156,6 +157,8 @@ int cpLacksOperations(SUNNonlinearSolver inner); /* that the wrapper needs */
 int cpErrWeights(CPodeMem mem, N_Vector y);
 /* Attaches a model; its weights from now on. 0, or CVODES' code. */
 int cpSetModel(CPodeMem mem, const CPModel *model);
+/* The model is being freed before its integrator. */
+void cpLoseModel(CPodeMem mem);
 
 /* output.c */
 /* Is v a vector for a result of an initialised mem? 0, or the reported code. */

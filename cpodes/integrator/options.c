@@ -115,6 +115,12 @@ int cpSetModel(CPodeMem mem, const CPModel *model) {
   return flag || !model->scale ? flag : cpApplyTolerances(mem);
 }
 
+void cpLoseModel(CPodeMem mem) {
+  CPodeSetProjector(mem, NULL);
+  memset(&mem->model, 0, sizeof mem->model);
+  mem->model_gone = 1;
+}
+
 /* The factors for steps and for output are apart, so that asking for output never changes a
  * trajectory. */
 int cpWorksCreate(CPodeMem mem) {

@@ -183,6 +183,11 @@ CPMech CPMechCreate(const CPMechModel *model, N_Vector y_tmpl, SUNContext ctx) {
 void CPMechFree(CPMech *address) {
   CPMech mech = address ? *address : NULL;
   if (!mech) return;
+  if (mech->mem) { /* which should have been freed before */
+    CPodeMem mem = mech->mem;
+    mem->model.detach(mech);
+    cpLoseModel(mem);
+  }
   Template list[TEMPLATES];
   templatesOf(mech, list);
   for (int k = 0; k < TEMPLATES; k++)

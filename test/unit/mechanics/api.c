@@ -513,6 +513,23 @@ START_TEST(orders_are_free) {
 }
 END_TEST
 
+/* The wrong order: the integrator says so, and can be freed. */
+START_TEST(an_integrator_outlives_its_system) {
+  const CPMechModel model = pendulum_model();
+  CPodeMem mem            = new_integrator(_i ? CV_ADAMS : CV_BDF);
+  CPMech brief            = CPMechCreate(&model, y, test_context);
+  N_Vector out            = vector_copy(y);
+  sunrealtype t;
+  ck_assert_int_eq(CPMechSetUserData(brief, &pendulum), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttach(brief, mem, 0, y), CP_SUCCESS);
+  integrate(mem, out);
+  CPMechFree(&brief);
+  EXPECT(CPode(mem, 2, out, &t, CV_NORMAL), CP_ILL_INPUT, "has been freed");
+  CPodeFree(&mem);
+  N_VDestroy(out);
+}
+END_TEST
+
 /* ---- statistics ---- */
 
 START_TEST(statistics_are_printed_with_the_system) {
@@ -568,6 +585,7 @@ int main(void) {
   tcase_add_test(tcase, integrators_that_cannot_be_attached_to_are_named);
   tcase_add_loop_test(tcase, integrators_come_and_go, 0, 2);
   tcase_add_test(tcase, orders_are_free);
+  tcase_add_loop_test(tcase, an_integrator_outlives_its_system, 0, 2);
   tcase_add_loop_test(tcase, statistics_are_printed_with_the_system, 0, 4);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);
