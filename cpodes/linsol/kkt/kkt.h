@@ -63,7 +63,8 @@ struct CPKkt_ {
  * M indefinite or rows dependent NULLSPACE. SPARSE takes dense matrices, too. */
 int cpKktCreate(CPKkt *kkt, CPKktLinSol type, const CPMat *M, const CPMat *A);
 void cpKktFree(CPKkt *kkt);
-/* Of the same values again: nothing to do. After a positive result or a failure there are no factors until the next one that succeeds. */
+/* Of the same values again: nothing to do. After a positive result or a failure there are no factors
+ * until the next one that succeeds. */
 int cpKktFactor(CPKkt kkt);
 int cpKktSolve(CPKkt kkt, const double *f, const double *b, double *a, double *lambda);
 
