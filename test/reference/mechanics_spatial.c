@@ -32,8 +32,7 @@ static sunrealtype distance3(const sunrealtype *a, const sunrealtype *b) {
 
 /* sn, cn and dn of x for the modulus k, by the arithmetic-geometric mean (M. Abramowitz, I. A.
    Stegun, Handbook of Mathematical Functions, 16.4) */
-static void jacobi(sunrealtype x, sunrealtype k, sunrealtype *sn, sunrealtype *cn,
-                   sunrealtype *dn) {
+static void jacobi(sunrealtype x, sunrealtype k, sunrealtype *sn, sunrealtype *cn, sunrealtype *dn) {
   sunrealtype a = 1, b = sqrt(1 - k * k), ratio[16], phi;
   int n = 0;
   while (fabs(a - b) > 4 * ROUNDOFF * a && n < 15) {
