@@ -91,7 +91,18 @@ void cpCopy(N_Vector to, N_Vector from) {
            (size_t)N_VGetLength(from) * sizeof(sunrealtype));
 }
 
-double cpTypicalSize(N_Vector y) {
-  const double largest = N_VMaxNorm(y);
-  return largest > 0.0 ? fmin(0.1 * largest, 1.0) : 1.0;
+double cpTypicalOf(double largest) { return largest > 0.0 ? fmin(0.1 * largest, 1.0) : 1.0; }
+
+double cpTypicalSize(N_Vector y) { return cpTypicalOf(N_VMaxNorm(y)); }
+
+double cpLargest(const double *x, int length) {
+  double largest = 0.0;
+  for (int i = 0; i < length; i++) largest = fmax(largest, fabs(x[i]));
+  return largest;
+}
+
+double cpDot(const double *x, const double *y, int length) {
+  double sum = 0.0;
+  for (int i = 0; i < length; i++) sum += x[i] * y[i];
+  return sum;
 }

@@ -14,5 +14,9 @@ int cpHasData(N_Vector v);        /* direct access to all entries */
  * below what the other terms of a constraint can resolve; components of large units say nothing of
  * the others. */
 double cpTypicalSize(N_Vector y);
+double cpTypicalOf(double largest); /* ... by the largest component */
+/* max_i |x_i|, and x.y */
+double cpLargest(const double *x, int length);
+double cpDot(const double *x, const double *y, int length);
 
 #endif

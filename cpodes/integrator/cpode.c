@@ -144,7 +144,7 @@ static const char *lackingSolver(int flag) {
 
 /* What is to be told: the projection's reason where it was the cause, else CVODES' own. */
 static int explain(CPodeMem mem, int flag) {
-  const char *again = afterRestart(mem), *reason = NULL;
+  const char *again = afterRestart(mem), *lacking = lackingSolver(flag), *reason = NULL;
   int code = 0;
   if (mem->fatal)
     return cpReport(&mem->log, mem->fatal, "CPode",
@@ -157,10 +157,8 @@ static int explain(CPodeMem mem, int flag) {
     return cpReport(&mem->log, code, "CPode", "%s; the last good state is that of t = %.15g%s",
                     reason, mem->tgood, again);
   if (mem->cvodes.text[0])
-    return cpReport(&mem->log, flag, "CPode", "%s%s%s", mem->cvodes.text, lackingSolver(flag),
-                    again);
-  char *name          = CVodeGetReturnFlagName(flag); /* NONE for some */
-  const char *lacking = lackingSolver(flag);
+    return cpReport(&mem->log, flag, "CPode", "%s%s%s", mem->cvodes.text, lacking, again);
+  char *name = CVodeGetReturnFlagName(flag); /* NONE for some */
   cpWrite(mem->log.text, "CVode returned %s (%d) at t = %.15g%s%s%s", name ? name : "an error",
           flag, mem->tgood, lacking[0] ? ":" : "", lacking, again);
   if (mem->log.handler) mem->log.handler(flag, "CPode", mem->log.text, mem->log.data);

@@ -91,4 +91,14 @@ int cpLinJudge(CPLinSolveFn solve, void *factors, double *x, int length);
 
 extern const CPLinOps cpSchurOps, cpQROps, cpQRPOps, cpSparseOps, cpBlockOps, cpKktLinOps;
 
+/* Closed loops in space have rows that are dependent on the manifold only. At a distance, relative to
+ * the terms of the constraints, rows at angles of its size contradict each other: satisfying all of
+ * them moves the state along the manifold as far as it was off, and gives accelerations that are wrong
+ * by their own size. Unless the rows have been found independent before, sines up to this count as
+ * zero. */
+static inline double cpLinZeroAngle(double distance) {
+  const double angle = 100.0 * distance;
+  return angle < 1.0e-2 ? angle : 1.0e-2;
+}
+
 #endif

@@ -78,12 +78,9 @@ void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, doub
 
 void cpMatAbsTimes(const CPMat *A, const double *x, double *y) {
   memset(y, 0, (size_t)A->rows * sizeof *y);
-  for (int j = 0; j < A->cols; j++) {
-    const size_t rows = (size_t)A->rows, first = A->start ? A->start[j] : (size_t)j * rows;
-    const size_t last = A->start ? A->start[j + 1] : first + rows;
-    for (size_t k = first; k < last; k++)
-      y[A->start ? A->row[k] : (int)(k - first)] += fabs(A->value[k] * x[j]);
-  }
+  for (int j = 0; j < A->cols; j++)
+    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
+      y[cpMatRow(A, j, k)] += fabs(A->value[k] * x[j]);
 }
 
 void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double beta, double *y) {

@@ -29,6 +29,14 @@ void cpMatZero(CPMat *A);
 /* The place of entry (i, j), or NULL. */
 double *cpMatAt(const CPMat *A, int i, int j);
 
+/* Entries of column j: those from cpMatFirst(A, j) to cpMatFirst(A, j + 1), excluded; their rows. */
+static inline size_t cpMatFirst(const CPMat *A, int j) {
+  return A->start ? A->start[j] : (size_t)j * (size_t)A->rows;
+}
+static inline int cpMatRow(const CPMat *A, int j, size_t k) {
+  return A->start ? A->row[k] : (int)(k - (size_t)j * (size_t)A->rows);
+}
+
 /* y (+)= alpha A x, y (+)= alpha A^T x: beta 0 or 1. */
 void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y);
 /* y = |A| |x|, entry by entry */

@@ -18,21 +18,16 @@
 
 /* Mk, Ak <- M, A without the columns and rows of FULL motions. */
 static void leaveOutFull(CPMech mech) {
-  const CPMat *M = &mech->userM.A, *A = &mech->A;
-  memcpy(mech->Mk.value, M->value, cpMatEntries(M) * sizeof *M->value);
-  memcpy(mech->Ak.value, A->value, cpMatEntries(A) * sizeof *A->value);
+  CPMat *M = &mech->Mk, *A = &mech->Ak;
+  memcpy(M->value, mech->userM.A.value, cpMatEntries(M) * sizeof *M->value);
+  memcpy(A->value, mech->A.value, cpMatEntries(A) * sizeof *A->value);
   for (int j = 0; j < mech->nu; j++) {
-    const int dense = !mech->Mk.start;
-    const size_t n = (size_t)mech->nu, first = dense ? (size_t)j * n : mech->Mk.start[j];
-    const size_t last = dense ? first + n : mech->Mk.start[j + 1];
-    for (size_t k = first; k < last; k++) {
-      const int i = dense ? (int)(k - first) : mech->Mk.row[k];
-      if (mech->is_full[i] || mech->is_full[j]) mech->Mk.value[k] = i == j;
+    for (size_t k = cpMatFirst(M, j); k < cpMatFirst(M, j + 1); k++) {
+      const int i = cpMatRow(M, j, k);
+      if (mech->is_full[i] || mech->is_full[j]) M->value[k] = i == j;
     }
-    if (!mech->is_full[j]) continue;
-    const size_t m = (size_t)mech->m, from = mech->Ak.start ? mech->Ak.start[j] : (size_t)j * m;
-    const size_t to = mech->Ak.start ? mech->Ak.start[j + 1] : from + m;
-    memset(mech->Ak.value + from, 0, (to - from) * sizeof *mech->Ak.value);
+    for (size_t k = cpMatFirst(A, j); mech->is_full[j] && k < cpMatFirst(A, j + 1); k++)
+      A->value[k] = 0.0;
   }
 }
 
@@ -55,12 +50,6 @@ static int failedFactor(CPMech mech, sunrealtype t, int flag) {
                     mech->kkt->ops->name);
   }
 }
-
-/* Closed loops in space have rows that are dependent on the manifold only. Predicted states are off it,
- * and rows at angles of that size ask for accelerations that contradict each other. Unless rows have
- * been found independent before, angles up to this multiple of the relative distance count as zero. */
-#define ANGLE_PER_DISTANCE 100.0
-#define LARGEST_ANGLE      1.0e-2
 
 /* Largest |p_i| / sum_j |A_ij| |q_j|, q_j = 1 (radians) where velocity j has no coordinate or that is
  * zero. */
@@ -98,7 +87,7 @@ static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q)
   mech->kkt->ranktol = CP_KKT_RANKTOL;
   if (areKnownIndependent(mech)) return CP_SUCCESS;
   const int flag     = relativeDistance(mech, t, q, &distance);
-  mech->kkt->ranktol = fmax(CP_KKT_RANKTOL, fmin(ANGLE_PER_DISTANCE * distance, LARGEST_ANGLE));
+  mech->kkt->ranktol = fmax(CP_KKT_RANKTOL, cpLinZeroAngle(distance));
   return flag;
 }
 
@@ -120,6 +109,13 @@ int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q) {
 
 /* ---- right-hand sides ---- */
 
+void cpMechMoveKnown(CPMech mech, const double *known, double *f, double *b) {
+  cpMatTimes(&mech->userM.A, -1.0, known, 1.0, f);
+  cpMatTimes(&mech->A, -1.0, known, 1.0, b);
+  for (int j = 0; j < mech->nu; j++)
+    if (mech->is_full[j]) f[j] = known[j];
+}
+
 /* f and b less the columns of FULL motions. */
 static void moveFull(CPMech mech, double *f, double *b) {
   double *known = mech->a_full;
@@ -128,19 +124,14 @@ static void moveFull(CPMech mech, double *f, double *b) {
   for (int k = 0; k < mech->nprescribed; k++)
     if (mech->prescribed[k].how == CP_MOTION_FULL)
       known[mech->prescribed[k].j] = mech->prescribed[k].curvature;
-  cpMatTimes(&mech->userM.A, -1.0, known, 1.0, f);
-  cpMatTimes(&mech->A, -1.0, known, 1.0, b);
-  for (int j = 0; j < mech->nu; j++)
-    if (mech->is_full[j]) f[j] = known[j];
+  cpMechMoveKnown(mech, known, f, b);
 }
 
 static double largestProduct(const CPMat *A, const double *a) {
   double largest = 0.0;
-  for (int j = 0; j < A->cols; j++) {
-    const size_t rows = (size_t)A->rows, first = A->start ? A->start[j] : (size_t)j * rows;
-    const size_t last = A->start ? A->start[j + 1] : first + rows;
-    for (size_t k = first; k < last; k++) largest = fmax(largest, fabs(A->value[k] * a[j]));
-  }
+  for (int j = 0; j < A->cols; j++)
+    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
+      largest = fmax(largest, fabs(A->value[k] * a[j]));
   return largest;
 }
 

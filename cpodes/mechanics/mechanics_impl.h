@@ -97,6 +97,7 @@ struct CPMech_ {
   CPProjector P;
   CPMechSpace space;
   int space_flag; /* newest failure of a function inside a projection */
+  double *unit;   /* cpMechColumn: [nu] zeros between calls */
   double *wspace; /* projection/, initial.c: [nu] */
   CPMechNewtonMem newton;
   int installed;                  /* everything of ours is in mem */
@@ -114,6 +115,17 @@ struct CPMech_ {
   CPUserMat userFl; /* nu x na */
   double *lambda;   /* rhs.c */
 };
+
+/* Weights of central differences of sixth order: x' = sum_k w_k (x(t + k e) - x(t - k e)) / e, k = 1,
+ * 2, 3. */
+static const double cpSixthOrder[3] = {3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0};
+
+/* Norm k of all: those of the quaternions, then the others. */
+static inline int cpMechNumNorms(const CPMech mech) { return mech->nquaternions + mech->nnorms; }
+static inline CPUnitNorm cpMechNorm(const CPMech mech, int k) {
+  if (k < mech->nquaternions) return (CPUnitNorm){mech->quaternions[k].first_q, 4, 1.0};
+  return mech->norms[k - mech->nquaternions];
+}
 
 /* ---- mech.c ---- */
 /* Is a setter's argument there, and (before_use) is it early enough? 0, or a code, reported. */
@@ -153,6 +165,11 @@ int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sun
 /* May evaluate A near q: mech->A is then of no use. (velocity.c) */
 int cpMechB(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u, double *b);
 int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot);
+/* FULL motions are no unknowns: whatever q, u hold, they get the prescribed values. Have they changed? */
+int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u);
+/* y [length] = function x: a product of the user's, checked. */
+int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrealtype t,
+                   const sunrealtype *q, const double *x, double *y, int length);
 /* Products, by matrices or by the user's operators. */
 int cpMechATimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x, double *y);
 int cpMechATransposedTimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x,
@@ -161,6 +178,8 @@ int cpMechATransposedTimes(CPMech mech, sunrealtype t, const sunrealtype *q, con
 /* ---- kinematics.c ---- */
 int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, const double *x,
                      double *y);
+/* column [nq] <- N(q) e_j */
+int cpMechColumn(CPMech mech, const sunrealtype *q, int j, double *column);
 /* result <- q + N(q) w, not normalised; apart. */
 int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *result);
 /* mech->pair, from the quaternions, unless it is. */
@@ -175,6 +194,9 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda);
  * (multipliers.c) */
 int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,
                   double *lambda);
+/* f, b less the columns of FULL motions, whose known [nu] is not zero; f_j = known_j there. A, M as
+ * evaluated last. */
+void cpMechMoveKnown(CPMech mech, const double *known, double *f, double *b);
 /* M a + A^T lambda = f, A a = b with the factors at hand; FULL motions taken care of. Dependent rows
  * whose b contradicts the others': +CP_KKT_INCONSISTENT (as a positive code). */
 int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,

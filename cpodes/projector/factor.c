@@ -17,13 +17,6 @@
 #define RANK_TOLERANCE    1.0e-10
 #define RANK_TOLERANCE_DQ 1.0e-6
 
-/* Closed loops in space have rows that are dependent on the manifold only: at a distance, rows at
- * angles of its size contradict each other, and satisfying all of them moves the state as far along
- * the manifold. Unless the rows have been found independent before, angles up to this multiple of the
- * relative distance count as zero. */
-#define ANGLE_PER_DISTANCE 100.0
-#define LARGEST_ANGLE      1.0e-2
-
 /* Largest |c_i| / sum_j |G_ij y_j|: relative to the terms of the constraint, as far as G tells. */
 static double relativeDistance(CPWork work, const double *y) {
   const CPEntries *g = &work->g;
@@ -45,8 +38,7 @@ static void chooseRankTolerance(CPWork work, const double *y) {
   work->ranktol     = work->P->jac || work->P->mc == 0 ? RANK_TOLERANCE : RANK_TOLERANCE_DQ;
   for (int i = 0; i < work->P->m; i++) rows += work->rowscale[i] > 0.0;
   if (work->full_rank >= rows || work->assembling) return;
-  const double angle = fmin(ANGLE_PER_DISTANCE * relativeDistance(work, y), LARGEST_ANGLE);
-  work->ranktol      = fmax(work->ranktol, fmax(angle, work->least_ranktol));
+  work->ranktol = fmax(work->ranktol, cpLinZeroAngle(relativeDistance(work, y)));
 }
 
 /* AUTO: from now on the pivoted solver. */

@@ -157,7 +157,6 @@ struct CPWork_ {
   int floor_worst;        /* and its constraint                                        */
   double ranktol;         /* sine of an angle that counts as zero, at the newest factorisation */
   int assembling;         /* far from the manifold, where all rows count */
-  double least_ranktol;   /* ... which is at least this, where dependence is in doubt */
   sunindextype full_rank; /* highest rank so far with P's options as they are */
   int rank_fell;          /* ... and a lower one since this was last set to 0 */
   int jac_is_right;       /* the user's G has been compared with differences           */

@@ -148,18 +148,17 @@ void cpKktMarkDependent(CPKkt kkt, int i) {
 }
 
 void cpKktScaleCoordinates(const CPMat *M, double *s) {
-  const size_t entries = cpMatEntries(M), n = (size_t)M->rows;
-  double largest = 0.0;
+  const size_t entries = cpMatEntries(M);
+  double largest       = 0.0;
   for (size_t e = 0; e < entries; e++) largest = fmax(largest, fabs(M->value[e]));
   if (!(largest > 0.0)) largest = 1.0;
   for (int j = 0; j < M->cols; j++) {
     const double *diagonal = cpMatAt(M, j, j);
-    const size_t first     = M->start ? M->start[j] : (size_t)j * n;
-    const size_t last      = M->start ? M->start[j + 1] : first + n;
     double size            = diagonal ? *diagonal : 0.0;
     if (!(size > 0.0)) {
       size = 0.0;
-      for (size_t e = first; e < last; e++) size = fmax(size, fabs(M->value[e]));
+      for (size_t e = cpMatFirst(M, j); e < cpMatFirst(M, j + 1); e++)
+        size = fmax(size, fabs(M->value[e]));
     }
     int exponent;
     frexp(size > 0.0 ? size : largest, &exponent);

@@ -93,18 +93,12 @@ int cpActionMass(CPAction *act, const double *x, double *y) {
   }
   if (!mech->model.Mu)
     return cpReason(mech->text, CP_NOT_SUPPORTED, "the operators lack M x (Mu of the model)");
-  memset(y, 0, (size_t)mech->nu * sizeof *y);
-  int flag = mech->model.Mu(act->s.t, act->s.q, x, y, mech->user_data);
-  flag     = cpMechResult(mech, flag, act->s.t, "Mu");
-  return flag ? flag : cpMechFinite(mech, act->s.t, "Mu", y, mech->nu);
+  return cpMechOperator(mech, mech->model.Mu, "Mu", act->s.t, act->s.q, x, y, mech->nu);
 }
 
 int cpActionInverseMass(CPAction *act, const double *x, double *y) {
   const CPMech mech = act->mech;
-  memset(y, 0, (size_t)mech->nu * sizeof *y);
-  int flag = mech->model.Minv(act->s.t, act->s.q, x, y, mech->user_data);
-  flag     = cpMechResult(mech, flag, act->s.t, "Minv");
-  return flag ? flag : cpMechFinite(mech, act->s.t, "Minv", y, mech->nu);
+  return cpMechOperator(mech, mech->model.Minv, "Minv", act->s.t, act->s.q, x, y, mech->nu);
 }
 
 /* ---- solution ---- */
@@ -116,10 +110,7 @@ static void moveKnown(CPAction *act, const double *d, double *f, double *b) {
   double *known     = act->known;
   if (mech->nfull == 0) return;
   for (int j = 0; j < mech->nu; j++) known[j] = mech->is_full[j] ? d[j] : 0.0;
-  cpMatTimes(&mech->userM.A, -1.0, known, 1.0, f);
-  cpMatTimes(&mech->A, -1.0, known, 1.0, b);
-  for (int j = 0; j < mech->nu; j++)
-    if (mech->is_full[j]) f[j] = known[j];
+  cpMechMoveKnown(mech, known, f, b);
 }
 
 static int byFactors(CPAction *act, double *f, double *b, double *d, double *mu) {

@@ -17,12 +17,6 @@
  * range of A but for roundoff, and what remains of it contradicts. */
 #define ZERO_EIGENVALUE 1.0e-14
 
-static double dot(const double *x, const double *y, int length) {
-  double sum = 0.0;
-  for (int i = 0; i < length; i++) sum += x[i] * y[i];
-  return sum;
-}
-
 static void add(double alpha, const double *x, double *y, int length) {
   for (int i = 0; i < length; i++) y[i] += alpha * x[i];
 }
@@ -36,7 +30,7 @@ static int steepest(CPAction *act, const double *r, double *gamma) {
   int flag = cpActionTransposedTimes(act, r, act->f);
   if (!flag) flag = cpActionInverseMass(act, act->f, act->s_cg);
   if (flag) return flag;
-  *gamma = dot(act->f, act->s_cg, act->mech->nu);
+  *gamma = cpDot(act->f, act->s_cg, act->mech->nu);
   if (*gamma >= 0.0) return CP_SUCCESS;
   return cpReason(act->mech->text, -CP_MASS_INDEFINITE,
                   "at t = %.15g: M^{-1} must be positive definite, and is not: x.M^{-1} x = %g",
@@ -45,7 +39,7 @@ static int steepest(CPAction *act, const double *r, double *gamma) {
 
 int cpActionCG(CPAction *act, double *r, double *d, double *mu) {
   const int nu = act->mech->nu, m = act->mech->m;
-  const double first = dot(r, r, m);
+  const double first = cpDot(r, r, m);
   double gamma, next, largest = 0.0;
   memset(d, 0, (size_t)nu * sizeof *d);
   memset(mu, 0, (size_t)m * sizeof *mu);
@@ -55,12 +49,12 @@ int cpActionCG(CPAction *act, double *r, double *d, double *mu) {
   memcpy(act->dir, act->s_cg, (size_t)nu * sizeof *d);
   memcpy(act->p, r, (size_t)m * sizeof *r);
   for (long int i = 0; i < 10L * m + 100; i++) { /* m without roundoff */
-    const double rr = dot(r, r, m);
+    const double rr = cpDot(r, r, m);
     largest         = fmax(largest, gamma / rr);
     if (rr <= GOAL * GOAL * first || gamma <= ZERO_EIGENVALUE * largest * rr) return CP_SUCCESS;
     flag = cpActionTimes(act, act->dir, act->Ad);
     if (flag) return flag;
-    const double curvature = dot(act->Ad, act->Ad, m);
+    const double curvature = cpDot(act->Ad, act->Ad, m);
     if (curvature <= ZERO_EIGENVALUE * largest * gamma) return CP_SUCCESS;
     largest            = fmax(largest, curvature / gamma);
     const double alpha = gamma / curvature;

@@ -41,10 +41,8 @@ static int holdsQuaternion(const CPQuaternion *Q, const sunrealtype *id) {
 
 /* Does velocity j move a coordinate that is held? N of the user's. */
 static int movesHeld(CPMech mech, const sunrealtype *q, const sunrealtype *id, int j, int *held) {
-  double *e = mech->wspace, *column = mech->space->q;
-  memset(e, 0, (size_t)mech->nu * sizeof *e);
-  e[j]           = 1.0;
-  const int flag = cpMechKinematics(mech, q, CP_N, e, column);
+  double *column = mech->space->q;
+  const int flag = cpMechColumn(mech, q, j, column);
   *held          = 0;
   for (int i = 0; !flag && i < mech->nq; i++) *held |= column[i] != 0.0 && id[i] == 0.0;
   return flag;

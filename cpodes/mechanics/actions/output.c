@@ -35,19 +35,12 @@ static double largest(const CPMech mech, const double *r, const char *mask) {
   return size;
 }
 
-static double normError(const sunrealtype *q, int first, int length, double value) {
-  double sum = 0.0;
-  for (int i = first; i < first + length; i++) sum += q[i] * q[i];
-  return fabs(sqrt(sum) - value);
-}
-
 static double largestNormError(const CPMech mech, const sunrealtype *q) {
   double size = 0.0;
-  for (int k = 0; k < mech->nquaternions; k++)
-    size = fmax(size, normError(q, mech->quaternions[k].first_q, 4, 1.0));
-  for (int k = 0; k < mech->nnorms; k++)
-    size =
-        fmax(size, normError(q, mech->norms[k].first, mech->norms[k].length, mech->norms[k].value));
+  for (int k = 0; k < cpMechNumNorms(mech); k++) {
+    const CPUnitNorm n = cpMechNorm(mech, k);
+    size = fmax(size, fabs(sqrt(cpDot(q + n.first, q + n.first, n.length)) - n.value));
+  }
   return size;
 }
 
@@ -75,22 +68,13 @@ static int residuals(CPMech mech, const CPMechState *s, Room *room, CPMechOutput
 
 /* ---- forces and energy ---- */
 
-static double dot(const double *x, const double *y, int length) {
-  double sum = 0.0;
-  for (int i = 0; i < length; i++) sum += x[i] * y[i];
-  return sum;
-}
-
 static int massTimes(CPMech mech, const CPMechState *s, double *y) {
   if (!mech->operators) {
     const int flag = cpMechMass(mech, s->t, s->q);
     if (!flag) cpMatTimes(&mech->userM.A, 1.0, s->u, 0.0, y);
     return flag;
   }
-  memset(y, 0, (size_t)mech->nu * sizeof *y);
-  int flag = mech->model.Mu(s->t, s->q, s->u, y, mech->user_data);
-  flag     = cpMechResult(mech, flag, s->t, "Mu");
-  return flag ? flag : cpMechFinite(mech, s->t, "Mu", y, mech->nu);
+  return cpMechOperator(mech, mech->model.Mu, "Mu", s->t, s->q, s->u, y, mech->nu);
 }
 
 /* FULL motions have no multiplier: the force that drives u_j is in row j of M a - f. Scratch: Mu. */
@@ -111,11 +95,11 @@ static int forces(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *o
   for (int j = 0; !flag && j < mech->nu; j++) room->force[j] = -room->force[j];
   if (!flag) flag = addDrives(mech, s, room);
   if (flag) return flag;
-  out->power   = dot(room->force, s->u, mech->nu);
+  out->power   = cpDot(room->force, s->u, mech->nu);
   out->kinetic = NAN;
   if (mech->operators && !mech->model.Mu) return CP_SUCCESS;
   flag = massTimes(mech, s, room->Mu);
-  if (!flag) out->kinetic = 0.5 * dot(s->u, room->Mu, mech->nu);
+  if (!flag) out->kinetic = 0.5 * cpDot(s->u, room->Mu, mech->nu);
   return flag;
 }
 

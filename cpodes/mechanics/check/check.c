@@ -71,10 +71,8 @@ static void release(CPCheck *check) {
 
 /* Away from special values, by up to a third of the largest entry: at rest most terms vanish. */
 static void stir(double *x, int length, unsigned seed) {
-  unsigned state = seed;
-  double largest = 0.0;
-  for (int i = 0; i < length; i++) largest = fmax(largest, fabs(x[i]));
-  const double size = largest > 0.0 ? 0.3 * largest : 0.3;
+  unsigned state       = seed;
+  const double largest = cpLargest(x, length), size = largest > 0.0 ? 0.3 * largest : 0.3;
   for (int i = 0; i < length; i++) x[i] += size * cpUniformAwayFromZero(&state);
 }
 
@@ -139,14 +137,10 @@ static int allowedMotion(CPCheck *check, N_Vector y, double *w) {
  * a rod that lies on an axis. Where there is no such motion check->moved stays 0. */
 static int moveOn(CPCheck *check, N_Vector y) {
   const CPMech mech = check->mech;
-  double size = 0.0, way = 0.0;
-  const int flag = allowedMotion(check, y, check->e);
+  const int flag    = allowedMotion(check, y, check->e);
   if (flag == CP_MEM_FAIL) return cpReason(mech->text, flag, "no memory for a check");
   if (flag || cpMechKinematics(mech, check->q, CP_N, check->e, check->dq)) return CP_SUCCESS;
-  for (int i = 0; i < mech->nq; i++) {
-    size = fmax(size, fabs(check->q[i]));
-    way  = fmax(way, fabs(check->dq[i]));
-  }
+  const double size = cpLargest(check->q, mech->nq), way = cpLargest(check->dq, mech->nq);
   if (!(way > 0.0) || isinf(way)) return CP_SUCCESS;
   const double step = MOVE * (size > 0.0 ? fmin(size, 1.0) : 1.0) / way;
   for (int i = 0; i < mech->nq; i++) check->q[i] += step * check->dq[i];

@@ -85,7 +85,6 @@ void cpCompareEnd(CPCheck *check, int rows, const CPVerdict *verdict, sunrealtyp
 
 /* Column j of J. */
 void cpColumnOf(const CPMat *J, int j, double *column);
-double cpDot(const double *x, const double *y, int length);
 
 /* Each compares what there is to compare: 0, or the code of a function that failed. */
 int cpCheckKinematics(CPCheck *check);  /* structure.c: N */

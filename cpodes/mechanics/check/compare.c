@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double WEIGHT[3] = {45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0};
-
 /* Steps, as parts of the distance in which the state changes by its own size. With the first, truncation
  * is (2e-3 k)^6 / 140 for a function like sin(k x), below 1e-8 up to k = 50, and roundoff 1e-13 of
  * its terms; with the second k = 1700 and 4e-12. Of both derivatives the one nearer to what it is
@@ -31,9 +29,7 @@ static void noDirection(CPCheck *check) {
 
 int cpAlongPosition(CPCheck *check, int j) {
   noDirection(check);
-  memset(check->e, 0, (size_t)check->mech->nu * sizeof *check->e);
-  check->e[j] = 1.0;
-  return cpMechKinematics(check->mech, check->s.q, CP_N, check->e, check->dq);
+  return cpMechColumn(check->mech, check->s.q, j, check->dq);
 }
 
 int cpAlongVelocity(CPCheck *check, int j) {
@@ -66,9 +62,7 @@ int cpAlongMotion(CPCheck *check) {
 
 /* tau for which x + tau dx changes by its own size; at most `most`. */
 static double reach(const double *x, const double *dx, int length, double most) {
-  double largest = 0.0;
-  for (int i = 0; i < length; i++) largest = fmax(largest, fabs(x[i]));
-  const double typical = largest > 0.0 ? fmin(0.1 * largest, 1.0) : 1.0;
+  const double typical = cpTypicalOf(cpLargest(x, length));
   for (int i = 0; i < length; i++)
     if (dx[i] != 0.0) most = fmin(most, fmax(fmin(fabs(x[i]), 1.0), typical) / fabs(dx[i]));
   return most;
@@ -111,7 +105,7 @@ static int differentiate(CPCheck *check, const CPFunction *f, double h, double *
     for (int sign = 1; !flag && sign >= -1; sign -= 2) {
       flag = evaluateAt(check, f, sign * k * h);
       for (int i = 0; !flag && i < f->rows; i++)
-        derivative[i] += sign * WEIGHT[k - 1] / h * check->f[i];
+        derivative[i] += sign * cpSixthOrder[k - 1] / h * check->f[i];
     }
   return flag;
 }
@@ -209,16 +203,7 @@ void cpCompareEnd(CPCheck *check, int rows, const CPVerdict *verdict, sunrealtyp
 /* ---- helpers ---- */
 
 void cpColumnOf(const CPMat *J, int j, double *column) {
-  if (!J->start) {
-    memcpy(column, J->value + (size_t)j * (size_t)J->rows, (size_t)J->rows * sizeof *column);
-    return;
-  }
   memset(column, 0, (size_t)J->rows * sizeof *column);
-  for (size_t k = J->start[j]; k < J->start[j + 1]; k++) column[J->row[k]] = J->value[k];
-}
-
-double cpDot(const double *x, const double *y, int length) {
-  double sum = 0.0;
-  for (int i = 0; i < length; i++) sum += x[i] * y[i];
-  return sum;
+  for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++)
+    column[cpMatRow(J, j, k)] = J->value[k];
 }

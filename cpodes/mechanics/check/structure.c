@@ -88,11 +88,7 @@ static int massMatrix(CPCheck *check) {
 
 static int times(CPCheck *check, CPMechTimesFn function, const char *name, const double *x,
                  double *y) {
-  const CPMech mech = check->mech;
-  memset(y, 0, (size_t)mech->nu * sizeof *y);
-  int flag = function(check->s.t, check->s.q, x, y, mech->user_data);
-  flag     = cpMechResult(mech, flag, check->s.t, name);
-  return flag ? flag : cpMechFinite(mech, check->s.t, name, y, mech->nu);
+  return cpMechOperator(check->mech, function, name, check->s.t, check->s.q, x, y, check->mech->nu);
 }
 
 /* (B x)_j, x at random, against x.B e_j */

@@ -39,14 +39,16 @@ static int checked(CPMech mech, int flag, sunrealtype t, const char *name, const
 
 /* ---- the state ---- */
 
-/* FULL motions are no unknowns: whatever y holds, functions see their prescribed values. */
-static void putFull(CPMech mech, sunrealtype *q, sunrealtype *u) {
+int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u) {
+  int changed = 0;
   for (int k = 0; k < mech->nprescribed; k++) {
     const CPPrescribed *g = &mech->prescribed[k];
     if (g->how != CP_MOTION_FULL) continue;
-    if (q) q[g->i] = g->value;
-    if (u) u[g->j] = g->rate;
+    changed |= q[g->i] != g->value || u[g->j] != g->rate;
+    q[g->i] = g->value;
+    u[g->j] = g->rate;
   }
+  return changed;
 }
 
 int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s) {
@@ -55,7 +57,7 @@ int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s)
   if (flag || mech->nfull == 0) return flag;
   memcpy(mech->q_full, s->q, (size_t)mech->nq * sizeof *mech->q_full);
   memcpy(mech->u_full, s->u, (size_t)mech->nu * sizeof *mech->u_full);
-  putFull(mech, mech->q_full, mech->u_full);
+  cpMechPutFull(mech, mech->q_full, mech->u_full);
   s->q = mech->q_full;
   s->u = mech->u_full;
   return CP_SUCCESS;
@@ -145,7 +147,14 @@ int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, dou
   return checked(mech, flag, s->t, "zdot", zdot, mech->nz);
 }
 
-/* ---- products with A ---- */
+/* ---- products ---- */
+
+int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrealtype t,
+                   const sunrealtype *q, const double *x, double *y, int length) {
+  memset(y, 0, (size_t)length * sizeof *y);
+  const int flag = function(t, q, x, y, mech->user_data);
+  return checked(mech, flag, t, name, y, length);
+}
 
 int cpMechATimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x, double *y) {
   if (!mech->operators) {
@@ -155,9 +164,7 @@ int cpMechATimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double 
   }
   if (mech->m == 0) return CP_SUCCESS;
   mech->stats.nA++;
-  memset(y, 0, (size_t)mech->m * sizeof *y);
-  const int flag = mech->model.Au(t, q, x, y, mech->user_data);
-  return checked(mech, flag, t, "Au", y, mech->m);
+  return cpMechOperator(mech, mech->model.Au, "Au", t, q, x, y, mech->m);
 }
 
 int cpMechATransposedTimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x,
@@ -167,9 +174,10 @@ int cpMechATransposedTimes(CPMech mech, sunrealtype t, const sunrealtype *q, con
     if (!flag) cpMatTransposedTimes(&mech->A, 1.0, x, 0.0, y);
     return flag;
   }
-  memset(y, 0, (size_t)mech->nu * sizeof *y);
-  if (mech->m == 0) return CP_SUCCESS;
+  if (mech->m == 0) {
+    memset(y, 0, (size_t)mech->nu * sizeof *y);
+    return CP_SUCCESS;
+  }
   mech->stats.nA++;
-  const int flag = mech->model.ATl(t, q, x, y, mech->user_data);
-  return checked(mech, flag, t, "ATl", y, mech->nu);
+  return cpMechOperator(mech, mech->model.ATl, "ATl", t, q, x, y, mech->nu);
 }

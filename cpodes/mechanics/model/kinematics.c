@@ -99,27 +99,33 @@ int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, c
   return CP_SUCCESS;
 }
 
+int cpMechColumn(CPMech mech, const sunrealtype *q, int j, double *column) {
+  double *e      = mech->unit;
+  e[j]           = 1.0;
+  const int flag = cpMechKinematics(mech, q, CP_N, e, column);
+  e[j]           = 0.0;
+  return flag;
+}
+
 int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *result) {
   const int flag = cpMechKinematics(mech, q, CP_N, w, result);
   for (int i = 0; !flag && i < mech->nq; i++) result[i] += q[i];
   return flag;
 }
 
-static int scaleTo(CPMech mech, sunrealtype t, double *q, int first, int length, double value) {
-  const double norm = sqrt(square(q + first, length));
+static int scaleTo(CPMech mech, sunrealtype t, double *q, CPUnitNorm n) {
+  const double norm = sqrt(square(q + n.first, n.length));
   if (!(norm > 0.0) || isinf(norm))
     return cpReason(mech->text, -CP_QUATERNION_ZERO,
                     "at t = %.15g: coordinates %d to %d must have the norm %g, and have %g", t,
-                    first, first + length - 1, value, norm);
-  for (int k = 0; k < length; k++) q[first + k] *= value / norm;
+                    n.first, n.first + n.length - 1, n.value, norm);
+  for (int k = 0; k < n.length; k++) q[n.first + k] *= n.value / norm;
   return CP_SUCCESS;
 }
 
 int cpMechNormalise(CPMech mech, sunrealtype t, double *q) {
   int flag = CP_SUCCESS;
-  for (int k = 0; !flag && k < mech->nquaternions; k++)
-    flag = scaleTo(mech, t, q, mech->quaternions[k].first_q, 4, 1.0);
-  for (int k = 0; !flag && k < mech->nnorms; k++)
-    flag = scaleTo(mech, t, q, mech->norms[k].first, mech->norms[k].length, mech->norms[k].value);
+  for (int k = 0; !flag && k < cpMechNumNorms(mech); k++)
+    flag = scaleTo(mech, t, q, cpMechNorm(mech, k));
   return flag;
 }

@@ -14,7 +14,6 @@
 #include <string.h>
 
 enum { REACH = 3 };
-static const double first[REACH]  = {3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0}; /* c'_k  */
 static const double second[REACH] = {3.0 / 2.0, -3.0 / 20.0, 1.0 / 90.0}; /* c''_k */
 
 /* ---- values ---- */
@@ -64,7 +63,7 @@ static int evaluateAround(CPMech mech, const CPPrescribed *p, Function f, double
 
 static double slope(double e, const double plus[REACH], const double minus[REACH]) {
   double sum = 0.0;
-  for (int k = 0; k < REACH; k++) sum += first[k] * (plus[k] - minus[k]);
+  for (int k = 0; k < REACH; k++) sum += cpSixthOrder[k] * (plus[k] - minus[k]);
   return sum / e;
 }
 

@@ -102,22 +102,22 @@ typedef struct {
   size_t length;
 } Array;
 
-enum { ARRAYS = 29 };
+enum { ARRAYS = 30 };
 
 static void listWork(CPMech mech, Array list[ARRAYS]) {
   const size_t nq = (size_t)mech->nq, nu = (size_t)mech->nu, m = (size_t)mech->m;
   const size_t square     = mech->model.lambda_jac ? m * m : 0;
   const Array all[ARRAYS] = {
-      {&mech->q_full, nq},     {&mech->q_moved, nq},     {&mech->qdot, nq},
-      {&mech->u_full, nu},     {&mech->f_lambda, nu},    {&mech->f, nu},
-      {&mech->rhs, nu},        {&mech->a_full, nu},      {&mech->f_total, nu},
-      {&mech->a_spare, nu},    {&mech->wspace, nu},      {&mech->a_out, nu},
-      {&mech->v_plus, m},      {&mech->v_minus, m},      {&mech->p_plus, m},
-      {&mech->p_minus, m},     {&mech->b4, m},           {&mech->b6, m},
-      {&mech->p4, m},          {&mech->p6, m},           {&mech->b, m},
-      {&mech->rhs_b, m},       {&mech->residual, m},     {&mech->lambda_new, m},
-      {&mech->lambda_step, m}, {&mech->zero_b, m},       {&mech->lambda, m},
-      {&mech->lambda_out, m},  {&mech->lambda_J, square}};
+      {&mech->q_full, nq},    {&mech->q_moved, nq},    {&mech->qdot, nq},
+      {&mech->u_full, nu},    {&mech->f_lambda, nu},   {&mech->f, nu},
+      {&mech->rhs, nu},       {&mech->a_full, nu},     {&mech->f_total, nu},
+      {&mech->a_spare, nu},   {&mech->wspace, nu},     {&mech->unit, nu},
+      {&mech->a_out, nu},     {&mech->v_plus, m},      {&mech->v_minus, m},
+      {&mech->p_plus, m},     {&mech->p_minus, m},     {&mech->b4, m},
+      {&mech->b6, m},         {&mech->p4, m},          {&mech->p6, m},
+      {&mech->b, m},          {&mech->rhs_b, m},       {&mech->residual, m},
+      {&mech->lambda_new, m}, {&mech->lambda_step, m}, {&mech->zero_b, m},
+      {&mech->lambda, m},     {&mech->lambda_out, m},  {&mech->lambda_J, square}};
   memcpy(list, all, sizeof all);
 }
 

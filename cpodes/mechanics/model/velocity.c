@@ -11,7 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double SIXTH[3]  = {45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0};
 static const double FOURTH[3] = {40.0 / 60.0, -5.0 / 60.0, 0.0};
 
 /* Steps are this part of the time in which a function changes: truncation (0.02)^6 / 140 and
@@ -21,12 +20,6 @@ static const double FOURTH[3] = {40.0 / 60.0, -5.0 / 60.0, 0.0};
  * 1e-13. */
 #define GOOD_MATCH 1.0e-8
 #define MAX_TRIES  4
-
-static double largest(const double *x, int length) {
-  double size = 0.0;
-  for (int i = 0; i < length; i++) size = fmax(size, fabs(x[i]));
-  return size;
-}
 
 /* ---- dg/de at e = 0 ---- */
 
@@ -53,7 +46,7 @@ static int differences(CPMech mech, const CPMechState *s, const Derivative *D, d
     if (!flag && k == 1 && (*constant = !memcmp(D->plus, D->minus, length))) return CP_SUCCESS;
     for (int i = 0; !flag && i < D->rows; i++) {
       const double difference = (D->plus[i] - D->minus[i]) / e;
-      D->d6[i] += SIXTH[k - 1] * difference;
+      D->d6[i] += cpSixthOrder[k - 1] * difference;
       D->d4[i] += FOURTH[k - 1] * difference;
     }
   }
@@ -71,7 +64,7 @@ static int differentiate(CPMech mech, const CPMechState *s, const Derivative *D,
     double mismatch = 0.0;
     for (int i = 0; i < D->rows; i++) mismatch = fmax(mismatch, fabs(D->d6[i] - D->d4[i]));
     const double noise = 100.0 * DBL_EPSILON * D->size / e;
-    const double good  = fmax(GOOD_MATCH * largest(D->d6, D->rows), noise);
+    const double good  = fmax(GOOD_MATCH * cpLargest(D->d6, D->rows), noise);
     if (mismatch <= good) break;
     time *= fmax(0.5 * pow(good / mismatch, 0.25), 0.01); /* their difference falls as e^4 */
   }
@@ -89,7 +82,7 @@ static int addRate(CPMech mech, sunrealtype t, const sunrealtype *q, double *v) 
   const CPMechState s = {.t = t, .q = q};
   const Derivative D  = {.g     = positionsLater,
                          .rows  = mech->np,
-                         .size  = largest(q, mech->nq),
+                         .size  = cpLargest(q, mech->nq),
                          .plus  = mech->p_plus,
                          .minus = mech->p_minus,
                          .d6    = mech->p6,
@@ -140,14 +133,14 @@ static int byDifferences(CPMech mech, sunrealtype t, const sunrealtype *q, const
   const CPMechState s = {.t = t, .q = q, .u = u};
   const Derivative D  = {.g     = alongMotion,
                          .rows  = mech->nv,
-                         .size  = largest(u, mech->nu),
+                         .size  = cpLargest(u, mech->nu),
                          .plus  = mech->v_plus,
                          .minus = mech->v_minus,
                          .d6    = mech->b6,
                          .d4    = mech->b4};
   int flag            = cpMechKinematics(mech, q, CP_N, u, mech->qdot);
   if (flag) return flag;
-  const double speed = largest(mech->qdot, mech->nq), size = fmax(1.0, largest(q, mech->nq));
+  const double speed = cpLargest(mech->qdot, mech->nq), size = fmax(1.0, cpLargest(q, mech->nq));
   const double time = mech->difference_time;
   flag              = differentiate(mech, &s, &D, speed * time > size ? size / speed : time);
   for (int i = 0; !flag && i < mech->nv; i++) b[i] = -D.d6[i];

@@ -59,12 +59,6 @@ static int evaluate(CPMechNewtonMem newton, const CPPass *pass, const CPMechStat
 
 /* ---- increments ---- */
 
-static double typicalSize(const double *x, int length) {
-  double largest = 0.0;
-  for (int i = 0; i < length; i++) largest = fmax(largest, fabs(x[i]));
-  return largest > 0.0 ? fmin(0.1 * largest, 1.0) : 1.0;
-}
-
 /* A relative change of the variable, or of its typical size, or one tolerance, over which derivatives
  * must be good anyway. weight 0: there is none. */
 static double increment(double root, double x, double typical, double weight) {
@@ -75,7 +69,7 @@ static double increment(double root, double x, double typical, double weight) {
 /* Positions without a coordinate of their own are angles of quaternions (or the user's): size 1. */
 static void setPositionSteps(CPMechNewtonMem newton, double root, const double *ewt) {
   const CPMech mech    = newton->mech;
-  const double typical = typicalSize(newton->q, mech->nq);
+  const double typical = cpTypicalOf(cpLargest(newton->q, mech->nq));
   for (int j = 0; j < newton->nu; j++) {
     const int i = mech->pair[j];
     newton->step[CP_BY_Q][j] =
@@ -92,7 +86,7 @@ static void setSteps(CPMechNewtonMem newton, CPDirection by, double root, const 
     setPositionSteps(newton, root, ewt);
     return;
   }
-  const double typical = typicalSize(x[by], cols);
+  const double typical = cpTypicalOf(cpLargest(x[by], cols));
   for (int j = 0; j < cols; j++) {
     const double weight   = ewt && offset[by] >= 0 ? ewt[offset[by] + j] : 0.0;
     volatile double moved = x[by][j] + increment(root, x[by][j], typical, weight);
@@ -119,8 +113,8 @@ static void storeColumn(CPMechNewtonMem newton, const CPPass *pass, int j) {
     if (!pass->of[of]) continue;
     CPMat *J             = &newton->block[of][pass->by].J;
     const double *before = newton->value[of], *after = newton->perturbed[of];
-    for (size_t k = cpFirst(J, j); k < cpFirst(J, j + 1); k++) {
-      const int i = cpRow(J, j, k);
+    for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++) {
+      const int i = cpMatRow(J, j, k);
       J->value[k] = (after[i] - before[i]) / newton->step[pass->by][j];
     }
   }

@@ -56,8 +56,8 @@ static void addDense(CPMechNewtonMem newton, const CPTerm *term, double factor) 
   double *first = newton->lu.value + (size_t)term->col * order + (size_t)term->row;
   for (int j = 0; j < J->cols; j++) {
     double *column = first + (size_t)j * by_col;
-    for (size_t k = cpFirst(J, j); k < cpFirst(J, j + 1); k++)
-      column[(size_t)cpRow(J, j, k) * by_row] += factor * J->value[k];
+    for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++)
+      column[(size_t)cpMatRow(J, j, k) * by_row] += factor * J->value[k];
   }
 }
 
@@ -74,9 +74,9 @@ static int lacksPlaces(const CPMechNewtonMem newton, const CPTerm *term) {
   if (term->J->start) return 0;
   for (int j = 0; j < term->J->cols; j++) {
     if (newton->fixed[term->col + j]) continue;
-    for (size_t k = cpFirst(term->J, j); k < cpFirst(term->J, j + 1); k++)
+    for (size_t k = cpMatFirst(term->J, j); k < cpMatFirst(term->J, j + 1); k++)
       if (term->place[k] == CP_NO_PLACE && term->J->value[k] != 0.0 &&
-          !newton->fixed[term->row + cpRow(term->J, j, k)])
+          !newton->fixed[term->row + cpMatRow(term->J, j, k)])
         return 1;
   }
   return 0;

@@ -33,8 +33,8 @@ int cpMechNewtonPattern(CPMech mech, CPMat *W) {
 /* W += factor (J + J^T) / 2 */
 static void addSymmetric(const CPMechNewtonMem newton, CPMat *W, double factor, const CPMat *J) {
   for (int j = 0; j < J->cols; j++) {
-    for (size_t k = cpFirst(J, j); k < cpFirst(J, j + 1); k++) {
-      const int i = cpRow(J, j, k);
+    for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++) {
+      const int i = cpMatRow(J, j, k);
       if (i != j && (newton->fixed[i] || newton->fixed[j])) continue;
       *cpMatAt(W, i, j) += 0.5 * factor * J->value[k];
       *cpMatAt(W, j, i) += 0.5 * factor * J->value[k];

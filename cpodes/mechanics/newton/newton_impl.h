@@ -117,14 +117,6 @@ struct CPMechNewton_ {
 
 static inline int cpIsKkt(const CPMechNewtonMem newton) { return newton->type == CP_NEWTON_KKT; }
 
-/* Entries of column j of a CPMat of either kind: first ... first of j + 1 (excluded), rows. */
-static inline size_t cpFirst(const CPMat *J, int j) {
-  return J->start ? J->start[j] : (size_t)j * (size_t)J->rows;
-}
-static inline int cpRow(const CPMat *J, int j, size_t k) {
-  return J->start ? J->row[k] : (int)(k - (size_t)j * (size_t)J->rows);
-}
-
 /* blocks.c: blocks, patterns and passes from the model. 0 or CP_MEM_FAIL. */
 int cpBlocksCreate(CPMechNewtonMem newton);
 void cpBlocksFree(CPMechNewtonMem newton);

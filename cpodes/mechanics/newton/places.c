@@ -23,8 +23,8 @@ static int counts(const CPTerm *term, size_t k) {
 
 static void visitTerm(CPMechNewtonMem newton, CPTerm *term, Visit visit, void *data) {
   for (int c = 0; c < term->J->cols; c++)
-    for (size_t k = cpFirst(term->J, c); k < cpFirst(term->J, c + 1); k++) {
-      const int r = cpRow(term->J, c, k);
+    for (size_t k = cpMatFirst(term->J, c); k < cpMatFirst(term->J, c + 1); k++) {
+      const int r = cpMatRow(term->J, c, k);
       const int i = term->row + (term->transposed ? c : r),
                 j = term->col + (term->transposed ? r : c);
       if (!newton->fixed[i] && !newton->fixed[j] && counts(term, k))

@@ -54,8 +54,8 @@ void cpTurn(const CPMechNewtonMem newton, double gamma, const CPMat *J, CPMat *J
     const CPQuaternion *Q = &mech->quaternions[k];
     const Turn T          = turnOf(Q, newton->u, gamma);
     const int j           = Q->first_u;
-    const size_t count    = cpFirst(J, j + 1) - cpFirst(J, j);
-    double *column        = JT->value + cpFirst(J, j);
+    const size_t count    = cpMatFirst(J, j + 1) - cpMatFirst(J, j);
+    double *column        = JT->value + cpMatFirst(J, j);
     /* row (x, y, z) of the three columns, times T, is T^T (x, y, z): T with -g */
     const Turn transposed = {.sign = T.sign, .g = {-T.g[0], -T.g[1], -T.g[2]}, .scale = T.scale};
     for (size_t e = 0; e < count; e++) {

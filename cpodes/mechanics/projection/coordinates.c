@@ -20,10 +20,8 @@ int cpMechSpacePositions(CPMech mech, const double *x) {
 
 /* Length of column j of N in the weights of q. */
 static int columnWeight(CPMech mech, const double *q, const double *ewt, int j, double *w) {
-  double sum = 0.0, *e = mech->wspace, *column = mech->space->q;
-  memset(e, 0, (size_t)mech->nu * sizeof *e);
-  e[j]           = 1.0;
-  const int flag = cpMechKinematics(mech, q, CP_N, e, column);
+  double sum = 0.0, *column = mech->space->q;
+  const int flag = cpMechColumn(mech, q, j, column);
   for (int i = 0; !flag && i < mech->nq; i++) sum += (column[i] * ewt[i]) * (column[i] * ewt[i]);
   *w = sqrt(sum);
   return flag;

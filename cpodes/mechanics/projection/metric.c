@@ -36,13 +36,11 @@ static int newtonMatrix(sunrealtype t, N_Vector xv, SUNMatrix W, void *data) {
 static int massInverse(sunrealtype t, N_Vector xv, N_Vector fv, N_Vector Df, void *data) {
   const CPMech mech = ((const CPMechLevel *)data)->mech;
   const double *q;
-  int flag  = cpMechSpacePlace(mech, N_VGetArrayPointer(xv), &q);
-  double *y = N_VGetArrayPointer(Df);
-  if (flag) return cpMechSpaceAnswer(mech, flag);
-  memset(y, 0, (size_t)mech->nu * sizeof *y);
-  flag = mech->model.Minv(t, q, N_VGetArrayPointer(fv), y, mech->user_data);
-  flag = cpMechResult(mech, flag, t, "Minv");
-  return cpMechSpaceAnswer(mech, flag ? flag : cpMechFinite(mech, t, "Minv", y, mech->nu));
+  int flag = cpMechSpacePlace(mech, N_VGetArrayPointer(xv), &q);
+  if (!flag)
+    flag = cpMechOperator(mech, mech->model.Minv, "Minv", t, q, N_VGetArrayPointer(fv),
+                          N_VGetArrayPointer(Df), mech->nu);
+  return cpMechSpaceAnswer(mech, flag);
 }
 
 /* ---- the choice ---- */

@@ -48,17 +48,6 @@ static void noteViolation(CPWork work, int which) {
   work->floor_worst     = first + inner->floor_worst;
 }
 
-/* Prescribed values into y; were they there? */
-static void putMotions(CPMech mech, sunrealtype *y, int *moved) {
-  for (int k = 0; k < mech->nprescribed; k++) {
-    const CPPrescribed *g = &mech->prescribed[k];
-    if (g->how != CP_MOTION_FULL) continue;
-    if (y[g->i] != g->value || y[mech->nq + g->j] != g->rate) *moved = 1;
-    y[g->i]            = g->value;
-    y[mech->nq + g->j] = g->rate;
-  }
-}
-
 /* work->y, which has y, to the manifold. */
 static int move(CPWork work, sunrealtype t, N_Vector ewt, CPMechLevelFn call, Projection *p) {
   const CPMech mech = work->P->owner;
@@ -69,7 +58,7 @@ static int move(CPWork work, sunrealtype t, N_Vector ewt, CPMechLevelFn call, Pr
   if (flag) return cpReason(work->text, flag, "%s", mech->text);
   cpMechMotionsViolation(mech, y, ewt ? N_VGetArrayPointer(ewt) : NULL, &work->worst_start,
                          &residual);
-  putMotions(mech, y, &p->moved);
+  p->moved |= cpMechPutFull(mech, y, u);
   flag = cpMechNormalise(mech, t, y);
   if (flag) return cpReason(work->text, flag, "%s", mech->text);
   if (cpMechLevelIsOn(work, CP_POSITIONS)) {

@@ -92,10 +92,8 @@ static SUNMatrix rowsOfA(CPMechLevel *level) {
   for (int k = 0; G && k < level->nrows; k++) position[level->row[k]] = k;
   size_t count = 0;
   for (int j = 0; G && j < A->cols; j++) {
-    const size_t rows = (size_t)A->rows, first = A->start ? A->start[j] : (size_t)j * rows;
-    const size_t last = A->start ? A->start[j + 1] : first + rows;
-    for (size_t k = first; k < last; k++) {
-      const int i = A->start ? A->row[k] : (int)(k - first);
+    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++) {
+      const int i = cpMatRow(A, j, k);
       if (position[i] < 0) continue;
       if (A->start) SUNSparseMatrix_IndexValues(G)[count] = position[i];
       level->place[count++] = k;

@@ -73,12 +73,6 @@ static int failed(CPWork work, int flag) {
 
 /* ---- products with V = (dv/dq) N ---- */
 
-static double largest(const double *x, int length) {
-  double size = 0.0;
-  for (int i = 0; i < length; i++) size = fmax(size, fabs(x[i]));
-  return size;
-}
-
 /* result [m] = v(t, q + h d, u), d [nq] */
 static int displaced(CPWork work, sunrealtype t, const sunrealtype *y, const double *d, double h,
                      double *result) {
@@ -93,7 +87,7 @@ static int velocityAlong(CPWork work, sunrealtype t, const sunrealtype *y, const
                          double *r) {
   const CPMech mech        = work->P->owner;
   const CPMechLevel *level = &mech->space->level[CP_VELOCITIES];
-  const double size = largest(d, mech->nq), scale = fmax(1.0, largest(y, mech->nq));
+  const double size = cpLargest(d, mech->nq), scale = fmax(1.0, cpLargest(y, mech->nq));
   double *plus = cpMechOwn(work)->plus, *minus = cpMechOwn(work)->minus;
   memset(r, 0, (size_t)level->nrows * sizeof *r);
   if (!(size > 0.0)) return CP_SUCCESS;
@@ -113,11 +107,9 @@ static int subtractTransposed(CPWork work, sunrealtype t, const sunrealtype *y, 
                               double *x) {
   const CPMech mech = work->P->owner;
   const int nrows   = mech->space->level[CP_VELOCITIES].nrows;
-  double *d = cpMechOwn(work)->d, *r = cpMechOwn(work)->r, *e = mech->wspace;
+  double *d = cpMechOwn(work)->d, *r = cpMechOwn(work)->r;
   for (int j = 0; j < mech->nu; j++) {
-    memset(e, 0, (size_t)mech->nu * sizeof *e);
-    e[j]     = 1.0;
-    int flag = cpMechKinematics(mech, y, CP_N, e, d);
+    int flag = cpMechColumn(mech, y, j, d);
     flag     = flag ? failed(work, flag) : velocityAlong(work, t, y, d, r);
     if (flag) return flag;
     for (int k = 0; k < nrows; k++) x[j] -= r[k] * mu[k];

@@ -40,18 +40,15 @@ static int violationOfLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ew
 /* Distance of the norms from their values, in units of the state's tolerance. */
 static double normsViolation(CPMech mech, const double *q, const double *ewt) {
   double worst = 0.0;
-  for (int k = 0; k < mech->nquaternions + mech->nnorms; k++) {
-    const int quaternion = k < mech->nquaternions;
-    const CPUnitNorm *n  = quaternion ? NULL : &mech->norms[k - mech->nquaternions];
-    const int first      = quaternion ? mech->quaternions[k].first_q : n->first;
-    const int length     = quaternion ? 4 : n->length;
+  for (int k = 0; k < cpMechNumNorms(mech); k++) {
+    const CPUnitNorm n = cpMechNorm(mech, k);
     double square = 0.0, unit = 0.0;
-    for (int i = first; i < first + length; i++) {
+    for (int i = n.first; i < n.first + n.length; i++) {
       const double w = ewt ? ewt[i] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(q[i])));
       square += q[i] * q[i];
       unit += q[i] * q[i] / (w * w);
     }
-    const double norm = sqrt(square), off = fabs(norm - (quaternion ? 1.0 : n->value));
+    const double norm = sqrt(square), off = fabs(norm - n.value);
     if (unit > 0.0) worst = fmax(worst, off * norm / sqrt(unit));
   }
   return worst;
