@@ -1,0 +1,34 @@
+/* A method in the race: an integrator with its settings. Each is one constant table in its file and one line in
+   contestants.c. */
+#ifndef CPODES_BENCH_CONTESTANT_H
+#define CPODES_BENCH_CONTESTANT_H
+
+#include <models/model.h>
+#include <stdbool.h>
+
+typedef struct {
+  int flag; /* 0: reached t_end; else the code of the failure, figures are those until then */
+  char message[200];
+  sunrealtype t;  /* reached */
+  long int steps; /* accepted */
+  long int rejected;
+  long int rhs; /* evaluations of f, or of the residual: all of them, for differences, too */
+  long int jacobians, factorisations;
+  double seconds; /* CPU time of the integration alone, without set-up of objects; threads: sum */
+} RaceFigures;
+
+typedef struct {
+  const char *name;     /* "ida-klu" */
+  const char *title;    /* "IDA, stabilised index 2, KLU" */
+  const char *settings; /* its best settings, in words */
+  bool same_f;          /* does it evaluate the f of the ODE form, so that evaluations compare? */
+  /* NULL: it can run here; else why not ("Simbody is not installed") */
+  const char *(*missing)(void);
+  /* Can it solve this model? */
+  bool (*takes)(const Model *model);
+  /* One run from 0 to t_end with rtol = atol = tol; y [n]: out, state (q, u, z) at figures->t. Fills figures. */
+  void (*solve)(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+                RaceFigures *figures);
+} Contestant;
+
+#endif
