@@ -1,0 +1,201 @@
+/* cpodes: one-step methods with coordinate projection (guide, chapter "One-step methods").
+ *
+ *   y' = f(t, y),   0 = c(t, y)
+ *
+ * Runge-Kutta methods: after each step a CPProjector moves the state back onto {c = 0} and projects
+ * the error estimate, by which steps are accepted and sized; a projection that fails has the step
+ * retried with a smaller one. DOP853, and every explicit or diagonally implicit Butcher table of
+ * ARKODE's or the user's. For smooth problems at tight tolerances DOP853 takes a fraction of the
+ * evaluations that multistep methods take; after events a one-step method restarts at no cost.
+ *
+ * Return values are those of CPode: CP_SUCCESS (0), CV_TSTOP_RETURN, CV_ROOT_RETURN, a negative
+ * CP_... or CV_... error, which has been reported to the message handler and whose text is kept for
+ * CPOneStepGetLastMessage. After an error the state is the last good one. Objects are not shared
+ * between threads; different objects are independent.
+ */
+#ifndef CPODES_ONESTEP_H
+#define CPODES_ONESTEP_H
+
+#include <cpodes/cpodes.h>
+#include <cpodes/cpodes_mechanics.h>
+
+#include <arkode/arkode_butcher.h> /* which needs stdio.h before */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The integrator; created by CPOneStepCreate or CPOneStepCreateTable. */
+typedef struct CPOneStepMem_ *CPOneStepMem;
+
+/** Counters since CPOneStepInit or CPOneStepReInit. */
+typedef struct {
+  long int nst;         /**< steps taken */
+  long int nattempts;   /**< steps attempted */
+  long int netf;        /**< of those, rejected by the error test */
+  long int nrhsfails;   /**< of those, because f failed recoverably */
+  long int nprojfails;  /**< of those, because a projection failed, or moved too far (nlargecorr) */
+  long int nlargecorr;  /**< of these, because the correction was above its bound */
+  long int nsolvefails; /**< of those, because stages did not converge (implicit) */
+  long int nfe;         /**< evaluations of f, all of them: for outputs and differences, too */
+  long int nfe_output;  /**< of those, for interpolation (output, roots) */
+  long int njev;        /**< Jacobians df/dy (implicit) */
+  long int nlinsetups;  /**< set-ups of the linear solver (implicit) */
+  long int nni;         /**< iterations for stages (implicit) */
+  long int nge;         /**< evaluations of root functions */
+  long int nproj;       /**< steps projected */
+  long int nerrproj;    /**< error estimates projected */
+  long int noutputs;    /**< outputs projected */
+  long int nce;         /**< evaluations of c for the steps, without difference quotients */
+  long int nje;         /**< evaluations of G for the steps */
+  long int nsetups;     /**< factorisations for the steps' projections */
+  long int niters;      /**< Newton corrections of the steps' projections */
+  sunrealtype hfirst;   /**< first step */
+  sunrealtype hlast;    /**< newest step */
+  sunrealtype hnext;    /**< size of the next attempt */
+  sunrealtype t;        /**< reached */
+  sunrealtype violation;     /**< after the newest projection, in its own measure; 0: a user's */
+  sunrealtype correction;    /**< WRMS norm of the newest correction */
+  sunrealtype maxcorrection; /**< largest WRMS norm of a correction that was taken */
+} CPOneStepStats;
+
+/* ---- life cycle ---- */
+
+/**
+ * Integrator with the method of this name:
+ *
+ * - "DOP853": order 8, 12 stages, error estimates of orders 5 and 3, interpolation of order 7
+ *   (E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 2nd ed.,
+ *   sections II.5, II.6 and II.10); NULL means this one;
+ * - any explicit table of ARKODE's, "ARKODE_DORMAND_PRINCE_7_4_5" for example;
+ * - any diagonally implicit one, "ARKODE_SDIRK_5_3_4" for example; its steps are ARKODE's.
+ *
+ * ctx: outlives it. Returns it, or NULL (a line on stderr says why: unknown name, no embedded
+ * method). The caller frees it with CPOneStepFree.
+ */
+CPODES_EXPORT CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx);
+
+/** The same with a table of one's own, copied: explicit (A strictly lower triangular) or diagonally
+ * implicit. Without an embedded method (B->d) only for CPOneStepSetFixedStep. NULL: a table that is
+ * neither, not consistent (sum_i b_i = 1, sum_j a_ij = c_i), or has entries that are not finite. */
+CPODES_EXPORT CPOneStepMem CPOneStepCreateTable(ARKodeButcherTable B, SUNContext ctx);
+
+/** Frees *mem and sets it to NULL. mem or *mem may be NULL. */
+CPODES_EXPORT void CPOneStepFree(CPOneStepMem *mem);
+
+/** f(t, y, ydot, user_data) as for CVODES: 0, positive recoverable, negative fatal. Start at (t0, y0);
+ * y0 [n] is copied. */
+CPODES_EXPORT int CPOneStepInit(CPOneStepMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
+
+/** A new start at (t0, y0): counters cleared, options and the step size kept (after an event that is
+ * all that it takes). y0 [n] is copied. */
+CPODES_EXPORT int CPOneStepReInit(CPOneStepMem mem, sunrealtype t0, N_Vector y0);
+
+/** As CVodeSStolerances: error weights 1 / (reltol |y_i| + abstol), of the state at the step's
+ * start. These may be set again between any two steps. */
+CPODES_EXPORT int CPOneStepSStolerances(CPOneStepMem mem, sunrealtype reltol, sunrealtype abstol);
+/** abstol [n] >= 0, copied. */
+CPODES_EXPORT int CPOneStepSVtolerances(CPOneStepMem mem, sunrealtype reltol, N_Vector abstol);
+/** efun(y, ewt, user_data): the weights, all > 0; non-zero return: failure. */
+CPODES_EXPORT int CPOneStepWFtolerances(CPOneStepMem mem, CVEwtFn efun);
+
+/* ---- options; at any time between two steps ---- */
+
+/** Pointer handed to f, efun and g, not owned. With a CPMech attached: CP_NOT_SUPPORTED, see
+ * CPMechSetUserData. */
+CPODES_EXPORT int CPOneStepSetUserData(CPOneStepMem mem, void *user_data);
+
+/** The projector, not owned. NULL: no projection. As CPodeSetProjector. */
+CPODES_EXPORT int CPOneStepSetProjector(CPOneStepMem mem, CPProjector P);
+
+/** Which error estimate decides: CP_ERREST_PROJECTED (default with explicit methods), or
+ * _UNPROJECTED (all that implicit ones know: ARKODE tests before the projection; else
+ * CP_NOT_SUPPORTED). */
+CPODES_EXPORT int CPOneStepSetProjErrEst(CPOneStepMem mem, CPErrEst mode);
+
+/** As CPodeSetProjMaxCorrection. */
+CPODES_EXPORT int CPOneStepSetProjMaxCorrection(CPOneStepMem mem, sunrealtype wrms);
+
+/** on: interpolated output is projected (default). */
+CPODES_EXPORT int CPOneStepSetProjOutput(CPOneStepMem mem, sunbooleantype on);
+
+/** Receives the messages of mem and of its projector; NULL: one line on stderr (default). */
+CPODES_EXPORT int CPOneStepSetErrHandlerFn(CPOneStepMem mem, CPErrHandlerFn handler, void *data);
+
+/** Size of the first step, of either sign as the direction has it; 0: chosen (default; Hairer, Norsett,
+ * Wanner I, II.4). */
+CPODES_EXPORT int CPOneStepSetInitStep(CPOneStepMem mem, sunrealtype h);
+/** Bounds on |h|, >= 0; 0: none (default). CV_ERR_FAILURE where the lower one does not suffice. */
+CPODES_EXPORT int CPOneStepSetMinStep(CPOneStepMem mem, sunrealtype h);
+CPODES_EXPORT int CPOneStepSetMaxStep(CPOneStepMem mem, sunrealtype h);
+/** Steps of this size, but for the last one before tstop; no error test. 0: adaptive (default). */
+CPODES_EXPORT int CPOneStepSetFixedStep(CPOneStepMem mem, sunrealtype h);
+/** Most steps in one call, > 0; 0: the default, 500; -1: no bound. */
+CPODES_EXPORT int CPOneStepSetMaxNumSteps(CPOneStepMem mem, long int mxsteps);
+/** As CVodeSetStopTime: no step goes beyond tstop; reaching it is CV_TSTOP_RETURN and clears it. */
+CPODES_EXPORT int CPOneStepSetStopTime(CPOneStepMem mem, sunrealtype tstop);
+CPODES_EXPORT int CPOneStepClearStopTime(CPOneStepMem mem);
+
+/** As CVodeRootInit: g(t, y, gout, user_data), gout [nrtfn]. nrtfn 0: none. States handed to g are on
+ * the manifold, so that g is zero at the state that CV_ROOT_RETURN hands out, up to the roundoff of t.
+ */
+CPODES_EXPORT int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g);
+/** As CVodeSetRootDirection, rootdir [nrtfn]: -1, 0, 1. */
+CPODES_EXPORT int CPOneStepSetRootDirection(CPOneStepMem mem, const int *rootdir);
+/** As CVodeGetRootInfo, rootsfound [nrtfn]: out, -1 falling, 1 rising, 0 no root. */
+CPODES_EXPORT int CPOneStepGetRootInfo(CPOneStepMem mem, int *rootsfound);
+
+/* ---- actions ---- */
+
+/** As CPodeCalcIC. */
+CPODES_EXPORT int CPOneStepCalcIC(CPOneStepMem mem);
+/** As CPodeGetConsistentIC. */
+CPODES_EXPORT int CPOneStepGetConsistentIC(CPOneStepMem mem, N_Vector y0);
+
+/**
+ * As CPode: integrates to tout (itask CV_NORMAL) or one step towards it (CV_ONE_STEP). yout [n]: out,
+ * the solution at *tret, on the manifold. The first call checks that the start is consistent.
+ * Returns as CPode does; CV_ERR_FAILURE: no step size passes the error test; CV_REPTD_RHSFUNC_ERR,
+ * CV_RHSFUNC_FAIL: f failed; CV_TOO_MUCH_WORK: more steps than CPOneStepSetMaxNumSteps;
+ * CV_TOO_MUCH_ACC: the tolerance is below roundoff; CV_ILL_INPUT: without an embedded method.
+ */
+CPODES_EXPORT int CPOneStepEvolve(CPOneStepMem mem, sunrealtype tout, N_Vector yout,
+                                  sunrealtype *tret, int itask);
+
+/* ---- results ---- */
+
+/** k-th derivative of the interpolant within the last step, whose error is of the order of the
+ * method's; k = 0: projected (unless switched off). dky [n]: out. CV_BAD_T, CV_BAD_K (k is not
+ * 0 ... its degree). */
+CPODES_EXPORT int CPOneStepGetDky(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky);
+/** The error estimate of the last step, projected if that decided. ele [n]: out. */
+CPODES_EXPORT int CPOneStepGetEstLocalErrors(CPOneStepMem mem, N_Vector ele);
+/** Name of the method (valid as long as mem), order, order of the embedded one, stages. Any may be
+ * NULL. */
+CPODES_EXPORT int CPOneStepGetMethod(CPOneStepMem mem, const char **name, int *order, int *embedded,
+                                     int *stages);
+/** Counters; stats: out. */
+CPODES_EXPORT int CPOneStepGetStats(CPOneStepMem mem, CPOneStepStats *stats);
+/** Counters, as CPodePrintAllStats. */
+CPODES_EXPORT int CPOneStepPrintAllStats(CPOneStepMem mem, FILE *out, SUNOutputFormat fmt);
+/** The newest message, "" before the first. Valid until the next message or CPOneStepFree. */
+CPODES_EXPORT const char *CPOneStepGetLastMessage(CPOneStepMem mem);
+
+/**
+ * ARKODE's memory of a diagonally implicit method, after CPOneStepInit: ARKStep... functions that set
+ * the linear solver, the Jacobian or the iteration apply to it. Not to be freed. NULL: an explicit
+ * method, or before CPOneStepInit. Tolerances, stop time, roots, user_data, post-processing and resets
+ * are cpodes' own: use the functions above.
+ */
+CPODES_EXPORT void *CPOneStepGetARKodeMem(CPOneStepMem mem);
+
+/* ---- mechanical systems ---- */
+
+/** As CPMechAttach: right-hand side, projector, user_data, error weights, and with an implicit method
+ * the linear solver of CPMechSetNewton; starts at (t0, y0) by CPOneStepInit or CPOneStepReInit. */
+CPODES_EXPORT int CPMechAttachOneStep(CPMech mech, CPOneStepMem mem, sunrealtype t0, N_Vector y0);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
