@@ -2,7 +2,6 @@
 #include "integrator_impl.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* Roundoff that the self-check allows, in units of the largest component. */
 #define SELFCHECK 1.0e3
@@ -79,43 +78,13 @@ int cpSelfCheck(CPodeMem mem, const CPAttempt *a) {
   return flag ? flag : checkCoefficient(mem, a);
 }
 
-/* Is the start on the manifold, and G the Jacobian of c? Also sets up all workspace. The reason of
- * a failure is in mem->text. */
 int cpCheckStart(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector ewt) {
-  CPWork work      = mem->step;
-  sunrealtype norm = 0.0;
-  int worst = -1, moved = 0, flag;
+  long int nst = 0;
   if (!mem->P || mem->start_checked) return CP_SUCCESS;
-  mem->text[0] = '\0';
-  work->valid  = 0;
-  if (mem->P->user_kind && !mem->P->violation) { /* how far would the projection go? */
-    N_VScale(1.0, y, mem->tmp);
-    flag = cpProject(work, t, mem->tmp, ewt, 0, &moved);
-    N_VLinearSum(1.0, mem->tmp, -1.0, y, mem->tmp);
-    if (!flag) norm = N_VWrmsNorm(mem->tmp, ewt);
-  } else {
-    flag = cpStateViolation(work, t, y, ewt, &norm, &worst);
-    if (!flag && !mem->P->user_kind) flag = cpJacobianProbe(work, t, y, ewt);
-  }
-  if (flag) {
-    cpWrite(mem->text, "%s", work->text);
-    return flag == -CP_REPTD_CNSTRFUNC_ERR ? CP_FIRST_CNSTRFUNC_ERR : flag > 0 ? -flag : flag;
-  }
-  if (norm > 1.0) {
-    char where[CP_ROW_NAME + 32] = "", name[CP_ROW_NAME];
-    long int nst                 = 0;
-    CVodeGetNumSteps(mem->cvode_mem, &nst);
-    if (worst >= 0)
-      snprintf(where, sizeof where, " (%s: %.3e)", cpRowName(mem->P, worst, name),
-               work->worst_residual);
-    cpWrite(mem->text, "at t = %.15g: the start is %.3g times the tolerance off the manifold%s; %s",
-            t, norm, where,
-            nst == 0 ? "CPodeCalcIC makes it consistent"
-                     : "project it and call CPodeReInit to go on from there");
-    return CP_INCONSISTENT_IC;
-  }
-  mem->start_checked = 1;
-  return CP_SUCCESS;
+  CVodeGetNumSteps(mem->cvode_mem, &nst);
+  const int flag = cpCheckConsistent(mem->step, t, y, ewt, mem->tmp, nst > 0, "CPode", mem->text);
+  if (!flag) mem->start_checked = 1;
+  return flag;
 }
 
 /* Attached memory that has not stepped yet keeps its error weights to itself until now: y0 = ypred

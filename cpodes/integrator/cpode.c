@@ -11,21 +11,9 @@ static int checkArguments(CPodeMem mem, sunrealtype tout, N_Vector yout, const s
   const char *function = "CPode";
   if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
   if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
-  if (mem->tol == CP_TOL_NONE)
+  if (mem->tol.kind == CP_TOL_NONE)
     return cpReport(&mem->log, CP_NO_INIT, function, "set tolerances first (CPodeSStolerances)");
-  if (!yout || !tret)
-    return cpReport(&mem->log, CP_ILL_INPUT, function, "%s must not be NULL",
-                    yout ? "tret" : "yout");
-  if (N_VGetLength(yout) != N_VGetLength(mem->y_tmpl))
-    return cpReport(&mem->log, CP_ILL_INPUT, function, "yout must have length %ld, has %ld",
-                    (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(yout));
-  if (!isfinite(tout))
-    return cpReport(&mem->log, CP_ILL_INPUT, function, "tout must be finite: tout = %g", tout);
-  if (itask != CV_NORMAL && itask != CV_ONE_STEP)
-    return cpReport(&mem->log, CP_ILL_INPUT, function,
-                    "itask must be CV_NORMAL (%d) or CV_ONE_STEP (%d), is %d", CV_NORMAL,
-                    CV_ONE_STEP, itask);
-  return CP_SUCCESS;
+  return cpCheckCall(tout, yout, tret, itask, mem->y_tmpl, &mem->log, function);
 }
 
 /* CVODES clips a state for its inequality constraints after the solver has returned: such a state
@@ -70,7 +58,7 @@ static int refuseUserData(CPodeMem mem) {
 static int checkStart(CPodeMem mem, long int nst) {
   int flag;
   if (!mem->P || mem->start_checked) return CP_SUCCESS;
-  if (mem->tol == CP_TOL_CVODES && nst == 0) return CP_SUCCESS; /* in the first solve */
+  if (mem->tol.kind == CP_TOL_CVODES && nst == 0) return CP_SUCCESS; /* in the first solve */
   if (nst > 0) flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);
   else flag = cpErrWeights(mem, mem->ygood);
   if (flag) /* CVODES has the better words for these */
@@ -110,7 +98,8 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   if (mem->restarted) flag = startAgain(mem);
   if (flag) return flag;
   if (mem->step) mem->step->valid = 0;
-  mem->ncreeping = 0; /* the next call gets its attempts: CVODES' Jacobian may be of the failure */
+  mem->creeping.count =
+      0; /* the next call gets its attempts: CVODES' Jacobian may be of the failure */
   N_VScale(1.0, mem->ygood, yout);
   *tret = mem->tgood;
   return CP_SUCCESS;
@@ -182,29 +171,6 @@ static int bypassed(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
       afterRestart(mem));
 }
 
-/* Once: more is asked of the projection than roundoff in c allows. It ends at that floor. */
-static void warnOfFloor(CPodeMem mem) {
-  if (mem->floor_told || !mem->step || mem->step->stats.nfloor == mem->base.nfloor) return;
-  char name[CP_ROW_NAME];
-  mem->floor_told = 1;
-  cpReport(&mem->log, CV_WARNING, "CPode",
-           "at t = %.15g: %s cannot be satisfied better than to %.3g times its "
-           "tolerance, the roundoff of evaluating it (asked for: %.3g); projections end there",
-           mem->tgood, cpRowName(mem->P, mem->step->floor_worst, name), mem->step->floor_violation,
-           mem->P->eps);
-}
-
-/* A rank that falls on the way is told each time: the motion may branch there. */
-static void warnOfRank(CPodeMem mem) {
-  if (!mem->step || !mem->step->rank_fell) return;
-  mem->step->rank_fell = 0;
-  cpReport(&mem->log, CV_WARNING, "CPode",
-           "before t = %.15g: the rank of the constraint Jacobian fell below %ld: at a singular "
-           "position "
-           "more than one motion may satisfy the constraints",
-           mem->tgood, (long)mem->step->full_rank);
-}
-
 /* CVODES reads what its weight function needs at the first step only: functions set later get NULL. */
 static int refuseLateTolerances(CPodeMem mem, long int nst) {
   if (mem->tol_is_new && nst > 0)
@@ -249,8 +215,10 @@ int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   }
   cpSettle(mem, nst);
   cpPendingClear(mem);
-  warnOfFloor(mem);
-  warnOfRank(mem);
+  if (mem->step) {
+    cpWarnOfFloor(mem->step, &mem->base, &mem->floor_told, mem->tgood, &mem->log, "CPode");
+    cpWarnOfRank(mem->step, mem->tgood, &mem->log, "CPode");
+  }
   flag = cpProjectOutput(mem, *tret, yout, "CPode",
                          result == CV_ROOT_RETURN    ? " (CV_ROOT_RETURN)"
                          : result == CV_TSTOP_RETURN ? " (CV_TSTOP_RETURN)"

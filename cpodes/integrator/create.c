@@ -60,8 +60,8 @@ int cpAllocateVectors(CPodeMem mem, N_Vector y_tmpl) {
 }
 
 static void freeVectors(CPodeMem mem) {
-  N_Vector *all[] = {&mem->y_tmpl, &mem->y0,  &mem->y,   &mem->ygood,         &mem->delta,
-                     &mem->err,    &mem->ewt, &mem->tmp, &mem->pending.delta, &mem->vabstol};
+  N_Vector *all[] = {&mem->y_tmpl, &mem->y0,  &mem->y,   &mem->ygood,        &mem->delta,
+                     &mem->err,    &mem->ewt, &mem->tmp, &mem->pending.delta};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
     if (*all[i]) N_VDestroy(*all[i]);
 }
@@ -86,6 +86,7 @@ void CPodeFree(CPodeMem *mem_address) {
   cpWorkFree(&mem->step);
   cpWorkFree(&mem->out);
   freeVectors(mem);
+  cpTolerancesFree(&mem->tol);
   free(mem);
   *mem_address = NULL;
 }
@@ -131,8 +132,8 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   mem->start_checked            = 0;
   mem->cause = mem->fatal = 0;
   mem->history_lost = mem->restarted = 0;
-  mem->ncreeping                     = 0;
-  mem->t_creeping                    = t0;
+  mem->creeping.count                = 0;
+  mem->creeping.t                    = t0;
   mem->have_estimate                 = 0;
   mem->floor_told                    = 0;
   memset(&mem->stats, 0, sizeof mem->stats);
@@ -143,51 +144,8 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   mem->base            = mem->step->stats;
 }
 
-/* An operation that cpodes calls and this kind of vector lacks, or NULL. */
-static const char *missingOperation(N_Vector v) {
-  const N_Vector_Ops ops = v->ops;
-  const struct {
-    const char *name;
-    int there;
-  } needed[] = {{"N_VClone", ops->nvclone != NULL},
-                {"N_VDestroy", ops->nvdestroy != NULL},
-                {"N_VGetLength", ops->nvgetlength != NULL},
-                {"N_VLinearSum", ops->nvlinearsum != NULL},
-                {"N_VScale", ops->nvscale != NULL},
-                {"N_VAbs", ops->nvabs != NULL},
-                {"N_VInv", ops->nvinv != NULL},
-                {"N_VAddConst", ops->nvaddconst != NULL},
-                {"N_VDotProd", ops->nvdotprod != NULL},
-                {"N_VMaxNorm", ops->nvmaxnorm != NULL},
-                {"N_VWrmsNorm", ops->nvwrmsnorm != NULL},
-                {"N_VMin", ops->nvmin != NULL}};
-  for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
-    if (!needed[i].there) return needed[i].name;
-  return NULL;
-}
-
-static int checkStartVector(CPodeMem mem, sunrealtype t0, N_Vector y0, const char *function) {
-  if (!y0) return cpReport(&mem->log, CP_ILL_INPUT, function, "y0 must not be NULL");
-  if (!isfinite(t0))
-    return cpReport(&mem->log, CP_ILL_INPUT, function, "t0 must be finite: t0 = %g", t0);
-  const char *operation = missingOperation(y0);
-  if (operation)
-    return cpReport(&mem->log, CP_VECTOROP_ERR, function, "y0 must have the operation %s",
-                    operation);
-  if (!cpVectorFinite(y0))
-    return cpReport(&mem->log, CP_ILL_INPUT, function, "y0 must be finite: component %d is not",
-                    cpFirstNonFinite(y0));
-  if (mem->P && mem->P->in_memory && !cpHasData(y0))
-    return cpReport(
-        &mem->log, CP_ILL_INPUT, function,
-        "y0 must be a vector in one memory (serial, OpenMP, pthreads) for this projector");
-  N_Vector like = mem->y_tmpl ? mem->y_tmpl : mem->P ? mem->P->y_tmpl : NULL;
-  if (like && N_VGetLength(y0) != N_VGetLength(like))
-    return cpReport(&mem->log, CP_ILL_INPUT, function,
-                    "y0 must have the length of the %s, %ld, has %ld",
-                    mem->y_tmpl ? "state" : "projector's states", (long)N_VGetLength(like),
-                    (long)N_VGetLength(y0));
-  return CP_SUCCESS;
+static int checkStart(CPodeMem mem, sunrealtype t0, N_Vector y0, const char *function) {
+  return cpCheckStartVector(t0, y0, mem->y_tmpl, mem->P, &mem->tol, &mem->log, function);
 }
 
 int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
@@ -195,12 +153,8 @@ int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   if (!f) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "f must not be NULL");
   if (mem->wrapper || mem->attached)
     return cpReport(&mem->log, CP_ILL_INPUT, __func__, "mem is initialised: use CPodeReInit");
-  int flag = checkStartVector(mem, t0, y0, __func__);
+  int flag = checkStart(mem, t0, y0, __func__);
   if (flag) return flag;
-  if (mem->vabstol && N_VGetLength(mem->vabstol) != N_VGetLength(y0))
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
-                    "abstol (CPodeSVtolerances) must have the length of y0, %ld, has %ld",
-                    (long)N_VGetLength(y0), (long)N_VGetLength(mem->vabstol));
   if (mem->cvode_inited)
     return cpReport(&mem->log, CP_ILL_INPUT, __func__,
                     "mem is what an earlier CPodeInit left when it failed: create another one");
@@ -220,7 +174,7 @@ int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
 int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
   if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
-  int flag = checkStartVector(mem, t0, y0, __func__);
+  int flag = checkStart(mem, t0, y0, __func__);
   if (!flag) flag = CVodeReInit(mem->cvode_mem, t0, y0);
   if (flag) return flag;
   N_VScale(1.0, y0, mem->y0);
@@ -250,8 +204,8 @@ static const char *attachRule(void *cvode_mem, SUNNonlinearSolver inner, N_Vecto
   long int nst = 0;
   if (!cvode_mem) return "cvode_mem must not be NULL";
   if (!y_tmpl) return "y_tmpl must not be NULL";
-  if (missingOperation(y_tmpl)) {
-    cpWrite(text, "y_tmpl must have the operation %s", missingOperation(y_tmpl));
+  if (cpMissingOperation(y_tmpl)) {
+    cpWrite(text, "y_tmpl must have the operation %s", cpMissingOperation(y_tmpl));
     return text;
   }
   if (CVodeGetNonlinearSystemData(cvode_mem, &t, &ypred, &yn, &f, &gamma, &rl1, &zn1, &data) ||
@@ -283,7 +237,7 @@ CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner, N_Vecto
   if (mem) {
     mem->cvode_mem = cvode_mem;
     mem->attached  = 1;
-    mem->tol       = CP_TOL_CVODES;
+    mem->tol.kind  = CP_TOL_CVODES;
     int flag       = cpAllocateVectors(mem, y_tmpl);
     if (!flag) flag = readState(mem, &t);
     if (!flag) flag = cpInstall(mem, inner, 1);

@@ -5,27 +5,13 @@
 #include <stdlib.h>
 #include <sundials/sundials_nonlinearsolver.h>
 
-/* A step below this many units of roundoff of the time is close to going nowhere ... */
-#define CREEPING 1.0e2
-/* ... and does, if this many attempts fail within so many such steps. */
-#define CREEPING_FAILURES 5
-#define CREEPING_STEPS    10.0
-
 int cpFatal(CPodeMem mem, int code) {
   mem->cause = mem->fatal = code;
   return CP_SELFCHECK_FAIL; /* any negative number: CVODES stops */
 }
 
-/* Do attempts fail again and again where steps have become so short that they lead nowhere? One
- * failure at such a step proves nothing: far from t = 0 all steps may be short. */
 static int creeping(CPodeMem mem, const CPAttempt *a) {
-  const sunrealtype shortest = CREEPING * CP_UROUND * fmax(fabs(a->t), fabs(a->t - mem->t0));
-  if (a->nst == 0 || fabs(a->h) >= shortest) return 0;
-  if (fabs(mem->tgood - mem->t_creeping) > CREEPING_STEPS * shortest) {
-    mem->t_creeping = mem->tgood;
-    mem->ncreeping  = 0;
-  }
-  return ++mem->ncreeping >= CREEPING_FAILURES;
+  return a->nst > 0 && cpIsCreeping(&mem->creeping, a->t, a->h, mem->t0, mem->tgood);
 }
 
 int cpFailed(CPodeMem mem, const CPAttempt *a, int flag) {

@@ -1,24 +1,6 @@
 /* Consistent initial conditions. */
 #include "integrator_impl.h"
 
-/* In the projector's norm; without tolerances there are no error weights, so that only L2 is left.
- */
-static int assemble(CPodeMem mem, N_Vector y) {
-  CPProjector P     = mem->P;
-  CPNorm norm       = P->norm;
-  const int weights = cpErrWeights(mem, mem->y0);
-  const int ewt     = weights == CP_SUCCESS;
-  if (!ewt && weights != CP_NO_INIT)
-    return cpReason(mem->out->text, weights,
-                    "the tolerances give an error weight that is not positive");
-  if (!ewt) P->norm = CP_NORM_L2;
-  mem->out->valid = 0;
-  int flag        = cpAssemble(mem->out, mem->t0, y, ewt ? mem->ewt : NULL);
-  mem->out->valid = 0;
-  P->norm         = norm;
-  return flag;
-}
-
 int CPodeCalcIC(CPodeMem mem) {
   long int nst = 0;
   if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
@@ -31,8 +13,7 @@ int CPodeCalcIC(CPodeMem mem) {
     return cpReport(&mem->log, CP_TOO_LATE, __func__,
                     "%ld steps have been taken: call CPodeReInit first", nst);
   N_VScale(1.0, mem->y0, mem->tmp);
-  flag = assemble(mem, mem->tmp);
-  if (flag > 0) flag = -flag;
+  flag = cpMakeConsistent(mem->out, mem->t0, mem->tmp, mem->ewt, cpErrWeights(mem, mem->y0));
   if (flag) return cpReport(&mem->log, flag, __func__, "%s", mem->out->text);
   return CPodeReInit(mem, mem->t0, mem->tmp);
 }

@@ -12,13 +12,7 @@
 #ifndef CPODES_INTEGRATOR_IMPL_H
 #define CPODES_INTEGRATOR_IMPL_H
 
-#include "../compat.h"
-#include "../errors.h"
-#include "../projector/projector_impl.h"
-
-#include <cpodes/cpodes.h>
-
-typedef enum { CP_TOL_NONE, CP_TOL_SS, CP_TOL_SV, CP_TOL_WF, CP_TOL_CVODES } CPTolKind;
+#include "../integration/integration.h"
 
 /* A correction added to the predicted state of a step that CVODES has not yet accepted. */
 typedef struct {
@@ -36,20 +30,6 @@ typedef struct {
   long int nst, nfail;
   void *user_data;
 } CPAttempt;
-
-/* What a model of the library's own adds to an integrator. data: CVODES' user_data from now on, a
- * struct whose first member is the CPodeMem. All functions get it. scale: the error
- * weights, after the tolerances; NULL: as they are. cause: newest failure of its functions, 0 or a
- * code of either sign, and the reason. print: its figures, after those of the integrator. detach:
- * the integrator is gone. */
-typedef struct {
-  void *data;
-  int (*scale)(N_Vector ewt, void *data);
-  int (*cause)(const char **reason, void *data);
-  int (*print)(CPodeMem mem, FILE *out, SUNOutputFormat fmt, void *data);
-  void (*detach)(void *data);
-  CPErrEst errest; /* its default; CP_ERREST_DEFAULT: the method's */
-} CPModel;
 
 struct CPodeMem_ {
   SUNContext ctx;
@@ -73,11 +53,8 @@ struct CPodeMem_ {
   CPErrEst errest;
   sunrealtype max_correction;
   /* tolerances */
-  CPTolKind tol;
+  CPTolerances tol;
   int tol_is_new; /* given to CVODES, which has made no step with them yet */
-  sunrealtype reltol, abstol;
-  N_Vector vabstol;
-  CVEwtFn efun;
   CPModel model;  /* data NULL: none */
   int model_gone; /* it has been freed: there is nothing to integrate */
   /* the attempt, and the last good state */
@@ -98,10 +75,9 @@ struct CPodeMem_ {
   int start_checked;
   /* why the newest attempt failed: 0, or a negative code with the reason in text */
   int cause, fatal;
-  int restarted;          /* CVODES was re-initialised after the newest error */
-  int history_lost;       /* CVODES' own state is not to be used any more */
-  int ncreeping;          /* failures at steps that lead nowhere ...      */
-  sunrealtype t_creeping; /* ... since this last good time                */
+  int restarted;    /* CVODES was re-initialised after the newest error */
+  int history_lost; /* CVODES' own state is not to be used any more */
+  CPCreeping creeping;
   char text[CP_TEXT_LENGTH];
   CPodeProjStats stats;
   int floor_told;        /* the warning of projections that end at the roundoff floor */
@@ -149,7 +125,6 @@ int cpAllocateVectors(CPodeMem mem, N_Vector y_tmpl);
 void cpRestart(CPodeMem mem, sunrealtype t0);
 
 /* options.c */
-int cpWorksCreate(CPodeMem mem);
 int cpApplyTolerances(CPodeMem mem);
 int cpLacksOperations(SUNNonlinearSolver inner); /* that the wrapper needs */
 /* Error weights at y by the kept tolerances, in mem->ewt. 0, CP_NO_INIT if there are none,

@@ -12,95 +12,47 @@ static int missing(const char *function) {
 static int scaledWeights(N_Vector y, N_Vector ewt, void *user_data);
 
 static int applyScaled(CPodeMem mem) {
-  return mem->tol == CP_TOL_NONE ? CP_SUCCESS : CVodeWFtolerances(mem->cvode_mem, scaledWeights);
+  return mem->tol.kind == CP_TOL_NONE ? CP_SUCCESS
+                                      : CVodeWFtolerances(mem->cvode_mem, scaledWeights);
 }
 
 int cpApplyTolerances(CPodeMem mem) {
+  const CPTolerances *tol = &mem->tol;
   if (mem->model.scale) return applyScaled(mem);
-  switch (mem->tol) {
-  case CP_TOL_SS: return CVodeSStolerances(mem->cvode_mem, mem->reltol, mem->abstol);
-  case CP_TOL_SV: return CVodeSVtolerances(mem->cvode_mem, mem->reltol, mem->vabstol);
-  case CP_TOL_WF: return CVodeWFtolerances(mem->cvode_mem, mem->efun);
+  switch (tol->kind) {
+  case CP_TOL_SS: return CVodeSStolerances(mem->cvode_mem, tol->reltol, tol->abstol);
+  case CP_TOL_SV: return CVodeSVtolerances(mem->cvode_mem, tol->reltol, tol->vabstol);
+  case CP_TOL_WF: return CVodeWFtolerances(mem->cvode_mem, tol->efun);
   default: return CP_SUCCESS;
   }
 }
 
-static int checkReltol(CPodeMem mem, sunrealtype reltol, const char *function) {
-  if (!(reltol >= 0.0) || isinf(reltol))
-    return cpReport(&mem->log, CP_ILL_INPUT, function,
-                    "reltol must be >= 0 and finite: reltol = %g", reltol);
-  return CP_SUCCESS;
-}
-
-static int applied(CPodeMem mem, CPTolKind kind) {
-  mem->tol        = kind;
+/* flag: of the check. */
+static int applied(CPodeMem mem, int flag) {
+  if (flag) return flag;
   mem->tol_is_new = 1;
   return mem->wrapper ? cpApplyTolerances(mem) : CP_SUCCESS; /* else CPodeInit does it */
 }
 
 int CPodeSStolerances(CPodeMem mem, sunrealtype reltol, sunrealtype abstol) {
   if (!mem) return missing(__func__);
-  int flag = checkReltol(mem, reltol, __func__);
-  if (flag) return flag;
-  if (!(abstol >= 0.0) || isinf(abstol))
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
-                    "abstol must be >= 0 and finite: abstol = %g", abstol);
-  mem->reltol = reltol;
-  mem->abstol = abstol;
-  return applied(mem, CP_TOL_SS);
+  return applied(mem, cpTolerancesSS(&mem->tol, reltol, abstol, &mem->log, __func__));
 }
 
 int CPodeSVtolerances(CPodeMem mem, sunrealtype reltol, N_Vector abstol) {
   if (!mem) return missing(__func__);
-  int flag = checkReltol(mem, reltol, __func__);
-  if (flag) return flag;
-  if (!abstol) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "abstol must not be NULL");
-  if (mem->y_tmpl && N_VGetLength(abstol) != N_VGetLength(mem->y_tmpl))
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
-                    "abstol must have the length of the state, %ld, has %ld",
-                    (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(abstol));
-  if (!(N_VMin(abstol) >= 0.0) || !cpVectorFinite(abstol))
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
-                    "abstol must be >= 0 and finite: its least entry is %g", N_VMin(abstol));
-  N_Vector copy = N_VClone(abstol);
-  if (!copy) return cpReport(&mem->log, CP_MEM_FAIL, __func__, "no memory");
-  N_VScale(1.0, abstol, copy);
-  if (mem->vabstol) N_VDestroy(mem->vabstol);
-  mem->vabstol = copy;
-  mem->reltol  = reltol;
-  return applied(mem, CP_TOL_SV);
+  return applied(mem, cpTolerancesSV(&mem->tol, reltol, abstol, mem->y_tmpl, &mem->log, __func__));
 }
 
 int CPodeWFtolerances(CPodeMem mem, CVEwtFn efun) {
   if (!mem) return missing(__func__);
-  if (!efun) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "efun must not be NULL");
-  mem->efun = efun;
-  return applied(mem, CP_TOL_WF);
-}
-
-/* ewt_i = 1 / (rtol |y_i| + atol_i) */
-static int weights(CPodeMem mem, N_Vector y, N_Vector ewt) {
-  CPAttempt a;
-  switch (mem->tol) {
-  case CP_TOL_WF:
-    if (cpAttemptRead(mem, &a) || mem->efun(y, ewt, a.user_data)) return CP_ILL_INPUT;
-    return N_VMin(ewt) > 0.0 ? CP_SUCCESS : CP_ILL_INPUT;
-  case CP_TOL_SS:
-  case CP_TOL_SV:
-    N_VAbs(y, ewt);
-    N_VScale(mem->reltol, ewt, ewt);
-    if (mem->tol == CP_TOL_SS) N_VAddConst(ewt, mem->abstol, ewt);
-    else N_VLinearSum(1.0, ewt, 1.0, mem->vabstol, ewt);
-    if (!(N_VMin(ewt) > 0.0)) return CP_ILL_INPUT;
-    N_VInv(ewt, ewt);
-    return CP_SUCCESS;
-  default: return CP_NO_INIT;
-  }
+  return applied(mem, cpTolerancesWF(&mem->tol, efun, &mem->log, __func__));
 }
 
 static int modelWeights(CPodeMem mem, N_Vector y, N_Vector ewt) {
-  const int flag = weights(mem, y, ewt);
-  return flag || !mem->model.scale ? flag : mem->model.scale(ewt, mem->model.data);
+  CPAttempt a = {0};
+  if (mem->tol.kind == CP_TOL_WF && cpAttemptRead(mem, &a)) return CP_ILL_INPUT;
+  return cpModelWeights(&mem->tol, &mem->model, y, ewt, a.user_data);
 }
 
 int cpErrWeights(CPodeMem mem, N_Vector y) { return modelWeights(mem, y, mem->ewt); }
@@ -121,43 +73,19 @@ void cpLoseModel(CPodeMem mem) {
   mem->model_gone = 1;
 }
 
-/* The factors for steps and for output are apart, so that asking for output never changes a
- * trajectory. */
-int cpWorksCreate(CPodeMem mem) {
-  CPWork step = NULL, out = NULL;
-  if (mem->P && (cpWorkCreate(&step, mem->P) || cpWorkCreate(&out, mem->P))) {
-    cpWorkFree(&step);
-    return CP_MEM_FAIL;
-  }
-  cpWorkFree(&mem->step);
-  cpWorkFree(&mem->out);
-  memset(&mem->base, 0, sizeof mem->base);
-  mem->step = step;
-  mem->out  = out;
-  return CP_SUCCESS;
-}
-
 int CPodeSetProjector(CPodeMem mem, CPProjector P) {
   if (!mem) return missing(__func__);
-  if (P && mem->y_tmpl && N_VGetLength(P->y_tmpl) != N_VGetLength(mem->y_tmpl))
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
-                    "P must be for states of length %ld, is for %ld",
-                    (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(P->y_tmpl));
-  if (P && mem->y_tmpl && P->in_memory && !cpHasData(mem->y_tmpl))
-    return cpReport(
-        &mem->log, CP_ILL_INPUT, __func__,
-        "P needs states in one memory (serial, OpenMP, pthreads): use CPProjectorCreateUser");
+  int flag = cpCheckProjector(P, mem->y_tmpl, &mem->log, __func__);
+  if (flag) return flag;
   if (P && P == mem->P) { /* its data may be new; a state between two projections is no start */
     if (mem->since == 0) mem->start_checked = 0;
     mem->step->valid = mem->out->valid = 0;
     return CP_SUCCESS;
   }
-  CPProjector before = mem->P;
+  flag = cpWorksCreate(P, &mem->step, &mem->out);
+  if (flag) return cpReport(&mem->log, flag, __func__, "no memory");
+  memset(&mem->base, 0, sizeof mem->base);
   mem->P             = P;
-  if (cpWorksCreate(mem)) {
-    mem->P = before;
-    return cpReport(&mem->log, CP_MEM_FAIL, __func__, "no memory");
-  }
   mem->start_checked = 0;
   return CP_SUCCESS;
 }
@@ -220,9 +148,8 @@ int CPodeSetProjErrEst(CPodeMem mem, CPErrEst mode) {
 
 int CPodeSetProjMaxCorrection(CPodeMem mem, sunrealtype wrms) {
   if (!mem) return missing(__func__);
-  if (!(wrms >= 0.0))
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
-                    "wrms must be positive, or 0 for the default: wrms = %g", wrms);
+  int flag = cpCheckPositive(wrms, "wrms", &mem->log, __func__);
+  if (flag) return flag;
   mem->max_correction = wrms > 0.0 ? wrms : CP_MAX_CORRECTION_DEFAULT;
   return CP_SUCCESS;
 }

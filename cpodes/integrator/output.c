@@ -1,14 +1,12 @@
 /* Output on the manifold, and what CVODES' own output functions cannot know. */
 #include "integrator_impl.h"
 
+#include <math.h>
+
 int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *function) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
   if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
-  if (!v) return cpReport(&mem->log, CP_ILL_INPUT, function, "%s must not be NULL", name);
-  if (N_VGetLength(v) != N_VGetLength(mem->y_tmpl))
-    return cpReport(&mem->log, CP_ILL_INPUT, function, "%s must have length %ld, has %ld", name,
-                    (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(v));
-  return CP_SUCCESS;
+  return cpCheckLength(v, name, mem->y_tmpl, &mem->log, function);
 }
 
 /* Is t the end of a step whose state is projected already? */
@@ -19,18 +17,13 @@ static int isProjectedState(CPodeMem mem, sunrealtype t) {
 }
 
 /* After projected steps an interpolated state is as near to the manifold as they were: if it is
- * not, constraints have been switched, or changed in another way, within this step. kept: the raw
- * state. */
-static int isTooFar(CPodeMem mem, N_Vector y, N_Vector kept, sunrealtype *correction) {
-  if (mem->frequency > 1 || mem->test_cnstr) return 0;
-  N_VLinearSum(1.0, y, -1.0, kept, mem->out->v);
-  *correction = N_VWrmsNorm(mem->out->v, mem->ewt);
-  return !(*correction <= mem->max_correction);
+ * not, constraints have been switched, or changed in another way, within this step. */
+static sunrealtype outputBound(CPodeMem mem) {
+  return mem->frequency > 1 || mem->test_cnstr ? INFINITY : mem->max_correction;
 }
 
 int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
                     const char *event) {
-  int moved;
   if (!mem->P || !mem->project_output || isProjectedState(mem, t)) return CP_SUCCESS;
   long int nst = 0;
   int flag     = CVodeGetNumSteps(mem->cvode_mem, &nst);
@@ -38,21 +31,9 @@ int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *functio
   if (flag) return flag;
   if (nst != mem->nst_out) mem->out->valid = 0; /* outputs of one step share their factors */
   mem->nst_out = nst;
-  N_VScale(1.0, y, mem->tmp);
-  flag = cpProject(mem->out, t, y, mem->ewt, 0, &moved);
-  if (flag)
-    return cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, function,
-                    "output at t = %.15g%s is given unprojected: %s", t, event, mem->out->text);
-  sunrealtype correction = 0.0;
-  if (isTooFar(mem, y, mem->tmp, &correction)) {
-    N_VScale(1.0, mem->tmp, y);
-    return cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, function,
-                    "output at t = %.15g%s is given unprojected: the projection would move it by "
-                    "%.3g times the tolerance, more than the bound %.3g "
-                    "(CPodeSetProjMaxCorrection); after a change of the constraints CPodeReInit is "
-                    "needed",
-                    t, event, correction, mem->max_correction);
-  }
+  flag = cpProjectBetween(mem->out, t, y, mem->ewt, mem->tmp, outputBound(mem), event, "CPode",
+                          mem->text);
+  if (flag) return cpReport(&mem->log, flag, function, "%s", mem->text);
   mem->stats.noutputs++;
   return CP_SUCCESS;
 }

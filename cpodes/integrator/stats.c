@@ -17,42 +17,16 @@ int CPodeGetProjStats(CPodeMem mem, CPodeProjStats *stats) {
   return CP_SUCCESS;
 }
 
-/* The solver, and why it was chosen. */
-static int printSolver(CPProjector P, FILE *out) {
-  const char *label = "Projector linear solver";
-  if (P->user_kind) return fprintf(out, "%-28s = %s\n", label, "the user's") < 0;
-  if (P->owner) return fprintf(out, "%-28s = %s\n", label, cpSolverName(P->stats.linsol)) < 0;
-  return fprintf(out, "%-28s = %s (%s)\n", label, cpSolverName(P->stats.linsol),
-                 P->stats.linsol ? P->reason : "no projection yet") < 0;
-}
-
-typedef struct {
-  const char *name;
-  long int value;
-} Counter;
-
-static int printCounters(FILE *out, SUNOutputFormat fmt, const Counter *counters, size_t count) {
-  int bad = 0;
-  for (size_t i = 0; i < count; i++)
-    if (fmt == SUN_OUTPUTFORMAT_TABLE)
-      bad |= fprintf(out, "%-28s = %ld\n", counters[i].name, counters[i].value) < 0;
-    else bad |= fprintf(out, "%s%s,%ld", i ? "," : "", counters[i].name, counters[i].value) < 0;
-  if (fmt != SUN_OUTPUTFORMAT_TABLE) bad |= fputc('\n', out) == EOF;
-  return bad;
-}
-
 int CPodePrintAllStats(CPodeMem mem, FILE *out, SUNOutputFormat fmt) {
   CPodeProjStats s;
   int flag = CPodeGetProjStats(mem, &s);
   if (flag) return flag;
-  if (!out) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "out must not be NULL");
   if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
-  if (fmt != SUN_OUTPUTFORMAT_TABLE && fmt != SUN_OUTPUTFORMAT_CSV)
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
-                    "fmt must be SUN_OUTPUTFORMAT_TABLE or _CSV, is %d", (int)fmt);
+  flag = cpCheckFormat(out, fmt, &mem->log, __func__);
+  if (flag) return flag;
   flag = CVodePrintAllStats(mem->cvode_mem, out, fmt);
   if (flag || !mem->P) return flag;
-  const Counter counters[] = {
+  const CPCounter counters[] = {
       {"States projected", s.nproj},
       {"Steps not projected", s.nskipped},
       {"Error estimates projected", s.nerrproj},
@@ -68,13 +42,13 @@ int CPodePrintAllStats(CPodeMem mem, FILE *out, SUNOutputFormat fmt) {
       {"Rank", (long)mem->P->stats.rank},
       {"Levels", (long)mem->P->stats.nlevels},
   };
-  int bad = printCounters(out, fmt, counters, sizeof counters / sizeof counters[0]);
+  int bad = cpPrintCounters(out, fmt, counters, sizeof counters / sizeof counters[0]);
   if (fmt == SUN_OUTPUTFORMAT_TABLE) {
-    bad |= printSolver(mem->P, out);
-    bad |= fprintf(out, "%-28s = %.3e\n", "Last violation", s.violation) < 0;
-    bad |= fprintf(out, "%-28s = %.3e\n", "Largest correction (WRMS)", s.maxcorrection) < 0;
+    bad |= cpPrintSolver(mem->P, out);
+    bad |= cpPrintNumber(out, "Last violation", s.violation);
+    bad |= cpPrintNumber(out, "Largest correction (WRMS)", s.maxcorrection);
   }
-  if (!bad && mem->model.print) bad = mem->model.print(mem, out, fmt, mem->model.data);
+  if (!bad && mem->model.print) bad = mem->model.print(out, fmt, mem->model.data);
   return bad ? cpReport(&mem->log, CP_ILL_INPUT, __func__, "writing to out failed") : CP_SUCCESS;
 }
 

@@ -13,8 +13,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <sundials/sundials_nonlinearsolver.h>
 
 /* Rejections are foreseen with this margin for roundoff. */
@@ -72,28 +70,10 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
   return cpFailed(mem, a, -CP_PROJ_NONFINITE);
 }
 
-/* Sine of the angle between constraints below which a failure may be that of a singular position:
- * what residuals of eps leave, 0.1, is over the default bound where it is some 1e-4.
- */
-#define NEARLY_DEPENDENT 1.0e-3
-
 /* The bound is for the drift of one step: after steps that were left alone no smaller step would
  * help. */
 static int tooLarge(CPodeMem mem, const CPAttempt *a, sunrealtype correction) {
-  char which[CP_ROW_NAME + 128] = "", name[CP_ROW_NAME];
-  if (!mem->P->user_kind)
-    snprintf(which, sizeof which, "; %s was violated most",
-             cpRowName(mem->P, mem->step->worst_start, name));
-  const double sine = mem->P->user_kind ? 1.0 : cpWorkSine(mem->step);
-  if (sine < NEARLY_DEPENDENT) {
-    const size_t used = strlen(which);
-    snprintf(which + used, sizeof which - used,
-             "; the constraints are dependent up to an angle of %.1e: a singular position?", sine);
-  }
-  cpWrite(mem->text,
-          "at t = %.15g: the projection moved the state by %.3g times the tolerance, more than the "
-          "bound %.3g (CPodeSetProjMaxCorrection)%s",
-          a->t, correction, mem->max_correction, which);
+  cpExplainCorrection(mem->step, a->t, correction, mem->max_correction, "CPode", mem->text);
   mem->stats.nlargecorr++;
   return cpFailed(mem, a, -CP_PROJ_CORRECTION);
 }

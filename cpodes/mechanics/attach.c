@@ -37,8 +37,7 @@ static int cause(const char **reason, void *data) {
   return mech->cause;
 }
 
-static int print(CPodeMem mem, FILE *out, SUNOutputFormat fmt, void *data) {
-  (void)mem;
+static int print(FILE *out, SUNOutputFormat fmt, void *data) {
   return cpMechPrintStats(data, out, fmt);
 }
 

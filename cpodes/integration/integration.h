@@ -1,0 +1,126 @@
+/* What both integrators, CPode (integrator/) and CPOneStep (onestep/), share: tolerances, the model
+ * that one may have attached, and checks of starts, vectors and projectors. */
+#ifndef CPODES_INTEGRATION_H
+#define CPODES_INTEGRATION_H
+
+#include "../compat.h"
+#include "../errors.h"
+#include "../projector/projector_impl.h"
+
+#include <cpodes/cpodes.h>
+
+/* ---- tolerances.c ---- */
+
+typedef enum { CP_TOL_NONE, CP_TOL_SS, CP_TOL_SV, CP_TOL_WF, CP_TOL_CVODES } CPTolKind;
+
+typedef struct {
+  CPTolKind kind;
+  sunrealtype reltol, abstol;
+  N_Vector vabstol; /* a copy, owned */
+  CVEwtFn efun;
+} CPTolerances;
+
+/* Each checks its arguments and keeps them: 0, or the code, reported for function. like: the state,
+ * NULL: not known yet. */
+int cpTolerancesSS(CPTolerances *tol, sunrealtype reltol, sunrealtype abstol, CPLog *log,
+                   const char *function);
+int cpTolerancesSV(CPTolerances *tol, sunrealtype reltol, N_Vector abstol, N_Vector like,
+                   CPLog *log, const char *function);
+int cpTolerancesWF(CPTolerances *tol, CVEwtFn efun, CPLog *log, const char *function);
+void cpTolerancesFree(CPTolerances *tol);
+/* ewt_i = 1 / (rtol |y_i| + atol_i), or by efun with user_data. 0; CP_NO_INIT: there are no
+ * tolerances; CP_ILL_INPUT: a weight that is not positive, or efun failed. */
+int cpTolerancesWeights(const CPTolerances *tol, N_Vector y, N_Vector ewt, void *user_data);
+
+/* ---- the model ---- */
+
+/* What a model of the library's own adds to an integrator. data: the user_data from now on; all
+ * functions get it. With CPode a struct whose first member is the CPodeMem. scale: the error
+ * weights, after the tolerances; NULL: as they are. cause: newest failure of its functions, 0 or a
+ * code of either sign, and the reason. print: its figures, after those of the integrator. detach:
+ * the integrator is gone. */
+typedef struct {
+  void *data;
+  int (*scale)(N_Vector ewt, void *data);
+  int (*cause)(const char **reason, void *data);
+  int (*print)(FILE *out, SUNOutputFormat fmt, void *data);
+  void (*detach)(void *data);
+  CPErrEst errest; /* its default; CP_ERREST_DEFAULT: the method's */
+} CPModel;
+
+/* Weights by the tolerances, scaled by the model. As cpTolerancesWeights. */
+int cpModelWeights(const CPTolerances *tol, const CPModel *model, N_Vector y, N_Vector ewt,
+                   void *user_data);
+
+/* ---- checks.c: 0, or a code, reported for function ---- */
+
+/* An operation that cpodes calls and this kind of vector lacks, or NULL. */
+const char *cpMissingOperation(N_Vector v);
+/* Is y0 a start: finite, and a state of P's and of the kind of like? (Either may be NULL.) */
+int cpCheckStartVector(sunrealtype t0, N_Vector y0, N_Vector like, CPProjector P,
+                       const CPTolerances *tol, CPLog *log, const char *function);
+/* Is P a projector of states like this one? (Either may be NULL.) */
+int cpCheckProjector(CPProjector P, N_Vector like, CPLog *log, const char *function);
+/* Is v there and of the length of the state? name: of the argument. */
+int cpCheckLength(N_Vector v, const char *name, N_Vector like, CPLog *log, const char *function);
+/* The arguments that CPode and CPOneStepEvolve share. */
+int cpCheckCall(sunrealtype tout, N_Vector yout, const sunrealtype *tret, int itask, N_Vector like,
+                CPLog *log, const char *function);
+/* A number that must be positive, or 0 for its default. */
+int cpCheckPositive(sunrealtype value, const char *name, CPLog *log, const char *function);
+
+/* ---- projection.c ---- prefix: of the integrator's functions, for messages ---- */
+
+/* New work for the steps and for everything else, in place of *step and *out; P NULL: none. The
+ * factors for steps and for output are apart, so that asking for output never changes a trajectory.
+ * CP_MEM_FAIL: they are as before. */
+int cpWorksCreate(CPProjector P, CPWork *step, CPWork *out);
+/* Is the start (t, y) on the manifold, and G the Jacobian of c? Sets up all workspace. started: steps
+ * have been made before. tmp: workspace. 0, or a code with the reason in text. */
+int cpCheckConsistent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector tmp,
+                      int started, const char *prefix, char *text);
+/* y (in, out) becomes consistent, in the projector's norm; L2 where weights, the result of computing
+ * ewt, is CP_NO_INIT. 0, or a code with the reason in work->text. */
+int cpMakeConsistent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int weights);
+/* y (in, out) between two steps moves to the manifold. bound: on the correction. On failure y is as
+ * it came: CP_OUTPUT_PROJ_FAIL, with the reason in text. kept: workspace; event: what output it is. */
+int cpProjectBetween(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector kept,
+                     sunrealtype bound, const char *event, const char *prefix, char *text);
+/* Why the newest projection of work, to t, is refused: its correction is above the bound. */
+void cpExplainCorrection(CPWork work, sunrealtype t, sunrealtype correction, sunrealtype bound,
+                         const char *prefix, char *text);
+/* Warnings, each once: more is asked of the projection than roundoff in c allows (told: it has been
+ * told; base: counters at the start); the rank has fallen on the way. t: reached. */
+void cpWarnOfFloor(CPWork work, const CPProjectorStats *base, int *told, sunrealtype t, CPLog *log,
+                   const char *function);
+void cpWarnOfRank(CPWork work, sunrealtype t, CPLog *log, const char *function);
+
+/* ---- creeping.c ---- */
+
+/* Failures at steps that lead nowhere, since the last good time t. */
+typedef struct {
+  int count;
+  sunrealtype t;
+} CPCreeping;
+
+/* After a failed attempt to t with step h from tgood: do attempts fail again and again where steps
+ * have become so short that they lead nowhere? One failure at such a step proves nothing: far from
+ * t = 0 all steps may be short. t0: start. */
+int cpIsCreeping(CPCreeping *creeping, sunrealtype t, sunrealtype h, sunrealtype t0,
+                 sunrealtype tgood);
+
+/* ---- report.c: each returns whether writing failed ---- */
+
+typedef struct {
+  const char *name;
+  long int value;
+} CPCounter;
+
+int cpPrintCounters(FILE *out, SUNOutputFormat fmt, const CPCounter *counters, size_t count);
+int cpPrintNumber(FILE *out, const char *name, sunrealtype value); /* table format */
+/* The solver, and why it was chosen. */
+int cpPrintSolver(CPProjector P, FILE *out);
+/* Is fmt a format? 0, or the reported code. */
+int cpCheckFormat(FILE *out, SUNOutputFormat fmt, CPLog *log, const char *function);
+
+#endif

@@ -1,0 +1,135 @@
+/* The projector of an integrator. */
+#include "integration.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+int cpWorksCreate(CPProjector P, CPWork *step, CPWork *out) {
+  CPWork new_step = NULL, new_out = NULL;
+  if (P && (cpWorkCreate(&new_step, P) || cpWorkCreate(&new_out, P))) {
+    cpWorkFree(&new_step);
+    return CP_MEM_FAIL;
+  }
+  cpWorkFree(step);
+  cpWorkFree(out);
+  *step = new_step;
+  *out  = new_out;
+  return CP_SUCCESS;
+}
+
+/* How far off the manifold y is, in units of the tolerance. */
+static int measureStart(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector tmp,
+                        sunrealtype *norm, int *worst) {
+  const CPProjector P = work->P;
+  int moved           = 0;
+  work->valid         = 0;
+  if (!P->user_kind || P->violation) {
+    const int flag = cpStateViolation(work, t, y, ewt, norm, worst);
+    return flag || P->user_kind ? flag : cpJacobianProbe(work, t, y, ewt);
+  }
+  N_VScale(1.0, y, tmp); /* how far would the projection go? */
+  const int flag = cpProject(work, t, tmp, ewt, 0, &moved);
+  N_VLinearSum(1.0, tmp, -1.0, y, tmp);
+  if (!flag) *norm = N_VWrmsNorm(tmp, ewt);
+  return flag;
+}
+
+int cpCheckConsistent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector tmp,
+                      int started, const char *prefix, char *text) {
+  sunrealtype norm             = 0.0;
+  int worst                    = -1;
+  char where[CP_ROW_NAME + 32] = "", name[CP_ROW_NAME];
+  const int flag               = measureStart(work, t, y, ewt, tmp, &norm, &worst);
+  if (flag) {
+    cpWrite(text, "%s", work->text);
+    return flag == -CP_REPTD_CNSTRFUNC_ERR ? CP_FIRST_CNSTRFUNC_ERR : flag > 0 ? -flag : flag;
+  }
+  if (!(norm > 1.0)) return CP_SUCCESS;
+  if (worst >= 0)
+    snprintf(where, sizeof where, " (%s: %.3e)", cpRowName(work->P, worst, name),
+             work->worst_residual);
+  cpWrite(text, "at t = %.15g: the start is %.3g times the tolerance off the manifold%s; %s%s%s", t,
+          norm, where, started ? "project it and call " : "", prefix,
+          started ? "ReInit to go on from there" : "CalcIC makes it consistent");
+  return CP_INCONSISTENT_IC;
+}
+
+int cpMakeConsistent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int weights) {
+  const CPProjector P = work->P;
+  const CPNorm norm   = P->norm;
+  if (weights && weights != CP_NO_INIT)
+    return cpReason(work->text, weights, "the tolerances give an error weight that is not positive");
+  if (weights) P->norm = CP_NORM_L2; /* all that is left */
+  work->valid    = 0;
+  const int flag = cpAssemble(work, t, y, weights ? NULL : ewt);
+  work->valid    = 0;
+  P->norm        = norm;
+  return flag > 0 ? -flag : flag;
+}
+
+int cpProjectBetween(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector kept,
+                     sunrealtype bound, const char *event, const char *prefix, char *text) {
+  int moved;
+  N_VScale(1.0, y, kept);
+  if (cpProject(work, t, y, ewt, 0, &moved))
+    return cpReason(text, CP_OUTPUT_PROJ_FAIL, "output at t = %.15g%s is given unprojected: %s", t,
+                    event, work->text);
+  if (isinf(bound)) return CP_SUCCESS;
+  N_VLinearSum(1.0, y, -1.0, kept, work->v);
+  const sunrealtype correction = N_VWrmsNorm(work->v, ewt);
+  if (correction <= bound) return CP_SUCCESS;
+  N_VScale(1.0, kept, y);
+  return cpReason(text, CP_OUTPUT_PROJ_FAIL,
+                  "output at t = %.15g%s is given unprojected: the projection would move it by "
+                  "%.3g times the tolerance, more than the bound %.3g "
+                  "(%sSetProjMaxCorrection); after a change of the constraints %sReInit is "
+                  "needed",
+                  t, event, correction, bound, prefix, prefix);
+}
+
+/* Sine of the angle between constraints below which a failure may be that of a singular position:
+ * what residuals of eps leave, 0.1, is over the default bound where it is some 1e-4.
+ */
+#define NEARLY_DEPENDENT 1.0e-3
+
+void cpExplainCorrection(CPWork work, sunrealtype t, sunrealtype correction, sunrealtype bound,
+                         const char *prefix, char *text) {
+  const CPProjector P           = work->P;
+  char which[CP_ROW_NAME + 128] = "", name[CP_ROW_NAME];
+  if (!P->user_kind)
+    snprintf(which, sizeof which, "; %s was violated most", cpRowName(P, work->worst_start, name));
+  const double sine = P->user_kind ? 1.0 : cpWorkSine(work);
+  if (sine < NEARLY_DEPENDENT) {
+    const size_t used = strlen(which);
+    snprintf(which + used, sizeof which - used,
+             "; the constraints are dependent up to an angle of %.1e: a singular position?", sine);
+  }
+  cpWrite(text,
+          "at t = %.15g: the projection moved the state by %.3g times the tolerance, more than the "
+          "bound %.3g (%sSetProjMaxCorrection)%s",
+          t, correction, bound, prefix, which);
+}
+
+/* The projections end at that floor. */
+void cpWarnOfFloor(CPWork work, const CPProjectorStats *base, int *told, sunrealtype t, CPLog *log,
+                   const char *function) {
+  if (*told || work->stats.nfloor == base->nfloor) return;
+  char name[CP_ROW_NAME];
+  *told = 1;
+  cpReport(log, CV_WARNING, function,
+           "at t = %.15g: %s cannot be satisfied better than to %.3g times its "
+           "tolerance, the roundoff of evaluating it (asked for: %.3g); projections end there",
+           t, cpRowName(work->P, work->floor_worst, name), work->floor_violation, work->P->eps);
+}
+
+/* Each time: the motion may branch there. */
+void cpWarnOfRank(CPWork work, sunrealtype t, CPLog *log, const char *function) {
+  if (!work->rank_fell) return;
+  work->rank_fell = 0;
+  cpReport(log, CV_WARNING, function,
+           "before t = %.15g: the rank of the constraint Jacobian fell below %ld: at a singular "
+           "position "
+           "more than one motion may satisfy the constraints",
+           t, (long)work->full_rank);
+}
