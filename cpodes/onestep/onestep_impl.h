@@ -1,0 +1,157 @@
+/* Inside of CPOneStep: the layer that all methods share, and the table of functions of a method.
+ *
+ * A stepper makes one accepted step from the state at hand and interpolates in it; it asks the
+ * shared layer for everything else: weights, projections, reasons of failures. Explicit methods:
+ * explicit.c.
+ */
+#ifndef CPODES_ONESTEP_IMPL_H
+#define CPODES_ONESTEP_IMPL_H
+
+#include "../integration/integration.h"
+
+#include <cpodes/cpodes_onestep.h>
+
+/* Functions of a method. Those that return int: 0, or a negative code with the reason in mem->text.
+ *
+ * create: mem->stepper for mem->table. init: storage for states like mem->y, once. start: (t, y) and
+ * its weights are new, whatever was known of f is not valid; mem->h is kept, 0: to be chosen.
+ * step: one accepted step from (t, y), whose weights are in ewt, in direction dir, not beyond
+ * tlimit; in mem->h the size proposed; out: tnew, ynew (projected), hlast, h (proposal for the next
+ * one), err; counters. On failure t and y are what they were. The shared layer then makes (tnew, ynew)
+ * the state (t, y), and the one before it (tlast, ylast).
+ * interpolate: k-th derivative at t in [tlast, t] of the last step's polynomial, unprojected;
+ * ytmp is not to be used. degree: of that polynomial. stats: adds what the method counts itself;
+ * NULL: nothing. arkode_mem: ARKODE's memory; NULL: there is none. free: mem->stepper may be NULL, or
+ * half-built. */
+typedef struct {
+  int (*create)(CPOneStepMem mem);
+  int (*init)(CPOneStepMem mem);
+  int (*start)(CPOneStepMem mem);
+  int (*step)(CPOneStepMem mem);
+  int (*interpolate)(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky);
+  int (*degree)(CPOneStepMem mem);
+  void (*stats)(CPOneStepMem mem, CPOneStepStats *stats);
+  void *(*arkode_mem)(CPOneStepMem mem);
+  void (*free)(CPOneStepMem mem);
+  int implicit;
+} CPStepperOps;
+
+/* Roots of g (roots.c). [n]: one for each function. The interval that is being searched runs from
+ * tlo, where glo are the values, to the end of the last step. */
+typedef struct {
+  CVRootFn g;
+  int n;
+  int *direction;             /* [n] -1, 0, 1: rising, falling, both */
+  int *found, *candidate;     /* [n] as CPOneStepGetRootInfo; those of the root that is pending */
+  sunrealtype *lo, *hi, *mid; /* [n] values of g */
+  char *active;               /* [n] g_i != 0 at tlo, or just after it */
+  sunrealtype tlo, thi;
+  int have_lo; /* lo is known              */
+  int pending; /* a root that has not been returned: at troot, in state yroot */
+  int raw;     /* ... which could not be projected: CP_OUTPUT_PROJ_FAIL */
+  sunrealtype troot;
+  N_Vector y; /* state of the newest evaluation, or of the root */
+} CPRoots;
+
+#define CP_METHOD_NAME 64
+
+struct CPOneStepMem_ {
+  SUNContext ctx;
+  /* method */
+  const CPStepperOps *ops;
+  void *stepper; /* the method's own */
+  char name[CP_METHOD_NAME];
+  ARKodeButcherTable table; /* owned; NULL: DOP853 */
+  int order, embedded, stages;
+  /* problem */
+  CVRhsFn f; /* NULL before CPOneStepInit */
+  void *user_data;
+  CPTolerances tol;
+  CPModel model;  /* data NULL: none */
+  int model_gone; /* it has been freed: there is nothing to integrate */
+  CPRoots roots;
+  /* projection */
+  CPProjector P;
+  CPWork step, out;      /* factors for the steps, and for everything else */
+  CPProjectorStats base; /* of step at the last restart */
+  CPErrEst errest;
+  sunrealtype max_correction;
+  sunbooleantype project_output;
+  int floor_told;   /* the warning of projections that end at the roundoff floor */
+  long int nst_out; /* steps taken when out's factors were made */
+  /* step sizes: sign of the user's first one, else without */
+  sunrealtype hinit, hmin, hmax, hfixed; /* 0: not set */
+  long int mxsteps;                      /* in one call; < 0: no bound */
+  sunrealtype tstop;
+  int have_tstop;
+  /* the solution: it has come from (tlast, ylast) to (t, y) */
+  N_Vector y0, y, ylast, ynew; /* y0: start; NULL before CPOneStepInit */
+  sunrealtype t0, t, tlast, tnew;
+  sunrealtype tret;   /* of the last return */
+  sunrealtype dir;    /* 1, -1; 0: the start, there is none yet */
+  sunrealtype tlimit; /* tstop, or infinite */
+  sunrealtype h;      /* signed size for the next attempt; 0: to be chosen */
+  sunrealtype hlast;
+  int have_step;           /* (tlast, ylast) and what the stepper has for interpolation are there */
+  int started;             /* the start has been checked and the stepper started */
+  N_Vector ewt, err, ytmp; /* weights at the step's start; estimate of the last step; workspace */
+  /* failures */
+  CPCreeping creeping;
+  char text[CP_TEXT_LENGTH];
+  CPOneStepStats stats;
+  CPLog log;
+};
+
+/* onestep.c */
+#define CP_DOP853          "DOP853"
+#define CP_MXSTEPS_DEFAULT 500
+/* 0, CP_MEM_NULL or CP_NO_INIT, reported. */
+int cpOneStepCheck(CPOneStepMem mem, const char *function);
+
+/* table.c: ARKODE's table of this name, the caller's; NULL: there is none. */
+ARKodeButcherTable cpOneStepTable(const char *name);
+int cpTableIsExplicit(ARKodeButcherTable B);
+/* The rule that B breaks, or NULL. text [CP_TEXT_LENGTH]: room for it. */
+const char *cpTableRule(ARKodeButcherTable B, char *text);
+
+/* options.c: what f, g and efun get: the user's pointer, or the model. */
+void *cpOneStepUserData(CPOneStepMem mem);
+/* Error weights of y. As cpTolerancesWeights. */
+int cpOneStepWeights(CPOneStepMem mem, N_Vector y, N_Vector ewt);
+/* Attaches a model, before or after CPOneStepInit. */
+void cpOneStepSetModel(CPOneStepMem mem, const CPModel *model);
+/* The model is being freed before its integrator. */
+void cpOneStepLoseModel(CPOneStepMem mem);
+
+/* evaluate.c: each returns 0; positive: recoverable, a smaller step may help; negative: fatal; the
+ * reason is in mem->text. Positive codes are those of the library with the sign changed.
+ *
+ * ydot = f(t, y), counted and checked. output: for interpolation. */
+int cpOneStepRhs(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector ydot, int output);
+/* y (in, out) is projected with the factors of steps; its correction is bounded and counted. Nothing
+ * happens without a projector. */
+int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y);
+/* Is the error estimate projected? */
+int cpOneStepProjectsErrors(CPOneStepMem mem);
+/* The error estimate e (in, out) at the projected state y. */
+int cpOneStepProjectError(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector e);
+
+/* output.c: the solution at t in [tlast, t], projected, into y. event: what output it is, for the
+ * message. 0 or a code with its reason in mem->text; CP_OUTPUT_PROJ_FAIL: y is given unprojected. */
+int cpOneStepSolution(CPOneStepMem mem, sunrealtype t, N_Vector y, const char *event);
+/* Roundoff of times near t. */
+sunrealtype cpOneStepTimeRoundoff(CPOneStepMem mem);
+
+/* roots.c: searches the part of the last step that has not been searched. 0; CV_ROOT_RETURN: the
+ * earliest root is pending; or a code with its reason in mem->text. */
+int cpRootsSearch(CPOneStepMem mem);
+/* The values at a start. */
+int cpRootsStart(CPOneStepMem mem);
+/* The pending root is being returned. */
+void cpRootsReturned(CPOneStepMem mem);
+void cpRootsFree(CPRoots *roots);
+
+/* The methods. */
+extern const CPStepperOps cpExplicitOps;
+
+#endif
