@@ -1,12 +1,12 @@
 # The packages that cpodes is built on.
 #
-#   cpodes_public_libraries   what a user's own code calls too: CVODES, vectors, matrices, solvers
+#   cpodes_public_libraries   what a user's own code calls too: CVODES, ARKODE, vectors, matrices, solvers
 #   cpodes_private_libraries  what only cpodes calls
 #   cpodes_cvodes_target      CVODES' real library behind the alias SUNDIALS::cvodes
 #   cpodes_sundials_libdir    the folder of SUNDIALS' libraries
 
 # SUNDIALS' own version file never accepts a newer major version, so the range is checked here.
-find_package(SUNDIALS REQUIRED COMPONENTS cvodes nvecserial)
+find_package(SUNDIALS REQUIRED COMPONENTS cvodes arkode nvecserial)
 if(SUNDIALS_VERSION VERSION_LESS 6.4 OR SUNDIALS_VERSION VERSION_GREATER_EQUAL 8)
   message(FATAL_ERROR "cpodes needs SUNDIALS 6.4 to 7.x; ${SUNDIALS_DIR} has ${SUNDIALS_VERSION}")
 endif()
@@ -23,6 +23,7 @@ endif()
 
 set(cpodes_sundials_components
     cvodes
+    arkode
     nvecserial
     sunmatrixdense
     sunmatrixsparse

@@ -89,12 +89,13 @@ static void restart(CPOneStepMem mem, sunrealtype t0, N_Vector y0) {
   mem->t0 = mem->t = mem->tlast = mem->tret = t0;
   mem->dir                                  = 0.0;
   mem->have_step                            = 0;
-  mem->started                              = 0;
-  mem->floor_told                           = 0;
-  mem->nst_out                              = -1;
-  mem->creeping                             = (CPCreeping){.t = t0};
-  mem->roots.have_lo                        = 0;
-  mem->roots.pending                        = 0;
+  mem->started = mem->start_checked = 0;
+  mem->have_err                     = 0;
+  mem->floor_told                   = 0;
+  mem->nst_out                      = -1;
+  mem->creeping                     = (CPCreeping){.t = t0};
+  mem->roots.have_lo                = 0;
+  mem->roots.pending                = 0;
   memset(&mem->stats, 0, sizeof mem->stats);
   memset(&mem->base, 0, sizeof mem->base);
   if (!mem->step) return;
@@ -147,7 +148,8 @@ int CPOneStepCalcIC(CPOneStepMem mem) {
     return cpReport(&mem->log, CP_TOO_LATE, __func__,
                     "%ld steps have been taken: call CPOneStepReInit first", mem->stats.nst);
   N_VScale(1.0, mem->y0, mem->ytmp);
-  flag = cpMakeConsistent(mem->out, mem->t0, mem->ytmp, mem->ewt, cpOneStepWeights(mem, mem->y0));
+  flag = cpMakeConsistent(mem->out, mem->t0, mem->ytmp, mem->ewt,
+                          cpOneStepWeights(mem, mem->y0, mem->ewt));
   if (flag) return cpReport(&mem->log, flag, __func__, "%s", mem->out->text);
   restart(mem, mem->t0, mem->ytmp);
   return CP_SUCCESS;

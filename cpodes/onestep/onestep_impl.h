@@ -36,21 +36,19 @@ typedef struct {
   int implicit;
 } CPStepperOps;
 
-/* Roots of g (roots.c). [n]: one for each function. The interval that is being searched runs from
- * tlo, where glo are the values, to the end of the last step. */
+/* Roots of g (roots.c). Searched is the interval from tlo, where lo are the values, to the end of the
+ * last step. */
 typedef struct {
   CVRootFn g;
-  int n;
-  int *direction;             /* [n] -1, 0, 1: rising, falling, both */
-  int *found, *candidate;     /* [n] as CPOneStepGetRootInfo; those of the root that is pending */
+  int n;                      /* functions; 0: none */
+  int *direction;             /* [n] -1, 0, 1: falling, both, rising */
+  int *found;                 /* [n] of the root that was returned: -1, 0, 1 */
   sunrealtype *lo, *hi, *mid; /* [n] values of g */
-  char *active;               /* [n] g_i != 0 at tlo, or just after it */
-  sunrealtype tlo, thi;
-  int have_lo; /* lo is known              */
-  int pending; /* a root that has not been returned: at troot, in state yroot */
-  int raw;     /* ... which could not be projected: CP_OUTPUT_PROJ_FAIL */
-  sunrealtype troot;
-  N_Vector y; /* state of the newest evaluation, or of the root */
+  sunrealtype tlo, thi;       /* hi: those at thi, in state y */
+  N_Vector y, trial;
+  int have_lo;
+  int pending;        /* y at thi is a root that has not been returned */
+  int raw, trial_raw; /* y, trial could not be projected */
 } CPRoots;
 
 #define CP_METHOD_NAME 64
@@ -92,8 +90,10 @@ struct CPOneStepMem_ {
   sunrealtype tlimit; /* tstop, or infinite */
   sunrealtype h;      /* signed size for the next attempt; 0: to be chosen */
   sunrealtype hlast;
+  int have_err;            /* err is an estimate of the newest attempt's errors */
   int have_step;           /* (tlast, ylast) and what the stepper has for interpolation are there */
-  int started;             /* the start has been checked and the stepper started */
+  int started;             /* the stepper has been */
+  int start_checked;       /* the state is on the manifold */
   N_Vector ewt, err, ytmp; /* weights at the step's start; estimate of the last step; workspace */
   /* failures */
   CPCreeping creeping;
@@ -145,10 +145,10 @@ sunrealtype cpOneStepTimeRoundoff(CPOneStepMem mem);
 /* roots.c: searches the part of the last step that has not been searched. 0; CV_ROOT_RETURN: the
  * earliest root is pending; or a code with its reason in mem->text. */
 int cpRootsSearch(CPOneStepMem mem);
-/* The values at a start. */
+/* The values where the search starts: at the last return. 0, or a code with its reason in mem->text. */
 int cpRootsStart(CPOneStepMem mem);
 /* The pending root is being returned. */
-void cpRootsReturned(CPOneStepMem mem);
+void cpRootsReturned(CPRoots *roots);
 void cpRootsFree(CPRoots *roots);
 
 /* The methods. */

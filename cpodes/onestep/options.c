@@ -78,7 +78,7 @@ int CPOneStepSetProjector(CPOneStepMem mem, CPProjector P) {
     memset(&mem->base, 0, sizeof mem->base);
     mem->P = P;
   }
-  mem->started = 0;
+  mem->start_checked = 0;
   return CP_SUCCESS;
 }
 

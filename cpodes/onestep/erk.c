@@ -1,0 +1,148 @@
+/* Explicit Butcher tables: the error estimate is the difference to the embedded method; interpolation
+ * is Hermite's, its order raised by bootstrapping (W. H. Enright, K. R. Jackson, S. P. Norsett, P. G.
+ * Thomsen, ACM Transactions on Mathematical Software 12 (1986) 193-218): the cubic is exact to
+ * O(h^4); f evaluated on it is one more derivative to the same accuracy, which integration raises to
+ * O(h^5); and so on. Level m has m derivatives inside of the step and the degree m + 3.
+ */
+#include "explicit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Where f is evaluated, by level. The conditions determine a polynomial unless the integral of
+ * theta (1 - theta) prod_i (theta - theta_i) vanishes (level 1: at 1/2); these points keep both the
+ * error of interpolation and what errors of the data contribute small. */
+#define MAX_LEVEL 5
+// clang-format off
+static const sunrealtype points[MAX_LEVEL + 1][MAX_LEVEL] = {
+    {0},
+    {0.75},
+    {0.2, 0.8},
+    {0.15, 0.35, 0.85},
+    {1.0 / 7, 2.0 / 7, 5.0 / 7, 6.0 / 7},
+    {0.07, 0.21, 0.36, 0.79, 0.93}};
+// clang-format on
+
+/* The level whose error, O(h^(m+4)), does not lower the order. */
+static int levelOf(int order) {
+  const int level = order <= 4 ? 0 : order - 4;
+  return level < MAX_LEVEL ? level : MAX_LEVEL;
+}
+
+/* Place of the first vector of level m; level 1's follow f(t, y). */
+static int placeOf(int level, int last) { return last + 1 + level * (level - 1) / 2; }
+
+/* ---- polynomials ---- */
+
+/* prod_i (theta - node_i), i /= skip */
+static CPPolynomial product(const sunrealtype *node, int n, int skip) {
+  CPPolynomial p = {{1.0}};
+  for (int i = 0, degree = 0; i < n; i++) {
+    if (i == skip) continue;
+    for (int k = ++degree; k >= 0; k--) p.a[k] = (k ? p.a[k - 1] : 0.0) - node[i] * p.a[k];
+  }
+  return p;
+}
+
+/* scale times the integral from 0, of a polynomial of degree n - 1 */
+static CPPolynomial integral(const CPPolynomial *p, int n, sunrealtype scale) {
+  CPPolynomial P = {{0.0}};
+  for (int k = 0; k < n; k++) P.a[k + 1] = scale * p->a[k] / (k + 1);
+  return P;
+}
+
+static sunrealtype valueAt(const CPPolynomial *p, int degree, sunrealtype theta) {
+  sunrealtype value = p->a[degree];
+  for (int k = degree - 1; k >= 0; k--) value = value * theta + p->a[k];
+  return value;
+}
+
+/* Level m: y'(theta) interpolates the derivatives at 0, 1 and the points, and its integral is
+ * y1 - y0. With W the integral of w = prod (theta - node_i), I_j that of the Lagrange polynomials:
+ * y = y0 + (y1 - y0) W / W(1) + h sum_j (I_j - W I_j(1) / W(1)) f_j. */
+static void levelInterpolant(CPInterpolant *ip, int level, int last) {
+  const int n                     = level + 2;
+  sunrealtype node[MAX_LEVEL + 2] = {0.0, 1.0};
+  ip->degree                      = n + 1;
+  ip->terms                       = n;
+  ip->place[0]                    = 0;
+  ip->place[1]                    = last;
+  for (int i = 0; i < level; i++) {
+    node[2 + i]      = points[level][i];
+    ip->place[2 + i] = placeOf(level, last) + i;
+  }
+  const CPPolynomial w = product(node, n, -1), W = integral(&w, n + 1, 1.0);
+  ip->difference = integral(&w, n + 1, 1.0 / valueAt(&W, n + 1, 1.0));
+  for (int j = 0; j < n; j++) {
+    const CPPolynomial l  = product(node, n, j);
+    const CPPolynomial I  = integral(&l, n, 1.0 / valueAt(&l, n - 1, node[j]));
+    const sunrealtype all = valueAt(&I, n, 1.0);
+    for (int k = 0; k <= ip->degree; k++) ip->p[j].a[k] = I.a[k] - all * ip->difference.a[k];
+  }
+}
+
+/* ---- the kind ---- */
+
+static int isFirstSameAsLast(const ARKodeButcherTable B) {
+  const int s = B->stages;
+  if (s < 2 || B->c[s - 1] != 1.0 || B->b[s - 1] != 0.0) return 0;
+  for (int j = 0; j < s - 1; j++)
+    if (B->A[s - 1][j] != B->b[j]) return 0;
+  return 1;
+}
+
+static int create(CPOneStepMem mem) {
+  CPExplicit e               = mem->stepper;
+  const ARKodeButcherTable B = mem->table;
+  const int levels           = levelOf(B->q);
+  e->fsal                    = isFirstSameAsLast(B);
+  e->last                    = e->fsal ? B->stages - 1 : B->stages;
+  e->nk                      = placeOf(levels + 1, e->last);
+  e->ip                      = calloc((size_t)levels + 1, sizeof *e->ip);
+  if (!e->ip) return CP_MEM_FAIL;
+  for (int m = 0; m <= levels; m++) levelInterpolant(&e->ip[m], m, e->last);
+  mem->embedded  = B->d ? B->p : 0;
+  e->error_order = (B->p < B->q ? B->p : B->q) + 1;
+  return CP_SUCCESS;
+}
+
+/* err = h sum_i (b_i - d_i) k_i, projected */
+static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
+  CPExplicit e               = mem->stepper;
+  const ARKodeButcherTable B = mem->table;
+  int terms                  = 0;
+  for (int i = 0; i < B->stages; i++)
+    if (B->b[i] != B->d[i]) e->x[terms] = e->k[i], e->w[terms++] = h * (B->b[i] - B->d[i]);
+  int flag = cpExplicitCombine(mem, terms, mem->err);
+  if (!flag && cpOneStepProjectsErrors(mem))
+    flag = cpOneStepProjectError(mem, mem->tnew, mem->ynew, mem->err);
+  if (!flag) *norm = N_VWrmsNorm(mem->err, mem->ewt);
+  return flag;
+}
+
+static int prepare(CPOneStepMem mem) {
+  const CPExplicit e = mem->stepper;
+  int flag           = CP_SUCCESS;
+  for (int m = 1; m <= levelOf(mem->order); m++)
+    for (int i = 0; i < m && !flag; i++) {
+      const sunrealtype theta = points[m][i];
+      flag                    = cpInterpolate(mem, &e->ip[m - 1], theta, 0, mem->ynew);
+      if (!flag)
+        flag = cpOneStepRhs(mem, mem->tlast + theta * mem->hlast, mem->ynew,
+                            e->k[placeOf(m, e->last) + i], 1);
+    }
+  return flag;
+}
+
+static const CPInterpolant *interpolant(CPOneStepMem mem) {
+  const CPExplicit e = mem->stepper;
+  return &e->ip[levelOf(mem->order)];
+}
+
+const CPExplicitKind cpTableKind = {.create      = create,
+                                    .estimate    = estimate,
+                                    .prepare     = prepare,
+                                    .interpolant = interpolant,
+                                    .shrink      = 0.2,
+                                    .grow        = 10.0,
+                                    .beta        = 0.04};

@@ -1,0 +1,256 @@
+/* Roots of g along the solution: changes of sign between the ends of a step, located by the Illinois
+ * variant of the regula falsi (M. Dowell, P. Jarratt, BIT 11 (1971) 168-174), the first of them where
+ * there are several. States in between are interpolated and projected. */
+#include "onestep_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Where g is zero at the beginning of an interval, its sign is that after this part of it. */
+#define ACTIVATION     0.1
+#define MAX_ITERATIONS 200
+
+/* ---- options ---- */
+
+static void freeValues(CPRoots *r) {
+  free(r->direction);
+  free(r->found);
+  free(r->lo);
+  free(r->hi);
+  free(r->mid);
+}
+
+static void freeVectors(CPRoots *r) {
+  if (r->y) N_VDestroy(r->y);
+  if (r->trial) N_VDestroy(r->trial);
+}
+
+void cpRootsFree(CPRoots *roots) {
+  freeValues(roots);
+  freeVectors(roots);
+}
+
+static int allocateValues(CPRoots *r, int n) {
+  const size_t count = (size_t)n;
+  r->direction       = calloc(count, sizeof *r->direction);
+  r->found           = calloc(count, sizeof *r->found);
+  r->lo              = calloc(count, sizeof *r->lo);
+  r->hi              = calloc(count, sizeof *r->hi);
+  r->mid             = calloc(count, sizeof *r->mid);
+  return r->direction && r->found && r->lo && r->hi && r->mid ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g) {
+  CPRoots roots = {.g = g, .n = nrtfn};
+  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
+  if (nrtfn < 0)
+    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "nrtfn must be >= 0: nrtfn = %d", nrtfn);
+  if (nrtfn > 0 && !g) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "g must not be NULL");
+  if (nrtfn > 0 && allocateValues(&roots, nrtfn)) {
+    freeValues(&roots);
+    return cpReport(&mem->log, CP_MEM_FAIL, __func__, "no memory");
+  }
+  cpRootsFree(&mem->roots);
+  mem->roots = roots;
+  return CP_SUCCESS;
+}
+
+static int checkRoots(CPOneStepMem mem, const int *list, const char *name, const char *function) {
+  if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
+  if (!mem->roots.n)
+    return cpReport(&mem->log, CP_NO_INIT, function, "call CPOneStepRootInit first");
+  if (!list) return cpReport(&mem->log, CP_ILL_INPUT, function, "%s must not be NULL", name);
+  return CP_SUCCESS;
+}
+
+int CPOneStepSetRootDirection(CPOneStepMem mem, const int *rootdir) {
+  int flag = checkRoots(mem, rootdir, "rootdir", __func__);
+  if (flag) return flag;
+  CPRoots *r = &mem->roots;
+  for (int i = 0; i < r->n; i++)
+    if (rootdir[i] < -1 || rootdir[i] > 1)
+      return cpReport(&mem->log, CP_ILL_INPUT, __func__,
+                      "rootdir must be -1, 0 or 1: rootdir[%d] = %d", i, rootdir[i]);
+  for (int i = 0; i < r->n; i++) r->direction[i] = rootdir[i];
+  r->pending = 0; /* found by the old ones */
+  return CP_SUCCESS;
+}
+
+int CPOneStepGetRootInfo(CPOneStepMem mem, int *rootsfound) {
+  int flag = checkRoots(mem, rootsfound, "rootsfound", __func__);
+  if (flag) return flag;
+  for (int i = 0; i < mem->roots.n; i++) rootsfound[i] = mem->roots.found[i];
+  return CP_SUCCESS;
+}
+
+/* ---- values ---- */
+
+static int evaluateAt(CPOneStepMem mem, sunrealtype t, N_Vector y, sunrealtype *values) {
+  const CPRoots *r = &mem->roots;
+  mem->stats.nge++;
+  const int result = r->g(t, y, values, cpOneStepUserData(mem));
+  if (result)
+    return cpReason(mem->text, CV_RTFUNC_FAIL, "at t = %.15g: the root function g failed (%d)", t,
+                    result);
+  if (cpAllFinite(values, r->n)) return CP_SUCCESS;
+  return cpReason(mem->text, CV_RTFUNC_FAIL,
+                  "at t = %.15g: the root function g returned NaN or Inf", t);
+}
+
+/* mid at t, in the state trial. */
+static int evaluateBetween(CPOneStepMem mem, sunrealtype t) {
+  CPRoots *r     = &mem->roots;
+  const int flag = cpOneStepSolution(mem, t, r->trial, " (CV_ROOT_RETURN)");
+  r->trial_raw   = flag == CP_OUTPUT_PROJ_FAIL;
+  return flag && !r->trial_raw ? flag : evaluateAt(mem, t, r->trial, r->mid);
+}
+
+int cpRootsStart(CPOneStepMem mem) {
+  CPRoots *r = &mem->roots;
+  if (!r->n || r->have_lo) return CP_SUCCESS;
+  if (!r->y) r->y = N_VClone(mem->y);
+  if (!r->trial) r->trial = N_VClone(mem->y);
+  if (!r->y || !r->trial) return cpReason(mem->text, CP_MEM_FAIL, "no memory for root finding");
+  const int flag = evaluateBetween(mem, mem->tret);
+  if (flag) return flag;
+  for (int i = 0; i < r->n; i++) r->lo[i] = r->mid[i];
+  r->tlo     = mem->tret;
+  r->have_lo = 1;
+  return CP_SUCCESS;
+}
+
+/* ---- changes of sign ---- */
+
+/* Does g_i go through zero, in the direction asked for, from lo to value? */
+static int crosses(const CPRoots *r, int i, sunrealtype value) {
+  if (r->lo[i] == 0.0 || r->direction[i] * r->lo[i] > 0.0) return 0;
+  return value == 0.0 || (r->lo[i] > 0.0) != (value > 0.0);
+}
+
+static int anyCrosses(const CPRoots *r, const sunrealtype *values) {
+  for (int i = 0; i < r->n; i++)
+    if (crosses(r, i, values[i])) return 1;
+  return 0;
+}
+
+/* Where g is zero at tlo it is compared with its sign soon after. */
+static int activate(CPOneStepMem mem) {
+  CPRoots *r = &mem->roots;
+  int zeros  = 0;
+  for (int i = 0; i < r->n; i++) zeros += r->lo[i] == 0.0;
+  if (!zeros) return CP_SUCCESS;
+  const int flag = evaluateBetween(mem, r->tlo + ACTIVATION * (r->thi - r->tlo));
+  if (flag) return flag;
+  for (int i = 0; i < r->n; i++)
+    if (r->lo[i] == 0.0) r->lo[i] = r->mid[i];
+  return CP_SUCCESS;
+}
+
+static void swapValues(sunrealtype **a, sunrealtype **b) {
+  sunrealtype *kept = *a;
+  *a                = *b;
+  *b                = kept;
+}
+
+/* mid, at t, becomes the upper end; trial is its state. */
+static void moveUpper(CPRoots *r, sunrealtype t) {
+  N_Vector kept = r->y;
+  r->y          = r->trial;
+  r->trial      = kept;
+  r->raw        = r->trial_raw;
+  r->thi        = t;
+  swapValues(&r->hi, &r->mid);
+}
+
+static void moveLower(CPRoots *r, sunrealtype t) {
+  r->tlo = t;
+  swapValues(&r->lo, &r->mid);
+}
+
+/* ---- location ---- */
+
+/* The function whose root is nearest to the beginning, by secants, and with a change of sign proper;
+ * -1: all are zero at thi. */
+static int firstOf(const CPRoots *r) {
+  int first           = -1;
+  sunrealtype nearest = INFINITY;
+  for (int i = 0; i < r->n; i++) {
+    if (r->hi[i] == 0.0 || !crosses(r, i, r->hi[i])) continue;
+    const sunrealtype fraction = r->lo[i] / (r->lo[i] - r->hi[i]);
+    if (fraction < nearest) nearest = fraction, first = i;
+  }
+  return first;
+}
+
+/* Illinois: the weights of the values at the ends, of the function that is followed; the end that
+ * stays twice has its weight halved. */
+typedef struct {
+  int i, moved; /* 1: the upper end was moved last, -1: the lower one */
+  sunrealtype wlo, whi;
+} Secant;
+
+static sunrealtype nextTime(const CPRoots *r, Secant *s, sunrealtype tol) {
+  const int i = firstOf(r);
+  if (i != s->i) *s = (Secant){i, 0, 1.0, 1.0};
+  sunrealtype fraction = 1.0; /* exactly zero at thi: are there others before? */
+  if (i >= 0) {
+    const sunrealtype lo = s->wlo * r->lo[i], hi = s->whi * r->hi[i];
+    fraction = lo / (lo - hi);
+  }
+  const sunrealtype margin = 0.5 * tol / fabs(r->thi - r->tlo);
+  return r->tlo + fmin(fmax(fraction, margin), 1.0 - margin) * (r->thi - r->tlo);
+}
+
+static void moved(Secant *s, int upper) {
+  if (upper) s->whi = 1.0, s->wlo *= s->moved == 1 ? 0.5 : 1.0;
+  else s->wlo = 1.0, s->whi *= s->moved == -1 ? 0.5 : 1.0;
+  s->moved = upper ? 1 : -1;
+}
+
+/* Narrows [tlo, thi] down to roundoff around the earliest root. */
+static int locate(CPOneStepMem mem) {
+  CPRoots *r            = &mem->roots;
+  const sunrealtype tol = cpOneStepTimeRoundoff(mem);
+  Secant s              = {-1, 0, 1.0, 1.0};
+  for (int k = 0; k < MAX_ITERATIONS && fabs(r->thi - r->tlo) > tol; k++) {
+    const sunrealtype t = nextTime(r, &s, tol);
+    const int flag      = evaluateBetween(mem, t);
+    if (flag) return flag;
+    const int upper = anyCrosses(r, r->mid);
+    if (upper) moveUpper(r, t);
+    else moveLower(r, t);
+    moved(&s, upper);
+  }
+  return CP_SUCCESS;
+}
+
+/* The interval ends at thi from now on. */
+static void goOn(CPRoots *r) {
+  r->tlo = r->thi;
+  swapValues(&r->lo, &r->hi);
+}
+
+int cpRootsSearch(CPOneStepMem mem) {
+  CPRoots *r = &mem->roots;
+  if (!r->n || r->pending || !mem->have_step || r->tlo == mem->t) return CP_SUCCESS;
+  int flag = evaluateAt(mem, mem->t, mem->y, r->hi);
+  r->thi   = mem->t;
+  r->raw   = 0;
+  if (!flag) flag = activate(mem);
+  if (flag) return flag;
+  if (!anyCrosses(r, r->hi)) {
+    goOn(r);
+    return CP_SUCCESS;
+  }
+  N_VScale(1.0, mem->y, r->y);
+  flag       = locate(mem);
+  r->pending = !flag;
+  return flag;
+}
+
+void cpRootsReturned(CPRoots *roots) {
+  for (int i = 0; i < roots->n; i++)
+    roots->found[i] = !crosses(roots, i, roots->hi[i]) ? 0 : roots->lo[i] > 0.0 ? -1 : 1;
+  roots->pending = 0;
+  goOn(roots);
+}
