@@ -36,6 +36,10 @@ static int failedProjection(CPOneStepMem mem, int flag) {
   return flag;
 }
 
+sunrealtype cpOneStepMaxCorrection(CPOneStepMem mem) {
+  return mem->hfixed > 0.0 ? INFINITY : mem->max_correction;
+}
+
 int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y) {
   int moved;
   if (!mem->P) return CP_SUCCESS;
@@ -45,7 +49,7 @@ int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y) {
   mem->stats.violation = mem->step->violation;
   N_VLinearSum(1.0, y, -1.0, mem->ytmp, mem->ytmp);
   const sunrealtype correction = N_VWrmsNorm(mem->ytmp, mem->ewt);
-  if (!(correction <= mem->max_correction)) {
+  if (!(correction <= cpOneStepMaxCorrection(mem))) {
     mem->stats.nlargecorr++;
     cpExplainCorrection(mem->step, t, correction, mem->max_correction, "CPOneStep", mem->text);
     return failedProjection(mem, -CP_PROJ_CORRECTION);

@@ -131,6 +131,8 @@ int cpOneStepRhs(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector ydot, int
 /* y (in, out) is projected with the factors of steps; its correction is bounded and counted. Nothing
  * happens without a projector. */
 int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y);
+/* The bound on corrections: none where there are no smaller steps. */
+sunrealtype cpOneStepMaxCorrection(CPOneStepMem mem);
 /* Is the error estimate projected? */
 int cpOneStepProjectsErrors(CPOneStepMem mem);
 /* The error estimate e (in, out) at the projected state y. */

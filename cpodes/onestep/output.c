@@ -19,8 +19,8 @@ int cpOneStepSolution(CPOneStepMem mem, sunrealtype t, N_Vector y, const char *e
   if (flag || !mem->P || !mem->project_output) return flag;
   if (mem->nst_out != mem->stats.nst) mem->out->valid = 0; /* outputs of one step share factors */
   mem->nst_out = mem->stats.nst;
-  flag         = cpProjectBetween(mem->out, t, y, mem->ewt, mem->ytmp, mem->max_correction, event,
-                                  "CPOneStep", mem->text);
+  flag = cpProjectBetween(mem->out, t, y, mem->ewt, mem->ytmp, cpOneStepMaxCorrection(mem), event,
+                          "CPOneStep", mem->text);
   if (!flag) mem->stats.noutputs++;
   return flag;
 }

@@ -113,7 +113,7 @@ CPODES_EXPORT int CPOneStepSetProjector(CPOneStepMem mem, CPProjector P);
  * CP_NOT_SUPPORTED). */
 CPODES_EXPORT int CPOneStepSetProjErrEst(CPOneStepMem mem, CPErrEst mode);
 
-/** As CPodeSetProjMaxCorrection. */
+/** As CPodeSetProjMaxCorrection. With CPOneStepSetFixedStep there is no bound: no smaller step would follow. */
 CPODES_EXPORT int CPOneStepSetProjMaxCorrection(CPOneStepMem mem, sunrealtype wrms);
 
 /** on: interpolated output is projected (default). */
@@ -128,7 +128,8 @@ CPODES_EXPORT int CPOneStepSetInitStep(CPOneStepMem mem, sunrealtype h);
 /** Bounds on |h|, >= 0; 0: none (default). CV_ERR_FAILURE where the lower one does not suffice. */
 CPODES_EXPORT int CPOneStepSetMinStep(CPOneStepMem mem, sunrealtype h);
 CPODES_EXPORT int CPOneStepSetMaxStep(CPOneStepMem mem, sunrealtype h);
-/** Steps of this size, but for the last one before tstop; no error test. 0: adaptive (default). */
+/** Steps of this size, but for the last one before tstop; no error test, no bound on corrections. 0: adaptive
+ * (default). */
 CPODES_EXPORT int CPOneStepSetFixedStep(CPOneStepMem mem, sunrealtype h);
 /** Most steps in one call, > 0; 0: the default, 500; -1: no bound. */
 CPODES_EXPORT int CPOneStepSetMaxNumSteps(CPOneStepMem mem, long int mxsteps);
