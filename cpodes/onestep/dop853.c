@@ -203,5 +203,4 @@ const CPExplicitKind cpDop853Kind = {.create      = create,
                                      .prepare     = prepare,
                                      .interpolant = interpolant,
                                      .shrink      = 1.0 / 3.0,
-                                     .grow        = 6.0,
-                                     .beta        = 0.0};
+                                     .grow        = 6.0};

@@ -144,5 +144,4 @@ const CPExplicitKind cpTableKind = {.create      = create,
                                     .prepare     = prepare,
                                     .interpolant = interpolant,
                                     .shrink      = 0.2,
-                                    .grow        = 10.0,
-                                    .beta        = 0.04};
+                                    .grow        = 10.0};

@@ -111,16 +111,20 @@ static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   return flag;
 }
 
-/* From (t, y) to (tnew, ynew); norm above 1: the error is too large. */
+/* From (t, y) to (tnew, ynew); norm above 1: the error is too large. An estimate that is not projected
+ * needs no projected state either, unless the last stage is f there. */
 static int attempt(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   const CPExplicit e = mem->stepper;
+  const int early    = !e->fsal && !cpOneStepProjectsErrors(mem);
   mem->stats.nattempts++;
   int flag = stages(mem, h);
-  if (!flag) flag = cpOneStepProject(mem, mem->tnew, mem->ynew);
+  if (!flag && early) flag = estimate(mem, h, norm);
+  if (flag || (early && *norm > 1.0)) return flag;
+  flag = cpOneStepProject(mem, mem->tnew, mem->ynew);
   if (!flag && e->fsal) flag = evaluate(mem, mem->tnew, mem->ynew, e->last);
-  if (!flag) flag = estimate(mem, h, norm);
-  if (!flag && !e->fsal && *norm <= 1.0) flag = evaluate(mem, mem->tnew, mem->ynew, e->last);
-  return flag;
+  if (!flag && !early) flag = estimate(mem, h, norm);
+  if (flag || e->fsal || *norm > 1.0) return flag;
+  return evaluate(mem, mem->tnew, mem->ynew, e->last);
 }
 
 /* ---- its size ---- */

@@ -39,7 +39,6 @@ typedef struct {
   int (*prepare)(CPOneStepMem mem);
   const CPInterpolant *(*interpolant)(CPOneStepMem mem);
   sunrealtype shrink, grow; /* bounds on the ratio of successive step sizes */
-  sunrealtype beta;         /* of the PI controller; 0: I */
 } CPExplicitKind;
 
 typedef struct {
