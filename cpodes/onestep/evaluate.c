@@ -37,7 +37,8 @@ static int failedProjection(CPOneStepMem mem, int flag) {
 }
 
 sunrealtype cpOneStepMaxCorrection(CPOneStepMem mem) {
-  return mem->hfixed > 0.0 ? INFINITY : mem->max_correction;
+  const int is_new = mem->nst_tol > 0 && mem->stats.nst <= mem->nst_tol + 1;
+  return mem->hfixed > 0.0 || is_new ? INFINITY : mem->max_correction;
 }
 
 int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y) {

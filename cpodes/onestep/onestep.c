@@ -90,6 +90,7 @@ static void restart(CPOneStepMem mem, sunrealtype t0, N_Vector y0) {
   mem->dir                                  = 0.0;
   mem->have_step                            = 0;
   mem->started = mem->start_checked = 0;
+  mem->nst_tol                      = 0;
   mem->have_err                     = 0;
   mem->floor_told                   = 0;
   mem->nst_out                      = -1;

@@ -65,8 +65,9 @@ struct CPOneStepMem_ {
   CVRhsFn f; /* NULL before CPOneStepInit */
   void *user_data;
   CPTolerances tol;
-  CPModel model;  /* data NULL: none */
-  int model_gone; /* it has been freed: there is nothing to integrate */
+  long int nst_tol; /* steps taken when it was set */
+  CPModel model;    /* data NULL: none */
+  int model_gone;   /* it has been freed: there is nothing to integrate */
   CPRoots roots;
   /* projection */
   CPProjector P;
@@ -131,7 +132,8 @@ int cpOneStepRhs(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector ydot, int
 /* y (in, out) is projected with the factors of steps; its correction is bounded and counted. Nothing
  * happens without a projector. */
 int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y);
-/* The bound on corrections: none where there are no smaller steps. */
+/* The bound on corrections: none where there are no smaller steps, and none from a state that was
+ * projected for other tolerances. */
 sunrealtype cpOneStepMaxCorrection(CPOneStepMem mem);
 /* Is the error estimate projected? */
 int cpOneStepProjectsErrors(CPOneStepMem mem);

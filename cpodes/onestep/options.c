@@ -10,19 +10,27 @@ static int missing(const char *function) {
 
 /* ---- tolerances ---- */
 
+/* flag: of the check. Factors have the sizes of constraints in the units of other tolerances. */
+static int changed(CPOneStepMem mem, int flag) {
+  if (flag) return flag;
+  mem->nst_tol = mem->stats.nst;
+  if (mem->P) mem->step->valid = mem->out->valid = 0;
+  return CP_SUCCESS;
+}
+
 int CPOneStepSStolerances(CPOneStepMem mem, sunrealtype reltol, sunrealtype abstol) {
   if (!mem) return missing(__func__);
-  return cpTolerancesSS(&mem->tol, reltol, abstol, &mem->log, __func__);
+  return changed(mem, cpTolerancesSS(&mem->tol, reltol, abstol, &mem->log, __func__));
 }
 
 int CPOneStepSVtolerances(CPOneStepMem mem, sunrealtype reltol, N_Vector abstol) {
   if (!mem) return missing(__func__);
-  return cpTolerancesSV(&mem->tol, reltol, abstol, mem->y0, &mem->log, __func__);
+  return changed(mem, cpTolerancesSV(&mem->tol, reltol, abstol, mem->y0, &mem->log, __func__));
 }
 
 int CPOneStepWFtolerances(CPOneStepMem mem, CVEwtFn efun) {
   if (!mem) return missing(__func__);
-  return cpTolerancesWF(&mem->tol, efun, &mem->log, __func__);
+  return changed(mem, cpTolerancesWF(&mem->tol, efun, &mem->log, __func__));
 }
 
 int cpOneStepWeights(CPOneStepMem mem, N_Vector y, N_Vector ewt) {

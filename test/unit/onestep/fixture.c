@@ -1,0 +1,80 @@
+#include "onestep/fixture.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const explicit_methods[] = {"DOP853",
+                                        "ARKODE_HEUN_EULER_2_1_2",
+                                        "ARKODE_BOGACKI_SHAMPINE_4_2_3",
+                                        "ARKODE_ARK324L2SA_ERK_4_2_3",
+                                        "ARKODE_ZONNEVELD_5_3_4",
+                                        "ARKODE_ARK436L2SA_ERK_6_3_4",
+                                        "ARKODE_SAYFY_ABURUB_6_3_4",
+                                        "ARKODE_CASH_KARP_6_4_5",
+                                        "ARKODE_FEHLBERG_6_4_5",
+                                        "ARKODE_DORMAND_PRINCE_7_4_5",
+                                        "ARKODE_ARK548L2SA_ERK_8_4_5",
+                                        "ARKODE_VERNER_8_5_6",
+                                        "ARKODE_FEHLBERG_13_7_8",
+                                        "ARKODE_ARK437L2SA_ERK_7_3_4",
+                                        "ARKODE_ARK548L2SAb_ERK_8_4_5"};
+const int n_explicit_methods         = sizeof explicit_methods / sizeof explicit_methods[0];
+
+void one_open(OneRun *run, const char *method, sunrealtype tol) {
+  memset(run, 0, sizeof *run);
+  run->method  = method;
+  run->world.p = (Pendulum){1.0, 9.81};
+  run->y       = vector_of(PENDULUM_N, NULL);
+  pendulum_initial(&run->world.p, run->y);
+  run->mem = CPOneStepCreate(method, test_context);
+  ck_assert_ptr_nonnull(run->mem);
+  run->P = world_projector(&run->world, run->y);
+  ck_assert_done(run, CPOneStepSetErrHandlerFn(run->mem, message_log, &run->log));
+  ck_assert_done(run, CPOneStepInit(run->mem, world_rhs, 0.0, run->y));
+  ck_assert_done(run, CPOneStepSStolerances(run->mem, tol, tol));
+  ck_assert_done(run, CPOneStepSetProjector(run->mem, run->P));
+  ck_assert_done(run, CPOneStepSetUserData(run->mem, &run->world));
+  ck_assert_done(run, CPOneStepSetMaxNumSteps(run->mem, 100000));
+}
+
+void one_close(OneRun *run) {
+  CPOneStepFree(&run->mem);
+  CPProjectorFree(&run->P);
+  N_VDestroy(run->y);
+}
+
+void one_restart(OneRun *run, sunrealtype t0) {
+  pendulum_exact(&run->world.p, t0, entries(run->y));
+  run->t = t0;
+  ck_assert_done(run, CPOneStepReInit(run->mem, t0, run->y));
+}
+
+int one_step(OneRun *run) {
+  return CPOneStepEvolve(run->mem, 1000.0, run->y, &run->t, CV_ONE_STEP);
+}
+
+int one_to(OneRun *run, sunrealtype tout) {
+  return CPOneStepEvolve(run->mem, tout, run->y, &run->t, CV_NORMAL);
+}
+
+CPOneStepStats one_stats(OneRun *run) {
+  CPOneStepStats stats;
+  ck_assert_done(run, CPOneStepGetStats(run->mem, &stats));
+  return stats;
+}
+
+sunrealtype one_error(const OneRun *run, sunrealtype t, N_Vector y) {
+  sunrealtype exact[PENDULUM_N], error = 0.0;
+  pendulum_exact(&run->world.p, t, exact);
+  for (int i = 0; i < PENDULUM_N; i++) error = fmax(error, fabs(entries(y)[i] - exact[i]));
+  return error;
+}
+
+void one_assert_refused(OneRun *run, int flag, int expected, const char *call,
+                        const char *const *words) {
+  ck_assert_msg(flag == expected, "%s is %d, not %d: %s", call, flag, expected, run->log.text);
+  ck_assert_msg(run->log.count == 1, "%s: %d messages", call, run->log.count);
+  ck_assert_int_eq(run->log.code, expected);
+  ck_assert_str_eq(CPOneStepGetLastMessage(run->mem), run->log.text);
+  for (; *words; words++) ck_assert_mentions(run->log.text, *words);
+}

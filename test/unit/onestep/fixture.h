@@ -1,0 +1,53 @@
+/* The pendulum of test/unit/integrator/fixture.h in CPOneStep. */
+#ifndef CPODES_TEST_ONESTEP_FIXTURE_H
+#define CPODES_TEST_ONESTEP_FIXTURE_H
+
+#include "integrator/fixture.h"
+
+#include <cpodes/cpodes_onestep.h>
+
+/* DOP853, and every explicit table of ARKODE 6.4's with an embedded method. */
+extern const char *const explicit_methods[];
+extern const int n_explicit_methods;
+
+/* An integration: everything belongs to it. */
+typedef struct {
+  const char *method;
+  World world; /* user_data of all callbacks */
+  CPOneStepMem mem;
+  CPProjector P;
+  N_Vector y; /* state */
+  sunrealtype t;
+  MessageLog log; /* mem's messages */
+} OneRun;
+
+/* L = 1, g = 9.81, from rest at (L, 0), with projector, rtol = atol = tol, ready for the first step. */
+void one_open(OneRun *run, const char *method, sunrealtype tol);
+void one_close(OneRun *run);
+/* A new start at (t0, y of the closed form). */
+void one_restart(OneRun *run, sunrealtype t0);
+
+int one_step(OneRun *run);                 /* CV_ONE_STEP towards t = 1000 */
+int one_to(OneRun *run, sunrealtype tout); /* CV_NORMAL */
+CPOneStepStats one_stats(OneRun *run);
+/* Largest distance of y from the closed form at t. */
+sunrealtype one_error(const OneRun *run, sunrealtype t, N_Vector y);
+
+#define ck_assert_returns(run, call, expected)                                             \
+  do {                                                                                     \
+    int flag_ = (call);                                                                    \
+    ck_assert_msg(flag_ == (expected), "%s, t = %g: %s is %d, not %s: %s", (run)->method,  \
+                  (run)->t, #call, flag_, #expected, CPOneStepGetLastMessage((run)->mem)); \
+  } while (0)
+#define ck_assert_done(run, call) ck_assert_returns(run, call, CP_SUCCESS)
+
+/* The call is refused: with one message, of this code, that mentions each word of a list that ends with NULL. */
+void one_assert_refused(OneRun *run, int flag, int expected, const char *call,
+                        const char *const *words);
+#define refused(run, call, expected, ...)                                                     \
+  do {                                                                                        \
+    (run)->log.count = 0;                                                                     \
+    one_assert_refused(run, call, expected, #call, (const char *const[]){__VA_ARGS__, NULL}); \
+  } while (0)
+
+#endif
