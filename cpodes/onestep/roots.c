@@ -7,7 +7,9 @@
 #include <stdlib.h>
 
 /* Where g is zero at the beginning of an interval, its sign is that after this part of it. */
-#define ACTIVATION     0.1
+#define ACTIVATION 0.1
+/* Secants take less than that; then every second step is a bisection (jumps, multiple roots). */
+#define SECANTS        8
 #define MAX_ITERATIONS 200
 
 /* ---- options ---- */
@@ -213,7 +215,8 @@ static int locate(CPOneStepMem mem) {
   const sunrealtype tol = cpOneStepTimeRoundoff(mem);
   Secant s              = {-1, 0, 1.0, 1.0};
   for (int k = 0; k < MAX_ITERATIONS && fabs(r->thi - r->tlo) > tol; k++) {
-    const sunrealtype t = nextTime(r, &s, tol);
+    const int halve     = k >= SECANTS && k % 2;
+    const sunrealtype t = halve ? r->tlo + 0.5 * (r->thi - r->tlo) : nextTime(r, &s, tol);
     const int flag      = evaluateBetween(mem, t);
     if (flag) return flag;
     const int upper = anyCrosses(r, r->mid);

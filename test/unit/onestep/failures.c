@@ -1,0 +1,271 @@
+/* What goes wrong on the way: each with its code and a message that says where and why; the state is the last good one,
+ * and the next call goes on from there. */
+#include "onestep/fixture.h"
+
+#include <math.h>
+#include <string.h>
+
+static OneRun run;
+
+static void setup(void) { one_open(&run, "DOP853", 1.0e-6); }
+
+static void teardown(void) { one_close(&run); }
+
+/* The state handed out is the last good one: on the manifold, and where the closed form is. */
+static void assert_last_good_state(void) {
+  ck_assert_double_eq(run.t, one_stats(&run).t);
+  ck_assert_double_le(violation_of(&run.world, run.y), 1.0e-5);
+  ck_assert_double_le(one_error(&run, run.t, run.y), 1.0e-3);
+}
+
+/* ---- survived ---- */
+
+static const Fault once_failing = {0.3, 1, 1, 0.0}, once_nan = {0.3, 1, 0, NAN};
+
+START_TEST(a_recoverable_failure_of_f_has_the_step_retried_smaller) {
+  one_close(&run);
+  one_open(&run, explicit_methods[_i / 2], 1.0e-4);
+  run.world.f = _i % 2 ? once_nan : once_failing;
+  ck_assert_done(&run, one_to(&run, 1.0));
+  const CPOneStepStats s = one_stats(&run);
+  ck_assert_int_eq(s.nrhsfails, 1);
+  ck_assert_int_eq(s.nattempts, s.nst + s.netf + s.nrhsfails + s.nprojfails);
+  ck_assert_int_eq(s.nfe, run.world.f_calls);
+  ck_assert_double_le(one_error(&run, 1.0, run.y), 0.1);
+  ck_assert_int_eq(run.log.count, 0);
+}
+END_TEST
+
+START_TEST(a_recoverable_failure_of_c_has_the_step_retried_smaller) {
+  one_close(&run);
+  one_open(&run, explicit_methods[_i / 2], 1.0e-4);
+  run.world.c = _i % 2 ? once_nan : once_failing;
+  ck_assert_done(&run, one_to(&run, 0.29));
+  ck_assert_done(&run, CPOneStepSetProjOutput(run.mem, SUNFALSE)); /* which would meet it, too */
+  ck_assert_done(&run, one_to(&run, 1.0));
+  ck_assert_int_eq(one_stats(&run).nprojfails, 1);
+  ck_assert_int_eq(run.log.count, 0);
+}
+END_TEST
+
+/* Projections that move too far cut the step. */
+START_TEST(corrections_above_their_bound_have_the_step_retried_smaller) {
+  ck_assert_done(&run, CPOneStepSetProjMaxCorrection(run.mem, 0.5));
+  ck_assert_done(&run, CPOneStepSetProjOutput(run.mem, SUNFALSE));
+  ck_assert_done(&run, one_to(&run, 1.0));
+  const CPOneStepStats s = one_stats(&run);
+  ck_assert_int_gt(s.nlargecorr, 0);
+  ck_assert_int_eq(s.nlargecorr, s.nprojfails);
+  ck_assert_double_le(s.maxcorrection, 0.5);
+}
+END_TEST
+
+/* ---- the end of the run ---- */
+
+typedef struct {
+  const char *what;
+  Fault f, c, jac;
+  int expected;
+  const char *words[3];
+} Case;
+
+static const Case cases[] = {
+    {"f for good", .f = {0.3, -1, -1, 0.0}, .expected = CV_RHSFUNC_FAIL,
+     .words = {"right-hand side f", "(-1)"}},
+    {"f recoverably", .f = {0.3, -1, 1, 0.0}, .expected = CV_REPTD_RHSFUNC_ERR,
+     .words = {"right-hand side f", "every attempt", "(1)"}},
+    {"f with NaN", .f = {0.3, -1, 0, NAN}, .expected = CP_RHS_NONFINITE,
+     .words = {"NaN", "component 0", "every attempt"}},
+    {"f with Inf", .f = {0.3, -1, 0, INFINITY}, .expected = CP_RHS_NONFINITE,
+     .words = {"Inf", "component 0"}},
+    {"c for good", .c = {0.3, -1, -1, 0.0}, .expected = CP_CNSTRFUNC_FAIL, .words = {"c"}},
+    {"c recoverably", .c = {0.3, -1, 1, 0.0}, .expected = CP_REPTD_CNSTRFUNC_ERR,
+     .words = {"every attempt"}},
+    {"c with NaN", .c = {0.3, -1, 0, NAN}, .expected = CP_CNSTR_NONFINITE,
+     .words = {"constraint 0", "every attempt"}},
+    {"G for good", .jac = {0.3, -1, -1, 0.0}, .expected = CP_CNSTRJAC_FAIL, .words = {"t = 0."}},
+    {"G recoverably", .jac = {0.3, -1, 1, 0.0}, .expected = CP_REPTD_CNSTRJAC_ERR,
+     .words = {"every attempt"}},
+    {"G with NaN", .jac = {0.3, -1, 0, NAN}, .expected = CP_CNSTRJAC_NONFINITE,
+     .words = {"every attempt"}},
+    {"a c that G does not belong to", .c = {0.3, -1, 0, 1.0}, .expected = CP_CNSTRJAC_WRONG,
+     .words = {"constraint 0", "every attempt"}},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+START_TEST(each_failure_ends_with_its_code_at_the_last_good_state) {
+  const Case *of = &cases[_i];
+  ck_assert_int_eq(CPProjectorSetJacFrequency(run.P, 1), CP_SUCCESS); /* the faults are met at once */
+  run.world.f = of->f, run.world.c = of->c, run.world.jac = of->jac;
+  const int flag = one_to(&run, 1.0);
+  ck_assert_msg(flag == of->expected, "%s: %d, not %d: %s", of->what, flag, of->expected,
+                run.log.text);
+  ck_assert_int_eq(run.log.count, 1);
+  ck_assert_mentions(run.log.text, "the last good state is that of t = 0.");
+  for (int k = 0; k < 3 && of->words[k]; k++) ck_assert_mentions(run.log.text, of->words[k]);
+  ck_assert_double_le(run.t, 0.3 + 1.0e-12);
+  assert_last_good_state();
+  refused(&run, CPOneStepGetDky(run.mem, run.t, 0, run.y), CP_NO_INIT, "accepted step");
+  run.world.f = run.world.c = run.world.jac = (Fault){0.0, 0, 0, 0.0};
+  ck_assert_done(&run, one_to(&run, 1.0));
+  ck_assert_double_le(one_error(&run, run.t, run.y), 1.0e-3);
+}
+END_TEST
+
+/* Steps are cut down to the place where f ends, and no further. */
+START_TEST(failures_beyond_a_time_are_approached) {
+  run.world.f = (Fault){0.3, -1, 1, 0.0};
+  ck_assert_returns(&run, one_to(&run, 1.0), CV_REPTD_RHSFUNC_ERR);
+  ck_assert_double_le(fabs(run.t - 0.3), 1.0e-10);
+  ck_assert_int_lt(one_stats(&run).nattempts, 200);
+}
+END_TEST
+
+START_TEST(a_first_evaluation_that_fails_has_codes_of_its_own) {
+  run.world.f = (Fault){-1.0, -1, 1, 0.0};
+  refused(&run, one_to(&run, 1.0), CV_FIRST_RHSFUNC_ERR, "right-hand side f", "t = 0");
+  run.world.f = (Fault){-1.0, -1, -1, 0.0};
+  refused(&run, one_to(&run, 1.0), CV_RHSFUNC_FAIL, "right-hand side f", "t = 0");
+  run.world.f = (Fault){-1.0, -1, 0, NAN};
+  refused(&run, one_to(&run, 1.0), CP_RHS_NONFINITE, "NaN", "t = 0");
+  run.world.f = (Fault){0.0, 0, 0, 0.0};
+  run.world.c = (Fault){-1.0, -1, 1, 0.0};
+  ck_assert_done(&run, CPOneStepReInit(run.mem, 0.0, run.y));
+  refused(&run, one_to(&run, 1.0), CP_FIRST_CNSTRFUNC_ERR, "c");
+  run.world.c = (Fault){0.0, 0, 0, 0.0};
+  ck_assert_done(&run, one_to(&run, 1.0));
+}
+END_TEST
+
+START_TEST(too_many_steps_can_be_continued) {
+  refused(&run, CPOneStepSetMaxNumSteps(run.mem, -2), CP_ILL_INPUT, "mxsteps", "-2");
+  ck_assert_done(&run, CPOneStepSetMaxNumSteps(run.mem, 3));
+  refused(&run, one_to(&run, 5.0), CV_TOO_MUCH_WORK, "3 steps", "tout = 5",
+          "CPOneStepSetMaxNumSteps");
+  ck_assert_int_eq(one_stats(&run).nst, 3);
+  assert_last_good_state();
+  ck_assert_done(&run, CPOneStepSetMaxNumSteps(run.mem, -1));
+  ck_assert_done(&run, one_to(&run, 5.0));
+}
+END_TEST
+
+START_TEST(the_default_is_500_steps) {
+  ck_assert_done(&run, CPOneStepSetMaxNumSteps(run.mem, 0));
+  ck_assert_done(&run, CPOneStepSetMaxStep(run.mem, 1.0e-3));
+  ck_assert_returns(&run, one_to(&run, 5.0), CV_TOO_MUCH_WORK);
+  ck_assert_int_eq(one_stats(&run).nst, 500);
+}
+END_TEST
+
+/* A tolerance that the least step does not meet. */
+START_TEST(a_least_step_that_is_too_large_ends_the_run) {
+  ck_assert_done(&run, CPOneStepSetMinStep(run.mem, 1.0));
+  ck_assert_done(&run, CPOneStepSetProjMaxCorrection(run.mem, INFINITY));
+  CPProjectorSetMaxIters(run.P, 100);
+  const int flag = one_to(&run, 5.0);
+  ck_assert_msg(flag == CV_ERR_FAILURE || flag == CP_PROJ_CONV_FAILURE, "%d: %s", flag,
+                run.log.text);
+  ck_assert_mentions(run.log.text, "from t = 0");
+  ck_assert_double_eq(run.t, 0.0);
+}
+END_TEST
+
+/* Noise in f that no step size makes smooth. */
+static int noisy(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  static unsigned long long state = 1;
+  const int flag                  = world_rhs(t, y, ydot, user_data);
+  if (t > 0.1) entries(ydot)[2] += 1.0e20 * random_number(&state);
+  return flag;
+}
+
+START_TEST(an_error_test_that_no_size_passes_ends_the_run) {
+  CPOneStepFree(&run.mem);
+  run.mem = CPOneStepCreate("ARKODE_CASH_KARP_6_4_5", test_context);
+  CPOneStepSetErrHandlerFn(run.mem, message_log, &run.log);
+  CPOneStepInit(run.mem, noisy, 0.0, run.y);
+  CPOneStepSStolerances(run.mem, 1.0e-10, 1.0e-10);
+  CPOneStepSetUserData(run.mem, &run.world);
+  ck_assert_returns(&run, one_to(&run, 1.0), CV_ERR_FAILURE);
+  ck_assert_mentions(run.log.text, "error test");
+  ck_assert_double_le(fabs(run.t - 0.1), 1.0e-3);
+}
+END_TEST
+
+START_TEST(tolerances_below_roundoff_are_told) {
+  ck_assert_done(&run, CPOneStepSStolerances(run.mem, 0.0, 1.0e-18));
+  CPOneStepSetProjector(run.mem, NULL);
+  refused(&run, one_to(&run, 1.0), CV_TOO_MUCH_ACC, "roundoff", "t = 0");
+}
+END_TEST
+
+START_TEST(weights_that_are_not_positive_are_told) {
+  ck_assert_done(&run, CPOneStepSStolerances(run.mem, 1.0e-6, 0.0)); /* y has zeros */
+  refused(&run, one_to(&run, 1.0), CP_ILL_INPUT, "error weight", "t = 0");
+}
+END_TEST
+
+/* An f that fails where only interpolation asks: the step is good. */
+START_TEST(a_failure_of_f_between_steps_leaves_the_step_good) {
+  N_Vector y = vector_of(PENDULUM_N, NULL);
+  for (int i = 0; i < 3; i++) ck_assert_done(&run, one_step(&run));
+  const CPOneStepStats s = one_stats(&run);
+  run.world.f            = (Fault){0.0, -1, 1, 0.0};
+  refused(&run, CPOneStepGetDky(run.mem, s.t - 0.5 * s.hlast, 0, y), CV_REPTD_RHSFUNC_ERR, "f");
+  run.world.f = (Fault){0.0, 0, 0, 0.0};
+  ck_assert_done(&run, CPOneStepGetDky(run.mem, s.t - 0.5 * s.hlast, 0, y));
+  ck_assert_double_le(one_error(&run, s.t - 0.5 * s.hlast, y), 1.0e-3);
+  ck_assert_int_eq(one_stats(&run).nrhsfails, 0);
+  N_VDestroy(y);
+}
+END_TEST
+
+START_TEST(output_that_cannot_be_projected_is_given_raw) {
+  ck_assert_done(&run, one_step(&run));
+  ck_assert_done(&run, one_step(&run));
+  const CPOneStepStats s = one_stats(&run);
+  run.t                  = s.t - 0.5 * s.hlast;
+  run.world.c            = (Fault){0.0, -1, 1, 0.0};
+  refused(&run, one_to(&run, run.t), CP_OUTPUT_PROJ_FAIL, "unprojected");
+  ck_assert_double_eq(run.t, s.t - 0.5 * s.hlast);
+  ck_assert_double_le(one_error(&run, run.t, run.y), 1.0e-3);
+  run.world.c = (Fault){0.0, 0, 0, 0.0};
+  ck_assert_done(&run, one_to(&run, 1.0));
+}
+END_TEST
+
+/* ---- an unprojected estimate, fixed steps ---- */
+
+START_TEST(a_failure_in_a_fixed_step_ends_the_run) {
+  ck_assert_done(&run, CPOneStepSetFixedStep(run.mem, 0.05));
+  run.world.f = once_failing;
+  ck_assert_returns(&run, one_to(&run, 1.0), CV_REPTD_RHSFUNC_ERR);
+  ck_assert_int_eq(one_stats(&run).nattempts, one_stats(&run).nst + 1);
+  assert_last_good_state();
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("failures of one-step methods");
+  TCase *tc    = tcase_create("failures");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_add_loop_test(tc, a_recoverable_failure_of_f_has_the_step_retried_smaller, 0,
+                      2 * n_explicit_methods);
+  tcase_add_loop_test(tc, a_recoverable_failure_of_c_has_the_step_retried_smaller, 0,
+                      2 * n_explicit_methods);
+  tcase_add_test(tc, corrections_above_their_bound_have_the_step_retried_smaller);
+  tcase_add_loop_test(tc, each_failure_ends_with_its_code_at_the_last_good_state, 0, CASES);
+  tcase_add_test(tc, failures_beyond_a_time_are_approached);
+  tcase_add_test(tc, a_first_evaluation_that_fails_has_codes_of_its_own);
+  tcase_add_test(tc, too_many_steps_can_be_continued);
+  tcase_add_test(tc, the_default_is_500_steps);
+  tcase_add_test(tc, a_least_step_that_is_too_large_ends_the_run);
+  tcase_add_test(tc, an_error_test_that_no_size_passes_ends_the_run);
+  tcase_add_test(tc, tolerances_below_roundoff_are_told);
+  tcase_add_test(tc, weights_that_are_not_positive_are_told);
+  tcase_add_test(tc, a_failure_of_f_between_steps_leaves_the_step_good);
+  tcase_add_test(tc, output_that_cannot_be_projected_is_given_raw);
+  tcase_add_test(tc, a_failure_in_a_fixed_step_ends_the_run);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

@@ -1,0 +1,285 @@
+/* Roots along the pendulum with period 2, x = 1 at rest at t = 0: x falls through zero at 1/2 and rises through it at
+ * 3/2; it falls until 1/2, climbs until 1, and so on. */
+#include "onestep/fixture.h"
+
+#include <math.h>
+
+static OneRun run;
+static long int g_calls;
+
+static void setup(void) {
+  one_open(&run, "DOP853", 1.0e-9);
+  run.world.p.g = PENDULUM_G_PERIOD2;
+  g_calls       = 0;
+}
+
+static void teardown(void) { one_close(&run); }
+
+/* Steps at tol 1e-9 end some 1e-7 off, and x' is up to sqrt(2 g) = 5.2. */
+#define NEAR 1.0e-6
+
+static int position(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t;
+  g_calls++;
+  g[0] = entries(y)[0];
+  return user_data == &run.world ? 0 : -1;
+}
+
+static int climbing(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)user_data;
+  g_calls++;
+  g[0] = entries(y)[3];
+  return 0;
+}
+
+/* Roots of time alone, at run-time constants. */
+static sunrealtype when[3];
+static int clocks(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)y, (void)user_data;
+  g_calls++;
+  for (int i = 0; i < 3; i++) g[i] = t - when[i];
+  return 0;
+}
+
+static void assert_root(sunrealtype t, int direction) {
+  int found;
+  ck_assert_returns(&run, one_to(&run, 10.0), CV_ROOT_RETURN);
+  ck_assert_msg(fabs(run.t - t) <= NEAR, "t = %.15g, not %g", run.t, t);
+  ck_assert_done(&run, CPOneStepGetRootInfo(run.mem, &found));
+  ck_assert_int_eq(found, direction);
+}
+
+START_TEST(each_change_of_sign_is_returned_once) {
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  for (int k = 0; k < 6; k++) assert_root(0.5 + k, k % 2 ? 1 : -1);
+  ck_assert_int_eq(one_stats(&run).nge, g_calls);
+}
+END_TEST
+
+/* g is zero at the state that is handed out, not only near it: up to the roundoff of t, 100 eps (t + h), and x' <= 5.3. */
+START_TEST(g_is_zero_at_the_state_handed_out) {
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  for (int k = 0; k < 6; k++) {
+    ck_assert_returns(&run, one_to(&run, 10.0), CV_ROOT_RETURN);
+    ck_assert_double_le(fabs(entries(run.y)[0]), 5.3 * 100.0 * 2.3e-16 * (run.t + 1.0));
+    ck_assert_double_le(violation_of(&run.world, run.y), 1.0e-8);
+  }
+}
+END_TEST
+
+START_TEST(only_roots_in_the_direction_asked_for_are_returned) {
+  const int rising = 1, falling = -1, any = 0;
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  ck_assert_done(&run, CPOneStepSetRootDirection(run.mem, &rising));
+  assert_root(1.5, 1);
+  ck_assert_done(&run, CPOneStepSetRootDirection(run.mem, &falling));
+  assert_root(2.5, -1);
+  assert_root(4.5, -1);
+  ck_assert_done(&run, CPOneStepSetRootDirection(run.mem, &any));
+  assert_root(5.5, 1);
+}
+END_TEST
+
+/* At rest at the start, which is none, as for CVODES. */
+START_TEST(a_root_at_the_start_is_ignored) {
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, climbing));
+  for (int k = 1; k < 6; k++) assert_root(0.5 * k, k % 2 ? 1 : -1);
+}
+END_TEST
+
+START_TEST(a_root_exactly_at_the_end_of_a_step_is_returned_once) {
+  ck_assert_done(&run, CPOneStepSetFixedStep(run.mem, 0.0625));
+  when[0] = when[1] = when[2] = 0.25; /* four steps, exactly */
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 3, clocks));
+  ck_assert_returns(&run, one_to(&run, 1.0), CV_ROOT_RETURN);
+  ck_assert_double_eq(run.t, 0.25);
+  ck_assert_done(&run, one_to(&run, 1.0));
+}
+END_TEST
+
+START_TEST(roots_of_several_functions_come_in_order_and_together) {
+  int found[3];
+  ck_assert_done(&run, CPOneStepSetFixedStep(run.mem, 0.125)); /* all in the third step */
+  when[0] = 0.3, when[1] = 0.27, when[2] = 0.3;
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 3, clocks));
+  ck_assert_done(&run, CPOneStepGetRootInfo(run.mem, found));
+  for (int i = 0; i < 3; i++) ck_assert_int_eq(found[i], 0); /* none yet */
+  ck_assert_returns(&run, one_to(&run, 1.0), CV_ROOT_RETURN);
+  ck_assert_double_eq_tol(run.t, 0.27, 1.0e-13);
+  CPOneStepGetRootInfo(run.mem, found);
+  ck_assert(found[0] == 0 && found[1] == 1 && found[2] == 0);
+  ck_assert_returns(&run, one_to(&run, 1.0), CV_ROOT_RETURN);
+  ck_assert_double_eq_tol(run.t, 0.3, 1.0e-13);
+  CPOneStepGetRootInfo(run.mem, found);
+  ck_assert(found[0] == 1 && found[1] == 0 && found[2] == 1);
+  ck_assert_done(&run, one_to(&run, 1.0));
+}
+END_TEST
+
+/* An output before the root comes first, one behind it after it, whatever the steps. */
+START_TEST(roots_and_outputs_come_in_the_order_of_time) {
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  ck_assert_done(&run, one_to(&run, 0.49));
+  ck_assert_double_eq(run.t, 0.49);
+  ck_assert_returns(&run, one_to(&run, 0.51), CV_ROOT_RETURN);
+  ck_assert_done(&run, one_to(&run, 0.51));
+  ck_assert_double_eq(run.t, 0.51);
+  ck_assert_done(&run, CPOneStepSetStopTime(run.mem, 1.5 + 1.0e-3));
+  ck_assert_returns(&run, one_to(&run, 2.0), CV_ROOT_RETURN);
+  ck_assert_returns(&run, one_to(&run, 2.0), CV_TSTOP_RETURN);
+  ck_assert_double_eq(run.t, 1.5 + 1.0e-3);
+}
+END_TEST
+
+/* The times of roots do not depend on what output is asked for. */
+START_TEST(output_changes_no_bit_of_a_root) {
+  sunrealtype t[2];
+  for (int output = 0; output < 2; output++) {
+    int flag = CP_SUCCESS;
+    one_restart(&run, 0.0);
+    ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 0.0));
+    ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+    for (int i = 1; output && flag == CP_SUCCESS && i < 100; i++) flag = one_to(&run, 0.013 * i);
+    if (!output) flag = one_to(&run, 10.0);
+    ck_assert_int_eq(flag, CV_ROOT_RETURN);
+    t[output] = run.t;
+  }
+  ck_assert_double_eq(t[0], t[1]);
+}
+END_TEST
+
+START_TEST(one_step_mode_returns_roots_and_then_the_step) {
+  int roots = 0, flag = CP_SUCCESS;
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  for (sunrealtype before = 0.0; run.t < 2.0; before = run.t) {
+    flag = one_step(&run);
+    ck_assert(flag == CP_SUCCESS || flag == CV_ROOT_RETURN);
+    ck_assert_double_gt(run.t, before);
+    roots += flag == CV_ROOT_RETURN;
+  }
+  ck_assert_int_eq(roots, 2);
+}
+END_TEST
+
+/* Backward in time roots fall and rise in the direction of integration, as CVODES has it. */
+START_TEST(roots_are_found_backward) {
+  int found;
+  one_restart(&run, 2.0);
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  ck_assert_returns(&run, one_to(&run, 0.0), CV_ROOT_RETURN);
+  ck_assert_double_eq_tol(run.t, 1.5, NEAR);
+  CPOneStepGetRootInfo(run.mem, &found);
+  ck_assert_int_eq(found, -1);
+  ck_assert_returns(&run, one_to(&run, 0.0), CV_ROOT_RETURN);
+  ck_assert_double_eq_tol(run.t, 0.5, NEAR);
+}
+END_TEST
+
+/* A wall at x = 0 reverses the velocity: the pendulum is back where it started at t = 1, and so on for ever; each bounce
+ * is a restart with the step size that was in use. */
+START_TEST(bounces_are_restarts_at_no_cost) {
+  const int falling = -1;
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  ck_assert_done(&run, CPOneStepSetRootDirection(run.mem, &falling));
+  for (int k = 0; k < 5; k++) {
+    ck_assert_returns(&run, one_to(&run, 100.0), CV_ROOT_RETURN);
+    ck_assert_double_eq_tol(run.t, 0.5 + k, (k + 1) * NEAR);
+    const sunrealtype h = one_stats(&run).hnext;
+    for (int i = 2; i < 4; i++) entries(run.y)[i] = -entries(run.y)[i];
+    ck_assert_done(&run, CPOneStepReInit(run.mem, run.t, run.y));
+    const long int before = run.world.f_calls;
+    ck_assert_done(&run, one_step(&run));
+    const CPOneStepStats s = one_stats(&run);
+    ck_assert_double_le(s.hfirst, h);
+    ck_assert_int_eq(run.world.f_calls - before, 1 + 12 * s.nst + 11 * s.netf); /* none to find h */
+  }
+}
+END_TEST
+
+START_TEST(roots_can_be_set_and_taken_away_on_the_way) {
+  ck_assert_done(&run, one_to(&run, 0.7));
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  assert_root(1.5, 1);
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 0, NULL));
+  ck_assert_done(&run, one_to(&run, 3.0));
+}
+END_TEST
+
+/* A jump has a change of sign, too: its place is found by halving. */
+static int jump(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)y, (void)user_data;
+  g_calls++;
+  g[0] = t < 0.37 ? -1.0e-3 : 1.0e3;
+  return 0;
+}
+
+START_TEST(a_jump_is_located) {
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, jump));
+  ck_assert_returns(&run, one_to(&run, 1.0), CV_ROOT_RETURN);
+  ck_assert_double_eq_tol(run.t, 0.37, 1.0e-12);
+  ck_assert_int_lt(g_calls, 250);
+}
+END_TEST
+
+/* ---- failures ---- */
+
+static int g_result;
+static sunrealtype g_value;
+static int misbehaving(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  position(t, y, g, user_data);
+  if (t < 0.2) return 0;
+  g[0] += g_value;
+  return g_result;
+}
+
+START_TEST(failing_root_functions_end_the_call) {
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, misbehaving));
+  g_result = _i ? 0 : 7;
+  g_value  = _i ? NAN : 0.0;
+  refused(&run, one_to(&run, 1.0), CV_RTFUNC_FAIL, "root function g", _i ? "NaN" : "7", "t = ");
+  ck_assert_double_eq(run.t, one_stats(&run).t);
+  g_result = 0, g_value = 0.0;
+  assert_root(0.5, -1);
+}
+END_TEST
+
+START_TEST(bad_arguments_of_roots_are_named) {
+  const int bad = 3;
+  int found;
+  refused(&run, CPOneStepSetRootDirection(run.mem, &bad), CP_NO_INIT, "CPOneStepRootInit");
+  refused(&run, CPOneStepGetRootInfo(run.mem, &found), CP_NO_INIT, "CPOneStepRootInit");
+  refused(&run, CPOneStepRootInit(run.mem, -1, position), CP_ILL_INPUT, "nrtfn", "-1");
+  refused(&run, CPOneStepRootInit(run.mem, 1, NULL), CP_ILL_INPUT, "g", "NULL");
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  refused(&run, CPOneStepSetRootDirection(run.mem, &bad), CP_ILL_INPUT, "rootdir[0]", "3");
+  refused(&run, CPOneStepSetRootDirection(run.mem, NULL), CP_ILL_INPUT, "rootdir", "NULL");
+  refused(&run, CPOneStepGetRootInfo(run.mem, NULL), CP_ILL_INPUT, "rootsfound", "NULL");
+  ck_assert_int_eq(CPOneStepRootInit(NULL, 1, position), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSetRootDirection(NULL, &bad), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepGetRootInfo(NULL, &found), CP_MEM_NULL);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("roots of one-step methods");
+  TCase *tc    = tcase_create("roots");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_add_test(tc, each_change_of_sign_is_returned_once);
+  tcase_add_test(tc, g_is_zero_at_the_state_handed_out);
+  tcase_add_test(tc, only_roots_in_the_direction_asked_for_are_returned);
+  tcase_add_test(tc, a_root_at_the_start_is_ignored);
+  tcase_add_test(tc, a_root_exactly_at_the_end_of_a_step_is_returned_once);
+  tcase_add_test(tc, roots_of_several_functions_come_in_order_and_together);
+  tcase_add_test(tc, roots_and_outputs_come_in_the_order_of_time);
+  tcase_add_test(tc, output_changes_no_bit_of_a_root);
+  tcase_add_test(tc, one_step_mode_returns_roots_and_then_the_step);
+  tcase_add_test(tc, roots_are_found_backward);
+  tcase_add_test(tc, bounces_are_restarts_at_no_cost);
+  tcase_add_test(tc, roots_can_be_set_and_taken_away_on_the_way);
+  tcase_add_test(tc, a_jump_is_located);
+  tcase_add_loop_test(tc, failing_root_functions_end_the_call, 0, 2);
+  tcase_add_test(tc, bad_arguments_of_roots_are_named);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
