@@ -2,12 +2,15 @@
 
 #include <nvector/nvector_serial.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sundials/sundials_matrix.h>
 #include <sundials/sundials_nonlinearsolver.h>
 #include <sundials/sundials_nvector.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>
+
+#include <arkode/arkode_butcher.h> /* which needs stdio.h before */
 
 static struct {
   int watching;
@@ -71,6 +74,10 @@ void __real_SUNMatDestroy(SUNMatrix A);
 SUNNonlinearSolver __real_SUNNonlinSolNewEmpty(SUNContext ctx);
 void __real_SUNNonlinSolFreeEmpty(SUNNonlinearSolver NLS);
 SUNNonlinearSolver __real_SUNNonlinSol_Newton(N_Vector y, SUNContext ctx);
+ARKodeButcherTable __real_ARKodeButcherTable_Alloc(int stages, sunbooleantype embedded);
+ARKodeButcherTable __real_ARKodeButcherTable_Copy(ARKodeButcherTable B);
+ARKodeButcherTable __real_ARKodeButcherTable_LoadERKByName(const char *name);
+void __real_ARKodeButcherTable_Free(ARKodeButcherTable B);
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
@@ -89,6 +96,10 @@ void __wrap_SUNMatDestroy(SUNMatrix A);
 SUNNonlinearSolver __wrap_SUNNonlinSolNewEmpty(SUNContext ctx);
 void __wrap_SUNNonlinSolFreeEmpty(SUNNonlinearSolver NLS);
 SUNNonlinearSolver __wrap_SUNNonlinSol_Newton(N_Vector y, SUNContext ctx);
+ARKodeButcherTable __wrap_ARKodeButcherTable_Alloc(int stages, sunbooleantype embedded);
+ARKodeButcherTable __wrap_ARKodeButcherTable_Copy(ARKodeButcherTable B);
+ARKodeButcherTable __wrap_ARKodeButcherTable_LoadERKByName(const char *name);
+void __wrap_ARKodeButcherTable_Free(ARKodeButcherTable B);
 
 void *__wrap_malloc(size_t size) { return is_denied() ? NULL : allocated(__real_malloc(size)); }
 
@@ -156,4 +167,21 @@ void __wrap_SUNNonlinSolFreeEmpty(SUNNonlinearSolver NLS) {
 /* Freed by SUNNonlinSolFree, as cpodes' own: not among the live ones, leak checkers see it. */
 SUNNonlinearSolver __wrap_SUNNonlinSol_Newton(N_Vector y, SUNContext ctx) {
   return is_denied() ? NULL : __real_SUNNonlinSol_Newton(y, ctx);
+}
+
+ARKodeButcherTable __wrap_ARKodeButcherTable_Alloc(int stages, sunbooleantype embedded) {
+  return is_denied() ? NULL : allocated(__real_ARKodeButcherTable_Alloc(stages, embedded));
+}
+
+ARKodeButcherTable __wrap_ARKodeButcherTable_Copy(ARKodeButcherTable B) {
+  return is_denied() ? NULL : allocated(__real_ARKodeButcherTable_Copy(B));
+}
+
+ARKodeButcherTable __wrap_ARKodeButcherTable_LoadERKByName(const char *name) {
+  return is_denied() ? NULL : allocated(__real_ARKodeButcherTable_LoadERKByName(name));
+}
+
+void __wrap_ARKodeButcherTable_Free(ARKodeButcherTable B) {
+  freed(B);
+  __real_ARKodeButcherTable_Free(B);
 }

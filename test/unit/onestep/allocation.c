@@ -1,0 +1,135 @@
+/* Memory: none is taken between the first step and the last, and every allocation may fail. */
+#include "onestep/fixture.h"
+#include "support/alloc.h"
+
+static OneRun run;
+
+/* Check allocates for its own assertions: there are none between alloc_watch and alloc_unwatch. */
+static int steps_with_output(int n, N_Vector dky) {
+  CPOneStepStats s;
+  int flag = CP_SUCCESS;
+  for (int k = 0; !flag && k < n; k++) {
+    flag = one_step(&run);
+    if (!flag) flag = CPOneStepGetStats(run.mem, &s);
+    if (!flag) flag = CPOneStepGetDky(run.mem, s.t - s.hlast / 2.0, 0, dky);
+    if (!flag) flag = CPOneStepGetEstLocalErrors(run.mem, dky);
+  }
+  return flag;
+}
+
+static long int allocations_of_steps(int n) {
+  N_Vector dky = vector_of(PENDULUM_N, NULL);
+  alloc_watch();
+  const int flag = steps_with_output(n, dky);
+  alloc_unwatch();
+  ck_assert_done(&run, flag);
+  N_VDestroy(dky);
+  return alloc_count();
+}
+
+/* The first step sets up, and the first output. */
+START_TEST(stepping_and_restarting_allocate_nothing) {
+  one_open(&run, explicit_methods[_i], 1.0e-6);
+  allocations_of_steps(1);
+  ck_assert_int_eq(allocations_of_steps(50), 0);
+  alloc_watch();
+  int flag = CPOneStepReInit(run.mem, run.t, run.y);
+  if (!flag) flag = one_step(&run);
+  alloc_unwatch();
+  ck_assert_done(&run, flag);
+  ck_assert_int_eq(alloc_count(), 0);
+  one_close(&run);
+}
+END_TEST
+
+/* ---- the n-th allocation fails ---- */
+
+static World world;
+static MessageLog message;
+
+static int never(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)y, (void)user_data;
+  g[0] = 1.0;
+  return 0;
+}
+
+/* The calls that allocate, in order. Returns 0, or the first code that is not success; NULL is CP_MEM_FAIL. */
+static int create_and_step(const char *method, CPOneStepMem *mem, CPProjector P, N_Vector y,
+                           N_Vector abstol) {
+  sunrealtype t;
+  *mem = CPOneStepCreate(method, test_context);
+  if (!*mem) return CP_MEM_FAIL;
+  CPOneStepSetErrHandlerFn(*mem, message_log, &message);
+  int flag = CPOneStepInit(*mem, world_rhs, 0.0, y);
+  if (!flag) flag = CPOneStepSVtolerances(*mem, 1.0e-6, abstol);
+  if (!flag) flag = CPOneStepSetProjector(*mem, P);
+  if (!flag) flag = CPOneStepSetUserData(*mem, &world);
+  if (!flag) flag = CPOneStepRootInit(*mem, 1, never);
+  if (!flag) flag = CPOneStepCalcIC(*mem);
+  if (!flag) flag = CPOneStepEvolve(*mem, 1.0, y, &t, CV_ONE_STEP);
+  if (!flag) flag = CPOneStepGetDky(*mem, t / 2.0, 0, y);
+  return flag;
+}
+
+static const char *const kinds[] = {"DOP853", "ARKODE_DORMAND_PRINCE_7_4_5"};
+
+/* More allocations than there are, by far. */
+#define ENOUGH 400
+
+START_TEST(any_failed_allocation_is_reported) {
+  N_Vector abstol = VECTOR(1.0e-6, 1.0e-6, 1.0e-6, 1.0e-6);
+  world           = (World){.p = {1.0, 9.81}};
+  int flag = -1, n = 0;
+  while (flag != CP_SUCCESS && ++n < ENOUGH) {
+    N_Vector y = vector_of(PENDULUM_N, NULL);
+    pendulum_initial(&world.p, y);
+    CPProjector P    = world_projector(&world, y);
+    CPOneStepMem mem = NULL;
+    message          = (MessageLog){0};
+    alloc_watch_failing(n);
+    flag = create_and_step(kinds[_i], &mem, P, y, abstol);
+    alloc_unwatch();
+    if (alloc_has_failed()) {
+      ck_assert_msg(flag == CP_MEM_FAIL || flag == CP_OUTPUT_PROJ_FAIL, "allocation %d: %d, %s", n,
+                    flag, message.text);
+      ck_assert_msg(!mem || message.code == flag, "allocation %d: %d was not reported", n, flag);
+    } else ck_assert_int_eq(flag, CP_SUCCESS);
+    CPOneStepFree(&mem);
+    CPProjectorFree(&P);
+    N_VDestroy(y);
+  }
+  ck_assert_int_lt(n, ENOUGH);
+  ck_assert_int_gt(n, 30);
+  N_VDestroy(abstol);
+}
+END_TEST
+
+START_TEST(a_whole_life_gives_all_memory_back) {
+  N_Vector abstol = VECTOR(1.0e-6, 1.0e-6, 1.0e-6, 1.0e-6), y = vector_of(PENDULUM_N, NULL);
+  world = (World){.p = {1.0, 9.81}};
+  pendulum_initial(&world.p, y);
+  CPProjector P = world_projector(&world, y);
+  CPOneStepMem mem;
+  alloc_watch();
+  const int flag = create_and_step(kinds[_i], &mem, P, y, abstol);
+  CPOneStepFree(&mem);
+  alloc_unwatch();
+  ck_assert_int_eq(flag, CP_SUCCESS);
+  ck_assert_int_gt(alloc_count(), 0);
+  ck_assert_int_eq(alloc_live(), 0);
+  CPProjectorFree(&P);
+  N_VDestroy(abstol);
+  N_VDestroy(y);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("memory of one-step methods");
+  TCase *tc    = tcase_create("memory");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, stepping_and_restarting_allocate_nothing, 0, n_explicit_methods);
+  tcase_add_loop_test(tc, any_failed_allocation_is_reported, 0, 2);
+  tcase_add_loop_test(tc, a_whole_life_gives_all_memory_back, 0, 2);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

@@ -1,0 +1,186 @@
+/* Bad input: each with its own code and a message that names argument, rule and value; a refused call changes nothing. */
+#include "onestep/fixture.h"
+
+#include <math.h>
+
+static OneRun run;
+
+static void setup(void) { one_open(&run, "DOP853", 1.0e-6); }
+
+static void teardown(void) { one_close(&run); }
+
+START_TEST(null_objects_are_refused) {
+  N_Vector y = run.y;
+  sunrealtype t;
+  CPOneStepStats stats;
+  CPOneStepMem none = NULL;
+  ck_assert_int_eq(CPOneStepInit(NULL, world_rhs, 0.0, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepReInit(NULL, 0.0, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSStolerances(NULL, 1.0e-6, 1.0e-6), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSVtolerances(NULL, 1.0e-6, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepWFtolerances(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSetUserData(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSetProjector(NULL, run.P), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSetProjErrEst(NULL, CP_ERREST_PROJECTED), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSetProjMaxCorrection(NULL, 1.0), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSetProjOutput(NULL, SUNTRUE), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSetErrHandlerFn(NULL, NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSetInitStep(NULL, 0.1), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSetMinStep(NULL, 0.1), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSetMaxStep(NULL, 0.1), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSetFixedStep(NULL, 0.1), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSetMaxNumSteps(NULL, 1), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSetStopTime(NULL, 1.0), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepClearStopTime(NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepCalcIC(NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepGetConsistentIC(NULL, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepEvolve(NULL, 1.0, y, &t, CV_NORMAL), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepGetDky(NULL, 0.0, 0, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepGetEstLocalErrors(NULL, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepGetStats(NULL, &stats), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepPrintAllStats(NULL, stdout, SUN_OUTPUTFORMAT_TABLE), CP_MEM_NULL);
+  ck_assert_str_eq(CPOneStepGetLastMessage(NULL), "");
+  ck_assert_ptr_null(CPOneStepGetARKodeMem(NULL));
+  ck_assert_ptr_null(CPOneStepGetARKodeMem(run.mem)); /* explicit */
+  CPOneStepFree(NULL);
+  CPOneStepFree(&none);
+}
+END_TEST
+
+START_TEST(bad_arguments_are_named_with_rule_and_value) {
+  N_Vector longer = vector_of(PENDULUM_N + 1, NULL), bad = vector_copy(run.y),
+           y        = vector_copy(run.y);
+  N_Vector negative = VECTOR(1.0e-6, -1.0e-6, 1.0e-6, 1.0e-6),
+           nan      = VECTOR(1.0e-6, NAN, 1.0e-6, 1.0e-6);
+  OneRun other;
+  sunrealtype t;
+  one_open(&other, run.method, 1.0e-6);
+  entries(bad)[2]      = NAN;
+  CPProjector longer_P = CPProjectorCreateUser(rod_projection, NULL, longer, test_context);
+
+  refused(&run, CPOneStepInit(run.mem, world_rhs, 0.0, y), CP_ILL_INPUT, "CPOneStepReInit");
+  refused(&run, CPOneStepReInit(run.mem, 0.0, NULL), CP_ILL_INPUT, "y0", "NULL");
+  refused(&run, CPOneStepReInit(run.mem, 0.0, longer), CP_ILL_INPUT, "y0", "length", "4", "5");
+  refused(&run, CPOneStepReInit(run.mem, 0.0, bad), CP_ILL_INPUT, "y0", "finite", "2");
+  refused(&run, CPOneStepReInit(run.mem, NAN, y), CP_ILL_INPUT, "t0", "finite", "nan");
+  refused(&run, CPOneStepSStolerances(run.mem, -1.0e-6, 1.0e-6), CP_ILL_INPUT, "reltol", "-1e-06");
+  refused(&run, CPOneStepSStolerances(run.mem, 1.0e-6, NAN), CP_ILL_INPUT, "abstol", "nan");
+  refused(&run, CPOneStepSVtolerances(run.mem, 1.0e-6, NULL), CP_ILL_INPUT, "abstol", "NULL");
+  refused(&run, CPOneStepSVtolerances(run.mem, 1.0e-6, longer), CP_ILL_INPUT, "abstol", "4", "5");
+  refused(&run, CPOneStepSVtolerances(run.mem, 1.0e-6, negative), CP_ILL_INPUT, "abstol", ">= 0",
+          "-1e-06");
+  refused(&run, CPOneStepSVtolerances(run.mem, 1.0e-6, nan), CP_ILL_INPUT, "abstol", "finite");
+  refused(&run, CPOneStepWFtolerances(run.mem, NULL), CP_ILL_INPUT, "efun", "NULL");
+  refused(&run, CPOneStepSetProjector(run.mem, longer_P), CP_ILL_INPUT, "P", "length", "4", "5");
+  refused(&run, CPOneStepSetProjErrEst(run.mem, (CPErrEst)17), CP_ILL_INPUT, "mode", "17");
+  refused(&run, CPOneStepSetProjErrEst(run.mem, CP_ERREST_ACCEPTANCE), CP_NOT_SUPPORTED,
+          "CP_ERREST_ACCEPTANCE", "multistep");
+  refused(&run, CPOneStepSetProjMaxCorrection(run.mem, -1.0), CP_ILL_INPUT, "wrms", "-1");
+  refused(&run, CPOneStepSetProjMaxCorrection(run.mem, NAN), CP_ILL_INPUT, "wrms", "nan");
+  refused(&run, CPOneStepSetInitStep(run.mem, INFINITY), CP_ILL_INPUT, "h", "finite", "inf");
+  refused(&run, CPOneStepSetMinStep(run.mem, -0.1), CP_ILL_INPUT, "h", ">= 0", "-0.1");
+  refused(&run, CPOneStepSetMaxStep(run.mem, NAN), CP_ILL_INPUT, "h", ">= 0", "nan");
+  refused(&run, CPOneStepSetFixedStep(run.mem, -0.1), CP_ILL_INPUT, "h", ">= 0", "-0.1");
+  refused(&run, CPOneStepSetStopTime(run.mem, NAN), CP_ILL_INPUT, "tstop", "finite", "nan");
+  refused(&run, CPOneStepGetEstLocalErrors(run.mem, y), CP_NO_INIT, "step");
+  refused(&run, CPOneStepGetEstLocalErrors(run.mem, NULL), CP_ILL_INPUT, "ele", "NULL");
+  refused(&run, CPOneStepGetDky(run.mem, 0.0, 0, y), CP_NO_INIT, "step");
+  refused(&run, CPOneStepGetDky(run.mem, 0.0, 0, NULL), CP_ILL_INPUT, "dky", "NULL");
+  refused(&run, CPOneStepGetDky(run.mem, 0.0, 0, longer), CP_ILL_INPUT, "dky", "4", "5");
+  refused(&run, CPOneStepGetStats(run.mem, NULL), CP_ILL_INPUT, "stats", "NULL");
+  refused(&run, CPOneStepPrintAllStats(run.mem, NULL, SUN_OUTPUTFORMAT_TABLE), CP_ILL_INPUT, "out",
+          "NULL");
+  refused(&run, CPOneStepPrintAllStats(run.mem, stdout, (SUNOutputFormat)99), CP_ILL_INPUT, "fmt",
+          "99");
+  refused(&run, CPOneStepGetConsistentIC(run.mem, longer), CP_ILL_INPUT, "y0", "4", "5");
+  refused(&run, CPOneStepEvolve(run.mem, NAN, y, &t, CV_NORMAL), CP_ILL_INPUT, "tout", "nan");
+  refused(&run, CPOneStepEvolve(run.mem, 1.0, NULL, &t, CV_NORMAL), CP_ILL_INPUT, "yout", "NULL");
+  refused(&run, CPOneStepEvolve(run.mem, 1.0, y, NULL, CV_NORMAL), CP_ILL_INPUT, "tret", "NULL");
+  refused(&run, CPOneStepEvolve(run.mem, 1.0, longer, &t, CV_NORMAL), CP_ILL_INPUT, "yout", "4",
+          "5");
+  refused(&run, CPOneStepEvolve(run.mem, 1.0, y, &t, 9), CP_ILL_INPUT, "itask", "CV_ONE_STEP", "9");
+  refused(&run, CPOneStepEvolve(run.mem, 0.0, y, &t, CV_NORMAL), CV_TOO_CLOSE, "tout", "t0");
+  ck_assert_int_eq(run.world.f_calls + run.world.c_calls, 0);
+
+  ck_assert_done(&run, one_to(&run, 1.0));
+  ck_assert_done(&other, one_to(&other, 1.0));
+  ck_assert_int_eq(same_bits(run.y, other.y), 1);
+  one_close(&other);
+  CPProjectorFree(&longer_P);
+  N_VDestroy(longer);
+  N_VDestroy(bad);
+  N_VDestroy(y);
+  N_VDestroy(negative);
+  N_VDestroy(nan);
+}
+END_TEST
+
+START_TEST(before_init_calls_are_refused) {
+  sunrealtype t;
+  N_Vector longer = vector_of(PENDULUM_N + 1, NULL);
+  CPOneStepFree(&run.mem);
+  run.mem = CPOneStepCreate(NULL, test_context);
+  CPOneStepSetErrHandlerFn(run.mem, message_log, &run.log);
+  refused(&run, CPOneStepEvolve(run.mem, 1.0, run.y, &t, CV_NORMAL), CP_NO_INIT, "CPOneStepInit");
+  refused(&run, CPOneStepReInit(run.mem, 0.0, run.y), CP_NO_INIT, "CPOneStepInit");
+  refused(&run, CPOneStepCalcIC(run.mem), CP_NO_INIT, "CPOneStepInit");
+  refused(&run, CPOneStepGetDky(run.mem, 0.0, 0, run.y), CP_NO_INIT, "CPOneStepInit");
+  refused(&run, CPOneStepGetEstLocalErrors(run.mem, run.y), CP_NO_INIT, "CPOneStepInit");
+  refused(&run, CPOneStepGetConsistentIC(run.mem, run.y), CP_NO_INIT, "CPOneStepInit");
+  refused(&run, CPOneStepPrintAllStats(run.mem, stdout, SUN_OUTPUTFORMAT_TABLE), CP_NO_INIT,
+          "CPOneStepInit");
+  refused(&run, CPOneStepInit(run.mem, NULL, 0.0, run.y), CP_ILL_INPUT, "f", "NULL");
+  refused(&run, CPOneStepInit(run.mem, world_rhs, 0.0, NULL), CP_ILL_INPUT, "y0", "NULL");
+  ck_assert_done(&run, CPOneStepSetProjector(run.mem, run.P));
+  refused(&run, CPOneStepInit(run.mem, world_rhs, 0.0, longer), CP_ILL_INPUT, "y0", "4", "5");
+  ck_assert_done(&run, CPOneStepSVtolerances(run.mem, 1.0e-6, longer));
+  refused(&run, CPOneStepInit(run.mem, world_rhs, 0.0, run.y), CP_ILL_INPUT, "abstol", "4", "5");
+  ck_assert_done(&run, CPOneStepSVtolerances(run.mem, 1.0e-6, run.y)); /* zeros among them */
+  ck_assert_done(&run, CPOneStepInit(run.mem, world_rhs, 0.0, run.y));
+  N_VDestroy(longer);
+}
+END_TEST
+
+START_TEST(tolerances_have_to_be_set) {
+  CPOneStepFree(&run.mem);
+  run.mem = CPOneStepCreate(NULL, test_context);
+  CPOneStepSetErrHandlerFn(run.mem, message_log, &run.log);
+  ck_assert_done(&run, CPOneStepInit(run.mem, world_rhs, 0.0, run.y));
+  refused(&run, one_to(&run, 1.0), CP_NO_INIT, "CPOneStepSStolerances");
+  ck_assert_int_eq(run.world.f_calls, 0);
+}
+END_TEST
+
+START_TEST(times_behind_the_last_step_are_refused) {
+  for (int i = 0; i < 3; i++) ck_assert_done(&run, one_step(&run));
+  const CPOneStepStats s = one_stats(&run);
+  ck_assert_done(&run, one_to(&run, s.t - 0.5 * s.hlast)); /* within it */
+  refused(&run, one_to(&run, s.t - 1.5 * s.hlast), CP_ILL_INPUT, "tout", "last step");
+  ck_assert_double_eq(run.t, s.t);
+  ck_assert_done(&run, one_to(&run, s.t + 1.0));
+}
+END_TEST
+
+/* What a vector lacks is found out before it is needed. */
+START_TEST(a_vector_without_an_operation_is_refused) {
+  N_Vector y          = vector_copy(run.y);
+  y->ops->nvlinearsum = NULL;
+  refused(&run, CPOneStepReInit(run.mem, 0.0, y), CP_VECTOROP_ERR, "y0", "N_VLinearSum");
+  N_VDestroy(y);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("bad input of one-step methods");
+  TCase *tc    = tcase_create("bad input");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_add_test(tc, null_objects_are_refused);
+  tcase_add_test(tc, bad_arguments_are_named_with_rule_and_value);
+  tcase_add_test(tc, before_init_calls_are_refused);
+  tcase_add_test(tc, tolerances_have_to_be_set);
+  tcase_add_test(tc, times_behind_the_last_step_are_refused);
+  tcase_add_test(tc, a_vector_without_an_operation_is_refused);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
