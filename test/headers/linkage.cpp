@@ -1,6 +1,7 @@
 // The public functions have C linkage in C++.
 #include <cpodes/cpodes.h>
 #include <cpodes/cpodes_mechanics.h>
+#include <cpodes/cpodes_onestep.h>
 #include <cstdlib>
 #include <cstring>
 
@@ -11,6 +12,7 @@ int main() {
   CPMech mech    = CPMechCreate(&of, nullptr, nullptr);
   good           = good && !mech && CPMechSetUserData(mech, nullptr) == CP_MEM_NULL;
   CPMechFree(&mech);
+  good = good && CPOneStepSetFixedStep(nullptr, 1.0) == CP_MEM_NULL;
   std::free(name);
   return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
