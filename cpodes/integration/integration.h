@@ -6,6 +6,7 @@
 #include "../compat.h"
 #include "../errors.h"
 #include "../projector/projector_impl.h"
+#include "model.h"
 
 #include <cpodes/cpodes.h>
 
@@ -31,22 +32,6 @@ void cpTolerancesFree(CPTolerances *tol);
 /* ewt_i = 1 / (rtol |y_i| + atol_i), or by efun with user_data. 0; CP_NO_INIT: there are no
  * tolerances; CP_ILL_INPUT: a weight that is not positive, or efun failed. */
 int cpTolerancesWeights(const CPTolerances *tol, N_Vector y, N_Vector ewt, void *user_data);
-
-/* ---- the model ---- */
-
-/* What a model of the library's own adds to an integrator. data: the user_data from now on; all
- * functions get it. With CPode a struct whose first member is the CPodeMem. scale: the error
- * weights, after the tolerances; NULL: as they are. cause: newest failure of its functions, 0 or a
- * code of either sign, and the reason. print: its figures, after those of the integrator. detach:
- * the integrator is gone. */
-typedef struct {
-  void *data;
-  int (*scale)(N_Vector ewt, void *data);
-  int (*cause)(const char **reason, void *data);
-  int (*print)(FILE *out, SUNOutputFormat fmt, void *data);
-  void (*detach)(void *data);
-  CPErrEst errest; /* its default; CP_ERREST_DEFAULT: the method's */
-} CPModel;
 
 /* Weights by the tolerances, scaled by the model. As cpTolerancesWeights. */
 int cpModelWeights(const CPTolerances *tol, const CPModel *model, N_Vector y, N_Vector ewt,

@@ -130,10 +130,15 @@ int cpLacksOperations(SUNNonlinearSolver inner); /* that the wrapper needs */
 /* Error weights at y by the kept tolerances, in mem->ewt. 0, CP_NO_INIT if there are none,
  * CP_ILL_INPUT. */
 int cpErrWeights(CPodeMem mem, N_Vector y);
+/* The same in ewt. */
+int cpErrWeightsInto(CPodeMem mem, N_Vector y, N_Vector ewt);
+
+/* model.c */
+extern const CPHostOps cpCPodeOps;
 /* Attaches a model; its weights from now on. 0, or CVODES' code. */
 int cpSetModel(CPodeMem mem, const CPModel *model);
-/* The model is being freed before its integrator. */
-void cpLoseModel(CPodeMem mem);
+/* CVODES' weight function where a model scales them. */
+int cpScaledWeights(N_Vector y, N_Vector ewt, void *data);
 
 /* output.c */
 /* Is v a vector for a result of an initialised mem? 0, or the reported code. */

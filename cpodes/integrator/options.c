@@ -8,12 +8,9 @@ static int missing(const char *function) {
   return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
 }
 
-/* Weights that a model scales. CVODES' user_data is its data, which start with its integrator. */
-static int scaledWeights(N_Vector y, N_Vector ewt, void *user_data);
-
 static int applyScaled(CPodeMem mem) {
   return mem->tol.kind == CP_TOL_NONE ? CP_SUCCESS
-                                      : CVodeWFtolerances(mem->cvode_mem, scaledWeights);
+                                      : CVodeWFtolerances(mem->cvode_mem, cpScaledWeights);
 }
 
 int cpApplyTolerances(CPodeMem mem) {
@@ -49,29 +46,13 @@ int CPodeWFtolerances(CPodeMem mem, CVEwtFn efun) {
   return applied(mem, cpTolerancesWF(&mem->tol, efun, &mem->log, __func__));
 }
 
-static int modelWeights(CPodeMem mem, N_Vector y, N_Vector ewt) {
+int cpErrWeightsInto(CPodeMem mem, N_Vector y, N_Vector ewt) {
   CPAttempt a = {0};
   if (mem->tol.kind == CP_TOL_WF && cpAttemptRead(mem, &a)) return CP_ILL_INPUT;
   return cpModelWeights(&mem->tol, &mem->model, y, ewt, a.user_data);
 }
 
-int cpErrWeights(CPodeMem mem, N_Vector y) { return modelWeights(mem, y, mem->ewt); }
-
-static int scaledWeights(N_Vector y, N_Vector ewt, void *user_data) {
-  return modelWeights(*(CPodeMem *)user_data, y, ewt);
-}
-
-int cpSetModel(CPodeMem mem, const CPModel *model) {
-  const int flag = CVodeSetUserData(mem->cvode_mem, model->data);
-  mem->model     = *model;
-  return flag || !model->scale ? flag : cpApplyTolerances(mem);
-}
-
-void cpLoseModel(CPodeMem mem) {
-  CPodeSetProjector(mem, NULL);
-  memset(&mem->model, 0, sizeof mem->model);
-  mem->model_gone = 1;
-}
+int cpErrWeights(CPodeMem mem, N_Vector y) { return cpErrWeightsInto(mem, y, mem->ewt); }
 
 int CPodeSetProjector(CPodeMem mem, CPProjector P) {
   if (!mem) return missing(__func__);

@@ -10,7 +10,7 @@
 
 #include "../compat.h"
 #include "../errors.h"
-#include "../integrator/integrator_impl.h"
+#include "../integration/model.h"
 #include "../linsol/kkt/kkt.h"
 #include "../matrix/matrix.h"
 #include "../projector/projector_impl.h"
@@ -49,7 +49,7 @@ typedef struct {
 } CPPrescribed;
 
 struct CPMech_ {
-  CPodeMem mem; /* attached to, NULL; the first member (CPModel) */
+  CPHost host; /* the integrator that it is attached to; the first member (CPModel) */
   SUNContext ctx;
   CPMechModel model; /* templates NULL: they are in the CPUserMats */
   int nq, nu, nz, n; /* n: length of y */
@@ -238,9 +238,16 @@ void cpMechSpaceFree(CPMechSpace *space);
 /* The metric of mech->metric, once there is a space: 0 or a code. */
 int cpMechSpaceMetric(CPMech mech);
 
-/* ---- newton/newton.c: the linear solver behind CVodeSetLinSysFn ---- */
-/* Creates matrix and linear solver by mech->newton_type and gives them to CVODES. */
-int cpMechNewtonAttach(CPMech mech, CPodeMem mem);
+/* ---- attach/ ---- */
+/* The integrator is gone. */
+void cpMechDetach(void *mech);
+
+/* ---- newton/newton.c: the linear solver of implicit methods ---- */
+/* Creates matrix and linear solver by mech->newton_type and gives them to the integrator. */
+int cpMechNewtonAttach(CPMech mech);
+/* Its matrix (CPModel). */
+int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunbooleantype *jcur,
+                       sunrealtype gamma, void *mech);
 void cpMechNewtonFree(CPMechNewtonMem *newton);
 /* Symmetric part of W = M - gamma C - gamma^2 K of the newest iteration matrix, into W, which has its
  * pattern (cpMechNewtonPattern). 1: there is none yet. */

@@ -44,8 +44,9 @@ static int printLine(FILE *out, SUNOutputFormat fmt, const Line *line, int first
 /* At the newest state of the integrator, if accelerations exist there. */
 static void evaluateNewest(CPMech mech) {
   CPMechOutput out = {0};
-  if (mech->mem && mech->mem->ygood)
-    cpMechEvaluateAt(mech, mech->mem->tgood, mech->mem->ygood, &out);
+  sunrealtype t    = 0.0;
+  N_Vector y       = mech->host.mem ? mech->host.ops->newest(mech->host.mem, &t) : NULL;
+  if (y) cpMechEvaluateAt(mech, t, y, &out);
 }
 
 int cpMechPrintStats(CPMech mech, FILE *out, SUNOutputFormat fmt) {

@@ -160,7 +160,7 @@ int CPMechSetNewton(CPMech mech, CPMechNewton type) {
   if (type < CP_NEWTON_AUTO || type > CP_NEWTON_NONE)
     return cpReport(&mech->log, CP_ILL_INPUT, __func__, "type must be one of CP_NEWTON_..., is %d",
                     (int)type);
-  if (mech->mem)
+  if (mech->host.mem)
     return cpReport(&mech->log, CP_TOO_LATE, __func__,
                     "this option comes before CPMechAttach, which sets the solver up");
   if (mech->operators && type == CP_NEWTON_KKT)
@@ -199,7 +199,7 @@ int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const int *z_order) {
   if (!(tau >= 0.0 || tau == CP_TAU_STEP) || isinf(tau))
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "tau must be positive, CP_TAU_STEP, or 0 for no weighting: tau = %g", tau);
-  if (mech->mem)
+  if (mech->host.mem)
     return cpReport(&mech->log, CP_TOO_LATE, __func__, "this option comes before CPMechAttach");
   int *copy = z_order && mech->nz > 0 ? malloc((size_t)mech->nz * sizeof *copy) : NULL;
   if (z_order && mech->nz > 0 && !copy)
@@ -217,7 +217,7 @@ int CPMechSetMaxOrd(CPMech mech, int maxord) {
   if (maxord < 0)
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "maxord must be positive, or 0 for CVODES' default: maxord = %d", maxord);
-  if (mech->mem)
+  if (mech->host.mem)
     return cpReport(&mech->log, CP_TOO_LATE, __func__, "this option comes before CPMechAttach");
   mech->maxord = maxord;
   return CP_SUCCESS;

@@ -1,8 +1,6 @@
-/* Structured Newton: life cycle, and the function behind CVodeSetLinSysFn. */
+/* Structured Newton: life cycle, and the function that makes the matrix. */
 #include "newton_impl.h"
 
-#include <cvodes/cvodes.h>
-#include <cvodes/cvodes_ls.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,28 +139,20 @@ int cpNewtonSystem(CPMechNewtonMem newton, sunrealtype t, const sunrealtype *y, 
   return flag ? cpReason(newton->mech->text, flag, "no memory for the iteration matrix") : flag;
 }
 
-static int linearSystem(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix S, sunbooleantype jok,
-                        sunbooleantype *jcur, sunrealtype gamma, void *user_data, N_Vector tmp1,
-                        N_Vector tmp2, N_Vector tmp3) {
-  CPMech mech            = user_data;
+int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunbooleantype *jcur,
+                       sunrealtype gamma, void *data) {
+  CPMech mech            = data;
   CPMechNewtonMem newton = mech->newton;
   int renewed            = 0;
-  (void)fy, (void)S, (void)tmp1, (void)tmp2, (void)tmp3;
-  CVodeGetErrWeights(mech->mem->cvode_mem, newton->ewt);
+  mech->host.ops->weights(mech->host.mem, newton->ewt);
   mech->cause = cpNewtonSystem(newton, t, N_VGetArrayPointer(y), N_VGetArrayPointer(newton->ewt),
                                jok, gamma, &renewed);
   *jcur       = renewed;
   return mech->cause ? (mech->cause > 0 ? 1 : -1) : 0;
 }
 
-static int give(CPMech mech, CPodeMem mem) {
-  CPMechNewtonMem newton = mech->newton;
-  int flag               = CVodeSetLinearSolver(mem->cvode_mem, newton->LS, newton->S);
-  return flag ? flag : CVodeSetLinSysFn(mem->cvode_mem, linearSystem);
-}
-
 /* Sizes and type are final at the first use: a second integrator gets the same objects. */
-int cpMechNewtonAttach(CPMech mech, CPodeMem mem) {
+int cpMechNewtonAttach(CPMech mech) {
   if (mech->newton_type == CP_NEWTON_KKT && mech->operators)
     return cpReason(mech->text, CP_NOT_SUPPORTED,
                     "CP_NEWTON_KKT needs M and A, and the system has operators");
@@ -171,5 +161,5 @@ int cpMechNewtonAttach(CPMech mech, CPodeMem mem) {
   mech->stats.newton = mech->newton ? mech->newton->type : CP_NEWTON_NONE;
   if (!mech->newton) return CP_SUCCESS;
   mech->newton->valid = 0;
-  return give(mech, mem);
+  return mech->host.ops->setLinearSolver(mech->host.mem, mech->newton->LS, mech->newton->S);
 }

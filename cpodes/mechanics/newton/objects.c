@@ -1,5 +1,5 @@
-/* The SUNMatrix and the SUNLinearSolver that CVODES sees. Both have the CPMechNewton as content; it
- * owns them. The matrix is made by the function of CVodeSetLinSysFn: it needs no operation but its
+/* The SUNMatrix and the SUNLinearSolver that the integrator sees. Both have the CPMechNewton as content; it
+ * owns them. The matrix is made by cpMechLinearSystem: it needs no operation but its
  * name. */
 #include "newton_impl.h"
 

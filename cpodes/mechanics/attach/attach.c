@@ -1,0 +1,105 @@
+/* What every integrator is given: right-hand side, projector, error weights, iteration matrix. */
+#include "attach.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- error weights ---- */
+
+/* Errors of velocities, and of z as often as z_order says, count in the unit of positions:
+ * w_u <- tau w_u, tau a time, or the step size where that is below one (E. Hairer, G. Wanner,
+ * Solving Ordinary Differential Equations II, section VII.7: RADAU5 multiplies them by h). */
+static int scaleWeights(N_Vector ewt, void *data) {
+  const CPMech mech = data;
+  sunrealtype *w    = N_VGetArrayPointer(ewt);
+  double tau        = mech->tau;
+  if (tau == CP_TAU_STEP) {
+    const double h = mech->host.ops->step(mech->host.mem);
+    tau            = h != 0.0 ? fmin(1.0, fabs(h)) : 1.0; /* before the first step there is none */
+  }
+  for (int j = 0; j < mech->nu; j++) w[mech->nq + j] *= tau;
+  for (int k = 0; mech->z_order && k < mech->nz; k++)
+    w[mech->nq + mech->nu + k] *= pow(tau, mech->z_order[k]);
+  return CP_SUCCESS;
+}
+
+/* ---- the model ---- */
+
+static int cause(const char **reason, void *data) {
+  const CPMech mech = data;
+  *reason           = mech->text;
+  return mech->cause;
+}
+
+static int print(FILE *out, SUNOutputFormat fmt, void *data) {
+  return cpMechPrintStats(data, out, fmt);
+}
+
+void cpMechDetach(void *data) {
+  const CPMech mech = data;
+  cpMechNewtonFree(&mech->newton);
+  if (mech->fixed_point) SUNNonlinSolFree(mech->fixed_point);
+  mech->fixed_point = NULL;
+  mech->host        = (CPHost){NULL, NULL};
+  mech->installed   = 0;
+}
+
+CPModel cpMechModel(CPMech mech) {
+  return (CPModel){.data   = mech,
+                   .scale  = mech->tau != 0.0 ? scaleWeights : NULL,
+                   .linsys = cpMechLinearSystem,
+                   .cause  = cause,
+                   .print  = print,
+                   .detach = cpMechDetach,
+                   .errest = CP_ERREST_DEFAULT};
+}
+
+int cpMechIsRheonomic(CPMech mech, sunrealtype t0, N_Vector y0) {
+  const sunrealtype *q = N_VGetArrayPointer(y0), *u = q + mech->nq;
+  const double e = 0.02 * mech->difference_time;
+  double *before = mech->p_plus, *after = mech->p_minus;
+  const size_t length = (size_t)mech->m * sizeof *before;
+  if (mech->nprescribed > 0) return 1;
+  if (cpMechPositions(mech, t0, q, before) || cpMechPositions(mech, t0 + e, q, after)) return 0;
+  if (memcmp(before, after, length)) return 1;
+  before = mech->lambda_new, after = mech->lambda_step; /* v's differences use the others */
+  if (cpMechVelocities(mech, t0, q, u, before) || cpMechVelocities(mech, t0 + e, q, u, after))
+    return 0;
+  return memcmp(before, after, length) != 0;
+}
+
+/* ---- attaching ---- */
+
+static int check(CPMech mech, const CPAttachment *kind, void *mem, const char *function) {
+  if (!mem) return cpReport(&mech->log, CP_ILL_INPUT, function, "mem must not be NULL");
+  const int flag = kind->check(mech, mem, function);
+  if (flag) return flag;
+  if (mech->host.mem && mech->host.mem != mem)
+    return cpReport(&mech->log, CP_ILL_INPUT, function,
+                    "the system is attached to another integrator: free that first");
+  if (!mech->host.mem && kind->isInitialised(mem))
+    return cpReport(&mech->log, CP_ILL_INPUT, function,
+                    "mem has a right-hand side already: use a new one of %s's", kind->create);
+  if (mech->host.mem && !mech->installed)
+    return cpReport(&mech->log, CP_ILL_INPUT, function,
+                    "mem is what an earlier %s left when it failed: free it and create another one",
+                    function);
+  return CP_SUCCESS;
+}
+
+int cpMechAttach(CPMech mech, const CPAttachment *kind, void *mem, sunrealtype t0, N_Vector y0,
+                 const char *function) {
+  int flag = cpMechCheckState(mech, y0, function);
+  if (!flag) flag = check(mech, kind, mem, function);
+  if (flag) return flag;
+  mech->cause = 0;
+  flag        = kind->start(mem, t0, y0);
+  if (!flag && !mech->host.mem) {
+    mech->host      = (CPHost){kind->ops, mem};
+    flag            = kind->install(mech, mem, t0, y0);
+    mech->installed = !flag;
+  }
+  if (!flag) return CP_SUCCESS;
+  if (flag == CP_MEM_FAIL) return cpReport(&mech->log, flag, function, "no memory");
+  return cpReport(&mech->log, flag, function, "the integrator refused it: %s", kind->message(mem));
+}

@@ -1,0 +1,66 @@
+/* A mechanical system in CPode. */
+#include "../../integrator/integrator_impl.h"
+#include "attach.h"
+
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+
+static int check(CPMech mech, void *address, const char *function) {
+  const CPodeMem mem = address;
+  if (!mem->attached) return CP_SUCCESS;
+  return cpReport(&mech->log, CP_NOT_SUPPORTED, function,
+                  "mem has memory of CVODES' that is not its own (CPodeAttach): use CPodeCreate");
+}
+
+static int isInitialised(void *mem) { return ((CPodeMem)mem)->cvode_inited; }
+
+static int start(void *mem, sunrealtype t0, N_Vector y0) {
+  return isInitialised(mem) ? CPodeReInit(mem, t0, y0) : CPodeInit(mem, cpMechRhs, t0, y0);
+}
+
+static const char *message(void *mem) { return CPodeGetLastMessage(mem); }
+
+/* Adams methods are for what is not stiff: no matrix, unless one is asked for. Fixed point iteration
+ * takes 0.9 of the evaluations of f that Newton's does (pendulum), and no partial derivatives. */
+static int installFixedPoint(CPMech mech, CPodeMem mem) {
+  if (mem->inner && !mem->inner_owned) return CP_SUCCESS; /* the user's own */
+  mech->fixed_point = SUNNonlinSol_FixedPoint(mech->y_tmpl, 0, mech->ctx);
+  return mech->fixed_point ? CPodeSetNonlinearSolver(mem, mech->fixed_point) : CP_MEM_FAIL;
+}
+
+static int installSolver(CPMech mech, CPodeMem mem) {
+  if (mech->newton_type == CP_NEWTON_NONE) return CP_SUCCESS;
+  if (mem->lmm == CV_ADAMS && mech->newton_type == CP_NEWTON_AUTO)
+    return installFixedPoint(mech, mem);
+  return cpMechNewtonAttach(mech);
+}
+
+/* What a motion prescribes has no projected error. Steps that only that norm tests are too long for
+ * the history to follow the motion: projections that move too far then cut them, at order 1 (BDF, a
+ * mass driven with 10 /s beside one that hardly moves, tol 1e-8: 48,861 steps against 3,573;
+ * test/reference/mechanics_motion.c). */
+static CPErrEst defaultErrEst(CPMech mech, sunrealtype t0, N_Vector y0) {
+  return cpMechIsRheonomic(mech, t0, y0) ? CP_ERREST_UNPROJECTED : CP_ERREST_DEFAULT;
+}
+
+static int install(CPMech mech, void *address, sunrealtype t0, N_Vector y0) {
+  CPodeMem mem  = address;
+  CPModel model = cpMechModel(mech);
+  model.errest  = defaultErrEst(mech, t0, y0);
+  int flag      = cpSetModel(mem, &model);
+  if (!flag && mech->maxord > 0) flag = CVodeSetMaxOrd(mem->cvode_mem, mech->maxord);
+  if (!flag) flag = installSolver(mech, mem);
+  if (!flag) flag = cpMechSpaceMetric(mech); /* which may be that of Newton's matrix */
+  return flag ? flag : CPodeSetProjector(mem, mech->P);
+}
+
+static const CPAttachment multistep = {.ops           = &cpCPodeOps,
+                                       .check         = check,
+                                       .isInitialised = isInitialised,
+                                       .start         = start,
+                                       .install       = install,
+                                       .message       = message,
+                                       .create        = "CPodeCreate"};
+
+int CPMechAttach(CPMech mech, CPodeMem mem, sunrealtype t0, N_Vector y0) {
+  return cpMechAttach(mech, &multistep, mem, t0, y0, __func__);
+}
