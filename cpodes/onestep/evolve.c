@@ -98,7 +98,7 @@ static int step(CPOneStepMem mem) {
   int flag = weights(mem);
   if (flag) return flag;
   mem->have_step = 0;
-  flag           = mem->ops->step(mem);
+  flag           = cpOneStepStep(mem);
   if (!flag) accept(mem);
   return flag;
 }

@@ -3,14 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* After a failure that tells nothing of the right size. */
-#define SHRINK_FAILED 0.25
-/* Attempts of one step: what is left of its size is below roundoff by any measure. */
-#define MAX_ATTEMPTS 60
-/* A step that ends so near before tstop is stretched to end there. */
-#define STRETCH 1.01
 
 /* ---- life cycle ---- */
 
@@ -116,7 +108,6 @@ static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
 static int attempt(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   const CPExplicit e = mem->stepper;
   const int early    = !e->fsal && !cpOneStepProjectsErrors(mem);
-  mem->stats.nattempts++;
   int flag = stages(mem, h);
   if (!flag && early) flag = estimate(mem, h, norm);
   if (flag || (early && *norm > 1.0)) return flag;
@@ -127,101 +118,23 @@ static int attempt(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   return evaluate(mem, mem->tnew, mem->ynew, e->last);
 }
 
-/* ---- its size ---- */
+/* ---- before and after ---- */
 
-/* The size to be tried, and tnew. */
-static sunrealtype sized(CPOneStepMem mem, sunrealtype h) {
-  sunrealtype size = fabs(h);
-  if (mem->hmax > 0.0) size = fmin(size, mem->hmax);
-  size = fmax(size, mem->hmin);
-  if (mem->hfixed > 0.0) size = mem->hfixed;
-  mem->tnew = mem->t + mem->dir * size;
-  if (!((mem->t + STRETCH * mem->dir * size - mem->tlimit) * mem->dir > 0.0))
-    return mem->dir * size;
-  mem->tnew = mem->tlimit;
-  return mem->tlimit - mem->t;
-}
-
-static int giveUp(CPOneStepMem mem, sunrealtype h, int code) {
-  char reason[CP_TEXT_LENGTH];
-  if (code == CV_ERR_FAILURE)
-    return cpReason(mem->text, code,
-                    "from t = %.15g no step size passes the error test, down to %g", mem->t, h);
-  memcpy(reason, mem->text, sizeof reason);
-  cpWrite(mem->text,
-          "every attempt of the step from t = %.15g failed, down to a size of %g: ", mem->t, h);
-  strncat(mem->text, reason, sizeof mem->text - strlen(mem->text) - 1);
-  return code;
-}
-
-/* A smaller size for an attempt that failed with code, or 0: there is none. */
-static sunrealtype smaller(CPOneStepMem mem, sunrealtype h, sunrealtype ratio, int failed) {
-  sunrealtype size = fmax(fabs(h) * ratio, mem->hmin);
-  if (mem->hfixed > 0.0 || !(size < fabs(h)) || mem->t + mem->dir * size == mem->t) return 0.0;
-  if (failed && mem->stats.nst > 0 && cpIsCreeping(&mem->creeping, mem->tnew, h, mem->t0, mem->t))
-    return 0.0;
-  return mem->dir * size;
-}
-
-/* The proposal for the next step, after one of size h that was accepted. Where tstop had cut it, the
- * size before was good as well. */
-static void propose(CPOneStepMem mem, sunrealtype h, sunrealtype norm, int rejected) {
-  mem->hlast = h;
-  if (mem->hfixed > 0.0) return;
-  sunrealtype ratio = cpStepRatio(mem, norm, 1);
-  if (rejected) ratio = fmin(ratio, 1.0);
-  const int cut = !rejected && mem->tnew == mem->tlimit;
-  if (!cut || fabs(h * ratio) > fabs(mem->h)) mem->h = h * ratio;
-}
-
-/* ---- the step ---- */
-
-/* f(t, y) to its place. */
-static void begin(CPExplicit e) {
-  e->is_prepared = 0;
-  if (!e->k_is_last) return;
-  N_Vector k0   = e->k[0];
-  e->k[0]       = e->k[e->last];
-  e->k[e->last] = k0;
-  e->k_is_last  = 0;
-}
-
-static int firstSize(CPOneStepMem mem) {
+/* f(t, y) to its place; the first size. */
+static int begin(CPOneStepMem mem) {
   const CPExplicit e = mem->stepper;
+  e->is_prepared     = 0;
+  if (e->k_is_last) {
+    N_Vector k0   = e->k[0];
+    e->k[0]       = e->k[e->last];
+    e->k[e->last] = k0;
+    e->k_is_last  = 0;
+  }
   if (mem->h != 0.0 || mem->hfixed > 0.0) return CP_SUCCESS;
   return cpInitialStep(mem, e->k[0], mem->ytmp, &mem->h);
 }
 
-/* Counts a rejected attempt; returns the ratio by which the size shrinks. */
-static sunrealtype rejected(CPOneStepMem mem, int flag, sunrealtype norm) {
-  if (flag == 0) {
-    mem->stats.netf++;
-    return cpStepRatio(mem, norm, 0);
-  }
-  return SHRINK_FAILED;
-}
-
-static int step(CPOneStepMem mem) {
-  const CPExplicit e = mem->stepper;
-  begin(e);
-  int flag = firstSize(mem);
-  if (flag) return flag;
-  sunrealtype h = sized(mem, mem->h), norm = 0.0;
-  for (int tries = 1;; tries++) {
-    if (mem->t + h == mem->t) return giveUp(mem, h, CV_ERR_FAILURE);
-    flag = attempt(mem, h, &norm);
-    if (flag < 0) return flag;
-    if (flag == 0 && norm <= 1.0) {
-      propose(mem, h, norm, tries > 1);
-      e->k_is_last = 1;
-      return CP_SUCCESS;
-    }
-    const sunrealtype next = smaller(mem, h, rejected(mem, flag, norm), flag != 0);
-    if (next == 0.0 || tries == MAX_ATTEMPTS) return giveUp(mem, h, flag ? -flag : CV_ERR_FAILURE);
-    mem->h = next;
-    h      = sized(mem, next);
-  }
-}
+static void accepted(CPOneStepMem mem) { ((CPExplicit)mem->stepper)->k_is_last = 1; }
 
 /* ---- interpolation ---- */
 
@@ -274,7 +187,10 @@ void cpInterpolantHermite(CPInterpolant *ip, int last) {
 const CPStepperOps cpExplicitOps = {.create      = create,
                                     .init        = init,
                                     .start       = start,
-                                    .step        = step,
+                                    .begin       = begin,
+                                    .attempt     = attempt,
+                                    .ratio       = cpStepRatio,
+                                    .accepted    = accepted,
                                     .interpolate = interpolate,
                                     .degree      = degree,
                                     .free        = freeExplicit};

@@ -68,10 +68,7 @@ int cpInterpolate(CPOneStepMem mem, const CPInterpolant *ip, sunrealtype theta, 
 /* The cubic of Hermite, by f(tlast, ylast) and f(t, y). */
 void cpInterpolantHermite(CPInterpolant *ip, int last);
 
-/* control.c: sizes of steps. The initial one (E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary
- * Differential Equations I, 2nd ed., section II.4), from f0 = f(t, y); one evaluation of f, in f1. */
-int cpInitialStep(CPOneStepMem mem, N_Vector f0, N_Vector f1, sunrealtype *h);
-/* The ratio of the next size to that of a step whose error has this norm. */
+/* control.c: the ratio of the next size to that of a step whose error has this norm. */
 sunrealtype cpStepRatio(CPOneStepMem mem, sunrealtype norm, int accepted);
 
 #endif

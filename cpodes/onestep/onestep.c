@@ -15,7 +15,7 @@ static CPOneStepMem newIntegrator(const char *name, ARKodeButcherTable B, SUNCon
   if (mem) {
     mem->ctx            = ctx;
     mem->table          = B;
-    mem->ops            = &cpExplicitOps;
+    mem->ops            = !B || cpTableIsExplicit(B) ? &cpExplicitOps : &cpImplicitOps;
     mem->mxsteps        = CP_MXSTEPS_DEFAULT;
     mem->project_output = SUNTRUE;
     mem->max_correction = CP_MAX_CORRECTION_DEFAULT;
@@ -34,7 +34,6 @@ CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx) {
   const char *rule = NULL;
   if (!B) rule = "is none of DOP853 and the tables of this ARKODE's (ARKODE_...)";
   else if (!B->d) rule = "has no embedded method: CPOneStepCreateTable takes it, for fixed steps";
-  else if (!cpTableIsExplicit(B)) rule = "is implicit, which is not supported"; /* arkode.c */
   else rule = cpTableRule(B, text);
   if (!rule) return newIntegrator(method, B, ctx, __func__);
   ARKodeButcherTable_Free(B);
@@ -45,7 +44,6 @@ CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx) {
 CPOneStepMem CPOneStepCreateTable(ARKodeButcherTable B, SUNContext ctx) {
   char text[CP_TEXT_LENGTH];
   const char *rule = ctx ? cpTableRule(B, text) : "ctx must not be NULL";
-  if (!rule && !cpTableIsExplicit(B)) rule = "implicit tables are not supported"; /* arkode.c */
   if (rule) return cpReport(NULL, CP_ILL_INPUT, __func__, "%s", rule), NULL;
   ARKodeButcherTable copy = ARKodeButcherTable_Copy(B);
   if (!copy) return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for an integrator"), NULL;

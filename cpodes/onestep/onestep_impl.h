@@ -1,8 +1,8 @@
 /* Inside of CPOneStep: the layer that all methods share, and the table of functions of a method.
  *
- * A stepper makes one accepted step from the state at hand and interpolates in it; it asks the
- * shared layer for everything else: weights, projections, reasons of failures. Explicit methods:
- * explicit.c.
+ * A stepper attempts steps from the state at hand and interpolates in the last one; it asks the shared
+ * layer for everything else: sizes of steps and what becomes of attempts (step.c), weights,
+ * projections, reasons of failures. Explicit methods: explicit.c; implicit ones: implicit.c.
  */
 #ifndef CPODES_ONESTEP_IMPL_H
 #define CPODES_ONESTEP_IMPL_H
@@ -15,23 +15,31 @@
  *
  * create: mem->stepper for mem->table. init: storage for states like mem->y, once. start: (t, y) and
  * its weights are new, whatever was known of f is not valid; mem->h is kept, 0: to be chosen.
- * step: one accepted step from (t, y), whose weights are in ewt, in direction dir, not beyond
- * tlimit; in mem->h the size proposed; out: tnew, ynew (projected), hlast, h (proposal for the next
- * one), err; counters. On failure t and y are what they were. The shared layer then makes (tnew, ynew)
- * the state (t, y), and the one before it (tlast, ylast).
+ * begin: before the attempts of a step, whose weights are in ewt; mem->h, if it is 0 and steps are not
+ * fixed: the first size.
+ * attempt: from (t, y) with size h to tnew; out: ynew (projected), norm of the error, 0 with fixed steps,
+ * and err. 0; positive: a smaller step may help; negative: fatal; the reason in mem->text.
+ * ratio: of the next size to that of an attempt whose error has this norm.
+ * accepted: the attempt will be the step. The shared layer then makes (tnew, ynew) the state (t, y), and
+ * the one before it (tlast, ylast).
  * interpolate: k-th derivative at t in [tlast, t] of the last step's polynomial, unprojected;
  * ytmp is not to be used. degree: of that polynomial. stats: adds what the method counts itself;
- * NULL: nothing. arkode_mem: ARKODE's memory; NULL: there is none. free: mem->stepper may be NULL, or
+ * NULL: nothing. arkode_mem: ARKODE's memory; set_linear_solver: whose matrix the model makes; NULL: there
+ * is none. free: mem->stepper may be NULL, or
  * half-built. */
 typedef struct {
   int (*create)(CPOneStepMem mem);
   int (*init)(CPOneStepMem mem);
   int (*start)(CPOneStepMem mem);
-  int (*step)(CPOneStepMem mem);
+  int (*begin)(CPOneStepMem mem);
+  int (*attempt)(CPOneStepMem mem, sunrealtype h, sunrealtype *norm);
+  sunrealtype (*ratio)(CPOneStepMem mem, sunrealtype norm, int accepted);
+  void (*accepted)(CPOneStepMem mem);
   int (*interpolate)(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky);
   int (*degree)(CPOneStepMem mem);
   void (*stats)(CPOneStepMem mem, CPOneStepStats *stats);
   void *(*arkode_mem)(CPOneStepMem mem);
+  int (*set_linear_solver)(CPOneStepMem mem, SUNLinearSolver LS, SUNMatrix S);
   void (*free)(CPOneStepMem mem);
   int implicit;
 } CPStepperOps;
@@ -119,10 +127,6 @@ const char *cpTableRule(ARKodeButcherTable B, char *text);
 void *cpOneStepUserData(CPOneStepMem mem);
 /* Error weights of y. As cpTolerancesWeights. */
 int cpOneStepWeights(CPOneStepMem mem, N_Vector y, N_Vector ewt);
-/* Attaches a model, before or after CPOneStepInit. */
-void cpOneStepSetModel(CPOneStepMem mem, const CPModel *model);
-/* The model is being freed before its integrator. */
-void cpOneStepLoseModel(CPOneStepMem mem);
 
 /* evaluate.c: each returns 0; positive: recoverable, a smaller step may help; negative: fatal; the
  * reason is in mem->text. Positive codes are those of the library with the sign changed.
@@ -140,6 +144,19 @@ int cpOneStepProjectsErrors(CPOneStepMem mem);
 /* The error estimate e (in, out) at the projected state y. */
 int cpOneStepProjectError(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector e);
 
+/* model.c */
+extern const CPHostOps cpOneStepHostOps;
+/* Attaches a model, before or after CPOneStepInit. */
+void cpOneStepSetModel(CPOneStepMem mem, const CPModel *model);
+
+/* step.c: one accepted step from (t, y) in direction dir, not beyond tlimit; in mem->h the size
+ * proposed; out: tnew, ynew, hlast, err, h: the next proposal. On failure t and y are what they were. */
+int cpOneStepStep(CPOneStepMem mem);
+
+/* control.c: a first size (E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations
+ * I, 2nd ed., section II.4), from f0 = f(t, y); one evaluation of f, in f1. */
+int cpInitialStep(CPOneStepMem mem, N_Vector f0, N_Vector f1, sunrealtype *h);
+
 /* output.c: the solution at t in [tlast, t], projected, into y. event: what output it is, for the
  * message. 0 or a code with its reason in mem->text; CP_OUTPUT_PROJ_FAIL: y is given unprojected. */
 int cpOneStepSolution(CPOneStepMem mem, sunrealtype t, N_Vector y, const char *event);
@@ -156,6 +173,6 @@ void cpRootsReturned(CPRoots *roots);
 void cpRootsFree(CPRoots *roots);
 
 /* The methods. */
-extern const CPStepperOps cpExplicitOps;
+extern const CPStepperOps cpExplicitOps, cpImplicitOps;
 
 #endif

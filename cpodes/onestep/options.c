@@ -53,14 +53,6 @@ int CPOneStepSetUserData(CPOneStepMem mem, void *user_data) {
   return CP_SUCCESS;
 }
 
-void cpOneStepSetModel(CPOneStepMem mem, const CPModel *model) { mem->model = *model; }
-
-void cpOneStepLoseModel(CPOneStepMem mem) {
-  CPOneStepSetProjector(mem, NULL);
-  memset(&mem->model, 0, sizeof mem->model);
-  mem->model_gone = 1;
-}
-
 int CPOneStepSetErrHandlerFn(CPOneStepMem mem, CPErrHandlerFn handler, void *data) {
   if (!mem) return missing(__func__);
   mem->log.handler = handler;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Roundoff in the sums of a table's entries, in units of the largest one. */
-#define TABLE_ROUNDOFF 1.0e3
+#define TABLE_ROUNDOFF 1.0e6
 
 /* SUNDIALS does not tell whether a name is that of an explicit table, but complains on stderr if
  * it is not: these are implicit. (Others are searched for in both lists.) */

@@ -1,0 +1,45 @@
+/* A mechanical system in CPOneStep. */
+#include "../../onestep/onestep_impl.h"
+#include "attach.h"
+
+static int check(CPMech mech, void *mem, const char *function) {
+  (void)mech, (void)mem, (void)function;
+  return CP_SUCCESS;
+}
+
+static int isInitialised(void *mem) { return ((CPOneStepMem)mem)->f != NULL; }
+
+static int start(void *mem, sunrealtype t0, N_Vector y0) {
+  return isInitialised(mem) ? CPOneStepReInit(mem, t0, y0) : CPOneStepInit(mem, cpMechRhs, t0, y0);
+}
+
+static const char *message(void *mem) { return CPOneStepGetLastMessage(mem); }
+
+/* Explicit methods have no iteration matrix. */
+static int installSolver(CPMech mech, CPOneStepMem mem) {
+  mech->stats.newton = CP_NEWTON_NONE;
+  if (!mem->ops->implicit || mech->newton_type == CP_NEWTON_NONE) return CP_SUCCESS;
+  return cpMechNewtonAttach(mech);
+}
+
+static int install(CPMech mech, void *address, sunrealtype t0, N_Vector y0) {
+  CPOneStepMem mem    = address;
+  const CPModel model = cpMechModel(mech);
+  (void)t0, (void)y0;
+  cpOneStepSetModel(mem, &model);
+  int flag = installSolver(mech, mem);
+  if (!flag) flag = cpMechSpaceMetric(mech); /* which may be that of Newton's matrix */
+  return flag ? flag : CPOneStepSetProjector(mem, mech->P);
+}
+
+static const CPAttachment onestep = {.ops           = &cpOneStepHostOps,
+                                     .check         = check,
+                                     .isInitialised = isInitialised,
+                                     .start         = start,
+                                     .install       = install,
+                                     .message       = message,
+                                     .create        = "CPOneStepCreate"};
+
+int CPMechAttachOneStep(CPMech mech, CPOneStepMem mem, sunrealtype t0, N_Vector y0) {
+  return cpMechAttach(mech, &onestep, mem, t0, y0, __func__);
+}

@@ -1,0 +1,278 @@
+/* ARKODE as the solver of stages: its memory, its callbacks, one attempt. */
+#include "implicit.h"
+
+#include <arkode/arkode_arkstep.h>
+#include <arkode/arkode_ls.h>
+#include <stdlib.h>
+#include <sunnonlinsol/sunnonlinsol_newton.h>
+
+/* ---- what ARKODE calls ---- */
+
+/* f(t, y) of the integrator's state. ARKODE asks before the stages: at the first call after a reset,
+ * and for an explicit first stage. (7 copies the last stage's for those; so 6 is given the same.) */
+static int derivative(CPOneStepMem mem, N_Vector ydot) {
+  CPImplicit *st = cpImplicit(mem);
+  const int flag = st->have_f1 ? CP_SUCCESS : cpOneStepRhs(mem, mem->t, mem->y, st->f1, 0);
+  if (flag) return flag;
+  st->have_f1 = 1;
+  st->k[0]    = ydot;
+  N_VScale(1.0, st->f1, ydot);
+  return CP_SUCCESS;
+}
+
+/* A failure outside of Newton's iteration is kept to ourselves, as the iteration's are (solve). */
+static int rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
+  CPOneStepMem mem = data;
+  CPImplicit *st   = cpImplicit(mem);
+  int flag         = CP_SUCCESS;
+  if (!st->unsolved)
+    flag = st->in_stages ? cpOneStepRhs(mem, t, y, ydot, 0) : derivative(mem, ydot);
+  if (flag) st->f_failed = flag;
+  if (flag && !st->iterating) st->unsolved = flag;
+  if (st->unsolved) N_VConst(0.0, ydot);
+  if (!st->iterating) return 0;
+  return flag > 0 ? 1 : flag < 0 ? -1 : 0;
+}
+
+/* ARKODE asks for the weights of its own state, which are known. */
+static int weights(N_Vector y, N_Vector ewt, void *data) {
+  (void)y;
+  N_VScale(1.0, ((CPOneStepMem)data)->ewt, ewt);
+  return 0;
+}
+
+/* Guess for a stage: the last step's polynomial goes on. Of the evaluations of f with ARKODE's default,
+ * the last state, it takes 0.5 to 0.7, and 0.9 of those with the best of ARKODE's other ones (pendulum,
+ * orders 3 to 5). */
+static int predict(sunrealtype t, N_Vector guess, void *data) {
+  cpImplicit(data)->in_stages = 1;
+  cpContinuousPredict(data, t, guess);
+  return 0;
+}
+
+/* The integrator that ARKODE works for, and where it keeps the derivative of the newest stage. */
+static CPOneStepMem integratorOf(void *ark, N_Vector *k) {
+  sunrealtype t, gamma;
+  N_Vector predicted, z, known;
+  void *data = NULL;
+  CP_ARK(GetNonlinearSystemData)(ark, &t, &predicted, &z, k, &gamma, &known, &data);
+  return data;
+}
+
+/* (6 comes here for an explicit first stage, too, whose place is known.) */
+static int afterStage(sunrealtype t, N_Vector z, void *data) {
+  CPImplicit *st = cpImplicit(data);
+  N_Vector k     = NULL;
+  (void)t, (void)z;
+  integratorOf(st->ark, &k);
+  if (st->stage == 0 || k != st->k[0]) st->k[st->stage++] = k;
+  return 0;
+}
+
+/* A step that is rejected is taken back by a reset: a failure here would end ARKODE's run. */
+static int afterStep(sunrealtype t, N_Vector y, void *data) {
+  CPImplicit *st = cpImplicit(data);
+  (void)t;
+  st->judged  = 1;
+  st->verdict = st->unsolved ? st->unsolved : cpImplicitJudge(data, y);
+  return 0;
+}
+
+/* ---- Newton's iteration ---- */
+
+/* In SUNDIALS 7 it would be called without its linear solver. */
+static int initialize(SUNNonlinearSolver NLS) {
+  const SUNNonlinearSolverContent_Newton newton = NLS->content;
+  return newton->LSolve ? SUNNonlinSolInitialize_Newton(NLS) : CP_ILL_INPUT; /* any error */
+}
+
+/* A failure is kept to ourselves: with steps of given sizes ARKODE would call it final, and not tell
+ * its cause. The rest of the attempt is skipped. */
+static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
+                 sunbooleantype callLSetup, void *ark) {
+  N_Vector k     = NULL;
+  CPImplicit *st = cpImplicit(integratorOf(ark, &k));
+  st->iterating  = 1;
+  if (!st->unsolved)
+    st->unsolved = SUNNonlinSolSolve_Newton(NLS, y0, ycor, ewt, tol, callLSetup, ark);
+  st->iterating = 0;
+  if (st->unsolved) N_VConst(0.0, ycor);
+  return CP_SUCCESS;
+}
+
+/* ---- the model's iteration matrix ---- */
+
+/* A reset makes ARKODE ask for a new Jacobian, which an attempt that has failed for another reason than
+ * its iteration does not need. */
+static int linearSystem(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix S, SUNMatrix M,
+                        sunbooleantype jok, sunbooleantype *jcur, sunrealtype gamma, void *data,
+                        N_Vector tmp1, N_Vector tmp2, N_Vector tmp3) {
+  CPOneStepMem mem = data;
+  CPImplicit *st   = cpImplicit(mem);
+  (void)fy, (void)S, (void)M, (void)tmp1, (void)tmp2, (void)tmp3;
+  if (st->jacobian_serves) jok = SUNTRUE;
+  st->jacobian_serves = 0;
+  return mem->model.linsys(t, y, jok, jcur, gamma, mem->model.data);
+}
+
+int cpArkSetLinearSolver(CPOneStepMem mem, SUNLinearSolver LS, SUNMatrix S) {
+  void *ark      = cpImplicit(mem)->ark;
+  const int flag = CP_ARK(SetLinearSolver)(ark, LS, S);
+  return flag ? flag : CP_ARK(SetLinSysFn)(ark, linearSystem);
+}
+
+/* ---- life cycle ---- */
+
+/* SUNDIALS 7 reports through the SUNContext. */
+#ifdef CP_CVODES_HAS_EHFUN
+static void heard(int code, const char *module, const char *function, char *msg, void *data) {
+  CPOneStepMem mem = data;
+  (void)module;
+  for (char *s = msg; *s; s++)
+    if (*s == '\n') *s = ' ';
+  cpReport(&mem->log, code, function, "%s", msg);
+}
+static int setHandler(CPOneStepMem mem, void *ark) {
+  return ARKStepSetErrHandlerFn(ark, heard, mem);
+}
+#else
+static int setHandler(CPOneStepMem mem, void *ark) {
+  (void)mem, (void)ark;
+  return ARK_SUCCESS;
+}
+#endif
+
+/* Interpolation is not ARKODE's: of its two kinds Lagrange's evaluates no f. */
+static int configure(CPOneStepMem mem) {
+  CPImplicit *st = cpImplicit(mem);
+  void *ark      = st->ark;
+  int flag       = setHandler(mem, ark);
+  if (!flag) flag = CP_ARK(SetUserData)(ark, mem);
+  if (!flag) flag = ARKStepSetTables(ark, mem->table->q, mem->table->p, mem->table, NULL);
+  if (!flag) flag = CP_ARK(WFtolerances)(ark, weights);
+  if (!flag) flag = CP_ARK(SetInterpolantType)(ark, ARK_INTERP_LAGRANGE);
+  if (!flag) flag = CP_ARK(SetInterpolantDegree)(ark, 0);
+  if (!flag) flag = CP_ARK(SetDeduceImplicitRhs)(ark, SUNTRUE);
+  if (!flag) flag = CP_ARK(SetStagePredictFn)(ark, predict);
+  if (!flag) flag = CP_ARK(SetPostprocessStageFn)(ark, afterStage);
+  if (!flag) flag = CP_ARK(SetPostprocessStepFn)(ark, afterStep);
+  if (!flag) flag = CP_ARK(SetNonlinearSolver)(ark, st->NLS);
+  if (!flag) flag = CP_ARK(SetNonlinConvCoef)(ark, CP_ARK_NLSCOEF);
+  return flag;
+}
+
+int cpArkCreate(CPOneStepMem mem) {
+  CPImplicit *st = cpImplicit(mem);
+  st->k          = calloc((size_t)mem->table->stages, sizeof(N_Vector));
+  st->handed     = N_VClone(mem->y);
+  st->NLS        = SUNNonlinSol_Newton(mem->y, mem->ctx);
+  if (!st->k || !st->handed || !st->NLS) return CP_MEM_FAIL;
+  st->NLS->ops->initialize = initialize;
+  st->NLS->ops->solve      = solve;
+  N_VConst(0.0, st->handed);
+  st->ark = ARKStepCreate(NULL, rhs, 0.0, st->handed, mem->ctx);
+  return st->ark && !configure(mem) ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+void cpArkFree(CPOneStepMem mem) {
+  CPImplicit *st = cpImplicit(mem);
+  if (st->ark) CP_ARK(Free)(&st->ark);
+  if (st->NLS) SUNNonlinSolFree(st->NLS);
+  if (st->handed) N_VDestroy(st->handed);
+  free(st->k);
+}
+
+/* ---- an attempt ---- */
+
+/* ARKODE's flags by their numbers in CVODES; those down to ARK_RTFUNC_FAIL are the same. */
+static int codeOf(int flag) {
+  switch (flag) {
+  case ARK_NLS_INIT_FAIL: return CV_NLS_INIT_FAIL;
+  case ARK_NLS_SETUP_FAIL: return CV_NLS_SETUP_FAIL;
+  case ARK_NLS_OP_ERR: return CV_NLS_FAIL;
+  case ARK_VECTOROP_ERR: return CP_VECTOROP_ERR;
+  case ARK_MEM_FAIL: return CP_MEM_FAIL;
+  case ARK_ILL_INPUT: return CP_ILL_INPUT;
+  default: return flag >= ARK_RTFUNC_FAIL ? flag : CV_UNRECOGNIZED_ERR;
+  }
+}
+
+/* The stages could not be solved for: why? flag: Newton's iteration's, or ARKODE's. */
+static int failed(CPOneStepMem mem, int flag) {
+  CPImplicit *st     = cpImplicit(mem);
+  const char *reason = NULL;
+  if (st->f_failed) {
+    mem->stats.nrhsfails++;
+    return st->f_failed;
+  }
+  mem->stats.nsolvefails++;
+  const int code = mem->model.cause ? mem->model.cause(&reason, mem->model.data) : 0;
+  if (code) return cpReason(mem->text, code, "%s", reason);
+  if (flag > 0 || flag == ARK_CONV_FAILURE)
+    return cpReason(mem->text, -CV_CONV_FAILURE,
+                    "at t = %.15g: Newton's iteration for the stages does not converge (h = %g)",
+                    mem->t, st->h);
+  if (flag == ARK_LSETUP_FAIL || flag == ARK_LSOLVE_FAIL)
+    return cpReason(mem->text, flag, "at t = %.15g: the linear solver's %s failed for good", mem->t,
+                    flag == ARK_LSETUP_FAIL ? "setup" : "solve");
+  if (flag == ARK_NLS_INIT_FAIL)
+    return cpReason(
+        mem->text, CV_NLS_INIT_FAIL,
+        "Newton's iteration lacks a linear solver: CPOneStepGetARKodeMem is to be given "
+        "one; a mechanical system brings its own (CPMechSetNewton)");
+  char *name = CP_ARK(GetReturnFlagName)(flag);
+  cpReason(mem->text, flag, "at t = %.15g: ARKODE returned %s (%d)", mem->t,
+           name ? name : "an error", flag);
+  free(name);
+  return codeOf(flag);
+}
+
+/* ARKODE's call. It stands at the integrator's state, or is reset to it. */
+static int evolve(CPOneStepMem mem) {
+  CPImplicit *st = cpImplicit(mem);
+  sunrealtype t  = mem->t;
+  int flag       = CP_ARK(SetFixedStep)(st->ark, st->h);
+  if (!flag && !st->ready) flag = CP_ARK(Reset)(st->ark, mem->t, mem->y);
+  if (!flag) flag = CP_ARK(Evolve)(st->ark, mem->t + st->h, st->handed, &t, ARK_ONE_STEP);
+  return flag;
+}
+
+int cpArkAttempt(CPOneStepMem mem, sunrealtype h) {
+  CPImplicit *st = cpImplicit(mem);
+  st->h          = h;
+  st->in_stages = st->iterating = st->unsolved = st->f_failed = st->judged = 0;
+  st->error                                                                = 0.0;
+  st->stage                                                                = !st->solves_first;
+  const int flag                                                           = evolve(mem);
+  st->ready           = flag >= 0 && st->judged && !st->verdict && st->error <= 1.0;
+  st->jacobian_serves = flag >= 0 && !st->unsolved && !st->ready;
+  if (flag < 0 || st->unsolved) return failed(mem, flag < 0 ? flag : st->unsolved);
+  if (!st->judged)
+    return cpReason(mem->text, CP_SELFCHECK_FAIL,
+                    "ARKODE made no step of ours: is another post-processing function installed?");
+  return st->verdict;
+}
+
+/* ---- a start, and counters since then ---- */
+
+static void count(CPOneStepMem mem, CPArkCounters *c) {
+  void *ark = cpImplicit(mem)->ark;
+  CP_ARK(GetNumJacEvals)(ark, &c->njev);
+  CP_ARK(GetNumLinSolvSetups)(ark, &c->nlinsetups);
+  CP_ARK(GetNumNonlinSolvIters)(ark, &c->nni);
+}
+
+void cpArkStart(CPOneStepMem mem) {
+  CPImplicit *st = cpImplicit(mem);
+  st->ready = st->jacobian_serves = 0;
+  count(mem, &st->base);
+}
+
+void cpArkStats(CPOneStepMem mem, CPOneStepStats *stats) {
+  const CPArkCounters base = cpImplicit(mem)->base;
+  CPArkCounters now        = base;
+  count(mem, &now);
+  stats->njev       = now.njev - base.njev;
+  stats->nlinsetups = now.nlinsetups - base.nlinsetups;
+  stats->nni        = now.nni - base.nni;
+}

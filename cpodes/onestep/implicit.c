@@ -1,0 +1,146 @@
+/* Diagonally implicit methods: error test, step control, life cycle. */
+#include "implicit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- judging an attempt ---- */
+
+/* err <- h sum (b_i - d_i) k_i */
+static void estimate(CPOneStepMem mem) {
+  CPImplicit *st             = cpImplicit(mem);
+  const ARKodeButcherTable B = mem->table;
+  for (int i = 0; i < B->stages; i++) st->w[i] = B->b[i] - B->d[i];
+  cpImplicitSum(mem, NULL, st->w, mem->err);
+}
+
+/* The error of a step that is rejected needs no projection, where it is tested without. */
+int cpImplicitJudge(CPOneStepMem mem, N_Vector y) {
+  CPImplicit *st      = cpImplicit(mem);
+  const int projected = cpOneStepProjectsErrors(mem);
+  st->error           = 0.0;
+  mem->have_err       = mem->hfixed == 0.0;
+  if (!cpVectorFinite(y))
+    return cpReason(mem->text, -CP_RHS_NONFINITE, "at t = %.15g: the stages are not finite", mem->t);
+  if (mem->have_err) estimate(mem);
+  if (mem->have_err && !projected) st->error = N_VWrmsNorm(mem->err, mem->ewt);
+  if (st->error > 1.0) return CP_SUCCESS;
+  N_VScale(1.0, y, mem->ynew);
+  int flag = cpOneStepProject(mem, mem->tnew, mem->ynew);
+  if (!flag && mem->have_err && projected) {
+    flag      = cpOneStepProjectError(mem, mem->tnew, mem->ynew, mem->err);
+    st->error = N_VWrmsNorm(mem->err, mem->ewt);
+  }
+  if (!flag) N_VScale(1.0, mem->ynew, y);
+  return flag;
+}
+
+/* ---- step control ---- */
+
+#define SAFETY 0.9
+#define GROWTH 5.0
+#define CUT    0.2
+/* Errors below this are no measure for the controller. */
+#define LEAST_NORM 1.0e-2
+
+/* By the error, and after an accepted step by how errors have changed lately (K. Gustafsson, ACM
+ * Trans. Math. Softw. 20, 1994; the smaller of both proposals). */
+static sunrealtype ratio(CPOneStepMem mem, sunrealtype norm, int accepted) {
+  CPImplicit *st     = cpImplicit(mem);
+  const double k     = 1.0 / (fmin(mem->table->q, mem->table->p) + 1.0);
+  sunrealtype factor = SAFETY * pow(norm, -k);
+  if (accepted) {
+    const double e = fmax(norm, LEAST_NORM), before = st->error_before;
+    if (before > 0.0) factor = fmin(factor, factor * (st->h / st->h_before) * pow(before / e, k));
+    st->h_before     = st->h;
+    st->error_before = e;
+  }
+  return fmin(fmax(factor, CUT), GROWTH);
+}
+
+static int begin(CPOneStepMem mem) {
+  CPImplicit *st = cpImplicit(mem);
+  if (mem->h != 0.0 || mem->hfixed > 0.0) return CP_SUCCESS;
+  int flag    = st->have_f1 ? CP_SUCCESS : cpOneStepRhs(mem, mem->t, mem->y, st->f1, 0);
+  st->have_f1 = !flag;
+  if (!flag) flag = cpInitialStep(mem, st->f1, st->f0, &mem->h);
+  return flag > 0 ? -flag : flag;
+}
+
+static int attempt(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
+  const int flag = cpArkAttempt(mem, h);
+  *norm          = cpImplicit(mem)->error;
+  return flag;
+}
+
+static void accepted(CPOneStepMem mem) {
+  cpContinuousAccept(mem);
+  if (mem->tnew == mem->tlimit) cpImplicit(mem)->ready = 0; /* ARKODE's t may differ by roundoff */
+}
+
+/* ---- life cycle ---- */
+
+static int isStifflyAccurate(ARKodeButcherTable B) {
+  const int s = B->stages;
+  for (int j = 0; j < s; j++)
+    if (fabs(B->b[j] - B->A[s - 1][j]) > 100.0 * CP_UROUND) return 0;
+  return 1;
+}
+
+static int create(CPOneStepMem mem) {
+  mem->order    = mem->table->q;
+  mem->embedded = mem->table->d ? mem->table->p : 0;
+  mem->stages   = mem->table->stages;
+  mem->stepper  = calloc(1, sizeof(CPImplicit));
+  return mem->stepper ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+static int init(CPOneStepMem mem) {
+  CPImplicit *st       = cpImplicit(mem);
+  const size_t s       = (size_t)mem->table->stages;
+  st->stiffly_accurate = isStifflyAccurate(mem->table);
+  st->solves_first     = mem->table->A[0][0] != 0.0;
+  st->w                = calloc(s, sizeof *st->w);
+  st->factor           = calloc(s + 1, sizeof *st->factor);
+  st->vector           = calloc(s + 1, sizeof *st->vector);
+  if (!st->w || !st->factor || !st->vector) return CP_MEM_FAIL;
+  const int flag = cpContinuousCreate(mem);
+  return flag ? flag : cpArkCreate(mem);
+}
+
+static int start(CPOneStepMem mem) {
+  CPImplicit *st = cpImplicit(mem);
+  st->have_f0 = st->have_f1 = st->have_last = 0;
+  st->error_before                          = 0.0;
+  cpArkStart(mem);
+  return CP_SUCCESS;
+}
+
+static void *arkodeMem(CPOneStepMem mem) { return cpImplicit(mem)->ark; }
+
+static void freeImplicit(CPOneStepMem mem) {
+  CPImplicit *st = cpImplicit(mem);
+  if (!st) return;
+  cpArkFree(mem);
+  cpContinuousFree(mem);
+  free(st->w);
+  free(st->factor);
+  free(st->vector);
+  free(st);
+  mem->stepper = NULL;
+}
+
+const CPStepperOps cpImplicitOps = {.create            = create,
+                                    .init              = init,
+                                    .start             = start,
+                                    .begin             = begin,
+                                    .attempt           = attempt,
+                                    .ratio             = ratio,
+                                    .accepted          = accepted,
+                                    .interpolate       = cpContinuousEvaluate,
+                                    .degree            = cpContinuousDegree,
+                                    .stats             = cpArkStats,
+                                    .arkode_mem        = arkodeMem,
+                                    .set_linear_solver = cpArkSetLinearSolver,
+                                    .free              = freeImplicit,
+                                    .implicit          = 1};

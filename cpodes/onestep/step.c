@@ -1,0 +1,91 @@
+/* One step: attempts of the method's, of sizes that shrink until one is accepted. */
+#include "onestep_impl.h"
+
+#include <math.h>
+#include <string.h>
+
+/* After a failure that tells nothing of the right size. */
+#define SHRINK_FAILED 0.25
+/* Attempts of one step: what is left of its size is below roundoff by any measure. */
+#define MAX_ATTEMPTS 60
+/* A step that ends so near before tstop is stretched to end there. */
+#define STRETCH 1.01
+
+/* ---- sizes ---- */
+
+/* The size to be tried, and tnew. */
+static sunrealtype sized(CPOneStepMem mem, sunrealtype h) {
+  sunrealtype size = fabs(h);
+  if (mem->hmax > 0.0) size = fmin(size, mem->hmax);
+  size = fmax(size, mem->hmin);
+  if (mem->hfixed > 0.0) size = mem->hfixed;
+  mem->tnew = mem->t + mem->dir * size;
+  if (!((mem->t + STRETCH * mem->dir * size - mem->tlimit) * mem->dir > 0.0))
+    return mem->dir * size;
+  mem->tnew = mem->tlimit;
+  return mem->tlimit - mem->t;
+}
+
+static int giveUp(CPOneStepMem mem, sunrealtype h, int code) {
+  char reason[CP_TEXT_LENGTH];
+  if (code == CV_ERR_FAILURE)
+    return cpReason(mem->text, code,
+                    "from t = %.15g no step size passes the error test, down to %g", mem->t, h);
+  memcpy(reason, mem->text, sizeof reason);
+  cpWrite(mem->text,
+          "every attempt of the step from t = %.15g failed, down to a size of %g: ", mem->t, h);
+  strncat(mem->text, reason, sizeof mem->text - strlen(mem->text) - 1);
+  return code;
+}
+
+/* A smaller size for an attempt that failed with code, or 0: there is none. */
+static sunrealtype smaller(CPOneStepMem mem, sunrealtype h, sunrealtype ratio, int failed) {
+  sunrealtype size = fmax(fabs(h) * ratio, mem->hmin);
+  if (mem->hfixed > 0.0 || !(size < fabs(h)) || mem->t + mem->dir * size == mem->t) return 0.0;
+  if (failed && mem->stats.nst > 0 && cpIsCreeping(&mem->creeping, mem->tnew, h, mem->t0, mem->t))
+    return 0.0;
+  return mem->dir * size;
+}
+
+/* The proposal for the next step, after one of size h that was accepted. Where tstop had cut it, the
+ * size before was good as well. */
+static void propose(CPOneStepMem mem, sunrealtype h, sunrealtype norm, int rejected) {
+  mem->hlast = h;
+  if (mem->hfixed > 0.0) return;
+  sunrealtype ratio = mem->ops->ratio(mem, norm, 1);
+  if (rejected) ratio = fmin(ratio, 1.0);
+  const int cut = !rejected && mem->tnew == mem->tlimit;
+  if (!cut || fabs(h * ratio) > fabs(mem->h)) mem->h = h * ratio;
+}
+
+/* ---- attempts ---- */
+
+/* Counts a rejected attempt; returns the ratio by which the size shrinks. */
+static sunrealtype rejected(CPOneStepMem mem, int flag, sunrealtype norm) {
+  if (flag == 0) {
+    mem->stats.netf++;
+    return mem->ops->ratio(mem, norm, 0);
+  }
+  return SHRINK_FAILED;
+}
+
+int cpOneStepStep(CPOneStepMem mem) {
+  int flag = mem->ops->begin(mem);
+  if (flag) return flag;
+  sunrealtype h = sized(mem, mem->h), norm = 0.0;
+  for (int tries = 1;; tries++) {
+    if (mem->t + h == mem->t) return giveUp(mem, h, CV_ERR_FAILURE);
+    mem->stats.nattempts++;
+    flag = mem->ops->attempt(mem, h, &norm);
+    if (flag < 0) return flag;
+    if (flag == 0 && norm <= 1.0) {
+      propose(mem, h, norm, tries > 1);
+      mem->ops->accepted(mem);
+      return CP_SUCCESS;
+    }
+    const sunrealtype next = smaller(mem, h, rejected(mem, flag, norm), flag != 0);
+    if (next == 0.0 || tries == MAX_ATTEMPTS) return giveUp(mem, h, flag ? -flag : CV_ERR_FAILURE);
+    mem->h = next;
+    h      = sized(mem, next);
+  }
+}
