@@ -40,11 +40,6 @@
 /* CVODES' default of CVodeSetNonlinConvCoef. */
 #define CP_CV_NLSCOEF SUN_RCONST(0.1)
 
-/* The same of implicit one-step methods. Stages of high order want to be solved for better than
- * CVODES' predictor and corrector, whose errors the next step forgives: with 0.1 errors are 3 to 10
- * times as large, for 0.8 of the evaluations (pendulum). */
-#define CP_ARK_NLSCOEF SUN_RCONST(0.03)
-
 /* CVODES' work space functions are deprecated since 7.1 and still the only way to learn what
  * refuseInequalities asks. */
 #if defined(__GNUC__)

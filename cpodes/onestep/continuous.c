@@ -157,17 +157,17 @@ static double derivative(const double c[5], int k, double theta) {
   return value;
 }
 
-/* Needs f0 and f1. */
-static int evaluate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
+/* Needs f0 and f1, and ym if it is to pass through that. */
+static int evaluate(CPOneStepMem mem, sunrealtype t, int k, int middle, N_Vector dky) {
   CPImplicit *st      = cpImplicit(mem);
   const sunrealtype h = mem->t - mem->tlast, theta = (t - mem->tlast) / h;
-  const double(*weights)[5] = st->bm ? quartic : cubic;
+  const double(*weights)[5] = middle ? quartic : cubic;
   N_Vector v[5]             = {mem->ylast, mem->y, st->f0, st->f1, st->ym};
   sunrealtype w[5];
   for (int i = 0; i < 5; i++) w[i] = derivative(weights[i], k, theta) / pow(h, k);
   w[2] *= h;
   w[3] *= h;
-  return N_VLinearCombination(st->bm ? 5 : 4, w, v, dky) ? CP_VECTOROP_ERR : CP_SUCCESS;
+  return N_VLinearCombination(middle ? 5 : 4, w, v, dky) ? CP_VECTOROP_ERR : CP_SUCCESS;
 }
 
 static int evaluateEnd(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector f, int *have) {
@@ -181,11 +181,12 @@ int cpContinuousEvaluate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
   CPImplicit *st = cpImplicit(mem);
   int flag       = evaluateEnd(mem, mem->tlast, mem->ylast, st->f0, &st->have_f0);
   if (!flag) flag = evaluateEnd(mem, mem->t, mem->y, st->f1, &st->have_f1);
-  return flag ? flag : evaluate(mem, t, k, dky);
+  return flag ? flag : evaluate(mem, t, k, st->bm != NULL, dky);
 }
 
+/* Far beyond its end the polynomial of lower degree is the better one. */
 void cpContinuousPredict(CPOneStepMem mem, sunrealtype t, N_Vector guess) {
   CPImplicit *st = cpImplicit(mem);
-  if (st->have_last && st->have_f0 && st->have_f1) evaluate(mem, t, 0, guess);
+  if (st->have_last && st->have_f0 && st->have_f1) evaluate(mem, t, 0, 0, guess);
   else if (st->have_f1) N_VLinearSum(1.0, mem->y, t - mem->t, st->f1, guess);
 }

@@ -108,7 +108,7 @@ static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
 static int attempt(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   const CPExplicit e = mem->stepper;
   const int early    = !e->fsal && !cpOneStepProjectsErrors(mem);
-  int flag = stages(mem, h);
+  int flag           = stages(mem, h);
   if (!flag && early) flag = estimate(mem, h, norm);
   if (flag || (early && *norm > 1.0)) return flag;
   flag = cpOneStepProject(mem, mem->tnew, mem->ynew);

@@ -37,9 +37,7 @@ typedef struct {
   int unsolved;         /* 0, or why it failed: what it returned, or a code of f */
   int judged, verdict;  /* what cpImplicitJudge returned */
   int f_failed;         /* what cpOneStepRhs returned when it failed */
-  /* step control */
-  sunrealtype h_before, error_before; /* of the last accepted step; error 0: there is none */
-  CPArkCounters base;                 /* at the start */
+  CPArkCounters base;   /* at the start */
   /* the last step's polynomial (continuous.c) */
   N_Vector f0, f1, ym; /* derivatives at its ends, f1 at (t, y), and the solution in its middle */
   int have_f0, have_f1, have_last; /* have_last: there has been a step */
