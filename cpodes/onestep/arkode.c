@@ -281,6 +281,7 @@ void cpArkStart(CPOneStepMem mem) {
 void cpArkStats(CPOneStepMem mem, CPOneStepStats *stats) {
   const CPArkCounters base = cpImplicit(mem)->base;
   CPArkCounters now        = base;
+  if (!mem->started) return; /* base is that of another start */
   count(mem, &now);
   stats->njev       = now.njev - base.njev;
   stats->nlinsetups = now.nlinsetups - base.nlinsetups;

@@ -53,6 +53,8 @@ int CPOneStepSetUserData(CPOneStepMem mem, void *user_data) {
   return CP_SUCCESS;
 }
 
+void *CPOneStepGetUserData(CPOneStepMem mem) { return mem ? mem->user_data : NULL; }
+
 int CPOneStepSetErrHandlerFn(CPOneStepMem mem, CPErrHandlerFn handler, void *data) {
   if (!mem) return missing(__func__);
   mem->log.handler = handler;

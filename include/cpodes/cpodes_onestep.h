@@ -104,13 +104,15 @@ CPODES_EXPORT int CPOneStepWFtolerances(CPOneStepMem mem, CVEwtFn efun);
 /** Pointer handed to f, efun and g, not owned. With a CPMech attached: CP_NOT_SUPPORTED, see
  * CPMechSetUserData. */
 CPODES_EXPORT int CPOneStepSetUserData(CPOneStepMem mem, void *user_data);
+/** That pointer. Functions given to ARKODE's memory (CPOneStepGetARKodeMem), a Jacobian for example, get
+ * the CPOneStepMem as their user_data. NULL if mem is NULL. */
+CPODES_EXPORT void *CPOneStepGetUserData(CPOneStepMem mem);
 
 /** The projector, not owned. NULL: no projection. As CPodeSetProjector. */
 CPODES_EXPORT int CPOneStepSetProjector(CPOneStepMem mem, CPProjector P);
 
 /** Which error estimate decides: CP_ERREST_PROJECTED (default with explicit methods), or
- * _UNPROJECTED (all that implicit ones know: ARKODE tests before the projection; else
- * CP_NOT_SUPPORTED). */
+ * _UNPROJECTED (all that implicit ones know; else CP_NOT_SUPPORTED). */
 CPODES_EXPORT int CPOneStepSetProjErrEst(CPOneStepMem mem, CPErrEst mode);
 
 /** As CPodeSetProjMaxCorrection. With CPOneStepSetFixedStep there is no bound: no smaller step would follow. */
@@ -184,7 +186,8 @@ CPODES_EXPORT const char *CPOneStepGetLastMessage(CPOneStepMem mem);
 
 /**
  * ARKODE's memory of a diagonally implicit method, after CPOneStepInit: ARKStep... functions that set
- * the linear solver, the Jacobian or the iteration apply to it. Not to be freed. NULL: an explicit
+ * the linear solver, the Jacobian or the iteration apply to it (their user_data: CPOneStepGetUserData).
+ * Not to be freed. NULL: an explicit
  * method, or before CPOneStepInit. Tolerances, stop time, roots, user_data, post-processing and resets
  * are cpodes' own: use the functions above.
  */
