@@ -1,0 +1,380 @@
+/* Mechanical systems in one-step methods, explicit and diagonally implicit. */
+#include "mechanics/systems.h"
+
+#include <cpodes/cpodes_onestep.h>
+#include <cpodes/mechanics/mechanics_impl.h>
+#include <cpodes/mechanics/projection/space.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define EXPLICIT "DOP853"
+#define IMPLICIT "ARKODE_SDIRK_5_3_4"
+static const char *const methods[] = {EXPLICIT, IMPLICIT, "ARKODE_ESDIRK547L2SA_7_4_5"};
+enum { METHODS = 3 };
+
+static CPOneStepMem mem;
+static MessageLog messages;
+
+static void create(const char *method, sunrealtype tol) {
+  memset(&messages, 0, sizeof messages);
+  mem = CPOneStepCreate(method, test_context);
+  ck_assert_ptr_nonnull(mem);
+  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
+  CPOneStepSStolerances(mem, tol, tol);
+  CPOneStepSetMaxNumSteps(mem, -1);
+}
+
+static void attach(CPMech mech, sunrealtype t, N_Vector y) {
+  ck_assert_msg(CPMechAttachOneStep(mech, mem, t, y) == CP_SUCCESS, "%s",
+                CPMechGetLastMessage(mech));
+}
+
+static void go_to(const char *name, sunrealtype tout, N_Vector y) {
+  sunrealtype t;
+  const int flag = CPOneStepEvolve(mem, tout, y, &t, CV_NORMAL);
+  ck_assert_msg(flag == CP_SUCCESS, "%s: %d, %s", name, flag, CPOneStepGetLastMessage(mem));
+}
+
+static CPOneStepStats stats_of(void) {
+  CPOneStepStats s;
+  ck_assert_int_eq(CPOneStepGetStats(mem, &s), CP_SUCCESS);
+  return s;
+}
+
+/* ---- every mechanism ---- */
+
+/* Long enough for some tens of steps. */
+static sunrealtype duration(SystemName name) {
+  return name == FLEXIBLE_CRANK ? 1.0e-3 : name == ANDREWS ? 2.0e-3 : 0.1;
+}
+
+static System *opened(SystemName name) {
+  System *s = system_create(name);
+  if (s->model.udot && !s->model.udot_jac)
+    ck_assert_int_eq(CPMechSetNewton(s->mech, CP_NEWTON_HALF), CP_SUCCESS);
+  return s;
+}
+
+static void by_bdf(System *s, sunrealtype tol, sunrealtype tout) {
+  sunrealtype t;
+  CPodeMem cpode = CPodeCreate(CV_BDF, test_context);
+  ck_assert_int_eq(CPMechAttach(s->mech, cpode, s->t, s->y), CP_SUCCESS);
+  CPodeSStolerances(cpode, tol, tol);
+  CVodeSetMaxNumSteps(CPodeGetCVodeMem(cpode), 1000000);
+  ck_assert_int_eq(CPode(cpode, tout, s->y, &t, CV_NORMAL), CP_SUCCESS);
+  CPodeFree(&cpode);
+}
+
+/* Each step errs by tol (1 + |y|) at most, and during a motion as short as these, less than a period, no
+ * error grows ten times. */
+START_TEST(every_mechanism_moves_as_with_bdf) {
+  const sunrealtype tol = 1.0e-7;
+  System *one = opened(_i / METHODS), *bdf = opened(_i / METHODS);
+  const sunrealtype tout = one->t + duration(_i / METHODS);
+  create(methods[_i % METHODS], tol);
+  attach(one->mech, one->t, one->y);
+  go_to(one->name, tout, one->y);
+  const CPOneStepStats s = stats_of();
+  CPMechOutput out       = {0};
+  CPMechEvaluate(one->mech, tout, one->y, &out);
+  by_bdf(bdf, 1.0e-10, tout);
+  for (int i = 0; i < one->n; i++) {
+    const double size  = fabs(entries(bdf->y)[i]);
+    const double error = fabs(entries(one->y)[i] - entries(bdf->y)[i]);
+    ck_assert_msg(error <= 10.0 * (double)s.nst * tol * (1.0 + size),
+                  "%s by %s: y[%d] is off by %g after %ld steps", one->name, methods[_i % METHODS],
+                  i, error, s.nst);
+  }
+  ck_assert_double_le(system_norms(one, entries(one->y)), 1.0e-15);
+  ck_assert_double_le(out.position, tol);
+  CPOneStepFree(&mem);
+  system_free(&one);
+  system_free(&bdf);
+}
+END_TEST
+
+/* ---- what is attached ---- */
+
+START_TEST(metric_and_iteration_matrix_are_those_of_the_method) {
+  System *s = system_create(CAR_AXIS);
+  create(IMPLICIT, 1.0e-6);
+  attach(s->mech, s->t, s->y);
+  ck_assert_int_eq(s->mech->space->metric, CP_METRIC_NEWTON);
+  ck_assert_int_eq(s->mech->stats.newton, CP_NEWTON_KKT);
+  CPOneStepFree(&mem);
+  create(EXPLICIT, 1.0e-6);
+  attach(s->mech, s->t, s->y);
+  ck_assert_int_eq(s->mech->space->metric, CP_METRIC_KINETIC);
+  ck_assert_int_eq(s->mech->stats.newton, CP_NEWTON_NONE);
+  CPOneStepFree(&mem);
+  system_free(&s);
+}
+END_TEST
+
+START_TEST(the_iteration_matrix_is_the_structured_one) {
+  System *s = system_create(_i ? BENDING_CHAIN : CAR_AXIS); /* sparse; dense */
+  create(IMPLICIT, 1.0e-6);
+  attach(s->mech, s->t, s->y);
+  go_to(s->name, s->t + 0.1, s->y);
+  CPMechStats m;
+  CPMechGetStats(s->mech, &m);
+  const CPOneStepStats one = stats_of();
+  ck_assert_int_eq(m.nnewton, one.nlinsetups);
+  ck_assert_int_eq(m.npartials, one.njev);
+  ck_assert_int_le(one.njev, one.nst); /* they serve more than one stage */
+  CPOneStepFree(&mem);
+  system_free(&s);
+}
+END_TEST
+
+START_TEST(attaching_again_is_a_new_start) {
+  System *s      = system_create(PENDULUM);
+  N_Vector start = vector_copy(s->y), end;
+  create(methods[_i], 1.0e-6);
+  attach(s->mech, s->t, s->y);
+  go_to(s->name, s->t + 0.2, s->y);
+  end = vector_copy(s->y);
+  attach(s->mech, s->t, start);
+  ck_assert_int_eq(stats_of().nst, 0);
+  go_to(s->name, s->t + 0.2, s->y);
+  for (int i = 0; i < s->n; i++)
+    ck_assert_double_le(fabs(entries(end)[i] - entries(s->y)[i]), 100.0 * 1.0e-6 * 10.0);
+  CPOneStepFree(&mem);
+  N_VDestroy(start);
+  N_VDestroy(end);
+  system_free(&s);
+}
+END_TEST
+
+START_TEST(one_integrator_at_a_time) {
+  System *s = system_create(PENDULUM);
+  create(EXPLICIT, 1.0e-6);
+  attach(s->mech, s->t, s->y);
+  CPodeMem cpode     = CPodeCreate(CV_BDF, test_context);
+  CPOneStepMem other = CPOneStepCreate(NULL, test_context);
+  ck_assert_int_eq(CPMechAttach(s->mech, cpode, s->t, s->y), CP_ILL_INPUT);
+  ck_assert_mentions(CPMechGetLastMessage(s->mech), "another integrator");
+  ck_assert_int_eq(CPMechAttachOneStep(s->mech, other, s->t, s->y), CP_ILL_INPUT);
+  ck_assert_mentions(CPMechGetLastMessage(s->mech), "another integrator");
+  ck_assert_int_eq(CPMechAttachOneStep(s->mech, NULL, s->t, s->y), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechAttachOneStep(NULL, mem, s->t, s->y), CP_MEM_NULL);
+  CPOneStepFree(&mem);
+  ck_assert_int_eq(CPMechAttach(s->mech, cpode, s->t, s->y), CP_SUCCESS); /* it is free */
+  CPodeFree(&cpode);
+  CPOneStepFree(&other);
+  system_free(&s);
+}
+END_TEST
+
+static int other_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
+  (void)t, (void)y, (void)data;
+  N_VConst(0.0, ydot);
+  return 0;
+}
+
+START_TEST(an_integrator_with_a_right_hand_side_is_refused) {
+  System *s = system_create(PENDULUM);
+  create(EXPLICIT, 1.0e-6);
+  ck_assert_int_eq(CPOneStepInit(mem, other_rhs, s->t, s->y), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttachOneStep(s->mech, mem, s->t, s->y), CP_ILL_INPUT);
+  ck_assert_mentions(CPMechGetLastMessage(s->mech), "CPOneStepCreate");
+  CPOneStepFree(&mem);
+  system_free(&s);
+}
+END_TEST
+
+START_TEST(user_data_belongs_to_the_mechanism) {
+  System *s = system_create(PENDULUM);
+  create(methods[_i], 1.0e-6);
+  attach(s->mech, s->t, s->y);
+  ck_assert_int_eq(CPOneStepSetUserData(mem, s), CP_NOT_SUPPORTED);
+  ck_assert_mentions(CPOneStepGetLastMessage(mem), "CPMechSetUserData");
+  CPOneStepFree(&mem);
+  system_free(&s);
+}
+END_TEST
+
+START_TEST(a_mechanism_that_is_freed_first_is_missed) {
+  sunrealtype t;
+  System *s  = system_create(PENDULUM);
+  N_Vector y = vector_copy(s->y);
+  create(methods[_i], 1.0e-6);
+  attach(s->mech, s->t, s->y);
+  system_free(&s);
+  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_ILL_INPUT);
+  ck_assert_mentions(CPOneStepGetLastMessage(mem), "freed");
+  CPOneStepFree(&mem);
+  N_VDestroy(y);
+}
+END_TEST
+
+/* ---- failures and figures ---- */
+
+static int (*true_force)(sunrealtype, const sunrealtype *, const sunrealtype *, const sunrealtype *,
+                         sunrealtype *, void *);
+static int force_fails; /* what the forces return ... */
+static sunrealtype force_fails_from;
+
+static int failing_force(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                         const sunrealtype *z, sunrealtype *f, void *data) {
+  return t > force_fails_from ? force_fails : true_force(t, q, u, z, f, data);
+}
+
+START_TEST(a_function_that_fails_is_named_and_the_state_is_the_last_good_one) {
+  sunrealtype t, t_last = 0.0;
+  System *s          = system_create(CAR_AXIS);
+  N_Vector last      = vector_copy(s->y);
+  int flag           = CP_SUCCESS;
+  true_force         = s->mech->model.f;
+  s->mech->model.f   = failing_force;
+  force_fails        = _i < METHODS ? 1 : -1;
+  const int expected = _i < METHODS ? CP_REPTD_MECHFUNC_ERR : CP_MECHFUNC_FAIL;
+  create(methods[_i % METHODS], 1.0e-6);
+  force_fails_from = s->t + 0.1;
+  attach(s->mech, s->t, s->y);
+  while (flag == CP_SUCCESS) {
+    N_VScale(1.0, s->y, last);
+    flag = CPOneStepEvolve(mem, s->t + 1.0, s->y, &t, CV_ONE_STEP);
+    if (flag == CP_SUCCESS) t_last = t;
+  }
+  ck_assert_int_eq(flag, expected);
+  ck_assert_mentions(CPOneStepGetLastMessage(mem), "f ");
+  ck_assert_double_eq(t, t_last);
+  ck_assert_int_eq(same_bits(s->y, last), 1);
+  CPOneStepFree(&mem);
+  N_VDestroy(last);
+  system_free(&s);
+}
+END_TEST
+
+START_TEST(statistics_show_the_mechanism) {
+  char text[8192];
+  System *s  = system_create(CAR_AXIS);
+  FILE *file = tmpfile();
+  create(IMPLICIT, 1.0e-6);
+  attach(s->mech, s->t, s->y);
+  go_to(s->name, s->t + 0.1, s->y);
+  ck_assert_int_eq(CPOneStepPrintAllStats(mem, file, SUN_OUTPUTFORMAT_TABLE), CP_SUCCESS);
+  rewind(file);
+  text[fread(text, 1, sizeof text - 1, file)] = '\0';
+  ck_assert_mentions(text, "Kinetic energy");
+  ck_assert_mentions(text, "Newton matrix                = KKT");
+  fclose(file);
+  CPOneStepFree(&mem);
+  system_free(&s);
+}
+END_TEST
+
+/* ---- stiffness, weights, motions ---- */
+
+static long int bushing_steps(const char *method, sunrealtype stiffer) {
+  BushingCrank crank = bushing_crank_stiff();
+  crank.K *= stiffer;
+  crank.C *= stiffer;
+  CPMechModel model = bushing_crank_model();
+  N_Vector y        = vector_of(2 * BUSHING_CRANK_NQ, NULL);
+  bushing_crank_initial(&crank, y);
+  CPMech mech = CPMechCreate(&model, y, test_context);
+  CPMechSetUserData(mech, &crank);
+  create(method, 1.0e-5);
+  attach(mech, 0.0, y);
+  go_to("bushing", 5.0, y);
+  const long int steps = stats_of().nst;
+  CPOneStepFree(&mem);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+  return steps;
+}
+
+/* Explicit methods would take steps of some 2 m2 / C: 2.5e5 and 2.5e7 of them. */
+START_TEST(steps_of_implicit_methods_do_not_depend_on_stiffness) {
+  const long int steps   = bushing_steps(methods[_i], 1.0),
+                 stiffer = bushing_steps(methods[_i], 1.0e2);
+  ck_assert_int_lt(steps, 200);
+  ck_assert_int_lt(stiffer, 2 * steps);
+}
+END_TEST
+
+START_TEST(errors_of_velocities_are_weighted_with_the_time_scale) {
+  long int steps[2];
+  for (int weighted = 0; weighted < 2; weighted++) {
+    System *s = system_create(FLEXIBLE_CRANK);
+    CPMechSetErrorTimeScale(s->mech, weighted ? (_i ? CP_TAU_STEP : 1.0e-4) : 0.0, NULL);
+    create(IMPLICIT, 1.0e-6);
+    attach(s->mech, s->t, s->y);
+    go_to(s->name, s->t + duration(FLEXIBLE_CRANK), s->y);
+    steps[weighted] = stats_of().nst;
+    CPOneStepFree(&mem);
+    system_free(&s);
+  }
+  ck_assert_int_lt(steps[1], steps[0]);
+}
+END_TEST
+
+/* Two unit masses with a spring 5 between them; the first follows sin(2 t + 0.4). The second's motion
+ * is the forced one, 5 / (5 - 4) = 5 times as large, and nothing else from a start on it. */
+static int sine(sunrealtype t, sunrealtype *g, void *data) {
+  (void)data;
+  *g = sin(2.0 * t + 0.4);
+  return 0;
+}
+static int sine_rate(sunrealtype t, sunrealtype *gd, void *data) {
+  (void)data;
+  *gd = 2.0 * cos(2.0 * t + 0.4);
+  return 0;
+}
+
+START_TEST(prescribed_motions_are_followed) {
+  const CPMotion how  = (CPMotion)(_i / METHODS);
+  const sunrealtype k = 5.0, tol = 1.0e-7, tout = 3.0;
+  SUNMatrix M = SUNDenseMatrix(2, 2, test_context), K = SUNDenseMatrix(2, 2, test_context);
+  for (int i = 0; i < 2; i++)
+    for (int j = 0; j < 2; j++) {
+      SM_ELEMENT_D(M, i, j) = i == j;
+      SM_ELEMENT_D(K, i, j) = i == j ? k : -k;
+    }
+  N_Vector y =
+      vector_of(4, (sunrealtype[]){sin(0.4), 5.0 * sin(0.4), 2.0 * cos(0.4), 10.0 * cos(0.4)});
+  CPMech mech = CPMechCreateLinear(M, NULL, K, NULL, y, test_context);
+  ck_assert_int_eq(CPMechPrescribe(mech, 0, how, sine, sine_rate, NULL, 1.0e-3, NULL), CP_SUCCESS);
+  create(methods[_i % METHODS], tol);
+  attach(mech, 0.0, y);
+  go_to("motion", tout, y);
+  const sunrealtype x = sin(2.0 * tout + 0.4), v = 2.0 * cos(2.0 * tout + 0.4);
+  const sunrealtype exact[] = {x, 5.0 * x, v, 5.0 * v};
+  for (int i = 0; i < 4; i++) /* the free oscillation, of frequency sqrt(5), grows with no error */
+    ck_assert_msg(fabs(entries(y)[i] - exact[i]) <= 11.0 * (double)stats_of().nst * tol,
+                  "y[%d] is off by %g after %ld steps", i, entries(y)[i] - exact[i], stats_of().nst);
+  if (how == CP_MOTION_FULL) ck_assert_double_le(fabs(entries(y)[0] - x), 1.0e-15);
+  ck_assert_int_lt(stats_of().nst, 1000);
+  CPOneStepFree(&mem);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+  SUNMatDestroy(M);
+  SUNMatDestroy(K);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("mechanical systems in one-step methods");
+  TCase *tc    = tcase_create("all");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_set_timeout(tc, 60);
+  tcase_add_loop_test(tc, every_mechanism_moves_as_with_bdf, 0, SYSTEMS * METHODS);
+  tcase_add_test(tc, metric_and_iteration_matrix_are_those_of_the_method);
+  tcase_add_loop_test(tc, the_iteration_matrix_is_the_structured_one, 0, 2);
+  tcase_add_loop_test(tc, attaching_again_is_a_new_start, 0, METHODS);
+  tcase_add_test(tc, one_integrator_at_a_time);
+  tcase_add_test(tc, an_integrator_with_a_right_hand_side_is_refused);
+  tcase_add_loop_test(tc, user_data_belongs_to_the_mechanism, 0, METHODS);
+  tcase_add_loop_test(tc, a_mechanism_that_is_freed_first_is_missed, 0, METHODS);
+  tcase_add_loop_test(tc, a_function_that_fails_is_named_and_the_state_is_the_last_good_one, 0,
+                      2 * METHODS);
+  tcase_add_test(tc, statistics_show_the_mechanism);
+  tcase_add_loop_test(tc, steps_of_implicit_methods_do_not_depend_on_stiffness, 1, METHODS);
+  tcase_add_loop_test(tc, errors_of_velocities_are_weighted_with_the_time_scale, 0, 2);
+  tcase_add_loop_test(tc, prescribed_motions_are_followed, 0, 3 * METHODS);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
