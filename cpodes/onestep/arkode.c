@@ -50,8 +50,8 @@ static int weights(N_Vector y, N_Vector ewt, void *data) {
 }
 
 /* Guess for a stage: the last step's polynomial goes on. Of the evaluations of f with ARKODE's default,
- * the last state, it takes 0.3 to 0.7, and 0.9 of those with the best of ARKODE's other ones (pendulum,
- * slider-crank in a bushing; orders 3 to 5). */
+ * the last state, it takes 0.3 to 0.5 (slider-crank in a bushing; a stiff chain: 0.7 to 1.1), and 0.9 of those
+ * with the best of ARKODE's other ones (pendulum); orders 3 to 5. */
 static int predict(sunrealtype t, N_Vector guess, void *data) {
   cpImplicit(data)->in_stages = 1;
   cpContinuousPredict(data, t, guess);

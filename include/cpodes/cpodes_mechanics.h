@@ -358,7 +358,7 @@ CPODES_EXPORT int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const in
 CPODES_EXPORT int CPMechSetDifferenceTime(CPMech mech, sunrealtype time);
 
 /** Order cap, handed to CVodeSetMaxOrd at CPMechAttach; 0: CVODES' default. 2 for fast lightly damped
- * oscillations with BDF. */
+ * oscillations with BDF. One-step methods have one order. */
 CPODES_EXPORT int CPMechSetMaxOrd(CPMech mech, int maxord);
 
 /* ---- use with an integrator ---- */

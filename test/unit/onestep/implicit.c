@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 static OneRun run;
 static SUNMatrix J;
@@ -334,6 +335,19 @@ START_TEST(newtons_iteration_without_linear_solver_is_refused) {
 }
 END_TEST
 
+START_TEST(fixed_point_iteration_needs_no_linear_solver) {
+  one_open(&run, kinds[_i], 1.0e-6);
+  SUNNonlinearSolver fp = SUNNonlinSol_FixedPoint(run.y, 0, test_context);
+  ck_assert_int_eq(CP_ARK(SetNonlinearSolver)(CPOneStepGetARKodeMem(run.mem), fp), 0);
+  run.world.f = (Fault){.after = 0.4, .times = 3, .flag = 1};
+  ck_assert_done(&run, one_to(&run, 1.0));
+  ck_assert_int_eq(one_stats(&run).nrhsfails, 3);
+  ck_assert_double_le(one_error(&run, 1.0, run.y), bound(1.0e-6, 1.0));
+  one_close(&run);
+  SUNNonlinSolFree(fp);
+}
+END_TEST
+
 /* ---- roots and stops ---- */
 
 /* x = 0, the lowest point */
@@ -441,6 +455,7 @@ int main(void) {
   tcase_add_loop_test(failures, an_f_that_is_not_finite_ends_the_run, 0, KINDS);
   tcase_add_loop_test(failures, a_jacobian_that_fails_has_the_step_retried, 0, KINDS);
   tcase_add_loop_test(failures, a_jacobian_that_fails_for_good_ends_the_run, 0, KINDS);
+  tcase_add_loop_test(failures, fixed_point_iteration_needs_no_linear_solver, 0, KINDS);
   tcase_add_loop_test(failures, newtons_iteration_without_linear_solver_is_refused, 0, KINDS);
   Suite *suite  = suite_create("implicit one-step methods");
   TCase *each[] = {orders, steps, failures};
