@@ -60,6 +60,8 @@ int cpCheckPositive(sunrealtype value, const char *name, CPLog *log, const char 
  * factors for steps and for output are apart, so that asking for output never changes a trajectory.
  * CP_MEM_FAIL: they are as before. */
 int cpWorksCreate(CPProjector P, CPWork *step, CPWork *out);
+/* At a new start: work (NULL: none) has no factors; base: its counters by then. */
+void cpWorkRestart(CPWork work, CPProjectorStats *base);
 /* Is the start (t, y) on the manifold, and G the Jacobian of c? Sets up all workspace. started: steps
  * have been made before. tmp: workspace. 0, or a code with the reason in text. */
 int cpCheckConsistent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector tmp,
@@ -103,8 +105,12 @@ typedef struct {
 
 int cpPrintCounters(FILE *out, SUNOutputFormat fmt, const CPCounter *counters, size_t count);
 int cpPrintNumber(FILE *out, const char *name, sunrealtype value); /* table format */
-/* The solver, and why it was chosen. */
-int cpPrintSolver(CPProjector P, FILE *out);
+/* What a work has done since base, and rank and levels: the last counters of an integrator. */
+enum { CP_WORK_COUNTERS = 7 };
+void cpWorkCounters(const CPWork work, const CPProjectorStats *base,
+                    CPCounter counters[CP_WORK_COUNTERS]);
+/* Table format: the solver, and why it was chosen; the newest violation, the largest correction. */
+int cpPrintProjection(CPProjector P, sunrealtype violation, sunrealtype correction, FILE *out);
 /* Is fmt a format? 0, or the reported code. */
 int cpCheckFormat(FILE *out, SUNOutputFormat fmt, CPLog *log, const char *function);
 

@@ -18,6 +18,14 @@ int cpWorksCreate(CPProjector P, CPWork *step, CPWork *out) {
   return CP_SUCCESS;
 }
 
+void cpWorkRestart(CPWork work, CPProjectorStats *base) {
+  *base = (CPProjectorStats){0};
+  if (!work) return;
+  work->valid     = 0;
+  work->rank_fell = 0;
+  *base           = work->stats;
+}
+
 /* How far off the manifold y is, in units of the tolerance. */
 static int measureStart(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector tmp,
                         sunrealtype *norm, int *worst) {

@@ -8,7 +8,8 @@ int cpCheckFormat(FILE *out, SUNOutputFormat fmt, CPLog *log, const char *functi
                   (int)fmt);
 }
 
-int cpPrintSolver(CPProjector P, FILE *out) {
+/* The solver, and why it was chosen. */
+static int printSolver(CPProjector P, FILE *out) {
   const char *label = "Projector linear solver";
   if (P->user_kind) return fprintf(out, "%-28s = %s\n", label, "the user's") < 0;
   if (P->owner) return fprintf(out, "%-28s = %s\n", label, cpSolverName(P->stats.linsol)) < 0;
@@ -28,4 +29,23 @@ int cpPrintCounters(FILE *out, SUNOutputFormat fmt, const CPCounter *counters, s
     else bad |= fprintf(out, "%s%s,%ld", i ? "," : "", counters[i].name, counters[i].value) < 0;
   if (fmt != SUN_OUTPUTFORMAT_TABLE) bad |= fputc('\n', out) == EOF;
   return bad;
+}
+
+void cpWorkCounters(const CPWork work, const CPProjectorStats *base,
+                    CPCounter counters[CP_WORK_COUNTERS]) {
+  const CPProjectorStats *s = &work->stats, *now = &work->P->stats;
+  const CPCounter all[] = {{"Constraint evals", s->nce - base->nce},
+                           {"Constraint Jac evals", s->nje - base->nje},
+                           {"Projector factorizations", s->nsetups - base->nsetups},
+                           {"Projection iterations", s->niters - base->niters},
+                           {"Krylov iterations", s->nli - base->nli},
+                           {"Rank", (long)now->rank},
+                           {"Levels", (long)now->nlevels}};
+  for (int i = 0; i < CP_WORK_COUNTERS; i++) counters[i] = all[i];
+}
+
+int cpPrintProjection(CPProjector P, sunrealtype violation, sunrealtype correction, FILE *out) {
+  int bad = printSolver(P, out);
+  bad |= cpPrintNumber(out, "Last violation", violation);
+  return bad | cpPrintNumber(out, "Largest correction (WRMS)", correction);
 }

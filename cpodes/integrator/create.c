@@ -137,11 +137,7 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   mem->have_estimate                 = 0;
   mem->floor_told                    = 0;
   memset(&mem->stats, 0, sizeof mem->stats);
-  memset(&mem->base, 0, sizeof mem->base);
-  if (!mem->step) return;
-  mem->step->valid     = 0;
-  mem->step->rank_fell = 0;
-  mem->base            = mem->step->stats;
+  cpWorkRestart(mem->step, &mem->base);
 }
 
 static int checkStart(CPodeMem mem, sunrealtype t0, N_Vector y0, const char *function) {

@@ -26,28 +26,18 @@ int CPodePrintAllStats(CPodeMem mem, FILE *out, SUNOutputFormat fmt) {
   if (flag) return flag;
   flag = CVodePrintAllStats(mem->cvode_mem, out, fmt);
   if (flag || !mem->P) return flag;
-  const CPCounter counters[] = {
-      {"States projected", s.nproj},
-      {"Steps not projected", s.nskipped},
-      {"Error estimates projected", s.nerrproj},
-      {"Projection failures", s.nprojfails},
-      {"Corrections too large", s.nlargecorr},
-      {"Corrections taken back", s.ntakenback},
-      {"Outputs projected", s.noutputs},
-      {"Constraint evals", s.nce},
-      {"Constraint Jac evals", s.nje},
-      {"Projector factorizations", s.nsetups},
-      {"Projection iterations", s.niters},
-      {"Krylov iterations", mem->step->stats.nli - mem->base.nli},
-      {"Rank", (long)mem->P->stats.rank},
-      {"Levels", (long)mem->P->stats.nlevels},
-  };
-  int bad = cpPrintCounters(out, fmt, counters, sizeof counters / sizeof counters[0]);
-  if (fmt == SUN_OUTPUTFORMAT_TABLE) {
-    bad |= cpPrintSolver(mem->P, out);
-    bad |= cpPrintNumber(out, "Last violation", s.violation);
-    bad |= cpPrintNumber(out, "Largest correction (WRMS)", s.maxcorrection);
-  }
+  enum { OWN = 7, ALL = OWN + CP_WORK_COUNTERS };
+  CPCounter counters[ALL] = {{"States projected", s.nproj},
+                             {"Steps not projected", s.nskipped},
+                             {"Error estimates projected", s.nerrproj},
+                             {"Projection failures", s.nprojfails},
+                             {"Corrections too large", s.nlargecorr},
+                             {"Corrections taken back", s.ntakenback},
+                             {"Outputs projected", s.noutputs}};
+  cpWorkCounters(mem->step, &mem->base, counters + OWN);
+  int bad = cpPrintCounters(out, fmt, counters, ALL);
+  if (fmt == SUN_OUTPUTFORMAT_TABLE)
+    bad |= cpPrintProjection(mem->P, s.violation, s.maxcorrection, out);
   if (!bad && mem->model.print) bad = mem->model.print(out, fmt, mem->model.data);
   return bad ? cpReport(&mem->log, CP_ILL_INPUT, __func__, "writing to out failed") : CP_SUCCESS;
 }

@@ -96,11 +96,7 @@ static void restart(CPOneStepMem mem, sunrealtype t0, N_Vector y0) {
   mem->roots.have_lo                = 0;
   mem->roots.pending                = 0;
   memset(&mem->stats, 0, sizeof mem->stats);
-  memset(&mem->base, 0, sizeof mem->base);
-  if (!mem->step) return;
-  mem->step->valid     = 0;
-  mem->step->rank_fell = 0;
-  mem->base            = mem->step->stats;
+  cpWorkRestart(mem->step, &mem->base);
 }
 
 static int checkStart(CPOneStepMem mem, sunrealtype t0, N_Vector y0, const char *function) {

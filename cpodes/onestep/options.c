@@ -119,8 +119,11 @@ int CPOneStepSetInitStep(CPOneStepMem mem, sunrealtype h) {
   if (!mem) return missing(__func__);
   if (!isfinite(h))
     return cpReport(&mem->log, CP_ILL_INPUT, __func__, "h must be finite: h = %g", h);
+  if (h * mem->dir < 0.0)
+    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
+                    "h must lead in the direction of integration: h = %g", h);
   mem->hinit = h;
-  mem->h     = 0.0;
+  mem->h     = mem->dir != 0.0 ? h : 0.0;
   return CP_SUCCESS;
 }
 

@@ -42,23 +42,16 @@ static int printSteps(CPOneStepMem mem, FILE *out, SUNOutputFormat fmt, const CP
 
 static int printProjection(CPOneStepMem mem, FILE *out, SUNOutputFormat fmt,
                            const CPOneStepStats *s) {
-  const CPCounter counters[] = {{"States projected", s->nproj},
-                                {"Error estimates projected", s->nerrproj},
-                                {"Projection failures", s->nprojfails},
-                                {"Corrections too large", s->nlargecorr},
-                                {"Outputs projected", s->noutputs},
-                                {"Constraint evals", s->nce},
-                                {"Constraint Jac evals", s->nje},
-                                {"Projector factorizations", s->nsetups},
-                                {"Projection iterations", s->niters},
-                                {"Krylov iterations", mem->step->stats.nli - mem->base.nli},
-                                {"Rank", (long)mem->P->stats.rank},
-                                {"Levels", (long)mem->P->stats.nlevels}};
-  int bad = cpPrintCounters(out, fmt, counters, sizeof counters / sizeof counters[0]);
+  enum { OWN = 5, ALL = OWN + CP_WORK_COUNTERS };
+  CPCounter counters[ALL] = {{"States projected", s->nproj},
+                             {"Error estimates projected", s->nerrproj},
+                             {"Projection failures", s->nprojfails},
+                             {"Corrections too large", s->nlargecorr},
+                             {"Outputs projected", s->noutputs}};
+  cpWorkCounters(mem->step, &mem->base, counters + OWN);
+  const int bad = cpPrintCounters(out, fmt, counters, ALL);
   if (fmt != SUN_OUTPUTFORMAT_TABLE) return bad;
-  bad |= cpPrintSolver(mem->P, out);
-  bad |= cpPrintNumber(out, "Last violation", s->violation);
-  return bad | cpPrintNumber(out, "Largest correction (WRMS)", s->maxcorrection);
+  return bad | cpPrintProjection(mem->P, s->violation, s->maxcorrection, out);
 }
 
 int CPOneStepPrintAllStats(CPOneStepMem mem, FILE *out, SUNOutputFormat fmt) {

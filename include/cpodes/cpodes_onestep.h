@@ -44,8 +44,8 @@ typedef struct {
   long int nni;         /**< iterations for stages (implicit) */
   long int nge;         /**< evaluations of root functions */
   long int nproj;       /**< steps projected */
-  long int nerrproj;    /**< error estimates projected */
-  long int noutputs;    /**< outputs projected */
+  long int nerrproj;    /**< error estimates projected; DOP853 has two */
+  long int noutputs;    /**< outputs, and states for roots, projected */
   long int nce;         /**< evaluations of c for the steps, without difference quotients */
   long int nje;         /**< evaluations of G for the steps */
   long int nsetups;     /**< factorisations for the steps' projections */
@@ -124,7 +124,7 @@ CPODES_EXPORT int CPOneStepSetProjOutput(CPOneStepMem mem, sunbooleantype on);
 /** Receives the messages of mem and of its projector; NULL: one line on stderr (default). */
 CPODES_EXPORT int CPOneStepSetErrHandlerFn(CPOneStepMem mem, CPErrHandlerFn handler, void *data);
 
-/** Size of the first step, of either sign as the direction has it; 0: chosen (default; Hairer, Norsett,
+/** Size of the first step, or of the next one, of either sign as the direction has it; 0: chosen (default; Hairer, Norsett,
  * Wanner I, II.4). */
 CPODES_EXPORT int CPOneStepSetInitStep(CPOneStepMem mem, sunrealtype h);
 /** Bounds on |h|, >= 0; 0: none (default). CV_ERR_FAILURE where the lower one does not suffice. */

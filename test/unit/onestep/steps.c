@@ -185,6 +185,21 @@ START_TEST(counters_are_those_of_the_callbacks) {
 }
 END_TEST
 
+/* Without output, and after the comparison of G with differences of c, which is made once. */
+START_TEST(evaluations_of_the_constraints_are_counted_exactly) {
+  one_open(&run, explicit_methods[_i], 1.0e-5);
+  ck_assert_done(&run, one_step(&run));
+  one_restart(&run, 0.0);
+  run.world.c_calls = run.world.jac_calls = run.world.f_calls = 0;
+  while (run.t < 1.0) ck_assert_done(&run, one_step(&run));
+  const CPOneStepStats s = one_stats(&run);
+  ck_assert_int_eq(s.nfe, run.world.f_calls);
+  ck_assert_int_eq(s.nce, run.world.c_calls);
+  ck_assert_int_eq(s.nje, run.world.jac_calls);
+  one_close(&run);
+}
+END_TEST
+
 START_TEST(unprojected_estimates_are_not_projected) {
   one_open(&run, explicit_methods[_i], 1.0e-5);
   ck_assert_done(&run, CPOneStepSetProjErrEst(run.mem, CP_ERREST_UNPROJECTED));
@@ -247,6 +262,10 @@ START_TEST(the_first_step_is_the_one_that_was_set) {
   ck_assert_double_eq(run.t, 1.0e-3);
   ck_assert_double_eq(one_stats(&run).hfirst, 1.0e-3);
   ck_assert_int_eq(run.world.f_calls, 13); /* none to choose it */
+  refused(&run, CPOneStepSetInitStep(run.mem, -1.0e-3), CP_ILL_INPUT, "direction", "-0.001");
+  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 2.0e-3)); /* on the way it is the next one */
+  ck_assert_done(&run, one_step(&run));
+  ck_assert_double_eq(one_stats(&run).hlast, 2.0e-3);
   one_restart(&run, 1.0);
   ck_assert_done(&run, CPOneStepSetInitStep(run.mem, -1.0e-3));
   refused(&run, one_to(&run, 2.0), CP_ILL_INPUT, "CPOneStepSetInitStep", "-0.001", "2");
@@ -427,6 +446,7 @@ int main(void) {
   tcase_add_test(tc, ends_of_steps_are_given_as_they_are);
   tcase_add_loop_test(tc, all_derivatives_belong_to_one_polynomial, 0, n);
   tcase_add_loop_test(tc, counters_are_those_of_the_callbacks, 0, n);
+  tcase_add_loop_test(tc, evaluations_of_the_constraints_are_counted_exactly, 0, n);
   tcase_add_loop_test(tc, unprojected_estimates_are_not_projected, 0, n);
   tcase_add_loop_test(tc, the_projected_estimate_is_tangential, 0, n);
   tcase_add_test(tc, statistics_are_printed_in_both_formats);
