@@ -74,7 +74,9 @@ int cpOneStepStep(CPOneStepMem mem) {
   if (flag) return flag;
   sunrealtype h = sized(mem, mem->h), norm = 0.0;
   for (int tries = 1;; tries++) {
-    if (mem->t + h == mem->t) return giveUp(mem, h, CV_ERR_FAILURE);
+    if (mem->t + h == mem->t)
+      return cpReason(mem->text, CV_TOO_MUCH_ACC,
+                      "at t = %.15g: a step of %g is below the roundoff of t", mem->t, h);
     mem->stats.nattempts++;
     flag = mem->ops->attempt(mem, h, &norm);
     if (flag < 0) return flag;

@@ -275,6 +275,19 @@ START_TEST(the_first_step_is_the_one_that_was_set) {
 }
 END_TEST
 
+/* Where a tenth of a microsecond is the roundoff of time. */
+START_TEST(a_start_far_from_zero_is_one_like_others) {
+  const sunrealtype far = 1.0e9;
+  one_open(&run, explicit_methods[_i], 1.0e-6);
+  ck_assert_done(&run, CPOneStepReInit(run.mem, far, run.y));
+  ck_assert_done(&run, one_to(&run, far + 1.0));
+  ck_assert_double_le(one_error(&run, 1.0, run.y), bound(1.0e-6, 1.0) + 1.0e-5);
+  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 1.0e-9));
+  refused(&run, one_to(&run, far + 9.0), CV_TOO_MUCH_ACC, "1e-09", "roundoff of t");
+  one_close(&run);
+}
+END_TEST
+
 START_TEST(steps_keep_within_their_bounds) {
   one_open(&run, explicit_methods[_i], 1.0e-3);
   ck_assert_done(&run, CPOneStepSetMaxStep(run.mem, 0.02));
@@ -451,6 +464,7 @@ int main(void) {
   tcase_add_loop_test(tc, the_projected_estimate_is_tangential, 0, n);
   tcase_add_test(tc, statistics_are_printed_in_both_formats);
   tcase_add_test(tc, the_first_step_is_the_one_that_was_set);
+  tcase_add_loop_test(tc, a_start_far_from_zero_is_one_like_others, 0, n);
   tcase_add_loop_test(tc, steps_keep_within_their_bounds, 0, n);
   tcase_add_test(tc, fixed_steps_end_at_the_stop_time);
   tcase_add_loop_test(tc, a_stop_time_is_hit_and_cleared, 0, n);

@@ -30,7 +30,9 @@ static CPProjector by_constraints(N_Vector y) {
 }
 static CPProjector (*const projectors[])(N_Vector) = {users, without_error, by_constraints};
 
-/* From rest to t = 0.7, with output between steps; the end in z. */
+#define END 0.3
+
+/* From rest to t = END, with output between steps; the end in z. */
 static void integrate(const char *method, N_Vector (*kind)(void),
                       CPProjector (*projector)(N_Vector), sunrealtype z[PENDULUM_N]) {
   sunrealtype t;
@@ -43,11 +45,11 @@ static void integrate(const char *method, N_Vector (*kind)(void),
   ck_assert_ptr_nonnull(P);
   ck_assert_int_eq(CPOneStepSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
   ck_assert_int_eq(CPOneStepInit(mem, pendulum_rhs, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSStolerances(mem, 1.0e-8, 1.0e-8), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
   ck_assert_int_eq(CPOneStepSetUserData(mem, &rod), CP_SUCCESS);
   ck_assert_int_eq(CPOneStepSetProjector(mem, P), CP_SUCCESS);
-  for (int i = 1; i <= 7; i++) {
-    const int flag = CPOneStepEvolve(mem, 0.1 * i, y, &t, CV_NORMAL);
+  for (int i = 1; i <= 3; i++) {
+    const int flag = CPOneStepEvolve(mem, END / 3.0 * i, y, &t, CV_NORMAL);
     ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, log.text);
   }
   memcpy(z, N_VGetArrayPointer(y), PENDULUM_N * sizeof *z);
@@ -56,19 +58,19 @@ static void integrate(const char *method, N_Vector (*kind)(void),
   N_VDestroy(y);
 }
 
-/* Sums over parts are rounded differently: 4 numbers, a few units in each of some 50 steps. */
+/* Sums over parts are rounded differently: 4 numbers, a few units in each of some 10 steps. */
 #define ROUNDED 1.0e-11
+
+/* One of each kind of explicit method. Few steps: threads wait for each other where processors are busy. */
+static const char *const ways[] = {"DOP853", "ARKODE_DORMAND_PRINCE_7_4_5"};
 
 START_TEST(other_vectors_give_the_serial_result) {
   sunrealtype z[2][PENDULUM_N], exact[PENDULUM_N];
-  const char *method                 = explicit_methods[_i % n_explicit_methods];
-  CPProjector (*projector)(N_Vector) = projectors[_i / n_explicit_methods];
-  if (!strcmp(method, "ARKODE_HEUN_EULER_2_1_2")) return; /* some 20,000 steps */
-  integrate(method, serial, projector, z[0]);
-  pendulum_exact(&rod, 0.7, exact);
+  integrate(ways[_i % 2], serial, projectors[_i / 2], z[0]);
+  pendulum_exact(&rod, END, exact);
   for (int i = 0; i < PENDULUM_N; i++) ck_assert_double_le(fabs(z[0][i] - exact[i]), 1.0e-4);
   for (int kind = 1; kind < 3; kind++) {
-    integrate(method, kinds[kind], projector, z[1]);
+    integrate(ways[_i % 2], kinds[kind], projectors[_i / 2], z[1]);
     for (int i = 0; i < PENDULUM_N; i++) ck_assert_double_le(fabs(z[0][i] - z[1][i]), ROUNDED);
   }
 }
@@ -78,7 +80,7 @@ int main(void) {
   Suite *suite = suite_create("vectors of one-step methods");
   TCase *tc    = tcase_create("vectors");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
-  tcase_add_loop_test(tc, other_vectors_give_the_serial_result, 0, 3 * n_explicit_methods);
+  tcase_add_loop_test(tc, other_vectors_give_the_serial_result, 0, 6);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
