@@ -94,7 +94,7 @@ int CPOneStepSetProjErrEst(CPOneStepMem mem, CPErrEst mode) {
                     "CP_ERREST_ACCEPTANCE is for multistep methods, which choose their order");
   if (mode == CP_ERREST_PROJECTED && mem->ops->implicit)
     return cpReport(&mem->log, CP_NOT_SUPPORTED, __func__,
-                    "the error test of implicit methods is ARKODE's, before the projection");
+                    "implicit methods test errors before the projection");
   mem->errest = mode;
   return CP_SUCCESS;
 }

@@ -1,6 +1,11 @@
 /* Memory: none is taken between the first step and the last, and every allocation may fail. */
+#include "cpodes/compat.h"
 #include "onestep/fixture.h"
 #include "support/alloc.h"
+
+#include <arkode/arkode_arkstep.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunmatrix/sunmatrix_dense.h>
 
 static OneRun run;
 
@@ -53,6 +58,29 @@ static int never(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   return 0;
 }
 
+static const char *const kinds[] = {"DOP853", "ARKODE_DORMAND_PRINCE_7_4_5", "ARKODE_SDIRK_5_3_4",
+                                    "ARKODE_ESDIRK547L2SA_7_4_5"};
+enum { KINDS = 4, EXPLICIT_KINDS = 2 };
+
+/* Of the implicit ones */
+static SUNMatrix J;
+static SUNLinearSolver LS;
+
+static void create_solver(N_Vector y) {
+  J  = SUNDenseMatrix(PENDULUM_N, PENDULUM_N, test_context);
+  LS = SUNLinSol_Dense(y, J, test_context);
+}
+
+static void free_solver(void) {
+  SUNLinSolFree(LS);
+  SUNMatDestroy(J);
+}
+
+static int give_solver(CPOneStepMem mem) {
+  void *ark = CPOneStepGetARKodeMem(mem);
+  return ark ? CP_ARK(SetLinearSolver)(ark, LS, J) : CP_SUCCESS;
+}
+
 /* The calls that allocate, in order. Returns 0, or the first code that is not success; NULL is CP_MEM_FAIL. */
 static int create_and_step(const char *method, CPOneStepMem *mem, CPProjector P, N_Vector y,
                            N_Vector abstol) {
@@ -61,6 +89,7 @@ static int create_and_step(const char *method, CPOneStepMem *mem, CPProjector P,
   if (!*mem) return CP_MEM_FAIL;
   CPOneStepSetErrHandlerFn(*mem, message_log, &message);
   int flag = CPOneStepInit(*mem, world_rhs, 0.0, y);
+  if (!flag) flag = give_solver(*mem);
   if (!flag) flag = CPOneStepSVtolerances(*mem, 1.0e-6, abstol);
   if (!flag) flag = CPOneStepSetProjector(*mem, P);
   if (!flag) flag = CPOneStepSetUserData(*mem, &world);
@@ -70,8 +99,6 @@ static int create_and_step(const char *method, CPOneStepMem *mem, CPProjector P,
   if (!flag) flag = CPOneStepGetDky(*mem, t / 2.0, 0, y);
   return flag;
 }
-
-static const char *const kinds[] = {"DOP853", "ARKODE_DORMAND_PRINCE_7_4_5"};
 
 /* More allocations than there are, by far. */
 #define ENOUGH 400
@@ -83,6 +110,7 @@ START_TEST(any_failed_allocation_is_reported) {
   while (flag != CP_SUCCESS && ++n < ENOUGH) {
     N_Vector y = vector_of(PENDULUM_N, NULL);
     pendulum_initial(&world.p, y);
+    create_solver(y);
     CPProjector P    = world_projector(&world, y);
     CPOneStepMem mem = NULL;
     message          = (MessageLog){0};
@@ -96,6 +124,7 @@ START_TEST(any_failed_allocation_is_reported) {
     } else ck_assert_int_eq(flag, CP_SUCCESS);
     CPOneStepFree(&mem);
     CPProjectorFree(&P);
+    free_solver();
     N_VDestroy(y);
   }
   ck_assert_int_lt(n, ENOUGH);
@@ -108,6 +137,7 @@ START_TEST(a_whole_life_gives_all_memory_back) {
   N_Vector abstol = VECTOR(1.0e-6, 1.0e-6, 1.0e-6, 1.0e-6), y = vector_of(PENDULUM_N, NULL);
   world = (World){.p = {1.0, 9.81}};
   pendulum_initial(&world.p, y);
+  create_solver(y);
   CPProjector P = world_projector(&world, y);
   CPOneStepMem mem;
   alloc_watch();
@@ -118,8 +148,21 @@ START_TEST(a_whole_life_gives_all_memory_back) {
   ck_assert_int_gt(alloc_count(), 0);
   ck_assert_int_eq(alloc_live(), 0);
   CPProjectorFree(&P);
+  free_solver();
   N_VDestroy(abstol);
   N_VDestroy(y);
+}
+END_TEST
+
+/* Of cpodes' own; ARKODE's are not seen here. */
+START_TEST(implicit_steps_allocate_nothing) {
+  one_open(&run, kinds[_i], 1.0e-6);
+  create_solver(run.y);
+  ck_assert_done(&run, give_solver(run.mem));
+  allocations_of_steps(1);
+  ck_assert_int_eq(allocations_of_steps(50), 0);
+  one_close(&run);
+  free_solver();
 }
 END_TEST
 
@@ -128,8 +171,9 @@ int main(void) {
   TCase *tc    = tcase_create("memory");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, stepping_and_restarting_allocate_nothing, 0, n_explicit_methods);
-  tcase_add_loop_test(tc, any_failed_allocation_is_reported, 0, 2);
-  tcase_add_loop_test(tc, a_whole_life_gives_all_memory_back, 0, 2);
+  tcase_add_loop_test(tc, any_failed_allocation_is_reported, 0, KINDS);
+  tcase_add_loop_test(tc, a_whole_life_gives_all_memory_back, 0, KINDS);
+  tcase_add_loop_test(tc, implicit_steps_allocate_nothing, EXPLICIT_KINDS, KINDS);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

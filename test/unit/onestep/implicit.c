@@ -421,6 +421,16 @@ START_TEST(a_table_of_the_users_has_its_order) {
 }
 END_TEST
 
+START_TEST(errors_are_tested_without_projection) {
+  open_run(kinds[_i], 1.0e-6);
+  refused(&run, CPOneStepSetProjErrEst(run.mem, CP_ERREST_PROJECTED), CP_NOT_SUPPORTED, "implicit");
+  ck_assert_done(&run, CPOneStepSetProjErrEst(run.mem, CP_ERREST_UNPROJECTED));
+  ck_assert_done(&run, one_to(&run, 0.5));
+  ck_assert_int_eq(one_stats(&run).nerrproj, 0);
+  close_run();
+}
+END_TEST
+
 START_TEST(explicit_methods_have_no_memory_of_arkodes) {
   one_open(&run, "DOP853", 1.0e-6);
   ck_assert_ptr_null(CPOneStepGetARKodeMem(run.mem));
@@ -442,6 +452,7 @@ int main(void) {
   tcase_add_loop_test(steps, roots_are_found_where_the_pendulum_passes_them, 0, KINDS);
   tcase_add_loop_test(steps, a_restart_after_an_event_keeps_the_step_size, 0, KINDS);
   tcase_add_loop_test(steps, stop_times_are_hit_again_and_again, 0, KINDS);
+  tcase_add_loop_test(steps, errors_are_tested_without_projection, 0, KINDS);
   TCase *failures = tcase_create("failures");
   tcase_add_loop_test(failures, a_projection_that_fails_has_the_step_retried, 0, KINDS);
   tcase_add_loop_test(failures, a_projection_that_always_fails_ends_the_run_in_the_last_good_state,

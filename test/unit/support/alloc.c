@@ -77,6 +77,7 @@ SUNNonlinearSolver __real_SUNNonlinSol_Newton(N_Vector y, SUNContext ctx);
 ARKodeButcherTable __real_ARKodeButcherTable_Alloc(int stages, sunbooleantype embedded);
 ARKodeButcherTable __real_ARKodeButcherTable_Copy(ARKodeButcherTable B);
 ARKodeButcherTable __real_ARKodeButcherTable_LoadERKByName(const char *name);
+ARKodeButcherTable __real_ARKodeButcherTable_LoadDIRKByName(const char *name);
 void __real_ARKodeButcherTable_Free(ARKodeButcherTable B);
 
 void *__wrap_malloc(size_t size);
@@ -99,6 +100,7 @@ SUNNonlinearSolver __wrap_SUNNonlinSol_Newton(N_Vector y, SUNContext ctx);
 ARKodeButcherTable __wrap_ARKodeButcherTable_Alloc(int stages, sunbooleantype embedded);
 ARKodeButcherTable __wrap_ARKodeButcherTable_Copy(ARKodeButcherTable B);
 ARKodeButcherTable __wrap_ARKodeButcherTable_LoadERKByName(const char *name);
+ARKodeButcherTable __wrap_ARKodeButcherTable_LoadDIRKByName(const char *name);
 void __wrap_ARKodeButcherTable_Free(ARKodeButcherTable B);
 
 void *__wrap_malloc(size_t size) { return is_denied() ? NULL : allocated(__real_malloc(size)); }
@@ -179,6 +181,10 @@ ARKodeButcherTable __wrap_ARKodeButcherTable_Copy(ARKodeButcherTable B) {
 
 ARKodeButcherTable __wrap_ARKodeButcherTable_LoadERKByName(const char *name) {
   return is_denied() ? NULL : allocated(__real_ARKodeButcherTable_LoadERKByName(name));
+}
+
+ARKodeButcherTable __wrap_ARKodeButcherTable_LoadDIRKByName(const char *name) {
+  return is_denied() ? NULL : allocated(__real_ARKodeButcherTable_LoadDIRKByName(name));
 }
 
 void __wrap_ARKodeButcherTable_Free(ARKodeButcherTable B) {
