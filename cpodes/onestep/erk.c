@@ -51,12 +51,6 @@ static CPPolynomial integral(const CPPolynomial *p, int n, sunrealtype scale) {
   return P;
 }
 
-static sunrealtype valueAt(const CPPolynomial *p, int degree, sunrealtype theta) {
-  sunrealtype value = p->a[degree];
-  for (int k = degree - 1; k >= 0; k--) value = value * theta + p->a[k];
-  return value;
-}
-
 /* Level m: y'(theta) interpolates the derivatives at 0, 1 and the points, and its integral is
  * y1 - y0. With W the integral of w = prod (theta - node_i), I_j that of the Lagrange polynomials:
  * y = y0 + (y1 - y0) W / W(1) + h sum_j (I_j - W I_j(1) / W(1)) f_j. */
@@ -72,11 +66,11 @@ static void levelInterpolant(CPInterpolant *ip, int level, int last) {
     ip->place[2 + i] = placeOf(level, last) + i;
   }
   const CPPolynomial w = product(node, n, -1), W = integral(&w, n + 1, 1.0);
-  ip->difference = integral(&w, n + 1, 1.0 / valueAt(&W, n + 1, 1.0));
+  ip->difference = integral(&w, n + 1, 1.0 / cpPolynomialValue(&W, n + 1, 1.0, 0));
   for (int j = 0; j < n; j++) {
     const CPPolynomial l  = product(node, n, j);
-    const CPPolynomial I  = integral(&l, n, 1.0 / valueAt(&l, n - 1, node[j]));
-    const sunrealtype all = valueAt(&I, n, 1.0);
+    const CPPolynomial I  = integral(&l, n, 1.0 / cpPolynomialValue(&l, n - 1, node[j], 0));
+    const sunrealtype all = cpPolynomialValue(&I, n, 1.0, 0);
     for (int k = 0; k <= ip->degree; k++) ip->p[j].a[k] = I.a[k] - all * ip->difference.a[k];
   }
 }

@@ -46,7 +46,7 @@ static int start(CPOneStepMem mem) {
   CPExplicit e   = mem->stepper;
   e->k_is_last   = 0;
   e->is_prepared = 0;
-  e->norm        = 1.0e-4;
+  e->norm        = 1.0e-4; /* cautious at first */
   const int flag = cpOneStepRhs(mem, mem->t, mem->y, e->k[0], 0);
   if (flag == -CV_REPTD_RHSFUNC_ERR) return CV_FIRST_RHSFUNC_ERR;
   return flag > 0 ? -flag : flag;
@@ -138,7 +138,7 @@ static void accepted(CPOneStepMem mem) { ((CPExplicit)mem->stepper)->k_is_last =
 
 /* ---- interpolation ---- */
 
-static sunrealtype valueOf(const CPPolynomial *p, int degree, sunrealtype theta, int k) {
+sunrealtype cpPolynomialValue(const CPPolynomial *p, int degree, sunrealtype theta, int k) {
   sunrealtype value = 0.0;
   for (int i = degree; i >= k; i--) {
     sunrealtype factor = 1.0;
@@ -151,13 +151,13 @@ static sunrealtype valueOf(const CPPolynomial *p, int degree, sunrealtype theta,
 int cpInterpolate(CPOneStepMem mem, const CPInterpolant *ip, sunrealtype theta, int k, N_Vector dky) {
   CPExplicit e        = mem->stepper;
   const sunrealtype h = mem->hlast, scale = pow(h, -k);
-  const sunrealtype change = scale * valueOf(&ip->difference, ip->degree, theta, k);
+  const sunrealtype change = scale * cpPolynomialValue(&ip->difference, ip->degree, theta, k);
   int terms                = 0;
   e->x[terms] = mem->ylast, e->w[terms++] = (k == 0) - change;
   e->x[terms] = mem->y, e->w[terms++] = change;
   for (int j = 0; j < ip->terms; j++)
     e->x[terms]   = e->k[ip->place[j]],
-    e->w[terms++] = h * scale * valueOf(&ip->p[j], ip->degree, theta, k);
+    e->w[terms++] = h * scale * cpPolynomialValue(&ip->p[j], ip->degree, theta, k);
   return cpExplicitCombine(mem, terms, dky);
 }
 

@@ -63,6 +63,8 @@ int cpExplicitSum(CPOneStepMem mem, N_Vector y, sunrealtype h, const sunrealtype
 /* z = the combination of the first terms of e->x with the factors e->w. */
 int cpExplicitCombine(CPOneStepMem mem, int terms, N_Vector z);
 
+/* k-th derivative of p. */
+sunrealtype cpPolynomialValue(const CPPolynomial *p, int degree, sunrealtype theta, int k);
 /* k-th derivative of the interpolant at theta, in a step of size h. */
 int cpInterpolate(CPOneStepMem mem, const CPInterpolant *ip, sunrealtype theta, int k, N_Vector dky);
 /* The cubic of Hermite, by f(tlast, ylast) and f(t, y). */
