@@ -7,6 +7,7 @@
  * middle up to order 4 (E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential
  * Equations I, section II.2), with the weights of least norm. No f is evaluated at interpolated states:
  * its errors would be as many times larger as the problem is stiff. */
+#include "explicit.h"
 #include "implicit.h"
 
 #include <math.h>
@@ -136,35 +137,27 @@ void cpContinuousAccept(CPOneStepMem mem) {
 
 int cpContinuousDegree(CPOneStepMem mem) { return cpImplicit(mem)->bm ? 4 : 3; }
 
-/* Coefficients of 1, theta, ... theta^4 in the weights of y_n, y_{n+1}, h f_n, h f_{n+1}, ym. With ym
- * theta^2 (1 - theta)^2 is added so often that the polynomial passes through it. */
-static const double cubic[5][5] = {
-    {1, 0, -3, 2, 0}, {0, 0, 3, -2, 0}, {0, 1, -2, 1, 0}, {0, 0, -1, 1, 0}, {0, 0, 0, 0, 0}};
-static const double quartic[5][5] = {{1, 0, -11, 18, -8},
-                                     {0, 0, -5, 14, -8},
-                                     {0, 1, -4, 5, -2},
-                                     {0, 0, 1, -3, 2},
-                                     {0, 0, 16, -32, 16}};
-
-/* d^k/dtheta^k of the polynomial with coefficients c */
-static double derivative(const double c[5], int k, double theta) {
-  double value = 0.0;
-  for (int i = 4; i >= k; i--) {
-    double factor = c[i];
-    for (int j = 0; j < k; j++) factor *= i - j;
-    value = value * theta + factor;
-  }
-  return value;
-}
+/* Weights of y_n, y_{n+1}, h f_n, h f_{n+1}, ym. With ym theta^2 (1 - theta)^2 is added so often that the
+ * polynomial passes through it. */
+static const CPPolynomial cubic[5]   = {{{1, 0, -3, 2, 0}},
+                                        {{0, 0, 3, -2, 0}},
+                                        {{0, 1, -2, 1, 0}},
+                                        {{0, 0, -1, 1, 0}},
+                                        {{0, 0, 0, 0, 0}}};
+static const CPPolynomial quartic[5] = {{{1, 0, -11, 18, -8}},
+                                        {{0, 0, -5, 14, -8}},
+                                        {{0, 1, -4, 5, -2}},
+                                        {{0, 0, 1, -3, 2}},
+                                        {{0, 0, 16, -32, 16}}};
 
 /* Needs f0 and f1, and ym if it is to pass through that. */
 static int evaluate(CPOneStepMem mem, sunrealtype t, int k, int middle, N_Vector dky) {
   CPImplicit *st      = cpImplicit(mem);
   const sunrealtype h = mem->t - mem->tlast, theta = (t - mem->tlast) / h;
-  const double(*weights)[5] = middle ? quartic : cubic;
-  N_Vector v[5]             = {mem->ylast, mem->y, st->f0, st->f1, st->ym};
+  const CPPolynomial *weights = middle ? quartic : cubic;
+  N_Vector v[5]               = {mem->ylast, mem->y, st->f0, st->f1, st->ym};
   sunrealtype w[5];
-  for (int i = 0; i < 5; i++) w[i] = derivative(weights[i], k, theta) / pow(h, k);
+  for (int i = 0; i < 5; i++) w[i] = cpPolynomialValue(&weights[i], 4, theta, k) / pow(h, k);
   w[2] *= h;
   w[3] *= h;
   return N_VLinearCombination(middle ? 5 : 4, w, v, dky) ? CP_VECTOROP_ERR : CP_SUCCESS;
