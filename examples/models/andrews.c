@@ -172,3 +172,27 @@ sunrealtype andrews_energy(N_Vector y) {
     for (int j = 0; j < ANDREWS_NQ; j++) energy += v[i] * M[i][j] * v[j] / 2;
   return energy;
 }
+
+static void place(sunrealtype point[3], sunrealtype x, sunrealtype y) {
+  point[0] = x;
+  point[1] = y;
+  point[2] = 0;
+}
+
+void andrews_joints(N_Vector y, sunrealtype x[ANDREWS_JOINTS][3]) {
+  const sunrealtype *q  = N_VGetArrayPointer(y);
+  const sunrealtype bt  = q[BETA] + q[THETA];
+  const sunrealtype P[] = {rr * cos(q[BETA]), rr * sin(q[BETA])};
+  sunrealtype dx, dy;
+  spring(q[GAMMA], &dx, &dy);
+
+  place(x[ANDREWS_O], 0, 0);
+  place(x[ANDREWS_A], xa, ya);
+  place(x[ANDREWS_B], xb, yb);
+  place(x[ANDREWS_C], xc, yc);
+  place(x[ANDREWS_P], P[0], P[1]);
+  place(x[ANDREWS_F], P[0] - d * cos(bt), P[1] - d * sin(bt));
+  place(x[ANDREWS_D], xc + dx, yc + dy);
+  place(x[ANDREWS_E], xa + zt * cos(q[DELTA]), ya + zt * sin(q[DELTA]));
+  place(x[ANDREWS_G], xa + u * sin(q[EPSILON]), ya - u * cos(q[EPSILON]));
+}

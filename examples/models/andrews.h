@@ -35,4 +35,21 @@ void andrews_initial(N_Vector y);
 /* Kinetic energy, energy of the spring and potential - mom beta of the torque [J], conserved */
 sunrealtype andrews_energy(N_Vector y);
 
+/* The seven bodies join O and P; P and F; B, F and D; E and F; A and E; G and F; A and G. A spring
+   pulls from C at D. O, A, B and C are fixed. */
+enum {
+  ANDREWS_O,
+  ANDREWS_A,
+  ANDREWS_B,
+  ANDREWS_C,
+  ANDREWS_P,
+  ANDREWS_F,
+  ANDREWS_D,
+  ANDREWS_E,
+  ANDREWS_G,
+  ANDREWS_JOINTS
+};
+/* x: out, where they are [m] */
+void andrews_joints(N_Vector y, sunrealtype x[ANDREWS_JOINTS][3]);
+
 #endif

@@ -29,7 +29,8 @@ typedef struct {
   /* conserved: its value is that of the start, but for `scale`, the size by which to judge its drift
      (largest kinetic energy, say); else it may only fall (dissipation) */
   int conserved;
-  sunrealtype scale;
+  sunrealtype scale;                           /* with the default parameters */
+  sunrealtype (*scale_of)(const Model *model); /* with any others; NULL: they do not change it */
 } ModelQuantity;
 
 /* What is drawn, at a state: points in space and segments between them. */
@@ -51,6 +52,8 @@ typedef struct {
   int nquantities;
   /* Fills in what Model says is its type's; 0, or -1 without memory (destroy is called then, too) */
   int (*create)(Model *model);
+  /* Frees what only it knows; model_free does the rest: the matrices of mech, G_tmpl, y0, drawing.
+     NULL: free(data) */
   void (*destroy)(Model *model);
   /* State y [n] at t of a solution that does not come from cpodes, and where it is known to how many
      units: 0, 1: not known at this t. Only for the parameters that model->known says. NULL: there is none */
@@ -107,6 +110,15 @@ int model_parameter(const ModelType *type, const char *name);
 
 /* ---- model.c ---- */
 
+/* For type->create: y0 of n zeros; 0, or -1 without memory. Gives its entries by model->y0. */
+int model_start(Model *model, sunindextype n);
+/* For type->create: a drawing's arrays. kind, segment: copied; NULL: zeros, for the caller to fill in.
+   0, or -1 without memory */
+int model_draw(Model *model, int npoints, const ModelPointKind *kind, int nsegments,
+               const int (*segment)[2]);
+/* For type->reference: y <- values [model->n], returns 0 */
+int model_copy(const Model *model, const sunrealtype *values, N_Vector y);
+
 /* values [type->nparameters], NULL: the defaults. message [length]: out, why it failed ("" else); names
    parameter, rule and value. NULL: failed. The caller frees it. */
 Model *model_create(const ModelType *type, const sunrealtype *values, SUNContext ctx, char *message,
@@ -117,11 +129,19 @@ void model_free(Model **model); /* *model may be NULL */
    frees it; the model has to live as long. */
 CPMech model_mech(const Model *model);
 
-/* Are the metadata true? Calls all functions at the start and compares: dimensions, consistency of y0,
-   finite values, points, reference at 0, CPMechCheck. message: the first contradiction. 0 or 1 */
-int model_check(const Model *model, char *message, size_t length);
+/* Length of q; number of components that model_error compares */
+sunindextype model_nq(const Model *model);
+sunindextype model_ncompared(const Model *model);
+/* Scale of quantity i with the parameters of the model */
+sunrealtype model_scale(const Model *model, int i);
 
 /* max_i |y_i - reference_i| over the compared components; NaN: no reference at t */
 sunrealtype model_error(const Model *model, sunrealtype t, N_Vector y);
+
+/* ---- model_check.c ---- */
+
+/* Are the metadata true? Calls all functions at the start and compares: dimensions, consistency of y0,
+   finite values, points, reference at 0, CPMechCheck. message: the first contradiction. 0 or 1 */
+int model_check(const Model *model, char *message, size_t length);
 
 #endif

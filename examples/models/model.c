@@ -1,0 +1,145 @@
+#include "model.h"
+
+#include <math.h>
+#include <nvector/nvector_serial.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------- life cycle -- */
+
+/* Takes the values (NULL: the defaults) into the model; 0, or 1 with a message about the first bad one */
+static int take_parameters(Model *model, const sunrealtype *values, char *message, size_t length) {
+  const ModelType *type = model->type;
+  if (type->nparameters > MODEL_MAX_PARAMETERS) {
+    snprintf(message, length, "%s: %d parameters, at most %d are possible", type->name,
+             type->nparameters, MODEL_MAX_PARAMETERS);
+    return 1;
+  }
+  for (int i = 0; i < type->nparameters; i++) {
+    const ModelParameter *p = &type->parameters[i];
+    const sunrealtype value = values ? values[i] : p->value;
+    model->parameter[i]     = value;
+    if (value >= p->least && value <= p->most) continue; /* not so if NaN */
+    snprintf(message, length, "%s: parameter %s (%s) must be from %g to %g, and is %g", type->name,
+             p->name, p->meaning, (double)p->least, (double)p->most, (double)value);
+    return 1;
+  }
+  return 0;
+}
+
+Model *model_create(const ModelType *type, const sunrealtype *values, SUNContext ctx, char *message,
+                    size_t length) {
+  if (length > 0) message[0] = '\0';
+  Model *model = calloc(1, sizeof *model);
+  if (!model) {
+    snprintf(message, length, "%s: no memory", type->name);
+    return NULL;
+  }
+  model->type = type;
+  model->ctx  = ctx;
+  if (take_parameters(model, values, message, length)) {
+    free(model); /* type->create has not been called */
+    return NULL;
+  }
+  if (type->create(model)) {
+    snprintf(message, length, "%s: no memory", type->name);
+    model_free(&model);
+  }
+  return model;
+}
+
+static void free_matrices(CPMechModel *mech) {
+  SUNMatrix matrices[] = {mech->M_tmpl,  mech->A_tmpl,  mech->K_tmpl,  mech->C_tmpl,
+                          mech->Fz_tmpl, mech->Bq_tmpl, mech->Bu_tmpl, mech->Zq_tmpl,
+                          mech->Zu_tmpl, mech->Zz_tmpl};
+  for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)
+    if (matrices[i]) SUNMatDestroy(matrices[i]);
+}
+
+void model_free(Model **model) {
+  Model *m = *model;
+  if (!m) return;
+  if (m->type->destroy) {
+    m->type->destroy(m);
+  } else {
+    free(m->data);
+  }
+  free_matrices(&m->mech);
+  if (m->G_tmpl) SUNMatDestroy(m->G_tmpl);
+  if (m->y0) N_VDestroy(m->y0);
+  free(m->drawing.kind);
+  free(m->drawing.segment);
+  free(m);
+  *model = NULL;
+}
+
+CPMech model_mech(const Model *model) {
+  if (model->mech.nu == 0) return NULL;
+  CPMech mech = CPMechCreate(&model->mech, model->y0, model->ctx);
+  if (!mech) return NULL;
+  if (CPMechSetUserData(mech, model->data) || (model->prepare && model->prepare(model, mech)))
+    CPMechFree(&mech);
+  return mech;
+}
+
+/* ------------------------------------------------------------------------- for type->create -- */
+
+int model_start(Model *model, sunindextype n) {
+  model->n  = n;
+  model->y0 = N_VNew_Serial(n, model->ctx);
+  if (!model->y0) return -1;
+  N_VConst(0, model->y0);
+  return 0;
+}
+
+int model_draw(Model *model, int npoints, const ModelPointKind *kind, int nsegments,
+               const int (*segment)[2]) {
+  ModelDrawing *d = &model->drawing;
+  d->npoints      = npoints;
+  d->nsegments    = nsegments;
+  d->kind         = calloc(npoints, sizeof *d->kind);
+  d->segment      = calloc(nsegments, sizeof *d->segment);
+  if (!d->kind || !d->segment) return -1;
+  if (kind) memcpy(d->kind, kind, npoints * sizeof *kind);
+  if (segment) memcpy(d->segment, segment, nsegments * sizeof *segment);
+  return 0;
+}
+
+int model_copy(const Model *model, const sunrealtype *values, N_Vector y) {
+  memcpy(N_VGetArrayPointer(y), values, model->n * sizeof *values);
+  return 0;
+}
+
+/* -------------------------------------------------------------------------------- questions -- */
+
+sunindextype model_nq(const Model *model) {
+  if (model->mech.nu == 0) return model->n / 2;
+  return model->mech.nq ? model->mech.nq : model->mech.nu;
+}
+
+sunindextype model_ncompared(const Model *model) {
+  return model->ncompared ? model->ncompared : model_nq(model);
+}
+
+sunrealtype model_scale(const Model *model, int i) {
+  const ModelQuantity *quantity = &model->type->quantities[i];
+  return quantity->scale_of ? quantity->scale_of(model) : quantity->scale;
+}
+
+sunrealtype model_error(const Model *model, sunrealtype t, N_Vector y) {
+  if (!model->known || !model->type->reference) return NAN;
+  N_Vector exact = N_VClone(y);
+  if (!exact) return NAN;
+  sunrealtype error = NAN;
+  if (!model->type->reference(model, t, exact)) {
+    const sunrealtype *a = N_VGetArrayPointer(y), *b = N_VGetArrayPointer(exact);
+    error = 0;
+    for (sunindextype i = 0; i < model_ncompared(model); i++) {
+      const sunrealtype difference = fabs(a[i] - b[i]);
+      if (!(difference <= error)) error = difference; /* NaN, too */
+    }
+  }
+  N_VDestroy(exact);
+  return error;
+}

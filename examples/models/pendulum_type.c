@@ -1,0 +1,87 @@
+#include "pendulum.h"
+#include "types.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { LENGTH, GRAVITY };
+
+static const ModelParameter parameters[] = {
+    [LENGTH]  = {"L", "m", "length of the rod", 1, 1e-3, 1e3},
+    [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e3},
+};
+
+static sunrealtype energy(const Model *model, sunrealtype t, N_Vector y) {
+  (void)t;
+  return pendulum_energy(model->data, y);
+}
+
+/* Kinetic energy at the lowest point */
+static sunrealtype fall(const Model *model) {
+  const Pendulum *p = model->data;
+  return p->L * p->g;
+}
+
+static const ModelQuantity quantities[] = {
+    {.name      = "energy",
+     .unit      = "m^2/s^2",
+     .value     = energy,
+     .conserved = 1,
+     .scale     = 9.81,
+     .scale_of  = fall},
+};
+
+static int reference(const Model *model, sunrealtype t, N_Vector y) {
+  pendulum_exact(model->data, t, N_VGetArrayPointer(y));
+  return 0;
+}
+
+static int reference_lambda(const Model *model, sunrealtype t, sunrealtype *lambda) {
+  const Pendulum *p = model->data;
+  sunrealtype y[PENDULUM_N];
+  pendulum_exact(p, t, y);
+  lambda[0] = (y[2] * y[2] + y[3] * y[3] - p->g * y[1]) / p->L;
+  return 0;
+}
+
+static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+  (void)model, (void)t;
+  const sunrealtype *q = N_VGetArrayPointer(y);
+  for (int k = 0; k < 3; k++) xyz[k] = 0;
+  for (int k = 0; k < 2; k++) xyz[3 + k] = q[k];
+  xyz[5] = 0;
+}
+
+static int create(Model *model) {
+  static const ModelPointKind kind[] = {MODEL_GROUND, MODEL_MASS};
+  static const int rod[][2]          = {{0, 1}};
+  Pendulum *p                        = malloc(sizeof *p);
+  model->data                        = p;
+  if (!p || model_start(model, PENDULUM_N) || model_draw(model, 2, kind, 1, rod)) return -1;
+  *p = (Pendulum){.L = model->parameter[LENGTH], .g = model->parameter[GRAVITY]};
+  pendulum_initial(p, model->y0);
+  model->mech  = pendulum_model();
+  model->f     = pendulum_rhs;
+  model->m     = PENDULUM_M;
+  model->c     = pendulum_constraints;
+  model->G     = pendulum_jacobian;
+  model->known = 1;
+  /* some 10 eps per radian of the phase (pendulum.h) */
+  model->reference_error = 2e-15 * p->L * (1 + sqrt(p->g / p->L) * model->type->t_end);
+  return 0;
+}
+
+const ModelType pendulum_type = {
+    .name             = "pendulum",
+    .title            = "Pendulum in Cartesian coordinates",
+    .source           = "IFToMM library of computational benchmark problems, A01; closed form",
+    .t_end            = 20,
+    .parameters       = parameters,
+    .nparameters      = sizeof parameters / sizeof parameters[0],
+    .quantities       = quantities,
+    .nquantities      = sizeof quantities / sizeof quantities[0],
+    .create           = create,
+    .reference        = reference,
+    .reference_lambda = reference_lambda,
+    .points           = points,
+};
