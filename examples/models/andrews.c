@@ -78,74 +78,170 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *v, con
   return 0;
 }
 
+/* Partial derivatives of f - M a in the angles that it depends on */
+static void forces_by_angles(const sunrealtype *q, const sunrealtype *v, const sunrealtype *a,
+                             SUNMatrix K) {
+  const sunrealtype arm = m2 * da * rr, fork = m4 * zt * (e - ea), rod = m6 * u * (zf - fa);
+  const sunrealtype arm_s = arm * sin(q[THETA]), arm_c = arm * cos(q[THETA]);
+  const sunrealtype fork_s = fork * sin(q[PHI]), fork_c = fork * cos(q[PHI]);
+  const sunrealtype rod_s = rod * sin(q[OMEGA]), rod_c = rod * cos(q[OMEGA]);
+
+  SM_ELEMENT_D(K, BETA, THETA) =
+      -arm_c * v[THETA] * (v[THETA] + 2 * v[BETA]) - arm_s * (2 * a[BETA] + a[THETA]);
+  SM_ELEMENT_D(K, THETA, THETA) = arm_c * v[BETA] * v[BETA] - arm_s * a[BETA];
+  SM_ELEMENT_D(K, PHI, PHI)     = -fork_s * v[DELTA] * v[DELTA] - fork_c * a[DELTA];
+  SM_ELEMENT_D(K, DELTA, PHI) =
+      fork_s * v[PHI] * (v[PHI] + 2 * v[DELTA]) - fork_c * (a[PHI] + 2 * a[DELTA]);
+  SM_ELEMENT_D(K, OMEGA, OMEGA) = rod_s * v[EPSILON] * v[EPSILON] + rod_c * a[EPSILON];
+  SM_ELEMENT_D(K, EPSILON, OMEGA) =
+      -rod_s * v[OMEGA] * (v[OMEGA] + 2 * v[EPSILON]) + rod_c * (a[OMEGA] + 2 * a[EPSILON]);
+
+  /* f_gamma = -c0 (L - l0) L', with x'' = -y', y'' = x' but for the fixed point */
+  sunrealtype x, y;
+  const sunrealtype L           = spring(q[GAMMA], &x, &y);
+  const sunrealtype dx          = sc * cos(q[GAMMA]) - sd * sin(q[GAMMA]);
+  const sunrealtype dy          = sd * cos(q[GAMMA]) + sc * sin(q[GAMMA]);
+  const sunrealtype dL          = (x * dx + y * dy) / L;
+  const sunrealtype ddL         = (dx * dx + dy * dy - x * dy + y * dx - dL * dL) / L;
+  SM_ELEMENT_D(K, GAMMA, GAMMA) = -c0 * (dL * dL + (L - l0) * ddL);
+}
+
+static void forces_by_rates(const sunrealtype *q, const sunrealtype *v, SUNMatrix C) {
+  const sunrealtype arm  = 2 * m2 * da * rr * sin(q[THETA]);
+  const sunrealtype fork = 2 * m4 * zt * (e - ea) * cos(q[PHI]);
+  const sunrealtype rod  = 2 * m6 * u * (zf - fa) * cos(q[OMEGA]);
+
+  SM_ELEMENT_D(C, BETA, BETA)       = -arm * v[THETA];
+  SM_ELEMENT_D(C, BETA, THETA)      = -arm * (v[THETA] + v[BETA]);
+  SM_ELEMENT_D(C, THETA, BETA)      = arm * v[BETA];
+  SM_ELEMENT_D(C, PHI, DELTA)       = fork * v[DELTA];
+  SM_ELEMENT_D(C, DELTA, PHI)       = -fork * (v[PHI] + v[DELTA]);
+  SM_ELEMENT_D(C, DELTA, DELTA)     = -fork * v[PHI];
+  SM_ELEMENT_D(C, OMEGA, EPSILON)   = -rod * v[EPSILON];
+  SM_ELEMENT_D(C, EPSILON, OMEGA)   = rod * (v[OMEGA] + v[EPSILON]);
+  SM_ELEMENT_D(C, EPSILON, EPSILON) = rod * v[OMEGA];
+}
+
 /* ------------------------------------------------------------------------------- constraints -- */
+
+/* Each loop closure, a pair of rows, is a sum of bars n that turn with the angle q_a (+ q_b):
+     p = sum n - (fixed point),  dn = J n dangle,  n'' = J n angle'' - n angle'^2,  J n = (-n_y, n_x) */
+typedef struct {
+  int first, last; /* loops that it is part of */
+  int a, b;        /* b = a: q_a alone */
+  sunrealtype n[2];
+} Bar;
+
+enum { NUM_BARS = 7 };
+
+static Bar bar(int first, int last, int a, int b, sunrealtype x, sunrealtype y,
+               const sunrealtype *q) {
+  const sunrealtype angle = q[a] + (b != a ? q[b] : 0), c = cos(angle), s = sin(angle);
+  return (Bar){first, last, a, b, {x * c - y * s, x * s + y * c}};
+}
+
+static void bars(const sunrealtype *q, Bar all[NUM_BARS]) {
+  all[0] = bar(0, 2, BETA, BETA, rr, 0, q);
+  all[1] = bar(0, 2, BETA, THETA, -d, 0, q);
+  all[2] = bar(0, 0, GAMMA, GAMMA, 0, ss, q);
+  all[3] = bar(1, 1, PHI, DELTA, 0, e, q);
+  all[4] = bar(1, 1, DELTA, DELTA, -zt, 0, q);
+  all[5] = bar(2, 2, OMEGA, EPSILON, -zf, 0, q);
+  all[6] = bar(2, 2, EPSILON, EPSILON, 0, u, q);
+}
+
+/* Of q', q'' or any vector x [7]: what belongs to the bar's angle */
+static sunrealtype rate(const Bar *bar, const sunrealtype *x) {
+  return x[bar->a] + (bar->b != bar->a ? x[bar->b] : 0);
+}
+
+/* Adds the entry to the column of each of its angles */
+static void add_entry(SUNMatrix S, sunindextype row, const Bar *bar, sunrealtype value) {
+  SM_ELEMENT_D(S, row, bar->a) += value;
+  if (bar->b != bar->a) SM_ELEMENT_D(S, row, bar->b) += value;
+}
 
 static int position(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
   (void)t, (void)user_data;
-  const sunrealtype bt = q[BETA] + q[THETA], pd = q[PHI] + q[DELTA], oe = q[OMEGA] + q[EPSILON];
-  const sunrealtype X = rr * cos(q[BETA]) - d * cos(bt), Y = rr * sin(q[BETA]) - d * sin(bt);
-
-  p[0] = X - ss * sin(q[GAMMA]) - xb;
-  p[1] = Y + ss * cos(q[GAMMA]) - yb;
-  p[2] = X - e * sin(pd) - zt * cos(q[DELTA]) - xa;
-  p[3] = Y + e * cos(pd) - zt * sin(q[DELTA]) - ya;
-  p[4] = X - zf * cos(oe) - u * sin(q[EPSILON]) - xa;
-  p[5] = Y - zf * sin(oe) + u * cos(q[EPSILON]) - ya;
+  static const sunrealtype fixed[ANDREWS_NP] = {xb, yb, xa, ya, xa, ya};
+  Bar all[NUM_BARS];
+  bars(q, all);
+  for (int row = 0; row < ANDREWS_NP; row++) p[row] = -fixed[row];
+  for (const Bar *k = all; k < all + NUM_BARS; k++)
+    for (int row = 2 * k->first; row < 2 * k->last + 2; row++) p[row] += k->n[row % 2];
   return 0;
 }
 
 static int constraint_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
   (void)t, (void)user_data;
-  const sunrealtype bt = q[BETA] + q[THETA], pd = q[PHI] + q[DELTA], oe = q[OMEGA] + q[EPSILON];
-
-  for (int row = 0; row < ANDREWS_NP; row += 2) { /* X and Y */
-    SM_ELEMENT_D(A, row, BETA)      = -rr * sin(q[BETA]) + d * sin(bt);
-    SM_ELEMENT_D(A, row, THETA)     = d * sin(bt);
-    SM_ELEMENT_D(A, row + 1, BETA)  = rr * cos(q[BETA]) - d * cos(bt);
-    SM_ELEMENT_D(A, row + 1, THETA) = -d * cos(bt);
-  }
-  SM_ELEMENT_D(A, 0, GAMMA)   = -ss * cos(q[GAMMA]);
-  SM_ELEMENT_D(A, 1, GAMMA)   = -ss * sin(q[GAMMA]);
-  SM_ELEMENT_D(A, 2, PHI)     = -e * cos(pd);
-  SM_ELEMENT_D(A, 2, DELTA)   = -e * cos(pd) + zt * sin(q[DELTA]);
-  SM_ELEMENT_D(A, 3, PHI)     = -e * sin(pd);
-  SM_ELEMENT_D(A, 3, DELTA)   = -e * sin(pd) - zt * cos(q[DELTA]);
-  SM_ELEMENT_D(A, 4, OMEGA)   = zf * sin(oe);
-  SM_ELEMENT_D(A, 4, EPSILON) = zf * sin(oe) - u * cos(q[EPSILON]);
-  SM_ELEMENT_D(A, 5, OMEGA)   = -zf * cos(oe);
-  SM_ELEMENT_D(A, 5, EPSILON) = -zf * cos(oe) - u * sin(q[EPSILON]);
+  Bar all[NUM_BARS];
+  bars(q, all);
+  for (const Bar *k = all; k < all + NUM_BARS; k++)
+    for (int row = 2 * k->first; row < 2 * k->last + 2; row += 2) {
+      add_entry(A, row, k, -k->n[1]);
+      add_entry(A, row + 1, k, k->n[0]);
+    }
   return 0;
 }
 
-/* b = -A' q', by the squares of the angular velocities */
+/* b = sum n angle'^2 */
 static int centripetal(sunrealtype t, const sunrealtype *q, const sunrealtype *v, sunrealtype *b,
                        void *user_data) {
   (void)t, (void)user_data;
-  const sunrealtype bt = q[BETA] + q[THETA], pd = q[PHI] + q[DELTA], oe = q[OMEGA] + q[EPSILON];
-  const sunrealtype v_b = v[BETA] * v[BETA], v_bt = pow(v[BETA] + v[THETA], 2);
-  const sunrealtype v_g = v[GAMMA] * v[GAMMA], v_d = v[DELTA] * v[DELTA];
-  const sunrealtype v_e = v[EPSILON] * v[EPSILON], v_pd = pow(v[PHI] + v[DELTA], 2);
-  const sunrealtype v_oe = pow(v[OMEGA] + v[EPSILON], 2);
-  const sunrealtype X    = rr * cos(q[BETA]) * v_b - d * cos(bt) * v_bt;
-  const sunrealtype Y    = rr * sin(q[BETA]) * v_b - d * sin(bt) * v_bt;
+  Bar all[NUM_BARS];
+  bars(q, all);
+  for (int row = 0; row < ANDREWS_NP; row++) b[row] = 0;
+  for (const Bar *k = all; k < all + NUM_BARS; k++)
+    for (int row = 2 * k->first; row < 2 * k->last + 2; row++)
+      b[row] += k->n[row % 2] * rate(k, v) * rate(k, v);
+  return 0;
+}
 
-  b[0] = X - ss * sin(q[GAMMA]) * v_g;
-  b[1] = Y + ss * cos(q[GAMMA]) * v_g;
-  b[2] = X - e * sin(pd) * v_pd - zt * cos(q[DELTA]) * v_d;
-  b[3] = Y + e * cos(pd) * v_pd - zt * sin(q[DELTA]) * v_d;
-  b[4] = X - zf * cos(oe) * v_oe - u * sin(q[EPSILON]) * v_e;
-  b[5] = Y - zf * sin(oe) * v_oe + u * cos(q[EPSILON]) * v_e;
+/* -d(A^T lambda)/dq = sum n . lambda in the bar's angles; the rest is that of f - M a */
+static int dynamics_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *v,
+                        const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                        SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *user_data) {
+  (void)t, (void)z, (void)Fz, (void)user_data;
+  Bar all[NUM_BARS];
+  bars(q, all);
+  forces_by_angles(q, v, udot, K);
+  forces_by_rates(q, v, C);
+  for (const Bar *k = all; k < all + NUM_BARS; k++) {
+    sunrealtype pull = 0; /* n . lambda */
+    for (int row = 2 * k->first; row < 2 * k->last + 2; row++) pull += k->n[row % 2] * lambda[row];
+    add_entry(K, k->a, k, pull);
+    if (k->b != k->a) add_entry(K, k->b, k, pull);
+  }
+  return 0;
+}
+
+/* Bq = sum n angle'' + J n angle'^2, Bu = sum 2 n angle' in the bar's angles */
+static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *v,
+                          const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *user_data) {
+  (void)t, (void)user_data;
+  Bar all[NUM_BARS];
+  bars(q, all);
+  for (const Bar *k = all; k < all + NUM_BARS; k++) {
+    const sunrealtype acc = rate(k, udot), w = rate(k, v);
+    for (int row = 2 * k->first; row < 2 * k->last + 2; row++) {
+      const sunrealtype Jn = row % 2 ? k->n[0] : -k->n[1];
+      add_entry(Bq, row, k, k->n[row % 2] * acc + Jn * w * w);
+      add_entry(Bu, row, k, 2 * k->n[row % 2] * w);
+    }
+  }
   return 0;
 }
 
 CPMechModel andrews_model(void) {
-  return (CPMechModel){.nu = ANDREWS_NQ,
-                       .np = ANDREWS_NP,
-                       .M  = mass_matrix,
-                       .A  = constraint_matrix,
-                       .f  = forces,
-                       .p  = position,
-                       .b  = centripetal};
+  return (CPMechModel){.nu             = ANDREWS_NQ,
+                       .np             = ANDREWS_NP,
+                       .M              = mass_matrix,
+                       .A              = constraint_matrix,
+                       .f              = forces,
+                       .p              = position,
+                       .b              = centripetal,
+                       .dynamics_jac   = dynamics_jac,
+                       .constraint_jac = constraint_jac};
 }
 
 /* ------------------------------------------------------------------------------------ states -- */
