@@ -269,13 +269,12 @@ sunrealtype andrews_energy(N_Vector y) {
   return energy;
 }
 
-static void place(sunrealtype point[3], sunrealtype x, sunrealtype y) {
+static void place(sunrealtype point[2], sunrealtype x, sunrealtype y) {
   point[0] = x;
   point[1] = y;
-  point[2] = 0;
 }
 
-void andrews_joints(N_Vector y, sunrealtype x[ANDREWS_JOINTS][3]) {
+void andrews_joints(N_Vector y, sunrealtype x[ANDREWS_JOINTS][2]) {
   const sunrealtype *q  = N_VGetArrayPointer(y);
   const sunrealtype bt  = q[BETA] + q[THETA];
   const sunrealtype P[] = {rr * cos(q[BETA]), rr * sin(q[BETA])};

@@ -50,6 +50,6 @@ enum {
   ANDREWS_JOINTS
 };
 /* x: out, where they are [m] */
-void andrews_joints(N_Vector y, sunrealtype x[ANDREWS_JOINTS][3]);
+void andrews_joints(N_Vector y, sunrealtype x[ANDREWS_JOINTS][2]);
 
 #endif

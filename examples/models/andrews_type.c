@@ -1,12 +1,9 @@
 #include "andrews.h"
 #include "types.h"
 
-#include <string.h>
-
 /* Extrapolation of order 20 in quadruple precision, 480 and 960 steps, projected after each: both runs
    agree to all digits. The published numbers (Test Set for IVP Solvers) agree in 9 to 12 digits of the
    angles, 7 of the velocities and 6 of the multipliers. */
-static const sunrealtype t_reference         = 0.03;
 static const sunrealtype end[2 * ANDREWS_NQ] = {
     1.5810771195153707e+01,  -1.5756371058411839e+01, 4.0822240119645805e-02,
     -5.3473011634207959e-01, 5.2440996587995407e-01,  5.3473011634207959e-01,
@@ -20,16 +17,11 @@ static const sunrealtype start_lambda[ANDREWS_NP] = {98.566870396241089605765498
                                                      -6.12268834425566265503114393122};
 
 static int reference(const Model *model, sunrealtype t, N_Vector y) {
-  if (t == 0) N_VScale(1, model->y0, y);
-  if (t == 0) return 0;
-  return t == t_reference ? model_copy(model, end, y) : 1;
+  return model_ends(model, t, end, y);
 }
 
 static int reference_lambda(const Model *model, sunrealtype t, sunrealtype *lambda) {
-  (void)model;
-  if (t != 0 && t != t_reference) return 1;
-  memcpy(lambda, t == 0 ? start_lambda : end_lambda, sizeof end_lambda);
-  return 0;
+  return model_ends_lambda(model, t, ANDREWS_NP, start_lambda, end_lambda, lambda);
 }
 
 static sunrealtype energy(const Model *model, sunrealtype t, N_Vector y) {
@@ -44,7 +36,9 @@ static const ModelQuantity quantities[] = {
 
 static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)model, (void)t;
-  andrews_joints(y, (sunrealtype(*)[3])xyz);
+  sunrealtype x[ANDREWS_JOINTS][2];
+  andrews_joints(y, x);
+  model_planar(ANDREWS_JOINTS, (const sunrealtype(*)[2])x, xyz);
 }
 
 static int create(Model *model) {
@@ -64,7 +58,7 @@ static int create(Model *model) {
     return -1;
   andrews_initial(model->y0);
   model->mech            = andrews_model();
-  model->known           = 1;
+  model->known           = model_is_default(model);
   model->reference_error = 1e-15 * 16; /* of the digits that are printed */
   return 0;
 }

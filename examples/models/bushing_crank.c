@@ -1,5 +1,7 @@
 #include "bushing_crank.h"
 
+#include "slider_crank_impl.h"
+
 #include <math.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
@@ -66,14 +68,48 @@ static int pin_acceleration(sunrealtype t, const sunrealtype *r, const sunrealty
   return 0;
 }
 
+/* K = d/dq (f - A^T lambda), C = df/du; M is constant */
+static int dynamics_jac(sunrealtype t, const sunrealtype *r, const sunrealtype *u,
+                        const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                        SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *user_data) {
+  (void)t, (void)z, (void)udot, (void)Fz;
+  const BushingCrank *s    = user_data;
+  const CrankSpring spring = crank_spring(&s->crank, r, r[2], 3);
+  crank_spring_partials(&s->crank, &spring, BUSHING_CRANK_NQ, u, K, C);
+  crank_pin_stiffness(&s->crank, r, 3, lambda, K);
+  SM_ELEMENT_D(K, 2, 2) -= s->K;
+  SM_ELEMENT_D(C, 2, 2) -= s->C;
+  SM_ELEMENT_D(K, 3, 3) -= s->crank.F * cos(r[3]);
+  return 0;
+}
+
+static int constraint_jac(sunrealtype t, const sunrealtype *r, const sunrealtype *u,
+                          const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *user_data) {
+  (void)t;
+  crank_pin_partials(&((const BushingCrank *)user_data)->crank, r, u, udot, 3, Bq, Bu);
+  return 0;
+}
+
 CPMechModel bushing_crank_model(void) {
-  return (CPMechModel){.nu = BUSHING_CRANK_NQ,
-                       .np = BUSHING_CRANK_NP,
-                       .M  = mass_matrix,
-                       .A  = pin_matrix,
-                       .f  = forces,
-                       .p  = pin_position,
-                       .b  = pin_acceleration};
+  return (CPMechModel){.nu             = BUSHING_CRANK_NQ,
+                       .np             = BUSHING_CRANK_NP,
+                       .M              = mass_matrix,
+                       .A              = pin_matrix,
+                       .f              = forces,
+                       .p              = pin_position,
+                       .b              = pin_acceleration,
+                       .dynamics_jac   = dynamics_jac,
+                       .constraint_jac = constraint_jac};
+}
+
+sunrealtype bushing_crank_energy(const BushingCrank *s, N_Vector y) {
+  const SliderCrank *k = &s->crank;
+  const sunrealtype *r = N_VGetArrayPointer(y), *u = r + BUSHING_CRANK_NQ;
+  const CrankSpring spring  = crank_spring(k, r, r[2], 3);
+  const sunrealtype stretch = hypot(spring.d[0], spring.d[1]) - k->l0;
+  const sunrealtype kinetic =
+      (k->J1 * u[0] * u[0] + k->m2 * (u[1] * u[1] + u[2] * u[2]) + k->J2 * u[3] * u[3]) / 2;
+  return kinetic + (k->k * stretch * stretch + s->K * r[2] * r[2]) / 2 - k->F * (r[1] + cos(r[3]));
 }
 
 void bushing_crank_initial(const BushingCrank *s, N_Vector y) {

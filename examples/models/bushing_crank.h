@@ -35,4 +35,8 @@ CPMechModel bushing_crank_model(void);
 /* y [8]: out, at rest with the crank upright and no force in the bushing */
 void bushing_crank_initial(const BushingCrank *s, N_Vector y);
 
+/* Kinetic energy, energy of spring and bushing and potential -F (x + cos p) of the force [J]; both dampers
+   take from it */
+sunrealtype bushing_crank_energy(const BushingCrank *s, N_Vector y);
+
 #endif

@@ -149,15 +149,59 @@ static int applied(sunrealtype t, const sunrealtype *q, const sunrealtype *u, co
   return 0;
 }
 
+/* K += derivative of the force -(l - L0) e of the spring with the vector l e = (dx, dy) in its own two
+   coordinates from `first` on: -e e^T - (1 - L0 / l) (I - e e^T) */
+static void spring_stiffness(sunrealtype L0, sunrealtype dx, sunrealtype dy, int first, SUNMatrix K) {
+  const sunrealtype l = hypot(dx, dy), e[2] = {dx / l, dy / l}, across = 1 - L0 / l;
+  for (int i = 0; i < 2; i++)
+    for (int j = 0; j < 2; j++)
+      SM_ELEMENT_D(K, first + i, first + j) += (across - 1) * e[i] * e[j] - (i == j ? across : 0);
+}
+
+/* K = d/dq (f - A^T lambda): the axle's multiplier acts like a spring of stiffness 2 lambda2 */
+static int dynamics_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                        const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                        SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *user_data) {
+  (void)u, (void)z, (void)udot, (void)C, (void)Fz;
+  const CarAxis *a = user_data;
+  const Foot b     = foot(a, t);
+  spring_stiffness(a->L0, q[0], q[1], 0, K);
+  spring_stiffness(a->L0, q[2] - b.x, q[3] - b.y, 2, K);
+  for (int i = 0; i < 4; i++) {
+    SM_ELEMENT_D(K, i, i) -= 2 * lambda[1];
+    SM_ELEMENT_D(K, i, (i + 2) % 4) += 2 * lambda[1];
+  }
+  return 0;
+}
+
+static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                          const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *user_data) {
+  (void)q;
+  const Foot b            = foot(user_data, t);
+  const sunrealtype bd[2] = {b.xd, b.yd}, bdd[2] = {b.xdd, b.ydd};
+  for (int i = 0; i < 2; i++) { /* the x and the y components */
+    SM_ELEMENT_D(Bq, 0, i) = -bdd[i];
+    SM_ELEMENT_D(Bu, 0, i) = -2 * bd[i];
+    for (int side = 0; side < 2; side++) {
+      const int sign                    = side ? 1 : -1;
+      SM_ELEMENT_D(Bq, 1, 2 * side + i) = sign * 2 * (udot[i] - udot[2 + i]);
+      SM_ELEMENT_D(Bu, 1, 2 * side + i) = sign * 4 * (u[i] - u[2 + i]);
+    }
+  }
+  return 0;
+}
+
 CPMechModel car_axis_model(void) {
-  return (CPMechModel){.nu = 4,
-                       .np = 2,
-                       .M  = mass_matrix,
-                       .A  = constraint_matrix,
-                       .f  = applied,
-                       .p  = position,
-                       .v  = velocity,
-                       .b  = acceleration};
+  return (CPMechModel){.nu             = 4,
+                       .np             = 2,
+                       .M              = mass_matrix,
+                       .A              = constraint_matrix,
+                       .f              = applied,
+                       .p              = position,
+                       .v              = velocity,
+                       .b              = acceleration,
+                       .dynamics_jac   = dynamics_jac,
+                       .constraint_jac = constraint_jac};
 }
 
 /* ------------------------------------------------------------------------------------- motion -- */
@@ -170,6 +214,12 @@ void car_axis_initial(const CarAxis *a, N_Vector y) {
   s[2] = a->L;
   s[3] = a->L0;
   s[4] = s[6] = -a->r * a->w * a->L0 / a->L; /* velocity constraint at t = 0: xl' L + yl r w = 0 */
+}
+
+void car_axis_foot(const CarAxis *a, sunrealtype t, sunrealtype x[2]) {
+  const Foot b = foot(a, t);
+  x[0]         = b.x;
+  x[1]         = b.y;
 }
 
 sunrealtype car_axis_energy(const CarAxis *a, sunrealtype t, N_Vector y) {

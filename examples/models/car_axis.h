@@ -47,6 +47,9 @@ CPMechModel car_axis_model(void);
 /* y [8]: out, the state at t = 0 */
 void car_axis_initial(const CarAxis *a, N_Vector y);
 
+/* x: out, foot (xb, yb) of the right spring */
+void car_axis_foot(const CarAxis *a, sunrealtype t, sunrealtype x[2]);
+
 /* Kinetic energy, energy of the springs and of the weights; not conserved: the road does work */
 sunrealtype car_axis_energy(const CarAxis *a, sunrealtype t, N_Vector y);
 

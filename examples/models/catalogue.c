@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const ModelType *const catalogue[] = {&pendulum_type, &andrews_type};
+static const ModelType *const catalogue[] = {&pendulum_type, &slider_crank_type, &andrews_type,
+                                             &car_axis_type};
 
 enum { NUM_TYPES = sizeof catalogue / sizeof catalogue[0] };
 

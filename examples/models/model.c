@@ -106,8 +106,30 @@ int model_draw(Model *model, int npoints, const ModelPointKind *kind, int nsegme
   return 0;
 }
 
-int model_copy(const Model *model, const sunrealtype *values, N_Vector y) {
+void model_planar(int npoints, const sunrealtype (*x)[2], sunrealtype *xyz) {
+  for (int i = 0; i < npoints; i++) {
+    for (int k = 0; k < 2; k++) xyz[3 * i + k] = x[i][k];
+    xyz[3 * i + 2] = 0;
+  }
+}
+
+int model_is_default(const Model *model) {
+  for (int i = 0; i < model->type->nparameters; i++)
+    if (model->parameter[i] != model->type->parameters[i].value) return 0;
+  return 1;
+}
+
+int model_ends(const Model *model, sunrealtype t, const sunrealtype *end, N_Vector y) {
+  if (t != 0 && t != model->type->t_end) return 1;
+  const sunrealtype *values = t == 0 ? N_VGetArrayPointer(model->y0) : end;
   memcpy(N_VGetArrayPointer(y), values, model->n * sizeof *values);
+  return 0;
+}
+
+int model_ends_lambda(const Model *model, sunrealtype t, int na, const sunrealtype *start,
+                      const sunrealtype *end, sunrealtype *lambda) {
+  if (t != 0 && t != model->type->t_end) return 1;
+  memcpy(lambda, t == 0 ? start : end, na * sizeof *lambda);
   return 0;
 }
 

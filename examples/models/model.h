@@ -116,8 +116,15 @@ int model_start(Model *model, sunindextype n);
    0, or -1 without memory */
 int model_draw(Model *model, int npoints, const ModelPointKind *kind, int nsegments,
                const int (*segment)[2]);
-/* For type->reference: y <- values [model->n], returns 0 */
-int model_copy(const Model *model, const sunrealtype *values, N_Vector y);
+/* For type->points: of points in the plane z = 0, x [npoints] */
+void model_planar(int npoints, const sunrealtype (*x)[2], sunrealtype *xyz);
+/* For type->reference: y <- y0 at t = 0, end [n] at t_end, and returns 0; elsewhere 1 */
+int model_ends(const Model *model, sunrealtype t, const sunrealtype *end, N_Vector y);
+/* For type->reference_lambda, likewise: lambda [na] */
+int model_ends_lambda(const Model *model, sunrealtype t, int na, const sunrealtype *start,
+                      const sunrealtype *end, sunrealtype *lambda);
+/* Have all parameters their defaults? */
+int model_is_default(const Model *model);
 
 /* values [type->nparameters], NULL: the defaults. message [length]: out, why it failed ("" else); names
    parameter, rule and value. NULL: failed. The caller frees it. */

@@ -46,10 +46,8 @@ static int reference_lambda(const Model *model, sunrealtype t, sunrealtype *lamb
 
 static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)model, (void)t;
-  const sunrealtype *q = N_VGetArrayPointer(y);
-  for (int k = 0; k < 3; k++) xyz[k] = 0;
-  for (int k = 0; k < 2; k++) xyz[3 + k] = q[k];
-  xyz[5] = 0;
+  const sunrealtype *q = N_VGetArrayPointer(y), x[2][2] = {[1] = {q[0], q[1]}};
+  model_planar(2, x, xyz);
 }
 
 static int create(Model *model) {

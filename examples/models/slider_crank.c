@@ -1,6 +1,7 @@
 #include "slider_crank.h"
 
 #include "kkt2.h"
+#include "slider_crank_impl.h"
 #include <math.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
@@ -139,14 +140,36 @@ static int applied(sunrealtype t, const sunrealtype *r, const sunrealtype *u, co
   return 0;
 }
 
+/* K = d/dq (Q - A^T lambda), C = dQ/du; M is constant */
+static int dynamics_jac(sunrealtype t, const sunrealtype *r, const sunrealtype *u,
+                        const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                        SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *user_data) {
+  (void)t, (void)z, (void)udot, (void)Fz;
+  const SliderCrank *s     = user_data;
+  const CrankSpring spring = crank_spring(s, r, 0, 2);
+  crank_spring_partials(s, &spring, 3, u, K, C);
+  crank_pin_stiffness(s, r, 2, lambda, K);
+  SM_ELEMENT_D(K, 2, 2) -= s->F * cos(r[2]);
+  return 0;
+}
+
+static int constraint_jac(sunrealtype t, const sunrealtype *r, const sunrealtype *u,
+                          const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *user_data) {
+  (void)t;
+  crank_pin_partials(user_data, r, u, udot, 2, Bq, Bu);
+  return 0;
+}
+
 CPMechModel slider_crank_model(void) {
-  return (CPMechModel){.nu = 3,
-                       .np = 2,
-                       .M  = mass_matrix,
-                       .A  = pin_matrix,
-                       .f  = applied,
-                       .p  = pin_position,
-                       .b  = pin_acceleration};
+  return (CPMechModel){.nu             = 3,
+                       .np             = 2,
+                       .M              = mass_matrix,
+                       .A              = pin_matrix,
+                       .f              = applied,
+                       .p              = pin_position,
+                       .b              = pin_acceleration,
+                       .dynamics_jac   = dynamics_jac,
+                       .constraint_jac = constraint_jac};
 }
 
 /* ------------------------------------------------------------------------------------- motion -- */

@@ -4,6 +4,6 @@
 
 #include "model.h"
 
-extern const ModelType pendulum_type, andrews_type;
+extern const ModelType pendulum_type, andrews_type, car_axis_type, slider_crank_type;
 
 #endif
