@@ -4,8 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const ModelType *const catalogue[] = {&pendulum_type, &slider_crank_type, &andrews_type,
-                                             &car_axis_type};
+/* clang-format off */
+static const ModelType *const catalogue[] = {
+    &pendulum_type,
+    &slider_crank_type,
+    &andrews_type,
+    &car_axis_type,
+    &four_bar_type,
+    &bushing_crank_type,
+};
+/* clang-format on */
 
 enum { NUM_TYPES = sizeof catalogue / sizeof catalogue[0] };
 

@@ -1,3 +1,4 @@
+#include "elliptic.h"
 #include "four_bar_impl.h"
 
 #include <math.h>
@@ -158,6 +159,16 @@ void four_bar_state(const FourBar *f, sunrealtype theta, sunrealtype theta_d, N_
 }
 
 void four_bar_initial(const FourBar *f, N_Vector y) { four_bar_state(f, 0, 1, y); }
+
+/* F(phi | -M) = (K(m) - F(pi/2 - phi | m)) / sqrt(1 + M), m = M / (1 + M)  (Abramowitz and Stegun 17.4.17) */
+void four_bar_exact(const FourBar *f, sunrealtype t, sunrealtype *theta, sunrealtype *theta_d) {
+  const sunrealtype N = f->N, w = f->g * ((N + 1) / 2 + N) / ((N + 1) / 3 + N), M = 4 * w;
+  const sunrealtype m = M / (1 + M), right_angle = acos(SUN_RCONST(0.0));
+  const sunrealtype phi = /* theta / 2 */
+      right_angle + elliptic_amplitude(sqrt(1 + M) * t / 2 - elliptic_quarter(m), m);
+  *theta   = 2 * phi;
+  *theta_d = sqrt(1 + M * sin(phi) * sin(phi));
+}
 
 sunrealtype four_bar_energy(const FourBar *f, N_Vector y) {
   const sunindextype nq = four_bar_n(f->N) / 2;

@@ -70,11 +70,17 @@ SUNMatrix four_bar_pattern(int N, SUNContext ctx);
 CPMechModel four_bar_model(const FourBar *f);
 /* Templates of type CSC_MAT for M (diagonal) and A; the caller frees them. 0, or 1: no memory */
 int four_bar_matrices(int N, SUNContext ctx, SUNMatrix *M, SUNMatrix *A);
+/* With them, templates for K (diagonal), Bq and Bu in the model; the caller frees them. 0, or 1 */
+int four_bar_partials(int N, SUNContext ctx, CPMechModel *model);
 
 /* y [n]: out, the state of the regular branch at (theta, theta') */
 void four_bar_state(const FourBar *f, sunrealtype theta, sunrealtype theta_d, N_Vector y);
 /* y [n]: out, upright, B_0 moves with velocity (1, 0) */
 void four_bar_initial(const FourBar *f, N_Vector y);
+
+/* theta and theta' of the motion from there, on the regular branch: theta'^2 = 1 + 4 w sin^2(theta / 2),
+   w = theta'' / sin(theta), so that t = 2 F(theta / 2 | -4 w) */
+void four_bar_exact(const FourBar *f, sunrealtype t, sunrealtype *theta, sunrealtype *theta_d);
 
 /* Kinetic and potential energy [J], conserved */
 sunrealtype four_bar_energy(const FourBar *f, N_Vector y);

@@ -1,9 +1,9 @@
 /* The four-bar linkages by masses and forces. */
+#include "columns.h"
 #include "four_bar_impl.h"
 
 #include <math.h>
-#include <sunmatrix/sunmatrix_dense.h>
-#include <sunmatrix/sunmatrix_sparse.h>
+#include <stdlib.h>
 
 static int window_number(void *user_data) { return ((const FourBar *)user_data)->N; }
 
@@ -84,14 +84,68 @@ static int joint_acceleration(sunrealtype t, const sunrealtype *q, const sunreal
   return 0;
 }
 
+/* K = -d(A^T lambda)/dq: of the angles only */
+static int dynamics_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                        const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                        SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *user_data) {
+  (void)t, (void)u, (void)z, (void)udot, (void)C, (void)Fz;
+  const int N = window_number(user_data);
+  Columns col = columns_of(K);
+  for (sunindextype rod = 0; rod < 2 * N + 1; rod++, q += 3) {
+    FourBarEnd end[3];
+    const int nends  = four_bar_ends(N, rod, end);
+    sunrealtype pull = 0;
+    for (int i = 0; i < nends; i++) {
+      const sunrealtype *force = lambda + 2 * end[i].joint;
+      pull += end[i].sign * end[i].side * (cos(q[2]) * force[0] + sin(q[2]) * force[1]) / 2;
+    }
+    next_column(&col);
+    next_column(&col);
+    put_entry(&col, 3 * rod + 2, pull);
+    next_column(&col);
+  }
+  return 0;
+}
+
+/* In the columns of the angles, rows of the rod's joints: sign side / 2 of the vector x (cos phi, sin phi)
+   + y (-sin phi, cos phi) */
+static void put_ends(Columns *col, int N, sunindextype rod, sunrealtype phi, sunrealtype x,
+                     sunrealtype y) {
+  FourBarEnd end[3];
+  const int nends             = four_bar_ends(N, rod, end);
+  const sunrealtype vector[2] = {x * cos(phi) - y * sin(phi), x * sin(phi) + y * cos(phi)};
+  next_column(col);
+  next_column(col);
+  for (int i = 0; i < nends; i++)
+    for (int k = 0; k < 2; k++)
+      put_entry(col, 2 * end[i].joint + k, end[i].sign * end[i].side * vector[k] / 2);
+  next_column(col);
+}
+
+/* b - A u' = sum sign side / 2 ((cos phi, sin phi) phi'^2 - (-sin phi, cos phi) phi'') - ... */
+static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                          const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *user_data) {
+  (void)t;
+  const int N  = window_number(user_data);
+  Columns by_q = columns_of(Bq), by_u = columns_of(Bu);
+  for (sunindextype rod = 0; rod < 2 * N + 1; rod++) {
+    const sunindextype j = 3 * rod + 2;
+    put_ends(&by_q, N, rod, q[j], udot[j], u[j] * u[j]);
+    put_ends(&by_u, N, rod, q[j], 2 * u[j], 0);
+  }
+  return 0;
+}
+
 CPMechModel four_bar_model(const FourBar *f) {
-  return (CPMechModel){.nu = four_bar_n(f->N) / 2,
-                       .np = four_bar_m(f->N) / 2,
-                       .M  = mass_matrix,
-                       .A  = joint_matrix,
-                       .f  = weights,
-                       .p  = joint_position,
-                       .b  = joint_acceleration};
+  return (CPMechModel){.nu             = four_bar_n(f->N) / 2,
+                       .np             = four_bar_m(f->N) / 2,
+                       .M              = mass_matrix,
+                       .A              = joint_matrix,
+                       .f              = weights,
+                       .p              = joint_position,
+                       .b              = joint_acceleration,
+                       .dynamics_jac   = dynamics_jac,
+                       .constraint_jac = constraint_jac};
 }
 
 /* Each end of a rod has 1 + 1 + 2 entries in A; there are 5N+1 ends. */
@@ -119,4 +173,22 @@ int four_bar_matrices(int N, SUNContext ctx, SUNMatrix *M, SUNMatrix *A) {
   for (sunindextype j = 0; j <= nq; j++) SUNSparseMatrix_IndexPointers(*M)[j] = j;
   for (sunindextype j = 0; j < nq; j++) SUNSparseMatrix_IndexValues(*M)[j] = j;
   return 0;
+}
+
+/* The patterns, by filling the matrices for any state, here of zeros; 5N+1 ends as above */
+int four_bar_partials(int N, SUNContext ctx, CPMechModel *model) {
+  const sunindextype nq = four_bar_n(N) / 2, nc = four_bar_m(N) / 2,
+                     nnz = 2 * (5 * (sunindextype)N + 1);
+  FourBar of             = {.N = N};
+  sunrealtype *zero      = calloc((size_t)(nq > nc ? nq : nc), sizeof *zero);
+  model->K_tmpl          = SUNSparseMatrix(nq, nq, 2 * N + 1, CSC_MAT, ctx);
+  model->Bq_tmpl         = SUNSparseMatrix(nc, nq, nnz, CSC_MAT, ctx);
+  model->Bu_tmpl         = SUNSparseMatrix(nc, nq, nnz, CSC_MAT, ctx);
+  const int failed       = !zero || !model->K_tmpl || !model->Bq_tmpl || !model->Bu_tmpl;
+  if (!failed) {
+    dynamics_jac(0, zero, zero, NULL, zero, zero, model->K_tmpl, NULL, NULL, &of);
+    constraint_jac(0, zero, zero, zero, model->Bq_tmpl, model->Bu_tmpl, &of);
+  }
+  free(zero);
+  return failed;
 }

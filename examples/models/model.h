@@ -12,6 +12,8 @@
 #include <cpodes/cpodes_mechanics.h>
 
 enum { MODEL_MAX_PARAMETERS = 12 };
+/* Mechanisms of any size give sparse matrices (CSC) from so many velocities on, dense ones below */
+enum { MODEL_SPARSE = 50 };
 
 typedef struct Model Model;
 

@@ -1,5 +1,6 @@
 #include "pendulum.h"
 
+#include "elliptic.h"
 #include <math.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
@@ -140,34 +141,12 @@ sunrealtype pendulum_energy(const Pendulum *p, N_Vector y) {
   return (s[2] * s[2] + s[3] * s[3]) / 2 + p->g * s[1];
 }
 
-/* sn, cn, dn of K + u for the parameter m = 1/2, K the quarter period, by the arithmetic-geometric
-   mean (Abramowitz and Stegun, 16.4 and 17.6). */
-static void elliptic_from_K(sunrealtype u, sunrealtype *sn, sunrealtype *cn, sunrealtype *dn) {
-  enum { STEPS = 5 }; /* convergence is quadratic: c_5 < 1e-20 */
-  const sunrealtype m = SUN_RCONST(0.5), half_pi = acos(SUN_RCONST(0.0));
-  sunrealtype a[STEPS + 1], c[STEPS + 1], b = sqrt(1 - m);
-  a[0] = 1;
-  c[0] = sqrt(m);
-  for (int i = 0; i < STEPS; i++) {
-    a[i + 1] = (a[i] + b) / 2;
-    c[i + 1] = (a[i] - b) / 2;
-    b        = sqrt(a[i] * b);
-  }
-  const sunrealtype K = half_pi / a[STEPS];
-
-  sunrealtype phi = ldexp(a[STEPS] * (K + u), STEPS); /* 2^n a_n (K + u) */
-  for (int i = STEPS; i > 0; i--) phi = (phi + asin(c[i] / a[i] * sin(phi))) / 2;
-  *sn = sin(phi);
-  *cn = cos(phi);
-  *dn = sqrt(1 - m * *sn * *sn);
-}
-
 /* With psi the angle from the downward vertical, psi(0) = pi/2, k = sqrt(1/2), w = sqrt(g/L):
    sin psi = 2 k sn dn,  cos psi = 1 - sn^2,  psi' = 2 k w cn   at K + w t */
 void pendulum_exact(const Pendulum *p, sunrealtype t, sunrealtype *y) {
   const sunrealtype k = sqrt(SUN_RCONST(0.5)), w = sqrt(p->g / p->L);
-  sunrealtype sn, cn, dn;
-  elliptic_from_K(w * t, &sn, &cn, &dn);
+  const sunrealtype m = SUN_RCONST(0.5), am = elliptic_amplitude(elliptic_quarter(m) + w * t, m);
+  const sunrealtype sn = sin(am), cn = cos(am), dn = sqrt(1 - m * sn * sn);
   const sunrealtype sin_psi = 2 * k * sn * dn, cos_psi = cn * cn, psi_dot = 2 * k * w * cn;
 
   y[0] = p->L * sin_psi;

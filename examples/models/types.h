@@ -4,6 +4,11 @@
 
 #include "model.h"
 
-extern const ModelType pendulum_type, andrews_type, car_axis_type, slider_crank_type;
+extern const ModelType pendulum_type;
+extern const ModelType slider_crank_type;
+extern const ModelType andrews_type;
+extern const ModelType car_axis_type;
+extern const ModelType four_bar_type;
+extern const ModelType bushing_crank_type;
 
 #endif
