@@ -10,6 +10,7 @@ static const ModelType *const catalogue[] = {
     &slider_crank_type,
     &andrews_type,
     &car_axis_type,
+    &flexible_crank_type,
     &four_bar_type,
     &bushing_crank_type,
 };

@@ -105,6 +105,77 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
   return 0;
 }
 
+/* What the partial derivatives share: state, and with the vector g = S c2 + C c1 and h = C c2 - S c1, so that
+   dg = h d(phi1 - phi2), dh = -g d(phi1 - phi2) */
+typedef struct {
+  Rod r;
+  sunrealtype S, C, v1, v2, a1, a2;
+  const sunrealtype *e, *ed, *ae; /* elastic coordinates, their rates, accelerations */
+  sunrealtype g[4], h[4];
+} Flex;
+
+static Flex flex(const sunrealtype *q, const sunrealtype *u, const sunrealtype *a) {
+  Flex x = {.r  = rod(),
+            .S  = sin(q[PHI1] - q[PHI2]),
+            .C  = cos(q[PHI1] - q[PHI2]),
+            .v1 = u[PHI1],
+            .v2 = u[PHI2],
+            .a1 = a[PHI1],
+            .a2 = a[PHI2],
+            .e  = q + Q1,
+            .ed = u + Q1,
+            .ae = a + Q1};
+  for (int i = 0; i < 4; i++) {
+    x.g[i] = x.S * x.r.c2[i] + x.C * x.r.c1[i];
+    x.h[i] = x.C * x.r.c2[i] - x.S * x.r.c1[i];
+  }
+  return x;
+}
+
+/* Adds d/d(phi1 - phi2) of (f - M a)_row to the columns of both angles */
+static void add_turn(SUNMatrix K, int row, sunrealtype value) {
+  SM_ELEMENT_D(K, row, PHI1) += value;
+  SM_ELEMENT_D(K, row, PHI2) -= value;
+}
+
+/* d(f - M a)/dq */
+static void forces_by_positions(const Flex *x, SUNMatrix K) {
+  const sunrealtype k0 = l1 * l2 * m2 / 2, rl = rho * l1, v11 = x->v1 * x->v1, v22 = x->v2 * x->v2;
+  const sunrealtype dM12 = -k0 * x->S + rl * dot4(x->h, x->e);
+  add_turn(K, PHI1,
+           -k0 * v22 * x->C - rl * (v22 * dot4(x->g, x->e) + 2 * x->v2 * dot4(x->h, x->ed)) -
+               dM12 * x->a2 + rl * dot4(x->g, x->ae));
+  add_turn(K, PHI2, k0 * v11 * x->C + rl * v11 * dot4(x->g, x->e) - dM12 * x->a1);
+  for (int i = 0; i < 4; i++) {
+    const sunrealtype *M = x->r.M[i], *B = x->r.B[i];
+    add_turn(K, Q1 + i, rl * (v11 * x->h[i] + x->g[i] * x->a1));
+    SM_ELEMENT_D(K, PHI1, Q1 + i) = rl * (v22 * x->h[i] - x->g[i] * x->a2);
+    SM_ELEMENT_D(K, PHI2, Q1 + i) =
+        -rl * (v11 * x->h[i] + x->g[i] * x->a1) - 2 * x->v2 * dot4(M, x->ed) -
+        2 * (dot4(M, x->e) + rho * x->r.c12[i]) * x->a2 - rho * dot4(B, x->ae);
+    for (int j = 0; j < 4; j++)
+      SM_ELEMENT_D(K, Q1 + i, Q1 + j) = v22 * M[j] - x->r.K[i][j] + rho * B[j] * x->a2;
+  }
+}
+
+/* df/du */
+static void forces_by_rates(Flex *x, sunrealtype damping, SUNMatrix C) {
+  const sunrealtype k0 = l1 * l2 * m2 / 2, rl = rho * l1;
+  SM_ELEMENT_D(C, PHI1, PHI2) =
+      2 * (x->v2 * (rl * dot4(x->h, x->e) - k0 * x->S) - rl * dot4(x->g, x->ed));
+  SM_ELEMENT_D(C, PHI2, PHI1) = 2 * x->v1 * (k0 * x->S - rl * dot4(x->h, x->e));
+  SM_ELEMENT_D(C, PHI2, PHI2) = -2 * (rho * dot4(x->r.c12, x->ed) + form(x->ed, x->r.M, x->e));
+  for (int i = 0; i < 4; i++) {
+    const sunrealtype inertia     = dot4(x->r.M[i], x->e) + rho * x->r.c12[i];
+    SM_ELEMENT_D(C, PHI1, Q1 + i) = -2 * rl * x->v2 * x->g[i];
+    SM_ELEMENT_D(C, PHI2, Q1 + i) = -2 * x->v2 * inertia;
+    SM_ELEMENT_D(C, Q1 + i, PHI1) = 2 * rl * x->v1 * x->g[i];
+    SM_ELEMENT_D(C, Q1 + i, PHI2) = 2 * (x->v2 * inertia + rho * dot4(x->r.B[i], x->ed));
+    for (int j = 0; j < 4; j++)
+      SM_ELEMENT_D(C, Q1 + i, Q1 + j) = 2 * rho * x->v2 * x->r.B[i][j] - damping * x->r.D[i][j];
+  }
+}
+
 /* ------------------------------------------------------------------------------- constraints -- */
 
 static int position(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
@@ -148,17 +219,59 @@ static int acceleration(sunrealtype t, const sunrealtype *q, const sunrealtype *
   return 0;
 }
 
+/* K = d/dq (f - M udot - A^T lambda), C = df/du */
+static int dynamics_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                        const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                        SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *user_data) {
+  (void)t, (void)z, (void)Fz;
+  Flex x              = flex(q, u, udot);
+  const sunrealtype l = l2 + q[Q4], s2 = sin(q[PHI2]), c2 = cos(q[PHI2]);
+  const sunrealtype across = c2 * lambda[0] + s2 * lambda[1];
+  forces_by_positions(&x, K);
+  forces_by_rates(&x, ((const FlexibleCrank *)user_data)->damping, C);
+  SM_ELEMENT_D(K, PHI1, PHI1) += l1 * (sin(q[PHI1]) * lambda[0] - cos(q[PHI1]) * lambda[1]);
+  SM_ELEMENT_D(K, PHI2, PHI2) += l * (s2 * lambda[0] - c2 * lambda[1]);
+  SM_ELEMENT_D(K, PHI2, Q4) -= across;
+  SM_ELEMENT_D(K, Q4, PHI2) -= across;
+  return 0;
+}
+
+/* Bq = d(b - A udot)/dq, Bu = db/du */
+static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                          const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *user_data) {
+  (void)t, (void)user_data;
+  const sunrealtype l = l2 + q[Q4], v1 = u[PHI1], v2 = u[PHI2], v4 = u[Q4];
+  const sunrealtype a1 = udot[PHI1], a2 = udot[PHI2], a4 = udot[Q4];
+  /* of the crank and of the rod: along them, and across */
+  const sunrealtype e1[2] = {cos(q[PHI1]), sin(q[PHI1])}, n1[2] = {-e1[1], e1[0]};
+  const sunrealtype e2[2] = {cos(q[PHI2]), sin(q[PHI2])}, n2[2] = {-e2[1], e2[0]};
+  for (int row = 0; row < 2; row++) { /* along y; along x, with the opposite sign */
+    const int k                 = 1 - row;
+    const sunrealtype sign      = row ? -1 : 1;
+    SM_ELEMENT_D(Bq, row, PHI1) = sign * l1 * (n1[k] * v1 * v1 + e1[k] * a1);
+    SM_ELEMENT_D(Bq, row, PHI2) =
+        sign * (l * (n2[k] * v2 * v2 + e2[k] * a2) + 2 * e2[k] * v2 * v4 - n2[k] * a4);
+    SM_ELEMENT_D(Bq, row, Q4)   = sign * (e2[k] * v2 * v2 - n2[k] * a2);
+    SM_ELEMENT_D(Bu, row, PHI1) = sign * 2 * l1 * e1[k] * v1;
+    SM_ELEMENT_D(Bu, row, PHI2) = sign * 2 * (l * e2[k] * v2 - n2[k] * v4);
+    SM_ELEMENT_D(Bu, row, Q4)   = -sign * 2 * n2[k] * v2;
+  }
+  return 0;
+}
+
 FlexibleCrank flexible_crank_testset(void) { return (FlexibleCrank){.Omega = 150}; }
 
 CPMechModel flexible_crank_model(void) {
-  return (CPMechModel){.nu = FLEXIBLE_CRANK_NQ,
-                       .np = FLEXIBLE_CRANK_NP,
-                       .M  = mass_matrix,
-                       .A  = constraint_matrix,
-                       .f  = forces,
-                       .p  = position,
-                       .v  = velocity,
-                       .b  = acceleration};
+  return (CPMechModel){.nu             = FLEXIBLE_CRANK_NQ,
+                       .np             = FLEXIBLE_CRANK_NP,
+                       .M              = mass_matrix,
+                       .A              = constraint_matrix,
+                       .f              = forces,
+                       .p              = position,
+                       .v              = velocity,
+                       .b              = acceleration,
+                       .dynamics_jac   = dynamics_jac,
+                       .constraint_jac = constraint_jac};
 }
 
 /* ------------------------------------------------------------------------------------ states -- */
@@ -190,4 +303,18 @@ sunrealtype flexible_crank_energy(N_Vector y) {
   for (int i = 0; i < FLEXIBLE_CRANK_NQ; i++)
     for (int j = 0; j < FLEXIBLE_CRANK_NQ; j++) energy += u[i] * M[i][j] * u[j] / 2;
   return energy;
+}
+
+/* The rod's deflection at the fraction s of its length: sin(pi s) q1 + sin(2 pi s) q2 across it, and along it
+   the quadratic through 0, q3 at its middle and q4 at its end */
+void flexible_crank_shape(const sunrealtype *q, int npoints, sunrealtype (*x)[2]) {
+  const sunrealtype e[2] = {cos(q[PHI2]), sin(q[PHI2])}, n[2] = {-e[1], e[0]};
+  const sunrealtype *elastic = q + Q1;
+  for (int i = 0; i < npoints; i++) {
+    const sunrealtype s      = (sunrealtype)i / (npoints - 1);
+    const sunrealtype across = sin(PI * s) * elastic[0] + sin(2 * PI * s) * elastic[1];
+    const sunrealtype along  = l2 * s + 4 * s * (1 - s) * elastic[2] + s * (2 * s - 1) * elastic[3];
+    x[i][0]                  = l1 * cos(q[PHI1]) + along * e[0] + across * n[0];
+    x[i][1]                  = l1 * sin(q[PHI1]) + along * e[1] + across * n[1];
+  }
 }

@@ -38,7 +38,7 @@ typedef struct {
 
 FlexibleCrank flexible_crank_testset(void); /* Omega = 150, no damping */
 
-/* As CPMech takes it */
+/* As CPMech takes it, with its partial derivatives */
 CPMechModel flexible_crank_model(void);
 
 /* y [14]: out, the state at t = 0, close to the motion without fast oscillations (Omega = 150). The
@@ -47,5 +47,8 @@ void flexible_crank_initial(N_Vector y);
 
 /* Kinetic and elastic energy [J]; the drive does work */
 sunrealtype flexible_crank_energy(N_Vector y);
+
+/* q [7]: in. x [npoints]: out, points of the bent rod from the crank pin to the slider [m] */
+void flexible_crank_shape(const sunrealtype *q, int npoints, sunrealtype (*x)[2]);
 
 #endif

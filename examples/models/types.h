@@ -8,6 +8,7 @@ extern const ModelType pendulum_type;
 extern const ModelType slider_crank_type;
 extern const ModelType andrews_type;
 extern const ModelType car_axis_type;
+extern const ModelType flexible_crank_type;
 extern const ModelType four_bar_type;
 extern const ModelType bushing_crank_type;
 
