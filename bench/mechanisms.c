@@ -1,8 +1,8 @@
 #include "mechanisms.h"
-#include "chain_reference.h"
 #include "check.h"
 
 #include <math.h>
+#include <models/chain_reference.h>
 #include <nvector/nvector_serial.h>
 #include <string.h>
 
@@ -82,7 +82,9 @@ static void chain_end(Mechanism *s) {
     pendulum_exact(&rod, s->t_end, N_VGetArrayPointer(s->y_end));
     return;
   }
-  sunrealtype error = chain_reference(s->chain->n, s->chain->g, s->t_end, s->y_end);
+  sunrealtype error   = INFINITY;
+  const ChainOf chain = {.n = s->chain->n, .g = s->chain->g};
+  CHECK(chain_reference(&chain, s->t_end, 100 * (int)ceil(s->t_end), s->y_end, &error));
   if (error <= required) return;
   fprintf(stderr, "%s: the reference is good to %.1e only\n", s->name, (double)error);
   exit(EXIT_FAILURE);

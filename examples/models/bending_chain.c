@@ -1,6 +1,7 @@
 #include "bending_chain.h"
 
 #include "bending_chain_impl.h"
+#include "chain_mechanism.h"
 #include "columns.h"
 
 #include <math.h>
@@ -62,25 +63,13 @@ sunrealtype bending_chain_dissipation(const BendingChain *chain, N_Vector y) {
 
 static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
   (void)t, (void)q;
-  const sunindextype nu = 2 * ((const BendingChain *)user_data)->rods->n;
-  Columns col           = columns_of(M);
-  for (sunindextype j = 0; j < nu; j++, next_column(&col)) put_entry(&col, j, 1);
+  chain_put_masses(((const BendingChain *)user_data)->rods->n, M);
   return 0;
-}
-
-/* Rows i of scale (x_i - x_{i-1})^T at the masses i and i-1: A for x = q */
-static void put_rods(sunindextype n, sunrealtype scale, const sunrealtype *x, SUNMatrix A) {
-  Columns col = columns_of(A);
-  for (sunindextype j = 0; j < 2 * n; j++, next_column(&col)) {
-    const sunindextype i = j / 2;
-    put_entry(&col, i, scale * diff(x, i, (int)(j % 2)));
-    if (i + 1 < n) put_entry(&col, i + 1, -scale * diff(x, i + 1, (int)(j % 2)));
-  }
 }
 
 static int rods(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
   (void)t;
-  put_rods(((const BendingChain *)user_data)->rods->n, 1, q, A);
+  chain_put_rods(((const BendingChain *)user_data)->rods->n, 1, q, A);
   return 0;
 }
 
@@ -92,26 +81,17 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
 }
 
 static int lengths(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
-  (void)t;
-  const sunindextype n = ((const BendingChain *)user_data)->rods->n;
-  for (sunindextype i = 0; i < n; i++) p[i] = (dot_diff(q, i, q, i) - 1) / 2;
-  return 0;
+  return chain_lengths(t, q, p, ((const BendingChain *)user_data)->rods);
 }
 
 static int rates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
                  void *user_data) {
-  (void)t;
-  const sunindextype n = ((const BendingChain *)user_data)->rods->n;
-  for (sunindextype i = 0; i < n; i++) v[i] = dot_diff(q, i, u, i);
-  return 0;
+  return chain_rates(t, q, u, v, ((const BendingChain *)user_data)->rods);
 }
 
 static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
                          void *user_data) {
-  (void)t, (void)q;
-  const sunindextype n = ((const BendingChain *)user_data)->rods->n;
-  for (sunindextype i = 0; i < n; i++) b[i] = -dot_diff(u, i, u, i);
-  return 0;
+  return chain_centripetal(t, q, u, b, ((const BendingChain *)user_data)->rods);
 }
 
 /* -scale D^T D - (the derivative of A^T lambda; lambda NULL: 0) */
@@ -143,8 +123,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
                           const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *user_data) {
   (void)t, (void)q;
   const sunindextype n = ((const BendingChain *)user_data)->rods->n;
-  put_rods(n, -1, udot, Bq);
-  put_rods(n, -2, u, Bu);
+  chain_put_rods(n, -1, udot, Bq);
+  chain_put_rods(n, -2, u, Bu);
   return 0;
 }
 
@@ -176,10 +156,10 @@ static int create_templates(BendingChain *c, SUNContext ctx, CPMechModel *model)
     bending_chain_model_free(model);
     return -1;
   }
-  mass(0, zero, model->M_tmpl, c);
-  put_rods(n, 1, zero, model->A_tmpl);
-  put_rods(n, 1, zero, model->Bq_tmpl);
-  put_rods(n, 1, zero, model->Bu_tmpl);
+  chain_put_masses(n, model->M_tmpl);
+  chain_put_rods(n, 1, zero, model->A_tmpl);
+  chain_put_rods(n, 1, zero, model->Bq_tmpl);
+  chain_put_rods(n, 1, zero, model->Bu_tmpl);
   put_stiffness(c, 1, NULL, model->K_tmpl);
   free(zero);
   return 0;
@@ -198,4 +178,17 @@ int bending_chain_model(BendingChain *chain, int sparse, SUNContext ctx, CPMechM
                          .constraint_jac = constraint_jac,
                          .udot_jac       = bending_chain_udot_jac};
   return sparse ? create_templates(chain, ctx, model) : 0;
+}
+
+/* ----------------------------------------------------------------- invariants of the ODE form -- */
+
+int bending_chain_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  return chain_constraints(t, y, c, ((const BendingChain *)user_data)->rods);
+}
+
+int bending_chain_constraint_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G,
+                                      void *user_data) {
+  Chain *rods = ((const BendingChain *)user_data)->rods;
+  return SUNMatGetID(G) == SUNMATRIX_SPARSE ? chain_sparse_jacobian(t, y, c, G, rods)
+                                            : chain_jacobian(t, y, c, G, rods);
 }

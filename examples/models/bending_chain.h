@@ -47,6 +47,10 @@ void bending_chain_model_free(CPMechModel *model);
 int bending_chain_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
 int bending_chain_jacobian(sunrealtype t, N_Vector y, N_Vector ydot, SUNMatrix J, void *user_data,
                            N_Vector tmp1, N_Vector tmp2, N_Vector tmp3);
+/* These with the chain that bends as user data; G [2 n x 4 n]: dense, or sparse as chain_pattern */
+int bending_chain_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
+int bending_chain_constraint_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G,
+                                      void *user_data);
 /* The tensions lambda [n]: out. Returns 1 where the rods are no chain. */
 int bending_chain_tensions(BendingChain *chain, N_Vector y, sunrealtype *lambda);
 

@@ -21,14 +21,6 @@ static inline sunrealtype bend_product(sunindextype n, sunindextype i, sunindext
   return sum;
 }
 
-/* Entry of d(A^T lambda)/dq for one component of the masses i and j */
-static inline sunrealtype tension_entry(sunindextype n, const sunrealtype *lambda, sunindextype i,
-                                        sunindextype j) {
-  if (i == j) return lambda[i] + (i + 1 < n ? lambda[i + 1] : 0);
-  if (i == j + 1) return -lambda[i];
-  return j == i + 1 ? -lambda[j] : 0;
-}
-
 /* f [2 n]: out, gravity and the spring-dampers' forces -D^T (k D q + d D u) */
 void bending_chain_forces(const BendingChain *chain, const sunrealtype *q, const sunrealtype *u,
                           sunrealtype *f);

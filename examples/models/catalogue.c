@@ -13,6 +13,8 @@ static const ModelType *const catalogue[] = {
     &flexible_crank_type,
     &four_bar_type,
     &bushing_crank_type,
+    &chain_type,
+    &bending_chain_type,
 };
 /* clang-format on */
 

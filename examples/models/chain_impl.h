@@ -1,5 +1,5 @@
-/* Shared by chain.c and its relatives: differences along the chain, and L D L^T of the tridiagonal
- * matrix S = G D G^T. */
+/* Shared by chain.c and its relatives: differences along the chain, L D L^T of the tridiagonal matrix
+ * S = G D G^T, and the derivative of A^T lambda. Masses count from 0. */
 #ifndef CPODES_EXAMPLES_CHAIN_IMPL_H
 #define CPODES_EXAMPLES_CHAIN_IMPL_H
 
@@ -65,6 +65,14 @@ static inline int factor_block(sunindextype n, sunindextype first, const sunreal
     if (ldl_step(diag, sub, i)) return 1;
   }
   return 0;
+}
+
+/* Entry of d(A^T lambda)/dq for one component of the masses i and j */
+static inline sunrealtype tension_entry(sunindextype n, const sunrealtype *lambda, sunindextype i,
+                                        sunindextype j) {
+  if (i == j) return lambda[i] + (i + 1 < n ? lambda[i + 1] : 0);
+  if (i == j + 1) return -lambda[i];
+  return j == i + 1 ? -lambda[j] : 0;
 }
 
 #endif

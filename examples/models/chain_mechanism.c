@@ -50,23 +50,11 @@ static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype 
   return 0;
 }
 
-static int lengths(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
-  (void)t;
-  const sunindextype n = ((const Chain *)user_data)->n;
-  for (sunindextype i = 0; i < n; i++) p[i] = (dot_diff(q, i, q, i) - 1) / 2;
-  return 0;
-}
-
-static int rates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
-                 void *user_data) {
-  return times(t, q, u, v, user_data);
-}
-
 CPMechModel chain_mechanism(const Chain *chain) {
   return (CPMechModel){.nu   = 2 * chain->n,
                        .np   = chain->n,
-                       .p    = lengths,
-                       .v    = rates,
+                       .p    = chain_lengths,
+                       .v    = chain_rates,
                        .udot = accelerations,
                        .Au   = times,
                        .ATl  = transposed_times,

@@ -76,6 +76,7 @@ struct Model {
   sunrealtype parameter[MODEL_MAX_PARAMETERS];
   /* ---- from here on by type->create ---- */
   void *data;     /* user data of all functions; owned by the model */
+  void *own;      /* what the type keeps besides, freed by its destroy */
   sunindextype n; /* length of y */
   N_Vector y0;    /* start, consistent */
   /* as a CPMech: mech.nu = 0 where there is none */

@@ -3,7 +3,6 @@
  *   T_{j,k} = T_{j,k-1} + (T_{j,k-1} - T_{j-1,k-1}) / ((n_j / n_{j-k})^2 - 1),   n_j = 2 (j + 1)
  */
 #include "extrapolation.h"
-#include "check.h"
 
 enum { COLUMNS = 8 }; /* order 2 * COLUMNS */
 
@@ -14,6 +13,7 @@ typedef struct {
   N_Vector previous;     /* z_{i-1} of the midpoint rule; T_{j-1,k-1} of the extrapolation */
   N_Vector next;         /* z_{i+1}; T_{j-1,k} */
   N_Vector slope;        /* f */
+  N_Vector z;            /* newest T_{j,0} */
 } Extrapolation;
 
 static int substeps(int j) { return 2 * (j + 1); }
@@ -49,29 +49,37 @@ static void extend_row(Extrapolation *e, int j, N_Vector z) {
   }
 }
 
-int extrapolate(CVRhsFn f, void *user_data, sunrealtype t0, sunrealtype t1, int nsteps, N_Vector y) {
-  Extrapolation e = {.f = f, .user_data = user_data};
-  N_Vector z      = CHECK_POINTER(N_VClone(y));
-  e.previous      = CHECK_POINTER(N_VClone(y));
-  e.next          = CHECK_POINTER(N_VClone(y));
-  e.slope         = CHECK_POINTER(N_VClone(y));
-  for (int k = 0; k < COLUMNS; k++) e.row[k] = CHECK_POINTER(N_VClone(y));
-  for (int k = 0; k < COLUMNS; k++) N_VConst(0.0, e.row[k]);
+/* All vectors of e; 0, or -1 without memory */
+static int create_vectors(Extrapolation *e, N_Vector tmpl) {
+  N_Vector *single[] = {&e->previous, &e->next, &e->slope, &e->z};
+  for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)
+    if (!(*single[i] = N_VClone(tmpl))) return -1;
+  for (int k = 0; k < COLUMNS; k++) {
+    if (!(e->row[k] = N_VClone(tmpl))) return -1;
+    N_VConst(0.0, e->row[k]);
+  }
+  return 0;
+}
 
-  sunrealtype H = (t1 - t0) / nsteps;
-  int flag      = 0;
+static void free_vectors(Extrapolation *e) {
+  N_Vector single[] = {e->previous, e->next, e->slope, e->z};
+  for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)
+    if (single[i]) N_VDestroy(single[i]);
+  for (int k = 0; k < COLUMNS; k++)
+    if (e->row[k]) N_VDestroy(e->row[k]);
+}
+
+int extrapolate(CVRhsFn f, void *user_data, sunrealtype t0, sunrealtype t1, int nsteps, N_Vector y) {
+  Extrapolation e     = {.f = f, .user_data = user_data};
+  const sunrealtype H = (t1 - t0) / nsteps;
+  int flag            = create_vectors(&e, y);
   for (int step = 0; step < nsteps && !flag; step++) {
     for (int j = 0; j < COLUMNS && !flag; j++) {
-      flag = midpoint(&e, t0 + step * H, H, substeps(j), y, z);
-      extend_row(&e, j, z);
+      flag = midpoint(&e, t0 + step * H, H, substeps(j), y, e.z);
+      if (!flag) extend_row(&e, j, e.z);
     }
-    N_VScale(1.0, e.row[COLUMNS - 1], y);
+    if (!flag) N_VScale(1.0, e.row[COLUMNS - 1], y);
   }
-
-  for (int k = 0; k < COLUMNS; k++) N_VDestroy(e.row[k]);
-  N_VDestroy(e.slope);
-  N_VDestroy(e.next);
-  N_VDestroy(e.previous);
-  N_VDestroy(z);
+  free_vectors(&e);
   return flag;
 }
