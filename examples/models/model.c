@@ -157,7 +157,7 @@ sunrealtype model_error(const Model *model, sunrealtype t, N_Vector y) {
   if (!model->type->reference(model, t, exact)) {
     const sunrealtype *a = N_VGetArrayPointer(y), *b = N_VGetArrayPointer(exact);
     error = 0;
-    for (sunindextype i = 0; i < model_ncompared(model); i++) {
+    for (sunindextype i = 0; i < model_ncompared(model) && !isnan(error); i++) {
       const sunrealtype difference = fabs(a[i] - b[i]);
       if (!(difference <= error)) error = difference; /* NaN, too */
     }

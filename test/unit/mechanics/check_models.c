@@ -86,7 +86,11 @@ START_TEST(planar_mechanisms_pass) {
   check_both(slider_crank_model(), y[1], &crank);
   check_both(car_axis_model(), y[2], &axis);
   check(knife_edge_model(), y[3], &knife);
-  check_both(flexible_crank_model(), y[4], &elastic);
+  CPMechModel rod = flexible_crank_model();
+  check(rod, vector_copy(y[4]), &elastic);
+  /* b by differences has errors of 1e-11 or so here, which differences for Bq and Bu make 1e-7 */
+  rod.constraint_jac = NULL;
+  check_both(rod, y[4], &elastic);
   check_both(bushing_crank_model(), y[5], &bushing);
   check_both(andrews_model(), y[6], NULL);
 }

@@ -1,9 +1,12 @@
-/* The catalogue of mechanisms, and what is known about each of them. */
+/* The catalogue of mechanisms: names, parameters, and that all of them agree with themselves. */
 #include "models/model.h"
 #include "support/support.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+static char message[500];
 
 static int ntypes(void) {
   int n = 0;
@@ -11,12 +14,196 @@ static int ntypes(void) {
   return n;
 }
 
-START_TEST(every_mechanism_agrees_with_itself) {
-  char message[500];
-  Model *model = model_create(model_type(_i), NULL, test_context, message, sizeof message);
+static Model *create(const ModelType *type, const sunrealtype *values) {
+  return model_create(type, values, test_context, message, sizeof message);
+}
+
+/* ---------------------------------------------------------------------------------- agreement -- */
+
+static void agrees(const ModelType *type, const sunrealtype *values) {
+  Model *model = create(type, values);
   ck_assert_msg(model != NULL, "%s", message);
-  const int flag = model_check(model, message, sizeof message);
-  ck_assert_msg(flag == 0, "%s", message);
+  ck_assert_str_eq(message, "");
+  ck_assert_msg(model_check(model, message, sizeof message) == 0, "%s", message);
+  ck_assert_str_eq(message, "");
+  model_free(&model);
+  ck_assert_ptr_null(model);
+}
+
+START_TEST(every_mechanism_agrees_with_itself) { agrees(model_type(_i), NULL); }
+END_TEST
+
+/* Each parameter half way, in its logarithm where it may be, between its default and its largest value, or
+   tenfold if that is less: no function has a default built in. Counts of bodies by one more. */
+START_TEST(every_mechanism_agrees_with_other_parameters) {
+  const ModelType *type = model_type(_i);
+  for (int i = 0; i < type->nparameters; i++) {
+    sunrealtype values[MODEL_MAX_PARAMETERS];
+    for (int k = 0; k < type->nparameters; k++) values[k] = type->parameters[k].value;
+    const ModelParameter *p = &type->parameters[i];
+    const int count         = !strncmp(p->meaning, "number", 6);
+    const sunrealtype other = p->value > 0 ? sqrt(p->value * p->most) : fmin(p->most, 1) / 2;
+    values[i] = count ? p->value + 1 : fmin(other, fmax(1.5 * p->value, p->value + 0.1));
+    values[i] = fmin(values[i], p->most);
+    agrees(type, values);
+  }
+}
+END_TEST
+
+/* Mechanisms of any size, as large as to have sparse matrices */
+static const struct {
+  const char *name, *size;
+  sunrealtype value;
+} large[] = {{"four_bar", "N", 9}, {"chain", "n", 60}, {"bending_chain", "n", 30}};
+enum { NLARGE = sizeof large / sizeof large[0] };
+
+START_TEST(large_mechanisms_are_sparse_and_agree) {
+  const ModelType *type = model_find(large[_i].name);
+  sunrealtype values[MODEL_MAX_PARAMETERS];
+  for (int k = 0; k < type->nparameters; k++) values[k] = type->parameters[k].value;
+  values[model_parameter(type, large[_i].size)] = large[_i].value;
+  Model *model                                  = create(type, values);
+  ck_assert_ptr_nonnull(model);
+  ck_assert_int_ge(model->mech.nu, MODEL_SPARSE);
+  ck_assert_int_eq(SUNMatGetID(model->mech.M_tmpl), SUNMATRIX_SPARSE);
+  ck_assert_int_eq(SUNMatGetID(model->mech.A_tmpl), SUNMATRIX_SPARSE);
+  ck_assert_int_eq(SUNMatGetID(model->G_tmpl), SUNMATRIX_SPARSE);
+  model_free(&model);
+  agrees(type, values);
+}
+END_TEST
+
+/* --------------------------------------------------------------------------------- references -- */
+
+/* Near the start a motion is y0 + t y0' + t^2 y0'' / 2 ...: where the reference is a function of time, its error
+   against the start is 0, and that of the start against it at a later time is not. */
+START_TEST(error_is_the_largest_difference_to_the_reference) {
+  Model *model = create(model_type(_i), NULL);
+  N_Vector y   = vector_copy(model->y0);
+  if (model->known) {
+    ck_assert_double_le(model_error(model, 0, y), model->reference_error + 1e-14);
+    entries(y)[0] += 0.25;
+    ck_assert_double_eq_tol(model_error(model, 0, y), 0.25, 1e-12);
+    entries(y)[model_ncompared(model) - 1] += 0.5;
+    if (model_ncompared(model) > 1) ck_assert_double_eq_tol(model_error(model, 0, y), 0.5, 1e-12);
+    entries(y)[0] = NAN;
+    ck_assert_double_nan(model_error(model, 0, y));
+  } else {
+    ck_assert_double_nan(model_error(model, 0, y));
+  }
+  N_VDestroy(y);
+  model_free(&model);
+}
+END_TEST
+
+START_TEST(there_is_no_error_without_a_reference) {
+  const ModelType *type = model_find("andrews");
+  Model *model          = create(type, NULL);
+  ck_assert_double_nan(model_error(model, type->t_end / 2, model->y0));
+  model->known = 0;
+  ck_assert_double_nan(model_error(model, 0, model->y0));
+  model_free(&model);
+}
+END_TEST
+
+/* -------------------------------------------------------------------------------------- names -- */
+
+START_TEST(every_name_is_unique_and_finds_its_mechanism) {
+  ck_assert_ptr_null(model_type(-1));
+  ck_assert_int_gt(ntypes(), 1);
+  for (int i = 0; i < ntypes(); i++) {
+    ck_assert_ptr_eq(model_find(model_type(i)->name), model_type(i));
+    ck_assert_str_eq(model_nearest(model_type(i)->name), model_type(i)->name);
+  }
+  ck_assert_ptr_null(model_find("pendel"));
+  ck_assert_ptr_null(model_find(""));
+}
+END_TEST
+
+START_TEST(nearest_name_repairs_a_slip) {
+  ck_assert_str_eq(model_nearest("pendlum"), "pendulum");
+  ck_assert_str_eq(model_nearest("andrew"), "andrews");
+  ck_assert_str_eq(model_nearest("caraxis"), "car_axis");
+  ck_assert_str_eq(model_nearest("four-bar"), "four_bar");
+  ck_assert_str_eq(model_nearest("flexible_krank"), "flexible_crank");
+  ck_assert_ptr_nonnull(model_nearest(""));
+  char long_name[1000];
+  memset(long_name, 'x', sizeof long_name - 1);
+  long_name[sizeof long_name - 1] = '\0';
+  ck_assert_ptr_nonnull(model_nearest(long_name));
+}
+END_TEST
+
+/* --------------------------------------------------------------------------------- parameters -- */
+
+START_TEST(parameters_are_found_by_their_names) {
+  const ModelType *pendulum = model_find("pendulum");
+  ck_assert_int_eq(model_parameter(pendulum, "L"), 0);
+  ck_assert_int_eq(model_parameter(pendulum, "g"), 1);
+  ck_assert_int_eq(model_parameter(pendulum, "l"), -1);
+  ck_assert_int_eq(model_parameter(model_find("andrews"), "g"), -1);
+}
+END_TEST
+
+START_TEST(bad_parameters_are_refused_by_name_rule_and_value) {
+  const ModelType *type     = model_find("pendulum");
+  const sunrealtype bad[]   = {-2.5, 0, 1e6, INFINITY, -INFINITY, NAN};
+  const char *const value[] = {"-2.5", "is 0", "1e+06", "inf", "-inf", "nan"};
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    const sunrealtype values[] = {1, bad[i]};
+    ck_assert_ptr_null(create(type, values));
+    ck_assert_mentions(message, "pendulum");
+    ck_assert_mentions(message, "parameter g");
+    ck_assert_mentions(message, "from 0.001 to 1000");
+    ck_assert_mentions(message, value[i]);
+  }
+}
+END_TEST
+
+START_TEST(limits_of_parameters_are_allowed) {
+  const ModelType *type = model_find("pendulum");
+  for (int i = 0; i < type->nparameters; i++)
+    for (int most = 0; most < 2; most++) {
+      sunrealtype values[] = {1, 9.81};
+      values[i]            = most ? type->parameters[i].most : type->parameters[i].least;
+      Model *model         = create(type, values);
+      ck_assert_msg(model != NULL, "%s", message);
+      ck_assert_double_eq(model->parameter[i], values[i]);
+      model_free(&model);
+    }
+}
+END_TEST
+
+START_TEST(numbers_of_bodies_are_rounded) {
+  const ModelType *type = model_find("chain");
+  sunrealtype values[]  = {2.6, 9.81};
+  Model *model          = create(type, values);
+  ck_assert_double_eq(model->parameter[0], 3);
+  ck_assert_int_eq(model->n, 12);
+  model_free(&model);
+}
+END_TEST
+
+START_TEST(a_message_that_does_not_fit_is_cut) {
+  char text[8]               = "xxxxxxx";
+  const sunrealtype values[] = {1, -1};
+  ck_assert_ptr_null(model_create(model_find("pendulum"), values, test_context, text, 5));
+  ck_assert_str_eq(text, "pend");
+  ck_assert_ptr_null(model_create(model_find("pendulum"), values, test_context, NULL, 0));
+}
+END_TEST
+
+/* ---------------------------------------------------------------------------------- mechanism -- */
+
+START_TEST(a_mechanism_takes_its_model_and_user_data) {
+  Model *model = create(model_find("pendulum"), NULL);
+  CPMech mech  = model_mech(model);
+  ck_assert_ptr_nonnull(mech);
+  ck_assert_ptr_eq(CPMechGetUserData(mech), model->data);
+  CPMechFree(&mech);
+  model->mech.nu = 0;
+  ck_assert_ptr_null(model_mech(model));
+  model_free(&model);
   model_free(&model);
 }
 END_TEST
@@ -24,8 +211,21 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("models/catalogue");
   TCase *tc    = tcase_create("catalogue");
+  tcase_set_timeout(tc, 60);
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, every_mechanism_agrees_with_itself, 0, ntypes());
+  tcase_add_loop_test(tc, every_mechanism_agrees_with_other_parameters, 0, ntypes());
+  tcase_add_loop_test(tc, large_mechanisms_are_sparse_and_agree, 0, NLARGE);
+  tcase_add_loop_test(tc, error_is_the_largest_difference_to_the_reference, 0, ntypes());
+  tcase_add_test(tc, there_is_no_error_without_a_reference);
+  tcase_add_test(tc, every_name_is_unique_and_finds_its_mechanism);
+  tcase_add_test(tc, nearest_name_repairs_a_slip);
+  tcase_add_test(tc, parameters_are_found_by_their_names);
+  tcase_add_test(tc, bad_parameters_are_refused_by_name_rule_and_value);
+  tcase_add_test(tc, limits_of_parameters_are_allowed);
+  tcase_add_test(tc, numbers_of_bodies_are_rounded);
+  tcase_add_test(tc, a_message_that_does_not_fit_is_cut);
+  tcase_add_test(tc, a_mechanism_takes_its_model_and_user_data);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
