@@ -1,0 +1,151 @@
+/* What the catalogue knows of its mechanisms against the tables of this folder, and references that are computed
+ * against other ways to compute them. */
+#include "models/bending_chain.h"
+#include "models/chain.h"
+#include "models/chain_reference.h"
+#include "models/extrapolation.h"
+#include "models/model.h"
+#include "models/pendulum.h"
+#include "reference.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static Model *create(const char *name, int nvalues, const sunrealtype *values) {
+  const ModelType *type = model_find(name);
+  sunrealtype all[MODEL_MAX_PARAMETERS];
+  char message[200];
+  for (int i = 0; i < type->nparameters; i++)
+    all[i] = i < nvalues ? values[i] : type->parameters[i].value;
+  Model *model = model_create(type, all, test_context, message, sizeof message);
+  ck_assert_msg(model != NULL, "%s", message);
+  return model;
+}
+
+/* ------------------------------------------------------------------------------------- tables -- */
+
+/* Columns: state, others, multipliers */
+static const struct {
+  const char *name, *file;
+  int n, others, nlambda;
+  sunrealtype sign; /* of the multipliers against CPMech's */
+} tables[] = {{"slider_crank", "slider_crank.csv", 6, 0, 2, 1},
+              {"andrews", "andrews.csv", 14, 7, 6, 1},
+              {"car_axis", "car_axis.csv", 8, 0, 2, -1},
+              {"flexible_crank", "flexible_crank.csv", 14, 7, 3, 1}};
+enum { NTABLES = sizeof tables / sizeof tables[0], MOST_LAMBDA = 6 };
+
+/* Both have 16 digits of each number, of the multipliers of Andrews' mechanism and others 16 of the largest. */
+START_TEST(start_and_end_are_those_of_the_table) {
+  const int n = tables[_i].n, others = tables[_i].others, nlambda = tables[_i].nlambda;
+  Model *model = create(tables[_i].name, 0, NULL);
+  N_Vector y   = vector_of(n, NULL);
+  Sample samples[MAX_SAMPLES];
+  const int last = read_table(tables[_i].file, NULL, n, samples, MAX_SAMPLES) - 1;
+  ck_assert_double_eq(samples[0].t, 0);
+  ck_assert_double_eq(samples[last].t, model->type->t_end);
+  for (int k = 0; k < 2; k++) {
+    const Sample *s          = &samples[k ? last : 0];
+    const sunrealtype *exact = s->more + others;
+    sunrealtype lambda[MOST_LAMBDA], largest = 0;
+    ck_assert_int_eq(model->type->reference(model, s->t, y), 0);
+    for (int i = 0; i < n; i++)
+      ck_assert_double_le(fabs(entries(y)[i] - s->y[i]), 1e-15 * (1 + fabs(s->y[i])));
+    ck_assert_int_eq(model->type->reference_lambda(model, s->t, lambda), 0);
+    for (int i = 0; i < nlambda; i++) largest = fmax(largest, fabs(exact[i]));
+    for (int i = 0; i < nlambda; i++)
+      ck_assert_double_le(fabs(lambda[i] - tables[_i].sign * exact[i]), 1e-15 * (1 + largest));
+  }
+  N_VDestroy(y);
+  model_free(&model);
+}
+END_TEST
+
+/* The pendulum's closed form is compared in models.c. N windows: eps of the angle theta and of what turns with
+   it, and of positions up to N + 1 */
+START_TEST(four_bar_moves_as_in_the_table) {
+  static const int windows[] = {1, 2, 40};
+  const sunrealtype N        = windows[_i];
+  Model *model               = create("four_bar", 1, &N);
+  N_Vector y                 = vector_of(model->n, NULL);
+  char rows[8];
+  Sample samples[MAX_SAMPLES];
+  snprintf(rows, sizeof rows, "%d", windows[_i]);
+  const int nsamples = read_table("four_bar.csv", rows, 6, samples, MAX_SAMPLES);
+  for (int k = 0; k < nsamples; k++) {
+    const sunrealtype *s = samples[k].y, *q = entries(y), *u = q + model->n / 2;
+    ck_assert_int_eq(model->type->reference(model, samples[k].t, y), 0);
+    for (int i = 0; i < 2; i++) { /* B_0 is twice the centre of v_0 */
+      ck_assert_double_le(fabs(2 * q[i] - s[2 + i]), model->reference_error);
+      ck_assert_double_le(fabs(2 * u[i] - s[4 + i]), model->reference_error * 10);
+    }
+  }
+  N_VDestroy(y);
+  model_free(&model);
+}
+END_TEST
+
+/* ------------------------------------------------------------------------------------- chains -- */
+
+/* Angles against positions, which drift off the constraints: both by extrapolation, with 400 steps good to 1e-11 (half
+   the steps of either differ by less). The joints' spring-dampers are soft here. */
+START_TEST(chain_in_angles_is_the_chain_in_positions) {
+  const sunrealtype k = _i ? 300 : 0, d = _i ? 20 : 0, t = 1;
+  const ChainOf chain   = {.n = 6, .g = 9.81, .k = k, .d = d};
+  BendingChain *bending = bending_chain_create(chain.n, chain.g, k, d);
+  N_Vector y = vector_of(24, NULL), positions = vector_of(24, NULL);
+  sunrealtype error = 1;
+  ck_assert_ptr_nonnull(bending);
+  ck_assert_int_eq(chain_reference(&chain, t, 400, y, &error), 0);
+  ck_assert_double_le(error, 1e-11);
+  bending_chain_initial(bending, 0, positions);
+  ck_assert_int_eq(_i ? extrapolate(bending_chain_rhs, bending, 0, t, 400, positions)
+                      : extrapolate(chain_rhs, bending->rods, 0, t, 400, positions),
+                   0);
+  ck_assert_double_le(max_distance(y, positions), 1e-10);
+  bending_chain_free(&bending);
+  N_VDestroy(y);
+  N_VDestroy(positions);
+}
+END_TEST
+
+START_TEST(chain_of_one_is_the_pendulum) {
+  const sunrealtype one = 1;
+  Model *model          = create("chain", 1, &one);
+  const Pendulum rod    = {.L = 1, .g = 9.81};
+  N_Vector y = vector_of(4, NULL), exact = vector_of(4, NULL);
+  pendulum_exact(&rod, 2, entries(exact));
+  ck_assert_int_eq(model->type->reference(model, 2, y), 0);
+  ck_assert_double_le(max_distance(y, exact), model->reference_error);
+  N_VDestroy(y);
+  N_VDestroy(exact);
+  model_free(&model);
+}
+END_TEST
+
+/* Two masses swing chaotically: late, half the steps differ. */
+START_TEST(reference_that_is_not_good_enough_is_not_known) {
+  const sunrealtype two = 2;
+  Model *model          = create("chain", 1, &two);
+  N_Vector y            = vector_of(8, NULL);
+  ck_assert_int_eq(model->type->reference(model, 2, y), 0);
+  ck_assert_int_eq(model->type->reference(model, 60, y), 1);
+  ck_assert_double_nan(model_error(model, 60, y));
+  ck_assert_int_eq(model->type->reference(model, 2, y), 0);
+  N_VDestroy(y);
+  model_free(&model);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("models_catalogue");
+  TCase *tcase = tcase_create("reference");
+  tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tcase, start_and_end_are_those_of_the_table, 0, NTABLES);
+  tcase_add_loop_test(tcase, four_bar_moves_as_in_the_table, 0, 3);
+  tcase_add_loop_test(tcase, chain_in_angles_is_the_chain_in_positions, 0, 2);
+  tcase_add_test(tcase, chain_of_one_is_the_pendulum);
+  tcase_add_test(tcase, reference_that_is_not_good_enough_is_not_known);
+  suite_add_tcase(suite, tcase);
+  return run_suite(suite);
+}
