@@ -82,8 +82,10 @@ static int create(Model *model) {
       return -1;
   }
   model->known = 1;
-  /* eps of angles up to 2 pi t / 1.9 and of positions up to N + 1 */
-  model->reference_error = 1e-13 + 2e-16 * (N + 1);
+  /* four roundings of the argument, in an angle that turns with at most this rate and in its rate; positions
+     up to N + 1 */
+  const sunrealtype fastest = sqrt(1 + 4 * 1.2 * f->g);
+  model->reference_error    = 4.4e-16 * (N + 1 + (1 + fastest) * fastest * model->type->t_end);
   return 0;
 }
 
