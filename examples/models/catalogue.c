@@ -13,6 +13,7 @@ static const ModelType *const catalogue[] = {
     &flexible_crank_type,
     &four_bar_type,
     &bushing_crank_type,
+    &spatial_four_bar_type,
     &knife_edge_type,
     &chain_type,
     &bending_chain_type,

@@ -11,6 +11,7 @@ extern const ModelType car_axis_type;
 extern const ModelType flexible_crank_type;
 extern const ModelType four_bar_type;
 extern const ModelType bushing_crank_type;
+extern const ModelType spatial_four_bar_type;
 extern const ModelType knife_edge_type;
 extern const ModelType chain_type;
 extern const ModelType bending_chain_type;

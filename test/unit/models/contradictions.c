@@ -51,6 +51,11 @@ static sunrealtype negative_energy(const Model *model, sunrealtype t, N_Vector y
   return -slider_crank_energy(model->data, y);
 }
 
+static sunrealtype height(const Model *model, sunrealtype t, N_Vector y) {
+  (void)model, (void)t;
+  return entries(y)[1];
+}
+
 static sunrealtype not_a_number(const Model *model, sunrealtype t, N_Vector y) {
   (void)model, (void)t, (void)y;
   return NAN;
@@ -248,6 +253,7 @@ static void no_p(Copy *c) { c->model->mech.p = NULL; }
 static void energy_not_conserved(Copy *c) { c->quantity[0].value = kinetic_energy; }
 static void energy_not_dissipated(Copy *c) { c->quantity[0].value = negative_energy; }
 static void energy_lossless(Copy *c) { c->quantity[0].conserved = 1; }
+static void height_not_conserved(Copy *c) { c->quantity[0].value = height; }
 static void energy_not_finite(Copy *c) { c->quantity[0].value = not_a_number; }
 
 static const struct {
@@ -311,6 +317,7 @@ static const struct {
     {"pendulum", energy_not_conserved, "energy is not conserved"},
     {"slider_crank", energy_not_dissipated, "energy is not dissipated"},
     {"slider_crank", energy_lossless, "energy is not conserved"},
+    {"spatial_four_bar", height_not_conserved, "energy is not conserved: it changes by"},
     {"pendulum", energy_not_finite, "energy is not finite"},
 };
 enum { NSPOILT = sizeof spoilt / sizeof spoilt[0] };

@@ -1,0 +1,85 @@
+#include "spatial_four_bar.h"
+#include "types.h"
+
+#include <stdlib.h>
+
+enum { ANGLE, GRAVITY };
+
+static const ModelParameter parameters[] = {
+    [ANGLE]   = {"angle", "rad", "of the crank above +x at first", 1, -3.1, 3.1},
+    [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e3},
+};
+
+/* Lengths for which the crank can go round (Grashof): its own and the longest are shorter than the two others */
+static const sunrealtype length[3] = {[CRANK] = 0.5, [COUPLER] = 1.1, [ROCKER] = 1}, base = 1;
+
+static sunrealtype energy(const Model *model, sunrealtype t, N_Vector y) {
+  (void)t;
+  return rigid_body_energy(model->data, y);
+}
+
+/* All rods fall by the length of the crank */
+static sunrealtype fall(const Model *model) {
+  return model->parameter[GRAVITY] * length[CRANK] *
+         (length[CRANK] + length[COUPLER] + length[ROCKER]);
+}
+
+static const ModelQuantity quantities[] = {
+    {.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 12.75, .scale_of = fall},
+};
+
+enum { CRANK_GROUND, ROCKER_GROUND, B_0, B_1, NPOINTS };
+
+/* Where a rod ends: centre and half its direction */
+static void end_of(const SpatialFourBar *s, int rod, N_Vector y, sunrealtype *x) {
+  const sunrealtype *r = N_VGetArrayPointer(y) + 7 * rod;
+  sunrealtype along[3] = {s->length[rod] / 2, 0, 0};
+  rigid_body_direction(&s->bodies, rod, y, along);
+  for (int k = 0; k < 3; k++) x[k] = r[k] + along[k];
+}
+
+static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+  (void)t;
+  for (int i = 0; i < 6; i++) xyz[i] = 0;
+  xyz[3 * ROCKER_GROUND] = base;
+  end_of(model->own, CRANK, y, xyz + 3 * B_0);
+  end_of(model->own, ROCKER, y, xyz + 3 * B_1);
+}
+
+static int prepare(const Model *model, CPMech mech) {
+  return rigid_body_quaternions(model->data, mech);
+}
+
+static int create(Model *model) {
+  static const ModelPointKind kind[] = {MODEL_GROUND, MODEL_GROUND, MODEL_JOINT, MODEL_JOINT};
+  static const int segment[][2]      = {{CRANK_GROUND, B_0}, {B_0, B_1}, {ROCKER_GROUND, B_1}};
+  static const sunrealtype at_rest[3];
+  sunrealtype angle[3] = {[CRANK] = model->parameter[ANGLE]};
+  SpatialFourBar *s    = malloc(sizeof *s);
+  model->own           = s;
+  if (!s || model_start(model, SPATIAL_FOUR_BAR_N) || model_draw(model, NPOINTS, kind, 3, segment))
+    return -1;
+  spatial_four_bar_create(s, length, base, model->parameter[GRAVITY], CP_FRAME_BODY);
+  if (spatial_four_bar_close(s, angle)) return -1; /* does not happen with these lengths */
+  spatial_four_bar_place(s, angle, at_rest, model->y0);
+  if (rigid_body_model(&s->bodies, 0, model->ctx, &model->mech)) return -1;
+  model->data    = &s->bodies;
+  model->prepare = prepare;
+  return 0;
+}
+
+static void destroy(Model *model) { free(model->own); }
+
+const ModelType spatial_four_bar_type = {
+    .name        = "spatial_four_bar",
+    .title       = "Four-bar linkage in space, with redundant constraints",
+    .source      = "Newton's and Euler's laws (examples/models/rigid_body.h)",
+    .t_end       = 5,
+    .parameters  = parameters,
+    .nparameters = sizeof parameters / sizeof parameters[0],
+    .quantities  = quantities,
+    .nquantities = sizeof quantities / sizeof quantities[0],
+    .create      = create,
+    .destroy     = destroy,
+    .points      = points,
+};
