@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static Model *create(const char *name, int nvalues, const sunrealtype *values) {
   const ModelType *type = model_find(name);
@@ -84,6 +85,48 @@ START_TEST(four_bar_moves_as_in_the_table) {
 }
 END_TEST
 
+/* ------------------------------------------------------------------------------------ drawings -- */
+
+/* Segments that are springs; the flexible crank's rod is bent. */
+static const struct {
+  const char *name;
+  int nsprings, spring[2];
+} drawn[] = {{"pendulum", 0, {0}},    {"slider_crank", 1, {3}}, {"andrews", 1, {9}},
+             {"car_axis", 2, {0, 1}}, {"four_bar", 0, {0}},     {"bushing_crank", 1, {3}},
+             {"knife_edge", 0, {0}},  {"chain", 0, {0}},        {"bending_chain", 0, {0}}};
+enum { NDRAWN = sizeof drawn / sizeof drawn[0] };
+
+static sunrealtype segment_length(const Model *model, int segment, sunrealtype t, N_Vector y) {
+  const int *ends  = model->drawing.segment[segment];
+  sunrealtype *xyz = calloc(3 * (size_t)model->drawing.npoints, sizeof *xyz), sum = 0;
+  ck_assert_ptr_nonnull(xyz);
+  model->type->points(model, t, y, xyz);
+  for (int k = 0; k < 3; k++) sum += pow(xyz[3 * ends[0] + k] - xyz[3 * ends[1] + k], 2);
+  free(xyz);
+  return sqrt(sum);
+}
+
+/* From the start to the end of the reference, whose error in a length is twice that of its components, but for roundoff
+   of the points */
+START_TEST(bodies_that_are_drawn_keep_their_lengths) {
+  Model *model            = create(drawn[_i].name, 0, NULL);
+  const sunrealtype t_end = model->type->t_end;
+  N_Vector end            = vector_copy(model->y0);
+  ck_assert_int_eq(model->type->reference(model, t_end, end), 0);
+  for (int i = 0; i < model->drawing.nsegments; i++) {
+    int spring = 0;
+    for (int k = 0; k < drawn[_i].nsprings; k++) spring |= drawn[_i].spring[k] == i;
+    const sunrealtype length = segment_length(model, i, 0, model->y0),
+                      later  = segment_length(model, i, t_end, end);
+    ck_assert_double_gt(length, 0);
+    if (spring) ck_assert_double_gt(fabs(later - length), 1e-6);
+    else ck_assert_double_le(fabs(later - length), 2 * model->reference_error + 1e-14);
+  }
+  N_VDestroy(end);
+  model_free(&model);
+}
+END_TEST
+
 /* ------------------------------------------------------------------------------------- chains -- */
 
 /* Angles against positions, which drift off the constraints: both by extrapolation, with 400 steps good to 1e-11 (half
@@ -142,6 +185,7 @@ int main(void) {
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tcase, start_and_end_are_those_of_the_table, 0, NTABLES);
   tcase_add_loop_test(tcase, four_bar_moves_as_in_the_table, 0, 3);
+  tcase_add_loop_test(tcase, bodies_that_are_drawn_keep_their_lengths, 0, NDRAWN);
   tcase_add_loop_test(tcase, chain_in_angles_is_the_chain_in_positions, 0, 2);
   tcase_add_test(tcase, chain_of_one_is_the_pendulum);
   tcase_add_test(tcase, reference_that_is_not_good_enough_is_not_known);
