@@ -6,7 +6,7 @@
 enum { WINDOWS, GRAVITY };
 
 static const ModelParameter parameters[] = {
-    [WINDOWS] = {"N", "1", "number of windows", 2, 1, FOUR_BAR_MAX},
+    [WINDOWS] = {"N", "1", "number of windows", 40, 1, FOUR_BAR_MAX},
     [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e3},
 };
 
@@ -22,7 +22,7 @@ static sunrealtype fall(const Model *model) {
 }
 
 static const ModelQuantity quantities[] = {
-    {.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 68.67, .scale_of = fall},
+    {.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 1187.01, .scale_of = fall},
 };
 
 /* The regular branch, on which the vertical rods stay parallel: others start from the singular positions */
