@@ -29,8 +29,8 @@ static const ModelQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .scale = 2060.1, .scale_of = fall},
 };
 
-/* An explicit method's: steps so short that the fastest motions, 16 d and 4 sqrt(k) per second, are within its region of
-   stability, at the double length, too */
+/* An explicit method's: steps so short that the fastest motions, 16 d and 4 sqrt(k) per second, are
+   within its region of stability, at the double length, too */
 static int steps_to(const BendingChain *c, sunrealtype t) {
   return (int)ceil(t * (100 + 4 * c->d + 2 * sqrt(c->k)));
 }

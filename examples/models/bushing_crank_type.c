@@ -12,8 +12,8 @@ static const ModelParameter parameters[] = {
     [C] = {"C", "N s/m", "damping of the bushing", 1e5, 0, 1e9},
 };
 
-/* RADAU5 (R, deSolve 1.34) for the two angles and their rates, without constraints: rtol = 1e-13; 1e-12 differs by 2e-11,
-   1e-11 by 3e-10. Published numbers do not exist. */
+/* RADAU5 (R, deSolve 1.34) for the two angles and their rates, without constraints: rtol = 1e-13;
+   1e-12 differs by 2e-11, 1e-11 by 3e-10. Published numbers do not exist. */
 static const sunrealtype end_angles[4] = {5.8610899234032e-01, -2.8021443178629e-01,
                                           -7.3138743999906e-01,
                                           3.1702395134446e-01}; /* q, p and their rates */

@@ -16,9 +16,10 @@ static const ModelParameter parameters[] = {
     [GRAV] = {"grav", "1", "gravity", 1, 0, 1e3},
 };
 
-/* Extrapolation of order 20 in quadruple precision, 960 and 1920 steps, projected after each. The published numbers
-   (Test Set for IVP Solvers) agree in 12 digits of the positions, 9 of the velocities and 7 of the multipliers,
-   which have the opposite sign there; the newer GAMD run in 12 of the multipliers. */
+/* Extrapolation of order 20 in quadruple precision, 960 and 1920 steps, projected after each. The
+   published numbers (Test Set for IVP Solvers) agree in 12 digits of the positions, 9 of the
+   velocities and 7 of the multipliers, which have the opposite sign there; the newer GAMD run in 12
+   of the multipliers. */
 static const sunrealtype end[CAR_AXIS_N]  = {4.9345578427524092e-02,  4.9698946023000811e-01,
                                              1.0417425248854261e+00,  3.7391102726536582e-01,
                                              -7.7058368403592084e-02, 7.4468665920684165e-03,

@@ -1,13 +1,14 @@
-/* Angles th_i of the rods from +x, d_i = (cos th_i, sin th_i), n_i = (-sin th_i, cos th_i); masses at r_i = d_1 +
- * ... + d_i. Differences of Newton's law for neighbours along and across d_i give the tensions and the angles:
+/* Angles th_i of the rods from +x, d_i = (cos th_i, sin th_i), n_i = (-sin th_i, cos th_i); masses at
+ * r_i = d_1 + ... + d_i. Differences of Newton's law for neighbours, along and across d_i, give the
+ * tensions and the angles:
  *
  *   2 lambda_i - d_i . (lambda_{i-1} d_{i-1} + lambda_{i+1} d_{i+1}) = th_i'^2 + d_i . F_i
- *   th_i''  =  n_i . (lambda_{i-1} d_{i-1} + lambda_{i+1} d_{i+1} + F_i)         lambda_0 = lambda_{n+1} = 0
+ *   th_i'' = n_i . (lambda_{i-1} d_{i-1} + lambda_{i+1} d_{i+1} + F_i),   lambda_0 = lambda_{n+1} = 0
  *
- * but for i = 1: lambda_1 in place of 2 lambda_1. F_i is the difference of the applied forces of the masses i and
- * i - 1: the weight for i = 1, and the joints' s_i = k (d_{i+1} - d_i) + d (d_{i+1} - d_i)' by
+ * but for i = 1: lambda_1 in place of 2 lambda_1. F_i is the difference of the applied forces of the
+ * masses i and i - 1: the weight for i = 1, and by the joints' s_i = k (d_{i+1} - d_i) + d (d_{i+1} - d_i)'
  *
- *   F_i = s_{i-2} - 3 s_{i-1} + 3 s_i - s_{i+1},   F_1 = 2 s_1 - s_2            s_i = 0 unless 1 <= i < n
+ *   F_i = s_{i-2} - 3 s_{i-1} + 3 s_i - s_{i+1},   F_1 = 2 s_1 - s_2,   s_i = 0 unless 1 <= i < n
  */
 #include "chain_reference.h"
 #include "chain_impl.h"

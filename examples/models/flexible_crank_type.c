@@ -11,9 +11,10 @@ static const ModelParameter parameters[] = {
                  100},
 };
 
-/* Extrapolation of order 24 in quadruple precision, 2000 and 4000 steps, projected after each, from the x3 that satisfies
-   its constraint. The newer published numbers (Test Set for IVP Solvers) agree in 10 digits of the positions, 8 of the
-   velocities and 10 of the multipliers; the older ones in 6. */
+/* Extrapolation of order 24 in quadruple precision, 2000 and 4000 steps, projected after each, from
+   the x3 that satisfies its constraint. The newer published numbers (Test Set for IVP Solvers)
+   agree in 10 digits of the positions, 8 of the velocities and 10 of the multipliers; the older
+   ones in 6. */
 static const sunrealtype end[2 * FLEXIBLE_CRANK_NQ] = {
     1.5000000000000000e+01,  -3.3117349882562993e-01, 1.6973733263997214e-01,
     1.8931928997009249e-04,  2.3757512499866569e-05,  -5.3238967707486102e-06,

@@ -25,7 +25,8 @@ static const ModelQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 1187.01, .scale_of = fall},
 };
 
-/* The regular branch, on which the vertical rods stay parallel: others start from the singular positions */
+/* The regular branch, on which the vertical rods stay parallel: others start from the singular
+   positions */
 static int reference(const Model *model, sunrealtype t, N_Vector y) {
   sunrealtype theta, theta_d;
   four_bar_exact(model->data, t, &theta, &theta_d);

@@ -8,7 +8,8 @@
 
 /* ------------------------------------------------------------------------------- life cycle -- */
 
-/* Takes the values (NULL: the defaults) into the model; 0, or 1 with a message about the first bad one */
+/* Takes the values (NULL: the defaults) into the model; 0, or 1 with a message about the first bad
+   one */
 static int take_parameters(Model *model, const sunrealtype *values, char *message, size_t length) {
   const ModelType *type = model->type;
   if (type->nparameters > MODEL_MAX_PARAMETERS) {

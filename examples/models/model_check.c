@@ -448,8 +448,8 @@ static int quantities_keep(const Check *c, N_Vector y) {
   return 1;
 }
 
-/* A time in which positions and velocities change by a thousandth of the largest component, and not longer than
-   that of the motion */
+/* A time in which positions and velocities change by a thousandth of the largest component, and not
+   longer than that of the motion */
 static int short_run(const Check *c, N_Vector y, sunrealtype *time) {
   const sunindextype nu = c->model->mech.nu;
   sunrealtype *udot     = N_VGetArrayPointer(c->ydot);
@@ -481,8 +481,8 @@ static int run(const Check *c, N_Vector y, sunrealtype time) {
   return result;
 }
 
-/* The same as quantities_keep where CPMech alone knows y' (quaternions): over a short run, whose errors are some
-   1e-9 */
+/* The same as quantities_keep where CPMech alone knows y' (quaternions): over a short run, whose
+   errors are some 1e-9 */
 static int quantities_keep_in_a_run(const Check *c, N_Vector y) {
   sunrealtype t = 0;
   if (c->type->nquantities == 0) return 1;

@@ -18,8 +18,9 @@ static const ModelParameter parameters[] = {
     [F]  = {"F", "N", "force on the end of the rod along +x", 1, 1e-6, 1e6},
 };
 
-/* Extrapolation of order 20 in quadruple precision, positions and velocities projected after each step; half the
-   step agrees in 17 digits. The published table (SUNDIALS, idaSlCrank_dns) has 5 digits, which agree. */
+/* Extrapolation of order 20 in quadruple precision, positions and velocities projected after each
+   step; half the step agrees in 17 digits. The published table (SUNDIALS, idaSlCrank_dns) has 5
+   digits, which agree. */
 static const sunrealtype end[SLIDER_CRANK_N] = {1.275675848650239,   1.023578558979840,
                                                 -0.4988130491824987, -0.2399149971960007,
                                                 0.1337782832157776,  0.03973149599132174};

@@ -10,7 +10,8 @@ static const ModelParameter parameters[] = {
     [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e3},
 };
 
-/* Lengths for which the crank can go round (Grashof): its own and the longest are shorter than the two others */
+/* Lengths for which the crank can go round (Grashof): its own and the longest are shorter than the
+   two others */
 static const sunrealtype length[3] = {[CRANK] = 0.5, [COUPLER] = 1.1, [ROCKER] = 1}, base = 1;
 
 static sunrealtype energy(const Model *model, sunrealtype t, N_Vector y) {

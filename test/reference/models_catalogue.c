@@ -1,5 +1,5 @@
-/* What the catalogue knows of its mechanisms against the tables of this folder, and references that are computed
- * against other ways to compute them. */
+/* What the catalogue knows of its mechanisms against the tables of this folder, and references that
+ * are computed against other ways to compute them. */
 #include "models/bending_chain.h"
 #include "models/chain.h"
 #include "models/chain_reference.h"
@@ -36,7 +36,8 @@ static const struct {
               {"flexible_crank", "flexible_crank.csv", 14, 7, 3, 1}};
 enum { NTABLES = sizeof tables / sizeof tables[0], MOST_LAMBDA = 6 };
 
-/* Both have 16 digits of each number, of the multipliers of Andrews' mechanism and others 16 of the largest. */
+/* Both have 16 digits of each number, of the multipliers of Andrews' mechanism and others 16 of the
+   largest. */
 START_TEST(start_and_end_are_those_of_the_table) {
   const int n = tables[_i].n, others = tables[_i].others, nlambda = tables[_i].nlambda;
   Model *model = create(tables[_i].name, 0, NULL);
@@ -106,8 +107,8 @@ static sunrealtype segment_length(const Model *model, int segment, sunrealtype t
   return sqrt(sum);
 }
 
-/* From the start to the end of the reference, whose error in a length is twice that of its components, but for roundoff
-   of the points */
+/* From the start to the end of the reference, whose error in a length is twice that of its
+   components, but for roundoff of the points */
 START_TEST(bodies_that_are_drawn_keep_their_lengths) {
   Model *model            = create(drawn[_i].name, 0, NULL);
   const sunrealtype t_end = model->type->t_end;
@@ -129,8 +130,9 @@ END_TEST
 
 /* ------------------------------------------------------------------------------------- chains -- */
 
-/* Angles against positions, which drift off the constraints: both by extrapolation, with 400 steps good to 1e-11 (half
-   the steps of either differ by less). The joints' spring-dampers are soft here. */
+/* Angles against positions, which drift off the constraints: both by extrapolation, with 400 steps
+   good to 1e-11 (half the steps of either differ by less). The joints' spring-dampers are soft
+   here. */
 START_TEST(chain_in_angles_is_the_chain_in_positions) {
   const sunrealtype k = _i ? 300 : 0, d = _i ? 20 : 0, t = 1;
   const ChainOf chain   = {.n = 6, .g = 9.81, .k = k, .d = d};

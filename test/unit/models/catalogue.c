@@ -33,8 +33,9 @@ static void agrees(const ModelType *type, const sunrealtype *values) {
 START_TEST(every_mechanism_agrees_with_itself) { agrees(model_type(_i), NULL); }
 END_TEST
 
-/* Each parameter half way, in its logarithm where it may be, between its default and its largest value, or
-   tenfold if that is less: no function has a default built in. Counts of bodies by one more. */
+/* Each parameter half way, in its logarithm where it may be, between its default and its largest
+   value, or tenfold if that is less: no function has a default built in. Counts of bodies by one
+   more. */
 START_TEST(every_mechanism_agrees_with_other_parameters) {
   const ModelType *type = model_type(_i);
   for (int i = 0; i < type->nparameters; i++) {
@@ -75,8 +76,7 @@ END_TEST
 
 /* --------------------------------------------------------------------------------- references -- */
 
-/* Near the start a motion is y0 + t y0' + t^2 y0'' / 2 ...: where the reference is a function of time, its error
-   against the start is 0, and that of the start against it at a later time is not. */
+/* Among the components that are compared */
 START_TEST(error_is_the_largest_difference_to_the_reference) {
   Model *model = create(model_type(_i), NULL);
   N_Vector y   = vector_copy(model->y0);
