@@ -149,7 +149,7 @@ sunrealtype model_scale(const Model *model, int i);
 /* max_i |y_i - reference_i| over the compared components; NaN: no reference at t */
 sunrealtype model_error(const Model *model, sunrealtype t, N_Vector y);
 
-/* ---- model_check.c ---- */
+/* ---- model_check.c and its parts ---- */
 
 /* Are the metadata true? Calls all functions at the start and compares: dimensions, consistency of y0,
    finite values, points, reference at 0, CPMechCheck. message: the first contradiction. 0 or 1 */

@@ -1,0 +1,226 @@
+/* Derivatives, both forms of the equations, what is conserved, what is drawn. */
+#include "model_check_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONG_STATE = 1000 }; /* components from which on derivatives are not compared */
+
+/* ---------------------------------------------------------------------------------- equations -- */
+
+int model_derivatives_are_true(const ModelCheck *c, N_Vector y) {
+  if (c->model->n > LONG_STATE) return 1; /* would take long */
+  CPMechReport report;
+  if (c->mech && CPMechCheck(c->mech, 0, y, &report))
+    return model_contradicts(c, "%s", CPMechGetLastMessage(c->mech));
+  if (!c->P || !c->model->G) return 1;
+  sunrealtype err;
+  sunindextype row, col;
+  N_VConst(1, c->ewt);
+  if (CPProjectorCheckJac(c->P, 0, y, c->ewt, &err, &row, &col))
+    return model_contradicts(c, "G: %s", CPProjectorGetLastMessage(c->P));
+  return err <= 1e-4 ||
+         model_contradicts(c, "G(%ld, %ld) is not the derivative of c: relative error %g",
+                           (long)row, (long)col, (double)err);
+}
+
+/* y' at (0, y), or returns 1: quaternions, of which CPMech alone knows the rate */
+static int state_rate(const ModelCheck *c, N_Vector y, N_Vector ydot) {
+  const Model *model = c->model;
+  if (model->f) return model->f(0, y, ydot, model->data);
+  const CPMechModel *m = &model->mech;
+  if ((m->nq && m->nq != m->nu) || m->N || m->nz > 0) return 1;
+  const sunrealtype *u = N_VGetArrayPointer(y) + m->nu;
+  sunrealtype *rate    = N_VGetArrayPointer(ydot);
+  memcpy(rate, u, m->nu * sizeof *u);
+  return CPMechAccelerations(c->mech, 0, y, rate + m->nu, NULL);
+}
+
+/* f against CPMech's u'. Leaves y' in ydot. */
+static int forms_agree(const ModelCheck *c, N_Vector y) {
+  const Model *model = c->model;
+  if (!model->f) return 1;
+  if (model->f(0, y, c->ydot, model->data)) return model_contradicts(c, "f fails near y0");
+  const long bad = model_not_finite(c->ydot);
+  if (bad >= 0) return model_contradicts(c, "component %ld of f is not finite", bad);
+  if (!c->mech) return 1;
+  const sunindextype nq = model_nq(model), nu = model->mech.nu;
+  sunrealtype *udot       = N_VGetArrayPointer(c->moved);
+  const sunrealtype *rate = N_VGetArrayPointer(c->ydot), *u = N_VGetArrayPointer(y) + nq;
+  if (CPMechAccelerations(c->mech, 0, y, udot, NULL))
+    return model_contradicts(c, "accelerations near y0: %s", CPMechGetLastMessage(c->mech));
+  for (sunindextype i = 0; i < nu; i++) {
+    if (!(fabs(rate[nq + i] - udot[i]) <= model_agreement * model_largest(udot, nu)))
+      return model_contradicts(c, "component %ld of f is %.10g, but CPMech's acceleration is %.10g",
+                               (long)(nq + i), (double)rate[nq + i], (double)udot[i]);
+    if (nq == nu && !model->mech.N && rate[i] != u[i])
+      return model_contradicts(c, "component %ld of f is %.10g, but the velocity is %.10g", (long)i,
+                               (double)rate[i], (double)u[i]);
+  }
+  return 1;
+}
+
+/* Time in which the largest components of y change by a thousandth at the rate ydot */
+static sunrealtype short_time(N_Vector y, N_Vector ydot) {
+  const sunrealtype rate = N_VMaxNorm(ydot);
+  return rate > 0 ? 1e-3 * fmax(N_VMaxNorm(y), 1e-3) / rate : 1e-3;
+}
+
+/* moved <- y + h ydot, in the components first ... last - 1 only */
+static N_Vector move(const ModelCheck *c, N_Vector y, sunrealtype h, sunindextype first,
+                     sunindextype last) {
+  const sunrealtype *a = N_VGetArrayPointer(y), *b = N_VGetArrayPointer(c->ydot);
+  sunrealtype *s = N_VGetArrayPointer(c->moved);
+  for (sunindextype i = 0; i < c->model->n; i++)
+    s[i] = a[i] + (i >= first && i < last ? h * b[i] : 0);
+  return c->moved;
+}
+
+/* Fourth-order central difference from its values at -2 h, -h, h, 2 h */
+static sunrealtype difference(const sunrealtype value[4], sunrealtype h) {
+  return (8 * (value[2] - value[1]) - (value[3] - value[0])) / (12 * h);
+}
+
+static const int steps_of[4] = {-2, -1, 1, 2};
+
+/* f, in ydot, keeps the constraints: the rate of c(t, y) along the motion is 0, but for roundoff of its
+   terms, each at most some largest |y| largest |y'| */
+static int f_keeps_constraints(const ModelCheck *c, N_Vector y) {
+  const Model *model = c->model;
+  if (!model->c) return 1;
+  const sunrealtype h = short_time(y, c->ydot);
+  sunrealtype *value  = calloc(4 * model->m, sizeof *value);
+  if (!value) return model_contradicts(c, "no memory");
+  int failed = 0;
+  for (int k = 0; k < 4 && !failed; k++) {
+    const sunrealtype step = h * steps_of[k];
+    failed                 = model->c(step, move(c, y, step, 0, model->n), c->res, model->data);
+    for (sunindextype i = 0; i < model->m; i++) value[4 * i + k] = N_VGetArrayPointer(c->res)[i];
+  }
+  const sunrealtype size = fmax(N_VMaxNorm(y), 1) * N_VMaxNorm(c->ydot);
+  int result             = !failed || model_contradicts(c, "c fails near y0");
+  for (sunindextype i = 0; i < model->m && result; i++) {
+    const sunrealtype rate = difference(value + 4 * i, h);
+    if (!(fabs(rate) <= model_agreement * size))
+      result = model_contradicts(c, "f leaves constraint %ld: its rate along f is %g", (long)i,
+                                 (double)rate);
+  }
+  free(value);
+  return result;
+}
+
+/* -------------------------------------------------------------------------------- quantities -- */
+
+/* Rate of the quantity at y as the components first ... last - 1 move by ydot */
+static sunrealtype quantity_rate(const ModelCheck *c, const ModelQuantity *q, N_Vector y,
+                                 sunindextype first, sunindextype last) {
+  const sunrealtype h = short_time(y, c->ydot);
+  sunrealtype value[4];
+  for (int k = 0; k < 4; k++)
+    value[k] = q->value(c->model, h * steps_of[k], move(c, y, h * steps_of[k], first, last));
+  return difference(value, h);
+}
+
+/* Does y' in ydot keep what is conserved, and not raise what is dissipated? */
+static int quantities_keep(const ModelCheck *c, N_Vector y) {
+  const sunindextype nq = model_nq(c->model), n = c->model->n;
+  for (int i = 0; i < c->type->nquantities; i++) {
+    const ModelQuantity *q = &c->type->quantities[i];
+    /* roundoff: of the value in the differences, and of the powers that cancel */
+    const sunrealtype value = fabs(q->value(c->model, 0, y)) + model_scale(c->model, i);
+    const sunrealtype noise = 1e-13 * value / short_time(y, c->ydot);
+    const sunrealtype powers =
+        fabs(quantity_rate(c, q, y, 0, nq)) + fabs(quantity_rate(c, q, y, nq, n));
+    const sunrealtype rate = quantity_rate(c, q, y, 0, n);
+    if (!((q->conserved ? fabs(rate) : rate) <= model_agreement * powers + noise))
+      return model_contradicts(
+          c, "%s is not %s: it changes by %g %s per second where its powers are %g", q->name,
+          q->conserved ? "conserved" : "dissipated", (double)rate, q->unit, (double)powers);
+  }
+  return 1;
+}
+
+/* A time in which positions and velocities change by a thousandth of the largest component, and not
+   longer than that of the motion */
+static int short_run(const ModelCheck *c, N_Vector y, sunrealtype *time) {
+  const sunindextype nu = c->model->mech.nu;
+  sunrealtype *udot     = N_VGetArrayPointer(c->ydot);
+  if (CPMechAccelerations(c->mech, 0, y, udot, NULL))
+    return model_contradicts(c, "accelerations near y0: %s", CPMechGetLastMessage(c->mech));
+  const sunrealtype speed = model_largest(N_VGetArrayPointer(y) + model_nq(c->model), nu);
+  const sunrealtype rate  = fmax(fmax(speed, model_largest(udot, nu)), 1 / c->type->t_end);
+  *time                   = 1e-3 * fmax(N_VMaxNorm(y), 1e-3) / rate;
+  return 1;
+}
+
+/* moved <- the state at `time` from y at 0 */
+static int run(const ModelCheck *c, N_Vector y, sunrealtype time) {
+  enum { MOST_STEPS = 10000 };
+  sunrealtype t = 0;
+  CPMech mech   = model_mech(c->model); /* c->mech stays unattached */
+  CPodeMem mem  = CPodeCreate(c->model->stiff ? CV_BDF : CV_ADAMS, c->model->ctx);
+  int result    = mech && mem ? 1 : model_contradicts(c, "no memory");
+  if (result) {
+    CPMechSetErrHandlerFn(mech, model_silent, NULL);
+    CPodeSetErrHandlerFn(mem, model_silent, NULL);
+    if (CPMechAttach(mech, mem, 0, y) || CPodeSStolerances(mem, 1e-10, 1e-10) ||
+        CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), MOST_STEPS) ||
+        CPode(mem, time, c->moved, &t, CV_NORMAL) < 0)
+      result = model_contradicts(c, "near y0 it cannot be integrated: %s", CPodeGetLastMessage(mem));
+  }
+  CPodeFree(&mem);
+  CPMechFree(&mech);
+  return result;
+}
+
+/* The same as quantities_keep where CPMech alone knows y' (quaternions): over a short run, whose
+   errors are some 1e-9 */
+static int quantities_keep_in_a_run(const ModelCheck *c, N_Vector y) {
+  sunrealtype t = 0;
+  if (c->type->nquantities == 0) return 1;
+  if (!short_run(c, y, &t) || !run(c, y, t)) return 0;
+  for (int i = 0; i < c->type->nquantities; i++) {
+    const ModelQuantity *q   = &c->type->quantities[i];
+    const sunrealtype before = q->value(c->model, 0, y),
+                      gain   = q->value(c->model, t, c->moved) - before;
+    if (!((q->conserved ? fabs(gain) : gain) <= 1e-7 * (fabs(before) + model_scale(c->model, i))))
+      return model_contradicts(c, "%s is not %s: it changes by %g %s in %g s", q->name,
+                               q->conserved ? "conserved" : "dissipated", (double)gain, q->unit,
+                               (double)t);
+  }
+  return 1;
+}
+
+static int quantities_are_finite(const ModelCheck *c, N_Vector y) {
+  for (int i = 0; i < c->type->nquantities; i++)
+    if (!isfinite(c->type->quantities[i].value(c->model, 0, y)))
+      return model_contradicts(c, "%s is not finite", c->type->quantities[i].name);
+  return 1;
+}
+
+/* Points at y; ground points are where they are at y0 */
+static int points_are_true(const ModelCheck *c, N_Vector y) {
+  const ModelDrawing *d = &c->model->drawing;
+  sunrealtype *xyz = calloc(6 * d->npoints, sizeof *xyz), *start = xyz + 3 * d->npoints;
+  if (!xyz) return model_contradicts(c, "no memory");
+  for (int i = 0; i < 6 * d->npoints; i++) xyz[i] = NAN;
+  c->type->points(c->model, 0, y, xyz);
+  c->type->points(c->model, 0, c->model->y0, start);
+  int result = 1;
+  for (int i = 0; i < 3 * d->npoints && result; i++) {
+    if (!isfinite(xyz[i]))
+      result = model_contradicts(c, "point %d of the drawing is not finite", i / 3);
+    else if (d->kind[i / 3] == MODEL_GROUND && xyz[i] != start[i])
+      result = model_contradicts(c, "point %d of the drawing is ground, but moves with the state",
+                                 i / 3);
+  }
+  free(xyz);
+  return result;
+}
+
+int model_equations_are_true(const ModelCheck *c, N_Vector y) {
+  if (!quantities_are_finite(c, y) || !points_are_true(c, y) || !forms_agree(c, y)) return 0;
+  if (state_rate(c, y, c->ydot)) return quantities_keep_in_a_run(c, y);
+  return f_keeps_constraints(c, y) && quantities_keep(c, y);
+}
