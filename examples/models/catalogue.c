@@ -17,6 +17,7 @@ static const ModelType *const catalogue[] = {
     &knife_edge_type,
     &chain_type,
     &bending_chain_type,
+    &newton_cradle_type,
 };
 /* clang-format on */
 

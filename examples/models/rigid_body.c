@@ -80,7 +80,7 @@ sunrealtype rigid_body_energy(const RigidBodies *bodies, N_Vector y) {
     energy += body->m * (dot3(pose.v, pose.v) / 2 - dot3(bodies->g, pose.r));
     energy += dot3(omega, spin) / 2;
   }
-  return energy;
+  return energy + rigid_body_bending_energy(bodies, N_VGetArrayPointer(y));
 }
 
 void rigid_body_momentum(const RigidBodies *bodies, N_Vector y, sunrealtype L[3]) {
@@ -121,20 +121,25 @@ static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_dat
   return 0;
 }
 
-/* Gravity, and (J omega) x omega in body axes or in those of space */
+/* Gravity, (J omega) x omega in body axes or in those of space, springs and dampers */
 static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                   sunrealtype *f, void *user_data) {
   (void)t, (void)z;
   const RigidBodies *bodies = user_data;
   sunrealtype omega[3], spin[3], gyro[3];
+  rigid_body_torques(bodies, q, u, f);
   for (int i = 0; i < bodies->nbodies; i++, f += 6) {
     const Pose pose = rigid_body_pose(bodies, i, q, u);
     spin_of(&bodies->body[i], &pose, omega, spin);
     cross3(spin, omega, gyro);
-    for (int k = 0; k < 3; k++) f[k] = bodies->body[i].m * bodies->g[k];
-    if (bodies->frame == CP_FRAME_BODY)
-      for (int k = 0; k < 3; k++) f[3 + k] = gyro[k];
-    else to_space(&pose, gyro, f + 3);
+    if (bodies->frame == CP_FRAME_WORLD) {
+      const sunrealtype own[3] = {gyro[0], gyro[1], gyro[2]};
+      to_space(&pose, own, gyro);
+    }
+    for (int k = 0; k < 3; k++) {
+      f[k] = bodies->body[i].m * bodies->g[k];
+      f[3 + k] += gyro[k];
+    }
   }
   return 0;
 }
@@ -143,49 +148,57 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
 
 sunindextype rigid_body_rows(const RigidBodies *bodies) {
   sunindextype rows = 0;
-  for (int j = 0; j < bodies->njoints; j++) rows += bodies->joint[j].kind == JOINT_REVOLUTE ? 5 : 3;
+  for (int j = 0; j < bodies->njoints; j++) rows += joint_rows(&bodies->joint[j]);
   return rows;
 }
 
 void rigid_body_model_free(CPMechModel *model) {
-  if (model->M_tmpl) SUNMatDestroy(model->M_tmpl);
-  if (model->A_tmpl) SUNMatDestroy(model->A_tmpl);
-  model->M_tmpl = model->A_tmpl = NULL;
+  SUNMatrix *tmpl[] = {&model->M_tmpl, &model->A_tmpl,  &model->K_tmpl,
+                       &model->C_tmpl, &model->Bq_tmpl, &model->Bu_tmpl};
+  for (size_t i = 0; i < sizeof tmpl / sizeof *tmpl; i++) {
+    if (*tmpl[i]) SUNMatDestroy(*tmpl[i]);
+    *tmpl[i] = NULL;
+  }
+}
+
+static SUNMatrix mass_template(RigidBodies *bodies, const sunrealtype *q, SUNContext ctx) {
+  const int in_block    = bodies->frame == CP_FRAME_WORLD ? 12 : 6;
+  const sunindextype nu = 6 * (sunindextype)bodies->nbodies;
+  SUNMatrix M           = SUNSparseMatrix(nu, nu, in_block * nu / 6, CSC_MAT, ctx);
+  if (M) mass(0, q, M, bodies);
+  return M;
 }
 
 /* The patterns, by filling the matrices for any state, here all bodies at the origin */
 static int create_templates(RigidBodies *bodies, SUNContext ctx, CPMechModel *model) {
-  const sunindextype nu = model->nu, na = model->np;
-  sunrealtype *q = calloc((size_t)model->nq, sizeof *q);
-  model->M_tmpl  = SUNSparseMatrix(nu, nu, 3 * nu, CSC_MAT, ctx);
-  if (na > 0) model->A_tmpl = SUNSparseMatrix(na, nu, 12 * na, CSC_MAT, ctx);
-  if (!q || !model->M_tmpl || (na > 0 && !model->A_tmpl)) {
-    free(q);
-    rigid_body_model_free(model);
-    return -1;
-  }
-  for (int i = 0; i < bodies->nbodies; i++) q[7 * i + 3] = 1;
-  mass(0, q, model->M_tmpl, bodies);
-  if (na > 0) rigid_body_matrix(0, q, model->A_tmpl, bodies);
+  sunrealtype *q    = calloc((size_t)model->nq, sizeof *q),
+              *zero = calloc((size_t)model->nq, sizeof *q);
+  int failed        = !q || !zero;
+  for (int i = 0; i < bodies->nbodies && !failed; i++) q[7 * i + 3] = 1;
+  if (!failed) failed = !(model->M_tmpl = mass_template(bodies, q, ctx));
+  if (!failed && model->np > 0)
+    failed = !(model->A_tmpl = rigid_body_matrix_template(bodies, q, ctx));
+  if (!failed && model->dynamics_jac)
+    failed = rigid_body_jac_templates(bodies, q, zero, ctx, model);
   free(q);
-  if (SUNSparseMatrix_Realloc(model->M_tmpl) || (na > 0 && SUNSparseMatrix_Realloc(model->A_tmpl))) {
-    rigid_body_model_free(model);
-    return -1;
-  }
-  return 0;
+  free(zero);
+  if (failed) rigid_body_model_free(model);
+  return failed ? -1 : 0;
 }
 
 int rigid_body_model(RigidBodies *bodies, int sparse, SUNContext ctx, CPMechModel *model) {
-  *model = (CPMechModel){.nu = 6 * bodies->nbodies,
-                         .nq = 7 * bodies->nbodies,
+  *model = (CPMechModel){.nu = 6 * (sunindextype)bodies->nbodies,
+                         .nq = 7 * (sunindextype)bodies->nbodies,
                          .np = rigid_body_rows(bodies),
                          .M  = mass,
                          .f  = forces};
+  if (bodies->frame == CP_FRAME_BODY) model->dynamics_jac = rigid_body_dynamics_jac;
   if (bodies->njoints > 0) {
     model->A = rigid_body_matrix;
     model->p = rigid_body_positions;
     model->v = rigid_body_velocities;
     model->b = rigid_body_accelerations;
+    if (bodies->frame == CP_FRAME_BODY) model->constraint_jac = rigid_body_constraint_jac;
   }
   return sparse ? create_templates(bodies, ctx, model) : 0;
 }

@@ -34,7 +34,8 @@ typedef struct {
   JointKind kind;
   int a, b;                           /* bodies; GROUND: space */
   sunrealtype point_a[3], point_b[3]; /* s_a, s_b: the joint in body axes [m] */
-  sunrealtype axis_a[3], axis_b[3];   /* unit vectors in body axes; revolute joints only */
+  sunrealtype axis_a[3], axis_b[3]; /* unit vectors in body axes; revolute joints and springs only */
+  sunrealtype k, d;                 /* spring [N m] and damper [N m s]; ball joints only */
 } Joint;
 
 typedef struct {
@@ -48,8 +49,8 @@ typedef struct {
 /* Rows of A: 3 for each ball joint, 5 for each revolute joint, in the joints' order */
 sunindextype rigid_body_rows(const RigidBodies *bodies);
 
-/* As index-3 system with b; partial derivatives by differences. sparse: M and A by columns (CSC),
-   else dense. model: out; its templates belong to the caller, who frees them with
+/* As index-3 system with b, and with all partial derivatives if the frame is CP_FRAME_BODY. sparse: all
+   matrices by columns (CSC), else dense. model: out; its templates belong to the caller, who frees them with
    rigid_body_model_free once CPMechCreate has been called, gives the CPMech the bodies as user data
    and calls rigid_body_quaternions. Returns 0, or -1 without memory. */
 int rigid_body_model(RigidBodies *bodies, int sparse, SUNContext ctx, CPMechModel *model);
@@ -74,8 +75,9 @@ void rigid_body_place(const RigidBodies *bodies, int i, const sunrealtype r[3],
 void rigid_body_omega(const RigidBodies *bodies, int i, N_Vector y, sunrealtype omega[3]);
 void rigid_body_direction(const RigidBodies *bodies, int i, N_Vector y, sunrealtype x[3]);
 
-/* Kinetic and potential energy [J] */
+/* Kinetic and potential energy [J], the springs' included; power lost in the dampers [W] */
 sunrealtype rigid_body_energy(const RigidBodies *bodies, N_Vector y);
+sunrealtype rigid_body_dissipation(const RigidBodies *bodies, N_Vector y);
 /* Angular momentum of all about the origin, in space [kg m^2/s]; L [3]: out */
 void rigid_body_momentum(const RigidBodies *bodies, N_Vector y, sunrealtype L[3]);
 

@@ -1,4 +1,5 @@
-/* Shared by rigid_body.c and rigid_body_joints.c: vectors in space, and a body's pose. */
+/* Shared by rigid_body.c, rigid_body_joints.c and rigid_body_jacobians.c: vectors in space, a body's pose,
+ * and what the model consists of. */
 #ifndef CPODES_EXAMPLES_RIGID_BODY_IMPL_H
 #define CPODES_EXAMPLES_RIGID_BODY_IMPL_H
 
@@ -34,6 +35,19 @@ static inline void to_body(const Pose *pose, const sunrealtype x[3], sunrealtype
 /* Pose of body i, or of the ground. u NULL: at rest */
 Pose rigid_body_pose(const RigidBodies *bodies, int i, const sunrealtype *q, const sunrealtype *u);
 
+/* Rows of a joint in A */
+static inline sunindextype joint_rows(const Joint *joint) {
+  return joint->kind == JOINT_REVOLUTE ? 5 : 3;
+}
+
+/* Two unit vectors perpendicular to the unit vector `axis` and to each other */
+void joint_normals(const sunrealtype axis[3], sunrealtype n[2][3]);
+
+/* Adds the torques of the joints' springs and dampers to f [nu], and their potential [J] */
+void rigid_body_torques(const RigidBodies *bodies, const sunrealtype *q, const sunrealtype *u,
+                        sunrealtype *f);
+sunrealtype rigid_body_bending_energy(const RigidBodies *bodies, const sunrealtype *q);
+
 /* CPMechModel's p, v, b and A */
 int rigid_body_positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data);
 int rigid_body_velocities(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
@@ -41,5 +55,18 @@ int rigid_body_velocities(sunrealtype t, const sunrealtype *q, const sunrealtype
 int rigid_body_accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                              sunrealtype *b, void *user_data);
 int rigid_body_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data);
+/* The pattern of A; q: any state. NULL: no memory */
+SUNMatrix rigid_body_matrix_template(const RigidBodies *bodies, const sunrealtype *q,
+                                     SUNContext ctx);
+
+/* CPMechModel's partial derivatives, for CP_FRAME_BODY only */
+int rigid_body_dynamics_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                            const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                            SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *user_data);
+int rigid_body_constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                              const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *user_data);
+/* Their patterns into the model. q: any state, zero [>= nu]: zeros. 0, or -1 without memory */
+int rigid_body_jac_templates(const RigidBodies *bodies, const sunrealtype *q,
+                             const sunrealtype *zero, SUNContext ctx, CPMechModel *model);
 
 #endif

@@ -9,6 +9,7 @@
  */
 #include "rigid_body_impl.h"
 
+#include "scatter.h"
 #include <math.h>
 
 /* A joint at one state */
@@ -18,8 +19,7 @@ typedef struct {
   sunrealtype n[2][3], h[3];
 } State;
 
-/* Two unit vectors perpendicular to the unit vector `axis` and to each other */
-static void normals(const sunrealtype axis[3], sunrealtype n[2][3]) {
+void joint_normals(const sunrealtype axis[3], sunrealtype n[2][3]) {
   int least = 0; /* the direction that the axis is farthest from */
   for (int k = 1; k < 3; k++)
     if (fabs(axis[k]) < fabs(axis[least])) least = k;
@@ -39,7 +39,7 @@ static State state_of(const RigidBodies *bodies, const Joint *joint, const sunre
   to_space(&s.b, joint->point_b, s.xb);
   if (joint->kind != JOINT_REVOLUTE) return s;
   sunrealtype n[2][3];
-  normals(joint->axis_a, n);
+  joint_normals(joint->axis_a, n);
   for (int k = 0; k < 2; k++) to_space(&s.a, n[k], s.n[k]);
   to_space(&s.b, joint->axis_b, s.h);
   return s;
@@ -104,42 +104,110 @@ int rigid_body_accelerations(sunrealtype t, const sunrealtype *q, const sunrealt
   return 0;
 }
 
-/* Column k of one of the joint's bodies, a or b, in the joint's rows, from `row` on: 0 ... 2 its
-   centre's, 3 ... 5 its rotation's */
+/* The joint's rows, from `row` on, in the columns of one of its bodies: three of the centre, three of the
+   rotation */
 static void put_joint(const RigidBodies *bodies, const Joint *joint, const State *s, int of_a,
-                      int k, sunindextype row, Columns *col) {
-  const Pose *pose       = of_a ? &s->a : &s->b;
-  const sunrealtype sign = of_a ? 1 : -1;
-  if (k < 3) {
-    put_entry(col, row + k, sign);
-    return;
+                      sunindextype row, Scatter *A) {
+  const Pose *pose        = of_a ? &s->a : &s->b;
+  const sunrealtype sign  = of_a ? 1 : -1;
+  const sunindextype left = 6 * (sunindextype)(of_a ? joint->a : joint->b);
+  for (int k = 0; k < 3; k++) add_entry(A, row + k, left + k, sign);
+  for (int k = 0; k < 3; k++) {
+    sunrealtype turn[3], c[3]; /* the rotation's direction in space */
+    for (int i = 0; i < 3; i++) turn[i] = bodies->frame == CP_FRAME_BODY ? pose->R[i][k] : i == k;
+    cross3(turn, of_a ? s->xa : s->xb, c);
+    for (int i = 0; i < 3; i++) add_entry(A, row + i, left + 3 + k, sign * c[i]);
+    for (int i = 0; i < 2 && joint->kind == JOINT_REVOLUTE; i++) {
+      cross3(s->n[i], s->h, c);
+      add_entry(A, row + 3 + i, left + 3 + k, sign * dot3(turn, c));
+    }
   }
-  sunrealtype turn[3] = {0, 0, 0}, c[3]; /* the rotation's direction in space */
-  for (int i = 0; i < 3; i++)
-    turn[i] = bodies->frame == CP_FRAME_BODY ? pose->R[i][k - 3] : (i == k - 3);
-  cross3(turn, of_a ? s->xa : s->xb, c);
-  for (int i = 0; i < 3; i++) put_entry(col, row + i, sign * c[i]);
-  for (int i = 0; i < 2 && joint->kind == JOINT_REVOLUTE; i++) {
-    cross3(s->n[i], s->h, c);
-    put_entry(col, row + 3 + i, sign * dot3(turn, c));
+}
+
+static void fill_matrix(const RigidBodies *bodies, const sunrealtype *q, Scatter *A) {
+  sunindextype row = 0;
+  for (int j = 0; j < bodies->njoints; j++) {
+    const Joint *joint = &bodies->joint[j];
+    const State s      = state_of(bodies, joint, q, NULL);
+    if (joint->a != GROUND) put_joint(bodies, joint, &s, 1, row, A);
+    if (joint->b != GROUND) put_joint(bodies, joint, &s, 0, row, A);
+    row += joint_rows(joint);
   }
 }
 
 int rigid_body_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
   (void)t;
-  const RigidBodies *bodies = user_data;
-  Columns col               = columns_of(A);
-  for (int body = 0; body < bodies->nbodies; body++)
-    for (int k = 0; k < 6; k++, next_column(&col)) {
-      sunindextype row = 0;
-      for (int j = 0; j < bodies->njoints; j++) {
-        const Joint *joint = &bodies->joint[j];
-        if (joint->a == body || joint->b == body) {
-          const State s = state_of(bodies, joint, q, NULL);
-          put_joint(bodies, joint, &s, joint->a == body, k, row, &col);
-        }
-        row += joint->kind == JOINT_REVOLUTE ? 5 : 3;
-      }
-    }
+  Scatter to_A = {.S = A};
+  fill_matrix(user_data, q, &to_A);
   return 0;
+}
+
+SUNMatrix rigid_body_matrix_template(const RigidBodies *bodies, const sunrealtype *q,
+                                     SUNContext ctx) {
+  Scatter A = {0};
+  fill_matrix(bodies, q, &A);
+  return scatter_template(&A, rigid_body_rows(bodies), 6 * (sunindextype)bodies->nbodies, ctx);
+}
+
+/* ---------------------------------------------------------------------- springs and dampers -- */
+
+/* f += sign torque on body i, in the axes of its angular velocity */
+static void add_torque(const RigidBodies *bodies, int i, const Pose *pose, sunrealtype sign,
+                       const sunrealtype torque[3], sunrealtype *f) {
+  sunrealtype own[3] = {torque[0], torque[1], torque[2]};
+  if (i == GROUND) return;
+  if (bodies->frame == CP_FRAME_BODY) to_body(pose, torque, own);
+  for (int k = 0; k < 3; k++) f[6 * i + 3 + k] += sign * own[k];
+}
+
+/* The joint's axis in both bodies, in space */
+static void axes_of(const Joint *joint, const State *s, sunrealtype a[3], sunrealtype b[3]) {
+  to_space(&s->a, joint->axis_a, a);
+  to_space(&s->b, joint->axis_b, b);
+}
+
+static int has_spring(const Joint *joint) {
+  return joint->kind == JOINT_BALL && (joint->k != 0 || joint->d != 0);
+}
+
+/* k a x b - d (omega_a - omega_b) on body a, the opposite on body b */
+void rigid_body_torques(const RigidBodies *bodies, const sunrealtype *q, const sunrealtype *u,
+                        sunrealtype *f) {
+  for (int j = 0; j < bodies->njoints; j++) {
+    const Joint *joint = &bodies->joint[j];
+    if (!has_spring(joint)) continue;
+    const State s = state_of(bodies, joint, q, u);
+    sunrealtype a[3], b[3], torque[3];
+    axes_of(joint, &s, a, b);
+    cross3(a, b, torque);
+    for (int k = 0; k < 3; k++) torque[k] = joint->k * torque[k] - joint->d * (s.a.w[k] - s.b.w[k]);
+    add_torque(bodies, joint->a, &s.a, 1, torque, f);
+    add_torque(bodies, joint->b, &s.b, -1, torque, f);
+  }
+}
+
+/* |a - b|^2 / 2 = 1 - a . b, without cancellation */
+sunrealtype rigid_body_bending_energy(const RigidBodies *bodies, const sunrealtype *q) {
+  sunrealtype energy = 0;
+  for (int j = 0; j < bodies->njoints; j++) {
+    const Joint *joint = &bodies->joint[j];
+    if (!has_spring(joint)) continue;
+    const State s = state_of(bodies, joint, q, NULL);
+    sunrealtype a[3], b[3];
+    axes_of(joint, &s, a, b);
+    for (int k = 0; k < 3; k++) energy += joint->k * (a[k] - b[k]) * (a[k] - b[k]) / 2;
+  }
+  return energy;
+}
+
+sunrealtype rigid_body_dissipation(const RigidBodies *bodies, N_Vector y) {
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + 7 * bodies->nbodies;
+  sunrealtype power = 0;
+  for (int j = 0; j < bodies->njoints; j++) {
+    const Joint *joint = &bodies->joint[j];
+    if (!has_spring(joint)) continue;
+    const State s = state_of(bodies, joint, q, u);
+    for (int k = 0; k < 3; k++) power += joint->d * pow(s.a.w[k] - s.b.w[k], 2);
+  }
+  return power;
 }

@@ -15,5 +15,6 @@ extern const ModelType spatial_four_bar_type;
 extern const ModelType knife_edge_type;
 extern const ModelType chain_type;
 extern const ModelType bending_chain_type;
+extern const ModelType newton_cradle_type;
 
 #endif

@@ -2,6 +2,7 @@
  * Lagrange's top (its first integrals), a body on an inclined axle (the pendulum's period). */
 #include "support/mech_run.h"
 
+#include "models/elliptic.h"
 #include "models/rigid_body.h"
 #include "reference.h"
 #include <math.h>
@@ -30,23 +31,6 @@ static sunrealtype distance3(const sunrealtype *a, const sunrealtype *b) {
 
 /* ------------------------------------------------------------------------------- Euler's top -- */
 
-/* sn, cn and dn of x for the modulus k, by the arithmetic-geometric mean (M. Abramowitz, I. A.
-   Stegun, Handbook of Mathematical Functions, 16.4) */
-static void jacobi(sunrealtype x, sunrealtype k, sunrealtype *sn, sunrealtype *cn, sunrealtype *dn) {
-  sunrealtype a = 1, b = sqrt(1 - k * k), ratio[16], phi;
-  int n = 0;
-  while (fabs(a - b) > 4 * ROUNDOFF * a && n < 15) {
-    const sunrealtype mean = (a + b) / 2;
-    ratio[++n]             = (a - b) / 2 / mean; /* c_n / a_n */
-    b                      = sqrt(a * b);
-    a                      = mean;
-  }
-  for (phi = ldexp(a * x, n); n > 0; n--) phi = (phi + asin(ratio[n] * sin(phi))) / 2;
-  *sn = sin(phi);
-  *cn = cos(phi);
-  *dn = sqrt(1 - pow(k * *sn, 2));
-}
-
 /* Principal moments J_1 < J_2 < J_3, start without u_2: L. D. Landau, E. M. Lifshitz, Mechanics,
    1976, 37.10 */
 static const RigidBody EULER      = {.m = 1, .J = {1, 2, 3}};
@@ -54,17 +38,17 @@ static const sunrealtype START[3] = {1, 0, 1.2};
 
 static void euler_exact(sunrealtype t, sunrealtype u[3]) {
   const sunrealtype *J = EULER.J;
-  sunrealtype E2 = 0, M2 = 0, sn, cn, dn;
+  sunrealtype E2 = 0, M2 = 0;
   for (int i = 0; i < 3; i++) {
     E2 += J[i] * START[i] * START[i];
     M2 += J[i] * J[i] * START[i] * START[i];
   }
   const sunrealtype high = E2 * J[2] - M2, low = M2 - E2 * J[0];
-  jacobi(t * sqrt((J[2] - J[1]) * low / (J[0] * J[1] * J[2])),
-         sqrt((J[1] - J[0]) * high / ((J[2] - J[1]) * low)), &sn, &cn, &dn);
-  u[0] = sqrt(high / (J[0] * (J[2] - J[0]))) * cn;
-  u[1] = sqrt(high / (J[1] * (J[2] - J[1]))) * sn;
-  u[2] = sqrt(low / (J[2] * (J[2] - J[0]))) * dn;
+  const sunrealtype m  = (J[1] - J[0]) * high / ((J[2] - J[1]) * low);
+  const sunrealtype am = elliptic_amplitude(t * sqrt((J[2] - J[1]) * low / (J[0] * J[1] * J[2])), m);
+  u[0]                 = sqrt(high / (J[0] * (J[2] - J[0]))) * cos(am);
+  u[1]                 = sqrt(high / (J[1] * (J[2] - J[1]))) * sin(am);
+  u[2]                 = sqrt(low / (J[2] * (J[2] - J[0]))) * sqrt(1 - m * sin(am) * sin(am));
 }
 
 static MechRun *euler_run(RigidBodies *top, int index) {

@@ -1,0 +1,43 @@
+/* Adding to the entries of a matrix in any order: of a dense one; of a CSC matrix, whose pattern has to
+ * have the entry; or to a list of places, which becomes such a pattern. So the function that fills a
+ * matrix also makes its template, at a cost that grows with the entries only.
+ */
+#ifndef CPODES_EXAMPLES_SCATTER_H
+#define CPODES_EXAMPLES_SCATTER_H
+
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+
+typedef struct {
+  sunindextype row, col;
+} Place;
+
+typedef struct {
+  SUNMatrix S;  /* NULL: places are listed */
+  Place *place; /* [capacity], the first `count` are in use; some of them more than once */
+  sunindextype count, capacity;
+  int failed; /* no memory for the list */
+} Scatter;
+
+/* For add_entry without a matrix */
+void scatter_list(Scatter *s, sunindextype row, sunindextype col);
+
+/* The listed places as a CSC matrix [rows x cols] of zeros, the caller's; frees the list. NULL: no
+   memory */
+SUNMatrix scatter_template(Scatter *s, sunindextype rows, sunindextype cols, SUNContext ctx);
+
+/* S(row, col) += value */
+static inline void add_entry(Scatter *s, sunindextype row, sunindextype col, sunrealtype value) {
+  if (!s->S) {
+    scatter_list(s, row, col);
+  } else if (SUNMatGetID(s->S) == SUNMATRIX_SPARSE) {
+    const sunindextype *index = SM_INDEXVALS_S(s->S);
+    sunindextype k            = SM_INDEXPTRS_S(s->S)[col];
+    while (index[k] != row) k++;
+    SM_DATA_S(s->S)[k] += value;
+  } else {
+    SM_ELEMENT_D(s->S, row, col) += value;
+  }
+}
+
+#endif
