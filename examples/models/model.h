@@ -66,7 +66,8 @@ typedef struct {
   /* xyz [3 npoints]: out, the drawing's points at (t, y) */
   void (*points)(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz);
   /* Events: g of roots, and what happens at one: y in, out. found [nroots]: as CVodeGetRootInfo's.
-     mech: for impacts, NULL where the run has none */
+     mech: for impacts, NULL where the run has none. The user_data of roots is the CPMech, as CVODES'
+     is */
   CVRootFn roots;
   int (*event)(const Model *model, CPMech mech, sunrealtype t, N_Vector y, const int *found);
 } ModelType;

@@ -59,7 +59,6 @@ static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *x
   }
 }
 
-/* CVODES hands the CPMech to root functions, CVODES alone the model's data */
 static int contact(sunrealtype t, N_Vector y, sunrealtype *gap, void *user_data) {
   (void)t;
   gap[0] = newton_cradle_gap(CPMechGetUserData(user_data), y);

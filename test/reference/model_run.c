@@ -1,0 +1,107 @@
+#include "model_run.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+Model *model_with(const char *name, const char *parameter, sunrealtype value) {
+  char message[500];
+  sunrealtype values[MODEL_MAX_PARAMETERS];
+  const ModelType *type = model_find(name);
+  ck_assert_msg(type != NULL, "no model %s", name);
+  for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
+  if (parameter) {
+    const int changed = model_parameter(type, parameter);
+    ck_assert_int_ge(changed, 0);
+    values[changed] = value;
+  }
+  Model *model = model_create(type, values, test_context, message, sizeof message);
+  ck_assert_msg(model != NULL, "%s", message);
+  return model;
+}
+
+/* The next kink of the forces, if there is one */
+static void set_stop(ModelRun *run) {
+  if (run->next_stop >= run->model->nstops) return;
+  ck_assert_int_eq(CVodeSetStopTime(CPodeGetCVodeMem(run->cpode), run->model->stop[run->next_stop]),
+                   CV_SUCCESS);
+}
+
+ModelRun *model_run_create(const Model *model, int lmm, sunrealtype tol) {
+  ModelRun *run = calloc(1, sizeof *run);
+  ck_assert_ptr_nonnull(run);
+  run->model = model;
+  run->tol   = tol;
+  run->y     = vector_copy(model->y0);
+  run->mech  = model_mech(model);
+  run->cpode = CPodeCreate(lmm, test_context);
+  ck_assert(run->mech && run->cpode);
+  ck_assert_int_eq(CPMechSetErrHandlerFn(run->mech, message_log, &run->log), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSetErrHandlerFn(run->cpode, message_log, &run->log), CP_SUCCESS);
+  ck_assert_msg(CPMechAttach(run->mech, run->cpode, 0, run->y) == CP_SUCCESS, "%s", run->log.text);
+  ck_assert_int_eq(CPodeSStolerances(run->cpode, tol, tol), CP_SUCCESS);
+  void *cvode_mem = CPodeGetCVodeMem(run->cpode);
+  ck_assert_int_eq(CVodeSetMaxNumSteps(cvode_mem, 1000000), CV_SUCCESS);
+  if (model->nroots > 0) {
+    int direction[4];
+    for (int i = 0; i < model->nroots; i++) direction[i] = model->direction[i];
+    ck_assert_int_eq(CVodeRootInit(cvode_mem, model->nroots, model->type->roots), CV_SUCCESS);
+    ck_assert_int_eq(CVodeSetRootDirection(cvode_mem, direction), CV_SUCCESS);
+    ck_assert_int_eq(CVodeSetNoInactiveRootWarn(cvode_mem), CV_SUCCESS);
+  }
+  set_stop(run);
+  return run;
+}
+
+void model_run_free(ModelRun **run) {
+  CPodeFree(&(*run)->cpode);
+  CPMechFree(&(*run)->mech);
+  N_VDestroy((*run)->y);
+  free(*run);
+  *run = NULL;
+}
+
+static long int steps_since_start(const ModelRun *run) {
+  long int steps = 0;
+  ck_assert_int_eq(CVodeGetNumSteps(CPodeGetCVodeMem(run->cpode), &steps), CV_SUCCESS);
+  return steps;
+}
+
+long int model_run_steps(const ModelRun *run) { return run->steps_before + steps_since_start(run); }
+
+static void strike(ModelRun *run) {
+  int found[4];
+  ck_assert_int_lt(run->nevents, MODEL_RUN_EVENTS);
+  run->event[run->nevents++] = run->t;
+  ck_assert_int_eq(CVodeGetRootInfo(CPodeGetCVodeMem(run->cpode), found), CV_SUCCESS);
+  ck_assert_int_eq(run->model->type->event(run->model, run->mech, run->t, run->y, found), 0);
+}
+
+static void start_anew(ModelRun *run) {
+  run->steps_before = model_run_steps(run);
+  ck_assert_int_eq(CPodeReInit(run->cpode, run->t, run->y), CP_SUCCESS);
+  set_stop(run);
+}
+
+void model_run_to(ModelRun *run, sunrealtype t) {
+  for (;;) {
+    const int flag = CPode(run->cpode, t, run->y, &run->t, CV_NORMAL);
+    ck_assert_msg(flag == CP_SUCCESS || flag == CV_ROOT_RETURN || flag == CV_TSTOP_RETURN,
+                  "%s: %d at t = %g: %s", run->model->type->name, flag, run->t, run->log.text);
+    if (flag == CP_SUCCESS) return;
+    if (flag == CV_ROOT_RETURN) strike(run);
+    if (flag == CV_TSTOP_RETURN) run->next_stop++;
+    start_anew(run);
+  }
+}
+
+sunrealtype model_run_violation(ModelRun *run) {
+  CPMechOutput out = {0};
+  ck_assert_int_eq(CPMechEvaluate(run->mech, run->t, run->y, &out), CP_SUCCESS);
+  ck_assert(isfinite(out.position) && isfinite(out.velocity));
+  return fmax(out.position, out.velocity);
+}
+
+sunrealtype model_run_bound(const ModelRun *run, sunrealtype condition, sunrealtype size) {
+  return (sunrealtype)model_run_steps(run) * condition * sqrt((sunrealtype)run->model->n) *
+         (1 + size) * run->tol / 6;
+}

@@ -1,0 +1,44 @@
+/* Shared by the reference tests: runs of the catalogue's mechanisms, with their stops and events.
+ * Failures of set-up fail the running test. */
+#ifndef CPODES_TEST_MODEL_RUN_H
+#define CPODES_TEST_MODEL_RUN_H
+
+#include "models/model.h"
+#include "reference.h"
+
+enum { MODEL_RUN_EVENTS = 16 };
+
+typedef struct {
+  const Model *model;
+  CPMech mech;
+  CPodeMem cpode;
+  N_Vector y;    /* newest state */
+  sunrealtype t; /* of y */
+  sunrealtype tol;
+  int nevents;
+  sunrealtype event[MODEL_RUN_EVENTS]; /* their times */
+  long int steps_before;               /* the newest start of the integrator */
+  int next_stop;
+  MessageLog log;
+} ModelRun;
+
+/* A model with the default parameters but for one, its name and value; name NULL: all of them */
+Model *model_with(const char *type, const char *name, sunrealtype value);
+
+/* At the model's start, as a CPMech with the solver of CPMechAttach's choice; the model must outlive it.
+   tol: relative and absolute */
+ModelRun *model_run_create(const Model *model, int lmm, sunrealtype tol);
+void model_run_free(ModelRun **run);
+
+/* Integrates to t, past stops and events */
+void model_run_to(ModelRun *run, sunrealtype t);
+long int model_run_steps(const ModelRun *run); /* since t = 0 */
+
+/* Largest residual of the constraints of positions and velocities at the newest state */
+sunrealtype model_run_violation(ModelRun *run);
+
+/* Bound on the error after the steps taken, where a perturbation of a state, at any time, grows at most
+   `condition` times: steps condition sqrt(n) (1 + size) tol / 6 (trajectories.c), |y_i| <= size */
+sunrealtype model_run_bound(const ModelRun *run, sunrealtype condition, sunrealtype size);
+
+#endif
