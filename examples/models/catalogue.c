@@ -18,6 +18,8 @@ static const ModelType *const catalogue[] = {
     &chain_type,
     &bending_chain_type,
     &newton_cradle_type,
+    &spatial_chain_type,
+    &spatial_bending_chain_type,
 };
 /* clang-format on */
 

@@ -16,5 +16,7 @@ extern const ModelType knife_edge_type;
 extern const ModelType chain_type;
 extern const ModelType bending_chain_type;
 extern const ModelType newton_cradle_type;
+extern const ModelType spatial_chain_type;
+extern const ModelType spatial_bending_chain_type;
 
 #endif

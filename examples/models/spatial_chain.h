@@ -1,0 +1,54 @@
+/* Chain in space: n equal rods, solid cylinders, on ball joints; the first one hangs from the origin. Each
+ * joint between two rods may resist bending (rigid_body.h).
+ *
+ *   q = (r, e) of each rod: centre [m], unit quaternion;  u = (r', omega), omega in body axes
+ *
+ *   rod i: its axis along its x,  a_i = R_i (1, 0, 0);  J = m diag(R^2 / 2, R^2/4 + l^2/12, the same)
+ *   joint i: p_i = end of rod i - 1 - beginning of rod i = 0   three rows; lambda_i: the force on rod i
+ *   between rods: the potential k (1 - a_i . a_{i+1}), the torque -d (omega_i - omega_{i+1})
+ *
+ * Gravity along -y. Conserved: the energy if d = 0, else it falls by d |omega_i - omega_{i+1}|^2 per
+ * second; the angular momentum about y; if d = 0 the angular velocity of each rod about its axis, which
+ * no force turns. A chain that starts in a vertical plane, at rest across it, stays there. n = 1, at rest
+ * at first: the physical pendulum, spatial_chain_exact.
+ *
+ * K, C, Bq and Bu couple neighbours only: sparse, a step costs O(n).
+ *
+ * Source: rigid_body.h; no published numbers belong to it.
+ */
+#ifndef CPODES_EXAMPLES_SPATIAL_CHAIN_H
+#define CPODES_EXAMPLES_SPATIAL_CHAIN_H
+
+#include "rigid_body.h"
+
+typedef struct {
+  sunrealtype l, radius, m; /* of a rod [m, m, kg] */
+  sunrealtype g;            /* gravity [m/s^2] */
+  sunrealtype k, d;         /* spring [N m] and damper [N m s] of each joint between rods */
+} SpatialChainData;
+
+typedef struct {
+  RigidBodies bodies; /* user_data of rigid_body_model's functions; first, so that the chain is it, too */
+  RigidBody *body; /* [n] */
+  Joint *joint;    /* [n] */
+  SpatialChainData data;
+} SpatialChain;
+
+/* NULL: no memory */
+SpatialChain *spatial_chain_create(int n, const SpatialChainData *data);
+void spatial_chain_free(SpatialChain **chain); /* *chain may be NULL */
+
+/* y [13 n]: out, straight, `angle` above +x (rad), turning about y as a whole with the rate `spin`
+   (rad/s) */
+void spatial_chain_initial(const SpatialChain *chain, sunrealtype angle, sunrealtype spin,
+                           N_Vector y);
+
+/* The end of rod i [3]: out */
+void spatial_chain_end(const SpatialChain *chain, int i, N_Vector y, sunrealtype end[3]);
+
+/* The motion of a single rod from spatial_chain_initial without spin: y [13], lambda [3]: out, each may be
+   NULL. The angle is good to some 10 eps (1 + t sqrt(g/l)) */
+void spatial_chain_exact(const SpatialChain *chain, sunrealtype angle, sunrealtype t,
+                         sunrealtype *y, sunrealtype *lambda);
+
+#endif

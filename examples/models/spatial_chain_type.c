@@ -1,0 +1,174 @@
+/* Two tables: without springs, where the energy is conserved; and with a spring-damper at each joint, where
+ * it falls. */
+#include "spatial_chain.h"
+#include "types.h"
+
+#include <math.h>
+
+enum { RODS, LENGTH, RADIUS, MASS, GRAVITY, ANGLE, SPIN, FREE_PARAMETERS };
+enum { STIFFNESS = FREE_PARAMETERS, DAMPING, NUM_PARAMETERS };
+enum {
+  SPARSE_FROM = 3
+}; /* rods: where sparse matrices are faster (test/reference/spatial_chain.c) */
+
+/* The chain without springs has the first FREE_PARAMETERS of them */
+static const ModelParameter parameters[NUM_PARAMETERS] = {
+    [RODS]      = {"n", "", "number of rods", 10, 1, 1e5},
+    [LENGTH]    = {"l", "m", "length of a rod", 1, 1e-3, 1e3},
+    [RADIUS]    = {"radius", "m", "radius of a rod", 0.05, 1e-3, 1e2},
+    [MASS]      = {"m", "kg", "mass of a rod", 1, 1e-3, 1e3},
+    [GRAVITY]   = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e3},
+    [ANGLE]     = {"angle", "rad", "of the straight chain above +x at first", -0.8, -1.5, 1.5},
+    [SPIN]      = {"spin", "rad/s", "rate at which it turns about y at first", 1, -1e2, 1e2},
+    [STIFFNESS] = {"k", "N m", "stiffness of each joint", 1e5, 0, 1e12},
+    [DAMPING]   = {"d", "N m s", "damping of each joint", 1e3, 0, 1e12},
+};
+
+/* ------------------------------------------------------------------------------- quantities -- */
+
+static const RigidBodies *bodies_of(const Model *model) {
+  return &((const SpatialChain *)model->data)->bodies;
+}
+
+static sunrealtype energy(const Model *model, sunrealtype t, N_Vector y) {
+  (void)t;
+  return rigid_body_energy(bodies_of(model), y);
+}
+
+static sunrealtype momentum(const Model *model, sunrealtype t, N_Vector y) {
+  (void)t;
+  sunrealtype L[3];
+  rigid_body_momentum(bodies_of(model), y, L);
+  return L[1];
+}
+
+static sunrealtype last_axial_rate(const Model *model, sunrealtype t, N_Vector y) {
+  (void)t;
+  const int n = bodies_of(model)->nbodies;
+  return N_VGetArrayPointer(y)[7 * n + 6 * (n - 1) + 3];
+}
+
+/* A fall from the horizontal; the angular momentum of a bar that falls so far about its end */
+static sunrealtype fall(const Model *model) {
+  const sunrealtype *p = model->parameter;
+  return p[RODS] * p[RODS] / 2 * p[MASS] * p[GRAVITY] * p[LENGTH];
+}
+
+static sunrealtype swing(const Model *model) {
+  const sunrealtype *p = model->parameter, whole = p[RODS] * p[LENGTH], mass = p[RODS] * p[MASS];
+  return mass * whole * sqrt(p[GRAVITY] * whole / 3);
+}
+
+static sunrealtype pendulum_rate(const Model *model) {
+  const sunrealtype *p = model->parameter;
+  return sqrt(p[GRAVITY] / p[LENGTH]);
+}
+
+static const ModelQuantity free_quantities[] = {
+    {"energy", "J", energy, 1, 490.5, fall},
+    {"angular momentum about y", "kg m^2/s", momentum, 1, 571.8, swing},
+    {"angular velocity of the last rod about its axis", "rad/s", last_axial_rate, 1, 3.13,
+     pendulum_rate},
+};
+
+static const ModelQuantity bending_quantities[] = {
+    {"energy", "J", energy, 0, 490.5, fall},
+    {"angular momentum about y", "kg m^2/s", momentum, 1, 571.8, swing},
+};
+
+/* -------------------------------------------------------------------- reference and drawing -- */
+
+static int reference(const Model *model, sunrealtype t, N_Vector y) {
+  spatial_chain_exact(model->data, model->parameter[ANGLE], t, N_VGetArrayPointer(y), NULL);
+  return 0;
+}
+
+static int reference_lambda(const Model *model, sunrealtype t, sunrealtype *lambda) {
+  spatial_chain_exact(model->data, model->parameter[ANGLE], t, NULL, lambda);
+  return 0;
+}
+
+/* The origin, then the end of each rod */
+static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+  (void)t;
+  for (int k = 0; k < 3; k++) xyz[k] = 0;
+  for (int i = 0; i < bodies_of(model)->nbodies; i++)
+    spatial_chain_end(model->data, i, y, xyz + 3 * (i + 1));
+}
+
+static int draw(Model *model, int n) {
+  if (model_draw(model, n + 1, NULL, n, NULL)) return -1;
+  for (int i = 0; i <= n; i++) model->drawing.kind[i] = i == 0 ? MODEL_GROUND : MODEL_JOINT;
+  for (int i = 0; i < n; i++) {
+    model->drawing.segment[i][0] = i;
+    model->drawing.segment[i][1] = i + 1;
+  }
+  return 0;
+}
+
+/* --------------------------------------------------------------------------------- life cycle -- */
+
+static int prepare(const Model *model, CPMech mech) {
+  return rigid_body_quaternions(bodies_of(model), mech);
+}
+
+static int create_chain(Model *model, sunrealtype k, sunrealtype d) {
+  const sunrealtype *p        = model->parameter;
+  const int n                 = (int)lround(p[RODS]);
+  const SpatialChainData data = {
+      .l = p[LENGTH], .radius = p[RADIUS], .m = p[MASS], .g = p[GRAVITY], .k = k, .d = d};
+  SpatialChain *chain = spatial_chain_create(n, &data);
+  model->data         = chain;
+  if (!chain || model_start(model, 13 * (sunindextype)n) || draw(model, n)) return -1;
+  if (rigid_body_model(&chain->bodies, n >= SPARSE_FROM, model->ctx, &model->mech)) return -1;
+  spatial_chain_initial(chain, p[ANGLE], p[SPIN], model->y0);
+  model->prepare = prepare;
+  model->known   = n == 1 && p[SPIN] == 0;
+  model->reference_error =
+      2e-15 * p[LENGTH] * (1 + sqrt(p[GRAVITY] / p[LENGTH]) * model->type->t_end);
+  return 0;
+}
+
+static int create_free(Model *model) { return create_chain(model, 0, 0); }
+
+static int create_bending(Model *model) {
+  model->stiff = 1;
+  return create_chain(model, model->parameter[STIFFNESS], model->parameter[DAMPING]);
+}
+
+static void destroy(Model *model) {
+  SpatialChain *chain = model->data;
+  spatial_chain_free(&chain);
+}
+
+const ModelType spatial_chain_type = {
+    .name   = "spatial_chain",
+    .title  = "Chain in space, of rods on ball joints",
+    .source = "Newton's and Euler's equations; n = 1 without spin: physical pendulum, closed form",
+    .t_end  = 2,
+    .parameters       = parameters,
+    .nparameters      = FREE_PARAMETERS,
+    .quantities       = free_quantities,
+    .nquantities      = sizeof free_quantities / sizeof free_quantities[0],
+    .create           = create_free,
+    .destroy          = destroy,
+    .reference        = reference,
+    .reference_lambda = reference_lambda,
+    .points           = points,
+};
+
+const ModelType spatial_bending_chain_type = {
+    .name   = "spatial_bending_chain",
+    .title  = "Chain in space with stiff joints",
+    .source = "Newton's and Euler's equations; n = 1 without spin: physical pendulum, closed form",
+    .t_end  = 2,
+    .parameters       = parameters,
+    .nparameters      = NUM_PARAMETERS,
+    .quantities       = bending_quantities,
+    .nquantities      = sizeof bending_quantities / sizeof bending_quantities[0],
+    .create           = create_bending,
+    .destroy          = destroy,
+    .reference        = reference,
+    .reference_lambda = reference_lambda,
+    .points           = points,
+};
