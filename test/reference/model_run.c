@@ -3,16 +3,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-Model *model_with(const char *name, const char *parameter, sunrealtype value) {
+Model *model_with(const char *name, const Setting *settings, int nsettings) {
   char message[500];
   sunrealtype values[MODEL_MAX_PARAMETERS];
   const ModelType *type = model_find(name);
   ck_assert_msg(type != NULL, "no model %s", name);
   for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
-  if (parameter) {
-    const int changed = model_parameter(type, parameter);
-    ck_assert_int_ge(changed, 0);
-    values[changed] = value;
+  for (int i = 0; i < nsettings; i++) {
+    const int changed = model_parameter(type, settings[i].name);
+    ck_assert_msg(changed >= 0, "%s has no parameter %s", name, settings[i].name);
+    values[changed] = settings[i].value;
   }
   Model *model = model_create(type, values, test_context, message, sizeof message);
   ck_assert_msg(model != NULL, "%s", message);

@@ -22,8 +22,13 @@ typedef struct {
   MessageLog log;
 } ModelRun;
 
-/* A model with the default parameters but for one, its name and value; name NULL: all of them */
-Model *model_with(const char *type, const char *name, sunrealtype value);
+typedef struct {
+  const char *name;
+  sunrealtype value;
+} Setting;
+
+/* A model with the default parameters but for the given ones */
+Model *model_with(const char *type, const Setting *settings, int nsettings);
 
 /* At the model's start, as a CPMech with the solver of CPMechAttach's choice; the model must outlive it.
    tol: relative and absolute */

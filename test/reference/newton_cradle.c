@@ -19,9 +19,13 @@ static const sunrealtype impacts[2][IMPACTS] = {
     {1.07002800946292, 2.14005601892584, 3.21008402838876, 4.28011203785168, 5.35014004731460},
     {1.66074269060055, 2.71700713210695, 3.77327157361334, 4.82953601511974, 5.88580045662613}};
 
+static Model *cradle_case(int which) {
+  return model_with("newton_cradle", &(Setting){"case", which + 1}, 1);
+}
+
 /* Times are printed with 15 digits: half a unit of the last one, and roundoff of their sum */
 START_TEST(closed_form_has_the_known_times) {
-  Model *model = model_with("newton_cradle", "case", _i + 1);
+  Model *model = cradle_case(_i);
   for (int i = 0; i < IMPACTS; i++)
     ck_assert_double_le(fabs(newton_cradle_impact_time(model->data, i + 1) - impacts[_i][i]), 2e-14);
   model_free(&model);
@@ -68,7 +72,7 @@ static Figures figures_of(const Model *model, const sunrealtype *exact, int lmm,
 START_TEST(impacts_come_in_time_at_the_lowest_point) {
   static const sunrealtype tol[LADDER] = {1e-4, 1e-6, 1e-8, 1e-10};
   const int which = _i % 2, lmm = _i / 2 ? CV_ADAMS : CV_BDF;
-  Model *model = model_with("newton_cradle", "case", which + 1);
+  Model *model = cradle_case(which);
   Figures f[LADDER];
   for (int k = 0; k < LADDER; k++) {
     f[k] = figures_of(model, impacts[which], lmm, tol[k]);
@@ -138,7 +142,7 @@ START_TEST(impact_is_that_of_rods_and_contact) {
 END_TEST
 
 START_TEST(balls_that_part_are_left_alone) {
-  Model *model = model_with("newton_cradle", NULL, 0);
+  Model *model = cradle_case(0);
   N_Vector y   = vector_copy(model->y0); /* they touch, and ball 1 goes to the right */
   newton_cradle_impact(model->data, y);
   ck_assert(same_bits(y, model->y0));

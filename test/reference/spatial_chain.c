@@ -1,0 +1,443 @@
+/* Chain in space of rods on ball joints (models/spatial_chain.h): the closed form of one rod, the planar
+ * motion in minimal coordinates, what the motion conserves, and the cost of a step.
+ */
+#include "model_run.h"
+
+#include "models/extrapolation.h"
+#include "models/spatial_chain.h"
+#include "support/mech_run.h"
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { LADDER = 4 };
+static const sunrealtype ladder[LADDER] = {1e-4, 1e-6, 1e-8, 1e-10};
+
+static int method_of(int index) { return index % 2 ? CV_ADAMS : CV_BDF; }
+
+static sunrealtype quantity(const Model *model, int i, N_Vector y) {
+  return model->type->quantities[i].value(model, 0, y);
+}
+
+/* Errors over the ladder. Those of single runs scatter by a few times; from a tolerance to the next but
+   one, 1e-4 of it, errors of the order tol^0.75 fall to 1e-3. */
+static void assert_falling(const sunrealtype *error) {
+  for (int k = 2; k < LADDER; k++) ck_assert_double_le(error[k], error[k - 2] / 100);
+}
+
+/* ----------------------------------------------------------------------------- the equations -- */
+
+/* Loop index: number of rods, storage, springs. All partial derivatives, p, v, b and A against each other,
+   in a motion with all velocities */
+START_TEST(equations_agree_with_each_other) {
+  static const int rods[3]    = {1, 2, 5};
+  const int springs           = _i / 6;
+  const SpatialChainData data = {
+      .l = 0.7, .radius = 0.1, .m = 2, .g = 9.81, .k = springs ? 30 : 0, .d = springs ? 0.4 : 0};
+  SpatialChain *chain = spatial_chain_create(rods[_i % 3], &data);
+  ck_assert_ptr_nonnull(chain);
+  CPMechModel model;
+  ck_assert_int_eq(rigid_body_model(&chain->bodies, _i / 3 % 2, test_context, &model), 0);
+  N_Vector y = vector_of(13 * rods[_i % 3], NULL);
+  spatial_chain_initial(chain, -0.8, 1, y);
+  unsigned long long state = 7;
+  for (sunindextype i = 0; i < N_VGetLength(y); i++) entries(y)[i] += 0.3 * random_number(&state);
+  MechRun *run = mech_run_create(&model, chain, entries(y));
+  ck_assert_int_eq(rigid_body_quaternions(&chain->bodies, run->mech), CP_SUCCESS);
+  ck_assert_int_eq(CPMechCalcIC(run->mech, 0, run->y, NULL, NULL, NULL, NULL), CP_SUCCESS);
+  CPMechReport report;
+  ck_assert_msg(CPMechCheck(run->mech, 0, run->y, &report) == CP_SUCCESS, "%s", run->log.text);
+  const sunrealtype errors[] = {report.A_p, report.A_v, report.v_p, report.b_v, report.M,
+                                report.K,   report.C,   report.Bq,  report.Bu};
+  for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
+    ck_assert_double_le(errors[i], 1e-8);
+  mech_run_free(&run);
+  N_VDestroy(y);
+  rigid_body_model_free(&model);
+  spatial_chain_free(&chain);
+}
+END_TEST
+
+/* ---------------------------------------------------------------------------------- one rod -- */
+
+/* The condition of the physical pendulum, perturbed in angle and in rate at 40 times until t = 2 (fourth-order
+   Runge-Kutta method): 43.2, the sum of both, rounded up; |y_i| is at most 6.95. */
+START_TEST(single_rod_is_a_pendulum) {
+  const Setting settings[]    = {{"n", 1}, {"spin", 0}, {"angle", 0.7}};
+  const sunrealtype condition = 45, fastest = 7;
+  Model *model = model_with("spatial_chain", settings, 3);
+  ck_assert(model->known);
+  sunrealtype error[LADDER], exact[3], lambda[3];
+  for (int k = 0; k < LADDER; k++) {
+    ModelRun *run = model_run_create(model, method_of(_i), ladder[k]);
+    model_run_to(run, model->type->t_end);
+    error[k]                = model_error(model, run->t, run->y);
+    const sunrealtype bound = model_run_bound(run, condition, fastest);
+    CPMechOutput out        = {.lambda = lambda};
+    ck_assert_int_eq(CPMechEvaluate(run->mech, run->t, run->y, &out), CP_SUCCESS);
+    ck_assert_int_eq(model->type->reference_lambda(model, run->t, exact), 0);
+    sunrealtype force = 0;
+    for (int i = 0; i < 3; i++) force = fmax(force, fabs(lambda[i] - exact[i]));
+    if (wants_figures())
+      printf("one rod, %-5s tol %.0e: %4ld steps, error %.1e, force %.1e, bound %.1e\n",
+             method_name(method_of(_i)), ladder[k], model_run_steps(run), error[k], force, bound);
+    ck_assert_double_le(error[k], bound);
+    /* m l / 2 (w^2 psi + psi'^2): derivatives by the angle some 3 g, by its rate 2 psi' */
+    ck_assert_double_le(force, 50 * bound);
+    model_run_free(&run);
+  }
+  assert_falling(error);
+  model_free(&model);
+}
+END_TEST
+
+/* ---------------------------------------------------------------------- in a vertical plane -- */
+
+/* The same chain by the rods' angles theta_i above +x and their rates; from the joint at the origin,
+ *
+ *   r_b = sum_i a_bi (cos theta_i, sin theta_i),  a_bi = l for i < b, l / 2 for i = b, 0 beyond
+ *
+ *   sum_j (J delta_ij + S_ij cos(theta_i - theta_j)) theta_j'' = -sum_j S_ij sin(theta_i - theta_j) theta_j'^2
+ *     - m g cos theta_i sum_b a_bi + sum over neighbours (k sin(theta_o - theta_i) + d (theta_o' - theta_i'))
+ *
+ * with S_ij = m sum_b a_bi a_bj. y = (theta, theta'). */
+enum { RODS = 4, ANGLES = 2 * RODS };
+
+static sunrealtype arm(const SpatialChain *c, int b, int i) {
+  return i > b ? 0 : (i < b ? 1 : SUN_RCONST(0.5)) * c->data.l;
+}
+
+/* sum_b a_bi a_bj; j = -1: sum_b a_bi */
+static sunrealtype arms(const SpatialChain *c, int i, int j) {
+  sunrealtype sum = 0;
+  for (int b = 0; b < RODS; b++) sum += arm(c, b, i) * (j < 0 ? 1 : arm(c, b, j));
+  return sum;
+}
+
+/* The torque of the spring-damper between i and its neighbour o on i */
+static sunrealtype bending(const SpatialChain *c, const sunrealtype *y, int i, int o) {
+  if (o < 0 || o >= RODS) return 0;
+  return c->data.k * sin(y[o] - y[i]) + c->data.d * (y[RODS + o] - y[RODS + i]);
+}
+
+/* x <- M^{-1} x, M symmetric, positive definite: Gaussian elimination */
+static void solve(sunrealtype M[RODS][RODS], sunrealtype *x) {
+  for (int k = 0; k < RODS; k++)
+    for (int i = k + 1; i < RODS; i++) {
+      const sunrealtype factor = M[i][k] / M[k][k];
+      for (int j = k; j < RODS; j++) M[i][j] -= factor * M[k][j];
+      x[i] -= factor * x[k];
+    }
+  for (int i = RODS - 1; i >= 0; i--) {
+    for (int j = i + 1; j < RODS; j++) x[i] -= M[i][j] * x[j];
+    x[i] /= M[i][i];
+  }
+}
+
+static int planar_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *chain) {
+  (void)t;
+  const SpatialChain *c    = chain;
+  const sunrealtype *theta = entries(y), *rate = theta + RODS, m = c->data.m;
+  sunrealtype *acc = entries(ydot) + RODS, M[RODS][RODS];
+  for (int i = 0; i < RODS; i++) {
+    entries(ydot)[i] = rate[i];
+    acc[i]           = bending(c, theta, i, i - 1) + bending(c, theta, i, i + 1) -
+             m * c->data.g * cos(theta[i]) * arms(c, i, -1);
+    for (int j = 0; j < RODS; j++) {
+      const sunrealtype S = m * arms(c, i, j), turned = theta[i] - theta[j];
+      M[i][j] = S * cos(turned) + (i == j ? c->body[0].J[2] : 0);
+      acc[i] -= S * sin(turned) * rate[j] * rate[j];
+    }
+  }
+  solve(M, acc);
+  return 0;
+}
+
+/* The state of the chain in space, y [13 RODS]: out */
+static void place_planar(const SpatialChain *c, N_Vector angles, N_Vector y) {
+  const sunrealtype *theta = entries(angles), *rate = theta + RODS;
+  for (int b = 0; b < RODS; b++) {
+    sunrealtype r[3] = {0, 0, 0}, v[3] = {0, 0, 0};
+    for (int i = 0; i <= b; i++) {
+      r[0] += arm(c, b, i) * cos(theta[i]);
+      r[1] += arm(c, b, i) * sin(theta[i]);
+      v[0] -= arm(c, b, i) * sin(theta[i]) * rate[i];
+      v[1] += arm(c, b, i) * cos(theta[i]) * rate[i];
+    }
+    rigid_body_place(&c->bodies, b, r, (sunrealtype[]){0, 0, theta[b]}, v,
+                     (sunrealtype[]){0, 0, rate[b]}, y);
+  }
+}
+
+/* Joint forces [3 RODS] in that state: on rod i and those below it, sum m (r'' + g) */
+static void planar_forces(SpatialChain *c, N_Vector angles, sunrealtype *lambda) {
+  N_Vector ydot            = vector_of(ANGLES, NULL);
+  const sunrealtype *theta = entries(angles), *rate = theta + RODS, *acc = entries(ydot) + RODS;
+  planar_rhs(0, angles, ydot, c);
+  sunrealtype force[2] = {0, 0};
+  for (int b = RODS - 1; b >= 0; b--) {
+    force[1] += c->data.m * c->data.g;
+    for (int i = 0; i <= b; i++) {
+      const sunrealtype along = arm(c, b, i) * c->data.m;
+      force[0] -= along * (sin(theta[i]) * acc[i] + cos(theta[i]) * rate[i] * rate[i]);
+      force[1] += along * (cos(theta[i]) * acc[i] - sin(theta[i]) * rate[i] * rate[i]);
+    }
+    lambda[3 * b]     = force[0];
+    lambda[3 * b + 1] = force[1];
+    lambda[3 * b + 2] = 0;
+  }
+  N_VDestroy(ydot);
+}
+
+/* From t0 to t_end; y: in, angles and rates; out: at the end. steps: over the whole [0, t_end] */
+static const sunrealtype planar_end = 2;
+static void planar_motion(SpatialChain *c, sunrealtype t0, int steps, N_Vector y) {
+  const int count = (int)lround(steps * (planar_end - t0) / planar_end);
+  ck_assert_int_eq(extrapolate(planar_rhs, c, t0, planar_end, count, y), 0);
+}
+
+/* Growth of perturbations until the end, in the largest component of the chain in space: the sum over all
+   angles and rates, at the worst of four times */
+static sunrealtype planar_condition(SpatialChain *c, N_Vector start, int steps) {
+  enum { TIMES = 4 };
+  const sunrealtype delta = 1e-6;
+  N_Vector base = vector_copy(start), end = vector_copy(start), y = vector_copy(start);
+  N_Vector in_space = vector_of(13 * RODS, NULL), moved = vector_of(13 * RODS, NULL);
+  sunrealtype worst = 0;
+  planar_motion(c, 0, steps, end);
+  for (int k = 0; k < TIMES; k++) {
+    const sunrealtype t = k * planar_end / TIMES;
+    sunrealtype sum     = 0;
+    if (k > 0)
+      ck_assert_int_eq(extrapolate(planar_rhs, c, t - planar_end / TIMES, t, steps / TIMES, base),
+                       0);
+    for (int i = 0; i < ANGLES; i++) {
+      N_VScale(1, base, y);
+      entries(y)[i] += delta;
+      place_planar(c, base, in_space);
+      place_planar(c, y, moved);
+      const sunrealtype before = max_distance(in_space, moved);
+      planar_motion(c, t, steps, y);
+      place_planar(c, end, in_space);
+      place_planar(c, y, moved);
+      sum += max_distance(in_space, moved) / before;
+    }
+    worst = fmax(worst, sum);
+  }
+  N_Vector all[] = {base, end, y, in_space, moved};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) N_VDestroy(all[i]);
+  return worst;
+}
+
+static const struct {
+  sunrealtype k, d;
+  int steps; /* of the extrapolation */
+} planar_cases[] = {{0, 0, 200}, {20, 0.5, 200}, {1000, 10, 1600}};
+enum { PLANAR_CASES = sizeof planar_cases / sizeof planar_cases[0] };
+
+static Model *planar_model(int index) {
+  const Setting settings[] = {
+      {"n", RODS}, {"spin", 0}, {"k", planar_cases[index].k}, {"d", planar_cases[index].d}};
+  return model_with("spatial_bending_chain", settings, 4);
+}
+
+/* Straight and at rest, as the model */
+static N_Vector planar_start(const Model *model) {
+  N_Vector angles = vector_of(ANGLES, NULL);
+  for (int i = 0; i < RODS; i++)
+    entries(angles)[i] = model->parameter[model_parameter(model->type, "angle")];
+  return angles;
+}
+
+/* Loop index: method, springs. Against extrapolation of order 16 in the angles, whose own error is seen
+   with half the steps: below the finest tolerance */
+START_TEST(planar_motion_is_that_of_minimal_coordinates) {
+  Model *model        = planar_model(_i / 2);
+  SpatialChain *chain = model->data;
+  const int steps     = planar_cases[_i / 2].steps;
+  N_Vector start = planar_start(model), angles = vector_copy(start), coarse = vector_copy(start);
+  N_Vector exact = vector_copy(model->y0);
+  place_planar(chain, start, exact);
+  ck_assert_double_le(max_distance(exact, model->y0), 1e-14);
+  planar_motion(chain, 0, steps, angles);
+  planar_motion(chain, 0, steps / 2, coarse);
+  ck_assert_double_le(max_distance(angles, coarse), 1e-10);
+  place_planar(chain, angles, exact);
+
+  const sunrealtype condition = planar_condition(chain, start, steps / 2);
+  const sunrealtype size      = N_VMaxNorm(exact);
+  sunrealtype error[LADDER];
+  for (int k = 0; k < LADDER; k++) {
+    ModelRun *run = model_run_create(model, method_of(_i), ladder[k]);
+    model_run_to(run, planar_end);
+    error[k]                = max_distance(run->y, exact);
+    const sunrealtype bound = model_run_bound(run, condition, size);
+    if (wants_figures())
+      printf("planar, k = %g, %-5s tol %.0e: %5ld steps, error %.1e, bound %.1e, violation %.1e, "
+             "condition %.0f\n",
+             chain->data.k, method_name(method_of(_i)), ladder[k], model_run_steps(run), error[k],
+             bound, model_run_violation(run), condition);
+    ck_assert_double_le(error[k], bound);
+    ck_assert_double_le(model_run_violation(run), ladder[k]);
+    model_run_free(&run);
+  }
+  assert_falling(error);
+  N_Vector all[] = {start, angles, coarse, exact};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) N_VDestroy(all[i]);
+  model_free(&model);
+}
+END_TEST
+
+/* At the end of that motion; forces of some 100 N, roundoff times the condition of A M^{-1} A^T */
+START_TEST(planar_forces_are_those_of_minimal_coordinates) {
+  Model *model        = planar_model(_i);
+  SpatialChain *chain = model->data;
+  N_Vector angles = planar_start(model), y = vector_copy(model->y0);
+  planar_motion(chain, 0, planar_cases[_i].steps, angles);
+  place_planar(chain, angles, y);
+  sunrealtype udot[6 * RODS], lambda[3 * RODS], exact[3 * RODS];
+  CPMech mech = model_mech(model);
+  ck_assert_int_eq(CPMechAccelerations(mech, 0, y, udot, lambda), CP_SUCCESS);
+  planar_forces(chain, angles, exact);
+  for (int i = 0; i < 3 * RODS; i++) ck_assert_double_le(fabs(lambda[i] - exact[i]), 1e-10);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+  N_VDestroy(angles);
+  model_free(&model);
+}
+END_TEST
+
+/* -------------------------------------------------------------------------------- in space -- */
+
+/* Largest sum of |derivatives| of the energy or an angular momentum by the state's entries, with
+   |y_i| <= size: m v, J omega, m g; m r for the momentum */
+static sunrealtype sensitivity(const Model *model, sunrealtype size) {
+  const SpatialChain *c = model->data;
+  return c->bodies.nbodies * (c->data.m * (3 * size + c->data.g) + c->body[0].J[2] * 3 * size);
+}
+
+/* Loop index: method. What the motion keeps exactly changes by the local errors only, which do not grow:
+   condition 1, times the derivatives of the quantity. */
+START_TEST(free_chain_keeps_energy_momentum_and_axial_rates) {
+  const Setting settings[] = {{"n", 5}, {"angle", -0.3}, {"spin", 2}};
+  Model *model             = model_with("spatial_chain", settings, 3);
+  sunrealtype energy[LADDER];
+  for (int k = 0; k < LADDER; k++) {
+    ModelRun *run        = model_run_create(model, method_of(_i), ladder[k]);
+    sunrealtype drift[3] = {0, 0, 0}, size = 0;
+    for (int i = 1; i <= 10; i++) {
+      model_run_to(run, i * model->type->t_end / 10);
+      size = fmax(size, N_VMaxNorm(run->y));
+      for (int j = 0; j < 3; j++)
+        drift[j] = fmax(drift[j], fabs(quantity(model, j, run->y) - quantity(model, j, model->y0)));
+    }
+    const sunrealtype bound = model_run_bound(run, 1, size), factor = sensitivity(model, size);
+    if (wants_figures())
+      printf("free, %-5s tol %.0e: %5ld steps, energy %.1e, momentum %.1e, bound %.1e, axial rate "
+             "%.1e, violation %.1e\n",
+             method_name(method_of(_i)), ladder[k], model_run_steps(run), drift[0], drift[1],
+             factor * bound, drift[2], model_run_violation(run));
+    ck_assert_double_le(drift[0], factor * bound);
+    ck_assert_double_le(drift[1], factor * bound);
+    ck_assert_double_le(drift[2], bound);
+    energy[k] = drift[0];
+    model_run_free(&run);
+  }
+  assert_falling(energy);
+  model_free(&model);
+}
+END_TEST
+
+static int damper_power(sunrealtype t, N_Vector y, N_Vector power, void *mech) {
+  (void)t;
+  entries(power)[0] = rigid_body_dissipation(CPMechGetUserData(mech), y);
+  return 0;
+}
+
+/* Loop index: springs; by BDF. The energy that is lost is what the dampers have taken, by a quadrature; the
+   angular momentum about y stays. */
+START_TEST(dampers_take_the_energy_that_is_lost) {
+  const Setting settings[] = {
+      {"n", 5}, {"angle", -0.3}, {"spin", 2}, {"k", planar_cases[_i].k}, {"d", planar_cases[_i].d}};
+  Model *model    = model_with("spatial_bending_chain", settings, 5);
+  ModelRun *run   = model_run_create(model, CV_BDF, 1e-8);
+  void *cvode_mem = CPodeGetCVodeMem(run->cpode);
+  N_Vector taken  = vector_of(1, NULL);
+  sunrealtype t;
+  ck_assert_int_eq(CVodeQuadInit(cvode_mem, damper_power, taken), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetQuadErrCon(cvode_mem, SUNTRUE), CV_SUCCESS);
+  ck_assert_int_eq(CVodeQuadSStolerances(cvode_mem, 1e-8, 1e-8), CV_SUCCESS);
+  model_run_to(run, model->type->t_end);
+  ck_assert_int_eq(CVodeGetQuad(cvode_mem, &t, taken), CV_SUCCESS);
+  const sunrealtype lost  = quantity(model, 0, model->y0) - quantity(model, 0, run->y);
+  const sunrealtype moved = quantity(model, 1, run->y) - quantity(model, 1, model->y0);
+  const sunrealtype size  = N_VMaxNorm(run->y);
+  const sunrealtype bound = model_run_bound(run, sensitivity(model, size), size);
+  if (wants_figures())
+    printf("k = %g, d = %g: %ld steps, lost %.6g J, dampers %.1e less, momentum %.1e, bound %.1e\n",
+           planar_cases[_i].k, planar_cases[_i].d, model_run_steps(run), lost,
+           lost - entries(taken)[0], moved, bound);
+  if (planar_cases[_i].d > 0) ck_assert_double_gt(lost, 5 * bound); /* there is something to see */
+  ck_assert_double_le(fabs(lost - entries(taken)[0]), bound);
+  ck_assert_double_le(fabs(moved), bound);
+  N_VDestroy(taken);
+  model_run_free(&run);
+  model_free(&model);
+}
+END_TEST
+
+/* ------------------------------------------------------------------------------------- cost -- */
+
+/* CPU time [s] per step and rod over t_end, past the start with its small steps */
+static sunrealtype time_per_step_and_rod(const char *type, int n, int lmm, sunrealtype t_end,
+                                         long int *steps) {
+  const Setting settings[] = {{"n", n}, {"spin", 1 / (sunrealtype)n}};
+  Model *model             = model_with(type, settings, 2);
+  ModelRun *run            = model_run_create(model, lmm, 1e-6);
+  model_run_to(run, t_end / 10);
+  const long int before = model_run_steps(run);
+  const clock_t start   = clock();
+  model_run_to(run, t_end);
+  const sunrealtype seconds = (sunrealtype)(clock() - start) / CLOCKS_PER_SEC;
+  *steps                    = model_run_steps(run) - before;
+  model_run_free(&run);
+  model_free(&model);
+  return seconds / (sunrealtype)*steps / n;
+}
+
+/* A quadratic cost would be ten times that of a tenth of the rods. CPODES_TEST_LONG: 10,000 rods, too */
+START_TEST(a_step_costs_the_same_for_each_rod) {
+  static const struct {
+    const char *type;
+    int lmm;
+  } runs[] = {
+      {"spatial_chain", CV_BDF}, {"spatial_chain", CV_ADAMS}, {"spatial_bending_chain", CV_BDF}};
+  const int most = getenv("CPODES_TEST_LONG") ? 10000 : 1000;
+  long int steps;
+  sunrealtype before = 0;
+  for (int n = 100; n <= most; n *= 10) {
+    const sunrealtype each = time_per_step_and_rod(runs[_i].type, n, runs[_i].lmm, 0.1, &steps);
+    if (wants_figures())
+      printf("%s, %5d rods, %-5s: %4ld steps, %.2f us per step and rod\n", runs[_i].type, n,
+             method_name(runs[_i].lmm), steps, 1e6 * each);
+    if (before > 0) ck_assert_double_le(each, 3 * before);
+    before = each;
+  }
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("spatial_chain");
+  TCase *tcase = tcase_create("chain");
+  tcase_set_timeout(tcase, 600);
+  tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tcase, equations_agree_with_each_other, 0, 12);
+  tcase_add_loop_test(tcase, single_rod_is_a_pendulum, 0, 2);
+  tcase_add_loop_test(tcase, planar_motion_is_that_of_minimal_coordinates, 0, 2 * PLANAR_CASES);
+  tcase_add_loop_test(tcase, planar_forces_are_those_of_minimal_coordinates, 0, PLANAR_CASES);
+  tcase_add_loop_test(tcase, free_chain_keeps_energy_momentum_and_axial_rates, 0, 2);
+  tcase_add_loop_test(tcase, dampers_take_the_energy_that_is_lost, 0, PLANAR_CASES);
+  tcase_add_loop_test(tcase, a_step_costs_the_same_for_each_rod, 0, 3);
+  suite_add_tcase(suite, tcase);
+  return run_suite(suite);
+}
