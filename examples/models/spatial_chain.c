@@ -54,8 +54,8 @@ void spatial_chain_free(SpatialChain **chain) {
   *chain = NULL;
 }
 
-void spatial_chain_initial(const SpatialChain *chain, sunrealtype angle, sunrealtype spin,
-                           N_Vector y) {
+void spatial_chain_initial(const SpatialChain *chain, const SpatialChainStart *from, N_Vector y) {
+  const sunrealtype angle = from->angle, spin = from->spin;
   const sunrealtype turn[3] = {0, 0, angle}, omega[3] = {0, spin, 0};
   for (int i = 0; i < chain->bodies.nbodies; i++) {
     const sunrealtype along = (i + SUN_RCONST(0.5)) * chain->data.l;

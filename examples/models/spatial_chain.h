@@ -38,17 +38,26 @@ typedef struct {
 SpatialChain *spatial_chain_create(int n, const SpatialChainData *data);
 void spatial_chain_free(SpatialChain **chain); /* *chain may be NULL */
 
-/* y [13 n]: out, straight, `angle` above +x (rad), turning about y as a whole with the rate `spin`
-   (rad/s) */
-void spatial_chain_initial(const SpatialChain *chain, sunrealtype angle, sunrealtype spin,
-                           N_Vector y);
+typedef struct {
+  sunrealtype angle, spin; /* above +x [rad]; about y [rad/s] */
+} SpatialChainStart;
+
+/* y [13 n]: out, straight, turning about y as a whole */
+void spatial_chain_initial(const SpatialChain *chain, const SpatialChainStart *from, N_Vector y);
 
 /* The end of rod i [3]: out */
 void spatial_chain_end(const SpatialChain *chain, int i, N_Vector y, sunrealtype end[3]);
 
-/* The motion of a single rod from spatial_chain_initial without spin: y [13], lambda [3]: out, each may be
-   NULL. The angle is good to some 10 eps (1 + t sqrt(g/l)) */
+/* The motion of a single rod from rest at the angle (rad): y [13], lambda [3]: out, each may be NULL. The
+   angle is good to some 10 eps (1 + t sqrt(g/l)) */
 void spatial_chain_exact(const SpatialChain *chain, sunrealtype angle, sunrealtype t,
                          sunrealtype *y, sunrealtype *lambda);
+
+/* The motion from spatial_chain_initial in minimal coordinates, by extrapolation in nsteps equal steps to the
+   time t >= 0: explicit, so that stiff joints limit their length; each costs O(n^3). y [13 n], lambda [3 n]:
+   out, lambda may be NULL. error: out, the largest difference of y to the result with twice the step.
+   Returns 0, or -1: no memory, or it diverged. */
+int spatial_chain_reference(const SpatialChain *chain, const SpatialChainStart *from, sunrealtype t,
+                            int nsteps, N_Vector y, sunrealtype *lambda, sunrealtype *error);
 
 #endif

@@ -39,7 +39,7 @@ START_TEST(equations_agree_with_each_other) {
   CPMechModel model;
   ck_assert_int_eq(rigid_body_model(&chain->bodies, _i / 3 % 2, test_context, &model), 0);
   N_Vector y = vector_of(13 * rods[_i % 3], NULL);
-  spatial_chain_initial(chain, -0.8, 1, y);
+  spatial_chain_initial(chain, &(SpatialChainStart){.angle = -0.8, .spin = 1}, y);
   unsigned long long state = 7;
   for (sunindextype i = 0; i < N_VGetLength(y); i++) entries(y)[i] += 0.3 * random_number(&state);
   MechRun *run = mech_run_create(&model, chain, entries(y));
@@ -316,11 +316,52 @@ static sunrealtype sensitivity(const Model *model, sunrealtype size) {
   return c->bodies.nbodies * (c->data.m * (3 * size + c->data.g) + c->body[0].J[2] * 3 * size);
 }
 
+/* The motion in minimal coordinates, models/spatial_chain_reference.c: which is the planar one, at rest */
+START_TEST(reference_in_space_is_planar_where_the_motion_is) {
+  Model *model    = planar_model(_i);
+  N_Vector angles = planar_start(model), exact = vector_copy(model->y0), y = vector_copy(exact);
+  planar_motion(model->data, 0, planar_cases[_i].steps, angles);
+  place_planar(model->data, angles, exact);
+  ck_assert(model->known);
+  ck_assert_int_eq(model->type->reference(model, planar_end, y), 0);
+  ck_assert_double_le(max_distance(y, exact), model->reference_error);
+  N_Vector all[] = {angles, exact, y};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) N_VDestroy(all[i]);
+  model_free(&model);
+}
+END_TEST
+
+/* The condition of the chain of 5: every rotation and rate of a rod perturbed at four times, the sum of
+   what they become in the worst entry of y at the end: 41.4, rounded up */
+static const Setting whirl[]             = {{"n", 5}, {"angle", -0.3}, {"spin", 2}};
+static const sunrealtype whirl_condition = 42;
+
+/* Loop index: method */
+START_TEST(motion_in_space_is_that_of_minimal_coordinates) {
+  Model *model = model_with("spatial_chain", whirl, 3);
+  sunrealtype error[LADDER];
+  for (int k = 0; k < LADDER; k++) {
+    ModelRun *run = model_run_create(model, method_of(_i), ladder[k]);
+    model_run_to(run, model->type->t_end);
+    error[k]                = model_error(model, run->t, run->y);
+    const sunrealtype bound = model_run_bound(run, whirl_condition, N_VMaxNorm(run->y));
+    if (wants_figures())
+      printf("in space, %-5s tol %.0e: %5ld steps, error %.1e, bound %.1e, violation %.1e\n",
+             method_name(method_of(_i)), ladder[k], model_run_steps(run), error[k], bound,
+             model_run_violation(run));
+    ck_assert_double_le(error[k], bound);
+    ck_assert_double_le(model_run_violation(run), ladder[k]);
+    model_run_free(&run);
+  }
+  assert_falling(error);
+  model_free(&model);
+}
+END_TEST
+
 /* Loop index: method. What the motion keeps exactly changes by the local errors only, which do not grow:
    condition 1, times the derivatives of the quantity. */
 START_TEST(free_chain_keeps_energy_momentum_and_axial_rates) {
-  const Setting settings[] = {{"n", 5}, {"angle", -0.3}, {"spin", 2}};
-  Model *model             = model_with("spatial_chain", settings, 3);
+  Model *model = model_with("spatial_chain", whirl, 3);
   sunrealtype energy[LADDER];
   for (int k = 0; k < LADDER; k++) {
     ModelRun *run        = model_run_create(model, method_of(_i), ladder[k]);
@@ -435,6 +476,8 @@ int main(void) {
   tcase_add_loop_test(tcase, single_rod_is_a_pendulum, 0, 2);
   tcase_add_loop_test(tcase, planar_motion_is_that_of_minimal_coordinates, 0, 2 * PLANAR_CASES);
   tcase_add_loop_test(tcase, planar_forces_are_those_of_minimal_coordinates, 0, PLANAR_CASES);
+  tcase_add_loop_test(tcase, reference_in_space_is_planar_where_the_motion_is, 0, PLANAR_CASES);
+  tcase_add_loop_test(tcase, motion_in_space_is_that_of_minimal_coordinates, 0, 2);
   tcase_add_loop_test(tcase, free_chain_keeps_energy_momentum_and_axial_rates, 0, 2);
   tcase_add_loop_test(tcase, dampers_take_the_energy_that_is_lost, 0, PLANAR_CASES);
   tcase_add_loop_test(tcase, a_step_costs_the_same_for_each_rod, 0, 3);
