@@ -1,0 +1,225 @@
+/* Every mechanism of the catalogue to its end, over a ladder of tolerances: errors against its reference,
+ * multipliers and reaction forces, violations, and what the motion keeps.
+ *
+ * The bound on the error after N steps is that of trajectories.c, in the norm that is scaled with 1 + |y_i|:
+ *
+ *   N * condition * sqrt(n) * tol / 6
+ */
+#include "model_run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The condition was measured: every component perturbed by 1e-5 of its scale, at 4 times (2 of long runs), made
+   consistent and followed to the end at tol 1e-11; the largest change of a compared component over the
+   largest scaled perturbation, rounded up. The cradle's: 16 in the largest norm (newton_cradle.c), speeds
+   up to 3. Adams' methods, where springs are not stiff; at the singular positions of the linkages they stop
+   with an error at some tolerances (singular.c). */
+typedef struct {
+  const char *name;
+  sunrealtype condition; /* of the compared components */
+  int adams;
+} Known;
+
+static const Known known[] = {
+    {"pendulum", 10, 1},     {"slider_crank", 6, 1},     {"andrews", 800, 1},
+    {"car_axis", 2, 1},      {"flexible_crank", 2.5, 0}, {"four_bar", 800, 0},
+    {"bushing_crank", 9, 0}, {"knife_edge", 65, 1},      {"chain", 7, 1},
+    {"bending_chain", 4, 0}, {"newton_cradle", 64, 1},   {"spatial_chain", 3, 1},
+};
+enum { NUM_KNOWN = sizeof known / sizeof known[0], LADDER = 4, OUTPUTS = 10 };
+
+static const sunrealtype ladder[LADDER] = {1e-4, 1e-6, 1e-8, 1e-10};
+
+/* A model that has a reference is in the table. */
+START_TEST(every_reference_is_used) {
+  for (int i = 0; model_type(i); i++) {
+    Model *model = model_with(model_type(i)->name, NULL, 0);
+    int found    = 0;
+    for (int k = 0; k < NUM_KNOWN; k++) found |= !strcmp(known[k].name, model_type(i)->name);
+    ck_assert_msg(found == model->known, "%s: known %d, in the table %d", model_type(i)->name,
+                  model->known, found);
+    model_free(&model);
+  }
+}
+END_TEST
+
+/* ---- multipliers and reaction forces ---- */
+
+static int num_forces(const ModelRun *run) {
+  return (int)(CPMechGetNumMultipliers(run->mech) + run->model->mech.nu);
+}
+
+/* Multipliers, then reaction forces, at (t, y): a new array, the caller's */
+static sunrealtype *forces_at(ModelRun *run, N_Vector y) {
+  sunrealtype *x = calloc((size_t)num_forces(run), sizeof *x);
+  ck_assert_ptr_nonnull(x);
+  CPMechOutput out = {.lambda = x, .reaction = x + CPMechGetNumMultipliers(run->mech)};
+  ck_assert_msg(CPMechEvaluate(run->mech, run->t, y, &out) == CP_SUCCESS, "%s", run->log.text);
+  return x;
+}
+
+/* sum_j |dx_i/dy_j| |y_j - exact_j|, what the error of the state explains; base: the forces at exact */
+static sunrealtype *explained_forces(ModelRun *run, N_Vector exact, const sunrealtype *base) {
+  const int m            = num_forces(run);
+  sunrealtype *explained = calloc((size_t)m, sizeof *explained);
+  ck_assert_ptr_nonnull(explained);
+  N_Vector y = vector_copy(exact);
+  for (sunindextype j = 0; j < run->model->n; j++) {
+    const sunrealtype step = 1e-7 * (1 + fabs(entries(exact)[j]));
+    const sunrealtype off  = fabs(entries(run->y)[j] - entries(exact)[j]);
+    entries(y)[j] += step;
+    sunrealtype *moved = forces_at(run, y);
+    entries(y)[j]      = entries(exact)[j];
+    for (int i = 0; i < m; i++) explained[i] += fabs(moved[i] - base[i]) / step * off;
+    free(moved);
+  }
+  N_VDestroy(y);
+  return explained;
+}
+
+/* The forces of the run differ from those of the reference by what its state explains, and as much again
+   for what is not linear; by roundoff and that of the differences. Returns the largest difference. */
+static sunrealtype check_forces(ModelRun *run) {
+  const ModelType *type = run->model->type;
+  const int m           = num_forces(run);
+  N_Vector exact        = vector_copy(run->y);
+  ck_assert_int_eq(type->reference(run->model, run->t, exact), 0);
+  sunrealtype *base = forces_at(run, exact), *here = forces_at(run, run->y);
+  sunrealtype *explained = explained_forces(run, exact, base), size = 1, largest = 0;
+  for (int i = 0; i < m; i++) size = fmax(size, fabs(base[i]));
+  if (type->reference_lambda) ck_assert_int_eq(type->reference_lambda(run->model, run->t, base), 0);
+  for (int i = 0; i < m; i++) {
+    const sunrealtype off = fabs(here[i] - base[i]);
+    ck_assert_msg(off <= 2 * explained[i] + 1e-8 * size,
+                  "%s, tol %.0e: force %d is %g, but %g of the reference, of which %g is explained",
+                  type->name, run->tol, i, here[i], base[i], explained[i]);
+    largest = fmax(largest, off);
+  }
+  free(explained);
+  free(here);
+  free(base);
+  N_VDestroy(exact);
+  return largest;
+}
+
+/* ---- what the motion keeps ---- */
+
+enum { MAX_QUANTITIES = 3 };
+
+/* Largest sum_j |dQ/dy_j| (1 + |y_j|) of quantity i at the newest state */
+static sunrealtype gradient(const ModelRun *run, int i) {
+  const ModelQuantity *q = &run->model->type->quantities[i];
+  const sunrealtype Q    = q->value(run->model, run->t, run->y);
+  N_Vector y             = vector_copy(run->y);
+  sunrealtype sum        = 0;
+  for (sunindextype j = 0; j < run->model->n; j++) {
+    const sunrealtype scale = 1 + fabs(entries(run->y)[j]);
+    entries(y)[j] += 1e-6 * scale;
+    sum += fabs(q->value(run->model, run->t, y) - Q) / 1e-6;
+    entries(y)[j] = entries(run->y)[j];
+  }
+  N_VDestroy(y);
+  return sum;
+}
+
+/* To the end in OUTPUTS pieces. drift [quantities]: out, the largest change of what is conserved or the largest rise
+   of what is dissipated, checked against what the local errors explain: they add up, but do not grow, so
+   the bound is that on the error with the condition 1, times the gradient. */
+static void run_to_end(ModelRun *run, sunrealtype *drift) {
+  const Model *model                   = run->model;
+  const int nq                         = model->type->nquantities;
+  sunrealtype steepest[MAX_QUANTITIES] = {0}, least[MAX_QUANTITIES];
+  ck_assert_int_le(nq, MAX_QUANTITIES);
+  for (int i = 0; i < nq; i++) {
+    least[i] = model->type->quantities[i].value(model, 0, model->y0);
+    drift[i] = 0;
+  }
+  for (int k = 1; k <= OUTPUTS; k++) {
+    model_run_to(run, k * model->type->t_end / OUTPUTS);
+    ck_assert_double_le(model_run_violation(run), run->tol);
+    for (int i = 0; i < nq; i++) {
+      const ModelQuantity *q   = &model->type->quantities[i];
+      const sunrealtype change = q->value(model, run->t, run->y) - least[i];
+      drift[i]                 = fmax(drift[i], q->conserved ? fabs(change) : change);
+      steepest[i]              = fmax(steepest[i], gradient(run, i));
+      if (!q->conserved && change < 0) least[i] += change;
+    }
+  }
+  for (int i = 0; i < nq; i++)
+    ck_assert_msg(drift[i] <= steepest[i] * model_run_bound(run, 1, 0),
+                  "%s, tol %.0e: %s is off by %g, bound %g", model->type->name, run->tol,
+                  model->type->quantities[i].name, drift[i],
+                  steepest[i] * model_run_bound(run, 1, 0));
+}
+
+/* ---- the ladder ---- */
+
+/* From the first run that is not off by half and more (none to compare with) to the last one errors fall as tol^0.585
+   or faster, down to what is known of the reference: 0.775 less twice the standard deviation of slopes of errors
+   that scatter by half a decade, 2 * 0.095 (trajectories.c) */
+static void assert_falling(const sunrealtype *error, sunrealtype reference_error) {
+  int first = 0;
+  while (first < LADDER - 2 && error[first] >= 0.5) first++;
+  const sunrealtype fall = pow(ladder[LADDER - 1] / ladder[first], 0.775 - 2 * 0.095);
+  ck_assert_double_le(error[LADDER - 1], error[first] * fall + 2 * reference_error);
+}
+
+/* Loop index: mechanism, method */
+START_TEST(errors_fall_with_the_tolerance_below_the_bound) {
+  const Known *entry = &known[_i / 2];
+  const int lmm      = _i % 2 ? CV_ADAMS : CV_BDF;
+  if (lmm == CV_ADAMS && !entry->adams) return;
+  Model *model = model_with(entry->name, NULL, 0);
+  sunrealtype error[LADDER], drift[MAX_QUANTITIES] = {0};
+  for (int k = 0; k < LADDER; k++) {
+    ModelRun *run = model_run_create(model, lmm, ladder[k]);
+    run_to_end(run, drift);
+    error[k]                 = model_error(model, run->t, run->y);
+    const sunrealtype bound  = model_run_bound(run, entry->condition, 0);
+    const sunrealtype forces = ladder[k] <= 1e-8 ? check_forces(run) : NAN;
+    if (wants_figures())
+      printf(
+          "%-15s %-5s tol %.0e: %6ld steps, error %.1e, bound %.1e, forces %.1e, violation %.1e, "
+          "drift %.1e\n",
+          entry->name, method_name(lmm), ladder[k], model_run_steps(run), error[k], bound, forces,
+          model_run_violation(run), drift[0]);
+    ck_assert_double_le(error[k], bound + model->reference_error);
+    model_run_free(&run);
+  }
+  assert_falling(error, model->reference_error);
+  model_free(&model);
+}
+END_TEST
+
+/* 20 s, in which all rods are horizontal again and again */
+START_TEST(forty_linkages_pass_all_singular_positions) {
+  const Setting windows = {"N", 40};
+  Model *model          = model_with("four_bar", &windows, 1);
+  ModelRun *run         = model_run_create(model, CV_BDF, 1e-8);
+  sunrealtype drift;
+  run_to_end(run, &drift);
+  const sunrealtype error = model_error(model, run->t, run->y);
+  const sunrealtype scale = model->type->quantities[0].scale_of(model);
+  if (wants_figures())
+    printf("40 linkages: %ld steps, error %.1e, energy %.1e of %.0f J, violation %.1e\n",
+           model_run_steps(run), error, drift, scale, model_run_violation(run));
+  ck_assert_double_le(error, 1e-3);
+  ck_assert_double_le(drift, 1e-4 * scale);
+  model_run_free(&run);
+  model_free(&model);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("catalogue");
+  TCase *tcase = tcase_create("catalogue");
+  tcase_set_timeout(tcase, 120);
+  tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
+  tcase_add_test(tcase, every_reference_is_used);
+  tcase_add_loop_test(tcase, errors_fall_with_the_tolerance_below_the_bound, 0, 2 * NUM_KNOWN);
+  tcase_add_test(tcase, forty_linkages_pass_all_singular_positions);
+  suite_add_tcase(suite, tcase);
+  return run_suite(suite);
+}
