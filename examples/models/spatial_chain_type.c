@@ -181,7 +181,7 @@ static int create_chain(Model *model, sunrealtype k, sunrealtype d) {
   SpatialChain *chain = spatial_chain_create(n, &data);
   model->data         = chain;
   if (!chain || model_start(model, 13 * (sunindextype)n) || draw(model, n)) return -1;
-  if (rigid_body_model(&chain->bodies, n >= SPARSE_FROM, model->ctx, &model->mech)) return -1;
+  if (rigid_body_model(&chain->bodies, 6 * n >= MODEL_SPARSE, model->ctx, &model->mech)) return -1;
   spatial_chain_initial(chain, &from, model->y0);
   model->prepare = prepare;
   return create_known(model);
