@@ -6,6 +6,10 @@
 #include <models/model.h>
 #include <stdbool.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct {
   int flag; /* 0: reached t_end; else the code of the failure, figures are those until then */
   char message[200];
@@ -22,6 +26,7 @@ typedef struct {
   const char *title;    /* "IDA, stabilised index 2, KLU" */
   const char *settings; /* its best settings, in words */
   bool same_f;          /* does it evaluate the f of the ODE form, so that evaluations compare? */
+  bool ours;            /* a method of this library? else a peer */
   /* NULL: it can run here; else why not ("Simbody is not installed") */
   const char *(*missing)(void);
   /* Can it solve this model? */
@@ -31,4 +36,7 @@ typedef struct {
                 RaceFigures *figures);
 } Contestant;
 
+#ifdef __cplusplus
+}
+#endif
 #endif
