@@ -1,0 +1,182 @@
+/* This library: BDF and Adams, for the index-3 system (CPMech) and for f and c as written by hand. */
+#include "support.h"
+
+#include "../check.h"
+#include "../lapack_dense.h"
+#include <nvector/nvector_serial.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+
+static void integrate(CPodeMem mem, sunrealtype t_end, N_Vector y, RaceFigures *figures) {
+  void *cvode_mem = CPodeGetCVodeMem(mem);
+  CHECK(CPodeSetErrHandlerFn(mem, race_quiet, NULL));
+  CHECK(CVodeSetMaxNumSteps(cvode_mem, RACE_MAX_STEPS));
+  CHECK(CVodeSetStopTime(cvode_mem, t_end)); /* the end is a step, not an interpolation */
+  const double before = cpu_seconds();
+  const int flag      = CPode(mem, t_end, y, &figures->t, CV_NORMAL);
+  figures->seconds    = cpu_seconds() - before;
+  if (flag < 0) figures_fail(figures, flag, "%s", CPodeGetLastMessage(mem));
+}
+
+/* ------------------------------------------------------------------------------- by a CPMech -- */
+
+/* What an evaluation of f is counts where the model has forces; operators give u' in its place. */
+static void figures_of_mech(CPMech mech, CPodeMem mem, RaceFigures *figures) {
+  CPMechStats stats;
+  figures_of_cvodes(CPodeGetCVodeMem(mem), false, figures);
+  CHECK(CPMechGetStats(mech, &stats));
+  figures->rhs            = stats.nf ? stats.nf : stats.nudot;
+  figures->jacobians      = stats.npartials;
+  figures->factorisations = stats.nnewton;
+}
+
+typedef struct {
+  int lmm, max_order;
+  sunrealtype tau;
+} MechOptions;
+
+static void solve_mech(const Model *model, MechOptions o, sunrealtype t_end, sunrealtype tol,
+                       N_Vector y, RaceFigures *figures) {
+  CPMech mech  = CHECK_POINTER(model_mech(model));
+  CPodeMem mem = CHECK_POINTER(CPodeCreate(o.lmm, model->ctx));
+  CHECK(CPMechSetErrHandlerFn(mech, race_quiet, NULL));
+  CHECK(CPMechSetMaxOrd(mech, o.max_order));
+  CHECK(CPMechSetErrorTimeScale(mech, o.tau, NULL));
+  CHECK(CPMechAttach(mech, mem, 0, model->y0));
+  CHECK(CPodeSStolerances(mem, tol, tol));
+  integrate(mem, t_end, y, figures);
+  figures_of_mech(mech, mem, figures);
+  CPodeFree(&mem);
+  CPMechFree(&mech);
+}
+
+static bool takes_mech(const Model *model) { return model->mech.nu > 0 && model_is_smooth(model); }
+
+static void solve_bdf(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+                      RaceFigures *figures) {
+  solve_mech(model, (MechOptions){.lmm = CV_BDF}, t_end, tol, y, figures);
+}
+
+static void solve_bdf2(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+                       RaceFigures *figures) {
+  solve_mech(model, (MechOptions){.lmm = CV_BDF, .max_order = 2, .tau = CP_TAU_STEP}, t_end, tol, y,
+             figures);
+}
+
+static void solve_adams(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+                        RaceFigures *figures) {
+  solve_mech(model, (MechOptions){.lmm = CV_ADAMS}, t_end, tol, y, figures);
+}
+
+const Contestant contestant_cpodes_bdf = {
+    .name     = "cpodes-bdf",
+    .title    = "cpodes, BDF",
+    .settings = "CPMech with all defaults: structured Newton on the condensed KKT matrix (dense or KLU, as the "
+                "model's matrices), projection in its metric",
+    .same_f   = true,
+    .ours     = true,
+    .takes    = takes_mech,
+    .solve    = solve_bdf};
+
+const Contestant contestant_cpodes_bdf2 = {
+    .name     = "cpodes-bdf2",
+    .title    = "cpodes, BDF of order 2, errors of velocities times h",
+    .settings = "as cpodes-bdf, with CPMechSetMaxOrd(2) and CPMechSetErrorTimeScale(CP_TAU_STEP): for fast "
+                "oscillations that need not be followed",
+    .same_f   = true,
+    .ours     = true,
+    .takes    = takes_mech,
+    .solve    = solve_bdf2};
+
+const Contestant contestant_cpodes_adams = {
+    .name     = "cpodes-adams",
+    .title    = "cpodes, Adams",
+    .settings = "CPMech with all defaults: fixed-point iteration",
+    .same_f   = true,
+    .ours     = true,
+    .takes    = takes_mech,
+    .solve    = solve_adams};
+
+/* ------------------------------------------------------------------- by f, c and G as they are -- */
+
+enum { MOST_DENSE = 400 }; /* unknowns with a dense df/dy by differences */
+
+static bool takes_fc(const Model *model) {
+  return model->f && model->c && model_is_smooth(model);
+}
+static bool takes_fc_newton(const Model *model) {
+  return takes_fc(model) && (!model->stiff || model->n <= MOST_DENSE);
+}
+
+static CPProjector create_projector(const Model *model, N_Vector c, SUNMatrix *own) {
+  CPProjector P = CHECK_POINTER(CPProjectorCreate(model->c, model->y0, c, model->ctx));
+  CHECK(CPProjectorSetUserData(P, model->data));
+  if (!model->G) return P;
+  SUNMatrix G = model->G_tmpl;
+  if (!G) G = *own = CHECK_POINTER(SUNDenseMatrix(model->m, model->n, model->ctx));
+  CHECK(CPProjectorSetJacFn(P, model->G, G));
+  return P;
+}
+
+static void solve_fc(const Model *model, int lmm, sunrealtype t_end, sunrealtype tol, N_Vector y,
+                     RaceFigures *figures) {
+  const bool newton = lmm == CV_BDF && model->n <= MOST_DENSE;
+  SUNMatrix own = NULL, J = NULL;
+  SUNLinearSolver linear       = NULL;
+  SUNNonlinearSolver iteration = NULL;
+  N_Vector c                   = CHECK_POINTER(N_VNew_Serial(model->m, model->ctx));
+  CPProjector P                = create_projector(model, c, &own);
+  CPodeMem mem                 = CHECK_POINTER(CPodeCreate(lmm, model->ctx));
+  void *cvode_mem              = CPodeGetCVodeMem(mem);
+  CHECK(CPodeInit(mem, model->f, 0, model->y0));
+  CHECK(CPodeSStolerances(mem, tol, tol));
+  CHECK(CVodeSetUserData(cvode_mem, model->data));
+  CHECK(CPodeSetProjector(mem, P));
+  if (newton) {
+    J      = CHECK_POINTER(SUNDenseMatrix(model->n, model->n, model->ctx));
+    linear = CHECK_POINTER(lapack_dense(model->n, model->ctx));
+    CHECK(CVodeSetLinearSolver(cvode_mem, linear, J));
+  } else {
+    iteration = CHECK_POINTER(SUNNonlinSol_FixedPoint(y, 0, model->ctx));
+    CHECK(CPodeSetNonlinearSolver(mem, iteration));
+  }
+  integrate(mem, t_end, y, figures);
+  figures_of_cvodes(cvode_mem, newton, figures);
+  CPodeFree(&mem);
+  CPProjectorFree(&P);
+  if (iteration) SUNNonlinSolFree(iteration);
+  if (linear) SUNLinSolFree(linear);
+  if (J) SUNMatDestroy(J);
+  if (own) SUNMatDestroy(own);
+  N_VDestroy(c);
+}
+
+static void solve_bdf_fc(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+                         RaceFigures *figures) {
+  solve_fc(model, CV_BDF, t_end, tol, y, figures);
+}
+
+static void solve_adams_fc(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+                           RaceFigures *figures) {
+  solve_fc(model, CV_ADAMS, t_end, tol, y, figures);
+}
+
+const Contestant contestant_cpodes_bdf_fc = {
+    .name     = "cpodes-bdf-fc",
+    .title    = "cpodes, BDF, f and c by hand",
+    .settings = "f, c and dc/dy as the model has them, CPProjector with all defaults; Newton with a dense df/dy by "
+                "differences (LAPACK) up to 400 unknowns, fixed point beyond",
+    .same_f   = true,
+    .ours     = true,
+    .takes    = takes_fc_newton,
+    .solve    = solve_bdf_fc};
+
+const Contestant contestant_cpodes_adams_fc = {
+    .name     = "cpodes-adams-fc",
+    .title    = "cpodes, Adams, f and c by hand",
+    .settings = "f, c and dc/dy as the model has them, CPProjector with all defaults; fixed-point iteration",
+    .same_f   = true,
+    .ours     = true,
+    .takes    = takes_fc,
+    .solve    = solve_adams_fc};

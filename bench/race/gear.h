@@ -1,0 +1,54 @@
+/* The stabilised index-2 system of Gear, Gupta and Leimkuhler (SIAM J. Sci. Stat. Comput. 6, 1985), x = (q, u, lambda,
+ * mu) of a model with matrices, q' = u:
+ *
+ *   0 = q' - u + A^T mu
+ *   0 = M u' - f + A^T lambda
+ *   0 = p(t, q)
+ *   0 = v(t, q, u)
+ *
+ * and its Jacobian dF/dx + cj dF/dx', without the derivative of A^T mu (mu = 0 in the solution):
+ *
+ *   [ cj I     -I         .     A^T ]
+ *   [ -K       cj M - C   A^T   .   ]      K = d(f - M u' - A^T lambda)/dq,  C = df/du
+ *   [ A        .          .     .   ]
+ *   [ dv/dq    A          .     .   ]
+ */
+#ifndef CPODES_BENCH_GEAR_H
+#define CPODES_BENCH_GEAR_H
+
+#include <models/model.h>
+#include <stdbool.h>
+
+enum { GEAR_BLOCKS = 10 };
+
+/* A block of the Jacobian: which entries it adds to. NULL matrix: the unit matrix */
+typedef struct {
+  SUNMatrix S;
+  sunindextype entries, *place; /* in the values of the Jacobian */
+} GearBlock;
+
+typedef struct {
+  const Model *model;
+  sunindextype nu, m, n; /* n = 2 nu + 2 m */
+  SUNMatrix M, A, K, C, V;
+  SUNMatrix Bq, Bu, other; /* constraint_jac's; for differences of M and A */
+  bool constant_mass;
+  sunrealtype *work; /* [5 nu + 2 m] */
+  GearBlock block[GEAR_BLOCKS];
+  long int residuals; /* evaluated, with those for differences */
+} Gear;
+
+/* Does the model have what is needed? sparse: also for a sparse Jacobian, without differences */
+bool gear_takes(const Model *model, bool sparse);
+/* J: out, the matrix for the Jacobian, CSC or dense; the caller frees it. 0, or -1; gear_free in any case */
+int gear_create(const Model *model, bool sparse, Gear *gear, SUNMatrix *J);
+void gear_free(Gear *gear);
+/* Consistent x, x' at t = 0 */
+int gear_start(const Gear *gear, N_Vector x, N_Vector xdot);
+
+/* As IDAResFn and IDALsJacFn, user_data: the Gear */
+int gear_residual(sunrealtype t, N_Vector x, N_Vector xdot, N_Vector r, void *gear);
+int gear_jacobian(sunrealtype t, sunrealtype cj, N_Vector x, N_Vector xdot, N_Vector r, SUNMatrix J,
+                  void *gear, N_Vector tmp1, N_Vector tmp2, N_Vector tmp3);
+
+#endif

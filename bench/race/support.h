@@ -1,0 +1,45 @@
+/* What the contestants share: the clock, counters of CVODES, and a model as an ODE. */
+#ifndef CPODES_BENCH_RACE_SUPPORT_H
+#define CPODES_BENCH_RACE_SUPPORT_H
+
+#include "contestant.h"
+#include <cvodes/cvodes.h>
+
+/* Far above what any useful run takes: ends those that creep */
+enum { RACE_MAX_STEPS = 5000000 };
+
+/* CPU time of this process, all threads [s] */
+double cpu_seconds(void);
+
+/* A failed run: flag (not 0) and message; figures stay. printf's format */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+void figures_fail(RaceFigures *figures, int flag, const char *format, ...);
+
+/* Steps, rejections, evaluations of f (those for differences included), Jacobians and set-ups of the
+   linear solver, from CVODES' counters */
+void figures_of_cvodes(void *cvode_mem, bool newton, RaceFigures *figures);
+
+/* Does the model stay in its equations from 0 to the end: no events, no kinks? */
+bool model_is_smooth(const Model *model);
+/* Has it got a CPMech with matrices M and A, q' = u, and no auxiliary states? */
+bool model_has_matrices(const Model *model);
+/* Messages of cpodes go nowhere: the newest one is asked for */
+void race_quiet(int code, const char *function, const char *message, void *data);
+
+/* y' = f(t, y): the model's f, else (u, u') with u' by CPMechAccelerations */
+typedef struct {
+  const Model *model;
+  CPMech mech;           /* NULL: f is the model's */
+  long int evaluations;
+} RaceOde;
+
+bool race_ode_takes(const Model *model);
+/* 0, or -1 */
+int race_ode_create(const Model *model, RaceOde *ode);
+void race_ode_free(RaceOde *ode);
+/* CVRhsFn with RaceOde as user_data */
+int race_ode_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *ode);
+
+#endif
