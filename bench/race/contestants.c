@@ -4,12 +4,12 @@
 #include <string.h>
 
 /* A peer that was not found when this was built: its name, and a word for those who ask for it */
-#define ABSENT(constant, its_name, its_title, package)                                             \
-  static const char *constant##_missing(void) { return package " was not found at build time"; }   \
-  static const Contestant constant = {                                                             \
+#define ABSENT(constant, its_name, its_title, package)                                           \
+  static const char *constant##_missing(void) { return package " was not found at build time"; } \
+  static const Contestant constant = {                                                           \
       .name = its_name, .title = its_title, .settings = "-", .missing = constant##_missing}
 
-extern const Contestant contestant_cpodes_bdf, contestant_cpodes_adams;
+extern const Contestant contestant_cpodes_bdf, contestant_cpodes_bdf2, contestant_cpodes_adams;
 extern const Contestant contestant_cpodes_bdf_fc, contestant_cpodes_adams_fc;
 extern const Contestant contestant_cvodes_hook, contestant_cvodes_adams;
 extern const Contestant contestant_ida_dense, contestant_ida_klu;
@@ -27,10 +27,10 @@ ABSENT(contestant_radau5, "radau5", "RADAU5, index 3", "R with deSolve");
 #endif
 
 static const Contestant *const all[] = {
-    &contestant_cpodes_bdf,      &contestant_cpodes_adams,   &contestant_cpodes_bdf_fc,
-    &contestant_cpodes_adams_fc, &contestant_cvodes_hook,    &contestant_cvodes_adams,
-    &contestant_ida_dense,       &contestant_ida_klu,        &contestant_simbody_bdf,
-    &contestant_simbody_adams,   &contestant_radau5,
+    &contestant_cpodes_bdf,    &contestant_cpodes_bdf2,     &contestant_cpodes_adams,
+    &contestant_cpodes_bdf_fc, &contestant_cpodes_adams_fc, &contestant_cvodes_hook,
+    &contestant_cvodes_adams,  &contestant_ida_dense,       &contestant_ida_klu,
+    &contestant_simbody_bdf,   &contestant_simbody_adams,   &contestant_radau5,
 };
 enum { COUNT = sizeof all / sizeof *all };
 

@@ -51,7 +51,7 @@ static void solve_mech(const Model *model, MechOptions o, sunrealtype t_end, sun
   CPMechFree(&mech);
 }
 
-static bool takes_mech(const Model *model) { return model->mech.nu > 0 && model_is_smooth(model); }
+static bool takes_mech(const Model *model) { return model->mech.nu > 0 && race_is_smooth(model); }
 
 static void solve_bdf(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                       RaceFigures *figures) {
@@ -69,42 +69,42 @@ static void solve_adams(const Model *model, sunrealtype t_end, sunrealtype tol, 
   solve_mech(model, (MechOptions){.lmm = CV_ADAMS}, t_end, tol, y, figures);
 }
 
-const Contestant contestant_cpodes_bdf = {
-    .name     = "cpodes-bdf",
-    .title    = "cpodes, BDF",
-    .settings = "CPMech with all defaults: structured Newton on the condensed KKT matrix (dense or KLU, as the "
-                "model's matrices), projection in its metric",
-    .same_f   = true,
-    .ours     = true,
-    .takes    = takes_mech,
-    .solve    = solve_bdf};
+const Contestant contestant_cpodes_bdf = {.name  = "cpodes-bdf",
+                                          .title = "cpodes, BDF",
+                                          .settings =
+                                              "CPMech with all defaults: structured Newton on the "
+                                              "condensed KKT matrix (dense or KLU, as the "
+                                              "model's matrices), projection in its metric",
+                                          .same_f = true,
+                                          .ours   = true,
+                                          .takes  = takes_mech,
+                                          .solve  = solve_bdf};
 
 const Contestant contestant_cpodes_bdf2 = {
-    .name     = "cpodes-bdf2",
-    .title    = "cpodes, BDF of order 2, errors of velocities times h",
-    .settings = "as cpodes-bdf, with CPMechSetMaxOrd(2) and CPMechSetErrorTimeScale(CP_TAU_STEP): for fast "
-                "oscillations that need not be followed",
-    .same_f   = true,
-    .ours     = true,
-    .takes    = takes_mech,
-    .solve    = solve_bdf2};
+    .name  = "cpodes-bdf2",
+    .title = "cpodes, BDF of order 2, errors of velocities times h",
+    .settings =
+        "as cpodes-bdf, with CPMechSetMaxOrd(2) and CPMechSetErrorTimeScale(CP_TAU_STEP): for fast "
+        "oscillations that need not be followed",
+    .same_f = true,
+    .ours   = true,
+    .takes  = takes_mech,
+    .solve  = solve_bdf2};
 
-const Contestant contestant_cpodes_adams = {
-    .name     = "cpodes-adams",
-    .title    = "cpodes, Adams",
-    .settings = "CPMech with all defaults: fixed-point iteration",
-    .same_f   = true,
-    .ours     = true,
-    .takes    = takes_mech,
-    .solve    = solve_adams};
+const Contestant contestant_cpodes_adams = {.name  = "cpodes-adams",
+                                            .title = "cpodes, Adams",
+                                            .settings =
+                                                "CPMech with all defaults: fixed-point iteration",
+                                            .same_f = true,
+                                            .ours   = true,
+                                            .takes  = takes_mech,
+                                            .solve  = solve_adams};
 
 /* ------------------------------------------------------------------- by f, c and G as they are -- */
 
 enum { MOST_DENSE = 400 }; /* unknowns with a dense df/dy by differences */
 
-static bool takes_fc(const Model *model) {
-  return model->f && model->c && model_is_smooth(model);
-}
+static bool takes_fc(const Model *model) { return model->f && model->c && race_is_smooth(model); }
 static bool takes_fc_newton(const Model *model) {
   return takes_fc(model) && (!model->stiff || model->n <= MOST_DENSE);
 }
@@ -165,7 +165,8 @@ static void solve_adams_fc(const Model *model, sunrealtype t_end, sunrealtype to
 const Contestant contestant_cpodes_bdf_fc = {
     .name     = "cpodes-bdf-fc",
     .title    = "cpodes, BDF, f and c by hand",
-    .settings = "f, c and dc/dy as the model has them, CPProjector with all defaults; Newton with a dense df/dy by "
+    .settings = "f, c and dc/dy as the model has them, CPProjector with all defaults; Newton with "
+                "a dense df/dy by "
                 "differences (LAPACK) up to 400 unknowns, fixed point beyond",
     .same_f   = true,
     .ours     = true,
@@ -175,7 +176,8 @@ const Contestant contestant_cpodes_bdf_fc = {
 const Contestant contestant_cpodes_adams_fc = {
     .name     = "cpodes-adams-fc",
     .title    = "cpodes, Adams, f and c by hand",
-    .settings = "f, c and dc/dy as the model has them, CPProjector with all defaults; fixed-point iteration",
+    .settings = "f, c and dc/dy as the model has them, CPProjector with all defaults; fixed-point "
+                "iteration",
     .same_f   = true,
     .ours     = true,
     .takes    = takes_fc,

@@ -22,9 +22,9 @@ static int project(sunrealtype t, N_Vector y, N_Vector corr, sunrealtype eps, N_
 
 static void solve(const Model *model, int lmm, bool hooked, sunrealtype t_end, sunrealtype tol,
                   N_Vector y, RaceFigures *figures) {
-  const bool newton = lmm == CV_BDF && model->n <= MOST_DENSE;
-  Peer peer         = {0};
-  SUNMatrix J       = NULL;
+  const bool newton            = lmm == CV_BDF && model->n <= MOST_DENSE;
+  Peer peer                    = {0};
+  SUNMatrix J                  = NULL;
   SUNLinearSolver linear       = NULL;
   SUNNonlinearSolver iteration = NULL;
   void *cvode_mem              = CHECK_POINTER(CVodeCreate(lmm, model->ctx));
@@ -82,18 +82,20 @@ static void solve_hook(const Model *model, sunrealtype t_end, sunrealtype tol, N
 const Contestant contestant_cvodes_hook = {
     .name     = "cvodes-hook",
     .title    = "CVODES, BDF, its hook, projection by hand",
-    .settings = "CVodeSetProjFn with a projection written by hand: positions, then velocities, then the error "
-                "estimate, in the norm of the error weights; tridiagonal factors for chains, else Cholesky factors "
-                "of A D A^T (LAPACK). Newton with a dense df/dy by differences (LAPACK) up to 400 unknowns, fixed "
+    .settings = "CVodeSetProjFn with a projection written by hand: positions, then velocities, "
+                "then the error "
+                "estimate, in the norm of the error weights; tridiagonal factors for chains, else "
+                "Cholesky factors "
+                "of A D A^T (LAPACK). Newton with a dense df/dy by differences (LAPACK) up to 400 "
+                "unknowns, fixed "
                 "point beyond",
     .same_f   = true,
     .takes    = takes_hook,
     .solve    = solve_hook};
 
-const Contestant contestant_cvodes_adams = {
-    .name     = "cvodes-adams",
-    .title    = "CVODES, Adams, not projected",
-    .settings = "fixed-point iteration, no projection",
-    .same_f   = true,
-    .takes    = race_ode_takes,
-    .solve    = solve_adams};
+const Contestant contestant_cvodes_adams = {.name     = "cvodes-adams",
+                                            .title    = "CVODES, Adams, not projected",
+                                            .settings = "fixed-point iteration, no projection",
+                                            .same_f   = true,
+                                            .takes    = race_ode_takes,
+                                            .solve    = solve_adams};

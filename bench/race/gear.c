@@ -19,7 +19,7 @@ static bool by_formulas(const Model *model) {
 static bool is_sparse(SUNMatrix S) { return S && SUNMatGetID(S) == SUNMATRIX_SPARSE; }
 
 bool gear_takes(const Model *model, bool sparse) {
-  if (!model_has_matrices(model) || !model->mech.p || !model_is_smooth(model)) return false;
+  if (!race_has_matrices(model) || !model->mech.p || !race_is_smooth(model)) return false;
   if (model->mech.np == 0) return false;
   if (!sparse) return true;
   return by_formulas(model) && is_sparse(model->mech.M_tmpl) && is_sparse(model->mech.A_tmpl) &&
@@ -88,21 +88,27 @@ static int lay_out(Gear *g, bool sparse, SUNMatrix *J) {
     SUNMatrix S;
     bool transposed;
     sunindextype row, col;
-  } layout[GEAR_BLOCKS] = {
-      [CJ]        = {NULL, false, 0, 0},       [MINUS_ONE] = {NULL, false, 0, nu},
-      [STIFFNESS] = {g->K, false, nu, 0},      [MASS] = {g->M, false, nu, nu},
-      [DAMPING]   = {g->C, false, nu, nu},     [ROWS_Q] = {g->A, false, 2 * nu, 0},
-      [ROWS_U]    = {g->A, false, 2 * nu + m, nu}, [RATE] = {g->V, false, 2 * nu + m, 0},
-      [FORCE_U]   = {g->A, true, nu, 2 * nu},  [FORCE_Q] = {g->A, true, 0, 2 * nu + m}};
+  } layout[GEAR_BLOCKS] = {[CJ]        = {NULL, false, 0, 0},
+                           [MINUS_ONE] = {NULL, false, 0, nu},
+                           [STIFFNESS] = {g->K, false, nu, 0},
+                           [MASS]      = {g->M, false, nu, nu},
+                           [DAMPING]   = {g->C, false, nu, nu},
+                           [ROWS_Q]    = {g->A, false, 2 * nu, 0},
+                           [ROWS_U]    = {g->A, false, 2 * nu + m, nu},
+                           [RATE]      = {g->V, false, 2 * nu + m, 0},
+                           [FORCE_U]   = {g->A, true, nu, 2 * nu},
+                           [FORCE_Q]   = {g->A, true, 0, 2 * nu + m}};
   sunindextype total = 0, first = 0;
   for (int b = 0; b < GEAR_BLOCKS; b++) {
     g->block[b] = (GearBlock){layout[b].S, layout[b].S ? matrix_entries(layout[b].S) : nu, NULL};
     total += g->block[b].entries;
   }
-  Place *place = calloc((size_t)total, sizeof *place), *sorted = calloc((size_t)total, sizeof *sorted);
-  int flag = place && sorted ? 0 : -1;
+  Place *place  = calloc((size_t)total, sizeof *place),
+        *sorted = calloc((size_t)total, sizeof *sorted);
+  int flag      = place && sorted ? 0 : -1;
   for (int b = 0; !flag && b < GEAR_BLOCKS; first += g->block[b++].entries)
-    flag = block_places(&g->block[b], layout[b].transposed, layout[b].row, layout[b].col, place + first);
+    flag = block_places(&g->block[b], layout[b].transposed, layout[b].row, layout[b].col,
+                        place + first);
   if (!flag) {
     memcpy(sorted, place, (size_t)total * sizeof *place);
     *J = sparse ? sparse_pattern(g->n, sorted, total, g->model->ctx)
@@ -130,8 +136,8 @@ static int look_at_mass(Gear *g) {
   SUNMatrix beside     = matrix_like(g->model->mech.M_tmpl, g->nu, g->nu, g->model->ctx);
   if (!beside) return -1;
   for (sunindextype j = 0; j < g->nu; j++) g->work[j] = q[j] + 1e-2 * (1 + fabs(q[j]));
-  int flag = model_mass(g->model, 0, q, g->M);
-  if (!flag) flag = model_mass(g->model, 0, g->work, beside);
+  int flag = mech_mass(g->model, 0, q, g->M);
+  if (!flag) flag = mech_mass(g->model, 0, g->work, beside);
   const size_t bytes = (size_t)matrix_entries(g->M) * sizeof(sunrealtype);
   g->constant_mass   = !memcmp(matrix_values(g->M), matrix_values(beside), bytes);
   SUNMatDestroy(beside);
@@ -195,11 +201,11 @@ int gear_residual(sunrealtype t, N_Vector x, N_Vector xdot, N_Vector r, void *us
   sunrealtype *kinematics = N_VGetArrayPointer(r), *dynamics = kinematics + nu, *p = dynamics + nu,
               *v = p + m;
   g->residuals++;
-  if (!g->constant_mass && model_mass(g->model, t, q, g->M)) return 1;
-  if (model_rows(g->model, t, q, g->A)) return 1;
-  if (model_forces(g->model, t, q, u, dynamics)) return 1;
-  if (model_positions(g->model, t, q, p)) return 1;
-  if (model_velocities(g->model, t, q, u, g->A, v)) return 1;
+  if (!g->constant_mass && mech_mass(g->model, t, q, g->M)) return 1;
+  if (mech_rows(g->model, t, q, g->A)) return 1;
+  if (mech_forces(g->model, t, q, u, dynamics)) return 1;
+  if (mech_positions(g->model, t, q, p)) return 1;
+  if (mech_velocities(g->model, t, q, u, g->A, v)) return 1;
   for (sunindextype j = 0; j < nu; j++) {
     kinematics[j] = qdot[j] - u[j];
     dynamics[j]   = -dynamics[j];
@@ -212,14 +218,16 @@ int gear_residual(sunrealtype t, N_Vector x, N_Vector xdot, N_Vector r, void *us
 
 /* ------------------------------------------------------------------------------------ Jacobian -- */
 
-static sunrealtype increment(sunrealtype x) { return sqrt(SUN_UNIT_ROUNDOFF) * fmax(fabs(x), 1e-2); }
+static sunrealtype increment(sunrealtype x) {
+  return sqrt(SUN_UNIT_ROUNDOFF) * fmax(fabs(x), 1e-2);
+}
 
 /* F = f - M a - A^T lambda; M: at q, if it is not constant */
 static int balance(Gear *g, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                    const sunrealtype *udot, const sunrealtype *lambda, sunrealtype *F) {
   g->residuals++;
-  if (!g->constant_mass && model_mass(g->model, t, q, g->M)) return 1;
-  if (model_rows(g->model, t, q, g->other) || model_forces(g->model, t, q, u, F)) return 1;
+  if (!g->constant_mass && mech_mass(g->model, t, q, g->M)) return 1;
+  if (mech_rows(g->model, t, q, g->other) || mech_forces(g->model, t, q, u, F)) return 1;
   matrix_times(g->M, -1, udot, F);
   matrix_trans_times(g->other, -1, lambda, F);
   return 0;
@@ -229,14 +237,15 @@ static int balance(Gear *g, sunrealtype t, const sunrealtype *q, const sunrealty
 static int differences(Gear *g, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                        const sunrealtype *udot, const sunrealtype *lambda) {
   const sunindextype nu = g->nu, m = g->m;
-  sunrealtype *moved = g->work, *F = moved + nu, *F1 = F + nu, *f = F1 + nu, *v = f + nu, *v1 = v + m;
-  int flag = balance(g, t, q, u, udot, lambda, F) || model_forces(g->model, t, q, u, f) ||
-             model_velocities(g->model, t, q, u, g->other, v);
+  sunrealtype *moved = g->work, *F = moved + nu, *F1 = F + nu, *f = F1 + nu, *v = f + nu,
+              *v1 = v + m;
+  int flag        = balance(g, t, q, u, udot, lambda, F) || mech_forces(g->model, t, q, u, f) ||
+             mech_velocities(g->model, t, q, u, g->other, v);
   memcpy(moved, q, (size_t)nu * sizeof *q);
   for (sunindextype j = 0; !flag && j < nu; j++) {
     moved[j] = q[j] + increment(q[j]);
     flag     = balance(g, t, moved, u, udot, lambda, F1) ||
-           model_velocities(g->model, t, moved, u, g->other, v1);
+           mech_velocities(g->model, t, moved, u, g->other, v1);
     const sunrealtype e = moved[j] - q[j];
     for (sunindextype i = 0; i < nu; i++) SM_ELEMENT_D(g->K, i, j) = (F1[i] - F[i]) / e;
     for (sunindextype i = 0; i < m; i++) SM_ELEMENT_D(g->V, i, j) = (v1[i] - v[i]) / e;
@@ -245,13 +254,13 @@ static int differences(Gear *g, sunrealtype t, const sunrealtype *q, const sunre
   memcpy(moved, u, (size_t)nu * sizeof *u);
   for (sunindextype j = 0; !flag && j < nu; j++) {
     moved[j] = u[j] + increment(u[j]);
-    flag     = model_forces(g->model, t, q, moved, F1);
+    flag     = mech_forces(g->model, t, q, moved, F1);
     g->residuals++;
     const sunrealtype e = moved[j] - u[j];
     for (sunindextype i = 0; i < nu; i++) SM_ELEMENT_D(g->C, i, j) = (F1[i] - f[i]) / e;
     moved[j] = u[j];
   }
-  if (!flag && !g->constant_mass) flag = model_mass(g->model, t, q, g->M);
+  if (!flag && !g->constant_mass) flag = mech_mass(g->model, t, q, g->M);
   return flag;
 }
 
@@ -264,7 +273,7 @@ static int formulas(Gear *g, sunrealtype t, const sunrealtype *q, const sunrealt
   matrix_clear(g->Bu);
   if (s->dynamics_jac(t, q, u, NULL, udot, lambda, g->K, g->C, NULL, g->model->data)) return 1;
   if (s->constraint_jac(t, q, u, udot, g->Bq, g->Bu, g->model->data)) return 1;
-  if (!g->constant_mass && model_mass(g->model, t, q, g->M)) return 1;
+  if (!g->constant_mass && mech_mass(g->model, t, q, g->M)) return 1;
   return 0;
 }
 
@@ -286,11 +295,12 @@ int gear_jacobian(sunrealtype t, sunrealtype cj, N_Vector x, N_Vector xdot, N_Ve
   const sunrealtype *udot = N_VGetArrayPointer(xdot) + g->nu;
   const bool given        = by_formulas(g->model);
   int flag = given ? formulas(g, t, q, u, udot, lambda) : differences(g, t, q, u, udot, lambda);
-  if (!flag) flag = model_rows(g->model, t, q, g->A);
+  if (!flag) flag = mech_rows(g->model, t, q, g->A);
   if (flag) return 1;
   const sunrealtype scale[GEAR_BLOCKS] = {
-      [CJ] = cj,       [MINUS_ONE] = -1, [STIFFNESS] = -1,           [MASS] = cj,   [DAMPING] = -1,
-      [ROWS_Q] = 1,    [ROWS_U] = 1,     [RATE] = given ? -0.5 : 1.0, [FORCE_U] = 1, [FORCE_Q] = 1};
+      [CJ] = cj,      [MINUS_ONE] = -1, [STIFFNESS] = -1, [MASS] = cj,
+      [DAMPING] = -1, [ROWS_Q] = 1,     [ROWS_U] = 1,     [RATE] = given ? -0.5 : 1.0,
+      [FORCE_U] = 1,  [FORCE_Q] = 1};
   matrix_clear(J);
   for (int b = 0; b < GEAR_BLOCKS; b++) add_block(&g->block[b], scale[b], matrix_values(J));
   return 0;

@@ -18,7 +18,7 @@ static bool is_chain(const Model *model) {
 
 bool hook_takes(const Model *model) {
   if (is_chain(model)) return true;
-  return model_has_matrices(model) && model->mech.p &&
+  return race_has_matrices(model) && model->mech.p &&
          (!model->mech.A_tmpl || SUNMatGetID(model->mech.A_tmpl) == SUNMATRIX_DENSE);
 }
 
@@ -89,9 +89,9 @@ static double wrms(const Hook *hook, const double *w) {
 /* 1: it does not converge. A and its factors: of the first iterate */
 static int project_positions(Hook *hook, sunrealtype t, double *q, const double *w, double eps) {
   double first = 0;
-  if (model_rows(hook->model, t, q, hook->A) || factor(hook, w)) return 1;
+  if (mech_rows(hook->model, t, q, hook->A) || factor(hook, w)) return 1;
   for (int iter = 0; iter < MAX_ITERS; iter++) {
-    if (model_positions(hook->model, t, q, hook->residual)) return 1;
+    if (mech_positions(hook->model, t, q, hook->residual)) return 1;
     correct(hook, w, hook->residual, q);
     const double norm = wrms(hook, w);
     if (norm <= eps) return 0;
@@ -111,12 +111,11 @@ static int rate(Hook *hook, sunrealtype t, const double *q, const double *u, con
   if (most == 0) return 0;
   const double s = 1e-7 / most;
   for (sunindextype j = 0; j < nu; j++) moved[j] = q[j] + s * e[j];
-  if (!hook->model->mech.v && model_rows(hook->model, t, moved, hook->A)) return 1;
-  if (model_velocities(hook->model, t, moved, u, hook->A, hook->other)) return 1;
-  if (!hook->model->mech.v && model_rows(hook->model, t, q, hook->A)) return 1;
-  if (model_velocities(hook->model, t, q, u, hook->A, hook->residual)) return 1;
-  for (sunindextype i = 0; i < m; i++)
-    hook->other[i] = (hook->other[i] - hook->residual[i]) / s;
+  if (!hook->model->mech.v && mech_rows(hook->model, t, moved, hook->A)) return 1;
+  if (mech_velocities(hook->model, t, moved, u, hook->A, hook->other)) return 1;
+  if (!hook->model->mech.v && mech_rows(hook->model, t, q, hook->A)) return 1;
+  if (mech_velocities(hook->model, t, q, u, hook->A, hook->residual)) return 1;
+  for (sunindextype i = 0; i < m; i++) hook->other[i] = (hook->other[i] - hook->residual[i]) / s;
   return 0;
 }
 
@@ -134,12 +133,12 @@ static int project(Hook *hook, sunrealtype t, double *y, double eps, double *err
   double *q = y, *u = y + nu;
   const double *wq = N_VGetArrayPointer(hook->ewt), *wu = wq + nu;
   if (project_positions(hook, t, q, wq, eps)) return 1;
-  if (model_rows(hook->model, t, q, hook->A)) return 1;
+  if (mech_rows(hook->model, t, q, hook->A)) return 1;
   if (err) {
     if (factor(hook, wq)) return 1;
     project_error(hook, wq, err, NULL);
   }
-  if (factor(hook, wu) || model_velocities(hook->model, t, q, u, hook->A, hook->residual)) return 1;
+  if (factor(hook, wu) || mech_velocities(hook->model, t, q, u, hook->A, hook->residual)) return 1;
   correct(hook, wu, hook->residual, u);
   if (!err) return 0;
   if (rate(hook, t, q, u, err, hook->step)) return 1;

@@ -34,9 +34,9 @@ void figures_of_cvodes(void *cvode_mem, bool newton, RaceFigures *figures) {
   figures->rejected = error_fails + solve_fails;
 }
 
-bool model_is_smooth(const Model *model) { return model->nroots == 0 && model->nstops == 0; }
+bool race_is_smooth(const Model *model) { return model->nroots == 0 && model->nstops == 0; }
 
-bool model_has_matrices(const Model *model) {
+bool race_has_matrices(const Model *model) {
   const CPMechModel *s = &model->mech;
   return s->nu > 0 && s->M && (s->nq == 0 || s->nq == s->nu) && !s->N && s->nz == 0 &&
          s->nv <= s->np && s->na <= s->np && !s->f_lambda && !model->prepare;
@@ -50,7 +50,7 @@ void race_quiet(int code, const char *function, const char *message, void *data)
 
 bool race_ode_takes(const Model *model) {
   const CPMechModel *s = &model->mech;
-  if (!model_is_smooth(model)) return false;
+  if (!race_is_smooth(model)) return false;
   return model->f || (s->nu > 0 && (s->nq == 0 || s->nq == s->nu) && !s->N && s->nz == 0);
 }
 

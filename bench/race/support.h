@@ -22,16 +22,16 @@ void figures_fail(RaceFigures *figures, int flag, const char *format, ...);
 void figures_of_cvodes(void *cvode_mem, bool newton, RaceFigures *figures);
 
 /* Does the model stay in its equations from 0 to the end: no events, no kinks? */
-bool model_is_smooth(const Model *model);
+bool race_is_smooth(const Model *model);
 /* Has it got a CPMech with matrices M and A, q' = u, and no auxiliary states? */
-bool model_has_matrices(const Model *model);
+bool race_has_matrices(const Model *model);
 /* Messages of cpodes go nowhere: the newest one is asked for */
 void race_quiet(int code, const char *function, const char *message, void *data);
 
 /* y' = f(t, y): the model's f, else (u, u') with u' by CPMechAccelerations */
 typedef struct {
   const Model *model;
-  CPMech mech;           /* NULL: f is the model's */
+  CPMech mech; /* NULL: f is the model's */
   long int evaluations;
 } RaceOde;
 

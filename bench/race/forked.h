@@ -1,0 +1,16 @@
+/* A run in a process of its own: one that crashes, hangs or takes too long is a result, not the end of the race. The
+ * child starts as a copy of this process and sends back its figures through a pipe; its CPU time is its own. */
+#ifndef CPODES_BENCH_FORKED_H
+#define CPODES_BENCH_FORKED_H
+
+#include "contestant.h"
+
+enum { RACE_TIME_LIMIT = -9001, RACE_CRASHED = -9002, RACE_NO_PROCESS = -9003 };
+
+/* As contestant->solve. limit: of the CPU time [s], or five times as much of a clock's time. A run of less than 50 ms is
+   done twice, and the second one counts: the first one warms memory and caches. What it prints goes to the file log
+   (NULL: nowhere). */
+void run_forked(const Contestant *contestant, const Model *model, sunrealtype t_end,
+                sunrealtype tol, double limit, const char *log, N_Vector y, RaceFigures *figures);
+
+#endif
