@@ -9,17 +9,6 @@
 
 static int is_dense(SUNMatrix S) { return SUNMatGetID(S) == SUNMATRIX_DENSE; }
 
-SUNMatrix matrix_like(SUNMatrix tmpl, sunindextype rows, sunindextype cols, SUNContext ctx) {
-  if (!tmpl) return SUNDenseMatrix(rows, cols, ctx);
-  SUNMatrix S = SUNMatClone(tmpl);
-  if (S && !is_dense(tmpl) && SUNMatCopy(tmpl, S)) {
-    SUNMatDestroy(S);
-    return NULL;
-  }
-  if (S) matrix_clear(S);
-  return S;
-}
-
 sunindextype matrix_entries(SUNMatrix S) {
   return is_dense(S) ? SM_LDATA_D(S) : SM_INDEXPTRS_S(S)[SM_NP_S(S)];
 }
@@ -28,6 +17,21 @@ sunrealtype *matrix_values(SUNMatrix S) { return is_dense(S) ? SM_DATA_D(S) : SM
 
 void matrix_clear(SUNMatrix S) {
   memset(matrix_values(S), 0, (size_t)matrix_entries(S) * sizeof(sunrealtype));
+}
+
+SUNMatrix matrix_copy(SUNMatrix S) {
+  SUNMatrix copy = SUNMatClone(S);
+  if (copy && SUNMatCopy(S, copy)) {
+    SUNMatDestroy(copy);
+    return NULL;
+  }
+  return copy;
+}
+
+SUNMatrix matrix_like(SUNMatrix tmpl, sunindextype rows, sunindextype cols, SUNContext ctx) {
+  SUNMatrix S = tmpl ? matrix_copy(tmpl) : SUNDenseMatrix(rows, cols, ctx);
+  if (S) matrix_clear(S);
+  return S;
 }
 
 void matrix_places(SUNMatrix S, sunindextype *row, sunindextype *col) {

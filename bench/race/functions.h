@@ -7,6 +7,8 @@
 
 /* A matrix like tmpl, or dense (rows x cols) if it is NULL; SUNMatDestroy frees it. NULL: no memory */
 SUNMatrix matrix_like(SUNMatrix tmpl, sunindextype rows, sunindextype cols, SUNContext ctx);
+/* The same values and pattern; NULL: no memory */
+SUNMatrix matrix_copy(SUNMatrix S);
 /* Zeros; the pattern stays */
 void matrix_clear(SUNMatrix S);
 /* Number of stored entries; their values; rows and columns of them (each [entries]) */

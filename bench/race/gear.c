@@ -115,6 +115,7 @@ static int lay_out(Gear *g, bool sparse, SUNMatrix *J) {
                 : SUNDenseMatrix(g->n, g->n, g->model->ctx);
     if (!*J) flag = -1;
   }
+  if (!flag && sparse && !(g->pattern = matrix_copy(*J))) flag = -1;
   first = 0;
   for (int b = 0; !flag && b < GEAR_BLOCKS; first += g->block[b++].entries) {
     GearBlock *block = &g->block[b];
@@ -169,7 +170,7 @@ int gear_create(const Model *model, bool sparse, Gear *g, SUNMatrix *J) {
 }
 
 void gear_free(Gear *g) {
-  SUNMatrix own[] = {g->M, g->A, g->K, g->C, g->V, g->Bq, g->other};
+  SUNMatrix own[] = {g->M, g->A, g->K, g->C, g->V, g->Bq, g->other, g->pattern};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     if (own[i]) SUNMatDestroy(own[i]);
   for (int b = 0; b < GEAR_BLOCKS; b++) free(g->block[b].place);
@@ -301,7 +302,8 @@ int gear_jacobian(sunrealtype t, sunrealtype cj, N_Vector x, N_Vector xdot, N_Ve
       [CJ] = cj,      [MINUS_ONE] = -1, [STIFFNESS] = -1, [MASS] = cj,
       [DAMPING] = -1, [ROWS_Q] = 1,     [ROWS_U] = 1,     [RATE] = given ? -0.5 : 1.0,
       [FORCE_U] = 1,  [FORCE_Q] = 1};
-  matrix_clear(J);
+  if (g->pattern) SUNMatCopy(g->pattern, J);
+  else matrix_clear(J);
   for (int b = 0; b < GEAR_BLOCKS; b++) add_block(&g->block[b], scale[b], matrix_values(J));
   return 0;
 }

@@ -35,6 +35,7 @@ typedef struct {
   bool constant_mass;
   sunrealtype *work; /* [5 nu + 2 m] */
   GearBlock block[GEAR_BLOCKS];
+  SUNMatrix pattern; /* of the sparse Jacobian: IDA clears it with its index arrays before each evaluation */
   long int residuals; /* evaluated, with those for differences */
 } Gear;
 
