@@ -11,6 +11,10 @@
 
 /* Absolute tolerance of the multipliers: they are left to Newton's iteration, no error of theirs counts */
 static const sunrealtype no_matter = 1.0e10;
+/* Of the coefficients 0.1, 0.33 (IDA's default) and 1, this one costs least at equal accuracy, by a quarter at 4 digits, on
+   bending chains, Andrews' mechanism and the car axis. Ordering (AMD, COLAMD) and multipliers' tolerances from 1 to 1e20
+   made no difference. */
+static const sunrealtype newton_coefficient = 0.1;
 enum { MOST_DENSE = 4000 }; /* unknowns */
 
 static void set_tolerances(void *ida_mem, const Gear *gear, sunrealtype tol, N_Vector x) {
@@ -54,6 +58,7 @@ static void solve(const Model *model, bool sparse, sunrealtype t_end, sunrealtyp
   set_tolerances(ida_mem, &gear, tol, x);
   CHECK(IDASetUserData(ida_mem, &gear));
   CHECK(IDASetMaxNumSteps(ida_mem, RACE_MAX_STEPS));
+  CHECK(IDASetNonlinConvCoef(ida_mem, newton_coefficient));
   CHECK(IDASetStopTime(ida_mem, t_end));
   CHECK(IDASetLinearSolver(ida_mem, linear, J));
   CHECK(IDASetJacFn(ida_mem, gear_jacobian));
