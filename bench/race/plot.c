@@ -12,7 +12,7 @@ enum { NO_PROGRAM = 127, MOST_METHODS = 40 };
 
 /* Colours that people with colour blindness can tell apart, dark enough for thin lines */
 static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                      "#56b4e9", "#e69f00", "#000000", "#7f3c8d",
+                                      "#56b4e9", "#b8860b", "#000000", "#7f3c8d",
                                       "#a5aa99", "#11a579", "#b40f20", "#4b4b8f"};
 enum { NCOLOURS = sizeof colours / sizeof *colours };
 
@@ -59,17 +59,17 @@ static void write_styles(FILE *script, const Curve *curve, int ncurves) {
     const int number          = curve[i].number;
     const bool ours           = curve[i].contestant->ours;
     static const int filled[] = {7, 5, 9, 11, 13}, open[] = {6, 4, 8, 10, 12, 1, 2};
-    fprintf(script, "set style line %d lc rgb '%s' lw %s dt %d pt %d ps 0.7\n", number + 1,
-            colours[number % NCOLOURS], ours ? "2.2" : "1.4", ours ? 1 : 2,
-            ours ? filled[number % 5] : open[number % 7]);
+    fprintf(script, "set style line %d lc rgb '%s' lw %s dt %d pt %d ps %s\n", number + 1,
+            colours[number % NCOLOURS], ours ? "2.2" : "1.8", ours ? 1 : 2,
+            ours ? filled[number % 5] : open[number % 7], ours ? "0.7" : "0.9");
   }
 }
 
 /* Two panels side by side, the legend to the right of them */
 static void write_script(FILE *script, const Results *results, const Curve *curve, int ncurves,
                          const char *name) {
-  fprintf(script,
-          "set encoding utf8\nset logscale xy\nset format '10^{%%T}'\nset grid lc rgb '#d8d8d8'\n");
+  fprintf(script, "set encoding utf8\nset logscale xy\nset format '10^{%%T}'\nset grid lc rgb "
+                  "'#c8c8c8' lw 0.6\n");
   fprintf(script,
           "set border 3 lc rgb '#606060'\nset tics nomirror\nset ylabel 'error at the end'\n");
   write_styles(script, curve, ncurves);
@@ -81,13 +81,13 @@ static void write_script(FILE *script, const Results *results, const Curve *curv
   fprintf(script, "  set output '%s.'.type\n  set multiplot title '%s' noenhanced\n", name,
           results->problem);
   fprintf(script, "  set tmargin at screen 0.90\n  set bmargin at screen 0.14\n");
-  fprintf(script, "  set lmargin at screen 0.075\n  set rmargin at screen 0.41\n  unset key\n");
+  fprintf(script, "  set lmargin at screen 0.075\n  set rmargin at screen 0.41\n");
+  fprintf(script, "  set key at screen 0.84,0.90 left top Left reverse noenhanced samplen 4\n");
   fprintf(script, "  set xlabel 'CPU time [s]'\n");
   write_plot(script, curve, ncurves, COST_SECONDS);
-  /* the legend names the curves of both: those of the first panel, drawn once more where nothing shows */
-  fprintf(script, "  set lmargin at screen 0.49\n  set rmargin at screen 0.825\n");
+  /* the legend is that of the first panel, which has all curves */
+  fprintf(script, "  set lmargin at screen 0.49\n  set rmargin at screen 0.825\n  unset key\n");
   fprintf(script, "  set xlabel 'evaluations of f'\n");
-  fprintf(script, "  set key at screen 0.84,0.90 left top Left reverse noenhanced samplen 3\n");
   write_plot(script, curve, ncurves, COST_EVALUATIONS);
   fprintf(script, "  unset multiplot\n}\nunset output\n");
 }
