@@ -19,7 +19,8 @@ static sunrealtype difference(const Model *model, N_Vector a, N_Vector b) {
   sunrealtype most = 0;
   for (sunindextype i = 0; i < model_ncompared(model); i++) {
     const sunrealtype d = fabs(N_VGetArrayPointer(a)[i] - N_VGetArrayPointer(b)[i]);
-    if (!(d <= most)) most = d; /* NaN, too */
+    if (isnan(d)) return NAN; /* would be lost below */
+    most = fmax(most, d);
   }
   return most;
 }
