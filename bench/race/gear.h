@@ -24,7 +24,9 @@ enum { GEAR_BLOCKS = 10 };
 /* A block of the Jacobian: which entries it adds to. NULL matrix: the unit matrix */
 typedef struct {
   SUNMatrix S;
-  sunindextype entries, *place; /* in the values of the Jacobian */
+  sunindextype entries;
+  sunindextype *from;  /* [entries] in the values of S */
+  sunindextype *place; /* [entries] in the values of the Jacobian */
 } GearBlock;
 
 typedef struct {
@@ -39,9 +41,9 @@ typedef struct {
   long int residuals; /* evaluated, with those for differences */
 } Gear;
 
-/* Does the model have what is needed? sparse: also for a sparse Jacobian, without differences */
-bool gear_takes(const Model *model, bool sparse);
-/* J: out, the matrix for the Jacobian, CSC or dense; the caller frees it. 0, or -1; gear_free in any case */
+bool gear_takes(const Model *model);
+/* J: out, the matrix for the Jacobian; sparse: CSC, where dense blocks have the entries that do not vanish beside the start;
+   else dense. the caller frees it. 0, or -1; gear_free in any case */
 int gear_create(const Model *model, bool sparse, Gear *gear, SUNMatrix *J);
 void gear_free(Gear *gear);
 /* Consistent x, x' at t = 0 */

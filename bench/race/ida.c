@@ -82,7 +82,7 @@ static void solve(const Model *model, bool sparse, sunrealtype t_end, sunrealtyp
 }
 
 static bool takes_dense(const Model *model) {
-  return gear_takes(model, false) && 2 * (model->mech.nu + model->mech.np) <= MOST_DENSE;
+  return gear_takes(model) && 2 * (model->mech.nu + model->mech.np) <= MOST_DENSE;
 }
 
 static void solve_dense(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
@@ -90,7 +90,7 @@ static void solve_dense(const Model *model, sunrealtype t_end, sunrealtype tol, 
   solve(model, false, t_end, tol, y, figures);
 }
 
-static bool takes_klu(const Model *model) { return gear_takes(model, true); }
+static bool takes_klu(const Model *model) { return gear_takes(model); }
 
 static void solve_klu(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                       RaceFigures *figures) {

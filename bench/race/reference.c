@@ -2,12 +2,12 @@
  * BDF. */
 #include "reference.h"
 
-#include "../extrapolation.h"
 #include "contestants.h"
 #include "forked.h"
 #include "support.h"
 
 #include <math.h>
+#include <models/extrapolation.h>
 #include <stdio.h>
 #include <string.h>
 
