@@ -52,6 +52,9 @@ static void solve_mech(const Model *model, MechOptions o, sunrealtype t_end, sun
 }
 
 static bool takes_mech(const Model *model) { return model->mech.nu > 0 && race_is_smooth(model); }
+static bool takes_mech_unless_stiff(const Model *model) {
+  return takes_mech(model) && !model->stiff;
+}
 
 static void solve_bdf(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                       RaceFigures *figures) {
@@ -105,6 +108,7 @@ const Contestant contestant_cpodes_adams = {.name  = "cpodes-adams",
 enum { MOST_DENSE = 400 }; /* unknowns with a dense df/dy by differences */
 
 static bool takes_fc(const Model *model) { return model->f && model->c && race_is_smooth(model); }
+static bool takes_fc_unless_stiff(const Model *model) { return takes_fc(model) && !model->stiff; }
 static bool takes_fc_newton(const Model *model) {
   return takes_fc(model) && (!model->stiff || model->n <= MOST_DENSE);
 }
@@ -180,5 +184,5 @@ const Contestant contestant_cpodes_adams_fc = {
                 "iteration",
     .same_f   = true,
     .ours     = true,
-    .takes    = takes_fc,
+    .takes    = takes_fc_unless_stiff,
     .solve    = solve_adams_fc};

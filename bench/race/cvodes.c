@@ -64,6 +64,8 @@ static void solve(const Model *model, int lmm, bool hooked, sunrealtype t_end, s
   if (J) SUNMatDestroy(J);
 }
 
+static bool takes_adams(const Model *model) { return race_ode_takes(model) && !model->stiff; }
+
 static void solve_adams(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                         RaceFigures *figures) {
   solve(model, CV_ADAMS, false, t_end, tol, y, figures);
@@ -97,5 +99,5 @@ const Contestant contestant_cvodes_adams = {.name     = "cvodes-adams",
                                             .title    = "CVODES, Adams, not projected",
                                             .settings = "fixed-point iteration, no projection",
                                             .same_f   = true,
-                                            .takes    = race_ode_takes,
+                                            .takes    = takes_adams,
                                             .solve    = solve_adams};
