@@ -100,7 +100,7 @@ const Contestant contestant_cpodes_adams = {.name  = "cpodes-adams",
                                                 "CPMech with all defaults: fixed-point iteration",
                                             .same_f = true,
                                             .ours   = true,
-                                            .takes  = takes_mech,
+                                            .takes  = takes_mech_unless_stiff,
                                             .solve  = solve_adams};
 
 /* ------------------------------------------------------------------- by f, c and G as they are -- */
@@ -113,16 +113,6 @@ static bool takes_fc_newton(const Model *model) {
   return takes_fc(model) && (!model->stiff || model->n <= MOST_DENSE);
 }
 
-static CPProjector create_projector(const Model *model, N_Vector c, SUNMatrix *own) {
-  CPProjector P = CHECK_POINTER(CPProjectorCreate(model->c, model->y0, c, model->ctx));
-  CHECK(CPProjectorSetUserData(P, model->data));
-  if (!model->G) return P;
-  SUNMatrix G = model->G_tmpl;
-  if (!G) G = *own = CHECK_POINTER(SUNDenseMatrix(model->m, model->n, model->ctx));
-  CHECK(CPProjectorSetJacFn(P, model->G, G));
-  return P;
-}
-
 static void solve_fc(const Model *model, int lmm, sunrealtype t_end, sunrealtype tol, N_Vector y,
                      RaceFigures *figures) {
   const bool newton = lmm == CV_BDF && model->n <= MOST_DENSE;
@@ -130,7 +120,7 @@ static void solve_fc(const Model *model, int lmm, sunrealtype t_end, sunrealtype
   SUNLinearSolver linear       = NULL;
   SUNNonlinearSolver iteration = NULL;
   N_Vector c                   = CHECK_POINTER(N_VNew_Serial(model->m, model->ctx));
-  CPProjector P                = create_projector(model, c, &own);
+  CPProjector P                = race_projector(model, c, &own);
   CPodeMem mem                 = CHECK_POINTER(CPodeCreate(lmm, model->ctx));
   void *cvode_mem              = CPodeGetCVodeMem(mem);
   CHECK(CPodeInit(mem, model->f, 0, model->y0));

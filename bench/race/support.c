@@ -1,8 +1,10 @@
 #include "support.h"
 
+#include "../check.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
 #include <time.h>
 
 double cpu_seconds(void) {
@@ -77,4 +79,16 @@ int race_ode_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   sunrealtype *rate     = N_VGetArrayPointer(ydot);
   memcpy(rate, u, (size_t)nu * sizeof *u);
   return CPMechAccelerations(ode->mech, t, y, rate + nu, NULL) ? 1 : 0;
+}
+
+/* ------------------------------------------------------------------------------- f and c by hand -- */
+
+CPProjector race_projector(const Model *model, N_Vector c, SUNMatrix *own) {
+  CPProjector P = CHECK_POINTER(CPProjectorCreate(model->c, model->y0, c, model->ctx));
+  CHECK(CPProjectorSetUserData(P, model->data));
+  if (!model->G) return P;
+  SUNMatrix G = model->G_tmpl;
+  if (!G) G = *own = CHECK_POINTER(SUNDenseMatrix(model->m, model->n, model->ctx));
+  CHECK(CPProjectorSetJacFn(P, model->G, G));
+  return P;
 }

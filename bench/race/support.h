@@ -42,4 +42,7 @@ void race_ode_free(RaceOde *ode);
 /* CVRhsFn with RaceOde as user_data */
 int race_ode_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *ode);
 
+/* The projector of the model's c and G. c [m]: only cloned; own: out, a matrix to destroy after the projector, or NULL */
+CPProjector race_projector(const Model *model, N_Vector c, SUNMatrix *own);
+
 #endif

@@ -1,0 +1,106 @@
+/* This library: one-step methods. */
+#include "support.h"
+
+#include "../check.h"
+#include <cpodes/cpodes_onestep.h>
+#include <nvector/nvector_serial.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+static void integrate(CPOneStepMem mem, sunrealtype t_end, sunrealtype tol, N_Vector y,
+                      RaceFigures *figures) {
+  CPOneStepStats stats;
+  CHECK(CPOneStepSetErrHandlerFn(mem, race_quiet, NULL));
+  CHECK(CPOneStepSStolerances(mem, tol, tol));
+  CHECK(CPOneStepSetMaxNumSteps(mem, RACE_MAX_STEPS));
+  CHECK(CPOneStepSetStopTime(mem, t_end));
+  const double before = cpu_seconds();
+  const int flag      = CPOneStepEvolve(mem, t_end, y, &figures->t, CV_NORMAL);
+  figures->seconds    = cpu_seconds() - before;
+  if (flag < 0) figures_fail(figures, flag, "%s", CPOneStepGetLastMessage(mem));
+  CHECK(CPOneStepGetStats(mem, &stats));
+  figures->steps          = stats.nst;
+  figures->rejected       = stats.nattempts - stats.nst;
+  figures->rhs            = stats.nfe;
+  figures->jacobians      = stats.njev;
+  figures->factorisations = stats.nlinsetups;
+}
+
+/* ------------------------------------------------------------------------------- by a CPMech -- */
+
+static void solve_mech(const Model *model, const char *method, sunrealtype t_end, sunrealtype tol,
+                       N_Vector y, RaceFigures *figures) {
+  CPMech mech      = CHECK_POINTER(model_mech(model));
+  CPOneStepMem mem = CHECK_POINTER(CPOneStepCreate(method, model->ctx));
+  CPMechStats stats;
+  CHECK(CPMechSetErrHandlerFn(mech, race_quiet, NULL));
+  CHECK(CPMechAttachOneStep(mech, mem, 0, model->y0));
+  integrate(mem, t_end, tol, y, figures);
+  CHECK(CPMechGetStats(mech, &stats));
+  if (stats.nf) figures->rhs = stats.nf; /* with those for differences */
+  if (stats.nnewton) figures->factorisations = stats.nnewton;
+  CPOneStepFree(&mem);
+  CPMechFree(&mech);
+}
+
+static bool takes_mech(const Model *model) { return model->mech.nu > 0 && race_is_smooth(model); }
+static bool takes_unless_stiff(const Model *model) { return takes_mech(model) && !model->stiff; }
+
+static void solve_dop853(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+                         RaceFigures *figures) {
+  solve_mech(model, "DOP853", t_end, tol, y, figures);
+}
+
+static void solve_esdirk(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+                         RaceFigures *figures) {
+  solve_mech(model, "ARKODE_ESDIRK437L2SA_7_3_4", t_end, tol, y, figures);
+}
+
+const Contestant contestant_cpodes_dop853 = {.name  = "cpodes-dop853",
+                                             .title = "cpodes, DOP853",
+                                             .settings =
+                                                 "CPMech with all defaults, each step projected",
+                                             .same_f = true,
+                                             .ours   = true,
+                                             .takes  = takes_unless_stiff,
+                                             .solve  = solve_dop853};
+
+const Contestant contestant_cpodes_esdirk = {
+    .name     = "cpodes-esdirk",
+    .title    = "cpodes, ESDIRK of order 4",
+    .settings = "CPMech with all defaults, ARKODE_ESDIRK437L2SA_7_3_4, each step projected",
+    .same_f   = true,
+    .ours     = true,
+    .takes    = takes_mech,
+    .solve    = solve_esdirk};
+
+/* ------------------------------------------------------------------- by f, c and G as they are -- */
+
+static bool takes_fc(const Model *model) {
+  return model->f && model->c && race_is_smooth(model) && !model->stiff;
+}
+
+static void solve_fc(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+                     RaceFigures *figures) {
+  SUNMatrix own    = NULL;
+  N_Vector c       = CHECK_POINTER(N_VNew_Serial(model->m, model->ctx));
+  CPProjector P    = race_projector(model, c, &own);
+  CPOneStepMem mem = CHECK_POINTER(CPOneStepCreate("DOP853", model->ctx));
+  CHECK(CPOneStepInit(mem, model->f, 0, model->y0));
+  CHECK(CPOneStepSetUserData(mem, model->data));
+  CHECK(CPOneStepSetProjector(mem, P));
+  integrate(mem, t_end, tol, y, figures);
+  CPOneStepFree(&mem);
+  CPProjectorFree(&P);
+  if (own) SUNMatDestroy(own);
+  N_VDestroy(c);
+}
+
+const Contestant contestant_cpodes_dop853_fc = {
+    .name  = "cpodes-dop853-fc",
+    .title = "cpodes, DOP853, f and c by hand",
+    .settings =
+        "f, c and dc/dy as the model has them, CPProjector with all defaults, each step projected",
+    .same_f = true,
+    .ours   = true,
+    .takes  = takes_fc,
+    .solve  = solve_fc};
