@@ -52,9 +52,6 @@ static void solve_mech(const Model *model, MechOptions o, sunrealtype t_end, sun
 }
 
 static bool takes_mech(const Model *model) { return model->mech.nu > 0 && race_is_smooth(model); }
-static bool takes_mech_unless_stiff(const Model *model) {
-  return takes_mech(model) && !model->stiff;
-}
 
 static void solve_bdf(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                       RaceFigures *figures) {
@@ -100,7 +97,7 @@ const Contestant contestant_cpodes_adams = {.name  = "cpodes-adams",
                                                 "CPMech with all defaults: fixed-point iteration",
                                             .same_f = true,
                                             .ours   = true,
-                                            .takes  = takes_mech_unless_stiff,
+                                            .takes  = takes_mech,
                                             .solve  = solve_adams};
 
 /* ------------------------------------------------------------------- by f, c and G as they are -- */
@@ -108,14 +105,13 @@ const Contestant contestant_cpodes_adams = {.name  = "cpodes-adams",
 enum { MOST_DENSE = 400 }; /* unknowns with a dense df/dy by differences */
 
 static bool takes_fc(const Model *model) { return model->f && model->c && race_is_smooth(model); }
-static bool takes_fc_unless_stiff(const Model *model) { return takes_fc(model) && !model->stiff; }
 static bool takes_fc_newton(const Model *model) {
   return takes_fc(model) && (!model->stiff || model->n <= MOST_DENSE);
 }
 
 static void solve_fc(const Model *model, int lmm, sunrealtype t_end, sunrealtype tol, N_Vector y,
                      RaceFigures *figures) {
-  const bool newton = lmm == CV_BDF && model->n <= MOST_DENSE;
+  const bool newton = lmm == CV_BDF && model->stiff;
   SUNMatrix own = NULL, J = NULL;
   SUNLinearSolver linear       = NULL;
   SUNNonlinearSolver iteration = NULL;
@@ -157,15 +153,16 @@ static void solve_adams_fc(const Model *model, sunrealtype t_end, sunrealtype to
 }
 
 const Contestant contestant_cpodes_bdf_fc = {
-    .name     = "cpodes-bdf-fc",
-    .title    = "cpodes, BDF, f and c by hand",
-    .settings = "f, c and dc/dy as the model has them, CPProjector with all defaults; Newton with "
-                "a dense df/dy by "
-                "differences (LAPACK) up to 400 unknowns, fixed point beyond",
-    .same_f   = true,
-    .ours     = true,
-    .takes    = takes_fc_newton,
-    .solve    = solve_bdf_fc};
+    .name  = "cpodes-bdf-fc",
+    .title = "cpodes, BDF, f and c by hand",
+    .settings =
+        "f, c and dc/dy as the model has them, CPProjector with all defaults; Newton with "
+        "a dense df/dy by "
+        "differences (LAPACK) where the model is stiff, up to 400 unknowns, else fixed point",
+    .same_f = true,
+    .ours   = true,
+    .takes  = takes_fc_newton,
+    .solve  = solve_bdf_fc};
 
 const Contestant contestant_cpodes_adams_fc = {
     .name     = "cpodes-adams-fc",
@@ -174,5 +171,5 @@ const Contestant contestant_cpodes_adams_fc = {
                 "iteration",
     .same_f   = true,
     .ours     = true,
-    .takes    = takes_fc_unless_stiff,
+    .takes    = takes_fc,
     .solve    = solve_adams_fc};

@@ -43,7 +43,6 @@ static void solve_mech(const Model *model, const char *method, sunrealtype t_end
 }
 
 static bool takes_mech(const Model *model) { return model->mech.nu > 0 && race_is_smooth(model); }
-static bool takes_unless_stiff(const Model *model) { return takes_mech(model) && !model->stiff; }
 
 static void solve_dop853(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                          RaceFigures *figures) {
@@ -61,7 +60,7 @@ const Contestant contestant_cpodes_dop853 = {.name  = "cpodes-dop853",
                                                  "CPMech with all defaults, each step projected",
                                              .same_f = true,
                                              .ours   = true,
-                                             .takes  = takes_unless_stiff,
+                                             .takes  = takes_mech,
                                              .solve  = solve_dop853};
 
 const Contestant contestant_cpodes_esdirk = {
@@ -75,9 +74,7 @@ const Contestant contestant_cpodes_esdirk = {
 
 /* ------------------------------------------------------------------- by f, c and G as they are -- */
 
-static bool takes_fc(const Model *model) {
-  return model->f && model->c && race_is_smooth(model) && !model->stiff;
-}
+static bool takes_fc(const Model *model) { return model->f && model->c && race_is_smooth(model); }
 
 static void solve_fc(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                      RaceFigures *figures) {

@@ -22,7 +22,7 @@ static int project(sunrealtype t, N_Vector y, N_Vector corr, sunrealtype eps, N_
 
 static void solve(const Model *model, int lmm, bool hooked, sunrealtype t_end, sunrealtype tol,
                   N_Vector y, RaceFigures *figures) {
-  const bool newton            = lmm == CV_BDF && model->n <= MOST_DENSE;
+  const bool newton            = lmm == CV_BDF && model->stiff;
   Peer peer                    = {0};
   SUNMatrix J                  = NULL;
   SUNLinearSolver linear       = NULL;
@@ -64,8 +64,6 @@ static void solve(const Model *model, int lmm, bool hooked, sunrealtype t_end, s
   if (J) SUNMatDestroy(J);
 }
 
-static bool takes_adams(const Model *model) { return race_ode_takes(model) && !model->stiff; }
-
 static void solve_adams(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                         RaceFigures *figures) {
   solve(model, CV_ADAMS, false, t_end, tol, y, figures);
@@ -99,5 +97,5 @@ const Contestant contestant_cvodes_adams = {.name     = "cvodes-adams",
                                             .title    = "CVODES, Adams, not projected",
                                             .settings = "fixed-point iteration, no projection",
                                             .same_f   = true,
-                                            .takes    = takes_adams,
+                                            .takes    = race_ode_takes,
                                             .solve    = solve_adams};
