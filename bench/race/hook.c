@@ -149,7 +149,7 @@ static int project(Hook *hook, sunrealtype t, double *y, double eps, double *err
 int hook_project(Hook *hook, sunrealtype t, N_Vector y, N_Vector corr, sunrealtype eps,
                  N_Vector err) {
   if (hook->chain) return chain_cvode_projection(t, y, corr, eps, err, hook->chain);
-  if (CVodeGetErrWeights(hook->cvode_mem, hook->ewt)) return -1;
+  if (hook->cvode_mem && CVodeGetErrWeights(hook->cvode_mem, hook->ewt)) return -1;
   N_VScale(1, y, corr); /* corr is the new state until the last line */
   const int flag =
       project(hook, t, N_VGetArrayPointer(corr), eps, err ? N_VGetArrayPointer(err) : NULL);

@@ -23,7 +23,8 @@ typedef struct {
 } Hook;
 
 bool hook_takes(const Model *model);
-/* 0, or -1 without memory; hook_free in any case */
+/* cvode_mem: gives the error weights; NULL: the caller writes them to ewt, the chain's if there is one. 0, or -1 without
+   memory; hook_free in any case */
 int hook_create(const Model *model, void *cvode_mem, Hook *hook);
 void hook_free(Hook *hook);
 /* As CVProjFn */

@@ -201,7 +201,7 @@ int chain_cvode_projection(sunrealtype t, N_Vector y, N_Vector corr, sunrealtype
   (void)t;
   Chain *c             = user_data;
   const sunindextype n = c->n;
-  if (CVodeGetErrWeights(c->cvode_mem, c->ewt)) return -1;
+  if (c->cvode_mem && CVodeGetErrWeights(c->cvode_mem, c->ewt)) return -1;
   const sunrealtype *wr = N_VGetArrayPointer(c->ewt), *wv = wr + 2 * n;
 
   N_VScale(1, y, corr); /* corr is the new state until the last line */

@@ -77,7 +77,8 @@ sunrealtype chain_energy(const Chain *chain, N_Vector y);
 int chain_cvode_projection(sunrealtype t, N_Vector y, N_Vector corr, sunrealtype epsproj,
                            N_Vector err, void *user_data);
 
-/* cvode_mem: not owned, gives the error weights; y_tmpl [4 n]: cloned. 0, or -1 without memory. */
+/* cvode_mem: not owned, gives the error weights; NULL: the caller writes them to chain->ewt. y_tmpl [4 n]:
+   cloned. 0, or -1 without memory. */
 int chain_attach(Chain *chain, void *cvode_mem, N_Vector y_tmpl);
 
 #endif
