@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A smaller one divides by it what the start has of errors in u' and lambda */
-static const double first_step = 1e-5;
+/* A shorter one admits larger errors of w and lambda at the start, which then dominate */
+static const double first_step = 1e-4;
 /* Absolute tolerance of w and lambda: errors of theirs count as far as they spoil q and u */
 static const double no_matter = 1e10;
 /* Of its own criterion for the end of Newton's iteration, whose errors are else larger than those of the steps */
@@ -52,14 +52,17 @@ static const char *missing(void) {
 }
 
 /* deSolve prints its messages by R's function of this name, which needs a running R. The program exports this one,
-   so that it is found first. */
+   so that it is found first; it keeps the newest line. */
 void Rprintf(const char *format, ...);
-static _Thread_local char said[80]; /* the newest */
+static _Thread_local char said[80];
 void Rprintf(const char *format, ...) {
+  char text[sizeof said];
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(said, sizeof said, format, arguments);
+  vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
+  text[strcspn(text, "\n")] = '\0';
+  if (*text) memcpy(said, text, sizeof said);
 }
 
 /* ------------------------------------------------------------------------------- the problem -- */
@@ -206,7 +209,7 @@ const Contestant contestant_radau5 = {.name  = "radau5",
                                           "without w where M is constant; second-order "
                                           "structure; q, u, and (w, lambda) of index 1, 2, 3; "
                                           "absolute tolerance of w and lambda 1e10; first "
-                                          "step 1e-5, w and lambda consistent; Jacobian from M, A, "
+                                          "step 1e-4, w and lambda consistent; Jacobian from M, A, "
                                           "K, C (K and C by differences where the model "
                                           "has no formulas); end of Newton's iteration at a tenth "
                                           "of the default criterion, at most 10 iterations",
