@@ -134,27 +134,24 @@ static bool takes(const Model *model) {
 static bool takes_adams(const Model *model) { return !model->stiff && takes(model); }
 
 const Contestant contestant_simbody_bdf = {
-    .name     = "simbody-bdf",
-    .title    = "Simbody's CPodes, BDF",
-    .settings = "CPodesSystem::project, the projection by hand of cvodes-hook but in the L2 norm, "
-                "in which fewer steps "
-                "fail (its internal projection is slower, and broken in the error norm); Newton "
-                "with a dense df/dy by "
-                "differences (LAPACK; its C++ interface takes no Jacobians) up to 400 unknowns, "
-                "functional iteration beyond",
-    .same_f   = true,
-    .missing  = missing,
-    .takes    = takes,
-    .solve    = solve_bdf};
+    .name  = "simbody-bdf",
+    .title = "Simbody's CPodes, BDF",
+    .settings =
+        "CPodesSystem::project, the projection by hand of cvodes-hook, but in the L2 norm, in "
+        "which fewer steps fail; Newton with a dense df/dy by differences (LAPACK; its C++ "
+        "interface takes no Jacobian) up to 400 unknowns, functional iteration beyond",
+    .same_f  = true,
+    .missing = missing,
+    .takes   = takes,
+    .solve   = solve_bdf};
 
-const Contestant contestant_simbody_adams = {.name  = "simbody-adams",
-                                             .title = "Simbody's CPodes, Adams",
-                                             .settings =
-                                                 "functional iteration, projection as simbody-bdf, "
-                                                 "order at most 2: beyond its projection makes the "
-                                                 "history grow, and runs fail or end at a wrong "
-                                                 "state. Without projection it is cvodes-adams",
-                                             .same_f  = true,
-                                             .missing = missing,
-                                             .takes   = takes_adams,
-                                             .solve   = solve_adams};
+const Contestant contestant_simbody_adams = {
+    .name  = "simbody-adams",
+    .title = "Simbody's CPodes, Adams",
+    .settings =
+        "functional iteration, projection as simbody-bdf, order at most 2: beyond, runs fail "
+        "or end at a wrong state. Without projection it is cvodes-adams",
+    .same_f  = true,
+    .missing = missing,
+    .takes   = takes_adams,
+    .solve   = solve_adams};
