@@ -1,0 +1,147 @@
+/* The index-3 system that RADAU5 solves in the race: its residual and Jacobian, over the mechanisms. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/race/index3.h"
+#include "support/support.h"
+
+static const struct {
+  const char *name;
+  bool constant_mass, full_mass;
+} mechanisms[] = {
+    {"pendulum", true, false}, {"slider_crank", true, false},    {"andrews", false, false},
+    {"car_axis", true, false}, {"flexible_crank", false, false}, {"bushing_crank", true, false},
+    {"four_bar", true, false}, {"chain", true, false},           {"bending_chain", true, false}};
+enum { MECHANISMS = sizeof mechanisms / sizeof *mechanisms };
+
+static Model *model;
+static Index3 s;
+static sunrealtype *Y; /* at the start, consistent */
+
+static void create(int i) {
+  char message[200];
+  model = model_create(model_find(mechanisms[i].name), NULL, test_context, message, sizeof message);
+  ck_assert_msg(model != NULL, "%s", message);
+  ck_assert(index3_takes(model));
+  ck_assert_int_eq(index3_create(model, &s), 0);
+  Y = calloc((size_t)s.n, sizeof *Y);
+  ck_assert_ptr_nonnull(Y);
+  ck_assert_int_eq(index3_start(&s, Y), 0);
+}
+
+static void release(void) {
+  free(Y);
+  index3_free(&s);
+  model_free(&model);
+}
+
+static sunrealtype largest(sunindextype n, const sunrealtype *x) {
+  sunrealtype most = 0;
+  for (sunindextype i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+  return most;
+}
+
+START_TEST(the_form_follows_the_mass_matrix) {
+  create(_i);
+  ck_assert_int_eq(s.constant_mass, mechanisms[_i].constant_mass);
+  ck_assert_int_eq(s.full_mass, mechanisms[_i].full_mass);
+  ck_assert_int_eq(s.structure, (s.constant_mass ? 1 : 2) * s.nu);
+  ck_assert_int_eq(s.n, s.structure + s.nu + s.na);
+  release();
+}
+END_TEST
+
+/* B Y' = r, with the accelerations of a CPMech; roundoff against the largest force */
+START_TEST(the_start_satisfies_the_system) {
+  create(_i);
+  sunrealtype *r = calloc((size_t)(3 * s.rows), sizeof *r), *B = r + s.rows, *udot = B + s.rows;
+  CPMech mech = model_mech(model);
+  ck_assert_int_eq(CPMechAccelerations(mech, 0, model->y0, udot, NULL), 0);
+  ck_assert_int_eq(index3_residual(&s, 0, Y, r), 0);
+  index3_mass(&s, B);
+  const sunrealtype scale = fmax(largest(s.rows, r), largest(s.na, Y + s.n - s.na) * (s.na > 0) + 1);
+  for (sunindextype j = 0; j < s.nu; j++)
+    ck_assert_double_eq_tol(r[j], s.constant_mass ? B[j] * udot[j] : 0, 1e-10 * scale);
+  for (sunindextype i = s.nu; i < s.rows; i++) {
+    ck_assert_double_eq_tol(r[i], 0, 1e-10);
+    ck_assert_double_eq(B[i], 0);
+  }
+  CPMechFree(&mech);
+  free(r);
+  release();
+}
+END_TEST
+
+/* A state that is none of the motion: no term vanishes */
+static void move(void) {
+  for (sunindextype i = 0; i < s.n; i++)
+    Y[i] += 0.1 * (1 + fabs(Y[i])) * sin(1.0 + 3.0 * (double)i);
+}
+
+/* Central differences of step h have errors of h^2 and 1e-16/h, 1e-10 at h = 1e-5, times the scale of the column */
+START_TEST(the_jacobian_is_the_derivative_of_the_residual) {
+  create(_i);
+  move();
+  sunrealtype *J    = calloc((size_t)(s.rows * s.n), sizeof *J);
+  sunrealtype *plus = calloc(2 * (size_t)s.rows, sizeof *plus), *minus = plus + s.rows;
+  ck_assert_int_eq(index3_jacobian(&s, 0.3, Y, J), 0);
+  for (sunindextype j = 0; j < s.n; j++) {
+    const sunrealtype Y_j = Y[j], h = 1e-5 * (1 + fabs(Y_j));
+    Y[j] = Y_j + h;
+    ck_assert_int_eq(index3_residual(&s, 0.3, Y, plus), 0);
+    Y[j] = Y_j - h;
+    ck_assert_int_eq(index3_residual(&s, 0.3, Y, minus), 0);
+    Y[j]                    = Y_j;
+    const sunrealtype scale = largest(s.rows, J + j * s.rows) + 1e-6 * largest(s.rows, plus) / h;
+    for (sunindextype i = 0; i < s.rows; i++)
+      ck_assert_double_eq_tol(J[i + j * s.rows], (plus[i] - minus[i]) / (2 * h), 1e-6 * scale);
+  }
+  free(plus);
+  free(J);
+  release();
+}
+END_TEST
+
+/* Without formulas: forward differences, of 1e-8 relative to what they are differences of */
+START_TEST(differences_stand_in_for_formulas) {
+  create(_i);
+  move();
+  const size_t size    = (size_t)(s.rows * s.n) * sizeof(sunrealtype);
+  sunrealtype *formula = malloc(size), *difference = malloc(size);
+  ck_assert(s.formulas);
+  ck_assert_int_eq(index3_jacobian(&s, 0.3, Y, formula), 0);
+  const long int before = s.residuals;
+  s.formulas            = false;
+  s.block[0].entries = s.block[1].entries = 0; /* K and C */
+  ck_assert_int_eq(index3_jacobian(&s, 0.3, Y, difference), 0);
+  ck_assert_int_eq(s.residuals - before, 1 + 2 * s.nu);
+  const sunrealtype scale = largest(s.rows * s.n, formula) + largest(s.rows, s.base);
+  for (sunindextype k = 0; k < s.rows * s.n; k++)
+    ck_assert_double_eq_tol(formula[k], difference[k], 1e-5 * scale);
+  free(formula);
+  free(difference);
+  release();
+}
+END_TEST
+
+START_TEST(models_of_another_form_are_not_taken) {
+  char message[200];
+  model = model_create(model_find("knife_edge"), NULL, test_context, message, sizeof message);
+  ck_assert(!index3_takes(model)); /* no position constraints */
+  model_free(&model);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("index3");
+  TCase *tcase = tcase_create("index3");
+  tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tcase, the_form_follows_the_mass_matrix, 0, MECHANISMS);
+  tcase_add_loop_test(tcase, the_start_satisfies_the_system, 0, MECHANISMS);
+  tcase_add_loop_test(tcase, the_jacobian_is_the_derivative_of_the_residual, 0, MECHANISMS);
+  tcase_add_loop_test(tcase, differences_stand_in_for_formulas, 0, MECHANISMS);
+  tcase_add_test(tcase, models_of_another_form_are_not_taken);
+  suite_add_tcase(suite, tcase);
+  return run_suite(suite);
+}
