@@ -19,7 +19,7 @@ static const double no_matter = 1e10;
 /* Of its own criterion for the end of Newton's iteration, whose errors are else larger than those of the steps */
 static const double newton_share = 0.1;
 enum { NEWTON_ITERATIONS = 10 };
-enum { MOST_ROWS = 700 }; /* of its dense matrices */
+enum { MOST_ROWS = 1200 }; /* of its dense matrices */
 
 /* ------------------------------------------------------------------------------- the Fortran -- */
 
