@@ -16,7 +16,13 @@ extern const Contestant contestant_cpodes_dop853, contestant_cpodes_dop853_fc,
     contestant_cpodes_esdirk;
 #endif
 extern const Contestant contestant_cvodes_hook, contestant_cvodes_adams;
+
+#ifdef CPODES_RACE_IDA
 extern const Contestant contestant_ida_dense, contestant_ida_klu;
+#else
+ABSENT(contestant_ida_dense, "ida-dense", "IDA, stabilised index 2, dense", "IDA with KLU");
+ABSENT(contestant_ida_klu, "ida-klu", "IDA, stabilised index 2, KLU", "IDA with KLU");
+#endif
 
 #ifdef CPODES_RACE_SIMBODY
 extern const Contestant contestant_simbody_bdf, contestant_simbody_adams;
