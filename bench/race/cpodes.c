@@ -69,27 +69,26 @@ static void solve_adams(const Model *model, sunrealtype t_end, sunrealtype tol, 
   solve_mech(model, (MechOptions){.lmm = CV_ADAMS}, t_end, tol, y, figures);
 }
 
-const Contestant contestant_cpodes_bdf = {.name  = "cpodes-bdf",
-                                          .title = "cpodes, BDF",
-                                          .settings =
-                                              "CPMech with all defaults: structured Newton on the "
-                                              "condensed KKT matrix (dense or KLU, as the "
-                                              "model's matrices), projection in its metric",
-                                          .same_f = true,
-                                          .ours   = true,
-                                          .takes  = takes_mech,
-                                          .solve  = solve_bdf};
+const Contestant contestant_cpodes_bdf = {
+    .name     = "cpodes-bdf",
+    .title    = "cpodes, BDF",
+    .settings = "CPMech with all defaults: structured Newton on the condensed KKT matrix (dense"
+                " or KLU, as the model's matrices), projection in its metric",
+    .same_f   = true,
+    .ours     = true,
+    .takes    = takes_mech,
+    .solve    = solve_bdf};
 
 const Contestant contestant_cpodes_bdf2 = {
-    .name  = "cpodes-bdf2",
-    .title = "cpodes, BDF of order 2, errors of velocities times h",
-    .settings =
-        "as cpodes-bdf, with CPMechSetMaxOrd(2) and CPMechSetErrorTimeScale(CP_TAU_STEP): for fast "
-        "oscillations that need not be followed",
-    .same_f = true,
-    .ours   = true,
-    .takes  = takes_mech,
-    .solve  = solve_bdf2};
+    .name     = "cpodes-bdf2",
+    .title    = "cpodes, BDF of order 2, errors of velocities times h",
+    .settings = "as cpodes-bdf, with CPMechSetMaxOrd(2) and "
+                "CPMechSetErrorTimeScale(CP_TAU_STEP): for fast oscillations that need not be "
+                "followed",
+    .same_f   = true,
+    .ours     = true,
+    .takes    = takes_mech,
+    .solve    = solve_bdf2};
 
 const Contestant contestant_cpodes_adams = {.name  = "cpodes-adams",
                                             .title = "cpodes, Adams",
@@ -153,22 +152,21 @@ static void solve_adams_fc(const Model *model, sunrealtype t_end, sunrealtype to
 }
 
 const Contestant contestant_cpodes_bdf_fc = {
-    .name  = "cpodes-bdf-fc",
-    .title = "cpodes, BDF, f and c by hand",
-    .settings =
-        "f, c and dc/dy as the model has them, CPProjector with all defaults; Newton with "
-        "a dense df/dy by "
-        "differences (LAPACK) where the model is stiff, up to 400 unknowns, else fixed point",
-    .same_f = true,
-    .ours   = true,
-    .takes  = takes_fc_newton,
-    .solve  = solve_bdf_fc};
+    .name     = "cpodes-bdf-fc",
+    .title    = "cpodes, BDF, f and c by hand",
+    .settings = "f, c and dc/dy as the model has them, CPProjector with all defaults; Newton "
+                "with a dense df/dy by differences (LAPACK) where the model is stiff, up to 400"
+                " unknowns, else fixed point",
+    .same_f   = true,
+    .ours     = true,
+    .takes    = takes_fc_newton,
+    .solve    = solve_bdf_fc};
 
 const Contestant contestant_cpodes_adams_fc = {
     .name     = "cpodes-adams-fc",
     .title    = "cpodes, Adams, f and c by hand",
-    .settings = "f, c and dc/dy as the model has them, CPProjector with all defaults; fixed-point "
-                "iteration",
+    .settings = "f, c and dc/dy as the model has them, CPProjector with all defaults; fixed-"
+                "point iteration",
     .same_f   = true,
     .ours     = true,
     .takes    = takes_fc,

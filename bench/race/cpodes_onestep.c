@@ -93,11 +93,11 @@ static void solve_fc(const Model *model, sunrealtype t_end, sunrealtype tol, N_V
 }
 
 const Contestant contestant_cpodes_dop853_fc = {
-    .name  = "cpodes-dop853-fc",
-    .title = "cpodes, DOP853, f and c by hand",
-    .settings =
-        "f, c and dc/dy as the model has them, CPProjector with all defaults, each step projected",
-    .same_f = true,
-    .ours   = true,
-    .takes  = takes_fc,
-    .solve  = solve_fc};
+    .name     = "cpodes-dop853-fc",
+    .title    = "cpodes, DOP853, f and c by hand",
+    .settings = "f, c and dc/dy as the model has them, CPProjector with all defaults, each step"
+                " projected",
+    .same_f   = true,
+    .ours     = true,
+    .takes    = takes_fc,
+    .solve    = solve_fc};

@@ -82,10 +82,11 @@ static void solve_hook(const Model *model, sunrealtype t_end, sunrealtype tol, N
 const Contestant contestant_cvodes_hook = {
     .name     = "cvodes-hook",
     .title    = "CVODES, BDF, its hook, projection by hand",
-    .settings = "CVodeSetProjFn with a projection written by hand: positions, then velocities, then the error "
-                "estimate, in the norm of the error weights; tridiagonal factors for chains, else Cholesky factors of "
-                "A D A^T (LAPACK). Where the model is stiff, up to 400 unknowns, Newton with a dense df/dy by "
-                "differences (LAPACK), else fixed point",
+    .settings = "CVodeSetProjFn with a projection written by hand: positions, then velocities, "
+                "then the error estimate, in the norm of the error weights; tridiagonal factors"
+                " for chains, else Cholesky factors of A D A^T (LAPACK). Where the model is "
+                "stiff, up to 400 unknowns, Newton with a dense df/dy by differences (LAPACK), "
+                "else fixed point",
     .same_f   = true,
     .takes    = takes_hook,
     .solve    = solve_hook};

@@ -97,22 +97,20 @@ static void solve_klu(const Model *model, sunrealtype t_end, sunrealtype tol, N_
   solve(model, true, t_end, tol, y, figures);
 }
 
-const Contestant contestant_ida_dense = {.name  = "ida-dense",
-                                         .title = "IDA, stabilised index 2, dense",
-                                         .settings =
-                                             "Gear-Gupta-Leimkuhler form, order up to 5, Jacobian "
-                                             "from M, A, K, C (K, C and dv/dq by differences "
-                                             "where the model has no formulas), LU by LAPACK, "
-                                             "constant M kept; multipliers with an absolute "
-                                             "tolerance of 1e10 and left out of the error test "
-                                             "(IDASetSuppressAlg); consistent x, x' at the start",
-                                         .takes = takes_dense,
-                                         .solve = solve_dense};
+const Contestant contestant_ida_dense = {
+    .name     = "ida-dense",
+    .title    = "IDA, stabilised index 2, dense",
+    .settings = "Gear-Gupta-Leimkuhler form, order up to 5, Jacobian from M, A, K, C (K, C and "
+                "dv/dq by differences where the model has no formulas), LU by LAPACK, constant "
+                "M kept; multipliers with an absolute tolerance of 1e10 and left out of the "
+                "error test (IDASetSuppressAlg); consistent x, x' at the start",
+    .takes    = takes_dense,
+    .solve    = solve_dense};
 
-const Contestant contestant_ida_klu = {.name  = "ida-klu",
-                                       .title = "IDA, stabilised index 2, KLU",
-                                       .settings =
-                                           "as ida-dense, with sparse M, A, K, C by formulas, one "
-                                           "symbolic analysis, refactorisation by KLU",
-                                       .takes = takes_klu,
-                                       .solve = solve_klu};
+const Contestant contestant_ida_klu = {
+    .name     = "ida-klu",
+    .title    = "IDA, stabilised index 2, KLU",
+    .settings = "as ida-dense, with sparse M, A, K, C by formulas, one symbolic analysis, "
+                "refactorisation by KLU",
+    .takes    = takes_klu,
+    .solve    = solve_klu};
