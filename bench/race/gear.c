@@ -282,8 +282,9 @@ static int look_beside_the_start(Gear *g) {
   int flag              = x && M ? 0 : -1;
   if (!flag) flag = mech_mass(g->model, 0, N_VGetArrayPointer(g->model->y0), M);
   if (!flag) {
+    const sunrealtype t = 0.37 * g->model->type->t_end; /* what moves by itself has moved */
     state_beside(g, x);
-    flag = mech_mass(g->model, 0, x, g->M) || partials(g, 0, x, x + nu, x + 2 * nu, x + 3 * nu);
+    flag = mech_mass(g->model, t, x, g->M) || partials(g, t, x, x + nu, x + 2 * nu, x + 3 * nu);
     const size_t bytes = (size_t)matrix_entries(M) * sizeof(sunrealtype);
     g->constant_mass   = !memcmp(matrix_values(g->M), matrix_values(M), bytes);
   }
