@@ -268,7 +268,9 @@ static int run_problem(const Race *race, const char *name, SUNContext ctx, Resul
                        .t_end           = (double)problem.t_end};
   snprintf(results->problem, sizeof results->problem, "%s", name);
   snprintf(results->origin, sizeof results->origin, "%s", problem.origin);
-  printf("  reference: %s, known to %.1e\n", results->origin, results->reference_error);
+  if (problem.reference)
+    printf("  reference: %s, known to %.1e\n", results->origin, results->reference_error);
+  else printf("  no reference: %s\n", results->origin);
   N_Vector y         = CHECK_POINTER(N_VClone(problem.model->y0));
   const int nmethods = choose_methods(race, problem.model, method);
   for (int i = 0; i < race->ntols && results->nresults + nmethods <= RACE_MOST_RESULTS; i++)

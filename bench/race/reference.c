@@ -71,10 +71,10 @@ typedef struct {
 
 /* In this order, until two have succeeded */
 static const Candidate candidates[] = {
-    {NULL, 0, 1e-13},           {"cpodes-adams", 0, 1e-13}, {"cpodes-adams-fc", 0, 1e-13},
-    {"cvodes-adams", 0, 1e-13}, {"cpodes-bdf", 1, 1e-12},   {"ida-klu", 1, 1e-12},
-    {"ida-dense", 1, 1e-12},    {"cpodes-bdf", 1, 1e-11},   {"ida-klu", 1, 1e-10},
-    {"ida-dense", 1, 1e-10}};
+    {NULL, 0, 1e-13},           {"cpodes-adams", 0, 1e-13},  {"cpodes-adams-fc", 0, 1e-13},
+    {"cvodes-adams", 0, 1e-13}, {"cpodes-dop853", 0, 1e-13}, {"cpodes-bdf", 0, 1e-13},
+    {"cpodes-bdf", 1, 1e-12},   {"ida-klu", 1, 1e-12},       {"ida-dense", 1, 1e-12},
+    {"cpodes-bdf", 1, 1e-11},   {"ida-klu", 1, 1e-10},       {"ida-dense", 1, 1e-10}};
 enum { CANDIDATES = sizeof candidates / sizeof *candidates };
 
 static const Contestant *willing(const Candidate *candidate, const Model *model) {
