@@ -144,6 +144,7 @@ static void set_parameters(Problem *P, double tol) {
   iwork[5]     = (int)s->nu;              /* of index 1: q */
   iwork[6]     = (int)s->nu;              /* 2: u */
   iwork[7]     = (int)(s->n - 2 * s->nu); /* 3: w, lambda */
+  iwork[8]     = 2;                       /* step size control: classical, not Gustafsson's */
   iwork[9]     = (int)s->structure;
   iwork[10]    = (int)s->nu;
   for (sunindextype i = 0; i < s->n; i++) {
@@ -211,7 +212,7 @@ const Contestant contestant_radau5 = {
         "second-order structure; q, u, (w, lambda) of index 1, 2, 3; absolute tolerance of w "
         "and lambda 1e10; consistent start; first step t_end/100; Jacobian from M, A, K, C (K "
         "and C by differences where the model has no formulas); Newton's iteration to a "
-        "tenth of the default criterion, at most 10 times",
+        "tenth of the default criterion, at most 10 times; classical step size control",
     .missing = missing,
     .takes   = takes,
     .solve   = solve};
