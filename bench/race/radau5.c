@@ -136,17 +136,17 @@ static void set_parameters(Problem *P, double tol) {
   const Index3 *s = &P->system;
   /* what it makes of tol, and its default for the end of Newton's iteration */
   const double inner = 0.1 * pow(tol, 2.0 / 3), criterion = fmin(0.03, sqrt(inner));
-  double *work = P->work - 1;
-  int *iwork   = P->iwork - 1;
-  work[4]      = fmax(1e-15 / inner, newton_share * criterion);
-  iwork[2]     = RACE_MAX_STEPS;
-  iwork[3]     = NEWTON_ITERATIONS;
-  iwork[5]     = (int)s->nu;              /* of index 1: q */
-  iwork[6]     = (int)s->nu;              /* 2: u */
-  iwork[7]     = (int)(s->n - 2 * s->nu); /* 3: w, lambda */
-  iwork[8]     = 2;                       /* step size control: classical, not Gustafsson's */
-  iwork[9]     = (int)s->structure;
-  iwork[10]    = (int)s->nu;
+  double *work  = P->work;
+  int *iwork    = P->iwork;
+  work[4 - 1]   = fmax(1e-15 / inner, newton_share * criterion);
+  iwork[2 - 1]  = RACE_MAX_STEPS;
+  iwork[3 - 1]  = NEWTON_ITERATIONS;
+  iwork[5 - 1]  = (int)s->nu;              /* of index 1: q */
+  iwork[6 - 1]  = (int)s->nu;              /* 2: u */
+  iwork[7 - 1]  = (int)(s->n - 2 * s->nu); /* 3: w, lambda */
+  iwork[8 - 1]  = 2;                       /* step size control: classical, not Gustafsson's */
+  iwork[9 - 1]  = (int)s->structure;
+  iwork[10 - 1] = (int)s->nu;
   for (sunindextype i = 0; i < s->n; i++) {
     P->rtol[i] = tol;
     P->atol[i] = i < 2 * s->nu ? tol : no_matter;
@@ -167,12 +167,13 @@ static int integrate(Problem *P, Radau5 *radau5, double t_end, double *t) {
 }
 
 static void collect(const Problem *P, RaceFigures *figures) {
-  const int *iwork        = P->iwork - 1;
-  figures->steps          = iwork[17];
-  figures->rejected       = iwork[16] - iwork[17]; /* by the error test, or by Newton's iteration */
+  const int *iwork        = P->iwork;
+  const int computed      = iwork[16 - 1]; /* with those that fail, in Newton's iteration, too */
+  figures->steps          = iwork[17 - 1];
+  figures->rejected       = computed - figures->steps;
   figures->rhs            = P->system.residuals;
-  figures->jacobians      = iwork[15];
-  figures->factorisations = iwork[19];
+  figures->jacobians      = iwork[15 - 1];
+  figures->factorisations = iwork[19 - 1];
 }
 
 static void run(Problem *P, Radau5 *radau5, sunrealtype t_end, N_Vector y, RaceFigures *figures) {
