@@ -10,10 +10,10 @@
 
 enum { NO_PROGRAM = 127, MOST_METHODS = 40 };
 
-/* Colours that people with colour blindness can tell apart, dark enough for thin lines */
-static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                      "#56b4e9", "#b8860b", "#000000", "#7f3c8d",
-                                      "#a5aa99", "#11a579", "#b40f20", "#4b4b8f"};
+/* Dark enough for thin lines; points and dashes tell apart what eyes may not */
+static const char *const colours[] = {
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#b8860b", "#000000", "#7f3c8d",
+    "#808080", "#8c564b", "#b40f20", "#4b4b8f", "#e377c2", "#2f8f8f", "#6b8e23", "#444444"};
 enum { NCOLOURS = sizeof colours / sizeof *colours };
 
 /* "chain:n=100" -> "chain-n-100" */
