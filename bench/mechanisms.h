@@ -3,6 +3,10 @@
 #define CPODES_BENCH_MECHANISMS_H
 
 #include <cpodes/cpodes.h>
+#include <cpodes/cpodes_mechanics.h>
+#include <models/andrews.h>
+#include <models/bending_chain.h>
+#include <models/bushing_crank.h>
 #include <models/car_axis.h>
 #include <models/chain.h>
 #include <models/knife_edge.h>
@@ -11,29 +15,35 @@
 
 typedef struct {
   const char *name;
-  sunindextype n, m;   /* length of y and c */
-  CVRhsFn f;           /* y' = f(t, y)   */
-  CPConstraintFn c;    /* 0  = c(t, y)   */
-  CPConstraintJacFn G; /* G  = dc/dy     */
-  void *data;          /* the user_data of f, c and G */
-  sunrealtype t_end;   /* start at 0 */
-  N_Vector y0;         /* start */
-  N_Vector y_end;      /* reference at t_end */
+  sunindextype n, m;      /* length of y and c */
+  CVRhsFn f;              /* y' = f(t, y); NULL: only as mechanical system */
+  CPConstraintFn c;       /* 0  = c(t, y)   */
+  CPConstraintJacFn G;    /* G  = dc/dy     */
+  void *data;             /* the user_data of f, c and G */
+  sunrealtype t_end;      /* start at 0 */
+  N_Vector y0;            /* start */
+  N_Vector y_end;         /* reference at t_end */
+  CPMechModel model;      /* the same as mechanical system; nu = 0: it is none */
+  void *model_data;       /* its user data */
+  sunindextype ncompared; /* components of the state with a reference; 0: all */
 
   /* the parameters that data points to */
   Pendulum pendulum;
   SliderCrank slider_crank;
   CarAxis car_axis;
   KnifeEdge knife_edge;
-  Chain *chain; /* NULL: no chain, and no hand-written projection for CVODES' own hook */
+  BushingCrank bushing_crank;
+  BendingChain *bending; /* the chain, without springs; NULL: no chain */
+  Chain *chain;          /* NULL: no chain, and no hand-written projection for CVODES' own hook */
 } Mechanism;
 
-/* name: pendulum, slider_crank, car_axis, knife_edge, or chainN with N = 1, 2, 3 or 10 masses. Ends the program
-   if there is none, or if its reference does not converge. */
+/* name: pendulum, slider_crank, car_axis, knife_edge, andrews, chainN with N = 1, 2, 3, 10 or 100 masses, or
+   bushing_crank, which has no reference. Ends the program if there is none, or if its reference does not converge. */
 Mechanism *mechanism_create(const char *name, SUNContext ctx);
 void mechanism_free(Mechanism **mechanism);
 
-/* max_i |y_i - reference_i| at t_end */
+/* max_i |y_i - reference_i| at t_end, and over the positions only: the first half of the state */
 sunrealtype mechanism_error(const Mechanism *mechanism, N_Vector y);
+sunrealtype mechanism_position_error(const Mechanism *mechanism, N_Vector y);
 
 #endif

@@ -9,13 +9,14 @@
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 /* Far above what any useful run takes: ends those that creep */
-static const long int step_limit = 100000;
+static const long int step_limit = 1000000;
 
 /* What one integration consists of */
 typedef struct {
   void *cvode_mem;
   CPodeMem mem; /* NULL unless cpodes projects */
   CPProjector P;
+  CPMech mech;                  /* NULL unless it is one that is projected */
   SUNNonlinearSolver nonlinear; /* NULL: Newton, which is the default */
   SUNLinearSolver linear;
   SUNMatrix J, G;
@@ -70,6 +71,21 @@ static void create_cpodes(Run *run, const Mechanism *s, const RunOptions *o, SUN
   if (run->nonlinear) CHECK(CPodeSetNonlinearSolver(run->mem, run->nonlinear));
 }
 
+static void create_mechanics(Run *run, const Mechanism *s, const RunOptions *o, SUNContext ctx) {
+  run->mem       = CHECK_POINTER(CPodeCreate(o->lmm, ctx));
+  run->cvode_mem = CPodeGetCVodeMem(run->mem);
+  run->mech      = CHECK_POINTER(CPMechCreate(&s->model, s->y0, ctx));
+  CHECK(CPMechSetUserData(run->mech, s->model_data));
+  CHECK(CPMechSetErrHandlerFn(run->mech, quiet, NULL));
+  CHECK(CPMechSetMetric(run->mech, o->metric));
+  if (o->lmm == CV_ADAMS && o->newton) CHECK(CPMechSetNewton(run->mech, CP_NEWTON_KKT));
+  CHECK(CPodeSetErrHandlerFn(run->mem, quiet, NULL));
+  CHECK(CPMechAttach(run->mech, run->mem, 0.0, s->y0));
+  CHECK(CPodeSStolerances(run->mem, o->tol, o->tol));
+  CHECK(CPodeSetProjErrEst(run->mem, o->err_est));
+  if (run->nonlinear) CHECK(CPodeSetNonlinearSolver(run->mem, run->nonlinear));
+}
+
 static void create_cvodes(Run *run, const Mechanism *s, const RunOptions *o, SUNContext ctx) {
   run->cvode_mem = CHECK_POINTER(CVodeCreate(o->lmm, ctx));
   CHECK(CVodeInit(run->cvode_mem, s->f, 0.0, s->y0));
@@ -86,25 +102,29 @@ static Run run_create(const Mechanism *s, const RunOptions *o, SUNContext ctx) {
   Run run = {.y = CHECK_POINTER(N_VClone(s->y0))};
   run.c   = CHECK_POINTER(N_VNew_Serial(s->m, ctx));
   N_VScale(1.0, s->y0, run.y);
-  if (o->lmm == CV_ADAMS) run.nonlinear = CHECK_POINTER(SUNNonlinSol_FixedPoint(run.y, 0, ctx));
+  if (o->lmm == CV_ADAMS && !o->newton)
+    run.nonlinear = CHECK_POINTER(SUNNonlinSol_FixedPoint(run.y, o->anderson, ctx));
 
   if (o->by == BY_CPODES) create_cpodes(&run, s, o, ctx);
+  else if (o->by == BY_MECHANICS) create_mechanics(&run, s, o, ctx);
   else create_cvodes(&run, s, o, ctx);
 
-  if (o->lmm == CV_BDF) {
+  if (o->by != BY_MECHANICS && !run.nonlinear) {
     run.J      = CHECK_POINTER(SUNDenseMatrix(s->n, s->n, ctx));
     run.linear = CHECK_POINTER(SUNLinSol_Dense(run.y, run.J, ctx));
     CHECK(CVodeSetLinearSolver(run.cvode_mem, run.linear, run.J));
   }
-  CHECK(CVodeSetUserData(run.cvode_mem, s->data));
+  if (!run.mech) CHECK(CVodeSetUserData(run.cvode_mem, s->data));
   CHECK(CVodeSetMaxNumSteps(run.cvode_mem, step_limit));
   CHECK(CVodeSetStopTime(run.cvode_mem, s->t_end)); /* the end is a step, not an interpolation */
+  if (o->set) CHECK(o->set(run.mem, o->value));
   return run;
 }
 
 static void run_free(Run *run) {
   if (run->mem) CPodeFree(&run->mem);
   else CVodeFree(&run->cvode_mem);
+  CPMechFree(&run->mech);
   CPProjectorFree(&run->P);
   if (run->nonlinear) SUNNonlinSolFree(run->nonlinear);
   if (run->linear) SUNLinSolFree(run->linear);
@@ -165,14 +185,15 @@ static void collect(Run *run, const Mechanism *s, const RunOptions *o, Figures *
   CHECK(CVodeGetNumErrTestFails(run->cvode_mem, &error_fails));
   CHECK(CVodeGetNumStepSolveFails(run->cvode_mem, &solve_fails));
   CHECK(CVodeGetNumLinSolvSetups(run->cvode_mem, &figures->setups));
-  if (o->lmm == CV_BDF) CHECK(CVodeGetNumLinRhsEvals(run->cvode_mem, &difference_rhs));
+  if (run->linear) CHECK(CVodeGetNumLinRhsEvals(run->cvode_mem, &difference_rhs));
   if (o->by == BY_HOOK) CHECK(CVodeGetNumProjFails(run->cvode_mem, &projection_fails));
   if (run->mem) CHECK(CPodeGetProjStats(run->mem, &figures->proj));
   if (run->mem && figures->flag < 0)
     snprintf(figures->message, sizeof figures->message, "%s", CPodeGetLastMessage(run->mem));
-  figures->rhs      = rhs + difference_rhs;
-  figures->rejected = error_fails + solve_fails + projection_fails;
-  figures->error    = mechanism_error(s, run->y);
+  figures->rhs            = rhs + difference_rhs;
+  figures->rejected       = error_fails + solve_fails + projection_fails;
+  figures->error          = mechanism_error(s, run->y);
+  figures->position_error = mechanism_position_error(s, run->y);
 }
 
 Figures run_observed(Mechanism *mechanism, const RunOptions *options, SUNContext ctx) {
@@ -184,13 +205,18 @@ Figures run_observed(Mechanism *mechanism, const RunOptions *options, SUNContext
   return figures;
 }
 
-Figures run_timed(Mechanism *mechanism, const RunOptions *options, SUNContext ctx) {
+Figures run_to_end(Mechanism *mechanism, const RunOptions *options, N_Vector y, SUNContext ctx) {
   Figures figures = {0};
   Run run         = run_create(mechanism, options, ctx);
   figures.flag    = march_timed(&run, mechanism, &figures);
   collect(&run, mechanism, options, &figures);
+  if (y) N_VScale(1.0, run.y, y);
   run_free(&run);
   return figures;
+}
+
+Figures run_timed(Mechanism *mechanism, const RunOptions *options, SUNContext ctx) {
+  return run_to_end(mechanism, options, NULL, ctx);
 }
 
 /* --------------------------------------------------------------------------------- reporting -- */

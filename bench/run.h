@@ -7,7 +7,8 @@
 
 /* Who projects */
 typedef enum {
-  BY_CPODES, /* this library, with the options below */
+  BY_CPODES,    /* this library, with the options below */
+  BY_MECHANICS, /* this library, the mechanism as a CPMech */
   BY_HOOK, /* CVODES itself, by a hand-written function given to CVodeSetProjFn; BDF and chains only */
   BY_NOBODY /* plain CVODES */
 } Projected;
@@ -31,6 +32,13 @@ typedef struct {
   long int proj_frequency;    /* CPodeSetProjFrequency */
   bool test_constraint;       /* CPodeSetProjTestCnstr */
   sunrealtype hook_eps;       /* CVodeSetEpsProj; 0: CVODES' default, 0.1 */
+
+  int anderson;        /* depth of Anderson acceleration of the fixed-point solver */
+  bool newton;         /* Newton in place of fixed-point iteration for CV_ADAMS */
+  CPMechMetric metric; /* CPMechSetMetric */
+  /* A setting of the integrator, made before the first step; NULL: none */
+  int (*set)(CPodeMem mem, double value);
+  double value;
 } RunOptions;
 
 enum { MAX_ORDER = 12, CORRECTION_DECADES = 8 };
@@ -44,16 +52,19 @@ typedef struct {
   long int rejected; /* failed error tests and failed solves, projections included */
   long int order_steps[MAX_ORDER + 1]; /* steps taken with each order */
   long int corrections[CORRECTION_DECADES]; /* of the projections' corrections, in WRMS: below 1e-2, 1e-1, ..., 1e4, above */
-  sunrealtype violation; /* largest |c_i| after a step, in the units of c */
-  sunrealtype error;     /* largest |y_i - reference_i| at t_end */
-  double seconds;        /* of the integration alone */
-  CPodeProjStats proj;   /* zero unless cpodes projects */
+  sunrealtype violation;      /* largest |c_i| after a step, in the units of c */
+  sunrealtype error;          /* largest |y_i - reference_i| at t_end */
+  sunrealtype position_error; /* the same of the positions alone */
+  double seconds;             /* of the integration alone */
+  CPodeProjStats proj;        /* zero unless cpodes projects */
 } Figures;
 
 /* Integrates step by step and looks at each step: seconds is of no use then. */
 Figures run_observed(Mechanism *mechanism, const RunOptions *options, SUNContext ctx);
 /* Integrates in one call: of the figures by step, order_steps, corrections and violation, there are none. */
 Figures run_timed(Mechanism *mechanism, const RunOptions *options, SUNContext ctx);
+/* The same; y [n]: out, the state at the end */
+Figures run_to_end(Mechanism *mechanism, const RunOptions *options, N_Vector y, SUNContext ctx);
 
 /* Highest order with at least one step */
 int highest_order(const Figures *figures);

@@ -6,10 +6,14 @@
 
 int cpVectorFinite(N_Vector v);
 int cpAllFinite(const sunrealtype *x, sunindextype n);
-void cpCopy(N_Vector to, N_Vector from);
 int cpVectorPositive(N_Vector v); /* and finite */
 int cpFirstNonFinite(N_Vector v); /* index, or -1 */
 int cpHasData(N_Vector v);        /* direct access to all entries */
+/* As N_VScale, N_VLinearSum and N_VWrmsNorm, to the last bit; the vectors are of one kind. */
+void cpCopy(N_Vector to, N_Vector from);
+void cpAdd(N_Vector x, N_Vector y, N_Vector z);      /* z = x + y */
+void cpSubtract(N_Vector x, N_Vector y, N_Vector z); /* z = x - y */
+sunrealtype cpWrmsNorm(N_Vector x, N_Vector w);
 /* Size below which a component counts as zero when it is perturbed: the tolerance alone may be far
  * below what the other terms of a constraint can resolve; components of large units say nothing of
  * the others. */

@@ -14,7 +14,7 @@ void cpPendingClear(CPodeMem mem) { mem->pending.active = 0; }
 
 void cpPendingSet(CPodeMem mem, const CPAttempt *a) {
   CPPending *p = &mem->pending;
-  N_VScale(1.0, mem->delta, p->delta);
+  cpCopy(p->delta, mem->delta);
   p->active = 1;
   p->nst    = a->nst;
   p->nfail  = a->nfail;
@@ -22,7 +22,7 @@ void cpPendingSet(CPodeMem mem, const CPAttempt *a) {
 }
 
 static void takeBack(CPodeMem mem, N_Vector zn0) {
-  N_VLinearSum(1.0, zn0, -1.0, mem->pending.delta, zn0);
+  cpSubtract(zn0, mem->pending.delta, zn0);
   mem->stats.ntakenback++;
 }
 

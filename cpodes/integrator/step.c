@@ -50,7 +50,7 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
   const CPErrEst mode = errEstMode(mem);
   if (mode == CP_ERREST_UNPROJECTED || (mode == CP_ERREST_ACCEPTANCE && mem->tq2 * *tested <= 1.0))
     return CP_SUCCESS;
-  N_VScale(1.0, ycor, mem->err);
+  cpCopy(mem->err, ycor);
   int flag = cpProjectError(mem->step, a->t, mem->y, ewt, mem->err);
   if (flag) return cpFailedProjection(mem, a, flag);
   mem->stats.nerrproj++;
@@ -60,7 +60,7 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
   }
   mem->err_valid = 1;
   if (mode == CP_ERREST_ACCEPTANCE || !cpEntersHistory(mem)) {
-    const sunrealtype norm = N_VWrmsNorm(mem->err, ewt);
+    const sunrealtype norm = cpWrmsNorm(mem->err, ewt);
     if (mode == CP_ERREST_ACCEPTANCE && mem->tq2 * norm > 1.0) return CP_SUCCESS;
     *tested = norm; /* else CVODES may find out: what it rejects is gone with ycor */
   }
@@ -80,13 +80,13 @@ static int tooLarge(CPodeMem mem, const CPAttempt *a, sunrealtype correction) {
 
 /* y -> y + delta. */
 static int projectState(CPodeMem mem, const CPAttempt *a, N_Vector ewt, int *moved) {
-  N_VScale(1.0, mem->y, mem->delta);
+  cpCopy(mem->delta, mem->y);
   int flag = cpProject(mem->step, a->t, mem->y, ewt, mem->test_cnstr, moved);
   if (flag) return cpFailedProjection(mem, a, flag);
   mem->stats.violation = mem->step->violation;
   if (!*moved) return CP_SUCCESS;
-  N_VLinearSum(1.0, mem->y, -1.0, mem->delta, mem->delta);
-  const sunrealtype correction = N_VWrmsNorm(mem->delta, ewt);
+  cpSubtract(mem->y, mem->delta, mem->delta);
+  const sunrealtype correction = cpWrmsNorm(mem->delta, ewt);
   const int bounded            = mem->since == 0 || a->nst == 0;
   if (!(correction <= (bounded ? mem->max_correction : DBL_MAX)))
     return tooLarge(mem, a, correction);
@@ -107,7 +107,7 @@ static int surelyRejected(CPodeMem mem, const CPAttempt *a, sunrealtype norm) {
 static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt) {
   const CPErrEst mode = errEstMode(mem);
   int moved           = 0;
-  sunrealtype norm    = mode == CP_ERREST_PROJECTED ? 0.0 : N_VWrmsNorm(ycor, ewt);
+  sunrealtype norm    = mode == CP_ERREST_PROJECTED ? 0.0 : cpWrmsNorm(ycor, ewt);
   if (!isfinite(norm)) return cpFailedInner(mem, a, ycor, SUN_NLS_CONV_RECVR);
   if (mode == CP_ERREST_UNPROJECTED && surelyRejected(mem, a, norm)) return CP_SUCCESS;
   int flag = projectState(mem, a, ewt, &moved);
@@ -117,13 +117,13 @@ static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector
   if (!moved || surelyRejected(mem, a, norm)) return CP_SUCCESS;
   mem->projected = 1;
   if (cpEntersHistory(mem)) {
-    N_VLinearSum(1.0, ycor, 1.0, mem->delta, ycor);
+    cpAdd(ycor, mem->delta, ycor);
     mem->entered = 1;
   } else {
-    N_VLinearSum(1.0, a->ypred, 1.0, mem->delta, a->ypred);
+    cpAdd(a->ypred, mem->delta, a->ypred);
     cpPendingSet(mem, a);
   }
-  N_VLinearSum(1.0, a->ypred, 1.0, ycor, mem->y); /* as CVODES will add it up, to the last bit */
+  cpAdd(a->ypred, ycor, mem->y); /* as CVODES will add it up, to the last bit */
   return CP_SUCCESS;
 }
 
@@ -184,11 +184,11 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   mem->inner_running = 0;
   if (flag) return cpFailedInner(mem, &a, ycor, flag);
 
-  N_VLinearSum(1.0, a.ypred, 1.0, ycor, mem->y);
+  cpAdd(a.ypred, ycor, mem->y);
   mem->have_attempt = 1;
   if (isDue(mem, &a)) flag = projectStep(mem, &a, ycor, ewt);
   else if (mem->P) leaveAlone(mem);
-  if (!flag && !mem->projected && !isfinite(N_VWrmsNorm(ycor, ewt))) /* which CVODES tests then */
+  if (!flag && !mem->projected && !isfinite(cpWrmsNorm(ycor, ewt))) /* which CVODES tests then */
     flag = cpFailedInner(mem, &a, ycor, SUN_NLS_CONV_RECVR);
   if (!flag) mem->cause = 0;
   return flag;

@@ -1,0 +1,34 @@
+# Splits the instructions of a callgrind profile (--compress-strings=no --compress-pos=no) among who asked for them:
+#
+#   user     functions of the program itself that the libraries call
+#   cpodes   libcpodes, and what it calls: vectors, LAPACK, libm, and what it asks CVODES
+#   CVODES   the rest of CVode: the solvers inside the projecting one are CVODES'
+#
+# A call from one of them to another takes its inclusive cost from the caller to the callee. Everything else
+# (N_V..., BLAS, libc) belongs to its caller. Prints "cpodes CVODES user".
+
+function owner_of(object, fn) {
+  if (object ~ /libcpodes/) return "cpodes"
+  if (object == program) return "user"
+  if (object ~ /libsundials/ && fn !~ /^(N_V|SUNMat|SUNDense|SUNSparse|SUNDlsMat|SUNContext)/) return "CVODES"
+  return ""
+}
+
+# cpodes gives control back to CVODES by these; all other calls are questions of its own
+function is_question(fn) { return fn !~ /^(CVode|SUNNonlinSolSolve|SUNNonlinSolSetup)('[0-9]+)?$/ }
+
+/^cmd:/ { program = $2 }
+/^ob=/ { object = substr($0, 4) }
+/^fn=/ { fn = substr($0, 4) }
+/^cob=/ { callee_object = substr($0, 5) }
+/^cfn=/ { callee = substr($0, 5) }
+/^calls=/ {
+  if ((getline) <= 0) exit 1
+  from = owner_of(object, fn)
+  to = owner_of(callee_object == "" ? object : callee_object, callee)
+  callee_object = ""
+  if (from == to || from == "" || to == "" || (from == "cpodes" && to == "CVODES" && is_question(callee))) next
+  if (from != "user") cost[from] -= $2
+  cost[to] += $2
+}
+END { printf "%d %d %d\n", cost["cpodes"], cost["CVODES"], cost["user"] }

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# cpodes' own cost per step beside CVODES' own, in instructions that valgrind's callgrind counts: the pendulum,
+# overhead.c. Exit code 1: a ratio of form "projector" is above the bound.
+#
+#   overhead.sh [directory]      directory: where cmake has built, default build/release
+#
+# cpodes: the library with the vector operations, LAPACK and questions to CVODES that it asks for, without the
+# user's functions. CVODES: the rest of CVode, its nonlinear and linear solvers included. With CPMech the
+# right-hand side and (BDF) the solution of Newton's systems are cpodes' own, which with a projector are the
+# user's and CVODES'; they have columns of their own.
+set -eu
+here=$(realpath "$(dirname "$0")")
+program=$(realpath -e "${1-$here/../build/release}/bench/overhead")
+bound=0.5
+profile=$(mktemp)
+trap 'rm -f "$profile"' EXIT
+export LD_BIND_NOW=1 # or the first call of each function counts the loader
+
+# count METHOD FORM TOGGLE: "cpodes CVODES user" inside of the functions TOGGLE
+count() {
+  valgrind --tool=callgrind --callgrind-out-file="$profile" --compress-strings=no --compress-pos=no \
+    --toggle-collect="$3" "$program" "$1" "$2" >/dev/null 2>&1
+  awk -f "$here/overhead.awk" "$profile"
+}
+
+status=0
+printf '%-6s %-10s %7s   %-25s %7s   %s\n' '' '' '' 'instructions per step' '' ''
+printf '%-6s %-10s %7s %9s %9s %7s %9s %9s %10s\n' method form steps cpodes CVODES ratio f Newton \
+  'projection / CVODES'
+for method in bdf adams; do
+  for form in projector mechanics; do
+    read -r steps _ < <("$program" "$method" "$form")
+    read -r cpodes cvodes _ < <(count "$method" "$form" CPode)
+    read -r f _ < <(count "$method" "$form" cpMechRhs)
+    newton=0
+    for function in solverSetup solverSolve linearSystem; do
+      read -r part _ < <(count "$method" "$form" $function)
+      newton=$((newton + part))
+    done
+    awk -v m="$method" -v form="$form" -v n="$steps" -v c="$cpodes" -v v="$cvodes" -v f="$f" -v w="$newton" \
+      'BEGIN { printf "%-6s %-10s %7d %9.0f %9.0f %7.2f %9.0f %9.0f %10.2f\n", m, form, n, c / n, v / n, c / v,
+               f / n, w / n, (c - f - w) / v }'
+    [ "$form" != projector ] || awk -v c="$cpodes" -v v="$cvodes" -v b=$bound 'BEGIN { exit c > b * v }' || status=1
+  done
+done
+exit $status
