@@ -178,6 +178,13 @@ static int march_timed(Run *run, const Mechanism *s, Figures *figures) {
   return flag;
 }
 
+/* Evaluations of f, with those for partial derivatives */
+static long int forces(CPMech mech) {
+  CPMechStats stats;
+  CHECK(CPMechGetStats(mech, &stats));
+  return stats.nf;
+}
+
 static void collect(Run *run, const Mechanism *s, const RunOptions *o, Figures *figures) {
   long int rhs, difference_rhs = 0, error_fails, solve_fails, projection_fails = 0;
   CHECK(CVodeGetNumSteps(run->cvode_mem, &figures->steps));
@@ -190,7 +197,7 @@ static void collect(Run *run, const Mechanism *s, const RunOptions *o, Figures *
   if (run->mem) CHECK(CPodeGetProjStats(run->mem, &figures->proj));
   if (run->mem && figures->flag < 0)
     snprintf(figures->message, sizeof figures->message, "%s", CPodeGetLastMessage(run->mem));
-  figures->rhs            = rhs + difference_rhs;
+  figures->rhs            = run->mech ? forces(run->mech) : rhs + difference_rhs;
   figures->rejected       = error_fails + solve_fails + projection_fails;
   figures->error          = mechanism_error(s, run->y);
   figures->position_error = mechanism_position_error(s, run->y);
