@@ -105,6 +105,28 @@ static void create_bushing_crank(Mechanism *s, SUNContext ctx) {
   bushing_crank_initial(&s->bushing_crank, s->y0);
 }
 
+static void create_flexible_crank(Mechanism *s, SUNContext ctx) {
+  s->flexible_crank = flexible_crank_testset();
+  s->model          = flexible_crank_model();
+  s->model_data     = &s->flexible_crank;
+  s->t_end          = 0.1;
+  s->ncompared      = FLEXIBLE_CRANK_NQ;
+  allocate_states(s, 2 * FLEXIBLE_CRANK_NQ, 1, ctx);
+  flexible_crank_initial(s->y0);
+}
+
+/* Overdamped joints, k = 1e5 N/m, d = 1e3 N s/m */
+static void create_bending_chain(Mechanism *s, SUNContext ctx) {
+  const sunindextype masses = 20;
+  s->bending                = CHECK_POINTER(bending_chain_create(masses, 9.81, 1.0e5, 1.0e3));
+  s->model_data             = s->bending;
+  s->t_end                  = 2.0;
+  s->ncompared              = 2 * masses;
+  CHECK(bending_chain_model(s->bending, 1, ctx, &s->model));
+  allocate_states(s, 4 * masses, 1, ctx);
+  bending_chain_initial(s->bending, 0.0, s->y0);
+}
+
 /* Reference: closed form for one mass, else minimal coordinates. */
 static void chain_end(Mechanism *s) {
   const sunrealtype required = 5.0e-11; /* below the errors that are compared */
@@ -145,11 +167,18 @@ static void create_chain100(Mechanism *s, SUNContext ctx) { create_chain(s, 100,
 static const struct {
   const char *name;
   void (*create)(Mechanism *mechanism, SUNContext ctx);
-} catalogue[] = {{"pendulum", create_pendulum}, {"slider_crank", create_slider_crank},
-                 {"car_axis", create_car_axis}, {"knife_edge", create_knife_edge},
-                 {"chain1", create_chain1},     {"chain2", create_chain2},
-                 {"andrews", create_andrews},   {"bushing_crank", create_bushing_crank},
-                 {"chain3", create_chain3},     {"chain10", create_chain10},
+} catalogue[] = {{"pendulum", create_pendulum},
+                 {"slider_crank", create_slider_crank},
+                 {"car_axis", create_car_axis},
+                 {"knife_edge", create_knife_edge},
+                 {"chain1", create_chain1},
+                 {"chain2", create_chain2},
+                 {"andrews", create_andrews},
+                 {"bushing_crank", create_bushing_crank},
+                 {"flexible_crank", create_flexible_crank},
+                 {"bending_chain", create_bending_chain},
+                 {"chain3", create_chain3},
+                 {"chain10", create_chain10},
                  {"chain100", create_chain100}};
 
 Mechanism *mechanism_create(const char *name, SUNContext ctx) {

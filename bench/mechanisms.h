@@ -9,6 +9,7 @@
 #include <models/bushing_crank.h>
 #include <models/car_axis.h>
 #include <models/chain.h>
+#include <models/flexible_crank.h>
 #include <models/knife_edge.h>
 #include <models/pendulum.h>
 #include <models/slider_crank.h>
@@ -33,12 +34,14 @@ typedef struct {
   CarAxis car_axis;
   KnifeEdge knife_edge;
   BushingCrank bushing_crank;
-  BendingChain *bending; /* the chain, without springs; NULL: no chain */
+  FlexibleCrank flexible_crank;
+  BendingChain *bending; /* the chain, with or without springs; NULL: no chain */
   Chain *chain;          /* NULL: no chain, and no hand-written projection for CVODES' own hook */
 } Mechanism;
 
-/* name: pendulum, slider_crank, car_axis, knife_edge, andrews, chainN with N = 1, 2, 3, 10 or 100 masses, or
-   bushing_crank, which has no reference. Ends the program if there is none, or if its reference does not converge. */
+/* name: pendulum, slider_crank, car_axis, knife_edge, andrews, chainN with N = 1, 2, 3, 10 or 100 masses; without
+   reference bushing_crank, flexible_crank, bending_chain (20 masses). Ends the program if there is none, or if its
+   reference does not converge. */
 Mechanism *mechanism_create(const char *name, SUNContext ctx);
 void mechanism_free(Mechanism **mechanism);
 

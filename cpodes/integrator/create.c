@@ -20,6 +20,21 @@ static void fromCVODES(int code, const char *module, const char *function, char 
 }
 #endif
 
+/* What CVODES is given in place of its own defaults, measured by bench/tuning.c (guide, "Defaults").
+ * A step is kept where it might grow by less than KEPT: CVODES' 1.5 saves Newton matrices, which
+ * fixed-point iteration has none of. */
+#define KEPT_BDF   1.3
+#define KEPT_ADAMS 1.25
+/* Steps with one Newton matrix at the most; CVODES: 20. */
+#define NEWTON_AGE 60
+
+/* Of our own memory, before anyone else can set anything. */
+static int setDefaults(CPodeMem mem) {
+  const sunrealtype kept = mem->lmm == CV_ADAMS ? KEPT_ADAMS : KEPT_BDF;
+  const int flag         = CVodeSetEtaFixedStepBounds(mem->cvode_mem, 0.0, kept);
+  return flag ? flag : CVodeSetLSetupFrequency(mem->cvode_mem, NEWTON_AGE);
+}
+
 static CPodeMem newIntegrator(int lmm, SUNContext ctx) {
   CPodeMem mem = calloc(1, sizeof *mem);
   if (!mem) return NULL;
@@ -44,6 +59,7 @@ CPodeMem CPodeCreate(int lmm, SUNContext ctx) {
   if (checkMethod(lmm, ctx, __func__)) return NULL;
   CPodeMem mem = newIntegrator(lmm, ctx);
   if (mem && !(mem->cvode_mem = CVodeCreate(lmm, ctx))) CPodeFree(&mem);
+  if (mem && setDefaults(mem)) CPodeFree(&mem);
 #ifdef CP_CVODES_HAS_EHFUN
   if (mem && CVodeSetErrHandlerFn(mem->cvode_mem, fromCVODES, mem)) CPodeFree(&mem);
 #endif

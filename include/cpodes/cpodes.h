@@ -45,7 +45,8 @@ typedef struct {
 /* ---- life cycle ---- */
 
 /**
- * Integrator with CVODES memory of its own. lmm: CV_BDF or CV_ADAMS. ctx: outlives it.
+ * Integrator with CVODES memory of its own; two of its settings are not CVODES' defaults (guide,
+ * "Defaults"), and CVodeSet... changes them as ever. lmm: CV_BDF or CV_ADAMS. ctx: outlives it.
  * Returns it, or NULL (a line on stderr says why). The caller frees it with CPodeFree.
  */
 CPODES_EXPORT CPodeMem CPodeCreate(int lmm, SUNContext ctx);

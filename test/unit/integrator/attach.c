@@ -72,6 +72,7 @@ static void teardown(void) {
 static void open_both(int i) {
   run_close(&run);
   run_open(&run, methods[i], 1.0e-6);
+  cvodes_defaults(run.cvode_mem); /* attached memory has its owner's settings */
   program_open(methods[i], 1.0e-6);
 }
 

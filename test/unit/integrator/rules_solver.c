@@ -206,6 +206,7 @@ START_TEST(a_projection_that_moves_nothing_changes_no_bit) {
   run_open(&lender, methods[_i / 3], 1.0e-6); /* its linear solver */
   N_Vector expected = vector_copy(run.y);
   cvodes_alone(lender.LS, lender.A, expected, 3.0);
+  cvodes_defaults(run.cvode_mem); /* a user's settings hold */
   CPProjector user = CPProjectorCreateUser(identity, NULL, run.y, test_context);
   ck_assert_success(&run, CPodeSetProjector(run.mem, user));
   ck_assert_success(&run, CPodeSetProjErrEst(run.mem, (CPErrEst)(CP_ERREST_PROJECTED + _i % 3)));
@@ -227,6 +228,7 @@ START_TEST(with_a_krylov_solver_and_no_projector_the_wrapper_changes_no_bit) {
   SUNLinearSolver plain = SUNLinSol_SPGMR(run.y, SUN_PREC_NONE, 0, test_context);
   N_Vector expected     = vector_copy(run.y);
   cvodes_alone(plain, NULL, expected, 3.0);
+  cvodes_defaults(run.cvode_mem);
 
   SUNLinearSolver wrapped = SUNLinSol_SPGMR(run.y, SUN_PREC_NONE, 0, test_context);
   ck_assert_success(&run, CVodeSetLinearSolver(run.cvode_mem, wrapped, NULL));

@@ -195,13 +195,16 @@ START_TEST(velocities_that_contradict_are_named) {
 END_TEST
 
 /* Where all rods lie in line one more row repeats others; it goes on, on one branch or another, and
-   keeps its energy: a step changes that by 3 kg times (g + |u|) times its error, |u| < 8. */
+   keeps its energy: a step changes that by 3 kg times (g + |u|) times its error, |u| < 8. Where steps of Adams'
+   methods land there is chance: of 360 runs with tolerances near this one 8 end there, of 320 with CVODES' own
+   settings 3. */
 START_TEST(loop_passes_where_the_rank_falls) {
   SpatialFourBar linkage;
   spatial_four_bar_create(&linkage, UNIT, 1, G, CP_FRAME_BODY);
   MechRun *run             = linkage_run(&linkage, _i / 2, 0, 1);
   const sunrealtype energy = rigid_body_energy(&linkage.bodies, run->y);
   mech_run_start(run, _i % 2 ? CV_ADAMS : CV_BDF, 1e-8);
+  if (_i % 2) cvodes_defaults(CPodeGetCVodeMem(run->cpode));
   mech_run_to(run, 10);
   ck_assert_double_le(fabs(rigid_body_energy(&linkage.bodies, run->y) - energy),
                       mech_run_bound(run, 8, 3 * (G + 8)));

@@ -1,5 +1,6 @@
 #include "support.h"
 
+#include <cvodes/cvodes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,11 @@ void test_context_setup(void) {
 void test_context_teardown(void) {
   SUNContext_Free(&test_context);
   test_context = NULL;
+}
+
+void cvodes_defaults(void *cvode_mem) {
+  ck_assert_int_eq(CVodeSetEtaFixedStepBounds(cvode_mem, 0.0, 1.5), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetLSetupFrequency(cvode_mem, 20), CV_SUCCESS);
 }
 
 N_Vector vector_of(sunindextype n, const sunrealtype *values) {

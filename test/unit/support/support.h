@@ -19,6 +19,9 @@ extern SUNContext test_context;
 void test_context_setup(void);
 void test_context_teardown(void);
 
+/* CVODES' own defaults where CPodeCreate sets others (guide, "Defaults"); cvode_mem has no setting of the test's yet. */
+void cvodes_defaults(void *cvode_mem);
+
 /* New serial vector of n entries; values [n], or NULL for zeros. */
 N_Vector vector_of(sunindextype n, const sunrealtype *values);
 /* Macro for literals: VECTOR(1.0, 0.0) is a vector of two. */
