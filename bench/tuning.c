@@ -1,4 +1,4 @@
-/* What cpodes could set in CVODES: one setting at a time is swept, everything else as it is, with projection, over
+/* What cpodes sets in CVODES, and could set: one setting at a time is swept, everything else as it is, with projection, over
  * mechanisms as f, c and G and as CPMech, BDF (Newton) and Adams (fixed point), and 21 tolerances from 1e-5 to 1e-10.
  *
  * Errors and work count together. On a mechanism the evaluations of f grow like error^-s; s is fitted to the runs
@@ -26,7 +26,8 @@ static const Case cases[] = {
     {"chain3", BY_CPODES, false},          {"chain10", BY_CPODES, false},
     {"slider_crank", BY_MECHANICS, false}, {"car_axis", BY_MECHANICS, false},
     {"andrews", BY_MECHANICS, false},      {"chain10", BY_MECHANICS, false},
-    {"bushing_crank", BY_MECHANICS, true}};
+    {"bushing_crank", BY_MECHANICS, true}, {"bending_chain", BY_MECHANICS, true},
+    {"flexible_crank", BY_MECHANICS, true}};
 static const int methods[] = {CV_BDF, CV_ADAMS};
 enum {
   NCASES     = sizeof cases / sizeof cases[0],
@@ -69,6 +70,12 @@ static int set_jacobian_age(CPodeMem mem, double value) {
 static int set_kept_step(CPodeMem mem, double value) {
   return CVodeSetEtaFixedStepBounds(CPodeGetCVodeMem(mem), 0.0, value);
 }
+/* CVODES' defaults, in place of those of CPodeCreate */
+static int set_cvodes_defaults(CPodeMem mem, double unused) {
+  (void)unused;
+  const int flag = CVodeSetEtaFixedStepBounds(CPodeGetCVodeMem(mem), 0.0, 1.5);
+  return flag ? flag : CVodeSetLSetupFrequency(CPodeGetCVodeMem(mem), 20);
+}
 static int set_growth(CPodeMem mem, double value) {
   return CVodeSetEtaMax(CPodeGetCVodeMem(mem), value);
 }
@@ -86,24 +93,25 @@ static int set_order(CPodeMem mem, double value) {
 }
 
 static const Setting settings[] = {
-    {"convergence",
-     "convergence coefficient, CPodeSetNonlinConvCoef",
-     set_convergence,
-     0,
-     6,
-     {0.1, 0.001, 0.01, 0.03, 0.2, 0.33}},
-    {"iterations",
-     "nonlinear iterations at the most, CVodeSetMaxNonlinIters",
-     set_iterations,
-     0,
-     4,
-     {3, 2, 4, 6}},
+    {"before", "CVODES' own defaults (1)", set_cvodes_defaults, 0, 2, {0, 1}},
+    {"kept-bdf",
+     "growth below which the step is kept, CVodeSetEtaFixedStepBounds",
+     set_kept_step,
+     CV_BDF,
+     7,
+     {1.3, 1.1, 1.2, 1.25, 1.4, 1.5, 1.7}},
+    {"kept-adams",
+     "growth below which the step is kept, CVodeSetEtaFixedStepBounds",
+     set_kept_step,
+     CV_ADAMS,
+     7,
+     {1.25, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7}},
     {"matrix",
      "steps with one Newton matrix at the most, CVodeSetLSetupFrequency",
      set_matrix_age,
      CV_BDF,
-     6,
-     {20, 1, 5, 10, 40, 100}},
+     7,
+     {60, 5, 10, 20, 40, 100, 1000}},
     {"gamma",
      "change of gamma for a new Newton matrix, CVodeSetDeltaGammaMaxLSetup",
      set_gamma_change,
@@ -116,12 +124,18 @@ static const Setting settings[] = {
      CV_BDF,
      5,
      {51, 10, 20, 100, 1000}},
-    {"kept",
-     "growth below which the step is kept, CVodeSetEtaFixedStepBounds",
-     set_kept_step,
+    {"convergence",
+     "convergence coefficient, CPodeSetNonlinConvCoef",
+     set_convergence,
      0,
      6,
-     {1.5, 1.1, 1.2, 1.3, 1.7, 2.0}},
+     {0.1, 0.001, 0.01, 0.03, 0.2, 0.33}},
+    {"iterations",
+     "nonlinear iterations at the most, CVodeSetMaxNonlinIters",
+     set_iterations,
+     0,
+     4,
+     {3, 2, 4, 6}},
     {"growth", "largest growth of a step, CVodeSetEtaMax", set_growth, 0, 5, {10, 1.6, 2, 3, 5}},
     {"early",
      "largest growth of steps 2 to 10, CVodeSetEtaMaxEarlyStep",
@@ -356,8 +370,9 @@ static Mechanism *create(const Case *c, SUNContext ctx) {
 int main(int argc, char **argv) {
   Options options = options_parse(
       argc, argv, "Settings of CVODES under projection",
-      "[targets] [convergence] [iterations] [matrix] [gamma] [jacobian] [kept] [growth] [early] "
-      "[solver-cut] [error-cut] [order-bdf] [order-adams] [anderson] [errest]",
+      "[targets] [before] [kept-bdf] [kept-adams] [matrix] [gamma] [jacobian] [convergence] "
+      "[iterations] [growth] [early] [solver-cut] [error-cut] [order-bdf] [order-adams] [anderson] "
+      "[errest]",
       0);
   Bench b = {.options = &options, .ctx = context_create()};
   csv_header(options.csv);

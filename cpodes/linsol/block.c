@@ -8,13 +8,12 @@
 #include "components.h"
 #include "lapack.h"
 #include "linsol.h"
+#include "small.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to this size plain loops are faster than LAPACK, as in schur.c. */
-#define SMALL 32
 /* Cholesky of S squares the condition: an angle below cannot be told from dependence. */
 #define LEAST_PIVOT 1.0e-6
 
@@ -274,7 +273,7 @@ static int choleskySmall(double *U, int m) {
 
 static int cholesky(double *U, int m) {
   int info;
-  if (m <= SMALL) return choleskySmall(U, m);
+  if (m <= CP_SMALL) return choleskySmall(U, m);
   F77(dpotrf)("U", &m, U, &m, &info);
   return info == 0;
 }

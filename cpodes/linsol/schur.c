@@ -3,6 +3,7 @@
  * The products with A run over its nonzero entries where these are few, else through the BLAS. */
 #include "lapack.h"
 #include "linsol.h"
+#include "small.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,9 +11,6 @@
 
 /* Part of nonzero entries above which A is treated as a dense matrix. */
 #define DENSE_ABOVE 0.25
-/* Up to this size plain loops are faster than the BLAS and LAPACK: dpotrf takes 3 times as long for
- * m = 10, and the calls were 15 % of a run of the pendulum (bench/hook). */
-#define SMALL 32
 
 typedef struct {
   double *U;       /* m x m, upper triangle: Cholesky factor of S */
@@ -48,7 +46,7 @@ static void schurComplement(CPLin lin, Schur *s) {
   const CPEntries *a = lin->AT;
   const double one = 1.0, zero = 0.0;
   const int m = lin->m, n = lin->n;
-  s->is_dense = m > SMALL && (double)a->start[n] > DENSE_ABOVE * n * m;
+  s->is_dense = m > CP_SMALL && (double)a->start[n] > DENSE_ABOVE * n * m;
   if (s->is_dense) {
     cpLinScatter(lin, s->A);
     F77(dsyrk)("U", "T", &m, &n, &one, s->A, &n, &zero, s->U, &m);
@@ -63,7 +61,7 @@ static void schurComplement(CPLin lin, Schur *s) {
 }
 
 static void cholesky(double *S, int m, int *info) {
-  if (m <= SMALL) F77(dpotf2)("U", &m, S, &m, info);
+  if (m <= CP_SMALL) F77(dpotf2)("U", &m, S, &m, info);
   else F77(dpotrf)("U", &m, S, &m, info);
 }
 
@@ -84,7 +82,7 @@ static void backSolveSmall(const Schur *s, int m, double *mu) {
 /* mu = S^{-1} mu */
 static void schurBackSolve(const Schur *s, int m, double *mu) {
   const int one = 1;
-  if (m <= SMALL) {
+  if (m <= CP_SMALL) {
     backSolveSmall(s, m, mu);
     return;
   }

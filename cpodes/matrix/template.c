@@ -182,13 +182,13 @@ int cpCheckMetricTemplate(CPLog *log, SUNMatrix M, int n, const char *function) 
 /* ---- entries ---- */
 
 size_t cpMatrixEntries(SUNMatrix A) {
-  if (isDense(A)) return (size_t)SUNDenseMatrix_LData(A);
+  if (isDense(A)) return (size_t)SM_LDATA_D(A);
   const Sparse a = sparseOf(A);
   return (size_t)a.pointer[a.nlines];
 }
 
 sunrealtype *cpMatrixData(SUNMatrix A) {
-  return isDense(A) ? SUNDenseMatrix_Data(A) : SUNSparseMatrix_Data(A);
+  return isDense(A) ? SM_DATA_D(A) : SM_DATA_S(A);
 }
 
 static void densePattern(int rows, int cols, size_t *start, int *row, size_t *source) {

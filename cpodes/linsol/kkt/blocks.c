@@ -126,11 +126,10 @@ void cpKktBlocksForward(const CPMassBlocks *b, double *X, int columns) {
   }
   for (int j = 0; j < columns; j++)
     for (int k = 0; k < b->nblocks; k++)
-      if (b->block[k].n <= CP_CHOLESKY_SMALL)
+      if (b->block[k].n <= CP_SMALL)
         cpCholeskyForward(&b->block[k], X + (size_t)j * (size_t)b->n + b->first[k], b->n, 1);
   for (int k = 0; k < b->nblocks; k++)
-    if (b->block[k].n > CP_CHOLESKY_SMALL)
-      cpCholeskyForward(&b->block[k], X + b->first[k], b->n, columns);
+    if (b->block[k].n > CP_SMALL) cpCholeskyForward(&b->block[k], X + b->first[k], b->n, columns);
 }
 
 void cpKktBlocksBackward(const CPMassBlocks *b, double *x) {

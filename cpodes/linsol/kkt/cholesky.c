@@ -58,7 +58,7 @@ static int factorScaled(CPCholesky *c) {
     double *u = columnOf(c, k);
     for (int i = 0; i <= k; i++) u[i] *= c->d[i] * c->d[k];
   }
-  if (c->n <= CP_CHOLESKY_SMALL) return factorSmall(c->U, c->n);
+  if (c->n <= CP_SMALL) return factorSmall(c->U, c->n);
   F77(dpotrf)("U", &c->n, c->U, &c->n, &info);
   return info;
 }
@@ -66,7 +66,7 @@ static int factorScaled(CPCholesky *c) {
 /* U^T z = x in place; U z = x in place */
 static void solveTransposed(const CPCholesky *c, double *x) {
   const int one = 1;
-  if (c->n > CP_CHOLESKY_SMALL) {
+  if (c->n > CP_SMALL) {
     F77(dtrsv)("U", "T", "N", &c->n, c->U, &c->n, x, &one);
     return;
   }
@@ -79,7 +79,7 @@ static void solveTransposed(const CPCholesky *c, double *x) {
 
 static void solveUpper(const CPCholesky *c, double *x) {
   const int one = 1;
-  if (c->n > CP_CHOLESKY_SMALL) {
+  if (c->n > CP_SMALL) {
     F77(dtrsv)("U", "N", "N", &c->n, c->U, &c->n, x, &one);
     return;
   }
@@ -124,9 +124,9 @@ void cpCholeskyForward(const CPCholesky *c, double *X, int ld, int columns) {
   for (int j = 0; j < columns; j++) {
     double *x = X + (size_t)j * (size_t)ld;
     for (int k = 0; k < c->n; k++) x[k] *= c->d[k];
-    if (c->n <= CP_CHOLESKY_SMALL || columns == 1) solveTransposed(c, x);
+    if (c->n <= CP_SMALL || columns == 1) solveTransposed(c, x);
   }
-  if (c->n > CP_CHOLESKY_SMALL && columns > 1)
+  if (c->n > CP_SMALL && columns > 1)
     F77(dtrsm)("L", "U", "T", "N", &c->n, &columns, &one, c->U, &c->n, X, &ld);
 }
 

@@ -7,6 +7,8 @@
 #ifndef CPODES_KKT_CHOLESKY_H
 #define CPODES_KKT_CHOLESKY_H
 
+#include "../small.h"
+
 /* n may be less than at creation; U is then n x n in the same memory. */
 typedef struct {
   int n;
@@ -34,8 +36,6 @@ void cpCholeskyBackward(const CPCholesky *c, double *x);
 /* S = U^T U by columns of U, in place; 0 if S is not positive definite. Plain loops, for small n. */
 int cpCholeskySmall(double *U, int n);
 
-/* Up to this size plain loops are faster than LAPACK, as in linsol/schur.c. */
-#define CP_CHOLESKY_SMALL 32
 /* An angle (sine) below this cannot be told from dependence by Cholesky, which squares it. */
 #define CP_CHOLESKY_LEAST 1.0e-6
 

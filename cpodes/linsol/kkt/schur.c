@@ -4,7 +4,7 @@
  *
  * S is scaled to unit diagonal: its pivots are then the squared sines of the angles between rows, in
  * the metric of kinetic energy. */
-#include "../lapack.h"
+#include "../small.h"
 #include "blocks.h"
 
 #include <math.h>
@@ -39,15 +39,14 @@ static int schurCreate(CPKkt kkt) {
 
 /* Without rows in use the BLAS would be asked for arrays of no columns. */
 static int schurFactor(CPKkt kkt) {
-  Schur *s         = kkt->content;
-  const double one = 1.0, zero = 0.0;
-  const int n = kkt->n, m = kkt->nrows;
+  Schur *s       = kkt->content;
+  const int m    = kkt->nrows;
   const int flag = cpKktBlocksFactor(&s->M, kkt->M);
   s->S.n         = m;
   if (flag || m == 0) return flag;
   cpKktGather(kkt, s->X);
-  cpKktBlocksForward(&s->M, s->X, m);                              /* X = L^-1 A' */
-  F77(dsyrk)("U", "T", &m, &n, &one, s->X, &n, &zero, s->S.U, &m); /* S = X'X     */
+  cpKktBlocksForward(&s->M, s->X, m); /* X = L^-1 A' */
+  cpGram(kkt->n, m, s->X, s->S.U);    /* S = X'X     */
   cpCholeskyUnitDiagonal(&s->S);
   const int bad = cpCholeskyFactor(&s->S, fmax(kkt->ranktol, CP_CHOLESKY_LEAST));
   if (bad == 0) return 0;
@@ -56,16 +55,15 @@ static int schurFactor(CPKkt kkt) {
 }
 
 static int schurSolve(CPKkt kkt, const double *f, const double *b, double *a, double *lambda) {
-  Schur *s          = kkt->content;
-  const double plus = 1.0, minus = -1.0;
-  const int n = kkt->n, m = kkt->nrows, one = 1;
+  Schur *s    = kkt->content;
+  const int n = kkt->n, m = kkt->nrows;
   for (int j = 0; j < n; j++) a[j] = f[j];
   cpKktBlocksForward(&s->M, a, 1); /* y = L^-1 f */
   for (int k = 0; k < m; k++) s->lambda[k] = b[kkt->row[k]];
   if (m > 0) {
-    F77(dgemv)("T", &n, &m, &plus, s->X, &n, a, &one, &minus, s->lambda, &one); /* X'y - b */
-    cpCholeskySolve(&s->S, s->lambda);
-    F77(dgemv)("N", &n, &m, &minus, s->X, &n, s->lambda, &one, &plus, a, &one); /* y - X lambda */
+    cpTransposedTimes(n, m, 1.0, s->X, a, -1.0, s->lambda); /* X'y - b      */
+    cpCholeskySolve(&s->S, s->lambda);                      /* S^-1 lambda  */
+    cpTimes(n, m, -1.0, s->X, s->lambda, 1.0, a);           /* y - X lambda */
   }
   cpKktBlocksBackward(&s->M, a);
   for (int k = 0; k < m; k++) lambda[kkt->row[k]] = s->lambda[k];

@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
   int *first;     /* [n + 1] blocks of M */
   int nblocks;    /* 0: a block is too large for the array here */
-  double *block;  /* [CP_CHOLESKY_SMALL^2] */
+  double *block;  /* [CP_SMALL^2] */
   int is_started; /* the rest, once it is needed: */
   cholmod_common common;
   cholmod_sparse *M; /* scaled, n x n */

@@ -26,10 +26,10 @@ int cpKktSparseCreateMass(CPKkt kkt) {
   CPKktSparse *s     = kkt->content;
   CPSparseMass *mass = &s->mass;
   mass->first        = malloc(((size_t)kkt->n + 2) * sizeof *mass->first);
-  mass->block        = malloc(CP_CHOLESKY_SMALL * CP_CHOLESKY_SMALL * sizeof *mass->block);
+  mass->block        = malloc(CP_SMALL * CP_SMALL * sizeof *mass->block);
   if (!mass->first || !mass->block) return CP_MEM_FAIL;
   mass->nblocks = cpKktBlocksFind(&s->M, mass->first);
-  if (largestBlock(mass) > CP_CHOLESKY_SMALL) mass->nblocks = 0;
+  if (largestBlock(mass) > CP_SMALL) mass->nblocks = 0;
   return CP_SUCCESS;
 }
 

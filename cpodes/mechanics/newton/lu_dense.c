@@ -4,6 +4,7 @@
 #include "newton_impl.h"
 
 #include "../../linsol/lapack.h"
+#include "../../linsol/small.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,12 +56,25 @@ static int denseFactor(CPLu lu) {
   return info < 0 ? CP_LINSOL_FAIL : info > 0;
 }
 
+/* P L U x = x: rows interchanged, then both triangles */
+static void solveSmall(const CPLu lu, const int *pivot, double *x) {
+  const int n = lu->order;
+  for (int i = 0; i < n; i++) {
+    const double moved = x[pivot[i] - 1];
+    x[pivot[i] - 1]    = x[i];
+    x[i]               = moved;
+  }
+  cpSolveLower(n, lu->value, n, 1, x);
+  cpSolveUpper(n, lu->value, n, x);
+}
+
 static int denseSolve(CPLu lu, double *x) {
   const Dense *d = lu->content;
   const int n = lu->order, one = 1;
   int info = 0;
   for (int i = 0; i < n; i++) x[i] *= d->scale[i];
-  F77(dgetrs)("N", &n, &one, lu->value, &n, d->pivot, x, &n, &info);
+  if (n <= CP_SMALL) solveSmall(lu, d->pivot, x);
+  else F77(dgetrs)("N", &n, &one, lu->value, &n, d->pivot, x, &n, &info);
   return info ? CP_LINSOL_FAIL : CP_SUCCESS;
 }
 

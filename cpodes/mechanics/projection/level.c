@@ -81,6 +81,12 @@ static int otherMetric(CPMech mech) {
   return cpMechSpaceMetric(mech) == CP_SUCCESS;
 }
 
+void cpMechLevelMeasure(CPWork inner, N_Vector x, N_Vector ewt) {
+  const CPMechLevel *level = inner->P->user_data;
+  if (level->mech->space->shared && inner->valid && inner->revision == inner->P->revision)
+    cpMeasureBy(inner, x, ewt);
+}
+
 int cpMechLevelCall(CPWork work, int which, sunrealtype t, const double *q, CPMechLevelFn call,
                     N_Vector ewt, void *arg) {
   const CPMech mech   = work->P->owner;
@@ -96,9 +102,7 @@ int cpMechLevelCall(CPWork work, int which, sunrealtype t, const double *q, CPMe
                               N_VGetArrayPointer(cpMechOwn(work)->weights));
   if (flag) return cpReason(work->text, flag, "%s", mech->text);
   N_Vector weights = ewt ? cpMechOwn(work)->weights : NULL;
-  if (s->shared && inner->valid && inner->revision == inner->P->revision)
-    cpMeasureBy(inner, cpMechOwn(work)->x, weights);
-  flag = call(inner, t, cpMechOwn(work)->x, weights, arg);
+  flag             = call(inner, t, cpMechOwn(work)->x, weights, arg);
   while (flag == -CP_METRIC_INDEFINITE && !mech->space_flag && otherMetric(mech)) {
     inner->valid = 0;
     flag         = call(inner, t, cpMechOwn(work)->x, weights, arg);

@@ -19,8 +19,9 @@ typedef struct {
 } Projection;
 
 static int projectLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, void *arg) {
-  Projection *p  = arg;
-  int moved      = 0;
+  Projection *p = arg;
+  int moved     = 0;
+  cpMechLevelMeasure(inner, x, ewt);
   const int flag = cpProject(inner, t, x, ewt, p->only_if_needed, &moved);
   p->moved |= moved;
   return flag;

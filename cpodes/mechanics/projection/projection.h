@@ -8,6 +8,7 @@
 typedef struct CPMechWork_ {
   CPWork level[2]; /* of the inner projectors; NULL without rows */
   N_Vector x, weights;
+  N_Vector vector;               /* vectors.c: its entries are one of the arrays below */
   long int nnewton;              /* Newton matrices made when the factors were; -1: none */
   double *q, *e;                 /* [nq], [n] */
   double *w, *moved, *d;         /* vectors.c: [nu], [nq], [nq] */
@@ -29,6 +30,9 @@ int cpMechLevelIsOn(CPWork work, int which);
 typedef int (*CPMechLevelFn)(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, void *arg);
 int cpMechLevelCall(CPWork work, int which, sunrealtype t, const double *q, CPMechLevelFn call,
                     N_Vector ewt, void *arg);
+/* For a call that asks for violations: where both levels share factors, the sizes of residuals are
+ * those of the other one. */
+void cpMechLevelMeasure(CPWork inner, N_Vector x, N_Vector ewt);
 
 /* violation.c */
 int cpMechViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,

@@ -16,7 +16,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <nvector/nvector_serial.h>
 #include <string.h>
 
 /* A vector of the level, and what is added to it. */
@@ -33,7 +32,7 @@ static int tangentOfLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt,
   if (flag || !w->r) return flag;
   double *lifted = N_VGetArrayPointer(inner->y);
   flag           = cpMethodOf(inner->P)->lift(inner, w->r, lifted);
-  if (!flag) N_VLinearSum(1.0, w->v, -1.0, inner->y, w->v);
+  if (!flag) cpSubtract(w->v, inner->y, w->v);
   return flag;
 }
 
@@ -53,13 +52,11 @@ static int projectVector(CPWork work, int which, sunrealtype t, const sunrealtyp
   const CPMech mech = work->P->owner;
   double *x         = N_VGetArrayPointer(cpMechOwn(work)->x);
   if (!cpMechLevelIsOn(work, which)) return CP_SUCCESS;
-  Vector w = {.v = N_VMake_Serial(mech->nu, e, mech->ctx), .r = r, .mu = mu};
-  if (!w.v) return cpReason(work->text, CP_MEM_FAIL, "no memory");
+  Vector w = {.v = cpMechOwn(work)->vector, .r = r, .mu = mu};
+  N_VSetArrayPointer(e, w.v);
   if (which == CP_POSITIONS) cpMechSpaceStart(mech, y, x);
   else memcpy(x, y + mech->nq, (size_t)mech->nu * sizeof *x);
-  const int flag = cpMechLevelCall(work, which, t, y, call, ewt, &w);
-  N_VDestroy(w.v);
-  return flag;
+  return cpMechLevelCall(work, which, t, y, call, ewt, &w);
 }
 
 static void clearFull(CPMech mech, double *eu) {

@@ -34,6 +34,7 @@ typedef struct {
 
 static int violationOfLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, void *arg) {
   Violation *v = arg;
+  cpMechLevelMeasure(inner, x, ewt);
   return cpStateViolation(inner, t, x, ewt, &v->norm, &v->worst);
 }
 

@@ -14,6 +14,7 @@ void cpMechFreeOwn(CPWork work) {
   for (int which = 0; which < 2; which++) cpWorkFree(&w->level[which]);
   if (w->x) N_VDestroy(w->x);
   if (w->weights) N_VDestroy(w->weights);
+  if (w->vector) N_VDestroy(w->vector);
   free(w->q); /* the arrays are one */
   free(w);
   work->own = NULL;
@@ -52,6 +53,7 @@ static int createWork(CPWork work) {
   w->x       = N_VNew_Serial(mech->nu, mech->ctx);
   w->weights = N_VNew_Serial(mech->nu, mech->ctx);
   int flag   = w->x && w->weights ? allocateArrays(mech, w) : CP_MEM_FAIL;
+  if (!flag && !(w->vector = N_VMake_Serial(mech->nu, w->w, mech->ctx))) flag = CP_MEM_FAIL;
   for (int which = 0; !flag && which < 2; which++)
     if (s->level[which].P) flag = cpWorkCreate(&w->level[which], s->level[which].P);
   return flag;

@@ -2,6 +2,7 @@
  * the free components of the level last, D = [L_hh 0; L_fh L_ff] [...]^T, then F = L_ff. Row a of A
  * is the a-th free component, the rows of held ones stand behind them and are zero. */
 #include "../../linsol/lapack.h"
+#include "../../linsol/small.h"
 #include "metric_matrix.h"
 
 #include <stdlib.h>
@@ -158,45 +159,60 @@ static void operatorGather(CPLevel *level) {
   ("R", "L", "N", "N", &level->nrows, &d->nfree, &one, d->F, &d->ld, level->AT.value, &level->nrows);
 }
 
-typedef void (*Triangular)(const char *uplo, const char *trans, const char *diag, const int *n,
-                           const double *a, const int *lda, double *x, const int *incx);
+/* ---- products with F and F^T, in place ---- */
 
-static void spread(const CPLevel *level, const char *trans, Triangular product, double *xl,
-                   double *x) {
+typedef void (*Product)(const Dense *d, double *x);
+
+static void solveLower(const Dense *d, double *x) { cpSolveLower(d->nfree, d->F, d->ld, 0, x); }
+
+static void solveLowerTransposed(const Dense *d, double *x) {
+  cpSolveLowerTransposed(d->nfree, d->F, d->ld, x);
+}
+
+static void lowerTimes(const Dense *d, double *x) {
+  const int one = 1;
+  F77(dtrmv)("L", "N", "N", &d->nfree, d->F, &d->ld, x, &one);
+}
+
+static void lowerTransposedTimes(const Dense *d, double *x) {
+  const int one = 1;
+  F77(dtrmv)("L", "T", "N", &d->nfree, d->F, &d->ld, x, &one);
+}
+
+static void spread(const CPLevel *level, Product product, double *xl, double *x) {
   const Dense *d  = level->metric->content;
-  const int *comp = level->metric->comp, one = 1;
-  if (d->nfree > 0) product("L", trans, "N", &d->nfree, d->F, &d->ld, xl, &one);
+  const int *comp = level->metric->comp;
+  if (d->nfree > 0) product(d, xl);
   for (int a = 0; a < level->ncols; a++) x[comp[a]] = a < d->nfree ? xl[a] : 0.0;
 }
 
-static void collect(const CPLevel *level, const char *trans, Triangular product, const double *z,
-                    double *xl) {
+static void collect(const CPLevel *level, Product product, const double *z, double *xl) {
   const Dense *d  = level->metric->content;
-  const int *comp = level->metric->comp, one = 1;
+  const int *comp = level->metric->comp;
   for (int a = 0; a < level->ncols; a++) xl[a] = a < d->nfree ? z[comp[a]] : 0.0;
-  if (d->nfree > 0) product("L", trans, "N", &d->nfree, d->F, &d->ld, xl, &one);
+  if (d->nfree > 0) product(d, xl);
 }
 
 static void denseTimes(const CPWork work, const CPLevel *level, double *xl, double *x) {
   (void)work;
-  spread(level, "T", F77(dtrsv), xl, x); /* L^{-T} xl */
+  spread(level, solveLowerTransposed, xl, x); /* L^{-T} xl */
 }
 
 static void denseTransposedTimes(const CPWork work, const CPLevel *level, const double *z,
                                  double *xl) {
   (void)work;
-  collect(level, "N", F77(dtrsv), z, xl); /* L^{-1} z_f */
+  collect(level, solveLower, z, xl); /* L^{-1} z_f */
 }
 
 static void operatorTimes(const CPWork work, const CPLevel *level, double *xl, double *x) {
   (void)work;
-  spread(level, "N", F77(dtrmv), xl, x); /* L_ff xl */
+  spread(level, lowerTimes, xl, x); /* L_ff xl */
 }
 
 static void operatorTransposedTimes(const CPWork work, const CPLevel *level, const double *z,
                                     double *xl) {
   (void)work;
-  collect(level, "T", F77(dtrmv), z, xl); /* L_ff^T z_f */
+  collect(level, lowerTransposedTimes, z, xl); /* L_ff^T z_f */
 }
 
 const CPMetricOps cpMetricDenseOps = {.create          = denseCreate,

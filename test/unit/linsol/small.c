@@ -1,0 +1,87 @@
+/* Products and triangular systems of dense matrices, on both sides of the order from which the BLAS works: each
+ * against its definition by entries, the matrix within a larger one. */
+#include <cpodes/linsol/small.h>
+#include <float.h>
+#include <math.h>
+
+#include "support/support.h"
+
+enum { LD = 43, MAX = 40 };
+
+static const int orders[] = {1, 2, 5, CP_SMALL, CP_SMALL + 1, MAX};
+enum { N_ORDERS = sizeof orders / sizeof orders[0] };
+
+static double A[LD * MAX], x[MAX], y[MAX];
+
+/* Off the diagonal entries below 1 / n, so that triangular systems keep the size of their right-hand sides */
+static void fill(int n) {
+  for (int j = 0; j < n; j++)
+    for (int i = 0; i < n; i++) A[i + j * LD] = i == j ? 2 : sin(1 + i + 7 * j) / n;
+  for (int i = 0; i < n; i++) x[i] = y[i] = cos(3 + i);
+}
+
+/* Is T y what x was? Rounding of n products of size 1, and of as many in the solution */
+static void check_system(int n, int lower, int transposed, int unit) {
+  for (int i = 0; i < n; i++) {
+    double sum = 0;
+    for (int j = 0; j < n; j++) {
+      const int row = transposed ? j : i, col = transposed ? i : j;
+      if (row != col && (row > col) != lower) continue;
+      sum += (unit && i == j ? 1 : A[row + col * LD]) * y[j];
+    }
+    ck_assert_double_le(fabs(sum - x[i]), 8 * (n + 1) * DBL_EPSILON);
+  }
+}
+
+START_TEST(triangular_systems_are_solved) {
+  const int n = orders[_i];
+  fill(n);
+  cpSolveLower(n, A, LD, 0, y);
+  check_system(n, 1, 0, 0);
+  fill(n);
+  cpSolveLower(n, A, LD, 1, y);
+  check_system(n, 1, 0, 1);
+  fill(n);
+  cpSolveLowerTransposed(n, A, LD, y);
+  check_system(n, 1, 1, 0);
+  fill(n);
+  cpSolveUpper(n, A, LD, y);
+  check_system(n, 0, 0, 0);
+}
+END_TEST
+
+/* X [n x m] with its columns one after another */
+START_TEST(products_are_the_sums_of_their_definition) {
+  const int n = orders[_i / N_ORDERS], m = orders[_i % N_ORDERS];
+  double X[MAX * MAX], S[MAX * MAX], u[MAX], v[MAX];
+  for (int k = 0; k < n * m; k++) X[k] = sin(1 + 5 * k);
+  for (int i = 0; i < MAX; i++) u[i] = cos(i), v[i] = sin(i);
+  cpGram(n, m, X, S);
+  cpTimes(n, m, -2, X, v, 1, u);           /* u = cos - 2 X v */
+  cpTransposedTimes(n, m, 3, X, u, -1, v); /* v = 3 X'u - sin */
+  for (int i = 0; i < n; i++) {
+    double sum = 0;
+    for (int j = 0; j < m; j++) sum += X[i + j * n] * sin(j);
+    ck_assert_double_le(fabs(u[i] - (cos(i) - 2 * sum)), 8 * (m + 1) * DBL_EPSILON);
+  }
+  for (int j = 0; j < m; j++) {
+    double sum = 0, size = 0;
+    for (int i = 0; i < n; i++) sum += X[i + j * n] * u[i], size += fabs(u[i]);
+    ck_assert_double_le(fabs(v[j] - (3 * sum - sin(j))), 8 * (n + 1) * DBL_EPSILON * (1 + size));
+    for (int k = 0; k <= j; k++) {
+      double dot = 0;
+      for (int i = 0; i < n; i++) dot += X[i + j * n] * X[i + k * n];
+      ck_assert_double_le(fabs(S[k + j * m] - dot), 8 * (n + 1) * DBL_EPSILON);
+    }
+  }
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("small");
+  TCase *tcase = tcase_create("small");
+  tcase_add_loop_test(tcase, triangular_systems_are_solved, 0, N_ORDERS);
+  tcase_add_loop_test(tcase, products_are_the_sums_of_their_definition, 0, N_ORDERS * N_ORDERS);
+  suite_add_tcase(suite, tcase);
+  return run_suite(suite);
+}
