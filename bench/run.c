@@ -86,8 +86,15 @@ static void create_mechanics(Run *run, const Mechanism *s, const RunOptions *o, 
   if (run->nonlinear) CHECK(CPodeSetNonlinearSolver(run->mem, run->nonlinear));
 }
 
+/* What CPodeCreate sets (guide, "Defaults"): only the projection is to differ. */
+static void set_as_cpodes(void *cvode_mem, int lmm) {
+  CHECK(CVodeSetEtaFixedStepBounds(cvode_mem, 0.0, lmm == CV_ADAMS ? 1.25 : 1.3));
+  CHECK(CVodeSetLSetupFrequency(cvode_mem, 60));
+}
+
 static void create_cvodes(Run *run, const Mechanism *s, const RunOptions *o, SUNContext ctx) {
   run->cvode_mem = CHECK_POINTER(CVodeCreate(o->lmm, ctx));
+  set_as_cpodes(run->cvode_mem, o->lmm);
   CHECK(CVodeInit(run->cvode_mem, s->f, 0.0, s->y0));
   CHECK(CVodeSStolerances(run->cvode_mem, o->tol, o->tol));
   if (run->nonlinear) CHECK(CVodeSetNonlinearSolver(run->cvode_mem, run->nonlinear));

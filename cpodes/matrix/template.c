@@ -187,9 +187,7 @@ size_t cpMatrixEntries(SUNMatrix A) {
   return (size_t)a.pointer[a.nlines];
 }
 
-sunrealtype *cpMatrixData(SUNMatrix A) {
-  return isDense(A) ? SM_DATA_D(A) : SM_DATA_S(A);
-}
+sunrealtype *cpMatrixData(SUNMatrix A) { return isDense(A) ? SM_DATA_D(A) : SM_DATA_S(A); }
 
 static void densePattern(int rows, int cols, size_t *start, int *row, size_t *source) {
   size_t k = 0;
