@@ -95,12 +95,12 @@ static int diagonalMetric(CPMech mech, CPNorm norm) {
 }
 
 /* Measured on the pendulum, the slider-crank, the car axis and Andrews' mechanism
- * (bench/metrics.c): of BDF's steps with ERROR it takes 0.82 to 1.06 with NEWTON, 0.85 to 1.06 with
- * KINETIC, 0.88 to 1.06 with L2, of Adams' 0.94 to 1.03 with KINETIC, and errors are smaller, too
- * (in the mean 0.85, Adams 0.6); where stiffness acts along the normals only NEWTON beats no
- * projection. With sparse matrices, whose factorisation costs little more than a projection, a
- * second one in each step that renews Newton's matrix makes steps dearer by half (stiff chain of
- * 1,000). */
+ * (bench/metrics.c): of BDF's steps with ERROR it takes 0.78 to 1.02 with NEWTON, 0.76 to 1.02 with
+ * KINETIC, 0.79 to 1.02 with L2, of Adams' 0.94 to 1.02 with KINETIC; errors are smaller with BDF (in
+ * the mean 0.74 and 0.65) and the same but for scatter with Adams; where stiffness acts along the
+ * normals only NEWTON beats no projection. With sparse matrices, whose factorisation costs little
+ * more than a projection, a second one in each step that renews Newton's matrix makes steps dearer by
+ * half (stiff chain of 1,000). */
 static CPMechMetric defaultMetric(const CPMech mech) {
   if (mech->operators || mech->space->not_definite) return CP_METRIC_ERROR;
   if (mech->userM.A.start || mech->stats.newton != CP_NEWTON_KKT) return CP_METRIC_KINETIC;
