@@ -11,7 +11,7 @@
  *
  * Run:       pendulum
  * Expected:  ten lines, with the state, energy and violation at the end of each period, the last
- *              one t = 23.678 s   (x, y) = (1.00000, -3e-08) m   energy -3e-07 J/kg   violation
+ *              one t = 23.678 s   (x, y) = (1.00000, 3e-08) m   energy 3e-07 J/kg   violation
  *              1e-16
  *            up to roundoff and version, and "ok". Exit code 1: the physics is wrong; 2: a call
  *            failed.
