@@ -7,7 +7,7 @@
 #include <math.h>
 
 static const sunrealtype t_end = 20;
-enum { N_STATE = 2 * BUSHING_CRANK_NQ, NUM_TOLERANCES = 7 };
+enum { N_STATE = 2 * BUSHING_CRANK_NQ, NUM_TOLERANCES = 21 };
 
 static BushingCrank bushing_crank;
 
@@ -32,7 +32,7 @@ static sunrealtype mean_steps(CPMechMetric metric, int without_projection) {
   sunrealtype sum_of_logs = 0, y[N_STATE];
   for (int i = 0; i < NUM_TOLERANCES; i++) {
     const PlanarOptions options = {.lmm                = CV_BDF,
-                                   .tol                = 1e-8 * pow(1.1, i - NUM_TOLERANCES / 2),
+                                   .tol                = 1e-8 * pow(1.03, i - NUM_TOLERANCES / 2),
                                    .metric             = metric,
                                    .without_projection = without_projection};
     sum_of_logs += log((sunrealtype)steps_of(&options, y));
@@ -55,12 +55,13 @@ START_TEST(newton_metric_takes_fewer_steps_than_no_projection) {
 }
 END_TEST
 
-/* Geometric mean of the errors at the end over tolerances close to tol, against `exact`. */
+/* Geometric mean of the errors at the end over tolerances close to tol, against `exact`; over seven of them
+   it scatters by a factor of three itself (metric ERROR, 1e-6: 1.5e-4, over 21 4.4e-4). */
 static sunrealtype mean_error(CPMechMetric metric, sunrealtype tol, const sunrealtype *exact) {
   sunrealtype sum_of_logs = 0, y[N_STATE];
   for (int k = 0; k < NUM_TOLERANCES; k++) {
     const PlanarOptions options = {
-        .lmm = CV_BDF, .tol = tol * pow(1.1, k - NUM_TOLERANCES / 2), .metric = metric};
+        .lmm = CV_BDF, .tol = tol * pow(1.03, k - NUM_TOLERANCES / 2), .metric = metric};
     sunrealtype error = 0;
     steps_of(&options, y);
     for (int i = 0; i < N_STATE; i++) error = fmax(error, fabs(y[i] - exact[i]));
@@ -88,7 +89,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("mechanics_bushing");
   TCase *tcase = tcase_create("reference");
-  tcase_set_timeout(tcase, 60);
+  tcase_set_timeout(tcase, 120);
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_add_checked_fixture(tcase, setup, NULL);
   tcase_add_test(tcase, newton_metric_takes_fewer_steps_than_no_projection);
