@@ -19,23 +19,17 @@ static sunrealtype norm(CPOneStepMem mem) {
   return isnan(size) ? INFINITY : size; /* overflow */
 }
 
-/* The error of a step that is rejected needs no projection, where it is tested without. */
+/* What is rejected is not projected. */
 int cpImplicitJudge(CPOneStepMem mem, N_Vector y) {
-  CPImplicit *st      = cpImplicit(mem);
-  const int projected = cpOneStepProjectsErrors(mem);
-  st->error           = 0.0;
-  mem->have_err       = mem->hfixed == 0.0;
+  CPImplicit *st = cpImplicit(mem);
+  mem->have_err  = mem->hfixed == 0.0;
   if (!cpVectorFinite(y))
     return cpReason(mem->text, -CP_RHS_NONFINITE, "at t = %.15g: the stages are not finite", mem->t);
   if (mem->have_err) estimate(mem);
-  if (mem->have_err && !projected) st->error = norm(mem);
+  st->error = mem->have_err ? norm(mem) : 0.0;
   if (st->error > 1.0) return CP_SUCCESS;
   N_VScale(1.0, y, mem->ynew);
-  int flag = cpOneStepProject(mem, mem->tnew, mem->ynew);
-  if (!flag && mem->have_err && projected) {
-    flag      = cpOneStepProjectError(mem, mem->tnew, mem->ynew, mem->err);
-    st->error = norm(mem);
-  }
+  const int flag = cpOneStepProject(mem, mem->tnew, mem->ynew);
   if (!flag) N_VScale(1.0, mem->ynew, y);
   return flag;
 }
