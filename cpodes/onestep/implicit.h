@@ -5,7 +5,7 @@
  * ARKODE solves for the stages, one step of a given size in each call. Its function after a step
  * (the hook) is where an attempt is judged: error test and projection. ARKODE never changes the size
  * of a step, and one that is rejected is taken back by a reset. So the limits of ARKODE's own
- * loop do not apply: that it tests errors unprojected, and ends a run whose hook fails.
+ * loop do not apply: that a failing hook ends the run, and a reset loses stop time and interpolation.
  *
  * ARKODE deduces k_i from the stages that it has solved for, k_i = (z_i - y_n - ...) / (h a_ii):
  * evaluated anew, f would amplify what the iteration left by h J (and cost an evaluation). */

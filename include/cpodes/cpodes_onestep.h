@@ -160,7 +160,9 @@ CPODES_EXPORT int CPOneStepGetConsistentIC(CPOneStepMem mem, N_Vector y0);
  * the solution at *tret, on the manifold. The first call checks that the start is consistent.
  * Returns as CPode does; CV_ERR_FAILURE: no step size passes the error test; CV_REPTD_RHSFUNC_ERR,
  * CV_RHSFUNC_FAIL: f failed; CV_TOO_MUCH_WORK: more steps than CPOneStepSetMaxNumSteps;
- * CV_TOO_MUCH_ACC: the tolerance is below roundoff; CV_ILL_INPUT: without an embedded method.
+ * CV_TOO_MUCH_ACC: the tolerance is below roundoff; CV_ILL_INPUT: without an embedded method. Implicit
+ * methods: CV_CONV_FAILURE: Newton's iteration converges with no step size; CV_NLS_INIT_FAIL: it lacks a
+ * linear solver; CV_LSETUP_FAIL, CV_LSOLVE_FAIL: that failed for good.
  */
 CPODES_EXPORT int CPOneStepEvolve(CPOneStepMem mem, sunrealtype tout, N_Vector yout,
                                   sunrealtype *tret, int itask);
