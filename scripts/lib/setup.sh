@@ -14,7 +14,7 @@ packages_format='git clang-format-14'
 packages_doc='doxygen python3-sphinx python3-breathe libjs-mathjax'
 
 # The same for people, where there is no apt
-names_build='a C11 compiler, CMake >= 3.25, Ninja, SUNDIALS 6.4 to 7.x (CVODES), SuiteSparse (CHOLMOD, SPQR, KLU), LAPACK'
+names_build='a C11 compiler, CMake >= 3.25, Ninja, SUNDIALS 6.4 to 7.x (CVODES, ARKODE), SuiteSparse (CHOLMOD, SPQR, KLU), LAPACK'
 names_plot='gnuplot (with its SVG and pngcairo terminals)'
 names_test='a C++17 compiler, pkg-config, Check >= 0.15; if it is there, MPI'
 names_sanitizers='a compiler with -fsanitize=address,undefined and -fsanitize=thread'
