@@ -10,7 +10,7 @@ static int checkArguments(CPodeMem mem, sunrealtype tout, N_Vector yout, const s
                           int itask) {
   const char *function = "CPode";
   if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
-  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
+  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
   if (mem->tol == CP_TOL_NONE)
     return cpReport(&mem->log, CP_NO_INIT, function, "set tolerances first (CPodeSStolerances)");
   if (!yout || !tret)

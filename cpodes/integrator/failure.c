@@ -44,17 +44,17 @@ int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag) {
  * asked again. The function value is left in mem->tmp. */
 static int askAgain(CPodeMem mem, N_Vector ycor, int flag) {
   N_VConst(0.0, mem->tmp);
-  if (flag != SUN_NLS_CONV_RECVR || !mem->sysfn ||
-      SUNNonlinSolGetType(mem->inner) != SUNNONLINEARSOLVER_FIXEDPOINT)
+  if (flag != SUN_NLS_CONV_RECVR || !mem->nls.sysfn ||
+      SUNNonlinSolGetType(mem->nls.inner) != SUNNONLINEARSOLVER_FIXEDPOINT)
     return flag;
-  const int again = mem->sysfn(ycor, mem->tmp, mem->cvode_mem);
+  const int again = mem->nls.sysfn(ycor, mem->tmp, mem->cvode_mem);
   return again ? again : flag;
 }
 
 /* The first vector that is not finite among those that an f with NaN or Inf spoils, or NULL. CVODES
  * keeps the newest f in a->f for a Newton solver only. */
 static N_Vector spoilt(CPodeMem mem, const CPAttempt *a, N_Vector ycor) {
-  const int newton    = SUNNonlinSolGetType(mem->inner) == SUNNONLINEARSOLVER_ROOTFIND;
+  const int newton    = SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_ROOTFIND;
   const N_Vector fn   = newton ? a->f : mem->tmp;
   const N_Vector v[3] = {fn, ycor, a->ypred};
   for (int k = 0; k < 3; k++)
@@ -66,7 +66,8 @@ static N_Vector spoilt(CPodeMem mem, const CPAttempt *a, N_Vector ycor) {
 static int spoiltComponent(CPodeMem mem, N_Vector bad, N_Vector ycor) {
   int first = cpFirstNonFinite(bad);
   N_VConst(0.0, ycor);
-  if (mem->sysfn && mem->sysfn(ycor, mem->tmp, mem->cvode_mem) == 0 && !cpVectorFinite(mem->tmp))
+  if (mem->nls.sysfn && mem->nls.sysfn(ycor, mem->tmp, mem->cvode_mem) == 0 &&
+      !cpVectorFinite(mem->tmp))
     first = cpFirstNonFinite(mem->tmp);
   return first;
 }

@@ -51,18 +51,23 @@ typedef struct {
   CPErrEst errest; /* its default; CP_ERREST_DEFAULT: the method's */
 } CPModel;
 
+/* A nonlinear solver that CVODES has, around another one that solves (nls.c). */
+typedef struct {
+  SUNNonlinearSolver wrapper, inner;
+  int inner_owned, inner_running, keep_maxiters, have_lsolve;
+  SUNNonlinSolSysFn sysfn;      /* CVODES' */
+  SUNNonlinSolConvTestFn ctest; /* CVODES' */
+  void *ctest_data;
+  void *owner; /* the solve function's */
+} CPWrapped;
+
 struct CPodeMem_ {
   SUNContext ctx;
   void *cvode_mem;
   int lmm, attached;
   int cvode_inited; /* CVodeInit has been called */
   N_Vector y_tmpl;  /* NULL before CPodeInit */
-  /* solvers */
-  SUNNonlinearSolver wrapper, inner;
-  int inner_owned, inner_running, keep_maxiters, have_lsolve;
-  SUNNonlinSolSysFn sysfn;      /* CVODES' */
-  SUNNonlinSolConvTestFn ctest; /* CVODES' */
-  void *ctest_data;
+  CPWrapped nls;
   sunrealtype coef; /* nonlinear convergence coefficient */
   /* projection */
   CPProjector P;
@@ -127,8 +132,16 @@ int cpFailed(CPodeMem mem, const CPAttempt *a, int flag); /* for the reason in m
 int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag); /* ... in mem->step->text  */
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag);
 
-/* step.c */
-SUNNonlinearSolver cpWrapperCreate(CPodeMem mem);
+/* nls.c: the operations of nls->inner, but for solve, into nls->wrapper; 0 or CP_MEM_FAIL. Each solve
+ * function calls the inner one through cpInnerSolve; CVODES calls it with nls as the solver's content. */
+typedef int (*CPSolveFn)(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt,
+                         sunrealtype tol, sunbooleantype callLSetup, void *cvode_mem);
+int cpWrapperCreate(CPWrapped *nls, CPSolveFn solve, void *owner, SUNContext ctx);
+int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
+                 sunbooleantype callLSetup, void *cvode_mem);
+
+/* step.c: the solve function of states */
+extern const CPSolveFn cpSolveStep;
 /* CVODES has taken nst steps: if the newest attempt is among them, its y becomes ygood. */
 void cpSettle(CPodeMem mem, long int nst);
 /* Is the correction returned, in place of added to the predicted state? */

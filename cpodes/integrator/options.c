@@ -35,7 +35,7 @@ static int checkReltol(CPodeMem mem, sunrealtype reltol, const char *function) {
 static int applied(CPodeMem mem, CPTolKind kind) {
   mem->tol        = kind;
   mem->tol_is_new = 1;
-  return mem->wrapper ? cpApplyTolerances(mem) : CP_SUCCESS; /* else CPodeInit does it */
+  return mem->nls.wrapper ? cpApplyTolerances(mem) : CP_SUCCESS; /* else CPodeInit does it */
 }
 
 int CPodeSStolerances(CPodeMem mem, sunrealtype reltol, sunrealtype abstol) {
@@ -173,8 +173,8 @@ int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
   if (inner && cpLacksOperations(inner))
     return cpReport(&mem->log, CP_ILL_INPUT, __func__,
                     "inner must have the operations gettype, solve, setsysfn and setctestfn");
-  if (!mem->wrapper) { /* CPodeInit installs it */
-    mem->inner = inner;
+  if (!mem->nls.wrapper) { /* CPodeInit installs it */
+    mem->nls.inner = inner;
     return CP_SUCCESS;
   }
   if (CVodeGetNumSteps(mem->cvode_mem, &nst) || nst > 0)

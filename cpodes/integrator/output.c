@@ -3,7 +3,7 @@
 
 int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *function) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
-  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
+  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
   if (!v) return cpReport(&mem->log, CP_ILL_INPUT, function, "%s must not be NULL", name);
   if (N_VGetLength(v) != N_VGetLength(mem->y_tmpl))
     return cpReport(&mem->log, CP_ILL_INPUT, function, "%s must have length %ld, has %ld", name,

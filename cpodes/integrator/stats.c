@@ -46,7 +46,7 @@ int CPodePrintAllStats(CPodeMem mem, FILE *out, SUNOutputFormat fmt) {
   int flag = CPodeGetProjStats(mem, &s);
   if (flag) return flag;
   if (!out) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "out must not be NULL");
-  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
+  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
   if (fmt != SUN_OUTPUTFORMAT_TABLE && fmt != SUN_OUTPUTFORMAT_CSV)
     return cpReport(&mem->log, CP_ILL_INPUT, __func__,
                     "fmt must be SUN_OUTPUTFORMAT_TABLE or _CSV, is %d", (int)fmt);
