@@ -43,7 +43,9 @@ double cpMechMotionsViolation(const CPMech mech, const double *y, const double *
 
 /* vectors.c */
 int cpMechError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
-int cpMechTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
+int cpMechTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r);
 int cpMechCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
+N_Vector cpMechRowsVector(CPWork work);
+int cpMechRowsAt(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
 
 #endif
