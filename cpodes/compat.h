@@ -29,6 +29,8 @@
  * cvodes_impl.h, 6.4 to 7.5). Were it another number, such a failure would count as one of
  * convergence. */
 #define CP_CV_RHSFUNC_RECVR 10
+/* ... and of the right-hand side of a sensitivity (SRHSFUNC_RECVR) */
+#define CP_CV_SRHSFUNC_RECVR 15
 
 /* CVODES' default of CVodeSetNonlinConvCoef. */
 #define CP_CV_NLSCOEF SUN_RCONST(0.1)

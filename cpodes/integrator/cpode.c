@@ -104,6 +104,7 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   cpPendingTakeBack(mem);
   int flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
+  if (mem->sens.data) mem->sens.take_back(mem->sens.data, &a);
   mem->have_attempt = 0;
   mem->restarted =
       mem->history_lost || !cpVectorFinite(a.ypred) || !cpSameTime(a.t, mem->tgood, a.h);

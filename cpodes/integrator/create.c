@@ -78,6 +78,7 @@ static void giveBack(CPodeMem mem) {
 void CPodeFree(CPodeMem *mem_address) {
   CPodeMem mem = mem_address ? *mem_address : NULL;
   if (!mem) return;
+  if (mem->sens.data) mem->sens.free(&mem->sens.data);
   if (mem->attached && mem->nls.wrapper && mem->nls.inner && !mem->nls.inner_owned) giveBack(mem);
   if (!mem->attached) CVodeFree(&mem->cvode_mem);
   if (mem->model.detach) mem->model.detach(mem->model.data);
@@ -119,6 +120,7 @@ int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters) {
 /* A new start at (t0, mem->y0). */
 void cpRestart(CPodeMem mem, sunrealtype t0) {
   cpPendingClear(mem);
+  if (mem->sens.data) mem->sens.restart(mem->sens.data);
   N_VScale(1.0, mem->y0, mem->ygood);
   mem->t0 = mem->t = mem->tgood = t0;
   mem->have_attempt             = 0;
@@ -207,6 +209,7 @@ int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   flag = CVodeInit(mem->cvode_mem, f, t0, y0);
   if (flag) return flag;
   mem->cvode_inited = 1;
+  mem->f            = f;
   flag              = cpAllocateVectors(mem, y0);
   if (flag) return cpReport(&mem->log, flag, __func__, "no memory for an integrator");
   N_VScale(1.0, y0, mem->y0);

@@ -28,11 +28,15 @@ static int creeping(CPodeMem mem, const CPAttempt *a) {
   return ++mem->ncreeping >= CREEPING_FAILURES;
 }
 
-int cpFailed(CPodeMem mem, const CPAttempt *a, int flag) {
-  mem->stats.nprojfails++;
+int cpRejected(CPodeMem mem, const CPAttempt *a, int flag) {
   if (flag < 0) return cpFatal(mem, flag);
   mem->cause = -flag;
   return creeping(mem, a) ? cpFatal(mem, -flag) : SUN_NLS_CONV_RECVR;
+}
+
+int cpFailed(CPodeMem mem, const CPAttempt *a, int flag) {
+  mem->stats.nprojfails++;
+  return cpRejected(mem, a, flag);
 }
 
 int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag) {
@@ -40,14 +44,12 @@ int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag) {
   return cpFailed(mem, a, flag);
 }
 
-/* SUNDIALS' fixed-point solver calls every failure of f one of convergence, fatal ones too: f is
- * asked again. The function value is left in mem->tmp. */
-static int askAgain(CPodeMem mem, N_Vector ycor, int flag) {
-  N_VConst(0.0, mem->tmp);
-  if (flag != SUN_NLS_CONV_RECVR || !mem->nls.sysfn ||
-      SUNNonlinSolGetType(mem->nls.inner) != SUNNONLINEARSOLVER_FIXEDPOINT)
+int cpAskAgain(CPWrapped *nls, N_Vector ycor, N_Vector tmp, void *cvode_mem, int flag) {
+  N_VConst(0.0, tmp);
+  if (flag != SUN_NLS_CONV_RECVR || !nls->sysfn ||
+      SUNNonlinSolGetType(nls->inner) != SUNNONLINEARSOLVER_FIXEDPOINT)
     return flag;
-  const int again = mem->nls.sysfn(ycor, mem->tmp, mem->cvode_mem);
+  const int again = nls->sysfn(ycor, tmp, cvode_mem);
   return again ? again : flag;
 }
 
@@ -86,7 +88,7 @@ static int crept(CPodeMem mem, const CPAttempt *a, int f) {
 
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
   mem->cause = 0;
-  flag       = askAgain(mem, ycor, flag);
+  flag       = cpAskAgain(&mem->nls, ycor, mem->tmp, mem->cvode_mem, flag);
   if (flag < 0) return flag;
   const int f        = flag == CP_CV_RHSFUNC_RECVR; /* said so itself */
   const N_Vector bad = f ? NULL : spoilt(mem, a, ycor);

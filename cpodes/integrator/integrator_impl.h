@@ -37,6 +37,32 @@ typedef struct {
   void *user_data;
 } CPAttempt;
 
+/* Parameters, of which sensitivities are taken. */
+typedef struct {
+  sunrealtype *p;    /* the user's array; NULL: not known */
+  sunrealtype *pbar; /* [Ns] */
+  int *plist, Ns;    /* [Ns] */
+} CPParams;
+
+/* What a model of the library's own knows of its sensitivities. data: that of CPModel. start: its
+ * parameters from now on, NULL: none any more. rows: dc/dp into r, of cpRowsVector's; *given 0: by
+ * differences. */
+typedef struct {
+  CVSensRhs1Fn rhs;
+  int (*start)(void *data, const CPParams *params);
+  int (*rows)(sunrealtype t, N_Vector y, int iS, N_Vector r, int *given, void *data);
+} CPSensModel;
+
+/* What sensitivities (sensitivity/) do at the integrator's occasions: at each new attempt of a step,
+ * at a failed call, at a new start, at the end. */
+typedef struct {
+  void *data; /* NULL: there are none */
+  void (*attempt)(void *data, const CPAttempt *a);
+  void (*take_back)(void *data, const CPAttempt *a);
+  void (*restart)(void *data);
+  void (*free)(void **data);
+} CPSensHooks;
+
 /* What a model of the library's own adds to an integrator. data: CVODES' user_data from now on, a
  * struct whose first member is the CPodeMem. All functions get it. scale: the error
  * weights, after the tolerances; NULL: as they are. cause: newest failure of its functions, 0 or a
@@ -49,6 +75,7 @@ typedef struct {
   int (*print)(CPodeMem mem, FILE *out, SUNOutputFormat fmt, void *data);
   void (*detach)(void *data);
   CPErrEst errest; /* its default; CP_ERREST_DEFAULT: the method's */
+  const CPSensModel *sens;
 } CPModel;
 
 /* A nonlinear solver that CVODES has, around another one that solves (nls.c). */
@@ -66,6 +93,7 @@ struct CPodeMem_ {
   void *cvode_mem;
   int lmm, attached;
   int cvode_inited; /* CVodeInit has been called */
+  CVRhsFn f;        /* NULL: attached memory's, not known */
   N_Vector y_tmpl;  /* NULL before CPodeInit */
   CPWrapped nls;
   sunrealtype coef; /* nonlinear convergence coefficient */
@@ -83,7 +111,8 @@ struct CPodeMem_ {
   sunrealtype reltol, abstol;
   N_Vector vabstol;
   CVEwtFn efun;
-  CPModel model;  /* data NULL: none */
+  CPModel model; /* data NULL: none */
+  CPSensHooks sens;
   int model_gone; /* it has been freed: there is nothing to integrate */
   /* the attempt, and the last good state */
   N_Vector y0, y, ygood; /* start; state of the newest attempt; newest accepted state */
@@ -127,8 +156,12 @@ int cpCheckStart(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector ewt);
 int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
 
 /* failure.c: each returns what the nonlinear solver is to return. */
-int cpFatal(CPodeMem mem, int code);                      /* ends the run with code       */
-int cpFailed(CPodeMem mem, const CPAttempt *a, int flag); /* for the reason in mem->text  */
+int cpFatal(CPodeMem mem, int code);                        /* ends the run with code       */
+int cpFailed(CPodeMem mem, const CPAttempt *a, int flag);   /* for the reason in mem->text  */
+int cpRejected(CPodeMem mem, const CPAttempt *a, int flag); /* ... and nothing is counted */
+/* SUNDIALS' fixed-point solver calls every failure of its function one of convergence, fatal ones too: what
+ * the function says when it is asked again. tmp: its value, then. */
+int cpAskAgain(CPWrapped *nls, N_Vector ycor, N_Vector tmp, void *cvode_mem, int flag);
 int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag); /* ... in mem->step->text  */
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag);
 
@@ -176,6 +209,8 @@ void cpLoseModel(CPodeMem mem);
 /* output.c */
 /* Is v a vector for a result of an initialised mem? 0, or the reported code. */
 int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *function);
+/* Is t the end of a step whose state is projected already? */
+int cpIsProjectedState(CPodeMem mem, sunrealtype t);
 /* Projects an output, unless it is a projected state. event: what it is, for the message. */
 int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
                     const char *event);

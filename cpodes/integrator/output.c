@@ -11,8 +11,7 @@ int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *functi
   return CP_SUCCESS;
 }
 
-/* Is t the end of a step whose state is projected already? */
-static int isProjectedState(CPodeMem mem, sunrealtype t) {
+int cpIsProjectedState(CPodeMem mem, sunrealtype t) {
   sunrealtype h = 0.0;
   CVodeGetLastStep(mem->cvode_mem, &h);
   return mem->since == 0 && cpSameTime(t, mem->tgood, h);
@@ -31,7 +30,7 @@ static int isTooFar(CPodeMem mem, N_Vector y, N_Vector kept, sunrealtype *correc
 int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
                     const char *event) {
   int moved;
-  if (!mem->P || !mem->project_output || isProjectedState(mem, t)) return CP_SUCCESS;
+  if (!mem->P || !mem->project_output || cpIsProjectedState(mem, t)) return CP_SUCCESS;
   long int nst = 0;
   int flag     = CVodeGetNumSteps(mem->cvode_mem, &nst);
   if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);

@@ -186,6 +186,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   if (!flag) flag = cpCheckStartLate(mem, &a, ewt);
   if (flag) return cpFatal(mem, flag);
   cpPendingResolve(mem, &a);
+  if (mem->sens.data) mem->sens.attempt(mem->sens.data, &a);
   cpSettle(mem, a.nst);
   mem->t               = a.t;
   mem->nst_attempt     = a.nst;

@@ -9,6 +9,7 @@
 #define CPODES_MECHANICS_IMPL_H
 
 #include "../compat.h"
+#include "../differences.h"
 #include "../errors.h"
 #include "../integrator/integrator_impl.h"
 #include "../linsol/kkt/kkt.h"
@@ -115,10 +116,6 @@ struct CPMech_ {
   CPUserMat userFl; /* nu x na */
   double *lambda;   /* rhs.c */
 };
-
-/* Weights of central differences of sixth order: x' = sum_k w_k (x(t + k e) - x(t - k e)) / e, k = 1,
- * 2, 3. */
-static const double cpSixthOrder[3] = {3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0};
 
 /* Norm k of all: those of the quaternions, then the others. */
 static inline int cpMechNumNorms(const CPMech mech) { return mech->nquaternions + mech->nnorms; }

@@ -1,0 +1,92 @@
+/* Parameters, and what depends on them: differences of sixth order over the array that the user's
+ * functions read. */
+#include "sens_impl.h"
+
+#include "../differences.h"
+
+#include <stdlib.h>
+
+/* Step, as a part of the parameter's size: truncation (0.01)^6 / 140 and roundoff DBL_EPSILON / 0.01
+ * are of one size. */
+#define STEP_PART 0.01
+
+int cpParamsCreate(CPParams *params, int Ns) {
+  params->Ns    = Ns;
+  params->pbar  = calloc((size_t)Ns, sizeof *params->pbar);
+  params->plist = calloc((size_t)Ns, sizeof *params->plist);
+  return params->pbar && params->plist ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+void cpParamsFree(CPParams *params) {
+  free(params->pbar);
+  free(params->plist);
+}
+
+int cpParamDifference(const CPParams *params, int iS, CPOfParams g, void *data, N_Vector value,
+                      N_Vector result) {
+  sunrealtype *p         = &params->p[params->plist[iS]];
+  const sunrealtype kept = *p, e = STEP_PART * params->pbar[iS];
+  int flag = CP_SUCCESS;
+  N_VConst(0.0, result);
+  for (int k = -3; !flag && k <= 3; k++) {
+    if (k == 0) continue;
+    const sunrealtype weight = (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / e;
+    *p                       = kept + k * e;
+    flag                     = g(data, value);
+    if (!flag) N_VLinearSum(1.0, result, weight, value, result);
+  }
+  *p = kept;
+  return flag;
+}
+
+/* ---- dc/dp ---- */
+
+typedef struct {
+  CPWork work;
+  sunrealtype t;
+  N_Vector y;
+} Place;
+
+static int rowsAt(void *data, N_Vector c) {
+  const Place *at = data;
+  return cpRowsAt(at->work, at->t, at->y, c);
+}
+
+static int byUser(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS) {
+  CPAttempt a;
+  int flag = cpAttemptRead(sens->mem, &a);
+  if (flag) return flag;
+  N_VConst(0.0, sens->r);
+  flag = sens->cS(t, y, iS, sens->r, a.user_data);
+  if (flag)
+    return cpReason(work->text, flag < 0 ? CP_CNSTRFUNC_FAIL : -CP_REPTD_CNSTRFUNC_ERR,
+                    "at t = %.15g: dc/dp of sensitivity %d failed%s (%d)", t, iS,
+                    flag < 0 ? "" : " recoverably", flag);
+  if (cpVectorFinite(sens->r)) return CP_SUCCESS;
+  return cpReason(work->text, -CP_CNSTR_NONFINITE,
+                  "at t = %.15g: dc/dp of sensitivity %d is not finite (row %d)", t, iS,
+                  cpFirstNonFinite(sens->r));
+}
+
+int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
+  const CPModel *model = &sens->mem->model;
+  int given            = 0;
+  if (!sens->r) sens->r = cpRowsVector(work);
+  if (!sens->c && sens->r) sens->c = N_VClone(sens->r);
+  *r = sens->r;
+  if (!sens->c) {
+    if (work->P->c_tmpl) return cpReason(work->text, CP_MEM_FAIL, "no memory");
+    return CP_SUCCESS; /* norms, or the user's projection: no parameters in them */
+  }
+  sens->stats.ncp++;
+  int flag = CP_SUCCESS;
+  if (sens->cS) return byUser(sens, work, t, y, iS);
+  if (model->sens) flag = model->sens->rows(t, y, iS, sens->r, &given, model->data);
+  if (flag || given) return flag;
+  if (!sens->params.p) {
+    *r = NULL;
+    return CP_SUCCESS;
+  }
+  Place at = {work, t, y};
+  return cpParamDifference(&sens->params, iS, rowsAt, &at, sens->c, sens->r);
+}

@@ -1,0 +1,71 @@
+/* Forward sensitivities (guide, "Sensitivities").
+ *
+ * CVODES solves for one sensitivity after the other (CV_STAGGERED1), each as a plain vector, so that
+ * a nonlinear solver around the inner one projects them as step.c projects states:
+ *
+ *   s <- s - K (G s + dc/dp),   K = D G^T (G D G^T)^+                                         (S1)
+ *
+ * at the projected state of the attempt, with factors of that state which all sensitivities share and
+ * nothing else uses: states step as they do without sensitivities. How the correction enters the
+ * history is the states' rule (integrator_impl.h). */
+#ifndef CPODES_SENS_IMPL_H
+#define CPODES_SENS_IMPL_H
+
+#include "../integrator/integrator_impl.h"
+
+#include <cpodes/cpodes_sens.h>
+
+typedef struct CPSens_ {
+  CPodeMem mem;
+  CPParams params;
+  CPWrapped nls;
+  int ours; /* fS1 is that of the model */
+  CPConstraintSensFn cS;
+  CPProjector P;           /* that work belongs to */
+  CPWork work;             /* factors at the newest state */
+  N_Vector ewt, s;         /* weights of states; a sensitivity */
+  N_Vector *start, *delta; /* [Ns] start; correction of the newest attempt, pending or not */
+  N_Vector r, c;           /* dc/dp; c of its differences; NULL: no rows, or not known yet */
+  /* pending corrections (pending.c) */
+  char *pending; /* [Ns] */
+  long int nst, nfail;
+  sunrealtype h;
+  int start_checked;
+  long int nsolves; /* steps seen */
+  CPodeSensStats stats;
+  long int base_setups;
+} * CPSens;
+
+static inline CPSens cpSensOf(CPodeMem mem) { return mem->sens.data; }
+
+/* params.c */
+int cpParamsCreate(CPParams *params, int Ns);
+void cpParamsFree(CPParams *params);
+/* sum_k w_k (g(p_i + k e) - g(p_i - k e)) / e into result, by calls of g that leave a vector in
+ * value; p is as before afterwards. 0, or what g returned. */
+typedef int (*CPOfParams)(void *data, N_Vector value);
+int cpParamDifference(const CPParams *params, int iS, CPOfParams g, void *data, N_Vector value,
+                      N_Vector result);
+/* *r: dc/dp at (t, y), NULL: 0. work: of the rows. 0, or a code with the reason in work->text. */
+int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Vector *r);
+
+/* forward.c */
+int cpSensInstall(CPSens sens, SUNNonlinearSolver inner);
+/* s <- s - K (G s + dc/dp) at (t, y), y on the manifold; factors are sens->work's, made anew if it is not
+ * valid. As cpTangentTo. */
+int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, N_Vector s);
+/* The hooks */
+void cpSensAttempt(void *data, const CPAttempt *a);
+void cpSensTakeBack(void *data, const CPAttempt *a);
+void cpSensRestart(void *data);
+
+/* rhs.c: f along (yS, e_iS); moved, value: work. What f returned. */
+int cpSensDirection(CPSens sens, CVRhsFn f, sunrealtype t, N_Vector y, int iS, N_Vector yS,
+                    N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data);
+
+/* sens.c: is mem there, with sensitivities? 0, or a code, reported. */
+int cpSensCheck(CPodeMem mem, const char *function);
+/* The workspace of the projector that the integrator has now. */
+int cpSensUpdate(CPSens sens);
+
+#endif

@@ -1,0 +1,133 @@
+/* cpodes: sensitivities on the manifold (guide, chapter "Sensitivities").
+ *
+ *   y' = f(t, y, p),   0 = c(t, y, p),   y(t0) = y0(p)
+ *
+ * Forward: s_i = dy/dp_i satisfies s_i' = (df/dy) s_i + df/dp_i and G s_i + dc/dp_i = 0. CVODES
+ * integrates the first, one sensitivity after the other (CV_STAGGERED1); after every step each s_i is
+ * moved to the nearest vector that satisfies the second,
+ *
+ *   s_i <- s_i - D G^T (G D G^T)^+ (G s_i + dc/dp_i)                                          (S1)
+ *
+ * CVODES tests the errors of sensitivities unprojected (CVodeSetSensErrCon). All its functions for
+ * sensitivities apply to CPodeGetCVodeMem, but those that are named here.
+ *
+ * Adjoint: CVODES' checkpoints and backward problems (CVodeAdjInit, CVodeCreateB, CVodeB, ...) around a
+ * projected forward run, CPodeF; CPodeForwardState for the functions of the backward problem.
+ *
+ * Return values and messages are those of cpodes.h.
+ */
+#ifndef CPODES_SENS_H
+#define CPODES_SENS_H
+
+#include <cpodes/cpodes.h>
+#include <cpodes/cpodes_mechanics.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** dc/dp for the sensitivity iS (0 ... Ns - 1), at (t, y). cp [m]: out, zero when called; rows of c,
+ * unit norms of CPProjectorAddUnitNorm have none. 0, positive recoverable, negative fatal. */
+typedef int (*CPConstraintSensFn)(sunrealtype t, N_Vector y, int iS, N_Vector cp, void *user_data);
+
+/**
+ * Partial derivatives of a mechanical system to the parameter of sensitivity iS, at (t, q, u, z) with
+ * udot and lambda held; all zero when called, NULL where there are no rows.
+ * Fp = d/dp (f - M udot - A^T lambda) [nu], Bp = d/dp (b - A udot) [na], pp = dp/dp [np],
+ * vp = dv/dp [nv], Zp = dzdot/dp [nz].
+ */
+typedef int (*CPMechParamJacFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                                const sunrealtype *z, const sunrealtype *udot,
+                                const sunrealtype *lambda, int iS, sunrealtype *Fp, sunrealtype *Bp,
+                                sunrealtype *pp, sunrealtype *vp, sunrealtype *Zp, void *user_data);
+
+/** Counters since CPodeSensInit1 or CPodeSensReInit. */
+typedef struct {
+  long int nproj;      /**< sensitivities projected, one by one */
+  long int nprojfails; /**< of their projections, those that failed and had the step rejected */
+  long int ntakenback; /**< pending Adams corrections taken back */
+  long int nsetups;    /**< factorisations for them */
+  long int ncp;        /**< evaluations of dc/dp, by the user's function or by differences */
+} CPodeSensStats;
+
+/* ---- forward ---- */
+
+/**
+ * As CVodeSensInit1: Ns > 0 sensitivities with the start yS0 [Ns], copied. ism: CV_STAGGERED1
+ * (CP_NOT_SUPPORTED for the others: their solver sees all sensitivities, or state and sensitivities, at
+ * once). fS1: NULL: with a CPMech attached its own (CPMechSensRhs1), else CVODES' difference
+ * quotients, which are too rough below tolerances of 1e-8: see CPodeSensRhs1. After CPodeInit (or
+ * CPMechAttach) and CPodeSetProjector. Tolerances are set by CVodeSens...tolerances.
+ */
+CPODES_EXPORT int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS0);
+
+/** As CVodeSensReInit, after CPodeReInit: a new start. */
+CPODES_EXPORT int CPodeSensReInit(CPodeMem mem, N_Vector *yS0);
+
+/**
+ * As CVodeSetSensParams, and kept for the differences of cpodes: p: the array of parameters that f
+ * and c read; not owned. pbar [Ns]: sizes of the parameters, > 0, copied; NULL: |p_i|, which must not
+ * be 0 then. plist [Ns]: parameter of each sensitivity, from 0, copied; NULL: 0 ... Ns - 1. After
+ * CPodeSensInit1.
+ */
+CPODES_EXPORT int CPodeSetSensParams(CPodeMem mem, sunrealtype *p, const sunrealtype *pbar,
+                                     const int *plist);
+
+/** dc/dp by the user's function; NULL: by differences of c over p (default; sixth order), zero
+ * without CPodeSetSensParams. With a CPMech attached: see CPMechSetParamJac. */
+CPODES_EXPORT int CPodeSetSensConstraintFn(CPodeMem mem, CPConstraintSensFn cS);
+
+/** The solver of each sensitivity's equation, not owned; NULL: as the states': Newton, or fixed point
+ * iteration where the states have that. Before the first step. */
+CPODES_EXPORT int CPodeSetSensNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner);
+
+/** Makes the start of the sensitivities consistent, by (S1) at the start state, in the projector's norm
+ * with the tolerances of the states; re-initialises. Before the first step, after CPodeCalcIC. */
+CPODES_EXPORT int CPodeSensCalcIC(CPodeMem mem);
+/** The start of the sensitivities. yS0 [Ns]: out. */
+CPODES_EXPORT int CPodeGetConsistentSensIC(CPodeMem mem, N_Vector *yS0);
+
+/** As CVodeGetSens: at the time of the newest output of CPode; projected, as output is. */
+CPODES_EXPORT int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS);
+/** As CVodeGetSensDky, within the last step. k = 0: projected; k >= 1: of the raw polynomials. */
+CPODES_EXPORT int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS);
+/** The same for one sensitivity. */
+CPODES_EXPORT int CPodeGetSensDky1(CPodeMem mem, sunrealtype t, int k, int iS, N_Vector dkyS);
+CPODES_EXPORT int CPodeGetSensStats(CPodeMem mem, CPodeSensStats *stats);
+
+/**
+ * (df/dy) yS + df/dp by one directional difference of sixth order: six evaluations of f. For the
+ * user's own fS1, which calls it with a pointer to mem that it has from its user_data; all arguments
+ * are fS1's, but user_data. Errors are some 1e-12 of ySdot. Returns what fS1 is to return.
+ */
+CPODES_EXPORT int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS,
+                                N_Vector ySdot, N_Vector tmp1, N_Vector tmp2);
+
+/* ---- mechanical systems ---- */
+
+/** Partial derivatives to parameters by the user's function; NULL: differences of sixth order over
+ * the array of CPodeSetSensParams (default). */
+CPODES_EXPORT int CPMechSetParamJac(CPMech mech, CPMechParamJacFn jac);
+
+/**
+ * Sensitivities of accelerations and multipliers at (t, y): udotS [nu], lambdaS
+ * [CPMechGetNumMultipliers]: out, d/dp_iS of u' and lambda along yS, from
+ *
+ *   [ M A^T; A 0 ] [udotS; lambdaS] = [ K s_q + C s_u + Fz s_z + Fp;  Bq s_q + Bu s_u + Bp ].  (S2)
+ *
+ * With forces that depend on multipliers, FULL motions or operators: by differences. Either may be
+ * NULL.
+ */
+CPODES_EXPORT int CPMechSensAccelerations(CPMech mech, sunrealtype t, N_Vector y, int iS,
+                                          N_Vector yS, sunrealtype *udotS, sunrealtype *lambdaS);
+
+/** fS1 of a mechanical system, by (S2); user_data: the CPMech. The factors, and all partial
+ * derivatives, of a state serve all its sensitivities. */
+CPODES_EXPORT int CPMechSensRhs1(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS,
+                                 N_Vector yS, N_Vector ySdot, void *mech, N_Vector tmp1,
+                                 N_Vector tmp2);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
