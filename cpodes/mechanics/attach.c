@@ -97,7 +97,8 @@ static int install(CPMech mech, CPodeMem mem, sunrealtype t0, N_Vector y0) {
                          .cause  = cause,
                          .print  = print,
                          .detach = detach,
-                         .errest = defaultErrEst(mech, t0, y0)};
+                         .errest = defaultErrEst(mech, t0, y0),
+                         .sens   = &cpMechSensModel};
   int flag            = cpSetModel(mem, &model);
   if (!flag && mech->maxord > 0) flag = CVodeSetMaxOrd(cvode_mem, mech->maxord);
   if (!flag) flag = installSolver(mech, mem);

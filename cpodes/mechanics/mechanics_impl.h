@@ -101,6 +101,7 @@ struct CPMech_ {
   double *unit;   /* cpMechColumn: [nu] zeros between calls */
   double *wspace; /* projection/, initial.c: [nu] */
   CPMechNewtonMem newton;
+  struct CPMechSens_ *sens;       /* sensitivity/; NULL: none are taken */
   int installed;                  /* everything of ours is in mem */
   SUNNonlinearSolver fixed_point; /* for Adams methods; NULL: another one */
   int cause; /* newest failure inside a callback of CVODES': 0 or a code, either sign */
@@ -234,6 +235,10 @@ int cpMechSpaceCreate(CPMech mech);
 void cpMechSpaceFree(CPMechSpace *space);
 /* The metric of mech->metric, once there is a space: 0 or a code. */
 int cpMechSpaceMetric(CPMech mech);
+
+/* ---- sensitivity/ ---- */
+extern const CPSensModel cpMechSensModel;
+void cpMechSensFree(struct CPMechSens_ **sens);
 
 /* ---- newton/newton.c: the linear solver behind CVodeSetLinSysFn ---- */
 /* Creates matrix and linear solver by mech->newton_type and gives them to CVODES. */

@@ -4,6 +4,7 @@
 
 #include "../differences.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Step, as a part of the parameter's size: truncation (0.01)^6 / 140 and roundoff DBL_EPSILON / 0.01
@@ -15,6 +16,42 @@ int cpParamsCreate(CPParams *params, int Ns) {
   params->pbar  = calloc((size_t)Ns, sizeof *params->pbar);
   params->plist = calloc((size_t)Ns, sizeof *params->plist);
   return params->pbar && params->plist ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+static int check(int Ns, const sunrealtype *p, const sunrealtype *pbar, const int *plist,
+                 CPLog *log, const char *function) {
+  if (Ns <= 0)
+    return cpReport(log, CP_ILL_INPUT, function, "there must be parameters: their number is %d", Ns);
+  if (!p) return cpReport(log, CP_ILL_INPUT, function, "p must not be NULL");
+  for (int i = 0; i < Ns; i++) {
+    const int k            = plist ? plist[i] : i;
+    const sunrealtype size = k < 0 ? 0.0 : pbar ? pbar[i] : fabs(p[k]);
+    if (k < 0)
+      return cpReport(log, CP_ILL_INPUT, function, "plist[%d] must not be negative: %d", i, k);
+    if (pbar && (!(size > 0.0) || isinf(size)))
+      return cpReport(log, CP_ILL_INPUT, function, "pbar[%d] must be positive and finite: %g", i,
+                      size);
+    if (!(size > 0.0) || isinf(size))
+      return cpReport(log, CP_ILL_INPUT, function,
+                      "p[%d] must be finite and, without a size in pbar, not zero: %g", k, p[k]);
+  }
+  return CP_SUCCESS;
+}
+
+int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pbar, const int *plist,
+                CPLog *log, const char *function) {
+  int flag = check(Ns, p, pbar, plist, log, function);
+  if (flag) return flag;
+  if (cpParamsCreate(params, Ns)) {
+    cpParamsFree(params);
+    return cpReport(log, CP_MEM_FAIL, function, "no memory for parameters");
+  }
+  params->p = p;
+  for (int i = 0; i < Ns; i++) {
+    params->plist[i] = plist ? plist[i] : i;
+    params->pbar[i]  = pbar ? pbar[i] : fabs(p[params->plist[i]]);
+  }
+  return CP_SUCCESS;
 }
 
 void cpParamsFree(CPParams *params) {

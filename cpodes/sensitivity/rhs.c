@@ -23,9 +23,8 @@ static sunrealtype step(const CPParams *params, int iS, N_Vector y, N_Vector s, 
   return rate > 0.0 ? STEP_PART / rate : STEP_PART;
 }
 
-int cpSensDirection(CPSens sens, CVRhsFn f, sunrealtype t, N_Vector y, int iS, N_Vector yS,
-                    N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data) {
-  const CPParams *params = &sens->params;
+int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
+                    N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data) {
   const sunrealtype e    = step(params, iS, y, yS, moved);
   sunrealtype *p         = params->p ? &params->p[params->plist[iS]] : NULL;
   const sunrealtype kept = p ? *p : 0.0;
@@ -56,5 +55,6 @@ int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS, 
                     cpSensOf(mem)->params.Ns - 1, iS);
   flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
-  return cpSensDirection(cpSensOf(mem), mem->f, t, y, iS, yS, ySdot, tmp1, tmp2, a.user_data);
+  return cpSensDirection(&cpSensOf(mem)->params, mem->f, t, y, iS, yS, ySdot, tmp1, tmp2,
+                         a.user_data);
 }

@@ -1,7 +1,6 @@
 /* Forward sensitivities: life cycle and options. */
 #include "sens_impl.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,35 +135,17 @@ int cpSensUpdate(CPSens sens) {
 
 /* ---- options ---- */
 
-static int checkParams(CPodeMem mem, const sunrealtype *p, const sunrealtype *pbar,
-                       const int *plist) {
-  const char *function = "CPodeSetSensParams";
-  if (!p) return cpReport(&mem->log, CP_ILL_INPUT, function, "p must not be NULL");
-  for (int i = 0; i < cpSensOf(mem)->params.Ns; i++) {
-    const int k            = plist ? plist[i] : i;
-    const sunrealtype size = k < 0 ? 0.0 : pbar ? pbar[i] : fabs(p[k]);
-    if (k < 0)
-      return cpReport(&mem->log, CP_ILL_INPUT, function, "plist[%d] must not be negative: %d", i, k);
-    if (!(size > 0.0) || isinf(size))
-      return cpReport(&mem->log, CP_ILL_INPUT, function,
-                      pbar ? "pbar[%d] must be positive and finite: %g"
-                           : "p[%d] must not be zero without a size in pbar: %g",
-                      pbar ? i : k, size);
-  }
-  return CP_SUCCESS;
-}
-
 int CPodeSetSensParams(CPodeMem mem, sunrealtype *p, const sunrealtype *pbar, const int *plist) {
-  int flag = cpSensCheck(mem, __func__);
-  if (!flag) flag = checkParams(mem, p, pbar, plist);
+  CPParams params = {0};
+  int flag        = cpSensCheck(mem, __func__);
   if (flag) return flag;
-  CPParams *params = &cpSensOf(mem)->params;
-  params->p        = p;
-  for (int i = 0; i < params->Ns; i++) {
-    params->plist[i] = plist ? plist[i] : i;
-    params->pbar[i]  = pbar ? pbar[i] : fabs(p[params->plist[i]]);
-  }
-  return CVodeSetSensParams(mem->cvode_mem, p, params->pbar, params->plist);
+  CPParams *now = &cpSensOf(mem)->params;
+  flag          = cpParamsSet(&params, now->Ns, p, pbar, plist, &mem->log, __func__);
+  if (flag) return flag;
+  cpParamsFree(now);
+  *now = params;
+  if (mem->model.sens) flag = mem->model.sens->start(mem->model.data, now);
+  return flag ? flag : CVodeSetSensParams(mem->cvode_mem, p, now->pbar, now->plist);
 }
 
 int CPodeSetSensConstraintFn(CPodeMem mem, CPConstraintSensFn cS) {

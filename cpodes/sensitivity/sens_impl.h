@@ -40,6 +40,9 @@ static inline CPSens cpSensOf(CPodeMem mem) { return mem->sens.data; }
 
 /* params.c */
 int cpParamsCreate(CPParams *params, int Ns);
+/* Creates *params, checked; 0, or a code, reported for function. */
+int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pbar, const int *plist,
+                CPLog *log, const char *function);
 void cpParamsFree(CPParams *params);
 /* sum_k w_k (g(p_i + k e) - g(p_i - k e)) / e into result, by calls of g that leave a vector in
  * value; p is as before afterwards. 0, or what g returned. */
@@ -60,8 +63,8 @@ void cpSensTakeBack(void *data, const CPAttempt *a);
 void cpSensRestart(void *data);
 
 /* rhs.c: f along (yS, e_iS); moved, value: work. What f returned. */
-int cpSensDirection(CPSens sens, CVRhsFn f, sunrealtype t, N_Vector y, int iS, N_Vector yS,
-                    N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data);
+int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
+                    N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data);
 
 /* sens.c: is mem there, with sensitivities? 0, or a code, reported. */
 int cpSensCheck(CPodeMem mem, const char *function);

@@ -109,6 +109,11 @@ CPODES_EXPORT int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS,
  * the array of CPodeSetSensParams (default). */
 CPODES_EXPORT int CPMechSetParamJac(CPMech mech, CPMechParamJacFn jac);
 
+/** Parameters of a system, where there are no forward sensitivities (which bring theirs): p, pbar,
+ * plist as in CPodeSetSensParams, Np > 0 of them. */
+CPODES_EXPORT int CPMechSetParams(CPMech mech, int Np, sunrealtype *p, const sunrealtype *pbar,
+                                  const int *plist);
+
 /**
  * Sensitivities of accelerations and multipliers at (t, y): udotS [nu], lambdaS
  * [CPMechGetNumMultipliers]: out, d/dp_iS of u' and lambda along yS, from
@@ -126,6 +131,21 @@ CPODES_EXPORT int CPMechSensAccelerations(CPMech mech, sunrealtype t, N_Vector y
 CPODES_EXPORT int CPMechSensRhs1(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS,
                                  N_Vector yS, N_Vector ySdot, void *mech, N_Vector tmp1,
                                  N_Vector tmp2);
+
+/**
+ * Adjoint equation of a mechanical system, yBdot = -(df/dy)^T yB, by one solution of the KKT system,
+ *
+ *   [ M A^T; A 0 ] [ w; mu ] = [ l_u; Zl^T l_z ],  (df/dy)^T l from K^T w + Bq^T mu + ...      (S3)
+ *
+ * and its quadrature qBdot [Np] = -yB^T df/dp for all parameters at once. For functions of CVodeInitB
+ * and CVodeQuadInitB, which add what belongs to the functional; data: the CPMech. y: on the manifold
+ * (CPodeForwardState). CP_NOT_SUPPORTED (as a negative return) with operators, forces that depend on
+ * multipliers, FULL motions and kinematics of the user's.
+ */
+CPODES_EXPORT int CPMechAdjointRhs(sunrealtype t, N_Vector y, N_Vector yB, N_Vector yBdot,
+                                   void *mech);
+CPODES_EXPORT int CPMechAdjointQuadrature(sunrealtype t, N_Vector y, N_Vector yB, N_Vector qBdot,
+                                          void *mech);
 
 #ifdef __cplusplus
 }
