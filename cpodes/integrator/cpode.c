@@ -7,8 +7,7 @@
 /* ---- before ---- */
 
 static int checkArguments(CPodeMem mem, sunrealtype tout, N_Vector yout, const sunrealtype *tret,
-                          int itask) {
-  const char *function = "CPode";
+                          int itask, const char *function) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
   if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
   if (mem->tol == CP_TOL_NONE)
@@ -45,7 +44,7 @@ static int refuseInequalities(CPodeMem mem) {
   if (!flag) flag = CVodeSetConstraints(mem->cvode_mem, NULL);
   if (!flag) flag = workSpace(mem, &rw_without);
   if (flag || rw_without >= rw) return flag;
-  return cpReport(&mem->log, CP_NOT_SUPPORTED, "CPode",
+  return cpReport(&mem->log, CP_NOT_SUPPORTED, mem->function,
                   "inequality constraints (CVodeSetConstraints) cannot be combined with "
                   "projection: CVODES would "
                   "clip projected states; they have been switched off");
@@ -55,12 +54,12 @@ static int refuseInequalities(CPodeMem mem) {
 static int refuseUserData(CPodeMem mem) {
   CPAttempt a;
   if (mem->model_gone)
-    return cpReport(&mem->log, CP_ILL_INPUT, "CPode",
+    return cpReport(&mem->log, CP_ILL_INPUT, mem->function,
                     "the attached mechanical system has been freed: free the integrator first");
   if (!mem->model.data) return CP_SUCCESS;
   const int flag = cpAttemptRead(mem, &a);
   if (flag || a.user_data == mem->model.data) return flag;
-  return cpReport(&mem->log, CP_NOT_SUPPORTED, "CPode",
+  return cpReport(&mem->log, CP_NOT_SUPPORTED, mem->function,
                   "CVodeSetUserData has replaced the attached mechanical system, which is CVODES' "
                   "user_data: CPMechSetUserData is for the data of its functions");
 }
@@ -75,11 +74,11 @@ static int checkStart(CPodeMem mem, long int nst) {
   else flag = cpErrWeights(mem, mem->ygood);
   if (flag) /* CVODES has the better words for these */
     return flag == CP_ILL_INPUT
-               ? cpReport(&mem->log, flag, "CPode",
+               ? cpReport(&mem->log, flag, mem->function,
                           "the tolerances give an error weight that is not positive")
                : flag;
   flag = cpCheckStart(mem, mem->tgood, mem->ygood, mem->ewt);
-  return flag ? cpReport(&mem->log, flag, "CPode", "%s", mem->text) : CP_SUCCESS;
+  return flag ? cpReport(&mem->log, flag, mem->function, "%s", mem->text) : CP_SUCCESS;
 }
 
 /* ---- after ---- */
@@ -148,21 +147,21 @@ static int explain(CPodeMem mem, int flag) {
   const char *again = afterRestart(mem), *lacking = lackingSolver(flag), *reason = NULL;
   int code = 0;
   if (mem->fatal)
-    return cpReport(&mem->log, mem->fatal, "CPode",
+    return cpReport(&mem->log, mem->fatal, mem->function,
                     "%s; the last good state is that of t = %.15g%s", mem->text, mem->tgood, again);
   if (flag == CV_CONV_FAILURE && mem->cause)
-    return cpReport(&mem->log, mem->cause, "CPode",
+    return cpReport(&mem->log, mem->cause, mem->function,
                     "every attempt of the step from t = %.15g failed: %s%s", mem->tgood, mem->text,
                     again);
   if (modelFailed(mem, flag, &code, &reason))
-    return cpReport(&mem->log, code, "CPode", "%s; the last good state is that of t = %.15g%s",
-                    reason, mem->tgood, again);
+    return cpReport(&mem->log, code, mem->function,
+                    "%s; the last good state is that of t = %.15g%s", reason, mem->tgood, again);
   if (mem->cvodes.text[0])
-    return cpReport(&mem->log, flag, "CPode", "%s%s%s", mem->cvodes.text, lacking, again);
+    return cpReport(&mem->log, flag, mem->function, "%s%s%s", mem->cvodes.text, lacking, again);
   char *name = CVodeGetReturnFlagName(flag); /* NONE for some */
   cpWrite(mem->log.text, "CVode returned %s (%d) at t = %.15g%s%s%s", name ? name : "an error",
           flag, mem->tgood, lacking[0] ? ":" : "", lacking, again);
-  if (mem->log.handler) mem->log.handler(flag, "CPode", mem->log.text, mem->log.data);
+  if (mem->log.handler) mem->log.handler(flag, mem->function, mem->log.text, mem->log.data);
   free(name);
   return flag;
 }
@@ -177,7 +176,7 @@ static int failedCall(CPodeMem mem, int flag, N_Vector yout, sunrealtype *tret) 
 static int bypassed(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   restoreState(mem, yout, tret);
   return cpReport(
-      &mem->log, CP_BYPASSED, "CPode",
+      &mem->log, CP_BYPASSED, mem->function,
       "CVODES stepped without calling the projecting solver: sensitivities need CV_STAGGERED or "
       "CV_STAGGERED1, and a nonlinear solver is set with CPodeSetNonlinearSolver%s",
       afterRestart(mem));
@@ -188,7 +187,7 @@ static void warnOfFloor(CPodeMem mem) {
   if (mem->floor_told || !mem->step || mem->step->stats.nfloor == mem->base.nfloor) return;
   char name[CP_ROW_NAME];
   mem->floor_told = 1;
-  cpReport(&mem->log, CV_WARNING, "CPode",
+  cpReport(&mem->log, CV_WARNING, mem->function,
            "at t = %.15g: %s cannot be satisfied better than to %.3g times its "
            "tolerance, the roundoff of evaluating it (asked for: %.3g); projections end there",
            mem->tgood, cpRowName(mem->P, mem->step->floor_worst, name), mem->step->floor_violation,
@@ -199,7 +198,7 @@ static void warnOfFloor(CPodeMem mem) {
 static void warnOfRank(CPodeMem mem) {
   if (!mem->step || !mem->step->rank_fell) return;
   mem->step->rank_fell = 0;
-  cpReport(&mem->log, CV_WARNING, "CPode",
+  cpReport(&mem->log, CV_WARNING, mem->function,
            "before t = %.15g: the rank of the constraint Jacobian fell below %ld: at a singular "
            "position "
            "more than one motion may satisfy the constraints",
@@ -209,17 +208,30 @@ static void warnOfRank(CPodeMem mem) {
 /* CVODES reads what its weight function needs at the first step only: functions set later get NULL. */
 static int refuseLateTolerances(CPodeMem mem, long int nst) {
   if (mem->tol_is_new && nst > 0)
-    return cpReport(&mem->log, CP_TOO_LATE, "CPode",
+    return cpReport(&mem->log, CP_TOO_LATE, mem->function,
                     "tolerances were set after the first step: CPodeReInit makes them valid");
   mem->tol_is_new = 0;
   return CP_SUCCESS;
 }
 
-int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask) {
+/* ncheck: by CVodeF, whose steps have to come out the same again; NULL: by CVode. */
+static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+                   int *ncheck) {
+  mem->holding     = 1;
+  mem->repeatable  = ncheck != NULL;
+  const int result = ncheck ? CVodeF(mem->cvode_mem, tout, yout, tret, itask, ncheck)
+                            : CVode(mem->cvode_mem, tout, yout, tret, itask);
+  mem->holding     = 0;
+  return result;
+}
+
+int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,
+          const char *function) {
   long int nst = 0, nst_before = 0;
-  int flag = checkArguments(mem, tout, yout, tret, itask);
+  int flag = checkArguments(mem, tout, yout, tret, itask, function);
   if (flag) return flag;
-  flag = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
+  mem->function = function;
+  flag          = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
   if (!flag) flag = refuseLateTolerances(mem, nst_before);
   if (!flag) flag = refuseUserData(mem);
   if (!flag && mem->P) flag = refuseInequalities(mem);
@@ -234,9 +246,7 @@ int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   const long int nsolves_before = mem->nsolves;
   mem->cause = mem->fatal = 0;
   mem->cvodes.text[0]     = '\0';
-  mem->holding            = 1;
-  const int result        = CVode(mem->cvode_mem, tout, yout, tret, itask);
-  mem->holding            = 0;
+  const int result        = advance(mem, tout, yout, tret, itask, ncheck);
 
   if (result < 0) return failedCall(mem, result, yout, tret);
   flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
@@ -244,7 +254,7 @@ int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   if (nst - nst_before > mem->nsolves - nsolves_before) return bypassed(mem, yout, tret);
   if (mem->expect_rejected >= 0 && nst > mem->expect_rejected) {
     restoreState(mem, yout, tret);
-    return cpReport(&mem->log, CP_SELFCHECK_FAIL, "CPode",
+    return cpReport(&mem->log, CP_SELFCHECK_FAIL, mem->function,
                     "CVODES accepted a step that its error test was to reject (is "
                     "CVodeSetNonlinConvCoef used?)");
   }
@@ -252,9 +262,13 @@ int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   cpPendingClear(mem);
   warnOfFloor(mem);
   warnOfRank(mem);
-  flag = cpProjectOutput(mem, *tret, yout, "CPode",
+  flag = cpProjectOutput(mem, *tret, yout, mem->function,
                          result == CV_ROOT_RETURN    ? " (CV_ROOT_RETURN)"
                          : result == CV_TSTOP_RETURN ? " (CV_TSTOP_RETURN)"
                                                      : "");
   return flag ? flag : result;
+}
+
+int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask) {
+  return cpRun(mem, tout, yout, tret, itask, NULL, __func__);
 }

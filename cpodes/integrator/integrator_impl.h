@@ -141,6 +141,8 @@ struct CPodeMem_ {
   int floor_told;        /* the warning of projections that end at the roundoff floor */
   CPProjectorStats base; /* of step at the last restart */
   CPLog log;
+  const char *function; /* the public one that runs */
+  int repeatable;       /* CVodeF: nothing may be carried from step to step */
   int holding;  /* inside CPode CVODES' messages are held back until the cause is known ... */
   CPLog cvodes; /* ... here */
 };
@@ -205,6 +207,10 @@ int cpErrWeights(CPodeMem mem, N_Vector y);
 int cpSetModel(CPodeMem mem, const CPModel *model);
 /* The model is being freed before its integrator. */
 void cpLoseModel(CPodeMem mem);
+
+/* cpode.c: CPode, and CPodeF (ncheck) */
+int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,
+          const char *function);
 
 /* output.c */
 /* Is v a vector for a result of an initialised mem? 0, or the reported code. */

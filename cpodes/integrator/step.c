@@ -164,7 +164,7 @@ void cpSettle(CPodeMem mem, long int nst) {
  * factors nor the count of steps. */
 static int isDue(CPodeMem mem, const CPAttempt *a) {
   if (!mem->P) return 0;
-  if (mem->holding) return mem->since + 1 >= mem->frequency;
+  if (mem->holding && !mem->repeatable) return mem->since + 1 >= mem->frequency;
   mem->step->valid = 0;
   return a->nst % mem->frequency == 0;
 }

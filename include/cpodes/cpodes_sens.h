@@ -103,6 +103,24 @@ CPODES_EXPORT int CPodeGetSensStats(CPodeMem mem, CPodeSensStats *stats);
 CPODES_EXPORT int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS,
                                 N_Vector ySdot, N_Vector tmp1, N_Vector tmp2);
 
+/* ---- adjoint ---- */
+
+/** As CVodeF, after CVodeAdjInit: CPode with checkpoints. ncheck: out, their number. Its steps carry no factors
+ * from one to the next, so that CVodeB can repeat them to the last bit. Codes are those of CPode and of
+ * CVodeF; where CVODES had to be re-initialised, checkpoints are of no use (CVodeAdjReInit). */
+CPODES_EXPORT int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret,
+                         int itask, int *ncheck);
+
+/** The state y that CVODES hands to functions of a backward problem is interpolated: yproj [n]: out,
+ * the nearest one on the manifold; y is left as it is. Returns 0; positive: a smaller step may help
+ * (to be returned); negative: fatal. */
+CPODES_EXPORT int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj);
+
+/** Gradient with respect to consistent initial states: lambda <- P^T lambda at (t, y), P the tangent
+ * projector in the norm of the projector. lambda . dy is the same for all dy with G dy = 0. lambda
+ * [n]: in, out. */
+CPODES_EXPORT int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector lambda);
+
 /* ---- mechanical systems ---- */
 
 /** Partial derivatives to parameters by the user's function; NULL: differences of sixth order over
