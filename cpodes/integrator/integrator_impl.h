@@ -51,6 +51,9 @@ typedef struct {
   CVSensRhs1Fn rhs;
   int (*start)(void *data, const CPParams *params);
   int (*rows)(sunrealtype t, N_Vector y, int iS, N_Vector r, int *given, void *data);
+  CVRhsFnB adjoint;        /* -J^T l */
+  CVQuadRhsFnB quadrature; /* -l^T df/dp */
+  const CPParams *(*params)(void *data);
 } CPSensModel;
 
 /* What sensitivities (sensitivity/) do at the integrator's occasions: at each new attempt of a step,
@@ -113,7 +116,8 @@ struct CPodeMem_ {
   CVEwtFn efun;
   CPModel model; /* data NULL: none */
   CPSensHooks sens;
-  int model_gone; /* it has been freed: there is nothing to integrate */
+  int has_adjoint; /* checkpoints of CPodeFunctionalAdjoint's */
+  int model_gone;  /* it has been freed: there is nothing to integrate */
   /* the attempt, and the last good state */
   N_Vector y0, y, ygood; /* start; state of the newest attempt; newest accepted state */
   sunrealtype t0, t, tgood;

@@ -235,7 +235,17 @@ static int rows(sunrealtype t, N_Vector y, int iS, N_Vector rv, int *given, void
   return CP_SUCCESS;
 }
 
-const CPSensModel cpMechSensModel = {.rhs = CPMechSensRhs1, .start = start, .rows = rows};
+static const CPParams *params(void *data) {
+  const CPMech mech = data;
+  return mech->sens ? mech->sens->params : NULL;
+}
+
+const CPSensModel cpMechSensModel = {.rhs        = CPMechSensRhs1,
+                                     .start      = start,
+                                     .rows       = rows,
+                                     .adjoint    = CPMechAdjointRhs,
+                                     .quadrature = CPMechAdjointQuadrature,
+                                     .params     = params};
 
 int CPMechSetParamJac(CPMech mech, CPMechParamJacFn jac) {
   int flag = cpMechOption(mech, 0, __func__);

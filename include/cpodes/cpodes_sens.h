@@ -165,6 +165,79 @@ CPODES_EXPORT int CPMechAdjointRhs(sunrealtype t, N_Vector y, N_Vector yB, N_Vec
 CPODES_EXPORT int CPMechAdjointQuadrature(sunrealtype t, N_Vector y, N_Vector yB, N_Vector qBdot,
                                           void *mech);
 
+/* ---- functionals ---- */
+
+/** Values [ng] of end terms or integrands at (t, y), with the parameters as they are. */
+typedef int (*CPFunctionalFn)(sunrealtype t, N_Vector y, sunrealtype *values, void *user_data);
+/** Derivatives of value k: gy [n] to y, gp [number of parameters] to the parameters; zero when called. */
+typedef int (*CPFunctionalGradFn)(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtype *gp,
+                                  void *user_data);
+
+/** G_k = g_k(t1, y(t1), p) + int_t0^t1 h_k(t, y, p) dt. What is not there is NULL. */
+typedef struct {
+  int ng;                            /**< number of functionals, > 0 */
+  CPFunctionalFn end;                /**< g; NULL: 0 */
+  CPFunctionalFn integrand;          /**< h; NULL: 0 */
+  CPFunctionalGradFn end_grad;       /**< NULL: differences of sixth order */
+  CPFunctionalGradFn integrand_grad; /**< the same */
+  void *user_data;                   /**< handed to these functions */
+} CPFunctional;
+
+/** J^T l [n] and l^T df/dp [number of parameters] at (t, y), J = df/dy, of a user's own f. Jl, lfp: zero
+ * when called. */
+typedef int (*CPAdjointFn)(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, sunrealtype *lfp,
+                           void *user_data);
+
+/** How CPodeFunctionalAdjoint integrates backwards. What is 0 has its default. */
+typedef struct {
+  long int steps;     /**< between checkpoints (memory), 150 */
+  int interp;         /**< CV_POLYNOMIAL (default) or CV_HERMITE */
+  int lmm;            /**< CV_ADAMS (default, fixed point) or CV_BDF (dense, by differences) */
+  sunrealtype reltol; /**< of adjoint states and quadratures, 1e-8 */
+  sunrealtype abstol; /**< 1e-8 times the largest |l(t1)| and of the first right-hand side */
+  CPAdjointFn adjoint; /**< of the user's f; NULL: CPMechAdjointRhs with a CPMech, else differences: 6 n
+                          evaluations of f each */
+  void *user_data;     /**< handed to adjoint */
+} CPAdjointOptions;
+
+/**
+ * Functionals and their gradients by forward sensitivities, in one call from the present state to t1:
+ * G [ng], dG [ng x Ns], by rows: out. Integrals are Gauss formulas of six nodes on each step, on
+ * projected output. Returns CP_SUCCESS, or what CPode returned; CP_ILL_INPUT.
+ */
+CPODES_EXPORT int CPodeFunctionalForward(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
+                                         sunrealtype *G, sunrealtype *dG);
+
+/**
+ * The same by one backward problem for each functional:
+ *
+ *   l' = -J^T l - dh/dy,  l(t1) = dg/dy,   dG/dp = dg/dp + int (l^T df/dp + dh/dp) dt + l(t0)^T dy0/dp.
+ *
+ * From a start (after CPodeInit, CPodeReInit), whose derivatives are y0S [Ns]; NULL: 0, as with parameters that
+ * do not move the start. Parameters: those of CPodeSetSensParams or, with a CPMech, of CPMechSetParams,
+ * without forward sensitivities. gradient [ng]: out, P^T l(t0), with respect to consistent initial
+ * states; NULL: not wanted. The mem is at t1 afterwards, in CVODES' adjoint mode: CPodeReInit before
+ * anything else.
+ */
+CPODES_EXPORT int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
+                                         const CPAdjointOptions *options, N_Vector *y0S,
+                                         sunrealtype *G, sunrealtype *dG, N_Vector *gradient);
+
+/** A consistent start y0 at t0 for the parameters as they are. */
+typedef int (*CPStartFn)(sunrealtype t0, N_Vector y0, void *user_data);
+
+/**
+ * Compares forward, adjoint and finite differences (central, of the whole run, parameters moved by
+ * `step` (> 0) times their size) over t0 ... t1 and prints a table to out (NULL: none). start: its
+ * differences are the start of the sensitivities. worst: out, the largest difference between forward and
+ * adjoint, relative to the largest entry of the row; may be NULL. After CPodeSensInit1 and
+ * CPodeSetSensParams. The mem has to be re-initialised afterwards.
+ */
+CPODES_EXPORT int CPodeFunctionalCheck(CPodeMem mem, sunrealtype t0, sunrealtype t1,
+                                       const CPFunctional *F, const CPAdjointOptions *options,
+                                       CPStartFn start, sunrealtype step, FILE *out,
+                                       sunrealtype *worst);
+
 #ifdef __cplusplus
 }
 #endif
