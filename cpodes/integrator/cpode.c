@@ -86,6 +86,7 @@ static int checkStart(CPodeMem mem, long int nst) {
 /* CVODES starts again from the last good state: also the start that CPodeCalcIC works on. */
 static int startAgain(CPodeMem mem) {
   int flag = CVodeReInit(mem->cvode_mem, mem->tgood, mem->ygood);
+  if (mem->sens.data) mem->sens.restart(mem->sens.data);
   N_VScale(1.0, mem->ygood, mem->y0);
   mem->t0              = mem->tgood;
   mem->nst_attempt     = 0;
@@ -119,7 +120,7 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
 /* What the user has to do after CVODES was re-initialised, or nothing. */
 static const char *afterRestart(CPodeMem mem) {
   return mem->restarted ? "; CVODES has been re-initialised there: quadratures and sensitivities "
-                          "must be, too (CVodeQuadReInit, CVodeSensReInit)"
+                          "must be, too (CVodeQuadReInit, CPodeSensReInit, CVodeSensReInit)"
                         : "";
 }
 
@@ -180,6 +181,15 @@ static int bypassed(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
       "CVODES stepped without calling the projecting solver: sensitivities need CV_STAGGERED or "
       "CV_STAGGERED1, and a nonlinear solver is set with CPodeSetNonlinearSolver%s",
       afterRestart(mem));
+}
+
+/* The state is projected, the sensitivities are not. */
+static int bypassedBySens(CPodeMem mem) {
+  return cpReport(
+      &mem->log, CP_BYPASSED, mem->function,
+      "CVODES stepped without calling the projecting solver of the sensitivities: theirs "
+      "is set with CPodeSetSensNonlinearSolver; re-initialise them (CPodeReInit, "
+      "CPodeSensReInit)");
 }
 
 /* Once: more is asked of the projection than roundoff in c allows. It ends at that floor. */
@@ -260,6 +270,8 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   }
   cpSettle(mem, nst);
   cpPendingClear(mem);
+  if (mem->sens.data && mem->sens.bypassed(mem->sens.data, nst - nst_before))
+    return bypassedBySens(mem);
   warnOfFloor(mem);
   warnOfRank(mem);
   flag = cpProjectOutput(mem, *tret, yout, mem->function,

@@ -57,12 +57,14 @@ typedef struct {
 } CPSensModel;
 
 /* What sensitivities (sensitivity/) do at the integrator's occasions: at each new attempt of a step,
- * at a failed call, at a new start, at the end. */
+ * at a failed call, at a new start, with a new projector, after a call, at the end. */
 typedef struct {
   void *data; /* NULL: there are none */
   void (*attempt)(void *data, const CPAttempt *a);
   void (*take_back)(void *data, const CPAttempt *a);
   void (*restart)(void *data);
+  void (*projector)(void *data);               /* there is another one */
+  int (*bypassed)(void *data, long int steps); /* did CVODES solve for them in other ways? */
   void (*free)(void **data);
 } CPSensHooks;
 

@@ -159,6 +159,7 @@ int CPodeSetProjector(CPodeMem mem, CPProjector P) {
     return cpReport(&mem->log, CP_MEM_FAIL, __func__, "no memory");
   }
   mem->start_checked = 0;
+  if (mem->sens.data) mem->sens.projector(mem->sens.data);
   return CP_SUCCESS;
 }
 

@@ -4,9 +4,41 @@
  * carries nothing from step to step then (step.c): they come out the same to the last bit. */
 #include "sens_impl.h"
 
+#include <stdlib.h>
+
 int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck) {
   if (mem && !ncheck) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "ncheck must not be NULL");
   return cpRun(mem, tout, yout, tret, itask, ncheck, __func__);
+}
+
+/* Why CVodeB ended with flag: what cpodes knows of the forward steps that it repeated, or CVODES' words. */
+static int failedBackward(CPodeMem mem, int flag, const char *function) {
+  const char *reason = NULL;
+  const int model    = mem->model.cause ? -abs(mem->model.cause(&reason, mem->model.data)) : 0;
+  const int code     = mem->fatal ? mem->fatal : flag == CV_REIFWD_FAIL ? mem->cause : 0;
+  if (code) return cpReport(&mem->log, code, function, "a forward step: %s", mem->text);
+  if (model && flag != CV_NO_FWD && flag != CV_NO_BCK && flag != CV_BAD_TB0)
+    return cpReport(&mem->log, model, function, "%s", reason);
+  if (mem->cvodes.text[0]) return cpReport(&mem->log, flag, function, "%s", mem->cvodes.text);
+  return cpReport(&mem->log, flag, function, "CVodeB ended with code %d", flag);
+}
+
+int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function) {
+  mem->function = function;
+  mem->cause = mem->fatal = 0;
+  mem->cvodes.text[0]     = '\0';
+  mem->have_attempt       = 0;
+  mem->holding = mem->repeatable = 1;
+  const int flag                 = CVodeB(mem->cvode_mem, tBout, itaskB);
+  mem->holding                   = 0;
+  cpPendingClear(mem);
+  return flag < 0 ? failedBackward(mem, flag, function) : flag;
+}
+
+int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB) {
+  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
+  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
+  return cpBackward(mem, tBout, itaskB, __func__);
 }
 
 /* The weights of states at y; with weights that CVODES keeps to itself those of its newest step. */

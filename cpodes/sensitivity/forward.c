@@ -60,8 +60,8 @@ void cpSensTakeBack(void *data, const CPAttempt *a) {
 void cpSensRestart(void *data) {
   CPSens sens = data;
   clearPending(sens);
-  sens->start_checked = 0;
-  sens->nsolves       = 0;
+  sens->start_checked = sens->has_start = 0;
+  sens->nsolves = sens->nsolves_before = 0;
   if (sens->work) sens->work->valid = 0;
 }
 
@@ -79,6 +79,37 @@ static int failed(CPSens sens, const CPAttempt *a, int iS, int flag) {
   return cpRejected(sens->mem, a, flag);
 }
 
+/* dc/dp is wrong if it moves the sensitivity otherwise than differences do, by more than its tolerance
+ * and by more than this part. */
+#define WRONG_PART 1.0e-5
+
+/* Is dc/dp of the user's the derivative of c? Differences need to know the parameters. weight: of the
+ * sensitivity */
+static int checkRows(CPSens sens, const CPAttempt *a, int iS, N_Vector weight) {
+  CPodeMem mem  = sens->mem;
+  N_Vector s[2] = {sens->s, mem->tmp}, r = NULL; /* s = -K dc/dp of either */
+  int flag = CP_SUCCESS;
+  if (!sens->cS || !sens->params.p) return CP_SUCCESS;
+  for (int k = 0; !flag && k < 2; k++) {
+    flag = k == 0 ? cpSensRows(sens, sens->work, mem->tgood, mem->ygood, iS, &r)
+                  : cpSensRowsByDifferences(sens, sens->work, mem->tgood, mem->ygood, iS, &r);
+    N_VConst(0.0, s[k]);
+    if (!flag) flag = cpTangentTo(sens->work, mem->tgood, mem->ygood, sens->ewt, s[k], r);
+  }
+  if (flag) return failed(sens, a, iS, flag > 0 ? -flag : flag);
+  const sunrealtype size = N_VWrmsNorm(s[1], weight);
+  N_VLinearSum(1.0, s[0], -1.0, s[1], s[0]);
+  const sunrealtype off = N_VWrmsNorm(s[0], weight);
+  if (off <= fmax(1.0, WRONG_PART * size)) return CP_SUCCESS;
+  cpWrite(
+      mem->text,
+      "at t = %.15g: dc/dp of sensitivity %d (CPodeSetSensConstraintFn) is not the derivative of "
+      "c: differences of c move the sensitivity by %.3g times its tolerance, and that by %.3g "
+      "more or less",
+      mem->tgood, iS, size, off);
+  return cpFatal(mem, CP_CNSTRSENS_WRONG);
+}
+
 /* How far (S1) would move the start, in units of the tolerance: at most 1. */
 static int checkStart(CPSens sens, const CPAttempt *a) {
   CPodeMem mem      = sens->mem;
@@ -86,6 +117,8 @@ static int checkStart(CPSens sens, const CPAttempt *a) {
   int flag          = CVodeGetSensErrWeights(mem->cvode_mem, weight);
   sens->work->valid = 0;
   for (int i = 0; !flag && i < sens->params.Ns; i++) {
+    flag = checkRows(sens, a, i, weight[i]);
+    if (flag) return flag;
     N_VScale(1.0, sens->start[i], sens->s);
     flag = cpSensProject(sens, mem->tgood, mem->ygood, sens->ewt, i, sens->s);
     if (flag) return failed(sens, a, i, flag > 0 ? -flag : flag);
@@ -107,6 +140,11 @@ static int checkStart(CPSens sens, const CPAttempt *a) {
 /* The first sensitivity of an attempt */
 static int begin(CPSens sens, const CPAttempt *a) {
   sens->nsolves++;
+  if (!sens->has_start) {
+    cpWrite(sens->mem->text, "CPodeReInit is a new start, for the sensitivities, too: call "
+                             "CPodeSensReInit after it, or CVodeSensToggleOff");
+    return cpFatal(sens->mem, CP_NO_INIT);
+  }
   int flag = cpSensUpdate(sens);
   if (!flag) flag = CVodeGetErrWeights(sens->mem->cvode_mem, sens->ewt);
   if (flag) return cpFatal(sens->mem, flag);

@@ -16,6 +16,8 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
+#define FUNCTION "CPodeFunctionalAdjoint"
+
 #define DEFAULT_STEPS     150
 #define DEFAULT_TOLERANCE SUN_RCONST(1.0e-8)
 /* Most steps of a backward problem */
@@ -207,15 +209,18 @@ static int begin(Adjoint *a, Problem *problem, sunrealtype t1, sunrealtype *dG) 
   const sunrealtype reltol = a->o.reltol > 0.0 ? a->o.reltol : DEFAULT_TOLERANCE;
   problem->l               = N_VClone(a->y);
   problem->q               = N_VClone(a->q);
-  if (!problem->l || !problem->q) return CP_MEM_FAIL;
+  if (!problem->l || !problem->q)
+    return cpReport(&a->mem->log, CP_MEM_FAIL, FUNCTION, "no memory for a backward problem");
   int flag = gradient(a, a->F->end, a->F->end_grad, t1, a->y1, problem->k);
+  flag     = cpFunctionalResult(a->mem, flag, t1, "gradient of the end term", FUNCTION);
   if (flag) return flag;
   for (int i = 0; a->params && i < a->Np; i++) dG[i] = a->gp[i];
   N_VScale(1.0, a->gy, problem->l);
   N_VConst(0.0, problem->q);
   const sunrealtype abstol = tolerance(a, problem, t1);
+  flag                     = CVodeCreateB(cvode_mem, a->o.lmm, &problem->which);
   const int which          = problem->which;
-  flag                     = CVodeInitB(cvode_mem, which, backward, t1, problem->l);
+  if (!flag) flag = CVodeInitB(cvode_mem, which, backward, t1, problem->l);
   if (!flag) flag = CVodeSetUserDataB(cvode_mem, which, problem);
   if (!flag) flag = CVodeSStolerancesB(cvode_mem, which, reltol, abstol);
   if (!flag) flag = CVodeSetMaxNumStepsB(cvode_mem, which, MOST_STEPS);
@@ -223,7 +228,8 @@ static int begin(Adjoint *a, Problem *problem, sunrealtype t1, sunrealtype *dG) 
   if (!flag && a->params) flag = CVodeQuadInitB(cvode_mem, which, quadrature, problem->q);
   if (!flag && a->params) flag = CVodeQuadSStolerancesB(cvode_mem, which, reltol, abstol);
   if (!flag && a->params) flag = CVodeSetQuadErrConB(cvode_mem, which, SUNTRUE);
-  return flag;
+  return flag ? cpReport(&a->mem->log, flag, FUNCTION, "a backward problem could not be set up")
+              : CP_SUCCESS;
 }
 
 /* dG [Np] += q(t0) + l(t0)^T dy0/dp */
@@ -254,19 +260,18 @@ static void discard(CPodeMem mem) {
   CVodeAdjInit(mem->cvode_mem, 1, CV_HERMITE);
 }
 
-/* All at once: they share the forward steps that CVODES repeats. */
+/* All at once: they share the forward steps that CVODES repeats. 0, or a code, reported. */
 static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *y0S,
                           sunrealtype *dG, N_Vector *gradients) {
   const int ng      = a->F->ng;
   Problem *problems = calloc((size_t)ng, sizeof *problems);
-  int flag          = problems ? CP_SUCCESS : CP_MEM_FAIL;
+  int flag = problems ? CP_SUCCESS : cpReport(&a->mem->log, CP_MEM_FAIL, FUNCTION, "no memory");
   for (int k = 0; !flag && k < ng; k++) {
     problems[k].a = a;
     problems[k].k = k;
-    flag          = CVodeCreateB(a->mem->cvode_mem, a->o.lmm, &problems[k].which);
-    if (!flag) flag = begin(a, &problems[k], t1, dG ? dG + k * a->Np : NULL);
+    flag          = begin(a, &problems[k], t1, dG ? dG + k * a->Np : NULL);
   }
-  if (!flag) flag = CVodeB(a->mem->cvode_mem, t0, CV_NORMAL);
+  if (!flag) flag = cpBackward(a->mem, t0, CV_NORMAL, FUNCTION);
   for (int k = 0; !flag && k < ng; k++)
     flag = finish(a, &problems[k], y0S, dG ? dG + k * a->Np : NULL, gradients ? gradients[k] : NULL);
   discard(a->mem);
@@ -280,10 +285,11 @@ static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *
 static int atNode(void *data, sunrealtype t, sunrealtype weight) {
   Adjoint *a = data;
   int flag   = CPodeGetDky(a->mem, t, 0, a->y);
+  if (flag) return flag;
   memset(a->values, 0, (size_t)a->F->ng * sizeof *a->values);
-  if (!flag) flag = a->F->integrand(t, a->y, a->values, a->F->user_data);
+  flag = a->F->integrand(t, a->y, a->values, a->F->user_data);
   for (int k = 0; !flag && k < a->F->ng; k++) a->G[k] += weight * a->values[k];
-  return flag;
+  return cpFunctionalResult(a->mem, flag, t, "integrand", FUNCTION);
 }
 
 static int allocate(Adjoint *a) {
@@ -327,18 +333,29 @@ static int forward(Adjoint *a, sunrealtype t1) {
   memset(a->values, 0, (size_t)a->F->ng * sizeof *a->values);
   flag = a->F->end(t1, a->y1, a->values, a->F->user_data);
   for (int k = 0; !flag && k < a->F->ng; k++) a->G[k] += a->values[k];
-  return cpFunctionalResult(a->mem, flag, t1, "end term", "CPodeFunctionalAdjoint");
+  return cpFunctionalResult(a->mem, flag, t1, "end term", FUNCTION);
 }
 
-/* A backward problem ended with flag: why, if cpodes knows. */
-static int failed(CPodeMem mem, int flag) {
-  const char *reason = NULL;
-  const int code     = mem->model.cause ? -abs(mem->model.cause(&reason, mem->model.data)) : 0;
-  if (!flag) return CP_SUCCESS;
-  if (code && flag != CP_MEM_FAIL)
-    return cpReport(&mem->log, code, "CPodeFunctionalAdjoint", "%s", reason);
-  return cpReport(&mem->log, flag, "CPodeFunctionalAdjoint",
-                  "the forward run or a backward problem ended with code %d", flag);
+/* Arguments, before anything is done */
+static int check(CPodeMem mem, const Adjoint *a, const sunrealtype *dG) {
+  long int nst = 0;
+  if (a->params && !dG) return cpReport(&mem->log, CP_ILL_INPUT, FUNCTION, "dG must not be NULL");
+  if (!mem->f && !a->o.adjoint)
+    return cpReport(&mem->log, CP_NOT_SUPPORTED, FUNCTION,
+                    "f is not known (CPodeAttach): options->adjoint must be given");
+  if (a->o.interp != CV_POLYNOMIAL && a->o.interp != CV_HERMITE)
+    return cpReport(&mem->log, CP_ILL_INPUT, FUNCTION,
+                    "options->interp must be CV_POLYNOMIAL (%d) or CV_HERMITE (%d), is %d",
+                    CV_POLYNOMIAL, CV_HERMITE, a->o.interp);
+  if (a->o.lmm != CV_ADAMS && a->o.lmm != CV_BDF)
+    return cpReport(&mem->log, CP_ILL_INPUT, FUNCTION,
+                    "options->lmm must be CV_ADAMS (%d) or CV_BDF (%d), is %d", CV_ADAMS, CV_BDF,
+                    a->o.lmm);
+  if (CVodeGetNumSteps(mem->cvode_mem, &nst) || nst > 0)
+    return cpReport(
+        &mem->log, CP_TOO_LATE, FUNCTION,
+        "%ld steps have been taken: checkpoints begin at a start, call CPodeReInit first", nst);
+  return CP_SUCCESS;
 }
 
 int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
@@ -350,17 +367,15 @@ int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
   if (options) a.o = *options;
   setDefaults(&a.o);
   a.Np = a.params ? a.params->Ns : 1;
-  if (a.params && !dG) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "dG must not be NULL");
-  if (!mem->f && !a.o.adjoint)
-    return cpReport(&mem->log, CP_NOT_SUPPORTED, __func__,
-                    "f is not known (CPodeAttach): options->adjoint must be given");
-  if (mem->sens.data) CVodeSensToggleOff(mem->cvode_mem);
+  flag = check(mem, &a, dG);
+  if (!flag) flag = cpSensOff(mem);
+  if (flag) return flag;
   const sunrealtype t0 = mem->tgood;
   memset(G, 0, (size_t)F->ng * sizeof *G);
-  flag = allocate(&a);
+  if (allocate(&a)) flag = cpReport(&mem->log, CP_MEM_FAIL, FUNCTION, "no memory");
   if (!flag) flag = forward(&a, t1);
   if (!flag) flag = solveBackwards(&a, t0, t1, y0S, dG, gradients);
   else if (mem->has_adjoint) discard(mem);
   release(&a);
-  return failed(mem, flag);
+  return flag;
 }

@@ -64,7 +64,7 @@ static int plainRun(Check *c, sunrealtype *G) {
 static int finiteDifferences(Check *c, sunrealtype step) {
   const CPParams *params = c->params;
   const int ng = c->F->ng, Ns = params->Ns;
-  int flag = CVodeSensToggleOff(c->mem->cvode_mem);
+  int flag = cpSensOff(c->mem);
   for (int i = 0; !flag && i < Ns; i++) {
     sunrealtype *p         = &params->p[params->plist[i]];
     const sunrealtype kept = *p, e = step * params->pbar[i];

@@ -30,10 +30,11 @@ struct CPMechSens_ {
   CPMechNewtonMem newton;      /* partial derivatives as matrices; NULL: not made yet */
   /* to parameter i: F [nu], B [m], Z [nz], p and v [m], one after another: `stride` in all */
   double *by_param;
-  char *known; /* [Ns] */
+  char *known, *checked; /* [Ns] at this state; against differences, once */
+  double *values_of_p;   /* [Ns] parameters at this state */
   size_t stride;
   N_Vector value, result;         /* [stride] of differences */
-  double *moved;                  /* [n] */
+  N_Vector at_y, at_moved, along; /* [n] of differences along a vector: y, work, the vector */
   double *x, *f, *b, *a, *lambda; /* [nu], [nu], [m], [nu], [m] */
   double *qdot;                   /* [nq] */
 };

@@ -1,6 +1,7 @@
 /* Derivatives of a mechanical system at a state, for all sensitivities there. */
 #include "mech_impl.h"
 
+#include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,21 +11,24 @@
 static int allocate(CPMechSens sens) {
   const CPMech mech = sens->mech;
   const size_t nu = (size_t)mech->nu, m = (size_t)mech->m, n = (size_t)mech->n;
-  sens->y = calloc(2 * n + 4 * nu + 3 * m + (size_t)mech->nq, sizeof *sens->y);
+  sens->y = calloc(n + 4 * nu + 3 * m + (size_t)mech->nq, sizeof *sens->y);
   if (!sens->y) return CP_MEM_FAIL;
-  sens->moved   = sens->y + n;
-  sens->a0      = sens->moved + n;
-  sens->x       = sens->a0 + nu;
-  sens->f       = sens->x + nu;
-  sens->a       = sens->f + nu;
-  sens->b       = sens->a + nu;
-  sens->lambda  = sens->b + m;
-  sens->lambda0 = sens->lambda + m;
-  sens->qdot    = sens->lambda0 + m;
-  sens->stride  = nu + 3 * m + (size_t)mech->nz;
-  sens->value   = N_VNew_Serial((sunindextype)sens->stride, mech->ctx);
-  sens->result  = N_VNew_Serial((sunindextype)sens->stride, mech->ctx);
-  return sens->value && sens->result ? CP_SUCCESS : CP_MEM_FAIL;
+  sens->a0       = sens->y + n;
+  sens->x        = sens->a0 + nu;
+  sens->f        = sens->x + nu;
+  sens->a        = sens->f + nu;
+  sens->b        = sens->a + nu;
+  sens->lambda   = sens->b + m;
+  sens->lambda0  = sens->lambda + m;
+  sens->qdot     = sens->lambda0 + m;
+  sens->stride   = nu + 3 * m + (size_t)mech->nz;
+  sens->value    = N_VNew_Serial((sunindextype)sens->stride, mech->ctx);
+  sens->result   = N_VNew_Serial((sunindextype)sens->stride, mech->ctx);
+  sens->at_y     = N_VMake_Serial(mech->n, sens->y, mech->ctx);
+  sens->along    = N_VMake_Serial(mech->n, sens->y, mech->ctx);
+  sens->at_moved = N_VNew_Serial(mech->n, mech->ctx);
+  const int all  = sens->value && sens->result && sens->at_y && sens->along && sens->at_moved;
+  return all ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
 void cpMechSensFree(CPMechSens *address) {
@@ -32,8 +36,9 @@ void cpMechSensFree(CPMechSens *address) {
   if (!sens) return;
   cpMechNewtonFree(&sens->newton);
   cpParamsFree(&sens->own);
-  if (sens->value) N_VDestroy(sens->value);
-  if (sens->result) N_VDestroy(sens->result);
+  N_Vector v[] = {sens->value, sens->result, sens->at_y, sens->along, sens->at_moved};
+  for (size_t i = 0; i < sizeof v / sizeof v[0]; i++)
+    if (v[i]) N_VDestroy(v[i]);
   free(sens->y); /* the arrays are one */
   free(sens->by_param);
   free(sens->known);
@@ -74,8 +79,16 @@ int cpMechSensFactor(CPMechSens sens) {
   return flag;
 }
 
+static int haveParametersMoved(const CPMechSens sens) {
+  const CPParams *params = sens->params;
+  for (int i = 0; params && params->p && i < params->Ns; i++)
+    if (params->p[params->plist[i]] != sens->values_of_p[i]) return 1;
+  return 0;
+}
+
 static int isSame(const CPMechSens sens, sunrealtype t, const sunrealtype *y) {
-  return sens->valid && sens->t == t && sens->layout == sens->mech->layout &&
+  return sens->valid && !haveParametersMoved(sens) && sens->t == t &&
+         sens->layout == sens->mech->layout &&
          !memcmp(sens->y, y, (size_t)sens->mech->n * sizeof *y);
 }
 
@@ -89,8 +102,11 @@ int cpMechSensState(CPMechSens sens, sunrealtype t, const sunrealtype *y) {
   const int flag      = cpMechSolve(mech, &s, sens->a0, sens->lambda0);
   if (flag) return flag;
   noteFactors(sens);
-  sens->layout = mech->layout;
-  if (sens->params) memset(sens->known, 0, (size_t)sens->params->Ns);
+  sens->layout           = mech->layout;
+  const CPParams *params = sens->params;
+  if (params) memset(sens->known, 0, (size_t)params->Ns);
+  for (int i = 0; params && params->p && i < params->Ns; i++)
+    sens->values_of_p[i] = params->p[params->plist[i]];
   sens->valid = 1;
   return CP_SUCCESS;
 }
@@ -169,17 +185,53 @@ static int evaluateMoved(sunrealtype t, N_Vector y, N_Vector value, void *data) 
 }
 
 int cpMechSensAlong(CPMechSens sens, int iS, const sunrealtype *s) {
+  N_VSetArrayPointer((sunrealtype *)s, sens->along); /* read only */
+  return cpSensDirection(sens->params, evaluateMoved, sens->t, sens->at_y, iS, sens->along,
+                         sens->result, sens->at_moved, sens->value, sens->mech);
+}
+
+/* The user's are wrong if they differ from differences by more than this part of the largest ... */
+#define WRONG_PART 1.0e-5
+/* ... and by more than this multiple of what two steps of differences differ by */
+#define WRONG_SPREAD 100.0
+
+/* values [count] against those of sens->result; spread: as far as that may be wrong */
+static int checkPart(CPMechSens sens, int iS, const char *name, int first, int count,
+                     const double *values, double spread) {
+  const double *d   = N_VGetArrayPointer(sens->result) + first;
+  const double size = fmax(cpLargest(values + first, count),
+                           cpLargest(N_VGetArrayPointer(sens->result) + first, count));
+  for (int i = 0; i < count; i++)
+    if (fabs(values[first + i] - d[i]) > WRONG_PART * size + WRONG_SPREAD * spread)
+      return cpReason(
+          sens->mech->text, CP_MECH_DERIV_WRONG,
+          "at t = %.15g: derivatives to parameter %d (CPMechSetParamJac): entry %d of %s "
+          "is %.6g, differences say %.6g",
+          sens->t, iS, i, name, values[first + i], d[i]);
+  return CP_SUCCESS;
+}
+
+/* Differences of two steps: where they do not agree, they prove nothing. */
+static int check(CPMechSens sens, int iS, const double *values) {
   const CPMech mech = sens->mech;
-  N_Vector y        = N_VMake_Serial(mech->n, sens->y, mech->ctx),
-           moved    = N_VMake_Serial(mech->n, sens->moved, mech->ctx),
-           along    = N_VMake_Serial(mech->n, (sunrealtype *)s, mech->ctx);
-  int flag = y && moved && along ? CP_SUCCESS : cpReason(mech->text, CP_MEM_FAIL, "no memory");
+  const struct {
+    const char *name;
+    int count;
+  } part[]       = {{"Fp", mech->nu}, {"Bp", mech->na}, {"motions' Bp", mech->m - mech->na},
+                    {"Zp", mech->nz}, {"pp", mech->m},  {"vp", mech->m}};
+  N_Vector other = N_VClone(sens->value);
+  int flag       = other ? CP_SUCCESS : cpReason(mech->text, CP_MEM_FAIL, "no memory");
   if (!flag)
-    flag = cpSensDirection(sens->params, evaluateMoved, sens->t, y, iS, along, sens->result, moved,
-                           sens->value, mech);
-  if (y) N_VDestroy(y);
-  if (moved) N_VDestroy(moved);
-  if (along) N_VDestroy(along);
+    flag = cpParamDifferenceOver(sens->params, iS, 0.5 * CP_PARAM_PART, evaluateAll, sens,
+                                 sens->value, other);
+  if (!flag)
+    flag = cpParamDifference(sens->params, iS, evaluateAll, sens, sens->value, sens->result);
+  if (!flag) N_VLinearSum(1.0, other, -1.0, sens->result, other);
+  for (int k = 0, first = 0; !flag && k < 6; first += part[k++].count)
+    flag = checkPart(sens, iS, part[k].name, first, part[k].count, values,
+                     cpLargest(N_VGetArrayPointer(other) + first, part[k].count));
+  if (other) N_VDestroy(other);
+  sens->checked[iS] = !flag;
   return flag;
 }
 
@@ -193,6 +245,7 @@ int cpMechSensParameter(CPMechSens sens, int iS) {
     flag = cpParamDifference(sens->params, iS, evaluateAll, sens, sens->value, sens->result);
     memcpy(values, N_VGetArrayPointer(sens->result), sens->stride * sizeof *values);
   }
+  if (!flag && sens->jac && sens->params->p && !sens->checked[iS]) flag = check(sens, iS, values);
   sens->known[iS] = !flag;
   return flag;
 }
@@ -203,11 +256,14 @@ static int useParams(CPMechSens sens, const CPParams *params) {
   const size_t count = params ? (size_t)params->Ns : 0;
   free(sens->by_param);
   free(sens->known);
-  sens->params   = params;
   sens->valid    = 0;
-  sens->by_param = calloc(count * sens->stride + 1, sizeof *sens->by_param);
-  sens->known    = calloc(count + 1, 1);
-  return sens->by_param && sens->known ? CP_SUCCESS : CP_MEM_FAIL;
+  sens->by_param = calloc(count * (sens->stride + 1) + 1, sizeof *sens->by_param);
+  sens->known    = calloc(2 * count + 1, 1);
+  sens->params   = sens->by_param && sens->known ? params : NULL;
+  if (params && !sens->params) return CP_MEM_FAIL;
+  sens->values_of_p = sens->by_param + count * sens->stride;
+  sens->checked     = sens->known + count;
+  return CP_SUCCESS;
 }
 
 /* NULL: those of CPMechSetParams again, or none */
@@ -229,9 +285,9 @@ static int rows(sunrealtype t, N_Vector y, int iS, N_Vector rv, int *given, void
   if (flag) return flag;
   const double *p = cpByParam(sens, iS) + mech->nu + mech->m + mech->nz, *v = p + mech->m;
   for (int i = 0; i < mech->m; i++)
-    if (mech->at_position[i]) *r++ = p[i];
+    if (mech->at_position[i]) *r++ = mech->off[i] ? 0.0 : p[i];
   for (int i = 0; i < mech->m; i++)
-    if (mech->at_velocity[i]) *r++ = v[i];
+    if (mech->at_velocity[i]) *r++ = mech->off[i] ? 0.0 : v[i];
   return CP_SUCCESS;
 }
 
@@ -255,6 +311,7 @@ int CPMechSetParamJac(CPMech mech, CPMechParamJacFn jac) {
   if (!sens) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
   sens->jac   = jac;
   sens->valid = 0;
+  if (sens->params) memset(sens->checked, 0, (size_t)sens->params->Ns);
   return CP_SUCCESS;
 }
 
@@ -264,9 +321,11 @@ int CPMechSetParams(CPMech mech, int Np, sunrealtype *p, const sunrealtype *pbar
   if (flag) return flag;
   CPMechSens sens = cpMechSensOf(mech);
   CPParams params = {0};
-  flag = sens ? cpParamsSet(&params, Np, p, pbar, plist, &mech->log, __func__) : CP_MEM_FAIL;
+  if (!sens) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
+  flag = cpParamsSet(&params, Np, p, pbar, plist, &mech->log, __func__);
   if (flag) return flag;
   cpParamsFree(&sens->own);
   sens->own = params;
-  return useParams(sens, &sens->own);
+  flag      = useParams(sens, &sens->own);
+  return flag ? cpReport(&mech->log, flag, __func__, "no memory for parameters") : CP_SUCCESS;
 }

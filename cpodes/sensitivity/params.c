@@ -7,10 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Step, as a part of the parameter's size: truncation (0.01)^6 / 140 and roundoff DBL_EPSILON / 0.01
- * are of one size. */
-#define STEP_PART 0.01
-
 int cpParamsCreate(CPParams *params, int Ns) {
   params->Ns    = Ns;
   params->pbar  = calloc((size_t)Ns, sizeof *params->pbar);
@@ -59,10 +55,10 @@ void cpParamsFree(CPParams *params) {
   free(params->plist);
 }
 
-int cpParamDifference(const CPParams *params, int iS, CPOfParams g, void *data, N_Vector value,
-                      N_Vector result) {
+int cpParamDifferenceOver(const CPParams *params, int iS, sunrealtype part, CPOfParams g,
+                          void *data, N_Vector value, N_Vector result) {
   sunrealtype *p         = &params->p[params->plist[iS]];
-  const sunrealtype kept = *p, e = STEP_PART * params->pbar[iS];
+  const sunrealtype kept = *p, e = part * params->pbar[iS];
   int flag = CP_SUCCESS;
   N_VConst(0.0, result);
   for (int k = -3; !flag && k <= 3; k++) {
@@ -105,6 +101,13 @@ static int byUser(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS) {
                   cpFirstNonFinite(sens->r));
 }
 
+int cpSensRowsByDifferences(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS,
+                            N_Vector *r) {
+  Place at = {work, t, y};
+  *r       = sens->params.p ? sens->r : NULL;
+  return *r ? cpParamDifference(&sens->params, iS, rowsAt, &at, sens->c, sens->r) : CP_SUCCESS;
+}
+
 int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
   const CPModel *model = &sens->mem->model;
   int given            = 0;
@@ -112,18 +115,13 @@ int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Ve
   if (!sens->c && sens->r) sens->c = N_VClone(sens->r);
   *r = sens->r;
   if (!sens->c) {
-    if (work->P->c_tmpl) return cpReason(work->text, CP_MEM_FAIL, "no memory");
+    if (work->P->c_tmpl || work->P->owner)
+      return cpReason(work->text, CP_MEM_FAIL, "no memory for dc/dp");
     return CP_SUCCESS; /* norms, or the user's projection: no parameters in them */
   }
   sens->stats.ncp++;
   int flag = CP_SUCCESS;
   if (sens->cS) return byUser(sens, work, t, y, iS);
   if (model->sens) flag = model->sens->rows(t, y, iS, sens->r, &given, model->data);
-  if (flag || given) return flag;
-  if (!sens->params.p) {
-    *r = NULL;
-    return CP_SUCCESS;
-  }
-  Place at = {work, t, y};
-  return cpParamDifference(&sens->params, iS, rowsAt, &at, sens->c, sens->r);
+  return flag || given ? flag : cpSensRowsByDifferences(sens, work, t, y, iS, r);
 }

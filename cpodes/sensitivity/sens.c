@@ -27,6 +27,14 @@ static int checkStart(CPodeMem mem, int Ns, N_Vector *yS0, const char *function)
   return CP_SUCCESS;
 }
 
+/* CVODES takes up sensitivities with its first step only. */
+static int checkNoSteps(CPodeMem mem, const char *function) {
+  long int nst = 0;
+  if (!CVodeGetNumSteps(mem->cvode_mem, &nst) && nst == 0) return CP_SUCCESS;
+  return cpReport(&mem->log, CP_TOO_LATE, function,
+                  "%ld steps have been taken: call CPodeReInit first", nst);
+}
+
 static int checkInit(CPodeMem mem, int Ns, int ism, N_Vector *yS0) {
   const char *function = "CPodeSensInit1";
   if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
@@ -42,7 +50,8 @@ static int checkInit(CPodeMem mem, int Ns, int ism, N_Vector *yS0) {
         "ism must be CV_STAGGERED1 (%d), is %d: only its solver sees one sensitivity at "
         "a time",
         CV_STAGGERED1, ism);
-  return checkStart(mem, Ns, yS0, function);
+  const int flag = checkNoSteps(mem, function);
+  return flag ? flag : checkStart(mem, Ns, yS0, function);
 }
 
 /* ---- life cycle ---- */
@@ -56,6 +65,7 @@ static void release(void **data) {
   N_Vector v[] = {sens->ewt, sens->s, sens->r, sens->c};
   for (size_t i = 0; i < sizeof v / sizeof v[0]; i++)
     if (v[i]) N_VDestroy(v[i]);
+  if (mem->attached) CVodeSensFree(mem->cvode_mem); /* which would go on with our solver */
   if (sens->nls.wrapper) SUNNonlinSolFree(sens->nls.wrapper);
   if (sens->nls.inner_owned && sens->nls.inner) SUNNonlinSolFree(sens->nls.inner);
   cpWorkFree(&sens->work);
@@ -87,6 +97,8 @@ static void keepStart(CPSens sens, N_Vector *yS0) {
   memset(&sens->stats, 0, sizeof sens->stats);
   sens->base_setups = sens->work ? sens->work->stats.nsetups : 0;
   cpSensRestart(sens);
+  sens->has_start = 1;
+  sens->off       = 0;
 }
 
 int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS0) {
@@ -110,27 +122,58 @@ int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS
                             .attempt   = cpSensAttempt,
                             .take_back = cpSensTakeBack,
                             .restart   = cpSensRestart,
+                            .projector = cpSensNewProjector,
+                            .bypassed  = cpSensBypassed,
                             .free      = release};
   return CP_SUCCESS;
 }
 
 int CPodeSensReInit(CPodeMem mem, N_Vector *yS0) {
   int flag = cpSensCheck(mem, __func__);
+  if (!flag) flag = checkNoSteps(mem, __func__);
   if (!flag) flag = checkStart(mem, cpSensOf(mem)->params.Ns, yS0, __func__);
   if (!flag) flag = CVodeSensReInit(mem->cvode_mem, CV_STAGGERED1, yS0);
   if (!flag) keepStart(cpSensOf(mem), yS0);
   return flag;
 }
 
-int cpSensUpdate(CPSens sens) {
-  CPodeMem mem = sens->mem;
-  if (sens->P == mem->P) return CP_SUCCESS;
+void cpSensNewProjector(void *data) {
+  CPSens sens = data;
   if (sens->r) N_VDestroy(sens->r);
   if (sens->c) N_VDestroy(sens->c);
   sens->r = sens->c = NULL;
   cpWorkFree(&sens->work);
-  sens->P = mem->P;
-  return mem->P ? cpWorkCreate(&sens->work, mem->P) : CP_SUCCESS;
+  sens->base_setups   = 0;
+  sens->start_checked = 0;
+}
+
+int cpSensUpdate(CPSens sens) {
+  if (sens->work || !sens->mem->P) return CP_SUCCESS;
+  return cpWorkCreate(&sens->work, sens->mem->P);
+}
+
+int cpSensOff(CPodeMem mem) {
+  if (!mem->sens.data || cpSensOf(mem)->off) return CP_SUCCESS;
+  cpSensOf(mem)->off = 1;
+  return CVodeSensToggleOff(mem->cvode_mem);
+}
+
+/* CVODES says only by an error whether it has sensitivities. */
+static int isOff(CPodeMem mem) {
+  long int nfS      = 0;
+  const int holding = mem->holding;
+  mem->holding      = 1; /* its message is not for the user */
+  const int flag    = CVodeGetSensNumRhsEvals(mem->cvode_mem, &nfS);
+  mem->holding      = holding;
+  return flag == CV_NO_SENS;
+}
+
+int cpSensBypassed(void *data, long int steps) {
+  CPSens sens          = data;
+  const long int seen  = sens->nsolves - sens->nsolves_before;
+  sens->nsolves_before = sens->nsolves;
+  if (seen >= steps || sens->off) return 0;
+  return !(sens->off = isOff(sens->mem));
 }
 
 /* ---- options ---- */
@@ -159,15 +202,13 @@ int CPodeSetSensConstraintFn(CPodeMem mem, CPConstraintSensFn cS) {
 }
 
 int CPodeSetSensNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
-  long int nst = 0;
-  int flag     = cpSensCheck(mem, __func__);
+  int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
   if (inner && cpLacksOperations(inner))
     return cpReport(&mem->log, CP_ILL_INPUT, __func__,
                     "inner must have the operations gettype, solve, setsysfn and setctestfn");
-  if (CVodeGetNumSteps(mem->cvode_mem, &nst) || nst > 0)
-    return cpReport(&mem->log, CP_TOO_LATE, __func__,
-                    "%ld steps have been taken: call CPodeReInit first", nst);
+  flag = checkNoSteps(mem, __func__);
+  if (flag) return flag;
   flag = cpSensInstall(cpSensOf(mem), inner);
   return flag ? cpReport(&mem->log, flag, __func__, "the nonlinear solver could not be installed")
               : CP_SUCCESS;
@@ -185,16 +226,14 @@ static int startWeights(CPSens sens, N_Vector *ewt) {
 }
 
 int CPodeSensCalcIC(CPodeMem mem) {
-  long int nst = 0;
   N_Vector ewt = NULL;
   int flag     = cpSensCheck(mem, __func__);
   if (flag) return flag;
   CPSens sens = cpSensOf(mem);
   if (!mem->P)
     return cpReport(&mem->log, CP_NO_PROJECTOR, __func__, "call CPodeSetProjector first");
-  if (CVodeGetNumSteps(mem->cvode_mem, &nst) || nst > 0)
-    return cpReport(&mem->log, CP_TOO_LATE, __func__,
-                    "%ld steps have been taken: call CPodeReInit first", nst);
+  flag = checkNoSteps(mem, __func__);
+  if (flag) return flag;
   flag = cpSensUpdate(sens);
   if (!flag) flag = startWeights(sens, &ewt);
   if (flag) return cpReport(&mem->log, flag, __func__, "no error weights, or no memory");

@@ -21,8 +21,7 @@ typedef struct CPSens_ {
   CPWrapped nls;
   int ours; /* fS1 is that of the model */
   CPConstraintSensFn cS;
-  CPProjector P;           /* that work belongs to */
-  CPWork work;             /* factors at the newest state */
+  CPWork work;             /* factors at the newest state; NULL: no projector, or not made yet */
   N_Vector ewt, s;         /* weights of states; a sensitivity */
   N_Vector *start, *delta; /* [Ns] start; correction of the newest attempt, pending or not */
   N_Vector r, c;           /* dc/dp; c of its differences; NULL: no rows, or not known yet */
@@ -30,8 +29,11 @@ typedef struct CPSens_ {
   char *pending; /* [Ns] */
   long int nst, nfail;
   sunrealtype h;
+  int has_start; /* CPodeSensReInit has been called since the last start of the states */
+  int off;       /* CVodeSensToggleOff has been called */
   int start_checked;
-  long int nsolves; /* steps seen */
+  long int nsolves;        /* attempts seen                     */
+  long int nsolves_before; /* ... at the last call of the hook */
   CPodeSensStats stats;
   long int base_setups;
 } * CPSens;
@@ -45,26 +47,42 @@ int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pba
                 CPLog *log, const char *function);
 void cpParamsFree(CPParams *params);
 /* sum_k w_k (g(p_i + k e) - g(p_i - k e)) / e into result, by calls of g that leave a vector in
- * value; p is as before afterwards. 0, or what g returned. */
+ * value; p is as before afterwards. e: that part of the parameter's size. 0, or what g returned. */
 typedef int (*CPOfParams)(void *data, N_Vector value);
-int cpParamDifference(const CPParams *params, int iS, CPOfParams g, void *data, N_Vector value,
-                      N_Vector result);
+int cpParamDifferenceOver(const CPParams *params, int iS, sunrealtype part, CPOfParams g,
+                          void *data, N_Vector value, N_Vector result);
+/* ... of the part at which truncation (0.01)^6 / 140 and roundoff DBL_EPSILON / 0.01 are of one size */
+#define CP_PARAM_PART 0.01
+static inline int cpParamDifference(const CPParams *params, int iS, CPOfParams g, void *data,
+                                    N_Vector value, N_Vector result) {
+  return cpParamDifferenceOver(params, iS, CP_PARAM_PART, g, data, value, result);
+}
 /* *r: dc/dp at (t, y), NULL: 0. work: of the rows. 0, or a code with the reason in work->text. */
 int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Vector *r);
+/* The same by differences, whoever else knows it; after cpSensRows. */
+int cpSensRowsByDifferences(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS,
+                            N_Vector *r);
 
 /* forward.c */
 int cpSensInstall(CPSens sens, SUNNonlinearSolver inner);
 /* s <- s - K (G s + dc/dp) at (t, y), y on the manifold; factors are sens->work's, made anew if it is not
  * valid. As cpTangentTo. */
 int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, N_Vector s);
+/* No sensitivities until CPodeSensReInit. */
+int cpSensOff(CPodeMem mem);
 /* The hooks */
 void cpSensAttempt(void *data, const CPAttempt *a);
 void cpSensTakeBack(void *data, const CPAttempt *a);
 void cpSensRestart(void *data);
+void cpSensNewProjector(void *data);
+int cpSensBypassed(void *data, long int steps);
 
 /* rhs.c: f along (yS, e_iS); moved, value: work. What f returned. */
 int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
                     N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data);
+
+/* adjoint.c: CVodeB; a failure is reported for function. */
+int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function);
 
 /* sens.c: is mem there, with sensitivities? 0, or a code, reported. */
 int cpSensCheck(CPodeMem mem, const char *function);

@@ -111,6 +111,10 @@ CPODES_EXPORT int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS,
 CPODES_EXPORT int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret,
                          int itask, int *ncheck);
 
+/** As CVodeB, after CPodeF: integrates the backward problems to tBout and repeats the forward steps from
+ * the checkpoints. Where such a step fails the code is that of CPode. CV_NO_FWD: before CPodeF. */
+CPODES_EXPORT int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB);
+
 /** The state y that CVODES hands to functions of a backward problem is interpolated: yproj [n]: out,
  * the nearest one on the manifold; y is left as it is. Returns 0; positive: a smaller step may help
  * (to be returned); negative: fatal. */
