@@ -128,8 +128,9 @@ static const char *afterRestart(CPodeMem mem) {
 static int modelFailed(CPodeMem mem, int flag, int *code, const char **reason) {
   if (!mem->model.cause) return 0;
   if (flag != CV_RHSFUNC_FAIL && flag != CV_FIRST_RHSFUNC_ERR && flag != CV_REPTD_RHSFUNC_ERR &&
-      flag != CV_UNREC_RHSFUNC_ERR && flag != CV_LSETUP_FAIL && flag != CV_LSOLVE_FAIL &&
-      flag != CV_CONV_FAILURE)
+      flag != CV_UNREC_RHSFUNC_ERR && flag != CV_SRHSFUNC_FAIL && flag != CV_FIRST_SRHSFUNC_ERR &&
+      flag != CV_REPTD_SRHSFUNC_ERR && flag != CV_UNREC_SRHSFUNC_ERR && flag != CV_LSETUP_FAIL &&
+      flag != CV_LSOLVE_FAIL && flag != CV_CONV_FAILURE)
     return 0;
   *code = -abs(mem->model.cause(reason, mem->model.data));
   return *code != 0;

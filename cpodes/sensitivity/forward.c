@@ -174,16 +174,25 @@ static int project(CPSens sens, const CPAttempt *a, int iS, N_Vector s0, N_Vecto
 
 /* ---- the solver ---- */
 
-static int failedInner(CPSens sens, N_Vector scor, int flag) {
-  sens->mem->cause = 0;
-  flag             = cpAskAgain(&sens->nls, scor, sens->s, sens->mem->cvode_mem, flag);
-  return flag < 0 || flag == CP_CV_SRHSFUNC_RECVR ? flag : SUN_NLS_CONV_RECVR;
-}
-
 static int notFinite(CPSens sens, const CPAttempt *a, int iS) {
   cpWrite(sens->mem->text, "at t = %.15g: the right-hand side of sensitivity %d is NaN or Inf",
           a->t, iS);
   return cpRejected(sens->mem, a, -CP_RHS_NONFINITE);
+}
+
+/* As cpFailedInner: steps that lead nowhere end the run. */
+static int failedInner(CPSens sens, const CPAttempt *a, int iS, N_Vector scor, int flag) {
+  CPodeMem mem = sens->mem;
+  mem->cause   = 0;
+  flag         = cpAskAgain(&sens->nls, scor, sens->s, mem->cvode_mem, flag);
+  if (flag < 0) return flag;
+  const int fS = flag == CP_CV_SRHSFUNC_RECVR; /* said so itself */
+  if (!fS && (!cpVectorFinite(scor) || !cpVectorFinite(sens->s))) return notFinite(sens, a, iS);
+  cpWrite(mem->text, "at t = %.15g: %s sensitivity %d %s, with a step of %g", a->t,
+          fS ? "the right-hand side of" : "the nonlinear solver of", iS,
+          fS ? "failed recoverably" : "did not converge", a->h);
+  const int again = cpRejected(mem, a, fS ? -CV_REPTD_SRHSFUNC_ERR : -CV_CONV_FAILURE);
+  return fS && again > 0 ? flag : again;
 }
 
 static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ewt, sunrealtype tol,
@@ -197,7 +206,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ew
   if (!flag && iS == 0) flag = begin(sens, &a);
   if (!flag) flag = cpInnerSolve(&sens->nls, s0, scor, ewt, tol, callLSetup, cvode_mem);
   else return flag;
-  if (flag) return failedInner(sens, scor, flag);
+  if (flag) return failedInner(sens, &a, iS, scor, flag);
   if (!isfinite(N_VWrmsNorm(scor, ewt))) return notFinite(sens, &a, iS);
   return mem->projected == 1 && sens->work ? project(sens, &a, iS, s0, scor) : CP_SUCCESS;
 }
