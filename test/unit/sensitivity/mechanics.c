@@ -75,17 +75,17 @@ static void right_hand_side(State *w, N_Vector y, N_Vector ydot) {
 
 /* Whole differences of sixth order, of the public right-hand side, along (s, e_i) */
 static void differences(State *w, int i, N_Vector result) {
-  const sunrealtype weight[3] = {3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0}, e = 2.0e-3;
+  const sunrealtype weight[3] = {3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0},
+                    e         = 2.0e-3 * fmin(1.0, w->size[i]);
   N_Vector y = vector_copy(w->s->y), ydot = vector_copy(y);
   const sunrealtype kept = w->par.p[i];
   N_VConst(0.0, result);
   for (int k = -3; k <= 3; k++) {
     if (k == 0) continue;
-    w->par.p[i] = kept + k * e * w->size[i];
-    N_VLinearSum(1.0, w->s->y, k * e * w->size[i], w->along, y);
+    w->par.p[i] = kept + k * e;
+    N_VLinearSum(1.0, w->s->y, k * e, w->along, y);
     right_hand_side(w, y, ydot);
-    N_VLinearSum(1.0, result, (k > 0 ? 1 : -1) * weight[abs(k) - 1] / (e * w->size[i]), ydot,
-                 result);
+    N_VLinearSum(1.0, result, (k > 0 ? 1 : -1) * weight[abs(k) - 1] / e, ydot, result);
   }
   w->par.p[i] = kept;
   N_VDestroy(y);
@@ -143,10 +143,10 @@ START_TEST(results_follow_the_parameters) {
   setup(&w, PENDULUM);
   System *s = w.s;
   sunrealtype before[2], after[2];
-  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 1, w.along, before, NULL),
+  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 0, w.along, before, NULL),
                    CP_SUCCESS);
   s->is.pendulum.L *= 2;
-  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 1, w.along, after, NULL),
+  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 0, w.along, after, NULL),
                    CP_SUCCESS);
   ck_assert(before[0] != after[0]);
   teardown(&w);
@@ -186,6 +186,7 @@ START_TEST(sensitivities_are_those_of_runs_side_by_side) {
   const SystemName name = (SystemName)(_i / 2);
   const int lmm         = _i % 2 ? CV_ADAMS : CV_BDF;
   const sunrealtype tol = 1.0e-10, part = 1.0e-3;
+  if (name == OPERATORS_CHAIN && lmm == CV_BDF) return; /* wants a linear solver of the user's */
   System *s            = system_create(name);
   const Parameters par = parameters_of(s, name);
   sunrealtype *p = par.p + par.moving, kept = *p, size = fmax(fabs(*p), 0.1);
@@ -209,14 +210,19 @@ START_TEST(sensitivities_are_those_of_runs_side_by_side) {
 }
 END_TEST
 
+/* Where fixed point iteration of the sensitivities converges: stiff systems with Adams have steps
+   repeated because it does not. */
 START_TEST(without_error_control_states_are_the_same_to_the_last_bit) {
   const SystemName name = (SystemName)(_i / 2);
-  System *s             = system_create(name);
-  const Parameters par  = parameters_of(s, name);
+  const int lmm         = _i % 2 ? CV_ADAMS : CV_BDF;
+  const int stiff       = name == BUSHING_CRANK || name == FLEXIBLE_CRANK;
+  if ((name == OPERATORS_CHAIN && lmm == CV_BDF) || (stiff && lmm == CV_ADAMS)) return;
+  System *s            = system_create(name);
+  const Parameters par = parameters_of(s, name);
   sunrealtype *p = par.p + par.moving, size = fmax(fabs(*p), 0.1);
   N_Vector alone = vector_copy(s->y), y = vector_copy(s->y), sens = vector_copy(s->y);
-  run(s, _i % 2 ? CV_ADAMS : CV_BDF, 1.0e-6, p, size, 0, alone, NULL);
-  run(s, _i % 2 ? CV_ADAMS : CV_BDF, 1.0e-6, p, size, 0, y, sens);
+  run(s, lmm, 1.0e-6, p, size, 0, alone, NULL);
+  run(s, lmm, 1.0e-6, p, size, 0, y, sens);
   ck_assert_msg(same_bits(alone, y), "%s: off by %g", s->name, max_distance(alone, y));
   N_VDestroy(alone);
   N_VDestroy(y);
