@@ -54,8 +54,10 @@ int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj) {
   if (flag) return flag;
   N_VScale(1.0, y, yproj);
   if (!mem->P) return CP_SUCCESS;
-  flag = weightsAt(mem, yproj);
+  flag            = weightsAt(mem, yproj);
+  mem->out->valid = 0; /* the same result for the same state, whatever was asked before */
   if (!flag) flag = cpProject(mem->out, t, yproj, mem->ewt, 0, &moved);
+  mem->out->valid = 0;
   if (!flag) return CP_SUCCESS;
   cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, __func__,
            "the state at t = %.15g cannot be projected: %s", t, mem->out->text);

@@ -118,9 +118,10 @@ int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Ve
     if (work->P->c_tmpl || work->P->owner)
       return cpReason(work->text, CP_MEM_FAIL, "no memory for dc/dp");
     if (sens->cS)
-      return cpReason(work->text, CP_NOT_SUPPORTED,
-                      "dc/dp is given (CPodeSetSensConstraintFn), but this projector has no rows for "
-                      "it: a projection of the user's keeps G s = 0 only");
+      return cpReason(
+          work->text, CP_NOT_SUPPORTED,
+          "dc/dp is given (CPodeSetSensConstraintFn), but this projector has no rows for "
+          "it: a projection of the user's keeps G s = 0 only");
     return CP_SUCCESS; /* norms, or the user's projection: no parameters in them */
   }
   sens->stats.ncp++;

@@ -14,6 +14,7 @@ typedef struct {
   N_Vector y;            /* on the manifold */
   sunrealtype raw, good; /* largest violation of the interpolated state, and once put back */
   int calls;
+  int stays; /* CPodeForwardState is not called */
 } Backward;
 static Backward backward;
 
@@ -22,7 +23,7 @@ static int adjoint_rhs(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, voi
   (void)user_data;
   backward.calls++;
   N_Vector before = vector_copy(y);
-  const int flag  = CPodeForwardState(run->mem, t, y, backward.y);
+  const int flag  = backward.stays ? 0 : CPodeForwardState(run->mem, t, y, backward.y);
   ck_assert(same_bits(before, y));
   N_VDestroy(before);
   if (flag) return flag;
@@ -70,7 +71,8 @@ START_TEST(outputs_of_a_run_with_checkpoints_are_on_the_manifold) {
     ck_assert(run->t == 0.1 * k);
     ck_assert_good(run);
   }
-  ck_assert_int_eq(ncheck, run_steps(run) / 10);
+  ck_assert_int_ge(ncheck, run_steps(run) /
+                               10); /* CVODES makes some twice, where output was between steps */
   run_close(run);
 }
 END_TEST
@@ -104,10 +106,10 @@ static int record(Run *of, const Attempt *a) {
 START_TEST(forward_steps_are_repeated_to_the_last_bit) {
   int ncheck = 0;
   nseen = nrepeated = repeating = 0;
-  run_open(run, methods[_i], 1.0e-6);
+  run_open(run, methods[_i % 4], 1.0e-6);
   N_Vector l = vector_copy(run->y);
   run_intercept(run, record, NULL);
-  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 7, _i % 2 ? CV_HERMITE : CV_POLYNOMIAL));
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 7, _i / 4 ? CV_HERMITE : CV_POLYNOMIAL));
   ck_assert_success(run, CVodeSetStopTime(run->cvode_mem, 2.0));
   while (run->t < 2.0)
     ck_assert_int_ge(CPodeF(run->mem, 2.0, run->y, &run->t, CV_ONE_STEP, &ncheck), 0);
@@ -125,6 +127,24 @@ START_TEST(forward_steps_are_repeated_to_the_last_bit) {
 }
 END_TEST
 
+/* Factors of another state would be good enough for a state on the manifold, but not for this. */
+START_TEST(the_forward_state_depends_on_nothing_but_the_state) {
+  run_open(run, methods[_i], 1.0e-6);
+  run_until(run, 0.3);
+  N_Vector off = vector_copy(run->y), first = vector_copy(run->y), again = vector_copy(run->y);
+  entries(off)[0] *= 1.0 + 1.0e-6;
+  ck_assert_success(run, CPodeForwardState(run->mem, run->t, off, first));
+  run_until(run, 1.0);
+  ck_assert_success(run, CPodeForwardState(run->mem, run->t, run->y, again)); /* elsewhere */
+  ck_assert_success(run, CPodeForwardState(run->mem, run->t, off, again));
+  ck_assert(same_bits(first, again));
+  N_VDestroy(off);
+  N_VDestroy(first);
+  N_VDestroy(again);
+  run_close(run);
+}
+END_TEST
+
 START_TEST(a_forward_step_that_fails_when_repeated_is_named) {
   int ncheck = 0;
   run_open(run, ADAMS_FIXED_POINT, 1.0e-6);
@@ -132,6 +152,7 @@ START_TEST(a_forward_step_that_fails_when_repeated_is_named) {
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 20, CV_POLYNOMIAL));
   ck_assert_success(run, CPodeF(run->mem, 2.0, run->y, &run->t, CV_NORMAL, &ncheck));
   SUNNonlinearSolver fixed = create_backward(run->t, l);
+  backward.stays           = 1;
   run->world.jac           = (Fault){.after = 0.0, .times = -1, .flag = -1};
   ck_assert_flag(run, CPodeB(run->mem, 0.0, CV_NORMAL), CP_CNSTRJAC_FAIL);
   ck_assert_message(run, "forward step", "Jacobian");
@@ -151,7 +172,8 @@ START_TEST(a_projected_gradient_is_that_of_tangential_motion) {
   run_until(run, 0.7);
   N_Vector l = vector_copy(run->y), v = vector_copy(run->y), p = vector_copy(run->y),
            ewt = vector_copy(run->y), once = vector_copy(run->y);
-  ck_assert_success(run, CVodeGetErrWeights(run->cvode_mem, ewt));
+  for (int j = 0; j < PENDULUM_N; j++)
+    entries(ewt)[j] = 1.0 / (1.0e-6 * fabs(entries(run->y)[j]) + 1.0e-6);
   random_fill(l, &seed);
   N_VScale(1.0, l, p);
   ck_assert_success(run, CPodeProjectGradient(run->mem, run->t, run->y, p));
@@ -175,7 +197,8 @@ int main(void) {
   TCase *tc    = tcase_create("adjoint");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, outputs_of_a_run_with_checkpoints_are_on_the_manifold, 0, 4);
-  tcase_add_loop_test(tc, forward_steps_are_repeated_to_the_last_bit, 0, 4);
+  tcase_add_loop_test(tc, forward_steps_are_repeated_to_the_last_bit, 0, 8);
+  tcase_add_loop_test(tc, the_forward_state_depends_on_nothing_but_the_state, 0, 2);
   tcase_add_test(tc, a_forward_step_that_fails_when_repeated_is_named);
   tcase_add_test(tc, a_projected_gradient_is_that_of_tangential_motion);
   suite_add_tcase(suite, tc);
