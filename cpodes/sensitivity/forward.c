@@ -67,10 +67,29 @@ void cpSensRestart(void *data) {
 
 /* ---- projection ---- */
 
+/* Is G that of difference quotients, and G s not good to more than some 1e-8? */
+static int isRough(const CPProjector P) {
+  return !P->owner && P->c_tmpl && !P->jac && !P->Gv && P->nnorms == 0;
+}
+
+/* s <- s - K r with r = G s + dc/dp by differences of sixth order: K alone is that of the rough G. */
+static int projectRough(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector s,
+                        N_Vector r) {
+  int flag = cpSensRowsAlong(sens, sens->work, t, y, s);
+  if (flag) return flag;
+  if (r) N_VLinearSum(1.0, sens->Gs, 1.0, r, sens->Gs);
+  N_VConst(0.0, sens->moved);
+  flag = cpTangentTo(sens->work, t, y, ewt, sens->moved, sens->Gs);
+  if (!flag) N_VLinearSum(1.0, s, 1.0, sens->moved, s);
+  return flag;
+}
+
 int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, N_Vector s) {
   N_Vector r = NULL;
   int flag   = cpSensRows(sens, sens->work, t, y, iS, &r);
-  return flag ? flag : cpTangentTo(sens->work, t, y, ewt, s, r);
+  if (flag) return flag;
+  return isRough(sens->work->P) ? projectRough(sens, t, y, ewt, s, r)
+                                : cpTangentTo(sens->work, t, y, ewt, s, r);
 }
 
 static int failed(CPSens sens, const CPAttempt *a, int iS, int flag) {

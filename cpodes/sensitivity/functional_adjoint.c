@@ -23,16 +23,17 @@
 /* Most steps of a backward problem */
 #define MOST_STEPS 1000000
 /* As STEP_PART of rhs.c, for one component */
-#define STEP_PART 5.0e-3
+#define STEP_PART 3.0e-3
 
 typedef struct {
   CPodeMem mem;
   const CPFunctional *F;
   const CPParams *params; /* NULL: none */
   CPAdjointOptions o;
-  int Np;                              /* parameters, at least one for CVODES' vectors */
-  sunrealtype *G, *values, *lfp, *gp;  /* [ng], [ng], [Np], [Np] */
-  N_Vector y, y1, f, Jl, gy, q, value; /* [n], ..., [Np], [ng]; y1: the state at t1 */
+  int Np;                             /* parameters, at least one for CVODES' vectors */
+  sunrealtype *G, *values, *lfp, *gp; /* [ng], [ng], [Np], [Np] */
+  N_Vector y, y1, f, Jl, gy, q;       /* [n], ..., [Np]; y1: the state at t1 */
+  N_Vector value, unit, along;        /* [ng]: values, a unit vector, derivatives */
 } Adjoint;
 
 /* The backward problem of functional k, and what CVODES has been given for it */
@@ -107,15 +108,11 @@ static int valuesAt(sunrealtype t, N_Vector y, N_Vector value, void *data) {
 
 /* The same for value k alone: weights are a unit vector. */
 static int gradientByDifferences(Adjoint *a, Values *v, sunrealtype t, N_Vector y, int k) {
-  N_Vector unit = N_VClone(a->value), derivative = N_VClone(a->value);
-  int flag = unit && derivative ? CP_SUCCESS : CP_MEM_FAIL;
-  if (unit) N_VConst(0.0, unit);
-  if (unit) N_VGetArrayPointer(unit)[k] = 1.0;
-  if (!flag) flag = gradientOf(valuesAt, v, t, y, unit, a->value, a->gy);
-  if (!flag) flag = parametersOf(a->params, valuesAt, v, t, y, unit, a->value, derivative, a->gp);
-  if (unit) N_VDestroy(unit);
-  if (derivative) N_VDestroy(derivative);
-  return flag;
+  N_VConst(0.0, a->unit);
+  N_VGetArrayPointer(a->unit)[k] = 1.0;
+  const int flag                 = gradientOf(valuesAt, v, t, y, a->unit, a->value, a->gy);
+  return flag ? flag
+              : parametersOf(a->params, valuesAt, v, t, y, a->unit, a->value, a->along, a->gp);
 }
 
 /* a->gy, a->gp: derivatives of value k */
@@ -195,12 +192,15 @@ static int setSolvers(Problem *problem) {
 }
 
 /* Absolute tolerance: the size of l at t1, or of what drives it there. */
-static sunrealtype tolerance(Adjoint *a, const Problem *problem, sunrealtype t1) {
-  if (a->o.abstol > 0.0) return a->o.abstol;
+static int tolerance(Adjoint *a, const Problem *problem, sunrealtype t1, sunrealtype *abstol) {
+  *abstol = a->o.abstol;
+  if (*abstol > 0.0) return CP_SUCCESS;
   sunrealtype size = N_VMaxNorm(problem->l);
   N_VScale(1.0, a->y1, a->y);
-  if (!integrandGradient(a, t1, problem->k)) size = fmax(size, N_VMaxNorm(a->gy));
-  return DEFAULT_TOLERANCE * (size > 0.0 ? size : 1.0);
+  const int flag = integrandGradient(a, t1, problem->k);
+  if (!flag) size = fmax(size, N_VMaxNorm(a->gy));
+  *abstol = DEFAULT_TOLERANCE * (size > 0.0 ? size : 1.0);
+  return cpFunctionalResult(a->mem, flag, t1, "gradient of the integrand", FUNCTION);
 }
 
 /* l(t1), q(t1), tolerances and solvers */
@@ -217,9 +217,11 @@ static int begin(Adjoint *a, Problem *problem, sunrealtype t1, sunrealtype *dG) 
   for (int i = 0; a->params && i < a->Np; i++) dG[i] = a->gp[i];
   N_VScale(1.0, a->gy, problem->l);
   N_VConst(0.0, problem->q);
-  const sunrealtype abstol = tolerance(a, problem, t1);
-  flag                     = CVodeCreateB(cvode_mem, a->o.lmm, &problem->which);
-  const int which          = problem->which;
+  sunrealtype abstol = 0.0;
+  flag               = tolerance(a, problem, t1, &abstol);
+  if (flag) return flag;
+  flag            = CVodeCreateB(cvode_mem, a->o.lmm, &problem->which);
+  const int which = problem->which;
   if (!flag) flag = CVodeInitB(cvode_mem, which, backward, t1, problem->l);
   if (!flag) flag = CVodeSetUserDataB(cvode_mem, which, problem);
   if (!flag) flag = CVodeSStolerancesB(cvode_mem, which, reltol, abstol);
@@ -296,17 +298,19 @@ static int allocate(Adjoint *a) {
   N_Vector *states[] = {&a->y, &a->y1, &a->f, &a->Jl, &a->gy};
   for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
     if (!(*states[i] = N_VClone(a->mem->y_tmpl))) return CP_MEM_FAIL;
-  a->q      = N_VNew_Serial(a->Np, a->mem->ctx);
-  a->value  = N_VNew_Serial(a->F->ng, a->mem->ctx);
+  a->q               = N_VNew_Serial(a->Np, a->mem->ctx);
+  N_Vector *values[] = {&a->value, &a->unit, &a->along};
+  for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+    if (!(*values[i] = N_VNew_Serial(a->F->ng, a->mem->ctx))) return CP_MEM_FAIL;
   a->values = calloc((size_t)(a->F->ng + 2 * a->Np), sizeof *a->values);
-  if (!a->q || !a->value || !a->values) return CP_MEM_FAIL;
+  if (!a->q || !a->values) return CP_MEM_FAIL;
   a->lfp = a->values + a->F->ng;
   a->gp  = a->lfp + a->Np;
   return CP_SUCCESS;
 }
 
 static void release(Adjoint *a) {
-  N_Vector v[] = {a->y, a->y1, a->f, a->Jl, a->gy, a->q, a->value};
+  N_Vector v[] = {a->y, a->y1, a->f, a->Jl, a->gy, a->q, a->value, a->unit, a->along};
   for (size_t i = 0; i < sizeof v / sizeof v[0]; i++)
     if (v[i]) N_VDestroy(v[i]);
   free(a->values);

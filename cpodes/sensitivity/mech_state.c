@@ -256,13 +256,17 @@ static int useParams(CPMechSens sens, const CPParams *params) {
   const size_t count = params ? (size_t)params->Ns : 0;
   free(sens->by_param);
   free(sens->known);
+  sens->by_param = NULL;
+  sens->known    = NULL;
+  sens->params   = NULL;
   sens->valid    = 0;
-  sens->by_param = calloc(count * (sens->stride + 1) + 1, sizeof *sens->by_param);
-  sens->known    = calloc(2 * count + 1, 1);
-  sens->params   = sens->by_param && sens->known ? params : NULL;
-  if (params && !sens->params) return CP_MEM_FAIL;
+  if (!params) return CP_SUCCESS;
+  sens->by_param = calloc(count * (sens->stride + 1), sizeof *sens->by_param);
+  sens->known    = calloc(2 * count, 1);
+  if (!sens->by_param || !sens->known) return CP_MEM_FAIL;
   sens->values_of_p = sens->by_param + count * sens->stride;
   sens->checked     = sens->known + count;
+  sens->params      = params;
   return CP_SUCCESS;
 }
 

@@ -101,6 +101,17 @@ static int byUser(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS) {
                   cpFirstNonFinite(sens->r));
 }
 
+static int rowsAlong(sunrealtype t, N_Vector y, N_Vector c, void *work) {
+  return cpRowsAt(work, t, y, c);
+}
+
+int cpSensRowsAlong(CPSens sens, CPWork work, sunrealtype t, N_Vector y, N_Vector s) {
+  const CPParams none = {0};
+  if (!sens->Gs && !(sens->Gs = N_VClone(sens->c)))
+    return cpReason(work->text, CP_MEM_FAIL, "no memory for G s");
+  return cpSensDirection(&none, rowsAlong, t, y, 0, s, sens->Gs, sens->moved, sens->c, work);
+}
+
 int cpSensRowsByDifferences(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS,
                             N_Vector *r) {
   Place at = {work, t, y};

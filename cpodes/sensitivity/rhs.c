@@ -8,9 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Step: the part of y's and p's sizes by which they are moved; truncation (0.005)^6 / 140 and roundoff
- * are of one size */
-#define STEP_PART 5.0e-3
+/* Step: the part of y's and p's sizes by which they are moved, as CP_PARAM_PART */
+#define STEP_PART 3.0e-3
 
 /* Largest e with |e s_j| <= part of |y_j|, or of the typical size where y_j is small, and likewise p. */
 static sunrealtype step(const CPParams *params, int iS, N_Vector y, N_Vector s, N_Vector tmp) {

@@ -62,7 +62,7 @@ static void release(void **data) {
   if (mem->model.sens && mem->model.data) mem->model.sens->start(mem->model.data, NULL);
   if (sens->start) N_VDestroyVectorArray(sens->start, sens->params.Ns);
   if (sens->delta) N_VDestroyVectorArray(sens->delta, sens->params.Ns);
-  N_Vector v[] = {sens->ewt, sens->s, sens->r, sens->c};
+  N_Vector v[] = {sens->ewt, sens->s, sens->r, sens->c, sens->Gs, sens->moved};
   for (size_t i = 0; i < sizeof v / sizeof v[0]; i++)
     if (v[i]) N_VDestroy(v[i]);
   if (mem->attached) CVodeSensFree(mem->cvode_mem); /* which would go on with our solver */
@@ -85,9 +85,11 @@ static CPSens create(CPodeMem mem, int Ns) {
   sens->delta   = N_VCloneVectorArray(Ns, mem->y_tmpl);
   sens->ewt     = N_VClone(mem->y_tmpl);
   sens->s       = N_VClone(mem->y_tmpl);
+  sens->moved   = N_VClone(mem->y_tmpl);
   sens->pending = calloc((size_t)Ns, 1);
   for (int i = 0; !flag && i < Ns; i++) sens->params.pbar[i] = 1.0, sens->params.plist[i] = i;
-  if (flag || !sens->start || !sens->delta || !sens->ewt || !sens->s || !sens->pending)
+  if (flag || !sens->start || !sens->delta || !sens->ewt || !sens->s || !sens->moved ||
+      !sens->pending)
     release(&data);
   return data;
 }
@@ -141,7 +143,8 @@ void cpSensNewProjector(void *data) {
   CPSens sens = data;
   if (sens->r) N_VDestroy(sens->r);
   if (sens->c) N_VDestroy(sens->c);
-  sens->r = sens->c = NULL;
+  if (sens->Gs) N_VDestroy(sens->Gs);
+  sens->r = sens->c = sens->Gs = NULL;
   cpWorkFree(&sens->work);
   sens->base_setups   = 0;
   sens->start_checked = 0;

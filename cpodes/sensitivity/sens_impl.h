@@ -24,7 +24,8 @@ typedef struct CPSens_ {
   CPWork work;             /* factors at the newest state; NULL: no projector, or not made yet */
   N_Vector ewt, s;         /* weights of states; a sensitivity */
   N_Vector *start, *delta; /* [Ns] start; correction of the newest attempt, pending or not */
-  N_Vector r, c;           /* dc/dp; c of its differences; NULL: no rows, or not known yet */
+  N_Vector r, c, Gs;       /* dc/dp; c of differences; G s; NULL: no rows, or not known yet */
+  N_Vector moved;          /* work [n] */
   /* pending corrections (pending.c) */
   char *pending; /* [Ns] */
   long int nst, nfail;
@@ -51,15 +52,18 @@ void cpParamsFree(CPParams *params);
 typedef int (*CPOfParams)(void *data, N_Vector value);
 int cpParamDifferenceOver(const CPParams *params, int iS, sunrealtype part, CPOfParams g,
                           void *data, N_Vector value, N_Vector result);
-/* ... of the part at which truncation (0.01)^6 / 140 and roundoff DBL_EPSILON / 0.01 are of one size */
-#define CP_PARAM_PART 0.01
+/* ... of the part at which truncation (for 1 / p, 36 (3e-3)^6) and roundoff DBL_EPSILON / 3e-3 are of one
+ * size */
+#define CP_PARAM_PART 3.0e-3
 static inline int cpParamDifference(const CPParams *params, int iS, CPOfParams g, void *data,
                                     N_Vector value, N_Vector result) {
   return cpParamDifferenceOver(params, iS, CP_PARAM_PART, g, data, value, result);
 }
 /* *r: dc/dp at (t, y), NULL: 0. work: of the rows. 0, or a code with the reason in work->text. */
 int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Vector *r);
-/* The same by differences, whoever else knows it; after cpSensRows. */
+/* sens->Gs: G s at (t, y), by one difference of sixth order along s; after cpSensRows. */
+int cpSensRowsAlong(CPSens sens, CPWork work, sunrealtype t, N_Vector y, N_Vector s);
+/* cpSensRows by differences, whoever else knows them; after it. */
 int cpSensRowsByDifferences(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS,
                             N_Vector *r);
 

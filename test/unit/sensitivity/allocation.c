@@ -59,20 +59,18 @@ static int use(CPodeMem mem, sunrealtype *p, N_Vector *s, N_Vector y0) {
   return flag;
 }
 
-static int of_projector(CPProjector P, N_Vector y0, N_Vector *s) {
+static int of_projector(CPProjector P, N_Vector y0, N_Vector *s, SUNNonlinearSolver fixed) {
   CPodeMem mem = CPodeCreate(CV_ADAMS, test_context);
   int flag     = CP_MEM_FAIL;
   if (!mem) return flag;
   CPodeSetErrHandlerFn(mem, message_log, &message);
-  SUNNonlinearSolver fixed = inner_solver(ADAMS_FIXED_POINT, y0);
-  flag                     = CPodeSetNonlinearSolver(mem, fixed);
+  flag = CPodeSetNonlinearSolver(mem, fixed);
   if (!flag) flag = CPodeInit(mem, pendulum_rhs, 0.0, y0);
   if (!flag) flag = CPodeSStolerances(mem, 1.0e-5, 1.0e-5);
   if (!flag) flag = CPodeSetProjector(mem, P);
   if (!flag) flag = CVodeSetUserData(CPodeGetCVodeMem(mem), &pendulum);
   if (!flag) flag = use(mem, &pendulum.L, s, y0);
   CPodeFree(&mem);
-  SUNNonlinSolFree(fixed);
   return flag;
 }
 
@@ -101,15 +99,16 @@ static void fail_each_in_turn(int mechanism) {
   crank       = slider_crank_haug();
   if (mechanism) slider_crank_initial(&crank, y0);
   else pendulum_initial(&pendulum, y0);
-  World world   = {.p = pendulum};
-  CPProjector P = mechanism ? NULL : world_projector(&world, y0);
-  N_Vector *s   = N_VCloneVectorArray(NS, y0);
-  int n         = 1;
+  World world              = {.p = pendulum};
+  CPProjector P            = mechanism ? NULL : world_projector(&world, y0);
+  N_Vector *s              = N_VCloneVectorArray(NS, y0);
+  SUNNonlinearSolver fixed = inner_solver(ADAMS_FIXED_POINT, y0);
+  int n                    = 1;
   for (; n < ENOUGH; n++) {
     for (int i = 0; i < NS; i++) N_VConst(0.0, s[i]);
     memset(&message, 0, sizeof message);
     alloc_watch_failing(n);
-    const int flag = mechanism ? of_mechanism(y0, s) : of_projector(P, y0, s);
+    const int flag = mechanism ? of_mechanism(y0, s) : of_projector(P, y0, s, fixed);
     alloc_unwatch();
     ck_assert_msg(alloc_live() == 0, "allocation %d: %ld blocks are left", n, alloc_live());
     if (!alloc_has_failed()) {
@@ -120,6 +119,7 @@ static void fail_each_in_turn(int mechanism) {
   }
   ck_assert_int_lt(n, ENOUGH);
   CPProjectorFree(&P);
+  SUNNonlinSolFree(fixed);
   N_VDestroyVectorArray(s, NS);
   N_VDestroy(y0);
 }
