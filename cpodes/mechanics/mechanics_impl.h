@@ -239,6 +239,10 @@ int cpMechSpaceMetric(CPMech mech);
 /* ---- sensitivity/ ---- */
 extern const CPSensModel cpMechSensModel;
 void cpMechSensFree(struct CPMechSens_ **sens);
+/* The right-hand side has solved for udot [nu] and lambda [m] at (t, y): CVODES asks for sensitivities at the
+ * same state next. */
+void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunrealtype *udot,
+                    const sunrealtype *lambda);
 
 /* ---- newton/newton.c: the linear solver behind CVodeSetLinSysFn ---- */
 /* Creates matrix and linear solver by mech->newton_type and gives them to CVODES. */

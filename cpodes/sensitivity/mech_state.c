@@ -92,23 +92,45 @@ static int isSame(const CPMechSens sens, sunrealtype t, const sunrealtype *y) {
          !memcmp(sens->y, y, (size_t)sens->mech->n * sizeof *y);
 }
 
-int cpMechSensState(CPMechSens sens, sunrealtype t, const sunrealtype *y) {
-  const CPMech mech = sens->mech;
-  if (isSame(sens, t, y)) return CP_SUCCESS;
+/* sens is to be at (t, y); its solution and factors follow. */
+static void moveTo(CPMechSens sens, sunrealtype t, const sunrealtype *y) {
   sens->valid = sens->has_matrices = 0;
   sens->t                          = t;
-  memcpy(sens->y, y, (size_t)mech->n * sizeof *y);
-  const CPMechState s = stateOf(sens, sens->y);
-  const int flag      = cpMechSolve(mech, &s, sens->a0, sens->lambda0);
-  if (flag) return flag;
-  noteFactors(sens);
-  sens->layout           = mech->layout;
+  memcpy(sens->y, y, (size_t)sens->mech->n * sizeof *y);
+}
+
+/* ... and have come. */
+static void haveArrived(CPMechSens sens) {
   const CPParams *params = sens->params;
+  noteFactors(sens);
+  sens->layout = sens->mech->layout;
   if (params) memset(sens->known, 0, (size_t)params->Ns);
   for (int i = 0; params && params->p && i < params->Ns; i++)
     sens->values_of_p[i] = params->p[params->plist[i]];
   sens->valid = 1;
-  return CP_SUCCESS;
+}
+
+int cpMechSensState(CPMechSens sens, sunrealtype t, const sunrealtype *y) {
+  if (isSame(sens, t, y)) return CP_SUCCESS;
+  moveTo(sens, t, y);
+  const CPMechState s = stateOf(sens, sens->y);
+  const int flag      = cpMechSolve(sens->mech, &s, sens->a0, sens->lambda0);
+  if (!flag) haveArrived(sens);
+  return flag;
+}
+
+void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunrealtype *udot,
+                    const sunrealtype *lambda) {
+  CPMechSens sens = mech->sens;
+  if (!sens || !sens->params || !cpMechSensIsDirect(mech)) return;
+  if (isSame(sens, t, y)) {
+    noteFactors(sens);
+    return;
+  }
+  moveTo(sens, t, y);
+  memcpy(sens->a0, udot, (size_t)mech->nu * sizeof *udot);
+  memcpy(sens->lambda0, lambda, (size_t)mech->m * sizeof *lambda);
+  haveArrived(sens);
 }
 
 /* ---- partial derivatives to the state ---- */
