@@ -57,11 +57,13 @@ typedef struct {
  * (CP_NOT_SUPPORTED for the others: their solver sees all sensitivities, or state and sensitivities, at
  * once). fS1: NULL: with a CPMech attached its own (CPMechSensRhs1), else CVODES' difference
  * quotients, which are too rough below tolerances of 1e-8: see CPodeSensRhs1. After CPodeInit (or
- * CPMechAttach) and CPodeSetProjector. Tolerances are set by CVodeSens...tolerances.
+ * CPMechAttach) and CPodeSetProjector, before the first step (CP_TOO_LATE). Tolerances are set by
+ * CVodeSens...tolerances.
  */
 CPODES_EXPORT int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS0);
 
-/** As CVodeSensReInit, after CPodeReInit: a new start. */
+/** As CVodeSensReInit: a new start, after each CPodeReInit (else the next call of CPode is CP_NO_INIT, unless
+ * CVodeSensToggleOff has been called). */
 CPODES_EXPORT int CPodeSensReInit(CPodeMem mem, N_Vector *yS0);
 
 /**
@@ -74,7 +76,8 @@ CPODES_EXPORT int CPodeSetSensParams(CPodeMem mem, sunrealtype *p, const sunreal
                                      const int *plist);
 
 /** dc/dp by the user's function; NULL: by differences of c over p (default; sixth order), zero
- * without CPodeSetSensParams. With a CPMech attached: see CPMechSetParamJac. */
+ * without CPodeSetSensParams. With both, they are compared at the start: CP_CNSTRSENS_WRONG from CPode.
+ * With a CPMech attached: see CPMechSetParamJac. */
 CPODES_EXPORT int CPodeSetSensConstraintFn(CPodeMem mem, CPConstraintSensFn cS);
 
 /** The solver of each sensitivity's equation, not owned; NULL: as the states': Newton, or fixed point
@@ -128,7 +131,8 @@ CPODES_EXPORT int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, 
 /* ---- mechanical systems ---- */
 
 /** Partial derivatives to parameters by the user's function; NULL: differences of sixth order over
- * the array of CPodeSetSensParams (default). */
+ * the array of CPodeSetSensParams (default). With both, they are compared at the first use:
+ * CP_MECH_DERIV_WRONG. */
 CPODES_EXPORT int CPMechSetParamJac(CPMech mech, CPMechParamJacFn jac);
 
 /** Parameters of a system, where there are no forward sensitivities (which bring theirs): p, pbar,
