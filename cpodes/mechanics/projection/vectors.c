@@ -138,8 +138,9 @@ static int tangent(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vect
   memcpy(e, v, (size_t)mech->n * sizeof *e);
   flag = cpMechKinematics(mech, y, CP_N_INVERSE, e, w);
   if (flag) return failed(work, flag);
-  clearFull(mech, w);
-  clearFull(mech, eu);
+  if (!rows) clearFull(mech, w);
+  if (!rows)
+    clearFull(mech, eu); /* motions that depend on parameters have sensitivities of their own */
   flag = projectVector(work, CP_POSITIONS, t, y, ewt, tangentOfLevel, w, rows, NULL);
   if (!flag && (flag = cpMechKinematics(mech, y, CP_N, w, e))) flag = failed(work, flag);
   if (!flag && coupled && cpMechLevelIsOn(work, CP_VELOCITIES))
