@@ -32,7 +32,8 @@ int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function
   const int flag                 = CVodeB(mem->cvode_mem, tBout, itaskB);
   mem->holding                   = 0;
   cpPendingClear(mem);
-  return flag < 0 ? failedBackward(mem, flag, function) : flag;
+  if (flag < 0) return failedBackward(mem, flag, function);
+  return flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag; /* SUNDIALS 7: of a stop time of its own */
 }
 
 int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB) {

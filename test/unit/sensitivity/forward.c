@@ -57,6 +57,53 @@ START_TEST(every_solver_and_norm_of_the_projector_serves) {
 }
 END_TEST
 
+/* Rows (2 x, 0) and (v, x) as products */
+static int product(sunrealtype t, N_Vector yv, N_Vector v, N_Vector Gv, void *user_data) {
+  const sunrealtype *y = entries(yv), *a = entries(v);
+  (void)t, (void)user_data;
+  entries(Gv)[0] = 2.0 * (y[0] * a[0] + y[1] * a[1]);
+  entries(Gv)[1] = y[2] * a[0] + y[3] * a[1] + y[0] * a[2] + y[1] * a[3];
+  return 0;
+}
+static int transposed_product(sunrealtype t, N_Vector yv, N_Vector w, N_Vector GTw, void *user_data) {
+  const sunrealtype *y = entries(yv), *b = entries(w);
+  (void)t, (void)user_data;
+  for (int j = 0; j < 2; j++) {
+    entries(GTw)[j]     = 2.0 * y[j] * b[0] + y[2 + j] * b[1];
+    entries(GTw)[2 + j] = y[j] * b[1];
+  }
+  return 0;
+}
+
+/* Conjugate gradients end at the constraints' tolerance: eps = 1e-4 of 1e-6 (1 + |y|), 2e-10 or less a row,
+   which a sensitivity inherits with its own size. */
+START_TEST(with_products_only_they_satisfy_the_tolerance) {
+  sens_open_states(&r, methods[_i], 1.0e-6);
+  ck_assert_success(&r.run, CPProjectorSetLinearSolver(r.run.P, CP_LINSOL_KRYLOV));
+  ck_assert_success(&r.run, CPProjectorSetJacTimes(r.run.P, product, transposed_product));
+  ck_assert_success(&r.run, CPProjectorSetEps(r.run.P, 1.0e-4));
+  sens_start(&r, 1);
+  while (r.run.t < 2.0) {
+    ck_assert_success(&r.run, sens_step(&r));
+    ck_assert_bound(&r.run, residual_of(&r), 1.0e-8);
+  }
+  sens_close(&r);
+}
+END_TEST
+
+/* Nothing but c is given: G s by a difference of sixth order, DBL_EPSILON / 3e-3 of terms |y| |s| */
+START_TEST(without_a_jacobian_they_satisfy_what_differences_allow) {
+  sens_open_states(&r, methods[_i], 1.0e-8);
+  ck_assert_success(&r.run, CPProjectorSetJacFn(r.run.P, NULL, NULL));
+  sens_start(&r, 1);
+  while (r.run.t < 2.0) {
+    ck_assert_success(&r.run, sens_step(&r));
+    ck_assert_bound(&r.run, residual_of(&r), 1.0e-11);
+  }
+  sens_close(&r);
+}
+END_TEST
+
 /* ---- the states' trajectory ---- */
 
 START_TEST(without_error_control_they_do_not_change_the_states) {
@@ -371,6 +418,8 @@ int main(void) {
   tcase_add_loop_test(tc, without_projection_they_drift, 0, 4);
   tcase_add_loop_test(tc, they_are_the_derivatives_of_the_closed_form, 0, 4);
   tcase_add_loop_test(tc, every_solver_and_norm_of_the_projector_serves, 0, 24);
+  tcase_add_loop_test(tc, with_products_only_they_satisfy_the_tolerance, 0, 4);
+  tcase_add_loop_test(tc, without_a_jacobian_they_satisfy_what_differences_allow, 0, 4);
   tcase_add_loop_test(tc, without_error_control_they_do_not_change_the_states, 0, 4);
   tcase_add_loop_test(tc, a_second_sensitivity_that_fails_recoverably_repeats_the_step, 0, 4);
   tcase_add_loop_test(tc, a_rejected_error_of_sensitivities_repeats_the_step, 0, 4);
