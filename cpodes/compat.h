@@ -25,6 +25,11 @@
 #define CP_UROUND SUN_UNIT_ROUNDOFF
 #endif
 
+/* CVODES 6.4 cannot take a stop time back. */
+#if SUNDIALS_VERSION_MAJOR >= 7
+#define CP_CVODES_CLEARS_STOP_TIME 1
+#endif
+
 /* What CVODES' nonlinear system function returns for a recoverable failure of f (RHSFUNC_RECVR of
  * cvodes_impl.h, 6.4 to 7.5). Were it another number, such a failure would count as one of
  * convergence. */

@@ -6,6 +6,7 @@
  * CVODES' user_data, which is the user's. */
 #include "functional_impl.h"
 
+#include <float.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
@@ -52,13 +53,25 @@ static int overStep(sunrealtype t0, sunrealtype t1, CPAtNode node, void *data) {
   return flag;
 }
 
+void cpClearStopTime(CPodeMem mem, sunrealtype towards) {
+#ifdef CP_CVODES_CLEARS_STOP_TIME
+  (void)towards;
+  CVodeClearStopTime(mem->cvode_mem);
+#else
+  CVodeSetStopTime(mem->cvode_mem, towards < mem->t0 ? -DBL_MAX / 4 : DBL_MAX / 4);
+#endif
+}
+
 int cpMarch(CPodeMem mem, sunrealtype t1, N_Vector y, int *ncheck, CPAtNode node, void *data) {
   sunrealtype before = mem->tgood, t = before;
   int flag = CVodeSetStopTime(mem->cvode_mem, t1);
   while (!flag && (t1 - t) * (t1 - mem->t0) > 0.0) {
     const int result =
         ncheck ? CPodeF(mem, t1, y, &t, CV_ONE_STEP, ncheck) : CPode(mem, t1, y, &t, CV_ONE_STEP);
-    if (result < 0) return result;
+    if (result < 0) {
+      cpClearStopTime(mem, t1);
+      return result;
+    }
     flag   = overStep(before, t, node, data);
     before = t;
   }

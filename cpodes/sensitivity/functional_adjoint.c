@@ -257,9 +257,10 @@ static void freeProblem(Problem *problem) {
 
 /* Checkpoints and backward problems. CVodeFree of 6.4 frees what CVodeAdjFree has freed, unless there
  * are new ones: the least that there can be. */
-static void discard(CPodeMem mem) {
+static void discard(CPodeMem mem, sunrealtype t1) {
   CVodeAdjFree(mem->cvode_mem);
   CVodeAdjInit(mem->cvode_mem, 1, CV_HERMITE);
+  cpClearStopTime(mem, t1); /* CVodeB has set that of the forward run again */
 }
 
 /* All at once: they share the forward steps that CVODES repeats. 0, or a code, reported. */
@@ -276,7 +277,7 @@ static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *
   if (!flag) flag = cpBackward(a->mem, t0, CV_NORMAL, FUNCTION);
   for (int k = 0; !flag && k < ng; k++)
     flag = finish(a, &problems[k], y0S, dG ? dG + k * a->Np : NULL, gradients ? gradients[k] : NULL);
-  discard(a->mem);
+  discard(a->mem, t1);
   for (int k = 0; problems && k < ng; k++) freeProblem(&problems[k]);
   free(problems);
   return flag;
@@ -379,7 +380,7 @@ int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
   if (allocate(&a)) flag = cpReport(&mem->log, CP_MEM_FAIL, FUNCTION, "no memory");
   if (!flag) flag = forward(&a, t1);
   if (!flag) flag = solveBackwards(&a, t0, t1, y0S, dG, gradients);
-  else if (mem->has_adjoint) discard(mem);
+  else if (mem->has_adjoint) discard(mem, t1);
   release(&a);
   return flag;
 }

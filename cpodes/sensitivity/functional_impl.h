@@ -12,6 +12,8 @@ int cpFunctionalCheck(CPodeMem mem, const CPFunctional *F, const sunrealtype *G,
  * CPodeF; NULL: by CPode. y [n]: out, the state at t1. 0, or a code, reported. */
 typedef int (*CPAtNode)(void *data, sunrealtype t, sunrealtype weight);
 int cpMarch(CPodeMem mem, sunrealtype t1, N_Vector y, int *ncheck, CPAtNode node, void *data);
+/* CVODES has no stop time any more, or one that no run comes to. towards: on the way of the run */
+void cpClearStopTime(CPodeMem mem, sunrealtype towards);
 /* What a function of the user's returned: 0, or a code, reported. */
 int cpFunctionalResult(CPodeMem mem, int flag, sunrealtype t, const char *name,
                        const char *function);

@@ -225,7 +225,7 @@ CPODES_EXPORT int CPodeFunctionalForward(CPodeMem mem, sunrealtype t1, const CPF
  * do not move the start. Parameters: those of CPodeSetSensParams or, with a CPMech, of CPMechSetParams,
  * without forward sensitivities. gradient [ng]: out, P^T l(t0), with respect to consistent initial
  * states; NULL: not wanted. The mem is at t1 afterwards, in CVODES' adjoint mode: CPodeReInit before
- * anything else.
+ * anything else; a stop time (CVodeSetStopTime) is gone.
  */
 CPODES_EXPORT int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
                                          const CPAdjointOptions *options, N_Vector *y0S,
