@@ -32,10 +32,17 @@
 #define CP_ARK(name) ARKode##name
 #endif
 
+/* CVODES 6.4 cannot take a stop time back. */
+#if SUNDIALS_VERSION_MAJOR >= 7
+#define CP_CVODES_CLEARS_STOP_TIME 1
+#endif
+
 /* What CVODES' nonlinear system function returns for a recoverable failure of f (RHSFUNC_RECVR of
  * cvodes_impl.h, 6.4 to 7.5). Were it another number, such a failure would count as one of
  * convergence. */
 #define CP_CV_RHSFUNC_RECVR 10
+/* ... and of the right-hand side of a sensitivity (SRHSFUNC_RECVR) */
+#define CP_CV_SRHSFUNC_RECVR 15
 
 /* CVODES' default of CVodeSetNonlinConvCoef. */
 #define CP_CV_NLSCOEF SUN_RCONST(0.1)

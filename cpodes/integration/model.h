@@ -4,6 +4,8 @@
 #ifndef CPODES_MODEL_H
 #define CPODES_MODEL_H
 
+#include "sens_model.h"
+
 #include <cpodes/cpodes_types.h>
 
 #include <stdio.h>
@@ -50,6 +52,7 @@ typedef struct {
   /* The integrator is gone. */
   void (*detach)(void *data);
   CPErrEst errest; /* its default; CP_ERREST_DEFAULT: the method's */
+  const CPSensModel *sens;
 } CPModel;
 
 #endif

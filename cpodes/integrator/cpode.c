@@ -7,10 +7,9 @@
 /* ---- before ---- */
 
 static int checkArguments(CPodeMem mem, sunrealtype tout, N_Vector yout, const sunrealtype *tret,
-                          int itask) {
-  const char *function = "CPode";
+                          int itask, const char *function) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
-  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
+  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
   if (mem->tol.kind == CP_TOL_NONE)
     return cpReport(&mem->log, CP_NO_INIT, function, "set tolerances first (CPodeSStolerances)");
   return cpCheckCall(tout, yout, tret, itask, mem->y_tmpl, &mem->log, function);
@@ -33,7 +32,7 @@ static int refuseInequalities(CPodeMem mem) {
   if (!flag) flag = CVodeSetConstraints(mem->cvode_mem, NULL);
   if (!flag) flag = workSpace(mem, &rw_without);
   if (flag || rw_without >= rw) return flag;
-  return cpReport(&mem->log, CP_NOT_SUPPORTED, "CPode",
+  return cpReport(&mem->log, CP_NOT_SUPPORTED, mem->function,
                   "inequality constraints (CVodeSetConstraints) cannot be combined with "
                   "projection: CVODES would "
                   "clip projected states; they have been switched off");
@@ -43,12 +42,12 @@ static int refuseInequalities(CPodeMem mem) {
 static int refuseUserData(CPodeMem mem) {
   CPAttempt a;
   if (mem->model_gone)
-    return cpReport(&mem->log, CP_ILL_INPUT, "CPode",
+    return cpReport(&mem->log, CP_ILL_INPUT, mem->function,
                     "the attached mechanical system has been freed: free the integrator first");
   if (!mem->model.data) return CP_SUCCESS;
   const int flag = cpAttemptRead(mem, &a);
   if (flag || a.user_data == mem->model.data) return flag;
-  return cpReport(&mem->log, CP_NOT_SUPPORTED, "CPode",
+  return cpReport(&mem->log, CP_NOT_SUPPORTED, mem->function,
                   "CVodeSetUserData has replaced the attached mechanical system, which is CVODES' "
                   "user_data: CPMechSetUserData is for the data of its functions");
 }
@@ -63,11 +62,11 @@ static int checkStart(CPodeMem mem, long int nst) {
   else flag = cpErrWeights(mem, mem->ygood);
   if (flag) /* CVODES has the better words for these */
     return flag == CP_ILL_INPUT
-               ? cpReport(&mem->log, flag, "CPode",
+               ? cpReport(&mem->log, flag, mem->function,
                           "the tolerances give an error weight that is not positive")
                : flag;
   flag = cpCheckStart(mem, mem->tgood, mem->ygood, mem->ewt);
-  return flag ? cpReport(&mem->log, flag, "CPode", "%s", mem->text) : CP_SUCCESS;
+  return flag ? cpReport(&mem->log, flag, mem->function, "%s", mem->text) : CP_SUCCESS;
 }
 
 /* ---- after ---- */
@@ -75,6 +74,7 @@ static int checkStart(CPodeMem mem, long int nst) {
 /* CVODES starts again from the last good state: also the start that CPodeCalcIC works on. */
 static int startAgain(CPodeMem mem) {
   int flag = CVodeReInit(mem->cvode_mem, mem->tgood, mem->ygood);
+  if (mem->sens.data) mem->sens.restart(mem->sens.data);
   N_VScale(1.0, mem->ygood, mem->y0);
   mem->t0              = mem->tgood;
   mem->nst_attempt     = 0;
@@ -92,6 +92,7 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   cpPendingTakeBack(mem);
   int flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
+  if (mem->sens.data) mem->sens.take_back(mem->sens.data, &a);
   mem->have_attempt = 0;
   mem->restarted =
       mem->history_lost || !cpVectorFinite(a.ypred) || !cpSameTime(a.t, mem->tgood, a.h);
@@ -108,7 +109,7 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
 /* What the user has to do after CVODES was re-initialised, or nothing. */
 static const char *afterRestart(CPodeMem mem) {
   return mem->restarted ? "; CVODES has been re-initialised there: quadratures and sensitivities "
-                          "must be, too (CVodeQuadReInit, CVodeSensReInit)"
+                          "must be, too (CVodeQuadReInit, CPodeSensReInit, CVodeSensReInit)"
                         : "";
 }
 
@@ -116,8 +117,9 @@ static const char *afterRestart(CPodeMem mem) {
 static int modelFailed(CPodeMem mem, int flag, int *code, const char **reason) {
   if (!mem->model.cause) return 0;
   if (flag != CV_RHSFUNC_FAIL && flag != CV_FIRST_RHSFUNC_ERR && flag != CV_REPTD_RHSFUNC_ERR &&
-      flag != CV_UNREC_RHSFUNC_ERR && flag != CV_LSETUP_FAIL && flag != CV_LSOLVE_FAIL &&
-      flag != CV_CONV_FAILURE)
+      flag != CV_UNREC_RHSFUNC_ERR && flag != CV_SRHSFUNC_FAIL && flag != CV_FIRST_SRHSFUNC_ERR &&
+      flag != CV_REPTD_SRHSFUNC_ERR && flag != CV_UNREC_SRHSFUNC_ERR && flag != CV_LSETUP_FAIL &&
+      flag != CV_LSOLVE_FAIL && flag != CV_CONV_FAILURE)
     return 0;
   *code = -abs(mem->model.cause(reason, mem->model.data));
   return *code != 0;
@@ -136,21 +138,21 @@ static int explain(CPodeMem mem, int flag) {
   const char *again = afterRestart(mem), *lacking = lackingSolver(flag), *reason = NULL;
   int code = 0;
   if (mem->fatal)
-    return cpReport(&mem->log, mem->fatal, "CPode",
+    return cpReport(&mem->log, mem->fatal, mem->function,
                     "%s; the last good state is that of t = %.15g%s", mem->text, mem->tgood, again);
   if (flag == CV_CONV_FAILURE && mem->cause)
-    return cpReport(&mem->log, mem->cause, "CPode",
+    return cpReport(&mem->log, mem->cause, mem->function,
                     "every attempt of the step from t = %.15g failed: %s%s", mem->tgood, mem->text,
                     again);
   if (modelFailed(mem, flag, &code, &reason))
-    return cpReport(&mem->log, code, "CPode", "%s; the last good state is that of t = %.15g%s",
-                    reason, mem->tgood, again);
+    return cpReport(&mem->log, code, mem->function,
+                    "%s; the last good state is that of t = %.15g%s", reason, mem->tgood, again);
   if (mem->cvodes.text[0])
-    return cpReport(&mem->log, flag, "CPode", "%s%s%s", mem->cvodes.text, lacking, again);
+    return cpReport(&mem->log, flag, mem->function, "%s%s%s", mem->cvodes.text, lacking, again);
   char *name = CVodeGetReturnFlagName(flag); /* NONE for some */
   cpWrite(mem->log.text, "CVode returned %s (%d) at t = %.15g%s%s%s", name ? name : "an error",
           flag, mem->tgood, lacking[0] ? ":" : "", lacking, again);
-  if (mem->log.handler) mem->log.handler(flag, "CPode", mem->log.text, mem->log.data);
+  if (mem->log.handler) mem->log.handler(flag, mem->function, mem->log.text, mem->log.data);
   free(name);
   return flag;
 }
@@ -165,26 +167,48 @@ static int failedCall(CPodeMem mem, int flag, N_Vector yout, sunrealtype *tret) 
 static int bypassed(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   restoreState(mem, yout, tret);
   return cpReport(
-      &mem->log, CP_BYPASSED, "CPode",
+      &mem->log, CP_BYPASSED, mem->function,
       "CVODES stepped without calling the projecting solver: sensitivities need CV_STAGGERED or "
       "CV_STAGGERED1, and a nonlinear solver is set with CPodeSetNonlinearSolver%s",
       afterRestart(mem));
 }
 
+/* The state is projected, the sensitivities are not. */
+static int bypassedBySens(CPodeMem mem) {
+  return cpReport(
+      &mem->log, CP_BYPASSED, mem->function,
+      "CVODES stepped without calling the projecting solver of the sensitivities: theirs "
+      "is set with CPodeSetSensNonlinearSolver; re-initialise them (CPodeReInit, "
+      "CPodeSensReInit)");
+}
+
 /* CVODES reads what its weight function needs at the first step only: functions set later get NULL. */
 static int refuseLateTolerances(CPodeMem mem, long int nst) {
   if (mem->tol_is_new && nst > 0)
-    return cpReport(&mem->log, CP_TOO_LATE, "CPode",
+    return cpReport(&mem->log, CP_TOO_LATE, mem->function,
                     "tolerances were set after the first step: CPodeReInit makes them valid");
   mem->tol_is_new = 0;
   return CP_SUCCESS;
 }
 
-int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask) {
+/* ncheck: by CVodeF, whose steps have to come out the same again; NULL: by CVode. */
+static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+                   int *ncheck) {
+  mem->holding     = 1;
+  mem->repeatable  = ncheck != NULL;
+  const int result = ncheck ? CVodeF(mem->cvode_mem, tout, yout, tret, itask, ncheck)
+                            : CVode(mem->cvode_mem, tout, yout, tret, itask);
+  mem->holding     = 0;
+  return result;
+}
+
+int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,
+          const char *function) {
   long int nst = 0, nst_before = 0;
-  int flag = checkArguments(mem, tout, yout, tret, itask);
+  int flag = checkArguments(mem, tout, yout, tret, itask, function);
   if (flag) return flag;
-  flag = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
+  mem->function = function;
+  flag          = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
   if (!flag) flag = refuseLateTolerances(mem, nst_before);
   if (!flag) flag = refuseUserData(mem);
   if (!flag && mem->P) flag = refuseInequalities(mem);
@@ -199,9 +223,7 @@ int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   const long int nsolves_before = mem->nsolves;
   mem->cause = mem->fatal = 0;
   mem->cvodes.text[0]     = '\0';
-  mem->holding            = 1;
-  const int result        = CVode(mem->cvode_mem, tout, yout, tret, itask);
-  mem->holding            = 0;
+  const int result        = advance(mem, tout, yout, tret, itask, ncheck);
 
   if (result < 0) return failedCall(mem, result, yout, tret);
   flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
@@ -209,19 +231,25 @@ int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   if (nst - nst_before > mem->nsolves - nsolves_before) return bypassed(mem, yout, tret);
   if (mem->expect_rejected >= 0 && nst > mem->expect_rejected) {
     restoreState(mem, yout, tret);
-    return cpReport(&mem->log, CP_SELFCHECK_FAIL, "CPode",
+    return cpReport(&mem->log, CP_SELFCHECK_FAIL, mem->function,
                     "CVODES accepted a step that its error test was to reject (is "
                     "CVodeSetNonlinConvCoef used?)");
   }
   cpSettle(mem, nst);
   cpPendingClear(mem);
+  if (mem->sens.data && mem->sens.bypassed(mem->sens.data, nst - nst_before))
+    return bypassedBySens(mem);
   if (mem->step) {
-    cpWarnOfFloor(mem->step, &mem->base, &mem->floor_told, mem->tgood, &mem->log, "CPode");
-    cpWarnOfRank(mem->step, mem->tgood, &mem->log, "CPode");
+    cpWarnOfFloor(mem->step, &mem->base, &mem->floor_told, mem->tgood, &mem->log, mem->function);
+    cpWarnOfRank(mem->step, mem->tgood, &mem->log, mem->function);
   }
-  flag = cpProjectOutput(mem, *tret, yout, "CPode",
+  flag = cpProjectOutput(mem, *tret, yout, mem->function,
                          result == CV_ROOT_RETURN    ? " (CV_ROOT_RETURN)"
                          : result == CV_TSTOP_RETURN ? " (CV_TSTOP_RETURN)"
                                                      : "");
   return flag ? flag : result;
+}
+
+int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask) {
+  return cpRun(mem, tout, yout, tret, itask, NULL, __func__);
 }

@@ -84,7 +84,7 @@ static void freeVectors(CPodeMem mem) {
 
 /* CVodeSetNonlinearSolver without its change of the iteration limit, which is the owner's. */
 static void giveBack(CPodeMem mem) {
-  SUNNonlinearSolver inner                    = mem->inner;
+  SUNNonlinearSolver inner                    = mem->nls.inner;
   int (*setmaxiters)(SUNNonlinearSolver, int) = inner->ops->setmaxiters;
   inner->ops->setmaxiters                     = NULL;
   CVodeSetNonlinearSolver(mem->cvode_mem, inner);
@@ -94,11 +94,12 @@ static void giveBack(CPodeMem mem) {
 void CPodeFree(CPodeMem *mem_address) {
   CPodeMem mem = mem_address ? *mem_address : NULL;
   if (!mem) return;
-  if (mem->attached && mem->wrapper && mem->inner && !mem->inner_owned) giveBack(mem);
+  if (mem->sens.data) mem->sens.free(&mem->sens.data);
+  if (mem->attached && mem->nls.wrapper && mem->nls.inner && !mem->nls.inner_owned) giveBack(mem);
   if (!mem->attached) CVodeFree(&mem->cvode_mem);
   if (mem->model.detach) mem->model.detach(mem->model.data);
-  if (mem->wrapper) SUNNonlinSolFree(mem->wrapper);
-  if (mem->inner_owned) SUNNonlinSolFree(mem->inner);
+  if (mem->nls.wrapper) SUNNonlinSolFree(mem->nls.wrapper);
+  if (mem->nls.inner_owned) SUNNonlinSolFree(mem->nls.inner);
   cpWorkFree(&mem->step);
   cpWorkFree(&mem->out);
   freeVectors(mem);
@@ -110,22 +111,22 @@ void CPodeFree(CPodeMem *mem_address) {
 /* Wraps inner (NULL: a Newton solver of our own) and gives the wrapper to CVODES. */
 int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters) {
   SUNNonlinearSolver own       = inner ? NULL : SUNNonlinSol_Newton(mem->y_tmpl, mem->ctx);
-  SUNNonlinearSolver old_inner = mem->inner, old_wrapper = mem->wrapper;
-  const int old_owned = mem->inner_owned;
+  SUNNonlinearSolver old_inner = mem->nls.inner, old_wrapper = mem->nls.wrapper;
+  const int old_owned = mem->nls.inner_owned;
   if (!inner && !own) return CP_MEM_FAIL;
-  mem->inner         = inner ? inner : own;
-  mem->inner_owned   = !inner;
-  mem->wrapper       = cpWrapperCreate(mem);
-  mem->keep_maxiters = keep_maxiters;
-  int flag           = CP_MEM_FAIL;
-  if (mem->wrapper) flag = CVodeSetNonlinearSolver(mem->cvode_mem, mem->wrapper);
-  mem->keep_maxiters = 0;
+  mem->nls.inner         = inner ? inner : own;
+  mem->nls.inner_owned   = !inner;
+  mem->nls.wrapper       = NULL;
+  mem->nls.keep_maxiters = keep_maxiters;
+  int flag               = cpWrapperCreate(&mem->nls, cpSolveStep, mem, mem->ctx);
+  if (!flag) flag = CVodeSetNonlinearSolver(mem->cvode_mem, mem->nls.wrapper);
+  mem->nls.keep_maxiters = 0;
   if (flag) { /* CVODES may have kept the one that it refused */
     SUNNonlinearSolver back = old_wrapper ? old_wrapper : inner;
-    if (mem->wrapper && back) CVodeSetNonlinearSolver(mem->cvode_mem, back);
-    if (mem->wrapper) SUNNonlinSolFree(mem->wrapper);
+    if (mem->nls.wrapper && back) CVodeSetNonlinearSolver(mem->cvode_mem, back);
+    if (mem->nls.wrapper) SUNNonlinSolFree(mem->nls.wrapper);
     if (own) SUNNonlinSolFree(own);
-    mem->inner = old_inner, mem->inner_owned = old_owned, mem->wrapper = old_wrapper;
+    mem->nls.inner = old_inner, mem->nls.inner_owned = old_owned, mem->nls.wrapper = old_wrapper;
     return flag;
   }
   if (old_wrapper) SUNNonlinSolFree(old_wrapper);
@@ -136,6 +137,7 @@ int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters) {
 /* A new start at (t0, mem->y0). */
 void cpRestart(CPodeMem mem, sunrealtype t0) {
   cpPendingClear(mem);
+  if (mem->sens.data) mem->sens.restart(mem->sens.data);
   N_VScale(1.0, mem->y0, mem->ygood);
   mem->t0 = mem->t = mem->tgood = t0;
   mem->have_attempt             = 0;
@@ -163,7 +165,7 @@ static int checkStart(CPodeMem mem, sunrealtype t0, N_Vector y0, const char *fun
 int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
   if (!f) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "f must not be NULL");
-  if (mem->wrapper || mem->attached)
+  if (mem->nls.wrapper || mem->attached)
     return cpReport(&mem->log, CP_ILL_INPUT, __func__, "mem is initialised: use CPodeReInit");
   int flag = checkStart(mem, t0, y0, __func__);
   if (flag) return flag;
@@ -173,11 +175,12 @@ int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   flag = CVodeInit(mem->cvode_mem, f, t0, y0);
   if (flag) return flag;
   mem->cvode_inited = 1;
+  mem->f            = f;
   flag              = cpAllocateVectors(mem, y0);
   if (flag) return cpReport(&mem->log, flag, __func__, "no memory for an integrator");
   N_VScale(1.0, y0, mem->y0);
   cpRestart(mem, t0);
-  flag = cpInstall(mem, mem->inner, 0);
+  flag = cpInstall(mem, mem->nls.inner, 0);
   if (flag)
     return cpReport(&mem->log, flag, __func__, "the nonlinear solver could not be installed");
   return cpApplyTolerances(mem);
@@ -185,7 +188,7 @@ int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
 
 int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
-  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
+  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
   int flag = checkStart(mem, t0, y0, __func__);
   if (!flag) flag = CVodeReInit(mem->cvode_mem, t0, y0);
   if (flag) return flag;

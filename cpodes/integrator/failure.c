@@ -14,11 +14,15 @@ static int creeping(CPodeMem mem, const CPAttempt *a) {
   return a->nst > 0 && cpIsCreeping(&mem->creeping, a->t, a->h, mem->t0, mem->tgood);
 }
 
-int cpFailed(CPodeMem mem, const CPAttempt *a, int flag) {
-  mem->stats.nprojfails++;
+int cpRejected(CPodeMem mem, const CPAttempt *a, int flag) {
   if (flag < 0) return cpFatal(mem, flag);
   mem->cause = -flag;
   return creeping(mem, a) ? cpFatal(mem, -flag) : SUN_NLS_CONV_RECVR;
+}
+
+int cpFailed(CPodeMem mem, const CPAttempt *a, int flag) {
+  mem->stats.nprojfails++;
+  return cpRejected(mem, a, flag);
 }
 
 int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag) {
@@ -26,21 +30,19 @@ int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag) {
   return cpFailed(mem, a, flag);
 }
 
-/* SUNDIALS' fixed-point solver calls every failure of f one of convergence, fatal ones too: f is
- * asked again. The function value is left in mem->tmp. */
-static int askAgain(CPodeMem mem, N_Vector ycor, int flag) {
-  N_VConst(0.0, mem->tmp);
-  if (flag != SUN_NLS_CONV_RECVR || !mem->sysfn ||
-      SUNNonlinSolGetType(mem->inner) != SUNNONLINEARSOLVER_FIXEDPOINT)
+int cpAskAgain(CPWrapped *nls, N_Vector ycor, N_Vector tmp, void *cvode_mem, int flag) {
+  N_VConst(0.0, tmp);
+  if (flag != SUN_NLS_CONV_RECVR || !nls->sysfn ||
+      SUNNonlinSolGetType(nls->inner) != SUNNONLINEARSOLVER_FIXEDPOINT)
     return flag;
-  const int again = mem->sysfn(ycor, mem->tmp, mem->cvode_mem);
+  const int again = nls->sysfn(ycor, tmp, cvode_mem);
   return again ? again : flag;
 }
 
 /* The first vector that is not finite among those that an f with NaN or Inf spoils, or NULL. CVODES
  * keeps the newest f in a->f for a Newton solver only. */
 static N_Vector spoilt(CPodeMem mem, const CPAttempt *a, N_Vector ycor) {
-  const int newton    = SUNNonlinSolGetType(mem->inner) == SUNNONLINEARSOLVER_ROOTFIND;
+  const int newton    = SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_ROOTFIND;
   const N_Vector fn   = newton ? a->f : mem->tmp;
   const N_Vector v[3] = {fn, ycor, a->ypred};
   for (int k = 0; k < 3; k++)
@@ -52,7 +54,8 @@ static N_Vector spoilt(CPodeMem mem, const CPAttempt *a, N_Vector ycor) {
 static int spoiltComponent(CPodeMem mem, N_Vector bad, N_Vector ycor) {
   int first = cpFirstNonFinite(bad);
   N_VConst(0.0, ycor);
-  if (mem->sysfn && mem->sysfn(ycor, mem->tmp, mem->cvode_mem) == 0 && !cpVectorFinite(mem->tmp))
+  if (mem->nls.sysfn && mem->nls.sysfn(ycor, mem->tmp, mem->cvode_mem) == 0 &&
+      !cpVectorFinite(mem->tmp))
     first = cpFirstNonFinite(mem->tmp);
   return first;
 }
@@ -71,7 +74,7 @@ static int crept(CPodeMem mem, const CPAttempt *a, int f) {
 
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
   mem->cause = 0;
-  flag       = askAgain(mem, ycor, flag);
+  flag       = cpAskAgain(&mem->nls, ycor, mem->tmp, mem->cvode_mem, flag);
   if (flag < 0) return flag;
   const int f        = flag == CP_CV_RHSFUNC_RECVR; /* said so itself */
   const N_Vector bad = f ? NULL : spoilt(mem, a, ycor);

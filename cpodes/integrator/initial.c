@@ -4,7 +4,7 @@
 int CPodeCalcIC(CPodeMem mem) {
   long int nst = 0;
   if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
-  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
+  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
   if (!mem->P)
     return cpReport(&mem->log, CP_NO_PROJECTOR, __func__, "call CPodeSetProjector first");
   int flag = CVodeGetNumSteps(mem->cvode_mem, &nst);

@@ -31,18 +31,36 @@ typedef struct {
   void *user_data;
 } CPAttempt;
 
-struct CPodeMem_ {
-  SUNContext ctx;
-  void *cvode_mem;
-  int lmm, attached;
-  int cvode_inited; /* CVodeInit has been called */
-  N_Vector y_tmpl;  /* NULL before CPodeInit */
-  /* solvers */
+/* What sensitivities (sensitivity/) do at the integrator's occasions: at each new attempt of a step,
+ * at a failed call, at a new start, with a new projector, after a call, at the end. */
+typedef struct {
+  void *data; /* NULL: there are none */
+  void (*attempt)(void *data, const CPAttempt *a);
+  void (*take_back)(void *data, const CPAttempt *a);
+  void (*restart)(void *data);
+  void (*projector)(void *data);               /* there is another one */
+  int (*bypassed)(void *data, long int steps); /* did CVODES solve for them in other ways? */
+  void (*free)(void **data);
+} CPSensHooks;
+
+/* A nonlinear solver that CVODES has, around another one that solves (nls.c). */
+typedef struct {
   SUNNonlinearSolver wrapper, inner;
   int inner_owned, inner_running, keep_maxiters, have_lsolve;
   SUNNonlinSolSysFn sysfn;      /* CVODES' */
   SUNNonlinSolConvTestFn ctest; /* CVODES' */
   void *ctest_data;
+  void *owner; /* the solve function's */
+} CPWrapped;
+
+struct CPodeMem_ {
+  SUNContext ctx;
+  void *cvode_mem;
+  int lmm, attached;
+  int cvode_inited; /* CVodeInit has been called */
+  CVRhsFn f;        /* NULL: attached memory's, not known */
+  N_Vector y_tmpl;  /* NULL before CPodeInit */
+  CPWrapped nls;
   sunrealtype coef; /* nonlinear convergence coefficient */
   /* projection */
   CPProjector P;
@@ -56,7 +74,9 @@ struct CPodeMem_ {
   CPTolerances tol;
   int tol_is_new; /* given to CVODES, which has made no step with them yet */
   CPModel model;  /* data NULL: none */
-  int model_gone; /* it has been freed: there is nothing to integrate */
+  CPSensHooks sens;
+  int has_adjoint; /* checkpoints of CPodeFunctionalAdjoint's */
+  int model_gone;  /* it has been freed: there is nothing to integrate */
   /* the attempt, and the last good state */
   N_Vector y0, y, ygood; /* start; state of the newest attempt; newest accepted state */
   sunrealtype t0, t, tgood;
@@ -83,6 +103,8 @@ struct CPodeMem_ {
   int floor_told;        /* the warning of projections that end at the roundoff floor */
   CPProjectorStats base; /* of step at the last restart */
   CPLog log;
+  const char *function; /* the public one that runs */
+  int repeatable;       /* CVodeF: nothing may be carried from step to step */
   int holding;  /* inside CPode CVODES' messages are held back until the cause is known ... */
   CPLog cvodes; /* ... here */
 };
@@ -98,13 +120,25 @@ int cpCheckStart(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector ewt);
 int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
 
 /* failure.c: each returns what the nonlinear solver is to return. */
-int cpFatal(CPodeMem mem, int code);                      /* ends the run with code       */
-int cpFailed(CPodeMem mem, const CPAttempt *a, int flag); /* for the reason in mem->text  */
+int cpFatal(CPodeMem mem, int code);                        /* ends the run with code       */
+int cpFailed(CPodeMem mem, const CPAttempt *a, int flag);   /* for the reason in mem->text  */
+int cpRejected(CPodeMem mem, const CPAttempt *a, int flag); /* ... and nothing is counted */
+/* SUNDIALS' fixed-point solver calls every failure of its function one of convergence, fatal ones too: what
+ * the function says when it is asked again. tmp: its value, then. */
+int cpAskAgain(CPWrapped *nls, N_Vector ycor, N_Vector tmp, void *cvode_mem, int flag);
 int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag); /* ... in mem->step->text  */
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag);
 
-/* step.c */
-SUNNonlinearSolver cpWrapperCreate(CPodeMem mem);
+/* nls.c: the operations of nls->inner, but for solve, into nls->wrapper; 0 or CP_MEM_FAIL. Each solve
+ * function calls the inner one through cpInnerSolve; CVODES calls it with nls as the solver's content. */
+typedef int (*CPSolveFn)(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt,
+                         sunrealtype tol, sunbooleantype callLSetup, void *cvode_mem);
+int cpWrapperCreate(CPWrapped *nls, CPSolveFn solve, void *owner, SUNContext ctx);
+int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
+                 sunbooleantype callLSetup, void *cvode_mem);
+
+/* step.c: the solve function of states */
+extern const CPSolveFn cpSolveStep;
 /* CVODES has taken nst steps: if the newest attempt is among them, its y becomes ygood. */
 void cpSettle(CPodeMem mem, long int nst);
 /* Is the correction returned, in place of added to the predicted state? */
@@ -140,9 +174,15 @@ int cpSetModel(CPodeMem mem, const CPModel *model);
 /* CVODES' weight function where a model scales them. */
 int cpScaledWeights(N_Vector y, N_Vector ewt, void *data);
 
+/* cpode.c: CPode, and CPodeF (ncheck) */
+int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,
+          const char *function);
+
 /* output.c */
 /* Is v a vector for a result of an initialised mem? 0, or the reported code. */
 int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *function);
+/* Is t the end of a step whose state is projected already? */
+int cpIsProjectedState(CPodeMem mem, sunrealtype t);
 /* Projects an output, unless it is a projected state. event: what it is, for the message. */
 int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
                     const char *event);

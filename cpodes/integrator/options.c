@@ -28,7 +28,7 @@ int cpApplyTolerances(CPodeMem mem) {
 static int applied(CPodeMem mem, int flag) {
   if (flag) return flag;
   mem->tol_is_new = 1;
-  return mem->wrapper ? cpApplyTolerances(mem) : CP_SUCCESS; /* else CPodeInit does it */
+  return mem->nls.wrapper ? cpApplyTolerances(mem) : CP_SUCCESS; /* else CPodeInit does it */
 }
 
 int CPodeSStolerances(CPodeMem mem, sunrealtype reltol, sunrealtype abstol) {
@@ -68,6 +68,7 @@ int CPodeSetProjector(CPodeMem mem, CPProjector P) {
   memset(&mem->base, 0, sizeof mem->base);
   mem->P             = P;
   mem->start_checked = 0;
+  if (mem->sens.data) mem->sens.projector(mem->sens.data);
   return CP_SUCCESS;
 }
 
@@ -82,8 +83,8 @@ int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
   if (inner && cpLacksOperations(inner))
     return cpReport(&mem->log, CP_ILL_INPUT, __func__,
                     "inner must have the operations gettype, solve, setsysfn and setctestfn");
-  if (!mem->wrapper) { /* CPodeInit installs it */
-    mem->inner = inner;
+  if (!mem->nls.wrapper) { /* CPodeInit installs it */
+    mem->nls.inner = inner;
     return CP_SUCCESS;
   }
   if (CVodeGetNumSteps(mem->cvode_mem, &nst) || nst > 0)

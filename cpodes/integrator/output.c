@@ -5,12 +5,11 @@
 
 int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *function) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
-  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
+  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
   return cpCheckLength(v, name, mem->y_tmpl, &mem->log, function);
 }
 
-/* Is t the end of a step whose state is projected already? */
-static int isProjectedState(CPodeMem mem, sunrealtype t) {
+int cpIsProjectedState(CPodeMem mem, sunrealtype t) {
   sunrealtype h = 0.0;
   CVodeGetLastStep(mem->cvode_mem, &h);
   return mem->since == 0 && cpSameTime(t, mem->tgood, h);
@@ -24,7 +23,7 @@ static sunrealtype outputBound(CPodeMem mem) {
 
 int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
                     const char *event) {
-  if (!mem->P || !mem->project_output || isProjectedState(mem, t)) return CP_SUCCESS;
+  if (!mem->P || !mem->project_output || cpIsProjectedState(mem, t)) return CP_SUCCESS;
   long int nst = 0;
   int flag     = CVodeGetNumSteps(mem->cvode_mem, &nst);
   if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);

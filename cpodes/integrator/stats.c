@@ -21,7 +21,7 @@ int CPodePrintAllStats(CPodeMem mem, FILE *out, SUNOutputFormat fmt) {
   CPodeProjStats s;
   int flag = CPodeGetProjStats(mem, &s);
   if (flag) return flag;
-  if (!mem->wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
+  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
   flag = cpCheckFormat(out, fmt, &mem->log, __func__);
   if (flag) return flag;
   flag = CVodePrintAllStats(mem->cvode_mem, out, fmt);

@@ -18,8 +18,6 @@
 /* Rejections are foreseen with this margin for roundoff. */
 #define SURELY_REJECTED 1.0000001
 
-static CPodeMem content(SUNNonlinearSolver NLS) { return NLS->content; }
-
 /* ---- the projection ---- */
 
 /* Does the correction enter the whole history, as part of what the solver returns? With BDF that
@@ -40,7 +38,7 @@ static CPErrEst errEstMode(CPodeMem mem) {
 /* CVODES stores the WRMS norm of the error that its convergence test sees at iteration 0 with a
  * tolerance that it cannot miss. */
 static int handOverNorm(CPodeMem mem, N_Vector err, N_Vector ewt) {
-  return mem->ctest(mem->wrapper, err, err, 1.0e300, ewt, mem->ctest_data);
+  return mem->nls.ctest(mem->nls.wrapper, err, err, 1.0e300, ewt, mem->nls.ctest_data);
 }
 
 /* err = P ycor at the projected state, and which norm CVODES gets. tested: in, ||ycor||; out, the
@@ -146,7 +144,7 @@ void cpSettle(CPodeMem mem, long int nst) {
  * factors nor the count of steps. */
 static int isDue(CPodeMem mem, const CPAttempt *a) {
   if (!mem->P) return 0;
-  if (mem->holding) return mem->since + 1 >= mem->frequency;
+  if (mem->holding && !mem->repeatable) return mem->since + 1 >= mem->frequency;
   mem->step->valid = 0;
   return a->nst % mem->frequency == 0;
 }
@@ -159,7 +157,7 @@ static void leaveAlone(CPodeMem mem) {
 
 static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *cvode_mem) {
-  CPodeMem mem = content(NLS);
+  CPodeMem mem = ((CPWrapped *)NLS->content)->owner;
   CPAttempt a;
   mem->nsolves++;
   int flag = cpAttemptRead(mem, &a);
@@ -168,6 +166,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   if (!flag) flag = cpCheckStartLate(mem, &a, ewt);
   if (flag) return cpFatal(mem, flag);
   cpPendingResolve(mem, &a);
+  if (mem->sens.data) mem->sens.attempt(mem->sens.data, &a);
   cpSettle(mem, a.nst);
   mem->t               = a.t;
   mem->nst_attempt     = a.nst;
@@ -179,9 +178,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   mem->expect_rejected = -1;
   mem->tq2             = mem->coef / tol; /* tol = nlscoef / tq[2] */
 
-  mem->inner_running = 1;
-  flag               = SUNNonlinSolSolve(mem->inner, y0, ycor, ewt, tol, callLSetup, cvode_mem);
-  mem->inner_running = 0;
+  flag = cpInnerSolve(&mem->nls, y0, ycor, ewt, tol, callLSetup, cvode_mem);
   if (flag) return cpFailedInner(mem, &a, ycor, flag);
 
   cpAdd(a.ypred, ycor, mem->y);
@@ -194,79 +191,4 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   return flag;
 }
 
-/* ---- everything else is the inner solver's ---- */
-
-static SUNNonlinearSolver_Type getType(SUNNonlinearSolver NLS) {
-  return SUNNonlinSolGetType(content(NLS)->inner);
-}
-/* SUNDIALS 7 does not look whether a Newton solver has been given its linear solver, and calls it.
- */
-static int initialize(SUNNonlinearSolver NLS) {
-  const CPodeMem mem = content(NLS);
-  if (mem->inner->ops->setlsolvefn && !mem->have_lsolve &&
-      getType(NLS) == SUNNONLINEARSOLVER_ROOTFIND)
-    return CP_ILL_INPUT; /* any error: CVODES returns CV_NLS_INIT_FAIL */
-  return SUNNonlinSolInitialize(mem->inner);
-}
-static int setup(SUNNonlinearSolver NLS, N_Vector y, void *cvode_mem) {
-  return SUNNonlinSolSetup(content(NLS)->inner, y, cvode_mem);
-}
-static int setSysFn(SUNNonlinearSolver NLS, SUNNonlinSolSysFn fn) {
-  content(NLS)->sysfn = fn;
-  return SUNNonlinSolSetSysFn(content(NLS)->inner, fn);
-}
-static int setLSetupFn(SUNNonlinearSolver NLS, SUNNonlinSolLSetupFn fn) {
-  return SUNNonlinSolSetLSetupFn(content(NLS)->inner, fn);
-}
-static int setLSolveFn(SUNNonlinearSolver NLS, SUNNonlinSolLSolveFn fn) {
-  content(NLS)->have_lsolve = fn != NULL;
-  return SUNNonlinSolSetLSolveFn(content(NLS)->inner, fn);
-}
-static int setConvTestFn(SUNNonlinearSolver NLS, SUNNonlinSolConvTestFn fn, void *data) {
-  content(NLS)->ctest      = fn;
-  content(NLS)->ctest_data = data;
-  return SUNNonlinSolSetConvTestFn(content(NLS)->inner, fn, data);
-}
-static int setMaxIters(SUNNonlinearSolver NLS, int maxiters) {
-  if (content(NLS)->keep_maxiters) return CP_SUCCESS; /* attaching is no reason to change it */
-  return SUNNonlinSolSetMaxIters(content(NLS)->inner, maxiters);
-}
-static int getNumIters(SUNNonlinearSolver NLS, long int *niters) {
-  return SUNNonlinSolGetNumIters(content(NLS)->inner, niters);
-}
-/* The linear solver interface asks for the iteration while the inner solver runs; the hand-over of
- * a norm is iteration 0. */
-static int getCurIter(SUNNonlinearSolver NLS, int *iter) {
-  *iter = 0;
-  return content(NLS)->inner_running ? SUNNonlinSolGetCurIter(content(NLS)->inner, iter)
-                                     : CP_SUCCESS;
-}
-static int getNumConvFails(SUNNonlinearSolver NLS, long int *nfails) {
-  return SUNNonlinSolGetNumConvFails(content(NLS)->inner, nfails);
-}
-static int freeWrapper(SUNNonlinearSolver NLS) {
-  if (!NLS) return CP_SUCCESS;
-  NLS->content = NULL; /* the integrator's, not ours */
-  SUNNonlinSolFreeEmpty(NLS);
-  return CP_SUCCESS;
-}
-
-SUNNonlinearSolver cpWrapperCreate(CPodeMem mem) {
-  SUNNonlinearSolver NLS = SUNNonlinSolNewEmpty(mem->ctx);
-  if (!NLS) return NULL;
-  NLS->content              = mem;
-  NLS->ops->gettype         = getType;
-  NLS->ops->initialize      = initialize;
-  NLS->ops->setup           = mem->inner->ops->setup ? setup : NULL;
-  NLS->ops->solve           = solve;
-  NLS->ops->free            = freeWrapper;
-  NLS->ops->setsysfn        = setSysFn;
-  NLS->ops->setlsetupfn     = setLSetupFn;
-  NLS->ops->setlsolvefn     = setLSolveFn;
-  NLS->ops->setctestfn      = setConvTestFn;
-  NLS->ops->setmaxiters     = setMaxIters;
-  NLS->ops->getnumiters     = getNumIters;
-  NLS->ops->getcuriter      = getCurIter;
-  NLS->ops->getnumconvfails = getNumConvFails;
-  return NLS;
-}
+const CPSolveFn cpSolveStep = solve;

@@ -9,6 +9,7 @@
 #define CPODES_MECHANICS_IMPL_H
 
 #include "../compat.h"
+#include "../differences.h"
 #include "../errors.h"
 #include "../integration/model.h"
 #include "../linsol/kkt/kkt.h"
@@ -100,6 +101,7 @@ struct CPMech_ {
   double *unit;   /* cpMechColumn: [nu] zeros between calls */
   double *wspace; /* projection/, initial.c: [nu] */
   CPMechNewtonMem newton;
+  struct CPMechSens_ *sens;       /* sensitivity/; NULL: none are taken */
   int installed;                  /* everything of ours is in mem */
   SUNNonlinearSolver fixed_point; /* for Adams methods; NULL: another one */
   int cause; /* newest failure inside a callback of CVODES': 0 or a code, either sign */
@@ -115,10 +117,6 @@ struct CPMech_ {
   CPUserMat userFl; /* nu x na */
   double *lambda;   /* rhs.c */
 };
-
-/* Weights of central differences of sixth order: x' = sum_k w_k (x(t + k e) - x(t - k e)) / e, k = 1,
- * 2, 3. */
-static const double cpSixthOrder[3] = {3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0};
 
 /* Norm k of all: those of the quaternions, then the others. */
 static inline int cpMechNumNorms(const CPMech mech) { return mech->nquaternions + mech->nnorms; }
@@ -241,6 +239,14 @@ int cpMechSpaceMetric(CPMech mech);
 /* ---- attach/ ---- */
 /* The integrator is gone. */
 void cpMechDetach(void *mech);
+
+/* ---- sensitivity/ ---- */
+extern const CPSensModel cpMechSensModel;
+void cpMechSensFree(struct CPMechSens_ **sens);
+/* The right-hand side has solved for udot [nu] and lambda [m] at (t, y): CVODES asks for sensitivities at the
+ * same state next. */
+void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunrealtype *udot,
+                    const sunrealtype *lambda);
 
 /* ---- newton/newton.c: the linear solver of implicit methods ---- */
 /* Creates matrix and linear solver by mech->newton_type and gives them to the integrator. */

@@ -20,6 +20,7 @@ int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   if (!flag) flag = cpMechSolve(mech, &s, udot, mech->lambda);
   if (!flag) flag = cpMechAuxiliary(mech, &s, mech->lambda, zdot);
   if (!flag) putFullRates(mech, yd, udot);
+  if (!flag && mech->sens) cpMechSensKeep(mech, t, N_VGetArrayPointer(y), udot, mech->lambda);
   mech->cause = flag;
   return flag;
 }

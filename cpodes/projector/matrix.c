@@ -148,11 +148,13 @@ static int project(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int onl
                             : cpNewtonProject(work, t, y, ewt, only_if_needed, moved);
 }
 
-static int tangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
-  sunrealtype *vd = N_VGetArrayPointer(v);
-  int flag        = cpNewtonPrepare(work, t, y, ewt);
+static int tangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
+  sunrealtype *vd       = N_VGetArrayPointer(v);
+  const sunrealtype *rd = r ? N_VGetArrayPointer(r) : NULL;
+  int flag              = cpNewtonPrepare(work, t, y, ewt);
   if (flag) return flag;
   cpGradientTimes(work, vd, work->r);
+  for (int i = 0; rd && i < work->P->mc; i++) work->r[i] += rd[i];
   flag = cpRightInverse(work, work->r, work->x);
   for (int j = 0; !flag && j < work->P->n; j++) vd[j] -= work->x[j];
   return flag;

@@ -27,10 +27,25 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_
   return cpCountFailure(work, flag);
 }
 
-int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
+int cpTangentTo(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
   CP_COUNT(work, ntangent);
-  const int flag = cpMethodOf(work->P)->tangent(work, t, y, ewt, v);
+  const int flag = cpMethodOf(work->P)->tangent(work, t, y, ewt, v, r);
   return flag ? cpCountFailure(work, flag) : CP_SUCCESS;
+}
+
+int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
+  return cpTangentTo(work, t, y, ewt, v, NULL);
+}
+
+N_Vector cpRowsVector(CPWork work) {
+  const CPMethod *method = cpMethodOf(work->P);
+  if (method->rows_vector) return method->rows_vector(work);
+  return work->P->c_tmpl ? N_VClone(work->P->c_tmpl) : NULL;
+}
+
+int cpRowsAt(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
+  const CPMethod *method = cpMethodOf(work->P);
+  return method->rows_at ? method->rows_at(work, t, y, c) : cpUserConstraint(work, t, y, c);
 }
 
 int cpProjectError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {

@@ -44,7 +44,8 @@ typedef enum { CP_NORMS_COUPLED, CP_NORMS_APART, CP_NORMS_ROW } CPNormsLayout;
 typedef struct {
   int (*project)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                  int *moved);
-  int (*tangent)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
+  /* v <- v - K (G v + r); r: rows as c has them (cpRowsVector), NULL: 0, all that the user kind knows */
+  int (*tangent)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r);
   /* v is an error estimate, which need be tangential only as far as it helps; NULL: tangent */
   int (*error)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
   int (*cotangent)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
@@ -73,9 +74,12 @@ typedef struct {
   /* x = K r and mu = K^T x by the newest factors (products); vectors of an x in one memory. */
   int (*lift)(CPWork work, const double *r, double *x);
   int (*lift_t)(CPWork work, const double *x, double *mu);
-  /* A method of the library's own (cpProjectorCreateOwned): what it has in work->own, and cpWorkSine. */
+  /* A method of the library's own (cpProjectorCreateOwned): what it has in work->own, cpWorkSine,
+   * cpRowsVector and cpRowsAt. */
   void (*free_own)(CPWork work);
   double (*sine)(const CPWork work);
+  N_Vector (*rows_vector)(CPWork work);
+  int (*rows_at)(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
   /* ... and, with these, the damped iteration (assemble.c). freeze: the sizes of merit. merit: sum
    * of squared violations of the kept residuals, or of the trial's. direction: x = K c. trial:
    * work->v = work->y - lambda x, and its residuals. accept: trial's state and residuals.
@@ -226,6 +230,12 @@ const CPMethod *cpMethodOf(CPProjector P);
 /* The method's functions, counted. */
 int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed, int *moved);
 int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
+/* v <- v - K (G v + r): the nearest one with G v + r = 0. r: of cpRowsVector's, NULL: 0 */
+int cpTangentTo(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r);
+/* A vector with an entry for each row of c(t, y), unit norms left out; NULL: there are none, or no
+ * memory. And c itself there; 0, or a code with the reason in work->text. */
+N_Vector cpRowsVector(CPWork work);
+int cpRowsAt(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
 int cpProjectError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
 int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
 int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,

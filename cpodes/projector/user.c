@@ -51,9 +51,8 @@ static int userProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int
   return CP_SUCCESS;
 }
 
-static int userTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
+static int projectError(CPWork work, sunrealtype t, N_Vector y, N_Vector v) {
   CPProjector P = work->P;
-  (void)ewt;
   if (!P->g_eps) return CP_SUCCESS;
   N_VScale(1.0, v, work->v);
   int flag = P->g_eps(t, y, work->v, P->user_data);
@@ -69,6 +68,14 @@ static int userTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_V
                     "at t = %.15g: the error projection failed recoverably (%d)", t, flag);
   return cpReason(work->text, -CP_PROJ_NONFINITE,
                   "at t = %.15g: the error projection returned NaN or Inf", t);
+}
+
+static int userTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
+  (void)ewt;
+  if (!r) return projectError(work, t, y, v);
+  return cpReason(work->text, CP_NOT_SUPPORTED,
+                  "a user-supplied projection cannot follow constraints that depend on parameters; "
+                  "use an internal projector");
 }
 
 static int userCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {

@@ -69,6 +69,9 @@ enum CPReturnCode {
   CP_CNSTRJAC_NONFINITE = -242, /**< [r] the constraint Jacobian has a NaN or Inf */
   CP_PROJ_NONFINITE     = -243, /**< [r] the user's projection returned NaN or Inf */
 
+  /* sensitivities */
+  CP_CNSTRSENS_WRONG = -245, /**< the user's dc/dp is not the derivative of c */
+
   /* mechanical systems */
   CP_MASS_INDEFINITE  = -260, /**< [r] M is not positive definite on the tangent space */
   CP_KKT_INCONSISTENT = -261, /**< [r] dependent rows of A whose b contradict each other */

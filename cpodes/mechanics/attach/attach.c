@@ -51,7 +51,8 @@ CPModel cpMechModel(CPMech mech) {
                    .cause  = cause,
                    .print  = print,
                    .detach = cpMechDetach,
-                   .errest = CP_ERREST_DEFAULT};
+                   .errest = CP_ERREST_DEFAULT,
+                   .sens   = &cpMechSensModel};
 }
 
 int cpMechIsRheonomic(CPMech mech, sunrealtype t0, N_Vector y0) {

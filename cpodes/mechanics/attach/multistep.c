@@ -22,7 +22,7 @@ static const char *message(void *mem) { return CPodeGetLastMessage(mem); }
 /* Adams methods are for what is not stiff: no matrix, unless one is asked for. Fixed point iteration
  * takes 0.9 of the evaluations of f that Newton's does (pendulum), and no partial derivatives. */
 static int installFixedPoint(CPMech mech, CPodeMem mem) {
-  if (mem->inner && !mem->inner_owned) return CP_SUCCESS; /* the user's own */
+  if (mem->nls.inner && !mem->nls.inner_owned) return CP_SUCCESS; /* the user's own */
   mech->fixed_point = SUNNonlinSol_FixedPoint(mech->y_tmpl, 0, mech->ctx);
   return mech->fixed_point ? CPodeSetNonlinearSolver(mem, mech->fixed_point) : CP_MEM_FAIL;
 }

@@ -193,6 +193,7 @@ void CPMechFree(CPMech *address) {
   for (int k = 0; k < TEMPLATES; k++)
     if (*list[k].tmpl) SUNMatDestroy(*list[k].tmpl);
   cpMechNewtonFree(&mech->newton);
+  cpMechSensFree(&mech->sens);
   CPProjectorFree(&mech->P);
   cpMechTearDown(mech);
   if (mech->linear) cpMechLinearFree(&mech->linear);

@@ -2,7 +2,8 @@
  *
  *   F = f + f_lambda - M a - A^T lambda,   B = b - A a,   zdot          a = u' and lambda held
  *
- * or, for HALF, of u' and zdot as functions of the state. Positions are moved along N e_j. */
+ * or, for HALF, of u' and zdot as functions of the state. Positions are moved along N e_j. One-sided
+ * ones are what an iteration needs; of sixth order where they are results (newton->sixth_order). */
 #include "newton_impl.h"
 
 #include <math.h>
@@ -59,6 +60,9 @@ static int evaluate(CPMechNewtonMem newton, const CPPass *pass, const CPMechStat
 
 /* ---- increments ---- */
 
+/* Truncation (0.01)^6 / 140 and roundoff DBL_EPSILON / 0.01 are of one size. */
+#define SIXTH_ORDER_STEP 0.01
+
 /* A relative change of the variable, or of its typical size, or one tolerance, over which derivatives
  * must be good anyway. weight 0: there is none. */
 static double increment(double root, double x, double typical, double weight) {
@@ -96,40 +100,64 @@ static void setSteps(CPMechNewtonMem newton, CPDirection by, double root, const 
 
 /* ---- one group of columns ---- */
 
-/* x2 <- x with the group's columns moved; for positions their directions into v first. */
-static int moveGroup(CPMechNewtonMem newton, const CPPass *pass, const int *cols, int ncols) {
+/* x2 <- x with the group's columns moved by so many steps; for positions their directions into v first. */
+static int moveGroup(CPMechNewtonMem newton, const CPPass *pass, double steps, const int *cols,
+                     int ncols) {
   const double *x[CP_DIRECTIONS] = {NULL, newton->u, newton->z, newton->lambda};
   double *x2[CP_DIRECTIONS]      = {newton->v, newton->u2, newton->z2, newton->lambda2};
   const size_t size              = (size_t)cpColsOf(newton, pass->by) * sizeof(double);
   if (pass->by == CP_BY_Q) memset(newton->v, 0, size);
   else memcpy(x2[pass->by], x[pass->by], size);
-  for (int k = 0; k < ncols; k++) x2[pass->by][cols[k]] += newton->step[pass->by][cols[k]];
+  for (int k = 0; k < ncols; k++) x2[pass->by][cols[k]] += steps * newton->step[pass->by][cols[k]];
   return pass->by == CP_BY_Q ? cpMechMove(newton->mech, newton->q, newton->v, newton->q2)
                              : CP_SUCCESS;
 }
 
-static void storeColumn(CPMechNewtonMem newton, const CPPass *pass, int j) {
+/* Column j += weight (perturbed - before) / step */
+static void addColumn(CPMechNewtonMem newton, const CPPass *pass, double *const before[CP_OUTPUTS],
+                      double weight, int j) {
   for (int of = 0; of < CP_OUTPUTS; of++) {
     if (!pass->of[of]) continue;
-    CPMat *J             = &newton->block[of][pass->by].J;
-    const double *before = newton->value[of], *after = newton->perturbed[of];
+    CPMat *J            = &newton->block[of][pass->by].J;
+    const double *after = newton->perturbed[of];
     for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++) {
       const int i = cpMatRow(J, j, k);
-      J->value[k] = (after[i] - before[i]) / newton->step[pass->by][j];
+      J->value[k] += weight * (after[i] - before[of][i]) / newton->step[pass->by][j];
     }
   }
 }
 
-static int difference(CPMechNewtonMem newton, const CPPass *pass, const int *cols, int ncols) {
+static int displaced(CPMechNewtonMem newton, const CPPass *pass, double steps, const int *cols,
+                     int ncols, double *const out[CP_OUTPUTS]) {
   const CPMechState s  = {.t = newton->t,
                           .q = pass->by == CP_BY_Q ? newton->q2 : newton->q,
                           .u = pass->by == CP_BY_U ? newton->u2 : newton->u,
                           .z = pass->by == CP_BY_Z ? newton->z2 : newton->z};
   const double *lambda = pass->by == CP_BY_LAMBDA ? newton->lambda2 : newton->lambda;
-  int flag             = moveGroup(newton, pass, cols, ncols);
-  if (!flag) flag = evaluate(newton, pass, &s, lambda, newton->perturbed);
-  for (int k = 0; !flag && k < ncols; k++) storeColumn(newton, pass, cols[k]);
+  const int flag       = moveGroup(newton, pass, steps, cols, ncols);
+  return flag ? flag : evaluate(newton, pass, &s, lambda, out);
+}
+
+static int oneSided(CPMechNewtonMem newton, const CPPass *pass, const int *cols, int ncols) {
+  const int flag = displaced(newton, pass, 1.0, cols, ncols, newton->perturbed);
+  for (int k = 0; !flag && k < ncols; k++) addColumn(newton, pass, newton->value, 1.0, cols[k]);
   return flag;
+}
+
+static int sixthOrder(CPMechNewtonMem newton, const CPPass *pass, const int *cols, int ncols) {
+  int flag = CP_SUCCESS;
+  for (int p = 0; !flag && p < 3; p++) {
+    flag = displaced(newton, pass, -(p + 1.0), cols, ncols, newton->opposite);
+    if (!flag) flag = displaced(newton, pass, p + 1.0, cols, ncols, newton->perturbed);
+    for (int k = 0; !flag && k < ncols; k++)
+      addColumn(newton, pass, newton->opposite, cpSixthOrder[p], cols[k]);
+  }
+  return flag;
+}
+
+static int difference(CPMechNewtonMem newton, const CPPass *pass, const int *cols, int ncols) {
+  return newton->sixth_order ? sixthOrder(newton, pass, cols, ncols)
+                             : oneSided(newton, pass, cols, ncols);
 }
 
 /* ---- passes ---- */
@@ -151,7 +179,7 @@ static int ignoresLambda(CPMechNewtonMem newton, const CPPass *pass, int *flag) 
 static int runPass(CPMechNewtonMem newton, const CPPass *pass, const double *ewt) {
   const CPMechState s = {newton->t, newton->q, newton->u, newton->z};
   const int moves     = pass->by == CP_BY_Q || pass->by == CP_BY_U;
-  setSteps(newton, pass->by, pass->root, ewt);
+  setSteps(newton, pass->by, newton->sixth_order ? SIXTH_ORDER_STEP : pass->root, ewt);
   for (int of = 0; of < CP_OUTPUTS; of++)
     if (pass->of[of]) cpMatZero(&newton->block[of][pass->by].J);
   int flag = evaluate(newton, pass, &s, newton->lambda, newton->value);

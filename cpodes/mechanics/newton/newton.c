@@ -39,21 +39,24 @@ static int createWork(CPMechNewtonMem newton) {
                               &newton->step[CP_BY_Q],
                               &newton->step[CP_BY_U],
                               &newton->value[CP_OF_F],
-                              &newton->perturbed[CP_OF_F], /* nu */
+                              &newton->perturbed[CP_OF_F],
+                              &newton->opposite[CP_OF_F], /* nu */
                               &newton->lambda,
                               &newton->lambda2,
                               &newton->bm,
                               &newton->step[CP_BY_LAMBDA],
                               &newton->value[CP_OF_B],
-                              &newton->perturbed[CP_OF_B], /* m */
+                              &newton->perturbed[CP_OF_B],
+                              &newton->opposite[CP_OF_B], /* m */
                               &newton->z,
                               &newton->z2,
                               &newton->step[CP_BY_Z],
                               &newton->value[CP_OF_Z],
-                              &newton->perturbed[CP_OF_Z], /* nz */
+                              &newton->perturbed[CP_OF_Z],
+                              &newton->opposite[CP_OF_Z], /* nz */
                               &newton->x /* order */};
-  const size_t size[]      = {nq, nq, nq, nu, nu, nu, nu, nu, nu, nu, nu, nu,
-                              m,  m,  m,  m,  m,  m,  nz, nz, nz, nz, nz, order};
+  const size_t size[]      = {nq, nq, nq, nu, nu, nu, nu, nu, nu, nu, nu, nu, nu,   m,
+                              m,  m,  m,  m,  m,  m,  nz, nz, nz, nz, nz, nz, order};
   for (size_t k = 0; k < sizeof size / sizeof size[0]; k++)
     if (!(*of_size[k] = calloc(size[k], sizeof(double)))) return CP_MEM_FAIL;
   newton->fixed    = calloc(order, 1);
@@ -73,6 +76,7 @@ static void freeWork(CPMechNewtonMem newton) {
   for (int of = 0; of < CP_OUTPUTS; of++) {
     free(newton->value[of]);
     free(newton->perturbed[of]);
+    free(newton->opposite[of]);
   }
   free(newton->fixed);
   free(newton->placed);

@@ -85,6 +85,7 @@ struct CPMechNewton_ {
   CPMech mech;
   CPMechNewton type; /* KKT or HALF */
   int sparse;
+  int sixth_order;          /* differences are results, not parts of an iteration: of high order */
   int nu, m, na, nz, order; /* m, na: 0 with HALF; order = nu + m + nz */
   SUNMatrix S;
   SUNLinearSolver LS;
@@ -108,11 +109,11 @@ struct CPMechNewton_ {
   char *placed;     /* [order] sparse: the fixed rows that the structure was made for */
   size_t *diagonal; /* [order] sparse: places of diagonal entries, CP_NO_PLACE: there is none */
   /* workspace */
-  double *q2, *u2, *z2, *lambda2;                    /* perturbed state, and what follows from it */
-  double *step[CP_DIRECTIONS];                       /* increments */
-  double *value[CP_OUTPUTS], *perturbed[CP_OUTPUTS]; /* F, B, zdot */
-  double *bm;                                        /* [m] */
-  double *x, *s, *v, *rq;                            /* [order], [nu], [nu], [nq] */
+  double *q2, *u2, *z2, *lambda2; /* perturbed state, and what follows from it */
+  double *step[CP_DIRECTIONS];    /* increments */
+  double *value[CP_OUTPUTS], *perturbed[CP_OUTPUTS], *opposite[CP_OUTPUTS]; /* F, B, zdot */
+  double *bm;                                                               /* [m] */
+  double *x, *s, *v, *rq; /* [order], [nu], [nu], [nq] */
 };
 
 static inline int cpIsKkt(const CPMechNewtonMem newton) { return newton->type == CP_NEWTON_KKT; }

@@ -107,15 +107,17 @@ static int assemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   return flag;
 }
 
-const CPMethod cpMechMethod = {.project   = project,
-                               .tangent   = cpMechTangent,
-                               .error     = cpMechError,
-                               .cotangent = cpMechCotangent,
-                               .violation = cpMechViolation,
-                               .assemble  = assemble,
-                               .probe     = cpMechProbe,
-                               .free_own  = cpMechFreeOwn,
-                               .sine      = cpMechSine};
+const CPMethod cpMechMethod = {.project     = project,
+                               .tangent     = cpMechTangent,
+                               .error       = cpMechError,
+                               .cotangent   = cpMechCotangent,
+                               .violation   = cpMechViolation,
+                               .assemble    = assemble,
+                               .probe       = cpMechProbe,
+                               .free_own    = cpMechFreeOwn,
+                               .sine        = cpMechSine,
+                               .rows_vector = cpMechRowsVector,
+                               .rows_at     = cpMechRowsAt};
 
 /* ---- creation ---- */
 

@@ -8,10 +8,11 @@
 typedef struct CPMechWork_ {
   CPWork level[2]; /* of the inner projectors; NULL without rows */
   N_Vector x, weights;
-  N_Vector vector;               /* vectors.c: its entries are one of the arrays below */
-  long int nnewton;              /* Newton matrices made when the factors were; -1: none */
-  double *q, *e;                 /* [nq], [n] */
-  double *w, *moved, *d;         /* vectors.c: [nu], [nq], [nq] */
+  N_Vector vector;       /* vectors.c: its entries are one of the arrays below */
+  N_Vector rows[2];      /* vectors.c: the same, as residuals of a level; NULL without rows */
+  long int nnewton;      /* Newton matrices made when the factors were; -1: none */
+  double *q, *e;         /* [nq], [n] */
+  double *w, *moved, *d; /* vectors.c: [nu], [nq], [nq] */
   double *plus, *minus, *r, *mu; /* vectors.c: [m] */
 } * CPMechWork;
 
@@ -47,7 +48,9 @@ double cpMechMotionsViolation(const CPMech mech, const double *y, const double *
 
 /* vectors.c */
 int cpMechError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
-int cpMechTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
+int cpMechTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r);
 int cpMechCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
+N_Vector cpMechRowsVector(CPWork work);
+int cpMechRowsAt(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
 
 #endif

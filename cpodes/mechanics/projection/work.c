@@ -15,6 +15,8 @@ void cpMechFreeOwn(CPWork work) {
   if (w->x) N_VDestroy(w->x);
   if (w->weights) N_VDestroy(w->weights);
   if (w->vector) N_VDestroy(w->vector);
+  for (int which = 0; which < 2; which++)
+    if (w->rows[which]) N_VDestroy(w->rows[which]);
   free(w->q); /* the arrays are one */
   free(w);
   work->own = NULL;
@@ -54,8 +56,12 @@ static int createWork(CPWork work) {
   w->weights = N_VNew_Serial(mech->nu, mech->ctx);
   int flag   = w->x && w->weights ? allocateArrays(mech, w) : CP_MEM_FAIL;
   if (!flag && !(w->vector = N_VMake_Serial(mech->nu, w->w, mech->ctx))) flag = CP_MEM_FAIL;
-  for (int which = 0; !flag && which < 2; which++)
-    if (s->level[which].P) flag = cpWorkCreate(&w->level[which], s->level[which].P);
+  for (int which = 0; !flag && which < 2; which++) {
+    const CPMechLevel *level = &s->level[which];
+    if (level->nrows == 0) continue;
+    w->rows[which] = N_VMake_Serial(level->nrows, w->r, mech->ctx);
+    flag           = w->rows[which] ? cpWorkCreate(&w->level[which], level->P) : CP_MEM_FAIL;
+  }
   return flag;
 }
 

@@ -176,12 +176,13 @@ static int update(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   return cpKrylovUpdate(work);
 }
 
-/* v <- v - K G v */
-static int tangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
+/* v <- v - K (G v + r) */
+static int tangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
   int flag = cpNewtonPrepare(work, t, y, ewt);
   if (flag) return flag;
   const CPKrylov k = work->krylov;
   flag             = cpKrylovTimesChecked(work, v, k->c2);
+  if (!flag && r) N_VLinearSum(1.0, k->c2, 1.0, r, k->c2);
   if (!flag) flag = cpKrylovRightInverse(work, k->c2, GOAL_OF_VECTOR);
   if (!flag) N_VLinearSum(1.0, v, -1.0, k->x, v);
   return flag;

@@ -1,0 +1,281 @@
+/* What sensitivities cost, on a hanging chain of 50 masses with bending springs and 100 parameters: inertia
+ * and drag of each mass.
+ *
+ *   (I + diag(m)) u' + A^T lambda = f(q, u) - diag(e) u,   p = (m_1 ... m_50, e_1 ... e_50)
+ *
+ * with analytic partial derivatives (examples/models/bending_chain.h, and those below):
+ *
+ * - Ns forward sensitivities, relative to Ns times a run of the states alone;
+ * - the gradient of one functional by all 100 parameters, adjoint, relative to one forward run, and beside
+ *   forward sensitivities for three of them;
+ * - bytes of an adjoint run for several numbers of steps between checkpoints. */
+#include "check.h"
+#include "options.h"
+#include "timing.h"
+#include <cpodes/cpodes_sens.h>
+#include <math.h>
+#include <models/bending_chain.h>
+#include <nvector/nvector_serial.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+#include <time.h>
+
+enum { MASSES = 50, NP = 2 * MASSES };
+
+typedef struct {
+  BendingChain *chain;
+  CPMechModel inner;   /* the chain's functions, whose user_data is chain */
+  sunrealtype p[NP];   /* m [kg], e [kg/s] */
+  sunrealtype one[NP]; /* sizes of the parameters */
+  int plist[NP];       /* parameter of each sensitivity */
+} Model;
+
+static int masses(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  const Model *model = user_data;
+  const int flag     = model->inner.M(t, q, M, model->chain);
+  for (int j = 0; j < 2 * MASSES; j++)
+    for (sunindextype k = SM_INDEXPTRS_S(M)[j]; k < SM_INDEXPTRS_S(M)[j + 1]; k++)
+      if (SM_INDEXVALS_S(M)[k] == j) SM_DATA_S(M)[k] += model->p[j / 2];
+  return flag;
+}
+static int rods(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  return ((Model *)user_data)->inner.A(t, q, A, ((Model *)user_data)->chain);
+}
+static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *user_data) {
+  const Model *model = user_data;
+  const int flag     = model->inner.f(t, q, u, z, f, model->chain);
+  for (int j = 0; j < 2 * MASSES; j++) f[j] -= model->p[MASSES + j / 2] * u[j];
+  return flag;
+}
+static int positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  return ((Model *)user_data)->inner.p(t, q, p, ((Model *)user_data)->chain);
+}
+static int velocities(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
+                      void *user_data) {
+  return ((Model *)user_data)->inner.v(t, q, u, v, ((Model *)user_data)->chain);
+}
+static int right_sides(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                       void *user_data) {
+  return ((Model *)user_data)->inner.b(t, q, u, b, ((Model *)user_data)->chain);
+}
+static int dynamics(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                    const sunrealtype *udot, const sunrealtype *lambda, SUNMatrix K, SUNMatrix C,
+                    SUNMatrix Fz, void *user_data) {
+  const Model *model = user_data;
+  const int flag     = model->inner.dynamics_jac(t, q, u, z, udot, lambda, K, C, Fz, model->chain);
+  for (int j = 0; j < 2 * MASSES; j++)
+    for (sunindextype k = SM_INDEXPTRS_S(C)[j]; k < SM_INDEXPTRS_S(C)[j + 1]; k++)
+      if (SM_INDEXVALS_S(C)[k] == j) SM_DATA_S(C)[k] -= model->p[MASSES + j / 2];
+  return flag;
+}
+static int constraints(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *user_data) {
+  const Model *model = user_data;
+  return model->inner.constraint_jac(t, q, u, udot, Bq, Bu, model->chain);
+}
+static int parameters(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                      int iS, sunrealtype *Fp, sunrealtype *Bp, sunrealtype *pp, sunrealtype *vp,
+                      sunrealtype *Zp, void *user_data) {
+  (void)t, (void)q, (void)z, (void)lambda, (void)Bp, (void)pp, (void)vp, (void)Zp;
+  const int parameter = ((const Model *)user_data)->plist[iS], i = parameter % MASSES;
+  for (int k = 2 * i; k < 2 * i + 2; k++) Fp[k] = parameter < MASSES ? -udot[k] : -u[k];
+  return 0;
+}
+
+/* Height of the last mass at the end */
+static int height(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)user_data;
+  g[0] = N_VGetArrayPointer(y)[2 * MASSES - 1];
+  return 0;
+}
+static int height_gradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtype *gp,
+                           void *user_data) {
+  (void)t, (void)y, (void)k, (void)gp, (void)user_data;
+  N_VGetArrayPointer(gy)[2 * MASSES - 1] = 1.0;
+  return 0;
+}
+static const CPFunctional functional = {.ng = 1, .end = height, .end_grad = height_gradient};
+
+/* ---- runs ---- */
+
+typedef struct {
+  Model model;
+  SUNContext ctx;
+  CPMech mech;
+  CPodeMem mem;
+  N_Vector y0, y, *s;
+  int lmm, Ns;
+  double seconds; /* of CPU time, of the newest run */
+} Run;
+
+static const sunrealtype t_end = 1.0, tol = 1.0e-6;
+
+static void open_run(Run *run, int lmm, int Ns, const int *plist) {
+  memset(run, 0, sizeof *run);
+  Model *model = &run->model;
+  run->lmm     = lmm;
+  run->Ns      = Ns;
+  CHECK(SUNContext_Create(NULL, &run->ctx));
+  model->chain = CHECK_POINTER(bending_chain_create(MASSES, 9.81, 10.0, 0.1));
+  for (int i = 0; i < NP; i++) {
+    model->p[i]     = 0.1;
+    model->one[i]   = 1.0;
+    model->plist[i] = plist && i < Ns ? plist[i] : i;
+  }
+  CHECK(bending_chain_model(model->chain, 1, run->ctx, &model->inner));
+  CPMechModel outer    = model->inner;
+  outer.M              = masses;
+  outer.A              = rods;
+  outer.f              = forces;
+  outer.p              = positions;
+  outer.v              = velocities;
+  outer.b              = right_sides;
+  outer.dynamics_jac   = dynamics;
+  outer.constraint_jac = constraints;
+  outer.udot_jac       = NULL;
+  run->y0              = CHECK_POINTER(N_VNew_Serial(4 * MASSES, run->ctx));
+  run->y               = CHECK_POINTER(N_VClone(run->y0));
+  bending_chain_initial(model->chain, 0.5, run->y0);
+  run->mech = CHECK_POINTER(CPMechCreate(&outer, run->y0, run->ctx));
+  run->mem  = CHECK_POINTER(CPodeCreate(lmm, run->ctx));
+  CHECK(CPMechSetUserData(run->mech, model));
+  CHECK(CPMechAttach(run->mech, run->mem, 0.0, run->y0));
+  CHECK(CPodeSStolerances(run->mem, tol, tol));
+  CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(run->mem), 1000000));
+  CHECK(CPMechSetParamJac(run->mech, parameters));
+  if (Ns == 0) CHECK(CPMechSetParams(run->mech, NP, model->p, model->one, NULL));
+  if (Ns == 0) return;
+  run->s = CHECK_POINTER(N_VCloneVectorArray(Ns, run->y0));
+  for (int i = 0; i < Ns; i++) N_VConst(0.0, run->s[i]);
+  CHECK(CPodeSensInit1(run->mem, Ns, CV_STAGGERED1, NULL, run->s));
+  CHECK(CPodeSetSensParams(run->mem, model->p, model->one, model->plist));
+  CHECK(CVodeSensEEtolerances(CPodeGetCVodeMem(run->mem)));
+}
+
+static void close_run(Run *run) {
+  CPodeFree(&run->mem);
+  CPMechFree(&run->mech);
+  bending_chain_model_free(&run->model.inner);
+  bending_chain_free(&run->model.chain);
+  if (run->s) N_VDestroyVectorArray(run->s, run->Ns);
+  N_VDestroy(run->y0);
+  N_VDestroy(run->y);
+  SUNContext_Free(&run->ctx);
+}
+
+static double cpu(void) { return (double)clock() / CLOCKS_PER_SEC; }
+
+static void restart(Run *run) {
+  CHECK(CPodeReInit(run->mem, 0.0, run->y0));
+  for (int i = 0; i < run->Ns; i++) N_VConst(0.0, run->s[i]);
+  if (run->Ns > 0) CHECK(CPodeSensReInit(run->mem, run->s));
+}
+
+static void forward(Run *run) {
+  sunrealtype t;
+  restart(run);
+  const double start = cpu();
+  CHECK(CPode(run->mem, t_end, run->y, &t, CV_NORMAL));
+  run->seconds = cpu() - start;
+  if (run->Ns > 0) CHECK(CPodeGetSens(run->mem, &t, run->s));
+}
+
+static void adjoint(Run *run, long int steps, sunrealtype *G, sunrealtype *dG) {
+  const CPAdjointOptions options = {.steps = steps, .lmm = CV_ADAMS, .reltol = tol, .abstol = tol};
+  restart(run);
+  const double start = cpu();
+  CHECK(CPodeFunctionalAdjoint(run->mem, t_end, &functional, &options, NULL, G, dG, NULL));
+  run->seconds = cpu() - start;
+}
+
+/* ---- tables ---- */
+
+static long int steps_of(const Run *run) {
+  long int steps = 0;
+  CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(run->mem), &steps));
+  return steps;
+}
+
+static void cost_of_forward(int lmm, int rounds) {
+  const int counts[] = {1, 2, 4, 8, 16};
+  printf("%-5s %4s %8s %10s %22s\n", "", "Ns", "steps", "CPU [s]", "(run - states)/(Ns states)");
+  for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
+    Run states, run;
+    double least_states = INFINITY, least = INFINITY;
+    open_run(&states, lmm, 0, NULL);
+    open_run(&run, lmm, counts[k], NULL);
+    for (int i = 0; i < rounds; i++) {
+      forward(&states);
+      forward(&run);
+      least_states = fmin(least_states, states.seconds);
+      least        = fmin(least, run.seconds);
+    }
+    printf("%-5s %4d %8ld %10.4f %22.2f\n", lmm == CV_BDF ? "BDF" : "Adams", counts[k],
+           steps_of(&run), least, (least - least_states) / (counts[k] * least_states));
+    close_run(&states);
+    close_run(&run);
+  }
+}
+
+static void cost_of_adjoint(int lmm, int rounds) {
+  const int plist[] = {0, 24, 60};
+  Run states, run, few;
+  sunrealtype G, dG[NP];
+  double least_states = INFINITY, least = INFINITY, off = 0.0, size = 0.0;
+  open_run(&states, lmm, 0, NULL);
+  open_run(&run, lmm, 0, NULL);
+  open_run(&few, lmm, 3, plist);
+  CHECK(CVodeSetSensErrCon(CPodeGetCVodeMem(few.mem), SUNTRUE));
+  for (int i = 0; i < rounds; i++) {
+    forward(&states);
+    adjoint(&run, 150, &G, dG);
+    least_states = fmin(least_states, states.seconds);
+    least        = fmin(least, run.seconds);
+  }
+  forward(&few);
+  for (int i = 0; i < 3; i++) {
+    const sunrealtype value = N_VGetArrayPointer(few.s[i])[2 * MASSES - 1];
+    off                     = fmax(off, fabs(value - dG[plist[i]]));
+    size                    = fmax(size, fabs(value));
+  }
+  printf(
+      "%-5s gradient by %d parameters: %.2f forward runs (%.4f s of %.4f s), off forward by %.1e\n",
+      lmm == CV_BDF ? "BDF" : "Adams", NP, least / least_states, least, least_states, off / size);
+  close_run(&states);
+  close_run(&run);
+  close_run(&few);
+}
+
+/* Bytes that checkpoints and interpolation hold at the end of the forward run */
+static void memory_of_adjoint(int lmm) {
+  const int settings[] = {10, 50, 250, 1250};
+  printf("%-5s %8s %8s %12s %12s\n", "", "steps", "between", "checkpoints", "kilobytes");
+  for (size_t k = 0; k < sizeof settings / sizeof settings[0]; k++) {
+    Run run;
+    sunrealtype t;
+    int ncheck = 0;
+    open_run(&run, lmm, 0, NULL);
+    const size_t before = heap_in_use();
+    CHECK(CVodeAdjInit(CPodeGetCVodeMem(run.mem), settings[k], CV_POLYNOMIAL));
+    CHECK(CPodeF(run.mem, t_end, run.y, &t, CV_NORMAL, &ncheck));
+    printf("%-5s %8ld %8d %12d %12.0f\n", lmm == CV_BDF ? "BDF" : "Adams", steps_of(&run),
+           settings[k], ncheck, (double)(heap_in_use() - before) / 1024.0);
+    close_run(&run);
+  }
+}
+
+int main(int argc, char **argv) {
+  Options options =
+      options_parse(argc, argv, "cost and memory of sensitivities", "forward, adjoint, memory", 3);
+  const int lmm[]  = {CV_BDF, CV_ADAMS};
+  const int rounds = options.repeat > 0 ? options.repeat : 1;
+  for (int k = 0; k < 2; k++) {
+    if (options_select(&options, "forward")) cost_of_forward(lmm[k], rounds);
+    if (options_select(&options, "adjoint")) cost_of_adjoint(lmm[k], rounds);
+    if (options_select(&options, "memory")) memory_of_adjoint(lmm[k]);
+  }
+  options_close(&options);
+  return 0;
+}

@@ -1,0 +1,8 @@
+/* Weights of central differences of sixth order: x' = sum_k w_k (x(t + k e) - x(t - k e)) / e, k = 1,
+ * 2, 3. */
+#ifndef CPODES_DIFFERENCES_H
+#define CPODES_DIFFERENCES_H
+
+static const double cpSixthOrder[3] = {3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0};
+
+#endif

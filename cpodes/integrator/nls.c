@@ -1,0 +1,89 @@
+/* A nonlinear solver around another one: all operations but solve are the inner solver's. */
+#include "integrator_impl.h"
+
+static CPWrapped *content(SUNNonlinearSolver NLS) { return NLS->content; }
+
+static SUNNonlinearSolver_Type getType(SUNNonlinearSolver NLS) {
+  return SUNNonlinSolGetType(content(NLS)->inner);
+}
+/* SUNDIALS 7 does not look whether a Newton solver has been given its linear solver, and calls it.
+ */
+static int initialize(SUNNonlinearSolver NLS) {
+  const CPWrapped *nls = content(NLS);
+  if (nls->inner->ops->setlsolvefn && !nls->have_lsolve &&
+      getType(NLS) == SUNNONLINEARSOLVER_ROOTFIND)
+    return CP_ILL_INPUT; /* any error: CVODES returns CV_NLS_INIT_FAIL */
+  return SUNNonlinSolInitialize(nls->inner);
+}
+static int setup(SUNNonlinearSolver NLS, N_Vector y, void *cvode_mem) {
+  return SUNNonlinSolSetup(content(NLS)->inner, y, cvode_mem);
+}
+static int setSysFn(SUNNonlinearSolver NLS, SUNNonlinSolSysFn fn) {
+  content(NLS)->sysfn = fn;
+  return SUNNonlinSolSetSysFn(content(NLS)->inner, fn);
+}
+static int setLSetupFn(SUNNonlinearSolver NLS, SUNNonlinSolLSetupFn fn) {
+  return SUNNonlinSolSetLSetupFn(content(NLS)->inner, fn);
+}
+static int setLSolveFn(SUNNonlinearSolver NLS, SUNNonlinSolLSolveFn fn) {
+  content(NLS)->have_lsolve = fn != NULL;
+  return SUNNonlinSolSetLSolveFn(content(NLS)->inner, fn);
+}
+static int setConvTestFn(SUNNonlinearSolver NLS, SUNNonlinSolConvTestFn fn, void *data) {
+  content(NLS)->ctest      = fn;
+  content(NLS)->ctest_data = data;
+  return SUNNonlinSolSetConvTestFn(content(NLS)->inner, fn, data);
+}
+static int setMaxIters(SUNNonlinearSolver NLS, int maxiters) {
+  if (content(NLS)->keep_maxiters) return CP_SUCCESS; /* attaching is no reason to change it */
+  return SUNNonlinSolSetMaxIters(content(NLS)->inner, maxiters);
+}
+static int getNumIters(SUNNonlinearSolver NLS, long int *niters) {
+  return SUNNonlinSolGetNumIters(content(NLS)->inner, niters);
+}
+/* The linear solver interface asks for the iteration while the inner solver runs; the hand-over of
+ * a norm is iteration 0. */
+static int getCurIter(SUNNonlinearSolver NLS, int *iter) {
+  *iter = 0;
+  return content(NLS)->inner_running ? SUNNonlinSolGetCurIter(content(NLS)->inner, iter)
+                                     : CP_SUCCESS;
+}
+static int getNumConvFails(SUNNonlinearSolver NLS, long int *nfails) {
+  return SUNNonlinSolGetNumConvFails(content(NLS)->inner, nfails);
+}
+static int freeWrapper(SUNNonlinearSolver NLS) {
+  if (!NLS) return CP_SUCCESS;
+  NLS->content = NULL; /* the integrator's, not ours */
+  SUNNonlinSolFreeEmpty(NLS);
+  return CP_SUCCESS;
+}
+
+int cpWrapperCreate(CPWrapped *nls, CPSolveFn solve, void *owner, SUNContext ctx) {
+  SUNNonlinearSolver NLS = SUNNonlinSolNewEmpty(ctx);
+  if (!NLS) return CP_MEM_FAIL;
+  NLS->content              = nls;
+  NLS->ops->gettype         = getType;
+  NLS->ops->initialize      = initialize;
+  NLS->ops->setup           = nls->inner->ops->setup ? setup : NULL;
+  NLS->ops->solve           = solve;
+  NLS->ops->free            = freeWrapper;
+  NLS->ops->setsysfn        = setSysFn;
+  NLS->ops->setlsetupfn     = setLSetupFn;
+  NLS->ops->setlsolvefn     = setLSolveFn;
+  NLS->ops->setctestfn      = setConvTestFn;
+  NLS->ops->setmaxiters     = setMaxIters;
+  NLS->ops->getnumiters     = getNumIters;
+  NLS->ops->getcuriter      = getCurIter;
+  NLS->ops->getnumconvfails = getNumConvFails;
+  nls->owner                = owner;
+  nls->wrapper              = NLS;
+  return CP_SUCCESS;
+}
+
+int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
+                 sunbooleantype callLSetup, void *cvode_mem) {
+  nls->inner_running = 1;
+  const int flag     = SUNNonlinSolSolve(nls->inner, y0, ycor, ewt, tol, callLSetup, cvode_mem);
+  nls->inner_running = 0;
+  return flag;
+}

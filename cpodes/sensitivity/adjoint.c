@@ -1,0 +1,80 @@
+/* Adjoint sensitivities: CVODES' checkpoints and backward problems around a projected forward run.
+ *
+ * CVodeB repeats the forward steps from checkpoints, through the same projecting solver, which
+ * carries nothing from step to step then (step.c): they come out the same to the last bit. */
+#include "sens_impl.h"
+
+#include <stdlib.h>
+
+int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck) {
+  if (mem && !ncheck) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "ncheck must not be NULL");
+  return cpRun(mem, tout, yout, tret, itask, ncheck, __func__);
+}
+
+/* Why CVodeB ended with flag: what cpodes knows of the forward steps that it repeated, or CVODES' words. */
+static int failedBackward(CPodeMem mem, int flag, const char *function) {
+  const char *reason = NULL;
+  const int model    = mem->model.cause ? -abs(mem->model.cause(&reason, mem->model.data)) : 0;
+  const int code     = mem->fatal ? mem->fatal : flag == CV_REIFWD_FAIL ? mem->cause : 0;
+  if (code) return cpReport(&mem->log, code, function, "a forward step: %s", mem->text);
+  if (model && flag != CV_NO_FWD && flag != CV_NO_BCK && flag != CV_BAD_TB0)
+    return cpReport(&mem->log, model, function, "%s", reason);
+  if (mem->cvodes.text[0]) return cpReport(&mem->log, flag, function, "%s", mem->cvodes.text);
+  return cpReport(&mem->log, flag, function, "CVodeB ended with code %d", flag);
+}
+
+int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function) {
+  mem->function = function;
+  mem->cause = mem->fatal = 0;
+  mem->cvodes.text[0]     = '\0';
+  mem->have_attempt       = 0;
+  mem->holding = mem->repeatable = 1;
+  const int flag                 = CVodeB(mem->cvode_mem, tBout, itaskB);
+  mem->holding                   = 0;
+  cpPendingClear(mem);
+  if (flag < 0) return failedBackward(mem, flag, function);
+  return flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag; /* SUNDIALS 7: of a stop time of its own */
+}
+
+int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB) {
+  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
+  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
+  return cpBackward(mem, tBout, itaskB, __func__);
+}
+
+/* The weights of states at y; with weights that CVODES keeps to itself those of its newest step. */
+static int weightsAt(CPodeMem mem, N_Vector y) {
+  const int flag = cpErrWeights(mem, y);
+  return flag == CP_NO_INIT ? CVodeGetErrWeights(mem->cvode_mem, mem->ewt) : flag;
+}
+
+int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj) {
+  int moved = 0;
+  int flag  = cpCheckOutput(mem, y, "y", __func__);
+  if (!flag) flag = cpCheckOutput(mem, yproj, "yproj", __func__);
+  if (flag) return flag;
+  N_VScale(1.0, y, yproj);
+  if (!mem->P) return CP_SUCCESS;
+  flag            = weightsAt(mem, yproj);
+  mem->out->valid = 0; /* the same result for the same state, whatever was asked before */
+  if (!flag) flag = cpProject(mem->out, t, yproj, mem->ewt, 0, &moved);
+  mem->out->valid = 0;
+  if (!flag) return CP_SUCCESS;
+  cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, __func__,
+           "the state at t = %.15g cannot be projected: %s", t, mem->out->text);
+  return flag; /* positive: a smaller backward step may help */
+}
+
+int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector lambda) {
+  int flag = cpCheckOutput(mem, y, "y", __func__);
+  if (!flag) flag = cpCheckOutput(mem, lambda, "lambda", __func__);
+  if (flag) return flag;
+  if (!mem->P)
+    return cpReport(&mem->log, CP_NO_PROJECTOR, __func__, "call CPodeSetProjector first");
+  flag            = weightsAt(mem, y);
+  mem->out->valid = 0; /* factors of this state */
+  if (!flag) flag = cpCotangent(mem->out, t, y, mem->ewt, lambda);
+  mem->out->valid = 0;
+  return flag ? cpReport(&mem->log, flag > 0 ? -flag : flag, __func__, "%s", mem->out->text)
+              : CP_SUCCESS;
+}

@@ -1,0 +1,255 @@
+/* The projecting solver of sensitivities: one SUNNonlinearSolver for all of them, which CVODES calls
+ * for one after the other once the state of an attempt has been found.
+ *
+ * Return codes of solve: as in integrator/step.c. Where the correction enters only the predicted
+ * vector, it is *pending* until CVODES has accepted the step, as that of the state is
+ * (integrator/pending.c): a retry finds it in its predicted vector and takes it back. */
+#include "sens_impl.h"
+
+#include <math.h>
+#include <sundials/sundials_nonlinearsolver.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+#include <sunnonlinsol/sunnonlinsol_newton.h>
+
+/* ---- pending corrections ---- */
+
+static void clearPending(CPSens sens) {
+  for (int i = 0; i < sens->params.Ns; i++) sens->pending[i] = 0;
+}
+
+static void setPending(CPSens sens, const CPAttempt *a, int iS) {
+  sens->pending[iS] = 1;
+  sens->nst         = a->nst;
+  sens->nfail       = a->nfail;
+  sens->h           = a->h;
+}
+
+/* The vectors that CVODES has predicted, or NULL. */
+static N_Vector *predicted(CPSens sens) {
+  sunrealtype t, gamma, rl1;
+  N_Vector *pred = NULL, *now, *zn1;
+  void *user_data;
+  CVodeGetNonlinearSystemDataSens(sens->mem->cvode_mem, &t, &pred, &now, &gamma, &rl1, &zn1,
+                                  &user_data);
+  return pred;
+}
+
+static void takeBack(CPSens sens) {
+  N_Vector *pred = predicted(sens);
+  for (int i = 0; pred && i < sens->params.Ns; i++) {
+    if (!sens->pending[i]) continue;
+    N_VLinearSum(1.0, pred[i], -1.0, sens->delta[i], pred[i]);
+    sens->stats.ntakenback++;
+  }
+}
+
+void cpSensAttempt(void *data, const CPAttempt *a) {
+  CPSens sens     = data;
+  const int retry = a->nst == sens->nst && a->nfail >= sens->nfail &&
+                    (a->nfail > sens->nfail || fabs(a->h) < fabs(sens->h));
+  if (retry) takeBack(sens);
+  clearPending(sens);
+}
+
+void cpSensTakeBack(void *data, const CPAttempt *a) {
+  CPSens sens = data;
+  if (a->nst == sens->nst) takeBack(sens);
+  clearPending(sens);
+}
+
+void cpSensRestart(void *data) {
+  CPSens sens = data;
+  clearPending(sens);
+  sens->start_checked = sens->has_start = 0;
+  sens->nsolves = sens->nsolves_before = 0;
+  if (sens->work) sens->work->valid = 0;
+}
+
+/* ---- projection ---- */
+
+/* Is G that of difference quotients, and G s not good to more than some 1e-8? */
+static int isRough(const CPProjector P) {
+  return !P->owner && P->c_tmpl && !P->jac && !P->Gv && P->nnorms == 0;
+}
+
+/* s <- s - K r with r = G s + dc/dp by differences of sixth order: K alone is that of the rough G. */
+static int projectRough(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector s,
+                        N_Vector r) {
+  int flag = cpSensRowsAlong(sens, sens->work, t, y, s);
+  if (flag) return flag;
+  if (r) N_VLinearSum(1.0, sens->Gs, 1.0, r, sens->Gs);
+  N_VConst(0.0, sens->moved);
+  flag = cpTangentTo(sens->work, t, y, ewt, sens->moved, sens->Gs);
+  if (!flag) N_VLinearSum(1.0, s, 1.0, sens->moved, s);
+  return flag;
+}
+
+int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, N_Vector s) {
+  N_Vector r = NULL;
+  int flag   = cpSensRows(sens, sens->work, t, y, iS, &r);
+  if (flag) return flag;
+  return isRough(sens->work->P) ? projectRough(sens, t, y, ewt, s, r)
+                                : cpTangentTo(sens->work, t, y, ewt, s, r);
+}
+
+static int failed(CPSens sens, const CPAttempt *a, int iS, int flag) {
+  sens->stats.nprojfails++;
+  cpWrite(sens->mem->text, "sensitivity %d could not be projected: %s", iS, sens->work->text);
+  return cpRejected(sens->mem, a, flag);
+}
+
+/* dc/dp is wrong if it moves the sensitivity otherwise than differences do, by more than its tolerance
+ * and by more than this part. */
+#define WRONG_PART 1.0e-5
+
+/* Is dc/dp of the user's the derivative of c? Differences need to know the parameters. weight: of the
+ * sensitivity */
+static int checkRows(CPSens sens, const CPAttempt *a, int iS, N_Vector weight) {
+  CPodeMem mem  = sens->mem;
+  N_Vector s[2] = {sens->s, mem->tmp}, r = NULL; /* s = -K dc/dp of either */
+  int flag = CP_SUCCESS;
+  if (!sens->cS || !sens->params.p) return CP_SUCCESS;
+  for (int k = 0; !flag && k < 2; k++) {
+    flag = k == 0 ? cpSensRows(sens, sens->work, mem->tgood, mem->ygood, iS, &r)
+                  : cpSensRowsByDifferences(sens, sens->work, mem->tgood, mem->ygood, iS, &r);
+    N_VConst(0.0, s[k]);
+    if (!flag) flag = cpTangentTo(sens->work, mem->tgood, mem->ygood, sens->ewt, s[k], r);
+  }
+  if (flag) return failed(sens, a, iS, flag > 0 ? -flag : flag);
+  const sunrealtype size = N_VWrmsNorm(s[1], weight);
+  N_VLinearSum(1.0, s[0], -1.0, s[1], s[0]);
+  const sunrealtype off = N_VWrmsNorm(s[0], weight);
+  if (off <= fmax(1.0, WRONG_PART * size)) return CP_SUCCESS;
+  cpWrite(
+      mem->text,
+      "at t = %.15g: dc/dp of sensitivity %d (CPodeSetSensConstraintFn) is not the derivative of "
+      "c: differences of c move the sensitivity by %.3g times its tolerance, and that by %.3g "
+      "more or less",
+      mem->tgood, iS, size, off);
+  return cpFatal(mem, CP_CNSTRSENS_WRONG);
+}
+
+/* How far (S1) would move the start, in units of the tolerance: at most 1. */
+static int checkStart(CPSens sens, const CPAttempt *a) {
+  CPodeMem mem      = sens->mem;
+  N_Vector *weight  = sens->delta; /* not in use yet */
+  int flag          = CVodeGetSensErrWeights(mem->cvode_mem, weight);
+  sens->work->valid = 0;
+  for (int i = 0; !flag && i < sens->params.Ns; i++) {
+    flag = checkRows(sens, a, i, weight[i]);
+    if (flag) return flag;
+    N_VScale(1.0, sens->start[i], sens->s);
+    flag = cpSensProject(sens, mem->tgood, mem->ygood, sens->ewt, i, sens->s);
+    if (flag) return failed(sens, a, i, flag > 0 ? -flag : flag);
+    N_VLinearSum(1.0, sens->s, -1.0, sens->start[i], sens->s);
+    const sunrealtype off = N_VWrmsNorm(sens->s, weight[i]);
+    if (off <= 1.0) continue;
+    cpWrite(
+        mem->text,
+        "at t = %.15g: the start of sensitivity %d is %.3g times its tolerance off G s + dc/dp = "
+        "0; CPodeSensCalcIC makes it consistent",
+        mem->tgood, i, off);
+    return cpFatal(mem, CP_INCONSISTENT_IC);
+  }
+  sens->work->valid   = 0;
+  sens->start_checked = 1;
+  return flag;
+}
+
+/* The first sensitivity of an attempt */
+static int begin(CPSens sens, const CPAttempt *a) {
+  sens->nsolves++;
+  if (!sens->has_start) {
+    cpWrite(sens->mem->text, "CPodeReInit is a new start, for the sensitivities, too: call "
+                             "CPodeSensReInit after it, or CVodeSensToggleOff");
+    return cpFatal(sens->mem, CP_NO_INIT);
+  }
+  int flag = cpSensUpdate(sens);
+  if (!flag) flag = CVodeGetErrWeights(sens->mem->cvode_mem, sens->ewt);
+  if (flag) return cpFatal(sens->mem, flag);
+  if (!sens->work) return CP_SUCCESS;
+  if (!sens->start_checked && a->nst == 0 && !sens->mem->attached) flag = checkStart(sens, a);
+  sens->work->valid = 0;
+  return flag;
+}
+
+/* s0 + scor -> s0 + scor + delta */
+static int project(CPSens sens, const CPAttempt *a, int iS, N_Vector s0, N_Vector scor) {
+  CPodeMem mem   = sens->mem;
+  N_Vector delta = sens->delta[iS];
+  N_VLinearSum(1.0, s0, 1.0, scor, sens->s);
+  N_VScale(1.0, sens->s, delta);
+  int flag = cpSensProject(sens, a->t, mem->y, sens->ewt, iS, sens->s);
+  if (flag) return failed(sens, a, iS, flag);
+  N_VLinearSum(1.0, sens->s, -1.0, delta, delta);
+  sens->stats.nproj++;
+  if (mem->entered) N_VLinearSum(1.0, scor, 1.0, delta, scor);
+  else {
+    N_VLinearSum(1.0, s0, 1.0, delta, s0);
+    setPending(sens, a, iS);
+  }
+  return CP_SUCCESS;
+}
+
+/* ---- the solver ---- */
+
+static int notFinite(CPSens sens, const CPAttempt *a, int iS) {
+  cpWrite(sens->mem->text, "at t = %.15g: the right-hand side of sensitivity %d is NaN or Inf",
+          a->t, iS);
+  return cpRejected(sens->mem, a, -CP_RHS_NONFINITE);
+}
+
+/* As cpFailedInner: steps that lead nowhere end the run. */
+static int failedInner(CPSens sens, const CPAttempt *a, int iS, N_Vector scor, int flag) {
+  CPodeMem mem = sens->mem;
+  mem->cause   = 0;
+  flag         = cpAskAgain(&sens->nls, scor, sens->s, mem->cvode_mem, flag);
+  if (flag < 0) return flag;
+  const int fS = flag == CP_CV_SRHSFUNC_RECVR; /* said so itself */
+  if (!fS && (!cpVectorFinite(scor) || !cpVectorFinite(sens->s))) return notFinite(sens, a, iS);
+  cpWrite(mem->text, "at t = %.15g: %s sensitivity %d %s, with a step of %g", a->t,
+          fS ? "the right-hand side of" : "the nonlinear solver of", iS,
+          fS ? "failed recoverably" : "did not converge", a->h);
+  const int again = cpRejected(mem, a, fS ? -CV_REPTD_SRHSFUNC_ERR : -CV_CONV_FAILURE);
+  return fS && again > 0 ? flag : again;
+}
+
+static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ewt, sunrealtype tol,
+                 sunbooleantype callLSetup, void *cvode_mem) {
+  CPSens sens  = ((CPWrapped *)NLS->content)->owner;
+  CPodeMem mem = sens->mem;
+  CPAttempt a;
+  int iS   = 0;
+  int flag = cpAttemptRead(mem, &a);
+  if (!flag) flag = CVodeGetCurrentSensSolveIndex(cvode_mem, &iS);
+  if (!flag && iS == 0) flag = begin(sens, &a);
+  if (!flag) flag = cpInnerSolve(&sens->nls, s0, scor, ewt, tol, callLSetup, cvode_mem);
+  else return flag;
+  if (flag) return failedInner(sens, &a, iS, scor, flag);
+  if (!isfinite(N_VWrmsNorm(scor, ewt))) return notFinite(sens, &a, iS);
+  return mem->projected == 1 && sens->work ? project(sens, &a, iS, s0, scor) : CP_SUCCESS;
+}
+
+/* ---- installation ---- */
+
+/* NULL: of the states' kind */
+static SUNNonlinearSolver newInner(CPodeMem mem) {
+  const int fixed = SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_FIXEDPOINT;
+  return fixed ? SUNNonlinSol_FixedPoint(mem->y_tmpl, 0, mem->ctx)
+               : SUNNonlinSol_Newton(mem->y_tmpl, mem->ctx);
+}
+
+int cpSensInstall(CPSens sens, SUNNonlinearSolver inner) {
+  CPodeMem mem           = sens->mem;
+  const CPWrapped before = sens->nls;
+  CPWrapped *nls         = &sens->nls;
+  *nls     = (CPWrapped){.inner = inner ? inner : newInner(mem), .inner_owned = !inner};
+  int flag = nls->inner ? CP_SUCCESS : CP_MEM_FAIL;
+  if (!flag) flag = cpWrapperCreate(nls, solve, sens, mem->ctx);
+  if (!flag) flag = CVodeSetNonlinearSolverSensStg1(mem->cvode_mem, nls->wrapper);
+  const CPWrapped gone = flag ? *nls : before;
+  if (flag) *nls = before;
+  if (gone.wrapper) SUNNonlinSolFree(gone.wrapper);
+  if (gone.inner_owned && gone.inner) SUNNonlinSolFree(gone.inner);
+  return flag;
+}

@@ -1,0 +1,78 @@
+/* Sensitivities at any time of the last step, on the manifold. */
+#include "sens_impl.h"
+
+static int checkOutput(CPodeMem mem, N_Vector v, int iS, const char *name, const char *function) {
+  if (!v) return cpReport(&mem->log, CP_ILL_INPUT, function, "%s must not be NULL", name);
+  if (iS < 0 || iS >= cpSensOf(mem)->params.Ns)
+    return cpReport(&mem->log, CP_ILL_INPUT, function, "iS must be 0 ... %d, is %d",
+                    cpSensOf(mem)->params.Ns - 1, iS);
+  if (N_VGetLength(v) != N_VGetLength(mem->y_tmpl))
+    return cpReport(&mem->log, CP_ILL_INPUT, function, "%s must have length %ld, has %ld", name,
+                    (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(v));
+  return CP_SUCCESS;
+}
+
+/* Are the vectors at t those of a projected step, or not to be projected? */
+static int isDone(CPodeMem mem, sunrealtype t) {
+  return !mem->P || !mem->project_output || cpIsProjectedState(mem, t);
+}
+
+/* The state at t, on the manifold, in mem->err, and factors there */
+static int stateAt(CPodeMem mem, sunrealtype t, const char *function) {
+  CPSens sens = cpSensOf(mem);
+  int flag    = CVodeGetDky(mem->cvode_mem, t, 0, sens->delta[0]);
+  if (!flag) flag = cpProjectOutput(mem, t, sens->delta[0], function, "");
+  if (!flag) flag = cpSensUpdate(sens);
+  if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, sens->ewt);
+  if (!flag) sens->work->valid = 0;
+  return flag;
+}
+
+static int projectAt(CPodeMem mem, sunrealtype t, int iS, N_Vector s, const char *function) {
+  CPSens sens    = cpSensOf(mem);
+  const int flag = cpSensProject(sens, t, sens->delta[0], sens->ewt, iS, s);
+  if (!flag) return CP_SUCCESS;
+  return cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, function,
+                  "sensitivity %d at t = %.15g is given unprojected: %s", iS, t, sens->work->text);
+}
+
+int CPodeGetSensDky1(CPodeMem mem, sunrealtype t, int k, int iS, N_Vector dkyS) {
+  int flag = cpSensCheck(mem, __func__);
+  if (!flag) flag = checkOutput(mem, dkyS, iS, "dkyS", __func__);
+  if (!flag) flag = CVodeGetSensDky1(mem->cvode_mem, t, k, iS, dkyS);
+  if (flag || k > 0 || isDone(mem, t)) return flag;
+  flag = stateAt(mem, t, __func__);
+  return flag ? flag : projectAt(mem, t, iS, dkyS, __func__);
+}
+
+int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS) {
+  int flag = cpSensCheck(mem, __func__);
+  if (flag) return flag;
+  if (!dkyS) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "dkyS must not be NULL");
+  const int Ns = cpSensOf(mem)->params.Ns;
+  for (int i = 0; !flag && i < Ns; i++) flag = checkOutput(mem, dkyS[i], i, "dkyS[i]", __func__);
+  if (!flag) flag = CVodeGetSensDky(mem->cvode_mem, t, k, dkyS);
+  if (flag || k > 0 || isDone(mem, t)) return flag;
+  flag = stateAt(mem, t, __func__);
+  for (int i = 0; !flag && i < Ns; i++) flag = projectAt(mem, t, i, dkyS[i], __func__);
+  return flag;
+}
+
+int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS) {
+  int flag = cpSensCheck(mem, __func__);
+  if (flag) return flag;
+  if (!tret || !yS)
+    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "%s must not be NULL", tret ? "yS" : "tret");
+  flag = CVodeGetSens(mem->cvode_mem, tret, yS); /* which tells the time of the newest output */
+  return flag ? flag : CPodeGetSensDky(mem, *tret, 0, yS);
+}
+
+int CPodeGetSensStats(CPodeMem mem, CPodeSensStats *stats) {
+  const int flag = cpSensCheck(mem, __func__);
+  if (flag) return flag;
+  if (!stats) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "stats must not be NULL");
+  const CPSens sens = cpSensOf(mem);
+  *stats            = sens->stats;
+  if (sens->work) stats->nsetups = sens->work->stats.nsetups - sens->base_setups;
+  return CP_SUCCESS;
+}

@@ -1,0 +1,143 @@
+/* Parameters, and what depends on them: differences of sixth order over the array that the user's
+ * functions read. */
+#include "sens_impl.h"
+
+#include "../differences.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+int cpParamsCreate(CPParams *params, int Ns) {
+  params->Ns    = Ns;
+  params->pbar  = calloc((size_t)Ns, sizeof *params->pbar);
+  params->plist = calloc((size_t)Ns, sizeof *params->plist);
+  return params->pbar && params->plist ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+static int check(int Ns, const sunrealtype *p, const sunrealtype *pbar, const int *plist,
+                 CPLog *log, const char *function) {
+  if (Ns <= 0)
+    return cpReport(log, CP_ILL_INPUT, function, "there must be parameters: their number is %d", Ns);
+  if (!p) return cpReport(log, CP_ILL_INPUT, function, "p must not be NULL");
+  for (int i = 0; i < Ns; i++) {
+    const int k            = plist ? plist[i] : i;
+    const sunrealtype size = k < 0 ? 0.0 : pbar ? pbar[i] : fabs(p[k]);
+    if (k < 0)
+      return cpReport(log, CP_ILL_INPUT, function, "plist[%d] must not be negative: %d", i, k);
+    if (pbar && (!(size > 0.0) || isinf(size)))
+      return cpReport(log, CP_ILL_INPUT, function, "pbar[%d] must be positive and finite: %g", i,
+                      size);
+    if (!(size > 0.0) || isinf(size))
+      return cpReport(log, CP_ILL_INPUT, function,
+                      "p[%d] must be finite and, without a size in pbar, not zero: %g", k, p[k]);
+  }
+  return CP_SUCCESS;
+}
+
+int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pbar, const int *plist,
+                CPLog *log, const char *function) {
+  int flag = check(Ns, p, pbar, plist, log, function);
+  if (flag) return flag;
+  if (cpParamsCreate(params, Ns)) {
+    cpParamsFree(params);
+    return cpReport(log, CP_MEM_FAIL, function, "no memory for parameters");
+  }
+  params->p = p;
+  for (int i = 0; i < Ns; i++) {
+    params->plist[i] = plist ? plist[i] : i;
+    params->pbar[i]  = pbar ? pbar[i] : fabs(p[params->plist[i]]);
+  }
+  return CP_SUCCESS;
+}
+
+void cpParamsFree(CPParams *params) {
+  free(params->pbar);
+  free(params->plist);
+}
+
+int cpParamDifferenceOver(const CPParams *params, int iS, sunrealtype part, CPOfParams g,
+                          void *data, N_Vector value, N_Vector result) {
+  sunrealtype *p         = &params->p[params->plist[iS]];
+  const sunrealtype kept = *p, e = part * params->pbar[iS];
+  int flag = CP_SUCCESS;
+  N_VConst(0.0, result);
+  for (int k = -3; !flag && k <= 3; k++) {
+    if (k == 0) continue;
+    const sunrealtype weight = (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / e;
+    *p                       = kept + k * e;
+    flag                     = g(data, value);
+    if (!flag) N_VLinearSum(1.0, result, weight, value, result);
+  }
+  *p = kept;
+  return flag;
+}
+
+/* ---- dc/dp ---- */
+
+typedef struct {
+  CPWork work;
+  sunrealtype t;
+  N_Vector y;
+} Place;
+
+static int rowsAt(void *data, N_Vector c) {
+  const Place *at = data;
+  return cpRowsAt(at->work, at->t, at->y, c);
+}
+
+static int byUser(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS) {
+  CPAttempt a;
+  int flag = cpAttemptRead(sens->mem, &a);
+  if (flag) return flag;
+  N_VConst(0.0, sens->r);
+  flag = sens->cS(t, y, iS, sens->r, a.user_data);
+  if (flag)
+    return cpReason(work->text, flag < 0 ? CP_CNSTRFUNC_FAIL : -CP_REPTD_CNSTRFUNC_ERR,
+                    "at t = %.15g: dc/dp of sensitivity %d failed%s (%d)", t, iS,
+                    flag < 0 ? "" : " recoverably", flag);
+  if (cpVectorFinite(sens->r)) return CP_SUCCESS;
+  return cpReason(work->text, -CP_CNSTR_NONFINITE,
+                  "at t = %.15g: dc/dp of sensitivity %d is not finite (row %d)", t, iS,
+                  cpFirstNonFinite(sens->r));
+}
+
+static int rowsAlong(sunrealtype t, N_Vector y, N_Vector c, void *work) {
+  return cpRowsAt(work, t, y, c);
+}
+
+int cpSensRowsAlong(CPSens sens, CPWork work, sunrealtype t, N_Vector y, N_Vector s) {
+  const CPParams none = {0};
+  if (!sens->Gs && !(sens->Gs = N_VClone(sens->c)))
+    return cpReason(work->text, CP_MEM_FAIL, "no memory for G s");
+  return cpSensDirection(&none, rowsAlong, t, y, 0, s, sens->Gs, sens->moved, sens->c, work);
+}
+
+int cpSensRowsByDifferences(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS,
+                            N_Vector *r) {
+  Place at = {work, t, y};
+  *r       = sens->params.p ? sens->r : NULL;
+  return *r ? cpParamDifference(&sens->params, iS, rowsAt, &at, sens->c, sens->r) : CP_SUCCESS;
+}
+
+int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
+  const CPModel *model = &sens->mem->model;
+  int given            = 0;
+  if (!sens->r) sens->r = cpRowsVector(work);
+  if (!sens->c && sens->r) sens->c = N_VClone(sens->r);
+  *r = sens->r;
+  if (!sens->c) {
+    if (work->P->c_tmpl || work->P->owner)
+      return cpReason(work->text, CP_MEM_FAIL, "no memory for dc/dp");
+    if (sens->cS)
+      return cpReason(
+          work->text, CP_NOT_SUPPORTED,
+          "dc/dp is given (CPodeSetSensConstraintFn), but this projector has no rows for "
+          "it: a projection of the user's keeps G s = 0 only");
+    return CP_SUCCESS; /* norms, or the user's projection: no parameters in them */
+  }
+  sens->stats.ncp++;
+  int flag = CP_SUCCESS;
+  if (sens->cS) return byUser(sens, work, t, y, iS);
+  if (model->sens) flag = model->sens->rows(t, y, iS, sens->r, &given, model->data);
+  return flag || given ? flag : cpSensRowsByDifferences(sens, work, t, y, iS, r);
+}

@@ -1,0 +1,262 @@
+/* Forward sensitivities: life cycle and options. */
+#include "sens_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- questions ---- */
+
+int cpSensCheck(CPodeMem mem, const char *function) {
+  if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
+  if (!mem->sens.data)
+    return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeSensInit1 first");
+  return CP_SUCCESS;
+}
+
+static int checkStart(CPodeMem mem, int Ns, N_Vector *yS0, const char *function) {
+  if (!yS0) return cpReport(&mem->log, CP_ILL_INPUT, function, "yS0 must not be NULL");
+  for (int i = 0; i < Ns; i++) {
+    if (!yS0[i] || N_VGetLength(yS0[i]) != N_VGetLength(mem->y_tmpl))
+      return cpReport(&mem->log, CP_ILL_INPUT, function,
+                      "yS0[%d] must be a vector of the state's length %ld", i,
+                      (long)N_VGetLength(mem->y_tmpl));
+    if (!cpVectorFinite(yS0[i]))
+      return cpReport(&mem->log, CP_ILL_INPUT, function,
+                      "yS0[%d] must be finite: component %d is not", i, cpFirstNonFinite(yS0[i]));
+  }
+  return CP_SUCCESS;
+}
+
+/* CVODES takes up sensitivities with its first step only. */
+static int checkNoSteps(CPodeMem mem, const char *function) {
+  long int nst = 0;
+  if (!CVodeGetNumSteps(mem->cvode_mem, &nst) && nst == 0) return CP_SUCCESS;
+  return cpReport(&mem->log, CP_TOO_LATE, function,
+                  "%ld steps have been taken: call CPodeReInit first", nst);
+}
+
+static int checkInit(CPodeMem mem, int Ns, int ism, N_Vector *yS0) {
+  const char *function = "CPodeSensInit1";
+  if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
+  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
+  if (mem->sens.data)
+    return cpReport(&mem->log, CP_ILL_INPUT, function,
+                    "there are sensitivities already: use CPodeSensReInit");
+  if (Ns <= 0)
+    return cpReport(&mem->log, CP_ILL_INPUT, function, "Ns must be positive: Ns = %d", Ns);
+  if (ism != CV_STAGGERED1)
+    return cpReport(
+        &mem->log, CP_NOT_SUPPORTED, function,
+        "ism must be CV_STAGGERED1 (%d), is %d: only its solver sees one sensitivity at "
+        "a time",
+        CV_STAGGERED1, ism);
+  const int flag = checkNoSteps(mem, function);
+  return flag ? flag : checkStart(mem, Ns, yS0, function);
+}
+
+/* ---- life cycle ---- */
+
+static void release(void **data) {
+  CPSens sens  = *data;
+  CPodeMem mem = sens->mem;
+  if (mem->model.sens && mem->model.data) mem->model.sens->start(mem->model.data, NULL);
+  if (sens->start) N_VDestroyVectorArray(sens->start, sens->params.Ns);
+  if (sens->delta) N_VDestroyVectorArray(sens->delta, sens->params.Ns);
+  N_Vector v[] = {sens->ewt, sens->s, sens->r, sens->c, sens->Gs, sens->moved};
+  for (size_t i = 0; i < sizeof v / sizeof v[0]; i++)
+    if (v[i]) N_VDestroy(v[i]);
+  if (mem->attached) CVodeSensFree(mem->cvode_mem); /* which would go on with our solver */
+  if (sens->nls.wrapper) SUNNonlinSolFree(sens->nls.wrapper);
+  if (sens->nls.inner_owned && sens->nls.inner) SUNNonlinSolFree(sens->nls.inner);
+  cpWorkFree(&sens->work);
+  cpParamsFree(&sens->params);
+  free(sens->pending);
+  free(sens);
+  *data = NULL;
+}
+
+static CPSens create(CPodeMem mem, int Ns) {
+  CPSens sens = calloc(1, sizeof *sens);
+  void *data  = sens;
+  if (!sens) return NULL;
+  sens->mem     = mem;
+  int flag      = cpParamsCreate(&sens->params, Ns);
+  sens->start   = N_VCloneVectorArray(Ns, mem->y_tmpl);
+  sens->delta   = N_VCloneVectorArray(Ns, mem->y_tmpl);
+  sens->ewt     = N_VClone(mem->y_tmpl);
+  sens->s       = N_VClone(mem->y_tmpl);
+  sens->moved   = N_VClone(mem->y_tmpl);
+  sens->pending = calloc((size_t)Ns, 1);
+  for (int i = 0; !flag && i < Ns; i++) sens->params.pbar[i] = 1.0, sens->params.plist[i] = i;
+  if (flag || !sens->start || !sens->delta || !sens->ewt || !sens->s || !sens->moved ||
+      !sens->pending)
+    release(&data);
+  return data;
+}
+
+static void keepStart(CPSens sens, N_Vector *yS0) {
+  for (int i = 0; i < sens->params.Ns; i++) N_VScale(1.0, yS0[i], sens->start[i]);
+  memset(&sens->stats, 0, sizeof sens->stats);
+  sens->base_setups = sens->work ? sens->work->stats.nsetups : 0;
+  cpSensRestart(sens);
+  sens->has_start = 1;
+  sens->off       = 0;
+}
+
+int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS0) {
+  int flag = checkInit(mem, Ns, ism, yS0);
+  if (flag) return flag;
+  CPSens sens = create(mem, Ns);
+  if (!sens) return cpReport(&mem->log, CP_MEM_FAIL, __func__, "no memory for sensitivities");
+  const CPSensModel *model = mem->model.sens;
+  sens->ours               = !fS1 && model;
+  keepStart(sens, yS0);
+  flag = CVodeSensInit1(mem->cvode_mem, Ns, ism, sens->ours ? model->rhs : fS1, yS0);
+  if (!flag) flag = cpSensInstall(sens, NULL);
+  if (!flag && model) flag = model->start(mem->model.data, &sens->params);
+  if (flag) {
+    void *data = sens;
+    CVodeSensFree(mem->cvode_mem);
+    release(&data);
+    return cpReport(&mem->log, flag, __func__, "sensitivities could not be set up");
+  }
+  mem->sens = (CPSensHooks){.data      = sens,
+                            .attempt   = cpSensAttempt,
+                            .take_back = cpSensTakeBack,
+                            .restart   = cpSensRestart,
+                            .projector = cpSensNewProjector,
+                            .bypassed  = cpSensBypassed,
+                            .free      = release};
+  return CP_SUCCESS;
+}
+
+int CPodeSensReInit(CPodeMem mem, N_Vector *yS0) {
+  int flag = cpSensCheck(mem, __func__);
+  if (!flag) flag = checkNoSteps(mem, __func__);
+  if (!flag) flag = checkStart(mem, cpSensOf(mem)->params.Ns, yS0, __func__);
+  if (!flag) flag = CVodeSensReInit(mem->cvode_mem, CV_STAGGERED1, yS0);
+  if (!flag) keepStart(cpSensOf(mem), yS0);
+  return flag;
+}
+
+void cpSensNewProjector(void *data) {
+  CPSens sens = data;
+  if (sens->r) N_VDestroy(sens->r);
+  if (sens->c) N_VDestroy(sens->c);
+  if (sens->Gs) N_VDestroy(sens->Gs);
+  sens->r = sens->c = sens->Gs = NULL;
+  cpWorkFree(&sens->work);
+  sens->base_setups   = 0;
+  sens->start_checked = 0;
+}
+
+int cpSensUpdate(CPSens sens) {
+  if (sens->work || !sens->mem->P) return CP_SUCCESS;
+  return cpWorkCreate(&sens->work, sens->mem->P);
+}
+
+int cpSensOff(CPodeMem mem) {
+  if (!mem->sens.data || cpSensOf(mem)->off) return CP_SUCCESS;
+  cpSensOf(mem)->off = 1;
+  return CVodeSensToggleOff(mem->cvode_mem);
+}
+
+/* CVODES says only by an error whether it has sensitivities. */
+static int isOff(CPodeMem mem) {
+  long int nfS      = 0;
+  const int holding = mem->holding;
+  mem->holding      = 1; /* its message is not for the user */
+  const int flag    = CVodeGetSensNumRhsEvals(mem->cvode_mem, &nfS);
+  mem->holding      = holding;
+  return flag == CV_NO_SENS;
+}
+
+int cpSensBypassed(void *data, long int steps) {
+  CPSens sens          = data;
+  const long int seen  = sens->nsolves - sens->nsolves_before;
+  sens->nsolves_before = sens->nsolves;
+  if (seen >= steps || sens->off) return 0;
+  return !(sens->off = isOff(sens->mem));
+}
+
+/* ---- options ---- */
+
+int CPodeSetSensParams(CPodeMem mem, sunrealtype *p, const sunrealtype *pbar, const int *plist) {
+  CPParams params = {0};
+  int flag        = cpSensCheck(mem, __func__);
+  if (flag) return flag;
+  CPParams *now = &cpSensOf(mem)->params;
+  flag          = cpParamsSet(&params, now->Ns, p, pbar, plist, &mem->log, __func__);
+  if (flag) return flag;
+  cpParamsFree(now);
+  *now = params;
+  if (mem->model.sens) flag = mem->model.sens->start(mem->model.data, now);
+  return flag ? flag : CVodeSetSensParams(mem->cvode_mem, p, now->pbar, now->plist);
+}
+
+int CPodeSetSensConstraintFn(CPodeMem mem, CPConstraintSensFn cS) {
+  const int flag = cpSensCheck(mem, __func__);
+  if (flag) return flag;
+  if (mem->model.sens)
+    return cpReport(&mem->log, CP_NOT_SUPPORTED, __func__,
+                    "the constraints are those of a mechanical system: use CPMechSetParamJac");
+  cpSensOf(mem)->cS = cS;
+  return CP_SUCCESS;
+}
+
+int CPodeSetSensNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
+  int flag = cpSensCheck(mem, __func__);
+  if (flag) return flag;
+  if (inner && cpLacksOperations(inner))
+    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
+                    "inner must have the operations gettype, solve, setsysfn and setctestfn");
+  flag = checkNoSteps(mem, __func__);
+  if (flag) return flag;
+  flag = cpSensInstall(cpSensOf(mem), inner);
+  return flag ? cpReport(&mem->log, flag, __func__, "the nonlinear solver could not be installed")
+              : CP_SUCCESS;
+}
+
+/* ---- the start ---- */
+
+/* The weights of states, in sens->ewt; *ewt NULL without tolerances. */
+static int startWeights(CPSens sens, N_Vector *ewt) {
+  CPodeMem mem   = sens->mem;
+  const int flag = cpErrWeights(mem, mem->y0);
+  *ewt           = flag ? NULL : sens->ewt;
+  if (!flag) N_VScale(1.0, mem->ewt, sens->ewt);
+  return flag == CP_NO_INIT ? CP_SUCCESS : flag;
+}
+
+int CPodeSensCalcIC(CPodeMem mem) {
+  N_Vector ewt = NULL;
+  int flag     = cpSensCheck(mem, __func__);
+  if (flag) return flag;
+  CPSens sens = cpSensOf(mem);
+  if (!mem->P)
+    return cpReport(&mem->log, CP_NO_PROJECTOR, __func__, "call CPodeSetProjector first");
+  flag = checkNoSteps(mem, __func__);
+  if (flag) return flag;
+  flag = cpSensUpdate(sens);
+  if (!flag) flag = startWeights(sens, &ewt);
+  if (flag) return cpReport(&mem->log, flag, __func__, "no error weights, or no memory");
+  const CPNorm norm = mem->P->norm;
+  if (!ewt) mem->P->norm = CP_NORM_L2;
+  sens->work->valid = 0;
+  for (int i = 0; !flag && i < sens->params.Ns; i++) {
+    N_VScale(1.0, sens->start[i], sens->delta[i]);
+    flag = cpSensProject(sens, mem->t0, mem->y0, ewt, i, sens->delta[i]);
+  }
+  sens->work->valid = 0;
+  mem->P->norm      = norm;
+  if (flag) return cpReport(&mem->log, flag > 0 ? -flag : flag, __func__, "%s", sens->work->text);
+  return CPodeSensReInit(mem, sens->delta);
+}
+
+int CPodeGetConsistentSensIC(CPodeMem mem, N_Vector *yS0) {
+  int flag = cpSensCheck(mem, __func__);
+  if (flag) return flag;
+  if (!yS0) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "yS0 must not be NULL");
+  for (int i = 0; i < cpSensOf(mem)->params.Ns; i++) N_VScale(1.0, cpSensOf(mem)->start[i], yS0[i]);
+  return CP_SUCCESS;
+}

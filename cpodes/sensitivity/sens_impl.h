@@ -1,0 +1,96 @@
+/* Forward sensitivities (guide, "Sensitivities").
+ *
+ * CVODES solves for one sensitivity after the other (CV_STAGGERED1), each as a plain vector, so that
+ * a nonlinear solver around the inner one projects them as step.c projects states:
+ *
+ *   s <- s - K (G s + dc/dp),   K = D G^T (G D G^T)^+                                         (S1)
+ *
+ * at the projected state of the attempt, with factors of that state which all sensitivities share and
+ * nothing else uses: states step as they do without sensitivities. How the correction enters the
+ * history is the states' rule (integrator_impl.h). */
+#ifndef CPODES_SENS_IMPL_H
+#define CPODES_SENS_IMPL_H
+
+#include "../integrator/integrator_impl.h"
+
+#include <cpodes/cpodes_sens.h>
+
+typedef struct CPSens_ {
+  CPodeMem mem;
+  CPParams params;
+  CPWrapped nls;
+  int ours; /* fS1 is that of the model */
+  CPConstraintSensFn cS;
+  CPWork work;             /* factors at the newest state; NULL: no projector, or not made yet */
+  N_Vector ewt, s;         /* weights of states; a sensitivity */
+  N_Vector *start, *delta; /* [Ns] start; correction of the newest attempt, pending or not */
+  N_Vector r, c, Gs;       /* dc/dp; c of differences; G s; NULL: no rows, or not known yet */
+  N_Vector moved;          /* work [n] */
+  /* pending corrections (pending.c) */
+  char *pending; /* [Ns] */
+  long int nst, nfail;
+  sunrealtype h;
+  int has_start; /* CPodeSensReInit has been called since the last start of the states */
+  int off;       /* CVodeSensToggleOff has been called */
+  int start_checked;
+  long int nsolves;        /* attempts seen                     */
+  long int nsolves_before; /* ... at the last call of the hook */
+  CPodeSensStats stats;
+  long int base_setups;
+} * CPSens;
+
+static inline CPSens cpSensOf(CPodeMem mem) { return mem->sens.data; }
+
+/* params.c */
+int cpParamsCreate(CPParams *params, int Ns);
+/* Creates *params, checked; 0, or a code, reported for function. */
+int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pbar, const int *plist,
+                CPLog *log, const char *function);
+void cpParamsFree(CPParams *params);
+/* sum_k w_k (g(p_i + k e) - g(p_i - k e)) / e into result, by calls of g that leave a vector in
+ * value; p is as before afterwards. e: that part of the parameter's size. 0, or what g returned. */
+typedef int (*CPOfParams)(void *data, N_Vector value);
+int cpParamDifferenceOver(const CPParams *params, int iS, sunrealtype part, CPOfParams g,
+                          void *data, N_Vector value, N_Vector result);
+/* ... of the part at which truncation (for 1 / p, 36 (3e-3)^6) and roundoff DBL_EPSILON / 3e-3 are of one
+ * size */
+#define CP_PARAM_PART 3.0e-3
+static inline int cpParamDifference(const CPParams *params, int iS, CPOfParams g, void *data,
+                                    N_Vector value, N_Vector result) {
+  return cpParamDifferenceOver(params, iS, CP_PARAM_PART, g, data, value, result);
+}
+/* *r: dc/dp at (t, y), NULL: 0. work: of the rows. 0, or a code with the reason in work->text. */
+int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Vector *r);
+/* sens->Gs: G s at (t, y), by one difference of sixth order along s; after cpSensRows. */
+int cpSensRowsAlong(CPSens sens, CPWork work, sunrealtype t, N_Vector y, N_Vector s);
+/* cpSensRows by differences, whoever else knows them; after it. */
+int cpSensRowsByDifferences(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS,
+                            N_Vector *r);
+
+/* forward.c */
+int cpSensInstall(CPSens sens, SUNNonlinearSolver inner);
+/* s <- s - K (G s + dc/dp) at (t, y), y on the manifold; factors are sens->work's, made anew if it is not
+ * valid. As cpTangentTo. */
+int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, N_Vector s);
+/* No sensitivities until CPodeSensReInit. */
+int cpSensOff(CPodeMem mem);
+/* The hooks */
+void cpSensAttempt(void *data, const CPAttempt *a);
+void cpSensTakeBack(void *data, const CPAttempt *a);
+void cpSensRestart(void *data);
+void cpSensNewProjector(void *data);
+int cpSensBypassed(void *data, long int steps);
+
+/* rhs.c: f along (yS, e_iS); moved, value: work. What f returned. */
+int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
+                    N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data);
+
+/* adjoint.c: CVodeB; a failure is reported for function. */
+int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function);
+
+/* sens.c: is mem there, with sensitivities? 0, or a code, reported. */
+int cpSensCheck(CPodeMem mem, const char *function);
+/* The workspace of the projector that the integrator has now. */
+int cpSensUpdate(CPSens sens);
+
+#endif

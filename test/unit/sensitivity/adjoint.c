@@ -1,0 +1,206 @@
+/* Adjoint runs: checkpoints, the forward state, gradients, failures. */
+#include "sensitivity/fixture.h"
+
+#include <math.h>
+#include <string.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+
+static SensRun r;
+static Run *const run = &r.run;
+
+/* ---- a backward problem: l' = -J^T l, l(t1) = (1, 0, 0, 0) ---- */
+
+typedef struct {
+  N_Vector y;            /* on the manifold */
+  sunrealtype raw, good; /* largest violation of the interpolated state, and once put back */
+  int calls;
+  int stays; /* CPodeForwardState is not called */
+} Backward;
+static Backward backward;
+
+/* J^T l by differences of first order of f: enough for what is looked at */
+static int adjoint_rhs(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *user_data) {
+  (void)user_data;
+  backward.calls++;
+  N_Vector before = vector_copy(y);
+  const int flag  = backward.stays ? 0 : CPodeForwardState(run->mem, t, y, backward.y);
+  ck_assert(same_bits(before, y));
+  N_VDestroy(before);
+  if (flag) return flag;
+  backward.raw  = fmax(backward.raw, violation_of(&run->world, y));
+  backward.good = fmax(backward.good, violation_of(&run->world, backward.y));
+  N_Vector f0 = vector_copy(y), f1 = vector_copy(y);
+  pendulum_rhs(t, backward.y, f0, &run->world.p);
+  for (int j = 0; j < PENDULUM_N; j++) {
+    const sunrealtype kept = entries(backward.y)[j], e = 1.0e-7;
+    entries(backward.y)[j] += e;
+    pendulum_rhs(t, backward.y, f1, &run->world.p);
+    entries(backward.y)[j] = kept;
+    N_VLinearSum(1.0 / e, f1, -1.0 / e, f0, f1);
+    entries(ldot)[j] = -dot(l, f1);
+  }
+  N_VDestroy(f0);
+  N_VDestroy(f1);
+  return 0;
+}
+
+/* ready for CPodeB; owned by the test */
+static SUNNonlinearSolver create_backward(sunrealtype t1, N_Vector l) {
+  int which;
+  SUNNonlinearSolver fixed = SUNNonlinSol_FixedPoint(l, 0, test_context);
+  memset(&backward, 0, sizeof backward);
+  backward.y = vector_copy(l);
+  N_VConst(0.0, l);
+  entries(l)[0] = 1.0;
+  ck_assert_success(run, CVodeCreateB(run->cvode_mem, CV_ADAMS, &which));
+  ck_assert_success(run, CVodeInitB(run->cvode_mem, which, adjoint_rhs, t1, l));
+  ck_assert_success(run, CVodeSStolerancesB(run->cvode_mem, which, 1.0e-5, 1.0e-5));
+  ck_assert_success(run, CVodeSetMaxNumStepsB(run->cvode_mem, which, 100000));
+  ck_assert_success(run, CVodeSetNonlinearSolverB(run->cvode_mem, which, fixed));
+  return fixed;
+}
+
+/* ---- the forward run ---- */
+
+START_TEST(outputs_of_a_run_with_checkpoints_are_on_the_manifold) {
+  int ncheck = 0;
+  run_open(run, methods[_i], 1.0e-4);
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 10, CV_POLYNOMIAL));
+  for (int k = 1; k <= 10; k++) {
+    ck_assert_success(run, CPodeF(run->mem, 0.1 * k, run->y, &run->t, CV_NORMAL, &ncheck));
+    ck_assert(run->t == 0.1 * k);
+    ck_assert_good(run);
+  }
+  ck_assert_int_ge(ncheck, run_steps(run) /
+                               10); /* CVODES makes some twice, where output was between steps */
+  run_close(run);
+}
+END_TEST
+
+/* What CVODES shows the nonlinear solver at each attempt of the forward run */
+enum { MOST = 4000 };
+static struct {
+  Attempt a;
+  sunrealtype y[PENDULUM_N];
+} seen[MOST];
+static int nseen, nrepeated, repeating;
+
+static int record(Run *of, const Attempt *a) {
+  (void)of;
+  if (!repeating) {
+    ck_assert_int_lt(nseen, MOST);
+    seen[nseen].a = *a;
+    memcpy(seen[nseen++].y, entries(a->ypred), sizeof seen->y);
+    return 0;
+  }
+  int k = 0;
+  while (k < nseen && !(seen[k].a.nst == a->nst && seen[k].a.t == a->t && seen[k].a.h == a->h)) k++;
+  ck_assert_msg(k < nseen, "%s: no step %ld to t = %.17g in the forward run", run->method.name,
+                a->nst, a->t);
+  ck_assert_msg(!memcmp(seen[k].y, entries(a->ypred), sizeof seen->y), "%s: t = %.17g",
+                run->method.name, a->t);
+  nrepeated++;
+  return 0;
+}
+
+START_TEST(forward_steps_are_repeated_to_the_last_bit) {
+  int ncheck = 0;
+  nseen = nrepeated = repeating = 0;
+  run_open(run, methods[_i % 4], 1.0e-6);
+  N_Vector l = vector_copy(run->y);
+  run_intercept(run, record, NULL);
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 7, _i / 4 ? CV_HERMITE : CV_POLYNOMIAL));
+  ck_assert_success(run, CVodeSetStopTime(run->cvode_mem, 2.0));
+  while (run->t < 2.0)
+    ck_assert_int_ge(CPodeF(run->mem, 2.0, run->y, &run->t, CV_ONE_STEP, &ncheck), 0);
+  SUNNonlinearSolver fixed = create_backward(run->t, l);
+  repeating                = 1;
+  ck_assert_success(run, CPodeB(run->mem, 0.0, CV_NORMAL));
+  ck_assert_int_gt(nrepeated, nseen / 2);
+  ck_assert_int_gt(backward.calls, 10);
+  ck_assert_bound(run, backward.good, violation_bound(run));
+  ck_assert_double_gt(backward.raw, backward.good); /* there was something to do */
+  run_close(run);
+  SUNNonlinSolFree(fixed);
+  N_VDestroy(backward.y);
+  N_VDestroy(l);
+}
+END_TEST
+
+/* Factors of another state would be good enough for a state on the manifold, but not for this. */
+START_TEST(the_forward_state_depends_on_nothing_but_the_state) {
+  run_open(run, methods[_i], 1.0e-6);
+  run_until(run, 0.3);
+  N_Vector off = vector_copy(run->y), first = vector_copy(run->y), again = vector_copy(run->y);
+  entries(off)[0] *= 1.0 + 1.0e-6;
+  ck_assert_success(run, CPodeForwardState(run->mem, run->t, off, first));
+  run_until(run, 1.0);
+  ck_assert_success(run, CPodeForwardState(run->mem, run->t, run->y, again)); /* elsewhere */
+  ck_assert_success(run, CPodeForwardState(run->mem, run->t, off, again));
+  ck_assert(same_bits(first, again));
+  N_VDestroy(off);
+  N_VDestroy(first);
+  N_VDestroy(again);
+  run_close(run);
+}
+END_TEST
+
+START_TEST(a_forward_step_that_fails_when_repeated_is_named) {
+  int ncheck = 0;
+  run_open(run, ADAMS_FIXED_POINT, 1.0e-6);
+  N_Vector l = vector_copy(run->y);
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 20, CV_POLYNOMIAL));
+  ck_assert_success(run, CPodeF(run->mem, 2.0, run->y, &run->t, CV_NORMAL, &ncheck));
+  SUNNonlinearSolver fixed = create_backward(run->t, l);
+  backward.stays           = 1;
+  run->world.jac           = (Fault){.after = 0.0, .times = -1, .flag = -1};
+  ck_assert_flag(run, CPodeB(run->mem, 0.0, CV_NORMAL), CP_CNSTRJAC_FAIL);
+  ck_assert_message(run, "forward step", "Jacobian");
+  run_close(run);
+  SUNNonlinSolFree(fixed);
+  N_VDestroy(backward.y);
+  N_VDestroy(l);
+}
+END_TEST
+
+/* ---- gradients with respect to consistent states ---- */
+
+/* lambda . P v is the same for all v with the same tangential part: for normal ones 0 */
+START_TEST(a_projected_gradient_is_that_of_tangential_motion) {
+  unsigned long long seed = 7;
+  run_open(run, ADAMS_FIXED_POINT, 1.0e-6);
+  run_until(run, 0.7);
+  N_Vector l = vector_copy(run->y), v = vector_copy(run->y), p = vector_copy(run->y),
+           ewt = vector_copy(run->y), once = vector_copy(run->y);
+  for (int j = 0; j < PENDULUM_N; j++)
+    entries(ewt)[j] = 1.0 / (1.0e-6 * fabs(entries(run->y)[j]) + 1.0e-6);
+  random_fill(l, &seed);
+  N_VScale(1.0, l, p);
+  ck_assert_success(run, CPodeProjectGradient(run->mem, run->t, run->y, p));
+  for (int k = 0; k < 5; k++) {
+    random_fill(v, &seed);
+    N_Vector tangential = vector_copy(v);
+    ck_assert_int_eq(CPProjectorProjectTangent(run->P, run->t, run->y, ewt, tangential), CP_SUCCESS);
+    ck_assert_double_eq_tol(dot(p, v), dot(l, tangential), 1.0e-13);
+    N_VDestroy(tangential);
+  }
+  N_VScale(1.0, p, once);
+  ck_assert_success(run, CPodeProjectGradient(run->mem, run->t, run->y, p));
+  ck_assert_double_le(max_distance(p, once), 1.0e-14);
+  N_VDestroy(l), N_VDestroy(v), N_VDestroy(p), N_VDestroy(ewt), N_VDestroy(once);
+  run_close(run);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("Adjoint sensitivities");
+  TCase *tc    = tcase_create("adjoint");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, outputs_of_a_run_with_checkpoints_are_on_the_manifold, 0, 4);
+  tcase_add_loop_test(tc, forward_steps_are_repeated_to_the_last_bit, 0, 8);
+  tcase_add_loop_test(tc, the_forward_state_depends_on_nothing_but_the_state, 0, 2);
+  tcase_add_test(tc, a_forward_step_that_fails_when_repeated_is_named);
+  tcase_add_test(tc, a_projected_gradient_is_that_of_tangential_motion);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

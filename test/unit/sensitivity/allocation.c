@@ -1,0 +1,138 @@
+/* Memory of sensitivities: none is taken between the first step and the last, and every allocation may
+ * fail. */
+#include "sensitivity/fixture.h"
+#include "support/alloc.h"
+
+#include <models/slider_crank.h>
+#include <string.h>
+
+/* ---- while stepping ---- */
+
+static SensRun r;
+
+static long int allocations_of_steps(int n) {
+  int flag = CP_SUCCESS;
+  alloc_watch();
+  for (int k = 0; !flag && k < n; k++) {
+    sunrealtype h;
+    flag = sens_step(&r);
+    if (!flag) flag = CVodeGetLastStep(r.run.cvode_mem, &h);
+    if (!flag) flag = CPodeGetSensDky(r.run.mem, r.run.t - h / 2.0, 0, r.s);
+  }
+  alloc_unwatch();
+  ck_assert_success(&r.run, flag);
+  return alloc_count();
+}
+
+START_TEST(stepping_allocates_nothing) {
+  sens_open(&r, methods[_i], 1.0e-6);
+  allocations_of_steps(1);
+  ck_assert_int_eq(allocations_of_steps(100), 0);
+  sens_close(&r);
+}
+END_TEST
+
+/* ---- the n-th allocation fails ---- */
+
+static MessageLog message;
+static Pendulum pendulum;
+static SliderCrank crank;
+
+static int height(sunrealtype t, N_Vector y, sunrealtype *value, void *user_data) {
+  (void)t, (void)user_data;
+  value[0] = N_VGetArrayPointer(y)[1];
+  return 0;
+}
+
+/* What follows the set-up of the states, until the first code that is not success */
+static int use(CPodeMem mem, sunrealtype *p, N_Vector *s, N_Vector y0) {
+  sunrealtype t, G, dG[NS];
+  const CPFunctional F = {.ng = 1, .end = height, .integrand = height};
+  int flag             = CPodeSensInit1(mem, NS, CV_STAGGERED1, NULL, s);
+  if (!flag) flag = CPodeSetSensParams(mem, p, NULL, NULL);
+  if (!flag) flag = CVodeSensEEtolerances(CPodeGetCVodeMem(mem));
+  if (!flag) flag = CPodeSensCalcIC(mem);
+  if (!flag) flag = CPode(mem, 1.0, s[0], &t, CV_ONE_STEP);
+  if (!flag) flag = CPodeFunctionalForward(mem, t * 1.5, &F, &G, dG);
+  if (!flag) flag = CPodeReInit(mem, 0.0, y0);
+  if (!flag) flag = CPodeFunctionalAdjoint(mem, t * 1.5, &F, NULL, NULL, &G, dG, NULL);
+  return flag;
+}
+
+static int of_projector(CPProjector P, N_Vector y0, N_Vector *s, SUNNonlinearSolver fixed) {
+  CPodeMem mem = CPodeCreate(CV_ADAMS, test_context);
+  int flag     = CP_MEM_FAIL;
+  if (!mem) return flag;
+  CPodeSetErrHandlerFn(mem, message_log, &message);
+  flag = CPodeSetNonlinearSolver(mem, fixed);
+  if (!flag) flag = CPodeInit(mem, pendulum_rhs, 0.0, y0);
+  if (!flag) flag = CPodeSStolerances(mem, 1.0e-5, 1.0e-5);
+  if (!flag) flag = CPodeSetProjector(mem, P);
+  if (!flag) flag = CVodeSetUserData(CPodeGetCVodeMem(mem), &pendulum);
+  if (!flag) flag = use(mem, &pendulum.L, s, y0);
+  CPodeFree(&mem);
+  return flag;
+}
+
+static int of_mechanism(N_Vector y0, N_Vector *s) {
+  const CPMechModel model = slider_crank_model();
+  CPodeMem mem            = CPodeCreate(CV_ADAMS, test_context);
+  CPMech mech             = mem ? CPMechCreate(&model, y0, test_context) : NULL;
+  int flag                = mech ? CP_SUCCESS : CP_MEM_FAIL;
+  if (!flag) flag = CPMechSetErrHandlerFn(mech, message_log, &message);
+  if (!flag) flag = CPodeSetErrHandlerFn(mem, message_log, &message);
+  if (!flag) flag = CPMechSetUserData(mech, &crank);
+  if (!flag) flag = CPMechAttach(mech, mem, 0.0, y0);
+  if (!flag) flag = CPodeSStolerances(mem, 1.0e-5, 1.0e-5);
+  if (!flag) flag = use(mem, &crank.J1, s, y0);
+  CPodeFree(&mem);
+  CPMechFree(&mech);
+  return flag;
+}
+
+/* More than there are, by far */
+#define ENOUGH 2000
+
+static void fail_each_in_turn(int mechanism) {
+  N_Vector y0 = vector_of(mechanism ? SLIDER_CRANK_N : PENDULUM_N, NULL);
+  pendulum    = (Pendulum){1.0, 9.81};
+  crank       = slider_crank_haug();
+  if (mechanism) slider_crank_initial(&crank, y0);
+  else pendulum_initial(&pendulum, y0);
+  World world              = {.p = pendulum};
+  CPProjector P            = mechanism ? NULL : world_projector(&world, y0);
+  N_Vector *s              = N_VCloneVectorArray(NS, y0);
+  SUNNonlinearSolver fixed = inner_solver(ADAMS_FIXED_POINT, y0);
+  int n                    = 1;
+  for (; n < ENOUGH; n++) {
+    for (int i = 0; i < NS; i++) N_VConst(0.0, s[i]);
+    memset(&message, 0, sizeof message);
+    alloc_watch_failing(n);
+    const int flag = mechanism ? of_mechanism(y0, s) : of_projector(P, y0, s, fixed);
+    alloc_unwatch();
+    ck_assert_msg(alloc_live() == 0, "allocation %d: %ld blocks are left", n, alloc_live());
+    if (!alloc_has_failed()) {
+      ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, message.text);
+      break;
+    }
+    ck_assert_msg(flag < 0, "allocation %d failed, and nobody noticed", n);
+  }
+  ck_assert_int_lt(n, ENOUGH);
+  CPProjectorFree(&P);
+  SUNNonlinSolFree(fixed);
+  N_VDestroyVectorArray(s, NS);
+  N_VDestroy(y0);
+}
+
+START_TEST(every_failed_allocation_is_told_and_leaves_nothing) { fail_each_in_turn(_i); }
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("Memory of sensitivities");
+  TCase *tc    = tcase_create("allocation");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, stepping_allocates_nothing, 0, 4);
+  tcase_add_loop_test(tc, every_failed_allocation_is_told_and_leaves_nothing, 0, 2);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

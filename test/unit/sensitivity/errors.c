@@ -1,0 +1,365 @@
+/* Wrong use of sensitivities: every one is a named error, and says what to do. */
+#include "sensitivity/fixture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+
+static SensRun r;
+static Run *const run = &r.run;
+
+static void open_states(void) {
+  test_context_setup();
+  sens_open_states(&r, ADAMS_FIXED_POINT, 1.0e-6);
+}
+
+static void close_states(void) {
+  sens_close(&r);
+  test_context_teardown();
+}
+
+#define ck_assert_error(call, code, ...) \
+  do {                                   \
+    ck_assert_flag(run, call, code);     \
+    ck_assert_message(run, __VA_ARGS__); \
+  } while (0)
+
+/* ---- CPodeSensInit1 ---- */
+
+START_TEST(other_methods_are_refused) {
+  ck_assert_error(CPodeSensInit1(run->mem, NS, CV_SIMULTANEOUS, sens_rhs, r.s), CP_NOT_SUPPORTED,
+                  "CV_STAGGERED1");
+  ck_assert_error(CPodeSensInit1(run->mem, NS, CV_STAGGERED, sens_rhs, r.s), CP_NOT_SUPPORTED,
+                  "CV_STAGGERED1");
+}
+END_TEST
+
+START_TEST(a_number_that_is_not_positive_is_refused) {
+  ck_assert_error(CPodeSensInit1(run->mem, 0, CV_STAGGERED1, sens_rhs, r.s), CP_ILL_INPUT, "Ns = 0");
+  ck_assert_error(CPodeSensInit1(run->mem, -1, CV_STAGGERED1, sens_rhs, r.s), CP_ILL_INPUT,
+                  "Ns = -1");
+}
+END_TEST
+
+START_TEST(a_bad_start_is_refused) {
+  N_Vector bad[NS] = {r.s[0], NULL}, shorter = vector_of(3, NULL);
+  ck_assert_error(CPodeSensInit1(run->mem, NS, CV_STAGGERED1, sens_rhs, NULL), CP_ILL_INPUT, "yS0");
+  ck_assert_error(CPodeSensInit1(run->mem, NS, CV_STAGGERED1, sens_rhs, bad), CP_ILL_INPUT,
+                  "yS0[1]");
+  bad[1] = shorter;
+  ck_assert_error(CPodeSensInit1(run->mem, NS, CV_STAGGERED1, sens_rhs, bad), CP_ILL_INPUT,
+                  "yS0[1]", "4");
+  entries(r.s[1])[2] = NAN;
+  ck_assert_error(CPodeSensInit1(run->mem, NS, CV_STAGGERED1, sens_rhs, r.s), CP_ILL_INPUT,
+                  "yS0[1]", "component 2");
+  N_VDestroy(shorter);
+}
+END_TEST
+
+START_TEST(sensitivities_after_the_first_step_are_too_late) {
+  ck_assert_success(run, run_step(run));
+  ck_assert_error(CPodeSensInit1(run->mem, NS, CV_STAGGERED1, sens_rhs, r.s), CP_TOO_LATE,
+                  "CPodeReInit");
+}
+END_TEST
+
+START_TEST(without_an_integrator_there_are_none) {
+  CPodeMem mem = CPodeCreate(CV_BDF, test_context);
+  ck_assert_success(run, CPodeSetErrHandlerFn(mem, message_log, &run->log));
+  ck_assert_int_eq(CPodeSensInit1(mem, NS, CV_STAGGERED1, sens_rhs, r.s), CP_NO_INIT);
+  ck_assert_int_eq(CPodeSensInit1(NULL, NS, CV_STAGGERED1, sens_rhs, r.s), CP_MEM_NULL);
+  CPodeFree(&mem);
+}
+END_TEST
+
+START_TEST(they_are_set_up_once) {
+  sens_start(&r, 1);
+  ck_assert_error(CPodeSensInit1(run->mem, NS, CV_STAGGERED1, sens_rhs, r.s), CP_ILL_INPUT,
+                  "CPodeSensReInit");
+}
+END_TEST
+
+/* ---- all others need sensitivities ---- */
+
+static int use(int which, CPodeMem mem) {
+  sunrealtype t;
+  CPodeSensStats stats;
+  switch (which) {
+  case 0: return CPodeSensReInit(mem, r.s);
+  case 1: return CPodeSetSensParams(mem, &run->world.p.L, NULL, NULL);
+  case 2: return CPodeSetSensConstraintFn(mem, sens_rows);
+  case 3: return CPodeSetSensNonlinearSolver(mem, NULL);
+  case 4: return CPodeSensCalcIC(mem);
+  case 5: return CPodeGetConsistentSensIC(mem, r.s);
+  case 6: return CPodeGetSens(mem, &t, r.s);
+  case 7: return CPodeGetSensDky(mem, 0.0, 0, r.s);
+  case 8: return CPodeGetSensDky1(mem, 0.0, 0, 0, r.s[0]);
+  case 9: return CPodeGetSensStats(mem, &stats);
+  default: return CPodeSensRhs1(mem, 0.0, run->y, 0, r.s[0], r.s[1], r.s[0], r.s[1]);
+  }
+}
+enum { USES = 11 };
+
+START_TEST(every_function_names_what_has_to_come_first) {
+  ck_assert_int_eq(use(_i, NULL), CP_MEM_NULL);
+  ck_assert_error(use(_i, run->mem), CP_NO_INIT, "CPodeSensInit1");
+}
+END_TEST
+
+START_TEST(every_argument_is_checked) {
+  sunrealtype t;
+  N_Vector shorter = vector_of(3, NULL), some[NS] = {r.s[0], NULL};
+  sens_start(&r, 1);
+  CPodeMem mem = run->mem;
+  ck_assert_error(CPodeGetSens(mem, NULL, r.s), CP_ILL_INPUT, "tret");
+  ck_assert_error(CPodeGetSens(mem, &t, NULL), CP_ILL_INPUT, "yS");
+  ck_assert_error(CPodeGetSensDky(mem, 0.0, 0, NULL), CP_ILL_INPUT, "dkyS");
+  ck_assert_error(CPodeGetSensDky(mem, 0.0, 0, some), CP_ILL_INPUT, "dkyS");
+  ck_assert_error(CPodeGetSensDky1(mem, 0.0, 0, 2, r.s[0]), CP_ILL_INPUT, "iS", "2");
+  ck_assert_error(CPodeGetSensDky1(mem, 0.0, 0, -1, r.s[0]), CP_ILL_INPUT, "iS", "-1");
+  ck_assert_error(CPodeGetSensDky1(mem, 0.0, 0, 0, shorter), CP_ILL_INPUT, "length", "3");
+  ck_assert_error(CPodeGetConsistentSensIC(mem, NULL), CP_ILL_INPUT, "yS0");
+  ck_assert_error(CPodeGetSensStats(mem, NULL), CP_ILL_INPUT, "stats");
+  ck_assert_error(CPodeSensRhs1(mem, 0, run->y, NS, r.s[0], r.s[1], shorter, shorter), CP_ILL_INPUT,
+                  "iS", "2");
+  N_VDestroy(shorter);
+}
+END_TEST
+
+/* ---- parameters ---- */
+
+START_TEST(bad_parameters_are_named) {
+  sunrealtype *p = &run->world.p.L, none[NS] = {1.0, 0.0}, minus[NS] = {1.0, -1.0};
+  const int before[NS] = {0, -1};
+  sens_start(&r, 1);
+  ck_assert_error(CPodeSetSensParams(run->mem, NULL, NULL, NULL), CP_ILL_INPUT, "p must not");
+  ck_assert_error(CPodeSetSensParams(run->mem, p, none, NULL), CP_ILL_INPUT, "pbar[1]", "0");
+  ck_assert_error(CPodeSetSensParams(run->mem, p, minus, NULL), CP_ILL_INPUT, "pbar[1]", "-1");
+  ck_assert_error(CPodeSetSensParams(run->mem, p, NULL, before), CP_ILL_INPUT, "plist[1]", "-1");
+  ck_assert_error(CPodeSetSensParams(run->mem, none, NULL, NULL), CP_ILL_INPUT, "p[1]", "pbar");
+  sens_until(&r, 0.1); /* with the parameters of before */
+  ck_assert_bound(run, residual_of(&r), SENS_ROUNDOFF);
+}
+END_TEST
+
+/* ---- dc/dp ---- */
+
+static sunrealtype factor;
+static int wrong_rows(sunrealtype t, N_Vector y, int iS, N_Vector cp, void *user_data) {
+  const int flag = sens_rows(t, y, iS, cp, user_data);
+  N_VScale(factor, cp, cp);
+  return flag;
+}
+
+START_TEST(dcdp_that_is_not_the_derivative_of_c_is_found_at_the_start) {
+  const sunrealtype factors[] = {0.0, -1.0, 2.0, 1.001};
+  factor                      = factors[_i];
+  sens_start(&r, 1);
+  ck_assert_success(run, CPodeSetSensConstraintFn(run->mem, wrong_rows));
+  ck_assert_error(sens_step(&r), CP_CNSTRSENS_WRONG, "sensitivity 0", "CPodeSetSensConstraintFn");
+}
+END_TEST
+
+START_TEST(dcdp_that_is_right_is_not_refused_at_any_tolerance) {
+  const sunrealtype tol[] = {1e-3, 1e-6, 1e-10, 1e-13};
+  sens_close(&r);
+  sens_open(&r, ADAMS_FIXED_POINT, tol[_i]);
+  ck_assert_success(run, CPodeSetSensConstraintFn(run->mem, sens_rows));
+  ck_assert_success(run, sens_step(&r));
+}
+END_TEST
+
+/* Without the parameters nothing can be compared. */
+START_TEST(dcdp_alone_is_believed) {
+  const sunrealtype size[NS] = {1.0, 1.0};
+  ck_assert_success(run, CPodeSensInit1(run->mem, NS, CV_STAGGERED1, sens_rhs, r.s));
+  ck_assert_success(run, CPodeSetSensConstraintFn(run->mem, sens_rows));
+  ck_assert_success(run, CVodeSensSStolerances(run->cvode_mem, 1e-6, (sunrealtype *)size));
+  ck_assert_success(run, sens_step(&r));
+  ck_assert_double_le(residual_of(&r), SENS_ROUNDOFF);
+}
+END_TEST
+
+/* ---- the order of calls ---- */
+
+START_TEST(a_new_start_of_the_states_wants_one_of_the_sensitivities) {
+  N_Vector y0 = vector_copy(run->y), *s0 = N_VCloneVectorArray(NS, y0);
+  for (int i = 0; i < NS; i++) N_VScale(1.0, r.s[i], s0[i]);
+  sens_start(&r, 1);
+  sens_until(&r, 0.1);
+  ck_assert_error(CPodeSensReInit(run->mem, s0), CP_TOO_LATE, "CPodeReInit");
+  ck_assert_success(run, CPodeReInit(run->mem, 0.0, y0));
+  ck_assert_error(run_step(run), CP_NO_INIT, "CPodeSensReInit");
+  ck_assert_success(run, CPodeSensReInit(run->mem, s0));
+  ck_assert_success(run, CPodeReInit(run->mem, 0.0, y0)); /* the wrong way round */
+  ck_assert_error(run_step(run), CP_NO_INIT, "CPodeSensReInit");
+  ck_assert_success(run, CPodeSensReInit(run->mem, s0));
+  ck_assert_success(run, sens_step(&r));
+  N_VDestroy(y0);
+  N_VDestroyVectorArray(s0, NS);
+}
+END_TEST
+
+START_TEST(sensitivities_can_be_switched_off) {
+  N_Vector y0 = vector_copy(run->y);
+  sens_start(&r, 1);
+  ck_assert_success(run, CVodeSensToggleOff(run->cvode_mem));
+  const int messages = run->log.count;
+  ck_assert_success(run, run_to(run, 0.5));
+  ck_assert_success(run, run_to(run, 1.0));
+  ck_assert_int_eq(run->log.count, messages);
+  ck_assert_int_eq(sens_stats(&r).nproj, 0);
+  ck_assert_success(run, CPodeReInit(run->mem, 0.0, y0));
+  ck_assert_success(run, CPodeSensReInit(run->mem, r.s));
+  ck_assert_success(run, sens_step(&r));
+  ck_assert_int_eq(sens_stats(&r).nproj, NS);
+  N_VDestroy(y0);
+}
+END_TEST
+
+START_TEST(a_solver_that_goes_round_the_projection_is_found) {
+  sens_start(&r, 1);
+  SUNNonlinearSolver other = SUNNonlinSol_FixedPoint(run->y, 0, test_context);
+  ck_assert_success(run, CVodeSetNonlinearSolverSensStg1(run->cvode_mem, other));
+  ck_assert_error(run_step(run), CP_BYPASSED, "CPodeSetSensNonlinearSolver");
+  SUNNonlinSolFree(other);
+}
+END_TEST
+
+/* CVODES' own call goes past cpodes: with CV_SIMULTANEOUS the states, too. */
+START_TEST(simultaneous_sensitivities_of_cvodes_are_found) {
+  ck_assert_success(run, CVodeSensInit1(run->cvode_mem, NS, CV_SIMULTANEOUS, NULL, r.s));
+  ck_assert_success(run, CVodeSensEEtolerances(run->cvode_mem));
+  sunrealtype size[NS]     = {1.0, 9.81};
+  SUNNonlinearSolver fixed = SUNNonlinSol_FixedPointSens(NS + 1, run->y, 0, test_context);
+  ck_assert_success(run, CVodeSetNonlinearSolverSensSim(run->cvode_mem, fixed));
+  ck_assert_success(run, CVodeSetSensParams(run->cvode_mem, &run->world.p.L, size, NULL));
+  ck_assert_error(run_step(run), CP_BYPASSED, "CV_STAGGERED1");
+  SUNNonlinSolFree(fixed);
+}
+END_TEST
+
+START_TEST(consistent_starts_need_a_projector_and_a_start) {
+  sens_start(&r, 1);
+  ck_assert_success(run, sens_step(&r));
+  ck_assert_error(CPodeSensCalcIC(run->mem), CP_TOO_LATE, "CPodeReInit");
+  ck_assert_success(run, CPodeSetProjector(run->mem, NULL));
+  ck_assert_error(CPodeSensCalcIC(run->mem), CP_NO_PROJECTOR, "CPodeSetProjector");
+}
+END_TEST
+
+START_TEST(a_projection_of_the_users_cannot_follow_parameters) {
+  CPProjector P = CPProjectorCreateUser(rod_projection, rod_error_projection, run->y, test_context);
+  ck_assert_success(run, CPodeSetProjector(run->mem, P));
+  ck_assert_success(run, CPodeSensInit1(run->mem, NS, CV_STAGGERED1, sens_rhs, r.s));
+  ck_assert_success(run, CPodeSetSensParams(run->mem, &run->world.p.L, NULL, NULL));
+  ck_assert_success(run, CVodeSensEEtolerances(run->cvode_mem));
+  const int unknown = sens_step(&r); /* it keeps G s = 0, and dx/dL = 1 at the start */
+  CPodeSetSensConstraintFn(run->mem, sens_rows);
+  const int given = sens_step(&r);
+  CPodeSetProjector(run->mem, NULL);
+  CPProjectorFree(&P);
+  ck_assert_int_eq(unknown, CP_INCONSISTENT_IC);
+  ck_assert_flag(run, given, CP_NOT_SUPPORTED);
+}
+END_TEST
+
+/* ---- attached memory ---- */
+
+START_TEST(attached_memory_has_sensitivities_and_gets_its_solver_back) {
+  sunrealtype t;
+  void *cvode_mem          = CVodeCreate(CV_ADAMS, test_context);
+  SUNNonlinearSolver inner = SUNNonlinSol_FixedPoint(run->y, 0, test_context);
+  ck_assert_success(run, CVodeInit(cvode_mem, world_rhs, 0.0, run->y));
+  ck_assert_success(run, CVodeSStolerances(cvode_mem, 1e-6, 1e-6));
+  ck_assert_success(run, CVodeSetNonlinearSolver(cvode_mem, inner));
+  ck_assert_success(run, CVodeSetUserData(cvode_mem, &run->world));
+  CPodeMem mem = CPodeAttach(cvode_mem, CV_ADAMS, inner, run->y, test_context);
+  CPodeMem own = run->mem;
+  run->mem     = mem; /* that sens_rhs finds it */
+  ck_assert_success(run, CPodeSetErrHandlerFn(mem, message_log, &run->log));
+  ck_assert_success(run, CPodeSetProjector(mem, run->P));
+  ck_assert_success(run, CPodeSensInit1(mem, NS, CV_STAGGERED1, NULL, r.s));
+  ck_assert_success(run, CPodeSetSensParams(mem, &run->world.p.L, NULL, NULL));
+  ck_assert_success(run, CVodeSensEEtolerances(cvode_mem));
+  ck_assert_error(CPodeSensRhs1(mem, 0.0, run->y, 0, r.s[0], r.s[1], r.s[0], r.s[1]),
+                  CP_NOT_SUPPORTED, "CPodeAttach"); /* f is not known */
+  ck_assert_success(run, CPode(mem, 0.1, run->y, &t, CV_ONE_STEP));
+  ck_assert_success(run, CPodeGetSens(mem, &t, r.s));
+  ck_assert_double_le(residual_of(&r), SENS_ROUNDOFF);
+  CPodeFree(&mem);
+  run->mem = own;
+  ck_assert_int_eq(CVode(cvode_mem, 1.0, run->y, &t, CV_NORMAL), CV_SUCCESS); /* states alone */
+  CVodeFree(&cvode_mem);
+  SUNNonlinSolFree(inner);
+}
+END_TEST
+
+/* ---- adjoint ---- */
+
+START_TEST(backward_runs_before_forward_ones_are_named) {
+  int ncheck;
+  sunrealtype t;
+  ck_assert_flag(run, CPodeB(run->mem, 0.0, CV_NORMAL), CV_NO_ADJ);
+  ck_assert_flag(run, CPodeF(run->mem, 1.0, run->y, &t, CV_NORMAL, &ncheck), CV_NO_ADJ);
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 10, CV_HERMITE));
+  ck_assert_error(CPodeF(run->mem, 1.0, run->y, &t, CV_NORMAL, NULL), CP_ILL_INPUT, "ncheck");
+  const int flag = CPodeB(run->mem, 0.0, CV_NORMAL);
+  ck_assert_msg(flag == CV_NO_FWD || flag == CV_NO_BCK, "%d: %s", flag,
+                CPodeGetLastMessage(run->mem));
+  ck_assert_int_eq(CPodeB(NULL, 0.0, CV_NORMAL), CP_MEM_NULL);
+}
+END_TEST
+
+START_TEST(arguments_of_the_adjoint_helpers_are_checked) {
+  N_Vector shorter = vector_of(3, NULL), v = vector_copy(run->y);
+  CPodeMem mem = run->mem;
+  ck_assert_int_eq(CPodeForwardState(NULL, 0, v, v), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeProjectGradient(NULL, 0, v, v), CP_MEM_NULL);
+  ck_assert_error(CPodeForwardState(mem, 0, NULL, v), CP_ILL_INPUT, "y must not");
+  ck_assert_error(CPodeForwardState(mem, 0, v, shorter), CP_ILL_INPUT, "yproj", "3");
+  ck_assert_error(CPodeProjectGradient(mem, 0, v, NULL), CP_ILL_INPUT, "lambda");
+  ck_assert_success(run, CPodeSetProjector(mem, NULL));
+  ck_assert_error(CPodeProjectGradient(mem, 0, v, v), CP_NO_PROJECTOR, "CPodeSetProjector");
+  N_VDestroy(shorter);
+  N_VDestroy(v);
+}
+END_TEST
+
+START_TEST(every_code_has_its_name) {
+  char *name = CPodeGetReturnFlagName(CP_CNSTRSENS_WRONG);
+  ck_assert_str_eq(name, "CP_CNSTRSENS_WRONG");
+  free(name);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("Wrong use of sensitivities");
+  TCase *tc    = tcase_create("errors");
+  tcase_add_checked_fixture(tc, open_states, close_states);
+  tcase_add_test(tc, other_methods_are_refused);
+  tcase_add_test(tc, a_number_that_is_not_positive_is_refused);
+  tcase_add_test(tc, a_bad_start_is_refused);
+  tcase_add_test(tc, sensitivities_after_the_first_step_are_too_late);
+  tcase_add_test(tc, without_an_integrator_there_are_none);
+  tcase_add_test(tc, they_are_set_up_once);
+  tcase_add_loop_test(tc, every_function_names_what_has_to_come_first, 0, USES);
+  tcase_add_test(tc, every_argument_is_checked);
+  tcase_add_test(tc, bad_parameters_are_named);
+  tcase_add_loop_test(tc, dcdp_that_is_not_the_derivative_of_c_is_found_at_the_start, 0, 4);
+  tcase_add_loop_test(tc, dcdp_that_is_right_is_not_refused_at_any_tolerance, 0, 4);
+  tcase_add_test(tc, dcdp_alone_is_believed);
+  tcase_add_test(tc, a_new_start_of_the_states_wants_one_of_the_sensitivities);
+  tcase_add_test(tc, sensitivities_can_be_switched_off);
+  tcase_add_test(tc, a_solver_that_goes_round_the_projection_is_found);
+  tcase_add_test(tc, simultaneous_sensitivities_of_cvodes_are_found);
+  tcase_add_test(tc, consistent_starts_need_a_projector_and_a_start);
+  tcase_add_test(tc, a_projection_of_the_users_cannot_follow_parameters);
+  tcase_add_test(tc, attached_memory_has_sensitivities_and_gets_its_solver_back);
+  tcase_add_test(tc, backward_runs_before_forward_ones_are_named);
+  tcase_add_test(tc, arguments_of_the_adjoint_helpers_are_checked);
+  tcase_add_test(tc, every_code_has_its_name);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

@@ -1,0 +1,355 @@
+/* Functionals of the pendulum's motion whose gradients have closed forms. */
+#include "sensitivity/fixture.h"
+
+#include <malloc.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static SensRun r;
+static Run *const run = &r.run;
+
+/* G_0 = x(t1) + L,  G_1 = g y(t1) + int 0,  G_2 = int y' dt = y(t1) - y(0) */
+enum { NG = 3 };
+
+static int fault_of_end, fault_of_integrand;
+
+static int end_values(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  const Pendulum *p = user_data;
+  (void)t;
+  g[0] = entries(y)[0] + p->L;
+  g[1] = p->g * entries(y)[1];
+  return fault_of_end;
+}
+static int integrands(sunrealtype t, N_Vector y, sunrealtype *h, void *user_data) {
+  (void)t, (void)user_data;
+  h[2] = entries(y)[3];
+  return fault_of_integrand;
+}
+static int end_gradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtype *gp,
+                        void *user_data) {
+  const Pendulum *p = user_data;
+  (void)t;
+  if (k == 0) entries(gy)[0] = gp[BY_L] = 1.0;
+  if (k == 1) entries(gy)[1] = p->g, gp[BY_G] = entries(y)[1];
+  return 0;
+}
+static int integrand_gradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtype *gp,
+                              void *user_data) {
+  (void)t, (void)y, (void)gp, (void)user_data;
+  if (k == 2) entries(gy)[3] = 1.0;
+  return 0;
+}
+
+static CPFunctional functional(int with_gradients) {
+  return (CPFunctional){.ng             = NG,
+                        .end            = end_values,
+                        .integrand      = integrands,
+                        .end_grad       = with_gradients ? end_gradient : NULL,
+                        .integrand_grad = with_gradients ? integrand_gradient : NULL,
+                        .user_data      = &run->world.p};
+}
+
+/* f' = J and df/dp of the pendulum: x'' = -x tau, y'' = -y tau - g, tau = (v^2 - g y) / L^2 */
+static int user_adjoint(sunrealtype t, N_Vector yv, N_Vector lv, N_Vector Jl, sunrealtype *lfp,
+                        void *user_data) {
+  const Pendulum *p    = user_data;
+  const sunrealtype *y = entries(yv), *l = entries(lv), L2 = p->L * p->L;
+  const sunrealtype tau = (y[2] * y[2] + y[3] * y[3] - p->g * y[1]) / L2;
+  const sunrealtype a   = -(y[0] * l[2] + y[1] * l[3]); /* what multiplies d tau */
+  (void)t;
+  entries(Jl)[0] = -tau * l[2];
+  entries(Jl)[1] = -tau * l[3] - a * p->g / L2;
+  entries(Jl)[2] = l[0] + a * 2.0 * y[2] / L2;
+  entries(Jl)[3] = l[1] + a * 2.0 * y[3] / L2;
+  lfp[BY_L]      = -2.0 * a * tau / p->L;
+  lfp[BY_G]      = -a * y[1] / L2 - l[3];
+  return 0;
+}
+
+static void expect(const sunrealtype *G, const sunrealtype *dG, sunrealtype t, sunrealtype bound) {
+  const Pendulum *p = &run->world.p;
+  sunrealtype y[4];
+  N_Vector *s = N_VCloneVectorArray(NS, run->y);
+  pendulum_exact(p, t, y);
+  sens_exact(p, t, s);
+  ck_assert_double_eq_tol(G[0], y[0] + p->L, bound);
+  ck_assert_double_eq_tol(G[1], p->g * y[1], bound * p->g);
+  ck_assert_double_eq_tol(G[2], y[1], bound);
+  for (int i = 0; i < NS; i++) {
+    const sunrealtype *si = entries(s[i]);
+    ck_assert_double_eq_tol(dG[0 * NS + i], si[0] + (i == BY_L), bound);
+    ck_assert_double_eq_tol(dG[1 * NS + i], p->g * si[1] + (i == BY_G ? y[1] : 0), p->g * bound);
+    ck_assert_double_eq_tol(dG[2 * NS + i], si[1], bound);
+  }
+  N_VDestroyVectorArray(s, NS);
+}
+
+/* Errors of the states are 1e-6 to 1e-5 at this tolerance, growing linearly with time; those of
+   sensitivities some times more. */
+#define TOL   1.0e-9
+#define BOUND 1.0e-5
+
+START_TEST(forward_gradients_are_those_of_the_closed_form) {
+  sunrealtype G[NG], dG[NG * NS];
+  const CPFunctional F = functional(_i / 4);
+  sens_open(&r, methods[_i % 4], TOL);
+  ck_assert_success(run, CPodeFunctionalForward(run->mem, 2.0, &F, G, dG));
+  expect(G, dG, 2.0, BOUND);
+  sens_close(&r);
+}
+END_TEST
+
+START_TEST(adjoint_gradients_are_those_of_the_closed_form) {
+  sunrealtype G[NG], dG[NG * NS];
+  const CPFunctional F           = functional(_i / 4 % 2);
+  const CPAdjointOptions options = {.reltol    = 1.0e-10,
+                                    .abstol    = 1.0e-10,
+                                    .steps     = _i % 3 ? 30 : 0,
+                                    .interp    = _i / 8 % 2 ? CV_HERMITE : CV_POLYNOMIAL,
+                                    .lmm       = _i % 5 ? CV_ADAMS : CV_BDF,
+                                    .adjoint   = _i / 2 % 2 ? user_adjoint : NULL,
+                                    .user_data = &run->world.p};
+  sens_open(&r, methods[_i % 4], TOL);
+  ck_assert_success(run, CPodeFunctionalAdjoint(run->mem, 2.0, &F, &options, r.s, G, dG, NULL));
+  expect(G, dG, 2.0, BOUND);
+  sens_close(&r);
+}
+END_TEST
+
+/* From (cos e, sin e) at rest: d/de of G_0, against P^T l(t0) = (0, dG/dy, 0, dG/dvy) at e = 0. */
+START_TEST(the_gradient_with_respect_to_the_start_is_that_of_runs_side_by_side) {
+  sunrealtype G[NG], dG[NG * NS], value[2];
+  const sunrealtype e            = 1.0e-3; /* runs are off by some 1e-9, truncation is some e^2 */
+  const CPFunctional F           = functional(1);
+  const CPAdjointOptions options = {.steps = 20}; /* and no stop time is left */
+  sens_open(&r, methods[_i], 1.0e-10);
+  N_Vector *gradient = N_VCloneVectorArray(NG, run->y), y0 = vector_copy(run->y);
+  ck_assert_success(run, CPodeFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, gradient));
+  for (int k = 0; k < 2; k++) {
+    entries(y0)[0] = cos(e);
+    entries(y0)[1] = k == 0 ? sin(e) : -sin(e);
+    ck_assert_success(run, CPodeReInit(run->mem, 0.0, y0));
+    ck_assert_success(run, CPode(run->mem, 1.0, run->y, &run->t, CV_NORMAL)); /* no sensitivities */
+    value[k] = entries(run->y)[0];
+  }
+  const sunrealtype *g = entries(gradient[0]);
+  ck_assert_double_eq_tol(g[1], (value[0] - value[1]) / (2 * e), 1.0e-5);
+  ck_assert_double_eq_tol(g[0], 0.0, 1.0e-12);
+  ck_assert_double_eq_tol(g[2], 0.0, 1.0e-12);
+  N_VDestroyVectorArray(gradient, NG);
+  N_VDestroy(y0);
+  sens_close(&r);
+}
+END_TEST
+
+/* The same motions on the manifold, other ones off it: f plus multiples of c */
+static int other_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  sunrealtype c[PENDULUM_M];
+  N_Vector cv    = N_VMake_Serial(PENDULUM_M, c, test_context);
+  const int flag = world_rhs(t, y, ydot, user_data);
+  pendulum_constraints(t, y, cv, &((World *)user_data)->p);
+  entries(ydot)[0] += 2.0 * c[1] * entries(y)[1];
+  entries(ydot)[3] -= 3.0 * c[0];
+  N_VDestroy(cv);
+  return flag;
+}
+
+static void open_other(void) {
+  memset(&r, 0, sizeof r);
+  run_create(run, ADAMS_FIXED_POINT, TOL);
+  run->inner = inner_solver(ADAMS_FIXED_POINT, run->y);
+  ck_assert_success(run, CPodeSetNonlinearSolver(run->mem, run->inner));
+  ck_assert_success(run, CPodeInit(run->mem, other_rhs, 0.0, run->y));
+  ck_assert_success(run, CPodeSStolerances(run->mem, TOL, TOL));
+  ck_assert_success(run, CPodeSetProjector(run->mem, run->P));
+  ck_assert_success(run, CVodeSetUserData(run->cvode_mem, &run->world));
+  r.s = N_VCloneVectorArray(NS, run->y);
+  for (int i = 0; i < NS; i++) N_VConst(0.0, r.s[i]);
+  entries(r.s[BY_L])[0] = 1.0;
+  sens_start(&r, 1);
+}
+
+START_TEST(what_f_is_off_the_manifold_does_not_matter) {
+  sunrealtype G[NG], dG[NG * NS];
+  const CPFunctional F = functional(1);
+  N_Vector gradient[2][NG];
+  for (int k = 0; k < 2; k++) {
+    if (k == 0) sens_open(&r, ADAMS_FIXED_POINT, TOL);
+    else open_other();
+    for (int i = 0; i < NG; i++) gradient[k][i] = vector_of(PENDULUM_N, NULL);
+    ck_assert_success(run, CPodeFunctionalAdjoint(run->mem, 2.0, &F, NULL, r.s, G, dG, gradient[k]));
+    expect(G, dG, 2.0, BOUND);
+    sens_close(&r);
+  }
+  for (int i = 0; i < NG; i++) {
+    ck_assert_double_le(max_distance(gradient[0][i], gradient[1][i]), 10.0 * BOUND);
+    N_VDestroy(gradient[0][i]);
+    N_VDestroy(gradient[1][i]);
+  }
+}
+END_TEST
+
+static int start(sunrealtype t0, N_Vector y0, void *user_data) {
+  (void)t0;
+  pendulum_initial(user_data, y0);
+  return 0;
+}
+
+START_TEST(the_check_finds_all_three_alike_and_prints_them) {
+  char *text           = NULL;
+  size_t length        = 0;
+  FILE *out            = open_memstream(&text, &length);
+  sunrealtype worst    = 1.0;
+  const CPFunctional F = functional(0);
+  sens_open(&r, methods[_i], TOL);
+  ck_assert_success(run,
+                    CPodeFunctionalCheck(run->mem, 0.0, 1.0, &F, NULL, start, 1.0e-4, out, &worst));
+  fclose(out);
+  ck_assert_bound(run, worst, 1.0e-5); /* tolerances of 1e-9 and 1e-8 each step */
+  ck_assert_mentions(text, "forward");
+  char *line = strchr(text, '\n');
+  for (int k = 0; k < NG * NS; k++, line = strchr(line + 1, '\n')) {
+    int kg, kp;
+    double value[3];
+    ck_assert_int_eq(sscanf(line, "%d %d %lf %lf %lf", &kg, &kp, &value[0], &value[1], &value[2]),
+                     5);
+    ck_assert_int_eq(kg * NS + kp, k);
+    ck_assert_double_eq_tol(value[0], value[1], 1.0e-5);
+    ck_assert_double_eq_tol(value[0], value[2], 1.0e-4);
+  }
+  free(text);
+  sens_close(&r);
+}
+END_TEST
+
+/* A wrong gradient of the user's is what the check is there for. */
+static int wrong_gradient(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, sunrealtype *lfp,
+                          void *user_data) {
+  const int flag = user_adjoint(t, y, l, Jl, lfp, user_data);
+  lfp[BY_L] *= 1.1;
+  return flag;
+}
+
+START_TEST(the_check_finds_a_wrong_derivative) {
+  sunrealtype worst              = 0.0;
+  const CPFunctional F           = functional(1);
+  const CPAdjointOptions options = {.adjoint = wrong_gradient, .user_data = &run->world.p};
+  sens_open(&r, ADAMS_FIXED_POINT, TOL);
+  ck_assert_success(
+      run, CPodeFunctionalCheck(run->mem, 0.0, 1.0, &F, &options, start, 1.0e-4, NULL, &worst));
+  ck_assert_double_gt(worst, 1.0e-3);
+  sens_close(&r);
+}
+END_TEST
+
+/* ---- memory ---- */
+
+/* Bytes after an adjoint run to t1 with checkpoints every 20 steps, before they are freed: what a forward
+   run with checkpoints leaves. steps: out */
+static size_t heap_of(sunrealtype t1, int *ncheck) {
+  run_open(run, ADAMS_FIXED_POINT, 1.0e-8);
+  const size_t before = mallinfo2().uordblks;
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 20, CV_POLYNOMIAL));
+  ck_assert_success(run, CPodeF(run->mem, t1, run->y, &run->t, CV_NORMAL, ncheck));
+  const size_t after = mallinfo2().uordblks;
+  run_close(run);
+  return after - before;
+}
+
+/* A checkpoint holds up to 14 vectors and its own struct: below 14 x 1 KB with malloc's overhead, here.
+   Nothing else grows with the run. */
+START_TEST(memory_grows_with_checkpoints_only) {
+  int few = 0, many = 0;
+  const size_t small = heap_of(1.0, &few), large = heap_of(8.0, &many);
+  if (small == 0) return; /* a sanitizer's malloc does not count */
+  ck_assert_int_gt(many, few + 10);
+  ck_assert_uint_le(large, small + (size_t)(many - few) * 14 * 1024);
+}
+END_TEST
+
+/* ---- failures ---- */
+
+#define ck_assert_error(call, code, ...) \
+  do {                                   \
+    ck_assert_flag(run, call, code);     \
+    ck_assert_message(run, __VA_ARGS__); \
+  } while (0)
+
+START_TEST(arguments_are_checked) {
+  sunrealtype G[NG], dG[NG * NS], worst;
+  CPFunctional F = functional(1), none = {.ng = 1}, empty = functional(1);
+  CPAdjointOptions bad = {.interp = 7};
+  sens_open_states(&r, ADAMS_FIXED_POINT, TOL);
+  CPodeMem mem = run->mem;
+  empty.ng     = 0;
+  ck_assert_int_eq(CPodeFunctionalForward(NULL, 1, &F, G, dG), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeFunctionalAdjoint(NULL, 1, &F, NULL, NULL, G, dG, NULL), CP_MEM_NULL);
+  ck_assert_error(CPodeFunctionalForward(mem, 1, &F, G, dG), CP_NO_INIT, "CPodeSensInit1");
+  sens_start(&r, 1);
+  ck_assert_error(CPodeFunctionalForward(mem, 1, NULL, G, dG), CP_ILL_INPUT, "F must not");
+  ck_assert_error(CPodeFunctionalForward(mem, 1, &F, NULL, dG), CP_ILL_INPUT, "G must not");
+  ck_assert_error(CPodeFunctionalForward(mem, 1, &F, G, NULL), CP_ILL_INPUT, "dG");
+  ck_assert_error(CPodeFunctionalForward(mem, 1, &none, G, dG), CP_ILL_INPUT, "integrands");
+  ck_assert_error(CPodeFunctionalForward(mem, 1, &empty, G, dG), CP_ILL_INPUT, "ng", "0");
+  ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, NULL, NULL, G, NULL, NULL), CP_ILL_INPUT, "dG");
+  ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, &bad, NULL, G, dG, NULL), CP_ILL_INPUT,
+                  "interp", "7");
+  bad = (CPAdjointOptions){.lmm = 5};
+  ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, &bad, NULL, G, dG, NULL), CP_ILL_INPUT, "lmm",
+                  "5");
+  ck_assert_error(CPodeFunctionalCheck(mem, 0, 1, &F, NULL, NULL, 1e-4, NULL, &worst), CP_ILL_INPUT,
+                  "start");
+  ck_assert_error(CPodeFunctionalCheck(mem, 0, 1, &F, NULL, start, 0.0, NULL, &worst), CP_ILL_INPUT,
+                  "step", "0");
+  ck_assert_success(run, run_step(run));
+  ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, NULL, NULL, G, dG, NULL), CP_TOO_LATE,
+                  "CPodeReInit");
+  sens_close(&r);
+}
+END_TEST
+
+START_TEST(failing_functions_are_named_both_ways) {
+  sunrealtype G[NG], dG[NG * NS];
+  const CPFunctional F = functional(1);
+  fault_of_end         = _i % 2;
+  fault_of_integrand   = !fault_of_end;
+  sens_open(&r, ADAMS_FIXED_POINT, TOL);
+  const int flag = _i / 2 ? CPodeFunctionalForward(run->mem, 0.5, &F, G, dG)
+                          : CPodeFunctionalAdjoint(run->mem, 0.5, &F, NULL, r.s, G, dG, NULL);
+  ck_assert_flag(run, flag, CP_ILL_INPUT);
+  ck_assert_message(run, fault_of_end ? "end term" : "integrand", "(1)");
+  sens_close(&r);
+}
+END_TEST
+
+START_TEST(a_run_that_fails_tells_why_both_ways) {
+  sunrealtype G[NG], dG[NG * NS];
+  const CPFunctional F = functional(1);
+  sens_open(&r, ADAMS_FIXED_POINT, TOL);
+  run->world.c   = (Fault){.after = 0.2, .times = -1, .flag = -1};
+  const int flag = _i ? CPodeFunctionalForward(run->mem, 0.5, &F, G, dG)
+                      : CPodeFunctionalAdjoint(run->mem, 0.5, &F, NULL, r.s, G, dG, NULL);
+  ck_assert_flag(run, flag, CP_CNSTRFUNC_FAIL);
+  sens_close(&r);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("Functionals");
+  TCase *tc    = tcase_create("functional");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, forward_gradients_are_those_of_the_closed_form, 0, 8);
+  tcase_add_loop_test(tc, adjoint_gradients_are_those_of_the_closed_form, 0, 16);
+  tcase_add_loop_test(tc, the_gradient_with_respect_to_the_start_is_that_of_runs_side_by_side, 0, 2);
+  tcase_add_test(tc, what_f_is_off_the_manifold_does_not_matter);
+  tcase_add_loop_test(tc, the_check_finds_all_three_alike_and_prints_them, 0, 2);
+  tcase_add_test(tc, the_check_finds_a_wrong_derivative);
+  tcase_add_test(tc, memory_grows_with_checkpoints_only);
+  tcase_add_test(tc, arguments_are_checked);
+  tcase_add_loop_test(tc, failing_functions_are_named_both_ways, 0, 4);
+  tcase_add_loop_test(tc, a_run_that_fails_tells_why_both_ways, 0, 2);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

@@ -1,0 +1,359 @@
+/* Sensitivities of mechanical systems: right-hand sides, adjoints and runs of every model of
+ * examples/models. */
+#include "mechanics/systems.h"
+
+#include <cpodes/cpodes_sens.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- parameters ---- */
+
+/* count of them from p on; moving: one that does not move the constraints */
+typedef struct {
+  sunrealtype *p;
+  int count, moving;
+} Parameters;
+
+static sunrealtype nothing = 1.0; /* a parameter of which nothing depends */
+
+static Parameters parameters_of(System *s, SystemName name) {
+  switch (name) {
+  case PENDULUM: return (Parameters){&s->is.pendulum.L, 2, 1};
+  case SLIDER_CRANK: return (Parameters){&s->is.slider_crank.a, 8, 4};
+  case CAR_AXIS: return (Parameters){&s->is.car_axis.L, 7, 3};
+  case FOUR_BAR:
+  case FOUR_BAR_SPARSE: return (Parameters){&s->four_bar->g, 1, 0};
+  case KNIFE_EDGE: return (Parameters){&s->is.knife_edge.g, 2, 1};
+  case BODIES:
+  case BODIES_IN_SPACE: return (Parameters){&s->is.bodies.body[0].m, 4, 1};
+  case SPATIAL_LOOP: return (Parameters){&s->is.loop.body[0].m, 4, 0};
+  case OPERATORS_CHAIN: return (Parameters){&s->chain->g, 1, 0};
+  case BENDING_CHAIN: return (Parameters){&s->bending->k, 2, 0};
+  case BUSHING_CRANK: return (Parameters){&s->is.bushing.K, 2, 0};
+  case FLEXIBLE_CRANK: return (Parameters){&s->is.flexible.damping, 1, 0};
+  default: return (Parameters){&nothing, 1, 0};
+  }
+}
+
+/* ---- one state ---- */
+
+typedef struct {
+  System *s;
+  Parameters par;
+  sunrealtype size[8];
+  N_Vector along, adot, l, ldot, q, ref;
+  unsigned long long seed;
+} State;
+
+static void setup(State *w, SystemName name) {
+  memset(w, 0, sizeof *w);
+  w->s   = system_create(name);
+  w->par = parameters_of(w->s, name);
+  for (int i = 0; i < w->par.count; i++) w->size[i] = fmax(fabs(w->par.p[i]), 0.1);
+  ck_assert_int_eq(CPMechSetParams(w->s->mech, w->par.count, w->par.p, w->size, NULL), CP_SUCCESS);
+  N_Vector *all[] = {&w->along, &w->adot, &w->l, &w->ldot, &w->ref};
+  for (int k = 0; k < 5; k++) random_fill(*all[k] = vector_copy(w->s->y), &w->seed);
+  w->q = vector_of(w->par.count, NULL);
+  /* dependent rows have solutions for tangential directions only */
+  CPProjector P = CPMechGetProjector(w->s->mech);
+  ck_assert_int_eq(CPProjectorProjectTangent(P, w->s->t, w->s->y, w->s->ewt, w->along), CP_SUCCESS);
+}
+
+static void teardown(State *w) {
+  N_Vector all[] = {w->along, w->adot, w->l, w->ldot, w->ref, w->q};
+  for (int k = 0; k < 6; k++) N_VDestroy(all[k]);
+  system_free(&w->s);
+}
+
+/* u' and lambda by CPMechAccelerations; q' is N u */
+static void right_hand_side(State *w, N_Vector y, N_Vector ydot) {
+  System *s = w->s;
+  system_N(s, entries(y), entries(y) + s->nq, entries(ydot));
+  ck_assert_msg(CPMechAccelerations(s->mech, s->t, y, entries(ydot) + s->nq, NULL) == CP_SUCCESS,
+                "%s: %s", s->name, CPMechGetLastMessage(s->mech));
+}
+
+/* Whole differences of sixth order, of the public right-hand side, along (s, e_i) */
+static void differences(State *w, int i, N_Vector result) {
+  const sunrealtype weight[3] = {3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0},
+                    e         = 2.0e-3 * fmin(1.0, w->size[i]);
+  N_Vector y = vector_copy(w->s->y), ydot = vector_copy(y);
+  const sunrealtype kept = w->par.p[i];
+  N_VConst(0.0, result);
+  for (int k = -3; k <= 3; k++) {
+    if (k == 0) continue;
+    w->par.p[i] = kept + k * e;
+    N_VLinearSum(1.0, w->s->y, k * e, w->along, y);
+    right_hand_side(w, y, ydot);
+    N_VLinearSum(1.0, result, (k > 0 ? 1 : -1) * weight[abs(k) - 1] / e, ydot, result);
+  }
+  w->par.p[i] = kept;
+  N_VDestroy(y);
+  N_VDestroy(ydot);
+}
+
+/* Two formulas of sixth order, of steps and directions of their own, agree to some 1e-12 times the size
+   of u', which is up to some thousand here; models without z only. */
+START_TEST(the_right_hand_side_is_the_derivative_of_the_accelerations) {
+  State w;
+  setup(&w, (SystemName)_i);
+  for (int i = 0; i < w.par.count && w.s->nq + w.s->nu == w.s->n && !w.s->redundant; i++) {
+    differences(&w, i, w.ref);
+    ck_assert_int_eq(
+        CPMechSensRhs1(1, w.s->t, w.s->y, NULL, i, w.along, w.adot, w.s->mech, w.l, w.ldot), 0);
+    const sunrealtype bound = 1.0e-8 * (1.0 + N_VMaxNorm(w.ref));
+    ck_assert_msg(max_distance(w.adot, w.ref) <= bound, "%s, parameter %d: off by %g of %g",
+                  w.s->name, i, max_distance(w.adot, w.ref), N_VMaxNorm(w.ref));
+  }
+  teardown(&w);
+}
+END_TEST
+
+/* l . (J s + df/dp) = (J^T l) . s + l . df/dp: transposed code against the code itself */
+START_TEST(the_adjoint_is_the_transpose) {
+  State w;
+  setup(&w, (SystemName)_i);
+  System *s      = w.s;
+  const int flag = CPMechAdjointRhs(s->t, s->y, w.l, w.ldot, s->mech);
+  if (_i == OPERATORS_CHAIN) {
+    ck_assert_int_eq(flag, CP_NOT_SUPPORTED);
+    ck_assert_int_eq(CPMechAdjointQuadrature(s->t, s->y, w.l, w.q, s->mech), CP_NOT_SUPPORTED);
+  } else {
+    ck_assert_int_eq(flag, 0);
+    ck_assert_int_eq(CPMechAdjointQuadrature(s->t, s->y, w.l, w.q, s->mech), 0);
+    for (int i = 0; i < w.par.count; i++) {
+      ck_assert_int_eq(
+          CPMechSensRhs1(1, s->t, s->y, NULL, i, w.along, w.adot, s->mech, w.ref, w.ref), 0);
+      const sunrealtype forward = dot(w.l, w.adot), back = -dot(w.ldot, w.along) - entries(w.q)[i];
+      sunrealtype size = 1.0;
+      for (int j = 0; j < s->n; j++)
+        size += fabs(entries(w.l)[j] * entries(w.adot)[j]) +
+                fabs(entries(w.ldot)[j] * entries(w.along)[j]);
+      ck_assert_msg(fabs(forward - back) <= 1.0e-10 * size, "%s, parameter %d: %.12g, %.12g",
+                    s->name, i, forward, back);
+    }
+  }
+  teardown(&w);
+}
+END_TEST
+
+/* A changed parameter is noticed, although state and time are the same. */
+START_TEST(results_follow_the_parameters) {
+  State w;
+  setup(&w, PENDULUM);
+  System *s = w.s;
+  sunrealtype before[2], after[2];
+  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 0, w.along, before, NULL),
+                   CP_SUCCESS);
+  s->is.pendulum.L *= 2;
+  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 0, w.along, after, NULL),
+                   CP_SUCCESS);
+  ck_assert(before[0] != after[0]);
+  teardown(&w);
+}
+END_TEST
+
+/* ---- whole runs ---- */
+
+/* y at t1 with the parameter as it is; sens: its sensitivity to it, NULL: none. Returns how often its
+   nonlinear solver did not converge. */
+static long int run(System *s, int lmm, sunrealtype tol, sunrealtype *p, sunrealtype size,
+                    int control, N_Vector y, N_Vector sens) {
+  const sunrealtype t1 = s->t + 0.05;
+  sunrealtype t;
+  CPodeMem mem = CPodeCreate(lmm, test_context);
+  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &s->log), CP_SUCCESS);
+  ck_assert_msg(CPMechAttach(s->mech, mem, s->t, s->y) == CP_SUCCESS, "%s: %s", s->name,
+                s->log.text);
+  ck_assert_int_eq(CPodeSStolerances(mem, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 100000), CV_SUCCESS);
+  if (sens) {
+    N_VConst(0.0, sens);
+    ck_assert_msg(CPodeSensInit1(mem, 1, CV_STAGGERED1, NULL, &sens) == CP_SUCCESS, "%s: %s",
+                  s->name, s->log.text);
+    ck_assert_int_eq(CPodeSetSensParams(mem, p, &size, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CVodeSensEEtolerances(CPodeGetCVodeMem(mem)), CV_SUCCESS);
+    ck_assert_int_eq(CVodeSetSensErrCon(CPodeGetCVodeMem(mem), control), CV_SUCCESS);
+  }
+  int flag = CPode(mem, t1, y, &t, CV_NORMAL);
+  ck_assert_msg(flag == CP_SUCCESS, "%s: %d, %s", s->name, flag, s->log.text);
+  long int nfails = 0;
+  if (sens) CVodeGetSensNumNonlinSolvConvFails(CPodeGetCVodeMem(mem), &nfails);
+  if (sens) ck_assert_int_eq(CPodeGetSens(mem, &t, &sens), CP_SUCCESS);
+  CPodeFree(&mem);
+  return nfails;
+}
+
+/* Runs from the same start with the parameter moved by 1e-3 of its size: central differences are good to
+   1e-6 of the second-next derivative and to some steps times tol / 1e-3. */
+START_TEST(sensitivities_are_those_of_runs_side_by_side) {
+  const SystemName name = (SystemName)(_i / 2);
+  const int lmm         = _i % 2 ? CV_ADAMS : CV_BDF;
+  const sunrealtype tol = 1.0e-10, part = 1.0e-3;
+  if (name == OPERATORS_CHAIN && lmm == CV_BDF) return; /* wants a linear solver of the user's */
+  System *s            = system_create(name);
+  const Parameters par = parameters_of(s, name);
+  sunrealtype *p = par.p + par.moving, kept = *p;
+  /* the crank's damping is 0 here, and its unit is 1: velocities of its vibrations are off by 1e-7 */
+  const sunrealtype size = fmax(fabs(*p), name == FLEXIBLE_CRANK ? 1 : 0.1);
+  N_Vector y = vector_copy(s->y), plus = vector_copy(y), minus = vector_copy(y),
+           sens = vector_copy(y);
+  run(s, lmm, tol, p, size, 1, y, sens);
+  *p = kept + part * size;
+  run(s, lmm, tol, p, size, 1, plus, NULL);
+  *p = kept - part * size;
+  run(s, lmm, tol, p, size, 1, minus, NULL);
+  *p = kept;
+  N_VLinearSum(0.5 / (part * size), plus, -0.5 / (part * size), minus, plus);
+  const sunrealtype bound = 1.0e-4 * N_VMaxNorm(sens) + 1.0e-5 / size;
+  ck_assert_msg(max_distance(plus, sens) <= bound, "%s: off by %g of %g", s->name,
+                max_distance(plus, sens), N_VMaxNorm(sens));
+  N_VDestroy(y);
+  N_VDestroy(plus);
+  N_VDestroy(minus);
+  N_VDestroy(sens);
+  system_free(&s);
+}
+END_TEST
+
+/* Unless fixed point iteration of the sensitivities fails: the stiff systems with Adams have steps repeated
+   for that. */
+START_TEST(without_error_control_states_are_the_same_to_the_last_bit) {
+  const SystemName name = (SystemName)(_i / 2);
+  const int lmm         = _i % 2 ? CV_ADAMS : CV_BDF;
+  const int stiff       = name == BUSHING_CRANK || name == FLEXIBLE_CRANK;
+  if (name == OPERATORS_CHAIN && lmm == CV_BDF) return;
+  System *s            = system_create(name);
+  const Parameters par = parameters_of(s, name);
+  sunrealtype *p = par.p + par.moving, size = fmax(fabs(*p), 0.1);
+  N_Vector alone = vector_copy(s->y), y = vector_copy(s->y), sens = vector_copy(s->y);
+  run(s, lmm, 1.0e-6, p, size, 0, alone, NULL);
+  const long int nfails = run(s, lmm, 1.0e-6, p, size, 0, y, sens);
+  ck_assert_int_eq(nfails > 0, stiff && lmm == CV_ADAMS);
+  ck_assert_msg(nfails > 0 || same_bits(alone, y), "%s: off by %g", s->name, max_distance(alone, y));
+  N_VDestroy(alone);
+  N_VDestroy(y);
+  N_VDestroy(sens);
+  system_free(&s);
+}
+END_TEST
+
+/* ---- derivatives by the user ---- */
+
+static const char *broken; /* which entry is wrong */
+
+/* pendulum_model: (x'', y'') + lambda (x, y)/L = (0, -g), p = (x^2 + y^2 - L^2)/(2 L) */
+static int pendulum_parameters(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                               const sunrealtype *z, const sunrealtype *udot,
+                               const sunrealtype *lambda, int iS, sunrealtype *Fp, sunrealtype *Bp,
+                               sunrealtype *pp, sunrealtype *vp, sunrealtype *Zp, void *user_data) {
+  const Pendulum *pendulum = user_data;
+  const sunrealtype L2     = pendulum->L * pendulum->L;
+  (void)t, (void)z;
+  ck_assert_ptr_null(Zp);
+  if (iS == 1) {
+    Fp[1] = -1.0;
+    return 0;
+  }
+  Fp[0] = lambda[0] * q[0] / L2;
+  Fp[1] = lambda[0] * q[1] / L2;
+  Bp[0] = (u[0] * u[0] + u[1] * u[1] + q[0] * udot[0] + q[1] * udot[1]) / L2;
+  pp[0] = -(q[0] * q[0] + q[1] * q[1]) / (2.0 * L2) - 0.5;
+  vp[0] = -(q[0] * u[0] + q[1] * u[1]) / L2;
+  if (!strcmp(broken, "Fp")) Fp[1] *= 1.001;
+  if (!strcmp(broken, "Bp")) Bp[0] += 1.0;
+  if (!strcmp(broken, "pp")) pp[0] *= -1.0;
+  if (!strcmp(broken, "vp")) vp[0] += 1.0e-3;
+  return strcmp(broken, "failure") ? 0 : -1;
+}
+
+static int with_parameters(const char *which, State *w, sunrealtype *a) {
+  broken = which;
+  setup(w, PENDULUM);
+  ck_assert_int_eq(CPMechSetParamJac(w->s->mech, pendulum_parameters), CP_SUCCESS);
+  return CPMechSensAccelerations(w->s->mech, w->s->t, w->s->y, 0, w->along, a, a + 2);
+}
+
+START_TEST(derivatives_by_the_user_are_those_by_differences) {
+  State w;
+  sunrealtype a[3], b[3];
+  ck_assert_int_eq(with_parameters("nothing", &w, a), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetParamJac(w.s->mech, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSensAccelerations(w.s->mech, w.s->t, w.s->y, 0, w.along, b, b + 2),
+                   CP_SUCCESS);
+  for (int i = 0; i < 3; i++) ck_assert_double_eq_tol(a[i], b[i], 1.0e-9 * (1 + fabs(b[i])));
+  teardown(&w);
+}
+END_TEST
+
+START_TEST(wrong_derivatives_are_named) {
+  const char *parts[] = {"Fp", "Bp", "pp", "vp"};
+  State w;
+  sunrealtype a[3];
+  ck_assert_int_eq(with_parameters(parts[_i], &w, a), CP_MECH_DERIV_WRONG);
+  ck_assert_mentions(w.s->log.text, parts[_i]);
+  ck_assert_mentions(w.s->log.text, "parameter 0");
+  teardown(&w);
+}
+END_TEST
+
+START_TEST(failing_derivatives_are_named) {
+  State w;
+  sunrealtype a[3];
+  ck_assert_int_eq(with_parameters("failure", &w, a), CP_MECHFUNC_FAIL);
+  ck_assert_mentions(w.s->log.text, "parameter derivatives");
+  teardown(&w);
+}
+END_TEST
+
+/* ---- wrong use ---- */
+
+START_TEST(without_parameters_there_are_no_sensitivities) {
+  System *s  = system_create(PENDULUM);
+  N_Vector v = vector_copy(s->y);
+  sunrealtype a[2], none = 0.0;
+  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 0, v, a, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechSensRhs1(1, s->t, s->y, NULL, 0, v, v, s->mech, v, v), CP_NO_INIT);
+  ck_assert_int_eq(CPMechAdjointQuadrature(s->t, s->y, v, v, s->mech), CP_NO_INIT);
+  ck_assert_int_eq(CPMechSetParams(s->mech, 0, a, NULL, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechSetParams(s->mech, 1, NULL, NULL, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechSetParams(s->mech, 1, &none, NULL, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechSetParams(NULL, 1, a, NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPMechSetParamJac(NULL, NULL), CP_MEM_NULL);
+  N_VDestroy(v);
+  system_free(&s);
+}
+END_TEST
+
+START_TEST(constraints_of_a_system_are_its_own) {
+  System *s    = system_create(PENDULUM);
+  N_Vector v   = vector_copy(s->y);
+  CPodeMem mem = CPodeCreate(CV_BDF, test_context);
+  CPodeSetErrHandlerFn(mem, message_log, &s->log);
+  ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSensInit1(mem, 1, CV_STAGGERED1, NULL, &v), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSetSensConstraintFn(mem, NULL), CP_NOT_SUPPORTED);
+  ck_assert_mentions(s->log.text, "CPMechSetParamJac");
+  CPodeFree(&mem);
+  N_VDestroy(v);
+  system_free(&s);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("Sensitivities of mechanical systems");
+  TCase *tc    = tcase_create("mechanics");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, the_right_hand_side_is_the_derivative_of_the_accelerations, 0, SYSTEMS);
+  tcase_add_loop_test(tc, the_adjoint_is_the_transpose, 0, SYSTEMS);
+  tcase_add_test(tc, results_follow_the_parameters);
+  tcase_add_loop_test(tc, sensitivities_are_those_of_runs_side_by_side, 0, 2 * SYSTEMS);
+  tcase_add_loop_test(tc, without_error_control_states_are_the_same_to_the_last_bit, 0, 2 * SYSTEMS);
+  tcase_add_test(tc, derivatives_by_the_user_are_those_by_differences);
+  tcase_add_loop_test(tc, wrong_derivatives_are_named, 0, 4);
+  tcase_add_test(tc, failing_derivatives_are_named);
+  tcase_add_test(tc, without_parameters_there_are_no_sensitivities);
+  tcase_add_test(tc, constraints_of_a_system_are_its_own);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

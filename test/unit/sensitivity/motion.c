@@ -1,0 +1,218 @@
+/* Sensitivities of a mechanism with an auxiliary state and a prescribed motion: a pendulum below a cart.
+ *
+ *   q = (s, x, y)   cart, mass       0 = ((x - s)^2 + y^2 - L^2) / (2 L)
+ *   f = (0, -k x', -g - k y'),       M = I
+ *   z' = k (x'^2 + y'^2) + lambda / 10
+ *   s  = a sin(w t), if it is prescribed */
+#include "support/support.h"
+
+#include <cpodes/cpodes_sens.h>
+#include <math.h>
+#include <string.h>
+
+enum { BY_L, BY_G, BY_K, BY_A, NS, NQ = 3, N = 2 * NQ + 1, FREE = -1 };
+
+typedef struct {
+  sunrealtype p[NS]; /* L, g, k, a */
+} Cart;
+
+static const sunrealtype w = 3.0;
+
+static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int j = 0; j < NQ; j++) SM_ELEMENT_D(M, j, j) = 1.0;
+  return 0;
+}
+static int rod(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  const sunrealtype L = ((Cart *)user_data)->p[BY_L];
+  (void)t;
+  SM_ELEMENT_D(A, 0, 0) = -(q[1] - q[0]) / L;
+  SM_ELEMENT_D(A, 0, 1) = (q[1] - q[0]) / L;
+  SM_ELEMENT_D(A, 0, 2) = q[2] / L;
+  return 0;
+}
+static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *user_data) {
+  const sunrealtype *p = ((Cart *)user_data)->p;
+  (void)t, (void)q, (void)z;
+  f[1] = -p[BY_K] * u[1];
+  f[2] = -p[BY_K] * u[2] - p[BY_G];
+  return 0;
+}
+static int length(sunrealtype t, const sunrealtype *q, sunrealtype *c, void *user_data) {
+  const sunrealtype L = ((Cart *)user_data)->p[BY_L], d = q[1] - q[0];
+  (void)t;
+  c[0] = (d * d + q[2] * q[2] - L * L) / (2.0 * L);
+  return 0;
+}
+static int right_side(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                      void *user_data) {
+  const sunrealtype d = u[1] - u[0];
+  (void)t, (void)q;
+  b[0] = -(d * d + u[2] * u[2]) / ((Cart *)user_data)->p[BY_L];
+  return 0;
+}
+static int power(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                 const sunrealtype *lambda, sunrealtype *zdot, void *user_data) {
+  (void)t, (void)q, (void)z;
+  zdot[0] = ((Cart *)user_data)->p[BY_K] * (u[1] * u[1] + u[2] * u[2]) + lambda[0] / 10.0;
+  return 0;
+}
+static int motion(sunrealtype t, sunrealtype *g, void *data) {
+  *g = ((Cart *)data)->p[BY_A] * sin(w * t);
+  return 0;
+}
+static int motion_rate(sunrealtype t, sunrealtype *g, void *data) {
+  *g = ((Cart *)data)->p[BY_A] * w * cos(w * t);
+  return 0;
+}
+static int motion_curvature(sunrealtype t, sunrealtype *g, void *data) {
+  *g = -((Cart *)data)->p[BY_A] * w * w * sin(w * t);
+  return 0;
+}
+static const CPMechModel model = {.nu   = NQ,
+                                  .nz   = 1,
+                                  .np   = 1,
+                                  .M    = mass,
+                                  .A    = rod,
+                                  .f    = forces,
+                                  .p    = length,
+                                  .b    = right_side,
+                                  .zdot = power};
+
+/* Hanging, the cart at its speed of t = 0; and what that depends on. s [NS], or NULL */
+static void start(const Cart *cart, N_Vector y, N_Vector *s) {
+  sunrealtype *v = entries(y);
+  N_VConst(0.0, y);
+  v[2] = -cart->p[BY_L];
+  v[3] = cart->p[BY_A] * w;
+  v[4] = 0.3;
+  for (int i = 0; s && i < NS; i++) N_VConst(0.0, s[i]);
+  if (s) entries(s[BY_L])[2] = -1.0;
+  if (s) entries(s[BY_A])[3] = w;
+}
+
+static CPMech create(Cart *cart, int how, N_Vector y) {
+  CPMech mech = CPMechCreate(&model, y, test_context);
+  ck_assert_ptr_nonnull(mech);
+  ck_assert_int_eq(CPMechSetUserData(mech, cart), CP_SUCCESS);
+  if (how != FREE)
+    ck_assert_int_eq(
+        CPMechPrescribe(mech, 0, (CPMotion)how, motion, motion_rate, motion_curvature, 0.0, cart),
+        CP_SUCCESS);
+  return mech;
+}
+
+/* The state at t = 0.4 and, unless s is NULL, its sensitivities */
+static void run(Cart *cart, int how, int lmm, N_Vector y, N_Vector *s) {
+  MessageLog log = {0};
+  sunrealtype t;
+  start(cart, y, s);
+  CPMech mech  = create(cart, how, y);
+  CPodeMem mem = CPodeCreate(lmm, test_context);
+  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-10, 1.0e-10), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 100000), CV_SUCCESS);
+  if (s) {
+    ck_assert_int_eq(CPodeSensInit1(mem, NS, CV_STAGGERED1, NULL, s), CP_SUCCESS);
+    ck_assert_int_eq(CPodeSetSensParams(mem, cart->p, NULL, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CVodeSensEEtolerances(CPodeGetCVodeMem(mem)), CV_SUCCESS);
+    ck_assert_int_eq(CVodeSetSensErrCon(CPodeGetCVodeMem(mem), SUNTRUE), CV_SUCCESS);
+  }
+  const int flag = CPode(mem, 0.4, y, &t, CV_NORMAL);
+  ck_assert_msg(flag == CP_SUCCESS, "motion %d, lmm %d: %d, %s", how, lmm, flag, log.text);
+  if (s) ck_assert_int_eq(CPodeGetSens(mem, &t, s), CP_SUCCESS);
+  CPodeFree(&mem);
+  CPMechFree(&mech);
+}
+
+/* Central differences with a step of 1e-3: 1e-6 of the third derivatives, and some 1e-8 / 1e-3 of the runs */
+START_TEST(sensitivities_are_those_of_runs_side_by_side) {
+  const int how = _i / 2 - 1, lmm = _i % 2 ? CV_ADAMS : CV_BDF;
+  Cart cart  = {.p = {1.0, 9.81, 0.2, 0.5}};
+  N_Vector y = vector_of(N, NULL), plus = vector_of(N, NULL), minus = vector_of(N, NULL);
+  N_Vector *s = N_VCloneVectorArray(NS, y);
+  run(&cart, how, lmm, y, s);
+  for (int i = 0; i < NS; i++) {
+    const sunrealtype kept = cart.p[i], e = 1.0e-3 * kept;
+    cart.p[i] = kept + e;
+    run(&cart, how, lmm, plus, NULL);
+    cart.p[i] = kept - e;
+    run(&cart, how, lmm, minus, NULL);
+    cart.p[i] = kept;
+    N_VLinearSum(0.5 / e, plus, -0.5 / e, minus, plus);
+    ck_assert_msg(max_distance(plus, s[i]) <= 1.0e-4 * (1.0 + N_VMaxNorm(s[i])),
+                  "motion %d, lmm %d, parameter %d: off by %g of %g", how, lmm, i,
+                  max_distance(plus, s[i]), N_VMaxNorm(s[i]));
+  }
+  N_VDestroyVectorArray(s, NS);
+  N_VDestroy(y);
+  N_VDestroy(plus);
+  N_VDestroy(minus);
+}
+END_TEST
+
+/* l . (J s + df/dp) = (J^T l) . s + l . df/dp, with z' that depends on the multiplier */
+START_TEST(the_adjoint_is_the_transpose) {
+  const int how           = _i - 1;
+  Cart cart               = {.p = {1.0, 9.81, 0.2, 0.5}};
+  unsigned long long seed = 11;
+  N_Vector y = vector_of(N, NULL), l = vector_of(N, NULL), s = vector_of(N, NULL),
+           sdot = vector_of(N, NULL), ldot = vector_of(N, NULL), q = vector_of(NS, NULL);
+  run(&cart, how, CV_ADAMS, y, NULL);
+  random_fill(l, &seed);
+  random_fill(s, &seed);
+  CPMech mech = create(&cart, how, y);
+  ck_assert_int_eq(CPMechSetParams(mech, NS, cart.p, NULL, NULL), CP_SUCCESS);
+  const int flag = CPMechAdjointRhs(0.4, y, l, ldot, mech);
+  ck_assert_int_eq(flag, how == CP_MOTION_FULL ? CP_NOT_SUPPORTED : CP_SUCCESS);
+  if (!flag) ck_assert_int_eq(CPMechAdjointQuadrature(0.4, y, l, q, mech), 0);
+  for (int i = 0; !flag && i < NS; i++) {
+    ck_assert_int_eq(CPMechSensRhs1(NS, 0.4, y, NULL, i, s, sdot, mech, NULL, NULL), 0);
+    ck_assert_double_eq_tol(dot(l, sdot), -dot(ldot, s) - entries(q)[i], 1.0e-10 * 100);
+  }
+  CPMechFree(&mech);
+  N_Vector all[] = {y, l, s, sdot, ldot, q};
+  for (int k = 0; k < 6; k++) N_VDestroy(all[k]);
+}
+END_TEST
+
+/* A rod that is switched off constrains no sensitivity: that of free fall to g is (0, 0, -t^2/2). */
+START_TEST(rows_that_are_off_constrain_nothing) {
+  const sunrealtype off = 0.0;
+  Cart cart             = {.p = {1.0, 9.81, 1.0e-30, 0.5}};
+  sunrealtype t;
+  N_Vector y = vector_of(N, NULL), *s = N_VCloneVectorArray(NS, y);
+  const sunrealtype size[NS] = {1.0, 1.0, 1.0, 1.0};
+  start(&cart, y, s);
+  CPMech mech  = create(&cart, FREE, y);
+  CPodeMem mem = CPodeCreate(_i, test_context);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetActive(mech, &off), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-8, 1.0e-8), CP_SUCCESS);
+  N_VConst(0.0, s[BY_L]);
+  ck_assert_int_eq(CPodeSensInit1(mem, NS, CV_STAGGERED1, NULL, s), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSetSensParams(mem, cart.p, size, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSensEEtolerances(CPodeGetCVodeMem(mem)), CV_SUCCESS);
+  ck_assert_msg(CPode(mem, 0.5, y, &t, CV_NORMAL) == CP_SUCCESS, "%s", CPodeGetLastMessage(mem));
+  ck_assert_int_eq(CPodeGetSens(mem, &t, s), CP_SUCCESS);
+  ck_assert_double_eq_tol(entries(s[BY_G])[2], -t * t / 2.0, 1.0e-6);
+  ck_assert_double_eq_tol(N_VMaxNorm(s[BY_L]), 0.0, 1.0e-12);
+  CPodeFree(&mem);
+  CPMechFree(&mech);
+  N_VDestroyVectorArray(s, NS);
+  N_VDestroy(y);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("Sensitivities with motions and auxiliary states");
+  TCase *tc    = tcase_create("motion");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, sensitivities_are_those_of_runs_side_by_side, 0, 8);
+  tcase_add_loop_test(tc, the_adjoint_is_the_transpose, 0, 4);
+  tcase_add_loop_test(tc, rows_that_are_off_constrain_nothing, CV_ADAMS, CV_BDF + 1);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
