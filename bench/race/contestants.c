@@ -1,6 +1,6 @@
 #include "contestants.h"
 
-#include "names.h"
+#include <models/names.h>
 #include <string.h>
 
 /* A peer that was not found when this was built: its name, and a word for those who ask for it */
@@ -11,10 +11,8 @@
 
 extern const Contestant contestant_cpodes_bdf, contestant_cpodes_bdf2, contestant_cpodes_adams;
 extern const Contestant contestant_cpodes_bdf_fc, contestant_cpodes_adams_fc;
-#ifdef CPODES_RACE_ONESTEP
 extern const Contestant contestant_cpodes_dop853, contestant_cpodes_dop853_fc,
     contestant_cpodes_esdirk;
-#endif
 extern const Contestant contestant_cvodes_hook, contestant_cvodes_adams;
 
 #ifdef CPODES_RACE_IDA
@@ -39,9 +37,7 @@ ABSENT(contestant_radau5, "radau5", "RADAU5, index 3", "R with deSolve");
 static const Contestant *const all[] = {
     &contestant_cpodes_bdf,    &contestant_cpodes_bdf2,      &contestant_cpodes_adams,
     &contestant_cpodes_bdf_fc, &contestant_cpodes_adams_fc,
-#ifdef CPODES_RACE_ONESTEP
     &contestant_cpodes_dop853, &contestant_cpodes_dop853_fc, &contestant_cpodes_esdirk,
-#endif
     &contestant_cvodes_hook,   &contestant_cvodes_adams,     &contestant_ida_dense,
     &contestant_ida_klu,       &contestant_simbody_bdf,      &contestant_simbody_adams,
     &contestant_radau5,

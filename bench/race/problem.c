@@ -1,10 +1,10 @@
 #include "problem.h"
 
 #include "dense.h"
-#include "names.h"
 #include "support.h"
 
 #include <math.h>
+#include <models/names.h>
 #include <nvector/nvector_serial.h>
 #include <stdio.h>
 #include <stdlib.h>

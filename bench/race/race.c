@@ -8,7 +8,6 @@
  * bench/README.md, section "The race", says how to read them. */
 #include "contestants.h"
 #include "forked.h"
-#include "names.h"
 #include "plot.h"
 #include "problem.h"
 #include "reference.h"

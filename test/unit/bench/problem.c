@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/race/names.h"
 #include "bench/race/problem.h"
+#include "models/names.h"
 #include "support/support.h"
 
 static sunrealtype values[MODEL_MAX_PARAMETERS], t_end;

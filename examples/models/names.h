@@ -1,6 +1,6 @@
 /* Help with misspelt names */
-#ifndef CPODES_BENCH_NAMES_H
-#define CPODES_BENCH_NAMES_H
+#ifndef CPODES_EXAMPLES_NAMES_H
+#define CPODES_EXAMPLES_NAMES_H
 
 /* The one of names [count > 0] with the least edit distance to name, the first of equals */
 const char *nearest_name(const char *name, const char *const *names, int count);
