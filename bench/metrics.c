@@ -19,11 +19,6 @@ static const sunrealtype middles[] = {1.0e-6, 1.0e-8, 1.0e-10};
 enum { MIDDLES = sizeof middles / sizeof middles[0] };
 
 typedef struct {
-  Mechanism *m;
-  bool stiff; /* BDF only, and also without projection */
-} Problem;
-
-typedef struct {
   const char *name;
   CPMechMetric metric;
   bool projected;
@@ -54,15 +49,6 @@ static RunOptions options_of(const Variant *variant, int lmm, sunrealtype tol) {
                       .set    = variant->projected ? NULL : drop_projector};
 }
 
-/* Bushing crank: the reference is this library's, with a tolerance 100 times below the least of the ladders. */
-static Problem problem_create(const char *name, SUNContext ctx) {
-  Problem p = {.m = mechanism_create(name, ctx), .stiff = !strcmp(name, "bushing_crank")};
-  if (!p.stiff) return p;
-  const RunOptions tight = options_of(&variants[2], CV_BDF, 1.0e-12);
-  CHECK(run_to_end(p.m, &tight, p.m->y_end, ctx).flag < 0);
-  return p;
-}
-
 /* ---------------------------------------------------------------------------------- ladders -- */
 
 typedef struct {
@@ -74,13 +60,13 @@ static sunrealtype rung(sunrealtype middle, int i) {
   return middle * 0.8 * pow(1.25 / 0.8, (double)i / (RUNGS - 1));
 }
 
-static Summary climb(const Problem *p, const Variant *variant, int lmm, sunrealtype middle,
-                     FILE *csv, SUNContext ctx) {
+static Summary climb(Mechanism *m, const Variant *variant, int lmm, sunrealtype middle, FILE *csv,
+                     SUNContext ctx) {
   Summary s = {0};
   for (int i = 0; i < RUNGS; i++) {
     const RunOptions o = options_of(variant, lmm, rung(middle, i));
-    const Figures f    = run_timed(p->m, &o, ctx);
-    csv_run(csv, "metrics", variant->name, p->m, &o, &f);
+    const Figures f    = run_timed(m, &o, ctx);
+    csv_run(csv, "metrics", variant->name, m, &o, &f);
     if (f.flag < 0) {
       s.failed++;
       continue;
@@ -105,19 +91,20 @@ static void range_add(Range *range, double ratio) {
   mean_add(&range->mean, ratio);
 }
 
-static bool applies(const Problem *p, const Variant *variant, int lmm) {
-  if (!variant->projected) return p->stiff;
+/* Stiff along normals: BDF only, and also without projection */
+static bool applies(Mechanism *m, const Variant *variant, int lmm) {
+  if (!variant->projected) return m->model->stiff;
   return variant->metric != CP_METRIC_NEWTON || lmm == CV_BDF; /* Adams has no Newton matrix */
 }
 
 /* steps, errors [VARIANTS]: ratios are added */
-static void print_ladder(const Problem *p, int lmm, sunrealtype middle, Range *steps, Range *errors,
+static void print_ladder(Mechanism *m, int lmm, sunrealtype middle, Range *steps, Range *errors,
                          FILE *csv, SUNContext ctx) {
   Summary base = {0};
-  printf("%s, %s, tol about %.0e\n", p->m->name, method_name(lmm), (double)middle);
+  printf("%s, %s, tol about %.0e\n", m->name, method_name(lmm), (double)middle);
   for (int k = 0; k < VARIANTS; k++) {
-    if (!applies(p, &variants[k], lmm)) continue;
-    const Summary s = climb(p, &variants[k], lmm, middle, csv, ctx);
+    if (!applies(m, &variants[k], lmm)) continue;
+    const Summary s = climb(m, &variants[k], lmm, middle, csv, ctx);
     if (k == 0) base = s;
     const double fewer = mean_value(&s.steps) / mean_value(&base.steps);
     const double worse = mean_value(&s.error) / mean_value(&base.error);
@@ -126,7 +113,7 @@ static void print_ladder(const Problem *p, int lmm, sunrealtype middle, Range *s
            mean_value(&s.rhs) / mean_value(&base.rhs), worse);
     if (s.failed > 0) printf("   %d runs failed", s.failed);
     printf("\n");
-    if (p->stiff) continue;
+    if (m->model->stiff) continue;
     range_add(&steps[k], fewer);
     range_add(&errors[k], worse);
   }
@@ -141,16 +128,16 @@ static void print_ranges(int lmm, const Range *steps, const Range *errors) {
              steps[k].largest, mean_value(&errors[k].mean), errors[k].least, errors[k].largest);
 }
 
-static void print_bound(const Problem *p, SUNContext ctx) {
+static void print_bound(Mechanism *m, SUNContext ctx) {
   const int shown[3] = {2, 4, 0}; /* NEWTON, none, ERROR */
   Figures f[3];
   for (int k = 0; k < 3; k++) {
     const RunOptions o = options_of(&variants[shown[k]], CV_BDF, 1.0e-8);
-    f[k]               = run_timed(p->m, &o, ctx);
+    f[k]               = run_timed(m, &o, ctx);
   }
   printf(
       "%s, BDF, tol 1e-8: %ld steps with NEWTON, %ld without projection (ERROR: %ld): bound %s\n",
-      p->m->name, f[0].steps, f[1].steps, f[2].steps,
+      m->name, f[0].steps, f[1].steps, f[2].steps,
       f[0].flag >= 0 && f[0].steps < f[1].steps ? "kept" : "EXCEEDED");
 }
 
@@ -163,13 +150,13 @@ int main(int argc, char **argv) {
   printf("  %-8s %9s %9s %9s   relative to ERROR\n", "metric", "steps", "f evals", "error");
   for (int i = 0; i < NAMES; i++) {
     if (!options_select(&options, names[i])) continue;
-    Problem p = problem_create(names[i], ctx);
-    for (int adams = 0; adams < (p.stiff ? 1 : 2); adams++)
+    Mechanism *m = mechanism_create(names[i], ctx);
+    for (int adams = 0; adams < (m->model->stiff ? 1 : 2); adams++)
       for (int k = 0; k < MIDDLES; k++)
-        print_ladder(&p, adams ? CV_ADAMS : CV_BDF, middles[k], steps[adams], errors[adams],
+        print_ladder(m, adams ? CV_ADAMS : CV_BDF, middles[k], steps[adams], errors[adams],
                      options.csv, ctx);
-    if (p.stiff) print_bound(&p, ctx);
-    mechanism_free(&p.m);
+    if (m->model->stiff) print_bound(m, ctx);
+    mechanism_free(&m);
   }
   print_ranges(CV_BDF, steps[0], errors[0]);
   print_ranges(CV_ADAMS, steps[1], errors[1]);

@@ -34,10 +34,10 @@ static void quiet(int code, const char *function, const char *message, void *dat
 
 static CPProjector create_projector(Run *run, const Mechanism *s, const RunOptions *o,
                                     SUNContext ctx) {
-  CPProjector P = CHECK_POINTER(CPProjectorCreate(s->c, run->y, run->c, ctx));
-  CHECK(CPProjectorSetUserData(P, s->data));
+  CPProjector P = CHECK_POINTER(CPProjectorCreate(s->model->c, run->y, run->c, ctx));
+  CHECK(CPProjectorSetUserData(P, s->model->data));
   if (!o->difference_G) {
-    run->G = CHECK_POINTER(SUNDenseMatrix(s->m, s->n, ctx));
+    run->G = CHECK_POINTER(SUNDenseMatrix(s->model->m, s->model->n, ctx));
     CHECK(CPProjectorSetJacFn(P, s->G, run->G));
   }
   if (o->coupled) {
@@ -59,7 +59,7 @@ static CPProjector create_projector(Run *run, const Mechanism *s, const RunOptio
 static void create_cpodes(Run *run, const Mechanism *s, const RunOptions *o, SUNContext ctx) {
   run->mem       = CHECK_POINTER(CPodeCreate(o->lmm, ctx));
   run->cvode_mem = CPodeGetCVodeMem(run->mem);
-  CHECK(CPodeInit(run->mem, s->f, 0.0, s->y0));
+  CHECK(CPodeInit(run->mem, s->model->f, 0.0, s->model->y0));
   CHECK(CPodeSStolerances(run->mem, o->tol, o->tol));
   CHECK(CPodeSetErrHandlerFn(run->mem, quiet, NULL));
   run->P = create_projector(run, s, o, ctx);
@@ -74,13 +74,12 @@ static void create_cpodes(Run *run, const Mechanism *s, const RunOptions *o, SUN
 static void create_mechanics(Run *run, const Mechanism *s, const RunOptions *o, SUNContext ctx) {
   run->mem       = CHECK_POINTER(CPodeCreate(o->lmm, ctx));
   run->cvode_mem = CPodeGetCVodeMem(run->mem);
-  run->mech      = CHECK_POINTER(CPMechCreate(&s->model, s->y0, ctx));
-  CHECK(CPMechSetUserData(run->mech, s->model_data));
+  run->mech      = CHECK_POINTER(model_mech(s->model));
   CHECK(CPMechSetErrHandlerFn(run->mech, quiet, NULL));
   CHECK(CPMechSetMetric(run->mech, o->metric));
   if (o->lmm == CV_ADAMS && o->newton) CHECK(CPMechSetNewton(run->mech, CP_NEWTON_KKT));
   CHECK(CPodeSetErrHandlerFn(run->mem, quiet, NULL));
-  CHECK(CPMechAttach(run->mech, run->mem, 0.0, s->y0));
+  CHECK(CPMechAttach(run->mech, run->mem, 0.0, s->model->y0));
   CHECK(CPodeSStolerances(run->mem, o->tol, o->tol));
   CHECK(CPodeSetProjErrEst(run->mem, o->err_est));
   if (run->nonlinear) CHECK(CPodeSetNonlinearSolver(run->mem, run->nonlinear));
@@ -95,7 +94,7 @@ static void set_as_cpodes(void *cvode_mem, int lmm) {
 static void create_cvodes(Run *run, const Mechanism *s, const RunOptions *o, SUNContext ctx) {
   run->cvode_mem = CHECK_POINTER(CVodeCreate(o->lmm, ctx));
   set_as_cpodes(run->cvode_mem, o->lmm);
-  CHECK(CVodeInit(run->cvode_mem, s->f, 0.0, s->y0));
+  CHECK(CVodeInit(run->cvode_mem, s->model->f, 0.0, s->model->y0));
   CHECK(CVodeSStolerances(run->cvode_mem, o->tol, o->tol));
   if (run->nonlinear) CHECK(CVodeSetNonlinearSolver(run->cvode_mem, run->nonlinear));
   if (o->by == BY_HOOK) {
@@ -106,9 +105,9 @@ static void create_cvodes(Run *run, const Mechanism *s, const RunOptions *o, SUN
 }
 
 static Run run_create(const Mechanism *s, const RunOptions *o, SUNContext ctx) {
-  Run run = {.y = CHECK_POINTER(N_VClone(s->y0))};
-  run.c   = CHECK_POINTER(N_VNew_Serial(s->m, ctx));
-  N_VScale(1.0, s->y0, run.y);
+  Run run = {.y = CHECK_POINTER(N_VClone(s->model->y0))};
+  run.c   = CHECK_POINTER(N_VNew_Serial(s->model->m, ctx));
+  N_VScale(1.0, s->model->y0, run.y);
   if (o->lmm == CV_ADAMS && !o->newton)
     run.nonlinear = CHECK_POINTER(SUNNonlinSol_FixedPoint(run.y, o->anderson, ctx));
 
@@ -117,11 +116,11 @@ static Run run_create(const Mechanism *s, const RunOptions *o, SUNContext ctx) {
   else create_cvodes(&run, s, o, ctx);
 
   if (o->by != BY_MECHANICS && !run.nonlinear) {
-    run.J      = CHECK_POINTER(SUNDenseMatrix(s->n, s->n, ctx));
+    run.J      = CHECK_POINTER(SUNDenseMatrix(s->model->n, s->model->n, ctx));
     run.linear = CHECK_POINTER(SUNLinSol_Dense(run.y, run.J, ctx));
     CHECK(CVodeSetLinearSolver(run.cvode_mem, run.linear, run.J));
   }
-  if (!run.mech) CHECK(CVodeSetUserData(run.cvode_mem, s->data));
+  if (!run.mech) CHECK(CVodeSetUserData(run.cvode_mem, s->model->data));
   CHECK(CVodeSetMaxNumSteps(run.cvode_mem, step_limit));
   CHECK(CVodeSetStopTime(run.cvode_mem, s->t_end)); /* the end is a step, not an interpolation */
   if (o->set) CHECK(o->set(run.mem, o->value));
@@ -159,7 +158,7 @@ static void observe_step(Run *run, const Mechanism *s, sunrealtype t, Figures *f
   int order;
   CHECK(CVodeGetLastOrder(run->cvode_mem, &order));
   figures->order_steps[order]++;
-  CHECK(s->c(t, run->y, run->c, s->data));
+  CHECK(s->model->c(t, run->y, run->c, s->model->data));
   figures->violation = fmax(figures->violation, N_VMaxNorm(run->c));
   if (!run->mem) return;
   long int before = figures->proj.nproj;

@@ -341,7 +341,7 @@ static void climb(const Target *target, const Variant *variant, Mechanism *mecha
 
 static bool can_run(const Mechanism *mechanism, const Variant *variant, int lmm) {
   if (variant->newton && lmm == CV_BDF) return false; /* as it is anyway */
-  return variant->by == BY_MECHANICS ? mechanism->model.nu > 0 : mechanism->f != NULL;
+  return variant->by == BY_MECHANICS ? mechanism->model->mech.nu > 0 : mechanism->G != NULL;
 }
 
 static void compare_targets(FILE *csv, SUNContext ctx) {
