@@ -2,7 +2,7 @@
  * errors at the end, relative to those of CP_METRIC_ERROR.
  *
  * Each ladder has nine tolerances from 0.8 to 1.25 times its middle, in equal ratios; what is printed are
- * geometric means over it. The default metric is chosen by these figures (cpodes/mechanics/projection/space.c).
+ * geometric means over it. The default metric is chosen by these figures (cpodes/mechanics/projection/metric.c).
  * The bushing crank is stiff along the normals of its constraints: there is no ladder for Adams.
  *
  * Bound: the bushing crank at 1e-8 takes fewer steps with NEWTON than without projection.

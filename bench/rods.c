@@ -1,0 +1,76 @@
+/* What a step of the chain in space (examples/models/spatial_chain.h) takes for each of its rods, past the start with
+ * its small steps: CPU time, with 100, 1,000 and 10,000 rods, with and without springs in the joints.
+ *
+ * Bound: largest over least time per step and rod 2.
+ */
+#include "check.h"
+#include "run.h"
+#include <math.h>
+#include <time.h>
+
+static const struct {
+  const char *type;
+  int lmm;
+} chains[] = {
+    {"spatial_chain", CV_BDF}, {"spatial_chain", CV_ADAMS}, {"spatial_bending_chain", CV_BDF}};
+enum { NCHAINS = sizeof chains / sizeof chains[0] };
+
+static const sunrealtype tolerance = 1.0e-6, t_start = 0.01, t_end = 0.1;
+static const double bound = 2.0;
+
+/* n rods, that turn about the vertical with 1/n rad/s */
+static Model *create_chain(const char *name, int n, SUNContext ctx) {
+  const ModelType *type = CHECK_POINTER((void *)model_find(name));
+  sunrealtype values[MODEL_MAX_PARAMETERS];
+  char message[200];
+  for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
+  values[model_parameter(type, "n")]    = n;
+  values[model_parameter(type, "spin")] = 1.0 / n;
+  return CHECK_POINTER(model_create(type, values, ctx, message, sizeof message));
+}
+
+/* CPU time [s] of each step from t_start to t_end; their number: out */
+static double step_seconds(const Model *model, int lmm, long int *steps, SUNContext ctx) {
+  sunrealtype t;
+  long int before;
+  N_Vector y   = CHECK_POINTER(N_VClone(model->y0));
+  CPMech mech  = CHECK_POINTER(model_mech(model));
+  CPodeMem mem = CHECK_POINTER(CPodeCreate(lmm, ctx));
+  CHECK(CPMechAttach(mech, mem, 0.0, model->y0));
+  CHECK(CPodeSStolerances(mem, tolerance, tolerance));
+  CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 1000000));
+  CHECK(CPode(mem, t_start, y, &t, CV_NORMAL));
+  CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), &before));
+  const clock_t start = clock();
+  CHECK(CPode(mem, t_end, y, &t, CV_NORMAL));
+  const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+  CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), steps));
+  *steps -= before;
+  CPodeFree(&mem);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+  return seconds / (double)*steps;
+}
+
+static void compare(const char *type, int lmm, SUNContext ctx) {
+  double least = INFINITY, largest = 0.0;
+  for (int n = 100; n <= 10000; n *= 10) {
+    long int steps;
+    Model *model      = create_chain(type, n, ctx);
+    const double each = step_seconds(model, lmm, &steps, ctx) / n;
+    printf("%-21s %-5s %5d rods: %4ld steps, %.2f us per step and rod\n", type, method_name(lmm), n,
+           steps, 1e6 * each);
+    least   = fmin(least, each);
+    largest = fmax(largest, each);
+    model_free(&model);
+  }
+  printf("  largest / least %.2f: bound of %g %s\n", largest / least, bound,
+         largest <= bound * least ? "kept" : "EXCEEDED");
+}
+
+int main(void) {
+  SUNContext ctx = context_create();
+  for (int i = 0; i < NCHAINS; i++) compare(chains[i].type, chains[i].lmm, ctx);
+  SUNContext_Free(&ctx);
+  return EXIT_SUCCESS;
+}
