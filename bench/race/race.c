@@ -90,6 +90,7 @@ static void add_problems(Race *race, char *list) {
     if (!problem_parse(item, values, &t_end, message)) FAIL_USAGE("%s", message);
     race->problem[race->nproblems++] = item;
   }
+  if (!race->nproblems) FAIL_USAGE("--problems names none");
 }
 
 static void add_methods(Race *race, char *list) {
@@ -101,6 +102,7 @@ static void add_methods(Race *race, char *list) {
       FAIL_USAGE("there is no method \"%s\"; did you mean \"%s\"?", item, contestant_nearest(item));
     race->method[race->nmethods++] = c;
   }
+  if (!race->nmethods) FAIL_USAGE("--methods names none");
 }
 
 static void add_tolerances(Race *race, char *list) {
