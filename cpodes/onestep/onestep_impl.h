@@ -119,6 +119,8 @@ int cpOneStepCheck(CPOneStepMem mem, const char *function);
 
 /* table.c: ARKODE's table of this name, the caller's; NULL: there is none. */
 ARKodeButcherTable cpOneStepTable(const char *name);
+/* The diagonally implicit tables of ARKODE 6.4, NULL behind the last */
+extern const char *const cpImplicitNames[];
 int cpTableIsExplicit(ARKodeButcherTable B);
 /* The rule that B breaks, or NULL. text [CP_TEXT_LENGTH]: room for it. */
 const char *cpTableRule(ARKodeButcherTable B, char *text);

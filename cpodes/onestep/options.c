@@ -136,7 +136,7 @@ static int setSize(CPOneStepMem mem, sunrealtype h, sunrealtype *place, const ch
 }
 
 static int checkBounds(CPOneStepMem mem, sunrealtype hmin, sunrealtype hmax, const char *function) {
-  if (hmax == 0.0 || !(hmin > hmax)) return CP_SUCCESS;
+  if (hmax <= 0.0 || !(hmin > hmax)) return CP_SUCCESS;
   return cpReport(&mem->log, CP_ILL_INPUT, function,
                   "h must leave the least step, %g, below the largest, %g", hmin, hmax);
 }

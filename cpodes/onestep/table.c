@@ -12,33 +12,34 @@
 
 /* SUNDIALS does not tell whether a name is that of an explicit table, but complains on stderr if
  * it is not: these are implicit. (Others are searched for in both lists.) */
-static const char *const implicit_names[] = {"ARKODE_SDIRK_2_1_2",
-                                             "ARKODE_BILLINGTON_3_3_2",
-                                             "ARKODE_TRBDF2_3_3_2",
-                                             "ARKODE_KVAERNO_4_2_3",
-                                             "ARKODE_ARK324L2SA_DIRK_4_2_3",
-                                             "ARKODE_CASH_5_2_4",
-                                             "ARKODE_CASH_5_3_4",
-                                             "ARKODE_SDIRK_5_3_4",
-                                             "ARKODE_KVAERNO_5_3_4",
-                                             "ARKODE_ARK436L2SA_DIRK_6_3_4",
-                                             "ARKODE_KVAERNO_7_4_5",
-                                             "ARKODE_ARK548L2SA_DIRK_8_4_5",
-                                             "ARKODE_ARK437L2SA_DIRK_7_3_4",
-                                             "ARKODE_ARK548L2SAb_DIRK_8_4_5",
-                                             "ARKODE_ESDIRK324L2SA_4_2_3",
-                                             "ARKODE_ESDIRK325L2SA_5_2_3",
-                                             "ARKODE_ESDIRK32I5L2SA_5_2_3",
-                                             "ARKODE_ESDIRK436L2SA_6_3_4",
-                                             "ARKODE_ESDIRK43I6L2SA_6_3_4",
-                                             "ARKODE_QESDIRK436L2SA_6_3_4",
-                                             "ARKODE_ESDIRK437L2SA_7_3_4",
-                                             "ARKODE_ESDIRK547L2SA_7_4_5",
-                                             "ARKODE_ESDIRK547L2SA2_7_4_5"};
+const char *const cpImplicitNames[] = {"ARKODE_SDIRK_2_1_2",
+                                       "ARKODE_BILLINGTON_3_3_2",
+                                       "ARKODE_TRBDF2_3_3_2",
+                                       "ARKODE_KVAERNO_4_2_3",
+                                       "ARKODE_ARK324L2SA_DIRK_4_2_3",
+                                       "ARKODE_CASH_5_2_4",
+                                       "ARKODE_CASH_5_3_4",
+                                       "ARKODE_SDIRK_5_3_4",
+                                       "ARKODE_KVAERNO_5_3_4",
+                                       "ARKODE_ARK436L2SA_DIRK_6_3_4",
+                                       "ARKODE_KVAERNO_7_4_5",
+                                       "ARKODE_ARK548L2SA_DIRK_8_4_5",
+                                       "ARKODE_ARK437L2SA_DIRK_7_3_4",
+                                       "ARKODE_ARK548L2SAb_DIRK_8_4_5",
+                                       "ARKODE_ESDIRK324L2SA_4_2_3",
+                                       "ARKODE_ESDIRK325L2SA_5_2_3",
+                                       "ARKODE_ESDIRK32I5L2SA_5_2_3",
+                                       "ARKODE_ESDIRK436L2SA_6_3_4",
+                                       "ARKODE_ESDIRK43I6L2SA_6_3_4",
+                                       "ARKODE_QESDIRK436L2SA_6_3_4",
+                                       "ARKODE_ESDIRK437L2SA_7_3_4",
+                                       "ARKODE_ESDIRK547L2SA_7_4_5",
+                                       "ARKODE_ESDIRK547L2SA2_7_4_5",
+                                       NULL};
 
 static int isImplicitName(const char *name) {
-  for (size_t i = 0; i < sizeof implicit_names / sizeof implicit_names[0]; i++)
-    if (!strcmp(name, implicit_names[i])) return 1;
+  for (const char *const *known = cpImplicitNames; *known; known++)
+    if (!strcmp(name, *known)) return 1;
   return 0;
 }
 

@@ -80,6 +80,7 @@ START_TEST(bad_arguments_are_named_with_rule_and_value) {
   refused(&run, CPOneStepSetInitStep(run.mem, INFINITY), CP_ILL_INPUT, "h", "finite", "inf");
   refused(&run, CPOneStepSetMinStep(run.mem, -0.1), CP_ILL_INPUT, "h", ">= 0", "-0.1");
   refused(&run, CPOneStepSetMaxStep(run.mem, NAN), CP_ILL_INPUT, "h", ">= 0", "nan");
+  refused(&run, CPOneStepSetMaxStep(run.mem, -1.0), CP_ILL_INPUT, "h", ">= 0", "-1");
   refused(&run, CPOneStepSetFixedStep(run.mem, -0.1), CP_ILL_INPUT, "h", ">= 0", "-0.1");
   refused(&run, CPOneStepSetStopTime(run.mem, NAN), CP_ILL_INPUT, "tstop", "finite", "nan");
   refused(&run, CPOneStepGetEstLocalErrors(run.mem, y), CP_NO_INIT, "step");
