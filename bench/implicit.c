@@ -8,34 +8,34 @@
 #include "run.h"
 #include <cpodes/cpodes_onestep.h>
 #include <math.h>
-#include <models/bending_chain.h>
-#include <models/bushing_crank.h>
-#include <models/flexible_crank.h>
-#include <nvector/nvector_serial.h>
+#include <models/model.h>
 #include <string.h>
 #include <time.h>
 
-enum { LINKS = 20, ROWS = 10, MAX_N = 4 * LINKS };
+enum { ROWS = 10, MAX_N = 80 }; /* the chain: 20 masses */
 
 /* ---- problems ---- */
 
-/* A mechanism, and what its functions get */
 typedef struct {
-  const char *name;
+  const char *name, *type; /* of the catalogue */
+  int damping;             /* its parameter of this name; -1: as it is by default */
   sunrealtype t_end;
-  sunindextype n;  /* length of the state */
-  int first, last; /* components whose errors count */
-  CPMechModel model;
-  void *data;
-  void (*initial)(const void *data, N_Vector y);
+  int first; /* of the positions whose errors count; those before are prescribed */
 } Problem;
 
-static void start_bushing(const void *data, N_Vector y) { bushing_crank_initial(data, y); }
-static void start_flexible(const void *data, N_Vector y) {
-  (void)data;
-  flexible_crank_initial(y);
+static const Problem problems[] = {{"bushing", "bushing_crank", -1, 20, 0},
+                                   {"flexible", "flexible_crank", 0, 0.1, 1},
+                                   {"damped flexible", "flexible_crank", 1, 0.1, 1},
+                                   {"chain", "bending_chain", -1, 2, 0}};
+
+static Model *create_model(const Problem *p, SUNContext ctx) {
+  const ModelType *type = CHECK_POINTER((void *)model_find(p->type));
+  sunrealtype values[MODEL_MAX_PARAMETERS];
+  char message[200];
+  for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
+  if (p->damping >= 0) values[model_parameter(type, "damping")] = p->damping;
+  return CHECK_POINTER(model_create(type, values, ctx, message, sizeof message));
 }
-static void start_chain(const void *data, N_Vector y) { bending_chain_initial(data, 0, y); }
 
 /* ---- methods ---- */
 
@@ -60,7 +60,7 @@ static double cpu_seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 /* States at ROWS times */
 typedef sunrealtype Rows[ROWS][MAX_N];
 
-static int by_bdf(CPMech mech, const Problem *p, sunrealtype tol, N_Vector y, Rows rows,
+static int by_bdf(CPMech mech, sunrealtype t_end, sunrealtype tol, N_Vector y, Rows rows,
                   long int *steps, SUNContext ctx) {
   sunrealtype t = 0;
   CPodeMem mem  = CHECK_POINTER(CPodeCreate(CV_BDF, ctx));
@@ -70,15 +70,15 @@ static int by_bdf(CPMech mech, const Problem *p, sunrealtype tol, N_Vector y, Ro
   CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 1000000));
   int flag = CP_SUCCESS;
   for (int row = 0; row < ROWS && flag >= 0; row++) {
-    flag = CPode(mem, p->t_end * (row + 1) / ROWS, y, &t, CV_NORMAL);
-    memcpy(rows[row], N_VGetArrayPointer(y), (size_t)p->n * sizeof(sunrealtype));
+    flag = CPode(mem, t_end * (row + 1) / ROWS, y, &t, CV_NORMAL);
+    memcpy(rows[row], N_VGetArrayPointer(y), (size_t)N_VGetLength(y) * sizeof(sunrealtype));
   }
   CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), steps));
   CPodeFree(&mem);
   return flag;
 }
 
-static int by_onestep(CPMech mech, const Problem *p, const char *method, sunrealtype tol,
+static int by_onestep(CPMech mech, sunrealtype t_end, const char *method, sunrealtype tol,
                       N_Vector y, Rows rows, long int *steps, SUNContext ctx) {
   sunrealtype t = 0;
   char name[64];
@@ -91,8 +91,8 @@ static int by_onestep(CPMech mech, const Problem *p, const char *method, sunreal
   CHECK(CPOneStepSetMaxNumSteps(mem, -1));
   int flag = CP_SUCCESS;
   for (int row = 0; row < ROWS && flag >= 0; row++) {
-    flag = CPOneStepEvolve(mem, p->t_end * (row + 1) / ROWS, y, &t, CV_NORMAL);
-    memcpy(rows[row], N_VGetArrayPointer(y), (size_t)p->n * sizeof(sunrealtype));
+    flag = CPOneStepEvolve(mem, t_end * (row + 1) / ROWS, y, &t, CV_NORMAL);
+    memcpy(rows[row], N_VGetArrayPointer(y), (size_t)N_VGetLength(y) * sizeof(sunrealtype));
   }
   CHECK(CPOneStepGetStats(mem, &stats));
   *steps = stats.nst;
@@ -100,17 +100,16 @@ static int by_onestep(CPMech mech, const Problem *p, const char *method, sunreal
   return flag;
 }
 
-static Outcome integrate(const Problem *p, const char *method, sunrealtype tol, Rows rows,
-                         SUNContext ctx) {
+static Outcome integrate(const Model *model, sunrealtype t_end, const char *method, sunrealtype tol,
+                         Rows rows) {
   Outcome o = {0};
   CPMechStats stats;
-  N_Vector y = CHECK_POINTER(N_VNew_Serial(p->n, ctx));
-  p->initial(p->data, y);
-  CPMech mech = CHECK_POINTER(CPMechCreate(&p->model, y, ctx));
-  CHECK(CPMechSetUserData(mech, p->data));
+  N_Vector y  = CHECK_POINTER(N_VClone(model->y0));
+  CPMech mech = CHECK_POINTER(model_mech(model));
+  N_VScale(1, model->y0, y);
   const double before = cpu_seconds();
-  if (!strcmp(method, "BDF")) o.flag = by_bdf(mech, p, tol, y, rows, &o.steps, ctx);
-  else o.flag = by_onestep(mech, p, method, tol, y, rows, &o.steps, ctx);
+  if (!strcmp(method, "BDF")) o.flag = by_bdf(mech, t_end, tol, y, rows, &o.steps, model->ctx);
+  else o.flag = by_onestep(mech, t_end, method, tol, y, rows, &o.steps, model->ctx);
   o.seconds = cpu_seconds() - before;
   CHECK(CPMechGetStats(mech, &stats));
   o.forces = stats.nf;
@@ -155,15 +154,16 @@ static void compare(const Problem *p, const char *only, SUNContext ctx) {
   static const char reference[] = "ESDIRK547L2SA_7_4_5";
   static Cost cost[NMETHODS][NTARGETS];
   static Rows exact, rows;
-  const Outcome o           = integrate(p, reference, 1e-13, exact, ctx);
+  Model *model              = create_model(p, ctx);
+  const Outcome o           = integrate(model, p->t_end, reference, 1e-13, exact);
   long int newest[NMETHODS] = {0};
   memset(cost, 0, sizeof cost);
   for (int i = 0; i < NTOLS; i++) /* alternating */
     for (int k = 0; k < NMETHODS; k++) {
       if (strncmp(methods[k], only, strlen(only)) || newest[k] > MOST_FORCES) continue;
-      Outcome run = integrate(p, methods[k], tolerance(i), rows, ctx);
+      Outcome run = integrate(model, p->t_end, methods[k], tolerance(i), rows);
       for (int row = 0; row < ROWS; row++)
-        for (int c = p->first; c < p->last; c++)
+        for (int c = p->first; c < model_nq(model); c++)
           run.error = fmax(run.error, fabs(rows[row][c] - exact[row][c]));
       newest[k] = run.forces;
       note(cost[k], &run);
@@ -177,28 +177,14 @@ static void compare(const Problem *p, const char *only, SUNContext ctx) {
   for (int k = 0; k < NMETHODS; k++)
     if (!strncmp(methods[k], only, strlen(only))) print_costs(methods[k], cost[k]);
   fflush(stdout);
+  model_free(&model);
 }
 
 int main(int argc, char **argv) {
   const char *problem = argc > 1 ? argv[1] : "", *method = argc > 2 ? argv[2] : "";
-  SUNContext ctx         = context_create();
-  BushingCrank bushing   = bushing_crank_stiff();
-  FlexibleCrank flexible = flexible_crank_testset(), damped = flexible;
-  damped.damping      = 1;
-  BendingChain *chain = CHECK_POINTER(bending_chain_create(LINKS, 9.81, 1e5, 1e3));
-  CPMechModel sparse;
-  CHECK(bending_chain_model(chain, 1, ctx, &sparse));
-  const Problem problems[] = {{"bushing", 20, 2 * BUSHING_CRANK_NQ, 0, BUSHING_CRANK_NQ,
-                               bushing_crank_model(), &bushing, start_bushing},
-                              {"flexible", 0.1, 2 * FLEXIBLE_CRANK_NQ, 1, FLEXIBLE_CRANK_NQ,
-                               flexible_crank_model(), &flexible, start_flexible},
-                              {"damped flexible", 0.1, 2 * FLEXIBLE_CRANK_NQ, 1, FLEXIBLE_CRANK_NQ,
-                               flexible_crank_model(), &damped, start_flexible},
-                              {"chain", 2, 4 * LINKS, 0, 2 * LINKS, sparse, chain, start_chain}};
+  SUNContext ctx = context_create();
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++)
     if (!strncmp(problems[k].name, problem, strlen(problem))) compare(&problems[k], method, ctx);
-  bending_chain_model_free(&sparse);
-  bending_chain_free(&chain);
   SUNContext_Free(&ctx);
   return EXIT_SUCCESS;
 }
