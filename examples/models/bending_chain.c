@@ -54,11 +54,6 @@ sunrealtype bending_chain_energy(const BendingChain *chain, N_Vector y) {
   return chain_energy(chain->rods, y) + chain->k * bend_square(n, N_VGetArrayPointer(y)) / 2;
 }
 
-sunrealtype bending_chain_dissipation(const BendingChain *chain, N_Vector y) {
-  const sunindextype n = chain->rods->n;
-  return chain->d * bend_square(n, N_VGetArrayPointer(y) + 2 * n);
-}
-
 /* ------------------------------------------------------------------------ the index-3 system -- */
 
 static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {

@@ -57,8 +57,7 @@ int bending_chain_tensions(BendingChain *chain, N_Vector y, sunrealtype *lambda)
 /* y [4 n]: out, at rest and straight, the angle (rad) above +x */
 void bending_chain_initial(const BendingChain *chain, sunrealtype angle, N_Vector y);
 
-/* E [J], and the rate at which it falls [W] */
+/* E [J] */
 sunrealtype bending_chain_energy(const BendingChain *chain, N_Vector y);
-sunrealtype bending_chain_dissipation(const BendingChain *chain, N_Vector y);
 
 #endif

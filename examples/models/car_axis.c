@@ -221,11 +221,3 @@ void car_axis_foot(const CarAxis *a, sunrealtype t, sunrealtype x[2]) {
   x[0]         = b.x;
   x[1]         = b.y;
 }
-
-sunrealtype car_axis_energy(const CarAxis *a, sunrealtype t, N_Vector y) {
-  const Foot b         = foot(a, t);
-  const sunrealtype *q = N_VGetArrayPointer(y), *v = q + 4;
-  const sunrealtype left = hypot(q[0], q[1]) - a->L0, right = hypot(q[2] - b.x, q[3] - b.y) - a->L0;
-  const sunrealtype v2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + v[3] * v[3];
-  return mass_of(a) * (v2 / 2 + a->grav * (q[1] + q[3])) + (left * left + right * right) / 2;
-}

@@ -50,9 +50,6 @@ void car_axis_initial(const CarAxis *a, N_Vector y);
 /* x: out, foot (xb, yb) of the right spring */
 void car_axis_foot(const CarAxis *a, sunrealtype t, sunrealtype x[2]);
 
-/* Kinetic energy, energy of the springs and of the weights; not conserved: the road does work */
-sunrealtype car_axis_energy(const CarAxis *a, sunrealtype t, N_Vector y);
-
 /* Accelerations [4] and multipliers [2] at (t, y); returns 1 where the constraints are dependent */
 int car_axis_accelerations(const CarAxis *a, sunrealtype t, N_Vector y, sunrealtype acc[4],
                            sunrealtype lambda[2]);

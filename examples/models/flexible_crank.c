@@ -294,17 +294,6 @@ void flexible_crank_initial(N_Vector y) {
   memcpy(N_VGetArrayPointer(y), start, sizeof start);
 }
 
-sunrealtype flexible_crank_energy(N_Vector y) {
-  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + FLEXIBLE_CRANK_NQ;
-  Rod r = rod();
-  sunrealtype M[FLEXIBLE_CRANK_NQ][FLEXIBLE_CRANK_NQ];
-  masses(q, M);
-  sunrealtype energy = form(q + Q1, r.K, q + Q1) / 2;
-  for (int i = 0; i < FLEXIBLE_CRANK_NQ; i++)
-    for (int j = 0; j < FLEXIBLE_CRANK_NQ; j++) energy += u[i] * M[i][j] * u[j] / 2;
-  return energy;
-}
-
 /* The rod's deflection at the fraction s of its length: sin(pi s) q1 + sin(2 pi s) q2 across it, and along it
    the quadratic through 0, q3 at its middle and q4 at its end */
 void flexible_crank_shape(const sunrealtype *q, int npoints, sunrealtype (*x)[2]) {

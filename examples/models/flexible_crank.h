@@ -45,9 +45,6 @@ CPMechModel flexible_crank_model(void);
    source's x3 violates its constraint by 2e-10; here it satisfies it. */
 void flexible_crank_initial(N_Vector y);
 
-/* Kinetic and elastic energy [J]; the drive does work */
-sunrealtype flexible_crank_energy(N_Vector y);
-
 /* q [7]: in. x [npoints]: out, points of the bent rod from the crank pin to the slider [m] */
 void flexible_crank_shape(const sunrealtype *q, int npoints, sunrealtype (*x)[2]);
 
