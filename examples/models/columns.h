@@ -9,18 +9,20 @@
 
 typedef struct {
   SUNMatrix S;
+  int sparse;
   sunindextype col, count; /* column being written, entries so far */
 } Columns;
 
 /* A writer at column 0 of S */
 static inline Columns columns_of(SUNMatrix S) {
-  if (SUNMatGetID(S) == SUNMATRIX_SPARSE) SM_INDEXPTRS_S(S)[0] = 0;
-  return (Columns){.S = S};
+  const int sparse = SUNMatGetID(S) == SUNMATRIX_SPARSE;
+  if (sparse) SM_INDEXPTRS_S(S)[0] = 0;
+  return (Columns){.S = S, .sparse = sparse};
 }
 
 /* The next entry of the column; in a dense matrix the rows may come in any order, and add up */
 static inline void put_entry(Columns *c, sunindextype row, sunrealtype value) {
-  if (SUNMatGetID(c->S) == SUNMATRIX_SPARSE) {
+  if (c->sparse) {
     SM_INDEXVALS_S(c->S)[c->count] = row;
     SM_DATA_S(c->S)[c->count++]    = value;
   } else {
@@ -30,7 +32,7 @@ static inline void put_entry(Columns *c, sunindextype row, sunrealtype value) {
 
 static inline void next_column(Columns *c) {
   c->col++;
-  if (SUNMatGetID(c->S) == SUNMATRIX_SPARSE) SM_INDEXPTRS_S(c->S)[c->col] = c->count;
+  if (c->sparse) SM_INDEXPTRS_S(c->S)[c->col] = c->count;
 }
 
 #endif

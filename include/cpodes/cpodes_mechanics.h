@@ -157,7 +157,9 @@ typedef enum {
   CP_KKT_NULLSPACE =
       2, /**< dense QR of A^T with column pivoting, Cholesky of M on the null space of A: M need be
               definite there only; dependent rows, minimum-norm multipliers */
-  CP_KKT_SPARSE = 3 /**< sparse LU (KLU) of the KKT matrix; dependent rows found by sparse QR */
+  CP_KKT_SPARSE = 3, /**< sparse LU (KLU) of the KKT matrix; dependent rows found by sparse QR */
+  CP_KKT_SPARSE_SCHUR = 4 /**< sparse Cholesky of A M^{-1} A^T: M and A sparse, M definite and
+                             block-diagonal, independent rows */
 } CPKktLinSol;
 
 /** Metric of projections (CPMechSetMetric; guide, "The metric"). */
@@ -328,8 +330,9 @@ CPODES_EXPORT int CPMechPrescribe(CPMech mech, sunindextype i, CPMotion how, CPM
 /** Metric of projections, default CP_METRIC_DEFAULT. At any time between two steps. */
 CPODES_EXPORT int CPMechSetMetric(CPMech mech, CPMechMetric metric);
 
-/** Linear solver for accelerations, default CP_KKT_AUTO: SPARSE if M and A are, else SCHUR, and
- * NULLSPACE where M is not definite or rows are dependent. */
+/** Linear solver for accelerations, default CP_KKT_AUTO: with sparse M and A SPARSE_SCHUR if the
+ * blocks of M are small (at most 32), else SPARSE; with dense ones SCHUR. Where M is not definite or
+ * rows are dependent SPARSE and NULLSPACE. */
 CPODES_EXPORT int CPMechSetLinearSolver(CPMech mech, CPKktLinSol type);
 
 /** Linear solver of Newton's iteration, default CP_NEWTON_AUTO. */

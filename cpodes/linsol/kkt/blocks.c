@@ -37,6 +37,13 @@ int cpKktBlocksFind(const CPMat *M, int *first) {
   return count;
 }
 
+int cpKktBlocksAreSmall(const CPMat *M, int *first) {
+  const int nblocks = cpKktBlocksFind(M, first);
+  int small         = 1;
+  for (int b = 0; b < nblocks; b++) small = small && first[b + 1] - first[b] <= CP_SMALL;
+  return small;
+}
+
 void cpKktBlocksGather(const CPMat *M, int first, int size, double *S) {
   for (int k = 0; k < size; k++) {
     double *s = S + (size_t)k * (size_t)size;

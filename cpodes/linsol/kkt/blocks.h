@@ -8,6 +8,8 @@
 /* first [n + 1]: out, first rows of the blocks of successive rows and columns that M is made of, and n.
  * Of a dense M by its values, of a sparse one by its structure. Returns their number. */
 int cpKktBlocksFind(const CPMat *M, int *first);
+/* Has none of them more than CP_SMALL rows? first as above. */
+int cpKktBlocksAreSmall(const CPMat *M, int *first);
 /* Upper triangle of block first ... first + size - 1 of M: S [size x size]. */
 void cpKktBlocksGather(const CPMat *M, int first, int size, double *S);
 

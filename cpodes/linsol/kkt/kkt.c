@@ -1,11 +1,12 @@
 /* Life cycle of the KKT solvers, the list of them, and the choice among them. */
-#include "kkt.h"
+#include "blocks.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const CPKktOps *const solvers[] = {&cpKktSchurOps, &cpKktNullspaceOps, &cpKktSparseOps};
+static const CPKktOps *const solvers[] = {&cpKktSchurOps, &cpKktNullspaceOps, &cpKktSparseOps,
+                                          &cpKktSparseSchurOps};
 
 static const CPKktOps *findSolver(CPKktLinSol type) {
   for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++)
@@ -13,8 +14,15 @@ static const CPKktOps *findSolver(CPKktLinSol type) {
   return NULL;
 }
 
-static CPKktLinSol choose(const CPMat *M, const CPMat *A) {
-  return M->start && (A->start || A->rows == 0) ? CP_KKT_SPARSE : CP_KKT_SCHUR;
+/* 0 or CP_MEM_FAIL */
+static int choose(const CPMat *M, const CPMat *A, CPKktLinSol *type) {
+  *type = CP_KKT_SCHUR;
+  if (!M->start || (!A->start && A->rows > 0)) return CP_SUCCESS;
+  int *first = malloc(((size_t)M->rows + 2) * sizeof *first);
+  if (!first) return CP_MEM_FAIL;
+  *type = cpKktBlocksAreSmall(M, first) ? CP_KKT_SPARSE_SCHUR : CP_KKT_SPARSE;
+  free(first);
+  return CP_SUCCESS;
 }
 
 static void closeSolver(CPKkt kkt) {
@@ -73,7 +81,8 @@ int cpKktCreate(CPKkt *result, CPKktLinSol type, const CPMat *M, const CPMat *A)
   kkt->row          = malloc((m + 1) * sizeof *kkt->row);
   kkt->problem      = malloc(problemSize(kkt) + 1);
   int flag          = kkt->is_dependent && kkt->row && kkt->problem ? CP_SUCCESS : CP_MEM_FAIL;
-  if (!flag) flag = openSolver(kkt, type == CP_KKT_AUTO ? choose(M, A) : type);
+  if (!flag && type == CP_KKT_AUTO) flag = choose(M, A, &type);
+  if (!flag) flag = openSolver(kkt, type);
   if (flag) cpKktFree(&kkt);
   else *result = kkt;
   return flag;
@@ -99,13 +108,23 @@ static int factor(CPKkt kkt) {
   return kkt->ops->factor(kkt);
 }
 
-/* A mechanism that has dependent rows once has them again: NULLSPACE stays. */
+/* What takes masses and rows that `type` does not; AUTO: nothing. */
+static CPKktLinSol moreGeneral(CPKktLinSol type) {
+  switch (type) {
+  case CP_KKT_SCHUR: return CP_KKT_NULLSPACE;
+  case CP_KKT_SPARSE_SCHUR: return CP_KKT_SPARSE;
+  default: return CP_KKT_AUTO;
+  }
+}
+
+/* A mechanism that has dependent rows once has them again: the more general one stays. */
 static int factorBySome(CPKkt kkt) {
   int flag = kkt->content ? CP_SUCCESS : openSolver(kkt, kkt->ops->type);
   if (!flag) flag = factor(kkt);
-  if (flag <= 0 || kkt->asked != CP_KKT_AUTO || kkt->ops->type != CP_KKT_SCHUR) return flag;
+  const CPKktLinSol other = moreGeneral(kkt->ops->type);
+  if (flag <= 0 || kkt->asked != CP_KKT_AUTO || other == CP_KKT_AUTO) return flag;
   closeSolver(kkt);
-  flag = openSolver(kkt, CP_KKT_NULLSPACE);
+  flag = openSolver(kkt, other);
   return flag ? flag : factor(kkt);
 }
 

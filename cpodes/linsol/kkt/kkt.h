@@ -59,8 +59,10 @@ struct CPKkt_ {
   void *content;       /* the solver's own */
 };
 
-/* type AUTO: SPARSE if M and A are sparse; else SCHUR, and from the first factorisation on that finds
- * M indefinite or rows dependent NULLSPACE. SPARSE takes dense matrices, too. */
+/* type AUTO: if M and A are sparse SPARSE_SCHUR where the blocks of M are small, and SPARSE where they
+ * are not; else SCHUR. From the first factorisation on that finds M indefinite or rows dependent SPARSE
+ * in place of SPARSE_SCHUR, NULLSPACE in place of SCHUR. SPARSE takes dense matrices, too, SPARSE_SCHUR
+ * does not (CP_ILL_INPUT). */
 int cpKktCreate(CPKkt *kkt, CPKktLinSol type, const CPMat *M, const CPMat *A);
 void cpKktFree(CPKkt *kkt);
 /* Of the same values again: nothing to do. After a positive result or a failure there are no factors
@@ -76,6 +78,6 @@ void cpKktScaleCoordinates(const CPMat *M, double *s);
 /* Row i depends on others. */
 void cpKktMarkDependent(CPKkt kkt, int i);
 
-extern const CPKktOps cpKktSchurOps, cpKktNullspaceOps, cpKktSparseOps;
+extern const CPKktOps cpKktSchurOps, cpKktNullspaceOps, cpKktSparseOps, cpKktSparseSchurOps;
 
 #endif

@@ -14,22 +14,13 @@
  * covers. */
 static const double rhos[] = {1.0e2, 1.0e5};
 
-static int largestBlock(const CPSparseMass *mass) {
-  int largest = 0;
-  for (int k = 0; k < mass->nblocks; k++)
-    if (mass->first[k + 1] - mass->first[k] > largest)
-      largest = mass->first[k + 1] - mass->first[k];
-  return largest;
-}
-
 int cpKktSparseCreateMass(CPKkt kkt) {
   CPKktSparse *s     = kkt->content;
   CPSparseMass *mass = &s->mass;
   mass->first        = malloc(((size_t)kkt->n + 2) * sizeof *mass->first);
   mass->block        = malloc(CP_SMALL * CP_SMALL * sizeof *mass->block);
   if (!mass->first || !mass->block) return CP_MEM_FAIL;
-  mass->nblocks = cpKktBlocksFind(&s->M, mass->first);
-  if (largestBlock(mass) > CP_SMALL) mass->nblocks = 0;
+  mass->nblocks = cpKktBlocksAreSmall(&s->M, mass->first) ? cpKktBlocksFind(&s->M, mass->first) : 0;
   return CP_SUCCESS;
 }
 

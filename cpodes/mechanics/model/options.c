@@ -144,7 +144,7 @@ int CPMechSetMetric(CPMech mech, CPMechMetric metric) {
 int CPMechSetLinearSolver(CPMech mech, CPKktLinSol type) {
   const int flag = cpMechOption(mech, 1, __func__);
   if (flag) return flag;
-  if (type < CP_KKT_AUTO || type > CP_KKT_SPARSE)
+  if (type < CP_KKT_AUTO || type > CP_KKT_SPARSE_SCHUR)
     return cpReport(&mech->log, CP_ILL_INPUT, __func__, "type must be one of CP_KKT_..., is %d",
                     (int)type);
   if (mech->operators)

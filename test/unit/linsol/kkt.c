@@ -43,10 +43,16 @@ typedef struct {
   int sparse;
 } Solver;
 
-static const Solver solvers[] = {{CP_KKT_SCHUR, 0},     {CP_KKT_SCHUR, 1},  {CP_KKT_NULLSPACE, 0},
-                                 {CP_KKT_NULLSPACE, 1}, {CP_KKT_SPARSE, 0}, {CP_KKT_SPARSE, 1},
-                                 {CP_KKT_AUTO, 0},      {CP_KKT_AUTO, 1}};
-enum { N_CASES = sizeof cases / sizeof cases[0], N_SOLVERS = 8, N_PAIRS = N_CASES * N_SOLVERS };
+static const Solver solvers[] = {
+    {CP_KKT_SCHUR, 0},        {CP_KKT_SCHUR, 1},  {CP_KKT_NULLSPACE, 0},
+    {CP_KKT_NULLSPACE, 1},    {CP_KKT_SPARSE, 0}, {CP_KKT_SPARSE, 1},
+    {CP_KKT_SPARSE_SCHUR, 1}, {CP_KKT_AUTO, 0},   {CP_KKT_AUTO, 1}};
+enum { N_CASES = sizeof cases / sizeof cases[0], N_SOLVERS = 9, N_PAIRS = N_CASES * N_SOLVERS };
+
+/* Those with A M^-1 A^T want a definite M and independent rows. */
+static int is_schur(CPKktLinSol type) {
+  return type == CP_KKT_SCHUR || type == CP_KKT_SPARSE_SCHUR;
+}
 
 static KktProblem p;
 static CPKkt kkt;
@@ -72,7 +78,7 @@ static void close_pair(void) {
 
 /* What this solver says of this problem. */
 static int expected(const Solver *s, const KktCase *c) {
-  if (s->type != CP_KKT_SCHUR) return 0;
+  if (!is_schur(s->type)) return 0;
   if (c->mass >= MASS_MASSLESS && c->mass != MASS_BARELY_DEFINITE) return CP_KKT_NOT_DEFINITE;
   return c->combined + c->doubled + c->zero > 0 ? CP_KKT_DEPENDENT : 0;
 }
@@ -80,7 +86,7 @@ static int expected(const Solver *s, const KktCase *c) {
 /* Backward errors of order u, of vectors and matrices of the order's length, times the condition, which
  * the reference has measured; the Schur complement squares it. */
 static double bound(void) {
-  const double kappa = kkt->ops->type == CP_KKT_SCHUR ? condition * condition : condition;
+  const double kappa = is_schur(kkt->ops->type) ? condition * condition : condition;
   return (p.n + p.m) * kappa * DBL_EPSILON;
 }
 
@@ -119,7 +125,7 @@ START_TEST(residuals_are_roundoff) {
     const double M = frobenius(p.M, p.n * p.n), A = frobenius(p.A, p.n * p.m);
     const double force  = M * kkt_norm(a, p.n) + A * kkt_norm(lambda, p.m) + kkt_norm(p.f, p.n);
     const double moving = A * kkt_norm(a, p.n) + kkt_norm(p.b, p.m);
-    const double schur  = kkt->ops->type == CP_KKT_SCHUR ? 2.0 * A * force : 0.0;
+    const double schur  = is_schur(kkt->ops->type) ? 2.0 * A * force : 0.0;
     memcpy(r, p.f, sizeof r);
     memcpy(s, p.b, sizeof s);
     cpMatTimes(&p.Md, -1.0, a, 1.0, r);
@@ -247,8 +253,9 @@ END_TEST
 
 /* ---- one object, many states ---- */
 
-static const KktCase plain = {"plain", 30, 12, 0, 0, 0, MASS_BLOCKS, 0.2, 0.0};
-static const KktCase loop  = {"loop", 30, 12, 3, 3, 0, MASS_BLOCKS, 0.2, 0.0};
+static const KktCase plain     = {"plain", 30, 12, 0, 0, 0, MASS_BLOCKS, 0.2, 0.0};
+static const KktCase full_rows = {"full rows", 30, 12, 0, 0, 0, MASS_BLOCKS, 1.0, 0.0};
+static const KktCase loop      = {"loop", 30, 12, 3, 3, 0, MASS_BLOCKS, 0.2, 0.0};
 
 static unsigned long long seed;
 
@@ -286,7 +293,7 @@ END_TEST
  * masses of three pairs become dependent up to 1e-13: pivots that were good are roundoff then. And back. */
 START_TEST(pivots_that_were_good_are_given_up) {
   static const KktCase coupled = {"coupled", 20, 3, 0, 0, 0, MASS_DIAGONAL, 1.0, 0.0};
-  if (solvers[_i].type == CP_KKT_SCHUR) return;
+  if (is_schur(solvers[_i].type)) return;
   kkt_make(&p, &coupled, 1);
   for (int j = 0; j < p.n; j += 2) p.M[j * p.n + j + 1] = p.M[(j + 1) * p.n + j] = 0.3;
   for (int j = 0; j < 6; j += 2) {
@@ -310,7 +317,7 @@ START_TEST(rows_are_switched_off_and_on) {
   static const char *const patterns[] = {"000000000000000000", "010101010101010101",
                                          "000000000000000000", "111111111111111111",
                                          "110000000000000011", "000000000000000000"};
-  if (solvers[_i].type == CP_KKT_SCHUR) return;
+  if (is_schur(solvers[_i].type)) return;
   kkt_make(&p, &loop, 3);
   open_solver(&solvers[_i]);
   for (size_t k = 0; k < sizeof patterns / sizeof patterns[0]; k++) {
@@ -354,7 +361,7 @@ START_TEST(rows_at_angles_of_roundoff_are_dependent) {
     kkt_narrow(&p, sines[k]);
     open_solver(&solvers[_i]);
     const int flag = cpKktFactor(kkt), orthogonal = kkt->ops->type == CP_KKT_NULLSPACE;
-    ck_assert_int_eq(flag, solvers[_i].type == CP_KKT_SCHUR ? CP_KKT_DEPENDENT : 0);
+    ck_assert_int_eq(flag, is_schur(solvers[_i].type) ? CP_KKT_DEPENDENT : 0);
     ck_assert_int_eq(kkt->rank, k == 0 && orthogonal ? p.m : p.m - 1);
     close_pair();
   }
@@ -373,7 +380,7 @@ START_TEST(dependence_hides_in_narrow_angles) {
     kkt_nest(&p, dependent, k);
     open_solver(&solvers[_i]);
     const int flag = cpKktFactor(kkt);
-    ck_assert_int_eq(flag, solvers[_i].type == CP_KKT_SCHUR ? CP_KKT_DEPENDENT : 0);
+    ck_assert_int_eq(flag, is_schur(solvers[_i].type) ? CP_KKT_DEPENDENT : 0);
     if (!flag) {
       ck_assert_int_eq(kkt->rank, p.rank);
       condition = kkt_reference(&p, ra, rlambda);
@@ -396,7 +403,7 @@ START_TEST(auto_takes_sparse_matrices_sparse_and_others_dense) {
     ck_assert_int_eq(
         cpKktCreate(&kkt, CP_KKT_AUTO, sparse_M ? &p.Ms : &p.Md, sparse_A ? &p.As : &p.Ad),
         CP_SUCCESS);
-    ck_assert_int_eq(kkt->ops->type, k == 3 ? CP_KKT_SPARSE : CP_KKT_SCHUR);
+    ck_assert_int_eq(kkt->ops->type, k == 3 ? CP_KKT_SPARSE_SCHUR : CP_KKT_SCHUR);
     ck_assert_int_eq(cpKktFactor(kkt), 0);
     check_solution();
     cpKktFree(&kkt);
@@ -405,19 +412,51 @@ START_TEST(auto_takes_sparse_matrices_sparse_and_others_dense) {
 }
 END_TEST
 
-START_TEST(auto_goes_over_to_the_null_space_and_stays) {
+/* Bodies have small blocks. */
+START_TEST(auto_takes_the_sparse_schur_complement_where_blocks_of_the_mass_are_small) {
+  static const Mass masses[] = {MASS_DIAGONAL, MASS_BLOCKS, MASS_FULL};
+  for (int k = 0; k < 3; k++) {
+    kkt_make(&p, &(KktCase){"mass", 40, 10, 0, 0, 0, masses[k], 0.2, 0.0}, 1);
+    open_solver(&(Solver){CP_KKT_AUTO, 1});
+    ck_assert_int_eq(kkt->ops->type, k < 2 ? CP_KKT_SPARSE_SCHUR : CP_KKT_SPARSE);
+    ck_assert_int_eq(cpKktFactor(kkt), 0);
+    check_solution();
+    close_pair();
+  }
+}
+END_TEST
+
+START_TEST(the_sparse_schur_complement_of_dense_matrices_is_refused) {
   kkt_make(&p, &plain, 1);
-  open_solver(&(Solver){CP_KKT_AUTO, 0});
+  for (int k = 0; k < 3; k++) {
+    const CPMat *M = k & 1 ? &p.Ms : &p.Md, *A = k & 2 ? &p.As : &p.Ad;
+    ck_assert_int_eq(cpKktCreate(&kkt, CP_KKT_SPARSE_SCHUR, M, A), CP_ILL_INPUT);
+    ck_assert_ptr_null(kkt);
+  }
+  kkt_free(&p);
+}
+END_TEST
+
+/* From dependent rows on, dense to the null space and sparse to the KKT matrix; also when they are
+ * independent again. */
+START_TEST(auto_goes_over_to_a_more_general_solver_and_stays) {
+  static const CPKktLinSol before[] = {CP_KKT_SCHUR, CP_KKT_SPARSE_SCHUR};
+  static const CPKktLinSol after[]  = {CP_KKT_NULLSPACE, CP_KKT_SPARSE};
+  static double row[KKT_N];
+  kkt_make(&p, &full_rows, 1);
+  for (int j = 0; j < p.n; j++) row[j] = p.A[1 + j * p.m];
+  open_solver(&(Solver){CP_KKT_AUTO, _i});
   ck_assert_int_eq(cpKktFactor(kkt), 0);
-  ck_assert_int_eq(kkt->ops->type, CP_KKT_SCHUR);
+  ck_assert_int_eq(kkt->ops->type, before[_i]);
   for (int j = 0; j < p.n; j++) p.A[1 + j * p.m] = 2.0 * p.A[j * p.m];
-  ck_assert_int_eq(cpKktFactor(kkt), 0);
-  ck_assert_int_eq(kkt->ops->type, CP_KKT_NULLSPACE);
-  ck_assert_int_eq(kkt->rank, p.m - 1);
-  for (int j = 0; j < p.n; j++) p.A[1 + j * p.m] = j == 1;
   kkt_refresh(&p);
   ck_assert_int_eq(cpKktFactor(kkt), 0);
-  ck_assert_int_eq(kkt->ops->type, CP_KKT_NULLSPACE);
+  ck_assert_int_eq(kkt->ops->type, after[_i]);
+  ck_assert_int_eq(kkt->rank, p.m - 1);
+  for (int j = 0; j < p.n; j++) p.A[1 + j * p.m] = row[j];
+  kkt_refresh(&p);
+  ck_assert_int_eq(cpKktFactor(kkt), 0);
+  ck_assert_int_eq(kkt->ops->type, after[_i]);
   ck_assert_int_eq(kkt->rank, p.m);
   check_solution();
   close_pair();
@@ -451,7 +490,7 @@ static int run(const Solver *s) {
 START_TEST(every_allocation_may_fail) {
   const Solver *s = &solvers[_i];
   long n          = 0;
-  kkt_make(&p, s->type == CP_KKT_SCHUR ? &plain : &loop, 1);
+  kkt_make(&p, is_schur(s->type) ? &plain : &loop, 1);
   for (int denied = 1; denied; n++) {
     alloc_watch_failing(n + 1);
     const int flag = run(s);
@@ -472,7 +511,7 @@ END_TEST
 
 START_TEST(repeated_factorisations_allocate_nothing) {
   const Solver *s = &solvers[_i];
-  kkt_make(&p, s->type == CP_KKT_SCHUR ? &plain : &loop, 1);
+  kkt_make(&p, is_schur(s->type) ? &plain : &loop, 1);
   ck_assert_int_eq(run(s), CP_SUCCESS);
   int flag = 0;
   alloc_watch(); /* no assertions here: they allocate */
@@ -505,7 +544,9 @@ int main(void) {
   tcase_add_loop_test(tcase, rows_at_angles_of_roundoff_are_dependent, 0, N_SOLVERS);
   tcase_add_loop_test(tcase, dependence_hides_in_narrow_angles, 0, N_SOLVERS);
   tcase_add_test(tcase, auto_takes_sparse_matrices_sparse_and_others_dense);
-  tcase_add_test(tcase, auto_goes_over_to_the_null_space_and_stays);
+  tcase_add_test(tcase, auto_takes_the_sparse_schur_complement_where_blocks_of_the_mass_are_small);
+  tcase_add_test(tcase, the_sparse_schur_complement_of_dense_matrices_is_refused);
+  tcase_add_loop_test(tcase, auto_goes_over_to_a_more_general_solver_and_stays, 0, 2);
   tcase_add_loop_test(tcase, solvers_have_names_and_unknown_types_are_refused, 0, N_SOLVERS);
   tcase_add_loop_test(tcase, every_allocation_may_fail, 0, N_SOLVERS);
   tcase_add_loop_test(tcase, repeated_factorisations_allocate_nothing, 0, N_SOLVERS);
