@@ -21,12 +21,12 @@ static void integrate(CPodeMem mem, sunrealtype t_end, N_Vector y, RaceFigures *
 
 /* ------------------------------------------------------------------------------- by a CPMech -- */
 
-/* What an evaluation of f is counts where the model has forces; operators give u' in its place. */
+/* What an evaluation of f is counts where the model has forces; udot gives u' in its place. */
 static void figures_of_mech(CPMech mech, CPodeMem mem, RaceFigures *figures) {
   CPMechStats stats;
   figures_of_cvodes(CPodeGetCVodeMem(mem), false, figures);
   CHECK(CPMechGetStats(mech, &stats));
-  figures->rhs            = stats.nf ? stats.nf : stats.nudot;
+  figures->rhs            = stats.nf > stats.nudot ? stats.nf : stats.nudot;
   figures->jacobians      = stats.npartials;
   figures->factorisations = stats.nnewton;
 }

@@ -182,7 +182,7 @@ int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, doub
   return flag ? flag : checkDependent(mech, t, a, rb);
 }
 
-static int byOperators(CPMech mech, const CPMechState *s, double *a, double *lambda) {
+int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   memset(a, 0, (size_t)mech->nu * sizeof *a);
   if (mech->m > 0) memset(lambda, 0, (size_t)mech->m * sizeof *lambda);
   int flag = mech->model.udot(s->t, s->q, s->u, s->z, a, lambda, mech->user_data);
@@ -193,7 +193,7 @@ static int byOperators(CPMech mech, const CPMechState *s, double *a, double *lam
 
 int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   mech->stats.nudot++;
-  if (mech->operators) return byOperators(mech, s, a, lambda);
+  if (mech->operators) return cpMechUdot(mech, s, a, lambda);
   int flag = cpMechForces(mech, s, mech->f);
   if (!flag) flag = cpMechB(mech, s->t, s->q, s->u, mech->b); /* may leave A elsewhere */
   if (!flag) flag = cpMechFactor(mech, s->t, s->q);
@@ -201,6 +201,14 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   noteIndependence(mech);
   return mech->model.f_lambda ? cpMechIterate(mech, s, mech->f, mech->b, a, lambda)
                               : cpMechKkt(mech, s->t, mech->f, mech->b, a, lambda);
+}
+
+/* Rows that are off, and motions, are not the model's. */
+int cpMechAccelerate(CPMech mech, const CPMechState *s, double *a, double *lambda) {
+  const int knows_all = mech->nprescribed == 0 && !memchr(mech->off, 1, (size_t)mech->m);
+  if (mech->operators || !mech->model.udot || !knows_all) return cpMechSolve(mech, s, a, lambda);
+  mech->stats.nudot++;
+  return cpMechUdot(mech, s, a, lambda);
 }
 
 int CPMechAccelerations(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *udot,

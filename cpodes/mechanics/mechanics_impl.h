@@ -57,7 +57,7 @@ struct CPMech_ {
   int np, nv, na;    /* rows of the model */
   int m;             /* rows of A in all */
   int ready;         /* set up: sizes, rows and matrices are final */
-  int operators;     /* model.udot instead of M and A */
+  int operators;     /* udot instead of M and A */
   N_Vector y_tmpl;
   void *user_data;     /* handed to the functions of the model */
   CPMechLinear linear; /* NULL; else user_data is this object, and the user's is in it */
@@ -188,6 +188,10 @@ int cpMechNormalise(CPMech mech, sunrealtype t, double *q);
 /* ---- accelerations.c ---- */
 /* a [nu] and lambda [m] at s. */
 int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda);
+/* The same for y', by the model's udot where that knows all there is. */
+int cpMechAccelerate(CPMech mech, const CPMechState *s, double *a, double *lambda);
+/* ... by the model's udot; 0 or a code. */
+int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda);
 /* Forces that depend on multipliers: iterates lambda and a; f the other forces, b: right-hand side.
  * (multipliers.c) */
 int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,

@@ -17,7 +17,7 @@ int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   CPMechState s;
   int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
   if (!flag) flag = cpMechKinematics(mech, s.q, CP_N, s.u, yd);
-  if (!flag) flag = cpMechSolve(mech, &s, udot, mech->lambda);
+  if (!flag) flag = cpMechAccelerate(mech, &s, udot, mech->lambda);
   if (!flag) flag = cpMechAuxiliary(mech, &s, mech->lambda, zdot);
   if (!flag) putFullRates(mech, yd, udot);
   if (!flag && mech->sens) cpMechSensKeep(mech, t, N_VGetArrayPointer(y), udot, mech->lambda);

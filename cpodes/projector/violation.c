@@ -94,31 +94,36 @@ void cpScaleRows(CPWork work) {
     if (!cpIsActive(P, i)) leaveOut(work, i);
 }
 
-static double weightOf(N_Vector y, N_Vector ewt, int j) {
-  if (ewt) return N_VGetArrayPointer(ewt)[j];
-  return 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(N_VGetArrayPointer(y)[j])));
+/* work->w, as cpWeights has them */
+static void takeWeights(CPWork work, N_Vector y, N_Vector ewt) {
+  const sunrealtype *z = N_VGetArrayPointer(y), *weight = ewt ? N_VGetArrayPointer(ewt) : NULL;
+  for (int j = 0; j < work->P->n; j++)
+    work->w[j] = weight ? weight[j] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(z[j])));
 }
 
 /* unit_i = |g_i| in the weights, over the components of its level that are free. safely: without under-
  * or overflow, and slower. */
 static void measureRows(CPWork work, int safely) {
-  const CPProjector P = work->P;
-  const CPEntries *g  = &work->g;
-  for (int i = 0; i < P->m; i++) work->unit[i] = 0.0;
-  for (int j = 0; j < P->n; j++)
+  const CPEntries *g   = &work->g;
+  const int *row_level = work->P->row_level, *col_level = work->P->col_level;
+  double *unit = work->unit;
+  for (int i = 0; i < work->P->m; i++) unit[i] = 0.0;
+  for (int j = 0; j < work->P->n; j++) {
+    const double inverse = 1.0 / work->w[j];
     for (size_t k = g->start[j]; work->sqrtd[j] != 0.0 && k < g->start[j + 1]; k++) {
-      double *unit    = &work->unit[g->row[k]];
-      const double gw = g->value[k] / work->w[j];
-      if (P->row_level[g->row[k]] != P->col_level[j]) continue;
-      *unit = safely ? hypot(*unit, gw) : *unit + gw * gw;
+      const int i     = g->row[k];
+      const double gw = safely ? g->value[k] / work->w[j] : g->value[k] * inverse;
+      if (row_level[i] != col_level[j]) continue;
+      unit[i] = safely ? hypot(unit[i], gw) : unit[i] + gw * gw;
     }
+  }
 }
 
 void cpMeasureBy(CPWork work, N_Vector y, N_Vector ewt) {
   const CPProjector P = work->P;
   const double *ctol  = P->ctol ? N_VGetArrayPointer(P->ctol) : NULL;
   int unsafe          = 0;
-  for (int j = 0; j < P->n; j++) work->w[j] = weightOf(y, ewt, j);
+  takeWeights(work, y, ewt);
   measureRows(work, 0);
   for (int i = 0; i < P->m; i++) unsafe |= !isSafe(work->unit[i]);
   for (int i = 0; i < P->m; i++) work->unit[i] = sqrt(work->unit[i]);

@@ -171,6 +171,7 @@ int bending_chain_model(BendingChain *chain, int sparse, SUNContext ctx, CPMechM
                          .b              = accelerations,
                          .dynamics_jac   = dynamics_jac,
                          .constraint_jac = constraint_jac,
+                         .udot           = bending_chain_udot,
                          .udot_jac       = bending_chain_udot_jac};
   return sparse ? create_templates(chain, ctx, model) : 0;
 }

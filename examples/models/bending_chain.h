@@ -35,7 +35,7 @@ typedef struct {
 BendingChain *bending_chain_create(sunindextype n, sunrealtype g, sunrealtype k, sunrealtype d);
 void bending_chain_free(BendingChain **chain); /* *chain may be NULL */
 
-/* As index-3 system, with b, all partial derivatives and those of the accelerations. sparse: M, A,
+/* As index-3 system, with b, all partial derivatives, the accelerations and their derivatives. sparse: M, A,
    K, C, Bq and Bu by columns (CSC), else dense. model: out; its templates belong to the caller, who
    frees them with bending_chain_model_free once CPMechCreate has been called, and gives the CPMech
    the chain as user data. Returns 0, or -1 without memory. */

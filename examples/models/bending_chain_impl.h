@@ -25,7 +25,10 @@ static inline sunrealtype bend_product(sunindextype n, sunindextype i, sunindext
 void bending_chain_forces(const BendingChain *chain, const sunrealtype *q, const sunrealtype *u,
                           sunrealtype *f);
 
-/* CPMechModel's udot_jac */
+/* CPMechModel's udot and udot_jac */
+int bending_chain_udot(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda,
+                       void *user_data);
 int bending_chain_udot_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                            const sunrealtype *z, SUNMatrix Uq, SUNMatrix Uu, SUNMatrix Uz,
                            void *user_data);

@@ -54,6 +54,13 @@ int bending_chain_tensions(BendingChain *chain, N_Vector y, sunrealtype *lambda)
   return accelerations(chain, r, r + 2 * chain->rods->n, chain->rods->delta, lambda);
 }
 
+int bending_chain_udot(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda,
+                       void *user_data) {
+  (void)t, (void)z;
+  return accelerations(user_data, q, u, udot, lambda);
+}
+
 int bending_chain_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   (void)t;
   BendingChain *chain   = user_data;

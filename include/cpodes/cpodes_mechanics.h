@@ -101,6 +101,12 @@ typedef int (*CPMechAccelerationJacFn)(sunrealtype t, const sunrealtype *q, cons
  * (with Au and ATl) must be given. A function whose number of rows is 0 is refused: it has been
  * forgotten.
  *
+ * Beside M, udot gives the accelerations and multipliers of M, f, f_lambda, A and b once more, by a
+ * recursion that is faster than the KKT system: y' is made of them as long as no row is off and no
+ * motion is prescribed; all else (projections, Newton's matrix, multipliers and ranks that are asked
+ * for, actions) is done with the matrices. CPMechCheck compares both. Dependent rows are not found by
+ * it, nor rows that contradict each other.
+ *
  * Constraints lie in each other: row i < np of v is the time derivative of row i of p; row i < nv of
  * A u' - b is that of row i of v. Rows np ... nv - 1 are nonholonomic, rows nv ... na - 1 constrain
  * accelerations only.
@@ -125,7 +131,7 @@ typedef struct {
   CPMechVelocityFn b;      /**< NULL: by differences of v along the motion; needed if na > nv */
   CPMechKinematicsFn N;    /**< NULL: q' = u, and quaternions by CPMechAddQuaternion */
   CPMechLambdaFn zdot;     /**< needed if nz > 0 */
-  /* operators, instead of M and A */
+  /* operators, instead of M and A; udot also beside them */
   CPMechAccelerationFn udot; /**< accelerations and multipliers */
   CPMechTimesFn Au;          /**< product with A; needed if na > 0 */
   CPMechTimesFn ATl;         /**< product with its transpose; needed if na > 0 */
@@ -256,6 +262,7 @@ typedef struct {
   sunrealtype Uq;     /**< udot_jac's */
   sunrealtype Uu;     /**< the same */
   sunrealtype Uz;     /**< the same */
+  sunrealtype udot;   /**< udot beside M: u' and lambda, against the KKT system's */
   sunrealtype N;      /**< N^+ N against I, and transposes */
   sunrealtype ATl;    /**< operators: A against its transpose, M against M^{-1} */
   sunindextype A_row; /**< row where A_p or A_v is largest */

@@ -131,14 +131,22 @@ void cpKktBlocksForward(const CPMassBlocks *b, double *X, int columns) {
     cpCholeskyForward(&b->block[0], X, b->n, columns);
     return;
   }
-  for (int j = 0; j < columns; j++)
-    for (int k = 0; k < b->nblocks; k++)
-      if (b->block[k].n <= CP_SMALL)
-        cpCholeskyForward(&b->block[k], X + (size_t)j * (size_t)b->n + b->first[k], b->n, 1);
+  for (int j = 0; j < columns; j++) {
+    double *x = X + (size_t)j * (size_t)b->n;
+    for (int k = 0; k < b->nblocks; k++) {
+      const int first = b->first[k];
+      if (b->block[k].n == 1) x[first] *= b->d[first] * b->inverse[first];
+      else if (b->block[k].n <= CP_SMALL) cpCholeskyForward(&b->block[k], x + first, b->n, 1);
+    }
+  }
   for (int k = 0; k < b->nblocks; k++)
     if (b->block[k].n > CP_SMALL) cpCholeskyForward(&b->block[k], X + b->first[k], b->n, columns);
 }
 
 void cpKktBlocksBackward(const CPMassBlocks *b, double *x) {
-  for (int k = 0; k < b->nblocks; k++) cpCholeskyBackward(&b->block[k], x + b->first[k]);
+  for (int k = 0; k < b->nblocks; k++) {
+    const int first = b->first[k];
+    if (b->block[k].n == 1) x[first] *= b->d[first] * b->inverse[first];
+    else cpCholeskyBackward(&b->block[k], x + first);
+  }
 }

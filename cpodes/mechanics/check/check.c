@@ -104,7 +104,8 @@ static int readState(CPCheck *check, sunrealtype t, const sunrealtype *y) {
 
 /* Accelerations and multipliers that are held, of the size that they have. */
 static int solve(CPCheck *check) {
-  const int flag = cpMechSolve(check->mech, &check->s, check->a, check->lambda);
+  int flag = cpMechSolve(check->mech, &check->s, check->a, check->lambda);
+  if (!flag) flag = cpCheckUdot(check);
   if (flag) return flag;
   stir(check->a, check->mech->nu, 2u);
   stir(check->lambda, check->mech->m, 3u);
@@ -166,6 +167,11 @@ static int hasPartials(const CPMechModel *m) {
   return m->dynamics_jac || m->constraint_jac || m->auxiliary_jac || m->lambda_jac || m->udot_jac;
 }
 
+/* Is there anything that needs the state's accelerations? */
+static int needsAccelerations(const CPMech mech) {
+  return hasPartials(&mech->model) || cpHasPatterns(mech) || (mech->model.M && mech->model.udot);
+}
+
 /* Accelerations are those of the state as it is: other velocities may contradict dependent rows. */
 static int compareEverything(CPCheck *check, N_Vector y) {
   const CPMech mech   = check->mech;
@@ -177,7 +183,7 @@ static int compareEverything(CPCheck *check, N_Vector y) {
   stir(check->u, mech->nu, 1u);
   if (!flag) flag = cpCheckConstraints(check);
   if (!flag) flag = compareElsewhere(check, y);
-  if (flag || !(hasPartials(&mech->model) || cpHasPatterns(mech))) return flag;
+  if (flag || !needsAccelerations(mech)) return flag;
   memcpy(check->u, check->u_state, length);
   flag = solve(check);
   stir(check->u, mech->nu, 1u);

@@ -89,6 +89,7 @@ void cpColumnOf(const CPMat *J, int j, double *column);
 /* Each compares what there is to compare: 0, or the code of a function that failed. */
 int cpCheckKinematics(CPCheck *check);  /* structure.c: N */
 int cpCheckMass(CPCheck *check);        /* ... M, or Mu and Minv */
+int cpCheckUdot(CPCheck *check);        /* ... udot beside M; a, lambda: of the KKT system */
 int cpCheckTransposed(CPCheck *check);  /* ... Au and ATl */
 int cpCheckConstraints(CPCheck *check); /* constraints.c: A, v, b, motions */
 int cpCheckPartials(CPCheck *check);    /* partials.c; a, lambda are known then */

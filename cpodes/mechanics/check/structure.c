@@ -130,6 +130,28 @@ int cpCheckMass(CPCheck *check) {
   return !flag && model->Mu && model->Minv ? inverseOfM(check) : flag;
 }
 
+/* ---- udot ---- */
+
+static void compare(CPCheck *check, int length, const double *given, const double *expected,
+                    const char *name) {
+  const CPVerdict verdict = {CP_MECH_DERIV_WRONG, name, "by M, A, f and b it is", 1};
+  cpCompareBegin(check, length);
+  for (int i = 0; i < length; i++) cpCompareEntry(check, i, 0, given[i], expected[i]);
+  cpCompareEnd(check, length, &verdict, &check->report->udot, NULL, NULL);
+}
+
+/* Multipliers are compared where they are unique. */
+int cpCheckUdot(CPCheck *check) {
+  const CPMech mech = check->mech;
+  if (mech->operators || !mech->model.udot) return CP_SUCCESS;
+  const int flag = cpMechUdot(mech, &check->s, check->column, check->lambda2);
+  if (flag) return flag;
+  compare(check, mech->nu, check->column, check->a, "udot: u'");
+  if (mech->kkt->dependent < 0)
+    compare(check, mech->m, check->lambda2, check->lambda, "udot: lambda");
+  return CP_SUCCESS;
+}
+
 /* ---- A and its transpose ---- */
 
 int cpCheckTransposed(CPCheck *check) {

@@ -44,10 +44,10 @@ static const char *withoutRows(const CPMechModel *m, sunindextype nv, sunindexty
 
 /* The function that is missing, and why it is needed, or NULL. */
 static const char *missingFunction(const CPMechModel *m, sunindextype nv, sunindextype na) {
-  const int operators = m->udot != NULL;
-  if (!operators && !m->M) return "M or udot must be given";
-  if (operators && (m->M || m->A || m->f || m->f_lambda))
-    return "udot must not be given together with M, A, f or f_lambda";
+  const int operators = !m->M;
+  if (operators && !m->udot) return "M or udot must be given";
+  if (operators && (m->A || m->f || m->f_lambda))
+    return "without M, udot must not be given together with A, f or f_lambda";
   if (operators && na > 0 && (!m->Au || !m->ATl)) return "Au and ATl must be given with udot";
   if (!operators && na > 0 && !m->A) return "A must be given if there are constraints";
   if (m->np > 0 && !m->p) return "p must be given if np > 0";
@@ -92,7 +92,7 @@ static void setSizes(CPMech mech, const CPMechModel *m) {
   mech->na        = m->na > mech->nv ? (int)m->na : mech->nv;
   mech->m         = mech->na;
   mech->n         = mech->nq + mech->nu + mech->nz;
-  mech->operators = m->udot != NULL;
+  mech->operators = !m->M;
 }
 
 static void setDefaults(CPMech mech) {

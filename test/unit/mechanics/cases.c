@@ -12,11 +12,11 @@ static const char *const solver_names[] = {"AUTO", "QRP", "SPARSE", "BLOCK", "SC
 enum { WITH_RANK = 4 }; /* the first four take dependent rows */
 
 static int solver_count(const System *s) {
-  return s->model.udot ? 1 : s->redundant ? WITH_RANK : SOLVERS;
+  return !s->model.M ? 1 : s->redundant ? WITH_RANK : SOLVERS;
 }
 
 static int metric_applies(const System *s, int metric) {
-  return !s->model.udot || metrics[metric] != CP_METRIC_NEWTON;
+  return s->model.M || metrics[metric] != CP_METRIC_NEWTON;
 }
 
 int case_next(Case *c, int system, int nsolvers) {
@@ -38,7 +38,7 @@ int case_next(Case *c, int system, int nsolvers) {
 
 int case_is_shared(const Case *c) {
   const CPMechMetric metric = c->metric == CP_METRIC_DEFAULT ? c->s->normal : c->metric;
-  return metric != CP_METRIC_ERROR && c->s->np == c->s->nv && !c->s->model.udot;
+  return metric != CP_METRIC_ERROR && c->s->np == c->s->nv && c->s->model.M;
 }
 
 N_Vector case_disturbed(const System *s, double size) {

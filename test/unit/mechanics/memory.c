@@ -40,7 +40,7 @@ static int create(Script *c) {
 static int set_options(Script *c) {
   int flag = CPMechSetErrHandlerFn(c->mech, message_log, &c->log);
   if (!flag) flag = CPMechSetUserData(c->mech, c->s->user_data);
-  if (!flag && c->s->model.udot) flag = CPMechSetNewton(c->mech, CP_NEWTON_HALF);
+  if (!flag && !c->s->model.M) flag = CPMechSetNewton(c->mech, CP_NEWTON_HALF);
   return flag;
 }
 
@@ -53,7 +53,7 @@ static int add_quaternions(Script *c) {
 
 /* Of a coordinate that is none of a quaternion's; by operators there are none. */
 static int prescribe(Script *c) {
-  if (c->s->model.udot || c->s->nquaternions > 0) return CP_SUCCESS;
+  if (!c->s->model.M || c->s->nquaternions > 0) return CP_SUCCESS;
   return CPMechPrescribe(c->mech, 0, CP_MOTION_RATE, turn, NULL, NULL, 1e-3, NULL);
 }
 

@@ -152,7 +152,7 @@ static Run start(SystemName name, CPMechMetric metric, int lmm) {
   ck_assert_ptr_nonnull(r.mem);
   ck_assert_int_eq(CPodeSetErrHandlerFn(r.mem, message_log, &r.s->log), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetMetric(r.s->mech, metric), CP_SUCCESS);
-  if (r.s->model.udot) ck_assert_int_eq(CPMechSetNewton(r.s->mech, CP_NEWTON_HALF), CP_SUCCESS);
+  if (!r.s->model.M) ck_assert_int_eq(CPMechSetNewton(r.s->mech, CP_NEWTON_HALF), CP_SUCCESS);
   ck_assert_msg(CPMechAttach(r.s->mech, r.mem, r.t, r.y) == CP_SUCCESS, "%s", r.s->log.text);
   ck_assert_int_eq(CPodeSStolerances(r.mem, 1e-6, 1e-6), CP_SUCCESS);
   return r;

@@ -16,8 +16,8 @@ static void allocate(System *s, const char *name, CPMechModel model, void *user_
   s->nv        = model.nv > model.np ? (int)model.nv : s->np;
   s->y         = vector_of(s->n, NULL);
   s->ewt       = vector_of(s->n, NULL);
-  s->normal    = model.udot ? CP_METRIC_ERROR : CP_METRIC_KINETIC;
-  if (model.udot) return;
+  s->normal    = !model.M ? CP_METRIC_ERROR : CP_METRIC_KINETIC;
+  if (!model.M) return;
   s->A = model.A_tmpl ? SUNMatClone(model.A_tmpl) : SUNDenseMatrix(s->nv, s->nu, test_context);
   s->M = model.M_tmpl ? SUNMatClone(model.M_tmpl) : SUNDenseMatrix(s->nu, s->nu, test_context);
   if (model.A_tmpl) SUNMatCopy(model.A_tmpl, s->A);

@@ -19,7 +19,7 @@ typedef struct {
 
 /* Conjugate gradients end at 1e-10 of their residual (KRYLOV_TOL, krylov_impl.h). */
 static double linear_noise(const Case *c, const Reference *r) {
-  return (c->s->model.udot ? 1e-10 : 64 * DBL_EPSILON) * r->condition;
+  return (!c->s->model.M ? 1e-10 : 64 * DBL_EPSILON) * r->condition;
 }
 
 /* V by central differences of steps cbrt(u) scale along e: truncation u^(2/3) v''' scale^2 / 6, roundoff
