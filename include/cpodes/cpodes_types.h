@@ -83,7 +83,7 @@ enum CPReturnCode {
   CP_QUATERNION_ZERO    = -267, /**< [r] a quaternion of norm zero */
   CP_MECH_A_WRONG       = -268, /**< A is not the derivative of p and v */
   CP_MECH_B_WRONG       = -269, /**< b, or v, is not the derivative of v, or p, along the motion */
-  CP_MECH_DERIV_WRONG   = -270, /**< a partial derivative, or M, or N, is wrong */
+  CP_MECH_DERIV_WRONG   = -270, /**< a partial derivative, or M, N or udot, is wrong */
   CP_MOTION_CONFLICT    = -271, /**< [r] a prescribed motion contradicts the constraints */
 
   /* the coupling with CVODES */
