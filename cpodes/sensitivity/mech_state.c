@@ -119,18 +119,21 @@ int cpMechSensState(CPMechSens sens, sunrealtype t, const sunrealtype *y) {
   return flag;
 }
 
+/* A user's recursion leaves no factors. */
 void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunrealtype *udot,
                     const sunrealtype *lambda) {
-  CPMechSens sens = mech->sens;
+  CPMechSens sens       = mech->sens;
+  const int has_factors = !mech->model.udot;
   if (!sens || !sens->params || !cpMechSensIsDirect(mech)) return;
   if (isSame(sens, t, y)) {
-    noteFactors(sens);
+    if (has_factors) noteFactors(sens);
     return;
   }
   moveTo(sens, t, y);
   memcpy(sens->a0, udot, (size_t)mech->nu * sizeof *udot);
   memcpy(sens->lambda0, lambda, (size_t)mech->m * sizeof *lambda);
   haveArrived(sens);
+  if (!has_factors) sens->nM = sens->nA = -1;
 }
 
 /* ---- partial derivatives to the state ---- */

@@ -3,6 +3,7 @@
  *
  *   u' = (0, -g) - lambda q,   lambda = (|u|^2 - g q_1) / |q|^2,   p = (|q|^2 - 1) / 2. */
 #include "support/mech_run.h"
+#include <cpodes/cpodes_sens.h>
 
 #include <math.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -85,6 +86,38 @@ START_TEST(motion_is_that_of_the_matrices) {
 END_TEST
 
 /* What is asked for at a state comes from the matrices, with their rank. */
+/* d(state)/d(angle of the start) at t_end; s [4]: out */
+static void derivative_of_the_motion(const CPMechModel *m, int lmm, sunrealtype t_end,
+                                     sunrealtype *s) {
+  Rod rod      = {0};
+  MechRun *run = create(&rod, m);
+  N_Vector yS  = vector_of(4, (sunrealtype[]){0, 1, 0, 0});
+  sunrealtype t;
+  mech_run_start(run, lmm, SUN_RCONST(1e-8));
+  ck_assert_int_eq(CPodeSensInit1(run->cpode, 1, CV_STAGGERED1, NULL, &yS), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSensSStolerances(CPodeGetCVodeMem(run->cpode), 1e-8, (sunrealtype[]){1e-8}),
+                   CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetSensErrCon(CPodeGetCVodeMem(run->cpode), SUNTRUE), CV_SUCCESS);
+  mech_run_to(run, t_end);
+  ck_assert_int_eq(CPodeGetSens(run->cpode, &t, &yS), CP_SUCCESS);
+  for (int i = 0; i < 4; i++) s[i] = entries(yS)[i];
+  N_VDestroy(yS);
+  mech_run_free(&run);
+}
+
+/* Derivatives solve with the factors of the matrices, which the recursion has not made. */
+START_TEST(sensitivities_are_those_of_the_matrices) {
+  const int lmm           = _i ? CV_BDF : CV_ADAMS;
+  CPMechModel no_udot     = model;
+  const sunrealtype t_end = SUN_RCONST(0.5);
+  sunrealtype with[4], without[4];
+  no_udot.udot = NULL;
+  derivative_of_the_motion(&model, lmm, t_end, with);
+  derivative_of_the_motion(&no_udot, lmm, t_end, without);
+  for (int i = 0; i < 4; i++) ck_assert_double_eq_tol(with[i], without[i], 1e-5);
+}
+END_TEST
+
 START_TEST(quantities_come_from_the_matrices) {
   Rod rod      = {.wrong_udot = 1};
   MechRun *run = create(&rod, &model);
@@ -162,6 +195,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, motion_is_that_of_the_matrices, 0, 2);
   tcase_add_test(tc, quantities_come_from_the_matrices);
+  tcase_add_loop_test(tc, sensitivities_are_those_of_the_matrices, 0, 2);
   tcase_add_test(tc, rows_that_are_off_are_not_left_to_the_recursion);
   tcase_add_loop_test(tc, prescribed_motions_are_not_left_to_the_recursion, 0, 2);
   tcase_add_loop_test(tc, the_check_compares_both, 0, 3);
