@@ -171,17 +171,20 @@ static int configure(CPOneStepMem mem) {
   return flag;
 }
 
+/* Once more after a failure: what there is already stays. */
 int cpArkCreate(CPOneStepMem mem) {
   CPImplicit *st = cpImplicit(mem);
-  st->k          = calloc((size_t)mem->table->stages, sizeof(N_Vector));
-  st->handed     = N_VClone(mem->y);
-  st->NLS        = SUNNonlinSol_Newton(mem->y, mem->ctx);
+  if (!st->k) st->k = calloc((size_t)mem->table->stages, sizeof(N_Vector));
+  if (!st->handed) st->handed = N_VClone(mem->y);
+  if (!st->NLS) st->NLS = SUNNonlinSol_Newton(mem->y, mem->ctx);
   if (!st->k || !st->handed || !st->NLS) return CP_MEM_FAIL;
   st->NLS->ops->initialize = initialize;
   st->NLS->ops->solve      = solve;
   N_VConst(0.0, st->handed);
   st->ark = ARKStepCreate(NULL, rhs, 0.0, st->handed, mem->ctx);
-  return st->ark && !configure(mem) ? CP_SUCCESS : CP_MEM_FAIL;
+  if (st->ark && !configure(mem)) return CP_SUCCESS;
+  if (st->ark) CP_ARK(Free)(&st->ark);
+  return CP_MEM_FAIL;
 }
 
 void cpArkFree(CPOneStepMem mem) {

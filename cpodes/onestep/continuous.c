@@ -72,6 +72,7 @@ static int createMiddle(CPOneStepMem mem) {
   const int s    = mem->table->stages;
   double *work   = calloc(5 * (size_t)s, sizeof *work);
   Conditions c   = {.s = s, .q = calloc(MAX_CONDITIONS * (size_t)s, sizeof(double))};
+  free(st->bm); /* of an attempt that failed later */
   st->bm         = calloc((size_t)s, sizeof *st->bm);
   const int flag = work && c.q && st->bm ? CP_SUCCESS : CP_MEM_FAIL;
   if (!flag) {
@@ -92,11 +93,11 @@ static int createMiddle(CPOneStepMem mem) {
 
 int cpContinuousCreate(CPOneStepMem mem) {
   CPImplicit *st = cpImplicit(mem);
-  st->f0         = N_VClone(mem->y);
-  st->f1         = N_VClone(mem->y);
+  if (!st->f0) st->f0 = N_VClone(mem->y);
+  if (!st->f1) st->f1 = N_VClone(mem->y);
   if (!st->f0 || !st->f1) return CP_MEM_FAIL;
   if (mem->table->q < 5) return CP_SUCCESS;
-  st->ym = N_VClone(mem->y);
+  if (!st->ym) st->ym = N_VClone(mem->y);
   return st->ym ? createMiddle(mem) : CP_MEM_FAIL;
 }
 

@@ -90,9 +90,9 @@ static int init(CPOneStepMem mem) {
   const size_t s       = (size_t)mem->table->stages;
   st->stiffly_accurate = isStifflyAccurate(mem->table);
   st->solves_first     = mem->table->A[0][0] != 0.0;
-  st->w                = calloc(s, sizeof *st->w);
-  st->factor           = calloc(s + 1, sizeof *st->factor);
-  st->vector           = calloc(s + 1, sizeof *st->vector);
+  if (!st->w) st->w = calloc(s, sizeof *st->w);
+  if (!st->factor) st->factor = calloc(s + 1, sizeof *st->factor);
+  if (!st->vector) st->vector = calloc(s + 1, sizeof *st->vector);
   if (!st->w || !st->factor || !st->vector) return CP_MEM_FAIL;
   const int flag = cpContinuousCreate(mem);
   return flag ? flag : cpArkCreate(mem);

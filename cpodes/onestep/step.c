@@ -32,9 +32,8 @@ static int giveUp(CPOneStepMem mem, sunrealtype h, int code) {
     return cpReason(mem->text, code,
                     "from t = %.15g no step size passes the error test, down to %g", mem->t, h);
   memcpy(reason, mem->text, sizeof reason);
-  cpWrite(mem->text,
-          "every attempt of the step from t = %.15g failed, down to a size of %g: ", mem->t, h);
-  strncat(mem->text, reason, sizeof mem->text - strlen(mem->text) - 1);
+  cpWrite(mem->text, "every attempt of the step from t = %.15g failed, down to a size of %g: %s",
+          mem->t, h, reason);
   return code;
 }
 
