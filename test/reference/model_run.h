@@ -5,15 +5,20 @@
 
 #include "models/model.h"
 #include "reference.h"
+#include <cpodes/cpodes_onestep.h>
 
 enum { MODEL_RUN_EVENTS = 16 };
+
+/* A method beside CV_ADAMS and CV_BDF: DOP853, or where a mechanism is stiff ESDIRK436L2SA of order 4 */
+enum { ONE_STEP = CV_BDF + 1 };
 
 typedef struct {
   const Model *model;
   CPMech mech;
-  CPodeMem cpode;
-  N_Vector y;    /* newest state */
-  sunrealtype t; /* of y */
+  CPodeMem cpode;       /* NULL: by onestep */
+  CPOneStepMem onestep; /* NULL: by cpode */
+  N_Vector y;           /* newest state */
+  sunrealtype t;        /* of y */
   sunrealtype tol;
   int nevents;
   sunrealtype event[MODEL_RUN_EVENTS]; /* their times */
@@ -32,7 +37,7 @@ Model *model_with(const char *type, const Setting *settings, int nsettings);
 
 /* At the model's start, as a CPMech with the solver of CPMechAttach's choice; the model must outlive it.
    tol: relative and absolute */
-ModelRun *model_run_create(const Model *model, int lmm, sunrealtype tol);
+ModelRun *model_run_create(const Model *model, int method, sunrealtype tol);
 void model_run_free(ModelRun **run);
 
 /* Integrates to t, past stops and events */
@@ -43,7 +48,8 @@ long int model_run_steps(const ModelRun *run); /* since t = 0 */
 sunrealtype model_run_violation(ModelRun *run);
 
 /* Bound on the error after the steps taken, where a perturbation of a state, at any time, grows at most
-   `condition` times: steps condition sqrt(n) (1 + size) tol / 6 (trajectories.c), |y_i| <= size */
+   `condition` times: steps condition sqrt(n) (1 + size) tol / 6 (trajectories.c), |y_i| <= size. Error tests of one-step methods
+   have no such factor 6 in hand. */
 sunrealtype model_run_bound(const ModelRun *run, sunrealtype condition, sunrealtype size);
 
 #endif
