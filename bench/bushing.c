@@ -75,7 +75,7 @@ static void print_row(BushingCrank *crank, const Variant *v, sunrealtype tol, co
 }
 
 int main(void) {
-  SUNContext ctx      = context_create();
+  SUNContext ctx      = check_context();
   BushingCrank crank  = bushing_crank_stiff();
   const Outcome exact = integrate(&crank, &variants[0], 1e-12, ctx);
   printf("slider-crank in a bushing, K = %.0e N/m, C = %.0e N s/m, t = 0 ... %g s, BDF; errors "

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sundials/sundials_config.h>
+#include <sundials/sundials_context.h>
 
 /* call returns 0 when it worked */
 #define CHECK(call) check_zero((call), #call, __FILE__, __LINE__)
@@ -19,6 +21,17 @@ static inline void check_zero(long int flag, const char *call, const char *file,
 static inline void *check_pointer(void *pointer, const char *call, const char *file, int line) {
   if (!pointer) check_zero(-1, call, file, line);
   return pointer;
+}
+
+/* A context for one program */
+static inline SUNContext check_context(void) {
+  SUNContext ctx = NULL;
+#if SUNDIALS_VERSION_MAJOR >= 7
+  CHECK(SUNContext_Create(SUN_COMM_NULL, &ctx));
+#else
+  CHECK(SUNContext_Create(NULL, &ctx));
+#endif
+  return ctx;
 }
 
 #endif

@@ -265,7 +265,7 @@ int main(int argc, char **argv) {
                                   "[eps] [age] [iters] [errest] [correction] [frequency] "
                                   "[skipping] [linsol] [levels] [norm] [jacobian] [projection]",
                                   2);
-  Bench b         = {.options = &options, .ctx = context_create()};
+  Bench b         = {.options = &options, .ctx = check_context()};
   for (int j = 0; j < NMECHANISMS; j++) b.mechanism[j] = mechanism_create(mechanisms[j], b.ctx);
 
   csv_header(options.csv);

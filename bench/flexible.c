@@ -140,7 +140,7 @@ int main(int argc, char **argv) {
   const sunrealtype fine = 1e-13;
   const Variant by_adams = {"reference", CV_ADAMS, 0, 0};
   static Outcome runs[NVARIANTS][NTOLS];
-  SUNContext ctx      = context_create();
+  SUNContext ctx      = check_context();
   FlexibleCrank crank = flexible_crank_testset();
   crank.damping       = argc > 1 && !strcmp(argv[1], "damped");
   const Outcome exact = integrate(&crank, &by_adams, fine, ctx);

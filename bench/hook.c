@@ -124,7 +124,7 @@ static void compare_times(Mechanism *chain, int repeat, SUNContext ctx) {
 int main(int argc, char **argv) {
   Options options =
       options_parse(argc, argv, "cpodes against CVODES' own projection hook", NULL, 21);
-  SUNContext ctx = context_create();
+  SUNContext ctx = check_context();
   Mechanism *chain[NCHAINS];
   for (int i = 0; i < NCHAINS; i++) chain[i] = mechanism_create(chains[i], ctx);
 

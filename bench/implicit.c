@@ -182,7 +182,7 @@ static void compare(const Problem *p, const char *only, SUNContext ctx) {
 
 int main(int argc, char **argv) {
   const char *problem = argc > 1 ? argv[1] : "", *method = argc > 2 ? argv[2] : "";
-  SUNContext ctx = context_create();
+  SUNContext ctx = check_context();
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++)
     if (!strncmp(problems[k].name, problem, strlen(problem))) compare(&problems[k], method, ctx);
   SUNContext_Free(&ctx);

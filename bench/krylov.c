@@ -303,7 +303,7 @@ int main(int argc, char **argv) {
   Options options =
       options_parse(argc, argv, "KRYLOV on a chain distributed over MPI ranks", NULL, 21);
   MPI_Barrier(MPI_COMM_WORLD); /* all have opened the file, which rank 0 writes */
-  SUNContext ctx = context_create();
+  SUNContext ctx = check_context();
   if (rank == 0 && options.csv) fprintf(options.csv, "program,what,ranks,links,seconds\n");
   compare_projections(rank, size, &options, ctx);
   compare_trajectories(rank, size, ctx);

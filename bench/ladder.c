@@ -7,6 +7,7 @@
  * Bounds, with the default norm: pendulum around 1e-9, t = 20: at most 1750 steps in the geometric mean, none above
  * 1900, errors below 1e-5. Car axis around 1e-10: 1900 steps in the mean. Orders above 6 in use at 1e-10.
  */
+#include "check.h"
 #include "options.h"
 #include "run.h"
 #include <math.h>
@@ -119,7 +120,7 @@ static void climb(const Ladder *ladder, const Variant *variant, Mechanism *mecha
 int main(int argc, char **argv) {
   Options options = options_parse(argc, argv, "Ladders of close tolerances for each error norm",
                                   "[MECHANISM...]", 0);
-  SUNContext ctx  = context_create();
+  SUNContext ctx  = check_context();
   csv_header(options.csv);
   for (size_t i = 0; i < sizeof ladders / sizeof ladders[0]; i++) {
     if (!options_select(&options, ladders[i].mechanism)) continue;

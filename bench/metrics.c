@@ -144,7 +144,7 @@ static void print_bound(Mechanism *m, SUNContext ctx) {
 int main(int argc, char **argv) {
   Options options =
       options_parse(argc, argv, "Metrics of mechanical systems' projections", "[MECHANISM...]", 0);
-  SUNContext ctx           = context_create();
+  SUNContext ctx           = check_context();
   Range steps[2][VARIANTS] = {0}, errors[2][VARIANTS] = {0};
   csv_header(options.csv);
   printf("  %-8s %9s %9s %9s   relative to ERROR\n", "metric", "steps", "f evals", "error");

@@ -243,12 +243,7 @@ static void sparse(const Options *options, SUNContext ctx) {
 int main(int argc, char **argv) {
   Options options = options_parse(argc, argv, "structured Newton beside the full I - gamma J",
                                   "[dense] [sparse]", 1);
-  SUNContext ctx;
-#if SUNDIALS_VERSION_MAJOR < 7
-  CHECK(SUNContext_Create(NULL, &ctx));
-#else
-  CHECK(SUNContext_Create(SUN_COMM_NULL, &ctx));
-#endif
+  SUNContext ctx  = check_context();
   for (int k = 0; k < NSPANS && options_select(&options, "dense"); k++)
     dense(&options, dense_spans[k], ctx);
   if (options_select(&options, "sparse")) sparse(&options, ctx);

@@ -18,7 +18,7 @@ static const struct {
 enum { NFORMS = sizeof forms / sizeof forms[0] };
 
 static int integrate(const RunOptions *options) {
-  SUNContext ctx      = context_create();
+  SUNContext ctx      = check_context();
   Mechanism *pendulum = mechanism_create("pendulum", ctx);
   const Figures f     = run_timed(pendulum, options, ctx);
   printf("%ld steps, %ld attempts, %ld evaluations of f, error %.1e\n", f.steps,

@@ -253,7 +253,7 @@ static void csv_row(FILE *csv, const Case *s, const Timed timed[NTIMED]) {
 int main(int argc, char **argv) {
   Options options  = options_parse(argc, argv, "unit quaternions, up to a million", NULL, 21);
   const int rounds = options.repeat > 0 ? options.repeat : 1;
-  SUNContext ctx   = context_create();
+  SUNContext ctx   = check_context();
   printf("Nanoseconds and bytes per quaternion; least of %d rounds, all of one size in turns\n\n",
          rounds);
   print_head();

@@ -69,7 +69,7 @@ static void compare(const char *type, int lmm, SUNContext ctx) {
 }
 
 int main(void) {
-  SUNContext ctx = context_create();
+  SUNContext ctx = check_context();
   for (int i = 0; i < NCHAINS; i++) compare(chains[i].type, chains[i].lmm, ctx);
   SUNContext_Free(&ctx);
   return EXIT_SUCCESS;

@@ -251,16 +251,6 @@ double share_above_order(const Figures *figures, int order) {
 
 const char *method_name(int lmm) { return lmm == CV_BDF ? "BDF" : "Adams"; }
 
-SUNContext context_create(void) {
-  SUNContext ctx;
-#if SUNDIALS_VERSION_MAJOR >= 7
-  CHECK(SUNContext_Create(SUN_COMM_NULL, &ctx));
-#else
-  CHECK(SUNContext_Create(NULL, &ctx));
-#endif
-  return ctx;
-}
-
 void mean_add(GeometricMean *mean, double value) {
   mean->sum_of_logs += log(value);
   mean->count++;

@@ -73,9 +73,6 @@ double share_above_order(const Figures *figures, int order);
 
 const char *method_name(int lmm);
 
-/* A context for one program */
-SUNContext context_create(void);
-
 /* Geometric mean under construction; of no values it is NaN. */
 typedef struct {
   double sum_of_logs;

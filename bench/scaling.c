@@ -365,7 +365,7 @@ static void compare(Case *s, int rounds) {
 int main(int argc, char **argv) {
   Options options = options_parse(argc, argv, "SPARSE on chains of 100 to 100,000 links", NULL, 21);
   const int rounds = options.repeat > 0 ? options.repeat : 1;
-  SUNContext ctx   = context_create();
+  SUNContext ctx   = check_context();
   Case *cases[NLENGTHS];
   Timed timed[NLENGTHS][NTIMED];
   Row rows[NLENGTHS];

@@ -117,7 +117,7 @@ static void open_run(Run *run, int lmm, int Ns, const int *plist) {
   Model *model = &run->model;
   run->lmm     = lmm;
   run->Ns      = Ns;
-  CHECK(SUNContext_Create(NULL, &run->ctx));
+  run->ctx     = check_context();
   model->chain = CHECK_POINTER(bending_chain_create(MASSES, 9.81, 10.0, 0.1));
   for (int i = 0; i < NP; i++) {
     model->p[i]     = 0.1;

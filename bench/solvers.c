@@ -388,7 +388,7 @@ int main(int argc, char **argv) {
   Options options  = options_parse(argc, argv, "which linear solver for which problem",
                                    "[chain] [four-bar] [norms] [parts] [triple] [part] [full]", 7);
   const int rounds = options.repeat > 0 ? options.repeat : 1;
-  SUNContext ctx   = context_create();
+  SUNContext ctx   = check_context();
   Result results[NPROBLEMS];
   memset(results, 0, sizeof results);
   csv_head(options.csv);

@@ -374,7 +374,7 @@ int main(int argc, char **argv) {
       "[iterations] [growth] [early] [solver-cut] [error-cut] [order-bdf] [order-adams] [anderson] "
       "[errest]",
       0);
-  Bench b = {.options = &options, .ctx = context_create()};
+  Bench b = {.options = &options, .ctx = check_context()};
   csv_header(options.csv);
   if (options_select(&options, "targets")) compare_targets(options.csv, b.ctx);
   for (int j = 0; j < NCASES; j++) b.mechanism[j] = create(&cases[j], b.ctx);

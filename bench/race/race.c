@@ -331,14 +331,9 @@ static void make_folder(Race *race) {
 int main(int argc, char **argv) {
   Race race = parse(argc, argv);
   Results *results[MOST];
-  SUNContext ctx;
+  SUNContext ctx = check_context();
   char heading[400];
   int done = 0, failed = 0;
-#if SUNDIALS_VERSION_MAJOR >= 7
-  CHECK(SUNContext_Create(SUN_COMM_NULL, &ctx));
-#else
-  CHECK(SUNContext_Create(NULL, &ctx));
-#endif
   make_folder(&race);
   FILE *csv = open_file(&race, "race.csv");
   csv_begin(csv);
