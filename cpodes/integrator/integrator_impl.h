@@ -14,13 +14,18 @@
 
 #include "../integration/integration.h"
 
+/* By which a retry of an attempt is recognised (pending.c). */
+typedef struct {
+  long int nst;   /* steps taken by then                       */
+  long int nfail; /* failed attempts counted by CVODES by then */
+  sunrealtype h;  /* step size of the attempt                  */
+} CPMark;
+
 /* A correction added to the predicted state of a step that CVODES has not yet accepted. */
 typedef struct {
   int active;
   N_Vector delta;
-  long int nst;   /* steps taken when it was added             */
-  long int nfail; /* failed attempts counted by CVODES by then */
-  sunrealtype h;  /* step size of the attempt                  */
+  CPMark mark;
 } CPPending;
 
 /* What CVODES shows a nonlinear solver at the beginning of an attempt. */
@@ -145,6 +150,9 @@ void cpSettle(CPodeMem mem, long int nst);
 int cpEntersHistory(CPodeMem mem);
 
 /* pending.c */
+CPMark cpMark(const CPAttempt *a);
+/* Is `a` another attempt of the marked step? */
+int cpIsRetry(const CPMark *mark, const CPAttempt *a);
 void cpPendingSet(CPodeMem mem, const CPAttempt *a);
 /* At a new attempt: if it retries the step of the pending correction, ypred -= delta. Clears it in
  * any case. */

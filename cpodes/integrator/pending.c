@@ -10,15 +10,20 @@
 
 #include <math.h>
 
+CPMark cpMark(const CPAttempt *a) { return (CPMark){a->nst, a->nfail, a->h}; }
+
+int cpIsRetry(const CPMark *mark, const CPAttempt *a) {
+  return a->nst == mark->nst && a->nfail >= mark->nfail &&
+         (a->nfail > mark->nfail || fabs(a->h) < fabs(mark->h));
+}
+
 void cpPendingClear(CPodeMem mem) { mem->pending.active = 0; }
 
 void cpPendingSet(CPodeMem mem, const CPAttempt *a) {
   CPPending *p = &mem->pending;
   cpCopy(p->delta, mem->delta);
   p->active = 1;
-  p->nst    = a->nst;
-  p->nfail  = a->nfail;
-  p->h      = a->h;
+  p->mark   = cpMark(a);
 }
 
 static void takeBack(CPodeMem mem, N_Vector zn0) {
@@ -28,15 +33,13 @@ static void takeBack(CPodeMem mem, N_Vector zn0) {
 
 void cpPendingResolve(CPodeMem mem, const CPAttempt *a) {
   const CPPending *p = &mem->pending;
-  const int retry    = p->active && a->nst == p->nst && a->nfail >= p->nfail &&
-                    (a->nfail > p->nfail || fabs(a->h) < fabs(p->h));
-  if (retry) takeBack(mem, a->ypred);
+  if (p->active && cpIsRetry(&p->mark, a)) takeBack(mem, a->ypred);
   cpPendingClear(mem);
 }
 
 void cpPendingTakeBack(CPodeMem mem) {
   CPAttempt a;
-  if (mem->pending.active && cpAttemptRead(mem, &a) == CP_SUCCESS && a.nst == mem->pending.nst)
+  if (mem->pending.active && cpAttemptRead(mem, &a) == CP_SUCCESS && a.nst == mem->pending.mark.nst)
     takeBack(mem, a.ypred);
   cpPendingClear(mem);
 }

@@ -19,9 +19,7 @@ static void clearPending(CPSens sens) {
 
 static void setPending(CPSens sens, const CPAttempt *a, int iS) {
   sens->pending[iS] = 1;
-  sens->nst         = a->nst;
-  sens->nfail       = a->nfail;
-  sens->h           = a->h;
+  sens->mark        = cpMark(a);
 }
 
 /* The vectors that CVODES has predicted, or NULL. */
@@ -44,16 +42,14 @@ static void takeBack(CPSens sens) {
 }
 
 void cpSensAttempt(void *data, const CPAttempt *a) {
-  CPSens sens     = data;
-  const int retry = a->nst == sens->nst && a->nfail >= sens->nfail &&
-                    (a->nfail > sens->nfail || fabs(a->h) < fabs(sens->h));
-  if (retry) takeBack(sens);
+  CPSens sens = data;
+  if (cpIsRetry(&sens->mark, a)) takeBack(sens);
   clearPending(sens);
 }
 
 void cpSensTakeBack(void *data, const CPAttempt *a) {
   CPSens sens = data;
-  if (a->nst == sens->nst) takeBack(sens);
+  if (a->nst == sens->mark.nst) takeBack(sens);
   clearPending(sens);
 }
 

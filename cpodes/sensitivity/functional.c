@@ -41,6 +41,22 @@ int cpFunctionalResult(CPodeMem mem, int flag, sunrealtype t, const char *name,
                   "at t = %.15g: the functional's %s failed (%d)", t, name, flag);
 }
 
+/* ---- values ---- */
+
+int cpFunctionalAsRhs(sunrealtype t, N_Vector y, N_Vector value, void *data) {
+  const CPFunctionalCalled *called = data;
+  N_VConst(0.0, value);
+  return called->fn(t, y, N_VGetArrayPointer(value), called->user_data);
+}
+
+int cpFunctionalAdd(const CPFunctional *F, CPFunctionalFn fn, sunrealtype t, N_Vector y,
+                    sunrealtype weight, sunrealtype *values, sunrealtype *G) {
+  memset(values, 0, (size_t)F->ng * sizeof *values);
+  const int flag = fn(t, y, values, F->user_data);
+  for (int k = 0; !flag && k < F->ng; k++) G[k] += weight * values[k];
+  return flag;
+}
+
 /* ---- marching ---- */
 
 static int overStep(sunrealtype t0, sunrealtype t1, CPAtNode node, void *data) {
@@ -91,17 +107,6 @@ typedef struct {
   N_Vector *yS;                        /* [Ns] */
 } Forward;
 
-typedef struct {
-  CPFunctionalFn fn;
-  void *user_data;
-} Called;
-
-static int asRhs(sunrealtype t, N_Vector y, N_Vector value, void *data) {
-  const Called *called = data;
-  N_VConst(0.0, value);
-  return called->fn(t, y, N_VGetArrayPointer(value), called->user_data);
-}
-
 /* dG_ki += weight (d fn_k/dy s_i + d fn_k/dp_i) */
 static int addDerivatives(Forward *w, CPFunctionalFn fn, CPFunctionalGradFn grad, sunrealtype t,
                           sunrealtype weight) {
@@ -114,10 +119,10 @@ static int addDerivatives(Forward *w, CPFunctionalFn fn, CPFunctionalGradFn grad
     for (int i = 0; !flag && i < Ns; i++)
       w->dG[k * Ns + i] += weight * (N_VDotProd(w->gy, w->yS[i]) + w->gp[i]);
   }
-  Called called = {fn, w->F->user_data};
+  CPFunctionalCalled called = {fn, w->F->user_data};
   for (int i = 0; !grad && !flag && i < Ns; i++) {
-    flag = cpSensDirection(w->params, asRhs, t, w->y, i, w->yS[i], w->along, w->moved, w->value,
-                           &called);
+    flag = cpSensDirection(w->params, cpFunctionalAsRhs, t, w->y, i, w->yS[i], w->along, w->moved,
+                           w->value, &called);
     for (int k = 0; !flag && k < ng; k++)
       w->dG[k * Ns + i] += weight * N_VGetArrayPointer(w->along)[k];
   }
@@ -127,9 +132,7 @@ static int addDerivatives(Forward *w, CPFunctionalFn fn, CPFunctionalGradFn grad
 /* G, dG += weight times the values at (t, w->y), w->yS */
 static int add(Forward *w, CPFunctionalFn fn, CPFunctionalGradFn grad, const char *name,
                sunrealtype t, sunrealtype weight) {
-  memset(w->values, 0, (size_t)w->F->ng * sizeof *w->values);
-  int flag = fn(t, w->y, w->values, w->F->user_data);
-  for (int k = 0; !flag && k < w->F->ng; k++) w->G[k] += weight * w->values[k];
+  int flag = cpFunctionalAdd(w->F, fn, t, w->y, weight, w->values, w->G);
   if (!flag) flag = addDerivatives(w, fn, grad, t, weight);
   return cpFunctionalResult(w->mem, flag, t, name, "CPodeFunctionalForward");
 }

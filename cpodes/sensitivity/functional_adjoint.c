@@ -22,8 +22,6 @@
 #define DEFAULT_TOLERANCE SUN_RCONST(1.0e-8)
 /* Most steps of a backward problem */
 #define MOST_STEPS 1000000
-/* As STEP_PART of rhs.c, for one component */
-#define STEP_PART 3.0e-3
 
 typedef struct {
   CPodeMem mem;
@@ -52,10 +50,10 @@ typedef struct {
 static int gradientOf(CVRhsFn fn, void *data, sunrealtype t, N_Vector y, N_Vector weights,
                       N_Vector value, N_Vector result) {
   sunrealtype *yd = N_VGetArrayPointer(y), *rd = N_VGetArrayPointer(result);
-  const sunrealtype least = fmax(N_VMaxNorm(y) * 1.0e-2, 1.0e-30);
+  const sunrealtype least = cpSensLeastSize(y);
   int flag                = CP_SUCCESS;
   for (sunindextype j = 0; !flag && j < N_VGetLength(y); j++) {
-    const sunrealtype kept = yd[j], e = STEP_PART * fmax(fabs(kept), least);
+    const sunrealtype kept = yd[j], e = CP_PARAM_PART * fmax(fabs(kept), least);
     rd[j] = 0.0;
     for (int p = -3; !flag && p <= 3; p++) {
       if (p == 0) continue;
@@ -95,34 +93,26 @@ static int parametersOf(const CPParams *params, CVRhsFn fn, void *data, sunrealt
 
 /* ---- the functional ---- */
 
-typedef struct {
-  const CPFunctional *F;
-  CPFunctionalFn fn;
-} Values;
-
-static int valuesAt(sunrealtype t, N_Vector y, N_Vector value, void *data) {
-  const Values *v = data;
-  N_VConst(0.0, value);
-  return v->fn(t, y, N_VGetArrayPointer(value), v->F->user_data);
-}
-
-/* The same for value k alone: weights are a unit vector. */
-static int gradientByDifferences(Adjoint *a, Values *v, sunrealtype t, N_Vector y, int k) {
+/* For value k alone weights are a unit vector. */
+static int gradientByDifferences(Adjoint *a, CPFunctionalCalled *called, sunrealtype t, N_Vector y,
+                                 int k) {
   N_VConst(0.0, a->unit);
   N_VGetArrayPointer(a->unit)[k] = 1.0;
-  const int flag                 = gradientOf(valuesAt, v, t, y, a->unit, a->value, a->gy);
+  const int flag = gradientOf(cpFunctionalAsRhs, called, t, y, a->unit, a->value, a->gy);
   return flag ? flag
-              : parametersOf(a->params, valuesAt, v, t, y, a->unit, a->value, a->along, a->gp);
+              : parametersOf(a->params, cpFunctionalAsRhs, called, t, y, a->unit, a->value,
+                             a->along, a->gp);
 }
 
 /* a->gy, a->gp: derivatives of value k */
 static int gradient(Adjoint *a, CPFunctionalFn fn, CPFunctionalGradFn grad, sunrealtype t,
                     N_Vector y, int k) {
-  Values v = {a->F, fn};
+  CPFunctionalCalled called = {fn, a->F->user_data};
   N_VConst(0.0, a->gy);
   memset(a->gp, 0, (size_t)a->Np * sizeof *a->gp);
   if (!fn) return CP_SUCCESS;
-  return grad ? grad(t, y, k, a->gy, a->gp, a->F->user_data) : gradientByDifferences(a, &v, t, y, k);
+  return grad ? grad(t, y, k, a->gy, a->gp, a->F->user_data)
+              : gradientByDifferences(a, &called, t, y, k);
 }
 
 static int integrandGradient(Adjoint *a, sunrealtype t, int k) {
@@ -289,9 +279,7 @@ static int atNode(void *data, sunrealtype t, sunrealtype weight) {
   Adjoint *a = data;
   int flag   = CPodeGetDky(a->mem, t, 0, a->y);
   if (flag) return flag;
-  memset(a->values, 0, (size_t)a->F->ng * sizeof *a->values);
-  flag = a->F->integrand(t, a->y, a->values, a->F->user_data);
-  for (int k = 0; !flag && k < a->F->ng; k++) a->G[k] += weight * a->values[k];
+  flag = cpFunctionalAdd(a->F, a->F->integrand, t, a->y, weight, a->values, a->G);
   return cpFunctionalResult(a->mem, flag, t, "integrand", FUNCTION);
 }
 
@@ -335,9 +323,7 @@ static int forward(Adjoint *a, sunrealtype t1) {
   a->mem->has_adjoint = !flag;
   if (!flag) flag = cpMarch(a->mem, t1, a->y1, &ncheck, a->F->integrand ? atNode : NULL, a);
   if (flag || !a->F->end) return flag;
-  memset(a->values, 0, (size_t)a->F->ng * sizeof *a->values);
-  flag = a->F->end(t1, a->y1, a->values, a->F->user_data);
-  for (int k = 0; !flag && k < a->F->ng; k++) a->G[k] += a->values[k];
+  flag = cpFunctionalAdd(a->F, a->F->end, t1, a->y1, 1.0, a->values, a->G);
   return cpFunctionalResult(a->mem, flag, t1, "end term", FUNCTION);
 }
 

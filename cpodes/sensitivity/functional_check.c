@@ -14,7 +14,7 @@ typedef struct {
   CPParams *params;
   N_Vector y0, value; /* [n] */
   N_Vector *y0S;      /* [Ns] */
-  /* [ng], [ng x Ns] each; G2: of runs that are not kept */
+  /* [ng], [ng x Ns] each; G2: of runs that are not kept; G3: work */
   sunrealtype *G, *forward, *adjoint, *difference, *G2, *G3;
 } Check;
 
@@ -42,10 +42,7 @@ static int atNode(void *data, sunrealtype t, sunrealtype weight) {
   const Plain *p = data;
   const Check *c = p->c;
   int flag       = CPodeGetDky(c->mem, t, 0, p->y);
-  memset(c->G3, 0, (size_t)c->F->ng * sizeof *c->G3);
-  if (!flag) flag = c->F->integrand(t, p->y, c->G3, c->F->user_data);
-  for (int k = 0; k < c->F->ng; k++) p->G[k] += weight * c->G3[k];
-  return flag;
+  return flag ? flag : cpFunctionalAdd(c->F, c->F->integrand, t, p->y, weight, c->G3, p->G);
 }
 
 static int plainRun(Check *c, sunrealtype *G) {
@@ -55,10 +52,7 @@ static int plainRun(Check *c, sunrealtype *G) {
   int flag = restart(c);
   if (!flag) flag = cpMarch(c->mem, c->t1, c->y0, NULL, F->integrand ? atNode : NULL, &p);
   if (flag || !F->end) return flag;
-  memset(c->G3, 0, (size_t)F->ng * sizeof *c->G3);
-  flag = F->end(c->t1, c->y0, c->G3, F->user_data);
-  for (int k = 0; k < F->ng; k++) G[k] += c->G3[k];
-  return flag;
+  return cpFunctionalAdd(F, F->end, c->t1, c->y0, 1.0, c->G3, G);
 }
 
 static int finiteDifferences(Check *c, sunrealtype step) {

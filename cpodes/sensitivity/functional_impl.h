@@ -14,6 +14,15 @@ typedef int (*CPAtNode)(void *data, sunrealtype t, sunrealtype weight);
 int cpMarch(CPodeMem mem, sunrealtype t1, N_Vector y, int *ncheck, CPAtNode node, void *data);
 /* CVODES has no stop time any more, or one that no run comes to. towards: on the way of the run */
 void cpClearStopTime(CPodeMem mem, sunrealtype towards);
+/* One of F's functions as a right-hand side: its values into `value` [ng]. data: CPFunctionalCalled */
+typedef struct {
+  CPFunctionalFn fn;
+  void *user_data;
+} CPFunctionalCalled;
+int cpFunctionalAsRhs(sunrealtype t, N_Vector y, N_Vector value, void *data);
+/* G += weight times the values of fn, one of F's, at (t, y); values [ng]: work. What fn returned. */
+int cpFunctionalAdd(const CPFunctional *F, CPFunctionalFn fn, sunrealtype t, N_Vector y,
+                    sunrealtype weight, sunrealtype *values, sunrealtype *G);
 /* What a function of the user's returned: 0, or a code, reported. */
 int cpFunctionalResult(CPodeMem mem, int flag, sunrealtype t, const char *name,
                        const char *function);

@@ -1,15 +1,8 @@
 /* Sensitivities at any time of the last step, on the manifold. */
 #include "sens_impl.h"
 
-static int checkOutput(CPodeMem mem, N_Vector v, int iS, const char *name, const char *function) {
-  if (!v) return cpReport(&mem->log, CP_ILL_INPUT, function, "%s must not be NULL", name);
-  if (iS < 0 || iS >= cpSensOf(mem)->params.Ns)
-    return cpReport(&mem->log, CP_ILL_INPUT, function, "iS must be 0 ... %d, is %d",
-                    cpSensOf(mem)->params.Ns - 1, iS);
-  if (N_VGetLength(v) != N_VGetLength(mem->y_tmpl))
-    return cpReport(&mem->log, CP_ILL_INPUT, function, "%s must have length %ld, has %ld", name,
-                    (long)N_VGetLength(mem->y_tmpl), (long)N_VGetLength(v));
-  return CP_SUCCESS;
+static int checkOutput(CPodeMem mem, N_Vector v, const char *name, const char *function) {
+  return cpCheckLength(v, name, mem->y_tmpl, &mem->log, function);
 }
 
 /* Are the vectors at t those of a projected step, or not to be projected? */
@@ -17,7 +10,7 @@ static int isDone(CPodeMem mem, sunrealtype t) {
   return !mem->P || !mem->project_output || cpIsProjectedState(mem, t);
 }
 
-/* The state at t, on the manifold, in mem->err, and factors there */
+/* The state at t, on the manifold, in sens->delta[0], and factors there */
 static int stateAt(CPodeMem mem, sunrealtype t, const char *function) {
   CPSens sens = cpSensOf(mem);
   int flag    = CVodeGetDky(mem->cvode_mem, t, 0, sens->delta[0]);
@@ -38,7 +31,8 @@ static int projectAt(CPodeMem mem, sunrealtype t, int iS, N_Vector s, const char
 
 int CPodeGetSensDky1(CPodeMem mem, sunrealtype t, int k, int iS, N_Vector dkyS) {
   int flag = cpSensCheck(mem, __func__);
-  if (!flag) flag = checkOutput(mem, dkyS, iS, "dkyS", __func__);
+  if (!flag) flag = cpSensCheckIndex(mem, iS, __func__);
+  if (!flag) flag = checkOutput(mem, dkyS, "dkyS", __func__);
   if (!flag) flag = CVodeGetSensDky1(mem->cvode_mem, t, k, iS, dkyS);
   if (flag || k > 0 || isDone(mem, t)) return flag;
   flag = stateAt(mem, t, __func__);
@@ -50,7 +44,7 @@ int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS) {
   if (flag) return flag;
   if (!dkyS) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "dkyS must not be NULL");
   const int Ns = cpSensOf(mem)->params.Ns;
-  for (int i = 0; !flag && i < Ns; i++) flag = checkOutput(mem, dkyS[i], i, "dkyS[i]", __func__);
+  for (int i = 0; !flag && i < Ns; i++) flag = checkOutput(mem, dkyS[i], "dkyS[i]", __func__);
   if (!flag) flag = CVodeGetSensDky(mem->cvode_mem, t, k, dkyS);
   if (flag || k > 0 || isDone(mem, t)) return flag;
   flag = stateAt(mem, t, __func__);

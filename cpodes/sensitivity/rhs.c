@@ -8,18 +8,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Step: the part of y's and p's sizes by which they are moved, as CP_PARAM_PART */
-#define STEP_PART 3.0e-3
+sunrealtype cpSensLeastSize(N_Vector y) { return fmax(N_VMaxNorm(y) * 1.0e-2, 1.0e-30); }
 
-/* Largest e with |e s_j| <= part of |y_j|, or of the typical size where y_j is small, and likewise p. */
+/* Largest e with |e s_j| <= CP_PARAM_PART of |y_j|, or of the typical size where y_j is small, and
+ * likewise p. */
 static sunrealtype step(const CPParams *params, int iS, N_Vector y, N_Vector s, N_Vector tmp) {
-  const sunrealtype least = fmax(N_VMaxNorm(y) * 1.0e-2, 1.0e-30);
   N_VAbs(y, tmp);
-  N_VAddConst(tmp, least, tmp);
+  N_VAddConst(tmp, cpSensLeastSize(y), tmp);
   N_VDiv(s, tmp, tmp);
   sunrealtype rate = N_VMaxNorm(tmp);
   if (params->p) rate = fmax(rate, 1.0 / params->pbar[iS]);
-  return rate > 0.0 ? STEP_PART / rate : STEP_PART;
+  return rate > 0.0 ? CP_PARAM_PART / rate : CP_PARAM_PART;
 }
 
 int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
@@ -49,10 +48,8 @@ int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS, 
   if (!mem->f)
     return cpReport(&mem->log, CP_NOT_SUPPORTED, __func__,
                     "f is not known: mem has been attached to memory of CVODES' (CPodeAttach)");
-  if (iS < 0 || iS >= cpSensOf(mem)->params.Ns)
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "iS must be 0 ... %d, is %d",
-                    cpSensOf(mem)->params.Ns - 1, iS);
-  flag = cpAttemptRead(mem, &a);
+  flag = cpSensCheckIndex(mem, iS, __func__);
+  if (!flag) flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
   return cpSensDirection(&cpSensOf(mem)->params, mem->f, t, y, iS, yS, ySdot, tmp1, tmp2,
                          a.user_data);

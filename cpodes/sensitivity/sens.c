@@ -13,6 +13,12 @@ int cpSensCheck(CPodeMem mem, const char *function) {
   return CP_SUCCESS;
 }
 
+int cpSensCheckIndex(CPodeMem mem, int iS, const char *function) {
+  const int Ns = cpSensOf(mem)->params.Ns;
+  if (iS >= 0 && iS < Ns) return CP_SUCCESS;
+  return cpReport(&mem->log, CP_ILL_INPUT, function, "iS must be 0 ... %d, is %d", Ns - 1, iS);
+}
+
 static int checkStart(CPodeMem mem, int Ns, N_Vector *yS0, const char *function) {
   if (!yS0) return cpReport(&mem->log, CP_ILL_INPUT, function, "yS0 must not be NULL");
   for (int i = 0; i < Ns; i++) {
@@ -109,9 +115,8 @@ int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS
   CPSens sens = create(mem, Ns);
   if (!sens) return cpReport(&mem->log, CP_MEM_FAIL, __func__, "no memory for sensitivities");
   const CPSensModel *model = mem->model.sens;
-  sens->ours               = !fS1 && model;
   keepStart(sens, yS0);
-  flag = CVodeSensInit1(mem->cvode_mem, Ns, ism, sens->ours ? model->rhs : fS1, yS0);
+  flag = CVodeSensInit1(mem->cvode_mem, Ns, ism, !fS1 && model ? model->rhs : fS1, yS0);
   if (!flag) flag = cpSensInstall(sens, NULL);
   if (!flag && model) flag = model->start(mem->model.data, &sens->params);
   if (flag) {

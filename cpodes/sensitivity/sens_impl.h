@@ -19,7 +19,6 @@ typedef struct CPSens_ {
   CPodeMem mem;
   CPParams params;
   CPWrapped nls;
-  int ours; /* fS1 is that of the model */
   CPConstraintSensFn cS;
   CPWork work;             /* factors at the newest state; NULL: no projector, or not made yet */
   N_Vector ewt, s;         /* weights of states; a sensitivity */
@@ -28,8 +27,7 @@ typedef struct CPSens_ {
   N_Vector moved;          /* work [n] */
   /* pending corrections (pending.c) */
   char *pending; /* [Ns] */
-  long int nst, nfail;
-  sunrealtype h;
+  CPMark mark;   /* of the attempt that made them */
   int has_start; /* CPodeSensReInit has been called since the last start of the states */
   int off;       /* CVodeSensToggleOff has been called */
   int start_checked;
@@ -81,7 +79,9 @@ void cpSensRestart(void *data);
 void cpSensNewProjector(void *data);
 int cpSensBypassed(void *data, long int steps);
 
-/* rhs.c: f along (yS, e_iS); moved, value: work. What f returned. */
+/* rhs.c: the typical size of states near y, under which none is moved for differences */
+sunrealtype cpSensLeastSize(N_Vector y);
+/* f along (yS, e_iS); moved, value: work. What f returned. */
 int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
                     N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data);
 
@@ -90,6 +90,8 @@ int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function
 
 /* sens.c: is mem there, with sensitivities? 0, or a code, reported. */
 int cpSensCheck(CPodeMem mem, const char *function);
+/* Is iS the index of one? 0, or a code, reported. */
+int cpSensCheckIndex(CPodeMem mem, int iS, const char *function);
 /* The workspace of the projector that the integrator has now. */
 int cpSensUpdate(CPSens sens);
 

@@ -1,4 +1,5 @@
 #include "bushing_crank.h"
+#include "crank_drawing.h"
 #include "types.h"
 
 #include <math.h>
@@ -44,36 +45,17 @@ static const ModelQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .scale = 1.5},
 };
 
-enum { PIVOT, PIN, SLIDER, ROD_END, SPRING_CRANK, SPRING_ROD, GUIDE_LEFT, GUIDE_RIGHT, NPOINTS };
-
 static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
-  const sunrealtype a = model->parameter[A], *q = N_VGetArrayPointer(y);
-  const sunrealtype c1 = a * cos(q[0]), s1 = a * sin(q[0]), c2 = cos(q[3]), s2 = sin(q[3]);
-  const sunrealtype x[NPOINTS][2] = {[PIN]          = {c1, s1},
-                                     [SLIDER]       = {q[1], q[2]},
-                                     [ROD_END]      = {q[1] + c2, q[2] + s2},
-                                     [SPRING_CRANK] = {c1 / 2, s1 / 2},
-                                     [SPRING_ROD]   = {q[1] - c2 / 2, q[2] - s2 / 2},
-                                     [GUIDE_LEFT]   = {0.5 - a, 0},
-                                     [GUIDE_RIGHT]  = {1.5 + a, 0}};
-  model_planar(NPOINTS, x, xyz);
+  const sunrealtype *q = N_VGetArrayPointer(y);
+  crank_points(model->parameter[A], q[0], q[1], q[2], q[3], xyz);
 }
 
 static int create(Model *model) {
-  static const ModelPointKind kind[NPOINTS] = {
-      [PIVOT] = MODEL_GROUND,      [PIN] = MODEL_JOINT,          [SLIDER] = MODEL_MASS,
-      [ROD_END] = MODEL_JOINT,     [SPRING_CRANK] = MODEL_JOINT, [SPRING_ROD] = MODEL_JOINT,
-      [GUIDE_LEFT] = MODEL_GROUND, [GUIDE_RIGHT] = MODEL_GROUND};
-  static const int segment[][2] = {{PIVOT, PIN},
-                                   {PIN, SLIDER},
-                                   {SLIDER, ROD_END},
-                                   {SPRING_CRANK, SPRING_ROD},
-                                   {GUIDE_LEFT, GUIDE_RIGHT}};
-  BushingCrank *s               = malloc(sizeof *s);
-  model->data                   = s;
+  BushingCrank *s = malloc(sizeof *s);
+  model->data     = s;
   if (!s || model_start(model, 2 * BUSHING_CRANK_NQ)) return -1;
-  if (model_draw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
+  if (crank_draw(model)) return -1;
   *s         = bushing_crank_stiff();
   s->crank.a = model->parameter[A];
   s->K       = model->parameter[K];

@@ -1,7 +1,7 @@
+#include "crank_drawing.h"
 #include "slider_crank.h"
 #include "types.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { NQ = SLIDER_CRANK_N / 2, NP = SLIDER_CRANK_M / 2 };
@@ -50,37 +50,18 @@ static const ModelQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .scale = 1.5, .scale_of = energy_scale},
 };
 
-enum { PIVOT, PIN, SLIDER, ROD_END, SPRING_CRANK, SPRING_ROD, GUIDE_LEFT, GUIDE_RIGHT, NPOINTS };
-
 static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
-  const sunrealtype a = ((const SliderCrank *)model->data)->a, *q = N_VGetArrayPointer(y);
-  const sunrealtype c1 = a * cos(q[0]), s1 = a * sin(q[0]), c2 = cos(q[2]), s2 = sin(q[2]);
-  const sunrealtype x[NPOINTS][2] = {[PIN]          = {c1, s1},
-                                     [SLIDER]       = {q[1], 0},
-                                     [ROD_END]      = {q[1] + c2, s2},
-                                     [SPRING_CRANK] = {c1 / 2, s1 / 2},
-                                     [SPRING_ROD]   = {q[1] - c2 / 2, -s2 / 2},
-                                     [GUIDE_LEFT]   = {0.5 - a, 0},
-                                     [GUIDE_RIGHT]  = {1.5 + a, 0}};
-  model_planar(NPOINTS, x, xyz);
+  const sunrealtype *q = N_VGetArrayPointer(y);
+  crank_points(((const SliderCrank *)model->data)->a, q[0], q[1], 0, q[2], xyz);
 }
 
 static int create(Model *model) {
-  static const ModelPointKind kind[NPOINTS] = {
-      [PIVOT] = MODEL_GROUND,      [PIN] = MODEL_JOINT,          [SLIDER] = MODEL_MASS,
-      [ROD_END] = MODEL_JOINT,     [SPRING_CRANK] = MODEL_JOINT, [SPRING_ROD] = MODEL_JOINT,
-      [GUIDE_LEFT] = MODEL_GROUND, [GUIDE_RIGHT] = MODEL_GROUND};
-  static const int segment[][2] = {{PIVOT, PIN},
-                                   {PIN, SLIDER},
-                                   {SLIDER, ROD_END},
-                                   {SPRING_CRANK, SPRING_ROD},
-                                   {GUIDE_LEFT, GUIDE_RIGHT}};
-  const sunrealtype *p          = model->parameter;
-  SliderCrank *s                = malloc(sizeof *s);
-  model->data                   = s;
+  const sunrealtype *p = model->parameter;
+  SliderCrank *s       = malloc(sizeof *s);
+  model->data          = s;
   if (!s || model_start(model, SLIDER_CRANK_N)) return -1;
-  if (model_draw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
+  if (crank_draw(model)) return -1;
   *s = (SliderCrank){p[A], p[J1], p[M2], p[J2], p[K], p[C], p[L0], p[F]};
   slider_crank_initial(s, model->y0);
   model->mech            = slider_crank_model();

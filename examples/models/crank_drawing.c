@@ -1,0 +1,33 @@
+#include "crank_drawing.h"
+
+#include "types.h"
+
+#include <math.h>
+
+enum { PIVOT, PIN, SLIDER, ROD_END, SPRING_CRANK, SPRING_ROD, GUIDE_LEFT, GUIDE_RIGHT, NPOINTS };
+
+int crank_draw(Model *model) {
+  static const ModelPointKind kind[NPOINTS] = {
+      [PIVOT] = MODEL_GROUND,      [PIN] = MODEL_JOINT,          [SLIDER] = MODEL_MASS,
+      [ROD_END] = MODEL_JOINT,     [SPRING_CRANK] = MODEL_JOINT, [SPRING_ROD] = MODEL_JOINT,
+      [GUIDE_LEFT] = MODEL_GROUND, [GUIDE_RIGHT] = MODEL_GROUND};
+  static const int segment[][2] = {{PIVOT, PIN},
+                                   {PIN, SLIDER},
+                                   {SLIDER, ROD_END},
+                                   {SPRING_CRANK, SPRING_ROD},
+                                   {GUIDE_LEFT, GUIDE_RIGHT}};
+  return model_draw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment);
+}
+
+void crank_points(sunrealtype a, sunrealtype q, sunrealtype x, sunrealtype y, sunrealtype p,
+                  sunrealtype *xyz) {
+  const sunrealtype c1 = a * cos(q), s1 = a * sin(q), c2 = cos(p), s2 = sin(p);
+  const sunrealtype at[NPOINTS][2] = {[PIN]          = {c1, s1},
+                                      [SLIDER]       = {x, y},
+                                      [ROD_END]      = {x + c2, y + s2},
+                                      [SPRING_CRANK] = {c1 / 2, s1 / 2},
+                                      [SPRING_ROD]   = {x - c2 / 2, y - s2 / 2},
+                                      [GUIDE_LEFT]   = {0.5 - a, 0},
+                                      [GUIDE_RIGHT]  = {1.5 + a, 0}};
+  model_planar(NPOINTS, at, xyz);
+}
