@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FUNCTION "CPodeFunctionalCheck"
+
 typedef struct {
   CPodeMem mem;
   sunrealtype t0, t1;
@@ -25,8 +27,7 @@ static int startAt(void *data, N_Vector y0) {
 
 static int restart(Check *c) {
   int flag = startAt(c, c->y0);
-  if (flag)
-    return cpReport(&c->mem->log, CP_ILL_INPUT, "CPodeFunctionalCheck", "start failed (%d)", flag);
+  if (flag) return cpReport(&c->mem->log, CP_ILL_INPUT, FUNCTION, "start failed (%d)", flag);
   return CPodeReInit(c->mem, c->t0, c->y0);
 }
 
@@ -42,7 +43,9 @@ static int atNode(void *data, sunrealtype t, sunrealtype weight) {
   const Plain *p = data;
   const Check *c = p->c;
   int flag       = CPodeGetDky(c->mem, t, 0, p->y);
-  return flag ? flag : cpFunctionalAdd(c->F, c->F->integrand, t, p->y, weight, c->G3, p->G);
+  if (flag) return flag;
+  flag = cpFunctionalAdd(c->F, c->F->integrand, t, p->y, weight, c->G3, p->G);
+  return cpFunctionalResult(c->mem, flag, t, "integrand", FUNCTION);
 }
 
 static int plainRun(Check *c, sunrealtype *G) {
@@ -52,7 +55,8 @@ static int plainRun(Check *c, sunrealtype *G) {
   int flag = restart(c);
   if (!flag) flag = cpMarch(c->mem, c->t1, c->y0, NULL, F->integrand ? atNode : NULL, &p);
   if (flag || !F->end) return flag;
-  return cpFunctionalAdd(F, F->end, c->t1, c->y0, 1.0, c->G3, G);
+  flag = cpFunctionalAdd(F, F->end, c->t1, c->y0, 1.0, c->G3, G);
+  return cpFunctionalResult(c->mem, flag, c->t1, "end term", FUNCTION);
 }
 
 static int finiteDifferences(Check *c, sunrealtype step) {
@@ -124,7 +128,7 @@ static int create(Check *c) {
   c->y0S   = N_VCloneVectorArray(c->params->Ns, c->mem->y_tmpl);
   c->G     = calloc(3 * ng + 3 * all, sizeof *c->G);
   if (!c->y0 || !c->value || !c->y0S || !c->G)
-    return cpReport(&c->mem->log, CP_MEM_FAIL, "CPodeFunctionalCheck", "no memory");
+    return cpReport(&c->mem->log, CP_MEM_FAIL, FUNCTION, "no memory");
   c->G2         = c->G + ng;
   c->G3         = c->G2 + ng;
   c->forward    = c->G3 + ng;

@@ -310,14 +310,19 @@ START_TEST(arguments_are_checked) {
 }
 END_TEST
 
-START_TEST(failing_functions_are_named_both_ways) {
+static int evaluate(int way, const CPFunctional *F) {
   sunrealtype G[NG], dG[NG * NS];
+  if (way == 0) return CPodeFunctionalAdjoint(run->mem, 0.5, F, NULL, r.s, G, dG, NULL);
+  if (way == 1) return CPodeFunctionalForward(run->mem, 0.5, F, G, dG);
+  return CPodeFunctionalCheck(run->mem, 0.0, 0.5, F, NULL, start, 1.0e-4, NULL, NULL);
+}
+
+START_TEST(failing_functions_are_named_every_way) {
   const CPFunctional F = functional(1);
   fault_of_end         = _i % 2;
   fault_of_integrand   = !fault_of_end;
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
-  const int flag = _i / 2 ? CPodeFunctionalForward(run->mem, 0.5, &F, G, dG)
-                          : CPodeFunctionalAdjoint(run->mem, 0.5, &F, NULL, r.s, G, dG, NULL);
+  const int flag = evaluate(_i / 2, &F);
   ck_assert_flag(run, flag, CP_ILL_INPUT);
   ck_assert_message(run, fault_of_end ? "end term" : "integrand", "(1)");
   sens_close(&r);
@@ -348,7 +353,7 @@ int main(void) {
   tcase_add_test(tc, the_check_finds_a_wrong_derivative);
   tcase_add_test(tc, memory_grows_with_checkpoints_only);
   tcase_add_test(tc, arguments_are_checked);
-  tcase_add_loop_test(tc, failing_functions_are_named_both_ways, 0, 4);
+  tcase_add_loop_test(tc, failing_functions_are_named_every_way, 0, 6);
   tcase_add_loop_test(tc, a_run_that_fails_tells_why_both_ways, 0, 2);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
