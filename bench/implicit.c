@@ -28,13 +28,13 @@ static const Problem problems[] = {{"bushing", "bushing_crank", -1, 20, 0},
                                    {"damped flexible", "flexible_crank", 1, 0.1, 1},
                                    {"chain", "bending_chain", -1, 2, 0}};
 
-static Model *create_model(const Problem *p, SUNContext ctx) {
-  const ModelType *type = CHECK_POINTER((void *)model_find(p->type));
-  sunrealtype values[MODEL_MAX_PARAMETERS];
+static CPModel *create_model(const Problem *p, SUNContext ctx) {
+  const CPModelType *type = CHECK_POINTER((void *)model_find(p->type));
+  sunrealtype values[CP_MODEL_MAX_PARAMETERS];
   char message[200];
   for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
-  if (p->damping >= 0) values[model_parameter(type, "damping")] = p->damping;
-  return CHECK_POINTER(model_create(type, values, ctx, message, sizeof message));
+  if (p->damping >= 0) values[CPModelFindParameter(type, "damping")] = p->damping;
+  return CHECK_POINTER(CPModelCreate(type, values, ctx, message, sizeof message));
 }
 
 /* ---- methods ---- */
@@ -100,12 +100,12 @@ static int by_onestep(CPMech mech, sunrealtype t_end, const char *method, sunrea
   return flag;
 }
 
-static Outcome integrate(const Model *model, sunrealtype t_end, const char *method, sunrealtype tol,
-                         Rows rows) {
+static Outcome integrate(const CPModel *model, sunrealtype t_end, const char *method,
+                         sunrealtype tol, Rows rows) {
   Outcome o = {0};
   CPMechStats stats;
   N_Vector y  = CHECK_POINTER(N_VClone(model->y0));
-  CPMech mech = CHECK_POINTER(model_mech(model));
+  CPMech mech = CHECK_POINTER(CPModelMech(model));
   N_VScale(1, model->y0, y);
   const double before = cpu_seconds();
   if (!strcmp(method, "BDF")) o.flag = by_bdf(mech, t_end, tol, y, rows, &o.steps, model->ctx);
@@ -154,7 +154,7 @@ static void compare(const Problem *p, const char *only, SUNContext ctx) {
   static const char reference[] = "ESDIRK547L2SA_7_4_5";
   static Cost cost[NMETHODS][NTARGETS];
   static Rows exact, rows;
-  Model *model              = create_model(p, ctx);
+  CPModel *model            = create_model(p, ctx);
   const Outcome o           = integrate(model, p->t_end, reference, 1e-13, exact);
   long int newest[NMETHODS] = {0};
   memset(cost, 0, sizeof cost);
@@ -163,7 +163,7 @@ static void compare(const Problem *p, const char *only, SUNContext ctx) {
       if (strncmp(methods[k], only, strlen(only)) || newest[k] > MOST_FORCES) continue;
       Outcome run = integrate(model, p->t_end, methods[k], tolerance(i), rows);
       for (int row = 0; row < ROWS; row++)
-        for (int c = p->first; c < model_nq(model); c++)
+        for (int c = p->first; c < CPModelNumPositions(model); c++)
           run.error = fmax(run.error, fabs(rows[row][c] - exact[row][c]));
       newest[k] = run.forces;
       note(cost[k], &run);
@@ -177,7 +177,7 @@ static void compare(const Problem *p, const char *only, SUNContext ctx) {
   for (int k = 0; k < NMETHODS; k++)
     if (!strncmp(methods[k], only, strlen(only))) print_costs(methods[k], cost[k]);
   fflush(stdout);
-  model_free(&model);
+  CPModelFree(&model);
 }
 
 int main(int argc, char **argv) {

@@ -7,7 +7,7 @@
 
 typedef struct {
   const char *name;
-  Model *model;
+  CPModel *model;
   CPConstraintJacFn G; /* its dense dc/dy; NULL: only as mechanical system */
   Chain *chain;        /* NULL: no hand-written projection for CVODES' own hook */
   sunrealtype t_end;   /* start at 0 */

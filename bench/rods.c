@@ -19,22 +19,22 @@ static const sunrealtype tolerance = 1.0e-6, t_start = 0.01, t_end = 0.1;
 static const double bound = 2.0;
 
 /* n rods, that turn about the vertical with 1/n rad/s */
-static Model *create_chain(const char *name, int n, SUNContext ctx) {
-  const ModelType *type = CHECK_POINTER((void *)model_find(name));
-  sunrealtype values[MODEL_MAX_PARAMETERS];
+static CPModel *create_chain(const char *name, int n, SUNContext ctx) {
+  const CPModelType *type = CHECK_POINTER((void *)model_find(name));
+  sunrealtype values[CP_MODEL_MAX_PARAMETERS];
   char message[200];
   for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
-  values[model_parameter(type, "n")]    = n;
-  values[model_parameter(type, "spin")] = 1.0 / n;
-  return CHECK_POINTER(model_create(type, values, ctx, message, sizeof message));
+  values[CPModelFindParameter(type, "n")]    = n;
+  values[CPModelFindParameter(type, "spin")] = 1.0 / n;
+  return CHECK_POINTER(CPModelCreate(type, values, ctx, message, sizeof message));
 }
 
 /* CPU time [s] of each step from t_start to t_end; their number: out */
-static double step_seconds(const Model *model, int lmm, long int *steps, SUNContext ctx) {
+static double step_seconds(const CPModel *model, int lmm, long int *steps, SUNContext ctx) {
   sunrealtype t;
   long int before;
   N_Vector y   = CHECK_POINTER(N_VClone(model->y0));
-  CPMech mech  = CHECK_POINTER(model_mech(model));
+  CPMech mech  = CHECK_POINTER(CPModelMech(model));
   CPodeMem mem = CHECK_POINTER(CPodeCreate(lmm, ctx));
   CHECK(CPMechAttach(mech, mem, 0.0, model->y0));
   CHECK(CPodeSStolerances(mem, tolerance, tolerance));
@@ -56,13 +56,13 @@ static void compare(const char *type, int lmm, SUNContext ctx) {
   double least = INFINITY, largest = 0.0;
   for (int n = 100; n <= 10000; n *= 10) {
     long int steps;
-    Model *model      = create_chain(type, n, ctx);
+    CPModel *model    = create_chain(type, n, ctx);
     const double each = step_seconds(model, lmm, &steps, ctx) / n;
     printf("%-21s %-5s %5d rods: %4ld steps, %.2f us per step and rod\n", type, method_name(lmm), n,
            steps, 1e6 * each);
     least   = fmin(least, each);
     largest = fmax(largest, each);
-    model_free(&model);
+    CPModelFree(&model);
   }
   printf("  largest / least %.2f: bound of %g %s\n", largest / least, bound,
          largest <= bound * least ? "kept" : "EXCEEDED");

@@ -74,7 +74,7 @@ static void create_cpodes(Run *run, const Mechanism *s, const RunOptions *o, SUN
 static void create_mechanics(Run *run, const Mechanism *s, const RunOptions *o, SUNContext ctx) {
   run->mem       = CHECK_POINTER(CPodeCreate(o->lmm, ctx));
   run->cvode_mem = CPodeGetCVodeMem(run->mem);
-  run->mech      = CHECK_POINTER(model_mech(s->model));
+  run->mech      = CHECK_POINTER(CPModelMech(s->model));
   CHECK(CPMechSetErrHandlerFn(run->mech, quiet, NULL));
   CHECK(CPMechSetMetric(run->mech, o->metric));
   if (o->lmm == CV_ADAMS && o->newton) CHECK(CPMechSetNewton(run->mech, CP_NEWTON_KKT));

@@ -30,9 +30,9 @@ typedef struct {
   /* NULL: it can run here; else why not ("Simbody is not installed") */
   const char *(*missing)(void);
   /* Can it solve this model? */
-  bool (*takes)(const Model *model);
+  bool (*takes)(const CPModel *model);
   /* One run from 0 to t_end with rtol = atol = tol; y [n]: out, state (q, u, z) at figures->t. Fills figures. */
-  void (*solve)(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+  void (*solve)(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                 RaceFigures *figures);
 } Contestant;
 

@@ -36,9 +36,9 @@ typedef struct {
   sunrealtype tau;
 } MechOptions;
 
-static void solve_mech(const Model *model, MechOptions o, sunrealtype t_end, sunrealtype tol,
+static void solve_mech(const CPModel *model, MechOptions o, sunrealtype t_end, sunrealtype tol,
                        N_Vector y, RaceFigures *figures) {
-  CPMech mech  = CHECK_POINTER(model_mech(model));
+  CPMech mech  = CHECK_POINTER(CPModelMech(model));
   CPodeMem mem = CHECK_POINTER(CPodeCreate(o.lmm, model->ctx));
   CHECK(CPMechSetErrHandlerFn(mech, race_quiet, NULL));
   CHECK(CPMechSetMaxOrd(mech, o.max_order));
@@ -51,20 +51,20 @@ static void solve_mech(const Model *model, MechOptions o, sunrealtype t_end, sun
   CPMechFree(&mech);
 }
 
-static bool takes_mech(const Model *model) { return model->mech.nu > 0 && race_is_smooth(model); }
+static bool takes_mech(const CPModel *model) { return model->mech.nu > 0 && race_is_smooth(model); }
 
-static void solve_bdf(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve_bdf(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                       RaceFigures *figures) {
   solve_mech(model, (MechOptions){.lmm = CV_BDF}, t_end, tol, y, figures);
 }
 
-static void solve_bdf2(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve_bdf2(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                        RaceFigures *figures) {
   solve_mech(model, (MechOptions){.lmm = CV_BDF, .max_order = 2, .tau = CP_TAU_STEP}, t_end, tol, y,
              figures);
 }
 
-static void solve_adams(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve_adams(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                         RaceFigures *figures) {
   solve_mech(model, (MechOptions){.lmm = CV_ADAMS}, t_end, tol, y, figures);
 }
@@ -103,12 +103,12 @@ const Contestant contestant_cpodes_adams = {.name  = "cpodes-adams",
 
 enum { MOST_DENSE = 400 }; /* unknowns with a dense df/dy by differences */
 
-static bool takes_fc(const Model *model) { return model->f && model->c && race_is_smooth(model); }
-static bool takes_fc_newton(const Model *model) {
+static bool takes_fc(const CPModel *model) { return model->f && model->c && race_is_smooth(model); }
+static bool takes_fc_newton(const CPModel *model) {
   return takes_fc(model) && (!model->stiff || model->n <= MOST_DENSE);
 }
 
-static void solve_fc(const Model *model, int lmm, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve_fc(const CPModel *model, int lmm, sunrealtype t_end, sunrealtype tol, N_Vector y,
                      RaceFigures *figures) {
   const bool newton = lmm == CV_BDF && model->stiff;
   SUNMatrix own = NULL, J = NULL;
@@ -141,12 +141,12 @@ static void solve_fc(const Model *model, int lmm, sunrealtype t_end, sunrealtype
   N_VDestroy(c);
 }
 
-static void solve_bdf_fc(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve_bdf_fc(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                          RaceFigures *figures) {
   solve_fc(model, CV_BDF, t_end, tol, y, figures);
 }
 
-static void solve_adams_fc(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve_adams_fc(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                            RaceFigures *figures) {
   solve_fc(model, CV_ADAMS, t_end, tol, y, figures);
 }

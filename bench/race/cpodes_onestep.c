@@ -27,9 +27,9 @@ static void integrate(CPOneStepMem mem, sunrealtype t_end, sunrealtype tol, N_Ve
 
 /* ------------------------------------------------------------------------------- by a CPMech -- */
 
-static void solve_mech(const Model *model, const char *method, sunrealtype t_end, sunrealtype tol,
+static void solve_mech(const CPModel *model, const char *method, sunrealtype t_end, sunrealtype tol,
                        N_Vector y, RaceFigures *figures) {
-  CPMech mech      = CHECK_POINTER(model_mech(model));
+  CPMech mech      = CHECK_POINTER(CPModelMech(model));
   CPOneStepMem mem = CHECK_POINTER(CPOneStepCreate(method, model->ctx));
   CPMechStats stats;
   CHECK(CPMechSetErrHandlerFn(mech, race_quiet, NULL));
@@ -42,14 +42,14 @@ static void solve_mech(const Model *model, const char *method, sunrealtype t_end
   CPMechFree(&mech);
 }
 
-static bool takes_mech(const Model *model) { return model->mech.nu > 0 && race_is_smooth(model); }
+static bool takes_mech(const CPModel *model) { return model->mech.nu > 0 && race_is_smooth(model); }
 
-static void solve_dop853(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve_dop853(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                          RaceFigures *figures) {
   solve_mech(model, "DOP853", t_end, tol, y, figures);
 }
 
-static void solve_esdirk(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve_esdirk(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                          RaceFigures *figures) {
   solve_mech(model, "ARKODE_ESDIRK437L2SA_7_3_4", t_end, tol, y, figures);
 }
@@ -74,9 +74,9 @@ const Contestant contestant_cpodes_esdirk = {
 
 /* ------------------------------------------------------------------- by f, c and G as they are -- */
 
-static bool takes_fc(const Model *model) { return model->f && model->c && race_is_smooth(model); }
+static bool takes_fc(const CPModel *model) { return model->f && model->c && race_is_smooth(model); }
 
-static void solve_fc(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve_fc(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                      RaceFigures *figures) {
   SUNMatrix own    = NULL;
   N_Vector c       = CHECK_POINTER(N_VNew_Serial(model->m, model->ctx));

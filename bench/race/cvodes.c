@@ -20,7 +20,7 @@ static int project(sunrealtype t, N_Vector y, N_Vector corr, sunrealtype eps, N_
   return hook_project(&((Peer *)user_data)->hook, t, y, corr, eps, err);
 }
 
-static void solve(const Model *model, int lmm, bool hooked, sunrealtype t_end, sunrealtype tol,
+static void solve(const CPModel *model, int lmm, bool hooked, sunrealtype t_end, sunrealtype tol,
                   N_Vector y, RaceFigures *figures) {
   const bool newton            = lmm == CV_BDF && model->stiff;
   Peer peer                    = {0};
@@ -64,17 +64,17 @@ static void solve(const Model *model, int lmm, bool hooked, sunrealtype t_end, s
   if (J) SUNMatDestroy(J);
 }
 
-static void solve_adams(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve_adams(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                         RaceFigures *figures) {
   solve(model, CV_ADAMS, false, t_end, tol, y, figures);
 }
 
-static bool takes_hook(const Model *model) {
+static bool takes_hook(const CPModel *model) {
   if (model->stiff && model->n > MOST_DENSE) return false;
   return race_ode_takes(model) && hook_takes(model);
 }
 
-static void solve_hook(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve_hook(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                        RaceFigures *figures) {
   solve(model, CV_BDF, true, t_end, tol, y, figures);
 }

@@ -4,6 +4,6 @@
 
 #include <models/model.h>
 
-extern const ModelType dense_type;
+extern const CPModelType dense_type;
 
 #endif

@@ -20,13 +20,13 @@ void matrix_times(SUNMatrix S, sunrealtype scale, const sunrealtype *x, sunrealt
 void matrix_trans_times(SUNMatrix S, sunrealtype scale, const sunrealtype *x, sunrealtype *y);
 
 /* Each returns what the model's function returns */
-int mech_mass(const Model *model, sunrealtype t, const sunrealtype *q, SUNMatrix M);
-int mech_rows(const Model *model, sunrealtype t, const sunrealtype *q, SUNMatrix A);
-int mech_forces(const Model *model, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+int mech_mass(const CPModel *model, sunrealtype t, const sunrealtype *q, SUNMatrix M);
+int mech_rows(const CPModel *model, sunrealtype t, const sunrealtype *q, SUNMatrix A);
+int mech_forces(const CPModel *model, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                 sunrealtype *f);
-int mech_positions(const Model *model, sunrealtype t, const sunrealtype *q, sunrealtype *p);
+int mech_positions(const CPModel *model, sunrealtype t, const sunrealtype *q, sunrealtype *p);
 /* A: at (t, q), used where the model has no v of its own */
-int mech_velocities(const Model *model, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+int mech_velocities(const CPModel *model, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                     SUNMatrix A, sunrealtype *v);
 
 #endif

@@ -13,13 +13,13 @@
 /* Blocks of the Jacobian, and where their first entries stand */
 enum { CJ, MINUS_ONE, STIFFNESS, MASS, DAMPING, ROWS_Q, ROWS_U, RATE, FORCE_U, FORCE_Q };
 
-static bool by_formulas(const Model *model) {
+static bool by_formulas(const CPModel *model) {
   return model->mech.dynamics_jac && model->mech.constraint_jac;
 }
 
 static bool is_sparse(SUNMatrix S) { return S && SUNMatGetID(S) == SUNMATRIX_SPARSE; }
 
-bool gear_takes(const Model *model) {
+bool gear_takes(const CPModel *model) {
   return race_has_matrices(model) && model->mech.p && model->mech.np > 0 && race_is_smooth(model);
 }
 
@@ -294,7 +294,7 @@ static int look_beside_the_start(Gear *g) {
   return flag ? -1 : 0;
 }
 
-int gear_create(const Model *model, bool sparse, Gear *g, SUNMatrix *J) {
+int gear_create(const CPModel *model, bool sparse, Gear *g, SUNMatrix *J) {
   const CPMechModel *s = &model->mech;
   const bool formulas  = by_formulas(model);
   SUNMatrix C_tmpl     = s->C_tmpl ? s->C_tmpl : s->K_tmpl;
@@ -333,7 +333,7 @@ int gear_start(const Gear *g, N_Vector x, N_Vector xdot) {
   const sunrealtype *y0 = N_VGetArrayPointer(g->model->y0);
   sunrealtype *X = N_VGetArrayPointer(x), *Xdot = N_VGetArrayPointer(xdot);
   const size_t nu = (size_t)g->nu;
-  CPMech mech     = model_mech(g->model);
+  CPMech mech     = CPModelMech(g->model);
   if (!mech) return -1;
   N_VConst(0, x);
   N_VConst(0, xdot);

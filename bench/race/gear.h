@@ -30,7 +30,7 @@ typedef struct {
 } GearBlock;
 
 typedef struct {
-  const Model *model;
+  const CPModel *model;
   sunindextype nu, m, n; /* n = 2 nu + 2 m */
   SUNMatrix M, A, K, C, V;
   SUNMatrix Bq, Bu, other; /* constraint_jac's; for differences of M and A */
@@ -41,10 +41,10 @@ typedef struct {
   long int residuals; /* evaluated, with those for differences */
 } Gear;
 
-bool gear_takes(const Model *model);
+bool gear_takes(const CPModel *model);
 /* J: out, the matrix for the Jacobian; sparse: CSC, where dense blocks have the entries that do not vanish beside the start;
    else dense. the caller frees it. 0, or -1; gear_free in any case */
-int gear_create(const Model *model, bool sparse, Gear *gear, SUNMatrix *J);
+int gear_create(const CPModel *model, bool sparse, Gear *gear, SUNMatrix *J);
 void gear_free(Gear *gear);
 /* Consistent x, x' at t = 0 */
 int gear_start(const Gear *gear, N_Vector x, N_Vector xdot);

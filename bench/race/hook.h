@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 typedef struct {
-  const Model *model;
+  const CPModel *model;
   void *cvode_mem;
   Chain *chain; /* tridiagonal: all that follows is not needed then */
   N_Vector ewt;
@@ -22,10 +22,10 @@ typedef struct {
   double *residual, *step, *other; /* [m], [nu], [m] */
 } Hook;
 
-bool hook_takes(const Model *model);
+bool hook_takes(const CPModel *model);
 /* cvode_mem: gives the error weights; NULL: the caller writes them to ewt, the chain's if there is one. 0, or -1 without
    memory; hook_free in any case */
-int hook_create(const Model *model, void *cvode_mem, Hook *hook);
+int hook_create(const CPModel *model, void *cvode_mem, Hook *hook);
 void hook_free(Hook *hook);
 /* As CVProjFn */
 int hook_project(Hook *hook, sunrealtype t, N_Vector y, N_Vector corr, sunrealtype eps,

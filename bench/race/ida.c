@@ -44,7 +44,7 @@ static void collect(void *ida_mem, const Gear *gear, RaceFigures *figures) {
   figures->rejected = error_fails + solve_fails;
 }
 
-static void solve(const Model *model, bool sparse, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve(const CPModel *model, bool sparse, sunrealtype t_end, sunrealtype tol, N_Vector y,
                   RaceFigures *figures) {
   Gear gear;
   SUNMatrix J;
@@ -81,18 +81,18 @@ static void solve(const Model *model, bool sparse, sunrealtype t_end, sunrealtyp
   gear_free(&gear);
 }
 
-static bool takes_dense(const Model *model) {
+static bool takes_dense(const CPModel *model) {
   return gear_takes(model) && 2 * (model->mech.nu + model->mech.np) <= MOST_DENSE;
 }
 
-static void solve_dense(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve_dense(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                         RaceFigures *figures) {
   solve(model, false, t_end, tol, y, figures);
 }
 
-static bool takes_klu(const Model *model) { return gear_takes(model); }
+static bool takes_klu(const CPModel *model) { return gear_takes(model); }
 
-static void solve_klu(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve_klu(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                       RaceFigures *figures) {
   solve(model, true, t_end, tol, y, figures);
 }

@@ -10,7 +10,7 @@
 
 enum { STIFFNESS, DAMPING, MASS, ROWS, FORCE };
 
-bool index3_takes(const Model *model) {
+bool index3_takes(const CPModel *model) {
   return race_has_matrices(model) && race_is_smooth(model) && model->mech.p && model->mech.np > 0;
 }
 
@@ -76,7 +76,7 @@ static bool has_formulas(const CPMechModel *m) {
   return m->dynamics_jac && (m->K_tmpl || dense);
 }
 
-int index3_create(const Model *model, Index3 *s) {
+int index3_create(const CPModel *model, Index3 *s) {
   const CPMechModel *m = &model->mech;
   *s   = (Index3){.model = model, .nu = m->nu, .na = m->np, .formulas = has_formulas(m)};
   s->M = matrix_like(m->M_tmpl, s->nu, s->nu, model->ctx);
@@ -106,7 +106,7 @@ void index3_free(Index3 *s) {
 }
 
 int index3_start(const Index3 *s, sunrealtype *Y) {
-  CPMech mech = model_mech(s->model);
+  CPMech mech = CPModelMech(s->model);
   if (!mech) return -1;
   memcpy(Y, N_VGetArrayPointer(s->model->y0), 2 * (size_t)s->nu * sizeof *Y);
   const int flag = CPMechAccelerations(

@@ -25,7 +25,7 @@ typedef struct {
 } Index3Block;
 
 typedef struct {
-  const Model *model;
+  const CPModel *model;
   sunindextype nu, na, n; /* n: length of Y */
   sunindextype structure; /* nu or 2 nu */
   sunindextype rows;      /* n - structure */
@@ -39,9 +39,9 @@ typedef struct {
   long int residuals;         /* evaluated, with those for differences */
 } Index3;
 
-bool index3_takes(const Model *model);
+bool index3_takes(const CPModel *model);
 /* 0, or -1; index3_free in any case */
-int index3_create(const Model *model, Index3 *s);
+int index3_create(const CPModel *model, Index3 *s);
 void index3_free(Index3 *s);
 
 /* Y [n]: out, at t = 0, consistent */

@@ -9,7 +9,7 @@ enum { PROBLEM_NAME = 120, PROBLEM_MESSAGE = 400 };
 typedef struct {
   char name[PROBLEM_NAME]; /* "chain:n=100,t_end=0.5" */
   sunrealtype t_end;
-  Model *model;
+  CPModel *model;
   N_Vector reference;          /* y(t_end); NULL: not known */
   sunrealtype reference_error; /* to this it is known */
   char origin[PROBLEM_MESSAGE];
@@ -18,12 +18,12 @@ typedef struct {
 /* The problems that run when none is named; NULL beyond the last */
 const char *problem_default(int i);
 /* All mechanisms that can be named: those of the catalogue and those of the race alone; NULL beyond the last */
-const ModelType *problem_type(int i);
+const CPModelType *problem_type(int i);
 
-/* "name" or "name:parameter=value,..."; t_end, the time of the end, is a parameter of all. values [MODEL_MAX_PARAMETERS],
+/* "name" or "name:parameter=value,..."; t_end, the time of the end, is a parameter of all. values [CP_MODEL_MAX_PARAMETERS],
    t_end: out. Returns the type, or NULL with what is wrong in message [PROBLEM_MESSAGE]. */
-const ModelType *problem_parse(const char *text, sunrealtype *values, sunrealtype *t_end,
-                               char *message);
+const CPModelType *problem_parse(const char *text, sunrealtype *values, sunrealtype *t_end,
+                                 char *message);
 
 /* 0, or -1 with a message; problem_free in any case */
 int problem_create(const char *text, SUNContext ctx, Problem *problem, char *message);

@@ -84,7 +84,7 @@ static double number(const char *option, const char *text, double least, double 
 
 static void add_problems(Race *race, char *list) {
   char message[PROBLEM_MESSAGE], *place;
-  sunrealtype values[MODEL_MAX_PARAMETERS], t_end;
+  sunrealtype values[CP_MODEL_MAX_PARAMETERS], t_end;
   for (char *item = strtok_r(list, " ;\n", &place); item; item = strtok_r(NULL, " ;\n", &place)) {
     if (race->nproblems == MOST) FAIL_USAGE("more than %d problems", MOST);
     if (!problem_parse(item, values, &t_end, message)) FAIL_USAGE("%s", message);
@@ -125,10 +125,10 @@ static void list_all(void) {
   printf("Problems (default first, then all mechanisms with their parameters):\n");
   for (int i = 0; problem_default(i); i++) printf("  %s\n", problem_default(i));
   for (int i = 0; problem_type(i); i++) {
-    const ModelType *type = problem_type(i);
+    const CPModelType *type = problem_type(i);
     printf("\n  %-16s %s, t_end = %g\n", type->name, type->title, (double)type->t_end);
     for (int k = 0; k < type->nparameters; k++) {
-      const ModelParameter *p = &type->parameters[k];
+      const CPModelParameter *p = &type->parameters[k];
       printf("    %-14s %s [%s], %g to %g, default %g\n", p->name, p->meaning, p->unit,
              (double)p->least, (double)p->most, (double)p->value);
     }
@@ -242,7 +242,7 @@ static void run_tolerance(const Race *race, const Problem *problem, const Contes
 }
 
 /* Those that are here and can solve it; the others are named */
-static int choose_methods(const Race *race, const Model *model, const Contestant **method) {
+static int choose_methods(const Race *race, const CPModel *model, const Contestant **method) {
   int count = 0;
   for (int k = 0; k < race->nmethods; k++) {
     const Contestant *c = race->method[k];

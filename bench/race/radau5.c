@@ -115,7 +115,7 @@ static void problem_free(Problem *P) {
   free(P->iwork);
 }
 
-static int problem_create(const Model *model, Problem *P) {
+static int problem_create(const CPModel *model, Problem *P) {
   *P              = (Problem){.work = NULL};
   const Index3 *s = &P->system;
   if (index3_create(model, &P->system)) return -1;
@@ -187,7 +187,7 @@ static void run(Problem *P, Radau5 *radau5, sunrealtype t_end, N_Vector y, RaceF
   if (code < 0) figures_fail(figures, code, "t = %g: %s", figures->t, said);
 }
 
-static void solve(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                   RaceFigures *figures) {
   Problem P;
   Radau5 *radau5 = load(figures->message, sizeof figures->message);
@@ -201,7 +201,7 @@ static void solve(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vect
   problem_free(&P);
 }
 
-static bool takes(const Model *model) {
+static bool takes(const CPModel *model) {
   return index3_takes(model) && model->mech.nu + model->mech.np <= MOST_ROWS;
 }
 

@@ -15,9 +15,9 @@ enum { FIRST_STEPS = 8, MOST_STEPS = 1 << 16 };
 
 /* ------------------------------------------------------------------------------ extrapolation -- */
 
-static sunrealtype difference(const Model *model, N_Vector a, N_Vector b) {
+static sunrealtype difference(const CPModel *model, N_Vector a, N_Vector b) {
   sunrealtype most = 0;
-  for (sunindextype i = 0; i < model_ncompared(model); i++) {
+  for (sunindextype i = 0; i < CPModelNumCompared(model); i++) {
     const sunrealtype d = fabs(N_VGetArrayPointer(a)[i] - N_VGetArrayPointer(b)[i]);
     if (isnan(d)) return NAN; /* would be lost below */
     most = fmax(most, d);
@@ -26,7 +26,7 @@ static sunrealtype difference(const Model *model, N_Vector a, N_Vector b) {
 }
 
 /* Twice as many steps until two results agree, or agree no better than the two before: roundoff */
-static void extrapolate_until(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void extrapolate_until(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                               RaceFigures *figures) {
   RaceOde ode;
   N_Vector before    = N_VClone(y);
@@ -54,7 +54,7 @@ static void extrapolate_until(const Model *model, sunrealtype t_end, sunrealtype
   race_ode_free(&ode);
 }
 
-static bool takes_extrapolation(const Model *model) {
+static bool takes_extrapolation(const CPModel *model) {
   return !model->stiff && race_ode_takes(model);
 }
 
@@ -77,7 +77,7 @@ static const Candidate candidates[] = {
     {"cpodes-bdf", 1, 1e-11},   {"ida-klu", 1, 1e-10},       {"ida-dense", 1, 1e-10}};
 enum { CANDIDATES = sizeof candidates / sizeof *candidates };
 
-static const Contestant *willing(const Candidate *candidate, const Model *model) {
+static const Contestant *willing(const Candidate *candidate, const CPModel *model) {
   const Contestant *c = candidate->method ? contestant_find(candidate->method) : &extrapolation;
   if (!candidate->stiff != !model->stiff || !c || (c->missing && c->missing())) return NULL;
   return c->takes(model) ? c : NULL;

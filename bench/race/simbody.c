@@ -42,7 +42,7 @@ static void set_norm(Peer *peer, sunrealtype tol) {
   N_VConst(1 / tol, peer->hook.chain ? peer->hook.chain->ewt : peer->hook.ewt);
 }
 
-static int peer_create(const Model *model, sunrealtype tol, Peer *peer) {
+static int peer_create(const CPModel *model, sunrealtype tol, Peer *peer) {
   *peer       = (Peer){0};
   peer->in    = N_VNewEmpty_Serial(model->n, model->ctx);
   peer->out   = N_VNewEmpty_Serial(model->n, model->ctx);
@@ -92,7 +92,7 @@ static void run_peer(SimbodyIntegrate *integrate, SimbodyRun *run, const Peer *p
   if (run->flag) figures_fail(figures, run->flag, "%s", run->message);
 }
 
-static void solve(const Model *model, bool adams, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve(const CPModel *model, bool adams, sunrealtype t_end, sunrealtype tol, N_Vector y,
                   RaceFigures *figures) {
   Peer peer;
   SimbodyRun run              = {.n         = (int)model->n,
@@ -116,22 +116,22 @@ static void solve(const Model *model, bool adams, sunrealtype t_end, sunrealtype
   peer_free(&peer);
 }
 
-static void solve_bdf(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve_bdf(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                       RaceFigures *figures) {
   solve(model, false, t_end, tol, y, figures);
 }
 
-static void solve_adams(const Model *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void solve_adams(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
                         RaceFigures *figures) {
   solve(model, true, t_end, tol, y, figures);
 }
 
-static bool takes(const Model *model) {
+static bool takes(const CPModel *model) {
   if (model->stiff && model->n > MOST_DENSE) return false;
   return race_ode_takes(model) && hook_takes(model);
 }
 
-static bool takes_adams(const Model *model) { return !model->stiff && takes(model); }
+static bool takes_adams(const CPModel *model) { return !model->stiff && takes(model); }
 
 const Contestant contestant_simbody_bdf = {
     .name  = "simbody-bdf",

@@ -22,27 +22,27 @@ void figures_fail(RaceFigures *figures, int flag, const char *format, ...);
 void figures_of_cvodes(void *cvode_mem, bool newton, RaceFigures *figures);
 
 /* Does the model stay in its equations from 0 to the end: no events, no kinks? */
-bool race_is_smooth(const Model *model);
+bool race_is_smooth(const CPModel *model);
 /* Has it got a CPMech with matrices M and A, q' = u, and no auxiliary states? */
-bool race_has_matrices(const Model *model);
+bool race_has_matrices(const CPModel *model);
 /* Messages of cpodes go nowhere: the newest one is asked for */
 void race_quiet(int code, const char *function, const char *message, void *data);
 
 /* y' = f(t, y): the model's f, else (u, u') with u' by CPMechAccelerations */
 typedef struct {
-  const Model *model;
+  const CPModel *model;
   CPMech mech; /* NULL: f is the model's */
   long int evaluations;
 } RaceOde;
 
-bool race_ode_takes(const Model *model);
+bool race_ode_takes(const CPModel *model);
 /* 0, or -1 */
-int race_ode_create(const Model *model, RaceOde *ode);
+int race_ode_create(const CPModel *model, RaceOde *ode);
 void race_ode_free(RaceOde *ode);
 /* CVRhsFn with RaceOde as user_data */
 int race_ode_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *ode);
 
 /* The projector of the model's c and G. c [m]: only cloned; own: out, a matrix to destroy after the projector, or NULL */
-CPProjector race_projector(const Model *model, N_Vector c, SUNMatrix *own);
+CPProjector race_projector(const CPModel *model, N_Vector c, SUNMatrix *own);
 
 #endif

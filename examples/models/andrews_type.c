@@ -16,36 +16,36 @@ static const sunrealtype end_lambda[ANDREWS_NP]   = {1.991753481045386e+02, -2.9
 static const sunrealtype start_lambda[ANDREWS_NP] = {98.5668703962410896057654982170,
                                                      -6.12268834425566265503114393122};
 
-static int reference(const Model *model, sunrealtype t, N_Vector y) {
-  return model_ends(model, t, end, y);
+static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+  return CPModelEnds(model, t, end, y);
 }
 
-static int reference_lambda(const Model *model, sunrealtype t, sunrealtype *lambda) {
-  return model_ends_lambda(model, t, ANDREWS_NP, start_lambda, end_lambda, lambda);
+static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *lambda) {
+  return CPModelEndsLambda(model, t, ANDREWS_NP, start_lambda, end_lambda, lambda);
 }
 
-static sunrealtype energy(const Model *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)model, (void)t;
   return andrews_energy(y);
 }
 
 /* 0.5 J: the work of the torque in [0, 0.03] s */
-static const ModelQuantity quantities[] = {
+static const CPModelQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 0.5},
 };
 
-static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)model, (void)t;
   sunrealtype x[ANDREWS_JOINTS][2];
   andrews_joints(y, x);
-  model_planar(ANDREWS_JOINTS, (const sunrealtype(*)[2])x, xyz);
+  CPModelPlanar(ANDREWS_JOINTS, (const sunrealtype(*)[2])x, xyz);
 }
 
-static int create(Model *model) {
-  static const ModelPointKind kind[ANDREWS_JOINTS] = {
-      [ANDREWS_O] = MODEL_GROUND, [ANDREWS_A] = MODEL_GROUND, [ANDREWS_B] = MODEL_GROUND,
-      [ANDREWS_C] = MODEL_GROUND, [ANDREWS_P] = MODEL_JOINT,  [ANDREWS_F] = MODEL_JOINT,
-      [ANDREWS_D] = MODEL_JOINT,  [ANDREWS_E] = MODEL_JOINT,  [ANDREWS_G] = MODEL_JOINT};
+static int create(CPModel *model) {
+  static const CPModelPointKind kind[ANDREWS_JOINTS] = {
+      [ANDREWS_O] = CP_POINT_GROUND, [ANDREWS_A] = CP_POINT_GROUND, [ANDREWS_B] = CP_POINT_GROUND,
+      [ANDREWS_C] = CP_POINT_GROUND, [ANDREWS_P] = CP_POINT_JOINT,  [ANDREWS_F] = CP_POINT_JOINT,
+      [ANDREWS_D] = CP_POINT_JOINT,  [ANDREWS_E] = CP_POINT_JOINT,  [ANDREWS_G] = CP_POINT_JOINT};
   static const int segment[][2] = {{ANDREWS_O, ANDREWS_P}, /* 1 */
                                    {ANDREWS_P, ANDREWS_F}, /* 2 */
                                    {ANDREWS_B, ANDREWS_F}, {ANDREWS_F, ANDREWS_D},
@@ -53,17 +53,17 @@ static int create(Model *model) {
                                    {ANDREWS_F, ANDREWS_E}, {ANDREWS_A, ANDREWS_E}, /* 4, 5 */
                                    {ANDREWS_F, ANDREWS_G}, {ANDREWS_A, ANDREWS_G}, /* 6, 7 */
                                    {ANDREWS_C, ANDREWS_D}};                        /* spring */
-  if (model_start(model, 2 * ANDREWS_NQ)) return -1;
-  if (model_draw(model, ANDREWS_JOINTS, kind, sizeof segment / sizeof segment[0], segment))
+  if (CPModelStart(model, 2 * ANDREWS_NQ)) return -1;
+  if (CPModelDraw(model, ANDREWS_JOINTS, kind, sizeof segment / sizeof segment[0], segment))
     return -1;
   andrews_initial(model->y0);
   model->mech            = andrews_model();
-  model->known           = model_is_default(model);
+  model->known           = CPModelIsDefault(model);
   model->reference_error = 1e-15 * 16; /* of the digits that are printed */
   return 0;
 }
 
-const ModelType andrews_type = {
+const CPModelType andrews_type = {
     .name  = "andrews",
     .title = "Andrews' squeezing mechanism",
     .source =

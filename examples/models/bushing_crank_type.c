@@ -7,7 +7,7 @@
 
 enum { A, K, C };
 
-static const ModelParameter parameters[] = {
+static const CPModelParameter parameters[] = {
     [A] = {"a", "m", "length of the crank", 0.5, 1e-3, 0.99},
     [K] = {"K", "N/m", "stiffness of the bushing", 1e6, 0, 1e9},
     [C] = {"C", "N s/m", "damping of the bushing", 1e5, 0, 1e9},
@@ -21,7 +21,7 @@ static const sunrealtype end_angles[4] = {0.5861089923340376, -0.280214431783565
                                           0.3170239513462984}; /* q, p and their rates */
 
 /* x = cos p + a cos q, y = sin p + a sin q, and their rates */
-static int reference(const Model *model, sunrealtype t, N_Vector y) {
+static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
   const sunrealtype a = model->parameter[A];
   const sunrealtype q = end_angles[0], p = end_angles[1], qd = end_angles[2], pd = end_angles[3];
   const sunrealtype end[2 * BUSHING_CRANK_NQ] = {q,
@@ -32,29 +32,29 @@ static int reference(const Model *model, sunrealtype t, N_Vector y) {
                                                  -sin(p) * pd - a * sin(q) * qd,
                                                  cos(p) * pd + a * cos(q) * qd,
                                                  pd};
-  return model_ends(model, t, end, y);
+  return CPModelEnds(model, t, end, y);
 }
 
-static sunrealtype energy(const Model *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)t;
   return bushing_crank_energy(model->data, y);
 }
 
 /* 1.5 J: work of the force over the stroke, and what the spring can hold */
-static const ModelQuantity quantities[] = {
+static const CPModelQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .scale = 1.5},
 };
 
-static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   const sunrealtype *q = N_VGetArrayPointer(y);
   crank_points(model->parameter[A], q[0], q[1], q[2], q[3], xyz);
 }
 
-static int create(Model *model) {
+static int create(CPModel *model) {
   BushingCrank *s = malloc(sizeof *s);
   model->data     = s;
-  if (!s || model_start(model, 2 * BUSHING_CRANK_NQ)) return -1;
+  if (!s || CPModelStart(model, 2 * BUSHING_CRANK_NQ)) return -1;
   if (crank_draw(model)) return -1;
   *s         = bushing_crank_stiff();
   s->crank.a = model->parameter[A];
@@ -63,12 +63,12 @@ static int create(Model *model) {
   bushing_crank_initial(s, model->y0);
   model->mech            = bushing_crank_model();
   model->stiff           = 1;
-  model->known           = model_is_default(model);
+  model->known           = CPModelIsDefault(model);
   model->reference_error = 1e-13;
   return 0;
 }
 
-const ModelType bushing_crank_type = {
+const CPModelType bushing_crank_type = {
     .name        = "bushing_crank",
     .title       = "Slider-crank with a stiff guide bushing",
     .source      = "Newton's law (examples/models/bushing_crank.h), after slider_crank",

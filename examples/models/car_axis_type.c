@@ -6,7 +6,7 @@
 enum { NP = CAR_AXIS_M / 2 };
 enum { L, L0, EPS, MASS, R, W, GRAV };
 
-static const ModelParameter parameters[] = {
+static const CPModelParameter parameters[] = {
     [L]    = {"L", "1", "length of the axle", 1, 0.5, 2},
     [L0]   = {"L0", "1", "free length of the springs", 0.5, 0.1, 2},
     [EPS]  = {"eps", "1", "1 / sqrt(stiffness) of the springs", 1e-2, 1e-6, 10},
@@ -27,32 +27,33 @@ static const sunrealtype end[CAR_AXIS_N]  = {4.9345578427524092e-02,  4.96989460
 static const sunrealtype start_lambda[NP] = {0, 0};
 static const sunrealtype end_lambda[NP]   = {4.736886590853327e-03, 1.104680331259566e-03};
 
-static int reference(const Model *model, sunrealtype t, N_Vector y) {
-  return model_ends(model, t, end, y);
+static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+  return CPModelEnds(model, t, end, y);
 }
 
-static int reference_lambda(const Model *model, sunrealtype t, sunrealtype *lambda) {
-  return model_ends_lambda(model, t, NP, start_lambda, end_lambda, lambda);
+static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *lambda) {
+  return CPModelEndsLambda(model, t, NP, start_lambda, end_lambda, lambda);
 }
 
 enum { LEFT_FOOT, RIGHT_FOOT, LEFT_END, RIGHT_END, NPOINTS };
 
-static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   const sunrealtype *q      = N_VGetArrayPointer(y);
   sunrealtype x[NPOINTS][2] = {[LEFT_END] = {q[0], q[1]}, [RIGHT_END] = {q[2], q[3]}};
   car_axis_foot(model->data, t, x[RIGHT_FOOT]);
-  model_planar(NPOINTS, (const sunrealtype(*)[2])x, xyz);
+  CPModelPlanar(NPOINTS, (const sunrealtype(*)[2])x, xyz);
 }
 
-static int create(Model *model) {
-  static const ModelPointKind kind[NPOINTS] = {MODEL_GROUND, MODEL_GROUND, MODEL_MASS, MODEL_MASS};
-  static const int segment[][2]             = {
-                  {LEFT_FOOT, LEFT_END}, {RIGHT_FOOT, RIGHT_END}, {LEFT_END, RIGHT_END}};
+static int create(CPModel *model) {
+  static const CPModelPointKind kind[NPOINTS] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_MASS,
+                                                 CP_POINT_MASS};
+  static const int segment[][2]               = {
+                    {LEFT_FOOT, LEFT_END}, {RIGHT_FOOT, RIGHT_END}, {LEFT_END, RIGHT_END}};
   const sunrealtype *p = model->parameter;
   CarAxis *a           = malloc(sizeof *a);
   model->data          = a;
-  if (!a || model_start(model, CAR_AXIS_N)) return -1;
-  if (model_draw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
+  if (!a || CPModelStart(model, CAR_AXIS_N)) return -1;
+  if (CPModelDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
   *a = (CarAxis){p[L], p[L0], p[EPS], p[MASS], p[R], p[W], p[GRAV]};
   car_axis_initial(a, model->y0);
   model->mech            = car_axis_model();
@@ -60,13 +61,13 @@ static int create(Model *model) {
   model->m               = CAR_AXIS_M;
   model->c               = car_axis_constraints;
   model->G               = car_axis_jacobian;
-  model->known           = model_is_default(model);
+  model->known           = CPModelIsDefault(model);
   model->reference_error = 1e-16; /* of the digits that are printed */
   return 0;
 }
 
 /* The road does work: nothing is conserved */
-const ModelType car_axis_type = {
+const CPModelType car_axis_type = {
     .name             = "car_axis",
     .title            = "Car axis on a bumpy road",
     .source           = "Test Set for IVP Solvers, caraxis (S. Schneider)",

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* clang-format off */
-static const ModelType *const catalogue[] = {
+static const CPModelType *const catalogue[] = {
     &pendulum_type,
     &slider_crank_type,
     &andrews_type,
@@ -25,9 +25,9 @@ static const ModelType *const catalogue[] = {
 
 enum { NUM_TYPES = sizeof catalogue / sizeof catalogue[0] };
 
-const ModelType *model_type(int i) { return i >= 0 && i < NUM_TYPES ? catalogue[i] : NULL; }
+const CPModelType *model_type(int i) { return i >= 0 && i < NUM_TYPES ? catalogue[i] : NULL; }
 
-const ModelType *model_find(const char *name) {
+const CPModelType *model_find(const char *name) {
   for (int i = 0; i < NUM_TYPES; i++)
     if (!strcmp(catalogue[i]->name, name)) return catalogue[i];
   return NULL;
@@ -37,10 +37,4 @@ const char *model_nearest(const char *name) {
   const char *names[NUM_TYPES];
   for (int i = 0; i < NUM_TYPES; i++) names[i] = catalogue[i]->name;
   return nearest_name(name, names, NUM_TYPES);
-}
-
-int model_parameter(const ModelType *type, const char *name) {
-  for (int i = 0; i < type->nparameters; i++)
-    if (!strcmp(type->parameters[i].name, name)) return i;
-  return -1;
 }

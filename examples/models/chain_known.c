@@ -2,22 +2,22 @@
 
 #include <stdlib.h>
 
-int chain_draw(Model *model, sunindextype n) {
-  if (model_draw(model, (int)n + 1, NULL, (int)n, NULL)) return -1;
-  ModelDrawing *d = &model->drawing;
+int chain_draw(CPModel *model, sunindextype n) {
+  if (CPModelDraw(model, (int)n + 1, NULL, (int)n, NULL)) return -1;
+  CPModelDrawing *d = &model->drawing;
   for (int i = 0; i < n; i++) {
-    d->kind[i + 1]   = MODEL_MASS;
+    d->kind[i + 1]   = CP_POINT_MASS;
     d->segment[i][0] = i;
     d->segment[i][1] = i + 1;
   }
-  d->kind[0] = MODEL_GROUND;
+  d->kind[0] = CP_POINT_GROUND;
   return 0;
 }
 
-void chain_points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+void chain_points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   for (int k = 0; k < 3; k++) xyz[k] = 0;
-  model_planar(model->drawing.npoints - 1, (const sunrealtype(*)[2])N_VGetArrayPointer(y), xyz + 3);
+  CPModelPlanar(model->drawing.npoints - 1, (const sunrealtype(*)[2])N_VGetArrayPointer(y), xyz + 3);
 }
 
 typedef struct {
@@ -26,7 +26,7 @@ typedef struct {
   N_Vector y;
 } Cache;
 
-int chain_cache(Model *model) {
+int chain_cache(CPModel *model) {
   Cache *cache = malloc(sizeof *cache);
   model->own   = cache;
   if (!cache) return -1;
@@ -35,13 +35,13 @@ int chain_cache(Model *model) {
   return cache->y ? 0 : -1;
 }
 
-void chain_cache_free(Model *model) {
+void chain_cache_free(CPModel *model) {
   Cache *cache = model->own;
   if (cache && cache->y) N_VDestroy(cache->y);
   free(cache);
 }
 
-int chain_known(const Model *model, const ChainOf *chain, int nsteps, sunrealtype t, N_Vector y) {
+int chain_known(const CPModel *model, const ChainOf *chain, int nsteps, sunrealtype t, N_Vector y) {
   Cache *cache = model->own;
   if (t == 0) {
     N_VScale(1, model->y0, y);

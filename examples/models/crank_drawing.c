@@ -6,17 +6,18 @@
 
 enum { PIVOT, PIN, SLIDER, ROD_END, SPRING_CRANK, SPRING_ROD, GUIDE_LEFT, GUIDE_RIGHT, NPOINTS };
 
-int crank_draw(Model *model) {
-  static const ModelPointKind kind[NPOINTS] = {
-      [PIVOT] = MODEL_GROUND,      [PIN] = MODEL_JOINT,          [SLIDER] = MODEL_MASS,
-      [ROD_END] = MODEL_JOINT,     [SPRING_CRANK] = MODEL_JOINT, [SPRING_ROD] = MODEL_JOINT,
-      [GUIDE_LEFT] = MODEL_GROUND, [GUIDE_RIGHT] = MODEL_GROUND};
+int crank_draw(CPModel *model) {
+  static const CPModelPointKind kind[NPOINTS] = {
+      [PIVOT] = CP_POINT_GROUND,       [PIN] = CP_POINT_JOINT,
+      [SLIDER] = CP_POINT_MASS,        [ROD_END] = CP_POINT_JOINT,
+      [SPRING_CRANK] = CP_POINT_JOINT, [SPRING_ROD] = CP_POINT_JOINT,
+      [GUIDE_LEFT] = CP_POINT_GROUND,  [GUIDE_RIGHT] = CP_POINT_GROUND};
   static const int segment[][2] = {{PIVOT, PIN},
                                    {PIN, SLIDER},
                                    {SLIDER, ROD_END},
                                    {SPRING_CRANK, SPRING_ROD},
                                    {GUIDE_LEFT, GUIDE_RIGHT}};
-  return model_draw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment);
+  return CPModelDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment);
 }
 
 void crank_points(sunrealtype a, sunrealtype q, sunrealtype x, sunrealtype y, sunrealtype p,
@@ -29,5 +30,5 @@ void crank_points(sunrealtype a, sunrealtype q, sunrealtype x, sunrealtype y, su
                                       [SPRING_ROD]   = {x - c2 / 2, y - s2 / 2},
                                       [GUIDE_LEFT]   = {0.5 - a, 0},
                                       [GUIDE_RIGHT]  = {1.5 + a, 0}};
-  model_planar(NPOINTS, at, xyz);
+  CPModelPlanar(NPOINTS, at, xyz);
 }

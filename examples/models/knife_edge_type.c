@@ -6,31 +6,31 @@
 
 enum { GRAVITY, ALPHA, OMEGA };
 
-static const ModelParameter parameters[] = {
+static const CPModelParameter parameters[] = {
     [GRAVITY] = {"g", "m/s^2", "gravity", 9.81, 1e-3, 1e3},
     [ALPHA]   = {"alpha", "rad", "inclination of the plane", 0.5, 1e-3, 1.5},
     [OMEGA]   = {"omega", "rad/s", "spin", 1, 1e-2, 1e2},
 };
 
-static sunrealtype energy(const Model *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)t;
   return knife_edge_energy(model->data, y);
 }
 
 /* Kinetic energy at the lowest point of the cycloid */
-static sunrealtype fall(const Model *model) {
+static sunrealtype fall(const CPModel *model) {
   const KnifeEdge *k = model->data;
   return pow(k->g * sin(k->alpha) / k->omega, 2) / 2;
 }
 
-static sunrealtype spin(const Model *model, sunrealtype t, N_Vector y) {
+static sunrealtype spin(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)model, (void)t;
   return N_VGetArrayPointer(y)[5];
 }
 
-static sunrealtype given_spin(const Model *model) { return model->parameter[OMEGA]; }
+static sunrealtype given_spin(const CPModel *model) { return model->parameter[OMEGA]; }
 
-static const ModelQuantity quantities[] = {
+static const CPModelQuantity quantities[] = {
     {.name      = "energy",
      .unit      = "m^2/s^2",
      .value     = energy,
@@ -40,13 +40,13 @@ static const ModelQuantity quantities[] = {
     {.name = "spin", .unit = "rad/s", .value = spin, .conserved = 1, .scale = 1, .scale_of = given_spin},
 };
 
-static int reference(const Model *model, sunrealtype t, N_Vector y) {
+static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
   knife_edge_exact(model->data, t, N_VGetArrayPointer(y));
   return 0;
 }
 
 /* g sin(alpha) sin(phi) + phi' (velocity along the blade), on the closed form */
-static int reference_lambda(const Model *model, sunrealtype t, sunrealtype *lambda) {
+static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *lambda) {
   const KnifeEdge *k     = model->data;
   const sunrealtype pull = k->g * sin(k->alpha);
   lambda[0]              = 2 * pull * sin(k->omega * t);
@@ -54,7 +54,7 @@ static int reference_lambda(const Model *model, sunrealtype t, sunrealtype *lamb
 }
 
 /* The blade, 0.2 m long, on the plane that sinks along x; where it started */
-static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   const KnifeEdge *k      = model->data;
   const sunrealtype *q    = N_VGetArrayPointer(y);
@@ -67,12 +67,13 @@ static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *x
   }
 }
 
-static int create(Model *model) {
-  static const ModelPointKind kind[] = {MODEL_GROUND, MODEL_MASS, MODEL_JOINT, MODEL_JOINT};
-  static const int segment[][2]      = {{2, 1}, {1, 3}};
-  KnifeEdge *k                       = malloc(sizeof *k);
-  model->data                        = k;
-  if (!k || model_start(model, KNIFE_EDGE_N) || model_draw(model, 4, kind, 2, segment)) return -1;
+static int create(CPModel *model) {
+  static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_MASS, CP_POINT_JOINT,
+                                          CP_POINT_JOINT};
+  static const int segment[][2]        = {{2, 1}, {1, 3}};
+  KnifeEdge *k                         = malloc(sizeof *k);
+  model->data                          = k;
+  if (!k || CPModelStart(model, KNIFE_EDGE_N) || CPModelDraw(model, 4, kind, 2, segment)) return -1;
   *k = (KnifeEdge){model->parameter[GRAVITY], model->parameter[ALPHA], model->parameter[OMEGA]};
   knife_edge_initial(k, model->y0);
   model->mech  = knife_edge_model();
@@ -87,7 +88,7 @@ static int create(Model *model) {
   return 0;
 }
 
-const ModelType knife_edge_type = {
+const CPModelType knife_edge_type = {
     .name             = "knife_edge",
     .title            = "Knife edge on an inclined plane (nonholonomic)",
     .source           = "Neimark, Fufaev, Dynamics of Nonholonomic Systems, 1972; closed form",

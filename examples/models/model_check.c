@@ -44,7 +44,7 @@ void model_silent(int code, const char *function, const char *msg, void *data) {
 /* ------------------------------------------------------------------------------------ objects -- */
 
 static int create_projector(ModelCheck *c) {
-  const Model *model = c->model;
+  const CPModel *model = c->model;
   if (!(c->res = N_VNew_Serial(model->m, model->ctx))) return model_contradicts(c, "no memory");
   c->P = CPProjectorCreate(model->c, model->y0, c->res, model->ctx);
   if (!c->P) return model_contradicts(c, "no projector takes c");
@@ -58,9 +58,9 @@ static int create_projector(ModelCheck *c) {
 }
 
 static int create_objects(ModelCheck *c) {
-  const Model *model = c->model;
+  const CPModel *model = c->model;
   if (model->mech.nu > 0) {
-    if (!(c->mech = model_mech(model)))
+    if (!(c->mech = CPModelMech(model)))
       return model_contradicts(c, "CPMechCreate refuses the model");
     CPMechSetErrHandlerFn(c->mech, model_silent, NULL);
     for (int i = 0; i < 2; i++)
@@ -117,7 +117,7 @@ static sunrealtype next_random(unsigned *state) {
 /* A consistent state near the start: positions within a percent or so of their largest, velocities such
    that these change by their size within a tenth of the motion */
 static int create_moving(ModelCheck *c, int k) {
-  const sunindextype nq = model_nq(c->model), n = c->model->n;
+  const sunindextype nq = CPModelNumPositions(c->model), n = c->model->n;
   unsigned seed  = 17 + k;
   sunrealtype *s = N_VGetArrayPointer(c->moving[k]), size = 0;
   N_VScale(1, c->model->y0, c->moving[k]);
@@ -166,7 +166,7 @@ static int multipliers_agree(const ModelCheck *c, sunrealtype t, N_Vector y) {
 }
 
 static int reference_is_true(const ModelCheck *c) {
-  const Model *model = c->model;
+  const CPModel *model = c->model;
   if (!model->known) return 1;
   if (c->type->reference(model, 0, c->y))
     return model_contradicts(c, "the reference is not known at t = 0");
@@ -186,7 +186,7 @@ static int reference_is_true(const ModelCheck *c) {
 
 /* ------------------------------------------------------------------------------------ together -- */
 
-int model_check(const Model *model, char *message, size_t length) {
+int model_check(const CPModel *model, char *message, size_t length) {
   ModelCheck c = {.model = model, .type = model->type, .message = message, .length = length};
   if (length > 0) message[0] = '\0';
   int result = model_metadata_are_true(&c) && model_sizes_agree(&c) && create_objects(&c) &&

@@ -27,7 +27,7 @@ int model_derivatives_are_true(const ModelCheck *c, N_Vector y) {
 
 /* y' at (0, y), or returns 1: quaternions, of which CPMech alone knows the rate */
 static int state_rate(const ModelCheck *c, N_Vector y, N_Vector ydot) {
-  const Model *model = c->model;
+  const CPModel *model = c->model;
   if (model->f) return model->f(0, y, ydot, model->data);
   const CPMechModel *m = &model->mech;
   if ((m->nq && m->nq != m->nu) || m->N || m->nz > 0) return 1;
@@ -39,13 +39,13 @@ static int state_rate(const ModelCheck *c, N_Vector y, N_Vector ydot) {
 
 /* f against CPMech's u'. Leaves y' in ydot. */
 static int forms_agree(const ModelCheck *c, N_Vector y) {
-  const Model *model = c->model;
+  const CPModel *model = c->model;
   if (!model->f) return 1;
   if (model->f(0, y, c->ydot, model->data)) return model_contradicts(c, "f fails near y0");
   const long bad = model_not_finite(c->ydot);
   if (bad >= 0) return model_contradicts(c, "component %ld of f is not finite", bad);
   if (!c->mech) return 1;
-  const sunindextype nq = model_nq(model), nu = model->mech.nu;
+  const sunindextype nq = CPModelNumPositions(model), nu = model->mech.nu;
   sunrealtype *udot       = N_VGetArrayPointer(c->moved);
   const sunrealtype *rate = N_VGetArrayPointer(c->ydot), *u = N_VGetArrayPointer(y) + nq;
   if (CPMechAccelerations(c->mech, 0, y, udot, NULL))
@@ -87,7 +87,7 @@ static const int steps_of[4] = {-2, -1, 1, 2};
 /* f, in ydot, keeps the constraints: the rate of c(t, y) along the motion is 0, but for roundoff of its
    terms, each at most some largest |y| largest |y'| */
 static int f_keeps_constraints(const ModelCheck *c, N_Vector y) {
-  const Model *model = c->model;
+  const CPModel *model = c->model;
   if (!model->c) return 1;
   const sunrealtype h = short_time(y, c->ydot);
   sunrealtype *value  = calloc(4 * model->m, sizeof *value);
@@ -113,7 +113,7 @@ static int f_keeps_constraints(const ModelCheck *c, N_Vector y) {
 /* -------------------------------------------------------------------------------- quantities -- */
 
 /* Rate of the quantity at y as the components first ... last - 1 move by ydot */
-static sunrealtype quantity_rate(const ModelCheck *c, const ModelQuantity *q, N_Vector y,
+static sunrealtype quantity_rate(const ModelCheck *c, const CPModelQuantity *q, N_Vector y,
                                  sunindextype first, sunindextype last) {
   const sunrealtype h = short_time(y, c->ydot);
   sunrealtype value[4];
@@ -124,11 +124,11 @@ static sunrealtype quantity_rate(const ModelCheck *c, const ModelQuantity *q, N_
 
 /* Does y' in ydot keep what is conserved, and not raise what is dissipated? */
 static int quantities_keep(const ModelCheck *c, N_Vector y) {
-  const sunindextype nq = model_nq(c->model), n = c->model->n;
+  const sunindextype nq = CPModelNumPositions(c->model), n = c->model->n;
   for (int i = 0; i < c->type->nquantities; i++) {
-    const ModelQuantity *q = &c->type->quantities[i];
+    const CPModelQuantity *q = &c->type->quantities[i];
     /* roundoff: of the value in the differences, and of the powers that cancel */
-    const sunrealtype value = fabs(q->value(c->model, 0, y)) + model_scale(c->model, i);
+    const sunrealtype value = fabs(q->value(c->model, 0, y)) + CPModelScale(c->model, i);
     const sunrealtype noise = 1e-13 * value / short_time(y, c->ydot);
     const sunrealtype powers =
         fabs(quantity_rate(c, q, y, 0, nq)) + fabs(quantity_rate(c, q, y, nq, n));
@@ -148,7 +148,7 @@ static int short_run(const ModelCheck *c, N_Vector y, sunrealtype *time) {
   sunrealtype *udot     = N_VGetArrayPointer(c->ydot);
   if (CPMechAccelerations(c->mech, 0, y, udot, NULL))
     return model_contradicts(c, "accelerations near y0: %s", CPMechGetLastMessage(c->mech));
-  const sunrealtype speed = model_largest(N_VGetArrayPointer(y) + model_nq(c->model), nu);
+  const sunrealtype speed = model_largest(N_VGetArrayPointer(y) + CPModelNumPositions(c->model), nu);
   const sunrealtype rate  = fmax(fmax(speed, model_largest(udot, nu)), 1 / c->type->t_end);
   *time                   = 1e-3 * fmax(N_VMaxNorm(y), 1e-3) / rate;
   return 1;
@@ -158,7 +158,7 @@ static int short_run(const ModelCheck *c, N_Vector y, sunrealtype *time) {
 static int run(const ModelCheck *c, N_Vector y, sunrealtype time) {
   enum { MOST_STEPS = 10000 };
   sunrealtype t = 0;
-  CPMech mech   = model_mech(c->model); /* c->mech stays unattached */
+  CPMech mech   = CPModelMech(c->model); /* c->mech stays unattached */
   CPodeMem mem  = CPodeCreate(c->model->stiff ? CV_BDF : CV_ADAMS, c->model->ctx);
   int result    = mech && mem ? 1 : model_contradicts(c, "no memory");
   if (result) {
@@ -181,10 +181,10 @@ static int quantities_keep_in_a_run(const ModelCheck *c, N_Vector y) {
   if (c->type->nquantities == 0) return 1;
   if (!short_run(c, y, &t) || !run(c, y, t)) return 0;
   for (int i = 0; i < c->type->nquantities; i++) {
-    const ModelQuantity *q   = &c->type->quantities[i];
+    const CPModelQuantity *q = &c->type->quantities[i];
     const sunrealtype before = q->value(c->model, 0, y),
                       gain   = q->value(c->model, t, c->moved) - before;
-    if (!((q->conserved ? fabs(gain) : gain) <= 1e-7 * (fabs(before) + model_scale(c->model, i))))
+    if (!((q->conserved ? fabs(gain) : gain) <= 1e-7 * (fabs(before) + CPModelScale(c->model, i))))
       return model_contradicts(c, "%s is not %s: it changes by %g %s in %g s", q->name,
                                q->conserved ? "conserved" : "dissipated", (double)gain, q->unit,
                                (double)t);
@@ -201,7 +201,7 @@ static int quantities_are_finite(const ModelCheck *c, N_Vector y) {
 
 /* Points at y; ground points are where they are at y0 */
 static int points_are_true(const ModelCheck *c, N_Vector y) {
-  const ModelDrawing *d = &c->model->drawing;
+  const CPModelDrawing *d = &c->model->drawing;
   sunrealtype *xyz = calloc(6 * d->npoints, sizeof *xyz), *start = xyz + 3 * d->npoints;
   if (!xyz) return model_contradicts(c, "no memory");
   for (int i = 0; i < 6 * d->npoints; i++) xyz[i] = NAN;
@@ -211,7 +211,7 @@ static int points_are_true(const ModelCheck *c, N_Vector y) {
   for (int i = 0; i < 3 * d->npoints && result; i++) {
     if (!isfinite(xyz[i]))
       result = model_contradicts(c, "point %d of the drawing is not finite", i / 3);
-    else if (d->kind[i / 3] == MODEL_GROUND && xyz[i] != start[i])
+    else if (d->kind[i / 3] == CP_POINT_GROUND && xyz[i] != start[i])
       result = model_contradicts(c, "point %d of the drawing is ground, but moves with the state",
                                  i / 3);
   }

@@ -7,8 +7,8 @@
 enum { MODEL_MOVING = 2 };
 
 typedef struct {
-  const Model *model;
-  const ModelType *type;
+  const CPModel *model;
+  const CPModelType *type;
   CPMech mech;                   /* NULL: as ODE only */
   CPProjector P;                 /* of c and G; NULL: as CPMech only */
   N_Vector ewt;                  /* 1 / (tolerance of a consistent state) */

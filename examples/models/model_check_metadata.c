@@ -7,7 +7,7 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-enum { MAX_LISTED = 4 }; /* roots and stops in Model */
+enum { MAX_LISTED = 4 }; /* roots and stops in CPModel */
 
 /* ----------------------------------------------------------------------------------- metadata -- */
 
@@ -19,10 +19,10 @@ static int is_text(const char *text) { return text && *text; }
 
 static int parameters_are_true(const ModelCheck *c) {
   for (int i = 0; i < c->type->nparameters; i++) {
-    const ModelParameter *p = &c->type->parameters[i];
+    const CPModelParameter *p = &c->type->parameters[i];
     if (!is_text(p->name) || !p->unit || !is_text(p->meaning))
       return model_contradicts(c, "parameter %d has no name, unit or meaning", i);
-    if (model_parameter(c->type, p->name) != i)
+    if (CPModelFindParameter(c->type, p->name) != i)
       return model_contradicts(c, "there are two parameters %s", p->name);
     if (!(p->value >= p->least && p->value <= p->most))
       return model_contradicts(c, "the default %g of parameter %s is not from %g to %g",
@@ -37,10 +37,10 @@ static int parameters_are_true(const ModelCheck *c) {
 
 static int quantities_are_described(const ModelCheck *c) {
   for (int i = 0; i < c->type->nquantities; i++) {
-    const ModelQuantity *q = &c->type->quantities[i];
+    const CPModelQuantity *q = &c->type->quantities[i];
     if (!is_text(q->name) || !q->unit || !q->value)
       return model_contradicts(c, "quantity %d has no name, unit or value", i);
-    const sunrealtype scale = model_scale(c->model, i);
+    const sunrealtype scale = CPModelScale(c->model, i);
     if (!(scale > 0 && isfinite(scale)))
       return model_contradicts(c, "the scale of %s must be > 0, and is %g", q->name, (double)scale);
   }
@@ -48,7 +48,7 @@ static int quantities_are_described(const ModelCheck *c) {
 }
 
 static int events_are_true(const ModelCheck *c) {
-  const Model *model = c->model;
+  const CPModel *model = c->model;
   if (model->nroots < 0 || model->nroots > MAX_LISTED)
     return model_contradicts(c, "%d roots, 0 to %d are possible", model->nroots, MAX_LISTED);
   if (model->nroots > 0 && (!c->type->roots || !c->type->event))
@@ -68,7 +68,7 @@ static int events_are_true(const ModelCheck *c) {
 }
 
 static int drawing_is_true(const ModelCheck *c) {
-  const ModelDrawing *d = &c->model->drawing;
+  const CPModelDrawing *d = &c->model->drawing;
   if (d->npoints < 1 || d->nsegments < 0 || !d->kind || (d->nsegments > 0 && !d->segment) ||
       !c->type->points)
     return model_contradicts(c, "there is no drawing");
@@ -81,7 +81,7 @@ static int drawing_is_true(const ModelCheck *c) {
 }
 
 int model_metadata_are_true(const ModelCheck *c) {
-  const ModelType *type = c->type;
+  const CPModelType *type = c->type;
   if (!is_name(type->name))
     return model_contradicts(c, "the name \"%s\" is not made of a-z, 0-9 and _",
                              type->name ? type->name : "");
@@ -96,7 +96,7 @@ int model_metadata_are_true(const ModelCheck *c) {
 /* -------------------------------------------------------------------------------------- sizes -- */
 
 int model_sizes_agree(const ModelCheck *c) {
-  const Model *model      = c->model;
+  const CPModel *model    = c->model;
   const CPMechModel *mech = &model->mech;
   const long n            = (long)model->n;
   if (n < 1 || !model->y0 || N_VGetLength(model->y0) != n)

@@ -5,7 +5,7 @@
 
 enum { CASE, LENGTH, RADIUS, MASS, GRAVITY, SPEED };
 
-static const ModelParameter parameters[] = {
+static const CPModelParameter parameters[] = {
     [CASE]    = {"case", "", "1: ball 1 has a speed; 2: both at rest, a force acts", 1, 1, 2},
     [LENGTH]  = {"L", "m", "length of the rods", 1, 1e-2, 1e2},
     [RADIUS]  = {"R", "m", "radius of the balls", 0.1, 1e-3, 1e2},
@@ -15,19 +15,19 @@ static const ModelParameter parameters[] = {
 };
 
 /* Less the force's work in case 2 */
-static sunrealtype energy(const Model *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)t;
   const NewtonCradle *c = model->data;
   return newton_cradle_energy(c, y) - (c->driven ? N_VGetArrayPointer(y)[2 * NEWTON_CRADLE_NQ] : 0);
 }
 
 /* Kinetic energy at the lowest point; case 2: some 3.7 J per kg */
-static sunrealtype largest_kinetic(const Model *model) {
+static sunrealtype largest_kinetic(const CPModel *model) {
   const NewtonCradle *c = model->data;
   return c->driven ? c->m * SUN_RCONST(3.7) : c->m * c->V * c->V / 2;
 }
 
-static const ModelQuantity quantities[] = {
+static const CPModelQuantity quantities[] = {
     {.name      = "energy",
      .unit      = "J",
      .value     = energy,
@@ -36,17 +36,17 @@ static const ModelQuantity quantities[] = {
      .scale_of  = largest_kinetic},
 };
 
-static int reference(const Model *model, sunrealtype t, N_Vector y) {
+static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
   return newton_cradle_exact(model->data, t, N_VGetArrayPointer(y), NULL);
 }
 
-static int reference_lambda(const Model *model, sunrealtype t, sunrealtype *lambda) {
+static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *lambda) {
   return newton_cradle_exact(model->data, t, NULL, lambda);
 }
 
 enum { PIVOT_1, PIVOT_2, BALL_1, BALL_2, POINTS };
 
-static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   const NewtonCradle *c = model->data;
   const sunrealtype *q  = N_VGetArrayPointer(y);
@@ -65,21 +65,22 @@ static int contact(sunrealtype t, N_Vector y, sunrealtype *gap, void *user_data)
   return 0;
 }
 
-static int strike(const Model *model, CPMech mech, sunrealtype t, N_Vector y, const int *found) {
+static int strike(const CPModel *model, CPMech mech, sunrealtype t, N_Vector y, const int *found) {
   (void)mech, (void)t;
   if (found[0]) newton_cradle_impact(model->data, y);
   return 0;
 }
 
-static int create(Model *model) {
-  static const ModelPointKind kind[POINTS] = {MODEL_GROUND, MODEL_GROUND, MODEL_MASS, MODEL_MASS};
-  static const int rods[][2]               = {{PIVOT_1, BALL_1}, {PIVOT_2, BALL_2}};
-  const sunrealtype *p                     = model->parameter;
-  NewtonCradle *c                          = malloc(sizeof *c);
-  model->data                              = c;
-  const int driven                         = p[CASE] > SUN_RCONST(1.5);
-  if (!c || model_start(model, 2 * NEWTON_CRADLE_NQ + driven) ||
-      model_draw(model, POINTS, kind, 2, rods))
+static int create(CPModel *model) {
+  static const CPModelPointKind kind[POINTS] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_MASS,
+                                                CP_POINT_MASS};
+  static const int rods[][2]                 = {{PIVOT_1, BALL_1}, {PIVOT_2, BALL_2}};
+  const sunrealtype *p                       = model->parameter;
+  NewtonCradle *c                            = malloc(sizeof *c);
+  model->data                                = c;
+  const int driven                           = p[CASE] > SUN_RCONST(1.5);
+  if (!c || CPModelStart(model, 2 * NEWTON_CRADLE_NQ + driven) ||
+      CPModelDraw(model, POINTS, kind, 2, rods))
     return -1;
   *c = (NewtonCradle){
       .driven = driven, .L = p[LENGTH], .R = p[RADIUS], .m = p[MASS], .g = p[GRAVITY], .V = p[SPEED]};
@@ -93,7 +94,7 @@ static int create(Model *model) {
   return 0;
 }
 
-const ModelType newton_cradle_type = {
+const CPModelType newton_cradle_type = {
     .name             = "newton_cradle",
     .title            = "Newton's cradle of two balls",
     .source           = "SUNDIALS 2.7, CPODES example cpsNewtCrd_dns; closed form",

@@ -6,23 +6,23 @@
 
 enum { LENGTH, GRAVITY };
 
-static const ModelParameter parameters[] = {
+static const CPModelParameter parameters[] = {
     [LENGTH]  = {"L", "m", "length of the rod", 1, 1e-3, 1e3},
     [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e3},
 };
 
-static sunrealtype energy(const Model *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)t;
   return pendulum_energy(model->data, y);
 }
 
 /* Kinetic energy at the lowest point */
-static sunrealtype fall(const Model *model) {
+static sunrealtype fall(const CPModel *model) {
   const Pendulum *p = model->data;
   return p->L * p->g;
 }
 
-static const ModelQuantity quantities[] = {
+static const CPModelQuantity quantities[] = {
     {.name      = "energy",
      .unit      = "m^2/s^2",
      .value     = energy,
@@ -31,12 +31,12 @@ static const ModelQuantity quantities[] = {
      .scale_of  = fall},
 };
 
-static int reference(const Model *model, sunrealtype t, N_Vector y) {
+static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
   pendulum_exact(model->data, t, N_VGetArrayPointer(y));
   return 0;
 }
 
-static int reference_lambda(const Model *model, sunrealtype t, sunrealtype *lambda) {
+static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *lambda) {
   const Pendulum *p = model->data;
   sunrealtype y[PENDULUM_N];
   pendulum_exact(p, t, y);
@@ -44,18 +44,18 @@ static int reference_lambda(const Model *model, sunrealtype t, sunrealtype *lamb
   return 0;
 }
 
-static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)model, (void)t;
   const sunrealtype *q = N_VGetArrayPointer(y), x[2][2] = {[1] = {q[0], q[1]}};
-  model_planar(2, x, xyz);
+  CPModelPlanar(2, x, xyz);
 }
 
-static int create(Model *model) {
-  static const ModelPointKind kind[] = {MODEL_GROUND, MODEL_MASS};
-  static const int rod[][2]          = {{0, 1}};
-  Pendulum *p                        = malloc(sizeof *p);
-  model->data                        = p;
-  if (!p || model_start(model, PENDULUM_N) || model_draw(model, 2, kind, 1, rod)) return -1;
+static int create(CPModel *model) {
+  static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_MASS};
+  static const int rod[][2]            = {{0, 1}};
+  Pendulum *p                          = malloc(sizeof *p);
+  model->data                          = p;
+  if (!p || CPModelStart(model, PENDULUM_N) || CPModelDraw(model, 2, kind, 1, rod)) return -1;
   *p = (Pendulum){.L = model->parameter[LENGTH], .g = model->parameter[GRAVITY]};
   pendulum_initial(p, model->y0);
   model->mech  = pendulum_model();
@@ -69,7 +69,7 @@ static int create(Model *model) {
   return 0;
 }
 
-const ModelType pendulum_type = {
+const CPModelType pendulum_type = {
     .name             = "pendulum",
     .title            = "Pendulum in Cartesian coordinates",
     .source           = "IFToMM library of computational benchmark problems, A01; closed form",

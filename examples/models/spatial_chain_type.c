@@ -13,7 +13,7 @@ enum {
 }; /* rods: where sparse matrices are faster (test/reference/spatial_chain.c) */
 
 /* The chain without springs has the first FREE_PARAMETERS of them */
-static const ModelParameter parameters[NUM_PARAMETERS] = {
+static const CPModelParameter parameters[NUM_PARAMETERS] = {
     [RODS]      = {"n", "", "number of rods", 10, 1, 1e5},
     [LENGTH]    = {"l", "m", "length of a rod", 1, 1e-3, 1e3},
     [RADIUS]    = {"radius", "m", "radius of a rod", 0.05, 1e-3, 1e2},
@@ -27,52 +27,52 @@ static const ModelParameter parameters[NUM_PARAMETERS] = {
 
 /* ------------------------------------------------------------------------------- quantities -- */
 
-static const RigidBodies *bodies_of(const Model *model) {
+static const RigidBodies *bodies_of(const CPModel *model) {
   return &((const SpatialChain *)model->data)->bodies;
 }
 
-static sunrealtype energy(const Model *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)t;
   return rigid_body_energy(bodies_of(model), y);
 }
 
-static sunrealtype momentum(const Model *model, sunrealtype t, N_Vector y) {
+static sunrealtype momentum(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)t;
   sunrealtype L[3];
   rigid_body_momentum(bodies_of(model), y, L);
   return L[1];
 }
 
-static sunrealtype last_axial_rate(const Model *model, sunrealtype t, N_Vector y) {
+static sunrealtype last_axial_rate(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)t;
   const int n = bodies_of(model)->nbodies;
   return N_VGetArrayPointer(y)[7 * n + 6 * (n - 1) + 3];
 }
 
 /* A fall from the horizontal; the angular momentum of a bar that falls so far about its end */
-static sunrealtype fall(const Model *model) {
+static sunrealtype fall(const CPModel *model) {
   const sunrealtype *p = model->parameter;
   return p[RODS] * p[RODS] / 2 * p[MASS] * p[GRAVITY] * p[LENGTH];
 }
 
-static sunrealtype swing(const Model *model) {
+static sunrealtype swing(const CPModel *model) {
   const sunrealtype *p = model->parameter, whole = p[RODS] * p[LENGTH], mass = p[RODS] * p[MASS];
   return mass * whole * sqrt(p[GRAVITY] * whole / 3);
 }
 
-static sunrealtype pendulum_rate(const Model *model) {
+static sunrealtype pendulum_rate(const CPModel *model) {
   const sunrealtype *p = model->parameter;
   return sqrt(p[GRAVITY] / p[LENGTH]);
 }
 
-static const ModelQuantity free_quantities[] = {
+static const CPModelQuantity free_quantities[] = {
     {"energy", "J", energy, 1, 490.5, fall},
     {"angular momentum about y", "kg m^2/s", momentum, 1, 571.8, swing},
     {"angular velocity of the last rod about its axis", "rad/s", last_axial_rate, 1, 3.13,
      pendulum_rate},
 };
 
-static const ModelQuantity bending_quantities[] = {
+static const CPModelQuantity bending_quantities[] = {
     {"energy", "J", energy, 0, 490.5, fall},
     {"angular momentum about y", "kg m^2/s", momentum, 1, 571.8, swing},
 };
@@ -87,7 +87,7 @@ typedef struct {
   sunrealtype *lambda; /* [3 n] */
 } Known;
 
-static SpatialChainStart start_of(const Model *model) {
+static SpatialChainStart start_of(const CPModel *model) {
   return (SpatialChainStart){.angle = model->parameter[ANGLE], .spin = model->parameter[SPIN]};
 }
 
@@ -98,11 +98,11 @@ static sunrealtype steps_to(const SpatialChain *c, sunrealtype t) {
   return ceil(t * (100 + c->data.d / J[0] + 2 * sqrt(c->data.k / J[1])));
 }
 
-static int is_single_at_rest(const Model *model) {
+static int is_single_at_rest(const CPModel *model) {
   return bodies_of(model)->nbodies == 1 && model->parameter[SPIN] == 0;
 }
 
-static void compute(const Model *model, sunrealtype t) {
+static void compute(const CPModel *model, sunrealtype t) {
   const SpatialChain *chain    = model->data;
   const SpatialChainStart from = start_of(model);
   Known *known                 = model->own;
@@ -118,22 +118,22 @@ static void compute(const Model *model, sunrealtype t) {
   known->flag    = flag || !(error <= model->reference_error);
 }
 
-static int reference(const Model *model, sunrealtype t, N_Vector y) {
+static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
   Known *known = model->own;
   if (known->t != t) compute(model, t);
   N_VScale(1, known->y, y);
   return known->flag;
 }
 
-static int reference_lambda(const Model *model, sunrealtype t, sunrealtype *lambda) {
+static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *lambda) {
   Known *known = model->own;
   if (known->t != t) compute(model, t);
   for (int i = 0; i < 3 * bodies_of(model)->nbodies; i++) lambda[i] = known->lambda[i];
   return known->flag;
 }
 
-/* Model's: is it known within some seconds, and how well */
-static int create_known(Model *model) {
+/* CPModel's: is it known within some seconds, and how well */
+static int create_known(CPModel *model) {
   const SpatialChain *chain = model->data;
   const sunrealtype n       = chain->bodies.nbodies;
   Known *known              = calloc(1, sizeof *known);
@@ -149,16 +149,16 @@ static int create_known(Model *model) {
 }
 
 /* The origin, then the end of each rod */
-static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   for (int k = 0; k < 3; k++) xyz[k] = 0;
   for (int i = 0; i < bodies_of(model)->nbodies; i++)
     spatial_chain_end(model->data, i, y, xyz + 3 * (i + 1));
 }
 
-static int draw(Model *model, int n) {
-  if (model_draw(model, n + 1, NULL, n, NULL)) return -1;
-  for (int i = 0; i <= n; i++) model->drawing.kind[i] = i == 0 ? MODEL_GROUND : MODEL_JOINT;
+static int draw(CPModel *model, int n) {
+  if (CPModelDraw(model, n + 1, NULL, n, NULL)) return -1;
+  for (int i = 0; i <= n; i++) model->drawing.kind[i] = i == 0 ? CP_POINT_GROUND : CP_POINT_JOINT;
   for (int i = 0; i < n; i++) {
     model->drawing.segment[i][0] = i;
     model->drawing.segment[i][1] = i + 1;
@@ -168,11 +168,11 @@ static int draw(Model *model, int n) {
 
 /* --------------------------------------------------------------------------------- life cycle -- */
 
-static int prepare(const Model *model, CPMech mech) {
+static int prepare(const CPModel *model, CPMech mech) {
   return rigid_body_quaternions(bodies_of(model), mech);
 }
 
-static int create_chain(Model *model, sunrealtype k, sunrealtype d) {
+static int create_chain(CPModel *model, sunrealtype k, sunrealtype d) {
   const sunrealtype *p         = model->parameter;
   const int n                  = (int)lround(p[RODS]);
   const SpatialChainStart from = start_of(model);
@@ -180,21 +180,21 @@ static int create_chain(Model *model, sunrealtype k, sunrealtype d) {
        .l = p[LENGTH], .radius = p[RADIUS], .m = p[MASS], .g = p[GRAVITY], .k = k, .d = d};
   SpatialChain *chain = spatial_chain_create(n, &data);
   model->data         = chain;
-  if (!chain || model_start(model, 13 * (sunindextype)n) || draw(model, n)) return -1;
+  if (!chain || CPModelStart(model, 13 * (sunindextype)n) || draw(model, n)) return -1;
   if (rigid_body_model(&chain->bodies, 6 * n >= MODEL_SPARSE, model->ctx, &model->mech)) return -1;
   spatial_chain_initial(chain, &from, model->y0);
   model->prepare = prepare;
   return create_known(model);
 }
 
-static int create_free(Model *model) { return create_chain(model, 0, 0); }
+static int create_free(CPModel *model) { return create_chain(model, 0, 0); }
 
-static int create_bending(Model *model) {
+static int create_bending(CPModel *model) {
   model->stiff = 1;
   return create_chain(model, model->parameter[STIFFNESS], model->parameter[DAMPING]);
 }
 
-static void destroy(Model *model) {
+static void destroy(CPModel *model) {
   Known *known = model->own;
   if (known) {
     if (known->y) N_VDestroy(known->y);
@@ -205,7 +205,7 @@ static void destroy(Model *model) {
   spatial_chain_free(&chain);
 }
 
-const ModelType spatial_chain_type = {
+const CPModelType spatial_chain_type = {
     .name   = "spatial_chain",
     .title  = "Chain in space, of rods on ball joints",
     .source = "Newton's and Euler's equations; extrapolation in minimal coordinates; n = 1 without "
@@ -222,7 +222,7 @@ const ModelType spatial_chain_type = {
     .points           = points,
 };
 
-const ModelType spatial_bending_chain_type = {
+const CPModelType spatial_bending_chain_type = {
     .name   = "spatial_bending_chain",
     .title  = "Chain in space with stiff joints",
     .source = "Newton's and Euler's equations; extrapolation in minimal coordinates; n = 1 without "

@@ -5,7 +5,7 @@
 
 enum { ANGLE, GRAVITY };
 
-static const ModelParameter parameters[] = {
+static const CPModelParameter parameters[] = {
     [ANGLE]   = {"angle", "rad", "of the crank above +x at first", 1, -3.1, 3.1},
     [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e3},
 };
@@ -14,18 +14,18 @@ static const ModelParameter parameters[] = {
    two others */
 static const sunrealtype length[3] = {[CRANK] = 0.5, [COUPLER] = 1.1, [ROCKER] = 1}, base = 1;
 
-static sunrealtype energy(const Model *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)t;
   return rigid_body_energy(model->data, y);
 }
 
 /* All rods fall by the length of the crank */
-static sunrealtype fall(const Model *model) {
+static sunrealtype fall(const CPModel *model) {
   return model->parameter[GRAVITY] * length[CRANK] *
          (length[CRANK] + length[COUPLER] + length[ROCKER]);
 }
 
-static const ModelQuantity quantities[] = {
+static const CPModelQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 12.75, .scale_of = fall},
 };
 
@@ -39,7 +39,7 @@ static void end_of(const SpatialFourBar *s, int rod, N_Vector y, sunrealtype *x)
   for (int k = 0; k < 3; k++) x[k] = r[k] + along[k];
 }
 
-static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   for (int i = 0; i < 6; i++) xyz[i] = 0;
   xyz[3 * ROCKER_GROUND] = base;
@@ -47,18 +47,19 @@ static void points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *x
   end_of(model->own, ROCKER, y, xyz + 3 * B_1);
 }
 
-static int prepare(const Model *model, CPMech mech) {
+static int prepare(const CPModel *model, CPMech mech) {
   return rigid_body_quaternions(model->data, mech);
 }
 
-static int create(Model *model) {
-  static const ModelPointKind kind[] = {MODEL_GROUND, MODEL_GROUND, MODEL_JOINT, MODEL_JOINT};
-  static const int segment[][2]      = {{CRANK_GROUND, B_0}, {B_0, B_1}, {ROCKER_GROUND, B_1}};
+static int create(CPModel *model) {
+  static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_JOINT,
+                                          CP_POINT_JOINT};
+  static const int segment[][2]        = {{CRANK_GROUND, B_0}, {B_0, B_1}, {ROCKER_GROUND, B_1}};
   static const sunrealtype at_rest[3];
   sunrealtype angle[3] = {[CRANK] = model->parameter[ANGLE]};
   SpatialFourBar *s    = malloc(sizeof *s);
   model->own           = s;
-  if (!s || model_start(model, SPATIAL_FOUR_BAR_N) || model_draw(model, NPOINTS, kind, 3, segment))
+  if (!s || CPModelStart(model, SPATIAL_FOUR_BAR_N) || CPModelDraw(model, NPOINTS, kind, 3, segment))
     return -1;
   spatial_four_bar_create(s, length, base, model->parameter[GRAVITY], CP_FRAME_BODY);
   if (spatial_four_bar_close(s, angle)) return -1; /* does not happen with these lengths */
@@ -69,9 +70,9 @@ static int create(Model *model) {
   return 0;
 }
 
-static void destroy(Model *model) { free(model->own); }
+static void destroy(CPModel *model) { free(model->own); }
 
-const ModelType spatial_four_bar_type = {
+const CPModelType spatial_four_bar_type = {
     .name        = "spatial_four_bar",
     .title       = "Four-bar linkage in space, with redundant constraints",
     .source      = "Newton's and Euler's laws (examples/models/rigid_body.h)",

@@ -4,19 +4,19 @@
 
 #include "model.h"
 
-extern const ModelType pendulum_type;
-extern const ModelType slider_crank_type;
-extern const ModelType andrews_type;
-extern const ModelType car_axis_type;
-extern const ModelType flexible_crank_type;
-extern const ModelType four_bar_type;
-extern const ModelType bushing_crank_type;
-extern const ModelType spatial_four_bar_type;
-extern const ModelType knife_edge_type;
-extern const ModelType chain_type;
-extern const ModelType bending_chain_type;
-extern const ModelType newton_cradle_type;
-extern const ModelType spatial_chain_type;
-extern const ModelType spatial_bending_chain_type;
+extern const CPModelType pendulum_type;
+extern const CPModelType slider_crank_type;
+extern const CPModelType andrews_type;
+extern const CPModelType car_axis_type;
+extern const CPModelType flexible_crank_type;
+extern const CPModelType four_bar_type;
+extern const CPModelType bushing_crank_type;
+extern const CPModelType spatial_four_bar_type;
+extern const CPModelType knife_edge_type;
+extern const CPModelType chain_type;
+extern const CPModelType bending_chain_type;
+extern const CPModelType newton_cradle_type;
+extern const CPModelType spatial_chain_type;
+extern const CPModelType spatial_bending_chain_type;
 
 #endif

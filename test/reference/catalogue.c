@@ -35,12 +35,12 @@ static const sunrealtype ladder[LADDER] = {1e-4, 1e-6, 1e-8, 1e-10};
 /* A model that has a reference is in the table. */
 START_TEST(every_reference_is_used) {
   for (int i = 0; model_type(i); i++) {
-    Model *model = model_with(model_type(i)->name, NULL, 0);
-    int found    = 0;
+    CPModel *model = model_with(model_type(i)->name, NULL, 0);
+    int found      = 0;
     for (int k = 0; k < NUM_KNOWN; k++) found |= !strcmp(known[k].name, model_type(i)->name);
     ck_assert_msg(found == model->known, "%s: known %d, in the table %d", model_type(i)->name,
                   model->known, found);
-    model_free(&model);
+    CPModelFree(&model);
   }
 }
 END_TEST
@@ -82,9 +82,9 @@ static sunrealtype *explained_forces(ModelRun *run, N_Vector exact, const sunrea
 /* The forces of the run differ from those of the reference by what its state explains, and as much again
    for what is not linear; by roundoff and that of the differences. Returns the largest difference. */
 static sunrealtype check_forces(ModelRun *run) {
-  const ModelType *type = run->model->type;
-  const int m           = num_forces(run);
-  N_Vector exact        = vector_copy(run->y);
+  const CPModelType *type = run->model->type;
+  const int m             = num_forces(run);
+  N_Vector exact          = vector_copy(run->y);
   ck_assert_int_eq(type->reference(run->model, run->t, exact), 0);
   sunrealtype *base = forces_at(run, exact), *here = forces_at(run, run->y);
   sunrealtype *explained = explained_forces(run, exact, base), size = 1, largest = 0;
@@ -110,10 +110,10 @@ enum { MAX_QUANTITIES = 3 };
 
 /* Largest sum_j |dQ/dy_j| (1 + |y_j|) of quantity i at the newest state */
 static sunrealtype gradient(const ModelRun *run, int i) {
-  const ModelQuantity *q = &run->model->type->quantities[i];
-  const sunrealtype Q    = q->value(run->model, run->t, run->y);
-  N_Vector y             = vector_copy(run->y);
-  sunrealtype sum        = 0;
+  const CPModelQuantity *q = &run->model->type->quantities[i];
+  const sunrealtype Q      = q->value(run->model, run->t, run->y);
+  N_Vector y               = vector_copy(run->y);
+  sunrealtype sum          = 0;
   for (sunindextype j = 0; j < run->model->n; j++) {
     const sunrealtype scale = 1 + fabs(entries(run->y)[j]);
     entries(y)[j] += 1e-6 * scale;
@@ -128,7 +128,7 @@ static sunrealtype gradient(const ModelRun *run, int i) {
    of what is dissipated, checked against what the local errors explain: they add up, but do not grow, so
    the bound is that on the error with the condition 1, times the gradient. */
 static void run_to_end(ModelRun *run, sunrealtype *drift) {
-  const Model *model                   = run->model;
+  const CPModel *model                 = run->model;
   const int nq                         = model->type->nquantities;
   sunrealtype steepest[MAX_QUANTITIES] = {0}, least[MAX_QUANTITIES];
   ck_assert_int_le(nq, MAX_QUANTITIES);
@@ -140,7 +140,7 @@ static void run_to_end(ModelRun *run, sunrealtype *drift) {
     model_run_to(run, k * model->type->t_end / OUTPUTS);
     ck_assert_double_le(model_run_violation(run), run->tol);
     for (int i = 0; i < nq; i++) {
-      const ModelQuantity *q   = &model->type->quantities[i];
+      const CPModelQuantity *q = &model->type->quantities[i];
       const sunrealtype change = q->value(model, run->t, run->y) - least[i];
       drift[i]                 = fmax(drift[i], q->conserved ? fabs(change) : change);
       steepest[i]              = fmax(steepest[i], gradient(run, i));
@@ -174,9 +174,9 @@ START_TEST(errors_fall_with_the_tolerance_below_the_bound) {
   const int methods[] = {CV_BDF, CV_ADAMS, ONE_STEP};
   const Known *entry  = &known[_i / 3];
   const int method    = methods[_i % 3];
-  Model *model        = model_with(entry->name, NULL, 0);
+  CPModel *model      = model_with(entry->name, NULL, 0);
   if (!entry->adams && (method == CV_ADAMS || (method == ONE_STEP && !model->stiff))) {
-    model_free(&model);
+    CPModelFree(&model);
     return;
   }
   sunrealtype error[LADDER], drift[MAX_QUANTITIES] = {0};
@@ -184,7 +184,7 @@ START_TEST(errors_fall_with_the_tolerance_below_the_bound) {
   for (int k = 0; k < LADDER; k++) {
     ModelRun *run = model_run_create(model, method, ladder[k]);
     run_to_end(run, drift);
-    error[k]                 = model_error(model, run->t, run->y);
+    error[k]                 = CPModelError(model, run->t, run->y);
     steps[k]                 = model_run_steps(run);
     const sunrealtype bound  = model_run_bound(run, entry->condition, 0);
     const sunrealtype forces = ladder[k] <= 1e-8 ? check_forces(run) : NAN;
@@ -198,18 +198,18 @@ START_TEST(errors_fall_with_the_tolerance_below_the_bound) {
     model_run_free(&run);
   }
   assert_falling(error, steps, model->reference_error);
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 
 /* 20 s, in which all rods are horizontal again and again */
 START_TEST(forty_linkages_pass_all_singular_positions) {
   const Setting windows = {"N", 40};
-  Model *model          = model_with("four_bar", &windows, 1);
+  CPModel *model        = model_with("four_bar", &windows, 1);
   ModelRun *run         = model_run_create(model, CV_BDF, 1e-8);
   sunrealtype drift;
   run_to_end(run, &drift);
-  const sunrealtype error = model_error(model, run->t, run->y);
+  const sunrealtype error = CPModelError(model, run->t, run->y);
   const sunrealtype scale = model->type->quantities[0].scale_of(model);
   if (wants_figures())
     printf("40 linkages: %ld steps, error %.1e, energy %.1e of %.0f J, violation %.1e\n",
@@ -217,7 +217,7 @@ START_TEST(forty_linkages_pass_all_singular_positions) {
   ck_assert_double_le(error, 1e-3);
   ck_assert_double_le(drift, 1e-4 * scale);
   model_run_free(&run);
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 

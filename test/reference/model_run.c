@@ -3,18 +3,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-Model *model_with(const char *name, const Setting *settings, int nsettings) {
+CPModel *model_with(const char *name, const Setting *settings, int nsettings) {
   char message[500];
-  sunrealtype values[MODEL_MAX_PARAMETERS];
-  const ModelType *type = model_find(name);
+  sunrealtype values[CP_MODEL_MAX_PARAMETERS];
+  const CPModelType *type = model_find(name);
   ck_assert_msg(type != NULL, "no model %s", name);
   for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
   for (int i = 0; i < nsettings; i++) {
-    const int changed = model_parameter(type, settings[i].name);
+    const int changed = CPModelFindParameter(type, settings[i].name);
     ck_assert_msg(changed >= 0, "%s has no parameter %s", name, settings[i].name);
     values[changed] = settings[i].value;
   }
-  Model *model = model_create(type, values, test_context, message, sizeof message);
+  CPModel *model = CPModelCreate(type, values, test_context, message, sizeof message);
   ck_assert_msg(model != NULL, "%s", message);
   return model;
 }
@@ -30,8 +30,8 @@ static void set_stop(ModelRun *run) { /* the next kink of the forces, if there i
 }
 
 static void create_multistep(ModelRun *run, int lmm, int *direction) {
-  const Model *model = run->model;
-  run->cpode         = CPodeCreate(lmm, test_context);
+  const CPModel *model = run->model;
+  run->cpode           = CPodeCreate(lmm, test_context);
   ck_assert(run->mech && run->cpode);
   ck_assert_int_eq(CPodeSetErrHandlerFn(run->cpode, message_log, &run->log), CP_SUCCESS);
   ck_assert_msg(CPMechAttach(run->mech, run->cpode, 0, run->y) == CP_SUCCESS, "%s", run->log.text);
@@ -45,7 +45,7 @@ static void create_multistep(ModelRun *run, int lmm, int *direction) {
 }
 
 static void create_onestep(ModelRun *run, const int *direction) {
-  const Model *model = run->model;
+  const CPModel *model = run->model;
   run->onestep =
       CPOneStepCreate(model->stiff ? "ARKODE_ESDIRK436L2SA_6_3_4" : "DOP853", test_context);
   ck_assert(run->mech && run->onestep);
@@ -61,14 +61,14 @@ static void create_onestep(ModelRun *run, const int *direction) {
   ck_assert_int_eq(CPOneStepSetRootDirection(run->onestep, direction), CP_SUCCESS);
 }
 
-ModelRun *model_run_create(const Model *model, int method, sunrealtype tol) {
+ModelRun *model_run_create(const CPModel *model, int method, sunrealtype tol) {
   int direction[4] = {0};
   ModelRun *run    = calloc(1, sizeof *run);
   ck_assert_ptr_nonnull(run);
   run->model = model;
   run->tol   = tol;
   run->y     = vector_copy(model->y0);
-  run->mech  = model_mech(model);
+  run->mech  = CPModelMech(model);
   ck_assert_int_eq(CPMechSetErrHandlerFn(run->mech, message_log, &run->log), CP_SUCCESS);
   for (int i = 0; i < model->nroots; i++) direction[i] = model->direction[i];
   if (method == ONE_STEP) create_onestep(run, direction);

@@ -13,7 +13,7 @@ enum { MODEL_RUN_EVENTS = 16 };
 enum { ONE_STEP = CV_BDF + 1 };
 
 typedef struct {
-  const Model *model;
+  const CPModel *model;
   CPMech mech;
   CPodeMem cpode;       /* NULL: by onestep */
   CPOneStepMem onestep; /* NULL: by cpode */
@@ -33,11 +33,11 @@ typedef struct {
 } Setting;
 
 /* A model with the default parameters but for the given ones */
-Model *model_with(const char *type, const Setting *settings, int nsettings);
+CPModel *model_with(const char *type, const Setting *settings, int nsettings);
 
 /* At the model's start, as a CPMech with the solver of CPMechAttach's choice; the model must outlive it.
    tol: relative and absolute */
-ModelRun *model_run_create(const Model *model, int method, sunrealtype tol);
+ModelRun *model_run_create(const CPModel *model, int method, sunrealtype tol);
 void model_run_free(ModelRun **run);
 
 /* Integrates to t, past stops and events */

@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static Model *create(const char *name, int nvalues, const sunrealtype *values) {
-  const ModelType *type = model_find(name);
-  sunrealtype all[MODEL_MAX_PARAMETERS];
+static CPModel *create(const char *name, int nvalues, const sunrealtype *values) {
+  const CPModelType *type = model_find(name);
+  sunrealtype all[CP_MODEL_MAX_PARAMETERS];
   char message[200];
   for (int i = 0; i < type->nparameters; i++)
     all[i] = i < nvalues ? values[i] : type->parameters[i].value;
-  Model *model = model_create(type, all, test_context, message, sizeof message);
+  CPModel *model = CPModelCreate(type, all, test_context, message, sizeof message);
   ck_assert_msg(model != NULL, "%s", message);
   return model;
 }
@@ -40,8 +40,8 @@ enum { NTABLES = sizeof tables / sizeof tables[0], MOST_LAMBDA = 6 };
    largest. */
 START_TEST(start_and_end_are_those_of_the_table) {
   const int n = tables[_i].n, others = tables[_i].others, nlambda = tables[_i].nlambda;
-  Model *model = create(tables[_i].name, 0, NULL);
-  N_Vector y   = vector_of(n, NULL);
+  CPModel *model = create(tables[_i].name, 0, NULL);
+  N_Vector y     = vector_of(n, NULL);
   Sample samples[MAX_SAMPLES];
   const int last = read_table(tables[_i].file, NULL, n, samples, MAX_SAMPLES) - 1;
   ck_assert_double_eq(samples[0].t, 0);
@@ -59,7 +59,7 @@ START_TEST(start_and_end_are_those_of_the_table) {
       ck_assert_double_le(fabs(lambda[i] - tables[_i].sign * exact[i]), 1e-15 * (1 + largest));
   }
   N_VDestroy(y);
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 
@@ -67,7 +67,7 @@ END_TEST
 START_TEST(four_bar_moves_as_in_the_table) {
   static const int windows[] = {1, 2, 40};
   const sunrealtype N        = windows[_i];
-  Model *model               = create("four_bar", 1, &N);
+  CPModel *model             = create("four_bar", 1, &N);
   N_Vector y                 = vector_of(model->n, NULL);
   char rows[8];
   Sample samples[MAX_SAMPLES];
@@ -82,7 +82,7 @@ START_TEST(four_bar_moves_as_in_the_table) {
     }
   }
   N_VDestroy(y);
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 
@@ -97,7 +97,7 @@ static const struct {
              {"knife_edge", 0, {0}},  {"chain", 0, {0}},        {"bending_chain", 0, {0}}};
 enum { NDRAWN = sizeof drawn / sizeof drawn[0] };
 
-static sunrealtype segment_length(const Model *model, int segment, sunrealtype t, N_Vector y) {
+static sunrealtype segment_length(const CPModel *model, int segment, sunrealtype t, N_Vector y) {
   const int *ends  = model->drawing.segment[segment];
   sunrealtype *xyz = calloc(3 * (size_t)model->drawing.npoints, sizeof *xyz), sum = 0;
   ck_assert_ptr_nonnull(xyz);
@@ -110,7 +110,7 @@ static sunrealtype segment_length(const Model *model, int segment, sunrealtype t
 /* From the start to the end of the reference, whose error in a length is twice that of its
    components, but for roundoff of the points */
 START_TEST(bodies_that_are_drawn_keep_their_lengths) {
-  Model *model            = create(drawn[_i].name, 0, NULL);
+  CPModel *model          = create(drawn[_i].name, 0, NULL);
   const sunrealtype t_end = model->type->t_end;
   N_Vector end            = vector_copy(model->y0);
   ck_assert_int_eq(model->type->reference(model, t_end, end), 0);
@@ -124,7 +124,7 @@ START_TEST(bodies_that_are_drawn_keep_their_lengths) {
     else ck_assert_double_le(fabs(later - length), 2 * model->reference_error + 1e-14);
   }
   N_VDestroy(end);
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 
@@ -155,7 +155,7 @@ END_TEST
 
 START_TEST(chain_of_one_is_the_pendulum) {
   const sunrealtype one = 1;
-  Model *model          = create("chain", 1, &one);
+  CPModel *model        = create("chain", 1, &one);
   const Pendulum rod    = {.L = 1, .g = 9.81};
   N_Vector y = vector_of(4, NULL), exact = vector_of(4, NULL);
   pendulum_exact(&rod, 2, entries(exact));
@@ -163,21 +163,21 @@ START_TEST(chain_of_one_is_the_pendulum) {
   ck_assert_double_le(max_distance(y, exact), model->reference_error);
   N_VDestroy(y);
   N_VDestroy(exact);
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 
 /* Two masses swing chaotically: late, half the steps differ. */
 START_TEST(reference_that_is_not_good_enough_is_not_known) {
   const sunrealtype two = 2;
-  Model *model          = create("chain", 1, &two);
+  CPModel *model        = create("chain", 1, &two);
   N_Vector y            = vector_of(8, NULL);
   ck_assert_int_eq(model->type->reference(model, 2, y), 0);
   ck_assert_int_eq(model->type->reference(model, 60, y), 1);
-  ck_assert_double_nan(model_error(model, 60, y));
+  ck_assert_double_nan(CPModelError(model, 60, y));
   ck_assert_int_eq(model->type->reference(model, 2, y), 0);
   N_VDestroy(y);
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 

@@ -15,7 +15,7 @@ static const sunrealtype ladder[LADDER] = {1e-4, 1e-6, 1e-8, 1e-10};
 
 static int method_of(int index) { return index % 2 ? CV_ADAMS : CV_BDF; }
 
-static sunrealtype quantity(const Model *model, int i, N_Vector y) {
+static sunrealtype quantity(const CPModel *model, int i, N_Vector y) {
   return model->type->quantities[i].value(model, 0, y);
 }
 
@@ -107,13 +107,13 @@ END_TEST
 START_TEST(single_rod_is_a_pendulum) {
   const Setting settings[]    = {{"n", 1}, {"spin", 0}, {"angle", 0.7}};
   const sunrealtype condition = 45, fastest = 7;
-  Model *model = model_with("spatial_chain", settings, 3);
+  CPModel *model = model_with("spatial_chain", settings, 3);
   ck_assert(model->known);
   sunrealtype error[LADDER], exact[3], lambda[3];
   for (int k = 0; k < LADDER; k++) {
     ModelRun *run = model_run_create(model, method_of(_i), ladder[k]);
     model_run_to(run, model->type->t_end);
-    error[k]                = model_error(model, run->t, run->y);
+    error[k]                = CPModelError(model, run->t, run->y);
     const sunrealtype bound = model_run_bound(run, condition, fastest);
     CPMechOutput out        = {.lambda = lambda};
     ck_assert_int_eq(CPMechEvaluate(run->mech, run->t, run->y, &out), CP_SUCCESS);
@@ -129,7 +129,7 @@ START_TEST(single_rod_is_a_pendulum) {
     model_run_free(&run);
   }
   assert_falling(error);
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 
@@ -277,24 +277,24 @@ static const struct {
 } planar_cases[] = {{0, 0, 200}, {20, 0.5, 200}, {1000, 10, 1600}};
 enum { PLANAR_CASES = sizeof planar_cases / sizeof planar_cases[0] };
 
-static Model *planar_model(int index) {
+static CPModel *planar_model(int index) {
   const Setting settings[] = {
       {"n", RODS}, {"spin", 0}, {"k", planar_cases[index].k}, {"d", planar_cases[index].d}};
   return model_with("spatial_bending_chain", settings, 4);
 }
 
 /* Straight and at rest, as the model */
-static N_Vector planar_start(const Model *model) {
+static N_Vector planar_start(const CPModel *model) {
   N_Vector angles = vector_of(ANGLES, NULL);
   for (int i = 0; i < RODS; i++)
-    entries(angles)[i] = model->parameter[model_parameter(model->type, "angle")];
+    entries(angles)[i] = model->parameter[CPModelFindParameter(model->type, "angle")];
   return angles;
 }
 
 /* Loop index: method, springs. Against extrapolation of order 16 in the angles, whose own error is seen
    with half the steps: below the finest tolerance */
 START_TEST(planar_motion_is_that_of_minimal_coordinates) {
-  Model *model        = planar_model(_i / 2);
+  CPModel *model      = planar_model(_i / 2);
   SpatialChain *chain = model->data;
   const int steps     = planar_cases[_i / 2].steps;
   N_Vector start = planar_start(model), angles = vector_copy(start), coarse = vector_copy(start);
@@ -326,26 +326,26 @@ START_TEST(planar_motion_is_that_of_minimal_coordinates) {
   assert_falling(error);
   N_Vector all[] = {start, angles, coarse, exact};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) N_VDestroy(all[i]);
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 
 /* At the end of that motion; forces of some 100 N, roundoff times the condition of A M^{-1} A^T */
 START_TEST(planar_forces_are_those_of_minimal_coordinates) {
-  Model *model        = planar_model(_i);
+  CPModel *model      = planar_model(_i);
   SpatialChain *chain = model->data;
   N_Vector angles = planar_start(model), y = vector_copy(model->y0);
   planar_motion(chain, 0, planar_cases[_i].steps, angles);
   place_planar(chain, angles, y);
   sunrealtype udot[6 * RODS], lambda[3 * RODS], exact[3 * RODS];
-  CPMech mech = model_mech(model);
+  CPMech mech = CPModelMech(model);
   ck_assert_int_eq(CPMechAccelerations(mech, 0, y, udot, lambda), CP_SUCCESS);
   planar_forces(chain, angles, exact);
   for (int i = 0; i < 3 * RODS; i++) ck_assert_double_le(fabs(lambda[i] - exact[i]), 1e-10);
   CPMechFree(&mech);
   N_VDestroy(y);
   N_VDestroy(angles);
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 
@@ -353,14 +353,14 @@ END_TEST
 
 /* Largest sum of |derivatives| of the energy or an angular momentum by the state's entries, with
    |y_i| <= size: m v, J omega, m g; m r for the momentum */
-static sunrealtype sensitivity(const Model *model, sunrealtype size) {
+static sunrealtype sensitivity(const CPModel *model, sunrealtype size) {
   const SpatialChain *c = model->data;
   return c->bodies.nbodies * (c->data.m * (3 * size + c->data.g) + c->body[0].J[2] * 3 * size);
 }
 
 /* The motion in minimal coordinates, models/spatial_chain_reference.c: which is the planar one, at rest */
 START_TEST(reference_in_space_is_planar_where_the_motion_is) {
-  Model *model    = planar_model(_i);
+  CPModel *model  = planar_model(_i);
   N_Vector angles = planar_start(model), exact = vector_copy(model->y0), y = vector_copy(exact);
   planar_motion(model->data, 0, planar_cases[_i].steps, angles);
   place_planar(model->data, angles, exact);
@@ -369,7 +369,7 @@ START_TEST(reference_in_space_is_planar_where_the_motion_is) {
   ck_assert_double_le(max_distance(y, exact), model->reference_error);
   N_Vector all[] = {angles, exact, y};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) N_VDestroy(all[i]);
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 
@@ -380,12 +380,12 @@ static const sunrealtype whirl_condition = 42;
 
 /* Loop index: method */
 START_TEST(motion_in_space_is_that_of_minimal_coordinates) {
-  Model *model = model_with("spatial_chain", whirl, 3);
+  CPModel *model = model_with("spatial_chain", whirl, 3);
   sunrealtype error[LADDER];
   for (int k = 0; k < LADDER; k++) {
     ModelRun *run = model_run_create(model, method_of(_i), ladder[k]);
     model_run_to(run, model->type->t_end);
-    error[k]                = model_error(model, run->t, run->y);
+    error[k]                = CPModelError(model, run->t, run->y);
     const sunrealtype bound = model_run_bound(run, whirl_condition, N_VMaxNorm(run->y));
     if (wants_figures())
       printf("in space, %-5s tol %.0e: %5ld steps, error %.1e, bound %.1e, violation %.1e\n",
@@ -396,14 +396,14 @@ START_TEST(motion_in_space_is_that_of_minimal_coordinates) {
     model_run_free(&run);
   }
   assert_falling(error);
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 
 /* Loop index: method. What the motion keeps exactly changes by the local errors only, which do not grow:
    condition 1, times the derivatives of the quantity. */
 START_TEST(free_chain_keeps_energy_momentum_and_axial_rates) {
-  Model *model = model_with("spatial_chain", whirl, 3);
+  CPModel *model = model_with("spatial_chain", whirl, 3);
   sunrealtype energy[LADDER];
   for (int k = 0; k < LADDER; k++) {
     ModelRun *run        = model_run_create(model, method_of(_i), ladder[k]);
@@ -427,7 +427,7 @@ START_TEST(free_chain_keeps_energy_momentum_and_axial_rates) {
     model_run_free(&run);
   }
   assert_falling(energy);
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 
@@ -442,7 +442,7 @@ static int damper_power(sunrealtype t, N_Vector y, N_Vector power, void *mech) {
 START_TEST(dampers_take_the_energy_that_is_lost) {
   const Setting settings[] = {
       {"n", 5}, {"angle", -0.3}, {"spin", 2}, {"k", planar_cases[_i].k}, {"d", planar_cases[_i].d}};
-  Model *model    = model_with("spatial_bending_chain", settings, 5);
+  CPModel *model  = model_with("spatial_bending_chain", settings, 5);
   ModelRun *run   = model_run_create(model, CV_BDF, 1e-8);
   void *cvode_mem = CPodeGetCVodeMem(run->cpode);
   N_Vector taken  = vector_of(1, NULL);
@@ -465,7 +465,7 @@ START_TEST(dampers_take_the_energy_that_is_lost) {
   ck_assert_double_le(fabs(moved), bound);
   N_VDestroy(taken);
   model_run_free(&run);
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 
@@ -474,13 +474,13 @@ END_TEST
 /* Entries of all matrices of a chain of n rods */
 static sunindextype stored_entries(const char *type, int n) {
   const Setting settings[] = {{"n", n}};
-  Model *model             = model_with(type, settings, 1);
+  CPModel *model           = model_with(type, settings, 1);
   const SUNMatrix matrix[] = {model->mech.M_tmpl, model->mech.A_tmpl, model->mech.K_tmpl,
                               model->mech.C_tmpl};
   sunindextype sum         = 0;
   for (size_t i = 0; i < sizeof matrix / sizeof matrix[0]; i++)
     if (matrix[i]) sum += SM_NNZ_S(matrix[i]);
-  model_free(&model);
+  CPModelFree(&model);
   return sum;
 }
 

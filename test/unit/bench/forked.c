@@ -7,24 +7,24 @@
 #include "bench/race/forked.h"
 #include "support/support.h"
 
-static Model model;
+static CPModel model;
 static N_Vector y;
 static RaceFigures figures;
 
 static void setup(void) {
   y     = vector_of(20000, NULL); /* more than a pipe holds */
-  model = (Model){.n = 20000, .ctx = test_context};
+  model = (CPModel){.n = 20000, .ctx = test_context};
 }
 
 static void teardown(void) { N_VDestroy(y); }
 
-static void run(void (*solve)(const Model *, sunrealtype, sunrealtype, N_Vector, RaceFigures *),
+static void run(void (*solve)(const CPModel *, sunrealtype, sunrealtype, N_Vector, RaceFigures *),
                 double limit) {
   const Contestant contestant = {.name = "test", .solve = solve};
   run_forked(&contestant, &model, 2.0, 1e-3, limit, NULL, y, &figures);
 }
 
-static void finishes(const Model *m, sunrealtype end, sunrealtype tol, N_Vector state,
+static void finishes(const CPModel *m, sunrealtype end, sunrealtype tol, N_Vector state,
                      RaceFigures *f) {
   for (sunindextype i = 0; i < m->n; i++) entries(state)[i] = end + tol * (sunrealtype)i;
   f->steps   = 17;
@@ -42,12 +42,13 @@ START_TEST(figures_and_state_come_back) {
 }
 END_TEST
 
-static void dies(const Model *m, sunrealtype end, sunrealtype tol, N_Vector state, RaceFigures *f) {
+static void dies(const CPModel *m, sunrealtype end, sunrealtype tol, N_Vector state, RaceFigures *f) {
   (void)m, (void)end, (void)tol, (void)state, (void)f;
   raise(SIGKILL);
 }
 
-static void leaves(const Model *m, sunrealtype end, sunrealtype tol, N_Vector state, RaceFigures *f) {
+static void leaves(const CPModel *m, sunrealtype end, sunrealtype tol, N_Vector state,
+                   RaceFigures *f) {
   (void)m, (void)end, (void)tol, (void)state, (void)f;
   _Exit(3);
 }
@@ -64,7 +65,7 @@ START_TEST(a_crash_is_a_figure_and_the_next_run_is_fine) {
 }
 END_TEST
 
-static void never_ends(const Model *m, sunrealtype end, sunrealtype tol, N_Vector state,
+static void never_ends(const CPModel *m, sunrealtype end, sunrealtype tol, N_Vector state,
                        RaceFigures *f) {
   (void)m, (void)end, (void)tol, (void)state, (void)f;
   for (volatile int i = 0;; i++) {}

@@ -17,16 +17,16 @@ static const struct {
                   {"bending_chain", true, false},   {"dense", true, true}};
 enum { MECHANISMS = sizeof mechanisms / sizeof *mechanisms };
 
-static Model *model;
+static CPModel *model;
 static Index3 s;
 static sunrealtype *Y; /* at the start, consistent */
 
 static void create(int i) {
   char message[200];
-  const ModelType *type   = model_find(mechanisms[i].name);
+  const CPModelType *type = model_find(mechanisms[i].name);
   const sunrealtype few[] = {20}; /* coordinates of the dense one */
-  model = model_create(type ? type : &dense_type, type ? NULL : few, test_context, message,
-                       sizeof message);
+  model = CPModelCreate(type ? type : &dense_type, type ? NULL : few, test_context, message,
+                        sizeof message);
   ck_assert_msg(model != NULL, "%s", message);
   ck_assert(index3_takes(model));
   ck_assert_int_eq(index3_create(model, &s), 0);
@@ -38,7 +38,7 @@ static void create(int i) {
 static void release(void) {
   free(Y);
   index3_free(&s);
-  model_free(&model);
+  CPModelFree(&model);
 }
 
 static sunrealtype largest(sunindextype n, const sunrealtype *x) {
@@ -62,7 +62,7 @@ START_TEST(the_start_satisfies_the_system) {
   create(_i);
   sunrealtype *r    = calloc((size_t)(3 * s.rows + s.rows * s.rows), sizeof *r);
   sunrealtype *udot = r + s.rows, *Bu = udot + s.rows, *B = Bu + s.rows;
-  CPMech mech = model_mech(model);
+  CPMech mech = CPModelMech(model);
   ck_assert_int_eq(CPMechAccelerations(mech, 0, model->y0, udot, NULL), 0);
   ck_assert_int_eq(index3_residual(&s, 0, Y, r), 0);
   index3_mass(&s, B);
@@ -134,9 +134,9 @@ END_TEST
 
 START_TEST(models_of_another_form_are_not_taken) {
   char message[200];
-  model = model_create(model_find("knife_edge"), NULL, test_context, message, sizeof message);
+  model = CPModelCreate(model_find("knife_edge"), NULL, test_context, message, sizeof message);
   ck_assert(!index3_takes(model)); /* no position constraints */
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 

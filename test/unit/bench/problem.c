@@ -6,15 +6,15 @@
 #include "models/names.h"
 #include "support/support.h"
 
-static sunrealtype values[MODEL_MAX_PARAMETERS], t_end;
+static sunrealtype values[CP_MODEL_MAX_PARAMETERS], t_end;
 static char message[PROBLEM_MESSAGE];
 
-static sunrealtype value_of(const ModelType *type, const char *name) {
-  return values[model_parameter(type, name)];
+static sunrealtype value_of(const CPModelType *type, const char *name) {
+  return values[CPModelFindParameter(type, name)];
 }
 
 START_TEST(a_name_alone_means_the_defaults) {
-  const ModelType *type = problem_parse("pendulum", values, &t_end, message);
+  const CPModelType *type = problem_parse("pendulum", values, &t_end, message);
   ck_assert_ptr_nonnull(type);
   ck_assert_double_eq(t_end, type->t_end);
   for (int i = 0; i < type->nparameters; i++)
@@ -23,7 +23,7 @@ START_TEST(a_name_alone_means_the_defaults) {
 END_TEST
 
 START_TEST(parameters_and_the_end_are_taken_and_the_rest_stays) {
-  const ModelType *type = problem_parse("pendulum:L=2.5e-1,t_end=3", values, &t_end, message);
+  const CPModelType *type = problem_parse("pendulum:L=2.5e-1,t_end=3", values, &t_end, message);
   ck_assert_ptr_nonnull(type);
   ck_assert_double_eq(value_of(type, "L"), 0.25);
   ck_assert_double_eq(value_of(type, "g"), 9.81);

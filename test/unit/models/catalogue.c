@@ -14,19 +14,19 @@ static int ntypes(void) {
   return n;
 }
 
-static Model *create(const ModelType *type, const sunrealtype *values) {
-  return model_create(type, values, test_context, message, sizeof message);
+static CPModel *create(const CPModelType *type, const sunrealtype *values) {
+  return CPModelCreate(type, values, test_context, message, sizeof message);
 }
 
 /* ---------------------------------------------------------------------------------- agreement -- */
 
-static void agrees(const ModelType *type, const sunrealtype *values) {
-  Model *model = create(type, values);
+static void agrees(const CPModelType *type, const sunrealtype *values) {
+  CPModel *model = create(type, values);
   ck_assert_msg(model != NULL, "%s", message);
   ck_assert_str_eq(message, "");
   ck_assert_msg(model_check(model, message, sizeof message) == 0, "%s", message);
   ck_assert_str_eq(message, "");
-  model_free(&model);
+  CPModelFree(&model);
   ck_assert_ptr_null(model);
 }
 
@@ -37,13 +37,13 @@ END_TEST
    value, or tenfold if that is less: no function has a default built in. Counts of bodies by one
    more. */
 START_TEST(every_mechanism_agrees_with_other_parameters) {
-  const ModelType *type = model_type(_i);
+  const CPModelType *type = model_type(_i);
   for (int i = 0; i < type->nparameters; i++) {
-    sunrealtype values[MODEL_MAX_PARAMETERS];
+    sunrealtype values[CP_MODEL_MAX_PARAMETERS];
     for (int k = 0; k < type->nparameters; k++) values[k] = type->parameters[k].value;
-    const ModelParameter *p = &type->parameters[i];
-    const int count         = !strncmp(p->meaning, "number", 6);
-    const sunrealtype other = p->value > 0 ? sqrt(p->value * p->most) : fmin(p->most, 1) / 2;
+    const CPModelParameter *p = &type->parameters[i];
+    const int count           = !strncmp(p->meaning, "number", 6);
+    const sunrealtype other   = p->value > 0 ? sqrt(p->value * p->most) : fmin(p->most, 1) / 2;
     values[i] = count ? p->value + 1 : fmin(other, fmax(1.5 * p->value, p->value + 0.1));
     values[i] = fmin(values[i], p->most);
     agrees(type, values);
@@ -59,17 +59,17 @@ static const struct {
 enum { NLARGE = sizeof large / sizeof large[0] };
 
 START_TEST(large_mechanisms_are_sparse_and_agree) {
-  const ModelType *type = model_find(large[_i].name);
-  sunrealtype values[MODEL_MAX_PARAMETERS];
+  const CPModelType *type = model_find(large[_i].name);
+  sunrealtype values[CP_MODEL_MAX_PARAMETERS];
   for (int k = 0; k < type->nparameters; k++) values[k] = type->parameters[k].value;
-  values[model_parameter(type, large[_i].size)] = large[_i].value;
-  Model *model                                  = create(type, values);
+  values[CPModelFindParameter(type, large[_i].size)] = large[_i].value;
+  CPModel *model                                     = create(type, values);
   ck_assert_ptr_nonnull(model);
   ck_assert_int_ge(model->mech.nu, MODEL_SPARSE);
   ck_assert_int_eq(SUNMatGetID(model->mech.M_tmpl), SUNMATRIX_SPARSE);
   ck_assert_int_eq(SUNMatGetID(model->mech.A_tmpl), SUNMATRIX_SPARSE);
   ck_assert_int_eq(SUNMatGetID(model->G_tmpl), SUNMATRIX_SPARSE);
-  model_free(&model);
+  CPModelFree(&model);
   agrees(type, values);
 }
 END_TEST
@@ -78,31 +78,32 @@ END_TEST
 
 /* Among the components that are compared */
 START_TEST(error_is_the_largest_difference_to_the_reference) {
-  Model *model = create(model_type(_i), NULL);
-  N_Vector y   = vector_copy(model->y0);
+  CPModel *model = create(model_type(_i), NULL);
+  N_Vector y     = vector_copy(model->y0);
   if (model->known) {
-    ck_assert_double_le(model_error(model, 0, y), model->reference_error + 1e-14);
+    ck_assert_double_le(CPModelError(model, 0, y), model->reference_error + 1e-14);
     entries(y)[0] += 0.25;
-    ck_assert_double_eq_tol(model_error(model, 0, y), 0.25, 1e-12);
-    entries(y)[model_ncompared(model) - 1] += 0.5;
-    if (model_ncompared(model) > 1) ck_assert_double_eq_tol(model_error(model, 0, y), 0.5, 1e-12);
+    ck_assert_double_eq_tol(CPModelError(model, 0, y), 0.25, 1e-12);
+    entries(y)[CPModelNumCompared(model) - 1] += 0.5;
+    if (CPModelNumCompared(model) > 1)
+      ck_assert_double_eq_tol(CPModelError(model, 0, y), 0.5, 1e-12);
     entries(y)[0] = NAN;
-    ck_assert_double_nan(model_error(model, 0, y));
+    ck_assert_double_nan(CPModelError(model, 0, y));
   } else {
-    ck_assert_double_nan(model_error(model, 0, y));
+    ck_assert_double_nan(CPModelError(model, 0, y));
   }
   N_VDestroy(y);
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 
 START_TEST(there_is_no_error_without_a_reference) {
-  const ModelType *type = model_find("andrews");
-  Model *model          = create(type, NULL);
-  ck_assert_double_nan(model_error(model, type->t_end / 2, model->y0));
+  const CPModelType *type = model_find("andrews");
+  CPModel *model          = create(type, NULL);
+  ck_assert_double_nan(CPModelError(model, type->t_end / 2, model->y0));
   model->known = 0;
-  ck_assert_double_nan(model_error(model, 0, model->y0));
-  model_free(&model);
+  ck_assert_double_nan(CPModelError(model, 0, model->y0));
+  CPModelFree(&model);
 }
 END_TEST
 
@@ -137,16 +138,16 @@ END_TEST
 /* --------------------------------------------------------------------------------- parameters -- */
 
 START_TEST(parameters_are_found_by_their_names) {
-  const ModelType *pendulum = model_find("pendulum");
-  ck_assert_int_eq(model_parameter(pendulum, "L"), 0);
-  ck_assert_int_eq(model_parameter(pendulum, "g"), 1);
-  ck_assert_int_eq(model_parameter(pendulum, "l"), -1);
-  ck_assert_int_eq(model_parameter(model_find("andrews"), "g"), -1);
+  const CPModelType *pendulum = model_find("pendulum");
+  ck_assert_int_eq(CPModelFindParameter(pendulum, "L"), 0);
+  ck_assert_int_eq(CPModelFindParameter(pendulum, "g"), 1);
+  ck_assert_int_eq(CPModelFindParameter(pendulum, "l"), -1);
+  ck_assert_int_eq(CPModelFindParameter(model_find("andrews"), "g"), -1);
 }
 END_TEST
 
 START_TEST(bad_parameters_are_refused_by_name_rule_and_value) {
-  const ModelType *type     = model_find("pendulum");
+  const CPModelType *type   = model_find("pendulum");
   const sunrealtype bad[]   = {-2.5, 0, 1e6, INFINITY, -INFINITY, NAN};
   const char *const value[] = {"-2.5", "is 0", "1e+06", "inf", "-inf", "nan"};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -161,50 +162,50 @@ START_TEST(bad_parameters_are_refused_by_name_rule_and_value) {
 END_TEST
 
 START_TEST(limits_of_parameters_are_allowed) {
-  const ModelType *type = model_find("pendulum");
+  const CPModelType *type = model_find("pendulum");
   for (int i = 0; i < type->nparameters; i++)
     for (int most = 0; most < 2; most++) {
       sunrealtype values[] = {1, 9.81};
       values[i]            = most ? type->parameters[i].most : type->parameters[i].least;
-      Model *model         = create(type, values);
+      CPModel *model       = create(type, values);
       ck_assert_msg(model != NULL, "%s", message);
       ck_assert_double_eq(model->parameter[i], values[i]);
-      model_free(&model);
+      CPModelFree(&model);
     }
 }
 END_TEST
 
 START_TEST(numbers_of_bodies_are_rounded) {
-  const ModelType *type = model_find("chain");
-  sunrealtype values[]  = {2.6, 9.81};
-  Model *model          = create(type, values);
+  const CPModelType *type = model_find("chain");
+  sunrealtype values[]    = {2.6, 9.81};
+  CPModel *model          = create(type, values);
   ck_assert_double_eq(model->parameter[0], 3);
   ck_assert_int_eq(model->n, 12);
-  model_free(&model);
+  CPModelFree(&model);
 }
 END_TEST
 
 START_TEST(a_message_that_does_not_fit_is_cut) {
   char text[8]               = "xxxxxxx";
   const sunrealtype values[] = {1, -1};
-  ck_assert_ptr_null(model_create(model_find("pendulum"), values, test_context, text, 5));
+  ck_assert_ptr_null(CPModelCreate(model_find("pendulum"), values, test_context, text, 5));
   ck_assert_str_eq(text, "pend");
-  ck_assert_ptr_null(model_create(model_find("pendulum"), values, test_context, NULL, 0));
+  ck_assert_ptr_null(CPModelCreate(model_find("pendulum"), values, test_context, NULL, 0));
 }
 END_TEST
 
 /* ---------------------------------------------------------------------------------- mechanism -- */
 
 START_TEST(a_mechanism_takes_its_model_and_user_data) {
-  Model *model = create(model_find("pendulum"), NULL);
-  CPMech mech  = model_mech(model);
+  CPModel *model = create(model_find("pendulum"), NULL);
+  CPMech mech    = CPModelMech(model);
   ck_assert_ptr_nonnull(mech);
   ck_assert_ptr_eq(CPMechGetUserData(mech), model->data);
   CPMechFree(&mech);
   model->mech.nu = 0;
-  ck_assert_ptr_null(model_mech(model));
-  model_free(&model);
-  model_free(&model);
+  ck_assert_ptr_null(CPModelMech(model));
+  CPModelFree(&model);
+  CPModelFree(&model);
 }
 END_TEST
 

@@ -10,63 +10,63 @@
 
 /* ------------------------------------------------------------------------------- wrong functions -- */
 
-static int fails(const Model *model, sunrealtype t, N_Vector y) {
+static int fails(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)model, (void)t, (void)y;
   return 1;
 }
 
-static int moved_reference(const Model *model, sunrealtype t, N_Vector y) {
+static int moved_reference(const CPModel *model, sunrealtype t, N_Vector y) {
   pendulum_exact(model->data, t, entries(y));
   entries(y)[1] += 1e-9;
   return 0;
 }
 
 /* The start at all times: the reference at t_end is another state of the circle */
-static int reference_that_ends(const Model *model, sunrealtype t, N_Vector y) {
+static int reference_that_ends(const CPModel *model, sunrealtype t, N_Vector y) {
   pendulum_exact(model->data, t, entries(y));
   return t > 0;
 }
 
 /* A thousandth too long a rod, but at t = 0 */
-static int stretched_reference(const Model *model, sunrealtype t, N_Vector y) {
+static int stretched_reference(const CPModel *model, sunrealtype t, N_Vector y) {
   pendulum_exact(model->data, t, entries(y));
   if (t > 0) N_VScale(1.001, y, y);
   return 0;
 }
 
-static int negative_lambda(const Model *model, sunrealtype t, sunrealtype *lambda) {
+static int negative_lambda(const CPModel *model, sunrealtype t, sunrealtype *lambda) {
   const int flag = model_find("pendulum")->reference_lambda(model, t, lambda);
   lambda[0]      = -lambda[0];
   return flag;
 }
 
-static sunrealtype kinetic_energy(const Model *model, sunrealtype t, N_Vector y) {
+static sunrealtype kinetic_energy(const CPModel *model, sunrealtype t, N_Vector y) {
   const Pendulum *p = model->data;
   (void)t;
   return pendulum_energy(p, y) - p->g * entries(y)[1];
 }
 
-static sunrealtype negative_energy(const Model *model, sunrealtype t, N_Vector y) {
+static sunrealtype negative_energy(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)t;
   return -slider_crank_energy(model->data, y);
 }
 
-static sunrealtype height(const Model *model, sunrealtype t, N_Vector y) {
+static sunrealtype height(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)model, (void)t;
   return entries(y)[1];
 }
 
-static sunrealtype not_a_number(const Model *model, sunrealtype t, N_Vector y) {
+static sunrealtype not_a_number(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)model, (void)t, (void)y;
   return NAN;
 }
 
-static sunrealtype zero(const Model *model) {
+static sunrealtype zero(const CPModel *model) {
   (void)model;
   return 0;
 }
 
-static void no_points(const Model *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void no_points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)model, (void)t, (void)y, (void)xyz;
 }
 
@@ -156,10 +156,10 @@ static int road_at_rest(sunrealtype t, const sunrealtype *q, const sunrealtype *
 
 /* What a spoiling function changes; the parts are copies of those of the catalogue. */
 typedef struct {
-  ModelType type;
-  ModelParameter parameter[MODEL_MAX_PARAMETERS];
-  ModelQuantity quantity[4];
-  Model *model;
+  CPModelType type;
+  CPModelParameter parameter[CP_MODEL_MAX_PARAMETERS];
+  CPModelQuantity quantity[4];
+  CPModel *model;
 } Copy;
 
 /* Metadata */
@@ -186,7 +186,7 @@ static void stop_beyond(Copy *c) {
   c->model->nstops  = 1;
   c->model->stop[0] = 1000;
 }
-static int no_event(const Model *model, CPMech mech, sunrealtype t, N_Vector y, const int *found) {
+static int no_event(const CPModel *model, CPMech mech, sunrealtype t, N_Vector y, const int *found) {
   (void)model, (void)mech, (void)t, (void)y, (void)found;
   return 0;
 }
@@ -205,7 +205,7 @@ static void segment_to_nowhere(Copy *c) { c->model->drawing.segment[0][1] = 2; }
 static void segment_from_nowhere(Copy *c) { c->model->drawing.segment[0][0] = -1; }
 static void no_drawing(Copy *c) { c->type.points = NULL; }
 static void points_not_set(Copy *c) { c->type.points = no_points; }
-static void moving_ground(Copy *c) { c->model->drawing.kind[1] = MODEL_GROUND; }
+static void moving_ground(Copy *c) { c->model->drawing.kind[1] = CP_POINT_GROUND; }
 
 /* Sizes */
 static void longer_state(Copy *c) { c->model->n = 5; }
@@ -330,7 +330,7 @@ static void copy_of(const char *name, Copy *copy) {
   for (int i = 0; i < copy->type.nquantities; i++) copy->quantity[i] = copy->type.quantities[i];
   copy->type.parameters = copy->parameter;
   copy->type.quantities = copy->quantity;
-  copy->model           = model_create(&copy->type, NULL, test_context, message, sizeof message);
+  copy->model           = CPModelCreate(&copy->type, NULL, test_context, message, sizeof message);
   ck_assert_msg(copy->model != NULL, "%s", message);
 }
 
@@ -343,7 +343,7 @@ START_TEST(a_contradiction_is_found_and_named) {
   ck_assert_int_eq(model_check(copy.model, message, sizeof message), 1);
   ck_assert_mentions(message, spoilt[_i].says);
   if (copy.type.name) ck_assert_mentions(message, copy.type.name);
-  model_free(&copy.model);
+  CPModelFree(&copy.model);
 }
 END_TEST
 
@@ -355,7 +355,7 @@ START_TEST(a_message_that_does_not_fit_is_cut) {
   ck_assert_int_eq(model_check(copy.model, message, 11), 1);
   ck_assert_str_eq(message, "pendulum: ");
   ck_assert_int_eq(model_check(copy.model, NULL, 0), 1);
-  model_free(&copy.model);
+  CPModelFree(&copy.model);
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-#include "model.h"
+#include <cpodes/cpodes_model.h>
 
 #include <math.h>
 #include <nvector/nvector_serial.h>
@@ -10,17 +10,17 @@
 
 /* Takes the values (NULL: the defaults) into the model; 0, or 1 with a message about the first bad
    one */
-static int take_parameters(Model *model, const sunrealtype *values, char *message, size_t length) {
-  const ModelType *type = model->type;
-  if (type->nparameters > MODEL_MAX_PARAMETERS) {
+static int takeParameters(CPModel *model, const sunrealtype *values, char *message, size_t length) {
+  const CPModelType *type = model->type;
+  if (type->nparameters > CP_MODEL_MAX_PARAMETERS) {
     snprintf(message, length, "%s: %d parameters, at most %d are possible", type->name,
-             type->nparameters, MODEL_MAX_PARAMETERS);
+             type->nparameters, CP_MODEL_MAX_PARAMETERS);
     return 1;
   }
   for (int i = 0; i < type->nparameters; i++) {
-    const ModelParameter *p = &type->parameters[i];
-    const sunrealtype value = values ? values[i] : p->value;
-    model->parameter[i]     = value;
+    const CPModelParameter *p = &type->parameters[i];
+    const sunrealtype value   = values ? values[i] : p->value;
+    model->parameter[i]       = value;
     if (value >= p->least && value <= p->most) continue; /* not so if NaN */
     snprintf(message, length, "%s: parameter %s (%s) must be from %g to %g, and is %g", type->name,
              p->name, p->meaning, (double)p->least, (double)p->most, (double)value);
@@ -29,28 +29,28 @@ static int take_parameters(Model *model, const sunrealtype *values, char *messag
   return 0;
 }
 
-Model *model_create(const ModelType *type, const sunrealtype *values, SUNContext ctx, char *message,
-                    size_t length) {
+CPModel *CPModelCreate(const CPModelType *type, const sunrealtype *values, SUNContext ctx,
+                       char *message, size_t length) {
   if (length > 0) message[0] = '\0';
-  Model *model = calloc(1, sizeof *model);
+  CPModel *model = calloc(1, sizeof *model);
   if (!model) {
     snprintf(message, length, "%s: no memory", type->name);
     return NULL;
   }
   model->type = type;
   model->ctx  = ctx;
-  if (take_parameters(model, values, message, length)) {
+  if (takeParameters(model, values, message, length)) {
     free(model); /* type->create has not been called */
     return NULL;
   }
   if (type->create(model)) {
     snprintf(message, length, "%s: no memory", type->name);
-    model_free(&model);
+    CPModelFree(&model);
   }
   return model;
 }
 
-static void free_matrices(CPMechModel *mech) {
+static void freeMatrices(CPMechModel *mech) {
   SUNMatrix matrices[] = {mech->M_tmpl,  mech->A_tmpl,  mech->K_tmpl,  mech->C_tmpl,
                           mech->Fz_tmpl, mech->Bq_tmpl, mech->Bu_tmpl, mech->Zq_tmpl,
                           mech->Zu_tmpl, mech->Zz_tmpl};
@@ -58,15 +58,15 @@ static void free_matrices(CPMechModel *mech) {
     if (matrices[i]) SUNMatDestroy(matrices[i]);
 }
 
-void model_free(Model **model) {
-  Model *m = *model;
+void CPModelFree(CPModel **model) {
+  CPModel *m = model ? *model : NULL;
   if (!m) return;
   if (m->type->destroy) {
     m->type->destroy(m);
   } else {
     free(m->data);
   }
-  free_matrices(&m->mech);
+  freeMatrices(&m->mech);
   if (m->G_tmpl) SUNMatDestroy(m->G_tmpl);
   if (m->y0) N_VDestroy(m->y0);
   free(m->drawing.kind);
@@ -75,7 +75,7 @@ void model_free(Model **model) {
   *model = NULL;
 }
 
-CPMech model_mech(const Model *model) {
+CPMech CPModelMech(const CPModel *model) {
   if (model->mech.nu == 0) return NULL;
   CPMech mech = CPMechCreate(&model->mech, model->y0, model->ctx);
   if (!mech) return NULL;
@@ -86,7 +86,7 @@ CPMech model_mech(const Model *model) {
 
 /* ------------------------------------------------------------------------- for type->create -- */
 
-int model_start(Model *model, sunindextype n) {
+int CPModelStart(CPModel *model, sunindextype n) {
   model->n  = n;
   model->y0 = N_VNew_Serial(n, model->ctx);
   if (!model->y0) return -1;
@@ -94,40 +94,46 @@ int model_start(Model *model, sunindextype n) {
   return 0;
 }
 
-int model_draw(Model *model, int npoints, const ModelPointKind *kind, int nsegments,
-               const int (*segment)[2]) {
-  ModelDrawing *d = &model->drawing;
-  d->npoints      = npoints;
-  d->nsegments    = nsegments;
-  d->kind         = calloc(npoints, sizeof *d->kind);
-  d->segment      = calloc(nsegments, sizeof *d->segment);
+int CPModelDraw(CPModel *model, int npoints, const CPModelPointKind *kind, int nsegments,
+                const int (*segment)[2]) {
+  CPModelDrawing *d = &model->drawing;
+  d->npoints        = npoints;
+  d->nsegments      = nsegments;
+  d->kind           = calloc(npoints, sizeof *d->kind);
+  d->segment        = calloc(nsegments, sizeof *d->segment);
   if (!d->kind || !d->segment) return -1;
   if (kind) memcpy(d->kind, kind, npoints * sizeof *kind);
   if (segment) memcpy(d->segment, segment, nsegments * sizeof *segment);
   return 0;
 }
 
-void model_planar(int npoints, const sunrealtype (*x)[2], sunrealtype *xyz) {
+void CPModelPlanar(int npoints, const sunrealtype (*x)[2], sunrealtype *xyz) {
   for (int i = 0; i < npoints; i++) {
     for (int k = 0; k < 2; k++) xyz[3 * i + k] = x[i][k];
     xyz[3 * i + 2] = 0;
   }
 }
 
-int model_is_default(const Model *model) {
+int CPModelFindParameter(const CPModelType *type, const char *name) {
+  for (int i = 0; i < type->nparameters; i++)
+    if (!strcmp(type->parameters[i].name, name)) return i;
+  return -1;
+}
+
+int CPModelIsDefault(const CPModel *model) {
   for (int i = 0; i < model->type->nparameters; i++)
     if (model->parameter[i] != model->type->parameters[i].value) return 0;
   return 1;
 }
 
-int model_ends(const Model *model, sunrealtype t, const sunrealtype *end, N_Vector y) {
+int CPModelEnds(const CPModel *model, sunrealtype t, const sunrealtype *end, N_Vector y) {
   if (t != 0 && t != model->type->t_end) return 1;
   const sunrealtype *values = t == 0 ? N_VGetArrayPointer(model->y0) : end;
   memcpy(N_VGetArrayPointer(y), values, model->n * sizeof *values);
   return 0;
 }
 
-int model_ends_lambda(const Model *model, sunrealtype t, int na, const sunrealtype *start,
+int CPModelEndsLambda(const CPModel *model, sunrealtype t, int na, const sunrealtype *start,
                       const sunrealtype *end, sunrealtype *lambda) {
   if (t != 0 && t != model->type->t_end) return 1;
   memcpy(lambda, t == 0 ? start : end, na * sizeof *lambda);
@@ -136,21 +142,21 @@ int model_ends_lambda(const Model *model, sunrealtype t, int na, const sunrealty
 
 /* -------------------------------------------------------------------------------- questions -- */
 
-sunindextype model_nq(const Model *model) {
+sunindextype CPModelNumPositions(const CPModel *model) {
   if (model->mech.nu == 0) return model->n / 2;
   return model->mech.nq ? model->mech.nq : model->mech.nu;
 }
 
-sunindextype model_ncompared(const Model *model) {
-  return model->ncompared ? model->ncompared : model_nq(model);
+sunindextype CPModelNumCompared(const CPModel *model) {
+  return model->ncompared ? model->ncompared : CPModelNumPositions(model);
 }
 
-sunrealtype model_scale(const Model *model, int i) {
-  const ModelQuantity *quantity = &model->type->quantities[i];
+sunrealtype CPModelScale(const CPModel *model, int i) {
+  const CPModelQuantity *quantity = &model->type->quantities[i];
   return quantity->scale_of ? quantity->scale_of(model) : quantity->scale;
 }
 
-sunrealtype model_error(const Model *model, sunrealtype t, N_Vector y) {
+sunrealtype CPModelError(const CPModel *model, sunrealtype t, N_Vector y) {
   if (!model->known || !model->type->reference) return NAN;
   N_Vector exact = N_VClone(y);
   if (!exact) return NAN;
@@ -158,7 +164,7 @@ sunrealtype model_error(const Model *model, sunrealtype t, N_Vector y) {
   if (!model->type->reference(model, t, exact)) {
     const sunrealtype *a = N_VGetArrayPointer(y), *b = N_VGetArrayPointer(exact);
     error = 0;
-    for (sunindextype i = 0; i < model_ncompared(model) && !isnan(error); i++) {
+    for (sunindextype i = 0; i < CPModelNumCompared(model) && !isnan(error); i++) {
       const sunrealtype difference = fabs(a[i] - b[i]);
       if (!(difference <= error)) error = difference; /* NaN, too */
     }

@@ -1,0 +1,216 @@
+/* cpodes: a mechanism with all that is known about it (guide, chapter "The runner").
+ *
+ *   M(q) u' + A(q)^T lambda = f,  0 = p(t, q)   as CPMech takes it, state y = (q, u, z); or
+ *   y' = f(t, y),                 0 = c(t, y)   the underlying ODE with its invariants
+ *
+ * beside its equations: start, parameters, what the motion keeps, reference, events, drawing. Each mechanism
+ * is one constant CPModelType; a CPModel is one of them with values of its parameters. The program cpodes runs,
+ * checks and shows models, those of a shared object, too:
+ *
+ *   CP_MODEL_MODULE(my_type)
+ *
+ * in one of its files makes it one that `cpodes run ./my_model.so` loads. `cpodes new NAME` writes one.
+ *
+ * All quantities are in SI units, unless a model says otherwise; t starts at 0. Numbers of the mechanism are arrays
+ * of sunrealtype, its states N_Vectors in one memory.
+ */
+#ifndef CPODES_MODEL_H
+#define CPODES_MODEL_H
+
+#include <cpodes/cpodes_mechanics.h>
+#include <sundials/sundials_config.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CP_MODEL_MAX_PARAMETERS = 12, CP_MODEL_MAX_ROOTS = 4, CP_MODEL_MAX_STOPS = 4 };
+
+/** A mechanism with values of its parameters; created by CPModelCreate. */
+typedef struct CPModel CPModel;
+
+/** A number that CPModelCreate takes, in SI units. Whole ones (numbers of bodies) are rounded. */
+typedef struct {
+  const char *name;    /**< as on a command line: "m2" */
+  const char *unit;    /**< "kg"; "" or "1": none */
+  const char *meaning; /**< "mass of the rod" */
+  sunrealtype value;   /**< default */
+  sunrealtype least;   /**< what it may be: least <= value <= most */
+  sunrealtype most;    /**< the same */
+} CPModelParameter;
+
+/** A coordinate q_i: what tables and figures call it. */
+typedef struct {
+  const char *name;    /**< "phi"; its velocity is called "phi'" */
+  const char *unit;    /**< "rad" */
+  const char *meaning; /**< "angle of the crank" */
+} CPModelCoordinate;
+
+/** A quantity that the motion keeps, or changes in a way that is known. */
+typedef struct {
+  const char *name; /**< "energy" */
+  const char *unit; /**< "J" */
+  /** Its value at (t, y). */
+  sunrealtype (*value)(const CPModel *model, sunrealtype t, N_Vector y);
+  int conserved; /**< 1: its value is that of the start, but for `scale`, the size by which to judge its
+                      drift (largest kinetic energy, say); 0: it may only fall (dissipation) */
+  sunrealtype scale;                             /**< with the default parameters */
+  sunrealtype (*scale_of)(const CPModel *model); /**< with any others; NULL: they do not change it */
+} CPModelQuantity;
+
+/** What a point of a drawing is. */
+typedef enum {
+  CP_POINT_GROUND = 0, /**< does not move with the state */
+  CP_POINT_JOINT  = 1, /**< of bodies */
+  CP_POINT_MASS   = 2  /**< a body, or its centre of mass */
+} CPModelPointKind;
+
+/** What is drawn, at a state: points in space and segments between them. */
+typedef struct {
+  int npoints;
+  int nsegments;
+  CPModelPointKind *kind; /**< [npoints] */
+  int (*segment)[2];      /**< [nsegments]: which points it joins */
+} CPModelDrawing;
+
+/** A mechanism: one constant table. What is not set is 0 or NULL. */
+typedef struct {
+  const char *name;   /**< as on a command line: "andrews" */
+  const char *title;  /**< "Andrews' squeezing mechanism" */
+  const char *source; /**< of its equations and numbers */
+  sunrealtype t_end;  /**< > 0: the motion is that of 0 ... t_end */
+  const CPModelParameter *parameters;
+  int nparameters; /**< at most CP_MODEL_MAX_PARAMETERS */
+  const CPModelQuantity *quantities;
+  int nquantities;
+  const CPModelCoordinate *coordinates; /**< the first of q_0, q_1, ...; NULL: they have no names */
+  int ncoordinates;                     /**< at most nq */
+  /** Fills in what CPModel says is its type's; 0, or -1 without memory (destroy is called then, too). */
+  int (*create)(CPModel *model);
+  /** Frees what only it knows; CPModelFree does the rest: the matrices of mech, G_tmpl, y0, drawing.
+   * NULL: free(data). */
+  void (*destroy)(CPModel *model);
+  /** State y [n] at t of a solution that does not come from cpodes, where it is known: returns 0; 1: not
+   * known at this t. Only for the parameters that model->known says. NULL: there is none. */
+  int (*reference)(const CPModel *model, sunrealtype t, N_Vector y);
+  /** The multipliers of that solution, lambda [na], in the signs of CPMech. NULL: not known. */
+  int (*reference_lambda)(const CPModel *model, sunrealtype t, sunrealtype *lambda);
+  /** xyz [3 npoints]: out, the drawing's points at (t, y). NULL: there is no drawing. */
+  void (*points)(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz);
+  /** Events: g of roots; its user_data is the CPMech, as CVODES' is, or model->data without one. */
+  CVRootFn roots;
+  /** What happens at one: y in, out. found [nroots]: as CVodeGetRootInfo's. mech: for impacts, NULL where
+   * the run has none. Returns 0, or what ends the run. */
+  int (*event)(const CPModel *model, CPMech mech, sunrealtype t, N_Vector y, const int *found);
+} CPModelType;
+
+struct CPModel {
+  const CPModelType *type;
+  SUNContext ctx;
+  sunrealtype parameter[CP_MODEL_MAX_PARAMETERS];
+  /* ---- from here on by type->create ---- */
+  void *data;       /**< user data of all functions; owned by the model */
+  void *own;        /**< what the type keeps besides, freed by its destroy */
+  sunindextype n;   /**< length of y */
+  N_Vector y0;      /**< start, consistent (CPModelStart) */
+  CPMechModel mech; /**< as a CPMech; mech.nu = 0 where there is none */
+  int (*prepare)(const CPModel *model, CPMech mech); /**< after CPMechCreate: quaternions, prescribed
+                                                          motions; may be NULL */
+  CVRhsFn f;              /**< as ODE with invariants; NULL where there is none */
+  sunindextype m;         /**< length of c */
+  CPConstraintFn c;       /**< its invariants */
+  CPConstraintJacFn G;    /**< dc/dy; NULL: by differences */
+  SUNMatrix G_tmpl;       /**< its template; NULL: dense */
+  int stiff;              /**< is an implicit method needed? */
+  sunindextype ncompared; /**< errors are compared in y_0 ... y_{ncompared-1}; 0: the positions (q) */
+  int known;              /**< is there a reference for these parameters? */
+  sunrealtype reference_error;       /**< of its components, absolute */
+  int nroots;                        /**< of type->roots */
+  int direction[CP_MODEL_MAX_ROOTS]; /**< of the roots, as CVodeSetRootDirection's */
+  sunrealtype stop[CP_MODEL_MAX_STOPS]; /**< kinks of the forces, in order, where an integration stops and
+                                             starts anew */
+  int nstops;
+  CPModelDrawing drawing; /**< by CPModelDraw; type->points fills in where the points are */
+};
+
+/* ---- shared objects ---- */
+
+/** What a shared object with a model exports under the name cpodes_model. The numbers tell whether it fits
+ * the program that loads it; they stand first in every version. */
+typedef struct {
+  int abi;                 /**< CP_MODEL_ABI */
+  int real_bytes;          /**< sizeof(sunrealtype) */
+  int index_bytes;         /**< sizeof(sunindextype) */
+  int sundials;            /**< SUNDIALS' major version */
+  const CPModelType *type; /**< the model */
+} CPModelModule;
+
+/** Counts changes of the structs above, and of CPMechModel, that old objects do not fit. */
+#define CP_MODEL_ABI 1
+/** The name of the symbol. */
+#define CP_MODEL_SYMBOL "cpodes_model"
+/** Makes type, a CPModelType with static storage, the model of the shared object that this is part of. Once,
+ * at file level. */
+#ifdef __cplusplus
+#define CP_MODEL_MODULE(type)                                                 \
+  extern "C" CPODES_EXPORT const CPModelModule cpodes_model;                  \
+  const CPModelModule cpodes_model = {CP_MODEL_ABI, (int)sizeof(sunrealtype), \
+                                      (int)sizeof(sunindextype), SUNDIALS_VERSION_MAJOR, &(type)};
+#else
+#define CP_MODEL_MODULE(type)                                                 \
+  extern CPODES_EXPORT const CPModelModule cpodes_model;                      \
+  const CPModelModule cpodes_model = {CP_MODEL_ABI, (int)sizeof(sunrealtype), \
+                                      (int)sizeof(sunindextype), SUNDIALS_VERSION_MAJOR, &(type)};
+#endif
+
+/* ---- life cycle ---- */
+
+/** A model of this type. values [type->nparameters]: copied, NULL: the defaults. ctx: outlives it. message
+ * [length]: out, why it failed ("" else): names parameter, rule and value. Returns it, or NULL. The caller
+ * frees it with CPModelFree. */
+CPODES_EXPORT CPModel *CPModelCreate(const CPModelType *type, const sunrealtype *values,
+                                     SUNContext ctx, char *message, size_t length);
+/** Frees *model and sets it to NULL. model or *model may be NULL. */
+CPODES_EXPORT void CPModelFree(CPModel **model);
+
+/** A CPMech of the model with its user data, prepared; NULL: failed (a line on stderr says why), or
+ * mech.nu is 0. The caller frees it; the model has to live as long. */
+CPODES_EXPORT CPMech CPModelMech(const CPModel *model);
+
+/* ---- questions ---- */
+
+/** Index of the parameter of this name, -1: there is none. */
+CPODES_EXPORT int CPModelFindParameter(const CPModelType *type, const char *name);
+/** Have all parameters their defaults? */
+CPODES_EXPORT int CPModelIsDefault(const CPModel *model);
+/** Length of q; half the state where there is no CPMech. */
+CPODES_EXPORT sunindextype CPModelNumPositions(const CPModel *model);
+/** Number of components that CPModelError compares. */
+CPODES_EXPORT sunindextype CPModelNumCompared(const CPModel *model);
+/** Scale of quantity i with the parameters of the model. */
+CPODES_EXPORT sunrealtype CPModelScale(const CPModel *model, int i);
+/** max_i |y_i - reference_i| over the compared components; NaN: no reference at t. */
+CPODES_EXPORT sunrealtype CPModelError(const CPModel *model, sunrealtype t, N_Vector y);
+
+/* ---- for type->create and the other functions of a type ---- */
+
+/** model->n and model->y0, n zeros for the caller to fill in; 0, or -1 without memory. */
+CPODES_EXPORT int CPModelStart(CPModel *model, sunindextype n);
+/** The drawing's arrays. kind [npoints], segment [nsegments]: copied; NULL: zeros, for the caller to fill
+ * in. 0, or -1 without memory. */
+CPODES_EXPORT int CPModelDraw(CPModel *model, int npoints, const CPModelPointKind *kind,
+                              int nsegments, const int (*segment)[2]);
+/** For type->points: xyz [3 npoints] of points in the plane z = 0, x [npoints]. */
+CPODES_EXPORT void CPModelPlanar(int npoints, const sunrealtype (*x)[2], sunrealtype *xyz);
+/** For type->reference: y <- y0 at t = 0, end [n] at t_end, and returns 0; elsewhere 1. */
+CPODES_EXPORT int CPModelEnds(const CPModel *model, sunrealtype t, const sunrealtype *end,
+                              N_Vector y);
+/** For type->reference_lambda, likewise: lambda [na]. */
+CPODES_EXPORT int CPModelEndsLambda(const CPModel *model, sunrealtype t, int na,
+                                    const sunrealtype *start, const sunrealtype *end,
+                                    sunrealtype *lambda);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
