@@ -24,7 +24,12 @@
 extern "C" {
 #endif
 
-enum { CP_MODEL_MAX_PARAMETERS = 12, CP_MODEL_MAX_ROOTS = 4, CP_MODEL_MAX_STOPS = 4 };
+/** Bounds of the arrays below. */
+enum CPModelLimits {
+  CP_MODEL_MAX_PARAMETERS = 12, /**< of a type */
+  CP_MODEL_MAX_ROOTS      = 4,  /**< functions of events */
+  CP_MODEL_MAX_STOPS      = 4   /**< kinks */
+};
 
 /** A mechanism with values of its parameters; created by CPModelCreate. */
 typedef struct CPModel CPModel;
@@ -67,22 +72,22 @@ typedef enum {
 
 /** What is drawn, at a state: points in space and segments between them. */
 typedef struct {
-  int npoints;
-  int nsegments;
+  int npoints;            /**< points */
+  int nsegments;          /**< segments */
   CPModelPointKind *kind; /**< [npoints] */
   int (*segment)[2];      /**< [nsegments]: which points it joins */
 } CPModelDrawing;
 
 /** A mechanism: one constant table. What is not set is 0 or NULL. */
 typedef struct {
-  const char *name;   /**< as on a command line: "andrews" */
-  const char *title;  /**< "Andrews' squeezing mechanism" */
-  const char *source; /**< of its equations and numbers */
-  sunrealtype t_end;  /**< > 0: the motion is that of 0 ... t_end */
-  const CPModelParameter *parameters;
-  int nparameters; /**< at most CP_MODEL_MAX_PARAMETERS */
-  const CPModelQuantity *quantities;
-  int nquantities;
+  const char *name;                     /**< as on a command line: "andrews" */
+  const char *title;                    /**< "Andrews' squeezing mechanism" */
+  const char *source;                   /**< of its equations and numbers */
+  sunrealtype t_end;                    /**< > 0: the motion is that of 0 ... t_end */
+  const CPModelParameter *parameters;   /**< [nparameters] */
+  int nparameters;                      /**< at most CP_MODEL_MAX_PARAMETERS */
+  const CPModelQuantity *quantities;    /**< [nquantities] */
+  int nquantities;                      /**< any number */
   const CPModelCoordinate *coordinates; /**< the first of q_0, q_1, ...; NULL: they have no names */
   int ncoordinates;                     /**< at most nq */
   /** Fills in what CPModel says is its type's; 0, or -1 without memory (destroy is called then, too). */
@@ -104,10 +109,11 @@ typedef struct {
   int (*event)(const CPModel *model, CPMech mech, sunrealtype t, N_Vector y, const int *found);
 } CPModelType;
 
+/** A mechanism with values of its parameters. */
 struct CPModel {
-  const CPModelType *type;
-  SUNContext ctx;
-  sunrealtype parameter[CP_MODEL_MAX_PARAMETERS];
+  const CPModelType *type;                        /**< what it is one of */
+  SUNContext ctx;                                 /**< of CPModelCreate */
+  sunrealtype parameter[CP_MODEL_MAX_PARAMETERS]; /**< their values */
   /* ---- from here on by type->create ---- */
   void *data;       /**< user data of all functions; owned by the model */
   void *own;        /**< what the type keeps besides, freed by its destroy */
@@ -129,7 +135,7 @@ struct CPModel {
   int direction[CP_MODEL_MAX_ROOTS]; /**< of the roots, as CVodeSetRootDirection's */
   sunrealtype stop[CP_MODEL_MAX_STOPS]; /**< kinks of the forces, in order, where an integration stops and
                                              starts anew */
-  int nstops;
+  int nstops;                           /**< of them */
   CPModelDrawing drawing; /**< by CPModelDraw; type->points fills in where the points are */
 };
 

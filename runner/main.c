@@ -1,0 +1,55 @@
+/* cpodes: runs mechanisms and shows the result (cpodes.1). */
+#include "command.h"
+#include "options.h"
+
+#include <models/names.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifndef CPODES_VERSION
+#error "the build says which version this is"
+#endif
+
+static const Command *const commands[] = {&list_command,    &describe_command, &run_command,
+                                          &compare_command, &check_command,    &new_command};
+enum { NUM_COMMANDS = sizeof commands / sizeof commands[0], MOST_ARGUMENTS = 1000 };
+
+static void print_help(void) {
+  printf("Usage: cpodes COMMAND [OPTION...]\n"
+         "Runs mechanical systems with constraints, and shows the result.\n\n");
+  for (int i = 0; i < NUM_COMMANDS; i++)
+    printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+  printf("\n`cpodes COMMAND --help` tells more; so does `man cpodes`.\n");
+}
+
+static const Command *find_command(const char *name) {
+  const char *names[NUM_COMMANDS];
+  for (int i = 0; i < NUM_COMMANDS; i++) {
+    names[i] = commands[i]->name;
+    if (!strcmp(name, names[i])) return commands[i];
+  }
+  complain("there is no command \"%s\"; did you mean \"%s\"?", name,
+           nearest_name(name, names, NUM_COMMANDS));
+  return NULL;
+}
+
+int main(int argc, char **argv) {
+  static char title[40];
+  if (argc < 2) {
+    complain("a command is missing; `cpodes --help` names them");
+    return STATUS_USAGE;
+  }
+  if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+    print_help();
+    return STATUS_DONE;
+  }
+  if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+    printf("cpodes %s\n", CPODES_VERSION);
+    return STATUS_DONE;
+  }
+  const Command *command = find_command(argv[1]);
+  if (!command) return STATUS_USAGE;
+  snprintf(title, sizeof title, "cpodes %s", command->name);
+  argv[1] = title;
+  return command->main(argc - 1, argv + 1);
+}

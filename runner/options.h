@@ -1,0 +1,37 @@
+/* What the commands' options share. Wrong input is answered by one line on stderr that names the option, the rule and
+ * the value; the functions then return -1 (or NULL). */
+#ifndef CPODES_RUNNER_OPTIONS_H
+#define CPODES_RUNNER_OPTIONS_H
+
+#include <argp.h>
+#include <cpodes/cpodes_model.h>
+
+/* "cpodes run: ..." and a line feed, on stderr */
+#if defined(__GNUC__)
+__attribute__((format(printf, 1, 2)))
+#endif
+void complain(const char *format, ...);
+
+/* argp_parse, and a long option that does not exist is answered by the nearest that does. A parser complains by itself
+   and returns EINVAL. */
+int parse_options(const struct argp *argp, int argc, char **argv, void *input);
+
+/* A number from least to most; a whole one */
+int parse_number(const char *option, const char *text, double least, double most, double *value);
+int parse_whole(const char *option, const char *text, long least, long most, long *value);
+/* One of names [count]: its index */
+int parse_choice(const char *option, const char *text, const char *const *names, int count,
+                 int *index);
+
+/* A model with values of its parameters, as named on the command line */
+typedef struct {
+  const CPModelType *type;
+  sunrealtype values[CP_MODEL_MAX_PARAMETERS];
+} ModelChoice;
+
+enum { MOST_SETTINGS = 64 };
+
+/* name: of the catalogue, or the path of a shared object; settings [count]: "NAME=VALUE" */
+int choose_model(const char *name, const char *const *settings, int count, ModelChoice *choice);
+
+#endif

@@ -1,0 +1,26 @@
+/* The methods by their names on the command line. */
+#ifndef CPODES_RUNNER_METHOD_H
+#define CPODES_RUNNER_METHOD_H
+
+#include <cpodes/cpodes_onestep.h>
+
+enum { METHOD_NAME = 80 };
+
+typedef struct {
+  char name[METHOD_NAME];  /* "bdf", "dop853", "ARKODE_..." */
+  const char *title;       /* "BDF, order 2, velocity errors times h" */
+  int lmm;                 /* CV_BDF, CV_ADAMS; 0: a one-step method */
+  char table[METHOD_NAME]; /* of a one-step method, as CPOneStepCreate takes it */
+  int max_order;           /* 0: all */
+  sunrealtype tau;         /* CPMechSetErrorTimeScale */
+  CPMechNewton newton;
+} Method;
+
+/* The i-th of the named ones, "auto" first; NULL beyond the last. Tables of ARKODE's go by their names, too. */
+const Method *method_at(int i);
+/* By name, complaining about a wrong one; 0 or -1 */
+int parse_method(const char *option, const char *name, Method *method);
+/* What "auto" means for a model: BDF where it is stiff, else DOP853. Other methods stay. */
+void method_resolve(Method *method, int stiff);
+
+#endif

@@ -1,0 +1,118 @@
+/* What a run says of itself, from its process to those that listen. All numbers are doubles: they are written, not
+ * computed with. */
+#ifndef CPODES_RUNNER_RECORDS_H
+#define CPODES_RUNNER_RECORDS_H
+
+#include "method.h"
+
+#include "../options.h"
+#include <stdbool.h>
+
+enum { RUN_TEXT = 400 };
+
+/* As what the model is integrated: by its CPMech, or by f and c of the ODE with invariants */
+typedef enum { FORM_AUTO, FORM_MECH, FORM_ODE } RunForm;
+
+typedef struct {
+  ModelChoice model;
+  Method method;
+  double rtol, atol, t_end;
+  long outputs; /* equally spaced, the start not counted; 0: each step */
+  RunForm form; /* AUTO: MECH where there is one */
+  int linsol;   /* a CPKktLinSol or CPLinSol, by the form; 0: AUTO */
+  int norm;     /* a CPMechMetric or CPNorm; 0: the default */
+  bool forces;  /* are multipliers wanted? */
+  bool drawing; /* are the drawing's points? */
+  bool steps;   /* is each step told? */
+} RunSettings;
+
+/* ---- before the first sample ---- */
+
+typedef struct {
+  const RunSettings *settings; /* form, method and all else resolved */
+  char method[METHOD_NAME];    /* "DOP853, order 8" */
+  long n, nq, nu, nz; /* of the state; ODE form: nq = nu = n / 2 if n is even, else nq = n */
+  long nlambda;       /* multipliers told; 0: not wanted, or none */
+  long np, nv;        /* position and velocity constraints; ODE form: 0, m */
+  int nquantities;    /* of the type; their names are there */
+  double scale[8];    /* of the first 8 quantities, by which to judge their drift */
+  bool has_norms;     /* of quaternions */
+  bool known;         /* is there a reference for these parameters? */
+  double reference_error;
+  int npoints, nsegments; /* 0: no drawing, or not wanted */
+  const int *kind;        /* [npoints], of CPModelPointKind */
+  const int (*segment)[2];
+} RunInfo;
+
+/* ---- during the run; pointers are valid during the call ---- */
+
+/* Violations: what is left of the constraints, the largest in their own units */
+typedef enum { LEVEL_POSITION, LEVEL_VELOCITY, LEVEL_NORM, LEVEL_INVARIANT, NUM_LEVELS } RunLevel;
+
+/* "position", ...; the levels that a run has: NaN elsewhere */
+const char *level_name(RunLevel level);
+bool level_exists(const RunInfo *info, RunLevel level);
+
+typedef struct {
+  double t;
+  const double *y;        /* [n] */
+  const double *quantity; /* [nquantities] */
+  const double *lambda;   /* [nlambda] */
+  const double *points;   /* [3 npoints] */
+  double violation[NUM_LEVELS];
+} Sample;
+
+typedef struct {
+  double t, h;
+  int order;
+  long attempts; /* that it took, 1 if the first was good */
+} Step;
+
+typedef enum { EVENT_ROOT, EVENT_STOP } EventKind;
+typedef struct {
+  EventKind kind;
+  double t;
+  int root;      /* which; -1: a stop */
+  int direction; /* of its g, -1 or 1 */
+} RunEvent;
+
+/* ---- at the end ---- */
+
+typedef enum { RUN_DONE, RUN_FAILED, RUN_CRASHED, RUN_INTERRUPTED, RUN_UNWRITTEN } RunEnding;
+
+typedef struct {
+  RunEnding ending;
+  int flag;               /* of the integrator, where it failed */
+  char message[RUN_TEXT]; /* one line: why it did not reach its end; "" if it did */
+  double t;               /* reached */
+  double seconds;         /* CPU time of the integration alone */
+  long samples, events;   /* told */
+  long steps, rejected_error, rejected_projection, rejected_rhs, rejected_solve;
+  long rhs, jacobians, factorisations, projections;
+  long rank;        /* of the constraints at the newest state, -1: not known */
+  long constraints; /* rank is of so many */
+  bool unique;      /* are the multipliers? */
+  double error;     /* against the reference at the end; NaN: not known there */
+} RunResult;
+
+/* "error test: 3, projection: 1", "none" */
+void describe_rejections(const RunResult *result, char *text, size_t length);
+
+/* ---- who listens ---- */
+
+/* Each function returns 0, or -1 after a complaint, which ends the run; NULL: not interested. A struct of one's own
+   begins with a Listener. end is called for each that was begun, whatever happened; result holds the ending. */
+typedef struct Listener Listener;
+struct Listener {
+  int (*begin)(Listener *self, const RunInfo *info);
+  int (*sample)(Listener *self, const Sample *sample);
+  int (*step)(Listener *self, const Step *step);
+  int (*event)(Listener *self, const RunEvent *event);
+  int (*end)(Listener *self, const RunResult *result);
+};
+
+/* Names of the columns of y: "phi", "phi'", or "q0", "u0", "z0"; unit: "" where it is not known */
+void component_name(const RunInfo *info, long i, char *text, size_t length);
+const char *component_unit(const RunInfo *info, long i, char *text, size_t length);
+
+#endif

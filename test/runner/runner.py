@@ -1,0 +1,44 @@
+"""What the tests of the program cpodes share."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+PROGRAM = os.environ["CPODES_RUNNER"]
+BUILD = pathlib.Path(os.environ["CPODES_BUILD"])
+SANITIZED = bool(os.environ.get("CPODES_SANITIZE"))  # crashes end with a status of the sanitizer's then
+
+DONE, FAILED, USAGE, OUTPUT, CRASHED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+MODELS = (
+    "pendulum slider_crank andrews car_axis flexible_crank four_bar bushing_crank spatial_four_bar knife_edge chain "
+    "bending_chain newton_cradle spatial_chain spatial_bending_chain"
+).split()
+
+
+def cpodes(*arguments, **options):
+    """Runs the program; stdout and stderr are text"""
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=100, stdin=subprocess.DEVNULL, **options
+    )
+
+
+class RunnerTest(unittest.TestCase):
+    """Each test has a folder of its own, self.folder"""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cpodes-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def assert_done(self, process):
+        self.assertEqual(process.returncode, DONE, process.stderr)
+
+    def assert_refused(self, process, *words, status=USAGE):
+        """One clear line that has all the words, and the exit status"""
+        self.assertEqual(process.returncode, status, process.stderr)
+        self.assertEqual(len(process.stderr.splitlines()), 1, process.stderr)
+        for word in words:
+            self.assertIn(word, process.stderr)
