@@ -8,18 +8,6 @@ static int later(const char *what) {
   complain("%s: not yet", what);
   return -1;
 }
-int figure_check_path(const char *option, const char *path) {
-  (void)path;
-  return later(option);
-}
-int figure_write(const History *history, const char *path) {
-  (void)history;
-  return later(path);
-}
-int picture_write(const History *history, const char *path) {
-  (void)history;
-  return later(path);
-}
 int report_write(const History *history, int argc, char **argv, const char *path) {
   (void)history, (void)argc, (void)argv;
   return later(path);
