@@ -201,7 +201,7 @@ static int write_results(const RunOptions *o, const History *h, int argc, char *
 
 /* The line on stderr of a run that did not reach its end */
 static void complain_about(const RunInfo *info, const RunResult *r, const char *name) {
-  if (r->ending == RUN_DONE) return;
+  if (r->ending == RUN_DONE || r->ending == RUN_UNWRITTEN) return; /* who could not write has said so */
   if (!info->settings || r->flag == RUN_FLAG_USAGE) complain("%s", r->message);
   else complain("%s: %s, at t = %.10g", name, r->message, r->t);
 }
