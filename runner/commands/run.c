@@ -1,10 +1,252 @@
+/* cpodes run MODEL: one run, and what it leaves. */
 #include "../command.h"
-#include "../options.h"
+#include "../output/figures.h"
+#include "../output/writers.h"
+#include "../simulation/problem.h"
+#include "../simulation/process.h"
 
-static int run_main(int argc, char **argv) {
-  (void)argc;
-  complain("%s: not yet", argv[0]);
-  return STATUS_USAGE;
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+  KEY_CSV = 1000,
+  KEY_JSON,
+  KEY_PLOT,
+  KEY_PICTURE,
+  KEY_REPORT,
+  KEY_LINSOL,
+  KEY_NORM,
+  KEY_FORM
+};
+enum { OUTPUTS = 200, REPORT_OUTPUTS = 600 };
+
+static const struct argp_option options[] = {
+    {NULL, 0, NULL, 0, "The integration:", 1},
+    {"method", 'm', "NAME", 0,
+     "auto (default), bdf, bdf2, adams, adams-newton, dop853, dopri5, esdirk4, or a table of "
+     "ARKODE's; `cpodes list --methods`",
+     1},
+    {"rtol", 'r', "TOL", 0, "relative tolerance, default 1e-6", 1},
+    {"atol", 'a', "TOL", 0, "absolute tolerance, default: rtol", 1},
+    {"t-end", 't', "TIME", 0, "end of the motion, default: the model's", 1},
+    {"param", 'p', "NAME=VALUE", 0, "a parameter of the model; may be repeated", 1},
+    {"form", KEY_FORM, "FORM",
+     0, "mech: mass matrix, forces, constraints (default where the model has it); ode: y' = f with invariants",
+     1},
+    {"linsol", KEY_LINSOL, "NAME",
+     0, "linear solver: auto, schur, sparse; form mech: nullspace, sparse-schur; form ode: qr, qrp, block",
+     1},
+    {"norm", KEY_NORM, "NAME", 0,
+     "in which corrections are smallest: default, error, l2; form mech: kinetic, newton", 1},
+    {NULL, 0, NULL, 0, "What it leaves:", 2},
+    {"outputs", 'n', "N", 0,
+     "outputs after the start, equally spaced, default 200 (600 with --report); 0: each step", 2},
+    {"csv", KEY_CSV, "FILE", 0, "the trajectory, a row for each output; -: stdout", 2},
+    {"json", KEY_JSON, "FILE", 0, "the summary, for programs; -: stdout", 2},
+    {"plot", KEY_PLOT, "FILE", 0, "figure of the run, .svg, .png or .pdf", 2},
+    {"picture", KEY_PICTURE, "FILE", 0, "the mechanism at some moments, .svg, .png or .pdf", 2},
+    {"report", KEY_REPORT, "FILE", 0, "all of it, moving, in one HTML file", 2},
+    {"quiet", 'q', NULL, 0, "no summary and no progress bar", 2},
+    {0}};
+
+typedef struct {
+  RunSettings settings;
+  const char *model;
+  const char *setting[MOST_SETTINGS];
+  int nsettings;
+  bool has_atol, has_t_end, has_outputs, quiet;
+  const char *csv, *json, *plot, *picture, *report;
+} RunOptions;
+
+/* ------------------------------------------------------------------------------------- parsing -- */
+
+/* text is one of the names that name(0), name(1), ... gives */
+static int parse_name(const char *option, const char *text, const char *(*name)(int)) {
+  enum { MOST_NAMES = 20 };
+  const char *names[MOST_NAMES];
+  int count = 0, index;
+  for (; count < MOST_NAMES && name(count); count++) names[count] = name(count);
+  return parse_choice(option, text, names, count, &index);
 }
 
-const Command run_command = {"run", "runs a model", run_main};
+static int parse_form(const char *text, RunForm *form) {
+  static const char *const names[] = {"auto", "mech", "ode"};
+  int index;
+  if (parse_choice("--form", text, names, 3, &index)) return -1;
+  *form = (RunForm)index;
+  return 0;
+}
+
+static int take_positive(const char *option, const char *text, double most, double *value) {
+  if (parse_number(option, text, 0, most, value)) return -1;
+  if (*value > 0) return 0;
+  complain("%s must be above 0, and is \"%s\"", option, text);
+  return -1;
+}
+
+static int take_setting(RunOptions *o, const char *text) {
+  if (o->nsettings == MOST_SETTINGS) {
+    complain("--param is given more than %d times", MOST_SETTINGS);
+    return -1;
+  }
+  o->setting[o->nsettings++] = text;
+  return 0;
+}
+
+static int take_model(RunOptions *o, const char *name) {
+  if (o->model) {
+    complain("there is one model too many: \"%s\" and \"%s\"", o->model, name);
+    return -1;
+  }
+  o->model = name;
+  return 0;
+}
+
+static int take_path(const char *option, const char *path, const char **taken) {
+  *taken = path;
+  return path_check(option, path);
+}
+
+static int take_figure(const char *option, const char *path, const char **taken) {
+  return figure_check_path(option, path) || take_path(option, path, taken) ? -1 : 0;
+}
+
+static int take_option(RunOptions *o, int key, const char *text) {
+  RunSettings *s = &o->settings;
+  switch (key) {
+  case 'm': return parse_method("--method", text, &s->method);
+  case 'r': return take_positive("--rtol", text, 1, &s->rtol);
+  case 'a': o->has_atol = true; return take_positive("--atol", text, 1e300, &s->atol);
+  case 't': o->has_t_end = true; return take_positive("--t-end", text, 1e300, &s->t_end);
+  case 'n':
+    o->has_outputs = true;
+    return parse_whole("--outputs", text, 0, 1000000000, &s->outputs);
+  case 'p': return take_setting(o, text);
+  case 'q': o->quiet = true; return 0;
+  case KEY_FORM: return parse_form(text, &s->form);
+  case KEY_LINSOL: s->linsol = text; return parse_name("--linsol", text, linsol_name);
+  case KEY_NORM: s->norm = text; return parse_name("--norm", text, norm_name);
+  case KEY_CSV: return take_path("--csv", text, &o->csv);
+  case KEY_JSON: return take_path("--json", text, &o->json);
+  case KEY_PLOT: return take_figure("--plot", text, &o->plot);
+  case KEY_PICTURE: return take_figure("--picture", text, &o->picture);
+  default: return take_path("--report", text, &o->report);
+  }
+}
+
+static int is_stdout(const char *path) { return path && !strcmp(path, "-"); }
+
+/* What the options mean together; 0 or EINVAL */
+static error_t complete(RunOptions *o) {
+  RunSettings *s = &o->settings;
+  if (!o->model) {
+    complain("a model is missing; `cpodes list` names those there are");
+    return EINVAL;
+  }
+  if (is_stdout(o->csv) && is_stdout(o->json)) {
+    complain("--csv and --json cannot both be -");
+    return EINVAL;
+  }
+  if (choose_model(o->model, o->setting, o->nsettings, &s->model)) return EINVAL;
+  if (!o->has_atol) s->atol = s->rtol;
+  if (!o->has_t_end) s->t_end = (double)s->model.type->t_end;
+  if (!o->has_outputs) s->outputs = o->report ? REPORT_OUTPUTS : OUTPUTS;
+  s->forces  = true;
+  s->drawing = o->report || o->picture;
+  s->steps   = o->report || o->plot || (!o->quiet && isatty(STDERR_FILENO));
+  return 0;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+  RunOptions *o = state->input;
+  switch (key) {
+  case ARGP_KEY_ARG: return take_model(o, text) ? EINVAL : 0;
+  case ARGP_KEY_END: return complete(o);
+  case ARGP_KEY_INIT:
+  case ARGP_KEY_FINI:
+  case ARGP_KEY_SUCCESS:
+  case ARGP_KEY_ERROR:
+  case ARGP_KEY_NO_ARGS: return 0;
+  default: break;
+  }
+  for (const struct argp_option *option = options; option->name || option->doc; option++)
+    if (option->name && option->key == key) return take_option(o, key, text) ? EINVAL : 0;
+  return ARGP_ERR_UNKNOWN;
+}
+
+/* --------------------------------------------------------------------------------------- running -- */
+
+/* The files that are made at the end, and the summary; how many were not written */
+static int write_results(const RunOptions *o, const History *h, int argc, char **argv) {
+  const bool has_curves = h->curves.rows > 0;
+  FILE *out             = is_stdout(o->csv) || is_stdout(o->json) ? stderr : stdout;
+  int failed            = 0;
+  if (o->json) failed += json_write(h, argc, argv, o->json) != 0;
+  if (o->plot && has_curves) failed += figure_write(h, o->plot) != 0;
+  if (o->picture && has_curves) failed += picture_write(h, o->picture) != 0;
+  if (o->report) failed += report_write(h, argc, argv, o->report) != 0;
+  if (o->quiet) return failed;
+  summary_print(h, out);
+  const char *const files[] = {o->csv, o->json, o->plot, o->picture, o->report};
+  for (size_t i = 0; i < sizeof files / sizeof files[0] && !failed; i++)
+    if (files[i] && !is_stdout(files[i])) fprintf(out, "  %-14s%s\n", "written", files[i]);
+  return failed;
+}
+
+/* The line on stderr of a run that did not reach its end */
+static void complain_about(const RunInfo *info, const RunResult *r, const char *name) {
+  if (r->ending == RUN_DONE) return;
+  if (!info->settings || r->flag == RUN_FLAG_USAGE) complain("%s", r->message);
+  else complain("%s: %s, at t = %.10g", name, r->message, r->t);
+}
+
+static int run(const RunOptions *o, int argc, char **argv, History *history) {
+  RunInfo info;
+  RunResult result;
+  Listener *csv          = o->csv ? csv_create(o->csv) : NULL,
+           *progress     = o->quiet ? NULL : progress_create();
+  Listener *listeners[4] = {&history->listener};
+  int count = 1, status = STATUS_OUTPUT;
+  if (csv) listeners[count++] = csv;
+  if (progress) listeners[count++] = progress;
+  if ((csv || !o->csv) && (progress || o->quiet)) {
+    status = run_process(&o->settings, listeners, count, 0, &info, &result);
+    complain_about(&info, &result, o->settings.model.type->name);
+    if (history->ended && write_results(o, history, argc, argv) && status == STATUS_DONE)
+      status = STATUS_OUTPUT;
+    run_info_free(&info);
+  }
+  csv_free(csv);
+  progress_free(progress);
+  return status;
+}
+
+static int run_main(int argc, char **argv) {
+  static const struct argp argp = {
+      .options  = options,
+      .parser   = parse,
+      .args_doc = "MODEL",
+      .doc      = "Runs a model: one of `cpodes list`, or a shared object of your own, ./NAME.so."
+                  "\vExit status: 0 done, 1 the integration failed, 2 wrong input, 3 a file could not "
+                  "be written, "
+                  "4 the model crashed, 130 interrupted. Files are complete up to the last output in "
+                  "each case."};
+  RunOptions o      = {.settings = {.rtol = 1e-6}};
+  History *history  = calloc(1, sizeof *history);
+  int status        = STATUS_USAGE;
+  o.settings.method = *method_at(0);
+  if (!history || history_create(history)) {
+    complain("no memory");
+    status = STATUS_OUTPUT;
+  } else if (!parse_options(&argp, argc, argv, &o)) {
+    catch_interrupts();
+    status = run(&o, argc, argv, history);
+  }
+  if (history) history_free(history);
+  free(history);
+  return status;
+}
+
+const Command run_command = {"run", "runs a model and shows the result", run_main};

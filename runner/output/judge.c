@@ -9,8 +9,6 @@ static const double most_violation = 10;
 /* Of the largest component: a hundredth can be seen in a picture */
 static const double most_error = 1e-2;
 
-enum { NUM_SCALES = sizeof((RunInfo *)0)->scale / sizeof(double) };
-
 static double largest_rise(const History *h, int i) {
   const long column = history_column_quantity(h) + i;
   double rise = 0, least = INFINITY;
@@ -23,7 +21,7 @@ static double largest_rise(const History *h, int i) {
 }
 
 double judge_drift(const History *h, int i) {
-  const double scale = i < NUM_SCALES ? h->info->scale[i] : 0;
+  const double scale = i < RUN_SCALES ? h->info->scale[i] : 0;
   if (!(scale > 0)) return NAN;
   const bool conserved = h->info->settings->model.type->quantities[i].conserved;
   return (conserved ? h->most_drift[i] : largest_rise(h, i)) / scale;

@@ -134,7 +134,7 @@ static void destroy(Report *r) {
 }
 
 int report_write(const History *history, int argc, char **argv, const char *path) {
-  char temporary[4096];
+  char temporary[PATH_LENGTH + 32];
   if (!history->info) {
     complain("%s is not written: the run did not begin", path);
     return -1;

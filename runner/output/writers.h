@@ -5,12 +5,18 @@
 
 #include "history.h"
 
+enum { PATH_LENGTH = 4096 };
+
+/* Can a file be made there? Asked before the run; complains if not: 0 or -1 */
+int path_check(const char *option, const char *path);
+
 /* One row for each sample, at once; path "-": stdout. If a row cannot be written the file ends with the last complete
    one. */
 Listener *csv_create(const char *path);
+void csv_free(Listener *csv); /* may be NULL */
 /* A bar on stderr with rate and remaining time, if that is a terminal; else nothing */
 Listener *progress_create(void);
-void listener_free(Listener *listener); /* may be NULL */
+void progress_free(Listener *progress); /* may be NULL */
 
 /* All that is known at the end, for programs; path "-": stdout. 0 or -1 */
 int json_write(const History *history, int argc, char **argv, const char *path);

@@ -4,9 +4,11 @@
 
 #include <arkode/arkode_butcher_dirk.h>
 #include <arkode/arkode_butcher_erk.h>
+#include <fcntl.h>
 #include <models/names.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const Method methods[] = {
     {.name = "auto", .title = "BDF where the model is stiff, else DOP853"},
@@ -25,16 +27,48 @@ static const Method methods[] = {
      .newton = CP_NEWTON_KKT},
     {.name = "dop853", .title = "Dormand and Prince, order 8", .table = "DOP853"},
     {.name = "dopri5", .title = "Dormand and Prince, order 5", .table = "ARKODE_DORMAND_PRINCE_7_4_5"},
-    {.name  = "esdirk4",
-     .title = "Kennedy and Carpenter, order 4, implicit: for stiff models",
-     .table = "ARKODE_ESDIRK437L2SA_7_3_4"},
+    {.name     = "esdirk4",
+     .title    = "Kennedy and Carpenter, order 4, implicit: for stiff models",
+     .table    = "ARKODE_ESDIRK437L2SA_7_3_4",
+     .implicit = 1},
 };
 enum { NUM_METHODS = sizeof methods / sizeof methods[0] };
 
 const Method *method_at(int i) { return i >= 0 && i < NUM_METHODS ? &methods[i] : NULL; }
 
-static int is_prefix(const char *text, const char *prefix) {
-  return !strncmp(text, prefix, strlen(prefix));
+/* ------------------------------------------------------------------------- ARKODE's tables -- */
+
+/* What SUNDIALS prints about names that it does not know is not for the user's eyes. Returns what ends it, -1: not
+   possible */
+static int silence_stderr(void) {
+  fflush(stderr);
+  const int saved = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY);
+  if (saved >= 0 && nowhere >= 0) dup2(nowhere, STDERR_FILENO);
+  if (nowhere >= 0) close(nowhere);
+  return saved;
+}
+
+static void restore_stderr(int saved) {
+  fflush(stderr);
+  if (saved < 0) return;
+  dup2(saved, STDERR_FILENO);
+  close(saved);
+}
+
+/* A table of ARKODE's by its own name; 0 or -1 */
+static int find_table(const char *name, Method *method) {
+  if (strncmp(name, "ARKODE_", 7) || strlen(name) >= METHOD_NAME) return -1;
+  const int saved             = silence_stderr();
+  ARKodeButcherTable explicit = ARKodeButcherTable_LoadERKByName(name);
+  ARKodeButcherTable implicit = explicit ? NULL : ARKodeButcherTable_LoadDIRKByName(name);
+  restore_stderr(saved);
+  *method = (Method){.title = "a Butcher table of ARKODE's", .implicit = implicit != NULL};
+  snprintf(method->name, METHOD_NAME, "%s", name);
+  snprintf(method->table, METHOD_NAME, "%s", name);
+  const int found = explicit || implicit;
+  if (explicit) ARKodeButcherTable_Free(explicit);
+  if (implicit) ARKodeButcherTable_Free(implicit);
+  return found ? 0 : -1;
 }
 
 int parse_method(const char *option, const char *name, Method *method) {
@@ -45,21 +79,10 @@ int parse_method(const char *option, const char *name, Method *method) {
     *method = methods[i];
     return 0;
   }
-  if (is_prefix(name, "ARKODE_") && strlen(name) < METHOD_NAME) {
-    *method = (Method){.title = "a Butcher table of ARKODE's"};
-    snprintf(method->name, METHOD_NAME, "%s", name);
-    snprintf(method->table, METHOD_NAME, "%s", name);
-    ARKodeButcherTable table = ARKodeButcherTable_LoadERKByName(name);
-    if (!table) table = ARKodeButcherTable_LoadDIRKByName(name);
-    if (table) {
-      ARKodeButcherTable_Free(table);
-      return 0;
-    }
-    complain("%s: ARKODE has no table \"%s\"", option, name);
-    return -1;
-  }
-  complain("%s: there is no \"%s\"; did you mean \"%s\"?", option, name,
-           nearest_name(name, names, NUM_METHODS));
+  if (!find_table(name, method)) return 0;
+  complain(
+      "%s: there is no method \"%s\"; did you mean \"%s\"? (Tables of ARKODE's begin with ARKODE_)",
+      option, name, nearest_name(name, names, NUM_METHODS));
   return -1;
 }
 

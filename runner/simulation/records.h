@@ -8,7 +8,7 @@
 #include "../options.h"
 #include <stdbool.h>
 
-enum { RUN_TEXT = 400 };
+enum { RUN_TEXT = 400, RUN_SCALES = 8 };
 
 /* As what the model is integrated: by its CPMech, or by f and c of the ODE with invariants */
 typedef enum { FORM_AUTO, FORM_MECH, FORM_ODE } RunForm;
@@ -17,13 +17,13 @@ typedef struct {
   ModelChoice model;
   Method method;
   double rtol, atol, t_end;
-  long outputs; /* equally spaced, the start not counted; 0: each step */
-  RunForm form; /* AUTO: MECH where there is one */
-  int linsol;   /* a CPKktLinSol or CPLinSol, by the form; 0: AUTO */
-  int norm;     /* a CPMechMetric or CPNorm; 0: the default */
-  bool forces;  /* are multipliers wanted? */
-  bool drawing; /* are the drawing's points? */
-  bool steps;   /* is each step told? */
+  long outputs;       /* equally spaced, the start not counted; 0: each step */
+  RunForm form;       /* AUTO: MECH where there is one */
+  const char *linsol; /* its name; NULL: the default */
+  const char *norm;   /* the same */
+  bool forces;        /* are multipliers wanted? */
+  bool drawing;       /* are the drawing's points? */
+  bool steps;         /* is each step told? */
 } RunSettings;
 
 /* ---- before the first sample ---- */
@@ -77,6 +77,9 @@ typedef struct {
 } RunEvent;
 
 /* ---- at the end ---- */
+
+/* flag of a run that could not begin: what was asked for is impossible */
+enum { RUN_FLAG_USAGE = -1000 };
 
 typedef enum { RUN_DONE, RUN_FAILED, RUN_CRASHED, RUN_INTERRUPTED, RUN_UNWRITTEN } RunEnding;
 

@@ -4,7 +4,8 @@
 
 #include "records.h"
 
-/* result: out, all but those that only the parent knows */
+/* result: out, all but what only the parent knows. end is called once, and where the model has a reference a second time with
+   the error, which may take long. */
 void simulate(const RunSettings *settings, Listener *listener, RunResult *result);
 
 #endif

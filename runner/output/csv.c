@@ -1,0 +1,179 @@
+/* The trajectory as a table, a row for each sample: memory does not grow with the run. */
+#include "../options.h"
+#include "writers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CSV_FLUSH = 1 << 16, NUMBER = 32 };
+
+typedef struct {
+  Listener listener;
+  char path[PATH_LENGTH];
+  int file;
+  const RunInfo *info;
+  char *text; /* rows that are not written yet, all complete */
+  size_t used, size;
+  off_t written; /* bytes of complete rows in the file */
+  long rows;     /* in the file */
+} Csv;
+
+/* ------------------------------------------------------------------------------------- writing -- */
+
+/* The file ends with its last complete row */
+static void cut(Csv *c, size_t sent, int reason) {
+  size_t complete = sent;
+  while (complete > 0 && c->text[complete - 1] != '\n') complete--;
+  for (size_t i = 0; i < complete; i++) c->rows += c->text[i] == '\n';
+  c->written += (off_t)complete;
+  const int is_cut = !ftruncate(c->file, c->written);
+  complain("%s: %s; it %s its row %ld", strcmp(c->path, "-") ? c->path : "stdout", strerror(reason),
+           is_cut ? "ends with" : "got as far as", c->rows > 0 ? c->rows - 1 : 0);
+}
+
+static int flush_rows(Csv *c) {
+  size_t sent = 0;
+  while (sent < c->used) {
+    const ssize_t bytes = write(c->file, c->text + sent, c->used - sent);
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes <= 0) {
+      cut(c, sent, errno);
+      c->used = 0;
+      return -1;
+    }
+    sent += (size_t)bytes;
+  }
+  for (size_t i = 0; i < c->used; i++) c->rows += c->text[i] == '\n';
+  c->written += (off_t)c->used;
+  c->used = 0;
+  return 0;
+}
+
+/* Room for so many bytes more; 0 or -1 */
+static int reserve(Csv *c, size_t bytes) {
+  if (c->used + bytes <= c->size) return 0;
+  const size_t size = c->used + bytes + CSV_FLUSH;
+  char *larger      = realloc(c->text, size);
+  if (!larger) {
+    complain("%s: no memory for a row", c->path);
+    return -1;
+  }
+  c->text = larger;
+  c->size = size;
+  return 0;
+}
+
+static int put(Csv *c, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  if (reserve(c, 2 * RUN_TEXT)) {
+    va_end(arguments);
+    return -1;
+  }
+  const int length = vsnprintf(c->text + c->used, c->size - c->used, format, arguments);
+  va_end(arguments);
+  c->used += length > 0 ? (size_t)length : 0;
+  return 0;
+}
+
+/* All numbers with 17 digits: they read back as they were */
+static int put_numbers(Csv *c, const double *numbers, long count) {
+  if (reserve(c, (size_t)count * NUMBER)) return -1;
+  for (long i = 0; i < count; i++)
+    c->used += (size_t)snprintf(c->text + c->used, NUMBER, ",%.17g", numbers[i]);
+  return 0;
+}
+
+static int end_row(Csv *c) {
+  if (put(c, "\n")) return -1;
+  return c->used >= CSV_FLUSH ? flush_rows(c) : 0;
+}
+
+/* ---------------------------------------------------------------------------------- the listener -- */
+
+/* A name as a field: quoted where it has commas or quotes */
+static int put_name(Csv *c, const char *name) {
+  if (!strpbrk(name, ",\"\n")) return put(c, ",%s", name);
+  int failed = put(c, ",\"");
+  for (; *name && !failed; name++) failed = put(c, *name == '"' ? "\"\"" : "%c", *name);
+  return failed || put(c, "\"");
+}
+
+static int write_header(Csv *c) {
+  const RunInfo *info     = c->info;
+  const CPModelType *type = info->settings->model.type;
+  char name[NUMBER + RUN_TEXT];
+  int failed = put(c, "t");
+  for (long i = 0; i < info->n && !failed; i++) {
+    component_name(info, i, name, sizeof name);
+    failed = put_name(c, name);
+  }
+  for (int i = 0; i < info->nquantities && !failed; i++)
+    failed = put_name(c, type->quantities[i].name);
+  for (int i = 0; i < NUM_LEVELS && !failed; i++) {
+    snprintf(name, sizeof name, "%s violation", level_name(i));
+    if (level_exists(info, i)) failed = put_name(c, name);
+  }
+  for (long i = 0; i < info->nlambda && !failed; i++) failed = put(c, ",lambda%ld", i);
+  return failed || end_row(c) ? -1 : 0;
+}
+
+static int begin(Listener *self, const RunInfo *info) {
+  Csv *c  = (Csv *)self;
+  c->info = info;
+  c->file = strcmp(c->path, "-") ? open(c->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
+                                 : STDOUT_FILENO;
+  if (c->file < 0) {
+    complain("%s cannot be written: %s", c->path, strerror(errno));
+    return -1;
+  }
+  /* at once, so that a disk that is full is known before the run */
+  return write_header(c) || flush_rows(c) ? -1 : 0;
+}
+
+static int sample(Listener *self, const Sample *s) {
+  Csv *c              = (Csv *)self;
+  const RunInfo *info = c->info;
+  if (put(c, "%.17g", s->t) || put_numbers(c, s->y, info->n) ||
+      put_numbers(c, s->quantity, info->nquantities))
+    return -1;
+  for (int i = 0; i < NUM_LEVELS; i++)
+    if (level_exists(info, i) && put_numbers(c, &s->violation[i], 1)) return -1;
+  return put_numbers(c, s->lambda, info->nlambda) || end_row(c) ? -1 : 0;
+}
+
+static int end(Listener *self, const RunResult *result) {
+  Csv *c     = (Csv *)self;
+  int failed = result->ending == RUN_UNWRITTEN && c->used == 0 ? 0 : flush_rows(c);
+  if (c->file != STDOUT_FILENO && close(c->file) && !failed) {
+    complain("%s: %s", c->path, strerror(errno));
+    failed = -1;
+  }
+  c->file = -1;
+  return failed;
+}
+
+Listener *csv_create(const char *path) {
+  Csv *c = calloc(1, sizeof *c);
+  if (!c || strlen(path) >= sizeof c->path) {
+    complain("%s: %s", path, c ? "the path is too long" : "no memory");
+    free(c);
+    return NULL;
+  }
+  c->listener = (Listener){.begin = begin, .sample = sample, .end = end};
+  c->file     = -1;
+  strcpy(c->path, path);
+  return &c->listener;
+}
+
+void csv_free(Listener *listener) {
+  Csv *c = (Csv *)listener;
+  if (!c) return;
+  if (c->file > STDOUT_FILENO) close(c->file);
+  free(c->text);
+  free(c);
+}

@@ -1,0 +1,134 @@
+/* What a physicist judges a run by. */
+#include "writers.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_COMPONENTS = 12 };
+
+static void row(FILE *out, const char *name) { fprintf(out, "  %-14s", name); }
+
+static void print_verdict(FILE *out, const RunInfo *info, const RunResult *r) {
+  static const char *const verdict[] = {[RUN_DONE]        = "reached",
+                                        [RUN_FAILED]      = "FAILED",
+                                        [RUN_CRASHED]     = "CRASHED",
+                                        [RUN_INTERRUPTED] = "INTERRUPTED",
+                                        [RUN_UNWRITTEN]   = "STOPPED"};
+  row(out, "end");
+  if (r->ending == RUN_DONE) {
+    fprintf(out, "t = %g reached\n", r->t);
+    return;
+  }
+  fprintf(out, "%s at t = %.6g of %g\n", verdict[r->ending], r->t, info->settings->t_end);
+  row(out, "");
+  fprintf(out, "%s\n", r->message);
+}
+
+static void print_method(FILE *out, const RunInfo *info) {
+  const RunSettings *s = info->settings;
+  row(out, "method");
+  fprintf(out, "%s, rtol %g, atol %g\n", info->method, s->rtol, s->atol);
+}
+
+static void print_parameters(FILE *out, const ModelChoice *choice) {
+  for (int i = 0; i < choice->type->nparameters; i++) {
+    const CPModelParameter *p = &choice->type->parameters[i];
+    if (choice->values[i] == p->value) continue;
+    row(out, "parameter");
+    fprintf(out, "%s = %g %s (default %g)\n", p->name, (double)choice->values[i], p->unit,
+            (double)p->value);
+  }
+}
+
+static void print_state(FILE *out, const History *h) {
+  const RunInfo *info = h->info;
+  char name[RUN_TEXT], unit[40];
+  for (long i = 0; i < info->n && i < MOST_COMPONENTS; i++) {
+    component_name(info, i, name, sizeof name);
+    component_unit(info, i, unit, sizeof unit);
+    row(out, i ? "" : "state");
+    fprintf(out, "%-8s %- .15g %s\n", name, h->last[i], strcmp(unit, "1") ? unit : "");
+  }
+  if (info->n <= MOST_COMPONENTS) return;
+  row(out, "");
+  fprintf(out, "... %ld more; --csv and --json have all\n", info->n - MOST_COMPONENTS);
+}
+
+static void print_quantities(FILE *out, const History *h) {
+  const RunInfo *info = h->info;
+  for (int i = 0; i < info->nquantities; i++) {
+    const CPModelQuantity *q = &info->settings->model.type->quantities[i];
+    const double scale       = i < RUN_SCALES ? info->scale[i] : NAN;
+    row(out, i ? "" : "kept");
+    if (q->conserved)
+      fprintf(out, "%s: changed by at most %.2g %s", q->name, h->most_drift[i], q->unit);
+    else
+      fprintf(out, "%s: from %.6g to %.6g %s, it never rose by more than %.2g", q->name,
+              h->first_quantity[i], h->last_quantity[i], q->unit, h->most_drift[i]);
+    if (scale > 0) fprintf(out, " (%.1e of %.3g %s)", h->most_drift[i] / scale, scale, q->unit);
+    fputc('\n', out);
+  }
+}
+
+static void print_violations(FILE *out, const History *h) {
+  int first = 1;
+  for (int i = 0; i < NUM_LEVELS; i++) {
+    if (!level_exists(h->info, i)) continue;
+    row(out, first ? "violation" : "");
+    fprintf(out, "%-9s at most %.2g, at t = %.6g\n", level_name(i), h->most_violation[i],
+            h->when[i]);
+    first = 0;
+  }
+}
+
+static void print_rank(FILE *out, const RunResult *r) {
+  if (r->rank < 0) return;
+  row(out, "rank");
+  fprintf(out, "%ld of %ld constraints%s\n", r->rank, r->constraints,
+          r->unique ? "" : "; the multipliers are not unique, those of least norm are given");
+}
+
+static void print_work(FILE *out, const RunResult *r) {
+  char rejections[RUN_TEXT];
+  describe_rejections(r, rejections, sizeof rejections);
+  row(out, "work");
+  fprintf(out, "%ld steps, %ld evaluations of f", r->steps, r->rhs);
+  if (r->factorisations > 0)
+    fprintf(out, ", %ld Jacobians, %ld factorisations", r->jacobians, r->factorisations);
+  fputc('\n', out);
+  row(out, "rejected");
+  fprintf(out, "%s\n", rejections);
+  row(out, "time");
+  fprintf(out, "%.3g s of CPU time for the integration\n", r->seconds);
+}
+
+static void print_events(FILE *out, const History *h) {
+  if (h->events == 0) return;
+  row(out, "events");
+  fprintf(out, "%ld, the first at t = %.6g\n", h->events, h->event[0].t);
+}
+
+static void print_error(FILE *out, const History *h) {
+  if (!isfinite(h->result.error)) return;
+  row(out, "error");
+  fprintf(out, "%.2g against the model's reference, which is known to %.0e\n", h->result.error,
+          h->info->reference_error);
+}
+
+void summary_print(const History *h, FILE *out) {
+  const RunInfo *info      = h->info;
+  const ModelChoice *model = &info->settings->model;
+  fprintf(out, "%s (%s)\n", model->type->title, model->type->name);
+  print_parameters(out, model);
+  print_method(out, info);
+  print_verdict(out, info, &h->result);
+  if (h->curves.rows > 0) {
+    print_state(out, h);
+    print_quantities(out, h);
+    print_violations(out, h);
+  }
+  print_rank(out, &h->result);
+  print_events(out, h);
+  if (h->result.ending == RUN_DONE || h->result.ending == RUN_FAILED) print_work(out, &h->result);
+  print_error(out, h);
+}

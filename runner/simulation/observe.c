@@ -1,0 +1,98 @@
+#include "observe.h"
+
+#include <math.h>
+#include <nvector/nvector_serial.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Sizes of the two forms */
+static void take_sizes(const Problem *p, RunInfo *info) {
+  const CPModel *model     = p->model;
+  const CPMechModel *sizes = &model->mech;
+  info->n                  = (long)model->n;
+  if (p->mech) {
+    info->nq        = (long)CPModelNumPositions(model);
+    info->nu        = (long)sizes->nu;
+    info->np        = (long)sizes->np;
+    info->nv        = (long)(sizes->nv > sizes->np ? sizes->nv : sizes->np);
+    info->has_norms = info->nq > info->nu;
+  } else {
+    info->nq = info->n % 2 ? info->n : info->n / 2;
+    info->nu = info->n - info->nq;
+    info->nv = p->P ? (long)model->m : 0;
+  }
+  info->nz = info->n - info->nq - info->nu;
+}
+
+int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message) {
+  const CPModel *model    = p->model;
+  const CPModelType *type = model->type;
+  *o                      = (Observer){.problem = p, .rank = -1, .unique = true};
+  *info                   = (RunInfo){.settings = &p->settings};
+  take_sizes(p, info);
+  info->nquantities     = type->nquantities;
+  info->known           = model->known && type->reference;
+  info->reference_error = model->reference_error;
+  if (p->settings.drawing && type->points) {
+    info->npoints   = model->drawing.npoints;
+    info->nsegments = model->drawing.nsegments;
+    info->kind      = (const int *)model->drawing.kind;
+    info->segment   = (const int(*)[2])model->drawing.segment;
+  }
+  for (int i = 0; i < type->nquantities && i < RUN_SCALES; i++)
+    info->scale[i] = CPModelScale(model, i);
+  if (p->mech) {
+    o->mech    = problem_mech(p);
+    o->nlambda = o->mech ? (long)CPMechGetNumMultipliers(o->mech) : 0;
+  } else if (p->P) {
+    o->residual = N_VClone(p->residual);
+  }
+  info->nlambda = p->settings.forces ? o->nlambda : 0;
+  o->numbers =
+      calloc((size_t)(type->nquantities + o->nlambda + 3L * info->npoints + 1), sizeof *o->numbers);
+  if (!o->numbers || (p->mech && !o->mech) || (p->P && !o->residual)) {
+    snprintf(message, RUN_TEXT, "no memory for the outputs");
+    return -1;
+  }
+  o->quantity = o->numbers;
+  o->lambda   = o->quantity + type->nquantities;
+  o->points   = o->lambda + o->nlambda;
+  return 0;
+}
+
+void observer_free(Observer *o) {
+  CPMechFree(&o->mech);
+  if (o->residual) N_VDestroy(o->residual);
+  free(o->numbers);
+}
+
+static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample) {
+  const bool forces = o->problem->settings.forces;
+  CPMechOutput out  = {.lambda = forces ? o->lambda : NULL};
+  if (CPMechEvaluate(o->mech, t, y, &out)) {
+    for (long i = 0; i < o->nlambda; i++) o->lambda[i] = NAN;
+    return;
+  }
+  sample->violation[LEVEL_POSITION] = out.position;
+  sample->violation[LEVEL_VELOCITY] = out.velocity;
+  sample->violation[LEVEL_NORM]     = out.norms;
+  o->rank                           = (long)out.rank;
+  o->unique                         = out.unique;
+}
+
+void observe(Observer *o, sunrealtype t, N_Vector y, Sample *sample) {
+  const CPModel *model    = o->problem->model;
+  const CPModelType *type = model->type;
+  *sample                 = (Sample){.t        = t,
+                                     .y        = N_VGetArrayPointer(y),
+                                     .quantity = o->quantity,
+                                     .lambda   = o->lambda,
+                                     .points   = o->points};
+  for (int i = 0; i < NUM_LEVELS; i++) sample->violation[i] = NAN;
+  for (int i = 0; i < type->nquantities; i++)
+    o->quantity[i] = type->quantities[i].value(model, t, y);
+  if (o->mech) observe_mech(o, t, y, sample);
+  else if (o->residual && !model->c(t, y, o->residual, model->data))
+    sample->violation[LEVEL_INVARIANT] = N_VMaxNorm(o->residual);
+  if (o->problem->settings.drawing && type->points) type->points(model, t, y, o->points);
+}

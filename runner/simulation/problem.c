@@ -1,0 +1,183 @@
+#include "problem.h"
+
+#include <nvector/nvector_serial.h>
+#include <stdio.h>
+#include <string.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+
+enum { MOST_DENSE = 3000 }; /* components with a dense df/dy by differences, 72 MB */
+
+typedef struct {
+  const char *name;
+  int mech, ode; /* the choice in each form, -1: not there */
+} Choice;
+
+static const Choice linsols[] = {{"auto", CP_KKT_AUTO, CP_LINSOL_AUTO},
+                                 {"schur", CP_KKT_SCHUR, CP_LINSOL_SCHUR},
+                                 {"sparse", CP_KKT_SPARSE, CP_LINSOL_SPARSE},
+                                 {"nullspace", CP_KKT_NULLSPACE, -1},
+                                 {"sparse-schur", CP_KKT_SPARSE_SCHUR, -1},
+                                 {"qr", -1, CP_LINSOL_QR},
+                                 {"qrp", -1, CP_LINSOL_QRP},
+                                 {"block", -1, CP_LINSOL_BLOCK}};
+static const Choice norms[]   = {{"default", CP_METRIC_DEFAULT, CP_NORM_ERROR},
+                                 {"error", CP_METRIC_ERROR, CP_NORM_ERROR},
+                                 {"l2", CP_METRIC_L2, CP_NORM_L2},
+                                 {"kinetic", CP_METRIC_KINETIC, -1},
+                                 {"newton", CP_METRIC_NEWTON, -1}};
+enum {
+  NUM_LINSOLS = sizeof linsols / sizeof linsols[0],
+  NUM_NORMS   = sizeof norms / sizeof norms[0]
+};
+
+const char *linsol_name(int i) { return i < NUM_LINSOLS ? linsols[i].name : NULL; }
+const char *norm_name(int i) { return i < NUM_NORMS ? norms[i].name : NULL; }
+
+/* value: out, what the name means in this form; name NULL: the first. 0 or -1 */
+static int choose(const Choice *choices, int count, const char *option, const char *name, bool mech,
+                  int *value, char *message) {
+  int i = 0;
+  while (name && i < count - 1 && strcmp(choices[i].name, name)) i++;
+  *value = mech ? choices[i].mech : choices[i].ode;
+  if (*value >= 0) return 0;
+  snprintf(message, RUN_TEXT, "%s %s is not for the form \"%s\" of the model; see --form", option,
+           name, mech ? "mech" : "ode");
+  return -1;
+}
+
+static void silent(int code, const char *function, const char *text, void *data) {
+  (void)code, (void)function, (void)text, (void)data; /* GetLastMessage has it */
+}
+
+/* --------------------------------------------------------------------------------- the two forms -- */
+
+static int resolve_form(Problem *p, char *message) {
+  const CPModel *model = p->model;
+  const bool mech = model->mech.nu > 0, ode = model->f;
+  RunForm *form = &p->settings.form;
+  if (*form == FORM_AUTO) *form = mech ? FORM_MECH : FORM_ODE;
+  if (*form == FORM_MECH ? mech : ode) return 0;
+  snprintf(message, RUN_TEXT, "%s has no form \"%s\"; see `cpodes describe`", model->type->name,
+           *form == FORM_MECH ? "mech" : "ode");
+  return -1;
+}
+
+CPMech problem_mech(const Problem *p) {
+  int linsol, norm;
+  char message[RUN_TEXT];
+  if (choose(linsols, NUM_LINSOLS, "", p->settings.linsol, true, &linsol, message) ||
+      choose(norms, NUM_NORMS, "", p->settings.norm, true, &norm, message))
+    return NULL;
+  CPMech mech = CPModelMech(p->model);
+  if (!mech) return NULL;
+  if (CPMechSetErrHandlerFn(mech, silent, NULL) ||
+      CPMechSetLinearSolver(mech, (CPKktLinSol)linsol) || CPMechSetMetric(mech, (CPMechMetric)norm))
+    CPMechFree(&mech);
+  return mech;
+}
+
+static int create_mech(Problem *p, char *message) {
+  const Method *method = &p->settings.method;
+  int value;
+  if (choose(linsols, NUM_LINSOLS, "--linsol", p->settings.linsol, true, &value, message) ||
+      choose(norms, NUM_NORMS, "--norm", p->settings.norm, true, &value, message))
+    return -1;
+  if (!(p->mech = problem_mech(p))) {
+    snprintf(message, RUN_TEXT, "%s: its CPMech cannot be made; `cpodes check` says more",
+             p->model->type->name);
+    return -1;
+  }
+  if (!CPMechSetMaxOrd(p->mech, method->max_order) &&
+      !CPMechSetErrorTimeScale(p->mech, method->tau, NULL) &&
+      !CPMechSetNewton(p->mech, method->newton))
+    return 0;
+  snprintf(message, RUN_TEXT, "%s", CPMechGetLastMessage(p->mech));
+  return -1;
+}
+
+static int create_projector(Problem *p, int linsol, int norm, char *message) {
+  const CPModel *model = p->model;
+  if (!model->c || model->m == 0) return 0;
+  p->residual = N_VNew_Serial(model->m, p->ctx);
+  if (p->residual) p->P = CPProjectorCreate(model->c, model->y0, p->residual, p->ctx);
+  if (model->G && !model->G_tmpl) p->G = SUNDenseMatrix(model->m, model->n, p->ctx);
+  if (!p->P || (model->G && !model->G_tmpl && !p->G)) {
+    snprintf(message, RUN_TEXT, "%s: no memory for the projector", model->type->name);
+    return -1;
+  }
+  CPProjectorSetErrHandlerFn(p->P, silent, NULL);
+  int flag = CPProjectorSetUserData(p->P, model->data);
+  if (!flag && model->G) flag = CPProjectorSetJacFn(p->P, model->G, p->G ? p->G : model->G_tmpl);
+  if (!flag) flag = CPProjectorSetLinearSolver(p->P, (CPLinSol)linsol);
+  if (!flag) flag = CPProjectorSetNorm(p->P, (CPNorm)norm);
+  if (flag) snprintf(message, RUN_TEXT, "%s", CPProjectorGetLastMessage(p->P));
+  return flag ? -1 : 0;
+}
+
+/* Newton's iteration with a dense df/dy where one is wanted and fits, else a fixed point */
+static int create_solvers(Problem *p, char *message) {
+  const Method *method = &p->settings.method;
+  const sunindextype n = p->model->n;
+  const bool newton = method->lmm == CV_BDF || method->newton == CP_NEWTON_KKT || method->implicit;
+  if (method->lmm == 0 && !method->implicit) return 0;
+  if (newton && n <= MOST_DENSE) {
+    p->J      = SUNDenseMatrix(n, n, p->ctx);
+    p->linear = p->J ? SUNLinSol_Dense(p->model->y0, p->J, p->ctx) : NULL;
+  } else {
+    p->iteration = SUNNonlinSol_FixedPoint(p->model->y0, 0, p->ctx);
+  }
+  if (p->linear || p->iteration) return 0;
+  snprintf(message, RUN_TEXT, "no memory for the solvers");
+  return -1;
+}
+
+static int create_ode(Problem *p, char *message) {
+  int linsol, norm;
+  if (choose(linsols, NUM_LINSOLS, "--linsol", p->settings.linsol, false, &linsol, message) ||
+      choose(norms, NUM_NORMS, "--norm", p->settings.norm, false, &norm, message))
+    return -1;
+  if (p->settings.method.tau != 0) {
+    snprintf(message, RUN_TEXT, "--method %s is for the form \"mech\" of a model only",
+             p->settings.method.name);
+    return -1;
+  }
+  return create_projector(p, linsol, norm, message) || create_solvers(p, message) ? -1 : 0;
+}
+
+/* ------------------------------------------------------------------------------------ life cycle -- */
+
+int problem_create(Problem *p, const RunSettings *settings, char *message) {
+  *p = (Problem){.settings = *settings};
+#if SUNDIALS_VERSION_MAJOR >= 7
+  const int flag = SUNContext_Create(SUN_COMM_NULL, &p->ctx);
+#else
+  const int flag = SUNContext_Create(NULL, &p->ctx);
+#endif
+  if (flag) {
+    snprintf(message, RUN_TEXT, "SUNDIALS gives no context");
+    return -1;
+  }
+  const ModelChoice *choice = &p->settings.model;
+  p->model = CPModelCreate(choice->type, choice->values, p->ctx, message, RUN_TEXT);
+  if (!p->model || resolve_form(p, message)) return -1;
+  if (!p->model->y0) {
+    snprintf(message, RUN_TEXT, "%s: its create leaves y0 NULL", choice->type->name);
+    return -1;
+  }
+  method_resolve(&p->settings.method, p->model->stiff);
+  return p->settings.form == FORM_MECH ? create_mech(p, message) : create_ode(p, message);
+}
+
+void problem_free(Problem *p) {
+  CPMechFree(&p->mech);
+  CPProjectorFree(&p->P);
+  if (p->iteration) SUNNonlinSolFree(p->iteration);
+  if (p->linear) SUNLinSolFree(p->linear);
+  if (p->J) SUNMatDestroy(p->J);
+  if (p->G) SUNMatDestroy(p->G);
+  if (p->residual) N_VDestroy(p->residual);
+  CPModelFree(&p->model);
+  if (p->ctx) SUNContext_Free(&p->ctx);
+}

@@ -1,0 +1,35 @@
+/* A model as integrators take it, in one of its two forms. */
+#ifndef CPODES_RUNNER_PROBLEM_H
+#define CPODES_RUNNER_PROBLEM_H
+
+#include "records.h"
+
+#include <sundials/sundials_linearsolver.h>
+#include <sundials/sundials_nonlinearsolver.h>
+
+typedef struct {
+  RunSettings settings; /* form and method resolved */
+  SUNContext ctx;
+  CPModel *model;
+  int warnings;  /* shown */
+  CPMech mech;   /* of the integrator; NULL: ODE form */
+  CPProjector P; /* ODE form, if it has invariants */
+  /* ODE form, owned here: templates, solvers */
+  N_Vector residual;
+  SUNMatrix G, J;
+  SUNLinearSolver linear;
+  SUNNonlinearSolver iteration;
+} Problem;
+
+/* Names for --linsol and --norm, of both forms; NULL beyond the last */
+const char *linsol_name(int i);
+const char *norm_name(int i);
+
+/* Creates the model and its objects; 0, or -1 with the reason in message [RUN_TEXT]. problem_free in any case */
+int problem_create(Problem *problem, const RunSettings *settings, char *message);
+void problem_free(Problem *problem);
+
+/* A CPMech of the model's with the settings, for outputs: evaluations then count nowhere. NULL: failed */
+CPMech problem_mech(const Problem *problem);
+
+#endif

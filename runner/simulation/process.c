@@ -1,0 +1,235 @@
+#define _GNU_SOURCE /* strsignal, clock_getcpuclockid */
+#include "process.h"
+
+#include "simulate.h"
+#include "wire.h"
+
+#include "../command.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+enum { LOOK_EVERY = 50, READ_BYTES = 1 << 16 }; /* [ms] */
+/* So long the error against a reference is waited for once the run has ended */
+static const double patience = 1; /* [s] */
+
+/* ------------------------------------------------------------------------------------ interrupts -- */
+
+static volatile sig_atomic_t interrupted = 0; /* a signal handler knows nothing else */
+
+static void note_interrupt(int number) {
+  (void)number;
+  interrupted = 1;
+}
+
+void catch_interrupts(void) {
+  /* once: the second one ends the program */
+  struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = (int)SA_RESETHAND};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  signal(SIGPIPE, SIG_IGN); /* who reads our output may leave: a write fails then */
+#ifdef SIGXFSZ
+  signal(SIGXFSZ, SIG_IGN); /* the same for a file that grows beyond a limit */
+#endif
+}
+
+bool was_interrupted(void) { return interrupted != 0; }
+
+/* ------------------------------------------------------------------------------------- the child -- */
+
+static void run_child(const RunSettings *settings, int file) {
+  WireOut wire;
+  RunResult result;
+  setpgid(0, 0); /* Ctrl-C is the parent's business; what the model starts ends with it */
+#ifdef __linux__
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+  signal(SIGPIPE, SIG_DFL);
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+  dup2(STDERR_FILENO, STDOUT_FILENO); /* what a model prints does not belong into our output */
+  if (wire_out_create(&wire, file)) _exit(STATUS_FAILED);
+  simulate(settings, &wire.listener, &result);
+  wire_out_free(&wire);
+  fflush(NULL);
+  _exit(STATUS_DONE); /* exit handlers are the parent's */
+}
+
+/* ------------------------------------------------------------------------------------ the parent -- */
+
+/* Why no more is listened for */
+typedef enum { TOLD_ALL, INTERRUPTED, OVER_LIMIT, IMPATIENT, REFUSED } Silence;
+
+typedef struct {
+  pid_t pid;
+  int file;
+  double limit; /* [s] of CPU time, 0: none */
+  double ended; /* when the result came, 0: not yet */
+  WireIn wire;
+} Child;
+
+static double clock_now(clockid_t clock) {
+  struct timespec now = {0};
+  clock_gettime(clock, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool is_over_limit(const Child *c) {
+  clockid_t clock;
+  return c->limit > 0 && !c->wire.finished && !clock_getcpuclockid(c->pid, &clock) &&
+         clock_now(clock) > c->limit;
+}
+
+/* Has the reference had its time? */
+static bool is_impatient(Child *c) {
+  const double now = clock_now(CLOCK_MONOTONIC);
+  if (!c->wire.finished) return false;
+  if (c->ended == 0) c->ended = now;
+  return now - c->ended > patience;
+}
+
+static Silence listen_to(Child *c, char *bytes) {
+  struct pollfd end = {.fd = c->file, .events = POLLIN};
+  for (;;) {
+    if (was_interrupted()) return INTERRUPTED;
+    if (is_over_limit(c)) return OVER_LIMIT;
+    if (is_impatient(c)) return IMPATIENT;
+    if (poll(&end, 1, LOOK_EVERY) <= 0) continue; /* nothing yet, or a signal */
+    const ssize_t got = read(c->file, bytes, READ_BYTES);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return TOLD_ALL;
+    if (wire_take(&c->wire, bytes, (size_t)got)) return REFUSED;
+  }
+}
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+static void
+end_with(RunResult *r, RunEnding ending, const char *format, ...) {
+  va_list arguments;
+  r->ending = ending;
+  va_start(arguments, format);
+  vsnprintf(r->message, RUN_TEXT, format, arguments);
+  va_end(arguments);
+}
+
+/* The result of a run that did not tell its own */
+static void explain(const Child *c, Silence silence, int status, RunResult *r) {
+  switch (silence) {
+  case REFUSED: end_with(r, RUN_UNWRITTEN, "stopped: its output could not be written"); return;
+  case INTERRUPTED: end_with(r, RUN_INTERRUPTED, "interrupted"); return;
+  case OVER_LIMIT: end_with(r, RUN_FAILED, "stopped after %g s", c->limit); return;
+  default: break;
+  }
+  if (WIFSIGNALED(status))
+    end_with(r, RUN_CRASHED, "the model crashed: %s", strsignal(WTERMSIG(status)));
+  else
+    end_with(r, RUN_CRASHED, "the model ended the process, with exit status %d",
+             WEXITSTATUS(status));
+}
+
+static int status_of(const RunResult *r) {
+  switch (r->ending) {
+  case RUN_DONE: return STATUS_DONE;
+  case RUN_CRASHED: return STATUS_CRASHED;
+  case RUN_INTERRUPTED: return STATUS_INTERRUPTED;
+  case RUN_UNWRITTEN: return STATUS_OUTPUT;
+  default: return r->flag == RUN_FLAG_USAGE ? STATUS_USAGE : STATUS_FAILED;
+  }
+}
+
+/* Counts what has been told, for a run that cannot say so any more */
+typedef struct {
+  Listener listener;
+  RunResult *result;
+} Tally;
+
+static int tally_sample(Listener *self, const Sample *sample) {
+  RunResult *r = ((Tally *)self)->result;
+  r->samples++;
+  r->t = sample->t;
+  return 0;
+}
+
+static int tally_step(Listener *self, const Step *step) {
+  RunResult *r = ((Tally *)self)->result;
+  r->steps++;
+  r->t = step->t;
+  return 0;
+}
+
+static int tally_event(Listener *self, const RunEvent *event) {
+  ((Tally *)self)->result->events++;
+  (void)event;
+  return 0;
+}
+
+static void end_child(Child *c, Silence silence, RunResult *result) {
+  int status = 0;
+  if (silence != TOLD_ALL) kill(c->pid, SIGKILL);
+  while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR) {}
+  kill(-c->pid, SIGKILL); /* what it had started */
+  close(c->file);
+  if (!c->wire.finished || silence == REFUSED) explain(c, silence, status, result);
+}
+
+static int start_child(const RunSettings *settings, Child *c, RunResult *result) {
+  int ends[2];
+  fflush(NULL); /* else the child has it, too */
+  c->pid = pipe(ends) ? -1 : fork();
+  if (c->pid < 0) {
+    end_with(result, RUN_FAILED, "no process can be started: %s", strerror(errno));
+    return -1;
+  }
+  if (c->pid == 0) {
+    close(ends[0]);
+    run_child(settings, ends[1]);
+  }
+  setpgid(c->pid, c->pid); /* whoever comes first */
+  close(ends[1]);
+  c->file = ends[0];
+  return 0;
+}
+
+int run_process(const RunSettings *settings, Listener *const *listeners, int count, double limit,
+                RunInfo *info, RunResult *result) {
+  enum { MOST_LISTENERS = 8 };
+  Listener *all[MOST_LISTENERS + 1];
+  Tally tally = {{.sample = tally_sample, .step = tally_step, .event = tally_event}, result};
+  char *bytes = malloc(READ_BYTES);
+  Child child = {.limit = limit, .wire = {.listeners = all, .info = info, .result = result}};
+  *info       = (RunInfo){.settings = NULL};
+  *result     = (RunResult){.rank = -1, .error = NAN};
+  for (int i = 0; i < count && i < MOST_LISTENERS; i++) all[child.wire.count++] = listeners[i];
+  all[child.wire.count++] = &tally.listener;
+  if (!bytes) end_with(result, RUN_FAILED, "no memory");
+  else if (!start_child(settings, &child, result))
+    end_child(&child, listen_to(&child, bytes), result);
+  for (int i = 0; i < child.wire.begun; i++)
+    if (all[i]->end && all[i]->end(all[i], result) && result->ending == RUN_DONE)
+      end_with(result, RUN_UNWRITTEN, "its output could not be written");
+  wire_in_free(&child.wire);
+  free(bytes);
+  return status_of(result);
+}
+
+void run_info_free(RunInfo *info) {
+  free((void *)(uintptr_t)info->settings);
+  free((void *)(uintptr_t)info->kind);
+  free((void *)(uintptr_t)info->segment);
+  *info = (RunInfo){.settings = NULL};
+}

@@ -1,0 +1,216 @@
+#include "wire.h"
+
+#include "../options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef enum { WIRE_INFO, WIRE_SAMPLE, WIRE_STEP, WIRE_EVENT, WIRE_RESULT } WireKind;
+
+typedef struct {
+  WireKind kind;
+  size_t bytes; /* that follow */
+} WireHead;
+
+/* ---------------------------------------------------------------------------------- sending -- */
+
+static int append(WireOut *w, const void *data, size_t bytes) {
+  if (w->used + bytes > w->size) {
+    const size_t size = 2 * (w->used + bytes);
+    char *larger      = realloc(w->buffer, size);
+    if (!larger) return -1;
+    w->buffer = larger;
+    w->size   = size;
+  }
+  if (bytes > 0) memcpy(w->buffer + w->used, data, bytes);
+  w->used += bytes;
+  return 0;
+}
+
+static int append_numbers(WireOut *w, const double *numbers, long count) {
+  return append(w, numbers, (size_t)count * sizeof *numbers);
+}
+
+static int begin_record(WireOut *w, WireKind kind) {
+  WireHead head;
+  memset(&head, 0, sizeof head); /* padding, too */
+  head.kind = kind;
+  w->used   = 0;
+  return append(w, &head, sizeof head);
+}
+
+static int send_record(WireOut *w) {
+  static const char zeros[sizeof(double)] = {0}; /* the next record's numbers are aligned */
+  if (append(w, zeros, (sizeof zeros - w->used % sizeof zeros) % sizeof zeros)) return -1;
+  WireHead *head = (WireHead *)(void *)w->buffer;
+  head->bytes    = w->used - sizeof *head;
+  for (const char *next = w->buffer; next < w->buffer + w->used;) {
+    const ssize_t sent = write(w->file, next, (size_t)(w->buffer + w->used - next));
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return -1;
+    next += sent;
+  }
+  return 0;
+}
+
+static int send_info(Listener *self, const RunInfo *info) {
+  WireOut *w = (WireOut *)self;
+  w->info    = info;
+  return begin_record(w, WIRE_INFO) || append(w, info, sizeof *info) ||
+                 append(w, info->settings, sizeof *info->settings) ||
+                 append(w, info->kind, (size_t)info->npoints * sizeof *info->kind) ||
+                 append(w, info->segment, (size_t)info->nsegments * sizeof *info->segment) ||
+                 send_record(w)
+             ? -1
+             : 0;
+}
+
+static int send_sample(Listener *self, const Sample *s) {
+  WireOut *w          = (WireOut *)self;
+  const RunInfo *info = w->info;
+  return begin_record(w, WIRE_SAMPLE) || append_numbers(w, &s->t, 1) ||
+                 append_numbers(w, s->violation, NUM_LEVELS) || append_numbers(w, s->y, info->n) ||
+                 append_numbers(w, s->quantity, info->nquantities) ||
+                 append_numbers(w, s->lambda, info->nlambda) ||
+                 append_numbers(w, s->points, 3L * info->npoints) || send_record(w)
+             ? -1
+             : 0;
+}
+
+static int send_step(Listener *self, const Step *step) {
+  WireOut *w = (WireOut *)self;
+  return begin_record(w, WIRE_STEP) || append(w, step, sizeof *step) || send_record(w) ? -1 : 0;
+}
+
+static int send_event(Listener *self, const RunEvent *event) {
+  WireOut *w = (WireOut *)self;
+  return begin_record(w, WIRE_EVENT) || append(w, event, sizeof *event) || send_record(w) ? -1 : 0;
+}
+
+static int send_result(Listener *self, const RunResult *result) {
+  WireOut *w = (WireOut *)self;
+  return begin_record(w, WIRE_RESULT) || append(w, result, sizeof *result) || send_record(w) ? -1
+                                                                                             : 0;
+}
+
+int wire_out_create(WireOut *w, int file) {
+  *w        = (WireOut){.listener = {send_info, send_sample, send_step, send_event, send_result},
+                        .file     = file,
+                        .size     = 4096};
+  w->buffer = malloc(w->size);
+  return w->buffer ? 0 : -1;
+}
+
+void wire_out_free(WireOut *w) { free(w->buffer); }
+
+/* -------------------------------------------------------------------------------- receiving -- */
+
+/* A copy of the next bytes; NULL: no memory */
+static void *take_array(const char **bytes, size_t length) {
+  void *copy = malloc(length + 1);
+  if (copy) memcpy(copy, *bytes, length);
+  *bytes += length;
+  return copy;
+}
+
+static int take_info(WireIn *w, const char *bytes) {
+  RunInfo *info = w->info;
+  memcpy(info, bytes, sizeof *info);
+  bytes += sizeof *info;
+  info->settings = take_array(&bytes, sizeof *info->settings);
+  info->kind     = take_array(&bytes, (size_t)info->npoints * sizeof *info->kind);
+  info->segment  = take_array(&bytes, (size_t)info->nsegments * sizeof *info->segment);
+  if (!info->settings || !info->kind || !info->segment) {
+    complain("no memory for what the run says");
+    return -1;
+  }
+  for (; w->begun < w->count; w->begun++) {
+    Listener *l = w->listeners[w->begun];
+    if (l->begin && l->begin(l, info)) return -1;
+  }
+  return 0;
+}
+
+static int take_sample(const WireIn *w, const char *bytes) {
+  const RunInfo *info   = w->info;
+  const double *numbers = (const double *)(const void *)bytes;
+  Sample s              = {.t = numbers[0]};
+  memcpy(s.violation, numbers + 1, sizeof s.violation);
+  s.y        = numbers + 1 + NUM_LEVELS;
+  s.quantity = s.y + info->n;
+  s.lambda   = s.quantity + info->nquantities;
+  s.points   = s.lambda + info->nlambda;
+  for (int i = 0; i < w->count; i++) {
+    Listener *l = w->listeners[i];
+    if (l->sample && l->sample(l, &s)) return -1;
+  }
+  return 0;
+}
+
+static int take_step(const WireIn *w, const char *bytes) {
+  Step step;
+  memcpy(&step, bytes, sizeof step);
+  for (int i = 0; i < w->count; i++) {
+    Listener *l = w->listeners[i];
+    if (l->step && l->step(l, &step)) return -1;
+  }
+  return 0;
+}
+
+static int take_event(const WireIn *w, const char *bytes) {
+  RunEvent event;
+  memcpy(&event, bytes, sizeof event);
+  for (int i = 0; i < w->count; i++) {
+    Listener *l = w->listeners[i];
+    if (l->event && l->event(l, &event)) return -1;
+  }
+  return 0;
+}
+
+static int take_record(WireIn *w, WireKind kind, const char *bytes) {
+  switch (kind) {
+  case WIRE_INFO: return take_info(w, bytes);
+  case WIRE_SAMPLE: return take_sample(w, bytes);
+  case WIRE_STEP: return take_step(w, bytes);
+  case WIRE_EVENT: return take_event(w, bytes);
+  default: memcpy(w->result, bytes, sizeof *w->result); w->finished = true;
+  }
+  return 0;
+}
+
+static int keep(WireIn *w, const char *bytes, size_t length) {
+  if (w->used + length > w->size) {
+    const size_t size = 2 * (w->used + length);
+    char *larger      = realloc(w->buffer, size);
+    if (!larger) {
+      complain("no memory for what the run says");
+      return -1;
+    }
+    w->buffer = larger;
+    w->size   = size;
+  }
+  memcpy(w->buffer + w->used, bytes, length);
+  w->used += length;
+  return 0;
+}
+
+int wire_take(WireIn *w, const char *bytes, size_t length) {
+  size_t at = 0;
+  WireHead head;
+  if (w->refused || keep(w, bytes, length)) return -1;
+  while (w->used - at >= sizeof head) {
+    memcpy(&head, w->buffer + at, sizeof head);
+    if (w->used - at < sizeof head + head.bytes) break;
+    w->refused = take_record(w, head.kind, w->buffer + at + sizeof head) != 0;
+    if (w->refused) return -1;
+    at += sizeof head + head.bytes;
+  }
+  memmove(w->buffer, w->buffer + at, w->used - at);
+  w->used -= at;
+  return 0;
+}
+
+void wire_in_free(WireIn *w) { free(w->buffer); }
