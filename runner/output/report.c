@@ -43,7 +43,7 @@ static void script(const Report *r, FILE *out) {
 
 static void contents(const Report *r, FILE *out) {
   if (report_moves(r)) fputs("<li><a href=\"#motion\">Motion</a></li>\n", out);
-  fputs("<li><a href=\"#facts\">What it comes to</a></li>\n"
+  fputs("<li><a href=\"#facts\">Results</a></li>\n"
         "<li><a href=\"#figures\">Figures</a></li>\n",
         out);
   if (r->history->events > 0) fputs("<li><a href=\"#events\">Events</a></li>\n", out);

@@ -12,7 +12,7 @@ static void invariant(const Report *r, FILE *out, int i) {
   table_text(out, q->unit ? q->unit : "");
   table_number(out, h->first_quantity[i], 8);
   table_number(out, h->last_quantity[i], 8);
-  table_text(out, q->conserved ? "is conserved" : "may only fall");
+  table_text(out, q->conserved ? "conserved" : "may only fall");
   table_number(out, judge_drift(h, i), 3);
   table_row_end(out);
 }
@@ -20,7 +20,7 @@ static void invariant(const Report *r, FILE *out, int i) {
 void report_invariants(const Report *r, FILE *out) {
   static const Column columns[] = {{"Quantity", false},    {"Unit", false},
                                    {"At the start", true}, {"At the end", true},
-                                   {"It ...", false},      {"Off by, of its scale", true}};
+                                   {"Kind", false},        {"Off by, of its scale", true}};
   if (r->info->nquantities == 0) return;
   table_begin(out, "invariants", true, "What the motion keeps", columns,
               sizeof columns / sizeof columns[0]);
@@ -56,10 +56,12 @@ static void rank(const RunResult *result, FILE *out) {
 static void error(const Report *r, FILE *out) {
   char text[NUMBER_TEXT], known[NUMBER_TEXT];
   const RunResult *result = &r->history->result;
-  if (!r->info->known) pair(out, "Error at the end", "not known: there is no reference");
-  else
-    pair(out, "Error at the end", "%s (the reference is good to %s)",
-         number_text(text, result->error, 3), number_text(known, r->info->reference_error, 2));
+  if (!r->info->known) {
+    pair(out, "Error at the end", "not known: there is no reference");
+    return;
+  }
+  pair(out, "Error at the end", "%s", number_text(text, result->error, 3));
+  pair(out, "The reference's own", "%s", number_text(known, r->info->reference_error, 2));
 }
 
 void report_work(const Report *r, FILE *out) {
@@ -71,19 +73,19 @@ void report_work(const Report *r, FILE *out) {
   rank(result, out);
   pair(out, "Steps", "%ld", result->steps);
   pair(out, "Rejected attempts", "%s", rejected);
-  pair(out, "Evaluations of the motion", "%ld", result->rhs);
+  pair(out, "Evaluations of f", "%ld", result->rhs);
   pair(out, "Evaluations of Jacobians", "%ld", result->jacobians);
   pair(out, "Factorisations", "%ld", result->factorisations);
   pair(out, "Projections", "%ld", result->projections);
   pair(out, "Events", "%ld", result->events);
-  pair(out, "Time", "%s s of the processor", number_text(seconds, result->seconds, 3));
+  pair(out, "CPU time", "%s s", number_text(seconds, result->seconds, 3));
   table_end(out, NULL);
 }
 
 /* ---------------------------------------------------------------------------------- the state -- */
 
 static const char *meaning(const Report *r, long i) {
-  const bool named = r->type->coordinates && i < r->type->ncoordinates && i < r->info->nq;
+  const bool named = i < r->type->ncoordinates && i < r->info->nq;
   const char *text = named ? r->type->coordinates[i].meaning : NULL;
   return text ? text : "";
 }
@@ -93,8 +95,10 @@ static void component(const Report *r, FILE *out, long i) {
   component_name(r->info, i, name, sizeof name);
   table_row(out, name);
   table_number(out, r->history->last[i], DIGITS);
-  table_text(out, component_unit(r->info, i, unit, sizeof unit));
-  table_text(out, meaning(r, i));
+  if (r->type->coordinates) {
+    table_text(out, component_unit(r->info, i, unit, sizeof unit));
+    table_text(out, meaning(r, i));
+  }
   table_row_end(out);
 }
 
@@ -111,7 +115,7 @@ void report_state(const Report *r, FILE *out) {
   if (r->history->curves.rows == 0) return;
   snprintf(caption, sizeof caption, "State at t = %s s", number_text(t, r->history->last_t, 6));
   snprintf(note, sizeof note, "Some of %ld components; --json writes all of them.", r->info->n);
-  table_begin(out, "state", false, caption, columns, sizeof columns / sizeof columns[0]);
+  table_begin(out, "state", false, caption, columns, r->type->coordinates ? 4 : 2);
   for (long i = 0; all && i < r->info->n; i++) component(r, out, i);
   if (!all) some_components(r, out);
   table_end(out, all ? NULL : note);

@@ -31,14 +31,14 @@ static Box box_of(const Report *r) {
   return b;
 }
 
-/* 2: all points are in the plane z = 0, or one beside it */
-static int dimension_of(const Box *b) { return b->most[2] > b->least[2] ? 3 : 2; }
-
 static double unit_of(const Box *b) {
   double extent = 0;
   for (int a = 0; a < 3; a++) extent = fmax(extent, b->most[a] - b->least[a]);
   return extent > 0 && isfinite(extent) ? extent / LEVELS : 1;
 }
+
+/* 2: all points are in the plane z = 0, or one beside it, as far as can be seen */
+static int dimension_of(const Box *b) { return b->most[2] - b->least[2] > unit_of(b) ? 3 : 2; }
 
 /* ---------------------------------------------------------------------------------------- data -- */
 
@@ -127,7 +127,7 @@ void report_motion_description(const Report *r, FILE *out) {
   const Box b         = box_of(r);
   const int dimension = dimension_of(&b);
   char t[NUMBER_TEXT];
-  fprintf(out, "%d points and %d segments %s", r->info->npoints, r->info->nsegments,
+  fprintf(out, "Points: %d, segments: %d, %s", r->info->npoints, r->info->nsegments,
           dimension == 3 ? "in space" : "in the plane of x and y");
   for (int a = 0; a < dimension; a++) range(out, "xyz"[a], b.least[a], b.most[a]);
   fprintf(out, ", until t = %s s. Lengths are true to scale in both directions.",

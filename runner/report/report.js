@@ -1,4 +1,4 @@
-/* The animated mechanism: frames of whole numbers, drawn on a canvas with linear interpolation between them. */
+/* The animated mechanism: frames of whole numbers, drawn on a canvas with cubic interpolation between them. */
 "use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
@@ -50,7 +50,7 @@
   const extent = Math.max(...box.size, 1e-300);
 
   /* The points whose paths are shown: the last, and others spread evenly */
-  const MOST_TRAILS = 6;
+  const MOST_TRAILS = 5;
   const moving = (() => {
     const far = (p) => [0, 1, 2].some((a) => {
       let least = Infinity, most = -Infinity;
@@ -61,10 +61,8 @@
       return most - least > 0.01 * extent;
     });
     const found = [...kinds.keys()].filter((p) => kinds[p] !== GROUND && far(p));
-    const masses = found.filter((p) => kinds[p] === MASS);
-    const of = masses.length ? masses : found;
-    const count = Math.min(MOST_TRAILS, of.length);
-    return [...Array(count).keys()].map((i) => of[Math.floor(((i + 1) * of.length) / count) - 1]);
+    const count = Math.min(MOST_TRAILS, found.length);
+    return [...Array(count).keys()].map((i) => found[Math.floor(((i + 1) * found.length) / count) - 1]);
   })();
 
   /* ---- the view: x to the right, y up; of mechanisms in space, turned ---- */
@@ -77,8 +75,15 @@
     if (dimension === 3) Object.assign(view, START);
   }
 
+  /* As high as the mechanism needs at this width, within limits */
+  function height() {
+    const wanted = dimension === 3 ? 0.75 : Math.min(1, box.size[1] / Math.max(box.size[0], 1e-3 * extent));
+    return Math.max(220, Math.min(wanted * (canvas.clientWidth - 2 * MARGIN) + 2 * MARGIN + 20, 0.65 * window.innerHeight, 520));
+  }
+
   function fit() {
     const ratio = window.devicePixelRatio || 1;
+    canvas.style.height = Math.round(height()) + "px";
     view.width = canvas.clientWidth;
     view.height = canvas.clientHeight;
     canvas.width = Math.max(1, Math.round(view.width * ratio));
@@ -87,16 +92,22 @@
     const across = Math.max(1, view.width - 2 * MARGIN), up = Math.max(1, view.height - 2 * MARGIN);
     if (dimension === 2)
       view.scale = Math.min(across / Math.max(box.size[0], 1e-3 * extent), up / Math.max(box.size[1], 1e-3 * extent));
-    else view.scale = Math.min(across, up) / Math.hypot(...box.size); /* however it is turned */
-    if (dimension === 3) fitTurned(across, up);
+    else view.scale = Math.min(across / reach.right, up / reach.up) / 2;
   }
 
-  /* As large as the box allows at the elevations around the start */
-  function fitTurned(across, up) {
-    const flat = Math.hypot(box.size[0], box.size[2]);
-    const tall = box.size[1] * Math.cos(START.elevation) + flat * Math.sin(START.elevation);
-    view.scale = Math.max(view.scale, Math.min(across / flat, up / tall));
-  }
+  /* How far from the centre the points come on the screen, from whatever side one looks at the elevation of the start */
+  const reach = (() => {
+    let right = 0, up = 0;
+    const ce = Math.cos(START.elevation), se = Math.sin(START.elevation);
+    for (let f = 0; f < numFrames; f++)
+      for (let p = 0; p < numPoints; p++) {
+        const [x, y, z] = box.centre.map((c, a) => coordinate(f, p, a) - c);
+        const radius = Math.hypot(x, z);
+        right = Math.max(right, radius);
+        up = Math.max(up, Math.abs(y) * ce + radius * se);
+      }
+    return { right, up };
+  })();
 
   /* Of a vector, the part along the screen's axes */
   function turn(x, y, z) {
@@ -133,10 +144,18 @@
     return low + (span > 0 ? Math.min(1, Math.max(0, (t - times[low]) / span)) : 0);
   }
 
+  /* The cubic through frames low and low + 1 with the slopes of the chords around them (Catmull and Rom): where a point
+     moves on a circle, straight pieces would be seen */
   function placeOf(frame, point) {
-    const low = Math.min(Math.floor(frame), numFrames - 1), high = Math.min(low + 1, numFrames - 1);
-    const part = frame - low;
-    const at = (axis) => (1 - part) * coordinate(low, point, axis) + part * coordinate(high, point, axis);
+    const last = numFrames - 1, low = Math.min(Math.floor(frame), last), s = frame - low;
+    const at = (axis) => {
+      const b = coordinate(low, point, axis);
+      if (s === 0) return b;
+      const c = coordinate(low + 1, point, axis);
+      const a = low > 0 ? coordinate(low - 1, point, axis) : 2 * b - c;
+      const d = low + 2 <= last ? coordinate(low + 2, point, axis) : 2 * c - b;
+      return b + 0.5 * s * (c - a + s * (2 * a - 5 * b + 4 * c - d + s * (3 * (b - c) + d - a)));
+    };
     return project(at(0), at(1), at(2));
   }
 
@@ -150,19 +169,15 @@
     const length = Math.max(2, numFrames / 5), first = Math.max(0, frame - length);
     if (frame - first < 0.5) return;
     context.strokeStyle = colours.trail;
-    context.lineWidth = 1.5;
+    context.lineWidth = 2;
     for (let piece = 0; piece < PIECES; piece++) {
       const from = first + ((frame - first) * piece) / PIECES, to = first + ((frame - first) * (piece + 1)) / PIECES;
       context.globalAlpha = (0.75 * (piece + 1)) / PIECES;
       context.beginPath();
       for (const point of moving) {
-        let last = placeOf(from, point);
-        for (let f = Math.floor(from) + 1; f < to; f++) {
-          const next = placeOf(f, point);
-          line(last, next);
-          last = next;
-        }
-        line(last, placeOf(to, point));
+        const pieces = Math.ceil(3 * (to - from));
+        context.moveTo(...placeOf(from, point));
+        for (let k = 1; k <= pieces; k++) context.lineTo(...placeOf(from + ((to - from) * k) / pieces, point));
       }
       context.stroke();
     }
@@ -237,7 +252,7 @@
   function drawAxes() {
     const length = 26, x = view.width - 46, y = view.height - 42;
     const axes = [["x", 1, 0, 0], ["y", 0, 1, 0], ["z", 0, 0, 1]].slice(0, dimension);
-    context.textAlign = context.textBaseline = "center";
+    context.textAlign = "center";
     context.textBaseline = "middle";
     for (const [name, ...axis] of axes) {
       const [right, up] = turn(...axis);
