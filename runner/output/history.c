@@ -50,8 +50,11 @@ static int begin(Listener *self, const RunInfo *info) {
   h->last           = numbers(info->n);
   h->first_quantity = numbers(info->nquantities);
   h->last_quantity  = numbers(info->nquantities);
+  h->least_quantity = numbers(info->nquantities);
   h->most_drift     = numbers(info->nquantities);
-  if (h->last && h->first_quantity && h->last_quantity && h->most_drift && !create_rows(h, info))
+  h->most_rise      = numbers(info->nquantities);
+  if (h->last && h->first_quantity && h->last_quantity && h->least_quantity && h->most_drift &&
+      h->most_rise && !create_rows(h, info))
     return 0;
   complain("there is no memory to keep the run's samples");
   return -1;
@@ -84,6 +87,8 @@ static void note_extremes(History *h, const Sample *s) {
     if (h->curves.seen == 0) h->first_quantity[i] = value;
     h->last_quantity[i] = value;
     h->most_drift[i]    = fmax(h->most_drift[i], fabs(value - h->first_quantity[i]));
+    if (h->curves.seen == 0 || value < h->least_quantity[i]) h->least_quantity[i] = value;
+    h->most_rise[i] = fmax(h->most_rise[i], value - h->least_quantity[i]);
   }
   for (int l = 0; l < NUM_LEVELS; l++) {
     if (!(s->violation[l] > h->most_violation[l])) continue; /* NaN: no such level */
@@ -147,6 +152,8 @@ void history_free(History *history) {
   free(history->last);
   free(history->first_quantity);
   free(history->last_quantity);
+  free(history->least_quantity);
   free(history->most_drift);
+  free(history->most_rise);
   *history = (History){.info = NULL};
 }

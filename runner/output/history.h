@@ -28,7 +28,9 @@ typedef struct {
   long events;  /* seen, perhaps more than are kept */
   double *last; /* [n] newest state */
   double last_t;
-  double *first_quantity, *last_quantity, *most_drift; /* [nquantities]; |drift| from the first */
+  double *first_quantity, *last_quantity, *least_quantity; /* [nquantities] */
+  double *most_drift,
+      *most_rise; /* [nquantities]; |drift| from the first; rise above the least before */
   double most_violation[NUM_LEVELS], when[NUM_LEVELS]; /* largest, and its t; NaN: no such level */
   RunResult result;
   bool ended;

@@ -50,6 +50,7 @@ static int create(Problem *p, void **self, char *message) {
   if (!flag) flag = p->mech ? CPMechAttachOneStep(p->mech, s->mem, 0, p->model->y0) : start_ode(s);
   if (!flag) flag = CPOneStepSStolerances(s->mem, p->settings.rtol, p->settings.atol);
   if (!flag) flag = set_roots(s);
+  if (!flag) flag = CPOneStepSetMaxStep(s->mem, p->settings.max_step);
   if (!flag) flag = CPOneStepGetMethod(s->mem, NULL, &s->order, NULL, NULL);
   if (flag) {
     const char *text = CPOneStepGetLastMessage(s->mem);
