@@ -9,22 +9,11 @@ static const double most_violation = 10;
 /* Of the largest component: a hundredth can be seen in a picture */
 static const double most_error = 1e-2;
 
-static double largest_rise(const History *h, int i) {
-  const long column = history_column_quantity(h) + i;
-  double rise = 0, least = INFINITY;
-  for (long k = 0; k < h->curves.rows; k++) {
-    const double value = h->curves.data[k * h->curves.width + column];
-    least              = fmin(least, value);
-    rise               = fmax(rise, value - least);
-  }
-  return rise;
-}
-
 double judge_drift(const History *h, int i) {
   const double scale = i < RUN_SCALES ? h->info->scale[i] : 0;
   if (!(scale > 0)) return NAN;
   const bool conserved = h->info->settings->model.type->quantities[i].conserved;
-  return (conserved ? h->most_drift[i] : largest_rise(h, i)) / scale;
+  return (conserved ? h->most_drift[i] : h->most_rise[i]) / scale;
 }
 
 bool judge_drift_is_large(const History *h, int i) { return judge_drift(h, i) > most_drift; }

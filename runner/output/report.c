@@ -38,7 +38,8 @@ static void style(const Report *r, FILE *out) {
 
 static void script(const Report *r, FILE *out) {
   (void)r;
-  fputs((const char *)text_report_js, out);
+  fputs((const char *)text_boxes_js, out);
+  fputs((const char *)text_motion_js, out);
 }
 
 static void contents(const Report *r, FILE *out) {

@@ -3,6 +3,9 @@
 
 enum { NAME = 100, MOST_COMPONENTS = 40, DIGITS = 10 };
 
+/* A run may fail before its first */
+static bool has_samples(const Report *r) { return r->history->curves.rows > 0; }
+
 /* ------------------------------------------------------------- what is kept, and what is left -- */
 
 static void invariant(const Report *r, FILE *out, int i) {
@@ -21,7 +24,7 @@ void report_invariants(const Report *r, FILE *out) {
   static const Column columns[] = {{"Quantity", false},    {"Unit", false},
                                    {"At the start", true}, {"At the end", true},
                                    {"Kind", false},        {"Off by, of its scale", true}};
-  if (r->info->nquantities == 0) return;
+  if (r->info->nquantities == 0 || !has_samples(r)) return;
   table_begin(out, "invariants", true, "What the motion keeps", columns,
               sizeof columns / sizeof columns[0]);
   for (int i = 0; i < r->info->nquantities; i++) invariant(r, out, i);
@@ -29,9 +32,16 @@ void report_invariants(const Report *r, FILE *out) {
                  "rise of one that may only fall; in units of a size by which to judge it.");
 }
 
+static bool has_levels(const Report *r) {
+  for (int l = 0; l < NUM_LEVELS; l++)
+    if (level_exists(r->info, (RunLevel)l)) return true;
+  return false;
+}
+
 void report_violations(const Report *r, FILE *out) {
   static const Column columns[] = {
       {"Constraints", false}, {"Largest violation", true}, {"At t [s]", true}};
+  if (!has_levels(r) || !has_samples(r)) return;
   table_begin(out, "violations", false, "What is left of the constraints", columns,
               sizeof columns / sizeof columns[0]);
   for (int l = 0; l < NUM_LEVELS; l++) {
@@ -64,13 +74,9 @@ static void error(const Report *r, FILE *out) {
   pair(out, "The reference's own", "%s", number_text(known, r->info->reference_error, 2));
 }
 
-void report_work(const Report *r, FILE *out) {
-  const RunResult *result = &r->history->result;
+static void counts(const RunResult *result, FILE *out) {
   char rejected[RUN_TEXT], seconds[NUMBER_TEXT];
   describe_rejections(result, rejected, sizeof rejected);
-  pairs_begin(out, "work", "The run");
-  error(r, out);
-  rank(result, out);
   pair(out, "Steps", "%ld", result->steps);
   pair(out, "Rejected attempts", "%s", rejected);
   pair(out, "Evaluations of f", "%ld", result->rhs);
@@ -79,6 +85,16 @@ void report_work(const Report *r, FILE *out) {
   pair(out, "Projections", "%ld", result->projections);
   pair(out, "Events", "%ld", result->events);
   pair(out, "CPU time", "%s s", number_text(seconds, result->seconds, 3));
+}
+
+/* A model that crashed took the counts along */
+void report_work(const Report *r, FILE *out) {
+  const RunResult *result = &r->history->result;
+  pairs_begin(out, "work", "The run");
+  error(r, out);
+  rank(result, out);
+  if (result->steps > 0) counts(result, out);
+  else pair(out, "Outputs", "%ld", result->samples);
   table_end(out, NULL);
 }
 
@@ -112,7 +128,7 @@ void report_state(const Report *r, FILE *out) {
       {"Name", false}, {"Value", true}, {"Unit", false}, {"Meaning", false}};
   const bool all = r->info->n <= MOST_COMPONENTS;
   char caption[NAME], t[NUMBER_TEXT], note[NAME];
-  if (r->history->curves.rows == 0) return;
+  if (!has_samples(r)) return;
   snprintf(caption, sizeof caption, "State at t = %s s", number_text(t, r->history->last_t, 6));
   snprintf(note, sizeof note, "Some of %ld components; --json writes all of them.", r->info->n);
   table_begin(out, "state", false, caption, columns, r->type->coordinates ? 4 : 2);

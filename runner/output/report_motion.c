@@ -120,7 +120,7 @@ void report_motion_class(const Report *r, FILE *out) {
 
 static void range(FILE *out, char axis, double least, double most) {
   char from[NUMBER_TEXT], to[NUMBER_TEXT];
-  fprintf(out, ", %c from %s to %s m", axis, number_text(from, least, 3), number_text(to, most, 3));
+  fprintf(out, ", %c from %s to %s m", axis, number_text(from, least, 4), number_text(to, most, 4));
 }
 
 void report_motion_description(const Report *r, FILE *out) {

@@ -285,7 +285,7 @@
   const slider = byId("time"), button = byId("play"), clock = byId("clock"), speed = byId("speed"), status = byId("status");
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
   const player = { time: begin, playing: false, last: 0, spoken: 0, wanted: false };
-  const digits = Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(Math.max(end - begin, 1e-300)) )));
+  const digits = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(Math.max(end - begin, 1e-300)))));
   const written = (t) => t.toFixed(digits) + " s";
 
   function showTime(spoken) {
