@@ -11,8 +11,9 @@ try:
     from selenium import webdriver
     from selenium.webdriver.chrome.options import Options
     from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.keys import Keys
 except ImportError:
-    webdriver = None
+    webdriver = Keys = None
 
 PATIENCE = 20  # seconds that anything may take
 

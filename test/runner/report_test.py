@@ -10,9 +10,8 @@ import tempfile
 import time
 import unittest
 
-from browser import Browser
+from browser import Browser, Keys
 from runner import INTERRUPTED, MODELS, PROGRAM, RunnerTest, cpodes
-from selenium.webdriver.common.keys import Keys
 
 IN_SPACE = ("knife_edge", "spatial_chain", "spatial_bending_chain")
 
