@@ -83,6 +83,7 @@ static int create(CPModel *model) {
 /* The drive does work: nothing is conserved */
 const CPModelType flexible_crank_type = {
     .name   = "flexible_crank",
+    .method = "dop853", /* its rod's oscillations are not damped */
     .title  = "Slider-crank with an elastic rod",
     .source = "Simeon, Mathematical Modelling of Systems 2, 1996; Test Set for IVP Solvers, crank",
     .t_end  = 0.1,

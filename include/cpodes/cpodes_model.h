@@ -80,10 +80,12 @@ typedef struct {
 
 /** A mechanism: one constant table. What is not set is 0 or NULL. */
 typedef struct {
-  const char *name;                     /**< as on a command line: "andrews" */
-  const char *title;                    /**< "Andrews' squeezing mechanism" */
-  const char *source;                   /**< of its equations and numbers */
-  sunrealtype t_end;                    /**< > 0: the motion is that of 0 ... t_end */
+  const char *name;   /**< as on a command line: "andrews" */
+  const char *title;  /**< "Andrews' squeezing mechanism" */
+  const char *source; /**< of its equations and numbers */
+  sunrealtype t_end;  /**< > 0: the motion is that of 0 ... t_end */
+  const char *method; /**< that suits it best, as `cpodes run --method` names it; NULL: BDF where it is
+                           stiff, else DOP853 */
   const CPModelParameter *parameters;   /**< [nparameters] */
   int nparameters;                      /**< at most CP_MODEL_MAX_PARAMETERS */
   const CPModelQuantity *quantities;    /**< [nquantities] */

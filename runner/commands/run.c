@@ -18,7 +18,8 @@ enum {
   KEY_REPORT,
   KEY_LINSOL,
   KEY_NORM,
-  KEY_FORM
+  KEY_FORM,
+  KEY_MAX_STEP
 };
 enum { OUTPUTS = 200, REPORT_OUTPUTS = 600 };
 
@@ -31,6 +32,8 @@ static const struct argp_option options[] = {
     {"rtol", 'r', "TOL", 0, "relative tolerance, default 1e-6", 1},
     {"atol", 'a', "TOL", 0, "absolute tolerance, default: rtol", 1},
     {"t-end", 't', "TIME", 0, "end of the motion, default: the model's", 1},
+    {"max-step", KEY_MAX_STEP, "TIME", 0,
+     "longest step, default: none; with events a 200-th of the motion", 1},
     {"param", 'p', "NAME=VALUE", 0, "a parameter of the model; may be repeated", 1},
     {"form", KEY_FORM, "FORM",
      0, "mech: mass matrix, forces, constraints (default where the model has it); ode: y' = f with invariants",
@@ -125,6 +128,7 @@ static int take_option(RunOptions *o, int key, const char *text) {
     return parse_whole("--outputs", text, 0, 1000000000, &s->outputs);
   case 'p': return take_setting(o, text);
   case 'q': o->quiet = true; return 0;
+  case KEY_MAX_STEP: return take_positive("--max-step", text, 1e300, &s->max_step);
   case KEY_FORM: return parse_form(text, &s->form);
   case KEY_LINSOL: s->linsol = text; return parse_name("--linsol", text, linsol_name);
   case KEY_NORM: s->norm = text; return parse_name("--norm", text, norm_name);
@@ -197,7 +201,7 @@ static int write_results(const RunOptions *o, const History *h, int argc, char *
 
 /* The line on stderr of a run that did not reach its end */
 static void complain_about(const RunInfo *info, const RunResult *r, const char *name) {
-  if (r->ending == RUN_DONE) return;
+  if (r->ending == RUN_DONE || r->ending == RUN_UNWRITTEN) return; /* who could not write has said so */
   if (!info->settings || r->flag == RUN_FLAG_USAGE) complain("%s", r->message);
   else complain("%s: %s, at t = %.10g", name, r->message, r->t);
 }

@@ -3,20 +3,15 @@
 #define CPODES_RUNNER_HISTORY_H
 
 #include "../simulation/records.h"
+#include "rows.h"
 
 enum {
   HISTORY_CURVES = 8,    /* most coordinates, velocities, multipliers that are drawn, each */
   HISTORY_ROWS   = 2000, /* most samples for curves */
   HISTORY_STEPS  = 4000, /* most steps */
+  HISTORY_FRAMES = 600,  /* most frames; fewer of large drawings */
   HISTORY_EVENTS = 1000
 };
-
-/* Rows of doubles; full: every second one goes, and from then on only each stride-th is taken */
-typedef struct {
-  long rows, width, capacity;
-  long stride, seen;
-  double *data; /* [rows x width] */
-} Rows;
 
 typedef struct {
   Listener listener;
@@ -26,14 +21,17 @@ typedef struct {
   int nq, nu, nlambda;
   /* a row: t, nq of q, nu of u, nlambda of lambda, quantities, NUM_LEVELS violations (largest of those merged) */
   Rows curves;
-  Rows frames; /* a row: t, 3 npoints coordinates; fewer than 600, and bounded by the coordinates in all */
-  Rows steps; /* a row: t, h, order, rejected attempts (sum of those merged) */
+  /* In curves and frames the first row is the start, the last one the newest sample; none before the first sample. */
+  Rows frames; /* a row: t, 3 npoints coordinates; bounded by the coordinates in all, too */
+  Rows steps;  /* a row: t, h, order, rejected attempts (sum of those merged) */
   RunEvent event[HISTORY_EVENTS];
   long events;  /* seen, perhaps more than are kept */
   double *last; /* [n] newest state */
   double last_t;
-  double *first_quantity, *last_quantity, *most_drift; /* [nquantities] */
-  double most_violation[NUM_LEVELS], when[NUM_LEVELS]; /* largest, and its t */
+  double *first_quantity, *last_quantity, *least_quantity; /* [nquantities] */
+  double *most_drift,
+      *most_rise; /* [nquantities]; |drift| from the first; rise above the least before */
+  double most_violation[NUM_LEVELS], when[NUM_LEVELS]; /* largest, and its t; NaN: no such level */
   RunResult result;
   bool ended;
 } History;

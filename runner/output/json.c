@@ -64,12 +64,12 @@ static json_t *describe_quantities(const History *h) {
   json_t *array           = json_array();
   for (int i = 0; i < info->nquantities; i++) {
     const CPModelQuantity *q = &type->quantities[i];
-    json_array_append_new(array, json_pack("{s:o,s:o,s:b,s:o,s:o,s:o,s:o}", "name", text(q->name),
-                                           "unit", text(q->unit), "conserved", q->conserved,
-                                           "scale", number(i < RUN_SCALES ? info->scale[i] : NAN),
-                                           "first", number(h->first_quantity[i]), "last",
-                                           number(h->last_quantity[i]), "drift",
-                                           number(h->most_drift[i])));
+    json_array_append_new(
+        array,
+        json_pack("{s:o,s:o,s:b,s:o,s:o,s:o,s:o,s:o}", "name", text(q->name), "unit", text(q->unit),
+                  "conserved", q->conserved, "scale", number(i < RUN_SCALES ? info->scale[i] : NAN),
+                  "first", number(h->first_quantity[i]), "last", number(h->last_quantity[i]),
+                  "drift", number(h->most_drift[i]), "rise", number(h->most_rise[i])));
   }
   return array;
 }

@@ -47,25 +47,26 @@ static void print_state(FILE *out, const History *h) {
     component_name(info, i, name, sizeof name);
     component_unit(info, i, unit, sizeof unit);
     row(out, i ? "" : "state");
-    fprintf(out, "%-8s %- .15g %s\n", name, h->last[i], strcmp(unit, "1") ? unit : "");
+    fprintf(out, "%-8s %- .10g %s\n", name, h->last[i], strcmp(unit, "1") ? unit : "");
   }
   if (info->n <= MOST_COMPONENTS) return;
   row(out, "");
   fprintf(out, "... %ld more; --csv and --json have all\n", info->n - MOST_COMPONENTS);
 }
 
+/* What the motion keeps has a drift, what it may only lose a rise; both are judged by its scale */
 static void print_quantities(FILE *out, const History *h) {
   const RunInfo *info = h->info;
   for (int i = 0; i < info->nquantities; i++) {
     const CPModelQuantity *q = &info->settings->model.type->quantities[i];
     const double scale       = i < RUN_SCALES ? info->scale[i] : NAN;
-    row(out, i ? "" : "kept");
-    if (q->conserved)
-      fprintf(out, "%s: changed by at most %.2g %s", q->name, h->most_drift[i], q->unit);
+    const double error       = q->conserved ? h->most_drift[i] : h->most_rise[i];
+    row(out, i ? "" : "quantities");
+    if (q->conserved) fprintf(out, "%s: changed by at most %.2g %s", q->name, error, q->unit);
     else
-      fprintf(out, "%s: from %.6g to %.6g %s, it never rose by more than %.2g", q->name,
-              h->first_quantity[i], h->last_quantity[i], q->unit, h->most_drift[i]);
-    if (scale > 0) fprintf(out, " (%.1e of %.3g %s)", h->most_drift[i] / scale, scale, q->unit);
+      fprintf(out, "%s: fell from %.6g to %.6g %s, rose by at most %.2g", q->name,
+              h->first_quantity[i], h->last_quantity[i], q->unit, error);
+    if (scale > 0) fprintf(out, ", %.1e of %.3g %s", error / scale, scale, q->unit);
     fputc('\n', out);
   }
 }

@@ -86,8 +86,10 @@ int parse_method(const char *option, const char *name, Method *method) {
   return -1;
 }
 
-void method_resolve(Method *method, int stiff) {
+void method_resolve(Method *method, const CPModel *model) {
+  const char *name = model->type->method;
   if (strcmp(method->name, "auto")) return;
-  for (int i = 0; i < NUM_METHODS; i++)
-    if (!strcmp(methods[i].name, stiff ? "bdf" : "dop853")) *method = methods[i];
+  if (!name) name = model->stiff ? "bdf" : "dop853";
+  for (int i = 1; i < NUM_METHODS; i++)
+    if (!strcmp(methods[i].name, name)) *method = methods[i];
 }

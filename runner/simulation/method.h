@@ -2,6 +2,7 @@
 #ifndef CPODES_RUNNER_METHOD_H
 #define CPODES_RUNNER_METHOD_H
 
+#include <cpodes/cpodes_model.h>
 #include <cpodes/cpodes_onestep.h>
 
 enum { METHOD_NAME = 80 };
@@ -21,7 +22,7 @@ typedef struct {
 const Method *method_at(int i);
 /* By name, complaining about a wrong one; 0 or -1 */
 int parse_method(const char *option, const char *name, Method *method);
-/* What "auto" means for a model: BDF where it is stiff, else DOP853. Other methods stay. */
-void method_resolve(Method *method, int stiff);
+/* What "auto" means for a model: its own choice, else BDF where it is stiff, else DOP853. Other methods stay. */
+void method_resolve(Method *method, const CPModel *model);
 
 #endif

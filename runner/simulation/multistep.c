@@ -54,6 +54,7 @@ static int create(Problem *p, void **self, char *message) {
   if (!flag) flag = p->mech ? CPMechAttach(p->mech, s->mem, 0, p->model->y0) : start_ode(s);
   if (!flag) flag = CPodeSStolerances(s->mem, p->settings.rtol, p->settings.atol);
   if (!flag) flag = set_roots(s);
+  if (!flag && p->settings.max_step > 0) flag = CVodeSetMaxStep(s->cvode, p->settings.max_step);
   if (flag) {
     const char *text = CPodeGetLastMessage(s->mem);
     if (!text[0] && p->mech) text = CPMechGetLastMessage(p->mech);

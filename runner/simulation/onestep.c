@@ -1,6 +1,7 @@
 /* Runge-Kutta methods: CPOneStep. */
 #include "integrator.h"
 
+#include <arkode/arkode.h>
 #include <arkode/arkode_arkstep.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,12 @@ typedef struct {
   RunResult before; /* counters of what was before the newest start */
 } OneStep;
 
+#if SUNDIALS_VERSION_MAJOR >= 7
+#define SET_LINEAR_SOLVER ARKodeSetLinearSolver
+#else
+#define SET_LINEAR_SOLVER ARKStepSetLinearSolver
+#endif
+
 static int start_ode(OneStep *s) {
   Problem *p           = s->problem;
   const CPModel *model = p->model;
@@ -19,7 +26,7 @@ static int start_ode(OneStep *s) {
   if (!flag) flag = CPOneStepSetUserData(s->mem, model->data);
   if (!flag && p->P) flag = CPOneStepSetProjector(s->mem, p->P);
   void *arkode = CPOneStepGetARKodeMem(s->mem);
-  if (!flag && arkode && p->linear) flag = ARKStepSetLinearSolver(arkode, p->linear, p->J);
+  if (!flag && arkode && p->linear) flag = SET_LINEAR_SOLVER(arkode, p->linear, p->J);
   return flag;
 }
 
@@ -50,6 +57,7 @@ static int create(Problem *p, void **self, char *message) {
   if (!flag) flag = p->mech ? CPMechAttachOneStep(p->mech, s->mem, 0, p->model->y0) : start_ode(s);
   if (!flag) flag = CPOneStepSStolerances(s->mem, p->settings.rtol, p->settings.atol);
   if (!flag) flag = set_roots(s);
+  if (!flag) flag = CPOneStepSetMaxStep(s->mem, p->settings.max_step);
   if (!flag) flag = CPOneStepGetMethod(s->mem, NULL, &s->order, NULL, NULL);
   if (flag) {
     const char *text = CPOneStepGetLastMessage(s->mem);

@@ -53,6 +53,12 @@ static void silent(int code, const char *function, const char *text, void *data)
 
 /* --------------------------------------------------------------------------------- the two forms -- */
 
+/* A step that is long beside the time between two events overlooks both: g has the same sign at its ends */
+static void resolve_max_step(Problem *p) {
+  RunSettings *s = &p->settings;
+  if (s->max_step == 0 && p->model->nroots > 0) s->max_step = s->t_end / 200;
+}
+
 static int resolve_form(Problem *p, char *message) {
   const CPModel *model = p->model;
   const bool mech = model->mech.nu > 0, ode = model->f;
@@ -166,7 +172,13 @@ int problem_create(Problem *p, const RunSettings *settings, char *message) {
     snprintf(message, RUN_TEXT, "%s: its create leaves y0 NULL", choice->type->name);
     return -1;
   }
-  method_resolve(&p->settings.method, p->model->stiff);
+  method_resolve(&p->settings.method, p->model);
+  if (!p->settings.method.lmm && !p->settings.method.table[0]) {
+    snprintf(message, RUN_TEXT, "%s: it suggests a method \"%s\", which is not there",
+             choice->type->name, choice->type->method);
+    return -1;
+  }
+  resolve_max_step(p);
   return p->settings.form == FORM_MECH ? create_mech(p, message) : create_ode(p, message);
 }
 

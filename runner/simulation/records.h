@@ -17,6 +17,7 @@ typedef struct {
   ModelChoice model;
   Method method;
   double rtol, atol, t_end;
+  double max_step;    /* 0: none; with events a 200-th of the motion */
   long outputs;       /* equally spaced, the start not counted; 0: each step */
   RunForm form;       /* AUTO: MECH where there is one */
   const char *linsol; /* its name; NULL: the default */

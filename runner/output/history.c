@@ -1,0 +1,159 @@
+#include "history.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FRAME_COORDINATES = 600000, FEWEST_FRAMES = 40 };
+enum { STEP_COLUMNS = 4, STEP_REJECTED = 3 };
+
+long history_column_u(const History *history) { return 1 + history->nq; }
+long history_column_lambda(const History *history) {
+  return history_column_u(history) + history->nu;
+}
+long history_column_quantity(const History *history) {
+  return history_column_lambda(history) + history->nlambda;
+}
+long history_column_violation(const History *history) {
+  return history_column_quantity(history) + history->info->nquantities;
+}
+
+/* --------------------------------------------------------------------------------------- begin -- */
+
+/* Of count components all, or as many as are drawn, from the first to the last; returns their number */
+static int choose(long count, long *chosen) {
+  const int most = count < HISTORY_CURVES ? (int)count : HISTORY_CURVES;
+  for (int i = 0; i < most; i++) chosen[i] = most > 1 ? i * (count - 1) / (most - 1) : 0;
+  return most;
+}
+
+static int create_rows(History *h, const RunInfo *info) {
+  const long most = FRAME_COORDINATES / (3 * (long)info->npoints + 1);
+  long frames     = most < HISTORY_FRAMES ? most : HISTORY_FRAMES;
+  if (frames < FEWEST_FRAMES) frames = FEWEST_FRAMES;
+  return rows_create(&h->curves, history_column_violation(h) + NUM_LEVELS, HISTORY_ROWS) ||
+         rows_create(&h->steps, STEP_COLUMNS, HISTORY_STEPS) ||
+         (info->npoints > 0 && rows_create(&h->frames, 1 + 3 * (long)info->npoints, frames));
+}
+
+/* none has length 0, for which calloc may return NULL */
+static double *numbers(long count) { return calloc((size_t)count + 1, sizeof(double)); }
+
+static int begin(Listener *self, const RunInfo *info) {
+  History *h = (History *)self;
+  h->info    = info;
+  h->nq      = choose(info->nq, h->q);
+  h->nu      = choose(info->nu, h->u);
+  h->nlambda = choose(info->nlambda, h->lambda);
+  for (int l = 0; l < NUM_LEVELS; l++)
+    h->most_violation[l] = h->when[l] = level_exists(info, (RunLevel)l) ? 0 : NAN;
+  h->last           = numbers(info->n);
+  h->first_quantity = numbers(info->nquantities);
+  h->last_quantity  = numbers(info->nquantities);
+  h->least_quantity = numbers(info->nquantities);
+  h->most_drift     = numbers(info->nquantities);
+  h->most_rise      = numbers(info->nquantities);
+  if (h->last && h->first_quantity && h->last_quantity && h->least_quantity && h->most_drift &&
+      h->most_rise && !create_rows(h, info))
+    return 0;
+  complain("there is no memory to keep the run's samples");
+  return -1;
+}
+
+/* ------------------------------------------------------------------------------------- the run -- */
+
+static void put_curves(History *h, const Sample *s) {
+  const RunInfo *info = h->info;
+  double *row         = rows_next(&h->curves);
+  *row++              = s->t;
+  for (int i = 0; i < h->nq; i++) *row++ = s->y[h->q[i]];
+  for (int i = 0; i < h->nu; i++) *row++ = s->y[info->nq + h->u[i]];
+  for (int i = 0; i < h->nlambda; i++) *row++ = s->lambda[h->lambda[i]];
+  for (int i = 0; i < info->nquantities; i++) *row++ = s->quantity[i];
+  for (int l = 0; l < NUM_LEVELS; l++) *row++ = s->violation[l];
+  rows_put(&h->curves, history_column_violation(h), fmax);
+}
+
+static void put_frame(History *h, const Sample *s) {
+  double *row = rows_next(&h->frames);
+  row[0]      = s->t;
+  memcpy(row + 1, s->points, 3 * (size_t)h->info->npoints * sizeof *row);
+  rows_put(&h->frames, 0, NULL);
+}
+
+static void note_extremes(History *h, const Sample *s) {
+  for (int i = 0; i < h->info->nquantities; i++) {
+    const double value = s->quantity[i];
+    if (h->curves.seen == 0) h->first_quantity[i] = value;
+    h->last_quantity[i] = value;
+    h->most_drift[i]    = fmax(h->most_drift[i], fabs(value - h->first_quantity[i]));
+    if (h->curves.seen == 0 || value < h->least_quantity[i]) h->least_quantity[i] = value;
+    h->most_rise[i] = fmax(h->most_rise[i], value - h->least_quantity[i]);
+  }
+  for (int l = 0; l < NUM_LEVELS; l++) {
+    if (!(s->violation[l] > h->most_violation[l])) continue; /* NaN: no such level */
+    h->most_violation[l] = s->violation[l];
+    h->when[l]           = s->t;
+  }
+}
+
+static int sample(Listener *self, const Sample *s) {
+  History *h = (History *)self;
+  note_extremes(h, s);
+  put_curves(h, s);
+  if (h->info->npoints > 0 && s->points) put_frame(h, s);
+  memcpy(h->last, s->y, (size_t)h->info->n * sizeof *h->last);
+  h->last_t = s->t;
+  return 0;
+}
+
+static double sum(double a, double b) { return a + b; }
+
+static int step(Listener *self, const Step *s) {
+  History *h  = (History *)self;
+  double *row = rows_next(&h->steps);
+  row[0]      = s->t;
+  row[1]      = s->h;
+  row[2]      = s->order;
+  row[3]      = (double)(s->attempts - 1);
+  rows_put(&h->steps, STEP_REJECTED, sum);
+  return 0;
+}
+
+static int event(Listener *self, const RunEvent *e) {
+  History *h = (History *)self;
+  if (h->events < HISTORY_EVENTS) h->event[h->events] = *e;
+  h->events++;
+  return 0;
+}
+
+/* The newest step is not made the last: its rejected attempts are counted already */
+static int end(Listener *self, const RunResult *result) {
+  History *h = (History *)self;
+  rows_end(&h->curves);
+  rows_end(&h->frames);
+  h->result = *result;
+  h->ended  = true;
+  return 0;
+}
+
+/* ---------------------------------------------------------------------------------- life cycle -- */
+
+int history_create(History *history) {
+  *history          = (History){.last_t = NAN};
+  history->listener = (Listener){begin, sample, step, event, end};
+  return 0;
+}
+
+void history_free(History *history) {
+  rows_free(&history->curves);
+  rows_free(&history->frames);
+  rows_free(&history->steps);
+  free(history->last);
+  free(history->first_quantity);
+  free(history->last_quantity);
+  free(history->least_quantity);
+  free(history->most_drift);
+  free(history->most_rise);
+  *history = (History){.info = NULL};
+}

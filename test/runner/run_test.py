@@ -1,0 +1,280 @@
+"""`cpodes run`: what it prints and writes, and what is left when it goes wrong."""
+
+import csv
+import json
+import math
+import os
+import pathlib
+import pty
+import resource
+import signal
+import subprocess
+import time
+import unittest
+
+from runner import DONE, FAILED, INTERRUPTED, MODELS, OUTPUT, PROGRAM, SANITIZED, USAGE, RunnerTest, cpodes
+
+LONG = "slider_crank --t-end 1e7 --outputs 100000000".split()  # of minutes
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.reader(file))
+
+
+class RunTest(RunnerTest):
+    def run_json(self, *arguments, status=DONE):
+        """The summary of a run"""
+        path = self.folder / "run.json"
+        process = cpodes("run", *arguments, "--json", path, "--quiet")
+        self.assertEqual(process.returncode, status, process.stderr)
+        return json.loads(path.read_text())
+
+
+class Result(RunTest):
+    def test_every_model_reaches_its_end_and_says_what_it_keeps(self):
+        for model in MODELS:
+            with self.subTest(model):
+                run = self.run_json(model)
+                self.assertEqual(run["ending"], "done")
+                self.assertEqual(run["t"], run["settings"]["t_end"])
+                self.assertEqual(len(run["end"]["y"]), run["model"]["n"])
+                self.assertTrue(all(map(math.isfinite, run["end"]["y"])))
+                for quantity in run["quantities"]:  # tolerances are 1e-6
+                    error = quantity["drift" if quantity["conserved"] else "rise"]
+                    self.assertLess(error, 1e-3 * quantity["scale"], quantity)
+                for level, violation in run["violations"].items():
+                    self.assertLess(violation["largest"], 1e-4, level)
+
+    def test_the_end_is_that_of_the_published_slider_crank(self):
+        # SUNDIALS, example idaSlCrank_dns, its printed values at t = 10
+        run = self.run_json("slider_crank", "--rtol", 1e-10)
+        published = {0: 1.27568, 1: 1.02358, 2: -0.49881}
+        for i, value in published.items():
+            self.assertAlmostEqual(run["end"]["y"][i], value, delta=5e-6)
+
+    def test_outputs_neither_count_nor_change_the_run(self):
+        for method in "bdf adams dop853".split():
+            runs = [self.run_json("car_axis", "--method", method, "--outputs", n) for n in (1, 1000)]
+            self.assertEqual(runs[0]["end"]["y"], runs[1]["end"]["y"])
+            for key, value in runs[0]["counts"].items():
+                if key not in ("samples", "rhs" if method == "dop853" else ""):  # its interpolation calls f
+                    self.assertEqual(value, runs[1]["counts"][key], (method, key))
+
+    def test_both_forms_of_a_model_end_alike(self):
+        ends = [self.run_json("slider_crank", "--form", form, "--rtol", 1e-9)["end"]["y"] for form in ("mech", "ode")]
+        for a, b in zip(*ends):
+            self.assertAlmostEqual(a, b, delta=1e-6)
+        self.assertNotEqual(*ends)
+
+    def test_every_method_and_solver_runs_the_pendulum(self):
+        methods = "auto bdf bdf2 adams adams-newton dop853 dopri5 esdirk4 ARKODE_BOGACKI_SHAMPINE_4_2_3".split()
+        for method in methods:
+            self.assertEqual(self.run_json("pendulum", "--method", method)["ending"], "done")
+        for solver in "auto schur sparse qr qrp block".split():
+            self.assertEqual(self.run_json("pendulum", "--form", "ode", "--linsol", solver)["ending"], "done")
+        for solver in "auto schur nullspace".split():
+            self.assertEqual(self.run_json("pendulum", "--linsol", solver)["ending"], "done")
+        for norm in "default error l2 kinetic".split():
+            self.assertEqual(self.run_json("pendulum", "--norm", norm)["ending"], "done")
+
+    def test_a_parameter_changes_the_motion(self):
+        slow, fast = (self.run_json("pendulum", "--param", f"g={g}")["end"]["y"] for g in (1, 9.81))
+        self.assertNotEqual(slow, fast)
+
+    def test_events_are_told(self):
+        run = self.run_json("newton_cradle")
+        self.assertEqual(run["events_seen"], len(run["events"]))
+        self.assertGreater(run["events_seen"], 3)
+        self.assertLess(run["error"], 1e-6)  # an event that is overlooked costs 0.06
+
+    def test_the_summary_says_what_a_physicist_judges_by(self):
+        summary = cpodes("run", "andrews")
+        self.assert_done(summary)
+        self.assertEqual(summary.stderr, "")  # no progress bar in a pipe
+        for word in "method reached state energy position velocity rank steps rejected time error".split():
+            self.assertIn(word, summary.stdout)
+
+
+class Csv(RunTest):
+    def test_a_row_for_each_output_at_equal_distances(self):
+        path = self.folder / "run.csv"
+        self.assert_done(cpodes("run", "slider_crank", "--outputs", 40, "--csv", path))
+        header, *rows = rows_of(path)
+        self.assertEqual(header[0], "t")
+        self.assertIn("energy", header)
+        self.assertIn("position violation", header)
+        self.assertEqual(len(rows), 41)
+        for k, row in enumerate(rows):
+            self.assertEqual(len(row), len(header))
+            self.assertAlmostEqual(float(row[0]), 0.25 * k, places=14)
+
+    def test_its_numbers_are_those_of_the_run(self):
+        path = self.folder / "run.csv"
+        run = self.run_json("pendulum", "--csv", path)
+        last = [float(x) for x in rows_of(path)[-1]]
+        self.assertEqual(last[1 : 1 + run["model"]["n"]], run["end"]["y"])
+
+    def test_without_outputs_there_is_a_row_for_each_step(self):
+        path = self.folder / "run.csv"
+        run = self.run_json("pendulum", "--outputs", 0, "--csv", path)
+        self.assertEqual(len(rows_of(path)), 1 + 1 + run["counts"]["steps"])
+
+    def test_a_pipe_gets_the_rows_and_nothing_else(self):
+        process = cpodes("run", "pendulum", "--csv", "-", "--outputs", 5)
+        self.assert_done(process)
+        self.assertEqual(len(process.stdout.splitlines()), 7)
+        self.assertIn("reached", process.stderr)
+
+    @unittest.skipIf(SANITIZED, "a sanitizer keeps what has been freed")
+    def test_memory_does_not_grow_with_the_rows(self):
+        def peak(outputs):
+            command = [PROGRAM, "run", "pendulum", "--quiet", "--outputs", str(outputs), "--csv", os.devnull]
+            process = subprocess.Popen(command)
+            _, process.returncode, usage = os.wait4(process.pid, 0)
+            self.assertEqual(process.returncode, 0)
+            return usage.ru_maxrss  # KiB
+
+        # kept would be 7 numbers of 8 bytes for each row, 11 MB
+        self.assertLess(peak(200000), peak(2000) + 4000)
+
+
+class Interrupted(RunTest):
+    def assert_complete(self, path):
+        """Each row has all its fields, and the file ends with a line feed"""
+        header, *rows = rows_of(path)
+        self.assertGreater(len(rows), 10)
+        for row in rows:
+            self.assertEqual(len(row), len(header))
+        self.assertTrue(path.read_text().endswith("\n"))
+        return float(rows[-1][0])
+
+    def test_ctrl_c_leaves_complete_files_that_say_so(self):
+        table, summary = self.folder / "run.csv", self.folder / "run.json"
+        process = subprocess.Popen(
+            [PROGRAM, "run", *LONG, "--csv", table, "--json", summary], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        while not table.exists() or table.stat().st_size < 100000:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, INTERRUPTED)
+        self.assertEqual(len(err.splitlines()), 1)
+        self.assertIn("interrupted", err)
+        self.assertIn("INTERRUPTED", out)
+        run = json.loads(summary.read_text())
+        self.assertEqual(run["ending"], "interrupted")
+        self.assertEqual(self.assert_complete(table), run["end"]["t"])
+
+    def test_nothing_of_an_interrupted_run_goes_on(self):
+        process = subprocess.Popen([PROGRAM, "run", *LONG, "--quiet"], stderr=subprocess.DEVNULL)
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while not (child := children.read_text().split()):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=60), INTERRUPTED)
+        self.assertFalse(os.path.exists(f"/proc/{child[0]}"))
+
+    def test_a_full_disk_leaves_complete_rows(self):
+        # a limit to the size of files answers as a full disk does, in the middle of a row
+        table, summary = self.folder / "run.csv", self.folder / "run.json"
+        limit = 100003
+        process = cpodes(
+            "run", *LONG, "--csv", table, "--json", summary, "--quiet",
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        )
+        self.assert_refused(process, str(table), "row", status=OUTPUT)
+        self.assertGreater(table.stat().st_size, limit - 1000)
+        self.assert_complete(table)
+        self.assertEqual(json.loads(summary.read_text())["ending"], "unwritten")
+
+    def test_a_summary_that_cannot_be_written_leaves_the_old_one(self):
+        summary = self.folder / "run.json"
+        summary.write_text("old")
+        process = cpodes(
+            "run", "andrews", "--json", summary, "--quiet",
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+        )
+        self.assert_refused(process, str(summary), status=OUTPUT)
+        self.assertEqual(summary.read_text(), "old")
+        self.assertEqual(os.listdir(self.folder), ["run.json"])
+
+    def test_a_reader_that_leaves_is_one_line(self):
+        process = subprocess.Popen([PROGRAM, "run", *LONG, "--quiet", "--csv", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.readline()
+        process.stdout.close()
+        self.assertEqual(len(process.stderr.read().splitlines()), 1)
+        process.stderr.close()
+        self.assertEqual(process.wait(timeout=60), OUTPUT)
+
+    def test_a_failed_integration_names_the_time_and_keeps_what_there_is(self):
+        # DOP853 ends at the singular position of the linkage
+        table = self.folder / "run.csv"
+        process = cpodes("run", "four_bar", "--method", "dop853", "--rtol", "1e-8", "--csv", table, "--quiet")
+        self.assert_refused(process, "four_bar", "constraint", "at t = 4.7", status=FAILED)
+        self.assertGreater(self.assert_complete(table), 4.5)
+
+
+class Progress(RunTest):
+    def test_a_terminal_sees_rate_and_remaining_time(self):
+        parent, terminal = pty.openpty()
+        process = subprocess.Popen([PROGRAM, "run", *LONG], stderr=terminal, stdout=subprocess.DEVNULL)
+        os.close(terminal)
+        seen = ""
+        while seen.count("\r") < 3:
+            seen += os.read(parent, 1000).decode()
+        process.send_signal(signal.SIGINT)
+        try:
+            while more := os.read(parent, 1000).decode():
+                seen += more
+        except OSError:  # a terminal without a program
+            pass
+        process.wait(timeout=60)
+        os.close(parent)
+        self.assertRegex(seen, r"\r\[[=> ]+\] +\d+ %  t = \S+ +\S+ steps/s  .+ left")
+        self.assertRegex(seen, r"\r\x1b\[K[^\r]*interrupted")  # the bar is gone before the last line
+
+
+class Refused(RunTest):
+    def test_wrong_input_is_one_line_that_names_argument_rule_and_value(self):
+        folder = str(self.folder)
+        cases = [
+            (["pendlum"], ['"pendlum"', '"pendulum"']),
+            ([], ["model"]),
+            (["pendulum", "andrews"], ["one model"]),
+            (["pendulum", "--method", "bfd"], ["--method", '"bfd"', '"bdf"']),
+            (["pendulum", "--method", "ARKODE_NONE"], ["--method", "ARKODE_NONE"]),
+            (["pendulum", "--rtol", "0"], ["--rtol", "above 0"]),
+            (["pendulum", "--rtol", "abc"], ["--rtol", "number", '"abc"']),
+            (["pendulum", "--atol", "-1"], ["--atol", "-1"]),
+            (["pendulum", "--t-end", "nan"], ["--t-end", "nan"]),
+            (["pendulum", "--outputs", "-1"], ["--outputs", '"-1"']),
+            (["pendulum", "--outputs", "1e3"], ["--outputs", "whole", '"1e3"']),
+            (["pendulum", "--param", "l=1"], ['"l"', '"L"']),
+            (["pendulum", "--param", "L"], ["NAME=VALUE", '"L"']),
+            (["pendulum", "--param", "L=-1"], ["L", "-1", "number from"]),
+            (["pendulum", "--param", "L=one"], ["L", '"one"']),
+            (["pendulum", "--norm", "kinetik"], ["--norm", '"kinetik"', '"kinetic"']),
+            (["pendulum", "--linsol", "qr"], ["--linsol qr", '"mech"']),
+            (["pendulum", "--form", "ode", "--norm", "kinetic"], ["--norm kinetic", '"ode"']),
+            (["pendulum", "--form", "ode", "--method", "bdf2"], ["bdf2", '"mech"']),
+            (["newton_cradle", "--form", "ode"], ['"ode"']),
+            (["pendulum", "--tend", "3"], ["--tend", "--t-end"]),
+            (["pendulum", "--csv", "/nowhere/run.csv"], ["--csv", "/nowhere/run.csv", "No such file"]),
+            (["pendulum", "--json", folder], ["--json", folder, "directory"]),
+            (["pendulum", "--report", ""], ["--report", "path"]),
+            (["pendulum", "--csv", "-", "--json", "-"], ["--csv", "--json"]),
+        ]
+        for arguments, words in cases:
+            with self.subTest(" ".join(arguments)):
+                self.assert_refused(cpodes("run", *arguments), *words, status=USAGE)
+
+    def test_a_refused_run_writes_nothing(self):
+        table = self.folder / "run.csv"
+        table.write_text("old")
+        self.assertEqual(cpodes("run", "pendulum", "--linsol", "qr", "--csv", table).returncode, USAGE)
+        self.assertEqual(table.read_text(), "old")
+
+
+if __name__ == "__main__":
+    unittest.main()
