@@ -34,7 +34,7 @@ typedef enum {
 
 /* One of the things that are looked at; valid during the call */
 typedef struct {
-  const char *what; /* "A: derivative of p" */
+  const char *what; /* "A: derivative of p"; ABSENT: "dynamics_jac" */
   ModelVerdict verdict;
   sunrealtype error; /* the largest, relative; NaN: nothing was measured */
   const char *message; /* WRONG: exactly what; SKIPPED: why; ABSENT: what a model of the catalogue lacks, or "" */

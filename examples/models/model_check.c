@@ -53,8 +53,8 @@ enum {
 enum { NOTHING = NO_TABLE | NO_SIZES | NO_OBJECTS | NO_START };
 
 typedef struct {
-  const char *what;
-  int (*is_there)(const ModelCheck *c); /* NULL: always */
+  const char *what, *name;
+  int (*is_there)(const ModelCheck *c); /* NULL: always; else name says what is not */
   int (*is_true)(ModelCheck *c);
   unsigned needs, leaves; /* not these before it; what is wrong if it is */
   const char *absent;     /* what a model of the catalogue lacks then */
@@ -92,7 +92,7 @@ static const char after_others[] = "cannot be judged before that is right";
 static void examine(Examination *e, const Part *part) {
   ModelCheck *c = &e->check;
   if (part->is_there && !part->is_there(c)) {
-    tell_unjudged(e, part->what, MODEL_ABSENT, part->absent ? part->absent : "");
+    tell_unjudged(e, part->name, MODEL_ABSENT, part->absent ? part->absent : "");
     return;
   }
   if (e->lost & part->needs) {
@@ -122,15 +122,24 @@ static int is_there(ModelCheck *c) { return c != NULL; }
 
 static const Part first[] = {
     {.what = "table of the model", .is_true = model_table_is_true, .leaves = NO_TABLE},
-    {.what = "source", .is_there = has_source, .is_true = is_there, .absent = "there is no source"},
+    {.what     = "source",
+     .name     = "source",
+     .is_there = has_source,
+     .is_true  = is_there,
+     .absent   = "there is no source"},
     {.what = "sizes", .is_true = model_sizes_agree, .needs = NO_TABLE, .leaves = NO_SIZES},
-    {.what = "events", .is_there = has_events, .is_true = model_events_are_true, .needs = NO_TABLE},
+    {.what     = "events",
+     .name     = "events",
+     .is_there = has_events,
+     .is_true  = model_events_are_true,
+     .needs    = NO_TABLE},
     {.what    = "functions that must be there",
      .is_true = model_objects_are_created,
      .needs   = NO_TABLE | NO_SIZES,
      .leaves  = NO_OBJECTS},
     {.what = "start: finite", .is_true = model_start_is_finite, .needs = NO_SIZES, .leaves = NO_START},
     {.what     = "start: on the constraints",
+     .name     = "constraints",
      .is_there = has_constraints,
      .is_true  = model_start_is_consistent,
      .needs    = NOTHING},
@@ -143,23 +152,28 @@ static const Part near_start = {.what    = "consistent states near it",
 
 static const Part then[] = {
     {.what     = "G: derivative of c",
+     .name     = "G",
      .is_there = has_G,
      .is_true  = model_jacobian_is_true,
      .needs    = NOTHING},
     {.what     = "f: the same motion",
+     .name     = "f",
      .is_there = has_f,
      .is_true  = model_forms_agree,
      .needs    = NOTHING | NO_MECHANISM,
      .leaves   = NO_F},
     {.what     = "f: keeps c",
+     .name     = "c",
      .is_there = has_c,
      .is_true  = model_f_keeps_constraints,
      .needs    = NOTHING | NO_F},
     {.what     = "reference",
+     .name     = "reference",
      .is_there = has_reference,
      .is_true  = model_reference_is_true,
      .needs    = NOTHING | NO_MECHANISM},
     {.what     = "drawing",
+     .name     = "drawing",
      .is_there = has_drawing,
      .is_true  = model_points_are_true,
      .needs    = NOTHING,
@@ -177,8 +191,8 @@ static void tell_row(Examination *e, const ModelMechRow *row, const char **messa
     *message = NULL;
   } else if (row->is_there(&e->check.model->mech)) {
     tell(e, row->what, MODEL_RIGHT, "");
-  } else {
-    tell_unjudged(e, row->what, MODEL_ABSENT, "");
+  } else if (row->function) {
+    tell_unjudged(e, row->function, MODEL_ABSENT, "");
   }
 }
 

@@ -66,7 +66,8 @@ int model_reference_is_true(ModelCheck *c);
 /* An error of CPMechReport's */
 typedef struct {
   const char *what;
-  size_t error;                             /* where it is in a CPMechReport */
+  const char *function; /* that is not there where is_there says so; NULL: of a row before it */
+  size_t error;         /* where it is in a CPMechReport */
   int (*is_there)(const CPMechModel *mech); /* is there anything to compare? */
   int moves; /* does the motion depend on it? Else it is for Newton's iteration only */
 } ModelMechRow;
