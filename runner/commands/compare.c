@@ -1,6 +1,7 @@
 /* cpodes compare MODEL: several methods and tolerances, what they cost and how well they did. */
 #include "../command.h"
 #include "../comparison/comparison.h"
+#include "../model_arguments.h"
 #include "../output/figures.h"
 #include "../output/writers.h"
 
@@ -21,7 +22,7 @@ static const struct argp_option options[] = {
     {"to", KEY_TO, "TOL", 0, "the tightest, default 1e-10, for stiff models 1e-8", 1},
     {"per-decade", KEY_PER_DECADE, "N", 0, "between them so many for a factor of 10, default 1", 1},
     {"t-end", 't', "TIME", 0, "end of the motion, default: the model's", 1},
-    {"param", 'p', "NAME=VALUE", 0, "a parameter of the model; may be repeated", 1},
+    MODEL_PARAM_OPTION(1),
     {"time-limit", KEY_LIMIT, "SECONDS", 0, "of CPU time for each run, default 20", 1},
     {NULL, 0, NULL, 0, "What it leaves, beside the table:", 2},
     {"csv", KEY_CSV, "FILE", 0, "the table for programs; -: stdout", 2},
@@ -31,9 +32,7 @@ static const struct argp_option options[] = {
 
 typedef struct {
   Comparison *comparison;
-  const char *model;
-  const char *setting[MOST_SETTINGS];
-  int nsettings;
+  ModelArguments model;
   bool has_t_end;
   const char *csv, *json, *plot;
 } CompareOptions;
@@ -80,15 +79,6 @@ static int take_tolerance(Comparison *c, const char *text) {
   return parse_number("--tolerances", text, 1e-15, 1, &c->tol[c->ntols++]);
 }
 
-static int take_setting(CompareOptions *o, const char *text) {
-  if (o->nsettings == MOST_SETTINGS) {
-    complain("--param is given more than %d times", MOST_SETTINGS);
-    return -1;
-  }
-  o->setting[o->nsettings++] = text;
-  return 0;
-}
-
 static int take_path(const char *option, const char *path, const char **taken) {
   *taken = path;
   return path_check(option, path);
@@ -102,7 +92,6 @@ static int take_option(CompareOptions *o, int key, const char *text) {
   case 't':
     o->has_t_end = true;
     return parse_number("--t-end", text, 1e-300, 1e300, &c->settings.t_end);
-  case 'p': return take_setting(o, text);
   case KEY_FROM: return parse_number("--from", text, 1e-15, 1, &c->from);
   case KEY_TO: return parse_number("--to", text, 1e-15, 1, &c->to);
   case KEY_PER_DECADE: return parse_number("--per-decade", text, 0.1, 20, &c->per_decade);
@@ -118,36 +107,27 @@ static bool is_stdout(const char *path) { return path && !strcmp(path, "-"); }
 /* What the options mean together; 0 or EINVAL */
 static error_t complete(CompareOptions *o) {
   Comparison *c = o->comparison;
-  if (!o->model) complain("a model is missing; `cpodes list` names those there are");
-  else if (c->ntols > 0 && (c->from > 0 || c->to > 0 || c->per_decade > 0))
+  if (c->ntols > 0 && (c->from > 0 || c->to > 0 || c->per_decade > 0))
     complain("--tolerances does not go with --from, --to and --per-decade");
   else if (c->from > 0 && c->to > c->from)
     complain("--to, %g, must not be larger than --from, %g", c->to, c->from);
   else if (is_stdout(o->csv) && is_stdout(o->json)) complain("--csv and --json cannot both be -");
-  else if (!choose_model(o->model, o->setting, o->nsettings, &c->settings.model)) {
-    if (!o->has_t_end) c->settings.t_end = (double)c->settings.model.type->t_end;
+  else {
+    c->settings.model = o->model.choice;
+    if (!o->has_t_end) c->settings.t_end = (double)o->model.choice.type->t_end;
     return 0;
   }
   return EINVAL;
 }
 
 static error_t parse(int key, char *text, struct argp_state *state) {
-  CompareOptions *o = state->input;
-  if (key == ARGP_KEY_END) return complete(o);
-  if (key == ARGP_KEY_ARG) {
-    if (o->model) {
-      complain("there is one model too many: \"%s\" and \"%s\"", o->model, text);
-      return EINVAL;
-    }
-    o->model = text;
-    return 0;
-  }
+  CompareOptions *o   = state->input;
+  const error_t error = take_model_arguments(&o->model, key, text);
+  if (key == ARGP_KEY_END && !error) return complete(o);
+  if (error != ARGP_ERR_UNKNOWN) return error;
   for (const struct argp_option *option = options; option->name || option->doc; option++)
     if (option->name && option->key == key) return take_option(o, key, text) ? EINVAL : 0;
-  return key == ARGP_KEY_INIT || key == ARGP_KEY_FINI || key == ARGP_KEY_SUCCESS ||
-                 key == ARGP_KEY_ERROR || key == ARGP_KEY_NO_ARGS
-             ? 0
-             : ARGP_ERR_UNKNOWN;
+  return ARGP_ERR_UNKNOWN;
 }
 
 /* ------------------------------------------------------------------------------------- comparing -- */
@@ -158,7 +138,7 @@ static int run_all(Comparison *c, FILE *out) {
   for (int place = 0; place < c->nmethods * c->ntols && !was_interrupted(); place++) {
     if (place > 0 && place % c->ntols == 0) fputc('\n', out);
     done += comparison_run(c, place) == STATUS_DONE;
-    table_row(c, &c->run[c->nruns - 1], out);
+    comparison_print_row(c, &c->run[c->nruns - 1], out);
     fflush(out);
   }
   return done;
@@ -167,8 +147,8 @@ static int run_all(Comparison *c, FILE *out) {
 /* How many files were not written */
 static int write_files(const CompareOptions *o) {
   int failed = 0;
-  if (o->csv) failed += table_write_csv(o->comparison, o->csv) != 0;
-  if (o->json) failed += table_write_json(o->comparison, o->json) != 0;
+  if (o->csv) failed += comparison_write_csv(o->comparison, o->csv) != 0;
+  if (o->json) failed += comparison_write_json(o->comparison, o->json) != 0;
   if (o->plot) failed += work_precision_write(o->comparison, o->plot) != 0;
   return failed;
 }
@@ -178,7 +158,7 @@ static int compare(const CompareOptions *o) {
   FILE *out        = is_stdout(o->csv) || is_stdout(o->json) ? stderr : stdout;
   const int status = comparison_prepare(c);
   if (status != STATUS_DONE) return status;
-  table_begin(c, out);
+  comparison_print_head(c, out);
   const int done = run_all(c, out);
   fputc('\n', out);
   if (done && figures_possible()) work_precision_print(c, out);

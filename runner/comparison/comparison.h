@@ -57,11 +57,11 @@ double reference_distance(const Comparison *comparison, const double *a, const d
 
 /* ---- what it shows ---- */
 
-void table_begin(const Comparison *comparison, FILE *out);
-void table_row(const Comparison *comparison, const ComparedRun *run, FILE *out);
+void comparison_print_head(const Comparison *comparison, FILE *out);
+void comparison_print_row(const Comparison *comparison, const ComparedRun *run, FILE *out);
 /* All runs as a table for programs; 0, or a complaint and -1 */
-int table_write_csv(const Comparison *comparison, const char *path);
-int table_write_json(const Comparison *comparison, const char *path);
+int comparison_write_csv(const Comparison *comparison, const char *path);
+int comparison_write_json(const Comparison *comparison, const char *path);
 
 /* Work and precision, by gnuplot: as letters, or as a file (.svg, .png, .pdf). 0, or -1 after a complaint; 1: no run has an
    error that could be drawn */

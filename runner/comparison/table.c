@@ -20,7 +20,7 @@ static int width_of_names(const Comparison *c) {
   return width;
 }
 
-void table_begin(const Comparison *c, FILE *out) {
+void comparison_print_head(const Comparison *c, FILE *out) {
   const CPModelType *type = c->settings.model.type;
   fprintf(out, "%s (%s), t = 0 ... %g\nReference: %s", type->title, type->name, c->settings.t_end,
           c->origin);
@@ -29,7 +29,7 @@ void table_begin(const Comparison *c, FILE *out) {
           "steps", "rejected", "f", "CPU [s]");
 }
 
-void table_row(const Comparison *c, const ComparedRun *run, FILE *out) {
+void comparison_print_row(const Comparison *c, const ComparedRun *run, FILE *out) {
   const RunResult *r = &run->result;
   fprintf(out, "%-*s %9.2g", width_of_names(c), run->method->name, run->tol);
   if (r->ending != RUN_DONE) {
@@ -49,7 +49,7 @@ static const char *ending_name(RunEnding ending) {
   return names[ending];
 }
 
-int table_write_csv(const Comparison *c, const char *path) {
+int comparison_write_csv(const Comparison *c, const char *path) {
   char temporary[PATH_LENGTH];
   FILE *file = whole_file_open(path, temporary, sizeof temporary);
   if (!file) return -1;
@@ -78,7 +78,7 @@ static json_t *describe(const ComparedRun *run) {
                    "projections", (json_int_t)r->projections, "seconds", number(r->seconds));
 }
 
-int table_write_json(const Comparison *c, const char *path) {
+int comparison_write_json(const Comparison *c, const char *path) {
   char temporary[PATH_LENGTH];
   json_t *runs = json_array();
   for (int i = 0; i < c->nruns; i++) json_array_append_new(runs, describe(&c->run[i]));
