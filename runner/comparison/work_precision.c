@@ -89,20 +89,19 @@ int work_precision_print(const Comparison *c, FILE *out) {
 
 /* ------------------------------------------------------------------------------------- as a file -- */
 
-/* Two panels side by side; the legend is that of the first, above both */
+/* Two panels side by side; the legend, to the right of them, is that of the first */
 static void write_script(FILE *script, const Comparison *c, const char *path) {
   const CPModelType *type = c->settings.model.type;
-  gnuplot_set_terminal(script, path, 960, 460);
+  gnuplot_set_terminal(script, path, 1120, 460);
   fprintf(script, "set termoption enhanced\nset border 3 lc rgb '#404040'\nset tics nomirror\n");
   fprintf(script, "set grid lt 1 lc rgb '#d0d0d0' lw 0.6\nset multiplot title ");
   gnuplot_string(script, type->title);
-  fprintf(script, " noenhanced\nset tmargin at screen 0.84\nset bmargin at screen 0.14\n");
-  fprintf(script, "set lmargin at screen 0.08\nset rmargin at screen 0.48\n");
-  fprintf(script,
-          "set key at screen 0.5,0.9 center center horizontal maxrows 1 noenhanced samplen 3\n");
+  fprintf(script, " noenhanced\nset tmargin at screen 0.9\nset bmargin at screen 0.14\n");
+  fprintf(script, "set lmargin at screen 0.08\nset rmargin at screen 0.39\n");
+  fprintf(script, "set key at screen 0.81,0.9 left top Left reverse noenhanced samplen 3\n");
   write_axes(script, WORK_SECONDS);
   write_plot(script, c, WORK_SECONDS, false);
-  fprintf(script, "unset key\nset lmargin at screen 0.58\nset rmargin at screen 0.98\n");
+  fprintf(script, "unset key\nset lmargin at screen 0.48\nset rmargin at screen 0.79\n");
   write_axes(script, WORK_EVALUATIONS);
   write_plot(script, c, WORK_EVALUATIONS, false);
   fprintf(script, "unset multiplot\nunset output\n");

@@ -260,7 +260,8 @@ void picture_describe(const History *history, char *text, size_t length) {
   snprintf(text, length,
            "%s at %d moments from t = %.4g to %.4g, evenly spaced, pale at first and dark at the "
            "end%s. It moves within "
-           "%.3g by %.3g. Triangles: fixed points; rings: joints; discs: masses; dashed: paths of "
+           "%.3g by %.3g. Triangles: fixed points; rings: joints; discs: masses; thin dashed "
+           "lines: paths of "
            "points.",
            info->settings->model.type->title, moments_of(history), time_at(history, 0),
            time_at(history, history->frames.rows - 1),
@@ -271,8 +272,9 @@ void picture_describe(const History *history, char *text, size_t length) {
 static void write_caption(FILE *script, const History *history) {
   char caption[200];
   const View view = view_of(history);
-  snprintf(caption, sizeof caption, "%d moments, t = %.4g ... %.4g%s, pale to dark; dashed: paths",
-           moments_of(history), time_at(history, 0), time_at(history, history->frames.rows - 1),
+  snprintf(caption, sizeof caption,
+           "%d moments, t = %.4g ... %.4g%s, pale to dark; thin lines: paths", moments_of(history),
+           time_at(history, 0), time_at(history, history->frames.rows - 1),
            has_units(history) ? " s" : "");
   if (view.spatial)
     snprintf(caption + strlen(caption), sizeof caption - strlen(caption), "; arrows: %g%s",
