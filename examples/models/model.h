@@ -20,8 +20,39 @@ const char *model_nearest(const char *name);
 
 /* ---- model_check.c and its parts ---- */
 
-/* Are the metadata true? Calls all functions at the start and compares: dimensions, consistency of y0,
-   finite values, points, reference at 0, CPMechCheck. message: the first contradiction. 0 or 1 */
+/* Can the table be used at all? Names, ranges, functions that must be there. message [length]: what is wrong.
+   0 or 1 */
+int model_check_type(const CPModelType *type, char *message, size_t length);
+
+typedef enum {
+  MODEL_RIGHT,
+  MODEL_WRONG,
+  MODEL_DOUBTFUL, /* it differs, but perhaps because of what has been found wrong before it */
+  MODEL_SKIPPED,  /* cannot be judged */
+  MODEL_ABSENT    /* the model does not have it */
+} ModelVerdict;
+
+/* One of the things that are looked at; valid during the call */
+typedef struct {
+  const char *what; /* "A: derivative of p"; ABSENT: "dynamics_jac" */
+  ModelVerdict verdict;
+  sunrealtype error; /* the largest, relative; NaN: nothing was measured */
+  const char *message; /* WRONG: exactly what; SKIPPED: why; ABSENT: what a model of the catalogue lacks, or "" */
+} ModelFinding;
+
+typedef struct {
+  void (*begin)(void *data, const char *what); /* the model's functions are called now; may be NULL */
+  void (*find)(void *data, const ModelFinding *finding);
+  void *data;
+} ModelListener;
+
+/* Compares everything that a model says of itself: names, dimensions, consistency of y0, finite values, functions against
+   their derivatives and against each other, what is conserved, reference, drawing. Tells all it finds; what needs a
+   function that is wrong is skipped. Returns how much is wrong. */
+int model_check_all(const CPModel *model, const ModelListener *listener);
+
+/* The same, for models of the catalogue, which have a source and a drawing. message [length]: the first that is wrong.
+   0 or 1 */
 int model_check(const CPModel *model, char *message, size_t length);
 
 #endif

@@ -1,27 +1,24 @@
-/* Comparisons at the start, at the end of the reference, and at pseudo-random states on the manifold
- * near the start, which move: at rest most terms vanish. */
+/* The parts of the check, in their order, and what each of them needs of those before. */
 #include "model_check_impl.h"
 
 #include <math.h>
-#include <nvector/nvector_serial.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sunmatrix/sunmatrix_dense.h>
-
-/* Distance of a consistent state from the constraints, relative to the state */
-static const sunrealtype consistent = 1e-9;
+#include <string.h>
 
 /* -------------------------------------------------------------------------------- shared -- */
 
 int model_contradicts(const ModelCheck *c, const char *format, ...) {
-  const int start = snprintf(c->message, c->length, "%s: ", c->type->name ? c->type->name : "?");
-  if (start < 0 || (size_t)start >= c->length) return 0;
   va_list args;
   va_start(args, format);
-  vsnprintf(c->message + start, c->length - start, format, args);
+  vsnprintf(c->message, c->length, format, args);
   va_end(args);
   return 0;
+}
+
+int model_measured(const ModelCheck *c, sunrealtype error, sunrealtype most) {
+  if (!(error <= *c->error)) *c->error = error; /* so also where nothing has been measured yet */
+  return error <= most;
 }
 
 long model_not_finite(N_Vector y) {
@@ -41,161 +38,251 @@ void model_silent(int code, const char *function, const char *msg, void *data) {
   (void)code, (void)function, (void)msg, (void)data; /* GetLastMessage has it */
 }
 
-/* ------------------------------------------------------------------------------------ objects -- */
+/* --------------------------------------------------------------------------------------- parts -- */
 
-static int create_projector(ModelCheck *c) {
-  const CPModel *model = c->model;
-  if (!(c->res = N_VNew_Serial(model->m, model->ctx))) return model_contradicts(c, "no memory");
-  c->P = CPProjectorCreate(model->c, model->y0, c->res, model->ctx);
-  if (!c->P) return model_contradicts(c, "no projector takes c");
-  SUNMatrix dense = NULL;
-  if (model->G && !model->G_tmpl) dense = SUNDenseMatrix(model->m, model->n, model->ctx);
-  CPProjectorSetErrHandlerFn(c->P, model_silent, NULL);
-  int flag = CPProjectorSetUserData(c->P, model->data);
-  if (!flag && model->G) flag = CPProjectorSetJacFn(c->P, model->G, dense ? dense : model->G_tmpl);
-  if (dense) SUNMatDestroy(dense);
-  return !flag || model_contradicts(c, "G: %s", CPProjectorGetLastMessage(c->P));
+/* What has been found wrong, or could not be judged */
+enum {
+  NO_TABLE     = 1,
+  NO_SIZES     = 2,
+  NO_OBJECTS   = 4,
+  NO_START     = 8,
+  NO_MECHANISM = 16, /* accelerations are not to be trusted */
+  NO_STATES    = 32,
+  NO_F         = 64
+};
+enum { NOTHING = NO_TABLE | NO_SIZES | NO_OBJECTS | NO_START };
+
+typedef struct {
+  const char *what, *name;
+  int (*is_there)(const ModelCheck *c); /* NULL: always; else name says what is not */
+  int (*is_true)(ModelCheck *c);
+  unsigned needs, leaves; /* not these before it; what is wrong if it is */
+  const char *absent;     /* what a model of the catalogue lacks then */
+} Part;
+
+typedef struct {
+  ModelCheck check;
+  const ModelListener *listener;
+  unsigned lost;
+  int wrong; /* number */
+  sunrealtype error;
+  char message[MODEL_MESSAGE];
+} Examination;
+
+static void begin(Examination *e, const char *what) {
+  e->error      = NAN;
+  e->message[0] = '\0';
+  if (e->listener->begin) e->listener->begin(e->listener->data, what);
 }
 
-static int create_objects(ModelCheck *c) {
-  const CPModel *model = c->model;
-  if (model->mech.nu > 0) {
-    if (!(c->mech = CPModelMech(model)))
-      return model_contradicts(c, "CPMechCreate refuses the model");
-    CPMechSetErrHandlerFn(c->mech, model_silent, NULL);
-    for (int i = 0; i < 2; i++)
-      if (!(c->lambda[i] = calloc(CPMechGetNumMultipliers(c->mech) + 1, sizeof **c->lambda)))
-        return model_contradicts(c, "no memory");
+static void tell(Examination *e, const char *what, ModelVerdict verdict, const char *message) {
+  const ModelFinding finding = {what, verdict, e->error, message};
+  e->wrong += verdict == MODEL_WRONG || verdict == MODEL_DOUBTFUL;
+  e->listener->find(e->listener->data, &finding);
+}
+
+static void tell_unjudged(Examination *e, const char *what, ModelVerdict verdict,
+                          const char *message) {
+  e->error = NAN;
+  tell(e, what, verdict, message);
+}
+
+static const char after_others[] = "cannot be judged before that is right";
+
+static void examine(Examination *e, const Part *part) {
+  ModelCheck *c = &e->check;
+  if (part->is_there && !part->is_there(c)) {
+    tell_unjudged(e, part->name, MODEL_ABSENT, part->absent ? part->absent : "");
+    return;
   }
-  N_Vector *vectors[] = {&c->ewt, &c->moving[0], &c->moving[1], &c->y, &c->ydot, &c->moved};
-  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
-    if (!(*vectors[i] = N_VClone(model->y0))) return model_contradicts(c, "no memory");
-  return !model->c || create_projector(c);
-}
-
-static void free_objects(ModelCheck *c) {
-  N_Vector vectors[] = {c->ewt, c->moving[0], c->moving[1], c->y, c->ydot, c->moved, c->res};
-  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
-    if (vectors[i]) N_VDestroy(vectors[i]);
-  for (int i = 0; i < 2; i++) free(c->lambda[i]);
-  CPMechFree(&c->mech);
-  CPProjectorFree(&c->P);
-}
-
-/* -------------------------------------------------------------------------------- consistency -- */
-
-/* Is the state y at t finite, and on the constraints of both forms up to tol (1 + |y_i|)? */
-static int is_consistent(const ModelCheck *c, const char *what, sunrealtype t, N_Vector y,
-                         sunrealtype tol) {
-  const long bad = model_not_finite(y);
-  if (bad >= 0) return model_contradicts(c, "component %ld of %s is not finite", bad, what);
-  N_VAbs(y, c->ewt);
-  N_VAddConst(c->ewt, 1, c->ewt);
-  N_VScale(tol, c->ewt, c->ewt);
-  N_VInv(c->ewt, c->ewt);
-  CPProjector projector[2] = {c->P, c->mech ? CPMechGetProjector(c->mech) : NULL};
-  for (int i = 0; i < 2; i++) {
-    sunrealtype norm = 0;
-    sunindextype worst;
-    if (!projector[i] || (i == 1 && c->model->mech.nv == 0 && c->model->mech.np == 0)) continue;
-    if (CPProjectorGetViolation(projector[i], t, y, c->ewt, &norm, &worst))
-      return model_contradicts(c, "constraints at %s: %s", what,
-                               CPProjectorGetLastMessage(projector[i]));
-    if (!(norm <= 1))
-      return model_contradicts(c, "%s is inconsistent: constraint %ld of %s is violated by %g",
-                               what, (long)worst, i ? "the CPMech" : "c", (double)(norm * tol));
+  if (e->lost & part->needs) {
+    e->lost |= part->leaves;
+    tell_unjudged(e, part->what, MODEL_SKIPPED, after_others);
+    return;
   }
-  return 1;
+  begin(e, part->what);
+  const int right = part->is_true(c);
+  if (!right) e->lost |= part->leaves;
+  tell(e, part->what, right ? MODEL_RIGHT : MODEL_WRONG, e->message);
 }
 
-/* Repeatable number from -1 to 1 (Numerical Recipes' quick generator) */
-static sunrealtype next_random(unsigned *state) {
-  *state = *state * 1664525u + 1013904223u;
-  return ldexp((double)*state, -31) - 1;
+static int has_source(const ModelCheck *c) { return c->type->source && *c->type->source; }
+static int has_events(const ModelCheck *c) { return c->model->nroots || c->model->nstops; }
+static int has_drawing(const ModelCheck *c) { return c->type->points != NULL; }
+static int has_constraints(const ModelCheck *c) {
+  const CPMechModel *m = &c->model->mech;
+  return c->model->c || (m->nu > 0 && (m->np > 0 || m->nv > 0));
 }
+static int has_G(const ModelCheck *c) { return c->model->G && c->model->n <= MODEL_LONG_STATE; }
+static int has_f(const ModelCheck *c) { return c->model->f != NULL; }
+static int has_c(const ModelCheck *c) { return c->model->c != NULL; }
+static int has_reference(const ModelCheck *c) { return c->model->known; }
 
-/* A consistent state near the start: positions within a percent or so of their largest, velocities such
-   that these change by their size within a tenth of the motion */
-static int create_moving(ModelCheck *c, int k) {
-  const sunindextype nq = CPModelNumPositions(c->model), n = c->model->n;
-  unsigned seed  = 17 + k;
-  sunrealtype *s = N_VGetArrayPointer(c->moving[k]), size = 0;
-  N_VScale(1, c->model->y0, c->moving[k]);
-  for (sunindextype i = 0; i < nq; i++) size = fmax(size, fabs(s[i]));
-  for (sunindextype i = 0; i < n; i++)
-    s[i] += next_random(&seed) * size * (i < nq ? 0.01 : 10 / c->type->t_end);
-  if (c->mech) {
-    if (CPMechCalcIC(c->mech, 0, c->moving[k], NULL, NULL, NULL, NULL))
-      return model_contradicts(c, "near y0: %s", CPMechGetLastMessage(c->mech));
-  } else if (c->P) {
-    N_VConst(1 / (consistent * fmax(size, 1)), c->ewt);
-    if (CPProjectorProject(c->P, 0, c->moving[k], c->ewt))
-      return model_contradicts(c, "near y0: %s", CPProjectorGetLastMessage(c->P));
+static int is_there(ModelCheck *c) { return c != NULL; }
+
+static const Part first[] = {
+    {.what = "table of the model", .is_true = model_table_is_true, .leaves = NO_TABLE},
+    {.what     = "source",
+     .name     = "source",
+     .is_there = has_source,
+     .is_true  = is_there,
+     .absent   = "there is no source"},
+    {.what = "sizes", .is_true = model_sizes_agree, .needs = NO_TABLE, .leaves = NO_SIZES},
+    {.what     = "events",
+     .name     = "events",
+     .is_there = has_events,
+     .is_true  = model_events_are_true,
+     .needs    = NO_TABLE},
+    {.what    = "functions that must be there",
+     .is_true = model_objects_are_created,
+     .needs   = NO_TABLE | NO_SIZES,
+     .leaves  = NO_OBJECTS},
+    {.what = "start: finite", .is_true = model_start_is_finite, .needs = NO_SIZES, .leaves = NO_START},
+    {.what     = "start: on the constraints",
+     .name     = "constraints",
+     .is_there = has_constraints,
+     .is_true  = model_start_is_consistent,
+     .needs    = NOTHING},
+};
+
+static const Part near_start = {.what    = "consistent states near it",
+                                .is_true = model_states_are_found,
+                                .needs   = NOTHING | NO_MECHANISM,
+                                .leaves  = NO_STATES};
+
+static const Part then[] = {
+    {.what     = "G: derivative of c",
+     .name     = "G",
+     .is_there = has_G,
+     .is_true  = model_jacobian_is_true,
+     .needs    = NOTHING},
+    {.what     = "f: the same motion",
+     .name     = "f",
+     .is_there = has_f,
+     .is_true  = model_forms_agree,
+     .needs    = NOTHING | NO_MECHANISM,
+     .leaves   = NO_F},
+    {.what     = "f: keeps c",
+     .name     = "c",
+     .is_there = has_c,
+     .is_true  = model_f_keeps_constraints,
+     .needs    = NOTHING | NO_F},
+    {.what     = "reference",
+     .name     = "reference",
+     .is_there = has_reference,
+     .is_true  = model_reference_is_true,
+     .needs    = NOTHING | NO_MECHANISM},
+    {.what     = "drawing",
+     .name     = "drawing",
+     .is_there = has_drawing,
+     .is_true  = model_points_are_true,
+     .needs    = NOTHING,
+     .absent   = "there is no drawing"},
+};
+
+/* ----------------------------------------------------------------------------------- mechanism -- */
+
+static void tell_row(Examination *e, const ModelMechRow *row, const char **message) {
+  e->error = model_row_error(&e->check.report, row);
+  if (!(e->error <= 1e-4)) { /* CPMechCheck's own limit */
+    if (row->moves) e->lost |= NO_MECHANISM;
+    tell(e, row->what, *message ? MODEL_WRONG : MODEL_DOUBTFUL,
+         *message ? *message : "perhaps because of what is wrong above");
+    *message = NULL;
+  } else if (row->is_there(&e->check.model->mech)) {
+    tell(e, row->what, MODEL_RIGHT, "");
+  } else if (row->function) {
+    tell_unjudged(e, row->function, MODEL_ABSENT, "");
   }
-  return 1;
 }
 
-static int moving_states_are_consistent(ModelCheck *c) {
-  for (int k = 0; k < MODEL_MOVING; k++)
-    if (!create_moving(c, k) ||
-        !is_consistent(c, "a state near y0", 0, c->moving[k], 10 * consistent))
-      return 0;
-  return 1;
+static void tell_rows(Examination *e) {
+  const char *message = e->message[0] ? e->message : NULL;
+  for (int i = 0; i < MODEL_MECH_ROWS; i++) tell_row(e, &model_mech_rows[i], &message);
 }
 
-/* ---------------------------------------------------------------------------------- reference -- */
+static const char functions[] = "functions of the CPMech";
 
-/* The multipliers of the reference at t, state y, against CPMech's */
-static int multipliers_agree(const ModelCheck *c, sunrealtype t, N_Vector y) {
-  if (!c->type->reference_lambda || !c->mech) return 1;
-  const sunindextype na = CPMechGetNumMultipliers(c->mech);
-  sunrealtype *known = c->lambda[0], *computed = c->lambda[1];
-  if (c->type->reference_lambda(c->model, t, known)) return 1;
-  if (CPMechAccelerations(c->mech, t, y, N_VGetArrayPointer(c->ydot), computed))
-    return model_contradicts(c, "accelerations at t = %g: %s", (double)t,
-                             CPMechGetLastMessage(c->mech));
-  const sunrealtype *udot = N_VGetArrayPointer(c->ydot);
-  const sunrealtype bound = model_agreement * model_largest(known, na) +
-                            1e-10 * model_largest(udot, c->model->mech.nu); /* where lambda is 0 */
-  for (sunindextype i = 0; i < na; i++)
-    if (!(fabs(known[i] - computed[i]) <= bound))
-      return model_contradicts(
-          c, "multiplier %ld of the reference at t = %g is %.10g, but CPMech's is %.10g", (long)i,
-          (double)t, (double)known[i], (double)computed[i]);
-  return 1;
+/* At the start and then at states near it, which the CPMech finds */
+static void compare_functions(Examination *e) {
+  ModelCheck *c = &e->check;
+  int compared  = 1;
+  for (int k = 0; k < c->nstates; k++) {
+    begin(e, functions);
+    if (!model_mechanism_is_true(c, c->state[k], &compared)) {
+      if (!compared) {
+        e->lost |= NO_MECHANISM | NO_STATES;
+        tell_unjudged(e, functions, MODEL_WRONG, e->message);
+        return;
+      }
+      break;
+    }
+    if (k == 0) examine(e, &near_start);
+  }
+  tell_rows(e);
 }
 
-static int reference_is_true(const ModelCheck *c) {
-  const CPModel *model = c->model;
-  if (!model->known) return 1;
-  if (c->type->reference(model, 0, c->y))
-    return model_contradicts(c, "the reference is not known at t = 0");
-  const sunrealtype *a = N_VGetArrayPointer(model->y0), *b = N_VGetArrayPointer(c->y);
-  for (sunindextype i = 0; i < model->n; i++)
-    if (!(fabs(a[i] - b[i]) <= model->reference_error + 1e-14 * (1 + fabs(a[i]))))
-      return model_contradicts(c,
-                               "component %ld of y0 is %.15g, but %.15g in the reference at t = 0",
-                               (long)i, (double)a[i], (double)b[i]);
-  if (!multipliers_agree(c, 0, c->y)) return 0;
-  if (c->type->reference(model, c->type->t_end, c->y))
-    return model_contradicts(c, "the reference is not known at t_end = %g", (double)c->type->t_end);
-  return is_consistent(c, "the reference at t_end", c->type->t_end, c->y,
-                       fmax(consistent, 10 * model->reference_error)) &&
-         multipliers_agree(c, c->type->t_end, c->y);
+static void examine_mechanism(Examination *e) {
+  const CPModel *model = e->check.model;
+  if (model->mech.nu > 0 && model->n > MODEL_LONG_STATE)
+    tell_unjudged(e, functions, MODEL_SKIPPED, "more than 1000 components: it would take long");
+  if (model->mech.nu > 0 && model->n <= MODEL_LONG_STATE && !(e->lost & NOTHING))
+    compare_functions(e);
+  else examine(e, &near_start);
+}
+
+/* ---------------------------------------------------------------------------------- quantities -- */
+
+static void examine_quantity(Examination *e, int i) {
+  const CPModelQuantity *q = &e->check.type->quantities[i];
+  char what[80];
+  snprintf(what, sizeof what, "%s: %s", q->name, q->conserved ? "conserved" : "never rises");
+  if (e->lost & (NOTHING | NO_MECHANISM | NO_F)) {
+    tell_unjudged(e, what, MODEL_SKIPPED, after_others);
+    return;
+  }
+  begin(e, what);
+  const int right = model_quantity_keeps(&e->check, i);
+  tell(e, what, right ? MODEL_RIGHT : MODEL_WRONG, e->message);
 }
 
 /* ------------------------------------------------------------------------------------ together -- */
 
+enum { NUM_FIRST = sizeof first / sizeof first[0], NUM_THEN = sizeof then / sizeof then[0] };
+
+int model_check_all(const CPModel *model, const ModelListener *listener) {
+  Examination e   = {.listener = listener};
+  e.check         = (ModelCheck){.model = model, .type = model->type, .error = &e.error};
+  e.check.message = e.message;
+  e.check.length  = sizeof e.message;
+  for (int i = 0; i < NUM_FIRST; i++) examine(&e, &first[i]);
+  examine_mechanism(&e);
+  for (int i = 0; i < NUM_THEN; i++) examine(&e, &then[i]);
+  for (int i = 0; i < model->type->nquantities && !(e.lost & NO_TABLE); i++)
+    examine_quantity(&e, i);
+  model_objects_free(&e.check);
+  return e.wrong;
+}
+
+typedef struct {
+  const CPModelType *type;
+  char *message;
+  size_t length;
+  int wrong;
+} First;
+
+static void keep_first(void *data, const ModelFinding *finding) {
+  First *f = data;
+  if (f->wrong || finding->verdict == MODEL_RIGHT || finding->verdict == MODEL_SKIPPED) return;
+  if (finding->verdict == MODEL_ABSENT && !finding->message[0]) return;
+  snprintf(f->message, f->length, "%s: %s", f->type->name ? f->type->name : "?", finding->message);
+  f->wrong = 1;
+}
+
 int model_check(const CPModel *model, char *message, size_t length) {
-  ModelCheck c = {.model = model, .type = model->type, .message = message, .length = length};
+  First first_wrong            = {model->type, message, length, 0};
+  const ModelListener listener = {.find = keep_first, .data = &first_wrong};
   if (length > 0) message[0] = '\0';
-  int result = model_metadata_are_true(&c) && model_sizes_agree(&c) && create_objects(&c) &&
-               is_consistent(&c, "y0", 0, model->y0, consistent) &&
-               model_derivatives_are_true(&c, model->y0) && moving_states_are_consistent(&c) &&
-               reference_is_true(&c) && model_equations_are_true(&c, model->y0);
-  for (int k = 0; k < MODEL_MOVING && result; k++)
-    result =
-        model_derivatives_are_true(&c, c.moving[k]) && model_equations_are_true(&c, c.moving[k]);
-  free_objects(&c);
-  return result ? 0 : 1;
+  model_check_all(model, &listener);
+  return first_wrong.wrong;
 }

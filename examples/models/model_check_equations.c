@@ -1,28 +1,28 @@
-/* Derivatives, both forms of the equations, what is conserved, what is drawn. */
+/* Both forms of the equations, what is conserved, what is drawn. */
 #include "model_check_impl.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG_STATE = 1000 }; /* components from which on derivatives are not compared */
-
 /* ---------------------------------------------------------------------------------- equations -- */
 
-int model_derivatives_are_true(const ModelCheck *c, N_Vector y) {
-  if (c->model->n > LONG_STATE) return 1; /* would take long */
-  CPMechReport report;
-  if (c->mech && CPMechCheck(c->mech, 0, y, &report))
-    return model_contradicts(c, "%s", CPMechGetLastMessage(c->mech));
-  if (!c->P || !c->model->G) return 1;
+static int jacobian_is_true_at(ModelCheck *c, N_Vector y) {
   sunrealtype err;
   sunindextype row, col;
   N_VConst(1, c->ewt);
   if (CPProjectorCheckJac(c->P, 0, y, c->ewt, &err, &row, &col))
     return model_contradicts(c, "G: %s", CPProjectorGetLastMessage(c->P));
-  return err <= 1e-4 ||
+  return model_measured(c, err, 1e-4) ||
          model_contradicts(c, "G(%ld, %ld) is not the derivative of c: relative error %g",
                            (long)row, (long)col, (double)err);
+}
+
+int model_jacobian_is_true(ModelCheck *c) {
+  int result = 1;
+  for (int k = 0; k < c->nstates && result; k++) result = jacobian_is_true_at(c, c->state[k]);
+  return result;
 }
 
 /* y' at (0, y), or returns 1: quaternions, of which CPMech alone knows the rate */
@@ -37,10 +37,9 @@ static int state_rate(const ModelCheck *c, N_Vector y, N_Vector ydot) {
   return CPMechAccelerations(c->mech, 0, y, rate + m->nu, NULL);
 }
 
-/* f against CPMech's u'. Leaves y' in ydot. */
-static int forms_agree(const ModelCheck *c, N_Vector y) {
+/* f against CPMech's u' */
+static int forms_agree_at(const ModelCheck *c, N_Vector y) {
   const CPModel *model = c->model;
-  if (!model->f) return 1;
   if (model->f(0, y, c->ydot, model->data)) return model_contradicts(c, "f fails near y0");
   const long bad = model_not_finite(c->ydot);
   if (bad >= 0) return model_contradicts(c, "component %ld of f is not finite", bad);
@@ -50,8 +49,9 @@ static int forms_agree(const ModelCheck *c, N_Vector y) {
   const sunrealtype *rate = N_VGetArrayPointer(c->ydot), *u = N_VGetArrayPointer(y) + nq;
   if (CPMechAccelerations(c->mech, 0, y, udot, NULL))
     return model_contradicts(c, "accelerations near y0: %s", CPMechGetLastMessage(c->mech));
+  const sunrealtype size = fmax(model_largest(udot, nu), 1e-300);
   for (sunindextype i = 0; i < nu; i++) {
-    if (!(fabs(rate[nq + i] - udot[i]) <= model_agreement * model_largest(udot, nu)))
+    if (!model_measured(c, fabs(rate[nq + i] - udot[i]) / size, model_agreement))
       return model_contradicts(c, "component %ld of f is %.10g, but CPMech's acceleration is %.10g",
                                (long)(nq + i), (double)rate[nq + i], (double)udot[i]);
     if (nq == nu && !model->mech.N && rate[i] != u[i])
@@ -59,6 +59,12 @@ static int forms_agree(const ModelCheck *c, N_Vector y) {
                                (double)rate[i], (double)u[i]);
   }
   return 1;
+}
+
+int model_forms_agree(ModelCheck *c) {
+  int result = 1;
+  for (int k = 0; k < c->nstates && result; k++) result = forms_agree_at(c, c->state[k]);
+  return result;
 }
 
 /* Time in which the largest components of y change by a thousandth at the rate ydot */
@@ -84,11 +90,11 @@ static sunrealtype difference(const sunrealtype value[4], sunrealtype h) {
 
 static const int steps_of[4] = {-2, -1, 1, 2};
 
-/* f, in ydot, keeps the constraints: the rate of c(t, y) along the motion is 0, but for roundoff of its
-   terms, each at most some largest |y| largest |y'| */
-static int f_keeps_constraints(const ModelCheck *c, N_Vector y) {
+/* f keeps the constraints: the rate of c(t, y) along the motion is 0, but for roundoff of its terms,
+   each at most some largest |y| largest |y'| */
+static int keeps_constraints_at(ModelCheck *c, N_Vector y) {
   const CPModel *model = c->model;
-  if (!model->c) return 1;
+  if (model->f(0, y, c->ydot, model->data)) return model_contradicts(c, "f fails near y0");
   const sunrealtype h = short_time(y, c->ydot);
   sunrealtype *value  = calloc(4 * model->m, sizeof *value);
   if (!value) return model_contradicts(c, "no memory");
@@ -102,11 +108,17 @@ static int f_keeps_constraints(const ModelCheck *c, N_Vector y) {
   int result             = !failed || model_contradicts(c, "c fails near y0");
   for (sunindextype i = 0; i < model->m && result; i++) {
     const sunrealtype rate = difference(value + 4 * i, h);
-    if (!(fabs(rate) <= model_agreement * size))
+    if (!model_measured(c, fabs(rate) / fmax(size, 1e-300), model_agreement))
       result = model_contradicts(c, "f leaves constraint %ld: its rate along f is %g", (long)i,
                                  (double)rate);
   }
   free(value);
+  return result;
+}
+
+int model_f_keeps_constraints(ModelCheck *c) {
+  int result = 1;
+  for (int k = 0; k < c->nstates && result; k++) result = keeps_constraints_at(c, c->state[k]);
   return result;
 }
 
@@ -122,23 +134,27 @@ static sunrealtype quantity_rate(const ModelCheck *c, const CPModelQuantity *q, 
   return difference(value, h);
 }
 
-/* Does y' in ydot keep what is conserved, and not raise what is dissipated? */
-static int quantities_keep(const ModelCheck *c, N_Vector y) {
+static int is_not_kept(const ModelCheck *c, const CPModelQuantity *q, const char *how) {
+  return model_contradicts(c, "%s is not %s: it changes by %s", q->name,
+                           q->conserved ? "conserved" : "dissipated", how);
+}
+
+/* Does y' in ydot keep it if it is conserved, and not raise it if it is dissipated? */
+static int rate_keeps(const ModelCheck *c, int i, N_Vector y) {
   const sunindextype nq = CPModelNumPositions(c->model), n = c->model->n;
-  for (int i = 0; i < c->type->nquantities; i++) {
-    const CPModelQuantity *q = &c->type->quantities[i];
-    /* roundoff: of the value in the differences, and of the powers that cancel */
-    const sunrealtype value = fabs(q->value(c->model, 0, y)) + CPModelScale(c->model, i);
-    const sunrealtype noise = 1e-13 * value / short_time(y, c->ydot);
-    const sunrealtype powers =
-        fabs(quantity_rate(c, q, y, 0, nq)) + fabs(quantity_rate(c, q, y, nq, n));
-    const sunrealtype rate = quantity_rate(c, q, y, 0, n);
-    if (!((q->conserved ? fabs(rate) : rate) <= model_agreement * powers + noise))
-      return model_contradicts(
-          c, "%s is not %s: it changes by %g %s per second where its powers are %g", q->name,
-          q->conserved ? "conserved" : "dissipated", (double)rate, q->unit, (double)powers);
-  }
-  return 1;
+  const CPModelQuantity *q = &c->type->quantities[i];
+  /* roundoff: of the value in the differences, and of the powers that cancel */
+  const sunrealtype value = fabs(q->value(c->model, 0, y)) + CPModelScale(c->model, i);
+  const sunrealtype noise = 1e-13 * value / short_time(y, c->ydot);
+  const sunrealtype powers =
+      fabs(quantity_rate(c, q, y, 0, nq)) + fabs(quantity_rate(c, q, y, nq, n));
+  const sunrealtype rate  = quantity_rate(c, q, y, 0, n);
+  const sunrealtype error = (q->conserved ? fabs(rate) : rate) / (powers + noise / model_agreement);
+  char how[120];
+  snprintf(how, sizeof how, "%g %s per second where its powers are %g", (double)rate, q->unit,
+           (double)powers);
+  return model_measured(c, isnan(error) ? error : fmax(error, 0), model_agreement) ||
+         is_not_kept(c, q, how);
 }
 
 /* A time in which positions and velocities change by a thousandth of the largest component, and not
@@ -174,33 +190,48 @@ static int run(const ModelCheck *c, N_Vector y, sunrealtype time) {
   return result;
 }
 
-/* The same as quantities_keep where CPMech alone knows y' (quaternions): over a short run, whose
-   errors are some 1e-9 */
-static int quantities_keep_in_a_run(const ModelCheck *c, N_Vector y) {
-  sunrealtype t = 0;
-  if (c->type->nquantities == 0) return 1;
+/* The same where CPMech alone knows y' (quaternions): over a short run, whose errors are some 1e-9 */
+static int run_keeps(const ModelCheck *c, int i, N_Vector y) {
+  const CPModelQuantity *q = &c->type->quantities[i];
+  sunrealtype t            = 0;
   if (!short_run(c, y, &t) || !run(c, y, t)) return 0;
-  for (int i = 0; i < c->type->nquantities; i++) {
-    const CPModelQuantity *q = &c->type->quantities[i];
-    const sunrealtype before = q->value(c->model, 0, y),
-                      gain   = q->value(c->model, t, c->moved) - before;
-    if (!((q->conserved ? fabs(gain) : gain) <= 1e-7 * (fabs(before) + CPModelScale(c->model, i))))
-      return model_contradicts(c, "%s is not %s: it changes by %g %s in %g s", q->name,
-                               q->conserved ? "conserved" : "dissipated", (double)gain, q->unit,
-                               (double)t);
-  }
-  return 1;
+  const sunrealtype before = q->value(c->model, 0, y),
+                    gain   = q->value(c->model, t, c->moved) - before;
+  const sunrealtype error =
+      (q->conserved ? fabs(gain) : gain) / (fabs(before) + CPModelScale(c->model, i));
+  char how[120];
+  snprintf(how, sizeof how, "%g %s in %g s", (double)gain, q->unit, (double)t);
+  return model_measured(c, isnan(error) ? error : fmax(error, 0), 1e-7) || is_not_kept(c, q, how);
 }
 
-static int quantities_are_finite(const ModelCheck *c, N_Vector y) {
-  for (int i = 0; i < c->type->nquantities; i++)
-    if (!isfinite(c->type->quantities[i].value(c->model, 0, y)))
-      return model_contradicts(c, "%s is not finite", c->type->quantities[i].name);
+static int keeps_at(const ModelCheck *c, int i, N_Vector y) {
+  const CPModelQuantity *q = &c->type->quantities[i];
+  if (!isfinite(q->value(c->model, 0, y))) return model_contradicts(c, "%s is not finite", q->name);
+  return state_rate(c, y, c->ydot) ? run_keeps(c, i, y) : rate_keeps(c, i, y);
+}
+
+int model_quantity_keeps(ModelCheck *c, int i) {
+  int result = 1;
+  for (int k = 0; k < c->nstates && result; k++) result = keeps_at(c, i, c->state[k]);
+  return result;
+}
+
+/* ------------------------------------------------------------------------------------ drawing -- */
+
+static int drawing_is_possible(const ModelCheck *c) {
+  const CPModelDrawing *d = &c->model->drawing;
+  if (d->npoints < 1 || d->nsegments < 0 || !d->kind || (d->nsegments > 0 && !d->segment))
+    return model_contradicts(c, "there is a function points, but no drawing: CPModelDraw");
+  for (int i = 0; i < d->nsegments; i++)
+    for (int k = 0; k < 2; k++)
+      if (d->segment[i][k] < 0 || d->segment[i][k] >= d->npoints)
+        return model_contradicts(c, "segment %d of the drawing ends at point %d, but there are %d",
+                                 i, d->segment[i][k], d->npoints);
   return 1;
 }
 
 /* Points at y; ground points are where they are at y0 */
-static int points_are_true(const ModelCheck *c, N_Vector y) {
+static int points_are_true_at(const ModelCheck *c, N_Vector y) {
   const CPModelDrawing *d = &c->model->drawing;
   sunrealtype *xyz = calloc(6 * d->npoints, sizeof *xyz), *start = xyz + 3 * d->npoints;
   if (!xyz) return model_contradicts(c, "no memory");
@@ -219,8 +250,8 @@ static int points_are_true(const ModelCheck *c, N_Vector y) {
   return result;
 }
 
-int model_equations_are_true(const ModelCheck *c, N_Vector y) {
-  if (!quantities_are_finite(c, y) || !points_are_true(c, y) || !forms_agree(c, y)) return 0;
-  if (state_rate(c, y, c->ydot)) return quantities_keep_in_a_run(c, y);
-  return f_keeps_constraints(c, y) && quantities_keep(c, y);
+int model_points_are_true(ModelCheck *c) {
+  int result = drawing_is_possible(c);
+  for (int k = 0; k < c->nstates && result; k++) result = points_are_true_at(c, c->state[k]);
+  return result;
 }

@@ -4,29 +4,43 @@
 
 #include "model.h"
 
-enum { MODEL_MOVING = 2 };
+enum {
+  MODEL_STATES  = 3,   /* at which functions are compared */
+  MODEL_MESSAGE = 600, /* bytes of the longest */
+  MODEL_LONG_STATE =
+      1000 /* components from which on derivatives are not compared: it would take long */
+};
 
 typedef struct {
   const CPModel *model;
   const CPModelType *type;
-  CPMech mech;                   /* NULL: as ODE only */
-  CPProjector P;                 /* of c and G; NULL: as CPMech only */
-  N_Vector ewt;                  /* 1 / (tolerance of a consistent state) */
-  N_Vector moving[MODEL_MOVING]; /* states near the start, at t = 0 */
-  N_Vector y, ydot, moved, res;  /* work; res [m], or NULL */
-  sunrealtype *lambda[2];        /* work, for multipliers */
-  char *message;
+  CPMech mech;                  /* NULL: as ODE only */
+  CPProjector P;                /* of c and G; NULL: as CPMech only */
+  N_Vector ewt;                 /* 1 / (tolerance of a consistent state) */
+  N_Vector state[MODEL_STATES]; /* y0, and those near it, which move: at rest most terms vanish; at t = 0 */
+  int nstates;                  /* of them there are */
+  N_Vector y, ydot, moved, res; /* work; res [m], or NULL */
+  sunrealtype *lambda[2];       /* work, for multipliers */
+  CPMechReport report;          /* the largest errors of all states */
+  /* of the part in progress */
+  sunrealtype *error; /* the largest that was measured */
+  char *message;      /* what is wrong */
   size_t length;
 } ModelCheck;
 
 /* What is compared agrees to so much, relative to its terms: differences are good to some 1e-8 */
 static const sunrealtype model_agreement = 1e-6;
+/* Distance of a consistent state from the constraints, relative to the state */
+static const sunrealtype model_consistent = 1e-9;
 
 /* Writes the contradiction, returns 0: not true */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
 int model_contradicts(const ModelCheck *c, const char *format, ...);
+
+/* An error that was measured, relative; is it at most so large? Not if it is NaN. */
+int model_measured(const ModelCheck *c, sunrealtype error, sunrealtype most);
 
 /* Index of the first component that is not finite, or -1; max |x_i| */
 long model_not_finite(N_Vector y);
@@ -35,11 +49,40 @@ sunrealtype model_largest(const sunrealtype *x, sunindextype length);
 void model_silent(int code, const char *function, const char *msg, void *data);
 
 /* ---- model_check_metadata.c ---- */
-int model_metadata_are_true(const ModelCheck *c);
-int model_sizes_agree(const ModelCheck *c);
+int model_table_is_true(ModelCheck *c);
+int model_events_are_true(ModelCheck *c);
+int model_sizes_agree(ModelCheck *c);
 
-/* ---- model_check_equations.c: at the state y, t = 0 ---- */
-int model_derivatives_are_true(const ModelCheck *c, N_Vector y);
-int model_equations_are_true(const ModelCheck *c, N_Vector y);
+/* ---- model_check_states.c ---- */
+int model_objects_are_created(ModelCheck *c);
+void model_objects_free(ModelCheck *c);
+int model_start_is_finite(ModelCheck *c);
+int model_start_is_consistent(ModelCheck *c);
+int model_states_are_found(ModelCheck *c); /* near the start */
+int model_reference_is_true(ModelCheck *c);
+
+/* ---- model_check_mechanism.c ---- */
+
+/* An error of CPMechReport's */
+typedef struct {
+  const char *what;
+  const char *function; /* that is not there where is_there says so; NULL: of a row before it */
+  size_t error;         /* where it is in a CPMechReport */
+  int (*is_there)(const CPMechModel *mech); /* is there anything to compare? */
+  int moves; /* does the motion depend on it? Else it is for Newton's iteration only */
+} ModelMechRow;
+extern const ModelMechRow model_mech_rows[];
+enum { MODEL_MECH_ROWS = 20 };
+
+/* CPMechCheck at y. *compared: out, are there errors? Else a function failed. */
+int model_mechanism_is_true(ModelCheck *c, N_Vector y, int *compared);
+sunrealtype model_row_error(const CPMechReport *report, const ModelMechRow *row);
+
+/* ---- model_check_equations.c: at all states ---- */
+int model_jacobian_is_true(ModelCheck *c); /* G of c */
+int model_forms_agree(ModelCheck *c);
+int model_f_keeps_constraints(ModelCheck *c);
+int model_quantity_keeps(ModelCheck *c, int i);
+int model_points_are_true(ModelCheck *c);
 
 #endif

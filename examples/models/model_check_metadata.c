@@ -2,14 +2,33 @@
 #include "model_check_impl.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-enum { MAX_LISTED = 4 }; /* roots and stops in CPModel */
+/* ----------------------------------------------------------------------------------- the table -- */
 
-/* ----------------------------------------------------------------------------------- metadata -- */
+/* What is wrong with a table, for a message */
+typedef struct {
+  const CPModelType *type;
+  char *message;
+  size_t length;
+} Table;
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static int
+contradicts(const Table *t, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(t->message, t->length, format, args);
+  va_end(args);
+  return 0;
+}
 
 static int is_name(const char *name) {
   return name && *name && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
@@ -17,48 +36,103 @@ static int is_name(const char *name) {
 
 static int is_text(const char *text) { return text && *text; }
 
-static int parameters_are_true(const ModelCheck *c) {
+/* As in NAME=VALUE on a command line, and as the head of a column */
+static int is_word(const char *text) { return is_text(text) && !text[strcspn(text, "=, \t\n\"")]; }
+
+static int has_parameters(const Table *t) {
+  const CPModelType *type = t->type;
+  if (type->nparameters < 0 || type->nparameters > CP_MODEL_MAX_PARAMETERS)
+    return contradicts(t, "%d parameters, 0 to %d are possible", type->nparameters,
+                       CP_MODEL_MAX_PARAMETERS);
+  if (type->nparameters > 0 && !type->parameters)
+    return contradicts(t, "%d parameters, but parameters is NULL", type->nparameters);
+  for (int i = 0; i < type->nparameters; i++) {
+    const CPModelParameter *p = &type->parameters[i];
+    if (!is_word(p->name) || !p->unit || !is_text(p->meaning))
+      return contradicts(t, "parameter %d has no name, unit or meaning", i);
+    if (CPModelFindParameter(type, p->name) != i)
+      return contradicts(t, "there are two parameters %s", p->name);
+    if (!(p->value >= p->least && p->value <= p->most))
+      return contradicts(t, "the default %g of parameter %s is not from %g to %g", (double)p->value,
+                         p->name, (double)p->least, (double)p->most);
+  }
+  return 1;
+}
+
+static int has_quantities(const Table *t) {
+  const CPModelType *type = t->type;
+  if (type->nquantities < 0 || (type->nquantities > 0 && !type->quantities))
+    return contradicts(t, "%d quantities, but quantities is %s", type->nquantities,
+                       type->quantities ? "given" : "NULL");
+  for (int i = 0; i < type->nquantities; i++) {
+    const CPModelQuantity *q = &type->quantities[i];
+    if (!is_text(q->name) || !q->unit || !q->value)
+      return contradicts(t, "quantity %d has no name, unit or value", i);
+  }
+  return 1;
+}
+
+static int has_coordinates(const Table *t) {
+  const CPModelType *type = t->type;
+  if (type->ncoordinates < 0 || (type->ncoordinates > 0) != (type->coordinates != NULL))
+    return contradicts(t, "%d coordinates have names, but coordinates is %s", type->ncoordinates,
+                       type->coordinates ? "given" : "NULL");
+  for (int i = 0; i < type->ncoordinates; i++) {
+    const CPModelCoordinate *c = &type->coordinates[i];
+    if (!is_word(c->name) || !c->unit || !is_text(c->meaning))
+      return contradicts(t, "coordinate %d has no name, unit or meaning", i);
+    for (int k = 0; k < i; k++)
+      if (!strcmp(type->coordinates[k].name, c->name))
+        return contradicts(t, "there are two coordinates %s", c->name);
+  }
+  return 1;
+}
+
+int model_check_type(const CPModelType *type, char *message, size_t length) {
+  const Table t = {type, message, length};
+  if (length > 0) message[0] = '\0';
+  if (!is_name(type->name))
+    return !contradicts(&t, "the name \"%s\" is not made of a-z, 0-9 and _",
+                        type->name ? type->name : "");
+  if (!is_text(type->title)) return !contradicts(&t, "there is no title");
+  if (!(type->t_end > 0 && isfinite(type->t_end)))
+    return !contradicts(&t, "t_end must be > 0, and is %g", (double)type->t_end);
+  if (!type->create) return !contradicts(&t, "there is no function create");
+  return !(has_parameters(&t) && has_quantities(&t) && has_coordinates(&t));
+}
+
+/* ------------------------------------------------------------------------------------ the model -- */
+
+int model_table_is_true(ModelCheck *c) {
+  if (model_check_type(c->type, c->message, c->length)) return 0;
   for (int i = 0; i < c->type->nparameters; i++) {
     const CPModelParameter *p = &c->type->parameters[i];
-    if (!is_text(p->name) || !p->unit || !is_text(p->meaning))
-      return model_contradicts(c, "parameter %d has no name, unit or meaning", i);
-    if (CPModelFindParameter(c->type, p->name) != i)
-      return model_contradicts(c, "there are two parameters %s", p->name);
-    if (!(p->value >= p->least && p->value <= p->most))
-      return model_contradicts(c, "the default %g of parameter %s is not from %g to %g",
-                               (double)p->value, p->name, (double)p->least, (double)p->most);
-    const sunrealtype value = c->model->parameter[i];
+    const sunrealtype value   = c->model->parameter[i];
     if (!(value >= p->least && value <= p->most))
       return model_contradicts(c, "parameter %s = %g is not from %g to %g", p->name, (double)value,
                                (double)p->least, (double)p->most);
   }
-  return 1;
-}
-
-static int quantities_are_described(const ModelCheck *c) {
   for (int i = 0; i < c->type->nquantities; i++) {
-    const CPModelQuantity *q = &c->type->quantities[i];
-    if (!is_text(q->name) || !q->unit || !q->value)
-      return model_contradicts(c, "quantity %d has no name, unit or value", i);
     const sunrealtype scale = CPModelScale(c->model, i);
     if (!(scale > 0 && isfinite(scale)))
-      return model_contradicts(c, "the scale of %s must be > 0, and is %g", q->name, (double)scale);
+      return model_contradicts(c, "the scale of %s must be > 0, and is %g",
+                               c->type->quantities[i].name, (double)scale);
   }
   return 1;
 }
 
-static int events_are_true(const ModelCheck *c) {
+int model_events_are_true(ModelCheck *c) {
   const CPModel *model = c->model;
-  if (model->nroots < 0 || model->nroots > MAX_LISTED)
-    return model_contradicts(c, "%d roots, 0 to %d are possible", model->nroots, MAX_LISTED);
+  if (model->nroots < 0 || model->nroots > CP_MODEL_MAX_ROOTS)
+    return model_contradicts(c, "%d roots, 0 to %d are possible", model->nroots, CP_MODEL_MAX_ROOTS);
   if (model->nroots > 0 && (!c->type->roots || !c->type->event))
     return model_contradicts(c, "%d roots, but no function roots or event", model->nroots);
   for (int i = 0; i < model->nroots; i++)
     if (abs(model->direction[i]) > 1)
       return model_contradicts(c, "direction of root %d must be -1, 0 or 1, and is %d", i,
                                model->direction[i]);
-  if (model->nstops < 0 || model->nstops > MAX_LISTED)
-    return model_contradicts(c, "%d stops, 0 to %d are possible", model->nstops, MAX_LISTED);
+  if (model->nstops < 0 || model->nstops > CP_MODEL_MAX_STOPS)
+    return model_contradicts(c, "%d stops, 0 to %d are possible", model->nstops, CP_MODEL_MAX_STOPS);
   for (int i = 0; i < model->nstops; i++)
     if (!(model->stop[i] > (i ? model->stop[i - 1] : 0) && model->stop[i] < c->type->t_end))
       return model_contradicts(
@@ -67,35 +141,9 @@ static int events_are_true(const ModelCheck *c) {
   return 1;
 }
 
-static int drawing_is_true(const ModelCheck *c) {
-  const CPModelDrawing *d = &c->model->drawing;
-  if (d->npoints < 1 || d->nsegments < 0 || !d->kind || (d->nsegments > 0 && !d->segment) ||
-      !c->type->points)
-    return model_contradicts(c, "there is no drawing");
-  for (int i = 0; i < d->nsegments; i++)
-    for (int k = 0; k < 2; k++)
-      if (d->segment[i][k] < 0 || d->segment[i][k] >= d->npoints)
-        return model_contradicts(c, "segment %d of the drawing ends at point %d, but there are %d",
-                                 i, d->segment[i][k], d->npoints);
-  return 1;
-}
-
-int model_metadata_are_true(const ModelCheck *c) {
-  const CPModelType *type = c->type;
-  if (!is_name(type->name))
-    return model_contradicts(c, "the name \"%s\" is not made of a-z, 0-9 and _",
-                             type->name ? type->name : "");
-  if (!is_text(type->title) || !is_text(type->source))
-    return model_contradicts(c, "there is no title or no source");
-  if (!(type->t_end > 0 && isfinite(type->t_end)))
-    return model_contradicts(c, "t_end must be > 0, and is %g", (double)type->t_end);
-  return parameters_are_true(c) && quantities_are_described(c) && events_are_true(c) &&
-         drawing_is_true(c);
-}
-
 /* -------------------------------------------------------------------------------------- sizes -- */
 
-int model_sizes_agree(const ModelCheck *c) {
+int model_sizes_agree(ModelCheck *c) {
   const CPModel *model    = c->model;
   const CPMechModel *mech = &model->mech;
   const long n            = (long)model->n;
@@ -116,6 +164,9 @@ int model_sizes_agree(const ModelCheck *c) {
            ? SM_ROWS_S(model->G_tmpl) != model->m || SM_COLUMNS_S(model->G_tmpl) != n
            : SM_ROWS_D(model->G_tmpl) != model->m || SM_COLUMNS_D(model->G_tmpl) != n))
     return model_contradicts(c, "G_tmpl is not m x n = %ld x %ld", (long)model->m, n);
+  if (c->type->ncoordinates > CPModelNumPositions(model))
+    return model_contradicts(c, "%d coordinates have names, but there are %ld",
+                             c->type->ncoordinates, (long)CPModelNumPositions(model));
   if (model->ncompared < 0 || model->ncompared > n)
     return model_contradicts(c, "ncompared is %ld, but n is %ld", (long)model->ncompared, n);
   if (model->known && !c->type->reference)

@@ -1,10 +1,204 @@
+/* cpodes describe MODEL: what it says of itself. */
 #include "../command.h"
-#include "../options.h"
+#include "../guarded_model.h"
+#include "../model_arguments.h"
+#include "../simulation/method.h"
+
+#include <models/model.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+
+enum { KEY_PARAMETERS = 1000, LIMIT = 100 };
+
+static const struct argp_option options[] = {
+    MODEL_PARAM_OPTION(0),
+    {"parameters", KEY_PARAMETERS, NULL, 0, "the names of its parameters only", 0},
+    {0}};
+
+typedef struct {
+  ModelArguments arguments;
+  int parameters;
+} DescribeOptions;
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+  DescribeOptions *o = state->input;
+  if (key != KEY_PARAMETERS) return take_model_arguments(&o->arguments, key, text);
+  o->parameters = 1;
+  return 0;
+}
+
+/* -------------------------------------------------------------------------------------- tables -- */
+
+static int wider(int width, const char *text) {
+  const int length = (int)strlen(text);
+  return length > width ? length : width;
+}
+
+static const char *unit_of(const char *unit) { return unit && strcmp(unit, "1") ? unit : ""; }
+
+static void print_parameters(FILE *out, const CPModel *model) {
+  const CPModelType *type = model->type;
+  int name = 4, unit = 4;
+  for (int i = 0; i < type->nparameters; i++) {
+    name = wider(name, type->parameters[i].name);
+    unit = wider(unit, unit_of(type->parameters[i].unit));
+  }
+  fprintf(out, "\nparameters\n");
+  if (type->nparameters == 0) fprintf(out, "  none\n");
+  else
+    fprintf(out, "  %-*s  %12s  %10s  %10s  %-*s  meaning\n", name, "name", "value", "least",
+            "most", unit, "unit");
+  for (int i = 0; i < type->nparameters; i++) {
+    const CPModelParameter *p = &type->parameters[i];
+    fprintf(out, "  %-*s  %12.6g  %10g  %10g  %-*s  %s\n", name, p->name,
+            (double)model->parameter[i], (double)p->least, (double)p->most, unit, unit_of(p->unit),
+            p->meaning);
+  }
+}
+
+static void print_coordinates(FILE *out, const CPModel *model) {
+  const CPModelType *type = model->type;
+  const long nq           = (long)CPModelNumPositions(model);
+  const sunrealtype *y    = N_VGetArrayPointer(model->y0);
+  int name = 4, unit = 4;
+  if (type->ncoordinates == 0 || type->ncoordinates > nq) return;
+  for (int i = 0; i < type->ncoordinates; i++) {
+    name = wider(name, type->coordinates[i].name);
+    unit = wider(unit, unit_of(type->coordinates[i].unit));
+  }
+  fprintf(out, "\ncoordinates\n  %-*s  %12s  %-*s  meaning\n", name, "name", "start", unit, "unit");
+  for (int i = 0; i < type->ncoordinates; i++) {
+    const CPModelCoordinate *q = &type->coordinates[i];
+    fprintf(out, "  %-*s  %12.6g  %-*s  %s\n", name, q->name, (double)y[i], unit, unit_of(q->unit),
+            q->meaning);
+  }
+  if (type->ncoordinates < nq) fprintf(out, "  and %ld more\n", nq - type->ncoordinates);
+}
+
+static void print_quantities(FILE *out, const CPModel *model) {
+  const CPModelType *type = model->type;
+  fprintf(out, "\nwhat the motion keeps\n");
+  if (type->nquantities == 0) fprintf(out, "  nothing that is known\n");
+  for (int i = 0; i < type->nquantities; i++) {
+    const CPModelQuantity *q = &type->quantities[i];
+    fprintf(out, "  %s: %s, %g %s at the start; changes are judged by %g %s\n", q->name,
+            q->conserved ? "conserved" : "never rises", (double)q->value(model, 0, model->y0),
+            unit_of(q->unit), (double)CPModelScale(model, i), unit_of(q->unit));
+  }
+}
+
+/* --------------------------------------------------------------------------------------- facts -- */
+
+/* A line of facts: "  constraints   1 of positions" */
+#define FACT "  %-14s"
+
+/* "2 points"; separator: before it */
+static void print_count(FILE *out, const char *separator, long count, const char *what) {
+  fprintf(out, "%s%ld %s%s", separator, count, what, count == 1 ? "" : "s");
+}
+
+static void print_constraints(FILE *out, const CPMechModel *m) {
+  const long np = (long)m->np, nv = (long)(m->nv > m->np ? m->nv : m->np);
+  const long na = (long)(m->na > nv ? m->na : nv);
+  fprintf(out, FACT, "constraints");
+  if (na == 0) fprintf(out, "none");
+  if (np > 0) fprintf(out, "%ld of positions", np);
+  if (nv > np) fprintf(out, "%s%ld of velocities", np > 0 ? ", " : "", nv - np);
+  if (na > nv) fprintf(out, "%s%ld of accelerations", nv > 0 ? ", " : "", na - nv);
+  fputc('\n', out);
+}
+
+static void print_mechanism(FILE *out, const CPModel *model) {
+  const CPMechModel *m = &model->mech;
+  const int sparse     = m->M_tmpl && SUNMatGetID(m->M_tmpl) == SUNMATRIX_SPARSE;
+  if (m->nu == 0) return;
+  fprintf(out, FACT, "form mech");
+  print_count(out, "", (long)CPModelNumPositions(model), "coordinate");
+  fprintf(out, ", %ld velocit%s", (long)m->nu, m->nu == 1 ? "y" : "ies");
+  if (m->nz > 0) print_count(out, ", ", (long)m->nz, "auxiliary state");
+  fprintf(out, "; %s\n", !m->M ? "operators" : sparse ? "sparse matrices" : "dense matrices");
+  print_constraints(out, m);
+}
+
+static void print_ode(FILE *out, const CPModel *model) {
+  if (!model->f) return;
+  fprintf(out, FACT "y' = f(t, y), ", "form ode");
+  print_count(out, "", (long)model->n, "component");
+  print_count(out, "; ", (long)model->m, "invariant");
+  fputc('\n', out);
+}
+
+static void print_method(FILE *out, const CPModel *model) {
+  Method method = *method_at(0);
+  method_resolve(&method, model);
+  fprintf(out, FACT "auto is %s: %s\n", "method", method.name, method.title);
+}
+
+static void print_events(FILE *out, const CPModel *model) {
+  if (model->nroots > 0)
+    fprintf(out, FACT "at the zeros of %d function%s\n", "events", model->nroots,
+            model->nroots == 1 ? "" : "s");
+  if (model->nstops > 0) fprintf(out, FACT "at t =", "kinks");
+  for (int i = 0; i < model->nstops; i++)
+    fprintf(out, "%s %g", i ? "," : "", (double)model->stop[i]);
+  if (model->nstops > 0) fputc('\n', out);
+}
+
+static void print_known(FILE *out, const CPModel *model) {
+  const CPModelType *type = model->type;
+  if (model->known)
+    fprintf(out, FACT "known, to %.1e\n", "reference", (double)model->reference_error);
+  else
+    fprintf(out, FACT "%s\n", "reference",
+            type->reference ? "known for other parameters only" : "none");
+  fprintf(out, FACT, "drawing");
+  if (type->points) print_count(out, "", model->drawing.npoints, "point");
+  if (type->points) print_count(out, ", ", model->drawing.nsegments, "segment");
+  fprintf(out, "%s\n", type->points ? "" : "none");
+}
+
+static void print_facts(FILE *out, const CPModel *model) {
+  const CPModelType *type = model->type;
+  fprintf(out, "%s (%s)\n", type->title, type->name);
+  if (type->source) fprintf(out, FACT "%s\n", "source", type->source);
+  fprintf(out, FACT "0 to %g\n", "t", (double)type->t_end);
+  print_mechanism(out, model);
+  print_ode(out, model);
+  fprintf(out, FACT "%s\n", "stiff", model->stiff ? "yes" : "no");
+  print_method(out, model);
+  print_events(out, model);
+  print_known(out, model);
+}
+
+static int describe(const Guarded *guarded, const CPModel *model, void *data) {
+  FILE *out = guarded->out;
+  (void)data;
+  print_facts(out, model);
+  print_parameters(out, model);
+  print_coordinates(out, model);
+  print_quantities(out, model);
+  return STATUS_DONE;
+}
+
+static int print_names(const CPModelType *type) {
+  for (int i = 0; i < type->nparameters; i++) puts(type->parameters[i].name);
+  if (!fflush(stdout)) return STATUS_DONE;
+  complain("stdout could not be written");
+  return STATUS_OUTPUT;
+}
 
 static int describe_main(int argc, char **argv) {
-  (void)argc;
-  complain("%s: not yet", argv[0]);
-  return STATUS_USAGE;
+  static const struct argp argp = {
+      .options  = options,
+      .parser   = parse,
+      .args_doc = "MODEL",
+      .doc =
+          "Tells what is known of a model, one of `cpodes list`, or a shared object of your own, "
+          "./NAME.so: sizes, parameters, coordinates, what it conserves."};
+  DescribeOptions o = {0};
+  if (parse_options(&argp, argc, argv, &o)) return STATUS_USAGE;
+  if (o.parameters) return print_names(o.arguments.choice.type);
+  return run_with_model(&o.arguments.choice, LIMIT, describe, NULL);
 }
 
 const Command describe_command = {"describe", "what is known of a model", describe_main};

@@ -1,0 +1,74 @@
+/* The functions of the CPMech, by CPMechCheck. */
+#include "model_check_impl.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+
+static int is_sparse(const CPMechModel *m) {
+  return m->M_tmpl && m->A_tmpl && SUNMatGetID(m->M_tmpl) == SUNMATRIX_SPARSE;
+}
+
+static int has_N(const CPMechModel *m) { return m->N != NULL; }
+static int has_operators(const CPMechModel *m) { return m->Au || (m->Mu && m->Minv); }
+static int has_mass(const CPMechModel *m) { return m->M || m->Mu || m->Minv; }
+static int has_p(const CPMechModel *m) { return m->np > 0; }
+static int has_v(const CPMechModel *m) { return m->v != NULL; }
+static int has_p_and_v(const CPMechModel *m) { return m->np > 0 && m->v; }
+static int has_b(const CPMechModel *m) { return m->b && (m->np > 0 || m->nv > 0); }
+static int has_both(const CPMechModel *m) { return m->M && m->udot; }
+/* Of sparse ones that are not given the patterns are checked */
+static int has_K(const CPMechModel *m) { return m->dynamics_jac || is_sparse(m); }
+static int has_Fz(const CPMechModel *m) { return has_K(m) && m->nz > 0; }
+static int has_B(const CPMechModel *m) { return m->constraint_jac || is_sparse(m); }
+static int has_Z(const CPMechModel *m) { return m->auxiliary_jac || (m->zdot && is_sparse(m)); }
+static int has_Fl(const CPMechModel *m) { return m->lambda_jac != NULL; }
+static int has_U(const CPMechModel *m) { return m->udot_jac != NULL; }
+static int has_Uz(const CPMechModel *m) { return m->udot_jac && m->nz > 0; }
+
+#define AT(member) offsetof(CPMechReport, member)
+
+/* In the order in which CPMechCheck compares: its message is about the first that is wrong */
+const ModelMechRow model_mech_rows[MODEL_MECH_ROWS] = {
+    {"N: its inverse, its transposes", "N", AT(N), has_N, 1},
+    {"Au, Mu: transpose, inverse", "operators", AT(ATl), has_operators, 1},
+    {"M: symmetric", "M", AT(M), has_mass, 1},
+    {"A: derivative of p", "p", AT(A_p), has_p, 1},
+    {"A: derivative of v", NULL, AT(A_v), has_v, 1},
+    {"v: rate of p", "v", AT(v_p), has_p_and_v, 1},
+    {"b: rate of -v", "b", AT(b_v), has_b, 1},
+    {"udot: from M, A, f, b", "udot", AT(udot), has_both, 1},
+    {"K: derivative of the dynamics", "dynamics_jac", AT(K), has_K, 0},
+    {"C: df/du", NULL, AT(C), has_K, 0},
+    {"Fz: df/dz", NULL, AT(Fz), has_Fz, 0},
+    {"Bq: derivative of b - A u'", "constraint_jac", AT(Bq), has_B, 0},
+    {"Bu: db/du", NULL, AT(Bu), has_B, 0},
+    {"Zq: dz'/dq", "auxiliary_jac", AT(Zq), has_Z, 0},
+    {"Zu: dz'/du", NULL, AT(Zu), has_Z, 0},
+    {"Zz: dz'/dz", NULL, AT(Zz), has_Z, 0},
+    {"Fl: df/dlambda", "lambda_jac", AT(Fl), has_Fl, 0},
+    {"Uq: du'/dq", "udot_jac", AT(Uq), has_U, 0},
+    {"Uu: du'/du", NULL, AT(Uu), has_U, 0},
+    {"Uz: du'/dz", NULL, AT(Uz), has_Uz, 0},
+};
+
+static sunrealtype *error_of(CPMechReport *report, const ModelMechRow *row) {
+  return (sunrealtype *)((char *)report + row->error);
+}
+
+sunrealtype model_row_error(const CPMechReport *report, const ModelMechRow *row) {
+  return *(const sunrealtype *)((const char *)report + row->error);
+}
+
+int model_mechanism_is_true(ModelCheck *c, N_Vector y, int *compared) {
+  CPMechReport report;
+  const int flag = CPMechCheck(c->mech, 0, y, &report);
+  *compared =
+      !flag || flag == CP_MECH_A_WRONG || flag == CP_MECH_B_WRONG || flag == CP_MECH_DERIV_WRONG;
+  for (int i = 0; i < MODEL_MECH_ROWS; i++) {
+    const sunrealtype error = model_row_error(&report, &model_mech_rows[i]);
+    sunrealtype *most       = error_of(&c->report, &model_mech_rows[i]);
+    if (!(error <= *most)) *most = error;
+  }
+  return !flag || model_contradicts(c, "%s", CPMechGetLastMessage(c->mech));
+}

@@ -1,0 +1,175 @@
+/* Objects; states on the constraints: the start, others near it, those of the reference. */
+#include "model_check_impl.h"
+
+#include <math.h>
+#include <nvector/nvector_serial.h>
+#include <stdlib.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+/* ------------------------------------------------------------------------------------ objects -- */
+
+static int create_projector(ModelCheck *c) {
+  const CPModel *model = c->model;
+  if (!(c->res = N_VNew_Serial(model->m, model->ctx))) return model_contradicts(c, "no memory");
+  c->P = CPProjectorCreate(model->c, model->y0, c->res, model->ctx);
+  if (!c->P) return model_contradicts(c, "no projector takes c");
+  SUNMatrix dense = NULL;
+  if (model->G && !model->G_tmpl) dense = SUNDenseMatrix(model->m, model->n, model->ctx);
+  CPProjectorSetErrHandlerFn(c->P, model_silent, NULL);
+  int flag = CPProjectorSetUserData(c->P, model->data);
+  if (!flag && model->G) flag = CPProjectorSetJacFn(c->P, model->G, dense ? dense : model->G_tmpl);
+  if (dense) SUNMatDestroy(dense);
+  return !flag || model_contradicts(c, "G: %s", CPProjectorGetLastMessage(c->P));
+}
+
+int model_objects_are_created(ModelCheck *c) {
+  const CPModel *model = c->model;
+  if (model->mech.nu > 0) {
+    if (!(c->mech = CPModelMech(model)))
+      return model_contradicts(c, "CPMechCreate refuses the model");
+    CPMechSetErrHandlerFn(c->mech, model_silent, NULL);
+    for (int i = 0; i < 2; i++)
+      if (!(c->lambda[i] = calloc(CPMechGetNumMultipliers(c->mech) + 1, sizeof **c->lambda)))
+        return model_contradicts(c, "no memory");
+  }
+  N_Vector *vectors[] = {&c->ewt, &c->state[0], &c->state[1], &c->state[2],
+                         &c->y,   &c->ydot,     &c->moved};
+  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
+    if (!(*vectors[i] = N_VClone(model->y0))) return model_contradicts(c, "no memory");
+  N_VScale(1, model->y0, c->state[0]);
+  c->nstates = 1;
+  return !model->c || create_projector(c);
+}
+
+void model_objects_free(ModelCheck *c) {
+  N_Vector vectors[] = {c->ewt, c->state[0], c->state[1], c->state[2],
+                        c->y,   c->ydot,     c->moved,    c->res};
+  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
+    if (vectors[i]) N_VDestroy(vectors[i]);
+  for (int i = 0; i < 2; i++) free(c->lambda[i]);
+  CPMechFree(&c->mech);
+  CPProjectorFree(&c->P);
+}
+
+/* -------------------------------------------------------------------------------- consistency -- */
+
+static int is_finite(const ModelCheck *c, const char *what, N_Vector y) {
+  const long bad = model_not_finite(y);
+  return bad < 0 || model_contradicts(c, "component %ld of %s is not finite", bad, what);
+}
+
+int model_start_is_finite(ModelCheck *c) { return is_finite(c, "y0", c->model->y0); }
+
+/* Constraint i is: of the CPMech, p and then v, or of c */
+static int is_violated(const ModelCheck *c, const char *what, int mech, sunindextype i,
+                       sunrealtype size) {
+  const sunindextype np = c->model->mech.np;
+  if (!mech)
+    return model_contradicts(c, "%s is inconsistent: constraint %ld of c is violated by %g", what,
+                             (long)i, (double)size);
+  return model_contradicts(c, "%s is inconsistent: %s[%ld] of the CPMech is violated by %g", what,
+                           i < np ? "p" : "v", (long)(i < np ? i : i - np), (double)size);
+}
+
+/* Is the state y at t finite, and on the constraints of both forms up to tol (1 + |y_i|)? */
+static int is_consistent(const ModelCheck *c, const char *what, sunrealtype t, N_Vector y,
+                         sunrealtype tol) {
+  if (!is_finite(c, what, y)) return 0;
+  N_VAbs(y, c->ewt);
+  N_VAddConst(c->ewt, 1, c->ewt);
+  N_VScale(tol, c->ewt, c->ewt);
+  N_VInv(c->ewt, c->ewt);
+  CPProjector projector[2] = {c->P, c->mech ? CPMechGetProjector(c->mech) : NULL};
+  for (int i = 0; i < 2; i++) {
+    sunrealtype norm = 0;
+    sunindextype worst;
+    if (!projector[i] || (i == 1 && c->model->mech.nv == 0 && c->model->mech.np == 0)) continue;
+    if (CPProjectorGetViolation(projector[i], t, y, c->ewt, &norm, &worst))
+      return model_contradicts(c, "constraints at %s: %s", what,
+                               CPProjectorGetLastMessage(projector[i]));
+    if (!model_measured(c, norm * tol, tol)) return is_violated(c, what, i, worst, norm * tol);
+  }
+  return 1;
+}
+
+int model_start_is_consistent(ModelCheck *c) {
+  return is_consistent(c, "y0", 0, c->model->y0, model_consistent);
+}
+
+/* Repeatable number from -1 to 1 (Numerical Recipes' quick generator) */
+static sunrealtype next_random(unsigned *state) {
+  *state = *state * 1664525u + 1013904223u;
+  return ldexp((double)*state, -31) - 1;
+}
+
+/* A consistent state near the start: positions within a percent or so of their largest, velocities such
+   that these change by their size within a tenth of the motion */
+static int find_state(ModelCheck *c, int k) {
+  const sunindextype nq = CPModelNumPositions(c->model), n = c->model->n;
+  unsigned seed  = 16 + k;
+  sunrealtype *s = N_VGetArrayPointer(c->state[k]), size = 0;
+  N_VScale(1, c->model->y0, c->state[k]);
+  for (sunindextype i = 0; i < nq; i++) size = fmax(size, fabs(s[i]));
+  if (size == 0) size = 1;
+  for (sunindextype i = 0; i < n; i++)
+    s[i] += next_random(&seed) * size * (i < nq ? 0.01 : 10 / c->type->t_end);
+  if (c->mech) {
+    if (CPMechCalcIC(c->mech, 0, c->state[k], NULL, NULL, NULL, NULL))
+      return model_contradicts(c, "near y0: %s", CPMechGetLastMessage(c->mech));
+  } else if (c->P) {
+    N_VConst(1 / (model_consistent * fmax(size, 1)), c->ewt);
+    if (CPProjectorProject(c->P, 0, c->state[k], c->ewt))
+      return model_contradicts(c, "near y0: %s", CPProjectorGetLastMessage(c->P));
+  }
+  return 1;
+}
+
+int model_states_are_found(ModelCheck *c) {
+  for (int k = 1; k < MODEL_STATES; k++) {
+    if (!find_state(c, k) ||
+        !is_consistent(c, "a state near y0", 0, c->state[k], 10 * model_consistent))
+      return 0;
+    c->nstates = k + 1;
+  }
+  return 1;
+}
+
+/* ---------------------------------------------------------------------------------- reference -- */
+
+/* The multipliers of the reference at t, state y, against CPMech's */
+static int multipliers_agree(const ModelCheck *c, sunrealtype t, N_Vector y) {
+  if (!c->type->reference_lambda || !c->mech) return 1;
+  const sunindextype na = CPMechGetNumMultipliers(c->mech);
+  sunrealtype *known = c->lambda[0], *computed = c->lambda[1];
+  if (c->type->reference_lambda(c->model, t, known)) return 1;
+  if (CPMechAccelerations(c->mech, t, y, N_VGetArrayPointer(c->ydot), computed))
+    return model_contradicts(c, "accelerations at t = %g: %s", (double)t,
+                             CPMechGetLastMessage(c->mech));
+  const sunrealtype *udot = N_VGetArrayPointer(c->ydot);
+  const sunrealtype bound = model_agreement * model_largest(known, na) +
+                            1e-10 * model_largest(udot, c->model->mech.nu); /* where lambda is 0 */
+  for (sunindextype i = 0; i < na; i++)
+    if (!(fabs(known[i] - computed[i]) <= bound))
+      return model_contradicts(
+          c, "multiplier %ld of the reference at t = %g is %.10g, but CPMech's is %.10g", (long)i,
+          (double)t, (double)known[i], (double)computed[i]);
+  return 1;
+}
+
+int model_reference_is_true(ModelCheck *c) {
+  const CPModel *model = c->model;
+  if (c->type->reference(model, 0, c->y))
+    return model_contradicts(c, "the reference is not known at t = 0");
+  const sunrealtype *a = N_VGetArrayPointer(model->y0), *b = N_VGetArrayPointer(c->y);
+  for (sunindextype i = 0; i < model->n; i++)
+    if (!(fabs(a[i] - b[i]) <= model->reference_error + 1e-14 * (1 + fabs(a[i]))))
+      return model_contradicts(c,
+                               "component %ld of y0 is %.15g, but %.15g in the reference at t = 0",
+                               (long)i, (double)a[i], (double)b[i]);
+  if (!multipliers_agree(c, 0, c->y)) return 0;
+  if (c->type->reference(model, c->type->t_end, c->y))
+    return model_contradicts(c, "the reference is not known at t_end = %g", (double)c->type->t_end);
+  return is_consistent(c, "the reference at t_end", c->type->t_end, c->y,
+                       fmax(model_consistent, 10 * model->reference_error)) &&
+         multipliers_agree(c, c->type->t_end, c->y);
+}

@@ -1,0 +1,89 @@
+#define _GNU_SOURCE /* MAP_ANONYMOUS, strsignal */
+#include "guarded.h"
+
+#include "command.h"
+#include "options.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What both processes see */
+typedef struct {
+  int ended; /* work did: the exit status is its own, not that of a model that calls exit() */
+  char doing[GUARDED_TEXT];
+} Shared;
+
+static Shared *create_shared(void) {
+  void *shared =
+      mmap(NULL, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return shared == MAP_FAILED ? NULL : shared;
+}
+
+/* ------------------------------------------------------------------------------------- the child -- */
+
+static void limit_time(long seconds) {
+  /* the second number: some seconds later it is killed, whatever it does about SIGXCPU */
+  const struct rlimit limit = {(rlim_t)seconds, (rlim_t)seconds + 2};
+  if (seconds > 0) setrlimit(RLIMIT_CPU, &limit);
+}
+
+static int work_in_child(Shared *shared, long limit,
+                         int (*work)(const Guarded *guarded, void *data), void *data) {
+  const int to_stdout = dup(STDOUT_FILENO);
+  FILE *out           = to_stdout >= 0 ? fdopen(to_stdout, "w") : NULL;
+  if (!out || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return STATUS_OUTPUT;
+  limit_time(limit);
+  const int status = work(&(Guarded){out, shared->doing}, data);
+  const int failed = ferror(out);
+  return fclose(out) || failed ? STATUS_OUTPUT : status;
+}
+
+/* ------------------------------------------------------------------------------------ the parent -- */
+
+static int explain(const char *name, const Shared *shared, long limit, int status) {
+  const char *during = shared->doing[0] ? ", during: " : "";
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) {
+    complain("%s: stopped after %ld s of CPU time%s%s", name, limit, during, shared->doing);
+    return STATUS_FAILED;
+  }
+  if (WIFSIGNALED(status))
+    complain("%s: the model crashed: %s%s%s", name, strsignal(WTERMSIG(status)), during,
+             shared->doing);
+  else
+    complain("%s: the model ended the process, with exit status %d%s%s", name, WEXITSTATUS(status),
+             during, shared->doing);
+  return STATUS_CRASHED;
+}
+
+static int wait_for(pid_t child, const char *name, const Shared *shared, long limit) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return STATUS_CRASHED;
+  if (!shared->ended || !WIFEXITED(status)) return explain(name, shared, limit, status);
+  if (WEXITSTATUS(status) == STATUS_OUTPUT) complain("stdout could not be written");
+  return WEXITSTATUS(status);
+}
+
+int run_guarded(const char *name, long limit, int (*work)(const Guarded *guarded, void *data),
+                void *data) {
+  Shared *shared = create_shared();
+  fflush(NULL); /* else the child has it, too */
+  const pid_t child = shared ? fork() : -1;
+  if (child == 0) {
+    const int status = work_in_child(shared, limit, work, data);
+    fflush(NULL);
+    shared->ended = 1;
+    _exit(status); /* exit handlers are the parent's */
+  }
+  int status = STATUS_FAILED;
+  if (child < 0) complain("no process can be started: %s", strerror(errno));
+  else status = wait_for(child, name, shared, limit);
+  if (shared) munmap(shared, sizeof *shared);
+  return status;
+}

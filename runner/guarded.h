@@ -1,0 +1,19 @@
+/* Work that calls a model's functions, in a process of its own: what crashes or never ends is one clear line. */
+#ifndef CPODES_RUNNER_GUARDED_H
+#define CPODES_RUNNER_GUARDED_H
+
+#include <stdio.h>
+
+enum { GUARDED_TEXT = 200 };
+
+typedef struct {
+  FILE *out;   /* our stdout; what the model itself prints goes to stderr */
+  char *doing; /* [GUARDED_TEXT] what is being done, for the line; "" at first */
+} Guarded;
+
+/* Calls work, whose result is the exit status. name: of the model, for the line; limit: seconds of CPU time, 0: none.
+   Returns that status, STATUS_CRASHED if work did not come to its end, STATUS_FAILED if it took too long, or STATUS_OUTPUT */
+int run_guarded(const char *name, long limit, int (*work)(const Guarded *guarded, void *data),
+                void *data);
+
+#endif
