@@ -17,7 +17,8 @@ int figure_check_path(const char *option, const char *path);
 int picture_write(const History *history, const char *path);
 
 /* For the report: SVG elements, as gnuplot writes them, for use inside of a page: one for each figure that the run has,
-   in one run of gnuplot. Their ids do not clash; their colours are CSS variables of the page. */
+   in one run of gnuplot. Their ids begin with that of the figure. Text and axes have currentColor; the page may define
+   --c1 ... --c8 (curves), --figure-grid, --figure-event, and --figure-paper (its background). */
 typedef struct {
   char id[24];                    /* "velocities" */
   char title[80];                 /* "Velocities" */

@@ -131,6 +131,12 @@ static void finish(History *h) {
   ck_assert_int_eq(h->listener.end(&h->listener, &result), 0);
 }
 
+static double most_of_column(const Rows *rows, long column) {
+  double most = 0;
+  for (long i = 0; i < rows->rows; i++) most = fmax(most, rows->data[i * rows->width + column]);
+  return most;
+}
+
 START_TEST(a_row_has_the_parts_in_the_columns_that_are_told) {
   History h;
   start(&h);
@@ -172,6 +178,7 @@ START_TEST(extremes_are_those_of_all_samples) {
   finish(&h);
   ck_assert_double_eq(h.most_violation[LEVEL_POSITION], 1e-6);
   ck_assert_double_eq(h.when[LEVEL_POSITION], 3333 / (SAMPLES - 1.));
+  ck_assert_double_eq(most_of_column(&h.curves, history_column_violation(&h)), 1e-6);
   ck_assert(isnan(h.most_violation[LEVEL_INVARIANT]) && isnan(h.most_violation[LEVEL_NORM]));
   ck_assert_double_eq(h.most_drift[0], 0.25); /* t (1 - t) at 1/2 */
   ck_assert_double_eq(h.last_quantity[0], h.first_quantity[0]);

@@ -1,0 +1,49 @@
+#include "figures.h"
+
+#include "../options.h"
+#include "gnuplot.h"
+#include "panel_plot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 900, PANEL_HEIGHT = 200, TITLE_HEIGHT = 40 };
+
+bool figures_possible(void) { return gnuplot_exists(); }
+
+int figure_check_path(const char *option, const char *path) {
+  if (gnuplot_terminal(path)) return 0;
+  complain("%s: the file must end with .svg, .png or .pdf, and is \"%s\"", option, path);
+  return -1;
+}
+
+static void write_script(FILE *script, const History *history, const Panel *panels, int count,
+                         const char *path) {
+  const RunInfo *info = history->info;
+  char title[400];
+  snprintf(title, sizeof title, "%s: %s", info->settings->model.type->title, info->method);
+  gnuplot_set_terminal(script, path, WIDTH, TITLE_HEIGHT + count * PANEL_HEIGHT);
+  panels_begin(script, &paper_theme, history);
+  fprintf(script, "set multiplot layout %d,1 title ", count);
+  gnuplot_string(script, title);
+  fprintf(script, " noenhanced\n");
+  for (int i = 0; i < count; i++) panel_plot(script, &paper_theme, &panels[i], i + 1 == count);
+  fprintf(script, "unset multiplot\nunset output\n");
+}
+
+int figure_write(const History *history, const char *path) {
+  Panel *panels = calloc(PANELS, sizeof *panels);
+  FILE *script  = tmpfile();
+  int flag      = -1;
+  if (!panels || !script) complain("%s: there is no memory or no temporary file", path);
+  else {
+    const int count = panels_create(history, panels);
+    if (count > 0) {
+      write_script(script, history, panels, count, path);
+      flag = gnuplot_write(script, path);
+    } else complain("%s: the run has nothing to draw", path);
+  }
+  if (script) fclose(script);
+  free(panels);
+  return flag;
+}

@@ -1,0 +1,122 @@
+#include "html.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+static void put(FILE *out, char c) {
+  switch (c) {
+  case '&': fputs("&amp;", out); break;
+  case '<': fputs("&lt;", out); break;
+  case '>': fputs("&gt;", out); break;
+  case '"': fputs("&quot;", out); break;
+  case '\'': fputs("&#39;", out); break;
+  default:
+    /* HTML has no other control characters */
+    if (!iscntrl((unsigned char)c) || c == '\n' || c == '\t') fputc(c, out);
+  }
+}
+
+void html_text(FILE *out, const char *text) {
+  while (*text) put(out, *text++);
+}
+
+static bool is_plain(const char *argument) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                              "_@%+=:,./-";
+  return *argument && !argument[strspn(argument, plain)];
+}
+
+void html_argument(FILE *out, const char *argument) {
+  if (is_plain(argument)) {
+    html_text(out, argument);
+    return;
+  }
+  put(out, '\'');
+  for (; *argument; argument++) {
+    if (*argument == '\'') html_text(out, "'\\''"); /* the end, a quoted one, the next beginning */
+    else put(out, *argument);
+  }
+  put(out, '\'');
+}
+
+const char *number_text(char *text, double value, int digits) {
+  if (isnan(value)) return "not known";
+  if (isinf(value)) return value > 0 ? "infinite" : "-infinite";
+  snprintf(text, NUMBER_TEXT, "%.*g", digits, value);
+  char *exponent = strchr(text, 'e');
+  if (!exponent) return text;
+  exponent += exponent[1] == '-' ? 2 : 1; /* behind "e-", at the plus of "e+" */
+  const size_t zeros = strspn(exponent, "+0");
+  memmove(exponent, exponent + zeros, strlen(exponent + zeros) + 1);
+  return text;
+}
+
+/* -------------------------------------------------------------------------------------- tables -- */
+
+static void open_table(FILE *out, const char *id, bool wide, const char *caption) {
+  fprintf(out,
+          "<div class=\"%s\"><div class=\"scroll\" role=\"group\" aria-labelledby=\"%s-caption\">"
+          "<table id=\"%s\">\n<caption id=\"%s-caption\">",
+          wide ? "wide" : "", id, id, id);
+  html_text(out, caption);
+  fputs("</caption>\n", out);
+}
+
+void table_begin(FILE *out, const char *id, bool wide, const char *caption, const Column *column,
+                 int columns) {
+  open_table(out, id, wide, caption);
+  fputs("<thead><tr>", out);
+  for (int i = 0; i < columns; i++) {
+    fprintf(out, "<th scope=\"col\"%s>", column[i].number ? " class=\"number\"" : "");
+    html_text(out, column[i].head);
+    fputs("</th>", out);
+  }
+  fputs("</tr></thead>\n<tbody>\n", out);
+}
+
+void table_row(FILE *out, const char *name) {
+  fputs("<tr><th scope=\"row\">", out);
+  html_text(out, name);
+  fputs("</th>", out);
+}
+
+void table_text(FILE *out, const char *text) {
+  fputs("<td>", out);
+  html_text(out, text);
+  fputs("</td>", out);
+}
+
+void table_number(FILE *out, double value, int digits) {
+  char text[NUMBER_TEXT];
+  fprintf(out, "<td class=\"number\">%s</td>", number_text(text, value, digits));
+}
+
+void table_row_end(FILE *out) { fputs("</tr>\n", out); }
+
+void table_end(FILE *out, const char *note) {
+  fputs("</tbody></table></div>", out);
+  if (note) {
+    fputs("<p class=\"note\">", out);
+    html_text(out, note);
+    fputs("</p>", out);
+  }
+  fputs("</div>\n", out);
+}
+
+void pairs_begin(FILE *out, const char *id, const char *caption) {
+  open_table(out, id, false, caption);
+  fputs("<tbody>\n", out);
+}
+
+void pair(FILE *out, const char *name, const char *format, ...) {
+  char text[1000];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  table_row(out, name);
+  table_text(out, text);
+  table_row_end(out);
+}

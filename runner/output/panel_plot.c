@@ -1,0 +1,125 @@
+#include "panel_plot.h"
+
+#include "gnuplot.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_EVENTS = 60 }; /* lines; more would hide the curves */
+
+const Theme paper_theme = {.ink         = "#404040",
+                           .faint       = "#d0d0d0",
+                           .event       = "#808080",
+                           .paper       = "#ffffff",
+                           .colour      = gnuplot_colour,
+                           .most_rows   = 2000,
+                           .most_points = 1000,
+                           .left_margin = 13};
+
+/* ----------------------------------------------------------------------------------------- data -- */
+
+/* Zero has no place on a logarithmic axis: it is shown at its foot */
+static void write_row(FILE *script, const Panel *panel, const Curve *curve, long i) {
+  double value = curve_value(panel, curve, i);
+  if (panel->logarithmic && value < panel->foot) value = panel->foot;
+  fprintf(script, "%.8g", panel->rows->data[i * panel->rows->width]);
+  gnuplot_number(script, value);
+  fputc('\n', script);
+}
+
+/* The rows of least and largest value in from ... to - 1; the first where there is none */
+static void find_extremes(const Panel *panel, const Curve *curve, long from, long to, long *least,
+                          long *most) {
+  *least = *most = from;
+  for (long i = from; i < to; i++) {
+    const double value = curve_value(panel, curve, i);
+    if (!(value >= curve_value(panel, curve, *least))) *least = isnan(value) ? *least : i;
+    if (!(value <= curve_value(panel, curve, *most))) *most = isnan(value) ? *most : i;
+  }
+}
+
+/* Of each bundle of rows its least and its largest, so that no peak is lost; of points and marks the largest */
+static void write_data(FILE *script, const Theme *theme, const Panel *panel, int number) {
+  const Curve *curve  = &panel->curve[number];
+  const bool is_line  = curve->kind == CURVE_LINE || curve->kind == CURVE_STAIRS;
+  const long rows     = panel->rows->rows;
+  const long most     = is_line ? theme->most_rows : theme->most_points;
+  const long bundle   = rows <= most ? 1 : (is_line ? 2 * rows : rows) / most + 1;
+  const bool complete = bundle == 1;
+  fprintf(script, "$%s%d << EOD\n", panel->id, number);
+  if (!complete && is_line) write_row(script, panel, curve, 0);
+  for (long from = 0; from < rows; from += bundle) {
+    long a, b;
+    find_extremes(panel, curve, from, from + bundle < rows ? from + bundle : rows, &a, &b);
+    if (is_line && a != b) write_row(script, panel, curve, a < b ? a : b);
+    write_row(script, panel, curve, is_line && a > b ? a : b);
+  }
+  if (!complete && is_line) write_row(script, panel, curve, rows - 1);
+  fprintf(script, "EOD\n");
+}
+
+/* ------------------------------------------------------------------------------------- commands -- */
+
+static void write_events(FILE *script, const Theme *theme, const History *history) {
+  const long kept   = history->events < HISTORY_EVENTS ? history->events : HISTORY_EVENTS;
+  const long stride = kept / MOST_EVENTS + 1;
+  for (long i = 0; i < kept; i += stride)
+    fprintf(
+        script,
+        "set arrow from %.8g, graph 0 to %.8g, graph 1 nohead back lc rgb '%s' lw 0.7 dt (4,3)\n",
+        history->event[i].t, history->event[i].t, theme->event);
+}
+
+void panels_begin(FILE *script, const Theme *theme, const History *history) {
+  double from, to;
+  history_times(history, &from, &to);
+  fprintf(script, "set border 3 lc rgb '%s'\nset tics nomirror scale 0.6,0 textcolor rgb '%s'\n",
+          theme->ink, theme->ink);
+  fprintf(script, "set grid lt 1 lc rgb '%s' lw 0.6\n", theme->faint);
+  fprintf(script,
+          "set key above left horizontal Left reverse samplen 2.4 noenhanced textcolor rgb '%s'\n",
+          theme->ink);
+  fprintf(script, "set xrange [%.10g:%.10g]\nset format x '%%g'\nset lmargin %d\nset rmargin 2\n",
+          from, to, theme->left_margin);
+  write_events(script, theme, history);
+}
+
+static void write_axes(FILE *script, const Theme *theme, const Panel *panel, bool timed) {
+  fprintf(script, "set ylabel ");
+  gnuplot_string(script, panel->axis);
+  fprintf(script, " textcolor rgb '%s'\n", theme->ink);
+  if (timed)
+    fprintf(script, "set xlabel '%s' offset 0,0.6 textcolor rgb '%s'\n", panel->time_axis,
+            theme->ink);
+  else fprintf(script, "unset xlabel\n");
+  fprintf(script, "set ytics autofreq\nunset logscale y\nset format y '%%g'\nset yrange [*:*]\n");
+  if (panel->logarithmic) fprintf(script, "set logscale y\nset format y '1e%%T'\n");
+  if (panel->foot > 0)
+    fprintf(script, "set yrange [%.3g:*]\nset ytics add ('0' %.3g)\n", panel->foot, panel->foot);
+  if (!strcmp(panel->id, "orders"))
+    fprintf(script, "set yrange [0:%.3g]\nset ytics 1\n", panel->curve[0].most + 1);
+}
+
+static void write_curve(FILE *script, const Theme *theme, const Panel *panel, int i) {
+  const Curve *curve = &panel->curve[i];
+  const char *colour = theme->colour(i);
+  char title[2 * PANEL_NAME];
+  const bool says_unit = curve->unit[0] && !strchr(panel->axis, '[');
+  snprintf(title, sizeof title, says_unit ? "%s [%s]" : "%s", curve->name, curve->unit);
+  fprintf(script, "%s $%s%d using 1:2 with ", i ? ", " : "plot", panel->id, i);
+  if (curve->kind == CURVE_POINTS || curve->kind == CURVE_MARKS)
+    fprintf(script, "points pt %d ps %s lc rgb '%s'", gnuplot_point(i),
+            curve->kind == CURVE_MARKS ? "0.7" : "0.35", colour);
+  else
+    fprintf(script, "%s lw 1.8 dt %s lc rgb '%s'", curve->kind == CURVE_STAIRS ? "steps" : "lines",
+            gnuplot_dashes(i), colour);
+  fprintf(script, " title ");
+  gnuplot_string(script, title);
+}
+
+void panel_plot(FILE *script, const Theme *theme, const Panel *panel, bool timed) {
+  for (int i = 0; i < panel->ncurves; i++) write_data(script, theme, panel, i);
+  write_axes(script, theme, panel, timed);
+  for (int i = 0; i < panel->ncurves; i++) write_curve(script, theme, panel, i);
+  fprintf(script, "\n");
+}

@@ -1,0 +1,197 @@
+#include "panels.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STEP_H = 1, STEP_ORDER, STEP_REJECTED };
+
+double curve_value(const Panel *panel, const Curve *curve, long i) {
+  const double *row = panel->rows->data + i * panel->rows->width;
+  double value      = (row[curve->column] - curve->offset) * curve->factor;
+  if (curve->kind == CURVE_MARKS && !(row[STEP_REJECTED] > 0)) return NAN;
+  if (!isfinite(value)) return NAN;
+  return panel->logarithmic ? fabs(value) : value;
+}
+
+void history_times(const History *history, double *from, double *to) {
+  const Rows *rows = &history->curves;
+  *from            = rows->rows > 0 ? rows->data[0] : 0;
+  *to              = rows->rows > 0 ? rows->data[(rows->rows - 1) * rows->width] : 0;
+  if (!(*to > *from)) *to = *from + 1; /* a run that ended where it began */
+}
+
+bool has_units(const History *history) {
+  const CPModelType *type = history->info->settings->model.type;
+  bool has = !type->coordinates || type->ncoordinates == 0; /* not told: SI, as the models say */
+  for (int i = 0; type->coordinates && i < type->ncoordinates; i++)
+    has = has || strcmp(type->coordinates[i].unit ? type->coordinates[i].unit : "", "1") != 0;
+  return has;
+}
+
+/* ------------------------------------------------------------------------------------- building -- */
+
+static Panel *begin(Panel *panel, const Rows *rows, const char *id, const char *title) {
+  *panel = (Panel){.rows = rows};
+  snprintf(panel->id, sizeof panel->id, "%s", id);
+  snprintf(panel->title, sizeof panel->title, "%s", title);
+  return panel;
+}
+
+static Curve *add(Panel *panel, CurveKind kind, long column) {
+  Curve *curve = &panel->curve[panel->ncurves++];
+  *curve       = (Curve){.kind = kind, .column = column, .factor = 1};
+  return curve;
+}
+
+/* One line: models of the user's may have any name */
+static void name_curve(Curve *curve, const char *name, const char *unit) {
+  snprintf(curve->name, sizeof curve->name, "%s", name);
+  snprintf(curve->unit, sizeof curve->unit, "%s", unit && strcmp(unit, "1") != 0 ? unit : "");
+}
+
+/* "velocity [rad/s]" if all have the unit, else the units are said with the names */
+static void name_axis(Panel *panel, const char *what) {
+  bool same = panel->curve[0].unit[0] != '\0';
+  for (int i = 1; i < panel->ncurves; i++)
+    same = same && !strcmp(panel->curve[i].unit, panel->curve[0].unit);
+  if (same) snprintf(panel->axis, sizeof panel->axis, "%s [%s]", what, panel->curve[0].unit);
+  else snprintf(panel->axis, sizeof panel->axis, "%s", what);
+}
+
+static bool note_range(const Panel *panel, Curve *curve) {
+  curve->first = curve->last = curve->least = curve->most = curve->when = NAN;
+  for (long i = 0; i < panel->rows->rows; i++) {
+    const double value = curve_value(panel, curve, i);
+    if (isnan(value)) continue;
+    if (isnan(curve->first)) curve->first = value;
+    if (!(value <= curve->most)) {
+      curve->most = value;
+      curve->when = panel->rows->data[i * panel->rows->width];
+    }
+    curve->least = fmin(value, curve->least);
+    curve->last  = value;
+  }
+  return !isnan(curve->first);
+}
+
+/* The decade below the smallest that is not zero; 0 where none is zero */
+static double find_foot(const Panel *panel) {
+  double least = INFINITY;
+  bool zero    = false;
+  for (int c = 0; c < panel->ncurves; c++)
+    for (long i = 0; i < panel->rows->rows; i++) {
+      const double value = curve_value(panel, &panel->curve[c], i);
+      if (value < DBL_MIN) zero = true;
+      else if (value < least) least = value;
+    }
+  if (!zero) return 0;
+  return isfinite(least) ? pow(10, floor(log10(least)) - 1) : DBL_EPSILON;
+}
+
+/* Curves without a finite value go; returns 1 if any is left: the panel counts */
+static int finish(const History *history, Panel *panel, const char *axis) {
+  int kept = 0;
+  for (int c = 0; c < panel->ncurves; c++)
+    if (note_range(panel, &panel->curve[c])) panel->curve[kept++] = panel->curve[c];
+  panel->ncurves = kept;
+  if (!kept) return 0;
+  if (panel->logarithmic) panel->foot = find_foot(panel);
+  name_axis(panel, axis);
+  panel->time_axis = has_units(history) ? "t [s]" : "t";
+  panel_describe(history, panel);
+  return 1;
+}
+
+/* ----------------------------------------------------------------------------- the run's panels -- */
+
+static int create_components(const History *h, Panel *panel, bool rates) {
+  const long first = rates ? history_column_u(h) : 1;
+  const int count  = rates ? h->nu : h->nq;
+  begin(panel, &h->curves, rates ? "velocities" : "coordinates",
+        rates ? "Velocities" : "Coordinates");
+  for (int i = 0; i < count; i++) {
+    char name[PANEL_NAME], unit[24];
+    const long component = rates ? h->info->nq + h->u[i] : h->q[i];
+    component_name(h->info, component, name, sizeof name);
+    component_unit(h->info, component, unit, sizeof unit);
+    name_curve(add(panel, CURVE_LINE, first + i), name, unit);
+  }
+  return finish(h, panel, rates ? "velocity" : "coordinate");
+}
+
+/* What the motion keeps: the distance from its first value, in units of its scale */
+static int create_drifts(const History *h, Panel *panel) {
+  const CPModelQuantity *quantity = h->info->settings->model.type->quantities;
+  begin(panel, &h->curves, "drift", "Drift of what the motion keeps");
+  panel->logarithmic = true;
+  for (int i = 0; i < h->info->nquantities && panel->ncurves < HISTORY_CURVES; i++) {
+    if (!quantity[i].conserved) continue;
+    const double scale = i < RUN_SCALES ? h->info->scale[i] : NAN;
+    Curve *curve       = add(panel, CURVE_LINE, history_column_quantity(h) + i);
+    curve->offset      = h->first_quantity[i];
+    curve->factor      = scale > 0 ? 1 / scale : 1;
+    name_curve(curve, quantity[i].name, scale > 0 ? "" : quantity[i].unit);
+  }
+  return finish(h, panel, "|drift| / scale");
+}
+
+/* What it may only lose: the value */
+static int create_quantities(const History *h, Panel *panel) {
+  const CPModelQuantity *quantity = h->info->settings->model.type->quantities;
+  begin(panel, &h->curves, "quantities", "What the motion dissipates");
+  for (int i = 0; i < h->info->nquantities && panel->ncurves < HISTORY_CURVES; i++)
+    if (!quantity[i].conserved)
+      name_curve(add(panel, CURVE_LINE, history_column_quantity(h) + i), quantity[i].name,
+                 quantity[i].unit);
+  return finish(h, panel, panel->ncurves == 1 ? panel->curve[0].name : "value");
+}
+
+static int create_violations(const History *h, Panel *panel) {
+  begin(panel, &h->curves, "violations", "Distance from the constraints");
+  panel->logarithmic = true;
+  for (int l = 0; l < NUM_LEVELS; l++)
+    if (level_exists(h->info, (RunLevel)l))
+      name_curve(add(panel, CURVE_POINTS, history_column_violation(h) + l), level_name((RunLevel)l),
+                 "");
+  return finish(h, panel, "violation");
+}
+
+static int create_multipliers(const History *h, Panel *panel) {
+  begin(panel, &h->curves, "multipliers", "Multipliers of the constraints");
+  for (int i = 0; i < h->nlambda; i++) {
+    char name[PANEL_NAME];
+    snprintf(name, sizeof name, "lambda%ld", h->lambda[i]);
+    name_curve(add(panel, CURVE_LINE, history_column_lambda(h) + i), name, "");
+  }
+  return finish(h, panel, "multiplier");
+}
+
+static int create_steps(const History *h, Panel *panel) {
+  begin(panel, &h->steps, "steps", "Step size");
+  panel->logarithmic = true;
+  const char *unit   = has_units(h) ? "s" : "";
+  name_curve(add(panel, CURVE_LINE, STEP_H), "step size", unit);
+  name_curve(add(panel, CURVE_MARKS, STEP_H), "after rejected attempts", unit);
+  return finish(h, panel, "step size");
+}
+
+static int create_orders(const History *h, Panel *panel) {
+  begin(panel, &h->steps, "orders", "Order of the method");
+  name_curve(add(panel, CURVE_STAIRS, STEP_ORDER), "order", "");
+  return finish(h, panel, "order");
+}
+
+int panels_create(const History *history, Panel *panels) {
+  int count = 0;
+  count += create_components(history, &panels[count], false);
+  count += create_components(history, &panels[count], true);
+  count += create_drifts(history, &panels[count]);
+  count += create_quantities(history, &panels[count]);
+  count += create_violations(history, &panels[count]);
+  count += create_multipliers(history, &panels[count]);
+  count += create_steps(history, &panels[count]);
+  count += create_orders(history, &panels[count]);
+  return count;
+}

@@ -1,0 +1,52 @@
+/* What is drawn of a run, and what is to be said of it: curves over time, by panel. */
+#ifndef CPODES_RUNNER_PANELS_H
+#define CPODES_RUNNER_PANELS_H
+
+#include "history.h"
+
+enum { PANELS = 8, PANEL_NAME = 100, PANEL_TEXT = 2 * RUN_TEXT };
+
+typedef enum {
+  CURVE_LINE,
+  CURVE_STAIRS,
+  CURVE_POINTS, /* of each bundle of rows the largest */
+  CURVE_MARKS   /* where something happened, above the other curves */
+} CurveKind;
+
+typedef struct {
+  char name[PANEL_NAME]; /* "phi" */
+  char unit[24];         /* "rad"; "": none, or not known */
+  CurveKind kind;
+  long column;           /* of the rows */
+  double offset, factor; /* value = (column - offset) factor; its size on a logarithmic axis */
+  double first, last, least, most, when; /* finite ones; most is at t = when */
+} Curve;
+
+typedef struct {
+  char id[24];           /* "velocities" */
+  char title[80];        /* "Velocities" */
+  const char *time_axis; /* "t [s]" */
+  char axis[80];         /* "velocity [rad/s]" */
+  char description[PANEL_TEXT];
+  const Rows *rows;
+  bool logarithmic;
+  double foot; /* of a logarithmic axis: where zero is shown; 0: nothing is zero */
+  Curve curve[HISTORY_CURVES];
+  int ncurves;
+} Panel;
+
+/* The panels [PANELS] that the run has: those with a finite number; returns how many */
+int panels_create(const History *history, Panel *panels);
+
+/* The value of a curve in row i; NaN: there is none */
+double curve_value(const Panel *panel, const Curve *curve, long i);
+/* From, to; from < to */
+void history_times(const History *history, double *from, double *to);
+
+/* Are its numbers in SI units? Not where all coordinates are without unit */
+bool has_units(const History *history);
+
+/* A sentence or more on each panel, for those who do not see it */
+void panel_describe(const History *history, Panel *panel);
+
+#endif

@@ -1,0 +1,293 @@
+#include "picture.h"
+
+#include "../options.h"
+#include "figures.h"
+#include "gnuplot.h"
+#include "view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOMENTS = 8, MOST_PATHS = 5, MOST_MARKS = 80, WIDTH = 800, MARGIN = 90 };
+static const double fine = 1. / 1500; /* of the size: what is closer is not told apart */
+
+typedef struct {
+  FILE *script;
+  const Theme *theme;
+  const History *history;
+  View view;
+} Picture;
+
+bool picture_possible(const History *history) {
+  return history->frames.rows > 0 && history->info->npoints > 0;
+}
+
+/* ---------------------------------------------------------------------------------------- parts -- */
+
+static const double *point_at(const Picture *p, long frame, int point) {
+  const Rows *frames = &p->history->frames;
+  return frames->data + frame * frames->width + 1 + 3 * (long)point;
+}
+
+static double time_at(const History *history, long frame) {
+  return history->frames.data[frame * history->frames.width];
+}
+
+static int moments_of(const History *history) {
+  return history->frames.rows < MOMENTS ? (int)history->frames.rows : MOMENTS;
+}
+
+static long frame_of(const History *history, int moment) {
+  const int moments = moments_of(history);
+  return moments > 1 ? moment * (history->frames.rows - 1) / (moments - 1) : 0;
+}
+
+static void write_point(const Picture *p, const double *paper) {
+  gnuplot_number(p->script, paper[0]);
+  gnuplot_number(p->script, paper[1]);
+  fputc('\n', p->script);
+}
+
+static bool is_close(const Picture *p, const double *a, const double *b) {
+  return hypot(a[0] - b[0], a[1] - b[1]) < fine * p->view.size;
+}
+
+/* Segments that follow each other are one line, without the points that nobody could tell apart */
+static void write_segments(const Picture *p, long frame) {
+  const RunInfo *info = p->history->info;
+  double from[2], to[2], written[2] = {NAN, NAN};
+  for (int s = 0; s < info->nsegments; s++) {
+    const int *segment = info->segment[s];
+    const bool follows = s > 0 && info->segment[s - 1][1] == segment[0];
+    const bool goes_on = s + 1 < info->nsegments && info->segment[s + 1][0] == segment[1];
+    view_project(&p->view, point_at(p, frame, segment[0]), from);
+    view_project(&p->view, point_at(p, frame, segment[1]), to);
+    if (!follows) {
+      if (s > 0) fputc('\n', p->script);
+      write_point(p, from);
+      memcpy(written, from, sizeof written);
+    }
+    if (goes_on && is_close(p, to, written)) continue;
+    write_point(p, to);
+    memcpy(written, to, sizeof written);
+  }
+}
+
+static void write_moment(const Picture *p, int moment) {
+  const RunInfo *info = p->history->info;
+  const long frame    = frame_of(p->history, moment);
+  fprintf(p->script, "$rods%d << EOD\n", moment);
+  write_segments(p, frame);
+  fprintf(p->script, "EOD\n");
+  for (int kind = CP_POINT_GROUND; kind <= CP_POINT_MASS; kind++) {
+    fprintf(p->script, "$points%d_%d << EOD\n", moment, kind);
+    for (int i = 0; i < info->npoints; i++) {
+      double paper[2];
+      view_project(&p->view, point_at(p, frame, i), paper);
+      if (info->kind[i] == kind) write_point(p, paper);
+    }
+    fprintf(p->script, "EOD\n");
+  }
+}
+
+static int count_kind(const RunInfo *info, int kind) {
+  int count = 0;
+  for (int i = 0; i < info->npoints; i++) count += info->kind[i] == kind;
+  return count;
+}
+
+/* ---------------------------------------------------------------------------------------- paths -- */
+
+static bool moves(const Picture *p, int point) {
+  double start[2], now[2];
+  if (p->history->info->kind[point] == CP_POINT_GROUND) return false;
+  view_project(&p->view, point_at(p, 0, point), start);
+  for (long f = 1; f < p->history->frames.rows; f++) {
+    view_project(&p->view, point_at(p, f, point), now);
+    if (!is_close(p, start, now)) return true;
+  }
+  return false;
+}
+
+static void write_path(const Picture *p, int point, int number) {
+  double paper[2], written[2] = {NAN, NAN};
+  fprintf(p->script, "$path%d << EOD\n", number);
+  for (long f = 0; f < p->history->frames.rows; f++) {
+    view_project(&p->view, point_at(p, f, point), paper);
+    const bool last = f + 1 == p->history->frames.rows;
+    if (is_close(p, paper, written) && !last) continue;
+    write_point(p, paper);
+    memcpy(written, paper, sizeof written);
+  }
+  fprintf(p->script, "EOD\n");
+}
+
+/* Of the points that move some, the last among them; returns their number */
+static int write_paths(const Picture *p) {
+  const int npoints = p->history->info->npoints;
+  int moving = 0, seen = 0, count = 0;
+  for (int i = 0; i < npoints; i++) moving += moves(p, i);
+  for (int i = 0; i < npoints; i++) {
+    if (!moves(p, i)) continue;
+    seen++;
+    if (moving > MOST_PATHS && seen * MOST_PATHS / moving <= count) continue;
+    write_path(p, i, count++);
+  }
+  return count;
+}
+
+/* ------------------------------------------------------------------------------------- commands -- */
+
+/* "#aarrggbb" of a moment: pale at first */
+static void fade(const char *colour, int moment, int moments, char *faded, size_t length) {
+  const int transparency =
+      moments > 1 ? (int)(215 * pow(1 - moment / (moments - 1.), 0.8)) : 0; /* 0: opaque */
+  snprintf(faded, length, "#%02x%s", transparency, colour + 1);
+}
+
+static const char *separator(int *curves) { return (*curves)++ ? ", " : "plot"; }
+
+static void plot_moment(const Picture *p, int moment, int *curves) {
+  const RunInfo *info = p->history->info;
+  const int moments   = moments_of(p->history);
+  const bool last     = moment + 1 == moments;
+  const double width  = info->nsegments > 50 ? 1.5 : 2.6;
+  char colour[16];
+  fade(p->theme->colour(0), moment, moments, colour, sizeof colour);
+  if (info->nsegments > 0)
+    fprintf(p->script, "%s $rods%d with lines lw %.2g lc rgb '%s'", separator(curves), moment,
+            last ? 1.3 * width : width, colour);
+  const int joints = count_kind(info, CP_POINT_JOINT), masses = count_kind(info, CP_POINT_MASS);
+  if (joints > 0 && joints <= MOST_MARKS) {
+    if (last)
+      fprintf(p->script, "%s $points%d_1 with points pt 7 ps 0.8 lc rgb '%s'", separator(curves),
+              moment, p->theme->paper);
+    fprintf(p->script, "%s $points%d_1 with points pt 6 ps %s lw 1.4 lc rgb '%s'",
+            separator(curves), moment, last ? "0.8" : "0.5", colour);
+  }
+  if (masses > 0)
+    fprintf(p->script, "%s $points%d_2 with points pt 7 ps %s lc rgb '%s'", separator(curves),
+            moment, masses > MOST_MARKS ? "0.4" : "1.1", colour);
+  if (last && count_kind(info, CP_POINT_GROUND) > 0)
+    fprintf(p->script, "%s $points%d_0 with points pt 9 ps 1.3 lc rgb '%s'", separator(curves),
+            moment, p->theme->ink);
+}
+
+/* Paths over what is pale, behind the end */
+static void plot_all(const Picture *p, int paths) {
+  const int moments = moments_of(p->history);
+  int curves        = 0;
+  for (int m = 0; m < moments - 1; m++) plot_moment(p, m, &curves);
+  for (int i = 0; i < paths; i++)
+    fprintf(p->script, "%s $path%d with lines lw 1.3 dt (5,3) lc rgb '%s'", separator(&curves), i,
+            p->theme->colour(i + 1));
+  plot_moment(p, moments - 1, &curves);
+  fprintf(p->script, "\n");
+}
+
+/* Three short arrows in place of axes */
+static void write_triad(const Picture *p) {
+  static const char *const names[] = {"x", "y", "z"};
+  const double length              = nice_length(p->view.size / 8);
+  const double origin[2]           = {p->view.low[0] + 0.06 * p->view.size,
+                                      p->view.low[1] + 0.06 * p->view.size};
+  for (int k = 0; k < 3; k++) {
+    const double unit[3] = {k == 0, k == 1, k == 2};
+    double tip[2];
+    view_project(&p->view, unit, tip);
+    fprintf(p->script,
+            "set arrow from %.6g, %.6g rto %.6g, %.6g size screen 0.01,20 lw 1.2 lc rgb '%s'\n",
+            origin[0], origin[1], length * tip[0], length * tip[1], p->theme->ink);
+    fprintf(p->script, "set label '%s' at %.6g, %.6g center textcolor rgb '%s'\n", names[k],
+            origin[0] + 1.35 * length * tip[0], origin[1] + 1.35 * length * tip[1], p->theme->ink);
+  }
+}
+
+static void write_axes(const Picture *p) {
+  const View *v       = &p->view;
+  const double margin = 0.05 * v->size;
+  const char *unit    = has_units(p->history) ? " [m]" : "";
+  fprintf(p->script,
+          "set xrange [%.8g:%.8g]\nset yrange [%.8g:%.8g]\nset size ratio -1\nunset key\n",
+          v->low[0] - margin, v->high[0] + margin, v->low[1] - margin, v->high[1] + margin);
+  if (v->spatial) {
+    fprintf(p->script, "unset border\nunset tics\n");
+    write_triad(p);
+    return;
+  }
+  fprintf(p->script, "set border 3 lc rgb '%s'\nset tics nomirror scale 0.6 textcolor rgb '%s'\n",
+          p->theme->ink, p->theme->ink);
+  fprintf(p->script, "set grid lt 1 lc rgb '%s' lw 0.6\nset format '%%g'\n", p->theme->faint);
+  fprintf(p->script, "set xlabel 'x%s' textcolor rgb '%s'\nset ylabel 'y%s' textcolor rgb '%s'\n",
+          unit, p->theme->ink, unit, p->theme->ink);
+}
+
+void picture_plot(FILE *script, const Theme *theme, const History *history) {
+  const Picture p = {script, theme, history, view_of(history)};
+  const int paths = write_paths(&p);
+  for (int m = 0; m < moments_of(history); m++) write_moment(&p, m);
+  write_axes(&p);
+  plot_all(&p, paths);
+}
+
+int picture_height(const History *history, int width) {
+  const View v = view_of(history);
+  const double aspect =
+      (v.high[1] - v.low[1] + 0.1 * v.size) / (v.high[0] - v.low[0] + 0.1 * v.size);
+  const double height = (width - MARGIN) * aspect;
+  return MARGIN + (int)fmax(0.2 * width, fmin(height, 0.75 * width));
+}
+
+/* --------------------------------------------------------------------------------------- the file -- */
+
+void picture_describe(const History *history, char *text, size_t length) {
+  const RunInfo *info = history->info;
+  const View view     = view_of(history);
+  snprintf(text, length,
+           "%s at %d moments from t = %.4g to %.4g, evenly spaced, pale at first and dark at the "
+           "end%s. It moves within "
+           "%.3g by %.3g. Triangles: fixed points; rings: joints; discs: masses; dashed: paths of "
+           "points.",
+           info->settings->model.type->title, moments_of(history), time_at(history, 0),
+           time_at(history, history->frames.rows - 1),
+           view.spatial ? ", seen from (1, 1, 1), y up" : "", view.high[0] - view.low[0],
+           view.high[1] - view.low[1]);
+}
+
+static void write_caption(FILE *script, const History *history) {
+  char caption[200];
+  const View view = view_of(history);
+  snprintf(caption, sizeof caption, "%d moments, t = %.4g ... %.4g%s, pale to dark; dashed: paths",
+           moments_of(history), time_at(history, 0), time_at(history, history->frames.rows - 1),
+           has_units(history) ? " s" : "");
+  if (view.spatial)
+    snprintf(caption + strlen(caption), sizeof caption - strlen(caption), "; arrows: %g%s",
+             nice_length(view.size / 8), has_units(history) ? " m" : "");
+  fprintf(script, "set title ");
+  gnuplot_string(script, history->info->settings->model.type->title);
+  fprintf(script, " noenhanced textcolor rgb '%s'\nset label ", paper_theme.ink);
+  gnuplot_string(script, caption);
+  fprintf(script,
+          " at screen 0.5, screen 0.025 center noenhanced textcolor rgb '%s'\nset bmargin %d\n",
+          paper_theme.ink, view.spatial ? 3 : 5);
+}
+
+int picture_write(const History *history, const char *path) {
+  if (!picture_possible(history)) {
+    complain("%s: the model has no drawing", path);
+    return -1;
+  }
+  FILE *script = tmpfile();
+  if (!script) {
+    complain("%s: there is no temporary file", path);
+    return -1;
+  }
+  gnuplot_set_terminal(script, path, WIDTH, picture_height(history, WIDTH) + MARGIN / 2);
+  write_caption(script, history);
+  picture_plot(script, &paper_theme, history);
+  fprintf(script, "unset output\n");
+  const int flag = gnuplot_write(script, path);
+  fclose(script);
+  return flag;
+}

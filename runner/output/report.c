@@ -1,0 +1,149 @@
+#include "report.h"
+#include "report_texts.h"
+#include "writers.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void title(const Report *r, FILE *out) { html_text(out, r->type->title); }
+
+static void version(const Report *r, FILE *out) {
+  (void)r;
+  fputs(CPODES_VERSION, out);
+}
+
+static void date(const Report *r, FILE *out) {
+  (void)r;
+  char text[80]       = "";
+  const time_t now    = time(NULL);
+  const struct tm *at = localtime(&now);
+  if (at && strftime(text, sizeof text, "%Y-%m-%d %H:%M", at)) fputs(text, out);
+}
+
+static void subtitle(const Report *r, FILE *out) {
+  const RunSettings *s = r->info->settings;
+  char rtol[NUMBER_TEXT], atol[NUMBER_TEXT], end[NUMBER_TEXT];
+  html_text(out, r->type->name);
+  fputs(", 0 to ", out);
+  fprintf(out, "%s s, by ", number_text(end, s->t_end, 6));
+  html_text(out, r->info->method);
+  fprintf(out, "; rtol %s, atol %s", number_text(rtol, s->rtol, 3), number_text(atol, s->atol, 3));
+}
+
+static void style(const Report *r, FILE *out) {
+  (void)r;
+  fputs((const char *)text_report_css, out);
+}
+
+static void script(const Report *r, FILE *out) {
+  (void)r;
+  fputs((const char *)text_boxes_js, out);
+  fputs((const char *)text_motion_js, out);
+}
+
+static void contents(const Report *r, FILE *out) {
+  if (report_moves(r)) fputs("<li><a href=\"#motion\">Motion</a></li>\n", out);
+  fputs("<li><a href=\"#facts\">Results</a></li>\n"
+        "<li><a href=\"#figures\">Figures</a></li>\n",
+        out);
+  if (r->history->events > 0) fputs("<li><a href=\"#events\">Events</a></li>\n", out);
+  fputs("<li><a href=\"#how\">How to reproduce it</a></li>", out);
+}
+
+static void motion(const Report *r, FILE *out) {
+  if (report_moves(r)) report_piece(r, out, text_motion_html);
+}
+
+static void events(const Report *r, FILE *out) {
+  if (r->history->events > 0) report_piece(r, out, text_events_html);
+}
+
+static const struct {
+  const char *name;
+  ReportPart *part;
+} slots[] = {
+    {"title", title},
+    {"version", version},
+    {"date", date},
+    {"subtitle", subtitle},
+    {"style", style},
+    {"script", script},
+    {"contents", contents},
+    {"verdict", report_verdict},
+    {"verdict-class", report_verdict_class},
+    {"concerns", report_concerns},
+    {"invariants", report_invariants},
+    {"violations", report_violations},
+    {"work", report_work},
+    {"state", report_state},
+    {"motion", motion},
+    {"motion-class", report_motion_class},
+    {"motion-description", report_motion_description},
+    {"motion-keys", report_motion_keys},
+    {"motion-data", report_motion_data},
+    {"legend", report_legend},
+    {"figures", report_figures},
+    {"events", events},
+    {"events-summary", report_events_summary},
+    {"events-table", report_events_table},
+    {"command", report_command},
+    {"settings", report_settings},
+    {"parameters", report_parameters},
+    {"versions", report_versions},
+    {"source", report_source},
+};
+
+static ReportPart *find_part(const char *name, size_t length) {
+  for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++)
+    if (strlen(slots[i].name) == length && !memcmp(slots[i].name, name, length))
+      return slots[i].part;
+  return NULL;
+}
+
+/* A slot without a part stays as it is: it would be a mistake in the piece, and be seen */
+void report_piece(const Report *report, FILE *out, const unsigned char *piece) {
+  const char *text = (const char *)piece, *slot, *close;
+  while ((slot = strstr(text, "{{")) && (close = strstr(slot, "}}"))) {
+    fwrite(text, 1, (size_t)(slot - text), out);
+    ReportPart *part = find_part(slot + 2, (size_t)(close - slot - 2));
+    if (part) part(report, out);
+    else fwrite(slot, 1, (size_t)(close + 2 - slot), out);
+    text = close + 2;
+  }
+  fputs(text, out);
+}
+
+static Report *create(const History *history, int argc, char **argv) {
+  Report *r = calloc(1, sizeof *r);
+  if (!r) {
+    complain("there is no memory for the report");
+    return NULL;
+  }
+  r->history  = history;
+  r->info     = history->info;
+  r->type     = history->info->settings->model.type;
+  r->argc     = argc;
+  r->argv     = argv;
+  r->nfigures = figures_possible() ? figures_for_page(history, r->figure, REPORT_FIGURES) : -1;
+  return r;
+}
+
+static void destroy(Report *r) {
+  for (int i = 0; i < r->nfigures; i++) free(r->figure[i].svg);
+  free(r);
+}
+
+int report_write(const History *history, int argc, char **argv, const char *path) {
+  char temporary[PATH_LENGTH + 32];
+  if (!history->info) {
+    complain("%s is not written: the run did not begin", path);
+    return -1;
+  }
+  Report *report = create(history, argc, argv);
+  if (!report) return -1;
+  FILE *out = whole_file_open(path, temporary, sizeof temporary);
+  if (out) report_piece(report, out, text_page_html);
+  destroy(report);
+  return out ? whole_file_close(out, temporary, path) : -1;
+}

@@ -1,0 +1,46 @@
+/* The parts of the report (report_write): each writes what stands in a slot of a page piece (runner/report). */
+#ifndef CPODES_RUNNER_REPORT_H
+#define CPODES_RUNNER_REPORT_H
+
+#include "figures.h"
+#include "html.h"
+
+enum { REPORT_FIGURES = 16 };
+
+typedef struct {
+  const History *history;
+  const RunInfo *info;     /* of the history */
+  const CPModelType *type; /* of the run */
+  int argc;
+  char **argv;
+  Figure figure[REPORT_FIGURES];
+  int nfigures; /* -1: there is no gnuplot, or it failed */
+} Report;
+
+typedef void ReportPart(const Report *report, FILE *out);
+
+/* Puts parts into the slots {{name}} of a piece */
+void report_piece(const Report *report, FILE *out, const unsigned char *piece);
+
+/* ---- report_verdict.c: did it reach its end, and may one believe it? ---- */
+ReportPart report_verdict, report_verdict_class, report_concerns;
+
+/* ---- report_facts.c: tables ---- */
+ReportPart report_invariants, report_violations, report_work, report_state;
+
+/* ---- report_motion.c: the animation; absent without a drawing ---- */
+bool report_moves(const Report *report);
+ReportPart report_motion_class, report_motion_description, report_motion_keys, report_motion_data,
+    report_legend;
+
+/* ---- report_figures.c ---- */
+bool report_has_figure(const Report *report, const char *id);
+ReportPart report_figures;
+
+/* ---- report_events.c ---- */
+ReportPart report_events_summary, report_events_table;
+
+/* ---- report_origin.c: how to reproduce it ---- */
+ReportPart report_command, report_settings, report_parameters, report_versions, report_source;
+
+#endif

@@ -1,0 +1,198 @@
+/* The frames of the animation as whole numbers: differences from frame to frame in units of a few thousandths of the
+ * largest extent, which are short and exact enough for a screen. */
+#include "report.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { LEVELS = 4000 }; /* along the largest extent */
+
+bool report_moves(const Report *r) { return r->info->npoints > 0 && r->history->frames.rows > 0; }
+
+/* Coordinates of a frame: [3 npoints] */
+static const double *frame_at(const Report *r, long i) {
+  return r->history->frames.data + i * r->history->frames.width + 1;
+}
+
+typedef struct {
+  double least[3], most[3];
+} Box;
+
+static Box box_of(const Report *r) {
+  Box b = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+  for (long i = 0; i < r->history->frames.rows; i++)
+    for (long k = 0; k < 3 * (long)r->info->npoints; k++) {
+      const double x = frame_at(r, i)[k];
+      if (!isfinite(x)) continue;
+      b.least[k % 3] = fmin(b.least[k % 3], x);
+      b.most[k % 3]  = fmax(b.most[k % 3], x);
+    }
+  return b;
+}
+
+static double unit_of(const Box *b) {
+  double extent = 0;
+  for (int a = 0; a < 3; a++) extent = fmax(extent, b->most[a] - b->least[a]);
+  return extent > 0 && isfinite(extent) ? extent / LEVELS : 1;
+}
+
+/* 2: all points are in the plane z = 0, or one beside it, as far as can be seen */
+static int dimension_of(const Box *b) { return b->most[2] - b->least[2] > unit_of(b) ? 3 : 2; }
+
+/* ---------------------------------------------------------------------------------------- data -- */
+
+/* Each returns a new value, or NULL without memory */
+static json_t *times(const Report *r) {
+  json_t *list = json_array();
+  for (long i = 0; list && i < r->history->frames.rows; i++)
+    json_array_append_new(list, json_real(frame_at(r, i)[-1]));
+  return list;
+}
+
+static json_t *kinds(const Report *r) {
+  json_t *list = json_array();
+  for (int i = 0; list && i < r->info->npoints; i++)
+    json_array_append_new(list, json_integer(r->info->kind[i]));
+  return list;
+}
+
+static json_t *segments(const Report *r) {
+  json_t *list = json_array();
+  for (int i = 0; list && i < r->info->nsegments; i++)
+    json_array_append_new(list, json_pack("[i,i]", r->info->segment[i][0], r->info->segment[i][1]));
+  return list;
+}
+
+/* newest [3 npoints]: in and out, what the numbers of the frame before add up to. A point that is nowhere (NaN) stays. */
+static json_t *changes(const Report *r, long frame, const Box *b, long *newest) {
+  const int dimension = dimension_of(b);
+  const double *x = frame_at(r, frame), unit = unit_of(b);
+  json_t *list = json_array();
+  for (long k = 0; list && k < 3 * (long)r->info->npoints; k++) {
+    if (k % 3 >= dimension) continue;
+    const long now = isfinite(x[k]) ? lround((x[k] - b->least[k % 3]) / unit) : newest[k];
+    json_array_append_new(list, json_integer(now - newest[k]));
+    newest[k] = now;
+  }
+  return list;
+}
+
+static json_t *frames(const Report *r, const Box *b) {
+  long *newest = calloc(3 * (size_t)r->info->npoints, sizeof *newest);
+  json_t *list = newest ? json_array() : NULL;
+  for (long i = 0; list && i < r->history->frames.rows; i++)
+    json_array_append_new(list, changes(r, i, b, newest));
+  free(newest);
+  return list;
+}
+
+static json_t *motion(const Report *r) {
+  const Box b = box_of(r);
+  return json_pack("{s:i, s:f, s:[f,f,f], s:o, s:o, s:o, s:o}", "dimension", dimension_of(&b),
+                   "unit", unit_of(&b), "origin", b.least[0], b.least[1], b.least[2], "kinds",
+                   kinds(r), "segments", segments(r), "times", times(r), "frames", frames(r, &b));
+}
+
+/* Within a script element "<" could begin its end */
+static int put_safely(const char *text, size_t length, void *out) {
+  for (size_t i = 0; i < length; i++) {
+    if (text[i] == '<') fputs("\\u003c", out);
+    else fputc(text[i], out);
+  }
+  return 0;
+}
+
+void report_motion_data(const Report *r, FILE *out) {
+  json_t *data = motion(r);
+  if (data) json_dump_callback(data, put_safely, out, JSON_COMPACT | JSON_REAL_PRECISION(9));
+  else complain("there is no memory for the animation, which is left out of the report");
+  json_decref(data);
+}
+
+/* --------------------------------------------------------------------------------------- words -- */
+
+void report_motion_class(const Report *r, FILE *out) {
+  const Box b = box_of(r);
+  fprintf(out, "%s%s", dimension_of(&b) == 3 ? "space" : "plane",
+          report_has_figure(r, "motion") ? " pictured" : "");
+}
+
+static void range(FILE *out, char axis, double least, double most) {
+  char from[NUMBER_TEXT], to[NUMBER_TEXT];
+  fprintf(out, ", %c from %s to %s m", axis, number_text(from, least, 4), number_text(to, most, 4));
+}
+
+void report_motion_description(const Report *r, FILE *out) {
+  const Box b         = box_of(r);
+  const int dimension = dimension_of(&b);
+  char t[NUMBER_TEXT];
+  fprintf(out, "Points: %d, segments: %d, %s", r->info->npoints, r->info->nsegments,
+          dimension == 3 ? "in space" : "in the plane of x and y");
+  for (int a = 0; a < dimension; a++) range(out, "xyz"[a], b.least[a], b.most[a]);
+  fprintf(out, ", until t = %s s. Lengths are true to scale in both directions.",
+          number_text(t, r->history->last_t, 6));
+}
+
+void report_motion_keys(const Report *r, FILE *out) {
+  const Box b = box_of(r);
+  fputs("Keys, when the picture has the focus: <kbd>Space</kbd> plays and pauses, ", out);
+  fputs(
+      dimension_of(&b) == 3
+          ? "<kbd>←</kbd> <kbd>→</kbd> <kbd>↑</kbd> <kbd>↓</kbd> turn the view (so does dragging), "
+            "<kbd>Page Up</kbd> <kbd>Page Down</kbd> move in time, "
+          : "<kbd>←</kbd> <kbd>→</kbd> move in time by a hundredth, <kbd>Page Up</kbd> <kbd>Page "
+            "Down</kbd> by a tenth, ",
+      out);
+  fputs("<kbd>Home</kbd> and <kbd>End</kbd> go to the start and the end.", out);
+}
+
+/* -------------------------------------------------------------------------------------- legend -- */
+
+static bool has_kind(const Report *r, int kind) {
+  for (int i = 0; i < r->info->npoints; i++)
+    if (r->info->kind[i] == kind) return true;
+  return false;
+}
+
+static bool has_segment(const Report *r, bool of_ground) {
+  for (int i = 0; i < r->info->nsegments; i++) {
+    const int *ends = r->info->segment[i];
+    const bool ground =
+        r->info->kind[ends[0]] == CP_POINT_GROUND && r->info->kind[ends[1]] == CP_POINT_GROUND;
+    if (ground == of_ground) return true;
+  }
+  return false;
+}
+
+static void entry(FILE *out, bool shown, const char *shape, const char *name) {
+  if (shown)
+    fprintf(
+        out,
+        "<li><svg viewBox=\"0 0 32 20\" aria-hidden=\"true\" focusable=\"false\">%s</svg>%s</li>\n",
+        shape, name);
+}
+
+void report_legend(const Report *r, FILE *out) {
+  entry(out, has_kind(r, CP_POINT_GROUND),
+        "<path d=\"M11 3h10v9h-10z\" fill=\"var(--ground)\"/><path d=\"M6 12h20M12 12l-4 6M18 "
+        "12l-4 6M24 "
+        "12l-4 6\" stroke=\"var(--ground)\" stroke-width=\"1.5\"/>",
+        "ground");
+  entry(out, has_kind(r, CP_POINT_JOINT),
+        "<circle cx=\"16\" cy=\"10\" r=\"6\" fill=\"var(--joint)\" stroke=\"var(--body)\" "
+        "stroke-width=\"2.5\"/>",
+        "joint or point of a body");
+  entry(out, has_kind(r, CP_POINT_MASS),
+        "<circle cx=\"16\" cy=\"10\" r=\"7\" fill=\"var(--mass)\"/>", "mass");
+  entry(out, has_segment(r, false),
+        "<path d=\"M3 10h26\" stroke=\"var(--body)\" stroke-width=\"4\" stroke-linecap=\"round\"/>",
+        "link");
+  entry(
+      out, has_segment(r, true),
+      "<path d=\"M2 10h28\" stroke=\"var(--ground)\" stroke-width=\"2\" stroke-dasharray=\"6 5\"/>",
+      "fixed guide");
+  entry(out, true,
+        "<path d=\"M2 14q14 -14 28 -4\" fill=\"none\" stroke=\"var(--trail)\" stroke-width=\"2\"/>",
+        "path of the last moments");
+}

@@ -1,0 +1,19 @@
+/* How points in space get onto paper: those in a plane as they are, others by an isometric view, y up. */
+#ifndef CPODES_RUNNER_VIEW_H
+#define CPODES_RUNNER_VIEW_H
+
+#include "history.h"
+
+typedef struct {
+  bool spatial;
+  double low[2], high[2]; /* of all points at all times, on paper */
+  double size;            /* the larger side, > 0 */
+} View;
+
+View view_of(const History *history);
+/* xyz [3] -> on paper [2] */
+void view_project(const View *view, const double *xyz, double *paper);
+/* A length of 1, 2 or 5 times a power of ten, at most the given one */
+double nice_length(double most);
+
+#endif

@@ -1,0 +1,465 @@
+/* The animated mechanism: frames of whole numbers, drawn on a canvas with cubic interpolation between them. */
+"use strict";
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const source = byId("motion-data");
+  const canvas = byId("canvas");
+  const context = canvas && canvas.getContext("2d");
+  if (!source || !context) return;
+
+  /* ---- the data ---- */
+
+  const data = JSON.parse(source.textContent);
+  const dimension = data.dimension;
+  const kinds = data.kinds;
+  const segments = data.segments;
+  const times = data.times;
+  const numPoints = kinds.length;
+  const numFrames = times.length;
+  const end = times[numFrames - 1];
+  const begin = times[0];
+  const GROUND = 0, JOINT = 1, MASS = 2;
+
+  /* Each frame says how much its numbers differ from those of the one before */
+  const frames = (() => {
+    const width = numPoints * dimension;
+    const values = new Float32Array(numFrames * width);
+    const sum = new Int32Array(width);
+    data.frames.forEach((frame, f) =>
+      frame.forEach((change, i) => {
+        sum[i] += change;
+        values[f * width + i] = sum[i] * data.unit + data.origin[i % dimension];
+      }));
+    return values;
+  })();
+
+  const coordinate = (frame, point, axis) =>
+    axis < dimension ? frames[(frame * numPoints + point) * dimension + axis] : 0;
+
+  const box = (() => {
+    const least = [Infinity, Infinity, Infinity], most = [-Infinity, -Infinity, -Infinity];
+    for (let f = 0; f < numFrames; f++)
+      for (let p = 0; p < numPoints; p++)
+        for (let a = 0; a < 3; a++) {
+          const x = coordinate(f, p, a);
+          if (x < least[a]) least[a] = x;
+          if (x > most[a]) most[a] = x;
+        }
+    return { least, most, centre: least.map((x, a) => (x + most[a]) / 2), size: most.map((x, a) => x - least[a]) };
+  })();
+  const extent = Math.max(...box.size, 1e-300);
+
+  /* The points whose paths are shown: the last, and others spread evenly */
+  const MOST_TRAILS = 5;
+  const moving = (() => {
+    const far = (p) => [0, 1, 2].some((a) => {
+      let least = Infinity, most = -Infinity;
+      for (let f = 0; f < numFrames; f++) {
+        least = Math.min(least, coordinate(f, p, a));
+        most = Math.max(most, coordinate(f, p, a));
+      }
+      return most - least > 0.01 * extent;
+    });
+    const found = [...kinds.keys()].filter((p) => kinds[p] !== GROUND && far(p));
+    const count = Math.min(MOST_TRAILS, found.length);
+    return [...Array(count).keys()].map((i) => found[Math.floor(((i + 1) * found.length) / count) - 1]);
+  })();
+
+  /* ---- the view: x to the right, y up; of mechanisms in space, turned ---- */
+
+  const START = { azimuth: -0.6, elevation: 0.35 };
+  const view = { azimuth: 0, elevation: 0, width: 0, height: 0, scale: 1 };
+  const MARGIN = 36;
+
+  function resetView() {
+    if (dimension === 3) Object.assign(view, START);
+  }
+
+  /* As high as the mechanism needs at this width, within limits */
+  function height() {
+    const wanted = dimension === 3 ? 0.75 : Math.min(1, box.size[1] / Math.max(box.size[0], 1e-3 * extent));
+    return Math.max(220, Math.min(wanted * (canvas.clientWidth - 2 * MARGIN) + 2 * MARGIN + 20, 0.65 * window.innerHeight, 520));
+  }
+
+  function fit() {
+    const ratio = window.devicePixelRatio || 1;
+    canvas.style.height = Math.round(height()) + "px";
+    view.width = canvas.clientWidth;
+    view.height = canvas.clientHeight;
+    canvas.width = Math.max(1, Math.round(view.width * ratio));
+    canvas.height = Math.max(1, Math.round(view.height * ratio));
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const across = Math.max(1, view.width - 2 * MARGIN), up = Math.max(1, view.height - 2 * MARGIN);
+    if (dimension === 2)
+      view.scale = Math.min(across / Math.max(box.size[0], 1e-3 * extent), up / Math.max(box.size[1], 1e-3 * extent));
+    else view.scale = Math.min(across / reach.right, up / reach.up) / 2;
+  }
+
+  /* How far from the centre the points come on the screen, from whatever side one looks at the elevation of the start */
+  const reach = (() => {
+    let right = 0, up = 0;
+    const ce = Math.cos(START.elevation), se = Math.sin(START.elevation);
+    for (let f = 0; f < numFrames; f++)
+      for (let p = 0; p < numPoints; p++) {
+        const [x, y, z] = box.centre.map((c, a) => coordinate(f, p, a) - c);
+        const radius = Math.hypot(x, z);
+        right = Math.max(right, radius);
+        up = Math.max(up, Math.abs(y) * ce + radius * se);
+      }
+    return { right, up };
+  })();
+
+  /* Of a vector, the part along the screen's axes */
+  function turn(x, y, z) {
+    const ca = Math.cos(view.azimuth), sa = Math.sin(view.azimuth);
+    const ce = Math.cos(view.elevation), se = Math.sin(view.elevation);
+    const depth = z * ca - x * sa;
+    return [x * ca + z * sa, y * ce - depth * se];
+  }
+
+  function project(x, y, z) {
+    const [right, up] = turn(x - box.centre[0], y - box.centre[1], z - box.centre[2]);
+    return [view.width / 2 + view.scale * right, view.height / 2 - view.scale * up];
+  }
+
+  /* ---- drawing ---- */
+
+  let colours = {};
+  function readColours() {
+    const style = getComputedStyle(document.documentElement);
+    for (const name of ["paper", "ink", "faint-ink", "body", "mass", "joint", "ground", "trail"])
+      colours[name] = style.getPropertyValue("--" + name).trim();
+  }
+
+  /* The frame at t: a whole part and a fraction */
+  function frameAt(t) {
+    let low = 0, high = numFrames - 1;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (times[middle] <= t) low = middle;
+      else high = middle;
+    }
+    if (numFrames === 1) return 0;
+    const span = times[high] - times[low];
+    return low + (span > 0 ? Math.min(1, Math.max(0, (t - times[low]) / span)) : 0);
+  }
+
+  /* The cubic through frames low and low + 1 with the slopes of the chords around them (Catmull and Rom): where a point
+     moves on a circle, straight pieces would be seen */
+  function placeOf(frame, point) {
+    const last = numFrames - 1, low = Math.min(Math.floor(frame), last), s = frame - low;
+    const at = (axis) => {
+      const b = coordinate(low, point, axis);
+      if (s === 0) return b;
+      const c = coordinate(low + 1, point, axis);
+      const a = low > 0 ? coordinate(low - 1, point, axis) : 2 * b - c;
+      const d = low + 2 <= last ? coordinate(low + 2, point, axis) : 2 * c - b;
+      return b + 0.5 * s * (c - a + s * (2 * a - 5 * b + 4 * c - d + s * (3 * (b - c) + d - a)));
+    };
+    return project(at(0), at(1), at(2));
+  }
+
+  function line(from, to) {
+    context.moveTo(from[0], from[1]);
+    context.lineTo(to[0], to[1]);
+  }
+
+  const PIECES = 12; /* of a path, each paler than the next */
+  function drawTrails(frame) {
+    const length = Math.max(2, numFrames / 5), first = Math.max(0, frame - length);
+    if (frame - first < 0.5) return;
+    context.strokeStyle = colours.trail;
+    context.lineWidth = 2;
+    for (let piece = 0; piece < PIECES; piece++) {
+      const from = first + ((frame - first) * piece) / PIECES, to = first + ((frame - first) * (piece + 1)) / PIECES;
+      context.globalAlpha = (0.75 * (piece + 1)) / PIECES;
+      context.beginPath();
+      for (const point of moving) {
+        const pieces = Math.ceil(3 * (to - from));
+        context.moveTo(...placeOf(from, point));
+        for (let k = 1; k <= pieces; k++) context.lineTo(...placeOf(from + ((to - from) * k) / pieces, point));
+      }
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+  }
+
+  function drawSegments(places, which, colour, width, dashes) {
+    context.strokeStyle = colour;
+    context.lineWidth = width;
+    context.lineCap = "round";
+    context.setLineDash(dashes);
+    context.beginPath();
+    for (const [a, b] of segments)
+      if ((kinds[a] === GROUND && kinds[b] === GROUND) === which) line(places[a], places[b]);
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  function drawGround(places, size) {
+    context.fillStyle = context.strokeStyle = colours.ground;
+    context.lineWidth = 1.5;
+    context.beginPath();
+    places.forEach(([x, y], p) => {
+      if (kinds[p] === GROUND) context.rect(x - size, y - size, 2 * size, 2 * size);
+    });
+    context.fill();
+    context.beginPath();
+    places.forEach(([x, y], p) => {
+      if (kinds[p] !== GROUND) return;
+      for (let i = -1; i <= 1; i++) line([x + (i + 0.5) * size, y + size], [x + (i - 0.5) * size, y + 2.2 * size]);
+      line([x - 2 * size, y + size], [x + 2 * size, y + size]);
+    });
+    context.stroke();
+  }
+
+  function drawCircles(places, kind, size, fill, edge) {
+    context.fillStyle = fill;
+    context.strokeStyle = edge;
+    context.lineWidth = Math.min(2, size / 2);
+    context.beginPath();
+    places.forEach(([x, y], p) => {
+      if (kinds[p] !== kind) return;
+      context.moveTo(x + size, y);
+      context.arc(x, y, size, 0, 2 * Math.PI);
+    });
+    context.fill();
+    context.stroke();
+  }
+
+  const nice = (x) => {
+    const power = Math.pow(10, Math.floor(Math.log10(x)));
+    return [5, 2, 1].map((k) => k * power).find((y) => y <= x) || power;
+  };
+
+  const short = (x) => String(Number(x.toPrecision(3)));
+
+  function drawScale() {
+    const length = nice((0.3 * view.width) / view.scale), x = 14, y = view.height - 14;
+    context.strokeStyle = context.fillStyle = colours["faint-ink"];
+    context.lineWidth = 1.5;
+    context.font = "14px system-ui, sans-serif";
+    context.textAlign = "left";
+    context.textBaseline = "alphabetic";
+    context.beginPath();
+    line([x, y], [x + length * view.scale, y]);
+    line([x, y - 4], [x, y + 4]);
+    line([x + length * view.scale, y - 4], [x + length * view.scale, y + 4]);
+    context.stroke();
+    context.fillText(short(length) + " m", x + 4, y - 6);
+  }
+
+  function drawAxes() {
+    const length = 26, x = view.width - 46, y = view.height - 42;
+    const axes = [["x", 1, 0, 0], ["y", 0, 1, 0], ["z", 0, 0, 1]].slice(0, dimension);
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    for (const [name, ...axis] of axes) {
+      const [right, up] = turn(...axis);
+      if (Math.hypot(right, up) < 0.1) continue; /* it points at the viewer */
+      context.beginPath();
+      line([x, y], [x + length * right, y - length * up]);
+      context.stroke();
+      context.fillText(name, x + (length + 10) * right, y - (length + 10) * up);
+    }
+  }
+
+  function draw() {
+    const frame = frameAt(player.time);
+    const places = kinds.map((kind, p) => placeOf(frame, p));
+    const size = Math.max(1.5, Math.min(6, 0.35 * view.scale * extent / Math.sqrt(numPoints) / 4));
+    context.fillStyle = colours.paper;
+    context.fillRect(0, 0, view.width, view.height);
+    drawTrails(frame);
+    drawSegments(places, true, colours.ground, 2, [6, 5]);
+    drawSegments(places, false, colours.body, Math.min(4, size), []);
+    drawGround(places, Math.max(3, size - 1));
+    drawCircles(places, JOINT, Math.max(1.2, size - 1.5), colours.joint, colours.body);
+    drawCircles(places, MASS, size, colours.mass, colours.mass);
+    drawScale();
+    drawAxes();
+  }
+
+  /* ---- time ---- */
+
+  const slider = byId("time"), button = byId("play"), clock = byId("clock"), speed = byId("speed"), status = byId("status");
+  const reduced = matchMedia("(prefers-reduced-motion: reduce)");
+  const player = { time: begin, playing: false, last: 0, spoken: 0, wanted: false };
+  const digits = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(Math.max(end - begin, 1e-300)))));
+  const written = (t) => t.toFixed(digits) + " s";
+
+  function showTime(spoken) {
+    slider.value = String(Math.round((1000 * (player.time - begin)) / (end - begin || 1)));
+    clock.textContent = "t = " + written(player.time);
+    /* while it plays, a screen reader hears of it once a second at most */
+    if (spoken || performance.now() - player.spoken > 1000) {
+      slider.setAttribute("aria-valuetext", written(player.time) + " of " + written(end));
+      player.spoken = performance.now();
+    }
+  }
+
+  /* Drawn at the next chance, once */
+  function redraw() {
+    if (player.wanted) return;
+    player.wanted = true;
+    requestAnimationFrame(frameStep);
+  }
+
+  function frameStep(now) {
+    player.wanted = false;
+    if (player.playing) {
+      player.time += Number(speed.value) * Math.min(0.1, Math.max(0, (now - player.last) / 1000));
+      player.last = now;
+      if (player.time >= end) {
+        player.time = end;
+        pause();
+      } else redraw();
+    }
+    draw();
+    showTime(!player.playing);
+  }
+
+  function play() {
+    if (player.time >= end) player.time = begin;
+    player.playing = true;
+    player.last = performance.now();
+    button.textContent = "Pause";
+    status.textContent = "";
+    redraw();
+  }
+
+  function pause() {
+    player.playing = false;
+    button.textContent = "Play";
+    status.textContent = player.time >= end ? "The end, " + written(end) : "Paused at " + written(player.time);
+  }
+
+  function toggle() {
+    if (player.playing) pause();
+    else play();
+    redraw();
+  }
+
+  function goTo(t) {
+    if (player.playing) pause();
+    player.time = Math.min(end, Math.max(begin, t));
+    showTime(true);
+    redraw();
+  }
+
+  /* Such that it lasts some ten seconds, unless real time is about that */
+  function offerSpeeds() {
+    const usual = (end - begin) / 10;
+    const base = usual > 0.3 && usual < 3 ? 1 : nice(usual || 1);
+    const offered = [...new Set([0.1, 0.2, 0.5, 1, 2, 5].map((k) => Number((k * base).toPrecision(3))).concat(1))];
+    for (const factor of offered.sort((a, b) => a - b)) {
+      const name = factor === 1 ? "real time" : factor > 1 ? short(factor) + " times faster" : short(1 / factor) + " times slower";
+      speed.add(new Option(name, String(factor), factor === base, factor === base));
+    }
+  }
+
+  /* ---- controls and keys ---- */
+
+  const TURN = 0.15;
+  function turnBy(azimuth, elevation) {
+    view.azimuth += azimuth;
+    view.elevation = Math.min(Math.PI / 2, Math.max(-Math.PI / 2, view.elevation + elevation));
+    redraw();
+  }
+
+  const turns = {
+    left: () => turnBy(-TURN, 0),
+    right: () => turnBy(TURN, 0),
+    up: () => turnBy(0, -TURN),
+    down: () => turnBy(0, TURN),
+    reset: () => {
+      resetView();
+      redraw();
+    },
+  };
+
+  const STEP = (end - begin) / 100;
+  const timeKeys = {
+    ArrowLeft: () => goTo(player.time - STEP),
+    ArrowRight: () => goTo(player.time + STEP),
+    ArrowDown: () => goTo(player.time - STEP),
+    ArrowUp: () => goTo(player.time + STEP),
+    PageDown: () => goTo(player.time - 10 * STEP),
+    PageUp: () => goTo(player.time + 10 * STEP),
+    Home: () => goTo(begin),
+    End: () => goTo(end),
+    " ": toggle,
+  };
+  const viewKeys = { ArrowLeft: turns.left, ArrowRight: turns.right, ArrowUp: turns.up, ArrowDown: turns.down };
+
+  function onKey(keys) {
+    return (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
+      event.preventDefault();
+      keys[event.key]();
+    };
+  }
+
+  function onDrag() {
+    let last = null;
+    canvas.addEventListener("pointerdown", (event) => {
+      last = event;
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!last) return;
+      turnBy((event.clientX - last.clientX) * 0.01, (event.clientY - last.clientY) * 0.01);
+      last = event;
+    });
+    for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, () => (last = null));
+  }
+
+  function connect() {
+    button.addEventListener("click", toggle);
+    slider.addEventListener("input", () => goTo(begin + ((end - begin) * Number(slider.value)) / 1000));
+    slider.addEventListener("keydown", onKey({ " ": toggle }));
+    canvas.addEventListener("keydown", onKey(dimension === 3 ? { ...timeKeys, ...viewKeys } : timeKeys));
+    if (dimension === 3) {
+      onDrag();
+      for (const b of document.querySelectorAll("[data-turn]"))
+        b.addEventListener("click", turns[b.dataset.turn]);
+      byId("turn").hidden = false;
+    }
+    byId("controls").hidden = false;
+  }
+
+  /* Other sizes and colours: those of print, too, before it is done */
+  function follow() {
+    const recolour = () => {
+      readColours();
+      draw();
+    };
+    new ResizeObserver(() => {
+      fit();
+      draw();
+    }).observe(canvas);
+    for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", recolour);
+    reduced.addEventListener("change", () => reduced.matches && player.playing && toggle());
+  }
+
+  /* It starts when it is first seen, for those who do not mind */
+  function startWhenSeen() {
+    if (reduced.matches || numFrames < 2) return;
+    const observer = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      observer.disconnect();
+      if (!reduced.matches && player.time === begin) play();
+    }, { threshold: 0.4 });
+    observer.observe(canvas);
+  }
+
+  resetView();
+  readColours();
+  offerSpeeds();
+  connect();
+  fit();
+  draw();
+  showTime(true);
+  follow();
+  startWhenSeen();
+})();

@@ -1,0 +1,349 @@
+"""The report, in a browser: every model's page, its animation, and how it meets those who read it."""
+
+import os
+import pathlib
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from browser import Browser, Keys
+from runner import INTERRUPTED, MODELS, PROGRAM, RunnerTest, cpodes
+
+IN_SPACE = ("knife_edge", "spatial_chain", "spatial_bending_chain")
+
+# Everything that can be asked of a page at once
+STRUCTURE = r"""
+const all = (selector) => [...document.querySelectorAll(selector)];
+const byId = (id) => document.getElementById(id);
+const ids = all("[id]").map((e) => e.id);
+const named = (e) => (e.getAttribute("aria-label") || (e.getAttribute("aria-labelledby") || "").split(" ")
+  .map((id) => (byId(id) || {}).textContent || "").join("")).trim();
+const references = ["for", "aria-labelledby", "aria-describedby", "aria-controls"].flatMap((name) =>
+  all("[" + name + "]").flatMap((e) => e.getAttribute(name).split(" ")))
+  .concat(all("a[href^='#']").map((e) => e.getAttribute("href").slice(1)),
+          all("[*|href^='#']").map((e) => (e.getAttribute("href") || e.getAttribute("xlink:href")).slice(1)));
+return {
+  language: document.documentElement.lang,
+  title: document.title,
+  text: document.body.innerText,
+  repeated: ids.filter((id, i) => ids.indexOf(id) !== i),
+  dangling: references.filter((id) => !byId(id)),
+  headings: all("h1, h2, h3, h4").filter((e) => e.checkVisibility()).map((e) => Number(e.tagName[1])),
+  mains: all("main").length,
+  nameless: all("svg").filter((e) => e.getAttribute("aria-hidden") !== "true" &&
+    !(e.getAttribute("role") === "img" && named(e))).map((e) => e.outerHTML.slice(0, 200)),
+  silent: all("button, select, input").filter((e) => !e.textContent.trim() && !named(e) && !(e.labels || []).length)
+    .map((e) => e.outerHTML),
+  headless: all("th:not([scope])").length + all("table:not(:has(caption))").length,
+  captions: all("caption").map((e) => e.textContent),
+  elsewhere: all("[src], link[href]").map((e) => e.getAttribute("src") || e.getAttribute("href"))
+    .filter((address) => !address.startsWith("data:")),
+};
+"""
+
+# Contrast (WCAG 2) of every text with what is behind it: the worst ones
+CONTRAST = r"""
+const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+const rgb = (colour, under) => {
+  canvas.fillStyle = under;
+  canvas.fillRect(0, 0, 1, 1);
+  canvas.fillStyle = colour;
+  canvas.fillRect(0, 0, 1, 1);
+  return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+};
+const linear = (c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : Math.pow((c / 255 + 0.055) / 1.055, 2.4));
+const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+const behind = (e) => {
+  for (; e; e = e.parentElement) {
+    const colour = getComputedStyle(e).backgroundColor;
+    if (!/, 0\)$/.test(colour)) return colour;
+  }
+  return "rgb(255, 255, 255)";
+};
+const texts = [...document.querySelectorAll("body *")].filter((e) => e.checkVisibility() &&
+  !["SCRIPT", "STYLE", "CANVAS"].includes(e.tagName) &&
+  [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()));
+return texts.map((e) => {
+  const style = getComputedStyle(e), under = behind(e);
+  const colour = e instanceof SVGElement ? style.fill : style.color;
+  const [a, b] = [luminance(rgb(colour, under)), luminance(rgb(under, "#fff"))];
+  return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), a, b, e.tagName + " " + e.textContent.slice(0, 40)];
+});
+"""
+
+
+class Report(RunnerTest):
+    """The browser and the models' reports are there for all tests"""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = Browser()
+        cls.addClassCleanup(cls.browser.close)
+        folder = tempfile.TemporaryDirectory(prefix="cpodes-reports-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.reports = {model: cls.write(pathlib.Path(folder.name) / f"{model}.html", model) for model in MODELS}
+
+    @staticmethod
+    def write(path, *arguments, **options):
+        process = cpodes("run", *arguments, "--quiet", "--report", path, **options)
+        if process.returncode:
+            raise AssertionError(process.stderr)
+        return path
+
+    def setUp(self):
+        super().setUp()
+        self.browser.media()
+        self.browser.size()
+
+    def open(self, path, **media):
+        self.browser.media(**media)
+        self.browser.open(path)
+        return self.browser
+
+    def still(self, model):
+        """The report, whose animation does not start by itself"""
+        return self.open(self.reports[model], motion="reduce")
+
+
+class EveryModel(Report):
+    def each(self, **media):
+        for model, path in self.reports.items():
+            with self.subTest(model):
+                yield self.open(path, **media)
+
+    def test_a_report_opens_without_a_complaint_and_asks_for_nothing(self):
+        for browser in self.each():
+            browser.picture()
+            self.assertEqual(browser.complaints(), [])
+            others = [url for url in browser.requests() if not url.startswith(("file:", "data:"))]
+            self.assertEqual(others, [])
+
+    def test_a_page_is_well_made(self):
+        for browser in self.each(motion="reduce"):
+            page = browser.run(STRUCTURE)
+            self.assertEqual(page["language"], "en")
+            self.assertTrue(page["title"].endswith("– cpodes"), page["title"])
+            self.assertEqual(page["mains"], 1)
+            for fault in "repeated dangling nameless silent elsewhere".split():
+                self.assertEqual(page[fault], [], fault)
+            self.assertEqual(page["headless"], 0)
+            self.assertEqual(page["headings"][0], 1)
+            for above, below in zip(page["headings"], page["headings"][1:]):
+                self.assertLessEqual(below, above + 1, page["headings"])
+            self.assertIn("Reached its end", page["text"])
+            self.assertNotIn("{{", page["text"])
+
+    def test_the_animation_starts_by_itself_and_moves(self):
+        for browser in self.each():
+            first = browser.picture()
+            self.assertTrue(browser.until(lambda: browser.picture() != first))
+
+    def test_nothing_is_wider_than_a_phone(self):
+        self.browser.size(360, 740)
+        for browser in self.each(motion="reduce"):
+            self.assertLessEqual(browser.run("return document.documentElement.scrollWidth"), 360)
+
+    def test_texts_stand_out_in_light_and_in_the_dark(self):
+        for scheme in "light", "dark":
+            for browser in self.each(scheme=scheme, motion="reduce"):
+                for contrast, text, paper, what in browser.run(CONTRAST):
+                    self.assertGreaterEqual(contrast, 4.5, what)
+                    self.assertEqual(text > paper, scheme == "dark", what)
+
+    def test_print_has_light_paper_and_no_controls(self):
+        for browser in self.each(media="print", scheme="dark", motion="reduce"):
+            paper = browser.run("return getComputedStyle(document.body).backgroundColor")
+            self.assertEqual(paper, "rgb(255, 255, 255)")
+            for selector in "#controls", "#play", "#turn", ".skip", "nav":
+                self.assertFalse(browser.is_shown(selector), selector)
+            self.assertTrue(browser.is_shown("#figure-motion, #canvas"))
+
+    def test_those_in_space_can_be_turned_and_others_not(self):
+        for model in MODELS:
+            browser = self.still(model)
+            self.assertEqual(browser.is_shown("#turn"), model in IN_SPACE, model)
+
+
+class Animation(Report):
+    def test_it_waits_for_those_who_do_not_like_motion(self):
+        browser = self.still("slider_crank")
+        first = browser.picture()
+        time.sleep(0.5)
+        self.assertEqual(browser.picture(), first)
+        browser.find("#play").click()
+        self.assertTrue(browser.until(lambda: browser.picture() != first))
+
+    def test_the_button_plays_pauses_and_says_which(self):
+        browser = self.still("slider_crank")
+        button = browser.find("#play")
+        self.assertEqual(button.text, "Play")
+        button.click()
+        self.assertEqual(button.text, "Pause")
+        self.assertTrue(browser.until(lambda: browser.time() > 0))
+        button.click()
+        self.assertEqual(button.text, "Play")
+        self.assertIn("Paused at", browser.run("return document.getElementById('status').textContent"))
+        paused = browser.picture()
+        time.sleep(0.3)
+        self.assertEqual(browser.picture(), paused)
+
+    def test_it_stops_at_the_end_and_starts_anew_from_there(self):
+        browser = self.still("slider_crank")
+        browser.press("#canvas", Keys.END, Keys.PAGE_DOWN)
+        self.assertEqual(browser.time(), 900)
+        browser.run("const s = document.getElementById('speed'); s.value = s.options[s.options.length - 1].value")
+        browser.press("#canvas", Keys.SPACE)
+        self.assertTrue(browser.until(lambda: browser.find("#play").text == "Play"))
+        self.assertEqual(browser.time(), 1000)
+        browser.press("#canvas", Keys.SPACE)
+        self.assertTrue(browser.until(lambda: 0 < browser.time() < 1000))
+
+    def test_keys_move_in_time(self):
+        browser = self.still("slider_crank")
+        for keys, expected in (
+            (Keys.END, 1000),
+            (Keys.ARROW_LEFT, 990),
+            (Keys.HOME, 0),
+            (Keys.ARROW_RIGHT * 3, 30),
+            (Keys.PAGE_UP, 130),
+        ):
+            browser.press("#canvas", keys)
+            self.assertEqual(browser.time(), expected)
+
+    def test_the_slider_moves_the_mechanism_and_tells_the_time(self):
+        browser = self.still("slider_crank")
+        first = browser.picture()
+        browser.press("#time", Keys.END, Keys.ARROW_LEFT)
+        self.assertNotEqual(browser.picture(), first)
+        self.assertEqual(browser.find("#time").get_attribute("aria-valuetext"), "9.99 s of 10.00 s")
+        browser.press("#time", Keys.HOME)
+        self.assertEqual(browser.picture(), first)
+
+    def test_a_screen_reader_is_not_told_of_every_frame(self):
+        browser = self.still("slider_crank")
+        browser.run(
+            "window.told = 0; const count = (changes) => { window.told += changes.length; };"
+            "new MutationObserver(count).observe(document.getElementById('time'), "
+            "{attributes: true, attributeFilter: ['aria-valuetext']});"
+            "new MutationObserver(count).observe(document.getElementById('status'), {childList: true});"
+        )
+        browser.press("#canvas", Keys.SPACE)
+        self.assertTrue(browser.until(lambda: browser.time() > 150))  # of 10 s
+        self.assertLessEqual(browser.run("return window.told"), 4)
+
+    def test_arrows_buttons_and_pointer_turn_a_mechanism_in_space(self):
+        browser = self.still("spatial_chain")
+        pictures = [browser.picture()]
+        browser.press("#canvas", Keys.ARROW_RIGHT)
+        pictures.append(browser.picture())
+        browser.find("[data-turn=up]").click()
+        pictures.append(browser.picture())
+        browser.run(
+            "const c = document.getElementById('canvas');"
+            "const send = (type, x) => c.dispatchEvent(new PointerEvent(type, {clientX: x, clientY: 300, pointerId: 1}));"
+            "c.setPointerCapture = () => {}; send('pointerdown', 300); send('pointermove', 360); send('pointerup', 360);"
+        )
+        pictures.append(browser.picture())
+        self.assertEqual(len(set(pictures)), 4)
+        browser.find("[data-turn=reset]").click()
+        self.assertEqual(browser.picture(), pictures[0])
+        self.assertEqual(browser.time(), 0)
+
+    def test_its_colours_follow_the_scheme(self):
+        browser = self.still("slider_crank")
+        light = browser.picture()
+        browser.media(scheme="dark", motion="reduce")
+        self.assertTrue(browser.until(lambda: browser.picture() != light))
+
+    def test_thousands_of_points_move_at_all_times(self):
+        path = self.write(self.folder / "long.html", "chain", "--param", "n=1000", "--param", "g=100")
+        self.assertLess(path.stat().st_size, 3e6)
+        browser = self.open(path, motion="reduce")
+        first = browser.picture()
+        browser.press("#canvas", Keys.SPACE)
+        self.assertTrue(browser.until(lambda: browser.picture() != first))
+        self.assertEqual(browser.complaints(), [])
+
+
+class Contents(Report):
+    def text_of(self, selector):
+        return self.browser.find(selector).get_attribute("textContent")
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "needs gnuplot")
+    def test_it_has_the_figures_of_the_run(self):
+        browser = self.still("slider_crank")
+        ids = browser.run("return [...document.querySelectorAll('figure')].map((f) => f.id)")
+        for figure in "motion coordinates velocities multipliers quantities violations steps".split():
+            self.assertIn(f"figure-{figure}", ids)
+        self.assertFalse(browser.is_shown("#no-figures"))
+
+    def test_without_gnuplot_it_says_that_figures_are_missing(self):
+        path = self.write(self.folder / "bare.html", "pendulum", env={**os.environ, "PATH": str(self.folder)})
+        self.open(path)
+        self.assertIn("gnuplot", self.text_of("#no-figures"))
+        self.assertTrue(self.browser.is_shown("#canvas"))
+        self.browser.media(media="print")
+        self.assertTrue(self.browser.is_shown("#canvas"))  # nothing else shows the motion
+
+    def test_an_interrupted_run_says_so_and_shows_what_there_is(self):
+        path = self.folder / "interrupted.html"
+        arguments = "run pendulum --t-end 1e7 --outputs 100000000 --quiet --csv rows.csv --report".split()
+        process = subprocess.Popen([PROGRAM, *arguments, path.name], cwd=self.folder, stderr=subprocess.DEVNULL)
+        rows = self.folder / "rows.csv"
+        self.assertTrue(self.browser.until(lambda: rows.exists() and rows.stat().st_size > 100000))
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(30), INTERRUPTED)
+        self.open(path)
+        self.assertIn("Interrupted at t = ", self.text_of("#verdict"))
+        self.assertEqual(self.browser.find("#verdict").get_attribute("class"), "bad")
+        self.assertTrue(self.browser.is_shown("#canvas"))
+        self.assertEqual(self.browser.complaints(), [])
+
+    def test_a_violation_that_tolerances_do_not_explain_is_called_out(self):
+        # the energy of the undamped pendulum drifts where the error test hardly sees the motion
+        path = self.write(self.folder / "coarse.html", "pendulum", "--method", "bdf", "--rtol", 0.01)
+        self.open(path)
+        self.assertEqual(self.browser.find("#verdict").get_attribute("class"), "doubt")
+        self.assertIn("energy", self.text_of("#verdict"))
+
+    def test_the_command_can_be_pasted_into_a_shell(self):
+        names = ["plain.csv", "two words.csv", "it's.csv", 'a"b$HOME`x`.csv', "<img src=x onerror=alert(1)>&amp;.csv"]
+        for name in names:
+            path = self.folder / "page.html"
+            arguments = ["pendulum", "--quiet", "--csv", name, "--report", path.name]
+            self.assert_done(cpodes("run", *arguments, cwd=self.folder))
+            self.open(path)
+            command = shlex.split(self.text_of("#command"))
+            self.assertEqual(command[:2], ["cpodes", "run"])
+            self.assertEqual(sorted(command[2:]), sorted(arguments))  # options may have come before the model
+            self.assertEqual(self.browser.run("return document.images.length"), 0)
+            self.assertEqual(self.browser.complaints(), [])
+
+    def test_parameters_are_there_with_their_units(self):
+        path = self.write(self.folder / "heavy.html", "slider_crank", "--param", "m2=2.5")
+        self.open(path)
+        rows = self.browser.run(
+            "return [...document.querySelectorAll('#parameters tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
+        )
+        self.assertIn(["m2", "2.5", "kg", "mass of the rod"], rows)
+
+    def test_events_are_listed_in_the_order_of_time(self):
+        self.still("newton_cradle")
+        times = self.browser.run(
+            "return [...document.querySelectorAll('#event-list tbody tr')].map((r) => Number(r.cells[1].textContent))"
+        )
+        self.assertGreater(len(times), 3)
+        self.assertEqual(times, sorted(times))
+        self.still("pendulum")
+        self.assertFalse(self.browser.is_shown("#events"))
+
+    def test_a_file_that_cannot_be_made_is_refused_before_the_run(self):
+        self.assert_refused(cpodes("run", "pendulum", "--report", self.folder / "none" / "x.html"), "--report")
+
+
+if __name__ == "__main__":
+    unittest.main()
