@@ -22,6 +22,12 @@ install(
         "${PROJECT_SOURCE_DIR}/cmake/FindSPQR.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindKLU.cmake"
   DESTINATION "${cpodes_package_dir}")
 
+# The build tree is a package, too: -D CMAKE_PREFIX_PATH=<it>
+export(EXPORT cpodesTargets NAMESPACE cpodes:: FILE "${PROJECT_BINARY_DIR}/cpodesTargets.cmake")
+foreach(module IN ITEMS FindSPQR.cmake FindKLU.cmake)
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/${module}" "${PROJECT_BINARY_DIR}/${module}" COPYONLY)
+endforeach()
+
 # --- pkg-config: neither SUNDIALS nor SuiteSparse 5 has .pc files, so their libraries are named ---
 
 # Appends " <flag><dir>" to the variable for each directory that the compiler does not search anyway.

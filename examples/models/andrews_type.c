@@ -41,6 +41,16 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   CPModelPlanar(ANDREWS_JOINTS, (const sunrealtype(*)[2])x, xyz);
 }
 
+static const CPModelCoordinate coordinates[] = {
+    {"beta", "rad", "angle of the crank O P, which is driven"},
+    {"Theta", "rad", "angle of P F against the crank"},
+    {"gamma", "rad", "angle of B F D, which the spring pulls at"},
+    {"Phi", "rad", "angle of E F against A E"},
+    {"delta", "rad", "angle of A E"},
+    {"Omega", "rad", "angle of G F against A G"},
+    {"epsilon", "rad", "angle of A G"},
+};
+
 static int create(CPModel *model) {
   static const CPModelPointKind kind[ANDREWS_JOINTS] = {
       [ANDREWS_O] = CP_POINT_GROUND, [ANDREWS_A] = CP_POINT_GROUND, [ANDREWS_B] = CP_POINT_GROUND,
@@ -72,6 +82,8 @@ const CPModelType andrews_type = {
     .t_end            = 0.03,
     .quantities       = quantities,
     .nquantities      = sizeof quantities / sizeof quantities[0],
+    .coordinates      = coordinates,
+    .ncoordinates     = sizeof coordinates / sizeof coordinates[0],
     .create           = create,
     .reference        = reference,
     .reference_lambda = reference_lambda,

@@ -13,6 +13,13 @@ static const CPModelParameter parameters[] = {
     [C] = {"C", "N s/m", "damping of the bushing", 1e5, 0, 1e9},
 };
 
+static const CPModelCoordinate coordinates[] = {
+    {"q", "rad", "angle of the crank from +x"},
+    {"x", "m", "middle of the rod, along the guide"},
+    {"y", "m", "the same, across the guide"},
+    {"p", "rad", "angle of the rod from +x"},
+};
+
 /* Radau IIA of order 5 in extended precision for the two angles and their rates, without constraints:
    steps of 2 and 1 ms agree in 13 digits, RADAU5 (R, deSolve 1.34, rtol = 1e-13) in 11. Published
    numbers do not exist. */
@@ -69,15 +76,17 @@ static int create(CPModel *model) {
 }
 
 const CPModelType bushing_crank_type = {
-    .name        = "bushing_crank",
-    .title       = "Slider-crank with a stiff guide bushing",
-    .source      = "Newton's law (examples/models/bushing_crank.h), after slider_crank",
-    .t_end       = 20,
-    .parameters  = parameters,
-    .nparameters = sizeof parameters / sizeof parameters[0],
-    .quantities  = quantities,
-    .nquantities = sizeof quantities / sizeof quantities[0],
-    .create      = create,
-    .reference   = reference,
-    .points      = points,
+    .name         = "bushing_crank",
+    .title        = "Slider-crank with a stiff guide bushing",
+    .source       = "Newton's law (examples/models/bushing_crank.h), after slider_crank",
+    .t_end        = 20,
+    .parameters   = parameters,
+    .nparameters  = sizeof parameters / sizeof parameters[0],
+    .quantities   = quantities,
+    .nquantities  = sizeof quantities / sizeof quantities[0],
+    .coordinates  = coordinates,
+    .ncoordinates = sizeof coordinates / sizeof coordinates[0],
+    .create       = create,
+    .reference    = reference,
+    .points       = points,
 };

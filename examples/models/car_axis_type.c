@@ -16,6 +16,13 @@ static const CPModelParameter parameters[] = {
     [GRAV] = {"grav", "1", "gravity", 1, 0, 1e3},
 };
 
+static const CPModelCoordinate coordinates[] = {
+    {"xl", "", "left end of the axle, along the road"},
+    {"yl", "", "left end, upwards"},
+    {"xr", "", "right end, along the road"},
+    {"yr", "", "right end, upwards"},
+};
+
 /* Extrapolation of order 20 in quadruple precision, 960 and 1920 steps, projected after each. The
    published numbers (Test Set for IVP Solvers) agree in 12 digits of the positions, 9 of the
    velocities and 7 of the multipliers, which have the opposite sign there; the newer GAMD run in 12
@@ -74,6 +81,8 @@ const CPModelType car_axis_type = {
     .t_end            = 3,
     .parameters       = parameters,
     .nparameters      = sizeof parameters / sizeof parameters[0],
+    .coordinates      = coordinates,
+    .ncoordinates     = sizeof coordinates / sizeof coordinates[0],
     .create           = create,
     .reference        = reference,
     .reference_lambda = reference_lambda,

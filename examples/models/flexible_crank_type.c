@@ -11,6 +11,16 @@ static const CPModelParameter parameters[] = {
                  100},
 };
 
+static const CPModelCoordinate coordinates[] = {
+    {"phi1", "rad", "angle of the crank"},
+    {"phi2", "rad", "angle of the rod"},
+    {"x3", "m", "slider"},
+    {"q1", "m", "first mode of bending"},
+    {"q2", "m", "second mode of bending"},
+    {"q3", "m", "stretch at the middle of the rod"},
+    {"q4", "m", "stretch at its end"},
+};
+
 /* Extrapolation of order 24 in quadruple precision, 2000 and 4000 steps, projected after each, from
    the x3 that satisfies its constraint. The newer published numbers (Test Set for IVP Solvers)
    agree in 10 digits of the positions, 8 of the velocities and 10 of the multipliers; the older
@@ -89,6 +99,8 @@ const CPModelType flexible_crank_type = {
     .t_end  = 0.1,
     .parameters       = parameters,
     .nparameters      = sizeof parameters / sizeof parameters[0],
+    .coordinates      = coordinates,
+    .ncoordinates     = sizeof coordinates / sizeof coordinates[0],
     .create           = create,
     .reference        = reference,
     .reference_lambda = reference_lambda,

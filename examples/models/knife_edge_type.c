@@ -12,6 +12,12 @@ static const CPModelParameter parameters[] = {
     [OMEGA]   = {"omega", "rad/s", "spin", 1, 1e-2, 1e2},
 };
 
+static const CPModelCoordinate coordinates[] = {
+    {"x", "m", "down the slope"},
+    {"y", "m", "along the slope"},
+    {"phi", "rad", "angle of the blade from x"},
+};
+
 static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)t;
   return knife_edge_energy(model->data, y);
@@ -97,6 +103,8 @@ const CPModelType knife_edge_type = {
     .nparameters      = sizeof parameters / sizeof parameters[0],
     .quantities       = quantities,
     .nquantities      = sizeof quantities / sizeof quantities[0],
+    .coordinates      = coordinates,
+    .ncoordinates     = sizeof coordinates / sizeof coordinates[0],
     .create           = create,
     .reference        = reference,
     .reference_lambda = reference_lambda,

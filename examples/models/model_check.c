@@ -47,10 +47,14 @@ enum {
   NO_OBJECTS   = 4,
   NO_START     = 8,
   NO_MECHANISM = 16, /* accelerations are not to be trusted */
-  NO_STATES    = 32,
-  NO_F         = 64
+  NO_F         = 32,
+  OFF_START    = 64, /* y0 is not consistent */
+  NO_MOTION    = 128 /* and no other state is known that is */
 };
-enum { NOTHING = NO_TABLE | NO_SIZES | NO_OBJECTS | NO_START };
+enum {
+  NOTHING = NO_TABLE | NO_SIZES | NO_OBJECTS | NO_START, /* can be done without these */
+  NO_RATE = NOTHING | NO_MECHANISM | NO_MOTION
+};
 
 typedef struct {
   const char *what, *name;
@@ -142,13 +146,13 @@ static const Part first[] = {
      .name     = "constraints",
      .is_there = has_constraints,
      .is_true  = model_start_is_consistent,
-     .needs    = NOTHING},
+     .needs    = NOTHING,
+     .leaves   = OFF_START},
 };
 
 static const Part near_start = {.what    = "consistent states near it",
                                 .is_true = model_states_are_found,
-                                .needs   = NOTHING | NO_MECHANISM,
-                                .leaves  = NO_STATES};
+                                .needs   = NOTHING | NO_MECHANISM};
 
 static const Part then[] = {
     {.what     = "G: derivative of c",
@@ -166,7 +170,7 @@ static const Part then[] = {
      .name     = "c",
      .is_there = has_c,
      .is_true  = model_f_keeps_constraints,
-     .needs    = NOTHING | NO_F},
+     .needs    = NOTHING | NO_MOTION | NO_F},
     {.what     = "reference",
      .name     = "reference",
      .is_there = has_reference,
@@ -211,7 +215,7 @@ static void compare_functions(Examination *e) {
     begin(e, functions);
     if (!model_mechanism_is_true(c, c->state[k], &compared)) {
       if (!compared) {
-        e->lost |= NO_MECHANISM | NO_STATES;
+        e->lost |= NO_MECHANISM;
         tell_unjudged(e, functions, MODEL_WRONG, e->message);
         return;
       }
@@ -237,7 +241,7 @@ static void examine_quantity(Examination *e, int i) {
   const CPModelQuantity *q = &e->check.type->quantities[i];
   char what[80];
   snprintf(what, sizeof what, "%s: %s", q->name, q->conserved ? "conserved" : "never rises");
-  if (e->lost & (NOTHING | NO_MECHANISM | NO_F)) {
+  if (e->lost & (NO_RATE | NO_F)) {
     tell_unjudged(e, what, MODEL_SKIPPED, after_others);
     return;
   }
@@ -257,6 +261,8 @@ int model_check_all(const CPModel *model, const ModelListener *listener) {
   e.check.length  = sizeof e.message;
   for (int i = 0; i < NUM_FIRST; i++) examine(&e, &first[i]);
   examine_mechanism(&e);
+  e.check.first = e.lost & OFF_START ? 1 : 0;
+  if (e.check.first == e.check.nstates) e.lost |= NO_MOTION;
   for (int i = 0; i < NUM_THEN; i++) examine(&e, &then[i]);
   for (int i = 0; i < model->type->nquantities && !(e.lost & NO_TABLE); i++)
     examine_quantity(&e, i);

@@ -63,7 +63,7 @@ static int forms_agree_at(const ModelCheck *c, N_Vector y) {
 
 int model_forms_agree(ModelCheck *c) {
   int result = 1;
-  for (int k = 0; k < c->nstates && result; k++) result = forms_agree_at(c, c->state[k]);
+  for (int k = c->first; k < c->nstates && result; k++) result = forms_agree_at(c, c->state[k]);
   return result;
 }
 
@@ -118,7 +118,8 @@ static int keeps_constraints_at(ModelCheck *c, N_Vector y) {
 
 int model_f_keeps_constraints(ModelCheck *c) {
   int result = 1;
-  for (int k = 0; k < c->nstates && result; k++) result = keeps_constraints_at(c, c->state[k]);
+  for (int k = c->first; k < c->nstates && result; k++)
+    result = keeps_constraints_at(c, c->state[k]);
   return result;
 }
 
@@ -212,7 +213,7 @@ static int keeps_at(const ModelCheck *c, int i, N_Vector y) {
 
 int model_quantity_keeps(ModelCheck *c, int i) {
   int result = 1;
-  for (int k = 0; k < c->nstates && result; k++) result = keeps_at(c, i, c->state[k]);
+  for (int k = c->first; k < c->nstates && result; k++) result = keeps_at(c, i, c->state[k]);
   return result;
 }
 

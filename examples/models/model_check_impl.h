@@ -19,6 +19,7 @@ typedef struct {
   N_Vector ewt;                 /* 1 / (tolerance of a consistent state) */
   N_Vector state[MODEL_STATES]; /* y0, and those near it, which move: at rest most terms vanish; at t = 0 */
   int nstates;                  /* of them there are */
+  int first;                    /* 1 if y0 is inconsistent, and no state of the motion */
   N_Vector y, ydot, moved, res; /* work; res [m], or NULL */
   sunrealtype *lambda[2];       /* work, for multipliers */
   CPMechReport report;          /* the largest errors of all states */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <nvector/nvector_serial.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
@@ -60,15 +61,37 @@ static int is_finite(const ModelCheck *c, const char *what, N_Vector y) {
 
 int model_start_is_finite(ModelCheck *c) { return is_finite(c, "y0", c->model->y0); }
 
-/* Constraint i is: of the CPMech, p and then v, or of c */
+/* Constraint i of a form at (t, y), in its own units; 0: it is not given by a function of the model's */
+static int value_of(const ModelCheck *c, int mech, sunindextype i, sunrealtype t, N_Vector y,
+                    sunrealtype *value) {
+  const CPModel *model = c->model;
+  const CPMechModel *m = &model->mech;
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + CPModelNumPositions(model);
+  const sunindextype nv = m->nv > m->np ? m->nv : m->np;
+  const int position    = i < m->np;
+  int flag              = 1;
+  sunrealtype *all      = calloc(m->np + nv + 1, sizeof *all);
+  if (all && mech && position) flag = m->p(t, q, all, model->data);
+  if (all && mech && !position && m->v && i < m->np + nv) flag = m->v(t, q, u, all, model->data);
+  if (!flag) *value = all[position ? i : i - m->np];
+  if (!mech && !(flag = model->c(t, y, c->res, model->data)))
+    *value = N_VGetArrayPointer(c->res)[i];
+  free(all);
+  return !flag;
+}
+
+/* Constraint i is, by a distance: of the CPMech, p and then v, or of c */
 static int is_violated(const ModelCheck *c, const char *what, int mech, sunindextype i,
-                       sunrealtype size) {
+                       sunrealtype t, N_Vector y, sunrealtype distance) {
   const sunindextype np = c->model->mech.np;
-  if (!mech)
-    return model_contradicts(c, "%s is inconsistent: constraint %ld of c is violated by %g", what,
-                             (long)i, (double)size);
-  return model_contradicts(c, "%s is inconsistent: %s[%ld] of the CPMech is violated by %g", what,
-                           i < np ? "p" : "v", (long)(i < np ? i : i - np), (double)size);
+  sunrealtype value     = distance;
+  char name[60];
+  value_of(c, mech, i, t, y, &value);
+  if (mech)
+    snprintf(name, sizeof name, "%s[%ld] of the CPMech", i < np ? "p" : "v",
+             (long)(i < np ? i : i - np));
+  else snprintf(name, sizeof name, "constraint %ld of c", (long)i);
+  return model_contradicts(c, "%s is inconsistent: %s is violated by %g", what, name, (double)value);
 }
 
 /* Is the state y at t finite, and on the constraints of both forms up to tol (1 + |y_i|)? */
@@ -87,7 +110,8 @@ static int is_consistent(const ModelCheck *c, const char *what, sunrealtype t, N
     if (CPProjectorGetViolation(projector[i], t, y, c->ewt, &norm, &worst))
       return model_contradicts(c, "constraints at %s: %s", what,
                                CPProjectorGetLastMessage(projector[i]));
-    if (!model_measured(c, norm * tol, tol)) return is_violated(c, what, i, worst, norm * tol);
+    if (!model_measured(c, norm * tol, tol))
+      return is_violated(c, what, i, worst, t, y, norm * tol);
   }
   return 1;
 }

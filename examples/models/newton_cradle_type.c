@@ -14,6 +14,13 @@ static const CPModelParameter parameters[] = {
     [SPEED]   = {"V", "m/s", "speed of ball 1 at the start (case 1)", 3, 1e-2, 1e2},
 };
 
+static const CPModelCoordinate coordinates[] = {
+    {"x1", "m", "ball 1, to the right"},
+    {"y1", "m", "ball 1, upwards"},
+    {"x2", "m", "ball 2, to the right"},
+    {"y2", "m", "ball 2, upwards"},
+};
+
 /* Less the force's work in case 2 */
 static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)t;
@@ -103,6 +110,8 @@ const CPModelType newton_cradle_type = {
     .nparameters      = sizeof parameters / sizeof parameters[0],
     .quantities       = quantities,
     .nquantities      = sizeof quantities / sizeof quantities[0],
+    .coordinates      = coordinates,
+    .ncoordinates     = sizeof coordinates / sizeof coordinates[0],
     .create           = create,
     .reference        = reference,
     .reference_lambda = reference_lambda,

@@ -11,6 +11,11 @@ static const CPModelParameter parameters[] = {
     [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e3},
 };
 
+static const CPModelCoordinate coordinates[] = {
+    {"x", "m", "to the right"},
+    {"y", "m", "upwards; -L: hanging"},
+};
+
 static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)t;
   return pendulum_energy(model->data, y);
@@ -78,6 +83,8 @@ const CPModelType pendulum_type = {
     .nparameters      = sizeof parameters / sizeof parameters[0],
     .quantities       = quantities,
     .nquantities      = sizeof quantities / sizeof quantities[0],
+    .coordinates      = coordinates,
+    .ncoordinates     = sizeof coordinates / sizeof coordinates[0],
     .create           = create,
     .reference        = reference,
     .reference_lambda = reference_lambda,

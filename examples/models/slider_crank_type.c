@@ -18,6 +18,12 @@ static const CPModelParameter parameters[] = {
     [F]  = {"F", "N", "force on the end of the rod along +x", 1, 1e-6, 1e6},
 };
 
+static const CPModelCoordinate coordinates[] = {
+    {"q", "rad", "angle of the crank from +x"},
+    {"x", "m", "slider joint, the middle of the rod"},
+    {"p", "rad", "angle of the rod from +x"},
+};
+
 /* Extrapolation of order 20 in quadruple precision, positions and velocities projected after each
    step; half the step agrees in 17 digits. The published table (SUNDIALS, idaSlCrank_dns) has 5
    digits, which agree. */
@@ -75,16 +81,18 @@ static int create(CPModel *model) {
 }
 
 const CPModelType slider_crank_type = {
-    .name        = "slider_crank",
-    .title       = "Slider-crank with a spring-damper",
-    .source      = "Haug, Intermediate Dynamics, 1992, example 6.1.8; SUNDIALS, idaSlCrank_dns",
-    .t_end       = 10,
-    .parameters  = parameters,
-    .nparameters = sizeof parameters / sizeof parameters[0],
-    .quantities  = quantities,
-    .nquantities = sizeof quantities / sizeof quantities[0],
-    .create      = create,
-    .reference   = reference,
+    .name         = "slider_crank",
+    .title        = "Slider-crank with a spring-damper",
+    .source       = "Haug, Intermediate Dynamics, 1992, example 6.1.8; SUNDIALS, idaSlCrank_dns",
+    .t_end        = 10,
+    .parameters   = parameters,
+    .nparameters  = sizeof parameters / sizeof parameters[0],
+    .quantities   = quantities,
+    .nquantities  = sizeof quantities / sizeof quantities[0],
+    .coordinates  = coordinates,
+    .ncoordinates = sizeof coordinates / sizeof coordinates[0],
+    .create       = create,
+    .reference    = reference,
     .reference_lambda = reference_lambda,
     .points           = points,
 };

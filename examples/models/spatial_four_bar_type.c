@@ -10,6 +10,30 @@ static const CPModelParameter parameters[] = {
     [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e3},
 };
 
+static const CPModelCoordinate coordinates[] = {
+    {"x_crank", "m", "centre of the crank"},
+    {"y_crank", "m", "the same, upwards"},
+    {"z_crank", "m", "the same, along the axes"},
+    {"e0_crank", "1", "quaternion of the crank"},
+    {"e1_crank", "1", "the same"},
+    {"e2_crank", "1", "the same"},
+    {"e3_crank", "1", "the same"},
+    {"x_coupler", "m", "centre of the coupler"},
+    {"y_coupler", "m", "the same, upwards"},
+    {"z_coupler", "m", "the same, along the axes"},
+    {"e0_coupler", "1", "quaternion of the coupler"},
+    {"e1_coupler", "1", "the same"},
+    {"e2_coupler", "1", "the same"},
+    {"e3_coupler", "1", "the same"},
+    {"x_rocker", "m", "centre of the rocker"},
+    {"y_rocker", "m", "the same, upwards"},
+    {"z_rocker", "m", "the same, along the axes"},
+    {"e0_rocker", "1", "quaternion of the rocker"},
+    {"e1_rocker", "1", "the same"},
+    {"e2_rocker", "1", "the same"},
+    {"e3_rocker", "1", "the same"},
+};
+
 /* Lengths for which the crank can go round (Grashof): its own and the longest are shorter than the
    two others */
 static const sunrealtype length[3] = {[CRANK] = 0.5, [COUPLER] = 1.1, [ROCKER] = 1}, base = 1;
@@ -73,15 +97,17 @@ static int create(CPModel *model) {
 static void destroy(CPModel *model) { free(model->own); }
 
 const CPModelType spatial_four_bar_type = {
-    .name        = "spatial_four_bar",
-    .title       = "Four-bar linkage in space, with redundant constraints",
-    .source      = "Newton's and Euler's laws (examples/models/rigid_body.h)",
-    .t_end       = 5,
-    .parameters  = parameters,
-    .nparameters = sizeof parameters / sizeof parameters[0],
-    .quantities  = quantities,
-    .nquantities = sizeof quantities / sizeof quantities[0],
-    .create      = create,
-    .destroy     = destroy,
-    .points      = points,
+    .name         = "spatial_four_bar",
+    .title        = "Four-bar linkage in space, with redundant constraints",
+    .source       = "Newton's and Euler's laws (examples/models/rigid_body.h)",
+    .t_end        = 5,
+    .parameters   = parameters,
+    .nparameters  = sizeof parameters / sizeof parameters[0],
+    .quantities   = quantities,
+    .nquantities  = sizeof quantities / sizeof quantities[0],
+    .coordinates  = coordinates,
+    .ncoordinates = sizeof coordinates / sizeof coordinates[0],
+    .create       = create,
+    .destroy      = destroy,
+    .points       = points,
 };

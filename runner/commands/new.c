@@ -1,10 +1,178 @@
+/* cpodes new NAME: a project with a model, from runner/template. */
+#define _POSIX_C_SOURCE 200809L /* readlink, mkdir */
 #include "../command.h"
 #include "../options.h"
+#include "../template/template.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { KEY_DIRECTORY = 'd', LONGEST_NAME = 40, COMMAND = 3 * PATH_MAX };
+
+static const struct argp_option options[] = {
+    {"directory", KEY_DIRECTORY, "DIR", 0, "the folder that is made, default: NAME", 0}, {0}};
+
+typedef struct {
+  const char *name, *directory;
+  char configure[COMMAND], cpodes[COMMAND]; /* commands that find this installation */
+} NewOptions;
+
+/* ------------------------------------------------------------------------------------- parsing -- */
+
+static int is_identifier(const char *name) {
+  return islower((unsigned char)name[0]) && strlen(name) <= LONGEST_NAME &&
+         strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
+}
+
+static error_t take_name(NewOptions *o, const char *name) {
+  if (o->name) {
+    complain("there is one name too many: \"%s\" and \"%s\"", o->name, name);
+    return EINVAL;
+  }
+  o->name = name;
+  if (is_identifier(name)) return 0;
+  complain("NAME must begin with a letter and be made of a-z, 0-9 and _, at most %d of them, and "
+           "is \"%s\"",
+           LONGEST_NAME, name);
+  return EINVAL;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+  NewOptions *o = state->input;
+  switch (key) {
+  case KEY_DIRECTORY: o->directory = text; return 0;
+  case ARGP_KEY_ARG: return take_name(o, text);
+  case ARGP_KEY_END:
+    if (!o->directory) o->directory = o->name;
+    if (o->name) return 0;
+    complain("a name for the new model is missing");
+    return EINVAL;
+  default: return ARGP_ERR_UNKNOWN;
+  }
+}
+
+/* ----------------------------------------------------------------------- where this program is -- */
+
+/* Cuts the last part of a path off */
+static void cut_last(char *path) {
+  char *slash = strrchr(path, '/');
+  if (slash) *slash = '\0';
+}
+
+/* program [PATH_MAX]: its own path, "cpodes" if that is not known. prefix [PATH_MAX]: where the CMake package of cpodes is
+   found, an installation or a tree in which it was built; "": without help */
+static void find_program(char *program, char *prefix) {
+  char package[PATH_MAX + 40];
+  const ssize_t length             = readlink("/proc/self/exe", program, PATH_MAX - 1);
+  program[length > 0 ? length : 0] = '\0';
+  snprintf(prefix, PATH_MAX, "%s", program);
+  if (length <= 0) snprintf(program, PATH_MAX, "cpodes");
+  cut_last(prefix);
+  cut_last(prefix);
+  snprintf(package, sizeof package, "%s/cpodesConfig.cmake", prefix);
+  const int built = !access(package, R_OK);
+  if (built || (strcmp(prefix, "/usr") && strcmp(prefix, "/usr/local"))) return;
+  prefix[0] = '\0';
+  snprintf(program, PATH_MAX, "cpodes");
+}
+
+/* As a word of a shell's command: in quotes if it needs them. text [COMMAND] */
+static void quote(const char *word, char *text) {
+  size_t used = 0;
+  if (!word[strcspn(word, " \t'\"\\$&;()<>|*?[]#~`!{}")]) {
+    snprintf(text, COMMAND, "%s", word);
+    return;
+  }
+  text[used++] = '\'';
+  for (; *word && used + 6 < COMMAND; word++)
+    if (*word == '\'') used += (size_t)snprintf(text + used, COMMAND - used, "'\\''");
+    else text[used++] = *word;
+  text[used++] = '\'';
+  text[used]   = '\0';
+}
+
+static void find_commands(NewOptions *o) {
+  char program[PATH_MAX], prefix[PATH_MAX], quoted[COMMAND];
+  find_program(program, prefix);
+  quote(program, o->cpodes);
+  quote(prefix, quoted);
+  const size_t length = sizeof o->configure;
+  snprintf(o->configure, length, "cmake -B build%s", prefix[0] ? " -D CMAKE_PREFIX_PATH=" : "");
+  strncat(o->configure, quoted, length - strlen(o->configure) - 1);
+}
+
+/* --------------------------------------------------------------------------------------- writing -- */
+
+typedef struct {
+  const char *mark, *text;
+} Replacement;
+
+/* text, with each mark replaced; 0 or -1 */
+static int write_replaced(FILE *file, const char *text, const Replacement *list, int count) {
+  while (*text) {
+    int k = 0;
+    while (k < count && strncmp(text, list[k].mark, strlen(list[k].mark))) k++;
+    if ((k < count ? fputs(list[k].text, file) : fputc(*text, file)) == EOF) return -1;
+    text += k < count ? strlen(list[k].mark) : 1;
+  }
+  return 0;
+}
+
+static int write_file(const NewOptions *o, const char *name, const unsigned char *text) {
+  const Replacement list[] = {
+      {"my_model", o->name}, {"@CONFIGURE@", o->configure}, {"@CPODES@", o->cpodes}};
+  char path[2 * PATH_MAX];
+  snprintf(path, sizeof path, "%s/%s", o->directory, name);
+  FILE *file = fopen(path, "w");
+  int failed = !file || write_replaced(file, (const char *)text, list, 3);
+  if (file) failed |= fclose(file) != 0;
+  if (failed) complain("%s: %s", path, strerror(errno));
+  return failed ? -1 : 0;
+}
+
+static int write_project(const NewOptions *o) {
+  char source[LONGEST_NAME + 3];
+  snprintf(source, sizeof source, "%s.c", o->name);
+  if (mkdir(o->directory, 0777)) {
+    complain("%s: %s", o->directory, strerror(errno));
+    return -1;
+  }
+  return write_file(o, source, template_model) || write_file(o, "CMakeLists.txt", template_cmake) ||
+                 write_file(o, "README.md", template_readme)
+             ? -1
+             : 0;
+}
+
+/* Returns the exit status */
+static int print_commands(const NewOptions *o) {
+  char folder[COMMAND];
+  quote(o->directory, folder);
+  printf("%s is there: the model in %s.c. Build, check and run it:\n\n"
+         "  cd %s\n  %s\n  cmake --build build\n"
+         "  %s check build/%s.so\n  %s run build/%s.so --report %s.html\n",
+         o->directory, o->name, folder, o->configure, o->cpodes, o->name, o->cpodes, o->name,
+         o->name);
+  if (!fflush(stdout)) return STATUS_DONE;
+  complain("stdout could not be written: %s", strerror(errno));
+  return STATUS_OUTPUT;
+}
 
 static int new_main(int argc, char **argv) {
-  (void)argc;
-  complain("%s: not yet", argv[0]);
-  return STATUS_USAGE;
+  static const struct argp argp = {.options  = options,
+                                   .parser   = parse,
+                                   .args_doc = "NAME",
+                                   .doc = "Writes a CMake project with a model, a double pendulum, "
+                                          "from which to make one of your own."};
+  NewOptions o                  = {0};
+  if (parse_options(&argp, argc, argv, &o)) return STATUS_USAGE;
+  find_commands(&o);
+  return write_project(&o) ? STATUS_OUTPUT : print_commands(&o);
 }
 
 const Command new_command = {"new", "writes a project with a model of your own", new_main};

@@ -1,6 +1,6 @@
 # Run by CTest. BUILD: build tree of cpodes; WORK: folder to work in; CLIENT: the user's project; LIBDIR:
 # library folder in a prefix; SUNDIALS_DIR, SUNDIALS_LIBDIR: where SUNDIALS is; CC, GENERATOR: as for BUILD;
-# ALL_STATIC: also link everything statically.
+# ALL_STATIC: also link everything statically; RUNNER: is there the program cpodes?
 
 function(run)
   string(JOIN " " line ${ARGN})
@@ -31,4 +31,15 @@ run("${WORK}/pendulum")
 if(ALL_STATIC)
   run(sh -c "${CC} -static '${CLIENT}/pendulum.c' $(pkg-config --static --cflags --libs cpodes) -o static")
   run("${WORK}/static")
+endif()
+
+# The installed program, with a model of one's own, by the commands that it prints
+if(RUNNER)
+  set(ENV{LD_LIBRARY_PATH})
+  run("${prefix}/bin/cpodes" new swing)
+  run("${CMAKE_COMMAND}" -S swing -B swing/build -G "${GENERATOR}" "-DCMAKE_C_COMPILER=${CC}"
+      "-DCMAKE_PREFIX_PATH=${prefix}")
+  run("${CMAKE_COMMAND}" --build swing/build)
+  run("${prefix}/bin/cpodes" check swing/build/swing.so)
+  run("${prefix}/bin/cpodes" run swing/build/swing.so --csv swing.csv --param phi2=1)
 endif()

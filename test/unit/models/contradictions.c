@@ -173,6 +173,22 @@ static void parameter_nan(Copy *c) { c->model->parameter[1] = NAN; }
 static void default_beyond(Copy *c) { c->parameter[0].value = -1; }
 static void same_names(Copy *c) { c->parameter[1].name = "L"; }
 static void no_meaning(Copy *c) { c->parameter[1].meaning = NULL; }
+static void nameless_coordinate(Copy *c) {
+  static const CPModelCoordinate nameless[] = {{"", "m", "x"}};
+  c->type.coordinates                       = nameless;
+  c->type.ncoordinates                      = 1;
+}
+static void same_coordinates(Copy *c) {
+  static const CPModelCoordinate twice[] = {{"x", "m", "x"}, {"x", "m", "y"}};
+  c->type.coordinates                    = twice;
+}
+static void coordinates_without_number(Copy *c) { c->type.ncoordinates = 0; }
+static void more_coordinates(Copy *c) {
+  static const CPModelCoordinate three[] = {{"x", "m", "x"}, {"y", "m", "y"}, {"z", "m", "z"}};
+  c->type.coordinates                    = three;
+  c->type.ncoordinates                   = 3;
+}
+static void no_create(Copy *c) { c->type.create = NULL; }
 static void no_scale(Copy *c) { c->quantity[0].scale_of = zero; }
 static void no_value(Copy *c) { c->quantity[0].value = NULL; }
 static void roots_without_function(Copy *c) { c->model->nroots = 1; }
@@ -271,6 +287,11 @@ static const struct {
     {"pendulum", default_beyond, "the default -1 of parameter L"},
     {"pendulum", same_names, "two parameters L"},
     {"pendulum", no_meaning, "parameter 1 has no name, unit or meaning"},
+    {"pendulum", nameless_coordinate, "coordinate 0 has no name"},
+    {"pendulum", same_coordinates, "two coordinates x"},
+    {"pendulum", coordinates_without_number, "0 coordinates have names"},
+    {"pendulum", more_coordinates, "3 coordinates have names, but there are 2"},
+    {"pendulum", no_create, "no function create"},
     {"pendulum", no_scale, "the scale of energy must be > 0"},
     {"pendulum", no_value, "quantity 0 has no"},
     {"pendulum", roots_without_function, "1 roots, but no function"},

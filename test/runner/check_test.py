@@ -1,0 +1,186 @@
+"""`cpodes check`: what is wrong with a model is named, and nothing is wrong with those of the catalogue."""
+
+import re
+import unittest
+
+from runner import CRASHED, DONE, FAILED, MODELS, SANITIZED, RunnerTest, cpodes
+from user_model import OPERATORS, compile_model
+
+# parts of the pendulum that are replaced; what is said
+WRONG = {
+    "a wrong entry of A": (
+        {"A": "SM_ELEMENT_D(S, 0, 0) = 2 * q[0]; SM_ELEMENT_D(S, 0, 1) = 3 * q[1] + 1; return 0;"},
+        ["A: derivative of p", "A(0, 1) is 1, and the derivative of p along N e_j 0"],
+    ),
+    "a wrong p": (
+        {"p": "p[0] = q[0] * q[0] + 3 * q[1] * q[1] - 1; return 0;", "start": "y[0] = sqrt(0.5), y[1] = -y[0];"},
+        ["A: derivative of p", "A(0, 1)", "start: on the constraints", "p[0] of the CPMech is violated by 1"],
+    ),
+    "a wrong v": (
+        {"v": "v[0] = 2 * (q[0] * u[0] + q[1] * u[1]) + 1; return 0;"},
+        ["v: rate of p", "v[0] is", "the derivative of p along the motion"],
+    ),
+    "a wrong b": (
+        {"b": "b[0] = 2 * (u[0] * u[0] + u[1] * u[1]); return 0;"},
+        ["b: rate of -v", "b[0] is 0.17", "minus the derivative of v along the motion -0.17"],
+    ),
+    "a wrong K": (
+        {"jac": "SM_ELEMENT_D(K, 0, 0) = -2 * l[0]; return 0;"},
+        ["K: derivative of the dynamics", "dynamics_jac: K(1, 1) is 0, and the derivative of f - M u' - A^T lambda"],
+    ),
+    "a wrong C": (
+        {"jac": "for (int i = 0; i < 2; i++) SM_ELEMENT_D(K, i, i) = -2 * l[0]; SM_ELEMENT_D(C, 1, 0) = 1; return 0;"},
+        ["C: df/du", "dynamics_jac: C(1, 0) is 1, and the derivative of f with respect to u 0"],
+    ),
+    "an asymmetric M": (
+        {"M": "SM_ELEMENT_D(S, 0, 0) = SM_ELEMENT_D(S, 1, 1) = 1; SM_ELEMENT_D(S, 0, 1) = 0.5; return 0;"},
+        ["M: symmetric", "M is not symmetric: M(0, 1) is 0.5, and its mirror image 0"],
+    ),
+    "a wrong transposed product": (
+        {"mech": OPERATORS, "ATl": "y[0] = 2 * q[0] * x[0]; y[1] = x[0]; return 0;"},
+        ["Au, Mu: transpose, inverse", "Au: of A x, entry [0] is", "by ATl it is"],
+    ),
+    "a wrong inverse of M": (
+        {"mech": OPERATORS.replace(".Mu = Minv", ".Mu = ATl"), "ATl": "y[0] = 2 * x[0]; y[1] = 2 * x[1]; return 0;"},
+        ["Au, Mu: transpose, inverse"],
+    ),
+    "a NaN in f": (
+        {"f": "f[1] = sqrt(-1 - q[0] * q[0]); return 0;"},
+        ["functions of the CPMech", "f[1] is", "nan"],
+    ),
+    "an f that fails": ({"f": "return -1;"}, ["functions of the CPMech", "the function f failed (-1)"]),
+    "a wrong length of the state": ({"n": "5"}, ["sizes", "n is 5, but nq + nu + nz = 4"]),
+    "a start off the constraints": (
+        {"start": "y[0] = 1.1 * g->L;"},
+        ["start: on the constraints", "p[0] of the CPMech is violated by 0.21"],
+    ),
+    "velocities off the constraints": (
+        {"start": "y[0] = g->L; y[2] = 0.5;"},
+        ["start: on the constraints", "v[0] of the CPMech is violated by 1"],
+    ),
+    "a start that is not finite": ({"start": "y[0] = 1; y[3] = NAN;"}, ["start: finite", "component 3 of y0 is not finite"]),
+    "an energy that is not conserved": (
+        {"energy": "return (y[2] * y[2] + y[3] * y[3]) / 2 + 5 * y[1];"},
+        ["energy: conserved", "energy is not conserved: it changes by"],
+    ),
+    "a force that energy does not know": (
+        {"f": "f[1] = -9.81; f[0] = 0.1; return 0;"},
+        ["energy: conserved", "energy is not conserved: it changes by"],
+    ),
+    "an energy that rises": (
+        {"quantities": '{.name = "energy", .unit = "J", .value = energy, .scale = 10}', "energy": "return t;"},
+        ["energy: never rises", "energy is not dissipated"],
+    ),
+    "a drawing that is not finite": ({"points": "xyz[4] = 1 / (y[1] - y[1]);"}, ["drawing", "point 1 of the drawing"]),
+    "ground that moves": ({"points": "xyz[0] = y[0];"}, ["drawing", "point 0 of the drawing is ground, but moves"]),
+    "no function p": ({"mech": "{.nu = 2, .np = 1, .M = M, .A = A}"}, ["functions that must be there", "p must be given"]),
+    "a reference that is not there": (
+        {"create": "model->known = 1; model->reference_error = 1e-9;"},
+        ["sizes", "known, but there is no reference"],
+    ),
+    "events without their functions": ({"create": "model->nroots = 1;"}, ["events", "no function roots or event"]),
+}
+
+
+class CheckTest(RunnerTest):
+    def check(self, *options, **parts):
+        return cpodes("check", compile_model(self.folder, **parts), *options)
+
+    def test_every_model_of_the_catalogue_is_right(self):
+        for model in MODELS:
+            with self.subTest(model):
+                check = cpodes("check", model)
+                self.assertEqual(check.returncode, DONE, check.stdout)
+                self.assertRegex(check.stdout, r"all \d+ are right")
+                self.assertEqual(check.stderr, "")
+
+    def test_a_right_model_of_the_users_is_right_in_both_forms_of_its_equations(self):
+        for form in ({}, {"mech": OPERATORS}):
+            check = self.check(**form)
+            self.assertEqual(check.returncode, DONE, check.stdout)
+            self.assertIn("energy: conserved", check.stdout)
+
+    def test_sparse_matrices_are_checked(self):
+        check = cpodes("check", "chain", "--param", "n=60")
+        self.assertEqual(check.returncode, DONE, check.stdout)
+        self.assertRegex(check.stdout, r"K: derivative of the dynamics +ok")
+
+    def test_what_is_wrong_is_named_with_its_function_and_values(self):
+        for case, (parts, words) in WRONG.items():
+            with self.subTest(case):
+                check = self.check(**parts)
+                self.assertEqual(check.returncode, FAILED, check.stdout + check.stderr)
+                for word in words:
+                    self.assertIn(word, check.stdout)
+                self.assertRegex(check.stdout, f"{re.escape(words[0])}.* WRONG")
+                self.assertEqual(len(check.stderr.splitlines()), 1, check.stderr)
+                self.assertIn(words[0], check.stderr)
+
+    def test_several_things_that_are_wrong_are_all_named(self):
+        check = self.check(
+            start="y[0] = 1.1 * g->L;",
+            points="xyz[4] = NAN;",
+            A="SM_ELEMENT_D(S, 0, 0) = 2 * q[0]; return 0;",
+        )
+        self.assertEqual(check.returncode, FAILED)
+        for what in "start: on the constraints", "A: derivative of p", "drawing":
+            self.assertRegex(check.stdout, f"{what} +WRONG")
+
+    def test_what_follows_from_another_error_is_not_called_wrong(self):
+        check = self.check(A="SM_ELEMENT_D(S, 0, 0) = 2 * q[0]; SM_ELEMENT_D(S, 0, 1) = q[1]; return 0;")
+        self.assertRegex(check.stdout, r"A: derivative of p +WRONG")
+        self.assertRegex(check.stdout, r"energy: conserved +not judged")
+
+    def test_a_start_off_the_constraints_spoils_no_other_finding(self):
+        check = self.check(start="y[0] = g->L; y[2] = 0.5;")
+        self.assertRegex(check.stdout, r"start: on the constraints +WRONG")
+        self.assertRegex(check.stdout, r"energy: conserved +ok")
+
+    def test_parameters_reach_the_model(self):
+        check = self.check("--param", "g=20", f="f[1] = -9.81; return 0;")
+        self.assertEqual(check.returncode, FAILED)
+        self.assertIn("energy is not conserved", check.stdout)
+
+    def test_a_crash_is_one_line_that_says_where(self):
+        crash = "*(volatile int *)0 = 1; return 0;"
+        for parts, words in (
+            ({"create": "*(volatile int *)0 = 1;"}, ["create"]),
+            ({"f": crash}, ["functions of the CPMech"]),
+            ({"members": ".points = points", "points": "abort();"}, ["drawing"]),
+        ):
+            with self.subTest(parts):
+                check = self.check(**parts)
+                self.assertEqual(check.returncode, CRASHED, check.stderr)
+                for word in "rod", *words:
+                    self.assertIn(word, check.stderr.splitlines()[-1])
+                if not SANITIZED:
+                    self.assertEqual(len(check.stderr.splitlines()), 1, check.stderr)
+
+    def test_a_model_that_ends_the_process_is_a_crash(self):
+        self.assert_refused(self.check(f="exit(0);"), "rod", "exit status 0", status=CRASHED)
+
+    def test_a_model_that_never_ends_is_stopped(self):
+        check = self.check("--limit", 1, f="for (volatile int i = 0;; i++);")
+        self.assert_refused(check, "rod", "stopped after 1 s", "functions of the CPMech", status=FAILED)
+
+    def test_a_model_that_cannot_be_created_is_refused(self):
+        self.assert_refused(self.check(create="return -1;"), "rod")
+        self.assert_refused(self.check(create="N_VDestroy(model->y0); model->y0 = NULL;"), "rod", "y0")
+
+    def test_what_a_model_prints_is_not_mixed_with_the_table(self):
+        check = self.check(f='puts("hello"); fflush(stdout); f[1] = -((G *)data)->g; return 0;')
+        self.assertEqual(check.returncode, DONE)
+        self.assertNotIn("hello", check.stdout)
+        self.assertIn("hello", check.stderr)
+
+    def test_wrong_arguments_are_one_line(self):
+        self.assert_refused(cpodes("check"), "model")
+        self.assert_refused(cpodes("check", "pendulum", "andrews"), "andrews")
+        self.assert_refused(cpodes("check", "pendlum"), '"pendulum"')
+        self.assert_refused(cpodes("check", "pendulum", "--param", "l=2"), '"L"')
+        self.assert_refused(cpodes("check", "pendulum", "--limit", "-1"), "--limit", "-1")
+        self.assert_refused(cpodes("check", "pendulum", "--limits", "1"), "--limit")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,94 @@
+"""Models of users, in shared objects: those that do not fit are refused in one line."""
+
+import unittest
+
+from runner import CRASHED, RunnerTest, cpodes
+from user_model import compile_model, source
+
+# parts of the model; what is said
+REFUSED = {
+    "another version of the interface": ({"abi": "CP_MODEL_ABI + 1"}, ["interface", "anew"]),
+    "another sunrealtype": ({"real": "4"}, ["sunrealtype is 4", "8", "anew"]),
+    "another sunindextype": ({"index": "2"}, ["sunindextype is 2", "anew"]),
+    "another SUNDIALS": ({"sundials": "3"}, ["SUNDIALS is 3", "anew"]),
+    "no symbol": ({"symbol": "cpodes_modell"}, ["no symbol cpodes_model", "CP_MODEL_MODULE"]),
+    "no table": ({"type": "NULL"}, ["names no model"]),
+    "no name": ({"name": "NULL"}, ['the name ""']),
+    "a bad name": ({"name": '"Rod 1"'}, ['"Rod 1"', "a-z, 0-9 and _"]),
+    "no title": ({"title": '""'}, ["no title"]),
+    "no end": ({"t_end": "0"}, ["t_end must be > 0, and is 0"]),
+    "an end that is no number": ({"t_end": "NAN"}, ["t_end", "nan"]),
+    "no create": ({"members": ".create = NULL"}, ["no function create"]),
+    "too many parameters": ({"nparameters": "13"}, ["13 parameters, 0 to 12"]),
+    "less than no parameters": ({"nparameters": "-1"}, ["-1 parameters"]),
+    "a parameter without a name": ({"parameters": '{NULL, "", "", 1, 0, 2}, {"g", "", "g", 1, 0, 2}'}, ["parameter 0"]),
+    "a parameter that no command line can set": (
+        {"parameters": '{"L=", "", "", 1, 0, 2}, {"g", "", "g", 1, 0, 2}'},
+        ["parameter 0"],
+    ),
+    "a parameter without a meaning": ({"parameters": '{"L", "m", "", 1, 0, 2}, {"g", "", "g", 1, 0, 2}'}, ["parameter 0"]),
+    "two parameters of one name": (
+        {"parameters": '{"g", "", "g", 1, 0, 2}, {"g", "", "g", 1, 0, 2}'},
+        ["two parameters g"],
+    ),
+    "a default out of its range": (
+        {"parameters": '{"L", "m", "length", 3, 0, 2}, {"g", "", "g", 1, 0, 2}'},
+        ["the default 3 of parameter L is not from 0 to 2"],
+    ),
+    "a default that is no number": (
+        {"parameters": '{"L", "m", "length", NAN, 0, 2}, {"g", "", "g", 1, 0, 2}'},
+        ["the default nan of parameter L"],
+    ),
+    "a quantity without a value": ({"quantities": '{.name = "energy", .unit = "J"}'}, ["quantity 0"]),
+    "a coordinate without a name": ({"coordinates": '{"", "m", "x"}, {"y", "m", "y"}'}, ["coordinate 0"]),
+    "two coordinates of one name": ({"coordinates": '{"x", "m", "x"}, {"x", "m", "y"}'}, ["two coordinates x"]),
+    "names of no coordinates": ({"ncoordinates": "0"}, ["0 coordinates"]),
+}
+
+
+class ModuleTest(RunnerTest):
+    def test_a_model_of_the_users_is_described_like_those_of_the_catalogue(self):
+        described = cpodes("describe", compile_model(self.folder), "--param", "g=5")
+        self.assert_done(described)
+        for text in "Rod pendulum (rod)", "length", "upwards", "energy: conserved":
+            self.assertIn(text, described.stdout)
+        self.assertRegex(described.stdout, r"g +5 +0 +100 +m/s\^2 +gravity")
+
+    def test_a_model_is_found_in_the_current_folder_without_a_slash(self):
+        compile_model(self.folder)
+        self.assert_done(cpodes("describe", "rod.so", cwd=self.folder))
+        self.assert_refused(cpodes("describe", "rod.so"), "rod.so", "No such file")
+
+    def test_what_does_not_fit_is_refused_in_one_line(self):
+        for case, (parts, words) in REFUSED.items():
+            with self.subTest(case):
+                path = compile_model(self.folder, **parts)
+                self.assert_refused(cpodes("describe", path), str(path), *words)
+
+    def test_a_file_that_is_no_shared_object_is_refused_in_one_line(self):
+        text = self.folder / "text.so"
+        text.write_text("no machine code")
+        (self.folder / "empty.so").touch()
+        for name in "text.so", "empty.so":
+            self.assert_refused(cpodes("describe", self.folder / name), name, "not a shared object")
+        self.assert_refused(cpodes("describe", self.folder / "none.so"), "none.so", "No such file")
+        self.assert_refused(cpodes("describe", f"{self.folder}/"), str(self.folder))
+
+    def test_an_undefined_symbol_is_named(self):
+        text = source(f="f[1] = somewhere_else();").replace("typedef struct", "double somewhere_else(void);\ntypedef struct")
+        path = compile_model(self.folder, text=text)
+        self.assert_refused(cpodes("describe", path), "somewhere_else")
+
+    def test_more_names_of_coordinates_than_coordinates_are_refused(self):
+        path = compile_model(self.folder, coordinates='{"x", "", "x"}, {"y", "", "y"}, {"z", "", "z"}', ncoordinates="3")
+        check = cpodes("check", path)
+        self.assertIn("3 coordinates have names, but there are 2", check.stdout)
+
+    def test_a_model_that_crashes_is_one_line(self):
+        path = compile_model(self.folder, create="abort();")
+        self.assertIn("create", cpodes("describe", path).stderr.splitlines()[-1])
+        self.assertEqual(cpodes("describe", path).returncode, CRASHED)
+
+
+if __name__ == "__main__":
+    unittest.main()
