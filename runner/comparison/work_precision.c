@@ -40,6 +40,13 @@ static void write_axes(FILE *script, Work work) {
   fprintf(script, "set xlabel '%s'\n", work == WORK_SECONDS ? "CPU time [s]" : "evaluations of f");
 }
 
+/* "VERNER_8_5_6" for "ARKODE_VERNER_8_5_6": legends are narrow */
+static const char *short_name(const char *name) {
+  static const char prefix[] = "ARKODE_";
+  const size_t length        = sizeof prefix - 1;
+  return strncmp(name, prefix, length) ? name : name + length;
+}
+
 static void write_plot(FILE *script, const Comparison *c, Work work, bool letters) {
   const char *separator = "plot";
   for (int m = 0; m < c->nmethods; m++) {
@@ -50,7 +57,7 @@ static void write_plot(FILE *script, const Comparison *c, Work work, bool letter
       fprintf(script, "with linespoints lw 2 dt %s pt %d ps 0.8 lc rgb '%s'", gnuplot_dashes(m),
               gnuplot_point(m), gnuplot_colour(m));
     fprintf(script, " title ");
-    gnuplot_string(script, c->method[m].name);
+    gnuplot_string(script, short_name(c->method[m].name));
     separator = ",";
   }
   fprintf(script, "\n");
@@ -97,11 +104,11 @@ static void write_script(FILE *script, const Comparison *c, const char *path) {
   fprintf(script, "set grid lt 1 lc rgb '#d0d0d0' lw 0.6\nset multiplot title ");
   gnuplot_string(script, type->title);
   fprintf(script, " noenhanced\nset tmargin at screen 0.9\nset bmargin at screen 0.14\n");
-  fprintf(script, "set lmargin at screen 0.08\nset rmargin at screen 0.39\n");
-  fprintf(script, "set key at screen 0.81,0.9 left top Left reverse noenhanced samplen 3\n");
+  fprintf(script, "set lmargin at screen 0.08\nset rmargin at screen 0.37\n");
+  fprintf(script, "set key at screen 0.78,0.9 left top Left reverse noenhanced samplen 3\n");
   write_axes(script, WORK_SECONDS);
   write_plot(script, c, WORK_SECONDS, false);
-  fprintf(script, "unset key\nset lmargin at screen 0.48\nset rmargin at screen 0.79\n");
+  fprintf(script, "unset key\nset lmargin at screen 0.46\nset rmargin at screen 0.76\n");
   write_axes(script, WORK_EVALUATIONS);
   write_plot(script, c, WORK_EVALUATIONS, false);
   fprintf(script, "unset multiplot\nunset output\n");
