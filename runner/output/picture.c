@@ -9,8 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOMENTS = 8, MOST_PATHS = 5, MOST_MARKS = 80, MOST_POINTS = 400, WIDTH = 800, MARGIN = 90 };
-static const double fine = 1. / 1500; /* of the size: what is closer is not told apart */
+enum {
+  MOMENTS     = 8,
+  MOST_PATHS  = 5,
+  MOST_MARKS  = 80,
+  MOST_PALE   = 12,
+  MOST_POINTS = 400,
+  WIDTH       = 800,
+  MARGIN      = 90
+};
+/* Of the size: what is closer is not told apart, in the drawing and on a path; paths that hide each other */
+static const double fine = 1. / 1500, smooth = 1. / 400, apart = 1. / 30;
 
 typedef struct {
   FILE *script;
@@ -49,8 +58,8 @@ static void write_point(const Picture *p, const double *paper) {
   fputc('\n', p->script);
 }
 
-static bool is_close(const Picture *p, const double *a, const double *b) {
-  return hypot(a[0] - b[0], a[1] - b[1]) < fine * p->view.size;
+static bool is_close(const Picture *p, const double *a, const double *b, double part) {
+  return hypot(a[0] - b[0], a[1] - b[1]) < part * p->view.size;
 }
 
 /* Segments that follow each other are one line, without the points that nobody could tell apart */
@@ -68,7 +77,7 @@ static void write_segments(const Picture *p, long frame) {
       write_point(p, from);
       memcpy(written, from, sizeof written);
     }
-    if (goes_on && is_close(p, to, written)) continue;
+    if (goes_on && is_close(p, to, written, fine)) continue;
     write_point(p, to);
     memcpy(written, to, sizeof written);
   }
@@ -105,7 +114,7 @@ static bool moves(const Picture *p, int point) {
   view_project(&p->view, point_at(p, 0, point), start);
   for (long f = 1; f < p->history->frames.rows; f++) {
     view_project(&p->view, point_at(p, f, point), now);
-    if (!is_close(p, start, now)) return true;
+    if (!is_close(p, start, now, fine)) return true;
   }
   return false;
 }
@@ -116,23 +125,37 @@ static void write_path(const Picture *p, int point, int number) {
   for (long f = 0; f < p->history->frames.rows; f++) {
     view_project(&p->view, point_at(p, f, point), paper);
     const bool last = f + 1 == p->history->frames.rows;
-    if (is_close(p, paper, written) && !last) continue;
+    if (is_close(p, paper, written, smooth) && !last) continue;
     write_point(p, paper);
     memcpy(written, paper, sizeof written);
   }
   fprintf(p->script, "EOD\n");
 }
 
+/* Are two points close at first, midway, and at the end? Then their paths hide each other */
+static bool go_together(const Picture *p, int a, int b) {
+  const long last = p->history->frames.rows - 1, frames[] = {0, last / 2, last};
+  for (int i = 0; i < 3; i++) {
+    double at[2], other[2];
+    view_project(&p->view, point_at(p, frames[i], a), at);
+    view_project(&p->view, point_at(p, frames[i], b), other);
+    if (!is_close(p, at, other, apart)) return false;
+  }
+  return true;
+}
+
 /* Of the points that move some, the last among them; returns their number */
 static int write_paths(const Picture *p) {
   const int npoints = p->history->info->npoints;
-  int moving = 0, seen = 0, count = 0;
+  int moving = 0, seen = 0, count = 0, newest = -1;
   for (int i = 0; i < npoints; i++) moving += moves(p, i);
-  for (int i = 0; i < npoints; i++) {
+  for (int i = 0; i < npoints && count < MOST_PATHS; i++) {
     if (!moves(p, i)) continue;
     seen++;
     if (moving > MOST_PATHS && seen * MOST_PATHS / moving <= count) continue;
+    if (newest >= 0 && go_together(p, newest, i)) continue;
     write_path(p, i, count++);
+    newest = i;
   }
   return count;
 }
@@ -151,7 +174,7 @@ static const char *separator(int *curves) { return (*curves)++ ? ", " : "plot"; 
 /* Many marks hide the lines: they are left to the last moment, and out where even that has too many */
 static bool shows(const RunInfo *info, CPModelPointKind kind, bool last) {
   const int count = count_kind(info, kind);
-  return count > 0 && (info->nsegments == 0 || count <= (last ? MOST_POINTS : MOST_MARKS));
+  return count > 0 && (info->nsegments == 0 || count <= (last ? MOST_POINTS : MOST_PALE));
 }
 
 static void plot_joints(const Picture *p, int moment, bool last, const char *colour, int *curves) {
@@ -199,12 +222,11 @@ static void plot_all(const Picture *p, int paths) {
   fprintf(p->script, "\n");
 }
 
-/* Three short arrows in place of axes */
+/* Three short arrows in place of axes, to the left of all */
 static void write_triad(const Picture *p) {
   static const char *const names[] = {"x", "y", "z"};
   const double length              = nice_length(p->view.size / 8);
-  const double origin[2]           = {p->view.low[0] + 0.06 * p->view.size,
-                                      p->view.low[1] + 0.06 * p->view.size};
+  const double origin[2]           = {p->view.low[0] - length, p->view.low[1] + length};
   for (int k = 0; k < 3; k++) {
     const double unit[3] = {k == 0, k == 1, k == 2};
     double tip[2];
@@ -223,7 +245,8 @@ static void write_axes(const Picture *p) {
   const char *unit    = has_units(p->history) ? " [m]" : "";
   fprintf(p->script,
           "set xrange [%.8g:%.8g]\nset yrange [%.8g:%.8g]\nset size ratio -1\nunset key\n",
-          v->low[0] - margin, v->high[0] + margin, v->low[1] - margin, v->high[1] + margin);
+          v->low[0] - margin - (v->spatial ? 2 * nice_length(v->size / 8) : 0), v->high[0] + margin,
+          v->low[1] - margin, v->high[1] + margin);
   if (v->spatial) {
     fprintf(p->script, "unset border\nunset tics\n");
     write_triad(p);
