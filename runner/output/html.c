@@ -88,6 +88,18 @@ void table_text(FILE *out, const char *text) {
   fputs("</td>", out);
 }
 
+void table_unit(FILE *out, const char *unit) {
+  fputs("<td class=\"unit\">", out);
+  for (const char *c = unit && strcmp(unit, "1") ? unit : ""; *c; c++) {
+    const bool square = c[0] == '^' && c[1] == '2', cube = c[0] == '^' && c[1] == '3';
+    if (square || cube) {
+      fputs(square ? "²" : "³", out);
+      c++;
+    } else put(out, *c);
+  }
+  fputs("</td>", out);
+}
+
 void table_number(FILE *out, double value, int digits) {
   char text[NUMBER_TEXT];
   fprintf(out, "<td class=\"number\">%s</td>", number_text(text, value, digits));

@@ -25,6 +25,8 @@ void table_begin(FILE *out, const char *id, bool wide, const char *caption, cons
                  int columns);
 void table_row(FILE *out, const char *name);
 void table_text(FILE *out, const char *text);
+/* "kg m^2" as one writes it by hand; NULL, "1": none */
+void table_unit(FILE *out, const char *unit);
 void table_number(FILE *out, double value, int digits);
 void table_row_end(FILE *out);
 /* note: below the table, may be NULL */

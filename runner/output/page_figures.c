@@ -12,9 +12,9 @@
 #include <string.h>
 
 enum {
-  WIDTH  = 720,
-  HEIGHT = 320,
-  FONT   = 15
+  WIDTH  = 600,
+  HEIGHT = 360,
+  FONT   = 16
 }; /* still legible on a phone, where it is half as wide */
 
 static const Theme page_theme = {.ink         = page_ink,
@@ -52,7 +52,7 @@ static int take_figures(const char *text, const Panel *panels, int count, const 
     Figure *f          = &figures[i];
     const Panel *panel = i < count ? &panels[i] : NULL;
     snprintf(f->id, sizeof f->id, "%s", panel ? panel->id : "motion");
-    snprintf(f->title, sizeof f->title, "%s", panel ? panel->title : "Motion");
+    snprintf(f->title, sizeof f->title, "%s", panel ? panel->title : "The motion at some moments");
     if (panel) snprintf(f->description, sizeof f->description, "%s", panel->description);
     else picture_describe(history, f->description, sizeof f->description);
     f->svg = page_svg(&text, f->id);

@@ -34,7 +34,7 @@ ReportPart report_motion_class, report_motion_description, report_motion_keys, r
     report_legend;
 
 /* ---- report_figures.c ---- */
-bool report_has_figure(const Report *report, const char *id);
+bool report_is_pictured(const Report *report); /* is there a figure of the mechanism? */
 ReportPart report_figures;
 
 /* ---- report_events.c ---- */

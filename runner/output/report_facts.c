@@ -12,7 +12,7 @@ static void invariant(const Report *r, FILE *out, int i) {
   const CPModelQuantity *q = &r->type->quantities[i];
   const History *h         = r->history;
   table_row(out, q->name);
-  table_text(out, q->unit ? q->unit : "");
+  table_unit(out, q->unit);
   table_number(out, h->first_quantity[i], 8);
   table_number(out, h->last_quantity[i], 8);
   table_text(out, q->conserved ? "conserved" : "may only fall");
@@ -112,7 +112,7 @@ static void component(const Report *r, FILE *out, long i) {
   table_row(out, name);
   table_number(out, r->history->last[i], DIGITS);
   if (r->type->coordinates) {
-    table_text(out, component_unit(r->info, i, unit, sizeof unit));
+    table_unit(out, component_unit(r->info, i, unit, sizeof unit));
     table_text(out, meaning(r, i));
   }
   table_row_end(out);

@@ -2,9 +2,11 @@
 
 #include <string.h>
 
-bool report_has_figure(const Report *r, const char *id) {
+static bool is_motion(const Figure *f) { return !strcmp(f->id, "motion"); }
+
+bool report_is_pictured(const Report *r) {
   for (int i = 0; i < r->nfigures; i++)
-    if (!strcmp(r->figure[i].id, id)) return true;
+    if (is_motion(&r->figure[i])) return true;
   return false;
 }
 
@@ -35,5 +37,9 @@ void report_figures(const Report *r, FILE *out) {
           "failed.</p>\n",
           out);
   else if (r->nfigures == 0) fputs("<p id=\"no-figures\">There is nothing to draw.</p>\n", out);
-  for (int i = 0; i < r->nfigures; i++) figure(&r->figure[i], out);
+  /* the mechanism first: on paper it stands for the animation */
+  for (int i = 0; i < r->nfigures; i++)
+    if (is_motion(&r->figure[i])) figure(&r->figure[i], out);
+  for (int i = 0; i < r->nfigures; i++)
+    if (!is_motion(&r->figure[i])) figure(&r->figure[i], out);
 }

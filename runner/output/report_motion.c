@@ -115,7 +115,7 @@ void report_motion_data(const Report *r, FILE *out) {
 void report_motion_class(const Report *r, FILE *out) {
   const Box b = box_of(r);
   fprintf(out, "%s%s", dimension_of(&b) == 3 ? "space" : "plane",
-          report_has_figure(r, "motion") ? " pictured" : "");
+          report_is_pictured(r) ? " pictured" : "");
 }
 
 static void range(FILE *out, char axis, double least, double most) {

@@ -1,6 +1,5 @@
 #include "report.h"
 
-#include <string.h>
 #include <sundials/sundials_version.h>
 #include <sys/utsname.h>
 
@@ -27,8 +26,8 @@ void report_settings(const Report *r, FILE *out) {
   pairs_begin(out, "settings", "Settings");
   pair(out, "Model", "%s", r->type->name);
   pair(out, "Integrated as", "%s",
-       s->form == FORM_MECH ? "mechanical system, M u' + A^T lambda = f, 0 = p"
-                            : "ODE with invariants, y' = f, 0 = c");
+       s->form == FORM_MECH ? "mechanical system, M u′ + Aᵀ λ = f, 0 = p"
+                            : "ODE with invariants, y′ = f, 0 = c");
   pair(out, "Method", "%s", r->info->method);
   pair(out, "Relative tolerance", "%s", number_text(text, s->rtol, 3));
   pair(out, "Absolute tolerance", "%s", number_text(text, s->atol, 3));
@@ -37,10 +36,6 @@ void report_settings(const Report *r, FILE *out) {
   else pair(out, "Outputs", "each step");
   pair(out, "State", "%ld: q %ld, u %ld, z %ld", r->info->n, r->info->nq, r->info->nu, r->info->nz);
   table_end(out, NULL);
-}
-
-static const char *unit_of(const CPModelParameter *p) {
-  return p->unit && strcmp(p->unit, "1") ? p->unit : "";
 }
 
 void report_parameters(const Report *r, FILE *out) {
@@ -52,7 +47,7 @@ void report_parameters(const Report *r, FILE *out) {
     const CPModelParameter *p = &r->type->parameters[i];
     table_row(out, p->name);
     table_number(out, r->info->settings->model.values[i], 10);
-    table_text(out, unit_of(p));
+    table_unit(out, p->unit);
     table_text(out, p->meaning ? p->meaning : "");
     table_row_end(out);
   }

@@ -18,36 +18,39 @@
   const numFrames = times.length;
   const end = times[numFrames - 1];
   const begin = times[0];
-  const GROUND = 0, JOINT = 1, MASS = 2;
+  const GROUND = 0, JOINT = 1;
 
-  /* Each frame says how much its numbers differ from those of the one before */
+  /* x, y, z of each point, frame by frame. Each frame says how much its numbers differ from those of the one before. */
   const frames = (() => {
-    const width = numPoints * dimension;
-    const values = new Float32Array(numFrames * width);
-    const sum = new Int32Array(width);
-    data.frames.forEach((frame, f) =>
-      frame.forEach((change, i) => {
-        sum[i] += change;
-        values[f * width + i] = sum[i] * data.unit + data.origin[i % dimension];
-      }));
+    const values = new Float32Array(3 * numFrames * numPoints);
+    const sum = new Int32Array(dimension * numPoints);
+    data.frames.forEach((frame, f) => {
+      for (let i = 0; i < frame.length; i++) {
+        const axis = i % dimension, point = (i - axis) / dimension;
+        sum[i] += frame[i];
+        values[3 * (f * numPoints + point) + axis] = sum[i] * data.unit + data.origin[axis];
+      }
+    });
     return values;
   })();
 
-  const coordinate = (frame, point, axis) =>
-    axis < dimension ? frames[(frame * numPoints + point) * dimension + axis] : 0;
+  const coordinate = (frame, point, axis) => frames[3 * (frame * numPoints + point) + axis];
 
   const box = (() => {
     const least = [Infinity, Infinity, Infinity], most = [-Infinity, -Infinity, -Infinity];
-    for (let f = 0; f < numFrames; f++)
-      for (let p = 0; p < numPoints; p++)
-        for (let a = 0; a < 3; a++) {
-          const x = coordinate(f, p, a);
-          if (x < least[a]) least[a] = x;
-          if (x > most[a]) most[a] = x;
-        }
+    for (let i = 0; i < frames.length; i++) {
+      const axis = i % 3;
+      if (frames[i] < least[axis]) least[axis] = frames[i];
+      if (frames[i] > most[axis]) most[axis] = frames[i];
+    }
     return { least, most, centre: least.map((x, a) => (x + most[a]) / 2), size: most.map((x, a) => x - least[a]) };
   })();
   const extent = Math.max(...box.size, 1e-300);
+
+  const grounds = [], joints = [], masses = [];
+  kinds.forEach((kind, p) => (kind === GROUND ? grounds : kind === JOINT ? joints : masses).push(p));
+  const isFixed = ([a, b]) => kinds[a] === GROUND && kinds[b] === GROUND;
+  const guides = segments.filter(isFixed), links = segments.filter((segment) => !isFixed(segment));
 
   /* The points whose paths are shown: the last, and others spread evenly */
   const MOST_TRAILS = 5;
@@ -122,6 +125,21 @@
     return [view.width / 2 + view.scale * right, view.height / 2 - view.scale * up];
   }
 
+  /* Of drawings with many points these are all that must be fast: project(frame's points) into places [2 numPoints] */
+  const places = new Float64Array(2 * numPoints);
+  function placeAll(frame) {
+    const [from, [wa, wb, wc, wd]] = around(frame), all = 3 * numPoints;
+    const [a, b, c, d] = from.map((f) => f * all);
+    const [x0, y0] = project(0, 0, 0);
+    const [xx, xy, xz] = [project(1, 0, 0), project(0, 1, 0), project(0, 0, 1)].map((v) => [v[0] - x0, v[1] - y0]);
+    for (let p = 0; p < numPoints; p++) {
+      const i = 3 * p, at = (k) => wa * frames[a + k] + wb * frames[b + k] + wc * frames[c + k] + wd * frames[d + k];
+      const x = at(i), y = at(i + 1), z = at(i + 2);
+      places[2 * p] = x0 + xx[0] * x + xy[0] * y + xz[0] * z;
+      places[2 * p + 1] = y0 + xx[1] * x + xy[1] * y + xz[1] * z;
+    }
+  }
+
   /* ---- drawing ---- */
 
   let colours = {};
@@ -144,18 +162,29 @@
     return low + (span > 0 ? Math.min(1, Math.max(0, (t - times[low]) / span)) : 0);
   }
 
-  /* The cubic through frames low and low + 1 with the slopes of the chords around them (Catmull and Rom): where a point
-     moves on a circle, straight pieces would be seen */
-  function placeOf(frame, point) {
+  /* Four frames and their weights in the cubic with the slopes of the chords around it (Catmull and Rom): where a point
+     moves on a circle, straight pieces would be seen. Beyond the ends the motion goes on straight. */
+  function around(frame) {
     const last = numFrames - 1, low = Math.min(Math.floor(frame), last), s = frame - low;
-    const at = (axis) => {
-      const b = coordinate(low, point, axis);
-      if (s === 0) return b;
-      const c = coordinate(low + 1, point, axis);
-      const a = low > 0 ? coordinate(low - 1, point, axis) : 2 * b - c;
-      const d = low + 2 <= last ? coordinate(low + 2, point, axis) : 2 * c - b;
-      return b + 0.5 * s * (c - a + s * (2 * a - 5 * b + 4 * c - d + s * (3 * (b - c) + d - a)));
-    };
+    const high = Math.min(low + 1, last), before = Math.max(low - 1, 0), after = Math.min(low + 2, last);
+    const weights = [s * (2 * s - 1 - s * s), 2 - 5 * s * s + 3 * s * s * s, s * (1 + 4 * s - 3 * s * s), s * s * (s - 1)]
+      .map((weight) => weight / 2);
+    if (before === low) {
+      weights[1] += 2 * weights[0];
+      weights[2] -= weights[0];
+      weights[0] = 0;
+    }
+    if (after === high) {
+      weights[2] += 2 * weights[3];
+      weights[1] -= weights[3];
+      weights[3] = 0;
+    }
+    return [[before, low, high, after], weights];
+  }
+
+  function placeOf(frame, point) {
+    const [from, weights] = around(frame);
+    const at = (axis) => from.reduce((sum, f, k) => sum + weights[k] * coordinate(f, point, axis), 0);
     return project(at(0), at(1), at(2));
   }
 
@@ -184,47 +213,51 @@
     context.globalAlpha = 1;
   }
 
-  function drawSegments(places, which, colour, width, dashes) {
+  function drawSegments(list, colour, width, dashes) {
     context.strokeStyle = colour;
     context.lineWidth = width;
     context.lineCap = "round";
     context.setLineDash(dashes);
     context.beginPath();
-    for (const [a, b] of segments)
-      if ((kinds[a] === GROUND && kinds[b] === GROUND) === which) line(places[a], places[b]);
+    for (const [a, b] of list) {
+      context.moveTo(places[2 * a], places[2 * a + 1]);
+      context.lineTo(places[2 * b], places[2 * b + 1]);
+    }
     context.stroke();
     context.setLineDash([]);
   }
 
-  function drawGround(places, size) {
+  function drawGround(size) {
     context.fillStyle = context.strokeStyle = colours.ground;
     context.lineWidth = 1.5;
     context.beginPath();
-    places.forEach(([x, y], p) => {
-      if (kinds[p] === GROUND) context.rect(x - size, y - size, 2 * size, 2 * size);
-    });
+    for (const p of grounds) context.rect(places[2 * p] - size, places[2 * p + 1] - size, 2 * size, 2 * size);
     context.fill();
     context.beginPath();
-    places.forEach(([x, y], p) => {
-      if (kinds[p] !== GROUND) return;
+    for (const p of grounds) {
+      const x = places[2 * p], y = places[2 * p + 1];
       for (let i = -1; i <= 1; i++) line([x + (i + 0.5) * size, y + size], [x + (i - 0.5) * size, y + 2.2 * size]);
       line([x - 2 * size, y + size], [x + 2 * size, y + size]);
-    });
+    }
     context.stroke();
   }
 
-  function drawCircles(places, kind, size, fill, edge) {
+  /* Very small ones are squares, which are drawn much faster */
+  function drawCircles(list, size, fill, edge) {
     context.fillStyle = fill;
     context.strokeStyle = edge;
     context.lineWidth = Math.min(2, size / 2);
     context.beginPath();
-    places.forEach(([x, y], p) => {
-      if (kinds[p] !== kind) return;
-      context.moveTo(x + size, y);
-      context.arc(x, y, size, 0, 2 * Math.PI);
-    });
+    for (const p of list) {
+      const x = places[2 * p], y = places[2 * p + 1];
+      if (size < 2) context.rect(x - size, y - size, 2 * size, 2 * size);
+      else {
+        context.moveTo(x + size, y);
+        context.arc(x, y, size, 0, 2 * Math.PI);
+      }
+    }
     context.fill();
-    context.stroke();
+    if (edge && size >= 2) context.stroke();
   }
 
   const nice = (x) => {
@@ -266,16 +299,16 @@
 
   function draw() {
     const frame = frameAt(player.time);
-    const places = kinds.map((kind, p) => placeOf(frame, p));
-    const size = Math.max(1.5, Math.min(6, 0.35 * view.scale * extent / Math.sqrt(numPoints) / 4));
+    const size = Math.max(1.5, Math.min(6, (0.1 * view.scale * extent) / Math.sqrt(numPoints)));
+    placeAll(frame);
     context.fillStyle = colours.paper;
     context.fillRect(0, 0, view.width, view.height);
     drawTrails(frame);
-    drawSegments(places, true, colours.ground, 2, [6, 5]);
-    drawSegments(places, false, colours.body, Math.min(4, size), []);
-    drawGround(places, Math.max(3, size - 1));
-    drawCircles(places, JOINT, Math.max(1.2, size - 1.5), colours.joint, colours.body);
-    drawCircles(places, MASS, size, colours.mass, colours.mass);
+    drawSegments(guides, colours.ground, 2, [6, 5]);
+    drawSegments(links, colours.body, Math.min(4, size), []);
+    drawGround(Math.max(3, size - 1));
+    drawCircles(joints, Math.max(1.2, size - 1.5), colours.joint, colours.body);
+    drawCircles(masses, size, colours.mass, null);
     drawScale();
     drawAxes();
   }
