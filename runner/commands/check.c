@@ -14,7 +14,8 @@ enum { KEY_LIMIT = 1000, LIMIT = 100, MOST_SECONDS = 1000000, WIDTH = 34, LIST =
 
 static const struct argp_option options[] = {
     MODEL_PARAM_OPTION(0),
-    {"time-limit", KEY_LIMIT, "SECONDS", 0, "CPU time after which it is stopped, default 100; 0: none", 0},
+    {"time-limit", KEY_LIMIT, "SECONDS", 0,
+     "CPU time after which it is stopped, default 100; 0: none", 0},
     {0}};
 
 typedef struct {

@@ -58,8 +58,13 @@ _cpodes_find_model() { # program command
 }
 
 _cpodes_complete_value() { # program option part model
-  local file
+  local file first
   case $2 in
+    --methods=)
+      [[ $3 == *,* ]] && first=${3%,*}, # the last of a list
+      COMPREPLY=($(compgen -P "$first" -W "$("$1" list --methods --names)" -- "${3##*,}"))
+      compopt -o nospace
+      ;;
     --method=) COMPREPLY=($(compgen -W "$("$1" list --methods --names)" -- "$3")) ;;
     --linsol=) COMPREPLY=($(compgen -W "$("$1" list --linsols --names)" -- "$3")) ;;
     --norm=) COMPREPLY=($(compgen -W "$("$1" list --norms --names)" -- "$3")) ;;

@@ -45,7 +45,7 @@ class Words(RunnerTest):
         for option in "--method= --rtol= --csv= --report= --quiet --help".split():
             self.assertIn(option, options)
         self.assertEqual(self.complete("list", "--m"), ["--methods"])
-        self.assertEqual(self.complete("check", "pendulum", "--li"), ["--limit="])
+        self.assertEqual(self.complete("check", "pendulum", "--time"), ["--time-limit="])
 
     def test_a_model_is_completed_wherever_it_stands(self):
         self.assertEqual(self.complete("run", ""), MODELS)
@@ -70,6 +70,10 @@ class Words(RunnerTest):
         self.assertIn("sparse-schur", self.complete("run", "--linsol", ""))
         self.assertIn("kinetic", self.complete("run", "--norm", ""))
         self.assertEqual(self.complete("run", "--form", "o"), ["ode"])
+
+    def test_the_last_of_several_methods_is_completed(self):
+        self.assertEqual(self.complete("compare", "--methods", "="), methods())
+        self.assertEqual(self.complete("compare", "-m", "bdf,do"), ["bdf,dop853", "bdf,dopri5"])
 
     def test_every_value_is_one_that_the_program_takes(self):
         # of dense and sparse models, in one of the forms
@@ -120,6 +124,7 @@ class Terminal(RunnerTest):
         # $((...)): what is seen is the answer, not the echo of the keys
         self.type_and_wait("cpodes describe pendu\t--parameters && echo a$((1 + 1))z\n", "a2z")
         self.type_and_wait("cpodes run knife\t--meth\tadams-n\t-q && echo b$((1 + 1))z\n", "b2z")
+        self.type_and_wait("cpodes compare pendulum --methods ad\t,bd\t,dopri\t >/dev/null --to 1e-4 && echo d$((1 + 1))z\n", "d2z")
         self.type_and_wait("cpodes run pendulum -qp L\t2 && echo c$((1 + 1))z\n", "c2z")
 
     @unittest.skipUnless(BASH, "no bash")
