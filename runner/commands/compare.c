@@ -1,10 +1,202 @@
+/* cpodes compare MODEL: several methods and tolerances, what they cost and how well they did. */
 #include "../command.h"
-#include "../options.h"
+#include "../comparison/comparison.h"
+#include "../model_arguments.h"
+#include "../output/figures.h"
+#include "../output/writers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_FROM = 1000, KEY_TO, KEY_PER_DECADE, KEY_LIMIT, KEY_CSV, KEY_JSON, KEY_PLOT };
+
+static const struct argp_option options[] = {
+    {NULL, 0, NULL, 0, "What is compared:", 1},
+    {"methods", 'm', "LIST", 0,
+     "names with commas between, as of `cpodes run --method`; default: bdf,adams,dop853, for stiff "
+     "models bdf,bdf2,esdirk4",
+     1},
+    {"tolerances", 'r', "LIST", 0, "relative and absolute ones, with commas between: 1e-4,1e-6", 1},
+    {"from", KEY_FROM, "TOL", 0, "without a list: the loosest, default 1e-4", 1},
+    {"to", KEY_TO, "TOL", 0, "the tightest, default 1e-10, for stiff models 1e-8", 1},
+    {"per-decade", KEY_PER_DECADE, "N", 0, "between them so many for a factor of 10, default 1", 1},
+    {"t-end", 't', "TIME", 0, "end of the motion, default: the model's", 1},
+    MODEL_PARAM_OPTION(1),
+    {"time-limit", KEY_LIMIT, "SECONDS", 0, "of CPU time for each run, default 20", 1},
+    {NULL, 0, NULL, 0, "What it leaves, beside the table:", 2},
+    {"csv", KEY_CSV, "FILE", 0, "the table for programs; -: stdout", 2},
+    {"json", KEY_JSON, "FILE", 0, "the same; -: stdout", 2},
+    {"plot", KEY_PLOT, "FILE", 0, "error over CPU time and evaluations, .svg, .png or .pdf", 2},
+    {0}};
+
+typedef struct {
+  Comparison *comparison;
+  ModelArguments model;
+  bool has_t_end;
+  const char *csv, *json, *plot;
+} CompareOptions;
+
+/* ------------------------------------------------------------------------------------- parsing -- */
+
+/* Calls take for each name between commas; 0 or -1 */
+static int for_each(const char *option, const char *list, int (*take)(Comparison *, const char *),
+                    Comparison *c) {
+  char name[METHOD_NAME];
+  for (const char *text = list;; text++) {
+    const size_t length = strcspn(text, ",");
+    if (length == 0 || length >= sizeof name) {
+      complain("%s wants names or numbers with commas between, and is \"%s\"", option, list);
+      return -1;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    if (take(c, name)) return -1;
+    text += length;
+    if (!*text) return 0;
+  }
+}
+
+static int take_method(Comparison *c, const char *name) {
+  if (c->nmethods == MOST_METHODS) {
+    complain("--methods: there are more than %d", MOST_METHODS);
+    return -1;
+  }
+  if (parse_method("--methods", name, &c->method[c->nmethods])) return -1;
+  for (int i = 0; i < c->nmethods; i++)
+    if (!strcmp(c->method[i].name, name)) {
+      complain("--methods: \"%s\" is there twice", name);
+      return -1;
+    }
+  c->nmethods++;
+  return 0;
+}
+
+static int take_tolerance(Comparison *c, const char *text) {
+  if (c->ntols == MOST_TOLERANCES) {
+    complain("--tolerances: there are more than %d", MOST_TOLERANCES);
+    return -1;
+  }
+  return parse_number("--tolerances", text, 1e-15, 1, &c->tol[c->ntols++]);
+}
+
+static int take_path(const char *option, const char *path, const char **taken) {
+  *taken = path;
+  return path_check(option, path);
+}
+
+static int take_option(CompareOptions *o, int key, const char *text) {
+  Comparison *c = o->comparison;
+  switch (key) {
+  case 'm': return for_each("--methods", text, take_method, c);
+  case 'r': return for_each("--tolerances", text, take_tolerance, c);
+  case 't':
+    o->has_t_end = true;
+    return parse_number("--t-end", text, 1e-300, 1e300, &c->settings.t_end);
+  case KEY_FROM: return parse_number("--from", text, 1e-15, 1, &c->from);
+  case KEY_TO: return parse_number("--to", text, 1e-15, 1, &c->to);
+  case KEY_PER_DECADE: return parse_number("--per-decade", text, 0.1, 20, &c->per_decade);
+  case KEY_LIMIT: return parse_number("--time-limit", text, 1e-3, 1e9, &c->limit);
+  case KEY_CSV: return take_path("--csv", text, &o->csv);
+  case KEY_JSON: return take_path("--json", text, &o->json);
+  default: return figure_check_path("--plot", text) ? -1 : take_path("--plot", text, &o->plot);
+  }
+}
+
+static bool is_stdout(const char *path) { return path && !strcmp(path, "-"); }
+
+/* What the options mean together; 0 or EINVAL */
+static error_t complete(CompareOptions *o) {
+  Comparison *c = o->comparison;
+  if (c->ntols > 0 && (c->from > 0 || c->to > 0 || c->per_decade > 0))
+    complain("--tolerances does not go with --from, --to and --per-decade");
+  else if (c->from > 0 && c->to > c->from)
+    complain("--to, %g, must not be larger than --from, %g", c->to, c->from);
+  else if (is_stdout(o->csv) && is_stdout(o->json)) complain("--csv and --json cannot both be -");
+  else {
+    c->settings.model = o->model.choice;
+    if (!o->has_t_end) c->settings.t_end = (double)o->model.choice.type->t_end;
+    return 0;
+  }
+  return EINVAL;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+  CompareOptions *o   = state->input;
+  const error_t error = take_model_arguments(&o->model, key, text);
+  if (key == ARGP_KEY_END && !error) return complete(o);
+  if (error != ARGP_ERR_UNKNOWN) return error;
+  for (const struct argp_option *option = options; option->name || option->doc; option++)
+    if (option->name && option->key == key) return take_option(o, key, text) ? EINVAL : 0;
+  return ARGP_ERR_UNKNOWN;
+}
+
+/* ------------------------------------------------------------------------------------- comparing -- */
+
+/* Rows come as the runs end. Returns the number of runs that reached their end */
+static int run_all(Comparison *c, FILE *out) {
+  int done = 0;
+  for (int place = 0; place < c->nmethods * c->ntols && !was_interrupted(); place++) {
+    if (place > 0 && place % c->ntols == 0) fputc('\n', out);
+    done += comparison_run(c, place) == STATUS_DONE;
+    comparison_print_row(c, &c->run[c->nruns - 1], out);
+    fflush(out);
+  }
+  return done;
+}
+
+/* How many files were not written */
+static int write_files(const CompareOptions *o) {
+  int failed = 0;
+  if (o->csv) failed += comparison_write_csv(o->comparison, o->csv) != 0;
+  if (o->json) failed += comparison_write_json(o->comparison, o->json) != 0;
+  if (o->plot) failed += work_precision_write(o->comparison, o->plot) != 0;
+  return failed;
+}
+
+static int compare(const CompareOptions *o) {
+  Comparison *c    = o->comparison;
+  FILE *out        = is_stdout(o->csv) || is_stdout(o->json) ? stderr : stdout;
+  const int status = comparison_prepare(c);
+  if (status != STATUS_DONE) return status;
+  comparison_print_head(c, out);
+  const int done = run_all(c, out);
+  fputc('\n', out);
+  if (done && figures_possible()) work_precision_print(c, out);
+  if (write_files(o) || fflush(out) || ferror(out)) return STATUS_OUTPUT;
+  if (was_interrupted()) {
+    complain("interrupted after %d of %d runs", c->nruns, c->nmethods * c->ntols);
+    return STATUS_INTERRUPTED;
+  }
+  if (!done) complain("no run came to its end");
+  return done ? STATUS_DONE : STATUS_FAILED;
+}
 
 static int compare_main(int argc, char **argv) {
-  (void)argc;
-  complain("%s: not yet", argv[0]);
-  return STATUS_USAGE;
+  static const struct argp argp = {.options  = options,
+                                   .parser   = parse,
+                                   .args_doc = "MODEL",
+                                   .doc = "Runs a model by several methods and tolerances, and "
+                                          "shows what they cost and how well they did: the largest "
+                                          "error of a coordinate at the end, against the model's "
+                                          "reference where it has one, else against runs at much "
+                                          "tighter tolerances."
+                                          "\vExit status: 0 done, 1 no run came to its end, 2 "
+                                          "wrong input, 3 a file could not be written, 130 "
+                                          "interrupted."};
+  CompareOptions o              = {.comparison = calloc(1, sizeof *o.comparison)};
+  int status                    = STATUS_USAGE;
+  if (!o.comparison) {
+    complain("no memory");
+    return STATUS_OUTPUT;
+  }
+  o.comparison->limit = 20;
+  if (!parse_options(&argp, argc, argv, &o)) {
+    catch_interrupts();
+    status = compare(&o);
+  }
+  comparison_free(o.comparison);
+  free(o.comparison);
+  return status;
 }
 
 const Command compare_command = {

@@ -1,5 +1,6 @@
 /* cpodes run MODEL: one run, and what it leaves. */
 #include "../command.h"
+#include "../model_arguments.h"
 #include "../output/figures.h"
 #include "../output/writers.h"
 #include "../simulation/problem.h"
@@ -34,7 +35,7 @@ static const struct argp_option options[] = {
     {"t-end", 't', "TIME", 0, "end of the motion, default: the model's", 1},
     {"max-step", KEY_MAX_STEP, "TIME", 0,
      "longest step, default: none; with events a 200-th of the motion", 1},
-    {"param", 'p', "NAME=VALUE", 0, "a parameter of the model; may be repeated", 1},
+    MODEL_PARAM_OPTION(1),
     {"form", KEY_FORM, "FORM",
      0, "mech: mass matrix, forces, constraints (default where the model has it); ode: y' = f with invariants",
      1},
@@ -56,9 +57,7 @@ static const struct argp_option options[] = {
 
 typedef struct {
   RunSettings settings;
-  const char *model;
-  const char *setting[MOST_SETTINGS];
-  int nsettings;
+  ModelArguments model;
   bool has_atol, has_t_end, has_outputs, quiet;
   const char *csv, *json, *plot, *picture, *report;
 } RunOptions;
@@ -89,24 +88,6 @@ static int take_positive(const char *option, const char *text, double most, doub
   return -1;
 }
 
-static int take_setting(RunOptions *o, const char *text) {
-  if (o->nsettings == MOST_SETTINGS) {
-    complain("--param is given more than %d times", MOST_SETTINGS);
-    return -1;
-  }
-  o->setting[o->nsettings++] = text;
-  return 0;
-}
-
-static int take_model(RunOptions *o, const char *name) {
-  if (o->model) {
-    complain("there is one model too many: \"%s\" and \"%s\"", o->model, name);
-    return -1;
-  }
-  o->model = name;
-  return 0;
-}
-
 static int take_path(const char *option, const char *path, const char **taken) {
   *taken = path;
   return path_check(option, path);
@@ -126,7 +107,6 @@ static int take_option(RunOptions *o, int key, const char *text) {
   case 'n':
     o->has_outputs = true;
     return parse_whole("--outputs", text, 0, 1000000000, &s->outputs);
-  case 'p': return take_setting(o, text);
   case 'q': o->quiet = true; return 0;
   case KEY_MAX_STEP: return take_positive("--max-step", text, 1e300, &s->max_step);
   case KEY_FORM: return parse_form(text, &s->form);
@@ -145,15 +125,11 @@ static int is_stdout(const char *path) { return path && !strcmp(path, "-"); }
 /* What the options mean together; 0 or EINVAL */
 static error_t complete(RunOptions *o) {
   RunSettings *s = &o->settings;
-  if (!o->model) {
-    complain("a model is missing; `cpodes list` names those there are");
-    return EINVAL;
-  }
   if (is_stdout(o->csv) && is_stdout(o->json)) {
     complain("--csv and --json cannot both be -");
     return EINVAL;
   }
-  if (choose_model(o->model, o->setting, o->nsettings, &s->model)) return EINVAL;
+  s->model = o->model.choice;
   if (!o->has_atol) s->atol = s->rtol;
   if (!o->has_t_end) s->t_end = (double)s->model.type->t_end;
   if (!o->has_outputs) s->outputs = o->report ? REPORT_OUTPUTS : OUTPUTS;
@@ -164,17 +140,10 @@ static error_t complete(RunOptions *o) {
 }
 
 static error_t parse(int key, char *text, struct argp_state *state) {
-  RunOptions *o = state->input;
-  switch (key) {
-  case ARGP_KEY_ARG: return take_model(o, text) ? EINVAL : 0;
-  case ARGP_KEY_END: return complete(o);
-  case ARGP_KEY_INIT:
-  case ARGP_KEY_FINI:
-  case ARGP_KEY_SUCCESS:
-  case ARGP_KEY_ERROR:
-  case ARGP_KEY_NO_ARGS: return 0;
-  default: break;
-  }
+  RunOptions *o       = state->input;
+  const error_t taken = take_model_arguments(&o->model, key, text);
+  if (key == ARGP_KEY_END) return taken ? taken : complete(o);
+  if (taken != ARGP_ERR_UNKNOWN) return taken;
   for (const struct argp_option *option = options; option->name || option->doc; option++)
     if (option->name && option->key == key) return take_option(o, key, text) ? EINVAL : 0;
   return ARGP_ERR_UNKNOWN;
@@ -201,8 +170,10 @@ static int write_results(const RunOptions *o, const History *h, int argc, char *
 
 /* The line on stderr of a run that did not reach its end */
 static void complain_about(const RunInfo *info, const RunResult *r, const char *name) {
-  if (r->ending == RUN_DONE || r->ending == RUN_UNWRITTEN) return; /* who could not write has said so */
+  if (r->ending == RUN_DONE || r->ending == RUN_UNWRITTEN)
+    return; /* who could not write has said so */
   if (!info->settings || r->flag == RUN_FLAG_USAGE) complain("%s", r->message);
+  else if (strstr(r->message, "t = ")) complain("%s: %s", name, r->message);
   else complain("%s: %s, at t = %.10g", name, r->message, r->t);
 }
 

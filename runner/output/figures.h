@@ -10,7 +10,7 @@ bool figures_possible(void);
 /* One file with the panels of the run: coordinates, quantities, violations, steps. The suffix of path says the format:
    .svg, .png or .pdf. 0, or a complaint and -1 */
 int figure_write(const History *history, const char *path);
-/* Is the suffix one of those? Complains if not: 0 or -1 */
+/* Is the suffix one of those, and gnuplot there? Complains if not: 0 or -1 */
 int figure_check_path(const char *option, const char *path);
 
 /* The mechanism at some moments in one picture, with the paths of its moving points */

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* open_memstream */
 #include "gnuplot.h"
 
 #include "../options.h"
@@ -5,6 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,7 +15,7 @@ enum { NO_PROGRAM = 127, LINE = 300 };
 
 /* -------------------------------------------------------------------------------------- running -- */
 
-/* What gnuplot prints goes through a pipe: a full disk is then noticed here */
+/* What gnuplot prints goes through a pipe: it would not notice a full disk */
 static void copy_all(int from, FILE *to) {
   char block[1 << 14];
   for (;;) {
@@ -83,14 +85,32 @@ int gnuplot_run(FILE *script, FILE *out, const char *what) {
   return status ? -1 : 0;
 }
 
-int gnuplot_write(FILE *script, const char *path) {
+static int write_whole(const char *path, const char *text, size_t length) {
   char temporary[PATH_LENGTH];
   FILE *file = whole_file_open(path, temporary, sizeof temporary);
   if (!file) return -1;
-  if (!gnuplot_run(script, file, path)) return whole_file_close(file, temporary, path);
+  errno = 0;
+  if (fwrite(text, 1, length, file) == length && !fflush(file))
+    return whole_file_close(file, temporary, path);
+  complain("%s was not written: %s", path, strerror(errno));
   fclose(file);
   if (temporary[0]) unlink(temporary);
   return -1;
+}
+
+int gnuplot_write(FILE *script, const char *path) {
+  char *text    = NULL;
+  size_t length = 0;
+  FILE *out     = open_memstream(&text, &length);
+  int flag      = -1;
+  if (!out) complain("%s: there is no memory for a figure", path);
+  else {
+    flag = gnuplot_run(script, out, path);
+    if (fclose(out)) flag = -1;
+    if (!flag) flag = write_whole(path, text, length);
+  }
+  free(text);
+  return flag;
 }
 
 /* -------------------------------------------------------------------------------------- scripts -- */
@@ -112,7 +132,7 @@ void gnuplot_string(FILE *script, const char *text) {
   for (const unsigned char *s = (const unsigned char *)text; *s;) {
     const int bytes = character(s);
     if (bytes == 0 || *s < ' ' || *s == 0x7f) fputc('?', script);
-    else if (*s == '\'') fputs("''", script);
+    else if (*s == '\'') fputs("'.\"'\".'", script); /* "''" fails at a string's beginning */
     else fwrite(s, 1, (size_t)bytes, script);
     s += bytes ? bytes : 1;
   }

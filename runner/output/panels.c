@@ -76,14 +76,21 @@ static bool note_range(const Panel *panel, Curve *curve) {
   return !isnan(curve->first);
 }
 
-/* The decade below the smallest that is not zero; 0 where none is zero */
+static double largest_of(const Panel *panel) {
+  double most = 0;
+  for (int c = 0; c < panel->ncurves; c++) most = fmax(most, panel->curve[c].most);
+  return most;
+}
+
+/* The decade below the smallest that is not zero, or is as good as zero; 0 where none is */
 static double find_foot(const Panel *panel) {
-  double least = INFINITY;
-  bool zero    = false;
+  const double none = fmax(DBL_MIN, fmin(1e-18, 1e-4 * largest_of(panel))); /* less is none at all */
+  double least      = INFINITY;
+  bool zero         = false;
   for (int c = 0; c < panel->ncurves; c++)
     for (long i = 0; i < panel->rows->rows; i++) {
       const double value = curve_value(panel, &panel->curve[c], i);
-      if (value < DBL_MIN) zero = true;
+      if (value < none) zero = true;
       else if (value < least) least = value;
     }
   if (!zero) return 0;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOMENTS = 8, MOST_PATHS = 5, MOST_MARKS = 80, WIDTH = 800, MARGIN = 90 };
+enum { MOMENTS = 8, MOST_PATHS = 5, MOST_MARKS = 80, MOST_POINTS = 400, WIDTH = 800, MARGIN = 90 };
 static const double fine = 1. / 1500; /* of the size: what is closer is not told apart */
 
 typedef struct {
@@ -148,6 +148,25 @@ static void fade(const char *colour, int moment, int moments, char *faded, size_
 
 static const char *separator(int *curves) { return (*curves)++ ? ", " : "plot"; }
 
+/* Many marks hide the lines: they are left to the last moment, and out where even that has too many */
+static bool shows(const RunInfo *info, CPModelPointKind kind, bool last) {
+  const int count = count_kind(info, kind);
+  return count > 0 && (info->nsegments == 0 || count <= (last ? MOST_POINTS : MOST_MARKS));
+}
+
+static void plot_joints(const Picture *p, int moment, bool last, const char *colour, int *curves) {
+  const bool many = count_kind(p->history->info, CP_POINT_JOINT) > MOST_MARKS / 2;
+  if (last && !many) /* rings are empty */
+    fprintf(p->script, "%s $points%d_1 with points pt 7 ps 0.8 lc rgb '%s'", separator(curves),
+            moment, p->theme->paper);
+  fprintf(p->script, "%s $points%d_1 with points pt 6 ps %s lw 1.4 lc rgb '%s'", separator(curves),
+          moment,
+          many   ? "0.3"
+          : last ? "0.8"
+                 : "0.5",
+          colour);
+}
+
 static void plot_moment(const Picture *p, int moment, int *curves) {
   const RunInfo *info = p->history->info;
   const int moments   = moments_of(p->history);
@@ -158,20 +177,14 @@ static void plot_moment(const Picture *p, int moment, int *curves) {
   if (info->nsegments > 0)
     fprintf(p->script, "%s $rods%d with lines lw %.2g lc rgb '%s'", separator(curves), moment,
             last ? 1.3 * width : width, colour);
-  const int joints = count_kind(info, CP_POINT_JOINT), masses = count_kind(info, CP_POINT_MASS);
-  if (joints > 0 && joints <= MOST_MARKS) {
-    if (last)
-      fprintf(p->script, "%s $points%d_1 with points pt 7 ps 0.8 lc rgb '%s'", separator(curves),
-              moment, p->theme->paper);
-    fprintf(p->script, "%s $points%d_1 with points pt 6 ps %s lw 1.4 lc rgb '%s'",
-            separator(curves), moment, last ? "0.8" : "0.5", colour);
-  }
-  if (masses > 0)
+  if (shows(info, CP_POINT_JOINT, last)) plot_joints(p, moment, last, colour, curves);
+  if (shows(info, CP_POINT_MASS, last))
     fprintf(p->script, "%s $points%d_2 with points pt 7 ps %s lc rgb '%s'", separator(curves),
-            moment, masses > MOST_MARKS ? "0.4" : "1.1", colour);
-  if (last && count_kind(info, CP_POINT_GROUND) > 0)
-    fprintf(p->script, "%s $points%d_0 with points pt 9 ps 1.3 lc rgb '%s'", separator(curves),
-            moment, p->theme->ink);
+            moment, count_kind(info, CP_POINT_MASS) > MOST_MARKS ? "0.4" : "1.1", colour);
+  if (last && shows(info, CP_POINT_GROUND, last))
+    fprintf(p->script, "%s $points%d_0 with points pt 9 ps %s lc rgb '%s'", separator(curves),
+            moment, count_kind(info, CP_POINT_GROUND) > MOST_MARKS / 2 ? "0.7" : "1.3",
+            p->theme->ink);
 }
 
 /* Paths over what is pale, behind the end */

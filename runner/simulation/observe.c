@@ -33,6 +33,7 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
   info->nquantities     = type->nquantities;
   info->known           = model->known && type->reference;
   info->reference_error = model->reference_error;
+  info->ncompared       = (long)CPModelNumCompared(model);
   if (p->settings.drawing && type->points) {
     info->npoints   = model->drawing.npoints;
     info->nsegments = model->drawing.nsegments;

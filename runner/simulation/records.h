@@ -25,6 +25,7 @@ typedef struct {
   bool forces;        /* are multipliers wanted? */
   bool drawing;       /* are the drawing's points? */
   bool steps;         /* is each step told? */
+  bool unjudged;      /* is the error against the model's reference left out? */
 } RunSettings;
 
 /* ---- before the first sample ---- */
@@ -40,6 +41,7 @@ typedef struct {
   bool has_norms;     /* of quaternions */
   bool known;         /* is there a reference for these parameters? */
   double reference_error;
+  long ncompared;         /* components of the state in which errors are measured: the first ones */
   int npoints, nsegments; /* 0: no drawing, or not wanted */
   const int *kind;        /* [npoints], of CPModelPointKind */
   const int (*segment)[2];

@@ -16,7 +16,7 @@ packages_doc='doxygen python3-sphinx python3-breathe libjs-mathjax'
 
 # The same for people, where there is no apt
 names_build='a C11 compiler, CMake >= 3.25, Ninja, SUNDIALS 6.4 to 7.x (CVODES, ARKODE), SuiteSparse (CHOLMOD, SPQR, KLU), LAPACK, Jansson, pkg-config'
-names_plot='gnuplot (with its SVG and pngcairo terminals)'
+names_plot='gnuplot (with its SVG, pngcairo and pdfcairo terminals)'
 names_browser='Chromium, its WebDriver, Selenium for Python 3 (else the tests of reports are left out)'
 names_test='a C++17 compiler, pkg-config, Check >= 0.15; if they are there, MPI and GSL'
 names_sanitizers='a compiler with -fsanitize=address,undefined and -fsanitize=thread'

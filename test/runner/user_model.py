@@ -55,6 +55,7 @@ OPERATORS = "{.nu = 2, .np = 1, .p = p, .v = v, .b = b, .udot = udot, .Au = Au, 
 SOURCE = """
 #include <cpodes/cpodes_model.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sunmatrix/sunmatrix_dense.h>

@@ -1,0 +1,73 @@
+/* An end that the model does not know: computed at a tolerance so tight that a second method finds the same. */
+#include "comparison.h"
+
+#include "../command.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  const char *method;
+  int stiff; /* for which models */
+  double tol;
+} Candidate;
+
+/* In this order, until two have come to the end */
+static const Candidate candidates[] = {
+    {"dop853", 0, 1e-13}, {"adams", 0, 1e-13},   {"adams-newton", 0, 1e-13}, {"bdf", 0, 1e-12},
+    {"bdf", 1, 1e-12},    {"esdirk4", 1, 1e-10}, {"adams-newton", 1, 1e-12}, {"dop853", 1, 1e-12}};
+enum { CANDIDATES = sizeof candidates / sizeof candidates[0] };
+
+/* So much longer than a run may take */
+static const double patience = 5;
+
+double reference_distance(const Comparison *c, const double *a, const double *b) {
+  double most = 0;
+  for (long i = 0; i < c->ncompared; i++) {
+    const double d = fabs(a[i] - b[i]);
+    if (isnan(d)) return NAN; /* fmax would lose it */
+    most = fmax(most, d);
+  }
+  return most;
+}
+
+/* The end by a candidate, which the caller frees; NULL: it did not come there */
+static double *end_by(const Comparison *c, const Candidate *candidate) {
+  RunInfo info;
+  RunResult result;
+  double *y;
+  long n;
+  run_to_end(c, method_named(candidate->method), candidate->tol, false, &info, &result, &y, &n);
+  run_info_free(&info);
+  return y;
+}
+
+static void take(Comparison *c, const Candidate *candidate, double *y) {
+  const size_t used = strlen(c->origin);
+  snprintf(c->origin + used, sizeof c->origin - used,
+           c->reference ? ", beside %s at %.0e" : "computed by %s at %.0e", candidate->method,
+           candidate->tol);
+  if (c->reference) {
+    c->accuracy = reference_distance(c, y, c->reference);
+    free(y);
+  } else c->reference = y;
+}
+
+int reference_compute(Comparison *c) {
+  Comparison longer = *c;
+  longer.limit      = patience * c->limit;
+  c->accuracy       = NAN;
+  for (int i = 0; i < CANDIDATES && isnan(c->accuracy) && !was_interrupted(); i++) {
+    double *y = candidates[i].stiff == c->stiff ? end_by(&longer, &candidates[i]) : NULL;
+    if (y) take(c, &candidates[i], y);
+  }
+  if (!isnan(c->accuracy)) return 0;
+  if (was_interrupted()) complain("interrupted");
+  else
+    complain("%s: the end at t = %g is not known, and no two methods reach it within %g s each; a "
+             "shorter --t-end or a longer "
+             "--time-limit may help",
+             c->settings.model.type->name, c->settings.t_end, longer.limit);
+  return -1;
+}
