@@ -32,7 +32,7 @@ enum CPModelLimits {
 };
 
 /** A mechanism with values of its parameters; created by CPModelCreate. */
-typedef struct CPModel CPModel;
+typedef struct CPModel_ CPModel;
 
 /** A number that CPModelCreate takes, in SI units. Whole ones (numbers of bodies) are rounded. */
 typedef struct {
@@ -112,7 +112,7 @@ typedef struct {
 } CPModelType;
 
 /** A mechanism with values of its parameters. */
-struct CPModel {
+struct CPModel_ {
   const CPModelType *type;                        /**< what it is one of */
   SUNContext ctx;                                 /**< of CPModelCreate */
   sunrealtype parameter[CP_MODEL_MAX_PARAMETERS]; /**< their values */

@@ -14,7 +14,8 @@ enum { KEY_LIMIT = 1000, LIMIT = 100, MOST_SECONDS = 1000000, WIDTH = 34, LIST =
 
 static const struct argp_option options[] = {
     MODEL_PARAM_OPTION(0),
-    {"limit", KEY_LIMIT, "SECONDS", 0, "CPU time after which it is stopped, default 100; 0: none", 0},
+    {"time-limit", KEY_LIMIT, "SECONDS", 0,
+     "CPU time after which it is stopped, default 100; 0: none", 0},
     {0}};
 
 typedef struct {
@@ -25,7 +26,7 @@ typedef struct {
 static error_t parse(int key, char *text, struct argp_state *state) {
   CheckOptions *o = state->input;
   if (key == KEY_LIMIT)
-    return parse_whole("--limit", text, 0, MOST_SECONDS, &o->limit) ? EINVAL : 0;
+    return parse_whole("--time-limit", text, 0, MOST_SECONDS, &o->limit) ? EINVAL : 0;
   return take_model_arguments(&o->arguments, key, text);
 }
 

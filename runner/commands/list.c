@@ -1,29 +1,58 @@
 /* cpodes list: what can be run, and how. */
 #include "../command.h"
 #include "../options.h"
-#include "../simulation/method.h"
+#include "../simulation/problem.h"
 
 #include <errno.h>
 #include <models/model.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_NAMES = 1000, KEY_METHODS };
+enum { KEY_NAMES = 1000, KEY_METHODS, KEY_LINSOLS, KEY_NORMS };
 
 static const struct argp_option options[] = {
-    {"methods", KEY_METHODS, NULL, 0, "the methods of `cpodes run --method` instead of the models",
-     0},
+    {"methods", KEY_METHODS, NULL, 0, "what `cpodes run --method` takes, instead of the models", 0},
+    {"linsols", KEY_LINSOLS, NULL, 0, "what its --linsol takes", 0},
+    {"norms", KEY_NORMS, NULL, 0, "what its --norm takes", 0},
     {"names", KEY_NAMES, NULL, 0, "names only, without titles", 0},
     {0}};
 
+/* The i-th of a list: its name and title; 0: there is none */
+typedef int (*Entry)(int i, const char **name, const char **title);
+
 typedef struct {
-  int methods, names;
+  Entry entry;
+  int names;
 } ListOptions;
+
+static int model_entry(int i, const char **name, const char **title) {
+  const CPModelType *type = model_type(i);
+  if (type) *name = type->name, *title = type->title;
+  return type != NULL;
+}
+
+static int method_entry(int i, const char **name, const char **title) {
+  const Method *method = method_at(i);
+  if (method) *name = method->name, *title = method->title;
+  return method != NULL;
+}
+
+static int linsol_entry(int i, const char **name, const char **title) {
+  *title = "";
+  return (*name = linsol_name(i)) != NULL;
+}
+
+static int norm_entry(int i, const char **name, const char **title) {
+  *title = "";
+  return (*name = norm_name(i)) != NULL;
+}
 
 static error_t parse(int key, char *text, struct argp_state *state) {
   ListOptions *o = state->input;
   switch (key) {
-  case KEY_METHODS: o->methods = 1; return 0;
+  case KEY_METHODS: o->entry = method_entry; return 0;
+  case KEY_LINSOLS: o->entry = linsol_entry; return 0;
+  case KEY_NORMS: o->entry = norm_entry; return 0;
   case KEY_NAMES: o->names = 1; return 0;
   case ARGP_KEY_ARG:
     complain("list takes no argument, and is given \"%s\"; `cpodes describe %s`?", text, text);
@@ -32,32 +61,22 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-/* Name and title of the i-th; 0: there is none */
-static int entry(const ListOptions *o, int i, const char **name, const char **title) {
-  const Method *method    = o->methods ? method_at(i) : NULL;
-  const CPModelType *type = o->methods ? NULL : model_type(i);
-  if (method) *name = method->name, *title = method->title;
-  if (type) *name = type->name, *title = type->title;
-  return method || type;
-}
-
 static void print_all(const ListOptions *o) {
   const char *name, *title;
   int width = 0;
-  for (int i = 0; entry(o, i, &name, &title); i++)
+  for (int i = 0; o->entry(i, &name, &title); i++)
     if ((int)strlen(name) > width) width = (int)strlen(name);
-  for (int i = 0; entry(o, i, &name, &title); i++)
-    if (o->names) puts(name);
+  for (int i = 0; o->entry(i, &name, &title); i++)
+    if (o->names || !title[0]) puts(name);
     else printf("%-*s  %s\n", width, name, title);
 }
 
 static int list_main(int argc, char **argv) {
-  static const struct argp argp = {
-      .options = options,
-      .parser  = parse,
-      .doc =
-          "Names the models of the catalogue, with their titles; or the methods of integration."};
-  ListOptions o = {0};
+  static const struct argp argp = {.options = options,
+                                   .parser  = parse,
+                                   .doc = "Names the models of the catalogue, with their titles; "
+                                          "or what options of `cpodes run` take."};
+  ListOptions o                 = {.entry = model_entry};
   if (parse_options(&argp, argc, argv, &o)) return STATUS_USAGE;
   print_all(&o);
   if (!fflush(stdout)) return STATUS_DONE;

@@ -161,7 +161,7 @@ class CheckTest(RunnerTest):
         self.assert_refused(self.check(f="exit(0);"), "rod", "exit status 0", status=CRASHED)
 
     def test_a_model_that_never_ends_is_stopped(self):
-        check = self.check("--limit", 1, f="for (volatile int i = 0;; i++);")
+        check = self.check("--time-limit", 1, f="for (volatile int i = 0;; i++);")
         self.assert_refused(check, "rod", "stopped after 1 s", "functions of the CPMech", status=FAILED)
 
     def test_a_model_that_cannot_be_created_is_refused(self):
@@ -179,8 +179,8 @@ class CheckTest(RunnerTest):
         self.assert_refused(cpodes("check", "pendulum", "andrews"), "andrews")
         self.assert_refused(cpodes("check", "pendlum"), '"pendulum"')
         self.assert_refused(cpodes("check", "pendulum", "--param", "l=2"), '"L"')
-        self.assert_refused(cpodes("check", "pendulum", "--limit", "-1"), "--limit", "-1")
-        self.assert_refused(cpodes("check", "pendulum", "--limits", "1"), "--limit")
+        self.assert_refused(cpodes("check", "pendulum", "--time-limit", "-1"), "--time-limit", "-1")
+        self.assert_refused(cpodes("check", "pendulum", "--time-limits", "1"), "--time-limit")
 
 
 if __name__ == "__main__":
