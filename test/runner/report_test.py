@@ -450,4 +450,4 @@ class Contents(Report):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # says why tests are skipped
