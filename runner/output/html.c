@@ -89,7 +89,7 @@ void table_text(FILE *out, const char *text) {
 }
 
 void table_unit(FILE *out, const char *unit) {
-  fputs("<td class=\"unit\">", out);
+  fputs("<td class=\"whole\">", out);
   for (const char *c = unit && strcmp(unit, "1") ? unit : ""; *c; c++) {
     const bool square = c[0] == '^' && c[1] == '2', cube = c[0] == '^' && c[1] == '3';
     if (square || cube) {

@@ -28,7 +28,8 @@ static void subtitle(const Report *r, FILE *out) {
   fputs(", 0 to ", out);
   fprintf(out, "%s s, by ", number_text(end, s->t_end, 6));
   html_text(out, r->info->method);
-  fprintf(out, "; rtol %s, atol %s", number_text(rtol, s->rtol, 3), number_text(atol, s->atol, 3));
+  fprintf(out, "; <span class=\"whole\">rtol %s</span>, <span class=\"whole\">atol %s</span>",
+          number_text(rtol, s->rtol, 3), number_text(atol, s->atol, 3));
 }
 
 static void style(const Report *r, FILE *out) {

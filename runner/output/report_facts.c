@@ -1,7 +1,7 @@
 #include "judge.h"
 #include "report.h"
 
-enum { NAME = 100, MOST_COMPONENTS = 40, DIGITS = 10 };
+enum { NAME = 100, MOST_COMPONENTS = 24, DIGITS = 10 };
 
 /* A run may fail before its first */
 static bool has_samples(const Report *r) { return r->history->curves.rows > 0; }
