@@ -4,7 +4,7 @@ import re
 import unittest
 
 from runner import CRASHED, DONE, FAILED, MODELS, SANITIZED, RunnerTest, cpodes
-from user_model import OPERATORS, compile_model
+from user_model import ODE, ODE_ALONE, OPERATORS, compile_model
 
 # parts of the pendulum that are replaced; what is said
 WRONG = {
@@ -49,6 +49,18 @@ WRONG = {
         ["functions of the CPMech", "f[1] is", "nan"],
     ),
     "an f that fails": ({"f": "return -1;"}, ["functions of the CPMech", "the function f failed (-1)"]),
+    "an f that is another motion": (
+        {"create": ODE, "ode": "r[0] = s[2]; r[1] = s[3]; r[2] = 0; r[3] = -1; return 0;"},
+        ["f: the same motion", "component 3 of f is -1, but CPMech's acceleration is -9.81"],
+    ),
+    "an f that leaves the invariants": (
+        {"create": ODE_ALONE, "ode": "r[0] = s[2]; r[1] = s[3]; r[2] = 0; r[3] = -9.81; return 0;"},
+        ["f: keeps c", "f leaves constraint 1"],
+    ),
+    "a wrong G": (
+        {"create": ODE_ALONE, "jacobian": "SM_ELEMENT_D(S, 0, 0) = 2 * s[0]; return 0;"},
+        ["G: derivative of c", "G(1, 2) is 0, and the derivative of c 1 "],
+    ),
     "a wrong length of the state": ({"n": "5"}, ["sizes", "n is 5, but nq + nu + nz = 4"]),
     "a start off the constraints": (
         {"start": "y[0] = 1.1 * g->L;"},
@@ -94,8 +106,8 @@ class CheckTest(RunnerTest):
                 self.assertRegex(check.stdout, r"all \d+ are right")
                 self.assertEqual(check.stderr, "")
 
-    def test_a_right_model_of_the_users_is_right_in_both_forms_of_its_equations(self):
-        for form in ({}, {"mech": OPERATORS}):
+    def test_a_right_model_of_the_users_is_right_in_every_form_of_its_equations(self):
+        for form in {}, {"mech": OPERATORS}, {"create": ODE}, {"create": ODE_ALONE}:
             check = self.check(**form)
             self.assertEqual(check.returncode, DONE, check.stdout)
             self.assertIn("energy: conserved", check.stdout)
