@@ -1,9 +1,10 @@
 """`cpodes check`: what is wrong with a model is named, and nothing is wrong with those of the catalogue."""
 
 import re
+import subprocess
 import unittest
 
-from runner import CRASHED, DONE, FAILED, MODELS, SANITIZED, RunnerTest, cpodes
+from runner import CRASHED, DONE, FAILED, MODELS, OUTPUT, PROGRAM, SANITIZED, RunnerTest, cpodes
 from user_model import ODE, ODE_ALONE, OPERATORS, compile_model
 
 # parts of the pendulum that are replaced; what is said
@@ -185,6 +186,16 @@ class CheckTest(RunnerTest):
         self.assertEqual(check.returncode, DONE)
         self.assertNotIn("hello", check.stdout)
         self.assertIn("hello", check.stderr)
+
+    def test_a_reader_that_leaves_is_no_crash(self):
+        process = subprocess.Popen([PROGRAM, "check", "bending_chain"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.close()
+        with process.stderr:
+            self.assertEqual(process.stderr.read(), b"")
+        self.assertEqual(process.wait(), OUTPUT)
+
+    def test_states_near_the_start_of_many_bodies_are_found(self):
+        self.assertRegex(cpodes("check", "chain", "-p", "n=1000").stdout, r"consistent states near it +ok")
 
     def test_wrong_arguments_are_one_line(self):
         self.assert_refused(cpodes("check"), "model")
