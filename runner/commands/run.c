@@ -45,8 +45,9 @@ static const struct argp_option options[] = {
     {"norm", KEY_NORM, "NAME", 0,
      "in which corrections are smallest: default, error, l2; form mech: kinetic, newton", 1},
     {NULL, 0, NULL, 0, "What it leaves:", 2},
-    {"outputs", 'n', "N", 0,
-     "outputs after the start, equally spaced, default 200 (600 with --report); 0: each step", 2},
+    {"outputs", 'n', "N",
+     0, "outputs after the start, equally spaced, default 200 (600 with --report, --picture); 0: each step",
+     2},
     {"csv", KEY_CSV, "FILE", 0, "the trajectory, a row for each output; -: stdout", 2},
     {"json", KEY_JSON, "FILE", 0, "the summary, for programs; -: stdout", 2},
     {"plot", KEY_PLOT, "FILE", 0, "figure of the run, .svg, .png or .pdf", 2},
@@ -132,7 +133,7 @@ static error_t complete(RunOptions *o) {
   s->model = o->model.choice;
   if (!o->has_atol) s->atol = s->rtol;
   if (!o->has_t_end) s->t_end = (double)s->model.type->t_end;
-  if (!o->has_outputs) s->outputs = o->report ? REPORT_OUTPUTS : OUTPUTS;
+  if (!o->has_outputs) s->outputs = o->report || o->picture ? REPORT_OUTPUTS : OUTPUTS;
   s->forces  = true;
   s->drawing = o->report || o->picture;
   s->steps   = o->report || o->plot || (!o->quiet && isatty(STDERR_FILENO));

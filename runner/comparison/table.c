@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_REASON = 150 };
+
 static long rejected(const RunResult *r) {
   return r->rejected_error + r->rejected_projection + r->rejected_rhs + r->rejected_solve;
 }
@@ -33,7 +35,10 @@ void comparison_print_row(const Comparison *c, const ComparedRun *run, FILE *out
   const RunResult *r = &run->result;
   fprintf(out, "%-*s %9.2g", width_of_names(c), run->method->name, run->tol);
   if (r->ending != RUN_DONE) {
-    fprintf(out, " %10s at t = %.6g: %s\n", "-", r->t, r->message);
+    /* the rest of the message is in the JSON file */
+    const int length = (int)strcspn(r->message, ";");
+    fprintf(out, " %10s at t = %.6g: %.*s\n", "-", r->t,
+            length < MOST_REASON ? length : MOST_REASON, r->message);
     return;
   }
   /* what the reference cannot tell apart is no error */

@@ -40,6 +40,13 @@ static void write_axes(FILE *script, Work work) {
   fprintf(script, "set xlabel '%s'\n", work == WORK_SECONDS ? "CPU time [s]" : "evaluations of f");
 }
 
+/* "VERNER_8_5_6" for "ARKODE_VERNER_8_5_6": legends are narrow */
+static const char *short_name(const char *name) {
+  static const char prefix[] = "ARKODE_";
+  const size_t length        = sizeof prefix - 1;
+  return strncmp(name, prefix, length) ? name : name + length;
+}
+
 static void write_plot(FILE *script, const Comparison *c, Work work, bool letters) {
   const char *separator = "plot";
   for (int m = 0; m < c->nmethods; m++) {
@@ -50,7 +57,7 @@ static void write_plot(FILE *script, const Comparison *c, Work work, bool letter
       fprintf(script, "with linespoints lw 2 dt %s pt %d ps 0.8 lc rgb '%s'", gnuplot_dashes(m),
               gnuplot_point(m), gnuplot_colour(m));
     fprintf(script, " title ");
-    gnuplot_string(script, c->method[m].name);
+    gnuplot_string(script, short_name(c->method[m].name));
     separator = ",";
   }
   fprintf(script, "\n");
@@ -89,20 +96,19 @@ int work_precision_print(const Comparison *c, FILE *out) {
 
 /* ------------------------------------------------------------------------------------- as a file -- */
 
-/* Two panels side by side; the legend is that of the first, above both */
+/* Two panels side by side; the legend, to the right of them, is that of the first */
 static void write_script(FILE *script, const Comparison *c, const char *path) {
   const CPModelType *type = c->settings.model.type;
-  gnuplot_set_terminal(script, path, 960, 460);
+  gnuplot_set_terminal(script, path, 1120, 460);
   fprintf(script, "set termoption enhanced\nset border 3 lc rgb '#404040'\nset tics nomirror\n");
   fprintf(script, "set grid lt 1 lc rgb '#d0d0d0' lw 0.6\nset multiplot title ");
   gnuplot_string(script, type->title);
-  fprintf(script, " noenhanced\nset tmargin at screen 0.84\nset bmargin at screen 0.14\n");
-  fprintf(script, "set lmargin at screen 0.08\nset rmargin at screen 0.48\n");
-  fprintf(script,
-          "set key at screen 0.5,0.9 center center horizontal maxrows 1 noenhanced samplen 3\n");
+  fprintf(script, " noenhanced\nset tmargin at screen 0.9\nset bmargin at screen 0.14\n");
+  fprintf(script, "set lmargin at screen 0.08\nset rmargin at screen 0.37\n");
+  fprintf(script, "set key at screen 0.78,0.9 left top Left reverse noenhanced samplen 3\n");
   write_axes(script, WORK_SECONDS);
   write_plot(script, c, WORK_SECONDS, false);
-  fprintf(script, "unset key\nset lmargin at screen 0.58\nset rmargin at screen 0.98\n");
+  fprintf(script, "unset key\nset lmargin at screen 0.46\nset rmargin at screen 0.76\n");
   write_axes(script, WORK_EVALUATIONS);
   write_plot(script, c, WORK_EVALUATIONS, false);
   fprintf(script, "unset multiplot\nunset output\n");

@@ -30,7 +30,7 @@ static void write_script(FILE *script, const History *history, const Panel *pane
   panels_begin(script, &paper_theme, history);
   fprintf(script, "set multiplot layout %d,1 title ", count);
   gnuplot_string(script, title);
-  fprintf(script, " noenhanced\n");
+  fprintf(script, " noenhanced offset 0,0.3\n");
   for (int i = 0; i < count; i++) panel_plot(script, &paper_theme, &panels[i], i + 1 == count);
   fprintf(script, "unset multiplot\nunset output\n");
 }

@@ -24,9 +24,11 @@ void history_times(const History *history, double *from, double *to) {
 
 bool has_units(const History *history) {
   const CPModelType *type = history->info->settings->model.type;
-  bool has = !type->coordinates || type->ncoordinates == 0; /* not told: SI, as the models say */
-  for (int i = 0; type->coordinates && i < type->ncoordinates; i++)
-    has = has || strcmp(type->coordinates[i].unit ? type->coordinates[i].unit : "", "1") != 0;
+  bool has                = !type->coordinates; /* not told: SI, as models have it */
+  for (int i = 0; type->coordinates && i < type->ncoordinates; i++) {
+    const char *unit = type->coordinates[i].unit;
+    has              = has || (unit && unit[0] && strcmp(unit, "1") != 0);
+  }
   return has;
 }
 

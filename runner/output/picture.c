@@ -3,141 +3,25 @@
 #include "../options.h"
 #include "figures.h"
 #include "gnuplot.h"
-#include "view.h"
+#include "picture_data.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOMENTS = 8, MOST_PATHS = 5, MOST_MARKS = 80, MOST_POINTS = 400, WIDTH = 800, MARGIN = 90 };
-static const double fine = 1. / 1500; /* of the size: what is closer is not told apart */
-
-typedef struct {
-  FILE *script;
-  const Theme *theme;
-  const History *history;
-  View view;
-} Picture;
+enum { MOST_MARKS = 80, MOST_PALE = 12, MOST_POINTS = 400, WIDTH = 800, MARGIN = 90 };
 
 bool picture_possible(const History *history) {
   return history->frames.rows > 0 && history->info->npoints > 0;
 }
 
-/* ---------------------------------------------------------------------------------------- parts -- */
-
-static const double *point_at(const Picture *p, long frame, int point) {
-  const Rows *frames = &p->history->frames;
-  return frames->data + frame * frames->width + 1 + 3 * (long)point;
-}
-
-static double time_at(const History *history, long frame) {
-  return history->frames.data[frame * history->frames.width];
-}
-
-static int moments_of(const History *history) {
-  return history->frames.rows < MOMENTS ? (int)history->frames.rows : MOMENTS;
-}
-
-static long frame_of(const History *history, int moment) {
-  const int moments = moments_of(history);
-  return moments > 1 ? moment * (history->frames.rows - 1) / (moments - 1) : 0;
-}
-
-static void write_point(const Picture *p, const double *paper) {
-  gnuplot_number(p->script, paper[0]);
-  gnuplot_number(p->script, paper[1]);
-  fputc('\n', p->script);
-}
-
-static bool is_close(const Picture *p, const double *a, const double *b) {
-  return hypot(a[0] - b[0], a[1] - b[1]) < fine * p->view.size;
-}
-
-/* Segments that follow each other are one line, without the points that nobody could tell apart */
-static void write_segments(const Picture *p, long frame) {
-  const RunInfo *info = p->history->info;
-  double from[2], to[2], written[2] = {NAN, NAN};
-  for (int s = 0; s < info->nsegments; s++) {
-    const int *segment = info->segment[s];
-    const bool follows = s > 0 && info->segment[s - 1][1] == segment[0];
-    const bool goes_on = s + 1 < info->nsegments && info->segment[s + 1][0] == segment[1];
-    view_project(&p->view, point_at(p, frame, segment[0]), from);
-    view_project(&p->view, point_at(p, frame, segment[1]), to);
-    if (!follows) {
-      if (s > 0) fputc('\n', p->script);
-      write_point(p, from);
-      memcpy(written, from, sizeof written);
-    }
-    if (goes_on && is_close(p, to, written)) continue;
-    write_point(p, to);
-    memcpy(written, to, sizeof written);
-  }
-}
-
-static void write_moment(const Picture *p, int moment) {
-  const RunInfo *info = p->history->info;
-  const long frame    = frame_of(p->history, moment);
-  fprintf(p->script, "$rods%d << EOD\n", moment);
-  write_segments(p, frame);
-  fprintf(p->script, "EOD\n");
-  for (int kind = CP_POINT_GROUND; kind <= CP_POINT_MASS; kind++) {
-    fprintf(p->script, "$points%d_%d << EOD\n", moment, kind);
-    for (int i = 0; i < info->npoints; i++) {
-      double paper[2];
-      view_project(&p->view, point_at(p, frame, i), paper);
-      if (info->kind[i] == kind) write_point(p, paper);
-    }
-    fprintf(p->script, "EOD\n");
-  }
-}
+/* ------------------------------------------------------------------------------------- commands -- */
 
 static int count_kind(const RunInfo *info, int kind) {
   int count = 0;
   for (int i = 0; i < info->npoints; i++) count += info->kind[i] == kind;
   return count;
 }
-
-/* ---------------------------------------------------------------------------------------- paths -- */
-
-static bool moves(const Picture *p, int point) {
-  double start[2], now[2];
-  if (p->history->info->kind[point] == CP_POINT_GROUND) return false;
-  view_project(&p->view, point_at(p, 0, point), start);
-  for (long f = 1; f < p->history->frames.rows; f++) {
-    view_project(&p->view, point_at(p, f, point), now);
-    if (!is_close(p, start, now)) return true;
-  }
-  return false;
-}
-
-static void write_path(const Picture *p, int point, int number) {
-  double paper[2], written[2] = {NAN, NAN};
-  fprintf(p->script, "$path%d << EOD\n", number);
-  for (long f = 0; f < p->history->frames.rows; f++) {
-    view_project(&p->view, point_at(p, f, point), paper);
-    const bool last = f + 1 == p->history->frames.rows;
-    if (is_close(p, paper, written) && !last) continue;
-    write_point(p, paper);
-    memcpy(written, paper, sizeof written);
-  }
-  fprintf(p->script, "EOD\n");
-}
-
-/* Of the points that move some, the last among them; returns their number */
-static int write_paths(const Picture *p) {
-  const int npoints = p->history->info->npoints;
-  int moving = 0, seen = 0, count = 0;
-  for (int i = 0; i < npoints; i++) moving += moves(p, i);
-  for (int i = 0; i < npoints; i++) {
-    if (!moves(p, i)) continue;
-    seen++;
-    if (moving > MOST_PATHS && seen * MOST_PATHS / moving <= count) continue;
-    write_path(p, i, count++);
-  }
-  return count;
-}
-
-/* ------------------------------------------------------------------------------------- commands -- */
 
 /* "#aarrggbb" of a moment: pale at first */
 static void fade(const char *colour, int moment, int moments, char *faded, size_t length) {
@@ -151,7 +35,7 @@ static const char *separator(int *curves) { return (*curves)++ ? ", " : "plot"; 
 /* Many marks hide the lines: they are left to the last moment, and out where even that has too many */
 static bool shows(const RunInfo *info, CPModelPointKind kind, bool last) {
   const int count = count_kind(info, kind);
-  return count > 0 && (info->nsegments == 0 || count <= (last ? MOST_POINTS : MOST_MARKS));
+  return count > 0 && (info->nsegments == 0 || count <= (last ? MOST_POINTS : MOST_PALE));
 }
 
 static void plot_joints(const Picture *p, int moment, bool last, const char *colour, int *curves) {
@@ -169,7 +53,7 @@ static void plot_joints(const Picture *p, int moment, bool last, const char *col
 
 static void plot_moment(const Picture *p, int moment, int *curves) {
   const RunInfo *info = p->history->info;
-  const int moments   = moments_of(p->history);
+  const int moments   = picture_moments(p->history);
   const bool last     = moment + 1 == moments;
   const double width  = info->nsegments > 50 ? 1.5 : 2.6;
   char colour[16];
@@ -189,7 +73,7 @@ static void plot_moment(const Picture *p, int moment, int *curves) {
 
 /* Paths over what is pale, behind the end */
 static void plot_all(const Picture *p, int paths) {
-  const int moments = moments_of(p->history);
+  const int moments = picture_moments(p->history);
   int curves        = 0;
   for (int m = 0; m < moments - 1; m++) plot_moment(p, m, &curves);
   for (int i = 0; i < paths; i++)
@@ -199,12 +83,11 @@ static void plot_all(const Picture *p, int paths) {
   fprintf(p->script, "\n");
 }
 
-/* Three short arrows in place of axes */
+/* Three short arrows in place of axes, to the left of all */
 static void write_triad(const Picture *p) {
   static const char *const names[] = {"x", "y", "z"};
   const double length              = nice_length(p->view.size / 8);
-  const double origin[2]           = {p->view.low[0] + 0.06 * p->view.size,
-                                      p->view.low[1] + 0.06 * p->view.size};
+  const double origin[2]           = {p->view.low[0] - length, p->view.low[1] + length};
   for (int k = 0; k < 3; k++) {
     const double unit[3] = {k == 0, k == 1, k == 2};
     double tip[2];
@@ -223,7 +106,8 @@ static void write_axes(const Picture *p) {
   const char *unit    = has_units(p->history) ? " [m]" : "";
   fprintf(p->script,
           "set xrange [%.8g:%.8g]\nset yrange [%.8g:%.8g]\nset size ratio -1\nunset key\n",
-          v->low[0] - margin, v->high[0] + margin, v->low[1] - margin, v->high[1] + margin);
+          v->low[0] - margin - (v->spatial ? 2 * nice_length(v->size / 8) : 0), v->high[0] + margin,
+          v->low[1] - margin, v->high[1] + margin);
   if (v->spatial) {
     fprintf(p->script, "unset border\nunset tics\n");
     write_triad(p);
@@ -238,8 +122,8 @@ static void write_axes(const Picture *p) {
 
 void picture_plot(FILE *script, const Theme *theme, const History *history) {
   const Picture p = {script, theme, history, view_of(history)};
-  const int paths = write_paths(&p);
-  for (int m = 0; m < moments_of(history); m++) write_moment(&p, m);
+  const int paths = picture_write_paths(&p);
+  for (int m = 0; m < picture_moments(history); m++) picture_write_moment(&p, m);
   write_axes(&p);
   plot_all(&p, paths);
 }
@@ -260,10 +144,11 @@ void picture_describe(const History *history, char *text, size_t length) {
   snprintf(text, length,
            "%s at %d moments from t = %.4g to %.4g, evenly spaced, pale at first and dark at the "
            "end%s. It moves within "
-           "%.3g by %.3g. Triangles: fixed points; rings: joints; discs: masses; dashed: paths of "
+           "%.3g by %.3g. Triangles: fixed points; rings: joints; discs: masses; thin dashed "
+           "lines: paths of "
            "points.",
-           info->settings->model.type->title, moments_of(history), time_at(history, 0),
-           time_at(history, history->frames.rows - 1),
+           info->settings->model.type->title, picture_moments(history), picture_time(history, 0),
+           picture_time(history, picture_moments(history) - 1),
            view.spatial ? ", seen from (1, 1, 1), y up" : "", view.high[0] - view.low[0],
            view.high[1] - view.low[1]);
 }
@@ -271,9 +156,10 @@ void picture_describe(const History *history, char *text, size_t length) {
 static void write_caption(FILE *script, const History *history) {
   char caption[200];
   const View view = view_of(history);
-  snprintf(caption, sizeof caption, "%d moments, t = %.4g ... %.4g%s, pale to dark; dashed: paths",
-           moments_of(history), time_at(history, 0), time_at(history, history->frames.rows - 1),
-           has_units(history) ? " s" : "");
+  snprintf(caption, sizeof caption,
+           "%d moments, t = %.4g ... %.4g%s, pale to dark; thin lines: paths",
+           picture_moments(history), picture_time(history, 0),
+           picture_time(history, picture_moments(history) - 1), has_units(history) ? " s" : "");
   if (view.spatial)
     snprintf(caption + strlen(caption), sizeof caption - strlen(caption), "; arrows: %g%s",
              nice_length(view.size / 8), has_units(history) ? " m" : "");

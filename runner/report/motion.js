@@ -477,7 +477,7 @@
 
   /* It starts when it is first seen, for those who do not mind */
   function startWhenSeen() {
-    if (reduced.matches || numFrames < 2) return;
+    if (numFrames < 2) return;
     const observer = new IntersectionObserver((entries) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
       observer.disconnect();

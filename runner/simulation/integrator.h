@@ -15,11 +15,11 @@ typedef struct {
   /* State at t within the newest step */
   int (*interpolate)(void *self, sunrealtype t, N_Vector y);
   int (*roots)(void *self, int *found);
-  /* A new start; counters go on */
+  /* A new start; its counters begin anew, too */
   int (*restart)(void *self, sunrealtype t, N_Vector y);
-  /* Of the newest step; attempts: all so far */
-  void (*newest)(void *self, sunrealtype *h, int *order, long *attempts);
-  /* steps ... factorisations */
+  /* Of the newest step */
+  void (*newest)(void *self, sunrealtype *h, int *order);
+  /* steps ... factorisations since the newest start */
   void (*count)(void *self, RunResult *result);
   const char *(*message)(void *self);
 } IntegratorKind;

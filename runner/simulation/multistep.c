@@ -8,7 +8,6 @@ typedef struct {
   Problem *problem;
   CPodeMem mem;
   void *cvode;
-  RunResult before; /* counters of what was before the newest start */
 } Multistep;
 
 static int start_ode(Multistep *s) {
@@ -83,9 +82,19 @@ static int roots(void *self, int *found) {
   return CVodeGetRootInfo(s->cvode, found);
 }
 
-/* ---- counters ---- */
+static int restart(void *self, sunrealtype t, N_Vector y) {
+  Multistep *s = self;
+  return CPodeReInit(s->mem, t, y);
+}
 
-static void count_newest(Multistep *s, RunResult *r) {
+static void newest(void *self, sunrealtype *h, int *order) {
+  Multistep *s = self;
+  CVodeGetLastStep(s->cvode, h);
+  CVodeGetLastOrder(s->cvode, order);
+}
+
+static void count(void *self, RunResult *r) {
+  Multistep *s = self;
   long int f = 0, differences = 0;
   CPodeProjStats projection = {0};
   CVodeGetNumSteps(s->cvode, &r->steps);
@@ -102,38 +111,6 @@ static void count_newest(Multistep *s, RunResult *r) {
   r->projections         = projection.nproj;
   r->rejected_projection = projection.nprojfails;
   r->rejected_solve -= projection.nprojfails; /* CVODES takes these for its solver's */
-}
-
-static void count(void *self, RunResult *result) {
-  Multistep *s    = self;
-  RunResult total = {0};
-  count_newest(s, &total);
-  result_add_counts(&total, &s->before);
-  if (s->problem->mech) result_count_mech(s->problem->mech, &total);
-  result_add_counts(result, &total);
-}
-
-static int restart(void *self, sunrealtype t, N_Vector y) {
-  Multistep *s     = self;
-  RunResult newest = {0};
-  count_newest(s, &newest);
-  result_add_counts(&s->before, &newest);
-  return CPodeReInit(s->mem, t, y);
-}
-
-static void newest(void *self, sunrealtype *h, int *order, long *attempts) {
-  Multistep *s = self;
-  long int nst = 0, etf = 0, nsf = 0;
-  sunrealtype last = 0;
-  CVodeGetLastStep(s->cvode, &last);
-  CVodeGetLastOrder(s->cvode, order);
-  CVodeGetNumSteps(s->cvode, &nst);
-  CVodeGetNumErrTestFails(s->cvode, &etf);
-  CVodeGetNumStepSolveFails(s->cvode, &nsf);
-  const RunResult *b = &s->before;
-  *h                 = last;
-  *attempts =
-      nst + etf + nsf + b->steps + b->rejected_error + b->rejected_solve + b->rejected_projection;
 }
 
 static const char *message(void *self) {

@@ -10,7 +10,6 @@ typedef struct {
   Problem *problem;
   CPOneStepMem mem;
   int order;
-  RunResult before; /* counters of what was before the newest start */
 } OneStep;
 
 #if SUNDIALS_VERSION_MAJOR >= 7
@@ -87,9 +86,21 @@ static int roots(void *self, int *found) {
   return CPOneStepGetRootInfo(s->mem, found);
 }
 
-/* ---- counters ---- */
+static int restart(void *self, sunrealtype t, N_Vector y) {
+  OneStep *s = self;
+  return CPOneStepReInit(s->mem, t, y);
+}
 
-static void count_newest(OneStep *s, RunResult *r) {
+static void newest(void *self, sunrealtype *h, int *order) {
+  OneStep *s           = self;
+  CPOneStepStats stats = {0};
+  CPOneStepGetStats(s->mem, &stats);
+  *h     = stats.hlast;
+  *order = s->order;
+}
+
+static void count(void *self, RunResult *r) {
+  OneStep *s           = self;
   CPOneStepStats stats = {0};
   if (CPOneStepGetStats(s->mem, &stats)) return;
   r->steps               = stats.nst;
@@ -101,34 +112,6 @@ static void count_newest(OneStep *s, RunResult *r) {
   r->jacobians           = stats.njev;
   r->factorisations      = stats.nlinsetups;
   r->projections         = stats.nproj;
-}
-
-static void count(void *self, RunResult *result) {
-  OneStep *s      = self;
-  RunResult total = {0};
-  count_newest(s, &total);
-  result_add_counts(&total, &s->before);
-  if (s->problem->mech) result_count_mech(s->problem->mech, &total);
-  result_add_counts(result, &total);
-}
-
-static int restart(void *self, sunrealtype t, N_Vector y) {
-  OneStep *s       = self;
-  RunResult newest = {0};
-  count_newest(s, &newest);
-  result_add_counts(&s->before, &newest);
-  return CPOneStepReInit(s->mem, t, y);
-}
-
-static void newest(void *self, sunrealtype *h, int *order, long *attempts) {
-  OneStep *s           = self;
-  CPOneStepStats stats = {0};
-  const RunResult *b   = &s->before;
-  CPOneStepGetStats(s->mem, &stats);
-  *h        = stats.hlast;
-  *order    = s->order;
-  *attempts = stats.nattempts + b->steps + b->rejected_error + b->rejected_projection +
-              b->rejected_rhs + b->rejected_solve;
 }
 
 static const char *message(void *self) {

@@ -20,7 +20,8 @@ typedef struct {
   sunrealtype t, t_end; /* of y */
   long next;            /* output */
   int next_stop;
-  long attempts; /* before the newest step */
+  RunResult before; /* counters of what was before the newest start */
+  long attempts;    /* before the newest step */
 } Run;
 
 static double cpu_seconds(void) {
@@ -50,11 +51,22 @@ static int tell_sample(Run *run, sunrealtype t, N_Vector y) {
   return run->listener->sample(run->listener, &sample);
 }
 
+/* Counters since t = 0, added to those of total */
+static void add_counts(const Run *run, RunResult *total) {
+  RunResult newest = {0};
+  run->kind->count(run->integrator, &newest);
+  result_add_counts(&newest, &run->before);
+  result_add_counts(total, &newest);
+}
+
 static int tell_step(Run *run) {
   Step step     = {.t = run->t};
-  long attempts = 0;
+  RunResult all = {0};
   sunrealtype h = 0;
-  run->kind->newest(run->integrator, &h, &step.order, &attempts);
+  run->kind->newest(run->integrator, &h, &step.order);
+  add_counts(run, &all);
+  const long attempts = all.steps + all.rejected_error + all.rejected_projection +
+                        all.rejected_rhs + all.rejected_solve;
   step.h        = h;
   step.attempts = attempts - run->attempts;
   run->attempts = attempts;
@@ -103,6 +115,9 @@ static int set_stop(Run *run) {
 }
 
 static int restart(Run *run) {
+  RunResult all = {0};
+  add_counts(run, &all);
+  run->before    = all;
   const int flag = run->kind->restart(run->integrator, run->t, run->y);
   return flag ? fail_integrator(run, flag) : set_stop(run);
 }
@@ -182,7 +197,9 @@ static void finish(Run *run) {
   r->constraints    = p->mech ? run->observer.nlambda : run->info.nv;
   sunindextype rank = -1;
   if (p->P && !CPProjectorGetRank(p->P, &rank)) r->rank = (long)rank;
-  if (run->integrator) run->kind->count(run->integrator, r);
+  if (!run->integrator) return;
+  add_counts(run, r);
+  if (p->mech) result_count_mech(p->mech, r);
 }
 
 static void destroy(Run *run) {

@@ -77,11 +77,12 @@ class Browser:
         return self.run("const e = document.querySelector(arguments[0]); return !!e && e.checkVisibility()", selector)
 
     def picture(self):
-        """What the animation shows, when it has drawn what it was asked to"""
-        return self.driver.execute_async_script(
-            "const done = arguments[0];"
-            "requestAnimationFrame(() => requestAnimationFrame(() => done(document.getElementById('canvas').toDataURL())))"
+        """What the animation shows, when it has drawn what it was asked to: pictures are equal or not"""
+        drawn = self.driver.execute_async_script(
+            "const done = arguments[0], canvas = document.getElementById('canvas');"
+            "requestAnimationFrame(() => requestAnimationFrame(() => done(canvas.toDataURL())))"
         )
+        return hash(drawn)
 
     def time(self):
         """Of the animation, in thousandths of the motion"""

@@ -1,5 +1,7 @@
 """The report, in a browser: every model's page, its animation, and how it meets those who read it."""
 
+import functools
+import json
 import os
 import pathlib
 import shlex
@@ -11,9 +13,14 @@ import time
 import unittest
 
 from browser import Browser, Keys
-from runner import INTERRUPTED, MODELS, PROGRAM, RunnerTest, cpodes
+from runner import CRASHED, FAILED, INTERRUPTED, MODELS, PROGRAM, RunnerTest, cpodes
+from user_model import compile_model
 
 IN_SPACE = ("knife_edge", "spatial_chain", "spatial_bending_chain")
+
+# What would break a page, its script, its JSON, a gnuplot script, or a template, if it were taken as it is
+HOSTILE = """</script></title></p><script>window.broken = 1</script><img src=x onerror="window.broken = 2">
+ '"&amp;<!--\\ `touch broken` $HOME {{script}} %s %n é""".replace("\n", "")
 
 # Everything that can be asked of a page at once
 STRUCTURE = r"""
@@ -32,7 +39,7 @@ return {
   text: document.body.innerText,
   repeated: ids.filter((id, i) => ids.indexOf(id) !== i),
   dangling: references.filter((id) => !byId(id)),
-  headings: all("h1, h2, h3, h4").filter((e) => e.checkVisibility()).map((e) => Number(e.tagName[1])),
+  headings: all("h1, h2, h3, h4, h5, h6").filter((e) => e.checkVisibility()).map((e) => Number(e.tagName[1])),
   mains: all("main").length,
   nameless: all("svg").filter((e) => e.getAttribute("aria-hidden") !== "true" &&
     !(e.getAttribute("role") === "img" && named(e))).map((e) => e.outerHTML.slice(0, 200)),
@@ -76,47 +83,54 @@ return texts.map((e) => {
 """
 
 
+browser, folder = None, None  # for all tests
+
+
+def setUpModule():
+    global browser, folder
+    browser = Browser()
+    unittest.addModuleCleanup(browser.close)
+    temporary = tempfile.TemporaryDirectory(prefix="cpodes-reports-")
+    unittest.addModuleCleanup(temporary.cleanup)
+    folder = pathlib.Path(temporary.name)
+
+
+def write(path, *arguments, **options):
+    process = cpodes("run", *arguments, "--quiet", "--report", path, **options)
+    if process.returncode:
+        raise AssertionError(process.stderr)
+    return path
+
+
+@functools.cache
+def report_of(model):
+    return write(folder / f"{model}.html", model)
+
+
 class Report(RunnerTest):
-    """The browser and the models' reports are there for all tests"""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.browser = Browser()
-        cls.addClassCleanup(cls.browser.close)
-        folder = tempfile.TemporaryDirectory(prefix="cpodes-reports-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.reports = {model: cls.write(pathlib.Path(folder.name) / f"{model}.html", model) for model in MODELS}
-
-    @staticmethod
-    def write(path, *arguments, **options):
-        process = cpodes("run", *arguments, "--quiet", "--report", path, **options)
-        if process.returncode:
-            raise AssertionError(process.stderr)
-        return path
-
     def setUp(self):
         super().setUp()
-        self.browser.media()
-        self.browser.size()
+        browser.media()
+        browser.size()
 
     def open(self, path, **media):
-        self.browser.media(**media)
-        self.browser.open(path)
-        return self.browser
+        browser.media(**media)
+        browser.open(path)
 
     def still(self, model):
         """The report, whose animation does not start by itself"""
-        return self.open(self.reports[model], motion="reduce")
+        self.open(report_of(model), motion="reduce")
 
 
 class EveryModel(Report):
     def each(self, look, **media):
-        for model, path in self.reports.items():
+        for model in MODELS:
             with self.subTest(model):
-                look(self.open(path, **media))
+                self.open(report_of(model), **media)
+                look()
 
     def test_a_report_opens_without_a_complaint_and_asks_for_nothing(self):
-        def look(browser):
+        def look():
             browser.picture()
             self.assertEqual(browser.complaints(), [])
             others = [url for url in browser.requests() if not url.startswith(("file:", "data:"))]
@@ -125,7 +139,7 @@ class EveryModel(Report):
         self.each(look)
 
     def test_a_page_is_well_made(self):
-        def look(browser):
+        def look():
             page = browser.run(STRUCTURE)
             self.assertEqual(page["language"], "en")
             self.assertTrue(page["title"].endswith("– cpodes"), page["title"])
@@ -142,21 +156,21 @@ class EveryModel(Report):
         self.each(look, motion="reduce")
 
     def test_the_animation_starts_by_itself_and_moves(self):
-        def look(browser):
+        def look():
             first = browser.picture()
             self.assertTrue(browser.until(lambda: browser.picture() != first))
 
         self.each(look)
 
     def test_nothing_is_wider_than_a_phone(self):
-        def look(browser):
+        def look():
             self.assertLessEqual(browser.run("return document.documentElement.scrollWidth"), 360)
 
-        self.browser.size(360, 740)
+        browser.size(360, 740)
         self.each(look, motion="reduce")
 
     def test_texts_stand_out_in_light_and_in_the_dark(self):
-        def look(browser):
+        def look():
             for scheme in "light", "dark":
                 browser.media(scheme=scheme, motion="reduce")
                 texts = browser.run(CONTRAST)
@@ -168,7 +182,7 @@ class EveryModel(Report):
         self.each(look, motion="reduce")
 
     def test_print_has_light_paper_and_no_controls(self):
-        def look(browser):
+        def look():
             paper = browser.run("return getComputedStyle(document.body).backgroundColor")
             self.assertEqual(paper, "rgb(255, 255, 255)")
             for selector in "#controls", "#play", "#turn", ".skip", "nav":
@@ -179,21 +193,27 @@ class EveryModel(Report):
 
     def test_those_in_space_can_be_turned_and_others_not(self):
         for model in MODELS:
-            browser = self.still(model)
+            self.still(model)
             self.assertEqual(browser.is_shown("#turn"), model in IN_SPACE, model)
 
 
 class Animation(Report):
     def test_it_waits_for_those_who_do_not_like_motion(self):
-        browser = self.still("slider_crank")
+        self.still("slider_crank")
         first = browser.picture()
         time.sleep(0.5)
         self.assertEqual(browser.picture(), first)
         browser.find("#play").click()
         self.assertTrue(browser.until(lambda: browser.picture() != first))
 
+    def test_it_pauses_when_motion_is_no_longer_wanted(self):
+        self.open(report_of("slider_crank"))
+        self.assertTrue(browser.until(lambda: browser.time() > 0))
+        browser.media(motion="reduce")
+        self.assertTrue(browser.until(lambda: browser.find("#play").text == "Play"))
+
     def test_the_button_plays_pauses_and_says_which(self):
-        browser = self.still("slider_crank")
+        self.still("slider_crank")
         button = browser.find("#play")
         self.assertEqual(button.text, "Play")
         button.click()
@@ -207,7 +227,7 @@ class Animation(Report):
         self.assertEqual(browser.picture(), paused)
 
     def test_it_stops_at_the_end_and_starts_anew_from_there(self):
-        browser = self.still("slider_crank")
+        self.still("slider_crank")
         browser.press("#canvas", Keys.END, Keys.PAGE_DOWN)
         self.assertEqual(browser.time(), 900)
         browser.run("const s = document.getElementById('speed'); s.value = s.options[s.options.length - 1].value")
@@ -218,7 +238,7 @@ class Animation(Report):
         self.assertTrue(browser.until(lambda: 0 < browser.time() < 1000))
 
     def test_keys_move_in_time(self):
-        browser = self.still("slider_crank")
+        self.still("slider_crank")
         for keys, expected in (
             (Keys.END, 1000),
             (Keys.ARROW_LEFT, 990),
@@ -230,7 +250,7 @@ class Animation(Report):
             self.assertEqual(browser.time(), expected)
 
     def test_the_slider_moves_the_mechanism_and_tells_the_time(self):
-        browser = self.still("slider_crank")
+        self.still("slider_crank")
         first = browser.picture()
         browser.press("#time", Keys.END, Keys.ARROW_LEFT)
         self.assertNotEqual(browser.picture(), first)
@@ -239,7 +259,7 @@ class Animation(Report):
         self.assertEqual(browser.picture(), first)
 
     def test_a_screen_reader_is_not_told_of_every_frame(self):
-        browser = self.still("slider_crank")
+        self.still("slider_crank")
         browser.run(
             "window.told = 0; const count = (changes) => { window.told += changes.length; };"
             "new MutationObserver(count).observe(document.getElementById('time'), "
@@ -251,7 +271,7 @@ class Animation(Report):
         self.assertLessEqual(browser.run("return window.told"), 4)
 
     def test_arrows_buttons_and_pointer_turn_a_mechanism_in_space(self):
-        browser = self.still("spatial_chain")
+        self.still("spatial_chain")
         pictures = [browser.picture()]
         browser.press("#canvas", Keys.ARROW_RIGHT)
         pictures.append(browser.picture())
@@ -259,8 +279,9 @@ class Animation(Report):
         pictures.append(browser.picture())
         browser.run(
             "const c = document.getElementById('canvas');"
-            "const send = (type, x) => c.dispatchEvent(new PointerEvent(type, {clientX: x, clientY: 300, pointerId: 1}));"
-            "c.setPointerCapture = () => {}; send('pointerdown', 300); send('pointermove', 360); send('pointerup', 360);"
+            "const send = (type, x) => c.dispatchEvent(new PointerEvent(type, {clientX: x, clientY: 300}));"
+            "c.setPointerCapture = () => {};"
+            "send('pointerdown', 300); send('pointermove', 360); send('pointerup', 360);"
         )
         pictures.append(browser.picture())
         self.assertEqual(len(set(pictures)), 4)
@@ -269,15 +290,15 @@ class Animation(Report):
         self.assertEqual(browser.time(), 0)
 
     def test_its_colours_follow_the_scheme(self):
-        browser = self.still("slider_crank")
+        self.still("slider_crank")
         light = browser.picture()
         browser.media(scheme="dark", motion="reduce")
         self.assertTrue(browser.until(lambda: browser.picture() != light))
 
     def test_thousands_of_points_move_at_all_times(self):
-        path = self.write(self.folder / "long.html", "chain", "--param", "n=1000", "--param", "g=100")
+        path = write(self.folder / "long.html", "chain", "--param", "n=1000", "--param", "g=100")
         self.assertLess(path.stat().st_size, 3e6)
-        browser = self.open(path, motion="reduce")
+        self.open(path, motion="reduce")
         first = browser.picture()
         browser.press("#canvas", Keys.SPACE)
         self.assertTrue(browser.until(lambda: browser.picture() != first))
@@ -286,43 +307,115 @@ class Animation(Report):
 
 class Contents(Report):
     def text_of(self, selector):
-        return self.browser.find(selector).get_attribute("textContent")
+        return browser.find(selector).get_attribute("textContent")
+
+    def rows_of(self, selector):
+        return browser.run(
+            "const rows = document.querySelectorAll(arguments[0] + ' tbody tr');"
+            "return [...rows].map((row) => [...row.cells].map((cell) => cell.textContent))",
+            selector,
+        )
 
     @unittest.skipUnless(shutil.which("gnuplot"), "needs gnuplot")
     def test_it_has_the_figures_of_the_run(self):
-        browser = self.still("slider_crank")
+        self.still("slider_crank")
         ids = browser.run("return [...document.querySelectorAll('figure')].map((f) => f.id)")
         for figure in "motion coordinates velocities quantities violations multipliers steps orders".split():
             self.assertIn(f"figure-{figure}", ids)
         self.assertFalse(browser.is_shown("#no-figures"))
 
     def test_without_gnuplot_it_says_that_figures_are_missing(self):
-        path = self.write(self.folder / "bare.html", "pendulum", env={**os.environ, "PATH": str(self.folder)})
+        path = write(self.folder / "bare.html", "pendulum", env={**os.environ, "PATH": str(self.folder)})
         self.open(path)
         self.assertIn("gnuplot", self.text_of("#no-figures"))
-        self.assertTrue(self.browser.is_shown("#canvas"))
-        self.browser.media(media="print")
-        self.assertTrue(self.browser.is_shown("#canvas"))  # nothing else shows the motion
+        self.assertTrue(browser.is_shown("#canvas"))
+        browser.media(media="print")
+        self.assertTrue(browser.is_shown("#canvas"))  # nothing else shows the motion
 
     def test_an_interrupted_run_says_so_and_shows_what_there_is(self):
         path = self.folder / "interrupted.html"
         arguments = "run pendulum --t-end 1e7 --outputs 100000000 --quiet --csv rows.csv --report".split()
         process = subprocess.Popen([PROGRAM, *arguments, path.name], cwd=self.folder, stderr=subprocess.DEVNULL)
         rows = self.folder / "rows.csv"
-        self.assertTrue(self.browser.until(lambda: rows.exists() and rows.stat().st_size > 100000))
+        self.assertTrue(browser.until(lambda: rows.exists() and rows.stat().st_size > 100000))
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(30), INTERRUPTED)
         self.open(path)
         self.assertIn("Interrupted at t = ", self.text_of("#verdict"))
-        self.assertEqual(self.browser.find("#verdict").get_attribute("class"), "bad")
-        self.assertTrue(self.browser.is_shown("#canvas"))
-        self.assertEqual(self.browser.complaints(), [])
+        self.assertEqual(browser.find("#verdict").get_attribute("class"), "bad")
+        self.assertTrue(browser.is_shown("#canvas"))
+        self.assertEqual(browser.complaints(), [])
+
+    def write_failed(self, status, **parts):
+        """The report of a run of a user's model that does not reach its end"""
+        path = self.folder / "failed.html"
+        model = compile_model(self.folder, **parts)
+        process = cpodes("run", model, "--method", "dop853", "--quiet", "--report", path)
+        self.assertEqual(process.returncode, status, process.stderr)
+        self.open(path)
+        self.assertEqual(browser.find("#verdict").get_attribute("class"), "bad")
+        self.assertEqual(browser.complaints(), [])
+        return process.stderr
+
+    def test_a_run_that_fails_says_when_and_why(self):
+        complaint = self.write_failed(FAILED, f="f[1] = t > 1 ? NAN : -9.81; return 0;")
+        self.assertRegex(self.text_of("#verdict-heading"), r"^Failed at t = 0\.9|^Failed at t = 1 ")
+        reason = self.text_of("#verdict p")
+        self.assertIn("nan", reason)
+        self.assertIn(reason, complaint)
+        self.assertTrue(browser.is_shown("#canvas"))
+
+    def test_a_model_that_crashes_leaves_a_report_up_to_then(self):
+        self.write_failed(CRASHED, f="if (t > 1) abort(); f[1] = -9.81; return 0;")
+        self.assertIn("Crashed at t = ", self.text_of("#verdict-heading"))
+        self.assertTrue(browser.is_shown("#canvas"))
+
+    def test_a_run_that_fails_at_once_has_a_report_without_motion(self):
+        self.write_failed(FAILED, f="f[1] = NAN; return 0;")
+        self.assertIn("Failed at t = 0 s", self.text_of("#verdict-heading"))
+        self.assertIn("--report", self.text_of("#command"))
+
+    def test_a_model_without_a_drawing_has_all_the_rest(self):
+        model = compile_model(self.folder, members="", create="model->drawing.npoints = model->drawing.nsegments = 0;")
+        self.open(write(self.folder / "blind.html", model))
+        self.assertFalse(browser.is_shown("#motion"))
+        page = browser.run(STRUCTURE)
+        self.assertEqual(page["dangling"], [])
+        self.assertEqual(browser.complaints(), [])
+
+    def test_points_that_are_nowhere_do_not_stop_the_animation(self):
+        points = "xyz[3] = t > 1 && t < 2 ? NAN : y[0]; xyz[4] = t > 3 ? INFINITY : y[1];"
+        model = compile_model(self.folder, points=points)
+        self.open(write(self.folder / "gone.html", model))
+        first = browser.picture()
+        self.assertTrue(browser.until(lambda: browser.picture() != first))
+        self.assertEqual(browser.complaints(), [])
+
+    def test_texts_of_a_model_cannot_break_the_page(self):
+        text = json.dumps(HOSTILE, ensure_ascii=False)
+        model = compile_model(
+            self.folder,
+            title=text,
+            parameters=f'{{"L", {text}, {text}, 1, 0.1, 10}}, {{"g", "m/s^2", "gravity", 9.81, 0, 100}}',
+            coordinates=f'{{"x", {text}, {text}}}, {{"y", "m", {text}}}',
+            quantities=f"{{.name = {text}, .unit = {text}, .value = energy, .conserved = 1, .scale = 10}}",
+            members=f".points = points, .source = {text}",
+        )
+        self.open(write(self.folder / "hostile.html", model, cwd=self.folder))
+        self.assertEqual(self.text_of("h1"), HOSTILE)
+        self.assertIn(HOSTILE, self.text_of("#parameters"))
+        self.assertIn(HOSTILE, self.text_of("#source"))
+        self.assertIsNone(browser.run("return window.broken"))
+        self.assertEqual(browser.run("return document.images.length"), 0)
+        self.assertEqual(browser.complaints(), [])
+        self.assertFalse((self.folder / "broken").exists())
+        self.assertTrue(browser.is_shown("#canvas"))
 
     def test_a_violation_that_tolerances_do_not_explain_is_called_out(self):
         # the energy of the undamped pendulum drifts where the error test hardly sees the motion
-        path = self.write(self.folder / "coarse.html", "pendulum", "--method", "bdf", "--rtol", 0.01)
+        path = write(self.folder / "coarse.html", "pendulum", "--method", "bdf", "--rtol", 0.01)
         self.open(path)
-        self.assertEqual(self.browser.find("#verdict").get_attribute("class"), "doubt")
+        self.assertEqual(browser.find("#verdict").get_attribute("class"), "doubt")
         self.assertIn("energy", self.text_of("#verdict"))
 
     def test_the_command_can_be_pasted_into_a_shell(self):
@@ -335,26 +428,21 @@ class Contents(Report):
             command = shlex.split(self.text_of("#command"))
             self.assertEqual(command[:2], ["cpodes", "run"])
             self.assertEqual(sorted(command[2:]), sorted(arguments))  # options may have come before the model
-            self.assertEqual(self.browser.run("return document.images.length"), 0)
-            self.assertEqual(self.browser.complaints(), [])
+            self.assertEqual(browser.run("return document.images.length"), 0)
+            self.assertEqual(browser.complaints(), [])
 
     def test_parameters_are_there_with_their_units(self):
-        path = self.write(self.folder / "heavy.html", "slider_crank", "--param", "m2=2.5")
+        path = write(self.folder / "heavy.html", "slider_crank", "--param", "m2=2.5")
         self.open(path)
-        rows = self.browser.run(
-            "return [...document.querySelectorAll('#parameters tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
-        )
-        self.assertIn(["m2", "2.5", "kg", "mass of the rod"], rows)
+        self.assertIn(["m2", "2.5", "kg", "mass of the rod"], self.rows_of("#parameters"))
 
     def test_events_are_listed_in_the_order_of_time(self):
         self.still("newton_cradle")
-        times = self.browser.run(
-            "return [...document.querySelectorAll('#event-list tbody tr')].map((r) => Number(r.cells[1].textContent))"
-        )
+        times = [float(row[1]) for row in self.rows_of("#event-list")]
         self.assertGreater(len(times), 3)
         self.assertEqual(times, sorted(times))
         self.still("pendulum")
-        self.assertFalse(self.browser.is_shown("#events"))
+        self.assertFalse(browser.is_shown("#events"))
 
     def test_a_file_that_cannot_be_made_is_refused_before_the_run(self):
         self.assert_refused(cpodes("run", "pendulum", "--report", self.folder / "none" / "x.html"), "--report")
