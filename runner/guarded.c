@@ -52,6 +52,8 @@ static int explain(const char *name, const Shared *shared, long limit, int statu
     complain("%s: stopped after %ld s of CPU time%s%s", name, limit, during, shared->doing);
     return STATUS_FAILED;
   }
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
+    return STATUS_OUTPUT; /* who reads our output has seen enough */
   if (WIFSIGNALED(status))
     complain("%s: the model crashed: %s%s%s", name, strsignal(WTERMSIG(status)), during,
              shared->doing);

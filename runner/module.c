@@ -1,6 +1,7 @@
 #include "module.h"
 
 #include "options.h"
+#include "simulation/method.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -59,10 +60,19 @@ static int fits(const char *path, const CPModelModule *module) {
   return 1;
 }
 
+static int has_method(const CPModelType *type) {
+  int i = type->method ? 0 : -1;
+  while (i >= 0 && method_at(i) && strcmp(method_at(i)->name, type->method)) i++;
+  return i < 0 || method_at(i);
+}
+
 static int is_possible(const char *path, const CPModelType *type) {
   char message[MESSAGE] = "";
+  if (type && !has_method(type))
+    snprintf(message, sizeof message, "there is no method \"%s\", which it suggests", type->method);
   if (!type) complain("%s: its %s names no model", path, CP_MODEL_SYMBOL);
-  else if (model_check_type(type, message, sizeof message)) complain("%s: %s", path, message);
+  else if (message[0] || model_check_type(type, message, sizeof message))
+    complain("%s: %s", path, message);
   return type && !message[0];
 }
 

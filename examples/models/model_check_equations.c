@@ -1,4 +1,4 @@
-/* Both forms of the equations, what is conserved, what is drawn. */
+/* Both forms of the equations, what is conserved. */
 #include "model_check_impl.h"
 
 #include <math.h>
@@ -6,24 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------------------------- equations -- */
-
-static int jacobian_is_true_at(ModelCheck *c, N_Vector y) {
-  sunrealtype err;
-  sunindextype row, col;
-  N_VConst(1, c->ewt);
-  if (CPProjectorCheckJac(c->P, 0, y, c->ewt, &err, &row, &col))
-    return model_contradicts(c, "G: %s", CPProjectorGetLastMessage(c->P));
-  return model_measured(c, err, 1e-4) ||
-         model_contradicts(c, "G(%ld, %ld) is not the derivative of c: relative error %g",
-                           (long)row, (long)col, (double)err);
-}
-
-int model_jacobian_is_true(ModelCheck *c) {
-  int result = 1;
-  for (int k = 0; k < c->nstates && result; k++) result = jacobian_is_true_at(c, c->state[k]);
-  return result;
-}
+/* ------------------------------------------------------------------------------------ equations -- */
 
 /* y' at (0, y), or returns 1: quaternions, of which CPMech alone knows the rate */
 static int state_rate(const ModelCheck *c, N_Vector y, N_Vector ydot) {
@@ -83,13 +66,6 @@ static N_Vector move(const ModelCheck *c, N_Vector y, sunrealtype h, sunindextyp
   return c->moved;
 }
 
-/* Fourth-order central difference from its values at -2 h, -h, h, 2 h */
-static sunrealtype difference(const sunrealtype value[4], sunrealtype h) {
-  return (8 * (value[2] - value[1]) - (value[3] - value[0])) / (12 * h);
-}
-
-static const int steps_of[4] = {-2, -1, 1, 2};
-
 /* f keeps the constraints: the rate of c(t, y) along the motion is 0, but for roundoff of its terms,
    each at most some largest |y| largest |y'| */
 static int keeps_constraints_at(ModelCheck *c, N_Vector y) {
@@ -100,14 +76,14 @@ static int keeps_constraints_at(ModelCheck *c, N_Vector y) {
   if (!value) return model_contradicts(c, "no memory");
   int failed = 0;
   for (int k = 0; k < 4 && !failed; k++) {
-    const sunrealtype step = h * steps_of[k];
+    const sunrealtype step = h * model_steps[k];
     failed                 = model->c(step, move(c, y, step, 0, model->n), c->res, model->data);
     for (sunindextype i = 0; i < model->m; i++) value[4 * i + k] = N_VGetArrayPointer(c->res)[i];
   }
   const sunrealtype size = fmax(N_VMaxNorm(y), 1) * N_VMaxNorm(c->ydot);
   int result             = !failed || model_contradicts(c, "c fails near y0");
   for (sunindextype i = 0; i < model->m && result; i++) {
-    const sunrealtype rate = difference(value + 4 * i, h);
+    const sunrealtype rate = model_difference(value + 4 * i, h);
     if (!model_measured(c, fabs(rate) / fmax(size, 1e-300), model_agreement))
       result = model_contradicts(c, "f leaves constraint %ld: its rate along f is %g", (long)i,
                                  (double)rate);
@@ -131,8 +107,8 @@ static sunrealtype quantity_rate(const ModelCheck *c, const CPModelQuantity *q, 
   const sunrealtype h = short_time(y, c->ydot);
   sunrealtype value[4];
   for (int k = 0; k < 4; k++)
-    value[k] = q->value(c->model, h * steps_of[k], move(c, y, h * steps_of[k], first, last));
-  return difference(value, h);
+    value[k] = q->value(c->model, h * model_steps[k], move(c, y, h * model_steps[k], first, last));
+  return model_difference(value, h);
 }
 
 static int is_not_kept(const ModelCheck *c, const CPModelQuantity *q, const char *how) {
@@ -214,45 +190,5 @@ static int keeps_at(const ModelCheck *c, int i, N_Vector y) {
 int model_quantity_keeps(ModelCheck *c, int i) {
   int result = 1;
   for (int k = c->first; k < c->nstates && result; k++) result = keeps_at(c, i, c->state[k]);
-  return result;
-}
-
-/* ------------------------------------------------------------------------------------ drawing -- */
-
-static int drawing_is_possible(const ModelCheck *c) {
-  const CPModelDrawing *d = &c->model->drawing;
-  if (d->npoints < 1 || d->nsegments < 0 || !d->kind || (d->nsegments > 0 && !d->segment))
-    return model_contradicts(c, "there is a function points, but no drawing: CPModelDraw");
-  for (int i = 0; i < d->nsegments; i++)
-    for (int k = 0; k < 2; k++)
-      if (d->segment[i][k] < 0 || d->segment[i][k] >= d->npoints)
-        return model_contradicts(c, "segment %d of the drawing ends at point %d, but there are %d",
-                                 i, d->segment[i][k], d->npoints);
-  return 1;
-}
-
-/* Points at y; ground points are where they are at y0 */
-static int points_are_true_at(const ModelCheck *c, N_Vector y) {
-  const CPModelDrawing *d = &c->model->drawing;
-  sunrealtype *xyz = calloc(6 * d->npoints, sizeof *xyz), *start = xyz + 3 * d->npoints;
-  if (!xyz) return model_contradicts(c, "no memory");
-  for (int i = 0; i < 6 * d->npoints; i++) xyz[i] = NAN;
-  c->type->points(c->model, 0, y, xyz);
-  c->type->points(c->model, 0, c->model->y0, start);
-  int result = 1;
-  for (int i = 0; i < 3 * d->npoints && result; i++) {
-    if (!isfinite(xyz[i]))
-      result = model_contradicts(c, "point %d of the drawing is not finite", i / 3);
-    else if (d->kind[i / 3] == CP_POINT_GROUND && xyz[i] != start[i])
-      result = model_contradicts(c, "point %d of the drawing is ground, but moves with the state",
-                                 i / 3);
-  }
-  free(xyz);
-  return result;
-}
-
-int model_points_are_true(ModelCheck *c) {
-  int result = drawing_is_possible(c);
-  for (int k = 0; k < c->nstates && result; k++) result = points_are_true_at(c, c->state[k]);
   return result;
 }

@@ -43,6 +43,12 @@ int model_contradicts(const ModelCheck *c, const char *format, ...);
 /* An error that was measured, relative; is it at most so large? Not if it is NaN. */
 int model_measured(const ModelCheck *c, sunrealtype error, sunrealtype most);
 
+/* Fourth-order central difference from the values at so many h */
+static const int model_steps[4] = {-2, -1, 1, 2};
+static inline sunrealtype model_difference(const sunrealtype value[4], sunrealtype h) {
+  return (8 * (value[2] - value[1]) - (value[3] - value[0])) / (12 * h);
+}
+
 /* Index of the first component that is not finite, or -1; max |x_i| */
 long model_not_finite(N_Vector y);
 sunrealtype model_largest(const sunrealtype *x, sunindextype length);
@@ -79,11 +85,13 @@ enum { MODEL_MECH_ROWS = 20 };
 int model_mechanism_is_true(ModelCheck *c, N_Vector y, int *compared);
 sunrealtype model_row_error(const CPMechReport *report, const ModelMechRow *row);
 
-/* ---- model_check_equations.c: at all states ---- */
-int model_jacobian_is_true(ModelCheck *c); /* G of c */
+/* ---- at all states ---- */
+int model_jacobian_is_true(ModelCheck *c); /* model_check_jacobian.c */
+int model_points_are_true(ModelCheck *c);  /* model_check_drawing.c */
+
+/* ---- model_check_equations.c: at those that are consistent ---- */
 int model_forms_agree(ModelCheck *c);
 int model_f_keeps_constraints(ModelCheck *c);
 int model_quantity_keeps(ModelCheck *c, int i);
-int model_points_are_true(ModelCheck *c);
 
 #endif

@@ -126,9 +126,9 @@ static sunrealtype next_random(unsigned *state) {
   return ldexp((double)*state, -31) - 1;
 }
 
-/* A consistent state near the start: positions within a percent or so of their largest, velocities such
-   that these change by their size within a tenth of the motion */
-static int find_state(ModelCheck *c, int k) {
+/* state[k] <- a consistent one near the start: positions within a percent or so of their largest, velocities such that
+   these change by their size within a tenth of the motion; or `part` of that. 0, or -1 with a message */
+static int move_start(ModelCheck *c, int k, sunrealtype part) {
   const sunindextype nq = CPModelNumPositions(c->model), n = c->model->n;
   unsigned seed  = 16 + k;
   sunrealtype *s = N_VGetArrayPointer(c->state[k]), size = 0;
@@ -136,16 +136,22 @@ static int find_state(ModelCheck *c, int k) {
   for (sunindextype i = 0; i < nq; i++) size = fmax(size, fabs(s[i]));
   if (size == 0) size = 1;
   for (sunindextype i = 0; i < n; i++)
-    s[i] += next_random(&seed) * size * (i < nq ? 0.01 : 10 / c->type->t_end);
-  if (c->mech) {
-    if (CPMechCalcIC(c->mech, 0, c->state[k], NULL, NULL, NULL, NULL))
-      return model_contradicts(c, "near y0: %s", CPMechGetLastMessage(c->mech));
-  } else if (c->P) {
-    N_VConst(1 / (model_consistent * fmax(size, 1)), c->ewt);
-    if (CPProjectorProject(c->P, 0, c->state[k], c->ewt))
-      return model_contradicts(c, "near y0: %s", CPProjectorGetLastMessage(c->P));
-  }
-  return 1;
+    s[i] += part * next_random(&seed) * size * (i < nq ? 0.01 : 10 / c->type->t_end);
+  const char *why = NULL;
+  N_VConst(1 / (model_consistent * fmax(size, 1)), c->ewt);
+  if (c->mech && CPMechCalcIC(c->mech, 0, c->state[k], NULL, NULL, NULL, NULL))
+    why = CPMechGetLastMessage(c->mech);
+  else if (!c->mech && c->P && CPProjectorProject(c->P, 0, c->state[k], c->ewt))
+    why = CPProjectorGetLastMessage(c->P);
+  return !why || model_contradicts(c, "near y0: %s", why) ? 0 : -1;
+}
+
+/* Among many bodies some come too close: nearer to the start */
+static int find_state(ModelCheck *c, int k) {
+  int flag = -1;
+  for (sunrealtype part = 1; flag && part > 1e-4; part /= 10) flag = move_start(c, k, part);
+  if (!flag) c->message[0] = '\0';
+  return !flag;
 }
 
 int model_states_are_found(ModelCheck *c) {

@@ -10,8 +10,8 @@ _cpodes_long() { # program command -qm
   "$1" "$2" --help 2>/dev/null | sed -nE "s/^ +-${3: -1}, (--[a-z-]+=?).*/\1/p"
 }
 
-_cpodes_models() {
-  "$1" list --names 2>/dev/null
+_cpodes_reply() { # as compgen
+  mapfile -t COMPREPLY < <(compgen "$@")
 }
 
 # The option whose value the word at the cursor is, in `option`; "" if it is none. `part` is what is there of the value.
@@ -62,15 +62,15 @@ _cpodes_complete_value() { # program option part model
   case $2 in
     --methods=)
       [[ $3 == *,* ]] && first=${3%,*}, # the last of a list
-      COMPREPLY=($(compgen -P "$first" -W "$("$1" list --methods --names)" -- "${3##*,}"))
+      _cpodes_reply -P "$first" -W "$("$1" list --methods --names)" -- "${3##*,}"
       compopt -o nospace
       ;;
-    --method=) COMPREPLY=($(compgen -W "$("$1" list --methods --names)" -- "$3")) ;;
-    --linsol=) COMPREPLY=($(compgen -W "$("$1" list --linsols --names)" -- "$3")) ;;
-    --norm=) COMPREPLY=($(compgen -W "$("$1" list --norms --names)" -- "$3")) ;;
-    --form=) COMPREPLY=($(compgen -W "auto mech ode" -- "$3")) ;;
+    --method=) _cpodes_reply -W "$("$1" list --methods --names)" -- "$3" ;;
+    --linsol=) _cpodes_reply -W "$("$1" list --linsols --names)" -- "$3" ;;
+    --norm=) _cpodes_reply -W "$("$1" list --norms --names)" -- "$3" ;;
+    --form=) _cpodes_reply -W "auto mech ode" -- "$3" ;;
     --param=)
-      [[ -n $4 ]] && COMPREPLY=($(compgen -S = -W "$("$1" describe "$4" --parameters 2>/dev/null)" -- "$3"))
+      [[ -n $4 ]] && _cpodes_reply -S = -W "$("$1" describe "$4" --parameters 2>/dev/null)" -- "$3"
       compopt -o nospace
       ;;
     --csv= | --json= | --plot= | --picture= | --report=)
@@ -87,7 +87,7 @@ _cpodes_complete_value() { # program option part model
 # Of the catalogue, or a shared object, perhaps in a folder
 _cpodes_complete_model() { # program part
   local file
-  COMPREPLY=($(compgen -W "$(_cpodes_models "$1")" -- "$2"))
+  _cpodes_reply -W "$("$1" list --names 2>/dev/null)" -- "$2"
   while IFS= read -r file; do
     [[ -d $file || $file == *.so ]] && COMPREPLY+=("$file")
   done < <(compgen -f -- "$2")
@@ -98,7 +98,7 @@ _cpodes() {
   local program=${COMP_WORDS[0]} command=${COMP_WORDS[1]} option part model
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W "$("$program" --help 2>/dev/null | sed -nE 's/^  ([a-z]+) .*/\1/p')" -- "$command"))
+    _cpodes_reply -W "$("$program" --help 2>/dev/null | sed -nE 's/^  ([a-z]+) .*/\1/p')" -- "$command"
     return
   fi
   _cpodes_find_option "$program" "$command"
@@ -106,7 +106,7 @@ _cpodes() {
   if [[ -n $option ]]; then
     _cpodes_complete_value "$program" "$option" "$part" "$model"
   elif [[ $part == -* ]]; then
-    COMPREPLY=($(compgen -W "$(_cpodes_options "$program" "$command")" -- "$part"))
+    _cpodes_reply -W "$(_cpodes_options "$program" "$command")" -- "$part"
     [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
   elif [[ -z $model && $command == @(describe|run|compare|check) ]]; then
     _cpodes_complete_model "$program" "$part"

@@ -41,5 +41,7 @@ if(RUNNER)
       "-DCMAKE_PREFIX_PATH=${prefix}")
   run("${CMAKE_COMMAND}" --build swing/build)
   run("${prefix}/bin/cpodes" check swing/build/swing.so)
+  file(COPY_FILE "${WORK}/swing/build/swing.so" "${WORK}/swing.so")
+  run("${prefix}/bin/cpodes" describe swing.so) # of this folder, where no library is looked for
   run("${prefix}/bin/cpodes" run swing/build/swing.so --csv swing.csv --param phi2=1)
 endif()

@@ -1,10 +1,11 @@
 """`cpodes check`: what is wrong with a model is named, and nothing is wrong with those of the catalogue."""
 
 import re
+import subprocess
 import unittest
 
-from runner import CRASHED, DONE, FAILED, MODELS, SANITIZED, RunnerTest, cpodes
-from user_model import OPERATORS, compile_model
+from runner import CRASHED, DONE, FAILED, MODELS, OUTPUT, PROGRAM, SANITIZED, RunnerTest, cpodes
+from user_model import ODE, ODE_ALONE, OPERATORS, compile_model
 
 # parts of the pendulum that are replaced; what is said
 WRONG = {
@@ -49,6 +50,18 @@ WRONG = {
         ["functions of the CPMech", "f[1] is", "nan"],
     ),
     "an f that fails": ({"f": "return -1;"}, ["functions of the CPMech", "the function f failed (-1)"]),
+    "an f that is another motion": (
+        {"create": ODE, "ode": "r[0] = s[2]; r[1] = s[3]; r[2] = 0; r[3] = -1; return 0;"},
+        ["f: the same motion", "component 3 of f is -1, but CPMech's acceleration is -9.81"],
+    ),
+    "an f that leaves the invariants": (
+        {"create": ODE_ALONE, "ode": "r[0] = s[2]; r[1] = s[3]; r[2] = 0; r[3] = -9.81; return 0;"},
+        ["f: keeps c", "f leaves constraint 1"],
+    ),
+    "a wrong G": (
+        {"create": ODE_ALONE, "jacobian": "SM_ELEMENT_D(S, 0, 0) = 2 * s[0]; return 0;"},
+        ["G: derivative of c", "G(1, 2) is 0, and the derivative of c 1 "],
+    ),
     "a wrong length of the state": ({"n": "5"}, ["sizes", "n is 5, but nq + nu + nz = 4"]),
     "a start off the constraints": (
         {"start": "y[0] = 1.1 * g->L;"},
@@ -94,8 +107,8 @@ class CheckTest(RunnerTest):
                 self.assertRegex(check.stdout, r"all \d+ are right")
                 self.assertEqual(check.stderr, "")
 
-    def test_a_right_model_of_the_users_is_right_in_both_forms_of_its_equations(self):
-        for form in ({}, {"mech": OPERATORS}):
+    def test_a_right_model_of_the_users_is_right_in_every_form_of_its_equations(self):
+        for form in {}, {"mech": OPERATORS}, {"create": ODE}, {"create": ODE_ALONE}:
             check = self.check(**form)
             self.assertEqual(check.returncode, DONE, check.stdout)
             self.assertIn("energy: conserved", check.stdout)
@@ -173,6 +186,16 @@ class CheckTest(RunnerTest):
         self.assertEqual(check.returncode, DONE)
         self.assertNotIn("hello", check.stdout)
         self.assertIn("hello", check.stderr)
+
+    def test_a_reader_that_leaves_is_no_crash(self):
+        process = subprocess.Popen([PROGRAM, "check", "bending_chain"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.close()
+        with process.stderr:
+            self.assertEqual(process.stderr.read(), b"")
+        self.assertEqual(process.wait(), OUTPUT)
+
+    def test_states_near_the_start_of_many_bodies_are_found(self):
+        self.assertRegex(cpodes("check", "chain", "-p", "n=1000").stdout, r"consistent states near it +ok")
 
     def test_wrong_arguments_are_one_line(self):
         self.assert_refused(cpodes("check"), "model")

@@ -19,6 +19,7 @@ REFUSED = {
     "no end": ({"t_end": "0"}, ["t_end must be > 0, and is 0"]),
     "an end that is no number": ({"t_end": "NAN"}, ["t_end", "nan"]),
     "no create": ({"members": ".create = NULL"}, ["no function create"]),
+    "a method that is not there": ({"members": '.method = "bdff"'}, ['method "bdff"']),
     "too many parameters": ({"nparameters": "13"}, ["13 parameters, 0 to 12"]),
     "less than no parameters": ({"nparameters": "-1"}, ["-1 parameters"]),
     "a parameter without a name": ({"parameters": '{NULL, "", "", 1, 0, 2}, {"g", "", "g", 1, 0, 2}'}, ["parameter 0"]),
@@ -64,6 +65,10 @@ class ModuleTest(RunnerTest):
             with self.subTest(case):
                 path = compile_model(self.folder, **parts)
                 self.assert_refused(cpodes("describe", path), str(path), *words)
+
+    def test_the_method_that_a_model_suggests_is_taken(self):
+        described = cpodes("describe", compile_model(self.folder, members='.method = "adams"'))
+        self.assertIn("auto is adams", described.stdout)
 
     def test_a_file_that_is_no_shared_object_is_refused_in_one_line(self):
         text = self.folder / "text.so"

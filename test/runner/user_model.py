@@ -45,10 +45,22 @@ PARTS = {
         const sunrealtype s = 2 * (q[0] * q[0] + q[1] * q[1]);
         l[0] = (u[0] * u[0] + u[1] * u[1] - q[1] * ((G *)data)->g) / s;
         a[0] = -2 * q[0] * l[0]; a[1] = -((G *)data)->g - 2 * q[1] * l[0]; return 0;""",
+    "ode": """
+        const sunrealtype l = (s[2] * s[2] + s[3] * s[3] - s[1] * ((G *)data)->g) / (s[0] * s[0] + s[1] * s[1]);
+        r[0] = s[2]; r[1] = s[3]; r[2] = -l * s[0]; r[3] = -((G *)data)->g - l * s[1]; return 0;""",
+    "c": "r[0] = s[0] * s[0] + s[1] * s[1] - ((G *)data)->L * ((G *)data)->L; r[1] = s[0] * s[2] + s[1] * s[3]; return 0;",
+    "jacobian": """
+        for (int i = 0; i < 2; i++) {
+          SM_ELEMENT_D(S, 0, i) = 2 * s[i]; SM_ELEMENT_D(S, 1, i) = s[i + 2]; SM_ELEMENT_D(S, 1, i + 2) = s[i]; }
+        return 0;""",
     "energy": "return (y[2] * y[2] + y[3] * y[3]) / 2 + ((const G *)model->data)->g * y[1];",
     "points": "xyz[3] = y[0]; xyz[4] = y[1];",
     "mech": "{.nu = 2, .np = 1, .M = M, .A = A, .f = f, .p = p, .v = v, .b = b, .dynamics_jac = jac}",
 }
+
+# The second form of the equations, beside the first one or alone
+ODE = "model->f = ode; model->m = 2; model->c = c; model->G = jacobian;"
+ODE_ALONE = f"model->mech = (CPMechModel){{.nu = 0}}; {ODE}"
 
 OPERATORS = "{.nu = 2, .np = 1, .p = p, .v = v, .b = b, .udot = udot, .Au = Au, .ATl = ATl, .Minv = Minv, .Mu = Minv}"
 
@@ -73,6 +85,12 @@ static int Au(sunrealtype t, In q, In x, sunrealtype *y, void *data) { @Au@ }
 static int ATl(sunrealtype t, In q, In x, sunrealtype *y, void *data) { @ATl@ }
 static int Minv(sunrealtype t, In q, In x, sunrealtype *y, void *data) { @Minv@ }
 static int udot(sunrealtype t, In q, In u, In z, sunrealtype *a, sunrealtype *l, void *data) { @udot@ }
+static int ode(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
+  const sunrealtype *s = N_VGetArrayPointer(y); sunrealtype *r = N_VGetArrayPointer(ydot); @ode@ }
+static int c(sunrealtype t, N_Vector y, N_Vector res, void *data) {
+  const sunrealtype *s = N_VGetArrayPointer(y); sunrealtype *r = N_VGetArrayPointer(res); @c@ }
+static int jacobian(sunrealtype t, N_Vector y, N_Vector res, SUNMatrix S, void *data) {
+  const sunrealtype *s = N_VGetArrayPointer(y); @jacobian@ }
 static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector state) {
   const sunrealtype *y = N_VGetArrayPointer(state); @energy@ }
 static void points(const CPModel *model, sunrealtype t, N_Vector state, sunrealtype *xyz) {

@@ -1,0 +1,43 @@
+/* What is drawn: finite points, ground that does not move. */
+#include "model_check_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int drawing_is_possible(const ModelCheck *c) {
+  const CPModelDrawing *d = &c->model->drawing;
+  if (d->npoints < 1 || d->nsegments < 0 || !d->kind || (d->nsegments > 0 && !d->segment))
+    return model_contradicts(c, "there is a function points, but no drawing: CPModelDraw");
+  for (int i = 0; i < d->nsegments; i++)
+    for (int k = 0; k < 2; k++)
+      if (d->segment[i][k] < 0 || d->segment[i][k] >= d->npoints)
+        return model_contradicts(c, "segment %d of the drawing ends at point %d, but there are %d",
+                                 i, d->segment[i][k], d->npoints);
+  return 1;
+}
+
+/* Points at y; ground points are where they are at y0 */
+static int points_are_true_at(const ModelCheck *c, N_Vector y) {
+  const CPModelDrawing *d = &c->model->drawing;
+  sunrealtype *xyz = calloc(6 * d->npoints, sizeof *xyz), *start = xyz + 3 * d->npoints;
+  if (!xyz) return model_contradicts(c, "no memory");
+  for (int i = 0; i < 6 * d->npoints; i++) xyz[i] = NAN;
+  c->type->points(c->model, 0, y, xyz);
+  c->type->points(c->model, 0, c->model->y0, start);
+  int result = 1;
+  for (int i = 0; i < 3 * d->npoints && result; i++) {
+    if (!isfinite(xyz[i]))
+      result = model_contradicts(c, "point %d of the drawing is not finite", i / 3);
+    else if (d->kind[i / 3] == CP_POINT_GROUND && xyz[i] != start[i])
+      result = model_contradicts(c, "point %d of the drawing is ground, but moves with the state",
+                                 i / 3);
+  }
+  free(xyz);
+  return result;
+}
+
+int model_points_are_true(ModelCheck *c) {
+  int result = drawing_is_possible(c);
+  for (int k = 0; k < c->nstates && result; k++) result = points_are_true_at(c, c->state[k]);
+  return result;
+}
