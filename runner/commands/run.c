@@ -123,11 +123,16 @@ static int take_option(RunOptions *o, int key, const char *text) {
 
 static int is_stdout(const char *path) { return path && !strcmp(path, "-"); }
 
+/* How many files are stdout */
+static int count_stdout(const RunOptions *o) {
+  return is_stdout(o->csv) + is_stdout(o->json) + is_stdout(o->report);
+}
+
 /* What the options mean together; 0 or EINVAL */
 static error_t complete(RunOptions *o) {
   RunSettings *s = &o->settings;
-  if (is_stdout(o->csv) && is_stdout(o->json)) {
-    complain("--csv and --json cannot both be -");
+  if (count_stdout(o) > 1) {
+    complain("only one of --csv, --json and --report can be -");
     return EINVAL;
   }
   s->model = o->model.choice;
@@ -152,21 +157,27 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 /* --------------------------------------------------------------------------------------- running -- */
 
+/* The summary, where no file goes, and which files there are; 0 or -1 */
+static int tell_people(const RunOptions *o, const History *h, int failed) {
+  FILE *out                 = count_stdout(o) ? stderr : stdout;
+  const char *const files[] = {o->csv, o->json, o->plot, o->picture, o->report};
+  summary_print(h, out);
+  for (size_t i = 0; i < sizeof files / sizeof files[0] && !failed; i++)
+    if (files[i] && !is_stdout(files[i])) fprintf(out, "  %-14s%s\n", "written", files[i]);
+  if (!fflush(out) && !ferror(out)) return 0;
+  complain("the summary could not be written: %s", strerror(errno));
+  return -1;
+}
+
 /* The files that are made at the end, and the summary; how many were not written */
 static int write_results(const RunOptions *o, const History *h, int argc, char **argv) {
   const bool has_curves = h->curves.rows > 0;
-  FILE *out             = is_stdout(o->csv) || is_stdout(o->json) ? stderr : stdout;
   int failed            = 0;
   if (o->json) failed += json_write(h, argc, argv, o->json) != 0;
   if (o->plot && has_curves) failed += figure_write(h, o->plot) != 0;
   if (o->picture && has_curves) failed += picture_write(h, o->picture) != 0;
   if (o->report) failed += report_write(h, argc, argv, o->report) != 0;
-  if (o->quiet) return failed;
-  summary_print(h, out);
-  const char *const files[] = {o->csv, o->json, o->plot, o->picture, o->report};
-  for (size_t i = 0; i < sizeof files / sizeof files[0] && !failed; i++)
-    if (files[i] && !is_stdout(files[i])) fprintf(out, "  %-14s%s\n", "written", files[i]);
-  return failed;
+  return o->quiet ? failed : failed + (tell_people(o, h, failed) != 0);
 }
 
 /* The line on stderr of a run that did not reach its end */

@@ -199,6 +199,11 @@ class Interrupted(RunTest):
         self.assertEqual(summary.read_text(), "old")
         self.assertEqual(os.listdir(self.folder), ["run.json"])
 
+    def test_a_summary_that_nobody_gets_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            process = subprocess.run([PROGRAM, "run", "pendulum"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assert_refused(process, "summary", status=OUTPUT)
+
     def test_a_reader_that_leaves_is_one_line(self):
         process = subprocess.Popen([PROGRAM, "run", *LONG, "--quiet", "--csv", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         process.stdout.readline()
@@ -264,6 +269,7 @@ class Refused(RunTest):
             (["pendulum", "--json", folder], ["--json", folder, "directory"]),
             (["pendulum", "--report", ""], ["--report", "path"]),
             (["pendulum", "--csv", "-", "--json", "-"], ["--csv", "--json"]),
+            (["pendulum", "--csv", "-", "--report", "-"], ["--csv", "--report"]),
         ]
         for arguments, words in cases:
             with self.subTest(" ".join(arguments)):
