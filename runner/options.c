@@ -1,7 +1,7 @@
 #include "options.h"
 
 #include "command.h"
-#include "module.h"
+#include "models/module.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* cpodes compare MODEL: several methods and tolerances, what they cost and how well they did. */
 #include "../command.h"
 #include "../comparison/comparison.h"
-#include "../model_arguments.h"
-#include "../output/figures.h"
+#include "../figures/figures.h"
+#include "../models/model_arguments.h"
 #include "../output/writers.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* cpodes describe MODEL: what it says of itself. */
 #include "../command.h"
-#include "../guarded_model.h"
-#include "../model_arguments.h"
+#include "../models/guarded_model.h"
+#include "../models/model_arguments.h"
 #include "../simulation/method.h"
 
 #include <models/model.h>

@@ -1,7 +1,7 @@
 /* cpodes run MODEL: one run, and what it leaves. */
 #include "../command.h"
-#include "../model_arguments.h"
-#include "../output/figures.h"
+#include "../figures/figures.h"
+#include "../models/model_arguments.h"
 #include "../output/writers.h"
 #include "../simulation/problem.h"
 #include "../simulation/process.h"

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "comparison.h"
 
-#include "../output/gnuplot.h"
+#include "../figures/gnuplot.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef CPODES_RUNNER_REPORT_H
 #define CPODES_RUNNER_REPORT_H
 
-#include "figures.h"
+#include "../figures/figures.h"
 #include "html.h"
 
 enum { REPORT_FIGURES = 16 };

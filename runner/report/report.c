@@ -1,6 +1,6 @@
 #include "report.h"
+#include "../output/writers.h"
 #include "report_texts.h"
-#include "writers.h"
 
 #include <stdlib.h>
 #include <string.h>

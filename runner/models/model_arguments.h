@@ -2,7 +2,7 @@
 #ifndef CPODES_RUNNER_MODEL_ARGUMENTS_H
 #define CPODES_RUNNER_MODEL_ARGUMENTS_H
 
-#include "options.h"
+#include "../options.h"
 
 typedef struct {
   const char *model; /* NULL: not yet */

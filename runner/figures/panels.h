@@ -2,7 +2,7 @@
 #ifndef CPODES_RUNNER_PANELS_H
 #define CPODES_RUNNER_PANELS_H
 
-#include "history.h"
+#include "../output/history.h"
 
 enum { PANELS = 8, PANEL_NAME = 100, PANEL_TEXT = 2 * RUN_TEXT };
 

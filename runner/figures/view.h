@@ -2,7 +2,7 @@
 #ifndef CPODES_RUNNER_VIEW_H
 #define CPODES_RUNNER_VIEW_H
 
-#include "history.h"
+#include "../output/history.h"
 
 typedef struct {
   bool spatial;

@@ -2,7 +2,7 @@
 #ifndef CPODES_RUNNER_JUDGE_H
 #define CPODES_RUNNER_JUDGE_H
 
-#include "history.h"
+#include "../output/history.h"
 
 /* Drift of quantity i in units of its scale: of a conserved one the largest change from the start; else the largest rise
    above what it was before. NaN: it has no scale */

@@ -2,8 +2,8 @@
 #ifndef CPODES_RUNNER_GUARDED_MODEL_H
 #define CPODES_RUNNER_GUARDED_MODEL_H
 
+#include "../options.h"
 #include "guarded.h"
-#include "options.h"
 
 typedef int (*ModelWork)(const Guarded *guarded, const CPModel *model, void *data);
 

@@ -1,8 +1,8 @@
 #define _GNU_SOURCE /* MAP_ANONYMOUS, strsignal */
 #include "guarded.h"
 
-#include "command.h"
-#include "options.h"
+#include "../command.h"
+#include "../options.h"
 
 #include <errno.h>
 #include <signal.h>

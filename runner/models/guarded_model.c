@@ -1,6 +1,6 @@
 #include "guarded_model.h"
 
-#include "command.h"
+#include "../command.h"
 
 #include <sundials/sundials_config.h>
 #include <sundials/sundials_context.h>

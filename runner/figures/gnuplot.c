@@ -2,7 +2,7 @@
 #include "gnuplot.h"
 
 #include "../options.h"
-#include "writers.h"
+#include "../output/writers.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef CPODES_RUNNER_FIGURES_H
 #define CPODES_RUNNER_FIGURES_H
 
-#include "history.h"
+#include "../output/history.h"
 
 /* Is gnuplot there? */
 bool figures_possible(void);

@@ -1,7 +1,7 @@
 #include "module.h"
 
-#include "options.h"
-#include "simulation/method.h"
+#include "../options.h"
+#include "../simulation/method.h"
 
 #include <dlfcn.h>
 #include <errno.h>
