@@ -25,33 +25,87 @@ void complain(const char *format, ...) {
 
 /* ------------------------------------------------------------------------------------- options -- */
 
-/* The long options of a parser; returns their number */
-static int option_names(const struct argp *argp, const char **names) {
-  int count      = 0;
-  names[count++] = "help";
-  names[count++] = "usage";
-  for (const struct argp_option *o = argp->options; o && (o->name || o->key || o->doc); o++)
-    if (o->name && count < MOST_OPTIONS) names[count++] = o->name;
-  return count;
+/* argp's own complaints have two lines each, and suggest nothing: what it would not take is found before. */
+
+/* argp's own, without values */
+static const struct argp_option always[] = {
+    {.name = "help", .key = '?'}, {.name = "usage", .key = -1}, {0}};
+
+static int is_last(const struct argp_option *o) { return !o->name && !o->key && !o->doc; }
+
+/* The options that begin with the text, exact ones first; count: out, their number. Returns the first, or NULL */
+static const struct argp_option *find_long(const struct argp *argp, const char *text, size_t length,
+                                           int *count) {
+  const struct argp_option *const lists[] = {argp->options, always};
+  const struct argp_option *found         = NULL;
+  *count                                  = 0;
+  for (int k = 0; k < 2; k++)
+    for (const struct argp_option *o = lists[k]; o && !is_last(o); o++) {
+      if (!o->name || strncmp(text, o->name, length)) continue;
+      if (!found) found = o;
+      ++*count;
+      if (o->name[length]) continue;
+      *count = 1; /* exact */
+      return o;
+    }
+  return found;
 }
 
-/* Is there an option that begins with the given text? */
-static int option_begins(const char *text, size_t length, const char *const *names, int count) {
-  for (int i = 0; i < count; i++)
-    if (!strncmp(text, names[i], length)) return 1;
+static const struct argp_option *find_short(const struct argp *argp, char key) {
+  if (key == '?') return always;
+  for (const struct argp_option *o = argp->options; o && !is_last(o); o++)
+    if (o->key == key) return o;
+  return NULL;
+}
+
+static void suggest_long(const struct argp *argp, const char *text) {
+  const char *names[MOST_OPTIONS] = {"help", "usage"};
+  int count                       = 2;
+  for (const struct argp_option *o = argp->options; o && !is_last(o) && count < MOST_OPTIONS; o++)
+    if (o->name) names[count++] = o->name;
+  complain("there is no option --%s; did you mean --%s?", text, nearest_name(text, names, count));
+}
+
+/* text: "name" or "name=value"; next: the following argument, or NULL. Returns how many arguments the option takes
+   up, or 0 after a complaint */
+static int check_long(const struct argp *argp, const char *text, const char *next) {
+  char name[NAME_LENGTH];
+  int count;
+  const size_t length         = strcspn(text, "=");
+  const struct argp_option *o = find_long(argp, text, length, &count);
+  snprintf(name, sizeof name, "%.*s", (int)length, text);
+  if (!o) suggest_long(argp, name);
+  else if (count > 1) complain("--%s is short for several options, --%s among them", name, o->name);
+  else if (!o->arg && text[length])
+    complain("--%s takes no value, and is given \"%s\"", o->name, text + length + 1);
+  else if (o->arg && !text[length] && !next) complain("--%s wants a value", o->name);
+  else return o->arg && !text[length] ? 2 : 1;
   return 0;
 }
 
+/* letters: one option each, the last one perhaps with its value */
+static int check_short(const struct argp *argp, const char *letters, const char *next) {
+  for (; *letters; letters++) {
+    const struct argp_option *o = find_short(argp, *letters);
+    if (!o) {
+      complain("there is no option -%c; `--help` names them all", *letters);
+      return 0;
+    }
+    if (!o->arg) continue;
+    if (letters[1] || next) return letters[1] ? 1 : 2;
+    complain("-%c wants a value", *letters);
+    return 0;
+  }
+  return 1;
+}
+
 int parse_options(const struct argp *argp, int argc, char **argv, void *input) {
-  const char *names[MOST_OPTIONS];
-  const int count = option_names(argp, names);
-  for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
-    if (strncmp(argv[i], "--", 2)) continue;
-    char name[NAME_LENGTH];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(argv[i] + 2, "="), argv[i] + 2);
-    if (option_begins(name, strlen(name), names, count)) continue;
-    complain("there is no option --%s; did you mean --%s?", name, nearest_name(name, names, count));
-    return -1;
+  for (int i = 1, taken; i < argc && strcmp(argv[i], "--"); i += taken) {
+    const char *next = i + 1 < argc ? argv[i + 1] : NULL;
+    taken            = 1;
+    if (!strncmp(argv[i], "--", 2)) taken = check_long(argp, argv[i] + 2, next);
+    else if (argv[i][0] == '-' && argv[i][1]) taken = check_short(argp, argv[i] + 1, next);
+    if (!taken) return -1;
   }
   argp_err_exit_status = STATUS_USAGE;
   return argp_parse(argp, argc, argv, 0, NULL, input) ? -1 : 0;
