@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* strsignal */
 #include "module.h"
 
 #include "../options.h"
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MESSAGE = 400 };
@@ -22,12 +24,30 @@ static char *place_of(const char *path) {
   return place;
 }
 
+/* Constructors run when an object is loaded: a process of its own tries whether they come to their end */
+static int survives_loading(const char *path) {
+  int status        = 0;
+  const pid_t child = fork();
+  if (child == 0) {
+    dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    _exit(0); /* whether that worked is told below */
+  }
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  if (WIFSIGNALED(status))
+    complain("%s crashes when it is loaded: %s", path, strsignal(WTERMSIG(status)));
+  else if (status)
+    complain("%s ends the process when it is loaded, with exit status %d", path,
+             WEXITSTATUS(status));
+  return !status;
+}
+
 static const CPModelModule *open_module(const char *path) {
   void *object;
   if (access(path, R_OK)) {
     complain("%s: %s", path, strerror(errno));
     return NULL;
   }
+  if (!survives_loading(path)) return NULL;
   if (!(object = dlopen(path, RTLD_NOW | RTLD_LOCAL))) {
     complain("this is not a shared object that can be loaded: %s", dlerror());
     return NULL;

@@ -84,6 +84,12 @@ class ModuleTest(RunnerTest):
         path = compile_model(self.folder, text=text)
         self.assert_refused(cpodes("describe", path), "somewhere_else")
 
+    def test_an_object_that_crashes_when_it_is_loaded_is_one_line(self):
+        path = compile_model(self.folder, load="raise(SIGKILL);")
+        self.assert_refused(cpodes("run", path), str(path), "crashes when it is loaded", "Killed")
+        path = compile_model(self.folder, "other", load="exit(3);")
+        self.assert_refused(cpodes("check", path), "loaded, with exit status 3")
+
     def test_more_names_of_coordinates_than_coordinates_are_refused(self):
         path = compile_model(self.folder, coordinates='{"x", "", "x"}, {"y", "", "y"}, {"z", "", "z"}', ncoordinates="3")
         check = cpodes("check", path)
