@@ -108,7 +108,7 @@ static int choose_tolerances(Comparison *c) {
 
 /* What a run says of the model. It knows its end if it has told an error there */
 static void take_info(Comparison *c, const RunInfo *info, const RunResult *result) {
-  c->stiff     = !strcmp(info->settings->method.name, "bdf");
+  c->stiff     = info->stiff;
   c->known     = info->known && !isnan(result->error);
   c->accuracy  = info->reference_error;
   c->ncompared = info->ncompared;

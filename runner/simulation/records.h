@@ -38,6 +38,7 @@ typedef struct {
   long np, nv;        /* position and velocity constraints; ODE form: 0, m */
   int nquantities;    /* of the type; their names are there */
   double scale[8];    /* of the first 8 quantities, by which to judge their drift */
+  bool stiff;         /* as the model says */
   bool has_norms;     /* of quaternions */
   bool known;         /* is there a reference for these parameters? */
   double reference_error;
