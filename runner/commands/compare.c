@@ -81,7 +81,7 @@ static int take_tolerance(Comparison *c, const char *text) {
 
 static int take_path(const char *option, const char *path, const char **taken) {
   *taken = path;
-  return path_check(option, path);
+  return path_check(option, path, 1);
 }
 
 static int take_option(CompareOptions *o, int key, const char *text) {

@@ -1,4 +1,5 @@
 /* The trajectory as a table, a row for each sample: memory does not grow with the run. */
+#include "../clock.h"
 #include "../options.h"
 #include "writers.h"
 
@@ -7,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CSV_FLUSH = 1 << 16, NUMBER = 32 };
@@ -18,8 +20,10 @@ typedef struct {
   const RunInfo *info;
   char *text; /* rows that are not written yet, all complete */
   size_t used, size;
-  off_t written; /* bytes of complete rows in the file */
-  long rows;     /* in the file */
+  off_t start; /* of the table in the file: stdout may have had something before; -1: it cannot be cut */
+  off_t written;  /* bytes of complete rows after it */
+  double flushed; /* when, [s] on a clock */
+  long rows;      /* in the file */
 } Csv;
 
 /* ------------------------------------------------------------------------------------- writing -- */
@@ -30,7 +34,7 @@ static void cut(Csv *c, size_t sent, int reason) {
   while (complete > 0 && c->text[complete - 1] != '\n') complete--;
   for (size_t i = 0; i < complete; i++) c->rows += c->text[i] == '\n';
   c->written += (off_t)complete;
-  const int is_cut = !ftruncate(c->file, c->written);
+  const int is_cut = c->start >= 0 && !ftruncate(c->file, c->start + c->written);
   complain("%s: %s; it %s its row %ld", strcmp(c->path, "-") ? c->path : "stdout", strerror(reason),
            is_cut ? "ends with" : "got as far as", c->rows > 0 ? c->rows - 1 : 0);
 }
@@ -88,9 +92,21 @@ static int put_numbers(Csv *c, const double *numbers, long count) {
   return 0;
 }
 
+/* Who follows the file sees what is a second old */
 static int end_row(Csv *c) {
+  const double now = clock_seconds(CLOCK_MONOTONIC);
   if (put(c, "\n")) return -1;
-  return c->used >= CSV_FLUSH ? flush_rows(c) : 0;
+  if (c->used < CSV_FLUSH && now - c->flushed < 1) return 0;
+  c->flushed = now;
+  return flush_rows(c);
+}
+
+/* Where the next byte goes */
+static off_t place_in(int file) {
+  struct stat status;
+  const int flags = fcntl(file, F_GETFL);
+  if (fstat(file, &status) || !S_ISREG(status.st_mode) || flags < 0) return -1;
+  return flags & O_APPEND ? status.st_size : lseek(file, 0, SEEK_CUR);
 }
 
 /* ---------------------------------------------------------------------------------- the listener -- */
@@ -131,6 +147,7 @@ static int begin(Listener *self, const RunInfo *info) {
     complain("%s cannot be written: %s", c->path, strerror(errno));
     return -1;
   }
+  c->start = place_in(c->file);
   /* at once, so that a disk that is full is known before the run */
   return write_header(c) || flush_rows(c) ? -1 : 0;
 }

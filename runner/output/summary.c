@@ -46,6 +46,10 @@ static void print_state(FILE *out, const History *h) {
   for (long i = 0; i < info->n && i < MOST_COMPONENTS; i++) {
     component_name(info, i, name, sizeof name);
     component_unit(info, i, unit, sizeof unit);
+    if (i == 0 && h->last_t != h->result.t) {
+      row(out, "newest output");
+      fprintf(out, "t = %.10g\n", h->last_t);
+    }
     row(out, i ? "" : "state");
     fprintf(out, "%-8s %- .10g %s\n", name, h->last[i], strcmp(unit, "1") ? unit : "");
   }
@@ -110,6 +114,10 @@ static void print_events(FILE *out, const History *h) {
 }
 
 static void print_error(FILE *out, const History *h) {
+  if (h->result.late > 0) {
+    row(out, "error");
+    fprintf(out, "not known: the model's reference takes longer than %g s\n", h->result.late);
+  }
   if (!isfinite(h->result.error)) return;
   row(out, "error");
   fprintf(out, "%.2g against the model's reference, which is known to %.0e\n", h->result.error,

@@ -100,6 +100,7 @@ typedef struct {
   long constraints; /* rank is of so many */
   bool unique;      /* are the multipliers? */
   double error;     /* against the reference at the end; NaN: not known there */
+  double late;      /* [s] the error has been waited for in vain; 0: not */
 } RunResult;
 
 /* "error test: 3, projection: 1", "none" */

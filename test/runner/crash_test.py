@@ -86,6 +86,14 @@ class CrashTest(RunnerTest):
         self.assert_line(text, "interrupted", "t = 1.")
         self.assert_files(table, summary, report)
 
+    def test_what_a_model_has_started_keeps_nobody_waiting(self):
+        # it holds the pipe on which the run is told, for longer than this may take
+        start = "if (!fork()) { setsid(); close(1); close(2); sleep(20); _exit(0); }"
+        model = compile_model(self.folder, f=f"{FALL} if (t > 2) {{ {start} raise(SIGKILL); }} return 0;")
+        begin = time.monotonic()
+        self.assert_line(cpodes("run", model, "--quiet").stderr, "rod", "crashed")
+        self.assertLess(time.monotonic() - begin, 15)
+
     def test_what_a_model_prints_stays_out_of_a_pipe(self):
         model = compile_model(self.folder, f=f'{FALL} printf("here\\n"); return 0;')
         process = cpodes("run", model, "--csv", "-", "--outputs", 5, "--quiet")

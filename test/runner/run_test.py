@@ -202,7 +202,52 @@ class Interrupted(RunTest):
     def test_a_summary_that_nobody_gets_is_an_error(self):
         with open("/dev/full", "w") as full:
             process = subprocess.run([PROGRAM, "run", "pendulum"], stdout=full, stderr=subprocess.PIPE, text=True)
-        self.assert_refused(process, "summary", status=OUTPUT)
+        self.assert_refused(process, "stdout", status=OUTPUT)
+
+    def test_a_table_that_is_appended_spares_what_was_there(self):
+        log = self.folder / "log"
+        log.write_text("before\n" * 10000)
+        with open(log, "a") as end:
+            process = subprocess.run(
+                [PROGRAM, "run", *LONG, "--csv", "-", "--quiet"], stdout=end, stderr=subprocess.PIPE, text=True,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100003, 100003)),
+            )
+        self.assert_refused(process, "row", status=OUTPUT)
+        text = log.read_text()
+        self.assertTrue(text.startswith("before\n" * 10000 + "t,"))
+        self.assertTrue(text.endswith("\n"))
+        self.assertEqual(len({line.count(",") for line in text.splitlines()[10000:]}), 1)
+
+    def test_two_signals_at_once_are_one(self):
+        summary = self.folder / "run.json"
+        process = subprocess.Popen([PROGRAM, "run", *LONG, "--json", summary, "--quiet"], stderr=subprocess.DEVNULL)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(process.wait(timeout=60), INTERRUPTED)
+        run = json.loads(summary.read_text())
+        self.assertEqual(run["ending"], "interrupted")
+        self.assertGreater(run["t"], 0)  # the first output would be at 0.1
+
+    def test_standard_streams_may_be_closed(self):
+        summary = self.folder / "run.json"
+        process = subprocess.run(["sh", "-c", f"'{PROGRAM}' run pendulum --quiet --json '{summary}' <&- >&-"], stderr=subprocess.PIPE)
+        self.assertEqual(process.returncode, DONE, process.stderr)
+        self.assertEqual(json.loads(summary.read_text())["ending"], "done")
+
+    def test_help_that_nobody_gets_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            for arguments in (["--help"], ["run", "--help"], ["list"], ["describe", "pendulum"]):
+                process = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assert_refused(process, "stdout", status=OUTPUT)
+
+    def test_a_link_stays_a_link(self):
+        target, link = self.folder / "target.json", self.folder / "link.json"
+        target.write_text("old")
+        link.symlink_to(target)
+        self.assert_done(cpodes("run", "pendulum", "--json", link, "--quiet"))
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(json.loads(target.read_text())["ending"], "done")
 
     def test_a_reader_that_leaves_is_one_line(self):
         process = subprocess.Popen([PROGRAM, "run", *LONG, "--quiet", "--csv", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -277,6 +322,8 @@ class Refused(RunTest):
             (["pendulum", "--report", ""], ["--report", "path"]),
             (["pendulum", "--csv", "-", "--json", "-"], ["--csv", "--json"]),
             (["pendulum", "--csv", "-", "--report", "-"], ["--csv", "--report"]),
+            (["pendulum", "--csv", f"{folder}/a", "--json", f"{folder}/a"], [f"{folder}/a", "two outputs"]),
+            (["pendulum", "--json", folder + "/" + "n" * 240], ["--json", "too long"]),
         ]
         for arguments, words in cases:
             with self.subTest(" ".join(arguments)):
