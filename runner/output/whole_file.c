@@ -20,12 +20,13 @@ enum { SUFFIX = 32 }; /* of a temporary name */
 
 /* Why no file can be made at path, NULL: it can. whole: beside it, too, of a longer name */
 static const char *obstacle(const char *path, int whole) {
-  char folder[PATH_LENGTH], name[PATH_LENGTH];
+  char copy[PATH_LENGTH], name[PATH_LENGTH];
   struct stat status;
-  strcpy(folder, path);
+  strcpy(copy, path);
   strcpy(name, path);
-  const int exists = !stat(path, &status);
-  const long most  = pathconf(dirname(folder), _PC_NAME_MAX);
+  const char *folder = dirname(copy); /* both change their argument */
+  const int exists   = !stat(path, &status);
+  const long most    = pathconf(folder, _PC_NAME_MAX);
   if (exists && S_ISDIR(status.st_mode)) return strerror(EISDIR);
   if (most > 0 && (long)strlen(basename(name)) + (whole ? SUFFIX : 0) > most)
     return strerror(ENAMETOOLONG);

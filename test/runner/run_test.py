@@ -241,6 +241,10 @@ class Interrupted(RunTest):
                 process = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
                 self.assert_refused(process, "stdout", status=OUTPUT)
 
+    def test_files_are_made_in_the_current_folder(self):
+        self.assert_done(cpodes("run", "pendulum", "--json", "a.json", "--csv", "a.csv", "--quiet", cwd=self.folder))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.csv", "a.json"])
+
     def test_a_link_stays_a_link(self):
         target, link = self.folder / "target.json", self.folder / "link.json"
         target.write_text("old")
