@@ -79,18 +79,25 @@ CPMech problem_mech(const Problem *p) {
     return NULL;
   CPMech mech = CPModelMech(p->model);
   if (!mech) return NULL;
+  /* models by operators solve for themselves, and refuse any choice */
   if (CPMechSetErrHandlerFn(mech, silent, NULL) ||
-      CPMechSetLinearSolver(mech, (CPKktLinSol)linsol) || CPMechSetMetric(mech, (CPMechMetric)norm))
+      (linsol != CP_KKT_AUTO && CPMechSetLinearSolver(mech, (CPKktLinSol)linsol)) ||
+      (norm != CP_METRIC_DEFAULT && CPMechSetMetric(mech, (CPMechMetric)norm)))
     CPMechFree(&mech);
   return mech;
 }
 
 static int create_mech(Problem *p, char *message) {
   const Method *method = &p->settings.method;
-  int value;
-  if (choose(linsols, NUM_LINSOLS, "--linsol", p->settings.linsol, true, &value, message) ||
-      choose(norms, NUM_NORMS, "--norm", p->settings.norm, true, &value, message))
+  int linsol, norm;
+  if (choose(linsols, NUM_LINSOLS, "--linsol", p->settings.linsol, true, &linsol, message) ||
+      choose(norms, NUM_NORMS, "--norm", p->settings.norm, true, &norm, message))
     return -1;
+  if (linsol != CP_KKT_AUTO && !p->model->mech.M) {
+    snprintf(message, RUN_TEXT, "--linsol %s is not for %s, which has no matrices: its udot solves",
+             p->settings.linsol, p->model->type->name);
+    return -1;
+  }
   if (!(p->mech = problem_mech(p))) {
     snprintf(message, RUN_TEXT, "%s: its CPMech cannot be made; `cpodes check` says more",
              p->model->type->name);

@@ -13,6 +13,7 @@ import time
 import unittest
 
 from runner import DONE, FAILED, INTERRUPTED, MODELS, OUTPUT, PROGRAM, SANITIZED, USAGE, RunnerTest, cpodes
+from user_model import ODE_ALONE, OPERATORS, PARTS, compile_model
 
 LONG = "slider_crank --t-end 1e7 --outputs 100000000".split()  # of minutes
 
@@ -77,6 +78,13 @@ class Result(RunTest):
             self.assertEqual(self.run_json("pendulum", "--linsol", solver)["ending"], "done")
         for norm in "default error l2 kinetic".split():
             self.assertEqual(self.run_json("pendulum", "--norm", norm)["ending"], "done")
+
+    def test_a_model_by_operators_runs_and_takes_no_linear_solver(self):
+        model = compile_model(self.folder, mech=OPERATORS)
+        ends = [self.run_json(path)["end"]["y"] for path in (model, compile_model(self.folder, file="matrices"))]
+        for a, b in zip(*ends):
+            self.assertAlmostEqual(a, b, delta=1e-4)
+        self.assert_refused(cpodes("run", model, "--linsol", "schur"), "--linsol schur", "rod", "udot")
 
     def test_a_parameter_changes_the_motion(self):
         slow, fast = (self.run_json("pendulum", "--param", f"g={g}")["end"]["y"] for g in (1, 9.81))
