@@ -136,6 +136,10 @@ static error_t complete(RunOptions *o) {
     return EINVAL;
   }
   s->model = o->model.choice;
+  if (o->picture && !s->model.type->points) {
+    complain("--picture: %s has no drawing", s->model.type->name);
+    return EINVAL;
+  }
   if (!o->has_atol) s->atol = s->rtol;
   if (!o->has_t_end) s->t_end = (double)s->model.type->t_end;
   if (!o->has_outputs) s->outputs = o->report || o->picture ? REPORT_OUTPUTS : OUTPUTS;
