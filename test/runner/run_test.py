@@ -105,6 +105,16 @@ class Result(RunTest):
 
 
 class Csv(RunTest):
+    def test_names_of_any_length_are_whole(self):
+        names = ["long " * 20000, 'with "quotes", commas ' * 5000]
+        quantity = '{.name = "%s", .unit = "J", .value = energy, .conserved = 1, .scale = 10}'
+        quoted = ", ".join(quantity % name.replace('"', r"\"") for name in names)
+        path = self.folder / "run.csv"
+        self.assert_done(cpodes("run", compile_model(self.folder, quantities=quoted), "--outputs", 2, "--csv", path, "--quiet"))
+        header, *rows = rows_of(path)
+        self.assertEqual(header[5:7], names)
+        self.assertEqual([len(row) for row in rows], 3 * [len(header)])
+
     def test_a_row_for_each_output_at_equal_distances(self):
         path = self.folder / "run.csv"
         self.assert_done(cpodes("run", "slider_crank", "--outputs", 40, "--csv", path))
