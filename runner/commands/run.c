@@ -228,14 +228,16 @@ static int run_main(int argc, char **argv) {
   History *history  = calloc(1, sizeof *history);
   int status        = STATUS_USAGE;
   o.settings.method = *method_at(0);
-  if (!history || history_create(history)) {
+  if (!history) {
     complain("no memory");
-    status = STATUS_OUTPUT;
-  } else if (!parse_options(&argp, argc, argv, &o)) {
+    return STATUS_OUTPUT;
+  }
+  history_create(history);
+  if (!parse_options(&argp, argc, argv, &o)) {
     catch_interrupts();
     status = run(&o, argc, argv, history);
   }
-  if (history) history_free(history);
+  history_free(history);
   free(history);
   return status;
 }
