@@ -157,6 +157,10 @@ static error_t complete(RunOptions *o) {
   }
   if (is_any_file_twice(o)) return EINVAL;
   s->model = o->model.choice;
+  if (o->picture && !s->model.type->points) {
+    complain("--picture: %s has no drawing", s->model.type->name);
+    return EINVAL;
+  }
   if (!o->has_atol) s->atol = s->rtol;
   if (!o->has_t_end) s->t_end = (double)s->model.type->t_end;
   if (!o->has_outputs) s->outputs = o->report || o->picture ? REPORT_OUTPUTS : OUTPUTS;
@@ -243,14 +247,16 @@ static int run_main(int argc, char **argv) {
   History *history  = calloc(1, sizeof *history);
   int status        = STATUS_USAGE;
   o.settings.method = *method_at(0);
-  if (!history || history_create(history)) {
+  if (!history) {
     complain("no memory");
-    status = STATUS_OUTPUT;
-  } else if (!parse_options(&argp, argc, argv, &o)) {
+    return STATUS_OUTPUT;
+  }
+  history_create(history);
+  if (!parse_options(&argp, argc, argv, &o)) {
     catch_interrupts();
     status = run(&o, argc, argv, history);
   }
-  if (history) history_free(history);
+  history_free(history);
   free(history);
   return status;
 }

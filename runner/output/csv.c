@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -71,24 +70,24 @@ static int reserve(Csv *c, size_t bytes) {
   return 0;
 }
 
-static int put(Csv *c, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  if (reserve(c, 2 * RUN_TEXT)) {
-    va_end(arguments);
-    return -1;
-  }
-  const int length = vsnprintf(c->text + c->used, c->size - c->used, format, arguments);
-  va_end(arguments);
-  c->used += length > 0 ? (size_t)length : 0;
+static int put(Csv *c, const char *text) {
+  const size_t length = strlen(text); /* names of models may be of any */
+  if (reserve(c, length)) return -1;
+  memcpy(c->text + c->used, text, length);
+  c->used += length;
   return 0;
 }
 
-/* All numbers with 17 digits: they read back as they were */
+/* With 17 digits: it reads back as it was */
+static int put_number(Csv *c, double number) {
+  if (reserve(c, NUMBER)) return -1;
+  c->used += (size_t)snprintf(c->text + c->used, NUMBER, "%.17g", number);
+  return 0;
+}
+
 static int put_numbers(Csv *c, const double *numbers, long count) {
-  if (reserve(c, (size_t)count * NUMBER)) return -1;
   for (long i = 0; i < count; i++)
-    c->used += (size_t)snprintf(c->text + c->used, NUMBER, ",%.17g", numbers[i]);
+    if (put(c, ",") || put_number(c, numbers[i])) return -1;
   return 0;
 }
 
@@ -113,10 +112,11 @@ static off_t place_in(int file) {
 
 /* A name as a field: quoted where it has commas or quotes */
 static int put_name(Csv *c, const char *name) {
-  if (!strpbrk(name, ",\"\n")) return put(c, ",%s", name);
+  if (!strpbrk(name, ",\"\n")) return put(c, ",") || put(c, name) ? -1 : 0;
   int failed = put(c, ",\"");
-  for (; *name && !failed; name++) failed = put(c, *name == '"' ? "\"\"" : "%c", *name);
-  return failed || put(c, "\"");
+  for (; *name && !failed; name++)
+    failed = put(c, *name == '"' ? "\"\"" : (const char[]){*name, '\0'});
+  return failed || put(c, "\"") ? -1 : 0;
 }
 
 static int write_header(Csv *c) {
@@ -134,7 +134,10 @@ static int write_header(Csv *c) {
     snprintf(name, sizeof name, "%s violation", level_name(i));
     if (level_exists(info, i)) failed = put_name(c, name);
   }
-  for (long i = 0; i < info->nlambda && !failed; i++) failed = put(c, ",lambda%ld", i);
+  for (long i = 0; i < info->nlambda && !failed; i++) {
+    snprintf(name, sizeof name, "lambda%ld", i);
+    failed = put_name(c, name);
+  }
   return failed || end_row(c) ? -1 : 0;
 }
 
@@ -155,7 +158,7 @@ static int begin(Listener *self, const RunInfo *info) {
 static int sample(Listener *self, const Sample *s) {
   Csv *c              = (Csv *)self;
   const RunInfo *info = c->info;
-  if (put(c, "%.17g", s->t) || put_numbers(c, s->y, info->n) ||
+  if (put_number(c, s->t) || put_numbers(c, s->y, info->n) ||
       put_numbers(c, s->quantity, info->nquantities))
     return -1;
   for (int i = 0; i < NUM_LEVELS; i++)

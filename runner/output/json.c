@@ -84,14 +84,15 @@ static json_t *describe_violations(const History *h) {
   return object;
 }
 
-static json_t *describe_counts(const RunResult *r) {
-  return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "steps", (json_int_t)r->steps,
+static json_t *describe_counts(const History *h) {
+  const RunResult *r = &h->result;
+  return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "steps", (json_int_t)r->steps,
                    "rhs", (json_int_t)r->rhs, "jacobians", (json_int_t)r->jacobians,
                    "factorisations", (json_int_t)r->factorisations, "projections",
                    (json_int_t)r->projections, "rejected_error_test", (json_int_t)r->rejected_error,
                    "rejected_projection", (json_int_t)r->rejected_projection, "rejected_iteration",
                    (json_int_t)r->rejected_solve, "rejected_rhs", (json_int_t)r->rejected_rhs,
-                   "samples", (json_int_t)r->samples);
+                   "samples", (json_int_t)r->samples, "unevaluated", (json_int_t)h->unevaluated);
 }
 
 static json_t *describe_events(const History *h) {
@@ -120,7 +121,7 @@ static json_t *describe_run(const History *h, int argc, char **argv) {
       describe_command(argc, argv), "model", describe_model(h->info), "settings",
       describe_settings(h->info), "ending", endings[r->ending], "message", text(r->message), "t",
       number(r->t), "end", describe_end_state(h), "quantities", describe_quantities(h), "violations",
-      describe_violations(h), "counts", describe_counts(r), "events", describe_events(h),
+      describe_violations(h), "counts", describe_counts(h), "events", describe_events(h),
       "events_seen", (json_int_t)h->events, "seconds", number(r->seconds), "rank", "rank",
       (json_int_t)r->rank, "constraints", (json_int_t)r->constraints, "unique", r->unique, "error",
       number(r->error), "reference_error", number(h->info->known ? h->info->reference_error : NAN),

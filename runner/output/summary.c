@@ -66,6 +66,10 @@ static void print_quantities(FILE *out, const History *h) {
     const double scale       = i < RUN_SCALES ? info->scale[i] : NAN;
     const double error       = q->conserved ? h->most_drift[i] : h->most_rise[i];
     row(out, i ? "" : "quantities");
+    if (isnan(error)) {
+      fprintf(out, "%s: not a number at some outputs\n", q->name);
+      continue;
+    }
     if (q->conserved) fprintf(out, "%s: changed by at most %.2g %s", q->name, error, q->unit);
     else
       fprintf(out, "%s: fell from %.6g to %.6g %s, rose by at most %.2g", q->name,
@@ -75,10 +79,18 @@ static void print_quantities(FILE *out, const History *h) {
   }
 }
 
+/* The largest of the others is no bound then */
+static void print_unevaluated(FILE *out, const History *h) {
+  if (h->unevaluated == 0) return;
+  row(out, "not evaluated");
+  fprintf(out, "constraints and multipliers at %ld of %ld outputs\n", h->unevaluated,
+          h->curves.seen);
+}
+
 static void print_violations(FILE *out, const History *h) {
   int first = 1;
   for (int i = 0; i < NUM_LEVELS; i++) {
-    if (!level_exists(h->info, i)) continue;
+    if (isnan(h->most_violation[i])) continue;
     row(out, first ? "violation" : "");
     fprintf(out, "%-9s at most %.2g, at t = %.6g\n", level_name(i), h->most_violation[i],
             h->when[i]);
@@ -135,6 +147,7 @@ void summary_print(const History *h, FILE *out) {
     print_state(out, h);
     print_quantities(out, h);
     print_violations(out, h);
+    print_unevaluated(out, h);
   }
   print_rank(out, &h->result);
   print_events(out, h);

@@ -108,6 +108,29 @@ class CrashTest(RunnerTest):
         self.assert_refused(process, "exit status 3", status=CRASHED)
         self.assertFalse(table.exists())
 
+    def test_numbers_of_a_model_that_do_not_fit_are_refused_before_they_are_used(self):
+        cases = {
+            "segment 0 of the drawing": "model->drawing.segment[0][1] = 100000000;",
+            "no drawing": "model->drawing.npoints = -1;",
+            "ncompared is 100000000": "model->ncompared = 100000000;",
+            "1000000 stops": "model->nstops = 1000000;",
+            "50 roots": "model->nroots = 50;",
+            "no function roots": "model->nroots = 1;",
+            "nq + nu + nz": "model->mech.nz = 1000000;",
+            "n is 1000000": "model->n = 1000000;",
+            "y0 ": "N_VDestroy(model->y0); model->y0 = NULL;",
+            "neither a CPMech nor f": "model->mech.nu = 0;",
+            "known": "model->known = 1;",
+        }
+        report, table = self.folder / "run.html", self.folder / "run.csv"
+        for number, (words, create) in enumerate(cases.items()):
+            model = compile_model(self.folder, file=f"rod{number}", create=create)
+            with self.subTest(words):
+                self.assert_refused(cpodes("run", model, "--report", report, "--csv", table), "rod: ", words)
+                self.assert_refused(cpodes("compare", model, "--tolerances", "1e-4"), "rod: ", words)
+                self.assert_refused(cpodes("describe", model), "rod: ", words)
+                self.assertFalse(report.exists() or table.exists())
+
 
 if __name__ == "__main__":
     unittest.main()
