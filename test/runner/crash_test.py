@@ -97,7 +97,7 @@ class CrashTest(RunnerTest):
         model = compile_model(self.folder, create="exit(3);")
         table = self.folder / "run.csv"
         process = cpodes("run", model, "--csv", table)
-        self.assert_refused(process, "exit status 3", status=CRASHED)
+        self.assert_refused(process, "rod: ", "exit status 3", status=CRASHED)
         self.assertFalse(table.exists())
 
 
