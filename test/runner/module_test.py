@@ -1,5 +1,6 @@
 """Models of users, in shared objects: those that do not fit are refused in one line."""
 
+import os
 import unittest
 
 from runner import CRASHED, RunnerTest, cpodes
@@ -89,6 +90,15 @@ class ModuleTest(RunnerTest):
         self.assert_refused(cpodes("run", path), str(path), "crashes when it is loaded", "Killed")
         path = compile_model(self.folder, "other", load="exit(3);")
         self.assert_refused(cpodes("check", path), "loaded, with exit status 3")
+
+    def test_an_object_that_is_never_loaded_is_one_line(self):
+        path = compile_model(self.folder, load="sleep(1000);")
+        self.assert_refused(cpodes("describe", path), str(path), "not loaded within 10 s")
+
+    def test_a_pipe_is_no_shared_object(self):
+        path = self.folder / "pipe.so"
+        os.mkfifo(path)
+        self.assert_refused(cpodes("describe", path), str(path), "no file")
 
     def test_more_names_of_coordinates_than_coordinates_are_refused(self):
         path = compile_model(self.folder, coordinates='{"x", "", "x"}, {"y", "", "y"}, {"z", "", "z"}', ncoordinates="3")
