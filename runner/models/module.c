@@ -91,16 +91,12 @@ static int fits(const char *path, const CPModelModule *module) {
   return 1;
 }
 
-static int has_method(const CPModelType *type) {
-  int i = type->method ? 0 : -1;
-  while (i >= 0 && method_at(i) && strcmp(method_at(i)->name, type->method)) i++;
-  return i < 0 || method_at(i);
-}
-
 static int is_possible(const char *path, const CPModelType *type) {
   char message[MESSAGE] = "";
-  if (type && !has_method(type))
-    snprintf(message, sizeof message, "there is no method \"%s\", which it suggests", type->method);
+  Method method;
+  if (type && type->method && method_find(type->method, &method) != METHOD_FOUND)
+    snprintf(message, sizeof message, "it suggests the method \"%s\", which `cpodes run` has not",
+             type->method);
   if (!type) complain("%s: its %s names no model", path, CP_MODEL_SYMBOL);
   else if (message[0] || model_check_type(type, message, sizeof message))
     complain("%s: %s", path, message);

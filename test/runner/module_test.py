@@ -1,5 +1,6 @@
 """Models of users, in shared objects: those that do not fit are refused in one line."""
 
+import json
 import os
 import unittest
 
@@ -21,6 +22,10 @@ REFUSED = {
     "an end that is no number": ({"t_end": "NAN"}, ["t_end", "nan"]),
     "no create": ({"members": ".create = NULL"}, ["no function create"]),
     "a method that is not there": ({"members": '.method = "bdff"'}, ['method "bdff"']),
+    "a method without control of its steps": (
+        {"members": '.method = "ARKODE_KNOTH_WOLKE_3_3"'},
+        ['method "ARKODE_KNOTH_WOLKE_3_3"'],
+    ),
     "too many parameters": ({"nparameters": "13"}, ["13 parameters, 0 to 12"]),
     "less than no parameters": ({"nparameters": "-1"}, ["-1 parameters"]),
     "a parameter without a name": ({"parameters": '{NULL, "", "", 1, 0, 2}, {"g", "", "g", 1, 0, 2}'}, ["parameter 0"]),
@@ -68,8 +73,12 @@ class ModuleTest(RunnerTest):
                 self.assert_refused(cpodes("describe", path), str(path), *words)
 
     def test_the_method_that_a_model_suggests_is_taken(self):
-        described = cpodes("describe", compile_model(self.folder, members='.method = "adams"'))
-        self.assertIn("auto is adams", described.stdout)
+        for suggested, meant in ("adams", "adams"), ("ARKODE_ZONNEVELD_5_3_4", "ARKODE_ZONNEVELD_5_3_4"), ("auto", "dop853"):
+            model = compile_model(self.folder, suggested, members=f'.method = "{suggested}"')
+            self.assertIn(f"auto is {meant}:", cpodes("describe", model).stdout)
+            summary = self.folder / "run.json"
+            self.assert_done(cpodes("run", model, "--quiet", "--json", summary))
+            self.assertEqual(json.loads(summary.read_text())["settings"]["method"], meant)
 
     def test_a_file_that_is_no_shared_object_is_refused_in_one_line(self):
         text = self.folder / "text.so"
