@@ -181,8 +181,8 @@ CPODES_EXPORT CPModel *CPModelCreate(const CPModelType *type, const sunrealtype 
 /** Frees *model and sets it to NULL. model or *model may be NULL. */
 CPODES_EXPORT void CPModelFree(CPModel **model);
 
-/** A CPMech of the model with its user data, prepared; NULL: failed (a line on stderr says why), or
- * mech.nu is 0. The caller frees it; the model has to live as long. */
+/** A CPMech of the model with its user data, prepared; NULL: failed (a line on stderr says why, unless
+ * model->prepare failed), or mech.nu is 0. The caller frees it; the model has to live as long. */
 CPODES_EXPORT CPMech CPModelMech(const CPModel *model);
 
 /* ---- questions ---- */

@@ -15,7 +15,7 @@ enum { KEY_LIMIT = 1000, LIMIT = 100, MOST_SECONDS = 1000000, WIDTH = 34, LIST =
 static const struct argp_option options[] = {
     MODEL_PARAM_OPTION(0),
     {"time-limit", KEY_LIMIT, "SECONDS", 0,
-     "CPU time after which it is stopped, default 100; 0: none", 0},
+     "CPU time after which it is stopped, default 100, or 5 times that by the clock; 0: none", 0},
     {0}};
 
 typedef struct {
@@ -154,7 +154,7 @@ static int check_main(int argc, char **argv) {
       .doc = "Tests the functions of a model against each other: one of `cpodes list`, or a shared "
              "object of your own, ./NAME.so."
              "\vExit status: 0 all is right, 1 something is wrong, 2 wrong input, 4 the model "
-             "crashed."};
+             "crashed, 130 interrupted."};
   CheckOptions o = {.limit = LIMIT};
   if (parse_options(&argp, argc, argv, &o)) return STATUS_USAGE;
   FILE *said       = tmpfile();

@@ -160,6 +160,17 @@ static int write_files(const CompareOptions *o) {
   return failed;
 }
 
+/* No run came to its end; returns the exit status */
+static int complain_of_all(const Comparison *c) {
+  const ComparedRun *last = &c->run[c->nruns - 1];
+  char reason[2 * RUN_TEXT];
+  int crashed = 0;
+  for (int i = 0; i < c->nruns; i++) crashed += c->run[i].result.ending == RUN_CRASHED;
+  describe_ending(last->method->name, true, &last->result, reason, sizeof reason);
+  complain("%s: no run came to its end; %s", c->settings.model.type->name, reason);
+  return crashed == c->nruns ? STATUS_CRASHED : STATUS_FAILED;
+}
+
 static int compare(const CompareOptions *o) {
   Comparison *c    = o->comparison;
   FILE *out        = is_stdout(o->csv) || is_stdout(o->json) ? stderr : stdout;
@@ -174,8 +185,7 @@ static int compare(const CompareOptions *o) {
     complain("interrupted after %d of %d runs", c->nruns, c->nmethods * c->ntols);
     return STATUS_INTERRUPTED;
   }
-  if (!done) complain("no run came to its end");
-  return done ? STATUS_DONE : STATUS_FAILED;
+  return done ? STATUS_DONE : complain_of_all(c);
 }
 
 static int compare_main(int argc, char **argv) {
@@ -188,8 +198,8 @@ static int compare_main(int argc, char **argv) {
                                           "reference where it has one, else against runs at much "
                                           "tighter tolerances."
                                           "\vExit status: 0 done, 1 no run came to its end, 2 "
-                                          "wrong input, 3 a file could not be written, 130 "
-                                          "interrupted."};
+                                          "wrong input, 3 a file could not be written, 4 "
+                                          "the model crashed in each, 130 interrupted."};
   CompareOptions o              = {.comparison = calloc(1, sizeof *o.comparison)};
   int status                    = STATUS_USAGE;
   if (!o.comparison) {

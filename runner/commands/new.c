@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L /* readlink, mkdir */
 #include "../command.h"
 #include "../options.h"
+#include "../shell.h"
 #include "../template/template.h"
 
 #include <ctype.h>
@@ -20,7 +21,7 @@ static const struct argp_option options[] = {
 
 typedef struct {
   const char *name, *directory;
-  char configure[COMMAND], cpodes[COMMAND]; /* commands that find this installation */
+  char configure[COMMAND + 60], cpodes[COMMAND]; /* commands that find this installation */
 } NewOptions;
 
 /* ------------------------------------------------------------------------------------- parsing -- */
@@ -43,10 +44,17 @@ static error_t take_name(NewOptions *o, const char *name) {
   return EINVAL;
 }
 
+static error_t take_directory(NewOptions *o, const char *directory) {
+  o->directory = directory;
+  if (directory[0]) return 0;
+  complain("--directory wants the name of a folder, and is \"\"");
+  return EINVAL;
+}
+
 static error_t parse(int key, char *text, struct argp_state *state) {
   NewOptions *o = state->input;
   switch (key) {
-  case KEY_DIRECTORY: o->directory = text; return 0;
+  case KEY_DIRECTORY: return take_directory(o, text);
   case ARGP_KEY_ARG: return take_name(o, text);
   case ARGP_KEY_END:
     if (!o->directory) o->directory = o->name;
@@ -82,29 +90,19 @@ static void find_program(char *program, char *prefix) {
   snprintf(program, PATH_MAX, "cpodes");
 }
 
-/* As a word of a shell's command: in quotes if it needs them. text [COMMAND] */
-static void quote(const char *word, char *text) {
-  size_t used = 0;
-  if (!word[strcspn(word, " \t'\"\\$&;()<>|*?[]#~`!{}")]) {
-    snprintf(text, COMMAND, "%s", word);
-    return;
-  }
-  text[used++] = '\'';
-  for (; *word && used + 6 < COMMAND; word++)
-    if (*word == '\'') used += (size_t)snprintf(text + used, COMMAND - used, "'\\''");
-    else text[used++] = *word;
-  text[used++] = '\'';
-  text[used]   = '\0';
+/* CMake takes make where nothing else is said, and fails where there is none */
+static const char *generator(void) {
+  const int chosen = getenv("CMAKE_GENERATOR") || shell_finds("make") || shell_finds("gmake");
+  return !chosen && (shell_finds("ninja") || shell_finds("ninja-build")) ? " -G Ninja" : "";
 }
 
 static void find_commands(NewOptions *o) {
-  char program[PATH_MAX], prefix[PATH_MAX], quoted[COMMAND];
+  char program[PATH_MAX], prefix[PATH_MAX], quoted[COMMAND] = "";
   find_program(program, prefix);
-  quote(program, o->cpodes);
-  quote(prefix, quoted);
-  const size_t length = sizeof o->configure;
-  snprintf(o->configure, length, "cmake -B build%s", prefix[0] ? " -D CMAKE_PREFIX_PATH=" : "");
-  strncat(o->configure, quoted, length - strlen(o->configure) - 1);
+  shell_quote(program, o->cpodes, COMMAND);
+  if (prefix[0]) shell_quote(prefix, quoted, COMMAND);
+  snprintf(o->configure, sizeof o->configure, "cmake -B build%s%s%s", generator(),
+           prefix[0] ? " -D CMAKE_PREFIX_PATH=" : "", quoted);
 }
 
 /* --------------------------------------------------------------------------------------- writing -- */
@@ -152,12 +150,12 @@ static int write_project(const NewOptions *o) {
 /* Returns the exit status */
 static int print_commands(const NewOptions *o) {
   char folder[COMMAND];
-  quote(o->directory, folder);
+  shell_quote(o->directory, folder, sizeof folder);
   printf("%s is there: the model in %s.c. Build, check and run it:\n\n"
-         "  cd %s\n  %s\n  cmake --build build\n"
+         "  cd %s%s\n  %s\n  cmake --build build\n"
          "  %s check build/%s.so\n  %s run build/%s.so --report %s.html\n",
-         o->directory, o->name, folder, o->configure, o->cpodes, o->name, o->cpodes, o->name,
-         o->name);
+         folder, o->name, o->directory[0] == '-' ? "./" : "", folder, o->configure, o->cpodes,
+         o->name, o->cpodes, o->name, o->name);
   if (!fflush(stdout)) return STATUS_DONE;
   complain("stdout could not be written: %s", strerror(errno));
   return STATUS_OUTPUT;

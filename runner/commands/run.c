@@ -205,11 +205,11 @@ static int write_results(const RunOptions *o, const History *h, int argc, char *
 
 /* The line on stderr of a run that did not reach its end */
 static void complain_about(const RunInfo *info, const RunResult *r, const char *name) {
+  char line[2 * RUN_TEXT];
   if (r->ending == RUN_DONE || r->ending == RUN_UNWRITTEN)
     return; /* who could not write has said so */
-  if (!info->settings || r->flag == RUN_FLAG_USAGE) complain("%s", r->message);
-  else if (strstr(r->message, "t = ")) complain("%s: %s", name, r->message);
-  else complain("%s: %s, at t = %.10g", name, r->message, r->t);
+  describe_ending(name, info->settings != NULL, r, line, sizeof line);
+  complain("%s", line);
 }
 
 static int run(const RunOptions *o, int argc, char **argv, History *history) {

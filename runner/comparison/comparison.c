@@ -131,7 +131,9 @@ static int look_at_model(Comparison *c) {
     run_info_free(&info);
     if (status == STATUS_DONE) return status;
     if (!begun || status == STATUS_INTERRUPTED) {
-      complain("%s", result.message);
+      char line[2 * RUN_TEXT];
+      describe_ending(c->settings.model.type->name, begun, &result, line, sizeof line);
+      complain("%s", line);
       return status;
     }
     if (!again) return STATUS_DONE; /* another method may reach the end */
@@ -147,8 +149,7 @@ int comparison_prepare(Comparison *c) {
     snprintf(c->origin, sizeof c->origin, "the model's own");
     return STATUS_DONE;
   }
-  if (!reference_compute(c)) return STATUS_DONE;
-  return was_interrupted() ? STATUS_INTERRUPTED : STATUS_FAILED;
+  return reference_compute(c);
 }
 
 void comparison_free(Comparison *c) { free(c->reference); }

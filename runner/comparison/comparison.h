@@ -50,7 +50,7 @@ int run_to_end(const Comparison *comparison, const Method *method, double tol, b
 /* By name; methods of method.h that always exist */
 const Method *method_named(const char *name);
 
-/* The reference, by two methods. 0, or a complaint and -1 */
+/* The reference, by two methods. STATUS_DONE, or a complaint and another exit status */
 int reference_compute(Comparison *comparison);
 /* max |a_i - b_i| over the compared components; NaN if one is */
 double reference_distance(const Comparison *comparison, const double *a, const double *b);

@@ -32,13 +32,24 @@ double reference_distance(const Comparison *c, const double *a, const double *b)
   return most;
 }
 
+/* What became of the candidates */
+typedef struct {
+  int tried, crashed;
+  char reason[2 * RUN_TEXT]; /* of the newest that did not come to the end */
+} Attempts;
+
 /* The end by a candidate, which the caller frees; NULL: it did not come there */
-static double *end_by(const Comparison *c, const Candidate *candidate) {
+static double *end_by(const Comparison *c, const Candidate *candidate, Attempts *attempts) {
   RunInfo info;
   RunResult result;
   double *y;
   long n;
   run_to_end(c, method_named(candidate->method), candidate->tol, false, &info, &result, &y, &n);
+  attempts->tried++;
+  attempts->crashed += result.ending == RUN_CRASHED;
+  if (!y)
+    describe_ending(candidate->method, info.settings != NULL, &result, attempts->reason,
+                    sizeof attempts->reason);
   run_info_free(&info);
   return y;
 }
@@ -54,20 +65,31 @@ static void take(Comparison *c, const Candidate *candidate, double *y) {
   } else c->reference = y;
 }
 
+/* Returns the exit status */
+static int complain_of_none(const Comparison *c, const Attempts *attempts) {
+  const char *name  = c->settings.model.type->name;
+  const int crashed = attempts->crashed == attempts->tried;
+  if (was_interrupted()) {
+    complain("interrupted");
+    return STATUS_INTERRUPTED;
+  }
+  if (crashed) complain("%s: no method comes to the end; %s", name, attempts->reason);
+  else
+    complain(
+        "%s: the end at t = %g is not known, and no two methods find it; %s%sa shorter --t-end "
+        "or a longer --time-limit may help",
+        name, c->settings.t_end, attempts->reason, attempts->reason[0] ? "; " : "");
+  return crashed ? STATUS_CRASHED : STATUS_FAILED;
+}
+
 int reference_compute(Comparison *c) {
+  Attempts attempts = {0};
   Comparison longer = *c;
   longer.limit      = patience * c->limit;
   c->accuracy       = NAN;
   for (int i = 0; i < CANDIDATES && isnan(c->accuracy) && !was_interrupted(); i++) {
-    double *y = candidates[i].stiff == c->stiff ? end_by(&longer, &candidates[i]) : NULL;
+    double *y = candidates[i].stiff == c->stiff ? end_by(&longer, &candidates[i], &attempts) : NULL;
     if (y) take(c, &candidates[i], y);
   }
-  if (!isnan(c->accuracy)) return 0;
-  if (was_interrupted()) complain("interrupted");
-  else
-    complain("%s: the end at t = %g is not known, and no two methods reach it within %g s each; a "
-             "shorter --t-end or a longer "
-             "--time-limit may help",
-             c->settings.model.type->name, c->settings.t_end, longer.limit);
-  return -1;
+  return isnan(c->accuracy) ? complain_of_none(c, &attempts) : STATUS_DONE;
 }

@@ -3,6 +3,8 @@
 
 #include "../command.h"
 #include "../options.h"
+#include "../simulation/process.h"
+#include "child.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,6 +14,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { WALL_CLOCK = 5 }; /* so many times the CPU time, as others may run, too */
 
 /* What both processes see */
 typedef struct {
@@ -38,6 +42,7 @@ static int work_in_child(Shared *shared, long limit,
   const int to_stdout = dup(STDOUT_FILENO);
   FILE *out           = to_stdout >= 0 ? fdopen(to_stdout, "w") : NULL;
   if (!out || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return STATUS_OUTPUT;
+  child_begin();
   limit_time(limit);
   const int status = work(&(Guarded){out, shared->doing}, data);
   const int failed = ferror(out);
@@ -64,9 +69,17 @@ static int explain(const char *name, const Shared *shared, long limit, int statu
 }
 
 static int wait_for(pid_t child, const char *name, const Shared *shared, long limit) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return STATUS_CRASHED;
+  const long wait = WALL_CLOCK * limit; /* of a model that sleeps */
+  int status      = 0;
+  switch (child_wait(child, (double)wait, &status)) {
+  case CHILD_LOST: return STATUS_CRASHED;
+  case CHILD_INTERRUPTED: complain("interrupted"); return STATUS_INTERRUPTED;
+  case CHILD_OVER_LIMIT:
+    complain("%s: stopped after %ld s%s%s", name, wait, shared->doing[0] ? ", during: " : "",
+             shared->doing);
+    return STATUS_FAILED;
+  default: break;
+  }
   if (!shared->ended || !WIFEXITED(status)) return explain(name, shared, limit, status);
   if (WEXITSTATUS(status) == STATUS_OUTPUT) complain("stdout could not be written");
   return WEXITSTATUS(status);
@@ -75,6 +88,7 @@ static int wait_for(pid_t child, const char *name, const Shared *shared, long li
 int run_guarded(const char *name, long limit, int (*work)(const Guarded *guarded, void *data),
                 void *data) {
   Shared *shared = create_shared();
+  catch_interrupts();
   fflush(NULL); /* else the child has it, too */
   const pid_t child = shared ? fork() : -1;
   if (child == 0) {

@@ -11,8 +11,8 @@ typedef struct {
   char *doing; /* [GUARDED_TEXT] what is being done, for the line; "" at first */
 } Guarded;
 
-/* Calls work, whose result is the exit status. name: of the model, for the line; limit: seconds of CPU time, 0: none.
-   Returns that status, STATUS_CRASHED if work did not come to its end, STATUS_FAILED if it took too long, or STATUS_OUTPUT */
+/* Calls work, whose result is the exit status. name: of the model, for the line; limit: seconds of CPU time, and 5 times that by the clock, 0: none.
+   Returns that status, STATUS_CRASHED if work did not come to its end, STATUS_FAILED if it took too long, STATUS_INTERRUPTED, or STATUS_OUTPUT */
 int run_guarded(const char *name, long limit, int (*work)(const Guarded *guarded, void *data),
                 void *data);
 

@@ -3,6 +3,7 @@
 
 #include "../options.h"
 #include "../simulation/method.h"
+#include "child.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,10 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MESSAGE = 400 };
+enum { MESSAGE = 400, LOADING = 10 }; /* [s] */
 
 /* dlopen takes a name without a slash from the folders of libraries, not from this one */
 static char *place_of(const char *path) {
@@ -29,22 +31,31 @@ static int survives_loading(const char *path) {
   int status        = 0;
   const pid_t child = fork();
   if (child == 0) {
+    child_begin();
     dlopen(path, RTLD_NOW | RTLD_LOCAL);
     _exit(0); /* whether that worked is told below */
   }
-  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-  if (WIFSIGNALED(status))
+  const ChildEnd end = child > 0 ? child_wait(child, LOADING, &status) : CHILD_LOST;
+  if (end == CHILD_OVER_LIMIT)
+    complain("%s is not loaded within %d s: what it does when it is loaded does not end", path,
+             LOADING);
+  else if (end == CHILD_ENDED && WIFSIGNALED(status))
     complain("%s crashes when it is loaded: %s", path, strsignal(WTERMSIG(status)));
-  else if (status)
+  else if (end == CHILD_ENDED && status)
     complain("%s ends the process when it is loaded, with exit status %d", path,
              WEXITSTATUS(status));
   return !status;
 }
 
 static const CPModelModule *open_module(const char *path) {
+  struct stat file;
   void *object;
   if (access(path, R_OK)) {
     complain("%s: %s", path, strerror(errno));
+    return NULL;
+  }
+  if (stat(path, &file) || !S_ISREG(file.st_mode)) {
+    complain("%s is no file with a shared object", path); /* a pipe would be waited for */
     return NULL;
   }
   if (!survives_loading(path)) return NULL;
@@ -80,16 +91,12 @@ static int fits(const char *path, const CPModelModule *module) {
   return 1;
 }
 
-static int has_method(const CPModelType *type) {
-  int i = type->method ? 0 : -1;
-  while (i >= 0 && method_at(i) && strcmp(method_at(i)->name, type->method)) i++;
-  return i < 0 || method_at(i);
-}
-
 static int is_possible(const char *path, const CPModelType *type) {
   char message[MESSAGE] = "";
-  if (type && !has_method(type))
-    snprintf(message, sizeof message, "there is no method \"%s\", which it suggests", type->method);
+  Method method;
+  if (type && type->method && method_find(type->method, &method) != METHOD_FOUND)
+    snprintf(message, sizeof message, "it suggests the method \"%s\", which `cpodes run` has not",
+             type->method);
   if (!type) complain("%s: its %s names no model", path, CP_MODEL_SYMBOL);
   else if (message[0] || model_check_type(type, message, sizeof message))
     complain("%s: %s", path, message);

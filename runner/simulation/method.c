@@ -55,41 +55,54 @@ static void restore_stderr(int saved) {
   close(saved);
 }
 
-/* A table of ARKODE's by its own name; 0 or -1 */
-static int find_table(const char *name, Method *method) {
-  if (strncmp(name, "ARKODE_", 7) || strlen(name) >= METHOD_NAME) return -1;
+static MethodFound find_table(const char *name, Method *method) {
+  if (strncmp(name, "ARKODE_", 7) || strlen(name) >= METHOD_NAME) return METHOD_UNKNOWN;
   const int saved             = silence_stderr();
   ARKodeButcherTable explicit = ARKodeButcherTable_LoadERKByName(name);
-  ARKodeButcherTable implicit = explicit ? NULL : ARKodeButcherTable_LoadDIRKByName(name);
+  ARKodeButcherTable table    = explicit ? explicit : ARKodeButcherTable_LoadDIRKByName(name);
   restore_stderr(saved);
-  *method = (Method){.title = "a Butcher table of ARKODE's", .implicit = implicit != NULL};
+  if (!table) return METHOD_UNKNOWN;
+  const int embedded = table->d != NULL; /* else there is no error to choose steps by */
+  ARKodeButcherTable_Free(table);
+  if (!embedded) return METHOD_FIXED_STEP;
+  *method = (Method){.title = "a Butcher table of ARKODE's", .implicit = !explicit};
   snprintf(method->name, METHOD_NAME, "%s", name);
   snprintf(method->table, METHOD_NAME, "%s", name);
-  const int found = explicit || implicit;
-  if (explicit) ARKodeButcherTable_Free(explicit);
-  if (implicit) ARKodeButcherTable_Free(implicit);
-  return found ? 0 : -1;
+  return METHOD_FOUND;
 }
 
-int parse_method(const char *option, const char *name, Method *method) {
-  const char *names[NUM_METHODS];
+/* -------------------------------------------------------------------------------------- by name -- */
+
+MethodFound method_find(const char *name, Method *method) {
   for (int i = 0; i < NUM_METHODS; i++) {
-    names[i] = methods[i].name;
-    if (strcmp(name, names[i])) continue;
+    if (strcmp(name, methods[i].name)) continue;
     *method = methods[i];
-    return 0;
+    return METHOD_FOUND;
   }
-  if (!find_table(name, method)) return 0;
+  return find_table(name, method);
+}
+
+static void complain_of_unknown(const char *option, const char *name) {
+  const char *names[NUM_METHODS];
+  for (int i = 0; i < NUM_METHODS; i++) names[i] = methods[i].name;
   complain(
       "%s: there is no method \"%s\"; did you mean \"%s\"? (Tables of ARKODE's begin with ARKODE_)",
       option, name, nearest_name(name, names, NUM_METHODS));
-  return -1;
+}
+
+int parse_method(const char *option, const char *name, Method *method) {
+  const MethodFound found = method_find(name, method);
+  if (found == METHOD_UNKNOWN) complain_of_unknown(option, name);
+  if (found == METHOD_FIXED_STEP)
+    complain("%s wants a method that chooses its steps, and %s has no embedded one to estimate "
+             "errors by",
+             option, name);
+  return found == METHOD_FOUND ? 0 : -1;
 }
 
 void method_resolve(Method *method, const CPModel *model) {
   const char *name = model->type->method;
   if (strcmp(method->name, "auto")) return;
-  if (!name) name = model->stiff ? "bdf" : "dop853";
-  for (int i = 1; i < NUM_METHODS; i++)
-    if (!strcmp(methods[i].name, name)) *method = methods[i];
+  if (!name || !strcmp(name, "auto")) name = model->stiff ? "bdf" : "dop853";
+  method_find(name, method);
 }

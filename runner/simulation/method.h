@@ -20,7 +20,11 @@ typedef struct {
 
 /* The i-th of the named ones, "auto" first; NULL beyond the last. Tables of ARKODE's go by their names, too. */
 const Method *method_at(int i);
-/* By name, complaining about a wrong one; 0 or -1 */
+/* FIXED_STEP: a table without an embedded method, which runs cannot take */
+typedef enum { METHOD_FOUND, METHOD_UNKNOWN, METHOD_FIXED_STEP } MethodFound;
+/* By name: one of those, or a table; method: out, if it is found */
+MethodFound method_find(const char *name, Method *method);
+/* The same, complaining about a wrong one; 0 or -1 */
 int parse_method(const char *option, const char *name, Method *method);
 /* What "auto" means for a model: its own choice, else BDF where it is stiff, else DOP853. Other methods stay. */
 void method_resolve(Method *method, const CPModel *model);

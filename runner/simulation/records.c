@@ -1,6 +1,7 @@
 #include "records.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *const names[NUM_LEVELS] = {"position", "velocity", "norm", "invariant"};
 
@@ -67,4 +68,12 @@ const char *component_unit(const RunInfo *info, long i, char *text, size_t lengt
   else if (c->unit[0] == '1' && !c->unit[1]) snprintf(text, length, "1/s");
   else snprintf(text, length, "%s/s", c->unit);
   return text;
+}
+
+void describe_ending(const char *whom, bool begun, const RunResult *r, char *text, size_t length) {
+  const bool crashed = r->ending == RUN_CRASHED;
+  if (r->flag == RUN_FLAG_USAGE || (!begun && !crashed)) snprintf(text, length, "%s", r->message);
+  else if (!begun) snprintf(text, length, "%s: %s, before the start", whom, r->message);
+  else if (strstr(r->message, "t = ")) snprintf(text, length, "%s: %s", whom, r->message);
+  else snprintf(text, length, "%s: %s, at t = %.10g", whom, r->message, r->t);
 }

@@ -106,6 +106,10 @@ typedef struct {
 /* "error test: 3, projection: 1", "none" */
 void describe_rejections(const RunResult *result, char *text, size_t length);
 
+/* One line: why a run of whom (a model, a method) did not reach its end, and where. begun: had it told its RunInfo? */
+void describe_ending(const char *whom, bool begun, const RunResult *result, char *text,
+                     size_t length);
+
 /* ---- who listens ---- */
 
 /* Each function returns 0, or -1 after a complaint, which ends the run; NULL: not interested. A struct of one's own

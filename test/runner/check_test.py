@@ -1,10 +1,15 @@
 """`cpodes check`: what is wrong with a model is named, and nothing is wrong with those of the catalogue."""
 
+import os
+import pathlib
 import re
+import signal
 import subprocess
+import sys
+import time
 import unittest
 
-from runner import CRASHED, DONE, FAILED, MODELS, OUTPUT, PROGRAM, SANITIZED, RunnerTest, cpodes
+from runner import CRASHED, DONE, FAILED, INTERRUPTED, MODELS, OUTPUT, PROGRAM, SANITIZED, RunnerTest, cpodes
 from user_model import ODE, ODE_ALONE, OPERATORS, compile_model
 
 # parts of the pendulum that are replaced; what is said
@@ -176,6 +181,51 @@ class CheckTest(RunnerTest):
     def test_a_model_that_never_ends_is_stopped(self):
         check = self.check("--time-limit", 1, f="for (volatile int i = 0;; i++);")
         self.assert_refused(check, "rod", "stopped after 1 s", "functions of the CPMech", status=FAILED)
+
+    def test_a_model_that_sleeps_is_stopped(self):
+        check = self.check("--time-limit", 1, f="sleep(1000); return 0;")
+        self.assert_refused(check, "rod", "stopped after 5 s", "functions of the CPMech", status=FAILED)
+
+    def start_check(self):
+        """A check of a model that sleeps, as does what it has started; its process, and both process ids"""
+        sleepers = f'FILE *file = fopen("{self.folder}/pids", "w"); const int other = fork(); if (!other) sleep(1000);'
+        tell = 'fprintf(file, "%d %d\\n", getpid(), other); fclose(file); sleep(1000); return 0;'
+        model = compile_model(self.folder, create=sleepers + tell)
+        process = subprocess.Popen([PROGRAM, "check", model], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        pids = self.folder / "pids"
+        self.wait_until(lambda: pids.exists() and pids.read_text().endswith("\n"))
+        return process, [int(pid) for pid in pids.read_text().split()]
+
+    def wait_until(self, is_true):
+        end = time.monotonic() + 30
+        while not is_true():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    def is_gone(self, pid):
+        try:
+            return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
+        except OSError:
+            return True
+
+    def test_ctrl_c_ends_a_check_and_what_the_model_has_started(self):
+        process, pids = self.start_check()
+        process.send_signal(signal.SIGINT)
+        _, text = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, INTERRUPTED)
+        self.assertEqual(text, "cpodes: interrupted\n")
+        self.wait_until(lambda: all(map(self.is_gone, pids)))
+
+    @unittest.skipUnless(sys.platform == "linux", "needs PR_SET_PDEATHSIG")
+    def test_a_check_that_is_killed_leaves_no_model_behind(self):
+        process, pids = self.start_check()
+        self.addCleanup(lambda: self.is_gone(pids[1]) or os.kill(pids[1], signal.SIGKILL))
+        process.kill()
+        process.wait()
+        self.wait_until(lambda: self.is_gone(pids[0]))
 
     def test_a_model_that_cannot_be_created_is_refused(self):
         self.assert_refused(self.check(create="return -1;"), "rod")

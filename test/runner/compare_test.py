@@ -7,7 +7,7 @@ import re
 import unittest
 
 from figures_test import texts_of
-from runner import FAILED, OUTPUT, RunnerTest, cpodes
+from runner import CRASHED, FAILED, OUTPUT, RunnerTest, cpodes
 from user_model import compile_model
 
 
@@ -94,6 +94,24 @@ class Runs(CompareTest):
         model = compile_model(self.folder, f="if (t > 1) for (;;) {} f[1] = -((G *)data)->g; return 0;")
         failed = cpodes("compare", model, "--time-limit", 0.05, "--t-end", 5, "-r", "1e-3")
         self.assert_refused(failed, "not known", "--time-limit", status=FAILED)
+
+    def test_why_no_method_reaches_the_end_is_said(self):
+        fall = "f[1] = -((G *)data)->g;"
+        for parts, words, status in (
+            ({"f": f"{fall} if (t > 1) exit(0); return 0;"}, ["exit status 0", "at t = "], CRASHED),
+            ({"f": f"{fall} return t > 1 ? -1 : 0;"}, ["f failed", "t = 1"], FAILED),
+            ({"create": "exit(3);"}, ["exit status 3", "before the start"], CRASHED),
+            ({"create": "raise(SIGKILL);"}, ["Killed", "before the start"], CRASHED),
+        ):
+            with self.subTest(parts):
+                failed = cpodes("compare", compile_model(self.folder, **parts))
+                self.assert_refused(failed, "rod: ", *words, status=status)
+
+    def test_a_crash_of_each_run_is_a_crash(self):
+        model = compile_model(self.folder, jac="exit(3);")
+        failed = cpodes("compare", model, "-m", "bdf,bdf2", "-r", "1e-3")
+        self.assert_refused(failed, "rod: ", "bdf2: ", "exit status 3", status=CRASHED)
+
 
 class Output(CompareTest):
     def test_the_table_has_a_row_for_each_run_and_a_plot_follows(self):

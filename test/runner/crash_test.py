@@ -105,7 +105,7 @@ class CrashTest(RunnerTest):
         model = compile_model(self.folder, create="exit(3);")
         table = self.folder / "run.csv"
         process = cpodes("run", model, "--csv", table)
-        self.assert_refused(process, "exit status 3", status=CRASHED)
+        self.assert_refused(process, "rod: ", "exit status 3", status=CRASHED)
         self.assertFalse(table.exists())
 
     def test_numbers_of_a_model_that_do_not_fit_are_refused_before_they_are_used(self):

@@ -72,6 +72,29 @@ class ManualTest(RunnerTest):
         page = re.findall(r"^\.B (\d+)$", sections(self.page, "SH")['EXIT STATUS'], re.MULTILINE)
         self.assertEqual(page, statuses)
 
+    def assert_in_order(self, words, text):
+        places = [text.index(word) for word in words]
+        self.assertEqual(places, sorted(places), text)
+
+    def test_columns_of_the_table_are_in_the_order_of_the_program(self):
+        header = cpodes("run", "pendulum", "--t-end", 1, "--quiet", "--csv", "-").stdout.splitlines()[0]
+        self.assert_in_order(["t,", "x'", "energy", "violation", "lambda"], header)
+        entry = plain(self.commands["run"]).split("--csv=FILE")[1].split(".TP")[0]
+        self.assert_in_order(["t, ", "state", "quantities", "violations", "multipliers"], entry)
+
+    def test_options_that_change_the_number_of_outputs_are_named(self):
+        usage = re.search(r"default 200 \(600 with ([^)]*)\)", " ".join(cpodes("run", "--help").stdout.split()))
+        entry = plain(self.commands["run"]).split("--outputs=N")[1].split(".TP")[0]
+        for option in usage[1].split(", "):
+            self.assertIn(option, entry)
+
+    def test_verdicts_of_a_check_are_named(self):
+        source = (RUNNER / "commands" / "check.c").read_text()
+        verdicts = re.findall(r'\[MODEL_[A-Z]+\]\s*= "([^"]*)"', source)
+        self.assertEqual(len(verdicts), 4)
+        for verdict in verdicts:
+            self.assertRegex(" ".join(self.commands["check"].split()), rf"\b{verdict}\b")
+
     def test_names_of_solvers_and_norms_are_in_the_page(self):
         for option in "linsol", "norm":
             text = plain(re.search(rf"--{option}=.*?\.TP", plain(self.page), re.DOTALL)[0])

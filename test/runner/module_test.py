@@ -1,5 +1,7 @@
 """Models of users, in shared objects: those that do not fit are refused in one line."""
 
+import json
+import os
 import unittest
 
 from runner import CRASHED, RunnerTest, cpodes
@@ -20,6 +22,10 @@ REFUSED = {
     "an end that is no number": ({"t_end": "NAN"}, ["t_end", "nan"]),
     "no create": ({"members": ".create = NULL"}, ["no function create"]),
     "a method that is not there": ({"members": '.method = "bdff"'}, ['method "bdff"']),
+    "a method without control of its steps": (
+        {"members": '.method = "ARKODE_KNOTH_WOLKE_3_3"'},
+        ['method "ARKODE_KNOTH_WOLKE_3_3"'],
+    ),
     "too many parameters": ({"nparameters": "13"}, ["13 parameters, 0 to 12"]),
     "less than no parameters": ({"nparameters": "-1"}, ["-1 parameters"]),
     "a parameter without a name": ({"parameters": '{NULL, "", "", 1, 0, 2}, {"g", "", "g", 1, 0, 2}'}, ["parameter 0"]),
@@ -67,8 +73,12 @@ class ModuleTest(RunnerTest):
                 self.assert_refused(cpodes("describe", path), str(path), *words)
 
     def test_the_method_that_a_model_suggests_is_taken(self):
-        described = cpodes("describe", compile_model(self.folder, members='.method = "adams"'))
-        self.assertIn("auto is adams", described.stdout)
+        for suggested, meant in ("adams", "adams"), ("ARKODE_ZONNEVELD_5_3_4", "ARKODE_ZONNEVELD_5_3_4"), ("auto", "dop853"):
+            model = compile_model(self.folder, suggested, members=f'.method = "{suggested}"')
+            self.assertIn(f"auto is {meant}:", cpodes("describe", model).stdout)
+            summary = self.folder / "run.json"
+            self.assert_done(cpodes("run", model, "--quiet", "--json", summary))
+            self.assertEqual(json.loads(summary.read_text())["settings"]["method"], meant)
 
     def test_a_file_that_is_no_shared_object_is_refused_in_one_line(self):
         text = self.folder / "text.so"
@@ -89,6 +99,15 @@ class ModuleTest(RunnerTest):
         self.assert_refused(cpodes("run", path), str(path), "crashes when it is loaded", "Killed")
         path = compile_model(self.folder, "other", load="exit(3);")
         self.assert_refused(cpodes("check", path), "loaded, with exit status 3")
+
+    def test_an_object_that_is_never_loaded_is_one_line(self):
+        path = compile_model(self.folder, load="sleep(1000);")
+        self.assert_refused(cpodes("describe", path), str(path), "not loaded within 10 s")
+
+    def test_a_pipe_is_no_shared_object(self):
+        path = self.folder / "pipe.so"
+        os.mkfifo(path)
+        self.assert_refused(cpodes("describe", path), str(path), "no file")
 
     def test_more_names_of_coordinates_than_coordinates_are_refused(self):
         path = compile_model(self.folder, coordinates='{"x", "", "x"}, {"y", "", "y"}, {"z", "", "z"}', ncoordinates="3")

@@ -1,30 +1,32 @@
 """`cpodes new`: a project that builds, and whose model is right, by the commands that it prints."""
 
 import os
-import re
+import pathlib
+import shutil
 import subprocess
 import unittest
 
 from runner import OUTPUT, RunnerTest, cpodes
 
 STRICT = "-Wall -Wextra -Wpedantic -Wshadow -Werror"
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "CMAKE_GENERATOR"}
 
 
 class NewTest(RunnerTest):
-    def new(self, *arguments):
-        return cpodes("new", *arguments, cwd=self.folder)
+    def new(self, *arguments, **environment):
+        return cpodes("new", *arguments, cwd=self.folder, env=ENVIRONMENT | environment)
 
-    def follow(self, new):
+    def follow(self, new, **environment):
         """Runs the commands that were printed, as one script"""
         self.assert_done(new)
-        script = "\n".join(re.findall("^  (.*)$", new.stdout, re.MULTILINE))
+        script = new.stdout.split("\n\n", 1)[1]
         return subprocess.run(
             ["sh", "-e"],
             input=script,
             capture_output=True,
             text=True,
             cwd=self.folder,
-            env=os.environ | {"CFLAGS": STRICT},
+            env=ENVIRONMENT | {"CFLAGS": STRICT} | environment,
         )
 
     def test_the_commands_that_it_prints_build_check_and_run_the_model(self):
@@ -37,6 +39,49 @@ class NewTest(RunnerTest):
     def test_a_folder_with_blanks_and_quotes_is_no_trouble(self):
         followed = self.follow(self.new("swing", "--directory", "Anne's first $wing"))
         self.assertEqual(followed.returncode, 0, followed.stdout + followed.stderr)
+
+    def test_a_folder_like_an_option_is_no_trouble(self):
+        for folder in "-x", "-", "--help":
+            script = self.new("swing", f"--directory={folder}").stdout.split("\n\n", 1)[1]
+            entered = subprocess.run(
+                ["sh", "-ec", script.splitlines()[0] + "\nls"], capture_output=True, text=True, cwd=self.folder
+            )
+            self.assertIn("swing.c", entered.stdout, entered.stderr)
+
+    def test_a_folder_with_a_line_break_is_one_word(self):
+        new = self.new("swing", "-d", "one\ntwo")
+        self.assert_done(new)
+        self.assertEqual(new.stdout.count("'one\ntwo'"), 2, new.stdout)
+
+    def test_a_folder_without_a_name_is_refused(self):
+        self.assert_refused(self.new("swing", "-d", ""), "--directory", '""')
+
+    def programs(self, *hidden):
+        """A folder with all programs of PATH but some"""
+        folder = self.folder / "programs"
+        folder.mkdir()
+        for place in os.get_exec_path():
+            for program in pathlib.Path(place).glob("*"):
+                if program.name not in hidden and not (folder / program.name).is_symlink():
+                    (folder / program.name).symlink_to(program)
+        return folder
+
+    @unittest.skipUnless(shutil.which("ninja"), "needs ninja")
+    def test_without_make_the_commands_use_ninja(self):
+        path = str(self.programs("make", "gmake", "smake"))
+        new = self.new("swing", PATH=path)
+        self.assertIn("-G Ninja", new.stdout)
+        self.assertIn("-G Ninja", (self.folder / "swing" / "README.md").read_text())
+        followed = self.follow(new, PATH=path)
+        self.assertEqual(followed.returncode, 0, followed.stdout + followed.stderr)
+
+    def test_with_make_or_without_ninja_no_generator_is_named(self):
+        for number, programs in enumerate((["make", "ninja"], ["gmake", "ninja"], [])):
+            folder = self.folder / f"programs{number}"
+            folder.mkdir()
+            for program in programs:
+                (folder / program).symlink_to(shutil.which("true"))
+            self.assertNotIn("-G", self.new(f"swing{number}", PATH=f"none:{folder}").stdout)
 
     def test_words_of_the_language_are_names_like_others(self):
         followed = self.follow(self.new("double"))

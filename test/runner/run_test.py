@@ -370,6 +370,7 @@ class Refused(RunTest):
             (["pendulum", "andrews"], ["one model"]),
             (["pendulum", "--method", "bfd"], ["--method", '"bfd"', '"bdf"']),
             (["pendulum", "--method", "ARKODE_NONE"], ["--method", "ARKODE_NONE"]),
+            (["pendulum", "--method", "ARKODE_KNOTH_WOLKE_3_3"], ["--method", "ARKODE_KNOTH_WOLKE_3_3", "embedded"]),
             (["pendulum", "--rtol", "0"], ["--rtol", "above 0"]),
             (["pendulum", "--rtol", "abc"], ["--rtol", "number", '"abc"']),
             (["pendulum", "--atol", "-1"], ["--atol", "-1"]),

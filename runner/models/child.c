@@ -1,0 +1,54 @@
+#define _POSIX_C_SOURCE 200809L /* kill, nanosleep */
+#include "child.h"
+
+#include "../simulation/process.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+void child_begin(void) {
+  setpgid(0, 0); /* what the model starts ends with it */
+#ifdef __linux__
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+  signal(SIGPIPE, SIG_DFL);
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+  signal(SIGTTOU, SIG_IGN); /* another group than the terminal's may write, too */
+}
+
+static double now(void) {
+  struct timespec time = {0};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Soon at first, as most children end soon */
+static void sleep_longer(long *nanoseconds) {
+  nanosleep(&(struct timespec){0, *nanoseconds}, NULL);
+  if (*nanoseconds < 20000000) *nanoseconds *= 2;
+}
+
+ChildEnd child_wait(pid_t child, double limit, int *status) {
+  const double start = now();
+  ChildEnd end       = CHILD_ENDED;
+  pid_t ended        = 0;
+  *status            = 0;
+  setpgid(child, child); /* whoever comes first */
+  for (long pause = 100000; end == CHILD_ENDED; sleep_longer(&pause)) {
+    ended = waitpid(child, status, WNOHANG);
+    if (ended == child) break;
+    if (ended < 0 && errno != EINTR) end = CHILD_LOST;
+    else if (was_interrupted()) end = CHILD_INTERRUPTED;
+    else if (limit > 0 && now() - start > limit) end = CHILD_OVER_LIMIT;
+  }
+  kill(-child, SIGKILL);
+  while (ended != child && end != CHILD_LOST && waitpid(child, status, 0) < 0 && errno == EINTR) {}
+  return end;
+}

@@ -1,0 +1,15 @@
+/* Processes in which a model's code runs: what they start ends with them, and they end with this program. */
+#ifndef CPODES_RUNNER_CHILD_H
+#define CPODES_RUNNER_CHILD_H
+
+#include <sys/types.h>
+
+typedef enum { CHILD_ENDED, CHILD_OVER_LIMIT, CHILD_INTERRUPTED, CHILD_LOST } ChildEnd;
+
+/* In the child, at first */
+void child_begin(void);
+/* In the parent: until the child ends, for limit seconds at most (0: none), or until catch_interrupts' signals. It is killed
+   then, as is what it had started. status: out, of waitpid */
+ChildEnd child_wait(pid_t child, double limit, int *status);
+
+#endif
