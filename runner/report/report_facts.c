@@ -70,7 +70,9 @@ static void error(const Report *r, FILE *out) {
     pair(out, "Error at the end", "not known: there is no reference");
     return;
   }
-  pair(out, "Error at the end", "%s", number_text(text, result->error, 3));
+  if (result->late > 0)
+    pair(out, "Error at the end", "not known: the reference takes longer than %g s", result->late);
+  else pair(out, "Error at the end", "%s", number_text(text, result->error, 3));
   pair(out, "The reference's own", "%s", number_text(known, r->info->reference_error, 2));
 }
 
