@@ -2,7 +2,6 @@
 #include "command.h"
 #include "options.h"
 
-#include <models/names.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +11,7 @@
 
 static const Command *const commands[] = {&list_command,    &describe_command, &run_command,
                                           &compare_command, &check_command,    &new_command};
-enum { NUM_COMMANDS = sizeof commands / sizeof commands[0], MOST_ARGUMENTS = 1000 };
+enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void print_help(void) {
   printf("Usage: cpodes COMMAND [OPTION...]\n"
@@ -24,12 +23,13 @@ static void print_help(void) {
 
 static const Command *find_command(const char *name) {
   const char *names[NUM_COMMANDS];
+  char suggestion[SUGGESTION];
   for (int i = 0; i < NUM_COMMANDS; i++) {
     names[i] = commands[i]->name;
     if (!strcmp(name, names[i])) return commands[i];
   }
-  complain("there is no command \"%s\"; did you mean \"%s\"?", name,
-           nearest_name(name, names, NUM_COMMANDS));
+  complain("there is no command \"%s\"; %s", name,
+           suggest(name, names, NUM_COMMANDS, "`cpodes --help` names them all", suggestion));
   return NULL;
 }
 
