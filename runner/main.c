@@ -3,7 +3,6 @@
 #include "options.h"
 
 #include <fcntl.h>
-#include <models/names.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 
 static const Command *const commands[] = {&list_command,    &describe_command, &run_command,
                                           &compare_command, &check_command,    &new_command};
-enum { NUM_COMMANDS = sizeof commands / sizeof commands[0], MOST_ARGUMENTS = 1000 };
+enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void print_help(void) {
   printf("Usage: cpodes COMMAND [OPTION...]\n"
@@ -27,12 +26,13 @@ static void print_help(void) {
 
 static const Command *find_command(const char *name) {
   const char *names[NUM_COMMANDS];
+  char suggestion[SUGGESTION];
   for (int i = 0; i < NUM_COMMANDS; i++) {
     names[i] = commands[i]->name;
     if (!strcmp(name, names[i])) return commands[i];
   }
-  complain("there is no command \"%s\"; did you mean \"%s\"?", name,
-           nearest_name(name, names, NUM_COMMANDS));
+  complain("there is no command \"%s\"; %s", name,
+           suggest(name, names, NUM_COMMANDS, "`cpodes --help` names them all", suggestion));
   return NULL;
 }
 

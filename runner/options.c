@@ -3,6 +3,7 @@
 #include "command.h"
 #include "models/module.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <models/model.h>
@@ -12,15 +13,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OPTIONS = 64, NAME_LENGTH = 80 };
+enum { MOST_OPTIONS = 64, NAME_LENGTH = 80, LINE_LENGTH = 8192 };
 
 void complain(const char *format, ...) {
+  char line[LINE_LENGTH];
   va_list arguments;
   va_start(arguments, format);
-  fputs("cpodes: ", stderr);
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
+  vsnprintf(line, sizeof line, format, arguments);
   va_end(arguments);
+  for (char *c = line; *c; c++)
+    if (iscntrl((unsigned char)*c)) *c = '?';
+  fprintf(stderr, "cpodes: %s\n", line);
+}
+
+const char *suggest(const char *name, const char *const *names, int count, const char *elsewhere,
+                    char *text) {
+  const char *nearest = nearest_name(name, names, count);
+  if (is_near_name(name, nearest)) snprintf(text, SUGGESTION, "did you mean \"%s\"?", nearest);
+  else snprintf(text, SUGGESTION, "%s", elsewhere);
+  return text;
 }
 
 /* ------------------------------------------------------------------------------------- options -- */
@@ -63,7 +74,10 @@ static void suggest_long(const struct argp *argp, const char *text) {
   int count                       = 2;
   for (const struct argp_option *o = argp->options; o && !is_last(o) && count < MOST_OPTIONS; o++)
     if (o->name) names[count++] = o->name;
-  complain("there is no option --%s; did you mean --%s?", text, nearest_name(text, names, count));
+  const char *nearest = nearest_name(text, names, count);
+  if (is_near_name(text, nearest))
+    complain("there is no option --%s; did you mean --%s?", text, nearest);
+  else complain("there is no option --%s; `--help` names them all", text);
 }
 
 /* text: "name" or "name=value"; next: the following argument, or NULL. Returns how many arguments the option takes
@@ -130,10 +144,11 @@ int parse_whole(const char *option, const char *text, long least, long most, lon
 
 int parse_choice(const char *option, const char *text, const char *const *names, int count,
                  int *index) {
+  char suggestion[SUGGESTION];
   for (*index = 0; *index < count; ++*index)
     if (!strcmp(text, names[*index])) return 0;
-  complain("%s: there is no \"%s\"; did you mean \"%s\"?", option, text,
-           nearest_name(text, names, count));
+  complain("%s: there is no \"%s\"; %s", option, text,
+           suggest(text, names, count, "`--help` names them all", suggestion));
   return -1;
 }
 
@@ -141,13 +156,14 @@ int parse_choice(const char *option, const char *text, const char *const *names,
 
 static int unknown_parameter(const CPModelType *type, const char *name) {
   const char *names[CP_MODEL_MAX_PARAMETERS];
+  char suggestion[SUGGESTION];
   if (type->nparameters == 0) {
     complain("%s has no parameters, and \"%s\" is given", type->name, name);
     return -1;
   }
   for (int i = 0; i < type->nparameters; i++) names[i] = type->parameters[i].name;
-  complain("%s has no parameter \"%s\"; did you mean \"%s\"?", type->name, name,
-           nearest_name(name, names, type->nparameters));
+  complain("%s has no parameter \"%s\"; %s", type->name, name,
+           suggest(name, names, type->nparameters, "`cpodes describe` names them all", suggestion));
   return -1;
 }
 
@@ -172,11 +188,15 @@ static int set_parameter(ModelChoice *choice, const char *setting) {
 }
 
 static const CPModelType *find_model(const char *name) {
+  char suggestion[SUGGESTION];
   const size_t length = strlen(name);
   if (strchr(name, '/') || (length > 3 && !strcmp(name + length - 3, ".so")))
     return module_load(name);
   const CPModelType *type = model_find(name);
-  if (!type) complain("there is no model \"%s\"; did you mean \"%s\"?", name, model_nearest(name));
+  const char *nearest     = model_nearest(name);
+  if (!type)
+    complain("there is no model \"%s\"; %s", name,
+             suggest(name, &nearest, 1, "`cpodes list` names them all", suggestion));
   return type;
 }
 

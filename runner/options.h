@@ -6,11 +6,17 @@
 #include <argp.h>
 #include <cpodes/cpodes_model.h>
 
-/* "cpodes run: ..." and a line feed, on stderr */
+/* "cpodes: ..." and a line feed, on stderr: one line, whatever the names in it are */
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))
 #endif
 void complain(const char *format, ...);
+
+/* The rest of a complaint about a name that is none of names [count > 0]: which one may be meant, else what says more; text
+   [SUGGESTION]: out, returned */
+enum { SUGGESTION = 120 };
+const char *suggest(const char *name, const char *const *names, int count, const char *elsewhere,
+                    char *text);
 
 /* argp_parse, and a long option that does not exist is answered by the nearest that does. A parser complains by itself
    and returns EINVAL. */

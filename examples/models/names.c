@@ -1,6 +1,7 @@
 #include "names.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { LONGEST = 63 }; /* what lies beyond does not count */
 
@@ -27,4 +28,10 @@ const char *nearest_name(const char *name, const char *const *names, int count) 
   for (int i = 1; i < count; i++)
     if (edit_distance(name, names[i]) < edit_distance(name, names[nearest])) nearest = i;
   return names[nearest];
+}
+
+int is_near_name(const char *a, const char *b) {
+  const size_t m = strnlen(a, LONGEST), n = strnlen(b, LONGEST);
+  const int longer = (int)(m > n ? m : n), distance = edit_distance(a, b);
+  return !strcasecmp(a, b) || (distance < longer && 2 * distance <= longer + 1);
 }

@@ -47,12 +47,21 @@ static int norm_entry(int i, const char **name, const char **title) {
   return (*name = norm_name(i)) != NULL;
 }
 
+static error_t take_list(ListOptions *o, Entry entry) {
+  if (o->entry && o->entry != entry) {
+    complain("--methods, --linsols and --norms: one of them at most");
+    return EINVAL;
+  }
+  o->entry = entry;
+  return 0;
+}
+
 static error_t parse(int key, char *text, struct argp_state *state) {
   ListOptions *o = state->input;
   switch (key) {
-  case KEY_METHODS: o->entry = method_entry; return 0;
-  case KEY_LINSOLS: o->entry = linsol_entry; return 0;
-  case KEY_NORMS: o->entry = norm_entry; return 0;
+  case KEY_METHODS: return take_list(o, method_entry);
+  case KEY_LINSOLS: return take_list(o, linsol_entry);
+  case KEY_NORMS: return take_list(o, norm_entry);
   case KEY_NAMES: o->names = 1; return 0;
   case ARGP_KEY_ARG:
     complain("list takes no argument, and is given \"%s\"; `cpodes describe %s`?", text, text);
@@ -76,8 +85,9 @@ static int list_main(int argc, char **argv) {
                                    .parser  = parse,
                                    .doc = "Names the models of the catalogue, with their titles; "
                                           "or what options of `cpodes run` take."};
-  ListOptions o                 = {.entry = model_entry};
+  ListOptions o                 = {0};
   if (parse_options(&argp, argc, argv, &o)) return STATUS_USAGE;
+  if (!o.entry) o.entry = model_entry;
   print_all(&o);
   return STATUS_DONE;
 }

@@ -5,7 +5,6 @@
 #include <arkode/arkode_butcher_dirk.h>
 #include <arkode/arkode_butcher_erk.h>
 #include <fcntl.h>
-#include <models/names.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,10 +83,10 @@ MethodFound method_find(const char *name, Method *method) {
 
 static void complain_of_unknown(const char *option, const char *name) {
   const char *names[NUM_METHODS];
+  char suggestion[SUGGESTION];
   for (int i = 0; i < NUM_METHODS; i++) names[i] = methods[i].name;
-  complain(
-      "%s: there is no method \"%s\"; did you mean \"%s\"? (Tables of ARKODE's begin with ARKODE_)",
-      option, name, nearest_name(name, names, NUM_METHODS));
+  complain("%s: there is no method \"%s\"; %s (Tables of ARKODE's begin with ARKODE_)", option, name,
+           suggest(name, names, NUM_METHODS, "`cpodes list --methods` names them.", suggestion));
 }
 
 int parse_method(const char *option, const char *name, Method *method) {

@@ -18,6 +18,28 @@ class CommandTest(RunnerTest):
     def test_without_a_command_one_line_says_what_to_do(self):
         self.assert_refused(cpodes(), "--help")
 
+    def test_a_suggestion_is_near_to_what_was_meant(self):
+        for arguments, word, near in (
+            (["{}"], "compar", '"compare"'),
+            (["describe", "{}"], "pendlum", '"pendulum"'),
+            (["run", "pendulum", "--{}", "1"], "metod", "--method?"),
+            (["run", "pendulum", "--method", "{}"], "adms", '"adams"'),
+            (["run", "pendulum", "--linsol", "{}"], "schurr", '"schur"'),
+            (["run", "slider_crank", "--param", "{}=1"], "m3", '"m2"'),
+        ):
+            with self.subTest(arguments):
+                self.assert_refused(cpodes(*(a.format(word) for a in arguments)), word, "did you mean", near)
+                far = cpodes(*(a.format("zzzwwwqqq") for a in arguments))
+                self.assert_refused(far, "zzzwwwqqq", "names them")
+                self.assertNotIn("did you mean", far.stderr)
+        self.assertIn("`cpodes list`", cpodes("run", "nope").stderr)
+
+    def test_names_with_line_breaks_are_one_line(self):
+        self.assert_refused(cpodes("run", "pen\ndulum"), "pen?dulum")
+        self.assert_refused(cpodes("run", "pendulum", "-p", "L\nx=3"), "L?x")
+        self.assert_refused(cpodes("run", "pendulum", "--csv", "no\x1b[1m/such"), "no?[1m/such")
+        self.assert_refused(cpodes("a" * 20000), "aaa")
+
 
 if __name__ == "__main__":
     unittest.main()

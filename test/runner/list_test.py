@@ -23,6 +23,9 @@ class ListTest(RunnerTest):
     def test_a_model_is_not_what_list_takes(self):
         self.assert_refused(cpodes("list", "pendulum"), "pendulum", "describe")
 
+    def test_only_one_list_is_asked_for(self):
+        self.assert_refused(cpodes("list", "--linsols", "--methods"), "--linsols", "--methods", "one of them")
+
     def test_a_full_disk_is_no_success(self):
         with open("/dev/full", "w") as full:
             for command in ["list"], ["describe", "pendulum"], ["describe", "pendulum", "--parameters"]:

@@ -1,5 +1,6 @@
 /* The catalogue of mechanisms: names, parameters, and that all of them agree with themselves. */
 #include "models/model.h"
+#include "models/names.h"
 #include "support/support.h"
 
 #include <math.h>
@@ -121,6 +122,18 @@ START_TEST(every_name_is_unique_and_finds_its_mechanism) {
 }
 END_TEST
 
+START_TEST(names_are_near_up_to_half_of_the_longer_one) {
+  ck_assert(is_near_name("pendlum", "pendulum"));
+  ck_assert(is_near_name("rnu", "run"));
+  ck_assert(is_near_name("l", "L"));
+  ck_assert(is_near_name("abcd", "abxy"));
+  ck_assert(!is_near_name("abcde", "axyzw"));
+  ck_assert(!is_near_name("nope", "andrews"));
+  ck_assert(!is_near_name("x", "L"));
+  ck_assert(!is_near_name("", "andrews"));
+}
+END_TEST
+
 START_TEST(nearest_name_repairs_a_slip) {
   ck_assert_str_eq(model_nearest("pendlum"), "pendulum");
   ck_assert_str_eq(model_nearest("andrew"), "andrews");
@@ -221,6 +234,7 @@ int main(void) {
   tcase_add_test(tc, there_is_no_error_without_a_reference);
   tcase_add_test(tc, every_name_is_unique_and_finds_its_mechanism);
   tcase_add_test(tc, nearest_name_repairs_a_slip);
+  tcase_add_test(tc, names_are_near_up_to_half_of_the_longer_one);
   tcase_add_test(tc, parameters_are_found_by_their_names);
   tcase_add_test(tc, bad_parameters_are_refused_by_name_rule_and_value);
   tcase_add_test(tc, limits_of_parameters_are_allowed);
