@@ -2,8 +2,11 @@
 #include "command.h"
 #include "options.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef CPODES_VERSION
 #error "the build says which version this is"
@@ -33,8 +36,24 @@ static const Command *find_command(const char *name) {
   return NULL;
 }
 
+/* Files and pipes must not get the numbers of standard streams that are closed; reading only, so that writing to them
+   still fails */
+static void open_standard_streams(void) {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+    if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != stream) _exit(STATUS_OUTPUT);
+}
+
+/* At the end: what was printed has arrived, or that is an error */
+static void check_stdout(void) {
+  if (!fflush(stdout) && !ferror(stdout)) return;
+  complain("stdout could not be written");
+  _exit(STATUS_OUTPUT);
+}
+
 int main(int argc, char **argv) {
   static char title[40];
+  open_standard_streams();
+  atexit(check_stdout);
   if (argc < 2) {
     complain("a command is missing; `cpodes --help` names them");
     return STATUS_USAGE;

@@ -24,6 +24,10 @@ const char *model_nearest(const char *name);
    0 or 1 */
 int model_check_type(const CPModelType *type, char *message, size_t length);
 
+/* Do numbers and arrays of a model that has just been created fit together? Who uses them without looking, a table or a
+   drawing, may then do so. None of its functions is called. message [length]: what is wrong. 0 or 1 */
+int model_check_created(const CPModel *model, char *message, size_t length);
+
 typedef enum {
   MODEL_RIGHT,
   MODEL_WRONG,

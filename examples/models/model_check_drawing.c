@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int drawing_is_possible(const ModelCheck *c) {
+int model_drawing_is_possible(ModelCheck *c) {
   const CPModelDrawing *d = &c->model->drawing;
   if (d->npoints < 1 || d->nsegments < 0 || !d->kind || (d->nsegments > 0 && !d->segment))
     return model_contradicts(c, "there is a function points, but no drawing: CPModelDraw");
@@ -37,7 +37,7 @@ static int points_are_true_at(const ModelCheck *c, N_Vector y) {
 }
 
 int model_points_are_true(ModelCheck *c) {
-  int result = drawing_is_possible(c);
+  int result = model_drawing_is_possible(c);
   for (int k = 0; k < c->nstates && result; k++) result = points_are_true_at(c, c->state[k]);
   return result;
 }

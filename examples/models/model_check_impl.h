@@ -85,9 +85,12 @@ enum { MODEL_MECH_ROWS = 20 };
 int model_mechanism_is_true(ModelCheck *c, N_Vector y, int *compared);
 sunrealtype model_row_error(const CPMechReport *report, const ModelMechRow *row);
 
-/* ---- at all states ---- */
-int model_jacobian_is_true(ModelCheck *c); /* model_check_jacobian.c */
-int model_points_are_true(ModelCheck *c);  /* model_check_drawing.c */
+/* ---- model_check_drawing.c ---- */
+int model_drawing_is_possible(ModelCheck *c);
+int model_points_are_true(ModelCheck *c); /* at all states */
+
+/* ---- model_check_jacobian.c: at all states ---- */
+int model_jacobian_is_true(ModelCheck *c);
 
 /* ---- model_check_equations.c: at those that are consistent ---- */
 int model_forms_agree(ModelCheck *c);

@@ -176,3 +176,18 @@ int model_sizes_agree(ModelCheck *c) {
                              (double)model->reference_error);
   return 1;
 }
+
+/* ------------------------------------------------------------------------------------ together -- */
+
+int model_check_created(const CPModel *model, char *message, size_t length) {
+  sunrealtype error = 0;
+  char text[MODEL_MESSAGE];
+  ModelCheck c = {
+      .model = model, .type = model->type, .error = &error, .message = text, .length = sizeof text};
+  if (length > 0) message[0] = '\0';
+  if (model_sizes_agree(&c) && model_events_are_true(&c) &&
+      (!model->type->points || model_drawing_is_possible(&c)))
+    return 0;
+  snprintf(message, length, "%s: %s", model->type->name, text);
+  return 1;
+}

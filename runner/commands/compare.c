@@ -76,12 +76,19 @@ static int take_tolerance(Comparison *c, const char *text) {
     complain("--tolerances: there are more than %d", MOST_TOLERANCES);
     return -1;
   }
-  return parse_number("--tolerances", text, 1e-15, 1, &c->tol[c->ntols++]);
+  if (parse_number("--tolerances", text, 1e-15, 1, &c->tol[c->ntols])) return -1;
+  for (int i = 0; i < c->ntols; i++)
+    if (c->tol[i] == c->tol[c->ntols]) {
+      complain("--tolerances: %g is there twice", c->tol[i]);
+      return -1;
+    }
+  c->ntols++;
+  return 0;
 }
 
 static int take_path(const char *option, const char *path, const char **taken) {
   *taken = path;
-  return path_check(option, path);
+  return path_check(option, path, 1);
 }
 
 static int take_option(CompareOptions *o, int key, const char *text) {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-enum { KEY_PARAMETERS = 1000, LIMIT = 100 };
+enum { KEY_PARAMETERS = 1000, LIMIT = 100, MESSAGE = 600 };
 
 static const struct argp_option options[] = {
     MODEL_PARAM_OPTION(0),
@@ -172,7 +172,12 @@ static void print_facts(FILE *out, const CPModel *model) {
 
 static int describe(const Guarded *guarded, const CPModel *model, void *data) {
   FILE *out = guarded->out;
+  char message[MESSAGE];
   (void)data;
+  if (model_check_created(model, message, sizeof message)) {
+    complain("%s", message);
+    return STATUS_USAGE;
+  }
   print_facts(out, model);
   print_parameters(out, model);
   print_coordinates(out, model);
@@ -182,9 +187,7 @@ static int describe(const Guarded *guarded, const CPModel *model, void *data) {
 
 static int print_names(const CPModelType *type) {
   for (int i = 0; i < type->nparameters; i++) puts(type->parameters[i].name);
-  if (!fflush(stdout)) return STATUS_DONE;
-  complain("stdout could not be written");
-  return STATUS_OUTPUT;
+  return STATUS_DONE;
 }
 
 static int describe_main(int argc, char **argv) {

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 enum {
   KEY_CSV = 1000,
@@ -89,13 +89,13 @@ static int take_positive(const char *option, const char *text, double most, doub
   return -1;
 }
 
-static int take_path(const char *option, const char *path, const char **taken) {
+static int take_path(const char *option, const char *path, const char **taken, bool whole) {
   *taken = path;
-  return path_check(option, path);
+  return path_check(option, path, whole);
 }
 
 static int take_figure(const char *option, const char *path, const char **taken) {
-  return figure_check_path(option, path) || take_path(option, path, taken) ? -1 : 0;
+  return figure_check_path(option, path) || take_path(option, path, taken, true) ? -1 : 0;
 }
 
 static int take_option(RunOptions *o, int key, const char *text) {
@@ -113,11 +113,11 @@ static int take_option(RunOptions *o, int key, const char *text) {
   case KEY_FORM: return parse_form(text, &s->form);
   case KEY_LINSOL: s->linsol = text; return parse_name("--linsol", text, linsol_name);
   case KEY_NORM: s->norm = text; return parse_name("--norm", text, norm_name);
-  case KEY_CSV: return take_path("--csv", text, &o->csv);
-  case KEY_JSON: return take_path("--json", text, &o->json);
+  case KEY_CSV: return take_path("--csv", text, &o->csv, false);
+  case KEY_JSON: return take_path("--json", text, &o->json, true);
   case KEY_PLOT: return take_figure("--plot", text, &o->plot);
   case KEY_PICTURE: return take_figure("--picture", text, &o->picture);
-  default: return take_path("--report", text, &o->report);
+  default: return take_path("--report", text, &o->report, true);
   }
 }
 
@@ -128,6 +128,26 @@ static int count_stdout(const RunOptions *o) {
   return is_stdout(o->csv) + is_stdout(o->json) + is_stdout(o->report);
 }
 
+static bool is_same_file(const char *a, const char *b) {
+  struct stat one, other;
+  if (!strcmp(a, b)) return true;
+  return !stat(a, &one) && !stat(b, &other) && S_ISREG(one.st_mode) && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
+}
+
+/* The second would take the place of the first; complains */
+static bool is_any_file_twice(const RunOptions *o) {
+  const char *const files[] = {o->csv, o->json, o->plot, o->picture, o->report};
+  enum { FILES = sizeof files / sizeof files[0] };
+  for (int i = 0; i < FILES; i++)
+    for (int k = 0; k < i; k++) {
+      if (!files[i] || !files[k] || !is_same_file(files[i], files[k])) continue;
+      complain("%s is given for two outputs", files[i]);
+      return true;
+    }
+  return false;
+}
+
 /* What the options mean together; 0 or EINVAL */
 static error_t complete(RunOptions *o) {
   RunSettings *s = &o->settings;
@@ -135,13 +155,18 @@ static error_t complete(RunOptions *o) {
     complain("only one of --csv, --json and --report can be -");
     return EINVAL;
   }
+  if (is_any_file_twice(o)) return EINVAL;
   s->model = o->model.choice;
+  if (o->picture && !s->model.type->points) {
+    complain("--picture: %s has no drawing", s->model.type->name);
+    return EINVAL;
+  }
   if (!o->has_atol) s->atol = s->rtol;
   if (!o->has_t_end) s->t_end = (double)s->model.type->t_end;
   if (!o->has_outputs) s->outputs = o->report || o->picture ? REPORT_OUTPUTS : OUTPUTS;
   s->forces  = true;
   s->drawing = o->report || o->picture;
-  s->steps   = o->report || o->plot || (!o->quiet && isatty(STDERR_FILENO));
+  s->steps   = true; /* so that it is known how far a run got that is interrupted */
   return 0;
 }
 
@@ -157,16 +182,13 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 /* --------------------------------------------------------------------------------------- running -- */
 
-/* The summary, where no file goes, and which files there are; 0 or -1 */
-static int tell_people(const RunOptions *o, const History *h, int failed) {
+/* The summary, where no file goes, and which files there are */
+static void tell_people(const RunOptions *o, const History *h, int failed) {
   FILE *out                 = count_stdout(o) ? stderr : stdout;
   const char *const files[] = {o->csv, o->json, o->plot, o->picture, o->report};
   summary_print(h, out);
   for (size_t i = 0; i < sizeof files / sizeof files[0] && !failed; i++)
     if (files[i] && !is_stdout(files[i])) fprintf(out, "  %-14s%s\n", "written", files[i]);
-  if (!fflush(out) && !ferror(out)) return 0;
-  complain("the summary could not be written: %s", strerror(errno));
-  return -1;
 }
 
 /* The files that are made at the end, and the summary; how many were not written */
@@ -177,7 +199,8 @@ static int write_results(const RunOptions *o, const History *h, int argc, char *
   if (o->plot && has_curves) failed += figure_write(h, o->plot) != 0;
   if (o->picture && has_curves) failed += picture_write(h, o->picture) != 0;
   if (o->report) failed += report_write(h, argc, argv, o->report) != 0;
-  return o->quiet ? failed : failed + (tell_people(o, h, failed) != 0);
+  if (!o->quiet) tell_people(o, h, failed);
+  return failed;
 }
 
 /* The line on stderr of a run that did not reach its end */
@@ -224,14 +247,16 @@ static int run_main(int argc, char **argv) {
   History *history  = calloc(1, sizeof *history);
   int status        = STATUS_USAGE;
   o.settings.method = *method_at(0);
-  if (!history || history_create(history)) {
+  if (!history) {
     complain("no memory");
-    status = STATUS_OUTPUT;
-  } else if (!parse_options(&argp, argc, argv, &o)) {
+    return STATUS_OUTPUT;
+  }
+  history_create(history);
+  if (!parse_options(&argp, argc, argv, &o)) {
     catch_interrupts();
     status = run(&o, argc, argv, history);
   }
-  if (history) history_free(history);
+  history_free(history);
   free(history);
   return status;
 }

@@ -1,12 +1,13 @@
 /* The trajectory as a table, a row for each sample: memory does not grow with the run. */
+#include "../clock.h"
 #include "../options.h"
 #include "writers.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CSV_FLUSH = 1 << 16, NUMBER = 32 };
@@ -18,8 +19,10 @@ typedef struct {
   const RunInfo *info;
   char *text; /* rows that are not written yet, all complete */
   size_t used, size;
-  off_t written; /* bytes of complete rows in the file */
-  long rows;     /* in the file */
+  off_t start; /* of the table in the file: stdout may have had something before; -1: it cannot be cut */
+  off_t written;  /* bytes of complete rows after it */
+  double flushed; /* when, [s] on a clock */
+  long rows;      /* in the file */
 } Csv;
 
 /* ------------------------------------------------------------------------------------- writing -- */
@@ -30,7 +33,7 @@ static void cut(Csv *c, size_t sent, int reason) {
   while (complete > 0 && c->text[complete - 1] != '\n') complete--;
   for (size_t i = 0; i < complete; i++) c->rows += c->text[i] == '\n';
   c->written += (off_t)complete;
-  const int is_cut = !ftruncate(c->file, c->written);
+  const int is_cut = c->start >= 0 && !ftruncate(c->file, c->start + c->written);
   complain("%s: %s; it %s its row %ld", strcmp(c->path, "-") ? c->path : "stdout", strerror(reason),
            is_cut ? "ends with" : "got as far as", c->rows > 0 ? c->rows - 1 : 0);
 }
@@ -67,40 +70,53 @@ static int reserve(Csv *c, size_t bytes) {
   return 0;
 }
 
-static int put(Csv *c, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  if (reserve(c, 2 * RUN_TEXT)) {
-    va_end(arguments);
-    return -1;
-  }
-  const int length = vsnprintf(c->text + c->used, c->size - c->used, format, arguments);
-  va_end(arguments);
-  c->used += length > 0 ? (size_t)length : 0;
+static int put(Csv *c, const char *text) {
+  const size_t length = strlen(text); /* names of models may be of any */
+  if (reserve(c, length)) return -1;
+  memcpy(c->text + c->used, text, length);
+  c->used += length;
   return 0;
 }
 
-/* All numbers with 17 digits: they read back as they were */
+/* With 17 digits: it reads back as it was */
+static int put_number(Csv *c, double number) {
+  if (reserve(c, NUMBER)) return -1;
+  c->used += (size_t)snprintf(c->text + c->used, NUMBER, "%.17g", number);
+  return 0;
+}
+
 static int put_numbers(Csv *c, const double *numbers, long count) {
-  if (reserve(c, (size_t)count * NUMBER)) return -1;
   for (long i = 0; i < count; i++)
-    c->used += (size_t)snprintf(c->text + c->used, NUMBER, ",%.17g", numbers[i]);
+    if (put(c, ",") || put_number(c, numbers[i])) return -1;
   return 0;
 }
 
+/* Who follows the file sees what is a second old */
 static int end_row(Csv *c) {
+  const double now = clock_seconds(CLOCK_MONOTONIC);
   if (put(c, "\n")) return -1;
-  return c->used >= CSV_FLUSH ? flush_rows(c) : 0;
+  if (c->used < CSV_FLUSH && now - c->flushed < 1) return 0;
+  c->flushed = now;
+  return flush_rows(c);
+}
+
+/* Where the next byte goes */
+static off_t place_in(int file) {
+  struct stat status;
+  const int flags = fcntl(file, F_GETFL);
+  if (fstat(file, &status) || !S_ISREG(status.st_mode) || flags < 0) return -1;
+  return flags & O_APPEND ? status.st_size : lseek(file, 0, SEEK_CUR);
 }
 
 /* ---------------------------------------------------------------------------------- the listener -- */
 
 /* A name as a field: quoted where it has commas or quotes */
 static int put_name(Csv *c, const char *name) {
-  if (!strpbrk(name, ",\"\n")) return put(c, ",%s", name);
+  if (!strpbrk(name, ",\"\n")) return put(c, ",") || put(c, name) ? -1 : 0;
   int failed = put(c, ",\"");
-  for (; *name && !failed; name++) failed = put(c, *name == '"' ? "\"\"" : "%c", *name);
-  return failed || put(c, "\"");
+  for (; *name && !failed; name++)
+    failed = put(c, *name == '"' ? "\"\"" : (const char[]){*name, '\0'});
+  return failed || put(c, "\"") ? -1 : 0;
 }
 
 static int write_header(Csv *c) {
@@ -118,7 +134,10 @@ static int write_header(Csv *c) {
     snprintf(name, sizeof name, "%s violation", level_name(i));
     if (level_exists(info, i)) failed = put_name(c, name);
   }
-  for (long i = 0; i < info->nlambda && !failed; i++) failed = put(c, ",lambda%ld", i);
+  for (long i = 0; i < info->nlambda && !failed; i++) {
+    snprintf(name, sizeof name, "lambda%ld", i);
+    failed = put_name(c, name);
+  }
   return failed || end_row(c) ? -1 : 0;
 }
 
@@ -131,6 +150,7 @@ static int begin(Listener *self, const RunInfo *info) {
     complain("%s cannot be written: %s", c->path, strerror(errno));
     return -1;
   }
+  c->start = place_in(c->file);
   /* at once, so that a disk that is full is known before the run */
   return write_header(c) || flush_rows(c) ? -1 : 0;
 }
@@ -138,7 +158,7 @@ static int begin(Listener *self, const RunInfo *info) {
 static int sample(Listener *self, const Sample *s) {
   Csv *c              = (Csv *)self;
   const RunInfo *info = c->info;
-  if (put(c, "%.17g", s->t) || put_numbers(c, s->y, info->n) ||
+  if (put_number(c, s->t) || put_numbers(c, s->y, info->n) ||
       put_numbers(c, s->quantity, info->nquantities))
     return -1;
   for (int i = 0; i < NUM_LEVELS; i++)

@@ -45,8 +45,7 @@ static int begin(Listener *self, const RunInfo *info) {
   h->nq      = choose(info->nq, h->q);
   h->nu      = choose(info->nu, h->u);
   h->nlambda = choose(info->nlambda, h->lambda);
-  for (int l = 0; l < NUM_LEVELS; l++)
-    h->most_violation[l] = h->when[l] = level_exists(info, (RunLevel)l) ? 0 : NAN;
+  for (int l = 0; l < NUM_LEVELS; l++) h->most_violation[l] = h->when[l] = NAN;
   h->last           = numbers(info->n);
   h->first_quantity = numbers(info->nquantities);
   h->last_quantity  = numbers(info->nquantities);
@@ -81,25 +80,38 @@ static void put_frame(History *h, const Sample *s) {
   rows_put(&h->frames, 0, NULL);
 }
 
-static void note_extremes(History *h, const Sample *s) {
+/* fmax takes NaN for the smallest; here it stays: a quantity that is lost once is not kept */
+static double larger(double a, double b) { return isnan(a) || a > b ? a : b; }
+
+static void note_quantities(History *h, const Sample *s) {
   for (int i = 0; i < h->info->nquantities; i++) {
     const double value = s->quantity[i];
     if (h->curves.seen == 0) h->first_quantity[i] = value;
     h->last_quantity[i] = value;
-    h->most_drift[i]    = fmax(h->most_drift[i], fabs(value - h->first_quantity[i]));
+    h->most_drift[i]    = larger(h->most_drift[i], fabs(value - h->first_quantity[i]));
     if (h->curves.seen == 0 || value < h->least_quantity[i]) h->least_quantity[i] = value;
-    h->most_rise[i] = fmax(h->most_rise[i], value - h->least_quantity[i]);
+    h->most_rise[i] = larger(h->most_rise[i], value - h->least_quantity[i]);
   }
+}
+
+static void note_violations(History *h, const Sample *s) {
+  bool evaluated = true;
   for (int l = 0; l < NUM_LEVELS; l++) {
-    if (!(s->violation[l] > h->most_violation[l])) continue; /* NaN: no such level */
-    h->most_violation[l] = s->violation[l];
+    const double value = s->violation[l];
+    if (!level_exists(h->info, (RunLevel)l)) continue;
+    evaluated = evaluated && !isnan(value);
+    if (isnan(value) || value <= h->most_violation[l]) continue;
+    h->most_violation[l] = value;
     h->when[l]           = s->t;
   }
+  for (long i = 0; i < h->info->nlambda; i++) evaluated = evaluated && !isnan(s->lambda[i]);
+  h->unevaluated += !evaluated;
 }
 
 static int sample(Listener *self, const Sample *s) {
   History *h = (History *)self;
-  note_extremes(h, s);
+  note_quantities(h, s);
+  note_violations(h, s);
   put_curves(h, s);
   if (h->info->npoints > 0 && s->points) put_frame(h, s);
   memcpy(h->last, s->y, (size_t)h->info->n * sizeof *h->last);
@@ -139,10 +151,9 @@ static int end(Listener *self, const RunResult *result) {
 
 /* ---------------------------------------------------------------------------------- life cycle -- */
 
-int history_create(History *history) {
+void history_create(History *history) {
   *history          = (History){.last_t = NAN};
   history->listener = (Listener){begin, sample, step, event, end};
-  return 0;
 }
 
 void history_free(History *history) {

@@ -29,15 +29,17 @@ typedef struct {
   double *last; /* [n] newest state */
   double last_t;
   double *first_quantity, *last_quantity, *least_quantity; /* [nquantities] */
-  double *most_drift,
-      *most_rise; /* [nquantities]; |drift| from the first; rise above the least before */
-  double most_violation[NUM_LEVELS], when[NUM_LEVELS]; /* largest, and its t; NaN: no such level */
+  /* [nquantities]; |drift| from the first; rise above the least before; NaN if the quantity was NaN once */
+  double *most_drift, *most_rise;
+  /* largest, and its t; NaN: no such level, or it could be evaluated nowhere */
+  double most_violation[NUM_LEVELS], when[NUM_LEVELS];
+  long unevaluated; /* samples at which violations or multipliers could not be evaluated */
   RunResult result;
   bool ended;
 } History;
 
-/* 0, or -1 without memory; history_free in any case */
-int history_create(History *history);
+/* Memory is allocated when it begins; history_free in any case */
+void history_create(History *history);
 void history_free(History *history);
 
 /* Where in a row of curves each part begins */

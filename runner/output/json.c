@@ -84,14 +84,15 @@ static json_t *describe_violations(const History *h) {
   return object;
 }
 
-static json_t *describe_counts(const RunResult *r) {
-  return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "steps", (json_int_t)r->steps,
+static json_t *describe_counts(const History *h) {
+  const RunResult *r = &h->result;
+  return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "steps", (json_int_t)r->steps,
                    "rhs", (json_int_t)r->rhs, "jacobians", (json_int_t)r->jacobians,
                    "factorisations", (json_int_t)r->factorisations, "projections",
                    (json_int_t)r->projections, "rejected_error_test", (json_int_t)r->rejected_error,
                    "rejected_projection", (json_int_t)r->rejected_projection, "rejected_iteration",
                    (json_int_t)r->rejected_solve, "rejected_rhs", (json_int_t)r->rejected_rhs,
-                   "samples", (json_int_t)r->samples);
+                   "samples", (json_int_t)r->samples, "unevaluated", (json_int_t)h->unevaluated);
 }
 
 static json_t *describe_events(const History *h) {
@@ -114,16 +115,17 @@ static json_t *describe_command(int argc, char **argv) {
 static json_t *describe_run(const History *h, int argc, char **argv) {
   const RunResult *r = &h->result;
   return json_pack(
-      "{s:s,s:s,s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:{s:I,s:I,s:b},s:o,s:o,s:o}",
+      "{s:s,s:s,s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:{s:I,s:I,s:b},s:o,s:o,s:o,s:"
+      "o}",
       "cpodes", CPODES_VERSION, "sundials", SUNDIALS_VERSION, "command",
       describe_command(argc, argv), "model", describe_model(h->info), "settings",
       describe_settings(h->info), "ending", endings[r->ending], "message", text(r->message), "t",
-      number(r->t), "end", describe_end_state(h), "quantities", describe_quantities(h),
-      "violations", describe_violations(h), "counts", describe_counts(r), "events",
-      describe_events(h), "events_seen", (json_int_t)h->events, "seconds", number(r->seconds),
-      "rank", "rank", (json_int_t)r->rank, "constraints", (json_int_t)r->constraints, "unique",
-      r->unique, "error", number(r->error), "reference_error",
-      number(h->info->known ? h->info->reference_error : NAN), "flag", json_integer(r->flag));
+      number(r->t), "end", describe_end_state(h), "quantities", describe_quantities(h), "violations",
+      describe_violations(h), "counts", describe_counts(h), "events", describe_events(h),
+      "events_seen", (json_int_t)h->events, "seconds", number(r->seconds), "rank", "rank",
+      (json_int_t)r->rank, "constraints", (json_int_t)r->constraints, "unique", r->unique, "error",
+      number(r->error), "reference_error", number(h->info->known ? h->info->reference_error : NAN),
+      "flag", json_integer(r->flag), "reference_late", number(r->late));
 }
 
 int json_write(const History *history, int argc, char **argv, const char *path) {

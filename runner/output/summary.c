@@ -46,6 +46,10 @@ static void print_state(FILE *out, const History *h) {
   for (long i = 0; i < info->n && i < MOST_COMPONENTS; i++) {
     component_name(info, i, name, sizeof name);
     component_unit(info, i, unit, sizeof unit);
+    if (i == 0 && h->last_t != h->result.t) {
+      row(out, "newest output");
+      fprintf(out, "t = %.10g\n", h->last_t);
+    }
     row(out, i ? "" : "state");
     fprintf(out, "%-8s %- .10g %s\n", name, h->last[i], strcmp(unit, "1") ? unit : "");
   }
@@ -62,6 +66,10 @@ static void print_quantities(FILE *out, const History *h) {
     const double scale       = i < RUN_SCALES ? info->scale[i] : NAN;
     const double error       = q->conserved ? h->most_drift[i] : h->most_rise[i];
     row(out, i ? "" : "quantities");
+    if (isnan(error)) {
+      fprintf(out, "%s: not a number at some outputs\n", q->name);
+      continue;
+    }
     if (q->conserved) fprintf(out, "%s: changed by at most %.2g %s", q->name, error, q->unit);
     else
       fprintf(out, "%s: fell from %.6g to %.6g %s, rose by at most %.2g", q->name,
@@ -71,10 +79,18 @@ static void print_quantities(FILE *out, const History *h) {
   }
 }
 
+/* The largest of the others is no bound then */
+static void print_unevaluated(FILE *out, const History *h) {
+  if (h->unevaluated == 0) return;
+  row(out, "not evaluated");
+  fprintf(out, "constraints and multipliers at %ld of %ld outputs\n", h->unevaluated,
+          h->curves.seen);
+}
+
 static void print_violations(FILE *out, const History *h) {
   int first = 1;
   for (int i = 0; i < NUM_LEVELS; i++) {
-    if (!level_exists(h->info, i)) continue;
+    if (isnan(h->most_violation[i])) continue;
     row(out, first ? "violation" : "");
     fprintf(out, "%-9s at most %.2g, at t = %.6g\n", level_name(i), h->most_violation[i],
             h->when[i]);
@@ -110,6 +126,10 @@ static void print_events(FILE *out, const History *h) {
 }
 
 static void print_error(FILE *out, const History *h) {
+  if (h->result.late > 0) {
+    row(out, "error");
+    fprintf(out, "not known: the model's reference takes longer than %g s\n", h->result.late);
+  }
   if (!isfinite(h->result.error)) return;
   row(out, "error");
   fprintf(out, "%.2g against the model's reference, which is known to %.0e\n", h->result.error,
@@ -127,6 +147,7 @@ void summary_print(const History *h, FILE *out) {
     print_state(out, h);
     print_quantities(out, h);
     print_violations(out, h);
+    print_unevaluated(out, h);
   }
   print_rank(out, &h->result);
   print_events(out, h);

@@ -16,33 +16,54 @@ static int is_special(const char *path) {
   return !stat(path, &status) && !S_ISREG(status.st_mode);
 }
 
-int path_check(const char *option, const char *path) {
-  char copy[PATH_LENGTH];
+enum { SUFFIX = 32 }; /* of a temporary name */
+
+/* Why no file can be made at path, NULL: it can. whole: beside it, too, of a longer name */
+static const char *obstacle(const char *path, int whole) {
+  char copy[PATH_LENGTH], name[PATH_LENGTH];
+  struct stat status;
+  strcpy(copy, path);
+  strcpy(name, path);
+  const char *folder = dirname(copy); /* both change their argument */
+  const int exists   = !stat(path, &status);
+  const long most    = pathconf(folder, _PC_NAME_MAX);
+  if (exists && S_ISDIR(status.st_mode)) return strerror(EISDIR);
+  if (most > 0 && (long)strlen(basename(name)) + (whole ? SUFFIX : 0) > most)
+    return strerror(ENAMETOOLONG);
+  if (exists && access(path, W_OK)) return strerror(errno);
+  if (exists && (!whole || !S_ISREG(status.st_mode))) return NULL;
+  return access(folder, W_OK) ? strerror(errno) : NULL;
+}
+
+int path_check(const char *option, const char *path, int whole) {
   if (is_stdout(path)) return 0;
-  if (!path[0] || strlen(path) >= sizeof copy - 16) {
-    complain("%s: a path must have from 1 to %d characters", option, PATH_LENGTH - 17);
+  if (!path[0] || strlen(path) >= PATH_LENGTH - SUFFIX) {
+    complain("%s: a path must have from 1 to %d characters", option, PATH_LENGTH - SUFFIX - 1);
     return -1;
   }
-  strcpy(copy, path);
-  const char *folder = dirname(copy);
-  struct stat status;
-  const char *reason = NULL;
-  if (!stat(path, &status) && S_ISDIR(status.st_mode)) reason = strerror(EISDIR);
-  else if (!access(path, F_OK) ? access(path, W_OK) : access(folder, W_OK))
-    reason = strerror(errno);
-  if (!reason) return 0;
-  complain("%s: %s cannot be written: %s", option, path, reason);
-  return -1;
+  const char *reason = obstacle(path, whole);
+  if (reason) complain("%s: %s cannot be written: %s", option, path, reason);
+  return reason ? -1 : 0;
 }
 
 FILE *whole_file_open(const char *path, char *temporary, size_t length) {
   temporary[0] = '\0';
   if (is_stdout(path)) return stdout;
   const int direct = is_special(path);
-  if (!direct) snprintf(temporary, length, "%s.%ld~", path, (long)getpid());
+  char *target =
+      direct ? NULL : realpath(path, NULL); /* a link stays one; NULL: there is no file yet */
+  if (!direct) snprintf(temporary, length, "%s.%ld~", target ? target : path, (long)getpid());
+  free(target);
   FILE *file = fopen(direct ? path : temporary, "w");
   if (!file) complain("%s cannot be written: %s", path, strerror(errno));
   return file;
+}
+
+/* The temporary file takes its place */
+static int put_in_place(const char *temporary) {
+  char target[PATH_LENGTH + SUFFIX];
+  snprintf(target, sizeof target, "%.*s", (int)(strrchr(temporary, '.') - temporary), temporary);
+  return rename(temporary, target);
 }
 
 int whole_file_close(FILE *file, const char *temporary, const char *path) {
@@ -53,7 +74,7 @@ int whole_file_close(FILE *file, const char *temporary, const char *path) {
     failed  = 1;
     problem = errno;
   }
-  if (!failed && temporary[0] && rename(temporary, path)) {
+  if (!failed && temporary[0] && put_in_place(temporary)) {
     failed  = 1;
     problem = errno;
   }

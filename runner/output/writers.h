@@ -7,8 +7,8 @@
 
 enum { PATH_LENGTH = 4096 };
 
-/* Can a file be made there? Asked before the run; complains if not: 0 or -1 */
-int path_check(const char *option, const char *path);
+/* Can a file be made there? whole: by whole_file_open. Asked before the run; complains if not: 0 or -1 */
+int path_check(const char *option, const char *path, int whole);
 
 /* One row for each sample, at once; path "-": stdout. If a row cannot be written the file ends with the last complete
    one. */

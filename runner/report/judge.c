@@ -9,6 +9,8 @@ static const double most_violation = 10;
 /* Of the largest component: a hundredth can be seen in a picture */
 static const double most_error = 1e-2;
 
+bool judge_quantity_is_lost(const History *h, int i) { return isnan(h->most_drift[i]); }
+
 double judge_drift(const History *h, int i) {
   const double scale = i < RUN_SCALES ? h->info->scale[i] : 0;
   if (!(scale > 0)) return NAN;

@@ -4,8 +4,11 @@
 
 #include "../output/history.h"
 
+/* Was quantity i not a number at some output? */
+bool judge_quantity_is_lost(const History *history, int i);
+
 /* Drift of quantity i in units of its scale: of a conserved one the largest change from the start; else the largest rise
-   above what it was before. NaN: it has no scale */
+   above what it was before. NaN: it has no scale, or is lost */
 double judge_drift(const History *history, int i);
 bool judge_drift_is_large(const History *history, int i);
 

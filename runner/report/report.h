@@ -1,4 +1,4 @@
-/* The parts of the report (report_write): each writes what stands in a slot of a page piece (runner/report). */
+/* The parts of the report (report_write): each writes what stands in a slot of a page piece (runner/report/page). */
 #ifndef CPODES_RUNNER_REPORT_H
 #define CPODES_RUNNER_REPORT_H
 

@@ -4,9 +4,10 @@
 #include <math.h>
 
 static bool is_doubtful(const Report *r) {
-  bool doubtful = judge_error_is_large(r->history);
+  bool doubtful = judge_error_is_large(r->history) || r->history->unevaluated > 0;
   for (int i = 0; i < r->info->nquantities; i++)
-    doubtful = doubtful || judge_drift_is_large(r->history, i);
+    doubtful =
+        doubtful || judge_quantity_is_lost(r->history, i) || judge_drift_is_large(r->history, i);
   for (int l = 0; l < NUM_LEVELS; l++)
     doubtful = doubtful || judge_violation_is_large(r->history, (RunLevel)l);
   return doubtful;
@@ -33,6 +34,12 @@ void report_verdict(const Report *r, FILE *out) {
   else fprintf(out, "%s at t = %s s of %s s", ended[result->ending], t, end);
 }
 
+static void concern_lost(const Report *r, FILE *out, int i) {
+  fputs("<li>", out);
+  html_text(out, r->type->quantities[i].name);
+  fputs(" is not a number at some outputs.</li>\n", out);
+}
+
 static void concern_drift(const Report *r, FILE *out, int i) {
   const CPModelQuantity *quantity = &r->type->quantities[i];
   char text[NUMBER_TEXT];
@@ -53,6 +60,15 @@ static void concern_violation(const Report *r, FILE *out, RunLevel level) {
           number_text(when, h->when[level], 4));
 }
 
+static void concern_unevaluated(const Report *r, FILE *out) {
+  const History *h = r->history;
+  fprintf(
+      out,
+      "<li>At %ld of %ld outputs the constraints and multipliers could not be evaluated: what is "
+      "said of them is of the others.</li>\n",
+      h->unevaluated, h->curves.seen);
+}
+
 static void concern_error(const Report *r, FILE *out) {
   char text[NUMBER_TEXT];
   fprintf(out, "<li>The end is far from the reference: the error is %s.</li>\n",
@@ -70,8 +86,11 @@ void report_concerns(const Report *r, FILE *out) {
     fputs("<p>All below is of the time until then.</p>\n", out);
   if (!is_doubtful(r)) return;
   fputs("<ul>\n", out);
-  for (int i = 0; i < r->info->nquantities; i++)
+  for (int i = 0; i < r->info->nquantities; i++) {
+    if (judge_quantity_is_lost(r->history, i)) concern_lost(r, out, i);
     if (judge_drift_is_large(r->history, i)) concern_drift(r, out, i);
+  }
+  if (r->history->unevaluated > 0) concern_unevaluated(r, out);
   for (int l = 0; l < NUM_LEVELS; l++)
     if (judge_violation_is_large(r->history, (RunLevel)l)) concern_violation(r, out, (RunLevel)l);
   if (judge_error_is_large(r->history)) concern_error(r, out);

@@ -1,5 +1,6 @@
 #include "problem.h"
 
+#include <models/model.h>
 #include <nvector/nvector_serial.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,18 +79,25 @@ CPMech problem_mech(const Problem *p) {
     return NULL;
   CPMech mech = CPModelMech(p->model);
   if (!mech) return NULL;
+  /* models by operators solve for themselves, and refuse any choice */
   if (CPMechSetErrHandlerFn(mech, silent, NULL) ||
-      CPMechSetLinearSolver(mech, (CPKktLinSol)linsol) || CPMechSetMetric(mech, (CPMechMetric)norm))
+      (linsol != CP_KKT_AUTO && CPMechSetLinearSolver(mech, (CPKktLinSol)linsol)) ||
+      (norm != CP_METRIC_DEFAULT && CPMechSetMetric(mech, (CPMechMetric)norm)))
     CPMechFree(&mech);
   return mech;
 }
 
 static int create_mech(Problem *p, char *message) {
   const Method *method = &p->settings.method;
-  int value;
-  if (choose(linsols, NUM_LINSOLS, "--linsol", p->settings.linsol, true, &value, message) ||
-      choose(norms, NUM_NORMS, "--norm", p->settings.norm, true, &value, message))
+  int linsol, norm;
+  if (choose(linsols, NUM_LINSOLS, "--linsol", p->settings.linsol, true, &linsol, message) ||
+      choose(norms, NUM_NORMS, "--norm", p->settings.norm, true, &norm, message))
     return -1;
+  if (linsol != CP_KKT_AUTO && !p->model->mech.M) {
+    snprintf(message, RUN_TEXT, "--linsol %s is not for %s, which has no matrices: its udot solves",
+             p->settings.linsol, p->model->type->name);
+    return -1;
+  }
   if (!(p->mech = problem_mech(p))) {
     snprintf(message, RUN_TEXT, "%s: its CPMech cannot be made; `cpodes check` says more",
              p->model->type->name);
@@ -154,6 +162,17 @@ static int create_ode(Problem *p, char *message) {
 
 /* ------------------------------------------------------------------------------------ life cycle -- */
 
+/* Who listens takes all numbers of the model as they are: they are looked at here, in the process that a wrong model may
+   crash */
+static int create_model(Problem *p, char *message) {
+  ModelChoice *choice = &p->settings.model;
+  p->model            = CPModelCreate(choice->type, choice->values, p->ctx, message, RUN_TEXT);
+  if (!p->model || model_check_created(p->model, message, RUN_TEXT)) return -1;
+  for (int i = 0; i < choice->type->nparameters; i++)
+    choice->values[i] = p->model->parameter[i]; /* create rounds whole ones */
+  return 0;
+}
+
 int problem_create(Problem *p, const RunSettings *settings, char *message) {
   *p = (Problem){.settings = *settings};
 #if SUNDIALS_VERSION_MAJOR >= 7
@@ -165,17 +184,11 @@ int problem_create(Problem *p, const RunSettings *settings, char *message) {
     snprintf(message, RUN_TEXT, "SUNDIALS gives no context");
     return -1;
   }
-  const ModelChoice *choice = &p->settings.model;
-  p->model = CPModelCreate(choice->type, choice->values, p->ctx, message, RUN_TEXT);
-  if (!p->model || resolve_form(p, message)) return -1;
-  if (!p->model->y0) {
-    snprintf(message, RUN_TEXT, "%s: its create leaves y0 NULL", choice->type->name);
-    return -1;
-  }
+  if (create_model(p, message) || resolve_form(p, message)) return -1;
   method_resolve(&p->settings.method, p->model);
   if (!p->settings.method.lmm && !p->settings.method.table[0]) {
     snprintf(message, RUN_TEXT, "%s: it suggests a method \"%s\", which is not there",
-             choice->type->name, choice->type->method);
+             p->model->type->name, p->model->type->method);
     return -1;
   }
   resolve_max_step(p);

@@ -1,9 +1,11 @@
 #define _GNU_SOURCE /* strsignal, clock_getcpuclockid */
 #include "process.h"
 
+#include "interrupts.h"
 #include "simulate.h"
 #include "wire.h"
 
+#include "../clock.h"
 #include "../command.h"
 
 #include <errno.h>
@@ -16,37 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
 
 enum { LOOK_EVERY = 50, READ_BYTES = 1 << 16 }; /* [ms] */
-/* So long the error against a reference is waited for once the run has ended */
-static const double patience = 1; /* [s] */
-
-/* ------------------------------------------------------------------------------------ interrupts -- */
-
-static volatile sig_atomic_t interrupted = 0; /* a signal handler knows nothing else */
-
-static void note_interrupt(int number) {
-  (void)number;
-  interrupted = 1;
-}
-
-void catch_interrupts(void) {
-  /* once: the second one ends the program */
-  struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = (int)SA_RESETHAND};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  signal(SIGPIPE, SIG_IGN); /* who reads our output may leave: a write fails then */
-#ifdef SIGXFSZ
-  signal(SIGXFSZ, SIG_IGN); /* the same for a file that grows beyond a limit */
-#endif
-}
-
-bool was_interrupted(void) { return interrupted != 0; }
+/* So long the error against a reference is waited for once the run has ended, where the run has no limit */
+static const double usual_patience = 1; /* [s] */
 
 /* ------------------------------------------------------------------------------------- the child -- */
 
@@ -57,9 +36,7 @@ static void run_child(const RunSettings *settings, int file) {
 #ifdef __linux__
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-  signal(SIGPIPE, SIG_DFL);
-  signal(SIGINT, SIG_DFL);
-  signal(SIGTERM, SIG_DFL);
+  forget_interrupts();
   dup2(STDERR_FILENO, STDOUT_FILENO); /* what a model prints does not belong into our output */
   if (wire_out_create(&wire, file)) _exit(STATUS_FAILED);
   simulate(settings, &wire.listener, &result);
@@ -76,29 +53,32 @@ typedef enum { TOLD_ALL, INTERRUPTED, OVER_LIMIT, IMPATIENT, REFUSED } Silence;
 typedef struct {
   pid_t pid;
   int file;
-  double limit; /* [s] of CPU time, 0: none */
-  double ended; /* when the result came, 0: not yet */
+  double limit;    /* [s] of CPU time, 0: none */
+  double patience; /* [s] with the error against a reference */
+  double ended;    /* when the result came, 0: not yet */
+  int status;      /* of the process, once it is gone */
+  bool gone;
   WireIn wire;
 } Child;
-
-static double clock_now(clockid_t clock) {
-  struct timespec now = {0};
-  clock_gettime(clock, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static bool is_over_limit(const Child *c) {
   clockid_t clock;
   return c->limit > 0 && !c->wire.finished && !clock_getcpuclockid(c->pid, &clock) &&
-         clock_now(clock) > c->limit;
+         clock_seconds(clock) > c->limit;
 }
 
 /* Has the reference had its time? */
 static bool is_impatient(Child *c) {
-  const double now = clock_now(CLOCK_MONOTONIC);
+  const double now = clock_seconds(CLOCK_MONOTONIC);
   if (!c->wire.finished) return false;
   if (c->ended == 0) c->ended = now;
-  return now - c->ended > patience;
+  return now - c->ended > c->patience;
+}
+
+/* Has it ended, though another process that the model has started keeps the pipe open? */
+static bool is_gone(Child *c) {
+  if (!c->gone) c->gone = waitpid(c->pid, &c->status, WNOHANG) == c->pid;
+  return c->gone;
 }
 
 static Silence listen_to(Child *c, char *bytes) {
@@ -107,7 +87,11 @@ static Silence listen_to(Child *c, char *bytes) {
     if (was_interrupted()) return INTERRUPTED;
     if (is_over_limit(c)) return OVER_LIMIT;
     if (is_impatient(c)) return IMPATIENT;
-    if (poll(&end, 1, LOOK_EVERY) <= 0) continue; /* nothing yet, or a signal */
+    const bool gone = is_gone(c); /* before the look: what it has told is read to its end */
+    if (poll(&end, 1, gone ? 0 : LOOK_EVERY) <= 0) {
+      if (gone) return TOLD_ALL;
+      continue; /* nothing yet, or a signal */
+    }
     const ssize_t got = read(c->file, bytes, READ_BYTES);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return TOLD_ALL;
@@ -128,7 +112,8 @@ end_with(RunResult *r, RunEnding ending, const char *format, ...) {
 }
 
 /* The result of a run that did not tell its own */
-static void explain(const Child *c, Silence silence, int status, RunResult *r) {
+static void explain(const Child *c, Silence silence, RunResult *r) {
+  const int status = c->status;
   switch (silence) {
   case REFUSED: end_with(r, RUN_UNWRITTEN, "stopped: its output could not be written"); return;
   case INTERRUPTED: end_with(r, RUN_INTERRUPTED, "interrupted"); return;
@@ -179,20 +164,22 @@ static int tally_event(Listener *self, const RunEvent *event) {
 }
 
 static void end_child(Child *c, Silence silence, RunResult *result) {
-  int status = 0;
-  if (silence != TOLD_ALL) kill(c->pid, SIGKILL);
-  while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR) {}
+  if (silence != TOLD_ALL && !c->gone) kill(c->pid, SIGKILL);
+  while (!c->gone && waitpid(c->pid, &c->status, 0) < 0 && errno == EINTR) {}
   kill(-c->pid, SIGKILL); /* what it had started */
   close(c->file);
-  if (!c->wire.finished || silence == REFUSED) explain(c, silence, status, result);
+  if (!c->wire.finished || silence == REFUSED) explain(c, silence, result);
+  else if (silence == IMPATIENT) result->late = c->patience;
 }
 
 static int start_child(const RunSettings *settings, Child *c, RunResult *result) {
   int ends[2];
   fflush(NULL); /* else the child has it, too */
-  c->pid = pipe(ends) ? -1 : fork();
+  const bool piped = !pipe(ends);
+  c->pid           = piped ? fork() : -1;
   if (c->pid < 0) {
     end_with(result, RUN_FAILED, "no process can be started: %s", strerror(errno));
+    if (piped) close(ends[0]), close(ends[1]);
     return -1;
   }
   if (c->pid == 0) {
@@ -211,7 +198,9 @@ int run_process(const RunSettings *settings, Listener *const *listeners, int cou
   Listener *all[MOST_LISTENERS + 1];
   Tally tally = {{.sample = tally_sample, .step = tally_step, .event = tally_event}, result};
   char *bytes = malloc(READ_BYTES);
-  Child child = {.limit = limit, .wire = {.listeners = all, .info = info, .result = result}};
+  Child child = {.limit    = limit,
+                 .patience = limit > 0 ? limit : usual_patience,
+                 .wire     = {.listeners = all, .info = info, .result = result}};
   *info       = (RunInfo){.settings = NULL};
   *result     = (RunResult){.rank = -1, .error = NAN};
   for (int i = 0; i < count && i < MOST_LISTENERS; i++) all[child.wire.count++] = listeners[i];

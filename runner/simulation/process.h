@@ -2,16 +2,14 @@
 #ifndef CPODES_RUNNER_PROCESS_H
 #define CPODES_RUNNER_PROCESS_H
 
+#include "interrupts.h"
 #include "records.h"
 
 /* Runs and tells the listeners [count]; result: out. info: out, what they were told at the start, valid until
-   run_info_free; its settings are a copy. A seconds limit > 0 ends the run as RUN_FAILED. Returns the exit status. */
+   run_info_free; its settings are a copy. A seconds limit > 0 ends the run as RUN_FAILED; so long the error against a
+   reference is waited for, too, else a second. Returns the exit status. */
 int run_process(const RunSettings *settings, Listener *const *listeners, int count, double limit,
                 RunInfo *info, RunResult *result);
 void run_info_free(RunInfo *info);
-
-/* Ctrl-C and SIGTERM end the run in the regular way from now on, a second one at once */
-void catch_interrupts(void);
-bool was_interrupted(void);
 
 #endif

@@ -33,14 +33,14 @@ typedef struct {
 typedef struct {
   const RunSettings *settings; /* form, method and all else resolved */
   char method[METHOD_NAME];    /* "DOP853, order 8" */
-  long n, nq, nu, nz; /* of the state; ODE form: nq = nu = n / 2 if n is even, else nq = n */
-  long nlambda;       /* multipliers told; 0: not wanted, or none */
-  long np, nv;        /* position and velocity constraints; ODE form: 0, m */
-  int nquantities;    /* of the type; their names are there */
-  double scale[8];    /* of the first 8 quantities, by which to judge their drift */
-  bool stiff;         /* as the model says */
-  bool has_norms;     /* of quaternions */
-  bool known;         /* is there a reference for these parameters? */
+  long n, nq, nu, nz;       /* of the state; ODE form: nq = nu = n / 2 if n is even, else nq = n */
+  long nlambda;             /* multipliers told; 0: not wanted, or none */
+  long np, nv;              /* position and velocity constraints; ODE form: 0, m */
+  int nquantities;          /* of the type; their names are there */
+  double scale[RUN_SCALES]; /* of the first quantities, by which to judge their drift */
+  bool stiff;               /* as the model says */
+  bool has_norms;           /* of quaternions */
+  bool known;               /* is there a reference for these parameters? */
   double reference_error;
   long ncompared;         /* components of the state in which errors are measured: the first ones */
   int npoints, nsegments; /* 0: no drawing, or not wanted */
@@ -100,6 +100,7 @@ typedef struct {
   long constraints; /* rank is of so many */
   bool unique;      /* are the multipliers? */
   double error;     /* against the reference at the end; NaN: not known there */
+  double late;      /* [s] the error has been waited for in vain; 0: not */
 } RunResult;
 
 /* "error test: 3, projection: 1", "none" */

@@ -3,10 +3,11 @@
 #include "integrator.h"
 #include "observe.h"
 
+#include "../clock.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct {
   Problem problem;
@@ -24,11 +25,7 @@ typedef struct {
   long attempts;    /* before the newest step */
 } Run;
 
-static double cpu_seconds(void) {
-  struct timespec now = {0};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+static double cpu_seconds(void) { return clock_seconds(CLOCK_PROCESS_CPUTIME_ID); }
 
 static int fail(Run *run, int flag, const char *text) {
   RunResult *r = run->result;

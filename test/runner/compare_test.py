@@ -170,6 +170,7 @@ class BadInput(CompareTest):
             ("slider_crank -m bdf,,adams", ["--methods", '"bdf,,adams"']),
             ("slider_crank -m bdf,bdf", ["--methods", '"bdf"', "twice"]),
             ("slider_crank -m bdf -r 1e-3,x", ["--tolerances", '"x"']),
+            ("slider_crank -r 1e-4,1e-6,0.0001", ["--tolerances", "0.0001", "twice"]),
             ("slider_crank -r 2", ["--tolerances", '"2"']),
             ("slider_crank -r 1e-3 --to 1e-5", ["--tolerances", "--to"]),
             ("slider_crank --from 1e-8 --to 1e-3", ["--from", "--to", "0.001", "1e-08"]),

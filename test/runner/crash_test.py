@@ -86,6 +86,14 @@ class CrashTest(RunnerTest):
         self.assert_line(text, "interrupted", "t = 1.")
         self.assert_files(table, summary, report)
 
+    def test_what_a_model_has_started_keeps_nobody_waiting(self):
+        # it holds the pipe on which the run is told, for longer than this may take
+        start = "if (!fork()) { setsid(); close(1); close(2); sleep(20); _exit(0); }"
+        model = compile_model(self.folder, f=f"{FALL} if (t > 2) {{ {start} raise(SIGKILL); }} return 0;")
+        begin = time.monotonic()
+        self.assert_line(cpodes("run", model, "--quiet").stderr, "rod", "crashed")
+        self.assertLess(time.monotonic() - begin, 15)
+
     def test_what_a_model_prints_stays_out_of_a_pipe(self):
         model = compile_model(self.folder, f=f'{FALL} printf("here\\n"); return 0;')
         process = cpodes("run", model, "--csv", "-", "--outputs", 5, "--quiet")
@@ -99,6 +107,29 @@ class CrashTest(RunnerTest):
         process = cpodes("run", model, "--csv", table)
         self.assert_refused(process, "rod: ", "exit status 3", status=CRASHED)
         self.assertFalse(table.exists())
+
+    def test_numbers_of_a_model_that_do_not_fit_are_refused_before_they_are_used(self):
+        cases = {
+            "segment 0 of the drawing": "model->drawing.segment[0][1] = 100000000;",
+            "no drawing": "model->drawing.npoints = -1;",
+            "ncompared is 100000000": "model->ncompared = 100000000;",
+            "1000000 stops": "model->nstops = 1000000;",
+            "50 roots": "model->nroots = 50;",
+            "no function roots": "model->nroots = 1;",
+            "nq + nu + nz": "model->mech.nz = 1000000;",
+            "n is 1000000": "model->n = 1000000;",
+            "y0 ": "N_VDestroy(model->y0); model->y0 = NULL;",
+            "neither a CPMech nor f": "model->mech.nu = 0;",
+            "known": "model->known = 1;",
+        }
+        report, table = self.folder / "run.html", self.folder / "run.csv"
+        for number, (words, create) in enumerate(cases.items()):
+            model = compile_model(self.folder, file=f"rod{number}", create=create)
+            with self.subTest(words):
+                self.assert_refused(cpodes("run", model, "--report", report, "--csv", table), "rod: ", words)
+                self.assert_refused(cpodes("compare", model, "--tolerances", "1e-4"), "rod: ", words)
+                self.assert_refused(cpodes("describe", model), "rod: ", words)
+                self.assertFalse(report.exists() or table.exists())
 
 
 if __name__ == "__main__":

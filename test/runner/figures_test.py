@@ -148,8 +148,10 @@ class Picture(FigureTest):
 
     def test_a_model_without_a_drawing_has_no_picture(self):
         model = compile_model(self.folder, members="0")
-        refused = cpodes("run", model, "--picture", self.folder / "a.svg", "--quiet")
-        self.assert_refused(refused, "no drawing", status=OUTPUT)
+        table = self.folder / "run.csv"
+        refused = cpodes("run", model, "--picture", self.folder / "a.svg", "--csv", table)
+        self.assert_refused(refused, "--picture", "rod", "no drawing")
+        self.assertFalse(table.exists())  # before the run
 
 
 class BadInput(FigureTest):

@@ -13,6 +13,7 @@ import time
 import unittest
 
 from runner import DONE, FAILED, INTERRUPTED, MODELS, OUTPUT, PROGRAM, SANITIZED, USAGE, RunnerTest, cpodes
+from user_model import ODE_ALONE, OPERATORS, PARTS, compile_model
 
 LONG = "slider_crank --t-end 1e7 --outputs 100000000".split()  # of minutes
 
@@ -78,6 +79,13 @@ class Result(RunTest):
         for norm in "default error l2 kinetic".split():
             self.assertEqual(self.run_json("pendulum", "--norm", norm)["ending"], "done")
 
+    def test_a_model_by_operators_runs_and_takes_no_linear_solver(self):
+        model = compile_model(self.folder, mech=OPERATORS)
+        ends = [self.run_json(path)["end"]["y"] for path in (model, compile_model(self.folder, file="matrices"))]
+        for a, b in zip(*ends):
+            self.assertAlmostEqual(a, b, delta=1e-4)
+        self.assert_refused(cpodes("run", model, "--linsol", "schur"), "--linsol schur", "rod", "udot")
+
     def test_a_parameter_changes_the_motion(self):
         slow, fast = (self.run_json("pendulum", "--param", f"g={g}")["end"]["y"] for g in (1, 9.81))
         self.assertNotEqual(slow, fast)
@@ -95,8 +103,72 @@ class Result(RunTest):
         for word in "method reached state energy position velocity rank steps rejected time error".split():
             self.assertIn(word, summary.stdout)
 
+    def test_whole_parameters_are_told_as_they_were_taken(self):
+        rounded, summary = self.run_json("chain", "--param", "n=2.6"), cpodes("run", "chain", "--param", "n=2.6")
+        self.assertEqual(rounded["model"]["parameters"]["n"], 3)
+        self.assertEqual(rounded["end"]["y"], self.run_json("chain", "--param", "n=3")["end"]["y"])
+        self.assertIn("n = 3", summary.stdout)
+
+
+class NotANumber(RunTest):
+    """What is NaN, or could not be evaluated, is not taken for good"""
+
+    def run_model(self, *options, **parts):
+        """The summary for programs, for people, and the report"""
+        model, page = compile_model(self.folder, **parts), self.folder / "run.html"
+        run = self.run_json(model, "--outputs", 50, "--report", page, *options)
+        summary = cpodes("run", model, "--outputs", 50, *options)
+        self.assert_done(summary)
+        return run, summary.stdout, page.read_text()
+
+    def test_a_quantity_that_is_once_nan_is_called_so(self):
+        for energy in ("return NAN;", "return t == 2 ? NAN : 0;", "return t > 4 ? NAN : 0;"):
+            run, summary, page = self.run_model(energy=energy, file=f"rod{len(energy)}")
+            self.assertIsNone(run["quantities"][0]["drift"])
+            self.assertIsNone(run["quantities"][0]["rise"])
+            self.assertIn("energy: not a number at some outputs", summary)
+            self.assertIn("energy is not a number at some outputs", page)
+            self.assertIn("with doubts", page)
+
+    def test_outputs_that_could_not_be_evaluated_are_counted(self):
+        # t = 3.1, 3.2, ... 5: Mu serves nothing but the kinetic energy of outputs
+        run, summary, page = self.run_model(mech=OPERATORS, Mu="if (t > 3.05) return -1; y[0] = x[0]; y[1] = x[1]; return 0;")
+        self.assertEqual(run["counts"]["unevaluated"], 20)
+        self.assertLess(run["violations"]["position"]["largest"], 1e-6)
+        self.assertIn("at 20 of 51 outputs", summary)
+        self.assertIn("At 20 of 51 outputs", page)
+        self.assertIn("with doubts", page)
+
+    def test_a_violation_that_is_known_nowhere_is_not_zero(self):
+        run, summary, page = self.run_model(mech=OPERATORS, Mu="return -1;")
+        self.assertEqual(run["counts"]["unevaluated"], 51)
+        self.assertEqual(run["violations"]["position"], {"largest": None, "t": None})
+        self.assertNotIn("at most 0, at", summary)
+
+    def test_an_invariant_that_is_nan_is_not_zero(self):
+        model = compile_model(self.folder, c="r[0] = 0; r[1] = NAN; return 0;", create=ODE_ALONE)
+        run = self.run_json(model, status=FAILED)  # at the start, which is an output
+        self.assertEqual(run["counts"]["unevaluated"], 1)
+        self.assertEqual(run["violations"]["invariant"], {"largest": None, "t": None})
+
+    def test_all_outputs_of_a_right_model_are_evaluated(self):
+        run, summary, page = self.run_model()
+        self.assertEqual(run["counts"]["unevaluated"], 0)
+        self.assertNotIn("not evaluated", summary)
+        self.assertNotIn("with doubts", page)
+
 
 class Csv(RunTest):
+    def test_names_of_any_length_are_whole(self):
+        names = ["long " * 20000, 'with "quotes", commas ' * 5000]
+        quantity = '{.name = "%s", .unit = "J", .value = energy, .conserved = 1, .scale = 10}'
+        quoted = ", ".join(quantity % name.replace('"', r"\"") for name in names)
+        path = self.folder / "run.csv"
+        self.assert_done(cpodes("run", compile_model(self.folder, quantities=quoted), "--outputs", 2, "--csv", path, "--quiet"))
+        header, *rows = rows_of(path)
+        self.assertEqual(header[5:7], names)
+        self.assertEqual([len(row) for row in rows], 3 * [len(header)])
+
     def test_a_row_for_each_output_at_equal_distances(self):
         path = self.folder / "run.csv"
         self.assert_done(cpodes("run", "slider_crank", "--outputs", 40, "--csv", path))
@@ -202,7 +274,56 @@ class Interrupted(RunTest):
     def test_a_summary_that_nobody_gets_is_an_error(self):
         with open("/dev/full", "w") as full:
             process = subprocess.run([PROGRAM, "run", "pendulum"], stdout=full, stderr=subprocess.PIPE, text=True)
-        self.assert_refused(process, "summary", status=OUTPUT)
+        self.assert_refused(process, "stdout", status=OUTPUT)
+
+    def test_a_table_that_is_appended_spares_what_was_there(self):
+        log = self.folder / "log"
+        log.write_text("before\n" * 10000)
+        with open(log, "a") as end:
+            process = subprocess.run(
+                [PROGRAM, "run", *LONG, "--csv", "-", "--quiet"], stdout=end, stderr=subprocess.PIPE, text=True,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100003, 100003)),
+            )
+        self.assert_refused(process, "row", status=OUTPUT)
+        text = log.read_text()
+        self.assertTrue(text.startswith("before\n" * 10000 + "t,"))
+        self.assertTrue(text.endswith("\n"))
+        self.assertEqual(len({line.count(",") for line in text.splitlines()[10000:]}), 1)
+
+    def test_two_signals_at_once_are_one(self):
+        summary = self.folder / "run.json"
+        process = subprocess.Popen([PROGRAM, "run", *LONG, "--json", summary, "--quiet"], stderr=subprocess.DEVNULL)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(process.wait(timeout=60), INTERRUPTED)
+        run = json.loads(summary.read_text())
+        self.assertEqual(run["ending"], "interrupted")
+        self.assertGreater(run["t"], 0)  # the first output would be at 0.1
+
+    def test_standard_streams_may_be_closed(self):
+        summary = self.folder / "run.json"
+        process = subprocess.run(["sh", "-c", f"'{PROGRAM}' run pendulum --quiet --json '{summary}' <&- >&-"], stderr=subprocess.PIPE)
+        self.assertEqual(process.returncode, DONE, process.stderr)
+        self.assertEqual(json.loads(summary.read_text())["ending"], "done")
+
+    def test_help_that_nobody_gets_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            for arguments in (["--help"], ["run", "--help"], ["list"], ["describe", "pendulum"]):
+                process = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assert_refused(process, "stdout", status=OUTPUT)
+
+    def test_files_are_made_in_the_current_folder(self):
+        self.assert_done(cpodes("run", "pendulum", "--json", "a.json", "--csv", "a.csv", "--quiet", cwd=self.folder))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.csv", "a.json"])
+
+    def test_a_link_stays_a_link(self):
+        target, link = self.folder / "target.json", self.folder / "link.json"
+        target.write_text("old")
+        link.symlink_to(target)
+        self.assert_done(cpodes("run", "pendulum", "--json", link, "--quiet"))
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(json.loads(target.read_text())["ending"], "done")
 
     def test_a_reader_that_leaves_is_one_line(self):
         process = subprocess.Popen([PROGRAM, "run", *LONG, "--quiet", "--csv", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -278,6 +399,8 @@ class Refused(RunTest):
             (["pendulum", "--report", ""], ["--report", "path"]),
             (["pendulum", "--csv", "-", "--json", "-"], ["--csv", "--json"]),
             (["pendulum", "--csv", "-", "--report", "-"], ["--csv", "--report"]),
+            (["pendulum", "--csv", f"{folder}/a", "--json", f"{folder}/a"], [f"{folder}/a", "two outputs"]),
+            (["pendulum", "--json", folder + "/" + "n" * 240], ["--json", "too long"]),
         ]
         for arguments, words in cases:
             with self.subTest(" ".join(arguments)):

@@ -41,6 +41,7 @@ PARTS = {
     "Au": "y[0] = 2 * (q[0] * x[0] + q[1] * x[1]); return 0;",
     "ATl": "y[0] = 2 * q[0] * x[0]; y[1] = 2 * q[1] * x[0]; return 0;",
     "Minv": "y[0] = x[0]; y[1] = x[1]; return 0;",
+    "Mu": "y[0] = x[0]; y[1] = x[1]; return 0;",
     "udot": """
         const sunrealtype s = 2 * (q[0] * q[0] + q[1] * q[1]);
         l[0] = (u[0] * u[0] + u[1] * u[1] - q[1] * ((G *)data)->g) / s;
@@ -62,7 +63,7 @@ PARTS = {
 ODE = "model->f = ode; model->m = 2; model->c = c; model->G = jacobian;"
 ODE_ALONE = f"model->mech = (CPMechModel){{.nu = 0}}; {ODE}"
 
-OPERATORS = "{.nu = 2, .np = 1, .p = p, .v = v, .b = b, .udot = udot, .Au = Au, .ATl = ATl, .Minv = Minv, .Mu = Minv}"
+OPERATORS = "{.nu = 2, .np = 1, .p = p, .v = v, .b = b, .udot = udot, .Au = Au, .ATl = ATl, .Minv = Minv, .Mu = Mu}"
 
 SOURCE = """
 #include <cpodes/cpodes_model.h>
@@ -84,6 +85,7 @@ static int jac(sunrealtype t, In q, In u, In z, In a, In l, SUNMatrix K, SUNMatr
 static int Au(sunrealtype t, In q, In x, sunrealtype *y, void *data) { @Au@ }
 static int ATl(sunrealtype t, In q, In x, sunrealtype *y, void *data) { @ATl@ }
 static int Minv(sunrealtype t, In q, In x, sunrealtype *y, void *data) { @Minv@ }
+static int Mu(sunrealtype t, In q, In x, sunrealtype *y, void *data) { @Mu@ }
 static int udot(sunrealtype t, In q, In u, In z, sunrealtype *a, sunrealtype *l, void *data) { @udot@ }
 static int ode(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   const sunrealtype *s = N_VGetArrayPointer(y); sunrealtype *r = N_VGetArrayPointer(ydot); @ode@ }

@@ -189,6 +189,42 @@ START_TEST(extremes_are_those_of_all_samples) {
 }
 END_TEST
 
+/* One sample: a quantity, a position violation and a multiplier, all else is right */
+static void tell_some(History *h, double t, double value, double violation, double multiplier) {
+  const double y[2 * NQ] = {0}, quantity[NQUANTITIES] = {value, 3}, lambda[3] = {0, multiplier, 0},
+                     points[3 * NPOINTS] = {0};
+  const Sample sample = {t, y, quantity, lambda, points, {violation, 0, NAN, NAN}};
+  ck_assert_int_eq(h->listener.sample(&h->listener, &sample), 0);
+}
+
+START_TEST(a_quantity_that_was_nan_once_stays_lost) {
+  enum { SAMPLES = 5 };
+  History h;
+  start(&h);
+  for (int i = 0; i < SAMPLES; i++) tell_some(&h, i, i == _i ? NAN : 1, 0, 0);
+  ck_assert(isnan(h.most_drift[0]) && isnan(h.most_rise[0]));
+  ck_assert_double_eq(h.most_drift[1], 0);
+  ck_assert_double_eq(h.most_rise[1], 0);
+  ck_assert_int_eq(h.unevaluated, 0);
+  history_free(&h);
+}
+END_TEST
+
+START_TEST(samples_that_could_not_be_evaluated_are_counted_once_each) {
+  History h;
+  start(&h);
+  tell_some(&h, 0, 1, NAN, 0);
+  ck_assert(isnan(h.most_violation[LEVEL_POSITION])); /* not 0: it is not known */
+  tell_some(&h, 1, 1, 1e-9, 0);
+  tell_some(&h, 2, 1, 1e-8, NAN);
+  tell_some(&h, 3, 1, NAN, NAN);
+  ck_assert_int_eq(h.unevaluated, 3);
+  ck_assert_double_eq(h.most_violation[LEVEL_POSITION], 1e-8);
+  ck_assert_double_eq(h.when[LEVEL_POSITION], 2);
+  history_free(&h);
+}
+END_TEST
+
 START_TEST(curves_and_frames_end_with_the_newest_sample) {
   History h;
   start(&h);
@@ -288,6 +324,8 @@ int main(void) {
   tcase_add_test(listener, a_row_has_the_parts_in_the_columns_that_are_told);
   tcase_add_test(listener, of_many_components_the_first_and_the_last_are_drawn);
   tcase_add_test(listener, extremes_are_those_of_all_samples);
+  tcase_add_loop_test(listener, a_quantity_that_was_nan_once_stays_lost, 0, 5);
+  tcase_add_test(listener, samples_that_could_not_be_evaluated_are_counted_once_each);
   tcase_add_test(listener, curves_and_frames_end_with_the_newest_sample);
   tcase_add_test(listener, rejected_attempts_sum_up_to_those_of_all_steps);
   tcase_add_test(listener, events_beyond_those_that_are_kept_are_counted);

@@ -1,0 +1,39 @@
+#include "interrupts.h"
+
+#include "../clock.h"
+#include "../command.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+enum { NUM_CAUGHT = sizeof caught / sizeof caught[0] };
+
+/* What a signal handler may know */
+static volatile sig_atomic_t interrupted = 0;
+static volatile time_t when              = 0;
+
+/* `timeout` and shells send a signal to the process and to its group: two at once are one */
+static void note_interrupt(int number) {
+  const time_t now = (time_t)clock_seconds(CLOCK_MONOTONIC);
+  (void)number;
+  if (interrupted && now > when + 1) _exit(STATUS_INTERRUPTED);
+  if (!interrupted) when = now;
+  interrupted = 1;
+}
+
+void catch_interrupts(void) {
+  struct sigaction action = {.sa_handler = note_interrupt};
+  for (int i = 0; i < NUM_CAUGHT; i++) sigaction(caught[i], &action, NULL);
+  signal(SIGPIPE, SIG_IGN);
+#ifdef SIGXFSZ
+  signal(SIGXFSZ, SIG_IGN);
+#endif
+}
+
+void forget_interrupts(void) {
+  for (int i = 0; i < NUM_CAUGHT; i++) signal(caught[i], SIG_DFL);
+  signal(SIGPIPE, SIG_DFL);
+}
+
+bool was_interrupted(void) { return interrupted != 0; }
