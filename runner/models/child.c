@@ -1,7 +1,8 @@
 #define _POSIX_C_SOURCE 200809L /* kill, nanosleep */
 #include "child.h"
 
-#include "../simulation/process.h"
+#include "../clock.h"
+#include "../simulation/interrupts.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,20 +14,12 @@
 #endif
 
 void child_begin(void) {
-  setpgid(0, 0); /* what the model starts ends with it */
+  setpgid(0, 0); /* Ctrl-C is the parent's business; what the model starts ends with it */
 #ifdef __linux__
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-  signal(SIGPIPE, SIG_DFL);
-  signal(SIGINT, SIG_DFL);
-  signal(SIGTERM, SIG_DFL);
+  forget_interrupts();
   signal(SIGTTOU, SIG_IGN); /* another group than the terminal's may write, too */
-}
-
-static double now(void) {
-  struct timespec time = {0};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
 /* Soon at first, as most children end soon */
@@ -36,7 +29,7 @@ static void sleep_longer(long *nanoseconds) {
 }
 
 ChildEnd child_wait(pid_t child, double limit, int *status) {
-  const double start = now();
+  const double start = clock_seconds(CLOCK_MONOTONIC);
   ChildEnd end       = CHILD_ENDED;
   pid_t ended        = 0;
   *status            = 0;
@@ -46,7 +39,7 @@ ChildEnd child_wait(pid_t child, double limit, int *status) {
     if (ended == child) break;
     if (ended < 0 && errno != EINTR) end = CHILD_LOST;
     else if (was_interrupted()) end = CHILD_INTERRUPTED;
-    else if (limit > 0 && now() - start > limit) end = CHILD_OVER_LIMIT;
+    else if (limit > 0 && clock_seconds(CLOCK_MONOTONIC) - start > limit) end = CHILD_OVER_LIMIT;
   }
   kill(-child, SIGKILL);
   while (ended != child && end != CHILD_LOST && waitpid(child, status, 0) < 0 && errno == EINTR) {}

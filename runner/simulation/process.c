@@ -7,6 +7,7 @@
 
 #include "../clock.h"
 #include "../command.h"
+#include "../models/child.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,9 +20,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
 
 enum { LOOK_EVERY = 50, READ_BYTES = 1 << 16 }; /* [ms] */
 /* So long the error against a reference is waited for once the run has ended, where the run has no limit */
@@ -32,11 +30,7 @@ static const double usual_patience = 1; /* [s] */
 static void run_child(const RunSettings *settings, int file) {
   WireOut wire;
   RunResult result;
-  setpgid(0, 0); /* Ctrl-C is the parent's business; what the model starts ends with it */
-#ifdef __linux__
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-  forget_interrupts();
+  child_begin();
   dup2(STDERR_FILENO, STDOUT_FILENO); /* what a model prints does not belong into our output */
   if (wire_out_create(&wire, file)) _exit(STATUS_FAILED);
   simulate(settings, &wire.listener, &result);
