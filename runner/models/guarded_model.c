@@ -1,9 +1,7 @@
 #include "guarded_model.h"
 
 #include "../command.h"
-
-#include <sundials/sundials_config.h>
-#include <sundials/sundials_context.h>
+#include "../simulation/context.h"
 
 enum { MESSAGE = 400 };
 
@@ -13,20 +11,12 @@ typedef struct {
   void *data;
 } Task;
 
-static int create_context(SUNContext *ctx) {
-#if SUNDIALS_VERSION_MAJOR >= 7
-  return SUNContext_Create(SUN_COMM_NULL, ctx);
-#else
-  return SUNContext_Create(NULL, ctx);
-#endif
-}
-
 static int work_with_model(const Guarded *guarded, void *data) {
   const Task *task          = data;
   const ModelChoice *choice = task->choice;
   char message[MESSAGE]     = "";
-  SUNContext ctx            = NULL;
-  if (create_context(&ctx)) {
+  SUNContext ctx            = context_create();
+  if (!ctx) {
     complain("SUNDIALS gives no context");
     return STATUS_FAILED;
   }

@@ -1,5 +1,7 @@
 #include "problem.h"
 
+#include "context.h"
+
 #include <models/model.h>
 #include <nvector/nvector_serial.h>
 #include <stdio.h>
@@ -175,12 +177,7 @@ static int create_model(Problem *p, char *message) {
 
 int problem_create(Problem *p, const RunSettings *settings, char *message) {
   *p = (Problem){.settings = *settings};
-#if SUNDIALS_VERSION_MAJOR >= 7
-  const int flag = SUNContext_Create(SUN_COMM_NULL, &p->ctx);
-#else
-  const int flag = SUNContext_Create(NULL, &p->ctx);
-#endif
-  if (flag) {
+  if (!(p->ctx = context_create())) {
     snprintf(message, RUN_TEXT, "SUNDIALS gives no context");
     return -1;
   }
