@@ -3,8 +3,8 @@
 
 #include "../command.h"
 #include "../options.h"
+#include "../simulation/child.h"
 #include "../simulation/process.h"
-#include "child.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -2,8 +2,8 @@
 #include "module.h"
 
 #include "../options.h"
+#include "../simulation/child.h"
 #include "../simulation/method.h"
-#include "child.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 
 #include "../clock.h"
 #include "../command.h"
-#include "../models/child.h"
+#include "child.h"
 
 #include <errno.h>
 #include <math.h>

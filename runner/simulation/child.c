@@ -2,7 +2,7 @@
 #include "child.h"
 
 #include "../clock.h"
-#include "../simulation/interrupts.h"
+#include "interrupts.h"
 
 #include <errno.h>
 #include <signal.h>
