@@ -109,8 +109,6 @@ static int take_option(CompareOptions *o, int key, const char *text) {
   }
 }
 
-static bool is_stdout(const char *path) { return path && !strcmp(path, "-"); }
-
 /* What the options mean together; 0 or EINVAL */
 static error_t complete(CompareOptions *o) {
   Comparison *c = o->comparison;

@@ -121,8 +121,6 @@ static int take_option(RunOptions *o, int key, const char *text) {
   }
 }
 
-static int is_stdout(const char *path) { return path && !strcmp(path, "-"); }
-
 /* How many files are stdout */
 static int count_stdout(const RunOptions *o) {
   return is_stdout(o->csv) + is_stdout(o->json) + is_stdout(o->report);

@@ -34,7 +34,7 @@ static void cut(Csv *c, size_t sent, int reason) {
   for (size_t i = 0; i < complete; i++) c->rows += c->text[i] == '\n';
   c->written += (off_t)complete;
   const int is_cut = c->start >= 0 && !ftruncate(c->file, c->start + c->written);
-  complain("%s: %s; it %s its row %ld", strcmp(c->path, "-") ? c->path : "stdout", strerror(reason),
+  complain("%s: %s; it %s its row %ld", is_stdout(c->path) ? "stdout" : c->path, strerror(reason),
            is_cut ? "ends with" : "got as far as", c->rows > 0 ? c->rows - 1 : 0);
 }
 

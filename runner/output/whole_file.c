@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int is_stdout(const char *path) { return !strcmp(path, "-"); }
+bool is_stdout(const char *path) { return path && !strcmp(path, "-"); }
 
 /* Devices and pipes are written to as they are */
 static int is_special(const char *path) {

@@ -7,6 +7,8 @@
 
 enum { PATH_LENGTH = 4096 };
 
+/* Is it "-"? NULL: no */
+bool is_stdout(const char *path);
 /* Can a file be made there? whole: by whole_file_open. Asked before the run; complains if not: 0 or -1 */
 int path_check(const char *option, const char *path, int whole);
 
