@@ -9,14 +9,14 @@
 #include <unistd.h>
 
 /* No shell sees more than itself in these */
-static int is_plain(const char *word) {
+int shell_is_plain(const char *word) {
   return *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                               "_-./+,:@%") == strlen(word);
+                               "_-./+,:=@%") == strlen(word);
 }
 
 void shell_quote(const char *word, char *text, size_t length) {
   size_t used = 0;
-  if (is_plain(word) || length < 8) {
+  if (shell_is_plain(word) || length < 8) {
     snprintf(text, length, "%s", word);
     return;
   }

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+/* Is it the same to a shell without quotes? */
+int shell_is_plain(const char *word);
 /* word as one word of a command: in quotes if it needs them; text [length]: out, cut if it is too short */
 void shell_quote(const char *word, char *text, size_t length);
 /* Is there a program of this name in PATH? */

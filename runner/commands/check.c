@@ -3,6 +3,7 @@
 #include "../command.h"
 #include "../models/guarded_model.h"
 #include "../models/model_arguments.h"
+#include "../redirect.h"
 
 #include <errno.h>
 #include <math.h>
@@ -38,17 +39,10 @@ typedef struct {
   int saved;  /* the true stderr; -1: not caught */
 } Catch;
 
-static void catch_begin(Catch *c) {
-  fflush(stderr);
-  c->saved = c->file ? dup(STDERR_FILENO) : -1;
-  if (c->saved >= 0) dup2(fileno(c->file), STDERR_FILENO);
-}
+static void catch_begin(Catch *c) { c->saved = stderr_redirect(c->file ? fileno(c->file) : -1); }
 
 static void catch_end(Catch *c) {
-  fflush(stderr);
-  if (c->saved < 0) return;
-  dup2(c->saved, STDERR_FILENO);
-  close(c->saved);
+  stderr_restore(c->saved);
   c->saved = -1;
 }
 

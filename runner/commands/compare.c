@@ -86,11 +86,6 @@ static int take_tolerance(Comparison *c, const char *text) {
   return 0;
 }
 
-static int take_path(const char *option, const char *path, const char **taken) {
-  *taken = path;
-  return path_check(option, path, 1);
-}
-
 static int take_option(CompareOptions *o, int key, const char *text) {
   Comparison *c = o->comparison;
   switch (key) {
@@ -103,9 +98,11 @@ static int take_option(CompareOptions *o, int key, const char *text) {
   case KEY_TO: return parse_number("--to", text, 1e-15, 1, &c->to);
   case KEY_PER_DECADE: return parse_number("--per-decade", text, 0.1, 20, &c->per_decade);
   case KEY_LIMIT: return parse_number("--time-limit", text, 1e-3, 1e9, &c->limit);
-  case KEY_CSV: return take_path("--csv", text, &o->csv);
-  case KEY_JSON: return take_path("--json", text, &o->json);
-  default: return figure_check_path("--plot", text) ? -1 : take_path("--plot", text, &o->plot);
+  case KEY_CSV: return path_take("--csv", text, 1, &o->csv);
+  case KEY_JSON: return path_take("--json", text, 1, &o->json);
+  case KEY_PLOT:
+    return figure_check_path("--plot", text) || path_take("--plot", text, 1, &o->plot) ? -1 : 0;
+  default: return ARGP_ERR_UNKNOWN;
   }
 }
 
@@ -130,9 +127,8 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   const error_t error = take_model_arguments(&o->model, key, text);
   if (key == ARGP_KEY_END && !error) return complete(o);
   if (error != ARGP_ERR_UNKNOWN) return error;
-  for (const struct argp_option *option = options; option->name || option->doc; option++)
-    if (option->name && option->key == key) return take_option(o, key, text) ? EINVAL : 0;
-  return ARGP_ERR_UNKNOWN;
+  const int flag = take_option(o, key, text);
+  return flag == ARGP_ERR_UNKNOWN ? ARGP_ERR_UNKNOWN : flag ? EINVAL : 0;
 }
 
 /* ------------------------------------------------------------------------------------- comparing -- */

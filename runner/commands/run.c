@@ -89,13 +89,8 @@ static int take_positive(const char *option, const char *text, double most, doub
   return -1;
 }
 
-static int take_path(const char *option, const char *path, const char **taken, bool whole) {
-  *taken = path;
-  return path_check(option, path, whole);
-}
-
 static int take_figure(const char *option, const char *path, const char **taken) {
-  return figure_check_path(option, path) || take_path(option, path, taken, true) ? -1 : 0;
+  return figure_check_path(option, path) || path_take(option, path, 1, taken) ? -1 : 0;
 }
 
 static int take_option(RunOptions *o, int key, const char *text) {
@@ -113,11 +108,12 @@ static int take_option(RunOptions *o, int key, const char *text) {
   case KEY_FORM: return parse_form(text, &s->form);
   case KEY_LINSOL: s->linsol = text; return parse_name("--linsol", text, linsol_name);
   case KEY_NORM: s->norm = text; return parse_name("--norm", text, norm_name);
-  case KEY_CSV: return take_path("--csv", text, &o->csv, false);
-  case KEY_JSON: return take_path("--json", text, &o->json, true);
+  case KEY_CSV: return path_take("--csv", text, 0, &o->csv);
+  case KEY_JSON: return path_take("--json", text, 1, &o->json);
   case KEY_PLOT: return take_figure("--plot", text, &o->plot);
   case KEY_PICTURE: return take_figure("--picture", text, &o->picture);
-  default: return take_path("--report", text, &o->report, true);
+  case KEY_REPORT: return path_take("--report", text, 1, &o->report);
+  default: return ARGP_ERR_UNKNOWN;
   }
 }
 
@@ -173,9 +169,8 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   const error_t taken = take_model_arguments(&o->model, key, text);
   if (key == ARGP_KEY_END) return taken ? taken : complete(o);
   if (taken != ARGP_ERR_UNKNOWN) return taken;
-  for (const struct argp_option *option = options; option->name || option->doc; option++)
-    if (option->name && option->key == key) return take_option(o, key, text) ? EINVAL : 0;
-  return ARGP_ERR_UNKNOWN;
+  const int flag = take_option(o, key, text);
+  return flag == ARGP_ERR_UNKNOWN ? ARGP_ERR_UNKNOWN : flag ? EINVAL : 0;
 }
 
 /* --------------------------------------------------------------------------------------- running -- */

@@ -1,17 +1,12 @@
 #include "comparison.h"
 
+#include "../output/json_file.h"
 #include "../output/writers.h"
 
-#include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
 enum { MOST_REASON = 150 };
-
-static long rejected(const RunResult *r) {
-  return r->rejected_error + r->rejected_projection + r->rejected_rhs + r->rejected_solve;
-}
 
 static int width_of_names(const Comparison *c) {
   int width = 8;
@@ -44,18 +39,13 @@ void comparison_print_row(const Comparison *c, const ComparedRun *run, FILE *out
   /* what the reference cannot tell apart is no error */
   if (run->error <= c->accuracy) fprintf(out, "  < %7.1e", c->accuracy);
   else fprintf(out, " %10.1e", run->error);
-  fprintf(out, " %8ld %9ld %9ld %9.3g\n", r->steps, rejected(r), r->rhs, r->seconds);
+  fprintf(out, " %8ld %9ld %9ld %9.3g\n", r->steps, rejections(r), r->rhs, r->seconds);
 }
 
 /* ------------------------------------------------------------------------------------ for programs -- */
 
-static const char *ending_name(RunEnding ending) {
-  static const char *const names[] = {"done", "failed", "crashed", "interrupted", "unwritten"};
-  return names[ending];
-}
-
 int comparison_write_csv(const Comparison *c, const char *path) {
-  char temporary[PATH_LENGTH];
+  char temporary[TEMPORARY_LENGTH];
   FILE *file = whole_file_open(path, temporary, sizeof temporary);
   if (!file) return -1;
   fprintf(file, "method,tolerance,ending,error,steps,rejected,rhs,jacobians,factorisations,"
@@ -65,38 +55,27 @@ int comparison_write_csv(const Comparison *c, const char *path) {
     const RunResult *r     = &run->result;
     fprintf(file, "%s,%.6g,%s,", run->method->name, run->tol, ending_name(r->ending));
     if (!isnan(run->error)) fprintf(file, "%.6g", run->error);
-    fprintf(file, ",%ld,%ld,%ld,%ld,%ld,%ld,%.6g\n", r->steps, rejected(r), r->rhs, r->jacobians,
+    fprintf(file, ",%ld,%ld,%ld,%ld,%ld,%ld,%.6g\n", r->steps, rejections(r), r->rhs, r->jacobians,
             r->factorisations, r->projections, r->seconds);
   }
   return whole_file_close(file, temporary, path);
 }
 
-static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
-
 static json_t *describe(const ComparedRun *run) {
   const RunResult *r = &run->result;
   return json_pack("{s:s,s:f,s:s,s:s,s:o,s:I,s:I,s:I,s:I,s:I,s:I,s:o}", "method", run->method->name,
                    "tolerance", run->tol, "ending", ending_name(r->ending), "message", r->message,
-                   "error", number(run->error), "steps", (json_int_t)r->steps, "rejected",
-                   (json_int_t)rejected(r), "rhs", (json_int_t)r->rhs, "jacobians",
+                   "error", json_number(run->error), "steps", (json_int_t)r->steps, "rejected",
+                   (json_int_t)rejections(r), "rhs", (json_int_t)r->rhs, "jacobians",
                    (json_int_t)r->jacobians, "factorisations", (json_int_t)r->factorisations,
-                   "projections", (json_int_t)r->projections, "seconds", number(r->seconds));
+                   "projections", (json_int_t)r->projections, "seconds", json_number(r->seconds));
 }
 
 int comparison_write_json(const Comparison *c, const char *path) {
-  char temporary[PATH_LENGTH];
   json_t *runs = json_array();
   for (int i = 0; i < c->nruns; i++) json_array_append_new(runs, describe(&c->run[i]));
-  json_t *all = json_pack("{s:s,s:f,s:{s:s,s:o},s:o}", "model", c->settings.model.type->name,
-                          "t_end", c->settings.t_end, "reference", "origin", c->origin, "accuracy",
-                          number(c->accuracy), "runs", runs);
-  FILE *file  = all ? whole_file_open(path, temporary, sizeof temporary) : NULL;
-  int failed  = !file;
-  if (!all) complain("--json: there is no memory");
-  if (file) {
-    failed = json_dumpf(all, file, JSON_INDENT(2)) | (fputc('\n', file) == EOF);
-    failed = whole_file_close(file, temporary, path) || failed;
-  }
-  json_decref(all);
-  return failed ? -1 : 0;
+  return json_save(json_pack("{s:s,s:f,s:{s:s,s:o},s:o}", "model", c->settings.model.type->name,
+                             "t_end", c->settings.t_end, "reference", "origin", c->origin,
+                             "accuracy", json_number(c->accuracy), "runs", runs),
+                   path);
 }

@@ -86,16 +86,11 @@ int gnuplot_run(FILE *script, FILE *out, const char *what) {
 }
 
 static int write_whole(const char *path, const char *text, size_t length) {
-  char temporary[PATH_LENGTH];
+  char temporary[TEMPORARY_LENGTH];
   FILE *file = whole_file_open(path, temporary, sizeof temporary);
   if (!file) return -1;
-  errno = 0;
-  if (fwrite(text, 1, length, file) == length && !fflush(file))
-    return whole_file_close(file, temporary, path);
-  complain("%s was not written: %s", path, strerror(errno));
-  fclose(file);
-  if (temporary[0]) unlink(temporary);
-  return -1;
+  fwrite(text, 1, length, file); /* whole_file_close sees whether all went well */
+  return whole_file_close(file, temporary, path);
 }
 
 int gnuplot_write(FILE *script, const char *path) {

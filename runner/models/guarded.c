@@ -59,12 +59,9 @@ static int explain(const char *name, const Shared *shared, long limit, int statu
   }
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
     return STATUS_OUTPUT; /* who reads our output has seen enough */
-  if (WIFSIGNALED(status))
-    complain("%s: the model crashed: %s%s%s", name, strsignal(WTERMSIG(status)), during,
-             shared->doing);
-  else
-    complain("%s: the model ended the process, with exit status %d%s%s", name, WEXITSTATUS(status),
-             during, shared->doing);
+  char reason[GUARDED_TEXT];
+  child_describe(status, reason, sizeof reason);
+  complain("%s: %s%s%s", name, reason, during, shared->doing);
   return STATUS_CRASHED;
 }
 

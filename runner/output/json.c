@@ -1,18 +1,14 @@
 /* The summary for programs. Numbers that are not known, or not finite, are null. */
+#include "json_file.h"
 #include "writers.h"
 
-#include "../options.h"
-
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 #include <sundials/sundials_config.h>
 
-static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
-
 static json_t *numbers(const double *x, long count) {
   json_t *array = json_array();
-  for (long i = 0; i < count; i++) json_array_append_new(array, number(x[i]));
+  for (long i = 0; i < count; i++) json_array_append_new(array, json_number(x[i]));
   return array;
 }
 
@@ -22,17 +18,12 @@ static json_t *text(const char *string) {
   return value ? value : json_string("(not UTF-8)");
 }
 
-static const char *const endings[] = {[RUN_DONE]        = "done",
-                                      [RUN_FAILED]      = "failed",
-                                      [RUN_CRASHED]     = "crashed",
-                                      [RUN_INTERRUPTED] = "interrupted",
-                                      [RUN_UNWRITTEN]   = "unwritten"};
-
 static json_t *describe_model(const RunInfo *info) {
   const ModelChoice *choice = &info->settings->model;
   json_t *parameters        = json_object();
   for (int i = 0; i < choice->type->nparameters; i++)
-    json_object_set_new(parameters, choice->type->parameters[i].name, number(choice->values[i]));
+    json_object_set_new(parameters, choice->type->parameters[i].name,
+                        json_number(choice->values[i]));
   return json_pack("{s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:I}", "name", text(choice->type->name), "title",
                    text(choice->type->title), "source", text(choice->type->source), "parameters",
                    parameters, "n", (json_int_t)info->n, "nq", (json_int_t)info->nq, "nu",
@@ -42,9 +33,10 @@ static json_t *describe_model(const RunInfo *info) {
 static json_t *describe_settings(const RunInfo *info) {
   const RunSettings *s = info->settings;
   return json_pack("{s:o,s:o,s:o,s:o,s:I,s:s,s:o,s:o}", "method", text(info->method), "rtol",
-                   number(s->rtol), "atol", number(s->atol), "t_end", number(s->t_end), "outputs",
-                   (json_int_t)s->outputs, "form", s->form == FORM_MECH ? "mech" : "ode", "linsol",
-                   text(s->linsol), "norm", text(s->norm));
+                   json_number(s->rtol), "atol", json_number(s->atol), "t_end",
+                   json_number(s->t_end), "outputs", (json_int_t)s->outputs, "form",
+                   s->form == FORM_MECH ? "mech" : "ode", "linsol", text(s->linsol), "norm",
+                   text(s->norm));
 }
 
 static json_t *describe_end_state(const History *h) {
@@ -54,7 +46,7 @@ static json_t *describe_end_state(const History *h) {
     component_name(h->info, i, name, sizeof name);
     json_array_append_new(names, text(name));
   }
-  return json_pack("{s:o,s:o,s:o}", "t", number(h->last_t), "names", names, "y",
+  return json_pack("{s:o,s:o,s:o}", "t", json_number(h->last_t), "names", names, "y",
                    numbers(h->last, h->info->n));
 }
 
@@ -67,9 +59,10 @@ static json_t *describe_quantities(const History *h) {
     json_array_append_new(
         array,
         json_pack("{s:o,s:o,s:b,s:o,s:o,s:o,s:o,s:o}", "name", text(q->name), "unit", text(q->unit),
-                  "conserved", q->conserved, "scale", number(i < RUN_SCALES ? info->scale[i] : NAN),
-                  "first", number(h->first_quantity[i]), "last", number(h->last_quantity[i]),
-                  "drift", number(h->most_drift[i]), "rise", number(h->most_rise[i])));
+                  "conserved", q->conserved, "scale",
+                  json_number(i < RUN_SCALES ? info->scale[i] : NAN), "first",
+                  json_number(h->first_quantity[i]), "last", json_number(h->last_quantity[i]),
+                  "drift", json_number(h->most_drift[i]), "rise", json_number(h->most_rise[i])));
   }
   return array;
 }
@@ -78,9 +71,9 @@ static json_t *describe_violations(const History *h) {
   json_t *object = json_object();
   for (int i = 0; i < NUM_LEVELS; i++)
     if (level_exists(h->info, i))
-      json_object_set_new(
-          object, level_name(i),
-          json_pack("{s:o,s:o}", "largest", number(h->most_violation[i]), "t", number(h->when[i])));
+      json_object_set_new(object, level_name(i),
+                          json_pack("{s:o,s:o}", "largest", json_number(h->most_violation[i]), "t",
+                                    json_number(h->when[i])));
   return object;
 }
 
@@ -101,7 +94,7 @@ static json_t *describe_events(const History *h) {
     const RunEvent *e = &h->event[i];
     json_array_append_new(
         array, json_pack("{s:s,s:o,s:i,s:i}", "kind", e->kind == EVENT_ROOT ? "root" : "stop", "t",
-                         number(e->t), "root", e->root, "direction", e->direction));
+                         json_number(e->t), "root", e->root, "direction", e->direction));
   }
   return array;
 }
@@ -119,27 +112,16 @@ static json_t *describe_run(const History *h, int argc, char **argv) {
       "o}",
       "cpodes", CPODES_VERSION, "sundials", SUNDIALS_VERSION, "command",
       describe_command(argc, argv), "model", describe_model(h->info), "settings",
-      describe_settings(h->info), "ending", endings[r->ending], "message", text(r->message), "t",
-      number(r->t), "end", describe_end_state(h), "quantities", describe_quantities(h), "violations",
-      describe_violations(h), "counts", describe_counts(h), "events", describe_events(h),
-      "events_seen", (json_int_t)h->events, "seconds", number(r->seconds), "rank", "rank",
-      (json_int_t)r->rank, "constraints", (json_int_t)r->constraints, "unique", r->unique, "error",
-      number(r->error), "reference_error", number(h->info->known ? h->info->reference_error : NAN),
-      "flag", json_integer(r->flag), "reference_late", number(r->late));
+      describe_settings(h->info), "ending", ending_name(r->ending), "message", text(r->message),
+      "t", json_number(r->t), "end", describe_end_state(h), "quantities", describe_quantities(h),
+      "violations", describe_violations(h), "counts", describe_counts(h), "events",
+      describe_events(h), "events_seen", (json_int_t)h->events, "seconds", json_number(r->seconds),
+      "rank", "rank", (json_int_t)r->rank, "constraints", (json_int_t)r->constraints, "unique",
+      r->unique, "error", json_number(r->error), "reference_error",
+      json_number(h->info->known ? h->info->reference_error : NAN), "flag", json_integer(r->flag),
+      "reference_late", json_number(r->late));
 }
 
 int json_write(const History *history, int argc, char **argv, const char *path) {
-  char temporary[PATH_LENGTH + 32];
-  json_t *run = describe_run(history, argc, argv);
-  if (!run) {
-    complain("%s: no memory", path);
-    return -1;
-  }
-  FILE *file = whole_file_open(path, temporary, sizeof temporary);
-  if (file) {
-    json_dumpf(run, file, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    fputc('\n', file); /* whole_file_close sees whether all went well */
-  }
-  json_decref(run);
-  return file ? whole_file_close(file, temporary, path) : -1;
+  return json_save(describe_run(history, argc, argv), path);
 }

@@ -35,7 +35,8 @@ static const char *obstacle(const char *path, int whole) {
   return access(folder, W_OK) ? strerror(errno) : NULL;
 }
 
-int path_check(const char *option, const char *path, int whole) {
+int path_take(const char *option, const char *path, int whole, const char **taken) {
+  *taken = path;
   if (is_stdout(path)) return 0;
   if (!path[0] || strlen(path) >= PATH_LENGTH - SUFFIX) {
     complain("%s: a path must have from 1 to %d characters", option, PATH_LENGTH - SUFFIX - 1);
@@ -67,9 +68,11 @@ static int put_in_place(const char *temporary) {
 }
 
 int whole_file_close(FILE *file, const char *temporary, const char *path) {
+  const int earlier =
+      ferror(file) ? errno : 0; /* flushing once more may find nothing left to fail with */
   errno       = 0;
   int failed  = fflush(file) || ferror(file);
-  int problem = errno;
+  int problem = errno ? errno : earlier;
   if (file != stdout && fclose(file) && !failed) {
     failed  = 1;
     problem = errno;

@@ -5,12 +5,13 @@
 
 #include "history.h"
 
-enum { PATH_LENGTH = 4096 };
+enum { PATH_LENGTH = 4096, TEMPORARY_LENGTH = PATH_LENGTH + 32 };
 
 /* Is it "-"? NULL: no */
 bool is_stdout(const char *path);
-/* Can a file be made there? whole: by whole_file_open. Asked before the run; complains if not: 0 or -1 */
-int path_check(const char *option, const char *path, int whole);
+/* The value of an option: can a file be made there? whole: by whole_file_open. taken: out, path. Asked before the run; complains if
+   not: 0 or -1 */
+int path_take(const char *option, const char *path, int whole, const char **taken);
 
 /* One row for each sample, at once; path "-": stdout. If a row cannot be written the file ends with the last complete
    one. */

@@ -1,5 +1,7 @@
 #include "html.h"
 
+#include "../shell.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -22,14 +24,8 @@ void html_text(FILE *out, const char *text) {
   while (*text) put(out, *text++);
 }
 
-static bool is_plain(const char *argument) {
-  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                              "_@%+=:,./-";
-  return *argument && !argument[strspn(argument, plain)];
-}
-
 void html_argument(FILE *out, const char *argument) {
-  if (is_plain(argument)) {
+  if (shell_is_plain(argument)) {
     html_text(out, argument);
     return;
   }

@@ -136,7 +136,7 @@ static void destroy(Report *r) {
 }
 
 int report_write(const History *history, int argc, char **argv, const char *path) {
-  char temporary[PATH_LENGTH + 32];
+  char temporary[TEMPORARY_LENGTH];
   if (!history->info) {
     complain("%s is not written: the run did not begin", path);
     return -1;

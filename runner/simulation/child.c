@@ -1,4 +1,4 @@
-#define _POSIX_C_SOURCE 200809L /* kill, nanosleep */
+#define _GNU_SOURCE /* kill, nanosleep, strsignal */
 #include "child.h"
 
 #include "../clock.h"
@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,4 +46,11 @@ ChildEnd child_wait(pid_t child, double limit, int *status) {
   kill(-child, SIGKILL);
   while (ended != child && end != CHILD_LOST && waitpid(child, status, 0) < 0 && errno == EINTR) {}
   return end;
+}
+
+void child_describe(int status, char *text, size_t length) {
+  if (WIFSIGNALED(status))
+    snprintf(text, length, "the model crashed: %s", strsignal(WTERMSIG(status)));
+  else
+    snprintf(text, length, "the model ended the process, with exit status %d", WEXITSTATUS(status));
 }

@@ -11,5 +11,7 @@ void child_begin(void);
 /* In the parent: until the child ends, for limit seconds at most (0: none), or until catch_interrupts' signals. It is killed
    then, as is what it had started. status: out, of waitpid */
 ChildEnd child_wait(pid_t child, double limit, int *status);
+/* Of a model that did not come to its end: "the model crashed: Killed", "the model ended the process, ..." */
+void child_describe(int status, char *text, size_t length);
 
 #endif

@@ -5,7 +5,8 @@
 #include "problem.h"
 
 typedef struct {
-  /* Its objects, at the start of the model. *self: out; 0, or a flag with the reason in message [RUN_TEXT] */
+  /* Its objects, at the start of the model. *self: out; 0, or a flag, of which message(*self) says the reason; where *self
+     stays NULL it is in message [RUN_TEXT] */
   int (*create)(Problem *problem, void **self, char *message);
   void (*destroy)(void *self);
   /* No step goes beyond t */

@@ -1,6 +1,7 @@
 #include "method.h"
 
 #include "../options.h"
+#include "../redirect.h"
 
 #include <arkode/arkode_butcher_dirk.h>
 #include <arkode/arkode_butcher_erk.h>
@@ -37,29 +38,14 @@ const Method *method_at(int i) { return i >= 0 && i < NUM_METHODS ? &methods[i] 
 
 /* ------------------------------------------------------------------------- ARKODE's tables -- */
 
-/* What SUNDIALS prints about names that it does not know is not for the user's eyes. Returns what ends it, -1: not
-   possible */
-static int silence_stderr(void) {
-  fflush(stderr);
-  const int saved = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY);
-  if (saved >= 0 && nowhere >= 0) dup2(nowhere, STDERR_FILENO);
-  if (nowhere >= 0) close(nowhere);
-  return saved;
-}
-
-static void restore_stderr(int saved) {
-  fflush(stderr);
-  if (saved < 0) return;
-  dup2(saved, STDERR_FILENO);
-  close(saved);
-}
-
 static MethodFound find_table(const char *name, Method *method) {
   if (strncmp(name, "ARKODE_", 7) || strlen(name) >= METHOD_NAME) return METHOD_UNKNOWN;
-  const int saved             = silence_stderr();
+  /* what SUNDIALS prints about names that it does not know is not for the user's eyes */
+  const int nowhere = open("/dev/null", O_WRONLY), saved = stderr_redirect(nowhere);
   ARKodeButcherTable explicit = ARKodeButcherTable_LoadERKByName(name);
   ARKodeButcherTable table    = explicit ? explicit : ARKodeButcherTable_LoadDIRKByName(name);
-  restore_stderr(saved);
+  stderr_restore(saved);
+  if (nowhere >= 0) close(nowhere);
   if (!table) return METHOD_UNKNOWN;
   const int embedded = table->d != NULL; /* else there is no error to choose steps by */
   ARKodeButcherTable_Free(table);

@@ -24,12 +24,10 @@ static int start_ode(Multistep *s) {
 }
 
 static int set_roots(Multistep *s) {
-  const CPModel *model = s->problem->model;
+  CPModel *model = s->problem->model;
   if (model->nroots == 0) return 0;
-  int direction[CP_MODEL_MAX_ROOTS];
-  for (int i = 0; i < model->nroots; i++) direction[i] = model->direction[i];
   const int flag = CVodeRootInit(s->cvode, model->nroots, model->type->roots);
-  return flag ? flag : CVodeSetRootDirection(s->cvode, direction);
+  return flag ? flag : CVodeSetRootDirection(s->cvode, model->direction);
 }
 
 static void destroy(void *self) {
@@ -41,12 +39,13 @@ static void destroy(void *self) {
 
 static int create(Problem *p, void **self, char *message) {
   Multistep *s = calloc(1, sizeof *s);
-  *self        = s;
   if (s) s->mem = CPodeCreate(p->settings.method.lmm, p->ctx);
   if (!s || !s->mem) {
+    destroy(s);
     snprintf(message, RUN_TEXT, "no memory for the integrator");
     return CP_MEM_FAIL;
   }
+  *self      = s;
   s->problem = p;
   s->cvode   = CPodeGetCVodeMem(s->mem);
   int flag   = CPodeSetErrHandlerFn(s->mem, integrator_message, p);
@@ -54,11 +53,6 @@ static int create(Problem *p, void **self, char *message) {
   if (!flag) flag = CPodeSStolerances(s->mem, p->settings.rtol, p->settings.atol);
   if (!flag) flag = set_roots(s);
   if (!flag && p->settings.max_step > 0) flag = CVodeSetMaxStep(s->cvode, p->settings.max_step);
-  if (flag) {
-    const char *text = CPodeGetLastMessage(s->mem);
-    if (!text[0] && p->mech) text = CPMechGetLastMessage(p->mech);
-    snprintf(message, RUN_TEXT, "%s", text);
-  }
   return flag;
 }
 

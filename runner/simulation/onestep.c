@@ -45,12 +45,13 @@ static void destroy(void *self) {
 
 static int create(Problem *p, void **self, char *message) {
   OneStep *s = calloc(1, sizeof *s);
-  *self      = s;
   if (s) s->mem = CPOneStepCreate(p->settings.method.table, p->ctx);
   if (!s || !s->mem) {
+    destroy(s);
     snprintf(message, RUN_TEXT, "%s cannot be used", p->settings.method.name);
     return CP_ILL_INPUT;
   }
+  *self      = s;
   s->problem = p;
   int flag   = CPOneStepSetErrHandlerFn(s->mem, integrator_message, p);
   if (!flag) flag = p->mech ? CPMechAttachOneStep(p->mech, s->mem, 0, p->model->y0) : start_ode(s);
@@ -58,11 +59,6 @@ static int create(Problem *p, void **self, char *message) {
   if (!flag) flag = set_roots(s);
   if (!flag) flag = CPOneStepSetMaxStep(s->mem, p->settings.max_step);
   if (!flag) flag = CPOneStepGetMethod(s->mem, NULL, &s->order, NULL, NULL);
-  if (flag) {
-    const char *text = CPOneStepGetLastMessage(s->mem);
-    if (!text[0] && p->mech) text = CPMechGetLastMessage(p->mech);
-    snprintf(message, RUN_TEXT, "%s", text);
-  }
   return flag;
 }
 

@@ -73,29 +73,30 @@ static int resolve_form(Problem *p, char *message) {
   return -1;
 }
 
+/* Of linear solver and norm */
+static int resolve_names(Problem *p, char *message) {
+  const RunSettings *s = &p->settings;
+  const bool mech      = s->form == FORM_MECH;
+  return choose(linsols, NUM_LINSOLS, "--linsol", s->linsol, mech, &p->linsol, message) ||
+                 choose(norms, NUM_NORMS, "--norm", s->norm, mech, &p->norm, message)
+             ? -1
+             : 0;
+}
+
 CPMech problem_mech(const Problem *p) {
-  int linsol, norm;
-  char message[RUN_TEXT];
-  if (choose(linsols, NUM_LINSOLS, "", p->settings.linsol, true, &linsol, message) ||
-      choose(norms, NUM_NORMS, "", p->settings.norm, true, &norm, message))
-    return NULL;
   CPMech mech = CPModelMech(p->model);
   if (!mech) return NULL;
   /* models by operators solve for themselves, and refuse any choice */
   if (CPMechSetErrHandlerFn(mech, silent, NULL) ||
-      (linsol != CP_KKT_AUTO && CPMechSetLinearSolver(mech, (CPKktLinSol)linsol)) ||
-      (norm != CP_METRIC_DEFAULT && CPMechSetMetric(mech, (CPMechMetric)norm)))
+      (p->linsol != CP_KKT_AUTO && CPMechSetLinearSolver(mech, (CPKktLinSol)p->linsol)) ||
+      (p->norm != CP_METRIC_DEFAULT && CPMechSetMetric(mech, (CPMechMetric)p->norm)))
     CPMechFree(&mech);
   return mech;
 }
 
 static int create_mech(Problem *p, char *message) {
   const Method *method = &p->settings.method;
-  int linsol, norm;
-  if (choose(linsols, NUM_LINSOLS, "--linsol", p->settings.linsol, true, &linsol, message) ||
-      choose(norms, NUM_NORMS, "--norm", p->settings.norm, true, &norm, message))
-    return -1;
-  if (linsol != CP_KKT_AUTO && !p->model->mech.M) {
+  if (p->linsol != CP_KKT_AUTO && !p->model->mech.M) {
     snprintf(message, RUN_TEXT, "--linsol %s is not for %s, which has no matrices: its udot solves",
              p->settings.linsol, p->model->type->name);
     return -1;
@@ -113,7 +114,7 @@ static int create_mech(Problem *p, char *message) {
   return -1;
 }
 
-static int create_projector(Problem *p, int linsol, int norm, char *message) {
+static int create_projector(Problem *p, char *message) {
   const CPModel *model = p->model;
   if (!model->c || model->m == 0) return 0;
   p->residual = N_VNew_Serial(model->m, p->ctx);
@@ -126,8 +127,8 @@ static int create_projector(Problem *p, int linsol, int norm, char *message) {
   CPProjectorSetErrHandlerFn(p->P, silent, NULL);
   int flag = CPProjectorSetUserData(p->P, model->data);
   if (!flag && model->G) flag = CPProjectorSetJacFn(p->P, model->G, p->G ? p->G : model->G_tmpl);
-  if (!flag) flag = CPProjectorSetLinearSolver(p->P, (CPLinSol)linsol);
-  if (!flag) flag = CPProjectorSetNorm(p->P, (CPNorm)norm);
+  if (!flag) flag = CPProjectorSetLinearSolver(p->P, (CPLinSol)p->linsol);
+  if (!flag) flag = CPProjectorSetNorm(p->P, (CPNorm)p->norm);
   if (flag) snprintf(message, RUN_TEXT, "%s", CPProjectorGetLastMessage(p->P));
   return flag ? -1 : 0;
 }
@@ -150,16 +151,12 @@ static int create_solvers(Problem *p, char *message) {
 }
 
 static int create_ode(Problem *p, char *message) {
-  int linsol, norm;
-  if (choose(linsols, NUM_LINSOLS, "--linsol", p->settings.linsol, false, &linsol, message) ||
-      choose(norms, NUM_NORMS, "--norm", p->settings.norm, false, &norm, message))
-    return -1;
   if (p->settings.method.tau != 0) {
     snprintf(message, RUN_TEXT, "--method %s is for the form \"mech\" of a model only",
              p->settings.method.name);
     return -1;
   }
-  return create_projector(p, linsol, norm, message) || create_solvers(p, message) ? -1 : 0;
+  return create_projector(p, message) || create_solvers(p, message) ? -1 : 0;
 }
 
 /* ------------------------------------------------------------------------------------ life cycle -- */
@@ -181,13 +178,8 @@ int problem_create(Problem *p, const RunSettings *settings, char *message) {
     snprintf(message, RUN_TEXT, "SUNDIALS gives no context");
     return -1;
   }
-  if (create_model(p, message) || resolve_form(p, message)) return -1;
+  if (create_model(p, message) || resolve_form(p, message) || resolve_names(p, message)) return -1;
   method_resolve(&p->settings.method, p->model);
-  if (!p->settings.method.lmm && !p->settings.method.table[0]) {
-    snprintf(message, RUN_TEXT, "%s: it suggests a method \"%s\", which is not there",
-             p->model->type->name, p->model->type->method);
-    return -1;
-  }
   resolve_max_step(p);
   return p->settings.form == FORM_MECH ? create_mech(p, message) : create_ode(p, message);
 }

@@ -11,9 +11,10 @@ typedef struct {
   RunSettings settings; /* form and method resolved */
   SUNContext ctx;
   CPModel *model;
-  int warnings;  /* shown */
-  CPMech mech;   /* of the integrator; NULL: ODE form */
-  CPProjector P; /* ODE form, if it has invariants */
+  int linsol, norm; /* what the names of the settings mean in this form */
+  int warnings;     /* shown */
+  CPMech mech;      /* of the integrator; NULL: ODE form */
+  CPProjector P;    /* ODE form, if it has invariants */
   /* ODE form, owned here: templates, solvers */
   N_Vector residual;
   SUNMatrix G, J;

@@ -107,18 +107,14 @@ end_with(RunResult *r, RunEnding ending, const char *format, ...) {
 
 /* The result of a run that did not tell its own */
 static void explain(const Child *c, Silence silence, RunResult *r) {
-  const int status = c->status;
   switch (silence) {
   case REFUSED: end_with(r, RUN_UNWRITTEN, "stopped: its output could not be written"); return;
   case INTERRUPTED: end_with(r, RUN_INTERRUPTED, "interrupted"); return;
   case OVER_LIMIT: end_with(r, RUN_FAILED, "stopped after %g s", c->limit); return;
   default: break;
   }
-  if (WIFSIGNALED(status))
-    end_with(r, RUN_CRASHED, "the model crashed: %s", strsignal(WTERMSIG(status)));
-  else
-    end_with(r, RUN_CRASHED, "the model ended the process, with exit status %d",
-             WEXITSTATUS(status));
+  r->ending = RUN_CRASHED;
+  child_describe(c->status, r->message, RUN_TEXT);
 }
 
 static int status_of(const RunResult *r) {

@@ -17,6 +17,19 @@ bool level_exists(const RunInfo *info, RunLevel level) {
   }
 }
 
+const char *ending_name(RunEnding ending) {
+  static const char *const endings[] = {[RUN_DONE]        = "done",
+                                        [RUN_FAILED]      = "failed",
+                                        [RUN_CRASHED]     = "crashed",
+                                        [RUN_INTERRUPTED] = "interrupted",
+                                        [RUN_UNWRITTEN]   = "unwritten"};
+  return endings[ending];
+}
+
+long rejections(const RunResult *r) {
+  return r->rejected_error + r->rejected_projection + r->rejected_rhs + r->rejected_solve;
+}
+
 void describe_rejections(const RunResult *result, char *text, size_t length) {
   const struct {
     const char *reason;
@@ -36,21 +49,21 @@ void describe_rejections(const RunResult *result, char *text, size_t length) {
 
 /* ---- names of the state's components ---- */
 
-static const CPModelCoordinate *coordinate(const RunInfo *info, long i) {
-  const CPModelType *type = info->settings->model.type;
-  return type->coordinates && i < type->ncoordinates ? &type->coordinates[i] : NULL;
-}
-
 /* u_i is the velocity of q_i, as far as the names go */
 static bool is_rate(const RunInfo *info, long i) {
   return i >= info->nq && i < info->nq + info->nu && info->nq == info->nu;
 }
 
+/* The coordinate that component i is, or is the rate of; NULL: it has no name */
+static const CPModelCoordinate *coordinate_of(const RunInfo *info, long i) {
+  const CPModelType *type = info->settings->model.type;
+  const long q            = is_rate(info, i) ? i - info->nq : i;
+  return type->coordinates && q < info->nq && q < type->ncoordinates ? &type->coordinates[q] : NULL;
+}
+
 void component_name(const RunInfo *info, long i, char *text, size_t length) {
   const bool rate            = is_rate(info, i);
-  const CPModelCoordinate *c = i < info->nq ? coordinate(info, i)
-                               : rate       ? coordinate(info, i - info->nq)
-                                            : NULL;
+  const CPModelCoordinate *c = coordinate_of(info, i);
   if (c) snprintf(text, length, "%s%s", c->name, rate ? "'" : "");
   else if (i < info->nq) snprintf(text, length, "q%ld", i);
   else if (i < info->nq + info->nu) snprintf(text, length, "u%ld", i - info->nq);
@@ -59,9 +72,7 @@ void component_name(const RunInfo *info, long i, char *text, size_t length) {
 
 const char *component_unit(const RunInfo *info, long i, char *text, size_t length) {
   const bool rate            = is_rate(info, i);
-  const CPModelCoordinate *c = i < info->nq ? coordinate(info, i)
-                               : rate       ? coordinate(info, i - info->nq)
-                                            : NULL;
+  const CPModelCoordinate *c = coordinate_of(info, i);
   text[0]                    = '\0';
   if (!c || !c->unit || !c->unit[0]) return text;
   if (!rate) snprintf(text, length, "%s", c->unit);

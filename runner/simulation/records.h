@@ -103,6 +103,10 @@ typedef struct {
   double late;      /* [s] the error has been waited for in vain; 0: not */
 } RunResult;
 
+/* "done", "failed", ... for programs */
+const char *ending_name(RunEnding ending);
+/* Attempts that were rejected, for whatever reason */
+long rejections(const RunResult *result);
 /* "error test: 3, projection: 1", "none" */
 void describe_rejections(const RunResult *result, char *text, size_t length);
 

@@ -62,11 +62,10 @@ static int tell_step(Run *run) {
   sunrealtype h = 0;
   run->kind->newest(run->integrator, &h, &step.order);
   add_counts(run, &all);
-  const long attempts = all.steps + all.rejected_error + all.rejected_projection +
-                        all.rejected_rhs + all.rejected_solve;
-  step.h        = h;
-  step.attempts = attempts - run->attempts;
-  run->attempts = attempts;
+  const long attempts = all.steps + rejections(&all);
+  step.h              = h;
+  step.attempts       = attempts - run->attempts;
+  run->attempts       = attempts;
   return run->listener->step(run->listener, &step);
 }
 
@@ -182,7 +181,9 @@ static int create(Run *run, const RunSettings *settings) {
   if (!run->y || !run->between) return fail(run, CP_MEM_FAIL, "no memory for the state");
   snprintf(run->info.method, METHOD_NAME, "%s", p->settings.method.name);
   const int flag = run->kind->create(p, &run->integrator, message);
-  return flag ? fail(run, flag, message) : 0;
+  if (!flag) return 0;
+  const char *reason = run->integrator ? run->kind->message(run->integrator) : message;
+  return fail(run, flag, reason[0] || !p->mech ? reason : CPMechGetLastMessage(p->mech));
 }
 
 static void finish(Run *run) {
