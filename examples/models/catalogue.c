@@ -20,6 +20,8 @@ static const CPModelType *const catalogue[] = {
     &newton_cradle_type,
     &spatial_chain_type,
     &spatial_bending_chain_type,
+    &bricard_type,
+    &heavy_top_type,
 };
 /* clang-format on */
 

@@ -4,13 +4,19 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-/* r = p (s; v), product of quaternions */
-static void multiply(const sunrealtype p[4], sunrealtype s, const sunrealtype v[3],
-                     sunrealtype r[4]) {
+void quaternion_times(const sunrealtype p[4], sunrealtype s, const sunrealtype v[3],
+                      sunrealtype r[4]) {
   r[0] = p[0] * s - p[1] * v[0] - p[2] * v[1] - p[3] * v[2];
   r[1] = p[0] * v[0] + s * p[1] + p[2] * v[2] - p[3] * v[1];
   r[2] = p[0] * v[1] + s * p[2] + p[3] * v[0] - p[1] * v[2];
   r[3] = p[0] * v[2] + s * p[3] + p[1] * v[1] - p[2] * v[0];
+}
+
+void quaternion_turned(const sunrealtype p[4], const sunrealtype axis[3], sunrealtype angle,
+                       sunrealtype r[4]) {
+  sunrealtype v[3];
+  for (int k = 0; k < 3; k++) v[k] = sin(angle / 2) * axis[k];
+  quaternion_times(p, cos(angle / 2), v, r);
 }
 
 int quaternions_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
@@ -20,7 +26,7 @@ int quaternions_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   sunrealtype *q_dot = N_VGetArrayPointer(ydot), *omega_dot = q_dot + 4 * b->n;
 
   for (sunindextype i = 0; i < b->n; i++, q += 4, q_dot += 4, omega += 3, omega_dot += 3) {
-    multiply(q, 0, omega, q_dot);
+    quaternion_times(q, 0, omega, q_dot);
     for (int k = 0; k < 4; k++) q_dot[k] /= 2;
     omega_dot[0] = (J[1] - J[2]) / J[0] * omega[1] * omega[2];
     omega_dot[1] = (J[2] - J[0]) / J[1] * omega[2] * omega[0];
@@ -85,7 +91,7 @@ void quaternions_exact(const Quaternions *b, sunrealtype t, N_Vector y0, N_Vecto
     const sunrealtype half = rate * t / 2, along = rate > 0 ? sin(half) / rate : 0;
     sunrealtype axis[3];
     for (int k = 0; k < 3; k++) axis[k] = along * (omega_t[k] = omega[k]);
-    multiply(q0, cos(half), axis, q);
+    quaternion_times(q0, cos(half), axis, q);
   }
 }
 
@@ -103,7 +109,7 @@ void quaternions_momentum(const Quaternions *b, N_Vector y, sunindextype body, s
   sunrealtype spin[3], half[4], turned[4];
   for (int k = 0; k < 3; k++) spin[k] = b->J[k] * omega[k];
   const sunrealtype conjugate[3] = {-q[1], -q[2], -q[3]};
-  multiply(q, 0, spin, half);
-  multiply(half, q[0], conjugate, turned);
+  quaternion_times(q, 0, spin, half);
+  quaternion_times(half, q[0], conjugate, turned);
   for (int k = 0; k < 3; k++) L[k] = turned[k + 1];
 }

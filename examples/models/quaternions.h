@@ -20,6 +20,15 @@
 #include <sundials/sundials_matrix.h>
 #include <sundials/sundials_nvector.h>
 
+/* r = p (s; v), the product of quaternions; r is not p */
+void quaternion_times(const sunrealtype p[4], sunrealtype s, const sunrealtype v[3],
+                      sunrealtype r[4]);
+
+/* r: p, then a rotation by the angle [rad] about the unit vector axis, which is given in the axes that p leads to;
+   r is not p */
+void quaternion_turned(const sunrealtype p[4], const sunrealtype axis[3], sunrealtype angle,
+                       sunrealtype r[4]);
+
 typedef struct {
   sunindextype n;   /* number of bodies; y has 7 n components, c has n */
   sunrealtype J[3]; /* principal moments of inertia [kg m^2], > 0 */

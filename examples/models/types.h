@@ -18,5 +18,7 @@ extern const CPModelType bending_chain_type;
 extern const CPModelType newton_cradle_type;
 extern const CPModelType spatial_chain_type;
 extern const CPModelType spatial_bending_chain_type;
+extern const CPModelType bricard_type;
+extern const CPModelType heavy_top_type;
 
 #endif

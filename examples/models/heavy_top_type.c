@@ -1,0 +1,140 @@
+#include "heavy_top.h"
+#include "types.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { CASE, SPIN, THETA, PRECESSION, GRAVITY };
+
+static const CPModelParameter parameters[] = {
+    [CASE]       = {"case", "", "1: fast spin, horizontal at first; 2: steady precession", 1, 1, 2},
+    [SPIN]       = {"spin", "rad/s", "about the axis at first (case 1)", 150, -1e3, 1e3},
+    [THETA]      = {"theta", "rad", "of the axis from the vertical (case 2)", 1.0471975511965976, 0,
+                    3.1415926535897931},
+    [PRECESSION] = {"w", "rad/s", "rate of precession (case 2)", 2, 0.5, 50},
+    [GRAVITY]    = {"g", "m/s^2", "gravity along -z", 9.81, 0, 1e3},
+};
+
+static const CPModelCoordinate coordinates[] = {
+    {"x", "m", "centre of mass"}, {"y", "m", "the same"},  {"z", "m", "the same, upwards"},
+    {"e0", "1", "quaternion"},    {"e1", "1", "the same"}, {"e2", "1", "the same"},
+    {"e3", "1", "the same"},
+};
+
+static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+  (void)t;
+  return rigid_body_energy(model->data, y);
+}
+
+static sunrealtype momentum(const CPModel *model, sunrealtype t, N_Vector y) {
+  (void)t;
+  return heavy_top_momentum(model->data, y);
+}
+
+static sunrealtype axial_rate(const CPModel *model, sunrealtype t, N_Vector y) {
+  (void)model, (void)t;
+  return N_VGetArrayPointer(y)[11];
+}
+
+/* What spin and fall could be: their scales at the start; g may be 0, the spin as well, but not both scales */
+static sunrealtype largest_rate(const CPModel *model) {
+  const HeavyTop *top = model->data;
+  return 1 + fabs(top->steady ? heavy_top_axial_spin(top) : top->spin);
+}
+
+static sunrealtype largest_energy(const CPModel *model) {
+  const HeavyTop *top = model->data;
+  const sunrealtype s = largest_rate(model);
+  return top->body.J[1] * s * s / 2 + 2 * top->body.m * top->g * top->l;
+}
+
+static sunrealtype largest_momentum(const CPModel *model) {
+  const HeavyTop *top = model->data;
+  return top->body.J[1] * largest_rate(model) + top->body.m * top->l * top->l;
+}
+
+static const CPModelQuantity quantities[] = {
+    {"energy", "J", energy, 1, 5638.4, largest_energy},
+    {"angular momentum about z", "kg m^2/s", momentum, 1, 85.78, largest_momentum},
+    {"angular velocity about the axis", "rad/s", axial_rate, 1, 151, largest_rate},
+};
+
+static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+  sunrealtype lambda[HEAVY_TOP_NP];
+  return heavy_top_motion(model->data, t, y, lambda) ? 1 : 0;
+}
+
+static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *lambda) {
+  N_Vector y = N_VClone(model->y0);
+  if (!y) return 1;
+  const int flag = heavy_top_motion(model->data, t, y, lambda);
+  N_VDestroy(y);
+  return flag ? 1 : 0;
+}
+
+/* The rod from the origin to the centre of a disc with four spokes; m R^2 / 2 = J_2 */
+enum { ORIGIN, CENTRE, RIM, SPOKES = 4, NPOINTS = RIM + SPOKES };
+
+static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+  (void)t;
+  const HeavyTop *top   = model->data;
+  const sunrealtype *r  = N_VGetArrayPointer(y);
+  const sunrealtype rim = sqrt(2 * top->body.J[1] / top->body.m);
+  for (int k = 0; k < 3; k++) {
+    xyz[k]              = 0;
+    xyz[3 * CENTRE + k] = r[k];
+  }
+  for (int i = 0; i < SPOKES; i++) {
+    sunrealtype spoke[3] = {0, 0, 0};
+    spoke[i % 2 ? 2 : 0] = i < 2 ? rim : -rim;
+    rigid_body_direction(&top->bodies, 0, y, spoke);
+    for (int k = 0; k < 3; k++) xyz[3 * (RIM + i) + k] = r[k] + spoke[k];
+  }
+}
+
+static int prepare(const CPModel *model, CPMech mech) {
+  return rigid_body_quaternions(model->data, mech);
+}
+
+static int create(CPModel *model) {
+  static const CPModelPointKind kind[NPOINTS] = {CP_POINT_GROUND, CP_POINT_MASS,  CP_POINT_JOINT,
+                                                 CP_POINT_JOINT,  CP_POINT_JOINT, CP_POINT_JOINT};
+  static const int segment[][2] = {{ORIGIN, CENTRE},   {CENTRE, RIM},      {CENTRE, RIM + 1},
+                                   {CENTRE, RIM + 2},  {CENTRE, RIM + 3},  {RIM, RIM + 1},
+                                   {RIM + 1, RIM + 2}, {RIM + 2, RIM + 3}, {RIM + 3, RIM}};
+  const sunrealtype *p          = model->parameter;
+  sunrealtype lambda[HEAVY_TOP_NP];
+  HeavyTop *top = malloc(sizeof *top);
+  model->data   = top;
+  if (!top || CPModelStart(model, HEAVY_TOP_N)) return -1;
+  if (CPModelDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
+  heavy_top_create(top, p[GRAVITY]);
+  top->steady = p[CASE] > SUN_RCONST(1.5);
+  top->spin   = p[SPIN];
+  top->theta  = p[THETA];
+  top->w      = p[PRECESSION];
+  if (heavy_top_motion(top, 0, model->y0, lambda)) return -1;
+  if (rigid_body_model(&top->bodies, 0, model->ctx, &model->mech)) return -1;
+  model->prepare         = prepare;
+  model->known           = 1;
+  model->reference_error = top->steady ? 1e-12 : 2e-12 + 2e-14 * fabs(top->spin);
+  return 0;
+}
+
+const CPModelType heavy_top_type = {
+    .name   = "heavy_top",
+    .title  = "Heavy top with a fast spin",
+    .source = "Bruels, Cardona, Arnold, Mechanism and Machine Theory 48 (2012); Euler's equations "
+              "by extrapolation; steady precession: closed form",
+    .t_end  = 2,
+    .parameters       = parameters,
+    .nparameters      = sizeof parameters / sizeof parameters[0],
+    .quantities       = quantities,
+    .nquantities      = sizeof quantities / sizeof quantities[0],
+    .coordinates      = coordinates,
+    .ncoordinates     = sizeof coordinates / sizeof coordinates[0],
+    .create           = create,
+    .reference        = reference,
+    .reference_lambda = reference_lambda,
+    .points           = points,
+};
