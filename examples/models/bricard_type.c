@@ -102,7 +102,7 @@ static int create(CPModel *model) {
   if (model->parameter[GIVEN] < SUN_RCONST(0.5)) model->mech.b = NULL;
   model->prepare         = prepare;
   model->known           = 1;
-  model->reference_error = 6e-13 * (1 + sqrt(model->parameter[GRAVITY]));
+  model->reference_error = 3e-13 * (1 + sqrt(model->parameter[GRAVITY]));
   return 0;
 }
 

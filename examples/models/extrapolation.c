@@ -36,7 +36,8 @@ static int midpoint(Extrapolation *e, sunrealtype t, sunrealtype H, int n, N_Vec
   return flag;
 }
 
-/* Puts the first column's newest value z through the tableau; row[j] becomes T_{j,j} */
+/* Puts the first column's newest value z through the tableau; row[j] becomes T_{j,j}. By differences: 1 + weight is
+   rounded, so that the sum of two products would scale the state a little in each step. */
 static void extend_row(Extrapolation *e, int j, N_Vector z) {
   N_VScale(1.0, e->row[0], e->previous); /* T_{j-1,0} */
   N_VScale(1.0, z, e->row[0]);
@@ -44,7 +45,8 @@ static void extend_row(Extrapolation *e, int j, N_Vector z) {
     sunrealtype ratio  = (sunrealtype)substeps(j) / (sunrealtype)substeps(j - k);
     sunrealtype weight = 1.0 / (ratio * ratio - 1.0);
     if (k < j) N_VScale(1.0, e->row[k], e->next); /* T_{j-1,k}, for the next column */
-    N_VLinearSum(1.0 + weight, e->row[k - 1], -weight, e->previous, e->row[k]);
+    N_VLinearSum(1.0, e->row[k - 1], -1.0, e->previous, e->row[k]);
+    N_VLinearSum(1.0, e->row[k - 1], weight, e->row[k], e->row[k]);
     if (k < j) N_VScale(1.0, e->next, e->previous);
   }
 }

@@ -117,7 +117,7 @@ static int create(CPModel *model) {
   if (rigid_body_model(&top->bodies, 0, model->ctx, &model->mech)) return -1;
   model->prepare         = prepare;
   model->known           = 1;
-  model->reference_error = top->steady ? 1e-12 : 2e-12 + 2e-14 * fabs(top->spin);
+  model->reference_error = top->steady ? 1e-12 : 5e-13 + 1e-14 * fabs(top->spin);
   return 0;
 }
 

@@ -135,7 +135,7 @@ START_TEST(heavy_top_moves_as_in_the_table) {
       ck_assert_double_le(fabs(entries(y)[i] - (i < 3 ? 1 : sign) * s->y[i]),
                           model->reference_error);
     for (int i = 7; i < 10; i++)
-      ck_assert_double_le(fabs(entries(y)[i + 3] - s->y[i]), 20 * model->reference_error);
+      ck_assert_double_le(fabs(entries(y)[i + 3] - s->y[i]), 10 * model->reference_error);
     for (int i = 0; i < 2; i++) {
       const sunrealtype value = model->type->quantities[i].value(model, s->t, y);
       ck_assert_double_le(fabs(value - s->more[i]), 1e-12 * CPModelScale(model, i));
