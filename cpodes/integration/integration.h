@@ -73,6 +73,9 @@ int cpMakeConsistent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int w
  * it came: CP_OUTPUT_PROJ_FAIL, with the reason in text. kept: workspace; event: what output it is. */
 int cpProjectBetween(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector kept,
                      sunrealtype bound, const char *event, const char *prefix, char *text);
+/* estimate <- P e + a share of e - P e, P the tangent projector at (t, y). 0, or as cpProjectError. */
+int cpProjectEstimate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e,
+                      N_Vector estimate);
 /* Why the newest projection of work, to t, is refused: its correction is above the bound. */
 void cpExplainCorrection(CPWork work, sunrealtype t, sunrealtype correction, sunrealtype bound,
                          const char *prefix, char *text);

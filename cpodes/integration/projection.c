@@ -96,6 +96,20 @@ int cpProjectBetween(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vec
                   t, event, correction, bound, prefix, prefix);
 }
 
+/* f has been evaluated with the normal error e_n = e - P e, so that h df/dy e_n, which may be tangential, stays in the
+ * solution: a part of e_n that is h |df/dy|, of the size 0.1 to 0.3 where accuracy limits the step. */
+#define NORMAL_SHARE 0.2
+
+int cpProjectEstimate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e,
+                      N_Vector estimate) {
+  cpCopy(estimate, e);
+  const int flag = cpProjectError(work, t, y, ewt, estimate);
+  if (flag) return flag;
+  cpSubtract(e, estimate, work->v);                             /* e_n = e - P e       */
+  N_VLinearSum(1.0, estimate, NORMAL_SHARE, work->v, estimate); /* P e + share e_n     */
+  return CP_SUCCESS;
+}
+
 /* Sine of the angle between constraints below which a failure may be that of a singular position:
  * what residuals of eps leave, 0.1, is over the default bound where it is some 1e-4. Steps that fail
  * there have passed the position by then: 1.0e-3 has been seen (test/reference/mechanics_four_bar.c).

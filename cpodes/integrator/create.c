@@ -142,12 +142,15 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   mem->t0 = mem->t = mem->tgood = t0;
   mem->have_attempt             = 0;
   mem->nst_attempt              = 0;
-  mem->projected                = -1;
-  mem->err_valid                = 0;
-  mem->since                    = LONG_MAX / 2; /* the first step is projected */
-  mem->expect_rejected          = -1;
-  mem->nst_out                  = -1;
-  mem->start_checked            = 0;
+  mem->uncut                    = INT_MAX / 2; /* a start is no cut */
+  mem->norms.choice             = (CPOrderChoice){.nst = -1};
+  mem->norms.active = mem->norms.begun = mem->norms.failed = 0;
+  mem->projected                                           = -1;
+  mem->err_valid                                           = 0;
+  mem->since           = LONG_MAX / 2; /* the first step is projected */
+  mem->expect_rejected = -1;
+  mem->nst_out         = -1;
+  mem->start_checked   = 0;
   mem->cause = mem->fatal = 0;
   mem->history_lost = mem->restarted = 0;
   mem->creeping.count                = 0;
@@ -172,11 +175,10 @@ int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   if (mem->cvode_inited)
     return cpReport(&mem->log, CP_ILL_INPUT, __func__,
                     "mem is what an earlier CPodeInit left when it failed: create another one");
-  flag = CVodeInit(mem->cvode_mem, f, t0, y0);
-  if (flag) return flag;
-  mem->cvode_inited = 1;
-  mem->f            = f;
-  flag              = cpAllocateVectors(mem, y0);
+  flag = cpInitCVodes(mem, f, t0, y0);
+  if (flag && flag != CP_MEM_FAIL) return flag;
+  mem->f = f;
+  if (!flag) flag = cpAllocateVectors(mem, y0);
   if (flag) return cpReport(&mem->log, flag, __func__, "no memory for an integrator");
   N_VScale(1.0, y0, mem->y0);
   cpRestart(mem, t0);

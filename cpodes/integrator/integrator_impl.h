@@ -28,6 +28,26 @@ typedef struct {
   CPMark mark;
 } CPPending;
 
+/* What was seen of CVODES' choice of an order, at the first attempt of the step after it. */
+typedef struct {
+  long int nst, nfail; /* steps taken, and attempts failed, by then      */
+  int q;               /* order of the newest step                       */
+  int begun;           /* that step was projected, and so were the norms */
+  long int taken;      /* norms at orders q-1 and q+1                    */
+} CPOrderChoice;
+
+/* The norms by which CVODES chooses the next order (norms.c). */
+typedef struct {
+  int possible;      /* the vectors of CVODES are adopted: all three norms can be projected  */
+  int adopting;      /* CVodeInit runs: what it clones is adopted                            */
+  int no_memory;     /* for one of these                                                     */
+  int active, begun; /* from a projected solve to the beginning of the next step; ... solve  */
+  int failed;        /* code of a fatal failure in the meantime                              */
+  N_Vector zn0, ewt; /* CVODES' state, whose norm is none of them, and its weights           */
+  long int taken;    /* such norms since the choice before                                   */
+  CPOrderChoice choice;
+} CPOrderNorms;
+
 /* What CVODES shows a nonlinear solver at the beginning of an attempt. */
 typedef struct {
   sunrealtype t, h, rl1;
@@ -90,12 +110,16 @@ struct CPodeMem_ {
   N_Vector delta, err, ewt, tmp;
   sunrealtype tq2;          /* of the attempt: the error test is tq2 ||err|| <= 1 */
   int err_valid, projected; /* of the newest attempt; projected -1: there is none yet */
-  int entered;              /* its correction is part of what the solver returned */
-  int have_estimate;        /* err, tq2, delta are those of the newest accepted step */
-  long int since;           /* steps since the last projection */
+  int enters;               /* its correction, if any, is to be part of what the solver returns */
+  int uncut,
+      uncut_attempt; /* steps since h fell: by the newest accepted step, by the newest attempt */
+  int entered;       /* its correction is part of what the solver returned */
+  int have_estimate; /* err, tq2, delta are those of the newest accepted step */
+  long int since;    /* steps since the last projection */
   long int expect_rejected; /* steps taken when an attempt was left unprojected since CVODES must
                                reject it; -1 */
   CPPending pending;
+  CPOrderNorms norms;
   long int nsolves;
   int start_checked;
   /* why the newest attempt failed: 0, or a negative code with the reason in text */
@@ -146,8 +170,14 @@ int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunre
 extern const CPSolveFn cpSolveStep;
 /* CVODES has taken nst steps: if the newest attempt is among them, its y becomes ygood. */
 void cpSettle(CPodeMem mem, long int nst);
-/* Is the correction returned, in place of added to the predicted state? */
-int cpEntersHistory(CPodeMem mem);
+
+/* norms.c */
+/* CVodeInit, with vectors whose norms can be projected; sets cvode_inited. */
+int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
+/* The projected solve of attempt a returns: until the next step the norms of CVODES are projected, too. */
+void cpOrderNormsBegin(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
+/* A new attempt. 0, or the code with which to end the run; the reason is in mem->text. */
+int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a);
 
 /* pending.c */
 CPMark cpMark(const CPAttempt *a);

@@ -170,8 +170,8 @@ CPODES_EXPORT int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealty
  * derivative of the raw interpolation polynomial. dky [n]: out. */
 CPODES_EXPORT int CPodeGetDky(CPodeMem mem, sunrealtype t, int k, N_Vector dky);
 
-/** The projected estimate P ycor of the local errors in the last step, scaled as
- * CVodeGetEstLocalErrors scales it. ele [n]: out. CP_NO_INIT: the newest attempt was no accepted
+/** The estimate of the local errors in the last step, scaled as CVodeGetEstLocalErrors scales it: that which was tested
+ * where it is projected (CP_ERREST_PROJECTED), else P ycor. ele [n]: out. CP_NO_INIT: the newest attempt was no accepted
  * step. */
 CPODES_EXPORT int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele);
 

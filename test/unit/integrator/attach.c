@@ -72,7 +72,9 @@ static void teardown(void) {
 static void open_both(int i) {
   run_close(&run);
   run_open(&run, methods[i], 1.0e-6);
-  cvodes_defaults(run.cvode_mem); /* attached memory has its owner's settings */
+  cvodes_defaults(
+      run.cvode_mem); /* attached memory has its owner's settings, and vectors whose norms are its own */
+  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_UNPROJECTED));
   program_open(methods[i], 1.0e-6);
 }
 

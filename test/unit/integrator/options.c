@@ -94,20 +94,23 @@ START_TEST(the_norms_are_those_asked_for) {
   run_until(&run, 2.0);
   ck_assert_good(&run);
   stats = run_stats(&run);
-  const int projected =
-      _i % 4 == CP_ERREST_PROJECTED || (_i % 4 == CP_ERREST_DEFAULT && run.method.lmm == CV_BDF);
-  if (projected) ck_assert_int_eq(stats.nerrproj, stats.nproj);
-  else if (_i % 4 == CP_ERREST_ACCEPTANCE)
+  /* the norm at order q for every projection, those at orders q-1 and q+1 where CVODES considers a change */
+  if (_i % 4 == CP_ERREST_PROJECTED || _i % 4 == CP_ERREST_DEFAULT) {
+    ck_assert_int_gt(stats.nerrproj, stats.nproj);
+    ck_assert_int_le(stats.nerrproj, 3 * stats.nproj);
+  } else if (_i % 4 == CP_ERREST_ACCEPTANCE)
     ck_assert_int_le(stats.nerrproj, error_test_failures() + stats.nproj);
   else ck_assert_int_eq(stats.nerrproj, 0);
 }
 END_TEST
 
-START_TEST(the_default_norm_is_projected_for_bdf_and_unprojected_for_adams) {
+START_TEST(the_default_norm_is_projected_where_every_step_is) {
   N_Vector y[2];
+  const int every = _i % 2;
   for (int k = 0; k < 2; k++) {
-    open_method(_i, 1.0e-6);
-    const CPErrEst named = run.method.lmm == CV_BDF ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
+    open_method(_i / 2, 1.0e-6);
+    const CPErrEst named = every ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
+    ck_assert_success(&run, CPodeSetProjFrequency(run.mem, every ? 1 : 2));
     ck_assert_success(&run, CPodeSetProjErrEst(run.mem, k ? named : CP_ERREST_DEFAULT));
     ck_assert_success(&run, run_to(&run, 1.0));
     y[k] = vector_copy(run.y);
@@ -149,17 +152,20 @@ static int no_error(sunrealtype t, N_Vector y, N_Vector err, void *user_data) {
   return 0;
 }
 
-/* An error projection that leaves nothing: then ACCEPTANCE has no reason left to reject, and asks each time that there was one. */
+/* An error projection that leaves nothing: then ACCEPTANCE has a reason left to reject only where a fifth of the error would do,
+ * and asks each time that there was one. */
 START_TEST(acceptance_takes_a_step_whose_projected_error_is_small) {
   open_method(_i, 1.0e-6);
+  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_UNPROJECTED));
   run_until(&run, 1.0);
-  ck_assert_int_gt(error_test_failures(), 0); /* by the true errors there are reasons */
+  const long int unprojected = error_test_failures();
+  ck_assert_int_gt(unprojected, 0); /* by the true errors there are reasons */
   open_method(_i, 1.0e-6);
   CPProjector user = CPProjectorCreateUser(rod_projection, no_error, run.y, test_context);
   ck_assert_success(&run, CPodeSetProjector(run.mem, user));
   ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_ACCEPTANCE));
   run_until(&run, 1.0);
-  ck_assert_int_eq(error_test_failures(), 0);
+  ck_assert_int_le(error_test_failures(), unprojected);
   ck_assert_int_gt(run_stats(&run).nerrproj, 0);
   ck_assert_int_lt(run_stats(&run).nerrproj, run_stats(&run).nproj);
   CPodeFree(&run.mem);
@@ -198,16 +204,20 @@ END_TEST
 
 /* ---- settings of CVODES ---- */
 
-/* CVODES keeps the step where it might grow by less than 1.5; the guide promises 1.3 (BDF) and 1.25 (Adams). */
+/* CVODES keeps the step where it might grow by less than 1.5; the guide promises 1.3 (BDF) and 1.25 (Adams). An attempt that grew
+ * may have failed and been cut, to anything. */
 START_TEST(steps_grow_where_cvodes_would_keep_them) {
   open_method(_i, 1.0e-6);
   const sunrealtype kept = run.method.lmm == CV_ADAMS ? 1.25 : 1.3;
   sunrealtype last = 0.0, h, least = INFINITY;
+  long int failures = 0;
   while (run.t < 5.0) {
     ck_assert_success(&run, run_step(&run));
     ck_assert_success(&run, CVodeGetLastStep(run.cvode_mem, &h));
-    if (h > last * (1.0 + 1.0e-12)) least = fmin(least, h / last);
-    last = h;
+    const long int failed = error_test_failures();
+    if (h > last * (1.0 + 1.0e-12) && failed == failures) least = fmin(least, h / last);
+    last     = h;
+    failures = failed;
   }
   ck_assert_double_ge(least, kept * (1.0 - 1.0e-12));
   ck_assert_double_lt(least, 1.5);
@@ -325,7 +335,7 @@ int main(void) {
   tcase_add_test(tc, frequency_zero_is_the_default);
   tcase_add_loop_test(tc, only_violated_states_are_projected_when_asked_for, 0, 4);
   tcase_add_loop_test(tc, the_norms_are_those_asked_for, 0, 16);
-  tcase_add_loop_test(tc, the_default_norm_is_projected_for_bdf_and_unprojected_for_adams, 0, 4);
+  tcase_add_loop_test(tc, the_default_norm_is_projected_where_every_step_is, 0, 8);
   tcase_add_loop_test(tc, acceptance_only_ever_turns_a_rejection_into_an_acceptance, 0, 4);
   tcase_add_loop_test(tc, acceptance_takes_a_step_whose_projected_error_is_small, 0, 4);
   tcase_add_loop_test(tc, a_large_correction_rejects_the_step, 0, 4);

@@ -1,0 +1,132 @@
+/* The norms by which CVODES chooses order and step.
+ *
+ * After a step CVODES compares the error estimates of the orders q-1, q and q+1. The norm of the one at order q comes
+ * from our solve function. The other two it takes itself, as N_VWrmsNorm of zn[q] and of acor - c zn[qmax], before it
+ * calls our solve function again. If only the first is projected, the order hardly ever changes. Therefore the vectors
+ * of CVODES carry an N_VWrmsNorm of ours, which in that interval measures what our solve function measured. At all
+ * other times, and with all other weights, it is the vector's own norm.
+ *
+ * The vectors that CVodeInit clones are *adopted*: their table of operations is one that knows the integrator. The
+ * vector's own table is kept and put back before the vector is destroyed, so that every implementation of N_Vector
+ * will do. A clone that anybody makes of them later is an ordinary vector.
+ */
+#include "integrator_impl.h"
+
+#include <stdlib.h>
+
+/* The operations of an adopted vector: its own ones but for the four below. */
+typedef struct {
+  struct _generic_N_Vector_Ops ops; /* first, since the vector's ops points here */
+  N_Vector_Ops own;
+  CPodeMem mem;
+} CPAdopted;
+
+static CPAdopted *adopted(N_Vector v) { return (CPAdopted *)v->ops; }
+
+static void adopt(N_Vector v, CPodeMem mem);
+
+static N_Vector cloneBy(N_Vector (*operation)(N_Vector), N_Vector w) {
+  CPAdopted *a = adopted(w);
+  w->ops       = a->own;
+  N_Vector v   = operation(w);
+  w->ops       = &a->ops;
+  if (v && a->mem->norms.adopting) adopt(v, a->mem);
+  return v;
+}
+static N_Vector clone(N_Vector w) { return cloneBy(adopted(w)->own->nvclone, w); }
+static N_Vector cloneEmpty(N_Vector w) { return cloneBy(adopted(w)->own->nvcloneempty, w); }
+
+static void destroy(N_Vector v) {
+  CPAdopted *a = adopted(v);
+  v->ops       = a->own;
+  free(a);
+  v->ops->nvdestroy(v);
+}
+
+/* The norm at order q-1 or q+1. Where its projection fails it is the unprojected one, which is never smaller in the
+ * projector's norm; a fatal failure of a user's function ends the run at the next solve. */
+static sunrealtype neighbouringNorm(CPodeMem mem, N_Vector x, N_Vector ewt) {
+  mem->norms.active      = 0; /* the projection may take norms, too */
+  const int flag         = cpProjectEstimate(mem->step, mem->t, mem->y, ewt, x, mem->tmp);
+  const sunrealtype norm = cpWrmsNorm(flag ? x : mem->tmp, ewt);
+  if (flag < 0) mem->norms.failed = flag;
+  mem->norms.active = 1;
+  mem->norms.taken++;
+  mem->stats.nerrproj++;
+  return norm;
+}
+
+/* Has CVODES accepted the step of the newest solve? (A new start asks for norms, too.) */
+static int isAccepted(CPodeMem mem) {
+  long int nst = 0;
+  return !CVodeGetNumSteps(mem->cvode_mem, &nst) && nst == mem->nst_attempt + 1;
+}
+
+static sunrealtype wrmsNorm(N_Vector x, N_Vector w) {
+  const CPAdopted *a  = adopted(x);
+  CPOrderNorms *norms = &a->mem->norms;
+  if (!norms->active || w != norms->ewt || !isAccepted(a->mem)) return a->own->nvwrmsnorm(x, w);
+  if (x != norms->zn0) return neighbouringNorm(a->mem, x, w);
+  norms->active = 0; /* the next step begins: CVODES asks whether too much accuracy is wanted */
+  return a->own->nvwrmsnorm(x, w);
+}
+
+static void adopt(N_Vector v, CPodeMem mem) {
+  CPAdopted *a = malloc(sizeof *a);
+  if (!a) {
+    mem->norms.no_memory = 1; /* SUNDIALS 6 does not expect a clone to fail */
+    return;
+  }
+  *a                = (CPAdopted){.ops = *v->ops, .own = v->ops, .mem = mem};
+  a->ops.nvclone    = clone;
+  a->ops.nvdestroy  = destroy;
+  a->ops.nvwrmsnorm = wrmsNorm;
+  if (v->ops->nvcloneempty) a->ops.nvcloneempty = cloneEmpty;
+  v->ops = &a->ops;
+}
+
+int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
+  N_Vector y = N_VClone(y0);
+  if (!y) return CP_MEM_FAIL;
+  N_VScale(1.0, y0, y);
+  adopt(y, mem);
+  mem->norms.adopting = 1;
+  const int flag      = CVodeInit(mem->cvode_mem, f, t0, y);
+  mem->norms.adopting = 0;
+  mem->norms.possible = !flag && !mem->norms.no_memory;
+  mem->cvode_inited   = !flag;
+  N_VDestroy(y);
+  return !flag && mem->norms.no_memory ? CP_MEM_FAIL : flag;
+}
+
+void cpOrderNormsBegin(CPodeMem mem, const CPAttempt *a, N_Vector ewt) {
+  mem->norms.active = mem->norms.begun = mem->norms.possible;
+  mem->norms.zn0                       = a->ypred;
+  mem->norms.ewt                       = ewt;
+}
+
+int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a) {
+  CPOrderNorms *norms = &mem->norms;
+  CPOrderChoice now   = {
+        .nst = a->nst, .nfail = a->nfail, .begun = norms->begun, .taken = norms->taken};
+  const CPOrderChoice last = norms->choice;
+  const int failed         = norms->failed;
+  norms->active = norms->begun = norms->failed = 0;
+  if (failed) {
+    cpWrite(mem->text, "%s", mem->step->text);
+    return failed;
+  }
+  if (!norms->possible || !mem->holding || mem->repeatable || a->nst == last.nst) return CP_SUCCESS;
+  const int flag = CVodeGetLastOrder(mem->cvode_mem, &now.q);
+  norms->choice  = now;
+  norms->taken   = 0;
+  if (flag || now.q == last.q || last.nst < 1 || now.nst != last.nst + 1 ||
+      now.nfail != last.nfail || !last.begun || last.taken)
+    return flag;
+  cpWrite(mem->text,
+          "at t = %.15g: CVODES has changed its order without a norm that cpodes knows of: this "
+          "CVODES works "
+          "differently",
+          a->t);
+  return CP_SELFCHECK_FAIL;
+}
