@@ -22,6 +22,7 @@ static const CPModelType *const catalogue[] = {
     &spatial_bending_chain_type,
     &bricard_type,
     &heavy_top_type,
+    &flyball_governor_type,
 };
 /* clang-format on */
 

@@ -80,7 +80,13 @@ sunrealtype rigid_body_energy(const RigidBodies *bodies, N_Vector y) {
     energy += body->m * (dot3(pose.v, pose.v) / 2 - dot3(bodies->g, pose.r));
     energy += dot3(omega, spin) / 2;
   }
-  return energy + rigid_body_bending_energy(bodies, N_VGetArrayPointer(y));
+  return energy + rigid_body_bending_energy(bodies, N_VGetArrayPointer(y)) +
+         rigid_body_spring_energy(bodies, N_VGetArrayPointer(y));
+}
+
+sunrealtype rigid_body_dissipation(const RigidBodies *bodies, N_Vector y) {
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + 7 * bodies->nbodies;
+  return rigid_body_bending_power(bodies, q, u) + rigid_body_spring_power(bodies, q, u);
 }
 
 void rigid_body_momentum(const RigidBodies *bodies, N_Vector y, sunrealtype L[3]) {
@@ -128,6 +134,7 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
   const RigidBodies *bodies = user_data;
   sunrealtype omega[3], spin[3], gyro[3];
   rigid_body_torques(bodies, q, u, f);
+  rigid_body_spring_forces(bodies, q, u, f);
   for (int i = 0; i < bodies->nbodies; i++, f += 6) {
     const Pose pose = rigid_body_pose(bodies, i, q, u);
     spin_of(&bodies->body[i], &pose, omega, spin);
@@ -137,7 +144,7 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
       to_space(&pose, own, gyro);
     }
     for (int k = 0; k < 3; k++) {
-      f[k] = bodies->body[i].m * bodies->g[k];
+      f[k] += bodies->body[i].m * bodies->g[k];
       f[3 + k] += gyro[k];
     }
   }

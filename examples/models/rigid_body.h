@@ -1,5 +1,5 @@
-/* Rigid bodies in space, coupled by ball joints and revolute joints, under gravity; attitudes as
- * unit quaternions. For each body, with R(q) its rotation from body to space,
+/* Rigid bodies in space, coupled by ball, revolute and prismatic joints and by spring-dampers, under gravity;
+ * attitudes as unit quaternions. For each body, with R(q) its rotation from body to space,
  *
  *   m r'' = m g + joint forces,   J omega' = (J omega) x omega + joint torques      body axes
  *
@@ -13,6 +13,11 @@
  *   p = r_a + x_a - r_b - x_b                                         3 rows      [m]
  *   p = n_1 . h,  n_2 . h    n_1, n_2 perpendicular to the axis in a, h = R_b axis_b
  *                                                                     2 rows more if revolute  [1]
+ *   prismatic:  p = n_1 . d,  n_2 . d,  d = r_b + x_b - r_a - x_a       2 rows      [m]
+ *               p = n_1 . h,  n_2 . h,  n_1 . m                         3 rows      [1]
+ *
+ * with m perpendicular to the axis in b as n_2 is in a: bodies whose axes of the joint have the same components stay
+ * parallel. A spring-damper between the same points pulls with k (|d| - length) + damping |d|'.
  *
  * R does not depend on |e|. Source: R. E. Roberson, R. Schwertassek, Dynamics of Multibody Systems,
  * Springer 1988; H. Goldstein, C. Poole, J. Safko, Classical Mechanics, 2002, chapter 5.
@@ -28,25 +33,32 @@ typedef struct {
 
 enum { GROUND = -1 }; /* as a body: at rest at the origin, its axes are those of space */
 
-typedef enum { JOINT_BALL, JOINT_REVOLUTE } JointKind;
+typedef enum { JOINT_BALL, JOINT_REVOLUTE, JOINT_PRISMATIC } JointKind;
 
 typedef struct {
   JointKind kind;
   int a, b;                           /* bodies; GROUND: space */
   sunrealtype point_a[3], point_b[3]; /* s_a, s_b: the joint in body axes [m] */
-  sunrealtype axis_a[3], axis_b[3]; /* unit vectors in body axes; revolute joints and springs only */
-  sunrealtype k, d;                 /* spring [N m] and damper [N m s]; ball joints only */
+  sunrealtype axis_a[3], axis_b[3];   /* unit vectors in body axes; of ball joints: springs only */
+  sunrealtype k, d;                   /* spring [N m] and damper [N m s]; ball joints only */
 } Joint;
 
 typedef struct {
-  int nbodies, njoints;
-  const RigidBody *body; /* [nbodies] */
-  const Joint *joint;    /* [njoints] */
-  sunrealtype g[3];      /* gravity [m/s^2] */
-  CPFrame frame;         /* of the angular velocities */
-} RigidBodies;           /* the user_data of the model's functions */
+  int a, b;                           /* bodies, or GROUND */
+  sunrealtype point_a[3], point_b[3]; /* in body axes [m]; never at the same place */
+  sunrealtype k, d, length;           /* [N/m], [N s/m], without force [m] */
+} SpringDamper;
 
-/* Rows of A: 3 for each ball joint, 5 for each revolute joint, in the joints' order */
+typedef struct {
+  int nbodies, njoints, nsprings;
+  const RigidBody *body;      /* [nbodies] */
+  const Joint *joint;         /* [njoints] */
+  const SpringDamper *spring; /* [nsprings] */
+  sunrealtype g[3];           /* gravity [m/s^2] */
+  CPFrame frame;              /* of the angular velocities */
+} RigidBodies;                /* the user_data of the model's functions */
+
+/* Rows of A: 3 for each ball joint, 5 for each other one, in the joints' order */
 sunindextype rigid_body_rows(const RigidBodies *bodies);
 
 /* As index-3 system with b, and with all partial derivatives if the frame is CP_FRAME_BODY. sparse: all

@@ -1,10 +1,11 @@
-/* Shared by rigid_body.c, rigid_body_joints.c and rigid_body_jacobians.c: vectors in space, a body's pose,
- * and what the model consists of. */
+/* Shared by rigid_body.c, ..._joints.c, ..._springs.c and ..._jacobians.c: vectors in space, a body's pose, and what
+ * the model consists of. */
 #ifndef CPODES_EXAMPLES_RIGID_BODY_IMPL_H
 #define CPODES_EXAMPLES_RIGID_BODY_IMPL_H
 
 #include "columns.h"
 #include "rigid_body.h"
+#include "scatter.h"
 
 static inline sunrealtype dot3(const sunrealtype a[3], const sunrealtype b[3]) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -35,18 +36,40 @@ static inline void to_body(const Pose *pose, const sunrealtype x[3], sunrealtype
 /* Pose of body i, or of the ground. u NULL: at rest */
 Pose rigid_body_pose(const RigidBodies *bodies, int i, const sunrealtype *q, const sunrealtype *u);
 
-/* Rows of a joint in A */
+/* Column of the rotation of body i, and row */
+static inline sunindextype turn_of(int i) { return 6 * (sunindextype)i + 3; }
+
+/* Rows of a joint in A; the first of them, of points, before those of directions */
 static inline sunindextype joint_rows(const Joint *joint) {
-  return joint->kind == JOINT_REVOLUTE ? 5 : 3;
+  return joint->kind == JOINT_BALL ? 3 : 5;
+}
+static inline int joint_points(const Joint *joint) {
+  return joint->kind == JOINT_PRISMATIC ? 2 : 3;
 }
 
-/* Two unit vectors perpendicular to the unit vector `axis` and to each other */
-void joint_normals(const sunrealtype axis[3], sunrealtype n[2][3]);
+/* The directions that stay perpendicular to each other, fixed in a and in b; a[0] and a[1] are those
+   that a prismatic joint does not move along */
+typedef struct {
+  int n;
+  sunrealtype a[3][3], b[3][3];
+} Pairs;
+Pairs joint_pairs(const Joint *joint);
 
-/* Adds the torques of the joints' springs and dampers to f [nu], and their potential [J] */
+/* Adds the torques of the joints' springs and dampers to f [nu]; their potential [J]; the power of the dampers [W] */
 void rigid_body_torques(const RigidBodies *bodies, const sunrealtype *q, const sunrealtype *u,
                         sunrealtype *f);
 sunrealtype rigid_body_bending_energy(const RigidBodies *bodies, const sunrealtype *q);
+sunrealtype rigid_body_bending_power(const RigidBodies *bodies, const sunrealtype *q,
+                                     const sunrealtype *u);
+
+/* The same of the spring-dampers between points, and their K and C, added (CP_FRAME_BODY only) */
+void rigid_body_spring_forces(const RigidBodies *bodies, const sunrealtype *q, const sunrealtype *u,
+                              sunrealtype *f);
+sunrealtype rigid_body_spring_energy(const RigidBodies *bodies, const sunrealtype *q);
+sunrealtype rigid_body_spring_power(const RigidBodies *bodies, const sunrealtype *q,
+                                    const sunrealtype *u);
+void rigid_body_spring_jac(const RigidBodies *bodies, const sunrealtype *q, const sunrealtype *u,
+                           Scatter *K, Scatter *C);
 
 /* CPMechModel's p, v, b and A */
 int rigid_body_positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data);

@@ -5,6 +5,8 @@
  *   f - M u' - A^T lambda:   C += (J e_k) x omega + (J omega) x e_k                         gyroscopic
  *   ball joint:              K += sign s x (e_k x R^T lambda)                               own
  *   n . h with the weight w: K += w own x (e_k x other),   K += -w own x Q (e_k x h_0)      own, other
+ *   prismatic joint: F = n_1 lambda_1 + n_2 lambda_2 on a where it meets b, at c = r_b + x_b - r_a, and -F on b: each
+ *                    force, and torques c x F and -x_b x F, turn with a and with b, and c grows with r_b - r_a
  *   damper d:                K += d (Q omega_o) x e_k,     K += d Q (e_k x omega_o)
  *                            C -= d,                       C += d Q
  *
@@ -12,19 +14,21 @@
  * multiplier w or a spring with w = -k; and with x, x', x'' of a vector fixed in a body, t = R e_k,
  *
  *   b - A u' = -(x_a'' - x_b''):                      Bq -= sign t x x'',  Bu -= sign (t x x' + w x (t x x))
- *   b - A u' = -(n'' . h + 2 n' . h' + n . h''):      the same of n and of h
+ *   b - A u' = -(n'' . h + 2 n' . h' + n . h''):      the same of n and of h; in prismatic joints h = d, which also
+ *                                                     moves with the centres
  */
 #include "rigid_body_impl.h"
 
-#include "scatter.h"
+/* B(row ..., col) += scale x */
+static void add_vector(Scatter *B, sunindextype row, sunindextype col, sunrealtype scale,
+                       const sunrealtype x[3]) {
+  for (int i = 0; i < 3; i++) add_entry(B, row + i, col, scale * x[i]);
+}
 
-/* Column of the rotation of body i, and row */
-static sunindextype turn_of(int i) { return 6 * (sunindextype)i + 3; }
-
-/* column k of the block at the bodies `row` and `col`: B += scale x */
+/* column k of the block at the bodies' rotations `row` and `col`: B += scale x */
 static void add_column(Scatter *B, int row, int col, int k, sunrealtype scale,
                        const sunrealtype x[3]) {
-  for (int i = 0; i < 3; i++) add_entry(B, turn_of(row) + i, turn_of(col) + k, scale * x[i]);
+  add_vector(B, turn_of(row), turn_of(col) + k, scale, x);
 }
 
 static void unit(int k, sunrealtype e[3]) {
@@ -109,19 +113,63 @@ static void gyroscopic(const RigidBody *body, int i, const sunrealtype omega[3],
   }
 }
 
+/* The forces F and -F of a prismatic joint, fixed in a, in the columns of one of its bodies, with all rows */
+static void slide_stiffness(const Joint *joint, const Pose *a, const Pose *b, int of_a,
+                            const Pairs *pairs, const sunrealtype *lambda, Scatter *K) {
+  const sunindextype left_a = 6 * (sunindextype)joint->a, left_b = 6 * (sunindextype)joint->b,
+                     left = of_a ? left_a : left_b;
+  sunrealtype F_a[3], F[3], F_b[3], xb[3], c[3], c_a[3];
+  for (int k = 0; k < 3; k++) F_a[k] = lambda[0] * pairs->a[0][k] + lambda[1] * pairs->a[1][k];
+  to_space(a, F_a, F);
+  to_body(b, F, F_b);
+  to_space(b, joint->point_b, xb);
+  for (int k = 0; k < 3; k++) c[k] = b->r[k] + xb[k] - a->r[k];
+  to_body(a, c, c_a);
+  for (int k = 0; k < 3; k++) {
+    sunrealtype e[3], turned[3], change[3], moved[3], column[3];
+    unit(k, e);
+    to_body(a, e, moved); /* the body is shifted along e: c and, seen from a, c_a */
+    cross3(moved, F_a, column);
+    if (joint->a != GROUND) add_vector(K, left_a + 3, left + k, of_a ? -1 : 1, column);
+    if (of_a) { /* turned about its axis e */
+      cross3(e, F_a, turned);
+      to_space(a, turned, change);
+      add_vector(K, left_a, left + 3 + k, 1, change);
+      cross3(c_a, e, turned);
+      cross3(turned, F_a, column);
+      add_vector(K, left_a + 3, left + 3 + k, 1, column);
+      if (joint->b == GROUND) continue;
+      add_vector(K, left_b, left + 3 + k, -1, change);
+      to_body(b, change, turned);
+      cross3(joint->point_b, turned, column);
+      add_vector(K, left_b + 3, left + 3 + k, -1, column);
+    } else {
+      cross3(e, F_b, turned);
+      cross3(joint->point_b, turned, column);
+      add_vector(K, left_b + 3, left + 3 + k, 1, column);
+      if (joint->a == GROUND) continue;
+      cross3(e, joint->point_b, turned);
+      to_space(b, turned, change);
+      to_body(a, change, moved);
+      cross3(moved, F_a, column);
+      add_vector(K, left_a + 3, left + 3 + k, 1, column);
+    }
+  }
+}
+
 static void joint_side(const Joint *joint, const Side *side, int is_a, const sunrealtype *lambda,
                        Scatter *K, Scatter *C) {
-  const sunrealtype *own = is_a ? joint->axis_a : joint->axis_b,
-                    *far = is_a ? joint->axis_b : joint->axis_a;
-  ball_stiffness(side, is_a ? joint->point_a : joint->point_b, lambda, K);
-  if (joint->kind == JOINT_REVOLUTE) {
-    sunrealtype n[2][3];
-    joint_normals(joint->axis_a, n);
-    for (int k = 0; k < 2; k++)
-      pair_stiffness(side, lambda[3 + k], is_a ? n[k] : own, is_a ? far : n[k], K);
-  } else if (joint->k != 0) {
-    pair_stiffness(side, -joint->k, own, far, K);
-  }
+  const Pairs pairs = joint_pairs(joint);
+  if (joint->kind == JOINT_PRISMATIC)
+    slide_stiffness(joint, is_a ? side->own : side->partner, is_a ? side->partner : side->own, is_a,
+                    &pairs, lambda, K);
+  else ball_stiffness(side, is_a ? joint->point_a : joint->point_b, lambda, K);
+  for (int k = 0; k < pairs.n; k++)
+    pair_stiffness(side, lambda[joint_points(joint) + k], is_a ? pairs.a[k] : pairs.b[k],
+                   is_a ? pairs.b[k] : pairs.a[k], K);
+  if (joint->kind == JOINT_BALL && joint->k != 0)
+    pair_stiffness(side, -joint->k, is_a ? joint->axis_a : joint->axis_b,
+                   is_a ? joint->axis_b : joint->axis_a, K);
   if (joint->kind == JOINT_BALL && joint->d != 0) damping(side, joint->d, K, C);
 }
 
@@ -140,6 +188,7 @@ static void fill_dynamics(const RigidBodies *bodies, const sunrealtype *q, const
     if (joint->b != GROUND) joint_side(joint, &of_b, 0, lambda, K, C);
     lambda += joint_rows(joint);
   }
+  rigid_body_spring_jac(bodies, q, u, K, C);
 }
 
 int rigid_body_dynamics_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
@@ -190,42 +239,84 @@ static sunrealtype second_rate(const Moving *n, const Moving *h) {
   return dot3(n->acc, h->x) + 2 * dot3(n->rate, h->rate) + dot3(n->x, h->acc);
 }
 
-/* The rows from `row` on, in the rotation's columns of one side; n [2] (revolute joints) are the own
-   vectors and h [2] the other's: alpha, alpha_o are the angular accelerations in space */
-static void side_columns(const Joint *joint, const Side *side, int is_a, const sunrealtype alpha[3],
-                         const sunrealtype alpha_o[3], sunindextype row, Scatter *Bq, Scatter *Bu) {
-  const Moving arm = moving(side->own, alpha, is_a ? joint->point_a : joint->point_b);
-  Moving n[2], h[2], by_q, by_u;
-  if (joint->kind == JOINT_REVOLUTE) {
-    sunrealtype normal[2][3];
-    joint_normals(joint->axis_a, normal);
-    for (int k = 0; k < 2; k++) {
-      n[k] = moving(side->own, alpha, is_a ? normal[k] : joint->axis_b);
-      h[k] = moving(side->partner, alpha_o, is_a ? joint->axis_b : normal[k]);
+/* The bodies' accelerations in space */
+typedef struct {
+  sunrealtype linear[3], angular[3];
+} Acceleration;
+
+/* The slides of a prismatic joint: n . d in all columns of one side */
+static void slide_columns(const Joint *joint, const Side *side, int is_a, const Acceleration *acc,
+                          const Acceleration *acc_o, sunindextype row, Scatter *Bq, Scatter *Bu) {
+  const Pairs pairs        = joint_pairs(joint);
+  const Pose *a            = is_a ? side->own : side->partner;
+  const Acceleration *of_a = is_a ? acc : acc_o;
+  const Moving own = moving(side->own, acc->angular, is_a ? joint->point_a : joint->point_b),
+               far = moving(side->partner, acc_o->angular, is_a ? joint->point_b : joint->point_a);
+  const sunindextype left = 6 * (sunindextype)side->body;
+  const sunrealtype away  = -side->sign; /* d is from a to b */
+  Moving d;
+  for (int k = 0; k < 3; k++) {
+    d.x[k]    = away * (side->own->r[k] + own.x[k] - side->partner->r[k] - far.x[k]);
+    d.rate[k] = away * (side->own->v[k] + own.rate[k] - side->partner->v[k] - far.rate[k]);
+    d.acc[k]  = away * (acc->linear[k] + own.acc[k] - acc_o->linear[k] - far.acc[k]);
+  }
+  for (int i = 0; i < 2; i++) {
+    const Moving n = moving(a, of_a->angular, pairs.a[i]);
+    for (int k = 0; k < 3; k++) {
+      sunrealtype e[3], t[3];
+      Moving arm_q, arm_u, n_q, n_u;
+      add_entry(Bq, row + i, left + k, -away * n.acc[k]);
+      add_entry(Bu, row + i, left + k, -away * 2 * n.rate[k]);
+      unit(k, e);
+      to_space(side->own, e, t);
+      derivatives(&own, side->own->w, t, &arm_q, &arm_u);
+      add_entry(Bq, row + i, left + 3 + k, -away * second_rate(&n, &arm_q));
+      add_entry(Bu, row + i, left + 3 + k, -away * second_rate(&n, &arm_u));
+      if (!is_a) continue;
+      derivatives(&n, side->own->w, t, &n_q, &n_u);
+      add_entry(Bq, row + i, left + 3 + k, -second_rate(&n_q, &d));
+      add_entry(Bu, row + i, left + 3 + k, -second_rate(&n_u, &d));
     }
   }
+}
+
+/* The rows from `row` on, in the columns of one side: of points, then of pairs n . h with the own vectors n and
+   the other's h */
+static void side_columns(const Joint *joint, const Side *side, int is_a, const Acceleration *acc,
+                         const Acceleration *acc_o, sunindextype row, Scatter *Bq, Scatter *Bu) {
+  const Pairs pairs = joint_pairs(joint);
+  const Moving arm  = moving(side->own, acc->angular, is_a ? joint->point_a : joint->point_b);
+  Moving n[3], h[3], by_q, by_u;
+  for (int k = 0; k < pairs.n; k++) {
+    n[k] = moving(side->own, acc->angular, is_a ? pairs.a[k] : pairs.b[k]);
+    h[k] = moving(side->partner, acc_o->angular, is_a ? pairs.b[k] : pairs.a[k]);
+  }
+  if (joint->kind == JOINT_PRISMATIC) slide_columns(joint, side, is_a, acc, acc_o, row, Bq, Bu);
   for (int k = 0; k < 3; k++) {
     const sunindextype col = turn_of(side->body) + k;
     sunrealtype e[3], t[3];
     unit(k, e);
     to_space(side->own, e, t);
     derivatives(&arm, side->own->w, t, &by_q, &by_u);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3 && joint->kind != JOINT_PRISMATIC; i++) {
       add_entry(Bq, row + i, col, -side->sign * by_q.acc[i]);
       add_entry(Bu, row + i, col, -side->sign * by_u.acc[i]);
     }
-    for (int i = 0; i < 2 && joint->kind == JOINT_REVOLUTE; i++) {
+    for (int i = 0; i < pairs.n; i++) {
       derivatives(&n[i], side->own->w, t, &by_q, &by_u);
-      add_entry(Bq, row + 3 + i, col, -second_rate(&by_q, &h[i]));
-      add_entry(Bu, row + 3 + i, col, -second_rate(&by_u, &h[i]));
+      add_entry(Bq, row + joint_points(joint) + i, col, -second_rate(&by_q, &h[i]));
+      add_entry(Bu, row + joint_points(joint) + i, col, -second_rate(&by_u, &h[i]));
     }
   }
 }
 
-/* Angular acceleration in space; of the ground, 0 */
-static void acceleration(const Pose *pose, int i, const sunrealtype *udot, sunrealtype alpha[3]) {
-  const sunrealtype zero[3] = {0, 0, 0};
-  to_space(pose, i == GROUND ? zero : udot + turn_of(i), alpha);
+/* In space; of the ground, 0 */
+static Acceleration acceleration(const Pose *pose, int i, const sunrealtype *udot) {
+  Acceleration acc = {{0, 0, 0}, {0, 0, 0}};
+  if (i == GROUND) return acc;
+  for (int k = 0; k < 3; k++) acc.linear[k] = udot[6 * i + k];
+  to_space(pose, udot + turn_of(i), acc.angular);
+  return acc;
 }
 
 static void fill_constraints(const RigidBodies *bodies, const sunrealtype *q, const sunrealtype *u,
@@ -236,11 +327,10 @@ static void fill_constraints(const RigidBodies *bodies, const sunrealtype *q, co
     const Pose a       = rigid_body_pose(bodies, joint->a, q, u),
                b       = rigid_body_pose(bodies, joint->b, q, u);
     const Side of_a = {joint->a, joint->b, &a, &b, 1}, of_b = {joint->b, joint->a, &b, &a, -1};
-    sunrealtype alpha_a[3], alpha_b[3];
-    acceleration(&a, joint->a, udot, alpha_a);
-    acceleration(&b, joint->b, udot, alpha_b);
-    if (joint->a != GROUND) side_columns(joint, &of_a, 1, alpha_a, alpha_b, row, Bq, Bu);
-    if (joint->b != GROUND) side_columns(joint, &of_b, 0, alpha_b, alpha_a, row, Bq, Bu);
+    const Acceleration acc_a = acceleration(&a, joint->a, udot),
+                       acc_b = acceleration(&b, joint->b, udot);
+    if (joint->a != GROUND) side_columns(joint, &of_a, 1, &acc_a, &acc_b, row, Bq, Bu);
+    if (joint->b != GROUND) side_columns(joint, &of_b, 0, &acc_b, &acc_a, row, Bq, Bu);
     row += joint_rows(joint);
   }
 }

@@ -1,25 +1,30 @@
-/* The joints' rows. With x_i = R_i s_i and omega in space,
+/* The joints' rows. With x_i = R_i s_i and omega in space, d = r_b + x_b - r_a - x_a,
  *
  *   p   = r_a + x_a - r_b - x_b                               n . h,   n = R_a n_k, h = R_b axis_b
  *   p'  = v_a + omega_a x x_a - v_b - omega_b x x_b           (omega_a - omega_b) . (n x h)
  *   p'' = A u' - b,   b = -omega_a x (omega_a x x_a) + omega_b x (omega_b x x_b)
  *                     b = -(omega_a - omega_b) . ((omega_a x n) x h + n x (omega_b x h))
  *
+ *   prismatic, n = R_a n_k:   p = n . d,   p' = n . d' + (omega_a x n) . d
+ *                     b = -n . (omega_b x (omega_b x x_b) - omega_a x (omega_a x x_a))
+ *                         - 2 (omega_a x n) . d' - (omega_a x (omega_a x n)) . d
+ *
  * also with omega in body axes, since the derivatives of both have the same components there.
  */
 #include "rigid_body_impl.h"
 
-#include "scatter.h"
 #include <math.h>
 
 /* A joint at one state */
 typedef struct {
   Pose a, b;
-  sunrealtype xa[3], xb[3];
-  sunrealtype n[2][3], h[3];
+  sunrealtype xa[3], xb[3], d[3];
+  int npairs;
+  sunrealtype n[3][3], h[3][3]; /* the pairs, in space */
 } State;
 
-void joint_normals(const sunrealtype axis[3], sunrealtype n[2][3]) {
+/* Two unit vectors perpendicular to the unit vector `axis` and to each other */
+static void normals(const sunrealtype axis[3], sunrealtype n[2][3]) {
   int least = 0; /* the direction that the axis is farthest from */
   for (int k = 1; k < 3; k++)
     if (fabs(axis[k]) < fabs(axis[least])) least = k;
@@ -31,17 +36,33 @@ void joint_normals(const sunrealtype axis[3], sunrealtype n[2][3]) {
   cross3(axis, n[0], n[1]);
 }
 
+Pairs joint_pairs(const Joint *joint) {
+  Pairs pairs = {.n = joint->kind == JOINT_BALL ? 0 : joint->kind == JOINT_REVOLUTE ? 2 : 3};
+  sunrealtype across[2][3];
+  if (pairs.n == 0) return pairs;
+  normals(joint->axis_a, pairs.a);
+  normals(joint->axis_b, across);
+  for (int i = 0; i < 3; i++) {
+    pairs.a[2][i] = pairs.a[0][i];
+    pairs.b[0][i] = pairs.b[1][i] = joint->axis_b[i];
+    pairs.b[2][i]                 = across[1][i];
+  }
+  return pairs;
+}
+
 static State state_of(const RigidBodies *bodies, const Joint *joint, const sunrealtype *q,
                       const sunrealtype *u) {
   State s = {.a = rigid_body_pose(bodies, joint->a, q, u),
              .b = rigid_body_pose(bodies, joint->b, q, u)};
   to_space(&s.a, joint->point_a, s.xa);
   to_space(&s.b, joint->point_b, s.xb);
-  if (joint->kind != JOINT_REVOLUTE) return s;
-  sunrealtype n[2][3];
-  joint_normals(joint->axis_a, n);
-  for (int k = 0; k < 2; k++) to_space(&s.a, n[k], s.n[k]);
-  to_space(&s.b, joint->axis_b, s.h);
+  for (int k = 0; k < 3; k++) s.d[k] = s.b.r[k] + s.xb[k] - s.a.r[k] - s.xa[k];
+  const Pairs pairs = joint_pairs(joint);
+  s.npairs          = pairs.n;
+  for (int k = 0; k < pairs.n; k++) {
+    to_space(&s.a, pairs.a[k], s.n[k]);
+    to_space(&s.b, pairs.b[k], s.h[k]);
+  }
   return s;
 }
 
@@ -49,9 +70,11 @@ int rigid_body_positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, vo
   (void)t;
   const RigidBodies *bodies = user_data;
   for (int j = 0; j < bodies->njoints; j++) {
-    const State s = state_of(bodies, &bodies->joint[j], q, NULL);
-    for (int k = 0; k < 3; k++) *p++ = s.a.r[k] + s.xa[k] - s.b.r[k] - s.xb[k];
-    for (int k = 0; k < 2 && bodies->joint[j].kind == JOINT_REVOLUTE; k++) *p++ = dot3(s.n[k], s.h);
+    const Joint *joint = &bodies->joint[j];
+    const State s      = state_of(bodies, joint, q, NULL);
+    for (int k = 0; k < joint_points(joint); k++)
+      *p++ = joint->kind == JOINT_PRISMATIC ? dot3(s.n[k], s.d) : -s.d[k];
+    for (int k = 0; k < s.npairs; k++) *p++ = dot3(s.n[k], s.h[k]);
   }
   return 0;
 }
@@ -60,14 +83,19 @@ int rigid_body_velocities(sunrealtype t, const sunrealtype *q, const sunrealtype
                           void *user_data) {
   (void)t;
   const RigidBodies *bodies = user_data;
-  sunrealtype from_a[3], from_b[3], c[3];
+  sunrealtype from_a[3], from_b[3], d_rate[3], c[3];
   for (int j = 0; j < bodies->njoints; j++) {
-    const State s = state_of(bodies, &bodies->joint[j], q, u);
+    const Joint *joint = &bodies->joint[j];
+    const State s      = state_of(bodies, joint, q, u);
     cross3(s.a.w, s.xa, from_a);
     cross3(s.b.w, s.xb, from_b);
-    for (int k = 0; k < 3; k++) *v++ = s.a.v[k] + from_a[k] - s.b.v[k] - from_b[k];
-    for (int k = 0; k < 2 && bodies->joint[j].kind == JOINT_REVOLUTE; k++) {
-      cross3(s.n[k], s.h, c);
+    for (int k = 0; k < 3; k++) d_rate[k] = s.b.v[k] + from_b[k] - s.a.v[k] - from_a[k];
+    for (int k = 0; k < joint_points(joint); k++) {
+      cross3(s.a.w, s.n[k], c);
+      *v++ = joint->kind == JOINT_PRISMATIC ? dot3(s.n[k], d_rate) + dot3(c, s.d) : -d_rate[k];
+    }
+    for (int k = 0; k < s.npairs; k++) {
+      cross3(s.n[k], s.h[k], c);
       *v++ = dot3(s.a.w, c) - dot3(s.b.w, c);
     }
   }
@@ -85,16 +113,30 @@ int rigid_body_accelerations(sunrealtype t, const sunrealtype *q, const sunrealt
                              sunrealtype *b, void *user_data) {
   (void)t;
   const RigidBodies *bodies = user_data;
-  sunrealtype from_a[3], from_b[3], n_rate[3], h_rate[3];
+  sunrealtype from_a[3], from_b[3], d_rate[3], n_rate[3], h_rate[3];
   for (int j = 0; j < bodies->njoints; j++) {
-    const State s = state_of(bodies, &bodies->joint[j], q, u);
+    const Joint *joint = &bodies->joint[j];
+    const State s      = state_of(bodies, joint, q, u);
+    cross3(s.a.w, s.xa, from_a);
+    cross3(s.b.w, s.xb, from_b);
+    for (int k = 0; k < 3; k++) d_rate[k] = s.b.v[k] + from_b[k] - s.a.v[k] - from_a[k];
     centripetal(s.a.w, s.xa, from_a);
     centripetal(s.b.w, s.xb, from_b);
-    for (int k = 0; k < 3; k++) *b++ = from_b[k] - from_a[k];
-    for (int k = 0; k < 2 && bodies->joint[j].kind == JOINT_REVOLUTE; k++) {
+    for (int k = 0; k < joint_points(joint); k++) {
+      *b = from_b[k] - from_a[k];
+      if (joint->kind == JOINT_PRISMATIC) {
+        sunrealtype n_acc[3];
+        cross3(s.a.w, s.n[k], n_rate);
+        centripetal(s.a.w, s.n[k], n_acc);
+        *b = dot3(s.n[k], from_a) - dot3(s.n[k], from_b) - 2 * dot3(n_rate, d_rate) -
+             dot3(n_acc, s.d);
+      }
+      b++;
+    }
+    for (int k = 0; k < s.npairs; k++) {
       cross3(s.a.w, s.n[k], n_rate);
-      cross3(s.b.w, s.h, h_rate);
-      cross3(n_rate, s.h, from_a);
+      cross3(s.b.w, s.h[k], h_rate);
+      cross3(n_rate, s.h[k], from_a);
       cross3(s.n[k], h_rate, from_b);
       *b = 0;
       for (int i = 0; i < 3; i++) *b -= (s.a.w[i] - s.b.w[i]) * (from_a[i] + from_b[i]);
@@ -105,21 +147,27 @@ int rigid_body_accelerations(sunrealtype t, const sunrealtype *q, const sunrealt
 }
 
 /* The joint's rows, from `row` on, in the columns of one of its bodies: three of the centre, three of the
-   rotation */
+   rotation. A prismatic joint turns d with a: its arm there is x_a + d */
 static void put_joint(const RigidBodies *bodies, const Joint *joint, const State *s, int of_a,
                       sunindextype row, Scatter *A) {
   const Pose *pose        = of_a ? &s->a : &s->b;
   const sunrealtype sign  = of_a ? 1 : -1;
   const sunindextype left = 6 * (sunindextype)(of_a ? joint->a : joint->b);
-  for (int k = 0; k < 3; k++) add_entry(A, row + k, left + k, sign);
+  const int slides = joint->kind == JOINT_PRISMATIC, npoints = joint_points(joint);
+  sunrealtype arm[3];
+  for (int k = 0; k < 3; k++) arm[k] = of_a ? s->xa[k] + (slides ? s->d[k] : 0) : s->xb[k];
   for (int k = 0; k < 3; k++) {
     sunrealtype turn[3], c[3]; /* the rotation's direction in space */
     for (int i = 0; i < 3; i++) turn[i] = bodies->frame == CP_FRAME_BODY ? pose->R[i][k] : i == k;
-    cross3(turn, of_a ? s->xa : s->xb, c);
-    for (int i = 0; i < 3; i++) add_entry(A, row + i, left + 3 + k, sign * c[i]);
-    for (int i = 0; i < 2 && joint->kind == JOINT_REVOLUTE; i++) {
-      cross3(s->n[i], s->h, c);
-      add_entry(A, row + 3 + i, left + 3 + k, sign * dot3(turn, c));
+    cross3(turn, arm, c);
+    for (int i = 0; i < npoints; i++) {
+      if (slides) add_entry(A, row + i, left + k, -sign * s->n[i][k]);
+      else if (i == k) add_entry(A, row + i, left + k, sign);
+      add_entry(A, row + i, left + 3 + k, sign * (slides ? -dot3(s->n[i], c) : c[i]));
+    }
+    for (int i = 0; i < s->npairs; i++) {
+      cross3(s->n[i], s->h[i], c);
+      add_entry(A, row + npoints + i, left + 3 + k, sign * dot3(turn, c));
     }
   }
 }
@@ -200,8 +248,8 @@ sunrealtype rigid_body_bending_energy(const RigidBodies *bodies, const sunrealty
   return energy;
 }
 
-sunrealtype rigid_body_dissipation(const RigidBodies *bodies, N_Vector y) {
-  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + 7 * bodies->nbodies;
+sunrealtype rigid_body_bending_power(const RigidBodies *bodies, const sunrealtype *q,
+                                     const sunrealtype *u) {
   sunrealtype power = 0;
   for (int j = 0; j < bodies->njoints; j++) {
     const Joint *joint = &bodies->joint[j];

@@ -20,5 +20,6 @@ extern const CPModelType spatial_chain_type;
 extern const CPModelType spatial_bending_chain_type;
 extern const CPModelType bricard_type;
 extern const CPModelType heavy_top_type;
+extern const CPModelType flyball_governor_type;
 
 #endif

@@ -4,14 +4,18 @@
 #include <stdlib.h>
 
 CPModel *model_with(const char *name, const Setting *settings, int nsettings) {
-  char message[500];
-  sunrealtype values[CP_MODEL_MAX_PARAMETERS];
   const CPModelType *type = model_find(name);
   ck_assert_msg(type != NULL, "no model %s", name);
+  return model_of(type, settings, nsettings);
+}
+
+CPModel *model_of(const CPModelType *type, const Setting *settings, int nsettings) {
+  char message[500];
+  sunrealtype values[CP_MODEL_MAX_PARAMETERS];
   for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
   for (int i = 0; i < nsettings; i++) {
     const int changed = CPModelFindParameter(type, settings[i].name);
-    ck_assert_msg(changed >= 0, "%s has no parameter %s", name, settings[i].name);
+    ck_assert_msg(changed >= 0, "%s has no parameter %s", type->name, settings[i].name);
     values[changed] = settings[i].value;
   }
   CPModel *model = CPModelCreate(type, values, test_context, message, sizeof message);

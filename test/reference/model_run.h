@@ -34,6 +34,7 @@ typedef struct {
 
 /* A model with the default parameters but for the given ones */
 CPModel *model_with(const char *type, const Setting *settings, int nsettings);
+CPModel *model_of(const CPModelType *type, const Setting *settings, int nsettings);
 
 /* At the model's start, as a CPMech with the solver of CPMechAttach's choice; the model must outlive it.
    tol: relative and absolute */

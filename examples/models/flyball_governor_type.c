@@ -1,0 +1,168 @@
+#include "flyball_governor.h"
+#include "types.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { STIFFNESS, DAMPING, SPEED, GRAVITY };
+
+static const CPModelParameter parameters[] = {
+    [STIFFNESS] = {"K", "N/m", "stiffness of each spring", 8e5, 0, 1e9},
+    [DAMPING]   = {"C", "N s/m", "damping of each spring", 4e4, 0, 1e9},
+    [SPEED] = {"speed", "rad/s", "of the whole about the shaft at first", 6.2831853071795865, 0, 20},
+    [GRAVITY] = {"g", "m/s^2", "gravity along -z", 9.81, 1e-3, 20},
+};
+
+static const CPModelCoordinate coordinates[] = {
+    {"x1", "m", "centre of the shaft"},
+    {"y1", "m", "the same"},
+    {"z1", "m", "the same, upwards"},
+    {"e1_0", "1", "quaternion of the shaft"},
+    {"e1_1", "1", "the same"},
+    {"e1_2", "1", "the same"},
+    {"e1_3", "1", "the same"},
+    {"x2", "m", "centre of the slider"},
+    {"y2", "m", "the same"},
+    {"s", "m", "the same, upwards"},
+    {"e2_0", "1", "quaternion of the slider"},
+    {"e2_1", "1", "the same"},
+    {"e2_2", "1", "the same"},
+    {"e2_3", "1", "the same"},
+    {"x3", "m", "centre of the right rod and its ball"},
+    {"y3", "m", "the same"},
+    {"z3", "m", "the same, upwards"},
+    {"e3_0", "1", "quaternion of the right rod"},
+    {"e3_1", "1", "the same"},
+    {"e3_2", "1", "the same"},
+    {"e3_3", "1", "the same"},
+    {"x4", "m", "centre of the left rod and its ball"},
+    {"y4", "m", "the same"},
+    {"z4", "m", "the same, upwards"},
+    {"e4_0", "1", "quaternion of the left rod"},
+    {"e4_1", "1", "the same"},
+    {"e4_2", "1", "the same"},
+    {"e4_3", "1", "the same"},
+};
+
+static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+  (void)t;
+  return rigid_body_energy(model->data, y);
+}
+
+static sunrealtype momentum(const CPModel *model, sunrealtype t, N_Vector y) {
+  (void)t;
+  sunrealtype L[3];
+  rigid_body_momentum(model->data, y, L);
+  return L[2];
+}
+
+/* Angular momentum at first: 8.57 kg m^2 about the shaft. At rest: that of a turn in a second */
+static sunrealtype largest_momentum(const CPModel *model) {
+  return SUN_RCONST(8.57) * (1 + model->parameter[SPEED]);
+}
+
+/* The kinetic energy, and a fall of the balls by half a metre */
+static sunrealtype largest_energy(const CPModel *model) {
+  const sunrealtype *p = model->parameter;
+  return SUN_RCONST(8.57) * p[SPEED] * p[SPEED] / 2 + 5 * p[GRAVITY];
+}
+
+static const CPModelQuantity quantities[] = {
+    {"energy", "J", energy, 0, 218.2, largest_energy},
+    {"angular momentum about z", "kg m^2/s", momentum, 1, 62.4, largest_momentum},
+};
+
+static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+  GovernorMotion motion;
+  if (flyball_governor_motion(model->data, t, y->sunctx, &motion)) return 1;
+  flyball_governor_place(model->data, &motion, y);
+  return 0;
+}
+
+/* The shaft; of each side hinge, ball, and the ends of the spring, on the slider and on the rod */
+enum { FOOT, HEAD, RIGHT, LEFT = RIGHT + 4, NPOINTS = LEFT + 4 };
+enum { HINGE, BALL, ON_SLIDER, ON_ROD };
+
+/* x: out, the point `at` of a body */
+static void put_point(const FlyballGovernor *governor, N_Vector y, int body,
+                      const sunrealtype at[3], sunrealtype *x) {
+  for (int k = 0; k < 3; k++) x[k] = at[k];
+  rigid_body_direction(&governor->bodies, body, y, x);
+  for (int k = 0; k < 3; k++) x[k] += N_VGetArrayPointer(y)[7 * body + k];
+}
+
+static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+  (void)t;
+  const FlyballGovernor *governor = model->data;
+  const sunrealtype top[3]        = {0, 0, SUN_RCONST(0.5)};
+  for (int k = 0; k < 3; k++) xyz[3 * FOOT + k] = 0;
+  put_point(governor, y, SHAFT, top, xyz + 3 * HEAD);
+  for (int side = 0; side < 2; side++) {
+    const Joint *hinge         = &governor->joint[2 + side];
+    const SpringDamper *spring = &governor->spring[side];
+    const sunrealtype inwards  = hinge->point_b[0];
+    const sunrealtype ball[3]  = {inwards - copysign(1, inwards), 0, 0}; /* rods of 1 m */
+    sunrealtype *x             = xyz + 3 * (side ? LEFT : RIGHT);
+    put_point(governor, y, hinge->b, hinge->point_b, x + 3 * HINGE);
+    put_point(governor, y, hinge->b, ball, x + 3 * BALL);
+    put_point(governor, y, SLIDER, spring->point_a, x + 3 * ON_SLIDER);
+    put_point(governor, y, hinge->b, spring->point_b, x + 3 * ON_ROD);
+  }
+}
+
+static int prepare(const CPModel *model, CPMech mech) {
+  return rigid_body_quaternions(model->data, mech);
+}
+
+static int create(CPModel *model) {
+  static const CPModelPointKind kind[NPOINTS] = {[FOOT]              = CP_POINT_GROUND,
+                                                 [HEAD]              = CP_POINT_JOINT,
+                                                 [RIGHT + HINGE]     = CP_POINT_JOINT,
+                                                 [RIGHT + BALL]      = CP_POINT_MASS,
+                                                 [RIGHT + ON_SLIDER] = CP_POINT_MASS,
+                                                 [RIGHT + ON_ROD]    = CP_POINT_JOINT,
+                                                 [LEFT + HINGE]      = CP_POINT_JOINT,
+                                                 [LEFT + BALL]       = CP_POINT_MASS,
+                                                 [LEFT + ON_SLIDER]  = CP_POINT_MASS,
+                                                 [LEFT + ON_ROD]     = CP_POINT_JOINT};
+  /* Shaft, arm of the hinges, rods, slider; the springs last */
+  static const int segment[][2] = {{FOOT, HEAD},
+                                   {RIGHT + HINGE, LEFT + HINGE},
+                                   {RIGHT + HINGE, RIGHT + BALL},
+                                   {LEFT + HINGE, LEFT + BALL},
+                                   {RIGHT + ON_SLIDER, LEFT + ON_SLIDER},
+                                   {RIGHT + ON_SLIDER, RIGHT + ON_ROD},
+                                   {LEFT + ON_SLIDER, LEFT + ON_ROD}};
+  const sunrealtype *p          = model->parameter;
+  GovernorMotion motion;
+  FlyballGovernor *governor = malloc(sizeof *governor);
+  model->data               = governor;
+  if (!governor || CPModelStart(model, GOVERNOR_N)) return -1;
+  if (CPModelDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
+  flyball_governor_create(governor, p[STIFFNESS], p[DAMPING], p[SPEED], p[GRAVITY]);
+  if (flyball_governor_motion(governor, 0, model->ctx, &motion)) return -1;
+  flyball_governor_place(governor, &motion, model->y0);
+  if (rigid_body_model(&governor->bodies, 0, model->ctx, &model->mech)) return -1;
+  model->prepare         = prepare;
+  model->stiff           = 1;
+  model->known           = flyball_governor_steps(governor, model->type->t_end) < 1e5;
+  model->reference_error = 1e-10; /* of 56 radians of the shaft 12 digits */
+  return 0;
+}
+
+const CPModelType flyball_governor_type = {
+    .name         = "flyball_governor",
+    .title        = "Flyball governor with stiff springs",
+    .source       = "IFToMM library of computational benchmark problems, A05; three coordinates by "
+                    "extrapolation",
+    .t_end        = 10,
+    .parameters   = parameters,
+    .nparameters  = sizeof parameters / sizeof parameters[0],
+    .quantities   = quantities,
+    .nquantities  = sizeof quantities / sizeof quantities[0],
+    .coordinates  = coordinates,
+    .ncoordinates = sizeof coordinates / sizeof coordinates[0],
+    .create       = create,
+    .reference    = reference,
+    .points       = points,
+};
