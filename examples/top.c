@@ -56,7 +56,8 @@ static void start(const RigidBodies *top, N_Vector y) {
 static int precess(CPFrame frame, SUNContext ctx) {
   const sunrealtype tol = 1e-9;
   const Joint tip       = {.kind = JOINT_BALL, .a = 0, .b = GROUND, .point_a = {0, 0, -l}};
-  RigidBodies top       = {1, 1, &body, &tip, {0, 0, -g}, frame};
+  RigidBodies top       = {
+            .nbodies = 1, .njoints = 1, .body = &body, .joint = &tip, .g = {0, 0, -g}, .frame = frame};
 
   N_Vector y = N_VNew_Serial(13, ctx);
   CHECK_NEW(y);

@@ -136,7 +136,12 @@ START_TEST(lagrange_top_nods_by_its_cubic) {
   const sunrealtype l = 0.1, g = 9.81, tilt = 0.5, spin = 40, t_end = 2;
   const RigidBody body   = {.m = 1, .J = {0.02, 0.02, 0.01}};
   const Joint tip        = {.kind = JOINT_BALL, .a = 0, .b = GROUND, .point_a = {0, 0, -l}};
-  RigidBodies top        = {1, 1, &body, &tip, {0, 0, -g}, frame_of(_i)};
+  RigidBodies top        = {.nbodies = 1,
+                            .njoints = 1,
+                            .body    = &body,
+                            .joint   = &tip,
+                            .g       = {0, 0, -g},
+                            .frame   = frame_of(_i)};
   const sunrealtype r[3] = {0, -l * sin(tilt), l * cos(tilt)}, turn[3] = {tilt, 0, 0};
   const sunrealtype zero[3] = {0, 0, 0}, omega0[3] = {0, spin * r[1] / l, spin * r[2] / l};
   const sunrealtype A = body.J[0] + body.m * l * l, a = body.J[2] * spin / A;
@@ -204,7 +209,12 @@ START_TEST(axle_pendulum_has_its_period) {
                              .point_a = {0, 0, l},
                              .axis_a  = {1, 0, 0},
                              .axis_b  = {1, 0, 0}};
-  RigidBodies bodies      = {1, 1, &body, &axle, {g * cos(lean), 0, -g * sin(lean)}, frame_of(_i)};
+  RigidBodies bodies      = {.nbodies = 1,
+                             .njoints = 1,
+                             .body    = &body,
+                             .joint   = &axle,
+                             .g       = {g * cos(lean), 0, -g * sin(lean)},
+                             .frame   = frame_of(_i)};
   const sunrealtype J     = body.J[0] + body.m * l * l;
   const sunrealtype rate  = sqrt(body.m * g * sin(lean) * l / J);
   const sunrealtype half  = PI / rate / agm(1, cos(phi0 / 2));
