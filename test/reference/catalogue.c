@@ -27,7 +27,7 @@ static const Known known[] = {
     {"car_axis", 2, 1},      {"flexible_crank", 2.5, 0}, {"four_bar", 800, 0},
     {"bushing_crank", 9, 0}, {"knife_edge", 65, 1},      {"chain", 7, 1},
     {"bending_chain", 4, 0}, {"newton_cradle", 64, 1},   {"spatial_chain", 3, 1},
-    {"bricard", 2, 1},       {"heavy_top", 120, 1},      {"flyball_governor", 40, 0},
+    {"bricard", 2, 1},       {"heavy_top", 120, 1},      {"flyball_governor", 32, 0},
 };
 enum { NUM_KNOWN = sizeof known / sizeof known[0], LADDER = 4, OUTPUTS = 10 };
 

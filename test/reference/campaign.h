@@ -1,0 +1,57 @@
+/* Whole runs over ladders of tolerances, whose failures are results: what a method costs, how well it does, and whether it says
+ * what is not so. Tests that bound these are in campaign.c. */
+#ifndef CPODES_TEST_CAMPAIGN_H
+#define CPODES_TEST_CAMPAIGN_H
+
+#include "model_run.h"
+
+enum { NUM_METHODS = 3 }; /* CV_BDF, CV_ADAMS, ONE_STEP, which is DOP853 here, stiff or not */
+int campaign_method(int i);
+const char *campaign_method_name(int method);
+
+/* Tolerance i = 0, ..., n - 1 of n in equal ratios */
+sunrealtype ladder(int i, int n, sunrealtype from, sunrealtype to);
+
+typedef struct {
+  int flag;          /* < 0: it failed */
+  sunrealtype t;     /* where it ended */
+  sunrealtype error; /* CPModelError there, or at all outputs; NaN: none */
+  long int steps, f; /* evaluations of f, or of accelerations if there are more */
+  int warnings;      /* messages of runs that did not fail */
+  int events;
+  CPKktLinSol linsol; /* in use at the end */
+  double seconds;     /* CPU */
+  char text[300];     /* the last message */
+} Outcome;
+
+/* 0: default */
+typedef struct {
+  sunrealtype t_end;    /* the model's */
+  CPKktLinSol linsol;   /* of accelerations */
+  sunrealtype max_step; /* of DOP853: none */
+  int most_events;      /* the run ends with this one */
+  int outputs;          /* equally spaced; one, at the end: the error is the largest at them */
+  void (*event)(void *data, sunrealtype t, N_Vector y); /* called behind the model's */
+  void *data;
+} CampaignOptions;
+
+/* options: NULL: none. y: out, the state at the end; NULL: not wanted */
+Outcome campaign_run(const CPModel *model, int method, sunrealtype tol,
+                     const CampaignOptions *options, N_Vector y);
+
+/* The runs of one model by one method */
+typedef struct {
+  int runs, failed, warned;
+  sunrealtype sum_of_logs, worst; /* of the errors in tolerances, of the runs that did not fail */
+  long int most_steps, most_f;
+  char first[400]; /* failure, else warning: of which run, and its message */
+} Tally;
+
+/* With CPODES_TEST_FIGURES set it also prints a line */
+void tally_run(Tally *tally, const CPModel *model, int method, sunrealtype tol, const Outcome *run);
+sunrealtype tally_mean(const Tally *tally); /* geometric, of the errors in tolerances */
+
+/* CPODES_TEST_CAMPAIGN=full: all tolerances; else each `each`-th */
+int campaign_stride(int each);
+
+#endif
