@@ -15,7 +15,7 @@ sunrealtype ladder(int i, int n, sunrealtype from, sunrealtype to);
 typedef struct {
   int flag;          /* < 0: it failed */
   sunrealtype t;     /* where it ended */
-  sunrealtype error; /* CPModelError there; NaN: none */
+  sunrealtype error; /* CPModelError there, or at all outputs; NaN: none */
   long int steps, f; /* evaluations of f, or of accelerations if there are more */
   int warnings;      /* messages of runs that did not fail */
   int events;
@@ -26,10 +26,11 @@ typedef struct {
 
 /* 0: default */
 typedef struct {
-  sunrealtype t_end;                                    /* the model's */
-  CPKktLinSol linsol;                                   /* of accelerations */
-  sunrealtype max_step;                                 /* of DOP853: none */
-  int most_events;                                      /* the run ends with this one */
+  sunrealtype t_end;    /* the model's */
+  CPKktLinSol linsol;   /* of accelerations */
+  sunrealtype max_step; /* of DOP853: none */
+  int most_events;      /* the run ends with this one */
+  int outputs;          /* equally spaced; one, at the end: the error is the largest at them */
   void (*event)(void *data, sunrealtype t, N_Vector y); /* called behind the model's */
   void *data;
 } CampaignOptions;

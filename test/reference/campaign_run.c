@@ -109,7 +109,6 @@ static void march(March *m, sunrealtype t_end, Outcome *run) {
                      CP_SUCCESS);
     set_stop(m);
   }
-  run->steps += steps_of(m);
 }
 
 Outcome campaign_run(const CPModel *model, int method, sunrealtype tol,
@@ -128,12 +127,17 @@ Outcome campaign_run(const CPModel *model, int method, sunrealtype tol,
   set_stop(&m);
 
   const clock_t start = clock();
-  march(&m, t_end, &run);
+  const int outputs   = o->outputs > 0 ? o->outputs : 1;
+  for (int k = 1; k <= outputs && run.flag >= 0; k++) {
+    march(&m, k == outputs ? t_end : k * t_end / outputs, &run);
+    const sunrealtype error = run.flag < 0 ? NAN : CPModelError(model, run.t, m.y);
+    run.error               = error > run.error || isnan(error) ? error : run.error;
+  }
+  run.steps += steps_of(&m);
   run.seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
   ck_assert_int_eq(CPMechGetStats(m.mech, &stats), CP_SUCCESS);
   run.f        = stats.nf > stats.nudot ? stats.nf : stats.nudot;
   run.linsol   = stats.linsol;
-  run.error    = run.flag < 0 ? NAN : CPModelError(model, run.t, m.y);
   run.warnings = run.flag < 0 ? 0 : m.log.count;
   snprintf(run.text, sizeof run.text, "%.*s", (int)sizeof run.text - 1, m.log.text);
   if (y) N_VScale(1, m.y, y);
