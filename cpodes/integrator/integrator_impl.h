@@ -38,13 +38,14 @@ typedef struct {
 
 /* The norms by which CVODES chooses the next order (norms.c). */
 typedef struct {
-  int possible;      /* the vectors of CVODES are adopted: all three norms can be projected  */
-  int adopting;      /* CVodeInit runs: what it clones is adopted                            */
-  int no_memory;     /* for one of these                                                     */
-  int active, begun; /* from a projected solve to the beginning of the next step; ... solve  */
-  int failed;        /* code of a fatal failure in the meantime                              */
-  N_Vector zn0, ewt; /* CVODES' state, whose norm is none of them, and its weights           */
-  long int taken;    /* such norms since the choice before                                   */
+  int possible;       /* the vectors of CVODES are adopted: all three norms can be projected  */
+  int adopting;       /* CVodeInit runs: what it clones is adopted                            */
+  int no_memory;      /* for one of these                                                     */
+  int active, begun;  /* from a projected solve to the beginning of the next step; ... solve  */
+  int failed;         /* code of a fatal failure in the meantime                              */
+  sunrealtype factor; /* of projected norms */
+  N_Vector zn0, ewt;  /* CVODES' state, whose norm is none of them, and its weights           */
+  long int taken;     /* such norms since the choice before                                   */
   CPOrderChoice choice;
 } CPOrderNorms;
 

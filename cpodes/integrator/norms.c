@@ -48,7 +48,7 @@ static void destroy(N_Vector v) {
 static sunrealtype neighbouringNorm(CPodeMem mem, N_Vector x, N_Vector ewt) {
   mem->norms.active      = 0; /* the projection may take norms, too */
   const int flag         = cpProjectEstimate(mem->step, mem->t, mem->y, ewt, x, mem->tmp);
-  const sunrealtype norm = cpWrmsNorm(flag ? x : mem->tmp, ewt);
+  const sunrealtype norm = mem->norms.factor * cpWrmsNorm(flag ? x : mem->tmp, ewt);
   if (flag < 0) mem->norms.failed = flag;
   mem->norms.active = 1;
   mem->norms.taken++;

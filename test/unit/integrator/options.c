@@ -152,7 +152,7 @@ static int no_error(sunrealtype t, N_Vector y, N_Vector err, void *user_data) {
   return 0;
 }
 
-/* An error projection that leaves nothing: then ACCEPTANCE has a reason left to reject only where a fifth of the error would do,
+/* An error projection that leaves nothing: then ACCEPTANCE has a reason left to reject only where an eighth of the error would do,
  * and asks each time that there was one. */
 START_TEST(acceptance_takes_a_step_whose_projected_error_is_small) {
   open_method(_i, 1.0e-6);
