@@ -111,8 +111,8 @@ CPODES_EXPORT void *CPOneStepGetUserData(CPOneStepMem mem);
 /** The projector, not owned. NULL: no projection. As CPodeSetProjector. */
 CPODES_EXPORT int CPOneStepSetProjector(CPOneStepMem mem, CPProjector P);
 
-/** Which error estimate decides: CP_ERREST_PROJECTED (default with explicit methods), or
- * _UNPROJECTED (all that implicit ones know; else CP_NOT_SUPPORTED). */
+/** Which error estimate decides: CP_ERREST_UNPROJECTED (default), or _PROJECTED (explicit methods; implicit
+ * ones: CP_NOT_SUPPORTED). */
 CPODES_EXPORT int CPOneStepSetProjErrEst(CPOneStepMem mem, CPErrEst mode);
 
 /** As CPodeSetProjMaxCorrection. With CPOneStepSetFixedStep there is no bound: no smaller step would follow. */

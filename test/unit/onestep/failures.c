@@ -50,13 +50,13 @@ END_TEST
 
 /* Projections that move too far cut the step. */
 START_TEST(corrections_above_their_bound_have_the_step_retried_smaller) {
-  ck_assert_done(&run, CPOneStepSetProjMaxCorrection(run.mem, 0.5));
+  ck_assert_done(&run, CPOneStepSetProjMaxCorrection(run.mem, 0.01));
   ck_assert_done(&run, CPOneStepSetProjOutput(run.mem, SUNFALSE));
   ck_assert_done(&run, one_to(&run, 1.0));
   const CPOneStepStats s = one_stats(&run);
   ck_assert_int_gt(s.nlargecorr, 0);
   ck_assert_int_eq(s.nlargecorr, s.nprojfails);
-  ck_assert_double_le(s.maxcorrection, 0.5);
+  ck_assert_double_le(s.maxcorrection, 0.01);
 }
 END_TEST
 
