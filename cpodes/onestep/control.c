@@ -20,6 +20,8 @@
 /* The least first step, in units of the roundoff of t. */
 #define ROUNDOFF 1.0e2
 
+sunrealtype cpLeastStep(sunrealtype t) { return ROUNDOFF * CP_UROUND * fabs(t); }
+
 sunrealtype cpStepRatio(CPOneStepMem mem, sunrealtype norm, int accepted) {
   const CPExplicit e     = mem->stepper;
   const sunrealtype expo = 1.0 / e->error_order - 0.75 * BETA;
@@ -44,7 +46,7 @@ int cpInitialStep(CPOneStepMem mem, N_Vector f0, N_Vector f1, sunrealtype *h) {
   sunrealtype h0 = d0 < VANISHES || d1 < VANISHES ? SMALL_STEP : FIRST_ERROR * d0 / d1;
   if (mem->hmax > 0.0) h0 = fmin(h0, mem->hmax);
   h0 = fmin(h0, fabs(mem->tlimit - mem->t));
-  h0 = fmax(h0, ROUNDOFF * CP_UROUND * fabs(mem->t));
+  h0 = fmax(h0, cpLeastStep(mem->t));
   N_VLinearSum(1.0, mem->y, mem->dir * h0, f0, mem->ynew); /* Euler's step */
   const int flag = cpOneStepRhs(mem, mem->t + mem->dir * h0, mem->ynew, f1, 0);
   if (flag < 0) return flag;

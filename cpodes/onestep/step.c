@@ -68,7 +68,7 @@ static sunrealtype rejected(CPOneStepMem mem, int flag, sunrealtype norm) {
   return SHRINK_FAILED;
 }
 
-int cpOneStepStep(CPOneStepMem mem) {
+static int attempts(CPOneStepMem mem) {
   int flag = mem->ops->begin(mem);
   if (flag) return flag;
   sunrealtype h = sized(mem, mem->h), norm = 0.0;
@@ -89,4 +89,12 @@ int cpOneStepStep(CPOneStepMem mem) {
     mem->h = next;
     h      = sized(mem, next);
   }
+}
+
+/* The sizes of a step that failed say nothing about the steps after it. */
+int cpOneStepStep(CPOneStepMem mem) {
+  const sunrealtype proposed = mem->h;
+  const int flag             = attempts(mem);
+  if (flag) mem->h = proposed;
+  return flag;
 }

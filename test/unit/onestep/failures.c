@@ -121,6 +121,61 @@ START_TEST(failures_beyond_a_time_are_approached) {
 }
 END_TEST
 
+/* The stages of the last step are gone then, and with them its inside. */
+START_TEST(after_a_failed_step_there_is_no_output_within_the_one_before) {
+  one_close(&run);
+  one_open(&run, explicit_methods[_i], 1.0e-6);
+  for (int k = 0; k < 5; k++) ck_assert_done(&run, one_step(&run));
+  const CPOneStepStats s = one_stats(&run);
+  run.world.f            = (Fault){run.t + 0.5 * s.hnext, -1, -1, 0.0};
+  const sunrealtype last = run.t;
+  ck_assert_returns(&run, one_to(&run, last + 1.0), CV_RHSFUNC_FAIL);
+  refused(&run, one_to(&run, last - 0.5 * s.hlast), CP_ILL_INPUT, "last good state", "tout = ");
+  ck_assert_done(&run, one_to(&run, nextafter(last, 0.0))); /* but for roundoff */
+  ck_assert_double_le(one_error(&run, last, run.y), 1.0e-3);
+}
+END_TEST
+
+/* Before the first step, too. */
+START_TEST(roundoff_before_the_start_is_the_start) {
+  run.world.f = (Fault){-1.0, -1, -1, 0.0};
+  one_restart(&run, 0.5);
+  N_Vector y = vector_copy(run.y);
+  ck_assert_returns(&run, one_to(&run, 1.0), CV_RHSFUNC_FAIL);
+  run.world.f = (Fault){0.0, 0, 0, 0.0};
+  ck_assert_done(&run, one_to(&run, 0.5 - 1.0e-15));
+  ck_assert_int_eq(same_bits(run.y, y), 1);
+  ck_assert_done(&run, one_to(&run, 1.0));
+  N_VDestroy(y);
+}
+END_TEST
+
+/* Sizes of attempts that failed are no sizes for a new start; nor are those that t does not resolve. */
+START_TEST(failed_attempts_leave_no_size_to_a_new_start) {
+  one_close(&run);
+  one_open(&run, explicit_methods[_i], 1.0e-6);
+  run.world.f = (Fault){1.0e-30, -1, 1, 0.0};
+  ck_assert_returns(&run, one_to(&run, 1.0), CV_REPTD_RHSFUNC_ERR);
+  run.world.f = (Fault){0.0, 0, 0, 0.0};
+  one_restart(&run, 1.0);
+  ck_assert_done(&run, one_to(&run, 2.0));
+  ck_assert_double_le(one_error(&run, 2.0, run.y), 0.1);
+
+  one_restart(&run, 0.0);
+  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 1.0e-12));
+  ck_assert_done(&run, one_step(&run));
+  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 0.0));
+  ck_assert_done(&run, CPOneStepReInit(run.mem, 1.0e9, run.y));
+  ck_assert_done(&run, one_to(&run, 1.0e9 + 1.0));
+}
+END_TEST
+
+START_TEST(a_step_that_cannot_be_told_from_none_is_too_close) {
+  refused(&run, one_to(&run, 4.9406564584124654e-324), CV_TOO_CLOSE, "tout");
+  ck_assert_done(&run, one_to(&run, 1.0));
+}
+END_TEST
+
 START_TEST(a_first_evaluation_that_fails_has_codes_of_its_own) {
   run.world.f = (Fault){-1.0, -1, 1, 0.0};
   refused(&run, one_to(&run, 1.0), CV_FIRST_RHSFUNC_ERR, "right-hand side f", "t = 0");
@@ -256,6 +311,11 @@ int main(void) {
   tcase_add_test(tc, corrections_above_their_bound_have_the_step_retried_smaller);
   tcase_add_loop_test(tc, each_failure_ends_with_its_code_at_the_last_good_state, 0, CASES);
   tcase_add_test(tc, failures_beyond_a_time_are_approached);
+  tcase_add_loop_test(tc, after_a_failed_step_there_is_no_output_within_the_one_before, 0,
+                      n_explicit_methods);
+  tcase_add_test(tc, roundoff_before_the_start_is_the_start);
+  tcase_add_loop_test(tc, failed_attempts_leave_no_size_to_a_new_start, 0, n_explicit_methods);
+  tcase_add_test(tc, a_step_that_cannot_be_told_from_none_is_too_close);
   tcase_add_test(tc, a_first_evaluation_that_fails_has_codes_of_its_own);
   tcase_add_test(tc, too_many_steps_can_be_continued);
   tcase_add_test(tc, the_default_is_500_steps);
