@@ -263,7 +263,7 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   if (mem->sens.data && mem->sens.bypassed(mem->sens.data, nst - nst_before))
     return bypassedBySens(mem);
   if (mem->step) {
-    cpWarnOfFloor(mem->step, &mem->base, &mem->floor_told, mem->tgood, &mem->log, mem->function);
+    cpWarnOfFloor(mem->step, &mem->floor_told, mem->tgood, &mem->log, mem->function);
     cpWarnOfRank(mem->step, mem->tgood, &mem->log, mem->function);
   }
   flag = cpProjectOutput(mem, *tret, yout, mem->function,

@@ -136,6 +136,7 @@ void cpSettle(CPodeMem mem, long int nst) {
   mem->since         = mem->projected ? 0 : mem->since + 1;
   mem->have_attempt  = 0;
   mem->have_estimate = 1;
+  cpWorkAccepted(mem->step);
 }
 
 /* Is the state of this attempt to be projected? CVodeF drives CVODES without CPode, and CVodeB
@@ -177,6 +178,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   mem->entered         = 0;
   mem->expect_rejected = -1;
   mem->tq2             = mem->coef / tol; /* tol = nlscoef / tq[2] */
+  cpWorkAttempt(mem->step);
 
   flag = cpInnerSolve(&mem->nls, y0, ycor, ewt, tol, callLSetup, cvode_mem);
   if (flag) return cpFailedInner(mem, &a, ycor, flag);

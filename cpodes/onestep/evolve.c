@@ -188,7 +188,7 @@ int CPOneStepEvolve(CPOneStepMem mem, sunrealtype tout, N_Vector yout, sunrealty
   }
   flag = march(mem, tout, itask, yout);
   if (mem->step) {
-    cpWarnOfFloor(mem->step, &mem->base, &mem->floor_told, mem->t, &mem->log, function);
+    cpWarnOfFloor(mem->step, &mem->floor_told, mem->t, &mem->log, function);
     cpWarnOfRank(mem->step, mem->t, &mem->log, function);
   }
   if (flag < 0 && flag != CP_OUTPUT_PROJ_FAIL) atEnd(mem, yout, flag);

@@ -77,11 +77,13 @@ static int attempts(CPOneStepMem mem) {
       return cpReason(mem->text, CV_TOO_MUCH_ACC,
                       "at t = %.15g: a step of %g is below the roundoff of t", mem->t, h);
     mem->stats.nattempts++;
+    cpWorkAttempt(mem->step);
     flag = mem->ops->attempt(mem, h, &norm);
     if (flag < 0) return flag;
     if (flag == 0 && norm <= 1.0) {
       propose(mem, h, norm, tries > 1);
       mem->ops->accepted(mem);
+      cpWorkAccepted(mem->step);
       return CP_SUCCESS;
     }
     const sunrealtype next = smaller(mem, h, rejected(mem, flag, norm), flag != 0);

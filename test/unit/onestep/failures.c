@@ -60,6 +60,55 @@ START_TEST(corrections_above_their_bound_have_the_step_retried_smaller) {
 }
 END_TEST
 
+/* ---- warnings ---- */
+
+/* Two constraints, of which one is lost after t = 0.5, where the state becomes so large that roundoff violates the other
+ * one. */
+static int explosion(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  (void)y, (void)user_data;
+  const sunrealtype rate = t > 0.5 ? 1.0e20 : 0.0;
+  entries(ydot)[0] = 3.0 * rate, entries(ydot)[1] = rate, entries(ydot)[2] = 0.0;
+  return 0;
+}
+
+static int lost_constraint(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  (void)user_data;
+  entries(c)[0] = entries(y)[0] - 3.0 * entries(y)[1];
+  entries(c)[1] = t > 0.5 ? 0.0 : entries(y)[2];
+  return 0;
+}
+
+/* The attempt to t = 0.8 is projected, and then rejected (but by Fehlberg's method of order 8, whose estimate is zero where f
+ * depends on t alone). */
+START_TEST(a_rejected_attempt_warns_of_nothing) {
+  const sunrealtype tols = 1.0e-6;
+  N_Vector y = VECTOR(0.0, 0.0, 0.0), c = VECTOR(0.0, 0.0);
+  CPProjector P    = CPProjectorCreate(lost_constraint, y, c, test_context);
+  CPOneStepMem mem = CPOneStepCreate(explicit_methods[_i], test_context);
+  MessageLog log   = {0};
+  sunrealtype t;
+  CPOneStepStats s;
+  CPOneStepSetErrHandlerFn(mem, message_log, &log);
+  ck_assert_int_eq(CPOneStepInit(mem, explosion, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSStolerances(mem, tols, tols), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSetProjector(mem, P), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSetProjErrEst(mem, CP_ERREST_PROJECTED), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSetInitStep(mem, 0.3), CP_SUCCESS); /* factors of two rows */
+  ck_assert_int_eq(CPOneStepEvolve(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSetInitStep(mem, 0.5), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetJacFrequency(P, 1), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepEvolve(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
+  CPOneStepGetStats(mem, &s);
+  ck_assert_int_gt(s.nattempts, s.nst);
+  ck_assert_double_le(t, 0.5);
+  ck_assert_msg(log.count == 0, "%s: %s", explicit_methods[_i], log.text);
+  CPOneStepFree(&mem);
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(c);
+}
+END_TEST
+
 /* ---- the end of the run ---- */
 
 typedef struct {
@@ -311,6 +360,7 @@ int main(void) {
   tcase_add_test(tc, corrections_above_their_bound_have_the_step_retried_smaller);
   tcase_add_loop_test(tc, each_failure_ends_with_its_code_at_the_last_good_state, 0, CASES);
   tcase_add_test(tc, failures_beyond_a_time_are_approached);
+  tcase_add_loop_test(tc, a_rejected_attempt_warns_of_nothing, 0, 12);
   tcase_add_loop_test(tc, after_a_failed_step_there_is_no_output_within_the_one_before, 0,
                       n_explicit_methods);
   tcase_add_test(tc, roundoff_before_the_start_is_the_start);
