@@ -79,10 +79,9 @@ int cpProjectEstimate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Ve
 /* Why the newest projection of work, to t, is refused: its correction is above the bound. */
 void cpExplainCorrection(CPWork work, sunrealtype t, sunrealtype correction, sunrealtype bound,
                          const char *prefix, char *text);
-/* Warnings, each once: more is asked of the projection than roundoff in c allows (told: it has been
- * told; base: counters at the start); the rank has fallen on the way. t: reached. */
-void cpWarnOfFloor(CPWork work, const CPProjectorStats *base, int *told, sunrealtype t, CPLog *log,
-                   const char *function);
+/* Warnings of accepted steps, each once: more is asked of the projection than roundoff in c allows (told: it has
+ * been told); the rank has fallen on the way. t: reached. */
+void cpWarnOfFloor(CPWork work, int *told, sunrealtype t, CPLog *log, const char *function);
 void cpWarnOfRank(CPWork work, sunrealtype t, CPLog *log, const char *function);
 
 /* ---- creeping.c ---- */

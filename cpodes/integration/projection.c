@@ -21,9 +21,10 @@ int cpWorksCreate(CPProjector P, CPWork *step, CPWork *out) {
 void cpWorkRestart(CPWork work, CPProjectorStats *base) {
   *base = (CPProjectorStats){0};
   if (!work) return;
-  work->valid     = 0;
-  work->rank_fell = 0;
-  *base           = work->stats;
+  work->valid          = 0;
+  work->rank_fell      = 0;
+  work->floor_accepted = (CPFloor){0};
+  *base                = work->stats;
 }
 
 /* How far off the manifold y is, in units of the tolerance. */
@@ -138,24 +139,24 @@ void cpExplainCorrection(CPWork work, sunrealtype t, sunrealtype correction, sun
 }
 
 /* The projections end at that floor. */
-void cpWarnOfFloor(CPWork work, const CPProjectorStats *base, int *told, sunrealtype t, CPLog *log,
-                   const char *function) {
-  if (*told || work->stats.nfloor == base->nfloor) return;
+void cpWarnOfFloor(CPWork work, int *told, sunrealtype t, CPLog *log, const char *function) {
+  const CPFloor *floor = &work->floor_accepted;
+  if (*told || !floor->reached) return;
   char name[CP_ROW_NAME];
   *told = 1;
   cpReport(log, CV_WARNING, function,
            "at t = %.15g: %s cannot be satisfied better than to %.3g times its "
            "tolerance, the roundoff of evaluating it (asked for: %.3g); projections end there",
-           t, cpRowName(work->P, work->floor_worst, name), work->floor_violation, work->P->eps);
+           t, cpRowName(work->P, floor->worst, name), floor->violation, work->P->eps);
 }
 
 /* Each time: the motion may branch there. */
 void cpWarnOfRank(CPWork work, sunrealtype t, CPLog *log, const char *function) {
   if (!work->rank_fell) return;
-  work->rank_fell = 0;
   cpReport(log, CV_WARNING, function,
            "before t = %.15g: the rank of the constraint Jacobian fell below %ld: at a singular "
            "position "
            "more than one motion may satisfy the constraints",
-           t, (long)work->full_rank);
+           t, (long)work->rank_fell);
+  work->rank_fell = 0;
 }

@@ -191,14 +191,36 @@ static int refuseLateTolerances(CPodeMem mem, long int nst) {
   return CP_SUCCESS;
 }
 
-/* ncheck: by CVodeF, whose steps have to come out the same again; NULL: by CVode. */
+/* After a root the sign of g at the start is roundoff to CVODES, and a first step that is longer than the motion to the
+ * next root ends where g has that sign again: the root would be lost. Such a step, whose error is below the tolerance,
+ * is possible where the motion is. CVODES' first step is a tenth of the way to tout at the most; so tout is this part
+ * of the motion that led here (and steps grow slowly from there, create.c). */
+#define FIRST_PART 0.1
+/* Times nearer than that, in units of t, are left to CVODES, which calls them too close. */
+#define CLOSE (1.0e3 * CP_UROUND)
+
+/* Is the first step to be made towards *near, before tout? */
+static int startsAtRoot(const CPodeMem mem, sunrealtype tout, long int nst, sunrealtype *near) {
+  const sunrealtype part = FIRST_PART * mem->motion, way = tout - mem->t0;
+  *near = mem->t0 + copysign(part, way);
+  return nst == 0 && fabs(way) > part && fabs(*near - mem->t0) > CLOSE * fabs(mem->t0);
+}
+
+/* ncheck: by CVodeF, whose steps have to come out the same again; NULL: by CVode. nst: steps taken. */
 static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
-                   int *ncheck) {
-  mem->holding     = 1;
-  mem->repeatable  = ncheck != NULL;
-  const int result = ncheck ? CVodeF(mem->cvode_mem, tout, yout, tret, itask, ncheck)
-                            : CVode(mem->cvode_mem, tout, yout, tret, itask);
-  mem->holding     = 0;
+                   int *ncheck, long int nst) {
+  sunrealtype near;
+  int result = CP_SUCCESS, done = 0;
+  mem->holding    = 1;
+  mem->repeatable = ncheck != NULL;
+  if (!ncheck && startsAtRoot(mem, tout, nst, &near)) {
+    result = CVode(mem->cvode_mem, near, yout, tret, CV_ONE_STEP);
+    done   = result != CV_SUCCESS || itask == CV_ONE_STEP;
+  }
+  if (!done)
+    result = ncheck ? CVodeF(mem->cvode_mem, tout, yout, tret, itask, ncheck)
+                    : CVode(mem->cvode_mem, tout, yout, tret, itask);
+  mem->holding = 0;
   return result;
 }
 
@@ -223,9 +245,10 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   const long int nsolves_before = mem->nsolves;
   mem->cause = mem->fatal = 0;
   mem->cvodes.text[0]     = '\0';
-  const int result        = advance(mem, tout, yout, tret, itask, ncheck);
+  const int result        = advance(mem, tout, yout, tret, itask, ncheck, nst_before);
 
   if (result < 0) return failedCall(mem, result, yout, tret);
+  if (result == CV_ROOT_RETURN) mem->troot = *tret;
   flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
   if (flag) return flag;
   if (nst - nst_before > mem->nsolves - nsolves_before) return bypassed(mem, yout, tret);
@@ -240,7 +263,7 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   if (mem->sens.data && mem->sens.bypassed(mem->sens.data, nst - nst_before))
     return bypassedBySens(mem);
   if (mem->step) {
-    cpWarnOfFloor(mem->step, &mem->base, &mem->floor_told, mem->tgood, &mem->log, mem->function);
+    cpWarnOfFloor(mem->step, &mem->floor_told, mem->tgood, &mem->log, mem->function);
     cpWarnOfRank(mem->step, mem->tgood, &mem->log, mem->function);
   }
   flag = cpProjectOutput(mem, *tret, yout, mem->function,

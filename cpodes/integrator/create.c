@@ -44,6 +44,7 @@ static CPodeMem newIntegrator(int lmm, SUNContext ctx) {
   mem->frequency      = 1;
   mem->project_output = SUNTRUE;
   mem->max_correction = CP_MAX_CORRECTION_DEFAULT;
+  mem->troot          = NAN;
   return mem;
 }
 
@@ -139,6 +140,7 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   cpPendingClear(mem);
   if (mem->sens.data) mem->sens.restart(mem->sens.data);
   N_VScale(1.0, mem->y0, mem->ygood);
+  if (t0 != mem->t0) mem->motion = t0 == mem->troot ? fabs(t0 - mem->t0) : 0.0;
   mem->t0 = mem->t = mem->tgood = t0;
   mem->have_attempt             = 0;
   mem->nst_attempt              = 0;
@@ -188,11 +190,24 @@ int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   return cpApplyTolerances(mem);
 }
 
+/* CVODES may multiply the first step by 1e4. After a root the motion to the next one may be lower than the tolerance,
+ * and where a single step of order 1 spans it, the secant through its ends has a root at its beginning: ten is what
+ * CVODES allows its next steps (bouncing_ball.c in test/reference). */
+#define GROWTH_AFTER_ROOT 10.0
+
+static int reinitialise(CPodeMem mem, sunrealtype t0, N_Vector y0) {
+  const int at_root = t0 == mem->troot;
+  if (at_root) CVodeSetEtaMaxFirstStep(mem->cvode_mem, GROWTH_AFTER_ROOT);
+  const int flag = CVodeReInit(mem->cvode_mem, t0, y0); /* which takes that over */
+  if (at_root) CVodeSetEtaMaxFirstStep(mem->cvode_mem, 0.0);
+  return flag;
+}
+
 int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
   if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
   int flag = checkStart(mem, t0, y0, __func__);
-  if (!flag) flag = CVodeReInit(mem->cvode_mem, t0, y0);
+  if (!flag) flag = reinitialise(mem, t0, y0);
   if (flag) return flag;
   N_VScale(1.0, y0, mem->y0);
   cpRestart(mem, t0);

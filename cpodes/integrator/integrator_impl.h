@@ -106,6 +106,8 @@ struct CPodeMem_ {
   /* the attempt, and the last good state */
   N_Vector y0, y, ygood; /* start; state of the newest attempt; newest accepted state */
   sunrealtype t0, t, tgood;
+  sunrealtype troot; /* of the newest root that was returned; NAN: none */
+  sunrealtype motion; /* length of the motion that led to a root, from which this start goes on; 0: it does not */
   int have_attempt;     /* y is a complete attempt that has not been settled yet */
   long int nst_attempt; /* steps taken before that attempt */
   N_Vector delta, err, ewt, tmp;

@@ -164,6 +164,7 @@ void cpSettle(CPodeMem mem, long int nst) {
   mem->uncut         = mem->uncut_attempt;
   mem->have_attempt  = 0;
   mem->have_estimate = 1;
+  cpWorkAccepted(mem->step);
 }
 
 /* Is the state of this attempt to be projected? CVodeF drives CVODES without CPode, and CVodeB
@@ -215,6 +216,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   mem->entered         = 0;
   mem->expect_rejected = -1;
   mem->tq2             = mem->coef / tol; /* tol = nlscoef / tq[2] */
+  cpWorkAttempt(mem->step);
 
   mem->norms.factor = mem->P ? errorFactor(mem) : 1.0;
   flag = cpInnerSolve(&mem->nls, y0, ycor, ewt, tol / mem->norms.factor, callLSetup, cvode_mem);

@@ -8,9 +8,9 @@
 #define SAFETY 0.9
 /* Errors below this are no measure for the controller. */
 #define LEAST_NORM 1.0e-4
-/* Of the PI controller. At 0, DOP853's own, a quarter of its attempts fail, and Andrews' mechanism takes 1.2,
- * the car axis and a chain of 10 take 1.1 times the evaluations (at errors of 1e-10). */
-#define BETA 0.04
+/* Of the PI controller. At equal error, relative to this one and in the geometric mean over nine mechanisms, DOP853 takes
+ * 0.96 of the steps and 1.05 of the evaluations with 0, its authors' value; 1.05 and 0.98 with 0.05 (guide). */
+#define BETA 0.03
 
 /* The first step's error is guessed from the size of y'' by this fraction of the tolerance; where y
  * or f vanish there is nothing to guess by. */
@@ -19,6 +19,8 @@
 #define SMALL_STEP  1.0e-6
 /* The least first step, in units of the roundoff of t. */
 #define ROUNDOFF 1.0e2
+
+sunrealtype cpLeastStep(sunrealtype t) { return ROUNDOFF * CP_UROUND * fabs(t); }
 
 sunrealtype cpStepRatio(CPOneStepMem mem, sunrealtype norm, int accepted) {
   const CPExplicit e     = mem->stepper;
@@ -44,7 +46,7 @@ int cpInitialStep(CPOneStepMem mem, N_Vector f0, N_Vector f1, sunrealtype *h) {
   sunrealtype h0 = d0 < VANISHES || d1 < VANISHES ? SMALL_STEP : FIRST_ERROR * d0 / d1;
   if (mem->hmax > 0.0) h0 = fmin(h0, mem->hmax);
   h0 = fmin(h0, fabs(mem->tlimit - mem->t));
-  h0 = fmax(h0, ROUNDOFF * CP_UROUND * fabs(mem->t));
+  h0 = fmax(h0, cpLeastStep(mem->t));
   N_VLinearSum(1.0, mem->y, mem->dir * h0, f0, mem->ynew); /* Euler's step */
   const int flag = cpOneStepRhs(mem, mem->t + mem->dir * h0, mem->ynew, f1, 0);
   if (flag < 0) return flag;

@@ -62,7 +62,7 @@ int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y) {
 }
 
 int cpOneStepProjectsErrors(CPOneStepMem mem) {
-  return mem->P && !mem->ops->implicit && mem->errest != CP_ERREST_UNPROJECTED;
+  return mem->P && mem->errest == CP_ERREST_PROJECTED;
 }
 
 int cpOneStepProjectError(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector e) {

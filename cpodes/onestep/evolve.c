@@ -1,6 +1,7 @@
 /* CPOneStepEvolve: steps until there is something to return. */
 #include "onestep_impl.h"
 
+#include <float.h>
 #include <math.h>
 
 static const char *const function = "CPOneStepEvolve";
@@ -23,7 +24,7 @@ static int checkProblem(CPOneStepMem mem) {
 /* The direction, at the first call after a start, and the size of the first step. */
 static int setDirection(CPOneStepMem mem, sunrealtype tout) {
   if (mem->dir != 0.0) return CP_SUCCESS;
-  const sunrealtype roundoff = CP_UROUND * fmax(fabs(mem->t), fabs(tout));
+  const sunrealtype roundoff = fmax(CP_UROUND * fmax(fabs(mem->t), fabs(tout)), DBL_MIN);
   if (fabs(tout - mem->t) <= 2.0 * roundoff)
     return cpReport(&mem->log, CV_TOO_CLOSE, function,
                     "tout must not be t0, %.15g, but for roundoff: tout = %.15g", mem->t, tout);
@@ -37,11 +38,21 @@ static int setDirection(CPOneStepMem mem, sunrealtype tout) {
   return CP_SUCCESS;
 }
 
+/* One step at a time tout may be passed, but not turn round. */
 static int checkTimes(CPOneStepMem mem, sunrealtype tout, int itask) {
-  if (itask == CV_NORMAL && (tout - mem->tlast) * mem->dir < -cpOneStepTimeRoundoff(mem))
+  if (itask == CV_ONE_STEP && (tout - mem->t0) * mem->dir < -cpOneStepTimeRoundoff(mem))
+    return cpReport(
+        &mem->log, CP_ILL_INPUT, function,
+        "tout must not lie on the other side of the start, %.15g: the run goes to %s t, "
+        "and tout = %.15g",
+        mem->t0, mem->dir > 0.0 ? "larger" : "smaller", tout);
+  const sunrealtype first = mem->have_step ? mem->tlast : mem->t;
+  if (itask == CV_NORMAL && (tout - first) * mem->dir < -cpOneStepTimeRoundoff(mem))
     return cpReport(&mem->log, CP_ILL_INPUT, function,
-                    "tout must not lie before the last step, which began at %.15g: tout = %.15g",
-                    mem->tlast, tout);
+                    "tout must not lie before %.15g, %s: tout = %.15g", first,
+                    mem->have_step ? "where the last step began"
+                                   : "the last good state: the newest attempt is no step",
+                    tout);
   mem->tlimit = mem->dir * INFINITY;
   if (!mem->have_tstop) return CP_SUCCESS;
   if ((mem->tstop - mem->t) * mem->dir < -cpOneStepTimeRoundoff(mem))
@@ -177,7 +188,7 @@ int CPOneStepEvolve(CPOneStepMem mem, sunrealtype tout, N_Vector yout, sunrealty
   }
   flag = march(mem, tout, itask, yout);
   if (mem->step) {
-    cpWarnOfFloor(mem->step, &mem->base, &mem->floor_told, mem->t, &mem->log, function);
+    cpWarnOfFloor(mem->step, &mem->floor_told, mem->t, &mem->log, function);
     cpWarnOfRank(mem->step, mem->t, &mem->log, function);
   }
   if (flag < 0 && flag != CP_OUTPUT_PROJ_FAIL) atEnd(mem, yout, flag);

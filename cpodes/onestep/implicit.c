@@ -53,6 +53,7 @@ static int begin(CPOneStepMem mem) {
   if (mem->h != 0.0 || mem->hfixed > 0.0) return CP_SUCCESS;
   int flag    = st->have_f1 ? CP_SUCCESS : cpOneStepRhs(mem, mem->t, mem->y, st->f1, 0);
   st->have_f1 = !flag;
+  st->have_f0 = 0; /* it is workspace here */
   if (!flag) flag = cpInitialStep(mem, st->f1, st->f0, &mem->h);
   return flag > 0 ? -flag : flag;
 }

@@ -80,8 +80,17 @@ void CPOneStepFree(CPOneStepMem *mem_address) {
 
 /* ---- starts ---- */
 
+/* The step size that a new start at t0 keeps; 0: none. After a root it is no longer than the motion that led
+ * to the root: where an error is zero at any size (free fall) steps would grow from event to event. */
+static sunrealtype keptSize(CPOneStepMem mem, sunrealtype t0) {
+  sunrealtype size = fabs(mem->h);
+  if (cpRootsAt(&mem->roots, t0) && t0 != mem->t0) size = fmin(size, fabs(t0 - mem->t0));
+  return size > cpLeastStep(t0) ? copysign(size, mem->h) : 0.0;
+}
+
 /* A new start at t0 from y0, which is checked. */
 static void restart(CPOneStepMem mem, sunrealtype t0, N_Vector y0) {
+  mem->h = keptSize(mem, t0);
   N_VScale(1.0, y0, mem->y0);
   N_VScale(1.0, y0, mem->y);
   mem->t0 = mem->t = mem->tlast = mem->tret = t0;

@@ -51,10 +51,15 @@ typedef struct {
   int n;                      /* functions; 0: none */
   int *direction;             /* [n] -1, 0, 1: falling, both, rising */
   int *found;                 /* [n] of the root that was returned: -1, 0, 1 */
+  int *at_zero;               /* [n] g_i has not left zero yet, and has no sign */
+  sunrealtype *zero;          /* [n] its value there, and ... */
+  sunrealtype *noise;         /* [n] what roundoff in the state makes of g_i */
   sunrealtype *lo, *hi, *mid; /* [n] values of g */
   sunrealtype tlo, thi;       /* hi: those at thi, in state y */
+  sunrealtype tfound;         /* of the root that was returned */
   N_Vector y, trial;
   int have_lo;
+  int zero_is_new;    /* some at_zero is one that begins at tlo */
   int pending;        /* y at thi is a root that has not been returned */
   int raw, trial_raw; /* y, trial could not be projected */
 } CPRoots;
@@ -152,15 +157,18 @@ extern const CPHostOps cpOneStepHostOps;
 void cpOneStepSetModel(CPOneStepMem mem, const CPModel *model);
 
 /* step.c: one accepted step from (t, y) in direction dir, not beyond tlimit; in mem->h the size
- * proposed; out: tnew, ynew, hlast, err, h: the next proposal. On failure t and y are what they were. */
+ * proposed; out: tnew, ynew, hlast, err, h: the next proposal. On failure t, y and h are what they were,
+ * and what was kept for interpolation in the step before is gone. */
 int cpOneStepStep(CPOneStepMem mem);
 
 /* control.c: a first size (E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations
  * I, 2nd ed., section II.4), from f0 = f(t, y); one evaluation of f, in f1. */
 int cpInitialStep(CPOneStepMem mem, N_Vector f0, N_Vector f1, sunrealtype *h);
+/* The least size of a step from t that is resolved by the roundoff of t. */
+sunrealtype cpLeastStep(sunrealtype t);
 
-/* output.c: the solution at t in [tlast, t], projected, into y. event: what output it is, for the
- * message. 0 or a code with its reason in mem->text; CP_OUTPUT_PROJ_FAIL: y is given unprojected. */
+/* output.c: the solution at t in [tlast, t], projected, into y; beyond these ends, and without a step
+ * that can be interpolated, the state at the end. event: what output it is, for the message. 0 or a code with its reason in mem->text; CP_OUTPUT_PROJ_FAIL: y is given unprojected. */
 int cpOneStepSolution(CPOneStepMem mem, sunrealtype t, N_Vector y, const char *event);
 /* Roundoff of times near t. */
 sunrealtype cpOneStepTimeRoundoff(CPOneStepMem mem);
@@ -173,6 +181,8 @@ int cpRootsStart(CPOneStepMem mem);
 /* The pending root is being returned. */
 void cpRootsReturned(CPRoots *roots);
 void cpRootsFree(CPRoots *roots);
+/* Is t the time of the root that was returned last? */
+int cpRootsAt(const CPRoots *roots, sunrealtype t);
 
 /* The methods. */
 extern const CPStepperOps cpExplicitOps, cpImplicitOps;

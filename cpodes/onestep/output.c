@@ -11,8 +11,9 @@ sunrealtype cpOneStepTimeRoundoff(CPOneStepMem mem) {
 }
 
 int cpOneStepSolution(CPOneStepMem mem, sunrealtype t, N_Vector y, const char *event) {
-  if (t == mem->t || t == mem->tlast) { /* which are projected */
-    N_VScale(1.0, t == mem->t ? mem->y : mem->ylast, y);
+  const int at_end = !mem->have_step || (t - mem->t) * mem->dir >= 0.0;
+  if (at_end || (t - mem->tlast) * mem->dir <= 0.0) { /* these are projected */
+    N_VScale(1.0, at_end ? mem->y : mem->ylast, y);
     return CP_SUCCESS;
   }
   int flag = mem->ops->interpolate(mem, t, 0, y);

@@ -3,11 +3,17 @@
  * there are several. States in between are interpolated and projected. */
 #include "onestep_impl.h"
 
+#include "../random.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-/* Where g is zero at the beginning of an interval, its sign is that after this part of it. */
-#define ACTIVATION 0.1
+/* Where g_i is zero at a start but for errors, its sign is that after it has left zero. It is looked for from
+ * so many roundoffs of t on, then after ten times that, and so on. */
+#define SOON  1.0e3
+#define LATER 10.0
+/* By so many times what errors of the state make of g_i is that zero. */
+#define MARGIN 10.0
 /* Secants take less than that; then every second step is a bisection (jumps, multiple roots). */
 #define SECANTS        8
 #define MAX_ITERATIONS 200
@@ -17,6 +23,9 @@
 static void freeValues(CPRoots *r) {
   free(r->direction);
   free(r->found);
+  free(r->at_zero);
+  free(r->zero);
+  free(r->noise);
   free(r->lo);
   free(r->hi);
   free(r->mid);
@@ -36,14 +45,19 @@ static int allocateValues(CPRoots *r, int n) {
   const size_t count = (size_t)n;
   r->direction       = calloc(count, sizeof *r->direction);
   r->found           = calloc(count, sizeof *r->found);
+  r->at_zero         = calloc(count, sizeof *r->at_zero);
+  r->zero            = calloc(count, sizeof *r->zero);
+  r->noise           = calloc(count, sizeof *r->noise);
   r->lo              = calloc(count, sizeof *r->lo);
   r->hi              = calloc(count, sizeof *r->hi);
   r->mid             = calloc(count, sizeof *r->mid);
-  return r->direction && r->found && r->lo && r->hi && r->mid ? CP_SUCCESS : CP_MEM_FAIL;
+  return r->direction && r->found && r->at_zero && r->zero && r->noise && r->lo && r->hi && r->mid
+             ? CP_SUCCESS
+             : CP_MEM_FAIL;
 }
 
 int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g) {
-  CPRoots roots = {.g = g, .n = nrtfn};
+  CPRoots roots = {.g = g, .n = nrtfn, .tfound = NAN};
   if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
   if (nrtfn < 0)
     return cpReport(&mem->log, CP_ILL_INPUT, __func__, "nrtfn must be >= 0: nrtfn = %d", nrtfn);
@@ -87,6 +101,12 @@ int CPOneStepGetRootInfo(CPOneStepMem mem, int *rootsfound) {
 
 /* ---- values ---- */
 
+static void swapValues(sunrealtype **a, sunrealtype **b) {
+  sunrealtype *kept = *a;
+  *a                = *b;
+  *b                = kept;
+}
+
 static int evaluateAt(CPOneStepMem mem, sunrealtype t, N_Vector y, sunrealtype *values) {
   const CPRoots *r = &mem->roots;
   mem->stats.nge++;
@@ -107,25 +127,60 @@ static int evaluateBetween(CPOneStepMem mem, sunrealtype t) {
   return flag && !r->trial_raw ? flag : evaluateAt(mem, t, r->trial, r->mid);
 }
 
+/* size_i = |what errors of the state trial by off_i make of g_i|; lo: its values in the state itself. */
+static int sensitivity(CPOneStepMem mem, N_Vector off, sunrealtype *size) {
+  CPRoots *r = &mem->roots;
+  if (cpHasData(
+          off)) { /* signs that differ: a difference of two components does not show equal errors */
+    unsigned state = 1;
+    sunrealtype *d = N_VGetArrayPointer(off);
+    for (sunindextype i = 0; i < N_VGetLength(off); i++) d[i] *= cpUniformAwayFromZero(&state);
+  }
+  N_VLinearSum(1.0, r->trial, MARGIN, off, off);
+  const int flag = evaluateAt(mem, r->tlo, off, size);
+  for (int i = 0; i < r->n; i++) size[i] = fabs(size[i] - r->lo[i]);
+  return flag;
+}
+
+/* Which g_i are zero at the start, in the state trial, but for errors: those of roundoff, and where a root has just
+ * been returned those by the tolerance. */
+static int findZeros(CPOneStepMem mem) {
+  CPRoots *r = &mem->roots;
+  N_VInv(mem->ewt, r->y);
+  int flag = sensitivity(mem, r->y, r->hi);
+  N_VAbs(r->trial, r->y);
+  N_VScale(CP_UROUND, r->y, r->y);
+  if (!flag) flag = sensitivity(mem, r->y, r->noise);
+  for (int i = 0; i < r->n; i++) {
+    const int returned = cpRootsAt(r, r->tlo) && r->found[i];
+    r->at_zero[i]      = fabs(r->lo[i]) <= (returned ? fmax(r->hi[i], r->noise[i]) : r->noise[i]);
+    r->zero[i]         = r->lo[i];
+  }
+  r->zero_is_new = 1;
+  return flag;
+}
+
+int cpRootsAt(const CPRoots *r, sunrealtype t) { return r->n && t == r->tfound; }
+
 int cpRootsStart(CPOneStepMem mem) {
   CPRoots *r = &mem->roots;
   if (!r->n || r->have_lo) return CP_SUCCESS;
   if (!r->y) r->y = N_VClone(mem->y);
   if (!r->trial) r->trial = N_VClone(mem->y);
   if (!r->y || !r->trial) return cpReason(mem->text, CP_MEM_FAIL, "no memory for root finding");
-  const int flag = evaluateBetween(mem, mem->tret);
-  if (flag) return flag;
-  for (int i = 0; i < r->n; i++) r->lo[i] = r->mid[i];
-  r->tlo     = mem->tret;
-  r->have_lo = 1;
-  return CP_SUCCESS;
+  r->tlo   = mem->tret;
+  int flag = evaluateBetween(mem, r->tlo);
+  swapValues(&r->lo, &r->mid);
+  if (!flag) flag = findZeros(mem);
+  r->have_lo = !flag;
+  return flag;
 }
 
 /* ---- changes of sign ---- */
 
 /* Does g_i go through zero, in the direction asked for, from lo to value? */
 static int crosses(const CPRoots *r, int i, sunrealtype value) {
-  if (r->lo[i] == 0.0 || r->direction[i] * r->lo[i] > 0.0) return 0;
+  if (r->at_zero[i] || r->direction[i] * r->lo[i] > 0.0) return 0;
   return value == 0.0 || (r->lo[i] > 0.0) != (value > 0.0);
 }
 
@@ -135,23 +190,16 @@ static int anyCrosses(const CPRoots *r, const sunrealtype *values) {
   return 0;
 }
 
-/* Where g is zero at tlo it is compared with its sign soon after. */
-static int activate(CPOneStepMem mem) {
-  CPRoots *r = &mem->roots;
-  int zeros  = 0;
-  for (int i = 0; i < r->n; i++) zeros += r->lo[i] == 0.0;
-  if (!zeros) return CP_SUCCESS;
-  const int flag = evaluateBetween(mem, r->tlo + ACTIVATION * (r->thi - r->tlo));
-  if (flag) return flag;
-  for (int i = 0; i < r->n; i++)
-    if (r->lo[i] == 0.0) r->lo[i] = r->mid[i];
-  return CP_SUCCESS;
-}
-
-static void swapValues(sunrealtype **a, sunrealtype **b) {
-  sunrealtype *kept = *a;
-  *a                = *b;
-  *b                = kept;
+/* Which g_i have left zero at tlo: they are beyond what errors can make of zero, and they have gone there. (What
+ * an error has left on one side goes through zero on its way to the other one, which is no root.) */
+static int leaveZero(CPRoots *r) {
+  int left_there = 0;
+  for (int i = 0; i < r->n; i++) {
+    const sunrealtype g = r->lo[i], way = g - r->zero[i];
+    if (r->at_zero[i]) r->at_zero[i] = !(g * way > 0.0) || !(fabs(g) > r->noise[i]);
+    left_there += r->at_zero[i];
+  }
+  return left_there;
 }
 
 /* mid, at t, becomes the upper end; trial is its state. */
@@ -167,6 +215,26 @@ static void moveUpper(CPRoots *r, sunrealtype t) {
 static void moveLower(CPRoots *r, sunrealtype t) {
   r->tlo = t;
   swapValues(&r->lo, &r->mid);
+}
+
+/* From a start on: tlo goes on until each g_i that is zero there has left it, or another one goes through zero, which
+ * is the upper end then. Later on they may leave it at ends of steps. */
+static int activate(CPOneStepMem mem) {
+  CPRoots *r              = &mem->roots;
+  const sunrealtype start = r->tlo, length = fabs(r->thi - start);
+  sunrealtype s = SOON * cpOneStepTimeRoundoff(mem);
+  for (; r->zero_is_new && s < length && leaveZero(r); s *= LATER) {
+    const sunrealtype t = start + mem->dir * s;
+    const int flag      = evaluateBetween(mem, t);
+    if (flag) return flag;
+    if (anyCrosses(r, r->mid)) {
+      moveUpper(r, t);
+      return CP_SUCCESS;
+    }
+    moveLower(r, t);
+  }
+  r->zero_is_new = 0;
+  return CP_SUCCESS;
 }
 
 /* ---- location ---- */
@@ -227,16 +295,23 @@ static int locate(CPOneStepMem mem) {
   return CP_SUCCESS;
 }
 
-/* The interval ends at thi from now on. */
+/* The interval begins at thi from now on. */
 static void goOn(CPRoots *r) {
   r->tlo = r->thi;
   swapValues(&r->lo, &r->hi);
+  leaveZero(r);
+  for (int i = 0; i < r->n; i++) {
+    if (r->at_zero[i] || r->lo[i] != 0.0) continue;
+    r->at_zero[i] = r->zero_is_new = 1;
+    r->zero[i]                     = 0.0;
+  }
 }
 
 int cpRootsSearch(CPOneStepMem mem) {
   CPRoots *r = &mem->roots;
   if (!r->n || r->pending || !mem->have_step || r->tlo == mem->t) return CP_SUCCESS;
-  int flag = evaluateAt(mem, mem->t, mem->y, r->hi);
+  N_VScale(1.0, mem->y, r->y);
+  int flag = evaluateAt(mem, mem->t, r->y, r->hi);
   r->thi   = mem->t;
   r->raw   = 0;
   if (!flag) flag = activate(mem);
@@ -245,7 +320,6 @@ int cpRootsSearch(CPOneStepMem mem) {
     goOn(r);
     return CP_SUCCESS;
   }
-  N_VScale(1.0, mem->y, r->y);
   flag       = locate(mem);
   r->pending = !flag;
   return flag;
@@ -254,6 +328,7 @@ int cpRootsSearch(CPOneStepMem mem) {
 void cpRootsReturned(CPRoots *roots) {
   for (int i = 0; i < roots->n; i++)
     roots->found[i] = !crosses(roots, i, roots->hi[i]) ? 0 : roots->lo[i] > 0.0 ? -1 : 1;
+  roots->tfound  = roots->thi;
   roots->pending = 0;
   goOn(roots);
 }

@@ -68,7 +68,7 @@ static sunrealtype rejected(CPOneStepMem mem, int flag, sunrealtype norm) {
   return SHRINK_FAILED;
 }
 
-int cpOneStepStep(CPOneStepMem mem) {
+static int attempts(CPOneStepMem mem) {
   int flag = mem->ops->begin(mem);
   if (flag) return flag;
   sunrealtype h = sized(mem, mem->h), norm = 0.0;
@@ -77,11 +77,13 @@ int cpOneStepStep(CPOneStepMem mem) {
       return cpReason(mem->text, CV_TOO_MUCH_ACC,
                       "at t = %.15g: a step of %g is below the roundoff of t", mem->t, h);
     mem->stats.nattempts++;
+    cpWorkAttempt(mem->step);
     flag = mem->ops->attempt(mem, h, &norm);
     if (flag < 0) return flag;
     if (flag == 0 && norm <= 1.0) {
       propose(mem, h, norm, tries > 1);
       mem->ops->accepted(mem);
+      cpWorkAccepted(mem->step);
       return CP_SUCCESS;
     }
     const sunrealtype next = smaller(mem, h, rejected(mem, flag, norm), flag != 0);
@@ -89,4 +91,12 @@ int cpOneStepStep(CPOneStepMem mem) {
     mem->h = next;
     h      = sized(mem, next);
   }
+}
+
+/* The sizes of a step that failed say nothing about the steps after it. */
+int cpOneStepStep(CPOneStepMem mem) {
+  const sunrealtype proposed = mem->h;
+  const int flag             = attempts(mem);
+  if (flag) mem->h = proposed;
+  return flag;
 }

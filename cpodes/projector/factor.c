@@ -138,10 +138,8 @@ static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   return flag;
 }
 
-/* A rank that falls on the way: a singular position, from which more than one motion may go on. */
 static void noteRank(CPWork work) {
   const sunindextype rank = cpWorkRank(work);
-  if (rank < work->full_rank) work->rank_fell = 1;
   if (rank > work->full_rank) work->full_rank = rank;
 }
 

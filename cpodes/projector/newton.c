@@ -24,8 +24,7 @@
 /* The iteration ends at the roundoff of c, above eps. */
 static int endAtFloor(CPWork work) {
   CP_COUNT(work, nfloor);
-  work->floor_violation = work->violation;
-  work->floor_worst     = work->worst;
+  work->floor = (CPFloor){1, work->violation, work->worst};
   return CP_SUCCESS;
 }
 

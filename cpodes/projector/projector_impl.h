@@ -108,6 +108,13 @@ typedef struct {
   CPLin spare;      /* AUTO: the pivoted solver, swapped in when rows prove dependent */
 } CPLevel;
 
+/* A projection that ended at the roundoff floor. */
+typedef struct {
+  int reached;      /* has one? The rest is that of the newest */
+  double violation; /* left there */
+  int worst;        /* constraint */
+} CPFloor;
+
 struct CPWork_ {
   CPProjector P;
   long int revision; /* of P's options at set-up; -1: never set up */
@@ -150,6 +157,7 @@ struct CPWork_ {
   int *rowpos;      /* [m] place within its level; -1: absent     */
   char *left;       /* [m] marks of rows */
   CPKrylov krylov;  /* NULL with another method                   */
+  CPWork part[2]; /* works that hold the factors: this one itself, or those of a mechanical system's levels */
   const CPMethod *owned_by; /* NULL, or a method of the library's own ... */
   void *own;                /* ... and what it has here                   */
   /* results of the newest projection */
@@ -157,13 +165,15 @@ struct CPWork_ {
   int worst;              /* constraint violated most; -1: not known */
   int worst_start;        /* ... before the projection */
   double worst_residual;  /* residual of the worst of the newest violation() */
-  double floor_violation; /* of the newest projection that ended at the roundoff floor */
-  int floor_worst;        /* and its constraint                                        */
+  CPFloor floor;          /* of the newest attempt of a step */
   double ranktol;         /* sine of an angle that counts as zero, at the newest factorisation */
   int assembling;         /* far from the manifold, where all rows count */
   sunindextype full_rank; /* highest rank so far with P's options as they are */
-  int rank_fell;          /* ... and a lower one since this was last set to 0 */
-  int jac_is_right;       /* the user's G has been compared with differences           */
+  /* of accepted steps, for warnings */
+  CPFloor floor_accepted;
+  sunindextype rank_highest; /* of these factors, with P's options as they are */
+  sunindextype rank_fell;    /* ... below this, since it was last set to 0 */
+  int jac_is_right;          /* the user's G has been compared with differences           */
   CPProjectorStats stats;
   char text[CP_TEXT_LENGTH]; /* reason of the newest failure */
 };
@@ -252,6 +262,10 @@ void cpLevelsFree(CPWork work);
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Rank of G at the newest factorisation, over all levels. */
 sunindextype cpWorkRank(CPWork work);
+/* What deserves a warning does so in a step that is accepted: a new attempt begins; the newest one is a step. work
+ * may be NULL. */
+void cpWorkAttempt(CPWork work);
+void cpWorkAccepted(CPWork work);
 /* Smallest sine of an angle between constraints that count as independent, at the newest one. */
 double cpWorkSine(CPWork work);
 /* storage.c: matrices and vectors of P's sizes, for the matrix method. */

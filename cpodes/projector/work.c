@@ -16,6 +16,7 @@ int cpWorkCreate(CPWork *result, CPProjector P) {
   if (!work) return CP_MEM_FAIL;
   work->P        = P;
   work->owned_by = P->method;
+  work->part[0]  = work;
   work->revision = work->shape = -1;
   work->y                      = N_VClone(P->y_tmpl);
   work->v                      = N_VClone(P->y_tmpl);
@@ -148,6 +149,7 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
     work->contents = P->contents;
     work->valid = work->jac_is_right = 0;
     work->full_rank                  = 0;
+    work->rank_highest               = 0;
   }
   if (work->revision == P->revision && P->nlevels > 0) return CP_SUCCESS;
   work->valid = 0;
@@ -166,6 +168,23 @@ sunindextype cpWorkRank(CPWork work) {
   for (int l = 0; l < work->nlevels; l++)
     if (work->levels[l].lin) rank += work->levels[l].lin->rank;
   return rank;
+}
+
+void cpWorkAttempt(CPWork work) {
+  if (work) work->floor = (CPFloor){0};
+}
+
+/* A rank that falls on the way: a singular position, from which more than one motion may go on. */
+void cpWorkAccepted(CPWork work) {
+  if (!work) return;
+  if (work->floor.reached) work->floor_accepted = work->floor;
+  for (int i = 0; i < 2; i++) {
+    const CPWork part = work->part[i];
+    if (!part || !part->valid) continue;
+    const sunindextype rank = cpWorkRank(part);
+    if (rank < part->rank_highest) work->rank_fell = part->rank_highest;
+    else part->rank_highest = rank;
+  }
 }
 
 double cpWorkSine(CPWork work) {

@@ -77,7 +77,8 @@ CPODES_EXPORT void CPodeFree(CPodeMem *mem);
  * memory. */
 CPODES_EXPORT int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
 
-/** As CVodeReInit: a new start at (t0, y0), counters cleared, options kept. Also for attached
+/** As CVodeReInit: a new start at (t0, y0), counters cleared, options kept (at the time of a root that was
+ * returned but CVodeSetEtaMaxFirstStep: guide, "The integrator", Roots). Also for attached
  * memory, where it must be called in place of CVodeReInit. */
 CPODES_EXPORT int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0);
 

@@ -88,7 +88,8 @@ CPODES_EXPORT void CPOneStepFree(CPOneStepMem *mem);
 CPODES_EXPORT int CPOneStepInit(CPOneStepMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
 
 /** A new start at (t0, y0): counters cleared, options and the step size kept (after an event that is
- * all that it takes). y0 [n] is copied. */
+ * all that it takes), unless t0 does not resolve it; after a root it is no longer than the motion that led to it.
+ * y0 [n] is copied. */
 CPODES_EXPORT int CPOneStepReInit(CPOneStepMem mem, sunrealtype t0, N_Vector y0);
 
 /** As CVodeSStolerances: error weights 1 / (reltol |y_i| + abstol), of the state at the step's
@@ -111,8 +112,8 @@ CPODES_EXPORT void *CPOneStepGetUserData(CPOneStepMem mem);
 /** The projector, not owned. NULL: no projection. As CPodeSetProjector. */
 CPODES_EXPORT int CPOneStepSetProjector(CPOneStepMem mem, CPProjector P);
 
-/** Which error estimate decides: CP_ERREST_PROJECTED (default with explicit methods), or
- * _UNPROJECTED (all that implicit ones know; else CP_NOT_SUPPORTED). */
+/** Which error estimate decides: CP_ERREST_UNPROJECTED (default), or _PROJECTED (explicit methods; implicit
+ * ones: CP_NOT_SUPPORTED). */
 CPODES_EXPORT int CPOneStepSetProjErrEst(CPOneStepMem mem, CPErrEst mode);
 
 /** As CPodeSetProjMaxCorrection. With CPOneStepSetFixedStep there is no bound: no smaller step would follow. */
@@ -140,7 +141,8 @@ CPODES_EXPORT int CPOneStepSetStopTime(CPOneStepMem mem, sunrealtype tstop);
 CPODES_EXPORT int CPOneStepClearStopTime(CPOneStepMem mem);
 
 /** As CVodeRootInit: g(t, y, gout, user_data), gout [nrtfn]. nrtfn 0: none. States handed to g are on
- * the manifold, so that g is zero at the state that CV_ROOT_RETURN hands out, up to the roundoff of t.
+ * the manifold, so that g is zero at the state that CV_ROOT_RETURN hands out, up to the roundoff of t; to find
+ * which g_i are zero at a start but for errors, it also gets two that are off it by some tolerances at most.
  */
 CPODES_EXPORT int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g);
 /** As CVodeSetRootDirection, rootdir [nrtfn]: -1, 0, 1. */

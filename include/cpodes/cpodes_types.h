@@ -121,8 +121,8 @@ typedef enum {
 /** Which norm of the error estimate CVODES tests and plans with (CPodeSetProjErrEst). */
 typedef enum {
   CP_ERREST_DEFAULT   = 0, /**< PROJECTED for BDF that projects every step, but not with constraints
-                                  of a CPMech that depend on time; else UNPROJECTED.
-                                  One-step methods: PROJECTED, if explicit */
+                                  of a CPMech that depend on time; else UNPROJECTED, as for
+                                  one-step methods */
   CP_ERREST_PROJECTED = 1, /**< ||P ycor|| */
   CP_ERREST_UNPROJECTED = 2, /**< ||ycor||, as without projection */
   CP_ERREST_ACCEPTANCE  = 3  /**< ||P ycor|| only where it turns a rejection into an acceptance */

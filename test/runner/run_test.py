@@ -6,6 +6,7 @@ import math
 import os
 import pathlib
 import pty
+import re
 import resource
 import signal
 import subprocess
@@ -334,11 +335,13 @@ class Interrupted(RunTest):
         self.assertEqual(process.wait(timeout=60), OUTPUT)
 
     def test_a_failed_integration_names_the_time_and_keeps_what_there_is(self):
-        # DOP853 ends at the singular position of the linkage
+        # DOP853 ends at a singular position of the linkage; at which of them is chance
         table = self.folder / "run.csv"
         process = cpodes("run", "four_bar", "--method", "dop853", "--rtol", "1e-8", "--csv", table, "--quiet")
-        self.assert_refused(process, "four_bar", "constraint", "at t = 4.7", status=FAILED)
-        self.assertGreater(self.assert_complete(table), 4.5)
+        self.assert_refused(process, "four_bar", "constraint", "at t = ", status=FAILED)
+        last = float(re.search(r"last good state is that of t = (\d+\.\d*)", process.stderr).group(1))
+        self.assertGreater(last, 4.5)
+        self.assertAlmostEqual(self.assert_complete(table), last, delta=0.1)
 
 
 class Progress(RunTest):

@@ -49,6 +49,14 @@ static void addCounters(CPProjectorStats *sum, const CPProjectorStats *s) {
   sum->nlinsolves += s->nlinsolves, sum->nprods += s->nprods, sum->npsolves += s->npsolves;
 }
 
+static void gatherFloor(CPWork work, int which, CPWork inner) {
+  const CPMech mech = work->P->owner;
+  if (!inner->floor.reached) return;
+  work->floor = inner->floor;
+  if (which == CP_VELOCITIES) work->floor.worst += mech->space->level[0].nrows;
+  cpWorkAttempt(inner);
+}
+
 /* Counters of the inner works and projectors, as the outer one's. */
 static void gatherStats(CPWork work) {
   const CPMech mech       = work->P->owner;
@@ -62,13 +70,11 @@ static void gatherStats(CPWork work) {
     addCounters(&work->stats, &inner->stats);
     addCounters(outer, &P->stats);
     if (P->stats.linsol) outer->linsol = P->stats.linsol;
-    work->rank_fell |= inner->rank_fell;
-    inner->rank_fell = 0;
+    gatherFloor(work, which, inner);
   }
   outer->nlevels        = 2;
   mech->stats.nprojfact = outer->nsetups;
   gatherRank(mech);
-  work->full_rank = outer->rank;
 }
 
 /* A metric that is not definite: M in place of Newton's matrix, and by default the error weights in

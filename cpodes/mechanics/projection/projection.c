@@ -45,8 +45,6 @@ static void noteViolation(CPWork work, int which) {
   }
   if (which == CP_POSITIONS || work->worst_start < 0)
     work->worst_start = first + inner->worst_start;
-  work->floor_violation = inner->floor_violation;
-  work->floor_worst     = first + inner->floor_worst;
 }
 
 /* work->y, which has y, to the manifold. */

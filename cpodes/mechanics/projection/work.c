@@ -11,7 +11,10 @@
 void cpMechFreeOwn(CPWork work) {
   CPMechWork w = work->own;
   if (!w) return;
-  for (int which = 0; which < 2; which++) cpWorkFree(&w->level[which]);
+  for (int which = 0; which < 2; which++) {
+    cpWorkFree(&w->level[which]);
+    work->part[which] = NULL;
+  }
   if (w->x) N_VDestroy(w->x);
   if (w->weights) N_VDestroy(w->weights);
   if (w->vector) N_VDestroy(w->vector);
@@ -62,6 +65,7 @@ static int createWork(CPWork work) {
     w->rows[which] = N_VMake_Serial(level->nrows, w->r, mech->ctx);
     flag           = w->rows[which] ? cpWorkCreate(&w->level[which], level->P) : CP_MEM_FAIL;
   }
+  for (int which = 0; which < 2; which++) work->part[which] = w->level[which];
   return flag;
 }
 

@@ -540,6 +540,54 @@ static int fewer_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_d
   return t > 0.7 ? -1 : 0;
 }
 
+/* One of two constraints is lost after t = 0.5, where the state becomes so large that roundoff violates the other one. */
+static int explosion(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  (void)y, (void)user_data;
+  const sunrealtype rate = t > 0.5 ? 1.0e20 : 0.0;
+  entries(ydot)[0] = 3.0 * rate, entries(ydot)[1] = rate, entries(ydot)[2] = 0.0;
+  return 0;
+}
+
+static int lost_constraint(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  (void)user_data;
+  entries(c)[0] = entries(y)[0] - 3.0 * entries(y)[1];
+  entries(c)[1] = t > 0.5 ? 0.0 : entries(y)[2];
+  return 0;
+}
+
+/* The second step is attempted to times beyond 0.5, projected there, and rejected. */
+START_TEST(a_rejected_attempt_warns_of_nothing) {
+  sunrealtype t;
+  long int failures = 0, solves = 0;
+  MessageLog log = {0};
+  N_Vector y = VECTOR(0.0, 0.0, 0.0), c = VECTOR(0.0, 0.0);
+  CPProjector P          = CPProjectorCreate(lost_constraint, y, c, test_context);
+  CPodeMem mem           = CPodeCreate(CV_ADAMS, test_context);
+  SUNNonlinearSolver NLS = SUNNonlinSol_FixedPoint(y, 0, test_context);
+  void *cvode_mem        = CPodeGetCVodeMem(mem);
+  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetJacFrequency(P, 1), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, NLS), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSetProjector(mem, P), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSetProjErrEst(mem, CP_ERREST_PROJECTED), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPodeInit(mem, explosion, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetInitStep(cvode_mem, 0.3), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxStep(cvode_mem, 0.5), CV_SUCCESS);
+  for (int k = 0; k < 2; k++) ck_assert_int_eq(CPode(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
+  ck_assert_int_eq(CVodeGetNumErrTestFails(cvode_mem, &failures), CV_SUCCESS);
+  ck_assert_int_eq(CVodeGetNumStepSolveFails(cvode_mem, &solves), CV_SUCCESS);
+  ck_assert_int_gt(failures + solves, 0);
+  ck_assert_double_le(t, 0.5);
+  ck_assert_msg(log.count == 0, "%s", log.text);
+  CPodeFree(&mem);
+  SUNNonlinSolFree(NLS);
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(c);
+}
+END_TEST
+
 /* The rank falls on the way to a failure; a new start has nothing to do with that. */
 START_TEST(a_rank_that_fell_is_not_told_after_a_new_start) {
   sunrealtype t;
@@ -709,6 +757,7 @@ int main(void) {
   tcase_add_loop_test(tc, start_check_initial_conditions_and_projection_know_one_floor, 0,
                       4 * n_methods);
   tcase_add_loop_test(tc, the_warning_of_the_floor_speaks_of_the_projection_that_ended_there, 0, 10);
+  tcase_add_test(tc, a_rejected_attempt_warns_of_nothing);
   tcase_add_test(tc, a_rank_that_fell_is_not_told_after_a_new_start);
   tcase_add_loop_test(tc, the_same_projector_once_more_is_one_with_other_data, 0, n_methods);
   tcase_add_loop_test(tc, an_f_that_fails_recoverably_may_leave_nan_behind, 0, n_methods);

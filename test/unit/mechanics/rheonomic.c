@@ -5,6 +5,7 @@
  */
 #include "support/mech_run.h"
 
+#include <cpodes/cpodes_onestep.h>
 #include <math.h>
 
 typedef struct {
@@ -79,12 +80,75 @@ START_TEST(steps_are_tested_with_the_unprojected_error) {
 }
 END_TEST
 
+/* ---- no freedom left ---- */
+
+/* Both masses are driven: all error is normal to the constraints, and its projection is zero at any step size. Output
+ * between ends of steps says whether the steps follow the motion. */
+static int both_masses(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(A, 0, 0) = SM_ELEMENT_D(A, 1, 1) = 1;
+  return 0;
+}
+
+static int both_driven(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  const sunrealtype w = ((const Drive *)user_data)->w;
+  p[0]                = q[0] - sin(w * t);
+  p[1]                = q[1] - cos(2 * w * t);
+  return 0;
+}
+
+static void driven_motion(sunrealtype w, sunrealtype t, sunrealtype *y) {
+  y[0] = sin(w * t), y[1] = cos(2 * w * t), y[2] = w * cos(w * t), y[3] = -2 * w * sin(2 * w * t);
+}
+
+static const char *const all_methods[] = {"BDF",
+                                          "Adams",
+                                          "DOP853",
+                                          "ARKODE_DORMAND_PRINCE_7_4_5",
+                                          "ARKODE_BOGACKI_SHAMPINE_4_2_3",
+                                          "ARKODE_VERNER_8_5_6",
+                                          "ARKODE_CASH_KARP_6_4_5",
+                                          "ARKODE_ESDIRK436L2SA_6_3_4"};
+enum { METHODS = 8, DECADES = 7 };
+
+START_TEST(a_mechanism_without_freedom_is_followed) {
+  const CPMechModel model = {
+      .nu = 2, .np = 2, .M = masses, .A = both_masses, .f = spring, .p = both_driven};
+  const int method      = _i / DECADES;
+  const sunrealtype tol = pow(10, -4 - _i % DECADES);
+  Drive d               = {.w = 3, .c = 1e-3};
+  sunrealtype exact[4], t;
+  driven_motion(d.w, 0, exact);
+  MechRun *run     = mech_run_create(&model, &d, exact);
+  CPOneStepMem mem = method < 2 ? NULL : CPOneStepCreate(all_methods[method], test_context);
+  if (!mem) mech_run_start(run, method ? CV_ADAMS : CV_BDF, tol);
+  else ck_assert_int_eq(CPMechAttachOneStep(run->mech, mem, 0, run->y), CP_SUCCESS);
+  if (mem) {
+    CPOneStepSetErrHandlerFn(mem, message_log, &run->log);
+    CPOneStepSStolerances(mem, tol, tol);
+    CPOneStepSetMaxNumSteps(mem, -1);
+  }
+  for (int i = 1; i <= 50; i++) {
+    const int flag = mem ? CPOneStepEvolve(mem, 0.2 * i, run->y, &t, CV_NORMAL)
+                         : CPode(run->cpode, 0.2 * i, run->y, &t, CV_NORMAL);
+    ck_assert_msg(flag == CP_SUCCESS, "%s, tol %g: %d, %s", all_methods[method], tol, flag,
+                  run->log.text);
+    driven_motion(d.w, 0.2 * i, exact);
+    ck_assert_double_le(mech_run_error(run, 4, exact), 10 * tol);
+  }
+  ck_assert_msg(run->log.count == 0, "%s", run->log.text);
+  CPOneStepFree(&mem);
+  mech_run_free(&run);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("rheonomic");
   TCase *tcase = tcase_create("rheonomic");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tcase, differences_find_the_time_of_an_explicit_motion, -1, 4);
   tcase_add_test(tcase, steps_are_tested_with_the_unprojected_error);
+  tcase_add_loop_test(tcase, a_mechanism_without_freedom_is_followed, 0, METHODS * DECADES);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);
 }

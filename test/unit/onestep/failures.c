@@ -50,13 +50,62 @@ END_TEST
 
 /* Projections that move too far cut the step. */
 START_TEST(corrections_above_their_bound_have_the_step_retried_smaller) {
-  ck_assert_done(&run, CPOneStepSetProjMaxCorrection(run.mem, 0.5));
+  ck_assert_done(&run, CPOneStepSetProjMaxCorrection(run.mem, 0.01));
   ck_assert_done(&run, CPOneStepSetProjOutput(run.mem, SUNFALSE));
   ck_assert_done(&run, one_to(&run, 1.0));
   const CPOneStepStats s = one_stats(&run);
   ck_assert_int_gt(s.nlargecorr, 0);
   ck_assert_int_eq(s.nlargecorr, s.nprojfails);
-  ck_assert_double_le(s.maxcorrection, 0.5);
+  ck_assert_double_le(s.maxcorrection, 0.01);
+}
+END_TEST
+
+/* ---- warnings ---- */
+
+/* Two constraints, of which one is lost after t = 0.5, where the state becomes so large that roundoff violates the other
+ * one. */
+static int explosion(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  (void)y, (void)user_data;
+  const sunrealtype rate = t > 0.5 ? 1.0e20 : 0.0;
+  entries(ydot)[0] = 3.0 * rate, entries(ydot)[1] = rate, entries(ydot)[2] = 0.0;
+  return 0;
+}
+
+static int lost_constraint(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  (void)user_data;
+  entries(c)[0] = entries(y)[0] - 3.0 * entries(y)[1];
+  entries(c)[1] = t > 0.5 ? 0.0 : entries(y)[2];
+  return 0;
+}
+
+/* The attempt to t = 0.8 is projected, and then rejected (but by Fehlberg's method of order 8, whose estimate is zero where f
+ * depends on t alone). */
+START_TEST(a_rejected_attempt_warns_of_nothing) {
+  const sunrealtype tols = 1.0e-6;
+  N_Vector y = VECTOR(0.0, 0.0, 0.0), c = VECTOR(0.0, 0.0);
+  CPProjector P    = CPProjectorCreate(lost_constraint, y, c, test_context);
+  CPOneStepMem mem = CPOneStepCreate(explicit_methods[_i], test_context);
+  MessageLog log   = {0};
+  sunrealtype t;
+  CPOneStepStats s;
+  CPOneStepSetErrHandlerFn(mem, message_log, &log);
+  ck_assert_int_eq(CPOneStepInit(mem, explosion, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSStolerances(mem, tols, tols), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSetProjector(mem, P), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSetProjErrEst(mem, CP_ERREST_PROJECTED), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSetInitStep(mem, 0.3), CP_SUCCESS); /* factors of two rows */
+  ck_assert_int_eq(CPOneStepEvolve(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSetInitStep(mem, 0.5), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetJacFrequency(P, 1), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepEvolve(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
+  CPOneStepGetStats(mem, &s);
+  ck_assert_int_gt(s.nattempts, s.nst);
+  ck_assert_double_le(t, 0.5);
+  ck_assert_msg(log.count == 0, "%s: %s", explicit_methods[_i], log.text);
+  CPOneStepFree(&mem);
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(c);
 }
 END_TEST
 
@@ -118,6 +167,61 @@ START_TEST(failures_beyond_a_time_are_approached) {
   ck_assert_returns(&run, one_to(&run, 1.0), CV_REPTD_RHSFUNC_ERR);
   ck_assert_double_le(fabs(run.t - 0.3), 1.0e-10);
   ck_assert_int_lt(one_stats(&run).nattempts, 200);
+}
+END_TEST
+
+/* The stages of the last step are gone then, and with them its inside. */
+START_TEST(after_a_failed_step_there_is_no_output_within_the_one_before) {
+  one_close(&run);
+  one_open(&run, explicit_methods[_i], 1.0e-6);
+  for (int k = 0; k < 5; k++) ck_assert_done(&run, one_step(&run));
+  const CPOneStepStats s = one_stats(&run);
+  run.world.f            = (Fault){run.t + 0.5 * s.hnext, -1, -1, 0.0};
+  const sunrealtype last = run.t;
+  ck_assert_returns(&run, one_to(&run, last + 1.0), CV_RHSFUNC_FAIL);
+  refused(&run, one_to(&run, last - 0.5 * s.hlast), CP_ILL_INPUT, "last good state", "tout = ");
+  ck_assert_done(&run, one_to(&run, nextafter(last, 0.0))); /* but for roundoff */
+  ck_assert_double_le(one_error(&run, last, run.y), 1.0e-3);
+}
+END_TEST
+
+/* Before the first step, too. */
+START_TEST(roundoff_before_the_start_is_the_start) {
+  run.world.f = (Fault){-1.0, -1, -1, 0.0};
+  one_restart(&run, 0.5);
+  N_Vector y = vector_copy(run.y);
+  ck_assert_returns(&run, one_to(&run, 1.0), CV_RHSFUNC_FAIL);
+  run.world.f = (Fault){0.0, 0, 0, 0.0};
+  ck_assert_done(&run, one_to(&run, 0.5 - 1.0e-15));
+  ck_assert_int_eq(same_bits(run.y, y), 1);
+  ck_assert_done(&run, one_to(&run, 1.0));
+  N_VDestroy(y);
+}
+END_TEST
+
+/* Sizes of attempts that failed are no sizes for a new start; nor are those that t does not resolve. */
+START_TEST(failed_attempts_leave_no_size_to_a_new_start) {
+  one_close(&run);
+  one_open(&run, explicit_methods[_i], 1.0e-6);
+  run.world.f = (Fault){1.0e-30, -1, 1, 0.0};
+  ck_assert_returns(&run, one_to(&run, 1.0), CV_REPTD_RHSFUNC_ERR);
+  run.world.f = (Fault){0.0, 0, 0, 0.0};
+  one_restart(&run, 1.0);
+  ck_assert_done(&run, one_to(&run, 2.0));
+  ck_assert_double_le(one_error(&run, 2.0, run.y), 0.1);
+
+  one_restart(&run, 0.0);
+  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 1.0e-12));
+  ck_assert_done(&run, one_step(&run));
+  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 0.0));
+  ck_assert_done(&run, CPOneStepReInit(run.mem, 1.0e9, run.y));
+  ck_assert_done(&run, one_to(&run, 1.0e9 + 1.0));
+}
+END_TEST
+
+START_TEST(a_step_that_cannot_be_told_from_none_is_too_close) {
+  refused(&run, one_to(&run, 4.9406564584124654e-324), CV_TOO_CLOSE, "tout");
+  ck_assert_done(&run, one_to(&run, 1.0));
 }
 END_TEST
 
@@ -256,6 +360,12 @@ int main(void) {
   tcase_add_test(tc, corrections_above_their_bound_have_the_step_retried_smaller);
   tcase_add_loop_test(tc, each_failure_ends_with_its_code_at_the_last_good_state, 0, CASES);
   tcase_add_test(tc, failures_beyond_a_time_are_approached);
+  tcase_add_loop_test(tc, a_rejected_attempt_warns_of_nothing, 0, 12);
+  tcase_add_loop_test(tc, after_a_failed_step_there_is_no_output_within_the_one_before, 0,
+                      n_explicit_methods);
+  tcase_add_test(tc, roundoff_before_the_start_is_the_start);
+  tcase_add_loop_test(tc, failed_attempts_leave_no_size_to_a_new_start, 0, n_explicit_methods);
+  tcase_add_test(tc, a_step_that_cannot_be_told_from_none_is_too_close);
   tcase_add_test(tc, a_first_evaluation_that_fails_has_codes_of_its_own);
   tcase_add_test(tc, too_many_steps_can_be_continued);
   tcase_add_test(tc, the_default_is_500_steps);

@@ -176,8 +176,8 @@ START_TEST(roots_are_found_backward) {
 END_TEST
 
 /* A wall at x = 0 reverses the velocity: the pendulum is back where it started at t = 1, and so on for ever; each bounce
- * is a restart with the step size that was in use. */
-START_TEST(bounces_are_restarts_at_no_cost) {
+ * is a restart with the step size that was in use. (Interpolation finds the sign that x has after it.) */
+START_TEST(bounces_are_restarts_that_keep_the_step_size) {
   const int falling = -1;
   ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
   ck_assert_done(&run, CPOneStepSetRootDirection(run.mem, &falling));
@@ -191,8 +191,84 @@ START_TEST(bounces_are_restarts_at_no_cost) {
     ck_assert_done(&run, one_step(&run));
     const CPOneStepStats s = one_stats(&run);
     ck_assert_double_le(s.hfirst, h);
-    ck_assert_int_eq(run.world.f_calls - before, 1 + 12 * s.nst + 11 * s.netf); /* none to find h */
+    ck_assert_int_eq(run.world.f_calls - before,
+                     1 + 12 * s.nst + 11 * s.netf + s.nfe_output); /* none to find h */
+    ck_assert_int_eq(s.nfe_output, 3);
   }
+}
+END_TEST
+
+/* A root is never looked for where the run does not go. */
+START_TEST(a_tout_on_the_wrong_side_is_refused) {
+  one_restart(&run, 2.0);
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  ck_assert_done(&run, one_to(&run, 1.9)); /* backwards */
+  const long int before = g_calls;
+  refused(&run, one_to(&run, 3.0), CP_ILL_INPUT, "tout", "3");
+  refused(&run, one_to(&run, 1.0e200), CP_ILL_INPUT, "tout", "1e+200");
+  refused(&run, one_step(&run), CP_ILL_INPUT, "other side of the start", "smaller t");
+  ck_assert_int_eq(g_calls, before);
+}
+END_TEST
+
+/* ---- where a root has just been returned ---- */
+
+/* y0 leaves 1 as c t^3, as a gap does where the force in a contact vanishes: for long it is roundoff. y1 = t. */
+static int opening(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  (void)y;
+  entries(ydot)[0] = 3.0 * *(sunrealtype *)user_data * t * t;
+  entries(ydot)[1] = 1.0;
+  return 0;
+}
+
+static int gap(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)user_data;
+  g[0] = entries(y)[0] - 1.0;
+  return 0;
+}
+
+START_TEST(a_gap_that_opens_slowly_has_no_root) {
+  const sunrealtype starts[] = {1.0, 1.0 - 1.2e-16, 1.0 + 2.3e-16};
+  sunrealtype c = _i % 2 ? 1.0 : -1.0, t = 0.0;
+  for (int i = 0; i < 3; i++) {
+    N_Vector y       = VECTOR(starts[i], 0.0);
+    CPOneStepMem mem = CPOneStepCreate(explicit_methods[_i / 2], test_context);
+    ck_assert_int_eq(CPOneStepInit(mem, opening, 0.0, y), CP_SUCCESS);
+    ck_assert_int_eq(CPOneStepSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+    ck_assert_int_eq(CPOneStepSetUserData(mem, &c), CP_SUCCESS);
+    ck_assert_int_eq(CPOneStepRootInit(mem, 1, gap), CP_SUCCESS);
+    ck_assert_int_eq(CPOneStepSetInitStep(mem, 1.0e-9), CP_SUCCESS);
+    ck_assert_int_eq(CPOneStepSetMaxNumSteps(mem, -1), CP_SUCCESS);
+    ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+    CPOneStepFree(&mem);
+    N_VDestroy(y);
+  }
+}
+END_TEST
+
+/* Another function goes through zero before the one that was returned has left it. */
+static int two(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  g[1] = t - when[0];
+  return gap(t, y, g, user_data);
+}
+
+START_TEST(another_root_soon_after_a_start_at_zero_is_returned) {
+  sunrealtype c = 1.0, t = 0.0;
+  int found[2];
+  when[0]          = 1.0e-8; /* y0 - 1 = 1e-24 */
+  N_Vector y       = VECTOR(1.0, 0.0);
+  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
+  ck_assert_int_eq(CPOneStepInit(mem, opening, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSetUserData(mem, &c), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepRootInit(mem, 2, two), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CV_ROOT_RETURN);
+  ck_assert_double_eq_tol(t, when[0], 1.0e-15);
+  ck_assert_int_eq(CPOneStepGetRootInfo(mem, found), CP_SUCCESS);
+  ck_assert(found[0] == 0 && found[1] == 1);
+  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPOneStepFree(&mem);
+  N_VDestroy(y);
 }
 END_TEST
 
@@ -275,7 +351,10 @@ int main(void) {
   tcase_add_test(tc, output_changes_no_bit_of_a_root);
   tcase_add_test(tc, one_step_mode_returns_roots_and_then_the_step);
   tcase_add_test(tc, roots_are_found_backward);
-  tcase_add_test(tc, bounces_are_restarts_at_no_cost);
+  tcase_add_test(tc, bounces_are_restarts_that_keep_the_step_size);
+  tcase_add_test(tc, a_tout_on_the_wrong_side_is_refused);
+  tcase_add_loop_test(tc, a_gap_that_opens_slowly_has_no_root, 0, 2 * n_explicit_methods);
+  tcase_add_test(tc, another_root_soon_after_a_start_at_zero_is_returned);
   tcase_add_test(tc, roots_can_be_set_and_taken_away_on_the_way);
   tcase_add_test(tc, a_jump_is_located);
   tcase_add_loop_test(tc, failing_root_functions_end_the_call, 0, 2);

@@ -167,13 +167,18 @@ END_TEST
 
 /* ---- counters ---- */
 
+static int first_same_as_last(int method) {
+  return strstr(explicit_methods[method], "BOGACKI") || strstr(explicit_methods[method], "DORMAND");
+}
+
 START_TEST(counters_are_those_of_the_callbacks) {
   one_open(&run, explicit_methods[_i], 1.0e-5);
   for (int i = 1; i <= 20; i++) ck_assert_done(&run, one_to(&run, 0.1 * i));
   const CPOneStepStats s = one_stats(&run);
   ck_assert_int_eq(s.nfe, run.world.f_calls);
   ck_assert_int_eq(s.nattempts, s.nst + s.netf + s.nrhsfails + s.nprojfails);
-  ck_assert_int_eq(s.nproj, s.nattempts);
+  /* what is rejected is not projected, unless the last stage is f there */
+  ck_assert_int_eq(s.nproj, first_same_as_last(_i) ? s.nattempts : s.nst);
   ck_assert_int_eq(s.noutputs, 20);
   ck_assert_int_le(s.nce, run.world.c_calls); /* which are those for output, too */
   ck_assert_int_le(s.nje, run.world.jac_calls);
@@ -200,9 +205,8 @@ START_TEST(evaluations_of_the_constraints_are_counted_exactly) {
 }
 END_TEST
 
-START_TEST(unprojected_estimates_are_not_projected) {
+START_TEST(estimates_are_projected_only_where_that_is_asked_for) {
   one_open(&run, explicit_methods[_i], 1.0e-5);
-  ck_assert_done(&run, CPOneStepSetProjErrEst(run.mem, CP_ERREST_UNPROJECTED));
   ck_assert_done(&run, one_to(&run, 1.0));
   ck_assert_int_eq(one_stats(&run).nerrproj, 0);
   ck_assert_done(&run, CPOneStepSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
@@ -219,6 +223,7 @@ START_TEST(the_projected_estimate_is_tangential) {
   N_Vector e = vector_of(PENDULUM_N, NULL);
   one_open(&run, explicit_methods[_i], 1.0e-4);
   ck_assert_int_eq(CPProjectorSetJacFrequency(run.P, 1), CP_SUCCESS);
+  ck_assert_done(&run, CPOneStepSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
   ck_assert_done(&run, one_step(&run));
   ck_assert_done(&run, one_step(&run));
   ck_assert_done(&run, CPOneStepGetEstLocalErrors(run.mem, e));
@@ -460,7 +465,7 @@ int main(void) {
   tcase_add_loop_test(tc, all_derivatives_belong_to_one_polynomial, 0, n);
   tcase_add_loop_test(tc, counters_are_those_of_the_callbacks, 0, n);
   tcase_add_loop_test(tc, evaluations_of_the_constraints_are_counted_exactly, 0, n);
-  tcase_add_loop_test(tc, unprojected_estimates_are_not_projected, 0, n);
+  tcase_add_loop_test(tc, estimates_are_projected_only_where_that_is_asked_for, 0, n);
   tcase_add_loop_test(tc, the_projected_estimate_is_tangential, 0, n);
   tcase_add_test(tc, statistics_are_printed_in_both_formats);
   tcase_add_test(tc, the_first_step_is_the_one_that_was_set);
