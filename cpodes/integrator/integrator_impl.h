@@ -37,13 +37,14 @@ typedef struct {
 } CPAttempt;
 
 /* What sensitivities (sensitivity/) do at the integrator's occasions: at each new attempt of a step,
- * at a failed call, at a new start, with a new projector, after a call, at the end. */
+ * at a failed call, at a new start, with a new projector or nonlinear solver, after a call, at the end. */
 typedef struct {
   void *data; /* NULL: there are none */
   void (*attempt)(void *data, const CPAttempt *a);
   void (*take_back)(void *data, const CPAttempt *a);
   void (*restart)(void *data);
   void (*projector)(void *data);               /* there is another one */
+  int (*solver)(void *data);                   /* the states have another one: 0 or a code */
   int (*bypassed)(void *data, long int steps); /* did CVODES solve for them in other ways? */
   void (*free)(void **data);
 } CPSensHooks;
@@ -66,6 +67,7 @@ struct CPodeMem_ {
   CVRhsFn f;        /* NULL: attached memory's, not known */
   N_Vector y_tmpl;  /* NULL before CPodeInit */
   CPWrapped nls;
+  int setup_due;    /* CVODES has asked the newest attempt for a new Newton matrix */
   sunrealtype coef; /* nonlinear convergence coefficient */
   /* projection */
   CPProjector P;

@@ -91,6 +91,7 @@ int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
     return cpReport(&mem->log, CP_TOO_LATE, __func__,
                     "%ld steps have been taken: call CPodeReInit first", nst);
   int flag = cpInstall(mem, inner, 0);
+  if (!flag && mem->sens.data) flag = mem->sens.solver(mem->sens.data);
   return flag ? cpReport(&mem->log, flag, __func__, "the nonlinear solver could not be installed")
               : CP_SUCCESS;
 }

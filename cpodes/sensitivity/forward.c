@@ -210,6 +210,13 @@ static int failedInner(CPSens sens, const CPAttempt *a, int iS, N_Vector scor, i
   return fS && again > 0 ? flag : again;
 }
 
+/* CVODES leaves the Newton matrix to the states' solver, and never asks a sensitivity's for one. Fixed point
+ * iteration makes none: then the first sensitivity of the attempt makes the one that was asked for. */
+static int needsMatrix(const CPodeMem mem, int iS) {
+  return iS == 0 && mem->setup_due &&
+         SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_FIXEDPOINT;
+}
+
 static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *cvode_mem) {
   CPSens sens  = ((CPWrapped *)NLS->content)->owner;
@@ -219,8 +226,8 @@ static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ew
   int flag = cpAttemptRead(mem, &a);
   if (!flag) flag = CVodeGetCurrentSensSolveIndex(cvode_mem, &iS);
   if (!flag && iS == 0) flag = begin(sens, &a);
-  if (!flag) flag = cpInnerSolve(&sens->nls, s0, scor, ewt, tol, callLSetup, cvode_mem);
-  else return flag;
+  if (flag) return flag;
+  flag = cpInnerSolve(&sens->nls, s0, scor, ewt, tol, callLSetup || needsMatrix(mem, iS), cvode_mem);
   if (flag) return failedInner(sens, &a, iS, scor, flag);
   if (!isfinite(N_VWrmsNorm(scor, ewt))) return notFinite(sens, &a, iS);
   return mem->projected == 1 && sens->work ? project(sens, &a, iS, s0, scor) : CP_SUCCESS;
@@ -248,4 +255,10 @@ int cpSensInstall(CPSens sens, SUNNonlinearSolver inner) {
   if (gone.wrapper) SUNNonlinSolFree(gone.wrapper);
   if (gone.inner_owned && gone.inner) SUNNonlinSolFree(gone.inner);
   return flag;
+}
+
+/* One of our own is of the states' kind. */
+int cpSensNewSolver(void *data) {
+  CPSens sens = data;
+  return sens->nls.inner_owned ? cpSensInstall(sens, NULL) : CP_SUCCESS;
 }

@@ -130,6 +130,7 @@ int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS
                             .take_back = cpSensTakeBack,
                             .restart   = cpSensRestart,
                             .projector = cpSensNewProjector,
+                            .solver    = cpSensNewSolver,
                             .bypassed  = cpSensBypassed,
                             .free      = release};
   return CP_SUCCESS;

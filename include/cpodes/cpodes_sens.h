@@ -80,8 +80,9 @@ CPODES_EXPORT int CPodeSetSensParams(CPodeMem mem, sunrealtype *p, const sunreal
  * With a CPMech attached: see CPMechSetParamJac. */
 CPODES_EXPORT int CPodeSetSensConstraintFn(CPodeMem mem, CPConstraintSensFn cS);
 
-/** The solver of each sensitivity's equation, not owned; NULL: as the states': Newton, or fixed point
- * iteration where the states have that. Before the first step. */
+/** The solver of each sensitivity's equation, not owned; NULL: of the states' kind, Newton's or fixed point
+ * iteration, also after the states have been given another one. Newton's needs a linear solver
+ * (CVodeSetLinearSolver), whatever the states have. Before the first step. */
 CPODES_EXPORT int CPodeSetSensNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner);
 
 /** Makes the start of the sensitivities consistent, by (S1) at the start state, in the projector's norm
