@@ -118,7 +118,7 @@ int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters) {
   mem->nls.inner_owned   = !inner;
   mem->nls.wrapper       = NULL;
   mem->nls.keep_maxiters = keep_maxiters;
-  int flag               = cpWrapperCreate(&mem->nls, cpSolveStep, mem, mem->ctx);
+  int flag               = cpWrapperCreate(&mem->nls, cpSolveStep, mem, mem->tmp, mem->ctx);
   if (!flag) flag = CVodeSetNonlinearSolver(mem->cvode_mem, mem->nls.wrapper);
   mem->nls.keep_maxiters = 0;
   if (flag) { /* CVODES may have kept the one that it refused */

@@ -52,11 +52,15 @@ typedef struct {
 /* A nonlinear solver that CVODES has, around another one that solves (nls.c). */
 typedef struct {
   SUNNonlinearSolver wrapper, inner;
-  int inner_owned, inner_running, keep_maxiters, have_lsolve;
+  int inner_owned, inner_running, keep_maxiters;
   SUNNonlinSolSysFn sysfn;      /* CVODES' */
+  SUNNonlinSolLSolveFn lsolve;  /* CVODES'; NULL: there is no linear solver */
   SUNNonlinSolConvTestFn ctest; /* CVODES' */
   void *ctest_data;
-  void *owner; /* the solve function's */
+  void *owner;           /* the solve function's */
+  N_Vector tmp;          /* workspace, the owner's */
+  long int nsetups;      /* Newton matrices that CVODES had made when one was checked last */
+  int matrix_not_finite; /* ... the newest solve has failed for it */
 } CPWrapped;
 
 struct CPodeMem_ {
@@ -137,10 +141,13 @@ int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag); /* ... in me
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag);
 
 /* nls.c: the operations of nls->inner, but for solve, into nls->wrapper; 0 or CP_MEM_FAIL. Each solve
- * function calls the inner one through cpInnerSolve; CVODES calls it with nls as the solver's content. */
+ * function calls the inner one through cpInnerSolve, which fails recoverably with a Newton matrix that is not
+ * finite; CVODES calls it with nls as the solver's content. tmp: a vector that is free during solves. */
 typedef int (*CPSolveFn)(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt,
                          sunrealtype tol, sunbooleantype callLSetup, void *cvode_mem);
-int cpWrapperCreate(CPWrapped *nls, CPSolveFn solve, void *owner, SUNContext ctx);
+int cpWrapperCreate(CPWrapped *nls, CPSolveFn solve, void *owner, N_Vector tmp, SUNContext ctx);
+/* Is the Newton matrix not finite with which the inner solver has ended in ycor? */
+int cpMatrixFails(const CPWrapped *nls, N_Vector ycor, void *cvode_mem);
 int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *cvode_mem);
 

@@ -190,8 +190,11 @@ static int project(CPSens sens, const CPAttempt *a, int iS, N_Vector s0, N_Vecto
 /* ---- the solver ---- */
 
 static int notFinite(CPSens sens, const CPAttempt *a, int iS) {
-  cpWrite(sens->mem->text, "at t = %.15g: the right-hand side of sensitivity %d is NaN or Inf",
-          a->t, iS);
+  if (sens->nls.matrix_not_finite)
+    cpWrite(sens->mem->text, "at t = %.15g: " CP_MATRIX_NONFINITE, a->t);
+  else
+    cpWrite(sens->mem->text, "at t = %.15g: the right-hand side of sensitivity %d is NaN or Inf",
+            a->t, iS);
   return cpRejected(sens->mem, a, -CP_RHS_NONFINITE);
 }
 
@@ -202,7 +205,8 @@ static int failedInner(CPSens sens, const CPAttempt *a, int iS, N_Vector scor, i
   flag         = cpAskAgain(&sens->nls, scor, sens->s, mem->cvode_mem, flag);
   if (flag < 0) return flag;
   const int fS = flag == CP_CV_SRHSFUNC_RECVR; /* said so itself */
-  if (!fS && (!cpVectorFinite(scor) || !cpVectorFinite(sens->s))) return notFinite(sens, a, iS);
+  if (!fS && (sens->nls.matrix_not_finite || !cpVectorFinite(scor) || !cpVectorFinite(sens->s)))
+    return notFinite(sens, a, iS);
   cpWrite(mem->text, "at t = %.15g: %s sensitivity %d %s, with a step of %g", a->t,
           fS ? "the right-hand side of" : "the nonlinear solver of", iS,
           fS ? "failed recoverably" : "did not converge", a->h);
@@ -248,7 +252,7 @@ int cpSensInstall(CPSens sens, SUNNonlinearSolver inner) {
   CPWrapped *nls         = &sens->nls;
   *nls     = (CPWrapped){.inner = inner ? inner : newInner(mem), .inner_owned = !inner};
   int flag = nls->inner ? CP_SUCCESS : CP_MEM_FAIL;
-  if (!flag) flag = cpWrapperCreate(nls, solve, sens, mem->ctx);
+  if (!flag) flag = cpWrapperCreate(nls, solve, sens, sens->s, mem->ctx);
   if (!flag) flag = CVodeSetNonlinearSolverSensStg1(mem->cvode_mem, nls->wrapper);
   const CPWrapped gone = flag ? *nls : before;
   if (flag) *nls = before;

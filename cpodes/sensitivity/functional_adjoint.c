@@ -151,6 +151,7 @@ static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *
   if (!flag) flag = products(a, t, l, 1, 0);
   if (!flag) flag = integrandGradient(a, t, problem->k);
   if (!flag) N_VLinearSum(-1.0, a->Jl, -1.0, a->gy, ldot);
+  if (!flag && !cpVectorFinite(ldot)) flag = 1; /* CVODES' difference Jacobian would not notice */
   return flag;
 }
 
