@@ -182,6 +182,11 @@ static int bypassedBySens(CPodeMem mem) {
       "CPodeSensReInit)");
 }
 
+static int refuseLostCheckpoints(CPodeMem mem) {
+  if (!mem->adjoint_lost || !cpAdjointRenew(mem, 1, CV_HERMITE)) return CP_SUCCESS;
+  return cpReport(&mem->log, CP_MEM_FAIL, mem->function, "no memory for checkpoints");
+}
+
 /* CVODES reads what its weight function needs at the first step only: functions set later get NULL. */
 static int refuseLateTolerances(CPodeMem mem, long int nst) {
   if (mem->tol_is_new && nst > 0)
@@ -213,6 +218,7 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   if (!flag) flag = refuseUserData(mem);
   if (!flag && mem->P) flag = refuseInequalities(mem);
   if (!flag) flag = CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
+  if (!flag && ncheck) flag = refuseLostCheckpoints(mem);
   if (!flag) flag = checkStart(mem, nst_before);
   if (flag) {
     N_VScale(1.0, mem->ygood, yout);

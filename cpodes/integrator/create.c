@@ -91,12 +91,28 @@ static void giveBack(CPodeMem mem) {
   inner->ops->setmaxiters = setmaxiters;
 }
 
+/* CVodeAdjFree leaves CVODES a pointer to what it has freed, which CVodeFree frees again (6.4 to 7.2). So there
+ * must always be checkpoints after the first ones. */
+int cpAdjointRenew(CPodeMem mem, long int steps, int interp) {
+  if (mem->has_adjoint && !mem->adjoint_lost) CVodeAdjFree(mem->cvode_mem);
+  const int flag    = CVodeAdjInit(mem->cvode_mem, steps, interp);
+  mem->adjoint_lost = flag && mem->has_adjoint;
+  if (!flag) mem->has_adjoint = 1;
+  return flag;
+}
+
+/* Where there is no memory for the least checkpoints, CVODES' memory is lost, for it cannot be freed. */
+static void freeCVODES(CPodeMem mem) {
+  if (mem->adjoint_lost) cpAdjointRenew(mem, 1, CV_HERMITE);
+  if (!mem->attached && !mem->adjoint_lost) CVodeFree(&mem->cvode_mem);
+}
+
 void CPodeFree(CPodeMem *mem_address) {
   CPodeMem mem = mem_address ? *mem_address : NULL;
   if (!mem) return;
   if (mem->sens.data) mem->sens.free(&mem->sens.data);
   if (mem->attached && mem->nls.wrapper && mem->nls.inner && !mem->nls.inner_owned) giveBack(mem);
-  if (!mem->attached) CVodeFree(&mem->cvode_mem);
+  freeCVODES(mem);
   if (mem->model.detach) mem->model.detach(mem->model.data);
   if (mem->nls.wrapper) SUNNonlinSolFree(mem->nls.wrapper);
   if (mem->nls.inner_owned) SUNNonlinSolFree(mem->nls.inner);

@@ -86,8 +86,9 @@ struct CPodeMem_ {
   int tol_is_new; /* given to CVODES, which has made no step with them yet */
   CPModel model;  /* data NULL: none */
   CPSensHooks sens;
-  int has_adjoint; /* checkpoints of CPodeFunctionalAdjoint's */
-  int model_gone;  /* it has been freed: there is nothing to integrate */
+  int has_adjoint;  /* checkpoints of CPodeFunctionalAdjoint's */
+  int adjoint_lost; /* ... were freed, and CVODES thinks that they are there */
+  int model_gone;   /* it has been freed: there is nothing to integrate */
   /* the attempt, and the last good state */
   N_Vector y0, y, ygood; /* start; state of the newest attempt; newest accepted state */
   sunrealtype t0, t, tgood;
@@ -174,6 +175,8 @@ void cpPendingClear(CPodeMem mem);
 int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters);
 int cpAllocateVectors(CPodeMem mem, N_Vector y_tmpl);
 void cpRestart(CPodeMem mem, sunrealtype t0);
+/* New checkpoints in place of those of CPodeFunctionalAdjoint's: 0 or CVODES' code. */
+int cpAdjointRenew(CPodeMem mem, long int steps, int interp);
 
 /* options.c */
 int cpApplyTolerances(CPodeMem mem);

@@ -246,12 +246,13 @@ static void freeProblem(Problem *problem) {
   if (problem->q) N_VDestroy(problem->q);
 }
 
-/* Checkpoints and backward problems. CVodeFree of 6.4 frees what CVodeAdjFree has freed, unless there
- * are new ones: the least that there can be. */
-static void discard(CPodeMem mem, sunrealtype t1) {
-  CVodeAdjFree(mem->cvode_mem);
-  CVodeAdjInit(mem->cvode_mem, 1, CV_HERMITE);
+/* Checkpoints and backward problems: the least that there can be stays. flag: of what was done with them, which
+ * is returned, or a code, reported. */
+static int discard(CPodeMem mem, sunrealtype t1, int flag) {
+  const int lost = cpAdjointRenew(mem, 1, CV_HERMITE);
   cpClearStopTime(mem, t1); /* CVodeB has set that of the forward run again */
+  return lost && !flag ? cpReport(&mem->log, CP_MEM_FAIL, FUNCTION, "no memory for checkpoints")
+                       : flag;
 }
 
 /* All at once: they share the forward steps that CVODES repeats. 0, or a code, reported. */
@@ -268,7 +269,7 @@ static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *
   if (!flag) flag = cpBackward(a->mem, t0, CV_NORMAL, FUNCTION);
   for (int k = 0; !flag && k < ng; k++)
     flag = finish(a, &problems[k], y0S, dG ? dG + k * a->Np : NULL, gradients ? gradients[k] : NULL);
-  discard(a->mem, t1);
+  flag = discard(a->mem, t1, flag);
   for (int k = 0; problems && k < ng; k++) freeProblem(&problems[k]);
   free(problems);
   return flag;
@@ -319,10 +320,9 @@ static void setDefaults(CPAdjointOptions *o) {
 
 static int forward(Adjoint *a, sunrealtype t1) {
   int ncheck = 0;
-  if (a->mem->has_adjoint) CVodeAdjFree(a->mem->cvode_mem);
-  int flag            = CVodeAdjInit(a->mem->cvode_mem, a->o.steps, a->o.interp);
-  a->mem->has_adjoint = !flag;
-  if (!flag) flag = cpMarch(a->mem, t1, a->y1, &ncheck, a->F->integrand ? atNode : NULL, a);
+  int flag   = cpAdjointRenew(a->mem, a->o.steps, a->o.interp);
+  if (flag) return cpReport(&a->mem->log, flag, FUNCTION, "no memory for checkpoints");
+  flag = cpMarch(a->mem, t1, a->y1, &ncheck, a->F->integrand ? atNode : NULL, a);
   if (flag || !a->F->end) return flag;
   flag = cpFunctionalAdd(a->F, a->F->end, t1, a->y1, 1.0, a->values, a->G);
   return cpFunctionalResult(a->mem, flag, t1, "end term", FUNCTION);
@@ -367,7 +367,7 @@ int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
   if (allocate(&a)) flag = cpReport(&mem->log, CP_MEM_FAIL, FUNCTION, "no memory");
   if (!flag) flag = forward(&a, t1);
   if (!flag) flag = solveBackwards(&a, t0, t1, y0S, dG, gradients);
-  else if (mem->has_adjoint) discard(mem, t1);
+  else if (mem->has_adjoint) flag = discard(mem, t1, flag);
   release(&a);
   return flag;
 }
