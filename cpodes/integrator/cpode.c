@@ -1,6 +1,7 @@
 /* CPode: one call of CVode, with what has to be right before and after it. */
 #include "integrator_impl.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,6 +14,51 @@ static int checkArguments(CPodeMem mem, sunrealtype tout, N_Vector yout, const s
   if (mem->tol.kind == CP_TOL_NONE)
     return cpReport(&mem->log, CP_NO_INIT, function, "set tolerances first (CPodeSStolerances)");
   return cpCheckCall(tout, yout, tret, itask, mem->y_tmpl, &mem->log, function);
+}
+
+/* Nearer to the start than this CVODES' formula for the first step, in which the distance is squared, underflows:
+ * a step of 0 and a state of NaN. */
+static sunrealtype leastDistance(void) { return sqrt(DBL_MIN) / CP_UROUND; }
+
+/* Is tout on the side to which CVODES goes? It would look for roots between the last step and a time on the
+ * other one, in states that are extrapolated. One step at a time tout may be passed, but not turn round. */
+static int checkTime(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
+  sunrealtype t = mem->tgood, h = 0.0;
+  if (nst == 0)
+    return fabs(tout - t) >= leastDistance()
+               ? CP_SUCCESS
+               : cpReport(&mem->log, CV_TOO_CLOSE, mem->function,
+                          "tout must not be t0, %.15g, but for roundoff: tout = %.15g", t, tout);
+  int flag = CVodeGetLastStep(mem->cvode_mem, &h);
+  if (!flag) flag = CVodeGetCurrentTime(mem->cvode_mem, &t);
+  if (flag) return flag;
+  const sunrealtype begin = itask == CV_NORMAL ? t - h : mem->t0;
+  if ((tout - begin) * h >= 0.0 || cpSameTime(tout, begin, h)) return CP_SUCCESS;
+  if (itask == CV_NORMAL)
+    return cpReport(&mem->log, CP_ILL_INPUT, mem->function,
+                    "tout must not lie before the last step, which began at %.15g: tout = %.15g",
+                    begin, tout);
+  return cpReport(&mem->log, CP_ILL_INPUT, mem->function,
+                  "tout must not lie on the other side of the start, %.15g: the run goes to %s t, "
+                  "and tout = %.15g",
+                  begin, h > 0.0 ? "larger" : "smaller", tout);
+}
+
+/* CVODES looks for roots between what it has returned last and tout also where tout lies before it, and finds
+ * once more what has been passed. In the last step before it there is output only. */
+static int isPassed(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
+  sunrealtype h = 0.0;
+  long int nge  = 0;
+  if (itask != CV_NORMAL || nst == 0 || CVodeGetNumGEvals(mem->cvode_mem, &nge) || nge == 0)
+    return 0;
+  return !CVodeGetLastStep(mem->cvode_mem, &h) && (tout - mem->treturned) * h < 0.0;
+}
+
+static int outputAt(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret) {
+  const int flag = CVodeGetDky(mem->cvode_mem, tout, 0, yout);
+  if (flag) return flag;
+  *tret = tout;
+  return cpProjectOutput(mem, tout, yout, mem->function, "");
 }
 
 /* CVODES clips a state for its inequality constraints after the solver has returned: such a state
@@ -76,12 +122,12 @@ static int startAgain(CPodeMem mem) {
   int flag = CVodeReInit(mem->cvode_mem, mem->tgood, mem->ygood);
   if (mem->sens.data) mem->sens.restart(mem->sens.data);
   N_VScale(1.0, mem->ygood, mem->y0);
-  mem->t0              = mem->tgood;
-  mem->nst_attempt     = 0;
-  mem->projected       = -1;
-  mem->expect_rejected = -1;
-  mem->nst_out         = -1;
-  mem->history_lost    = 0;
+  mem->t0 = mem->treturned = mem->tgood;
+  mem->nst_attempt         = 0;
+  mem->projected           = -1;
+  mem->expect_rejected     = -1;
+  mem->nst_out             = -1;
+  mem->history_lost        = 0;
   return flag;
 }
 
@@ -214,6 +260,7 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   if (flag) return flag;
   mem->function = function;
   flag          = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
+  if (!flag) flag = checkTime(mem, tout, itask, nst_before);
   if (!flag) flag = refuseLateTolerances(mem, nst_before);
   if (!flag) flag = refuseUserData(mem);
   if (!flag && mem->P) flag = refuseInequalities(mem);
@@ -226,6 +273,7 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
     return flag;
   }
 
+  if (isPassed(mem, tout, itask, nst_before)) return outputAt(mem, tout, yout, tret);
   const long int nsolves_before = mem->nsolves;
   mem->cause = mem->fatal = 0;
   mem->cvodes.text[0]     = '\0';
@@ -241,6 +289,7 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
                     "CVODES accepted a step that its error test was to reject (is "
                     "CVodeSetNonlinConvCoef used?)");
   }
+  mem->treturned = *tret;
   cpSettle(mem, nst);
   cpPendingClear(mem);
   if (mem->sens.data && mem->sens.bypassed(mem->sens.data, nst - nst_before))

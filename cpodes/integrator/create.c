@@ -155,15 +155,15 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   cpPendingClear(mem);
   if (mem->sens.data) mem->sens.restart(mem->sens.data);
   N_VScale(1.0, mem->y0, mem->ygood);
-  mem->t0 = mem->t = mem->tgood = t0;
-  mem->have_attempt             = 0;
-  mem->nst_attempt              = 0;
-  mem->projected                = -1;
-  mem->err_valid                = 0;
-  mem->since                    = LONG_MAX / 2; /* the first step is projected */
-  mem->expect_rejected          = -1;
-  mem->nst_out                  = -1;
-  mem->start_checked            = 0;
+  mem->t0 = mem->t = mem->tgood = mem->treturned = t0;
+  mem->have_attempt                              = 0;
+  mem->nst_attempt                               = 0;
+  mem->projected                                 = -1;
+  mem->err_valid                                 = 0;
+  mem->since                                     = LONG_MAX / 2; /* the first step is projected */
+  mem->expect_rejected                           = -1;
+  mem->nst_out                                   = -1;
+  mem->start_checked                             = 0;
   mem->cause = mem->fatal = 0;
   mem->history_lost = mem->restarted = 0;
   mem->creeping.count                = 0;

@@ -92,8 +92,9 @@ struct CPodeMem_ {
   /* the attempt, and the last good state */
   N_Vector y0, y, ygood; /* start; state of the newest attempt; newest accepted state */
   sunrealtype t0, t, tgood;
-  int have_attempt;     /* y is a complete attempt that has not been settled yet */
-  long int nst_attempt; /* steps taken before that attempt */
+  sunrealtype treturned; /* newest time that CPode has returned with success */
+  int have_attempt;      /* y is a complete attempt that has not been settled yet */
+  long int nst_attempt;  /* steps taken before that attempt */
   N_Vector delta, err, ewt, tmp;
   sunrealtype tq2;          /* of the attempt: the error test is tq2 ||err|| <= 1 */
   int err_valid, projected; /* of the newest attempt; projected -1: there is none yet */

@@ -146,6 +146,8 @@ CPODES_EXPORT int CPodeGetConsistentIC(CPodeMem mem, N_Vector y0);
 /**
  * As CVode: integrates to tout (itask CV_NORMAL) or one step towards it (CV_ONE_STEP). yout [n]:
  * out, the solution at *tret, on the manifold. The first call checks that the start is consistent.
+ * tout: in the last step or beyond it (CV_NORMAL), on the side of the start to which the run goes (CV_ONE_STEP);
+ * else CP_ILL_INPUT. Too near to the start: CV_TOO_CLOSE.
  * Returns CP_SUCCESS, CV_TSTOP_RETURN, CV_ROOT_RETURN; a CVODES error flag; or
  *
  * - CP_INCONSISTENT_IC: the start violates the constraint that the message names;
