@@ -55,7 +55,7 @@ static int isPassed(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
 }
 
 static int outputAt(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret) {
-  const int flag = CVodeGetDky(mem->cvode_mem, tout, 0, yout);
+  const int flag = cpOfCVODES(mem, CVodeGetDky(mem->cvode_mem, tout, 0, yout), mem->function);
   if (flag) return flag;
   *tret = tout;
   return cpProjectOutput(mem, tout, yout, mem->function, "");

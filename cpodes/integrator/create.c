@@ -188,7 +188,7 @@ int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   if (mem->cvode_inited)
     return cpReport(&mem->log, CP_ILL_INPUT, __func__,
                     "mem is what an earlier CPodeInit left when it failed: create another one");
-  flag = CVodeInit(mem->cvode_mem, f, t0, y0);
+  flag = cpOfCVODES(mem, CVodeInit(mem->cvode_mem, f, t0, y0), __func__);
   if (flag) return flag;
   mem->cvode_inited = 1;
   mem->f            = f;
@@ -199,14 +199,14 @@ int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   flag = cpInstall(mem, mem->nls.inner, 0);
   if (flag)
     return cpReport(&mem->log, flag, __func__, "the nonlinear solver could not be installed");
-  return cpApplyTolerances(mem);
+  return cpOfCVODES(mem, cpApplyTolerances(mem), __func__);
 }
 
 int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
   if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
   int flag = checkStart(mem, t0, y0, __func__);
-  if (!flag) flag = CVodeReInit(mem->cvode_mem, t0, y0);
+  if (!flag) flag = cpOfCVODES(mem, CVodeReInit(mem->cvode_mem, t0, y0), __func__);
   if (flag) return flag;
   N_VScale(1.0, y0, mem->y0);
   cpRestart(mem, t0);

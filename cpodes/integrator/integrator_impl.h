@@ -122,6 +122,9 @@ struct CPodeMem_ {
   CPLog cvodes; /* ... here */
 };
 
+/* errors of CVODES' functions (options.c): reported for function, unless CVODES has done so. Returns flag. */
+int cpOfCVODES(CPodeMem mem, int flag, const char *function);
+
 /* check.c */
 int cpAttemptRead(CPodeMem mem, CPAttempt *a);
 /* Are these the same but for roundoff, in steps of h? */

@@ -2,10 +2,23 @@
 #include "integrator_impl.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int missing(const char *function) {
   return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
+}
+
+/* CVODES 6 has told the handler of our own memory; 7, and attached memory, tell somebody else. */
+int cpOfCVODES(CPodeMem mem, int flag, const char *function) {
+#ifdef CP_CVODES_HAS_EHFUN
+  if (!mem->attached) return flag;
+#endif
+  if (flag >= 0) return flag;
+  char *name = CVodeGetReturnFlagName(flag);
+  cpReport(&mem->log, flag, function, "CVODES returned %s (%d)", name ? name : "an error", flag);
+  free(name);
+  return flag;
 }
 
 static int applyScaled(CPodeMem mem) {
@@ -25,25 +38,27 @@ int cpApplyTolerances(CPodeMem mem) {
 }
 
 /* flag: of the check. */
-static int applied(CPodeMem mem, int flag) {
+static int applied(CPodeMem mem, int flag, const char *function) {
   if (flag) return flag;
   mem->tol_is_new = 1;
-  return mem->nls.wrapper ? cpApplyTolerances(mem) : CP_SUCCESS; /* else CPodeInit does it */
+  if (!mem->nls.wrapper) return CP_SUCCESS; /* CPodeInit does it */
+  return cpOfCVODES(mem, cpApplyTolerances(mem), function);
 }
 
 int CPodeSStolerances(CPodeMem mem, sunrealtype reltol, sunrealtype abstol) {
   if (!mem) return missing(__func__);
-  return applied(mem, cpTolerancesSS(&mem->tol, reltol, abstol, &mem->log, __func__));
+  return applied(mem, cpTolerancesSS(&mem->tol, reltol, abstol, &mem->log, __func__), __func__);
 }
 
 int CPodeSVtolerances(CPodeMem mem, sunrealtype reltol, N_Vector abstol) {
   if (!mem) return missing(__func__);
-  return applied(mem, cpTolerancesSV(&mem->tol, reltol, abstol, mem->y_tmpl, &mem->log, __func__));
+  return applied(mem, cpTolerancesSV(&mem->tol, reltol, abstol, mem->y_tmpl, &mem->log, __func__),
+                 __func__);
 }
 
 int CPodeWFtolerances(CPodeMem mem, CVEwtFn efun) {
   if (!mem) return missing(__func__);
-  return applied(mem, cpTolerancesWF(&mem->tol, efun, &mem->log, __func__));
+  return applied(mem, cpTolerancesWF(&mem->tol, efun, &mem->log, __func__), __func__);
 }
 
 int cpErrWeightsInto(CPodeMem mem, N_Vector y, N_Vector ewt) {

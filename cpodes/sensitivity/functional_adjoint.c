@@ -233,7 +233,7 @@ static int finish(Adjoint *a, Problem *problem, N_Vector *y0S, sunrealtype *dG, 
   if (!flag && a->params) flag = CVodeGetQuadB(cvode_mem, problem->which, &t, problem->q);
   for (int i = 0; !flag && a->params && i < a->Np; i++)
     dG[i] += N_VGetArrayPointer(problem->q)[i] + (y0S ? N_VDotProd(problem->l, y0S[i]) : 0.0);
-  if (flag || !P_l) return flag;
+  if (flag || !P_l) return cpOfCVODES(a->mem, flag, FUNCTION);
   N_VScale(1.0, problem->l, P_l);
   return CPodeProjectGradient(a->mem, t, a->mem->y0, P_l);
 }
