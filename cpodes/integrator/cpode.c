@@ -11,8 +11,6 @@ static int checkArguments(CPodeMem mem, sunrealtype tout, N_Vector yout, const s
                           int itask, const char *function) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
   if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
-  if (mem->tol.kind == CP_TOL_NONE)
-    return cpReport(&mem->log, CP_NO_INIT, function, "set tolerances first (CPodeSStolerances)");
   return cpCheckCall(tout, yout, tret, itask, mem->y_tmpl, &mem->log, function);
 }
 
@@ -203,10 +201,20 @@ static int explain(CPodeMem mem, int flag) {
   return flag;
 }
 
-static int failedCall(CPodeMem mem, int flag, N_Vector yout, sunrealtype *tret) {
+/* CVODES does not tell whether it has been given tolerances, but asks for them first of all. */
+static int lackTolerances(CPodeMem mem) {
+  mem->tol.kind = CP_TOL_NONE;
+  return cpReport(&mem->log, CP_NO_INIT, mem->function,
+                  "set tolerances first (CPodeSStolerances)%s%s", mem->cvodes.text[0] ? ": " : "",
+                  mem->cvodes.text);
+}
+
+/* unknown: CVODES may have no tolerances. */
+static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrealtype *tret) {
   long int nst = 0;
   if (!CVodeGetNumSteps(mem->cvode_mem, &nst)) cpSettle(mem, nst);
   restoreState(mem, yout, tret);
+  if (unknown && flag == CV_ILL_INPUT && !mem->nls.initialized) return lackTolerances(mem);
   return explain(mem, flag);
 }
 
@@ -258,6 +266,8 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   long int nst = 0, nst_before = 0;
   int flag = checkArguments(mem, tout, yout, tret, itask, function);
   if (flag) return flag;
+  const int unknown = mem->tol.kind == CP_TOL_NONE; /* CVODES may have its own */
+  if (unknown) mem->tol.kind = CP_TOL_CVODES;
   mem->function = function;
   flag          = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
   if (!flag) flag = checkTime(mem, tout, itask, nst_before);
@@ -268,6 +278,7 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   if (!flag && ncheck) flag = refuseLostCheckpoints(mem);
   if (!flag) flag = checkStart(mem, nst_before);
   if (flag) {
+    if (unknown) mem->tol.kind = CP_TOL_NONE;
     N_VScale(1.0, mem->ygood, yout);
     *tret = mem->tgood;
     return flag;
@@ -275,11 +286,11 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
 
   if (isPassed(mem, tout, itask, nst_before)) return outputAt(mem, tout, yout, tret);
   const long int nsolves_before = mem->nsolves;
-  mem->cause = mem->fatal = 0;
-  mem->cvodes.text[0]     = '\0';
-  const int result        = advance(mem, tout, yout, tret, itask, ncheck);
+  mem->cause = mem->fatal = mem->nls.initialized = 0;
+  mem->cvodes.text[0]                            = '\0';
+  const int result                               = advance(mem, tout, yout, tret, itask, ncheck);
 
-  if (result < 0) return failedCall(mem, result, yout, tret);
+  if (result < 0) return failedCall(mem, result, unknown, yout, tret);
   flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
   if (flag) return flag;
   if (nst - nst_before > mem->nsolves - nsolves_before) return bypassed(mem, yout, tret);

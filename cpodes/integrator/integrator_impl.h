@@ -53,6 +53,7 @@ typedef struct {
 typedef struct {
   SUNNonlinearSolver wrapper, inner;
   int inner_owned, inner_running, keep_maxiters;
+  int initialized;              /* by CVODES, since this was reset */
   SUNNonlinSolSysFn sysfn;      /* CVODES' */
   SUNNonlinSolLSolveFn lsolve;  /* CVODES'; NULL: there is no linear solver */
   SUNNonlinSolConvTestFn ctest; /* CVODES' */
@@ -185,6 +186,9 @@ int cpAdjointRenew(CPodeMem mem, long int steps, int interp);
 /* options.c */
 int cpApplyTolerances(CPodeMem mem);
 int cpLacksOperations(SUNNonlinearSolver inner); /* that the wrapper needs */
+/* At the first step: are the tolerances kept here those of CVODES, which has set ewt at the start? Else
+ * (CVodeSStolerances, ...) they are CVODES' own from now on, as those of attached memory are. */
+void cpAdoptTolerances(CPodeMem mem, N_Vector ewt);
 /* Error weights at y by the kept tolerances, in mem->ewt. 0, CP_NO_INIT if there are none,
  * CP_ILL_INPUT. */
 int cpErrWeights(CPodeMem mem, N_Vector y);

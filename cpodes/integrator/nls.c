@@ -9,7 +9,8 @@ static SUNNonlinearSolver_Type getType(SUNNonlinearSolver NLS) {
 /* SUNDIALS 7 does not look whether a Newton solver has been given its linear solver, and calls it.
  */
 static int initialize(SUNNonlinearSolver NLS) {
-  const CPWrapped *nls = content(NLS);
+  CPWrapped *nls   = content(NLS);
+  nls->initialized = 1;
   if (nls->inner->ops->setlsolvefn && !nls->lsolve && getType(NLS) == SUNNONLINEARSOLVER_ROOTFIND)
     return CP_ILL_INPUT; /* any error: CVODES returns CV_NLS_INIT_FAIL */
   return SUNNonlinSolInitialize(nls->inner);

@@ -22,8 +22,10 @@ int cpOfCVODES(CPodeMem mem, int flag, const char *function) {
 }
 
 static int applyScaled(CPodeMem mem) {
-  return mem->tol.kind == CP_TOL_NONE ? CP_SUCCESS
-                                      : CVodeWFtolerances(mem->cvode_mem, cpScaledWeights);
+  const CPTolKind kind = mem->tol.kind;
+  return kind == CP_TOL_NONE || kind == CP_TOL_CVODES
+             ? CP_SUCCESS
+             : CVodeWFtolerances(mem->cvode_mem, cpScaledWeights);
 }
 
 int cpApplyTolerances(CPodeMem mem) {
@@ -65,6 +67,23 @@ int cpErrWeightsInto(CPodeMem mem, N_Vector y, N_Vector ewt) {
   CPAttempt a = {0};
   if (mem->tol.kind == CP_TOL_WF && cpAttemptRead(mem, &a)) return CP_ILL_INPUT;
   return cpModelWeights(&mem->tol, &mem->model, y, ewt, a.user_data);
+}
+
+/* Roundoff in weights, by far. */
+#define SAME_WEIGHTS 1.0e-6
+
+/* Weights that a model scales may depend on the step. All ratios are 1 if their mean square and that of their
+ * inverses are. */
+void cpAdoptTolerances(CPodeMem mem, N_Vector ewt) {
+  if (mem->tol.kind == CP_TOL_CVODES || mem->model.scale) return;
+  if (!cpErrWeights(mem, mem->ygood)) {
+    N_VInv(ewt, mem->tmp);
+    const sunrealtype ratio = cpWrmsNorm(mem->tmp, mem->ewt);
+    N_VInv(mem->ewt, mem->tmp);
+    const sunrealtype inverse = cpWrmsNorm(mem->tmp, ewt);
+    if (fabs(ratio - 1.0) <= SAME_WEIGHTS && fabs(inverse - 1.0) <= SAME_WEIGHTS) return;
+  }
+  mem->tol.kind = CP_TOL_CVODES;
 }
 
 int cpErrWeights(CPodeMem mem, N_Vector y) { return cpErrWeightsInto(mem, y, mem->ewt); }

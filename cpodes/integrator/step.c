@@ -168,6 +168,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   cpPendingResolve(mem, &a);
   if (mem->sens.data) mem->sens.attempt(mem->sens.data, &a);
   cpSettle(mem, a.nst);
+  if (a.nst == 0) cpAdoptTolerances(mem, ewt);
   mem->t               = a.t;
   mem->nst_attempt     = a.nst;
   mem->have_attempt    = 0;
