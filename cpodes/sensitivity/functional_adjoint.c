@@ -182,15 +182,16 @@ static int setSolvers(Problem *problem) {
                      : CP_MEM_FAIL;
 }
 
-/* Absolute tolerance: the size of l at t1, or of what drives it there. */
-static int tolerance(Adjoint *a, const Problem *problem, sunrealtype t1, sunrealtype *abstol) {
+/* Absolute tolerance: reltol of the size of l at t1, or of what drives it there. */
+static int tolerance(Adjoint *a, const Problem *problem, sunrealtype t1, sunrealtype reltol,
+                     sunrealtype *abstol) {
   *abstol = a->o.abstol;
   if (*abstol > 0.0) return CP_SUCCESS;
   sunrealtype size = N_VMaxNorm(problem->l);
   N_VScale(1.0, a->y1, a->y);
   const int flag = integrandGradient(a, t1, problem->k);
   if (!flag) size = fmax(size, N_VMaxNorm(a->gy));
-  *abstol = DEFAULT_TOLERANCE * (size > 0.0 ? size : 1.0);
+  *abstol = reltol * (size > 0.0 ? size : 1.0);
   return cpFunctionalResult(a->mem, flag, t1, "gradient of the integrand", FUNCTION);
 }
 
@@ -209,7 +210,7 @@ static int begin(Adjoint *a, Problem *problem, sunrealtype t1, sunrealtype *dG) 
   N_VScale(1.0, a->gy, problem->l);
   N_VConst(0.0, problem->q);
   sunrealtype abstol = 0.0;
-  flag               = tolerance(a, problem, t1, &abstol);
+  flag               = tolerance(a, problem, t1, reltol, &abstol);
   if (flag) return flag;
   flag            = CVodeCreateB(cvode_mem, a->o.lmm, &problem->which);
   const int which = problem->which;

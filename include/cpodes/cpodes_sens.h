@@ -203,7 +203,7 @@ typedef struct {
   int interp;         /**< CV_POLYNOMIAL (default) or CV_HERMITE */
   int lmm;            /**< CV_ADAMS (default, fixed point) or CV_BDF (dense, by differences) */
   sunrealtype reltol; /**< of adjoint states and quadratures, 1e-8 */
-  sunrealtype abstol; /**< 1e-8 times the largest |l(t1)| and of the first right-hand side */
+  sunrealtype abstol; /**< reltol times the largest |l(t1)| and of the first right-hand side */
   CPAdjointFn adjoint; /**< of the user's f; NULL: CPMechAdjointRhs with a CPMech, else differences: 6 n
                           evaluations of f each */
   void *user_data;     /**< handed to adjoint */
