@@ -1,6 +1,7 @@
 /* Checks: is CVODES what cpodes takes it for, and is the start on the manifold? */
 #include "integrator_impl.h"
 
+#include <float.h>
 #include <math.h>
 
 /* Roundoff that the self-check allows, in units of the largest component. */
@@ -72,8 +73,19 @@ static int checkRetry(CPodeMem mem, const CPAttempt *a) {
   return CV_UNREC_RHSFUNC_ERR;
 }
 
+/* A step that underflows leads nowhere, and ends in 0 / 0. (Where f is not finite, that is told.) */
+static int checkSize(CPodeMem mem, const CPAttempt *a) {
+  if (fabs(a->h) >= DBL_MIN || !cpVectorFinite(a->zn1)) return CP_SUCCESS;
+  cpWrite(
+      mem->text,
+      "the step size is %g: tout, tstop or the first step (CVodeSetInitStep) lies too near to t",
+      a->h);
+  return CV_TOO_CLOSE;
+}
+
 int cpSelfCheck(CPodeMem mem, const CPAttempt *a) {
-  int flag = checkRetry(mem, a);
+  int flag = checkSize(mem, a);
+  if (!flag) flag = checkRetry(mem, a);
   if (!flag) flag = checkHistory(mem, a);
   return flag ? flag : checkCoefficient(mem, a);
 }

@@ -86,7 +86,8 @@ static void adopt(N_Vector v, CPodeMem mem) {
 }
 
 int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
-  N_Vector y = N_VClone(y0);
+  N_Vector y           = N_VClone(y0);
+  mem->norms.no_memory = !y;
   if (!y) return CP_MEM_FAIL;
   N_VScale(1.0, y0, y);
   adopt(y, mem);

@@ -205,6 +205,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   cpPendingResolve(mem, &a);
   if (mem->sens.data) mem->sens.attempt(mem->sens.data, &a);
   cpSettle(mem, a.nst);
+  if (a.nst == 0) cpAdoptTolerances(mem, ewt);
   mem->t               = a.t;
   mem->nst_attempt     = a.nst;
   mem->have_attempt    = 0;
@@ -215,6 +216,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   mem->enters          = entersHistory(mem);
   mem->entered         = 0;
   mem->expect_rejected = -1;
+  mem->setup_due       = callLSetup;
   mem->tq2             = mem->coef / tol; /* tol = nlscoef / tq[2] */
   cpWorkAttempt(mem->step);
 

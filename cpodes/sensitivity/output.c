@@ -15,7 +15,7 @@ static int stateAt(CPodeMem mem, sunrealtype t, const char *function) {
   CPSens sens = cpSensOf(mem);
   int flag    = CVodeGetDky(mem->cvode_mem, t, 0, sens->delta[0]);
   if (!flag) flag = cpProjectOutput(mem, t, sens->delta[0], function, "");
-  if (!flag) flag = cpSensUpdate(sens);
+  if (!flag && cpSensUpdate(sens)) flag = cpReport(&mem->log, CP_MEM_FAIL, function, "no memory");
   if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, sens->ewt);
   if (!flag) sens->work->valid = 0;
   return flag;
@@ -33,7 +33,7 @@ int CPodeGetSensDky1(CPodeMem mem, sunrealtype t, int k, int iS, N_Vector dkyS) 
   int flag = cpSensCheck(mem, __func__);
   if (!flag) flag = cpSensCheckIndex(mem, iS, __func__);
   if (!flag) flag = checkOutput(mem, dkyS, "dkyS", __func__);
-  if (!flag) flag = CVodeGetSensDky1(mem->cvode_mem, t, k, iS, dkyS);
+  if (!flag) flag = cpOfCVODES(mem, CVodeGetSensDky1(mem->cvode_mem, t, k, iS, dkyS), __func__);
   if (flag || k > 0 || isDone(mem, t)) return flag;
   flag = stateAt(mem, t, __func__);
   return flag ? flag : projectAt(mem, t, iS, dkyS, __func__);
@@ -45,7 +45,7 @@ int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS) {
   if (!dkyS) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "dkyS must not be NULL");
   const int Ns = cpSensOf(mem)->params.Ns;
   for (int i = 0; !flag && i < Ns; i++) flag = checkOutput(mem, dkyS[i], "dkyS[i]", __func__);
-  if (!flag) flag = CVodeGetSensDky(mem->cvode_mem, t, k, dkyS);
+  if (!flag) flag = cpOfCVODES(mem, CVodeGetSensDky(mem->cvode_mem, t, k, dkyS), __func__);
   if (flag || k > 0 || isDone(mem, t)) return flag;
   flag = stateAt(mem, t, __func__);
   for (int i = 0; !flag && i < Ns; i++) flag = projectAt(mem, t, i, dkyS[i], __func__);
@@ -57,7 +57,8 @@ int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS) {
   if (flag) return flag;
   if (!tret || !yS)
     return cpReport(&mem->log, CP_ILL_INPUT, __func__, "%s must not be NULL", tret ? "yS" : "tret");
-  flag = CVodeGetSens(mem->cvode_mem, tret, yS); /* which tells the time of the newest output */
+  flag = cpOfCVODES(mem, CVodeGetSens(mem->cvode_mem, tret, yS),
+                    __func__); /* which tells the time of the newest output */
   return flag ? flag : CPodeGetSensDky(mem, *tret, 0, yS);
 }
 

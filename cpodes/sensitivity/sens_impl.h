@@ -77,6 +77,7 @@ void cpSensAttempt(void *data, const CPAttempt *a);
 void cpSensTakeBack(void *data, const CPAttempt *a);
 void cpSensRestart(void *data);
 void cpSensNewProjector(void *data);
+int cpSensNewSolver(void *data);
 int cpSensBypassed(void *data, long int steps);
 
 /* rhs.c: the typical size of states near y, under which none is moved for differences */
