@@ -10,8 +10,7 @@ static SUNNonlinearSolver_Type getType(SUNNonlinearSolver NLS) {
  */
 static int initialize(SUNNonlinearSolver NLS) {
   const CPWrapped *nls = content(NLS);
-  if (nls->inner->ops->setlsolvefn && !nls->have_lsolve &&
-      getType(NLS) == SUNNONLINEARSOLVER_ROOTFIND)
+  if (nls->inner->ops->setlsolvefn && !nls->lsolve && getType(NLS) == SUNNONLINEARSOLVER_ROOTFIND)
     return CP_ILL_INPUT; /* any error: CVODES returns CV_NLS_INIT_FAIL */
   return SUNNonlinSolInitialize(nls->inner);
 }
@@ -23,10 +22,11 @@ static int setSysFn(SUNNonlinearSolver NLS, SUNNonlinSolSysFn fn) {
   return SUNNonlinSolSetSysFn(content(NLS)->inner, fn);
 }
 static int setLSetupFn(SUNNonlinearSolver NLS, SUNNonlinSolLSetupFn fn) {
+  content(NLS)->lsetup = fn;
   return SUNNonlinSolSetLSetupFn(content(NLS)->inner, fn);
 }
 static int setLSolveFn(SUNNonlinearSolver NLS, SUNNonlinSolLSolveFn fn) {
-  content(NLS)->have_lsolve = fn != NULL;
+  content(NLS)->lsolve = fn;
   return SUNNonlinSolSetLSolveFn(content(NLS)->inner, fn);
 }
 static int setConvTestFn(SUNNonlinearSolver NLS, SUNNonlinSolConvTestFn fn, void *data) {
