@@ -35,6 +35,7 @@ typedef struct {
 
   int anderson;        /* depth of Anderson acceleration of the fixed-point solver */
   bool newton;         /* Newton in place of fixed-point iteration for CV_ADAMS */
+  bool cvodes_test;    /* CVODES' own convergence test for Newton */
   CPMechMetric metric; /* CPMechSetMetric */
   /* A setting of the integrator, made before the first step; NULL: none */
   int (*set)(CPodeMem mem, double value);

@@ -43,7 +43,7 @@ static sunrealtype tolerance(int k) { return pow(10.0, -5.0 - 0.25 * k); }
 typedef struct {
   const char *name;
   const char *what;
-  int (*set)(CPodeMem mem, double value); /* NULL: anderson */
+  int (*set)(CPodeMem mem, double value); /* NULL: newton, anderson */
   int lmm;                                /* 0: both */
   int nvalues;
   double value[MAX_VALUES]; /* the first is the default */
@@ -94,6 +94,7 @@ static int set_order(CPodeMem mem, double value) {
 
 static const Setting settings[] = {
     {"before", "CVODES' own defaults (1)", set_cvodes_defaults, 0, 2, {0, 1}},
+    {"newton", "convergence test of Newton's iteration (1: CVODES')", NULL, CV_BDF, 2, {0, 1}},
     {"kept-bdf",
      "growth below which the step is kept, CVodeSetEtaFixedStepBounds",
      set_kept_step,
@@ -193,7 +194,8 @@ static void run_grid(Bench *b, const Setting *setting, int value, int lmm, Grid 
     for (int k = 0; applies(&cases[j], lmm) && k < NTOLS; k++) {
       RunOptions o = {.lmm = lmm, .tol = tolerance(k), .by = cases[j].by};
       if (value > 0 && setting->set) o.set = setting->set, o.value = setting->value[value];
-      if (!setting->set) o.anderson = (int)setting->value[value];
+      if (!setting->set && setting->lmm == CV_BDF) o.cvodes_test = setting->value[value] > 0.0;
+      else if (!setting->set) o.anderson = (int)setting->value[value];
       grid->run[j][k] = run_timed(b->mechanism[j], &o, b->ctx);
       csv_run(b->options->csv, "tuning", variant, b->mechanism[j], &o, &grid->run[j][k]);
     }
@@ -370,7 +372,8 @@ static Mechanism *create(const Case *c, SUNContext ctx) {
 int main(int argc, char **argv) {
   Options options = options_parse(
       argc, argv, "Settings of CVODES under projection",
-      "[targets] [before] [kept-bdf] [kept-adams] [matrix] [gamma] [jacobian] [convergence] "
+      "[targets] [before] [newton] [kept-bdf] [kept-adams] [matrix] [gamma] [jacobian] "
+      "[convergence] "
       "[iterations] [growth] [early] [solver-cut] [error-cut] [order-bdf] [order-adams] [anderson] "
       "[errest]",
       0);

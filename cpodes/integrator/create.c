@@ -175,6 +175,7 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   mem->creeping.t                    = t0;
   mem->have_estimate                 = 0;
   mem->floor_told                    = 0;
+  mem->nls.newton                    = (CPNewton){.ratio = -1.0};
   memset(&mem->stats, 0, sizeof mem->stats);
   cpWorkRestart(mem->step, &mem->base);
 }

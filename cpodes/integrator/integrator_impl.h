@@ -70,20 +70,36 @@ typedef struct {
   void (*free)(void **data);
 } CPSensHooks;
 
+/* What is known of Newton's iteration (newton.c); norms are WRMS norms. */
+typedef struct {
+  sunrealtype t, t_jac; /* of this attempt; of the state at which the derivatives were evaluated */
+  N_Vector ewt;         /* of this attempt */
+  sunrealtype residual, residual_before, d_before; /* norms: of the iteration, of the one before */
+  sunrealtype ratio, ratio_age;   /* |d_m| / |F_(m-1)|, and the age of the derivatives then; ratio
+                                   negative: not known with these derivatives */
+  sunrealtype with_old, with_new; /* slowest contractions of late, with old and new derivatives */
+  sunrealtype stiffness;          /* largest |F_0| / |d_0| of late */
+} CPNewton;
+
 /* A nonlinear solver that CVODES has, around another one that solves (nls.c). */
 typedef struct {
   SUNNonlinearSolver wrapper, inner;
   int inner_owned, inner_running, keep_maxiters;
-  int initialized;              /* by CVODES, since this was reset */
-  SUNNonlinSolSysFn sysfn;      /* CVODES' */
-  SUNNonlinSolLSolveFn lsolve;  /* CVODES'; NULL: there is no linear solver */
-  SUNNonlinSolConvTestFn ctest; /* CVODES' */
-  void *ctest_data;
+  int initialized;             /* by CVODES, since this was reset */
+  SUNNonlinSolSysFn sysfn;     /* this and the next three: CVODES' */
+  SUNNonlinSolLSetupFn lsetup; /* NULL: no linear solver, or one without a set-up */
+  SUNNonlinSolLSolveFn lsolve; /* NULL: no linear solver */
+  SUNNonlinSolConvTestFn ctest;
+  void *ctest_data;      /* CVODES' memory */
   void *owner;           /* the solve function's */
   N_Vector tmp;          /* workspace, the owner's */
   long int nsetups;      /* Newton matrices that CVODES had made when one was checked last */
   int matrix_not_finite; /* ... the newest solve has failed for it */
+  CPNewton newton;       /* of states */
 } CPWrapped;
+
+/* A tolerance with which CVODES' convergence test only stores the norm of its vector. */
+#define CP_CANNOT_MISS 1.0e300
 
 struct CPodeMem_ {
   SUNContext ctx;
@@ -184,10 +200,19 @@ int cpMatrixFails(const CPWrapped *nls, N_Vector ycor, void *cvode_mem);
 int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *cvode_mem);
 
+/* newton.c: the inner solver's solve, with a convergence test of ours if it is SUNDIALS' Newton solver.
+ * t: of the attempt. */
+int cpNewtonIterate(CPWrapped *nls, sunrealtype t, N_Vector y0, N_Vector ycor, N_Vector ewt,
+                    sunrealtype tol, sunbooleantype callLSetup, void *cvode_mem);
+
 /* step.c: the solve function of states */
 extern const CPSolveFn cpSolveStep;
 /* CVODES has taken nst steps: if the newest attempt is among them, its y becomes ygood. */
 void cpSettle(CPodeMem mem, long int nst);
+/* May anything be carried from step to step? CVodeF drives CVODES without CPode, and CVodeB repeats
+ * its steps from checkpoints: they have to come out the same to the last bit, since CVODES keeps room
+ * for the same number of steps only. */
+int cpCarriesOver(CPodeMem mem);
 
 /* norms.c */
 /* CVodeInit, with vectors whose norms can be projected; sets cvode_inited. */

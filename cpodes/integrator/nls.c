@@ -23,6 +23,7 @@ static int setSysFn(SUNNonlinearSolver NLS, SUNNonlinSolSysFn fn) {
   return SUNNonlinSolSetSysFn(content(NLS)->inner, fn);
 }
 static int setLSetupFn(SUNNonlinearSolver NLS, SUNNonlinSolLSetupFn fn) {
+  content(NLS)->lsetup = fn;
   return SUNNonlinSolSetLSetupFn(content(NLS)->inner, fn);
 }
 static int setLSolveFn(SUNNonlinearSolver NLS, SUNNonlinSolLSolveFn fn) {
@@ -88,18 +89,18 @@ int cpMatrixFails(const CPWrapped *nls, N_Vector ycor, void *cvode_mem) {
 }
 
 /* Has CVODES made a matrix that has not been looked at? */
-static int isNewMatrix(CPWrapped *nls, sunbooleantype callLSetup, void *cvode_mem) {
+static int isNewMatrix(CPWrapped *nls, sunbooleantype callLSetup) {
   const long int before = nls->nsetups;
-  CVodeGetNumLinSolvSetups(cvode_mem, &nls->nsetups);
+  CVodeGetNumLinSolvSetups(nls->ctest_data, &nls->nsetups);
   return callLSetup || nls->nsetups != before;
 }
 
 int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
-                 sunbooleantype callLSetup, void *cvode_mem) {
+                 sunbooleantype callLSetup, void *mem) {
   nls->inner_running = 1;
-  const int flag     = SUNNonlinSolSolve(nls->inner, y0, ycor, ewt, tol, callLSetup, cvode_mem);
+  const int flag     = SUNNonlinSolSolve(nls->inner, y0, ycor, ewt, tol, callLSetup, mem);
   nls->inner_running = 0;
   nls->matrix_not_finite =
-      !flag && isNewMatrix(nls, callLSetup, cvode_mem) && cpMatrixFails(nls, ycor, cvode_mem);
+      !flag && isNewMatrix(nls, callLSetup) && cpMatrixFails(nls, ycor, nls->ctest_data);
   return nls->matrix_not_finite ? SUN_NLS_CONV_RECVR : flag;
 }

@@ -117,7 +117,7 @@ int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a) {
     cpWrite(mem->text, "%s", mem->step->text);
     return failed;
   }
-  if (!norms->possible || !mem->holding || mem->repeatable || a->nst == last.nst) return CP_SUCCESS;
+  if (!norms->possible || !cpCarriesOver(mem) || a->nst == last.nst) return CP_SUCCESS;
   const int flag = CVodeGetLastOrder(mem->cvode_mem, &now.q);
   norms->choice  = now;
   norms->taken   = 0;

@@ -36,7 +36,7 @@ static int everyStepIsProjected(CPodeMem mem) { return mem->frequency == 1 && !m
  * must repeat steps to the last bit from checkpoints, which do not contain the steps before. */
 static int entersHistory(CPodeMem mem) {
   int q = 0;
-  if (mem->lmm != CV_BDF || !everyStepIsProjected(mem) || !mem->holding || mem->repeatable ||
+  if (mem->lmm != CV_BDF || !everyStepIsProjected(mem) || !cpCarriesOver(mem) ||
       CVodeGetLastOrder(mem->cvode_mem, &q))
     return 0;
   return mem->uncut_attempt >= q;
@@ -65,7 +65,7 @@ static sunrealtype errorFactor(CPodeMem mem) {
 /* CVODES stores the WRMS norm of the error that its convergence test sees at iteration 0 with a
  * tolerance that it cannot miss. */
 static int handOverNorm(CPodeMem mem, N_Vector err, N_Vector ewt) {
-  return mem->nls.ctest(mem->nls.wrapper, err, err, 1.0e300, ewt, mem->nls.ctest_data);
+  return mem->nls.ctest(mem->nls.wrapper, err, err, CP_CANNOT_MISS, ewt, mem->nls.ctest_data);
 }
 
 /* err = P ycor at the projected state, with a share of the normal component, and which norm CVODES gets. tested: in, ||ycor||; out, the
@@ -167,13 +167,13 @@ void cpSettle(CPodeMem mem, long int nst) {
   cpWorkAccepted(mem->step);
 }
 
-/* Is the state of this attempt to be projected? CVodeF drives CVODES without CPode, and CVodeB
- * repeats its steps from checkpoints: they have to come out the same to the last bit, since CVODES
- * keeps room for the same number of steps only. Nothing is carried from step to step then: neither
- * factors nor the count of steps. */
+int cpCarriesOver(CPodeMem mem) { return mem->holding && !mem->repeatable; }
+
+/* Is the state of this attempt to be projected? Where nothing may be carried over, neither factors nor
+ * the count of steps are. */
 static int isDue(CPodeMem mem, const CPAttempt *a) {
   if (!mem->P) return 0;
-  if (mem->holding && !mem->repeatable) return mem->since + 1 >= mem->frequency;
+  if (cpCarriesOver(mem)) return mem->since + 1 >= mem->frequency;
   mem->step->valid = 0;
   return a->nst % mem->frequency == 0;
 }
@@ -221,7 +221,8 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   cpWorkAttempt(mem->step);
 
   mem->norms.factor = mem->P ? errorFactor(mem) : 1.0;
-  flag = cpInnerSolve(&mem->nls, y0, ycor, ewt, tol / mem->norms.factor, callLSetup, cvode_mem);
+  flag = cpNewtonIterate(&mem->nls, a.t, y0, ycor, ewt, tol / mem->norms.factor, callLSetup,
+                         cvode_mem);
   if (flag) return cpFailedInner(mem, &a, ycor, flag);
 
   cpAdd(a.ypred, ycor, mem->y);

@@ -340,7 +340,7 @@ CPODES_EXPORT int CPMechSetMetric(CPMech mech, CPMechMetric metric);
 
 /** Linear solver for accelerations, default CP_KKT_AUTO: with sparse M and A SPARSE_SCHUR if the
  * blocks of M are small (at most 32), else SPARSE; with dense ones SCHUR. Where M is not definite or
- * rows are dependent SPARSE and NULLSPACE. */
+ * rows are dependent SPARSE and NULLSPACE, as long as that lasts. */
 CPODES_EXPORT int CPMechSetLinearSolver(CPMech mech, CPKktLinSol type);
 
 /** Linear solver of Newton's iteration, default CP_NEWTON_AUTO. */

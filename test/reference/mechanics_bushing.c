@@ -44,14 +44,14 @@ static sunrealtype mean_steps(CPMechMetric metric, int without_projection) {
   return mean;
 }
 
-START_TEST(newton_metric_takes_fewer_steps_than_no_projection) {
-  const sunrealtype none   = mean_steps(CP_METRIC_ERROR, 1);
-  const sunrealtype newton = mean_steps(CP_METRIC_NEWTON, 0);
-  ck_assert_double_lt(newton, none);
-  /* what the others cost, so that the example stays one: twice and more (a prototype with other metrics
-     in CPProjector: error 3,307, kinetic 5,147, newton 811, none 1,106 at tol 1e-8) */
-  ck_assert_double_gt(mean_steps(CP_METRIC_ERROR, 0), 1.5 * newton);
-  ck_assert_double_gt(mean_steps(CP_METRIC_KINETIC, 0), 1.5 * newton);
+/* The projection excites the stiff modes in some metrics; with CVODES' convergence test what Newton's iteration
+ * left of them cost steps: 1,174 without projection, 712 in Newton's metric, 2,866 by error weights, 5,308 in
+ * the kinetic one. */
+START_TEST(no_metric_takes_more_steps_than_no_projection) {
+  static const CPMechMetric metrics[] = {CP_METRIC_NEWTON, CP_METRIC_ERROR, CP_METRIC_KINETIC};
+  const sunrealtype none              = mean_steps(CP_METRIC_ERROR, 1);
+  for (int k = 0; k < 3; k++) ck_assert_double_le(mean_steps(metrics[k], 0), 1.05 * none);
+  ck_assert_double_le(none, 800);
 }
 END_TEST
 
@@ -92,7 +92,7 @@ int main(void) {
   tcase_set_timeout(tcase, 120);
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_add_checked_fixture(tcase, setup, NULL);
-  tcase_add_test(tcase, newton_metric_takes_fewer_steps_than_no_projection);
+  tcase_add_test(tcase, no_metric_takes_more_steps_than_no_projection);
   tcase_add_loop_test(tcase, every_metric_integrates_the_same_motion, CP_METRIC_ERROR,
                       CP_METRIC_L2 + 1);
   suite_add_tcase(suite, tcase);

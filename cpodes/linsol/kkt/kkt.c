@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Factorisations for which AUTO does not try its first solver again, at the most */
+#define MOST_PATIENT 63
+
 static const CPKktOps *const solvers[] = {&cpKktSchurOps, &cpKktNullspaceOps, &cpKktSparseOps,
                                           &cpKktSparseSchurOps};
 
@@ -28,6 +31,15 @@ static int choose(const CPMat *M, const CPMat *A, CPKktLinSol *type) {
 static void closeSolver(CPKkt kkt) {
   if (kkt->content) kkt->ops->destroy(kkt);
   kkt->content = NULL;
+}
+
+static void exchange(CPKkt kkt) {
+  const CPKktOps *ops = kkt->ops;
+  void *content       = kkt->content;
+  kkt->ops            = kkt->spare_ops;
+  kkt->content        = kkt->spare;
+  kkt->spare_ops      = ops;
+  kkt->spare          = content;
 }
 
 static int openSolver(CPKkt kkt, CPKktLinSol type) {
@@ -82,6 +94,7 @@ int cpKktCreate(CPKkt *result, CPKktLinSol type, const CPMat *M, const CPMat *A)
   kkt->problem      = malloc(problemSize(kkt) + 1);
   int flag          = kkt->is_dependent && kkt->row && kkt->problem ? CP_SUCCESS : CP_MEM_FAIL;
   if (!flag && type == CP_KKT_AUTO) flag = choose(M, A, &type);
+  kkt->first = type;
   if (!flag) flag = openSolver(kkt, type);
   if (flag) cpKktFree(&kkt);
   else *result = kkt;
@@ -90,6 +103,8 @@ int cpKktCreate(CPKkt *result, CPKktLinSol type, const CPMat *M, const CPMat *A)
 
 void cpKktFree(CPKkt *kkt) {
   if (!kkt || !*kkt) return;
+  closeSolver(*kkt);
+  exchange(*kkt);
   closeSolver(*kkt);
   free((*kkt)->is_dependent);
   free((*kkt)->row);
@@ -117,21 +132,35 @@ static CPKktLinSol moreGeneral(CPKktLinSol type) {
   }
 }
 
-/* A mechanism that has dependent rows once has them again: the more general one stays. */
-static int factorBySome(CPKkt kkt) {
-  int flag = kkt->content ? CP_SUCCESS : openSolver(kkt, kkt->ops->type);
-  if (!flag) flag = factor(kkt);
-  const CPKktLinSol other = moreGeneral(kkt->ops->type);
-  if (flag <= 0 || kkt->asked != CP_KKT_AUTO || other == CP_KKT_AUTO) return flag;
-  closeSolver(kkt);
-  flag = openSolver(kkt, other);
+/* Factors by the solver of this type, which becomes the one in use. */
+static int factorBy(CPKkt kkt, CPKktLinSol type) {
+  if (kkt->ops->type != type) exchange(kkt);
+  const int flag = kkt->content ? CP_SUCCESS : openSolver(kkt, type);
   return flag ? flag : factor(kkt);
+}
+
+/* The first solver refuses what only looks dependent in a trial stage as well as what always is, and its
+ * attempt should not be paid for each time. The general one stays as long as it finds dependent rows.
+ * Where it finds none (masses that are not definite, rows at angles between the two solvers' limits) it
+ * stays for 1, 3, 7, ... factorisations after each refusal in turn. */
+static int factorByEither(CPKkt kkt) {
+  const CPKktLinSol general = kkt->asked == CP_KKT_AUTO ? moreGeneral(kkt->first) : CP_KKT_AUTO;
+  if (!kkt->stays && kkt->wait == 0) {
+    const int flag = factorBy(kkt, kkt->first);
+    if (!flag) kkt->patience = 0;
+    if (flag <= 0 || general == CP_KKT_AUTO) return flag;
+    kkt->patience = kkt->patience < MOST_PATIENT ? 2 * kkt->patience + 1 : MOST_PATIENT;
+    kkt->wait     = kkt->patience;
+  } else if (!kkt->stays) kkt->wait--;
+  const int flag = factorBy(kkt, general);
+  kkt->stays     = !flag && kkt->rank < kkt->nrows;
+  return flag;
 }
 
 int cpKktFactor(CPKkt kkt) {
   if (isSame(kkt)) return CP_SUCCESS;
   kkt->valid     = 0;
-  const int flag = factorBySome(kkt);
+  const int flag = factorByEither(kkt);
   if (!flag) keepProblem(kkt);
   return flag;
 }

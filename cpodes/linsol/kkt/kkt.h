@@ -41,7 +41,11 @@ typedef struct {
 
 struct CPKkt_ {
   const CPKktOps *ops;
-  CPKktLinSol asked; /* AUTO: ops may change at a factorisation */
+  CPKktLinSol asked;         /* AUTO: ops may change at a factorisation */
+  CPKktLinSol first;         /* the solver that is tried first; AUTO: chosen by structure */
+  const CPKktOps *spare_ops; /* AUTO: the solver that is not in use at present ... */
+  void *spare;               /* ... and its content; NULL: not needed yet */
+  int stays, wait, patience; /* AUTO: see factorByEither in kkt.c */
   int n, m;
   const CPMat *M, *A; /* the caller's: structure fixed at creation, values at factor */
   const char *off;    /* [m] the caller's: 1: row is switched off; NULL: none is */
@@ -60,9 +64,9 @@ struct CPKkt_ {
 };
 
 /* type AUTO: if M and A are sparse SPARSE_SCHUR where the blocks of M are small, and SPARSE where they
- * are not; else SCHUR. From the first factorisation on that finds M indefinite or rows dependent SPARSE
- * in place of SPARSE_SCHUR, NULLSPACE in place of SCHUR. SPARSE takes dense matrices, too, SPARSE_SCHUR
- * does not (CP_ILL_INPUT). */
+ * are not; else SCHUR. What these find indefinite or with dependent rows is factored by SPARSE in place of
+ * SPARSE_SCHUR, by NULLSPACE in place of SCHUR, and so are those after it, while rows are dependent.
+ * SPARSE takes dense matrices, too, SPARSE_SCHUR does not (CP_ILL_INPUT). */
 int cpKktCreate(CPKkt *kkt, CPKktLinSol type, const CPMat *M, const CPMat *A);
 void cpKktFree(CPKkt *kkt);
 /* Of the same values again: nothing to do. After a positive result or a failure there are no factors

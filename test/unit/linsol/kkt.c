@@ -437,28 +437,69 @@ START_TEST(the_sparse_schur_complement_of_dense_matrices_is_refused) {
 }
 END_TEST
 
-/* From dependent rows on, dense to the null space and sparse to the KKT matrix; also when they are
- * independent again. */
-START_TEST(auto_goes_over_to_a_more_general_solver_and_stays) {
-  static const CPKktLinSol before[] = {CP_KKT_SCHUR, CP_KKT_SPARSE_SCHUR};
-  static const CPKktLinSol after[]  = {CP_KKT_NULLSPACE, CP_KKT_SPARSE};
+static const CPKktLinSol first_solver[]   = {CP_KKT_SCHUR, CP_KKT_SPARSE_SCHUR};
+static const CPKktLinSol general_solver[] = {CP_KKT_NULLSPACE, CP_KKT_SPARSE};
+
+/* Row 1 of A becomes twice row 0, or what it was. */
+static void make_dependent(int dependent, const double *row) {
+  for (int j = 0; j < p.n; j++) p.A[1 + j * p.m] = dependent ? 2.0 * p.A[j * p.m] : row[j];
+  kkt_refresh(&p);
+}
+
+/* Another problem of the same rows: equal ones are not factored again. */
+static void change_masses(void) {
+  for (int j = 0; j < p.n * p.n; j++) p.M[j] *= 1.0001;
+  kkt_refresh(&p);
+}
+
+START_TEST(auto_returns_to_its_first_solver_when_rows_are_independent_again) {
   static double row[KKT_N];
   kkt_make(&p, &full_rows, 1);
   for (int j = 0; j < p.n; j++) row[j] = p.A[1 + j * p.m];
   open_solver(&(Solver){CP_KKT_AUTO, _i});
   ck_assert_int_eq(cpKktFactor(kkt), 0);
-  ck_assert_int_eq(kkt->ops->type, before[_i]);
-  for (int j = 0; j < p.n; j++) p.A[1 + j * p.m] = 2.0 * p.A[j * p.m];
-  kkt_refresh(&p);
+  ck_assert_int_eq(kkt->ops->type, first_solver[_i]);
+  make_dependent(1, row);
   ck_assert_int_eq(cpKktFactor(kkt), 0);
-  ck_assert_int_eq(kkt->ops->type, after[_i]);
+  ck_assert_int_eq(kkt->ops->type, general_solver[_i]);
   ck_assert_int_eq(kkt->rank, p.m - 1);
-  for (int j = 0; j < p.n; j++) p.A[1 + j * p.m] = row[j];
-  kkt_refresh(&p);
-  ck_assert_int_eq(cpKktFactor(kkt), 0);
-  ck_assert_int_eq(kkt->ops->type, after[_i]);
-  ck_assert_int_eq(kkt->rank, p.m);
-  check_solution();
+  make_dependent(0, row);
+  for (int k = 0; k < 3; k++, change_masses()) {
+    ck_assert_int_eq(cpKktFactor(kkt), 0);
+    ck_assert_int_eq(kkt->rank, p.m);
+    check_solution();
+  }
+  ck_assert_int_eq(kkt->ops->type, first_solver[_i]);
+  close_pair();
+}
+END_TEST
+
+START_TEST(auto_tries_its_first_solver_once_on_rows_that_stay_dependent) {
+  kkt_make(&p, &full_rows, 1);
+  make_dependent(1, NULL);
+  open_solver(&(Solver){CP_KKT_AUTO, _i});
+  for (int k = 0; k < 20; k++, change_masses()) {
+    ck_assert_int_eq(cpKktFactor(kkt), 0);
+    ck_assert_int_eq(kkt->ops->type, general_solver[_i]);
+    ck_assert_int_eq(kkt->rank, p.m - 1);
+    ck_assert_int_eq(kkt->patience, 1); /* there has been one refusal */
+  }
+  close_pair();
+}
+END_TEST
+
+/* Refused at factorisations 0, 2, 6 and 14 of 20. */
+START_TEST(auto_tries_its_first_solver_ever_less_often_on_masses_that_stay_indefinite) {
+  kkt_make(&p, &(KktCase){"indefinite", 20, 8, 0, 0, 0, MASS_INDEFINITE, 0.5, 0.0}, 1);
+  open_solver(&(Solver){CP_KKT_AUTO, 0});
+  int refusals = 0;
+  for (int k = 0; k < 20; k++, change_masses()) {
+    const int patience = kkt->patience;
+    ck_assert_int_eq(cpKktFactor(kkt), 0);
+    check_solution();
+    refusals += kkt->patience > patience;
+  }
+  ck_assert_int_eq(refusals, 4);
   close_pair();
 }
 END_TEST
@@ -546,7 +587,9 @@ int main(void) {
   tcase_add_test(tcase, auto_takes_sparse_matrices_sparse_and_others_dense);
   tcase_add_test(tcase, auto_takes_the_sparse_schur_complement_where_blocks_of_the_mass_are_small);
   tcase_add_test(tcase, the_sparse_schur_complement_of_dense_matrices_is_refused);
-  tcase_add_loop_test(tcase, auto_goes_over_to_a_more_general_solver_and_stays, 0, 2);
+  tcase_add_loop_test(tcase, auto_returns_to_its_first_solver_when_rows_are_independent_again, 0, 2);
+  tcase_add_loop_test(tcase, auto_tries_its_first_solver_once_on_rows_that_stay_dependent, 0, 2);
+  tcase_add_test(tcase, auto_tries_its_first_solver_ever_less_often_on_masses_that_stay_indefinite);
   tcase_add_loop_test(tcase, solvers_have_names_and_unknown_types_are_refused, 0, N_SOLVERS);
   tcase_add_loop_test(tcase, every_allocation_may_fail, 0, N_SOLVERS);
   tcase_add_loop_test(tcase, repeated_factorisations_allocate_nothing, 0, N_SOLVERS);
