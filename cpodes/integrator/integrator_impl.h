@@ -189,6 +189,8 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
 /* output.c */
 /* Is v a vector for a result of an initialised mem? 0, or the reported code. */
 int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *function);
+/* Is there a step, of which CVODES' polynomials are? 0, or the reported code. */
+int cpCheckStepTaken(CPodeMem mem, const char *function);
 /* Is t the end of a step whose state is projected already? */
 int cpIsProjectedState(CPodeMem mem, sunrealtype t);
 /* Projects an output, unless it is a projected state. event: what it is, for the message. */
