@@ -72,8 +72,19 @@ static int checkRetry(CPodeMem mem, const CPAttempt *a) {
   return CV_UNREC_RHSFUNC_ERR;
 }
 
+/* CVODES takes a NaN for the largest step, and then every step for good and none for the last. */
+static int checkStepSize(CPodeMem mem, const CPAttempt *a) {
+  if (isfinite(a->t) && isfinite(a->h)) return CP_SUCCESS;
+  cpWrite(mem->text,
+          "the step from t = %.15g has the size %g: was CVodeSetMaxStep, ...MinStep or ...InitStep "
+          "given what is not finite?",
+          mem->tgood, a->h);
+  return CV_ILL_INPUT;
+}
+
 int cpSelfCheck(CPodeMem mem, const CPAttempt *a) {
-  int flag = checkRetry(mem, a);
+  int flag = checkStepSize(mem, a);
+  if (!flag) flag = checkRetry(mem, a);
   if (!flag) flag = checkHistory(mem, a);
   return flag ? flag : checkCoefficient(mem, a);
 }

@@ -684,6 +684,14 @@ START_TEST(an_option_for_the_next_step_does_not_change_the_estimate_of_the_last)
 }
 END_TEST
 
+/* CVODES takes it, and would go on for ever. */
+START_TEST(a_step_size_that_is_nan_ends_the_call) {
+  if (CVodeSetMaxStep(run.cvode_mem, NAN) != CV_SUCCESS) return;
+  ck_assert_flag(&run, run_to(&run, 0.1), CV_ILL_INPUT);
+  ck_assert_message(&run, "CVodeSetMaxStep");
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("robustness");
   TCase *tc    = tcase_create("robustness");
@@ -702,6 +710,7 @@ int main(void) {
                       n_methods);
   tcase_add_test(tc, after_an_init_that_failed_half_way_the_next_one_says_what_to_do);
   tcase_add_test(tc, one_failure_of_f_far_from_zero_does_not_end_the_run);
+  tcase_add_test(tc, a_step_size_that_is_nan_ends_the_call);
   tcase_add_test(tc, messages_give_large_times_in_full);
   tcase_add_loop_test(tc, start_check_initial_conditions_and_projection_know_one_floor, 0,
                       4 * n_methods);
