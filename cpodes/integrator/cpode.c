@@ -193,9 +193,12 @@ static int refuseLateTolerances(CPodeMem mem, long int nst) {
 
 /* ncheck: by CVodeF, whose steps have to come out the same again; NULL: by CVode. */
 static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
-                   int *ncheck) {
-  mem->holding     = 1;
-  mem->repeatable  = ncheck != NULL;
+                   int *ncheck, long int nst) {
+  mem->holding    = 1;
+  mem->repeatable = ncheck != NULL;
+  /* Checkpoints begin with the first step. After a start that failed, or another one, CVodeF would
+   * interpolate in a step that does not exist. */
+  if (ncheck && nst == 0) CVodeAdjReInit(mem->cvode_mem);
   const int result = ncheck ? CVodeF(mem->cvode_mem, tout, yout, tret, itask, ncheck)
                             : CVode(mem->cvode_mem, tout, yout, tret, itask);
   mem->holding     = 0;
@@ -223,7 +226,7 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   const long int nsolves_before = mem->nsolves;
   mem->cause = mem->fatal = 0;
   mem->cvodes.text[0]     = '\0';
-  const int result        = advance(mem, tout, yout, tret, itask, ncheck);
+  const int result        = advance(mem, tout, yout, tret, itask, ncheck, nst_before);
 
   if (result < 0) return failedCall(mem, result, yout, tret);
   flag = CVodeGetNumSteps(mem->cvode_mem, &nst);

@@ -351,6 +351,10 @@ int CPMechSetParams(CPMech mech, int Np, sunrealtype *p, const sunrealtype *pbar
   CPMechSens sens = cpMechSensOf(mech);
   CPParams params = {0};
   if (!sens) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
+  if (sens->params && sens->params != &sens->own)
+    return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
+                    "the forward sensitivities of the integrator bring their parameters: use "
+                    "CPodeSetSensParams");
   flag = cpParamsSet(&params, Np, p, pbar, plist, &mech->log, __func__);
   if (flag) return flag;
   cpParamsFree(&sens->own);

@@ -139,5 +139,10 @@ int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Ve
   int flag = CP_SUCCESS;
   if (sens->cS) return byUser(sens, work, t, y, iS);
   if (model->sens) flag = model->sens->rows(t, y, iS, sens->r, &given, model->data);
+  if (flag && model->cause) {
+    const char *reason = NULL;
+    model->cause(&reason, model->data);
+    return cpReason(work->text, flag, "%s", reason);
+  }
   return flag || given ? flag : cpSensRowsByDifferences(sens, work, t, y, iS, r);
 }

@@ -30,6 +30,7 @@ typedef struct CPSens_ {
   CPMark mark;   /* of the attempt that made them */
   int has_start; /* CPodeSensReInit has been called since the last start of the states */
   int off;       /* CVodeSensToggleOff has been called */
+  int is_rough;  /* their right-hand side is by CVODES' differences */
   int start_checked;
   long int nsolves;        /* attempts seen                     */
   long int nsolves_before; /* ... at the last call of the hook */
@@ -78,6 +79,8 @@ void cpSensTakeBack(void *data, const CPAttempt *a);
 void cpSensRestart(void *data);
 void cpSensNewProjector(void *data);
 int cpSensBypassed(void *data, long int steps);
+/* Do CVODES' differences lack the parameters? */
+int cpSensLacksParameters(CPSens sens);
 
 /* rhs.c: the typical size of states near y, under which none is moved for differences */
 sunrealtype cpSensLeastSize(N_Vector y);

@@ -118,6 +118,24 @@ START_TEST(adjoint_gradients_are_those_of_the_closed_form) {
 }
 END_TEST
 
+/* CVODES' polynomials would read points that do not exist; also where there are too few of them. */
+START_TEST(a_run_backwards_has_gradients_too) {
+  sunrealtype G[NG], dG[NG * NS];
+  const CPFunctional F           = functional(_i);
+  const CPAdjointOptions refused = {.interp = CV_POLYNOMIAL},
+                         few     = {.steps = 5, .interp = CV_POLYNOMIAL};
+  sens_open(&r, ADAMS_FIXED_POINT, TOL);
+  ck_assert_flag(run, CPodeFunctionalAdjoint(run->mem, -1.5, &F, &refused, r.s, G, dG, NULL),
+                 CP_NOT_SUPPORTED);
+  ck_assert_message(run, "CV_HERMITE");
+  ck_assert_flag(run, CPodeFunctionalAdjoint(run->mem, 1.5, &F, &few, r.s, G, dG, NULL),
+                 CP_NOT_SUPPORTED);
+  ck_assert_success(run, CPodeFunctionalAdjoint(run->mem, -1.5, &F, NULL, r.s, G, dG, NULL));
+  expect(G, dG, -1.5, BOUND);
+  sens_close(&r);
+}
+END_TEST
+
 /* From (cos e, sin e) at rest: d/de of G_0, against P^T l(t0) = (0, dG/dy, 0, dG/dvy) at e = 0. */
 START_TEST(the_gradient_with_respect_to_the_start_is_that_of_runs_side_by_side) {
   sunrealtype G[NG], dG[NG * NS], value[2];
@@ -347,6 +365,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, forward_gradients_are_those_of_the_closed_form, 0, 8);
   tcase_add_loop_test(tc, adjoint_gradients_are_those_of_the_closed_form, 0, 16);
+  tcase_add_loop_test(tc, a_run_backwards_has_gradients_too, 0, 2);
   tcase_add_loop_test(tc, the_gradient_with_respect_to_the_start_is_that_of_runs_side_by_side, 0, 2);
   tcase_add_test(tc, what_f_is_off_the_manifold_does_not_matter);
   tcase_add_loop_test(tc, the_check_finds_all_three_alike_and_prints_them, 0, 2);
