@@ -36,12 +36,14 @@ typedef struct {
   void *user_data;
 } CPAttempt;
 
-/* What sensitivities (sensitivity/) do at the integrator's occasions: at each new attempt of a step,
- * at a failed call, at a new start, with a new projector, after a call, at the end. */
+/* What sensitivities (sensitivity/) do at the integrator's occasions: around a call, at each new attempt of
+ * a step, at a failed call, at a new start, with a new projector, after a call, at the end. */
 typedef struct {
-  void *data; /* NULL: there are none */
+  void *data;                /* NULL: there are none */
+  void (*begin)(void *data); /* around what CVODES does: the parameters are the user's */
+  void (*end)(void *data);
   void (*attempt)(void *data, const CPAttempt *a);
-  void (*take_back)(void *data, const CPAttempt *a);
+  int (*take_back)(void *data, const CPAttempt *a); /* has their history been lost? */
   void (*restart)(void *data);
   void (*projector)(void *data);               /* there is another one */
   int (*bypassed)(void *data, long int steps); /* did CVODES solve for them in other ways? */

@@ -33,8 +33,10 @@ int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function
   mem->cvodes.text[0]     = '\0';
   mem->have_attempt       = 0;
   mem->holding = mem->repeatable = 1;
-  const int flag                 = CVodeB(mem->cvode_mem, tBout, itaskB);
-  mem->holding                   = 0;
+  if (mem->sens.data) mem->sens.begin(mem->sens.data);
+  const int flag = CVodeB(mem->cvode_mem, tBout, itaskB);
+  if (mem->sens.data) mem->sens.end(mem->sens.data);
+  mem->holding = 0;
   cpPendingClear(mem);
   if (flag < 0) return failedBackward(mem, flag, function);
   return flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag; /* SUNDIALS 7: of a stop time of its own */

@@ -135,6 +135,8 @@ int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS
     return cpReport(&mem->log, flag, __func__, "sensitivities could not be set up");
   }
   mem->sens = (CPSensHooks){.data      = sens,
+                            .begin     = cpSensBegin,
+                            .end       = cpSensEnd,
                             .attempt   = cpSensAttempt,
                             .take_back = cpSensTakeBack,
                             .restart   = cpSensRestart,

@@ -46,6 +46,9 @@ int cpParamsCreate(CPParams *params, int Ns);
 int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pbar, const int *plist,
                 CPLog *log, const char *function);
 void cpParamsFree(CPParams *params);
+/* The values of the parameters, as they are now; and back to them. */
+void cpParamsKeep(CPParams *params);
+void cpParamsRestore(const CPParams *params);
 /* sum_k w_k (g(p_i + k e) - g(p_i - k e)) / e into result, by calls of g that leave a vector in
  * value; p is as before afterwards. e: that part of the parameter's size. 0, or what g returned. */
 typedef int (*CPOfParams)(void *data, N_Vector value);
@@ -74,8 +77,10 @@ int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, 
 /* No sensitivities until CPodeSensReInit. */
 int cpSensOff(CPodeMem mem);
 /* The hooks */
+void cpSensBegin(void *data);
+void cpSensEnd(void *data);
 void cpSensAttempt(void *data, const CPAttempt *a);
-void cpSensTakeBack(void *data, const CPAttempt *a);
+int cpSensTakeBack(void *data, const CPAttempt *a);
 void cpSensRestart(void *data);
 void cpSensNewProjector(void *data);
 int cpSensBypassed(void *data, long int steps);

@@ -193,7 +193,7 @@ END_TEST
 START_TEST(the_check_does_not_compare_rows_that_are_off_and_motions) {
   Rod rod               = {0};
   const CPMechModel own = {.nu = 2, .M = mass, .f = weight, .udot = recursion};
-  MechRun *run          = create(&rod, _i ? &own : &model);
+  MechRun *run = mech_run_create(_i ? &own : &model, &rod, (sunrealtype[]){0.6, -0.8, 0, 0});
   CPMechReport report;
   if (_i)
     ck_assert_int_eq(

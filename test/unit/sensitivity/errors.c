@@ -338,6 +338,45 @@ START_TEST(a_gradient_without_weights_is_refused) {
 }
 END_TEST
 
+/* ---- CVODES' differences, in which f fails ---- */
+
+static int failures, what; /* still to come; 1 and -1 are returned, 0 puts a NaN into f */
+
+static int fails_where_moved(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  const World *world = user_data;
+  const int flag     = pendulum_rhs(t, y, ydot, (void *)&world->p);
+  if (world->p.L == 1.0 || failures == 0) return flag;
+  failures--;
+  if (what == 0) entries(ydot)[2] = NAN;
+  return what;
+}
+
+/* CVODES leaves the parameter as it has moved it. */
+START_TEST(a_failure_leaves_the_parameters_as_they_are) {
+  static const int kinds[] = {-1, 1, 0};
+  Run other;
+  run_create(&other, ADAMS_FIXED_POINT, 1.0e-6);
+  what        = kinds[_i];
+  failures    = 0;
+  other.inner = inner_solver(other.method, other.y);
+  ck_assert_success(&other, CPodeSetNonlinearSolver(other.mem, other.inner));
+  ck_assert_success(&other, CPodeInit(other.mem, fails_where_moved, 0.0, other.y));
+  ck_assert_success(&other, CPodeSStolerances(other.mem, 1.0e-6, 1.0e-6));
+  ck_assert_success(&other, CVodeSetUserData(other.cvode_mem, &other.world));
+  ck_assert_success(&other, CPodeSensInit1(other.mem, NS, CV_STAGGERED1, NULL, r.s));
+  ck_assert_success(&other, CPodeSetSensParams(other.mem, &other.world.p.L, NULL, NULL));
+  ck_assert_success(&other, CVodeSensEEtolerances(other.cvode_mem));
+  ck_assert_success(&other, run_to(&other, 0.2));
+  failures = 1; /* the step is repeated, or the run ends */
+  run_to(&other, 1.0);
+  ck_assert_double_eq(other.world.p.L, 1.0);
+  failures = 1000000;
+  ck_assert_int_lt(run_to(&other, 2.0), 0);
+  ck_assert_double_eq(other.world.p.L, 1.0);
+  run_close(&other);
+}
+END_TEST
+
 START_TEST(before_the_first_step_there_are_no_results) {
   sunrealtype t;
   sens_start(&r, 1);
@@ -383,6 +422,7 @@ int main(void) {
   tcase_add_test(tc, every_argument_is_checked);
   tcase_add_test(tc, bad_parameters_are_named);
   tcase_add_test(tc, before_the_first_step_there_are_no_results);
+  tcase_add_loop_test(tc, a_failure_leaves_the_parameters_as_they_are, 0, 3);
   tcase_add_loop_test(tc, dcdp_that_is_not_the_derivative_of_c_is_found_at_the_start, 0, 4);
   tcase_add_loop_test(tc, dcdp_that_is_right_is_not_refused_at_any_tolerance, 0, 4);
   tcase_add_test(tc, dcdp_alone_is_believed);

@@ -328,6 +328,25 @@ START_TEST(arguments_are_checked) {
 }
 END_TEST
 
+static int no_number(sunrealtype t, N_Vector y, sunrealtype *values, void *user_data) {
+  (void)t, (void)y, (void)user_data;
+  values[0] = NAN;
+  return 0;
+}
+
+START_TEST(a_functional_that_is_not_finite_is_refused) {
+  sunrealtype G, dG[NS];
+  const CPFunctional F = {
+      .ng = 1, .end = _i % 2 ? no_number : NULL, .integrand = _i % 2 ? NULL : no_number};
+  sens_open(&r, ADAMS_FIXED_POINT, 1.0e-5);
+  const int flag = _i / 2 ? CPodeFunctionalAdjoint(run->mem, 0.2, &F, NULL, r.s, &G, dG, NULL)
+                          : CPodeFunctionalForward(run->mem, 0.2, &F, &G, dG);
+  ck_assert_flag(run, flag, CP_ILL_INPUT);
+  ck_assert_message(run, "NaN");
+  sens_close(&r);
+}
+END_TEST
+
 static int evaluate(int way, const CPFunctional *F) {
   sunrealtype G[NG], dG[NG * NS];
   if (way == 0) return CPodeFunctionalAdjoint(run->mem, 0.5, F, NULL, r.s, G, dG, NULL);
@@ -372,6 +391,7 @@ int main(void) {
   tcase_add_test(tc, the_check_finds_a_wrong_derivative);
   tcase_add_test(tc, memory_grows_with_checkpoints_only);
   tcase_add_test(tc, arguments_are_checked);
+  tcase_add_loop_test(tc, a_functional_that_is_not_finite_is_refused, 0, 4);
   tcase_add_loop_test(tc, failing_functions_are_named_every_way, 0, 6);
   tcase_add_loop_test(tc, a_run_that_fails_tells_why_both_ways, 0, 2);
   suite_add_tcase(suite, tc);
