@@ -1,6 +1,7 @@
 /* Checks: is CVODES what cpodes takes it for, and is the start on the manifold? */
 #include "integrator_impl.h"
 
+#include <float.h>
 #include <math.h>
 
 /* Roundoff that the self-check allows, in units of the largest component. */
@@ -72,12 +73,15 @@ static int checkRetry(CPodeMem mem, const CPAttempt *a) {
   return CV_UNREC_RHSFUNC_ERR;
 }
 
+/* Products of smaller steps and a roundoff of t underflow, by which CVODES asks whether tout was reached. */
+#define LEAST_STEP (DBL_MIN / CP_UROUND)
+
 /* CVODES takes a NaN for the largest step, and then every step for good and none for the last. */
 static int checkStepSize(CPodeMem mem, const CPAttempt *a) {
-  if (isfinite(a->t) && isfinite(a->h)) return CP_SUCCESS;
+  if (isfinite(a->t) && isfinite(a->h) && fabs(a->h) >= LEAST_STEP) return CP_SUCCESS;
   cpWrite(mem->text,
           "the step from t = %.15g has the size %g: was CVodeSetMaxStep, ...MinStep or ...InitStep "
-          "given what is not finite?",
+          "given what is not finite, or nearly 0?",
           mem->tgood, a->h);
   return CV_ILL_INPUT;
 }
