@@ -257,6 +257,27 @@ START_TEST(failures_can_be_repeated) {
 }
 END_TEST
 
+/* A metric that lacks memory leaves one that works. */
+START_TEST(without_memory_for_a_metric_the_run_goes_on) {
+  Script c = start(_i);
+  int code;
+  reset(&c);
+  ck_assert_int_eq(run(&c, &code), ACTIONS);
+  for (int n = 1, failed = 1; failed; n++) {
+    ck_assert_int_eq(change_metric(&c), CP_SUCCESS);
+    alloc_watch_failing(n);
+    code = restore_metric(&c);
+    alloc_unwatch();
+    failed = alloc_has_failed();
+    ck_assert_int_eq(code, failed ? CP_MEM_FAIL : CP_SUCCESS);
+    code = integrate(&c);
+    ck_assert_msg(code >= 0, "%s, t = %g: %s", c.s->name, c.t, c.log.text);
+  }
+  release(&c);
+  finish(&c);
+}
+END_TEST
+
 /* Once they have run, projections allocate nothing that stays, however often they are called. */
 START_TEST(projections_keep_nothing) {
   Script c = start(_i);
@@ -285,6 +306,7 @@ int main(void) {
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tcase, every_allocation_may_fail, 0, METHODS * NAMES);
   tcase_add_loop_test(tcase, failures_can_be_repeated, 0, METHODS * NAMES);
+  tcase_add_loop_test(tcase, without_memory_for_a_metric_the_run_goes_on, 0, METHODS * NAMES);
   tcase_add_loop_test(tcase, projections_keep_nothing, 0, METHODS * NAMES);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);
