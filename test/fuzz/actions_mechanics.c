@@ -11,8 +11,10 @@ static void prescribe(World *w) {
   const CPMotionFn rate   = chance(w, 0.5) ? mechanism_motion_rate : NULL,
                    second = chance(w, 0.5) ? mechanism_motion_acceleration : NULL;
   if (step > 1e-2 || step < 1e-4 || i != w->m.x) w->another_solution = 1;
-  CALL(w, MECHANICS,
-       CPMechPrescribe(w->mech, i, (CPMotion)below(w, 3), mechanism_motion, rate, second, step, w));
+  const int flag = CALL(
+      w, MECHANICS,
+      CPMechPrescribe(w->mech, i, (CPMotion)below(w, 3), mechanism_motion, rate, second, step, w));
+  if (flag != CP_SUCCESS || !(w->m.features & DRIVEN)) w->another_solution = 1;
 }
 
 static void ready(World *w) {

@@ -59,7 +59,8 @@ static sunrealtype start_time(World *w) {
 }
 
 void onestep_init(World *w) {
-  N_Vector y0          = start_state(w);
+  N_Vector y0 = start_state(w);
+  if (y0 && N_VGetLength(y0) != w->m.n) y0 = w->start; /* the functions are for n components */
   const sunrealtype t0 = start_time(w);
   if (CALL(w, ONESTEP, CPOneStepInit(w->one, mechanism_rhs, t0, y0)) == CP_SUCCESS)
     promise_start(w, promise(w), t0, y0);

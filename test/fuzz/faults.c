@@ -424,6 +424,9 @@ START_TEST(every_allocation_that_fails_is_told_and_nothing_is_lost) {
                   alloc_live());
     ck_assert_msg(missed || code == CP_SUCCESS, "%s: %s returned %d: %s", name,
                   actions[failed].name, code, stage.log.text);
+    ck_assert_msg(stage.log.count == 0 || code == CP_SUCCESS || stage.log.code == code,
+                  "%s, allocation %d: %s returned %d, and the message says %d", name, n,
+                  actions[failed].name, code, stage.log.code);
     ck_assert_msg(!missed || code < 0, "%s: nobody noticed that allocation %d failed", name, n);
     stage_close(&stage);
   }

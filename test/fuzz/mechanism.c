@@ -16,6 +16,7 @@ void mechanism_set_up(Mechanism *m, unsigned features, Form form, CPFrame frame)
   if (features & ACCELERATION) features &= ~DRIVEN;
   if (form == OPERATORS || form == BESIDE) features &= ~(FRICTION | DRIVEN);
   if (!(features & QUATERNION)) features &= ~KINEMATICS;
+  if (features & KINEMATICS) features &= ~DRIVEN; /* no coordinate has a velocity of its own */
   const int extra = features & EXTRA ? 1 : 0, ball = features & QUATERNION ? 1 : 0;
   *m    = (Mechanism){.features = features, .form = form, .frame = frame, .p = {1.0, 9.81, 0.1}};
   m->nq = 2 + extra + 4 * ball;

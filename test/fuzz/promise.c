@@ -109,6 +109,7 @@ void promise_judge(World *w, Promise *k, int flag, sunrealtype tout, int itask, 
     complain(w, "a time that was not reached", "%s returned %d: t = %.15g, not in %.15g ... %.15g",
              w->call, flag, tret, k->low, k->high);
   if (flag < 0) {
+    k->t        = tret;
     k->returned = NAN; /* CVODES may hand out its newest step once more */
     promise_compare(w, k, tret, yout, "failure without the last good state");
     if (flag != CP_OUTPUT_PROJ_FAIL && flag != CP_INCONSISTENT_IC && tret != k->t0)

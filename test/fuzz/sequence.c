@@ -223,7 +223,7 @@ int sequence_run(uint64_t seed, FILE *out) {
   static World w;
   open_world(&w, seed, out);
   act(&w, set_ups);
-  for (int n = 3 + below(&w, 14); n > 0; n--) act_on_any(&w);
+  for (int n = 4 + below(&w, 24); n > 0; n--) act_on_any(&w);
   close_world(&w);
   return w.calls;
 }
