@@ -122,7 +122,8 @@ static void moved(World *w) {
 }
 
 static sunrealtype ahead(World *w) {
-  const sunrealtype step = number(w, 1e-3, 0.05);
+  sunrealtype step = number(w, 1e-3, 0.05);
+  if (step > 1.0 && isfinite(step)) step = 1.0; /* steps are not bounded in number */
   return w->promise[0].t + (w->backward ? -step : step);
 }
 
