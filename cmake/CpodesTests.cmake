@@ -42,6 +42,7 @@ set(allocation_functions
     SUNNonlinSolNewEmpty
     SUNNonlinSolFreeEmpty
     SUNNonlinSol_Newton
+    CVodeAdjInit
     ARKodeButcherTable_Alloc
     ARKodeButcherTable_Copy
     ARKodeButcherTable_LoadERKByName

@@ -96,6 +96,18 @@ typedef struct {
 int cpIsCreeping(CPCreeping *creeping, sunrealtype t, sunrealtype h, sunrealtype t0,
                  sunrealtype tgood);
 
+/* ---- newton_matrix.c ---- */
+
+/* Is the matrix not finite with which Newton's iteration has ended in the correction ycor (from 0)? One more
+ * linear solve where a component of ycor is exactly 0 or not finite, and nothing otherwise; there must have been
+ * one. Vectors whose entries are not at hand pass. lsolve, mem: what SUNNonlinSolSetLSolveFn is given, and
+ * SUNNonlinSolSolve; tmp: workspace. */
+int cpNewtonMatrixFails(SUNNonlinSolLSolveFn lsolve, void *mem, N_Vector ycor, N_Vector tmp);
+/* For messages. */
+#define CP_MATRIX_NONFINITE                                                                       \
+  "the matrix of Newton's iteration is not finite: the right-hand side f beside the state, or a " \
+  "Jacobian"
+
 /* ---- report.c: each returns whether writing failed ---- */
 
 typedef struct {

@@ -1,6 +1,7 @@
 /* CPode: one call of CVode, with what has to be right before and after it. */
 #include "integrator_impl.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,9 +11,52 @@ static int checkArguments(CPodeMem mem, sunrealtype tout, N_Vector yout, const s
                           int itask, const char *function) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
   if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
-  if (mem->tol.kind == CP_TOL_NONE)
-    return cpReport(&mem->log, CP_NO_INIT, function, "set tolerances first (CPodeSStolerances)");
   return cpCheckCall(tout, yout, tret, itask, mem->y_tmpl, &mem->log, function);
+}
+
+/* Nearer to the start than this CVODES' formula for the first step, in which the distance is squared, underflows:
+ * a step of 0 and a state of NaN. */
+static sunrealtype leastDistance(void) { return sqrt(DBL_MIN) / CP_UROUND; }
+
+/* Is tout on the side to which CVODES goes? It would look for roots between the last step and a time on the
+ * other one, in states that are extrapolated. One step at a time tout may be passed, but not turn round. */
+static int checkTime(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
+  sunrealtype t = mem->tgood, h = 0.0;
+  if (nst == 0)
+    return fabs(tout - t) >= leastDistance()
+               ? CP_SUCCESS
+               : cpReport(&mem->log, CV_TOO_CLOSE, mem->function,
+                          "tout must not be t0, %.15g, but for roundoff: tout = %.15g", t, tout);
+  int flag = CVodeGetLastStep(mem->cvode_mem, &h);
+  if (!flag) flag = CVodeGetCurrentTime(mem->cvode_mem, &t);
+  if (flag) return flag;
+  const sunrealtype begin = itask == CV_NORMAL ? t - h : mem->t0;
+  if ((tout - begin) * h >= 0.0 || cpSameTime(tout, begin, h)) return CP_SUCCESS;
+  if (itask == CV_NORMAL)
+    return cpReport(&mem->log, CP_ILL_INPUT, mem->function,
+                    "tout must not lie before the last step, which began at %.15g: tout = %.15g",
+                    begin, tout);
+  return cpReport(&mem->log, CP_ILL_INPUT, mem->function,
+                  "tout must not lie on the other side of the start, %.15g: the run goes to %s t, "
+                  "and tout = %.15g",
+                  begin, h > 0.0 ? "larger" : "smaller", tout);
+}
+
+/* CVODES looks for roots between what it has returned last and tout also where tout lies before it, and finds
+ * once more what has been passed. In the last step before it there is output only. */
+static int isPassed(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
+  sunrealtype h = 0.0;
+  long int nge  = 0;
+  if (itask != CV_NORMAL || nst == 0 || CVodeGetNumGEvals(mem->cvode_mem, &nge) || nge == 0)
+    return 0;
+  return !CVodeGetLastStep(mem->cvode_mem, &h) && (tout - mem->treturned) * h < 0.0;
+}
+
+static int outputAt(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret) {
+  const int flag = cpOfCVODES(mem, CVodeGetDky(mem->cvode_mem, tout, 0, yout), mem->function);
+  if (flag) return flag;
+  *tret = tout;
+  return cpProjectOutput(mem, tout, yout, mem->function, "");
 }
 
 /* CVODES clips a state for its inequality constraints after the solver has returned: such a state
@@ -76,12 +120,12 @@ static int startAgain(CPodeMem mem) {
   int flag = CVodeReInit(mem->cvode_mem, mem->tgood, mem->ygood);
   if (mem->sens.data) mem->sens.restart(mem->sens.data);
   N_VScale(1.0, mem->ygood, mem->y0);
-  mem->t0              = mem->tgood;
-  mem->nst_attempt     = 0;
-  mem->projected       = -1;
-  mem->expect_rejected = -1;
-  mem->nst_out         = -1;
-  mem->history_lost    = 0;
+  mem->t0 = mem->treturned = mem->tgood;
+  mem->nst_attempt         = 0;
+  mem->projected           = -1;
+  mem->expect_rejected     = -1;
+  mem->nst_out             = -1;
+  mem->history_lost        = 0;
   return flag;
 }
 
@@ -157,10 +201,20 @@ static int explain(CPodeMem mem, int flag) {
   return flag;
 }
 
-static int failedCall(CPodeMem mem, int flag, N_Vector yout, sunrealtype *tret) {
+/* CVODES does not tell whether it has been given tolerances, but asks for them first of all. */
+static int lackTolerances(CPodeMem mem) {
+  mem->tol.kind = CP_TOL_NONE;
+  return cpReport(&mem->log, CP_NO_INIT, mem->function,
+                  "set tolerances first (CPodeSStolerances)%s%s", mem->cvodes.text[0] ? ": " : "",
+                  mem->cvodes.text);
+}
+
+/* unknown: CVODES may have no tolerances. */
+static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrealtype *tret) {
   long int nst = 0;
   if (!CVodeGetNumSteps(mem->cvode_mem, &nst)) cpSettle(mem, nst);
   restoreState(mem, yout, tret);
+  if (unknown && flag == CV_ILL_INPUT && !mem->nls.initialized) return lackTolerances(mem);
   return explain(mem, flag);
 }
 
@@ -180,6 +234,11 @@ static int bypassedBySens(CPodeMem mem) {
       "CVODES stepped without calling the projecting solver of the sensitivities: theirs "
       "is set with CPodeSetSensNonlinearSolver; re-initialise them (CPodeReInit, "
       "CPodeSensReInit)");
+}
+
+static int refuseLostCheckpoints(CPodeMem mem) {
+  if (!mem->adjoint_lost || !cpAdjointRenew(mem, 1, CV_HERMITE)) return CP_SUCCESS;
+  return cpReport(&mem->log, CP_MEM_FAIL, mem->function, "no memory for checkpoints");
 }
 
 /* CVODES reads what its weight function needs at the first step only: functions set later get NULL. */
@@ -212,25 +271,31 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   long int nst = 0, nst_before = 0;
   int flag = checkArguments(mem, tout, yout, tret, itask, function);
   if (flag) return flag;
+  const int unknown = mem->tol.kind == CP_TOL_NONE; /* CVODES may have its own */
+  if (unknown) mem->tol.kind = CP_TOL_CVODES;
   mem->function = function;
   flag          = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
+  if (!flag) flag = checkTime(mem, tout, itask, nst_before);
   if (!flag) flag = refuseLateTolerances(mem, nst_before);
   if (!flag) flag = refuseUserData(mem);
   if (!flag && mem->P) flag = refuseInequalities(mem);
   if (!flag) flag = CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
+  if (!flag && ncheck) flag = refuseLostCheckpoints(mem);
   if (!flag) flag = checkStart(mem, nst_before);
   if (flag) {
+    if (unknown) mem->tol.kind = CP_TOL_NONE;
     N_VScale(1.0, mem->ygood, yout);
     *tret = mem->tgood;
     return flag;
   }
 
+  if (isPassed(mem, tout, itask, nst_before)) return outputAt(mem, tout, yout, tret);
   const long int nsolves_before = mem->nsolves;
-  mem->cause = mem->fatal = 0;
-  mem->cvodes.text[0]     = '\0';
-  const int result        = advance(mem, tout, yout, tret, itask, ncheck, nst_before);
+  mem->cause = mem->fatal = mem->nls.initialized = 0;
+  mem->cvodes.text[0]                            = '\0';
+  const int result = advance(mem, tout, yout, tret, itask, ncheck, nst_before);
 
-  if (result < 0) return failedCall(mem, result, yout, tret);
+  if (result < 0) return failedCall(mem, result, unknown, yout, tret);
   flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
   if (flag) return flag;
   if (nst - nst_before > mem->nsolves - nsolves_before) return bypassed(mem, yout, tret);
@@ -240,6 +305,7 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
                     "CVODES accepted a step that its error test was to reject (is "
                     "CVodeSetNonlinConvCoef used?)");
   }
+  mem->treturned = *tret;
   cpSettle(mem, nst);
   cpPendingClear(mem);
   if (mem->sens.data && mem->sens.bypassed(mem->sens.data, nst - nst_before))

@@ -91,12 +91,28 @@ static void giveBack(CPodeMem mem) {
   inner->ops->setmaxiters = setmaxiters;
 }
 
+/* CVodeAdjFree leaves CVODES a pointer to what it has freed, which CVodeFree frees again (6.4 to 7.2). So there
+ * must always be checkpoints after the first ones. */
+int cpAdjointRenew(CPodeMem mem, long int steps, int interp) {
+  if (mem->has_adjoint && !mem->adjoint_lost) CVodeAdjFree(mem->cvode_mem);
+  const int flag    = CVodeAdjInit(mem->cvode_mem, steps, interp);
+  mem->adjoint_lost = flag && mem->has_adjoint;
+  if (!flag) mem->has_adjoint = 1;
+  return flag;
+}
+
+/* Where there is no memory for the least checkpoints, CVODES' memory is lost, for it cannot be freed. */
+static void freeCVODES(CPodeMem mem) {
+  if (mem->adjoint_lost) cpAdjointRenew(mem, 1, CV_HERMITE);
+  if (!mem->attached && !mem->adjoint_lost) CVodeFree(&mem->cvode_mem);
+}
+
 void CPodeFree(CPodeMem *mem_address) {
   CPodeMem mem = mem_address ? *mem_address : NULL;
   if (!mem) return;
   if (mem->sens.data) mem->sens.free(&mem->sens.data);
   if (mem->attached && mem->nls.wrapper && mem->nls.inner && !mem->nls.inner_owned) giveBack(mem);
-  if (!mem->attached) CVodeFree(&mem->cvode_mem);
+  freeCVODES(mem);
   if (mem->model.detach) mem->model.detach(mem->model.data);
   if (mem->nls.wrapper) SUNNonlinSolFree(mem->nls.wrapper);
   if (mem->nls.inner_owned) SUNNonlinSolFree(mem->nls.inner);
@@ -118,7 +134,7 @@ int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters) {
   mem->nls.inner_owned   = !inner;
   mem->nls.wrapper       = NULL;
   mem->nls.keep_maxiters = keep_maxiters;
-  int flag               = cpWrapperCreate(&mem->nls, cpSolveStep, mem, mem->ctx);
+  int flag               = cpWrapperCreate(&mem->nls, cpSolveStep, mem, mem->tmp, mem->ctx);
   if (!flag) flag = CVodeSetNonlinearSolver(mem->cvode_mem, mem->nls.wrapper);
   mem->nls.keep_maxiters = 0;
   if (flag) { /* CVODES may have kept the one that it refused */
@@ -139,15 +155,15 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   cpPendingClear(mem);
   if (mem->sens.data) mem->sens.restart(mem->sens.data);
   N_VScale(1.0, mem->y0, mem->ygood);
-  mem->t0 = mem->t = mem->tgood = t0;
-  mem->have_attempt             = 0;
-  mem->nst_attempt              = 0;
-  mem->projected                = -1;
-  mem->err_valid                = 0;
-  mem->since                    = LONG_MAX / 2; /* the first step is projected */
-  mem->expect_rejected          = -1;
-  mem->nst_out                  = -1;
-  mem->start_checked            = 0;
+  mem->t0 = mem->t = mem->tgood = mem->treturned = t0;
+  mem->have_attempt                              = 0;
+  mem->nst_attempt                               = 0;
+  mem->projected                                 = -1;
+  mem->err_valid                                 = 0;
+  mem->since                                     = LONG_MAX / 2; /* the first step is projected */
+  mem->expect_rejected                           = -1;
+  mem->nst_out                                   = -1;
+  mem->start_checked                             = 0;
   mem->cause = mem->fatal = 0;
   mem->history_lost = mem->restarted = 0;
   mem->creeping.count                = 0;
@@ -172,7 +188,7 @@ int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   if (mem->cvode_inited)
     return cpReport(&mem->log, CP_ILL_INPUT, __func__,
                     "mem is what an earlier CPodeInit left when it failed: create another one");
-  flag = CVodeInit(mem->cvode_mem, f, t0, y0);
+  flag = cpOfCVODES(mem, CVodeInit(mem->cvode_mem, f, t0, y0), __func__);
   if (flag) return flag;
   mem->cvode_inited = 1;
   mem->f            = f;
@@ -183,14 +199,14 @@ int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   flag = cpInstall(mem, mem->nls.inner, 0);
   if (flag)
     return cpReport(&mem->log, flag, __func__, "the nonlinear solver could not be installed");
-  return cpApplyTolerances(mem);
+  return cpOfCVODES(mem, cpApplyTolerances(mem), __func__);
 }
 
 int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
   if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
   int flag = checkStart(mem, t0, y0, __func__);
-  if (!flag) flag = CVodeReInit(mem->cvode_mem, t0, y0);
+  if (!flag) flag = cpOfCVODES(mem, CVodeReInit(mem->cvode_mem, t0, y0), __func__);
   if (flag) return flag;
   N_VScale(1.0, y0, mem->y0);
   cpRestart(mem, t0);

@@ -72,17 +72,33 @@ static int crept(CPodeMem mem, const CPAttempt *a, int f) {
   return code ? code : f ? CV_REPTD_RHSFUNC_ERR : CV_CONV_FAILURE;
 }
 
+/* Newton's iteration has not converged: is it the matrix? Where ycor is 0 there may have been no solve. */
+static int matrixFailed(CPodeMem mem, N_Vector ycor, int flag) {
+  if (mem->nls.matrix_not_finite) return 1;
+  return flag == SUN_NLS_CONV_RECVR && N_VMaxNorm(ycor) != 0.0 &&
+         cpMatrixFails(&mem->nls, ycor, mem->cvode_mem);
+}
+
+/* bad: a vector that is not finite; NULL: there is none. Where f is finite at ypred, the matrix is the cause. */
+static void nameNonFinite(CPodeMem mem, const CPAttempt *a, N_Vector bad, N_Vector ycor, int matrix) {
+  if (matrix) N_VConst(0.0, mem->tmp);
+  const int component = bad ? spoiltComponent(mem, bad, ycor) : -1;
+  if (matrix && cpVectorFinite(mem->tmp))
+    cpWrite(mem->text, "at t = %.15g: " CP_MATRIX_NONFINITE, a->t);
+  else
+    cpWrite(mem->text, "at t = %.15g: the right-hand side f returned NaN or Inf (component %d)",
+            a->t, component);
+  mem->cause = CP_RHS_NONFINITE;
+}
+
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
-  mem->cause = 0;
-  flag       = cpAskAgain(&mem->nls, ycor, mem->tmp, mem->cvode_mem, flag);
+  mem->cause       = 0;
+  const int matrix = matrixFailed(mem, ycor, flag);
+  flag             = cpAskAgain(&mem->nls, ycor, mem->tmp, mem->cvode_mem, flag);
   if (flag < 0) return flag;
   const int f        = flag == CP_CV_RHSFUNC_RECVR; /* said so itself */
   const N_Vector bad = f ? NULL : spoilt(mem, a, ycor);
-  if (bad) {
-    mem->cause = CP_RHS_NONFINITE;
-    cpWrite(mem->text, "at t = %.15g: the right-hand side f returned NaN or Inf (component %d)",
-            a->t, spoiltComponent(mem, bad, ycor));
-  }
+  if (bad || matrix) nameNonFinite(mem, a, bad, ycor, matrix);
   if (!creeping(mem, a)) return f ? flag : SUN_NLS_CONV_RECVR;
-  return cpFatal(mem, bad ? CP_RHS_NONFINITE : crept(mem, a, f));
+  return cpFatal(mem, mem->cause ? mem->cause : crept(mem, a, f));
 }

@@ -37,7 +37,8 @@ typedef struct {
 } CPAttempt;
 
 /* What sensitivities (sensitivity/) do at the integrator's occasions: around a call, at each new attempt of
- * a step, at a failed call, at a new start, with a new projector, after a call, at the end. */
+ * a step, at a failed call, at a new start, with a new projector or nonlinear solver,
+ * after a call, at the end. */
 typedef struct {
   void *data;                /* NULL: there are none */
   void (*begin)(void *data); /* around what CVODES does: the parameters are the user's */
@@ -46,6 +47,7 @@ typedef struct {
   int (*take_back)(void *data, const CPAttempt *a); /* has their history been lost? */
   void (*restart)(void *data);
   void (*projector)(void *data);               /* there is another one */
+  int (*solver)(void *data);                   /* the states have another one: 0 or a code */
   int (*bypassed)(void *data, long int steps); /* did CVODES solve for them in other ways? */
   void (*free)(void **data);
 } CPSensHooks;
@@ -53,11 +55,16 @@ typedef struct {
 /* A nonlinear solver that CVODES has, around another one that solves (nls.c). */
 typedef struct {
   SUNNonlinearSolver wrapper, inner;
-  int inner_owned, inner_running, keep_maxiters, have_lsolve;
+  int inner_owned, inner_running, keep_maxiters;
+  int initialized;              /* by CVODES, since this was reset */
   SUNNonlinSolSysFn sysfn;      /* CVODES' */
+  SUNNonlinSolLSolveFn lsolve;  /* CVODES'; NULL: there is no linear solver */
   SUNNonlinSolConvTestFn ctest; /* CVODES' */
   void *ctest_data;
-  void *owner; /* the solve function's */
+  void *owner;           /* the solve function's */
+  N_Vector tmp;          /* workspace, the owner's */
+  long int nsetups;      /* Newton matrices that CVODES had made when one was checked last */
+  int matrix_not_finite; /* ... the newest solve has failed for it */
 } CPWrapped;
 
 struct CPodeMem_ {
@@ -68,6 +75,7 @@ struct CPodeMem_ {
   CVRhsFn f;        /* NULL: attached memory's, not known */
   N_Vector y_tmpl;  /* NULL before CPodeInit */
   CPWrapped nls;
+  int setup_due;    /* CVODES has asked the newest attempt for a new Newton matrix */
   sunrealtype coef; /* nonlinear convergence coefficient */
   /* projection */
   CPProjector P;
@@ -82,13 +90,15 @@ struct CPodeMem_ {
   int tol_is_new; /* given to CVODES, which has made no step with them yet */
   CPModel model;  /* data NULL: none */
   CPSensHooks sens;
-  int has_adjoint; /* checkpoints of CPodeFunctionalAdjoint's */
-  int model_gone;  /* it has been freed: there is nothing to integrate */
+  int has_adjoint;  /* checkpoints of CPodeFunctionalAdjoint's */
+  int adjoint_lost; /* ... were freed, and CVODES thinks that they are there */
+  int model_gone;   /* it has been freed: there is nothing to integrate */
   /* the attempt, and the last good state */
   N_Vector y0, y, ygood; /* start; state of the newest attempt; newest accepted state */
   sunrealtype t0, t, tgood;
-  int have_attempt;     /* y is a complete attempt that has not been settled yet */
-  long int nst_attempt; /* steps taken before that attempt */
+  sunrealtype treturned; /* newest time that CPode has returned with success */
+  int have_attempt;      /* y is a complete attempt that has not been settled yet */
+  long int nst_attempt;  /* steps taken before that attempt */
   N_Vector delta, err, ewt, tmp;
   sunrealtype tq2;          /* of the attempt: the error test is tq2 ||err|| <= 1 */
   int err_valid, projected; /* of the newest attempt; projected -1: there is none yet */
@@ -116,6 +126,9 @@ struct CPodeMem_ {
   CPLog cvodes; /* ... here */
 };
 
+/* errors of CVODES' functions (options.c): reported for function, unless CVODES has done so. Returns flag. */
+int cpOfCVODES(CPodeMem mem, int flag, const char *function);
+
 /* check.c */
 int cpAttemptRead(CPodeMem mem, CPAttempt *a);
 /* Are these the same but for roundoff, in steps of h? */
@@ -137,10 +150,13 @@ int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag); /* ... in me
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag);
 
 /* nls.c: the operations of nls->inner, but for solve, into nls->wrapper; 0 or CP_MEM_FAIL. Each solve
- * function calls the inner one through cpInnerSolve; CVODES calls it with nls as the solver's content. */
+ * function calls the inner one through cpInnerSolve, which fails recoverably with a Newton matrix that is not
+ * finite; CVODES calls it with nls as the solver's content. tmp: a vector that is free during solves. */
 typedef int (*CPSolveFn)(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt,
                          sunrealtype tol, sunbooleantype callLSetup, void *cvode_mem);
-int cpWrapperCreate(CPWrapped *nls, CPSolveFn solve, void *owner, SUNContext ctx);
+int cpWrapperCreate(CPWrapped *nls, CPSolveFn solve, void *owner, N_Vector tmp, SUNContext ctx);
+/* Is the Newton matrix not finite with which the inner solver has ended in ycor? */
+int cpMatrixFails(const CPWrapped *nls, N_Vector ycor, void *cvode_mem);
 int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *cvode_mem);
 
@@ -167,10 +183,15 @@ void cpPendingClear(CPodeMem mem);
 int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters);
 int cpAllocateVectors(CPodeMem mem, N_Vector y_tmpl);
 void cpRestart(CPodeMem mem, sunrealtype t0);
+/* New checkpoints in place of those of CPodeFunctionalAdjoint's: 0 or CVODES' code. */
+int cpAdjointRenew(CPodeMem mem, long int steps, int interp);
 
 /* options.c */
 int cpApplyTolerances(CPodeMem mem);
 int cpLacksOperations(SUNNonlinearSolver inner); /* that the wrapper needs */
+/* At the first step: are the tolerances kept here those of CVODES, which has set ewt at the start? Else
+ * (CVodeSStolerances, ...) they are CVODES' own from now on, as those of attached memory are. */
+void cpAdoptTolerances(CPodeMem mem, N_Vector ewt);
 /* Error weights at y by the kept tolerances, in mem->ewt. 0, CP_NO_INIT if there are none,
  * CP_ILL_INPUT. */
 int cpErrWeights(CPodeMem mem, N_Vector y);

@@ -9,9 +9,9 @@ static SUNNonlinearSolver_Type getType(SUNNonlinearSolver NLS) {
 /* SUNDIALS 7 does not look whether a Newton solver has been given its linear solver, and calls it.
  */
 static int initialize(SUNNonlinearSolver NLS) {
-  const CPWrapped *nls = content(NLS);
-  if (nls->inner->ops->setlsolvefn && !nls->have_lsolve &&
-      getType(NLS) == SUNNONLINEARSOLVER_ROOTFIND)
+  CPWrapped *nls   = content(NLS);
+  nls->initialized = 1;
+  if (nls->inner->ops->setlsolvefn && !nls->lsolve && getType(NLS) == SUNNONLINEARSOLVER_ROOTFIND)
     return CP_ILL_INPUT; /* any error: CVODES returns CV_NLS_INIT_FAIL */
   return SUNNonlinSolInitialize(nls->inner);
 }
@@ -26,7 +26,7 @@ static int setLSetupFn(SUNNonlinearSolver NLS, SUNNonlinSolLSetupFn fn) {
   return SUNNonlinSolSetLSetupFn(content(NLS)->inner, fn);
 }
 static int setLSolveFn(SUNNonlinearSolver NLS, SUNNonlinSolLSolveFn fn) {
-  content(NLS)->have_lsolve = fn != NULL;
+  content(NLS)->lsolve = fn;
   return SUNNonlinSolSetLSolveFn(content(NLS)->inner, fn);
 }
 static int setConvTestFn(SUNNonlinearSolver NLS, SUNNonlinSolConvTestFn fn, void *data) {
@@ -58,7 +58,7 @@ static int freeWrapper(SUNNonlinearSolver NLS) {
   return CP_SUCCESS;
 }
 
-int cpWrapperCreate(CPWrapped *nls, CPSolveFn solve, void *owner, SUNContext ctx) {
+int cpWrapperCreate(CPWrapped *nls, CPSolveFn solve, void *owner, N_Vector tmp, SUNContext ctx) {
   SUNNonlinearSolver NLS = SUNNonlinSolNewEmpty(ctx);
   if (!NLS) return CP_MEM_FAIL;
   NLS->content              = nls;
@@ -76,8 +76,22 @@ int cpWrapperCreate(CPWrapped *nls, CPSolveFn solve, void *owner, SUNContext ctx
   NLS->ops->getcuriter      = getCurIter;
   NLS->ops->getnumconvfails = getNumConvFails;
   nls->owner                = owner;
+  nls->tmp                  = tmp;
+  nls->nsetups              = -1;
   nls->wrapper              = NLS;
   return CP_SUCCESS;
+}
+
+int cpMatrixFails(const CPWrapped *nls, N_Vector ycor, void *cvode_mem) {
+  return nls->lsolve && SUNNonlinSolGetType(nls->inner) == SUNNONLINEARSOLVER_ROOTFIND &&
+         cpNewtonMatrixFails(nls->lsolve, cvode_mem, ycor, nls->tmp);
+}
+
+/* Has CVODES made a matrix that has not been looked at? */
+static int isNewMatrix(CPWrapped *nls, sunbooleantype callLSetup, void *cvode_mem) {
+  const long int before = nls->nsetups;
+  CVodeGetNumLinSolvSetups(cvode_mem, &nls->nsetups);
+  return callLSetup || nls->nsetups != before;
 }
 
 int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
@@ -85,5 +99,7 @@ int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunre
   nls->inner_running = 1;
   const int flag     = SUNNonlinSolSolve(nls->inner, y0, ycor, ewt, tol, callLSetup, cvode_mem);
   nls->inner_running = 0;
-  return flag;
+  nls->matrix_not_finite =
+      !flag && isNewMatrix(nls, callLSetup, cvode_mem) && cpMatrixFails(nls, ycor, cvode_mem);
+  return nls->matrix_not_finite ? SUN_NLS_CONV_RECVR : flag;
 }

@@ -2,15 +2,30 @@
 #include "integrator_impl.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int missing(const char *function) {
   return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
 }
 
+/* CVODES 6 has told the handler of our own memory; 7, and attached memory, tell somebody else. */
+int cpOfCVODES(CPodeMem mem, int flag, const char *function) {
+#ifdef CP_CVODES_HAS_EHFUN
+  if (!mem->attached) return flag;
+#endif
+  if (flag >= 0) return flag;
+  char *name = CVodeGetReturnFlagName(flag);
+  cpReport(&mem->log, flag, function, "CVODES returned %s (%d)", name ? name : "an error", flag);
+  free(name);
+  return flag;
+}
+
 static int applyScaled(CPodeMem mem) {
-  return mem->tol.kind == CP_TOL_NONE ? CP_SUCCESS
-                                      : CVodeWFtolerances(mem->cvode_mem, cpScaledWeights);
+  const CPTolKind kind = mem->tol.kind;
+  return kind == CP_TOL_NONE || kind == CP_TOL_CVODES
+             ? CP_SUCCESS
+             : CVodeWFtolerances(mem->cvode_mem, cpScaledWeights);
 }
 
 int cpApplyTolerances(CPodeMem mem) {
@@ -25,31 +40,50 @@ int cpApplyTolerances(CPodeMem mem) {
 }
 
 /* flag: of the check. */
-static int applied(CPodeMem mem, int flag) {
+static int applied(CPodeMem mem, int flag, const char *function) {
   if (flag) return flag;
   mem->tol_is_new = 1;
-  return mem->nls.wrapper ? cpApplyTolerances(mem) : CP_SUCCESS; /* else CPodeInit does it */
+  if (!mem->nls.wrapper) return CP_SUCCESS; /* CPodeInit does it */
+  return cpOfCVODES(mem, cpApplyTolerances(mem), function);
 }
 
 int CPodeSStolerances(CPodeMem mem, sunrealtype reltol, sunrealtype abstol) {
   if (!mem) return missing(__func__);
-  return applied(mem, cpTolerancesSS(&mem->tol, reltol, abstol, &mem->log, __func__));
+  return applied(mem, cpTolerancesSS(&mem->tol, reltol, abstol, &mem->log, __func__), __func__);
 }
 
 int CPodeSVtolerances(CPodeMem mem, sunrealtype reltol, N_Vector abstol) {
   if (!mem) return missing(__func__);
-  return applied(mem, cpTolerancesSV(&mem->tol, reltol, abstol, mem->y_tmpl, &mem->log, __func__));
+  return applied(mem, cpTolerancesSV(&mem->tol, reltol, abstol, mem->y_tmpl, &mem->log, __func__),
+                 __func__);
 }
 
 int CPodeWFtolerances(CPodeMem mem, CVEwtFn efun) {
   if (!mem) return missing(__func__);
-  return applied(mem, cpTolerancesWF(&mem->tol, efun, &mem->log, __func__));
+  return applied(mem, cpTolerancesWF(&mem->tol, efun, &mem->log, __func__), __func__);
 }
 
 int cpErrWeightsInto(CPodeMem mem, N_Vector y, N_Vector ewt) {
   CPAttempt a = {0};
   if (mem->tol.kind == CP_TOL_WF && cpAttemptRead(mem, &a)) return CP_ILL_INPUT;
   return cpModelWeights(&mem->tol, &mem->model, y, ewt, a.user_data);
+}
+
+/* Roundoff in weights, by far. */
+#define SAME_WEIGHTS 1.0e-6
+
+/* Weights that a model scales may depend on the step. All ratios are 1 if their mean square and that of their
+ * inverses are. */
+void cpAdoptTolerances(CPodeMem mem, N_Vector ewt) {
+  if (mem->tol.kind == CP_TOL_CVODES || mem->model.scale) return;
+  if (!cpErrWeights(mem, mem->ygood)) {
+    N_VInv(ewt, mem->tmp);
+    const sunrealtype ratio = cpWrmsNorm(mem->tmp, mem->ewt);
+    N_VInv(mem->ewt, mem->tmp);
+    const sunrealtype inverse = cpWrmsNorm(mem->tmp, ewt);
+    if (fabs(ratio - 1.0) <= SAME_WEIGHTS && fabs(inverse - 1.0) <= SAME_WEIGHTS) return;
+  }
+  mem->tol.kind = CP_TOL_CVODES;
 }
 
 int cpErrWeights(CPodeMem mem, N_Vector y) { return cpErrWeightsInto(mem, y, mem->ewt); }
@@ -91,6 +125,7 @@ int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
     return cpReport(&mem->log, CP_TOO_LATE, __func__,
                     "%ld steps have been taken: call CPodeReInit first", nst);
   int flag = cpInstall(mem, inner, 0);
+  if (!flag && mem->sens.data) flag = mem->sens.solver(mem->sens.data);
   return flag ? cpReport(&mem->log, flag, __func__, "the nonlinear solver could not be installed")
               : CP_SUCCESS;
 }

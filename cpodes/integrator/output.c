@@ -48,7 +48,7 @@ int CPodeGetDky(CPodeMem mem, sunrealtype t, int k, N_Vector dky) {
   int flag = cpCheckOutput(mem, dky, "dky", __func__);
   if (!flag) flag = cpCheckStepTaken(mem, __func__);
   if (flag) return flag;
-  flag = CVodeGetDky(mem->cvode_mem, t, k, dky);
+  flag = cpOfCVODES(mem, CVodeGetDky(mem->cvode_mem, t, k, dky), __func__);
   return flag || k > 0 ? flag : cpProjectOutput(mem, t, dky, __func__, "");
 }
 
@@ -62,7 +62,7 @@ int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
     N_VScale(mem->tq2, mem->err, ele);
     return CP_SUCCESS;
   }
-  flag = CVodeGetEstLocalErrors(mem->cvode_mem, ele);
+  flag = cpOfCVODES(mem, CVodeGetEstLocalErrors(mem->cvode_mem, ele), __func__);
   if (flag || !mem->P) return flag;
   if (mem->entered) N_VLinearSum(1.0, ele, -mem->tq2, mem->delta, ele);
   flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);

@@ -24,7 +24,7 @@ int CPodePrintAllStats(CPodeMem mem, FILE *out, SUNOutputFormat fmt) {
   if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
   flag = cpCheckFormat(out, fmt, &mem->log, __func__);
   if (flag) return flag;
-  flag = CVodePrintAllStats(mem->cvode_mem, out, fmt);
+  flag = cpOfCVODES(mem, CVodePrintAllStats(mem->cvode_mem, out, fmt), __func__);
   if (flag || !mem->P) return flag;
   enum { OWN = 7, ALL = OWN + CP_WORK_COUNTERS };
   CPCounter counters[ALL] = {{"States projected", s.nproj},

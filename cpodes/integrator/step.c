@@ -168,6 +168,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   cpPendingResolve(mem, &a);
   if (mem->sens.data) mem->sens.attempt(mem->sens.data, &a);
   cpSettle(mem, a.nst);
+  if (a.nst == 0) cpAdoptTolerances(mem, ewt);
   mem->t               = a.t;
   mem->nst_attempt     = a.nst;
   mem->have_attempt    = 0;
@@ -176,6 +177,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   mem->have_estimate   = 0;
   mem->entered         = 0;
   mem->expect_rejected = -1;
+  mem->setup_due       = callLSetup;
   mem->tq2             = mem->coef / tol; /* tol = nlscoef / tq[2] */
 
   flag = cpInnerSolve(&mem->nls, y0, ycor, ewt, tol, callLSetup, cvode_mem);

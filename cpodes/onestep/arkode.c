@@ -94,15 +94,31 @@ static int initialize(SUNNonlinearSolver NLS) {
   return newton->LSolve ? SUNNonlinSolInitialize_Newton(NLS) : CP_ILL_INPUT; /* any error */
 }
 
+/* Is the matrix not finite? f never is for ARKODE (rhs), a Jacobian of the user's may be. */
+static int matrixFails(SUNNonlinearSolver NLS, N_Vector ycor, sunbooleantype is_new, void *ark,
+                       CPOneStepMem mem) {
+  const SUNNonlinearSolverContent_Newton newton = NLS->content;
+  CPImplicit *st                                = cpImplicit(mem);
+  const long int before                         = st->nsetups;
+  CP_ARK(GetNumLinSolvSetups)(ark, &st->nsetups);
+  if (!is_new && st->nsetups == before) return 0;        /* it has been looked at */
+  if (st->unsolved && N_VMaxNorm(ycor) == 0.0) return 0; /* there may have been no solve */
+  return cpNewtonMatrixFails(newton->LSolve, ark, ycor, mem->ytmp);
+}
+
 /* A failure is kept to ourselves: with steps of given sizes ARKODE would call it final, and not tell
  * its cause. The rest of the attempt is skipped. */
 static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *ark) {
-  N_Vector k     = NULL;
-  CPImplicit *st = cpImplicit(integratorOf(ark, &k));
-  st->iterating  = 1;
-  if (!st->unsolved)
+  N_Vector k       = NULL;
+  CPOneStepMem mem = integratorOf(ark, &k);
+  CPImplicit *st   = cpImplicit(mem);
+  st->iterating    = 1;
+  if (!st->unsolved) {
     st->unsolved = SUNNonlinSolSolve_Newton(NLS, y0, ycor, ewt, tol, callLSetup, ark);
+    if (st->unsolved >= 0 && !st->f_failed && matrixFails(NLS, ycor, callLSetup, ark, mem))
+      st->unsolved = -CP_RHS_NONFINITE; /* positive */
+  }
   st->iterating = 0;
   if (st->unsolved) N_VConst(0.0, ycor);
   return CP_SUCCESS;
@@ -221,6 +237,8 @@ static int failed(CPOneStepMem mem, int flag) {
   mem->stats.nsolvefails++;
   const int code = mem->model.cause ? mem->model.cause(&reason, mem->model.data) : 0;
   if (code) return cpReason(mem->text, code, "%s", reason);
+  if (flag == -CP_RHS_NONFINITE)
+    return cpReason(mem->text, flag, "at t = %.15g: " CP_MATRIX_NONFINITE, mem->t);
   if (flag > 0 || flag == ARK_CONV_FAILURE)
     return cpReason(mem->text, -CV_CONV_FAILURE,
                     "at t = %.15g: Newton's iteration for the stages does not converge (h = %g)",

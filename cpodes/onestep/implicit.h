@@ -35,6 +35,7 @@ typedef struct {
   sunrealtype h, error; /* its size, and the norm of its error */
   int iterating;        /* inside of Newton's iteration */
   int unsolved;         /* 0, or why it failed: what it returned, or a code of f */
+  long int nsetups;     /* Newton matrices that ARKODE had made when one was checked last */
   int judged, verdict;  /* what cpImplicitJudge returned */
   int f_failed;         /* what cpOneStepRhs returned when it failed */
   CPArkCounters base;   /* at the start */

@@ -212,8 +212,11 @@ static int project(CPSens sens, const CPAttempt *a, int iS, N_Vector s0, N_Vecto
 /* ---- the solver ---- */
 
 static int notFinite(CPSens sens, const CPAttempt *a, int iS) {
-  cpWrite(sens->mem->text, "at t = %.15g: the right-hand side of sensitivity %d is NaN or Inf",
-          a->t, iS);
+  if (sens->nls.matrix_not_finite)
+    cpWrite(sens->mem->text, "at t = %.15g: " CP_MATRIX_NONFINITE, a->t);
+  else
+    cpWrite(sens->mem->text, "at t = %.15g: the right-hand side of sensitivity %d is NaN or Inf",
+            a->t, iS);
   return cpRejected(sens->mem, a, -CP_RHS_NONFINITE);
 }
 
@@ -224,12 +227,20 @@ static int failedInner(CPSens sens, const CPAttempt *a, int iS, N_Vector scor, i
   flag         = cpAskAgain(&sens->nls, scor, sens->s, mem->cvode_mem, flag);
   if (flag < 0) return flag;
   const int fS = flag == CP_CV_SRHSFUNC_RECVR; /* said so itself */
-  if (!fS && (!cpVectorFinite(scor) || !cpVectorFinite(sens->s))) return notFinite(sens, a, iS);
+  if (!fS && (sens->nls.matrix_not_finite || !cpVectorFinite(scor) || !cpVectorFinite(sens->s)))
+    return notFinite(sens, a, iS);
   cpWrite(mem->text, "at t = %.15g: %s sensitivity %d %s, with a step of %g", a->t,
           fS ? "the right-hand side of" : "the nonlinear solver of", iS,
           fS ? "failed recoverably" : "did not converge", a->h);
   const int again = cpRejected(mem, a, fS ? -CV_REPTD_SRHSFUNC_ERR : -CV_CONV_FAILURE);
   return fS && again > 0 ? flag : again;
+}
+
+/* CVODES leaves the Newton matrix to the states' solver, and never asks a sensitivity's for one. Fixed point
+ * iteration makes none: then the first sensitivity of the attempt makes the one that was asked for. */
+static int needsMatrix(const CPodeMem mem, int iS) {
+  return iS == 0 && mem->setup_due &&
+         SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_FIXEDPOINT;
 }
 
 static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ewt, sunrealtype tol,
@@ -241,8 +252,8 @@ static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ew
   int flag = cpAttemptRead(mem, &a);
   if (!flag) flag = CVodeGetCurrentSensSolveIndex(cvode_mem, &iS);
   if (!flag && iS == 0) flag = begin(sens, &a);
-  if (!flag) flag = cpInnerSolve(&sens->nls, s0, scor, ewt, tol, callLSetup, cvode_mem);
-  else return flag;
+  if (flag) return flag;
+  flag = cpInnerSolve(&sens->nls, s0, scor, ewt, tol, callLSetup || needsMatrix(mem, iS), cvode_mem);
   if (flag) return failedInner(sens, &a, iS, scor, flag);
   if (!isfinite(N_VWrmsNorm(scor, ewt))) return notFinite(sens, &a, iS);
   return mem->projected == 1 && sens->work ? project(sens, &a, iS, s0, scor) : CP_SUCCESS;
@@ -263,11 +274,17 @@ int cpSensInstall(CPSens sens, SUNNonlinearSolver inner) {
   CPWrapped *nls         = &sens->nls;
   *nls     = (CPWrapped){.inner = inner ? inner : newInner(mem), .inner_owned = !inner};
   int flag = nls->inner ? CP_SUCCESS : CP_MEM_FAIL;
-  if (!flag) flag = cpWrapperCreate(nls, solve, sens, mem->ctx);
+  if (!flag) flag = cpWrapperCreate(nls, solve, sens, sens->s, mem->ctx);
   if (!flag) flag = CVodeSetNonlinearSolverSensStg1(mem->cvode_mem, nls->wrapper);
   const CPWrapped gone = flag ? *nls : before;
   if (flag) *nls = before;
   if (gone.wrapper) SUNNonlinSolFree(gone.wrapper);
   if (gone.inner_owned && gone.inner) SUNNonlinSolFree(gone.inner);
   return flag;
+}
+
+/* One of our own is of the states' kind. */
+int cpSensNewSolver(void *data) {
+  CPSens sens = data;
+  return sens->nls.inner_owned ? cpSensInstall(sens, NULL) : CP_SUCCESS;
 }

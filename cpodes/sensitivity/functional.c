@@ -92,7 +92,7 @@ void cpClearStopTime(CPodeMem mem, sunrealtype towards) {
 
 int cpMarch(CPodeMem mem, sunrealtype t1, N_Vector y, int *ncheck, CPAtNode node, void *data) {
   sunrealtype before = mem->tgood, t = before;
-  int flag = CVodeSetStopTime(mem->cvode_mem, t1);
+  int flag = cpOfCVODES(mem, CVodeSetStopTime(mem->cvode_mem, t1), "CPode");
   while (!flag && (t1 - t) * (t1 - mem->t0) > 0.0) {
     const int result =
         ncheck ? CPodeF(mem, t1, y, &t, CV_ONE_STEP, ncheck) : CPode(mem, t1, y, &t, CV_ONE_STEP);

@@ -153,6 +153,7 @@ static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *
   if (!flag) flag = products(a, t, l, 1, 0);
   if (!flag) flag = integrandGradient(a, t, problem->k);
   if (!flag) N_VLinearSum(-1.0, a->Jl, -1.0, a->gy, ldot);
+  if (!flag && !cpVectorFinite(ldot)) flag = 1; /* CVODES' difference Jacobian would not notice */
   return flag;
 }
 
@@ -183,15 +184,16 @@ static int setSolvers(Problem *problem) {
                      : CP_MEM_FAIL;
 }
 
-/* Absolute tolerance: the size of l at t1, or of what drives it there. */
-static int tolerance(Adjoint *a, const Problem *problem, sunrealtype t1, sunrealtype *abstol) {
+/* Absolute tolerance: reltol of the size of l at t1, or of what drives it there. */
+static int tolerance(Adjoint *a, const Problem *problem, sunrealtype t1, sunrealtype reltol,
+                     sunrealtype *abstol) {
   *abstol = a->o.abstol;
   if (*abstol > 0.0) return CP_SUCCESS;
   sunrealtype size = N_VMaxNorm(problem->l);
   N_VScale(1.0, a->y1, a->y);
   const int flag = integrandGradient(a, t1, problem->k);
   if (!flag) size = fmax(size, N_VMaxNorm(a->gy));
-  *abstol = DEFAULT_TOLERANCE * (size > 0.0 ? size : 1.0);
+  *abstol = reltol * (size > 0.0 ? size : 1.0);
   return cpFunctionalResult(a->mem, flag, t1, "gradient of the integrand", FUNCTION);
 }
 
@@ -210,7 +212,7 @@ static int begin(Adjoint *a, Problem *problem, sunrealtype t1, sunrealtype *dG) 
   N_VScale(1.0, a->gy, problem->l);
   N_VConst(0.0, problem->q);
   sunrealtype abstol = 0.0;
-  flag               = tolerance(a, problem, t1, &abstol);
+  flag               = tolerance(a, problem, t1, reltol, &abstol);
   if (flag) return flag;
   flag            = CVodeCreateB(cvode_mem, a->o.lmm, &problem->which);
   const int which = problem->which;
@@ -234,7 +236,7 @@ static int finish(Adjoint *a, Problem *problem, N_Vector *y0S, sunrealtype *dG, 
   if (!flag && a->params) flag = CVodeGetQuadB(cvode_mem, problem->which, &t, problem->q);
   for (int i = 0; !flag && a->params && i < a->Np; i++)
     dG[i] += N_VGetArrayPointer(problem->q)[i] + (y0S ? N_VDotProd(problem->l, y0S[i]) : 0.0);
-  if (flag || !P_l) return flag;
+  if (flag || !P_l) return cpOfCVODES(a->mem, flag, FUNCTION);
   N_VScale(1.0, problem->l, P_l);
   return CPodeProjectGradient(a->mem, t, a->mem->y0, P_l);
 }
@@ -247,12 +249,13 @@ static void freeProblem(Problem *problem) {
   if (problem->q) N_VDestroy(problem->q);
 }
 
-/* Checkpoints and backward problems. CVodeFree of 6.4 frees what CVodeAdjFree has freed, unless there
- * are new ones: the least that there can be. */
-static void discard(CPodeMem mem, sunrealtype t1) {
-  CVodeAdjFree(mem->cvode_mem);
-  CVodeAdjInit(mem->cvode_mem, 1, CV_HERMITE);
+/* Checkpoints and backward problems: the least that there can be stays. flag: of what was done with them, which
+ * is returned, or a code, reported. */
+static int discard(CPodeMem mem, sunrealtype t1, int flag) {
+  const int lost = cpAdjointRenew(mem, 1, CV_HERMITE);
   cpClearStopTime(mem, t1); /* CVodeB has set that of the forward run again */
+  return lost && !flag ? cpReport(&mem->log, CP_MEM_FAIL, FUNCTION, "no memory for checkpoints")
+                       : flag;
 }
 
 /* All at once: they share the forward steps that CVODES repeats. 0, or a code, reported. */
@@ -269,7 +272,7 @@ static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *
   if (!flag) flag = cpBackward(a->mem, t0, CV_NORMAL, FUNCTION);
   for (int k = 0; !flag && k < ng; k++)
     flag = finish(a, &problems[k], y0S, dG ? dG + k * a->Np : NULL, gradients ? gradients[k] : NULL);
-  discard(a->mem, t1);
+  flag = discard(a->mem, t1, flag);
   for (int k = 0; problems && k < ng; k++) freeProblem(&problems[k]);
   free(problems);
   return flag;
@@ -325,10 +328,9 @@ static void setDefaults(CPAdjointOptions *o, int backwards) {
 
 static int forward(Adjoint *a, sunrealtype t1) {
   int ncheck = 0;
-  if (a->mem->has_adjoint) CVodeAdjFree(a->mem->cvode_mem);
-  int flag            = CVodeAdjInit(a->mem->cvode_mem, a->o.steps, a->o.interp);
-  a->mem->has_adjoint = !flag;
-  if (!flag) flag = cpMarch(a->mem, t1, a->y1, &ncheck, a->F->integrand ? atNode : NULL, a);
+  int flag   = cpAdjointRenew(a->mem, a->o.steps, a->o.interp);
+  if (flag) return cpReport(&a->mem->log, flag, FUNCTION, "no memory for checkpoints");
+  flag = cpMarch(a->mem, t1, a->y1, &ncheck, a->F->integrand ? atNode : NULL, a);
   if (flag || !a->F->end) return flag;
   flag = cpFunctionalAdd(a->F, a->F->end, t1, a->y1, 1.0, a->values, a->G);
   return cpFunctionalResult(a->mem, flag, t1, "end term", FUNCTION);
@@ -380,7 +382,7 @@ int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
   if (allocate(&a)) flag = cpReport(&mem->log, CP_MEM_FAIL, FUNCTION, "no memory");
   if (!flag) flag = forward(&a, t1);
   if (!flag) flag = solveBackwards(&a, t0, t1, y0S, dG, gradients);
-  else if (mem->has_adjoint) discard(mem, t1);
+  else if (mem->has_adjoint) flag = discard(mem, t1, flag);
   release(&a);
   return flag;
 }

@@ -15,7 +15,7 @@ static int stateAt(CPodeMem mem, sunrealtype t, const char *function) {
   CPSens sens = cpSensOf(mem);
   int flag    = CVodeGetDky(mem->cvode_mem, t, 0, sens->delta[0]);
   if (!flag) flag = cpProjectOutput(mem, t, sens->delta[0], function, "");
-  if (!flag) flag = cpSensUpdate(sens);
+  if (!flag && cpSensUpdate(sens)) flag = cpReport(&mem->log, CP_MEM_FAIL, function, "no memory");
   if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, sens->ewt);
   if (!flag) sens->work->valid = 0;
   return flag;
@@ -34,7 +34,7 @@ int CPodeGetSensDky1(CPodeMem mem, sunrealtype t, int k, int iS, N_Vector dkyS) 
   if (!flag) flag = cpSensCheckIndex(mem, iS, __func__);
   if (!flag) flag = checkOutput(mem, dkyS, "dkyS", __func__);
   if (!flag) flag = cpCheckStepTaken(mem, __func__);
-  if (!flag) flag = CVodeGetSensDky1(mem->cvode_mem, t, k, iS, dkyS);
+  if (!flag) flag = cpOfCVODES(mem, CVodeGetSensDky1(mem->cvode_mem, t, k, iS, dkyS), __func__);
   if (flag || k > 0 || isDone(mem, t)) return flag;
   flag = stateAt(mem, t, __func__);
   return flag ? flag : projectAt(mem, t, iS, dkyS, __func__);
@@ -47,7 +47,7 @@ int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS) {
   const int Ns = cpSensOf(mem)->params.Ns;
   for (int i = 0; !flag && i < Ns; i++) flag = checkOutput(mem, dkyS[i], "dkyS[i]", __func__);
   if (!flag) flag = cpCheckStepTaken(mem, __func__);
-  if (!flag) flag = CVodeGetSensDky(mem->cvode_mem, t, k, dkyS);
+  if (!flag) flag = cpOfCVODES(mem, CVodeGetSensDky(mem->cvode_mem, t, k, dkyS), __func__);
   if (flag || k > 0 || isDone(mem, t)) return flag;
   flag = stateAt(mem, t, __func__);
   for (int i = 0; !flag && i < Ns; i++) flag = projectAt(mem, t, i, dkyS[i], __func__);
@@ -60,8 +60,9 @@ int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS) {
   if (!tret || !yS)
     return cpReport(&mem->log, CP_ILL_INPUT, __func__, "%s must not be NULL", tret ? "yS" : "tret");
   flag = cpCheckStepTaken(mem, __func__);
-  if (!flag)
-    flag = CVodeGetSens(mem->cvode_mem, tret, yS); /* which tells the time of the newest output */
+  if (flag) return flag;
+  flag = cpOfCVODES(mem, CVodeGetSens(mem->cvode_mem, tret, yS),
+                    __func__); /* which tells the time of the newest output */
   return flag ? flag : CPodeGetSensDky(mem, *tret, 0, yS);
 }
 

@@ -141,6 +141,7 @@ int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS
                             .take_back = cpSensTakeBack,
                             .restart   = cpSensRestart,
                             .projector = cpSensNewProjector,
+                            .solver    = cpSensNewSolver,
                             .bypassed  = cpSensBypassed,
                             .free      = release};
   return CP_SUCCESS;
@@ -150,7 +151,7 @@ int CPodeSensReInit(CPodeMem mem, N_Vector *yS0) {
   int flag = cpSensCheck(mem, __func__);
   if (!flag) flag = checkNoSteps(mem, __func__);
   if (!flag) flag = checkStart(mem, cpSensOf(mem)->params.Ns, yS0, __func__);
-  if (!flag) flag = CVodeSensReInit(mem->cvode_mem, CV_STAGGERED1, yS0);
+  if (!flag) flag = cpOfCVODES(mem, CVodeSensReInit(mem->cvode_mem, CV_STAGGERED1, yS0), __func__);
   if (!flag) keepStart(cpSensOf(mem), yS0);
   return flag;
 }
@@ -211,7 +212,8 @@ int CPodeSetSensParams(CPodeMem mem, sunrealtype *p, const sunrealtype *pbar, co
   cpParamsFree(now);
   *now = params;
   if (mem->model.sens) flag = mem->model.sens->start(mem->model.data, now);
-  return flag ? flag : CVodeSetSensParams(mem->cvode_mem, p, now->pbar, now->plist);
+  if (flag) return cpReport(&mem->log, flag, __func__, "no memory for parameters");
+  return cpOfCVODES(mem, CVodeSetSensParams(mem->cvode_mem, p, now->pbar, now->plist), __func__);
 }
 
 int CPodeSetSensConstraintFn(CPodeMem mem, CPConstraintSensFn cS) {

@@ -83,6 +83,7 @@ void cpSensAttempt(void *data, const CPAttempt *a);
 int cpSensTakeBack(void *data, const CPAttempt *a);
 void cpSensRestart(void *data);
 void cpSensNewProjector(void *data);
+int cpSensNewSolver(void *data);
 int cpSensBypassed(void *data, long int steps);
 /* Do CVODES' differences lack the parameters? */
 int cpSensLacksParameters(CPSens sens);

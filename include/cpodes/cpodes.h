@@ -66,7 +66,9 @@ CPODES_EXPORT CPodeMem CPodeCreate(int lmm, SUNContext ctx);
 CPODES_EXPORT CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner,
                                    N_Vector y_tmpl, SUNContext ctx);
 
-/** CVODES' memory: every CVode... function applies to it. Not to be freed. NULL if mem is NULL. */
+/** CVODES' memory: every CVode... function applies to it; where there is a CPode... function of that name (ReInit,
+ * SetNonlinearSolver, SetNonlinConvCoef, SensInit1, ...) that has to be called. Tolerances may be set by either, before
+ * the first step; the latest ones count. Not to be freed. NULL if mem is NULL. */
 CPODES_EXPORT void *CPodeGetCVodeMem(CPodeMem mem);
 
 /** Frees *mem and sets it to NULL; an attached one gives the CVODES memory back. mem or *mem may be
@@ -146,6 +148,8 @@ CPODES_EXPORT int CPodeGetConsistentIC(CPodeMem mem, N_Vector y0);
 /**
  * As CVode: integrates to tout (itask CV_NORMAL) or one step towards it (CV_ONE_STEP). yout [n]:
  * out, the solution at *tret, on the manifold. The first call checks that the start is consistent.
+ * tout: in the last step or beyond it (CV_NORMAL), on the side of the start to which the run goes (CV_ONE_STEP);
+ * else CP_ILL_INPUT. Too near to the start: CV_TOO_CLOSE.
  * Returns CP_SUCCESS, CV_TSTOP_RETURN, CV_ROOT_RETURN; a CVODES error flag; or
  *
  * - CP_INCONSISTENT_IC: the start violates the constraint that the message names;

@@ -268,6 +268,7 @@ typedef struct {
   sunindextype A_row; /**< row where A_p or A_v is largest */
   sunindextype A_col; /**< and column */
   sunindextype b_row; /**< row where v_p or b_v is largest */
+  sunindextype freedom; /**< velocities that A and FULL motions leave free; -1: not known (operators, errors) */
 } CPMechReport;
 
 /* ---- life cycle ---- */
@@ -461,11 +462,14 @@ CPODES_EXPORT int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sun
  * quaternions normalised, constraints also half a percent further on along a motion that they allow
  * (with M, where it is definite): a quaternion that is 1 hides a frame that is wrong. Velocities, u'
  * and lambda are near those of (t, y), for at rest most terms vanish. With sparse matrices also the
- * patterns of what comes from differences, unless the integrator that is attached has no matrix.
+ * patterns of what comes from differences, unless the integrator that is attached has no matrix. M must not
+ * give a negative kinetic energy: no diagonal entry is negative, and it is definite where A x = 0. Where A is
+ * wrong and another frame of a quaternion would make it right, the message says so. Warnings (CV_WARNING, to
+ * the message handler): a quaternion off its norm; constraints that leave no freedom.
  * Functions are called around the state (by less than 1 % of its size) and must be smooth there. For
- * debugging: some 24 evaluations for each column. report: out. Returns 0;
+ * debugging: some 24 evaluations for each column. report: out. It is no first use: options may follow. Returns 0;
  * CP_MECH_A_WRONG, CP_MECH_B_WRONG, CP_MECH_DERIV_WRONG if an error is above 1e-4: the message names
- * function, entry and both values of the first; or the code of a failed function.
+ * function, entry and both values of the first; CP_MASS_INDEFINITE; or the code of a failed function.
  */
 CPODES_EXPORT int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report);
 

@@ -290,8 +290,8 @@ CPODES_EXPORT int CPProjectorProjectCotangent(CPProjector P, sunrealtype t, N_Ve
 
 /**
  * Violation of the state y as CPProjectorSetConstraintTol measures it, with a new G; or by the
- * user's own norm. norm: out. worst: out, index of the constraint that is violated most, -1 with a
- * norm of the user's; may be NULL.
+ * user's own norm. norm: out. worst: out, index of the constraint that is violated most, unit norms and
+ * FULL motions of a CPMech counted behind the constraints, -1: none, or a norm of the user's; may be NULL.
  */
 CPODES_EXPORT int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                           sunrealtype *norm, sunindextype *worst);

@@ -80,8 +80,9 @@ CPODES_EXPORT int CPodeSetSensParams(CPodeMem mem, sunrealtype *p, const sunreal
  * With a CPMech attached: see CPMechSetParamJac. */
 CPODES_EXPORT int CPodeSetSensConstraintFn(CPodeMem mem, CPConstraintSensFn cS);
 
-/** The solver of each sensitivity's equation, not owned; NULL: as the states': Newton, or fixed point
- * iteration where the states have that. Before the first step. */
+/** The solver of each sensitivity's equation, not owned; NULL: of the states' kind, Newton's or fixed point
+ * iteration, also after the states have been given another one. Newton's needs a linear solver
+ * (CVodeSetLinearSolver), whatever the states have. Before the first step. */
 CPODES_EXPORT int CPodeSetSensNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner);
 
 /** Makes the start of the sensitivities consistent, by (S1) at the start state, in the projector's norm
@@ -205,7 +206,7 @@ typedef struct {
                          checkpoints, CV_HERMITE (default; the other one: CP_NOT_SUPPORTED) */
   int lmm;    /**< CV_ADAMS (default, fixed point) or CV_BDF (dense, by differences) */
   sunrealtype reltol; /**< of adjoint states and quadratures, 1e-8 */
-  sunrealtype abstol; /**< 1e-8 times the largest |l(t1)| and of the first right-hand side */
+  sunrealtype abstol; /**< reltol times the largest |l(t1)| and of the first right-hand side */
   CPAdjointFn adjoint; /**< of the user's f; NULL: CPMechAdjointRhs with a CPMech, else differences: 6 n
                           evaluations of f each */
   void *user_data;     /**< handed to adjoint */

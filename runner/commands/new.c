@@ -127,7 +127,7 @@ static int write_file(const NewOptions *o, const char *name, const unsigned char
       {"my_model", o->name}, {"@CONFIGURE@", o->configure}, {"@CPODES@", o->cpodes}};
   char path[2 * PATH_MAX];
   snprintf(path, sizeof path, "%s/%s", o->directory, name);
-  FILE *file = fopen(path, "w");
+  FILE *file = fopen(path, "wx"); /* the folder is new */
   int failed = !file || write_replaced(file, (const char *)text, list, 3);
   if (file) failed |= fclose(file) != 0;
   if (failed) complain("%s: %s", path, strerror(errno));

@@ -47,15 +47,35 @@ int path_take(const char *option, const char *path, int whole, const char **take
   return reason ? -1 : 0;
 }
 
+/* Of the file that is there, or as any new file has them */
+static mode_t permissions(const char *path) {
+  struct stat status;
+  const mode_t mask = umask(0);
+  umask(mask);
+  return stat(path, &status) ? 0666 & ~mask : status.st_mode & 0777;
+}
+
+/* A new file beside the one at path, of a name that nobody can foresee: whoever may write to the folder could
+ * have put a link there. NULL: errno says why not */
+static FILE *open_beside(const char *path, char *temporary, size_t length) {
+  char *target = realpath(path, NULL); /* a link to the file stays one; NULL: there is no file yet */
+  snprintf(temporary, length, "%s.XXXXXX", target ? target : path);
+  free(target);
+  const int descriptor = mkstemp(temporary);
+  if (descriptor < 0) return NULL;
+  FILE *file = fchmod(descriptor, permissions(path)) ? NULL : fdopen(descriptor, "w");
+  if (file) return file;
+  const int reason = errno;
+  close(descriptor);
+  unlink(temporary);
+  errno = reason;
+  return NULL;
+}
+
 FILE *whole_file_open(const char *path, char *temporary, size_t length) {
   temporary[0] = '\0';
   if (is_stdout(path)) return stdout;
-  const int direct = is_special(path);
-  char *target =
-      direct ? NULL : realpath(path, NULL); /* a link stays one; NULL: there is no file yet */
-  if (!direct) snprintf(temporary, length, "%s.%ld~", target ? target : path, (long)getpid());
-  free(target);
-  FILE *file = fopen(direct ? path : temporary, "w");
+  FILE *file = is_special(path) ? fopen(path, "w") : open_beside(path, temporary, length);
   if (!file) complain("%s cannot be written: %s", path, strerror(errno));
   return file;
 }

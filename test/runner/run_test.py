@@ -317,6 +317,26 @@ class Interrupted(RunTest):
         self.assert_done(cpodes("run", "pendulum", "--json", "a.json", "--csv", "a.csv", "--quiet", cwd=self.folder))
         self.assertEqual(sorted(os.listdir(self.folder)), ["a.csv", "a.json"])
 
+    def test_a_link_that_waits_under_a_temporary_name_is_not_written_through(self):
+        victim, path = self.folder / "victim", self.folder / "out.json"
+        victim.write_text("untouched")
+        script = 'ln -s victim "$1.$$~"; exec "$2" run pendulum --t-end 0.1 --quiet --json "$1"'
+        run = subprocess.run(["sh", "-c", script, "sh", "out.json", PROGRAM], cwd=self.folder, timeout=100)
+        self.assertEqual(run.returncode, DONE)
+        self.assertEqual(victim.read_text(), "untouched")
+        self.assertFalse(path.is_symlink())
+        json.loads(path.read_text())
+
+    def test_files_have_the_permissions_of_new_ones_or_keep_theirs(self):
+        path = self.folder / "out.json"
+        for before, expected in ((None, 0o640), (0o600, 0o600), (0o664, 0o664)):
+            if before is not None:
+                path.chmod(before)
+            process = cpodes("run", "pendulum", "--t-end", 0.1, "--quiet", "--json", path, umask=0o027)
+            self.assert_done(process)
+            self.assertEqual(path.stat().st_mode & 0o777, expected)
+        self.assertEqual(list(self.folder.iterdir()), [path])  # nothing temporary is left
+
     def test_a_link_stays_a_link(self):
         target, link = self.folder / "target.json", self.folder / "link.json"
         target.write_text("old")

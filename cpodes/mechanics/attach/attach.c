@@ -88,13 +88,16 @@ static int check(CPMech mech, const CPAttachment *kind, void *mem, const char *f
   return CP_SUCCESS;
 }
 
-int cpMechAttach(CPMech mech, const CPAttachment *kind, void *mem, sunrealtype t0, N_Vector y0,
-                 const char *function) {
+static int attach(CPMech mech, const CPAttachment *kind, void *mem, sunrealtype t0, N_Vector y0,
+                  const char *function) {
   int flag = cpMechCheckState(mech, y0, function);
   if (!flag) flag = check(mech, kind, mem, function);
   if (flag) return flag;
-  mech->cause = 0;
-  flag        = kind->start(mem, t0, y0);
+  CPLog *log    = kind->log(mem);
+  log->text[0]  = '\0';
+  mech->text[0] = '\0';
+  mech->cause   = 0;
+  flag          = kind->start(mem, t0, y0);
   if (!flag && !mech->host.mem) {
     mech->host      = (CPHost){kind->ops, mem};
     flag            = kind->install(mech, mem, t0, y0);
@@ -102,5 +105,15 @@ int cpMechAttach(CPMech mech, const CPAttachment *kind, void *mem, sunrealtype t
   }
   if (!flag) return CP_SUCCESS;
   if (flag == CP_MEM_FAIL) return cpReport(&mech->log, flag, function, "no memory");
-  return cpReport(&mech->log, flag, function, "the integrator refused it: %s", kind->message(mem));
+  return cpReport(&mech->log, flag, function, "the integrator refused it: %s",
+                  log->text[0] ? log->text : mech->text);
+}
+
+/* Both objects keep the message: either may be asked for it. */
+int cpMechAttach(CPMech mech, const CPAttachment *kind, void *mem, sunrealtype t0, N_Vector y0,
+                 const char *function) {
+  const int flag = attach(mech, kind, mem, t0, y0, function);
+  if (flag && mem)
+    cpWrite(kind->log(mem)->text, "%s", mech ? mech->log.text : "mech must not be NULL");
+  return flag;
 }

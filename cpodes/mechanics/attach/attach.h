@@ -16,8 +16,8 @@ typedef struct {
   int (*start)(void *mem, sunrealtype t0, N_Vector y0);
   /* Once, after the first start: what is the mechanical system's. 0, or a code. */
   int (*install)(CPMech mech, void *mem, sunrealtype t0, N_Vector y0);
-  /* Its newest message. */
-  const char *(*message)(void *mem);
+  /* Where it keeps its messages. */
+  CPLog *(*log)(void *mem);
   /* Function that creates one, for messages. */
   const char *create;
 } CPAttachment;

@@ -17,7 +17,7 @@ static int start(void *mem, sunrealtype t0, N_Vector y0) {
   return isInitialised(mem) ? CPodeReInit(mem, t0, y0) : CPodeInit(mem, cpMechRhs, t0, y0);
 }
 
-static const char *message(void *mem) { return CPodeGetLastMessage(mem); }
+static CPLog *logOf(void *mem) { return &((CPodeMem)mem)->log; }
 
 /* Adams methods are for what is not stiff: no matrix, unless one is asked for. Fixed point iteration
  * takes 0.9 of the evaluations of f that Newton's does (pendulum), and no partial derivatives. */
@@ -58,7 +58,7 @@ static const CPAttachment multistep = {.ops           = &cpCPodeOps,
                                        .isInitialised = isInitialised,
                                        .start         = start,
                                        .install       = install,
-                                       .message       = message,
+                                       .log           = logOf,
                                        .create        = "CPodeCreate"};
 
 int CPMechAttach(CPMech mech, CPodeMem mem, sunrealtype t0, N_Vector y0) {

@@ -13,7 +13,7 @@ static int start(void *mem, sunrealtype t0, N_Vector y0) {
   return isInitialised(mem) ? CPOneStepReInit(mem, t0, y0) : CPOneStepInit(mem, cpMechRhs, t0, y0);
 }
 
-static const char *message(void *mem) { return CPOneStepGetLastMessage(mem); }
+static CPLog *logOf(void *mem) { return &((CPOneStepMem)mem)->log; }
 
 /* Explicit methods have no iteration matrix. */
 static int installSolver(CPMech mech, CPOneStepMem mem) {
@@ -37,7 +37,7 @@ static const CPAttachment onestep = {.ops           = &cpOneStepHostOps,
                                      .isInitialised = isInitialised,
                                      .start         = start,
                                      .install       = install,
-                                     .message       = message,
+                                     .log           = logOf,
                                      .create        = "CPOneStepCreate"};
 
 int CPMechAttachOneStep(CPMech mech, CPOneStepMem mem, sunrealtype t0, N_Vector y0) {

@@ -88,6 +88,20 @@ static int keepA(CPCheck *check) {
   return flag;
 }
 
+/* Quaternions and norms are tested where they have their values: elsewhere they mean something else. */
+static void tellNorms(const CPCheck *check) {
+  const CPMech mech = check->mech;
+  for (int k = 0; k < cpMechNumNorms(mech); k++) {
+    const CPUnitNorm n = cpMechNorm(mech, k);
+    const double norm  = sqrt(cpDot(check->q + n.first, check->q + n.first, n.length));
+    if (!(fabs(norm - n.value) > CP_CHECK_LIMIT * n.value)) continue;
+    cpReport(&mech->log, CV_WARNING, "CPMechCheck",
+             "the %s %d to %d has norm %.6g, not %g; it is checked with that",
+             k < mech->nquaternions ? "quaternion" : "vector of coordinates", n.first,
+             n.first + n.length - 1, norm, n.value);
+  }
+}
+
 static int readState(CPCheck *check, sunrealtype t, const sunrealtype *y) {
   const CPMech mech = check->mech;
   int flag          = allocate(check);
@@ -98,7 +112,8 @@ static int readState(CPCheck *check, sunrealtype t, const sunrealtype *y) {
   memcpy(check->u, check->s.u, (size_t)mech->nu * sizeof *check->u);
   if (mech->nz > 0) memcpy(check->z, check->s.z, (size_t)mech->nz * sizeof *check->z);
   check->s = (CPMechState){t, check->q, check->u, check->z};
-  flag     = cpMechNormalise(mech, t, check->q);
+  tellNorms(check);
+  flag = cpMechNormalise(mech, t, check->q);
   return flag ? flag : keepA(check);
 }
 
@@ -149,15 +164,16 @@ static int moveOn(CPCheck *check, N_Vector y) {
   return cpMechNormalise(mech, check->s.t, check->q);
 }
 
-/* Constraints once more, a little further on. */
-static int compareElsewhere(CPCheck *check, N_Vector y) {
+/* At the state, and a little further on. */
+static int compareConstraints(CPCheck *check, N_Vector y, int (*compare)(CPCheck *check)) {
   const CPMech mech   = check->mech;
   const size_t length = (size_t)mech->nq * sizeof *check->q;
-  if (mech->m == 0 || check->code) return CP_SUCCESS;
+  int flag            = compare(check);
+  if (flag || mech->m == 0 || check->code) return flag;
   memcpy(check->q_state, check->q, length);
-  int flag = moveOn(check, y);
+  flag = moveOn(check, y);
   if (!flag && check->moved) flag = keepA(check);
-  if (!flag && check->moved) flag = cpCheckConstraints(check);
+  if (!flag && check->moved) flag = compare(check);
   check->moved = 0;
   memcpy(check->q, check->q_state, length);
   return flag ? flag : keepA(check);
@@ -172,6 +188,26 @@ static int needsAccelerations(const CPMech mech) {
   return hasPartials(&mech->model) || cpHasPatterns(mech) || (mech->model.M && mech->model.udot);
 }
 
+/* Is M positive where there is motion, and is there any? */
+static int checkFreedom(CPCheck *check) {
+  const CPMech mech = check->mech;
+  if (mech->operators || check->code) return CP_SUCCESS;
+  const int flag = cpMechFactor(mech, check->s.t, check->q);
+  if (flag == -CP_MASS_INDEFINITE) {
+    check->code = CP_MASS_INDEFINITE;
+    cpWrite(check->text, "%s", mech->text);
+  }
+  if (flag) return flag == CP_MEM_FAIL ? flag : CP_SUCCESS; /* of others the run will tell */
+  check->report->freedom = mech->nu - mech->nfull - mech->kkt->rank;
+  if (check->report->freedom == 0)
+    cpReport(
+        &mech->log, CV_WARNING, "CPMechCheck",
+        "no velocity is free: the rank of A is %d, of %d velocities that no motion prescribes; "
+        "M and f have no influence on the motion, only on the multipliers",
+        mech->kkt->rank, mech->nu - mech->nfull);
+  return CP_SUCCESS;
+}
+
 /* Accelerations are those of the state as it is: other velocities may contradict dependent rows. */
 static int compareEverything(CPCheck *check, N_Vector y) {
   const CPMech mech   = check->mech;
@@ -181,8 +217,9 @@ static int compareEverything(CPCheck *check, N_Vector y) {
   if (!flag) flag = cpCheckTransposed(check);
   if (!flag) flag = cpCheckMass(check);
   stir(check->u, mech->nu, 1u);
-  if (!flag) flag = cpCheckConstraints(check);
-  if (!flag) flag = compareElsewhere(check, y);
+  if (!flag) flag = compareConstraints(check, y, cpCheckJacobians); /* rates may be made of A */
+  if (!flag) flag = compareConstraints(check, y, cpCheckRates);
+  if (!flag) flag = checkFreedom(check);
   if (flag || !needsAccelerations(mech)) return flag;
   memcpy(check->u, check->u_state, length);
   flag = solve(check);
@@ -191,15 +228,23 @@ static int compareEverything(CPCheck *check, N_Vector y) {
   return flag ? flag : cpCheckPatterns(check);
 }
 
-int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report) {
-  int flag = cpMechCheckState(mech, y, __func__);
+static int run(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report, const char *function) {
+  int flag = cpMechCheckState(mech, y, function);
   if (flag) return flag;
-  if (!report) return cpReport(&mech->log, CP_ILL_INPUT, __func__, "report must not be NULL");
-  *report       = (CPMechReport){.A_row = -1, .A_col = -1, .b_row = -1};
+  if (!report) return cpReport(&mech->log, CP_ILL_INPUT, function, "report must not be NULL");
+  *report       = (CPMechReport){.A_row = -1, .A_col = -1, .b_row = -1, .freedom = -1};
   CPCheck check = {.mech = mech, .report = report};
   flag          = readState(&check, t, N_VGetArrayPointer(y));
   if (!flag) flag = compareEverything(&check, y);
   release(&check);
-  if (check.code) return cpReport(&mech->log, check.code, __func__, "%s", check.text);
-  return cpMechReport(mech, flag, __func__);
+  if (check.code) return cpReport(&mech->log, check.code, function, "%s", check.text);
+  return cpMechReport(mech, flag, function);
+}
+
+/* A check is no use: options may follow. */
+int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report) {
+  const int used = mech && mech->ready;
+  const int flag = run(mech, t, y, report, __func__);
+  if (mech && !used) cpMechTearDown(mech);
+  return flag;
 }

@@ -87,13 +87,14 @@ void cpCompareEnd(CPCheck *check, int rows, const CPVerdict *verdict, sunrealtyp
 void cpColumnOf(const CPMat *J, int j, double *column);
 
 /* Each compares what there is to compare: 0, or the code of a function that failed. */
-int cpCheckKinematics(CPCheck *check);  /* structure.c: N */
-int cpCheckMass(CPCheck *check);        /* ... M, or Mu and Minv */
-int cpCheckUdot(CPCheck *check);        /* ... udot beside M; a, lambda: of the KKT system */
-int cpCheckTransposed(CPCheck *check);  /* ... Au and ATl */
-int cpCheckConstraints(CPCheck *check); /* constraints.c: A, v, b, motions */
-int cpCheckPartials(CPCheck *check);    /* partials.c; a, lambda are known then */
-int cpCheckPatterns(CPCheck *check);    /* patterns.c; the same */
+int cpCheckKinematics(CPCheck *check); /* structure.c: N */
+int cpCheckMass(CPCheck *check);       /* ... M, or Mu and Minv */
+int cpCheckUdot(CPCheck *check);       /* ... udot beside M; a, lambda: of the KKT system */
+int cpCheckTransposed(CPCheck *check); /* ... Au and ATl */
+int cpCheckJacobians(CPCheck *check);  /* constraints.c: A */
+int cpCheckRates(CPCheck *check);      /* ... v, b, motions */
+int cpCheckPartials(CPCheck *check);   /* partials.c; a, lambda are known then */
+int cpCheckPatterns(CPCheck *check);   /* patterns.c; the same */
 /* Is there a sparse iteration matrix, or may there be one? */
 int cpHasPatterns(const CPMech mech);
 

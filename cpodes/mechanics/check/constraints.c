@@ -150,16 +150,60 @@ static int compareMotions(CPCheck *check, int second) {
 
 /* ---- all ---- */
 
-int cpCheckConstraints(CPCheck *check) {
+static int compareAp(CPCheck *check, sunrealtype *result) {
+  const CPFunction p = {check->mech->np, positions};
+  return compareA(check, &p, cpAlongPosition, "the derivative of p along N e_j", result);
+}
+
+static void turnFrame(CPQuaternion *Q) {
+  Q->frame = Q->frame == CP_FRAME_BODY ? CP_FRAME_WORLD : CP_FRAME_BODY;
+}
+
+/* A is not (dp/dq) N: is it, with quaternion k in the other frame, or (k = nquaternions) all of them? */
+static int fitsTurned(CPCheck *check, int k, int *fits) {
+  const CPMech mech         = check->mech;
+  const CPMechReport report = *check->report;
+  sunrealtype error         = 0.0;
+  const int first = k < mech->nquaternions ? k : 0, end = k < mech->nquaternions ? k + 1 : k;
+  for (int i = first; i < end; i++) turnFrame(&mech->quaternions[i]);
+  const int flag = compareAp(check, &error);
+  for (int i = first; i < end; i++) turnFrame(&mech->quaternions[i]);
+  *check->report = report;
+  *fits          = !flag && error <= CP_CHECK_LIMIT;
+  return flag;
+}
+
+static int suggestFrame(CPCheck *check) {
+  const CPMech mech = check->mech;
+  int fits = 0, k = 0, flag = CP_SUCCESS;
+  for (; !flag && !fits && k <= mech->nquaternions; k++) flag = fitsTurned(check, k, &fits);
+  if (!fits) return flag;
+  const int all         = --k == mech->nquaternions;
+  const CPQuaternion *Q = &mech->quaternions[all ? 0 : k];
+  const size_t used     = strlen(check->text);
+  snprintf(check->text + used, sizeof check->text - used,
+           "; it fits with %s for %s %d (CPMechAddQuaternion)",
+           Q->frame == CP_FRAME_BODY ? "CP_FRAME_WORLD" : "CP_FRAME_BODY",
+           all ? "all quaternions, that of coordinate" : "the quaternion of coordinate", Q->first_q);
+  return CP_SUCCESS;
+}
+
+int cpCheckJacobians(CPCheck *check) {
   const CPMech mech  = check->mech;
-  const CPFunction p = {mech->np, positions}, v = {mech->nv, velocities};
-  int flag = CP_SUCCESS;
-  if (mech->np > 0)
-    flag = compareA(check, &p, cpAlongPosition, "the derivative of p along N e_j",
-                    &check->report->A_p);
+  const CPFunction v = {mech->nv, velocities};
+  const int before   = check->code;
+  int flag           = CP_SUCCESS;
+  if (mech->np > 0) flag = compareAp(check, &check->report->A_p);
+  if (!flag && check->code && !before && mech->nquaternions > 0) flag = suggestFrame(check);
   if (!flag && mech->nv > 0 && mech->model.v)
     flag = compareA(check, &v, cpAlongVelocity, "the derivative of v", &check->report->A_v);
-  if (!flag && mech->np > 0 && mech->model.v) flag = compareV(check);
+  return flag;
+}
+
+int cpCheckRates(CPCheck *check) {
+  const CPMech mech = check->mech;
+  int flag          = CP_SUCCESS;
+  if (mech->np > 0 && mech->model.v) flag = compareV(check);
   if (!flag && mech->nv > 0 && mech->model.b) flag = compareB(check);
   if (!flag && mech->nprescribed > 0) flag = compareMotions(check, 0);
   if (!flag && mech->nprescribed > 0) flag = compareMotions(check, 1);

@@ -68,6 +68,14 @@ int cpCheckKinematics(CPCheck *check) {
 
 /* ---- mass ---- */
 
+/* e_j^T M e_j is twice a kinetic energy. It may be 0: bodies without mass. */
+static void negativeMass(CPCheck *check, const char *name, int j, double entry) {
+  if (!(entry < 0.0) || check->code) return;
+  check->code = CP_MASS_INDEFINITE;
+  cpWrite(check->text, "at t = %.15g: %s(%d, %d) is %.10g: a kinetic energy must not be negative",
+          check->s.t, name, j, j, entry);
+}
+
 static int massMatrix(CPCheck *check) {
   const CPMech mech       = check->mech;
   const CPVerdict verdict = {CP_MECH_DERIV_WRONG, "M is not symmetric: M", "its mirror image", 0};
@@ -83,6 +91,10 @@ static int massMatrix(CPCheck *check) {
     }
   }
   cpCompareEnd(check, mech->nu, &verdict, &check->report->M, NULL, NULL);
+  for (int j = 0; j < mech->nu; j++) {
+    const double *entry = cpMatAt(&mech->userM.A, j, j);
+    if (entry) negativeMass(check, "M", j, *entry);
+  }
   return CP_SUCCESS;
 }
 
@@ -102,6 +114,7 @@ static int symmetric(CPCheck *check, CPMechTimesFn B, const char *name, const ch
     setUnit(check->e, nu, j);
     flag = times(check, B, name, check->e, check->w);
     if (!flag) cpCompareEntry(check, j, 0, check->column[j], cpDot(check->x, check->w, nu));
+    if (!flag) negativeMass(check, name, j, check->w[j]);
   }
   if (!flag) cpCompareEnd(check, nu, &verdict, &check->report->M, NULL, NULL);
   return flag;

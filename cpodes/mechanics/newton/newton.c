@@ -140,7 +140,11 @@ int cpNewtonSystem(CPMechNewtonMem newton, sunrealtype t, const sunrealtype *y, 
   int flag = *jcur ? cpNewtonPartials(newton, t, y, ewt) : CP_SUCCESS;
   if (flag) return flag;
   flag = cpNewtonAssemble(newton, gamma);
-  return flag ? cpReason(newton->mech->text, flag, "no memory for the iteration matrix") : flag;
+  if (flag) return cpReason(newton->mech->text, flag, "no memory for the iteration matrix");
+  if (cpAllFinite(newton->lu.value, (sunindextype)cpLuEntries(&newton->lu))) return CP_SUCCESS;
+  newton->valid = newton->assembled = 0; /* a difference that overflows: factors might not show it */
+  return cpReason(newton->mech->text, -CP_MECH_NONFINITE,
+                  "at t = %.15g: the iteration matrix is not finite", newton->t);
 }
 
 int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunbooleantype *jcur,

@@ -121,12 +121,20 @@ const CPMethod cpMechMethod = {.project     = project,
 
 /* ---- creation ---- */
 
-/* Positions, then velocities, then FULL motions: names for messages. -1: norms */
+/* Positions, then velocities, then FULL motions, then norms: names for messages. */
 static const char *rowName(const CPProjector P, int i, char name[]) {
   const CPMech mech = P->owner;
   char inner[CP_MECH_ROW_NAME];
   if (i < 0 || !mech->space) {
     snprintf(name, CP_ROW_NAME, "the norm of a quaternion");
+    return name;
+  }
+  if (i >= cpMechNormRow(mech, 0)) {
+    const int norm     = i - cpMechNormRow(mech, 0);
+    const CPUnitNorm n = cpMechNorm(mech, norm);
+    snprintf(name, CP_ROW_NAME, "the norm of %s %d to %d",
+             norm < mech->nquaternions ? "the quaternion" : "coordinates", n.first,
+             n.first + n.length - 1);
     return name;
   }
   const int np = mech->space->level[0].nrows, k = i - cpMechMotionRow(mech, 0);

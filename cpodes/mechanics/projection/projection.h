@@ -41,6 +41,8 @@ int cpMechViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrea
 int cpMechProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Number of a FULL motion, the k-th of all, among the rows: behind them. */
 int cpMechMotionRow(const CPMech mech, int k);
+/* ... and after those norm k, for messages only. */
+int cpMechNormRow(const CPMech mech, int k);
 /* Distance of FULL coordinates and velocities from their prescribed values, in units of the state's
  * tolerance; *worst: row, *residual: in its own unit. */
 double cpMechMotionsViolation(const CPMech mech, const double *y, const double *ewt, int *worst,

@@ -38,9 +38,13 @@ static int violationOfLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ew
   return cpStateViolation(inner, t, x, ewt, &v->norm, &v->worst);
 }
 
-/* Distance of the norms from their values, in units of the state's tolerance. */
-static double normsViolation(CPMech mech, const double *q, const double *ewt) {
-  double worst = 0.0;
+int cpMechNormRow(const CPMech mech, int k) { return cpMechMotionRow(mech, mech->nprescribed) + k; }
+
+/* Distance of the norms from their values, in units of the state's tolerance; of the worst its row, and what
+ * it is off. */
+static double normsViolation(CPMech mech, const double *q, const double *ewt, int *worst,
+                             double *residual) {
+  double largest = 0.0;
   for (int k = 0; k < cpMechNumNorms(mech); k++) {
     const CPUnitNorm n = cpMechNorm(mech, k);
     double square = 0.0, unit = 0.0;
@@ -49,10 +53,13 @@ static double normsViolation(CPMech mech, const double *q, const double *ewt) {
       square += q[i] * q[i];
       unit += q[i] * q[i] / (w * w);
     }
-    const double norm = sqrt(square), off = fabs(norm - n.value);
-    if (unit > 0.0) worst = fmax(worst, off * norm / sqrt(unit));
+    const double norm = sqrt(square), off = norm - n.value;
+    if (!(unit > 0.0) || !(fabs(off) * norm > largest * sqrt(unit))) continue;
+    largest   = fabs(off) * norm / sqrt(unit);
+    *worst    = cpMechNormRow(mech, k);
+    *residual = off;
   }
-  return worst;
+  return largest;
 }
 
 int cpMechViolation(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, sunrealtype *norm,
@@ -66,8 +73,8 @@ int cpMechViolation(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, sunre
   double residual = 0.0;
   if (mech->nfull > 0) flag = cpMechMotions(mech, t);
   if (flag) return cpReason(work->text, flag, "%s", mech->text);
-  *norm           = normsViolation(mech, y, w);
   *worst          = -1;
+  *norm           = normsViolation(mech, y, w, worst, &work->worst_residual);
   const double of = cpMechMotionsViolation(mech, y, w, &motion, &residual);
   if (of > *norm) *norm = of, *worst = motion, work->worst_residual = residual;
   for (int which = 0; !flag && which < 2; which++) {

@@ -223,6 +223,27 @@ START_TEST(what_cannot_be_attached_is_refused) {
 }
 END_TEST
 
+static void assert_told(int flag) {
+  ck_assert_int_lt(flag, 0);
+  ck_assert_int_eq(message.count, 1);
+  ck_assert_int_eq(message.code, flag);
+  ck_assert_str_eq(message.text, CPodeGetLastMessage(mem));
+  message = (MessageLog){0};
+}
+
+/* CVODES tells the program, not the integrator: its error is one of the function's that was called. */
+START_TEST(errors_of_cvodes_have_a_message_of_the_integrator) {
+  N_Vector y = vector_of(PENDULUM_N, NULL);
+  program_open(BDF_NEWTON, 1.0e-6);
+  attach(CV_BDF, prog.inner);
+  ck_assert_int_eq(CPode(mem, 1.0, y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  message = (MessageLog){0};
+  assert_told(CPodeGetDky(mem, 100.0, 0, y));
+  assert_told(CPodeGetDky(mem, 1.0, 20, y));
+  N_VDestroy(y);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("attaching");
   TCase *tc    = tcase_create("attaching");
@@ -237,6 +258,7 @@ int main(void) {
   tcase_add_test(tc, after_attaching_without_a_solver_cvodes_gets_another_one);
   tcase_add_loop_test(tc, attached_memory_can_be_restarted, 0, 4);
   tcase_add_test(tc, what_cannot_be_attached_is_refused);
+  tcase_add_test(tc, errors_of_cvodes_have_a_message_of_the_integrator);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

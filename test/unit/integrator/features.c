@@ -136,6 +136,67 @@ START_TEST(roots_are_located_and_their_state_is_projected) {
 }
 END_TEST
 
+static long int roots_looked_for(void) {
+  long int nge = 0;
+  ck_assert_success(&run, CVodeGetNumGEvals(run.cvode_mem, &nge));
+  return nge;
+}
+
+/* CVODES would look for a root up to there, in extrapolated states. */
+START_TEST(tout_on_the_other_side_is_refused_before_a_root_is_looked_for) {
+  const sunrealtype touts[] = {2.0, 1.0e200, 0.0};
+  open_method(_i, 1.0e-6);
+  ck_assert_success(&run, CVodeRootInit(run.cvode_mem, 1, below_the_pivot));
+  ck_assert_success(&run, run_to(&run, -0.3));
+  const long int nge = roots_looked_for();
+  for (int k = 0; k < 3; k++) {
+    ck_assert_flag(&run, run_to(&run, touts[k]), CP_ILL_INPUT);
+    ck_assert_message(&run, "tout", "before the last step");
+  }
+  ck_assert_flag(&run, run_step(&run), CP_ILL_INPUT);
+  ck_assert_message(&run, "tout", "smaller t");
+  ck_assert_int_eq(roots_looked_for(), nge);
+  ck_assert_success(&run, run_to(&run, -0.4));
+  ck_assert_good(&run);
+}
+END_TEST
+
+/* CVODES would go back to it. The root is at 0.59; tout lies in the same step. */
+START_TEST(a_root_that_has_been_returned_is_not_found_again_by_output_before_it) {
+  open_method(_i, 1.0e-6);
+  ck_assert_success(&run, CVodeRootInit(run.cvode_mem, 1, below_the_pivot));
+  ck_assert_flag(&run, run_to(&run, 3.0), CV_ROOT_RETURN);
+  const sunrealtype root = run.t;
+  for (int k = 1; k <= 3; k++) {
+    const sunrealtype tout = root - k * 1.0e-5;
+    ck_assert_success(&run, run_to(&run, tout));
+    ck_assert_double_eq(run.t, tout);
+    ck_assert_good(&run);
+  }
+  ck_assert_flag(&run, run_to(&run, 3.0), CV_ROOT_RETURN);
+  ck_assert_double_gt(run.t, root + 1.0);
+}
+END_TEST
+
+/* Distances from t0 = 0 whose squares underflow: a step of 0, and NaN. */
+START_TEST(times_next_to_the_start_are_too_close) {
+  const sunrealtype tiny[] = {4.9406564584124654e-324, 1.0e-310, 1.0e-160};
+  for (int k = 0; k < 3; k++)
+    for (int how = 0; how < 3; how++) {
+      open_method(_i, 1.0e-6);
+      if (how == 1) ck_assert_success(&run, CVodeSetStopTime(run.cvode_mem, tiny[k]));
+      if (how == 2) ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, tiny[k]));
+      const int flag = run_to(&run, how == 0 ? tiny[k] : 1.0);
+      if (flag != CV_TOO_CLOSE) ck_assert_good(&run); /* a step of 1e-160 is one */
+      ck_assert(flag == CV_TOO_CLOSE || (k == 2 && how > 0));
+      if (how == 1) ck_assert_success(&run, CVodeSetStopTime(run.cvode_mem, 10.0));
+      if (how == 2) ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 0.0));
+      ck_assert_success(&run, run_to(&run, 1.0));
+      ck_assert_good(&run);
+    }
+}
+END_TEST
+
 /* SUNDIALS 6 returns CV_SUCCESS where tout is the stop time, 7 CV_TSTOP_RETURN. */
 START_TEST(the_integration_stops_at_tstop) {
   open_method(_i, 1.0e-6);
@@ -241,6 +302,10 @@ int main(void) {
   tcase_add_loop_test(tc, a_restart_repeats_the_run_bit_by_bit, 0, 4);
   tcase_add_test(tc, the_maximum_order_and_stability_detection_are_cvodes_own);
   tcase_add_loop_test(tc, roots_are_located_and_their_state_is_projected, 0, 4);
+  tcase_add_loop_test(tc, tout_on_the_other_side_is_refused_before_a_root_is_looked_for, 0, 4);
+  tcase_add_loop_test(tc, a_root_that_has_been_returned_is_not_found_again_by_output_before_it, 0,
+                      4);
+  tcase_add_loop_test(tc, times_next_to_the_start_are_too_close, 0, 4);
   tcase_add_loop_test(tc, the_integration_stops_at_tstop, 0, 4);
   tcase_add_loop_test(tc, no_function_is_called_beyond_tstop, 0, 4);
   tcase_add_loop_test(tc, quadratures_are_taken_of_projected_states, 0, 4);

@@ -217,7 +217,7 @@ sunrealtype error_bound(Run *run) {
   const Pendulum *p   = &run->world.p;
   const sunrealtype w = sqrt(p->g / p->L), V = sqrt(2.0 * p->g * p->L);
   return (sunrealtype)run_steps(run) * sqrt((double)PENDULUM_N) * run->tol * (1.0 + V) * w *
-         (1.0 + w * run->t);
+         (1.0 + w * fabs(run->t));
 }
 
 sunrealtype error_of(Run *run) {

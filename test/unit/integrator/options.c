@@ -315,6 +315,34 @@ START_TEST(the_nonlinear_solver_can_be_changed_before_the_first_step) {
 }
 END_TEST
 
+/* CVODES' own functions on CVODES' memory: alone, or after those of CPode, whose tolerances then do not count. */
+START_TEST(tolerances_of_cvodes_functions_are_those_of_the_run) {
+  const Method method = methods[_i % 4];
+  run_close(&run);
+  run_open(&run, method, 1.0e-8);
+  ck_assert_success(&run, run_to(&run, 1.0));
+  N_Vector expected = vector_copy(run.y), start = vector_of(PENDULUM_N, NULL);
+  pendulum_initial(&run.world.p, start);
+  run_close(&run);
+  run_create(&run, method, 1.0e-8);
+  run.inner = inner_solver(method, run.y);
+  ck_assert_success(&run, CPodeSetNonlinearSolver(run.mem, run.inner));
+  if (_i / 4) ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-3, 1.0e-3));
+  ck_assert_success(&run, CPodeInit(run.mem, world_rhs, 0.0, run.y));
+  ck_assert_success(&run, CPodeSetProjector(run.mem, run.P));
+  ck_assert_success(&run, CVodeSetUserData(run.cvode_mem, &run.world));
+  ck_assert_success(&run, CVodeSStolerances(run.cvode_mem, 1.0e-8, 1.0e-8));
+  if (method.inner == SUNNONLINEARSOLVER_ROOTFIND) run_add_linear_solver(&run);
+  ck_assert_success(&run, run_to(&run, 1.0));
+  ck_assert_int_eq(same_bits(run.y, expected), 1);
+  entries(start)[0] += 1.0e-6; /* which is nothing to 1e-3 */
+  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, start));
+  ck_assert_flag(&run, run_to(&run, 1.0), CP_INCONSISTENT_IC);
+  N_VDestroy(expected);
+  N_VDestroy(start);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("options");
   TCase *tc    = tcase_create("options");
@@ -333,6 +361,7 @@ int main(void) {
   tcase_add_loop_test(tc, steps_grow_where_cvodes_would_keep_them, 0, 4);
   tcase_add_test(tc, newton_matrices_serve_sixty_steps);
   tcase_add_test(tc, the_order_of_the_set_functions_does_not_matter);
+  tcase_add_loop_test(tc, tolerances_of_cvodes_functions_are_those_of_the_run, 0, 8);
   tcase_add_loop_test(tc, the_three_kinds_of_tolerances_agree, 0, 2);
   tcase_add_test(tc, the_nonlinear_solver_can_be_changed_before_the_first_step);
   suite_add_tcase(suite, tc);

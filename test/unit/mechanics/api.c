@@ -1,6 +1,7 @@
 /* Wrong use of the functions of cpodes_mechanics.h: NULL, wrong lengths, wrong choices, too late; models that
  * break a rule; integrators that come and go. Each is named, and nothing is changed. */
 #include <cpodes/cpodes_mechanics.h>
+#include <cpodes/cpodes_onestep.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -461,6 +462,30 @@ START_TEST(integrators_that_cannot_be_attached_to_are_named) {
 }
 END_TEST
 
+static int attach_wrongly(int how, CPMech system, CPodeMem mem, CPOneStepMem one) {
+  N_Vector start = how == 0 ? NULL : how == 1 ? shorter : how == 2 ? bad : y;
+  return mem ? CPMechAttach(system, mem, 0, start) : CPMechAttachOneStep(system, one, 0, start);
+}
+
+/* Whichever of the two objects is asked. */
+START_TEST(a_refused_attachment_leaves_its_message_with_both_objects) {
+  const int how = _i / 2;
+  CPodeMem mem = _i % 2 ? NULL : new_integrator(CV_BDF), user = new_integrator(CV_BDF);
+  CPOneStepMem one = _i % 2 ? CPOneStepCreate("DOP853", test_context) : NULL;
+  CPMech system    = how == 4 ? NULL : mech;
+  if (how == 3) ck_assert_int_eq(CPMechAttach(mech, user, 0, y), CP_SUCCESS);
+  if (how == 5 && mem) ck_assert_int_eq(CPodeInit(mem, any_rhs, 0, y), CP_SUCCESS);
+  if (how == 5 && one) ck_assert_int_eq(CPOneStepInit(one, any_rhs, 0, y), CP_SUCCESS);
+  ck_assert_int_lt(attach_wrongly(how, system, mem, one), 0);
+  const char *text = mem ? CPodeGetLastMessage(mem) : CPOneStepGetLastMessage(one);
+  ck_assert_int_gt(strlen(text), 10);
+  if (system) ck_assert_str_eq(text, CPMechGetLastMessage(mech));
+  CPodeFree(&mem);
+  CPodeFree(&user);
+  CPOneStepFree(&one);
+}
+END_TEST
+
 /* Attaching again starts again; so do CPodeReInit and another integrator: the same trajectory, to the last
    bit. */
 START_TEST(integrators_come_and_go) {
@@ -582,6 +607,7 @@ int main(void) {
   tcase_add_loop_test(tcase, wrong_templates_are_named, 0, 10);
   tcase_add_test(tcase, coordinates_without_velocities_are_named);
   tcase_add_test(tcase, integrators_that_cannot_be_attached_to_are_named);
+  tcase_add_loop_test(tcase, a_refused_attachment_leaves_its_message_with_both_objects, 0, 12);
   tcase_add_loop_test(tcase, integrators_come_and_go, 0, 2);
   tcase_add_test(tcase, orders_are_free);
   tcase_add_loop_test(tcase, an_integrator_outlives_its_system, 0, 2);

@@ -114,6 +114,24 @@ START_TEST(solves_the_system_of_the_ode) {
 }
 END_TEST
 
+/* Differences may overflow: a pivot that is Inf would be taken for a large one. */
+START_TEST(a_matrix_that_is_not_finite_is_a_failure_and_renewed) {
+  const double values[] = {INFINITY, -INFINITY, NAN};
+  int renewed           = 0;
+  create(&cases[_i].lattice);
+  for (int k = 0; k < 3; k++) {
+    set_up(0, GAMMA);
+    for (int of = 0; of < CP_OUTPUTS; of++)
+      if (newton->block[of][CP_BY_U].exists) newton->block[of][CP_BY_U].J.value[0] = values[k];
+    ck_assert_int_eq(cpNewtonSystem(newton, TIME, entries(y), NULL, 1, GAMMA, &renewed),
+                     -CP_MECH_NONFINITE);
+    ck_assert_mentions(mech->text, "not finite");
+    ck_assert_int_eq(set_up(1, GAMMA), 1);
+  }
+  destroy();
+}
+END_TEST
+
 /* With jok only gamma changes: no function is called, and the solution is that of the new gamma. */
 START_TEST(other_gamma_needs_no_function) {
   const Case *c = &cases[_i];
@@ -257,6 +275,7 @@ static Suite *newton_suite(void) {
   TCase *tc    = tcase_create("matrix");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, solves_the_system_of_the_ode, 0, CASES);
+  tcase_add_loop_test(tc, a_matrix_that_is_not_finite_is_a_failure_and_renewed, 0, CASES);
   tcase_add_loop_test(tc, other_gamma_needs_no_function, 0, CASES);
   tcase_add_test(tc, sparse_factors_follow_the_state);
   tcase_add_test(tc, entries_that_were_zero_get_their_place);

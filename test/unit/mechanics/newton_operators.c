@@ -230,6 +230,7 @@ START_TEST(kkt_of_operators_is_refused) {
   int flag = CPMechSetNewton(mech, CP_NEWTON_KKT);
   if (!flag) flag = CPMechAttach(mech, mem, 0.0, y);
   ck_assert_int_eq(flag, CP_NOT_SUPPORTED);
+  ck_assert_mentions(CPMechGetLastMessage(mech), "CP_NEWTON_KKT");
   CPodeFree(&mem);
   destroy();
 }

@@ -260,7 +260,8 @@ static int faulty_jacobian(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix out
                            N_Vector tmp1, N_Vector tmp2, N_Vector tmp3) {
   World *world = CPOneStepGetUserData(data);
   (void)fy, (void)tmp1, (void)tmp2, (void)tmp3;
-  if (fault_strikes(&iteration, t)) return iteration.flag;
+  const int strikes = fault_strikes(&iteration, t);
+  if (strikes && iteration.flag) return iteration.flag;
   sunrealtype f[2][PENDULUM_N]; /* differences */
   N_Vector z = vector_copy(y), fz = vector_of(PENDULUM_N, NULL);
   for (int j = 0; j < PENDULUM_N; j++) {
@@ -272,6 +273,7 @@ static int faulty_jacobian(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix out
     }
     for (int i = 0; i < PENDULUM_N; i++) SM_ELEMENT_D(out, i, j) = (f[1][i] - f[0][i]) / 2.0e-6;
   }
+  if (strikes) SM_ELEMENT_D(out, 2, 1) = iteration.value;
   N_VDestroy(z);
   N_VDestroy(fz);
   return 0;
@@ -284,6 +286,31 @@ START_TEST(a_jacobian_that_fails_has_the_step_retried) {
   ck_assert_int_eq(iteration.times, 0);
   ck_assert_int_ge(one_stats(&run).nsolvefails, 1); /* an attempt may ask more than once */
   ck_assert_double_le(one_error(&run, 1.0, run.y), bound(1.0e-6, 1.0));
+  close_run();
+}
+END_TEST
+
+/* Inf would be a pivot, and one component stand still. */
+START_TEST(a_jacobian_that_is_inf_has_the_step_retried) {
+  open_faulty(_i, &iteration, 3, 0);
+  iteration.value = INFINITY;
+  ck_assert_int_eq(CP_ARK(SetJacFn)(CPOneStepGetARKodeMem(run.mem), faulty_jacobian), 0);
+  ck_assert_done(&run, one_to(&run, 1.0));
+  ck_assert_int_eq(iteration.times, 0);
+  ck_assert_int_ge(one_stats(&run).nsolvefails, 1);
+  ck_assert_double_le(one_error(&run, 1.0, run.y), bound(1.0e-6, 1.0));
+  close_run();
+}
+END_TEST
+
+START_TEST(a_jacobian_that_stays_inf_ends_the_run_and_is_named) {
+  open_faulty(_i, &iteration, -1, 0);
+  iteration.value = INFINITY;
+  ck_assert_int_eq(CP_ARK(SetJacFn)(CPOneStepGetARKodeMem(run.mem), faulty_jacobian), 0);
+  int flag = CP_SUCCESS;
+  while (flag == CP_SUCCESS && run.t < 1000.0) flag = one_step(&run);
+  ck_assert_int_eq(flag, CP_RHS_NONFINITE);
+  ck_assert_mentions(CPOneStepGetLastMessage(run.mem), "matrix of Newton's iteration");
   close_run();
 }
 END_TEST
@@ -443,6 +470,8 @@ int main(void) {
   tcase_add_loop_test(failures, an_f_that_fails_for_good_ends_the_run, 0, KINDS);
   tcase_add_loop_test(failures, an_f_that_is_not_finite_ends_the_run, 0, KINDS);
   tcase_add_loop_test(failures, a_jacobian_that_fails_has_the_step_retried, 0, KINDS);
+  tcase_add_loop_test(failures, a_jacobian_that_is_inf_has_the_step_retried, 0, KINDS);
+  tcase_add_loop_test(failures, a_jacobian_that_stays_inf_ends_the_run_and_is_named, 0, KINDS);
   tcase_add_loop_test(failures, a_jacobian_that_fails_for_good_ends_the_run, 0, KINDS);
   tcase_add_loop_test(failures, fixed_point_iteration_needs_no_linear_solver, 0, KINDS);
   tcase_add_loop_test(failures, newtons_iteration_without_linear_solver_is_refused, 0, KINDS);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+#include <sunnonlinsol/sunnonlinsol_newton.h>
 
 static SensRun r;
 
@@ -410,6 +411,36 @@ START_TEST(a_solver_of_the_users_solves_for_them) {
 }
 END_TEST
 
+/* CVODES never asks a sensitivity's solver for a Newton matrix, and fixed point iteration makes none. */
+START_TEST(newton_for_sensitivities_has_a_matrix_beside_states_by_fixed_point_iteration) {
+  long int matrices = 0;
+  sens_open_states(&r, methods[1 + _i], 1.0e-8);
+  run_add_linear_solver(&r.run);
+  sens_start(&r, 1);
+  SUNNonlinearSolver newton = SUNNonlinSol_Newton(r.run.y, test_context);
+  ck_assert_success(&r.run, CPodeSetSensNonlinearSolver(r.run.mem, newton));
+  expect_good_run(1.0e-5);
+  ck_assert_success(&r.run, CVodeGetNumLinSolvSetups(r.run.cvode_mem, &matrices));
+  ck_assert_int_gt(matrices, 0);
+  ck_assert_int_le(matrices, run_steps(&r.run) / 2); /* they are kept as those of states are */
+  sens_close(&r);
+  SUNNonlinSolFree(newton);
+}
+END_TEST
+
+START_TEST(sensitivities_without_a_solver_of_the_users_follow_the_states_to_another_kind) {
+  long int matrices = 0;
+  sens_open(&r, BDF_NEWTON, 1.0e-8);
+  SUNNonlinearSolver fixed = SUNNonlinSol_FixedPoint(r.run.y, 0, test_context);
+  ck_assert_success(&r.run, CPodeSetNonlinearSolver(r.run.mem, fixed));
+  expect_good_run(1.0e-5);
+  ck_assert_success(&r.run, CVodeGetNumLinSolvSetups(r.run.cvode_mem, &matrices));
+  ck_assert_int_eq(matrices, 0);
+  sens_close(&r);
+  SUNNonlinSolFree(fixed);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("Forward sensitivities");
   TCase *tc    = tcase_create("forward");
@@ -436,6 +467,9 @@ int main(void) {
   tcase_add_loop_test(tc, calculated_starts_are_the_nearest_consistent_ones, 0, 2);
   tcase_add_loop_test(tc, a_new_start_repeats_the_run_to_the_last_bit, 0, 4);
   tcase_add_test(tc, a_solver_of_the_users_solves_for_them);
+  tcase_add_loop_test(
+      tc, newton_for_sensitivities_has_a_matrix_beside_states_by_fixed_point_iteration, 0, 2);
+  tcase_add_test(tc, sensitivities_without_a_solver_of_the_users_follow_the_states_to_another_kind);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

@@ -10,6 +10,8 @@
 #include <sunmatrix/sunmatrix_sparse.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>
 
+#include <cvodes/cvodes.h>
+
 #include <arkode/arkode_butcher.h> /* which needs stdio.h before */
 
 static struct {
@@ -74,6 +76,7 @@ void __real_SUNMatDestroy(SUNMatrix A);
 SUNNonlinearSolver __real_SUNNonlinSolNewEmpty(SUNContext ctx);
 void __real_SUNNonlinSolFreeEmpty(SUNNonlinearSolver NLS);
 SUNNonlinearSolver __real_SUNNonlinSol_Newton(N_Vector y, SUNContext ctx);
+int __real_CVodeAdjInit(void *cvode_mem, long int steps, int interp);
 ARKodeButcherTable __real_ARKodeButcherTable_Alloc(int stages, sunbooleantype embedded);
 ARKodeButcherTable __real_ARKodeButcherTable_Copy(ARKodeButcherTable B);
 ARKodeButcherTable __real_ARKodeButcherTable_LoadERKByName(const char *name);
@@ -97,6 +100,7 @@ void __wrap_SUNMatDestroy(SUNMatrix A);
 SUNNonlinearSolver __wrap_SUNNonlinSolNewEmpty(SUNContext ctx);
 void __wrap_SUNNonlinSolFreeEmpty(SUNNonlinearSolver NLS);
 SUNNonlinearSolver __wrap_SUNNonlinSol_Newton(N_Vector y, SUNContext ctx);
+int __wrap_CVodeAdjInit(void *cvode_mem, long int steps, int interp);
 ARKodeButcherTable __wrap_ARKodeButcherTable_Alloc(int stages, sunbooleantype embedded);
 ARKodeButcherTable __wrap_ARKodeButcherTable_Copy(ARKodeButcherTable B);
 ARKodeButcherTable __wrap_ARKodeButcherTable_LoadERKByName(const char *name);
@@ -169,6 +173,11 @@ void __wrap_SUNNonlinSolFreeEmpty(SUNNonlinearSolver NLS) {
 /* Freed by SUNNonlinSolFree, as cpodes' own: not among the live ones, leak checkers see it. */
 SUNNonlinearSolver __wrap_SUNNonlinSol_Newton(N_Vector y, SUNContext ctx) {
   return is_denied() ? NULL : __real_SUNNonlinSol_Newton(y, ctx);
+}
+
+/* CVODES' own memory, which it frees. */
+int __wrap_CVodeAdjInit(void *cvode_mem, long int steps, int interp) {
+  return is_denied() ? CV_MEM_FAIL : __real_CVodeAdjInit(cvode_mem, steps, interp);
 }
 
 ARKodeButcherTable __wrap_ARKodeButcherTable_Alloc(int stages, sunbooleantype embedded) {
