@@ -688,8 +688,8 @@ END_TEST
 START_TEST(a_step_size_that_is_none_ends_the_call) {
   if (_i == 0 && CVodeSetMaxStep(run.cvode_mem, NAN) != CV_SUCCESS) return;
   if (_i == 1) ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 4.9406564584124654e-324));
-  ck_assert_flag(&run, run_to(&run, 0.1), CV_ILL_INPUT);
-  ck_assert_message(&run, "CVodeSetMaxStep");
+  ck_assert_flag(&run, run_to(&run, 0.1), _i ? CV_TOO_CLOSE : CV_ILL_INPUT);
+  ck_assert_message(&run, "step size");
 }
 END_TEST
 
