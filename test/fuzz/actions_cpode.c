@@ -235,6 +235,7 @@ static void stop_time(World *w) {
 static void step_sizes(World *w) {
   const sunrealtype h = number(w, 1e-8, 0.1);
   const int which     = below(w, 3);
+  if (isnan(h)) return; /* CVODES takes it for good */
   if (which == 0) CALL(w, NOBODY, CVodeSetInitStep(cvodes(w), h));
   if (which == 1) CALL(w, NOBODY, CVodeSetMaxStep(cvodes(w), h));
   if (which == 2) CALL(w, NOBODY, CVodeSetMinStep(cvodes(w), h * 1e-3));
