@@ -212,7 +212,7 @@ static void roots(World *w) {
   if (!before_first_step(w)) return;
   const int n = chance(w, 0.8) ? 2 : 0;
   if (CALL(w, NOBODY, CVodeRootInit(cvodes(w), n, mechanism_roots)) == CV_SUCCESS)
-    promise(w)->roots = n > 0;
+    promise(w)->roots = n > 0, promise(w)->root_free = promise(w)->t;
 }
 
 static void root_direction(World *w) {
@@ -235,6 +235,7 @@ static void stop_time(World *w) {
 static void step_sizes(World *w) {
   const sunrealtype h = number(w, 1e-8, 0.1);
   const int which     = below(w, 3);
+  if (isnan(h)) return; /* CVODES takes it for good */
   if (which == 0) CALL(w, NOBODY, CVodeSetInitStep(cvodes(w), h));
   if (which == 1) CALL(w, NOBODY, CVodeSetMaxStep(cvodes(w), h));
   if (which == 2) CALL(w, NOBODY, CVodeSetMinStep(cvodes(w), h * 1e-3));
@@ -244,7 +245,8 @@ static void limits(World *w) {
   const int n = whole(w, 1, 12), which = below(w, 6);
   if (!promise(w)->started || n < 1) return; /* CVODES 6.4 prints, or returns codes of its solver */
   if (which == 0) CALL(w, NOBODY, CVodeSetMaxNumSteps(cvodes(w), n > 0 && n < 99 ? 20 * n : 100));
-  if (which == 1) CALL(w, NOBODY, CVodeSetMaxOrd(cvodes(w), n));
+  if (which == 1 && before_first_step(w)) /* CVODES overwrites its history where the order is above */
+    CALL(w, NOBODY, CVodeSetMaxOrd(cvodes(w), n));
   if (which == 2) CALL(w, NOBODY, CVodeSetMaxErrTestFails(cvodes(w), n));
   if (which == 3) CALL(w, NOBODY, CVodeSetMaxConvFails(cvodes(w), n));
   if (which == 4) CALL(w, NOBODY, CVodeSetMaxNonlinIters(cvodes(w), n));

@@ -39,7 +39,7 @@ void promise_compare(World *w, Promise *k, sunrealtype t, N_Vector y, const char
   if (!k->started || w->another_solution || !k->consistent || k->tol > LOOSEST_JUDGED ||
       k->tol <= 0.0)
     return;
-  if (w->m.features & FRICTION || fabs(t - k->t0) > 5.0) return;
+  if (w->m.features & FRICTION || fabs(t - k->t0) > 1.5) return;
   if (fabs(t - k->reached) > fabs(t - k->t0)) forget_reference(k);
   mechanism_advance(&w->m, k->reached, t, k->reference);
   k->reached = t;
