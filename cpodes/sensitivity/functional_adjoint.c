@@ -364,6 +364,13 @@ static int check(CPodeMem mem, const Adjoint *a, int backwards, const sunrealtyp
   return CP_SUCCESS;
 }
 
+static int checkVectors(CPodeMem mem, N_Vector *v, int count, const char *name) {
+  int flag = CP_SUCCESS;
+  for (int i = 0; !flag && v && i < count; i++)
+    flag = cpCheckLength(v[i], name, mem->y_tmpl, &mem->log, FUNCTION);
+  return flag;
+}
+
 int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
                            const CPAdjointOptions *options, N_Vector *y0S, sunrealtype *G,
                            sunrealtype *dG, N_Vector *gradients) {
@@ -375,6 +382,8 @@ int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
   setDefaults(&a.o, backwards);
   a.Np = a.params ? a.params->Ns : 1;
   flag = check(mem, &a, backwards, dG);
+  if (!flag) flag = checkVectors(mem, y0S, a.params ? a.Np : 0, "y0S[i]");
+  if (!flag) flag = checkVectors(mem, gradients, F->ng, "gradient[k]");
   if (!flag) flag = cpSensOff(mem);
   if (flag) return flag;
   const sunrealtype t0 = mem->tgood;

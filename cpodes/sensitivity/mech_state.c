@@ -261,8 +261,9 @@ static int check(CPMechSens sens, int iS, const double *values) {
 }
 
 int cpMechSensParameter(CPMechSens sens, int iS) {
+  int flag = CP_SUCCESS;
+  if (!sens->params) return cpReason(sens->mech->text, CP_NO_INIT, "there are no parameters");
   double *values = cpByParam(sens, iS);
-  int flag       = CP_SUCCESS;
   if (sens->known[iS]) return CP_SUCCESS;
   if (sens->jac) flag = byUser(sens, iS, values);
   else if (!sens->params->p) memset(values, 0, sens->stride * sizeof *values);

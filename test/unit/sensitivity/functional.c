@@ -358,6 +358,13 @@ START_TEST(arguments_are_checked) {
                   "start");
   ck_assert_error(CPodeFunctionalCheck(mem, 0, 1, &F, NULL, start, 0.0, NULL, &worst), CP_ILL_INPUT,
                   "step", "0");
+  N_Vector shorter[NG];
+  for (int k = 0; k < NG; k++) shorter[k] = vector_of(3, NULL);
+  ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, NULL, NULL, G, dG, shorter), CP_ILL_INPUT,
+                  "gradient", "3");
+  ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, NULL, shorter, G, dG, NULL), CP_ILL_INPUT,
+                  "y0S", "3");
+  for (int k = 0; k < NG; k++) N_VDestroy(shorter[k]);
   ck_assert_success(run, run_step(run));
   ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, NULL, NULL, G, dG, NULL), CP_TOO_LATE,
                   "CPodeReInit");
