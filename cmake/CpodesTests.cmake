@@ -24,6 +24,31 @@ else()
   list(APPEND cpodes_test_environment CK_TIMEOUT_MULTIPLIER=5)
 endif()
 
+# WRAP ${allocation_functions} together with support/alloc.c counts allocations and makes the n-th fail.
+set(allocation_functions
+    malloc
+    calloc
+    realloc
+    free
+    strdup
+    N_VClone
+    N_VNew_Serial
+    N_VMake_Serial
+    N_VDestroy
+    SUNDenseMatrix
+    SUNSparseMatrix
+    SUNMatClone
+    SUNMatDestroy
+    SUNNonlinSolNewEmpty
+    SUNNonlinSolFreeEmpty
+    SUNNonlinSol_Newton
+    CVodeAdjInit
+    ARKodeButcherTable_Alloc
+    ARKodeButcherTable_Copy
+    ARKodeButcherTable_LoadERKByName
+    ARKodeButcherTable_LoadDIRKByName
+    ARKodeButcherTable_Free)
+
 # cpodes_add_test(name label target seconds [more labels])
 function(cpodes_add_test name label target seconds)
   add_test(NAME ${name} COMMAND ${cpodes_test_launcher} $<TARGET_FILE:${target}>)

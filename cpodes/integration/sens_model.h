@@ -8,6 +8,7 @@
 typedef struct {
   sunrealtype *p;    /* the user's array; NULL: not known */
   sunrealtype *pbar; /* [Ns] */
+  sunrealtype *kept; /* [Ns] values before CVODES' differences move them */
   int *plist, Ns;    /* [Ns] */
 } CPParams;
 

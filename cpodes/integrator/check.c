@@ -73,14 +73,20 @@ static int checkRetry(CPodeMem mem, const CPAttempt *a) {
   return CV_UNREC_RHSFUNC_ERR;
 }
 
-/* A step that underflows leads nowhere, and ends in 0 / 0. (Where f is not finite, that is told.) */
+/* Products of smaller steps and a roundoff of t underflow, by which CVODES asks whether tout was reached. */
+#define LEAST_STEP (DBL_MIN / CP_UROUND)
+
+/* CVODES takes a NaN for the largest step, and then every step for good and none for the last. A step that
+ * underflows leads nowhere, and ends in 0 / 0. (Where f is not finite, that is told.) */
 static int checkSize(CPodeMem mem, const CPAttempt *a) {
-  if (fabs(a->h) >= DBL_MIN || !cpVectorFinite(a->zn1)) return CP_SUCCESS;
-  cpWrite(
-      mem->text,
-      "the step size is %g: tout, tstop or the first step (CVodeSetInitStep) lies too near to t",
-      a->h);
-  return CV_TOO_CLOSE;
+  if (fabs(a->h) >= LEAST_STEP && isfinite(a->t)) return CP_SUCCESS;
+  if (isfinite(a->h) && !cpVectorFinite(a->zn1)) return CP_SUCCESS;
+  cpWrite(mem->text,
+          "the step size is %g: was it set (CVodeSetMaxStep, ...MinStep, ...InitStep) to what is "
+          "not finite, "
+          "or does tout, tstop or the first step lie too near to t?",
+          a->h);
+  return isfinite(a->h) ? CV_TOO_CLOSE : CV_ILL_INPUT;
 }
 
 int cpSelfCheck(CPodeMem mem, const CPAttempt *a) {

@@ -136,7 +136,7 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   cpPendingTakeBack(mem);
   int flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
-  if (mem->sens.data) mem->sens.take_back(mem->sens.data, &a);
+  if (mem->sens.data && mem->sens.take_back(mem->sens.data, &a)) mem->history_lost = 1;
   mem->have_attempt = 0;
   mem->restarted =
       mem->history_lost || !cpVectorFinite(a.ypred) || !cpSameTime(a.t, mem->tgood, a.h);
@@ -272,6 +272,10 @@ static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *t
   int result = CP_SUCCESS, done = 0;
   mem->holding    = 1;
   mem->repeatable = ncheck != NULL;
+  /* Checkpoints begin with the first step. After a start that failed, or another one, CVodeF would
+   * interpolate in a step that does not exist. */
+  if (ncheck && nst == 0) CVodeAdjReInit(mem->cvode_mem);
+  if (mem->sens.data) mem->sens.begin(mem->sens.data);
   if (!ncheck && startsAtRoot(mem, tout, nst, &near)) {
     result = CVode(mem->cvode_mem, near, yout, tret, CV_ONE_STEP);
     done   = result != CV_SUCCESS || itask == CV_ONE_STEP;
@@ -279,6 +283,7 @@ static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *t
   if (!done)
     result = ncheck ? CVodeF(mem->cvode_mem, tout, yout, tret, itask, ncheck)
                     : CVode(mem->cvode_mem, tout, yout, tret, itask);
+  if (mem->sens.data) mem->sens.end(mem->sens.data);
   mem->holding = 0;
   return result;
 }

@@ -57,12 +57,15 @@ typedef struct {
   void *user_data;
 } CPAttempt;
 
-/* What sensitivities (sensitivity/) do at the integrator's occasions: at each new attempt of a step,
- * at a failed call, at a new start, with a new projector or nonlinear solver, after a call, at the end. */
+/* What sensitivities (sensitivity/) do at the integrator's occasions: around a call, at each new attempt of
+ * a step, at a failed call, at a new start, with a new projector or nonlinear solver,
+ * after a call, at the end. */
 typedef struct {
-  void *data; /* NULL: there are none */
+  void *data;                /* NULL: there are none */
+  void (*begin)(void *data); /* around what CVODES does: the parameters are the user's */
+  void (*end)(void *data);
   void (*attempt)(void *data, const CPAttempt *a);
-  void (*take_back)(void *data, const CPAttempt *a);
+  int (*take_back)(void *data, const CPAttempt *a); /* has their history been lost? */
   void (*restart)(void *data);
   void (*projector)(void *data);               /* there is another one */
   int (*solver)(void *data);                   /* the states have another one: 0 or a code */
@@ -267,6 +270,8 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
 /* output.c */
 /* Is v a vector for a result of an initialised mem? 0, or the reported code. */
 int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *function);
+/* Is there a step, of which CVODES' polynomials are? 0, or the reported code. */
+int cpCheckStepTaken(CPodeMem mem, const char *function);
 /* Is t the end of a step whose state is projected already? */
 int cpIsProjectedState(CPodeMem mem, sunrealtype t);
 /* Projects an output, unless it is a projected state. event: what it is, for the message. */

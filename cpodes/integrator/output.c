@@ -37,8 +37,16 @@ int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *functio
   return CP_SUCCESS;
 }
 
+/* Before the first step CVODES' polynomial is 0/0. */
+int cpCheckStepTaken(CPodeMem mem, const char *function) {
+  long int nst = 0;
+  if (!CVodeGetNumSteps(mem->cvode_mem, &nst) && nst > 0) return CP_SUCCESS;
+  return cpReport(&mem->log, CP_NO_INIT, function, "no step has been taken since the start");
+}
+
 int CPodeGetDky(CPodeMem mem, sunrealtype t, int k, N_Vector dky) {
   int flag = cpCheckOutput(mem, dky, "dky", __func__);
+  if (!flag) flag = cpCheckStepTaken(mem, __func__);
   if (flag) return flag;
   flag = cpOfCVODES(mem, CVodeGetDky(mem->cvode_mem, t, k, dky), __func__);
   return flag || k > 0 ? flag : cpProjectOutput(mem, t, dky, __func__, "");

@@ -204,9 +204,13 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
 }
 
 /* Rows that are off, and motions, are not the model's. */
+int cpMechKnowsUdot(const CPMech mech) {
+  return !mech->operators && mech->model.udot && mech->nprescribed == 0 &&
+         !memchr(mech->off, 1, (size_t)mech->m);
+}
+
 int cpMechAccelerate(CPMech mech, const CPMechState *s, double *a, double *lambda) {
-  const int knows_all = mech->nprescribed == 0 && !memchr(mech->off, 1, (size_t)mech->m);
-  if (mech->operators || !mech->model.udot || !knows_all) return cpMechSolve(mech, s, a, lambda);
+  if (!cpMechKnowsUdot(mech)) return cpMechSolve(mech, s, a, lambda);
   mech->stats.nudot++;
   return cpMechUdot(mech, s, a, lambda);
 }

@@ -188,6 +188,8 @@ int cpMechNormalise(CPMech mech, sunrealtype t, double *q);
 /* ---- accelerations.c ---- */
 /* a [nu] and lambda [m] at s. */
 int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda);
+/* Does the model's udot, beside M, know all there is: no row off, no motion? */
+int cpMechKnowsUdot(const CPMech mech);
 /* The same for y', by the model's udot where that knows all there is. */
 int cpMechAccelerate(CPMech mech, const CPMechState *s, double *a, double *lambda);
 /* ... by the model's udot; 0 or a code. */

@@ -40,6 +40,15 @@ static int setSizes(CPProjector P, N_Vector y_tmpl, N_Vector c_tmpl) {
   return P->row_level && P->col_level && P->is_dependent;
 }
 
+CPProjector cpProjectorCreateInner(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl,
+                                   SUNContext ctx) {
+  CPProjector P = newProjector(y_tmpl, ctx);
+  if (!P) return NULL;
+  P->c = c;
+  if (!setSizes(P, y_tmpl, c_tmpl) || cpWorkCreate(&P->work, P)) CPProjectorFree(&P);
+  return P;
+}
+
 CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl, SUNContext ctx) {
   const char *missing = !y_tmpl        ? "y_tmpl must not be NULL"
                         : !ctx         ? "ctx must not be NULL"
@@ -56,11 +65,7 @@ CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl
              (long)N_VGetLength(N_VGetLength(y_tmpl) < 1 ? y_tmpl : c_tmpl));
     return NULL;
   }
-  CPProjector P = newProjector(y_tmpl, ctx);
-  if (P) {
-    P->c = c;
-    if (!setSizes(P, y_tmpl, c_tmpl) || cpWorkCreate(&P->work, P)) CPProjectorFree(&P);
-  }
+  CPProjector P = cpProjectorCreateInner(c, y_tmpl, c_tmpl, ctx);
   if (!P) cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a projector");
   return P;
 }
@@ -139,13 +144,17 @@ static int checkVector(CPProjector P, N_Vector v, const char *name, const char *
   return flag ? flag : checkFinite(P, v, name, function);
 }
 
+/* Of smaller weights the inverse metric 1 / ewt^2 overflows. */
+#define LEAST_WEIGHT 1.0e-153
+
 static int notPositive(CPProjector P, N_Vector ewt, const char *function) {
   const sunrealtype *w = P->in_memory ? N_VGetArrayPointer(ewt) : NULL;
   for (int j = 0; j < P->n; j++)
-    if (!(w[j] > 0.0))
-      return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must be positive: ewt[%d] = %g", j,
-                      w[j]);
-  return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must be positive: its least entry is %g",
+    if (!(w[j] >= LEAST_WEIGHT))
+      return cpReport(&P->log, CP_ILL_INPUT, function,
+                      "ewt must be positive and at least %g: ewt[%d] = %g", LEAST_WEIGHT, j, w[j]);
+  return cpReport(&P->log, CP_ILL_INPUT, function,
+                  "ewt must be positive and at least %g: its least entry is %g", LEAST_WEIGHT,
                   N_VMin(ewt));
 }
 
@@ -155,7 +164,7 @@ static int checkWeights(CPProjector P, N_Vector ewt, const char *function) {
     return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must not be NULL with CP_NORM_ERROR");
   if (!ewt) return CP_SUCCESS;
   int flag = checkShape(P, ewt, "ewt", function);
-  if (flag || cpVectorPositive(ewt)) return flag;
+  if (flag || (cpVectorPositive(ewt) && N_VMin(ewt) >= LEAST_WEIGHT)) return flag;
   flag = checkVector(P, ewt, "ewt", function);
   return flag ? flag : notPositive(P, ewt, function);
 }

@@ -230,6 +230,9 @@ struct CPProjector_ {
 /* projector.c: the arguments that all actions share; 0, or a code, reported. */
 int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function);
 
+/* As CPProjectorCreate, of right arguments, and without a message. */
+CPProjector cpProjectorCreateInner(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl,
+                                   SUNContext ctx);
 /* A projector of the library's own, with a method of its own; n is that of y_tmpl. NULL: no memory. */
 CPProjector cpProjectorCreateOwned(const CPMethod *method, void *owner, N_Vector y_tmpl,
                                    SUNContext ctx);

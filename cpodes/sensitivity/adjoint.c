@@ -8,6 +8,10 @@
 
 int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck) {
   if (mem && !ncheck) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "ncheck must not be NULL");
+  if (mem && mem->sens.data && cpSensLacksParameters(cpSensOf(mem))) /* CVodeF does not look */
+    return cpReport(&mem->log, CV_ILL_INPUT, __func__,
+                    "CVODES' differences for sensitivities need the parameters: call "
+                    "CPodeSetSensParams first, or give fS1 to CPodeSensInit1");
   return cpRun(mem, tout, yout, tret, itask, ncheck, __func__);
 }
 
@@ -29,8 +33,10 @@ int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function
   mem->cvodes.text[0]     = '\0';
   mem->have_attempt       = 0;
   mem->holding = mem->repeatable = 1;
-  const int flag                 = CVodeB(mem->cvode_mem, tBout, itaskB);
-  mem->holding                   = 0;
+  if (mem->sens.data) mem->sens.begin(mem->sens.data);
+  const int flag = CVodeB(mem->cvode_mem, tBout, itaskB);
+  if (mem->sens.data) mem->sens.end(mem->sens.data);
+  mem->holding = 0;
   cpPendingClear(mem);
   if (flag < 0) return failedBackward(mem, flag, function);
   return flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag; /* SUNDIALS 7: of a stop time of its own */
@@ -71,9 +77,10 @@ int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector lambd
   if (flag) return flag;
   if (!mem->P)
     return cpReport(&mem->log, CP_NO_PROJECTOR, __func__, "call CPodeSetProjector first");
-  flag            = weightsAt(mem, y);
+  if (weightsAt(mem, y))
+    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "there are no positive error weights at y");
   mem->out->valid = 0; /* factors of this state */
-  if (!flag) flag = cpCotangent(mem->out, t, y, mem->ewt, lambda);
+  flag            = cpCotangent(mem->out, t, y, mem->ewt, lambda);
   mem->out->valid = 0;
   return flag ? cpReport(&mem->log, flag > 0 ? -flag : flag, __func__, "%s", mem->out->text)
               : CP_SUCCESS;

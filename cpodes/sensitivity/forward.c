@@ -41,16 +41,38 @@ static void takeBack(CPSens sens) {
   }
 }
 
+/* Where f fails, CVODES' differences leave the parameter as they have moved it. */
+void cpSensBegin(void *data) { cpParamsKeep(&((CPSens)data)->params); }
+void cpSensEnd(void *data) {
+  CPSens sens = data;
+  if (sens->is_rough) cpParamsRestore(&sens->params);
+}
+
 void cpSensAttempt(void *data, const CPAttempt *a) {
   CPSens sens = data;
+  cpSensEnd(sens);
   if (cpIsRetry(&sens->mark, a)) takeBack(sens);
   clearPending(sens);
 }
 
-void cpSensTakeBack(void *data, const CPAttempt *a) {
+/* Has NaN got into CVODES' history of the sensitivities? */
+static int isLost(const CPSens sens) {
+  sunrealtype t, gamma, rl1;
+  N_Vector *predicted, *corrected, *zn1;
+  void *user_data;
+  if (sens->off || CVodeGetNonlinearSystemDataSens(sens->mem->cvode_mem, &t, &predicted, &corrected,
+                                                   &gamma, &rl1, &zn1, &user_data))
+    return 0;
+  for (int i = 0; i < sens->params.Ns; i++)
+    if (!cpVectorFinite(predicted[i]) || !cpVectorFinite(zn1[i])) return 1;
+  return 0;
+}
+
+int cpSensTakeBack(void *data, const CPAttempt *a) {
   CPSens sens = data;
   if (a->nst == sens->mark.nst) takeBack(sens);
   clearPending(sens);
+  return isLost(sens);
 }
 
 void cpSensRestart(void *data) {

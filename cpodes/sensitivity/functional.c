@@ -7,6 +7,7 @@
 #include "functional_impl.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
@@ -18,6 +19,9 @@ static const sunrealtype node_at[NODES / 2]     = {0.238619186083196909, 0.66120
                                                    0.932469514203152028};
 static const sunrealtype node_weight[NODES / 2] = {0.467913934572691047, 0.360761573048138608,
                                                    0.171324492379170345};
+
+/* What stands for a value that is not finite, beside what a user's function returns. */
+#define NOT_FINITE INT_MIN
 
 /* ---- arguments ---- */
 
@@ -37,6 +41,9 @@ int cpFunctionalCheck(CPodeMem mem, const CPFunctional *F, const sunrealtype *G,
 int cpFunctionalResult(CPodeMem mem, int flag, sunrealtype t, const char *name,
                        const char *function) {
   if (!flag) return CP_SUCCESS;
+  if (flag == NOT_FINITE)
+    return cpReport(&mem->log, CP_ILL_INPUT, function,
+                    "at t = %.15g: the functional's %s returned NaN or Inf", t, name);
   return cpReport(&mem->log, CP_ILL_INPUT, function,
                   "at t = %.15g: the functional's %s failed (%d)", t, name, flag);
 }
@@ -46,15 +53,20 @@ int cpFunctionalResult(CPodeMem mem, int flag, sunrealtype t, const char *name,
 int cpFunctionalAsRhs(sunrealtype t, N_Vector y, N_Vector value, void *data) {
   const CPFunctionalCalled *called = data;
   N_VConst(0.0, value);
-  return called->fn(t, y, N_VGetArrayPointer(value), called->user_data);
+  const int flag = called->fn(t, y, N_VGetArrayPointer(value), called->user_data);
+  return !flag && !cpVectorFinite(value) ? NOT_FINITE : flag;
 }
 
 int cpFunctionalAdd(const CPFunctional *F, CPFunctionalFn fn, sunrealtype t, N_Vector y,
                     sunrealtype weight, sunrealtype *values, sunrealtype *G) {
   memset(values, 0, (size_t)F->ng * sizeof *values);
   const int flag = fn(t, y, values, F->user_data);
-  for (int k = 0; !flag && k < F->ng; k++) G[k] += weight * values[k];
-  return flag;
+  if (flag) return flag;
+  for (int k = 0; k < F->ng; k++) {
+    if (!isfinite(values[k])) return NOT_FINITE;
+    G[k] += weight * values[k];
+  }
+  return CP_SUCCESS;
 }
 
 /* ---- marching ---- */

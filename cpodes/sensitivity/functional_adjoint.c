@@ -18,7 +18,9 @@
 
 #define FUNCTION "CPodeFunctionalAdjoint"
 
-#define DEFAULT_STEPS     150
+#define DEFAULT_STEPS 150
+/* CVODES' polynomials have one point more than the order, which is 12 at most. */
+#define LEAST_STEPS       13
 #define DEFAULT_TOLERANCE SUN_RCONST(1.0e-8)
 /* Most steps of a backward problem */
 #define MOST_STEPS 1000000
@@ -313,9 +315,14 @@ static const CPParams *paramsOf(CPodeMem mem) {
   return mem->model.sens ? mem->model.sens->params(mem->model.data) : NULL;
 }
 
-static void setDefaults(CPAdjointOptions *o) {
+/* CVODES' polynomials of a run backwards, or of few steps, read points that do not exist (6.4 to 7.5). */
+static int lacksPoints(const CPAdjointOptions *o, int backwards) {
+  return backwards || o->steps < LEAST_STEPS;
+}
+
+static void setDefaults(CPAdjointOptions *o, int backwards) {
   if (o->steps <= 0) o->steps = DEFAULT_STEPS;
-  if (!o->interp) o->interp = CV_POLYNOMIAL;
+  if (!o->interp) o->interp = lacksPoints(o, backwards) ? CV_HERMITE : CV_POLYNOMIAL;
   if (!o->lmm) o->lmm = CV_ADAMS;
 }
 
@@ -330,7 +337,7 @@ static int forward(Adjoint *a, sunrealtype t1) {
 }
 
 /* Arguments, before anything is done */
-static int check(CPodeMem mem, const Adjoint *a, const sunrealtype *dG) {
+static int check(CPodeMem mem, const Adjoint *a, int backwards, const sunrealtype *dG) {
   long int nst = 0;
   if (a->params && !dG) return cpReport(&mem->log, CP_ILL_INPUT, FUNCTION, "dG must not be NULL");
   if (!mem->f && !a->o.adjoint)
@@ -340,6 +347,12 @@ static int check(CPodeMem mem, const Adjoint *a, const sunrealtype *dG) {
     return cpReport(&mem->log, CP_ILL_INPUT, FUNCTION,
                     "options->interp must be CV_POLYNOMIAL (%d) or CV_HERMITE (%d), is %d",
                     CV_POLYNOMIAL, CV_HERMITE, a->o.interp);
+  if (a->o.interp == CV_POLYNOMIAL && lacksPoints(&a->o, backwards))
+    return cpReport(
+        &mem->log, CP_NOT_SUPPORTED, FUNCTION,
+        "options->interp must be CV_HERMITE with t1 < t0 or options->steps below %d: CVODES' "
+        "polynomials would take points that do not exist",
+        LEAST_STEPS);
   if (a->o.lmm != CV_ADAMS && a->o.lmm != CV_BDF)
     return cpReport(&mem->log, CP_ILL_INPUT, FUNCTION,
                     "options->lmm must be CV_ADAMS (%d) or CV_BDF (%d), is %d", CV_ADAMS, CV_BDF,
@@ -351,6 +364,13 @@ static int check(CPodeMem mem, const Adjoint *a, const sunrealtype *dG) {
   return CP_SUCCESS;
 }
 
+static int checkVectors(CPodeMem mem, N_Vector *v, int count, const char *name) {
+  int flag = CP_SUCCESS;
+  for (int i = 0; !flag && v && i < count; i++)
+    flag = cpCheckLength(v[i], name, mem->y_tmpl, &mem->log, FUNCTION);
+  return flag;
+}
+
 int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
                            const CPAdjointOptions *options, N_Vector *y0S, sunrealtype *G,
                            sunrealtype *dG, N_Vector *gradients) {
@@ -358,9 +378,12 @@ int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
   if (flag) return flag;
   Adjoint a = {.mem = mem, .F = F, .G = G, .params = paramsOf(mem)};
   if (options) a.o = *options;
-  setDefaults(&a.o);
+  const int backwards = t1 < mem->tgood;
+  setDefaults(&a.o, backwards);
   a.Np = a.params ? a.params->Ns : 1;
-  flag = check(mem, &a, dG);
+  flag = check(mem, &a, backwards, dG);
+  if (!flag) flag = checkVectors(mem, y0S, a.params ? a.Np : 0, "y0S[i]");
+  if (!flag) flag = checkVectors(mem, gradients, F->ng, "gradient[k]");
   if (!flag) flag = cpSensOff(mem);
   if (flag) return flag;
   const sunrealtype t0 = mem->tgood;

@@ -56,11 +56,20 @@ static int transposedJacobian(CPMechSens sens, const sunrealtype *l, sunrealtype
   return flag;
 }
 
+/* The workspace, of a system that perhaps nobody has used before; NULL: mech->cause says why. */
+static CPMechSens workspace(CPMech mech, const char *function) {
+  mech->cause = mech->ready ? CP_SUCCESS : cpMechSetUp(mech, function);
+  if (mech->cause) return NULL;
+  CPMechSens sens = cpMechSensOf(mech);
+  if (!sens) mech->cause = cpReason(mech->text, CP_MEM_FAIL, "no memory");
+  return sens;
+}
+
 int CPMechAdjointRhs(sunrealtype t, N_Vector y, N_Vector yB, N_Vector yBdot, void *data) {
   CPMech mech          = data;
-  CPMechSens sens      = cpMechSensOf(mech);
+  CPMechSens sens      = workspace(mech, __func__);
   const sunrealtype *l = N_VGetArrayPointer(yB);
-  if (!sens) return mech->cause = cpReason(mech->text, CP_MEM_FAIL, "no memory");
+  if (!sens) return mech->cause;
   mech->cause = solve(sens, t, N_VGetArrayPointer(y), l);
   if (!mech->cause) mech->cause = transposedJacobian(sens, l, N_VGetArrayPointer(yBdot));
   if (!mech->cause) N_VScale(-1.0, yBdot, yBdot);
@@ -69,10 +78,11 @@ int CPMechAdjointRhs(sunrealtype t, N_Vector y, N_Vector yB, N_Vector yBdot, voi
 
 int CPMechAdjointQuadrature(sunrealtype t, N_Vector y, N_Vector yB, N_Vector qBdot, void *data) {
   CPMech mech          = data;
-  CPMechSens sens      = cpMechSensOf(mech);
+  CPMechSens sens      = workspace(mech, __func__);
   const sunrealtype *l = N_VGetArrayPointer(yB), *lz = l + mech->nq + mech->nu;
   sunrealtype *q = N_VGetArrayPointer(qBdot);
-  if (!sens || !sens->params)
+  if (!sens) return mech->cause;
+  if (!sens->params)
     return mech->cause = cpReason(mech->text, CP_NO_INIT, "there are no parameters");
   mech->cause = solve(sens, t, N_VGetArrayPointer(y), l);
   for (int i = 0; !mech->cause && i < sens->params->Ns; i++) {

@@ -261,8 +261,9 @@ static int check(CPMechSens sens, int iS, const double *values) {
 }
 
 int cpMechSensParameter(CPMechSens sens, int iS) {
+  int flag = CP_SUCCESS;
+  if (!sens->params) return cpReason(sens->mech->text, CP_NO_INIT, "there are no parameters");
   double *values = cpByParam(sens, iS);
-  int flag       = CP_SUCCESS;
   if (sens->known[iS]) return CP_SUCCESS;
   if (sens->jac) flag = byUser(sens, iS, values);
   else if (!sens->params->p) memset(values, 0, sens->stride * sizeof *values);
@@ -351,6 +352,10 @@ int CPMechSetParams(CPMech mech, int Np, sunrealtype *p, const sunrealtype *pbar
   CPMechSens sens = cpMechSensOf(mech);
   CPParams params = {0};
   if (!sens) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
+  if (sens->params && sens->params != &sens->own)
+    return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
+                    "the forward sensitivities of the integrator bring their parameters: use "
+                    "CPodeSetSensParams");
   flag = cpParamsSet(&params, Np, p, pbar, plist, &mech->log, __func__);
   if (flag) return flag;
   cpParamsFree(&sens->own);

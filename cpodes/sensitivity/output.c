@@ -33,6 +33,7 @@ int CPodeGetSensDky1(CPodeMem mem, sunrealtype t, int k, int iS, N_Vector dkyS) 
   int flag = cpSensCheck(mem, __func__);
   if (!flag) flag = cpSensCheckIndex(mem, iS, __func__);
   if (!flag) flag = checkOutput(mem, dkyS, "dkyS", __func__);
+  if (!flag) flag = cpCheckStepTaken(mem, __func__);
   if (!flag) flag = cpOfCVODES(mem, CVodeGetSensDky1(mem->cvode_mem, t, k, iS, dkyS), __func__);
   if (flag || k > 0 || isDone(mem, t)) return flag;
   flag = stateAt(mem, t, __func__);
@@ -45,6 +46,7 @@ int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS) {
   if (!dkyS) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "dkyS must not be NULL");
   const int Ns = cpSensOf(mem)->params.Ns;
   for (int i = 0; !flag && i < Ns; i++) flag = checkOutput(mem, dkyS[i], "dkyS[i]", __func__);
+  if (!flag) flag = cpCheckStepTaken(mem, __func__);
   if (!flag) flag = cpOfCVODES(mem, CVodeGetSensDky(mem->cvode_mem, t, k, dkyS), __func__);
   if (flag || k > 0 || isDone(mem, t)) return flag;
   flag = stateAt(mem, t, __func__);
@@ -57,6 +59,8 @@ int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS) {
   if (flag) return flag;
   if (!tret || !yS)
     return cpReport(&mem->log, CP_ILL_INPUT, __func__, "%s must not be NULL", tret ? "yS" : "tret");
+  flag = cpCheckStepTaken(mem, __func__);
+  if (flag) return flag;
   flag = cpOfCVODES(mem, CVodeGetSens(mem->cvode_mem, tret, yS),
                     __func__); /* which tells the time of the newest output */
   return flag ? flag : CPodeGetSensDky(mem, *tret, 0, yS);

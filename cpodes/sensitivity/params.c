@@ -10,8 +10,17 @@
 int cpParamsCreate(CPParams *params, int Ns) {
   params->Ns    = Ns;
   params->pbar  = calloc((size_t)Ns, sizeof *params->pbar);
+  params->kept  = calloc((size_t)Ns, sizeof *params->kept);
   params->plist = calloc((size_t)Ns, sizeof *params->plist);
-  return params->pbar && params->plist ? CP_SUCCESS : CP_MEM_FAIL;
+  return params->pbar && params->kept && params->plist ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+void cpParamsKeep(CPParams *params) {
+  for (int i = 0; params->p && i < params->Ns; i++) params->kept[i] = params->p[params->plist[i]];
+}
+
+void cpParamsRestore(const CPParams *params) {
+  for (int i = 0; params->p && i < params->Ns; i++) params->p[params->plist[i]] = params->kept[i];
 }
 
 static int check(int Ns, const sunrealtype *p, const sunrealtype *pbar, const int *plist,
@@ -52,6 +61,7 @@ int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pba
 
 void cpParamsFree(CPParams *params) {
   free(params->pbar);
+  free(params->kept);
   free(params->plist);
 }
 
@@ -139,5 +149,10 @@ int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Ve
   int flag = CP_SUCCESS;
   if (sens->cS) return byUser(sens, work, t, y, iS);
   if (model->sens) flag = model->sens->rows(t, y, iS, sens->r, &given, model->data);
+  if (flag && model->cause) {
+    const char *reason = NULL;
+    model->cause(&reason, model->data);
+    return cpReason(work->text, flag, "%s", reason);
+  }
   return flag || given ? flag : cpSensRowsByDifferences(sens, work, t, y, iS, r);
 }

@@ -62,6 +62,14 @@ static int checkInit(CPodeMem mem, int Ns, int ism, N_Vector *yS0) {
 
 /* ---- life cycle ---- */
 
+/* CVodeSensFree keeps a pointer to the solver, unless that is one of CVODES' own, as that of new
+ * sensitivities is: CVODES would initialise ours once more after it has been freed. */
+static void leaveCVODES(CPodeMem mem) {
+  CVodeSensFree(mem->cvode_mem);
+  if (!CVodeSensInit1(mem->cvode_mem, 1, CV_STAGGERED1, NULL, &mem->y0))
+    CVodeSensFree(mem->cvode_mem);
+}
+
 static void release(void **data) {
   CPSens sens  = *data;
   CPodeMem mem = sens->mem;
@@ -71,7 +79,7 @@ static void release(void **data) {
   N_Vector v[] = {sens->ewt, sens->s, sens->r, sens->c, sens->Gs, sens->moved};
   for (size_t i = 0; i < sizeof v / sizeof v[0]; i++)
     if (v[i]) N_VDestroy(v[i]);
-  if (mem->attached) CVodeSensFree(mem->cvode_mem); /* which would go on with our solver */
+  if (mem->attached) leaveCVODES(mem);
   if (sens->nls.wrapper) SUNNonlinSolFree(sens->nls.wrapper);
   if (sens->nls.inner_owned && sens->nls.inner) SUNNonlinSolFree(sens->nls.inner);
   cpWorkFree(&sens->work);
@@ -115,17 +123,20 @@ int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS
   CPSens sens = create(mem, Ns);
   if (!sens) return cpReport(&mem->log, CP_MEM_FAIL, __func__, "no memory for sensitivities");
   const CPSensModel *model = mem->model.sens;
+  sens->is_rough           = !fS1 && !model;
   keepStart(sens, yS0);
   flag = CVodeSensInit1(mem->cvode_mem, Ns, ism, !fS1 && model ? model->rhs : fS1, yS0);
   if (!flag) flag = cpSensInstall(sens, NULL);
   if (!flag && model) flag = model->start(mem->model.data, &sens->params);
   if (flag) {
     void *data = sens;
-    CVodeSensFree(mem->cvode_mem);
+    if (!mem->attached) leaveCVODES(mem);
     release(&data);
     return cpReport(&mem->log, flag, __func__, "sensitivities could not be set up");
   }
   mem->sens = (CPSensHooks){.data      = sens,
+                            .begin     = cpSensBegin,
+                            .end       = cpSensEnd,
                             .attempt   = cpSensAttempt,
                             .take_back = cpSensTakeBack,
                             .restart   = cpSensRestart,
@@ -175,6 +186,10 @@ static int isOff(CPodeMem mem) {
   const int flag    = CVodeGetSensNumRhsEvals(mem->cvode_mem, &nfS);
   mem->holding      = holding;
   return flag == CV_NO_SENS;
+}
+
+int cpSensLacksParameters(CPSens sens) {
+  return sens->is_rough && !sens->params.p && !isOff(sens->mem);
 }
 
 int cpSensBypassed(void *data, long int steps) {

@@ -30,6 +30,7 @@ typedef struct CPSens_ {
   CPMark mark;   /* of the attempt that made them */
   int has_start; /* CPodeSensReInit has been called since the last start of the states */
   int off;       /* CVodeSensToggleOff has been called */
+  int is_rough;  /* their right-hand side is by CVODES' differences */
   int start_checked;
   long int nsolves;        /* attempts seen                     */
   long int nsolves_before; /* ... at the last call of the hook */
@@ -45,6 +46,9 @@ int cpParamsCreate(CPParams *params, int Ns);
 int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pbar, const int *plist,
                 CPLog *log, const char *function);
 void cpParamsFree(CPParams *params);
+/* The values of the parameters, as they are now; and back to them. */
+void cpParamsKeep(CPParams *params);
+void cpParamsRestore(const CPParams *params);
 /* sum_k w_k (g(p_i + k e) - g(p_i - k e)) / e into result, by calls of g that leave a vector in
  * value; p is as before afterwards. e: that part of the parameter's size. 0, or what g returned. */
 typedef int (*CPOfParams)(void *data, N_Vector value);
@@ -73,12 +77,16 @@ int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, 
 /* No sensitivities until CPodeSensReInit. */
 int cpSensOff(CPodeMem mem);
 /* The hooks */
+void cpSensBegin(void *data);
+void cpSensEnd(void *data);
 void cpSensAttempt(void *data, const CPAttempt *a);
-void cpSensTakeBack(void *data, const CPAttempt *a);
+int cpSensTakeBack(void *data, const CPAttempt *a);
 void cpSensRestart(void *data);
 void cpSensNewProjector(void *data);
 int cpSensNewSolver(void *data);
 int cpSensBypassed(void *data, long int steps);
+/* Do CVODES' differences lack the parameters? */
+int cpSensLacksParameters(CPSens sens);
 
 /* rhs.c: the typical size of states near y, under which none is moved for differences */
 sunrealtype cpSensLeastSize(N_Vector y);

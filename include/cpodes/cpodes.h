@@ -172,7 +172,8 @@ CPODES_EXPORT int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealty
 /* ---- results ---- */
 
 /** As CVodeGetDky, within the last step. k = 0: projected (unless switched off); k >= 1: the k-th
- * derivative of the raw interpolation polynomial. dky [n]: out. */
+ * derivative of the raw interpolation polynomial. dky [n]: out. CP_NO_INIT: no step has been taken since the
+ * start. */
 CPODES_EXPORT int CPodeGetDky(CPodeMem mem, sunrealtype t, int k, N_Vector dky);
 
 /** The estimate of the local errors in the last step, scaled as CVodeGetEstLocalErrors scales it: that which was tested

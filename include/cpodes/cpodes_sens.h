@@ -91,7 +91,8 @@ CPODES_EXPORT int CPodeSensCalcIC(CPodeMem mem);
 /** The start of the sensitivities. yS0 [Ns]: out. */
 CPODES_EXPORT int CPodeGetConsistentSensIC(CPodeMem mem, N_Vector *yS0);
 
-/** As CVodeGetSens: at the time of the newest output of CPode; projected, as output is. */
+/** As CVodeGetSens: at the time of the newest output of CPode; projected, as output is. This and the next two:
+ * CP_NO_INIT before the first step. */
 CPODES_EXPORT int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS);
 /** As CVodeGetSensDky, within the last step. k = 0: projected; k >= 1: of the raw polynomials. */
 CPODES_EXPORT int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS);
@@ -111,7 +112,8 @@ CPODES_EXPORT int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS,
 
 /** As CVodeF, after CVodeAdjInit: CPode with checkpoints. ncheck: out, their number. Its steps carry no factors
  * from one to the next, so that CVodeB can repeat them to the last bit. Codes are those of CPode and of
- * CVodeF; where CVODES had to be re-initialised, checkpoints are of no use (CVodeAdjReInit). */
+ * CVodeF; checkpoints begin anew with the first step after each start, also where CVODES had to be
+ * re-initialised. */
 CPODES_EXPORT int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret,
                          int itask, int *ncheck);
 
@@ -137,7 +139,7 @@ CPODES_EXPORT int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, 
 CPODES_EXPORT int CPMechSetParamJac(CPMech mech, CPMechParamJacFn jac);
 
 /** Parameters of a system, where there are no forward sensitivities (which bring theirs): p, pbar,
- * plist as in CPodeSetSensParams, Np > 0 of them. */
+ * plist as in CPodeSetSensParams, Np > 0 of them. With forward sensitivities: CP_NOT_SUPPORTED. */
 CPODES_EXPORT int CPMechSetParams(CPMech mech, int Np, sunrealtype *p, const sunrealtype *pbar,
                                   const int *plist);
 
@@ -199,9 +201,10 @@ typedef int (*CPAdjointFn)(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, s
 
 /** How CPodeFunctionalAdjoint integrates backwards. What is 0 has its default. */
 typedef struct {
-  long int steps;     /**< between checkpoints (memory), 150 */
-  int interp;         /**< CV_POLYNOMIAL (default) or CV_HERMITE */
-  int lmm;            /**< CV_ADAMS (default, fixed point) or CV_BDF (dense, by differences) */
+  long int steps; /**< between checkpoints (memory), 150 */
+  int interp; /**< CV_POLYNOMIAL (default) or CV_HERMITE; with t1 < t0, or less than 13 steps between
+                         checkpoints, CV_HERMITE (default; the other one: CP_NOT_SUPPORTED) */
+  int lmm;    /**< CV_ADAMS (default, fixed point) or CV_BDF (dense, by differences) */
   sunrealtype reltol; /**< of adjoint states and quadratures, 1e-8 */
   sunrealtype abstol; /**< reltol times the largest |l(t1)| and of the first right-hand side */
   CPAdjointFn adjoint; /**< of the user's f; NULL: CPMechAdjointRhs with a CPMech, else differences: 6 n

@@ -156,7 +156,7 @@ static void compare(CPCheck *check, int length, const double *given, const doubl
 /* Multipliers are compared where they are unique. */
 int cpCheckUdot(CPCheck *check) {
   const CPMech mech = check->mech;
-  if (mech->operators || !mech->model.udot) return CP_SUCCESS;
+  if (!cpMechKnowsUdot(mech)) return CP_SUCCESS;
   const int flag = cpMechUdot(mech, &check->s, check->column, check->lambda2);
   if (flag) return flag;
   compare(check, mech->nu, check->column, check->a, "udot: u'");

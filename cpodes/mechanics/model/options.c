@@ -138,7 +138,9 @@ int CPMechSetMetric(CPMech mech, CPMechMetric metric) {
   mech->metric = metric;
   if (!mech->ready) return CP_SUCCESS;
   flag = cpMechSpaceMetric(mech);
-  return flag ? cpReport(&mech->log, flag, __func__, "the metric cannot be set up") : CP_SUCCESS;
+  return flag ? cpReport(&mech->log, flag, __func__,
+                         "the metric cannot be set up, CP_METRIC_ERROR takes its place")
+              : CP_SUCCESS;
 }
 
 int CPMechSetLinearSolver(CPMech mech, CPKktLinSol type) {

@@ -114,13 +114,20 @@ static int canShare(const CPMech mech, CPMechMetric metric) {
   return metric != CP_METRIC_ERROR && !mech->operators && s->level[0].nrows == s->level[1].nrows;
 }
 
-int cpMechSpaceMetric(CPMech mech) {
-  const CPMechSpace s = mech->space;
-  s->metric           = mech->metric == CP_METRIC_DEFAULT ? defaultMetric(mech) : mech->metric;
-  s->shared           = canShare(mech, s->metric);
-  switch (s->metric) {
+static int setMetric(CPMech mech, CPMechMetric metric) {
+  mech->space->metric = metric;
+  mech->space->shared = canShare(mech, metric);
+  switch (metric) {
   case CP_METRIC_KINETIC: return kineticMetric(mech);
   case CP_METRIC_NEWTON: return newtonMetric(mech);
-  default: return diagonalMetric(mech, s->metric == CP_METRIC_L2 ? CP_NORM_L2 : CP_NORM_ERROR);
+  default: return diagonalMetric(mech, metric == CP_METRIC_L2 ? CP_NORM_L2 : CP_NORM_ERROR);
   }
+}
+
+/* Where there is no memory for a matrix, the metric is the one that needs none. */
+int cpMechSpaceMetric(CPMech mech) {
+  const int flag =
+      setMetric(mech, mech->metric == CP_METRIC_DEFAULT ? defaultMetric(mech) : mech->metric);
+  if (flag) setMetric(mech, CP_METRIC_ERROR);
+  return flag;
 }

@@ -149,6 +149,11 @@ static int setColumns(CPMechLevel *level, N_Vector x) {
   return flag;
 }
 
+/* What goes wrong inside is told by the mechanism, whose projector has the words. */
+static void unheard(int code, const char *function, const char *msg, void *data) {
+  (void)code, (void)function, (void)msg, (void)data;
+}
+
 static int createLevel(CPMech mech, int which) {
   CPMechLevel *level = &mech->space->level[which];
   level->mech        = mech;
@@ -156,9 +161,10 @@ static int createLevel(CPMech mech, int which) {
   int flag           = listRows(level);
   if (flag || level->nrows == 0) return flag;
   N_Vector x = N_VNew_Serial(mech->nu, mech->ctx), c = N_VNew_Serial(level->nrows, mech->ctx);
-  if (x && c) level->P = CPProjectorCreate(residuals, x, c, mech->ctx);
+  if (x && c) level->P = cpProjectorCreateInner(residuals, x, c, mech->ctx);
   flag = level->P ? CPProjectorSetUserData(level->P, level) : CP_MEM_FAIL;
   if (!flag) {
+    CPProjectorSetErrHandlerFn(level->P, unheard, NULL);
     level->P->owner    = level;
     level->P->name_row = rowName;
     flag               = setDerivative(level);

@@ -89,6 +89,22 @@ START_TEST(dky_is_projected_and_its_derivatives_are_raw) {
 }
 END_TEST
 
+/* CVODES would divide 0 by 0. */
+START_TEST(before_the_first_step_there_is_no_output) {
+  open_method(_i);
+  N_Vector y = vector_of(PENDULUM_N, NULL);
+  for (int k = 0; k < 2; k++) {
+    ck_assert_flag(&run, CPodeGetDky(run.mem, 0.0, 0, y), CP_NO_INIT);
+    ck_assert_message(&run, "no step");
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_success(&run, CPodeGetDky(run.mem, run.t, 0, y));
+    pendulum_initial(&run.world.p, y);
+    ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y));
+  }
+  N_VDestroy(y);
+}
+END_TEST
+
 /* c fails only between the steps. */
 static sunrealtype last_step;
 static int failing_between(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
@@ -381,6 +397,7 @@ int main(void) {
   tcase_add_loop_test(tc, without_output_projection_the_interpolant_is_returned, 0, 4);
   tcase_add_loop_test(tc, asking_for_output_never_changes_the_trajectory, 0, 4);
   tcase_add_loop_test(tc, dky_is_projected_and_its_derivatives_are_raw, 0, 4);
+  tcase_add_loop_test(tc, before_the_first_step_there_is_no_output, 0, 4);
   tcase_add_test(tc, output_that_cannot_be_projected_is_given_raw_and_the_step_stays);
   tcase_add_loop_test(tc, local_errors_of_an_unprojected_test_are_tangent, 0, 4);
   tcase_add_test(tc, local_errors_of_a_projected_test_keep_an_eighth_of_what_is_normal);

@@ -735,6 +735,15 @@ START_TEST(an_option_for_the_next_step_does_not_change_the_estimate_of_the_last)
 }
 END_TEST
 
+/* CVODES takes them: it would go on for ever, or return extrapolated states, for products of h underflow. */
+START_TEST(a_step_size_that_is_none_ends_the_call) {
+  if (_i == 0 && CVodeSetMaxStep(run.cvode_mem, NAN) != CV_SUCCESS) return;
+  if (_i == 1) ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 4.9406564584124654e-324));
+  ck_assert_flag(&run, run_to(&run, 0.1), _i ? CV_TOO_CLOSE : CV_ILL_INPUT);
+  ck_assert_message(&run, "step size");
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("robustness");
   TCase *tc    = tcase_create("robustness");
@@ -753,6 +762,7 @@ int main(void) {
                       n_methods);
   tcase_add_test(tc, after_an_init_that_failed_half_way_the_next_one_says_what_to_do);
   tcase_add_test(tc, one_failure_of_f_far_from_zero_does_not_end_the_run);
+  tcase_add_loop_test(tc, a_step_size_that_is_none_ends_the_call, 0, 2);
   tcase_add_test(tc, messages_give_large_times_in_full);
   tcase_add_loop_test(tc, start_check_initial_conditions_and_projection_know_one_floor, 0,
                       4 * n_methods);

@@ -123,19 +123,25 @@ static const Action actions[] = {
 enum { ACTIONS = sizeof actions / sizeof actions[0] };
 
 static int silenced;
+static FILE *printed;
 
 /* A failed constructor says so on stderr: not wanted in the test's output. */
 static void silence(void) {
-  fflush(stderr);
+  printed  = tmpfile();
   silenced = dup(STDERR_FILENO);
   ck_assert_int_ge(silenced, 0);
-  ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr));
+  ck_assert_ptr_nonnull(printed);
+  ck_assert_int_ge(dup2(fileno(printed), STDERR_FILENO), 0);
 }
 
-static void unsilence(void) {
-  fflush(stderr);
+/* Returns what was printed, in bytes. */
+static long unsilence(void) {
+  fseek(printed, 0, SEEK_END);
+  const long size = ftell(printed);
+  fclose(printed);
   ck_assert_int_ge(dup2(silenced, STDERR_FILENO), 0);
   close(silenced);
+  return size;
 }
 
 /* Runs all actions, the n-th allocation failing. Returns the number of the action that failed, and its code. */
@@ -191,7 +197,10 @@ START_TEST(every_allocation_may_fail) {
     const int failed = run(&c, &code);
     release(&c);
     alloc_unwatch();
-    unsilence();
+    const long size = unsilence();
+    ck_assert_msg(size == 0 || actions[failed] == create || actions[failed] == create_integrator,
+                  "%s: %ld bytes were printed with the allocation %d (action %d)", c.s->name, size,
+                  n, failed);
     ck_assert_msg(alloc_live() == 0, "%s: %ld lost with the allocation %d (action %d)", c.s->name,
                   alloc_live(), n, failed);
     if (!alloc_has_failed()) break;
@@ -248,6 +257,26 @@ START_TEST(failures_can_be_repeated) {
 }
 END_TEST
 
+/* A metric that lacks memory leaves one that works. */
+START_TEST(without_memory_for_a_metric_the_run_goes_on) {
+  Script c = start(_i);
+  int code;
+  reset(&c);
+  ck_assert_int_eq(run(&c, &code), ACTIONS);
+  for (int n = 1, failed = 1; failed; n++) {
+    alloc_watch_failing(n);
+    code = restore_metric(&c); /* the one that is in use */
+    alloc_unwatch();
+    failed = alloc_has_failed();
+    ck_assert_int_eq(code, failed ? CP_MEM_FAIL : CP_SUCCESS);
+    code = integrate(&c);
+    ck_assert_msg(code >= 0, "%s, t = %g: %s", c.s->name, c.t, c.log.text);
+  }
+  release(&c);
+  finish(&c);
+}
+END_TEST
+
 /* Once they have run, projections allocate nothing that stays, however often they are called. */
 START_TEST(projections_keep_nothing) {
   Script c = start(_i);
@@ -276,6 +305,7 @@ int main(void) {
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tcase, every_allocation_may_fail, 0, METHODS * NAMES);
   tcase_add_loop_test(tcase, failures_can_be_repeated, 0, METHODS * NAMES);
+  tcase_add_loop_test(tcase, without_memory_for_a_metric_the_run_goes_on, 0, METHODS * NAMES);
   tcase_add_loop_test(tcase, projections_keep_nothing, 0, METHODS * NAMES);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);

@@ -189,6 +189,23 @@ START_TEST(the_check_compares_both) {
 }
 END_TEST
 
+/* What the recursion does not know: its lambda is not 0 where the row is off. */
+START_TEST(the_check_does_not_compare_rows_that_are_off_and_motions) {
+  Rod rod               = {0};
+  const CPMechModel own = {.nu = 2, .M = mass, .f = weight, .udot = recursion};
+  MechRun *run = mech_run_create(_i ? &own : &model, &rod, (sunrealtype[]){0.6, -0.8, 0, 0});
+  CPMechReport report;
+  if (_i)
+    ck_assert_int_eq(
+        CPMechPrescribe(run->mech, 0, CP_MOTION_FULL, resting, not_moving, not_moving, 0, NULL),
+        CP_SUCCESS);
+  else ck_assert_int_eq(CPMechSetActive(run->mech, (sunrealtype[]){0}), CP_SUCCESS);
+  const int flag = CPMechCheck(run->mech, 0, run->y, &report);
+  ck_assert_msg(flag == CP_SUCCESS, "%s", CPMechGetLastMessage(run->mech));
+  mech_run_free(&run);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("mechanics/udot");
   TCase *tc    = tcase_create("udot");
@@ -199,6 +216,7 @@ int main(void) {
   tcase_add_test(tc, rows_that_are_off_are_not_left_to_the_recursion);
   tcase_add_loop_test(tc, prescribed_motions_are_not_left_to_the_recursion, 0, 2);
   tcase_add_loop_test(tc, the_check_compares_both, 0, 3);
+  tcase_add_loop_test(tc, the_check_does_not_compare_rows_that_are_off_and_motions, 0, 2);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

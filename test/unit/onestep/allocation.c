@@ -1,4 +1,4 @@
-/* Memory: none is taken between the first step and the last, and every allocation may fail. */
+/* Memory: none is taken between the first step and the last, and all is given back. */
 #include "cpodes/compat.h"
 #include "onestep/fixture.h"
 #include "support/alloc.h"
@@ -47,7 +47,7 @@ START_TEST(stepping_and_restarting_allocate_nothing) {
 }
 END_TEST
 
-/* ---- the n-th allocation fails ---- */
+/* ---- a whole life; that every allocation may fail is tested by test/fuzz/faults.c ---- */
 
 static World world;
 static MessageLog message;
@@ -100,39 +100,6 @@ static int create_and_step(const char *method, CPOneStepMem *mem, CPProjector P,
   return flag;
 }
 
-/* More allocations than there are, by far. */
-#define ENOUGH 400
-
-START_TEST(any_failed_allocation_is_reported) {
-  N_Vector abstol = VECTOR(1.0e-6, 1.0e-6, 1.0e-6, 1.0e-6);
-  world           = (World){.p = {1.0, 9.81}};
-  int flag = -1, n = 0;
-  while (flag != CP_SUCCESS && ++n < ENOUGH) {
-    N_Vector y = vector_of(PENDULUM_N, NULL);
-    pendulum_initial(&world.p, y);
-    create_solver(y);
-    CPProjector P    = world_projector(&world, y);
-    CPOneStepMem mem = NULL;
-    message          = (MessageLog){0};
-    alloc_watch_failing(n);
-    flag = create_and_step(kinds[_i], &mem, P, y, abstol);
-    alloc_unwatch();
-    if (alloc_has_failed()) {
-      ck_assert_msg(flag == CP_MEM_FAIL || flag == CP_OUTPUT_PROJ_FAIL, "allocation %d: %d, %s", n,
-                    flag, message.text);
-      ck_assert_msg(!mem || message.code == flag, "allocation %d: %d was not reported", n, flag);
-    } else ck_assert_int_eq(flag, CP_SUCCESS);
-    CPOneStepFree(&mem);
-    CPProjectorFree(&P);
-    free_solver();
-    N_VDestroy(y);
-  }
-  ck_assert_int_lt(n, ENOUGH);
-  ck_assert_int_gt(n, 30);
-  N_VDestroy(abstol);
-}
-END_TEST
-
 START_TEST(a_whole_life_gives_all_memory_back) {
   N_Vector abstol = VECTOR(1.0e-6, 1.0e-6, 1.0e-6, 1.0e-6), y = vector_of(PENDULUM_N, NULL);
   world = (World){.p = {1.0, 9.81}};
@@ -171,7 +138,6 @@ int main(void) {
   TCase *tc    = tcase_create("memory");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, stepping_and_restarting_allocate_nothing, 0, n_explicit_methods);
-  tcase_add_loop_test(tc, any_failed_allocation_is_reported, 0, KINDS);
   tcase_add_loop_test(tc, a_whole_life_gives_all_memory_back, 0, KINDS);
   tcase_add_loop_test(tc, implicit_steps_allocate_nothing, EXPLICIT_KINDS, KINDS);
   suite_add_tcase(suite, tc);

@@ -515,6 +515,8 @@ START_TEST(actions_refuse_bad_states_and_weights) {
   expect_refusal(act, k.y, weights, "ewt[1]", "0");
   entries(weights)[1] = -2.5;
   expect_refusal(act, k.y, weights, "ewt[1]", "-2.5");
+  entries(weights)[1] = 1.0e-160; /* 1 / ewt^2 overflows */
+  expect_refusal(act, k.y, weights, "ewt[1]", "1e-160");
   entries(weights)[1] = NAN;
   expect_refusal(act, k.y, weights, "ewt[1]", "nan");
   entries(weights)[1] = INFINITY;

@@ -163,6 +163,25 @@ START_TEST(a_forward_step_that_fails_when_repeated_is_named) {
 }
 END_TEST
 
+/* CVodeF would interpolate in the step that has failed, or in one of the run before: 0/0. */
+START_TEST(a_run_with_checkpoints_starts_again_after_a_failure_and_from_a_new_start) {
+  int ncheck = 0;
+  run_open(run, methods[_i], 1.0e-6);
+  N_Vector y0 = vector_copy(run->y);
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 20, CV_HERMITE));
+  run->world.f = (Fault){.after = 0.0, .times = -1, .flag = -1};
+  ck_assert_int_lt(CPodeF(run->mem, 1.0, run->y, &run->t, CV_NORMAL, &ncheck), 0);
+  run->world.f.times = 0;
+  for (int k = 0; k < 2; k++) {
+    ck_assert_success(run, CPodeF(run->mem, 1.0, run->y, &run->t, CV_NORMAL, &ncheck));
+    ck_assert_good(run);
+    ck_assert_success(run, CPodeReInit(run->mem, 0.0, y0));
+  }
+  N_VDestroy(y0);
+  run_close(run);
+}
+END_TEST
+
 /* ---- gradients with respect to consistent states ---- */
 
 /* lambda . P v is the same for all v with the same tangential part: for normal ones 0 */
@@ -200,6 +219,8 @@ int main(void) {
   tcase_add_loop_test(tc, forward_steps_are_repeated_to_the_last_bit, 0, 8);
   tcase_add_loop_test(tc, the_forward_state_depends_on_nothing_but_the_state, 0, 2);
   tcase_add_test(tc, a_forward_step_that_fails_when_repeated_is_named);
+  tcase_add_loop_test(tc, a_run_with_checkpoints_starts_again_after_a_failure_and_from_a_new_start,
+                      0, 4);
   tcase_add_test(tc, a_projected_gradient_is_that_of_tangential_motion);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

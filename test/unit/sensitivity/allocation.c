@@ -129,12 +129,48 @@ static void fail_each_in_turn(int mechanism) {
 START_TEST(every_failed_allocation_is_told_and_leaves_nothing) { fail_each_in_turn(_i); }
 END_TEST
 
+/* The solver of the sensitivities that were given up is freed: CVODES must not know it any more. */
+START_TEST(after_sensitivities_that_lacked_memory_the_states_go_on) {
+  const CPMechModel model = slider_crank_model();
+  N_Vector y0 = vector_of(SLIDER_CRANK_N, NULL), *s = N_VCloneVectorArray(NS, y0);
+  crank = slider_crank_haug();
+  for (int n = 1, failed = 1; failed; n++) {
+    sunrealtype t;
+    slider_crank_initial(&crank, y0);
+    for (int i = 0; i < NS; i++) N_VConst(0.0, s[i]);
+    CPodeMem mem = CPodeCreate(CV_ADAMS, test_context);
+    CPMech mech  = CPMechCreate(&model, y0, test_context);
+    CPMechSetUserData(mech, &crank);
+    CPodeSetErrHandlerFn(mem, message_log, &message);
+    ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y0), CP_SUCCESS);
+    ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-5, 1.0e-5), CP_SUCCESS);
+    if (_i) ck_assert_int_eq(CPodeSensInit1(mem, NS, CV_STAGGERED1, NULL, s), CP_SUCCESS);
+    alloc_watch_failing(n);
+    const int flag = _i ? CPodeSetSensParams(mem, &crank.J1, NULL, NULL)
+                        : CPodeSensInit1(mem, NS, CV_STAGGERED1, NULL, s);
+    alloc_unwatch();
+    failed = alloc_has_failed();
+    ck_assert_int_eq(flag, failed ? CP_MEM_FAIL : CP_SUCCESS);
+    if (_i) CVodeSensEEtolerances(CPodeGetCVodeMem(mem));
+    const int going =
+        CPode(mem, 1.0, y0, &t, CV_ONE_STEP); /* without parameters there are no sensitivities */
+    ck_assert(_i || !failed || going == CP_SUCCESS);
+    CPodeFree(&mem);
+    CPMechFree(&mech);
+    ck_assert_int_lt(n, ENOUGH);
+  }
+  N_VDestroyVectorArray(s, NS);
+  N_VDestroy(y0);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("Memory of sensitivities");
   TCase *tc    = tcase_create("allocation");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, stepping_allocates_nothing, 0, 4);
   tcase_add_loop_test(tc, every_failed_allocation_is_told_and_leaves_nothing, 0, 2);
+  tcase_add_loop_test(tc, after_sensitivities_that_lacked_memory_the_states_go_on, 0, 2);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

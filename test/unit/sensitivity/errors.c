@@ -291,6 +291,9 @@ START_TEST(attached_memory_has_sensitivities_and_gets_its_solver_back) {
   CPodeFree(&mem);
   run->mem = own;
   ck_assert_int_eq(CVode(cvode_mem, 1.0, run->y, &t, CV_NORMAL), CV_SUCCESS); /* states alone */
+  ck_assert_int_eq(CVodeReInit(cvode_mem, 1.0, run->y), CV_SUCCESS);
+  ck_assert_int_eq(CVode(cvode_mem, 2.0, run->y, &t, CV_NORMAL),
+                   CV_SUCCESS); /* with all solvers set up */
   CVodeFree(&cvode_mem);
   SUNNonlinSolFree(inner);
 }
@@ -309,6 +312,77 @@ START_TEST(backward_runs_before_forward_ones_are_named) {
   ck_assert_msg(flag == CV_NO_FWD || flag == CV_NO_BCK, "%d: %s", flag,
                 CPodeGetLastMessage(run->mem));
   ck_assert_int_eq(CPodeB(NULL, 0.0, CV_NORMAL), CP_MEM_NULL);
+}
+END_TEST
+
+/* CVodeF takes a derivative of the sensitivities before anything is checked. */
+START_TEST(differences_of_cvodes_without_parameters_are_refused_with_checkpoints) {
+  int ncheck;
+  sunrealtype t;
+  Run other;
+  run_open(&other, ADAMS_FIXED_POINT, 1.0e-6);
+  ck_assert_success(&other, CPodeSensInit1(other.mem, NS, CV_STAGGERED1, NULL, r.s));
+  ck_assert_success(&other, CVodeSensEEtolerances(other.cvode_mem));
+  ck_assert_success(&other, CVodeAdjInit(other.cvode_mem, 10, CV_HERMITE));
+  ck_assert_flag(&other, CPodeF(other.mem, 1.0, other.y, &t, CV_NORMAL, &ncheck), CV_ILL_INPUT);
+  ck_assert_message(&other, "CPodeSetSensParams");
+  run_close(&other);
+}
+END_TEST
+
+START_TEST(a_gradient_without_weights_is_refused) {
+  N_Vector v = vector_copy(run->y);
+  ck_assert_success(run, CPodeSStolerances(run->mem, 1.0e-6, 0.0)); /* at rest */
+  ck_assert_error(CPodeProjectGradient(run->mem, 0, run->y, v), CP_ILL_INPUT, "weights");
+  N_VDestroy(v);
+}
+END_TEST
+
+/* ---- CVODES' differences, in which f fails ---- */
+
+static int failures, what; /* still to come; 1 and -1 are returned, 0 puts a NaN into f */
+
+static int fails_where_moved(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  const World *world = user_data;
+  const int flag     = pendulum_rhs(t, y, ydot, (void *)&world->p);
+  if (world->p.L == 1.0 || failures == 0) return flag;
+  failures--;
+  if (what == 0) entries(ydot)[2] = NAN;
+  return what;
+}
+
+/* CVODES leaves the parameter as it has moved it. */
+START_TEST(a_failure_leaves_the_parameters_as_they_are) {
+  static const int kinds[] = {-1, 1, 0};
+  Run other;
+  run_create(&other, ADAMS_FIXED_POINT, 1.0e-6);
+  what        = kinds[_i];
+  failures    = 0;
+  other.inner = inner_solver(other.method, other.y);
+  ck_assert_success(&other, CPodeSetNonlinearSolver(other.mem, other.inner));
+  ck_assert_success(&other, CPodeInit(other.mem, fails_where_moved, 0.0, other.y));
+  ck_assert_success(&other, CPodeSStolerances(other.mem, 1.0e-6, 1.0e-6));
+  ck_assert_success(&other, CVodeSetUserData(other.cvode_mem, &other.world));
+  ck_assert_success(&other, CPodeSensInit1(other.mem, NS, CV_STAGGERED1, NULL, r.s));
+  ck_assert_success(&other, CPodeSetSensParams(other.mem, &other.world.p.L, NULL, NULL));
+  ck_assert_success(&other, CVodeSensEEtolerances(other.cvode_mem));
+  ck_assert_success(&other, run_to(&other, 0.2));
+  failures = 1; /* the step is repeated, or the run ends */
+  run_to(&other, 1.0);
+  ck_assert_double_eq(other.world.p.L, 1.0);
+  failures = 1000000;
+  ck_assert_int_lt(run_to(&other, 2.0), 0);
+  ck_assert_double_eq(other.world.p.L, 1.0);
+  run_close(&other);
+}
+END_TEST
+
+START_TEST(before_the_first_step_there_are_no_results) {
+  sunrealtype t;
+  sens_start(&r, 1);
+  ck_assert_error(CPodeGetSens(run->mem, &t, r.s), CP_NO_INIT, "no step");
+  ck_assert_error(CPodeGetSensDky(run->mem, 0, 0, r.s), CP_NO_INIT, "no step");
+  ck_assert_error(CPodeGetSensDky1(run->mem, 0, 0, 0, r.s[0]), CP_NO_INIT, "no step");
 }
 END_TEST
 
@@ -347,6 +421,8 @@ int main(void) {
   tcase_add_loop_test(tc, every_function_names_what_has_to_come_first, 0, USES);
   tcase_add_test(tc, every_argument_is_checked);
   tcase_add_test(tc, bad_parameters_are_named);
+  tcase_add_test(tc, before_the_first_step_there_are_no_results);
+  tcase_add_loop_test(tc, a_failure_leaves_the_parameters_as_they_are, 0, 3);
   tcase_add_loop_test(tc, dcdp_that_is_not_the_derivative_of_c_is_found_at_the_start, 0, 4);
   tcase_add_loop_test(tc, dcdp_that_is_right_is_not_refused_at_any_tolerance, 0, 4);
   tcase_add_test(tc, dcdp_alone_is_believed);
@@ -358,6 +434,8 @@ int main(void) {
   tcase_add_test(tc, a_projection_of_the_users_cannot_follow_parameters);
   tcase_add_test(tc, attached_memory_has_sensitivities_and_gets_its_solver_back);
   tcase_add_test(tc, backward_runs_before_forward_ones_are_named);
+  tcase_add_test(tc, differences_of_cvodes_without_parameters_are_refused_with_checkpoints);
+  tcase_add_test(tc, a_gradient_without_weights_is_refused);
   tcase_add_test(tc, arguments_of_the_adjoint_helpers_are_checked);
   tcase_add_test(tc, every_code_has_its_name);
   suite_add_tcase(suite, tc);

@@ -118,6 +118,24 @@ START_TEST(adjoint_gradients_are_those_of_the_closed_form) {
 }
 END_TEST
 
+/* CVODES' polynomials would read points that do not exist; also where there are too few of them. */
+START_TEST(a_run_backwards_has_gradients_too) {
+  sunrealtype G[NG], dG[NG * NS];
+  const CPFunctional F           = functional(_i);
+  const CPAdjointOptions refused = {.interp = CV_POLYNOMIAL},
+                         few     = {.steps = 5, .interp = CV_POLYNOMIAL};
+  sens_open(&r, ADAMS_FIXED_POINT, TOL);
+  ck_assert_flag(run, CPodeFunctionalAdjoint(run->mem, -1.5, &F, &refused, r.s, G, dG, NULL),
+                 CP_NOT_SUPPORTED);
+  ck_assert_message(run, "CV_HERMITE");
+  ck_assert_flag(run, CPodeFunctionalAdjoint(run->mem, 1.5, &F, &few, r.s, G, dG, NULL),
+                 CP_NOT_SUPPORTED);
+  ck_assert_success(run, CPodeFunctionalAdjoint(run->mem, -1.5, &F, NULL, r.s, G, dG, NULL));
+  expect(G, dG, -1.5, BOUND);
+  sens_close(&r);
+}
+END_TEST
+
 /* From (cos e, sin e) at rest: d/de of G_0, against P^T l(t0) = (0, dG/dy, 0, dG/dvy) at e = 0. */
 /* The absolute tolerance follows: with that of 1e-8 the errors are 2.5e-8. Those of the states, at 1e-12, and of the
    closed form's differences are below 1e-10. */
@@ -340,9 +358,35 @@ START_TEST(arguments_are_checked) {
                   "start");
   ck_assert_error(CPodeFunctionalCheck(mem, 0, 1, &F, NULL, start, 0.0, NULL, &worst), CP_ILL_INPUT,
                   "step", "0");
+  N_Vector shorter[NG];
+  for (int k = 0; k < NG; k++) shorter[k] = vector_of(3, NULL);
+  ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, NULL, NULL, G, dG, shorter), CP_ILL_INPUT,
+                  "gradient", "3");
+  ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, NULL, shorter, G, dG, NULL), CP_ILL_INPUT,
+                  "y0S", "3");
+  for (int k = 0; k < NG; k++) N_VDestroy(shorter[k]);
   ck_assert_success(run, run_step(run));
   ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, NULL, NULL, G, dG, NULL), CP_TOO_LATE,
                   "CPodeReInit");
+  sens_close(&r);
+}
+END_TEST
+
+static int no_number(sunrealtype t, N_Vector y, sunrealtype *values, void *user_data) {
+  (void)t, (void)y, (void)user_data;
+  values[0] = NAN;
+  return 0;
+}
+
+START_TEST(a_functional_that_is_not_finite_is_refused) {
+  sunrealtype G, dG[NS];
+  const CPFunctional F = {
+      .ng = 1, .end = _i % 2 ? no_number : NULL, .integrand = _i % 2 ? NULL : no_number};
+  sens_open(&r, ADAMS_FIXED_POINT, 1.0e-5);
+  const int flag = _i / 2 ? CPodeFunctionalAdjoint(run->mem, 0.2, &F, NULL, r.s, &G, dG, NULL)
+                          : CPodeFunctionalForward(run->mem, 0.2, &F, &G, dG);
+  ck_assert_flag(run, flag, CP_ILL_INPUT);
+  ck_assert_message(run, "NaN");
   sens_close(&r);
 }
 END_TEST
@@ -384,6 +428,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, forward_gradients_are_those_of_the_closed_form, 0, 8);
   tcase_add_loop_test(tc, adjoint_gradients_are_those_of_the_closed_form, 0, 16);
+  tcase_add_loop_test(tc, a_run_backwards_has_gradients_too, 0, 2);
   tcase_add_loop_test(tc, a_relative_tolerance_alone_decides_on_the_digits_of_a_gradient, 0, 2);
   tcase_add_test(tc, one_inf_in_the_adjoint_equations_spoils_no_gradient);
   tcase_add_loop_test(tc, the_gradient_with_respect_to_the_start_is_that_of_runs_side_by_side, 0, 2);
@@ -392,6 +437,7 @@ int main(void) {
   tcase_add_test(tc, the_check_finds_a_wrong_derivative);
   tcase_add_test(tc, memory_grows_with_checkpoints_only);
   tcase_add_test(tc, arguments_are_checked);
+  tcase_add_loop_test(tc, a_functional_that_is_not_finite_is_refused, 0, 4);
   tcase_add_loop_test(tc, failing_functions_are_named_every_way, 0, 6);
   tcase_add_loop_test(tc, a_run_that_fails_tells_why_both_ways, 0, 2);
   suite_add_tcase(suite, tc);

@@ -325,6 +325,60 @@ START_TEST(without_parameters_there_are_no_sensitivities) {
 }
 END_TEST
 
+/* Nobody has used the system before: it has no workspace yet. */
+START_TEST(the_adjoint_needs_no_integrator) {
+  System *s   = system_create(PENDULUM);
+  CPMech mech = CPMechCreate(&s->model, s->y, test_context);
+  N_Vector l = vector_copy(s->y), ldot = vector_copy(s->y), expected = vector_copy(s->y);
+  ck_assert_int_eq(CPMechSetUserData(mech, s->user_data), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAdjointRhs(s->t, s->y, l, ldot, mech), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAdjointRhs(s->t, s->y, l, expected, s->mech), CP_SUCCESS);
+  ck_assert_double_le(max_distance(ldot, expected), 0.0);
+  N_VDestroy(l), N_VDestroy(ldot), N_VDestroy(expected);
+  CPMechFree(&mech);
+  system_free(&s);
+}
+END_TEST
+
+/* The integrator's number of parameters would be one, the system's another. */
+START_TEST(forward_sensitivities_keep_their_parameters) {
+  System *s        = system_create(PENDULUM);
+  N_Vector v       = vector_copy(s->y);
+  sunrealtype p[2] = {1, 2};
+  CPodeMem mem     = CPodeCreate(CV_BDF, test_context);
+  CPodeSetErrHandlerFn(mem, message_log, &s->log);
+  ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSensInit1(mem, 1, CV_STAGGERED1, NULL, &v), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetParams(s->mech, 2, p, NULL, NULL), CP_NOT_SUPPORTED);
+  ck_assert_mentions(s->log.text, "CPodeSetSensParams");
+  CPodeFree(&mem);
+  ck_assert_int_eq(CPMechSetParams(s->mech, 2, p, NULL, NULL), CP_SUCCESS);
+  N_VDestroy(v);
+  system_free(&s);
+}
+END_TEST
+
+/* The reason is the system's. */
+START_TEST(a_consistent_start_that_fails_is_named) {
+  System *s        = system_create(PENDULUM);
+  N_Vector v       = vector_copy(s->y);
+  sunrealtype p[2] = {1, 9.81};
+  broken           = "failure";
+  CPodeMem mem     = CPodeCreate(CV_BDF, test_context);
+  CPodeSetErrHandlerFn(mem, message_log, &s->log);
+  ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSensInit1(mem, 1, CV_STAGGERED1, NULL, &v), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSetSensParams(mem, p, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetParamJac(s->mech, pendulum_parameters), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSensCalcIC(mem), CP_MECHFUNC_FAIL);
+  ck_assert_mentions(s->log.text, "parameter derivatives");
+  CPodeFree(&mem);
+  N_VDestroy(v);
+  system_free(&s);
+}
+END_TEST
+
 START_TEST(constraints_of_a_system_are_its_own) {
   System *s    = system_create(PENDULUM);
   N_Vector v   = vector_copy(s->y);
@@ -353,6 +407,9 @@ int main(void) {
   tcase_add_loop_test(tc, wrong_derivatives_are_named, 0, 4);
   tcase_add_test(tc, failing_derivatives_are_named);
   tcase_add_test(tc, without_parameters_there_are_no_sensitivities);
+  tcase_add_test(tc, the_adjoint_needs_no_integrator);
+  tcase_add_test(tc, forward_sensitivities_keep_their_parameters);
+  tcase_add_test(tc, a_consistent_start_that_fails_is_named);
   tcase_add_test(tc, constraints_of_a_system_are_its_own);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

@@ -1,0 +1,370 @@
+/* Calls of cpodes.h, and CVODES' own on its memory. */
+#include "cpodes/compat.h"
+#include "world.h"
+
+#include <cvodes/cvodes_ls.h>
+#include <math.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+#include <sunnonlinsol/sunnonlinsol_newton.h>
+
+static Promise *promise(World *w) { return &w->promise[0]; }
+static void *cvodes(World *w) { return CPodeGetCVodeMem(w->mem); }
+
+static void destroy_nls(void *nls) { SUNNonlinSolFree(nls); }
+static void destroy_ls(void *ls) { SUNLinSolFree(ls); }
+static void destroy_matrix(void *A) { SUNMatDestroy(A); }
+
+static SUNNonlinearSolver nonlinear_solver(World *w, int newton) {
+  SUNNonlinearSolver nls = newton ? SUNNonlinSol_Newton(w->start, w->ctx)
+                                  : SUNNonlinSol_FixedPoint(w->start, below(w, 3), w->ctx);
+  say(w, newton ? "{Newton} " : "{fixed point} ");
+  return keep(w, nls, destroy_nls);
+}
+
+/* ---- life cycle ---- */
+
+static void ready(World *w, sunrealtype tol) {
+  if (!w->mem) return;
+  *promise(w) = (Promise){.tol = tol, .eps = 0.1, .tstop = NAN};
+  w->adjoint = w->sensitivities = w->functionals = 0;
+  CALL(w, CPODE, CPodeSetErrHandlerFn(w->mem, world_message, w));
+  CALL(w, NOBODY, CVodeSetMaxNumSteps(cvodes(w), 200));
+}
+
+void cpode_create(World *w) {
+  if (w->mem) return;
+  const int lmm = chance(w, 0.5) ? CV_BDF : CV_ADAMS;
+  say(w, "{%s} ", lmm == CV_BDF ? "BDF" : "ADAMS");
+  w->mem = CREATE(w, CPodeCreate(lmm, w->ctx));
+  ready(w, 0.0);
+}
+
+#ifdef CP_CVODES_HAS_EHFUN
+static void ignore(int code, const char *module, const char *function, char *msg, void *data) {
+  (void)code, (void)module, (void)function, (void)msg, (void)data;
+}
+#endif
+
+/* Memory of a program's own, perhaps with some steps behind it */
+void cpode_attach(World *w) {
+  if (w->mem) return;
+  const int lmm = chance(w, 0.5) ? CV_BDF : CV_ADAMS, newton = chance(w, 0.5);
+  const sunrealtype tol = random_magnitude(&w->random, 1e-8, 1e-4);
+  void *cv              = CVodeCreate(lmm, w->ctx);
+  N_Vector y            = nearby(w, 0.0);
+  if (!y || N_VGetLength(y) != w->m.n) y = w->start;
+#ifdef CP_CVODES_HAS_EHFUN
+  CVodeSetErrHandlerFn(cv, ignore, NULL);
+#endif
+  w->foreign = cv;
+  say(w, "{%s} ", lmm == CV_BDF ? "BDF" : "ADAMS");
+  CALL(w, NOBODY, CVodeInit(cv, mechanism_rhs, w->t, w->start));
+  CALL(w, NOBODY, CVodeSStolerances(cv, tol, tol));
+  SUNNonlinearSolver nls = nonlinear_solver(w, newton);
+  CALL(w, NOBODY, CVodeSetNonlinearSolver(cv, nls));
+  if (newton) {
+    SUNMatrix A        = keep(w, SUNDenseMatrix(w->m.n, w->m.n, w->ctx), destroy_matrix);
+    SUNLinearSolver ls = keep(w, SUNLinSol_Dense(w->start, A, w->ctx), destroy_ls);
+    CALL(w, NOBODY, CVodeSetLinearSolver(cv, ls, A));
+  }
+  const int wrong = chance(w, w->odd * 0.3), own = newton && chance(w, 0.3);
+  if (wrong) say(w, "{wrong method} ");
+  w->mem =
+      CREATE(w, CPodeAttach(cv, wrong ? CV_BDF + CV_ADAMS - lmm : lmm, own ? NULL : nls, y, w->ctx));
+  ready(w, tol);
+  if (w->mem) promise_start(w, promise(w), w->t, w->start);
+}
+
+void cpode_free(World *w) {
+  FREE(w, CPodeFree(&w->mem));
+  if (w->mem) complain(w, "a free function that leaves its pointer", "CPodeFree");
+  w->P_of_mem = w->mech_of_mem = 0;
+  if (w->foreign) CVodeFree(&w->foreign);
+}
+
+static int start_from(World *w, sunrealtype t0, N_Vector y0, int flag) {
+  if (flag == CP_SUCCESS) promise_start(w, promise(w), t0, y0);
+  return flag;
+}
+
+static sunrealtype start_time(World *w) {
+  const sunrealtype t0 = chance(w, w->odd) ? number(w, 1e-3, 1e3) : w->t;
+  if (t0 != w->t) w->another_solution = 1; /* starts are consistent at w->t */
+  return t0;
+}
+
+void cpode_init(World *w) {
+  N_Vector y0 = start_state(w);
+  if (y0 && N_VGetLength(y0) != w->m.n) y0 = w->start; /* the functions are for n components */
+  const sunrealtype t0 = start_time(w);
+  start_from(w, t0, y0, CALL(w, CPODE, CPodeInit(w->mem, mechanism_rhs, t0, y0)));
+}
+
+static void reinit(World *w) {
+  N_Vector y0          = start_state(w);
+  const sunrealtype t0 = start_time(w);
+  start_from(w, t0, y0, CALL(w, CPODE, CPodeReInit(w->mem, t0, y0)));
+}
+
+static void looser(World *w, int flag, sunrealtype tol) {
+  if (flag == CP_SUCCESS && tol > promise(w)->tol) promise(w)->tol = tol;
+}
+
+void cpode_tolerances(World *w) {
+  const int how = below(w, 6);
+  if (how == 0) {
+    looser(w, CALL(w, CPODE, CPodeWFtolerances(w->mem, mechanism_weights)), WEIGHTS_TOL);
+    return;
+  }
+  const sunrealtype reltol = number(w, 1e-9, 1e-3);
+  if (how == 1) {
+    N_Vector abstol = numbers(w, w->m.n, 1e-9, 1e-4);
+    const int flag  = CALL(w, CPODE, CPodeSVtolerances(w->mem, reltol, abstol));
+    if (flag == CP_SUCCESS) looser(w, flag, fmax(reltol, N_VMaxNorm(abstol)));
+    return;
+  }
+  const sunrealtype abstol = number(w, 1e-9, 1e-4);
+  looser(w, CALL(w, CPODE, CPodeSStolerances(w->mem, reltol, abstol)), fmax(reltol, abstol));
+}
+
+/* ---- options ---- */
+
+void cpode_projector(World *w) {
+  if (w->mech_of_mem && !chance(w, w->odd)) return;
+  const int none = chance(w, w->odd) || !w->P;
+  if (none) {
+    if (CALL(w, CPODE, CPodeSetProjector(w->mem, NULL)) == CP_SUCCESS) w->P_of_mem = 0;
+    promise(w)->projected = 0;
+  } else if (CALL(w, CPODE, CPodeSetProjector(w->mem, w->P)) == CP_SUCCESS) {
+    w->P_of_mem           = 1;
+    promise(w)->projected = promise(w)->t == promise(w)->t0;
+  }
+}
+
+static void set_nonlinear_solver(World *w) {
+  SUNNonlinearSolver nls = chance(w, 0.2) ? NULL : nonlinear_solver(w, chance(w, 0.4));
+  CALL(w, CPODE, CPodeSetNonlinearSolver(w->mem, nls));
+}
+
+/* Not what CVODES' own memory survives: before CVodeInit, and a solver that it meets after the first step
+ * without setting it up */
+static int before_first_step(World *w) {
+  long int nst = 0;
+  return w->mem && promise(w)->started && CVodeGetNumSteps(cvodes(w), &nst) == CV_SUCCESS &&
+         nst == 0;
+}
+
+static void set_linear_solver(World *w) {
+  if (!before_first_step(w)) return;
+  SUNMatrix A        = keep(w, SUNDenseMatrix(w->m.n, w->m.n, w->ctx), destroy_matrix);
+  SUNLinearSolver ls = keep(w, SUNLinSol_Dense(w->start, A, w->ctx), destroy_ls);
+  CALL(w, NOBODY, CVodeSetLinearSolver(cvodes(w), ls, A));
+}
+
+void cpode_solver(World *w) {
+  if (chance(w, 0.5)) set_linear_solver(w);
+  else CALL(w, CPODE, CPodeSetNonlinearSolver(w->mem, nonlinear_solver(w, 0)));
+}
+
+static void set_conv_coef(World *w) {
+  const sunrealtype coef = number(w, 1e-3, 0.3);
+  if (coef > 0.3) w->another_solution = 1;
+  CALL(w, CPODE, CPodeSetNonlinConvCoef(w->mem, coef));
+}
+
+static void set_frequency(World *w) {
+  const int n = whole(w, 1, 10);
+  if (n != 1) w->off_manifold = 1;
+  CALL(w, CPODE, CPodeSetProjFrequency(w->mem, n));
+}
+
+static void set_test(World *w) {
+  w->off_manifold = 1;
+  CALL(w, CPODE, CPodeSetProjTestCnstr(w->mem, below(w, 2)));
+}
+
+static void set_estimate(World *w) {
+  CALL(w, CPODE, CPodeSetProjErrEst(w->mem, (CPErrEst)below(w, 4)));
+}
+
+static void set_max_correction(World *w) {
+  const sunrealtype wrms = number(w, 1e-3, 1e4);
+  CALL(w, CPODE, CPodeSetProjMaxCorrection(w->mem, wrms));
+}
+
+static void set_output(World *w) {
+  w->off_manifold = 1;
+  CALL(w, CPODE, CPodeSetProjOutput(w->mem, below(w, 2)));
+}
+
+static void set_handler(World *w) {
+  w->loud = 1;
+  CALL(w, CPODE, CPodeSetErrHandlerFn(w->mem, NULL, NULL));
+  if (chance(w, 0.8)) CALL(w, CPODE, CPodeSetErrHandlerFn(w->mem, world_message, w));
+}
+
+/* ---- CVODES' options ---- */
+
+/* After the first step CVODES does not look at what the functions are there: roots of the past are found. */
+static void roots(World *w) {
+  if (!before_first_step(w)) return;
+  const int n = chance(w, 0.8) ? 2 : 0;
+  if (CALL(w, NOBODY, CVodeRootInit(cvodes(w), n, mechanism_roots)) == CV_SUCCESS)
+    promise(w)->roots = n > 0, promise(w)->root_free = promise(w)->t;
+}
+
+static void root_direction(World *w) {
+  int direction[2]  = {below(w, 3) - 1, below(w, 3) - 1};
+  promise(w)->roots = 0;
+  CALL(w, NOBODY, CVodeSetRootDirection(cvodes(w), direction));
+}
+
+static void root_info(World *w) {
+  int found[2];
+  if (w->mem) CALL(w, NOBODY, CVodeGetRootInfo(cvodes(w), found));
+}
+
+static void stop_time(World *w) {
+  const sunrealtype ahead = number(w, 1e-3, 0.5),
+                    tstop = promise(w)->t + (w->backward ? -ahead : ahead);
+  CALL(w, NOBODY, CVodeSetStopTime(cvodes(w), tstop));
+}
+
+static void step_sizes(World *w) {
+  const sunrealtype h = number(w, 1e-8, 0.1);
+  const int which     = below(w, 3);
+  if (isnan(h)) return; /* CVODES takes it for good */
+  if (which == 0) CALL(w, NOBODY, CVodeSetInitStep(cvodes(w), h));
+  if (which == 1) CALL(w, NOBODY, CVodeSetMaxStep(cvodes(w), h));
+  if (which == 2) CALL(w, NOBODY, CVodeSetMinStep(cvodes(w), h * 1e-3));
+}
+
+static void limits(World *w) {
+  const int n = whole(w, 1, 12), which = below(w, 6);
+  if (!promise(w)->started || n < 1) return; /* CVODES 6.4 prints, or returns codes of its solver */
+  if (which == 0) CALL(w, NOBODY, CVodeSetMaxNumSteps(cvodes(w), n > 0 && n < 99 ? 20 * n : 100));
+  if (which == 1 && before_first_step(w)) /* CVODES overwrites its history where the order is above */
+    CALL(w, NOBODY, CVodeSetMaxOrd(cvodes(w), n));
+  if (which == 2) CALL(w, NOBODY, CVodeSetMaxErrTestFails(cvodes(w), n));
+  if (which == 3) CALL(w, NOBODY, CVodeSetMaxConvFails(cvodes(w), n));
+  if (which == 4) CALL(w, NOBODY, CVodeSetMaxNonlinIters(cvodes(w), n));
+  if (which == 5) CALL(w, NOBODY, CVodeSetStabLimDet(cvodes(w), below(w, 2)));
+}
+
+static void constraints(World *w) {
+  if (!promise(w)->started) return;
+  N_Vector c = N_VClone(w->start);
+  if (!c) no_memory();
+  N_VConst(0.0, c);
+  N_VGetArrayPointer(c)[0] = 1.0;
+  w->another_solution      = 1;
+  CALL(w, NOBODY, CVodeSetConstraints(cvodes(w), chance(w, 0.5) ? c : NULL));
+  N_VDestroy(c);
+}
+
+static void user_data(World *w) {
+  if (w->mech_of_mem && !chance(w, w->odd)) return;
+  CALL(w, NOBODY, CVodeSetUserData(cvodes(w), w));
+}
+
+static void quadrature(World *w) {
+  if (!w->mem || promise(w)->quadrature) return;
+  promise(w)->quadrature = 1;
+  N_Vector q             = N_VNew_Serial(1, w->ctx);
+  if (!q) no_memory();
+  N_VConst(0.0, q);
+  if (CALL(w, NOBODY, CVodeQuadInit(cvodes(w), mechanism_quadrature, q)) == CV_SUCCESS &&
+      chance(w, 0.5)) {
+    CALL(w, NOBODY, CVodeSetQuadErrCon(cvodes(w), SUNTRUE));
+    CALL(w, NOBODY, CVodeQuadSStolerances(cvodes(w), 1e-5, 1e-5));
+  }
+  N_VDestroy(q);
+}
+
+/* ---- actions ---- */
+
+static void calc_ic(World *w) {
+  const int flag = CALL(w, CPODE, CPodeCalcIC(w->mem));
+  N_Vector y0    = vector(w, w->m.n);
+  if (CALL(w, CPODE, CPodeGetConsistentIC(w->mem, y0)) == CP_SUCCESS && flag == CP_SUCCESS)
+    promise_start(w, promise(w), promise(w)->t0, y0);
+}
+
+void cpode_evolve(World *w) {
+  Promise *k             = promise(w);
+  N_Vector yout          = vector(w, w->m.n);
+  const int itask        = chance(w, 0.3) ? CV_ONE_STEP : chance(w, w->odd) ? 7 : CV_NORMAL;
+  const sunrealtype back = w->backward ? -1.0 : 1.0, step = number(w, 1e-6, 0.3),
+                    tout = k->t + (chance(w, w->odd) ? -back : back) * step;
+  sunrealtype tret = k->t, reached = k->t0;
+  if (yout) N_VConst(SENTINEL, yout);
+  say(w, "{tout = %.17g, %s} ", tout, itask == CV_NORMAL ? "normal" : "one step");
+  int flag, ncheck;
+  if (w->adjoint)
+    flag = CALL(w, CPODE,
+                CPodeF(w->mem, tout, yout, &tret, itask, chance(w, w->odd) ? NULL : &ncheck));
+  else flag = CALL(w, CPODE, CPode(w->mem, tout, yout, &tret, itask));
+  if (!w->mem) return;
+  CVodeGetCurrentTime(cvodes(w), &reached);
+  promise_judge(w, k, flag, tout, itask, yout, tret, reached);
+}
+
+static void get_dky(World *w) {
+  if (!w->mem) return;
+  sunrealtype reached = 0.0, h = 0.0;
+  CVodeGetCurrentTime(cvodes(w), &reached);
+  CVodeGetLastStep(cvodes(w), &h);
+  const int k         = chance(w, 0.7) ? 0 : whole(w, 0, 5);
+  const sunrealtype t = reached - h * random_between(&w->random, 0.0, chance(w, w->odd) ? 3.0 : 1.0);
+  N_Vector dky        = vector(w, w->m.n);
+  say(w, "{t = %.17g} ", t);
+  const int flag = CALL(w, CPODE, CPodeGetDky(w->mem, t, k, dky));
+  if (flag == CP_SUCCESS && k == 0)
+    promise_compare(w, promise(w), t, dky, "wrong output within the step");
+}
+
+static void results(World *w) {
+  N_Vector ele = vector(w, w->m.n);
+  CPodeProjStats stats;
+  CALL(w, CPODE, CPodeGetEstLocalErrors(w->mem, ele));
+  CALL(w, CPODE, CPodeGetProjStats(w->mem, &stats));
+  FILE *file = tmpfile();
+  if (!file) return;
+  CALL(w, CPODE,
+       CPodePrintAllStats(w->mem, file,
+                          chance(w, 0.5) ? SUN_OUTPUTFORMAT_TABLE : SUN_OUTPUTFORMAT_CSV));
+  fclose(file);
+}
+
+const Action cpode_actions[] = {{"create CPode", cpode_create, 1},
+                                {"attach CPode", cpode_attach, 1},
+                                {"free CPode", cpode_free, 1},
+                                {"CPode: init", cpode_init, 1},
+                                {"CPode: re-init", reinit, 4},
+                                {"CPode: tolerances", cpode_tolerances, 2},
+                                {"CPode: projector", cpode_projector, 2},
+                                {"CPode: nonlinear solver", set_nonlinear_solver, 2},
+                                {"CPode: linear solver", set_linear_solver, 1},
+                                {"CPode: convergence", set_conv_coef, 1},
+                                {"CPode: frequency", set_frequency, 1},
+                                {"CPode: test", set_test, 1},
+                                {"CPode: estimate", set_estimate, 2},
+                                {"CPode: bound of corrections", set_max_correction, 2},
+                                {"CPode: project output", set_output, 1},
+                                {"CPode: handler", set_handler, 1},
+                                {"CPode: roots", roots, 2},
+                                {"CPode: direction of roots", root_direction, 1},
+                                {"CPode: roots found", root_info, 1},
+                                {"CPode: stop time", stop_time, 2},
+                                {"CPode: step sizes", step_sizes, 2},
+                                {"CPode: limits", limits, 2},
+                                {"CPode: inequalities", constraints, 1},
+                                {"CPode: user data", user_data, 1},
+                                {"CPode: quadrature", quadrature, 1},
+                                {"CPode: consistent start", calc_ic, 3},
+                                {"CPode", cpode_evolve, 30},
+                                {"CPode: output", get_dky, 5},
+                                {"CPode: results", results, 1},
+                                {NULL, NULL, 0}};

@@ -1,0 +1,242 @@
+/* Calls of cpodes_mechanics.h. */
+#include "world.h"
+
+#include <math.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+static void prescribe(World *w) {
+  const int i             = chance(w, w->odd) ? whole(w, 0, w->m.nq) : w->m.x;
+  const sunrealtype step  = number(w, 1e-4, 1e-2);
+  const CPMotionFn rate   = chance(w, 0.5) ? mechanism_motion_rate : NULL,
+                   second = chance(w, 0.5) ? mechanism_motion_acceleration : NULL;
+  if (step > 1e-2 || step < 1e-4 || i != w->m.x) w->another_solution = 1;
+  const int flag = CALL(
+      w, MECHANICS,
+      CPMechPrescribe(w->mech, i, (CPMotion)below(w, 3), mechanism_motion, rate, second, step, w));
+  if (flag != CP_SUCCESS || !(w->m.features & DRIVEN)) w->another_solution = 1;
+}
+
+static void ready(World *w) {
+  if (!w->mech) return;
+  w->mech_freed = 0;
+  CALL(w, MECHANICS, CPMechSetErrHandlerFn(w->mech, world_message, w));
+  if (w->m.quaternion >= 0 && !chance(w, w->odd * 0.3)) {
+    if (w->m.features & KINEMATICS)
+      CALL(w, MECHANICS, CPMechAddUnitNorm(w->mech, w->m.quaternion, 4, 1.0));
+    else CALL(w, MECHANICS, CPMechAddQuaternion(w->mech, w->m.quaternion, w->m.omega, w->m.frame));
+  }
+  if (w->m.features & DRIVEN) prescribe(w);
+}
+
+static void spoil(World *w, CPMechModel *model) {
+  sunindextype *const sizes[] = {&model->nu, &model->nq, &model->nz,
+                                 &model->np, &model->nv, &model->na};
+  if (chance(w, 0.5)) *sizes[below(w, 6)] += below(w, 5) - 2;
+  else if (chance(w, 0.5)) model->A = NULL;
+  else if (chance(w, 0.5)) model->p = NULL;
+  else model->f = NULL;
+}
+
+/* A model whose sizes are wrong is only good for being refused. */
+void mechanics_create(World *w) {
+  if (w->mech) return;
+  CPMechModel model;
+  const int spoilt = chance(w, w->odd * 0.3);
+  if (!mechanism_model(&w->m, below(w, 3), below(w, 2), below(w, 2), w->ctx, &model)) no_memory();
+  SUNMatrix M = model.M_tmpl, A = model.A_tmpl;
+  if (spoilt) spoil(w, &model);
+  w->mech = CREATE(w, CPMechCreate(&model, w->start, w->ctx));
+  SUNMatDestroy(M);
+  SUNMatDestroy(A);
+  if (spoilt) FREE(w, CPMechFree(&w->mech));
+  else ready(w);
+}
+
+/* "Free the integrator first": after it, that is all that can be done with it. */
+static void mechanics_free(World *w) {
+  if (w->mech_of_mem) cpode_free(w);
+  if (w->mech_of_one) onestep_free(w);
+  FREE(w, CPMechFree(&w->mech));
+  if (w->mech) complain(w, "a free function that leaves its pointer", "CPMechFree");
+}
+
+void mechanics_attach(World *w) {
+  N_Vector y0          = start_state(w);
+  const sunrealtype t0 = w->t;
+  const int one        = w->one && (!w->mem || chance(w, 0.5));
+  const int flag       = one ? CALL(w, MECHANICS, CPMechAttachOneStep(w->mech, w->one, t0, y0))
+                             : CALL(w, MECHANICS, CPMechAttach(w->mech, w->mem, t0, y0));
+  if (flag != CP_SUCCESS) return;
+  Promise *k = &w->promise[one];
+  if (one) w->mech_of_one = 1;
+  else w->mech_of_mem = 1;
+  k->projected = k->projected || !k->attached; /* the projector may have been taken away since */
+  k->attached  = 1;
+  promise_start(w, k, t0, y0);
+}
+
+static void user_data(World *w) {
+  CALL(w, MECHANICS, CPMechSetUserData(w->mech, w));
+  FREE(w, CPMechGetUserData(w->mech));
+}
+
+static void set_handler(World *w) {
+  w->loud = 1;
+  CALL(w, MECHANICS, CPMechSetErrHandlerFn(w->mech, NULL, NULL));
+  if (chance(w, 0.8)) CALL(w, MECHANICS, CPMechSetErrHandlerFn(w->mech, world_message, w));
+}
+
+static void set_active(World *w) {
+  sunrealtype mask[2 * MOST_ROWS] = {1, 1, 1, 1, 1, 1, 1, 1};
+  if (chance(w, 0.7)) mask[below(w, MOST_ROWS)] = 0.0, w->another_solution = 1;
+  CALL(w, MECHANICS, CPMechSetActive(w->mech, chance(w, 0.3) ? NULL : mask));
+}
+
+static void set_metric(World *w) {
+  CALL(w, MECHANICS, CPMechSetMetric(w->mech, (CPMechMetric)below(w, 5)));
+}
+
+static void set_linear_solver(World *w) {
+  CALL(w, MECHANICS, CPMechSetLinearSolver(w->mech, (CPKktLinSol)below(w, 5)));
+}
+
+static void set_newton(World *w) {
+  CALL(w, MECHANICS, CPMechSetNewton(w->mech, (CPMechNewton)below(w, 4)));
+}
+
+static void set_multiplier_tol(World *w) {
+  const sunrealtype rtol = number(w, 1e-13, 1e-6), atol = number(w, 1e-13, 1e-6);
+  const int n = whole(w, 1, 60);
+  CALL(w, MECHANICS, CPMechSetMultiplierTol(w->mech, rtol, atol, n));
+}
+
+static void set_time_scale(World *w) {
+  const int order[1]    = {whole(w, 0, 2)};
+  const sunrealtype tau = chance(w, 0.3) ? CP_TAU_STEP : number(w, 1e-3, 10.0);
+  w->another_solution   = 1;
+  CALL(w, MECHANICS,
+       CPMechSetErrorTimeScale(w->mech, tau, w->m.nz && chance(w, 0.5) ? order : NULL));
+}
+
+static void set_difference_time(World *w) {
+  const sunrealtype time = number(w, 1e-3, 1.0);
+  if (!(time >= 1e-3 && time <= 1.0)) w->another_solution = 1;
+  CALL(w, MECHANICS, CPMechSetDifferenceTime(w->mech, time));
+}
+
+static void set_max_order(World *w) {
+  const int order = whole(w, 1, 5);
+  CALL(w, MECHANICS, CPMechSetMaxOrd(w->mech, order));
+}
+
+/* ---- actions ---- */
+
+static void calc_ic(World *w) {
+  N_Vector y = nearby(w, chance(w, 0.3) ? 1.0 : 1e-2), weights = numbers(w, w->m.n, 0.1, 10.0),
+           id = numbers(w, w->m.n, 1.0, 2.0);
+  sunrealtype udot[MOST_U], lambda[MOST_ROWS + 1];
+  if (id && chance(w, 0.3)) N_VGetArrayPointer(id)[below(w, (int)N_VGetLength(id))] = 0.0;
+  CALL(w, MECHANICS,
+       CPMechCalcIC(w->mech, w->t, y, chance(w, 0.5) ? weights : NULL, chance(w, 0.5) ? id : NULL,
+                    udot, lambda));
+}
+
+/* Accelerations are those of the mechanism. */
+static void accelerations(World *w) {
+  N_Vector y               = start_state(w);
+  sunrealtype udot[MOST_U] = {0}, lambda[MOST_ROWS + 1], right[MOST_N];
+  const int flag = CALL(w, MECHANICS, CPMechAccelerations(w->mech, w->t, y, udot, lambda));
+  for (int i = 0; !flag && i < w->m.nu; i++)
+    if (!isfinite(udot[i]))
+      complain(w, "accelerations that are not finite", "component %d is %g", i, udot[i]);
+  if (flag || !y || N_VGetLength(y) != w->m.n) return;
+  mechanism_derivative(&w->m, w->t, N_VGetArrayPointer(y), right);
+}
+
+static void evaluate(World *w) {
+  sunrealtype udot[MOST_U], lambda[MOST_ROWS + 1], reaction[MOST_U];
+  CPMechOutput out = {.udot = udot, .lambda = lambda, .reaction = reaction};
+  N_Vector y       = start_state(w);
+  CALL(w, MECHANICS, CPMechEvaluate(w->mech, w->t, y, &out));
+}
+
+static void project_vector(World *w) {
+  sunrealtype x[MOST_U] = {1, -1, 2, 0.5, 0.2, 1};
+  N_Vector y            = start_state(w);
+  const int which       = below(w, 3);
+  if (which == 0) CALL(w, MECHANICS, CPMechProjectTangent(w->mech, w->t, y, x));
+  if (which == 1) CALL(w, MECHANICS, CPMechProjectNormal(w->mech, w->t, y, x));
+  if (which == 2) CALL(w, MECHANICS, CPMechProjectCotangent(w->mech, w->t, y, x));
+}
+
+static void delassus(World *w) {
+  const sunindextype n         = CPMechGetNumMultipliers(w->mech);
+  SUNMatrix S                  = n > 0 ? SUNDenseMatrix(n, n, w->ctx) : NULL;
+  N_Vector y                   = start_state(w);
+  sunrealtype x[MOST_ROWS + 1] = {1, 2, -1, 0.5, 1}, Sx[MOST_ROWS + 1];
+  const int which              = below(w, 4);
+  if (which == 0) CALL(w, MECHANICS, CPMechDelassus(w->mech, w->t, y, S));
+  if (which == 1) CALL(w, MECHANICS, CPMechEffectiveMass(w->mech, w->t, y, S));
+  if (which == 2) CALL(w, MECHANICS, CPMechDelassusTimes(w->mech, w->t, y, x, Sx));
+  if (which == 3) CALL(w, MECHANICS, CPMechEffectiveMassTimes(w->mech, w->t, y, x, Sx));
+  SUNMatDestroy(S);
+}
+
+static void impact(World *w) {
+  N_Vector y                       = start_state(w);
+  sunrealtype named[MOST_ROWS + 1] = {1}, impulse[MOST_ROWS + 1];
+  const sunrealtype e              = number(w, 1e-3, 1.0);
+  CALL(w, MECHANICS, CPMechImpact(w->mech, w->t, y, chance(w, 0.5) ? named : NULL, e, impulse));
+}
+
+static void check(World *w) {
+  CPMechReport report;
+  N_Vector y     = start_state(w);
+  const int flag = CALL(w, MECHANICS, CPMechCheck(w->mech, w->t, y, &report));
+  if ((flag == CP_MECH_A_WRONG || flag == CP_MECH_B_WRONG || flag == CP_MECH_DERIV_WRONG) &&
+      !disturb_struck(NULL) && w->odd == 0.0)
+    complain(w, "a right model that is said to be wrong", "%d: %s", flag, w->text);
+}
+
+static void results(World *w) {
+  CPMechStats stats;
+  CALL(w, MECHANICS, CPMechGetStats(w->mech, &stats));
+}
+
+/* The projector that the mechanism owns: it is neither created nor freed. */
+static void own_projector(World *w) {
+  if (!w->mech) return;
+  CPProjector P  = w->P;
+  const int used = w->P_of_mem;
+  w->P           = CPMechGetProjector(w->mech);
+  w->P_of_mem    = 1;
+  if (w->P) act(w, projector_actions);
+  w->P        = P;
+  w->P_of_mem = used;
+}
+
+const Action mechanics_actions[] = {{"create a mechanical system", mechanics_create, 2},
+                                    {"free the mechanical system", mechanics_free, 1},
+                                    {"attach the mechanical system", mechanics_attach, 3},
+                                    {"mechanics: user data", user_data, 1},
+                                    {"mechanics: handler", set_handler, 1},
+                                    {"mechanics: motion", prescribe, 1},
+                                    {"mechanics: active rows", set_active, 3},
+                                    {"mechanics: metric", set_metric, 3},
+                                    {"mechanics: linear solver", set_linear_solver, 2},
+                                    {"mechanics: Newton", set_newton, 2},
+                                    {"mechanics: tolerance of multipliers", set_multiplier_tol, 1},
+                                    {"mechanics: time scale", set_time_scale, 1},
+                                    {"mechanics: time of differences", set_difference_time, 1},
+                                    {"mechanics: largest order", set_max_order, 1},
+                                    {"mechanics: consistent start", calc_ic, 3},
+                                    {"mechanics: accelerations", accelerations, 2},
+                                    {"mechanics: outputs", evaluate, 2},
+                                    {"mechanics: project a vector", project_vector, 2},
+                                    {"mechanics: Delassus", delassus, 2},
+                                    {"mechanics: impact", impact, 2},
+                                    {"mechanics: check", check, 1},
+                                    {"mechanics: results", results, 1},
+                                    {"mechanics: own projector", own_projector, 3},
+                                    {NULL, NULL, 0}};

@@ -1,0 +1,257 @@
+/* Calls of cpodes_onestep.h. */
+#include "cpodes/compat.h"
+#include "world.h"
+
+#include <arkode/arkode_arkstep.h>
+#include <math.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+static Promise *promise(World *w) { return &w->promise[1]; }
+
+static void destroy_ls(void *ls) { SUNLinSolFree(ls); }
+static void destroy_matrix(void *A) { SUNMatDestroy(A); }
+
+static const char *const methods[] = {"DOP853",
+                                      NULL,
+                                      "ARKODE_DORMAND_PRINCE_7_4_5",
+                                      "ARKODE_BOGACKI_SHAMPINE_4_2_3",
+                                      "ARKODE_HEUN_EULER_2_1_2",
+                                      "ARKODE_SDIRK_5_3_4",
+                                      "ARKODE_ESDIRK436L2SA_6_3_4",
+                                      "ARKODE_TRBDF2_3_3_2"};
+enum { METHODS = sizeof methods / sizeof methods[0] };
+
+/* A table of one's own: a midpoint rule without an embedded method, or one that is not consistent */
+static void create_table(World *w) {
+  ARKodeButcherTable B = ARKodeButcherTable_Alloc(2, SUNFALSE);
+  if (!B) no_memory();
+  B->q = 2, B->A[1][0] = 0.5, B->c[1] = 0.5, B->b[1] = chance(w, w->odd) ? 0.7 : 1.0;
+  w->one = CREATE(w, CPOneStepCreateTable(B, w->ctx));
+  ARKodeButcherTable_Free(B);
+}
+
+void onestep_create(World *w) {
+  if (w->one) return;
+  if (chance(w, w->odd)) create_table(w);
+  else {
+    const char *method = chance(w, 0.5) ? "DOP853" : methods[below(w, METHODS)];
+    if (chance(w, w->odd * 0.3)) method = "NO_SUCH_METHOD";
+    say(w, "{%s} ", method ? method : "NULL");
+    w->one = CREATE(w, CPOneStepCreate(method, w->ctx));
+  }
+  if (!w->one) return;
+  *promise(w) = (Promise){.eps = 0.1, .tstop = NAN};
+  CALL(w, ONESTEP, CPOneStepSetErrHandlerFn(w->one, world_message, w));
+  CALL(w, ONESTEP, CPOneStepSetMaxNumSteps(w->one, 200));
+}
+
+void onestep_free(World *w) {
+  FREE(w, CPOneStepFree(&w->one));
+  if (w->one) complain(w, "a free function that leaves its pointer", "CPOneStepFree");
+  w->P_of_one = w->mech_of_one = 0;
+}
+
+static sunrealtype start_time(World *w) {
+  const sunrealtype t0 = chance(w, w->odd) ? number(w, 1e-3, 1e3) : w->t;
+  if (t0 != w->t) w->another_solution = 1;
+  return t0;
+}
+
+void onestep_init(World *w) {
+  N_Vector y0 = start_state(w);
+  if (y0 && N_VGetLength(y0) != w->m.n) y0 = w->start; /* the functions are for n components */
+  const sunrealtype t0 = start_time(w);
+  if (CALL(w, ONESTEP, CPOneStepInit(w->one, mechanism_rhs, t0, y0)) == CP_SUCCESS)
+    promise_start(w, promise(w), t0, y0);
+}
+
+static void reinit(World *w) {
+  N_Vector y0          = start_state(w);
+  const sunrealtype t0 = start_time(w);
+  if (CALL(w, ONESTEP, CPOneStepReInit(w->one, t0, y0)) == CP_SUCCESS)
+    promise_start(w, promise(w), t0, y0);
+}
+
+static void looser(World *w, int flag, sunrealtype tol) {
+  if (flag == CP_SUCCESS && tol > promise(w)->tol) promise(w)->tol = tol;
+}
+
+void onestep_tolerances(World *w) {
+  const int how = below(w, 6);
+  if (how == 0) {
+    looser(w, CALL(w, ONESTEP, CPOneStepWFtolerances(w->one, mechanism_weights)), WEIGHTS_TOL);
+    return;
+  }
+  const sunrealtype reltol = number(w, 1e-9, 1e-3);
+  if (how == 1) {
+    N_Vector abstol = numbers(w, w->m.n, 1e-9, 1e-4);
+    const int flag  = CALL(w, ONESTEP, CPOneStepSVtolerances(w->one, reltol, abstol));
+    if (flag == CP_SUCCESS) looser(w, flag, fmax(reltol, N_VMaxNorm(abstol)));
+    return;
+  }
+  const sunrealtype abstol = number(w, 1e-9, 1e-4);
+  looser(w, CALL(w, ONESTEP, CPOneStepSStolerances(w->one, reltol, abstol)), fmax(reltol, abstol));
+}
+
+void onestep_projector(World *w) {
+  if (w->mech_of_one && !chance(w, w->odd)) return;
+  if (chance(w, w->odd) || !w->P) {
+    if (CALL(w, ONESTEP, CPOneStepSetProjector(w->one, NULL)) == CP_SUCCESS) w->P_of_one = 0;
+    promise(w)->projected = 0;
+  } else if (CALL(w, ONESTEP, CPOneStepSetProjector(w->one, w->P)) == CP_SUCCESS) {
+    w->P_of_one           = 1;
+    promise(w)->projected = promise(w)->t == promise(w)->t0;
+  }
+}
+
+/* For the stages of implicit methods; ARKODE does not survive another one after the first step. */
+void onestep_solver(World *w) {
+  void *ark = CPOneStepGetARKodeMem(w->one);
+  if (!ark || promise(w)->solver || promise(w)->attached) return;
+  promise(w)->solver = 1;
+  SUNMatrix A        = keep(w, SUNDenseMatrix(w->m.n, w->m.n, w->ctx), destroy_matrix);
+  SUNLinearSolver ls = keep(w, SUNLinSol_Dense(w->start, A, w->ctx), destroy_ls);
+  CALL(w, NOBODY, CP_ARK(SetLinearSolver)(ark, ls, A));
+}
+
+static void set_user_data(World *w) {
+  CALL(w, ONESTEP, CPOneStepSetUserData(w->one, w));
+  FREE(w, CPOneStepGetUserData(w->one));
+}
+
+static void set_estimate(World *w) {
+  CALL(w, ONESTEP, CPOneStepSetProjErrEst(w->one, (CPErrEst)below(w, 4)));
+}
+
+static void set_max_correction(World *w) {
+  const sunrealtype wrms = number(w, 1e-3, 1e4);
+  CALL(w, ONESTEP, CPOneStepSetProjMaxCorrection(w->one, wrms));
+}
+
+static void set_output(World *w) {
+  w->off_manifold = 1;
+  CALL(w, ONESTEP, CPOneStepSetProjOutput(w->one, below(w, 2)));
+}
+
+static void set_handler(World *w) {
+  w->loud = 1;
+  CALL(w, ONESTEP, CPOneStepSetErrHandlerFn(w->one, NULL, NULL));
+  if (chance(w, 0.8)) CALL(w, ONESTEP, CPOneStepSetErrHandlerFn(w->one, world_message, w));
+}
+
+static void step_sizes(World *w) {
+  const sunrealtype h = number(w, 1e-8, 0.1);
+  const int which     = below(w, 4);
+  if (which == 0) CALL(w, ONESTEP, CPOneStepSetInitStep(w->one, h));
+  if (which == 1) CALL(w, ONESTEP, CPOneStepSetMaxStep(w->one, h));
+  if (which == 2) CALL(w, ONESTEP, CPOneStepSetMinStep(w->one, h * 1e-3));
+  if (which == 3) {
+    w->another_solution = 1;
+    CALL(w, ONESTEP, CPOneStepSetFixedStep(w->one, chance(w, 0.5) ? 0.0 : h));
+  }
+}
+
+static void max_steps(World *w) {
+  const int n = whole(w, 1, 300);
+  CALL(w, ONESTEP, CPOneStepSetMaxNumSteps(w->one, n == -1 || n > 300 ? 400 : n));
+}
+
+static void stop_time(World *w) {
+  const sunrealtype ahead = number(w, 1e-3, 0.5),
+                    tstop = promise(w)->t + (w->backward ? -ahead : ahead);
+  if (chance(w, 0.8)) CALL(w, ONESTEP, CPOneStepSetStopTime(w->one, tstop));
+  else CALL(w, ONESTEP, CPOneStepClearStopTime(w->one));
+}
+
+static void roots(World *w) {
+  const int n = chance(w, 0.8) ? 2 : 0;
+  if (CALL(w, ONESTEP, CPOneStepRootInit(w->one, n, mechanism_roots)) == CP_SUCCESS)
+    promise(w)->roots = n && promise(w)->t == promise(w)->t0 && promise(w)->started;
+}
+
+static void root_direction(World *w) {
+  const int direction[2] = {below(w, 3) - 1, below(w, 3) - 1};
+  promise(w)->roots      = 0;
+  CALL(w, ONESTEP, CPOneStepSetRootDirection(w->one, direction));
+}
+
+static void root_info(World *w) {
+  int found[2];
+  CALL(w, ONESTEP, CPOneStepGetRootInfo(w->one, found));
+}
+
+/* ---- actions ---- */
+
+static void calc_ic(World *w) {
+  const int flag = CALL(w, ONESTEP, CPOneStepCalcIC(w->one));
+  N_Vector y0    = vector(w, w->m.n);
+  if (CALL(w, ONESTEP, CPOneStepGetConsistentIC(w->one, y0)) == CP_SUCCESS && flag == CP_SUCCESS)
+    promise_start(w, promise(w), promise(w)->t0, y0);
+}
+
+void onestep_evolve(World *w) {
+  Promise *k             = promise(w);
+  N_Vector yout          = vector(w, w->m.n);
+  const int itask        = chance(w, 0.3) ? CV_ONE_STEP : chance(w, w->odd) ? 7 : CV_NORMAL;
+  const sunrealtype back = w->backward ? -1.0 : 1.0, step = number(w, 1e-6, 0.3),
+                    tout = k->t + (chance(w, w->odd) ? -back : back) * step;
+  sunrealtype tret       = k->t;
+  CPOneStepStats stats;
+  if (yout) N_VConst(SENTINEL, yout);
+  say(w, "{tout = %.17g, %s} ", tout, itask == CV_NORMAL ? "normal" : "one step");
+  const int flag = CALL(w, ONESTEP, CPOneStepEvolve(w->one, tout, yout, &tret, itask));
+  if (!w->one || CPOneStepGetStats(w->one, &stats) != CP_SUCCESS) return;
+  promise_judge(w, k, flag, tout, itask, yout, tret, stats.t);
+}
+
+static void get_dky(World *w) {
+  CPOneStepStats s = {0};
+  if (CALL(w, ONESTEP, CPOneStepGetStats(w->one, &s)) != CP_SUCCESS) return;
+  const int k = chance(w, 0.7) ? 0 : whole(w, 0, 5);
+  const sunrealtype t =
+      s.t - s.hlast * random_between(&w->random, 0.0, chance(w, w->odd) ? 3.0 : 1.0);
+  N_Vector dky = vector(w, w->m.n);
+  say(w, "{t = %.17g} ", t);
+  const int flag = CALL(w, ONESTEP, CPOneStepGetDky(w->one, t, k, dky));
+  if (flag == CP_SUCCESS && k == 0)
+    promise_compare(w, promise(w), t, dky, "wrong output within the step");
+}
+
+static void results(World *w) {
+  N_Vector ele = vector(w, w->m.n);
+  const char *name;
+  int order, embedded, stages;
+  CALL(w, ONESTEP, CPOneStepGetEstLocalErrors(w->one, ele));
+  CALL(w, ONESTEP, CPOneStepGetMethod(w->one, &name, &order, &embedded, &stages));
+  FILE *file = tmpfile();
+  if (!file) return;
+  CALL(w, ONESTEP,
+       CPOneStepPrintAllStats(w->one, file,
+                              chance(w, 0.5) ? SUN_OUTPUTFORMAT_TABLE : SUN_OUTPUTFORMAT_CSV));
+  fclose(file);
+}
+
+const Action onestep_actions[] = {{"create a one-step method", onestep_create, 1},
+                                  {"free the one-step method", onestep_free, 1},
+                                  {"one-step: init", onestep_init, 1},
+                                  {"one-step: re-init", reinit, 4},
+                                  {"one-step: tolerances", onestep_tolerances, 2},
+                                  {"one-step: projector", onestep_projector, 2},
+                                  {"one-step: linear solver", onestep_solver, 1},
+                                  {"one-step: user data", set_user_data, 1},
+                                  {"one-step: estimate", set_estimate, 2},
+                                  {"one-step: bound of corrections", set_max_correction, 2},
+                                  {"one-step: project output", set_output, 1},
+                                  {"one-step: handler", set_handler, 1},
+                                  {"one-step: step sizes", step_sizes, 3},
+                                  {"one-step: most steps", max_steps, 1},
+                                  {"one-step: stop time", stop_time, 2},
+                                  {"one-step: roots", roots, 2},
+                                  {"one-step: direction of roots", root_direction, 1},
+                                  {"one-step: roots found", root_info, 1},
+                                  {"one-step: consistent start", calc_ic, 3},
+                                  {"one-step", onestep_evolve, 30},
+                                  {"one-step: output", get_dky, 5},
+                                  {"one-step: results", results, 1},
+                                  {NULL, NULL, 0}};
