@@ -51,7 +51,6 @@ typedef struct {
   int (*print)(FILE *out, SUNOutputFormat fmt, void *data);
   /* The integrator is gone. */
   void (*detach)(void *data);
-  CPErrEst errest; /* its default; CP_ERREST_DEFAULT: the method's */
   const CPSensModel *sens;
 } CPModel;
 

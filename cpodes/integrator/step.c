@@ -45,7 +45,6 @@ static int entersHistory(CPodeMem mem) {
 /* All three norms by which CVODES chooses step and order must be of one kind (norms.c). */
 static CPErrEst errEstMode(CPodeMem mem) {
   if (mem->errest != CP_ERREST_DEFAULT) return mem->errest;
-  if (mem->model.errest != CP_ERREST_DEFAULT) return mem->model.errest;
   return everyStepIsProjected(mem) && mem->norms.possible ? CP_ERREST_PROJECTED
                                                           : CP_ERREST_UNPROJECTED;
 }

@@ -51,22 +51,7 @@ CPModel cpMechModel(CPMech mech) {
                    .cause  = cause,
                    .print  = print,
                    .detach = cpMechDetach,
-                   .errest = CP_ERREST_DEFAULT,
                    .sens   = &cpMechSensModel};
-}
-
-int cpMechIsRheonomic(CPMech mech, sunrealtype t0, N_Vector y0) {
-  const sunrealtype *q = N_VGetArrayPointer(y0), *u = q + mech->nq;
-  const double e = 0.02 * mech->difference_time;
-  double *before = mech->p_plus, *after = mech->p_minus;
-  const size_t length = (size_t)mech->m * sizeof *before;
-  if (mech->nprescribed > 0) return 1;
-  if (cpMechPositions(mech, t0, q, before) || cpMechPositions(mech, t0 + e, q, after)) return 0;
-  if (memcmp(before, after, length)) return 1;
-  before = mech->lambda_new, after = mech->lambda_step; /* v's differences use the others */
-  if (cpMechVelocities(mech, t0, q, u, before) || cpMechVelocities(mech, t0 + e, q, u, after))
-    return 0;
-  return memcmp(before, after, length) != 0;
 }
 
 /* ---- attaching ---- */
@@ -100,7 +85,7 @@ static int attach(CPMech mech, const CPAttachment *kind, void *mem, sunrealtype 
   flag          = kind->start(mem, t0, y0);
   if (!flag && !mech->host.mem) {
     mech->host      = (CPHost){kind->ops, mem};
-    flag            = kind->install(mech, mem, t0, y0);
+    flag            = kind->install(mech, mem);
     mech->installed = !flag;
   }
   if (!flag) return CP_SUCCESS;

@@ -15,7 +15,7 @@ typedef struct {
   /* ... then again from (t0, y0), else from there with cpMechRhs. 0, or a code. */
   int (*start)(void *mem, sunrealtype t0, N_Vector y0);
   /* Once, after the first start: what is the mechanical system's. 0, or a code. */
-  int (*install)(CPMech mech, void *mem, sunrealtype t0, N_Vector y0);
+  int (*install)(CPMech mech, void *mem);
   /* Where it keeps its messages. */
   CPLog *(*log)(void *mem);
   /* Function that creates one, for messages. */
@@ -27,8 +27,5 @@ int cpMechAttach(CPMech mech, const CPAttachment *kind, void *mem, sunrealtype t
 
 /* The functions of mech, as any integrator is given them. */
 CPModel cpMechModel(CPMech mech);
-
-/* Do constraints depend on time? (A failure shows later.) */
-int cpMechIsRheonomic(CPMech mech, sunrealtype t0, N_Vector y0);
 
 #endif

@@ -34,19 +34,10 @@ static int installSolver(CPMech mech, CPodeMem mem) {
   return cpMechNewtonAttach(mech);
 }
 
-/* What a motion prescribes has no projected error. Steps that only that norm tests are too long for
- * the history to follow the motion: projections that move too far then cut them, at order 1 (BDF, a
- * mass driven with 10 /s beside one that hardly moves, tol 1e-8: 48,861 steps against 3,573;
- * test/reference/mechanics_motion.c). */
-static CPErrEst defaultErrEst(CPMech mech, sunrealtype t0, N_Vector y0) {
-  return cpMechIsRheonomic(mech, t0, y0) ? CP_ERREST_UNPROJECTED : CP_ERREST_DEFAULT;
-}
-
-static int install(CPMech mech, void *address, sunrealtype t0, N_Vector y0) {
-  CPodeMem mem  = address;
-  CPModel model = cpMechModel(mech);
-  model.errest  = defaultErrEst(mech, t0, y0);
-  int flag      = cpSetModel(mem, &model);
+static int install(CPMech mech, void *address) {
+  CPodeMem mem        = address;
+  const CPModel model = cpMechModel(mech);
+  int flag            = cpSetModel(mem, &model);
   if (!flag && mech->maxord > 0) flag = CVodeSetMaxOrd(mem->cvode_mem, mech->maxord);
   if (!flag) flag = installSolver(mech, mem);
   if (!flag) flag = cpMechSpaceMetric(mech); /* which may be that of Newton's matrix */

@@ -22,10 +22,9 @@ static int installSolver(CPMech mech, CPOneStepMem mem) {
   return cpMechNewtonAttach(mech);
 }
 
-static int install(CPMech mech, void *address, sunrealtype t0, N_Vector y0) {
+static int install(CPMech mech, void *address) {
   CPOneStepMem mem    = address;
   const CPModel model = cpMechModel(mech);
-  (void)t0, (void)y0;
   cpOneStepSetModel(mem, &model);
   int flag = installSolver(mech, mem);
   if (!flag) flag = cpMechSpaceMetric(mech); /* which may be that of Newton's matrix */
