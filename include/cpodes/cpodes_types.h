@@ -120,12 +120,15 @@ typedef enum {
 
 /** Which norm of the error estimate CVODES tests and plans with (CPodeSetProjErrEst). */
 typedef enum {
-  CP_ERREST_DEFAULT   = 0, /**< PROJECTED for BDF that projects every step, but not with constraints
-                                  of a CPMech that depend on time; else UNPROJECTED, as for
-                                  one-step methods */
-  CP_ERREST_PROJECTED = 1, /**< ||P ycor|| */
+  CP_ERREST_DEFAULT =
+      0, /**< PROJECTED where every step is projected; UNPROJECTED where some are not, for attached memory,
+                              and for one-step methods */
+  CP_ERREST_PROJECTED =
+      1, /**< ||P ycor + (I - P) ycor / 8||, times 3 with BDF: at the order in use and, for
+                                memory of CPodeCreate's, at both of its neighbours */
   CP_ERREST_UNPROJECTED = 2, /**< ||ycor||, as without projection */
-  CP_ERREST_ACCEPTANCE  = 3  /**< ||P ycor|| only where it turns a rejection into an acceptance */
+  CP_ERREST_ACCEPTANCE =
+      3 /**< the projected norm only where it turns a rejection into an acceptance */
 } CPErrEst;
 
 #ifdef __cplusplus
