@@ -45,14 +45,16 @@ void cpMechDetach(void *data) {
 }
 
 CPModel cpMechModel(CPMech mech) {
-  return (CPModel){.data   = mech,
-                   .scale  = mech->tau != 0.0 ? scaleWeights : NULL,
-                   .linsys = cpMechLinearSystem,
-                   .cause  = cause,
-                   .print  = print,
-                   .detach = cpMechDetach,
-                   .errest = CP_ERREST_DEFAULT,
-                   .sens   = &cpMechSensModel};
+  return (CPModel){.data        = mech,
+                   .scale       = mech->tau != 0.0 ? scaleWeights : NULL,
+                   .linsys      = cpMechLinearSystem,
+                   .on_manifold = cpMechOnManifold,
+                   .sine        = cpMechStageSine,
+                   .cause       = cause,
+                   .print       = print,
+                   .detach      = cpMechDetach,
+                   .errest      = CP_ERREST_DEFAULT,
+                   .sens        = &cpMechSensModel};
 }
 
 int cpMechIsRheonomic(CPMech mech, sunrealtype t0, N_Vector y0) {
