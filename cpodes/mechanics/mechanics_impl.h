@@ -237,7 +237,7 @@ void cpMechLinearFree(CPMechLinear *linear);
 /* ---- rhs.c ---- */
 int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *mech);
 int cpMechOnManifold(void *mech, int all); /* CPModel's on_manifold */
-double cpMechStageSine(void *mech);         /* CPModel's sine */
+double cpMechStageSine(void *mech);        /* CPModel's sine */
 void cpMechStageFree(CPMech mech);
 
 /* ---- projection/: CPMethod of mech's projector ---- */

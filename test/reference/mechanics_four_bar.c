@@ -267,17 +267,18 @@ START_TEST(f_next_to_a_singular_position_is_that_of_the_manifold) {
 }
 END_TEST
 
-/* A row that is dependent on the manifold contradicts the others off it. Evaluations that fail for that, and constraints
-   that are satisfied up to eps over an angle, had the step of the first shrink until it failed, and the second take
-   22,812 of them. */
+/* A row that is dependent on the manifold contradicts the others off it. Where evaluations failed for that, and constraints
+   were satisfied up to eps over an angle, 2 of these runs took 10,399 and 68,028 steps, and 4 said that the rank fell. */
 START_TEST(contradictions_that_come_with_the_distance_do_not_stall_bdf) {
-  static const sunrealtype tolerances[] = {1.87382e-5, 2.84804e-4};
-  CPModel *model                        = model_with("bricard", NULL, 0);
-  ModelRun *run                         = model_run_create(model, CV_BDF, tolerances[_i]);
-  model_run_to(run, model->type->t_end);
-  ck_assert_int_le(model_run_steps(run), 1000);
-  ck_assert_double_le(CPModelError(model, run->t, run->y), 300 * tolerances[_i]);
-  model_run_free(&run);
+  CPModel *model = model_with("bricard", NULL, 0);
+  for (int k = 0; k < 50; k++) {
+    ModelRun *run = model_run_create(model, CV_BDF, pow(10, -3 - 3 * k / 49.0));
+    model_run_to(run, model->type->t_end);
+    ck_assert_int_le(model_run_steps(run), 1000);
+    ck_assert_msg(run->log.code == 0, "tol %g: %s", run->tol, run->log.text);
+    ck_assert_double_le(CPModelError(model, run->t, run->y), 1000 * run->tol);
+    model_run_free(&run);
+  }
   CPModelFree(&model);
 }
 END_TEST
@@ -346,7 +347,7 @@ int main(void) {
   tcase_add_loop_test(
       tcase, all_methods_pass_singular_positions_with_errors_that_fall_with_the_tolerance, 0, 9);
   tcase_add_test(tcase, f_next_to_a_singular_position_is_that_of_the_manifold);
-  tcase_add_loop_test(tcase, contradictions_that_come_with_the_distance_do_not_stall_bdf, 0, 2);
+  tcase_add_test(tcase, contradictions_that_come_with_the_distance_do_not_stall_bdf);
   tcase_add_loop_test(tcase, dependent_rows_give_the_reactions_of_independent_ones, 0, 2);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);
