@@ -45,6 +45,12 @@ typedef struct {
    * it has been renewed. 0, positive recoverable, negative fatal. */
   int (*linsys)(sunrealtype t, N_Vector y, sunbooleantype jok, sunbooleantype *jcur,
                 sunrealtype gamma, void *data);
+  /* The right-hand side at states off the manifold of invariants: with all, that of the nearest state on it; else only
+   * where that is needed. Returns whether it has been needed since the last call. NULL: it never is. */
+  int (*on_manifold)(void *data, int all);
+  /* The sine of the narrowest angle between constraints that count as independent, as part of what it was at the first
+   * state, at the newest evaluation of the right-hand side. NULL: not known. */
+  double (*sine)(void *data);
   /* Newest failure of its functions: 0, or a code of either sign, with the reason. */
   int (*cause)(const char **reason, void *data);
   /* Its figures, after those of the integrator. Non-zero: writing failed. */

@@ -13,6 +13,8 @@
 /* Residual of a dependent row, as part of the largest terms of all rows, above which it contradicts
  * the others. Predicted states are off the manifold by the tolerance, and so are such rows. */
 #define CONTRADICTION 1.0e-3
+/* Distance from the manifold, in those terms, from which on it may be the reason. */
+#define OFF_MANIFOLD 1.0e-6
 /* The same of the largest product A_ij a_j: the products of a row may cancel, and leave their roundoff. */
 #define ROUNDED_SUM 1.0e-10
 
@@ -51,25 +53,57 @@ static int failedFactor(CPMech mech, sunrealtype t, int flag) {
   }
 }
 
-/* Largest |p_i| / sum_j |A_ij| |q_j|, q_j = 1 (radians) where velocity j has no coordinate or that is
- * zero. */
+/* Largest |r_i| / sum_j |A_ij| size_j of the rows in use. */
+static double largestPart(CPMech mech, const double *r, const double *size) {
+  double *terms = mech->rhs_b, largest = 0.0;
+  cpMatAbsTimes(&mech->A, size, terms);
+  for (int i = 0; i < mech->m; i++)
+    if (!mech->off[i] && terms[i] > 0.0) largest = fmax(largest, fabs(r[i]) / terms[i]);
+  return largest;
+}
+
+/* That of p, size_j = |q_j|, or 1 (radians) where velocity j has no coordinate or that is zero. */
 static int relativeDistance(CPMech mech, sunrealtype t, const sunrealtype *q, double *distance) {
-  double *p = mech->residual, *terms = mech->rhs_b, *size = mech->rhs;
-  const int flag = cpMechPositions(mech, t, q, p);
+  double *size   = mech->rhs;
+  const int flag = cpMechPositions(mech, t, q, mech->residual);
   for (int j = 0; j < mech->nu; j++) {
     const int i = mech->pair[j];
     size[j]     = i >= 0 && q[i] != 0.0 ? fabs(q[i]) : 1.0;
   }
-  cpMatAbsTimes(&mech->A, size, terms);
-  *distance = 0.0;
-  for (int i = 0; !flag && i < mech->m; i++)
-    if (!mech->off[i] && terms[i] > 0.0) *distance = fmax(*distance, fabs(p[i]) / terms[i]);
+  *distance = flag ? 0.0 : largestPart(mech, mech->residual, size);
   return flag;
+}
+
+/* That of v, size = |u|. */
+static int relativeSlip(CPMech mech, const CPMechState *s, double *slip) {
+  double *size   = mech->rhs;
+  const int flag = cpMechVelocities(mech, s->t, s->q, s->u, mech->residual);
+  for (int j = 0; j < mech->nu; j++) size[j] = fabs(s->u[j]);
+  *slip = flag ? 0.0 : largestPart(mech, mech->residual, size);
+  return flag;
+}
+
+/* Rows that depend on others on the manifold contradict them off it, whatever their b: the reason of such a failure
+ * says how far off the state is. */
+static int tellDistance(CPMech mech, const CPMechState *s, int flag) {
+  char reason[CP_TEXT_LENGTH];
+  double distance = 0.0, slip = 0.0;
+  strcpy(reason, mech->text);
+  if (relativeDistance(mech, s->t, s->q, &distance) || relativeSlip(mech, s, &slip)) return flag;
+  return cpReason(
+      mech->text, flag,
+      "%.*s; the state is off the manifold by %.1e of the terms of p and %.1e of those of v%s",
+      CP_TEXT_LENGTH - 200, reason, distance, slip,
+      fmax(distance, slip) > OFF_MANIFOLD ? ", which may be why" : ": are p, v and b right?");
 }
 
 /* Rows in use, which those of an action may be beside the system's own. */
 static int areKnownIndependent(CPMech mech) {
-  if (mech->rank_layout != mech->layout) memset(mech->independent, 0, (size_t)mech->m);
+  if (mech->rank_layout != mech->layout) {
+    memset(mech->independent, 0, (size_t)mech->m);
+    mech->known_rank = 0;
+    mech->usual_sine = 0.0;
+  }
   mech->rank_layout = mech->layout;
   for (int i = 0; i < mech->m; i++)
     if (!mech->off[i] && !mech->independent[i]) return 0;
@@ -78,6 +112,8 @@ static int areKnownIndependent(CPMech mech) {
 
 /* Of the system's own rows only: f is not to depend on the actions that have been asked for. */
 static void noteIndependence(CPMech mech) {
+  if (mech->kkt->rank > mech->known_rank) mech->known_rank = mech->kkt->rank;
+  if (mech->usual_sine == 0.0) mech->usual_sine = mech->kkt->sine;
   if (mech->kkt->rank < mech->kkt->nrows) return;
   for (int i = 0; i < mech->m; i++) mech->independent[i] = !mech->off[i];
 }
@@ -91,6 +127,16 @@ static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q)
   return flag;
 }
 
+/* A rank that has been found before stands, as in the projector (factor.c). */
+static int factorRows(CPMech mech) {
+  int flag = cpKktFactor(mech->kkt);
+  while (!flag && mech->kkt->rank < mech->known_rank && mech->kkt->ranktol > CP_KKT_RANKTOL) {
+    mech->kkt->ranktol = fmax(mech->kkt->ranktol / CP_LIN_LESS_ANGLE, CP_KKT_RANKTOL);
+    flag               = cpKktFactor(mech->kkt);
+  }
+  return flag;
+}
+
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q) {
   int flag = cpMechMass(mech, t, q);
   if (!flag) flag = cpMechA(mech, t, q);
@@ -99,7 +145,7 @@ int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q) {
   if (flag) return flag;
   if (mech->nfull > 0) leaveOutFull(mech);
   mech->stats.nkkt++;
-  flag = cpKktFactor(mech->kkt);
+  flag = factorRows(mech);
   if (flag) return failedFactor(mech, t, flag);
   mech->stats.rank   = mech->kkt->rank;
   mech->stats.unique = mech->kkt->dependent < 0;
@@ -199,8 +245,9 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   if (!flag) flag = cpMechFactor(mech, s->t, s->q);
   if (flag) return flag;
   noteIndependence(mech);
-  return mech->model.f_lambda ? cpMechIterate(mech, s, mech->f, mech->b, a, lambda)
+  flag = mech->model.f_lambda ? cpMechIterate(mech, s, mech->f, mech->b, a, lambda)
                               : cpMechKkt(mech, s->t, mech->f, mech->b, a, lambda);
+  return flag == -CP_KKT_INCONSISTENT ? tellDistance(mech, s, flag) : flag;
 }
 
 /* Rows that are off, and motions, are not the model's. */

@@ -83,7 +83,9 @@ struct CPMech_ {
   CPKktLinSol linsol;
   CPKkt kkt;
   char *independent;    /* [m] 1: the rows that have been found independent of each other */
-  long int rank_layout; /* layout that this belongs to */
+  int known_rank;       /* highest rank so far */
+  double usual_sine;    /* smallest sine of an angle between independent rows, at the first state */
+  long int rank_layout; /* layout that these belong to */
   CPMat Mk, Ak;         /* what kkt sees: the identity in rows and columns of FULL motions */
   double lambda_rtol, lambda_atol;
   int lambda_maxiters;
@@ -114,8 +116,12 @@ struct CPMech_ {
   double *f, *b, *rhs, *rhs_b, *a_full, *residual, *a_out, *lambda_out;     /* accelerations.c */
   double *lambda_new, *lambda_step, *lambda_J, *f_total, *a_spare, *zero_b; /* multipliers.c */
   int *lambda_pivot;
-  CPUserMat userFl; /* nu x na */
-  double *lambda;   /* rhs.c */
+  CPUserMat userFl;          /* nu x na */
+  double *lambda;            /* rhs.c */
+  CPWork stage;              /* rhs.c: projects the states where accelerations are taken; NULL */
+  N_Vector y_stage, w_stage; /* ... and what it works on; NULL */
+  int all_on_manifold;       /* as cpMechOnManifold was told */
+  double least_sine, largest_sine; /* of kkt, since then */
 };
 
 /* Norm k of all: those of the quaternions, then the others. */
@@ -232,6 +238,9 @@ void cpMechLinearFree(CPMechLinear *linear);
 
 /* ---- rhs.c ---- */
 int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *mech);
+int cpMechOnManifold(void *mech, int all); /* CPModel's on_manifold */
+double cpMechStageSine(void *mech);        /* CPModel's sine */
+void cpMechStageFree(CPMech mech);
 
 /* ---- projection/: CPMethod of mech's projector ---- */
 extern const CPMethod cpMechMethod;

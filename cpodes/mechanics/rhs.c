@@ -1,5 +1,23 @@
-/* y' = f(t, y) for CVODES: (q, u, z)' = (N u, a, zdot). */
+/* y' = f(t, y) for CVODES: (q, u, z)' = (N u, a, zdot).
+ *
+ * Off the manifold there are many vector fields that agree on it. At distance d the rows of A a = b are inconsistent by
+ * some d, and where an angle between them is narrow, a is wrong by d over its sine: a field without bound at a singular
+ * position. Methods that step by evaluations of f alone then take that of the nearest state on the manifold, f(pi(y)),
+ * which is as smooth as the motion. Implicit methods do not: their iteration matrix is that of f without pi, and their
+ * corrector damps what is normal to the manifold. */
 #include "mechanics_impl.h"
+
+#include <math.h>
+
+/* A sine below which an angle is narrow, and the same as part of the angle at the first state. Adams methods pass
+ * singular positions with 0.003 to 1 (bench/singular.c); the larger it is, the more projections they take. */
+#define NARROW   0.03
+#define NARROWED 0.1
+/* Stages of one step whose angles differ by this ratio: in units of the step the field's Lipschitz constant normal to
+ * the manifold, which goes with the rate of the angle over the angle, is some 1. */
+#define ANGLE_CHANGES 0.5
+/* Tolerance of pi: beside it, what f(y) would be wrong by counts. */
+#define ON_MANIFOLD 1.0e-9
 
 /* q' and u' of FULL motions are prescribed. */
 static void putFullRates(CPMech mech, sunrealtype *qdot, sunrealtype *udot) {
@@ -11,13 +29,72 @@ static void putFullRates(CPMech mech, sunrealtype *qdot, sunrealtype *udot) {
   }
 }
 
+void cpMechStageFree(CPMech mech) {
+  cpWorkFree(&mech->stage);
+  if (mech->y_stage) N_VDestroy(mech->y_stage);
+  if (mech->w_stage) N_VDestroy(mech->w_stage);
+  mech->y_stage = mech->w_stage = NULL;
+}
+
+static int createStage(CPMech mech) {
+  if (mech->stage) return CP_SUCCESS;
+  mech->y_stage = N_VClone(mech->y_tmpl);
+  mech->w_stage = N_VClone(mech->y_tmpl);
+  if (mech->y_stage && mech->w_stage && !cpWorkCreate(&mech->stage, mech->P)) return CP_SUCCESS;
+  cpMechStageFree(mech);
+  return cpReason(mech->text, CP_MEM_FAIL, "no memory for a projection");
+}
+
+/* y_stage = pi(y) */
+static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
+  int moved, flag = createStage(mech);
+  if (flag) return flag;
+  N_VScale(1.0, y, mech->y_stage);
+  N_VAbs(y, mech->w_stage);
+  N_VAddConst(mech->w_stage, 1.0, mech->w_stage);
+  N_VInv(mech->w_stage, mech->w_stage);
+  N_VScale(1.0 / ON_MANIFOLD, mech->w_stage, mech->w_stage);
+  flag = cpProject(mech->stage, t, mech->y_stage, mech->w_stage, 0, &moved);
+  return flag ? cpReason(mech->text, flag, "%s", mech->stage->text) : CP_SUCCESS;
+}
+
+/* Of the newest accelerations: are they those of f(pi(y)), or as good? flag: their result. */
+static int needManifold(CPMech mech, int flag) {
+  const double sine  = mech->operators ? 1.0 : mech->kkt->sine;
+  mech->least_sine   = fmin(mech->least_sine, sine);
+  mech->largest_sine = fmax(mech->largest_sine, sine);
+  if (flag) /* of dependent rows, which may be the distance's fault */
+    return flag == -CP_KKT_INCONSISTENT || flag == -CP_MOTION_CONFLICT;
+  return mech->all_on_manifold ||
+         (!mech->newton && sine < fmin(NARROW, NARROWED * mech->usual_sine));
+}
+
+int cpMechOnManifold(void *data, int all) {
+  const CPMech mech     = data;
+  const int changes     = mech->least_sine < ANGLE_CHANGES * mech->largest_sine;
+  mech->least_sine      = 1.0;
+  mech->largest_sine    = 0.0;
+  mech->all_on_manifold = all;
+  return changes;
+}
+
+double cpMechStageSine(void *data) {
+  const CPMech mech = data;
+  return mech->operators || !(mech->usual_sine > 0.0) ? 1.0 : mech->kkt->sine / mech->usual_sine;
+}
+
 int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   CPMech mech     = data;
   sunrealtype *yd = N_VGetArrayPointer(ydot), *udot = yd + mech->nq, *zdot = udot + mech->nu;
   CPMechState s;
   int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
-  if (!flag) flag = cpMechKinematics(mech, s.q, CP_N, s.u, yd);
   if (!flag) flag = cpMechAccelerate(mech, &s, udot, mech->lambda);
+  if (flag >= 0 && needManifold(mech, flag)) {
+    flag = projectStage(mech, t, y);
+    if (!flag) flag = cpMechRead(mech, t, N_VGetArrayPointer(mech->y_stage), &s);
+    if (!flag) flag = cpMechAccelerate(mech, &s, udot, mech->lambda);
+  }
+  if (!flag) flag = cpMechKinematics(mech, s.q, CP_N, s.u, yd);
   if (!flag) flag = cpMechAuxiliary(mech, &s, mech->lambda, zdot);
   if (!flag) putFullRates(mech, yd, udot);
   if (!flag && mech->sens) cpMechSensKeep(mech, t, N_VGetArrayPointer(y), udot, mech->lambda);

@@ -61,8 +61,10 @@ int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y) {
   return CP_SUCCESS;
 }
 
+/* Next to a singular position one direction counts as normal in which a state that is off keeps moving: its error is
+ * to be seen. */
 int cpOneStepProjectsErrors(CPOneStepMem mem) {
-  return mem->P && mem->errest == CP_ERREST_PROJECTED;
+  return mem->P && mem->errest == CP_ERREST_PROJECTED && !mem->on_manifold;
 }
 
 int cpOneStepProjectError(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector e) {

@@ -43,11 +43,13 @@ static void freeExplicit(CPOneStepMem mem) {
 }
 
 static int start(CPOneStepMem mem) {
-  CPExplicit e   = mem->stepper;
-  e->k_is_last   = 0;
-  e->is_prepared = 0;
-  e->norm        = 1.0e-4; /* cautious at first */
-  const int flag = cpOneStepRhs(mem, mem->t, mem->y, e->k[0], 0);
+  CPExplicit e     = mem->stepper;
+  e->k_is_last     = 0;
+  e->is_prepared   = 0;
+  mem->on_manifold = 0;
+  mem->sine        = 1.0;
+  e->norm          = 1.0e-4; /* cautious at first */
+  const int flag   = cpOneStepRhs(mem, mem->t, mem->y, e->k[0], 0);
   if (flag == -CV_REPTD_RHSFUNC_ERR) return CV_FIRST_RHSFUNC_ERR;
   return flag > 0 ? -flag : flag;
 }
@@ -79,7 +81,7 @@ static int evaluate(CPOneStepMem mem, sunrealtype t, N_Vector y, int i) {
 }
 
 /* k_1 ... and ynew, before its projection. */
-static int stages(CPOneStepMem mem, sunrealtype h) {
+static int evaluateStages(CPOneStepMem mem, sunrealtype h) {
   CPExplicit e               = mem->stepper;
   const ARKodeButcherTable B = mem->table;
   const int n                = e->fsal ? B->stages - 1 : B->stages;
@@ -90,6 +92,21 @@ static int stages(CPOneStepMem mem, sunrealtype h) {
   }
   if (!flag) flag = cpExplicitSum(mem, mem->y, h, B->b, B->stages - e->fsal, mem->ynew);
   return flag;
+}
+
+/* The same, with one right-hand side for all stages: next to a singular position that of the manifold, as soon as one
+ * of them needs it, and in the next attempt from the beginning. */
+static int stages(CPOneStepMem mem, sunrealtype h) {
+  const CPModel *model = &mem->model;
+  if (!model->on_manifold) return evaluateStages(mem, h);
+  model->on_manifold(model->data, mem->on_manifold);
+  int flag            = evaluateStages(mem, h);
+  const int needed    = model->on_manifold(model->data, mem->on_manifold);
+  const int once_more = needed && !mem->on_manifold && flag >= 0;
+  mem->on_manifold    = needed;
+  if (!once_more) return flag;
+  model->on_manifold(model->data, 1);
+  return evaluateStages(mem, h);
 }
 
 /* The norm of the error estimate; 0 with fixed steps. */

@@ -78,9 +78,12 @@ struct CPOneStepMem_ {
   CVRhsFn f; /* NULL before CPOneStepInit */
   void *user_data;
   CPTolerances tol;
-  long int nst_tol; /* steps taken when it was set */
-  CPModel model;    /* data NULL: none */
-  int model_gone;   /* it has been freed: there is nothing to integrate */
+  long int nst_tol;      /* steps taken when it was set */
+  CPModel model;         /* data NULL: none */
+  sunrealtype norm_last; /* step.c: of the last step's error */
+  double sine;           /* step.c: of the model, at the end of the last step */
+  int on_manifold; /* explicit.c: the newest attempt needed the right-hand side of the manifold (CPModel) */
+  int model_gone; /* it has been freed: there is nothing to integrate */
   CPRoots roots;
   /* projection */
   CPProjector P;

@@ -6,6 +6,15 @@
 
 /* After a failure that tells nothing of the right size. */
 #define SHRINK_FAILED 0.25
+/* A step does not end where the narrowest angle between constraints has a sine below this, and narrower than at its
+ * start, if one of a few shorter ones ends elsewhere. */
+#define LEAST_SINE       0.02
+#define SHRINK_ELSEWHERE 0.7
+#define MOST_ELSEWHERE   4
+/* ... and what passes such a position: longer steps, a few times, if their error is to be below the second. */
+#define GROW_SINGULAR 1.5
+#define NOTHING       0.01
+#define MOST_LONGER   4
 /* Attempts of one step: what is left of its size is below roundoff by any measure. */
 #define MAX_ATTEMPTS 60
 /* A step that ends so near before tstop is stretched to end there. */
@@ -49,7 +58,8 @@ static sunrealtype smaller(CPOneStepMem mem, sunrealtype h, sunrealtype ratio, i
 /* The proposal for the next step, after one of size h that was accepted. Where tstop had cut it, the
  * size before was good as well. */
 static void propose(CPOneStepMem mem, sunrealtype h, sunrealtype norm, int rejected) {
-  mem->hlast = h;
+  mem->hlast     = h;
+  mem->norm_last = norm;
   if (mem->hfixed > 0.0) return;
   sunrealtype ratio = mem->ops->ratio(mem, norm, 1);
   if (rejected) ratio = fmin(ratio, 1.0);
@@ -68,6 +78,25 @@ static sunrealtype rejected(CPOneStepMem mem, int flag, sunrealtype norm) {
   return SHRINK_FAILED;
 }
 
+/* A step that all but ends at a singular position leaves the next one a start where roundoff decides: it ends before,
+ * and the next one passes the position. */
+static int isToEndElsewhere(CPOneStepMem mem, int tries) {
+  const double sine = mem->model.sine ? mem->model.sine(mem->model.data) : 1.0;
+  const int nearer  = sine < LEAST_SINE && sine < SHRINK_ELSEWHERE * mem->sine;
+  if (nearer && mem->hfixed == 0.0 && mem->tnew != mem->tlimit && tries <= MOST_ELSEWHERE) return 1;
+  mem->sine = sine;
+  return 0;
+}
+
+/* Has an attempt failed by the roundoff of a stage that all but hits a singular position? By the last step its error would
+ * have been nothing. Shorter steps only land nearer there, and their stages are nearer to each other: a longer one. */
+static int isRoundoff(CPOneStepMem mem, sunrealtype h, int tries) {
+  if (!mem->on_manifold || mem->hfixed > 0.0 || mem->stats.nst == 0 || tries > MOST_LONGER)
+    return 0;
+  const sunrealtype ratio = h / mem->hlast;
+  return ratio > 0.0 && mem->norm_last * pow(ratio, mem->order) < NOTHING;
+}
+
 static int attempts(CPOneStepMem mem) {
   int flag = mem->ops->begin(mem);
   if (flag) return flag;
@@ -80,13 +109,20 @@ static int attempts(CPOneStepMem mem) {
     cpWorkAttempt(mem->step);
     flag = mem->ops->attempt(mem, h, &norm);
     if (flag < 0) return flag;
-    if (flag == 0 && norm <= 1.0) {
+    if (flag == 0 && norm <= 1.0 && !isToEndElsewhere(mem, tries)) {
       propose(mem, h, norm, tries > 1);
       mem->ops->accepted(mem);
       cpWorkAccepted(mem->step);
       return CP_SUCCESS;
     }
-    const sunrealtype next = smaller(mem, h, rejected(mem, flag, norm), flag != 0);
+    if ((flag > 0 || norm > 1.0) && isRoundoff(mem, h, tries)) {
+      mem->h = GROW_SINGULAR * h;
+      h      = sized(mem, mem->h);
+      continue;
+    }
+    const sunrealtype ratio =
+        flag == 0 && norm <= 1.0 ? SHRINK_ELSEWHERE : rejected(mem, flag, norm);
+    const sunrealtype next = smaller(mem, h, ratio, flag != 0);
     if (next == 0.0 || tries == MAX_ATTEMPTS) return giveUp(mem, h, flag ? -flag : CV_ERR_FAILURE);
     mem->h = next;
     h      = sized(mem, next);

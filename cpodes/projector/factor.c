@@ -33,9 +33,13 @@ static double relativeDistance(CPWork work, const double *y) {
   return largest;
 }
 
+static double fineTolerance(const CPWork work) {
+  return work->P->jac || work->P->mc == 0 ? RANK_TOLERANCE : RANK_TOLERANCE_DQ;
+}
+
 static void chooseRankTolerance(CPWork work, const double *y) {
   sunindextype rows = 0;
-  work->ranktol     = work->P->jac || work->P->mc == 0 ? RANK_TOLERANCE : RANK_TOLERANCE_DQ;
+  work->ranktol     = fineTolerance(work);
   for (int i = 0; i < work->P->m; i++) rows += work->rowscale[i] > 0.0;
   if (work->full_rank >= rows || work->assembling) return;
   work->ranktol = fmax(work->ranktol, cpLinZeroAngle(relativeDistance(work, y)));
@@ -53,17 +57,26 @@ static int swapSolver(CPWork work, CPLevel *level) {
   return 1;
 }
 
-static int factorMatrix(CPWork work, CPLin lin) {
+/* Off the manifold rows may be dependent up to some angle: work->ranktol. But a rank that this level has had before
+ * stands as long as the roundoff of the entries allows: the angles of the rows that make it may become
+ * as small as that of the distance, and leaving one of them out sets a motion free that does not exist. */
+static int factorMatrix(CPWork work, const CPLevel *level, CPLin lin) {
   lin->ranktol = work->ranktol;
-  return lin->ops->factor(lin);
+  int flag     = lin->ops->factor(lin);
+  while (!flag && lin->rank < level->known_rank && lin->ranktol > fineTolerance(work)) {
+    lin->ranktol = fmax(lin->ranktol / CP_LIN_LESS_ANGLE, fineTolerance(work));
+    flag         = lin->ops->factor(lin);
+  }
+  return flag;
 }
 
 static int factorLevel(CPWork work, sunrealtype t, int l) {
   CPLevel *level = &work->levels[l];
   int flag       = cpMetricGather(work, t, l);
   if (flag) return flag;
-  flag = factorMatrix(work, level->lin);
-  if (flag == CP_LIN_DEPENDENT && swapSolver(work, level)) flag = factorMatrix(work, level->lin);
+  flag = factorMatrix(work, level, level->lin);
+  if (flag == CP_LIN_DEPENDENT && swapSolver(work, level))
+    flag = factorMatrix(work, level, level->lin);
   CP_COUNT(work, nsetups);
   if (flag == CP_LIN_INDEFINITE)
     return cpReason(work->text, -CP_METRIC_INDEFINITE,
@@ -141,6 +154,10 @@ static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
 static void noteRank(CPWork work) {
   const sunindextype rank = cpWorkRank(work);
   if (rank > work->full_rank) work->full_rank = rank;
+  for (int l = 0; l < work->nlevels; l++) {
+    CPLevel *level = &work->levels[l];
+    if (level->lin && level->lin->rank > level->known_rank) level->known_rank = level->lin->rank;
+  }
 }
 
 static void noteDependent(CPWork work) {

@@ -105,6 +105,7 @@ typedef struct {
   CPEntries packed; /* AT without absent rows, where the metric keeps AT's structure and the solver
                        takes present rows only */
   CPLin lin;        /* of A                                                */
+  int known_rank;   /* the highest rank so far with P's options as they are */
   CPLin spare;      /* AUTO: the pivoted solver, swapped in when rows prove dependent */
 } CPLevel;
 

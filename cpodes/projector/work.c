@@ -150,6 +150,7 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
     work->valid = work->jac_is_right = 0;
     work->full_rank                  = 0;
     work->rank_highest               = 0;
+    for (int l = 0; l < work->nlevels; l++) work->levels[l].known_rank = 0;
   }
   if (work->revision == P->revision && P->nlevels > 0) return CP_SUCCESS;
   work->valid = 0;

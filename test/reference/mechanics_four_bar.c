@@ -4,6 +4,7 @@
  */
 #include "jacobians.h"
 #include "mechanics_support.h"
+#include "model_run.h"
 
 #include "models/four_bar.h"
 #include <math.h>
@@ -11,6 +12,9 @@
 #include <string.h>
 
 static const sunrealtype gravity = 9.81;
+
+/* f as integrators get it, whose header has another CPModel (mechanics/rhs.c) */
+int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *mech);
 
 typedef struct {
   FourBar *mech;
@@ -195,9 +199,87 @@ START_TEST(runs_follow_the_regular_branch_or_stop_and_say_so) {
   if (wants_figures())
     printf("N = %d, %s, linsol %d: %d runs to t = 20, %d stopped at a singular position\n", N,
            method_name(lmm), (int)linsol, outcomes.reached, outcomes.stopped);
-  /* How many runs land next to a singular position is chance (singular.c): BDF 84 of 84 reach the end,
-     Adams 53 of 84; fewer than 5 of 21 have a probability of 2e-4 then. */
-  ck_assert_int_ge(outcomes.reached, lmm == CV_BDF ? 20 : 5);
+  /* Whether a step lands where roundoff decides is chance: 168 of 168 reach the end. */
+  ck_assert_int_ge(outcomes.reached, 20);
+}
+END_TEST
+
+static double geometric_mean(const double *x, int n) {
+  double sum = 0;
+  for (int i = 0; i < n; i++) sum += log(x[i]);
+  return exp(sum / n);
+}
+
+/* Nine tolerances, 1e-4 ... 1e-8; output each half a second, next to singular positions, too. A run along another branch
+   is off by radians. Errors scatter, since the mechanism all but stands still upright, and are those of the integration
+   of the motion's one coordinate (bench/singular.c). Loop index: method, windows */
+START_TEST(all_methods_pass_singular_positions_with_errors_that_fall_with_the_tolerance) {
+  static const int methods[] = {CV_BDF, CV_ADAMS, ONE_STEP}, windows[] = {1, 2, 40};
+  enum { TOLERANCES = 9, ENDS = 3 };
+  const Setting N = {"N", windows[_i / 3]};
+  CPModel *model  = model_with("four_bar", &N, 1);
+  double error[TOLERANCES];
+  for (int k = 0; k < TOLERANCES; k++) {
+    const sunrealtype tol = pow(10, -4 - k / 2.0);
+    ModelRun *run         = model_run_create(model, methods[_i % 3], tol);
+    for (int i = 1; i <= 40; i++) model_run_to(run, 0.5 * i);
+    ck_assert_double_le(four_bar_branch(model->data, run->y), 4 * N.value * 20 * tol / 0.85);
+    error[k] = CPModelError(model, run->t, run->y);
+    if (wants_figures())
+      printf("N = %g, method %d, tol %.1e: %ld steps, error %.1e\n", N.value, methods[_i % 3], tol,
+             model_run_steps(run), error[k]);
+    model_run_free(&run);
+  }
+  ck_assert_double_le(
+      geometric_mean(error + TOLERANCES - ENDS, ENDS),
+      1e-2 * geometric_mean(error, ENDS)); /* of tolerances that are 1e-3 of each other */
+  CPModelFree(&model);
+}
+END_TEST
+
+/* Next to the singular position, at an angle eps, with velocities off by d: A u' = b asks for accelerations that are
+   wrong by d / eps, f as explicit methods get it does not. */
+START_TEST(f_next_to_a_singular_position_is_that_of_the_manifold) {
+  const sunrealtype eps = 1e-3, d = 1e-7, rate = 3;
+  Bars b       = bars_create(1, CP_KKT_AUTO, 0, 1);
+  const int nu = (int)four_bar_n(1) / 2;
+  N_Vector y = vector_copy(b.run->y), exact = vector_copy(y), f = vector_copy(y);
+  sunrealtype udot[9];
+  ck_assert_int_eq(CPMechAccelerations(b.run->mech, 0, y, udot, NULL), CP_SUCCESS);
+  ck_assert_int_eq(cpMechRhs(0, y, f, b.run->mech), 0); /* it has seen the usual angles then */
+  four_bar_state(b.mech, acos(0.0) - eps, rate, y);
+  ck_assert_int_eq(four_bar_rhs(0, y, exact, b.mech), 0);
+  for (int rod = 1; rod < 3; rod++) /* the other branch: the horizontal rod and the right one turn */
+    entries(y)[nu + 3 * rod + 1] += d / 2, entries(y)[nu + 3 * rod + 2] += d;
+  ck_assert_int_eq(cpMechRhs(0, y, f, b.run->mech), 0);
+  ck_assert_int_eq(CPMechAccelerations(b.run->mech, 0, y, udot, NULL), CP_SUCCESS);
+  sunrealtype worst = 0, worst_udot = 0;
+  for (int j = 0; j < nu; j++) {
+    worst      = fmax(worst, fabs(entries(f)[nu + j] - entries(exact)[nu + j]));
+    worst_udot = fmax(worst_udot, fabs(udot[j] - entries(exact)[nu + j]));
+  }
+  ck_assert_double_gt(worst_udot, 100 * rate * d);
+  ck_assert_double_le(worst, 100 * rate * d);
+  N_VDestroy(y);
+  N_VDestroy(exact);
+  N_VDestroy(f);
+  bars_free(&b);
+}
+END_TEST
+
+/* A row that is dependent on the manifold contradicts the others off it. Where evaluations failed for that, and constraints
+   were satisfied up to eps over an angle, 2 of these runs took 10,399 and 68,028 steps, and 4 said that the rank fell. */
+START_TEST(contradictions_that_come_with_the_distance_do_not_stall_bdf) {
+  CPModel *model = model_with("bricard", NULL, 0);
+  for (int k = 0; k < 50; k++) {
+    ModelRun *run = model_run_create(model, CV_BDF, pow(10, -3 - 3 * k / 49.0));
+    model_run_to(run, model->type->t_end);
+    ck_assert_int_le(model_run_steps(run), 1000);
+    ck_assert_msg(run->log.code == 0, "tol %g: %s", run->tol, run->log.text);
+    ck_assert_double_le(CPModelError(model, run->t, run->y), 1000 * run->tol);
+    model_run_free(&run);
+  }
+  CPModelFree(&model);
 }
 END_TEST
 
@@ -262,6 +344,10 @@ int main(void) {
   tcase_add_loop_test(tcase, singular_position_has_the_accelerations_of_gauss, 0, 3);
   tcase_add_loop_test(tcase, error_before_the_first_passage_is_that_of_the_steps, 0, 8);
   tcase_add_loop_test(tcase, runs_follow_the_regular_branch_or_stop_and_say_so, 0, 8);
+  tcase_add_loop_test(
+      tcase, all_methods_pass_singular_positions_with_errors_that_fall_with_the_tolerance, 0, 9);
+  tcase_add_test(tcase, f_next_to_a_singular_position_is_that_of_the_manifold);
+  tcase_add_test(tcase, contradictions_that_come_with_the_distance_do_not_stall_bdf);
   tcase_add_loop_test(tcase, dependent_rows_give_the_reactions_of_independent_ones, 0, 2);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);

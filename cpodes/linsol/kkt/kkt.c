@@ -89,6 +89,7 @@ int cpKktCreate(CPKkt *result, CPKktLinSol type, const CPMat *M, const CPMat *A)
   kkt->A            = A;
   kkt->ranktol      = CP_KKT_RANKTOL;
   kkt->dependent    = -1;
+  kkt->sine         = 1.0;
   kkt->is_dependent = calloc(m + 1, sizeof *kkt->is_dependent);
   kkt->row          = malloc((m + 1) * sizeof *kkt->row);
   kkt->problem      = malloc(problemSize(kkt) + 1);
@@ -118,6 +119,7 @@ static int factor(CPKkt kkt) {
   for (int i = 0; i < kkt->m; i++)
     if (!kkt->off || !kkt->off[i]) kkt->row[kkt->nrows++] = i;
   kkt->rank      = kkt->nrows;
+  kkt->sine      = 1.0;
   kkt->dependent = -1;
   memset(kkt->is_dependent, 0, (size_t)kkt->m);
   return kkt->ops->factor(kkt);

@@ -54,6 +54,7 @@ struct CPKkt_ {
                          where this is less */
   int nrows, *row; /* [nrows] the rows in use: those that are not off, ascending */
   int rank;        /* at the newest factorisation */
+  double sine;     /* the smallest sine of a row that counts as independent (estimate), there */
   char *is_dependent;  /* [m] 1: row depends on those that are neither dependent nor off; so do rows
                          of zeros */
   int dependent;       /* first of these, -1 if there is none: then lambda is unique */

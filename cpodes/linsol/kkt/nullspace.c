@@ -104,7 +104,8 @@ static int factorRows(CPKkt kkt, Nullspace *s) {
   for (int i = 0; i < m; i++) s->pivot[i] = 0;
   F77(dgeqp3)(&n, &m, s->QR, &n, s->pivot, s->tau, s->work, &s->lwork, &info);
   if (info) return CP_LINSOL_FAIL;
-  while (k < kmax && fabs(s->QR[(size_t)k * (size_t)(n + 1)]) > kkt->ranktol) k++;
+  for (; k < kmax && fabs(s->QR[(size_t)k * (size_t)(n + 1)]) > kkt->ranktol; k++)
+    kkt->sine = fmin(kkt->sine, fabs(s->QR[(size_t)k * (size_t)(n + 1)]));
   for (int i = 0; i < m; i++) s->pivot[i]--; /* LAPACK counts from 1 */
   for (int i = k; i < m; i++) cpKktMarkDependent(kkt, kkt->row[s->pivot[i]]);
   return 0;

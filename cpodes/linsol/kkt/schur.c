@@ -49,6 +49,7 @@ static int schurFactor(CPKkt kkt) {
   cpGram(kkt->n, m, s->X, s->S.U);    /* S = X'X     */
   cpCholeskyUnitDiagonal(&s->S);
   const int bad = cpCholeskyFactor(&s->S, fmax(kkt->ranktol, CP_CHOLESKY_LEAST));
+  for (int k = 0; bad == 0 && k < m; k++) kkt->sine = fmin(kkt->sine, 1.0 / s->S.inverse[k]);
   if (bad == 0) return 0;
   cpKktMarkDependent(kkt, kkt->row[bad - 1]);
   return CP_KKT_DEPENDENT;

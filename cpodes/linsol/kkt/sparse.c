@@ -154,6 +154,9 @@ static int sparseFactor(CPKkt kkt) {
   cpKktSparseForm(kkt);
   flag = factor(s);
   if (flag == SINGULAR) flag = leaveOut(kkt);
+  int row                 = -1;
+  const double multiplier = largestMultiplier(kkt, &row);
+  if (multiplier > 0.0) kkt->sine = fmin(1.0, largestAcceleration(kkt) / multiplier);
   return flag ? flag : cpKktSparseCheckMass(kkt);
 }
 

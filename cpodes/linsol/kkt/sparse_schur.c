@@ -143,6 +143,7 @@ static int factor(CPKkt kkt) {
   if (kkt->dependent >= 0) return CP_KKT_DEPENDENT;
   s->lin->ranktol = fmax(kkt->ranktol, CP_CHOLESKY_LEAST);
   flag            = s->lin->ops->factor(s->lin);
+  kkt->sine       = s->lin->sine;
   if (flag < 0 || s->lin->dependent < 0) return flag;
   cpKktMarkDependent(kkt, s->lin->dependent);
   return CP_KKT_DEPENDENT;

@@ -45,13 +45,15 @@ void cpMechDetach(void *data) {
 }
 
 CPModel cpMechModel(CPMech mech) {
-  return (CPModel){.data   = mech,
-                   .scale  = mech->tau != 0.0 ? scaleWeights : NULL,
-                   .linsys = cpMechLinearSystem,
-                   .cause  = cause,
-                   .print  = print,
-                   .detach = cpMechDetach,
-                   .sens   = &cpMechSensModel};
+  return (CPModel){.data        = mech,
+                   .scale       = mech->tau != 0.0 ? scaleWeights : NULL,
+                   .linsys      = cpMechLinearSystem,
+                   .on_manifold = cpMechOnManifold,
+                   .sine        = cpMechStageSine,
+                   .cause       = cause,
+                   .print       = print,
+                   .detach      = cpMechDetach,
+                   .sens        = &cpMechSensModel};
 }
 
 /* ---- attaching ---- */

@@ -194,6 +194,7 @@ void CPMechFree(CPMech *address) {
     if (*list[k].tmpl) SUNMatDestroy(*list[k].tmpl);
   cpMechNewtonFree(&mech->newton);
   cpMechSensFree(&mech->sens);
+  cpMechStageFree(mech);
   CPProjectorFree(&mech->P);
   cpMechTearDown(mech);
   if (mech->linear) cpMechLinearFree(&mech->linear);

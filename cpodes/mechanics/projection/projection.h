@@ -10,6 +10,7 @@ typedef struct CPMechWork_ {
   N_Vector x, weights;
   N_Vector vector;       /* vectors.c: its entries are one of the arrays below */
   N_Vector rows[2];      /* vectors.c: the same, as residuals of a level; NULL without rows */
+  double sine;           /* of mech->kkt, when the factors were made */
   long int nnewton;      /* Newton matrices made when the factors were; -1: none */
   double *q, *e;         /* [nq], [n] */
   double *w, *moved, *d; /* vectors.c: [nu], [nq], [nq] */

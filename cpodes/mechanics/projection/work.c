@@ -55,6 +55,7 @@ static int createWork(CPWork work) {
   work->own           = w;
   if (!w) return CP_MEM_FAIL;
   w->nnewton = -1;
+  w->sine    = 1.0;
   w->x       = N_VNew_Serial(mech->nu, mech->ctx);
   w->weights = N_VNew_Serial(mech->nu, mech->ctx);
   int flag   = w->x && w->weights ? allocateArrays(mech, w) : CP_MEM_FAIL;
@@ -93,6 +94,21 @@ static void renewMetric(CPWork work) {
     if (cpMechOwn(work)->level[which]) cpMechOwn(work)->level[which]->valid = 0;
 }
 
+/* Ratio by which the narrowest angle of A may change while factors are kept. */
+#define ANGLE_CHANGES 2.0
+
+/* Kept factors are as good as the distance and the rate of convergence tell but for directions in which constraints hardly
+ * ask for anything, next to a singular position: there the angles tell. */
+static void renewAngles(CPWork work) {
+  const CPMech mech  = work->P->owner;
+  const CPMechWork w = cpMechOwn(work);
+  const double sine  = mech->operators ? 1.0 : mech->kkt->sine;
+  if (sine < ANGLE_CHANGES * w->sine && w->sine < ANGLE_CHANGES * sine) return;
+  w->sine = sine;
+  for (int which = 0; which < 2; which++)
+    if (w->level[which]) w->level[which]->valid = 0;
+}
+
 int cpMechProjectionUpdate(CPWork work) {
   CPProjector P     = work->P;
   const CPMech mech = P->owner;
@@ -105,6 +121,7 @@ int cpMechProjectionUpdate(CPWork work) {
   flag = cpMechSpaceRows(mech);
   if (flag) return cpReason(work->text, flag, "the rows of constraints cannot be switched");
   renewMetric(work);
+  renewAngles(work);
   if (work->contents != P->contents) work->contents = P->contents, work->valid = 0; /* user data */
   for (int which = 0; which < 2; which++) {
     if (!mech->space->level[which].P) continue;

@@ -138,6 +138,7 @@ START_TEST(doubled_rows_that_disagree_are_named) {
   ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, NULL), CP_KKT_INCONSISTENT);
   ck_assert_int_eq(run->log.code, CP_KKT_INCONSISTENT);
   ck_assert_mentions(run->log.text, "constraint ");
+  ck_assert_mentions(run->log.text, "are p, v and b right?"); /* the state is on the manifold */
   mech_run_free(&run);
 }
 END_TEST
@@ -187,6 +188,8 @@ START_TEST(velocities_that_contradict_are_named) {
   entries(run->y)[21 + 6 * CRANK + 3] = 1;
   ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, NULL), CP_KKT_INCONSISTENT);
   ck_assert_mentions(run->log.text, "constraint ");
+  ck_assert_mentions(run->log.text, "off the manifold by");
+  ck_assert_mentions(run->log.text, "of those of v, which may be why");
   /* and made consistent */
   ck_assert_int_eq(CPMechCalcIC(run->mech, 0, run->y, NULL, NULL, udot, NULL), CP_SUCCESS);
   ck_assert_double_le(fabs(entries(run->y)[21 + 6 * CRANK + 3]), 1e-9);

@@ -267,6 +267,78 @@ START_TEST(the_rank_is_unknown_before_the_first_projection) {
 }
 END_TEST
 
+/* 0 = a,  0 = a (1 + b),  0 = a + s (b + 10 b^2) in y = (a, b, s): the second row depends on the first on the manifold
+ * and makes an angle of some |a| with it off it, the third makes the angle s. */
+static int narrow_rows(sunrealtype t, N_Vector y, N_Vector c, void *rows) {
+  const sunrealtype a = entries(y)[0], b = entries(y)[1], s = entries(y)[2];
+  (void)t;
+  entries(c)[0] = a;
+  entries(c)[1] = a + s * (b + 10 * b * b);
+  if (*(const int *)rows > 2) entries(c)[2] = a * (1 + b);
+  return 0;
+}
+
+static int narrow_gradients(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *rows) {
+  const sunrealtype a = entries(y)[0], b = entries(y)[1], s = entries(y)[2];
+  (void)t, (void)c;
+  SUNMatZero(G);
+  SM_ELEMENT_D(G, 0, 0) = SM_ELEMENT_D(G, 1, 0) = 1;
+  SM_ELEMENT_D(G, 1, 1)                         = s * (1 + 20 * b);
+  SM_ELEMENT_D(G, 1, 2)                         = b + 10 * b * b;
+  if (*(const int *)rows > 2) SM_ELEMENT_D(G, 2, 0) = 1 + b, SM_ELEMENT_D(G, 2, 1) = a;
+  return 0;
+}
+
+static CPProjector narrow_projector(int *rows, N_Vector y) {
+  N_Vector c = vector_of(*rows, NULL), id = VECTOR(1, 1, 0); /* s is held */
+  SUNMatrix G   = SUNDenseMatrix(*rows, 3, test_context);
+  CPProjector P = CPProjectorCreate(narrow_rows, y, c, test_context);
+  ck_assert_int_eq(CPProjectorSetUserData(P, rows), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetJacFn(P, narrow_gradients, G), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetFixed(P, id), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetJacFrequency(P, 1), CP_SUCCESS);
+  SUNMatDestroy(G);
+  N_VDestroy(id);
+  N_VDestroy(c);
+  return P;
+}
+
+/* From a state whose distance leaves the angle of the third row below what counts as zero there. Without the first
+ * projection nobody could know. */
+START_TEST(a_rank_that_has_been_found_stands_where_its_angle_is_narrow) {
+  int rows          = 3;
+  sunindextype rank = -1;
+  N_Vector y = VECTOR(1e-8, 1e-8, 0.5), ewt = VECTOR(1e6, 1e6, 1e6);
+  CPProjector P = narrow_projector(&rows, y);
+  ck_assert_int_eq(CPProjectorProject(P, 0, y, ewt), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorGetRank(P, &rank), CP_SUCCESS);
+  ck_assert_int_eq(rank, 2);
+  entries(y)[0] = 1e-5, entries(y)[1] = 1e-4, entries(y)[2] = 1e-3;
+  ck_assert_int_eq(CPProjectorProject(P, 0, y, ewt), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorGetRank(P, &rank), CP_SUCCESS);
+  ck_assert_int_eq(rank, 2);
+  ck_assert_double_le(fabs(entries(y)[1]), 1e-6); /* the tolerance */
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(ewt);
+}
+END_TEST
+
+/* A residual of eps tolerances would leave b off by eps / s of them. */
+START_TEST(narrow_angles_do_not_make_projections_inaccurate) {
+  int rows   = 2;
+  N_Vector y = VECTOR(1e-9, 1e-9, 0.5), ewt = VECTOR(1e6, 1e6, 1e6);
+  CPProjector P = narrow_projector(&rows, y);
+  ck_assert_int_eq(CPProjectorProject(P, 0, y, ewt), CP_SUCCESS); /* both rows count from now on */
+  entries(y)[1] = 1e-2, entries(y)[2] = 1e-5;
+  ck_assert_int_eq(CPProjectorProject(P, 0, y, ewt), CP_SUCCESS);
+  ck_assert_double_le(fabs(entries(y)[1]), 1e-6);
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(ewt);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("redundancy");
   TCase *tc    = tcase_create("redundancy");
@@ -282,6 +354,8 @@ int main(void) {
   tcase_add_test(tc, the_dependent_rows_are_those_of_the_rank);
   tcase_add_loop_test(tc, auto_stays_with_cholesky_while_constraints_are_independent, 0, 2);
   tcase_add_loop_test(tc, the_rank_is_unknown_before_the_first_projection, 0, n_solvers);
+  tcase_add_test(tc, a_rank_that_has_been_found_stands_where_its_angle_is_narrow);
+  tcase_add_test(tc, narrow_angles_do_not_make_projections_inaccurate);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
