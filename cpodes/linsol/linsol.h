@@ -100,6 +100,8 @@ static inline double cpLinZeroAngle(double distance) {
   const double angle = 100.0 * distance;
   return angle < 1.0e-2 ? angle : 1.0e-2;
 }
+/* Rows are known to be independent where their sines are larger than that by this factor. */
+#define CP_LIN_CLEARLY 30.0
 /* Where that leaves a lower rank than there has been, the next angle that is tried is smaller by this. */
 #define CP_LIN_LESS_ANGLE 3.0
 

@@ -110,8 +110,10 @@ static int areKnownIndependent(CPMech mech) {
   return 1;
 }
 
-/* Of the system's own rows only: f is not to depend on the actions that have been asked for. */
+/* Of the system's own rows only: f is not to depend on the actions that have been asked for. Nothing is learned where the
+ * distance from the manifold leaves rows in doubt: at trial states that are far off dependent rows may look independent. */
 static void noteIndependence(CPMech mech) {
+  if (!mech->rank_is_clear) return;
   if (mech->kkt->rank > mech->known_rank) mech->known_rank = mech->kkt->rank;
   if (mech->usual_sine == 0.0) mech->usual_sine = mech->kkt->sine;
   if (mech->kkt->rank < mech->kkt->nrows) return;
@@ -129,7 +131,9 @@ static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q)
 
 /* A rank that has been found before stands, as in the projector (factor.c). */
 static int factorRows(CPMech mech) {
-  int flag = cpKktFactor(mech->kkt);
+  const double angle  = mech->kkt->ranktol;
+  int flag            = cpKktFactor(mech->kkt);
+  mech->rank_is_clear = !flag && mech->kkt->sine > CP_LIN_CLEARLY * angle;
   while (!flag && mech->kkt->rank < mech->known_rank && mech->kkt->ranktol > CP_KKT_RANKTOL) {
     mech->kkt->ranktol = fmax(mech->kkt->ranktol / CP_LIN_LESS_ANGLE, CP_KKT_RANKTOL);
     flag               = cpKktFactor(mech->kkt);

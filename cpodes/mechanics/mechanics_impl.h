@@ -82,8 +82,9 @@ struct CPMech_ {
   /* accelerations */
   CPKktLinSol linsol;
   CPKkt kkt;
-  char *independent;    /* [m] 1: the rows that have been found independent of each other */
-  int known_rank;       /* highest rank so far */
+  char *independent; /* [m] 1: the rows that have been found independent of each other */
+  int known_rank;    /* highest rank so far */
+  int rank_is_clear; /* that of the newest factors: no angle is near to the one that counts as zero */
   double usual_sine;    /* smallest sine of an angle between independent rows, at the first state */
   long int rank_layout; /* layout that these belong to */
   CPMat Mk, Ak;         /* what kkt sees: the identity in rows and columns of FULL motions */

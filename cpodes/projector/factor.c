@@ -153,6 +153,8 @@ static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
 
 static void noteRank(CPWork work) {
   const sunindextype rank = cpWorkRank(work);
+  if (cpWorkSine(work) <= CP_LIN_CLEARLY * work->ranktol)
+    return; /* dependent rows may look independent */
   if (rank > work->full_rank) work->full_rank = rank;
   for (int l = 0; l < work->nlevels; l++) {
     CPLevel *level = &work->levels[l];

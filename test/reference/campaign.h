@@ -43,8 +43,8 @@ Outcome campaign_run(const CPModel *model, int method, sunrealtype tol,
 typedef struct {
   int runs, failed, warned;
   sunrealtype sum_of_logs, worst; /* of the errors in tolerances, of the runs that did not fail */
-  long int most_steps, most_f;
-  char first[400]; /* failure, else warning: of which run, and its message */
+  long int steps, most_steps, most_f; /* steps: of all together */
+  char first[400];                    /* failure, else warning: of which run, and its message */
 } Tally;
 
 /* With CPODES_TEST_FIGURES set it also prints a line */

@@ -159,6 +159,7 @@ void tally_run(Tally *tally, const CPModel *model, int method, sunrealtype tol, 
   tally->runs++;
   tally->failed += run->flag < 0;
   tally->warned += run->warnings > 0;
+  tally->steps += run->steps;
   if (run->steps > tally->most_steps) tally->most_steps = run->steps;
   if (run->f > tally->most_f) tally->most_f = run->f;
   if (run->flag >= 0) {
