@@ -70,9 +70,11 @@ int cpCheckConsistent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Ve
  * ewt, is CP_NO_INIT. 0, or a code with the reason in work->text. */
 int cpMakeConsistent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int weights);
 /* y (in, out) between two steps moves to the manifold. bound: on the correction. On failure y is as
- * it came: CP_OUTPUT_PROJ_FAIL, with the reason in text. kept: workspace; event: what output it is. */
+ * it came: CP_OUTPUT_PROJ_FAIL, with the reason in text. kept: workspace; event: what output it is;
+ * cause: what the projection returned. */
 int cpProjectBetween(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector kept,
-                     sunrealtype bound, const char *event, const char *prefix, char *text);
+                     sunrealtype bound, const char *event, const char *prefix, char *text,
+                     int *cause);
 /* estimate <- P e + a share of e - P e, P the tangent projector at (t, y). 0, or as cpProjectError. */
 int cpProjectEstimate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e,
                       N_Vector estimate);

@@ -78,10 +78,12 @@ int cpMakeConsistent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int w
 }
 
 int cpProjectBetween(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector kept,
-                     sunrealtype bound, const char *event, const char *prefix, char *text) {
+                     sunrealtype bound, const char *event, const char *prefix, char *text,
+                     int *cause) {
   int moved;
   N_VScale(1.0, y, kept);
-  if (cpProject(work, t, y, ewt, 0, &moved))
+  *cause = cpProject(work, t, y, ewt, 0, &moved);
+  if (*cause)
     return cpReason(text, CP_OUTPUT_PROJ_FAIL, "output at t = %.15g%s is given unprojected: %s", t,
                     event, work->text);
   if (isinf(bound)) return CP_SUCCESS;

@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 /* Roundoff that the self-check allows, in units of the largest component. */
 #define SELFCHECK 1.0e3
@@ -58,12 +59,14 @@ static int checkCoefficient(CPodeMem mem, const CPAttempt *a) {
   return CP_SELFCHECK_FAIL;
 }
 
-/* A retry never lies later than the attempt before it. Where f fails recoverably between a state
- * and its staggered sensitivities, CVODES predicts once more without having taken its prediction
- * back (6.4.1 to 7.5): its history is lost. */
+/* A retry begins where the attempt before it began, with a step that may be larger (CVodeSetConstraints). Where f
+ * fails recoverably between a state and its staggered sensitivities, CVODES predicts once more without having taken
+ * its prediction back (6.4.1 to 7.5), and the attempt begins where that one ended: its history is lost. */
 static int checkRetry(CPodeMem mem, const CPAttempt *a) {
+  const sunrealtype begin = a->t - a->h;
   if (!mem->holding || !mem->have_attempt || a->nst != mem->nst_attempt ||
-      (a->t - mem->t) * a->h <= 0.0)
+      (a->t - mem->t) * a->h <= 0.0 || !cpSameTime(begin, mem->t, a->h) ||
+      cpSameTime(begin, mem->begin, a->h))
     return CP_SUCCESS;
   mem->history_lost = 1;
   cpWrite(mem->text,
@@ -71,6 +74,44 @@ static int checkRetry(CPodeMem mem, const CPAttempt *a) {
           "CVODES cannot repeat",
           mem->t);
   return CV_UNREC_RHSFUNC_ERR;
+}
+
+/* The record of where steps begin, with room for n of them. 0 or CP_MEM_FAIL. */
+static int makeRoom(CPodeMem mem, long int n) {
+  if (n <= mem->most_begins) return CP_SUCCESS;
+  sunrealtype *t = realloc(mem->begins, 2 * (size_t)n * sizeof *t);
+  if (!t) return CP_MEM_FAIL;
+  mem->begins      = t;
+  mem->most_begins = 2 * n;
+  return CP_SUCCESS;
+}
+
+static int record(CPodeMem mem, const CPAttempt *a) {
+  if (makeRoom(mem, a->nst + 1)) {
+    cpWrite(mem->text, "no memory for a record of steps");
+    return CP_MEM_FAIL;
+  }
+  while (mem->nbegins <= a->nst) mem->begins[mem->nbegins++] = NAN;
+  mem->begins[a->nst] = a->t - a->h;
+  return CP_SUCCESS;
+}
+
+/* CVodeB stores the steps that it repeats where there is room for as many as CVodeF made between two checkpoints: with
+ * more of them it would write behind that. */
+static int checkRepetition(CPodeMem mem, const CPAttempt *a) {
+  if (!mem->repeating && a->nst == 0) mem->nbegins = 0;
+  if (!mem->holding || !mem->repeatable) return CP_SUCCESS;
+  if (!mem->repeating) return record(mem, a);
+  mem->has_repeated = 1;
+  if (a->nst >= mem->nbegins || isnan(mem->begins[a->nst]) ||
+      cpSameTime(a->t - a->h, mem->begins[a->nst], a->h))
+    return CP_SUCCESS;
+  cpWrite(mem->text,
+          "step %ld from a checkpoint begins at t = %.15g, not at %.15g as in the forward run: do "
+          "functions "
+          "fail, or return other values, when they are called with the same arguments again?",
+          a->nst + 1, a->t - a->h, mem->begins[a->nst]);
+  return CV_FWD_FAIL;
 }
 
 /* Products of smaller steps and a roundoff of t underflow, by which CVODES asks whether tout was reached. */
@@ -93,6 +134,7 @@ int cpSelfCheck(CPodeMem mem, const CPAttempt *a) {
   int flag = checkSize(mem, a);
   if (!flag) flag = checkRetry(mem, a);
   if (!flag) flag = checkHistory(mem, a);
+  if (!flag) flag = checkRepetition(mem, a);
   return flag ? flag : checkCoefficient(mem, a);
 }
 

@@ -130,7 +130,7 @@ static int startAgain(CPodeMem mem) {
 }
 
 /* CVODES' state after a failed step is the one before it, unless NaN got into its history or it
- * gave up between the parts of a step. */
+ * gave up between the parts of a step. From a step below the roundoff of t it would not come back. */
 static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   CPAttempt a;
   cpPendingTakeBack(mem);
@@ -138,8 +138,8 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   if (flag) return flag;
   if (mem->sens.data && mem->sens.take_back(mem->sens.data, &a)) mem->history_lost = 1;
   mem->have_attempt = 0;
-  mem->restarted =
-      mem->history_lost || !cpVectorFinite(a.ypred) || !cpSameTime(a.t, mem->tgood, a.h);
+  mem->restarted    = mem->history_lost || !cpVectorFinite(a.ypred) ||
+                   !cpSameTime(a.t, mem->tgood, a.h) || mem->tgood + a.h == mem->tgood;
   if (mem->restarted) flag = startAgain(mem);
   if (flag) return flag;
   if (mem->step) mem->step->valid = 0;
@@ -241,6 +241,14 @@ static int refuseLostCheckpoints(CPodeMem mem) {
   return cpReport(&mem->log, CP_MEM_FAIL, mem->function, "no memory for checkpoints");
 }
 
+static int refuseRepeated(CPodeMem mem) {
+  if (!mem->has_repeated) return CP_SUCCESS;
+  return cpReport(
+      &mem->log, CP_TOO_LATE, mem->function,
+      "a backward problem has had earlier steps repeated: CVODES stands at the end of these, call "
+      "CPodeReInit first");
+}
+
 /* CVODES reads what its weight function needs at the first step only: functions set later get NULL. */
 static int refuseLateTolerances(CPodeMem mem, long int nst) {
   if (mem->tol_is_new && nst > 0)
@@ -297,6 +305,7 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   if (unknown) mem->tol.kind = CP_TOL_CVODES;
   mem->function = function;
   flag          = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
+  if (!flag) flag = refuseRepeated(mem);
   if (!flag) flag = checkTime(mem, tout, itask, nst_before);
   if (!flag) flag = refuseLateTolerances(mem, nst_before);
   if (!flag) flag = refuseUserData(mem);

@@ -120,6 +120,7 @@ void CPodeFree(CPodeMem *mem_address) {
   cpWorkFree(&mem->step);
   cpWorkFree(&mem->out);
   freeVectors(mem);
+  free(mem->begins);
   cpTolerancesFree(&mem->tol);
   free(mem);
   *mem_address = NULL;
@@ -170,12 +171,12 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   mem->nst_out         = -1;
   mem->start_checked   = 0;
   mem->cause = mem->fatal = 0;
-  mem->history_lost = mem->restarted = 0;
-  mem->creeping.count                = 0;
-  mem->creeping.t                    = t0;
-  mem->have_estimate                 = 0;
-  mem->floor_told                    = 0;
-  mem->nls.newton                    = (CPNewton){.ratio = -1.0};
+  mem->history_lost = mem->restarted = mem->has_repeated = 0;
+  mem->creeping.count                                    = 0;
+  mem->creeping.t                                        = t0;
+  mem->have_estimate                                     = 0;
+  mem->floor_told                                        = 0;
+  mem->nls.newton                                        = (CPNewton){.ratio = -1.0};
   memset(&mem->stats, 0, sizeof mem->stats);
   cpWorkRestart(mem->step, &mem->base);
 }

@@ -88,6 +88,7 @@ typedef struct {
 typedef struct {
   SUNNonlinearSolver wrapper, inner;
   int inner_owned, inner_running, keep_maxiters;
+  int iteration;               /* that CVODES' test is shown while the inner solver does not run */
   int initialized;             /* by CVODES, since this was reset */
   SUNNonlinSolSysFn sysfn;     /* this and the next three: CVODES' */
   SUNNonlinSolLSetupFn lsetup; /* NULL: no linear solver, or one without a set-up */
@@ -137,6 +138,7 @@ struct CPodeMem_ {
   sunrealtype motion; /* length of the motion that led to a root, from which this start goes on; 0: it does not */
   sunrealtype treturned; /* newest time that CPode has returned with success */
   int have_attempt;      /* y is a complete attempt that has not been settled yet */
+  sunrealtype begin;     /* where that attempt begins */
   long int nst_attempt;  /* steps taken before that attempt */
   N_Vector delta, err, ewt, tmp;
   sunrealtype tq2;          /* of the attempt: the error test is tq2 ||err|| <= 1 */
@@ -165,6 +167,10 @@ struct CPodeMem_ {
   CPLog log;
   const char *function; /* the public one that runs */
   int repeatable;       /* CVodeF: nothing may be carried from step to step */
+  int repeating;    /* CVodeB: the steps of CVodeF come once more, from those of its checkpoints */
+  int has_repeated; /* it has, and CVODES stands where the last of them ended */
+  sunrealtype *begins; /* [nbegins, room for most_begins] where the steps of CPodeF began; NAN: not known */
+  long int nbegins, most_begins;
   int holding;  /* inside CPode CVODES' messages are held back until the cause is known ... */
   CPLog cvodes; /* ... here */
 };

@@ -25,13 +25,14 @@ int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *functio
                     const char *event) {
   if (!mem->P || !mem->project_output || cpIsProjectedState(mem, t)) return CP_SUCCESS;
   long int nst = 0;
+  int cause    = 0;
   int flag     = CVodeGetNumSteps(mem->cvode_mem, &nst);
   if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);
   if (flag) return flag;
   if (nst != mem->nst_out) mem->out->valid = 0; /* outputs of one step share their factors */
   mem->nst_out = nst;
   flag = cpProjectBetween(mem->out, t, y, mem->ewt, mem->tmp, outputBound(mem), event, "CPode",
-                          mem->text);
+                          mem->text, &cause);
   if (flag) return cpReport(&mem->log, flag, function, "%s", mem->text);
   mem->stats.noutputs++;
   return CP_SUCCESS;

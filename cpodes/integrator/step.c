@@ -206,6 +206,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   cpSettle(mem, a.nst);
   if (a.nst == 0) cpAdoptTolerances(mem, ewt);
   mem->t               = a.t;
+  mem->begin           = a.t - a.h;
   mem->nst_attempt     = a.nst;
   mem->have_attempt    = 0;
   mem->projected       = 0;

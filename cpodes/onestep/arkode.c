@@ -20,10 +20,10 @@
  * and for an explicit first stage. (7 copies the last stage's for those; so 6 is given the same.) */
 static int derivative(CPOneStepMem mem, N_Vector ydot) {
   CPImplicit *st = cpImplicit(mem);
+  st->k[0]       = ydot; /* also where f fails: ARKODE goes on to the stages (afterStage) */
   const int flag = st->have_f1 ? CP_SUCCESS : cpOneStepRhs(mem, mem->t, mem->y, st->f1, 0);
   if (flag) return flag;
   st->have_f1 = 1;
-  st->k[0]    = ydot;
   N_VScale(1.0, st->f1, ydot);
   return CP_SUCCESS;
 }

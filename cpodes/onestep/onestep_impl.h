@@ -108,6 +108,7 @@ struct CPOneStepMem_ {
   sunrealtype h;      /* signed size for the next attempt; 0: to be chosen */
   sunrealtype hlast;
   int have_err;            /* err is an estimate of the newest attempt's errors */
+  int output_cause;        /* what the newest projection between two steps returned */
   int have_step;           /* (tlast, ylast) and what the stepper has for interpolation are there */
   int started;             /* the stepper has been */
   int start_checked;       /* the state is on the manifold */

@@ -21,7 +21,7 @@ int cpOneStepSolution(CPOneStepMem mem, sunrealtype t, N_Vector y, const char *e
   if (mem->nst_out != mem->stats.nst) mem->out->valid = 0; /* outputs of one step share factors */
   mem->nst_out = mem->stats.nst;
   flag = cpProjectBetween(mem->out, t, y, mem->ewt, mem->ytmp, cpOneStepMaxCorrection(mem), event,
-                          "CPOneStep", mem->text);
+                          "CPOneStep", mem->text, &mem->output_cause);
   if (!flag) mem->stats.noutputs++;
   return flag;
 }

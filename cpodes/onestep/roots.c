@@ -119,11 +119,14 @@ static int evaluateAt(CPOneStepMem mem, sunrealtype t, N_Vector y, sunrealtype *
                   "at t = %.15g: the root function g returned NaN or Inf", t);
 }
 
-/* mid at t, in the state trial. */
+/* mid at t, in the state trial, which is not projected where that may do better elsewhere. */
 static int evaluateBetween(CPOneStepMem mem, sunrealtype t) {
   CPRoots *r     = &mem->roots;
   const int flag = cpOneStepSolution(mem, t, r->trial, " (CV_ROOT_RETURN)");
   r->trial_raw   = flag == CP_OUTPUT_PROJ_FAIL;
+  if (r->trial_raw && mem->output_cause < 0)
+    return cpReason(mem->text, mem->output_cause, "at t = %.15g: no state for root functions: %s",
+                    t, mem->out->text);
   return flag && !r->trial_raw ? flag : evaluateAt(mem, t, r->trial, r->mid);
 }
 

@@ -53,9 +53,8 @@ static int userProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int
 
 static int projectError(CPWork work, sunrealtype t, N_Vector y, N_Vector v) {
   CPProjector P = work->P;
-  if (!P->g_eps) return CP_SUCCESS;
   N_VScale(1.0, v, work->v);
-  int flag = P->g_eps(t, y, work->v, P->user_data);
+  int flag = P->g_eps ? P->g_eps(t, y, work->v, P->user_data) : CP_SUCCESS;
   if (!flag && cpVectorFinite(work->v)) {
     N_VScale(1.0, work->v, v);
     return CP_SUCCESS;
@@ -66,8 +65,8 @@ static int projectError(CPWork work, sunrealtype t, N_Vector y, N_Vector v) {
   if (flag > 0)
     return cpReason(work->text, -CP_REPTD_ERRPROJ_ERR,
                     "at t = %.15g: the error projection failed recoverably (%d)", t, flag);
-  return cpReason(work->text, -CP_PROJ_NONFINITE,
-                  "at t = %.15g: the error projection returned NaN or Inf", t);
+  return cpReason(work->text, -CP_PROJ_NONFINITE, "at t = %.15g: the error projection %s NaN or Inf",
+                  t, P->g_eps ? "returned" : "was given");
 }
 
 static int userTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {

@@ -32,11 +32,11 @@ int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function
   mem->cause = mem->fatal = 0;
   mem->cvodes.text[0]     = '\0';
   mem->have_attempt       = 0;
-  mem->holding = mem->repeatable = 1;
+  mem->holding = mem->repeatable = mem->repeating = 1;
   if (mem->sens.data) mem->sens.begin(mem->sens.data);
   const int flag = CVodeB(mem->cvode_mem, tBout, itaskB);
   if (mem->sens.data) mem->sens.end(mem->sens.data);
-  mem->holding = 0;
+  mem->holding = mem->repeating = 0;
   cpPendingClear(mem);
   if (flag < 0) return failedBackward(mem, flag, function);
   return flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag; /* SUNDIALS 7: of a stop time of its own */

@@ -25,10 +25,13 @@ static int startAt(void *data, N_Vector y0) {
   return c->start(c->t0, y0, c->F->user_data);
 }
 
+static int startFailed(Check *c, int flag) {
+  return cpReport(&c->mem->log, CP_ILL_INPUT, FUNCTION, "start failed (%d)", flag);
+}
+
 static int restart(Check *c) {
-  int flag = startAt(c, c->y0);
-  if (flag) return cpReport(&c->mem->log, CP_ILL_INPUT, FUNCTION, "start failed (%d)", flag);
-  return CPodeReInit(c->mem, c->t0, c->y0);
+  const int flag = startAt(c, c->y0);
+  return flag ? startFailed(c, flag) : CPodeReInit(c->mem, c->t0, c->y0);
 }
 
 /* ---- finite differences of the whole run ---- */
@@ -82,7 +85,8 @@ static int forwards(Check *c) {
   int flag = CP_SUCCESS;
   for (int i = 0; !flag && i < c->params->Ns; i++)
     flag = cpParamDifference(c->params, i, startAt, c, c->value, c->y0S[i]);
-  if (!flag) flag = restart(c);
+  if (flag) return startFailed(c, flag);
+  flag = restart(c);
   if (!flag) flag = CPodeSensReInit(c->mem, c->y0S);
   if (!flag) flag = CPodeSensCalcIC(c->mem);
   if (!flag) flag = CPodeGetConsistentSensIC(c->mem, c->y0S);

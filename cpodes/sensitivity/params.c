@@ -7,6 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Steps of differences are as many roundoffs of the parameter at least: of noise alone no integral ends. */
+#define LEAST_CHANGE 100.0
+
 int cpParamsCreate(CPParams *params, int Ns) {
   params->Ns    = Ns;
   params->pbar  = calloc((size_t)Ns, sizeof *params->pbar);
@@ -39,6 +42,10 @@ static int check(int Ns, const sunrealtype *p, const sunrealtype *pbar, const in
     if (!(size > 0.0) || isinf(size))
       return cpReport(log, CP_ILL_INPUT, function,
                       "p[%d] must be finite and, without a size in pbar, not zero: %g", k, p[k]);
+    if (CP_PARAM_PART * size < LEAST_CHANGE * CP_UROUND * fabs(p[k]))
+      return cpReport(log, CP_ILL_INPUT, function,
+                      "differences by parts of pbar[%d], %g, would be roundoff of p[%d], %g", i,
+                      size, k, p[k]);
   }
   return CP_SUCCESS;
 }

@@ -118,7 +118,9 @@ CPODES_EXPORT int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealt
                          int itask, int *ncheck);
 
 /** As CVodeB, after CPodeF: integrates the backward problems to tBout and repeats the forward steps from
- * the checkpoints. Where such a step fails the code is that of CPode. CV_NO_FWD: before CPodeF. */
+ * the checkpoints. Where such a step fails the code is that of CPode. CV_NO_FWD: before CPodeF;
+ * CV_FWD_FAIL: the repeated steps are others, since functions did not return the same again. CPode and CPodeF want
+ * CPodeReInit then, for CVODES stands where the last repeated step ended (CP_TOO_LATE). */
 CPODES_EXPORT int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB);
 
 /** The state y that CVODES hands to functions of a backward problem is interpolated: yproj [n]: out,
@@ -228,8 +230,8 @@ CPODES_EXPORT int CPodeFunctionalForward(CPodeMem mem, sunrealtype t1, const CPF
  * From a start (after CPodeInit, CPodeReInit), whose derivatives are y0S [Ns]; NULL: 0, as with parameters that
  * do not move the start. Parameters: those of CPodeSetSensParams or, with a CPMech, of CPMechSetParams,
  * without forward sensitivities. gradient [ng]: out, P^T l(t0), with respect to consistent initial
- * states; NULL: not wanted. The mem is at t1 afterwards, in CVODES' adjoint mode: CPodeReInit before
- * anything else; a stop time (CVodeSetStopTime) is gone.
+ * states; NULL: not wanted. The mem is in CVODES' adjoint mode afterwards: CPodeReInit before anything else
+ * (CPode: CP_TOO_LATE where steps have been repeated); a stop time (CVodeSetStopTime) is gone. CV_FWD_FAIL: as CPodeB.
  */
 CPODES_EXPORT int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
                                          const CPAdjointOptions *options, N_Vector *y0S,

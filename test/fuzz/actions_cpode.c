@@ -210,9 +210,13 @@ static void set_handler(World *w) {
 /* After the first step CVODES does not look at what the functions are there: roots of the past are found. */
 static void roots(World *w) {
   if (!before_first_step(w)) return;
-  const int n = chance(w, 0.8) ? 2 : 0;
-  if (CALL(w, NOBODY, CVodeRootInit(cvodes(w), n, mechanism_roots)) == CV_SUCCESS)
-    promise(w)->roots = n > 0, promise(w)->root_free = promise(w)->t;
+  int directions[2] = {0, 0};
+  const int n       = chance(w, 0.8) ? 2 : 0;
+  if (CALL(w, NOBODY, CVodeRootInit(cvodes(w), n, mechanism_roots)) != CV_SUCCESS) return;
+  if (n)
+    CALL(w, NOBODY,
+         CVodeSetRootDirection(cvodes(w), directions)); /* which stay with the same functions */
+  promise(w)->roots = n > 0, promise(w)->root_free = promise(w)->t;
 }
 
 static void root_direction(World *w) {
@@ -288,8 +292,10 @@ static void quadrature(World *w) {
 static void calc_ic(World *w) {
   const int flag = CALL(w, CPODE, CPodeCalcIC(w->mem));
   N_Vector y0    = vector(w, w->m.n);
-  if (CALL(w, CPODE, CPodeGetConsistentIC(w->mem, y0)) == CP_SUCCESS && flag == CP_SUCCESS)
-    promise_start(w, promise(w), promise(w)->t0, y0);
+  sunrealtype t0; /* not that of the promise where CVODES had to be re-initialised */
+  if (CALL(w, CPODE, CPodeGetConsistentIC(w->mem, y0)) == CP_SUCCESS && flag == CP_SUCCESS &&
+      CVodeGetCurrentTime(cvodes(w), &t0) == CV_SUCCESS)
+    promise_start(w, promise(w), t0, y0);
 }
 
 void cpode_evolve(World *w) {

@@ -53,7 +53,7 @@ void promise_compare(World *w, Promise *k, sunrealtype t, N_Vector y, const char
 
 static void check_manifold(World *w, const Promise *k, sunrealtype t, N_Vector y, sunrealtype eps) {
   sunrealtype c[MOST_C];
-  if (!k->projected || !k->consistent || k->tol <= 0.0) return;
+  if (!k->projected || !k->consistent || k->tol <= 0.0 || k->tol > 1.0) return;
   if (w->another_solution || w->off_manifold) return;
   mechanism_constraints(&w->m, t, of(y), c);
   for (int i = 0; i < w->m.m; i++) {
@@ -111,6 +111,8 @@ void promise_judge(World *w, Promise *k, int flag, sunrealtype tout, int itask, 
   if (flag < 0) {
     k->t        = tret;
     k->returned = NAN; /* CVODES may hand out its newest step once more */
+    if (flag == CP_OUTPUT_PROJ_FAIL && tret == ROOT_TIME)
+      k->root_free = tret; /* it may be that of a root */
     promise_compare(w, k, tret, yout, "failure without the last good state");
     if (flag != CP_OUTPUT_PROJ_FAIL && flag != CP_INCONSISTENT_IC && tret != k->t0)
       check_manifold(w, k, tret, yout, fmax(1.0, k->eps));

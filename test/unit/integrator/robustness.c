@@ -736,6 +736,66 @@ START_TEST(an_option_for_the_next_step_does_not_change_the_estimate_of_the_last)
 END_TEST
 
 /* CVODES takes them: it would go on for ever, or return extrapolated states, for products of h underflow. */
+/* CVODES leaves it to a linear solver to forget the rate of convergence of the solve before; steps that CVodeB repeats
+ * would then be others, whose decisions depend on the steps before the checkpoint. */
+START_TEST(a_linear_solver_next_to_fixed_point_iteration_changes_no_convergence_test) {
+  const Method method = {_i ? CV_ADAMS : CV_BDF, SUNNONLINEARSOLVER_FIXEDPOINT, "fixed point"};
+  Run with;
+  run_close(&run);
+  run_open(&run, method, 1.0e-6);
+  run_open(&with, method, 1.0e-6);
+  run_add_linear_solver(&with);
+  ck_assert_success(
+      &run, CPodeSetProjector(run.mem, NULL)); /* its factors are renewed with Newton matrices */
+  ck_assert_success(&with, CPodeSetProjector(with.mem, NULL));
+  for (int k = 0; k < 40; k++) {
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_success(&with, run_step(&with));
+    ck_assert_double_eq(run.t, with.t);
+    ck_assert(same_bits(run.y, with.y));
+  }
+  run_close(&with);
+}
+END_TEST
+
+/* Set on the way, where x is negative and rising: CVODES retries with steps that are larger, and the run ends one way or
+ * the other. */
+START_TEST(a_retry_with_a_larger_step_is_no_lost_history) {
+  const sunrealtype not_negative[PENDULUM_N] = {1.0};
+  N_Vector signs                             = vector_of(PENDULUM_N, not_negative);
+  run_close(&run);
+  run_open(&run, methods[_i], 1.0e-6);
+  ck_assert_success(&run, CPodeSetProjector(run.mem, NULL));
+  run_until(&run, 1.4);
+  ck_assert_success(&run, CVodeSetConstraints(run.cvode_mem, signs));
+  ck_assert_int_lt(run_to(&run, 2.0), 0);
+  ck_assert_msg(!strstr(run.log.text, "between the state"), "%s", run.log.text);
+  ck_assert_success(&run, CVodeSetConstraints(run.cvode_mem, NULL));
+  ck_assert_success(&run, CPodeReInit(run.mem, run.t, run.y));
+  run_until(&run, 2.0);
+  ck_assert_bound(&run, error_of(&run), 2.0 * error_bound(&run)); /* that of two runs */
+  N_VDestroy(signs);
+}
+END_TEST
+
+/* Each call ends with steps that are smaller by orders of magnitude, from which CVODES would not come back. */
+START_TEST(after_failures_down_to_the_roundoff_of_t_the_run_goes_on) {
+  run_close(&run);
+  run_open(&run, methods[_i], 1.0e-6);
+  run_until(&run, 0.3);
+  run.world.f = (Fault){.after = -1.0, .times = -1, .flag = 1};
+  for (int k = 0; k < 6; k++) ck_assert_int_lt(run_step(&run), 0);
+  run.world.f.times = 0;
+  for (int k = 0; k < 10; k++) {
+    const sunrealtype before = run.t;
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_double_gt(run.t, before);
+  }
+  ck_assert_success(&run, run_to(&run, 1.0));
+  ck_assert_good(&run);
+}
+END_TEST
+
 START_TEST(a_step_size_that_is_none_ends_the_call) {
   if (_i == 0 && CVodeSetMaxStep(run.cvode_mem, NAN) != CV_SUCCESS) return;
   if (_i == 1) ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 4.9406564584124654e-324));
@@ -762,6 +822,10 @@ int main(void) {
                       n_methods);
   tcase_add_test(tc, after_an_init_that_failed_half_way_the_next_one_says_what_to_do);
   tcase_add_test(tc, one_failure_of_f_far_from_zero_does_not_end_the_run);
+  tcase_add_loop_test(tc, a_linear_solver_next_to_fixed_point_iteration_changes_no_convergence_test,
+                      0, 2);
+  tcase_add_loop_test(tc, a_retry_with_a_larger_step_is_no_lost_history, 0, n_methods);
+  tcase_add_loop_test(tc, after_failures_down_to_the_roundoff_of_t_the_run_goes_on, 0, n_methods);
   tcase_add_loop_test(tc, a_step_size_that_is_none_ends_the_call, 0, 2);
   tcase_add_test(tc, messages_give_large_times_in_full);
   tcase_add_loop_test(tc, start_check_initial_conditions_and_projection_know_one_floor, 0,

@@ -189,6 +189,18 @@ static void assert_ends(Fault *fault, int code, const char *word) {
   close_run();
 }
 
+/* With a given first step f at the start is ARKODE's to ask for, which goes on to the stages whatever it returns. */
+START_TEST(a_first_f_that_is_not_finite_has_the_step_retried) {
+  open_run(kinds[_i], 1.0e-6);
+  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 1.0e-3));
+  run.world.f = (Fault){.after = -1.0, .times = 1, .value = NAN};
+  ck_assert_done(&run, one_to(&run, 1.0));
+  ck_assert_int_eq(run.world.f.times, 0);
+  ck_assert_double_le(one_error(&run, 1.0, run.y), bound(1.0e-6, 1.0));
+  close_run();
+}
+END_TEST
+
 START_TEST(a_projection_that_fails_has_the_step_retried) {
   open_faulty(_i, &run.world.c, 3, 1);
   ck_assert_done(&run, one_to(&run, 1.0));
@@ -459,6 +471,7 @@ int main(void) {
   tcase_add_loop_test(steps, stop_times_are_hit_again_and_again, 0, KINDS);
   tcase_add_loop_test(steps, errors_are_tested_without_projection, 0, KINDS);
   TCase *failures = tcase_create("failures");
+  tcase_add_loop_test(failures, a_first_f_that_is_not_finite_has_the_step_retried, 0, KINDS);
   tcase_add_loop_test(failures, a_projection_that_fails_has_the_step_retried, 0, KINDS);
   tcase_add_loop_test(failures, a_projection_that_always_fails_ends_the_run_in_the_last_good_state,
                       0, KINDS);

@@ -308,6 +308,23 @@ static int misbehaving(sunrealtype t, N_Vector y, sunrealtype *g, void *user_dat
   return g_result;
 }
 
+/* c fails for good once, at the first state between two steps that a root function wants. */
+static int armed;
+static int spoiling(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  const int flag = position(t, y, g, user_data);
+  if (g[0] < 0.0 && !armed++) run.world.c = (Fault){.after = -1.0, .times = 1, .flag = -1};
+  return flag;
+}
+
+START_TEST(a_projection_that_fails_for_good_ends_the_search_and_no_root_is_lost) {
+  armed = 0;
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, spoiling));
+  ck_assert_returns(&run, one_to(&run, 10.0), CP_CNSTRFUNC_FAIL);
+  ck_assert_mentions(run.log.text, "root functions");
+  assert_root(0.5, -1);
+}
+END_TEST
+
 START_TEST(failing_root_functions_end_the_call) {
   ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, misbehaving));
   g_result = _i ? 0 : 7;
@@ -357,6 +374,7 @@ int main(void) {
   tcase_add_test(tc, another_root_soon_after_a_start_at_zero_is_returned);
   tcase_add_test(tc, roots_can_be_set_and_taken_away_on_the_way);
   tcase_add_test(tc, a_jump_is_located);
+  tcase_add_test(tc, a_projection_that_fails_for_good_ends_the_search_and_no_root_is_lost);
   tcase_add_loop_test(tc, failing_root_functions_end_the_call, 0, 2);
   tcase_add_test(tc, bad_arguments_of_roots_are_named);
   suite_add_tcase(suite, tc);

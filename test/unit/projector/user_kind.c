@@ -261,6 +261,18 @@ START_TEST(options_that_concern_constraints_are_refused) {
 }
 END_TEST
 
+START_TEST(errors_that_are_not_finite_are_refused_with_g_eps_and_without) {
+  if (_i) {
+    teardown();
+    test_context_setup();
+    open_with(NULL);
+  }
+  entries(v)[1] = NAN;
+  ck_assert_int_eq(CPProjectorProjectTangent(P, 0.0, y, NULL, v), -CP_PROJ_NONFINITE);
+  ck_assert_int_eq(log_.count, 1);
+}
+END_TEST
+
 START_TEST(the_counters_count) {
   CPProjectorStats s;
   for (int i = 0; i < 3; i++) ck_assert_int_eq(CPProjectorProject(P, 0.0, y, NULL), CP_SUCCESS);
@@ -290,6 +302,7 @@ int main(void) {
   tcase_add_test(tc, a_transpose_of_the_users_projection_is_not_supported);
   tcase_add_test(tc, vectors_of_another_length_are_refused);
   tcase_add_test(tc, options_that_concern_constraints_are_refused);
+  tcase_add_loop_test(tc, errors_that_are_not_finite_are_refused_with_g_eps_and_without, 0, 2);
   tcase_add_test(tc, the_counters_count);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

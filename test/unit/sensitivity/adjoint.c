@@ -127,6 +127,31 @@ START_TEST(forward_steps_are_repeated_to_the_last_bit) {
 }
 END_TEST
 
+/* CVODES would store more steps than it has room for. */
+START_TEST(repeated_steps_that_are_others_end_the_backward_run) {
+  int ncheck = 0;
+  run_open(run, methods[_i], 1.0e-6);
+  N_Vector l = vector_copy(run->y), y0 = vector_copy(run->y);
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 7, CV_HERMITE));
+  ck_assert_success(run, CPodeF(run->mem, 1.0, run->y, &run->t, CV_NORMAL, &ncheck));
+  SUNNonlinearSolver fixed = create_backward(run->t, l);
+  backward.stays           = 1;
+  run->world.c             = (Fault){.after = 0.0, .times = 1, .flag = 1};
+  ck_assert_flag(run, CPodeB(run->mem, 0.0, CV_NORMAL), CV_FWD_FAIL);
+  ck_assert_message(run, "forward step", "begins at");
+  ck_assert_flag(run, run_to(run, 2.0), CP_TOO_LATE);
+  ck_assert_message(run, "CPodeReInit");
+  ck_assert_success(run, CPodeReInit(run->mem, 0.0, y0));
+  ck_assert_success(run, run_to(run, 1.0));
+  ck_assert_good(run);
+  run_close(run);
+  SUNNonlinSolFree(fixed);
+  N_VDestroy(backward.y);
+  N_VDestroy(l);
+  N_VDestroy(y0);
+}
+END_TEST
+
 /* Factors of another state would be good enough for a state on the manifold, but not for this. */
 START_TEST(the_forward_state_depends_on_nothing_but_the_state) {
   run_open(run, methods[_i], 1.0e-6);
@@ -217,6 +242,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, outputs_of_a_run_with_checkpoints_are_on_the_manifold, 0, 4);
   tcase_add_loop_test(tc, forward_steps_are_repeated_to_the_last_bit, 0, 8);
+  tcase_add_loop_test(tc, repeated_steps_that_are_others_end_the_backward_run, 0, n_methods);
   tcase_add_loop_test(tc, the_forward_state_depends_on_nothing_but_the_state, 0, 2);
   tcase_add_test(tc, a_forward_step_that_fails_when_repeated_is_named);
   tcase_add_loop_test(tc, a_run_with_checkpoints_starts_again_after_a_failure_and_from_a_new_start,

@@ -130,13 +130,15 @@ END_TEST
 /* ---- parameters ---- */
 
 START_TEST(bad_parameters_are_named) {
-  sunrealtype *p = &run->world.p.L, none[NS] = {1.0, 0.0}, minus[NS] = {1.0, -1.0};
+  sunrealtype *p = &run->world.p.L, none[NS] = {1.0, 0.0}, minus[NS] = {1.0, -1.0},
+              tiny[NS] = {1.0, 1.0e-16};
   const int before[NS] = {0, -1};
   sens_start(&r, 1);
   ck_assert_error(CPodeSetSensParams(run->mem, NULL, NULL, NULL), CP_ILL_INPUT, "p must not");
   ck_assert_error(CPodeSetSensParams(run->mem, p, none, NULL), CP_ILL_INPUT, "pbar[1]", "0");
   ck_assert_error(CPodeSetSensParams(run->mem, p, minus, NULL), CP_ILL_INPUT, "pbar[1]", "-1");
   ck_assert_error(CPodeSetSensParams(run->mem, p, NULL, before), CP_ILL_INPUT, "plist[1]", "-1");
+  ck_assert_error(CPodeSetSensParams(run->mem, p, tiny, NULL), CP_ILL_INPUT, "pbar[1]", "roundoff");
   ck_assert_error(CPodeSetSensParams(run->mem, none, NULL, NULL), CP_ILL_INPUT, "p[1]", "pbar");
   sens_until(&r, 0.1); /* with the parameters of before */
   ck_assert_bound(run, residual_of(&r), SENS_ROUNDOFF);

@@ -246,10 +246,11 @@ START_TEST(what_f_is_off_the_manifold_does_not_matter) {
 }
 END_TEST
 
+static int good_starts = -1; /* so many succeed; negative: all */
 static int start(sunrealtype t0, N_Vector y0, void *user_data) {
   (void)t0;
   pendulum_initial(user_data, y0);
-  return 0;
+  return good_starts < 0 || good_starts-- > 0 ? 0 : -1;
 }
 
 START_TEST(the_check_finds_all_three_alike_and_prints_them) {
@@ -410,6 +411,18 @@ START_TEST(failing_functions_are_named_every_way) {
 }
 END_TEST
 
+/* Among those of the finite differences, of the derivatives of the start, and of the runs. */
+START_TEST(a_start_that_fails_is_named_whenever_it_does) {
+  const CPFunctional F = functional(1);
+  sens_open(&r, ADAMS_FIXED_POINT, TOL);
+  good_starts = _i;
+  ck_assert_error(CPodeFunctionalCheck(run->mem, 0.0, 0.1, &F, NULL, start, 1.0e-4, NULL, NULL),
+                  CP_ILL_INPUT, "start failed", "-1");
+  good_starts = -1;
+  sens_close(&r);
+}
+END_TEST
+
 START_TEST(a_run_that_fails_tells_why_both_ways) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F = functional(1);
@@ -439,6 +452,7 @@ int main(void) {
   tcase_add_test(tc, arguments_are_checked);
   tcase_add_loop_test(tc, a_functional_that_is_not_finite_is_refused, 0, 4);
   tcase_add_loop_test(tc, failing_functions_are_named_every_way, 0, 6);
+  tcase_add_loop_test(tc, a_start_that_fails_is_named_whenever_it_does, 0, 2 * NS + 6 * NS + 2);
   tcase_add_loop_test(tc, a_run_that_fails_tells_why_both_ways, 0, 2);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
