@@ -97,7 +97,7 @@ static int converged(SUNNonlinearSolver inner, N_Vector ycor, N_Vector delta, su
   const int flag = SUNNonlinSolGetCurIter(inner, &m);
   if (flag) return flag;
   const sunrealtype d = cpWrmsNorm(delta, ewt);
-  if (d == 0.0 || errorLeft(newton, m, d) <= tol) return SUN_NLS_SUCCESS;
+  if (d == 0.0 || errorLeft(newton, m, d) <= tol) return CP_SUCCESS;
   if (m > 0 && d > DIVERGING * newton->d_before) return SUN_NLS_CONV_RECVR;
   newton->residual_before = newton->residual;
   newton->d_before        = d;
@@ -131,5 +131,5 @@ int cpNewtonIterate(CPWrapped *nls, sunrealtype t, N_Vector y0, N_Vector ycor, N
   /* CVODES' test keeps the norm of what has been accepted. */
   return nls->ctest(nls->wrapper, ycor, ycor, CP_CANNOT_MISS, ewt, nls->ctest_data)
              ? SUN_NLS_CONV_RECVR
-             : SUN_NLS_SUCCESS;
+             : CP_SUCCESS;
 }
