@@ -162,9 +162,9 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   mem->nst_attempt                               = 0;
   mem->uncut                                     = INT_MAX / 2; /* a start is no cut */
   mem->norms.choice                              = (CPOrderChoice){.nst = -1};
-  mem->norms.active = mem->norms.begun = mem->norms.failed = 0;
-  mem->projected                                           = -1;
-  mem->err_valid                                           = 0;
+  cpOrderNormsForget(mem);
+  mem->projected       = -1;
+  mem->err_valid       = 0;
   mem->since           = LONG_MAX / 2; /* the first step is projected */
   mem->expect_rejected = -1;
   mem->nst_out         = -1;

@@ -222,6 +222,10 @@ int cpCarriesOver(CPodeMem mem);
 int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
 /* The projected solve of attempt a returns: until the next step the norms of CVODES are projected, too. */
 void cpOrderNormsBegin(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
+/* 0, or the code of a fatal failure in a norm since the newest solve, told once; the reason is in mem->text. */
+int cpOrderNormsFailed(CPodeMem mem);
+/* A new start, another projector, or a failed call. */
+void cpOrderNormsForget(CPodeMem mem);
 /* A new attempt. 0, or the code with which to end the run; the reason is in mem->text. */
 int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a);
 

@@ -100,6 +100,7 @@ int CPodeSetProjector(CPodeMem mem, CPProjector P) {
   flag = cpWorksCreate(P, &mem->step, &mem->out);
   if (flag) return cpReport(&mem->log, flag, __func__, "no memory");
   memset(&mem->base, 0, sizeof mem->base);
+  cpOrderNormsForget(mem);
   mem->P             = P;
   mem->start_checked = 0;
   if (mem->sens.data) mem->sens.projector(mem->sens.data);
