@@ -104,9 +104,12 @@ static int converged(SUNNonlinearSolver inner, N_Vector ycor, N_Vector delta, su
   return SUN_NLS_CONTINUE;
 }
 
-/* SUNDIALS' own Newton solver does nothing with the memory but to hand it on. */
+/* SUNDIALS' own Newton solver does nothing with the memory but to hand it on. A convergence test that the user has
+ * given it stays. */
 static int isOurs(const CPWrapped *nls) {
-  return nls->inner->ops->solve == SUNNonlinSolSolve_Newton && nls->lsetup && nls->lsolve;
+  if (nls->inner->ops->solve != SUNNonlinSolSolve_Newton || !nls->lsetup || !nls->lsolve) return 0;
+  const SUNNonlinearSolverContent_Newton newton = nls->inner->content;
+  return newton->CTest == nls->ctest;
 }
 
 /* CVODES' functions are the inner solver's again afterwards: it may be taken away from us. */
