@@ -297,7 +297,8 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   const int unknown = mem->tol.kind == CP_TOL_NONE; /* CVODES may have its own */
   if (unknown) mem->tol.kind = CP_TOL_CVODES;
   mem->function = function;
-  flag          = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
+  flag          = cpRefuseOtherVectors(mem, function);
+  if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
   if (!flag) flag = checkTime(mem, tout, itask, nst_before);
   if (!flag) flag = refuseLateTolerances(mem, nst_before);
   if (!flag) flag = refuseUserData(mem);

@@ -100,6 +100,17 @@ int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   return !flag && mem->norms.no_memory ? CP_MEM_FAIL : flag;
 }
 
+int cpRefuseOtherVectors(CPodeMem mem, const char *function) {
+  CPAttempt a;
+  const int flag = cpAttemptRead(mem, &a);
+  if (flag) return flag;
+  const int ours = !mem->norms.possible || a.ypred->ops->nvwrmsnorm == wrmsNorm;
+  if (ours && N_VGetLength(a.ypred) == N_VGetLength(mem->y_tmpl)) return CP_SUCCESS;
+  return cpReport(&mem->log, CP_NOT_SUPPORTED, function,
+                  "CVODES has been given another history (CVodeResizeHistory), of which cpodes has "
+                  "no states: create another integrator");
+}
+
 void cpOrderNormsBegin(CPodeMem mem, const CPAttempt *a, N_Vector ewt) {
   mem->norms.active = mem->norms.begun = mem->norms.possible;
   mem->norms.zn0                       = a->ypred;

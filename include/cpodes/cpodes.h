@@ -66,7 +66,7 @@ CPODES_EXPORT CPodeMem CPodeCreate(int lmm, SUNContext ctx);
 CPODES_EXPORT CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner,
                                    N_Vector y_tmpl, SUNContext ctx);
 
-/** CVODES' memory: every CVode... function applies to it; where there is a CPode... function of that name (ReInit,
+/** CVODES' memory: every CVode... function but CVodeResizeHistory (CP_NOT_SUPPORTED) applies to it; where there is a CPode... function of that name (ReInit,
  * SetNonlinearSolver, SetNonlinConvCoef, SensInit1, ...) that has to be called. Tolerances may be set by either, before
  * the first step; the latest ones count. Not to be freed. NULL if mem is NULL. */
 CPODES_EXPORT void *CPodeGetCVodeMem(CPodeMem mem);
