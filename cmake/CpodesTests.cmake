@@ -43,6 +43,7 @@ set(allocation_functions
     SUNNonlinSolFreeEmpty
     SUNNonlinSol_Newton
     CVodeAdjInit
+    CVodeGetReturnFlagName
     ARKodeButcherTable_Alloc
     ARKodeButcherTable_Copy
     ARKodeButcherTable_LoadERKByName

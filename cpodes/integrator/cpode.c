@@ -134,6 +134,7 @@ static int startAgain(CPodeMem mem) {
 static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   CPAttempt a;
   cpPendingTakeBack(mem);
+  cpOrderNormsForget(mem); /* one failure is told */
   int flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
   if (mem->sens.data && mem->sens.take_back(mem->sens.data, &a)) mem->history_lost = 1;
@@ -304,7 +305,8 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   const int unknown = mem->tol.kind == CP_TOL_NONE; /* CVODES may have its own */
   if (unknown) mem->tol.kind = CP_TOL_CVODES;
   mem->function = function;
-  flag          = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
+  flag          = cpRefuseOtherVectors(mem, function);
+  if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
   if (!flag) flag = refuseRepeated(mem);
   if (!flag) flag = checkTime(mem, tout, itask, nst_before);
   if (!flag) flag = refuseLateTolerances(mem, nst_before);
@@ -337,6 +339,9 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
                     "CVODES accepted a step that its error test was to reject (is "
                     "CVodeSetNonlinConvCoef used?)");
   }
+  flag =
+      result == CV_ROOT_RETURN ? CP_SUCCESS : cpOrderNormsFailed(mem); /* a root must not be lost */
+  if (flag) return failedCall(mem, cpFatal(mem, flag), 0, yout, tret);
   mem->treturned = *tret;
   cpSettle(mem, nst);
   cpPendingClear(mem);

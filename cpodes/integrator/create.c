@@ -163,9 +163,9 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   mem->nst_attempt                               = 0;
   mem->uncut                                     = INT_MAX / 2; /* a start is no cut */
   mem->norms.choice                              = (CPOrderChoice){.nst = -1};
-  mem->norms.active = mem->norms.begun = mem->norms.failed = 0;
-  mem->projected                                           = -1;
-  mem->err_valid                                           = 0;
+  cpOrderNormsForget(mem);
+  mem->projected       = -1;
+  mem->err_valid       = 0;
   mem->since           = LONG_MAX / 2; /* the first step is projected */
   mem->expect_rejected = -1;
   mem->nst_out         = -1;
@@ -225,6 +225,7 @@ int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
   if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
   int flag = checkStart(mem, t0, y0, __func__);
+  if (!flag) flag = cpRefuseOtherVectors(mem, __func__);
   if (!flag) flag = cpOfCVODES(mem, reinitialise(mem, t0, y0), __func__);
   if (flag) return flag;
   N_VScale(1.0, y0, mem->y0);
@@ -266,8 +267,7 @@ static const char *attachRule(void *cvode_mem, SUNNonlinearSolver inner, N_Vecto
             (long)N_VGetLength(ypred), (long)N_VGetLength(y_tmpl));
     return text;
   }
-  if (inner && cpLacksOperations(inner))
-    return "inner must have the operations gettype, solve, setsysfn and setctestfn";
+  if (inner && cpLacksOperations(inner)) return CP_INNER_MUST;
   if (!inner && !CVodeGetNumSteps(cvode_mem, &nst) && nst > 0)
     return "inner must be the nonlinear solver in use once CVODES has stepped, is NULL";
   return NULL;

@@ -226,8 +226,14 @@ int cpCarriesOver(CPodeMem mem);
 /* norms.c */
 /* CVodeInit, with vectors whose norms can be projected; sets cvode_inited. */
 int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
+/* Has CVODES its vectors no more, but others, and of another length perhaps? 0, or the reported code. */
+int cpRefuseOtherVectors(CPodeMem mem, const char *function);
 /* The projected solve of attempt a returns: until the next step the norms of CVODES are projected, too. */
 void cpOrderNormsBegin(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
+/* 0, or the code of a fatal failure in a norm since the newest solve, told once; the reason is in mem->text. */
+int cpOrderNormsFailed(CPodeMem mem);
+/* A new start, another projector, or a failed call. */
+void cpOrderNormsForget(CPodeMem mem);
 /* A new attempt. 0, or the code with which to end the run; the reason is in mem->text. */
 int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a);
 
@@ -253,6 +259,9 @@ int cpAdjointRenew(CPodeMem mem, long int steps, int interp);
 /* options.c */
 int cpApplyTolerances(CPodeMem mem);
 int cpLacksOperations(SUNNonlinearSolver inner); /* that the wrapper needs */
+#define CP_INNER_MUST                                                                           \
+  "inner must have the operations gettype, solve, setsysfn and setctestfn, and be of the type " \
+  "ROOTFIND or FIXEDPOINT"
 /* At the first step: are the tolerances kept here those of CVODES, which has set ewt at the start? Else
  * (CVodeSStolerances, ...) they are CVODES' own from now on, as those of attached memory are. */
 void cpAdoptTolerances(CPodeMem mem, N_Vector ewt);

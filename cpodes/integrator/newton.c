@@ -97,16 +97,19 @@ static int converged(SUNNonlinearSolver inner, N_Vector ycor, N_Vector delta, su
   const int flag = SUNNonlinSolGetCurIter(inner, &m);
   if (flag) return flag;
   const sunrealtype d = cpWrmsNorm(delta, ewt);
-  if (d == 0.0 || errorLeft(newton, m, d) <= tol) return SUN_NLS_SUCCESS;
+  if (d == 0.0 || errorLeft(newton, m, d) <= tol) return CP_SUCCESS;
   if (m > 0 && d > DIVERGING * newton->d_before) return SUN_NLS_CONV_RECVR;
   newton->residual_before = newton->residual;
   newton->d_before        = d;
   return SUN_NLS_CONTINUE;
 }
 
-/* SUNDIALS' own Newton solver does nothing with the memory but to hand it on. */
+/* SUNDIALS' own Newton solver does nothing with the memory but to hand it on. A convergence test that the user has
+ * given it stays. */
 static int isOurs(const CPWrapped *nls) {
-  return nls->inner->ops->solve == SUNNonlinSolSolve_Newton && nls->lsetup && nls->lsolve;
+  if (nls->inner->ops->solve != SUNNonlinSolSolve_Newton || !nls->lsetup || !nls->lsolve) return 0;
+  const SUNNonlinearSolverContent_Newton newton = nls->inner->content;
+  return newton->CTest == nls->ctest;
 }
 
 /* CVODES' functions are the inner solver's again afterwards: it may be taken away from us. */
@@ -131,5 +134,5 @@ int cpNewtonIterate(CPWrapped *nls, sunrealtype t, N_Vector y0, N_Vector ycor, N
   /* CVODES' test keeps the norm of what has been accepted. */
   return nls->ctest(nls->wrapper, ycor, ycor, CP_CANNOT_MISS, ewt, nls->ctest_data)
              ? SUN_NLS_CONV_RECVR
-             : SUN_NLS_SUCCESS;
+             : CP_SUCCESS;
 }

@@ -44,7 +44,7 @@ static void destroy(N_Vector v) {
 }
 
 /* The norm at order q-1 or q+1. Where its projection fails it is the unprojected one, which is never smaller in the
- * projector's norm; a fatal failure of a user's function ends the run at the next solve. */
+ * projector's norm; a fatal failure of a user's function ends the run at the next solve, or the call. */
 static sunrealtype neighbouringNorm(CPodeMem mem, N_Vector x, N_Vector ewt) {
   mem->norms.active      = 0; /* the projection may take norms, too */
   const int flag         = cpProjectEstimate(mem->step, mem->t, mem->y, ewt, x, mem->tmp);
@@ -100,10 +100,32 @@ int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   return !flag && mem->norms.no_memory ? CP_MEM_FAIL : flag;
 }
 
+int cpRefuseOtherVectors(CPodeMem mem, const char *function) {
+  CPAttempt a;
+  const int flag = cpAttemptRead(mem, &a);
+  if (flag) return flag;
+  const int ours = !mem->norms.possible || a.ypred->ops->nvwrmsnorm == wrmsNorm;
+  if (ours && N_VGetLength(a.ypred) == N_VGetLength(mem->y_tmpl)) return CP_SUCCESS;
+  return cpReport(&mem->log, CP_NOT_SUPPORTED, function,
+                  "CVODES has been given another history (CVodeResizeHistory), of which cpodes has "
+                  "no states: create another integrator");
+}
+
 void cpOrderNormsBegin(CPodeMem mem, const CPAttempt *a, N_Vector ewt) {
   mem->norms.active = mem->norms.begun = mem->norms.possible;
   mem->norms.zn0                       = a->ypred;
   mem->norms.ewt                       = ewt;
+}
+
+void cpOrderNormsForget(CPodeMem mem) {
+  mem->norms.active = mem->norms.begun = mem->norms.failed = 0;
+}
+
+int cpOrderNormsFailed(CPodeMem mem) {
+  const int failed = mem->norms.failed;
+  if (failed) cpWrite(mem->text, "%s", mem->step->text);
+  mem->norms.failed = 0;
+  return failed;
 }
 
 int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a) {
@@ -111,12 +133,9 @@ int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a) {
   CPOrderChoice now   = {
         .nst = a->nst, .nfail = a->nfail, .begun = norms->begun, .taken = norms->taken};
   const CPOrderChoice last = norms->choice;
-  const int failed         = norms->failed;
-  norms->active = norms->begun = norms->failed = 0;
-  if (failed) {
-    cpWrite(mem->text, "%s", mem->step->text);
-    return failed;
-  }
+  const int failed         = cpOrderNormsFailed(mem);
+  cpOrderNormsForget(mem);
+  if (failed) return failed;
   if (!norms->possible || !cpCarriesOver(mem) || a->nst == last.nst) return CP_SUCCESS;
   const int flag = CVodeGetLastOrder(mem->cvode_mem, &now.q);
   norms->choice  = now;

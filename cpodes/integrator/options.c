@@ -100,23 +100,29 @@ int CPodeSetProjector(CPodeMem mem, CPProjector P) {
   flag = cpWorksCreate(P, &mem->step, &mem->out);
   if (flag) return cpReport(&mem->log, flag, __func__, "no memory");
   memset(&mem->base, 0, sizeof mem->base);
+  cpOrderNormsForget(mem);
   mem->P             = P;
   mem->start_checked = 0;
   if (mem->sens.data) mem->sens.projector(mem->sens.data);
   return CP_SUCCESS;
 }
 
+/* From 7.8 on there are hybrid solvers, which are given two functions by an operation that older ones do not have. */
+static int hasOneFunction(SUNNonlinearSolver inner) {
+  const SUNNonlinearSolver_Type type = SUNNonlinSolGetType(inner);
+  return type == SUNNONLINEARSOLVER_ROOTFIND || type == SUNNONLINEARSOLVER_FIXEDPOINT;
+}
+
 int cpLacksOperations(SUNNonlinearSolver inner) {
   return !inner->ops->gettype || !inner->ops->solve || !inner->ops->setsysfn ||
-         !inner->ops->setctestfn;
+         !inner->ops->setctestfn || !hasOneFunction(inner);
 }
 
 int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
   long int nst = 0;
   if (!mem) return missing(__func__);
   if (inner && cpLacksOperations(inner))
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
-                    "inner must have the operations gettype, solve, setsysfn and setctestfn");
+    return cpReport(&mem->log, CP_ILL_INPUT, __func__, CP_INNER_MUST);
   if (!mem->nls.wrapper) { /* CPodeInit installs it */
     mem->nls.inner = inner;
     return CP_SUCCESS;

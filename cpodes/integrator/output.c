@@ -6,7 +6,8 @@
 int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *function) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
   if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
-  return cpCheckLength(v, name, mem->y_tmpl, &mem->log, function);
+  const int flag = cpCheckLength(v, name, mem->y_tmpl, &mem->log, function);
+  return flag ? flag : cpRefuseOtherVectors(mem, function);
 }
 
 int cpIsProjectedState(CPodeMem mem, sunrealtype t) {

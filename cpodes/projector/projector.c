@@ -1,6 +1,7 @@
 /* CPProjector: life cycle and actions. */
 #include "options/options_impl.h"
 
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -144,17 +145,16 @@ static int checkVector(CPProjector P, N_Vector v, const char *name, const char *
   return flag ? flag : checkFinite(P, v, name, function);
 }
 
-/* Of smaller weights the inverse metric 1 / ewt^2 overflows. */
-#define LEAST_WEIGHT 1.0e-153
+/* Unit norms alone need no inverse metric; where they do, cpWeights looks. */
+static sunrealtype leastWeight(CPProjector P) { return P->mc > 0 ? CP_LEAST_WEIGHT : DBL_TRUE_MIN; }
 
 static int notPositive(CPProjector P, N_Vector ewt, const char *function) {
   const sunrealtype *w = P->in_memory ? N_VGetArrayPointer(ewt) : NULL;
   for (int j = 0; j < P->n; j++)
-    if (!(w[j] >= LEAST_WEIGHT))
-      return cpReport(&P->log, CP_ILL_INPUT, function,
-                      "ewt must be positive and at least %g: ewt[%d] = %g", LEAST_WEIGHT, j, w[j]);
+    if (!(w[j] >= leastWeight(P)))
+      return cpReport(&P->log, CP_ILL_INPUT, function, CP_EWT_TOO_SMALL, CP_LEAST_WEIGHT, j, w[j]);
   return cpReport(&P->log, CP_ILL_INPUT, function,
-                  "ewt must be positive and at least %g: its least entry is %g", LEAST_WEIGHT,
+                  "ewt must be positive and at least %g: its least entry is %g", CP_LEAST_WEIGHT,
                   N_VMin(ewt));
 }
 
@@ -164,7 +164,7 @@ static int checkWeights(CPProjector P, N_Vector ewt, const char *function) {
     return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must not be NULL with CP_NORM_ERROR");
   if (!ewt) return CP_SUCCESS;
   int flag = checkShape(P, ewt, "ewt", function);
-  if (flag || (cpVectorPositive(ewt) && N_VMin(ewt) >= LEAST_WEIGHT)) return flag;
+  if (flag || (cpVectorPositive(ewt) && N_VMin(ewt) >= leastWeight(P))) return flag;
   flag = checkVector(P, ewt, "ewt", function);
   return flag ? flag : notPositive(P, ewt, function);
 }

@@ -228,6 +228,10 @@ struct CPProjector_ {
   CPLog log;
 };
 
+/* Of smaller weights the inverse metric 1 / ewt^2 overflows, and Inf times a zero of G is NaN. */
+#define CP_LEAST_WEIGHT  1.0e-153
+#define CP_EWT_TOO_SMALL "ewt must be positive and at least %g: ewt[%d] = %g"
+
 /* projector.c: the arguments that all actions share; 0, or a code, reported. */
 int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function);
 

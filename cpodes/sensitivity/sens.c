@@ -230,8 +230,7 @@ int CPodeSetSensNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
   int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
   if (inner && cpLacksOperations(inner))
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
-                    "inner must have the operations gettype, solve, setsysfn and setctestfn");
+    return cpReport(&mem->log, CP_ILL_INPUT, __func__, CP_INNER_MUST);
   flag = checkNoSteps(mem, __func__);
   if (flag) return flag;
   flag = cpSensInstall(cpSensOf(mem), inner);

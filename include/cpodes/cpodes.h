@@ -55,7 +55,8 @@ CPODES_EXPORT CPodeMem CPodeCreate(int lmm, SUNContext ctx);
  * Adds projection to CVODES memory that a code already owns and has initialised (CVodeInit,
  * tolerances, solvers). lmm: as given to CVodeCreate; a wrong one ends the run with
  * CP_SELFCHECK_FAIL. inner: the nonlinear solver that it uses; it stays the caller's, must outlive
- * the integrator and have the operations gettype, solve, setsysfn and setctestfn. NULL, only before
+ * the integrator and have the operations gettype (ROOTFIND or
+ * FIXEDPOINT), solve, setsysfn and setctestfn. NULL, only before
  * the first step: a new Newton solver, as CVODES' default is. y_tmpl [n]: vector like its state.
  * No tolerances need to be given again; the caller goes on with CPode in place of CVode. The
  * nonlinear convergence coefficient is set to CVODES' default, see CPodeSetNonlinConvCoef.
@@ -66,9 +67,9 @@ CPODES_EXPORT CPodeMem CPodeCreate(int lmm, SUNContext ctx);
 CPODES_EXPORT CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner,
                                    N_Vector y_tmpl, SUNContext ctx);
 
-/** CVODES' memory: every CVode... function applies to it; where there is a CPode... function of that name (ReInit,
- * SetNonlinearSolver, SetNonlinConvCoef, SensInit1, ...) that has to be called. Tolerances may be set by either, before
- * the first step; the latest ones count. Not to be freed. NULL if mem is NULL. */
+/** CVODES' memory: every CVode... function applies to it but CVodeResizeHistory (CP_NOT_SUPPORTED); where there is a
+ * CPode... function of that name (ReInit, SetNonlinearSolver, SetNonlinConvCoef, SensInit1, ...) that has to be called.
+ * Tolerances may be set by either, before the first step; the latest ones count. Not to be freed. NULL if mem is NULL. */
 CPODES_EXPORT void *CPodeGetCVodeMem(CPodeMem mem);
 
 /** Frees *mem and sets it to NULL; an attached one gives the CVODES memory back. mem or *mem may be

@@ -260,7 +260,8 @@ CPODES_EXPORT int CPProjectorSetFixed(CPProjector P, N_Vector id);
 
 /**
  * Moves y to the manifold: (P1), level by level. t: handed to c. y [n]: in, any state near the
- * manifold; out, projected. ewt [n]: error weights 1/(rtol |y_i| + atol_i), all >= 1e-153; NULL only with
+ * manifold; out, projected. ewt [n]: error weights 1/(rtol |y_i| + atol_i), all >= 1e-153 (for unit norms
+ * alone, all > 0); NULL only with
  * CP_NORM_L2, a metric of the user's own or the user kind: residuals without tolerances are then
  * measured as if half of the digits of y counted.
  * A failure that a smaller step may help: positive [r] codes of CPReturnCode.

@@ -159,9 +159,10 @@ int cpKrylovPlace(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
     return CP_SUCCESS;
   }
   N_VScale(1.0, ewt, k->w);
-  if (cpVectorFinite(ewt) && N_VMin(ewt) > 0.0) return CP_SUCCESS;
+  if (cpVectorFinite(ewt) && N_VMin(ewt) >= CP_LEAST_WEIGHT) return CP_SUCCESS;
   return cpReason(work->text, CP_ILL_INPUT,
-                  "ewt must be positive and finite: its least entry is %g", N_VMin(ewt));
+                  "ewt must be finite and at least %g: its least entry is %g", CP_LEAST_WEIGHT,
+                  N_VMin(ewt));
 }
 
 /* mask <- 1 where level is l, else 0 */

@@ -128,11 +128,14 @@ static void setLevels(CPProjector P, const CPProbes *p, int found) {
 int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
   CPProbes p;
-  int flag              = cpProbesCreate(&p, work) ? cpWeights(work, y, ewt)
-                                                   : cpReason(work->text, CP_MEM_FAIL, "no memory");
-  const int norms_alone = P->mc == 0; /* one level */
-  if (!flag && !norms_alone) flag = cpProbesTake(work, t, y, &p);
-  const int found = !flag && !norms_alone && detect(&p);
+  if (P->mc == 0) { /* norms alone */
+    setLevels(P, NULL, 0);
+    return CP_SUCCESS;
+  }
+  int flag = cpProbesCreate(&p, work) ? cpWeights(work, y, ewt)
+                                      : cpReason(work->text, CP_MEM_FAIL, "no memory");
+  if (!flag) flag = cpProbesTake(work, t, y, &p);
+  const int found = !flag && detect(&p);
   if (flag >= 0) setLevels(P, &p, found); /* c failed off its range: coupled */
   cpProbesFree(&p);
   return flag > 0 ? CP_SUCCESS : flag;

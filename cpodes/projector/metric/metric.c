@@ -12,9 +12,10 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
   const sunrealtype *id = P->id ? N_VGetArrayPointer(P->id) : NULL;
   for (int j = 0; j < n; j++) {
     const double w = weight ? weight[j] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(z[j])));
-    if (!(w > 0.0) || !isfinite(w))
-      return cpReason(work->text, CP_ILL_INPUT, "ewt must be positive and finite: ewt[%d] = %g", j,
-                      w);
+    if (!(w >= CP_LEAST_WEIGHT))
+      return cpReason(work->text, CP_ILL_INPUT, CP_EWT_TOO_SMALL, CP_LEAST_WEIGHT, j, w);
+    if (!isfinite(w))
+      return cpReason(work->text, CP_ILL_INPUT, "ewt must be finite: ewt[%d] = %g", j, w);
     work->w[j]     = w;
     work->sqrtd[j] = ones ? 1.0 : 1.0 / w;
     if (id && id[j] == 0.0) work->sqrtd[j] = 0.0;

@@ -123,11 +123,37 @@ START_TEST(bdf_follows_a_stiff_direction_that_turns) {
 }
 END_TEST
 
+static long int tests;
+static int test_of_the_user(SUNNonlinearSolver NLS, N_Vector y, N_Vector delta, sunrealtype tol,
+                            N_Vector ewt, void *data) {
+  (void)NLS, (void)y, (void)data;
+  tests++;
+  return N_VWrmsNorm(delta, ewt) <= 1.0e-3 * tol ? 0 : SUN_NLS_CONTINUE;
+}
+
+START_TEST(a_convergence_test_that_the_user_gives_the_newton_solver_is_used) {
+  open_run(1.0e-6, 1.0);
+  SUNNonlinearSolver inner = SUNNonlinSol_Newton(run.y, test_context);
+  sunrealtype t;
+  long int iterations;
+  tests = 0;
+  ck_assert_int_eq(CPodeSetNonlinearSolver(run.mem, inner), CP_SUCCESS);
+  ck_assert_int_eq(SUNNonlinSolSetConvTestFn(inner, test_of_the_user, NULL), 0);
+  ck_assert_int_eq(SUNNonlinSolSetMaxIters(inner, 20), 0);
+  ck_assert_int_eq(CPode(run.mem, 0.1, run.y, &t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CVodeGetNumNonlinSolvIters(run.cvode_mem, &iterations), CV_SUCCESS);
+  ck_assert_int_eq(tests, iterations);
+  close_run();
+  SUNNonlinSolFree(inner);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("Newton's iteration");
   TCase *tc    = tcase_create("newton");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_test(tc, bdf_follows_a_stiff_direction_that_turns);
+  tcase_add_test(tc, a_convergence_test_that_the_user_gives_the_newton_solver_is_used);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

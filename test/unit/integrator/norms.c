@@ -243,6 +243,58 @@ START_TEST(error_projections_that_fail_are_handled_wherever_they_are_called) {
 }
 END_TEST
 
+/* In the call that has called it, for the next one may be made with the fault repaired. */
+START_TEST(a_fatal_error_projection_ends_the_call_that_it_was_made_in) {
+  failing_flag = -1;
+  for (fails_at = 1; fails_at < 40; fails_at++) {
+    open_method(1, 1.0e-6);
+    error_projections = 0;
+    CPProjector user = CPProjectorCreateUser(no_projection, failing_projection, run.y, test_context);
+    ck_assert_success(&run, CPodeSetProjector(run.mem, user));
+    while (error_projections < fails_at) {
+      const int flag = run_step(&run);
+      ck_assert_int_eq(flag, error_projections < fails_at ? CP_SUCCESS : CP_ERRPROJFUNC_FAIL);
+    }
+    ck_assert_success(&run, run_step(&run));
+    CPodeFree(&run.mem);
+    CPProjectorFree(&user);
+  }
+}
+END_TEST
+
+/* A root is returned before the failure behind it, which is of a projector that may be gone by then. */
+static int root_everywhere(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)y, (void)user_data;
+  g[0] = sin(1.0e3 * t + 0.5);
+  return 0;
+}
+
+START_TEST(a_failure_behind_a_root_is_forgotten_with_its_projector) {
+  int roots    = 0;
+  failing_flag = -1;
+  for (fails_at = 1; fails_at < 40; fails_at++) {
+    open_method(1, 1.0e-6);
+    error_projections = 0;
+    CPProjector user = CPProjectorCreateUser(no_projection, failing_projection, run.y, test_context);
+    CPProjector other =
+        CPProjectorCreateUser(no_projection, failing_projection, run.y, test_context);
+    ck_assert_success(&run, CVodeRootInit(run.cvode_mem, 1, root_everywhere));
+    ck_assert_success(&run, CPodeSetProjector(run.mem, user));
+    int flag = CP_SUCCESS;
+    while (flag >= 0 && error_projections < fails_at) flag = run_step(&run);
+    if (flag == CV_ROOT_RETURN) {
+      roots++;
+      ck_assert_success(&run, CPodeSetProjector(run.mem, _i ? other : NULL));
+      ck_assert_int_ge(run_step(&run), CP_SUCCESS);
+    }
+    CPodeFree(&run.mem);
+    CPProjectorFree(&user);
+    CPProjectorFree(&other);
+  }
+  ck_assert_int_gt(roots, 0);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("norms of three orders");
   TCase *tc    = tcase_create("norms");
@@ -256,6 +308,8 @@ int main(void) {
   tcase_add_test(tc, stability_limit_detection_sees_projected_norms);
   tcase_add_loop_test(tc, an_order_that_changes_without_norms_ends_the_run, 0, n_methods);
   tcase_add_loop_test(tc, error_projections_that_fail_are_handled_wherever_they_are_called, 0, 2);
+  tcase_add_test(tc, a_fatal_error_projection_ends_the_call_that_it_was_made_in);
+  tcase_add_loop_test(tc, a_failure_behind_a_root_is_forgotten_with_its_projector, 0, 2);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <sunlinsol/sunlinsol_spgmr.h>
+#include <sunnonlinsol/sunnonlinsol_newton.h>
 
 static Run run;
 
@@ -341,6 +342,56 @@ START_TEST(inequality_constraints_are_refused_in_the_middle_of_a_run) {
 }
 END_TEST
 
+/* SUNNONLINEARSOLVER_HYBRID of SUNDIALS 7.8 */
+static SUNNonlinearSolver_Type hybrid(SUNNonlinearSolver NLS) {
+  (void)NLS;
+  return (SUNNonlinearSolver_Type)2;
+}
+
+/* Its two functions would never reach it: a crash at the first solve. */
+START_TEST(a_solver_that_is_neither_newtons_nor_fixed_point_is_refused_at_once) {
+  CPodeMem mem             = CPodeCreate(CV_BDF, test_context);
+  N_Vector y               = vector_of(2, NULL);
+  SUNNonlinearSolver inner = SUNNonlinSol_Newton(y, test_context);
+  inner->ops->gettype      = hybrid;
+  MessageLog messages      = {0};
+  CPodeSetErrHandlerFn(mem, message_log, &messages);
+  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, inner), CP_ILL_INPUT);
+  ck_assert_mentions(messages.text, "type");
+  CPodeFree(&mem);
+  SUNNonlinSolFree(inner);
+  N_VDestroy(y);
+}
+END_TEST
+
+#if SUNDIALS_VERSION_MAJOR > 7 || (SUNDIALS_VERSION_MAJOR == 7 && SUNDIALS_VERSION_MINOR >= 3)
+/* CVODES 7.3 can be given another history, of another length even (_i), and then has other vectors: cpodes would write past
+ * the end of its own. */
+START_TEST(a_history_that_cvodes_was_given_is_refused) {
+  enum { LENGTH = 15 };
+  sunrealtype t[LENGTH];
+  N_Vector y[LENGTH], f[LENGTH];
+  MessageLog messages = {0};
+  CPodeSetErrHandlerFn(run.mem, message_log, &messages);
+  for (int k = LENGTH - 1; k >= 0; k--) {
+    ck_assert_success(&run, run_step(&run));
+    t[k] = run.t;
+    y[k] = _i ? vector_of(4000, NULL) : vector_copy(run.y);
+    f[k] = vector_copy(y[k]);
+  }
+  ck_assert_int_eq(CVodeResizeHistory(run.cvode_mem, t, y, f, LENGTH, LENGTH), CV_SUCCESS);
+  ck_assert_int_eq(run_step(&run), CP_NOT_SUPPORTED);
+  ck_assert_mentions(messages.text, "CVodeResizeHistory");
+  ck_assert_int_eq(CPodeReInit(run.mem, 0.0, run.y), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPodeGetDky(run.mem, run.t, 0, run.y), CP_NOT_SUPPORTED);
+  for (int k = 0; k < LENGTH; k++) {
+    N_VDestroy(y[k]);
+    N_VDestroy(f[k]);
+  }
+}
+END_TEST
+#endif
+
 int main(void) {
   Suite *suite = suite_create("the projecting solver's rules");
   TCase *tc    = tcase_create("rules");
@@ -362,6 +413,10 @@ int main(void) {
   tcase_add_test(tc, a_nonlinear_solver_set_behind_our_back_is_noticed);
   tcase_add_test(tc, inequality_constraints_are_refused_and_switched_off);
   tcase_add_test(tc, inequality_constraints_are_refused_in_the_middle_of_a_run);
+  tcase_add_test(tc, a_solver_that_is_neither_newtons_nor_fixed_point_is_refused_at_once);
+#if SUNDIALS_VERSION_MAJOR > 7 || (SUNDIALS_VERSION_MAJOR == 7 && SUNDIALS_VERSION_MINOR >= 3)
+  tcase_add_loop_test(tc, a_history_that_cvodes_was_given_is_refused, 0, 2);
+#endif
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

@@ -296,6 +296,22 @@ START_TEST(weights_may_differ_by_many_orders) {
 }
 END_TEST
 
+/* 1 / ewt^2 is Inf: NaN otherwise, where it meets a zero. */
+START_TEST(actions_that_need_the_inverse_metric_refuse_weights_that_overflow_in_it) {
+  lay_out(ROW);
+  create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
+  N_Vector v = vector_copy(y);
+  project();
+  N_VConst(1.0e-170, ewt);
+  ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorProjectTangent(P, 0.0, y, ewt, v), CP_ILL_INPUT);
+  ck_assert_mentions(messages.text, "ewt[0]");
+  ck_assert_mentions(messages.text, "1e-170");
+  N_VDestroy(v);
+  destroy();
+}
+END_TEST
+
 START_TEST(a_projected_state_stays) {
   const CPNorm norm = _i % 2 ? CP_NORM_L2 : CP_NORM_ERROR;
   lay_out((Layout)(_i / 2));
@@ -897,6 +913,7 @@ int main(void) {
   tcase_add_test(tc, products_without_a_function_are_refused);
   tcase_add_test(tc, a_norm_given_twice_counts_once);
   tcase_add_loop_test(tc, bad_norms_are_refused_and_change_nothing, 0, N_BAD);
+  tcase_add_test(tc, actions_that_need_the_inverse_metric_refuse_weights_that_overflow_in_it);
   tcase_add_test(tc, entries_that_are_not_finite_or_not_positive_are_found_anywhere);
   tcase_add_loop_test(tc, projecting_allocates_nothing, 0, N_LAYOUTS);
   tcase_add_loop_test(tc, within_the_range_free_vectors_always_reach_the_sphere, 0, 5);

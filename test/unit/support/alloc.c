@@ -77,6 +77,7 @@ SUNNonlinearSolver __real_SUNNonlinSolNewEmpty(SUNContext ctx);
 void __real_SUNNonlinSolFreeEmpty(SUNNonlinearSolver NLS);
 SUNNonlinearSolver __real_SUNNonlinSol_Newton(N_Vector y, SUNContext ctx);
 int __real_CVodeAdjInit(void *cvode_mem, long int steps, int interp);
+char *__real_CVodeGetReturnFlagName(long int flag);
 ARKodeButcherTable __real_ARKodeButcherTable_Alloc(int stages, sunbooleantype embedded);
 ARKodeButcherTable __real_ARKodeButcherTable_Copy(ARKodeButcherTable B);
 ARKodeButcherTable __real_ARKodeButcherTable_LoadERKByName(const char *name);
@@ -101,6 +102,7 @@ SUNNonlinearSolver __wrap_SUNNonlinSolNewEmpty(SUNContext ctx);
 void __wrap_SUNNonlinSolFreeEmpty(SUNNonlinearSolver NLS);
 SUNNonlinearSolver __wrap_SUNNonlinSol_Newton(N_Vector y, SUNContext ctx);
 int __wrap_CVodeAdjInit(void *cvode_mem, long int steps, int interp);
+char *__wrap_CVodeGetReturnFlagName(long int flag);
 ARKodeButcherTable __wrap_ARKodeButcherTable_Alloc(int stages, sunbooleantype embedded);
 ARKodeButcherTable __wrap_ARKodeButcherTable_Copy(ARKodeButcherTable B);
 ARKodeButcherTable __wrap_ARKodeButcherTable_LoadERKByName(const char *name);
@@ -178,6 +180,11 @@ SUNNonlinearSolver __wrap_SUNNonlinSol_Newton(N_Vector y, SUNContext ctx) {
 /* CVODES' own memory, which it frees. */
 int __wrap_CVodeAdjInit(void *cvode_mem, long int steps, int interp) {
   return is_denied() ? CV_MEM_FAIL : __real_CVodeAdjInit(cvode_mem, steps, interp);
+}
+
+/* The caller's to free. CVODES 7 tells cpodes no reason, so that it asks for the name of the code. */
+char *__wrap_CVodeGetReturnFlagName(long int flag) {
+  return is_denied() ? NULL : allocated(__real_CVodeGetReturnFlagName(flag));
 }
 
 ARKodeButcherTable __wrap_ARKodeButcherTable_Alloc(int stages, sunbooleantype embedded) {
