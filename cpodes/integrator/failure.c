@@ -2,6 +2,7 @@
 #include "integrator_impl.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sundials/sundials_nonlinearsolver.h>
 
@@ -101,4 +102,16 @@ int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
   if (bad || matrix) nameNonFinite(mem, a, bad, ycor, matrix);
   if (!creeping(mem, a)) return f ? flag : SUN_NLS_CONV_RECVR;
   return cpFatal(mem, mem->cause ? mem->cause : crept(mem, a, f));
+}
+
+int cpFailedTest(CPodeMem mem, const CPAttempt *a) {
+  if (!creeping(mem, a)) return CP_SUCCESS;
+  const double sine = mem->P && !mem->P->user_kind ? cpWorkSine(mem->step) : 1.0;
+  char why[128]     = "";
+  if (sine < 1.0e-2)
+    snprintf(why, sizeof why,
+             "; the constraints are dependent up to an angle of %.1e: a singular position?", sine);
+  cpWrite(mem->text, "at t = %.15g: the error test fails again and again, down to a step of %g%s",
+          a->t, a->h, why);
+  return cpFatal(mem, CV_ERR_FAILURE);
 }

@@ -43,6 +43,7 @@ typedef struct {
   int no_memory;      /* for one of these                                                     */
   int active, begun;  /* from a projected solve to the beginning of the next step; ... solve  */
   int failed;         /* code of a fatal failure in the meantime                              */
+  CPErrEst mode;      /* of the attempt */
   sunrealtype factor; /* of projected norms */
   N_Vector zn0, ewt;  /* CVODES' state, whose norm is none of them, and its weights           */
   long int taken;     /* such norms since the choice before                                   */
@@ -197,6 +198,8 @@ int cpRejected(CPodeMem mem, const CPAttempt *a, int flag); /* ... and nothing i
 int cpAskAgain(CPWrapped *nls, N_Vector ycor, N_Vector tmp, void *cvode_mem, int flag);
 int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag); /* ... in mem->step->text  */
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag);
+/* An error test has rejected the attempt before a: 0, or what ends the run. */
+int cpFailedTest(CPodeMem mem, const CPAttempt *a);
 
 /* nls.c: the operations of nls->inner, but for solve, into nls->wrapper; 0 or CP_MEM_FAIL. Each solve
  * function calls the inner one through cpInnerSolve, which fails recoverably with a Newton matrix that is not

@@ -22,6 +22,15 @@
 
 static int everyStepIsProjected(CPodeMem mem) { return mem->frequency == 1 && !mem->test_cnstr; }
 
+/* Next to a singular position one direction counts as normal in which a state that is off keeps moving: its error is to be
+ * seen. */
+#define NARROW 0.1
+
+static int isNarrow(CPodeMem mem) {
+  return mem->lmm == CV_ADAMS && cpCarriesOver(mem) && !mem->P->user_kind && mem->step->valid &&
+         cpWorkSine(mem->step) < NARROW;
+}
+
 /* Does the correction enter the whole history, as part of what the solver returns? With BDF that damps the component
  * of the history normal to the manifold at once, where nothing else disturbs it: its polynomial is forced through 0 at
  * each new time, and with constant steps nothing of it is left after q of them. Elsewhere it makes that component
@@ -45,8 +54,8 @@ static int entersHistory(CPodeMem mem) {
 /* All three norms by which CVODES chooses step and order must be of one kind (norms.c). */
 static CPErrEst errEstMode(CPodeMem mem) {
   if (mem->errest != CP_ERREST_DEFAULT) return mem->errest;
-  return everyStepIsProjected(mem) && mem->norms.possible ? CP_ERREST_PROJECTED
-                                                          : CP_ERREST_UNPROJECTED;
+  return everyStepIsProjected(mem) && mem->norms.possible && !isNarrow(mem) ? CP_ERREST_PROJECTED
+                                                                            : CP_ERREST_UNPROJECTED;
 }
 
 /* With BDF projected norms count three times, and the nonlinear solver is asked for as much more: errors at the end are a
@@ -54,12 +63,6 @@ static CPErrEst errEstMode(CPodeMem mem) {
  * with Adams: a tolerance would not mean the same. A factor on the norms alone would have them hit the noise that the
  * nonlinear solver leaves: stiff bushings then take half as many steps more (guide, "Defaults"). */
 #define BDF_FACTOR 3.0
-
-static sunrealtype errorFactor(CPodeMem mem) {
-  return mem->lmm == CV_BDF && mem->norms.possible && errEstMode(mem) == CP_ERREST_PROJECTED
-             ? BDF_FACTOR
-             : 1.0;
-}
 
 /* CVODES stores the WRMS norm of the error that its convergence test sees at iteration 0 with a
  * tolerance that it cannot miss. */
@@ -71,7 +74,7 @@ static int handOverNorm(CPodeMem mem, N_Vector err, N_Vector ewt) {
  * one that it tests. */
 static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt,
                         sunrealtype *tested) {
-  const CPErrEst mode = errEstMode(mem);
+  const CPErrEst mode = mem->norms.mode;
   if (mode == CP_ERREST_UNPROJECTED || (mode == CP_ERREST_ACCEPTANCE && mem->tq2 * *tested <= 1.0))
     return CP_SUCCESS;
   int flag = cpProjectEstimate(mem->step, a->t, mem->y, ewt, ycor, mem->err);
@@ -129,7 +132,7 @@ static int surelyRejected(CPodeMem mem, const CPAttempt *a, sunrealtype norm) {
 }
 
 static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt) {
-  const CPErrEst mode = errEstMode(mem);
+  const CPErrEst mode = mem->norms.mode;
   int moved           = 0;
   sunrealtype norm    = mode == CP_ERREST_PROJECTED ? 0.0 : cpWrmsNorm(ycor, ewt);
   if (!isfinite(norm)) return cpFailedInner(mem, a, ycor, SUN_NLS_CONV_RECVR);
@@ -201,6 +204,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   if (!flag) flag = cpSelfCheck(mem, &a);
   if (!flag) flag = cpCheckStartLate(mem, &a, ewt);
   if (flag) return cpFatal(mem, flag);
+  if (mem->have_attempt && a.nst == mem->nst_attempt && (flag = cpFailedTest(mem, &a))) return flag;
   cpPendingResolve(mem, &a);
   if (mem->sens.data) mem->sens.attempt(mem->sens.data, &a);
   cpSettle(mem, a.nst);
@@ -220,7 +224,11 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   mem->tq2             = mem->coef / tol; /* tol = nlscoef / tq[2] */
   cpWorkAttempt(mem->step);
 
-  mem->norms.factor = mem->P ? errorFactor(mem) : 1.0;
+  mem->norms.mode = mem->P ? errEstMode(mem) : CP_ERREST_UNPROJECTED;
+  mem->norms.factor =
+      mem->norms.mode == CP_ERREST_PROJECTED && mem->norms.possible && mem->lmm == CV_BDF
+          ? BDF_FACTOR
+          : 1.0;
   flag = cpNewtonIterate(&mem->nls, a.t, y0, ycor, ewt, tol / mem->norms.factor, callLSetup,
                          cvode_mem);
   if (flag) return cpFailedInner(mem, &a, ycor, flag);
@@ -231,8 +239,9 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   else if (mem->P) leaveAlone(mem);
   if (!flag && !mem->projected && !isfinite(cpWrmsNorm(ycor, ewt))) /* which CVODES tests then */
     flag = cpFailedInner(mem, &a, ycor, SUN_NLS_CONV_RECVR);
-  if (!flag) mem->cause = 0;
-  if (!flag && mem->err_valid && errEstMode(mem) == CP_ERREST_PROJECTED)
+  if (flag) mem->have_attempt = 0;
+  else mem->cause = 0;
+  if (!flag && mem->err_valid && mem->norms.mode == CP_ERREST_PROJECTED)
     cpOrderNormsBegin(mem, &a, ewt);
   return flag;
 }

@@ -14,20 +14,21 @@
 /* The condition was measured: every component perturbed by 1e-5 of its scale, at 4 times (2 of long runs), made
    consistent and followed to the end at tol 1e-11; the largest change of a compared component over the
    largest scaled perturbation, rounded up. The cradle's: 16 in the largest norm (newton_cradle.c), speeds
-   up to 3. Adams' methods and DOP853, where springs are not stiff; at the singular positions of the linkages they stop
+   up to 3. Linkages with singular positions: below 1e-9 roundoff ends some runs there (guide, "Redundancy and rank"). Adams' methods and DOP853, where springs are not stiff; at the singular positions of the linkages they stop
    with an error at some tolerances (singular.c). */
 typedef struct {
   const char *name;
   sunrealtype condition; /* of the compared components */
   int adams;
+  int rungs; /* of the ladder, from the top; 0: all */
 } Known;
 
 static const Known known[] = {
-    {"pendulum", 10, 1},     {"slider_crank", 6, 1},     {"andrews", 800, 1},
-    {"car_axis", 2, 1},      {"flexible_crank", 2.5, 0}, {"four_bar", 800, 0},
-    {"bushing_crank", 9, 0}, {"knife_edge", 65, 1},      {"chain", 7, 1},
-    {"bending_chain", 4, 0}, {"newton_cradle", 64, 1},   {"spatial_chain", 3, 1},
-    {"bricard", 2, 1},       {"heavy_top", 120, 1},      {"flyball_governor", 32, 0},
+    {"pendulum", 10, 1, 0},     {"slider_crank", 6, 1, 0},     {"andrews", 800, 1, 0},
+    {"car_axis", 2, 1, 0},      {"flexible_crank", 2.5, 0, 0}, {"four_bar", 800, 0, 3},
+    {"bushing_crank", 9, 0, 0}, {"knife_edge", 65, 1, 0},      {"chain", 7, 1, 0},
+    {"bending_chain", 4, 0, 0}, {"newton_cradle", 64, 1, 0},   {"spatial_chain", 3, 1, 0},
+    {"bricard", 2, 1, 0},       {"heavy_top", 120, 1, 0},      {"flyball_governor", 32, 0, 0},
 };
 enum { NUM_KNOWN = sizeof known / sizeof known[0], LADDER = 4, OUTPUTS = 10 };
 
@@ -161,13 +162,18 @@ static void run_to_end(ModelRun *run, sunrealtype *drift) {
    and no bound on their size, to the last one errors fall as tol^slope
    or faster, down to what is known of the reference: 0.775 (trajectories.c) less twice the standard deviation of the slope
    between two errors that scatter by half a decade each */
-static void assert_falling(const sunrealtype *error, const long int *steps,
+static void assert_falling(const sunrealtype *error, const long int *steps, int rungs,
                            sunrealtype reference_error) {
   int first = 0;
-  while (first < LADDER - 2 && (error[first] >= 0.5 || steps[first + 1] == steps[first])) first++;
-  const sunrealtype ratio = ladder[LADDER - 1] / ladder[first];
-  const sunrealtype slope = 0.775 - 2 * 0.5 * sqrt(2) / fabs(log10(ratio));
-  ck_assert_double_le(error[LADDER - 1], error[first] * pow(ratio, slope) + 2 * reference_error);
+  while (first < rungs - 2 && (error[first] >= 0.5 || steps[first + 1] == steps[first])) first++;
+  sunrealtype bound =
+      0; /* of that run above which the last one lies least: the first may be small by chance */
+  for (int k = first; k < rungs - 1; k++) {
+    const sunrealtype ratio = ladder[rungs - 1] / ladder[k];
+    const sunrealtype slope = 0.775 - 2 * 0.5 * sqrt(2) / fabs(log10(ratio));
+    bound                   = fmax(bound, error[k] * pow(ratio, slope));
+  }
+  ck_assert_double_le(error[rungs - 1], bound + 2 * reference_error);
 }
 
 /* Loop index: mechanism, method */
@@ -182,7 +188,8 @@ START_TEST(errors_fall_with_the_tolerance_below_the_bound) {
   }
   sunrealtype error[LADDER], drift[MAX_QUANTITIES] = {0};
   long int steps[LADDER];
-  for (int k = 0; k < LADDER; k++) {
+  const int rungs = entry->rungs ? entry->rungs : LADDER;
+  for (int k = 0; k < rungs; k++) {
     ModelRun *run = model_run_create(model, method, ladder[k]);
     run_to_end(run, drift);
     error[k]                 = CPModelError(model, run->t, run->y);
@@ -198,7 +205,7 @@ START_TEST(errors_fall_with_the_tolerance_below_the_bound) {
     ck_assert_double_le(error[k], bound + model->reference_error);
     model_run_free(&run);
   }
-  assert_falling(error, steps, model->reference_error);
+  assert_falling(error, steps, rungs, model->reference_error);
   CPModelFree(&model);
 }
 END_TEST

@@ -94,13 +94,14 @@ static long int steps_of_cpode(int n, sunrealtype tol, sunrealtype t_out) {
   return steps;
 }
 
-START_TEST(bdf_takes_the_steps_of_the_hand_written_hook) {
+/* Its projected norms count three times: they are those of the hook at a third of the tolerance. */
+START_TEST(bdf_takes_fewer_steps_than_the_hand_written_hook) {
   sunrealtype sum_of_logs = 0;
   int runs                = 0;
   for (int i = 0; i < NUM_CHAINS; i++)
     for (int decade = FIRST_DECADE; decade <= LAST_DECADE; decade++, runs++) {
       const sunrealtype tol = pow(10, -decade);
-      const long int ours   = steps_of_cpode(masses[i], tol, t_end[i]);
+      const long int ours   = steps_of_cpode(masses[i], 3 * tol, t_end[i]);
       const long int hook   = steps_with_the_hook(masses[i], tol, t_end[i]);
       sum_of_logs += log((sunrealtype)ours / (sunrealtype)hook);
       if (wants_figures())
@@ -108,7 +109,7 @@ START_TEST(bdf_takes_the_steps_of_the_hand_written_hook) {
     }
   const sunrealtype mean = exp(sum_of_logs / runs);
   if (wants_figures()) printf("geometric mean of the quotients %.4f\n", mean);
-  ck_assert_double_le(mean, 1.02);
+  ck_assert_double_le(mean, 0.97);
 }
 END_TEST
 
@@ -117,7 +118,7 @@ int main(void) {
   TCase *tcase = tcase_create("reference");
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
-  tcase_add_test(tcase, bdf_takes_the_steps_of_the_hand_written_hook);
+  tcase_add_test(tcase, bdf_takes_fewer_steps_than_the_hand_written_hook);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);
 }

@@ -437,7 +437,7 @@ static void look_at_nothing(Going *g, const Way *way) {
 }
 
 /* CVODES is not moved by other units, but for roundoff, which may flip a decision of its step control: one or
- * two of at least a hundred steps. */
+ * two of some hundred steps. */
 START_TEST(other_units_and_scales_change_no_trajectory) {
   const int lmm = method_number(_i % 2);
   Model model   = model_number(_i / 2);
@@ -447,7 +447,7 @@ START_TEST(other_units_and_scales_change_no_trajectory) {
   tell("other units", &model, lmm, figures);
   for (int w = 0; w < N_WAYS; w++) {
     ck_assert_double_le(figures[w].largest, 10);
-    ck_assert_double_le(figures[w].steps, 0.02);
+    ck_assert_double_le(figures[w].steps, 0.025);
   }
   description_free(&d);
 }
