@@ -20,6 +20,7 @@ int cpAttemptRead(CPodeMem mem, CPAttempt *a) {
   if (!flag) flag = CVodeGetNumStepSolveFails(mem->cvode_mem, &ncfn);
   if (!flag) flag = CVodeGetNumErrTestFails(mem->cvode_mem, &netf);
   a->nfail = ncfn + netf;
+  a->netf  = netf;
   a->h     = a->rl1 != 0.0 ? gamma / a->rl1 : 0.0;
   return flag;
 }

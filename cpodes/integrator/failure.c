@@ -105,7 +105,8 @@ int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
 }
 
 int cpFailedTest(CPodeMem mem, const CPAttempt *a) {
-  if (!creeping(mem, a)) return CP_SUCCESS;
+  const sunrealtype roundoff = CP_UROUND * fmax(fabs(a->t), fabs(a->t - mem->t0));
+  if (fabs(a->h) >= roundoff || !creeping(mem, a)) return CP_SUCCESS;
   const double sine = mem->P && !mem->P->user_kind ? cpWorkSine(mem->step) : 1.0;
   char why[128]     = "";
   if (sine < 1.0e-2)

@@ -54,7 +54,8 @@ typedef struct {
 typedef struct {
   sunrealtype t, h, rl1;
   N_Vector ypred, zn1, f;
-  long int nst, nfail;
+  long int nst, nfail,
+      netf; /* steps; failed attempts, and those of them that failed the error test */
   void *user_data;
 } CPAttempt;
 
@@ -141,6 +142,7 @@ struct CPodeMem_ {
   int have_attempt;      /* y is a complete attempt that has not been settled yet */
   sunrealtype begin;     /* where that attempt begins */
   long int nst_attempt;  /* steps taken before that attempt */
+  long int netf_attempt; /* ... and failed error tests */
   N_Vector delta, err, ewt, tmp;
   sunrealtype tq2;          /* of the attempt: the error test is tq2 ||err|| <= 1 */
   int err_valid, projected; /* of the newest attempt; projected -1: there is none yet */
@@ -198,7 +200,7 @@ int cpRejected(CPodeMem mem, const CPAttempt *a, int flag); /* ... and nothing i
 int cpAskAgain(CPWrapped *nls, N_Vector ycor, N_Vector tmp, void *cvode_mem, int flag);
 int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag); /* ... in mem->step->text  */
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag);
-/* An error test has rejected the attempt before a: 0, or what ends the run. */
+/* An error test has rejected the attempt before a: 0, or what ends the run where steps no longer move t. */
 int cpFailedTest(CPodeMem mem, const CPAttempt *a);
 
 /* nls.c: the operations of nls->inner, but for solve, into nls->wrapper; 0 or CP_MEM_FAIL. Each solve

@@ -204,7 +204,8 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   if (!flag) flag = cpSelfCheck(mem, &a);
   if (!flag) flag = cpCheckStartLate(mem, &a, ewt);
   if (flag) return cpFatal(mem, flag);
-  if (mem->have_attempt && a.nst == mem->nst_attempt && (flag = cpFailedTest(mem, &a))) return flag;
+  if (a.nst == mem->nst_attempt && a.netf > mem->netf_attempt && (flag = cpFailedTest(mem, &a)))
+    return flag;
   cpPendingResolve(mem, &a);
   if (mem->sens.data) mem->sens.attempt(mem->sens.data, &a);
   cpSettle(mem, a.nst);
@@ -212,6 +213,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   mem->t               = a.t;
   mem->begin           = a.t - a.h;
   mem->nst_attempt     = a.nst;
+  mem->netf_attempt    = a.netf;
   mem->have_attempt    = 0;
   mem->projected       = 0;
   mem->err_valid       = 0;

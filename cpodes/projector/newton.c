@@ -21,8 +21,10 @@
 /* New factors on the way, for a start too far away for those made there. */
 #define MAX_RENEWALS 3
 
-/* The iteration ends at the roundoff of c, above eps. */
+/* The iteration ends at the roundoff of c. That is told if it is above what the user asks for; next to a singular position
+ * more is tried than that. */
 static int endAtFloor(CPWork work) {
+  if (work->violation <= work->P->eps) return CP_SUCCESS;
   CP_COUNT(work, nfloor);
   work->floor = (CPFloor){1, work->violation, work->worst};
   return CP_SUCCESS;

@@ -16,7 +16,7 @@ from browser import Browser, Keys
 from runner import CRASHED, FAILED, INTERRUPTED, MODELS, PROGRAM, RunnerTest, cpodes
 from user_model import compile_model
 
-IN_SPACE = ("knife_edge", "spatial_chain", "spatial_bending_chain")
+IN_SPACE = ("knife_edge", "spatial_chain", "spatial_bending_chain", "bricard", "heavy_top", "flyball_governor")
 
 # What would break a page, its script, its JSON, a gnuplot script, or a template, if it were taken as it is
 HOSTILE = """</script></title></p><script>window.broken = 1</script><img src=x onerror="window.broken = 2">

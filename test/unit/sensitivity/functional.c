@@ -407,6 +407,7 @@ START_TEST(failing_functions_are_named_every_way) {
   const int flag = evaluate(_i / 2, &F);
   ck_assert_flag(run, flag, CP_ILL_INPUT);
   ck_assert_message(run, fault_of_end ? "end term" : "integrand", "(1)");
+  fault_of_end = fault_of_integrand = 0;
   sens_close(&r);
 }
 END_TEST
