@@ -8,7 +8,7 @@
 #include "../options.h"
 #include <stdbool.h>
 
-enum { RUN_TEXT = 400, RUN_SCALES = 8 };
+enum { RUN_TEXT = 600, RUN_SCALES = 8 };
 
 /* As what the model is integrated: by its CPMech, or by f and c of the ODE with invariants */
 typedef enum { FORM_AUTO, FORM_MECH, FORM_ODE } RunForm;

@@ -357,7 +357,7 @@ class Interrupted(RunTest):
     def test_a_failed_integration_names_the_time_and_keeps_what_there_is(self):
         # where roundoff is all that is asked for, DOP853 ends at a singular position of the linkage; at which is chance
         table = self.folder / "run.csv"
-        process = cpodes("run", "four_bar", "--method", "dop853", "--rtol", "1e-12", "--csv", table, "--quiet")
+        process = cpodes("run", "four_bar", "--method", "dop853", "--rtol", "1e-12", "-n", "1000", "--csv", table, "--quiet")
         self.assert_refused(process, "four_bar", "constraint", "at t = ", status=FAILED)
         last = float(re.search(r"last good state is that of t = (\d+\.\d*)", process.stderr).group(1))
         self.assertGreater(last, 0.5)
