@@ -72,7 +72,7 @@ int cpSensTakeBack(void *data, const CPAttempt *a) {
   CPSens sens = data;
   if (a->nst == sens->mark.nst) takeBack(sens);
   clearPending(sens);
-  return isLost(sens);
+  return a->nst > 0 && isLost(sens); /* the first step makes its history anew */
 }
 
 void cpSensRestart(void *data) {
