@@ -49,7 +49,8 @@ void cpSensEnd(void *data) {
 }
 
 void cpSensAttempt(void *data, const CPAttempt *a) {
-  CPSens sens = data;
+  CPSens sens     = data;
+  sens->attempted = 1;
   cpSensEnd(sens);
   if (cpIsRetry(&sens->mark, a)) takeBack(sens);
   clearPending(sens);
@@ -72,13 +73,13 @@ int cpSensTakeBack(void *data, const CPAttempt *a) {
   CPSens sens = data;
   if (a->nst == sens->mark.nst) takeBack(sens);
   clearPending(sens);
-  return a->nst > 0 && isLost(sens); /* the first step makes its history anew */
+  return sens->attempted && isLost(sens);
 }
 
 void cpSensRestart(void *data) {
   CPSens sens = data;
   clearPending(sens);
-  sens->start_checked = sens->has_start = 0;
+  sens->start_checked = sens->has_start = sens->attempted = 0;
   sens->nsolves = sens->nsolves_before = 0;
   if (sens->work) sens->work->valid = 0;
 }

@@ -164,7 +164,7 @@ void cpSensNewProjector(void *data) {
   sens->r = sens->c = sens->Gs = NULL;
   cpWorkFree(&sens->work);
   sens->base_setups   = 0;
-  sens->start_checked = 0;
+  sens->start_checked = sens->attempted = 0;
 }
 
 int cpSensUpdate(CPSens sens) {

@@ -32,6 +32,7 @@ typedef struct CPSens_ {
   int off;       /* CVodeSensToggleOff has been called */
   int is_rough;  /* their right-hand side is by CVODES' differences */
   int start_checked;
+  int attempted;           /* a step has been since the start: CVODES' history is written */
   long int nsolves;        /* attempts seen                     */
   long int nsolves_before; /* ... at the last call of the hook */
   CPodeSensStats stats;
