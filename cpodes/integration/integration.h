@@ -78,6 +78,8 @@ int cpProjectBetween(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vec
 /* estimate <- P e + a share of e - P e, P the tangent projector at (t, y). 0, or as cpProjectError. */
 int cpProjectEstimate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e,
                       N_Vector estimate);
+/* Where the constraints are all but dependent, says so in text [length], which is left alone otherwise. */
+void cpTellAngle(CPWork work, char *text, size_t length);
 /* Why the newest projection of work, to t, is refused: its correction is above the bound. */
 void cpExplainCorrection(CPWork work, sunrealtype t, sunrealtype correction, sunrealtype bound,
                          const char *prefix, char *text);

@@ -122,18 +122,21 @@ int cpProjectEstimate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Ve
  */
 #define NEARLY_DEPENDENT 1.0e-2
 
+void cpTellAngle(CPWork work, char *text, size_t length) {
+  const double sine = work->P->user_kind ? 1.0 : cpWorkSine(work);
+  if (sine < NEARLY_DEPENDENT)
+    snprintf(text, length,
+             "; the constraints are dependent up to an angle of %.1e: a singular position?", sine);
+}
+
 void cpExplainCorrection(CPWork work, sunrealtype t, sunrealtype correction, sunrealtype bound,
                          const char *prefix, char *text) {
   const CPProjector P           = work->P;
   char which[CP_ROW_NAME + 128] = "", name[CP_ROW_NAME];
   if (!P->user_kind)
     snprintf(which, sizeof which, "; %s was violated most", cpRowName(P, work->worst_start, name));
-  const double sine = P->user_kind ? 1.0 : cpWorkSine(work);
-  if (sine < NEARLY_DEPENDENT) {
-    const size_t used = strlen(which);
-    snprintf(which + used, sizeof which - used,
-             "; the constraints are dependent up to an angle of %.1e: a singular position?", sine);
-  }
+  const size_t used = strlen(which);
+  cpTellAngle(work, which + used, sizeof which - used);
   cpWrite(text,
           "at t = %.15g: the projection moved the state by %.3g times the tolerance, more than the "
           "bound %.3g (%sSetProjMaxCorrection)%s",

@@ -2,7 +2,6 @@
 #include "integrator_impl.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sundials/sundials_nonlinearsolver.h>
 
@@ -107,11 +106,8 @@ int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
 int cpFailedTest(CPodeMem mem, const CPAttempt *a) {
   const sunrealtype roundoff = CP_UROUND * fmax(fabs(a->t), fabs(a->t - mem->t0));
   if (fabs(a->h) >= roundoff || !creeping(mem, a)) return CP_SUCCESS;
-  const double sine = mem->P && !mem->P->user_kind ? cpWorkSine(mem->step) : 1.0;
-  char why[128]     = "";
-  if (sine < 1.0e-2)
-    snprintf(why, sizeof why,
-             "; the constraints are dependent up to an angle of %.1e: a singular position?", sine);
+  char why[128] = "";
+  if (mem->P) cpTellAngle(mem->step, why, sizeof why);
   cpWrite(mem->text, "at t = %.15g: the error test fails again and again, down to a step of %g%s",
           a->t, a->h, why);
   return cpFatal(mem, CV_ERR_FAILURE);

@@ -100,7 +100,7 @@ typedef struct {
   void *owner;           /* the solve function's */
   N_Vector tmp;          /* workspace, the owner's */
   long int nsetups;      /* Newton matrices that CVODES had made when one was checked last */
-  int matrix_not_finite; /* ... the newest solve has failed for it */
+  int matrix_not_finite; /* the newest solve has failed for one */
   CPNewton newton;       /* of states */
 } CPWrapped;
 
@@ -142,7 +142,7 @@ struct CPodeMem_ {
   int have_attempt;      /* y is a complete attempt that has not been settled yet */
   sunrealtype begin;     /* where that attempt begins */
   long int nst_attempt;  /* steps taken before that attempt */
-  long int netf_attempt; /* ... and failed error tests */
+  long int netf_attempt; /* failed error tests by then */
   N_Vector delta, err, ewt, tmp;
   sunrealtype tq2;          /* of the attempt: the error test is tq2 ||err|| <= 1 */
   int err_valid, projected; /* of the newest attempt; projected -1: there is none yet */

@@ -28,7 +28,7 @@
 #include <sunnonlinsol/sunnonlinsol_newton.h>
 
 #define SLOW      0.1   /* contraction that leaves noise ... */
-#define SLOWER    2.0   /* ... if it is by so much slower than with new derivatives */
+#define SLOWER    2.0   /* if it is by so much slower than with new derivatives */
 #define MEMORY    0.9   /* what is kept from step to step of the contractions and stiffness seen */
 #define STIFFEST  100.0 /* largest factor of the estimate: roundoff must not fail the test */
 #define DIVERGING 2.0   /* growth of a correction; CVODES' */

@@ -70,7 +70,7 @@ static int handOverNorm(CPodeMem mem, N_Vector err, N_Vector ewt) {
   return mem->nls.ctest(mem->nls.wrapper, err, err, CP_CANNOT_MISS, ewt, mem->nls.ctest_data);
 }
 
-/* err = P ycor at the projected state, with a share of the normal component, and which norm CVODES gets. tested: in, ||ycor||; out, the
+/* The estimate at the projected state, into err, and which norm CVODES gets. tested: in, ||ycor||; out, the
  * one that it tests. */
 static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt,
                         sunrealtype *tested) {
