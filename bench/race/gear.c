@@ -3,7 +3,7 @@
 #include "functions.h"
 #include "support.h"
 
-#include <cpodes/random.h>
+#include <cpodes/base/random.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

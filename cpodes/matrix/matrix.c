@@ -1,7 +1,7 @@
 /* Matrices, dense or sparse: storage, products, patterns. */
 #include "matrix.h"
 
-#include "../vectors.h"
+#include "cpodes/base/vectors.h"
 #include "template.h"
 
 #include <math.h>

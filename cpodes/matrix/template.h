@@ -2,7 +2,7 @@
 #ifndef CPODES_TEMPLATE_H
 #define CPODES_TEMPLATE_H
 
-#include "../errors.h"
+#include "cpodes/base/errors.h"
 
 #include <stddef.h>
 #include <sundials/sundials_matrix.h>

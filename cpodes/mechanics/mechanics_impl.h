@@ -8,13 +8,13 @@
 #ifndef CPODES_MECHANICS_IMPL_H
 #define CPODES_MECHANICS_IMPL_H
 
-#include "../compat.h"
-#include "../differences.h"
-#include "../errors.h"
-#include "../integration/model.h"
-#include "../linsol/kkt/kkt.h"
-#include "../matrix/matrix.h"
-#include "../projector/projector_impl.h"
+#include "cpodes/base/compat.h"
+#include "cpodes/base/differences.h"
+#include "cpodes/base/errors.h"
+#include "cpodes/matrix/matrix.h"
+#include "cpodes/projector/projector_impl.h"
+#include "cpodes/saddle/kkt/kkt.h"
+#include "cpodes/stepping/model.h"
 
 #include <cpodes/cpodes_mechanics.h>
 

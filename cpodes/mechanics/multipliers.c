@@ -11,7 +11,7 @@
  * result depends on the state alone. */
 #include "mechanics_impl.h"
 
-#include "../linsol/lapack.h"
+#include "cpodes/saddle/lapack.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * guide's table "Which solver", from bench/solvers. */
 #include "projector_impl.h"
 
-#include "../linsol/components.h"
-#include "metric/metric_whole.h"
+#include "cpodes/projector/metric/metric_whole.h"
+#include "cpodes/saddle/components.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* CPProjector: life cycle and actions. */
-#include "options/options_impl.h"
+#include "cpodes/projector/options/options_impl.h"
 
 #include <float.h>
 #include <limits.h>

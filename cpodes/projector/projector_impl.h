@@ -11,13 +11,13 @@
 #ifndef CPODES_PROJECTOR_IMPL_H
 #define CPODES_PROJECTOR_IMPL_H
 
-#include "../compat.h"
-#include "../errors.h"
-#include "../linsol/linsol.h"
-#include "../matrix/coloring.h"
-#include "../matrix/template.h"
-#include "../random.h"
-#include "../vectors.h"
+#include "cpodes/base/compat.h"
+#include "cpodes/base/errors.h"
+#include "cpodes/base/random.h"
+#include "cpodes/base/vectors.h"
+#include "cpodes/matrix/coloring.h"
+#include "cpodes/matrix/template.h"
+#include "cpodes/saddle/linsol.h"
 
 #include <cpodes/cpodes_projector.h>
 

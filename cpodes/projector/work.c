@@ -2,7 +2,7 @@
  * options change. */
 #include "projector_impl.h"
 
-#include "metric/metric_whole.h"
+#include "cpodes/projector/metric/metric_whole.h"
 
 #include <limits.h>
 #include <math.h>

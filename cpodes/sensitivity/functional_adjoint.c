@@ -6,7 +6,7 @@
  * at forward states put back on the manifold. */
 #include "functional_impl.h"
 
-#include "../differences.h"
+#include "cpodes/base/differences.h"
 
 #include <math.h>
 #include <nvector/nvector_serial.h>

@@ -15,7 +15,7 @@
 #ifndef CPODES_SENS_MECH_IMPL_H
 #define CPODES_SENS_MECH_IMPL_H
 
-#include "../mechanics/newton/newton_impl.h"
+#include "cpodes/mechanics/newton/newton_impl.h"
 #include "sens_impl.h"
 
 struct CPMechSens_ {

@@ -2,7 +2,7 @@
  * functions read. */
 #include "sens_impl.h"
 
-#include "../differences.h"
+#include "cpodes/base/differences.h"
 
 #include <math.h>
 #include <stdlib.h>

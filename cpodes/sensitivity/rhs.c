@@ -3,7 +3,7 @@
  *   d/de f(t, y + e s, p + e e_i) at e = 0,   f by CVODES' user_data */
 #include "sens_impl.h"
 
-#include "../differences.h"
+#include "cpodes/base/differences.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #ifndef CPODES_SENS_IMPL_H
 #define CPODES_SENS_IMPL_H
 
-#include "../integrator/integrator_impl.h"
+#include "cpodes/stepping/multistep/integrator_impl.h"
 
 #include <cpodes/cpodes_sens.h>
 

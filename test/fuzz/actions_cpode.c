@@ -1,5 +1,5 @@
 /* Calls of cpodes.h, and CVODES' own on its memory. */
-#include "cpodes/compat.h"
+#include "cpodes/base/compat.h"
 #include "world.h"
 
 #include <cvodes/cvodes_ls.h>

@@ -1,5 +1,5 @@
 /* Calls of cpodes_onestep.h. */
-#include "cpodes/compat.h"
+#include "cpodes/base/compat.h"
 #include "world.h"
 
 #include <arkode/arkode_arkstep.h>

@@ -5,7 +5,7 @@
  *     once, or from then on                       message and a finite state; once the fault has been repaired
  *                                                 the same objects go on to that result
  */
-#include "cpodes/compat.h"
+#include "cpodes/base/compat.h"
 #include "disturb.h"
 #include "mechanism.h"
 #include "unit/support/alloc.h"

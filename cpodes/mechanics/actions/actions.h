@@ -8,7 +8,7 @@
 #ifndef CPODES_ACTIONS_H
 #define CPODES_ACTIONS_H
 
-#include "../mechanics_impl.h"
+#include "cpodes/mechanics/mechanics_impl.h"
 
 #include <stdio.h>
 

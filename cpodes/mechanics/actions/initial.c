@@ -1,7 +1,7 @@
 /* Consistent states from a rough guess: positions by damped Gauss-Newton, then velocities, then
  * accelerations and multipliers. Components may be held, or cost more than others to move. */
-#include "../mechanics_impl.h"
-#include "../projection/space.h"
+#include "cpodes/mechanics/mechanics_impl.h"
+#include "cpodes/mechanics/projection/space.h"
 
 #include <math.h>
 #include <nvector/nvector_serial.h>

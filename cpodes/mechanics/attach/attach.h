@@ -3,7 +3,7 @@
 #ifndef CPODES_ATTACH_H
 #define CPODES_ATTACH_H
 
-#include "../actions/actions.h"
+#include "cpodes/mechanics/actions/actions.h"
 
 /* A kind of integrator. mem: its memory. */
 typedef struct {

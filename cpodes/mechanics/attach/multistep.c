@@ -1,6 +1,6 @@
 /* A mechanical system in CPode. */
-#include "../../integrator/integrator_impl.h"
 #include "attach.h"
+#include "cpodes/stepping/multistep/integrator_impl.h"
 
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 

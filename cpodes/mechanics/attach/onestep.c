@@ -1,6 +1,6 @@
 /* A mechanical system in CPOneStep. */
-#include "../../onestep/onestep_impl.h"
 #include "attach.h"
+#include "cpodes/stepping/onestep/onestep_impl.h"
 
 static int check(CPMech mech, void *mem, const char *function) {
   (void)mech, (void)mem, (void)function;

@@ -1,6 +1,6 @@
 /* CPMechCheck: the functions of a model against each other and against differences. */
-#include "../actions/actions.h"
 #include "check_impl.h"
+#include "cpodes/mechanics/actions/actions.h"
 
 #include <math.h>
 #include <stdlib.h>

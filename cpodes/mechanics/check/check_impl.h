@@ -4,7 +4,7 @@
 #ifndef CPODES_CHECK_IMPL_H
 #define CPODES_CHECK_IMPL_H
 
-#include "../mechanics_impl.h"
+#include "cpodes/mechanics/mechanics_impl.h"
 
 /* Errors above it are reported. */
 #define CP_CHECK_LIMIT 1.0e-4

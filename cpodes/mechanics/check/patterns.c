@@ -1,7 +1,7 @@
 /* Patterns of the sparse iteration matrix' blocks that come from differences: columns that share no row
  * are perturbed together, so that an entry outside of its pattern is lost, and spoils another one. */
-#include "../newton/newton_impl.h"
 #include "check_impl.h"
+#include "cpodes/mechanics/newton/newton_impl.h"
 
 int cpHasPatterns(const CPMech mech) {
   const int sparse = !mech->operators && mech->userM.A.start && mech->A.start;

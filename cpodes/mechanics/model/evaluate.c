@@ -1,5 +1,5 @@
 /* The functions of the model, called, counted and checked. */
-#include "../mechanics_impl.h"
+#include "cpodes/mechanics/mechanics_impl.h"
 
 #include <math.h>
 #include <string.h>

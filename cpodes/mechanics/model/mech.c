@@ -1,5 +1,5 @@
 /* CPMech: life cycle, and the checks that its functions share. */
-#include "../mechanics_impl.h"
+#include "cpodes/mechanics/mechanics_impl.h"
 
 #include <limits.h>
 #include <math.h>

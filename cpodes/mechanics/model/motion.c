@@ -7,7 +7,7 @@
  *   x'' = sum_k c''_k (x(t + k e) - 2 x(t) + x(t - k e)) / e^2   e^6 |x^(8)| / 560 + 6 eps |x| / e^2
  *
  * For sin(omega t) the best step of g'' is 0.03 / omega: the error is then 2e-12 of omega^2. */
-#include "../mechanics_impl.h"
+#include "cpodes/mechanics/mechanics_impl.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Options of CPMech. */
-#include "../mechanics_impl.h"
+#include "cpodes/mechanics/mechanics_impl.h"
 
 #include <math.h>
 #include <stdlib.h>

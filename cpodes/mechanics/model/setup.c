@@ -1,5 +1,5 @@
 /* What is final at the first use: rows, matrices, workspace. */
-#include "../mechanics_impl.h"
+#include "cpodes/mechanics/mechanics_impl.h"
 
 #include <stdlib.h>
 #include <string.h>

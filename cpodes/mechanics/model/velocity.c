@@ -5,7 +5,7 @@
  *
  * (the derivative of v along the motion with u held is dv/dt + (dv/dq) N u, and A u' = b makes
  * dv/dt zero). Central differences of sixth order, sum_k w_k (g(ke) - g(-ke)) / e, k = 1, 2, 3. */
-#include "../mechanics_impl.h"
+#include "cpodes/mechanics/mechanics_impl.h"
 
 #include <float.h>
 #include <math.h>

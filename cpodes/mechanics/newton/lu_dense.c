@@ -3,8 +3,8 @@
  * ones. */
 #include "newton_impl.h"
 
-#include "../../linsol/lapack.h"
-#include "../../linsol/small.h"
+#include "cpodes/saddle/lapack.h"
+#include "cpodes/saddle/small.h"
 
 #include <math.h>
 #include <stdlib.h>

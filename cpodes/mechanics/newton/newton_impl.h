@@ -23,7 +23,7 @@
 #ifndef CPODES_NEWTON_IMPL_H
 #define CPODES_NEWTON_IMPL_H
 
-#include "../mechanics_impl.h"
+#include "cpodes/mechanics/mechanics_impl.h"
 
 #include <stdint.h>
 #include <sundials/sundials_linearsolver.h>

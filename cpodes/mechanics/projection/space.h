@@ -8,7 +8,7 @@
 #ifndef CPODES_MECHANICS_SPACE_H
 #define CPODES_MECHANICS_SPACE_H
 
-#include "../mechanics_impl.h"
+#include "cpodes/mechanics/mechanics_impl.h"
 
 enum { CP_POSITIONS, CP_VELOCITIES };
 

@@ -9,7 +9,7 @@
 #ifndef CPODES_KRYLOV_IMPL_H
 #define CPODES_KRYLOV_IMPL_H
 
-#include "../projector_impl.h"
+#include "cpodes/projector/projector_impl.h"
 
 struct CPKrylov_ {
   long int revision; /* of P's options at set-up */

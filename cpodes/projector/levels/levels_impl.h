@@ -3,7 +3,7 @@
 #ifndef CPODES_LEVELS_IMPL_H
 #define CPODES_LEVELS_IMPL_H
 
-#include "../projector_impl.h"
+#include "cpodes/projector/projector_impl.h"
 
 #define CP_PROBES 3
 

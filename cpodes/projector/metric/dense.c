@@ -1,8 +1,8 @@
 /* Dense Cholesky factors of a metric: of M_ff = L L^T, then F = L^{-T}; or of an operator's D with
  * the free components of the level last, D = [L_hh 0; L_fh L_ff] [...]^T, then F = L_ff. Row a of A
  * is the a-th free component, the rows of held ones stand behind them and are zero. */
-#include "../../linsol/lapack.h"
-#include "../../linsol/small.h"
+#include "cpodes/saddle/lapack.h"
+#include "cpodes/saddle/small.h"
 #include "metric_matrix.h"
 
 #include <stdlib.h>

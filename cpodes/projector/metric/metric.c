@@ -1,6 +1,6 @@
 /* Weights w that measure, and the inverse metric D = F F^T of each level: diagonal here, else
  * metric/matrix.c. */
-#include "../projector_impl.h"
+#include "cpodes/projector/projector_impl.h"
 
 #include <math.h>
 #include <stdlib.h>

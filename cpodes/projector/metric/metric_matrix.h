@@ -8,7 +8,7 @@
 #ifndef CPODES_METRIC_MATRIX_H
 #define CPODES_METRIC_MATRIX_H
 
-#include "../projector_impl.h"
+#include "cpodes/projector/projector_impl.h"
 
 typedef struct {
   /* Structure of AT, level->AT.start [ncols + 1] (allocated, zeros) and row, and what the factors

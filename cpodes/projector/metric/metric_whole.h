@@ -2,7 +2,7 @@
 #ifndef CPODES_METRIC_WHOLE_H
 #define CPODES_METRIC_WHOLE_H
 
-#include "../../matrix/matrix.h"
+#include "cpodes/matrix/matrix.h"
 #include "metric_matrix.h"
 
 extern const CPMetricOps cpMetricWholeOps;

@@ -3,7 +3,7 @@
  * are held. */
 #include "metric_whole.h"
 
-#include "../../linsol/components.h"
+#include "cpodes/saddle/components.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef CPODES_SPHERE_H
 #define CPODES_SPHERE_H
 
-#include "../projector_impl.h"
+#include "cpodes/projector/projector_impl.h"
 
 /* Results of cpSphereNearest. */
 #define CP_SPHERE_ZERO 1 /* q = 0 has no nearest point                                  */

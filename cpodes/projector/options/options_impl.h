@@ -2,7 +2,7 @@
 #ifndef CPODES_PROJECTOR_OPTIONS_H
 #define CPODES_PROJECTOR_OPTIONS_H
 
-#include "../projector_impl.h"
+#include "cpodes/projector/projector_impl.h"
 
 /* P is there and (second) not of the user kind. */
 int cpOptionOf(CPProjector P, const char *function);

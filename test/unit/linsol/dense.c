@@ -2,7 +2,7 @@
  * and its transpose,
  *   x = A (A'A)^+ r,   mu = (A'A)^+ A'x.
  */
-#include <cpodes/linsol/linsol.h>
+#include <cpodes/saddle/linsol.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>

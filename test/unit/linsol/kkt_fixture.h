@@ -8,7 +8,7 @@
 #ifndef CPODES_TEST_KKT_FIXTURE_H
 #define CPODES_TEST_KKT_FIXTURE_H
 
-#include <cpodes/linsol/kkt/kkt.h>
+#include <cpodes/saddle/kkt/kkt.h>
 
 enum { KKT_N = 60, KKT_M = 40 }; /* largest n and m */
 

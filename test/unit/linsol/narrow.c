@@ -4,7 +4,7 @@
  * A is made from an orthonormal basis Q of its range, so that with r = A'y
  *   A (A'A)^+ r = Q Q'y
  * is known without any of the solvers, and its rank is the number of Q's columns. */
-#include <cpodes/linsol/linsol.h>
+#include <cpodes/saddle/linsol.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>

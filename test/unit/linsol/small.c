@@ -1,6 +1,6 @@
 /* Products and triangular systems of dense matrices, on both sides of the order from which the BLAS works: each
  * against its definition by entries, the matrix within a larger one. */
-#include <cpodes/linsol/small.h>
+#include <cpodes/saddle/small.h>
 #include <float.h>
 #include <math.h>
 

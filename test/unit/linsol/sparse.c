@@ -2,7 +2,7 @@
  *   x = A (A'A)^+ r,   mu = (A'A)^+ A'x.
  */
 #include <SuiteSparse_config.h>
-#include <cpodes/linsol/linsol.h>
+#include <cpodes/saddle/linsol.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

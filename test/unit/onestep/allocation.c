@@ -1,5 +1,5 @@
 /* Memory: none is taken between the first step and the last, and all is given back. */
-#include "cpodes/compat.h"
+#include "cpodes/base/compat.h"
 #include "onestep/fixture.h"
 #include "support/alloc.h"
 

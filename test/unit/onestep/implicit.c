@@ -1,7 +1,7 @@
 /* Diagonally implicit methods: orders on the manifold, failures of stages and of projections, roots, stops,
  * tables of the user's. */
-#include "cpodes/compat.h"
-#include "cpodes/onestep/onestep_impl.h"
+#include "cpodes/base/compat.h"
+#include "cpodes/stepping/onestep/onestep_impl.h"
 #include "onestep/fixture.h"
 
 #include <arkode/arkode_arkstep.h>

@@ -1,5 +1,5 @@
 /* The methods: order conditions, orders of convergence on the manifold, of steps and in between, counts. */
-#include "cpodes/onestep/onestep_impl.h"
+#include "cpodes/stepping/onestep/onestep_impl.h"
 #include "onestep/fixture.h"
 
 #include <arkode/arkode_butcher_erk.h>

@@ -1,7 +1,7 @@
 /* Life cycle of the linear solvers, and the list of them. */
 #include "linsol.h"
 
-#include "../random.h"
+#include "cpodes/base/random.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  *   [ A^T  0 ] [ mu ] = [ r ]     z given, r = 0:  mu = (A^T W^{-1} A)^+ A^T W^{-1} z      (solve_t)
  *
  * the metric is the solver's own, F = I (metric/whole.c). */
-#include "../linsol.h"
+#include "cpodes/saddle/linsol.h"
 
 #include "kkt.h"
 

@@ -1,8 +1,8 @@
 /* Dense Cholesky factors: plain loops for small matrices, LAPACK for others. */
 #include "cholesky.h"
 
-#include "../lapack.h"
-#include "../linsol.h"
+#include "cpodes/saddle/lapack.h"
+#include "cpodes/saddle/linsol.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #ifndef CPODES_INTEGRATION_H
 #define CPODES_INTEGRATION_H
 
-#include "../compat.h"
-#include "../errors.h"
-#include "../projector/projector_impl.h"
+#include "cpodes/base/compat.h"
+#include "cpodes/base/errors.h"
+#include "cpodes/projector/projector_impl.h"
 #include "model.h"
 
 #include <cpodes/cpodes.h>

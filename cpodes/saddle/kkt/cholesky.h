@@ -7,7 +7,7 @@
 #ifndef CPODES_KKT_CHOLESKY_H
 #define CPODES_KKT_CHOLESKY_H
 
-#include "../small.h"
+#include "cpodes/saddle/small.h"
 
 /* n may be less than at creation; U is then n x n in the same memory. */
 typedef struct {

@@ -8,7 +8,7 @@
 
 #include "kkt.h"
 
-#include "../linsol.h"
+#include "cpodes/saddle/linsol.h"
 
 #include <cholmod.h>
 #include <klu.h>

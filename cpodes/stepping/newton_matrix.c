@@ -7,7 +7,7 @@
  * or from the right. */
 #include "integration.h"
 
-#include "../random.h"
+#include "cpodes/base/random.h"
 
 static int hasZero(N_Vector v, N_Vector tmp) {
   N_VAbs(v, tmp);

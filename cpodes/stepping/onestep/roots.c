@@ -3,7 +3,7 @@
  * there are several. States in between are interpolated and projected. */
 #include "onestep_impl.h"
 
-#include "../random.h"
+#include "cpodes/base/random.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #ifndef CPODES_INTEGRATOR_IMPL_H
 #define CPODES_INTEGRATOR_IMPL_H
 
-#include "../integration/integration.h"
+#include "cpodes/stepping/integration.h"
 
 /* By which a retry of an attempt is recognised (pending.c). */
 typedef struct {

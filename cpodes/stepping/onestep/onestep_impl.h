@@ -7,7 +7,7 @@
 #ifndef CPODES_ONESTEP_IMPL_H
 #define CPODES_ONESTEP_IMPL_H
 
-#include "../integration/integration.h"
+#include "cpodes/stepping/integration.h"
 
 #include <cpodes/cpodes_onestep.h>
 

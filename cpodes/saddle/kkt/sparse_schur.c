@@ -6,8 +6,8 @@
  *
  * S is the projectors' (../sparse.c): in an order of little fill, with components that very many rows
  * share kept as unknowns. Its order is m, that of the KKT matrix n + m. */
-#include "../linsol.h"
 #include "blocks.h"
+#include "cpodes/saddle/linsol.h"
 
 #include <math.h>
 #include <stdlib.h>

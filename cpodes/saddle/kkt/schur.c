@@ -4,8 +4,8 @@
  *
  * S is scaled to unit diagonal: its pivots are then the squared sines of the angles between rows, in
  * the metric of kinetic energy. */
-#include "../small.h"
 #include "blocks.h"
+#include "cpodes/saddle/small.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  *   D Pi [-R11^{-1} R12; I] w;
  *
  * with N an orthonormal basis of them, lambda - N N^T lambda has minimum norm. */
-#include "../lapack.h"
+#include "cpodes/saddle/lapack.h"
 #include "nullspace_impl.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@
 #ifndef CPODES_KKT_H
 #define CPODES_KKT_H
 
-#include "../../matrix/matrix.h"
+#include "cpodes/matrix/matrix.h"
 
 #include <cpodes/cpodes_mechanics.h>
 

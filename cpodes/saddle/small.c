@@ -1,7 +1,7 @@
 /* Products and triangular systems of dense matrices, small or large. */
 #include "small.h"
 
-#include "../vectors.h"
+#include "cpodes/base/vectors.h"
 #include "lapack.h"
 
 #include <stddef.h>
