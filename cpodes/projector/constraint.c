@@ -6,10 +6,10 @@
 static int evaluate(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
   int flag = work->P->c(t, y, c, work->P->user_data);
   if (flag < 0)
-    return cpReason(work->text, CP_CNSTRFUNC_FAIL,
+    return cpReason(work->text, CP_USERFUNC_FAIL,
                     "at t = %.15g: the constraint function failed (%d)", t, flag);
   if (flag > 0)
-    return cpReason(work->text, -CP_REPTD_CNSTRFUNC_ERR,
+    return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
                     "at t = %.15g: the constraint function failed recoverably (%d)", t, flag);
   if (cpVectorFinite(c)) return CP_SUCCESS;
   const int bad = cpFirstNonFinite(c);

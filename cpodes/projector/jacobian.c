@@ -71,14 +71,14 @@ static int userJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c)
   work->pattern_is_kept = 0;
   const int flag        = P->jac(t, y, work->uc, work->G, P->user_data);
   if (flag < 0)
-    return cpReason(work->text, CP_CNSTRJAC_FAIL,
+    return cpReason(work->text, CP_USERFUNC_FAIL,
                     "at t = %.15g: the constraint Jacobian failed (%d)", t, flag);
   if (flag > 0)
-    return cpReason(work->text, -CP_REPTD_CNSTRJAC_ERR,
+    return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
                     "at t = %.15g: the constraint Jacobian failed recoverably (%d)", t, flag);
   if (P->G_tmpl && !cpMatrixSamePattern(work->G, P->G_tmpl))
     return cpReason(
-        work->text, CP_CNSTRJAC_FAIL,
+        work->text, CP_USERFUNC_FAIL,
         "at t = %.15g: the constraint Jacobian function changed the index arrays of its "
         "template (CPProjectorSetJacFn)",
         t);

@@ -6,11 +6,11 @@
 int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm) {
   int flag = work->P->violation(t, y, norm, work->P->user_data);
   if (flag)
-    return cpReason(work->text, CP_VIOLATIONFN_FAIL,
+    return cpReason(work->text, CP_USERFUNC_FAIL,
                     "at t = %.15g: the violation function failed (%d)", t, flag);
   if (!(*norm >= 0.0) || isinf(*norm))
-    return cpReason(work->text, CP_VIOLATIONFN_FAIL, "at t = %.15g: the violation function gave %g",
-                    t, *norm);
+    return cpReason(work->text, CP_USERFUNC_FAIL, "at t = %.15g: the violation function gave %g", t,
+                    *norm);
   return CP_SUCCESS;
 }
 
@@ -18,10 +18,10 @@ static int project(CPWork work, sunrealtype t, N_Vector y) {
   CPProjector P = work->P;
   int flag      = P->g(t, y, work->y, P->eps, P->user_data);
   if (flag < 0)
-    return cpReason(work->text, CP_PROJFUNC_FAIL,
+    return cpReason(work->text, CP_USERFUNC_FAIL,
                     "at t = %.15g: the projection function failed (%d)", t, flag);
   if (flag > 0)
-    return cpReason(work->text, -CP_REPTD_PROJFUNC_ERR,
+    return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
                     "at t = %.15g: the projection function failed recoverably (%d)", t, flag);
   if (!cpVectorFinite(work->y))
     return cpReason(work->text, -CP_PROJ_NONFINITE,
@@ -60,10 +60,10 @@ static int projectError(CPWork work, sunrealtype t, N_Vector y, N_Vector v) {
     return CP_SUCCESS;
   }
   if (flag < 0)
-    return cpReason(work->text, CP_ERRPROJFUNC_FAIL,
-                    "at t = %.15g: the error projection failed (%d)", t, flag);
+    return cpReason(work->text, CP_USERFUNC_FAIL, "at t = %.15g: the error projection failed (%d)",
+                    t, flag);
   if (flag > 0)
-    return cpReason(work->text, -CP_REPTD_ERRPROJ_ERR,
+    return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
                     "at t = %.15g: the error projection failed recoverably (%d)", t, flag);
   return cpReason(work->text, -CP_PROJ_NONFINITE, "at t = %.15g: the error projection %s NaN or Inf",
                   t, P->g_eps ? "returned" : "was given");

@@ -109,7 +109,7 @@ static int byUser(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS) {
   N_VConst(0.0, sens->r);
   flag = sens->cS(t, y, iS, sens->r, a.user_data);
   if (flag)
-    return cpReason(work->text, flag < 0 ? CP_CNSTRFUNC_FAIL : -CP_REPTD_CNSTRFUNC_ERR,
+    return cpReason(work->text, flag < 0 ? CP_USERFUNC_FAIL : -CP_REPTD_USERFUNC_ERR,
                     "at t = %.15g: dc/dp of sensitivity %d failed%s (%d)", t, iS,
                     flag < 0 ? "" : " recoverably", flag);
   if (cpVectorFinite(sens->r)) return CP_SUCCESS;

@@ -52,7 +52,7 @@ int cpCheckConsistent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Ve
   const int flag               = measureStart(work, t, y, ewt, tmp, &norm, &worst);
   if (flag) {
     cpWrite(text, "%s", work->text);
-    return flag == -CP_REPTD_CNSTRFUNC_ERR ? CP_FIRST_CNSTRFUNC_ERR : flag > 0 ? -flag : flag;
+    return flag == -CP_REPTD_USERFUNC_ERR ? CP_FIRST_USERFUNC_ERR : flag > 0 ? -flag : flag;
   }
   if (!(norm > 1.0)) return CP_SUCCESS;
   if (worst >= 0)

@@ -35,25 +35,15 @@ enum CPReturnCode {
   CP_NOT_SUPPORTED = -208, /**< this combination is refused; the message says why */
 
   /* the start */
-  CP_INCONSISTENT_IC     = -210, /**< y0 violates the named constraint; CPodeCalcIC may help */
-  CP_IC_FAIL             = -211, /**< CPodeCalcIC found no consistent state; y0 is as it came */
-  CP_FIRST_CNSTRFUNC_ERR = -212, /**< c failed at its first call */
+  CP_INCONSISTENT_IC    = -210, /**< y0 violates the named constraint; CPodeCalcIC may help */
+  CP_IC_FAIL            = -211, /**< CPodeCalcIC found no consistent state; y0 is as it came */
+  CP_FIRST_USERFUNC_ERR = -212, /**< one of the user's functions failed recoverably at its first
+                                     call, where no smaller step can help */
 
-  /* the user's functions */
-  CP_CNSTRFUNC_FAIL      = -220, /**< c failed for good (negative return) */
-  CP_REPTD_CNSTRFUNC_ERR = -221, /**< [r] c failed recoverably, again and again */
-  CP_CNSTRJAC_FAIL       = -222, /**< the constraint Jacobian failed for good */
-  CP_REPTD_CNSTRJAC_ERR  = -223, /**< [r] the constraint Jacobian failed recoverably */
-  CP_PROJFUNC_FAIL       = -224, /**< the user's projection failed for good */
-  CP_REPTD_PROJFUNC_ERR  = -225, /**< [r] the user's projection failed recoverably */
-  CP_ERRPROJFUNC_FAIL    = -226, /**< the user's error projection failed for good */
-  CP_REPTD_ERRPROJ_ERR   = -227, /**< [r] the user's error projection failed recoverably */
-  CP_VIOLATIONFN_FAIL    = -228, /**< the user's violation norm failed (any non-zero return) */
-  CP_METRIC_FAIL         = -236, /**< the metric failed for good */
-  CP_REPTD_METRIC_ERR    = -237, /**< [r] the metric failed recoverably */
-  CP_METRIC_INDEFINITE   = -238, /**< [r] the metric is not symmetric and positive definite */
-  CP_PREC_FAIL      = -239, /**< the preconditioner, or the diagonal of G D G^T, failed for good */
-  CP_REPTD_PREC_ERR = -229, /**< [r] one of these failed recoverably */
+  /* the user's functions; the message names the one that failed, t and its return value */
+  CP_USERFUNC_FAIL      = -220, /**< a negative return: it failed for good */
+  CP_REPTD_USERFUNC_ERR = -221, /**< [r] a positive return, again and again */
+  CP_METRIC_INDEFINITE  = -238, /**< [r] the metric is not symmetric and positive definite */
 
   /* the projection */
   CP_PROJ_CONV_FAILURE = -230, /**< [r] the projection did not converge */
@@ -77,14 +67,12 @@ enum CPReturnCode {
   CP_KKT_INCONSISTENT = -261, /**< [r] dependent rows of A whose b contradict each other */
   CP_KKT_RANK         = -262, /**< [r] dependent rows of A, the solver asked for wants full rank */
   CP_LAMBDA_CONV_FAIL = -263, /**< [r] forces that depend on multipliers: no convergence */
-  CP_MECHFUNC_FAIL    = -264, /**< a function of the mechanical system failed for good */
-  CP_REPTD_MECHFUNC_ERR = -265, /**< [r] one of them failed recoverably */
-  CP_MECH_NONFINITE     = -266, /**< [r] one of them returned NaN or Inf */
-  CP_QUATERNION_ZERO    = -267, /**< [r] a quaternion of norm zero */
-  CP_MECH_A_WRONG       = -268, /**< A is not the derivative of p and v */
-  CP_MECH_B_WRONG       = -269, /**< b, or v, is not the derivative of v, or p, along the motion */
-  CP_MECH_DERIV_WRONG   = -270, /**< a partial derivative, or M, N or udot, is wrong */
-  CP_MOTION_CONFLICT    = -271, /**< [r] a prescribed motion contradicts the constraints */
+  CP_MECH_NONFINITE   = -266, /**< [r] one of them returned NaN or Inf */
+  CP_QUATERNION_ZERO  = -267, /**< [r] a quaternion of norm zero */
+  CP_MECH_A_WRONG     = -268, /**< A is not the derivative of p and v */
+  CP_MECH_B_WRONG     = -269, /**< b, or v, is not the derivative of v, or p, along the motion */
+  CP_MECH_DERIV_WRONG = -270, /**< a partial derivative, or M, N or udot, is wrong */
+  CP_MOTION_CONFLICT  = -271, /**< [r] a prescribed motion contradicts the constraints */
 
   /* the coupling with CVODES */
   CP_BYPASSED       = -250,  /**< CVODES stepped without calling the projecting solver */

@@ -14,10 +14,10 @@ static const char *timeOf(sunrealtype t, char text[40]) {
 int cpMechResult(CPMech mech, int flag, sunrealtype t, const char *name) {
   char when[40];
   if (flag < 0)
-    return cpReason(mech->text, CP_MECHFUNC_FAIL, "%sthe function %s failed (%d)", timeOf(t, when),
+    return cpReason(mech->text, CP_USERFUNC_FAIL, "%sthe function %s failed (%d)", timeOf(t, when),
                     name, flag);
   if (flag > 0)
-    return cpReason(mech->text, -CP_REPTD_MECHFUNC_ERR, "%sthe function %s failed recoverably (%d)",
+    return cpReason(mech->text, -CP_REPTD_USERFUNC_ERR, "%sthe function %s failed recoverably (%d)",
                     timeOf(t, when), name, flag);
   return CP_SUCCESS;
 }
@@ -72,7 +72,7 @@ int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *n
   switch (cpUserMatTake(U, &i, &j)) {
   case 0: return CP_SUCCESS;
   case -2:
-    return cpReason(mech->text, CP_MECHFUNC_FAIL,
+    return cpReason(mech->text, CP_USERFUNC_FAIL,
                     "at t = %.15g: the function %s changed the index arrays of its template", t,
                     name);
   default:

@@ -42,8 +42,8 @@ static int evaluate(CPMech mech, const CPPrescribed *p, Function f, double t, do
   if (!flag && isfinite(x)) return CP_SUCCESS;
   if (flag) snprintf(what, sizeof what, "failed, it returned %d", flag);
   else snprintf(what, sizeof what, "is not finite: %g", x);
-  const int code = flag < 0   ? CP_MECHFUNC_FAIL
-                   : flag > 0 ? -CP_REPTD_MECHFUNC_ERR
+  const int code = flag < 0   ? CP_USERFUNC_FAIL
+                   : flag > 0 ? -CP_REPTD_USERFUNC_ERR
                               : -CP_MECH_NONFINITE;
   return complain(mech, p, code, f, t, at, what);
 }
@@ -53,7 +53,7 @@ static int evaluateAround(CPMech mech, const CPPrescribed *p, Function f, double
                           double plus[REACH], double minus[REACH]) {
   int flag = CP_SUCCESS;
   if (!(t + p->step > t && t - p->step < t))
-    return complain(mech, p, CP_MECHFUNC_FAIL, f, t, t, "has a step of differences too small for t");
+    return complain(mech, p, CP_USERFUNC_FAIL, f, t, t, "has a step of differences too small for t");
   for (int k = 1; !flag && k <= REACH; k++) {
     flag = evaluate(mech, p, f, t, t + k * p->step, &plus[k - 1]);
     if (!flag) flag = evaluate(mech, p, f, t, t - k * p->step, &minus[k - 1]);

@@ -47,7 +47,7 @@ static int explain(CPWork work, int l, const char *symptom) {
   const CPKrylov k = work->krylov;
   int flag         = cpKrylovPrecondition(work, l, k->r, k->z);
   if (!flag && work->P->psolve && disagree(k->Bq, k->r, k->q, k->z))
-    return cpReason(work->text, -CP_REPTD_PREC_ERR,
+    return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
                     "at t = %.15g: %s, and the preconditioner is not symmetric", k->t, symptom);
   if (!flag) flag = cpKrylovTransTimes(work, k->t, k->y, k->q, k->g);
   if (!flag) flag = cpKrylovTimes(work, k->t, k->y, k->d, k->Bq);
@@ -69,12 +69,12 @@ static int blameProduct(CPWork work) {
   if (!cpVectorFinite(k->g))
     return cpReason(work->text, -CP_CNSTRJAC_NONFINITE,
                     "at t = %.15g: the product G^T w has a NaN or Inf", k->t);
-  return cpReason(work->text, -CP_REPTD_METRIC_ERR, "at t = %.15g: the metric gave NaN or Inf",
+  return cpReason(work->text, -CP_REPTD_USERFUNC_ERR, "at t = %.15g: the metric gave NaN or Inf",
                   k->t);
 }
 
 static int blamePreconditioner(CPWork work) {
-  return cpReason(work->text, -CP_REPTD_PREC_ERR,
+  return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
                   "at t = %.15g: the preconditioner's solve gave NaN or Inf", work->krylov->t);
 }
 
@@ -113,7 +113,7 @@ static int curvature(CPWork work, int l, double *delta) {
                     "at t = %.15g: G^T w is not zero, but G D G^T w is: the products are not each "
                     "other's transpose",
                     k->t);
-  return cpReason(work->text, -CP_REPTD_PREC_ERR,
+  return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
                   "at t = %.15g: the preconditioner is not positive definite: (r, B r) = %g", k->t,
                   *delta);
 }
@@ -151,7 +151,7 @@ static void turn(CPWork work, double beta, int with_mu) {
 static int checkPositive(CPWork work, double rz) {
   if (!isfinite(rz)) return blamePreconditioner(work);
   if (rz > 0.0) return CP_SUCCESS;
-  return cpReason(work->text, -CP_REPTD_PREC_ERR,
+  return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
                   "at t = %.15g: the preconditioner is not positive definite: (r, B r) = %g",
                   work->krylov->t, rz);
 }

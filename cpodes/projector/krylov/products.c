@@ -3,10 +3,10 @@
 
 static int productFlag(CPWork work, sunrealtype t, const char *name, int flag) {
   if (flag < 0)
-    return cpReason(work->text, CP_CNSTRJAC_FAIL, "at t = %.15g: the product %s failed (%d)", t,
+    return cpReason(work->text, CP_USERFUNC_FAIL, "at t = %.15g: the product %s failed (%d)", t,
                     name, flag);
   if (flag > 0)
-    return cpReason(work->text, -CP_REPTD_CNSTRJAC_ERR,
+    return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
                     "at t = %.15g: the product %s failed recoverably (%d)", t, name, flag);
   return CP_SUCCESS;
 }
@@ -40,7 +40,7 @@ int cpKrylovTransTimesChecked(CPWork work, N_Vector w, N_Vector GTw) {
 int cpKrylovMetricChecked(CPWork work, int l, N_Vector x, N_Vector Dx) {
   const int flag = cpKrylovMetric(work, l, x, Dx);
   if (flag || cpVectorFinite(Dx)) return flag;
-  return cpReason(work->text, -CP_REPTD_METRIC_ERR, "at t = %.15g: the metric gave NaN or Inf",
+  return cpReason(work->text, -CP_REPTD_USERFUNC_ERR, "at t = %.15g: the metric gave NaN or Inf",
                   work->krylov->t);
 }
 
@@ -54,19 +54,20 @@ int cpKrylovMetric(CPWork work, int l, N_Vector x, N_Vector Dx) {
   }
   const int flag = P->metric(k->t, k->y, x, Dx, P->user_data);
   if (flag < 0)
-    return cpReason(work->text, CP_METRIC_FAIL, "at t = %.15g: the metric failed (%d)", k->t, flag);
+    return cpReason(work->text, CP_USERFUNC_FAIL, "at t = %.15g: the metric failed (%d)", k->t,
+                    flag);
   if (flag > 0)
-    return cpReason(work->text, -CP_REPTD_METRIC_ERR,
+    return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
                     "at t = %.15g: the metric failed recoverably (%d)", k->t, flag);
   return CP_SUCCESS;
 }
 
 static int precFlag(CPWork work, const char *name, int flag) {
   if (flag < 0)
-    return cpReason(work->text, CP_PREC_FAIL, "at t = %.15g: %s failed (%d)", work->krylov->t, name,
-                    flag);
+    return cpReason(work->text, CP_USERFUNC_FAIL, "at t = %.15g: %s failed (%d)", work->krylov->t,
+                    name, flag);
   if (flag > 0)
-    return cpReason(work->text, -CP_REPTD_PREC_ERR, "at t = %.15g: %s failed recoverably (%d)",
+    return cpReason(work->text, -CP_REPTD_USERFUNC_ERR, "at t = %.15g: %s failed recoverably (%d)",
                     work->krylov->t, name, flag);
   return CP_SUCCESS;
 }
@@ -96,10 +97,10 @@ int cpKrylovSchurDiag(CPWork work, N_Vector D, N_Vector diag) {
   flag             = precFlag(work, "the diagonal of G D G^T", flag);
   if (flag) return flag;
   if (!cpVectorFinite(diag))
-    return cpReason(work->text, -CP_REPTD_PREC_ERR,
+    return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
                     "at t = %.15g: the diagonal of G D G^T has a NaN or Inf", k->t);
   if (N_VMin(diag) < 0.0)
-    return cpReason(work->text, CP_PREC_FAIL,
+    return cpReason(work->text, CP_USERFUNC_FAIL,
                     "at t = %.15g: the diagonal of G D G^T, a sum of squares, has the entry %g",
                     k->t, N_VMin(diag));
   return CP_SUCCESS;

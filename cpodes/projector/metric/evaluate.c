@@ -14,8 +14,8 @@
 
 static int callFailed(CPWork work, sunrealtype t, int flag) {
   if (flag < 0)
-    return cpReason(work->text, CP_METRIC_FAIL, "at t = %.15g: the metric failed (%d)", t, flag);
-  return cpReason(work->text, -CP_REPTD_METRIC_ERR,
+    return cpReason(work->text, CP_USERFUNC_FAIL, "at t = %.15g: the metric failed (%d)", t, flag);
+  return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
                   "at t = %.15g: the metric failed recoverably (%d)", t, flag);
 }
 
@@ -25,7 +25,7 @@ static int callMatrix(CPWork work, sunrealtype t, N_Vector y) {
   const int flag = P->metric_matrix(t, y, work->M, P->user_data);
   if (flag) return callFailed(work, t, flag);
   if (!cpMatrixSamePattern(work->M, P->M_tmpl))
-    return cpReason(work->text, CP_METRIC_FAIL,
+    return cpReason(work->text, CP_USERFUNC_FAIL,
                     "at t = %.15g: the metric function changed the index arrays of its template "
                     "(CPProjectorSetMetricMatrix)",
                     t);

@@ -217,12 +217,12 @@ static const struct {
     {"f fatal", 0, {-1.0, -1, -1, 0.0}, CV_RHSFUNC_FAIL, {"", ""}},
     {"f NaN", 0, {-1.0, -1, 0, NAN}, CP_RHS_NONFINITE, {"NaN", "component 0"}},
     {"f Inf", 0, {-1.0, -1, 0, INFINITY}, CP_RHS_NONFINITE, {"Inf", "component 0"}},
-    {"c recoverable", 1, {-1.0, -1, 1, 0.0}, CP_FIRST_CNSTRFUNC_ERR, {"t = 0", "constraint function"}},
-    {"c fatal", 1, {-1.0, -1, -1, 0.0}, CP_CNSTRFUNC_FAIL, {"t = 0", "constraint function"}},
+    {"c recoverable", 1, {-1.0, -1, 1, 0.0}, CP_FIRST_USERFUNC_ERR, {"t = 0", "constraint function"}},
+    {"c fatal", 1, {-1.0, -1, -1, 0.0}, CP_USERFUNC_FAIL, {"t = 0", "constraint function"}},
     {"c NaN", 1, {-1.0, -1, 0, NAN}, CP_CNSTR_NONFINITE, {"t = 0", "constraint 0"}},
     {"c Inf", 1, {-1.0, -1, 0, INFINITY}, CP_CNSTR_NONFINITE, {"t = 0", "constraint 0"}},
-    {"Jacobian recoverable", 2, {-1.0, -1, 1, 0.0}, CP_REPTD_CNSTRJAC_ERR, {"t = 0", "Jacobian"}},
-    {"Jacobian fatal", 2, {-1.0, -1, -1, 0.0}, CP_CNSTRJAC_FAIL, {"t = 0", "Jacobian"}},
+    {"Jacobian recoverable", 2, {-1.0, -1, 1, 0.0}, CP_FIRST_USERFUNC_ERR, {"t = 0", "Jacobian"}},
+    {"Jacobian fatal", 2, {-1.0, -1, -1, 0.0}, CP_USERFUNC_FAIL, {"t = 0", "Jacobian"}},
     {"Jacobian NaN", 2, {-1.0, -1, 0, NAN}, CP_CNSTRJAC_NONFINITE, {"t = 0", "Jacobian"}},
     {"Jacobian wrong", 2, {-1.0, -1, 0, 3.0}, CP_CNSTRJAC_WRONG, {"entry (0, 0)", "3"}},
 };
@@ -306,16 +306,16 @@ static const struct {
   int code;
   const char *word;
 } user_failures[] = {
-    {0, -1, 0.0, CP_PROJFUNC_FAIL, "projection function"},
-    {0, 1, 0.0, CP_REPTD_PROJFUNC_ERR, "projection function"},
+    {0, -1, 0.0, CP_USERFUNC_FAIL, "projection function"},
+    {0, 1, 0.0, CP_REPTD_USERFUNC_ERR, "projection function"},
     {0, 0, NAN, CP_PROJ_NONFINITE, "projection function"},
-    {1, -1, 0.0, CP_ERRPROJFUNC_FAIL, "error projection"},
-    {1, 1, 0.0, CP_REPTD_ERRPROJ_ERR, "error projection"},
+    {1, -1, 0.0, CP_USERFUNC_FAIL, "error projection"},
+    {1, 1, 0.0, CP_REPTD_USERFUNC_ERR, "error projection"},
     {1, 0, NAN, CP_PROJ_NONFINITE, "error projection"},
-    {2, -1, 0.0, CP_VIOLATIONFN_FAIL, "violation function"},
-    {2, 1, 0.0, CP_VIOLATIONFN_FAIL, "violation function"},
-    {2, 0, NAN, CP_VIOLATIONFN_FAIL, "violation function"},
-    {2, 0, -1.0, CP_VIOLATIONFN_FAIL, "violation function"},
+    {2, -1, 0.0, CP_USERFUNC_FAIL, "violation function"},
+    {2, 1, 0.0, CP_USERFUNC_FAIL, "violation function"},
+    {2, 0, NAN, CP_USERFUNC_FAIL, "violation function"},
+    {2, 0, -1.0, CP_USERFUNC_FAIL, "violation function"},
 };
 enum { N_USER_FAILURES = sizeof user_failures / sizeof user_failures[0] };
 

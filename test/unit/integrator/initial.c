@@ -215,9 +215,9 @@ START_TEST(a_failing_constraint_function_is_named) {
   ck_assert_int_eq(CPodeSetProjector(mem, fails), CP_SUCCESS);
   tolerances(1.0e-8);
   failing_flag = -1;
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_CNSTRFUNC_FAIL);
+  ck_assert_int_eq(CPodeCalcIC(mem), CP_USERFUNC_FAIL);
   failing_flag = 1;
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_REPTD_CNSTRFUNC_ERR);
+  ck_assert_int_eq(CPodeCalcIC(mem), CP_REPTD_USERFUNC_ERR);
   N_Vector y = consistent();
   ck_assert_int_eq(same_bits(y, guess), 1);
   failing_flag = 0;

@@ -233,7 +233,7 @@ START_TEST(error_projections_that_fail_are_handled_wherever_they_are_called) {
     while (!flag && error_projections < 60) flag = run_step(&run);
     if (failing_flag > 0) ck_assert_int_eq(flag, CP_SUCCESS);
     else {
-      ck_assert_int_eq(flag, CP_ERRPROJFUNC_FAIL);
+      ck_assert_int_eq(flag, CP_USERFUNC_FAIL);
       ck_assert_int_eq(isfinite(entries(run.y)[0]), 1);
       ck_assert_int_eq(run_step(&run), CP_SUCCESS); /* the fault is repaired */
     }
@@ -253,7 +253,7 @@ START_TEST(a_fatal_error_projection_ends_the_call_that_it_was_made_in) {
     ck_assert_success(&run, CPodeSetProjector(run.mem, user));
     while (error_projections < fails_at) {
       const int flag = run_step(&run);
-      ck_assert_int_eq(flag, error_projections < fails_at ? CP_SUCCESS : CP_ERRPROJFUNC_FAIL);
+      ck_assert_int_eq(flag, error_projections < fails_at ? CP_SUCCESS : CP_USERFUNC_FAIL);
     }
     ck_assert_success(&run, run_step(&run));
     CPodeFree(&run.mem);

@@ -603,7 +603,7 @@ START_TEST(a_rank_that_fell_is_not_told_after_a_new_start) {
   ck_assert_int_eq(CPodeSStolerances(mem, 0.0, 1.0e-6), CP_SUCCESS);
   ck_assert_int_eq(CPodeInit(mem, stand_still, 0.0, y0), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetMaxStep(CPodeGetCVodeMem(mem), 0.05), CV_SUCCESS);
-  ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CP_CNSTRFUNC_FAIL);
+  ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CP_USERFUNC_FAIL);
   ck_assert_double_gt(t, 0.5);
   const int count = log.count;
   ck_assert_int_eq(CPodeReInit(mem, 0.0, y0), CP_SUCCESS);

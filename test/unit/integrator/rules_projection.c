@@ -65,11 +65,11 @@ static const struct {
   int code;
   const char *word;
 } dead_ends[] = {
-    {"c fails", failing_beyond, NULL, NULL, 2, 0.0, CP_REPTD_CNSTRFUNC_ERR, "constraint function"},
+    {"c fails", failing_beyond, NULL, NULL, 2, 0.0, CP_REPTD_USERFUNC_ERR, "constraint function"},
     {"contradiction", contradicting, NULL, NULL, 3, 1.0e-3, CP_PROJ_INCONSISTENT, "constraint "},
     {"jump", lengthened, NULL, NULL, 2, 1.0e-1, CP_PROJ_CORRECTION, "constraint 0"},
-    {"g fails", NULL, projecting_until, NULL, 0, 0.0, CP_REPTD_PROJFUNC_ERR, "projection function"},
-    {"g_eps fails", NULL, rod_projection, projecting_errors_until, 0, 0.0, CP_REPTD_ERRPROJ_ERR,
+    {"g fails", NULL, projecting_until, NULL, 0, 0.0, CP_REPTD_USERFUNC_ERR, "projection function"},
+    {"g_eps fails", NULL, rod_projection, projecting_errors_until, 0, 0.0, CP_REPTD_USERFUNC_ERR,
      "error projection"},
 };
 enum { N_DEAD_ENDS = sizeof dead_ends / sizeof dead_ends[0], N_METHODS = 4 };

@@ -562,7 +562,7 @@ START_TEST(failing_function_is_named) {
   CPMechModel model = functions();
   model.f           = failing;
   create(model);
-  ck_assert_int_eq(CPMechCheck(m.mech, 0, m.y, &report), CP_MECHFUNC_FAIL);
+  ck_assert_int_eq(CPMechCheck(m.mech, 0, m.y, &report), CP_USERFUNC_FAIL);
   ck_assert_mentions(m.log.text, "function f failed (-7)");
   destroy();
 }

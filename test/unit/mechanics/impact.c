@@ -234,7 +234,7 @@ START_TEST(failing_function_is_named) {
   c.velocity = failing;
   constant_fill(&c);
   constant_build(&c);
-  assert_refused(NULL, 0, CP_MECHFUNC_FAIL, "function v failed (-3)");
+  assert_refused(NULL, 0, CP_USERFUNC_FAIL, "function v failed (-3)");
   constant_free(&c);
 }
 END_TEST

@@ -124,9 +124,9 @@ START_TEST(the_force_function_gets_the_users_pointer) {
   ck_assert_int_eq(CPMechAccelerations(mech, 1.0, y, udot, NULL), CP_SUCCESS);
   ck_assert_double_le(residual(udot, 1.0, -7.0, 1), roundoff);
   CPMechSetUserData(mech, &failing);
-  ck_assert_int_eq(CPMechAccelerations(mech, 1.0, y, udot, NULL), CP_REPTD_MECHFUNC_ERR);
+  ck_assert_int_eq(CPMechAccelerations(mech, 1.0, y, udot, NULL), CP_REPTD_USERFUNC_ERR);
   failing.flag = -1;
-  ck_assert_int_eq(CPMechAccelerations(mech, 1.0, y, udot, NULL), CP_MECHFUNC_FAIL);
+  ck_assert_int_eq(CPMechAccelerations(mech, 1.0, y, udot, NULL), CP_USERFUNC_FAIL);
   CPMechFree(&mech);
   close_matrices();
 }

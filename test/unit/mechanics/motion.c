@@ -249,11 +249,11 @@ START_TEST(failures_have_codes_and_name_the_coordinate) {
   prescribe(sine, NULL, NULL, 0.1, &record);
   record.bad_from = 0.5;
   record.flag     = 3;
-  ck_assert_int_eq(cpMechMotions(mech, 1.0), -CP_REPTD_MECHFUNC_ERR);
+  ck_assert_int_eq(cpMechMotions(mech, 1.0), -CP_REPTD_USERFUNC_ERR);
   ck_assert_mentions(mech->text, "coordinate 0: g at t = 1 ");
   ck_assert_mentions(mech->text, "returned 3");
   record.flag = -2;
-  ck_assert_int_eq(cpMechMotions(mech, 1.0), CP_MECHFUNC_FAIL);
+  ck_assert_int_eq(cpMechMotions(mech, 1.0), CP_USERFUNC_FAIL);
   ck_assert_mentions(mech->text, "returned -2");
   record.flag = 0;
   record.bad  = INFINITY;
@@ -284,7 +284,7 @@ START_TEST(a_step_below_the_resolution_of_t_is_fatal) {
   reset_record();
   prescribe(sine, NULL, NULL, 1e-10, &record);
   ck_assert_int_eq(cpMechMotions(mech, 1.0), 0);
-  ck_assert_int_eq(cpMechMotions(mech, 1e8), CP_MECHFUNC_FAIL);
+  ck_assert_int_eq(cpMechMotions(mech, 1e8), CP_USERFUNC_FAIL);
   ck_assert_mentions(mech->text, "too small for t");
 }
 END_TEST
@@ -296,7 +296,7 @@ START_TEST(public_functions_report_a_motion_that_fails) {
   prescribe(sine, NULL, NULL, 0.1, &record);
   record.bad_from = 0.5;
   record.flag     = 1;
-  ck_assert_int_eq(CPMechAccelerations(mech, 1.0, y, &udot, NULL), CP_REPTD_MECHFUNC_ERR);
+  ck_assert_int_eq(CPMechAccelerations(mech, 1.0, y, &udot, NULL), CP_REPTD_USERFUNC_ERR);
   ck_assert_mentions(messages.text, "prescribed motion of coordinate 0");
   ck_assert_str_eq(messages.function, "CPMechAccelerations");
 }

@@ -253,7 +253,7 @@ START_TEST(fatal_failures_end_the_run_with_their_reason) {
   device.fails      = 2;
   device.code       = -1;
   const Outcome out = integrate(CP_NEWTON_HALF);
-  ck_assert_int_eq(out.flag, CP_MECHFUNC_FAIL);
+  ck_assert_int_eq(out.flag, CP_USERFUNC_FAIL);
   ck_assert_mentions(messages.text, "udot_jac");
   destroy();
 }

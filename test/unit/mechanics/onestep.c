@@ -229,7 +229,7 @@ START_TEST(a_function_that_fails_is_named_and_the_state_is_the_last_good_one) {
   true_force         = s->mech->model.f;
   s->mech->model.f   = failing_force;
   force_fails        = _i < METHODS ? 1 : -1;
-  const int expected = _i < METHODS ? CP_REPTD_MECHFUNC_ERR : CP_MECHFUNC_FAIL;
+  const int expected = _i < METHODS ? CP_REPTD_USERFUNC_ERR : CP_USERFUNC_FAIL;
   create(methods[_i % METHODS], 1.0e-6);
   force_fails_from = s->t + 0.1;
   attach(s->mech, s->t, s->y);

@@ -110,17 +110,17 @@ typedef struct {
 } Failure;
 
 static const Failure failures[] = {
-    {'p', FATAL, CP_MECHFUNC_FAIL, "the function p failed (-1)"},
-    {'p', RECOVERABLE, -CP_REPTD_MECHFUNC_ERR, "the function p failed recoverably (1)"},
+    {'p', FATAL, CP_USERFUNC_FAIL, "the function p failed (-1)"},
+    {'p', RECOVERABLE, -CP_REPTD_USERFUNC_ERR, "the function p failed recoverably (1)"},
     {'p', NOT_A_NUMBER, -CP_MECH_NONFINITE, "p[1] is "},
-    {'v', FATAL, CP_MECHFUNC_FAIL, "the function v failed (-1)"},
-    {'v', RECOVERABLE, -CP_REPTD_MECHFUNC_ERR, "the function v failed recoverably (1)"},
+    {'v', FATAL, CP_USERFUNC_FAIL, "the function v failed (-1)"},
+    {'v', RECOVERABLE, -CP_REPTD_USERFUNC_ERR, "the function v failed recoverably (1)"},
     {'v', NOT_A_NUMBER, -CP_MECH_NONFINITE, "v[2] is "},
-    {'A', FATAL, CP_MECHFUNC_FAIL, "the function A failed (-1)"},
-    {'A', RECOVERABLE, -CP_REPTD_MECHFUNC_ERR, "the function A failed recoverably (1)"},
+    {'A', FATAL, CP_USERFUNC_FAIL, "the function A failed (-1)"},
+    {'A', RECOVERABLE, -CP_REPTD_USERFUNC_ERR, "the function A failed recoverably (1)"},
     {'A', NOT_A_NUMBER, -CP_MECH_NONFINITE, "entry (1, 2) of A is "},
-    {'M', FATAL, CP_MECHFUNC_FAIL, "the function M failed (-1)"},
-    {'M', RECOVERABLE, -CP_REPTD_MECHFUNC_ERR, "the function M failed recoverably (1)"},
+    {'M', FATAL, CP_USERFUNC_FAIL, "the function M failed (-1)"},
+    {'M', RECOVERABLE, -CP_REPTD_USERFUNC_ERR, "the function M failed recoverably (1)"},
     {'M', NOT_A_NUMBER, -CP_MECH_NONFINITE, "entry (1, 0) of M is "},
     {'M', INDEFINITE, -CP_METRIC_INDEFINITE, "not positive definite"},
 };

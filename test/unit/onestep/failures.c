@@ -127,13 +127,13 @@ static const Case cases[] = {
      .words = {"NaN", "component 0", "every attempt"}},
     {"f with Inf", .f = {0.3, -1, 0, INFINITY}, .expected = CP_RHS_NONFINITE,
      .words = {"Inf", "component 0"}},
-    {"c for good", .c = {0.3, -1, -1, 0.0}, .expected = CP_CNSTRFUNC_FAIL, .words = {"c"}},
-    {"c recoverably", .c = {0.3, -1, 1, 0.0}, .expected = CP_REPTD_CNSTRFUNC_ERR,
+    {"c for good", .c = {0.3, -1, -1, 0.0}, .expected = CP_USERFUNC_FAIL, .words = {"c"}},
+    {"c recoverably", .c = {0.3, -1, 1, 0.0}, .expected = CP_REPTD_USERFUNC_ERR,
      .words = {"every attempt"}},
     {"c with NaN", .c = {0.3, -1, 0, NAN}, .expected = CP_CNSTR_NONFINITE,
      .words = {"constraint 0", "every attempt"}},
-    {"G for good", .jac = {0.3, -1, -1, 0.0}, .expected = CP_CNSTRJAC_FAIL, .words = {"t = 0."}},
-    {"G recoverably", .jac = {0.3, -1, 1, 0.0}, .expected = CP_REPTD_CNSTRJAC_ERR,
+    {"G for good", .jac = {0.3, -1, -1, 0.0}, .expected = CP_USERFUNC_FAIL, .words = {"t = 0."}},
+    {"G recoverably", .jac = {0.3, -1, 1, 0.0}, .expected = CP_REPTD_USERFUNC_ERR,
      .words = {"every attempt"}},
     {"G with NaN", .jac = {0.3, -1, 0, NAN}, .expected = CP_CNSTRJAC_NONFINITE,
      .words = {"every attempt"}},
@@ -235,7 +235,7 @@ START_TEST(a_first_evaluation_that_fails_has_codes_of_its_own) {
   run.world.f = (Fault){0.0, 0, 0, 0.0};
   run.world.c = (Fault){-1.0, -1, 1, 0.0};
   ck_assert_done(&run, CPOneStepReInit(run.mem, 0.0, run.y));
-  refused(&run, one_to(&run, 1.0), CP_FIRST_CNSTRFUNC_ERR, "c");
+  refused(&run, one_to(&run, 1.0), CP_FIRST_USERFUNC_ERR, "c");
   run.world.c = (Fault){0.0, 0, 0, 0.0};
   ck_assert_done(&run, one_to(&run, 1.0));
 }

@@ -213,13 +213,13 @@ END_TEST
 
 START_TEST(a_projection_that_always_fails_ends_the_run_in_the_last_good_state) {
   open_faulty(_i, &run.world.c, -1, 1);
-  assert_ends(&run.world.c, CP_REPTD_CNSTRFUNC_ERR, "constraint");
+  assert_ends(&run.world.c, CP_REPTD_USERFUNC_ERR, "constraint");
 }
 END_TEST
 
 START_TEST(a_constraint_that_fails_for_good_ends_the_run) {
   open_faulty(_i, &run.world.c, -1, -1);
-  assert_ends(&run.world.c, CP_CNSTRFUNC_FAIL, "constraint");
+  assert_ends(&run.world.c, CP_USERFUNC_FAIL, "constraint");
 }
 END_TEST
 

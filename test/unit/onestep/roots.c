@@ -319,7 +319,7 @@ static int spoiling(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) 
 START_TEST(a_projection_that_fails_for_good_ends_the_search_and_no_root_is_lost) {
   armed = 0;
   ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, spoiling));
-  ck_assert_returns(&run, one_to(&run, 10.0), CP_CNSTRFUNC_FAIL);
+  ck_assert_returns(&run, one_to(&run, 10.0), CP_USERFUNC_FAIL);
   ck_assert_mentions(run.log.text, "root functions");
   assert_root(0.5, -1);
 }

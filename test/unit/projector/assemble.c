@@ -198,7 +198,7 @@ START_TEST(a_fatal_failure_at_any_call_of_c_ends_it) {
     const int flag    = CPProjectorAssemble(k.P, k.t, k.y, k.ewt);
     const int reached = k.eq.c_calls >= call;
     if (reached) {
-      ck_assert_int_eq(flag, CP_CNSTRFUNC_FAIL);
+      ck_assert_int_eq(flag, CP_USERFUNC_FAIL);
       ck_assert_int_eq(k.eq.c_calls, call);
       ck_assert(same_bits(k.y, start));
     }

@@ -44,7 +44,7 @@ START_TEST(a_recoverable_failure_of_c_is_recoverable) {
   k.eq.c_flag       = 1;
   k.eq.c_flag_from  = 1;
   k.eq.c_flag_until = FOREVER;
-  expect_failure(-CP_REPTD_CNSTRFUNC_ERR, "constraint function");
+  expect_failure(-CP_REPTD_USERFUNC_ERR, "constraint function");
   expect_success_after_repair();
   case_close(&k);
 }
@@ -56,7 +56,7 @@ START_TEST(a_fatal_failure_of_c_is_fatal) {
   k.eq.c_flag       = -1;
   k.eq.c_flag_from  = 1;
   k.eq.c_flag_until = FOREVER;
-  expect_failure(CP_CNSTRFUNC_FAIL, "constraint function");
+  expect_failure(CP_USERFUNC_FAIL, "constraint function");
   expect_success_after_repair();
   case_close(&k);
 }
@@ -74,7 +74,7 @@ START_TEST(a_failure_at_any_call_of_c_leaves_y_as_it_came) {
     k.eq.c_flag_until = FOREVER;
     const int flag    = CPProjectorProject(k.P, k.t, k.y, k.ewt);
     if (flag != CP_SUCCESS) {
-      ck_assert_int_eq(flag, -CP_REPTD_CNSTRFUNC_ERR);
+      ck_assert_int_eq(flag, -CP_REPTD_USERFUNC_ERR);
       ck_assert(same_bits(k.y, start));
     }
     const int reached = k.eq.c_calls >= call;
@@ -105,7 +105,7 @@ START_TEST(c_is_not_called_again_after_a_fatal_failure) {
       const int flag    = CPProjectorProject(k.P, k.t, k.y, k.ewt);
       const int reached = k.eq.c_calls >= k.eq.c_flag_from;
       if (reached) {
-        ck_assert_int_eq(flag, CP_CNSTRFUNC_FAIL);
+        ck_assert_int_eq(flag, CP_USERFUNC_FAIL);
         ck_assert_int_eq(k.eq.c_calls, k.eq.c_flag_from);
         ck_assert(same_bits(k.y, start));
       }
@@ -140,7 +140,7 @@ START_TEST(a_recoverable_failure_of_the_jacobian_is_recoverable) {
   k.eq.jac_flag       = 1;
   k.eq.jac_flag_from  = 1;
   k.eq.jac_flag_until = FOREVER;
-  expect_failure(-CP_REPTD_CNSTRJAC_ERR, "Jacobian");
+  expect_failure(-CP_REPTD_USERFUNC_ERR, "Jacobian");
   expect_success_after_repair();
   case_close(&k);
 }
@@ -157,7 +157,7 @@ START_TEST(a_fatal_failure_of_the_jacobian_is_fatal) {
     const int flag      = CPProjectorProject(k.P, k.t, k.y, k.ewt);
     const int reached   = k.eq.jac_calls >= call;
     if (reached) {
-      ck_assert_int_eq(flag, CP_CNSTRJAC_FAIL);
+      ck_assert_int_eq(flag, CP_USERFUNC_FAIL);
       ck_assert_int_eq(k.eq.jac_calls, call);
       ck_assert(same_bits(k.y, start));
       ck_assert_mentions(k.log.text, "Jacobian");
@@ -192,9 +192,8 @@ START_TEST(failed_tangent_and_cotangent_projections_leave_the_vector_as_it_came)
   const struct {
     int c_flag, code;
     sunrealtype bad;
-  } fault[] = {{1, -CP_REPTD_CNSTRFUNC_ERR, 0.0},
-               {-1, CP_CNSTRFUNC_FAIL, 0.0},
-               {0, -CP_CNSTR_NONFINITE, NAN}};
+  } fault[] = {
+      {1, -CP_REPTD_USERFUNC_ERR, 0.0}, {-1, CP_USERFUNC_FAIL, 0.0}, {0, -CP_CNSTR_NONFINITE, NAN}};
   for (int f = 0; f < 3; f++) {
     k.eq.c_flag      = fault[f].c_flag;
     k.eq.c_bad       = fault[f].bad;
@@ -295,9 +294,9 @@ START_TEST(CheckJac_reports_failing_callbacks) {
   k.eq.jac_flag_from  = 1;
   k.eq.jac_flag_until = FOREVER;
   ck_assert_int_eq(CPProjectorCheckJac(k.P, k.t, k.y, k.ewt, &err, NULL, NULL),
-                   CP_REPTD_CNSTRJAC_ERR);
+                   CP_REPTD_USERFUNC_ERR);
   k.eq.jac_flag = -1;
-  ck_assert_int_eq(CPProjectorCheckJac(k.P, k.t, k.y, k.ewt, &err, NULL, NULL), CP_CNSTRJAC_FAIL);
+  ck_assert_int_eq(CPProjectorCheckJac(k.P, k.t, k.y, k.ewt, &err, NULL, NULL), CP_USERFUNC_FAIL);
   expect_success_after_repair();
   case_close(&k);
 }
@@ -365,7 +364,7 @@ START_TEST(GetViolation_reports_failing_callbacks_with_negative_codes) {
     int c_flag, code;
     sunrealtype bad;
   } fault[] = {
-      {1, CP_REPTD_CNSTRFUNC_ERR, 0.0}, {-1, CP_CNSTRFUNC_FAIL, 0.0}, {0, CP_CNSTR_NONFINITE, NAN}};
+      {1, CP_REPTD_USERFUNC_ERR, 0.0}, {-1, CP_USERFUNC_FAIL, 0.0}, {0, CP_CNSTR_NONFINITE, NAN}};
   for (int f = 0; f < 3; f++) {
     k.eq.c_flag      = fault[f].c_flag;
     k.eq.c_bad       = fault[f].bad;
@@ -416,9 +415,9 @@ START_TEST(the_users_violation_norm_is_used_and_its_failure_reported) {
   ck_assert_success(&k, CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, NULL));
   ck_assert_double_eq(norm, 0.125);
   ck_assert_success(&k, CPProjectorSetViolationFn(k.P, failing_violation));
-  ck_assert_int_eq(CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, NULL), CP_VIOLATIONFN_FAIL);
+  ck_assert_int_eq(CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, NULL), CP_USERFUNC_FAIL);
   ck_assert_success(&k, CPProjectorSetViolationFn(k.P, nan_violation));
-  ck_assert_int_eq(CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, NULL), CP_VIOLATIONFN_FAIL);
+  ck_assert_int_eq(CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, NULL), CP_USERFUNC_FAIL);
   ck_assert_success(&k, CPProjectorSetViolationFn(k.P, NULL));
   entries(k.y)[0] += 1.0;
   ck_assert_success(&k, CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, NULL));

@@ -87,12 +87,12 @@ static const struct {
   const char *word;
   int fatal, recoverable, nonfinite;
 } expected[N_CALLBACKS] = {
-    {"G v", CP_CNSTRJAC_FAIL, -CP_REPTD_CNSTRJAC_ERR, -CP_CNSTRJAC_NONFINITE},
-    {"G^T w", CP_CNSTRJAC_FAIL, -CP_REPTD_CNSTRJAC_ERR, -CP_CNSTRJAC_NONFINITE},
-    {"diagonal", CP_PREC_FAIL, -CP_REPTD_PREC_ERR, -CP_REPTD_PREC_ERR},
-    {"preconditioner", CP_PREC_FAIL, -CP_REPTD_PREC_ERR, 0},
-    {"preconditioner", CP_PREC_FAIL, -CP_REPTD_PREC_ERR, -CP_REPTD_PREC_ERR},
-    {"metric", CP_METRIC_FAIL, -CP_REPTD_METRIC_ERR, -CP_REPTD_METRIC_ERR}};
+    {"G v", CP_USERFUNC_FAIL, -CP_REPTD_USERFUNC_ERR, -CP_CNSTRJAC_NONFINITE},
+    {"G^T w", CP_USERFUNC_FAIL, -CP_REPTD_USERFUNC_ERR, -CP_CNSTRJAC_NONFINITE},
+    {"diagonal", CP_USERFUNC_FAIL, -CP_REPTD_USERFUNC_ERR, -CP_REPTD_USERFUNC_ERR},
+    {"preconditioner", CP_USERFUNC_FAIL, -CP_REPTD_USERFUNC_ERR, 0},
+    {"preconditioner", CP_USERFUNC_FAIL, -CP_REPTD_USERFUNC_ERR, -CP_REPTD_USERFUNC_ERR},
+    {"metric", CP_USERFUNC_FAIL, -CP_REPTD_USERFUNC_ERR, -CP_REPTD_USERFUNC_ERR}};
 
 /* A projector 1e-4 off the manifold, everything in order. with: callbacks beside the products. */
 static void open_case(const Manifold *mf, Callback with) {
@@ -202,7 +202,7 @@ START_TEST(a_negative_diagonal_is_refused) {
   problem.faulty = DIAGONAL;
   problem.from   = 1;
   problem.bad    = -1.0e-10;
-  expect_failure(CP_PREC_FAIL, "sum of squares");
+  expect_failure(CP_USERFUNC_FAIL, "sum of squares");
   repair();
   case_close(&k);
 }
@@ -223,7 +223,7 @@ START_TEST(preconditioners_that_are_none_are_named) {
     open_case(&planes, SOLVE);
     problem.prec[0] = wrong[i].first;
     problem.prec[1] = wrong[i].others;
-    expect_failure(-CP_REPTD_PREC_ERR, "not positive definite");
+    expect_failure(-CP_REPTD_USERFUNC_ERR, "not positive definite");
     repair();
     case_close(&k);
   }
@@ -234,7 +234,7 @@ END_TEST
 START_TEST(a_preconditioner_that_is_not_symmetric_is_named) {
   open_case(&planes, SOLVE);
   problem.skew = 30.0;
-  expect_failure(-CP_REPTD_PREC_ERR, "not symmetric");
+  expect_failure(-CP_REPTD_USERFUNC_ERR, "not symmetric");
   repair();
   case_close(&k);
 }
@@ -298,7 +298,8 @@ START_TEST(roundoff_is_not_blamed_on_the_preconditioner) {
     N_VDiv(v, ewt, v);
     ck_assert_int_eq(CPProjectorSetUserData(P, NULL), CP_SUCCESS); /* all anew */
     const int flag = CPProjectorProjectTangent(P, 0.0, y, ewt, v);
-    ck_assert_msg(flag != -CP_REPTD_PREC_ERR && flag != CP_REPTD_PREC_ERR, "trial %d", trial);
+    ck_assert_msg(flag != -CP_REPTD_USERFUNC_ERR && flag != CP_REPTD_USERFUNC_ERR, "trial %d",
+                  trial);
   }
   CPProjectorFree(&P);
   N_VDestroy(y);

@@ -413,14 +413,14 @@ static void expect_failure(int code, const char *word, const char *other) {
 START_TEST(a_metric_that_fails_for_good_ends_the_projection) {
   open_failing(_i);
   mt.flag = -3;
-  expect_failure(CP_METRIC_FAIL, "metric", "-3");
+  expect_failure(CP_USERFUNC_FAIL, "metric", "-3");
 }
 END_TEST
 
 START_TEST(a_metric_that_fails_recoverably_does_so_for_the_projection) {
   open_failing(_i);
   mt.flag = 4;
-  expect_failure(-CP_REPTD_METRIC_ERR, "metric", "4");
+  expect_failure(-CP_REPTD_USERFUNC_ERR, "metric", "4");
 }
 END_TEST
 
@@ -511,7 +511,7 @@ START_TEST(a_changed_pattern_is_refused) {
   open_failing(_i);
   if (mt.choice.form == M_CSC || mt.choice.form == M_CSR) {
     mt.breaks_pattern = 1;
-    expect_failure(CP_METRIC_FAIL, "index arrays", "CPProjectorSetMetricMatrix");
+    expect_failure(CP_USERFUNC_FAIL, "index arrays", "CPProjectorSetMetricMatrix");
   } else {
     case_close(&k);
   }

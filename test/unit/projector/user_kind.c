@@ -142,10 +142,10 @@ typedef struct {
   int g_code, g_eps_code;
 } Fault;
 
-static const Fault faults[] = {{1, 0.0, -CP_REPTD_PROJFUNC_ERR, -CP_REPTD_ERRPROJ_ERR},
-                               {7, 0.0, -CP_REPTD_PROJFUNC_ERR, -CP_REPTD_ERRPROJ_ERR},
-                               {-1, 0.0, CP_PROJFUNC_FAIL, CP_ERRPROJFUNC_FAIL},
-                               {-9, 0.0, CP_PROJFUNC_FAIL, CP_ERRPROJFUNC_FAIL},
+static const Fault faults[] = {{1, 0.0, -CP_REPTD_USERFUNC_ERR, -CP_REPTD_USERFUNC_ERR},
+                               {7, 0.0, -CP_REPTD_USERFUNC_ERR, -CP_REPTD_USERFUNC_ERR},
+                               {-1, 0.0, CP_USERFUNC_FAIL, CP_USERFUNC_FAIL},
+                               {-9, 0.0, CP_USERFUNC_FAIL, CP_USERFUNC_FAIL},
                                {0, NAN, -CP_PROJ_NONFINITE, -CP_PROJ_NONFINITE},
                                {0, INFINITY, -CP_PROJ_NONFINITE, -CP_PROJ_NONFINITE},
                                {0, -INFINITY, -CP_PROJ_NONFINITE, -CP_PROJ_NONFINITE}};
@@ -193,14 +193,14 @@ START_TEST(the_violation_is_the_users_and_names_no_constraint) {
   ck_assert_double_eq(norm, 4.0);
   ck_assert_int_eq(worst, -1);
   record.flag = 1;
-  ck_assert_int_eq(CPProjectorGetViolation(P, 0.0, y, NULL, &norm, NULL), CP_VIOLATIONFN_FAIL);
+  ck_assert_int_eq(CPProjectorGetViolation(P, 0.0, y, NULL, &norm, NULL), CP_USERFUNC_FAIL);
   record.flag = -1;
-  ck_assert_int_eq(CPProjectorGetViolation(P, 0.0, y, NULL, &norm, NULL), CP_VIOLATIONFN_FAIL);
+  ck_assert_int_eq(CPProjectorGetViolation(P, 0.0, y, NULL, &norm, NULL), CP_USERFUNC_FAIL);
   record.flag             = 0;
   const sunrealtype bad[] = {NAN, INFINITY, -1.0};
   for (int b = 0; b < 3; b++) {
     record.bad = bad[b];
-    ck_assert_int_eq(CPProjectorGetViolation(P, 0.0, y, NULL, &norm, NULL), CP_VIOLATIONFN_FAIL);
+    ck_assert_int_eq(CPProjectorGetViolation(P, 0.0, y, NULL, &norm, NULL), CP_USERFUNC_FAIL);
   }
 }
 END_TEST

@@ -201,8 +201,8 @@ typedef struct {
   { 0.0, 0, 0, 0.0 }
 
 static const End ends[] = {
-    {"dc/dp gives up", NO_FAULT, {0.5, -1, -1, 0}, CP_CNSTRFUNC_FAIL, "dc/dp of sensitivity 0"},
-    {"dc/dp never works", NO_FAULT, {0.5, -1, 1, 0}, CP_REPTD_CNSTRFUNC_ERR, "dc/dp of sensitivity 0"},
+    {"dc/dp gives up", NO_FAULT, {0.5, -1, -1, 0}, CP_USERFUNC_FAIL, "dc/dp of sensitivity 0"},
+    {"dc/dp never works", NO_FAULT, {0.5, -1, 1, 0}, CP_REPTD_USERFUNC_ERR, "dc/dp of sensitivity 0"},
     {"dc/dp is NaN", NO_FAULT, {0.5, -1, 0, NAN}, CP_CNSTR_NONFINITE, "row 0"},
     {"fS1 gives up", {0.5, -1, -1, 0}, NO_FAULT, CV_SRHSFUNC_FAIL, ""},
     {"fS1 never works", {0.5, -1, 1, 0}, NO_FAULT, CV_REPTD_SRHSFUNC_ERR, "sensitivity 0"},

@@ -431,7 +431,7 @@ START_TEST(a_run_that_fails_tells_why_both_ways) {
   run->world.c   = (Fault){.after = 0.2, .times = -1, .flag = -1};
   const int flag = _i ? CPodeFunctionalForward(run->mem, 0.5, &F, G, dG)
                       : CPodeFunctionalAdjoint(run->mem, 0.5, &F, NULL, r.s, G, dG, NULL);
-  ck_assert_flag(run, flag, CP_CNSTRFUNC_FAIL);
+  ck_assert_flag(run, flag, CP_USERFUNC_FAIL);
   sens_close(&r);
 }
 END_TEST

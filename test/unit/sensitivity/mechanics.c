@@ -300,7 +300,7 @@ END_TEST
 START_TEST(failing_derivatives_are_named) {
   State w;
   sunrealtype a[3];
-  ck_assert_int_eq(with_parameters("failure", &w, a), CP_MECHFUNC_FAIL);
+  ck_assert_int_eq(with_parameters("failure", &w, a), CP_USERFUNC_FAIL);
   ck_assert_mentions(w.s->log.text, "parameter derivatives");
   teardown(&w);
 }
@@ -371,7 +371,7 @@ START_TEST(a_consistent_start_that_fails_is_named) {
   ck_assert_int_eq(CPodeSensInit1(mem, 1, CV_STAGGERED1, NULL, &v), CP_SUCCESS);
   ck_assert_int_eq(CPodeSetSensParams(mem, p, NULL, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetParamJac(s->mech, pendulum_parameters), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSensCalcIC(mem), CP_MECHFUNC_FAIL);
+  ck_assert_int_eq(CPodeSensCalcIC(mem), CP_USERFUNC_FAIL);
   ck_assert_mentions(s->log.text, "parameter derivatives");
   CPodeFree(&mem);
   N_VDestroy(v);

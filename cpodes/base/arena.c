@@ -1,0 +1,59 @@
+/* Memory of one object: a list of blocks and of objects with their destructors. */
+#include "arena.h"
+
+#include <cpodes/cpodes_types.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+struct CPArenaBlock_ {
+  struct CPArenaBlock_ *older;
+  void *object; /* with its destructor; NULL: the memory behind this header is what was asked for */
+  void (*destroy)(void *object);
+  max_align_t memory[];
+};
+
+static struct CPArenaBlock_ *push(CPArena *arena, size_t bytes) {
+  struct CPArenaBlock_ *block = arena->failed ? NULL : calloc(1, sizeof *block + bytes);
+  arena->failed               = !block;
+  if (!block) return NULL;
+  block->older  = arena->newest;
+  arena->newest = block;
+  return block;
+}
+
+void *cpArenaAlloc(CPArena *arena, size_t count, size_t size) {
+  if (count > 0 && size > (SIZE_MAX - sizeof(struct CPArenaBlock_)) / count) arena->failed = 1;
+  struct CPArenaBlock_ *block = push(arena, count * size + (count * size == 0));
+  return block ? block->memory : NULL;
+}
+
+void *cpArenaOwn(CPArena *arena, void *object, void (*destroy)(void *object)) {
+  struct CPArenaBlock_ *block = object ? push(arena, 0) : NULL;
+  if (!block) {
+    arena->failed = 1;
+    if (object) destroy(object);
+    return NULL;
+  }
+  block->object  = object;
+  block->destroy = destroy;
+  return object;
+}
+
+static void destroyVector(void *v) { N_VDestroy(v); }
+
+N_Vector cpArenaVector(CPArena *arena, N_Vector tmpl) {
+  return arena->failed ? NULL : cpArenaOwn(arena, N_VClone(tmpl), destroyVector);
+}
+
+int cpArenaStatus(const CPArena *arena) { return arena->failed ? CP_MEM_FAIL : CP_SUCCESS; }
+
+void cpArenaFree(CPArena *arena) {
+  while (arena->newest) {
+    struct CPArenaBlock_ *block = arena->newest;
+    arena->newest               = block->older;
+    if (block->object) block->destroy(block->object);
+    free(block);
+  }
+  arena->failed = 0;
+}
