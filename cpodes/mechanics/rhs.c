@@ -47,15 +47,15 @@ static int createStage(CPMech mech) {
 
 /* y_stage = pi(y) */
 static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
-  int moved, flag = createStage(mech);
+  int flag = createStage(mech);
   if (flag) return flag;
   N_VScale(1.0, y, mech->y_stage);
   N_VAbs(y, mech->w_stage);
   N_VAddConst(mech->w_stage, 1.0, mech->w_stage);
   N_VInv(mech->w_stage, mech->w_stage);
   N_VScale(1.0 / ON_MANIFOLD, mech->w_stage, mech->w_stage);
-  flag = cpProject(mech->stage, t, mech->y_stage, mech->w_stage, 0, &moved);
-  return flag ? cpReason(mech->text, flag, "%s", mech->stage->text) : CP_SUCCESS;
+  flag = cpProject(mech->stage, t, mech->y_stage, mech->w_stage, 0, &(CPProjected){0});
+  return flag ? cpReason(mech->text, flag, "%s", cpWorkText(mech->stage)) : CP_SUCCESS;
 }
 
 /* Of the newest accelerations: are they those of f(pi(y)), or as good? flag: their result. */
