@@ -35,21 +35,21 @@ static void leaveOutFull(CPMech mech) {
 
 static int failedFactor(CPMech mech, sunrealtype t, int flag) {
   switch (flag) {
-  case CP_KKT_NOT_DEFINITE:
+  case CP_SADDLE_NOT_DEFINITE:
     return cpReason(mech->text, -CP_MASS_INDEFINITE,
                     "at t = %.15g: M must be positive definite where A x = 0, and is not (%s)", t,
-                    mech->kkt->ops->name);
-  case CP_KKT_DEPENDENT: {
+                    cpSaddleName(mech->kkt));
+  case CP_SADDLE_DEPENDENT: {
     char name[CP_MECH_ROW_NAME];
     return cpReason(mech->text, -CP_KKT_RANK,
                     "at t = %.15g: %s depends on others, up to an angle that the KKT solver '%s' "
                     "cannot resolve (CP_KKT_NULLSPACE can)",
-                    t, cpMechRowName(mech, mech->kkt->dependent, name), mech->kkt->ops->name);
+                    t, cpMechRowName(mech, mech->kkt->dependent, name), cpSaddleName(mech->kkt));
   }
   default:
     return cpReason(mech->text, flag, "at t = %.15g: %s in the KKT solver '%s'", t,
                     flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed",
-                    mech->kkt->ops->name);
+                    cpSaddleName(mech->kkt));
   }
 }
 
@@ -97,63 +97,33 @@ static int tellDistance(CPMech mech, const CPMechState *s, int flag) {
       fmax(distance, slip) > OFF_MANIFOLD ? ", which may be why" : ": are p, v and b right?");
 }
 
-/* Rows in use, which those of an action may be beside the system's own. */
-static int areKnownIndependent(CPMech mech) {
-  if (mech->rank_layout != mech->layout) {
-    memset(mech->independent, 0, (size_t)mech->m);
-    mech->known_rank = 0;
-    mech->usual_sine = 0.0;
-  }
+/* Sine below which rows count as dependent: by the distance from the manifold, until the rows in use, which those of an
+ * action may be beside the system's own, are known to be independent. */
+static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q, double *ranktol) {
+  double distance = 0.0;
+  if (mech->rank_layout != mech->layout) cpSaddleForgetRank(mech->kkt);
   mech->rank_layout = mech->layout;
-  for (int i = 0; i < mech->m; i++)
-    if (!mech->off[i] && !mech->independent[i]) return 0;
-  return 1;
-}
-
-/* Of the system's own rows only: f is not to depend on the actions that have been asked for. Nothing is learned where the
- * distance from the manifold leaves rows in doubt: at trial states that are far off dependent rows may look independent. */
-static void noteIndependence(CPMech mech) {
-  if (!mech->rank_is_clear) return;
-  if (mech->kkt->rank > mech->known_rank) mech->known_rank = mech->kkt->rank;
-  if (mech->usual_sine == 0.0) mech->usual_sine = mech->kkt->sine;
-  if (mech->kkt->rank < mech->kkt->nrows) return;
-  for (int i = 0; i < mech->m; i++) mech->independent[i] = !mech->off[i];
-}
-
-static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q) {
-  double distance    = 0.0;
-  mech->kkt->ranktol = CP_KKT_RANKTOL;
-  if (areKnownIndependent(mech)) return CP_SUCCESS;
-  const int flag     = relativeDistance(mech, t, q, &distance);
-  mech->kkt->ranktol = fmax(CP_KKT_RANKTOL, cpLinZeroAngle(distance));
-  return flag;
-}
-
-/* A rank that has been found before stands, as in the projector (factor.c). */
-static int factorRows(CPMech mech) {
-  const double angle  = mech->kkt->ranktol;
-  int flag            = cpKktFactor(mech->kkt);
-  mech->rank_is_clear = !flag && mech->kkt->sine > CP_LIN_CLEARLY * angle;
-  while (!flag && mech->kkt->rank < mech->known_rank && mech->kkt->ranktol > CP_KKT_RANKTOL) {
-    mech->kkt->ranktol = fmax(mech->kkt->ranktol / CP_LIN_LESS_ANGLE, CP_KKT_RANKTOL);
-    flag               = cpKktFactor(mech->kkt);
-  }
+  *ranktol          = 0.0;
+  if (cpSaddleKnowsRows(mech->kkt, mech->off)) return CP_SUCCESS;
+  const int flag = relativeDistance(mech, t, q, &distance);
+  *ranktol       = cpSaddleZeroAngle(mech->kkt, distance);
   return flag;
 }
 
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q) {
-  int flag = cpMechMass(mech, t, q);
+  double ranktol = 0.0;
+  int flag       = cpMechMass(mech, t, q);
   if (!flag) flag = cpMechA(mech, t, q);
-  if (!flag) flag = chooseRankTolerance(mech, t, q);
+  if (!flag) flag = chooseRankTolerance(mech, t, q, &ranktol);
   if (!flag && mech->nfull > 0) flag = cpMechMotions(mech, t);
   if (flag) return flag;
   if (mech->nfull > 0) leaveOutFull(mech);
   mech->stats.nkkt++;
-  flag = factorRows(mech);
+  flag = cpSaddleFactor(mech->kkt, (CPWeight){.matrix = &mech->Mk}, &mech->Ak, mech->off, ranktol);
   if (flag) return failedFactor(mech, t, flag);
   mech->stats.rank   = mech->kkt->rank;
   mech->stats.unique = mech->kkt->dependent < 0;
-  mech->stats.linsol = mech->kkt->ops->type;
+  mech->stats.linsol = cpSaddleAsKkt(cpSaddleTypeOf(mech->kkt));
   return CP_SUCCESS;
 }
 
@@ -225,7 +195,7 @@ int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, doub
   memcpy(rhs, f, (size_t)mech->nu * sizeof *rhs);
   memcpy(rb, b, (size_t)mech->m * sizeof *rb);
   moveFull(mech, rhs, rb);
-  int flag = cpKktSolve(mech->kkt, rhs, rb, a, lambda);
+  int flag = cpSaddleSolve(mech->kkt, rhs, rb, a, lambda);
   if (flag) return failedFactor(mech, t, flag);
   flag = cpMechFinite(mech, t, "u'", a, mech->nu);
   if (!flag) flag = cpMechFinite(mech, t, "lambda", lambda, mech->m);
@@ -248,7 +218,8 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   if (!flag) flag = cpMechB(mech, s->t, s->q, s->u, mech->b); /* may leave A elsewhere */
   if (!flag) flag = cpMechFactor(mech, s->t, s->q);
   if (flag) return flag;
-  noteIndependence(mech);
+  cpSaddleNoteRank(
+      mech->kkt); /* not of rows of actions: f is not to depend on those that have been asked for */
   flag = mech->model.f_lambda ? cpMechIterate(mech, s, mech->f, mech->b, a, lambda)
                               : cpMechKkt(mech, s->t, mech->f, mech->b, a, lambda);
   return flag == -CP_KKT_INCONSISTENT ? tellDistance(mech, s, flag) : flag;

@@ -13,7 +13,7 @@
 #include "cpodes/base/errors.h"
 #include "cpodes/matrix/matrix.h"
 #include "cpodes/projector/projector_impl.h"
-#include "cpodes/saddle/kkt/kkt.h"
+#include "cpodes/saddle/saddle.h"
 #include "cpodes/stepping/model.h"
 
 #include <cpodes/cpodes_mechanics.h>
@@ -81,12 +81,8 @@ struct CPMech_ {
   size_t *A_place;        /* [entries of userA.A] their place in A */
   /* accelerations */
   CPKktLinSol linsol;
-  CPKkt kkt;
-  char *independent; /* [m] 1: the rows that have been found independent of each other */
-  int known_rank;    /* highest rank so far */
-  int rank_is_clear; /* that of the newest factors: no angle is near to the one that counts as zero */
-  double usual_sine;    /* smallest sine of an angle between independent rows, at the first state */
-  long int rank_layout; /* layout that these belong to */
+  CPSaddle kkt;
+  long int rank_layout; /* layout that the rank noted in kkt belongs to */
   CPMat Mk, Ak;         /* what kkt sees: the identity in rows and columns of FULL motions */
   double lambda_rtol, lambda_atol;
   int lambda_maxiters;
@@ -212,7 +208,7 @@ void cpMechMoveKnown(CPMech mech, const double *known, double *f, double *b);
  * whose b contradicts the others': +CP_KKT_INCONSISTENT (as a positive code). */
 int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
               double *lambda);
-/* Factors of the KKT matrix at (t, q), for linear problems with given f and b: cpKktSolve(mech->kkt).
+/* Factors of the KKT matrix at (t, q), for linear problems with given f and b: cpSaddleSolve(mech->kkt).
  * Columns of FULL motions are the identity's there. */
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q);
 

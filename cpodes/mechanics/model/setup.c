@@ -26,8 +26,7 @@ static int createRows(CPMech mech) {
   mech->off         = off;
   mech->at_position = calloc(m, 1);
   mech->at_velocity = calloc(m, 1);
-  mech->independent = calloc(m, 1);
-  if (!mech->at_position || !mech->at_velocity || !mech->independent) return CP_MEM_FAIL;
+  if (!mech->at_position || !mech->at_velocity) return CP_MEM_FAIL;
   for (int i = 0; i < mech->nv; i++) mech->at_position[i] = i < mech->np, mech->at_velocity[i] = 1;
   for (int k = 0; k < mech->nprescribed; k++) {
     const CPPrescribed *g = &mech->prescribed[k];
@@ -90,9 +89,9 @@ static int createMatrices(CPMech mech) {
   if (own && !flag) flag = cpMatClone(&mech->Ak, &mech->A);
   if (flag) return flag;
   if (!own) mech->Mk = mech->userM.A, mech->Ak = mech->A; /* lent */
-  flag = cpKktCreate(&mech->kkt, mech->linsol, &mech->Mk, &mech->Ak);
-  if (!flag) mech->kkt->off = mech->off;
-  return flag;
+  const CPSaddleOptions options = {
+      .type = cpSaddleOfKkt(mech->linsol), .shortest = 1, .finest = CP_SADDLE_FINEST};
+  return cpSaddleCreate(&mech->kkt, options, &mech->Mk, &mech->Ak);
 }
 
 /* ---- workspace ---- */
@@ -143,7 +142,7 @@ static void freeWork(CPMech mech) {
 
 void cpMechTearDown(CPMech mech) {
   const int own = mech->Mk.value && mech->Mk.value != mech->userM.A.value;
-  cpKktFree(&mech->kkt);
+  cpSaddleFree(&mech->kkt);
   cpMechSpaceFree(&mech->space);
   if (own) cpMatFree(&mech->Mk);
   if (mech->Ak.value && mech->Ak.value != mech->A.value) cpMatFree(&mech->Ak);
@@ -155,9 +154,8 @@ void cpMechTearDown(CPMech mech) {
   free(mech->A_place);
   free(mech->at_position);
   free(mech->at_velocity);
-  free(mech->independent);
   mech->A_place     = NULL;
-  mech->at_position = mech->at_velocity = mech->independent = NULL;
+  mech->at_position = mech->at_velocity = NULL;
   freeWork(mech);
   mech->ready = 0;
 }
