@@ -205,6 +205,17 @@ int cpPartialsGiven(CPPartials P) {
 
 /* ---- all of it ---- */
 
+void cpPartialsKeep(CPPartials P, const CPMechState *s, const double *a, const double *lambda) {
+  const CPMech mech = P->mech;
+  P->t              = s->t;
+  memcpy(P->q, s->q, (size_t)mech->nq * sizeof *P->q);
+  memcpy(P->u, s->u, (size_t)mech->nu * sizeof *P->u);
+  if (mech->nz > 0) memcpy(P->z, s->z, (size_t)mech->nz * sizeof *P->z);
+  if (!a) return;
+  memcpy(P->a, a, (size_t)mech->nu * sizeof *P->a);
+  if (mech->m > 0) memcpy(P->lambda, lambda, (size_t)mech->m * sizeof *P->lambda);
+}
+
 /* The state, and which rows and velocities are fixed. */
 static int keepState(CPPartials P, sunrealtype t, const sunrealtype *y, const double *a,
                      const double *lambda) {
@@ -212,16 +223,10 @@ static int keepState(CPPartials P, sunrealtype t, const sunrealtype *y, const do
   CPMechState s;
   int flag = cpMechRead(mech, t, y, &s);
   if (flag) return flag;
-  P->t = t;
-  memcpy(P->q, s.q, (size_t)mech->nq * sizeof *P->q);
-  memcpy(P->u, s.u, (size_t)mech->nu * sizeof *P->u);
-  memcpy(P->z, s.z, (size_t)mech->nz * sizeof *P->z);
+  cpPartialsKeep(P, &s, a, lambda);
   s = (CPMechState){t, P->q, P->u, P->z};
-  if (a) {
-    memcpy(P->a, a, (size_t)mech->nu * sizeof *P->a);
-    memcpy(P->lambda, lambda, (size_t)mech->m * sizeof *P->lambda);
-    if (P->m > 0) flag = cpMechFactor(mech, t, P->q); /* tells which rows are dependent */
-  } else flag = cpMechSolve(mech, &s, P->a, P->lambda);
+  if (!a) flag = cpMechSolve(mech, &s, P->a, P->lambda);
+  else if (P->m > 0) flag = cpMechFactor(mech, t, P->q); /* tells which rows are dependent */
   if (flag) return flag;
   P->layout = mech->layout;
   for (int j = 0; j < P->nu; j++) P->fixed[j] = mech->is_full[j];
