@@ -74,7 +74,7 @@ typedef enum {
   CP_ALONG_TIME
 } CPCheckAlong;
 
-/* Linear operators; entry j of B^T x, x at random, is compared with x.B e_j. */
+/* Linear operators */
 typedef enum {
   CP_PRODUCT_N,
   CP_PRODUCT_N_INVERSE,
@@ -86,9 +86,9 @@ typedef enum {
   CP_PRODUCT_ATL
 } CPCheckProduct;
 
-/* A matrix or (single) a vector that is given, and what it should be. Its columns come from functions; without
- * `expected_column`, they should be derivatives of `value` along the directions j; without `given_column`, these
- * derivatives should be zero outside of `pattern`. */
+/* A matrix or (single) a vector that is given, and what it should be. The columns of both come from functions, or are
+ * one vector. Without either, what is expected are the derivatives of `value` along the directions j; if there is a
+ * pattern, they should be zero outside of it. */
 typedef struct CPComparison_ CPComparison;
 typedef int (*CPColumnFn)(CPCheck *check, const CPComparison *c, int j, double *column);
 struct CPComparison_ {
@@ -96,13 +96,14 @@ struct CPComparison_ {
   int code;                     /* if it is wrong */
   int rows, cols, single;
   CPColumnFn given_column, expected_column;
+  const double *given_vector, *expected_vector;
   CPCheckValue value;
   CPCheckAlong along;
-  const CPMat *matrix, *pattern;
-  const double *given_vector, *expected_vector;
-  CPCheckProduct B, BT;
-  const char *skipped; /* [rows] or NULL: 1: nothing is known of this row */
-  sunrealtype *result; /* becomes the largest relative error, if that is larger */
+  const CPMat *pattern;
+  const CPMat *matrix;  /* of the functions for columns, */
+  CPCheckProduct B, BT; /* and so are these */
+  const char *skipped;  /* [rows] or NULL; 1: nothing is known of this row */
+  sunrealtype *result;  /* becomes the largest relative error, if that is larger */
 };
 
 /* Where the largest error of a comparison is; row is -1 if there is none. */

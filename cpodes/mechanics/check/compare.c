@@ -170,19 +170,18 @@ static void compareEntry(CPCheckRow *row, int j, double given, double expected) 
 }
 
 static int compareColumn(CPCheck *check, const CPComparison *c, int j) {
-  const double *a = check->expected[0], *b = check->expected[c->expected_column ? 0 : 1];
+  const double *given = c->given_vector ? c->given_vector : check->given;
+  const double *a = check->expected[0], *b = check->expected[1];
   int flag = c->given_column ? c->given_column(check, c, j, check->given) : CP_SUCCESS;
-  if (!flag)
-    flag = c->expected_column ? c->expected_column(check, c, j, check->expected[0])
-                              : differentiateColumn(check, c, j);
+  if (c->expected_vector) a = b = c->expected_vector;
+  else if (c->expected_column) {
+    if (!flag) flag = c->expected_column(check, c, j, check->expected[0]);
+    b = a;
+  } else if (!flag) flag = differentiateColumn(check, c, j);
   for (int i = 0; !flag && i < c->rows; i++) {
-    if (c->skipped && c->skipped[i]) continue;
-    if (c->given_column) {
-      compareEntry(&check->row[i], j, check->given[i], nearer(check->given[i], a[i], b[i]));
-      continue;
-    }
-    const double d = nearer(0.0, a[i], b[i]);
-    compareEntry(&check->row[i], j, cpMatAt(c->pattern, i, j) ? d : 0.0, d);
+    const double d = c->pattern ? nearer(0.0, a[i], b[i]) : nearer(given[i], a[i], b[i]);
+    const double x = !c->pattern ? given[i] : cpMatAt(c->pattern, i, j) ? d : 0.0;
+    if (!c->skipped || !c->skipped[i]) compareEntry(&check->row[i], j, x, d);
   }
   return flag;
 }

@@ -33,18 +33,6 @@ static int unitColumn(CPCheck *check, const CPComparison *c, int j, double *colu
   return CP_SUCCESS;
 }
 
-static int givenVector(CPCheck *check, const CPComparison *c, int j, double *column) {
-  (void)check, (void)j;
-  memcpy(column, c->given_vector, (size_t)c->rows * sizeof *column);
-  return CP_SUCCESS;
-}
-
-static int expectedVector(CPCheck *check, const CPComparison *c, int j, double *column) {
-  (void)check, (void)j;
-  memcpy(column, c->expected_vector, (size_t)c->rows * sizeof *column);
-  return CP_SUCCESS;
-}
-
 static int lengthOf(const CPMech mech, CPCheckProduct B) {
   if (B == CP_PRODUCT_N || B == CP_PRODUCT_N_INVERSE_TRANSPOSE) return mech->nq;
   return B == CP_PRODUCT_AU ? mech->m : mech->nu;
@@ -67,11 +55,6 @@ static int product(CPCheck *check, CPCheckProduct B, const double *x, double *y)
   return CP_ILL_INPUT;
 }
 
-static void fillAtRandom(double *x, int length) {
-  unsigned state = 1u;
-  for (int i = 0; i < length; i++) x[i] = cpUniformAwayFromZero(&state);
-}
-
 /* e_j^T M e_j is twice a kinetic energy. It may be 0: bodies without mass. */
 static void negativeMass(CPCheck *check, const char *name, int j, double entry) {
   if (!(entry < 0.0) || check->code) return;
@@ -80,41 +63,11 @@ static void negativeMass(CPCheck *check, const char *name, int j, double entry) 
           check->at.t, name, j, j, entry);
 }
 
-/* B^T x */
-static int transposedProduct(CPCheck *check, const CPComparison *c, int j, double *column) {
-  (void)j;
-  fillAtRandom(check->x, lengthOf(check->mech, c->B));
-  return product(check, c->BT, check->x, column);
-}
-
-/* x.B e_j for all j */
-static int productsOfColumns(CPCheck *check, const CPComparison *c, int none, double *column) {
-  int flag = CP_SUCCESS;
-  (void)none;
-  memset(check->e, 0, (size_t)c->rows * sizeof *check->e);
-  for (int j = 0; !flag && j < c->rows; j++) {
-    check->e[j] = 1.0;
-    flag        = product(check, c->B, check->e, check->w);
-    check->e[j] = 0.0;
-    column[j]   = cpDot(check->x, check->w, lengthOf(check->mech, c->B));
-    if (!flag && c->B == c->BT)
-      negativeMass(check, c->B == CP_PRODUCT_MU ? "Mu" : "Minv", j, check->w[j]);
-  }
-  return flag;
-}
-
-/* Column j of B B^T, or the product of that with x */
-static int productOfBoth(CPCheck *check, const CPComparison *c, int j, double *column) {
-  if (c->single) fillAtRandom(check->x, c->rows);
-  else unitColumn(check, c, j, check->x);
+/* Column j of B^-1 B, where BT is called for B^-1 */
+static int columnOfBoth(CPCheck *check, const CPComparison *c, int j, double *column) {
+  unitColumn(check, c, j, check->x);
   const int flag = product(check, c->B, check->x, check->w);
   return flag ? flag : product(check, c->BT, check->w, column);
-}
-
-static int randomVector(CPCheck *check, const CPComparison *c, int j, double *column) {
-  (void)check, (void)j;
-  fillAtRandom(column, c->rows);
-  return CP_SUCCESS;
 }
 
 static int columnOfA(CPCheck *check, const CPComparison *c, int j, double *column) {
@@ -124,28 +77,10 @@ static int columnOfA(CPCheck *check, const CPComparison *c, int j, double *colum
   return product(check, CP_PRODUCT_AU, check->x, column);
 }
 
-static int velocities(CPCheck *check, const CPComparison *c, int j, double *column) {
-  (void)c, (void)j;
-  return cpMechVelocities(check->mech, check->at.t, check->at.q, check->at.u, column);
-}
-
-static int rightHandSide(CPCheck *check, const CPComparison *c, int j, double *column) {
-  (void)c, (void)j;
-  return cpMechB(check->mech, check->at.t, check->at.q, check->at.u, column);
-}
-
-static int derivativesOfMotions(CPCheck *check, const CPComparison *c, int j, double *column) {
-  const CPPrescribed *drive = check->mech->prescribed;
-  const int flag            = cpMechMotions(check->mech, check->at.t);
-  (void)j;
-  for (int k = 0; !flag && k < c->rows; k++)
-    column[k] = c->value == CP_VALUE_G ? drive[k].rate : drive[k].curvature;
-  return flag;
-}
-
 /* ---- what must hold without differences ---- */
 
-/* A product with its transpose, or (columns at a time or with one vector) with its inverse */
+/* A product with its transpose (x.B e_j with entry j of B^T x, x at random), or with its inverse: for all columns, or
+ * (single) for one vector */
 typedef struct {
   int applies, inverse, single, rows;
   CPCheckProduct B, BT;
@@ -153,6 +88,28 @@ typedef struct {
   const char *given, *expected;
   sunrealtype *result;
 } Pair;
+
+static int multiply(CPCheck *check, const Pair *p) {
+  double *x = check->x, *e = check->e, *w = check->w, *expected = check->expected[0];
+  const int length = lengthOf(check->mech, p->B);
+  unsigned state   = 1u;
+  for (int i = 0; i < length; i++) x[i] = cpUniformAwayFromZero(&state);
+  if (p->inverse) {
+    const int flag = product(check, p->B, x, w);
+    memcpy(expected, x, (size_t)p->rows * sizeof *x);
+    return flag ? flag : product(check, p->BT, w, check->given);
+  }
+  int flag = product(check, p->BT, x, check->given);
+  memset(e, 0, (size_t)p->rows * sizeof *e);
+  for (int j = 0; !flag && j < p->rows; j++) {
+    e[j]        = 1.0;
+    flag        = product(check, p->B, e, w);
+    e[j]        = 0.0;
+    expected[j] = cpDot(x, w, length);
+    if (!flag && p->B == p->BT) negativeMass(check, p->B == CP_PRODUCT_MU ? "Mu" : "Minv", j, w[j]);
+  }
+  return flag;
+}
 
 static int comparePairs(CPCheck *check, const Pair *pairs, size_t count) {
   int flag = CP_SUCCESS;
@@ -163,14 +120,15 @@ static int comparePairs(CPCheck *check, const Pair *pairs, size_t count) {
                             .rows            = p->rows,
                             .cols            = p->single ? 1 : p->rows,
                             .single          = p->single,
-                            .given_column    = p->inverse ? productOfBoth : transposedProduct,
-                            .expected_column = !p->inverse ? productsOfColumns
-                                               : p->single ? randomVector
-                                                           : unitColumn,
+                            .given_column    = p->single ? NULL : columnOfBoth,
+                            .expected_column = p->single ? NULL : unitColumn,
+                            .given_vector    = p->single ? check->given : NULL,
+                            .expected_vector = p->single ? check->expected[0] : NULL,
                             .B               = p->B,
                             .BT              = p->BT,
                             .result          = p->result};
-    if (p->applies) flag = cpCompare(check, &c, NULL);
+    if (p->applies && p->single) flag = multiply(check, p);
+    if (p->applies && !flag) flag = cpCompare(check, &c, NULL);
   }
   return flag;
 }
@@ -232,8 +190,6 @@ int cpCheckUdot(CPCheck *check) {
                          .rows            = mech->nu,
                          .cols            = 1,
                          .single          = 1,
-                         .given_column    = givenVector,
-                         .expected_column = expectedVector,
                          .given_vector    = check->w,
                          .expected_vector = check->a,
                          .result          = &check->report->udot};
@@ -315,24 +271,28 @@ int cpCheckJacobians(CPCheck *check) {
 /* ---- v = dp/dt along the motion, b = -dv/dt along it with u held; g' and g'' ---- */
 
 int cpCheckRates(CPCheck *check) {
-  const CPMech mech    = check->mech;
+  const CPMech mech         = check->mech;
+  const CPPrescribed *drive = mech->prescribed;
+  const double t = check->at.t, *q = check->at.q, *u = check->at.u;
   CPMechReport *report = check->report;
+  double *given        = check->given;
   const struct {
-    int rows, is_motion;
-    const char *given, *expected;
-    CPColumnFn column;
+    int rows;
+    CPCheckAlong along;
     CPCheckValue value;
+    const char *given, *expected;
     sunrealtype *result;
-  } table[] = {{mech->model.v ? mech->np : 0, 0, "v", "the derivative of p along the motion",
-                velocities, CP_VALUE_P, &report->v_p},
-               {mech->model.b ? mech->nv : 0, 0, "b", "minus the derivative of v along the motion",
-                rightHandSide, CP_VALUE_MINUS_V, &report->b_v},
-               {mech->nprescribed, 1, "g' of motion ", "the derivative of g", derivativesOfMotions,
-                CP_VALUE_G, &report->v_p},
-               {mech->nprescribed, 1, "g'' of motion ", "the derivative of g'",
-                derivativesOfMotions, CP_VALUE_GD, &report->b_v}};
+  } table[] = {{mech->model.v ? mech->np : 0, CP_ALONG_MOTION, CP_VALUE_P, "v",
+                "the derivative of p along the motion", &report->v_p},
+               {mech->model.b ? mech->nv : 0, CP_ALONG_MOTION, CP_VALUE_MINUS_V, "b",
+                "minus the derivative of v along the motion", &report->b_v},
+               {mech->nprescribed, CP_ALONG_TIME, CP_VALUE_G, "g' of motion ",
+                "the derivative of g", &report->v_p},
+               {mech->nprescribed, CP_ALONG_TIME, CP_VALUE_GD, "g'' of motion ",
+                "the derivative of g'", &report->b_v}};
   int flag  = CP_SUCCESS;
   for (int k = 0; !flag && k < 4; k++) {
+    const int is_motion = k >= 2;
     const double before = fmax(report->v_p, report->b_v);
     CPCheckWorst worst;
     const CPComparison c = {.given        = table[k].given,
@@ -341,17 +301,21 @@ int cpCheckRates(CPCheck *check) {
                             .rows         = table[k].rows,
                             .cols         = 1,
                             .single       = 1,
-                            .given_column = table[k].column,
+                            .given_vector = given,
                             .value        = table[k].value,
-                            .along        = table[k].is_motion ? CP_ALONG_TIME : CP_ALONG_MOTION,
-                            .skipped      = table[k].is_motion ? check->skipped : NULL,
+                            .along        = table[k].along,
+                            .skipped      = is_motion ? check->skipped : NULL,
                             .result       = table[k].result};
     if (c.rows == 0) continue;
-    for (int i = 0; table[k].is_motion && i < c.rows;
-         i++) /* differences, as their functions are not given */
-      check->skipped[i] = !(k == 2 ? mech->prescribed[i].gd : mech->prescribed[i].gdd);
-    flag = cpCompare(check, &c, &worst);
-    if (!flag && !table[k].is_motion && worst.error > before) report->b_row = worst.row;
+    if (k == 0) flag = cpMechVelocities(mech, t, q, u, given);
+    if (k == 1) flag = cpMechB(mech, t, q, u, given);
+    if (is_motion) flag = cpMechMotions(mech, t);
+    for (int i = 0; is_motion && !flag && i < c.rows; i++) {
+      given[i]          = k == 2 ? drive[i].rate : drive[i].curvature;
+      check->skipped[i] = !(k == 2 ? drive[i].gd : drive[i].gdd); /* g' and g'' by differences */
+    }
+    if (!flag) flag = cpCompare(check, &c, &worst);
+    if (!flag && !is_motion && worst.error > before) report->b_row = worst.row;
   }
   return flag;
 }
@@ -407,7 +371,7 @@ static int compareBlock(CPCheck *check, const CPPartials P, const Partial *parti
                           .value        = partial->value,
                           .along        = (CPCheckAlong)partial->by,
                           .matrix       = &block->user.A,
-                          .pattern      = &block->J,
+                          .pattern      = block->given ? NULL : &block->J,
                           .result       = (sunrealtype *)((char *)check->report + partial->result)};
   if (!block->given && !(block->J.start && partial->lacking && cpHasPatterns(check->mech)))
     return CP_SUCCESS;
