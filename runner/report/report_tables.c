@@ -1,7 +1,10 @@
 #include "judge.h"
 #include "report.h"
 
-enum { NAME = 100, MOST_COMPONENTS = 24, DIGITS = 10 };
+#include <sundials/sundials_version.h>
+#include <sys/utsname.h>
+
+enum { NAME = 100, MOST_COMPONENTS = 24, DIGITS = 10, MOST_ROWS = 200 };
 
 /* A run may fail before its first */
 static bool has_samples(const Report *r) { return r->history->curves.rows > 0; }
@@ -137,4 +140,108 @@ void report_state(const Report *r, FILE *out) {
   for (long i = 0; all && i < r->info->n; i++) component(r, out, i);
   if (!all) some_components(r, out);
   table_end(out, all ? NULL : note);
+}
+
+/* ----------------------------------------------------------------------------------- the events -- */
+
+static long rows_shown(const Report *r) {
+  const long kept = r->history->events < HISTORY_EVENTS ? r->history->events : HISTORY_EVENTS;
+  return kept < MOST_ROWS ? kept : MOST_ROWS;
+}
+
+void report_events_summary(const Report *r, FILE *out) {
+  const long events = r->history->events;
+  if (events == 1) fputs("There was one.", out);
+  else fprintf(out, "There were %ld.", events);
+  if (rows_shown(r) < events) fprintf(out, " These are the first %ld.", rows_shown(r));
+}
+
+void report_events_table(const Report *r, FILE *out) {
+  static const Column columns[] = {{"Number", false}, {"t [s]", true}, {"What happened", false}};
+  table_begin(out, "event-list", true, "Events in the order of time", columns,
+              sizeof columns / sizeof columns[0]);
+  for (long i = 0; i < rows_shown(r); i++) {
+    const RunEvent *e = &r->history->event[i];
+    char number[NUMBER_TEXT], what[100] = "a kink of the forces: the integration starts anew";
+    snprintf(number, sizeof number, "%ld", i + 1);
+    if (e->kind == EVENT_ROOT)
+      snprintf(what, sizeof what, "event function %d passes 0, %s", e->root,
+               e->direction > 0 ? "rising" : "falling");
+    table_row(out, number);
+    table_number(out, e->t, 10);
+    table_text(out, what);
+    table_row_end(out);
+  }
+  table_end(out, NULL);
+}
+
+/* -------------------------------------------------------------------------- how to reproduce it -- */
+
+#if defined(__clang__)
+#define COMPILER "Clang " __clang_version__
+#elif defined(__GNUC__)
+#define COMPILER "GCC " __VERSION__
+#else
+#define COMPILER "not known"
+#endif
+
+/* argv[0] is "cpodes run" */
+void report_command(const Report *r, FILE *out) {
+  html_text(out, r->argv[0]);
+  for (int i = 1; i < r->argc; i++) {
+    fputc(' ', out);
+    html_argument(out, r->argv[i]);
+  }
+}
+
+void report_settings(const Report *r, FILE *out) {
+  const RunSettings *s = r->info->settings;
+  char text[NUMBER_TEXT];
+  pairs_begin(out, "settings", "Settings");
+  pair(out, "Model", "%s", r->type->name);
+  pair(out, "Integrated as", "%s",
+       s->form == FORM_MECH ? "mechanical system, M u′ + Aᵀ λ = f, 0 = p"
+                            : "ODE with invariants, y′ = f, 0 = c");
+  pair(out, "Method", "%s", r->info->method);
+  pair(out, "Relative tolerance", "%s", number_text(text, s->rtol, 3));
+  pair(out, "Absolute tolerance", "%s", number_text(text, s->atol, 3));
+  pair(out, "End", "%s s", number_text(text, s->t_end, 10));
+  if (s->outputs > 0) pair(out, "Outputs", "%ld", s->outputs);
+  else pair(out, "Outputs", "each step");
+  pair(out, "State", "%ld: q %ld, u %ld, z %ld", r->info->n, r->info->nq, r->info->nu, r->info->nz);
+  table_end(out, NULL);
+}
+
+void report_parameters(const Report *r, FILE *out) {
+  static const Column columns[] = {
+      {"Parameter", false}, {"Value", true}, {"Unit", false}, {"Meaning", false}};
+  if (r->type->nparameters == 0) return;
+  table_begin(out, "parameters", false, "Parameters", columns, sizeof columns / sizeof columns[0]);
+  for (int i = 0; i < r->type->nparameters; i++) {
+    const CPModelParameter *p = &r->type->parameters[i];
+    table_row(out, p->name);
+    table_number(out, r->info->settings->model.values[i], 10);
+    table_unit(out, p->unit);
+    table_text(out, p->meaning ? p->meaning : "");
+    table_row_end(out);
+  }
+  table_end(out, NULL);
+}
+
+void report_versions(const Report *r, FILE *out) {
+  (void)r;
+  char sundials[80] = "not known";
+  struct utsname system;
+  SUNDIALSGetVersion(sundials, sizeof sundials);
+  pairs_begin(out, "versions", "Versions");
+  pair(out, "cpodes", "%s", CPODES_VERSION);
+  pair(out, "SUNDIALS", "%s", sundials);
+  pair(out, "Compiler", "%s", COMPILER);
+  if (uname(&system) >= 0)
+    pair(out, "System", "%s %s, %s", system.sysname, system.release, system.machine);
+  table_end(out, NULL);
+}
+
+void report_source(const Report *r, FILE *out) {
+  html_text(out, r->type->source ? r->type->source : "not given");
 }

@@ -2,9 +2,9 @@
 #include "guarded.h"
 
 #include "../command.h"
-#include "../options.h"
-#include "../simulation/child.h"
-#include "../simulation/process.h"
+#include "../simulation/problem.h"
+#include "child.h"
+#include "interrupts.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -99,4 +99,41 @@ int run_guarded(const char *name, long limit, int (*work)(const Guarded *guarded
   else status = wait_for(child, name, shared, limit);
   if (shared) munmap(shared, sizeof *shared);
   return status;
+}
+
+/* ------------------------------------------------------------------------------------- models -- */
+
+enum { MESSAGE = 400 };
+
+typedef struct {
+  const ModelChoice *choice;
+  ModelWork work;
+  void *data;
+} Task;
+
+static int work_with_model(const Guarded *guarded, void *data) {
+  const Task *task          = data;
+  const ModelChoice *choice = task->choice;
+  char message[MESSAGE]     = "";
+  SUNContext ctx            = context_create();
+  if (!ctx) {
+    complain("SUNDIALS gives no context");
+    return STATUS_FAILED;
+  }
+  snprintf(guarded->doing, GUARDED_TEXT, "create");
+  CPModel *model     = CPModelCreate(choice->type, choice->values, ctx, message, sizeof message);
+  guarded->doing[0]  = '\0';
+  const int possible = model && model->y0;
+  const int status   = possible ? task->work(guarded, model, task->data) : STATUS_USAGE;
+  if (!model) complain("%s", message);
+  else if (!possible) complain("%s: its create leaves y0 NULL", choice->type->name);
+  if (possible) snprintf(guarded->doing, GUARDED_TEXT, "destroy");
+  CPModelFree(&model);
+  SUNContext_Free(&ctx);
+  return status;
+}
+
+int run_with_model(const ModelChoice *choice, long limit, ModelWork work, void *data) {
+  Task task = {choice, work, data};
+  return run_guarded(choice->type->name, limit, work_with_model, &task);
 }

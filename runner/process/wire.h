@@ -3,7 +3,7 @@
 #ifndef CPODES_RUNNER_WIRE_H
 #define CPODES_RUNNER_WIRE_H
 
-#include "records.h"
+#include "../simulation/records.h"
 
 /* ---- the run's end ---- */
 

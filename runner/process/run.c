@@ -1,13 +1,11 @@
 #define _GNU_SOURCE /* strsignal, clock_getcpuclockid */
-#include "process.h"
-
-#include "interrupts.h"
-#include "simulate.h"
-#include "wire.h"
+#include "run.h"
 
 #include "../clock.h"
 #include "../command.h"
+#include "../simulation/simulate.h"
 #include "child.h"
+#include "wire.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* A run in a process of its own: a model that crashes, or never ends, leaves those that listen alive. */
-#ifndef CPODES_RUNNER_PROCESS_H
-#define CPODES_RUNNER_PROCESS_H
+#ifndef CPODES_RUNNER_RUN_H
+#define CPODES_RUNNER_RUN_H
 
+#include "../simulation/records.h"
 #include "interrupts.h"
-#include "records.h"
 
 /* Runs and tells the listeners [count]; result: out. info: out, what they were told at the start, valid until
    run_info_free; its settings are a copy. A seconds limit > 0 ends the run as RUN_FAILED; so long the error against a

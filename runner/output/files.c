@@ -1,8 +1,10 @@
+#include "files.h"
+
 #include "../options.h"
-#include "writers.h"
 
 #include <errno.h>
 #include <libgen.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -106,4 +108,23 @@ int whole_file_close(FILE *file, const char *temporary, const char *path) {
   complain("%s was not written: %s", is_stdout(path) ? "stdout" : path,
            problem ? strerror(problem) : "an output error");
   return -1;
+}
+
+/* --------------------------------------------------------------------------------------- JSON -- */
+
+json_t *json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+int json_save(json_t *json, const char *path) {
+  char temporary[TEMPORARY_LENGTH];
+  if (!json) {
+    complain("%s: no memory", path);
+    return -1;
+  }
+  FILE *file = whole_file_open(path, temporary, sizeof temporary);
+  if (file) {
+    json_dumpf(json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    fputc('\n', file); /* whole_file_close sees whether all went well */
+  }
+  json_decref(json);
+  return file ? whole_file_close(file, temporary, path) : -1;
 }

@@ -1,9 +1,9 @@
 #define _GNU_SOURCE /* strsignal */
 #include "module.h"
 
-#include "../options.h"
-#include "../simulation/child.h"
-#include "../simulation/method.h"
+#include "options.h"
+#include "process/child.h"
+#include "simulation/method.h"
 
 #include <dlfcn.h>
 #include <errno.h>

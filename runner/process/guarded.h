@@ -2,6 +2,8 @@
 #ifndef CPODES_RUNNER_GUARDED_H
 #define CPODES_RUNNER_GUARDED_H
 
+#include "../options.h"
+
 #include <stdio.h>
 
 enum { GUARDED_TEXT = 200 };
@@ -15,5 +17,9 @@ typedef struct {
    Returns that status, STATUS_CRASHED if work did not come to its end, STATUS_FAILED if it took too long, STATUS_INTERRUPTED, or STATUS_OUTPUT */
 int run_guarded(const char *name, long limit, int (*work)(const Guarded *guarded, void *data),
                 void *data);
+
+/* The same with a model, which is created there; STATUS_USAGE if it cannot be */
+typedef int (*ModelWork)(const Guarded *guarded, const CPModel *model, void *data);
+int run_with_model(const ModelChoice *choice, long limit, ModelWork work, void *data);
 
 #endif
