@@ -1,7 +1,7 @@
 /* The linear system M x'' + C x' + K x = f(t) as a mechanical system: q = x, u = x'. Its functions
  * find their matrices, and the user's function and pointer, in the object that they get as
  * user_data. */
-#include "cpodes/mechanics/mechanics_impl.h"
+#include "mechanics_impl.h"
 
 #include <limits.h>
 #include <math.h>

@@ -7,10 +7,9 @@
  *   x'' = sum_k c''_k (x(t + k e) - 2 x(t) + x(t - k e)) / e^2   e^6 |x^(8)| / 560 + 6 eps |x| / e^2
  *
  * For sin(omega t) the best step of g'' is 0.03 / omega: the error is then 2e-12 of omega^2. */
-#include "cpodes/mechanics/mechanics_impl.h"
+#include "mechanics_impl.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { REACH = 3 };
@@ -183,15 +182,14 @@ static int checkMotion(CPMech mech, sunindextype i, CPMotion how, CPMotionFn g,
 
 int CPMechPrescribe(CPMech mech, sunindextype i, CPMotion how, CPMotionFn g, CPMotionFn gd,
                     CPMotionFn gdd, sunrealtype step, void *data) {
-  int flag = cpMechOption(mech, 1, __func__);
+  int flag = cpMechOption(mech, CP_MECH_BEFORE_USE, __func__);
   if (!flag) flag = checkMotion(mech, i, how, g, __func__);
   if (flag) return flag;
   if (!(gd && gdd) && !(step > 0.0 && isfinite(step)))
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "step must be positive and finite for differences of %s, is %g",
                     gd ? "g'" : "g", step);
-  const size_t size  = sizeof *mech->prescribed * ((size_t)mech->nprescribed + 1);
-  CPPrescribed *more = realloc(mech->prescribed, size);
+  CPPrescribed *more = cpMechGrow(mech, mech->prescribed, (size_t)mech->nprescribed, sizeof *more);
   if (!more) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory for another motion");
   mech->prescribed = more;
   CPPrescribed *p  = &mech->prescribed[mech->nprescribed++];

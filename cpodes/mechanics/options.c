@@ -1,12 +1,11 @@
 /* Options of CPMech. */
-#include "cpodes/mechanics/mechanics_impl.h"
+#include "mechanics_impl.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 int CPMechSetUserData(CPMech mech, void *user_data) {
-  const int flag = cpMechOption(mech, 0, __func__);
+  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
   if (flag) return flag;
   if (mech->linear) cpMechLinearSetUserData(mech->linear, user_data);
   else mech->user_data = user_data;
@@ -20,7 +19,7 @@ void *CPMechGetUserData(CPMech mech) {
 }
 
 int CPMechSetErrHandlerFn(CPMech mech, CPErrHandlerFn handler, void *data) {
-  const int flag = cpMechOption(mech, 0, __func__);
+  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
   if (flag) return flag;
   mech->log.handler = handler;
   mech->log.data    = data;
@@ -76,11 +75,11 @@ static int checkQuaternion(CPMech mech, sunindextype first_q, sunindextype first
 }
 
 int CPMechAddQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u, CPFrame frame) {
-  int flag = cpMechOption(mech, 1, __func__);
+  int flag = cpMechOption(mech, CP_MECH_BEFORE_USE, __func__);
   if (!flag) flag = checkQuaternion(mech, first_q, first_u, frame, __func__);
   if (flag) return flag;
-  const size_t count  = (size_t)mech->nquaternions;
-  CPQuaternion *grown = realloc(mech->quaternions, (count + 1) * sizeof *grown);
+  CPQuaternion *grown =
+      cpMechGrow(mech, mech->quaternions, (size_t)mech->nquaternions, sizeof *grown);
   if (!grown) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
   mech->quaternions = grown;
   int k             = mech->nquaternions++;
@@ -91,7 +90,7 @@ int CPMechAddQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u,
 }
 
 int CPMechAddUnitNorm(CPMech mech, sunindextype first, sunindextype length, sunrealtype value) {
-  int flag = cpMechOption(mech, 1, __func__);
+  int flag = cpMechOption(mech, CP_MECH_BEFORE_USE, __func__);
   if (flag) return flag;
   if (!mech->model.N)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
@@ -103,8 +102,7 @@ int CPMechAddUnitNorm(CPMech mech, sunindextype first, sunindextype length, sunr
   if (!(value > 0.0) || isinf(value))
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "value must be positive and finite: value = %g", value);
-  const size_t count = (size_t)mech->nnorms;
-  CPUnitNorm *grown  = realloc(mech->norms, (count + 1) * sizeof *grown);
+  CPUnitNorm *grown = cpMechGrow(mech, mech->norms, (size_t)mech->nnorms, sizeof *grown);
   if (!grown) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
   mech->norms                 = grown;
   mech->norms[mech->nnorms++] = (CPUnitNorm){(int)first, (int)length, value};
@@ -112,7 +110,7 @@ int CPMechAddUnitNorm(CPMech mech, sunindextype first, sunindextype length, sunr
 }
 
 int CPMechSetActive(CPMech mech, const sunrealtype *mask) {
-  const int flag = cpMechOption(mech, 0, __func__);
+  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
   if (flag) return flag;
   if (mask && !cpAllFinite(mask, mech->na))
     return cpReport(&mech->log, CP_ILL_INPUT, __func__, "mask must be finite");
@@ -124,7 +122,7 @@ int CPMechSetActive(CPMech mech, const sunrealtype *mask) {
 /* ---- methods ---- */
 
 int CPMechSetMetric(CPMech mech, CPMechMetric metric) {
-  int flag = cpMechOption(mech, 0, __func__);
+  int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
   if (flag) return flag;
   if (metric < CP_METRIC_DEFAULT || metric > CP_METRIC_L2)
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
@@ -144,7 +142,7 @@ int CPMechSetMetric(CPMech mech, CPMechMetric metric) {
 }
 
 int CPMechSetLinearSolver(CPMech mech, CPKktLinSol type) {
-  const int flag = cpMechOption(mech, 1, __func__);
+  const int flag = cpMechOption(mech, CP_MECH_BEFORE_USE, __func__);
   if (flag) return flag;
   if (type < CP_KKT_AUTO || type > CP_KKT_SPARSE_SCHUR)
     return cpReport(&mech->log, CP_ILL_INPUT, __func__, "type must be one of CP_KKT_..., is %d",
@@ -157,14 +155,11 @@ int CPMechSetLinearSolver(CPMech mech, CPKktLinSol type) {
 }
 
 int CPMechSetNewton(CPMech mech, CPMechNewton type) {
-  const int flag = cpMechOption(mech, 0, __func__);
+  const int flag = cpMechOption(mech, CP_MECH_BEFORE_ATTACH, __func__);
   if (flag) return flag;
   if (type < CP_NEWTON_AUTO || type > CP_NEWTON_NONE)
     return cpReport(&mech->log, CP_ILL_INPUT, __func__, "type must be one of CP_NEWTON_..., is %d",
                     (int)type);
-  if (mech->host.mem)
-    return cpReport(&mech->log, CP_TOO_LATE, __func__,
-                    "this option comes before CPMechAttach, which sets the solver up");
   if (mech->operators && type == CP_NEWTON_KKT)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
                     "CP_NEWTON_KKT needs the matrices M and A");
@@ -173,20 +168,20 @@ int CPMechSetNewton(CPMech mech, CPMechNewton type) {
 }
 
 int CPMechSetMultiplierTol(CPMech mech, sunrealtype rtol, sunrealtype atol, int maxiters) {
-  const int flag = cpMechOption(mech, 0, __func__);
+  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
   if (flag) return flag;
   if (!(rtol >= 0.0) || isinf(rtol) || !(atol >= 0.0) || isinf(atol) || maxiters < 0)
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "rtol, atol and maxiters must be positive, or 0 for the defaults: %g, %g, %d",
                     rtol, atol, maxiters);
-  mech->lambda_rtol     = rtol > 0.0 ? rtol : CP_LAMBDA_RTOL;
-  mech->lambda_atol     = atol > 0.0 ? atol : CP_LAMBDA_ATOL;
-  mech->lambda_maxiters = maxiters > 0 ? maxiters : CP_LAMBDA_MAXITERS;
+  mech->multipliers.rtol     = rtol > 0.0 ? rtol : CP_LAMBDA_RTOL;
+  mech->multipliers.atol     = atol > 0.0 ? atol : CP_LAMBDA_ATOL;
+  mech->multipliers.maxiters = maxiters > 0 ? maxiters : CP_LAMBDA_MAXITERS;
   return CP_SUCCESS;
 }
 
 int CPMechSetDifferenceTime(CPMech mech, sunrealtype time) {
-  const int flag = cpMechOption(mech, 0, __func__);
+  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
   if (flag) return flag;
   if (!(time >= 0.0) || isinf(time))
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
@@ -196,31 +191,29 @@ int CPMechSetDifferenceTime(CPMech mech, sunrealtype time) {
 }
 
 int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const int *z_order) {
-  const int flag = cpMechOption(mech, 0, __func__);
+  const int flag = cpMechOption(mech, CP_MECH_BEFORE_ATTACH, __func__);
   if (flag) return flag;
   if (!(tau >= 0.0 || tau == CP_TAU_STEP) || isinf(tau))
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "tau must be positive, CP_TAU_STEP, or 0 for no weighting: tau = %g", tau);
-  if (mech->host.mem)
-    return cpReport(&mech->log, CP_TOO_LATE, __func__, "this option comes before CPMechAttach");
-  int *copy = z_order && mech->nz > 0 ? malloc((size_t)mech->nz * sizeof *copy) : NULL;
-  if (z_order && mech->nz > 0 && !copy)
-    return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
-  if (copy) memcpy(copy, z_order, (size_t)mech->nz * sizeof *copy);
-  free(mech->z_order);
-  mech->z_order = copy;
-  mech->tau     = tau;
+  if (z_order && mech->nz > 0) {
+    int *copy =
+        mech->z_order ? mech->z_order : cpMechGrow(mech, NULL, 0, (size_t)mech->nz * sizeof *copy);
+    if (!copy) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
+    mech->z_order = memcpy(copy, z_order, (size_t)mech->nz * sizeof *copy);
+  } else {
+    mech->z_order = NULL;
+  }
+  mech->tau = tau;
   return CP_SUCCESS;
 }
 
 int CPMechSetMaxOrd(CPMech mech, int maxord) {
-  const int flag = cpMechOption(mech, 0, __func__);
+  const int flag = cpMechOption(mech, CP_MECH_BEFORE_ATTACH, __func__);
   if (flag) return flag;
   if (maxord < 0)
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "maxord must be positive, or 0 for CVODES' default: maxord = %d", maxord);
-  if (mech->host.mem)
-    return cpReport(&mech->log, CP_TOO_LATE, __func__, "this option comes before CPMechAttach");
   mech->maxord = maxord;
   return CP_SUCCESS;
 }

@@ -6,7 +6,7 @@
  *   N o = 1/2 ( -v.o,  w o + s v x o ),   N^T (a, b) = 1/2 ( -a v + w b - s v x b )
  *
  * and N^T N = |p|^2 / 4, so that N^+ = 4 N^T / |p|^2. */
-#include "cpodes/mechanics/mechanics_impl.h"
+#include "mechanics_impl.h"
 
 #include <math.h>
 #include <string.h>
@@ -100,7 +100,7 @@ int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, c
 }
 
 int cpMechColumn(CPMech mech, const sunrealtype *q, int j, double *column) {
-  double *e      = mech->unit;
+  double *e      = mech->room.unit;
   e[j]           = 1.0;
   const int flag = cpMechKinematics(mech, q, CP_N, e, column);
   e[j]           = 0.0;
