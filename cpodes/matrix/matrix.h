@@ -1,5 +1,5 @@
-/* A real matrix, dense or sparse: one type for the matrices of
- * the user (SUNMatrix, dense, CSC or CSR), and for those made of them. */
+/* Real matrices, dense or sparse: one type for those of the user (SUNMatrix, dense, CSC or CSR), and for those made of
+ * them. */
 #ifndef CPODES_MATRIX_H
 #define CPODES_MATRIX_H
 
@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <sundials/sundials_matrix.h>
 
-/* start NULL: dense, value column-major [rows * cols]. Else compressed columns: column j has entries
- * start[j] ... start[j + 1] - 1, rows ascending. */
+/* If start is NULL, the matrix is dense, and value is column-major [rows * cols]. Otherwise it has compressed columns:
+ * column j has the entries start[j], ..., start[j + 1] - 1, with ascending rows. */
 typedef struct CPMat_ {
   int rows, cols;
   size_t *start; /* [cols + 1] */
@@ -18,11 +18,11 @@ typedef struct CPMat_ {
   double *value;
 } CPMat;
 
-/* Empty matrices. 0 or CP_MEM_FAIL, *A is then zero. entries: room of a sparse one, whose start is
+/* Matrices of zeros; a sparse one has room for so many entries, and a start of zeros. 0, or CP_MEM_FAIL, and *A is
  * zero. */
 int cpMatCreateDense(CPMat *A, int rows, int cols);
 int cpMatCreateSparse(CPMat *A, int rows, int cols, size_t entries);
-/* Same structure, values zero. */
+/* The same structure with values of zero. */
 int cpMatClone(CPMat *A, const CPMat *like);
 void cpMatFree(CPMat *A);
 /* Whatever A is then, it is freed with the arena. 0 or CP_MEM_FAIL. */
@@ -41,7 +41,7 @@ static inline int cpMatRow(const CPMat *A, int j, size_t k) {
   return A->start ? A->row[k] : (int)(k - (size_t)j * (size_t)A->rows);
 }
 
-/* y (+)= alpha A x, y (+)= alpha A^T x: beta 0 or 1. */
+/* y = alpha A x + beta y, y = alpha A^T x + beta y, where beta is 0 or 1. */
 void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y);
 /* y = |A| |x|, entry by entry */
 void cpMatAbsTimes(const CPMat *A, const double *x, double *y);
@@ -61,24 +61,25 @@ void cpPlacesAddNormal(CPPlaces *list, const CPMat *A);
 /* A matrix with this pattern. The list is empty and its memory free afterwards. 0 or CP_MEM_FAIL. */
 int cpMatFromPlaces(CPMat *A, int rows, int cols, CPPlaces *list);
 
-/* A += alpha B, B's pattern within A's (or A dense). */
+/* A += alpha B. A is dense, or has all entries of B. */
 void cpMatAdd(CPMat *A, double alpha, const CPMat *B);
 
-/* A SUNMatrix with the pattern of tmpl (NULL: dense) beside the CPMat that takes its values. */
+/* A SUNMatrix with the pattern of a template beside the CPMat that takes its values. */
 typedef struct {
-  SUNMatrix S, tmpl; /* the user's side; its template, ours */
-  size_t *source;    /* [entries] place of the CPMat's entry in S's data; NULL: dense */
-  CPMat A;           /* dense if S is, and then in its memory */
+  SUNMatrix S,
+      tmpl; /* what the user's function fills, and a copy of the template, or NULL if S is dense */
+  size_t *source; /* [entries] the place of A's entries in the data of S, or NULL if S is dense */
+  CPMat A;        /* dense if S is, and then in S's memory */
 } CPUserMat;
 
-/* U for tmpl, which has been checked (cpCheckPattern), is cloned, and may be NULL. 0 or CP_MEM_FAIL.
- */
+/* The template has been checked (cpCheckPattern). It is copied, and may be NULL for a dense matrix. 0 or CP_MEM_FAIL. */
 int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext ctx);
 void cpUserMatFree(CPUserMat *U);
 int cpUserMatOwn(CPArena *arena, CPUserMat *U); /* as cpMatOwn */
-/* Before the user's function: zeros, and the template's index arrays. */
+/* Before the user's function: restores zeros and the template's index arrays. */
 void cpUserMatClear(CPUserMat *U);
-/* After it: values into U->A. 0, or -1: not finite; -2: the index arrays have changed; *i, *j: where. */
+/* After it: copies the values into U->A. Returns 0; -1 if entry (*i, *j) is not finite; -2 if the index arrays have
+ * changed. */
 int cpUserMatTake(CPUserMat *U, int *i, int *j);
 
 #endif

@@ -1,5 +1,4 @@
-/* Matrices of the user's, dense and sparse, with a template that carries the pattern: its checks,
- * its entries by columns, and a matrix that is to keep it.
+/* Matrices of the user, dense and sparse, with a template that carries the pattern.
  *
  * A sparse matrix has `lines`: columns (CSC) or rows (CSR). Line k has the entries
  * pointer[k] ... pointer[k + 1] - 1, and index is the place of each of them across the lines. */
@@ -204,7 +203,7 @@ static int hasRoom(SUNMatrix A, sunindextype entries) {
   return SUNSparseMatrix_IndexValues(A) && SUNSparseMatrix_Data(A);
 }
 
-/* SUNMatZero would clear the index arrays of a sparse matrix, too. */
+/* SUNMatZero would clear the index arrays of a sparse matrix as well. */
 void cpMatrixZeroValues(SUNMatrix A) {
   memset(cpMatrixData(A), 0, cpMatrixEntries(A) * sizeof(sunrealtype));
 }
