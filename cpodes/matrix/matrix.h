@@ -1,9 +1,10 @@
 /* Real matrices, dense or sparse: one type for those of the user (SUNMatrix, dense, CSC or CSR), and for those made of
- * them. */
+ * them; patterns, and groups of their columns for difference quotients. */
 #ifndef CPODES_MATRIX_H
 #define CPODES_MATRIX_H
 
 #include "cpodes/base/arena.h"
+#include "cpodes/base/errors.h"
 
 #include <cpodes/cpodes_types.h>
 #include <stddef.h>
@@ -63,6 +64,41 @@ int cpMatFromPlaces(CPMat *A, int rows, int cols, CPPlaces *list);
 
 /* A += alpha B. A is dense, or has all entries of B. */
 void cpMatAdd(CPMat *A, double alpha, const CPMat *B);
+
+/* ---- coloring.c ---- */
+
+/* Groups of columns that share no row: one evaluation of a function for each group gives its whole Jacobian. */
+typedef struct {
+  int ngroups;
+  int *start; /* [ngroups + 1] */
+  int *col;   /* [n] */
+} CPColoring;
+
+/* Groups of the columns of a pattern (rows x cols, by columns), greedily. 0 or CP_MEM_FAIL. */
+int cpColoringCreate(CPColoring *colors, const size_t *start, const int *row, int rows, int cols);
+void cpColoringFree(CPColoring *colors);
+
+/* ---- template.c: matrices of the user ---- */
+
+/* Is A dense, or sparse with sound index arrays? 0, or CP_ILL_INPUT, reported for the matrix of that name. */
+int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
+                   const char *function);
+/* The same, and no row is empty. */
+int cpCheckTemplate(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
+                    const char *function);
+/* The same of a metric M_tmpl, n x n, whose pattern is to be symmetric and to have its whole diagonal. */
+int cpCheckMetricTemplate(CPLog *log, SUNMatrix M, int n, const char *function);
+/* The places in its data. */
+size_t cpMatrixEntries(SUNMatrix A);
+sunrealtype *cpMatrixData(SUNMatrix A);
+/* The pattern of A [rows x cols] by columns: start [cols + 1], row [cpMatrixEntries], and the place of each entry in A's
+ * data, source [cpMatrixEntries]. A dense matrix has all entries. */
+void cpMatrixPattern(SUNMatrix A, int rows, int cols, size_t *start, int *row, size_t *source);
+/* Zeros the values, and restores the index arrays of the template; or only the former. */
+void cpMatrixZero(SUNMatrix A, SUNMatrix tmpl);
+void cpMatrixZeroValues(SUNMatrix A);
+/* Does A still have the index arrays of its template? */
+int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl);
 
 /* A SUNMatrix with the pattern of a template beside the CPMat that takes its values. */
 typedef struct {
