@@ -1,167 +1,175 @@
-/* The projector of an integrator. */
-#include "integration.h"
+/* The projector of an integrator: consistent starts, the ends of steps, outputs between them. */
+#include "stepper.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-int cpWorksCreate(CPProjector P, CPWork *step, CPWork *out) {
-  CPWork new_step = NULL, new_out = NULL;
-  if (P && (cpWorkCreate(&new_step, P) || cpWorkCreate(&new_out, P))) {
-    cpWorkFree(&new_step);
-    return CP_MEM_FAIL;
-  }
-  cpWorkFree(step);
-  cpWorkFree(out);
-  *step = new_step;
-  *out  = new_out;
-  return CP_SUCCESS;
-}
-
-void cpWorkRestart(CPWork work, CPProjectorStats *base) {
-  *base = (CPProjectorStats){0};
-  if (!work) return;
-  work->valid          = 0;
-  work->rank_fell      = 0;
-  work->floor_accepted = (CPFloor){0};
-  *base                = work->stats;
-}
+/* ---- starts ---- */
 
 /* How far off the manifold y is, in units of the tolerance. */
-static int measureStart(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector tmp,
-                        sunrealtype *norm, int *worst) {
-  const CPProjector P = work->P;
+static int measureStart(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
+                        int *worst) {
+  const CPProjector P = s->P;
   int moved           = 0;
-  work->valid         = 0;
+  s->step->valid      = 0;
   if (!P->user_kind || P->violation) {
-    const int flag = cpStateViolation(work, t, y, ewt, norm, worst);
-    return flag || P->user_kind ? flag : cpJacobianProbe(work, t, y, ewt);
+    const int flag = cpStateViolation(s->step, t, y, ewt, norm, worst);
+    return flag || P->user_kind ? flag : cpJacobianProbe(s->step, t, y, ewt);
   }
-  N_VScale(1.0, y, tmp); /* how far would the projection go? */
-  const int flag = cpProject(work, t, tmp, ewt, 0, &moved);
-  N_VLinearSum(1.0, tmp, -1.0, y, tmp);
-  if (!flag) *norm = N_VWrmsNorm(tmp, ewt);
+  N_VScale(1.0, y, s->tmp); /* how far would the projection go? */
+  const int flag = cpProject(s->step, t, s->tmp, ewt, 0, &moved);
+  N_VLinearSum(1.0, s->tmp, -1.0, y, s->tmp);
+  if (!flag) *norm = N_VWrmsNorm(s->tmp, ewt);
   return flag;
 }
 
-int cpCheckConsistent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector tmp,
-                      int started, const char *prefix, char *text) {
+int cpStepperCheckConsistent(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, int stepped) {
   sunrealtype norm             = 0.0;
   int worst                    = -1;
   char where[CP_ROW_NAME + 32] = "", name[CP_ROW_NAME];
-  const int flag               = measureStart(work, t, y, ewt, tmp, &norm, &worst);
+  if (!s->P || s->start_checked) return CP_SUCCESS;
+  const int flag = measureStart(s, t, y, ewt, &norm, &worst);
   if (flag) {
-    cpWrite(text, "%s", work->text);
-    return flag == -CP_REPTD_USERFUNC_ERR ? CP_FIRST_USERFUNC_ERR : flag > 0 ? -flag : flag;
+    const int first = flag == -CP_REPTD_USERFUNC_ERR;
+    return cpReason(s->text, first ? CP_FIRST_USERFUNC_ERR : -abs(flag), "%s", s->step->text);
   }
-  if (!(norm > 1.0)) return CP_SUCCESS;
+  s->start_checked = !(norm > 1.0);
+  if (s->start_checked) return CP_SUCCESS;
   if (worst >= 0)
-    snprintf(where, sizeof where, " (%s: %.3e)", cpRowName(work->P, worst, name),
-             work->worst_residual);
-  cpWrite(text, "at t = %.15g: the start is %.3g times the tolerance off the manifold%s; %s%s%s", t,
-          norm, where, started ? "project it and call " : "", prefix,
-          started ? "ReInit to go on from there" : "CalcIC makes it consistent");
-  return CP_INCONSISTENT_IC;
+    snprintf(where, sizeof where, " (%s: %.3e)", cpRowName(s->P, worst, name),
+             s->step->worst_residual);
+  return cpReason(s->text, CP_INCONSISTENT_IC,
+                  "at t = %.15g: the start is %.3g times the tolerance off the manifold%s; %s%s%s",
+                  t, norm, where, stepped ? "project it and call " : "", s->ops->name,
+                  stepped ? "ReInit to go on from there" : "CalcIC makes it consistent");
 }
 
-int cpMakeConsistent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int weights) {
-  const CPProjector P = work->P;
-  const CPNorm norm   = P->norm;
+int cpStepperMakeConsistent(CPStepper s, long int nst, const char *function) {
+  if (!s->P)
+    return cpReport(&s->log, CP_NO_PROJECTOR, function, "call %sSetProjector first", s->ops->name);
+  if (nst > 0)
+    return cpReport(&s->log, CP_TOO_LATE, function,
+                    "%ld steps have been taken: call %sReInit first", nst, s->ops->name);
+  const CPNorm norm = s->P->norm;
+  const int weights = cpStepperWeights(s, s->y0, s->ewt);
   if (weights && weights != CP_NO_INIT)
-    return cpReason(work->text, weights, "the tolerances give an error weight that is not positive");
-  if (weights) P->norm = CP_NORM_L2; /* all that is left */
-  work->valid    = 0;
-  const int flag = cpAssemble(work, t, y, weights ? NULL : ewt);
-  work->valid    = 0;
-  P->norm        = norm;
-  return flag > 0 ? -flag : flag;
+    return cpReport(&s->log, weights, function,
+                    "the tolerances give an error weight that is not positive");
+  if (weights) s->P->norm = CP_NORM_L2; /* the only one that needs no tolerances */
+  N_VScale(1.0, s->y0, s->tmp);
+  s->out->valid  = 0;
+  const int flag = cpAssemble(s->out, s->t0, s->tmp, weights ? NULL : s->ewt);
+  s->out->valid  = 0;
+  s->P->norm     = norm;
+  return flag ? cpReport(&s->log, -abs(flag), function, "%s", s->out->text) : CP_SUCCESS;
 }
 
-int cpProjectBetween(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector kept,
-                     sunrealtype bound, const char *event, const char *prefix, char *text,
-                     int *cause) {
-  int moved;
-  N_VScale(1.0, y, kept);
-  *cause = cpProject(work, t, y, ewt, 0, &moved);
-  if (*cause)
-    return cpReason(text, CP_OUTPUT_PROJ_FAIL, "output at t = %.15g%s is given unprojected: %s", t,
-                    event, work->text);
-  if (isinf(bound)) return CP_SUCCESS;
-  N_VLinearSum(1.0, y, -1.0, kept, work->v);
-  const sunrealtype correction = N_VWrmsNorm(work->v, ewt);
-  if (correction <= bound) return CP_SUCCESS;
-  N_VScale(1.0, kept, y);
-  return cpReason(text, CP_OUTPUT_PROJ_FAIL,
-                  "output at t = %.15g%s is given unprojected: the projection would move it by "
-                  "%.3g times the tolerance, more than the bound %.3g "
-                  "(%sSetProjMaxCorrection); after a change of the constraints %sReInit is "
-                  "needed",
-                  t, event, correction, bound, prefix, prefix);
+/* ---- the end of an attempt ---- */
+
+static int failed(CPStepper s, int flag) {
+  s->stats.nprojfails++;
+  return cpReason(s->text, flag, "%s", s->step->text);
 }
 
-/* f has been evaluated with the normal error e_n = e - P e, so that h df/dy e_n, which may be
- * tangential, stays in the solution: a part of e_n that is h |df/dy|, of the size 0.1 to 0.3 where
- * accuracy limits the step. The heavy top's error is 23 times as large without this share as in a
- * test that counts all of e_n, and 4 times with it; work at equal error is best for shares up to 0.1
- * (guide, "Defaults"). */
-#define NORMAL_SHARE 0.125
-
-int cpProjectEstimate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e,
-                      N_Vector estimate) {
-  cpCopy(estimate, e);
-  const int flag = cpProjectError(work, t, y, ewt, estimate);
-  if (flag) return flag;
-  cpSubtract(e, estimate, work->v);                             /* e_n = e - P e       */
-  N_VLinearSum(1.0, estimate, NORMAL_SHARE, work->v, estimate); /* P e + share e_n     */
-  return CP_SUCCESS;
-}
-
-/* Sine of the angle between constraints below which a failure may be that of a singular position:
- * what residuals of eps leave, 0.1, is over the default bound where it is some 1e-4. Steps that fail
- * there have passed the position by then: 1.0e-3 has been seen (test/reference/mechanics_four_bar.c).
- */
+/* The sine of the angle between constraints below which a failure may be that of a singular position. What residuals
+ * of eps leave, 0.1, exceeds the default bound where the sine is some 1e-4; a step that fails there has passed the
+ * position by then, and 1.0e-3 has been seen (test/reference/mechanics_four_bar.c). */
 #define NEARLY_DEPENDENT 1.0e-2
 
-void cpTellAngle(CPWork work, char *text, size_t length) {
-  const double sine = work->P->user_kind ? 1.0 : cpWorkSine(work);
+void cpStepperTellAngle(CPStepper s, char *text, size_t length) {
+  const double sine = s->P->user_kind ? 1.0 : cpWorkSine(s->step);
   if (sine < NEARLY_DEPENDENT)
     snprintf(text, length,
              "; the constraints are dependent up to an angle of %.1e: a singular position?", sine);
 }
 
-void cpExplainCorrection(CPWork work, sunrealtype t, sunrealtype correction, sunrealtype bound,
-                         const char *prefix, char *text) {
-  const CPProjector P           = work->P;
+static int tooLarge(CPStepper s, sunrealtype t, sunrealtype correction) {
   char which[CP_ROW_NAME + 128] = "", name[CP_ROW_NAME];
-  if (!P->user_kind)
-    snprintf(which, sizeof which, "; %s was violated most", cpRowName(P, work->worst_start, name));
+  s->stats.nprojfails++;
+  s->stats.nlargecorr++;
+  if (!s->P->user_kind)
+    snprintf(which, sizeof which, "; %s was violated most",
+             cpRowName(s->P, s->step->worst_start, name));
   const size_t used = strlen(which);
-  cpTellAngle(work, which + used, sizeof which - used);
-  cpWrite(text,
-          "at t = %.15g: the projection moved the state by %.3g times the tolerance, more than the "
-          "bound %.3g (%sSetProjMaxCorrection)%s",
-          t, correction, bound, prefix, which);
+  cpStepperTellAngle(s, which + used, sizeof which - used);
+  return cpReason(
+      s->text, -CP_PROJ_CORRECTION,
+      "at t = %.15g: the projection moved the state by %.3g times the tolerance, more than the "
+      "bound %.3g (%sSetProjMaxCorrection)%s",
+      t, correction, s->max_correction, s->ops->name, which);
 }
 
-/* The projections end at that floor. */
-void cpWarnOfFloor(CPWork work, int *told, sunrealtype t, CPLog *log, const char *function) {
-  const CPFloor *floor = &work->floor_accepted;
-  if (*told || !floor->reached) return;
+int cpStepperProject(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype bound,
+                     int *moved) {
+  cpCopy(s->delta, y);
+  const int flag = cpProject(s->step, t, y, ewt, s->test_cnstr, moved);
+  if (flag) return failed(s, flag);
+  s->stats.violation = s->step->violation;
+  if (!*moved) return CP_SUCCESS;
+  cpSubtract(y, s->delta, s->delta);
+  const sunrealtype correction = cpWrmsNorm(s->delta, ewt);
+  if (!(correction <= bound)) return tooLarge(s, t, correction);
+  s->stats.nproj++;
+  s->stats.correction    = correction;
+  s->stats.maxcorrection = fmax(s->stats.maxcorrection, correction);
+  return CP_SUCCESS;
+}
+
+int cpStepperProjectError(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e) {
+  const int flag = cpProjectError(s->step, t, y, ewt, e);
+  if (flag) return failed(s, flag);
+  s->stats.nerrproj++;
+  return CP_SUCCESS;
+}
+
+/* ---- between two steps ---- */
+
+int cpStepperProjectOutput(CPStepper s, sunrealtype t, N_Vector y, sunrealtype bound, long int nst,
+                           const char *event) {
+  int moved;
+  if (nst != s->nst_out) s->out->valid = 0; /* outputs of one step share their factors */
+  s->nst_out = nst;
+  N_VScale(1.0, y, s->tmp);
+  s->output_cause = cpProject(s->out, t, y, s->ewt, 0, &moved);
+  if (s->output_cause)
+    return cpReason(s->text, CP_OUTPUT_PROJ_FAIL, "output at t = %.15g%s is given unprojected: %s",
+                    t, event, s->out->text);
+  if (!isinf(bound)) {
+    N_VLinearSum(1.0, y, -1.0, s->tmp, s->out->v);
+    const sunrealtype correction = N_VWrmsNorm(s->out->v, s->ewt);
+    if (!(correction <= bound)) {
+      N_VScale(1.0, s->tmp, y);
+      return cpReason(
+          s->text, CP_OUTPUT_PROJ_FAIL,
+          "output at t = %.15g%s is given unprojected: the projection would move it by %.3g times "
+          "the tolerance, more than the bound %.3g (%sSetProjMaxCorrection); after a change of the "
+          "constraints %sReInit is needed",
+          t, event, correction, bound, s->ops->name, s->ops->name);
+    }
+  }
+  s->stats.noutputs++;
+  return CP_SUCCESS;
+}
+
+/* ---- warnings ---- */
+
+void cpStepperWarn(CPStepper s, const char *function) {
   char name[CP_ROW_NAME];
-  *told = 1;
-  cpReport(log, CV_WARNING, function,
-           "at t = %.15g: %s cannot be satisfied better than to %.3g times its "
-           "tolerance, the roundoff of evaluating it (asked for: %.3g); projections end there",
-           t, cpRowName(work->P, floor->worst, name), floor->violation, work->P->eps);
-}
-
-/* Each time: the motion may branch there. */
-void cpWarnOfRank(CPWork work, sunrealtype t, CPLog *log, const char *function) {
-  if (!work->rank_fell) return;
-  cpReport(log, CV_WARNING, function,
+  if (!s->step) return;
+  const CPFloor *floor = &s->step->floor_accepted;
+  if (floor->reached && !s->floor_warned) {
+    s->floor_warned = 1;
+    cpReport(&s->log, CV_WARNING, function,
+             "at t = %.15g: %s cannot be satisfied better than to %.3g times its tolerance, the "
+             "roundoff of evaluating it (asked for: %.3g); projections end there",
+             s->t, cpRowName(s->P, floor->worst, name), floor->violation, s->P->eps);
+  }
+  if (!s->step->rank_fell) return;
+  cpReport(&s->log, CV_WARNING, function, /* each time, since the motion may branch there */
            "before t = %.15g: the rank of the constraint Jacobian fell below %ld: at a singular "
-           "position "
-           "more than one motion may satisfy the constraints",
-           t, (long)work->rank_fell);
-  work->rank_fell = 0;
+           "position more than one motion may satisfy the constraints",
+           s->t, (long)s->step->rank_fell);
+  s->step->rank_fell = 0;
 }

@@ -114,9 +114,7 @@ typedef enum {
   CP_ERREST_PROJECTED =
       1, /**< ||P ycor + (I - P) ycor / 8||, times 3 with BDF: at the order in use and, for
                                 memory of CPodeCreate's, at both of its neighbours */
-  CP_ERREST_UNPROJECTED = 2, /**< ||ycor||, as without projection */
-  CP_ERREST_ACCEPTANCE =
-      3 /**< the projected norm only where it turns a rejection into an acceptance */
+  CP_ERREST_UNPROJECTED = 2 /**< ||ycor||, as without projection */
 } CPErrEst;
 
 #ifdef __cplusplus

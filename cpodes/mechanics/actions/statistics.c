@@ -45,7 +45,7 @@ static int printLine(FILE *out, SUNOutputFormat fmt, const Line *line, int first
 static void evaluateNewest(CPMech mech) {
   CPMechOutput out = {0};
   sunrealtype t    = 0.0;
-  N_Vector y       = mech->host.mem ? mech->host.ops->newest(mech->host.mem, &t) : NULL;
+  N_Vector y       = mech->host ? cpStepperNewest(mech->host, &t) : NULL;
   if (y) cpMechEvaluateAt(mech, t, y, &out);
 }
 

@@ -6,7 +6,7 @@
 int cpHasPatterns(const CPMech mech) {
   const int sparse = !mech->operators && mech->userM.A.start && mech->A.start;
   const int wanted = mech->newton_type == CP_NEWTON_AUTO || mech->newton_type == CP_NEWTON_KKT;
-  return sparse && wanted && (!mech->host.mem || mech->newton);
+  return sparse && wanted && (!mech->host || mech->newton);
 }
 
 static int (*const ALONG[])(CPCheck *check, int j) = {

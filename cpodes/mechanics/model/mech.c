@@ -183,10 +183,10 @@ CPMech CPMechCreate(const CPMechModel *model, N_Vector y_tmpl, SUNContext ctx) {
 void CPMechFree(CPMech *address) {
   CPMech mech = address ? *address : NULL;
   if (!mech) return;
-  const CPHost host = mech->host;
-  if (host.mem) { /* which should have been freed before */
+  const CPStepper host = mech->host;
+  if (host) { /* which should have been freed before */
     cpMechDetach(mech);
-    host.ops->lose(host.mem);
+    cpStepperSystemFreed(host);
   }
   Template list[TEMPLATES];
   templatesOf(mech, list);

@@ -162,7 +162,7 @@ int CPMechSetNewton(CPMech mech, CPMechNewton type) {
   if (type < CP_NEWTON_AUTO || type > CP_NEWTON_NONE)
     return cpReport(&mech->log, CP_ILL_INPUT, __func__, "type must be one of CP_NEWTON_..., is %d",
                     (int)type);
-  if (mech->host.mem)
+  if (mech->host)
     return cpReport(&mech->log, CP_TOO_LATE, __func__,
                     "this option comes before CPMechAttach, which sets the solver up");
   if (mech->operators && type == CP_NEWTON_KKT)
@@ -201,7 +201,7 @@ int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const int *z_order) {
   if (!(tau >= 0.0 || tau == CP_TAU_STEP) || isinf(tau))
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "tau must be positive, CP_TAU_STEP, or 0 for no weighting: tau = %g", tau);
-  if (mech->host.mem)
+  if (mech->host)
     return cpReport(&mech->log, CP_TOO_LATE, __func__, "this option comes before CPMechAttach");
   int *copy = z_order && mech->nz > 0 ? malloc((size_t)mech->nz * sizeof *copy) : NULL;
   if (z_order && mech->nz > 0 && !copy)
@@ -219,7 +219,7 @@ int CPMechSetMaxOrd(CPMech mech, int maxord) {
   if (maxord < 0)
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "maxord must be positive, or 0 for CVODES' default: maxord = %d", maxord);
-  if (mech->host.mem)
+  if (mech->host)
     return cpReport(&mech->log, CP_TOO_LATE, __func__, "this option comes before CPMechAttach");
   mech->maxord = maxord;
   return CP_SUCCESS;

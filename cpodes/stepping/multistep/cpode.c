@@ -1,18 +1,11 @@
 /* CPode: one call of CVode, with what has to be right before and after it. */
-#include "integrator_impl.h"
+#include "multistep_impl.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 /* ---- before ---- */
-
-static int checkArguments(CPodeMem mem, sunrealtype tout, N_Vector yout, const sunrealtype *tret,
-                          int itask, const char *function) {
-  if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
-  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
-  return cpCheckCall(tout, yout, tret, itask, mem->y_tmpl, &mem->log, function);
-}
 
 /* Nearer to the start than this CVODES' formula for the first step, in which the distance is squared, underflows:
  * a step of 0 and a state of NaN. */
@@ -21,22 +14,22 @@ static sunrealtype leastDistance(void) { return sqrt(DBL_MIN) / CP_UROUND; }
 /* Is tout on the side to which CVODES goes? It would look for roots between the last step and a time on the
  * other one, in states that are extrapolated. One step at a time tout may be passed, but not turn round. */
 static int checkTime(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
-  sunrealtype t = mem->tgood, h = 0.0;
+  sunrealtype t = mem->base.t, h = 0.0;
   if (nst == 0)
     return fabs(tout - t) >= leastDistance()
                ? CP_SUCCESS
-               : cpReport(&mem->log, CV_TOO_CLOSE, mem->function,
+               : cpReport(&mem->base.log, CV_TOO_CLOSE, mem->function,
                           "tout must not be t0, %.15g, but for roundoff: tout = %.15g", t, tout);
   int flag = CVodeGetLastStep(mem->cvode_mem, &h);
   if (!flag) flag = CVodeGetCurrentTime(mem->cvode_mem, &t);
   if (flag) return flag;
-  const sunrealtype begin = itask == CV_NORMAL ? t - h : mem->t0;
+  const sunrealtype begin = itask == CV_NORMAL ? t - h : mem->base.t0;
   if ((tout - begin) * h >= 0.0 || cpSameTime(tout, begin, h)) return CP_SUCCESS;
   if (itask == CV_NORMAL)
-    return cpReport(&mem->log, CP_ILL_INPUT, mem->function,
+    return cpReport(&mem->base.log, CP_ILL_INPUT, mem->function,
                     "tout must not lie before the last step, which began at %.15g: tout = %.15g",
                     begin, tout);
-  return cpReport(&mem->log, CP_ILL_INPUT, mem->function,
+  return cpReport(&mem->base.log, CP_ILL_INPUT, mem->function,
                   "tout must not lie on the other side of the start, %.15g: the run goes to %s t, "
                   "and tout = %.15g",
                   begin, h > 0.0 ? "larger" : "smaller", tout);
@@ -71,12 +64,12 @@ static int workSpace(CPodeMem mem, long int *words) {
 
 static int refuseInequalities(CPodeMem mem) {
   long int rw = 0, rw_without = 0;
-  if (!mem->y_tmpl->ops->nvspace) return CP_SUCCESS; /* nothing to be seen: leave all as it is */
+  if (!mem->base.y0->ops->nvspace) return CP_SUCCESS; /* nothing to be seen: leave all as it is */
   int flag = workSpace(mem, &rw);
   if (!flag) flag = CVodeSetConstraints(mem->cvode_mem, NULL);
   if (!flag) flag = workSpace(mem, &rw_without);
   if (flag || rw_without >= rw) return flag;
-  return cpReport(&mem->log, CP_NOT_SUPPORTED, mem->function,
+  return cpReport(&mem->base.log, CP_NOT_SUPPORTED, mem->function,
                   "inequality constraints (CVodeSetConstraints) cannot be combined with "
                   "projection: CVODES would "
                   "clip projected states; they have been switched off");
@@ -85,13 +78,13 @@ static int refuseInequalities(CPodeMem mem) {
 /* The functions of a model find it in CVODES' user_data. */
 static int refuseUserData(CPodeMem mem) {
   CPAttempt a;
-  if (mem->model_gone)
-    return cpReport(&mem->log, CP_ILL_INPUT, mem->function,
+  if (mem->base.system_gone)
+    return cpReport(&mem->base.log, CP_ILL_INPUT, mem->function,
                     "the attached mechanical system has been freed: free the integrator first");
-  if (!mem->model.data) return CP_SUCCESS;
+  if (!mem->base.system.data) return CP_SUCCESS;
   const int flag = cpAttemptRead(mem, &a);
-  if (flag || a.user_data == mem->model.data) return flag;
-  return cpReport(&mem->log, CP_NOT_SUPPORTED, mem->function,
+  if (flag || a.user_data == mem->base.system.data) return flag;
+  return cpReport(&mem->base.log, CP_NOT_SUPPORTED, mem->function,
                   "CVodeSetUserData has replaced the attached mechanical system, which is CVODES' "
                   "user_data: CPMechSetUserData is for the data of its functions");
 }
@@ -100,32 +93,32 @@ static int refuseUserData(CPodeMem mem) {
  * called. */
 static int checkStart(CPodeMem mem, long int nst) {
   int flag;
-  if (!mem->P || mem->start_checked) return CP_SUCCESS;
-  if (mem->tol.kind == CP_TOL_CVODES && nst == 0) return CP_SUCCESS; /* in the first solve */
-  if (nst > 0) flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);
-  else flag = cpErrWeights(mem, mem->ygood);
+  if (!mem->base.P || mem->base.start_checked) return CP_SUCCESS;
+  if (mem->base.tol.kind == CP_TOL_CVODES && nst == 0) return CP_SUCCESS; /* in the first solve */
+  if (nst > 0) flag = CVodeGetErrWeights(mem->cvode_mem, mem->base.ewt);
+  else flag = cpStepperWeights(&mem->base, mem->base.y, mem->base.ewt);
   if (flag) /* CVODES has the better words for these */
     return flag == CP_ILL_INPUT
-               ? cpReport(&mem->log, flag, mem->function,
+               ? cpReport(&mem->base.log, flag, mem->function,
                           "the tolerances give an error weight that is not positive")
                : flag;
-  flag = cpCheckStart(mem, mem->tgood, mem->ygood, mem->ewt);
-  return flag ? cpReport(&mem->log, flag, mem->function, "%s", mem->text) : CP_SUCCESS;
+  flag = cpStepperCheckConsistent(&mem->base, mem->base.t, mem->base.y, mem->base.ewt, nst > 0);
+  return flag ? cpReport(&mem->base.log, flag, mem->function, "%s", mem->base.text) : CP_SUCCESS;
 }
 
 /* ---- after ---- */
 
 /* CVODES starts again from the last good state: also the start that CPodeCalcIC works on. */
 static int startAgain(CPodeMem mem) {
-  int flag = CVodeReInit(mem->cvode_mem, mem->tgood, mem->ygood);
+  int flag = CVodeReInit(mem->cvode_mem, mem->base.t, mem->base.y);
   if (mem->sens.data) mem->sens.restart(mem->sens.data);
-  N_VScale(1.0, mem->ygood, mem->y0);
-  mem->t0 = mem->treturned = mem->tgood;
-  mem->nst_attempt         = 0;
-  mem->projected           = -1;
-  mem->expect_rejected     = -1;
-  mem->nst_out             = -1;
-  mem->history_lost        = 0;
+  N_VScale(1.0, mem->base.y, mem->base.y0);
+  mem->base.t0 = mem->treturned = mem->base.t;
+  mem->attempt.nst              = 0;
+  mem->attempt.projected        = -1;
+  mem->attempt.expect_rejected  = -1;
+  mem->base.nst_out             = -1;
+  mem->failure.history_lost     = 0;
   return flag;
 }
 
@@ -137,36 +130,37 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   cpOrderNormsForget(mem); /* one failure is told */
   int flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
-  if (mem->sens.data && mem->sens.take_back(mem->sens.data, &a)) mem->history_lost = 1;
-  mem->have_attempt = 0;
-  mem->restarted    = mem->history_lost || !cpVectorFinite(a.ypred) ||
-                   !cpSameTime(a.t, mem->tgood, a.h) || mem->tgood + a.h == mem->tgood;
-  if (mem->restarted) flag = startAgain(mem);
+  if (mem->sens.data && mem->sens.take_back(mem->sens.data, &a)) mem->failure.history_lost = 1;
+  mem->attempt.complete  = 0;
+  mem->failure.restarted = mem->failure.history_lost || !cpVectorFinite(a.ypred) ||
+                           !cpSameTime(a.t, mem->base.t, a.h) || mem->base.t + a.h == mem->base.t;
+  if (mem->failure.restarted) flag = startAgain(mem);
   if (flag) return flag;
-  if (mem->step) mem->step->valid = 0;
-  mem->creeping.count =
+  if (mem->base.step) mem->base.step->valid = 0;
+  mem->base.creeping.count =
       0; /* the next call gets its attempts: CVODES' Jacobian may be of the failure */
-  N_VScale(1.0, mem->ygood, yout);
-  *tret = mem->tgood;
+  N_VScale(1.0, mem->base.y, yout);
+  *tret = mem->base.t;
   return CP_SUCCESS;
 }
 
 /* What the user has to do after CVODES was re-initialised, or nothing. */
 static const char *afterRestart(CPodeMem mem) {
-  return mem->restarted ? "; CVODES has been re-initialised there: quadratures and sensitivities "
-                          "must be, too (CVodeQuadReInit, CPodeSensReInit, CVodeSensReInit)"
-                        : "";
+  return mem->failure.restarted
+             ? "; CVODES has been re-initialised there: quadratures and sensitivities "
+               "must be, too (CVodeQuadReInit, CPodeSensReInit, CVodeSensReInit)"
+             : "";
 }
 
 /* Did a function of the attached model end the run? Its code, and why. */
 static int modelFailed(CPodeMem mem, int flag, int *code, const char **reason) {
-  if (!mem->model.cause) return 0;
+  if (!mem->base.system.cause) return 0;
   if (flag != CV_RHSFUNC_FAIL && flag != CV_FIRST_RHSFUNC_ERR && flag != CV_REPTD_RHSFUNC_ERR &&
       flag != CV_UNREC_RHSFUNC_ERR && flag != CV_SRHSFUNC_FAIL && flag != CV_FIRST_SRHSFUNC_ERR &&
       flag != CV_REPTD_SRHSFUNC_ERR && flag != CV_UNREC_SRHSFUNC_ERR && flag != CV_LSETUP_FAIL &&
       flag != CV_LSOLVE_FAIL && flag != CV_CONV_FAILURE)
     return 0;
-  *code = -abs(mem->model.cause(reason, mem->model.data));
+  *code = -abs(mem->base.system.cause(reason, mem->base.system.data));
   return *code != 0;
 }
 
@@ -182,30 +176,32 @@ static const char *lackingSolver(int flag) {
 static int explain(CPodeMem mem, int flag) {
   const char *again = afterRestart(mem), *lacking = lackingSolver(flag), *reason = NULL;
   int code = 0;
-  if (mem->fatal)
-    return cpReport(&mem->log, mem->fatal, mem->function,
-                    "%s; the last good state is that of t = %.15g%s", mem->text, mem->tgood, again);
-  if (flag == CV_CONV_FAILURE && mem->cause)
-    return cpReport(&mem->log, mem->cause, mem->function,
-                    "every attempt of the step from t = %.15g failed: %s%s", mem->tgood, mem->text,
+  if (mem->failure.fatal)
+    return cpReport(&mem->base.log, mem->failure.fatal, mem->function,
+                    "%s; the last good state is that of t = %.15g%s", mem->base.text, mem->base.t,
                     again);
+  if (flag == CV_CONV_FAILURE && mem->failure.cause)
+    return cpReport(&mem->base.log, mem->failure.cause, mem->function,
+                    "every attempt of the step from t = %.15g failed: %s%s", mem->base.t,
+                    mem->base.text, again);
   if (modelFailed(mem, flag, &code, &reason))
-    return cpReport(&mem->log, code, mem->function,
-                    "%s; the last good state is that of t = %.15g%s", reason, mem->tgood, again);
+    return cpReport(&mem->base.log, code, mem->function,
+                    "%s; the last good state is that of t = %.15g%s", reason, mem->base.t, again);
   if (mem->cvodes.text[0])
-    return cpReport(&mem->log, flag, mem->function, "%s%s%s", mem->cvodes.text, lacking, again);
+    return cpReport(&mem->base.log, flag, mem->function, "%s%s%s", mem->cvodes.text, lacking, again);
   char *name = CVodeGetReturnFlagName(flag); /* NONE for some */
-  cpWrite(mem->log.text, "CVode returned %s (%d) at t = %.15g%s%s%s", name ? name : "an error",
-          flag, mem->tgood, lacking[0] ? ":" : "", lacking, again);
-  if (mem->log.handler) mem->log.handler(flag, mem->function, mem->log.text, mem->log.data);
+  cpWrite(mem->base.log.text, "CVode returned %s (%d) at t = %.15g%s%s%s", name ? name : "an error",
+          flag, mem->base.t, lacking[0] ? ":" : "", lacking, again);
+  if (mem->base.log.handler)
+    mem->base.log.handler(flag, mem->function, mem->base.log.text, mem->base.log.data);
   free(name);
   return flag;
 }
 
 /* CVODES does not tell whether it has been given tolerances, but asks for them first of all. */
 static int lackTolerances(CPodeMem mem) {
-  mem->tol.kind = CP_TOL_NONE;
-  return cpReport(&mem->log, CP_NO_INIT, mem->function,
+  mem->base.tol.kind = CP_TOL_NONE;
+  return cpReport(&mem->base.log, CP_NO_INIT, mem->function,
                   "set tolerances first (CPodeSStolerances)%s%s", mem->cvodes.text[0] ? ": " : "",
                   mem->cvodes.text);
 }
@@ -222,7 +218,7 @@ static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrea
 static int bypassed(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   restoreState(mem, yout, tret);
   return cpReport(
-      &mem->log, CP_BYPASSED, mem->function,
+      &mem->base.log, CP_BYPASSED, mem->function,
       "CVODES stepped without calling the projecting solver: sensitivities need CV_STAGGERED or "
       "CV_STAGGERED1, and a nonlinear solver is set with CPodeSetNonlinearSolver%s",
       afterRestart(mem));
@@ -231,21 +227,21 @@ static int bypassed(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
 /* The state is projected, the sensitivities are not. */
 static int bypassedBySens(CPodeMem mem) {
   return cpReport(
-      &mem->log, CP_BYPASSED, mem->function,
+      &mem->base.log, CP_BYPASSED, mem->function,
       "CVODES stepped without calling the projecting solver of the sensitivities: theirs "
       "is set with CPodeSetSensNonlinearSolver; re-initialise them (CPodeReInit, "
       "CPodeSensReInit)");
 }
 
 static int refuseLostCheckpoints(CPodeMem mem) {
-  if (!mem->adjoint_lost || !cpAdjointRenew(mem, 1, CV_HERMITE)) return CP_SUCCESS;
-  return cpReport(&mem->log, CP_MEM_FAIL, mem->function, "no memory for checkpoints");
+  if (!mem->checkpoints.lost || !cpAdjointRenew(mem, 1, CV_HERMITE)) return CP_SUCCESS;
+  return cpReport(&mem->base.log, CP_MEM_FAIL, mem->function, "no memory for checkpoints");
 }
 
 static int refuseRepeated(CPodeMem mem) {
-  if (!mem->has_repeated) return CP_SUCCESS;
+  if (!mem->checkpoints.repeated) return CP_SUCCESS;
   return cpReport(
-      &mem->log, CP_TOO_LATE, mem->function,
+      &mem->base.log, CP_TOO_LATE, mem->function,
       "a backward problem has had earlier steps repeated: CVODES stands at the end of these, call "
       "CPodeReInit first");
 }
@@ -253,7 +249,7 @@ static int refuseRepeated(CPodeMem mem) {
 /* CVODES reads what its weight function needs at the first step only: functions set later get NULL. */
 static int refuseLateTolerances(CPodeMem mem, long int nst) {
   if (mem->tol_is_new && nst > 0)
-    return cpReport(&mem->log, CP_TOO_LATE, mem->function,
+    return cpReport(&mem->base.log, CP_TOO_LATE, mem->function,
                     "tolerances were set after the first step: CPodeReInit makes them valid");
   mem->tol_is_new = 0;
   return CP_SUCCESS;
@@ -269,9 +265,9 @@ static int refuseLateTolerances(CPodeMem mem, long int nst) {
 
 /* Is the first step to be made towards *near, before tout? */
 static int startsAtRoot(const CPodeMem mem, sunrealtype tout, long int nst, sunrealtype *near) {
-  const sunrealtype part = FIRST_PART * mem->motion, way = tout - mem->t0;
-  *near = mem->t0 + copysign(part, way);
-  return nst == 0 && fabs(way) > part && fabs(*near - mem->t0) > CLOSE * fabs(mem->t0);
+  const sunrealtype part = FIRST_PART * mem->root.motion, way = tout - mem->base.t0;
+  *near = mem->base.t0 + copysign(part, way);
+  return nst == 0 && fabs(way) > part && fabs(*near - mem->base.t0) > CLOSE * fabs(mem->base.t0);
 }
 
 /* ncheck: by CVodeF, whose steps have to come out the same again; NULL: by CVode. nst: steps taken. */
@@ -279,8 +275,8 @@ static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *t
                    int *ncheck, long int nst) {
   sunrealtype near;
   int result = CP_SUCCESS, done = 0;
-  mem->holding    = 1;
-  mem->repeatable = ncheck != NULL;
+  mem->holding                = 1;
+  mem->checkpoints.repeatable = ncheck != NULL;
   /* Checkpoints begin with the first step. After a start that failed, or another one, CVodeF would
    * interpolate in a step that does not exist. */
   if (ncheck && nst == 0) CVodeAdjReInit(mem->cvode_mem);
@@ -300,10 +296,10 @@ static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *t
 int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,
           const char *function) {
   long int nst = 0, nst_before = 0;
-  int flag = checkArguments(mem, tout, yout, tret, itask, function);
+  int flag = cpStepperCheckCall((CPStepper)mem, tout, yout, tret, itask, function);
   if (flag) return flag;
-  const int unknown = mem->tol.kind == CP_TOL_NONE; /* CVODES may have its own */
-  if (unknown) mem->tol.kind = CP_TOL_CVODES;
+  const int unknown = mem->base.tol.kind == CP_TOL_NONE; /* CVODES may have its own */
+  if (unknown) mem->base.tol.kind = CP_TOL_CVODES;
   mem->function = function;
   flag          = cpRefuseOtherVectors(mem, function);
   if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
@@ -311,31 +307,31 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   if (!flag) flag = checkTime(mem, tout, itask, nst_before);
   if (!flag) flag = refuseLateTolerances(mem, nst_before);
   if (!flag) flag = refuseUserData(mem);
-  if (!flag && mem->P) flag = refuseInequalities(mem);
+  if (!flag && mem->base.P) flag = refuseInequalities(mem);
   if (!flag) flag = CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
   if (!flag && ncheck) flag = refuseLostCheckpoints(mem);
   if (!flag) flag = checkStart(mem, nst_before);
   if (flag) {
-    if (unknown) mem->tol.kind = CP_TOL_NONE;
-    N_VScale(1.0, mem->ygood, yout);
-    *tret = mem->tgood;
+    if (unknown) mem->base.tol.kind = CP_TOL_NONE;
+    N_VScale(1.0, mem->base.y, yout);
+    *tret = mem->base.t;
     return flag;
   }
 
   if (isPassed(mem, tout, itask, nst_before)) return outputAt(mem, tout, yout, tret);
   const long int nsolves_before = mem->nsolves;
-  mem->cause = mem->fatal = mem->nls.initialized = 0;
-  mem->cvodes.text[0]                            = '\0';
+  mem->failure.cause = mem->failure.fatal = mem->nls.initialized = 0;
+  mem->cvodes.text[0]                                            = '\0';
   const int result = advance(mem, tout, yout, tret, itask, ncheck, nst_before);
 
   if (result < 0) return failedCall(mem, result, unknown, yout, tret);
-  if (result == CV_ROOT_RETURN) mem->troot = *tret;
+  if (result == CV_ROOT_RETURN) mem->root.t = *tret;
   flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
   if (flag) return flag;
   if (nst - nst_before > mem->nsolves - nsolves_before) return bypassed(mem, yout, tret);
-  if (mem->expect_rejected >= 0 && nst > mem->expect_rejected) {
+  if (mem->attempt.expect_rejected >= 0 && nst > mem->attempt.expect_rejected) {
     restoreState(mem, yout, tret);
-    return cpReport(&mem->log, CP_SELFCHECK_FAIL, mem->function,
+    return cpReport(&mem->base.log, CP_SELFCHECK_FAIL, mem->function,
                     "CVODES accepted a step that its error test was to reject (is "
                     "CVodeSetNonlinConvCoef used?)");
   }
@@ -347,10 +343,7 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   cpPendingClear(mem);
   if (mem->sens.data && mem->sens.bypassed(mem->sens.data, nst - nst_before))
     return bypassedBySens(mem);
-  if (mem->step) {
-    cpWarnOfFloor(mem->step, &mem->floor_told, mem->tgood, &mem->log, mem->function);
-    cpWarnOfRank(mem->step, mem->tgood, &mem->log, mem->function);
-  }
+  cpStepperWarn(&mem->base, mem->function);
   flag = cpProjectOutput(mem, *tret, yout, mem->function,
                          result == CV_ROOT_RETURN    ? " (CV_ROOT_RETURN)"
                          : result == CV_TSTOP_RETURN ? " (CV_TSTOP_RETURN)"

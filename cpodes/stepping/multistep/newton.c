@@ -22,7 +22,7 @@
  * multiplied by the stiffness |F_0| / |d_0|: then it is the residual that has to be small. As the
  * iterations are few, that also makes CVODES ask for new derivatives in time. bench/tuning.c (newton)
  * measures it. */
-#include "integrator_impl.h"
+#include "multistep_impl.h"
 
 #include <math.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>

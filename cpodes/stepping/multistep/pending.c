@@ -6,7 +6,7 @@
  * a grown failure counter or a smaller step: CVODES never retries without one. (A re-initialised
  * memory or a restored adjoint checkpoint may have the step count by chance, but neither mark.)
  */
-#include "integrator_impl.h"
+#include "multistep_impl.h"
 
 #include <math.h>
 
@@ -21,14 +21,14 @@ void cpPendingClear(CPodeMem mem) { mem->pending.active = 0; }
 
 void cpPendingSet(CPodeMem mem, const CPAttempt *a) {
   CPPending *p = &mem->pending;
-  cpCopy(p->delta, mem->delta);
+  cpCopy(p->delta, mem->base.delta);
   p->active = 1;
   p->mark   = cpMark(a);
 }
 
 static void takeBack(CPodeMem mem, N_Vector zn0) {
   cpSubtract(zn0, mem->pending.delta, zn0);
-  mem->stats.ntakenback++;
+  mem->base.stats.ntakenback++;
 }
 
 void cpPendingResolve(CPodeMem mem, const CPAttempt *a) {

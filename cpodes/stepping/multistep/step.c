@@ -6,10 +6,10 @@
  * tries again.
  *
  * Return codes of solve: 0; SUN_NLS_CONV_RECVR and CP_CV_RHSFUNC_RECVR (CVODES loops for ever on
- * other positive ones); negative: fatal, mem->fatal and mem->text say why if the projection was the
+ * other positive ones); negative: fatal, mem->failure.fatal and mem->base.text say why if the projection was the
  * cause.
  */
-#include "integrator_impl.h"
+#include "multistep_impl.h"
 
 #include <float.h>
 #include <math.h>
@@ -20,15 +20,17 @@
 
 /* ---- the projection ---- */
 
-static int everyStepIsProjected(CPodeMem mem) { return mem->frequency == 1 && !mem->test_cnstr; }
+static int everyStepIsProjected(CPodeMem mem) {
+  return mem->frequency == 1 && !mem->base.test_cnstr;
+}
 
 /* Next to a singular position one direction counts as normal in which a state that is off keeps moving: its error is to be
  * seen. */
 #define NARROW 0.1
 
 static int isNarrow(CPodeMem mem) {
-  return mem->lmm == CV_ADAMS && cpCarriesOver(mem) && !mem->P->user_kind && mem->step->valid &&
-         cpWorkSine(mem->step) < NARROW;
+  return mem->lmm == CV_ADAMS && cpCarriesOver(mem) && !mem->base.P->user_kind &&
+         mem->base.step->valid && cpWorkSine(mem->base.step) < NARROW;
 }
 
 /* Does the correction enter the whole history, as part of what the solver returns? With BDF that damps the component
@@ -48,12 +50,12 @@ static int entersHistory(CPodeMem mem) {
   if (mem->lmm != CV_BDF || !everyStepIsProjected(mem) || !cpCarriesOver(mem) ||
       CVodeGetLastOrder(mem->cvode_mem, &q))
     return 0;
-  return mem->uncut_attempt >= q;
+  return mem->attempt.uncut >= q;
 }
 
 /* All three norms by which CVODES chooses step and order must be of one kind (norms.c). */
 static CPErrEst errEstMode(CPodeMem mem) {
-  if (mem->errest != CP_ERREST_DEFAULT) return mem->errest;
+  if (mem->base.errest != CP_ERREST_DEFAULT) return mem->base.errest;
   return everyStepIsProjected(mem) && mem->norms.possible && !isNarrow(mem) ? CP_ERREST_PROJECTED
                                                                             : CP_ERREST_UNPROJECTED;
 }
@@ -70,120 +72,96 @@ static int handOverNorm(CPodeMem mem, N_Vector err, N_Vector ewt) {
   return mem->nls.ctest(mem->nls.wrapper, err, err, CP_CANNOT_MISS, ewt, mem->nls.ctest_data);
 }
 
-/* The estimate at the projected state, into err, and which norm CVODES gets. tested: in, ||ycor||; out, the
- * one that it tests. */
+/* The estimate at the projected state, into err, whose norm CVODES gets. norm: of what CVODES tests; 0 where it may find
+ * out by itself, since what it rejects is gone with ycor. */
 static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt,
-                        sunrealtype *tested) {
-  const CPErrEst mode = mem->norms.mode;
-  if (mode == CP_ERREST_UNPROJECTED || (mode == CP_ERREST_ACCEPTANCE && mem->tq2 * *tested <= 1.0))
-    return CP_SUCCESS;
-  int flag = cpProjectEstimate(mem->step, a->t, mem->y, ewt, ycor, mem->err);
+                        sunrealtype *norm) {
+  const CPStepper s = &mem->base;
+  const int flag    = cpProjectEstimate(mem, ewt, ycor, s->err);
   if (flag) return cpFailedProjection(mem, a, flag);
-  mem->stats.nerrproj++;
-  if (mem->norms.factor != 1.0) N_VScale(mem->norms.factor, mem->err, mem->err);
-  if (!cpVectorFinite(mem->err)) {
-    cpWrite(mem->text, "at t = %.15g: the projected error estimate is not finite", a->t);
+  s->stats.nerrproj++;
+  if (mem->norms.factor != 1.0) N_VScale(mem->norms.factor, s->err, s->err);
+  if (!cpVectorFinite(s->err)) {
+    cpWrite(s->text, "at t = %.15g: the projected error estimate is not finite", a->t);
     return cpFailed(mem, a, -CP_PROJ_NONFINITE);
   }
-  mem->err_valid = 1;
-  if (mode == CP_ERREST_ACCEPTANCE || !mem->enters) {
-    const sunrealtype norm = cpWrmsNorm(mem->err, ewt);
-    if (mode == CP_ERREST_ACCEPTANCE && mem->tq2 * norm > 1.0) return CP_SUCCESS;
-    *tested = norm; /* else CVODES may find out: what it rejects is gone with ycor */
-  }
-  if (handOverNorm(mem, mem->err, ewt) == CP_SUCCESS) return CP_SUCCESS;
-  cpWrite(mem->text, "at t = %.15g: the projected error estimate has no finite norm", a->t);
+  mem->attempt.err_valid = 1;
+  if (!mem->attempt.enters) *norm = cpWrmsNorm(s->err, ewt);
+  if (handOverNorm(mem, s->err, ewt) == CP_SUCCESS) return CP_SUCCESS;
+  cpWrite(s->text, "at t = %.15g: the projected error estimate has no finite norm", a->t);
   /* the test's own positive return would have the step repeated for ever */
   return cpFailed(mem, a, -CP_PROJ_NONFINITE);
 }
 
-/* The bound is for the drift of one step: after steps that were left alone no smaller step would
- * help. */
-static int tooLarge(CPodeMem mem, const CPAttempt *a, sunrealtype correction) {
-  cpExplainCorrection(mem->step, a->t, correction, mem->max_correction, "CPode", mem->text);
-  mem->stats.nlargecorr++;
-  return cpFailed(mem, a, -CP_PROJ_CORRECTION);
-}
-
-/* y -> y + delta. */
+/* y -> y + delta. The bound is for the drift of one step: after steps that were left alone no smaller step would help. */
 static int projectState(CPodeMem mem, const CPAttempt *a, N_Vector ewt, int *moved) {
-  cpCopy(mem->delta, mem->y);
-  int flag = cpProject(mem->step, a->t, mem->y, ewt, mem->test_cnstr, moved);
-  if (flag) return cpFailedProjection(mem, a, flag);
-  mem->stats.violation = mem->step->violation;
-  if (!*moved) return CP_SUCCESS;
-  cpSubtract(mem->y, mem->delta, mem->delta);
-  const sunrealtype correction = cpWrmsNorm(mem->delta, ewt);
-  const int bounded            = mem->since == 0 || a->nst == 0;
-  if (!(correction <= (bounded ? mem->max_correction : DBL_MAX)))
-    return tooLarge(mem, a, correction);
-  mem->stats.nproj++;
-  mem->stats.correction    = correction;
-  mem->stats.maxcorrection = fmax(mem->stats.maxcorrection, correction);
-  return CP_SUCCESS;
+  const int bounded = mem->last.since == 0 || a->nst == 0;
+  const int flag    = cpStepperProject(&mem->base, a->t, mem->attempt.y, ewt,
+                                    bounded ? mem->base.max_correction : DBL_MAX, moved);
+  return flag ? cpRejected(mem, a, flag) : CP_SUCCESS;
 }
 
 /* Will CVODES' error test reject the attempt? Then nothing of the projection may stay in its state.
  */
 static int surelyRejected(CPodeMem mem, const CPAttempt *a, sunrealtype norm) {
-  if (!(mem->tq2 * norm > SURELY_REJECTED)) return 0;
-  mem->expect_rejected = a->nst;
+  if (!(mem->attempt.tq2 * norm > SURELY_REJECTED)) return 0;
+  mem->attempt.expect_rejected = a->nst;
   return 1;
 }
 
 static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt) {
-  const CPErrEst mode = mem->norms.mode;
-  int moved           = 0;
-  sunrealtype norm    = mode == CP_ERREST_PROJECTED ? 0.0 : cpWrmsNorm(ycor, ewt);
+  const int projects = mem->norms.mode == CP_ERREST_PROJECTED;
+  int moved          = 0;
+  sunrealtype norm   = projects ? 0.0 : cpWrmsNorm(ycor, ewt);
   if (!isfinite(norm)) return cpFailedInner(mem, a, ycor, SUN_NLS_CONV_RECVR);
-  if (mode == CP_ERREST_UNPROJECTED && surelyRejected(mem, a, norm)) return CP_SUCCESS;
+  if (!projects && surelyRejected(mem, a, norm)) return CP_SUCCESS;
   int flag = projectState(mem, a, ewt, &moved);
-  if (!flag && moved) flag = projectError(mem, a, ycor, ewt, &norm);
+  if (!flag && moved && projects) flag = projectError(mem, a, ycor, ewt, &norm);
   if (flag) return flag;
-  if (!moved) mem->stats.nskipped++;
+  if (!moved) mem->base.stats.nskipped++;
   if (!moved || surelyRejected(mem, a, norm)) return CP_SUCCESS;
-  mem->projected = 1;
-  if (mem->enters) {
-    cpAdd(ycor, mem->delta, ycor);
-    mem->entered = 1;
+  mem->attempt.projected = 1;
+  if (mem->attempt.enters) {
+    cpAdd(ycor, mem->base.delta, ycor);
+    mem->attempt.entered = 1;
   } else {
-    cpAdd(a->ypred, mem->delta, a->ypred);
+    cpAdd(a->ypred, mem->base.delta, a->ypred);
     cpPendingSet(mem, a);
   }
-  cpAdd(a->ypred, ycor, mem->y); /* as CVODES will add it up, to the last bit */
+  cpAdd(a->ypred, ycor, mem->attempt.y); /* as CVODES will add it up, to the last bit */
   return CP_SUCCESS;
 }
 
 /* ---- the solver ---- */
 
 void cpSettle(CPodeMem mem, long int nst) {
-  if (!mem->have_attempt || nst <= mem->nst_attempt) return;
-  N_Vector y         = mem->ygood;
-  mem->ygood         = mem->y;
-  mem->y             = y;
-  mem->tgood         = mem->t;
-  mem->since         = mem->projected ? 0 : mem->since + 1;
-  mem->uncut         = mem->uncut_attempt;
-  mem->have_attempt  = 0;
-  mem->have_estimate = 1;
-  cpWorkAccepted(mem->step);
+  if (!mem->attempt.complete || nst <= mem->attempt.nst) return;
+  N_Vector y              = mem->base.y;
+  mem->base.y             = mem->attempt.y;
+  mem->attempt.y          = y;
+  mem->base.t             = mem->attempt.t;
+  mem->last.since         = mem->attempt.projected ? 0 : mem->last.since + 1;
+  mem->last.uncut         = mem->attempt.uncut;
+  mem->attempt.complete   = 0;
+  mem->last.have_estimate = 1;
+  cpWorkAccepted(mem->base.step);
 }
 
-int cpCarriesOver(CPodeMem mem) { return mem->holding && !mem->repeatable; }
+int cpCarriesOver(CPodeMem mem) { return mem->holding && !mem->checkpoints.repeatable; }
 
 /* Is the state of this attempt to be projected? Where nothing may be carried over, neither factors nor
  * the count of steps are. */
 static int isDue(CPodeMem mem, const CPAttempt *a) {
-  if (!mem->P) return 0;
-  if (cpCarriesOver(mem)) return mem->since + 1 >= mem->frequency;
-  mem->step->valid = 0;
+  if (!mem->base.P) return 0;
+  if (cpCarriesOver(mem)) return mem->last.since + 1 >= mem->frequency;
+  mem->base.step->valid = 0;
   return a->nst % mem->frequency == 0;
 }
 
 /* Factors grow older with each step, projected or not. */
 static void leaveAlone(CPodeMem mem) {
-  mem->stats.nskipped++;
-  mem->step->age++;
+  mem->base.stats.nskipped++;
+  mem->base.step->age++;
 }
 
 /* Is the step shorter than the newest accepted one, by more than the roundoff of a->h = gamma / rl1? */
@@ -204,29 +182,29 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   if (!flag) flag = cpSelfCheck(mem, &a);
   if (!flag) flag = cpCheckStartLate(mem, &a, ewt);
   if (flag) return cpFatal(mem, flag);
-  if (a.nst == mem->nst_attempt && a.netf > mem->netf_attempt && (flag = cpFailedTest(mem, &a)))
+  if (a.nst == mem->attempt.nst && a.netf > mem->attempt.netf && (flag = cpFailedTest(mem, &a)))
     return flag;
   cpPendingResolve(mem, &a);
   if (mem->sens.data) mem->sens.attempt(mem->sens.data, &a);
   cpSettle(mem, a.nst);
   if (a.nst == 0) cpAdoptTolerances(mem, ewt);
-  mem->t               = a.t;
-  mem->begin           = a.t - a.h;
-  mem->nst_attempt     = a.nst;
-  mem->netf_attempt    = a.netf;
-  mem->have_attempt    = 0;
-  mem->projected       = 0;
-  mem->err_valid       = 0;
-  mem->have_estimate   = 0;
-  mem->uncut_attempt   = isCut(mem, &a) ? 0 : mem->uncut + 1;
-  mem->enters          = entersHistory(mem);
-  mem->entered         = 0;
-  mem->expect_rejected = -1;
-  mem->setup_due       = callLSetup;
-  mem->tq2             = mem->coef / tol; /* tol = nlscoef / tq[2] */
-  cpWorkAttempt(mem->step);
+  mem->attempt.t               = a.t;
+  mem->attempt.begin           = a.t - a.h;
+  mem->attempt.nst             = a.nst;
+  mem->attempt.netf            = a.netf;
+  mem->attempt.complete        = 0;
+  mem->attempt.projected       = 0;
+  mem->attempt.err_valid       = 0;
+  mem->last.have_estimate      = 0;
+  mem->attempt.uncut           = isCut(mem, &a) ? 0 : mem->last.uncut + 1;
+  mem->attempt.enters          = entersHistory(mem);
+  mem->attempt.entered         = 0;
+  mem->attempt.expect_rejected = -1;
+  mem->attempt.setup_due       = callLSetup;
+  mem->attempt.tq2             = mem->coef / tol; /* tol = nlscoef / tq[2] */
+  cpWorkAttempt(mem->base.step);
 
-  mem->norms.mode = mem->P ? errEstMode(mem) : CP_ERREST_UNPROJECTED;
+  mem->norms.mode = mem->base.P ? errEstMode(mem) : CP_ERREST_UNPROJECTED;
   mem->norms.factor =
       mem->norms.mode == CP_ERREST_PROJECTED && mem->norms.possible && mem->lmm == CV_BDF
           ? BDF_FACTOR
@@ -235,15 +213,16 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
                          cvode_mem);
   if (flag) return cpFailedInner(mem, &a, ycor, flag);
 
-  cpAdd(a.ypred, ycor, mem->y);
-  mem->have_attempt = 1;
+  cpAdd(a.ypred, ycor, mem->attempt.y);
+  mem->attempt.complete = 1;
   if (isDue(mem, &a)) flag = projectStep(mem, &a, ycor, ewt);
-  else if (mem->P) leaveAlone(mem);
-  if (!flag && !mem->projected && !isfinite(cpWrmsNorm(ycor, ewt))) /* which CVODES tests then */
+  else if (mem->base.P) leaveAlone(mem);
+  if (!flag && !mem->attempt.projected &&
+      !isfinite(cpWrmsNorm(ycor, ewt))) /* which CVODES tests then */
     flag = cpFailedInner(mem, &a, ycor, SUN_NLS_CONV_RECVR);
-  if (flag) mem->have_attempt = 0;
-  else mem->cause = 0;
-  if (!flag && mem->err_valid && mem->norms.mode == CP_ERREST_PROJECTED)
+  if (flag) mem->attempt.complete = 0;
+  else mem->failure.cause = 0;
+  if (!flag && mem->attempt.err_valid && mem->norms.mode == CP_ERREST_PROJECTED)
     cpOrderNormsBegin(mem, &a, ewt);
   return flag;
 }
