@@ -1,11 +1,17 @@
-# cpodes_add_example(name): the program examples/name.c, which checks itself; run as a test.
+# cpodes_add_example(name [VALGRIND_LONG]): the program examples/name.c, which checks itself; run as a test.
+# VALGRIND_LONG: its run under valgrind is labelled long.
 function(cpodes_add_example name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "VALGRIND_LONG" "" "")
+  set(memcheck_labels "")
+  if(arg_VALGRIND_LONG)
+    list(APPEND memcheck_labels long)
+  endif()
   add_executable(example_${name} ${name}.c)
   cpodes_target_defaults(example_${name})
   set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name})
-  target_link_libraries(example_${name} PRIVATE cpodes_models cpodes::cpodes)
+  target_link_libraries(example_${name} PRIVATE cpodes_models cpodes::model)
   if(CPODES_TESTS)
     cpodes_add_test(example.${name} example example_${name} 120)
-    cpodes_add_memcheck(example.${name} example_${name})
+    cpodes_add_memcheck(example.${name} example_${name} ${memcheck_labels})
   endif()
 endfunction()

@@ -1,7 +1,9 @@
 # Functions that register tests and examples. All programs are built by the target "all"; CTest labels
 # group them: unit, reference, example, client, headers; thread for those that run integrators in several
-# threads, slow for those that take more than some seconds. `ctest -C memcheck` runs, on top, a
-# copy of each unit test (unless slow), reference test and example under valgrind.
+# threads, slow for those that take more than some seconds, long for those that scripts/test leaves to its
+# later stages. `ctest -C memcheck` runs, on top, a copy of each unit test (unless slow), reference test and
+# example under valgrind; the label long marks those that take more than half a minute there and reach no
+# line of the library that the others do not reach.
 
 find_program(CPODES_VALGRIND valgrind)
 find_program(CPODES_SETARCH setarch)
@@ -64,10 +66,11 @@ function(cpodes_add_check_program target)
   cpodes_target_defaults(${target})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/test")
   target_link_libraries(
-    ${target} PRIVATE test_support cpodes_models cpodes::cpodes_static ${cpodes_private_libraries})
+    ${target} PRIVATE test_support cpodes_models cpodes::model_static ${cpodes_private_libraries})
 endfunction()
 
-# memcheck.<test>: the program of target under valgrind, with `ctest -C memcheck`.
+# cpodes_add_memcheck(test target [more labels]): memcheck.<test> is the program of target under valgrind, with
+# `ctest -C memcheck`.
 function(cpodes_add_memcheck test target)
   if(NOT CPODES_VALGRIND OR CPODES_SANITIZE)
     return()
@@ -79,17 +82,18 @@ function(cpodes_add_memcheck test target)
       ${CPODES_VALGRIND} --quiet --error-exitcode=99 --leak-check=full
       --show-leak-kinds=definite,indirect,possible --errors-for-leak-kinds=definite,indirect,possible
       --suppressions=${PROJECT_SOURCE_DIR}/test/openmp.supp $<TARGET_FILE:${target}>)
-  set_tests_properties(memcheck.${test} PROPERTIES LABELS memcheck TIMEOUT 900 ENVIRONMENT
+  set_tests_properties(memcheck.${test} PROPERTIES LABELS "memcheck;${ARGN}" TIMEOUT 900 ENVIRONMENT
                                                    "${cpodes_memcheck_environment}")
 endfunction()
 
-# cpodes_add_unit_test(part/name [more sources] [SLOW] [THREADS] [WRAP functions])
+# cpodes_add_unit_test(part/name [more sources] [SLOW] [VALGRIND_LONG] [THREADS] [WRAP functions])
 #
-# A Check program test/unit/part/name.c, test "unit.part.name". SLOW: not under valgrind. THREADS: links
-# threads, and runs under the thread sanitizer. WRAP malloc: calls of malloc in the library and the
-# test go to the test's __wrap_malloc, which finds the real one as __real_malloc.
+# A Check program test/unit/part/name.c, test "unit.part.name". SLOW: it does not run under valgrind.
+# VALGRIND_LONG: its run under valgrind is labelled long. THREADS: it links threads, and runs under the thread
+# sanitizer. WRAP malloc: calls of malloc in the library and the test go to the test's __wrap_malloc, which
+# finds the real one as __real_malloc.
 function(cpodes_add_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW;THREADS" "" "WRAP")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW;VALGRIND_LONG;THREADS" "" "WRAP")
   string(REPLACE "/" "_" target "test_${name}")
   string(REPLACE "/" "." test "${name}")
   cpodes_add_check_program(${target} ${name}.c ${arg_UNPARSED_ARGUMENTS})
@@ -97,8 +101,12 @@ function(cpodes_add_unit_test name)
     target_link_options(${target} PRIVATE LINKER:--wrap=${function})
   endforeach()
   set(labels "")
+  set(memcheck_labels "")
   if(arg_SLOW)
     list(APPEND labels slow)
+  endif()
+  if(arg_VALGRIND_LONG)
+    list(APPEND memcheck_labels long)
   endif()
   if(arg_THREADS)
     list(APPEND labels thread)
@@ -107,21 +115,30 @@ function(cpodes_add_unit_test name)
   endif()
   cpodes_add_test(unit.${test} unit ${target} 300 ${labels})
   if(NOT arg_SLOW)
-    cpodes_add_memcheck(${test} ${target})
+    cpodes_add_memcheck(${test} ${target} ${memcheck_labels})
   endif()
 endfunction()
 
-# cpodes_add_reference_test(name [SLOW]): a Check program test/reference/name.c that compares with stored
-# trajectories; CPODES_REFERENCE_DIR is their directory.
+# cpodes_add_reference_test(name [SLOW] [LONG] [VALGRIND_LONG]): a Check program test/reference/name.c that compares
+# with stored trajectories; CPODES_REFERENCE_DIR is their directory. SLOW: it does not run under valgrind. LONG: the
+# test itself is labelled long, VALGRIND_LONG: its run under valgrind.
 function(cpodes_add_reference_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW" "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW;LONG;VALGRIND_LONG" "" "")
+  set(labels "")
+  if(arg_LONG)
+    list(APPEND labels long)
+  endif()
+  set(memcheck_labels "")
+  if(arg_VALGRIND_LONG)
+    list(APPEND memcheck_labels long)
+  endif()
   cpodes_add_check_program(reference_${name} ${name}.c)
   target_link_libraries(reference_${name} PRIVATE reference_support)
   target_compile_definitions(reference_${name}
                              PRIVATE CPODES_REFERENCE_DIR="${PROJECT_SOURCE_DIR}/test/reference")
-  cpodes_add_test(reference.${name} reference reference_${name} 600)
+  cpodes_add_test(reference.${name} reference reference_${name} 600 ${labels})
   if(NOT arg_SLOW)
-    cpodes_add_memcheck(reference.${name} reference_${name})
+    cpodes_add_memcheck(reference.${name} reference_${name} ${memcheck_labels})
   endif()
 endfunction()
 

@@ -1,7 +1,7 @@
 #include "options.h"
 
 #include "command.h"
-#include "models/module.h"
+#include "module.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -200,7 +200,8 @@ static const CPModelType *find_model(const char *name) {
   return type;
 }
 
-int choose_model(const char *name, const char *const *settings, int count, ModelChoice *choice) {
+static int choose_model(const char *name, const char *const *settings, int count,
+                        ModelChoice *choice) {
   choice->type = find_model(name);
   if (!choice->type) return -1;
   for (int i = 0; i < choice->type->nparameters; i++)
@@ -208,4 +209,42 @@ int choose_model(const char *name, const char *const *settings, int count, Model
   for (int i = 0; i < count; i++)
     if (set_parameter(choice, settings[i])) return -1;
   return 0;
+}
+
+static error_t take_setting(ModelArguments *a, const char *text) {
+  if (a->nsettings == MOST_SETTINGS) {
+    complain("--param is given more than %d times", MOST_SETTINGS);
+    return EINVAL;
+  }
+  a->setting[a->nsettings++] = text;
+  return 0;
+}
+
+static error_t take_model(ModelArguments *a, const char *name) {
+  if (a->model) {
+    complain("there is one model too many: \"%s\" and \"%s\"", a->model, name);
+    return EINVAL;
+  }
+  a->model = name;
+  return 0;
+}
+
+static error_t find(ModelArguments *a) {
+  if (a->model) return choose_model(a->model, a->setting, a->nsettings, &a->choice) ? EINVAL : 0;
+  complain("a model is missing; `cpodes list` names those there are");
+  return EINVAL;
+}
+
+error_t take_model_arguments(ModelArguments *a, int key, const char *text) {
+  switch (key) {
+  case 'p': return take_setting(a, text);
+  case ARGP_KEY_ARG: return take_model(a, text);
+  case ARGP_KEY_END: return find(a);
+  case ARGP_KEY_INIT:
+  case ARGP_KEY_FINI:
+  case ARGP_KEY_SUCCESS:
+  case ARGP_KEY_ERROR:
+  case ARGP_KEY_NO_ARGS: return 0;
+  default: return ARGP_ERR_UNKNOWN;
+  }
 }

@@ -43,6 +43,12 @@ void cpMatFree(CPMat *A) {
   *A = (CPMat){0};
 }
 
+static void freeMat(void *A) { cpMatFree(A); }
+
+int cpMatOwn(CPArena *arena, CPMat *A) {
+  return cpArenaOwn(arena, A, freeMat) ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
 size_t cpMatEntries(const CPMat *A) {
   return A->start ? A->start[A->cols] : (size_t)A->rows * (size_t)A->cols;
 }
@@ -98,74 +104,81 @@ void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double 
 
 /* ---- patterns ---- */
 
-/* Merges the rows of column j of A and B; returns how many, and writes them if row is not NULL. */
-static size_t mergeColumn(const CPMat *A, const CPMat *B, int j, int *row) {
-  size_t a = A->start[j], b = B->start[j], count = 0;
-  while (a < A->start[j + 1] || b < B->start[j + 1]) {
-    const int ra = a < A->start[j + 1] ? A->row[a] : A->rows;
-    const int rb = b < B->start[j + 1] ? B->row[b] : B->rows;
-    if (row) row[count] = ra < rb ? ra : rb;
-    count++;
-    a += ra <= rb;
-    b += rb <= ra;
+void cpPlacesAdd(CPPlaces *list, int i, int j) {
+  if (list->count == list->room) {
+    const size_t room = list->failed ? 0 : 2 * list->room + 64;
+    int(*grown)[2]    = room ? realloc(list->place, room * sizeof *grown) : NULL;
+    list->failed      = !grown;
+    if (!grown) return;
+    list->place = grown;
+    list->room  = room;
   }
-  return count;
+  list->place[list->count][0]   = i;
+  list->place[list->count++][1] = j;
 }
 
-int cpMatUnion(CPMat *U, const CPMat *A, const CPMat *B) {
-  size_t entries = 0;
-  for (int j = 0; j < A->cols; j++) entries += mergeColumn(A, B, j, NULL);
-  const int flag = cpMatCreateSparse(U, A->rows, A->cols, entries);
-  for (int j = 0; !flag && j < A->cols; j++)
-    U->start[j + 1] = U->start[j] + mergeColumn(A, B, j, U->row + U->start[j]);
-  return flag;
-}
-
-int cpMatTransposePattern(CPMat *T, const CPMat *A) {
-  const int flag = cpMatCreateSparse(T, A->cols, A->rows, cpMatEntries(A));
-  if (flag) return flag;
-  for (size_t k = 0; k < cpMatEntries(A); k++) T->start[A->row[k] + 1]++;
-  for (int i = 0; i < A->rows; i++) T->start[i + 1] += T->start[i];
+void cpPlacesAddMat(CPPlaces *list, const CPMat *A, int row, int col, int transposed) {
   for (int j = 0; j < A->cols; j++)
-    for (size_t k = A->start[j]; k < A->start[j + 1]; k++) T->row[T->start[A->row[k]]++] = j;
-  for (int i = A->rows; i > 0; i--) T->start[i] = T->start[i - 1]; /* each had moved to the next */
-  T->start[0] = 0;
-  return CP_SUCCESS;
-}
-
-static int ascending(const void *a, const void *b) {
-  const int i = *(const int *)a, j = *(const int *)b;
-  return (i > j) - (i < j);
-}
-
-/* Columns that share a row with column j, marked by j + 1. */
-static size_t neighbours(const CPMat *A, const CPMat *T, int j, int *mark, int *row) {
-  size_t count = 0;
-  for (size_t k = A->start[j]; k < A->start[j + 1]; k++) {
-    const int i = A->row[k];
-    for (size_t l = T->start[i]; l < T->start[i + 1]; l++) {
-      if (mark[T->row[l]] == j + 1) continue;
-      mark[T->row[l]] = j + 1;
-      if (row) row[count] = T->row[l];
-      count++;
+    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++) {
+      const int i = cpMatRow(A, j, k);
+      cpPlacesAdd(list, row + (transposed ? j : i), col + (transposed ? i : j));
     }
-  }
-  if (row) qsort(row, count, sizeof *row, ascending);
-  return count;
 }
 
-int cpMatNormalPattern(CPMat *N, const CPMat *A) {
-  CPMat T        = {0};
-  size_t entries = 0;
-  int *mark      = calloc((size_t)A->cols + 1, sizeof *mark);
-  int flag       = mark ? cpMatTransposePattern(&T, A) : CP_MEM_FAIL;
-  for (int j = 0; !flag && j < A->cols; j++) entries += neighbours(A, &T, j, mark, NULL);
-  if (!flag) flag = cpMatCreateSparse(N, A->cols, A->cols, entries);
-  if (mark) memset(mark, 0, (size_t)A->cols * sizeof *mark);
-  for (int j = 0; !flag && j < A->cols; j++)
-    N->start[j + 1] = N->start[j] + neighbours(A, &T, j, mark, N->row + N->start[j]);
+/* Columns l and j of A share a row; mark[l] is j + 1 once (l, j) is in the list. */
+void cpPlacesAddNormal(CPPlaces *list, const CPMat *A) {
+  CPMat T          = {0};
+  CPPlaces entries = {0};
+  int *mark        = calloc((size_t)A->cols + 1, sizeof *mark);
+  cpPlacesAddMat(&entries, A, 0, 0, 1);
+  if (cpMatFromPlaces(&T, A->cols, A->rows, &entries) || !mark) list->failed = 1;
+  for (int j = 0; !list->failed && j < A->cols; j++)
+    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
+      for (size_t e = T.start[cpMatRow(A, j, k)]; e < T.start[cpMatRow(A, j, k) + 1]; e++) {
+        if (mark[T.row[e]] == j + 1) continue;
+        mark[T.row[e]] = j + 1;
+        cpPlacesAdd(list, T.row[e], j);
+      }
   free(mark);
   cpMatFree(&T);
+}
+
+/* to[] <- the places of from[] in the order of their coordinate c (0: row, 1: column), equal ones in the order of
+ * from[]. start [length + 1] is workspace, and holds zeros before. */
+static void sortPlaces(int (*from)[2], int (*to)[2], size_t count, int c, int length, size_t *start) {
+  for (size_t k = 0; k < count; k++) start[from[k][c] + 1]++;
+  for (int i = 0; i < length; i++) start[i + 1] += start[i];
+  for (size_t k = 0; k < count; k++) {
+    int *const place = to[start[from[k][c]]++];
+    place[0] = from[k][0], place[1] = from[k][1];
+  }
+}
+
+/* Sorted by rows, then by columns: places that occur twice are neighbours. */
+int cpMatFromPlaces(CPMat *A, int rows, int cols, CPPlaces *list) {
+  const size_t count = list->failed ? 0 : list->count;
+  int(*sorted)[2]    = malloc((count + 1) * sizeof *sorted);
+  size_t *start = calloc((size_t)rows + (size_t)cols + 2, sizeof *start), entries = 0;
+  int flag = list->failed || !sorted || !start ? CP_MEM_FAIL : CP_SUCCESS;
+  *A       = (CPMat){0};
+  if (!flag) {
+    sortPlaces(list->place, sorted, count, 0, rows, start);
+    sortPlaces(sorted, list->place, count, 1, cols, start + rows + 1);
+    for (size_t k = 0; k < count; k++)
+      entries += k == 0 || memcmp(list->place[k], list->place[k - 1], sizeof *sorted);
+    flag = cpMatCreateSparse(A, rows, cols, entries);
+  }
+  entries = 0;
+  for (size_t k = 0; !flag && k < count; k++) {
+    if (k > 0 && !memcmp(list->place[k], list->place[k - 1], sizeof *sorted)) continue;
+    A->row[entries++] = list->place[k][0];
+    A->start[list->place[k][1] + 1]++;
+  }
+  for (int j = 0; !flag && j < cols; j++) A->start[j + 1] += A->start[j];
+  free(start);
+  free(sorted);
+  free(list->place);
+  *list = (CPPlaces){0};
   return flag;
 }
 
@@ -235,6 +248,12 @@ void cpUserMatFree(CPUserMat *U) {
   if (U->tmpl) SUNMatDestroy(U->tmpl);
   free(U->source);
   *U = (CPUserMat){0};
+}
+
+static void freeUserMat(void *U) { cpUserMatFree(U); }
+
+int cpUserMatOwn(CPArena *arena, CPUserMat *U) {
+  return cpArenaOwn(arena, U, freeUserMat) ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
 void cpUserMatClear(CPUserMat *U) {

@@ -3,6 +3,8 @@
 #ifndef CPODES_MATRIX_H
 #define CPODES_MATRIX_H
 
+#include "cpodes/base/arena.h"
+
 #include <cpodes/cpodes_types.h>
 #include <stddef.h>
 #include <sundials/sundials_matrix.h>
@@ -23,6 +25,8 @@ int cpMatCreateSparse(CPMat *A, int rows, int cols, size_t entries);
 /* Same structure, values zero. */
 int cpMatClone(CPMat *A, const CPMat *like);
 void cpMatFree(CPMat *A);
+/* Whatever A is then, it is freed with the arena. 0 or CP_MEM_FAIL. */
+int cpMatOwn(CPArena *arena, CPMat *A);
 
 size_t cpMatEntries(const CPMat *A);
 void cpMatZero(CPMat *A);
@@ -43,10 +47,20 @@ void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, doub
 void cpMatAbsTimes(const CPMat *A, const double *x, double *y);
 void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double beta, double *y);
 
-/* Sparse patterns: their union, and that of A^T A. 0 or CP_MEM_FAIL. */
-int cpMatUnion(CPMat *U, const CPMat *A, const CPMat *B);
-int cpMatTransposePattern(CPMat *T, const CPMat *A);
-int cpMatNormalPattern(CPMat *N, const CPMat *A);
+/* Places (i, j) from which a pattern is made, in any order; a place may occur several times. A list of zeros is empty. */
+typedef struct {
+  size_t count, room;
+  int (*place)[2]; /* row, column */
+  int failed;      /* sticky: there was no memory for a place */
+} CPPlaces;
+void cpPlacesAdd(CPPlaces *list, int i, int j);
+/* The entries of A, or of A^T, with the first of them at (row, col). */
+void cpPlacesAddMat(CPPlaces *list, const CPMat *A, int row, int col, int transposed);
+/* Those of A^T A; A is sparse. */
+void cpPlacesAddNormal(CPPlaces *list, const CPMat *A);
+/* A matrix with this pattern. The list is empty and its memory free afterwards. 0 or CP_MEM_FAIL. */
+int cpMatFromPlaces(CPMat *A, int rows, int cols, CPPlaces *list);
+
 /* A += alpha B, B's pattern within A's (or A dense). */
 void cpMatAdd(CPMat *A, double alpha, const CPMat *B);
 
@@ -61,6 +75,7 @@ typedef struct {
  */
 int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext ctx);
 void cpUserMatFree(CPUserMat *U);
+int cpUserMatOwn(CPArena *arena, CPUserMat *U); /* as cpMatOwn */
 /* Before the user's function: zeros, and the template's index arrays. */
 void cpUserMatClear(CPUserMat *U);
 /* After it: values into U->A. 0, or -1: not finite; -2: the index arrays have changed; *i, *j: where. */

@@ -20,7 +20,7 @@
 
 /* Mk, Ak <- M, A without the columns and rows of FULL motions. */
 static void leaveOutFull(CPMech mech) {
-  CPMat *M = &mech->Mk, *A = &mech->Ak;
+  CPMat *M = &mech->reduced.M, *A = &mech->reduced.A;
   memcpy(M->value, mech->userM.A.value, cpMatEntries(M) * sizeof *M->value);
   memcpy(A->value, mech->A.value, cpMatEntries(A) * sizeof *A->value);
   for (int j = 0; j < mech->nu; j++) {
@@ -55,7 +55,7 @@ static int failedFactor(CPMech mech, sunrealtype t, int flag) {
 
 /* Largest |r_i| / sum_j |A_ij| size_j of the rows in use. */
 static double largestPart(CPMech mech, const double *r, const double *size) {
-  double *terms = mech->rhs_b, largest = 0.0;
+  double *terms = mech->solve.rhs_b, largest = 0.0;
   cpMatAbsTimes(&mech->A, size, terms);
   for (int i = 0; i < mech->m; i++)
     if (!mech->off[i] && terms[i] > 0.0) largest = fmax(largest, fabs(r[i]) / terms[i]);
@@ -64,22 +64,22 @@ static double largestPart(CPMech mech, const double *r, const double *size) {
 
 /* That of p, size_j = |q_j|, or 1 (radians) where velocity j has no coordinate or that is zero. */
 static int relativeDistance(CPMech mech, sunrealtype t, const sunrealtype *q, double *distance) {
-  double *size   = mech->rhs;
-  const int flag = cpMechPositions(mech, t, q, mech->residual);
+  double *size   = mech->solve.rhs;
+  const int flag = cpMechPositions(mech, t, q, mech->solve.residual);
   for (int j = 0; j < mech->nu; j++) {
     const int i = mech->pair[j];
     size[j]     = i >= 0 && q[i] != 0.0 ? fabs(q[i]) : 1.0;
   }
-  *distance = flag ? 0.0 : largestPart(mech, mech->residual, size);
+  *distance = flag ? 0.0 : largestPart(mech, mech->solve.residual, size);
   return flag;
 }
 
 /* That of v, size = |u|. */
 static int relativeSlip(CPMech mech, const CPMechState *s, double *slip) {
-  double *size   = mech->rhs;
-  const int flag = cpMechVelocities(mech, s->t, s->q, s->u, mech->residual);
+  double *size   = mech->solve.rhs;
+  const int flag = cpMechVelocities(mech, s->t, s->q, s->u, mech->solve.residual);
   for (int j = 0; j < mech->nu; j++) size[j] = fabs(s->u[j]);
-  *slip = flag ? 0.0 : largestPart(mech, mech->residual, size);
+  *slip = flag ? 0.0 : largestPart(mech, mech->solve.residual, size);
   return flag;
 }
 
@@ -99,25 +99,25 @@ static int tellDistance(CPMech mech, const CPMechState *s, int flag) {
 
 /* Rows in use, which those of an action may be beside the system's own. */
 static int areKnownIndependent(CPMech mech) {
-  if (mech->rank_layout != mech->layout) {
-    memset(mech->independent, 0, (size_t)mech->m);
-    mech->known_rank = 0;
-    mech->usual_sine = 0.0;
+  if (mech->rank.layout != mech->layout) {
+    memset(mech->rank.independent, 0, (size_t)mech->m);
+    mech->rank.known      = 0;
+    mech->rank.usual_sine = 0.0;
   }
-  mech->rank_layout = mech->layout;
+  mech->rank.layout = mech->layout;
   for (int i = 0; i < mech->m; i++)
-    if (!mech->off[i] && !mech->independent[i]) return 0;
+    if (!mech->off[i] && !mech->rank.independent[i]) return 0;
   return 1;
 }
 
 /* Of the system's own rows only: f is not to depend on the actions that have been asked for. Nothing is learned where the
  * distance from the manifold leaves rows in doubt: at trial states that are far off dependent rows may look independent. */
 static void noteIndependence(CPMech mech) {
-  if (!mech->rank_is_clear) return;
-  if (mech->kkt->rank > mech->known_rank) mech->known_rank = mech->kkt->rank;
-  if (mech->usual_sine == 0.0) mech->usual_sine = mech->kkt->sine;
+  if (!mech->rank.is_clear) return;
+  if (mech->kkt->rank > mech->rank.known) mech->rank.known = mech->kkt->rank;
+  if (mech->rank.usual_sine == 0.0) mech->rank.usual_sine = mech->kkt->sine;
   if (mech->kkt->rank < mech->kkt->nrows) return;
-  for (int i = 0; i < mech->m; i++) mech->independent[i] = !mech->off[i];
+  for (int i = 0; i < mech->m; i++) mech->rank.independent[i] = !mech->off[i];
 }
 
 static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q) {
@@ -133,8 +133,8 @@ static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q)
 static int factorRows(CPMech mech) {
   const double angle  = mech->kkt->ranktol;
   int flag            = cpKktFactor(mech->kkt);
-  mech->rank_is_clear = !flag && mech->kkt->sine > CP_LIN_CLEARLY * angle;
-  while (!flag && mech->kkt->rank < mech->known_rank && mech->kkt->ranktol > CP_KKT_RANKTOL) {
+  mech->rank.is_clear = !flag && mech->kkt->sine > CP_LIN_CLEARLY * angle;
+  while (!flag && mech->kkt->rank < mech->rank.known && mech->kkt->ranktol > CP_KKT_RANKTOL) {
     mech->kkt->ranktol = fmax(mech->kkt->ranktol / CP_LIN_LESS_ANGLE, CP_KKT_RANKTOL);
     flag               = cpKktFactor(mech->kkt);
   }
@@ -168,7 +168,7 @@ void cpMechMoveKnown(CPMech mech, const double *known, double *f, double *b) {
 
 /* f and b less the columns of FULL motions. */
 static void moveFull(CPMech mech, double *f, double *b) {
-  double *known = mech->a_full;
+  double *known = mech->solve.known;
   if (mech->nfull == 0) return;
   memset(known, 0, (size_t)mech->nu * sizeof *known);
   for (int k = 0; k < mech->nprescribed; k++)
@@ -188,11 +188,11 @@ static double largestProduct(const CPMat *A, const double *a) {
 /* Largest |A a - b|_i of the dependent rows, and the largest terms of all rows. */
 static double contradiction(CPMech mech, const double *a, const double *b, int *worst,
                             double *terms) {
-  double largest = 0.0, *r = mech->residual;
+  double largest = 0.0, *r = mech->solve.residual;
   memcpy(r, b, (size_t)mech->m * sizeof *r);
   *terms = 0.0;
   for (int i = 0; i < mech->m; i++) *terms = fmax(*terms, fabs(b[i]));
-  cpMatTimes(&mech->Ak, -1.0, a, 1.0, r);
+  cpMatTimes(mech->kkt->A, -1.0, a, 1.0, r);
   for (int i = 0; i < mech->m; i++) {
     if (mech->off[i]) continue;
     *terms = fmax(*terms, fabs(r[i] - b[i]));
@@ -210,7 +210,7 @@ static int checkDependent(CPMech mech, sunrealtype t, const double *a, const dou
   const double r = contradiction(mech, a, b, &worst, &terms);
   const double part =
       fmax(ROUNDED_SUM, mech->kkt->ranktol); /* of what an angle that is zero leaves */
-  if (r <= CONTRADICTION * terms + part * largestProduct(&mech->Ak, a)) return CP_SUCCESS;
+  if (r <= CONTRADICTION * terms + part * largestProduct(mech->kkt->A, a)) return CP_SUCCESS;
   char name[CP_MECH_ROW_NAME], motions[CP_MECH_MOTIONS];
   const int conflict = mech->nprescribed > 0;
   return cpReason(mech->text, conflict ? -CP_MOTION_CONFLICT : -CP_KKT_INCONSISTENT,
@@ -221,7 +221,7 @@ static int checkDependent(CPMech mech, sunrealtype t, const double *a, const dou
 
 int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
               double *lambda) {
-  double *rhs = mech->rhs, *rb = mech->rhs_b;
+  double *rhs = mech->solve.rhs, *rb = mech->solve.rhs_b;
   memcpy(rhs, f, (size_t)mech->nu * sizeof *rhs);
   memcpy(rb, b, (size_t)mech->m * sizeof *rb);
   moveFull(mech, rhs, rb);
@@ -244,13 +244,13 @@ int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda) {
 int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   mech->stats.nudot++;
   if (mech->operators) return cpMechUdot(mech, s, a, lambda);
-  int flag = cpMechForces(mech, s, mech->f);
-  if (!flag) flag = cpMechB(mech, s->t, s->q, s->u, mech->b); /* may leave A elsewhere */
+  int flag = cpMechForces(mech, s, mech->solve.f);
+  if (!flag) flag = cpMechB(mech, s->t, s->q, s->u, mech->solve.b); /* may leave A elsewhere */
   if (!flag) flag = cpMechFactor(mech, s->t, s->q);
   if (flag) return flag;
   noteIndependence(mech);
-  flag = mech->model.f_lambda ? cpMechIterate(mech, s, mech->f, mech->b, a, lambda)
-                              : cpMechKkt(mech, s->t, mech->f, mech->b, a, lambda);
+  flag = mech->model.f_lambda ? cpMechIterate(mech, s, mech->solve.f, mech->solve.b, a, lambda)
+                              : cpMechKkt(mech, s->t, mech->solve.f, mech->solve.b, a, lambda);
   return flag == -CP_KKT_INCONSISTENT ? tellDistance(mech, s, flag) : flag;
 }
 
@@ -272,9 +272,9 @@ int CPMechAccelerations(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *udo
   int flag = cpMechCheckState(mech, y, __func__);
   if (flag) return flag;
   flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
-  if (!flag) flag = cpMechSolve(mech, &s, mech->a_out, mech->lambda_out);
+  if (!flag) flag = cpMechSolve(mech, &s, mech->solve.a, mech->solve.lambda);
   if (flag) return cpMechReport(mech, flag, __func__);
-  if (udot) memcpy(udot, mech->a_out, (size_t)mech->nu * sizeof *udot);
-  if (lambda) memcpy(lambda, mech->lambda_out, (size_t)mech->m * sizeof *lambda);
+  if (udot) memcpy(udot, mech->solve.a, (size_t)mech->nu * sizeof *udot);
+  if (lambda) memcpy(lambda, mech->solve.lambda, (size_t)mech->m * sizeof *lambda);
   return CP_SUCCESS;
 }

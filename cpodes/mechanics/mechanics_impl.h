@@ -8,6 +8,7 @@
 #ifndef CPODES_MECHANICS_IMPL_H
 #define CPODES_MECHANICS_IMPL_H
 
+#include "cpodes/base/arena.h"
 #include "cpodes/base/compat.h"
 #include "cpodes/base/differences.h"
 #include "cpodes/base/errors.h"
@@ -49,21 +50,68 @@ typedef struct {
   double value, rate, curvature; /* g, g', g'' at the time asked for last */
 } CPPrescribed;
 
+/* Arrays of a derivative by central differences of sixth order. */
+typedef struct {
+  double *plus, *minus, *fourth, *sixth;
+} CPMechDifferences;
+
+typedef struct {
+  CPMat M, A; /* with the identity in rows and columns of FULL motions; empty if there are none */
+} CPMechReduced;
+
+typedef struct {
+  char *independent; /* [m] 1: the rows that have been found independent of each other */
+  int known;         /* highest rank so far */
+  int is_clear; /* that of the newest factors: no angle is near to the one that counts as zero */
+  double usual_sine; /* smallest sine of an angle between independent rows, at the first state */
+  long int layout;   /* layout that these belong to */
+} CPMechRank;
+
+typedef struct {
+  double *f, *b, *rhs, *rhs_b, *known, *residual, *a, *lambda;
+} CPMechSolveRoom;
+
+/* multipliers.c: forces that depend on multipliers */
+typedef struct {
+  double rtol, atol;
+  int maxiters;
+  CPUserMat Fl; /* nu x na */
+  double *f, *a, *next, *step, *zero, *J;
+  int *pivot;
+} CPMechMultipliers;
+
+/* rhs.c: states where accelerations are taken; work and vectors are NULL before the first projection */
+typedef struct {
+  double *lambda;
+  CPWork work;
+  N_Vector y, w;
+  int all_on_manifold;             /* as cpMechOnManifold was told */
+  double least_sine, largest_sine; /* of the saddle since then */
+} CPMechStage;
+
+/* functions.c, kinematics.c */
+typedef struct {
+  double *q_full, *u_full, *f_lambda, *q_moved, *qdot;
+  double *unit; /* [nu] zeros between calls */
+  CPMechDifferences dp, dv;
+} CPMechFunctionRoom;
+
 struct CPMech_ {
   CPStepper host; /* the integrator that it is attached to, or NULL; the first member (CPSystem) */
   SUNContext ctx;
-  CPMechModel model; /* templates NULL: they are in the CPUserMats */
-  int nq, nu, nz, n; /* n: length of y */
-  int np, nv, na;    /* rows of the model */
-  int m;             /* rows of A in all */
-  int ready;         /* set up: sizes, rows and matrices are final */
-  int operators;     /* udot instead of M and A */
+  CPArena memory, set_up; /* what lives as long as the system; what cpMechSetUp makes */
+  CPMechModel model;      /* its templates are copies */
+  int nq, nu, nz, n;      /* n: length of y */
+  int np, nv, na;         /* rows of the model */
+  int m;                  /* rows of A in all */
+  int ready;              /* set up: sizes, rows and matrices are final */
+  int operators;          /* The model has udot instead of M and A. */
   N_Vector y_tmpl;
   void *user_data;     /* handed to the functions of the model */
-  CPMechLinear linear; /* NULL; else user_data is this object, and the user's is in it */
+  CPMechLinear linear; /* If not NULL, user_data is this object, and the user's pointer is in it. */
   CPLog log;
-  /* kinematics: pair[j] the coordinate with q_i' = u_j, -1: none */
-  int *pair;     /* [nu] */
+  /* kinematics */
+  int *pair;     /* [nu] the coordinate i with q_i' = u_j; -1 if there is none */
   int is_paired; /* pair belongs to the quaternions that there are */
   int nquaternions, nnorms, nprescribed;
   CPQuaternion *quaternions;
@@ -79,50 +127,33 @@ struct CPMech_ {
   CPUserMat userM, userA; /* as the user gives them: nu x nu, na x nu */
   CPMat A;                /* m x nu: userA.A and the rows of motions */
   size_t *A_place;        /* [entries of userA.A] their place in A */
-  /* accelerations */
-  CPKktLinSol linsol;
-  CPKkt kkt;
-  char *independent; /* [m] 1: the rows that have been found independent of each other */
-  int known_rank;    /* highest rank so far */
-  int rank_is_clear; /* that of the newest factors: no angle is near to the one that counts as zero */
-  double usual_sine;    /* smallest sine of an angle between independent rows, at the first state */
-  long int rank_layout; /* layout that these belong to */
-  CPMat Mk, Ak;         /* what kkt sees: the identity in rows and columns of FULL motions */
-  double lambda_rtol, lambda_atol;
-  int lambda_maxiters;
-  double difference_time;
   /* options */
+  CPKktLinSol linsol;
   CPMechMetric metric;
   CPMechNewton newton_type;
-  double tau;
-  int *z_order; /* [nz]; NULL */
+  double tau, difference_time;
+  int *z_order; /* [nz] or NULL */
   int maxord;
+  /* accelerations.c: [M A^T; A 0] */
+  CPKkt kkt;
+  CPMechReduced reduced;
+  CPMechRank rank;
+  CPMechSolveRoom solve;
+  CPMechMultipliers multipliers;
+  CPMechStage stage;
+  CPMechFunctionRoom room;
   /* use */
   CPProjector P;
   CPMechSpace space;
   int space_flag; /* newest failure of a function inside a projection */
-  double *unit;   /* cpMechColumn: [nu] zeros between calls */
-  double *wspace; /* projection/, initial.c: [nu] */
+  double *wspace; /* projection/: [nu] */
   CPMechNewtonMem newton;
-  struct CPMechSens_ *sens;       /* sensitivity/; NULL: none are taken */
+  struct CPMechSens_ *sens;       /* sensitivity/; NULL if none are taken */
   int installed;                  /* everything of ours is in mem */
-  SUNNonlinearSolver fixed_point; /* for Adams methods; NULL: another one */
+  SUNNonlinearSolver fixed_point; /* the solver for Adams methods; NULL with another one */
   int cause; /* newest failure inside a callback of CVODES': 0 or a code, either sign */
   char text[CP_TEXT_LENGTH]; /* its reason */
   CPMechStats stats;
-  /* workspace, none of it shared between files: lengths in createWork, setup.c */
-  double *q_full, *u_full;                                                          /* evaluate.c */
-  double *f_lambda;                                                                 /* evaluate.c */
-  double *q_moved, *qdot, *v_plus, *v_minus, *p_plus, *p_minus, *b4, *b6, *p4, *p6; /* velocity.c */
-  double *f, *b, *rhs, *rhs_b, *a_full, *residual, *a_out, *lambda_out;     /* accelerations.c */
-  double *lambda_new, *lambda_step, *lambda_J, *f_total, *a_spare, *zero_b; /* multipliers.c */
-  int *lambda_pivot;
-  CPUserMat userFl;          /* nu x na */
-  double *lambda;            /* rhs.c */
-  CPWork stage;              /* rhs.c: projects the states where accelerations are taken; NULL */
-  N_Vector y_stage, w_stage; /* ... and what it works on; NULL */
-  int all_on_manifold;       /* as cpMechOnManifold was told */
-  double least_sine, largest_sine; /* of kkt, since then */
 };
 
 /* Norm k of all: those of the quaternions, then the others. */
@@ -132,20 +163,22 @@ static inline CPUnitNorm cpMechNorm(const CPMech mech, int k) {
   return mech->norms[k - mech->nquaternions];
 }
 
-/* ---- mech.c ---- */
-/* Is a setter's argument there, and (before_use) is it early enough? 0, or a code, reported. */
-int cpMechOption(CPMech mech, int before_use, const char *function);
+/* ---- system.c ---- */
+/* Is a setter's argument there, and is it early enough? 0, or a code, reported. */
+typedef enum { CP_MECH_ANYTIME, CP_MECH_BEFORE_USE, CP_MECH_BEFORE_ATTACH } CPMechWhen;
+int cpMechOption(CPMech mech, CPMechWhen when, const char *function);
+/* Room for one more entry of an array [count], in mech's memory; NULL if there is none, array is then as it was. */
+void *cpMechGrow(CPMech mech, void *array, size_t count, size_t size);
 /* Reports the failure flag, whose reason is in mech->text; positive ones where recoverable is 0
  * become negative. Returns the code. */
 int cpMechReport(CPMech mech, int flag, const char *function);
-/* Brings sizes, rows and matrices in line with the options; once, before the first use. Reported.
- * (setup.c) */
+/* Brings sizes, rows and matrices in line with the options; once, before the first use. Reported. */
 int cpMechSetUp(CPMech mech, const char *function);
 void cpMechTearDown(CPMech mech);
 /* y: vector of the right length with data? set up? 0, or a code, reported. */
 int cpMechCheckState(CPMech mech, N_Vector y, const char *function);
 
-/* ---- evaluate.c: the user's functions, checked. 0, or a code (positive recoverable) with the
+/* ---- functions.c: the user's functions, checked. 0, or a code (positive recoverable) with the
  * reason in mech->text. ---- */
 /* The state in y; FULL motions put in (into workspace that lasts until the next call). */
 int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s);
@@ -153,6 +186,9 @@ int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s)
 int cpMechResult(CPMech mech, int flag, sunrealtype t, const char *name);
 /* x [length] finite? 0, or -CP_MECH_NONFINITE. */
 int cpMechFinite(CPMech mech, sunrealtype t, const char *name, const double *x, int length);
+/* Both: of a user's function that returned flag and filled x. */
+int cpMechChecked(CPMech mech, int flag, sunrealtype t, const char *name, const double *x,
+                  int length);
 /* The matrix that a user's function which returned flag has filled, into U->A: 0 or a code. */
 int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *name);
 /* M into userM.A; A into mech->A. */
@@ -164,10 +200,10 @@ int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambd
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
 /* ... of the model only: motions are not asked for at other times than the state's */
 int cpMechModelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
-/* May evaluate A (v = A u + dp/dt): mech->A is then that of q. (velocity.c) */
+/* May evaluate A (v = A u + dp/dt): mech->A is then that of q. */
 int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                      double *v);
-/* May evaluate A near q: mech->A is then of no use. (velocity.c) */
+/* May evaluate A near q: mech->A is then of no use. */
 int cpMechB(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u, double *b);
 int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot);
 /* FULL motions are no unknowns: whatever q, u hold, they get the prescribed values. Have they changed? */
@@ -216,7 +252,7 @@ int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, doub
  * Columns of FULL motions are the identity's there. */
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q);
 
-/* ---- motion.c: prescribed motions ---- */
+/* ---- motions.c: prescribed motions ---- */
 /* Velocity and row of each motion, is_full, nfull: from cpMechSetUp, once the pairs are known. 0, or
  * CP_ILL_INPUT, reported for function. */
 int cpMechMotionsSetUp(CPMech mech, const char *function);
@@ -232,7 +268,7 @@ const char *cpMechRowName(const CPMech mech, int i, char name[CP_MECH_ROW_NAME])
 const char *cpMechMotionNames(const CPMech mech, char names[CP_MECH_MOTIONS]);
 
 /* ---- linear.c: what CPMechCreateLinear's system hands to its own functions ---- */
-/* CPMechSetUserData, CPMechFree call these if mech->linear is set. */
+/* CPMechSetUserData calls this if mech->linear is set; CPMechFree frees it. */
 void cpMechLinearSetUserData(CPMechLinear linear, void *user_data);
 void *cpMechLinearUserData(CPMechLinear linear);
 void cpMechLinearFree(CPMechLinear *linear);

@@ -30,17 +30,18 @@ static void putFullRates(CPMech mech, sunrealtype *qdot, sunrealtype *udot) {
 }
 
 void cpMechStageFree(CPMech mech) {
-  cpWorkFree(&mech->stage);
-  if (mech->y_stage) N_VDestroy(mech->y_stage);
-  if (mech->w_stage) N_VDestroy(mech->w_stage);
-  mech->y_stage = mech->w_stage = NULL;
+  cpWorkFree(&mech->stage.work);
+  if (mech->stage.y) N_VDestroy(mech->stage.y);
+  if (mech->stage.w) N_VDestroy(mech->stage.w);
+  mech->stage.y = mech->stage.w = NULL;
 }
 
 static int createStage(CPMech mech) {
-  if (mech->stage) return CP_SUCCESS;
-  mech->y_stage = N_VClone(mech->y_tmpl);
-  mech->w_stage = N_VClone(mech->y_tmpl);
-  if (mech->y_stage && mech->w_stage && !cpWorkCreate(&mech->stage, mech->P)) return CP_SUCCESS;
+  if (mech->stage.work) return CP_SUCCESS;
+  mech->stage.y = N_VClone(mech->y_tmpl);
+  mech->stage.w = N_VClone(mech->y_tmpl);
+  if (mech->stage.y && mech->stage.w && !cpWorkCreate(&mech->stage.work, mech->P))
+    return CP_SUCCESS;
   cpMechStageFree(mech);
   return cpReason(mech->text, CP_MEM_FAIL, "no memory for a projection");
 }
@@ -49,38 +50,39 @@ static int createStage(CPMech mech) {
 static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
   int moved, flag = createStage(mech);
   if (flag) return flag;
-  N_VScale(1.0, y, mech->y_stage);
-  N_VAbs(y, mech->w_stage);
-  N_VAddConst(mech->w_stage, 1.0, mech->w_stage);
-  N_VInv(mech->w_stage, mech->w_stage);
-  N_VScale(1.0 / ON_MANIFOLD, mech->w_stage, mech->w_stage);
-  flag = cpProject(mech->stage, t, mech->y_stage, mech->w_stage, 0, &moved);
-  return flag ? cpReason(mech->text, flag, "%s", mech->stage->text) : CP_SUCCESS;
+  N_VScale(1.0, y, mech->stage.y);
+  N_VAbs(y, mech->stage.w);
+  N_VAddConst(mech->stage.w, 1.0, mech->stage.w);
+  N_VInv(mech->stage.w, mech->stage.w);
+  N_VScale(1.0 / ON_MANIFOLD, mech->stage.w, mech->stage.w);
+  flag = cpProject(mech->stage.work, t, mech->stage.y, mech->stage.w, 0, &moved);
+  return flag ? cpReason(mech->text, flag, "%s", mech->stage.work->text) : CP_SUCCESS;
 }
 
 /* Of the newest accelerations: are they those of f(pi(y)), or as good? flag: their result. */
 static int needManifold(CPMech mech, int flag) {
-  const double sine  = mech->operators ? 1.0 : mech->kkt->sine;
-  mech->least_sine   = fmin(mech->least_sine, sine);
-  mech->largest_sine = fmax(mech->largest_sine, sine);
+  const double sine        = mech->operators ? 1.0 : mech->kkt->sine;
+  mech->stage.least_sine   = fmin(mech->stage.least_sine, sine);
+  mech->stage.largest_sine = fmax(mech->stage.largest_sine, sine);
   if (flag) /* of dependent rows, which may be the distance's fault */
     return flag == -CP_KKT_INCONSISTENT || flag == -CP_MOTION_CONFLICT;
-  return mech->all_on_manifold ||
-         (!mech->newton && sine < fmin(NARROW, NARROWED * mech->usual_sine));
+  return mech->stage.all_on_manifold ||
+         (!mech->newton && sine < fmin(NARROW, NARROWED * mech->rank.usual_sine));
 }
 
 int cpMechOnManifold(void *data, int all) {
-  const CPMech mech     = data;
-  const int changes     = mech->least_sine < ANGLE_CHANGES * mech->largest_sine;
-  mech->least_sine      = 1.0;
-  mech->largest_sine    = 0.0;
-  mech->all_on_manifold = all;
+  const CPMech mech           = data;
+  const int changes           = mech->stage.least_sine < ANGLE_CHANGES * mech->stage.largest_sine;
+  mech->stage.least_sine      = 1.0;
+  mech->stage.largest_sine    = 0.0;
+  mech->stage.all_on_manifold = all;
   return changes;
 }
 
 double cpMechStageSine(void *data) {
   const CPMech mech = data;
-  return mech->operators || !(mech->usual_sine > 0.0) ? 1.0 : mech->kkt->sine / mech->usual_sine;
+  return mech->operators || !(mech->rank.usual_sine > 0.0) ? 1.0
+                                                           : mech->kkt->sine / mech->rank.usual_sine;
 }
 
 int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
@@ -88,16 +90,16 @@ int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   sunrealtype *yd = N_VGetArrayPointer(ydot), *udot = yd + mech->nq, *zdot = udot + mech->nu;
   CPMechState s;
   int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
-  if (!flag) flag = cpMechAccelerate(mech, &s, udot, mech->lambda);
+  if (!flag) flag = cpMechAccelerate(mech, &s, udot, mech->stage.lambda);
   if (flag >= 0 && needManifold(mech, flag)) {
     flag = projectStage(mech, t, y);
-    if (!flag) flag = cpMechRead(mech, t, N_VGetArrayPointer(mech->y_stage), &s);
-    if (!flag) flag = cpMechAccelerate(mech, &s, udot, mech->lambda);
+    if (!flag) flag = cpMechRead(mech, t, N_VGetArrayPointer(mech->stage.y), &s);
+    if (!flag) flag = cpMechAccelerate(mech, &s, udot, mech->stage.lambda);
   }
   if (!flag) flag = cpMechKinematics(mech, s.q, CP_N, s.u, yd);
-  if (!flag) flag = cpMechAuxiliary(mech, &s, mech->lambda, zdot);
+  if (!flag) flag = cpMechAuxiliary(mech, &s, mech->stage.lambda, zdot);
   if (!flag) putFullRates(mech, yd, udot);
-  if (!flag && mech->sens) cpMechSensKeep(mech, t, N_VGetArrayPointer(y), udot, mech->lambda);
+  if (!flag && mech->sens) cpMechSensKeep(mech, t, N_VGetArrayPointer(y), udot, mech->stage.lambda);
   mech->cause = flag;
   return flag;
 }

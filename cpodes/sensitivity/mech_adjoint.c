@@ -3,10 +3,9 @@
 
 #include <string.h>
 
-static void addTransposed(const CPMechNewtonMem newton, CPOutput of, CPDirection by,
-                          const double *x, double *result) {
-  if (newton->block[of][by].exists)
-    cpMatTransposedTimes(&newton->block[of][by].J, 1.0, x, 1.0, result);
+static void addTransposed(const CPPartials P, CPOutput of, CPDirection by, const double *x,
+                          double *result) {
+  if (P->block[of][by].exists) cpMatTransposedTimes(&P->block[of][by].J, 1.0, x, 1.0, result);
 }
 
 /* sens->a = w, sens->lambda = mu of (S3) */
@@ -23,33 +22,32 @@ static int solve(CPMechSens sens, sunrealtype t, const sunrealtype *y, const sun
   if (flag) return flag;
   memcpy(sens->f, l + mech->nq, (size_t)mech->nu * sizeof *sens->f);
   memset(sens->b, 0, (size_t)mech->m * sizeof *sens->b);
-  addTransposed(sens->newton, CP_OF_Z, CP_BY_LAMBDA, l + mech->nq + mech->nu, sens->b);
+  addTransposed(sens->partials, CP_OF_Z, CP_BY_LAMBDA, l + mech->nq + mech->nu, sens->b);
   flag = cpKktSolve(mech->kkt, sens->f, sens->b, sens->a, sens->lambda);
   return flag ? cpReason(mech->text, flag, "at t = %.15g: no solution for an adjoint", t) : flag;
 }
 
 /* g_x = K^T w + Bq^T mu + Zq^T l_z, and so on, for one direction */
 static void gather(const CPMechSens sens, CPDirection by, const double *lz, double *g) {
-  addTransposed(sens->newton, CP_OF_F, by, sens->a, g);
-  addTransposed(sens->newton, CP_OF_B, by, sens->lambda, g);
-  addTransposed(sens->newton, CP_OF_Z, by, lz, g);
+  addTransposed(sens->partials, CP_OF_F, by, sens->a, g);
+  addTransposed(sens->partials, CP_OF_B, by, sens->lambda, g);
+  addTransposed(sens->partials, CP_OF_Z, by, lz, g);
 }
 
 /* J^T l; E, the product with (0, omega / 2), is skew: E^T l_q = -N(l_q) u */
 static int transposedJacobian(CPMechSens sens, const sunrealtype *l, sunrealtype *g) {
-  const CPMech mech            = sens->mech;
-  const CPMechNewtonMem newton = sens->newton;
-  const double *lz             = l + mech->nq + mech->nu;
+  const CPMech mech  = sens->mech;
+  const CPPartials P = sens->partials;
+  const double *lz   = l + mech->nq + mech->nu;
   double *gu = g + mech->nq, *gz = gu + mech->nu;
-  int flag = cpMechKinematics(mech, newton->q, CP_N_TRANSPOSE, l, gu);
+  int flag = cpMechKinematics(mech, P->q, CP_N_TRANSPOSE, l, gu);
   memset(sens->x, 0, (size_t)mech->nu * sizeof *sens->x);
   memset(gz, 0, (size_t)mech->nz * sizeof *gz);
   gather(sens, CP_BY_Q, lz, sens->x);
   gather(sens, CP_BY_U, lz, gu);
   if (mech->nz > 0) gather(sens, CP_BY_Z, lz, gz);
-  if (!flag) flag = cpMechKinematics(mech, newton->q, CP_N_INVERSE_TRANSPOSE, sens->x, g);
-  if (!flag && mech->nquaternions > 0)
-    flag = cpMechKinematics(mech, l, CP_N, newton->u, sens->qdot);
+  if (!flag) flag = cpMechKinematics(mech, P->q, CP_N_INVERSE_TRANSPOSE, sens->x, g);
+  if (!flag && mech->nquaternions > 0) flag = cpMechKinematics(mech, l, CP_N, P->u, sens->qdot);
   for (int k = 0; !flag && k < mech->nquaternions; k++)
     for (int i = mech->quaternions[k].first_q; i < mech->quaternions[k].first_q + 4; i++)
       g[i] -= sens->qdot[i];

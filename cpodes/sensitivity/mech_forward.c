@@ -5,9 +5,9 @@
 #include <string.h>
 
 /* Derivatives of outputs along s, without parameters: result += block x */
-static void addBlock(const CPMechNewtonMem newton, CPOutput of, CPDirection by, const double *x,
+static void addBlock(const CPPartials P, CPOutput of, CPDirection by, const double *x,
                      double *result) {
-  if (newton->block[of][by].exists) cpMatTimes(&newton->block[of][by].J, 1.0, x, 1.0, result);
+  if (P->block[of][by].exists) cpMatTimes(&P->block[of][by].J, 1.0, x, 1.0, result);
 }
 
 /* Are the partial derivatives the user's, so that they cost less than differences along s? */
@@ -30,7 +30,7 @@ static int byMatrices(CPMechSens sens, int iS, const sunrealtype *s) {
   memcpy(F, cpByParam(sens, iS), sens->stride * sizeof *F);
   for (int of = 0; of < CP_OUTPUTS; of++)
     for (int d = 0; d < CP_BY_LAMBDA; d++)
-      addBlock(sens->newton, (CPOutput)of, (CPDirection)d, by[d], out[of]);
+      addBlock(sens->partials, (CPOutput)of, (CPDirection)d, by[d], out[of]);
   return CP_SUCCESS;
 }
 
@@ -64,7 +64,7 @@ static int auxiliary(CPMechSens sens, sunrealtype *zdot) {
   const double *Z   = N_VGetArrayPointer(sens->result) + mech->nu + mech->m;
   memcpy(zdot, Z, (size_t)mech->nz * sizeof *zdot);
   const int flag = cpMechSensMatrices(sens);
-  if (!flag) addBlock(sens->newton, CP_OF_Z, CP_BY_LAMBDA, sens->lambda, zdot);
+  if (!flag) addBlock(sens->partials, CP_OF_Z, CP_BY_LAMBDA, sens->lambda, zdot);
   return flag;
 }
 

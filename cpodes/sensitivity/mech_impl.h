@@ -27,7 +27,7 @@ struct CPMechSens_ {
   int valid, has_matrices;
   long int layout, nM, nA;     /* evaluations when mech->kkt had the factors of this state */
   double t, *y, *a0, *lambda0; /* [n], [nu], [m] */
-  CPMechNewtonMem newton;      /* partial derivatives as matrices; NULL: not made yet */
+  CPPartials partials;         /* to the state, as matrices; NULL: not made yet */
   /* to parameter i: F [nu], B [m], Z [nz], p and v [m], one after another: `stride` in all */
   double *by_param;
   char *known, *checked; /* [Ns] at this state; against differences, once */
@@ -52,7 +52,7 @@ int cpMechSensIsDirect(const CPMech mech);
 /* u', lambda and factors at (t, y), unless they are those. 0, or a code with the reason in mech->text,
  * as all that follow. */
 int cpMechSensState(CPMechSens sens, sunrealtype t, const sunrealtype *y);
-/* Partial derivatives there, as matrices in sens->newton: the user's, or differences of sixth order. */
+/* Partial derivatives there, as matrices in sens->partials: the user's, or differences of sixth order. */
 int cpMechSensMatrices(CPMechSens sens);
 /* Those to parameter iS, in cpByParam. */
 int cpMechSensParameter(CPMechSens sens, int iS);

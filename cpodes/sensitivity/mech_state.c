@@ -34,7 +34,7 @@ static int allocate(CPMechSens sens) {
 void cpMechSensFree(CPMechSens *address) {
   CPMechSens sens = *address;
   if (!sens) return;
-  cpMechNewtonFree(&sens->newton);
+  cpPartialsFree(&sens->partials);
   cpParamsFree(&sens->own);
   N_Vector v[] = {sens->value, sens->result, sens->at_y, sens->along, sens->at_moved};
   for (size_t i = 0; i < sizeof v / sizeof v[0]; i++)
@@ -138,22 +138,18 @@ void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunr
 
 /* ---- partial derivatives to the state ---- */
 
-/* Those of the iteration matrix, whichever the integrator uses */
-static int createNewton(CPMechSens sens) {
-  CPMech mech             = sens->mech;
-  const CPMechNewton type = mech->newton_type;
-  mech->newton_type       = CP_NEWTON_KKT;
-  const int flag          = cpNewtonCreate(&sens->newton, mech);
-  mech->newton_type       = type;
-  if (flag) return cpReason(mech->text, flag, "no memory for partial derivatives");
-  sens->newton->sixth_order = 1;
+/* Those of the iteration matrix with M and A, whichever the integrator uses */
+static int createPartials(CPMechSens sens) {
+  const int flag = cpPartialsCreate(&sens->partials, sens->mech, CP_NEWTON_KKT);
+  if (flag) return cpReason(sens->mech->text, flag, "no memory for partial derivatives");
+  sens->partials->sixth_order = 1;
   return CP_SUCCESS;
 }
 
 int cpMechSensMatrices(CPMechSens sens) {
   if (sens->has_matrices) return CP_SUCCESS;
-  int flag = sens->newton ? CP_SUCCESS : createNewton(sens);
-  if (!flag) flag = cpNewtonPartials(sens->newton, sens->t, sens->y, NULL);
+  int flag = sens->partials ? CP_SUCCESS : createPartials(sens);
+  if (!flag) flag = cpPartialsAt(sens->partials, sens->t, sens->y, NULL, NULL, NULL);
   sens->has_matrices = !flag;
   return flag;
 }

@@ -1,8 +1,7 @@
 /* cpodes check MODEL: the model's functions against each other, by model_check_all. */
 #define _POSIX_C_SOURCE 200809L /* ftruncate, dup2 */
 #include "../command.h"
-#include "../models/guarded_model.h"
-#include "../models/model_arguments.h"
+#include "../process/guarded.h"
 #include "../redirect.h"
 
 #include <errno.h>

@@ -2,8 +2,7 @@
 #include "../command.h"
 #include "../comparison/comparison.h"
 #include "../figures/figures.h"
-#include "../models/model_arguments.h"
-#include "../output/writers.h"
+#include "../output/files.h"
 
 #include <errno.h>
 #include <stdlib.h>

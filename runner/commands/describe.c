@@ -1,7 +1,6 @@
 /* cpodes describe MODEL: what it says of itself. */
 #include "../command.h"
-#include "../models/guarded_model.h"
-#include "../models/model_arguments.h"
+#include "../process/guarded.h"
 #include "../simulation/method.h"
 
 #include <models/model.h>

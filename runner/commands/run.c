@@ -1,10 +1,10 @@
 /* cpodes run MODEL: one run, and what it leaves. */
+#include "../process/run.h"
 #include "../command.h"
 #include "../figures/figures.h"
-#include "../models/model_arguments.h"
+#include "../output/files.h"
 #include "../output/writers.h"
 #include "../simulation/problem.h"
-#include "../simulation/process.h"
 
 #include <errno.h>
 #include <stdlib.h>

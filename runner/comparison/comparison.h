@@ -2,7 +2,7 @@
 #ifndef CPODES_RUNNER_COMPARISON_H
 #define CPODES_RUNNER_COMPARISON_H
 
-#include "../simulation/process.h"
+#include "../process/run.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,6 @@
 #include "comparison.h"
 
-#include "../output/json_file.h"
-#include "../output/writers.h"
+#include "../output/files.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,8 @@
 #include "gnuplot.h"
 
 #include "../options.h"
-#include "../output/writers.h"
+#include "../output/files.h"
+#include "../output/history.h"
 
 #include <errno.h>
 #include <math.h>

@@ -46,7 +46,4 @@ void history_times(const History *history, double *from, double *to);
 /* Are its numbers in SI units? Not where all coordinates are without unit */
 bool has_units(const History *history);
 
-/* A sentence or more on each panel, for those who do not see it */
-void panel_describe(const History *history, Panel *panel);
-
 #endif

@@ -1,6 +1,7 @@
 /* The trajectory as a table, a row for each sample: memory does not grow with the run. */
 #include "../clock.h"
 #include "../options.h"
+#include "files.h"
 #include "writers.h"
 
 #include <errno.h>

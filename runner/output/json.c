@@ -1,5 +1,5 @@
 /* The summary for programs. Numbers that are not known, or not finite, are null. */
-#include "json_file.h"
+#include "files.h"
 #include "writers.h"
 
 #include <math.h>

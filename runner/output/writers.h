@@ -5,14 +5,6 @@
 
 #include "history.h"
 
-enum { PATH_LENGTH = 4096, TEMPORARY_LENGTH = PATH_LENGTH + 32 };
-
-/* Is it "-"? NULL: no */
-bool is_stdout(const char *path);
-/* The value of an option: can a file be made there? whole: by whole_file_open. taken: out, path. Asked before the run; complains if
-   not: 0 or -1 */
-int path_take(const char *option, const char *path, int whole, const char **taken);
-
 /* One row for each sample, at once; path "-": stdout. If a row cannot be written the file ends with the last complete
    one. */
 Listener *csv_create(const char *path);
@@ -27,9 +19,5 @@ int json_write(const History *history, int argc, char **argv, const char *path);
 void summary_print(const History *history, FILE *out);
 /* The HTML report: one file without anything from elsewhere. argv: how to reproduce it. 0 or -1 */
 int report_write(const History *history, int argc, char **argv, const char *path);
-
-/* A file that is there completely or not at all: a temporary one beside it, renamed at the end. path "-": stdout */
-FILE *whole_file_open(const char *path, char *temporary, size_t length);
-int whole_file_close(FILE *file, const char *temporary, const char *path);
 
 #endif

@@ -25,22 +25,17 @@ void report_piece(const Report *report, FILE *out, const unsigned char *piece);
 /* ---- report_verdict.c: did it reach its end, and may one believe it? ---- */
 ReportPart report_verdict, report_verdict_class, report_concerns;
 
-/* ---- report_facts.c: tables ---- */
+/* ---- report_tables.c: results, events, and how to reproduce them ---- */
 ReportPart report_invariants, report_violations, report_work, report_state;
+ReportPart report_events_summary, report_events_table;
+ReportPart report_command, report_settings, report_parameters, report_versions, report_source;
 
 /* ---- report_motion.c: the animation; absent without a drawing ---- */
 bool report_moves(const Report *report);
 ReportPart report_motion_class, report_motion_description, report_motion_keys, report_motion_data,
     report_legend;
 
-/* ---- report_figures.c ---- */
+/* ---- report.c ---- */
 bool report_is_pictured(const Report *report); /* is there a figure of the mechanism? */
-ReportPart report_figures;
-
-/* ---- report_events.c ---- */
-ReportPart report_events_summary, report_events_table;
-
-/* ---- report_origin.c: how to reproduce it ---- */
-ReportPart report_command, report_settings, report_parameters, report_versions, report_source;
 
 #endif

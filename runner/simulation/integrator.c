@@ -2,27 +2,18 @@
 
 #include "../options.h"
 
-void result_add_counts(RunResult *a, const RunResult *b) {
-  a->steps += b->steps;
-  a->rejected_error += b->rejected_error;
-  a->rejected_projection += b->rejected_projection;
-  a->rejected_rhs += b->rejected_rhs;
-  a->rejected_solve += b->rejected_solve;
-  a->rhs += b->rhs;
-  a->jacobians += b->jacobians;
-  a->factorisations += b->factorisations;
-  a->projections += b->projections;
-}
+#include <arkode/arkode.h>
+#include <arkode/arkode_arkstep.h>
+#include <stdio.h>
 
-void result_count_mech(CPMech mech, RunResult *r) {
-  CPMechStats stats;
-  if (CPMechGetStats(mech, &stats)) return;
-  r->rhs = stats.nf > stats.nudot ? stats.nf : stats.nudot;
-  if (stats.npartials > 0) r->jacobians = stats.npartials;
-  if (stats.nnewton > 0) r->factorisations = stats.nnewton;
-}
+#if SUNDIALS_VERSION_MAJOR >= 7
+#define SET_LINEAR_SOLVER ARKodeSetLinearSolver
+#else
+#define SET_LINEAR_SOLVER ARKStepSetLinearSolver
+#endif
 
-void integrator_message(int code, const char *function, const char *text, void *data) {
+/* Receives the integrator's messages: the first warnings go to stderr, errors are kept by GetLastMessage. */
+static void take_message(int code, const char *function, const char *text, void *data) {
   enum { MOST_WARNINGS = 5 };
   Problem *p = data;
   (void)function;
@@ -30,4 +21,161 @@ void integrator_message(int code, const char *function, const char *text, void *
   if (++p->warnings <= MOST_WARNINGS) complain("warning: %s", text);
   else if (p->warnings == MOST_WARNINGS + 1)
     complain("warning: there are more, which are not shown");
+}
+
+/* -------------------------------------------------------------------------------- life cycle -- */
+
+static int start_multistep(Integrator *s) {
+  Problem *p           = s->problem;
+  const CPModel *model = p->model;
+  CPodeMem mem         = s->multistep;
+  void *cvode          = CPodeGetCVodeMem(mem);
+  int flag             = CPodeSetErrHandlerFn(mem, take_message, p);
+  if (p->mech) {
+    if (!flag) flag = CPMechAttach(p->mech, mem, 0, model->y0);
+  } else {
+    if (!flag) flag = CPodeInit(mem, model->f, 0, model->y0);
+    if (!flag) flag = CVodeSetUserData(cvode, model->data);
+    if (!flag && p->P) flag = CPodeSetProjector(mem, p->P);
+    if (!flag && p->linear) flag = CVodeSetLinearSolver(cvode, p->linear, p->J);
+    if (!flag && p->iteration) flag = CPodeSetNonlinearSolver(mem, p->iteration);
+    if (!flag && p->settings.method.max_order > 0)
+      flag = CVodeSetMaxOrd(cvode, p->settings.method.max_order);
+  }
+  if (!flag) flag = CPodeSStolerances(mem, p->settings.rtol, p->settings.atol);
+  if (!flag && model->nroots > 0) flag = CVodeRootInit(cvode, model->nroots, model->type->roots);
+  if (!flag && model->nroots > 0) flag = CVodeSetRootDirection(cvode, p->model->direction);
+  if (!flag && p->settings.max_step > 0) flag = CVodeSetMaxStep(cvode, p->settings.max_step);
+  return flag;
+}
+
+static int start_onestep(Integrator *s) {
+  Problem *p           = s->problem;
+  const CPModel *model = p->model;
+  CPOneStepMem mem     = s->onestep;
+  int flag             = CPOneStepSetErrHandlerFn(mem, take_message, p);
+  if (p->mech) {
+    if (!flag) flag = CPMechAttachOneStep(p->mech, mem, 0, model->y0);
+  } else {
+    if (!flag) flag = CPOneStepInit(mem, model->f, 0, model->y0);
+    if (!flag) flag = CPOneStepSetUserData(mem, model->data);
+    if (!flag && p->P) flag = CPOneStepSetProjector(mem, p->P);
+    void *arkode = CPOneStepGetARKodeMem(mem);
+    if (!flag && arkode && p->linear) flag = SET_LINEAR_SOLVER(arkode, p->linear, p->J);
+  }
+  if (!flag) flag = CPOneStepSStolerances(mem, p->settings.rtol, p->settings.atol);
+  if (!flag && model->nroots > 0) flag = CPOneStepRootInit(mem, model->nroots, model->type->roots);
+  if (!flag && model->nroots > 0) flag = CPOneStepSetRootDirection(mem, model->direction);
+  if (!flag) flag = CPOneStepSetMaxStep(mem, p->settings.max_step);
+  if (!flag) flag = CPOneStepGetMethod(mem, NULL, &s->order, NULL, NULL);
+  return flag;
+}
+
+int integrator_create(Integrator *s, Problem *p, char *message) {
+  const Method *method = &p->settings.method;
+  *s                   = (Integrator){.problem = p};
+  if (method->lmm) s->multistep = CPodeCreate(method->lmm, p->ctx);
+  else s->onestep = CPOneStepCreate(method->table, p->ctx);
+  if (!s->multistep && !s->onestep) {
+    snprintf(message, RUN_TEXT, "%s cannot be used, or there is no memory for it", method->name);
+    return CP_MEM_FAIL;
+  }
+  const int flag     = s->multistep ? start_multistep(s) : start_onestep(s);
+  const char *reason = integrator_message(s);
+  if (flag)
+    snprintf(message, RUN_TEXT, "%s",
+             reason[0] || !p->mech ? reason : CPMechGetLastMessage(p->mech));
+  return flag;
+}
+
+void integrator_free(Integrator *s) {
+  CPodeFree(&s->multistep);
+  CPOneStepFree(&s->onestep);
+}
+
+/* --------------------------------------------------------------------------------- the steps -- */
+
+int integrator_stop_at(Integrator *s, sunrealtype t) {
+  return s->multistep ? CVodeSetStopTime(CPodeGetCVodeMem(s->multistep), t)
+                      : CPOneStepSetStopTime(s->onestep, t);
+}
+
+int integrator_step(Integrator *s, sunrealtype t_end, N_Vector y, sunrealtype *t) {
+  return s->multistep ? CPode(s->multistep, t_end, y, t, CV_ONE_STEP)
+                      : CPOneStepEvolve(s->onestep, t_end, y, t, CV_ONE_STEP);
+}
+
+int integrator_interpolate(Integrator *s, sunrealtype t, N_Vector y) {
+  return s->multistep ? CPodeGetDky(s->multistep, t, 0, y) : CPOneStepGetDky(s->onestep, t, 0, y);
+}
+
+int integrator_roots(Integrator *s, int *found) {
+  return s->multistep ? CVodeGetRootInfo(CPodeGetCVodeMem(s->multistep), found)
+                      : CPOneStepGetRootInfo(s->onestep, found);
+}
+
+int integrator_restart(Integrator *s, sunrealtype t, N_Vector y) {
+  return s->multistep ? CPodeReInit(s->multistep, t, y) : CPOneStepReInit(s->onestep, t, y);
+}
+
+const char *integrator_message(const Integrator *s) {
+  return s->multistep ? CPodeGetLastMessage(s->multistep) : CPOneStepGetLastMessage(s->onestep);
+}
+
+/* -------------------------------------------------------------------------------- statistics -- */
+
+void integrator_newest(Integrator *s, sunrealtype *h, int *order) {
+  CPOneStepStats stats = {0};
+  if (s->multistep) {
+    void *cvode = CPodeGetCVodeMem(s->multistep);
+    CVodeGetLastStep(cvode, h);
+    CVodeGetLastOrder(cvode, order);
+    return;
+  }
+  CPOneStepGetStats(s->onestep, &stats);
+  *h     = stats.hlast;
+  *order = s->order;
+}
+
+static void add_multistep(const Integrator *s, RunResult *r) {
+  void *cvode               = CPodeGetCVodeMem(s->multistep);
+  CPodeProjStats projection = {0};
+  long int steps = 0, error = 0, solve = 0, f = 0, differences = 0, jacobians = 0, setups = 0;
+  CVodeGetNumSteps(cvode, &steps);
+  CVodeGetNumErrTestFails(cvode, &error);
+  CVodeGetNumStepSolveFails(cvode, &solve);
+  CVodeGetNumRhsEvals(cvode, &f);
+  if (s->problem->linear) {
+    CVodeGetNumLinRhsEvals(cvode, &differences);
+    CVodeGetNumJacEvals(cvode, &jacobians);
+    CVodeGetNumLinSolvSetups(cvode, &setups);
+  }
+  CPodeGetProjStats(s->multistep, &projection);
+  r->steps += steps;
+  r->rejected_error += error;
+  r->rejected_projection += projection.nprojfails;
+  r->rejected_solve += solve - projection.nprojfails; /* CVODES takes these for its solver's */
+  r->rhs += f + differences;
+  r->jacobians += jacobians;
+  r->factorisations += setups;
+  r->projections += projection.nproj;
+}
+
+static void add_onestep(const Integrator *s, RunResult *r) {
+  CPOneStepStats stats = {0};
+  CPOneStepGetStats(s->onestep, &stats);
+  r->steps += stats.nst;
+  r->rejected_error += stats.netf;
+  r->rejected_projection += stats.nprojfails;
+  r->rejected_rhs += stats.nrhsfails;
+  r->rejected_solve += stats.nsolvefails;
+  r->rhs += stats.nfe;
+  r->jacobians += stats.njev;
+  r->factorisations += stats.nlinsetups;
+  r->projections += stats.nproj;
+}
+
+void integrator_add_counts(const Integrator *s, RunResult *total) {
+  if (s->multistep) add_multistep(s, total);
+  if (s->onestep) add_onestep(s, total);
 }

@@ -1,40 +1,33 @@
-/* What the two kinds of integrators have in common: one step at a time, output within the newest one. */
+/* A run's integrator, one step at a time: CPode for BDF and Adams, CPOneStep for Runge-Kutta methods. */
 #ifndef CPODES_RUNNER_INTEGRATOR_H
 #define CPODES_RUNNER_INTEGRATOR_H
 
 #include "problem.h"
 
 typedef struct {
-  /* Its objects, at the start of the model. *self: out; 0, or a flag, of which message(*self) says the reason; where *self
-     stays NULL it is in message [RUN_TEXT] */
-  int (*create)(Problem *problem, void **self, char *message);
-  void (*destroy)(void *self);
-  /* No step goes beyond t */
-  int (*stop_at)(void *self, sunrealtype t);
-  /* As CPode with CV_ONE_STEP */
-  int (*step)(void *self, sunrealtype t_end, N_Vector y, sunrealtype *t);
-  /* State at t within the newest step */
-  int (*interpolate)(void *self, sunrealtype t, N_Vector y);
-  int (*roots)(void *self, int *found);
-  /* A new start; its counters begin anew, too */
-  int (*restart)(void *self, sunrealtype t, N_Vector y);
-  /* Of the newest step */
-  void (*newest)(void *self, sunrealtype *h, int *order);
-  /* steps ... factorisations since the newest start */
-  void (*count)(void *self, RunResult *result);
-  const char *(*message)(void *self);
-} IntegratorKind;
+  Problem *problem;
+  CPodeMem multistep; /* exactly one of these two is there */
+  CPOneStepMem onestep;
+  int order; /* of the one-step method */
+} Integrator;
 
-extern const IntegratorKind multistep_kind;
-extern const IntegratorKind onestep_kind;
+/* Its objects, at the start of the model; 0, or a flag with the reason in message [RUN_TEXT]. integrator_free in any case */
+int integrator_create(Integrator *integrator, Problem *problem, char *message);
+void integrator_free(Integrator *integrator);
 
-/* Adds the counters of b to those of a */
-void result_add_counts(RunResult *a, const RunResult *b);
-/* Those that the CPMech knows better: evaluations of forces, those for differences too; partial derivatives,
-   factorisations */
-void result_count_mech(CPMech mech, RunResult *result);
-
-/* Receives the messages of integrators: the first warnings go to stderr, errors are kept by GetLastMessage. data: the Problem */
-void integrator_message(int code, const char *function, const char *text, void *data);
+/* No step goes beyond t. */
+int integrator_stop_at(Integrator *integrator, sunrealtype t);
+/* As CPode with CV_ONE_STEP */
+int integrator_step(Integrator *integrator, sunrealtype t_end, N_Vector y, sunrealtype *t);
+/* The state at t within the newest step */
+int integrator_interpolate(Integrator *integrator, sunrealtype t, N_Vector y);
+int integrator_roots(Integrator *integrator, int *found);
+/* A new start, at which the counters begin anew, too */
+int integrator_restart(Integrator *integrator, sunrealtype t, N_Vector y);
+/* Size and order of the newest step */
+void integrator_newest(Integrator *integrator, sunrealtype *h, int *order);
+/* Adds steps, rejections, evaluations ... projections since the newest start to those of total; nothing without an integrator. */
+void integrator_add_counts(const Integrator *integrator, RunResult *total);
+const char *integrator_message(const Integrator *integrator);
 
 #endif

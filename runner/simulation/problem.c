@@ -1,11 +1,10 @@
 #include "problem.h"
 
-#include "context.h"
-
 #include <models/model.h>
 #include <nvector/nvector_serial.h>
 #include <stdio.h>
 #include <string.h>
+#include <sundials/sundials_config.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
@@ -52,6 +51,17 @@ static int choose(const Choice *choices, int count, const char *option, const ch
 
 static void silent(int code, const char *function, const char *text, void *data) {
   (void)code, (void)function, (void)text, (void)data; /* GetLastMessage has it */
+}
+
+SUNContext context_create(void) {
+  SUNContext ctx = NULL;
+#if SUNDIALS_VERSION_MAJOR >= 7
+  if (SUNContext_Create(SUN_COMM_NULL, &ctx)) return NULL;
+  SUNContext_ClearErrHandlers(ctx); /* the first of them prints */
+#else
+  if (SUNContext_Create(NULL, &ctx)) return NULL;
+#endif
+  return ctx;
 }
 
 /* --------------------------------------------------------------------------------- the two forms -- */

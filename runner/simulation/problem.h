@@ -22,6 +22,9 @@ typedef struct {
   SUNNonlinearSolver iteration;
 } Problem;
 
+/* SUNDIALS' context, which prints nothing: cpodes has the messages, and tells them. If NULL, it could not be created. */
+SUNContext context_create(void);
+
 /* Names for --linsol and --norm, of both forms; NULL beyond the last */
 const char *linsol_name(int i);
 const char *norm_name(int i);

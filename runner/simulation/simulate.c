@@ -13,16 +13,14 @@ typedef struct {
   Problem problem;
   RunInfo info;
   Observer observer;
-  const IntegratorKind *kind;
-  void *integrator;
+  Integrator integrator;
   Listener *listener;
-  RunResult *result;
-  N_Vector y, between;  /* newest state; output within a step */
-  sunrealtype t, t_end; /* of y */
+  RunResult *result;    /* Its counters are those up to the newest start until the run is over. */
+  N_Vector y, between;  /* the newest state, and an output within a step */
+  sunrealtype t, t_end; /* t belongs to y. */
   long next;            /* output */
   int next_stop;
-  RunResult before; /* counters of what was before the newest start */
-  long attempts;    /* before the newest step */
+  long attempts; /* before the newest step */
 } Run;
 
 static double cpu_seconds(void) { return clock_seconds(CLOCK_PROCESS_CPUTIME_ID); }
@@ -36,10 +34,10 @@ static int fail(Run *run, int flag, const char *text) {
 }
 
 static int fail_integrator(Run *run, int flag) {
-  return fail(run, flag, run->kind->message(run->integrator));
+  return fail(run, flag, integrator_message(&run->integrator));
 }
 
-/* ---------------------------------------------------------------------------------------- telling -- */
+/* ------------------------------------------------------------------------------ what is told -- */
 
 static int tell_sample(Run *run, sunrealtype t, N_Vector y) {
   Sample sample;
@@ -48,20 +46,12 @@ static int tell_sample(Run *run, sunrealtype t, N_Vector y) {
   return run->listener->sample(run->listener, &sample);
 }
 
-/* Counters since t = 0, added to those of total */
-static void add_counts(const Run *run, RunResult *total) {
-  RunResult newest = {0};
-  run->kind->count(run->integrator, &newest);
-  result_add_counts(&newest, &run->before);
-  result_add_counts(total, &newest);
-}
-
 static int tell_step(Run *run) {
   Step step     = {.t = run->t};
-  RunResult all = {0};
+  RunResult all = *run->result;
   sunrealtype h = 0;
-  run->kind->newest(run->integrator, &h, &step.order);
-  add_counts(run, &all);
+  integrator_newest(&run->integrator, &h, &step.order);
+  integrator_add_counts(&run->integrator, &all);
   const long attempts = all.steps + rejections(&all);
   step.h              = h;
   step.attempts       = attempts - run->attempts;
@@ -69,103 +59,93 @@ static int tell_step(Run *run) {
   return run->listener->step(run->listener, &step);
 }
 
-static sunrealtype output_time(const Run *run, long k) {
-  const long outputs = run->problem.settings.outputs;
-  return k == outputs ? run->t_end : run->t_end * (sunrealtype)k / (sunrealtype)outputs;
+static int tell_event(Run *run, RunEvent event) {
+  run->result->events++;
+  return run->listener->event(run->listener, &event);
 }
 
-/* All that are due up to t, the end of the newest step */
+/* All outputs that are due up to t, the end of the newest step */
 static int tell_outputs(Run *run) {
   const long outputs = run->problem.settings.outputs;
   if (outputs == 0) return tell_sample(run, run->t, run->y);
-  for (; run->next <= outputs && output_time(run, run->next) <= run->t; run->next++) {
-    const sunrealtype t = output_time(run, run->next);
-    int flag            = 0;
-    if (t < run->t) flag = run->kind->interpolate(run->integrator, t, run->between);
+  for (; run->next <= outputs; run->next++) {
+    const sunrealtype t = run->next == outputs
+                              ? run->t_end
+                              : run->t_end * (sunrealtype)run->next / (sunrealtype)outputs;
+    if (t > run->t) break;
+    const int flag = t < run->t ? integrator_interpolate(&run->integrator, t, run->between) : 0;
     if (flag) return fail_integrator(run, flag);
     if (tell_sample(run, t, t < run->t ? run->between : run->y)) return -1;
   }
   return 0;
 }
 
-static int tell_roots(Run *run, const int *found) {
-  for (int i = 0; i < run->problem.model->nroots; i++) {
-    const RunEvent event = {
-        .kind = EVENT_ROOT, .t = run->t, .root = i, .direction = found[i] > 0 ? 1 : -1};
-    if (!found[i]) continue;
-    run->result->events++;
-    if (run->listener->event(run->listener, &event)) return -1;
-  }
-  return 0;
-}
+/* ---------------------------------------------------------------------------- stops and events -- */
 
-/* ----------------------------------------------------------------------------- stops and events -- */
-
+/* The next step must not pass the next kink of the forces, nor the end. */
 static int set_stop(Run *run) {
   const CPModel *model = run->problem.model;
   while (run->next_stop < model->nstops && model->stop[run->next_stop] <= run->t) run->next_stop++;
   const bool kink = run->next_stop < model->nstops && model->stop[run->next_stop] < run->t_end;
   const int flag =
-      run->kind->stop_at(run->integrator, kink ? model->stop[run->next_stop] : run->t_end);
+      integrator_stop_at(&run->integrator, kink ? model->stop[run->next_stop] : run->t_end);
   return flag ? fail_integrator(run, flag) : 0;
 }
 
 static int restart(Run *run) {
-  RunResult all = {0};
-  add_counts(run, &all);
-  run->before    = all;
-  const int flag = run->kind->restart(run->integrator, run->t, run->y);
-  return flag ? fail_integrator(run, flag) : set_stop(run);
+  RunResult all = *run->result;
+  integrator_add_counts(&run->integrator, &all);
+  const int flag = integrator_restart(&run->integrator, run->t, run->y);
+  if (flag) return fail_integrator(run, flag);
+  *run->result = all; /* The integrator's own counters are zero again. */
+  return set_stop(run);
 }
 
 static int at_roots(Run *run) {
   const CPModel *model          = run->problem.model;
   int found[CP_MODEL_MAX_ROOTS] = {0};
-  const int flag                = run->kind->roots(run->integrator, found);
+  const int flag                = integrator_roots(&run->integrator, found);
   if (flag) return fail_integrator(run, flag);
-  if (tell_roots(run, found)) return -1;
+  for (int i = 0; i < model->nroots; i++)
+    if (found[i] && tell_event(run, (RunEvent){.kind      = EVENT_ROOT,
+                                               .t         = run->t,
+                                               .root      = i,
+                                               .direction = found[i] > 0 ? 1 : -1}))
+      return -1;
   if (!model->type->event) return 0;
   if (model->type->event(model, run->problem.mech, run->t, run->y, found))
     return fail(run, 0, "the model's event function ended the run");
   return restart(run);
 }
 
-static int at_stop(Run *run) {
-  const RunEvent event = {.kind = EVENT_STOP, .t = run->t, .root = -1};
-  if (run->t >= run->t_end) return 0;
-  run->result->events++;
-  if (run->listener->event(run->listener, &event)) return -1;
-  return restart(run);
+static int at_kink(Run *run) {
+  return tell_event(run, (RunEvent){.kind = EVENT_STOP, .t = run->t, .root = -1}) || restart(run)
+             ? -1
+             : 0;
 }
 
-/* -------------------------------------------------------------------------------------- the run -- */
-
-static int one_step(Run *run) {
-  sunrealtype t      = run->t;
-  const double start = cpu_seconds();
-  const int flag     = run->kind->step(run->integrator, run->t_end, run->y, &t);
-  run->result->seconds += cpu_seconds() - start;
-  run->t = t;
-  if (flag < 0) return fail_integrator(run, flag);
-  if (run->problem.settings.steps && tell_step(run)) return -1;
-  if (tell_outputs(run)) return -1;
-  if (flag == CV_ROOT_RETURN) return at_roots(run);
-  return flag == CV_TSTOP_RETURN ? at_stop(run) : 0;
-}
-
-/* An event so close to the end that no step fits between */
-static bool is_at_end(const Run *run) {
-  return run->t_end - run->t <= 100 * SUN_UNIT_ROUNDOFF * fabs(run->t_end);
-}
+/* ------------------------------------------------------------------------------------- the run -- */
 
 static int march(Run *run) {
+  const RunSettings *s = &run->problem.settings;
   N_VScale(1, run->problem.model->y0, run->y);
   if (tell_sample(run, 0, run->y) || set_stop(run)) return -1;
   run->next = 1;
-  while (!is_at_end(run))
-    if (one_step(run)) return -1;
+  /* An event may be so close to the end that no step fits between. */
+  while (run->t_end - run->t > 100 * SUN_UNIT_ROUNDOFF * fabs(run->t_end)) {
+    sunrealtype t      = run->t;
+    const double start = cpu_seconds();
+    const int flag     = integrator_step(&run->integrator, run->t_end, run->y, &t);
+    run->result->seconds += cpu_seconds() - start;
+    run->t = t;
+    if (flag < 0) return fail_integrator(run, flag);
+    if (s->steps && tell_step(run)) return -1;
+    if (tell_outputs(run)) return -1;
+    if (flag == CV_ROOT_RETURN && at_roots(run)) return -1;
+    if (flag == CV_TSTOP_RETURN && run->t < run->t_end && at_kink(run)) return -1;
+  }
   run->t = run->t_end;
-  return run->problem.settings.outputs ? tell_outputs(run) : 0;
+  return s->outputs ? tell_outputs(run) : 0;
 }
 
 static int create(Run *run, const RunSettings *settings) {
@@ -175,37 +155,34 @@ static int create(Run *run, const RunSettings *settings) {
       observer_create(&run->observer, p, &run->info, message))
     return fail(run, RUN_FLAG_USAGE, message);
   run->t_end   = p->settings.t_end;
-  run->kind    = p->settings.method.lmm ? &multistep_kind : &onestep_kind;
   run->y       = N_VClone(p->model->y0);
   run->between = N_VClone(p->model->y0);
   if (!run->y || !run->between) return fail(run, CP_MEM_FAIL, "no memory for the state");
   snprintf(run->info.method, METHOD_NAME, "%s", p->settings.method.name);
-  const int flag = run->kind->create(p, &run->integrator, message);
-  if (!flag) return 0;
-  const char *reason = run->integrator ? run->kind->message(run->integrator) : message;
-  return fail(run, flag, reason[0] || !p->mech ? reason : CPMechGetLastMessage(p->mech));
+  const int flag = integrator_create(&run->integrator, p, message);
+  return flag ? fail(run, flag, message) : 0;
+}
+
+/* A CPMech knows its evaluations better: those for differences are among them. */
+static void take_mech_counts(CPMech mech, RunResult *r) {
+  CPMechStats stats;
+  if (!mech || CPMechGetStats(mech, &stats)) return;
+  r->rhs = stats.nf > stats.nudot ? stats.nf : stats.nudot;
+  if (stats.npartials > 0) r->jacobians = stats.npartials;
+  if (stats.nnewton > 0) r->factorisations = stats.nnewton;
 }
 
 static void finish(Run *run) {
   const Problem *p  = &run->problem;
   RunResult *r      = run->result;
+  sunindextype rank = -1;
   r->t              = run->t;
   r->rank           = run->observer.rank;
   r->unique         = run->observer.unique;
   r->constraints    = p->mech ? run->observer.nlambda : run->info.nv;
-  sunindextype rank = -1;
   if (p->P && !CPProjectorGetRank(p->P, &rank)) r->rank = (long)rank;
-  if (!run->integrator) return;
-  add_counts(run, r);
-  if (p->mech) result_count_mech(p->mech, r);
-}
-
-static void destroy(Run *run) {
-  if (run->integrator) run->kind->destroy(run->integrator);
-  if (run->y) N_VDestroy(run->y);
-  if (run->between) N_VDestroy(run->between);
-  observer_free(&run->observer);
-  problem_free(&run->problem);
+  integrator_add_counts(&run->integrator, r);
+  take_mech_counts(p->mech, r);
 }
 
 /* The reference of some models takes longer than the run: the result is told before it is sought, and then again */
@@ -221,5 +198,9 @@ void simulate(const RunSettings *settings, Listener *listener, RunResult *result
   finish(&run);
   listener->end(listener, result);
   if (!flag && run.info.known && !settings->unjudged) compare(&run);
-  destroy(&run);
+  integrator_free(&run.integrator);
+  if (run.y) N_VDestroy(run.y);
+  if (run.between) N_VDestroy(run.between);
+  observer_free(&run.observer);
+  problem_free(&run.problem);
 }

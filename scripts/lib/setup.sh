@@ -6,6 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 # Debian's packages, by job
 packages_build='gcc libc6-dev cmake ninja-build pkg-config libsundials-dev libsuitesparse-dev liblapack-dev libjansson-dev'
 packages_plot='gnuplot-nox'
+packages_python='python3'
 packages_browser='chromium chromium-driver python3-selenium fonts-dejavu-core'
 packages_test='g++ pkg-config check libopenmpi-dev libgsl-dev python3 zsh man-db'
 packages_sanitizers='util-linux'
@@ -17,6 +18,7 @@ packages_doc='doxygen python3-sphinx python3-breathe libjs-mathjax'
 # The same for people, where there is no apt
 names_build='a C11 compiler, CMake >= 3.25, Ninja, SUNDIALS 6.4 to 7.x (CVODES, ARKODE), SuiteSparse (CHOLMOD, SPQR, KLU), LAPACK, Jansson, pkg-config'
 names_plot='gnuplot (with its SVG, pngcairo and pdfcairo terminals)'
+names_python='Python 3'
 names_browser='Chromium, its WebDriver, Selenium for Python 3 (else the tests of reports are left out)'
 names_test='a C++17 compiler, pkg-config, Check >= 0.15; if they are there, MPI, GSL, Python 3, zsh and man'
 names_sanitizers='a compiler with -fsanitize=address,undefined and -fsanitize=thread'
@@ -27,7 +29,22 @@ names_doc='Doxygen, Sphinx, Breathe, and MathJax 2 in /usr/share/javascript/math
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
-# need job...: installs the packages of these jobs that are missing; without apt only says what they are.
+# apt COMMAND...: apt-get, which waits up to ten minutes for another process that holds a lock. DPkg::Lock::Timeout is
+# about dpkg's lock only. The locks of the package lists and of the downloads make apt-get fail at once, hence the loop.
+apt() {
+  local deadline=$((SECONDS + 600)) said=''
+  until said=$(as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 -qq "$@" \
+    2>&1 >/dev/null </dev/null); do
+    if [[ $said != *'Could not get lock'* ]] || [ $SECONDS -ge $deadline ]; then
+      printf '%s\n' "$said" >&2
+      return 1
+    fi
+    echo 'Another process is installing packages; waiting for it.'
+    sleep 5
+  done
+}
+
+# need job...: installs the packages of these jobs that are missing. Where there is no apt, it says what they are.
 need() {
   local job list missing='' name
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
@@ -48,6 +65,5 @@ need() {
   fi
   echo "Installing:$missing"
   # shellcheck disable=SC2086 # a list of words
-  as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -qq --no-install-recommends $missing </dev/null >/dev/null
+  apt update && apt install -y --no-install-recommends $missing
 }

@@ -44,4 +44,6 @@ if(RUNNER)
   file(COPY_FILE "${WORK}/swing/build/swing.so" "${WORK}/swing.so")
   run("${prefix}/bin/cpodes" describe swing.so) # of this folder, where no library is looked for
   run("${prefix}/bin/cpodes" run swing/build/swing.so --csv swing.csv --param phi2=1)
+  run(sh -c "${CC} -shared -fPIC swing/swing.c $(pkg-config --cflags --libs cpodes_model) -o swing.so")
+  run("${prefix}/bin/cpodes" run swing.so)
 endif()

@@ -32,35 +32,29 @@ static const char *const NAME[CP_OUTPUTS][3] = {
     {"Bq_tmpl lacks an entry: Bq", "Bu_tmpl lacks an entry: Bu", ""},
     {"Zq_tmpl lacks an entry: Zq", "Zu_tmpl lacks an entry: Zu", "Zz_tmpl lacks an entry: Zz"}};
 
-static int compareBlocks(CPCheck *check, const CPMechNewtonMem newton) {
+static int compareBlocks(CPCheck *check, const CPPartials P) {
   CPMechReport *r                          = check->report;
-  const CPFunction F[]                     = {[CP_OF_F] = {newton->nu, cpDynamicsOf},
-                                              [CP_OF_B] = {newton->na, cpConstraintsOf},
-                                              [CP_OF_Z] = {newton->nz, cpAuxiliaryOf}};
+  const CPFunction F[]                     = {[CP_OF_F] = {P->rows[CP_OF_F], cpDynamicsOf},
+                                              [CP_OF_B] = {P->rows[CP_OF_B], cpConstraintsOf},
+                                              [CP_OF_Z] = {P->rows[CP_OF_Z], cpAuxiliaryOf}};
   sunrealtype *const result[CP_OUTPUTS][3] = {
       {&r->K, &r->C, &r->Fz}, {&r->Bq, &r->Bu, NULL}, {&r->Zq, &r->Zu, &r->Zz}};
   int flag = CP_SUCCESS;
   for (int of = 0; of < CP_OUTPUTS; of++)
     for (int by = 0; !flag && by <= CP_BY_Z; by++)
-      flag = compareBlock(check, &newton->block[of][by], &F[of], (CPDirection)by, NAME[of][by],
+      flag = compareBlock(check, &P->block[of][by], &F[of], (CPDirection)by, NAME[of][by],
                           result[of][by]);
   return flag;
 }
 
 /* Before an integrator is attached there are no blocks yet. */
 int cpCheckPatterns(CPCheck *check) {
-  const CPMech mech           = check->mech;
-  struct CPMechNewton_ newton = {.mech   = mech,
-                                 .type   = CP_NEWTON_KKT,
-                                 .sparse = 1,
-                                 .nu     = mech->nu,
-                                 .m      = mech->m,
-                                 .na     = mech->na,
-                                 .nz     = mech->nz};
+  const CPMech mech = check->mech;
+  CPPartials P      = NULL;
   if (!cpHasPatterns(mech)) return CP_SUCCESS;
-  int flag = cpBlocksCreate(&newton);
+  int flag = cpPartialsCreate(&P, mech, CP_NEWTON_KKT);
   if (flag) flag = cpReason(mech->text, flag, "no memory for patterns");
-  else flag = compareBlocks(check, &newton);
-  cpBlocksFree(&newton);
+  else flag = compareBlocks(check, P);
+  cpPartialsFree(&P);
   return flag;
 }

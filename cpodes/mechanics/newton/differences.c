@@ -2,60 +2,100 @@
  *
  *   F = f + f_lambda - M a - A^T lambda,   B = b - A a,   zdot          a = u' and lambda held
  *
- * or, for HALF, of u' and zdot as functions of the state. Positions are moved along N e_j. One-sided
- * ones are what an iteration needs; of sixth order where they are results (newton->sixth_order). */
+ * or, for HALF, of u' and zdot as functions of the state. Positions are moved along N e_j. One-sided quotients are what
+ * an iteration needs; where derivatives are results, they are of sixth order. */
 #include "newton_impl.h"
 
 #include <math.h>
 #include <string.h>
 
+/* ---- passes: blocks of one direction are differentiated together, unless one is sparse and the other is not (its
+ * groups of columns would be lost), or one is noisier (its increments are longer) ---- */
+
+/* Relative error of b where it comes from differences of v. */
+#define NOISE_OF_B 1.0e-12
+
+static int isNoisy(const CPPartials P, int of) {
+  const CPMech mech = P->mech;
+  if (mech->na == 0 || mech->model.b || mech->operators) return 0;
+  return P->kkt ? of == CP_OF_B : 1; /* HALF: u' and lambda follow from b */
+}
+
+/* Groups of the columns of the pass's blocks, one block below the other. */
+static int colorPass(const CPPartials P, CPPass *pass) {
+  CPPlaces entries = {0};
+  CPMat all        = {0};
+  int rows         = 0;
+  for (int of = 0; of < CP_OUTPUTS; of++) {
+    if (!pass->of[of]) continue;
+    cpPlacesAddMat(&entries, &P->block[of][pass->by].J, rows, 0, 0);
+    rows += P->rows[of];
+  }
+  int flag = cpMatFromPlaces(&all, rows, P->cols[pass->by], &entries);
+  if (!flag) flag = cpColoringCreate(&pass->colors, all.start, all.row, rows, all.cols);
+  cpMatFree(&all);
+  return flag;
+}
+
+static void freeColors(void *colors) { cpColoringFree(colors); }
+
+int cpPassesCreate(CPPartials P) {
+  int flag = CP_SUCCESS;
+  for (int by = 0; by < CP_DIRECTIONS; by++)
+    for (int kind = 0; !flag && kind < 4; kind++) {
+      const int sparse = kind & 1, noisy = kind >> 1;
+      CPPass *pass = &P->pass[P->npasses];
+      int any      = 0;
+      *pass        = (CPPass){.by = (CPDirection)by, .root = sqrt(noisy ? NOISE_OF_B : CP_UROUND)};
+      for (int of = 0; of < CP_OUTPUTS; of++) {
+        const CPBlock *block = &P->block[of][by];
+        pass->of[of] = block->exists && !block->given && (block->J.start != NULL) == sparse &&
+                       isNoisy(P, of) == noisy;
+        any |= pass->of[of];
+      }
+      if (!any) continue;
+      P->npasses++;
+      if (!cpArenaOwn(&P->arena, &pass->colors, freeColors)) flag = CP_MEM_FAIL;
+      if (!flag && sparse) flag = colorPass(P, pass);
+    }
+  return flag;
+}
+
 /* ---- the outputs ---- */
 
-/* What does not change in this direction is left out. */
-static int evaluateF(CPMechNewtonMem newton, const CPPass *pass, const CPMechState *s,
-                     const double *lambda, double *F) {
-  CPMech mech = newton->mech;
+/* F = f + f_lambda - M a - A^T lambda; what does not change in this direction is left out. A is that of s. */
+static int evaluateF(CPPartials P, CPDirection by, const CPMechState *s, const double *lambda,
+                     double *F) {
+  CPMech mech = P->mech;
   int flag    = CP_SUCCESS;
-  memset(F, 0, (size_t)newton->nu * sizeof *F);
-  if (pass->by != CP_BY_LAMBDA) flag = cpMechForces(mech, s, F);
+  memset(F, 0, (size_t)P->nu * sizeof *F);
+  if (by != CP_BY_LAMBDA) flag = cpMechForces(mech, s, F);
   if (!flag) flag = cpMechAddLambdaForces(mech, s, lambda, F);
-  if (flag || pass->by != CP_BY_Q) return flag;
+  if (flag || by != CP_BY_Q) return flag;
   flag = cpMechMass(mech, s->t, s->q);
   if (flag) return flag;
-  cpMatTimes(&mech->userM.A, -1.0, newton->a, 1.0, F);
-  cpMatTransposedTimes(&mech->A, -1.0, newton->lambda, 1.0, F);
+  cpMatTimes(&mech->userM.A, -1.0, P->a, 1.0, F);
+  cpMatTransposedTimes(&mech->A, -1.0, P->lambda, 1.0, F);
   return CP_SUCCESS;
 }
 
-static int evaluateKkt(CPMechNewtonMem newton, const CPPass *pass, const CPMechState *s,
-                       const double *lambda, double *const out[CP_OUTPUTS]) {
-  CPMech mech = newton->mech;
-  int flag    = CP_SUCCESS;
-  if (pass->of[CP_OF_B]) { /* first: it may evaluate A elsewhere */
-    flag = cpMechB(mech, s->t, s->q, s->u, newton->bm);
-    memcpy(out[CP_OF_B], newton->bm, (size_t)newton->na * sizeof(double));
+static int evaluate(CPPartials P, const CPPass *pass, const CPMechState *s, const double *lambda,
+                    double *const out[CP_OUTPUTS]) {
+  CPMech mech     = P->mech;
+  const int along = pass->by == CP_BY_Q;
+  double *F = out[CP_OF_F], *B = out[CP_OF_B], *Z = out[CP_OF_Z];
+  int flag = CP_SUCCESS;
+  mech->stats.nDQ++;
+  if (!P->kkt) {
+    flag = cpMechSolve(mech, s, F, B); /* u', lambda */
+    return flag || !pass->of[CP_OF_Z] ? flag : cpMechAuxiliary(mech, s, B, Z);
   }
-  if (!flag && pass->by == CP_BY_Q && (pass->of[CP_OF_F] || pass->of[CP_OF_B]))
-    flag = cpMechA(mech, s->t, s->q);
-  if (!flag && pass->of[CP_OF_B] && pass->by == CP_BY_Q)
-    cpMatTimes(&mech->userA.A, -1.0, newton->a, 1.0, out[CP_OF_B]);
-  if (!flag && pass->of[CP_OF_F]) flag = evaluateF(newton, pass, s, lambda, out[CP_OF_F]);
-  if (!flag && pass->of[CP_OF_Z]) flag = cpMechAuxiliary(mech, s, lambda, out[CP_OF_Z]);
+  if (pass->of[CP_OF_B]) flag = cpMechB(mech, s->t, s->q, s->u, B); /* may evaluate A elsewhere */
+  if (!flag && along && (pass->of[CP_OF_F] || pass->of[CP_OF_B])) flag = cpMechA(mech, s->t, s->q);
+  if (!flag && along && pass->of[CP_OF_B]) cpMatTimes(&mech->userA.A, -1.0, P->a, 1.0, B);
+  if (!flag && pass->of[CP_OF_F]) flag = evaluateF(P, pass->by, s, lambda, F);
+  if (!flag && pass->of[CP_OF_Z]) flag = cpMechAuxiliary(mech, s, lambda, Z);
   return flag;
-}
-
-static int evaluateHalf(CPMechNewtonMem newton, const CPPass *pass, const CPMechState *s,
-                        double *const out[CP_OUTPUTS]) {
-  int flag = cpMechSolve(newton->mech, s, out[CP_OF_F], newton->bm);
-  if (!flag && pass->of[CP_OF_Z]) flag = cpMechAuxiliary(newton->mech, s, newton->bm, out[CP_OF_Z]);
-  return flag;
-}
-
-static int evaluate(CPMechNewtonMem newton, const CPPass *pass, const CPMechState *s,
-                    const double *lambda, double *const out[CP_OUTPUTS]) {
-  newton->mech->stats.nDQ++;
-  return cpIsKkt(newton) ? evaluateKkt(newton, pass, s, lambda, out)
-                         : evaluateHalf(newton, pass, s, out);
 }
 
 /* ---- increments ---- */
@@ -63,140 +103,114 @@ static int evaluate(CPMechNewtonMem newton, const CPPass *pass, const CPMechStat
 /* Truncation (0.01)^6 / 140 and roundoff DBL_EPSILON / 0.01 are of one size. */
 #define SIXTH_ORDER_STEP 0.01
 
-/* A relative change of the variable, or of its typical size, or one tolerance, over which derivatives
- * must be good anyway. weight 0: there is none. */
-static double increment(double root, double x, double typical, double weight) {
-  const double tolerance = weight > 0.0 ? fmin(1.0 / weight, root) : 0.0;
-  return fmax(root * fmax(fabs(x), typical), tolerance);
-}
-
-/* Positions without a coordinate of their own are angles of quaternions (or the user's): size 1. */
-static void setPositionSteps(CPMechNewtonMem newton, double root, const double *ewt) {
-  const CPMech mech    = newton->mech;
-  const double typical = cpTypicalOf(cpLargest(newton->q, mech->nq));
-  for (int j = 0; j < newton->nu; j++) {
-    const int i = mech->pair[j];
-    newton->step[CP_BY_Q][j] =
-        i < 0 ? root : increment(root, newton->q[i], typical, ewt ? ewt[i] : 0.0);
-  }
-}
-
-static void setSteps(CPMechNewtonMem newton, CPDirection by, double root, const double *ewt) {
-  const CPMech mech               = newton->mech;
-  const double *x[CP_DIRECTIONS]  = {newton->q, newton->u, newton->z, newton->lambda};
-  const int offset[CP_DIRECTIONS] = {0, mech->nq, mech->nq + mech->nu, -1},
-            cols                  = cpColsOf(newton, by);
-  if (by == CP_BY_Q) {
-    setPositionSteps(newton, root, ewt);
-    return;
-  }
-  const double typical = cpTypicalOf(cpLargest(x[by], cols));
-  for (int j = 0; j < cols; j++) {
-    const double weight   = ewt && offset[by] >= 0 ? ewt[offset[by] + j] : 0.0;
-    volatile double moved = x[by][j] + increment(root, x[by][j], typical, weight);
-    newton->step[by][j]   = moved - x[by][j]; /* a machine number */
+/* A relative change of the variable, or of its typical size, or one tolerance, over which derivatives must be good
+ * anyway. Positions without a coordinate of their own are angles of quaternions (or the user's), of size 1. */
+static void setSteps(CPPartials P, CPDirection by, double root, const double *ewt) {
+  const CPMech mech                          = P->mech;
+  const double *x[CP_DIRECTIONS]             = {P->q, P->u, P->z, P->lambda};
+  const double *const weights[CP_DIRECTIONS] = {ewt, ewt ? ewt + mech->nq : NULL,
+                                                ewt ? ewt + mech->nq + mech->nu : NULL, NULL};
+  const double typical = cpTypicalOf(cpLargest(x[by], by == CP_BY_Q ? mech->nq : P->cols[by]));
+  for (int j = 0; j < P->cols[by]; j++) {
+    const int i         = by == CP_BY_Q ? mech->pair[j] : j;
+    const double weight = weights[by] && i >= 0 ? weights[by][i] : 0.0;
+    const double tol    = weight > 0.0 ? fmin(1.0 / weight, root) : 0.0;
+    double *step        = &P->step[by][j];
+    *step               = i < 0 ? root : fmax(root * fmax(fabs(x[by][i]), typical), tol);
+    if (by == CP_BY_Q) continue;
+    volatile double moved = x[by][i] + *step;
+    *step                 = moved - x[by][i]; /* a machine number */
   }
 }
 
 /* ---- one group of columns ---- */
 
-/* x2 <- x with the group's columns moved by so many steps; for positions their directions into v first. */
-static int moveGroup(CPMechNewtonMem newton, const CPPass *pass, double steps, const int *cols,
-                     int ncols) {
-  const double *x[CP_DIRECTIONS] = {NULL, newton->u, newton->z, newton->lambda};
-  double *x2[CP_DIRECTIONS]      = {newton->v, newton->u2, newton->z2, newton->lambda2};
-  const size_t size              = (size_t)cpColsOf(newton, pass->by) * sizeof(double);
-  if (pass->by == CP_BY_Q) memset(newton->v, 0, size);
-  else memcpy(x2[pass->by], x[pass->by], size);
-  for (int k = 0; k < ncols; k++) x2[pass->by][cols[k]] += steps * newton->step[pass->by][cols[k]];
-  return pass->by == CP_BY_Q ? cpMechMove(newton->mech, newton->q, newton->v, newton->q2)
-                             : CP_SUCCESS;
+/* The outputs with the group's variables moved by so many steps. */
+static int displaced(CPPartials P, const CPPass *pass, double steps, const int *cols, int ncols,
+                     double *const out[CP_OUTPUTS]) {
+  const CPDirection by           = pass->by;
+  const double *x[CP_DIRECTIONS] = {NULL, P->u, P->z, P->lambda};
+  CPMechState s                  = {P->t, P->q, P->u, P->z};
+  double *x2                     = P->x2[by];
+  const size_t size              = (size_t)P->cols[by] * sizeof *x2;
+  if (by == CP_BY_Q) memset(x2, 0, size);
+  else memcpy(x2, x[by], size);
+  for (int k = 0; k < ncols; k++) x2[cols[k]] += steps * P->step[by][cols[k]];
+  if (by == CP_BY_Q) {
+    const int flag = cpMechMove(P->mech, P->q, x2, P->q2);
+    if (flag) return flag;
+    s.q = P->q2;
+  }
+  if (by == CP_BY_U) s.u = x2;
+  if (by == CP_BY_Z) s.z = x2;
+  return evaluate(P, pass, &s, by == CP_BY_LAMBDA ? x2 : P->lambda, out);
 }
 
-/* Column j += weight (perturbed - before) / step */
-static void addColumn(CPMechNewtonMem newton, const CPPass *pass, double *const before[CP_OUTPUTS],
-                      double weight, int j) {
+/* The group's columns += weight (after - before) / step */
+static void addColumns(CPPartials P, const CPPass *pass, double weight, double *const after[],
+                       double *const before[], const int *cols, int ncols) {
   for (int of = 0; of < CP_OUTPUTS; of++) {
     if (!pass->of[of]) continue;
-    CPMat *J            = &newton->block[of][pass->by].J;
-    const double *after = newton->perturbed[of];
-    for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++) {
-      const int i = cpMatRow(J, j, k);
-      J->value[k] += weight * (after[i] - before[of][i]) / newton->step[pass->by][j];
+    CPMat *J = &P->block[of][pass->by].J;
+    for (int c = 0; c < ncols; c++) {
+      const int j       = cols[c];
+      const double step = P->step[pass->by][j];
+      for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++) {
+        const int i = cpMatRow(J, j, k);
+        J->value[k] += weight * (after[of][i] - before[of][i]) / step;
+      }
     }
   }
 }
 
-static int displaced(CPMechNewtonMem newton, const CPPass *pass, double steps, const int *cols,
-                     int ncols, double *const out[CP_OUTPUTS]) {
-  const CPMechState s  = {.t = newton->t,
-                          .q = pass->by == CP_BY_Q ? newton->q2 : newton->q,
-                          .u = pass->by == CP_BY_U ? newton->u2 : newton->u,
-                          .z = pass->by == CP_BY_Z ? newton->z2 : newton->z};
-  const double *lambda = pass->by == CP_BY_LAMBDA ? newton->lambda2 : newton->lambda;
-  const int flag       = moveGroup(newton, pass, steps, cols, ncols);
-  return flag ? flag : evaluate(newton, pass, &s, lambda, out);
-}
-
-static int oneSided(CPMechNewtonMem newton, const CPPass *pass, const int *cols, int ncols) {
-  const int flag = displaced(newton, pass, 1.0, cols, ncols, newton->perturbed);
-  for (int k = 0; !flag && k < ncols; k++) addColumn(newton, pass, newton->value, 1.0, cols[k]);
-  return flag;
-}
-
-static int sixthOrder(CPMechNewtonMem newton, const CPPass *pass, const int *cols, int ncols) {
+/* J e = (F(x + h e) - F(x)) / h, or sum over p of w_p (F(x + p h e) - F(x - p h e)) / h */
+static int difference(CPPartials P, const CPPass *pass, const int *cols, int ncols) {
   int flag = CP_SUCCESS;
-  for (int p = 0; !flag && p < 3; p++) {
-    flag = displaced(newton, pass, -(p + 1.0), cols, ncols, newton->opposite);
-    if (!flag) flag = displaced(newton, pass, p + 1.0, cols, ncols, newton->perturbed);
-    for (int k = 0; !flag && k < ncols; k++)
-      addColumn(newton, pass, newton->opposite, cpSixthOrder[p], cols[k]);
+  if (!P->sixth_order) {
+    flag = displaced(P, pass, 1.0, cols, ncols, P->perturbed);
+    if (!flag) addColumns(P, pass, 1.0, P->perturbed, P->value, cols, ncols);
+  }
+  for (int p = 1; !flag && P->sixth_order && p <= 3; p++) {
+    flag = displaced(P, pass, -p, cols, ncols, P->opposite);
+    if (!flag) flag = displaced(P, pass, p, cols, ncols, P->perturbed);
+    if (!flag) addColumns(P, pass, cpSixthOrder[p - 1], P->perturbed, P->opposite, cols, ncols);
   }
   return flag;
 }
 
-static int difference(CPMechNewtonMem newton, const CPPass *pass, const int *cols, int ncols) {
-  return newton->sixth_order ? sixthOrder(newton, pass, cols, ncols)
-                             : oneSided(newton, pass, cols, ncols);
-}
+/* ---- all passes ---- */
 
-/* ---- passes ---- */
-
-/* lambda is often seen by few outputs, if any: do they change if all of it does? In the opposite
- * case the columns are zero. */
-static int ignoresLambda(CPMechNewtonMem newton, const CPPass *pass, int *flag) {
-  const CPMechState s = {newton->t, newton->q, newton->u, newton->z};
-  for (int i = 0; i < newton->na; i++)
-    newton->lambda2[i] = newton->lambda[i] + newton->step[CP_BY_LAMBDA][i] * (1.0 + i % 7);
-  *flag = evaluate(newton, pass, &s, newton->lambda2, newton->perturbed);
+/* lambda is often seen by few outputs, if any: do they change if all of it does? If not, the columns are zero. */
+static int ignoresLambda(CPPartials P, const CPPass *pass, int *flag) {
+  const CPMechState s = {P->t, P->q, P->u, P->z};
+  double *lambda2     = P->x2[CP_BY_LAMBDA];
+  for (int i = 0; i < P->cols[CP_BY_LAMBDA]; i++)
+    lambda2[i] = P->lambda[i] + P->step[CP_BY_LAMBDA][i] * (1.0 + i % 7);
+  *flag = evaluate(P, pass, &s, lambda2, P->perturbed);
   for (int of = 0; !*flag && of < CP_OUTPUTS; of++)
-    if (pass->of[of] && memcmp(newton->value[of], newton->perturbed[of],
-                               (size_t)cpRowsOf(newton, (CPOutput)of) * sizeof(double)))
+    if (pass->of[of] && memcmp(P->value[of], P->perturbed[of], (size_t)P->rows[of] * sizeof(double)))
       return 0;
   return 1;
 }
 
-static int runPass(CPMechNewtonMem newton, const CPPass *pass, const double *ewt) {
-  const CPMechState s = {newton->t, newton->q, newton->u, newton->z};
-  const int moves     = pass->by == CP_BY_Q || pass->by == CP_BY_U;
-  setSteps(newton, pass->by, newton->sixth_order ? SIXTH_ORDER_STEP : pass->root, ewt);
+static int runPass(CPPartials P, const CPPass *pass, const double *ewt) {
+  const CPMechState s = {P->t, P->q, P->u, P->z};
+  const int motion    = pass->by == CP_BY_Q || pass->by == CP_BY_U;
+  const int *start = pass->colors.start, *col = pass->colors.col;
+  setSteps(P, pass->by, P->sixth_order ? SIXTH_ORDER_STEP : pass->root, ewt);
   for (int of = 0; of < CP_OUTPUTS; of++)
-    if (pass->of[of]) cpMatZero(&newton->block[of][pass->by].J);
-  int flag = evaluate(newton, pass, &s, newton->lambda, newton->value);
-  if (!flag && pass->by == CP_BY_LAMBDA && ignoresLambda(newton, pass, &flag)) return flag;
-  if (pass->colors.start) {
-    const int *start = pass->colors.start, *col = pass->colors.col;
-    for (int g = 0; !flag && g < pass->colors.ngroups; g++)
-      flag = difference(newton, pass, col + start[g], start[g + 1] - start[g]);
-  } else {
-    for (int j = 0; !flag && j < cpColsOf(newton, pass->by); j++)
-      if (!moves || !newton->mech->is_full[j]) flag = difference(newton, pass, &j, 1);
-  }
+    if (pass->of[of]) cpMatZero(&P->block[of][pass->by].J);
+  int flag = evaluate(P, pass, &s, P->lambda, P->value);
+  if (!flag && pass->by == CP_BY_LAMBDA && ignoresLambda(P, pass, &flag)) return flag;
+  for (int g = 0; start && !flag && g < pass->colors.ngroups; g++)
+    flag = difference(P, pass, col + start[g], start[g + 1] - start[g]);
+  for (int j = 0; !start && !flag && j < P->cols[pass->by]; j++)
+    if (!motion || !P->mech->is_full[j]) flag = difference(P, pass, &j, 1);
   return flag;
 }
 
-int cpNewtonDifferences(CPMechNewtonMem newton, const double *ewt) {
+int cpPartialsDifferences(CPPartials P, const double *ewt) {
   int flag = CP_SUCCESS;
-  for (int k = 0; !flag && k < newton->npasses; k++) flag = runPass(newton, &newton->pass[k], ewt);
+  for (int k = 0; !flag && k < P->npasses; k++) flag = runPass(P, &P->pass[k], ewt);
   return flag;
 }

@@ -1,150 +1,34 @@
-/* Structured Newton: life cycle, and the function that makes the matrix. */
+/* Structured Newton as the linear solver of an implicit method: a SUNMatrix and a SUNLinearSolver whose content is the
+ * CPMechNewton, which owns both. The matrix is made by cpMechLinearSystem, so that it needs no operation but its name. */
 #include "newton_impl.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-/* ---- creation ---- */
+/* The code of a package that fails unrecoverably; 6.4 has one of its own. */
+#ifdef SUNLS_PACKAGE_FAIL_UNREC
+#define FAIL_UNREC SUNLS_PACKAGE_FAIL_UNREC
+#else
+#define FAIL_UNREC SUN_ERR_EXT_FAIL
+#endif
 
-static CPMechNewton choose(const CPMech mech) {
-  if (mech->newton_type != CP_NEWTON_AUTO) return mech->newton_type;
-  if (!mech->operators) return CP_NEWTON_KKT;
-  return mech->model.udot_jac ? CP_NEWTON_HALF : CP_NEWTON_NONE;
-}
-
-static void setSizes(CPMechNewtonMem newton) {
-  const CPMech mech = newton->mech;
-  const int kkt     = cpIsKkt(newton);
-  newton->sparse    = kkt && mech->userM.A.start && mech->A.start;
-  newton->nu        = mech->nu;
-  newton->nz        = mech->nz;
-  newton->m         = kkt ? mech->m : 0;
-  newton->na        = kkt ? mech->na : 0;
-  newton->order     = newton->nu + newton->m + newton->nz;
-}
-
-/* Lengths of the whole mechanism: HALF, too, asks for multipliers. */
-static int createWork(CPMechNewtonMem newton) {
-  const CPMech mech = newton->mech;
-  const size_t nq = (size_t)mech->nq, nu = (size_t)mech->nu, m = (size_t)mech->m + 1,
-               nz = (size_t)mech->nz + 1, order = (size_t)newton->order;
-  double **const of_size[] = {&newton->q,
-                              &newton->q2,
-                              &newton->rq, /* nq */
-                              &newton->u,
-                              &newton->u2,
-                              &newton->a,
-                              &newton->s,
-                              &newton->v,
-                              &newton->step[CP_BY_Q],
-                              &newton->step[CP_BY_U],
-                              &newton->value[CP_OF_F],
-                              &newton->perturbed[CP_OF_F],
-                              &newton->opposite[CP_OF_F], /* nu */
-                              &newton->lambda,
-                              &newton->lambda2,
-                              &newton->bm,
-                              &newton->step[CP_BY_LAMBDA],
-                              &newton->value[CP_OF_B],
-                              &newton->perturbed[CP_OF_B],
-                              &newton->opposite[CP_OF_B], /* m */
-                              &newton->z,
-                              &newton->z2,
-                              &newton->step[CP_BY_Z],
-                              &newton->value[CP_OF_Z],
-                              &newton->perturbed[CP_OF_Z],
-                              &newton->opposite[CP_OF_Z], /* nz */
-                              &newton->x /* order */};
-  const size_t size[]      = {nq, nq, nq, nu, nu, nu, nu, nu, nu, nu, nu, nu, nu,   m,
-                              m,  m,  m,  m,  m,  m,  nz, nz, nz, nz, nz, nz, order};
-  for (size_t k = 0; k < sizeof size / sizeof size[0]; k++)
-    if (!(*of_size[k] = calloc(size[k], sizeof(double)))) return CP_MEM_FAIL;
-  newton->fixed    = calloc(order, 1);
-  newton->placed   = calloc(order, 1);
-  newton->diagonal = calloc(order, sizeof *newton->diagonal);
-  newton->ewt      = N_VClone(mech->y_tmpl);
-  return newton->fixed && newton->placed && newton->diagonal && newton->ewt ? CP_SUCCESS
-                                                                            : CP_MEM_FAIL;
-}
-
-static void freeWork(CPMechNewtonMem newton) {
-  double *all[] = {newton->q, newton->q2, newton->rq,     newton->u,      newton->u2,
-                   newton->a, newton->s,  newton->v,      newton->x,      newton->bm,
-                   newton->z, newton->z2, newton->lambda, newton->lambda2};
-  for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) free(all[k]);
-  for (int by = 0; by < CP_DIRECTIONS; by++) free(newton->step[by]);
-  for (int of = 0; of < CP_OUTPUTS; of++) {
-    free(newton->value[of]);
-    free(newton->perturbed[of]);
-    free(newton->opposite[of]);
-  }
-  free(newton->fixed);
-  free(newton->placed);
-  free(newton->diagonal);
-  if (newton->ewt) N_VDestroy(newton->ewt);
-}
-
-static int createLu(CPMechNewtonMem newton) {
-  newton->lu.ops   = newton->sparse ? &cpLuKluOps : &cpLuDenseOps;
-  newton->lu.order = newton->order;
-  return newton->lu.ops->create(&newton->lu);
-}
-
-static int createParts(CPMechNewtonMem newton) {
-  int flag = createWork(newton);
-  if (!flag) flag = cpBlocksCreate(newton);
-  if (!flag) flag = cpPassesCreate(newton);
-  if (!flag) flag = createLu(newton);
-  if (!flag) flag = cpNewtonObjects(newton);
-  if (!flag) cpTermsCreate(newton);
-  return flag;
-}
-
-int cpNewtonCreate(CPMechNewtonMem *address, CPMech mech) {
-  const CPMechNewton type = choose(mech);
-  *address                = NULL;
-  if (type == CP_NEWTON_NONE) return CP_SUCCESS;
-  CPMechNewtonMem newton = calloc(1, sizeof *newton);
-  if (!newton) return CP_MEM_FAIL;
-  newton->mech = mech;
-  newton->type = type;
-  setSizes(newton);
-  const int flag = createParts(newton);
-  if (flag) cpMechNewtonFree(&newton);
-  *address = newton;
-  return flag;
-}
-
-void cpMechNewtonFree(CPMechNewtonMem *address) {
-  CPMechNewtonMem newton = *address;
-  if (!newton) return;
-  cpTermsFree(newton);
-  cpBlocksFree(newton);
-  cpPassesFree(newton);
-  if (newton->lu.ops) newton->lu.ops->destroy(&newton->lu);
-  free(newton->lu.start);
-  free(newton->lu.row);
-  free(newton->lu.value);
-  if (newton->S) SUNMatFreeEmpty(newton->S);
-  if (newton->LS) SUNLinSolFree(newton->LS);
-  freeWork(newton);
-  free(newton);
-  *address = NULL;
-}
-
-/* ---- use ---- */
+/* ---- the matrix ---- */
 
 int cpNewtonSystem(CPMechNewtonMem newton, sunrealtype t, const sunrealtype *y, const double *ewt,
                    int jok, double gamma, int *jcur) {
-  *jcur    = !jok || !newton->valid || newton->layout != newton->mech->layout;
-  int flag = *jcur ? cpNewtonPartials(newton, t, y, ewt) : CP_SUCCESS;
+  const CPPartials P  = newton->P;
+  const CPMech mech   = newton->mech;
+  const CPMat *matrix = &newton->S.lu.S;
+  newton->assembled   = 0;
+  *jcur               = !jok || !P->valid || P->layout != mech->layout;
+  int flag            = *jcur ? cpPartialsAt(P, t, y, NULL, NULL, ewt) : CP_SUCCESS;
   if (flag) return flag;
-  flag = cpNewtonAssemble(newton, gamma);
-  if (flag) return cpReason(newton->mech->text, flag, "no memory for the iteration matrix");
-  if (cpAllFinite(newton->lu.value, (sunindextype)cpLuEntries(&newton->lu))) return CP_SUCCESS;
-  newton->valid = newton->assembled = 0; /* a difference that overflows: factors might not show it */
-  return cpReason(newton->mech->text, -CP_MECH_NONFINITE,
-                  "at t = %.15g: the iteration matrix is not finite", newton->t);
+  flag = cpNewtonAssemble(&newton->S, gamma);
+  if (flag) return cpReason(mech->text, flag, "no memory for the iteration matrix");
+  newton->assembled = cpAllFinite(matrix->value, (sunindextype)cpMatEntries(matrix));
+  if (newton->assembled) return CP_SUCCESS;
+  P->valid = 0; /* a difference has overflowed, which factors might not show */
+  return cpReason(mech->text, -CP_MECH_NONFINITE,
+                  "at t = %.15g: the iteration matrix is not finite", P->t);
 }
 
 int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunbooleantype *jcur,
@@ -159,6 +43,118 @@ int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunboolean
   return mech->cause ? (mech->cause > 0 ? 1 : -1) : 0;
 }
 
+/* ---- SUNDIALS' objects ---- */
+
+static SUNMatrix_ID matrixId(SUNMatrix S) {
+  (void)S;
+  return SUNMATRIX_CUSTOM;
+}
+
+static SUNLinearSolver_Type solverType(SUNLinearSolver LS) {
+  (void)LS;
+  return SUNLINEARSOLVER_DIRECT;
+}
+
+static SUNLinearSolver_ID solverId(SUNLinearSolver LS) {
+  (void)LS;
+  return SUNLINEARSOLVER_CUSTOM;
+}
+
+static int failed(CPMech mech, int code) {
+  mech->cause = code;
+  return code > 0 ? SUNLS_PACKAGE_FAIL_REC : FAIL_UNREC;
+}
+
+/* A singular matrix is recoverable: with a smaller gamma it may be regular. */
+static int solverSetup(SUNLinearSolver LS, SUNMatrix S) {
+  CPMechNewtonMem newton = LS->content;
+  CPMech mech            = newton->mech;
+  (void)S;
+  if (!newton->assembled)
+    return failed(mech, cpReason(mech->text, -CP_LINSOL_FAIL, "there is no iteration matrix"));
+  mech->stats.nnewton++;
+  const int flag    = newton->S.lu.ops->factor(&newton->S.lu);
+  newton->assembled = 0;
+  newton->factored  = !flag;
+  if (flag > 0)
+    return failed(mech, cpReason(mech->text, -CP_LINSOL_FAIL,
+                                 "at t = %.15g: the iteration matrix is singular (gamma = %g)",
+                                 newton->P->t, newton->S.gamma));
+  return flag ? failed(mech, cpReason(mech->text, flag, "no factors of the iteration matrix")) : 0;
+}
+
+static int solverSolve(SUNLinearSolver LS, SUNMatrix S, N_Vector x, N_Vector b, sunrealtype tol) {
+  CPMechNewtonMem newton = LS->content;
+  CPMech mech            = newton->mech;
+  (void)S, (void)tol;
+  if (!newton->factored)
+    return failed(mech, cpReason(mech->text, -CP_LINSOL_FAIL, "there are no factors"));
+  int flag = cpNewtonSolve(&newton->S, N_VGetArrayPointer(b), N_VGetArrayPointer(x));
+  if (!flag && !cpVectorFinite(x))
+    flag = cpReason(mech->text, -CP_LINSOL_FAIL,
+                    "at t = %.15g: the iteration matrix is singular to roundoff (gamma = %g)",
+                    newton->P->t, newton->S.gamma);
+  return flag ? failed(mech, flag) : 0;
+}
+
+static int solverFree(SUNLinearSolver LS) {
+  LS->content = NULL;
+  SUNLinSolFreeEmpty(LS);
+  return 0;
+}
+
+static int createObjects(CPMechNewtonMem newton) {
+  const CPMech mech = newton->mech;
+  newton->ewt       = N_VClone(mech->y_tmpl);
+  newton->matrix    = SUNMatNewEmpty(mech->ctx);
+  newton->LS        = SUNLinSolNewEmpty(mech->ctx);
+  if (!newton->ewt || !newton->matrix || !newton->LS) return CP_MEM_FAIL;
+  newton->matrix->content    = newton;
+  newton->matrix->ops->getid = matrixId;
+  newton->LS->content        = newton;
+  newton->LS->ops->gettype   = solverType;
+  newton->LS->ops->getid     = solverId;
+  newton->LS->ops->setup     = solverSetup;
+  newton->LS->ops->solve     = solverSolve;
+  newton->LS->ops->free      = solverFree;
+  return CP_SUCCESS;
+}
+
+/* ---- life cycle ---- */
+
+static CPMechNewton typeFor(const CPMech mech) {
+  if (mech->newton_type != CP_NEWTON_AUTO) return mech->newton_type;
+  if (!mech->operators) return CP_NEWTON_KKT;
+  return mech->model.udot_jac ? CP_NEWTON_HALF : CP_NEWTON_NONE;
+}
+
+int cpNewtonCreate(CPMechNewtonMem *address, CPMech mech) {
+  const CPMechNewton type = typeFor(mech);
+  *address                = NULL;
+  if (type == CP_NEWTON_NONE) return CP_SUCCESS;
+  CPMechNewtonMem newton = *address = calloc(1, sizeof *newton);
+  if (!newton) return CP_MEM_FAIL;
+  newton->mech = mech;
+  newton->type = type;
+  int flag     = cpPartialsCreate(&newton->P, mech, type);
+  if (!flag) flag = cpNewtonMatrixCreate(&newton->S, newton->P);
+  if (!flag) flag = createObjects(newton);
+  if (flag) cpMechNewtonFree(address);
+  return flag;
+}
+
+void cpMechNewtonFree(CPMechNewtonMem *address) {
+  CPMechNewtonMem newton = *address;
+  if (!newton) return;
+  cpNewtonMatrixFree(&newton->S);
+  cpPartialsFree(&newton->P);
+  if (newton->ewt) N_VDestroy(newton->ewt);
+  if (newton->matrix) SUNMatFreeEmpty(newton->matrix);
+  if (newton->LS) SUNLinSolFree(newton->LS);
+  free(newton);
+  *address = NULL;
+}
+
 /* Sizes and type are final at the first use: a second integrator gets the same objects. */
 int cpMechNewtonAttach(CPMech mech) {
   if (mech->newton_type == CP_NEWTON_KKT && mech->operators)
@@ -168,6 +164,6 @@ int cpMechNewtonAttach(CPMech mech) {
   if (flag) return cpReason(mech->text, flag, "no memory for the iteration matrix");
   mech->stats.newton = mech->newton ? mech->newton->type : CP_NEWTON_NONE;
   if (!mech->newton) return CP_SUCCESS;
-  mech->newton->valid = 0;
-  return cpStepperSetLinearSolver(mech->host, mech->newton->LS, mech->newton->S);
+  mech->newton->P->valid = 0;
+  return cpStepperSetLinearSolver(mech->host, mech->newton->LS, mech->newton->matrix);
 }

@@ -1,127 +1,253 @@
-/* Everything in the iteration matrix that does not depend on gamma: M, A, the blocks by the user's
+/* Everything in the iteration matrix that does not depend on gamma: M, A, the blocks K, C, ..., Zl by the user's
  * functions or by differences, and which rows are fixed. */
 #include "newton_impl.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-/* The matrix that a block's function fills, NULL if there is none. */
-static SUNMatrix target(CPMechNewtonMem newton, CPOutput of, CPDirection by) {
-  CPBlock *block = &newton->block[of][by];
-  if (!block->given) return NULL;
-  cpUserMatClear(&block->user);
-  return block->user.S;
+/* ---- which blocks there are, and who gives them ---- */
+
+static SUNMatrix templateOf(const CPPartials P, CPOutput of, CPDirection by) {
+  const CPMechModel *model                        = &P->mech->model;
+  const SUNMatrix tmpl[CP_OUTPUTS][CP_DIRECTIONS] = {
+      {model->K_tmpl, model->C_tmpl ? model->C_tmpl : model->K_tmpl, model->Fz_tmpl, NULL},
+      {model->Bq_tmpl, model->Bu_tmpl, NULL, NULL},
+      {model->Zq_tmpl, model->Zu_tmpl, model->Zz_tmpl, NULL}};
+  return P->kkt || of == CP_OF_Z ? tmpl[of][by] : NULL;
 }
 
-static int take(CPMechNewtonMem newton, CPOutput of, CPDirection by, const char *function) {
-  CPBlock *block = &newton->block[of][by];
-  if (!block->given) return CP_SUCCESS;
-  const int flag = cpMechTake(newton->mech, &block->user, CP_SUCCESS, newton->t, function);
-  if (flag) return flag;
-  cpMatZero(&block->J);
-  cpMatAdd(&block->J, 1.0, &block->user.A);
-  return CP_SUCCESS;
+/* Rows of motions in B, and B by z and lambda, are zero. */
+static int exists(const CPPartials P, CPOutput of, CPDirection by) {
+  if (P->rows[of] == 0 || P->cols[by] == 0) return 0;
+  if (of == CP_OF_B) return by == CP_BY_Q || by == CP_BY_U;
+  if (of == CP_OF_F && by == CP_BY_LAMBDA) return P->mech->model.f_lambda != NULL;
+  return 1;
 }
 
-static int takeAll(CPMechNewtonMem newton, int flag, CPOutput of, const char *function) {
-  flag = cpMechResult(newton->mech, flag, newton->t, function);
-  for (int by = CP_BY_Q; !flag && by <= CP_BY_Z; by++)
-    flag = take(newton, of, (CPDirection)by, function);
+/* Where the matrix is sparse, the user's function fills only what has a template. With HALF and auxiliary_jac, the
+ * dependence of zdot on the state through lambda is left out. */
+static int isGiven(const CPPartials P, CPOutput of, CPDirection by) {
+  const CPMechModel *model = &P->mech->model;
+  if (by == CP_BY_LAMBDA) return of == CP_OF_F && model->lambda_jac != NULL;
+  if (of == CP_OF_Z) return model->auxiliary_jac != NULL;
+  if (!P->kkt) return model->udot_jac != NULL;
+  if (P->sparse && by != CP_BY_Z && !templateOf(P, of, by)) return 0;
+  return of == CP_OF_F ? model->dynamics_jac != NULL : model->constraint_jac != NULL;
+}
+
+/* ---- patterns ---- */
+
+/* The columns of a quaternion's three velocities share a pattern: what depends on one of its components depends on all
+ * three rotations, and b, by q' = N u, on all three velocities. T mixes them, too. */
+static int mergeTriples(const CPMech mech, CPMat *J) {
+  CPPlaces all = {0};
+  cpPlacesAddMat(&all, J, 0, 0, 0);
+  for (int n = 0; n < mech->nquaternions; n++) {
+    const int first = mech->quaternions[n].first_u;
+    for (int j = first; j < first + 3; j++)
+      for (size_t k = J->start[j]; k < J->start[j + 1]; k++)
+        for (int d = 0; d < 3; d++) cpPlacesAdd(&all, J->row[k], first + d);
+  }
+  const int rows = J->rows, cols = J->cols;
+  cpMatFree(J);
+  return cpMatFromPlaces(J, rows, cols, &all);
+}
+
+/* A block that is given, or of zdot, or to z, has the pattern of its template. One by differences contains, besides,
+ * the pattern that follows from M and A: B = b - A a depends on positions and velocities like A, M a and A^T lambda in F
+ * depend on positions like M and A^T A, and springs and dampers mostly lie among these entries. */
+static int createPattern(const CPPartials P, CPOutput of, CPDirection by, CPBlock *block) {
+  const CPMech mech   = P->mech;
+  const CPMat *tmpl   = templateOf(P, of, by) ? &block->user.A : NULL;
+  const int to_motion = by == CP_BY_Q || by == CP_BY_U;
+  if (tmpl ? !tmpl->start : !P->sparse || of == CP_OF_Z || !to_motion)
+    return cpMatCreateDense(&block->J, P->rows[of], P->cols[by]);
+  const int ours = P->sparse && !block->given && of != CP_OF_Z && to_motion;
+  CPPlaces all   = {0};
+  if (tmpl) cpPlacesAddMat(&all, tmpl, 0, 0, 0);
+  if (ours && of == CP_OF_F && (by == CP_BY_Q || !mech->model.C_tmpl)) {
+    cpPlacesAddMat(&all, &mech->userM.A, 0, 0, 0);
+    cpPlacesAddNormal(&all, &mech->userA.A);
+  }
+  if (ours && of == CP_OF_B && (by == CP_BY_Q || !tmpl))
+    cpPlacesAddMat(&all, &mech->userA.A, 0, 0, 0);
+  const int flag = cpMatFromPlaces(&block->J, P->rows[of], P->cols[by], &all);
+  if (flag || mech->nquaternions == 0 || !(by == CP_BY_Q || (by == CP_BY_U && !block->given)))
+    return flag;
+  return mergeTriples(mech, &block->J);
+}
+
+/* ---- life cycle ---- */
+
+static int createBlock(CPPartials P, CPOutput of, CPDirection by) {
+  CPBlock *block = &P->block[of][by];
+  SUNMatrix tmpl = templateOf(P, of, by);
+  block->exists  = exists(P, of, by);
+  if (!block->exists) return CP_SUCCESS;
+  block->given = isGiven(P, of, by);
+  int flag     = cpMatOwn(&P->arena, &block->J);
+  if (!flag) flag = cpUserMatOwn(&P->arena, &block->user);
+  if (!flag && (block->given || tmpl))
+    flag = cpUserMatCreate(&block->user, tmpl, P->rows[of], P->cols[by], P->mech->ctx);
+  return flag ? flag : createPattern(P, of, by, block);
+}
+
+/* Arrays have the lengths of the whole mechanism: HALF, too, asks for multipliers and for b. */
+static int createArrays(CPPartials P) {
+  const CPMech mech                 = P->mech;
+  const int output[CP_OUTPUTS]      = {mech->nu, mech->m, mech->nz},
+            variable[CP_DIRECTIONS] = {mech->nu, mech->nu, mech->nz, mech->m};
+  CP_NEW(&P->arena, P->q, mech->nq);
+  CP_NEW(&P->arena, P->q2, mech->nq);
+  CP_NEW(&P->arena, P->u, mech->nu);
+  CP_NEW(&P->arena, P->z, mech->nz);
+  CP_NEW(&P->arena, P->a, mech->nu);
+  CP_NEW(&P->arena, P->lambda, mech->m);
+  CP_NEW(&P->arena, P->fixed, P->nu + P->m + P->nz);
+  for (int of = 0; of < CP_OUTPUTS; of++) {
+    CP_NEW(&P->arena, P->value[of], output[of]);
+    CP_NEW(&P->arena, P->perturbed[of], output[of]);
+    CP_NEW(&P->arena, P->opposite[of], output[of]);
+  }
+  for (int by = 0; by < CP_DIRECTIONS; by++) {
+    CP_NEW(&P->arena, P->x2[by], variable[by]);
+    CP_NEW(&P->arena, P->step[by], variable[by]);
+  }
+  return cpArenaStatus(&P->arena);
+}
+
+static int createParts(CPPartials P) {
+  const CPMech mech = P->mech;
+  int flag          = createArrays(P);
+  for (int of = 0; !flag && of < CP_OUTPUTS; of++)
+    for (int by = 0; !flag && by < CP_DIRECTIONS; by++)
+      flag = createBlock(P, (CPOutput)of, (CPDirection)by);
+  if (!flag) flag = cpMatOwn(&P->arena, &P->M);
+  if (!flag) flag = cpMatOwn(&P->arena, &P->A);
+  if (!flag && P->kkt) flag = cpMatClone(&P->M, &mech->userM.A);
+  if (!flag && P->kkt) flag = cpMatClone(&P->A, &mech->A);
+  return flag ? flag : cpPassesCreate(P);
+}
+
+int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type) {
+  CPPartials P = *address = calloc(1, sizeof *P);
+  if (!P) return CP_MEM_FAIL;
+  const int kkt = type == CP_NEWTON_KKT, na = kkt ? mech->na : 0;
+  P->mech   = mech;
+  P->kkt    = kkt;
+  P->sparse = kkt && mech->userM.A.start && mech->A.start;
+  P->nu     = mech->nu;
+  P->m      = kkt ? mech->m : 0;
+  P->nz     = mech->nz;
+  memcpy(P->rows, (int[]){mech->nu, na, mech->nz}, sizeof P->rows);
+  memcpy(P->cols, (int[]){mech->nu, mech->nu, mech->nz, na}, sizeof P->cols);
+  const int flag = createParts(P);
+  if (flag) cpPartialsFree(address);
   return flag;
+}
+
+void cpPartialsFree(CPPartials *address) {
+  if (*address) cpArenaFree(&(*address)->arena);
+  free(*address);
+  *address = NULL;
 }
 
 /* ---- the user's functions ---- */
 
-static int dynamics(CPMechNewtonMem newton) {
-  const CPMech mech = newton->mech;
-  SUNMatrix K = target(newton, CP_OF_F, CP_BY_Q), C = target(newton, CP_OF_F, CP_BY_U),
-            Fz = target(newton, CP_OF_F, CP_BY_Z);
-  if (!K && !C && !Fz) return CP_SUCCESS;
-  const int flag = cpIsKkt(newton) ? mech->model.dynamics_jac(newton->t, newton->q, newton->u,
-                                                              newton->z, newton->a, newton->lambda,
-                                                              K, C, Fz, mech->user_data)
-                                   : mech->model.udot_jac(newton->t, newton->q, newton->u,
-                                                          newton->z, K, C, Fz, mech->user_data);
-  return takeAll(newton, flag, CP_OF_F, cpIsKkt(newton) ? "dynamics_jac" : "udot_jac");
+/* Takes what the user's function, which has returned flag, has filled in of this output's blocks. */
+static int take(CPPartials P, int flag, CPOutput of, CPDirection first, CPDirection last,
+                const char *function) {
+  flag = cpMechResult(P->mech, flag, P->t, function);
+  for (int by = (int)first; !flag && by <= (int)last; by++) {
+    CPBlock *block = &P->block[of][by];
+    if (!block->given) continue;
+    flag = cpMechTake(P->mech, &block->user, CP_SUCCESS, P->t, function);
+    if (flag) continue;
+    cpMatZero(&block->J);
+    cpMatAdd(&block->J, 1.0, &block->user.A);
+  }
+  return flag;
 }
 
-static int constraints(CPMechNewtonMem newton) {
-  const CPMech mech = newton->mech;
-  SUNMatrix Bq = target(newton, CP_OF_B, CP_BY_Q), Bu = target(newton, CP_OF_B, CP_BY_U);
-  if (!Bq && !Bu) return CP_SUCCESS;
-  const int flag = mech->model.constraint_jac(newton->t, newton->q, newton->u, newton->a, Bq, Bu,
-                                              mech->user_data);
-  return takeAll(newton, flag, CP_OF_B, "constraint_jac");
-}
-
-static int auxiliary(CPMechNewtonMem newton) {
-  const CPMech mech = newton->mech;
-  SUNMatrix Zq = target(newton, CP_OF_Z, CP_BY_Q), Zu = target(newton, CP_OF_Z, CP_BY_U),
-            Zz = target(newton, CP_OF_Z, CP_BY_Z);
-  if (!Zq && !Zu && !Zz) return CP_SUCCESS;
-  const int flag = mech->model.auxiliary_jac(newton->t, newton->q, newton->u, newton->z,
-                                             newton->lambda, Zq, Zu, Zz, mech->user_data);
-  return takeAll(newton, flag, CP_OF_Z, "auxiliary_jac");
-}
-
-static int lambdaForces(CPMechNewtonMem newton) {
-  const CPMech mech = newton->mech;
-  SUNMatrix Fl      = target(newton, CP_OF_F, CP_BY_LAMBDA);
-  if (!Fl) return CP_SUCCESS;
-  int flag = mech->model.lambda_jac(newton->t, newton->q, newton->u, newton->z, newton->lambda, Fl,
-                                    mech->user_data);
-  flag     = cpMechResult(mech, flag, newton->t, "lambda_jac");
-  return flag ? flag : take(newton, CP_OF_F, CP_BY_LAMBDA, "lambda_jac");
+int cpPartialsGiven(CPPartials P) {
+  const CPMechModel *model = &P->mech->model;
+  void *data               = P->mech->user_data;
+  const double t = P->t, *q = P->q, *u = P->u, *z = P->z, *a = P->a, *lambda = P->lambda;
+  SUNMatrix S[CP_OUTPUTS][CP_DIRECTIONS] = {{NULL}};
+  int any[CP_OUTPUTS] = {0}, flag = CP_SUCCESS;
+  for (int of = 0; of < CP_OUTPUTS; of++)
+    for (int by = 0; by < CP_DIRECTIONS; by++) {
+      if (!P->block[of][by].given) continue;
+      cpUserMatClear(&P->block[of][by].user);
+      S[of][by] = P->block[of][by].user.S;
+      any[of] |= by != CP_BY_LAMBDA;
+    }
+  const SUNMatrix *F = S[CP_OF_F], *B = S[CP_OF_B], *Z = S[CP_OF_Z];
+  if (any[CP_OF_F]) {
+    flag = P->kkt ? model->dynamics_jac(t, q, u, z, a, lambda, F[0], F[1], F[2], data)
+                  : model->udot_jac(t, q, u, z, F[0], F[1], F[2], data);
+    flag = take(P, flag, CP_OF_F, CP_BY_Q, CP_BY_Z, P->kkt ? "dynamics_jac" : "udot_jac");
+  }
+  if (!flag && any[CP_OF_B]) {
+    flag = model->constraint_jac(t, q, u, a, B[0], B[1], data);
+    flag = take(P, flag, CP_OF_B, CP_BY_Q, CP_BY_U, "constraint_jac");
+  }
+  if (!flag && any[CP_OF_Z]) {
+    flag = model->auxiliary_jac(t, q, u, z, lambda, Z[0], Z[1], Z[2], data);
+    flag = take(P, flag, CP_OF_Z, CP_BY_Q, CP_BY_Z, "auxiliary_jac");
+  }
+  if (!flag && F[CP_BY_LAMBDA]) {
+    flag = model->lambda_jac(t, q, u, z, lambda, F[CP_BY_LAMBDA], data);
+    flag = take(P, flag, CP_OF_F, CP_BY_LAMBDA, CP_BY_LAMBDA, "lambda_jac");
+  }
+  return flag;
 }
 
 /* ---- all of it ---- */
 
-static int keepState(CPMechNewtonMem newton, sunrealtype t, const sunrealtype *y) {
-  const CPMech mech = newton->mech;
+/* The state, and which rows and velocities are fixed. */
+static int keepState(CPPartials P, sunrealtype t, const sunrealtype *y, const double *a,
+                     const double *lambda) {
+  const CPMech mech = P->mech;
   CPMechState s;
-  const int flag = cpMechRead(mech, t, y, &s);
+  int flag = cpMechRead(mech, t, y, &s);
   if (flag) return flag;
-  newton->t = t;
-  memcpy(newton->q, s.q, (size_t)mech->nq * sizeof *newton->q);
-  memcpy(newton->u, s.u, (size_t)mech->nu * sizeof *newton->u);
-  memcpy(newton->z, s.z, (size_t)mech->nz * sizeof *newton->z);
+  P->t = t;
+  memcpy(P->q, s.q, (size_t)mech->nq * sizeof *P->q);
+  memcpy(P->u, s.u, (size_t)mech->nu * sizeof *P->u);
+  memcpy(P->z, s.z, (size_t)mech->nz * sizeof *P->z);
+  s = (CPMechState){t, P->q, P->u, P->z};
+  if (a) {
+    memcpy(P->a, a, (size_t)mech->nu * sizeof *P->a);
+    memcpy(P->lambda, lambda, (size_t)mech->m * sizeof *P->lambda);
+    if (P->m > 0) flag = cpMechFactor(mech, t, P->q); /* tells which rows are dependent */
+  } else flag = cpMechSolve(mech, &s, P->a, P->lambda);
+  if (flag) return flag;
+  P->layout = mech->layout;
+  for (int j = 0; j < P->nu; j++) P->fixed[j] = mech->is_full[j];
+  for (int i = 0; i < P->m; i++) P->fixed[P->nu + i] = mech->off[i] || mech->kkt->is_dependent[i];
   return CP_SUCCESS;
 }
 
-/* u', lambda, and with them the rows that count. */
-static int keepSolution(CPMechNewtonMem newton) {
-  CPMech mech         = newton->mech;
-  const CPMechState s = {newton->t, newton->q, newton->u, newton->z};
-  const int flag      = cpMechSolve(mech, &s, newton->a, newton->lambda);
+static int keepMatrices(CPPartials P) {
+  CPMech mech = P->mech;
+  if (!P->kkt) return CP_SUCCESS;
+  int flag = cpMechMass(mech, P->t, P->q);
+  if (!flag) flag = cpMechA(mech, P->t, P->q);
   if (flag) return flag;
-  newton->layout = mech->layout;
-  for (int j = 0; j < newton->nu; j++) newton->fixed[j] = mech->is_full[j];
-  for (int i = 0; i < newton->m; i++)
-    newton->fixed[newton->nu + i] = mech->off[i] || mech->kkt->is_dependent[i];
+  memcpy(P->M.value, mech->userM.A.value, cpMatEntries(&P->M) * sizeof(double));
+  memcpy(P->A.value, mech->A.value, cpMatEntries(&P->A) * sizeof(double));
   return CP_SUCCESS;
 }
 
-static int keepMatrices(CPMechNewtonMem newton) {
-  CPMech mech = newton->mech;
-  if (!cpIsKkt(newton)) return CP_SUCCESS;
-  int flag = cpMechMass(mech, newton->t, newton->q);
-  if (!flag) flag = cpMechA(mech, newton->t, newton->q);
-  if (flag) return flag;
-  memcpy(newton->M.value, mech->userM.A.value, cpMatEntries(&newton->M) * sizeof(double));
-  memcpy(newton->A.value, mech->A.value, cpMatEntries(&newton->A) * sizeof(double));
-  return CP_SUCCESS;
-}
-
-int cpNewtonPartials(CPMechNewtonMem newton, sunrealtype t, const sunrealtype *y, const double *ewt) {
-  newton->valid = 0;
-  newton->mech->stats.npartials++;
-  int flag = keepState(newton, t, y);
-  if (!flag) flag = keepSolution(newton);
-  if (!flag) flag = keepMatrices(newton);
-  if (!flag) flag = dynamics(newton);
-  if (!flag) flag = constraints(newton);
-  if (!flag) flag = auxiliary(newton);
-  if (!flag) flag = lambdaForces(newton);
-  if (!flag) flag = cpNewtonDifferences(newton, ewt);
-  newton->valid = !flag;
+int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double *a,
+                 const double *lambda, const double *ewt) {
+  P->valid = 0;
+  P->mech->stats.npartials++;
+  int flag = keepState(P, t, y, a, lambda);
+  if (!flag) flag = keepMatrices(P);
+  if (!flag) flag = cpPartialsGiven(P);
+  if (!flag) flag = cpPartialsDifferences(P, ewt);
+  P->valid = !flag;
   return flag;
 }

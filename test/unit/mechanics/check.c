@@ -582,7 +582,7 @@ START_TEST(every_allocation_may_fail) {
     done = !alloc_has_failed();
     ck_assert_int_eq(alloc_live(), 0);
     ck_assert_int_eq(flag, done ? CP_SUCCESS : CP_MEM_FAIL);
-    ck_assert_int_lt(n, 300);
+    ck_assert_int_lt(n, 600);
   }
   ck_assert_int_gt(n, 10);
   destroy();

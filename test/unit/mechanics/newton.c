@@ -98,7 +98,7 @@ static void destroy(void) {
 static int set_up(int jok, double gamma) {
   int renewed = 0;
   ck_assert_int_eq(cpNewtonSystem(newton, TIME, entries(y), NULL, jok, gamma, &renewed), CP_SUCCESS);
-  ck_assert_int_eq(SUNLinSolSetup(newton->LS, newton->S), 0);
+  ck_assert_int_eq(SUNLinSolSetup(newton->LS, newton->matrix), 0);
   return renewed;
 }
 
@@ -122,7 +122,8 @@ START_TEST(a_matrix_that_is_not_finite_is_a_failure_and_renewed) {
   for (int k = 0; k < 3; k++) {
     set_up(0, GAMMA);
     for (int of = 0; of < CP_OUTPUTS; of++)
-      if (newton->block[of][CP_BY_U].exists) newton->block[of][CP_BY_U].J.value[0] = values[k];
+      if (newton->P->block[of][CP_BY_U].exists)
+        newton->P->block[of][CP_BY_U].J.value[0] = values[k];
     ck_assert_int_eq(cpNewtonSystem(newton, TIME, entries(y), NULL, 1, GAMMA, &renewed),
                      -CP_MECH_NONFINITE);
     ck_assert_mentions(mech->text, "not finite");
@@ -175,12 +176,12 @@ START_TEST(entries_that_were_zero_get_their_place) {
   const double u             = entries(y)[LATTICE_NU + 2];
   entries(y)[LATTICE_NU + 2] = 0.0;
   set_up(0, GAMMA);
-  const int64_t before           = newton->lu.start[newton->order];
+  const int64_t before           = (int)newton->S.lu.S.start[newton->S.lu.order];
   entries(y)[LATTICE_NU + 2]     = u;
   entries(y)[2 * LATTICE_NU + 1] = 0.0;
   SUNMatrix J                    = ode_jacobian(mech, TIME, y);
   set_up(0, GAMMA);
-  ck_assert_int_eq(newton->lu.start[newton->order], before + 1);
+  ck_assert_int_eq((int)newton->S.lu.S.start[newton->S.lu.order], before + 1);
   ck_assert_double_le(system_residual(newton, y, J, GAMMA), COARSE);
   SUNMatDestroy(J);
   destroy();
@@ -205,7 +206,7 @@ START_TEST(patterns_follow_from_those_of_M_and_A) {
   ck_assert_int_eq(CPMechSetUserData(mech, chain), CP_SUCCESS);
   ck_assert_int_eq(cpMechSetUp(mech, "test"), CP_SUCCESS);
   ck_assert_int_eq(cpNewtonCreate(&newton, mech), CP_SUCCESS);
-  ck_assert(newton->sparse);
+  ck_assert(newton->P->sparse);
   SUNMatrix J = ode_jacobian(mech, TIME, y);
   set_up(0, GAMMA);
   ck_assert_double_le(system_residual(newton, y, J, GAMMA), COARSE);
@@ -240,6 +241,52 @@ START_TEST(columns_are_perturbed_together) {
 }
 END_TEST
 
+/* Another method asks for derivatives at accelerations and multipliers of its own, and for a matrix with a gamma of its
+ * own, without an integrator. F = f - M a - A^T lambda makes K affine in (a, lambda). */
+START_TEST(derivatives_and_matrix_belong_to_no_integrator) {
+  create(&(Lattice){.sparse = _i, .nz = 2});
+  set_up(0, GAMMA);
+  enum { RUNS = 3 };
+  double a[RUNS][LATTICE_NU], lambda[RUNS][LATTICE_ROWS], largest = 0.0, difference = 0.0;
+  CPPartials P = NULL;
+  CPNewtonMatrix S;
+  CPMat K[RUNS] = {{0}};
+  ck_assert_int_eq(cpPartialsCreate(&P, mech, CP_NEWTON_KKT), CP_SUCCESS);
+  ck_assert_int_eq(cpNewtonMatrixCreate(&S, P), CP_SUCCESS);
+  P->sixth_order = 1;
+  for (int k = 0; k < RUNS; k++) {
+    for (int j = 0; j < LATTICE_NU; j++) a[k][j] = newton->P->a[j] + k * cos(j);
+    for (int i = 0; i < LATTICE_ROWS; i++) lambda[k][i] = newton->P->lambda[i] + k * sin(1.0 + i);
+    ck_assert_int_eq(cpPartialsAt(P, TIME, entries(y), a[k], lambda[k], NULL), CP_SUCCESS);
+    ck_assert_int_eq(cpMatClone(&K[k], &P->block[CP_OF_F][CP_BY_Q].J), CP_SUCCESS);
+    cpMatAdd(&K[k], 1.0, &P->block[CP_OF_F][CP_BY_Q].J);
+  }
+  for (size_t e = 0; e < cpMatEntries(&K[0]); e++) {
+    const double first = K[1].value[e] - K[0].value[e], second = K[2].value[e] - K[1].value[e];
+    largest    = fmax(largest, fabs(first));
+    difference = fmax(difference, fabs(second - first));
+  }
+  ck_assert_double_ge(largest, 0.1);
+  ck_assert_double_le(difference, 1e-10);
+
+  N_Vector x = vector_copy(y), expected = vector_copy(y);
+  P->sixth_order = 0; /* as newton's */
+  ck_assert_int_eq(cpPartialsAt(P, TIME, entries(y), a[0], lambda[0], NULL), CP_SUCCESS);
+  ck_assert_int_eq(cpNewtonAssemble(&S, GAMMA), CP_SUCCESS);
+  ck_assert_int_eq(S.lu.ops->factor(&S.lu), 0);
+  ck_assert_int_eq(cpNewtonSolve(&S, entries(y), entries(x)), CP_SUCCESS);
+  ck_assert_int_eq(cpNewtonSolve(&newton->S, entries(y), entries(expected)), CP_SUCCESS);
+  N_VLinearSum(1.0, x, -1.0, expected, x);
+  ck_assert_double_le(N_VMaxNorm(x), 1e-12 * N_VMaxNorm(expected));
+  N_VDestroy(x);
+  N_VDestroy(expected);
+  for (int k = 0; k < RUNS; k++) cpMatFree(&K[k]);
+  cpNewtonMatrixFree(&S);
+  cpPartialsFree(&P);
+  destroy();
+}
+END_TEST
+
 START_TEST(the_metric_is_the_symmetric_part_of_W) {
   create(&(Lattice){.sparse = _i, .dynamics = 1, .constraints = 1});
   CPMat W = {0};
@@ -252,8 +299,8 @@ START_TEST(the_metric_is_the_symmetric_part_of_W) {
   ck_assert_int_eq(cpMechNewtonMetric(mech, &W), 0);
   for (int i = 0; i < LATTICE_NU; i++)
     for (int j = 0; j < LATTICE_NU; j++) {
-      const CPMat *parts[3]   = {&newton->M, &newton->block[CP_OF_F][CP_BY_U].J,
-                                 &newton->block[CP_OF_F][CP_BY_Q].J};
+      const CPMat *parts[3]   = {&newton->P->M, &newton->P->block[CP_OF_F][CP_BY_U].J,
+                                 &newton->P->block[CP_OF_F][CP_BY_Q].J};
       const double factors[3] = {1.0, -GAMMA, -GAMMA * GAMMA};
       dense[i][j]             = 0.0;
       for (int k = 0; k < 3; k++) {
@@ -282,6 +329,7 @@ static Suite *newton_suite(void) {
   tcase_add_test(tc, patterns_follow_from_those_of_M_and_A);
   tcase_add_loop_test(tc, switched_rows_renew_everything, 0, 2);
   tcase_add_test(tc, columns_are_perturbed_together);
+  tcase_add_loop_test(tc, derivatives_and_matrix_belong_to_no_integrator, 0, 2);
   tcase_add_loop_test(tc, the_metric_is_the_symmetric_part_of_W, 0, 2);
   suite_add_tcase(suite, tc);
   return suite;

@@ -30,7 +30,7 @@ double system_residual(CPMechNewtonMem newton, N_Vector y, SUNMatrix J, double g
   N_Vector r = vector_copy(y), x = vector_copy(y), Jx = vector_copy(y);
   for (int k = 0; k < 5; k++) {
     random_fill(r, &seed);
-    ck_assert_int_eq(SUNLinSolSolve(newton->LS, newton->S, x, r, 0.0), 0);
+    ck_assert_int_eq(SUNLinSolSolve(newton->LS, newton->matrix, x, r, 0.0), 0);
     ck_assert_int_eq(SUNMatMatvec(J, x, Jx), 0);
     for (sunindextype i = 0; i < n; i++)
       worst = fmax(worst, fabs(entries(x)[i] - gamma * entries(Jx)[i] - entries(r)[i]));

@@ -8,33 +8,27 @@
 enum { N = 3, SOLVERS = 2 };
 
 static struct CPLu_ lu;
+static CPArena arena;
 static const CPLuOps *const solvers[SOLVERS] = {&cpLuDenseOps, &cpLuKluOps};
 
 static void create(int solver) {
-  lu = (struct CPLu_){.ops = solvers[solver], .order = N};
+  CPPlaces all = {0};
+  lu           = (struct CPLu_){.ops = solvers[solver], .arena = &arena, .order = N, .is_new = 1};
   ck_assert_int_eq(lu.ops->create(&lu), CP_SUCCESS);
   if (solver == 0) return;
-  lu.start  = calloc(N + 1, sizeof *lu.start);
-  lu.row    = calloc(N * N, sizeof *lu.row);
-  lu.value  = calloc(N * N, sizeof *lu.value);
-  lu.is_new = 1;
-  for (int j = 0; j < N; j++) {
-    lu.start[j + 1] = N * (j + 1);
-    for (int i = 0; i < N; i++) lu.row[N * j + i] = i;
-  }
+  for (int k = 0; k < N * N; k++) cpPlacesAdd(&all, k % N, k / N);
+  ck_assert_int_eq(cpMatFromPlaces(&lu.S, N, N, &all), CP_SUCCESS);
 }
 
 static void destroy(void) {
-  lu.ops->destroy(&lu);
-  free(lu.start);
-  free(lu.row);
-  free(lu.value);
+  cpMatFree(&lu.S);
+  cpArenaFree(&arena);
 }
 
 /* A by rows */
 static int factor(const double A[N][N]) {
   for (int j = 0; j < N; j++)
-    for (int i = 0; i < N; i++) lu.value[N * j + i] = A[i][j];
+    for (int i = 0; i < N; i++) lu.S.value[N * j + i] = A[i][j];
   return lu.ops->factor(&lu);
 }
 

@@ -108,10 +108,10 @@ START_TEST(half_the_matrix_solves_the_system) {
   ck_assert_int_eq(CPMechSetNewton(mech, CP_NEWTON_HALF), CP_SUCCESS);
   ck_assert_int_eq(cpMechSetUp(mech, "test"), CP_SUCCESS);
   ck_assert_int_eq(cpNewtonCreate(&newton, mech), CP_SUCCESS);
-  ck_assert_int_eq(newton->order, 3);
+  ck_assert_int_eq(newton->S.lu.order, 3);
   SUNMatrix J = ode_jacobian(mech, TIME, y);
   ck_assert_int_eq(cpNewtonSystem(newton, TIME, entries(y), NULL, 0, GAMMA, &renewed), CP_SUCCESS);
-  ck_assert_int_eq(SUNLinSolSetup(newton->LS, newton->S), 0);
+  ck_assert_int_eq(SUNLinSolSetup(newton->LS, newton->matrix), 0);
   ck_assert_double_le(system_residual(newton, y, J, GAMMA), _i ? GIVEN : COARSE);
   SUNMatDestroy(J);
   cpMechNewtonFree(&newton);
@@ -130,14 +130,15 @@ START_TEST(a_singular_matrix_is_recoverable) {
   ck_assert_int_eq(cpMechSetUp(mech, "test"), CP_SUCCESS);
   ck_assert_int_eq(cpNewtonCreate(&newton, mech), CP_SUCCESS);
   ck_assert_int_eq(cpNewtonSystem(newton, TIME, entries(y), NULL, 0, 0.25, &renewed), CP_SUCCESS);
-  newton->block[CP_OF_F][CP_BY_U].J.value[0] = 4.0;
+  newton->P->block[CP_OF_F][CP_BY_U].J.value[0] = 4.0;
   ck_assert_int_eq(cpNewtonSystem(newton, TIME, entries(y), NULL, 1, 0.25, &renewed), CP_SUCCESS);
   ck_assert(!renewed);
-  ck_assert_int_gt(SUNLinSolSetup(newton->LS, newton->S), 0);
+  ck_assert_int_gt(SUNLinSolSetup(newton->LS, newton->matrix), 0);
   ck_assert_int_gt(mech->cause, 0);
   ck_assert_mentions(mech->text, "singular");
   N_Vector x = vector_copy(y);
-  ck_assert_int_gt(SUNLinSolSolve(newton->LS, newton->S, x, y, 0.0), 0); /* there are no factors */
+  ck_assert_int_gt(SUNLinSolSolve(newton->LS, newton->matrix, x, y, 0.0),
+                   0); /* there are no factors */
   N_VDestroy(x);
   cpMechNewtonFree(&newton);
   destroy();
@@ -180,7 +181,7 @@ START_TEST(kinematics_of_the_user_are_part_of_the_matrix) {
   ck_assert_int_eq(cpNewtonCreate(&newton, mech), CP_SUCCESS);
   SUNMatrix J = ode_jacobian(mech, TIME, y);
   ck_assert_int_eq(cpNewtonSystem(newton, TIME, entries(y), NULL, 0, GAMMA, &renewed), CP_SUCCESS);
-  ck_assert_int_eq(SUNLinSolSetup(newton->LS, newton->S), 0);
+  ck_assert_int_eq(SUNLinSolSetup(newton->LS, newton->matrix), 0);
   ck_assert_double_le(system_residual(newton, y, J, GAMMA), COARSE);
   SUNMatDestroy(J);
   cpMechNewtonFree(&newton);

@@ -1,0 +1,322 @@
+/* The functions of the model, called, counted and checked. Velocity constraints and the right-hand side b of the
+ * acceleration constraints are made of differences where the user does not give them:
+ *
+ *   v = A u + dp/dt,       b = -d/de v(t + e, q + e N u, u) at e = 0
+ *
+ * (the derivative of v along the motion with u held is dv/dt + (dv/dq) N u, and A u' = b makes
+ * dv/dt zero). Central differences of sixth order, sum_k w_k (g(ke) - g(-ke)) / e, k = 1, 2, 3. */
+#include "mechanics_impl.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* "at t = 1: ", or nothing for functions that do not depend on t */
+static const char *timeOf(sunrealtype t, char text[40]) {
+  if (isnan(t)) text[0] = '\0';
+  else snprintf(text, 40, "at t = %.15g: ", t);
+  return text;
+}
+
+int cpMechResult(CPMech mech, int flag, sunrealtype t, const char *name) {
+  char when[40];
+  if (flag < 0)
+    return cpReason(mech->text, CP_USERFUNC_FAIL, "%sthe function %s failed (%d)", timeOf(t, when),
+                    name, flag);
+  if (flag > 0)
+    return cpReason(mech->text, -CP_REPTD_USERFUNC_ERR, "%sthe function %s failed recoverably (%d)",
+                    timeOf(t, when), name, flag);
+  return CP_SUCCESS;
+}
+
+int cpMechFinite(CPMech mech, sunrealtype t, const char *name, const double *x, int length) {
+  char when[40];
+  if (cpAllFinite(x, length)) return CP_SUCCESS;
+  int bad = 0;
+  while (isfinite(x[bad])) bad++;
+  return cpReason(mech->text, -CP_MECH_NONFINITE, "%s%s[%d] is %g", timeOf(t, when), name, bad,
+                  x[bad]);
+}
+
+int cpMechChecked(CPMech mech, int flag, sunrealtype t, const char *name, const double *x,
+                  int length) {
+  const int bad = cpMechResult(mech, flag, t, name);
+  return bad ? bad : cpMechFinite(mech, t, name, x, length);
+}
+
+/* ---- the state ---- */
+
+int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u) {
+  int changed = 0;
+  for (int k = 0; k < mech->nprescribed; k++) {
+    const CPPrescribed *g = &mech->prescribed[k];
+    if (g->how != CP_MOTION_FULL) continue;
+    changed |= q[g->i] != g->value || u[g->j] != g->rate;
+    q[g->i] = g->value;
+    u[g->j] = g->rate;
+  }
+  return changed;
+}
+
+int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s) {
+  *s             = (CPMechState){.t = t, .q = y, .u = y + mech->nq, .z = y + mech->nq + mech->nu};
+  const int flag = mech->nprescribed > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
+  if (flag || mech->nfull == 0) return flag;
+  memcpy(mech->room.q_full, s->q, (size_t)mech->nq * sizeof *mech->room.q_full);
+  memcpy(mech->room.u_full, s->u, (size_t)mech->nu * sizeof *mech->room.u_full);
+  cpMechPutFull(mech, mech->room.q_full, mech->room.u_full);
+  s->q = mech->room.q_full;
+  s->u = mech->room.u_full;
+  return CP_SUCCESS;
+}
+
+/* ---- matrices ---- */
+
+int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *name) {
+  int i = 0, j = 0;
+  const int bad = cpMechResult(mech, flag, t, name);
+  if (bad) return bad;
+  switch (cpUserMatTake(U, &i, &j)) {
+  case 0: return CP_SUCCESS;
+  case -2:
+    return cpReason(mech->text, CP_USERFUNC_FAIL,
+                    "at t = %.15g: the function %s changed the index arrays of its template", t,
+                    name);
+  default:
+    return cpReason(mech->text, -CP_MECH_NONFINITE, "at t = %.15g: entry (%d, %d) of %s is %g", t,
+                    i, j, name, *cpMatAt(&U->A, i, j));
+  }
+}
+
+int cpMechMass(CPMech mech, sunrealtype t, const sunrealtype *q) {
+  mech->stats.nM++;
+  cpUserMatClear(&mech->userM);
+  const int flag = mech->model.M(t, q, mech->userM.S, mech->user_data);
+  return cpMechTake(mech, &mech->userM, flag, t, "M");
+}
+
+/* The rows of motions never change. */
+int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q) {
+  if (mech->na == 0) return CP_SUCCESS;
+  mech->stats.nA++;
+  cpUserMatClear(&mech->userA);
+  int flag = mech->model.A(t, q, mech->userA.S, mech->user_data);
+  flag     = cpMechTake(mech, &mech->userA, flag, t, "A");
+  if (flag) return flag;
+  const size_t entries = cpMatEntries(&mech->userA.A);
+  for (size_t k = 0; k < entries; k++) mech->A.value[mech->A_place[k]] = mech->userA.A.value[k];
+  return CP_SUCCESS;
+}
+
+/* ---- vectors ---- */
+
+int cpMechForces(CPMech mech, const CPMechState *s, double *f) {
+  memset(f, 0, (size_t)mech->nu * sizeof *f);
+  if (!mech->model.f) return CP_SUCCESS;
+  mech->stats.nf++;
+  const int flag = mech->model.f(s->t, s->q, s->u, s->z, f, mech->user_data);
+  return cpMechChecked(mech, flag, s->t, "f", f, mech->nu);
+}
+
+int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambda, double *f) {
+  if (!mech->model.f_lambda) return CP_SUCCESS;
+  double *own = mech->room.f_lambda;
+  memset(own, 0, (size_t)mech->nu * sizeof *own);
+  int flag = mech->model.f_lambda(s->t, s->q, s->u, s->z, lambda, own, mech->user_data);
+  flag     = cpMechChecked(mech, flag, s->t, "f_lambda", own, mech->nu);
+  for (int j = 0; !flag && j < mech->nu; j++) f[j] += own[j];
+  return flag;
+}
+
+int cpMechModelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p) {
+  memset(p, 0, (size_t)mech->m * sizeof *p);
+  if (mech->np == 0) return CP_SUCCESS;
+  mech->stats.np++;
+  const int flag = mech->model.p(t, q, p, mech->user_data);
+  return cpMechChecked(mech, flag, t, "p", p, mech->np);
+}
+
+/* One row for each motion: DIRECT p = q_i - g; v = u_j - g'; b = g''. */
+int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p) {
+  int flag = cpMechModelPositions(mech, t, q, p);
+  if (!flag && mech->nprescribed > 0) flag = cpMechMotions(mech, t);
+  for (int k = 0; !flag && k < mech->nprescribed; k++) {
+    const CPPrescribed *g = &mech->prescribed[k];
+    if (g->how == CP_MOTION_DIRECT) p[g->row] = q[g->i] - g->value;
+  }
+  return flag;
+}
+
+int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot) {
+  if (mech->nz == 0) return CP_SUCCESS;
+  memset(zdot, 0, (size_t)mech->nz * sizeof *zdot);
+  const int flag = mech->model.zdot(s->t, s->q, s->u, s->z, lambda, zdot, mech->user_data);
+  return cpMechChecked(mech, flag, s->t, "zdot", zdot, mech->nz);
+}
+
+/* ---- products ---- */
+
+int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrealtype t,
+                   const sunrealtype *q, const double *x, double *y, int length) {
+  memset(y, 0, (size_t)length * sizeof *y);
+  const int flag = function(t, q, x, y, mech->user_data);
+  return cpMechChecked(mech, flag, t, name, y, length);
+}
+
+int cpMechATimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x, double *y) {
+  if (!mech->operators) {
+    const int flag = cpMechA(mech, t, q);
+    if (!flag) cpMatTimes(&mech->A, 1.0, x, 0.0, y);
+    return flag;
+  }
+  if (mech->m == 0) return CP_SUCCESS;
+  mech->stats.nA++;
+  return cpMechOperator(mech, mech->model.Au, "Au", t, q, x, y, mech->m);
+}
+
+int cpMechATransposedTimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x,
+                           double *y) {
+  if (!mech->operators) {
+    const int flag = cpMechA(mech, t, q);
+    if (!flag) cpMatTransposedTimes(&mech->A, 1.0, x, 0.0, y);
+    return flag;
+  }
+  if (mech->m == 0) {
+    memset(y, 0, (size_t)mech->nu * sizeof *y);
+    return CP_SUCCESS;
+  }
+  mech->stats.nA++;
+  return cpMechOperator(mech, mech->model.ATl, "ATl", t, q, x, y, mech->nu);
+}
+
+/* ---- velocities and b, by differences ---- */
+
+static const double FOURTH[3] = {40.0 / 60.0, -5.0 / 60.0, 0.0};
+
+/* Steps are this part of the time in which a function changes: truncation (0.02)^6 / 140 and
+ * roundoff DBL_EPSILON / 0.02 are then of one size. */
+#define STEP_PART 0.02
+/* Difference of the fourth and the sixth order, relative, at which the latter is good to some
+ * 1e-13. */
+#define GOOD_MATCH 1.0e-8
+#define MAX_TRIES  4
+
+/* g [rows] at e; s: where e is 0. */
+typedef int (*AtTime)(CPMech mech, const CPMechState *s, double e, double *g);
+
+/* d->sixth and d->fourth, the derivatives of both orders, by steps e. constant: g(e) = g(-e) to the last bit, as where e
+ * does not matter; both are 0 then. */
+static int differences(CPMech mech, const CPMechState *s, AtTime g, int rows, double e,
+                       CPMechDifferences *d, int *constant) {
+  const size_t length = (size_t)rows * sizeof *d->sixth;
+  int flag            = CP_SUCCESS;
+  memset(d->sixth, 0, length);
+  memset(d->fourth, 0, length);
+  for (int k = 1; !flag && k <= 3; k++) {
+    flag = g(mech, s, k * e, d->plus);
+    if (!flag) flag = g(mech, s, -k * e, d->minus);
+    if (!flag && k == 1 && (*constant = !memcmp(d->plus, d->minus, length))) return CP_SUCCESS;
+    for (int i = 0; !flag && i < rows; i++) {
+      const double difference = (d->plus[i] - d->minus[i]) / e;
+      d->sixth[i] += cpSixthOrder[k - 1] * difference;
+      d->fourth[i] += FOURTH[k - 1] * difference;
+    }
+  }
+  return flag;
+}
+
+/* d->sixth <- dg/de. The step follows from s alone, so that f is a function of (t, y): it starts from time, and
+ * shrinks until both orders agree. size: that of the terms of g, for the roundoff in them. */
+static int differentiate(CPMech mech, const CPMechState *s, AtTime g, int rows, double size,
+                         double time, CPMechDifferences *d) {
+  int constant = 0;
+  for (int k = 0; k < MAX_TRIES; k++) {
+    const double e = STEP_PART * time;
+    const int flag = differences(mech, s, g, rows, e, d, &constant);
+    if (flag || constant) return flag;
+    double mismatch = 0.0;
+    for (int i = 0; i < rows; i++) mismatch = fmax(mismatch, fabs(d->sixth[i] - d->fourth[i]));
+    const double noise = 100.0 * DBL_EPSILON * size / e;
+    const double good  = fmax(GOOD_MATCH * cpLargest(d->sixth, rows), noise);
+    if (mismatch <= good) break;
+    time *= fmax(0.5 * pow(good / mismatch, 0.25), 0.01); /* their difference falls as e^4 */
+  }
+  return CP_SUCCESS;
+}
+
+/* ---- v ---- */
+
+static int positionsLater(CPMech mech, const CPMechState *s, double e, double *p) {
+  return cpMechModelPositions(mech, s->t + e, s->q, p);
+}
+
+/* The model's own rows: its v, or A u + dp/dt. */
+static int modelVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                           double *v) {
+  if (mech->nv == 0) return CP_SUCCESS;
+  mech->stats.nv++;
+  if (mech->model.v)
+    return cpMechChecked(mech, mech->model.v(t, q, u, v, mech->user_data), t, "v", v, mech->nv);
+  int flag = cpMechATimes(mech, t, q, u, v);
+  for (int i = mech->nv; !flag && i < mech->m; i++) v[i] = 0.0;
+  if (flag || mech->np == 0) return flag;
+  const CPMechState s  = {.t = t, .q = q};
+  CPMechDifferences *d = &mech->room.dp;
+  flag                 = differentiate(mech, &s, positionsLater, mech->np, cpLargest(q, mech->nq),
+                                       mech->difference_time, d);
+  for (int i = 0; !flag && i < mech->np; i++) v[i] += d->sixth[i];
+  return flag;
+}
+
+int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                     double *v) {
+  memset(v, 0, (size_t)mech->m * sizeof *v);
+  int flag = modelVelocities(mech, t, q, u, v);
+  if (!flag && mech->nprescribed > 0) flag = cpMechMotions(mech, t);
+  for (int k = 0; !flag && k < mech->nprescribed; k++) {
+    const CPPrescribed *g = &mech->prescribed[k];
+    if (g->row >= 0) v[g->row] = u[g->j] - g->rate;
+  }
+  return flag;
+}
+
+/* ---- b ---- */
+
+/* v at (t + e, q + e qdot, u) */
+static int alongMotion(CPMech mech, const CPMechState *s, double e, double *v) {
+  double *q = mech->room.q_moved;
+  for (int i = 0; i < mech->nq; i++) q[i] = s->q[i] + e * mech->room.qdot[i];
+  memset(v, 0, (size_t)mech->m * sizeof *v);
+  return modelVelocities(mech, s->t + e, q, s->u, v);
+}
+
+/* The time in which positions change by their own size, or by 1; at most that of the options. */
+static int byDifferences(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                         double *b) {
+  const CPMechState s  = {.t = t, .q = q, .u = u};
+  const double time    = mech->difference_time;
+  CPMechDifferences *d = &mech->room.dv;
+  int flag             = cpMechKinematics(mech, q, CP_N, u, mech->room.qdot);
+  if (flag) return flag;
+  const double speed = cpLargest(mech->room.qdot, mech->nq),
+               size  = fmax(1.0, cpLargest(q, mech->nq));
+  flag               = differentiate(mech, &s, alongMotion, mech->nv, cpLargest(u, mech->nu),
+                       speed * time > size ? size / speed : time, d);
+  for (int i = 0; !flag && i < mech->nv; i++) b[i] = -d->sixth[i];
+  return flag;
+}
+
+int cpMechB(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u, double *b) {
+  int flag = CP_SUCCESS;
+  memset(b, 0, (size_t)mech->m * sizeof *b);
+  if (mech->na > 0) {
+    mech->stats.nb++;
+    flag = mech->model.b
+               ? cpMechChecked(mech, mech->model.b(t, q, u, b, mech->user_data), t, "b", b, mech->na)
+               : byDifferences(mech, t, q, u, b);
+  }
+  if (!flag && mech->nprescribed > 0) flag = cpMechMotions(mech, t);
+  for (int k = 0; !flag && k < mech->nprescribed; k++)
+    if (mech->prescribed[k].row >= 0) b[mech->prescribed[k].row] = mech->prescribed[k].curvature;
+  return flag;
+}

@@ -1,0 +1,131 @@
+/* q' = N(q) u: pairs q_i' = u_j, quaternions, or the user's.
+ *
+ * Quaternion p = (w, v), angular velocity o: body frame p' = 1/2 p o (0, o), world frame
+ * p' = 1/2 (0, o) o p; with sign s = +1, -1
+ *
+ *   N o = 1/2 ( -v.o,  w o + s v x o ),   N^T (a, b) = 1/2 ( -a v + w b - s v x b )
+ *
+ * and N^T N = |p|^2 / 4, so that N^+ = 4 N^T / |p|^2. */
+#include "mechanics_impl.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- quaternions ---- */
+
+static double signOf(const CPQuaternion *Q) { return Q->frame == CP_FRAME_BODY ? 1.0 : -1.0; }
+
+/* y [4] = N(p) o */
+static void quaternionN(const CPQuaternion *Q, const double *p, const double *o, double *y) {
+  const double s = signOf(Q), w = p[0], *v = p + 1;
+  y[0] = -0.5 * (v[0] * o[0] + v[1] * o[1] + v[2] * o[2]);
+  y[1] = 0.5 * (w * o[0] + s * (v[1] * o[2] - v[2] * o[1]));
+  y[2] = 0.5 * (w * o[1] + s * (v[2] * o[0] - v[0] * o[2]));
+  y[3] = 0.5 * (w * o[2] + s * (v[0] * o[1] - v[1] * o[0]));
+}
+
+/* y [3] = N(p)^T x */
+static void quaternionNT(const CPQuaternion *Q, const double *p, const double *x, double *y) {
+  const double s = signOf(Q), w = p[0], *v = p + 1, a = x[0], *b = x + 1;
+  y[0] = 0.5 * (-a * v[0] + w * b[0] - s * (v[1] * b[2] - v[2] * b[1]));
+  y[1] = 0.5 * (-a * v[1] + w * b[1] - s * (v[2] * b[0] - v[0] * b[2]));
+  y[2] = 0.5 * (-a * v[2] + w * b[2] - s * (v[0] * b[1] - v[1] * b[0]));
+}
+
+static double square(const double *p, int length) {
+  double sum = 0.0;
+  for (int k = 0; k < length; k++) sum += p[k] * p[k];
+  return sum;
+}
+
+static void quaternionTimes(const CPQuaternion *Q, const double *q, CPMechKinematics what,
+                            const double *x, double *y) {
+  const double *p = q + Q->first_q, inverse = 4.0 / square(p, 4);
+  const int i = Q->first_q, j = Q->first_u;
+  switch (what) {
+  case CP_N: quaternionN(Q, p, x + j, y + i); break;
+  case CP_N_TRANSPOSE: quaternionNT(Q, p, x + i, y + j); break;
+  case CP_N_INVERSE:
+    quaternionNT(Q, p, x + i, y + j);
+    for (int k = 0; k < 3; k++) y[j + k] *= inverse;
+    break;
+  case CP_N_INVERSE_TRANSPOSE:
+    quaternionN(Q, p, x + j, y + i);
+    for (int k = 0; k < 4; k++) y[i + k] *= inverse;
+    break;
+  }
+}
+
+/* ---- all coordinates ---- */
+
+#define TAKEN (-2)
+
+void cpMechPair(CPMech mech) {
+  int i = 0, next = 0; /* coordinate, and the first quaternion that is not before it */
+  if (mech->is_paired) return;
+  for (int j = 0; j < mech->nu; j++) mech->pair[j] = -1;
+  for (int k = 0; k < mech->nquaternions; k++)
+    for (int d = 0; d < 3; d++) mech->pair[mech->quaternions[k].first_u + d] = TAKEN;
+  for (int j = 0; j < mech->nu && !mech->model.N; j++) {
+    if (mech->pair[j] == TAKEN) {
+      mech->pair[j] = -1;
+      continue;
+    }
+    for (; next < mech->nquaternions && i == mech->quaternions[next].first_q; next++)
+      i += 4; /* sorted by first_q */
+    mech->pair[j] = i < mech->nq ? i : -1;
+    i++;
+  }
+  mech->is_paired = 1;
+}
+
+int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, const double *x,
+                     double *y) {
+  const int to_q = what == CP_N || what == CP_N_INVERSE_TRANSPOSE;
+  if (mech->model.N) {
+    memset(y, 0, (size_t)(to_q ? mech->nq : mech->nu) * sizeof *y);
+    const int flag = mech->model.N(q, what, x, y, mech->user_data);
+    const int bad  = cpMechResult(mech, flag, NAN, "N");
+    return bad ? bad : cpMechFinite(mech, NAN, "N", y, to_q ? mech->nq : mech->nu);
+  }
+  for (int j = 0; j < mech->nu; j++) {
+    const int i = mech->pair[j];
+    if (i < 0) continue;
+    if (to_q) y[i] = x[j];
+    else y[j] = x[i];
+  }
+  for (int k = 0; k < mech->nquaternions; k++)
+    quaternionTimes(&mech->quaternions[k], q, what, x, y);
+  return CP_SUCCESS;
+}
+
+int cpMechColumn(CPMech mech, const sunrealtype *q, int j, double *column) {
+  double *e      = mech->room.unit;
+  e[j]           = 1.0;
+  const int flag = cpMechKinematics(mech, q, CP_N, e, column);
+  e[j]           = 0.0;
+  return flag;
+}
+
+int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *result) {
+  const int flag = cpMechKinematics(mech, q, CP_N, w, result);
+  for (int i = 0; !flag && i < mech->nq; i++) result[i] += q[i];
+  return flag;
+}
+
+static int scaleTo(CPMech mech, sunrealtype t, double *q, CPUnitNorm n) {
+  const double norm = sqrt(square(q + n.first, n.length));
+  if (!(norm > 0.0) || isinf(norm))
+    return cpReason(mech->text, -CP_QUATERNION_ZERO,
+                    "at t = %.15g: coordinates %d to %d must have the norm %g, and have %g", t,
+                    n.first, n.first + n.length - 1, n.value, norm);
+  for (int k = 0; k < n.length; k++) q[n.first + k] *= n.value / norm;
+  return CP_SUCCESS;
+}
+
+int cpMechNormalise(CPMech mech, sunrealtype t, double *q) {
+  int flag = CP_SUCCESS;
+  for (int k = 0; !flag && k < cpMechNumNorms(mech); k++)
+    flag = scaleTo(mech, t, q, cpMechNorm(mech, k));
+  return flag;
+}

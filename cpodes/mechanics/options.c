@@ -1,0 +1,219 @@
+/* Options of CPMech. */
+#include "mechanics_impl.h"
+
+#include <math.h>
+#include <string.h>
+
+int CPMechSetUserData(CPMech mech, void *user_data) {
+  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
+  if (flag) return flag;
+  if (mech->linear) cpMechLinearSetUserData(mech->linear, user_data);
+  else mech->user_data = user_data;
+  if (mech->ready) CPProjectorSetUserData(mech->P, user_data); /* what is kept is of no use now */
+  return CP_SUCCESS;
+}
+
+void *CPMechGetUserData(CPMech mech) {
+  if (!mech) return NULL;
+  return mech->linear ? cpMechLinearUserData(mech->linear) : mech->user_data;
+}
+
+int CPMechSetErrHandlerFn(CPMech mech, CPErrHandlerFn handler, void *data) {
+  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
+  if (flag) return flag;
+  mech->log.handler = handler;
+  mech->log.data    = data;
+  return CPProjectorSetErrHandlerFn(mech->P, handler, data);
+}
+
+const char *CPMechGetLastMessage(CPMech mech) { return mech ? mech->log.text : ""; }
+
+CPProjector CPMechGetProjector(CPMech mech) {
+  if (mech) return mech->P;
+  cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL");
+  return NULL;
+}
+
+sunindextype CPMechGetNumMultipliers(CPMech mech) {
+  if (!mech) return cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL");
+  sunindextype count = mech->na;
+  for (int k = 0; k < mech->nprescribed; k++) count += mech->prescribed[k].how != CP_MOTION_FULL;
+  return count;
+}
+
+/* ---- coordinates ---- */
+
+static int overlaps(int a, int alength, int b, int blength) {
+  return a < b + blength && b < a + alength;
+}
+
+static int checkQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u, CPFrame frame,
+                           const char *function) {
+  if (mech->model.N)
+    return cpReport(&mech->log, CP_NOT_SUPPORTED, function,
+                    "the model has a function N of its own: CPMechAddUnitNorm normalises");
+  if (frame != CP_FRAME_BODY && frame != CP_FRAME_WORLD)
+    return cpReport(&mech->log, CP_ILL_INPUT, function,
+                    "frame must be CP_FRAME_BODY or CP_FRAME_WORLD, is %d", (int)frame);
+  if (first_q < 0 || first_q + 4 > mech->nq)
+    return cpReport(&mech->log, CP_ILL_INPUT, function,
+                    "first_q must be from 0 to nq - 4 = %d: first_q = %ld", mech->nq - 4,
+                    (long)first_q);
+  if (first_u < 0 || first_u + 3 > mech->nu)
+    return cpReport(&mech->log, CP_ILL_INPUT, function,
+                    "first_u must be from 0 to nu - 3 = %d: first_u = %ld", mech->nu - 3,
+                    (long)first_u);
+  for (int k = 0; k < mech->nquaternions; k++) {
+    const CPQuaternion *Q = &mech->quaternions[k];
+    if (overlaps((int)first_q, 4, Q->first_q, 4) || overlaps((int)first_u, 3, Q->first_u, 3))
+      return cpReport(&mech->log, CP_ILL_INPUT, function,
+                      "quaternions must not overlap: first_q = %ld, first_u = %ld, and there is "
+                      "one with %d, %d",
+                      (long)first_q, (long)first_u, Q->first_q, Q->first_u);
+  }
+  return CP_SUCCESS;
+}
+
+int CPMechAddQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u, CPFrame frame) {
+  int flag = cpMechOption(mech, CP_MECH_BEFORE_USE, __func__);
+  if (!flag) flag = checkQuaternion(mech, first_q, first_u, frame, __func__);
+  if (flag) return flag;
+  CPQuaternion *grown =
+      cpMechGrow(mech, mech->quaternions, (size_t)mech->nquaternions, sizeof *grown);
+  if (!grown) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
+  mech->quaternions = grown;
+  int k             = mech->nquaternions++;
+  for (; k > 0 && grown[k - 1].first_q > first_q; k--) grown[k] = grown[k - 1]; /* ascending */
+  grown[k]        = (CPQuaternion){(int)first_q, (int)first_u, frame};
+  mech->is_paired = 0;
+  return CP_SUCCESS;
+}
+
+int CPMechAddUnitNorm(CPMech mech, sunindextype first, sunindextype length, sunrealtype value) {
+  int flag = cpMechOption(mech, CP_MECH_BEFORE_USE, __func__);
+  if (flag) return flag;
+  if (!mech->model.N)
+    return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
+                    "norms belong to a function N of the model: CPMechAddQuaternion has its own");
+  if (first < 0 || length < 1 || first + length > mech->nq)
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+                    "components must be from 0 to nq - 1 = %d: first = %ld, length = %ld",
+                    mech->nq - 1, (long)first, (long)length);
+  if (!(value > 0.0) || isinf(value))
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+                    "value must be positive and finite: value = %g", value);
+  CPUnitNorm *grown = cpMechGrow(mech, mech->norms, (size_t)mech->nnorms, sizeof *grown);
+  if (!grown) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
+  mech->norms                 = grown;
+  mech->norms[mech->nnorms++] = (CPUnitNorm){(int)first, (int)length, value};
+  return CP_SUCCESS;
+}
+
+int CPMechSetActive(CPMech mech, const sunrealtype *mask) {
+  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
+  if (flag) return flag;
+  if (mask && !cpAllFinite(mask, mech->na))
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__, "mask must be finite");
+  for (int i = 0; i < mech->na; i++) mech->off[i] = mask && mask[i] == 0.0;
+  mech->layout++;
+  return CP_SUCCESS;
+}
+
+/* ---- methods ---- */
+
+int CPMechSetMetric(CPMech mech, CPMechMetric metric) {
+  int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
+  if (flag) return flag;
+  if (metric < CP_METRIC_DEFAULT || metric > CP_METRIC_L2)
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+                    "metric must be one of CP_METRIC_..., is %d", (int)metric);
+  if (mech->operators && metric == CP_METRIC_KINETIC && !mech->model.Minv)
+    return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
+                    "CP_METRIC_KINETIC needs the function Minv of a model of operators");
+  if (mech->operators && metric == CP_METRIC_NEWTON)
+    return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
+                    "CP_METRIC_NEWTON needs the matrices M and A");
+  mech->metric = metric;
+  if (!mech->ready) return CP_SUCCESS;
+  flag = cpMechSpaceMetric(mech);
+  return flag ? cpReport(&mech->log, flag, __func__,
+                         "the metric cannot be set up, CP_METRIC_ERROR takes its place")
+              : CP_SUCCESS;
+}
+
+int CPMechSetLinearSolver(CPMech mech, CPKktLinSol type) {
+  const int flag = cpMechOption(mech, CP_MECH_BEFORE_USE, __func__);
+  if (flag) return flag;
+  if (type < CP_KKT_AUTO || type > CP_KKT_SPARSE_SCHUR)
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__, "type must be one of CP_KKT_..., is %d",
+                    (int)type);
+  if (mech->operators)
+    return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
+                    "accelerations are those of the model's function udot");
+  mech->linsol = type;
+  return CP_SUCCESS;
+}
+
+int CPMechSetNewton(CPMech mech, CPMechNewton type) {
+  const int flag = cpMechOption(mech, CP_MECH_BEFORE_ATTACH, __func__);
+  if (flag) return flag;
+  if (type < CP_NEWTON_AUTO || type > CP_NEWTON_NONE)
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__, "type must be one of CP_NEWTON_..., is %d",
+                    (int)type);
+  if (mech->operators && type == CP_NEWTON_KKT)
+    return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
+                    "CP_NEWTON_KKT needs the matrices M and A");
+  mech->newton_type = type;
+  return CP_SUCCESS;
+}
+
+int CPMechSetMultiplierTol(CPMech mech, sunrealtype rtol, sunrealtype atol, int maxiters) {
+  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
+  if (flag) return flag;
+  if (!(rtol >= 0.0) || isinf(rtol) || !(atol >= 0.0) || isinf(atol) || maxiters < 0)
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+                    "rtol, atol and maxiters must be positive, or 0 for the defaults: %g, %g, %d",
+                    rtol, atol, maxiters);
+  mech->multipliers.rtol     = rtol > 0.0 ? rtol : CP_LAMBDA_RTOL;
+  mech->multipliers.atol     = atol > 0.0 ? atol : CP_LAMBDA_ATOL;
+  mech->multipliers.maxiters = maxiters > 0 ? maxiters : CP_LAMBDA_MAXITERS;
+  return CP_SUCCESS;
+}
+
+int CPMechSetDifferenceTime(CPMech mech, sunrealtype time) {
+  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
+  if (flag) return flag;
+  if (!(time >= 0.0) || isinf(time))
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+                    "time must be positive, or 0 for the default: time = %g", time);
+  mech->difference_time = time > 0.0 ? time : 1.0;
+  return CP_SUCCESS;
+}
+
+int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const int *z_order) {
+  const int flag = cpMechOption(mech, CP_MECH_BEFORE_ATTACH, __func__);
+  if (flag) return flag;
+  if (!(tau >= 0.0 || tau == CP_TAU_STEP) || isinf(tau))
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+                    "tau must be positive, CP_TAU_STEP, or 0 for no weighting: tau = %g", tau);
+  if (z_order && mech->nz > 0) {
+    int *copy =
+        mech->z_order ? mech->z_order : cpMechGrow(mech, NULL, 0, (size_t)mech->nz * sizeof *copy);
+    if (!copy) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
+    mech->z_order = memcpy(copy, z_order, (size_t)mech->nz * sizeof *copy);
+  } else {
+    mech->z_order = NULL;
+  }
+  mech->tau = tau;
+  return CP_SUCCESS;
+}
+
+int CPMechSetMaxOrd(CPMech mech, int maxord) {
+  const int flag = cpMechOption(mech, CP_MECH_BEFORE_ATTACH, __func__);
+  if (flag) return flag;
+  if (maxord < 0)
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+                    "maxord must be positive, or 0 for CVODES' default: maxord = %d", maxord);
+  mech->maxord = maxord;
+  return CP_SUCCESS;
+}

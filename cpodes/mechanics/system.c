@@ -1,0 +1,374 @@
+/* CPMech: what the model's sizes and functions must be, life cycle, set-up at the first use, and the checks that the
+ * public functions share. */
+#include "mechanics_impl.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the rules of a model ---- */
+
+static int checkSizes(const CPMechModel *m, const char *function) {
+  const struct {
+    const char *name;
+    sunindextype value;
+  } sizes[] = {{"nu", m->nu}, {"nq", m->nq}, {"nz", m->nz},
+               {"np", m->np}, {"nv", m->nv}, {"na", m->na}};
+  if (m->nu < 1)
+    return cpReport(NULL, CP_ILL_INPUT, function, "nu must be positive: nu = %ld", (long)m->nu);
+  for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
+    if (sizes[k].value < 0 || sizes[k].value > INT_MAX / 4)
+      return cpReport(NULL, CP_ILL_INPUT, function, "%s must be from 0 to %d: %s = %ld",
+                      sizes[k].name, INT_MAX / 4, sizes[k].name, (long)sizes[k].value);
+  if (m->nq > 0 && m->nq < m->nu)
+    return cpReport(NULL, CP_ILL_INPUT, function, "nq must be at least nu: nq = %ld, nu = %ld",
+                    (long)m->nq, (long)m->nu);
+  return CP_SUCCESS;
+}
+
+/* What is wrong with the model's choice of functions; NULL if nothing is. A function without rows would be ignored:
+ * its number of rows has been forgotten. */
+static const char *wrongFunctions(const CPMechModel *m, sunindextype nv, sunindextype na) {
+  const int operators = !m->M;
+  const struct {
+    int wrong;
+    const char *message;
+  } rules[] = {
+      {operators && !m->udot, "M or udot must be given"},
+      {operators && (m->A || m->f || m->f_lambda),
+       "without M, udot must not be given together with A, f or f_lambda"},
+      {operators && na > 0 && (!m->Au || !m->ATl), "Au and ATl must be given with udot"},
+      {!operators && na > 0 && !m->A, "A must be given if there are constraints"},
+      {m->np > 0 && !m->p, "p must be given if np > 0"},
+      {!operators && na > nv && !m->b, "b must be given if na > nv"},
+      {m->nz > 0 && !m->zdot, "zdot must be given if nz > 0"},
+      {m->lambda_jac && !m->f_lambda, "lambda_jac must not be given without f_lambda"},
+      {m->p && m->np == 0, "p must not be given if np = 0: np is the number of its rows"},
+      {m->v && nv == 0, "v must not be given if np = nv = 0: nv is the number of its rows"},
+      {na == 0 && (m->A || m->Au || m->ATl || m->b),
+       "A, b, Au, ATl must not be given if np = nv = na = 0, the numbers of constraints"},
+      {m->zdot && m->nz == 0, "zdot must not be given if nz = 0: nz is the number of its rows"},
+  };
+  for (size_t k = 0; k < sizeof rules / sizeof rules[0]; k++)
+    if (rules[k].wrong) return rules[k].message;
+  return NULL;
+}
+
+static void destroyMatrix(void *S) { SUNMatDestroy(S); }
+
+static sunindextype larger(sunindextype a, sunindextype b) { return a > b ? a : b; }
+
+static int checkModel(const CPMechModel *m, N_Vector y_tmpl, SUNContext ctx, const char *function) {
+  const char *missing = !m ? "model" : !y_tmpl ? "y_tmpl" : !ctx ? "ctx" : NULL;
+  if (missing) return cpReport(NULL, CP_ILL_INPUT, function, "%s must not be NULL", missing);
+  const int flag = checkSizes(m, function);
+  if (flag) return flag;
+  const sunindextype nv = larger(m->nv, m->np), n = (m->nq > 0 ? m->nq : m->nu) + m->nu + m->nz;
+  const char *wrong = wrongFunctions(m, nv, larger(m->na, nv));
+  if (wrong) return cpReport(NULL, CP_ILL_INPUT, function, "%s", wrong);
+  if (N_VGetLength(y_tmpl) != n)
+    return cpReport(NULL, CP_ILL_INPUT, function,
+                    "y_tmpl must have length nq + nu + nz = %ld, has %ld", (long)n,
+                    (long)N_VGetLength(y_tmpl));
+  if (!cpHasData(y_tmpl))
+    return cpReport(NULL, CP_ILL_INPUT, function,
+                    "y_tmpl must be a vector in one memory (serial, OpenMP, pthreads)");
+  return CP_SUCCESS;
+}
+
+/* ---- creation ---- */
+
+/* Copies of the model's templates, which stay the caller's. M and A have the patterns that projections need. */
+static int cloneTemplates(CPMech mech, const char *function) {
+  CPMechModel *m = &mech->model;
+  const int nu = mech->nu, na = mech->na, nz = mech->nz;
+  const struct {
+    SUNMatrix *tmpl;
+    int rows, cols;
+    const char *name;
+  } all[] = {
+      {&m->M_tmpl, nu, nu, "M_tmpl"},   {&m->A_tmpl, na, nu, "A_tmpl"},
+      {&m->K_tmpl, nu, nu, "K_tmpl"},   {&m->C_tmpl, nu, nu, "C_tmpl"},
+      {&m->Fz_tmpl, nu, nz, "Fz_tmpl"}, {&m->Bq_tmpl, na, nu, "Bq_tmpl"},
+      {&m->Bu_tmpl, na, nu, "Bu_tmpl"}, {&m->Zq_tmpl, nz, nu, "Zq_tmpl"},
+      {&m->Zu_tmpl, nz, nu, "Zu_tmpl"}, {&m->Zz_tmpl, nz, nz, "Zz_tmpl"},
+  };
+  int flag = CP_SUCCESS;
+  for (size_t k = 0; !flag && k < sizeof all / sizeof all[0]; k++) {
+    SUNMatrix given = *all[k].tmpl;
+    if (!given) continue;
+    if (all[k].tmpl == &m->M_tmpl && SUNMatGetID(given) == SUNMATRIX_SPARSE)
+      flag = cpCheckMetricTemplate(NULL, given, nu, function);
+    else if (all[k].tmpl == &m->A_tmpl)
+      flag = cpCheckTemplate(NULL, given, na, nu, all[k].name, function);
+    else flag = cpCheckPattern(NULL, given, all[k].rows, all[k].cols, all[k].name, function);
+    if (flag) return flag;
+    *all[k].tmpl = cpArenaOwn(&mech->memory, SUNMatClone(given), destroyMatrix);
+    if (*all[k].tmpl) cpMatrixZero(*all[k].tmpl, given);
+    else flag = cpReport(NULL, CP_MEM_FAIL, function, "no memory for %s", all[k].name);
+  }
+  return flag;
+}
+
+static int create(CPMech mech, const CPMechModel *m, N_Vector y_tmpl, const char *function) {
+  mech->model = *m;
+  mech->nu    = (int)m->nu;
+  mech->nq    = m->nq > 0 ? (int)m->nq : mech->nu;
+  mech->nz    = (int)m->nz;
+  mech->np    = (int)m->np;
+  mech->nv    = (int)larger(m->nv, m->np);
+  mech->m = mech->na         = (int)larger(m->na, mech->nv);
+  mech->n                    = mech->nq + mech->nu + mech->nz;
+  mech->operators            = !m->M;
+  mech->multipliers.rtol     = CP_LAMBDA_RTOL;
+  mech->multipliers.atol     = CP_LAMBDA_ATOL;
+  mech->multipliers.maxiters = CP_LAMBDA_MAXITERS;
+  mech->difference_time      = 1.0;
+  mech->stats.rank           = -1;
+  const int flag             = cloneTemplates(mech, function);
+  if (flag) return flag;
+  mech->y_tmpl = cpArenaVector(&mech->memory, y_tmpl);
+  CP_NEW(&mech->memory, mech->pair, mech->nu);
+  CP_NEW(&mech->memory, mech->is_full, mech->nu);
+  CP_NEW(&mech->memory, mech->off, mech->na + mech->nq); /* each coordinate may be prescribed */
+  if (cpArenaStatus(&mech->memory) || cpMechProjectorCreate(mech))
+    return cpReport(NULL, CP_MEM_FAIL, function, "no memory for a mechanical system");
+  return CP_SUCCESS;
+}
+
+CPMech CPMechCreate(const CPMechModel *model, N_Vector y_tmpl, SUNContext ctx) {
+  if (checkModel(model, y_tmpl, ctx, __func__)) return NULL;
+  CPMech mech = calloc(1, sizeof *mech);
+  if (!mech) {
+    cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a mechanical system");
+    return NULL;
+  }
+  mech->ctx = ctx;
+  if (create(mech, model, y_tmpl, __func__)) CPMechFree(&mech);
+  return mech;
+}
+
+void CPMechFree(CPMech *address) {
+  CPMech mech = address ? *address : NULL;
+  if (!mech) return;
+  const CPStepper host = mech->host;
+  if (host) { /* which should have been freed before */
+    cpMechDetach(mech);
+    cpStepperSystemFreed(host);
+  }
+  cpMechNewtonFree(&mech->newton);
+  cpMechSensFree(&mech->sens);
+  CPProjectorFree(&mech->P);
+  cpMechTearDown(mech);
+  cpMechLinearFree(&mech->linear);
+  cpArenaFree(&mech->memory);
+  free(mech);
+  *address = NULL;
+}
+
+void *cpMechGrow(CPMech mech, void *array, size_t count, size_t size) {
+  if ((count & (count - 1)) != 0) return array; /* the room is the next power of two */
+  void *grown         = cpArenaAlloc(&mech->memory, count > 0 ? 2 * count : 1, size);
+  mech->memory.failed = 0; /* the system stays in use as it is */
+  if (grown && count > 0) memcpy(grown, array, count * size);
+  return grown;
+}
+
+/* ---- set-up ---- */
+
+/* The motion of velocity j that has a row of A, or NULL. */
+static const CPPrescribed *motionOf(const CPMech mech, int j) {
+  for (int k = 0; k < mech->nprescribed; k++)
+    if (mech->prescribed[k].j == j && mech->prescribed[k].row >= 0) return &mech->prescribed[k];
+  return NULL;
+}
+
+/* A = [userA; e_j^T of the motions], and where the entries of userA are in it. */
+static int createA(CPMech mech) {
+  const CPMat *U       = &mech->userA.A;
+  const size_t entries = cpMatEntries(U);
+  const int flag =
+      U->start ? cpMatCreateSparse(&mech->A, mech->m, mech->nu, entries + (size_t)mech->nprescribed)
+               : cpMatCreateDense(&mech->A, mech->m, mech->nu);
+  size_t from = 0, to = 0;
+  CP_NEW(&mech->set_up, mech->A_place, entries);
+  if (flag || !mech->A_place) return CP_MEM_FAIL;
+  for (int j = 0; j < mech->nu; j++) {
+    const CPPrescribed *g = motionOf(mech, j);
+    const size_t count    = U->start ? U->start[j + 1] - U->start[j] : (size_t)U->rows;
+    if (!U->start) to = (size_t)j * (size_t)mech->m;
+    for (size_t k = 0; k < count; k++, from++, to++) {
+      mech->A_place[from] = to;
+      if (U->start) mech->A.row[to] = U->row[from];
+    }
+    if (U->start) {
+      if (g) mech->A.row[to++] = g->row;
+      mech->A.start[j + 1] = to;
+    }
+    if (g) *cpMatAt(&mech->A, g->row, j) = 1.0;
+  }
+  return CP_SUCCESS;
+}
+
+/* A dense A_tmpl with a sparse M_tmpl, or none, are of one kind: that of M. */
+static int createMatrices(CPMech mech) {
+  CPMechModel *model = &mech->model;
+  int flag           = cpUserMatCreate(&mech->userM, model->M_tmpl, mech->nu, mech->nu, mech->ctx);
+  if (!flag) flag = cpUserMatCreate(&mech->userA, model->A_tmpl, mech->na, mech->nu, mech->ctx);
+  if (!flag && mech->userM.A.start && mech->na == 0) { /* no rows: as sparse as M */
+    cpUserMatFree(&mech->userA);
+    flag = cpMatCreateSparse(&mech->userA.A, 0, mech->nu, 0);
+  }
+  if (!flag && model->lambda_jac)
+    flag = cpUserMatCreate(&mech->multipliers.Fl, NULL, mech->nu, mech->na, mech->ctx);
+  if (!flag) flag = createA(mech);
+  if (!flag && mech->nfull > 0) flag = cpMatClone(&mech->reduced.M, &mech->userM.A);
+  if (!flag && mech->nfull > 0) flag = cpMatClone(&mech->reduced.A, &mech->A);
+  if (flag) return flag;
+  flag = cpKktCreate(&mech->kkt, mech->linsol, mech->nfull > 0 ? &mech->reduced.M : &mech->userM.A,
+                     mech->nfull > 0 ? &mech->reduced.A : &mech->A);
+  if (!flag) mech->kkt->off = mech->off;
+  return flag;
+}
+
+static int createRows(CPMech mech) {
+  CPArena *arena = &mech->set_up;
+  CP_NEW(arena, mech->at_position, mech->m);
+  CP_NEW(arena, mech->at_velocity, mech->m);
+  CP_NEW(arena, mech->rank.independent, mech->m);
+  if (cpArenaStatus(arena)) return CP_MEM_FAIL;
+  for (int i = 0; i < mech->nv; i++) mech->at_position[i] = i < mech->np, mech->at_velocity[i] = 1;
+  for (int k = 0; k < mech->nprescribed; k++) {
+    const CPPrescribed *g = &mech->prescribed[k];
+    if (g->row < 0) continue;
+    mech->at_position[g->row] = g->how == CP_MOTION_DIRECT;
+    mech->at_velocity[g->row] = 1;
+  }
+  return CP_SUCCESS;
+}
+
+static void createDifferences(CPArena *arena, CPMechDifferences *d, int rows) {
+  CP_NEW(arena, d->plus, rows);
+  CP_NEW(arena, d->minus, rows);
+  CP_NEW(arena, d->fourth, rows);
+  CP_NEW(arena, d->sixth, rows);
+}
+
+static int createWorkspace(CPMech mech) {
+  CPArena *arena = &mech->set_up;
+  const int nq = mech->nq, nu = mech->nu, m = mech->m;
+  CP_NEW(arena, mech->room.q_full, nq);
+  CP_NEW(arena, mech->room.u_full, nu);
+  CP_NEW(arena, mech->room.f_lambda, nu);
+  CP_NEW(arena, mech->room.unit, nu);
+  CP_NEW(arena, mech->room.q_moved, nq);
+  CP_NEW(arena, mech->room.qdot, nq);
+  createDifferences(arena, &mech->room.dp, m);
+  createDifferences(arena, &mech->room.dv, m);
+  CP_NEW(arena, mech->solve.f, nu);
+  CP_NEW(arena, mech->solve.b, m);
+  CP_NEW(arena, mech->solve.rhs, nu);
+  CP_NEW(arena, mech->solve.rhs_b, m);
+  CP_NEW(arena, mech->solve.known, nu);
+  CP_NEW(arena, mech->solve.residual, m);
+  CP_NEW(arena, mech->solve.a, nu);
+  CP_NEW(arena, mech->solve.lambda, m);
+  CP_NEW(arena, mech->multipliers.f, nu);
+  CP_NEW(arena, mech->multipliers.a, nu);
+  CP_NEW(arena, mech->multipliers.next, m);
+  CP_NEW(arena, mech->multipliers.step, m);
+  CP_NEW(arena, mech->multipliers.zero, m);
+  CP_NEW(arena, mech->multipliers.pivot, m);
+  CP_NEW(arena, mech->multipliers.J, mech->model.lambda_jac ? (size_t)m * (size_t)m : 0);
+  CP_NEW(arena, mech->stage.lambda, m);
+  CP_NEW(arena, mech->wspace, nu);
+  return cpArenaStatus(arena);
+}
+
+void cpMechTearDown(CPMech mech) {
+  cpKktFree(&mech->kkt);
+  cpMechSpaceFree(&mech->space);
+  cpMechStageFree(mech);
+  cpMatFree(&mech->reduced.M);
+  cpMatFree(&mech->reduced.A);
+  cpUserMatFree(&mech->userM);
+  cpUserMatFree(&mech->userA);
+  cpUserMatFree(&mech->multipliers.Fl);
+  cpMatFree(&mech->A);
+  cpArenaFree(&mech->set_up);
+  mech->ready = 0;
+}
+
+int cpMechSetUp(CPMech mech, const char *function) {
+  if (!mech->model.N && mech->nq != mech->nu + mech->nquaternions)
+    return cpReport(
+        &mech->log, CP_ILL_INPUT, function,
+        "nq must be nu + the number of quaternions (CPMechAddQuaternion), or a function N "
+        "be given: nq = %d, nu = %d, %d quaternions",
+        mech->nq, mech->nu, mech->nquaternions);
+  cpMechPair(mech);
+  int flag = cpMechMotionsSetUp(mech, function);
+  if (flag) return flag;
+  flag = createRows(mech);
+  if (!flag && !mech->operators) flag = createMatrices(mech);
+  if (!flag) flag = createWorkspace(mech);
+  if (!flag) flag = cpMechSpaceCreate(mech);
+  if (flag) {
+    cpMechTearDown(mech);
+    return cpReport(&mech->log, flag, function,
+                    flag == CP_MEM_FAIL ? "no memory for the matrices of the system"
+                                        : "the KKT solver cannot be set up");
+  }
+  mech->ready = 1;
+  return CP_SUCCESS;
+}
+
+/* ---- what the functions share ---- */
+
+int cpMechOption(CPMech mech, CPMechWhen when, const char *function) {
+  if (!mech) return cpReport(NULL, CP_MEM_NULL, function, "mech must not be NULL");
+  if (when == CP_MECH_BEFORE_USE && mech->ready)
+    return cpReport(&mech->log, CP_TOO_LATE, function,
+                    "the system is in use: this option comes before its first use");
+  if (when == CP_MECH_BEFORE_ATTACH && mech->host)
+    return cpReport(&mech->log, CP_TOO_LATE, function, "this option comes before CPMechAttach");
+  return CP_SUCCESS;
+}
+
+int cpMechReport(CPMech mech, int flag, const char *function) {
+  if (!flag) return CP_SUCCESS;
+  return cpReport(&mech->log, flag > 0 ? -flag : flag, function, "%s", mech->text);
+}
+
+static int checkVector(CPMech mech, N_Vector y, const char *name, const char *function) {
+  if (!y) return cpReport(&mech->log, CP_ILL_INPUT, function, "%s must not be NULL", name);
+  if (N_VGetLength(y) != mech->n)
+    return cpReport(&mech->log, CP_ILL_INPUT, function,
+                    "%s must have length nq + nu + nz = %d, has %ld", name, mech->n,
+                    (long)N_VGetLength(y));
+  if (!cpHasData(y))
+    return cpReport(&mech->log, CP_ILL_INPUT, function, "%s must be a vector in one memory", name);
+  if (cpVectorFinite(y)) return CP_SUCCESS;
+  const int bad = cpFirstNonFinite(y);
+  return cpReport(&mech->log, CP_ILL_INPUT, function, "%s must be finite: %s[%d] = %g", name, name,
+                  bad, N_VGetArrayPointer(y)[bad]);
+}
+
+static int zeroQuaternion(CPMech mech, const sunrealtype *q, const char *function) {
+  for (int k = 0; k < mech->nquaternions; k++) {
+    const int i = mech->quaternions[k].first_q;
+    if (q[i] != 0.0 || q[i + 1] != 0.0 || q[i + 2] != 0.0 || q[i + 3] != 0.0) continue;
+    return cpReport(&mech->log, CP_QUATERNION_ZERO, function,
+                    "the quaternion of coordinates %d to %d must not be zero", i, i + 3);
+  }
+  return CP_SUCCESS;
+}
+
+int cpMechCheckState(CPMech mech, N_Vector y, const char *function) {
+  int flag = cpMechOption(mech, 0, function);
+  if (!flag) flag = checkVector(mech, y, "y", function);
+  if (!flag) flag = zeroQuaternion(mech, N_VGetArrayPointer(y), function);
+  if (!flag && !mech->ready) flag = cpMechSetUp(mech, function);
+  return flag;
+}

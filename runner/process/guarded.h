@@ -1,0 +1,25 @@
+/* Work that calls a model's functions, in a process of its own: what crashes or never ends is one clear line. */
+#ifndef CPODES_RUNNER_GUARDED_H
+#define CPODES_RUNNER_GUARDED_H
+
+#include "../options.h"
+
+#include <stdio.h>
+
+enum { GUARDED_TEXT = 200 };
+
+typedef struct {
+  FILE *out;   /* our stdout; what the model itself prints goes to stderr */
+  char *doing; /* [GUARDED_TEXT] what is being done, for the line; "" at first */
+} Guarded;
+
+/* Calls work, whose result is the exit status. name: of the model, for the line; limit: seconds of CPU time, and 5 times that by the clock, 0: none.
+   Returns that status, STATUS_CRASHED if work did not come to its end, STATUS_FAILED if it took too long, STATUS_INTERRUPTED, or STATUS_OUTPUT */
+int run_guarded(const char *name, long limit, int (*work)(const Guarded *guarded, void *data),
+                void *data);
+
+/* The same with a model, which is created there; STATUS_USAGE if it cannot be */
+typedef int (*ModelWork)(const Guarded *guarded, const CPModel *model, void *data);
+int run_with_model(const ModelChoice *choice, long limit, ModelWork work, void *data);
+
+#endif

@@ -1,0 +1,212 @@
+#define _GNU_SOURCE /* strsignal, clock_getcpuclockid */
+#include "run.h"
+
+#include "../clock.h"
+#include "../command.h"
+#include "../simulation/simulate.h"
+#include "child.h"
+#include "wire.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LOOK_EVERY = 50, READ_BYTES = 1 << 16 }; /* [ms] */
+/* So long the error against a reference is waited for once the run has ended, where the run has no limit */
+static const double usual_patience = 1; /* [s] */
+
+/* ------------------------------------------------------------------------------------- the child -- */
+
+static void run_child(const RunSettings *settings, int file) {
+  WireOut wire;
+  RunResult result;
+  child_begin();
+  dup2(STDERR_FILENO, STDOUT_FILENO); /* what a model prints does not belong into our output */
+  if (wire_out_create(&wire, file)) _exit(STATUS_FAILED);
+  simulate(settings, &wire.listener, &result);
+  wire_out_free(&wire);
+  fflush(NULL);
+  _exit(STATUS_DONE); /* exit handlers are the parent's */
+}
+
+/* ------------------------------------------------------------------------------------ the parent -- */
+
+/* Why no more is listened for */
+typedef enum { TOLD_ALL, INTERRUPTED, OVER_LIMIT, IMPATIENT, REFUSED } Silence;
+
+typedef struct {
+  pid_t pid;
+  int file;
+  double limit;    /* [s] of CPU time, 0: none */
+  double patience; /* [s] with the error against a reference */
+  double ended;    /* when the result came, 0: not yet */
+  int status;      /* of the process, once it is gone */
+  bool gone;
+  WireIn wire;
+} Child;
+
+static bool is_over_limit(const Child *c) {
+  clockid_t clock;
+  return c->limit > 0 && !c->wire.finished && !clock_getcpuclockid(c->pid, &clock) &&
+         clock_seconds(clock) > c->limit;
+}
+
+/* Has the reference had its time? */
+static bool is_impatient(Child *c) {
+  const double now = clock_seconds(CLOCK_MONOTONIC);
+  if (!c->wire.finished) return false;
+  if (c->ended == 0) c->ended = now;
+  return now - c->ended > c->patience;
+}
+
+/* Has it ended, though another process that the model has started keeps the pipe open? */
+static bool is_gone(Child *c) {
+  if (!c->gone) c->gone = waitpid(c->pid, &c->status, WNOHANG) == c->pid;
+  return c->gone;
+}
+
+static Silence listen_to(Child *c, char *bytes) {
+  struct pollfd end = {.fd = c->file, .events = POLLIN};
+  for (;;) {
+    if (was_interrupted()) return INTERRUPTED;
+    if (is_over_limit(c)) return OVER_LIMIT;
+    if (is_impatient(c)) return IMPATIENT;
+    const bool gone = is_gone(c); /* before the look: what it has told is read to its end */
+    if (poll(&end, 1, gone ? 0 : LOOK_EVERY) <= 0) {
+      if (gone) return TOLD_ALL;
+      continue; /* nothing yet, or a signal */
+    }
+    const ssize_t got = read(c->file, bytes, READ_BYTES);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return TOLD_ALL;
+    if (wire_take(&c->wire, bytes, (size_t)got)) return REFUSED;
+  }
+}
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+static void
+end_with(RunResult *r, RunEnding ending, const char *format, ...) {
+  va_list arguments;
+  r->ending = ending;
+  va_start(arguments, format);
+  vsnprintf(r->message, RUN_TEXT, format, arguments);
+  va_end(arguments);
+}
+
+/* The result of a run that did not tell its own */
+static void explain(const Child *c, Silence silence, RunResult *r) {
+  switch (silence) {
+  case REFUSED: end_with(r, RUN_UNWRITTEN, "stopped: its output could not be written"); return;
+  case INTERRUPTED: end_with(r, RUN_INTERRUPTED, "interrupted"); return;
+  case OVER_LIMIT: end_with(r, RUN_FAILED, "stopped after %g s", c->limit); return;
+  default: break;
+  }
+  r->ending = RUN_CRASHED;
+  child_describe(c->status, r->message, RUN_TEXT);
+}
+
+static int status_of(const RunResult *r) {
+  switch (r->ending) {
+  case RUN_DONE: return STATUS_DONE;
+  case RUN_CRASHED: return STATUS_CRASHED;
+  case RUN_INTERRUPTED: return STATUS_INTERRUPTED;
+  case RUN_UNWRITTEN: return STATUS_OUTPUT;
+  default: return r->flag == RUN_FLAG_USAGE ? STATUS_USAGE : STATUS_FAILED;
+  }
+}
+
+/* Counts what has been told, for a run that cannot say so any more */
+typedef struct {
+  Listener listener;
+  RunResult *result;
+} Tally;
+
+static int tally_sample(Listener *self, const Sample *sample) {
+  RunResult *r = ((Tally *)self)->result;
+  r->samples++;
+  r->t = sample->t;
+  return 0;
+}
+
+static int tally_step(Listener *self, const Step *step) {
+  RunResult *r = ((Tally *)self)->result;
+  r->steps++;
+  r->t = step->t;
+  return 0;
+}
+
+static int tally_event(Listener *self, const RunEvent *event) {
+  ((Tally *)self)->result->events++;
+  (void)event;
+  return 0;
+}
+
+static void end_child(Child *c, Silence silence, RunResult *result) {
+  if (silence != TOLD_ALL && !c->gone) kill(c->pid, SIGKILL);
+  while (!c->gone && waitpid(c->pid, &c->status, 0) < 0 && errno == EINTR) {}
+  kill(-c->pid, SIGKILL); /* what it had started */
+  close(c->file);
+  if (!c->wire.finished || silence == REFUSED) explain(c, silence, result);
+  else if (silence == IMPATIENT) result->late = c->patience;
+}
+
+static int start_child(const RunSettings *settings, Child *c, RunResult *result) {
+  int ends[2];
+  fflush(NULL); /* else the child has it, too */
+  const bool piped = !pipe(ends);
+  c->pid           = piped ? fork() : -1;
+  if (c->pid < 0) {
+    end_with(result, RUN_FAILED, "no process can be started: %s", strerror(errno));
+    if (piped) close(ends[0]), close(ends[1]);
+    return -1;
+  }
+  if (c->pid == 0) {
+    close(ends[0]);
+    run_child(settings, ends[1]);
+  }
+  setpgid(c->pid, c->pid); /* whoever comes first */
+  close(ends[1]);
+  c->file = ends[0];
+  return 0;
+}
+
+int run_process(const RunSettings *settings, Listener *const *listeners, int count, double limit,
+                RunInfo *info, RunResult *result) {
+  enum { MOST_LISTENERS = 8 };
+  Listener *all[MOST_LISTENERS + 1];
+  Tally tally = {{.sample = tally_sample, .step = tally_step, .event = tally_event}, result};
+  char *bytes = malloc(READ_BYTES);
+  Child child = {.limit    = limit,
+                 .patience = limit > 0 ? limit : usual_patience,
+                 .wire     = {.listeners = all, .info = info, .result = result}};
+  *info       = (RunInfo){.settings = NULL};
+  *result     = (RunResult){.rank = -1, .error = NAN};
+  for (int i = 0; i < count && i < MOST_LISTENERS; i++) all[child.wire.count++] = listeners[i];
+  all[child.wire.count++] = &tally.listener;
+  if (!bytes) end_with(result, RUN_FAILED, "no memory");
+  else if (!start_child(settings, &child, result))
+    end_child(&child, listen_to(&child, bytes), result);
+  for (int i = 0; i < child.wire.begun; i++)
+    if (all[i]->end && all[i]->end(all[i], result) && result->ending == RUN_DONE)
+      end_with(result, RUN_UNWRITTEN, "its output could not be written");
+  wire_in_free(&child.wire);
+  free(bytes);
+  return status_of(result);
+}
+
+void run_info_free(RunInfo *info) {
+  free((void *)(uintptr_t)info->settings);
+  free((void *)(uintptr_t)info->kind);
+  free((void *)(uintptr_t)info->segment);
+  *info = (RunInfo){.settings = NULL};
+}

@@ -1,0 +1,39 @@
+/* The records of a run on a pipe: in its process a Listener that sends them, in the parent a reader that calls those who
+ * listen. Both ends are the same program: structs go as they are. */
+#ifndef CPODES_RUNNER_WIRE_H
+#define CPODES_RUNNER_WIRE_H
+
+#include "../simulation/records.h"
+
+/* ---- the run's end ---- */
+
+typedef struct {
+  Listener listener;
+  int file;
+  const RunInfo *info;
+  char *buffer; /* one record, sent at once: nothing that has been told is lost in a crash */
+  size_t used, size;
+} WireOut;
+
+/* 0, or -1 without memory */
+int wire_out_create(WireOut *wire, int file);
+void wire_out_free(WireOut *wire);
+
+/* ---- the parent's end ---- */
+
+typedef struct {
+  Listener *const *listeners;
+  int count, begun; /* listeners that have been begun */
+  RunInfo *info;    /* owned by the caller; its arrays are allocated here */
+  RunResult *result;
+  bool finished; /* has the result come? */
+  bool refused;  /* has a listener ended the run? */
+  char *buffer;
+  size_t used, size;
+} WireIn;
+
+/* Takes all complete records of what has been read, bytes [length]. 0; -1: a listener ends the run, or no memory */
+int wire_take(WireIn *wire, const char *bytes, size_t length);
+void wire_in_free(WireIn *wire);
+
+#endif
