@@ -268,7 +268,7 @@ int cpStepperNewestWeights(CPStepper s, N_Vector ewt) { return s->ops->weights(s
 
 N_Vector cpStepperNewest(CPStepper s, sunrealtype *t) {
   *t = s->t;
-  return s->y;
+  return s->y0 ? s->y : NULL;
 }
 
 int cpStepperSetLinearSolver(CPStepper s, SUNLinearSolver LS, SUNMatrix S) {

@@ -16,7 +16,7 @@ typedef struct CPStepper_ *CPStepper;
 sunrealtype cpStepperSize(CPStepper s);
 /* The error weights of the newest step, into ewt. 0, or a code. */
 int cpStepperNewestWeights(CPStepper s, N_Vector ewt);
-/* The newest accepted state, with its time. */
+/* The newest accepted state, with its time, or NULL before the integrator is initialised. */
 N_Vector cpStepperNewest(CPStepper s, sunrealtype *t);
 /* The linear solver of an implicit method, whose matrix S the system makes. 0, or a code. */
 int cpStepperSetLinearSolver(CPStepper s, SUNLinearSolver LS, SUNMatrix S);

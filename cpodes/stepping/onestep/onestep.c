@@ -125,8 +125,8 @@ static CPOneStepMem newIntegrator(const char *name, ARKodeButcherTable B, SUNCon
   CPOneStepMem mem = calloc(1, sizeof *mem);
   if (mem) {
     cpStepperCreate(&mem->base, &ops, ctx);
+    mem->method = !B || isExplicit(B) ? &cpExplicitMethod : &cpImplicitMethod;
     if (B) mem->table = cpArenaOwn(&mem->memory, B, freeTable);
-    mem->method  = !B || isExplicit(B) ? &cpExplicitMethod : &cpImplicitMethod;
     mem->mxsteps = MXSTEPS_DEFAULT;
     snprintf(mem->name, sizeof mem->name, "%s", name);
     if (cpArenaStatus(&mem->memory) || mem->method->create(mem)) CPOneStepFree(&mem);
