@@ -45,16 +45,8 @@ static int isPassed(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
   return !CVodeGetLastStep(mem->cvode_mem, &h) && (tout - mem->treturned) * h < 0.0;
 }
 
-static int outputAt(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret) {
-  const int flag = cpOfCVODES(mem, CVodeGetDky(mem->cvode_mem, tout, 0, yout), mem->function);
-  if (flag) return flag;
-  *tret = tout;
-  return cpProjectOutput(mem, tout, yout, mem->function, "");
-}
-
-/* CVODES clips a state for its inequality constraints after the solver has returned: such a state
- * is off the manifold. It does not tell whether it has any, but its workspace shrinks when they are
- * taken away. */
+/* CVODES clips a state for its inequality constraints after the solver has returned: such a state is off the manifold. It
+ * does not tell whether it has any, but its workspace shrinks when they are taken away. */
 static int workSpace(CPodeMem mem, long int *words) {
   long int integers = 0;
   CP_DEPRECATED_OK_BEGIN
@@ -64,196 +56,170 @@ static int workSpace(CPodeMem mem, long int *words) {
 
 static int refuseInequalities(CPodeMem mem) {
   long int rw = 0, rw_without = 0;
-  if (!mem->base.y0->ops->nvspace) return CP_SUCCESS; /* nothing to be seen: leave all as it is */
+  if (!mem->base.y0->ops->nvspace) return CP_SUCCESS; /* it cannot be told: leave all as it is */
   int flag = workSpace(mem, &rw);
   if (!flag) flag = CVodeSetConstraints(mem->cvode_mem, NULL);
   if (!flag) flag = workSpace(mem, &rw_without);
   if (flag || rw_without >= rw) return flag;
   return cpReport(&mem->base.log, CP_NOT_SUPPORTED, mem->function,
                   "inequality constraints (CVodeSetConstraints) cannot be combined with "
-                  "projection: CVODES would "
-                  "clip projected states; they have been switched off");
+                  "projection: CVODES would clip projected states; they have been switched off");
 }
 
-/* The functions of a model find it in CVODES' user_data. */
-static int refuseUserData(CPodeMem mem) {
+/* What has been done to CVODES, or to the objects around it, that cannot go on. nst: steps taken. */
+static int refuse(CPodeMem mem, long int nst) {
+  const CPStepper s = &mem->base;
   CPAttempt a;
-  if (mem->base.system_gone)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, mem->function,
+  if (mem->checkpoints.repeated)
+    return cpReport(&s->log, CP_TOO_LATE, mem->function,
+                    "a backward problem has had earlier steps repeated: CVODES stands at the end "
+                    "of these, call CPodeReInit first");
+  /* CVODES reads what its weight function needs at the first step only: functions set later get NULL. */
+  if (mem->tol_is_new && nst > 0)
+    return cpReport(&s->log, CP_TOO_LATE, mem->function,
+                    "tolerances were set after the first step: CPodeReInit makes them valid");
+  mem->tol_is_new = 0;
+  if (s->system_gone)
+    return cpReport(&s->log, CP_ILL_INPUT, mem->function,
                     "the attached mechanical system has been freed: free the integrator first");
-  if (!mem->base.system.data) return CP_SUCCESS;
   const int flag = cpAttemptRead(mem, &a);
-  if (flag || a.user_data == mem->base.system.data) return flag;
-  return cpReport(&mem->base.log, CP_NOT_SUPPORTED, mem->function,
-                  "CVodeSetUserData has replaced the attached mechanical system, which is CVODES' "
-                  "user_data: CPMechSetUserData is for the data of its functions");
+  if (flag) return flag;
+  if (s->system.data && a.user_data != s->system.data)
+    return cpReport(&s->log, CP_NOT_SUPPORTED, mem->function,
+                    "CVodeSetUserData has replaced the attached mechanical system, which is "
+                    "CVODES' user_data: CPMechSetUserData is for the data of its functions");
+  return s->P ? refuseInequalities(mem) : CP_SUCCESS;
 }
 
 /* Where the error weights are known before the first step, the start is checked before f is ever
  * called. */
 static int checkStart(CPodeMem mem, long int nst) {
-  int flag;
-  if (!mem->base.P || mem->base.start_checked) return CP_SUCCESS;
-  if (mem->base.tol.kind == CP_TOL_CVODES && nst == 0) return CP_SUCCESS; /* in the first solve */
-  if (nst > 0) flag = CVodeGetErrWeights(mem->cvode_mem, mem->base.ewt);
-  else flag = cpStepperWeights(&mem->base, mem->base.y, mem->base.ewt);
-  if (flag) /* CVODES has the better words for these */
-    return flag == CP_ILL_INPUT
-               ? cpReport(&mem->base.log, flag, mem->function,
-                          "the tolerances give an error weight that is not positive")
-               : flag;
-  flag = cpStepperCheckConsistent(&mem->base, mem->base.t, mem->base.y, mem->base.ewt, nst > 0);
-  return flag ? cpReport(&mem->base.log, flag, mem->function, "%s", mem->base.text) : CP_SUCCESS;
+  const CPStepper s = &mem->base;
+  if (!s->P || s->start_checked) return CP_SUCCESS;
+  if (s->tol.kind == CP_TOL_CVODES && nst == 0) return CP_SUCCESS; /* in the first solve */
+  int flag =
+      nst > 0 ? CVodeGetErrWeights(mem->cvode_mem, s->ewt) : cpStepperWeights(s, s->y, s->ewt);
+  if (flag == CP_ILL_INPUT)
+    return cpReport(&s->log, flag, mem->function,
+                    "the tolerances give an error weight that is not positive");
+  if (flag) return flag; /* CVODES has reported it */
+  flag = cpStepperCheckConsistent(s, s->t, s->y, s->ewt, nst > 0);
+  return flag ? cpReport(&s->log, flag, mem->function, "%s", s->text) : CP_SUCCESS;
+}
+
+static int prepare(CPodeMem mem, sunrealtype tout, int itask, int checkpoints, long int *nst) {
+  int flag = cpRefuseOtherVectors(mem, mem->function);
+  if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, nst);
+  if (!flag) flag = refuse(mem, *nst);
+  if (!flag) flag = checkTime(mem, tout, itask, *nst);
+  if (!flag) flag = CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
+  if (!flag && checkpoints && mem->checkpoints.lost && cpAdjointRenew(mem, 1, CV_HERMITE))
+    return cpReport(&mem->base.log, CP_MEM_FAIL, mem->function, "no memory for checkpoints");
+  return flag ? flag : checkStart(mem, *nst);
 }
 
 /* ---- after ---- */
 
-/* CVODES starts again from the last good state: also the start that CPodeCalcIC works on. */
-static int startAgain(CPodeMem mem) {
-  int flag = CVodeReInit(mem->cvode_mem, mem->base.t, mem->base.y);
-  if (mem->sens.data) mem->sens.restart(mem->sens.data);
-  N_VScale(1.0, mem->base.y, mem->base.y0);
-  mem->base.t0 = mem->treturned = mem->base.t;
-  mem->attempt.nst              = 0;
-  mem->attempt.projected        = -1;
-  mem->attempt.expect_rejected  = -1;
-  mem->base.nst_out             = -1;
-  mem->failure.history_lost     = 0;
-  return flag;
-}
-
-/* CVODES' state after a failed step is the one before it, unless NaN got into its history or it
- * gave up between the parts of a step. From a step below the roundoff of t it would not come back. */
+/* CVODES' state after a failed step is the one before it, unless NaN got into its history or it gave up between the
+ * parts of a step; nor would it come back from a step below the roundoff of t. Then it starts again from the last good
+ * state, which is also the start that CPodeCalcIC works on. */
 static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
+  const CPStepper s  = &mem->base;
+  CPFailure *failure = &mem->failure;
   CPAttempt a;
   cpPendingTakeBack(mem);
-  cpOrderNormsForget(mem); /* one failure is told */
+  cpOrderNormsForget(mem); /* one failure is reported */
   int flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
-  if (mem->sens.data && mem->sens.take_back(mem->sens.data, &a)) mem->failure.history_lost = 1;
-  mem->attempt.complete  = 0;
-  mem->failure.restarted = mem->failure.history_lost || !cpVectorFinite(a.ypred) ||
-                           !cpSameTime(a.t, mem->base.t, a.h) || mem->base.t + a.h == mem->base.t;
-  if (mem->failure.restarted) flag = startAgain(mem);
+  if (mem->sens.data && mem->sens.take_back(mem->sens.data, &a)) failure->history_lost = 1;
+  mem->attempt.complete = 0;
+  failure->restarted    = failure->history_lost || !cpVectorFinite(a.ypred) ||
+                       !cpSameTime(a.t, s->t, a.h) || s->t + a.h == s->t;
+  if (failure->restarted) {
+    flag = CVodeReInit(mem->cvode_mem, s->t, s->y);
+    if (mem->sens.data) mem->sens.restart(mem->sens.data);
+    N_VScale(1.0, s->y, s->y0);
+    s->t0 = mem->treturned       = s->t;
+    s->nst_out                   = -1;
+    mem->attempt.nst             = 0;
+    mem->attempt.projected       = -1;
+    mem->attempt.expect_rejected = -1;
+    failure->history_lost        = 0;
+  }
   if (flag) return flag;
-  if (mem->base.step) mem->base.step->valid = 0;
-  mem->base.creeping.count =
+  if (s->step) s->step->valid = 0;
+  s->creeping.count =
       0; /* the next call gets its attempts: CVODES' Jacobian may be of the failure */
-  N_VScale(1.0, mem->base.y, yout);
-  *tret = mem->base.t;
+  N_VScale(1.0, s->y, yout);
+  *tret = s->t;
   return CP_SUCCESS;
+}
+
+/* Did a function of the attached system end the run? Its code, with the reason, or 0. */
+static int systemFailed(CPodeMem mem, int flag, const char **reason) {
+  static const int by_system[] = {
+      CV_RHSFUNC_FAIL,  CV_FIRST_RHSFUNC_ERR,  CV_REPTD_RHSFUNC_ERR,  CV_UNREC_RHSFUNC_ERR,
+      CV_SRHSFUNC_FAIL, CV_FIRST_SRHSFUNC_ERR, CV_REPTD_SRHSFUNC_ERR, CV_UNREC_SRHSFUNC_ERR,
+      CV_LSETUP_FAIL,   CV_LSOLVE_FAIL,        CV_CONV_FAILURE};
+  const CPSystem *system = &mem->base.system;
+  for (size_t i = 0; system->cause && i < sizeof by_system / sizeof by_system[0]; i++)
+    if (flag == by_system[i]) return -abs(system->cause(reason, system->data));
+  return 0;
 }
 
 /* What the user has to do after CVODES was re-initialised, or nothing. */
 static const char *afterRestart(CPodeMem mem) {
   return mem->failure.restarted
-             ? "; CVODES has been re-initialised there: quadratures and sensitivities "
-               "must be, too (CVodeQuadReInit, CPodeSensReInit, CVodeSensReInit)"
+             ? "; CVODES has been re-initialised there: quadratures and sensitivities must be, too "
+               "(CVodeQuadReInit, CPodeSensReInit, CVodeSensReInit)"
              : "";
 }
 
-/* Did a function of the attached model end the run? Its code, and why. */
-static int modelFailed(CPodeMem mem, int flag, int *code, const char **reason) {
-  if (!mem->base.system.cause) return 0;
-  if (flag != CV_RHSFUNC_FAIL && flag != CV_FIRST_RHSFUNC_ERR && flag != CV_REPTD_RHSFUNC_ERR &&
-      flag != CV_UNREC_RHSFUNC_ERR && flag != CV_SRHSFUNC_FAIL && flag != CV_FIRST_SRHSFUNC_ERR &&
-      flag != CV_REPTD_SRHSFUNC_ERR && flag != CV_UNREC_SRHSFUNC_ERR && flag != CV_LSETUP_FAIL &&
-      flag != CV_LSOLVE_FAIL && flag != CV_CONV_FAILURE)
-    return 0;
-  *code = -abs(mem->base.system.cause(reason, mem->base.system.data));
-  return *code != 0;
-}
-
-/* What CVODES means by "the nonlinear solver's init routine failed". */
-static const char *lackingSolver(int flag) {
-  if (flag != CV_NLS_INIT_FAIL) return "";
-  return " Newton's iteration, of the states or of sensitivities, lacks a linear solver "
-         "(CVodeSetLinearSolver); fixed-point iteration needs none (CPodeSetNonlinearSolver, "
-         "CVodeSetNonlinearSolverSensStg1)";
-}
-
-/* What is to be told: the projection's reason where it was the cause, else CVODES' own. */
+/* Reports a failure of CVODES: the projection's reason, or the system's, where it was the cause, else CVODES' own. */
 static int explain(CPodeMem mem, int flag) {
-  const char *again = afterRestart(mem), *lacking = lackingSolver(flag), *reason = NULL;
-  int code = 0;
+  const CPStepper s    = &mem->base;
+  const char *function = mem->function, *again = afterRestart(mem), *reason = NULL;
   if (mem->failure.fatal)
-    return cpReport(&mem->base.log, mem->failure.fatal, mem->function,
-                    "%s; the last good state is that of t = %.15g%s", mem->base.text, mem->base.t,
-                    again);
+    return cpReport(&s->log, mem->failure.fatal, function,
+                    "%s; the last good state is that of t = %.15g%s", s->text, s->t, again);
   if (flag == CV_CONV_FAILURE && mem->failure.cause)
-    return cpReport(&mem->base.log, mem->failure.cause, mem->function,
-                    "every attempt of the step from t = %.15g failed: %s%s", mem->base.t,
-                    mem->base.text, again);
-  if (modelFailed(mem, flag, &code, &reason))
-    return cpReport(&mem->base.log, code, mem->function,
-                    "%s; the last good state is that of t = %.15g%s", reason, mem->base.t, again);
+    return cpReport(&s->log, mem->failure.cause, function,
+                    "every attempt of the step from t = %.15g failed: %s%s", s->t, s->text, again);
+  const int code = systemFailed(mem, flag, &reason);
+  if (code)
+    return cpReport(&s->log, code, function, "%s; the last good state is that of t = %.15g%s",
+                    reason, s->t, again);
+  const char *lacking = /* what CVODES means by "the nonlinear solver's init routine failed" */
+      flag == CV_NLS_INIT_FAIL
+          ? " Newton's iteration, of the states or of sensitivities, lacks a linear solver "
+            "(CVodeSetLinearSolver); fixed-point iteration needs none (CPodeSetNonlinearSolver, "
+            "CVodeSetNonlinearSolverSensStg1)"
+          : "";
   if (mem->cvodes.text[0])
-    return cpReport(&mem->base.log, flag, mem->function, "%s%s%s", mem->cvodes.text, lacking, again);
+    return cpReport(&s->log, flag, function, "%s%s%s", mem->cvodes.text, lacking, again);
   char *name = CVodeGetReturnFlagName(flag); /* NONE for some */
-  cpWrite(mem->base.log.text, "CVode returned %s (%d) at t = %.15g%s%s%s", name ? name : "an error",
-          flag, mem->base.t, lacking[0] ? ":" : "", lacking, again);
-  if (mem->base.log.handler)
-    mem->base.log.handler(flag, mem->function, mem->base.log.text, mem->base.log.data);
+  cpWrite(s->log.text, "CVode returned %s (%d) at t = %.15g%s%s%s", name ? name : "an error", flag,
+          s->t, lacking[0] ? ":" : "", lacking, again);
+  if (s->log.handler)
+    s->log.handler(flag, function, s->log.text, s->log.data); /* else CVODES has */
   free(name);
   return flag;
 }
 
-/* CVODES does not tell whether it has been given tolerances, but asks for them first of all. */
-static int lackTolerances(CPodeMem mem) {
+/* unknown: CVODES may have no tolerances. It does not tell whether it has been given any, but asks for them first of
+ * all. */
+static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrealtype *tret) {
+  long int nst = 0;
+  if (!CVodeGetNumSteps(mem->cvode_mem, &nst)) cpSettle(mem, nst);
+  restoreState(mem, yout, tret);
+  if (!unknown || flag != CV_ILL_INPUT || mem->nls.initialized) return explain(mem, flag);
   mem->base.tol.kind = CP_TOL_NONE;
   return cpReport(&mem->base.log, CP_NO_INIT, mem->function,
                   "set tolerances first (CPodeSStolerances)%s%s", mem->cvodes.text[0] ? ": " : "",
                   mem->cvodes.text);
 }
 
-/* unknown: CVODES may have no tolerances. */
-static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrealtype *tret) {
-  long int nst = 0;
-  if (!CVodeGetNumSteps(mem->cvode_mem, &nst)) cpSettle(mem, nst);
-  restoreState(mem, yout, tret);
-  if (unknown && flag == CV_ILL_INPUT && !mem->nls.initialized) return lackTolerances(mem);
-  return explain(mem, flag);
-}
-
-static int bypassed(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
-  restoreState(mem, yout, tret);
-  return cpReport(
-      &mem->base.log, CP_BYPASSED, mem->function,
-      "CVODES stepped without calling the projecting solver: sensitivities need CV_STAGGERED or "
-      "CV_STAGGERED1, and a nonlinear solver is set with CPodeSetNonlinearSolver%s",
-      afterRestart(mem));
-}
-
-/* The state is projected, the sensitivities are not. */
-static int bypassedBySens(CPodeMem mem) {
-  return cpReport(
-      &mem->base.log, CP_BYPASSED, mem->function,
-      "CVODES stepped without calling the projecting solver of the sensitivities: theirs "
-      "is set with CPodeSetSensNonlinearSolver; re-initialise them (CPodeReInit, "
-      "CPodeSensReInit)");
-}
-
-static int refuseLostCheckpoints(CPodeMem mem) {
-  if (!mem->checkpoints.lost || !cpAdjointRenew(mem, 1, CV_HERMITE)) return CP_SUCCESS;
-  return cpReport(&mem->base.log, CP_MEM_FAIL, mem->function, "no memory for checkpoints");
-}
-
-static int refuseRepeated(CPodeMem mem) {
-  if (!mem->checkpoints.repeated) return CP_SUCCESS;
-  return cpReport(
-      &mem->base.log, CP_TOO_LATE, mem->function,
-      "a backward problem has had earlier steps repeated: CVODES stands at the end of these, call "
-      "CPodeReInit first");
-}
-
-/* CVODES reads what its weight function needs at the first step only: functions set later get NULL. */
-static int refuseLateTolerances(CPodeMem mem, long int nst) {
-  if (mem->tol_is_new && nst > 0)
-    return cpReport(&mem->base.log, CP_TOO_LATE, mem->function,
-                    "tolerances were set after the first step: CPodeReInit makes them valid");
-  mem->tol_is_new = 0;
-  return CP_SUCCESS;
-}
+/* ---- the call ---- */
 
 /* After a root the sign of g at the start is roundoff to CVODES, and a first step that is longer than the motion to the
  * next root ends where g has that sign again: the root would be lost. Such a step, whose error is below the tolerance,
@@ -295,56 +261,60 @@ static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *t
 
 int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,
           const char *function) {
-  long int nst = 0, nst_before = 0;
-  int flag = cpStepperCheckCall((CPStepper)mem, tout, yout, tret, itask, function);
+  const CPStepper s = (CPStepper)mem;
+  long int nst = 0, before = 0;
+  int flag = cpStepperCheckCall(s, tout, yout, tret, itask, function);
   if (flag) return flag;
-  const int unknown = mem->base.tol.kind == CP_TOL_NONE; /* CVODES may have its own */
-  if (unknown) mem->base.tol.kind = CP_TOL_CVODES;
-  mem->function = function;
-  flag          = cpRefuseOtherVectors(mem, function);
-  if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
-  if (!flag) flag = refuseRepeated(mem);
-  if (!flag) flag = checkTime(mem, tout, itask, nst_before);
-  if (!flag) flag = refuseLateTolerances(mem, nst_before);
-  if (!flag) flag = refuseUserData(mem);
-  if (!flag && mem->base.P) flag = refuseInequalities(mem);
-  if (!flag) flag = CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
-  if (!flag && ncheck) flag = refuseLostCheckpoints(mem);
-  if (!flag) flag = checkStart(mem, nst_before);
+  mem->function     = function;
+  const int unknown = s->tol.kind == CP_TOL_NONE; /* CVODES may have its own */
+  if (unknown) s->tol.kind = CP_TOL_CVODES;
+  flag = prepare(mem, tout, itask, ncheck != NULL, &before);
   if (flag) {
-    if (unknown) mem->base.tol.kind = CP_TOL_NONE;
-    N_VScale(1.0, mem->base.y, yout);
-    *tret = mem->base.t;
+    if (unknown) s->tol.kind = CP_TOL_NONE;
+    N_VScale(1.0, s->y, yout);
+    *tret = s->t;
     return flag;
   }
+  if (isPassed(mem, tout, itask, before)) {
+    flag = cpOfCVODES(mem, CVodeGetDky(mem->cvode_mem, tout, 0, yout), function);
+    if (!flag) *tret = tout;
+    return flag ? flag : cpProjectOutput(mem, tout, yout, function, "");
+  }
 
-  if (isPassed(mem, tout, itask, nst_before)) return outputAt(mem, tout, yout, tret);
-  const long int nsolves_before = mem->nsolves;
+  const long int nsolves = mem->nsolves;
   mem->failure.cause = mem->failure.fatal = mem->nls.initialized = 0;
   mem->cvodes.text[0]                                            = '\0';
-  const int result = advance(mem, tout, yout, tret, itask, ncheck, nst_before);
-
+  const int result = advance(mem, tout, yout, tret, itask, ncheck, before);
   if (result < 0) return failedCall(mem, result, unknown, yout, tret);
   if (result == CV_ROOT_RETURN) mem->root.t = *tret;
   flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
   if (flag) return flag;
-  if (nst - nst_before > mem->nsolves - nsolves_before) return bypassed(mem, yout, tret);
+  if (nst - before > mem->nsolves - nsolves) {
+    restoreState(mem, yout, tret);
+    return cpReport(&s->log, CP_BYPASSED, function,
+                    "CVODES stepped without calling the projecting solver: sensitivities need "
+                    "CV_STAGGERED or CV_STAGGERED1, and a nonlinear solver is set with "
+                    "CPodeSetNonlinearSolver%s",
+                    afterRestart(mem));
+  }
   if (mem->attempt.expect_rejected >= 0 && nst > mem->attempt.expect_rejected) {
     restoreState(mem, yout, tret);
-    return cpReport(&mem->base.log, CP_SELFCHECK_FAIL, mem->function,
+    return cpReport(&s->log, CP_SELFCHECK_FAIL, function,
                     "CVODES accepted a step that its error test was to reject (is "
                     "CVodeSetNonlinConvCoef used?)");
   }
-  flag =
-      result == CV_ROOT_RETURN ? CP_SUCCESS : cpOrderNormsFailed(mem); /* a root must not be lost */
+  if (result != CV_ROOT_RETURN) flag = cpOrderNormsFailed(mem); /* a root must not be lost */
   if (flag) return failedCall(mem, cpFatal(mem, flag), 0, yout, tret);
   mem->treturned = *tret;
   cpSettle(mem, nst);
   cpPendingClear(mem);
-  if (mem->sens.data && mem->sens.bypassed(mem->sens.data, nst - nst_before))
-    return bypassedBySens(mem);
-  cpStepperWarn(&mem->base, mem->function);
-  flag = cpProjectOutput(mem, *tret, yout, mem->function,
+  if (mem->sens.data && mem->sens.bypassed(mem->sens.data, nst - before)) /* the state is projected */
+    return cpReport(&s->log, CP_BYPASSED, function,
+                    "CVODES stepped without calling the projecting solver of the sensitivities: "
+                    "theirs is set with CPodeSetSensNonlinearSolver; re-initialise them "
+                    "(CPodeReInit, CPodeSensReInit)");
+  cpStepperWarn(s, function);
+  flag = cpProjectOutput(mem, *tret, yout, function,
                          result == CV_ROOT_RETURN    ? " (CV_ROOT_RETURN)"
                          : result == CV_TSTOP_RETURN ? " (CV_TSTOP_RETURN)"
                                                      : "");

@@ -7,13 +7,13 @@
  *   Adams:  adds delta to the predicted state and returns ycor. Spread over the columns of the Nordsieck array by the
  *           Adams polynomial, delta would grow (by 1.7 a step at order 3, by 4.7 at order 8).
  *
- * The second is a *pending* correction until CVODES has accepted the step (pending.c). */
+ * The second is a *pending* correction until CVODES has accepted the step (step.c). */
 #ifndef CPODES_MULTISTEP_IMPL_H
 #define CPODES_MULTISTEP_IMPL_H
 
 #include "cpodes/stepping/stepper.h"
 
-/* By which a retry of an attempt is recognised (pending.c). */
+/* By which a retry of an attempt is recognised (step.c). */
 typedef struct {
   long int nst;   /* steps taken by then                       */
   long int nfail; /* failed attempts counted by CVODES by then */
@@ -199,7 +199,6 @@ int cpRejected(CPodeMem mem, const CPAttempt *a, int flag); /* ... and nothing i
 /* SUNDIALS' fixed-point solver calls every failure of its function one of convergence, fatal ones too: what
  * the function says when it is asked again. tmp: its value, then. */
 int cpAskAgain(CPWrapped *nls, N_Vector ycor, N_Vector tmp, void *cvode_mem, int flag);
-int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag); /* ... in mem->step->text  */
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag);
 /* An error test has rejected the attempt before a: 0, or what ends the run where steps no longer move t. */
 int cpFailedTest(CPodeMem mem, const CPAttempt *a);
@@ -222,6 +221,12 @@ int cpNewtonIterate(CPWrapped *nls, sunrealtype t, N_Vector y0, N_Vector ycor, N
 
 /* step.c: the solve function of states */
 extern const CPSolveFn cpSolveStep;
+CPMark cpMark(const CPAttempt *a);
+/* Is `a` another attempt of the marked step? */
+int cpIsRetry(const CPMark *mark, const CPAttempt *a);
+/* After a failed call: takes back a correction that was never accepted. */
+void cpPendingTakeBack(CPodeMem mem);
+void cpPendingClear(CPodeMem mem);
 /* CVODES has taken nst steps: if the newest attempt is among them, its y becomes ygood. */
 void cpSettle(CPodeMem mem, long int nst);
 /* May anything be carried from step to step? CVodeF drives CVODES without CPode, and CVodeB repeats
@@ -245,18 +250,6 @@ int cpOrderNormsFailed(CPodeMem mem);
 void cpOrderNormsForget(CPodeMem mem);
 /* A new attempt. 0, or the code with which to end the run; the reason is in mem->text. */
 int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a);
-
-/* pending.c */
-CPMark cpMark(const CPAttempt *a);
-/* Is `a` another attempt of the marked step? */
-int cpIsRetry(const CPMark *mark, const CPAttempt *a);
-void cpPendingSet(CPodeMem mem, const CPAttempt *a);
-/* At a new attempt: if it retries the step of the pending correction, ypred -= delta. Clears it in
- * any case. */
-void cpPendingResolve(CPodeMem mem, const CPAttempt *a);
-/* After a failed call: takes back what was never accepted. */
-void cpPendingTakeBack(CPodeMem mem);
-void cpPendingClear(CPodeMem mem);
 
 /* create.c */
 int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters);

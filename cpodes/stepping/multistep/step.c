@@ -1,22 +1,51 @@
 /* The projecting nonlinear solver: a SUNNonlinearSolver around another one.
  *
- * Its solve function runs the inner solver (y = ypred + ycor), moves y to the manifold (y + delta),
- * projects the error estimate (P ycor) and hands CVODES both. A projection that fails recoverably
- * is reported as a convergence failure, so that CVODES refreshes the Jacobian, cuts the step and
- * tries again.
+ * Its solve function runs the inner solver (y = ypred + ycor), moves y to the manifold (y + delta), projects the error
+ * estimate (P ycor) and hands CVODES both. A projection that fails recoverably is reported as a convergence failure, so
+ * that CVODES refreshes the Jacobian, cuts the step and tries again.
  *
- * Return codes of solve: 0; SUN_NLS_CONV_RECVR and CP_CV_RHSFUNC_RECVR (CVODES loops for ever on
- * other positive ones); negative: fatal, mem->failure.fatal and mem->base.text say why if the projection was the
- * cause.
- */
+ * Return codes of solve: 0; SUN_NLS_CONV_RECVR and CP_CV_RHSFUNC_RECVR (other positive ones make CVODES loop for ever);
+ * negative if fatal: failure.fatal and base.text say why if the projection was the cause. */
 #include "multistep_impl.h"
 
 #include <float.h>
 #include <math.h>
 #include <sundials/sundials_nonlinearsolver.h>
 
-/* Rejections are foreseen with this margin for roundoff. */
-#define SURELY_REJECTED 1.0000001
+/* ---- the pending correction of the Adams methods ----
+ *
+ * CVODES keeps the predicted state that a solver has changed. cvRestore undoes only the prediction, so that a correction
+ * stays in zn[0] when the attempt fails after it (error test, quadratures, sensitivities). It is taken back at the retry,
+ * which is recognised by an unchanged step count and a larger failure counter or a smaller step: CVODES never retries
+ * without one. (A re-initialised memory or a restored adjoint checkpoint may have the step count by chance, but neither
+ * mark.) */
+
+CPMark cpMark(const CPAttempt *a) { return (CPMark){a->nst, a->nfail, a->h}; }
+
+int cpIsRetry(const CPMark *mark, const CPAttempt *a) {
+  return a->nst == mark->nst && a->nfail >= mark->nfail &&
+         (a->nfail > mark->nfail || fabs(a->h) < fabs(mark->h));
+}
+
+void cpPendingClear(CPodeMem mem) { mem->pending.active = 0; }
+
+static void takeBack(CPodeMem mem, N_Vector zn0) {
+  cpSubtract(zn0, mem->pending.delta, zn0);
+  mem->base.stats.ntakenback++;
+}
+
+/* At a new attempt: if it retries the step of the pending correction, ypred <- ypred - delta. */
+static void resolvePending(CPodeMem mem, const CPAttempt *a) {
+  if (mem->pending.active && cpIsRetry(&mem->pending.mark, a)) takeBack(mem, a->ypred);
+  cpPendingClear(mem);
+}
+
+void cpPendingTakeBack(CPodeMem mem) {
+  CPAttempt a;
+  if (mem->pending.active && cpAttemptRead(mem, &a) == CP_SUCCESS && a.nst == mem->pending.mark.nst)
+    takeBack(mem, a.ypred);
+  cpPendingClear(mem);
+}
 
 /* ---- the projection ---- */
 
@@ -53,115 +82,117 @@ static int entersHistory(CPodeMem mem) {
   return mem->attempt.uncut >= q;
 }
 
-/* All three norms by which CVODES chooses step and order must be of one kind (norms.c). */
-static CPErrEst errEstMode(CPodeMem mem) {
-  if (mem->base.errest != CP_ERREST_DEFAULT) return mem->base.errest;
-  return everyStepIsProjected(mem) && mem->norms.possible && !isNarrow(mem) ? CP_ERREST_PROJECTED
-                                                                            : CP_ERREST_UNPROJECTED;
-}
-
 /* With BDF projected norms count three times, and the nonlinear solver is asked for as much more: errors at the end are a
  * third then, and work at equal error the same. Without it the mean error of BDF is 600 tolerances on the knife edge, 60
  * with Adams: a tolerance would not mean the same. A factor on the norms alone would have them hit the noise that the
  * nonlinear solver leaves: stiff bushings then take half as many steps more (guide, "Defaults"). */
 #define BDF_FACTOR 3.0
 
-/* CVODES stores the WRMS norm of the error that its convergence test sees at iteration 0 with a
- * tolerance that it cannot miss. */
-static int handOverNorm(CPodeMem mem, N_Vector err, N_Vector ewt) {
-  return mem->nls.ctest(mem->nls.wrapper, err, err, CP_CANNOT_MISS, ewt, mem->nls.ctest_data);
+/* All three norms by which CVODES chooses step and order must be of one kind (norms.c). */
+static void chooseNorms(CPodeMem mem) {
+  CPOrderNorms *norms = &mem->norms;
+  const int projects  = everyStepIsProjected(mem) && norms->possible;
+  norms->mode         = mem->base.errest;
+  if (!mem->base.P) norms->mode = CP_ERREST_UNPROJECTED;
+  else if (norms->mode == CP_ERREST_DEFAULT)
+    norms->mode = projects && !isNarrow(mem) ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
+  norms->factor =
+      norms->mode == CP_ERREST_PROJECTED && norms->possible && mem->lmm == CV_BDF ? BDF_FACTOR : 1.0;
 }
 
-/* The estimate at the projected state, into err, whose norm CVODES gets. norm: of what CVODES tests; 0 where it may find
- * out by itself, since what it rejects is gone with ycor. */
-static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt,
-                        sunrealtype *norm) {
-  const CPStepper s = &mem->base;
-  const int flag    = cpProjectEstimate(mem, ewt, ycor, s->err);
-  if (flag) return cpFailedProjection(mem, a, flag);
-  s->stats.nerrproj++;
-  if (mem->norms.factor != 1.0) N_VScale(mem->norms.factor, s->err, s->err);
-  if (!cpVectorFinite(s->err)) {
-    cpWrite(s->text, "at t = %.15g: the projected error estimate is not finite", a->t);
-    return cpFailed(mem, a, -CP_PROJ_NONFINITE);
-  }
-  mem->attempt.err_valid = 1;
-  if (!mem->attempt.enters) *norm = cpWrmsNorm(s->err, ewt);
-  if (handOverNorm(mem, s->err, ewt) == CP_SUCCESS) return CP_SUCCESS;
-  cpWrite(s->text, "at t = %.15g: the projected error estimate has no finite norm", a->t);
-  /* the test's own positive return would have the step repeated for ever */
-  return cpFailed(mem, a, -CP_PROJ_NONFINITE);
-}
+/* Will CVODES' error test reject an estimate of this norm, with a margin for roundoff? Then nothing of the projection may
+ * stay in CVODES' state. */
+#define SURELY_REJECTED 1.0000001
 
-/* y -> y + delta. The bound is for the drift of one step: after steps that were left alone no smaller step would help. */
-static int projectState(CPodeMem mem, const CPAttempt *a, N_Vector ewt, int *moved) {
-  const int bounded = mem->last.since == 0 || a->nst == 0;
-  const int flag    = cpStepperProject(&mem->base, a->t, mem->attempt.y, ewt,
-                                    bounded ? mem->base.max_correction : DBL_MAX, moved);
-  return flag ? cpRejected(mem, a, flag) : CP_SUCCESS;
-}
-
-/* Will CVODES' error test reject the attempt? Then nothing of the projection may stay in its state.
- */
-static int surelyRejected(CPodeMem mem, const CPAttempt *a, sunrealtype norm) {
+static int surelyRejected(CPodeMem mem, sunrealtype norm) {
   if (!(mem->attempt.tq2 * norm > SURELY_REJECTED)) return 0;
-  mem->attempt.expect_rejected = a->nst;
+  mem->attempt.expect_rejected = mem->attempt.nst;
   return 1;
 }
 
+/* err = the projected estimate of the error ycor, whose norm CVODES gets: it stores the norm of what its convergence test
+ * sees at iteration 0 with a tolerance that cannot be missed. */
+static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt) {
+  const CPStepper s = &mem->base;
+  const char *wrong = NULL;
+  const int flag    = cpProjectEstimate(mem, ewt, ycor, s->err); /* P ycor + (I - P) ycor / 8 */
+  if (flag) {
+    cpWrite(s->text, "%s", s->step->text);
+    return cpFailed(mem, a, flag);
+  }
+  s->stats.nerrproj++;
+  if (mem->norms.factor != 1.0) N_VScale(mem->norms.factor, s->err, s->err);
+  if (!cpVectorFinite(s->err)) wrong = "is not finite";
+  else if (mem->nls.ctest(mem->nls.wrapper, s->err, s->err, CP_CANNOT_MISS, ewt, mem->nls.ctest_data))
+    wrong = "has no finite norm";
+  mem->attempt.err_valid = !wrong;
+  if (!wrong) return CP_SUCCESS;
+  cpWrite(s->text, "at t = %.15g: the projected error estimate %s", a->t, wrong);
+  return cpFailed(mem, a, -CP_PROJ_NONFINITE);
+}
+
 static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt) {
+  const CPStepper s  = &mem->base;
+  CPTrial *trial     = &mem->attempt;
   const int projects = mem->norms.mode == CP_ERREST_PROJECTED;
   int moved          = 0;
   sunrealtype norm   = projects ? 0.0 : cpWrmsNorm(ycor, ewt);
   if (!isfinite(norm)) return cpFailedInner(mem, a, ycor, SUN_NLS_CONV_RECVR);
-  if (!projects && surelyRejected(mem, a, norm)) return CP_SUCCESS;
-  int flag = projectState(mem, a, ewt, &moved);
-  if (!flag && moved && projects) flag = projectError(mem, a, ycor, ewt, &norm);
-  if (flag) return flag;
-  if (!moved) mem->base.stats.nskipped++;
-  if (!moved || surelyRejected(mem, a, norm)) return CP_SUCCESS;
-  mem->attempt.projected = 1;
-  if (mem->attempt.enters) {
-    cpAdd(ycor, mem->base.delta, ycor);
-    mem->attempt.entered = 1;
-  } else {
-    cpAdd(a->ypred, mem->base.delta, a->ypred);
-    cpPendingSet(mem, a);
+  if (!projects && surelyRejected(mem, norm)) return CP_SUCCESS;
+
+  /* The bound is for the drift of one step: after steps that were left alone no smaller step would help. */
+  const int bounded = mem->last.since == 0 || a->nst == 0;
+  int flag = cpStepperProject(s, a->t, trial->y, ewt, bounded ? s->max_correction : DBL_MAX,
+                              &moved); /* y <- y + delta */
+  if (flag) return cpRejected(mem, a, flag);
+  if (!moved) {
+    s->stats.nskipped++;
+    return CP_SUCCESS;
   }
-  cpAdd(a->ypred, ycor, mem->attempt.y); /* as CVODES will add it up, to the last bit */
+  if (projects) flag = projectError(mem, a, ycor, ewt);
+  if (flag) return flag;
+  /* What enters the history leaves with ycor when CVODES finds out for itself that it rejects it. */
+  if (projects && !trial->enters) norm = cpWrmsNorm(s->err, ewt);
+  if (surelyRejected(mem, norm)) return CP_SUCCESS;
+
+  trial->projected = 1;
+  if (trial->enters) {
+    cpAdd(ycor, s->delta, ycor);
+    trial->entered = 1;
+  } else {
+    cpAdd(a->ypred, s->delta, a->ypred);
+    cpCopy(mem->pending.delta, s->delta);
+    mem->pending.active = 1;
+    mem->pending.mark   = cpMark(a);
+  }
+  cpAdd(a->ypred, ycor, trial->y); /* as CVODES will add it up, to the last bit */
   return CP_SUCCESS;
 }
 
 /* ---- the solver ---- */
 
 void cpSettle(CPodeMem mem, long int nst) {
-  if (!mem->attempt.complete || nst <= mem->attempt.nst) return;
-  N_Vector y              = mem->base.y;
-  mem->base.y             = mem->attempt.y;
-  mem->attempt.y          = y;
-  mem->base.t             = mem->attempt.t;
-  mem->last.since         = mem->attempt.projected ? 0 : mem->last.since + 1;
-  mem->last.uncut         = mem->attempt.uncut;
-  mem->attempt.complete   = 0;
-  mem->last.have_estimate = 1;
+  CPTrial *trial = &mem->attempt;
+  if (!trial->complete || nst <= trial->nst) return;
+  const N_Vector y = mem->base.y;
+  mem->base.y      = trial->y;
+  mem->base.t      = trial->t;
+  trial->y         = y;
+  trial->complete  = 0;
+  mem->last        = (CPAccepted){.since         = trial->projected ? 0 : mem->last.since + 1,
+                                  .uncut         = trial->uncut,
+                                  .have_estimate = 1};
   cpWorkAccepted(mem->base.step);
 }
 
 int cpCarriesOver(CPodeMem mem) { return mem->holding && !mem->checkpoints.repeatable; }
 
-/* Is the state of this attempt to be projected? Where nothing may be carried over, neither factors nor
- * the count of steps are. */
+/* Is the state of this attempt to be projected? Where nothing may be carried over, neither factors nor the count of
+ * steps are. */
 static int isDue(CPodeMem mem, const CPAttempt *a) {
-  if (!mem->base.P) return 0;
   if (cpCarriesOver(mem)) return mem->last.since + 1 >= mem->frequency;
   mem->base.step->valid = 0;
   return a->nst % mem->frequency == 0;
-}
-
-/* Factors grow older with each step, projected or not. */
-static void leaveAlone(CPodeMem mem) {
-  mem->base.stats.nskipped++;
-  mem->base.step->age++;
 }
 
 /* Is the step shorter than the newest accepted one, by more than the roundoff of a->h = gamma / rl1? */
@@ -173,57 +204,53 @@ static int isCut(CPodeMem mem, const CPAttempt *a) {
 
 static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *cvode_mem) {
-  CPodeMem mem = ((CPWrapped *)NLS->content)->owner;
+  CPodeMem mem      = ((CPWrapped *)NLS->content)->owner;
+  const CPStepper s = &mem->base;
+  CPTrial *trial    = &mem->attempt;
   CPAttempt a;
   mem->nsolves++;
   int flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
+
+  /* What became of the attempt before? */
   flag = cpOrderNormsEnd(mem, &a);
   if (!flag) flag = cpSelfCheck(mem, &a);
   if (!flag) flag = cpCheckStartLate(mem, &a, ewt);
   if (flag) return cpFatal(mem, flag);
-  if (a.nst == mem->attempt.nst && a.netf > mem->attempt.netf && (flag = cpFailedTest(mem, &a)))
-    return flag;
-  cpPendingResolve(mem, &a);
+  if (a.nst == trial->nst && a.netf > trial->netf) flag = cpFailedTest(mem, &a);
+  if (flag) return flag;
+  resolvePending(mem, &a);
   if (mem->sens.data) mem->sens.attempt(mem->sens.data, &a);
   cpSettle(mem, a.nst);
   if (a.nst == 0) cpAdoptTolerances(mem, ewt);
-  mem->attempt.t               = a.t;
-  mem->attempt.begin           = a.t - a.h;
-  mem->attempt.nst             = a.nst;
-  mem->attempt.netf            = a.netf;
-  mem->attempt.complete        = 0;
-  mem->attempt.projected       = 0;
-  mem->attempt.err_valid       = 0;
-  mem->last.have_estimate      = 0;
-  mem->attempt.uncut           = isCut(mem, &a) ? 0 : mem->last.uncut + 1;
-  mem->attempt.enters          = entersHistory(mem);
-  mem->attempt.entered         = 0;
-  mem->attempt.expect_rejected = -1;
-  mem->attempt.setup_due       = callLSetup;
-  mem->attempt.tq2             = mem->coef / tol; /* tol = nlscoef / tq[2] */
-  cpWorkAttempt(mem->base.step);
 
-  mem->norms.mode = mem->base.P ? errEstMode(mem) : CP_ERREST_UNPROJECTED;
-  mem->norms.factor =
-      mem->norms.mode == CP_ERREST_PROJECTED && mem->norms.possible && mem->lmm == CV_BDF
-          ? BDF_FACTOR
-          : 1.0;
+  /* A new one begins. */
+  *trial                  = (CPTrial){.y               = trial->y,
+                                      .t               = a.t,
+                                      .begin           = a.t - a.h,
+                                      .nst             = a.nst,
+                                      .netf            = a.netf,
+                                      .setup_due       = callLSetup,
+                                      .tq2             = mem->coef / tol, /* tol = nlscoef / tq[2] */
+                                      .uncut           = isCut(mem, &a) ? 0 : mem->last.uncut + 1,
+                                      .expect_rejected = -1};
+  trial->enters           = entersHistory(mem);
+  mem->last.have_estimate = 0;
+  cpWorkAttempt(s->step);
+  chooseNorms(mem);
   flag = cpNewtonIterate(&mem->nls, a.t, y0, ycor, ewt, tol / mem->norms.factor, callLSetup,
                          cvode_mem);
   if (flag) return cpFailedInner(mem, &a, ycor, flag);
 
-  cpAdd(a.ypred, ycor, mem->attempt.y);
-  mem->attempt.complete = 1;
-  if (isDue(mem, &a)) flag = projectStep(mem, &a, ycor, ewt);
-  else if (mem->base.P) leaveAlone(mem);
-  if (!flag && !mem->attempt.projected &&
-      !isfinite(cpWrmsNorm(ycor, ewt))) /* which CVODES tests then */
+  cpAdd(a.ypred, ycor, trial->y);
+  trial->complete = 1;
+  if (s->P && isDue(mem, &a)) flag = projectStep(mem, &a, ycor, ewt);
+  else if (s->P) s->stats.nskipped++, s->step->age++; /* factors grow older with each step */
+  if (!flag && !trial->projected && !isfinite(cpWrmsNorm(ycor, ewt))) /* which CVODES tests then */
     flag = cpFailedInner(mem, &a, ycor, SUN_NLS_CONV_RECVR);
-  if (flag) mem->attempt.complete = 0;
+  if (flag) trial->complete = 0;
   else mem->failure.cause = 0;
-  if (!flag && mem->attempt.err_valid && mem->norms.mode == CP_ERREST_PROJECTED)
-    cpOrderNormsBegin(mem, &a, ewt);
+  if (!flag && trial->err_valid) cpOrderNormsBegin(mem, &a, ewt);
   return flag;
 }
 
