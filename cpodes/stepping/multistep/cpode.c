@@ -221,41 +221,29 @@ static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrea
 
 /* ---- the call ---- */
 
-/* After a root the sign of g at the start is roundoff to CVODES, and a first step that is longer than the motion to the
- * next root ends where g has that sign again: the root would be lost. Such a step, whose error is below the tolerance,
- * is possible where the motion is. CVODES' first step is a tenth of the way to tout at the most; so tout is this part
- * of the motion that led here (and steps grow slowly from there, create.c). */
-#define FIRST_PART 0.1
-/* Times nearer than that, in units of t, are left to CVODES, which calls them too close. */
-#define CLOSE (1.0e3 * CP_UROUND)
-
-/* Is the first step to be made towards *near, before tout? */
-static int startsAtRoot(const CPodeMem mem, sunrealtype tout, long int nst, sunrealtype *near) {
-  const sunrealtype part = FIRST_PART * mem->root.motion, way = tout - mem->base.t0;
-  *near = mem->base.t0 + copysign(part, way);
-  return nst == 0 && fabs(way) > part && fabs(*near - mem->base.t0) > CLOSE * fabs(mem->base.t0);
-}
-
 /* ncheck: by CVodeF, whose steps have to come out the same again; NULL: by CVode. nst: steps taken. */
 static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
                    int *ncheck, long int nst) {
+  const N_Vector y = mem->roots.n > 0 ? mem->roots.y : yout; /* one that root functions know */
   sunrealtype near;
   int result = CP_SUCCESS, done = 0;
   mem->holding                = 1;
+  mem->roots.called           = 0;
   mem->checkpoints.repeatable = ncheck != NULL;
-  /* Checkpoints begin with the first step. After a start that failed, or another one, CVodeF would
-   * interpolate in a step that does not exist. */
+  /* Checkpoints begin with the first step. After a start that failed, or another one, CVodeF would interpolate in a step
+   * that does not exist. */
   if (ncheck && nst == 0) CVodeAdjReInit(mem->cvode_mem);
   if (mem->sens.data) mem->sens.begin(mem->sens.data);
-  if (!ncheck && startsAtRoot(mem, tout, nst, &near)) {
-    result = CVode(mem->cvode_mem, near, yout, tret, CV_ONE_STEP);
+  if (!ncheck && nst == 0 && cpStartsAtRoot(mem, tout, &near)) {
+    result = CVode(mem->cvode_mem, near, y, tret, CV_ONE_STEP);
     done   = result != CV_SUCCESS || itask == CV_ONE_STEP;
   }
   if (!done)
-    result = ncheck ? CVodeF(mem->cvode_mem, tout, yout, tret, itask, ncheck)
-                    : CVode(mem->cvode_mem, tout, yout, tret, itask);
+    result = ncheck ? CVodeF(mem->cvode_mem, tout, y, tret, itask, ncheck)
+                    : CVode(mem->cvode_mem, tout, y, tret, itask);
   if (mem->sens.data) mem->sens.end(mem->sens.data);
   mem->holding = 0;
+  if (result >= 0 && y != yout) N_VScale(1.0, y, yout);
   return result;
 }
 
@@ -286,8 +274,8 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   mem->cvodes.text[0]                                            = '\0';
   const int result = advance(mem, tout, yout, tret, itask, ncheck, before);
   if (result < 0) return failedCall(mem, result, unknown, yout, tret);
-  if (result == CV_ROOT_RETURN) mem->root.t = *tret;
-  flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
+  if (result == CV_ROOT_RETURN) flag = cpRootReturned(mem, *tret);
+  if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
   if (flag) return flag;
   if (nst - before > mem->nsolves - nsolves) {
     restoreState(mem, yout, tret);

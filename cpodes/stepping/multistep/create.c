@@ -104,6 +104,7 @@ void CPodeFree(CPodeMem *mem_address) {
   freeCVODES(mem);
   if (mem->nls.wrapper) SUNNonlinSolFree(mem->nls.wrapper);
   if (mem->nls.inner_owned) SUNNonlinSolFree(mem->nls.inner);
+  cpArenaFree(&mem->roots.memory);
   cpStepperFree(&mem->base);
   free(mem->checkpoints.begins);
   free(mem);
@@ -177,24 +178,11 @@ int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   return cpOfCVODES(mem, cpApplyTolerances(mem), __func__);
 }
 
-/* CVODES may multiply the first step by 1e4. After a root the motion to the next one may be lower than the tolerance,
- * and where a single step of order 1 spans it, the secant through its ends has a root at its beginning: ten is what
- * CVODES allows its next steps (bouncing_ball.c in test/reference). */
-#define GROWTH_AFTER_ROOT 10.0
-
-static int reinitialise(CPodeMem mem, sunrealtype t0, N_Vector y0) {
-  const int at_root = t0 == mem->root.t;
-  if (at_root) CVodeSetEtaMaxFirstStep(mem->cvode_mem, GROWTH_AFTER_ROOT);
-  const int flag = CVodeReInit(mem->cvode_mem, t0, y0); /* which takes that over */
-  if (at_root) CVodeSetEtaMaxFirstStep(mem->cvode_mem, 0.0);
-  return flag;
-}
-
 int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   int flag = cpStepperCheck((CPStepper)mem, __func__);
   if (!flag) flag = cpStepperCheckStart(&mem->base, t0, y0, __func__);
   if (!flag) flag = cpRefuseOtherVectors(mem, __func__);
-  if (!flag) flag = cpOfCVODES(mem, reinitialise(mem, t0, y0), __func__);
+  if (!flag) flag = cpOfCVODES(mem, cpReInitCVODES(mem, t0, y0), __func__);
   if (flag) return flag;
   restart(mem, t0, y0);
   return CP_SUCCESS;

@@ -154,6 +154,16 @@ typedef struct {
   sunrealtype motion; /* length of the motion that led to it if the run was restarted there, else 0 */
 } CPAtRoot;
 
+/* The user's root functions (roots.c). */
+typedef struct {
+  CVRootFn g;
+  int n;      /* 0 if there are none, or CVODES has been given them directly */
+  int *found; /* [n] of the root that was returned last: it is one of this function */
+  int called; /* in this call: CVodeRootInit may have given CVODES others meanwhile */
+  N_Vector y; /* into which CVODES writes the solution */
+  CPArena memory;
+} CPRootFunction;
+
 struct CPodeMem_ {
   struct CPStepper_ base;
   void *cvode_mem;
@@ -170,6 +180,7 @@ struct CPodeMem_ {
   CPPending pending;
   CPOrderNorms norms;
   CPFailure failure;
+  CPRootFunction roots;
   CPAtRoot root;
   CPCheckpoints checkpoints;
   CPSensHooks sens;
@@ -242,6 +253,9 @@ int cpProjectEstimate(CPodeMem mem, N_Vector ewt, N_Vector e, N_Vector estimate)
 int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
 /* Has CVODES its vectors no more, but others, and of another length perhaps? 0, or the reported code. */
 int cpRefuseOtherVectors(CPodeMem mem, const char *function);
+/* The integrator that has adopted v, or NULL; a new vector that it has adopted, or NULL without memory. */
+CPodeMem cpAdoptedBy(N_Vector v);
+N_Vector cpAdoptedVector(CPodeMem mem);
 /* The projected solve of attempt a returns: until the next step the norms of CVODES are projected, too. */
 void cpOrderNormsBegin(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
 /* 0, or the code of a fatal failure in a norm since the newest solve, told once; the reason is in mem->text. */
@@ -271,6 +285,14 @@ int cpScaledWeights(N_Vector y, N_Vector ewt, void *data);
 
 /* Attaches a system, whose weights apply from now on. 0, or CVODES' code. */
 int cpSetSystem(CPodeMem mem, const CPSystem *system);
+
+/* roots.c */
+/* CVODES has returned a root. 0, or CVODES' code. */
+int cpRootReturned(CPodeMem mem, sunrealtype t);
+/* CVodeReInit, at a root perhaps. */
+int cpReInitCVODES(CPodeMem mem, sunrealtype t0, N_Vector y0);
+/* Is the first step to be made towards *near, before tout? */
+int cpStartsAtRoot(const CPodeMem mem, sunrealtype tout, sunrealtype *near);
 
 /* cpode.c: CPode, and CPodeF (ncheck) */
 int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,

@@ -101,6 +101,17 @@ static void adopt(N_Vector v, CPodeMem mem) {
   v->ops = &a->ops;
 }
 
+CPodeMem cpAdoptedBy(N_Vector v) { return v->ops->nvwrmsnorm == wrmsNorm ? adopted(v)->mem : NULL; }
+
+N_Vector cpAdoptedVector(CPodeMem mem) {
+  N_Vector v           = N_VClone(mem->base.y0);
+  mem->norms.no_memory = 0;
+  if (v) adopt(v, mem);
+  if (!v || !mem->norms.no_memory) return v;
+  N_VDestroy(v);
+  return NULL;
+}
+
 int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   N_Vector y           = N_VClone(y0);
   mem->norms.no_memory = !y;
