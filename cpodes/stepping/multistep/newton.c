@@ -74,7 +74,7 @@ static sunrealtype observe(CPNewton *newton, int m, sunrealtype d, sunrealtype a
     return expected(newton, age);
   }
   sunrealtype *contraction = age > 0.0 ? &newton->with_old : &newton->with_new;
-  *contraction             = fmax(*contraction, d / newton->d_before);
+  *contraction             = fmax(*contraction, fmin(d / newton->d_before, DIVERGING));
   newton->ratio            = d / newton->residual_before;
   newton->ratio_age        = age;
   return newton->ratio;

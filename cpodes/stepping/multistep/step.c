@@ -85,19 +85,19 @@ static int entersHistory(CPodeMem mem) {
 /* With BDF projected norms count three times, and the nonlinear solver is asked for as much more: errors at the end are a
  * third then, and work at equal error the same. Without it the mean error of BDF is 600 tolerances on the knife edge, 60
  * with Adams: a tolerance would not mean the same. A factor on the norms alone would have them hit the noise that the
- * nonlinear solver leaves: stiff bushings then take half as many steps more (guide, "Defaults"). */
+ * nonlinear solver leaves: stiff bushings then take half as many steps more (guide, "Defaults"). Where steps are left
+ * unprojected their norms are CVODES' own; estimates would alternate between the factors. */
 #define BDF_FACTOR 3.0
 
 /* All three norms by which CVODES chooses step and order must be of one kind (norms.c). */
 static void chooseNorms(CPodeMem mem) {
   CPOrderNorms *norms = &mem->norms;
-  const int projects  = everyStepIsProjected(mem) && norms->possible;
-  norms->mode         = mem->base.errest;
-  if (!mem->base.P) norms->mode = CP_ERREST_UNPROJECTED;
-  else if (norms->mode == CP_ERREST_DEFAULT)
-    norms->mode = projects && !isNarrow(mem) ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
-  norms->factor =
-      norms->mode == CP_ERREST_PROJECTED && norms->possible && mem->lmm == CV_BDF ? BDF_FACTOR : 1.0;
+  const int all       = everyStepIsProjected(mem) && norms->possible;
+  norms->mode         = mem->base.P ? mem->base.errest : CP_ERREST_UNPROJECTED;
+  if (norms->mode == CP_ERREST_DEFAULT)
+    norms->mode = all && !isNarrow(mem) ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
+  const int counts = norms->mode == CP_ERREST_PROJECTED && all && mem->lmm == CV_BDF;
+  norms->factor    = counts ? BDF_FACTOR : 1.0;
 }
 
 /* Will CVODES' error test reject an estimate of this norm, with a margin for roundoff? Then nothing of the projection may

@@ -200,9 +200,9 @@ static int identity(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, v
 
 /* CVODES keeps a convergence rate between iterations, and asks the solver which one it is at: the norm that is handed over
  * must not look like one of them. Newton's convergence test is not CVODES', but the same with and without projector. (Projected
- * norms of BDF count three times: no plain run is like that.) */
+ * norms of BDF count three times where every step is projected: no plain run is like that.) */
 START_TEST(a_projection_that_moves_nothing_changes_no_bit) {
-  if (methods[_i / 2].lmm == CV_BDF && _i % 2 == 0) return;
+  const int every_second = methods[_i / 2].lmm == CV_BDF && _i % 2 == 0;
   Run lender;
   run_close(&run);
   run_open(&run, methods[_i / 2], 1.0e-6);
@@ -221,6 +221,7 @@ START_TEST(a_projection_that_moves_nothing_changes_no_bit) {
   CPProjector user = CPProjectorCreateUser(identity, NULL, run.y, test_context);
   ck_assert_success(&run, CPodeSetProjector(run.mem, user));
   ck_assert_success(&run, CPodeSetProjErrEst(run.mem, (CPErrEst)(CP_ERREST_PROJECTED + _i % 2)));
+  if (every_second) ck_assert_success(&run, CPodeSetProjFrequency(run.mem, 2));
   ck_assert_success(&run, CPodeSetProjOutput(run.mem, SUNFALSE));
   ck_assert_success(&run, run_to(&run, 3.0));
   ck_assert_int_eq(same_bits(run.y, expected), 1);
