@@ -60,19 +60,18 @@ static int weightsAt(CPodeMem mem, N_Vector y) {
 }
 
 int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj) {
-  int moved = 0;
-  int flag  = cpCheckOutput(mem, y, "y", __func__);
+  int flag = cpCheckOutput(mem, y, "y", __func__);
   if (!flag) flag = cpCheckOutput(mem, yproj, "yproj", __func__);
   if (flag) return flag;
   N_VScale(1.0, y, yproj);
   if (!mem->base.P) return CP_SUCCESS;
-  flag                 = weightsAt(mem, yproj);
-  mem->base.out->valid = 0; /* the same result for the same state, whatever was asked before */
-  if (!flag) flag = cpProject(mem->base.out, t, yproj, mem->base.ewt, 0, &moved);
-  mem->base.out->valid = 0;
+  flag = weightsAt(mem, yproj);
+  cpWorkForget(mem->base.out); /* the same result for the same state, whatever was asked before */
+  if (!flag) flag = cpProject(mem->base.out, t, yproj, mem->base.ewt, 0, &(CPProjected){0});
+  cpWorkForget(mem->base.out);
   if (!flag) return CP_SUCCESS;
   cpReport(&mem->base.log, CP_OUTPUT_PROJ_FAIL, __func__,
-           "the state at t = %.15g cannot be projected: %s", t, mem->base.out->text);
+           "the state at t = %.15g cannot be projected: %s", t, cpWorkText(mem->base.out));
   return flag; /* positive: a smaller backward step may help */
 }
 
@@ -85,10 +84,10 @@ int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector lambd
   if (weightsAt(mem, y))
     return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
                     "there are no positive error weights at y");
-  mem->base.out->valid = 0; /* factors of this state */
-  flag                 = cpCotangent(mem->base.out, t, y, mem->base.ewt, lambda);
-  mem->base.out->valid = 0;
-  return flag
-             ? cpReport(&mem->base.log, flag > 0 ? -flag : flag, __func__, "%s", mem->base.out->text)
-             : CP_SUCCESS;
+  cpWorkForget(mem->base.out); /* factors of this state */
+  flag = cpCotangent(mem->base.out, t, y, mem->base.ewt, lambda);
+  cpWorkForget(mem->base.out);
+  return flag ? cpReport(&mem->base.log, flag > 0 ? -flag : flag, __func__, "%s",
+                         cpWorkText(mem->base.out))
+              : CP_SUCCESS;
 }

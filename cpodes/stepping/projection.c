@@ -8,41 +8,37 @@
 
 /* ---- starts ---- */
 
-/* How far off the manifold y is, in units of the tolerance. */
-static int measureStart(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
-                        int *worst) {
-  const CPProjector P = s->P;
-  int moved           = 0;
-  s->step->valid      = 0;
-  if (!P->user_kind || P->violation) {
-    const int flag = cpStateViolation(s->step, t, y, ewt, norm, worst);
-    return flag || P->user_kind ? flag : cpJacobianProbe(s->step, t, y, ewt);
+/* How far off the manifold y is. */
+static int measureStart(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *off) {
+  *off = (CPViolation){.worst = -1};
+  cpWorkForget(s->step);
+  if (cpProjectorMeasures(s->P)) {
+    const int flag = cpStateViolation(s->step, t, y, ewt, off);
+    return flag ? flag : cpJacobianProbe(s->step, t, y, ewt);
   }
   N_VScale(1.0, y, s->tmp); /* how far would the projection go? */
-  const int flag = cpProject(s->step, t, s->tmp, ewt, 0, &moved);
+  const int flag = cpProject(s->step, t, s->tmp, ewt, 0, &(CPProjected){0});
   N_VLinearSum(1.0, s->tmp, -1.0, y, s->tmp);
-  if (!flag) *norm = N_VWrmsNorm(s->tmp, ewt);
+  if (!flag) off->norm = N_VWrmsNorm(s->tmp, ewt);
   return flag;
 }
 
 int cpStepperCheckConsistent(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, int stepped) {
-  sunrealtype norm             = 0.0;
-  int worst                    = -1;
+  CPViolation off;
   char where[CP_ROW_NAME + 32] = "", name[CP_ROW_NAME];
   if (!s->P || s->start_checked) return CP_SUCCESS;
-  const int flag = measureStart(s, t, y, ewt, &norm, &worst);
+  const int flag = measureStart(s, t, y, ewt, &off);
   if (flag) {
     const int first = flag == -CP_REPTD_USERFUNC_ERR;
-    return cpReason(s->text, first ? CP_FIRST_USERFUNC_ERR : -abs(flag), "%s", s->step->text);
+    return cpReason(s->text, first ? CP_FIRST_USERFUNC_ERR : -abs(flag), "%s", cpWorkText(s->step));
   }
-  s->start_checked = !(norm > 1.0);
+  s->start_checked = !(off.norm > 1.0);
   if (s->start_checked) return CP_SUCCESS;
-  if (worst >= 0)
-    snprintf(where, sizeof where, " (%s: %.3e)", cpRowName(s->P, worst, name),
-             s->step->worst_residual);
+  if (off.worst >= 0)
+    snprintf(where, sizeof where, " (%s: %.3e)", cpRowName(s->P, off.worst, name), off.residual);
   return cpReason(s->text, CP_INCONSISTENT_IC,
                   "at t = %.15g: the start is %.3g times the tolerance off the manifold%s; %s%s%s",
-                  t, norm, where, stepped ? "project it and call " : "", s->ops->name,
+                  t, off.norm, where, stepped ? "project it and call " : "", s->ops->name,
                   stepped ? "ReInit to go on from there" : "CalcIC makes it consistent");
 }
 
@@ -52,25 +48,22 @@ int cpStepperMakeConsistent(CPStepper s, long int nst, const char *function) {
   if (nst > 0)
     return cpReport(&s->log, CP_TOO_LATE, function,
                     "%ld steps have been taken: call %sReInit first", nst, s->ops->name);
-  const CPNorm norm = s->P->norm;
   const int weights = cpStepperWeights(s, s->y0, s->ewt);
   if (weights && weights != CP_NO_INIT)
     return cpReport(&s->log, weights, function,
                     "the tolerances give an error weight that is not positive");
-  if (weights) s->P->norm = CP_NORM_L2; /* the only one that needs no tolerances */
   N_VScale(1.0, s->y0, s->tmp);
-  s->out->valid  = 0;
+  cpWorkForget(s->out);
   const int flag = cpAssemble(s->out, s->t0, s->tmp, weights ? NULL : s->ewt);
-  s->out->valid  = 0;
-  s->P->norm     = norm;
-  return flag ? cpReport(&s->log, -abs(flag), function, "%s", s->out->text) : CP_SUCCESS;
+  cpWorkForget(s->out);
+  return flag ? cpReport(&s->log, -abs(flag), function, "%s", cpWorkText(s->out)) : CP_SUCCESS;
 }
 
 /* ---- the end of an attempt ---- */
 
 static int failed(CPStepper s, int flag) {
   s->stats.nprojfails++;
-  return cpReason(s->text, flag, "%s", s->step->text);
+  return cpReason(s->text, flag, "%s", cpWorkText(s->step));
 }
 
 /* The sine of the angle between constraints below which a failure may be that of a singular position. What residuals
@@ -79,7 +72,7 @@ static int failed(CPStepper s, int flag) {
 #define NEARLY_DEPENDENT 1.0e-2
 
 void cpStepperTellAngle(CPStepper s, char *text, size_t length) {
-  const double sine = s->P->user_kind ? 1.0 : cpWorkSine(s->step);
+  const double sine = cpWorkSine(s->step);
   if (sine < NEARLY_DEPENDENT)
     snprintf(text, length,
              "; the constraints are dependent up to an angle of %.1e: a singular position?", sine);
@@ -89,9 +82,8 @@ static int tooLarge(CPStepper s, sunrealtype t, sunrealtype correction) {
   char which[CP_ROW_NAME + 128] = "", name[CP_ROW_NAME];
   s->stats.nprojfails++;
   s->stats.nlargecorr++;
-  if (!s->P->user_kind)
-    snprintf(which, sizeof which, "; %s was violated most",
-             cpRowName(s->P, s->step->worst_start, name));
+  cpWorkWorstName(s->step, name);
+  if (name[0]) snprintf(which, sizeof which, "; %s was violated most", name);
   const size_t used = strlen(which);
   cpStepperTellAngle(s, which + used, sizeof which - used);
   return cpReason(
@@ -103,10 +95,12 @@ static int tooLarge(CPStepper s, sunrealtype t, sunrealtype correction) {
 
 int cpStepperProject(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype bound,
                      int *moved) {
+  CPProjected projected;
   cpCopy(s->delta, y);
-  const int flag = cpProject(s->step, t, y, ewt, s->test_cnstr, moved);
+  const int flag = cpProject(s->step, t, y, ewt, s->test_cnstr, &projected);
   if (flag) return failed(s, flag);
-  s->stats.violation = s->step->violation;
+  s->stats.violation = projected.violation;
+  *moved             = projected.moved;
   if (!*moved) return CP_SUCCESS;
   cpSubtract(y, s->delta, s->delta);
   const sunrealtype correction = cpWrmsNorm(s->delta, ewt);
@@ -128,17 +122,17 @@ int cpStepperProjectError(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, 
 
 int cpStepperProjectOutput(CPStepper s, sunrealtype t, N_Vector y, sunrealtype bound, long int nst,
                            const char *event) {
-  int moved;
-  if (nst != s->nst_out) s->out->valid = 0; /* outputs of one step share their factors */
+  if (nst != s->nst_out) cpWorkForget(s->out); /* outputs of one step share their factors */
   s->nst_out = nst;
   N_VScale(1.0, y, s->tmp);
-  s->output_cause = cpProject(s->out, t, y, s->ewt, 0, &moved);
+  s->output_cause = cpProject(s->out, t, y, s->ewt, 0, &(CPProjected){0});
   if (s->output_cause)
     return cpReason(s->text, CP_OUTPUT_PROJ_FAIL, "output at t = %.15g%s is given unprojected: %s",
-                    t, event, s->out->text);
+                    t, event, cpWorkText(s->out));
   if (!isinf(bound)) {
-    N_VLinearSum(1.0, y, -1.0, s->tmp, s->out->v);
-    const sunrealtype correction = N_VWrmsNorm(s->out->v, s->ewt);
+    const N_Vector delta = cpWorkScratch(s->out);
+    N_VLinearSum(1.0, y, -1.0, s->tmp, delta);
+    const sunrealtype correction = N_VWrmsNorm(delta, s->ewt);
     if (!(correction <= bound)) {
       N_VScale(1.0, s->tmp, y);
       return cpReason(
@@ -158,18 +152,18 @@ int cpStepperProjectOutput(CPStepper s, sunrealtype t, N_Vector y, sunrealtype b
 void cpStepperWarn(CPStepper s, const char *function) {
   char name[CP_ROW_NAME];
   if (!s->step) return;
-  const CPFloor *floor = &s->step->floor_accepted;
+  const CPFloor *floor = cpWorkFloor(s->step);
   if (floor->reached && !s->floor_warned) {
     s->floor_warned = 1;
     cpReport(&s->log, CV_WARNING, function,
              "at t = %.15g: %s cannot be satisfied better than to %.3g times its tolerance, the "
              "roundoff of evaluating it (asked for: %.3g); projections end there",
-             s->t, cpRowName(s->P, floor->worst, name), floor->violation, s->P->eps);
+             s->t, cpRowName(s->P, floor->worst, name), floor->violation, cpProjectorEps(s->P));
   }
-  if (!s->step->rank_fell) return;
-  cpReport(&s->log, CV_WARNING, function, /* each time, since the motion may branch there */
-           "before t = %.15g: the rank of the constraint Jacobian fell below %ld: at a singular "
-           "position more than one motion may satisfy the constraints",
-           s->t, (long)s->step->rank_fell);
-  s->step->rank_fell = 0;
+  const sunindextype rank = cpWorkRankFell(s->step);
+  if (rank) /* each time, since the motion may branch there */
+    cpReport(&s->log, CV_WARNING, function,
+             "before t = %.15g: the rank of the constraint Jacobian fell below %ld: at a singular "
+             "position more than one motion may satisfy the constraints",
+             s->t, (long)rank);
 }

@@ -40,12 +40,7 @@ void cpStepperRestart(CPStepper s, sunrealtype t0, N_Vector y0) {
   s->floor_warned  = 0;
   s->creeping      = (CPCreeping){.t = t0};
   s->stats         = (CPodeProjStats){0};
-  s->stats_before  = (CPProjectorStats){0};
-  if (!s->step) return;
-  s->step->valid          = 0;
-  s->step->rank_fell      = 0;
-  s->step->floor_accepted = (CPFloor){0};
-  s->stats_before         = s->step->stats;
+  cpWorkRestart(s->step, &s->stats_before);
 }
 
 /* ---- checks of arguments ---- */
@@ -114,18 +109,15 @@ int cpStepperCheckStart(CPStepper s, sunrealtype t0, N_Vector y0, const char *fu
   if (!cpVectorFinite(y0))
     return cpReport(&s->log, CP_ILL_INPUT, function, "y0 must be finite: component %d is not",
                     cpFirstNonFinite(y0));
-  if (P && P->in_memory && !cpHasData(y0))
+  if (P && cpProjectorNeedsData(P) && !cpHasData(y0))
     return cpReport(
         &s->log, CP_ILL_INPUT, function,
         "y0 must be a vector in one memory (serial, OpenMP, pthreads) for this projector");
-  const struct {
-    N_Vector v;
-    const char *what;
-  } like = {s->y0 ? s->y0 : P ? P->y_tmpl : NULL, s->y0 ? "state" : "projector's states"};
-  if (like.v && N_VGetLength(y0) != N_VGetLength(like.v))
+  const sunindextype length = s->y0 ? N_VGetLength(s->y0) : P ? cpProjectorLength(P) : -1;
+  if (length >= 0 && N_VGetLength(y0) != length)
     return cpReport(&s->log, CP_ILL_INPUT, function,
-                    "y0 must have the length of the %s, %ld, has %ld", like.what,
-                    (long)N_VGetLength(like.v), (long)N_VGetLength(y0));
+                    "y0 must have the length of the %s, %ld, has %ld",
+                    s->y0 ? "state" : "projector's states", (long)length, (long)N_VGetLength(y0));
   if (!s->y0 && s->tol.vabstol && N_VGetLength(s->tol.vabstol) != N_VGetLength(y0))
     return cpReport(&s->log, CP_ILL_INPUT, function,
                     "abstol, set before, must have the length of y0, %ld, has %ld",
@@ -208,16 +200,16 @@ static int createWorks(CPStepper s, CPProjector P) {
 int cpStepperSetProjector(CPStepper s, CPProjector P, const char *function) {
   const int flag = cpStepperExists(s, function);
   if (flag) return flag;
-  if (P && s->y0 && N_VGetLength(P->y_tmpl) != N_VGetLength(s->y0))
+  if (P && s->y0 && cpProjectorLength(P) != N_VGetLength(s->y0))
     return cpReport(&s->log, CP_ILL_INPUT, function,
                     "P must be for states of length %ld, is for %ld", (long)N_VGetLength(s->y0),
-                    (long)N_VGetLength(P->y_tmpl));
-  if (P && s->y0 && P->in_memory && !cpHasData(s->y0))
+                    (long)cpProjectorLength(P));
+  if (P && s->y0 && cpProjectorNeedsData(P) && !cpHasData(s->y0))
     return cpReport(
         &s->log, CP_ILL_INPUT, function,
         "P needs states in one memory (serial, OpenMP, pthreads): use CPProjectorCreateUser");
   if (P && P == s->P) {
-    s->step->valid = s->out->valid = 0;
+    cpWorkForget(s->step), cpWorkForget(s->out);
     return CP_SUCCESS;
   }
   if (createWorks(s, P)) return cpReport(&s->log, CP_MEM_FAIL, function, "no memory");
@@ -302,7 +294,7 @@ int cpStepperIsCreeping(CPStepper s, sunrealtype t, sunrealtype h) {
 CPodeProjStats cpStepperStats(CPStepper s) {
   CPodeProjStats stats = s->stats;
   if (!s->step) return stats;
-  const CPProjectorStats *now = &s->step->stats, *before = &s->stats_before;
+  const CPProjectorStats *now = cpWorkStats(s->step), *before = &s->stats_before;
   stats.nce     = now->nce - before->nce;
   stats.nje     = now->nje - before->nje;
   stats.nsetups = now->nsetups - before->nsetups;
@@ -333,36 +325,31 @@ int cpPrintCounters(FILE *out, SUNOutputFormat fmt, const CPCounter *counters, s
   return bad;
 }
 
-/* The projector's linear solver, and why it was chosen. */
-static int printSolver(CPProjector P, FILE *out) {
-  const char *label = "Projector linear solver", *name = cpSolverName(P->stats.linsol);
-  if (P->user_kind) return fprintf(out, "%-28s = %s\n", label, "the user's") < 0;
-  if (P->owner) return fprintf(out, "%-28s = %s\n", label, name) < 0;
-  return fprintf(out, "%-28s = %s (%s)\n", label, name,
-                 P->stats.linsol ? P->reason : "no projection yet") < 0;
-}
-
 int cpStepperPrint(CPStepper s, FILE *out, SUNOutputFormat fmt) {
-  const CPodeProjStats n            = cpStepperStats(s);
-  const int multistep               = s->ops->multistep;
-  const CPProjectorStats *projector = &s->P->stats;
-  const CPCounter counters[]        = {{"States projected", n.nproj},
-                                       {multistep ? "Steps not projected" : NULL, n.nskipped},
-                                       {"Error estimates projected", n.nerrproj},
-                                       {"Projection failures", n.nprojfails},
-                                       {"Corrections too large", n.nlargecorr},
-                                       {multistep ? "Corrections taken back" : NULL, n.ntakenback},
-                                       {"Outputs projected", n.noutputs},
-                                       {"Constraint evals", n.nce},
-                                       {"Constraint Jac evals", n.nje},
-                                       {"Projector factorizations", n.nsetups},
-                                       {"Projection iterations", n.niters},
-                                       {"Krylov iterations", s->step->stats.nli - s->stats_before.nli},
-                                       {"Rank", (long)projector->rank},
-                                       {"Levels", (long)projector->nlevels}};
+  const CPodeProjStats n = cpStepperStats(s);
+  const int multistep    = s->ops->multistep;
+  CPProjectorStats projector;
+  char solver[CP_TEXT_LENGTH];
+  CPProjectorGetStats(s->P, &projector);
+  cpProjectorSolverText(s->P, solver);
+  const CPCounter counters[] = {
+      {"States projected", n.nproj},
+      {multistep ? "Steps not projected" : NULL, n.nskipped},
+      {"Error estimates projected", n.nerrproj},
+      {"Projection failures", n.nprojfails},
+      {"Corrections too large", n.nlargecorr},
+      {multistep ? "Corrections taken back" : NULL, n.ntakenback},
+      {"Outputs projected", n.noutputs},
+      {"Constraint evals", n.nce},
+      {"Constraint Jac evals", n.nje},
+      {"Projector factorizations", n.nsetups},
+      {"Projection iterations", n.niters},
+      {"Krylov iterations", cpWorkStats(s->step)->nli - s->stats_before.nli},
+      {"Rank", (long)projector.rank},
+      {"Levels", (long)projector.nlevels}};
   int bad = cpPrintCounters(out, fmt, counters, sizeof counters / sizeof counters[0]);
   if (fmt != SUN_OUTPUTFORMAT_TABLE) return bad;
-  bad |= printSolver(s->P, out);
+  bad |= fprintf(out, "%-28s = %s\n", "Projector linear solver", solver) < 0;
   bad |= cpPrintNumber(out, "Last violation", n.violation);
   return bad | cpPrintNumber(out, "Largest correction (WRMS)", n.maxcorrection);
 }

@@ -10,7 +10,8 @@
 #include "cpodes/base/arena.h"
 #include "cpodes/base/compat.h"
 #include "cpodes/base/errors.h"
-#include "cpodes/projector/projector_impl.h"
+#include "cpodes/base/vectors.h"
+#include "cpodes/projector/projection.h"
 #include "system.h"
 
 #include <cpodes/cpodes.h>

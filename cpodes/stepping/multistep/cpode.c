@@ -147,7 +147,7 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
     failure->history_lost        = 0;
   }
   if (flag) return flag;
-  if (s->step) s->step->valid = 0;
+  cpWorkForget(s->step);
   s->creeping.count =
       0; /* the next call gets its attempts: CVODES' Jacobian may be of the failure */
   N_VScale(1.0, s->y, yout);

@@ -50,13 +50,11 @@ static void destroy(N_Vector v) {
 #define NORMAL_SHARE 0.125
 
 int cpProjectEstimate(CPodeMem mem, N_Vector ewt, N_Vector e, N_Vector estimate) {
-  const CPWork work = mem->base.step;
   cpCopy(estimate, e);
-  const int flag = cpProjectError(work, mem->attempt.t, mem->attempt.y, ewt, estimate);
-  if (flag) return flag;
-  cpSubtract(e, estimate, work->v);                             /* e_n = e - P e   */
-  N_VLinearSum(1.0, estimate, NORMAL_SHARE, work->v, estimate); /* P e + share e_n */
-  return CP_SUCCESS;
+  const int flag = cpProjectError(mem->base.step, mem->attempt.t, mem->attempt.y, ewt, estimate);
+  if (!flag) /* P e + share (e - P e) */
+    N_VLinearSum(1.0 - NORMAL_SHARE, estimate, NORMAL_SHARE, e, estimate);
+  return flag;
 }
 
 /* The norm at order q-1 or q+1. Where its projection fails it is the unprojected one, which is never smaller in the
@@ -150,7 +148,7 @@ void cpOrderNormsForget(CPodeMem mem) {
 
 int cpOrderNormsFailed(CPodeMem mem) {
   const int failed = mem->norms.failed;
-  if (failed) cpWrite(mem->base.text, "%s", mem->base.step->text);
+  if (failed) cpWrite(mem->base.text, "%s", cpWorkText(mem->base.step));
   mem->norms.failed = 0;
   return failed;
 }

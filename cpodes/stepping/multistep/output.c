@@ -66,10 +66,10 @@ int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
   if (mem->attempt.entered) N_VLinearSum(1.0, ele, -mem->attempt.tq2, s->delta, ele);
   flag = CVodeGetErrWeights(mem->cvode_mem, s->ewt);
   if (flag) return flag;
-  s->out->valid = 0; /* factors of this state */
-  flag          = cpProjectError(s->out, s->t, s->y, s->ewt, ele);
-  s->out->valid = 0;
-  return flag ? cpReport(&s->log, -abs(flag), __func__, "%s", s->out->text) : CP_SUCCESS;
+  cpWorkForget(s->out); /* factors of this state */
+  flag = cpProjectError(s->out, s->t, s->y, s->ewt, ele);
+  cpWorkForget(s->out);
+  return flag ? cpReport(&s->log, -abs(flag), __func__, "%s", cpWorkText(s->out)) : CP_SUCCESS;
 }
 
 /* ---- consistent starts ---- */

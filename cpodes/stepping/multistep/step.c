@@ -58,8 +58,8 @@ static int everyStepIsProjected(CPodeMem mem) {
 #define NARROW 0.1
 
 static int isNarrow(CPodeMem mem) {
-  return mem->lmm == CV_ADAMS && cpCarriesOver(mem) && !mem->base.P->user_kind &&
-         mem->base.step->valid && cpWorkSine(mem->base.step) < NARROW;
+  return mem->lmm == CV_ADAMS && cpCarriesOver(mem) && cpWorkHasFactors(mem->base.step) &&
+         cpWorkSine(mem->base.step) < NARROW;
 }
 
 /* Does the correction enter the whole history, as part of what the solver returns? With BDF that damps the component
@@ -117,7 +117,7 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
   const char *wrong = NULL;
   const int flag    = cpProjectEstimate(mem, ewt, ycor, s->err); /* P ycor + (I - P) ycor / 8 */
   if (flag) {
-    cpWrite(s->text, "%s", s->step->text);
+    cpWrite(s->text, "%s", cpWorkText(s->step));
     return cpFailed(mem, a, flag);
   }
   s->stats.nerrproj++;
@@ -191,7 +191,7 @@ int cpCarriesOver(CPodeMem mem) { return mem->holding && !mem->checkpoints.repea
  * steps are. */
 static int isDue(CPodeMem mem, const CPAttempt *a) {
   if (cpCarriesOver(mem)) return mem->last.since + 1 >= mem->frequency;
-  mem->base.step->valid = 0;
+  cpWorkForget(mem->base.step);
   return a->nst % mem->frequency == 0;
 }
 
@@ -245,7 +245,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   cpAdd(a.ypred, ycor, trial->y);
   trial->complete = 1;
   if (s->P && isDue(mem, &a)) flag = projectStep(mem, &a, ycor, ewt);
-  else if (s->P) s->stats.nskipped++, s->step->age++; /* factors grow older with each step */
+  else if (s->P) s->stats.nskipped++, cpWorkAge(s->step); /* factors grow older with each step */
   if (!flag && !trial->projected && !isfinite(cpWrmsNorm(ycor, ewt))) /* which CVODES tests then */
     flag = cpFailedInner(mem, &a, ycor, SUN_NLS_CONV_RECVR);
   if (flag) trial->complete = 0;

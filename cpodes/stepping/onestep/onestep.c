@@ -241,7 +241,7 @@ static int setTolerances(CPOneStepMem mem, CPTolerances tol, const char *functio
   const int flag = cpStepperSetTolerances((CPStepper)mem, tol, function);
   if (flag) return flag;
   mem->nst_tol = mem->stats.nst;
-  if (mem->base.P) mem->base.step->valid = mem->base.out->valid = 0;
+  cpWorkForget(mem->base.step), cpWorkForget(mem->base.out);
   return CP_SUCCESS;
 }
 

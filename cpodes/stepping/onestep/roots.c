@@ -129,7 +129,7 @@ static int evaluateBetween(CPOneStepMem mem, sunrealtype t) {
   r->trial_raw   = flag == CP_OUTPUT_PROJ_FAIL;
   if (r->trial_raw && mem->base.output_cause < 0)
     return cpReason(mem->base.text, mem->base.output_cause,
-                    "at t = %.15g: no state for root functions: %s", t, mem->base.out->text);
+                    "at t = %.15g: no state for root functions: %s", t, cpWorkText(mem->base.out));
   return flag && !r->trial_raw ? flag : evaluateAt(mem, t, r->trial, r->mid);
 }
 
