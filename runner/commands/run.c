@@ -251,6 +251,7 @@ static int run_main(int argc, char **argv) {
   }
   history_free(history);
   free(history);
+  free_model_arguments(&o.model);
   return status;
 }
 

@@ -59,7 +59,7 @@ static json_t *describe_quantities(const History *h) {
     json_array_append_new(
         array,
         json_pack("{s:o,s:o,s:b,s:o,s:o,s:o,s:o,s:o}", "name", text(q->name), "unit", text(q->unit),
-                  "conserved", q->conserved, "scale",
+                  "conserved", is_conserved(info, i), "scale",
                   json_number(i < RUN_SCALES ? info->scale[i] : NAN), "first",
                   json_number(h->first_quantity[i]), "last", json_number(h->last_quantity[i]),
                   "drift", json_number(h->most_drift[i]), "rise", json_number(h->most_rise[i])));

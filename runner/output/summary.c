@@ -35,8 +35,8 @@ static void print_parameters(FILE *out, const ModelChoice *choice) {
     const CPModelParameter *p = &choice->type->parameters[i];
     if (choice->values[i] == p->value) continue;
     row(out, "parameter");
-    fprintf(out, "%s = %g %s (default %g)\n", p->name, (double)choice->values[i], p->unit,
-            (double)p->value);
+    fprintf(out, "%s = %g %s%s(default %g)\n", p->name, (double)choice->values[i],
+            unit_text(p->unit), *unit_text(p->unit) ? " " : "", (double)p->value);
   }
 }
 
@@ -51,7 +51,7 @@ static void print_state(FILE *out, const History *h) {
       fprintf(out, "t = %.10g\n", h->last_t);
     }
     row(out, i ? "" : "state");
-    fprintf(out, "%-8s %- .10g %s\n", name, h->last[i], strcmp(unit, "1") ? unit : "");
+    fprintf(out, "%-8s %- .10g %s\n", name, h->last[i], unit);
   }
   if (info->n <= MOST_COMPONENTS) return;
   row(out, "");
@@ -64,17 +64,19 @@ static void print_quantities(FILE *out, const History *h) {
   for (int i = 0; i < info->nquantities; i++) {
     const CPModelQuantity *q = &info->settings->model.type->quantities[i];
     const double scale       = i < RUN_SCALES ? info->scale[i] : NAN;
-    const double error       = q->conserved ? h->most_drift[i] : h->most_rise[i];
+    const bool conserved     = is_conserved(info, i);
+    const double error       = conserved ? h->most_drift[i] : h->most_rise[i];
     row(out, i ? "" : "quantities");
     if (isnan(error)) {
       fprintf(out, "%s: not a number at some outputs\n", q->name);
       continue;
     }
-    if (q->conserved) fprintf(out, "%s: changed by at most %.2g %s", q->name, error, q->unit);
+    if (conserved)
+      fprintf(out, "%s: changed by at most %.2g %s", q->name, error, unit_text(q->unit));
     else
       fprintf(out, "%s: fell from %.6g to %.6g %s, rose by at most %.2g", q->name,
-              h->first_quantity[i], h->last_quantity[i], q->unit, error);
-    if (scale > 0) fprintf(out, ", %.1e of %.3g %s", error / scale, scale, q->unit);
+              h->first_quantity[i], h->last_quantity[i], unit_text(q->unit), error);
+    if (scale > 0) fprintf(out, ", %.1e of %.3g %s", error / scale, scale, unit_text(q->unit));
     fputc('\n', out);
   }
 }

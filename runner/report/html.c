@@ -1,6 +1,7 @@
 #include "html.h"
 
 #include "../shell.h"
+#include "../simulation/records.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -86,7 +87,7 @@ void table_text(FILE *out, const char *text) {
 
 void table_unit(FILE *out, const char *unit) {
   fputs("<td class=\"whole\">", out);
-  for (const char *c = unit && strcmp(unit, "1") ? unit : ""; *c; c++) {
+  for (const char *c = unit_text(unit); *c; c++) {
     const bool square = c[0] == '^' && c[1] == '2', cube = c[0] == '^' && c[1] == '3';
     if (square || cube) {
       fputs(square ? "²" : "³", out);

@@ -14,8 +14,7 @@ bool judge_quantity_is_lost(const History *h, int i) { return isnan(h->most_drif
 double judge_drift(const History *h, int i) {
   const double scale = i < RUN_SCALES ? h->info->scale[i] : 0;
   if (!(scale > 0)) return NAN;
-  const bool conserved = h->info->settings->model.type->quantities[i].conserved;
-  return (conserved ? h->most_drift[i] : h->most_rise[i]) / scale;
+  return (is_conserved(h->info, i) ? h->most_drift[i] : h->most_rise[i]) / scale;
 }
 
 bool judge_drift_is_large(const History *h, int i) { return judge_drift(h, i) > most_drift; }

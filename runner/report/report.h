@@ -3,9 +3,10 @@
 #define CPODES_RUNNER_REPORT_H
 
 #include "../figures/figures.h"
+#include "../figures/panels.h"
 #include "html.h"
 
-enum { REPORT_FIGURES = 16 };
+enum { REPORT_FIGURES = PANELS + 1 };
 
 typedef struct {
   const History *history;

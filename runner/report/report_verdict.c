@@ -46,7 +46,7 @@ static void concern_drift(const Report *r, FILE *out, int i) {
   fputs("<li>", out);
   html_text(out, quantity->name);
   fprintf(out, " %s by %s of its scale.</li>\n",
-          quantity->conserved ? "is to be conserved, and changes" : "may only fall, and rises",
+          is_conserved(r->info, i) ? "is to be conserved, and changes" : "may only fall, and rises",
           number_text(text, judge_drift(r->history, i), 2));
 }
 

@@ -321,7 +321,7 @@ class Contents(Report):
     def test_it_has_the_figures_of_the_run(self):
         self.still("slider_crank")
         ids = browser.run("return [...document.querySelectorAll('figure')].map((f) => f.id)")
-        for figure in "motion coordinates velocities quantities violations multipliers steps orders".split():
+        for figure in "motion coordinates velocities quantities violations multipliers steps".split():
             self.assertIn(f"figure-{figure}", ids)
         self.assertFalse(browser.is_shown("#no-figures"))
 
