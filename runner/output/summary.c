@@ -1,4 +1,5 @@
 /* What a physicist judges a run by. */
+#include "judge.h"
 #include "writers.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@ enum { MOST_COMPONENTS = 12 };
 
 static void row(FILE *out, const char *name) { fprintf(out, "  %-14s", name); }
 
-static void print_verdict(FILE *out, const RunInfo *info, const RunResult *r) {
+static void print_end(FILE *out, const RunInfo *info, const RunResult *r) {
   static const char *const verdict[] = {[RUN_DONE]        = "reached",
                                         [RUN_FAILED]      = "FAILED",
                                         [RUN_CRASHED]     = "CRASHED",
@@ -138,13 +139,24 @@ static void print_error(FILE *out, const History *h) {
           h->info->reference_error);
 }
 
+static void print_reason(void *out, const char *reason) {
+  row(out, "");
+  fprintf(out, "%s\n", reason);
+}
+
+static void print_verdict(FILE *out, const History *h) {
+  row(out, "verdict");
+  fprintf(out, "%s\n", verdict_name(judge(h, NULL, NULL)));
+  judge(h, print_reason, out);
+}
+
 void summary_print(const History *h, FILE *out) {
   const RunInfo *info      = h->info;
   const ModelChoice *model = &info->settings->model;
   fprintf(out, "%s (%s)\n", model->type->title, model->type->name);
   print_parameters(out, model);
   print_method(out, info);
-  print_verdict(out, info, &h->result);
+  print_end(out, info, &h->result);
   if (h->curves.rows > 0) {
     print_state(out, h);
     print_quantities(out, h);
@@ -155,4 +167,5 @@ void summary_print(const History *h, FILE *out) {
   print_events(out, h);
   if (h->result.ending == RUN_DONE || h->result.ending == RUN_FAILED) print_work(out, &h->result);
   print_error(out, h);
+  if (h->result.ending == RUN_DONE) print_verdict(out, h);
 }

@@ -1,10 +1,8 @@
 #include "html.h"
 
 #include "../shell.h"
-#include "../simulation/records.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -36,18 +34,6 @@ void html_argument(FILE *out, const char *argument) {
     else put(out, *argument);
   }
   put(out, '\'');
-}
-
-const char *number_text(char *text, double value, int digits) {
-  if (isnan(value)) return "not known";
-  if (isinf(value)) return value > 0 ? "infinite" : "-infinite";
-  snprintf(text, NUMBER_TEXT, "%.*g", digits, value);
-  char *exponent = strchr(text, 'e');
-  if (!exponent) return text;
-  exponent += exponent[1] == '-' ? 2 : 1; /* behind "e-", at the plus of "e+" */
-  const size_t zeros = strspn(exponent, "+0");
-  memmove(exponent, exponent + zeros, strlen(exponent + zeros) + 1);
-  return text;
 }
 
 /* -------------------------------------------------------------------------------------- tables -- */

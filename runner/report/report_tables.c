@@ -1,4 +1,4 @@
-#include "judge.h"
+#include "../output/judge.h"
 #include "report.h"
 
 #include <sundials/sundials_version.h>

@@ -1,5 +1,6 @@
 #include "records.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -86,6 +87,18 @@ const char *unit_text(const char *unit) { return unit && strcmp(unit, "1") != 0 
 bool is_conserved(const RunInfo *info, int i) {
   return i < RUN_SCALES ? info->conserved[i]
                         : info->settings->model.type->quantities[i].conserved != 0;
+}
+
+const char *number_text(char *text, double value, int digits) {
+  if (isnan(value)) return "not known";
+  if (isinf(value)) return value > 0 ? "infinite" : "-infinite";
+  snprintf(text, NUMBER_TEXT, "%.*g", digits, value);
+  char *exponent = strchr(text, 'e');
+  if (!exponent) return text;
+  exponent += exponent[1] == '-' ? 2 : 1; /* behind "e-", at the plus of "e+" */
+  const size_t zeros = strspn(exponent, "+0");
+  memmove(exponent, exponent + zeros, strlen(exponent + zeros) + 1);
+  return text;
 }
 
 void describe_ending(const char *whom, bool begun, const RunResult *r, char *text, size_t length) {

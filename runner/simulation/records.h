@@ -136,4 +136,8 @@ const char *component_unit(const RunInfo *info, long i, char *text, size_t lengt
 const char *unit_text(const char *unit);
 bool is_conserved(const RunInfo *info, int quantity);
 
+enum { NUMBER_TEXT = 40 };
+/* "1.25e-5", "0.5", "not known" (NaN); returns text [NUMBER_TEXT] */
+const char *number_text(char *text, double value, int digits);
+
 #endif

@@ -416,7 +416,8 @@ class Contents(Report):
         # the energy of the undamped pendulum drifts where the error test hardly sees the motion
         path = write(self.folder / "coarse.html", "pendulum", "--method", "bdf", "--rtol", 0.01)
         self.open(path)
-        self.assertEqual(browser.find("#verdict").get_attribute("class"), "doubt")
+        self.assertEqual(browser.find("#verdict").get_attribute("class"), "bad")
+        self.assertIn("with wrong results", self.text_of("#verdict"))
         self.assertIn("energy", self.text_of("#verdict"))
 
     def test_the_command_can_be_pasted_into_a_shell(self):

@@ -120,6 +120,32 @@ class Result(RunTest):
             words = "energy: conserved" if kept else "energy: never rises"
             self.assertIn(words, cpodes("describe", "slider_crank", "--param", f"c={damping}").stdout)
 
+    def test_the_verdict_is_the_same_everywhere(self):
+        report = self.folder / "run.html"
+        cases = {
+            "ok": ({}, [], "Reached its end, t = 5 s<"),
+            "doubtful": ({"energy": PARTS["energy"].replace(";", " + 0.02 * t;")}, ["energy is to be conserved"], ", with doubts<"),
+            "wrong": ({"energy": PARTS["energy"].replace(";", " + 5 * t;")}, ["energy is to be conserved"], ", with wrong results<"),
+        }
+        for verdict, (parts, reasons, words) in cases.items():
+            model = compile_model(self.folder, verdict, **parts)
+            run = self.run_json(model, "--report", report)
+            self.assertEqual(run["verdict"], verdict)
+            self.assertEqual([reason[: len("energy is to be conserved")] for reason in run["reasons"]], reasons)
+            self.assertIn(words, report.read_text())
+            summary = cpodes("run", model, "--strict")
+            self.assertRegex(summary.stdout, f"verdict +{verdict}\n")
+            for reason in run["reasons"]:
+                self.assertIn("; the limit is 0.001.", reason)
+                self.assertIn(reason, summary.stdout)
+                self.assertIn(reason, report.read_text())
+                self.assert_refused(summary, "--strict", verdict, reason, status=FAILED)
+            if verdict == "ok":
+                self.assert_done(summary)
+
+    def test_loose_tolerances_are_doubtful(self):
+        self.assert_refused(cpodes("run", "andrews", "--rtol", "0.1", "--strict", "-q"), "energy", "doubtful", status=FAILED)
+
     def test_a_number_without_a_unit_has_none(self):
         self.assertIn("n = 3 (default 10)", cpodes("run", "chain", "--param", "n=3", "--t-end", "0.1").stdout)
 
