@@ -62,7 +62,7 @@ static const CPModelType *unknown_type(const char *name, char *message) {
 
 static int unknown_parameter(const CPModelType *type, const char *name, char *message) {
   const char *names[MODEL_MOST_PARAMETERS + 1] = {"t_end"};
-  int count                                      = 1;
+  int count                                    = 1;
   for (; count <= type->nparameters; count++) names[count] = type->parameters[count - 1].name;
   snprintf(message, PROBLEM_MESSAGE, "%s has no parameter \"%s\"; did you mean \"%s\"?", type->name,
            name, nearest_name(name, names, count));
