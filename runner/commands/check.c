@@ -81,8 +81,9 @@ static void print_finding(const Check *check, const ModelFinding *f) {
   static const char *const words[] = {
       [MODEL_RIGHT] = "ok", [MODEL_WRONG] = "WRONG", [MODEL_DOUBTFUL] = "differs", [MODEL_SKIPPED] = "not judged"};
   FILE *out = check->guarded->out;
-  if (isnan(f->error)) fprintf(out, "  %-*s%s\n", WIDTH, f->what, words[f->verdict]);
-  else fprintf(out, "  %-*s%-10s  %.1e\n", WIDTH, f->what, words[f->verdict], (double)f->error);
+  if (isnan(f->error)) fprintf(out, "  %-*s %s\n", WIDTH - 1, f->what, words[f->verdict]);
+  else
+    fprintf(out, "  %-*s %-10s  %.1e\n", WIDTH - 1, f->what, words[f->verdict], (double)f->error);
   if (f->verdict != MODEL_RIGHT && f->message[0]) fprintf(out, "      %s\n", f->message);
 }
 
@@ -149,12 +150,14 @@ static int check_main(int argc, char **argv) {
              "object of your own, ./NAME.so."
              "\vExit status: 0 no fault was found, 1 there is a fault, 2 wrong input, 4 the model "
              "crashed, 130 interrupted."};
-  CheckOptions o = {.limit = LIMIT};
-  if (parse_options(&argp, argc, argv, &o)) return STATUS_USAGE;
-  FILE *said       = tmpfile();
-  const int status = run_with_model(&o.arguments.choice, o.limit, check_model, said);
+  CheckOptions o  = {.limit = LIMIT};
+  const int wrong = parse_options(&argp, argc, argv, &o);
+  FILE *said      = wrong ? NULL : tmpfile();
+  const int status =
+      wrong ? STATUS_USAGE : run_with_model(&o.arguments.choice, o.limit, check_model, said);
   if (said && status == STATUS_CRASHED) print_last_words(said);
   if (said) fclose(said);
+  free_model_arguments(&o.arguments);
   return status;
 }
 

@@ -209,6 +209,7 @@ static int compare_main(int argc, char **argv) {
   }
   comparison_free(o.comparison);
   free(o.comparison);
+  free_model_arguments(&o.model);
   return status;
 }
 

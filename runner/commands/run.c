@@ -3,6 +3,7 @@
 #include "../command.h"
 #include "../figures/figures.h"
 #include "../output/files.h"
+#include "../output/judge.h"
 #include "../output/writers.h"
 #include "../simulation/problem.h"
 
@@ -20,7 +21,8 @@ enum {
   KEY_LINSOL,
   KEY_NORM,
   KEY_FORM,
-  KEY_MAX_STEP
+  KEY_MAX_STEP,
+  KEY_STRICT
 };
 enum { OUTPUTS = 200, REPORT_OUTPUTS = 600 };
 
@@ -53,13 +55,14 @@ static const struct argp_option options[] = {
     {"plot", KEY_PLOT, "FILE", 0, "a figure of the run, .svg, .png or .pdf", 2},
     {"picture", KEY_PICTURE, "FILE", 0, "the mechanism at some moments, .svg, .png or .pdf", 2},
     {"report", KEY_REPORT, "FILE", 0, "all results and an animation in one HTML file", 2},
+    {"strict", KEY_STRICT, NULL, 0, "exit status 1 if the results are doubtful or wrong", 2},
     {"quiet", 'q', NULL, 0, "no summary and no progress bar", 2},
     {0}};
 
 typedef struct {
   RunSettings settings;
   ModelArguments model;
-  bool has_atol, has_t_end, has_outputs, quiet;
+  bool has_atol, has_t_end, has_outputs, quiet, strict;
   const char *csv, *json, *plot, *picture, *report;
 } RunOptions;
 
@@ -104,6 +107,7 @@ static int take_option(RunOptions *o, int key, const char *text) {
     o->has_outputs = true;
     return parse_whole("--outputs", text, 0, 1000000000, &s->outputs);
   case 'q': o->quiet = true; return 0;
+  case KEY_STRICT: o->strict = true; return 0;
   case KEY_MAX_STEP: return take_positive("--max-step", text, 1e300, &s->max_step);
   case KEY_FORM: return parse_form(text, &s->form);
   case KEY_LINSOL: s->linsol = text; return parse_name("--linsol", text, linsol_name);
@@ -205,6 +209,22 @@ static void complain_about(const RunInfo *info, const RunResult *r, const char *
   complain("%s", line);
 }
 
+enum { REASON = 2 * RUN_TEXT };
+
+/* text [REASON]: the first reason */
+static void take_reason(void *text, const char *reason) {
+  if (!*(char *)text) snprintf(text, REASON, "%s", reason);
+}
+
+/* The exit status of a run that came to its end, with --strict */
+static int status_of_verdict(const History *h) {
+  char reason[REASON]   = "";
+  const Verdict verdict = judge(h, take_reason, reason);
+  if (verdict == VERDICT_OK) return STATUS_DONE;
+  complain("--strict: the results are %s: %s", verdict_name(verdict), reason);
+  return STATUS_FAILED;
+}
+
 static int run(const RunOptions *o, int argc, char **argv, History *history) {
   RunInfo info;
   RunResult result;
@@ -219,6 +239,7 @@ static int run(const RunOptions *o, int argc, char **argv, History *history) {
     complain_about(&info, &result, o->settings.model.type->name);
     if (history->ended && write_results(o, history, argc, argv) && status == STATUS_DONE)
       status = STATUS_OUTPUT;
+    if (o->strict && status == STATUS_DONE) status = status_of_verdict(history);
     run_info_free(&info);
   }
   csv_free(csv);
@@ -233,8 +254,8 @@ static int run_main(int argc, char **argv) {
       .args_doc = "MODEL",
       .doc =
           "Runs a model, one of `cpodes list` or a shared object of your own, ./NAME.so."
-          "\vExit status: 0 success, 1 the integration failed, 2 wrong input, 3 a file could not "
-          "be written, "
+          "\vExit status: 0 success, 1 the integration failed, or --strict has doubts, 2 wrong "
+          "input, 3 a file could not be written, "
           "4 the model crashed, 130 interrupted. Files are complete up to the last output in "
           "each case."};
   RunOptions o      = {.settings = {.rtol = 1e-6}};
@@ -252,6 +273,7 @@ static int run_main(int argc, char **argv) {
   }
   history_free(history);
   free(history);
+  free_model_arguments(&o.model);
   return status;
 }
 
