@@ -142,7 +142,7 @@ int cpMechPrintStats(CPMech mech, FILE *out, SUNOutputFormat fmt) {
                                                      : "none";
   CPMechOutput at    = {0};
   sunrealtype t      = 0.0;
-  N_Vector y         = mech->host.mem ? mech->host.ops->newest(mech->host.mem, &t) : NULL;
+  N_Vector y         = mech->host ? cpStepperNewest(mech->host, &t) : NULL;
   if (y) cpMechEvaluateAt(mech, t, y, &at); /* not to be counted as work of the integrator */
   const CPMechOutput newest = mech->stats.last, *last = &newest;
   mech->stats        = before;
