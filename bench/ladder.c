@@ -21,8 +21,7 @@ typedef struct {
 static const Variant variants[] = {{"plain CVODES", BY_NOBODY, CP_ERREST_DEFAULT},
                                    {"cpodes default", BY_CPODES, CP_ERREST_DEFAULT},
                                    {"cpodes PROJECTED", BY_CPODES, CP_ERREST_PROJECTED},
-                                   {"cpodes UNPROJECTED", BY_CPODES, CP_ERREST_UNPROJECTED},
-                                   {"cpodes ACCEPTANCE", BY_CPODES, CP_ERREST_ACCEPTANCE}};
+                                   {"cpodes UNPROJECTED", BY_CPODES, CP_ERREST_UNPROJECTED}};
 enum { NVARIANTS = sizeof variants / sizeof variants[0] };
 
 /* Bounds of 0: none */

@@ -165,11 +165,11 @@ static const Setting settings[] = {
      4,
      {0, 1, 2, 3}},
     {"errest",
-     "norm of the error estimate (0 default, 1 projected, 2 unprojected, 3 acceptance)",
+     "norm of the error estimate (0 default, 1 projected, 2 unprojected)",
      set_error_norm,
      0,
-     4,
-     {CP_ERREST_DEFAULT, CP_ERREST_PROJECTED, CP_ERREST_UNPROJECTED, CP_ERREST_ACCEPTANCE}}};
+     3,
+     {CP_ERREST_DEFAULT, CP_ERREST_PROJECTED, CP_ERREST_UNPROJECTED}}};
 enum { NSETTINGS = sizeof settings / sizeof settings[0] };
 
 /* ---------------------------------------------------------------------------------- the runs -- */

@@ -15,7 +15,7 @@ enum { KEY_LIMIT = 1000, LIMIT = 100, MOST_SECONDS = 1000000, WIDTH = 34, LIST =
 static const struct argp_option options[] = {
     MODEL_PARAM_OPTION(0),
     {"time-limit", KEY_LIMIT, "SECONDS", 0,
-     "CPU time after which it is stopped, default 100, or 5 times that by the clock; 0: none", 0},
+     "limit of CPU time, default 100, and 5 times as much of elapsed time; 0: none", 0},
     {0}};
 
 typedef struct {
@@ -145,9 +145,10 @@ static int check_main(int argc, char **argv) {
       .options  = options,
       .parser   = parse,
       .args_doc = "MODEL",
-      .doc = "Tests the functions of a model against each other: one of `cpodes list`, or a shared "
+      .doc = "Compares the functions of a model with each other and with differences. The model is "
+             "one of `cpodes list`, or a shared "
              "object of your own, ./NAME.so."
-             "\vExit status: 0 all is right, 1 something is wrong, 2 wrong input, 4 the model "
+             "\vExit status: 0 no fault was found, 1 there is a fault, 2 wrong input, 4 the model "
              "crashed, 130 interrupted."};
   CheckOptions o  = {.limit = LIMIT};
   const int wrong = parse_options(&argp, argc, argv, &o);
@@ -160,4 +161,5 @@ static int check_main(int argc, char **argv) {
   return status;
 }
 
-const Command check_command = {"check", "tests a model's functions against each other", check_main};
+const Command check_command = {"check", "compares the functions of a model with each other",
+                               check_main};

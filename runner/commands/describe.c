@@ -11,7 +11,7 @@ enum { KEY_PARAMETERS = 1000, LIMIT = 100, MESSAGE = 600 };
 
 static const struct argp_option options[] = {
     MODEL_PARAM_OPTION(0),
-    {"parameters", KEY_PARAMETERS, NULL, 0, "the names of its parameters only", 0},
+    {"parameters", KEY_PARAMETERS, NULL, 0, "only the names of its parameters", 0},
     {0}};
 
 typedef struct {
@@ -193,9 +193,8 @@ static int describe_main(int argc, char **argv) {
       .options  = options,
       .parser   = parse,
       .args_doc = "MODEL",
-      .doc =
-          "Tells what is known of a model, one of `cpodes list`, or a shared object of your own, "
-          "./NAME.so: sizes, parameters, coordinates, what it conserves."};
+      .doc      = "Describes a model, one of `cpodes list` or a shared object of your own, "
+                  "./NAME.so: sizes, parameters, coordinates, conserved quantities."};
   DescribeOptions o = {0};
   int status        = STATUS_USAGE;
   if (!parse_options(&argp, argc, argv, &o))
@@ -205,4 +204,4 @@ static int describe_main(int argc, char **argv) {
   return status;
 }
 
-const Command describe_command = {"describe", "what is known of a model", describe_main};
+const Command describe_command = {"describe", "describes a model", describe_main};

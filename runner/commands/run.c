@@ -30,31 +30,31 @@ static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "The integration:", 1},
     {"method", 'm', "NAME", 0,
      "auto (default), bdf, bdf2, adams, adams-newton, dop853, dopri5, esdirk4, or a table of "
-     "ARKODE's; `cpodes list --methods`",
+     "ARKODE; see `cpodes list --methods`",
      1},
     {"rtol", 'r', "TOL", 0, "relative tolerance, default 1e-6", 1},
     {"atol", 'a', "TOL", 0, "absolute tolerance, default: rtol", 1},
     {"t-end", 't', "TIME", 0, "end of the motion, default: the model's", 1},
     {"max-step", KEY_MAX_STEP, "TIME", 0,
-     "longest step, default: none; with events a 200-th of the motion", 1},
+     "longest step, default: none; with events a 200th of the motion", 1},
     MODEL_PARAM_OPTION(1),
     {"form", KEY_FORM, "FORM",
-     0, "mech: mass matrix, forces, constraints (default where the model has it); ode: y' = f with invariants",
+     0, "mech: mass matrix, forces, constraints (default if the model has it); ode: y' = f with invariants",
      1},
     {"linsol", KEY_LINSOL, "NAME",
      0, "linear solver: auto, schur, sparse; form mech: nullspace, sparse-schur; form ode: qr, qrp, block",
      1},
     {"norm", KEY_NORM, "NAME", 0,
-     "in which corrections are smallest: default, error, l2; form mech: kinetic, newton", 1},
-    {NULL, 0, NULL, 0, "What it leaves:", 2},
+     "norm in which corrections are smallest: default, error, l2; form mech: kinetic, newton", 1},
+    {NULL, 0, NULL, 0, "Output files:", 2},
     {"outputs", 'n', "N",
      0, "outputs after the start, equally spaced, default 200 (600 with --report, --picture); 0: each step",
      2},
     {"csv", KEY_CSV, "FILE", 0, "the trajectory, a row for each output; -: stdout", 2},
     {"json", KEY_JSON, "FILE", 0, "the summary, for programs; -: stdout", 2},
-    {"plot", KEY_PLOT, "FILE", 0, "figure of the run, .svg, .png or .pdf", 2},
+    {"plot", KEY_PLOT, "FILE", 0, "a figure of the run, .svg, .png or .pdf", 2},
     {"picture", KEY_PICTURE, "FILE", 0, "the mechanism at some moments, .svg, .png or .pdf", 2},
-    {"report", KEY_REPORT, "FILE", 0, "all of it, moving, in one HTML file", 2},
+    {"report", KEY_REPORT, "FILE", 0, "all results and an animation in one HTML file", 2},
     {"strict", KEY_STRICT, NULL, 0, "exit status 1 if the results are doubtful or wrong", 2},
     {"quiet", 'q', NULL, 0, "no summary and no progress bar", 2},
     {0}};
@@ -252,12 +252,12 @@ static int run_main(int argc, char **argv) {
       .options  = options,
       .parser   = parse,
       .args_doc = "MODEL",
-      .doc      = "Runs a model: one of `cpodes list`, or a shared object of your own, ./NAME.so."
-                  "\vExit status: 0 done, 1 the integration failed, or --strict has doubts, 2 wrong "
-                  "input, 3 a file could not "
-                  "be written, "
-                  "4 the model crashed, 130 interrupted. Files are complete up to the last output in "
-                  "each case."};
+      .doc =
+          "Runs a model, one of `cpodes list` or a shared object of your own, ./NAME.so."
+          "\vExit status: 0 success, 1 the integration failed, or --strict has doubts, 2 wrong "
+          "input, 3 a file could not be written, "
+          "4 the model crashed, 130 interrupted. Files are complete up to the last output in "
+          "each case."};
   RunOptions o      = {.settings = {.rtol = 1e-6}};
   History *history  = calloc(1, sizeof *history);
   int status        = STATUS_USAGE;
