@@ -225,7 +225,7 @@ static int notFinite(CPSens sens, const CPAttempt *a, int iS) {
 static int failedInner(CPSens sens, const CPAttempt *a, int iS, N_Vector scor, int flag) {
   CPodeMem mem = sens->mem;
   mem->cause   = 0;
-  flag         = cpAskAgain(&sens->nls, scor, sens->s, mem->cvode_mem, flag);
+  flag         = cpFunctionFailure(&sens->nls, scor, sens->s, flag);
   if (flag < 0) return flag;
   const int fS = flag == CP_CV_SRHSFUNC_RECVR; /* said so itself */
   if (!fS && (sens->nls.matrix_not_finite || !cpVectorFinite(scor) || !cpVectorFinite(sens->s)))

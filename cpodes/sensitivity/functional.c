@@ -103,6 +103,7 @@ int cpMarch(CPodeMem mem, sunrealtype t1, N_Vector y, int *ncheck, CPAtNode node
     flag   = overStep(before, t, node, data);
     before = t;
   }
+  if (flag) cpClearStopTime(mem, t1);
   return flag;
 }
 

@@ -155,8 +155,9 @@ int CPodeFunctionalCheck(CPodeMem mem, sunrealtype t0, sunrealtype t1, const CPF
   if (!flag) flag = cpFunctionalCheck(mem, F, &t0, __func__);
   if (flag) return flag;
   if (!start) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "start must not be NULL");
-  if (!(step > 0.0))
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "step must be positive: %g", step);
+  if (!(step > 0.0 && step < 1.0))
+    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
+                    "step must be a part of the parameters' sizes, between 0 and 1: %g", step);
   if (!cpSensOf(mem)->params.p)
     return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeSetSensParams first");
   Check c = {.mem     = mem,

@@ -88,12 +88,14 @@ static int makeRoom(CPodeMem mem, long int n) {
 }
 
 static int record(CPodeMem mem, const CPAttempt *a) {
-  if (makeRoom(mem, a->nst + 1)) {
+  if (makeRoom(mem, a->nst + 2)) {
     cpWrite(mem->text, "no memory for a record of steps");
     return CP_MEM_FAIL;
   }
   while (mem->nbegins <= a->nst) mem->begins[mem->nbegins++] = NAN;
-  mem->begins[a->nst] = a->t - a->h;
+  mem->begins[a->nst]     = a->t - a->h;
+  mem->begins[a->nst + 1] = a->t; /* of the next step, if there is one */
+  mem->nbegins            = a->nst + 2;
   return CP_SUCCESS;
 }
 

@@ -121,11 +121,12 @@ static int startAgain(CPodeMem mem) {
   if (mem->sens.data) mem->sens.restart(mem->sens.data);
   N_VScale(1.0, mem->ygood, mem->y0);
   mem->t0 = mem->treturned = mem->tgood;
-  mem->nst_attempt         = 0;
-  mem->projected           = -1;
-  mem->expect_rejected     = -1;
-  mem->nst_out             = -1;
-  mem->history_lost        = 0;
+  mem->root_beyond = mem->first_root = NAN;
+  mem->nst_attempt                   = 0;
+  mem->projected                     = -1;
+  mem->expect_rejected               = -1;
+  mem->nst_out                       = -1;
+  mem->history_lost                  = 0;
   return flag;
 }
 
@@ -259,6 +260,12 @@ static int refuseLateTolerances(CPodeMem mem, long int nst) {
   return CP_SUCCESS;
 }
 
+int cpRefuseChanges(CPodeMem mem, long int nst) {
+  int flag = cpRefuseOtherVectors(mem, mem->function);
+  if (!flag) flag = refuseLateTolerances(mem, nst);
+  return flag ? flag : refuseUserData(mem);
+}
+
 /* After a root the sign of g at the start is roundoff to CVODES, and a first step that is longer than the motion to the
  * next root ends where g has that sign again: the root would be lost. Such a step, whose error is below the tolerance,
  * is possible where the motion is. CVODES' first step is a tenth of the way to tout at the most; so tout is this part
@@ -272,6 +279,58 @@ static int startsAtRoot(const CPodeMem mem, sunrealtype tout, long int nst, sunr
   const sunrealtype part = FIRST_PART * mem->motion, way = tout - mem->t0;
   *near = mem->t0 + copysign(part, way);
   return nst == 0 && fabs(way) > part && fabs(*near - mem->t0) > CLOSE * fabs(mem->t0);
+}
+
+/* CVodeF keeps a root beyond tout for a later call with CV_NORMAL, of this run or of another one, and loses it in one with
+ * CV_ONE_STEP. Asked for the time that it has reached it returns the root without a step, which is then kept here. */
+static void takeRootBeyond(CPodeMem mem, sunrealtype tret) {
+  sunrealtype reached = tret, t = 0.0;
+  int ncheck = 0;
+  if (!isnan(mem->root_beyond)) return;
+  if (CVodeGetCurrentTime(mem->cvode_mem, &reached) || reached == tret) return;
+  if (CVodeF(mem->cvode_mem, reached, mem->tmp, &t, CV_NORMAL, &ncheck) == CV_ROOT_RETURN)
+    mem->root_beyond = t;
+}
+
+/* Is the root beyond the last tout to be returned now? CVodeGetDky gives the state there. */
+static int isRootNext(CPodeMem mem, sunrealtype tout, int itask) {
+  if (isnan(mem->root_beyond)) return 0;
+  return itask == CV_ONE_STEP || (tout - mem->root_beyond) * (mem->root_beyond - mem->t0) >= 0.0;
+}
+
+static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+                      int *ncheck) {
+  int result = CV_ROOT_RETURN;
+  if (isRootNext(mem, tout, itask)) {
+    *tret            = mem->root_beyond;
+    mem->root_beyond = NAN;
+    result           = CVodeGetDky(mem->cvode_mem, *tret, 0, yout);
+    result           = result ? result : CV_ROOT_RETURN;
+  } else {
+    result = CVodeF(mem->cvode_mem, tout, yout, tret, itask, ncheck);
+    if (result == CV_SUCCESS && itask == CV_NORMAL) takeRootBeyond(mem, *tret);
+  }
+  mem->ncheck = *ncheck;
+  if (isnan(mem->first_root)) mem->first_root = result == CV_ROOT_RETURN ? *tret : mem->root_beyond;
+  return result;
+}
+
+/* A start with tiny tolerances has first steps below the roundoff of t0, each ten times as long as the one before or so:
+ * these are one step. (Where steps shrink until t no longer moves, each is returned: a failure comes next.) */
+enum { MOST_IDLE_STEPS = 1000 };
+
+static int run(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+               long int nst) {
+  for (int k = 0; k < MOST_IDLE_STEPS; k++) {
+    long int nst_now = nst;
+    const int result = CVode(mem->cvode_mem, tout, yout, tret, itask);
+    if (result != CV_SUCCESS || itask != CV_ONE_STEP || *tret != mem->t0 ||
+        CVodeGetNumSteps(mem->cvode_mem, &nst_now) || nst_now == nst)
+      return result;
+    nst = nst_now;
+  }
+  cpWrite(mem->cvodes.text, "%d steps from t = %.15g have not changed t", MOST_IDLE_STEPS, *tret);
+  return CV_TOO_MUCH_WORK;
 }
 
 /* ncheck: by CVodeF, whose steps have to come out the same again; NULL: by CVode. nst: steps taken. */
@@ -290,8 +349,8 @@ static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *t
     done   = result != CV_SUCCESS || itask == CV_ONE_STEP;
   }
   if (!done)
-    result = ncheck ? CVodeF(mem->cvode_mem, tout, yout, tret, itask, ncheck)
-                    : CVode(mem->cvode_mem, tout, yout, tret, itask);
+    result = ncheck ? forwardRun(mem, tout, yout, tret, itask, ncheck)
+                    : run(mem, tout, yout, tret, itask, nst);
   if (mem->sens.data) mem->sens.end(mem->sens.data);
   mem->holding = 0;
   return result;
@@ -305,12 +364,10 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   const int unknown = mem->tol.kind == CP_TOL_NONE; /* CVODES may have its own */
   if (unknown) mem->tol.kind = CP_TOL_CVODES;
   mem->function = function;
-  flag          = cpRefuseOtherVectors(mem, function);
-  if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
+  flag          = CVodeGetNumSteps(mem->cvode_mem, &nst_before);
+  if (!flag) flag = cpRefuseChanges(mem, nst_before);
   if (!flag) flag = refuseRepeated(mem);
   if (!flag) flag = checkTime(mem, tout, itask, nst_before);
-  if (!flag) flag = refuseLateTolerances(mem, nst_before);
-  if (!flag) flag = refuseUserData(mem);
   if (!flag && mem->P) flag = refuseInequalities(mem);
   if (!flag) flag = CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
   if (!flag && ncheck) flag = refuseLostCheckpoints(mem);

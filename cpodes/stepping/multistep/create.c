@@ -159,10 +159,11 @@ void cpRestart(CPodeMem mem, sunrealtype t0) {
   N_VScale(1.0, mem->y0, mem->ygood);
   if (t0 != mem->t0) mem->motion = t0 == mem->troot ? fabs(t0 - mem->t0) : 0.0;
   mem->t0 = mem->t = mem->tgood = mem->treturned = t0;
-  mem->have_attempt                              = 0;
-  mem->nst_attempt                               = 0;
-  mem->uncut                                     = INT_MAX / 2; /* a start is no cut */
-  mem->norms.choice                              = (CPOrderChoice){.nst = -1};
+  mem->root_beyond = mem->first_root = NAN;
+  mem->have_attempt                  = 0;
+  mem->nst_attempt                   = 0;
+  mem->uncut                         = INT_MAX / 2; /* a start is no cut */
+  mem->norms.choice                  = (CPOrderChoice){.nst = -1};
   cpOrderNormsForget(mem);
   mem->projected       = -1;
   mem->err_valid       = 0;

@@ -30,12 +30,13 @@ int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag) {
   return cpFailed(mem, a, flag);
 }
 
-int cpAskAgain(CPWrapped *nls, N_Vector ycor, N_Vector tmp, void *cvode_mem, int flag) {
+int cpFunctionFailure(CPWrapped *nls, N_Vector ycor, N_Vector tmp, int flag) {
   N_VConst(0.0, tmp);
   if (flag != SUN_NLS_CONV_RECVR || !nls->sysfn ||
       SUNNonlinSolGetType(nls->inner) != SUNNONLINEARSOLVER_FIXEDPOINT)
     return flag;
-  const int again = nls->sysfn(ycor, tmp, cvode_mem);
+  if (nls->sysfn_failed) return nls->sysfn_failed;
+  const int again = nls->sysfn(ycor, tmp, nls->ctest_data);
   return again ? again : flag;
 }
 
@@ -94,7 +95,7 @@ static void nameNonFinite(CPodeMem mem, const CPAttempt *a, N_Vector bad, N_Vect
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
   mem->cause       = 0;
   const int matrix = matrixFailed(mem, ycor, flag);
-  flag             = cpAskAgain(&mem->nls, ycor, mem->tmp, mem->cvode_mem, flag);
+  flag             = cpFunctionFailure(&mem->nls, ycor, mem->tmp, flag);
   if (flag < 0) return flag;
   const int f        = flag == CP_CV_RHSFUNC_RECVR; /* said so itself */
   const N_Vector bad = f ? NULL : spoilt(mem, a, ycor);

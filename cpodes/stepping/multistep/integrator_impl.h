@@ -92,6 +92,7 @@ typedef struct {
   int inner_owned, inner_running, keep_maxiters;
   int iteration;               /* that CVODES' test is shown while the inner solver does not run */
   int initialized;             /* by CVODES, since this was reset */
+  int sysfn_failed;            /* what sysfn has returned last to SUNDIALS' fixed-point solver */
   SUNNonlinSolSysFn sysfn;     /* this and the next three: CVODES' */
   SUNNonlinSolLSetupFn lsetup; /* NULL: no linear solver, or one without a set-up */
   SUNNonlinSolLSolveFn lsolve; /* NULL: no linear solver */
@@ -136,7 +137,10 @@ struct CPodeMem_ {
   /* the attempt, and the last good state */
   N_Vector y0, y, ygood; /* start; state of the newest attempt; newest accepted state */
   sunrealtype t0, t, tgood;
-  sunrealtype troot; /* of the newest root that was returned; NAN: none */
+  sunrealtype troot;       /* of the newest root that was returned; NAN: none */
+  sunrealtype root_beyond; /* root that CVodeF has found beyond tout and not returned yet; NAN: none */
+  sunrealtype first_root; /* first root that CVodeF has found since the start; NAN: none */
+  int ncheck;             /* checkpoints that CVodeF has made, besides that at the start */
   sunrealtype motion; /* length of the motion that led to a root, from which this start goes on; 0: it does not */
   sunrealtype treturned; /* newest time that CPode has returned with success */
   int have_attempt;      /* y is a complete attempt that has not been settled yet */
@@ -195,9 +199,9 @@ int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
 int cpFatal(CPodeMem mem, int code);                        /* ends the run with code       */
 int cpFailed(CPodeMem mem, const CPAttempt *a, int flag);   /* for the reason in mem->text  */
 int cpRejected(CPodeMem mem, const CPAttempt *a, int flag); /* ... and nothing is counted */
-/* SUNDIALS' fixed-point solver calls every failure of its function one of convergence, fatal ones too: what
- * the function says when it is asked again. tmp: its value, then. */
-int cpAskAgain(CPWrapped *nls, N_Vector ycor, N_Vector tmp, void *cvode_mem, int flag);
+/* What the function of SUNDIALS' fixed-point solver has said when the solve failed with flag. If nothing, tmp becomes its
+ * value at ycor, which may not be finite. */
+int cpFunctionFailure(CPWrapped *nls, N_Vector ycor, N_Vector tmp, int flag);
 int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag); /* ... in mem->step->text  */
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag);
 /* An error test has rejected the attempt before a: 0, or what ends the run where steps no longer move t. */
@@ -283,7 +287,10 @@ int cpSetModel(CPodeMem mem, const CPModel *model);
 /* CVODES' weight function where a model scales them. */
 int cpScaledWeights(N_Vector y, N_Vector ewt, void *data);
 
-/* cpode.c: CPode, and CPodeF (ncheck) */
+/* cpode.c: What the user may have done with CVODES or the system since the last call, so that no step is possible. nst:
+ * steps taken. 0, or a code, reported for mem->function. */
+int cpRefuseChanges(CPodeMem mem, long int nst);
+/* CPode, and CPodeF (ncheck) */
 int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,
           const char *function);
 
