@@ -833,6 +833,26 @@ START_TEST(iterations_end_where_corrections_are_not_finite) {
 }
 END_TEST
 
+/* Taking back the prediction of the first attempts leaves 0 of what moves. */
+START_TEST(a_first_step_much_too_long_leaves_the_start_as_it_is) {
+  open_method(_i, 1.0e-6);
+  int flag = CP_SUCCESS;
+  run_until(&run, 0.3);
+  N_Vector y0 = vector_copy(run.y);
+  ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 1.0e18));
+  ck_assert_success(&run, CPodeReInit(run.mem, run.t, y0));
+  ck_assert_success(&run, CVodeSetMaxConvFails(run.cvode_mem, 100000));
+  ck_assert_success(&run, CVodeSetMaxErrTestFails(run.cvode_mem, 100000));
+  ck_assert_success(&run, CPodeSetProjector(run.mem, NULL));
+  for (int k = 0; flag >= 0 && k < 5; k++) {
+    flag = CPode(run.mem, 1.0e19, run.y, &run.t, CV_ONE_STEP);
+    ck_assert_bound(&run, error_of(&run), 1.0e3 * run.tol);
+  }
+  ck_assert_int_ge(flag, 0);
+  N_VDestroy(y0);
+}
+END_TEST
+
 /* The first step for these weights is some 1e-158. */
 START_TEST(a_step_moves_t) {
   N_Vector y0 = vector_copy(run.y);
@@ -890,6 +910,7 @@ int main(void) {
   tcase_add_loop_test(tc, a_fatal_failure_of_f_ends_the_run_though_it_does_not_come_again, 0,
                       n_methods);
   tcase_add_loop_test(tc, iterations_end_where_corrections_are_not_finite, 0, n_methods);
+  tcase_add_loop_test(tc, a_first_step_much_too_long_leaves_the_start_as_it_is, 0, n_methods);
   tcase_add_test(tc, a_step_moves_t);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
