@@ -78,19 +78,18 @@ static int weightsAt(CPodeMem mem, N_Vector y) {
 }
 
 int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj) {
-  int moved = 0;
-  int flag  = cpCheckOutput(mem, y, "y", __func__);
+  int flag = cpCheckOutput(mem, y, "y", __func__);
   if (!flag) flag = cpCheckOutput(mem, yproj, "yproj", __func__);
   if (flag) return flag;
   N_VScale(1.0, y, yproj);
   if (!mem->P) return CP_SUCCESS;
-  flag            = weightsAt(mem, yproj);
-  mem->out->valid = 0; /* the same result for the same state, whatever was asked before */
-  if (!flag) flag = cpProject(mem->out, t, yproj, mem->ewt, 0, &moved);
-  mem->out->valid = 0;
+  flag = weightsAt(mem, yproj);
+  cpWorkForget(mem->out); /* the same result for the same state, whatever was asked before */
+  if (!flag) flag = cpProject(mem->out, t, yproj, mem->ewt, 0, &(CPProjected){0});
+  cpWorkForget(mem->out);
   if (!flag) return CP_SUCCESS;
   cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, __func__,
-           "the state at t = %.15g cannot be projected: %s", t, mem->out->text);
+           "the state at t = %.15g cannot be projected: %s", t, cpWorkText(mem->out));
   return flag; /* positive: a smaller backward step may help */
 }
 
@@ -103,12 +102,12 @@ int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector lambd
   if (weightsAt(mem, y))
     return cpReport(&mem->log, CP_ILL_INPUT, __func__, "there are no positive error weights at y");
   N_VScale(1.0, lambda, mem->tmp);
-  mem->out->valid = 0; /* factors of this state */
-  flag            = cpCotangent(mem->out, t, y, mem->ewt, mem->tmp);
-  mem->out->valid = 0;
+  cpWorkForget(mem->out); /* factors of this state */
+  flag = cpCotangent(mem->out, t, y, mem->ewt, mem->tmp);
+  cpWorkForget(mem->out);
   if (!flag && !cpVectorFinite(mem->tmp))
-    flag = cpReason(mem->out->text, CP_PROJ_NONFINITE, "the projected gradient is not finite");
+    flag = cpReason(cpWorkText(mem->out), CP_PROJ_NONFINITE, "the projected gradient is not finite");
   if (!flag) N_VScale(1.0, mem->tmp, lambda);
-  return flag ? cpReport(&mem->log, flag > 0 ? -flag : flag, __func__, "%s", mem->out->text)
+  return flag ? cpReport(&mem->log, flag > 0 ? -flag : flag, __func__, "%s", cpWorkText(mem->out))
               : CP_SUCCESS;
 }
