@@ -48,12 +48,26 @@ void cpSensEnd(void *data) {
   if (sens->is_rough) cpParamsRestore(&sens->params);
 }
 
+/* As the states' first predictions (step.c), these are made from the start. */
+static void repairPredictions(CPSens sens) {
+  sunrealtype t, gamma, rl1;
+  N_Vector *predicted, *corrected, *zn1;
+  void *user_data;
+  if (!sens->has_start || sens->off ||
+      CVodeGetNonlinearSystemDataSens(sens->mem->cvode_mem, &t, &predicted, &corrected, &gamma,
+                                      &rl1, &zn1, &user_data))
+    return;
+  for (int i = 0; i < sens->params.Ns; i++)
+    N_VLinearSum(1.0, sens->start[i], 1.0, zn1[i], predicted[i]);
+}
+
 void cpSensAttempt(void *data, const CPAttempt *a) {
   CPSens sens     = data;
   sens->attempted = 1;
   cpSensEnd(sens);
   if (cpIsRetry(&sens->mark, a)) takeBack(sens);
   clearPending(sens);
+  if (a->nst == 0) repairPredictions(sens);
 }
 
 /* Has NaN got into CVODES' history of the sensitivities? */

@@ -87,7 +87,7 @@ static int parametersOf(const CPParams *params, CVRhsFn fn, void *data, sunrealt
   Held held = {fn, data, t, y};
   int flag  = CP_SUCCESS;
   for (int i = 0; !flag && params && params->p && i < params->Ns; i++) {
-    flag      = cpParamDifference(params, i, heldState, &held, value, derivative);
+    flag      = cpParamDifference(params, i, CP_PARAM_PART, heldState, &held, value, derivative);
     result[i] = N_VDotProd(weights, derivative);
   }
   return flag;

@@ -84,7 +84,7 @@ static int finiteDifferences(Check *c, sunrealtype step) {
 static int forwards(Check *c) {
   int flag = CP_SUCCESS;
   for (int i = 0; !flag && i < c->params->Ns; i++)
-    flag = cpParamDifference(c->params, i, startAt, c, c->value, c->y0S[i]);
+    flag = cpParamDifference(c->params, i, CP_PARAM_PART, startAt, c, c->value, c->y0S[i]);
   if (flag) return startFailed(c, flag);
   flag = restart(c);
   if (!flag) flag = CPodeSensReInit(c->mem, c->y0S);
