@@ -152,65 +152,62 @@ static int rowsAt(void *data, N_Vector c) {
   return cpRowsAt(at->work, at->t, at->y, c);
 }
 
-static int byUser(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS) {
+static int rowsAlong(sunrealtype t, N_Vector y, N_Vector c, void *work) {
+  return cpRowsAt(work, t, y, c);
+}
+
+int cpSensRowsAlong(CPSens sens, sunrealtype t, N_Vector y, N_Vector s) {
+  const CPParams none = {0};
+  if (!sens->Gs && !(sens->Gs = N_VClone(sens->c)))
+    return cpReason(cpWorkText(sens->work), CP_MEM_FAIL, "no memory for G s");
+  return cpSensDirection(&none, rowsAlong, t, y, 0, s, sens->Gs, sens->moved, sens->c, sens->work);
+}
+
+int cpSensRowsByDifferences(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
+  Place at = {sens->work, t, y};
+  *r       = sens->params.p ? sens->r : NULL;
+  return *r ? cpParamDifference(&sens->params, iS, CP_PARAM_PART, rowsAt, &at, sens->c, sens->r)
+            : CP_SUCCESS;
+}
+
+/* The user's dc/dp, in sens->r. */
+static int rowsByUser(CPSens sens, sunrealtype t, N_Vector y, int iS) {
+  char *text = cpWorkText(sens->work);
   CPAttempt a;
   int flag = cpAttemptRead(sens->mem, &a);
   if (flag) return flag;
   N_VConst(0.0, sens->r);
   flag = sens->cS(t, y, iS, sens->r, a.user_data);
   if (flag)
-    return cpReason(cpWorkText(work), flag < 0 ? CP_USERFUNC_FAIL : -CP_REPTD_USERFUNC_ERR,
+    return cpReason(text, flag < 0 ? CP_USERFUNC_FAIL : -CP_REPTD_USERFUNC_ERR,
                     "at t = %.15g: dc/dp of sensitivity %d failed%s (%d)", t, iS,
                     flag < 0 ? "" : " recoverably", flag);
   if (cpVectorFinite(sens->r)) return CP_SUCCESS;
-  return cpReason(cpWorkText(work), -CP_CNSTR_NONFINITE,
+  return cpReason(text, -CP_CNSTR_NONFINITE,
                   "at t = %.15g: dc/dp of sensitivity %d is not finite (row %d)", t, iS,
                   cpFirstNonFinite(sens->r));
 }
 
-static int rowsAlong(sunrealtype t, N_Vector y, N_Vector c, void *work) {
-  return cpRowsAt(work, t, y, c);
-}
-
-int cpSensRowsAlong(CPSens sens, CPWork work, sunrealtype t, N_Vector y, N_Vector s) {
-  const CPParams none = {0};
-  if (!sens->Gs && !(sens->Gs = N_VClone(sens->c)))
-    return cpReason(cpWorkText(work), CP_MEM_FAIL, "no memory for G s");
-  return cpSensDirection(&none, rowsAlong, t, y, 0, s, sens->Gs, sens->moved, sens->c, work);
-}
-
-int cpSensRowsByDifferences(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS,
-                            N_Vector *r) {
-  Place at = {work, t, y};
-  *r       = sens->params.p ? sens->r : NULL;
-  return *r ? cpParamDifference(&sens->params, iS, CP_PARAM_PART, rowsAt, &at, sens->c, sens->r)
-            : CP_SUCCESS;
-}
-
-int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
+int cpSensRows(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
   const CPModel *model = &sens->mem->model;
-  int given            = 0;
-  if (!sens->r && cpRowsVector(work, &sens->r))
-    return cpReason(cpWorkText(work), CP_MEM_FAIL, "no memory for dc/dp");
-  if (!sens->c && sens->r && !(sens->c = N_VClone(sens->r)))
-    return cpReason(cpWorkText(work), CP_MEM_FAIL, "no memory for dc/dp");
+  char *text           = cpWorkText(sens->work);
+  int flag = CP_SUCCESS, given = 0;
+  if ((!sens->r && cpRowsVector(sens->work, &sens->r)) ||
+      (!sens->c && sens->r && !(sens->c = N_VClone(sens->r))))
+    return cpReason(text, CP_MEM_FAIL, "no memory for dc/dp");
   *r = sens->r;
-  if (!sens->r) {
-    if (sens->cS)
-      return cpReason(
-          cpWorkText(work), CP_NOT_SUPPORTED,
-          "dc/dp is given (CPodeSetSensConstraintFn), but this projector has no rows for "
-          "it: a projection of the user's keeps G s = 0 only");
-    return CP_SUCCESS; /* norms, or the user's projection: no parameters in them */
-  }
+  if (!sens->r && sens->cS)
+    return cpReason(text, CP_NOT_SUPPORTED,
+                    "dc/dp is given (CPodeSetSensConstraintFn), but this projector has no rows for "
+                    "it: a projection of the user's keeps G s = 0 only");
+  if (!sens->r) return CP_SUCCESS; /* norms and the user's projection have no parameters */
   sens->stats.ncp++;
-  int flag = CP_SUCCESS;
-  if (sens->cS) return byUser(sens, work, t, y, iS);
+  if (sens->cS) return rowsByUser(sens, t, y, iS);
   if (model->sens) flag = model->sens->rows(t, y, iS, sens->r, &given, model->data);
   if (flag && model->cause) {
     const char *reason = NULL;
     model->cause(&reason, model->data);
-    return cpReason(cpWorkText(work), flag, "%s", reason);
+    return cpReason(text, flag, "%s", reason);
   }
-  return flag || given ? flag : cpSensRowsByDifferences(sens, work, t, y, iS, r);
+  return flag || given ? flag : cpSensRowsByDifferences(sens, t, y, iS, r);
 }

@@ -238,18 +238,8 @@ int CPodeSetSensNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
 
 /* ---- the start ---- */
 
-/* The weights of states, in sens->ewt; *ewt NULL without tolerances. */
-static int startWeights(CPSens sens, N_Vector *ewt) {
-  CPodeMem mem   = sens->mem;
-  const int flag = cpErrWeights(mem, mem->y0);
-  *ewt           = flag ? NULL : sens->ewt;
-  if (!flag) N_VScale(1.0, mem->ewt, sens->ewt);
-  return flag == CP_NO_INIT ? CP_SUCCESS : flag;
-}
-
 int CPodeSensCalcIC(CPodeMem mem) {
-  N_Vector ewt = NULL;
-  int flag     = cpSensCheck(mem, __func__);
+  int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
   CPSens sens = cpSensOf(mem);
   if (!mem->P)
@@ -257,8 +247,12 @@ int CPodeSensCalcIC(CPodeMem mem) {
   flag = checkNoSteps(mem, __func__);
   if (flag) return flag;
   flag = cpSensUpdate(sens);
-  if (!flag) flag = startWeights(sens, &ewt);
-  if (flag) return cpReport(&mem->log, flag, __func__, "no error weights, or no memory");
+  if (!flag) flag = cpErrWeights(mem, mem->y0);
+  N_Vector ewt = flag ? NULL : sens->ewt; /* without tolerances the norm is L2 */
+  if (!flag) N_VScale(1.0, mem->ewt, ewt);
+  if (flag && flag != CP_NO_INIT)
+    return cpReport(&mem->log, flag, __func__, "no error weights, or no memory");
+  flag = CP_SUCCESS;
   cpWorkForget(sens->work);
   for (int i = 0; !flag && i < sens->params.Ns; i++) {
     N_VScale(1.0, sens->start[i], sens->delta[i]);
@@ -280,58 +274,43 @@ int CPodeGetConsistentSensIC(CPodeMem mem, N_Vector *yS0) {
 
 /* ---- output ---- */
 
-static int checkOutput(CPodeMem mem, N_Vector v, const char *name, const char *function) {
-  return cpCheckLength(v, name, mem->y_tmpl, &mem->log, function);
-}
-
-/* Are the vectors at t those of a projected step, or not to be projected? */
-static int isDone(CPodeMem mem, sunrealtype t) {
-  return !mem->P || !mem->project_output || cpIsProjectedState(mem, t);
-}
-
-/* The state at t, on the manifold, in sens->delta[0], and factors there */
-static int stateAt(CPodeMem mem, sunrealtype t, const char *function) {
+/* count sensitivities from `first` on, or derivatives of them; projected if k is 0. The state, on the manifold, is
+ * sens->delta[0]. */
+static int output(CPodeMem mem, sunrealtype t, int k, int first, int count, N_Vector *dkyS,
+                  const char *function) {
   CPSens sens = cpSensOf(mem);
-  int flag    = CVodeGetDky(mem->cvode_mem, t, 0, sens->delta[0]);
+  int flag    = CP_SUCCESS;
+  for (int i = 0; !flag && i < count; i++)
+    flag = cpCheckLength(dkyS[i], count > 1 ? "dkyS[i]" : "dkyS", mem->y_tmpl, &mem->log, function);
+  if (!flag) flag = cpCheckStepTaken(mem, function);
+  for (int i = 0; !flag && i < count; i++)
+    flag = cpOfCVODES(mem, CVodeGetSensDky1(mem->cvode_mem, t, k, first + i, dkyS[i]), function);
+  if (flag || k > 0 || !mem->P || !mem->project_output || cpIsProjectedState(mem, t)) return flag;
+  flag = CVodeGetDky(mem->cvode_mem, t, 0, sens->delta[0]);
   if (!flag) flag = cpProjectOutput(mem, t, sens->delta[0], function, "");
   if (!flag && cpSensUpdate(sens)) flag = cpReport(&mem->log, CP_MEM_FAIL, function, "no memory");
   if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, sens->ewt);
-  if (!flag) cpWorkForget(sens->work);
-  return flag;
-}
-
-static int projectAt(CPodeMem mem, sunrealtype t, int iS, N_Vector s, const char *function) {
-  CPSens sens    = cpSensOf(mem);
-  const int flag = cpSensProject(sens, t, sens->delta[0], sens->ewt, iS, s);
-  if (!flag) return CP_SUCCESS;
-  return cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, function,
-                  "sensitivity %d at t = %.15g is given unprojected: %s", iS, t,
-                  cpWorkText(sens->work));
+  if (flag) return flag;
+  cpWorkForget(sens->work);
+  for (int i = 0; i < count; i++)
+    if (cpSensProject(sens, t, sens->delta[0], sens->ewt, first + i, dkyS[i]))
+      return cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, function,
+                      "sensitivity %d at t = %.15g is given unprojected: %s", first + i, t,
+                      cpWorkText(sens->work));
+  return CP_SUCCESS;
 }
 
 int CPodeGetSensDky1(CPodeMem mem, sunrealtype t, int k, int iS, N_Vector dkyS) {
   int flag = cpSensCheck(mem, __func__);
   if (!flag) flag = cpSensCheckIndex(mem, iS, __func__);
-  if (!flag) flag = checkOutput(mem, dkyS, "dkyS", __func__);
-  if (!flag) flag = cpCheckStepTaken(mem, __func__);
-  if (!flag) flag = cpOfCVODES(mem, CVodeGetSensDky1(mem->cvode_mem, t, k, iS, dkyS), __func__);
-  if (flag || k > 0 || isDone(mem, t)) return flag;
-  flag = stateAt(mem, t, __func__);
-  return flag ? flag : projectAt(mem, t, iS, dkyS, __func__);
+  return flag ? flag : output(mem, t, k, iS, 1, &dkyS, __func__);
 }
 
 int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS) {
-  int flag = cpSensCheck(mem, __func__);
+  const int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
   if (!dkyS) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "dkyS must not be NULL");
-  const int Ns = cpSensOf(mem)->params.Ns;
-  for (int i = 0; !flag && i < Ns; i++) flag = checkOutput(mem, dkyS[i], "dkyS[i]", __func__);
-  if (!flag) flag = cpCheckStepTaken(mem, __func__);
-  if (!flag) flag = cpOfCVODES(mem, CVodeGetSensDky(mem->cvode_mem, t, k, dkyS), __func__);
-  if (flag || k > 0 || isDone(mem, t)) return flag;
-  flag = stateAt(mem, t, __func__);
-  for (int i = 0; !flag && i < Ns; i++) flag = projectAt(mem, t, i, dkyS[i], __func__);
-  return flag;
+  return output(mem, t, k, 0, cpSensOf(mem)->params.Ns, dkyS, __func__);
 }
 
 int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS) {

@@ -65,13 +65,12 @@ sunrealtype cpSensLeastSize(N_Vector y);
 /* ySdot = f along (yS, e_iS). moved, value: workspace. Returns what f returned. */
 int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
                     N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data);
-/* *r: dc/dp at (t, y), NULL: 0. work: of the rows. 0, or a code with the reason in cpWorkText. */
-int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Vector *r);
-/* sens->Gs: G s at (t, y), by one difference of sixth order along s; after cpSensRows. */
-int cpSensRowsAlong(CPSens sens, CPWork work, sunrealtype t, N_Vector y, N_Vector s);
-/* cpSensRows by differences, whoever else knows them; after it. */
-int cpSensRowsByDifferences(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS,
-                            N_Vector *r);
+/* *r: dc/dp of parameter iS at (t, y), or NULL where it is 0. 0, or a code with the reason in cpWorkText(sens->work). */
+int cpSensRows(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r);
+/* The same by differences, whoever else knows them. After cpSensRows, as the next. */
+int cpSensRowsByDifferences(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r);
+/* sens->Gs: G s at (t, y) by one difference of sixth order along s */
+int cpSensRowsAlong(CPSens sens, sunrealtype t, N_Vector y, N_Vector s);
 
 /* forward.c */
 int cpSensInstall(CPSens sens, SUNNonlinearSolver inner);
