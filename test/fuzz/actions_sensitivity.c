@@ -196,9 +196,9 @@ static int backward_rhs(sunrealtype t, N_Vector y, N_Vector yB, N_Vector yBdot, 
 static void adjoint_init(World *w) {
   if (!w->mem || !w->promise[0].started || w->sensitivities || w->functionals || w->adjoint) return;
   /* CVODES does not know what it has allocated: sensitivities that come and go, and a second CVodeAdjInit, leak. */
-  /* Polynomials: not of more points than there are, nor backwards (CVODES 6.4 reads beyond its arrays) */
+  /* Polynomials: not of more points than there are, nor backwards, as an odd tout may lead (CVODES reads beyond its arrays) */
   const int steps  = 1 + below(w, 20);
-  const int interp = steps > 12 && !w->backward ? CV_POLYNOMIAL : CV_HERMITE;
+  const int interp = steps > 12 && !w->backward && w->odd == 0.0 ? CV_POLYNOMIAL : CV_HERMITE;
   if (CALL(w, NOBODY, CVodeAdjInit(cvodes(w), steps, interp)) == CV_SUCCESS) w->adjoint = 1;
 }
 
