@@ -27,22 +27,23 @@ static const sunrealtype node_weight[NODES / 2] = {0.467913934572691047, 0.36076
 int cpFunctionalCheck(CPodeMem mem, const CPFunctional *F, const sunrealtype *G,
                       const char *function) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
-  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
+  if (!mem->base.initialised)
+    return cpReport(&mem->base.log, CP_NO_INIT, function, "call CPodeInit first");
   if (!F || !G)
-    return cpReport(&mem->log, CP_ILL_INPUT, function, "%s must not be NULL", F ? "G" : "F");
+    return cpReport(&mem->base.log, CP_ILL_INPUT, function, "%s must not be NULL", F ? "G" : "F");
   if (F->ng <= 0)
-    return cpReport(&mem->log, CP_ILL_INPUT, function, "F->ng must be positive: %d", F->ng);
+    return cpReport(&mem->base.log, CP_ILL_INPUT, function, "F->ng must be positive: %d", F->ng);
   if (!F->end && !F->integrand)
-    return cpReport(&mem->log, CP_ILL_INPUT, function, "F must have end terms or integrands");
+    return cpReport(&mem->base.log, CP_ILL_INPUT, function, "F must have end terms or integrands");
   return CP_SUCCESS;
 }
 
 int cpFunctionalResult(const CPFunctionalRun *w, int flag, sunrealtype t, const char *name) {
   if (!flag) return CP_SUCCESS;
   if (flag == NOT_FINITE)
-    return cpReport(&w->mem->log, CP_ILL_INPUT, w->function,
+    return cpReport(&w->mem->base.log, CP_ILL_INPUT, w->function,
                     "at t = %.15g: the functional's %s returned NaN or Inf", t, name);
-  return cpReport(&w->mem->log, CP_ILL_INPUT, w->function,
+  return cpReport(&w->mem->base.log, CP_ILL_INPUT, w->function,
                   "at t = %.15g: the functional's %s failed (%d)", t, name, flag);
 }
 
@@ -55,17 +56,17 @@ int cpFunctionalAsRhs(sunrealtype t, N_Vector y, N_Vector value, void *data) {
 
 int cpFunctionalOpen(CPFunctionalRun *w) {
   CPArena *arena = &w->arena;
-  N_Vector y     = w->mem->y_tmpl;
+  N_Vector y     = w->mem->base.y0;
   w->y1          = cpArenaVector(arena, y);
   w->y           = cpArenaVector(arena, y);
   w->gy          = cpArenaVector(arena, y);
   w->moved       = cpArenaVector(arena, y);
-  w->value       = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->ctx));
-  w->along       = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->ctx));
+  w->value       = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->base.ctx));
+  w->along       = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->base.ctx));
   if (w->dG) w->yS = cpSensVectors(arena, w->Np, y);
   CP_NEW(arena, w->gp, w->Np);
   const int flag = cpArenaStatus(arena);
-  return flag ? cpReport(&w->mem->log, flag, w->function, "no memory") : CP_SUCCESS;
+  return flag ? cpReport(&w->mem->base.log, flag, w->function, "no memory") : CP_SUCCESS;
 }
 
 /* ---- the run ---- */
@@ -75,7 +76,7 @@ void cpClearStopTime(CPodeMem mem, sunrealtype towards) {
   (void)towards;
   CVodeClearStopTime(mem->cvode_mem);
 #else
-  CVodeSetStopTime(mem->cvode_mem, towards < mem->t0 ? -DBL_MAX / 4 : DBL_MAX / 4);
+  CVodeSetStopTime(mem->cvode_mem, towards < mem->base.t0 ? -DBL_MAX / 4 : DBL_MAX / 4);
 #endif
 }
 
@@ -105,12 +106,12 @@ static int add(CPFunctionalRun *w, CPFunctionalFn fn, CPFunctionalGradFn grad, c
 int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck) {
   const CPodeMem mem    = w->mem;
   const CPFunctional *F = w->F;
-  sunrealtype before = mem->tgood, t = before;
+  sunrealtype before = mem->base.t, t = before;
   memset(w->G, 0, (size_t)F->ng * sizeof *w->G);
   if (w->dG) memset(w->dG, 0, (size_t)F->ng * (size_t)w->Np * sizeof *w->dG);
-  N_VScale(1.0, mem->ygood, w->y1);
+  N_VScale(1.0, mem->base.y, w->y1);
   int flag = cpOfCVODES(mem, CVodeSetStopTime(mem->cvode_mem, t1), "CPode");
-  while (!flag && (t1 - t) * (t1 - mem->t0) > 0.0) {
+  while (!flag && (t1 - t) * (t1 - mem->base.t0) > 0.0) {
     flag = ncheck ? CPodeF(mem, t1, w->y1, &t, CV_ONE_STEP, ncheck)
                   : CPode(mem, t1, w->y1, &t, CV_ONE_STEP);
     if (flag > 0) flag = CP_SUCCESS; /* t1, or a root on the way */
@@ -138,7 +139,7 @@ int CPodeFunctionalForward(CPodeMem mem, sunrealtype t1, const CPFunctional *F, 
   int flag = cpFunctionalCheck(mem, F, G, __func__);
   if (!flag) flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
-  if (!dG) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "dG must not be NULL");
+  if (!dG) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "dG must not be NULL");
   const CPParams *params = &cpSensOf(mem)->params;
   CPFunctionalRun w      = {
            .mem = mem, .function = __func__, .F = F, .params = params, .Np = params->Ns, .G = G, .dG = dG};
@@ -166,7 +167,7 @@ static int startAt(void *data, N_Vector y0) {
 }
 
 static int startFailed(const Check *c, int flag) {
-  return cpReport(&c->run.mem->log, CP_ILL_INPUT, c->run.function, "start failed (%d)", flag);
+  return cpReport(&c->run.mem->base.log, CP_ILL_INPUT, c->run.function, "start failed (%d)", flag);
 }
 
 static int restart(Check *c) {
@@ -238,7 +239,7 @@ static void print(const Check *c, FILE *out) {
 
 static int openCheck(Check *c) {
   CPArena *arena    = &c->run.arena;
-  N_Vector y        = c->run.mem->y_tmpl;
+  N_Vector y        = c->run.mem->base.y0;
   const size_t both = (size_t)c->run.F->ng * (size_t)c->params->Ns;
   c->y0             = cpArenaVector(arena, y);
   c->value          = cpArenaVector(arena, y);
@@ -257,11 +258,12 @@ int CPodeFunctionalCheck(CPodeMem mem, sunrealtype t0, sunrealtype t1, const CPF
   if (!flag) flag = cpFunctionalCheck(mem, F, &t0, __func__);
   if (flag) return flag;
   CPParams *params = &cpSensOf(mem)->params;
-  if (!start) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "start must not be NULL");
+  if (!start) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "start must not be NULL");
   if (!(step > 0.0 && step < 1.0))
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
                     "step must be a part of the parameters' sizes, between 0 and 1: %g", step);
-  if (!params->p) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeSetSensParams first");
+  if (!params->p)
+    return cpReport(&mem->base.log, CP_NO_INIT, __func__, "call CPodeSetSensParams first");
   Check c = {.run = {.mem = mem, .function = __func__, .F = F, .params = params, .Np = params->Ns},
              .t0  = t0,
              .t1  = t1,

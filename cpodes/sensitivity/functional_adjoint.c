@@ -109,26 +109,26 @@ static int integrandGradient(Adjoint *a, sunrealtype t, int k) {
 
 /* a->Jl = J^T l and, if wanted, a->lfp = l^T df/dp, at (t, run.y). */
 static int products(Adjoint *a, sunrealtype t, N_Vector l, int states, int parameters) {
-  CPFunctionalRun *w       = &a->run;
-  const CPodeMem mem       = w->mem;
-  const CPSensModel *model = mem->model.sens;
+  CPFunctionalRun *w        = &a->run;
+  const CPodeMem mem        = w->mem;
+  const CPSensSystem *model = mem->base.system.sens;
   CPAttempt at;
   int flag = CP_SUCCESS;
   memset(a->lfp, 0, (size_t)w->Np * sizeof *a->lfp);
   N_VConst(0.0, a->Jl);
   if (a->o.adjoint) return a->o.adjoint(t, w->y, l, a->Jl, a->lfp, a->o.user_data);
   if (model) {
-    if (states) flag = model->adjoint(t, w->y, l, a->Jl, mem->model.data);
+    if (states) flag = model->adjoint(t, w->y, l, a->Jl, mem->base.system.data);
     N_VScale(-1.0, a->Jl, a->Jl);
     if (flag || !parameters || !w->params) return flag;
-    flag = model->quadrature(t, w->y, l, a->q, mem->model.data);
+    flag = model->quadrature(t, w->y, l, a->q, mem->base.system.data);
     for (int i = 0; i < w->params->Ns; i++) a->lfp[i] = -N_VGetArrayPointer(a->q)[i];
     return flag;
   }
   flag = cpAttemptRead(mem, &at);
-  if (!flag && states) flag = gradientOf(mem->f, at.user_data, t, w->y, l, a->f, a->Jl);
+  if (!flag && states) flag = gradientOf(mem->base.f, at.user_data, t, w->y, l, a->f, a->Jl);
   if (!flag && parameters)
-    flag = parametersOf(w->params, mem->f, at.user_data, t, w->y, l, a->f, w->gy, a->lfp);
+    flag = parametersOf(w->params, mem->base.f, at.user_data, t, w->y, l, a->f, w->gy, a->lfp);
   return flag;
 }
 
@@ -167,13 +167,14 @@ static int setSolvers(const Problem *problem) {
   const CPodeMem mem = problem->a->run.mem;
   if (problem->a->o.lmm == CV_ADAMS) {
     SUNNonlinearSolver fixed =
-        cpArenaOwn(arena, SUNNonlinSol_FixedPoint(problem->l, 0, mem->ctx), destroySolver);
+        cpArenaOwn(arena, SUNNonlinSol_FixedPoint(problem->l, 0, mem->base.ctx), destroySolver);
     return fixed ? CVodeSetNonlinearSolverB(mem->cvode_mem, problem->which, fixed) : CP_MEM_FAIL;
   }
   const sunindextype n = N_VGetLength(problem->l);
-  SUNMatrix J          = cpArenaOwn(arena, SUNDenseMatrix(n, n, mem->ctx), destroyMatrix);
+  SUNMatrix J          = cpArenaOwn(arena, SUNDenseMatrix(n, n, mem->base.ctx), destroyMatrix);
   SUNLinearSolver LS =
-      J ? cpArenaOwn(arena, SUNLinSol_Dense(problem->l, J, mem->ctx), destroyLinearSolver) : NULL;
+      J ? cpArenaOwn(arena, SUNLinSol_Dense(problem->l, J, mem->base.ctx), destroyLinearSolver)
+        : NULL;
   return LS ? CVodeSetLinearSolverB(mem->cvode_mem, problem->which, LS, J) : CP_MEM_FAIL;
 }
 
@@ -186,7 +187,7 @@ static int begin(Problem *problem, sunrealtype t1, sunrealtype *dG) {
   problem->l         = cpArenaVector(&w->arena, w->y);
   problem->q         = cpArenaVector(&w->arena, a->q);
   if (!problem->l || !problem->q)
-    return cpReport(&w->mem->log, CP_MEM_FAIL, w->function, "no memory for a backward problem");
+    return cpReport(&w->mem->base.log, CP_MEM_FAIL, w->function, "no memory for a backward problem");
   N_VScale(1.0, w->y1, w->y);
   int flag = gradient(a, w->F->end, w->F->end_grad, t1, problem->k);
   flag     = cpFunctionalResult(w, flag, t1, "gradient of the end term");
@@ -210,7 +211,8 @@ static int begin(Problem *problem, sunrealtype t1, sunrealtype *dG) {
   if (!flag && w->params) flag = CVodeQuadInitB(cvode_mem, which, quadrature, problem->q);
   if (!flag && w->params) flag = CVodeQuadSStolerancesB(cvode_mem, which, reltol, abstol);
   if (!flag && w->params) flag = CVodeSetQuadErrConB(cvode_mem, which, SUNTRUE);
-  return flag ? cpReport(&w->mem->log, flag, w->function, "a backward problem could not be set up")
+  return flag ? cpReport(&w->mem->base.log, flag, w->function,
+                         "a backward problem could not be set up")
               : CP_SUCCESS;
 }
 
@@ -224,7 +226,7 @@ static int finish(Problem *problem, N_Vector *y0S, sunrealtype *dG, N_Vector P_l
     dG[i] += N_VGetArrayPointer(problem->q)[i] + (y0S ? N_VDotProd(problem->l, y0S[i]) : 0.0);
   if (flag || !P_l) return cpOfCVODES(w->mem, flag, w->function);
   N_VScale(1.0, problem->l, P_l);
-  return CPodeProjectGradient(w->mem, t, w->mem->y0, P_l);
+  return CPodeProjectGradient(w->mem, t, w->mem->base.y0, P_l);
 }
 
 /* All at once, since they share the forward steps that CVODES repeats. 0, or a code, reported. */
@@ -233,7 +235,8 @@ static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *
   CPFunctionalRun *w = &a->run;
   const int ng       = w->F->ng;
   Problem *problems  = cpArenaAlloc(&w->arena, (size_t)ng, sizeof *problems);
-  int flag = problems ? CP_SUCCESS : cpReport(&w->mem->log, CP_MEM_FAIL, w->function, "no memory");
+  int flag =
+      problems ? CP_SUCCESS : cpReport(&w->mem->base.log, CP_MEM_FAIL, w->function, "no memory");
   for (int k = 0; !flag && k < ng; k++) {
     problems[k] = (Problem){.a = a, .k = k};
     flag        = begin(&problems[k], t1, dG ? dG + k * w->Np : NULL);
@@ -248,7 +251,7 @@ static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *
 
 static const CPParams *paramsOf(CPodeMem mem) {
   if (mem->sens.data) return &cpSensOf(mem)->params;
-  return mem->model.sens ? mem->model.sens->params(mem->model.data) : NULL;
+  return mem->base.system.sens ? mem->base.system.sens->params(mem->base.system.data) : NULL;
 }
 
 /* CVODES' polynomials of a run backwards, or of few steps, read points that do not exist (6.4 to 7.5). */
@@ -265,42 +268,42 @@ static int check(const Adjoint *a, int backwards, N_Vector *y0S, const sunrealty
   long int nst              = 0;
   int flag                  = CP_SUCCESS;
   if (a->run.params && !dG)
-    return cpReport(&mem->log, CP_ILL_INPUT, function, "dG must not be NULL");
-  if (!mem->f && !o->adjoint)
-    return cpReport(&mem->log, CP_NOT_SUPPORTED, function,
+    return cpReport(&mem->base.log, CP_ILL_INPUT, function, "dG must not be NULL");
+  if (!mem->base.f && !o->adjoint)
+    return cpReport(&mem->base.log, CP_NOT_SUPPORTED, function,
                     "f is not known (CPodeAttach): options->adjoint must be given");
   if (o->interp != CV_POLYNOMIAL && o->interp != CV_HERMITE)
-    return cpReport(&mem->log, CP_ILL_INPUT, function,
+    return cpReport(&mem->base.log, CP_ILL_INPUT, function,
                     "options->interp must be CV_POLYNOMIAL (%d) or CV_HERMITE (%d), is %d",
                     CV_POLYNOMIAL, CV_HERMITE, o->interp);
   if (o->interp == CV_POLYNOMIAL && lacksPoints(o, backwards))
     return cpReport(
-        &mem->log, CP_NOT_SUPPORTED, function,
+        &mem->base.log, CP_NOT_SUPPORTED, function,
         "options->interp must be CV_HERMITE with t1 < t0 or options->steps below %d: CVODES' "
         "polynomials would take points that do not exist",
         LEAST_STEPS);
   if (o->lmm != CV_ADAMS && o->lmm != CV_BDF)
-    return cpReport(&mem->log, CP_ILL_INPUT, function,
+    return cpReport(&mem->base.log, CP_ILL_INPUT, function,
                     "options->lmm must be CV_ADAMS (%d) or CV_BDF (%d), is %d", CV_ADAMS, CV_BDF,
                     o->lmm);
   if (CVodeGetNumSteps(mem->cvode_mem, &nst) || nst > 0)
     return cpReport(
-        &mem->log, CP_TOO_LATE, function,
+        &mem->base.log, CP_TOO_LATE, function,
         "%ld steps have been taken: checkpoints begin at a start, call CPodeReInit first", nst);
   for (int i = 0; !flag && y0S && a->run.params && i < a->run.Np; i++)
-    flag = cpCheckLength(y0S[i], "y0S[i]", mem->y_tmpl, &mem->log, function);
+    flag = cpStepperCheckVector(&mem->base, y0S[i], "y0S[i]", function);
   for (int k = 0; !flag && gradients && k < a->run.F->ng; k++)
-    flag = cpCheckLength(gradients[k], "gradient[k]", mem->y_tmpl, &mem->log, function);
+    flag = cpStepperCheckVector(&mem->base, gradients[k], "gradient[k]", function);
   return flag;
 }
 
 static int open(Adjoint *a) {
   CPFunctionalRun *w = &a->run;
   CPArena *arena     = &w->arena;
-  a->f               = cpArenaVector(arena, w->mem->y_tmpl);
-  a->Jl              = cpArenaVector(arena, w->mem->y_tmpl);
-  a->q               = cpArenaTake(arena, N_VNew_Serial(w->Np, w->mem->ctx));
-  a->unit            = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->ctx));
+  a->f               = cpArenaVector(arena, w->mem->base.y0);
+  a->Jl              = cpArenaVector(arena, w->mem->base.y0);
+  a->q               = cpArenaTake(arena, N_VNew_Serial(w->Np, w->mem->base.ctx));
+  a->unit            = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->base.ctx));
   CP_NEW(arena, a->lfp, w->Np);
   return cpFunctionalOpen(w); /* which looks at the arena */
 }
@@ -310,7 +313,7 @@ int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
                            sunrealtype *dG, N_Vector *gradients) {
   int ncheck = 0, flag = cpFunctionalCheck(mem, F, G, __func__);
   if (flag) return flag;
-  const sunrealtype t0   = mem->tgood;
+  const sunrealtype t0   = mem->base.t;
   const int backwards    = t1 < t0;
   const CPParams *params = paramsOf(mem);
   Adjoint a              = {.run = {.mem      = mem,
@@ -328,14 +331,14 @@ int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
   if (flag) return flag;
   flag = open(&a);
   if (!flag && (flag = cpAdjointRenew(mem, a.o.steps, a.o.interp)))
-    cpReport(&mem->log, flag, __func__, "no memory for checkpoints");
+    cpReport(&mem->base.log, flag, __func__, "no memory for checkpoints");
   if (!flag) flag = cpFunctionalMarch(&a.run, t1, &ncheck);
   if (!flag) flag = solveBackwards(&a, t0, t1, y0S, dG, gradients);
   /* The least checkpoints that there can be stay; CVodeB has set the stop time of the forward run again. */
-  if (mem->has_adjoint) {
+  if (mem->checkpoints.exist) {
     const int lost = cpAdjointRenew(mem, 1, CV_HERMITE);
     cpClearStopTime(mem, t1);
-    if (lost && !flag) flag = cpReport(&mem->log, lost, __func__, "no memory for checkpoints");
+    if (lost && !flag) flag = cpReport(&mem->base.log, lost, __func__, "no memory for checkpoints");
   }
   cpArenaFree(&a.run.arena);
   return flag;

@@ -554,12 +554,12 @@ static const CPParams *params(void *data) {
   return mech->sens ? mech->sens->params : NULL;
 }
 
-const CPSensModel cpMechSensModel = {.rhs        = CPMechSensRhs1,
-                                     .start      = start,
-                                     .rows       = rows,
-                                     .adjoint    = CPMechAdjointRhs,
-                                     .quadrature = CPMechAdjointQuadrature,
-                                     .params     = params};
+const CPSensSystem cpMechSensModel = {.rhs        = CPMechSensRhs1,
+                                      .start      = start,
+                                      .rows       = rows,
+                                      .adjoint    = CPMechAdjointRhs,
+                                      .quadrature = CPMechAdjointQuadrature,
+                                      .params     = params};
 
 /* The workspace for an option, or NULL, reported in *flag. */
 static CPMechSens open(CPMech mech, int *flag, const char *function) {

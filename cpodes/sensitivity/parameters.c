@@ -129,13 +129,13 @@ int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS, 
   CPAttempt a;
   int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
-  if (!mem->f)
-    return cpReport(&mem->log, CP_NOT_SUPPORTED, __func__,
+  if (!mem->base.f)
+    return cpReport(&mem->base.log, CP_NOT_SUPPORTED, __func__,
                     "f is not known: mem has been attached to memory of CVODES' (CPodeAttach)");
   flag = cpSensCheckIndex(mem, iS, __func__);
   if (!flag) flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
-  return cpSensDirection(&cpSensOf(mem)->params, mem->f, t, y, iS, yS, ySdot, tmp1, tmp2,
+  return cpSensDirection(&cpSensOf(mem)->params, mem->base.f, t, y, iS, yS, ySdot, tmp1, tmp2,
                          a.user_data);
 }
 
@@ -189,8 +189,8 @@ static int rowsByUser(CPSens sens, sunrealtype t, N_Vector y, int iS) {
 }
 
 int cpSensRows(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
-  const CPModel *model = &sens->mem->model;
-  char *text           = cpWorkText(sens->work);
+  const CPSystem *model = &sens->mem->base.system;
+  char *text            = cpWorkText(sens->work);
   int flag = CP_SUCCESS, given = 0;
   if ((!sens->r && cpRowsVector(sens->work, &sens->r)) ||
       (!sens->c && sens->r && !(sens->c = N_VClone(sens->r))))
