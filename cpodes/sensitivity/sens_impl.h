@@ -21,24 +21,25 @@ typedef struct CPSens_ {
   CPodeMem mem;
   CPParams params;
   CPWrapped nls;
-  CPConstraintSensFn cS;
-  CPWork work;             /* factors at the newest state; NULL: no projector, or not made yet */
-  N_Vector ewt, s;         /* weights of states; a sensitivity */
+  CPConstraintSensFn cS; /* dc/dp of the user's, or NULL */
+  CPWork work; /* factors at the newest state; NULL before their first use, or without a projector */
+  N_Vector ewt, s;         /* error weights of the states; one sensitivity */
   N_Vector *start, *delta; /* [Ns] start; correction of the newest attempt, pending or not */
-  N_Vector r, c, Gs;       /* dc/dp; c of differences; G s; NULL: no rows, or not known yet */
-  N_Vector moved;          /* work [n] */
-  /* pending corrections (pending.c) */
+  N_Vector r, c,
+      Gs;         /* dc/dp, c for differences, G s; NULL before their first use, or without rows */
+  N_Vector moved; /* [n] workspace */
+  /* pending corrections (forward.c) */
   char *pending; /* [Ns] */
   CPMark mark;   /* of the attempt that made them */
   int has_start; /* CPodeSensReInit has been called since the last start of the states */
   int off;       /* CVodeSensToggleOff has been called */
-  int is_rough;  /* their right-hand side is by CVODES' differences */
+  int is_rough;  /* CVODES' differences are their right-hand side */
   int start_checked;
-  int attempted;           /* a step has been since the start: CVODES' history is written */
-  long int nsolves;        /* attempts seen                     */
-  long int nsolves_before; /* ... at the last call of the hook */
+  int attempted;           /* A step has been tried since the start: CVODES' history is written. */
+  long int nsolves;        /* attempts seen */
+  long int nsolves_before; /* attempts seen before the newest call of CPode */
   CPodeSensStats stats;
-  long int base_setups;
+  long int base_setups; /* factorisations before the start */
 } * CPSens;
 
 static inline CPSens cpSensOf(CPodeMem mem) { return mem->sens.data; }
@@ -74,12 +75,12 @@ int cpSensRowsAlong(CPSens sens, sunrealtype t, N_Vector y, N_Vector s);
 
 /* forward.c */
 int cpSensInstall(CPSens sens, SUNNonlinearSolver inner);
-/* s <- s - K (G s + dc/dp) at (t, y), y on the manifold; factors are sens->work's, made anew if it is not
- * valid. As cpTangentTo. */
+/* (S1) at (t, y), y on the manifold, with the factors of sens->work, which are made if it has none. Returns what cpTangentTo
+ * returns. */
 int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, N_Vector s);
-/* No sensitivities until CPodeSensReInit. */
+/* Switches sensitivities off until CPodeSensReInit. */
 int cpSensOff(CPodeMem mem);
-/* The hooks */
+/* CPSensHooks */
 void cpSensBegin(void *data);
 void cpSensEnd(void *data);
 void cpSensAttempt(void *data, const CPAttempt *a);
@@ -88,10 +89,10 @@ void cpSensRestart(void *data);
 void cpSensNewProjector(void *data);
 int cpSensNewSolver(void *data);
 int cpSensBypassed(void *data, long int steps);
-/* Do CVODES' differences lack the parameters? */
+/* Does CVODES have to form differences without knowing the parameters? */
 int cpSensLacksParameters(CPSens sens);
 
-/* adjoint.c: CVodeB; a failure is reported for function. */
+/* adjoint.c: CVodeB, whose failure is reported for function */
 int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function);
 
 /* sens.c: count clones of tmpl, and their array */
@@ -100,7 +101,7 @@ N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl);
 int cpSensCheck(CPodeMem mem, const char *function);
 /* Is iS the index of one? 0, or a code, reported. */
 int cpSensCheckIndex(CPodeMem mem, int iS, const char *function);
-/* The workspace of the projector that the integrator has now. */
+/* Creates sens->work, if there is a projector and it has none. 0 or CP_MEM_FAIL. */
 int cpSensUpdate(CPSens sens);
 
 #endif
