@@ -54,7 +54,8 @@ void cpWorkFree(CPWork *work_address) {
   cpLevelsFree(work);
   cpStorageFree(work);
   cpMatrixFreeFree(&work->free);
-  if (work->P->kind && work->self) work->P->kind->free(work->self);
+  if (work->self && work->self != work)
+    work->P->kind->free(work->self); /* P may be gone otherwise */
   cpArenaFree(&work->arena);
   free(work);
   *work_address = NULL;

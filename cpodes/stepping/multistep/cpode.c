@@ -67,13 +67,11 @@ static int refuseInequalities(CPodeMem mem) {
 }
 
 /* What has been done to CVODES, or to the objects around it, that cannot go on. nst: steps taken. */
-static int refuse(CPodeMem mem, long int nst) {
+int cpRefuseChanges(CPodeMem mem, long int nst) {
   const CPStepper s = &mem->base;
   CPAttempt a;
-  if (mem->checkpoints.repeated)
-    return cpReport(&s->log, CP_TOO_LATE, mem->function,
-                    "a backward problem has had earlier steps repeated: CVODES stands at the end "
-                    "of these, call CPodeReInit first");
+  int flag = cpRefuseOtherVectors(mem, mem->function);
+  if (flag) return flag;
   /* CVODES reads what its weight function needs at the first step only: functions set later get NULL. */
   if (mem->tol_is_new && nst > 0)
     return cpReport(&s->log, CP_TOO_LATE, mem->function,
@@ -82,7 +80,7 @@ static int refuse(CPodeMem mem, long int nst) {
   if (s->system_gone)
     return cpReport(&s->log, CP_ILL_INPUT, mem->function,
                     "the attached mechanical system has been freed: free the integrator first");
-  const int flag = cpAttemptRead(mem, &a);
+  flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
   if (s->system.data && a.user_data != s->system.data)
     return cpReport(&s->log, CP_NOT_SUPPORTED, mem->function,
@@ -108,9 +106,12 @@ static int checkStart(CPodeMem mem, long int nst) {
 }
 
 static int prepare(CPodeMem mem, sunrealtype tout, int itask, int checkpoints, long int *nst) {
-  int flag = cpRefuseOtherVectors(mem, mem->function);
-  if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, nst);
-  if (!flag) flag = refuse(mem, *nst);
+  int flag = CVodeGetNumSteps(mem->cvode_mem, nst);
+  if (mem->checkpoints.repeated)
+    return cpReport(&mem->base.log, CP_TOO_LATE, mem->function,
+                    "a backward problem has had earlier steps repeated: CVODES stands at the end "
+                    "of these, call CPodeReInit first");
+  if (!flag) flag = cpRefuseChanges(mem, *nst);
   if (!flag) flag = checkTime(mem, tout, itask, *nst);
   if (!flag) flag = CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
   if (!flag && checkpoints && mem->checkpoints.lost && cpAdjointRenew(mem, 1, CV_HERMITE))
@@ -140,11 +141,12 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
     if (mem->sens.data) mem->sens.restart(mem->sens.data);
     N_VScale(1.0, s->y, s->y0);
     s->t0 = mem->treturned       = s->t;
-    s->nst_out                   = -1;
-    mem->attempt.nst             = 0;
-    mem->attempt.projected       = -1;
-    mem->attempt.expect_rejected = -1;
-    failure->history_lost        = 0;
+    mem->checkpoints.root_beyond = mem->checkpoints.first_root = NAN;
+    s->nst_out                                                 = -1;
+    mem->attempt.nst                                           = 0;
+    mem->attempt.projected                                     = -1;
+    mem->attempt.expect_rejected                               = -1;
+    failure->history_lost                                      = 0;
   }
   if (flag) return flag;
   cpWorkForget(s->step);
@@ -221,6 +223,57 @@ static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrea
 
 /* ---- the call ---- */
 
+/* CVodeF keeps a root beyond tout for a later call with CV_NORMAL, of this run or of another one, and loses it in one with
+ * CV_ONE_STEP. Asked for the time that it has reached it returns the root without a step, which is then kept here. */
+static void takeRootBeyond(CPodeMem mem, sunrealtype tret) {
+  sunrealtype reached = tret, t = 0.0;
+  int ncheck = 0;
+  if (!isnan(mem->checkpoints.root_beyond)) return;
+  if (CVodeGetCurrentTime(mem->cvode_mem, &reached) || reached == tret) return;
+  if (CVodeF(mem->cvode_mem, reached, mem->base.tmp, &t, CV_NORMAL, &ncheck) == CV_ROOT_RETURN)
+    mem->checkpoints.root_beyond = t;
+}
+
+/* CVodeF. A root beyond the last tout is returned first, where the call leads there. */
+static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+                      int *ncheck) {
+  CPCheckpoints *points  = &mem->checkpoints;
+  const sunrealtype root = points->root_beyond;
+  int result             = CV_ROOT_RETURN;
+  if (!isnan(root) && (itask == CV_ONE_STEP || (tout - root) * (root - mem->base.t0) >= 0.0)) {
+    *tret               = root;
+    points->root_beyond = NAN;
+    mem->roots.called   = mem->roots.n > 0; /* when it was found */
+    const int flag      = CVodeGetDky(mem->cvode_mem, root, 0, yout);
+    if (flag) result = flag;
+  } else {
+    result = CVodeF(mem->cvode_mem, tout, yout, tret, itask, ncheck);
+    if (result == CV_SUCCESS && itask == CV_NORMAL) takeRootBeyond(mem, *tret);
+  }
+  points->ncheck = *ncheck;
+  if (isnan(points->first_root))
+    points->first_root = result == CV_ROOT_RETURN ? *tret : points->root_beyond;
+  return result;
+}
+
+/* A start with tiny tolerances has first steps below the roundoff of t0, each ten times as long as the one before or so:
+ * these are one step. (Where steps shrink until t no longer moves, each is returned: a failure comes next.) */
+enum { MOST_IDLE_STEPS = 1000 };
+
+static int run(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+               long int nst) {
+  for (int k = 0; k < MOST_IDLE_STEPS; k++) {
+    long int nst_now = nst;
+    const int result = CVode(mem->cvode_mem, tout, yout, tret, itask);
+    if (result != CV_SUCCESS || itask != CV_ONE_STEP || *tret != mem->base.t0 ||
+        CVodeGetNumSteps(mem->cvode_mem, &nst_now) || nst_now == nst)
+      return result;
+    nst = nst_now;
+  }
+  cpWrite(mem->cvodes.text, "%d steps from t = %.15g have not changed t", MOST_IDLE_STEPS, *tret);
+  return CV_TOO_MUCH_WORK;
+}
+
 /* ncheck: by CVodeF, whose steps have to come out the same again; NULL: by CVode. nst: steps taken. */
 static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
                    int *ncheck, long int nst) {
@@ -239,8 +292,8 @@ static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *t
     done   = result != CV_SUCCESS || itask == CV_ONE_STEP;
   }
   if (!done)
-    result = ncheck ? CVodeF(mem->cvode_mem, tout, y, tret, itask, ncheck)
-                    : CVode(mem->cvode_mem, tout, y, tret, itask);
+    result = ncheck ? forwardRun(mem, tout, y, tret, itask, ncheck)
+                    : run(mem, tout, y, tret, itask, nst);
   if (mem->sens.data) mem->sens.end(mem->sens.data);
   mem->holding = 0;
   if (result >= 0 && y != yout) N_VScale(1.0, y, yout);
