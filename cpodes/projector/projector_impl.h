@@ -160,6 +160,10 @@ struct CPProjector_ {
 /* projector.c: the arguments that all actions share; 0, or a code, reported. */
 int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function);
 
+/* options.c: Is v finite, or positive, too? Is v like tmpl? 0, or a code, reported. */
+int cpCheckEntries(CPProjector P, N_Vector v, int positive, const char *name, const char *function);
+int cpCheckLike(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, const char *function);
+
 /* As CPProjectorCreate, of right arguments, and without a message. */
 CPProjector cpProjectorCreateInner(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl,
                                    SUNContext ctx);
