@@ -12,8 +12,12 @@
 #include "cpodes/base/compat.h"
 #include "cpodes/base/differences.h"
 #include "cpodes/base/errors.h"
+#include "cpodes/base/random.h"
+#include "cpodes/base/vectors.h"
+#include "cpodes/matrix/coloring.h"
 #include "cpodes/matrix/matrix.h"
-#include "cpodes/projector/projector_impl.h"
+#include "cpodes/matrix/template.h"
+#include "cpodes/projector/projection.h"
 #include "cpodes/saddle/saddle.h"
 #include "cpodes/stepping/model.h"
 
@@ -272,7 +276,6 @@ double cpMechStageSine(void *mech);        /* CPModel's sine */
 void cpMechStageFree(CPMech mech);
 
 /* ---- projection/: CPMethod of mech's projector ---- */
-extern const CPMethod cpMechMethod;
 int cpMechProjectorCreate(CPMech mech);
 /* Its inner projectors, at the first use: 0 or CP_MEM_FAIL. */
 int cpMechSpaceCreate(CPMech mech);
