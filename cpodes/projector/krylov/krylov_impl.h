@@ -37,7 +37,6 @@ struct CPKrylov_ {
   N_Vector s;                  /* [n] D g; free otherwise */
   N_Vector m1, m2;             /* [m] free */
   N_Vector frozen;             /* [m] weights of assemble */
-  double *xl;                  /* [n] of a metric matrix; NULL: none */
 };
 
 /* krylov/products.c: the user's functions, counted; flags mapped, reasons in work->text. Values
@@ -59,7 +58,7 @@ void cpKrylovMask(const CPWork work, int l, N_Vector x);
 /* krylov/metric.c: a metric matrix, if there is one */
 int cpKrylovMetricCreate(CPWork work);
 int cpKrylovMetricRenew(CPWork work);
-void cpKrylovMetricTimes(CPWork work, int l, N_Vector x, N_Vector Dx);
+int cpKrylovMetricTimes(CPWork work, int l, N_Vector x, N_Vector Dx);
 
 /* krylov/cg.c: k->x += D_l G_l^T (G_l D_l G_l^T)^+ k->r; k->r: in, on the rows of level l only;
  * out, what remains of it, at most goal times as much, measured as violation, or what contradicts.

@@ -48,8 +48,8 @@ int cpKrylovMetric(CPWork work, int l, N_Vector x, N_Vector Dx) {
   const CPKrylov k = work->krylov;
   CPProjector P    = work->P;
   if (!P->metric) {
-    if (P->metric_matrix) cpKrylovMetricTimes(work, l, x, Dx);
-    else N_VProd(k->D[l], x, Dx);
+    if (P->metric_matrix) return cpKrylovMetricTimes(work, l, x, Dx);
+    N_VProd(k->D[l], x, Dx);
     return CP_SUCCESS;
   }
   const int flag = P->metric(k->t, k->y, x, Dx, P->user_data);

@@ -33,7 +33,6 @@ void cpKrylovFree(CPKrylov *address) {
     destroy(&k->D[l]);
     destroy(&k->rows[l]);
   }
-  free(k->xl);
   free(k);
   *address = NULL;
 }
