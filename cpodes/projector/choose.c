@@ -2,7 +2,6 @@
  * guide's table "Which solver", from bench/solvers. */
 #include "projector_impl.h"
 
-#include "cpodes/projector/metric/metric_whole.h"
 #include "cpodes/saddle/components.h"
 
 #include <stdint.h>
@@ -46,10 +45,10 @@ static int density(const CPLevel *level, double *part) {
   double count         = 0.0;
   if (!neighbours) return CP_MEM_FAIL;
   for (int q = 0; q < level->ncols; q++) {
-    const size_t first = level->AT.start[q], end = level->AT.start[q + 1];
+    const size_t first = level->A.start[q], end = level->A.start[q + 1];
     uint64_t sampled = 0;
-    for (size_t k = first; k < end; k++) sampled |= sampleOf(level->AT.row[k], stride);
-    for (size_t k = first; k < end; k++) neighbours[level->AT.row[k]] |= sampled;
+    for (size_t k = first; k < end; k++) sampled |= sampleOf(level->A.row[k], stride);
+    for (size_t k = first; k < end; k++) neighbours[level->A.row[k]] |= sampled;
   }
   for (int i = 0; i < level->nrows; i++) count += countBits(neighbours[i]);
   free(neighbours);
@@ -62,7 +61,7 @@ static int measureLevel(const CPLevel *level, Shape *shape) {
   double part    = 0.0;
   int *component = malloc(((size_t)level->nrows + 1) * sizeof *component);
   if (!component) return CP_MEM_FAIL;
-  int flag = cpComponents(&level->AT, level->ncols, level->nrows, component, &components, &largest);
+  int flag = cpComponents(&level->A, level->ncols, level->nrows, component, &components, &largest);
   free(component);
   if (!flag) flag = density(level, &part);
   if (flag) return flag;
@@ -79,7 +78,8 @@ static CPLinSol choose(CPWork work, const Shape *s) {
     cpWrite(P->reason, "unit norms that share no component");
     return CP_LINSOL_BLOCK;
   }
-  if (s->components > work->nlevels && s->rows > 1 && s->largest <= BLOCK_UP_TO) {
+  if (cpHasDiagonalMetric(P) && s->components > work->nlevels && s->rows > 1 &&
+      s->largest <= BLOCK_UP_TO) {
     cpWrite(P->reason, "pattern falls into %d components of at most %d constraints", s->components,
             s->largest);
     return CP_LINSOL_BLOCK;
@@ -93,12 +93,24 @@ static CPLinSol choose(CPWork work, const Shape *s) {
   return s->density <= SPARSE_UP_TO ? CP_LINSOL_SPARSE : CP_LINSOL_SCHUR;
 }
 
+/* Is there a level whose sparse metric needs the KKT matrix? */
+static int couplesMany(const CPWork work) {
+  const CPLinSol asked = work->P->linsol;
+  int many             = 0;
+  if (asked != CP_LINSOL_AUTO && asked != CP_LINSOL_SPARSE) return 0;
+  for (int l = 0; l < work->nlevels; l++) {
+    const CPLevel *level = &work->levels[l];
+    many |= level->W.start && level->nrows > 0 && !cpLevelHasSmallBlocks(level);
+  }
+  return many;
+}
+
 int cpChooseSolver(CPWork work) {
   CPProjector P = work->P;
   Shape shape   = {0, 0, 0, 0.0};
   int flag      = CP_SUCCESS;
   work->linsol  = P->linsol;
-  if (cpMetricWhole(work->levels[0].metric)) {
+  if (couplesMany(work)) {
     work->linsol = CP_LINSOL_SPARSE;
     cpWrite(P->reason, "KKT matrix: the metric is sparse and couples many components");
   } else if (P->linsol != CP_LINSOL_AUTO) {
@@ -112,7 +124,8 @@ int cpChooseSolver(CPWork work) {
     if (!flag) work->linsol = choose(work, &shape);
   }
   P->stats.linsol = work->linsol;
-  work->compact   = !P->G_tmpl && !cpLinKeepsPattern(work->linsol);
+  work->compact =
+      !P->G_tmpl && cpHasDiagonalMetric(P) && !cpSaddleKeepsPattern(cpSaddleOfLin(work->linsol));
   return flag;
 }
 

@@ -17,7 +17,7 @@
 /* Rows of the norms by columns. */
 static int createNorms(CPWork work) {
   CPProjector P = work->P;
-  CPEntries *s  = &work->norms;
+  CPMat *s      = &work->norms;
   s->start      = calloc((size_t)P->n + 1, sizeof *s->start);
   if (!s->start) return CP_MEM_FAIL;
   for (int k = 0; k < P->nnorms; k++)
@@ -37,7 +37,7 @@ static int createNorms(CPWork work) {
 /* g <- user's columns [mc x n], each followed by the norms that contain it; in place, from the last
  * column on: g holds the user's own at its beginning. */
 static void mergeNorms(CPWork work) {
-  CPEntries *g = &work->g;
+  CPMat *g = &work->g;
   for (int j = work->P->n; j > 0; j--) {
     const size_t first = g->start[j - 1], length = g->start[j] - first;
     const size_t shift = work->norms.start[j - 1], norms = work->norms.start[j] - shift;
@@ -53,7 +53,7 @@ static void mergeNorms(CPWork work) {
 
 void cpGradientPattern(CPWork work) {
   CPProjector P = work->P;
-  CPEntries *g  = &work->g;
+  CPMat *g      = &work->g;
   if (P->mc > 0) cpMatrixPattern(work->G, P->mc, P->n, g->start, g->row, work->source);
   else memset(g->start, 0, ((size_t)P->n + 1) * sizeof *g->start);
   mergeNorms(work);
@@ -67,7 +67,7 @@ static int lendsValues(const CPWork work) {
 
 int cpGradientCreate(CPWork work) {
   CPProjector P       = work->P;
-  CPEntries *g        = &work->g;
+  CPMat *g            = &work->g;
   const int flag      = createNorms(work);
   const size_t user   = P->mc > 0 ? cpMatrixEntries(work->G) : 0;
   const size_t length = user + (flag ? 0 : work->norms.start[P->n]);
@@ -96,9 +96,9 @@ static int notFinite(CPWork work, sunrealtype t, int i, int j, double value) {
 /* Entries that are not zero, of a dense G. */
 static int gatherCompact(CPWork work, sunrealtype t) {
   const int mc = work->P->mc, n = work->P->n;
-  CPEntries *g       = &work->g;
-  const CPEntries *s = &work->norms;
-  size_t k           = 0;
+  CPMat *g       = &work->g;
+  const CPMat *s = &work->norms;
+  size_t k       = 0;
   for (int j = 0; j < n; j++) {
     const sunrealtype *column = mc > 0 ? SUNDenseMatrix_Column(work->G, j) : NULL;
     g->start[j]               = k;
@@ -119,14 +119,14 @@ static int gatherCompact(CPWork work, sunrealtype t) {
 }
 
 /* The column of entry k. */
-static int columnOf(const CPEntries *g, size_t k) {
+static int columnOf(const CPMat *g, size_t k) {
   int j = 0;
   while (g->start[j + 1] <= k) j++;
   return j;
 }
 
 static int gatherPattern(CPWork work, sunrealtype t) {
-  CPEntries *g            = &work->g;
+  CPMat *g                = &work->g;
   const size_t nnz        = g->start[work->P->n];
   const sunrealtype *data = work->G ? cpMatrixData(work->G) : NULL;
   if (work->lent) g->value = cpMatrixData(work->G); /* which the user may have moved */
@@ -146,14 +146,14 @@ int cpGradientGather(CPWork work, sunrealtype t, const double *y) {
 /* ---- products ---- */
 
 void cpGradientTimes(const CPWork work, const double *v, double *r) {
-  const CPEntries *g = &work->g;
+  const CPMat *g = &work->g;
   for (int i = 0; i < work->P->m; i++) r[i] = 0.0;
   for (int j = 0; j < work->P->n; j++)
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++) r[g->row[k]] += g->value[k] * v[j];
 }
 
 void cpGradientTransposedTimes(const CPWork work, const double *mu, double *w) {
-  const CPEntries *g = &work->g;
+  const CPMat *g = &work->g;
   for (int j = 0; j < work->P->n; j++) {
     double sum = 0.0;
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++) sum += g->value[k] * mu[g->row[k]];
@@ -162,7 +162,7 @@ void cpGradientTransposedTimes(const CPWork work, const double *mu, double *w) {
 }
 
 double cpGradientEntry(const CPWork work, int i, int j) {
-  const CPEntries *g = &work->g;
+  const CPMat *g = &work->g;
   for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
     if (g->row[k] == i) return g->value[k];
   return 0.0;

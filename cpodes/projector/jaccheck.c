@@ -20,8 +20,8 @@ static void compare(CPWork work, int i, int j, double gij, double dq) {
  * differences themselves may have got what belongs to other columns of their group: then those
  * outside of the pattern are to blame. */
 static void compareColumn(CPWork work, int j) {
-  const CPEntries *g = &work->g;
-  const int mc       = work->P->mc;
+  const CPMat *g = &work->g;
+  const int mc   = work->P->mc;
   for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
     const int i = g->row[k];
     if (i >= mc) continue;
@@ -43,10 +43,10 @@ static int isAlike(const CPWork work, int i, int j, double gij, double dq) {
 /* Is a group of columns as the difference along all of them has it, whose steps are not in the
  * ratios in which G was made of differences? Nothing may be left that belongs to no entry. */
 static int groupIsAlike(CPWork work, const int *cols, int ncols) {
-  const CPEntries *g = &work->g;
-  const int mc       = work->P->mc;
-  char *has_entry    = work->left;
-  int alike          = 1;
+  const CPMat *g  = &work->g;
+  const int mc    = work->P->mc;
+  char *has_entry = work->left;
+  int alike       = 1;
   memset(has_entry, 0, (size_t)work->P->m);
   for (int q = 0; q < ncols; q++)
     for (size_t k = g->start[cols[q]]; k < g->start[cols[q] + 1]; k++) {
@@ -61,7 +61,7 @@ static int groupIsAlike(CPWork work, const int *cols, int ncols) {
 }
 
 static void compareEntries(CPWork work, const int *cols, int ncols) {
-  const CPEntries *g = &work->g;
+  const CPMat *g = &work->g;
   for (int q = 0; q < ncols; q++)
     for (size_t k = g->start[cols[q]]; k < g->start[cols[q] + 1]; k++)
       if (g->row[k] < work->P->mc)
@@ -70,7 +70,7 @@ static void compareEntries(CPWork work, const int *cols, int ncols) {
 
 /* Norms of the rows of G in units of the columns, work->unit. */
 static void measureRows(CPWork work) {
-  const CPEntries *g = &work->g;
+  const CPMat *g = &work->g;
   for (int i = 0; i < work->P->m; i++) work->unit[i] = 0.0;
   for (int j = 0; j < work->P->n; j++)
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
@@ -135,8 +135,8 @@ static void moveAlong(CPWork work, N_Vector y, int sign) {
 /* c(t, y + v) - c(t, y - v) against 2 G v: work->r their difference, work->rl the size of its
  * terms. */
 static int probeDirection(CPWork work, sunrealtype t, N_Vector y, int *suspicious) {
-  const int m        = work->P->m;
-  const CPEntries *g = &work->g;
+  const int m    = work->P->m;
+  const CPMat *g = &work->g;
   for (int i = 0; i < m; i++) work->r[i] = work->rl[i] = 0.0;
   for (int sign = 1; sign >= -1; sign -= 2) {
     moveAlong(work, y, sign);

@@ -40,8 +40,8 @@ static void storeDense(CPWork work, int j) {
 }
 
 static void storeSparse(CPWork work, int j) {
-  const CPEntries *g = &work->g;
-  sunrealtype *data  = cpMatrixData(work->G);
+  const CPMat *g    = &work->g;
+  sunrealtype *data = cpMatrixData(work->G);
   for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
     if (work->source[k] != CP_NORM_ENTRY) data[work->source[k]] = work->c2[g->row[k]] / work->z[j];
 }

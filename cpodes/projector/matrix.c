@@ -29,8 +29,8 @@ static int renew(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int damped
   if (damped == 1) keepSizes(work);
   *rank = (CPRank){cpWorkRank(work), work->P->ndependent, 1.0};
   for (int l = 0; l < work->nlevels; l++)
-    if (work->levels[l].lin && work->levels[l].lin->rank > 0)
-      rank->sine = fmin(rank->sine, work->levels[l].lin->sine);
+    if (work->levels[l].saddle && work->levels[l].saddle->rank > 0)
+      rank->sine = fmin(rank->sine, work->levels[l].saddle->sine);
   return flag;
 }
 

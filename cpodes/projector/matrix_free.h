@@ -42,7 +42,6 @@ struct CPMatrixFree_ {
   N_Vector x;        /* [n] its solution */
   N_Vector m1, m2;   /* [m] free, as are those that conjugate gradients use, too: */
   N_Vector z, q, Bq, p, d, g, s;
-  double *xl; /* [n] of a metric matrix; else NULL */
 };
 
 /* matrix_free_problem.c: what is kept. */

@@ -45,9 +45,9 @@ static int metric(CPWork work, int l, N_Vector x, N_Vector Dx) {
     return CP_SUCCESS;
   }
   N_VConst(0.0, Dx);
-  cpMetricMatrixTransposedTimes(work, l, N_VGetArrayPointer(x), k->xl);
-  cpMetricMatrixTimes(work, l, k->xl, N_VGetArrayPointer(Dx));
-  return CP_SUCCESS;
+  const int flag =
+      cpLevelSolve(&work->levels[l], N_VGetArrayPointer(x), NULL, N_VGetArrayPointer(Dx), NULL);
+  return flag ? cpReason(work->text, flag, "no solution with the metric") : CP_SUCCESS;
 }
 
 int cpFreeTimes(CPWork work, N_Vector v, N_Vector Gv) {
@@ -144,7 +144,6 @@ void cpMatrixFreeFree(CPMatrixFree *address) {
   if (!k) return;
   for (int l = 0; l < k->nlevels; l++) cpKrylovFree(&k->level[l].cg);
   cpArenaFree(&k->arena);
-  free(k->xl);
   free(k);
   *address = NULL;
 }
@@ -226,7 +225,7 @@ int cpFreeStorage(CPWork work) {
                     : cpReason(work->text, CP_MEM_FAIL, "no memory for conjugate gradients");
 }
 
-/* A metric matrix: D x by the factors of metric/matrix.c. A level has columns, but no rows, since products with D
+/* A metric matrix: D x by the factors of its levels. A level has columns, but no rows, since products with D
  * are all that is wanted. */
 static int createMetric(CPWork work) {
   const CPProjector P      = work->P;
@@ -235,20 +234,17 @@ static int createMetric(CPWork work) {
   int flag                 = CP_SUCCESS;
   cpStorageFree(work);
   cpLevelsFree(work);
-  free(k->xl);
-  k->xl       = malloc((size_t)P->n * sizeof *k->xl);
-  work->sqrtd = malloc((size_t)P->n * sizeof *work->sqrtd);
-  work->M     = P->M_tmpl ? SUNMatClone(P->M_tmpl) : SUNDenseMatrix(P->n, P->n, P->ctx);
-  if (!k->xl || !work->sqrtd || !work->M) return CP_MEM_FAIL;
-  if (P->M_tmpl) cpMatrixZero(work->M, P->M_tmpl);
+  int *col_level = calloc((size_t)P->n + 1, sizeof *col_level);
+  work->sqrtd    = malloc((size_t)P->n * sizeof *work->sqrtd);
+  work->M        = P->M_tmpl ? SUNMatClone(P->M_tmpl) : SUNDenseMatrix(P->n, P->n, P->ctx);
+  if (!col_level || !work->sqrtd || !work->M) flag = CP_MEM_FAIL;
+  if (!flag && P->M_tmpl) cpMatrixZero(work->M, P->M_tmpl);
+  for (int j = 0; !flag && given && j < P->n; j++) col_level[j] = (int)given[j];
   for (int l = 0; !flag && l < k->nlevels; l++) {
-    CPLevel *level = &work->levels[l];
-    level->cols    = malloc(((size_t)P->n + 1) * sizeof *level->cols);
-    if (!level->cols) return CP_MEM_FAIL;
-    for (int j = 0; j < P->n; j++)
-      if ((given ? (int)given[j] : 0) == l) level->cols[level->ncols++] = j;
-    flag = cpMetricMatrixCreate(work, l);
+    flag = cpLevelCreate(work, l, NULL, col_level);
+    if (!flag) flag = cpLevelOpen(work, l);
   }
+  free(col_level);
   work->nlevels = k->nlevels;
   return flag;
 }
@@ -344,8 +340,13 @@ static int renewMetric(CPWork work) {
   if (!P->metric_matrix) return CP_SUCCESS;
   const sunrealtype *id = P->id ? N_VGetArrayPointer(P->id) : NULL;
   for (int j = 0; j < P->n; j++) work->sqrtd[j] = id && id[j] == 0.0 ? 0.0 : 1.0;
-  int flag = cpMetricMatrixEvaluate(work, k->t, k->y);
-  for (int l = 0; !flag && l < k->nlevels; l++) flag = cpMetricMatrixGather(work, k->t, l);
+  int flag = cpMetricEvaluate(work, k->t, k->y);
+  for (int l = 0; !flag && l < k->nlevels; l++) {
+    flag = cpLevelFactor(work, l, 0.0);
+    if (flag > 0) flag = cpMetricIndefinite(work, k->t, &work->levels[l]);
+    else if (flag)
+      flag = cpReason(work->text, flag, "at t = %.15g: no factors of the metric", k->t);
+  }
   return flag;
 }
 

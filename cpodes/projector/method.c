@@ -32,12 +32,15 @@ static int end(CPWork work, int flag) {
   CPNewton *list[2];
   const int count = iterations(work, list);
   CPProjector P   = work->P;
-  P->stats.rank   = -1;
-  P->ndependent   = 0;
+  CPRank all      = {.rank = -1};
   for (int k = 0; k < count; k++) {
     if (list[k]->rank.rank < 0) continue;
-    P->stats.rank = (P->stats.rank > 0 ? P->stats.rank : 0) + list[k]->uses * list[k]->rank.rank;
-    P->ndependent += list[k]->uses * list[k]->rank.ndependent;
+    all.rank = (all.rank > 0 ? all.rank : 0) + list[k]->uses * list[k]->rank.rank;
+    all.ndependent += list[k]->uses * list[k]->rank.ndependent;
+  }
+  if (all.rank >= 0) {
+    P->stats.rank = all.rank;
+    P->ndependent = all.ndependent;
   }
   if (flag) CP_COUNT(work, nfails);
   return flag;

@@ -45,9 +45,11 @@ void cpNewtonReset(CPNewton *newton) {
 }
 
 static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int damped) {
+  CPRank rank    = newton->rank;
   newton->valid  = 0;
-  const int flag = newton->parts->renew(newton->self, t, y, ewt, damped, &newton->rank);
+  const int flag = newton->parts->renew(newton->self, t, y, ewt, damped, &rank);
   if (flag) return flag;
+  newton->rank  = rank;
   newton->valid = 1;
   newton->stale = 0;
   newton->age   = 0;

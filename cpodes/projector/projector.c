@@ -1,5 +1,5 @@
 /* CPProjector: life cycle and actions. */
-#include "cpodes/projector/options/options_impl.h"
+#include "projector_impl.h"
 
 #include <float.h>
 #include <limits.h>
@@ -134,11 +134,7 @@ static int checkShape(CPProjector P, N_Vector v, const char *name, const char *f
 }
 
 static int checkFinite(CPProjector P, N_Vector v, const char *name, const char *function) {
-  if (P->user_kind || cpVectorFinite(v)) return CP_SUCCESS;
-  const int bad = cpFirstNonFinite(v);
-  if (bad < 0) return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be finite", name);
-  return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be finite: %s[%d] = %g", name, name,
-                  bad, N_VGetArrayPointer(v)[bad]);
+  return P->user_kind ? CP_SUCCESS : cpCheckEntries(P, v, 0, name, function);
 }
 
 static int checkVector(CPProjector P, N_Vector v, const char *name, const char *function) {

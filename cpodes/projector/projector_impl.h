@@ -16,33 +16,31 @@
 #include "cpodes/base/random.h"
 #include "cpodes/base/vectors.h"
 #include "cpodes/matrix/matrix.h"
-#include "cpodes/saddle/linsol.h"
+#include "cpodes/saddle/saddle.h"
 #include "newton.h"
 
 #define CP_MAX_LEVELS 16
 
-typedef struct CPMetric_ *CPMetric;         /* metric/matrix.c: a metric that is not diagonal */
 typedef struct CPMatrixFree_ *CPMatrixFree; /* matrix_free.h */
 
 /* How norms lie in the state: some share components, or have those of other levels; each has its
  * own; all are quaternions of one size, one after another. */
 typedef enum { CP_NORMS_COUPLED, CP_NORMS_APART, CP_NORMS_ROW } CPNormsLayout;
 
-/* A level: rows that are satisfied by moving the columns of the same level. */
+/* A level: rows that are satisfied by moving the columns of the same level (level.c). */
 typedef struct {
   int nrows, ncols;
-  int *rows;        /* [nrows] constraints of this level                    */
-  int *cols;        /* [ncols] components that they move                    */
-  int nact;         /* columns of A: all rows, or those with a gradient (compact) */
-  int *act;         /* [nact] constraint that column k of A belongs to      */
-  CPEntries AT;     /* A^T, A = F^T G^T R on this level, R makes the columns units */
-  size_t *from;     /* [nnz of AT] diagonal metric: its entry of g; NULL: compact or other metric */
-  CPMetric metric;  /* NULL: diagonal */
-  CPEntries packed; /* AT without absent rows, where the metric keeps AT's structure and the solver
-                       takes present rows only */
-  CPLin lin;        /* of A                                                */
-  int known_rank;   /* the highest rank so far with P's options as they are */
-  CPLin spare;      /* AUTO: the pivoted solver, swapped in when rows prove dependent */
+  int *rows;       /* [nrows] constraints of this level */
+  int *cols;       /* [ncols] components that they move */
+  CPMat A;         /* G on the level */
+  size_t *from;    /* [entries of A] its entry of g, unless g is compact */
+  CPMat W;         /* the metric's matrix on the level, if it is not diagonal */
+  size_t *W_from;  /* [entries of W] its entry of M */
+  double *root;    /* [ncols] sqrtd on the level */
+  char *off;       /* [nrows] 1: without a gradient, or switched off */
+  double *f, *x;   /* [ncols] */
+  CPSaddle saddle; /* NULL without rows */
+  CPArena arena;
 } CPLevel;
 
 struct CPWork_ {
@@ -58,14 +56,14 @@ struct CPWork_ {
   double *c, *c2;    /* [m] residuals; those at a perturbed state  */
   /* G */
   SUNMatrix G;         /* mc x n, as the user or the differences gave it, of the template's type */
-  CPEntries g;         /* m x n, its entries and those of the norms: the whole pattern, or (compact)
+  CPMat g;             /* m x n, its entries and those of the norms: the whole pattern, or (compact)
                           what is not zero at present */
   size_t *source;      /* [nnz] place of the entry in G's data; CP_NORM_ENTRY: of a norm */
   int lent;            /* g.value is G's own data */
   int pattern_is_kept; /* G has the index arrays of its template */
   int levels_may_fail; /* the pattern has entries in columns above the level of their row */
   int compact;         /* zeros of a dense G are left out of g */
-  CPEntries norms;     /* pattern of the norms' rows, by columns (no values) */
+  CPMat norms;         /* pattern of the norms' rows, by columns (no values) */
   CPNormsLayout norms_layout; /* how they lie: found at set-up */
   int norms_near;             /* cpNormsAreNear of the y that is projected next */
   CPColoring colors;          /* of the user's columns */
@@ -87,13 +85,13 @@ struct CPWork_ {
   char *left;        /* [m] marks of rows */
   CPMatrixFree free; /* NULL with another kind                    */
   int damped;        /* the iteration under way is damped         */
-  void *self;        /* of a kind of another room: what it made; else this work itself */
+  const CPProjectorKind *kind; /* P's, if it is of another room */
+  void *self;                  /* of a kind of another room: what it made; else this work itself */
   void *own;
   int forget;
-  CPProjected newest;     /* result of the newest projection */
-  double ranktol;         /* sine of an angle that counts as zero, at the newest factorisation */
-  int assembling;         /* far from the manifold, where all rows count */
-  sunindextype full_rank; /* highest rank so far with P's options as they are */
+  CPProjected newest; /* result of the newest projection */
+  double ranktol;     /* sine of an angle that counts as zero, at the newest factorisation */
+  int assembling;     /* far from the manifold, where all rows count */
   /* of accepted steps, for warnings */
   CPFloor floor_accepted;
   sunindextype rank_fell; /* the rank fell below this, since it was last set to 0 */
@@ -159,6 +157,10 @@ struct CPProjector_ {
 /* projector.c: the arguments that all actions share; 0, or a code, reported. */
 int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function);
 
+/* options.c: Is v finite, or positive, too? Is v like tmpl? 0, or a code, reported. */
+int cpCheckEntries(CPProjector P, N_Vector v, int positive, const char *name, const char *function);
+int cpCheckLike(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, const char *function);
+
 /* As CPProjectorCreate, of right arguments, and without a message. */
 CPProjector cpProjectorCreateInner(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl,
                                    SUNContext ctx);
@@ -171,8 +173,6 @@ int cpMultipliersOf(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vect
 /* The iteration of a work of this room's kinds. */
 int cpOwnIteration(void *work, CPNewton *list[2]);
 /* work.c: workspace */
-/* The levels and their solvers. */
-void cpLevelsFree(CPWork work);
 /* Brings the workspace in line with P's options; detects levels at (t, y) if needed. */
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Rank of G at the newest factorisation, over all levels. */
@@ -222,37 +222,28 @@ int cpNormsAreNear(CPWork work, N_Vector y);
 int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                    CPProjected *result);
 
-/* metric/metric.c: weights, and D = F F^T on each level */
+/* metric.c: weights, and the user's metric */
 static inline int cpHasDiagonalMetric(const CPProjector P) {
   return !P->metric && !P->metric_matrix;
 }
 int cpWeights(CPWork work, N_Vector y, N_Vector ewt);
-/* Structure of A^T of a level: start, row (position in level->rows), from; values allocated. */
-int cpMetricStructure(CPWork work, int l);
-/* The user's metric at (t, y), once for all levels. */
+/* The user's metric at (t, y) into work->M, as a matrix, checked: finite, symmetric. */
 int cpMetricEvaluate(CPWork work, sunrealtype t, N_Vector y);
-/* A^T = R G F of a level, its rows scaled by rowscale, which other metrics than diagonal ones set
- * here; level->nact, act, rowpos. */
-int cpMetricGather(CPWork work, sunrealtype t, int l);
-/* x_cols <- F xl;  xl <- F^T z_cols */
-void cpMetricTimes(const CPWork work, int l, double *xl, double *x);
-void cpMetricTransposedTimes(const CPWork work, int l, const double *z, double *xl);
+/* -CP_METRIC_INDEFINITE, the reason written, after a factorisation that says so. */
+int cpMetricIndefinite(CPWork work, sunrealtype t, const CPLevel *level);
 
-/* metric/matrix.c: metrics that are not diagonal, one object per level. D is M_ll^{-1}, M_ll the
- * metric's block of the level's free columns (sqrtd = 1); held ones (sqrtd = 0) have zero rows in
- * F. */
-/* Structure of A^T of the level as above: G's pattern on the level by columns q of level->cols and
- * rows k of level->rows is what work->g (whole pattern) has there. */
-int cpMetricMatrixCreate(CPWork work, int l);
-void cpMetricMatrixFree(CPMetric *metric);
-/* work->M <- the matrix at (t, y), or D by n products, checked: finite, symmetric. */
-int cpMetricMatrixEvaluate(CPWork work, sunrealtype t, N_Vector y);
-/* F of the level from work->M; level->AT's values = G F from work->g. +-CP_METRIC_INDEFINITE. */
-int cpMetricMatrixGather(CPWork work, sunrealtype t, int l);
-void cpMetricMatrixTimes(const CPWork work, int l, double *xl /* [ncols], changed */,
-                         double *x /* [n] */);
-void cpMetricMatrixTransposedTimes(const CPWork work, int l, const double *z /* [n] */,
-                                   double *xl /* [ncols] */);
+/* level.c */
+void cpLevelsFree(CPWork work);
+/* Structure of level l, of the whole pattern of g; row_level NULL: without rows, for products with D alone. */
+int cpLevelCreate(CPWork work, int l, const int *row_level, const int *col_level);
+int cpLevelOpen(CPWork work, int l);  /* its solver, of work->linsol */
+void cpLevelRows(CPWork work, int l); /* level->off */
+/* Factors of the values of g, sqrtd and M; results of cpSaddleFactor. */
+int cpLevelFactor(CPWork work, int l, double ranktol);
+int cpLevelIsEmpty(const CPLevel *level);
+int cpLevelHasSmallBlocks(const CPLevel *level);
+/* As cpSaddleSolve; f and x [n] of the whole state, of which the level's columns count, b and mu [nrows]. */
+int cpLevelSolve(CPLevel *level, const double *f, const double *b, double *x, double *mu);
 
 /* gradient.c: the entries of G, and products with them */
 int cpGradientCreate(CPWork work);   /* work->g, source, norms */

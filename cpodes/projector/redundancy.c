@@ -12,23 +12,17 @@
 /* Most constraints that a message names. */
 #define NAMED 8
 
-/* Level of a row, and the column of A that it is. */
-static CPLevel *levelOf(CPWork work, int i, int *k) {
+/* Coefficients of row i, of unit length, in the independent rows of its level, of unit length, too: mu = K^T g_i, in
+ * work->rl. The level, or NULL. */
+static CPLevel *coefficients(CPWork work, int i) {
   CPLevel *level = &work->levels[work->P->row_level[i]];
-  for (*k = 0; *k < level->nact; ++*k)
-    if (level->act[*k] == i) return level;
-  return NULL;
-}
-
-/* Coefficients of column k of A in the independent ones: mu = (A'A)^+ A' a_k, in work->rl. */
-static int coefficients(CPWork work, CPLevel *level, int k) {
-  const CPEntries *a = level->lin->AT;
-  for (int q = 0; q < level->ncols; q++) {
-    work->xl[q] = 0.0;
-    for (size_t p = a->start[q]; p < a->start[q + 1]; p++)
-      if (a->row[p] == k) work->xl[q] = a->value[p];
+  for (int j = 0; j < work->P->n; j++) work->z[j] = cpGradientEntry(work, i, j);
+  if (cpLevelIsEmpty(level) || cpLevelSolve(level, work->z, NULL, NULL, work->rl)) return NULL;
+  for (int k = 0; k < level->nrows; k++) {
+    const double scale = work->rowscale[level->rows[k]];
+    work->rl[k] *= scale > 0.0 ? work->rowscale[i] / scale : 0.0;
   }
-  return level->lin->ops->solve_t(level->lin, work->xl, work->rl);
+  return level;
 }
 
 static void append(char *text, size_t length, const char *more) {
@@ -38,18 +32,17 @@ static void append(char *text, size_t length, const char *more) {
 
 /* Appends the names of the rows that row i depends on. */
 static void namePartners(CPWork work, int i, char *text, size_t length) {
-  int k, named = 0;
+  int named = 0;
   char name[CP_ROW_NAME];
-  CPLevel *level = levelOf(work, i, &k);
-  if (!level || coefficients(work, level, k)) return;
-  for (int p = 0; p < level->nact; p++) {
-    if (p == k || fabs(work->rl[p]) < INVOLVED) continue;
+  const CPLevel *level = coefficients(work, i);
+  for (int k = 0; level && k < level->nrows; k++) {
+    if (level->rows[k] == i || fabs(work->rl[k]) < INVOLVED) continue;
     if (named == NAMED) {
       append(text, length, ", ...");
       return;
     }
     append(text, length, named++ ? ", " : " by ");
-    append(text, length, cpRowName(work->P, level->act[p], name));
+    append(text, length, cpRowName(work->P, level->rows[k], name));
   }
 }
 

@@ -57,13 +57,13 @@ void cpStorageFree(CPWork work) {
   work->uc = NULL;
   work->G = work->M = NULL;
   if (work->lent) work->g.value = NULL; /* it was G's */
-  work->lent                 = 0;
-  CPEntries *const entries[] = {&work->g, &work->norms};
+  work->lent             = 0;
+  CPMat *const entries[] = {&work->g, &work->norms};
   for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
     free(entries[i]->start);
     free(entries[i]->row);
     free(entries[i]->value);
-    *entries[i] = (CPEntries){NULL, NULL, NULL};
+    *entries[i] = (CPMat){0};
   }
   free(work->source);
   work->source = NULL;

@@ -12,7 +12,7 @@
 /* |g_i|^2 in the diagonal metric (rowscale) and in the weights (unit), over the components that row
  * i moves: those of its own level. Where D = 1/w^2 both are one. */
 static void sumSquares(CPWork work, int one) {
-  const CPEntries *g   = &work->g;
+  const CPMat *g       = &work->g;
   const int *row_level = work->P->row_level, *col_level = work->P->col_level;
   double *inMetric = work->rowscale, *inWeights = work->unit;
   for (int i = 0; i < work->P->m; i++) inMetric[i] = inWeights[i] = 0.0;
@@ -54,7 +54,7 @@ static int takeRoots(CPWork work, int one) {
  * that moves no component is measured over all. */
 static void sumSafely(CPWork work) {
   const CPProjector P = work->P;
-  const CPEntries *g  = &work->g;
+  const CPMat *g      = &work->g;
   double *inMetric = work->rowscale, *inWeights = work->unit, *overAll = work->s;
   const char *left = work->left;
   for (int i = 0; i < P->m; i++)
@@ -104,7 +104,7 @@ static void takeWeights(CPWork work, N_Vector y, N_Vector ewt) {
 /* unit_i = |g_i| in the weights, over the components of its level that are free. safely: without under-
  * or overflow, and slower. */
 static void measureRows(CPWork work, int safely) {
-  const CPEntries *g   = &work->g;
+  const CPMat *g       = &work->g;
   const int *row_level = work->P->row_level, *col_level = work->P->col_level;
   double *unit = work->unit;
   for (int i = 0; i < work->P->m; i++) unit[i] = 0.0;
@@ -168,8 +168,8 @@ double cpDistance(const CPWork work, const double *c) {
 
 /* c_i = O(u sum_j |G_ij y_j|). */
 int cpAtRoundoffFloor(CPWork work, const double *y, const double *c, double eps) {
-  const CPEntries *g = &work->g;
-  double *terms      = work->s;
+  const CPMat *g = &work->g;
+  double *terms  = work->s;
   for (int i = 0; i < work->P->m; i++) terms[i] = 0.0;
   for (int j = 0; j < work->P->n; j++)
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++)

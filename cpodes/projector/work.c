@@ -2,8 +2,6 @@
  * options change. */
 #include "projector_impl.h"
 
-#include "cpodes/projector/metric/metric_whole.h"
-
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +13,7 @@ int cpWorkCreate(CPWork *result, CPProjector P) {
   *result     = NULL;
   if (!work) return CP_MEM_FAIL;
   work->P        = P;
+  work->kind     = P->kind;
   work->self     = work;
   work->revision = work->shape = -1;
   work->v                      = cpArenaVector(&work->arena, P->y_tmpl);
@@ -25,84 +24,16 @@ int cpWorkCreate(CPWork *result, CPProjector P) {
   return *result ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
-static void freeEntries(CPEntries *entries) {
-  free(entries->start);
-  free(entries->row);
-  free(entries->value);
-}
-
-void cpLevelsFree(CPWork work) {
-  for (int l = 0; l < CP_MAX_LEVELS; l++) {
-    CPLevel *level = &work->levels[l];
-    cpLinFree(&level->lin);
-    cpLinFree(&level->spare);
-    if (level->metric) cpMetricMatrixFree(&level->metric);
-    freeEntries(&level->AT);
-    freeEntries(&level->packed);
-    free(level->from);
-    free(level->rows);
-    free(level->cols);
-    free(level->act);
-    memset(level, 0, sizeof *level);
-  }
-  work->nlevels = 0;
-}
-
 void cpWorkFree(CPWork *work_address) {
   CPWork work = work_address ? *work_address : NULL;
   if (!work) return;
   cpLevelsFree(work);
   cpStorageFree(work);
   cpMatrixFreeFree(&work->free);
-  if (work->self && work->self != work)
-    work->P->kind->free(work->self); /* P may be gone otherwise */
+  if (work->kind && work->self) work->kind->free(work->self); /* P may be gone */
   cpArenaFree(&work->arena);
   free(work);
   *work_address = NULL;
-}
-
-/* Indices of the entries of level[] that are l; room for one at least, so that NULL means no
- * memory. */
-static int *members(const int *level, int length, int l, int *count) {
-  *count = 0;
-  for (int i = 0; i < length; i++) *count += level[i] == l;
-  int *list = malloc(((size_t)*count + 1) * sizeof *list);
-  for (int i = 0, k = 0; list && i < length; i++)
-    if (level[i] == l) list[k++] = i;
-  return list;
-}
-
-static int buildStructure(CPWork work, int l) {
-  CPProjector P  = work->P;
-  CPLevel *level = &work->levels[l];
-  level->rows    = members(P->row_level, P->m, l, &level->nrows);
-  level->cols    = members(P->col_level, P->n, l, &level->ncols);
-  level->act     = malloc(((size_t)level->nrows + 1) * sizeof *level->act);
-  if (!level->rows || !level->cols || !level->act) return CP_MEM_FAIL;
-  return level->nrows > 0 ? cpMetricStructure(work, l) : CP_SUCCESS;
-}
-
-/* Room for packed; entries in it are those of AT at most. */
-static int createPacked(CPLevel *level) {
-  const size_t entries = level->AT.start[level->ncols] + 1;
-  level->packed.start  = calloc((size_t)level->ncols + 1, sizeof *level->packed.start);
-  level->packed.row    = malloc(entries * sizeof *level->packed.row);
-  level->packed.value  = malloc(entries * sizeof *level->packed.value);
-  return level->packed.start && level->packed.row && level->packed.value ? CP_SUCCESS : CP_MEM_FAIL;
-}
-
-static int buildSolver(CPWork work, int l) {
-  CPLevel *level      = &work->levels[l];
-  const int packs     = level->metric && !cpLinKeepsPattern(work->linsol);
-  const CPEntries *AT = packs ? &level->packed : &level->AT;
-  if (level->nrows == 0) return CP_SUCCESS;
-  int flag       = packs ? createPacked(level) : CP_SUCCESS;
-  const CPMat *W = cpMetricWhole(level->metric);
-  if (!flag && W) return cpLinCreateInMetric(&level->lin, W, level->ncols, level->nrows, AT);
-  if (!flag) flag = cpLinCreate(&level->lin, work->linsol, level->ncols, level->nrows, AT);
-  if (!flag && work->P->linsol == CP_LINSOL_AUTO && work->linsol == CP_LINSOL_SCHUR)
-    flag = cpLinCreate(&level->spare, CP_LINSOL_QRP, level->ncols, level->nrows, AT);
-  return flag;
 }
 
 static int build(CPWork work) {
@@ -112,9 +43,11 @@ static int build(CPWork work) {
   work->nlevels         = work->P->nlevels;
   work->levels_may_fail = cpLevelsMayFail(work);
   work->norms_layout    = cpNormsLayout(work);
-  for (int l = 0; !flag && l < work->nlevels; l++) flag = buildStructure(work, l);
+  for (int l = 0; !flag && l < work->nlevels; l++)
+    flag = cpLevelCreate(work, l, work->P->row_level, work->P->col_level);
   if (!flag) flag = cpChooseSolver(work);
-  for (int l = 0; !flag && l < work->nlevels; l++) flag = buildSolver(work, l);
+  for (int l = 0; !flag && l < work->nlevels; l++)
+    if (work->levels[l].nrows > 0) flag = cpLevelOpen(work, l);
   work->P->stats.nlevels = work->nlevels;
   if (!flag) return CP_SUCCESS;
   work->revision = -1;
@@ -145,9 +78,9 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   if (work->contents != P->contents) {
     work->contents     = P->contents;
     work->jac_is_right = 0;
-    work->full_rank    = 0;
     cpNewtonReset(&work->newton);
-    for (int l = 0; l < work->nlevels; l++) work->levels[l].known_rank = 0;
+    for (int l = 0; l < work->nlevels; l++)
+      if (work->levels[l].saddle) cpSaddleForgetRank(work->levels[l].saddle);
   }
   if (work->revision == P->revision && P->nlevels > 0) return CP_SUCCESS;
   cpNewtonForget(&work->newton);
@@ -164,7 +97,7 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
 sunindextype cpWorkRank(CPWork work) {
   sunindextype rank = 0;
   for (int l = 0; l < work->nlevels; l++)
-    if (work->levels[l].lin) rank += work->levels[l].lin->rank;
+    if (work->levels[l].saddle) rank += work->levels[l].saddle->rank;
   return rank;
 }
 

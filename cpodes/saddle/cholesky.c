@@ -1,8 +1,8 @@
 /* Dense Cholesky factors: plain loops for small matrices, LAPACK for others. */
 #include "cholesky.h"
 
+#include "cpodes/base/random.h"
 #include "lapack.h"
-#include "linsol.h"
 
 #include <math.h>
 
@@ -80,6 +80,42 @@ static void solveUpper(const CPCholesky *c, double *x) {
   }
 }
 
+/* ---- singular matrices ---- */
+
+void cpRandomVector(double *v, int length) {
+  unsigned state = 1;
+  for (int j = 0; j < length; j++) v[j] = 1.5 + 0.5 * cpUniform(&state);
+}
+
+/* Least eigenvalue of S that counts: roundoff leaves some 1e-15 of zero, and two columns at the
+ * angle 1e-6, the least that Cholesky resolves, make one of 5e-13. */
+#define LEAST_EIGENVALUE 1.0e-13
+/* A first solution below this comes from an S that is regular, unless the part of the random vector
+ * along the least eigenvector is below 1e-5. */
+#define SUSPECT 1.0e8
+
+/* inf or nan if an entry is */
+static double lengthOf(const double *x, int length) {
+  double square = 0.0;
+  for (int k = 0; k < length; k++) square += x[k] * x[k];
+  return sqrt(square);
+}
+
+/* A random vector may miss the least eigenvector by a factor of 100; its solution, in which that
+ * eigenvector prevails, does not. */
+int cpJudge(CPSolveFn solve, void *factors, double *x, int length) {
+  cpRandomVector(x, length);
+  int flag = solve(factors, x);
+  if (flag) return flag;
+  const double size = lengthOf(x, length);
+  if (size < SUSPECT) return 0;
+  if (!isfinite(size)) return CP_SINGULAR;
+  for (int k = 0; k < length; k++) x[k] /= size;
+  flag = solve(factors, x);
+  if (flag) return flag;
+  return lengthOf(x, length) * LEAST_EIGENVALUE < 1.0 ? 0 : CP_SINGULAR;
+}
+
 static int trialSolve(void *factors, double *x) {
   solveTransposed(factors, x);
   solveUpper(factors, x);
@@ -99,8 +135,7 @@ int cpCholeskyFactor(CPCholesky *c, double least) {
     c->inverse[k] = 1.0 / pivot;
   }
   const double pivot = columnOf(c, smallest)[smallest];
-  if (pivot * pivot < CP_LIN_SMALL_PIVOT && cpLinJudge(trialSolve, c, c->work, c->n))
-    return smallest + 1;
+  if (pivot * pivot < CP_SMALL_PIVOT && cpJudge(trialSolve, c, c->work, c->n)) return smallest + 1;
   return 0;
 }
 

@@ -36,6 +36,19 @@ void cpCholeskyBackward(const CPCholesky *c, double *x);
 /* S = U^T U by columns of U, in place; 0 if S is not positive definite. Plain loops, for small n. */
 int cpCholeskySmall(double *U, int n);
 
+/* A row in the span of others has a pivot of S that is roundoff times the squares of its coefficients, which rows at
+ * narrow angles make large: where the least squared pivot is below this, it takes more to tell. */
+#define CP_SMALL_PIVOT 1.0e-3
+/* x = S^{-1} x from the factors of S; 0, or a code of the solver's own. */
+typedef int (*CPSolveFn)(void *factors, double *x);
+/* Is S singular within the roundoff of forming it? Two steps of inverse iteration tell; x [length]:
+ * workspace. 0, CP_SINGULAR, or the code of solve. */
+int cpJudge(CPSolveFn solve, void *factors, double *x, int length);
+#define CP_SINGULAR 1
+
+/* Random numbers in [1, 2), always the same. */
+void cpRandomVector(double *v, int length);
+
 /* An angle (sine) below this cannot be told from dependence by Cholesky, which squares it. */
 #define CP_CHOLESKY_LEAST 1.0e-6
 

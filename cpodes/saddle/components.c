@@ -34,7 +34,7 @@ static int largestSize(const int *component, int m, int ncomponents, int *larges
   return CP_SUCCESS;
 }
 
-int cpComponents(const CPEntries *AT, int n, int m, int *component, int *ncomponents, int *largest) {
+int cpComponents(const CPMat *AT, int n, int m, int *component, int *ncomponents, int *largest) {
   for (int i = 0; i < m; i++) component[i] = i;
   for (int j = 0; j < n; j++)
     for (size_t k = AT->start[j] + 1; k < AT->start[j + 1]; k++)

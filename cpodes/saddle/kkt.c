@@ -5,7 +5,6 @@
 #include "kkt_impl.h"
 
 #include "cholesky.h"
-#include "linsol.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,7 +18,7 @@
 #define LESS_NARROW 1.0e-4
 
 /* What factors may be, beside a negative code. */
-#define SINGULAR CP_LIN_SINGULAR
+#define SINGULAR CP_SINGULAR
 #define UNSTABLE 2
 
 static void destroy(void *content) {
@@ -99,7 +98,6 @@ static int create(CPSaddle s) {
   CP_NEW(arena, c->b, c->order);
   CP_NEW(arena, c->x, c->order);
   CP_NEW(arena, c->r, c->order);
-  CP_NEW(arena, c->d, s->n);
   CP_NEW(arena, c->f, s->n);
   CP_NEW(arena, c->g, s->m);
   CP_NEW(arena, c->p, s->m);
@@ -180,12 +178,12 @@ static int trialSolve(void *factors, double *b) {
 static int factorMatrix(CPKkt *c) {
   if (c->numeric) {
     klu_l_refactor(c->start, c->row, c->value, c->symbolic, c->numeric, &c->common);
-    if (c->common.status == KLU_OK && cpLinJudge(trialSolve, c, c->b, c->order) == 0) return 0;
+    if (c->common.status == KLU_OK && cpJudge(trialSolve, c, c->b, c->order) == 0) return 0;
   }
   klu_l_free_numeric(&c->numeric, &c->common);
   c->numeric = klu_l_factor(c->start, c->row, c->value, c->symbolic, &c->common);
   if (c->common.status == KLU_OK) {
-    const int flag = cpLinJudge(trialSolve, c, c->b, c->order);
+    const int flag = cpJudge(trialSolve, c, c->b, c->order);
     return flag == UNSTABLE ? SINGULAR : flag;
   }
   klu_l_free_numeric(&c->numeric, &c->common);

@@ -29,7 +29,7 @@ typedef struct {
   /* kkt_rows.c: dependent rows, looked for when K is singular */
   CPSaddle rows;     /* A with W = diag(s)^{-2}; NULL until it is needed */
   int found;         /* 1: at the newest factorisation */
-  double *d, *f;     /* [n] */
+  double *f;         /* [n] */
   double *g, *p, *q; /* [m] gradient and directions of the multipliers */
   /* kkt_mass.c: is W definite where A x = 0? */
   int *first, nblocks; /* [n + 1] blocks of W; nblocks 0: one is too large for the array here */

@@ -17,7 +17,7 @@ int cpKktCreateMass(CPSaddle s) {
   CP_NEW(&s->used.arena, c->first, s->n + 1);
   CP_NEW(&s->used.arena, c->block, CP_SMALL * CP_SMALL);
   if (cpArenaStatus(&s->used.arena)) return CP_MEM_FAIL;
-  c->nblocks = cpWeightBlocksAreSmall(&c->M, c->first) ? cpWeightBlocksFind(&c->M, c->first) : 0;
+  c->nblocks = cpSaddleHasSmallBlocks(&c->M, CP_SMALL) ? cpWeightBlocksFind(&c->M, c->first) : 0;
   return CP_SUCCESS;
 }
 

@@ -27,8 +27,8 @@ int cpKktFindRows(CPSaddle s, double sine) {
   if (flag) return flag;
   c->A.value = s->A.value;
   cpSaddleScaleCoordinates(s, c->scale);
-  for (int j = 0; j < s->n; j++) c->d[j] = c->scale[j] * c->scale[j];
-  flag = cpSaddleFactor(c->rows, (CPWeight){.inverse = c->d}, &c->A, s->off, fmax(s->ranktol, sine));
+  flag =
+      cpSaddleFactor(c->rows, (CPWeight){.root = c->scale}, &c->A, s->off, fmax(s->ranktol, sine));
   for (int i = 0; !flag && i < s->m; i++) {
     if (!c->rows->is_dependent[i]) continue;
     c->found = 1;

@@ -30,6 +30,7 @@ void F77(dtrmm)(const char *side, const char *uplo, const char *trans, const cha
                 double *b, const int *ldb);
 void F77(dpotf2)(const char *uplo, const int *n, double *a, const int *lda, int *info);
 void F77(dpotrf)(const char *uplo, const int *n, double *a, const int *lda, int *info);
+void F77(dpotri)(const char *uplo, const int *n, double *a, const int *lda, int *info);
 void F77(dgesv)(const int *n, const int *nrhs, double *a, const int *lda, int *ipiv, double *b,
                 const int *ldb, int *info);
 void F77(dgetrf)(const int *m, const int *n, double *a, const int *lda, int *ipiv, int *info);

@@ -31,9 +31,10 @@ typedef struct {
   double *y, *g, *w; /* [max(n, m)], [n], [m] */
   double *x;         /* [n] */
   /* with a matrix W: */
-  double *SB, *Y; /* n x r: S B; S W S B, then Y */
-  double *Z;      /* r x r: B^T (S W S B) */
-  CPCholesky H;   /* Q2^T S W S Q2 */
+  double *SB, *Y;    /* n x r: S B; S W S B, then Y */
+  double *Z;         /* r x r: B^T (S W S B) */
+  CPCholesky H;      /* Q2^T S W S Q2 */
+  CPWeightFactors W; /* if W has to be definite */
 } Nullspace;
 
 /* Best workspace for all routines at full size. */
@@ -77,7 +78,8 @@ static int create(CPSaddle s) {
   CP_NEW(arena, c->SB, n * m);
   CP_NEW(arena, c->Y, n * m);
   CP_NEW(arena, c->Z, m * m);
-  return cpCholeskyCreate(&c->H, arena, s->n);
+  const int flag = cpCholeskyCreate(&c->H, arena, s->n);
+  return flag || !s->options.definite ? flag : cpWeightCreate(&c->W, s);
 }
 
 /* ---- Q ---- */
@@ -193,8 +195,9 @@ static int formDependent(const CPSaddle s, Nullspace *c) {
 
 static int factor(CPSaddle s, int pivoting) {
   Nullspace *c = s->used.content;
+  int flag     = s->has_matrix && s->options.definite ? cpWeightFactor(&c->W, s) : 0;
   cpSaddleScaleCoordinates(s, c->s);
-  const int flag = s->nrows > 0 ? factorRows(s, c, pivoting) : 0;
+  if (!flag && s->nrows > 0) flag = factorRows(s, c, pivoting);
   if (flag) return flag;
   if (s->rank > 0) formReflectors(s, c);
   if (s->has_matrix) {

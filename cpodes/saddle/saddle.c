@@ -13,8 +13,9 @@
 /* Where the rank is lower than the one that stands, the next angle that is tried is smaller by this. */
 #define LESS_ANGLE 3.0
 
-static const CPSaddleOps *const solvers[] = {
-    &cpSaddleSchurOps, &cpSaddleQROps, &cpSaddleNullspaceOps, &cpSaddleSparseOps, &cpSaddleKktOps};
+static const CPSaddleOps *const solvers[] = {&cpSaddleSchurOps,     &cpSaddleQROps,
+                                             &cpSaddleNullspaceOps, &cpSaddleSparseOps,
+                                             &cpSaddleBlockOps,     &cpSaddleKktOps};
 
 static const CPSaddleOps *findSolver(CPSaddleType type) {
   for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++)
@@ -42,6 +43,15 @@ CPSaddleType cpSaddleOfLin(CPLinSol type) {
   }
 }
 
+CPLinSol cpSaddleAsLin(CPSaddleType type) {
+  static const CPLinSol types[] = {
+      [CP_SADDLE_AUTO] = CP_LINSOL_AUTO,     [CP_SADDLE_SCHUR] = CP_LINSOL_SCHUR,
+      [CP_SADDLE_QR] = CP_LINSOL_QR,         [CP_SADDLE_NULLSPACE] = CP_LINSOL_QRP,
+      [CP_SADDLE_SPARSE] = CP_LINSOL_SPARSE, [CP_SADDLE_BLOCK] = CP_LINSOL_BLOCK,
+      [CP_SADDLE_KKT] = CP_LINSOL_SPARSE};
+  return types[type];
+}
+
 CPSaddleType cpSaddleOfKkt(CPKktLinSol type) {
   static const CPSaddleType types[] = {[CP_KKT_AUTO]         = CP_SADDLE_AUTO,
                                        [CP_KKT_SCHUR]        = CP_SADDLE_SCHUR,
@@ -61,26 +71,21 @@ CPKktLinSol cpSaddleAsKkt(CPSaddleType type) {
 
 /* ---- the object ---- */
 
-/* The first solver, and the one that takes what the first refuses. 0 or CP_MEM_FAIL. */
-static int choose(CPSaddle s) {
-  const int sparse = s->A.start || s->m == 0;
-  s->first         = s->options.type;
+/* The first solver, and the one that takes what the first refuses. */
+static void choose(CPSaddle s) {
+  s->first = s->options.type;
   if (s->first == CP_SADDLE_AUTO) {
     s->options.may_change = 1;
     s->first              = CP_SADDLE_SCHUR;
-    if (s->has_matrix ? s->M.start && sparse : s->A.start != NULL) {
-      int small = 1, *first = s->has_matrix ? malloc(((size_t)s->n + 2) * sizeof *first) : NULL;
-      if (s->has_matrix && !first) return CP_MEM_FAIL;
-      if (first) small = cpWeightBlocksAreSmall(&s->M, first);
-      free(first);
-      s->first = small ? CP_SADDLE_SPARSE : CP_SADDLE_KKT;
-    }
+    if (!s->has_matrix && s->A.start) s->first = CP_SADDLE_SPARSE;
+    if (s->has_matrix && s->M.start && (s->A.start || s->m == 0))
+      s->first =
+          cpSaddleHasSmallBlocks(&s->M, CP_SADDLE_SMALL_BLOCKS) ? CP_SADDLE_SPARSE : CP_SADDLE_KKT;
   }
   s->general = CP_SADDLE_AUTO;
-  if (!s->options.may_change) return CP_SUCCESS;
+  if (!s->options.may_change) return;
   if (s->first == CP_SADDLE_SCHUR) s->general = CP_SADDLE_NULLSPACE;
   if (s->first == CP_SADDLE_SPARSE && s->has_matrix) s->general = CP_SADDLE_KKT;
-  return CP_SUCCESS;
 }
 
 static int openSolver(CPSaddle s, CPSaddleType type) {
@@ -105,16 +110,16 @@ int cpSaddleCreate(CPSaddle *result, CPSaddleOptions options, const CPMat *W, co
   s->A          = *A;
   if (W) s->M = *W;
   s->sine      = 1.0;
-  s->dependent = -1;
+  s->dependent = s->indefinite = -1;
   s->asked = s->ranktol = options.finest;
   CP_NEW(&s->arena, s->row, s->m);
   CP_NEW(&s->arena, s->is_dependent, s->m);
   CP_NEW(&s->arena, s->off, s->m);
   CP_NEW(&s->arena, s->known, s->m);
-  CP_NEW(&s->arena, s->d, W ? 0 : s->n);
+  CP_NEW(&s->arena, s->root, W ? 0 : s->n);
   CP_NEW(&s->arena, s->problem, entries);
   int flag = cpArenaStatus(&s->arena);
-  if (!flag) flag = choose(s);
+  choose(s);
   if (!flag) flag = openSolver(s, s->first);
   if (flag) cpSaddleFree(result);
   return flag;
@@ -141,7 +146,7 @@ static int isSame(CPSaddle s, CPWeight W, const CPMat *A, const char *off, doubl
     s->off[i]         = is_off;
   }
   if (!s->has_matrix) {
-    memcpy(s->d, W.inverse, (size_t)s->n * sizeof *s->d);
+    for (int j = 0; j < s->n; j++) s->root[j] = W.root ? W.root[j] : 1.0;
     s->A = *A;
     return 0;
   }
@@ -166,7 +171,7 @@ static int factorBy(CPSaddle s, CPSaddleType type) {
   const int flag = s->used.content ? CP_SUCCESS : openSolver(s, type);
   s->rank        = s->nrows;
   s->sine        = 1.0;
-  s->dependent   = -1;
+  s->dependent = s->indefinite = -1;
   memset(s->is_dependent, 0, (size_t)s->m);
   return flag ? flag : s->used.ops->factor(s);
 }
@@ -180,6 +185,7 @@ static int factorByEither(CPSaddle s) {
     const int flag = factorBy(s, s->first);
     if (!flag) s->patience = 0;
     if (flag <= 0 || s->general == CP_SADDLE_AUTO) return flag;
+    if (flag == CP_SADDLE_NOT_DEFINITE && s->options.definite) return flag;
     s->patience = s->patience < MOST_PATIENT ? 2 * s->patience + 1 : MOST_PATIENT;
     s->wait     = s->patience;
   } else if (!s->stays) s->wait--;
@@ -268,7 +274,7 @@ void cpSaddleScaleCoordinates(const CPSaddle s, double *scale) {
   const CPMat *M       = &s->M;
   const size_t entries = s->has_matrix ? cpMatEntries(M) : 0;
   double largest       = 0.0;
-  for (int j = 0; !s->has_matrix && j < s->n; j++) scale[j] = sqrt(s->d[j]);
+  for (int j = 0; !s->has_matrix && j < s->n; j++) scale[j] = s->root[j];
   for (size_t e = 0; e < entries; e++) largest = fmax(largest, fabs(M->value[e]));
   if (!(largest > 0.0)) largest = 1.0;
   for (int j = 0; s->has_matrix && j < s->n; j++) {

@@ -32,10 +32,10 @@ typedef enum {
   CP_SADDLE_KKT        /* sparse indefinite matrix [W A^T; A 0] */
 } CPSaddleType;
 
-/* W: one of the two. */
+/* W: one of the two; the identity if both are NULL. */
 typedef struct {
-  const double *inverse; /* [n] of a diagonal W: D_jj; 0: component j is held, x_j = 0 */
-  const CPMat *matrix;   /* n x n, both triangles */
+  const double *root; /* [n] of a diagonal W = D^{-1}: roots of D_jj; 0: component j is held, x_j = 0 */
+  const CPMat *matrix; /* n x n, both triangles */
 } CPWeight;
 
 typedef struct {
@@ -44,6 +44,7 @@ typedef struct {
                      NULLSPACE for SCHUR, KKT for SPARSE with a matrix W and shortest */
   int shortest; /* 1: with dependent rows, mu has minimum norm among all that give the same A^T mu (SPARSE and
                      BLOCK then want independent rows); 0: mu may be zero in dependent rows instead */
+  int definite; /* 1: W has to be positive definite at all: the first solver is not doubted when it says no */
   double finest; /* The sine of an angle between rows that roundoff leaves: ranktol is at least this. */
 } CPSaddleOptions;
 
@@ -69,6 +70,9 @@ typedef struct {
  * NULL then. */
 int cpSaddleCreate(CPSaddle *saddle, CPSaddleOptions options, const CPMat *W, const CPMat *A);
 void cpSaddleFree(CPSaddle *saddle);
+/* Is W made of successive diagonal blocks of at most so many rows? AUTO then takes SPARSE. */
+#define CP_SADDLE_SMALL_BLOCKS 32
+int cpSaddleHasSmallBlocks(const CPMat *W, int most);
 /* Does this type analyse the structure of A once, at creation? */
 int cpSaddleKeepsPattern(CPSaddleType type);
 
@@ -101,6 +105,7 @@ double cpSaddleZeroAngle(const CPSaddle saddle, double distance);
 const char *cpSaddleName(const CPSaddle saddle);
 CPSaddleType cpSaddleTypeOf(const CPSaddle saddle);
 CPSaddleType cpSaddleOfLin(CPLinSol type);
+CPLinSol cpSaddleAsLin(CPSaddleType type);
 CPSaddleType cpSaddleOfKkt(CPKktLinSol type);
 CPKktLinSol cpSaddleAsKkt(CPSaddleType type);
 
@@ -112,7 +117,8 @@ struct CPSaddle_ {
   double sine;     /* the smallest sine of a row that counts as independent (an estimate) */
   int dependent;   /* first row that depends on others; -1: none, mu is unique */
   char *is_dependent; /* [m] 1: the row depends on those that are neither dependent nor off; so do rows of zeros */
-  double ranktol;    /* sine that counted as zero */
+  double ranktol; /* sine that counted as zero */
+  int indefinite; /* component at which a factorisation of W ended, -1: none did, or it is not known */
   double usual_sine; /* the first sine that was noted; 0: none yet */
 
   CPSaddleOptions options;
@@ -122,7 +128,7 @@ struct CPSaddle_ {
   int stays, wait, patience;   /* see factorByEither in saddle.c */
   int has_matrix;              /* W is a matrix, not diagonal */
   CPMat M, A;      /* W, if it is a matrix, and A: the caller's structures, values at factor */
-  double *d;       /* [n] inverse of a diagonal W, at factor */
+  double *root;    /* [n] of a diagonal W, at factor */
   char *off;       /* [m] at factor */
   double *problem; /* values of M and A, if W is a matrix: room of M.value and A.value */
   int valid;       /* there are factors */

@@ -11,7 +11,7 @@ typedef struct CPSaddleOps_ {
   /* Memory of the content, from s->used.arena, which frees it. CP_SUCCESS, CP_MEM_FAIL, CP_LINSOL_FAIL, or
    * CP_ILL_INPUT where the solver does not take the kinds of W and A. */
   int (*create)(CPSaddle s);
-  /* Factors of W (s->d or s->M) and of the rows in use of s->A, with s->ranktol. 0, a positive result, or a negative
+  /* Factors of W (s->root or s->M) and of the rows in use of s->A, with s->ranktol. 0, a positive result, or a negative
    * code. Sets rank, sine, is_dependent, dependent, which say full rank before. */
   int (*factor)(CPSaddle s);
   /* As cpSaddleSolve; mu, unless NULL, is zero before. */
@@ -19,7 +19,7 @@ typedef struct CPSaddleOps_ {
 } CPSaddleOps;
 
 extern const CPSaddleOps cpSaddleSchurOps, cpSaddleQROps, cpSaddleNullspaceOps, cpSaddleSparseOps,
-    cpSaddleKktOps;
+    cpSaddleBlockOps, cpSaddleKktOps;
 
 /* The rows in use as columns, X [n x nrows]. */
 void cpSaddleGather(const CPSaddle s, double *X);

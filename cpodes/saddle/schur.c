@@ -1,189 +1,141 @@
-/* Dense Schur complement S = A^T A = U^T U by Cholesky: x = A S^{-1} r, mu = S^{-1} A^T x.
+/* Dense Schur complement: D = F F^T (weight.c), X = F^T A^T, X^T in memory,
  *
- * The products with A run over its nonzero entries where these are few, else through the BLAS. */
-#include "lapack.h"
-#include "linsol.h"
-#include "small.h"
+ *   S = X^T X = A D A^T,   S mu = X^T (F^T f) - b,   x = F (F^T f - X mu).
+ *
+ * S is scaled to unit diagonal: its pivots are then the squared sines of the angles between rows, in the metric of W.
+ * Where W is diagonal and A has few entries, X^T holds these only, else all. */
+#include "weight.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Part of nonzero entries above which A is treated as a dense matrix. */
+/* Part of nonzero entries above which a large X is treated as a dense matrix. */
 #define DENSE_ABOVE 0.25
 
 typedef struct {
-  double *U;       /* m x m, upper triangle: Cholesky factor of S */
-  double *mu;      /* [m] */
-  double *inverse; /* [m] 1 / u_kk */
-  double *A;       /* n x m, in use when is_dense */
-  int is_dense;
+  CPWeightFactors W;
+  CPMat XT;      /* nrows x n; start NULL: dense */
+  size_t *start; /* [n + 1] XT.start when X^T is sparse */
+  int *row;      /* [n m] the same of XT.row; NULL: it never is */
+  int *place;    /* [m] of a row in X^T, -1: off */
+  CPCholesky S;  /* nrows x nrows */
+  double *y;     /* [n] */
+  double *mu;    /* [nrows] */
 } Schur;
 
-static void schurDestroy(CPLin lin) {
-  Schur *s = lin->content;
-  free(s->U);
-  free(s->mu);
-  free(s->inverse);
-  free(s->A);
-  free(s);
-  lin->content = NULL;
+static int schurCreate(CPSaddle s) {
+  CPArena *arena       = &s->used.arena;
+  const size_t entries = (size_t)s->n * (size_t)s->m;
+  Schur *c;
+  s->used.content = CP_NEW(arena, c, 1);
+  if (!c) return CP_MEM_FAIL;
+  c->XT.cols = s->n;
+  CP_NEW(arena, c->XT.value, entries);
+  if (!s->has_matrix && s->A.start) {
+    CP_NEW(arena, c->start, s->n + 1);
+    CP_NEW(arena, c->row, entries);
+  }
+  CP_NEW(arena, c->place, s->m);
+  CP_NEW(arena, c->y, s->n);
+  CP_NEW(arena, c->mu, s->m);
+  const int flag = cpCholeskyCreate(&c->S, arena, s->m);
+  return flag ? flag : cpWeightCreate(&c->W, s);
 }
 
-static int schurCreate(CPLin lin) {
-  Schur *s = lin->content = calloc(1, sizeof *s);
-  const size_t m = (size_t)lin->mmax, n = (size_t)lin->n;
-  if (!s) return CP_MEM_FAIL;
-  s->U       = malloc(m * m * sizeof *s->U);
-  s->mu      = malloc(m * sizeof *s->mu);
-  s->inverse = malloc(m * sizeof *s->inverse);
-  s->A       = malloc(n * m * sizeof *s->A);
-  return s->U && s->mu && s->inverse && s->A ? CP_SUCCESS : CP_MEM_FAIL;
+/* X^T = A F, of the entries of A that are not zero and whose component is not held */
+static void gatherSparse(const CPSaddle s, Schur *c) {
+  const CPMat *A = &s->A;
+  size_t count   = 0;
+  c->XT.start    = c->start;
+  c->XT.row      = c->row;
+  for (int i = 0, k = 0; i < s->m; i++) c->place[i] = s->off[i] ? -1 : k++;
+  for (int j = 0; j < s->n; j++) {
+    const double root = c->W.root[j];
+    c->start[j]       = count;
+    for (size_t e = A->start[j]; root != 0.0 && e < A->start[j + 1]; e++) {
+      if (c->place[A->row[e]] < 0 || A->value[e] == 0.0) continue;
+      c->row[count]        = c->place[A->row[e]];
+      c->XT.value[count++] = A->value[e] * root;
+    }
+  }
+  c->start[s->n] = count;
 }
 
-/* Upper triangle of S = sum_j a_j a_j^T, a_j the entries of component j. */
-static void schurComplement(CPLin lin, Schur *s) {
-  const CPEntries *a = lin->AT;
-  const double one = 1.0, zero = 0.0;
-  const int m = lin->m, n = lin->n;
-  s->is_dense = m > CP_SMALL && (double)a->start[n] > DENSE_ABOVE * n * m;
-  if (s->is_dense) {
-    cpLinScatter(lin, s->A);
-    F77(dsyrk)("U", "T", &m, &n, &one, s->A, &n, &zero, s->U, &m);
+static void gatherDense(const CPSaddle s, Schur *c) {
+  const CPMat *A = &s->A;
+  double *XT     = c->XT.value;
+  c->XT.start    = NULL;
+  for (int j = 0; j < s->n; j++, XT += s->nrows) {
+    size_t e = cpMatFirst(A, j);
+    for (int k = 0; !A->start && k < s->nrows; k++) XT[k] = A->value[e + (size_t)s->row[k]];
+    for (int k = 0; A->start && k < s->nrows; k++) { /* rows ascend, in both */
+      while (e < A->start[j + 1] && A->row[e] < s->row[k]) e++;
+      XT[k] = e < A->start[j + 1] && A->row[e] == s->row[k] ? A->value[e] : 0.0;
+    }
+  }
+  cpWeightScale(&c->W, s->nrows, c->XT.value);
+}
+
+/* Upper triangle of S = sum_j x_j x_j^T, x_j the entries of component j. */
+static void formComplement(Schur *c) {
+  const CPMat *X = &c->XT;
+  const int m    = X->rows;
+  if (!X->start) {
+    cpGram(m, X->cols, X->value, c->S.U);
     return;
   }
-  memset(s->U, 0, (size_t)m * (size_t)m * sizeof *s->U);
-  for (int j = 0; j < n; j++)
-    for (size_t l = a->start[j]; l < a->start[j + 1]; l++) {
-      double *column = s->U + (size_t)a->row[l] * (size_t)m;
-      for (size_t k = a->start[j]; k <= l; k++) column[a->row[k]] += a->value[k] * a->value[l];
+  memset(c->S.U, 0, (size_t)m * (size_t)m * sizeof *c->S.U);
+  for (int j = 0; j < X->cols; j++)
+    for (size_t l = X->start[j]; l < X->start[j + 1]; l++) {
+      double *column = c->S.U + (size_t)X->row[l] * (size_t)m;
+      for (size_t k = X->start[j]; k <= l; k++) column[X->row[k]] += X->value[k] * X->value[l];
     }
 }
 
-static void cholesky(double *S, int m, int *info) {
-  if (m <= CP_SMALL) F77(dpotf2)("U", &m, S, &m, info);
-  else F77(dpotrf)("U", &m, S, &m, info);
+static int schurFactor(CPSaddle s) {
+  Schur *c       = s->used.content;
+  const int m    = s->nrows;
+  const int flag = cpWeightFactor(&c->W, s);
+  c->S.n = c->XT.rows = m;
+  if (flag || m == 0) return flag;
+  if (c->row && (m <= CP_SMALL || (double)s->A.start[s->n] <= DENSE_ABOVE * s->n * m))
+    gatherSparse(s, c);
+  else gatherDense(s, c);
+  formComplement(c);
+  cpCholeskyUnitDiagonal(&c->S);
+  const int bad = cpCholeskyFactor(&c->S, fmax(s->ranktol, CP_CHOLESKY_LEAST));
+  for (int k = 0; bad == 0 && k < m; k++) s->sine = fmin(s->sine, 1.0 / c->S.inverse[k]);
+  if (bad == 0) return 0;
+  cpSaddleMarkDependent(s, s->row[bad - 1]);
+  return CP_SADDLE_DEPENDENT;
 }
 
-/* U' U mu = mu by columns of U; 1 / u_kk in s->inverse */
-static void backSolveSmall(const Schur *s, int m, double *mu) {
-  for (int k = 0; k < m; k++) { /* U' z = mu */
-    const double *u = s->U + (size_t)k * (size_t)m;
-    for (int i = 0; i < k; i++) mu[k] -= u[i] * mu[i];
-    mu[k] *= s->inverse[k];
+static int schurSolve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
+  Schur *c       = s->used.content;
+  const CPMat *X = &c->XT;
+  const int n = s->n, m = s->nrows;
+  double *y = x ? x : c->y, *z = c->mu;
+  if (f) {
+    memcpy(y, f, (size_t)n * sizeof *y);
+    cpWeightForward(&c->W, y); /* y = F^T f */
   }
-  for (int k = m - 1; k >= 0; k--) { /* U mu = z */
-    const double *u = s->U + (size_t)k * (size_t)m;
-    mu[k] *= s->inverse[k];
-    for (int i = 0; i < k; i++) mu[i] -= u[i] * mu[k];
+  for (int k = 0; k < m; k++) z[k] = b ? -b[s->row[k]] : 0.0;
+  if (m > 0) {
+    if (f && X->start) cpMatTimes(X, 1.0, y, 1.0, z);
+    else if (f) cpTimes(m, n, 1.0, X->value, y, 1.0, z); /* X^T y - b  */
+    cpCholeskySolve(&c->S, z);                           /* mu = S^-1 z */
   }
-}
-
-/* mu = S^{-1} mu */
-static void schurBackSolve(const Schur *s, int m, double *mu) {
-  const int one = 1;
-  if (m <= CP_SMALL) {
-    backSolveSmall(s, m, mu);
-    return;
-  }
-  F77(dtrsv)("U", "T", "N", &m, s->U, &m, mu, &one); /* U' z  = mu */
-  F77(dtrsv)("U", "N", "N", &m, s->U, &m, mu, &one); /* U  mu = z  */
-}
-
-static int trialSolve(void *factors, double *mu) {
-  const CPLin lin = factors;
-  schurBackSolve(lin->content, lin->m, mu);
+  for (int k = 0; mu && k < m; k++) mu[s->row[k]] = z[k];
+  if (!x) return 0;
+  if (!f) memset(y, 0, (size_t)n * sizeof *y);
+  if (m > 0 && X->start) cpMatTransposedTimes(X, -1.0, z, 1.0, y);
+  else if (m > 0) cpTransposedTimes(m, n, -1.0, X->value, z, 1.0, y); /* y - X mu */
+  cpWeightBackward(&c->W, y);
   return 0;
 }
 
-/* A column that depends on others although its pivot is not small enough: that of the least one. */
-static void checkSingular(CPLin lin, Schur *s) {
-  const size_t m = (size_t)lin->m;
-  int least      = 0;
-  if (!cpLinJudge(trialSolve, lin, s->mu, lin->m)) return;
-  for (int k = 1; k < lin->m; k++)
-    if (s->U[(size_t)k * (m + 1)] < s->U[(size_t)least * (m + 1)]) least = k;
-  lin->dependent = least;
-}
-
-/* With unit columns the squared pivot u_kk^2 is the squared sine of column k's angle to the columns
- * before it. Cholesky of S squares the condition, so that an angle below the root of its roundoff
- * cannot be told from dependence. */
-static int schurFactor(CPLin lin) {
-  Schur *s    = lin->content;
-  const int m = lin->m;
-  int info;
-  lin->rank      = m;
-  lin->dependent = -1;
-  lin->sine      = 1.0;
-  s->is_dense    = 0;
-  if (m == 0) return 0;
-  schurComplement(lin, s);  /* S = A' A */
-  cholesky(s->U, m, &info); /* S = U' U */
-  if (info < 0) return CP_LINSOL_FAIL;
-  if (info > 0) lin->dependent = info - 1;
-  const double limit = fmax(lin->ranktol, 1.0e-6);
-  for (int k = 0; !info && lin->dependent < 0 && k < m; k++) {
-    const double pivot = s->U[(size_t)k * (size_t)(m + 1)];
-    if (!(pivot > limit)) lin->dependent = k;
-    else s->inverse[k] = 1.0 / pivot;
-    lin->sine = fmin(lin->sine, pivot);
-  }
-  if (lin->dependent < 0 && lin->sine * lin->sine < CP_LIN_SMALL_PIVOT) checkSingular(lin, s);
-  memset(lin->is_dependent, 0, (size_t)m);
-  if (lin->dependent < 0) return 0;
-  lin->is_dependent[lin->dependent] = 1;
-  return CP_LIN_DEPENDENT;
-}
-
-/* x = A mu */
-static void multiply(CPLin lin, const Schur *s, const double *mu, double *x) {
-  const CPEntries *a = lin->AT;
-  const double done = 1.0, zero = 0.0;
-  const int m = lin->m, n = lin->n, one = 1;
-  if (s->is_dense) {
-    F77(dgemv)("N", &n, &m, &done, s->A, &n, mu, &one, &zero, x, &one);
-    return;
-  }
-  for (int j = 0; j < n; j++) {
-    x[j] = 0.0;
-    for (size_t k = a->start[j]; k < a->start[j + 1]; k++) x[j] += a->value[k] * mu[a->row[k]];
-  }
-}
-
-/* mu = A' x */
-static void multiplyTransposed(CPLin lin, const Schur *s, const double *x, double *mu) {
-  const CPEntries *a = lin->AT;
-  const double done = 1.0, zero = 0.0;
-  const int m = lin->m, n = lin->n, one = 1;
-  if (s->is_dense) {
-    F77(dgemv)("T", &n, &m, &done, s->A, &n, x, &one, &zero, mu, &one);
-    return;
-  }
-  for (int i = 0; i < m; i++) mu[i] = 0.0;
-  for (int j = 0; j < n; j++)
-    for (size_t k = a->start[j]; k < a->start[j + 1]; k++) mu[a->row[k]] += a->value[k] * x[j];
-}
-
-static int schurSolve(CPLin lin, const double *r, double *x) {
-  Schur *s = lin->content;
-  for (int k = 0; k < lin->m; k++) s->mu[k] = r[k];
-  schurBackSolve(s, lin->m, s->mu); /* mu = S^-1 r */
-  multiply(lin, s, s->mu, x);       /* x  = A mu   */
-  return 0;
-}
-
-static int schurSolveT(CPLin lin, const double *x, double *mu) {
-  const Schur *s = lin->content;
-  multiplyTransposed(lin, s, x, mu); /* A' x          */
-  schurBackSolve(s, lin->m, mu);     /* mu = S^-1 A'x */
-  return 0;
-}
-
-const CPLinOps cpSchurOps = {.name    = "Schur complement, Cholesky",
-                             .type    = CP_LINSOL_SCHUR,
-                             .create  = schurCreate,
-                             .factor  = schurFactor,
-                             .solve   = schurSolve,
-                             .solve_t = schurSolveT,
-                             .destroy = schurDestroy};
+const CPSaddleOps cpSaddleSchurOps = {.name   = "Schur complement",
+                                      .type   = CP_SADDLE_SCHUR,
+                                      .create = schurCreate,
+                                      .factor = schurFactor,
+                                      .solve  = schurSolve};

@@ -10,51 +10,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *cpSparseAllocate(size_t count, size_t size) { return calloc(count ? count : 1, size); }
-
 int cpSparseFailure(const Sparse *s) {
   const int status = s->common.status;
   return status == CHOLMOD_OUT_OF_MEMORY || status == CHOLMOD_TOO_LARGE ? CP_MEM_FAIL
                                                                         : CP_LINSOL_FAIL;
 }
 
-static void sparseDestroy(CPLin lin) {
-  Sparse *s         = lin->content;
-  cholmod_common *c = &s->common;
+static void destroy(void *content) {
+  Sparse *s            = content;
+  cholmod_common *chol = &s->common;
   cpSparseQRFree(s);
-  cholmod_l_free_factor(&s->L, c);
-  cholmod_l_free_sparse(&s->K, c);
-  cholmod_l_free_dense(&s->b, c);
-  cholmod_l_free_dense(&s->x, c);
-  cholmod_l_free_dense(&s->y, c);
-  cholmod_l_free_dense(&s->e, c);
-  cholmod_l_finish(c);
-  free(s->constraint);
-  free(s->present);
-  free(s->dropped);
-  free(s->z);
-  free(s->position);
-  free(s->from);
-  free(s->value);
-  free(s->column);
-  free(s->first);
-  free(s->last);
-  free(s->border_to);
-  free(s->border_from);
-  free(s->product_end);
-  free(s->w);
-  free(s);
-  lin->content = NULL;
+  cholmod_l_free_factor(&s->L, chol);
+  cholmod_l_free_sparse(&s->K, chol);
+  cholmod_l_free_dense(&s->b, chol);
+  cholmod_l_free_dense(&s->x, chol);
+  cholmod_l_free_dense(&s->y, chol);
+  cholmod_l_free_dense(&s->e, chol);
+  cholmod_l_finish(chol);
 }
 
-static int sparseCreate(CPLin lin) {
-  Sparse *s = lin->content = calloc(1, sizeof *s);
+static int create(CPComplement *c, CPArena *arena) {
+  Sparse *s;
+  c->content = CP_NEW(arena, s, 1);
   if (!s) return CP_MEM_FAIL;
   cholmod_l_start(&s->common);
   s->common.print                      = 0;
   s->common.error_handler              = NULL;
   s->common.quick_return_if_not_posdef = 1;
-  return CP_SUCCESS;
+  return cpArenaOwn(arena, s, destroy) ? cpSparseOrder(c, arena) : CP_MEM_FAIL;
 }
 
 /* Columns are there or not as the diagonal of S has it: nothing is dropped, or kept out of S. */
@@ -63,16 +46,16 @@ static int isPlain(const Sparse *s) {
 }
 
 /* Values in the order of elimination. */
-static void gather(const CPLin lin, Sparse *s) {
-  const double *source = lin->AT->value;
-  const size_t *from = s->from, entries = lin->AT->start[lin->n];
+static void gather(const CPComplement *c, Sparse *s) {
+  const double *source = c->XT.value;
+  const size_t *from = s->from, entries = c->XT.start[c->n];
   for (size_t l = 0; l < entries; l++) s->value[l] = source[from[l]];
 }
 
 /* The same, and which columns are there; those that are dropped are zero. */
-static void gatherOthers(const CPLin lin, Sparse *s) {
-  const double *source = lin->AT->value;
-  const size_t *from = s->from, entries = lin->AT->start[lin->n];
+static void gatherOthers(const CPComplement *c, Sparse *s) {
+  const double *source = c->XT.value;
+  const size_t *from = s->from, entries = c->XT.start[c->n];
   const int *position = s->position;
   double *value       = s->value;
   char *present = s->present, *dropped = s->dropped;
@@ -87,15 +70,15 @@ static void gatherOthers(const CPLin lin, Sparse *s) {
 }
 
 /* Rank and dependent columns as they follow from the dropped ones. */
-static void countColumns(CPLin lin, const Sparse *s) {
-  lin->rank      = 0;
-  lin->dependent = -1;
+static void countColumns(CPComplement *c, const Sparse *s) {
+  c->rank      = 0;
+  c->dependent = -1;
   for (int k = 0; k < s->order; k++) {
     const int i = s->constraint[k];
     if (i < 0) continue;
-    lin->is_dependent[i] = s->dropped[k];
-    lin->rank += s->present[k] && !s->dropped[k];
-    if (s->dropped[k]) lin->dependent = i;
+    c->is_dependent[i] = s->dropped[k];
+    c->rank += s->present[k] && !s->dropped[k];
+    if (s->dropped[k]) c->dependent = i;
   }
 }
 
@@ -116,6 +99,9 @@ static void formMatrix(Sparse *s, int plain) {
   for (size_t l = 0; l < s->nborder; l++) K[s->border_to[l]] = s->value[s->border_from[l]];
 }
 
+/* What factors may be, beside a negative code. */
+#define DEPENDENT 1
+
 /* Pivots d_k of K at position k: diagonals of D, or squares of those of L in supernodes. */
 static void pivots(const Sparse *s, double *d) {
   const cholmod_factor *L = s->L;
@@ -131,16 +117,13 @@ static void pivots(const Sparse *s, double *d) {
       }
 }
 
-/* Sine of a column's angle to others below which Cholesky, which squares it, cannot tell it from
- * dependence. */
-#define LEAST_SINE 1.0e-6
-/* The same where components are kept: then it is the angle without them, which may be narrow
+/* The least sine (CP_CHOLESKY_LEAST) where components are kept: then it is the angle without them, which may be narrow
  * although the column's own is not, and one over its square is how much the elimination enlarges
  * roundoff. */
 #define LEAST_SINE_WITHOUT_KEPT 1.0e-4
 
-static double leastSine(const CPLin lin, const Sparse *s) {
-  return fmax(lin->ranktol, s->nborder > 0 ? LEAST_SINE_WITHOUT_KEPT : LEAST_SINE);
+static double leastSine(const CPComplement *c, const Sparse *s) {
+  return fmax(c->ranktol, s->nborder > 0 ? LEAST_SINE_WITHOUT_KEPT : CP_CHOLESKY_LEAST);
 }
 
 /* K s->x = s->b; mu at position k is x[k]. CHOLMOD leaves its workspace with the shape of the
@@ -163,90 +146,90 @@ static int trialSolve(void *factors, double *mu) {
 }
 
 /* With unit columns d_k is the squared sine of column k's angle to the columns before it. 0,
- * CP_LIN_DEPENDENT or a negative code. */
-static int checkPivots(CPLin lin, Sparse *s) {
+ * DEPENDENT or a negative code. */
+static int checkPivots(CPComplement *c, Sparse *s) {
   double *d = s->b->x, least = 1.0;
   pivots(s, d);
   for (int k = 0; k < s->order; k++) {
     if (s->constraint[k] < 0) continue; /* d_k <= -1 */
-    if (!(d[k] > 0.0)) return CP_LIN_DEPENDENT;
+    if (!(d[k] > 0.0)) return DEPENDENT;
     if (d[k] < least) least = d[k];
   }
-  const double sine = leastSine(lin, s);
-  lin->sine         = sqrt(least);
-  if (!(least > sine * sine)) return CP_LIN_DEPENDENT;
-  if (least > CP_LIN_SMALL_PIVOT) return 0;
-  const int flag = cpLinJudge(trialSolve, s, s->b->x, s->order);
-  return flag == CP_LIN_SINGULAR ? CP_LIN_DEPENDENT : flag;
+  const double sine = leastSine(c, s);
+  c->sine           = sqrt(least);
+  if (!(least > sine * sine)) return DEPENDENT;
+  if (least > CP_SMALL_PIVOT) return 0;
+  const int flag = cpJudge(trialSolve, s, s->b->x, s->order);
+  return flag == CP_SINGULAR ? DEPENDENT : flag;
 }
 
 /* s->x = S^-1 A'v, by position */
-static int multipliers(const CPLin lin, Sparse *s, const double *v) {
-  const size_t *start = lin->AT->start;
+static int multipliers(const CPComplement *c, Sparse *s, const double *v) {
+  const size_t *start = c->XT.start;
   double *b           = s->b->x;
   memset(b, 0, (size_t)s->order * sizeof *b);
-  for (int j = 0; j < lin->n; j++) /* A'v */
+  for (int j = 0; j < c->n; j++) /* A'v */
     for (size_t l = start[j]; l < start[j + 1]; l++) b[s->position[l]] += s->value[l] * v[j];
   return backSolve(s);
 }
 
 /* (A s->x)_j */
-static double timesMultipliers(const CPLin lin, const Sparse *s, int j) {
+static double timesMultipliers(const CPComplement *c, const Sparse *s, int j) {
   const double *mu = s->x->x;
   double sum       = 0.0;
-  for (size_t l = lin->AT->start[j]; l < lin->AT->start[j + 1]; l++)
+  for (size_t l = c->XT.start[j]; l < c->XT.start[j + 1]; l++)
     sum += s->value[l] * mu[s->position[l]];
   return sum;
 }
 
 /* z = combination of the dropped columns with random coefficients. */
-static void combineDropped(const CPLin lin, Sparse *s) {
+static void combineDropped(const CPComplement *c, Sparse *s) {
   double *coefficient = s->b->x;
-  cpLinRandom(coefficient, s->order);
+  cpRandomVector(coefficient, s->order);
   for (int k = 0; k < s->order; k++)
     coefficient[k] = !s->dropped[k] ? 0.0 : k % 2 ? coefficient[k] : -coefficient[k];
-  for (int j = 0; j < lin->n; j++) {
+  for (int j = 0; j < c->n; j++) {
     s->z[j] = 0.0;
-    for (size_t l = lin->AT->start[j]; l < lin->AT->start[j + 1]; l++)
-      s->z[j] += coefficient[s->position[l]] * lin->AT->value[s->from[l]];
+    for (size_t l = c->XT.start[j]; l < c->XT.start[j + 1]; l++)
+      s->z[j] += coefficient[s->position[l]] * c->XT.value[s->from[l]];
   }
 }
 
 /* Are all dropped columns in the span of the others? Their combination is, then; that one is not
- * which is not happens to one set of coefficients in very many. 0, CP_LIN_DEPENDENT or a negative
+ * which is not happens to one set of coefficients in very many. 0, DEPENDENT or a negative
  * code. */
-static int checkDropped(CPLin lin, Sparse *s) {
-  if (lin->dependent < 0) return 0;
-  combineDropped(lin, s);
+static int checkDropped(CPComplement *c, Sparse *s) {
+  if (c->dependent < 0) return 0;
+  combineDropped(c, s);
   for (int pass = 0; pass < 2; pass++) { /* the second one for the roundoff of the first */
-    const int flag = multipliers(lin, s, s->z);
+    const int flag = multipliers(c, s, s->z);
     if (flag) return flag;
-    for (int j = 0; j < lin->n; j++) s->z[j] -= timesMultipliers(lin, s, j);
+    for (int j = 0; j < c->n; j++) s->z[j] -= timesMultipliers(c, s, j);
   }
   double norm2 = 0.0;
-  for (int j = 0; j < lin->n; j++) norm2 += s->z[j] * s->z[j];
-  return sqrt(norm2) <= lin->ranktol ? 0 : CP_LIN_DEPENDENT;
+  for (int j = 0; j < c->n; j++) norm2 += s->z[j] * s->z[j];
+  return sqrt(norm2) <= c->ranktol ? 0 : DEPENDENT;
 }
 
-/* K + shift I = L D L'; 0, CP_LIN_DEPENDENT if that is not possible, or a negative code. */
-static int factorShifted(CPLin lin, Sparse *s, double shift) {
+/* K + shift I = L D L'; 0, DEPENDENT if that is not possible, or a negative code. */
+static int factorShifted(CPComplement *c, Sparse *s, double shift) {
   double beta[2]  = {shift, 0.0};
   const int plain = isPlain(s);
-  if (plain) gather(lin, s);
-  else gatherOthers(lin, s);
+  if (plain) gather(c, s);
+  else gatherOthers(c, s);
   formMatrix(s, plain);
-  countColumns(lin, s);
+  countColumns(c, s);
   cholmod_l_factorize_p(s->K, beta, NULL, 0, s->L, &s->common);
   if (s->common.status < CHOLMOD_OK) return cpSparseFailure(s);
-  return s->common.status == CHOLMOD_OK ? 0 : CP_LIN_DEPENDENT;
+  return s->common.status == CHOLMOD_OK ? 0 : DEPENDENT;
 }
 
-/* Factors without the dropped columns: 0, CP_LIN_DEPENDENT if the others are not independent or do
+/* Factors without the dropped columns: 0, DEPENDENT if the others are not independent or do
  * not span them, or a negative code. */
-static int factorCholesky(CPLin lin, Sparse *s) {
-  int flag = factorShifted(lin, s, 0.0);
-  if (!flag) flag = checkPivots(lin, s);
-  return flag ? flag : checkDropped(lin, s);
+static int factorCholesky(CPComplement *c, Sparse *s) {
+  int flag = factorShifted(c, s, 0.0);
+  if (!flag) flag = checkPivots(c, s);
+  return flag ? flag : checkDropped(c, s);
 }
 
 /* Above roundoff, so that the pivot of a dependent column is positive and the factorisation goes
@@ -254,12 +237,12 @@ static int factorCholesky(CPLin lin, Sparse *s) {
 #define SHIFT 1.0e-13
 
 /* Drops the columns with small pivots. Codes as above. */
-static int drop(CPLin lin, Sparse *s) {
+static int drop(CPComplement *c, Sparse *s) {
   memset(s->dropped, 0, (size_t)s->order);
-  const int flag = factorShifted(lin, s, SHIFT);
+  const int flag = factorShifted(c, s, SHIFT);
   if (flag) return flag;
   double *d         = s->b->x;
-  const double sine = leastSine(lin, s);
+  const double sine = leastSine(c, s);
   pivots(s, d);
   for (int k = 0; k < s->order; k++)
     s->dropped[k] = s->constraint[k] >= 0 && d[k] < 10.0 * sine * sine;
@@ -267,49 +250,42 @@ static int drop(CPLin lin, Sparse *s) {
 }
 
 /* First without the columns that were dropped last time. */
-static int sparseFactor(CPLin lin) {
-  Sparse *s        = lin->content;
+static int factor(CPComplement *c) {
+  Sparse *s        = c->content;
   const int was_qr = s->is_qr;
   s->is_qr         = 0;
-  int flag         = factorCholesky(lin, s);
-  if (flag == CP_LIN_DEPENDENT && !was_qr) {
-    flag = drop(lin, s);
-    if (!flag) flag = factorCholesky(lin, s);
+  int flag         = factorCholesky(c, s);
+  if (flag == DEPENDENT && !was_qr) {
+    flag = drop(c, s);
+    if (!flag) flag = factorCholesky(c, s);
   }
-  if (flag == CP_LIN_DEPENDENT) {
-    flag      = cpSparseQRFactor(lin);
-    lin->sine = LEAST_SINE; /* at most */
-    countColumns(lin, s);
+  if (flag == DEPENDENT) {
+    flag    = cpSparseQRFactor(c);
+    c->sine = CP_CHOLESKY_LEAST; /* at most */
+    countColumns(c, s);
   }
   return flag;
 }
 
-static int sparseSolve(CPLin lin, const double *r, double *x) {
-  Sparse *s = lin->content;
-  if (s->is_qr) return cpSparseQRSolve(lin, r, x);
+static int solve(CPComplement *c, const double *r, double *x) {
+  Sparse *s = c->content;
+  if (s->is_qr) return cpSparseQRSolve(c, r, x);
   double *b = s->b->x;
   for (int k = 0; k < s->order; k++) b[k] = s->constraint[k] < 0 ? 0.0 : r[s->constraint[k]];
   const int flag = backSolve(s); /* mu = S^-1 r */
-  for (int j = 0; !flag && j < lin->n; j++) x[j] = timesMultipliers(lin, s, j);
+  for (int j = 0; !flag && j < c->n; j++) x[j] = timesMultipliers(c, s, j);
   return flag;
 }
 
-static int sparseSolveT(CPLin lin, const double *x, double *mu) {
-  Sparse *s = lin->content;
-  if (s->is_qr) return cpSparseQRSolveT(lin, x, mu);
-  const int flag         = multipliers(lin, s, x);
+static int solveTransposed(CPComplement *c, const double *x, double *mu) {
+  Sparse *s = c->content;
+  if (s->is_qr) return cpSparseQRSolveT(c, x, mu);
+  const int flag         = multipliers(c, s, x);
   const double *solution = s->x->x;
   for (int k = 0; !flag && k < s->order; k++)
     if (s->constraint[k] >= 0) mu[s->constraint[k]] = solution[k];
   return flag;
 }
 
-const CPLinOps cpSparseOps = {.name          = "sparse Cholesky and QR",
-                              .type          = CP_LINSOL_SPARSE,
-                              .keeps_pattern = 1,
-                              .create        = sparseCreate,
-                              .analyse       = cpSparseOrder,
-                              .factor        = sparseFactor,
-                              .solve         = sparseSolve,
-                              .solve_t       = sparseSolveT,
-                              .destroy       = sparseDestroy};
+const CPComplementOps cpSparseComplementOps = {
+    .create = create, .factor = factor, .solve = solve, .solveTransposed = solveTransposed};

@@ -13,7 +13,8 @@
 #ifndef CPODES_SPARSE_IMPL_H
 #define CPODES_SPARSE_IMPL_H
 
-#include "linsol.h"
+#include "cholesky.h"
+#include "complement.h"
 
 #include <SuiteSparseQR_C.h>
 #include <cholmod.h>
@@ -26,9 +27,9 @@ typedef struct {
   int *constraint; /* [order] the constraint at position k, -1: a kept component   */
   char *present;   /* [order] 1: a column of A that is not zero                    */
   char *dropped;   /* [order] 1: treated as absent, for it depends on the other columns         */
-  /* entries of A^T as in lin->AT->start, by ascending position in each component */
+  /* entries of A^T as in c->XT.start, by ascending position in each component */
   int *position; /* [entries]                                                      */
-  size_t *from;  /* [entries] its place in lin->AT->value                          */
+  size_t *from;  /* [entries] its place in c->XT.value                          */
   double *value; /* [entries] zero in dropped columns                              */
   /* columns of A without the kept components: entry e of the column at position k multiplies the
    * entries first[e] ... last[e], those of its component that fall into one triangle of S0;
@@ -48,23 +49,22 @@ typedef struct {
   int is_qr;         /* the newest factors are these              */
   int left_out;      /* QR has left out columns before */
   cholmod_sparse *A; /* n x m */
-  size_t *A_from;    /* [entries] place of its entries in lin->AT->value */
+  CPArena arena;     /* of A_from */
+  size_t *A_from;    /* [entries] place of its entries in c->XT.value */
   SuiteSparseQR_C_factorization *QR;
   cholmod_dense *bn, *bm; /* right-hand sides, n and m */
 } Sparse;
 
-/* calloc that does not take zero for a failure. */
-void *cpSparseAllocate(size_t count, size_t size);
 /* The code for a failure of CHOLMOD or SPQR, before anything else is asked of them. */
 int cpSparseFailure(const Sparse *s);
 
 /* sparse_order.c: everything above but the values and QR, from the structure of A. */
-int cpSparseOrder(CPLin lin);
+int cpSparseOrder(CPComplement *c, CPArena *arena);
 
 /* sparse_qr.c: as the functions of the table; factor sets s->dropped */
-int cpSparseQRFactor(CPLin lin);
-int cpSparseQRSolve(CPLin lin, const double *r, double *x);
-int cpSparseQRSolveT(CPLin lin, const double *x, double *mu);
+int cpSparseQRFactor(CPComplement *c);
+int cpSparseQRSolve(CPComplement *c, const double *r, double *x);
+int cpSparseQRSolveT(CPComplement *c, const double *x, double *mu);
 void cpSparseQRFree(Sparse *s);
 
 #endif

@@ -13,6 +13,7 @@
 
 /* What only the analysis needs. */
 typedef struct {
+  CPArena arena;
   int nkept;
   char *is_kept;    /* [n]                                         */
   char *is_reached; /* [m] moves a component that is not kept      */
@@ -25,43 +26,29 @@ typedef struct {
   size_t *mark;     /* [n + m] k + 1: counted in column k          */
 } Plan;
 
-static void freePlan(Plan *p) {
-  free(p->is_kept);
-  free(p->is_reached);
-  free(p->position);
-  free(p->component);
-  free(p->start);
-  free(p->row);
-  free(p->entry);
-  free(p->fill);
-  free(p->mark);
+static int createPlan(const CPComplement *c, Plan *p) {
+  const size_t entries = c->XT.start[c->n];
+  CPArena *arena       = &p->arena;
+  CP_NEW(arena, p->is_kept, c->n);
+  CP_NEW(arena, p->is_reached, c->m);
+  CP_NEW(arena, p->position, c->m);
+  CP_NEW(arena, p->component, c->n + c->m);
+  CP_NEW(arena, p->start, c->m + 1);
+  CP_NEW(arena, p->row, entries);
+  CP_NEW(arena, p->entry, entries);
+  CP_NEW(arena, p->fill, c->n + c->m);
+  CP_NEW(arena, p->mark, c->n + c->m);
+  return cpArenaStatus(arena);
 }
 
-static int createPlan(const CPLin lin, Plan *p) {
-  const size_t n = (size_t)lin->n, m = (size_t)lin->m, entries = lin->AT->start[n];
-  p->is_kept    = cpSparseAllocate(n, sizeof *p->is_kept);
-  p->is_reached = cpSparseAllocate(m, sizeof *p->is_reached);
-  p->position   = cpSparseAllocate(m, sizeof *p->position);
-  p->component  = cpSparseAllocate(n + m, sizeof *p->component);
-  p->start      = cpSparseAllocate(m + 1, sizeof *p->start);
-  p->row        = cpSparseAllocate(entries, sizeof *p->row);
-  p->entry      = cpSparseAllocate(entries, sizeof *p->entry);
-  p->fill       = cpSparseAllocate(n + m, sizeof *p->fill);
-  p->mark       = cpSparseAllocate(n + m, sizeof *p->mark);
-  return p->is_kept && p->is_reached && p->position && p->component && p->start && p->row &&
-                 p->entry && p->fill && p->mark
-             ? CP_SUCCESS
-             : CP_MEM_FAIL;
-}
-
-static void chooseKept(const CPLin lin, Plan *p) {
-  const CPEntries *a = lin->AT;
-  for (int j = 0; j < lin->n; j++) {
+static void chooseKept(const CPComplement *c, Plan *p) {
+  const CPMat *a = &c->XT;
+  for (int j = 0; j < c->n; j++) {
     p->is_kept[j] = a->start[j + 1] - a->start[j] > KEPT_ABOVE;
     p->nkept += p->is_kept[j];
   }
-  const int too_many = p->nkept > KEPT_FRACTION * lin->m;
-  for (int j = 0; j < lin->n; j++) {
+  const int too_many = p->nkept > KEPT_FRACTION * c->m;
+  for (int j = 0; j < c->n; j++) {
     if (too_many) p->is_kept[j] = 0;
     for (size_t k = a->start[j]; !p->is_kept[j] && k < a->start[j + 1]; k++)
       p->is_reached[a->row[k]] = 1;
@@ -70,12 +57,12 @@ static void chooseKept(const CPLin lin, Plan *p) {
 }
 
 /* Columns of A from those of A^T. */
-static void transpose(const CPLin lin, Plan *p) {
-  const CPEntries *a = lin->AT;
-  for (size_t k = 0; k < a->start[lin->n]; k++) p->start[a->row[k] + 1]++;
-  for (int i = 0; i < lin->m; i++) p->start[i + 1] += p->start[i];
-  for (int i = 0; i < lin->m; i++) p->fill[i] = p->start[i];
-  for (int j = 0; j < lin->n; j++)
+static void transpose(const CPComplement *c, Plan *p) {
+  const CPMat *a = &c->XT;
+  for (size_t k = 0; k < a->start[c->n]; k++) p->start[a->row[k] + 1]++;
+  for (int i = 0; i < c->m; i++) p->start[i + 1] += p->start[i];
+  for (int i = 0; i < c->m; i++) p->fill[i] = p->start[i];
+  for (int j = 0; j < c->n; j++)
     for (size_t k = a->start[j]; k < a->start[j + 1]; k++) {
       const size_t q = p->fill[a->row[k]]++;
       p->row[q]      = j;
@@ -84,11 +71,11 @@ static void transpose(const CPLin lin, Plan *p) {
 }
 
 /* A^T without the kept components. */
-static cholmod_sparse *unkeptPart(const CPLin lin, Sparse *s, const Plan *p) {
-  const CPEntries *a = lin->AT;
-  const size_t n     = (size_t)lin->n;
-  cholmod_sparse *B  = cholmod_l_allocate_sparse((size_t)lin->m, n, a->start[n], 1, 1, 0,
-                                                 CHOLMOD_PATTERN, &s->common);
+static cholmod_sparse *unkeptPart(const CPComplement *c, Sparse *s, const Plan *p) {
+  const CPMat *a = &c->XT;
+  const size_t n = (size_t)c->n;
+  cholmod_sparse *B =
+      cholmod_l_allocate_sparse((size_t)c->m, n, a->start[n], 1, 1, 0, CHOLMOD_PATTERN, &s->common);
   if (!B) return NULL;
   Index *start = B->p, *row = B->i, count = 0;
   for (size_t j = 0; j < n; j++) {
@@ -109,35 +96,35 @@ static void place(Sparse *s, Plan *p, int constraint, int component) {
 
 /* Constraints first, in an order of little fill; the kept components after those that move anything
  * else, so that no pivot is zero by structure; then the constraints on kept components alone. */
-static int chooseOrder(const CPLin lin, Sparse *s, Plan *p) {
-  cholmod_common *c     = &s->common;
-  cholmod_sparse *B     = unkeptPart(lin, s, p);
-  c->nmethods           = 2; /* METIS may end the program for want of memory */
-  c->method[0].ordering = CHOLMOD_NATURAL;
-  c->method[1].ordering = CHOLMOD_AMD;
-  c->postorder          = 1;
-  c->supernodal         = p->nkept ? CHOLMOD_SIMPLICIAL : CHOLMOD_AUTO;
-  c->supernodal_switch  = SUPERNODES_ABOVE;
-  cholmod_factor *L     = B ? cholmod_l_analyze(B, c) : NULL;
-  const Index *permuted = L ? L->Perm : NULL;
+static int chooseOrder(const CPComplement *c, Sparse *s, Plan *p) {
+  cholmod_common *chol     = &s->common;
+  cholmod_sparse *B        = unkeptPart(c, s, p);
+  chol->nmethods           = 2; /* METIS may end the program for want of memory */
+  chol->method[0].ordering = CHOLMOD_NATURAL;
+  chol->method[1].ordering = CHOLMOD_AMD;
+  chol->postorder          = 1;
+  chol->supernodal         = p->nkept ? CHOLMOD_SIMPLICIAL : CHOLMOD_AUTO;
+  chol->supernodal_switch  = SUPERNODES_ABOVE;
+  cholmod_factor *L        = B ? cholmod_l_analyze(B, chol) : NULL;
+  const Index *permuted    = L ? L->Perm : NULL;
   for (int pass = 0; L && pass < 2; pass++) {
-    for (int k = 0; k < lin->m; k++)
+    for (int k = 0; k < c->m; k++)
       if (p->is_reached[permuted[k]] == !pass) place(s, p, (int)permuted[k], -1);
-    for (int j = 0; !pass && j < lin->n; j++)
+    for (int j = 0; !pass && j < c->n; j++)
       if (p->is_kept[j]) place(s, p, -1, j);
   }
   if (L) s->is_lower = L->is_super;
   const int flag = L ? CP_SUCCESS : cpSparseFailure(s);
-  cholmod_l_free_factor(&L, c);
-  cholmod_l_free_sparse(&B, c);
+  cholmod_l_free_factor(&L, chol);
+  cholmod_l_free_sparse(&B, chol);
   return flag;
 }
 
 /* Entries of A^T by ascending position, and the columns of A that run over them. */
-static void sortEntries(const CPLin lin, Sparse *s, Plan *p) {
-  const CPEntries *a = lin->AT;
-  size_t count       = 0;
-  for (int j = 0; j < lin->n; j++) p->fill[j] = a->start[j];
+static void sortEntries(const CPComplement *c, Sparse *s, Plan *p) {
+  const CPMat *a = &c->XT;
+  size_t count   = 0;
+  for (int j = 0; j < c->n; j++) p->fill[j] = a->start[j];
   for (int k = 0; k < s->order; k++) {
     const int i  = s->constraint[k];
     s->column[k] = count;
@@ -174,8 +161,8 @@ static Index productColumn(const Sparse *s, int k, Index *rows, size_t *mark) {
 
 /* Lengths of K's columns to start[1 ... order], then their starts. U has the row of a kept
  * component and the column of a constraint, or the other way round: K's upper triangle. */
-static void countColumns(const CPLin lin, Sparse *s, Plan *p, Index *start) {
-  const CPEntries *a = lin->AT;
+static void countColumns(const CPComplement *c, Sparse *s, Plan *p, Index *start) {
+  const CPMat *a = &c->XT;
   for (int k = 0; k < s->order; k++) {
     start[k + 1] += productColumn(s, k, NULL, p->mark);
     const int j = p->component[k];
@@ -185,8 +172,8 @@ static void countColumns(const CPLin lin, Sparse *s, Plan *p, Index *start) {
   for (int k = 0; k < s->order; k++) start[k + 1] += start[k], p->mark[k] = 0;
 }
 
-static void fillColumns(const CPLin lin, Sparse *s, Plan *p) {
-  const CPEntries *a = lin->AT;
+static void fillColumns(const CPComplement *c, Sparse *s, Plan *p) {
+  const CPMat *a = &c->XT;
   Index *start = s->K->p, *row = s->K->i;
   size_t count = 0;
   for (int k = 0; k < s->order; k++) {
@@ -207,22 +194,19 @@ static void fillColumns(const CPLin lin, Sparse *s, Plan *p) {
   }
 }
 
-static int createMatrix(const CPLin lin, Sparse *s, Plan *p) {
+static int createMatrix(const CPComplement *c, Sparse *s, Plan *p, CPArena *arena) {
   const size_t order = (size_t)s->order;
-  Index *start       = cpSparseAllocate(order + 1, sizeof *start);
+  Index *start       = CP_NEW(&p->arena, start, order + 1);
   if (!start) return CP_MEM_FAIL;
-  countColumns(lin, s, p, start);
+  countColumns(c, s, p, start);
   s->K = cholmod_l_allocate_sparse(order, order, (size_t)start[order], 0, 1, s->is_lower ? -1 : 1,
                                    CHOLMOD_REAL, &s->common);
-  s->border_to   = cpSparseAllocate(s->nborder, sizeof *s->border_to);
-  s->border_from = cpSparseAllocate(s->nborder, sizeof *s->border_from);
-  const int fine = s->K && s->border_to && s->border_from;
-  if (fine) {
-    memcpy(s->K->p, start, (order + 1) * sizeof *start);
-    fillColumns(lin, s, p);
-  }
-  free(start);
-  return fine ? CP_SUCCESS : CP_MEM_FAIL;
+  CP_NEW(arena, s->border_to, s->nborder);
+  CP_NEW(arena, s->border_from, s->nborder);
+  if (!s->K || cpArenaStatus(arena)) return CP_MEM_FAIL;
+  memcpy(s->K->p, start, (order + 1) * sizeof *start);
+  fillColumns(c, s, p);
+  return CP_SUCCESS;
 }
 
 /* Vectors of the solution, the workspace as CHOLMOD makes it: four right-hand sides at a time
@@ -230,59 +214,56 @@ static int createMatrix(const CPLin lin, Sparse *s, Plan *p) {
  * memory.) */
 static int createVectors(Sparse *s) {
   const size_t order = (size_t)s->order, block = s->is_lower ? order : 4;
-  cholmod_common *c = &s->common;
-  s->b              = cholmod_l_zeros(order, 1, CHOLMOD_REAL, c);
-  s->x              = cholmod_l_zeros(order, 1, CHOLMOD_REAL, c);
-  s->y              = cholmod_l_zeros(block, s->is_lower ? 1 : order, CHOLMOD_REAL, c);
-  s->e              = s->is_lower ? cholmod_l_zeros(1, s->L->maxesize, CHOLMOD_REAL, c) : NULL;
+  cholmod_common *chol = &s->common;
+  s->b                 = cholmod_l_zeros(order, 1, CHOLMOD_REAL, chol);
+  s->x                 = cholmod_l_zeros(order, 1, CHOLMOD_REAL, chol);
+  s->y                 = cholmod_l_zeros(block, s->is_lower ? 1 : order, CHOLMOD_REAL, chol);
+  s->e = s->is_lower ? cholmod_l_zeros(1, s->L->maxesize, CHOLMOD_REAL, chol) : NULL;
   return s->b && s->x && s->y && (s->e || !s->is_lower) ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
 /* K is in its order of elimination already, so that CHOLMOD need not permute it each time. */
 static int analyse(Sparse *s) {
-  cholmod_common *c = &s->common;
-  c->nmethods       = 1;
-  c->postorder      = 0;
-  c->supernodal     = s->is_lower ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
-  s->L              = cholmod_l_analyze(s->K, c);
+  cholmod_common *chol = &s->common;
+  chol->nmethods       = 1;
+  chol->postorder      = 0;
+  chol->supernodal     = s->is_lower ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
+  s->L                 = cholmod_l_analyze(s->K, chol);
   return s->L ? createVectors(s) : cpSparseFailure(s);
 }
 
-static int createArrays(const CPLin lin, Sparse *s, const Plan *p) {
-  const size_t order = (size_t)lin->m + (size_t)p->nkept, entries = lin->AT->start[lin->n];
-  s->constraint  = cpSparseAllocate(order, sizeof *s->constraint);
-  s->present     = cpSparseAllocate(order, sizeof *s->present);
-  s->dropped     = cpSparseAllocate(order, sizeof *s->dropped);
-  s->z           = cpSparseAllocate((size_t)lin->n, sizeof *s->z);
-  s->position    = cpSparseAllocate(entries, sizeof *s->position);
-  s->from        = cpSparseAllocate(entries, sizeof *s->from);
-  s->value       = cpSparseAllocate(entries, sizeof *s->value);
-  s->column      = cpSparseAllocate(order + 1, sizeof *s->column);
-  s->first       = cpSparseAllocate(entries, sizeof *s->first);
-  s->last        = cpSparseAllocate(entries, sizeof *s->last);
-  s->product_end = cpSparseAllocate(order, sizeof *s->product_end);
-  s->w           = cpSparseAllocate(order, sizeof *s->w);
-  return s->constraint && s->present && s->dropped && s->z && s->position && s->from && s->value &&
-                 s->column && s->first && s->last && s->product_end && s->w
-             ? CP_SUCCESS
-             : CP_MEM_FAIL;
+static int createArrays(const CPComplement *c, Sparse *s, const Plan *p, CPArena *arena) {
+  const size_t order = (size_t)c->m + (size_t)p->nkept, entries = c->XT.start[c->n];
+  CP_NEW(arena, s->constraint, order);
+  CP_NEW(arena, s->present, order);
+  CP_NEW(arena, s->dropped, order);
+  CP_NEW(arena, s->z, c->n);
+  CP_NEW(arena, s->position, entries);
+  CP_NEW(arena, s->from, entries);
+  CP_NEW(arena, s->value, entries);
+  CP_NEW(arena, s->column, order + 1);
+  CP_NEW(arena, s->first, entries);
+  CP_NEW(arena, s->last, entries);
+  CP_NEW(arena, s->product_end, order);
+  CP_NEW(arena, s->w, order);
+  return cpArenaStatus(arena);
 }
 
-int cpSparseOrder(CPLin lin) {
-  Sparse *s = lin->content;
+int cpSparseOrder(CPComplement *c, CPArena *arena) {
+  Sparse *s = c->content;
   Plan p    = {0};
-  int flag  = createPlan(lin, &p);
+  int flag  = createPlan(c, &p);
   if (!flag) {
-    chooseKept(lin, &p);
-    transpose(lin, &p);
-    flag = createArrays(lin, s, &p);
+    chooseKept(c, &p);
+    transpose(c, &p);
+    flag = createArrays(c, s, &p, arena);
   }
-  if (!flag) flag = chooseOrder(lin, s, &p);
+  if (!flag) flag = chooseOrder(c, s, &p);
   if (!flag) {
-    sortEntries(lin, s, &p);
-    flag = createMatrix(lin, s, &p);
+    sortEntries(c, s, &p);
+    flag = createMatrix(c, s, &p, arena);
   }
   if (!flag) flag = analyse(s);
-  freePlan(&p);
+  cpArenaFree(&p.arena);
   return flag;
 }

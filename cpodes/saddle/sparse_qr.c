@@ -10,13 +10,13 @@
 #include <string.h>
 
 /* A by columns, and where its values come from. */
-static int createMatrix(const CPLin lin, Sparse *s) {
-  const CPEntries *a = lin->AT;
-  const size_t n = (size_t)lin->n, m = (size_t)lin->m, entries = a->start[n];
-  s->A_from = cpSparseAllocate(entries, sizeof *s->A_from);
-  s->A      = cholmod_l_allocate_sparse(n, m, entries, 1, 1, 0, CHOLMOD_REAL, &s->common);
-  s->bn     = cholmod_l_zeros(n, 1, CHOLMOD_REAL, &s->common);
-  s->bm     = cholmod_l_zeros(m, 1, CHOLMOD_REAL, &s->common);
+static int createMatrix(const CPComplement *c, Sparse *s) {
+  const CPMat *a = &c->XT;
+  const size_t n = (size_t)c->n, m = (size_t)c->m, entries = a->start[n];
+  CP_NEW(&s->arena, s->A_from, entries);
+  s->A  = cholmod_l_allocate_sparse(n, m, entries, 1, 1, 0, CHOLMOD_REAL, &s->common);
+  s->bn = cholmod_l_zeros(n, 1, CHOLMOD_REAL, &s->common);
+  s->bm = cholmod_l_zeros(m, 1, CHOLMOD_REAL, &s->common);
   if (!s->A_from || !s->A || !s->bn || !s->bm) return CP_MEM_FAIL;
   Index *start = s->A->p, *row = s->A->i;
   memset(start, 0, (m + 1) * sizeof *start);
@@ -33,8 +33,8 @@ static int createMatrix(const CPLin lin, Sparse *s) {
   return CP_SUCCESS;
 }
 
-static int create(const CPLin lin, Sparse *s) {
-  int flag = createMatrix(lin, s);
+static int create(const CPComplement *c, Sparse *s) {
+  int flag = createMatrix(c, s);
   if (flag) return flag;
   s->QR = SuiteSparseQR_C_symbolic(SPQR_ORDERING_COLAMD, 1, s->A, &s->common);
   return s->QR ? CP_SUCCESS : cpSparseFailure(s);
@@ -45,7 +45,7 @@ void cpSparseQRFree(Sparse *s) {
   cholmod_l_free_sparse(&s->A, &s->common);
   cholmod_l_free_dense(&s->bn, &s->common);
   cholmod_l_free_dense(&s->bm, &s->common);
-  free(s->A_from);
+  cpArenaFree(&s->arena);
   s->QR       = NULL;
   s->A_from   = NULL;
   s->left_out = 0;
@@ -57,62 +57,62 @@ void cpSparseQRFree(Sparse *s) {
  * the tolerance the nearest is *hidden (-1: there is none). Their entries in R are roundoff above
  * the tolerance, since coefficients in columns at narrow angles are large. z has entries up to 2.
  */
-static void readDropped(const CPLin lin, Sparse *s, const double *mu, int *hidden) {
-  double largest = 2.0 / lin->ranktol;
+static void readDropped(const CPComplement *c, Sparse *s, const double *mu, int *hidden) {
+  double largest = 2.0 / c->ranktol;
   *hidden        = -1;
-  for (int i = 0; i < lin->m; i++)
+  for (int i = 0; i < c->m; i++)
     if (fabs(mu[i]) > largest) largest = fabs(mu[i]), *hidden = i;
   for (int k = 0; k < s->order; k++) {
     const int i   = s->constraint[k];
     s->dropped[k] = i >= 0 && s->present[k] && mu[i] == 0.0;
   }
-  s->left_out = s->common.SPQR_istat[4] < lin->m;
+  s->left_out = s->common.SPQR_istat[4] < c->m;
 }
 
-static int findDropped(const CPLin lin, Sparse *s, int *hidden) {
-  cpLinRandom(s->bn->x, lin->n);
+static int findDropped(const CPComplement *c, Sparse *s, int *hidden) {
+  cpRandomVector(s->bn->x, c->n);
   cholmod_dense *mu = SuiteSparseQR_C_solve(SPQR_RETX_EQUALS_B, s->QR, s->bn, &s->common);
   if (!mu) return cpSparseFailure(s);
-  readDropped(lin, s, mu->x, hidden);
+  readDropped(c, s, mu->x, hidden);
   cholmod_l_free_dense(&mu, &s->common);
   return 0;
 }
 
-static int factorMatrix(const CPLin lin, Sparse *s) {
-  return SuiteSparseQR_C_numeric(lin->ranktol, s->A, s->QR, &s->common) ? 0 : cpSparseFailure(s);
+static int factorMatrix(const CPComplement *c, Sparse *s) {
+  return SuiteSparseQR_C_numeric(c->ranktol, s->A, s->QR, &s->common) ? 0 : cpSparseFailure(s);
 }
 
-static int factor(const CPLin lin, Sparse *s) {
-  int flag = s->QR ? 0 : create(lin, s);
+static int factor(const CPComplement *c, Sparse *s) {
+  int flag = s->QR ? 0 : create(c, s);
   if (flag) return flag;
   double *value = s->A->x;
-  for (size_t k = 0; k < lin->AT->start[lin->n]; k++) value[k] = lin->AT->value[s->A_from[k]];
-  return factorMatrix(lin, s);
+  for (size_t k = 0; k < c->XT.start[c->n]; k++) value[k] = c->XT.value[s->A_from[k]];
+  return factorMatrix(c, s);
 }
 
 /* Once more without column i. (SPQR does not pivot: among columns at narrow angles it may take some
  * that are nearly dependent, and cannot tell others from what they leave. The largest multiplier's
  * is the one to leave out: T. F. Chan, Rank revealing QR factorizations, Lin. Alg. Appl. 88/89,
  * 1987.) */
-static int factorWithout(const CPLin lin, Sparse *s, int i) {
+static int factorWithout(const CPComplement *c, Sparse *s, int i) {
   const Index *start = s->A->p;
   double *value      = s->A->x;
   for (Index q = start[i]; q < start[i + 1]; q++) value[q] = 0.0;
-  return factorMatrix(lin, s);
+  return factorMatrix(c, s);
 }
 
-int cpSparseQRFactor(CPLin lin) {
-  Sparse *s  = lin->content;
+int cpSparseQRFactor(CPComplement *c) {
+  Sparse *s  = c->content;
   int hidden = -1;
-  int flag   = factor(lin, s);
-  if (!flag && s->left_out && s->common.SPQR_istat[4] == lin->m) {
+  int flag   = factor(c, s);
+  if (!flag && s->left_out && s->common.SPQR_istat[4] == c->m) {
     cpSparseQRFree(s); /* SPQR (2.1 to 4) solves with the map of the columns once left out */
-    flag = factor(lin, s);
+    flag = factor(c, s);
   }
-  if (!flag) flag = findDropped(lin, s, &hidden);
+  if (!flag) flag = findDropped(c, s, &hidden);
   while (!flag && hidden >= 0) {
-    flag = factorWithout(lin, s, hidden);
-    if (!flag) flag = findDropped(lin, s, &hidden);
+    flag = factorWithout(c, s, hidden);
+    if (!flag) flag = findDropped(c, s, &hidden);
   }
   if (flag) cpSparseQRFree(s);
   else s->is_qr = 1;
@@ -128,18 +128,18 @@ static int take(Sparse *s, cholmod_dense *z, cholmod_dense *v, double *out, int 
   return flag;
 }
 
-int cpSparseQRSolve(CPLin lin, const double *r, double *x) {
-  Sparse *s = lin->content;
-  memcpy(s->bm->x, r, (size_t)lin->m * sizeof *r);
+int cpSparseQRSolve(CPComplement *c, const double *r, double *x) {
+  Sparse *s = c->content;
+  memcpy(s->bm->x, r, (size_t)c->m * sizeof *r);
   cholmod_dense *z = SuiteSparseQR_C_solve(SPQR_RTX_EQUALS_ETB, s->QR, s->bm, &s->common);
   cholmod_dense *v = z ? SuiteSparseQR_C_qmult(SPQR_QX, s->QR, z, &s->common) : NULL;
-  return take(s, z, v, x, lin->n);
+  return take(s, z, v, x, c->n);
 }
 
-int cpSparseQRSolveT(CPLin lin, const double *x, double *mu) {
-  Sparse *s = lin->content;
-  memcpy(s->bn->x, x, (size_t)lin->n * sizeof *x);
+int cpSparseQRSolveT(CPComplement *c, const double *x, double *mu) {
+  Sparse *s = c->content;
+  memcpy(s->bn->x, x, (size_t)c->n * sizeof *x);
   cholmod_dense *z = SuiteSparseQR_C_qmult(SPQR_QTX, s->QR, s->bn, &s->common);
   cholmod_dense *v = z ? SuiteSparseQR_C_solve(SPQR_RETX_EQUALS_B, s->QR, z, &s->common) : NULL;
-  return take(s, z, v, mu, lin->m);
+  return take(s, z, v, mu, c->m);
 }

@@ -3,7 +3,6 @@
 
 #include "lapack.h"
 
-#include <math.h>
 #include <string.h>
 
 /* First and last row of column j's entries (dense: not zero), itself included. A full column costs
@@ -39,11 +38,16 @@ int cpWeightBlocksFind(const CPMat *M, int *first) {
   return count;
 }
 
-int cpWeightBlocksAreSmall(const CPMat *M, int *first) {
-  const int nblocks = cpWeightBlocksFind(M, first);
-  int small         = 1;
-  for (int b = 0; b < nblocks; b++) small = small && first[b + 1] - first[b] <= CP_SMALL;
-  return small;
+int cpSaddleHasSmallBlocks(const CPMat *W, int most) {
+  int first = 0, reach = -1, top, bottom;
+  for (int j = 0; j < W->cols; j++) {
+    extent(W, j, &top, &bottom);
+    if (j > reach) first = j;
+    if (top < first) return 0; /* the structure is not symmetric */
+    if (bottom > reach) reach = bottom;
+    if (reach - first >= most) return 0;
+  }
+  return 1;
 }
 
 void cpWeightBlockGather(const CPMat *M, int first, int size, double *S) {
@@ -78,10 +82,8 @@ static size_t poolSize(CPWeightFactors *w, const CPMat *M) {
 int cpWeightCreate(CPWeightFactors *w, CPSaddle s) {
   CPArena *arena = &s->used.arena;
   const int n = w->n = s->n;
-  if (!s->has_matrix) {
-    CP_NEW(arena, w->root, n);
-    return cpArenaStatus(arena);
-  }
+  if (!s->has_matrix) w->root = s->root;
+  if (!s->has_matrix) return CP_SUCCESS;
   CP_NEW(arena, w->first, n + 1);
   CP_NEW(arena, w->block, n);
   CP_NEW(arena, w->d, n);
@@ -94,10 +96,9 @@ int cpWeightCreate(CPWeightFactors *w, CPSaddle s) {
 }
 
 /* Many mass matrices are constant, and a comparison costs next to nothing beside new factors. */
-int cpWeightFactor(CPWeightFactors *w, const CPSaddle s) {
+int cpWeightFactor(CPWeightFactors *w, CPSaddle s) {
   const CPMat *M = &s->M;
   double *pool   = w->pool;
-  for (int j = 0; !s->has_matrix && j < w->n; j++) w->root[j] = sqrt(s->d[j]);
   if (!s->has_matrix) return 0;
   const size_t bytes = cpMatEntries(M) * sizeof *w->kept;
   if (w->valid && !memcmp(w->kept, M->value, bytes)) return 0;
@@ -113,7 +114,9 @@ int cpWeightFactor(CPWeightFactors *w, const CPSaddle s) {
     pool += (size_t)size * (size_t)size;
     cpWeightBlockGather(M, first, size, w->block[k].U);
     cpCholeskyUnitDiagonal(&w->block[k]);
-    if (cpCholeskyFactor(&w->block[k], CP_CHOLESKY_LEAST)) return CP_SADDLE_NOT_DEFINITE;
+    const int bad = cpCholeskyFactor(&w->block[k], CP_CHOLESKY_LEAST);
+    if (bad) s->indefinite = first + bad - 1;
+    if (bad) return CP_SADDLE_NOT_DEFINITE;
   }
   memcpy(w->kept, M->value, bytes);
   w->valid = 1;

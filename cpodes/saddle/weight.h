@@ -11,7 +11,7 @@ typedef struct {
   int *first;        /* [n + 1] first rows of the blocks, and n */
   CPCholesky *block; /* [nblocks], at most n: in the memory below */
   double *pool, *d, *inverse, *work;
-  double *root; /* [n] of a diagonal W: roots of D */
+  const double *root; /* [n] of a diagonal W: s->root */
   int valid;
   double *kept; /* [entries of W] values that the factors belong to, if valid */
 } CPWeightFactors;
@@ -19,16 +19,14 @@ typedef struct {
 /* The successive blocks that M is made of: of a dense M by its values, of a sparse one by its structure. first [n + 1];
  * returns their number. */
 int cpWeightBlocksFind(const CPMat *M, int *first);
-/* Has none of them more than CP_SMALL rows? first as above. */
-int cpWeightBlocksAreSmall(const CPMat *M, int *first);
 /* Upper triangle of the block first ... first + size - 1 of M: S [size x size]. */
 void cpWeightBlockGather(const CPMat *M, int first, int size, double *S);
 
 /* In s->used.arena; 0 or CP_MEM_FAIL. */
 int cpWeightCreate(CPWeightFactors *w, CPSaddle s);
-/* Of s->M or s->d; factors of the same matrix are kept. 0, or CP_SADDLE_NOT_DEFINITE: W is not positive definite, or
+/* Of s->M; factors of the same matrix are kept. 0, or CP_SADDLE_NOT_DEFINITE: W is not positive definite, or
  * singular within roundoff. */
-int cpWeightFactor(CPWeightFactors *w, const CPSaddle s);
+int cpWeightFactor(CPWeightFactors *w, CPSaddle s);
 /* x <- F^T x, F x */
 void cpWeightForward(const CPWeightFactors *w, double *x);
 void cpWeightBackward(const CPWeightFactors *w, double *x);

@@ -12,7 +12,7 @@
 #define SAME_DQ 1.0e-4
 
 /* Transposes the entries of g that are not zero. */
-static int gatherRows(const CPEntries *g, int m, int n, CPRows *G) {
+static int gatherRows(const CPMat *g, int m, int n, CPRows *G) {
   size_t nnz = 0;
   G->start   = calloc((size_t)m + 2, sizeof *G->start);
   if (!G->start) return 0;

@@ -514,6 +514,160 @@ START_TEST(auto_tries_its_first_solver_ever_less_often_on_masses_that_stay_indef
 }
 END_TEST
 
+/* ---- parts of the system ---- */
+
+/* Right-hand sides that are NULL are zero, so that K b and K' f add up to the solution; a part that is not asked for
+ * changes nothing in the other. */
+START_TEST(solutions_are_the_sums_of_their_parts) {
+  static double x[2][KKT_N], mu[2][KKT_M], alone[KKT_N];
+  open_pair(_i);
+  if (factor() == 0) {
+    condition = kkt_reference(&p, ra, rlambda);
+    ck_assert_int_eq(cpSaddleSolve(saddle, p.f, p.b, a, lambda), 0);
+    ck_assert_int_eq(cpSaddleSolve(saddle, p.f, NULL, x[0], mu[0]), 0);
+    ck_assert_int_eq(cpSaddleSolve(saddle, NULL, p.b, x[1], mu[1]), 0);
+    double size = 0.0;
+    for (int k = 0; k < 2; k++) size += kkt_norm(x[k], p.n) + kkt_norm(mu[k], p.m);
+    for (int k = 0; k < 2; k++) {
+      const double *f = k ? NULL : p.f, *b = k ? p.b : NULL;
+      ck_assert_int_eq(cpSaddleSolve(saddle, f, b, alone, NULL), 0);
+      for (int j = 0; j < p.n; j++) ck_assert_double_eq(alone[j], x[k][j]);
+      ck_assert_int_eq(cpSaddleSolve(saddle, f, b, NULL, alone), 0);
+      for (int i = 0; i < p.m; i++) ck_assert_double_eq(alone[i], mu[k][i]);
+    }
+    for (int j = 0; j < p.n; j++) x[0][j] += x[1][j];
+    for (int i = 0; i < p.m; i++) mu[0][i] += mu[1][i];
+    ck_assert_double_le(kkt_distance(a, x[0], p.n), bound() * size);
+    ck_assert_double_le(kkt_distance(lambda, mu[0], p.m), bound() * size);
+  }
+  close_pair();
+}
+END_TEST
+
+/* ---- a diagonal W ---- */
+
+static const KktCase diagonals[] = {
+    {"no rows", 40, 0, 0, 0, 0, MASS_DIAGONAL, 1.0, 0.0},
+    {"full", 40, 12, 0, 0, 0, MASS_DIAGONAL, 1.0, 0.0},
+    {"sparse rows", 60, 35, 0, 0, 0, MASS_DIAGONAL, 0.05, 0.0},
+    {"as many rows as coordinates", 40, 40, 0, 0, 0, MASS_DIAGONAL, 0.3, 0.0},
+    {"more rows than coordinates", 10, 8, 9, 5, 0, MASS_DIAGONAL, 0.5, 0.0},
+    {"dependent rows of many lengths", 30, 10, 5, 5, 1, MASS_DIAGONAL, 0.2, 1.0}};
+static const CPSaddleType by_roots[] = {CP_SADDLE_SCHUR,  CP_SADDLE_QR,    CP_SADDLE_NULLSPACE,
+                                        CP_SADDLE_SPARSE, CP_SADDLE_BLOCK, CP_SADDLE_AUTO};
+enum { N_DIAGONALS = sizeof diagonals / sizeof diagonals[0], N_BY_ROOTS = 6 };
+
+static int factor_by_roots(const double *root) {
+  return cpSaddleFactor(saddle, (CPWeight){.root = root}, &p.As, p.off, 0.0);
+}
+
+/* mu may be any that give the same A' mu. */
+static void check_force(void) {
+  static double force[KKT_N], expected[KKT_N];
+  const double size = kkt_norm(ra, p.n) + kkt_norm(rlambda, p.m);
+  cpMatTransposedTimes(&p.Ad, 1.0, lambda, 0.0, force);
+  cpMatTransposedTimes(&p.Ad, 1.0, rlambda, 0.0, expected);
+  ck_assert_double_le(kkt_distance(a, ra, p.n), bound() * size);
+  ck_assert_double_le(kkt_distance(force, expected, p.n), kkt_norm(p.A, p.n * p.m) * bound() * size);
+}
+
+START_TEST(a_diagonal_weight_is_given_by_its_roots) {
+  static double root[KKT_N];
+  const KktCase *c          = &diagonals[_i / N_BY_ROOTS];
+  const CPSaddleType type   = by_roots[_i % N_BY_ROOTS];
+  const int dependent       = c->combined + c->doubled + c->zero > 0;
+  const int wants_full_rank = type == CP_SADDLE_SCHUR || type == CP_SADDLE_QR;
+  kkt_make(&p, c, 1);
+  for (int j = 0; j < p.n; j++) root[j] = 1.0 / sqrt(p.M[j * (p.n + 1)]);
+  ck_assert_int_eq(cpSaddleCreate(&saddle,
+                                  (CPSaddleOptions){.type = type, .finest = CP_SADDLE_FINEST}, NULL,
+                                  &p.As),
+                   0);
+  const int flag = factor_by_roots(root);
+  ck_assert_int_eq(flag, dependent && wants_full_rank ? CP_SADDLE_DEPENDENT : 0);
+  if (!flag) {
+    ck_assert_int_eq(saddle->rank, p.rank);
+    condition = kkt_reference(&p, ra, rlambda);
+    condition *= condition; /* by S, but for QR and NULLSPACE */
+    ck_assert_int_eq(cpSaddleSolve(saddle, p.f, p.b, a, lambda), 0);
+    check_force();
+  }
+  close_pair();
+}
+END_TEST
+
+/* As if the columns of A were zero. */
+START_TEST(components_that_are_held_do_not_move) {
+  static double root[KKT_N], held_column[KKT_M];
+  kkt_make(&p, &diagonals[1], 1);
+  p.a0[3] = 0.0;
+  for (int i = 0; i < p.m; i++) held_column[i] = p.A[i + 3 * p.m], p.A[i + 3 * p.m] = 0.0;
+  kkt_refresh(&p);
+  condition = kkt_reference(&p, ra, rlambda);
+  condition *= condition;
+  for (int i = 0; i < p.m; i++) p.Ad.value[i + 3 * p.m] = held_column[i];
+  for (int j = 0; j < p.n; j++) root[j] = j == 3 ? 0.0 : 1.0 / sqrt(p.M[j * (p.n + 1)]);
+  for (int dense = 0; dense < 2; dense++) {
+    const CPSaddleOptions options = {.type   = dense ? CP_SADDLE_SCHUR : by_roots[_i],
+                                     .finest = CP_SADDLE_FINEST};
+    const CPMat *rows             = dense ? &p.Ad : &p.As;
+    ck_assert_int_eq(cpSaddleCreate(&saddle, options, NULL, rows), 0);
+    ck_assert_int_eq(cpSaddleFactor(saddle, (CPWeight){.root = root}, rows, p.off, 0.0), 0);
+    p.f[3] = 5.0;
+    ck_assert_int_eq(cpSaddleSolve(saddle, p.f, p.b, a, lambda), 0);
+    ck_assert_double_eq(a[3], 0.0);
+    for (int i = 0; i < p.m; i++) p.Ad.value[i + 3 * p.m] = 0.0;
+    check_force();
+    for (int i = 0; i < p.m; i++) p.Ad.value[i + 3 * p.m] = held_column[i];
+    cpSaddleFree(&saddle);
+  }
+  kkt_free(&p);
+}
+END_TEST
+
+/* ---- the rank that stands ---- */
+
+static int factor_with(double ranktol) {
+  change_masses();
+  return cpSaddleFactor(saddle, (CPWeight){.matrix = W}, A, off, ranktol);
+}
+
+START_TEST(a_rank_that_was_noted_stands) {
+  static const CPSaddleType types[] = {CP_SADDLE_NULLSPACE, CP_SADDLE_KKT, CP_SADDLE_AUTO};
+  kkt_make(&p, &plain, 4);
+  kkt_narrow(&p, 1.0e-3);
+  open_solver(&(Solver){types[_i], 1});
+  ck_assert_int_eq(factor_with(1.0e-2), 0);
+  ck_assert_int_eq(saddle->rank, p.m - 1);
+  ck_assert_int_eq(factor_with(0.0), 0);
+  ck_assert_int_eq(saddle->rank, p.m);
+  ck_assert(!cpSaddleKnowsRows(saddle, off));
+  cpSaddleNoteRank(saddle);
+  ck_assert(cpSaddleKnowsRows(saddle, off));
+  ck_assert_int_eq(factor_with(1.0e-2), 0);
+  ck_assert_int_eq(saddle->rank, p.m);
+  ck_assert_double_lt(saddle->ranktol, 1.0e-3);
+  cpSaddleForgetRank(saddle);
+  ck_assert(!cpSaddleKnowsRows(saddle, off));
+  ck_assert_int_eq(factor_with(1.0e-2), 0);
+  ck_assert_int_eq(saddle->rank, p.m - 1);
+  close_pair();
+}
+END_TEST
+
+/* At an angle near to the one that counts as zero dependent rows may look independent. */
+START_TEST(a_rank_in_doubt_is_not_noted) {
+  kkt_make(&p, &plain, 4);
+  kkt_narrow(&p, 1.0e-3);
+  open_solver(&(Solver){CP_SADDLE_NULLSPACE, 0});
+  ck_assert_int_eq(factor_with(1.0e-4), 0);
+  ck_assert_int_eq(saddle->rank, p.m);
+  cpSaddleNoteRank(saddle);
+  ck_assert(!cpSaddleKnowsRows(saddle, off));
+  close_pair();
+}
+END_TEST
+
 START_TEST(solvers_have_names_and_unknown_types_are_refused) {
   kkt_make(&p, &plain, 1);
   open_solver(&solvers[_i]);
@@ -601,6 +755,11 @@ int main(void) {
   tcase_add_loop_test(tcase, auto_returns_to_its_first_solver_when_rows_are_independent_again, 0, 2);
   tcase_add_loop_test(tcase, auto_tries_its_first_solver_once_on_rows_that_stay_dependent, 0, 2);
   tcase_add_test(tcase, auto_tries_its_first_solver_ever_less_often_on_masses_that_stay_indefinite);
+  tcase_add_loop_test(tcase, solutions_are_the_sums_of_their_parts, 0, N_PAIRS);
+  tcase_add_loop_test(tcase, a_diagonal_weight_is_given_by_its_roots, 0, N_DIAGONALS * N_BY_ROOTS);
+  tcase_add_loop_test(tcase, components_that_are_held_do_not_move, 0, N_BY_ROOTS);
+  tcase_add_loop_test(tcase, a_rank_that_was_noted_stands, 0, 3);
+  tcase_add_test(tcase, a_rank_in_doubt_is_not_noted);
   tcase_add_loop_test(tcase, solvers_have_names_and_unknown_types_are_refused, 0, N_SOLVERS);
   tcase_add_loop_test(tcase, every_allocation_may_fail, 0, N_SOLVERS);
   tcase_add_loop_test(tcase, repeated_factorisations_allocate_nothing, 0, N_SOLVERS);

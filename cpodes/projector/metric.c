@@ -1,11 +1,33 @@
-/* The user's metric: called and checked, into work->M. */
-#include "metric_matrix.h"
+/* Weights that measure, and the user's metric: called and checked, into work->M. */
+#include "projector_impl.h"
+
+#include "cpodes/saddle/lapack.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
+
+int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
+  CPProjector P = work->P;
+  const int n = P->n, ones = work->norm == CP_NORM_L2 || !cpHasDiagonalMetric(P);
+  const sunrealtype *z = N_VGetArrayPointer(y), *weight = ewt ? N_VGetArrayPointer(ewt) : NULL;
+  const sunrealtype *id = P->id ? N_VGetArrayPointer(P->id) : NULL;
+  for (int j = 0; j < n; j++) {
+    const double w = weight ? weight[j] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(z[j])));
+    if (!(w >= CP_LEAST_WEIGHT))
+      return cpReason(work->text, CP_ILL_INPUT, CP_EWT_TOO_SMALL, CP_LEAST_WEIGHT, j, w);
+    if (!isfinite(w))
+      return cpReason(work->text, CP_ILL_INPUT, "ewt must be finite: ewt[%d] = %g", j, w);
+    work->w[j]     = w;
+    work->sqrtd[j] = ones ? 1.0 : 1.0 / w;
+    if (id && id[j] == 0.0) work->sqrtd[j] = 0.0;
+  }
+  return CP_SUCCESS;
+}
+
+/* ---- the user's metric ---- */
 
 /* Differences of mirrored entries, relative to the roots of their diagonals, that count as
  * symmetric: above what products and iterative inverses leave, far below what a wrong matrix shows.
@@ -32,27 +54,54 @@ static int callMatrix(CPWork work, sunrealtype t, N_Vector y) {
   return CP_SUCCESS;
 }
 
-static CPMetric anyMetric(const CPWork work) {
-  for (int l = 0; l < work->nlevels; l++)
-    if (work->levels[l].metric) return work->levels[l].metric;
-  return NULL;
+int cpMetricIndefinite(CPWork work, sunrealtype t, const CPLevel *level) {
+  const int q = level->saddle->indefinite;
+  if (q < 0)
+    return cpReason(work->text, -CP_METRIC_INDEFINITE,
+                    "at t = %.15g: the metric is not positive definite on the tangent space", t);
+  return cpReason(
+      work->text, -CP_METRIC_INDEFINITE,
+      "at t = %.15g: the metric is not positive definite (its Cholesky factorisation ends "
+      "at component %d)",
+      t, level->cols[q]);
 }
 
 /* D column by column, D e_j. */
 static int callOperator(CPWork work, sunrealtype t, N_Vector y) {
-  const CPProjector P   = work->P;
-  const CPMetric metric = anyMetric(work);
-  N_Vector x, Dx;
-  cpMetricOperatorVectors(metric, &x, &Dx);
-  for (int j = 0; j < P->n; j++) {
+  const CPProjector P = work->P;
+  N_Vector x = N_VClone(P->y_tmpl), Dx = N_VClone(P->y_tmpl);
+  int flag = x && Dx ? CP_SUCCESS : cpReason(work->text, CP_MEM_FAIL, "no memory for the metric");
+  for (int j = 0; !flag && j < P->n; j++) {
     N_VConst(0.0, x);
     N_VConst(0.0, Dx);
     N_VGetArrayPointer(x)[j] = 1.0;
-    const int flag           = P->metric(t, y, x, Dx, P->user_data);
-    if (flag) return callFailed(work, t, flag);
-    memcpy(SUNDenseMatrix_Column(work->M, j), N_VGetArrayPointer(Dx), (size_t)P->n * sizeof(double));
+    flag                     = P->metric(t, y, x, Dx, P->user_data);
+    if (flag) flag = callFailed(work, t, flag);
+    else
+      memcpy(SUNDenseMatrix_Column(work->M, j), N_VGetArrayPointer(Dx),
+             (size_t)P->n * sizeof(double));
   }
-  return CP_SUCCESS;
+  if (x) N_VDestroy(x);
+  if (Dx) N_VDestroy(Dx);
+  return flag;
+}
+
+/* D becomes its inverse, both triangles. */
+static int invertOperator(CPWork work, sunrealtype t) {
+  const int n    = work->P->n;
+  sunrealtype *M = SM_DATA_D(work->M);
+  int info       = 0;
+  F77(dpotrf)("L", &n, M, &n, &info);
+  const int bad = info;
+  if (!info) F77(dpotri)("L", &n, M, &n, &info);
+  for (int j = 0; !info && j < n; j++)
+    for (int i = j + 1; i < n; i++) M[j + (size_t)i * (size_t)n] = M[i + (size_t)j * (size_t)n];
+  if (!info) return CP_SUCCESS;
+  return cpReason(
+      work->text, -CP_METRIC_INDEFINITE,
+      "at t = %.15g: the metric is not positive definite (its Cholesky factorisation ends "
+      "at component %d)",
+      t, (bad ? bad : info) - 1);
 }
 
 /* The entries of a matrix as they stand in its data, by columns (CSR: by rows, mirrored). */
@@ -131,8 +180,9 @@ static int checkEntries(CPWork work, sunrealtype t) {
   return flag;
 }
 
-int cpMetricMatrixEvaluate(CPWork work, sunrealtype t, N_Vector y) {
-  if (!anyMetric(work)) return CP_SUCCESS; /* no level has rows */
-  const int flag = work->P->metric ? callOperator(work, t, y) : callMatrix(work, t, y);
-  return flag ? flag : checkEntries(work, t);
+int cpMetricEvaluate(CPWork work, sunrealtype t, N_Vector y) {
+  if (cpHasDiagonalMetric(work->P)) return CP_SUCCESS;
+  int flag = work->P->metric ? callOperator(work, t, y) : callMatrix(work, t, y);
+  if (!flag) flag = checkEntries(work, t);
+  return flag || !work->P->metric ? flag : invertOperator(work, t);
 }

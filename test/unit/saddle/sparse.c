@@ -2,18 +2,19 @@
  *   x = A (A'A)^+ r,   mu = (A'A)^+ A'x.
  */
 #include <SuiteSparse_config.h>
-#include <cpodes/saddle/linsol.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "saddle/right_inverse.h"
 #include "support/alloc.h"
 #include "support/support.h"
 
 enum { MAX_N = 300, MAX_M = 240 };
 
-static CPLin lin, dense;
+static double ranktol;
+static CPSaddle lin, dense;
 static int n, m;
 static char pattern[MAX_N][MAX_M];
 static double A[MAX_N][MAX_M];
@@ -23,8 +24,8 @@ static double r[MAX_M], mu[MAX_M], expected_mu[MAX_M], x[MAX_N], y[MAX_N], expec
 static size_t start[MAX_N + 1], present_start[MAX_N + 1];
 static int row[MAX_N * MAX_M], present_row[MAX_N * MAX_M];
 static double value[MAX_N * MAX_M], present_value[MAX_N * MAX_M];
-static const CPEntries AT         = {start, row, value};
-static const CPEntries present_AT = {present_start, present_row, present_value};
+static const CPMat AT         = {.start = start, .row = row, .value = value};
+static const CPMat present_AT = {.start = present_start, .row = present_row, .value = present_value};
 static int present[MAX_M], npresent; /* the present columns */
 
 static unsigned long long seed;
@@ -145,13 +146,13 @@ static void gather_values(void) {
 
 static void open_solver(void) {
   gather_structure();
-  ck_assert_int_eq(cpLinCreate(&lin, CP_LINSOL_SPARSE, n, m, &AT), CP_SUCCESS);
-  lin->ranktol = 1.0e-10;
+  ranktol = 1.0e-10;
+  ck_assert_int_eq(ri_create(&lin, CP_SADDLE_SPARSE, n, m, &AT), CP_SUCCESS);
 }
 
 static int factor(void) {
   gather_values();
-  return lin->ops->factor(lin);
+  return ri_factor(lin, &AT, ranktol);
 }
 
 static void open_model(int i) {
@@ -169,29 +170,28 @@ static void change_values(void) {
 }
 
 static void open_dense(void) {
-  ck_assert_int_eq(cpLinCreate(&dense, CP_LINSOL_QRP, n, npresent, &present_AT), CP_SUCCESS);
-  dense->ranktol = 1.0e-10;
-  ck_assert_int_eq(dense->ops->factor(dense), 0);
+  ck_assert_int_eq(ri_create(&dense, CP_SADDLE_NULLSPACE, n, npresent, &present_AT), CP_SUCCESS);
+  ck_assert_int_eq(ri_factor(dense, &present_AT, 1.0e-10), 0);
 }
 
 static void solve(const double *rhs, double *result) {
-  ck_assert_int_eq(lin->ops->solve(lin, rhs, result), 0);
+  ck_assert_int_eq(ri_solve(lin, rhs, result), 0);
 }
 
 static void solve_t(const double *w, double *result) {
-  ck_assert_int_eq(lin->ops->solve_t(lin, w, result), 0);
+  ck_assert_int_eq(ri_solve_t(lin, w, result), 0);
 }
 
 /* The same by dense pivoted QR of the present columns. */
 static void solve_dense(const double *rhs, double *result) {
   double compact[MAX_M];
   for (int k = 0; k < npresent; k++) compact[k] = rhs[present[k]];
-  ck_assert_int_eq(dense->ops->solve(dense, compact, result), 0);
+  ck_assert_int_eq(ri_solve(dense, compact, result), 0);
 }
 
 static void solve_t_dense(const double *w, double *result) {
   double compact[MAX_M];
-  ck_assert_int_eq(dense->ops->solve_t(dense, w, compact), 0);
+  ck_assert_int_eq(ri_solve_t(dense, w, compact), 0);
   memset(result, 0, (size_t)m * sizeof *result);
   for (int k = 0; k < npresent; k++) result[present[k]] = compact[k];
 }
@@ -262,7 +262,7 @@ static void check_both_solves(void) {
   for (int j = 0; j < n; j++) product += x[j] * y[j];
   for (int i = 0; i < m; i++) transposed += r[i] * mu[i];
   ck_assert_double_eq_tol(product, transposed, relative * norm(x, n) * norm(y, n));
-  cpLinFree(&dense);
+  cpSaddleFree(&dense);
 }
 
 START_TEST(independent_columns_give_the_solutions_of_dense_QR) {
@@ -271,7 +271,7 @@ START_TEST(independent_columns_give_the_solutions_of_dense_QR) {
   ck_assert_int_eq(lin->dependent, -1);
   for (int i = 0; i < m; i++) ck_assert_int_eq(lin->is_dependent[i], 0);
   check_both_solves();
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -283,8 +283,8 @@ START_TEST(the_solution_is_in_the_range_of_A) {
   solve_t(x, mu);
   for (int j = 0; j < n; j++) y[j] = times(j, mu);
   check_distance(x, y, n, bound() * norm(x, n));
-  cpLinFree(&dense);
-  cpLinFree(&lin);
+  cpSaddleFree(&dense);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -296,7 +296,7 @@ START_TEST(new_values_in_the_same_structure_are_factored_afresh) {
     ck_assert_int_eq(lin->rank, m);
     check_both_solves();
   }
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -328,7 +328,7 @@ START_TEST(absent_columns_are_left_out) {
   ck_assert_int_eq(lin->dependent, -1);
   if (npresent) check_both_solves();
   for (int k = 0; k < 3; k++) check_absent(absent[k]);
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -343,7 +343,7 @@ START_TEST(without_any_present_column_nothing_moves) {
   solve_t(y, mu);
   ck_assert_double_eq(norm(x, n), 0.0);
   ck_assert_double_eq(norm(mu, m), 0.0);
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -356,7 +356,7 @@ START_TEST(rows_without_any_entry_in_the_structure_are_absent) {
   ck_assert_int_eq(lin->rank, m - 2);
   check_both_solves();
   check_absent(m - 1);
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
   for (m = 0; m < 3; m += 2) { /* no entry at all, no column at all */
     clear();
     n = 3;
@@ -366,7 +366,7 @@ START_TEST(rows_without_any_entry_in_the_structure_are_absent) {
     solve(r, x);
     solve_t(x, mu);
     ck_assert_double_eq(norm(x, n), 0.0);
-    cpLinFree(&lin);
+    cpSaddleFree(&lin);
   }
 }
 END_TEST
@@ -417,7 +417,7 @@ static void check_independent_subset(int rank) {
   gather_values();
   open_dense();
   ck_assert_int_eq(dense->rank, rank);
-  cpLinFree(&dense);
+  cpSaddleFree(&dense);
   memcpy(A, copy, sizeof A);
   gather_values();
 }
@@ -445,14 +445,14 @@ static void check_consistent(void) {
   for (int j = 0; j < n; j++) product += x[j] * z[j];
   for (int i = 0; i < m; i++) transposed += r[i] * mu[i];
   ck_assert_double_eq_tol(product, transposed, bound() * norm(x, n) * norm(z, n));
-  cpLinFree(&dense);
+  cpSaddleFree(&dense);
 }
 
 START_TEST(dependent_columns_have_the_rank_and_the_solution_of_an_independent_subset) {
   open_dependent(_i);
   check_independent_subset(_i == SINGLE ? 1 : m - N_DEPENDENT);
   check_consistent();
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -463,7 +463,7 @@ START_TEST(absent_columns_do_not_count_among_dependent_ones) {
   check_independent_subset(m - N_DEPENDENT - 1);
   check_consistent();
   check_absent(m / 3);
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -476,7 +476,7 @@ START_TEST(more_columns_than_components_have_the_rank_of_the_components) {
   ck_assert_int_eq(factor(), 0);
   check_independent_subset(n);
   check_consistent();
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -498,7 +498,7 @@ START_TEST(dependence_may_come_and_go) {
     check_independent_subset(full_rank - N_DEPENDENT);
     check_consistent();
   }
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -506,7 +506,7 @@ END_TEST
 
 /* Links 0 and 1 of a chain that hangs on nothing, with two more columns: e and one at the angle phi
  * from it, in components of their own. For r = (0, 1) there x = (-cot, 1/sin ...) = e2 / sin phi. */
-static void open_narrow(double phi, double ranktol) {
+static void open_narrow(double phi, double tolerance) {
   clear();
   chain();
   set(n, m, 1.0);
@@ -514,7 +514,7 @@ static void open_narrow(double phi, double ranktol) {
   set(n + 1, m + 1, sin(phi));
   n += 2, m += 2;
   open_solver();
-  lin->ranktol = ranktol;
+  ranktol = tolerance;
   ck_assert_int_eq(factor(), 0);
 }
 
@@ -530,7 +530,7 @@ START_TEST(an_angle_above_the_rank_tolerance_is_resolved) {
   ck_assert_double_eq_tol(x[n - 1] * sin(phi), 1.0, u);
   ck_assert_double_eq_tol(x[n - 2] * sin(phi), 0.0, u);
   ck_assert_double_eq(norm(x, n - 2), 0.0);
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -544,7 +544,7 @@ START_TEST(an_angle_below_the_rank_tolerance_counts_as_dependence) {
     open_narrow(expected[k].phi, expected[k].ranktol);
     ck_assert_int_eq(lin->rank, m - expected[k].deficit);
     ck_assert_int_eq(lin->dependent >= m - 2, expected[k].deficit);
-    cpLinFree(&lin);
+    cpSaddleFree(&lin);
   }
 }
 END_TEST
@@ -565,7 +565,7 @@ START_TEST(a_column_in_the_span_of_a_narrow_pair_is_dependent) {
   open_solver();
   ck_assert_int_eq(factor(), 0);
   check_independent_subset(m - 1);
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -581,7 +581,7 @@ START_TEST(the_order_of_columns_does_not_hide_dependence) {
   open_solver();
   ck_assert_int_eq(factor(), 0);
   check_independent_subset(2);
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -611,8 +611,8 @@ START_TEST(columns_that_only_a_hub_keeps_apart_are_independent) {
   const double tolerance = 10.0 * DBL_EPSILON / 1.0e-8 * norm(expected_x, n);
   check_distance(x, expected_x, n, tolerance);
   for (int i = 0; i < m; i++) ck_assert_double_eq_tol(transposed_times(i, x), r[i], tolerance);
-  cpLinFree(&dense);
-  cpLinFree(&lin);
+  cpSaddleFree(&dense);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -640,15 +640,15 @@ START_TEST(factoring_and_solving_again_allocate_nothing) {
   change_values();
   gather_values();
   alloc_watch();
-  int flag = lin->ops->factor(lin);
-  for (int k = 0; !flag && k < 3; k++) flag = lin->ops->solve(lin, r, x);
-  if (!flag) flag = lin->ops->solve_t(lin, x, mu);
+  int flag = ri_factor(lin, &AT, ranktol);
+  for (int k = 0; !flag && k < 3; k++) flag = ri_solve(lin, r, x);
+  if (!flag) flag = ri_solve_t(lin, x, mu);
   alloc_unwatch();
   ck_assert_int_eq(flag, 0);
   /* CHOLMOD gets the workspace of its supernodes, a header and a block, for each factorisation */
   ck_assert_int_eq(alloc_count(), _i == FULL ? 2 : 0);
   ck_assert_int_eq(alloc_live(), 0);
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -657,9 +657,9 @@ static long allocations(void) {
   gather_values();
   fill(r, m);
   alloc_watch();
-  int flag = lin->ops->factor(lin);
-  if (!flag) flag = lin->ops->solve(lin, r, x);
-  if (!flag) flag = lin->ops->solve_t(lin, x, mu);
+  int flag = ri_factor(lin, &AT, ranktol);
+  if (!flag) flag = ri_solve(lin, r, x);
+  if (!flag) flag = ri_solve_t(lin, x, mu);
   alloc_unwatch();
   ck_assert_int_eq(flag, 0);
   return alloc_count();
@@ -671,7 +671,7 @@ START_TEST(factoring_dependent_columns_again_allocates_for_QR_alone) {
   open_dependent(_i);
   if (_i < GROUNDED) ck_assert_int_eq(allocations(), 0);
   else ck_assert_int_gt(allocations(), 10);
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -679,7 +679,7 @@ START_TEST(absent_columns_need_no_QR) {
   open_model(_i);
   remove_column(m / 2);
   ck_assert_int_eq(allocations(), 0);
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -692,7 +692,7 @@ START_TEST(other_columns_may_become_dependent_without_QR) {
   for (int j = 0; j < n; j++) A[j][m - 2] = -A[j][0];
   ck_assert_int_eq(allocations(), 0);
   check_independent_subset(m - 2);
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -701,7 +701,7 @@ START_TEST(after_near_dependence_has_gone_nothing_is_allocated_again) {
   change_values();
   ck_assert_int_eq(factor(), 0); /* by QR, which finds that the rank is full */
   ck_assert_int_eq(allocations(), 0);
-  cpLinFree(&lin);
+  cpSaddleFree(&lin);
 }
 END_TEST
 
@@ -714,16 +714,15 @@ START_TEST(every_allocation_of_creating_may_fail) {
   long k = 0;
   for (int denied = 1; denied; k++) {
     alloc_watch_failing(k + 1);
-    const int flag = cpLinCreate(&lin, CP_LINSOL_SPARSE, n, m, &AT);
+    const int flag = ri_create(&lin, CP_SADDLE_SPARSE, n, m, &AT);
     denied         = alloc_has_failed();
     ck_assert_int_eq(lin == NULL, flag != CP_SUCCESS);
     if (denied && flag == CP_SUCCESS) { /* without one of CHOLMOD's two orders it takes the other */
       gather_values();
-      lin->ranktol = 1.0e-10;
-      ck_assert_int_eq(lin->ops->factor(lin), 0);
+      ck_assert_int_eq(ri_factor(lin, &AT, ranktol), 0);
       ck_assert_int_eq(lin->rank, m);
     } else ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : CP_SUCCESS);
-    cpLinFree(&lin);
+    cpSaddleFree(&lin);
     alloc_unwatch();
     ck_assert_int_eq(alloc_live(), 0);
     ck_assert_int_lt(k, MANY);
@@ -742,20 +741,19 @@ static void fail_in_use(void) {
   long k = 0, failures = 0;
   for (int denied = 1; denied; k++) {
     alloc_watch_failing(-1);
-    ck_assert_int_eq(cpLinCreate(&lin, CP_LINSOL_SPARSE, n, m, &AT), CP_SUCCESS);
-    lin->ranktol    = 1.0e-10;
+    ck_assert_int_eq(ri_create(&lin, CP_SADDLE_SPARSE, n, m, &AT), CP_SUCCESS);
     const long live = alloc_live();
     alloc_watch_failing(k + 1);
-    int flag = lin->ops->factor(lin);
-    if (!flag) flag = lin->ops->solve(lin, r, x);
-    if (!flag) flag = lin->ops->solve_t(lin, x, mu);
+    int flag = ri_factor(lin, &AT, ranktol);
+    if (!flag) flag = ri_solve(lin, r, x);
+    if (!flag) flag = ri_solve_t(lin, x, mu);
     denied = alloc_has_failed();
     if (flag || !denied) ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : 0);
-    ck_assert_int_eq(lin->ops->factor(lin), 0);
-    ck_assert_int_eq(lin->ops->solve(lin, r, y), 0);
+    ck_assert_int_eq(ri_factor(lin, &AT, ranktol), 0);
+    ck_assert_int_eq(ri_solve(lin, r, y), 0);
     if (!flag) check_distance(x, y, n, 1.0e4 * DBL_EPSILON * norm(y, n)); /* well-conditioned */
     failures += flag != 0;
-    cpLinFree(&lin);
+    cpSaddleFree(&lin);
     ck_assert_int_eq(live + alloc_live(), 0);
     alloc_unwatch();
     ck_assert_int_lt(k, MANY);

@@ -1,0 +1,472 @@
+/* Options of CPProjector. */
+#include "projector_impl.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* P is there; it is not of the user kind; its constraints are its own, not those of a mechanical system. */
+static int optionOf(CPProjector P, const char *function) {
+  return P ? CP_SUCCESS : cpReport(NULL, CP_MEM_NULL, function, "P must not be NULL");
+}
+
+static int ofInternal(CPProjector P, const char *function) {
+  if (!P) return optionOf(P, function);
+  if (P->user_kind)
+    return cpReport(&P->log, CP_ILL_INPUT, function,
+                    "P has a user-supplied projection: this option is for CPProjectorCreate's");
+  return CP_SUCCESS;
+}
+
+static int ofConstraints(CPProjector P, const char *function) {
+  const int flag = ofInternal(P, function);
+  if (!flag && P->kind)
+    return cpReport(&P->log, CP_NOT_SUPPORTED, function,
+                    "P is the projector of a mechanical system: its constraints and metric are "
+                    "options of that");
+  return flag;
+}
+
+int cpCheckLike(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, const char *function) {
+  if (!tmpl)
+    return cpReport(&P->log, CP_NOT_SUPPORTED, function,
+                    "%s is for the rows of a constraint function, and there is none", name);
+  if (P->in_memory && !cpHasData(v))
+    return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be a vector in one memory", name);
+  if (N_VGetLength(v) != N_VGetLength(tmpl))
+    return cpReport(&P->log, CP_ILL_INPUT, function, "%s must have length %ld, has %ld", name,
+                    (long)N_VGetLength(tmpl), (long)N_VGetLength(v));
+  return CP_SUCCESS;
+}
+
+int cpCheckEntries(CPProjector P, N_Vector v, int positive, const char *name, const char *function) {
+  const char *what = positive ? "positive and finite" : "finite";
+  if (cpVectorFinite(v) && (!positive || N_VMin(v) > 0.0)) return CP_SUCCESS;
+  const sunindextype length = cpHasData(v) ? N_VGetLength(v) : 0;
+  for (sunindextype i = 0; i < length; i++) {
+    const sunrealtype value = N_VGetArrayPointer(v)[i];
+    if (!isfinite(value) || (positive && !(value > 0.0)))
+      return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be %s: %s[%ld] = %g", name, what,
+                      name, (long)i, value);
+  }
+  return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be %s", name, what);
+}
+
+/* Values are computed anew; also levels and solvers are set up anew; also the storage, and levels are detected anew,
+ * because the templates, or the rows, are others. */
+static void changedValues(CPProjector P) { P->contents++; }
+
+static void changedSolver(CPProjector P) {
+  P->revision++;
+  changedValues(P);
+}
+
+static void changedShape(CPProjector P) {
+  P->shape++;
+  if (!P->row_level_v) P->nlevels = 0;
+  changedSolver(P);
+}
+
+/* Replaces *copy by a copy of v, or by NULL if v is NULL. */
+static int replaceCopy(CPProjector P, N_Vector *copy, N_Vector v, const char *function) {
+  N_Vector clone = v ? N_VClone(v) : NULL;
+  if (v && !clone) return cpReport(&P->log, CP_MEM_FAIL, function, "no memory");
+  if (v) N_VScale(1.0, v, clone);
+  if (*copy) N_VDestroy(*copy);
+  *copy = clone;
+  return CP_SUCCESS;
+}
+
+/* ---- the solver, sizes and limits ---- */
+
+int CPProjectorSetUserData(CPProjector P, void *user_data) {
+  if (!P) return optionOf(P, __func__);
+  P->user_data = user_data;
+  changedValues(P); /* what was computed with the other data is not to be used again */
+  return CP_SUCCESS;
+}
+
+int CPProjectorSetErrHandlerFn(CPProjector P, CPErrHandlerFn handler, void *data) {
+  if (!P) return optionOf(P, __func__);
+  P->log.handler = handler;
+  P->log.data    = data;
+  return CP_SUCCESS;
+}
+
+int CPProjectorSetLinearSolver(CPProjector P, CPLinSol type) {
+  int flag = ofInternal(P, __func__);
+  if (flag) return flag;
+  if (type < CP_LINSOL_AUTO || type > CP_LINSOL_KRYLOV)
+    return cpReport(&P->log, CP_ILL_INPUT, __func__,
+                    "type must be one of CP_LINSOL_AUTO ... CP_LINSOL_KRYLOV, is %d", (int)type);
+  P->linsol = type;
+  changedSolver(P);
+  return CP_SUCCESS;
+}
+
+int CPProjectorSetNorm(CPProjector P, CPNorm norm) {
+  int flag = ofConstraints(P, __func__);
+  if (flag) return flag;
+  if (norm != CP_NORM_ERROR && norm != CP_NORM_L2)
+    return cpReport(&P->log, CP_ILL_INPUT, __func__,
+                    "norm must be CP_NORM_ERROR or CP_NORM_L2, is %d", (int)norm);
+  P->norm = norm;
+  changedValues(P);
+  return CP_SUCCESS;
+}
+
+int CPProjectorSetViolationFn(CPProjector P, CPViolationFn norm) {
+  if (!P) return optionOf(P, __func__);
+  if (P->kind) return ofConstraints(P, __func__);
+  P->violation = norm;
+  return CP_SUCCESS;
+}
+
+int CPProjectorSetEps(CPProjector P, sunrealtype eps) {
+  if (!P) return optionOf(P, __func__);
+  if (!(eps >= 0.0 && eps <= 1.0))
+    return cpReport(&P->log, CP_ILL_INPUT, __func__,
+                    "eps must be in (0, 1], or 0 for the default: eps = %g", eps);
+  P->eps = eps > 0.0 ? eps : CP_EPS_DEFAULT;
+  return CP_SUCCESS;
+}
+
+static int checkCount(CPProjector P, long int value, const char *name, const char *function) {
+  const int flag = ofInternal(P, function);
+  if (flag || value >= 0) return flag;
+  return cpReport(&P->log, CP_ILL_INPUT, function,
+                  "%s must be positive, or 0 for the default: %s = %ld", name, name, value);
+}
+
+int CPProjectorSetMaxIters(CPProjector P, int maxit) {
+  const int flag = checkCount(P, maxit, "maxit", __func__);
+  if (flag) return flag;
+  P->maxiters = maxit ? maxit : CP_MAXITERS_DEFAULT;
+  return CP_SUCCESS;
+}
+
+int CPProjectorSetJacFrequency(CPProjector P, long int nproj) {
+  const int flag = checkCount(P, nproj, "nproj", __func__);
+  if (flag) return flag;
+  P->jacfreq = nproj ? nproj : CP_JACFREQ_DEFAULT;
+  return CP_SUCCESS;
+}
+
+/* ---- functions and templates of G and of the metric, unit norms ---- */
+
+/* Replaces a template by a copy of A; dense ones are not kept. */
+static int replaceTemplate(CPProjector P, SUNMatrix *copy, SUNMatrix A, const char *function) {
+  SUNMatrix clone = NULL;
+  if (A && SUNMatGetID(A) == SUNMATRIX_SPARSE) {
+    clone = SUNMatClone(A);
+    if (!clone || SUNMatCopy(A, clone)) {
+      if (clone) SUNMatDestroy(clone);
+      return cpReport(&P->log, CP_MEM_FAIL, function, "no memory");
+    }
+  }
+  if (*copy) SUNMatDestroy(*copy);
+  *copy = clone;
+  return CP_SUCCESS;
+}
+
+/* A matrix needs vectors in one memory. */
+static int checkMatrix(CPProjector P, const char *function) {
+  int flag = ofConstraints(P, function);
+  if (flag || P->in_memory) return flag;
+  return cpReport(&P->log, CP_NOT_SUPPORTED, function,
+                  "the vectors do not lie in one memory: products are needed "
+                  "(CPProjectorSetJacTimes)");
+}
+
+int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl) {
+  int flag = checkMatrix(P, __func__);
+  if (flag) return flag;
+  if (P->mc == 0 && (jac || G_tmpl))
+    return cpReport(&P->log, CP_NOT_SUPPORTED, __func__, "P has no constraint function");
+  if (jac && !G_tmpl)
+    return cpReport(&P->log, CP_ILL_INPUT, __func__, "G_tmpl must not be NULL with a jac");
+  if (G_tmpl) flag = cpCheckTemplate(&P->log, G_tmpl, P->mc, P->n, "G_tmpl", __func__);
+  if (!flag) flag = replaceTemplate(P, &P->G_tmpl, G_tmpl, __func__);
+  if (flag) return flag;
+  P->jac = jac;
+  changedShape(P);
+  return CP_SUCCESS;
+}
+
+int CPProjectorSetJacTimes(CPProjector P, CPJacTimesFn Gv, CPJacTransTimesFn GTw) {
+  int flag = ofConstraints(P, __func__);
+  if (flag) return flag;
+  if (!Gv != !GTw)
+    return cpReport(&P->log, CP_ILL_INPUT, __func__, "%s is NULL and %s is not: give both",
+                    Gv ? "GTw" : "Gv", Gv ? "Gv" : "GTw");
+  if (Gv && !P->c_tmpl)
+    return cpReport(&P->log, CP_NOT_SUPPORTED, __func__, "P has no constraint function");
+  P->Gv  = Gv;
+  P->GTw = GTw;
+  changedSolver(P);
+  return CP_SUCCESS;
+}
+
+int CPProjectorSetSchurDiag(CPProjector P, CPSchurDiagFn diag) {
+  const int flag = ofConstraints(P, __func__);
+  if (flag) return flag;
+  P->schurdiag = diag;
+  changedSolver(P);
+  return CP_SUCCESS;
+}
+
+int CPProjectorSetPreconditioner(CPProjector P, CPPrecSetupFn psetup, CPPrecSolveFn psolve) {
+  int flag = ofConstraints(P, __func__);
+  if (flag) return flag;
+  if (psetup && !psolve)
+    return cpReport(&P->log, CP_ILL_INPUT, __func__, "psolve must not be NULL with a psetup");
+  P->psetup = psetup;
+  P->psolve = psolve;
+  changedSolver(P);
+  return CP_SUCCESS;
+}
+
+static int checkUnitNorm(CPProjector P, sunindextype first, sunindextype length, sunrealtype value) {
+  const char *function = "CPProjectorAddUnitNorm";
+  if (first < 0 || length < 1 || length > P->n || first > P->n - length)
+    return cpReport(&P->log, CP_ILL_INPUT, function,
+                    "components 0 ... %d are there: first = %ld, length = %ld", P->n - 1,
+                    (long)first, (long)length);
+  if (!(value > 0.0) || !isnormal(value * value))
+    return cpReport(&P->log, CP_ILL_INPUT, function,
+                    "value and its square must be positive and finite: value = %g", value);
+  if (P->m == INT_MAX)
+    return cpReport(&P->log, CP_ILL_INPUT, function, "there are %d constraints already", INT_MAX);
+  return CP_SUCCESS;
+}
+
+/* Room for one more, by doubling at powers of two. */
+static int growNorms(CPProjector P) {
+  const int count = P->nnorms;
+  if (count > 0 && (count & (count - 1))) return 1;
+  const size_t room = count ? 2 * (size_t)count : 1;
+  CPUnitNorm *norms = realloc(P->norms, room * sizeof *norms);
+  if (norms) P->norms = norms;
+  int *row_level = realloc(P->row_level, ((size_t)P->mc + room) * sizeof *row_level);
+  if (row_level) P->row_level = row_level;
+  return norms && row_level;
+}
+
+/* The level of a norm is that of its components, as far as levels are given. */
+static int checkNormLevel(CPProjector P, int first, int length, const char *function) {
+  for (int j = first + 1; P->row_level_v && j < first + length; j++)
+    if (P->col_level[j] != P->col_level[first])
+      return cpReport(&P->log, CP_ILL_INPUT, function,
+                      "the components of a norm must have one level: col_level[%d] = %d, "
+                      "col_level[%d] = %d",
+                      first, P->col_level[first], j, P->col_level[j]);
+  return CP_SUCCESS;
+}
+
+int CPProjectorAddUnitNorm(CPProjector P, sunindextype first, sunindextype length,
+                           sunrealtype value) {
+  int flag = checkMatrix(P, __func__);
+  if (!flag) flag = checkUnitNorm(P, first, length, value);
+  if (!flag) flag = checkNormLevel(P, (int)first, (int)length, __func__);
+  if (flag) return flag;
+  if (!growNorms(P)) return cpReport(&P->log, CP_MEM_FAIL, __func__, "no memory");
+  P->norms[P->nnorms++] = (CPUnitNorm){(int)first, (int)length, value};
+  P->row_level[P->m++]  = P->row_level_v ? P->col_level[first] : 0;
+  changedShape(P);
+  return CP_SUCCESS;
+}
+
+int CPProjectorSetMetric(CPProjector P, CPMetricFn D) {
+  int flag = ofConstraints(P, __func__);
+  if (!flag) flag = replaceTemplate(P, &P->M_tmpl, NULL, __func__);
+  if (flag) return flag;
+  P->metric        = D;
+  P->metric_matrix = NULL;
+  changedShape(P);
+  return CP_SUCCESS;
+}
+
+int CPProjectorSetMetricMatrix(CPProjector P, CPMetricMatrixFn M, SUNMatrix M_tmpl) {
+  int flag = checkMatrix(P, __func__);
+  if (flag) return flag;
+  if (M && !M_tmpl)
+    return cpReport(&P->log, CP_ILL_INPUT, __func__, "M_tmpl must not be NULL with a function M");
+  if (M) flag = cpCheckMetricTemplate(&P->log, M_tmpl, P->n, __func__);
+  if (!flag) flag = replaceTemplate(P, &P->M_tmpl, M ? M_tmpl : NULL, __func__);
+  if (flag) return flag;
+  P->metric_matrix = M;
+  P->metric        = NULL;
+  changedShape(P);
+  return CP_SUCCESS;
+}
+
+/* ---- vectors over the constraints and the components ---- */
+
+/* Of a distributed vector only its range can be seen. */
+static int checkRange(CPProjector P, N_Vector v, const char *name, int *largest) {
+  const sunrealtype most = N_VMaxNorm(v);
+  if (!(N_VMin(v) >= 0.0 && most < CP_MAX_LEVELS))
+    return cpReport(&P->log, CP_ILL_INPUT, "CPProjectorSetLevels",
+                    "%s must be whole numbers from 0 to %d: the largest is %g", name,
+                    CP_MAX_LEVELS - 1, most);
+  if (most > *largest) *largest = (int)most;
+  return CP_SUCCESS;
+}
+
+/* Whole numbers from 0 to CP_MAX_LEVELS - 1; largest: in, out. */
+static int checkLevels(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, int *largest) {
+  const char *function = "CPProjectorSetLevels";
+  int flag             = cpCheckLike(P, v, tmpl, name, function);
+  if (flag) return flag;
+  if (!P->in_memory) return checkRange(P, v, name, largest);
+  const int length         = (int)N_VGetLength(v);
+  const sunrealtype *level = N_VGetArrayPointer(v);
+  for (int i = 0; !flag && i < length; i++) {
+    if (!(level[i] >= 0.0 && level[i] < CP_MAX_LEVELS && level[i] == floor(level[i])))
+      return cpReport(&P->log, CP_ILL_INPUT, function,
+                      "%s must be whole numbers from 0 to %d: %s[%d] = %g", name, CP_MAX_LEVELS - 1,
+                      name, i, level[i]);
+    if (level[i] > *largest) *largest = (int)level[i];
+  }
+  return flag;
+}
+
+static int count(N_Vector v, int length, int l) {
+  const sunrealtype *level = N_VGetArrayPointer(v);
+  int number               = 0;
+  for (int i = 0; i < length; i++) number += (int)level[i] == l;
+  return number;
+}
+
+/* Rows need columns of their level to move. A level may have no rows: it holds its columns
+ * (positions under velocity constraints only); and more rows than columns, if they are redundant.
+ */
+static int checkCounts(CPProjector P, N_Vector row_level, N_Vector col_level, int largest) {
+  for (int l = 0; l <= largest; l++)
+    if (count(row_level, P->mc, l) > 0 && count(col_level, P->n, l) == 0)
+      return cpReport(&P->log, CP_ILL_INPUT, "CPProjectorSetLevels",
+                      "row_level has %d rows of level %d, col_level no columns",
+                      count(row_level, P->mc, l), l);
+  return CP_SUCCESS;
+}
+
+/* A norm has the level of its components, which must have one. */
+static int checkNorms(CPProjector P, N_Vector col_level) {
+  for (int k = 0; k < P->nnorms; k++) {
+    const CPUnitNorm *u      = &P->norms[k];
+    const sunrealtype *level = N_VGetArrayPointer(col_level) + u->first;
+    for (int j = 1; j < u->length; j++)
+      if (level[j] != level[0])
+        return cpReport(&P->log, CP_ILL_INPUT, "CPProjectorSetLevels",
+                        "the components of a norm must have one level: col_level[%d] = %g, "
+                        "col_level[%d] = %g",
+                        u->first, level[0], u->first + j, level[j]);
+  }
+  return CP_SUCCESS;
+}
+
+static int detectLevels(CPProjector P, const char *function) {
+  replaceCopy(P, &P->row_level_v, NULL, function);
+  replaceCopy(P, &P->col_level_v, NULL, function);
+  P->nlevels = 0;
+  changedSolver(P);
+  return CP_SUCCESS;
+}
+
+/* Both, or none. */
+static int replaceLevels(CPProjector P, N_Vector row_level, N_Vector col_level,
+                         const char *function) {
+  N_Vector rows = NULL;
+  int flag      = replaceCopy(P, &rows, row_level, function);
+  if (!flag) flag = replaceCopy(P, &P->col_level_v, col_level, function);
+  if (flag) {
+    if (rows) N_VDestroy(rows);
+    return flag;
+  }
+  if (P->row_level_v) N_VDestroy(P->row_level_v);
+  P->row_level_v = rows;
+  return CP_SUCCESS;
+}
+
+static void copyLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
+  for (int i = 0; i < P->mc; i++) P->row_level[i] = (int)N_VGetArrayPointer(row_level)[i];
+  for (int j = 0; j < P->n; j++) P->col_level[j] = (int)N_VGetArrayPointer(col_level)[j];
+  for (int k = 0; k < P->nnorms; k++) P->row_level[P->mc + k] = P->col_level[P->norms[k].first];
+}
+
+int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
+  int largest = 0, flag = ofConstraints(P, __func__);
+  if (flag) return flag;
+  if (!row_level && !col_level) return detectLevels(P, __func__);
+  if (!row_level || !col_level)
+    return cpReport(&P->log, CP_ILL_INPUT, __func__,
+                    "%s is NULL and %s is not: give both, or neither",
+                    row_level ? "col_level" : "row_level", row_level ? "row_level" : "col_level");
+  flag = checkLevels(P, row_level, P->c_tmpl, "row_level", &largest);
+  if (!flag) flag = checkLevels(P, col_level, P->y_tmpl, "col_level", &largest);
+  if (!flag && P->in_memory) flag = checkCounts(P, row_level, col_level, largest);
+  if (!flag && P->in_memory) flag = checkNorms(P, col_level);
+  if (!flag) flag = replaceLevels(P, row_level, col_level, __func__);
+  if (flag) return flag;
+  if (P->in_memory) copyLevels(P, row_level, col_level);
+  P->nlevels = largest + 1;
+  changedSolver(P);
+  return CP_SUCCESS;
+}
+
+/* Products say nothing of levels: one, unless they are given. */
+static int isOneLevel(CPProjector P) { return !P->row_level_v && cpKindOf(P) == &cpKrylovKind; }
+
+int CPProjectorGetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
+  int flag = ofConstraints(P, __func__);
+  if (flag) return flag;
+  if (P->nlevels == 0 && !isOneLevel(P))
+    return cpReport(&P->log, CP_NO_INIT, __func__, "levels are detected at the first projection");
+  if (row_level) flag = cpCheckLike(P, row_level, P->c_tmpl, "row_level", __func__);
+  if (!flag && col_level) flag = cpCheckLike(P, col_level, P->y_tmpl, "col_level", __func__);
+  if (flag) return flag;
+  if (isOneLevel(P)) {
+    if (row_level) N_VConst(0.0, row_level);
+    if (col_level) N_VConst(0.0, col_level);
+    return CP_SUCCESS;
+  }
+  if (!P->in_memory) {
+    if (row_level) N_VScale(1.0, P->row_level_v, row_level);
+    if (col_level) N_VScale(1.0, P->col_level_v, col_level);
+    return CP_SUCCESS;
+  }
+  for (int i = 0; row_level && i < P->mc; i++) N_VGetArrayPointer(row_level)[i] = P->row_level[i];
+  for (int j = 0; col_level && j < P->n; j++) N_VGetArrayPointer(col_level)[j] = P->col_level[j];
+  return CP_SUCCESS;
+}
+
+/* The vector v, or none, as an option; positive: its entries must be. */
+static int setVector(CPProjector P, N_Vector *copy, N_Vector v, int of_rows, int positive,
+                     const char *name, const char *function) {
+  int flag = ofConstraints(P, function);
+  if (!flag && v) flag = cpCheckLike(P, v, of_rows ? P->c_tmpl : P->y_tmpl, name, function);
+  if (!flag && v) flag = cpCheckEntries(P, v, positive, name, function);
+  if (!flag) flag = replaceCopy(P, copy, v, function);
+  if (!flag) changedValues(P);
+  return flag;
+}
+
+int CPProjectorSetConstraintTol(CPProjector P, N_Vector ctol) {
+  return setVector(P, P ? &P->ctol : NULL, ctol, 1, 1, "ctol", __func__);
+}
+
+int CPProjectorSetFixed(CPProjector P, N_Vector id) {
+  return setVector(P, P ? &P->id : NULL, id, 0, 0, "id", __func__);
+}
+
+int CPProjectorSetActive(CPProjector P, N_Vector mask) {
+  int flag = ofConstraints(P, __func__);
+  if (!flag && mask) flag = cpCheckLike(P, mask, P->c_tmpl, "mask", __func__);
+  if (!flag && mask) flag = cpCheckEntries(P, mask, 0, "mask", __func__);
+  if (!flag && mask && P->nnorms == 0 && !(N_VMaxNorm(mask) > 0.0))
+    return cpReport(
+        &P->log, CP_ILL_INPUT, __func__,
+        "mask must leave a constraint switched on (CPodeSetProjector(mem, NULL) switches "
+        "projection off)");
+  return flag ? flag : setVector(P, &P->active, mask, 1, 0, "mask", __func__);
+}
