@@ -111,6 +111,7 @@ int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck) {
   if (w->dG) memset(w->dG, 0, (size_t)F->ng * (size_t)w->Np * sizeof *w->dG);
   N_VScale(1.0, mem->base.y, w->y1);
   int flag = cpOfCVODES(mem, CVodeSetStopTime(mem->cvode_mem, t1), "CPode");
+  if (flag) return flag;
   while (!flag && (t1 - t) * (t1 - mem->base.t0) > 0.0) {
     flag = ncheck ? CPodeF(mem, t1, w->y1, &t, CV_ONE_STEP, ncheck)
                   : CPode(mem, t1, w->y1, &t, CV_ONE_STEP);
@@ -125,12 +126,12 @@ int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck) {
     }
     before = t;
   }
+  if (flag) cpClearStopTime(mem, t1); /* which has not been reached */
   if (!flag && F->end) {
     N_VScale(1.0, w->y1, w->y);
     if (w->dG) flag = CPodeGetSens(mem, &t, w->yS);
     if (!flag) flag = add(w, F->end, F->end_grad, "end term", t1, 1.0);
   }
-  if (flag) cpClearStopTime(mem, t1);
   return flag;
 }
 

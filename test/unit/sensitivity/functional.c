@@ -136,6 +136,19 @@ START_TEST(a_run_backwards_has_gradients_too) {
 }
 END_TEST
 
+/* The stop time of a run that has ended is left alone: one on the other side would be an error of its own. */
+START_TEST(a_failure_at_the_end_of_a_run_backwards_is_reported_as_it_is) {
+  sunrealtype G[NG], dG[NG * NS];
+  const CPFunctional F = functional(1);
+  sens_open(&r, ADAMS_FIXED_POINT, TOL);
+  ck_assert_success(run, CPode(run->mem, -0.5, run->y, &run->t, CV_ONE_STEP));
+  ck_assert_success(run, CVodeSensToggleOff(run->cvode_mem));
+  ck_assert_flag(run, CPodeFunctionalForward(run->mem, run->t, &F, G, dG), CV_NO_SENS);
+  ck_assert_int_eq(run->log.code, CV_NO_SENS);
+  sens_close(&r);
+}
+END_TEST
+
 /* From (cos e, sin e) at rest: d/de of G_0, against P^T l(t0) = (0, dG/dy, 0, dG/dvy) at e = 0. */
 /* The absolute tolerance follows: with that of 1e-8 the errors are 2.5e-8. Those of the states, at 1e-12, and of the
    closed form's differences are below 1e-10. */
@@ -444,6 +457,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, forward_gradients_are_those_of_the_closed_form, 0, 8);
   tcase_add_loop_test(tc, adjoint_gradients_are_those_of_the_closed_form, 0, 16);
+  tcase_add_test(tc, a_failure_at_the_end_of_a_run_backwards_is_reported_as_it_is);
   tcase_add_loop_test(tc, a_run_backwards_has_gradients_too, 0, 2);
   tcase_add_loop_test(tc, a_relative_tolerance_alone_decides_on_the_digits_of_a_gradient, 0, 2);
   tcase_add_test(tc, one_inf_in_the_adjoint_equations_spoils_no_gradient);
