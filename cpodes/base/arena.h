@@ -17,6 +17,8 @@ void *cpArenaAlloc(CPArena *arena, size_t count, size_t size);
   ((pointer) = cpArenaAlloc((arena), (size_t)(count), sizeof *(pointer)))
 /* A clone of tmpl, contents undefined. */
 N_Vector cpArenaVector(CPArena *arena, N_Vector tmpl);
+/* Leaves v to the arena, as cpArenaOwn does. */
+N_Vector cpArenaTake(CPArena *arena, N_Vector v);
 /* Leaves object to the arena, which calls destroy(object); returns object. NULL counts as a failed allocation; where
  * the arena cannot take it, object is destroyed at once and the result is NULL. */
 void *cpArenaOwn(CPArena *arena, void *object, void (*destroy)(void *object));

@@ -88,13 +88,15 @@ static int makeRoom(CPodeMem mem, long int n) {
 }
 
 static int record(CPodeMem mem, const CPAttempt *a) {
-  if (makeRoom(mem, a->nst + 1)) {
+  if (makeRoom(mem, a->nst + 2)) {
     cpWrite(mem->base.text, "no memory for a record of steps");
     return CP_MEM_FAIL;
   }
   while (mem->checkpoints.nbegins <= a->nst)
     mem->checkpoints.begins[mem->checkpoints.nbegins++] = NAN;
-  mem->checkpoints.begins[a->nst] = a->t - a->h;
+  mem->checkpoints.begins[a->nst]     = a->t - a->h;
+  mem->checkpoints.begins[a->nst + 1] = a->t; /* of the next step, if there is one */
+  mem->checkpoints.nbegins            = a->nst + 2;
   return CP_SUCCESS;
 }
 

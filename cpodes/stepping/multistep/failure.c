@@ -25,17 +25,18 @@ int cpFailed(CPodeMem mem, const CPAttempt *a, int flag) {
   return cpRejected(mem, a, flag);
 }
 
-int cpAskAgain(CPWrapped *nls, N_Vector ycor, N_Vector tmp, void *cvode_mem, int flag) {
+int cpFunctionFailure(CPWrapped *nls, N_Vector ycor, N_Vector tmp, int flag) {
   N_VConst(0.0, tmp);
   if (flag != SUN_NLS_CONV_RECVR || !nls->sysfn ||
       SUNNonlinSolGetType(nls->inner) != SUNNONLINEARSOLVER_FIXEDPOINT)
     return flag;
-  const int again = nls->sysfn(ycor, tmp, cvode_mem);
+  if (nls->sysfn_failed) return nls->sysfn_failed;
+  const int again = nls->sysfn(ycor, tmp, nls->ctest_data);
   return again ? again : flag;
 }
 
 /* The first vector that is not finite among those into which NaN or Inf of f spreads, or NULL. CVODES keeps the newest f
- * in a->f for a Newton solver only; of a fixed-point solver it is in tmp (cpAskAgain). */
+ * in a->f for a Newton solver only; of a fixed-point solver it is in tmp (cpFunctionFailure). */
 static N_Vector nonFinite(CPodeMem mem, const CPAttempt *a, N_Vector ycor) {
   const int newton    = SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_ROOTFIND;
   const N_Vector v[3] = {newton ? a->f : mem->base.tmp, ycor, a->ypred};
@@ -72,7 +73,7 @@ int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
   const int matrix =
       mem->nls.matrix_not_finite || (flag == SUN_NLS_CONV_RECVR && N_VMaxNorm(ycor) != 0.0 &&
                                      cpMatrixFails(&mem->nls, ycor, mem->cvode_mem));
-  flag = cpAskAgain(&mem->nls, ycor, s->tmp, mem->cvode_mem, flag);
+  flag = cpFunctionFailure(&mem->nls, ycor, s->tmp, flag);
   if (flag < 0) return flag;
   const int f_failed = flag == CP_CV_RHSFUNC_RECVR;
   const N_Vector bad = f_failed ? NULL : nonFinite(mem, a, ycor);

@@ -98,7 +98,7 @@ static int converged(SUNNonlinearSolver inner, N_Vector ycor, N_Vector delta, su
   if (flag) return flag;
   const sunrealtype d = cpWrmsNorm(delta, ewt);
   if (d == 0.0 || errorLeft(newton, m, d) <= tol) return CP_SUCCESS;
-  if (m > 0 && d > DIVERGING * newton->d_before) return SUN_NLS_CONV_RECVR;
+  if (!isfinite(d) || (m > 0 && d > DIVERGING * newton->d_before)) return SUN_NLS_CONV_RECVR;
   newton->residual_before = newton->residual;
   newton->d_before        = d;
   return SUN_NLS_CONTINUE;
