@@ -89,13 +89,14 @@ CPProjector CPProjectorCreateUser(CPProjFn g, CPErrProjFn g_eps, N_Vector y_tmpl
   return P;
 }
 
-CPProjector cpProjectorCreateOwned(const CPMethod *method, void *owner, N_Vector y_tmpl,
-                                   SUNContext ctx) {
+CPProjector cpProjectorCreateKind(const CPProjectorKind *kind, void *model, N_Vector y_tmpl,
+                                  SUNContext ctx) {
   CPProjector P = newProjector(y_tmpl, ctx);
   if (!P) return NULL;
-  P->method  = method;
-  P->owner   = owner;
-  P->nlevels = 1;
+  P->kind     = kind;
+  P->model    = model;
+  P->name_row = kind->name_row;
+  P->nlevels  = 1;
   if (!setSizes(P, y_tmpl, NULL) || cpWorkCreate(&P->work, P)) CPProjectorFree(&P);
   return P;
 }
@@ -160,7 +161,7 @@ static int notPositive(CPProjector P, N_Vector ewt, const char *function) {
 
 static int checkWeights(CPProjector P, N_Vector ewt, const char *function) {
   if (P->user_kind) return CP_SUCCESS;
-  if (!ewt && !P->owner && P->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
+  if (!ewt && !P->kind && P->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
     return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must not be NULL with CP_NORM_ERROR");
   if (!ewt) return CP_SUCCESS;
   int flag = checkShape(P, ewt, "ewt", function);
@@ -206,8 +207,8 @@ static int projectVector(CPProjector P,
                          sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, const char *function) {
   N_Vector result = P->y_tmpl; /* whose entries nobody uses */
   N_VScale(1.0, v, result);
-  P->work->valid = 0;
-  int flag       = project(P->work, t, y, ewt, result);
+  cpWorkForget(P->work);
+  int flag = project(P->work, t, y, ewt, result);
   if (!flag && !cpVectorFinite(result))
     flag =
         cpReason(P->work->text, CP_PROJ_NONFINITE,
@@ -255,16 +256,16 @@ int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, 
   if (P->user_kind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "a user-supplied projection has no Jacobian");
-  if (P->owner && P->method)
+  if (P->kind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "P is the projector of a mechanical system: see CPMechCheck");
-  if (cpMethodOf(P) == &cpKrylovMethod)
+  if (cpKindOf(P) == &cpKrylovKind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "there is no matrix: see CPProjectorCheckJacTimes");
   flag = cpWorkUpdate(P->work, t, y, ewt);
   if (!flag) flag = cpWeights(P->work, y, ewt);
   if (!flag) flag = cpJacobianError(P->work, t, y, err, &i, &j);
-  P->work->valid = 0;
+  cpWorkForget(P->work);
   if (flag) return reportError(P, flag, __func__);
   if (row) *row = i;
   if (col) *col = j;
@@ -272,8 +273,8 @@ int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, 
 }
 
 static int checkFactored(CPProjector P, const char *function) {
-  const int inner_krylov = P->method && P->stats.linsol == CP_LINSOL_KRYLOV;
-  if (P->user_kind || inner_krylov || cpMethodOf(P) == &cpKrylovMethod)
+  const int inner_krylov = P->kind && P->stats.linsol == CP_LINSOL_KRYLOV;
+  if (P->user_kind || inner_krylov || cpKindOf(P) == &cpKrylovKind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, function,
                     "only the solvers that factor a matrix find a rank");
   if (P->stats.rank < 0)
