@@ -74,7 +74,7 @@ typedef struct {
   void (*free)(void **data);
 } CPSensHooks;
 
-/* What is known of Newton's iteration (newton.c); norms are WRMS norms. */
+/* What is known of Newton's iteration (nls.c); norms are WRMS norms. */
 typedef struct {
   sunrealtype t, t_jac; /* of this attempt; of the state at which the derivatives were evaluated */
   N_Vector ewt;         /* of this attempt */
@@ -207,7 +207,7 @@ int cpSameTime(sunrealtype t1, sunrealtype t2, sunrealtype h);
 int cpSelfCheck(CPodeMem mem, const CPAttempt *a);
 int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
 
-/* failure.c: each returns what the nonlinear solver is to return. */
+/* check.c: each returns what the nonlinear solver is to return. */
 int cpFatal(CPodeMem mem, int code);                        /* ends the run with code       */
 int cpFailed(CPodeMem mem, const CPAttempt *a, int flag);   /* for the reason in mem->text  */
 int cpRejected(CPodeMem mem, const CPAttempt *a, int flag); /* ... and nothing is counted */
@@ -229,7 +229,7 @@ int cpMatrixFails(const CPWrapped *nls, N_Vector ycor, void *cvode_mem);
 int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *cvode_mem);
 
-/* newton.c: the inner solver's solve, with a convergence test of ours if it is SUNDIALS' Newton solver.
+/* The inner solver's solve, with a convergence test of ours if it is SUNDIALS' Newton solver.
  * t: of the attempt. */
 int cpNewtonIterate(CPWrapped *nls, sunrealtype t, N_Vector y0, N_Vector ycor, N_Vector ewt,
                     sunrealtype tol, sunbooleantype callLSetup, void *cvode_mem);
