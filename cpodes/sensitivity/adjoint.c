@@ -36,7 +36,7 @@ static int failedBackward(CPodeMem mem, int flag, const char *function) {
  * another time (SUNDIALS 6.4 to 7.5). What lies behind the newest checkpoint is not repeated. */
 static int refuseRoots(CPodeMem mem, const char *function) {
   if (isnan(mem->checkpoints.first_root)) return CP_SUCCESS;
-  CVadjCheckPointRec *points = calloc((size_t)mem->checkpoints.ncheck + 1, sizeof *points);
+  CVadjCheckPointRec *points = calloc((size_t)mem->checkpoints.count + 1, sizeof *points);
   if (!points) return cpReport(&mem->base.log, CP_MEM_FAIL, function, "no memory for checkpoints");
   const int flag           = CVodeGetAdjCheckPointsInfo(mem->cvode_mem, points);
   const sunrealtype newest = points[0].t0;
