@@ -2,8 +2,6 @@
  * guide's table "Which solver", from bench/solvers. */
 #include "projector_impl.h"
 
-#include "cpodes/saddle/components.h"
-
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

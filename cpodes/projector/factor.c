@@ -47,9 +47,9 @@ static void chooseRankTolerance(CPWork work, const double *y) {
 /* The solver in use, which AUTO may have changed. */
 static void noteSolver(CPWork work, const CPLevel *level) {
   const CPLinSol in_use = cpSaddleAsLin(cpSaddleTypeOf(level->saddle));
-  if (in_use == work->linsol || work->P->linsol != CP_LINSOL_AUTO) return;
-  cpWrite(work->P->reason, "constraints %s",
-          in_use == CP_LINSOL_QRP ? "proved dependent" : "are independent again");
+  if (in_use == work->linsol || work->P->linsol != CP_LINSOL_AUTO || work->linsol == CP_LINSOL_QRP)
+    return;
+  cpWrite(work->P->reason, "constraints proved dependent");
   work->linsol = in_use;
 }
 

@@ -189,13 +189,13 @@ int cpLevelFactor(CPWork work, int l, double ranktol) {
 
 /* ---- solutions ---- */
 
-int cpLevelIsEmpty(const CPLevel *level) { return level->nrows == 0 || level->saddle->nrows == 0; }
-
+/* In a diagonal metric held components stay without more ado. */
 int cpLevelSolve(CPLevel *level, const double *f, const double *b, double *x, double *mu) {
-  for (int q = 0; f && q < level->ncols; q++)
-    level->f[q] = level->root[q] != 0.0 ? f[level->cols[q]] : 0.0;
+  const int *cols = level->cols, n = level->ncols, diagonal = !level->W.value;
+  for (int q = 0; f && q < n; q++)
+    level->f[q] = diagonal || level->root[q] != 0.0 ? f[cols[q]] : 0.0;
   const int flag = cpSaddleSolve(level->saddle, f ? level->f : NULL, b, x ? level->x : NULL, mu);
-  for (int q = 0; !flag && x && q < level->ncols; q++)
-    x[level->cols[q]] = level->root[q] != 0.0 ? level->x[q] : 0.0;
+  for (int q = 0; !flag && x && q < n; q++)
+    x[cols[q]] = diagonal || level->root[q] != 0.0 ? level->x[q] : 0.0;
   return flag;
 }

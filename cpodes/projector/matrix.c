@@ -27,11 +27,12 @@ static int renew(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int damped
   work->assembling = damped > 0;
   const int flag   = cpFactor(work, t, y, ewt);
   if (damped == 1) keepSizes(work);
+  if (flag) return flag; /* the rank stays that of the newest factorisation that there was */
   *rank = (CPRank){cpWorkRank(work), work->P->ndependent, 1.0};
   for (int l = 0; l < work->nlevels; l++)
     if (work->levels[l].saddle && work->levels[l].saddle->rank > 0)
       rank->sine = fmin(rank->sine, work->levels[l].saddle->sine);
-  return flag;
+  return CP_SUCCESS;
 }
 
 static double measure(void *self, int *worst, double *residual) {

@@ -246,6 +246,7 @@ static int createMetric(CPWork work) {
   }
   free(col_level);
   work->nlevels = k->nlevels;
+  free(col_level);
   return flag;
 }
 

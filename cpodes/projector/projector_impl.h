@@ -240,7 +240,9 @@ int cpLevelOpen(CPWork work, int l);  /* its solver, of work->linsol */
 void cpLevelRows(CPWork work, int l); /* level->off */
 /* Factors of the values of g, sqrtd and M; results of cpSaddleFactor. */
 int cpLevelFactor(CPWork work, int l, double ranktol);
-int cpLevelIsEmpty(const CPLevel *level);
+static inline int cpLevelIsEmpty(const CPLevel *level) {
+  return level->nrows == 0 || level->saddle->nrows == 0;
+}
 int cpLevelHasSmallBlocks(const CPLevel *level);
 /* As cpSaddleSolve; f and x [n] of the whole state, of which the level's columns count, b and mu [nrows]. */
 int cpLevelSolve(CPLevel *level, const double *f, const double *b, double *x, double *mu);

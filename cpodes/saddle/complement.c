@@ -6,8 +6,7 @@
  *   x2 = X S^+ E b,   mu = E S^+ X^T (F^T f - x2),   x = F (F^T f - X E^{-1} mu)
  *
  * S is of order m, that of the KKT matrix is n + m. */
-#include "complement.h"
-#include "weight.h"
+#include "saddle_impl.h"
 
 #include <math.h>
 #include <string.h>

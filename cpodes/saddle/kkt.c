@@ -2,12 +2,42 @@
  * out, in an order of little fill of K + K^T, and then with the pivots of the factorisation before for as long as these
  * are good. A system with known solution size judges the factors: by its residual, and K by its solution, which is
  * large if K is singular. Only then dependent rows are looked for. */
-#include "kkt_impl.h"
+#include "saddle_impl.h"
 
-#include "cholesky.h"
-
+#include <cholmod.h>
+#include <klu.h>
 #include <math.h>
 #include <string.h>
+
+typedef SuiteSparse_long Index;
+
+typedef struct {
+  int order;  /* n + m */
+  CPMat M, A; /* W and A, sparse: those of the object, or full structures for its dense matrices */
+  /* K, scaled: [order + 1], [entries], [entries]; column j has the entries of W and of A, or those of A^T and one on the
+   * diagonal of the second block, which is 1 for rows that are left out */
+  Index *start, *row;
+  double *value;
+  size_t *transposed;  /* [entries of A] place of A^T's entry in K */
+  double *scale;       /* [order] s and e; e_i = 0: row i is left out */
+  double norm;         /* largest column sum of |K| */
+  double *b, *x, *r;   /* [order] */
+  klu_l_common common; /* of KLU */
+  klu_l_symbolic *symbolic;
+  klu_l_numeric *numeric;
+  /* dependent rows, looked for when K is singular */
+  CPSaddle rows;     /* A with W = diag(s)^{-2}; NULL until it is needed */
+  int found;         /* 1: at the newest factorisation */
+  double *f;         /* [n] */
+  double *g, *p, *q; /* [m] gradient and directions of the multipliers */
+  /* is W definite where A x = 0? */
+  int *first, nblocks; /* [n + 1] blocks of W; nblocks 0: one is too large for the array here */
+  double *block;       /* [CP_SMALL^2] */
+  int is_started;      /* the rest, once it is needed: */
+  cholmod_common chol;
+  cholmod_sparse *W; /* scaled, n x n */
+  cholmod_factor *L;
+} CPKkt;
 
 /* Residual of the trial system, relative to |K| |x| + |b|, above which the pivots are renewed; one
  * step of refinement takes what is below to roundoff. */
@@ -21,12 +51,250 @@
 #define SINGULAR CP_SINGULAR
 #define UNSTABLE 2
 
+/* ---- is W definite where A x = 0? ---- */
+
+/* Is W positive definite where A x = 0? K is regular, so it is if W is positive semidefinite; and if
+ * W + rho A^T A is, for any rho (Debreu, Definite and semidefinite quadratic forms, Econometrica 20,
+ * 1952). Cholesky factors tell: block by block where W has small ones, else by CHOLMOD. */
+
+/* Added to the diagonal of the scaled W, so that semidefinite within roundoff passes. */
+#define SHIFT 1.0e-13
+/* rho, with the scaled W and A: the larger, the more is recognised, and the more roundoff of A^T A
+ * covers. */
+static const double rhos[] = {1.0e2, 1.0e5};
+
+static int createMass(CPSaddle s) {
+  CPKkt *c = s->used.content;
+  CP_NEW(&s->used.arena, c->first, s->n + 1);
+  CP_NEW(&s->used.arena, c->block, CP_SMALL * CP_SMALL);
+  if (cpArenaStatus(&s->used.arena)) return CP_MEM_FAIL;
+  c->nblocks = cpSaddleHasSmallBlocks(&c->M, CP_SMALL) ? cpWeightBlocksFind(&c->M, c->first) : 0;
+  return CP_SUCCESS;
+}
+
+static void freeMass(CPKkt *c) {
+  if (!c->is_started) return;
+  cholmod_l_free_sparse(&c->W, &c->chol);
+  cholmod_l_free_factor(&c->L, &c->chol);
+  cholmod_l_finish(&c->chol);
+}
+
+static int failedCholmod(const CPKkt *c) {
+  const int status = c->chol.status;
+  return status == CHOLMOD_OUT_OF_MEMORY || status == CHOLMOD_TOO_LARGE ? CP_MEM_FAIL
+                                                                        : CP_LINSOL_FAIL;
+}
+
+/* c->W <- the scaled W, whose upper triangle counts. */
+static int formWeight(CPSaddle s) {
+  CPKkt *c          = s->used.content;
+  cholmod_common *l = &c->chol;
+  const size_t n = (size_t)s->n, entries = c->M.start[n];
+  if (!c->is_started) {
+    cholmod_l_start(l);
+    c->is_started                 = 1;
+    l->print                      = 0;
+    l->quick_return_if_not_posdef = 1;
+    l->final_ll                   = 1; /* a factor that is not L L^T may have any pivots */
+    l->nmethods                   = 1; /* METIS may end the program for want of memory */
+    l->method[0].ordering         = CHOLMOD_AMD;
+  }
+  if (!c->W) {
+    c->W = cholmod_l_allocate_sparse(n, n, entries, 1, 1, 1, CHOLMOD_REAL, l);
+    if (!c->W) return failedCholmod(c);
+    Index *p = c->W->p, *i = c->W->i;
+    for (size_t j = 0; j <= n; j++) p[j] = (Index)c->M.start[j];
+    for (size_t e = 0; e < entries; e++) i[e] = c->M.row[e];
+  }
+  double *value = c->W->x;
+  for (size_t j = 0; j < n; j++) /* K's first columns begin with W's */
+    memcpy(value + c->M.start[j], c->value + c->start[j],
+           (c->M.start[j + 1] - c->M.start[j]) * sizeof *value);
+  return CP_SUCCESS;
+}
+
+/* Is S positive semidefinite? 0, CP_SADDLE_NOT_DEFINITE or a negative code. */
+static int factorDefinite(CPKkt *c, cholmod_sparse *S, cholmod_factor *L) {
+  double shift[2] = {SHIFT, 0.0};
+  if (!S || !L) return failedCholmod(c);
+  cholmod_l_factorize_p(S, shift, NULL, 0, L, &c->chol);
+  if (c->chol.status < CHOLMOD_OK) return failedCholmod(c);
+  return c->chol.status == CHOLMOD_NOT_POSDEF ? CP_SADDLE_NOT_DEFINITE : 0;
+}
+
+static int isWeightSemidefinite(CPSaddle s) {
+  CPKkt *c = s->used.content;
+  if (c->nblocks == 0) {
+    const int flag = formWeight(s);
+    if (flag) return flag;
+    if (!c->L) c->L = cholmod_l_analyze(c->W, &c->chol);
+    return factorDefinite(c, c->W, c->L);
+  }
+  for (int b = 0; b < c->nblocks; b++) {
+    const int first = c->first[b], size = c->first[b + 1] - first;
+    const double *d = c->scale + first;
+    cpWeightBlockGather(&c->M, first, size, c->block);
+    for (int k = 0; k < size; k++) {
+      double *column = c->block + (size_t)k * (size_t)size;
+      for (int i = 0; i <= k; i++) column[i] *= d[i] * d[k];
+      column[k] += SHIFT;
+    }
+    if (!cpCholeskySmall(c->block, size)) return CP_SADDLE_NOT_DEFINITE;
+  }
+  return 0;
+}
+
+/* A^T A of the scaled rows that are kept, both triangles. */
+static cholmod_sparse *normalMatrix(CPSaddle s) {
+  CPKkt *c          = s->used.content;
+  cholmod_common *l = &c->chol;
+  const size_t n = (size_t)s->n, m = (size_t)s->m;
+  const Index *first = c->start + n; /* K's last columns are A^T, and a diagonal */
+  cholmod_sparse *T  = cholmod_l_allocate_sparse(n, m, c->A.start[n], 1, 1, 0, CHOLMOD_REAL, l);
+  if (!T) return NULL;
+  Index *p = T->p, *i = T->i, count = 0;
+  double *x = T->x;
+  for (size_t k = 0; k < m; k++) {
+    p[k] = count;
+    for (Index q = first[k]; q < first[k + 1] - 1; q++) {
+      i[count]   = c->row[q];
+      x[count++] = c->value[q];
+    }
+  }
+  p[m]                   = count;
+  cholmod_sparse *normal = cholmod_l_aat(T, NULL, 0, 1, l);
+  cholmod_l_free_sparse(&T, l);
+  return normal;
+}
+
+/* Is W + rho A^T A definite? */
+static int isDefiniteWithRows(CPSaddle s) {
+  CPKkt *c          = s->used.content;
+  cholmod_common *l = &c->chol;
+  int flag          = formWeight(s);
+  if (flag) return flag;
+  cholmod_sparse *normal = normalMatrix(s);
+  flag                   = normal ? CP_SADDLE_NOT_DEFINITE : failedCholmod(c);
+  for (size_t k = 0; flag > 0 && k < sizeof rhos / sizeof rhos[0]; k++) {
+    double alpha[2] = {1.0, 0.0}, beta[2] = {rhos[k], 0.0};
+    c->W->stype       = 0; /* both have both triangles */
+    cholmod_sparse *S = cholmod_l_add(c->W, normal, alpha, beta, 1, 1, l);
+    c->W->stype       = 1;
+    if (S) S->stype = 1;
+    cholmod_factor *L = S ? cholmod_l_analyze(S, l) : NULL;
+    flag              = factorDefinite(c, S, L);
+    cholmod_l_free_factor(&L, l);
+    cholmod_l_free_sparse(&S, l);
+  }
+  cholmod_l_free_sparse(&normal, l);
+  return flag;
+}
+
+static int checkMass(CPSaddle s) {
+  const int flag = isWeightSemidefinite(s);
+  return flag > 0 && s->rank > 0 ? isDefiniteWithRows(s) : flag;
+}
+
+/* ---- dependent rows ---- */
+
+/* Dependent rows of a sparse A, and the multipliers of minimum norm.
+ *
+ * The rows are those that the sparse Schur complement of A with W = diag(s)^{-2} drops. With A_d = C A_k of those kept,
+ * multipliers that change no force are N w = (-C^T w, w). The product N w and its transpose take one solution each of
+ * that saddle point,
+ *
+ *   C^T w = K^T (A_d^T w),   C y = A_d K y,
+ *
+ * and conjugate gradients for min |mu + N w| converge fast, the singular values of N being from 1
+ * to sqrt(1 + |C|^2). */
+
+#define SHORTEST 1.0e-15 /* four roundings */
+#define MAXITERS 100
+
+static int findRows(CPSaddle s, double sine) {
+  CPKkt *c                      = s->used.content;
+  const CPSaddleOptions options = {.type = CP_SADDLE_SPARSE, .finest = s->options.finest};
+  int flag     = c->rows ? CP_SUCCESS : cpSaddleCreate(&c->rows, options, NULL, &c->A);
+  c->found     = 0;
+  s->rank      = s->nrows;
+  s->dependent = -1;
+  memset(s->is_dependent, 0, (size_t)s->m);
+  if (flag) return flag;
+  c->A.value = s->A.value;
+  cpSaddleScaleCoordinates(s, c->scale);
+  flag =
+      cpSaddleFactor(c->rows, (CPWeight){.root = c->scale}, &c->A, s->off, fmax(s->ranktol, sine));
+  for (int i = 0; !flag && i < s->m; i++) {
+    if (!c->rows->is_dependent[i]) continue;
+    c->found = 1;
+    cpSaddleMarkDependent(s, i);
+  }
+  return flag;
+}
+
+/* ---- minimum norm ---- */
+
+/* q = N w; w [m]: zero in rows that are kept */
+static int timesNull(const CPSaddle s, const double *w, double *q) {
+  CPKkt *c = s->used.content;
+  cpMatTransposedTimes(&c->A, 1.0, w, 0.0, c->f);
+  const int flag = cpSaddleSolve(c->rows, c->f, NULL, NULL, q);
+  for (int i = 0; i < s->m; i++) q[i] = s->is_dependent[i] ? w[i] : -q[i];
+  return flag;
+}
+
+/* g = N^T mu, zero in rows that are kept; *square = |g|^2 */
+static int gradientOf(const CPSaddle s, const double *mu, double *g, double *square) {
+  CPKkt *c       = s->used.content;
+  const int flag = cpSaddleSolve(c->rows, NULL, mu, c->f, NULL);
+  memcpy(g, mu, (size_t)s->m * sizeof *g);
+  cpMatTimes(&c->A, -1.0, c->f, 1.0, g);
+  *square = 0.0;
+  for (int i = 0; i < s->m; i++) {
+    if (!s->is_dependent[i]) g[i] = 0.0;
+    *square += g[i] * g[i];
+  }
+  return flag;
+}
+
+static double squareOf(const double *v, int length) {
+  double sum = 0.0;
+  for (int i = 0; i < length; i++) sum += v[i] * v[i];
+  return sum;
+}
+
+/* The gradient g bounds the distance from the minimum, since no singular value of N is below 1. Its
+ * roundoff is u |N| |mu|, |N| as the directions show it; each step goes to the minimum along its
+ * direction, so that mu does not grow even if roundoff has chosen that. */
+static int shorten(CPSaddle s, double *mu) {
+  CPKkt *c         = s->used.content;
+  const int m      = s->m;
+  double largest_N = 1.0, before = INFINITY, gamma; /* |N|^2, |g|^2 */
+  int flag = gradientOf(s, mu, c->g, &gamma);
+  for (int k = 0; !flag && k < MAXITERS; k++) {
+    if (gamma <= SHORTEST * SHORTEST * largest_N * squareOf(mu, m)) break;
+    for (int i = 0; i < m; i++) c->p[i] = (k ? gamma / before * c->p[i] : 0.0) - c->g[i];
+    flag = timesNull(s, c->p, c->q);
+    if (flag) break;
+    const double square = squareOf(c->q, m), size = squareOf(c->p, m);
+    double slope = 0.0; /* -mu^T N p */
+    for (int i = 0; i < m; i++) slope -= c->p[i] * c->g[i];
+    for (int i = 0; i < m; i++) mu[i] += slope / square * c->q[i];
+    largest_N = fmax(largest_N, square / size);
+    before    = gamma;
+    flag      = gradientOf(s, mu, c->g, &gamma);
+  }
+  return flag;
+}
+
+/* ---- the solver ---- */
+
 static void destroy(void *content) {
   CPKkt *c = content;
   klu_l_free_numeric(&c->numeric, &c->common);
   klu_l_free_symbolic(&c->symbolic, &c->common);
   cpSaddleFree(&c->rows);
-  cpKktFreeMass(c);
+  freeMass(c);
 }
 
 /* ---- structure ---- */
@@ -102,7 +370,7 @@ static int create(CPSaddle s) {
   CP_NEW(arena, c->g, s->m);
   CP_NEW(arena, c->p, s->m);
   CP_NEW(arena, c->q, s->m);
-  if (cpKktCreateMass(s)) return CP_MEM_FAIL;
+  if (createMass(s)) return CP_MEM_FAIL;
   buildStructure(c);
   c->symbolic = klu_l_analyze(c->order, c->start, c->row, &c->common);
   return c->symbolic ? CP_SUCCESS : failure(c);
@@ -213,7 +481,7 @@ static int isForRows(const CPSaddle s, int *row) {
 /* Without the rows whose sine to the others is below the given one. Codes of factorMatrix. */
 static int factorWithout(CPSaddle s, double sine) {
   CPKkt *c       = s->used.content;
-  const int flag = cpKktFindRows(s, sine);
+  const int flag = findRows(s, sine);
   if (flag) return flag;
   formMatrix(s);
   return c->found ? factorMatrix(c) : SINGULAR;
@@ -224,7 +492,7 @@ static int factorWithout(CPSaddle s, double sine) {
 static int factor(CPSaddle s) {
   CPKkt *c         = s->used.content;
   const int search = c->found || s->ranktol > s->options.finest; /* once, and again */
-  int row = -1, flag = search && s->nrows > 0 ? cpKktFindRows(s, CP_CHOLESKY_LEAST) : 0;
+  int row = -1, flag = search && s->nrows > 0 ? findRows(s, CP_CHOLESKY_LEAST) : 0;
   if (flag) return flag;
   formMatrix(s);
   flag = factorMatrix(c);
@@ -238,7 +506,7 @@ static int factor(CPSaddle s) {
   double largest_x;
   const double multiplier = largestMultiplier(s, &row, &largest_x);
   if (multiplier > 0.0) s->sine = fmin(1.0, largest_x / multiplier);
-  return flag ? flag : cpKktCheckMass(s);
+  return flag ? flag : checkMass(s);
 }
 
 /* ---- solution ---- */
@@ -257,7 +525,7 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   if ((flag = backSolve(c, c->r))) return flag;
   for (int j = 0; x && j < n; j++) x[j] = d[j] * (c->x[j] + c->r[j]);
   for (int i = 0; mu && i < s->m; i++) mu[i] = e[i] * (c->x[n + i] + c->r[n + i]);
-  return mu && c->found && s->options.shortest ? cpKktShorten(s, mu) : 0;
+  return mu && c->found && s->options.shortest ? shorten(s, mu) : 0;
 }
 
 const CPSaddleOps cpSaddleKktOps = {.name          = "sparse KKT matrix",

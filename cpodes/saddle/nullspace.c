@@ -6,12 +6,13 @@
  *   R11^T y1 = (Pi^T D b)_1,   (Q2^T W Q2) y2 = Q2^T (f - W Q1 y1),   x = Q1 y1 + Q2 y2
  *   R11 (Pi^T D^{-1} mu)_1 = Q1^T (f - W x),   less its part in the null space of A^T if mu is to be shortest.
  *
- * A diagonal W is I in these coordinates.
+ * Where W has factors, D = F F^T (weight.c: a diagonal W, or one that has to be definite at all), the coordinates are
+ * F^{-1} x instead, in which W is I; S stands for F below.
  *
  * Q of the first reflectors, as many as the rank, in compact form (Schreiber, Van Loan, SIAM J. Sci. Stat. Comput. 10,
  * 1989): Q = I - V T V^T = I - B V^T, with T^{-1} + T^{-T} = V^T V (Puglisi, the same 13, 1992). */
 #include "lapack.h"
-#include "weight.h"
+#include "saddle_impl.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,11 +31,12 @@ typedef struct {
   int lwork;
   double *y, *g, *w; /* [max(n, m)], [n], [m] */
   double *x;         /* [n] */
-  /* with a matrix W: */
-  double *SB, *Y;    /* n x r: S B; S W S B, then Y */
-  double *Z;         /* r x r: B^T (S W S B) */
-  CPCholesky H;      /* Q2^T S W S Q2 */
-  CPWeightFactors W; /* if W has to be definite */
+  int has_factors;   /* W has them: */
+  CPWeightFactors W;
+  /* else: */
+  double *SB, *Y; /* n x r: S B; S W S B, then Y */
+  double *Z;      /* r x r: B^T (S W S B) */
+  CPCholesky H;   /* Q2^T S W S Q2 */
 } Nullspace;
 
 /* Best workspace for all routines at full size. */
@@ -74,15 +76,28 @@ static int create(CPSaddle s) {
   CP_NEW(arena, c->g, n);
   CP_NEW(arena, c->x, n);
   CP_NEW(arena, c->w, m);
-  if (!s->has_matrix) return cpArenaStatus(arena);
+  c->has_factors = !s->has_matrix || s->options.definite;
+  if (c->has_factors) return cpWeightCreate(&c->W, s);
   CP_NEW(arena, c->SB, n * m);
   CP_NEW(arena, c->Y, n * m);
   CP_NEW(arena, c->Z, m * m);
-  const int flag = cpCholeskyCreate(&c->H, arena, s->n);
-  return flag || !s->options.definite ? flag : cpWeightCreate(&c->W, s);
+  return cpCholeskyCreate(&c->H, arena, s->n);
 }
 
 /* ---- Q ---- */
+
+/* x <- S^T x, S x */
+static void scaleForward(const Nullspace *c, double *x, int n) {
+  if (c->has_factors) cpWeightForward(&c->W, x);
+  else
+    for (int j = 0; j < n; j++) x[j] *= c->s[j];
+}
+
+static void scaleBackward(const Nullspace *c, double *x, int n) {
+  if (c->has_factors) cpWeightBackward(&c->W, x);
+  else
+    for (int j = 0; j < n; j++) x[j] *= c->s[j];
+}
 
 /* Rows of A in the coordinates, with unit length; rows of zeros stay. */
 static void scaleRows(const CPSaddle s, Nullspace *c) {
@@ -90,7 +105,7 @@ static void scaleRows(const CPSaddle s, Nullspace *c) {
   cpSaddleGather(s, c->QR);
   for (int k = 0; k < s->nrows; k++) {
     double *row = c->QR + (size_t)k * (size_t)n, largest = 0.0, sum = 0.0;
-    for (int j = 0; j < n; j++) row[j] *= c->s[j];
+    scaleForward(c, row, n);
     for (int j = 0; j < n; j++) largest = fmax(largest, fabs(row[j]));
     for (int j = 0; j < n && largest > 0.0; j++) sum += (row[j] / largest) * (row[j] / largest);
     c->scale[k] = largest > 0.0 ? 1.0 / (largest * sqrt(sum)) : 1.0;
@@ -195,12 +210,12 @@ static int formDependent(const CPSaddle s, Nullspace *c) {
 
 static int factor(CPSaddle s, int pivoting) {
   Nullspace *c = s->used.content;
-  int flag     = s->has_matrix && s->options.definite ? cpWeightFactor(&c->W, s) : 0;
-  cpSaddleScaleCoordinates(s, c->s);
+  int flag     = c->has_factors ? cpWeightFactor(&c->W, s) : 0;
+  if (!c->has_factors) cpSaddleScaleCoordinates(s, c->s);
   if (!flag && s->nrows > 0) flag = factorRows(s, c, pivoting);
   if (flag) return flag;
   if (s->rank > 0) formReflectors(s, c);
-  if (s->has_matrix) {
+  if (!c->has_factors) {
     c->H.n = s->n - s->rank;
     projectWeight(s, c);
     if (cpCholeskyFactor(&c->H, CP_CHOLESKY_LEAST)) return CP_SADDLE_NOT_DEFINITE;
@@ -218,14 +233,14 @@ static int factorPivoted(CPSaddle s) { return factor(s, 1); }
 static void unproject(const CPSaddle s, Nullspace *c, const double *y, double *x) {
   memcpy(x, y, (size_t)s->n * sizeof *x);
   reflect(s, c, c->B, c->V, x);
-  for (int j = 0; j < s->n; j++) x[j] *= c->s[j];
+  scaleBackward(c, x, s->n);
 }
 
-/* g = Q^T S (f - W x); f and x are zero if NULL */
+/* g = Q^T S^T (f - W x); f and x are zero if NULL */
 static void residual(const CPSaddle s, Nullspace *c, const double *f, const double *x) {
   for (int j = 0; j < s->n; j++) c->g[j] = f ? f[j] : 0.0;
   if (x) cpMatTimes(&s->M, -1.0, x, 1.0, c->g);
-  for (int j = 0; j < s->n; j++) c->g[j] *= c->s[j];
+  scaleForward(c, c->g, s->n);
   if (f || x) reflect(s, c, c->V, c->B, c->g);
 }
 
@@ -242,19 +257,19 @@ static void multipliers(const CPSaddle s, Nullspace *c, double *y, double *mu) {
 
 static int solve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
   Nullspace *c = s->used.content;
-  const int n = s->n, r = s->rank, one = 1;
+  const int n = s->n, r = s->rank, one = 1, matrix = !c->has_factors;
   double *y = c->y, *z = x ? x : c->x;
   memset(y, 0, (size_t)n * sizeof *y);
   for (int k = 0; b && k < r; k++) y[k] = b[s->row[c->pivot[k]]] * c->scale[c->pivot[k]];
   if (b && r > 0) F77(dtrsv)("U", "T", "N", &r, c->QR, &n, y, &one); /* y1 */
-  if (b && s->has_matrix) unproject(s, c, y, z);                     /* x  = S Q1 y1 */
-  residual(s, c, f, b && s->has_matrix ? z : NULL);                  /* g  = Q^T S (f - W x) */
+  if (b && matrix) unproject(s, c, y, z);                            /* x  = S Q1 y1 */
+  residual(s, c, f, b && matrix ? z : NULL);                         /* g  = Q^T S (f - W x) */
   memcpy(y + r, c->g + r, (size_t)(n - r) * sizeof *y);
-  if (s->has_matrix) cpCholeskySolve(&c->H, y + r); /* y2 = H^-1 g2 */
-  if (x || s->has_matrix) unproject(s, c, y, z);    /* x  = S Q y */
+  if (matrix) cpCholeskySolve(&c->H, y + r); /* y2 = H^-1 g2 */
+  if (x || matrix) unproject(s, c, y, z);    /* x  = S Q y */
   if (!mu) return 0;
-  if (s->has_matrix) residual(s, c, f, z);
-  for (int k = 0; k < r; k++) y[k] = c->g[k] - (s->has_matrix ? 0.0 : y[k]); /* Q1^T S (f - W x) */
+  if (matrix) residual(s, c, f, z);
+  for (int k = 0; k < r; k++) y[k] = c->g[k] - (matrix ? 0.0 : y[k]); /* Q1^T S (f - W x) */
   if (r > 0) F77(dtrsv)("U", "N", "N", &r, c->QR, &n, y, &one);
   multipliers(s, c, y, mu);
   return 0;

@@ -1,6 +1,5 @@
 /* Life cycle of the solvers of saddle-point systems, the list of them, the choice among them, and the rank that stands. */
 #include "saddle_impl.h"
-#include "weight.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -176,7 +175,8 @@ static int factorBy(CPSaddle s, CPSaddleType type) {
   return flag ? flag : s->used.ops->factor(s);
 }
 
-/* The first solver refuses what only looks dependent in a trial stage as well as what always is, and its
+/* In projections rows that have once been dependent are left to the solver that finds out, for good. Accelerations are
+ * asked for at trial states, too: there the first solver refuses what only looks dependent in a trial stage as well as what always is, and its
  * attempt should not be paid for each time. The general one stays as long as it finds dependent rows.
  * Where it finds none (a W that is not definite, rows at angles between the two solvers' limits) it
  * stays for 1, 3, 7, ... factorisations after each refusal in turn. */
@@ -186,11 +186,12 @@ static int factorByEither(CPSaddle s) {
     if (!flag) s->patience = 0;
     if (flag <= 0 || s->general == CP_SADDLE_AUTO) return flag;
     if (flag == CP_SADDLE_NOT_DEFINITE && s->options.definite) return flag;
+    if (!s->options.shortest) s->stays_for_good = 1;
     s->patience = s->patience < MOST_PATIENT ? 2 * s->patience + 1 : MOST_PATIENT;
     s->wait     = s->patience;
   } else if (!s->stays) s->wait--;
   const int flag = factorBy(s, s->general);
-  s->stays       = !flag && s->rank < s->nrows;
+  s->stays       = s->stays_for_good || (!flag && s->rank < s->nrows);
   return flag;
 }
 
@@ -272,12 +273,11 @@ void cpSaddleMarkDependent(CPSaddle s, int i) {
 
 void cpSaddleScaleCoordinates(const CPSaddle s, double *scale) {
   const CPMat *M       = &s->M;
-  const size_t entries = s->has_matrix ? cpMatEntries(M) : 0;
+  const size_t entries = cpMatEntries(M);
   double largest       = 0.0;
-  for (int j = 0; !s->has_matrix && j < s->n; j++) scale[j] = s->root[j];
   for (size_t e = 0; e < entries; e++) largest = fmax(largest, fabs(M->value[e]));
   if (!(largest > 0.0)) largest = 1.0;
-  for (int j = 0; s->has_matrix && j < s->n; j++) {
+  for (int j = 0; j < s->n; j++) {
     const double *diagonal = cpMatAt(M, j, j);
     double size            = diagonal ? *diagonal : 0.0;
     if (!(size > 0.0)) {

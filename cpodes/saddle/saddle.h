@@ -101,6 +101,12 @@ int cpSaddleKnowsRows(const CPSaddle saddle, const char *off);
  * accelerations that are wrong by their own size. */
 double cpSaddleZeroAngle(const CPSaddle saddle, double distance);
 
+/* Columns of A [n x m] that have an entry in the same component of the state belong together; so
+ * do those that are linked by others. AT: structure of A^T by components. component [m]: out,
+ * number of each column, counted from 0 by the first column of each. ncomponents: out. largest:
+ * out, columns of the largest one; may be NULL. CP_SUCCESS or CP_MEM_FAIL. */
+int cpComponents(const CPMat *AT, int n, int m, int *component, int *ncomponents, int *largest);
+
 /* Of the solver in use. */
 const char *cpSaddleName(const CPSaddle saddle);
 CPSaddleType cpSaddleTypeOf(const CPSaddle saddle);
@@ -122,11 +128,11 @@ struct CPSaddle_ {
   double usual_sine; /* the first sine that was noted; 0: none yet */
 
   CPSaddleOptions options;
-  CPSaddleSolver used,
-      reserve; /* the one in use; the other one of first and general, if it has been needed */
-  CPSaddleType first, general; /* general AUTO: there is none */
-  int stays, wait, patience;   /* see factorByEither in saddle.c */
-  int has_matrix;              /* W is a matrix, not diagonal */
+  CPSaddleSolver used;                       /* of first and general the one in use */
+  CPSaddleSolver reserve;                    /* the other one, if it has been needed */
+  CPSaddleType first, general;               /* general AUTO: there is none */
+  int stays, stays_for_good, wait, patience; /* see factorByEither in saddle.c */
+  int has_matrix;                            /* W is a matrix, not diagonal */
   CPMat M, A;      /* W, if it is a matrix, and A: the caller's structures, values at factor */
   double *root;    /* [n] of a diagonal W, at factor */
   char *off;       /* [m] at factor */

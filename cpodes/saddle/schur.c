@@ -4,7 +4,7 @@
  *
  * S is scaled to unit diagonal: its pivots are then the squared sines of the angles between rows, in the metric of W.
  * Where W is diagonal and A has few entries, X^T holds these only, else all. */
-#include "weight.h"
+#include "saddle_impl.h"
 
 #include <math.h>
 #include <string.h>
@@ -97,6 +97,7 @@ static int schurFactor(CPSaddle s) {
   const int m    = s->nrows;
   const int flag = cpWeightFactor(&c->W, s);
   c->S.n = c->XT.rows = m;
+  if (m == 0) c->XT.start = NULL;
   if (flag || m == 0) return flag;
   if (c->row && (m <= CP_SMALL || (double)s->A.start[s->n] <= DENSE_ABOVE * s->n * m))
     gatherSparse(s, c);
@@ -110,27 +111,37 @@ static int schurFactor(CPSaddle s) {
   return CP_SADDLE_DEPENDENT;
 }
 
+/* x = F (y - X mu); y zero if NULL, else in place */
+static void correct(const Schur *c, const double *mu, const double *y, double *x) {
+  const CPMat *X = &c->XT;
+  if (!X->start) {
+    if (!y) memset(x, 0, (size_t)X->cols * sizeof *x);
+    if (X->rows > 0) cpTransposedTimes(X->rows, X->cols, -1.0, X->value, mu, 1.0, x);
+    cpWeightBackward(&c->W, x);
+    return;
+  }
+  for (int j = 0; j < X->cols; j++) {
+    double sum = y ? y[j] : 0.0;
+    for (size_t k = X->start[j]; k < X->start[j + 1]; k++) sum -= X->value[k] * mu[X->row[k]];
+    x[j] = c->W.root[j] * sum;
+  }
+}
+
 static int schurSolve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
   Schur *c       = s->used.content;
   const CPMat *X = &c->XT;
   const int n = s->n, m = s->nrows;
   double *y = x ? x : c->y, *z = c->mu;
+  for (int k = 0; k < m; k++) z[k] = b ? -b[s->row[k]] : 0.0;
   if (f) {
     memcpy(y, f, (size_t)n * sizeof *y);
     cpWeightForward(&c->W, y); /* y = F^T f */
+    if (X->start) cpMatTimes(X, 1.0, y, 1.0, z);
+    else if (m > 0) cpTimes(m, n, 1.0, X->value, y, 1.0, z); /* X^T y - b */
   }
-  for (int k = 0; k < m; k++) z[k] = b ? -b[s->row[k]] : 0.0;
-  if (m > 0) {
-    if (f && X->start) cpMatTimes(X, 1.0, y, 1.0, z);
-    else if (f) cpTimes(m, n, 1.0, X->value, y, 1.0, z); /* X^T y - b  */
-    cpCholeskySolve(&c->S, z);                           /* mu = S^-1 z */
-  }
+  cpCholeskySolve(&c->S, z); /* mu = S^-1 (X^T y - b) */
   for (int k = 0; mu && k < m; k++) mu[s->row[k]] = z[k];
-  if (!x) return 0;
-  if (!f) memset(y, 0, (size_t)n * sizeof *y);
-  if (m > 0 && X->start) cpMatTransposedTimes(X, -1.0, z, 1.0, y);
-  else if (m > 0) cpTransposedTimes(m, n, -1.0, X->value, z, 1.0, y); /* y - X mu */
-  cpWeightBackward(&c->W, y);
+  if (x) correct(c, z, f ? y : NULL, x);
   return 0;
 }
 

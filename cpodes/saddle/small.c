@@ -1,9 +1,12 @@
-/* Products and triangular systems of dense matrices, small or large. */
+/* Products, triangular systems and Cholesky factors of dense matrices: plain loops for small ones, BLAS and LAPACK for
+ * others. */
 #include "small.h"
 
+#include "cpodes/base/random.h"
 #include "cpodes/base/vectors.h"
 #include "lapack.h"
 
+#include <math.h>
 #include <stddef.h>
 
 static const int one = 1;
@@ -78,4 +81,156 @@ void cpTransposedTimes(int n, int m, double alpha, const double *X, const double
   }
   for (int j = 0; j < m; j++)
     y[j] = alpha * cpDot(columnOf(X, n, j), x, n) + (beta == 0.0 ? 0.0 : beta * y[j]);
+}
+
+/* ---- Cholesky factors ---- */
+
+int cpCholeskyCreate(CPCholesky *c, CPArena *arena, int n) {
+  c->n = n;
+  CP_NEW(arena, c->U, (size_t)n * (size_t)n);
+  CP_NEW(arena, c->d, n);
+  CP_NEW(arena, c->inverse, n);
+  CP_NEW(arena, c->work, n);
+  return cpArenaStatus(arena);
+}
+
+static double *pivotColumn(const CPCholesky *c, int k) { return c->U + (size_t)k * (size_t)c->n; }
+
+void cpCholeskyUnitDiagonal(CPCholesky *c) {
+  for (int k = 0; k < c->n; k++) {
+    const double s = pivotColumn(c, k)[k];
+    c->d[k]        = s > 0.0 ? 1.0 / sqrt(s) : 1.0;
+  }
+}
+
+/* The pivot that fails keeps its value. */
+static int factorSmall(double *U, int n) {
+  for (int k = 0; k < n; k++) {
+    double *u = U + (size_t)k * (size_t)n, square = u[k];
+    for (int i = 0; i < k; i++) {
+      const double *v = U + (size_t)i * (size_t)n;
+      for (int l = 0; l < i; l++) u[i] -= v[l] * u[l];
+      u[i] /= v[i];
+      square -= u[i] * u[i];
+    }
+    if (!(square > 0.0)) return k + 1;
+    u[k] = sqrt(square);
+  }
+  return 0;
+}
+
+int cpCholeskySmall(double *U, int n) { return factorSmall(U, n) == 0; }
+
+static int factorScaled(CPCholesky *c) {
+  int info = 0;
+  for (int k = 0; k < c->n; k++) {
+    double *u = pivotColumn(c, k);
+    for (int i = 0; i <= k; i++) u[i] *= c->d[i] * c->d[k];
+  }
+  if (c->n <= CP_SMALL) return factorSmall(c->U, c->n);
+  F77(dpotrf)("U", &c->n, c->U, &c->n, &info);
+  return info;
+}
+
+/* U^T z = x in place; U z = x in place */
+static void solveTransposed(const CPCholesky *c, double *x) {
+  if (c->n > CP_SMALL) {
+    F77(dtrsv)("U", "T", "N", &c->n, c->U, &c->n, x, &one);
+    return;
+  }
+  for (int k = 0; k < c->n; k++) {
+    const double *u = pivotColumn(c, k);
+    for (int i = 0; i < k; i++) x[k] -= u[i] * x[i];
+    x[k] *= c->inverse[k];
+  }
+}
+
+static void solveUpper(const CPCholesky *c, double *x) {
+  if (c->n > CP_SMALL) {
+    F77(dtrsv)("U", "N", "N", &c->n, c->U, &c->n, x, &one);
+    return;
+  }
+  for (int k = c->n - 1; k >= 0; k--) {
+    const double *u = pivotColumn(c, k);
+    x[k] *= c->inverse[k];
+    for (int i = 0; i < k; i++) x[i] -= u[i] * x[k];
+  }
+}
+
+/* ---- singular matrices ---- */
+
+void cpRandomVector(double *v, int length) {
+  unsigned state = 1;
+  for (int j = 0; j < length; j++) v[j] = 1.5 + 0.5 * cpUniform(&state);
+}
+
+/* Least eigenvalue of S that counts: roundoff leaves some 1e-15 of zero, and two columns at the
+ * angle 1e-6, the least that Cholesky resolves, make one of 5e-13. */
+#define LEAST_EIGENVALUE 1.0e-13
+/* A first solution below this comes from an S that is regular, unless the part of the random vector
+ * along the least eigenvector is below 1e-5. */
+#define SUSPECT 1.0e8
+
+/* inf or nan if an entry is */
+static double lengthOf(const double *x, int length) {
+  double square = 0.0;
+  for (int k = 0; k < length; k++) square += x[k] * x[k];
+  return sqrt(square);
+}
+
+/* A random vector may miss the least eigenvector by a factor of 100; its solution, in which that
+ * eigenvector prevails, does not. */
+int cpJudge(CPSolveFn solve, void *factors, double *x, int length) {
+  cpRandomVector(x, length);
+  int flag = solve(factors, x);
+  if (flag) return flag;
+  const double size = lengthOf(x, length);
+  if (size < SUSPECT) return 0;
+  if (!isfinite(size)) return CP_SINGULAR;
+  for (int k = 0; k < length; k++) x[k] /= size;
+  flag = solve(factors, x);
+  if (flag) return flag;
+  return lengthOf(x, length) * LEAST_EIGENVALUE < 1.0 ? 0 : CP_SINGULAR;
+}
+
+static int trialSolve(void *factors, double *x) {
+  solveTransposed(factors, x);
+  solveUpper(factors, x);
+  return 0;
+}
+
+/* A row in the span of others at narrow angles has a pivot that is not small enough: then the
+ * solution of a system tells, and the row of the least pivot is named. */
+int cpCholeskyFactor(CPCholesky *c, double least) {
+  int smallest   = 0;
+  const int info = factorScaled(c);
+  if (c->n == 0 || info != 0) return info;
+  for (int k = 0; k < c->n; k++) {
+    const double pivot = pivotColumn(c, k)[k];
+    if (!(pivot > least)) return k + 1;
+    if (pivot < pivotColumn(c, smallest)[smallest]) smallest = k;
+    c->inverse[k] = 1.0 / pivot;
+  }
+  const double pivot = pivotColumn(c, smallest)[smallest];
+  if (pivot * pivot < CP_SMALL_PIVOT && cpJudge(trialSolve, c, c->work, c->n)) return smallest + 1;
+  return 0;
+}
+
+void cpCholeskyForward(const CPCholesky *c, double *x) {
+  for (int k = 0; k < c->n; k++) x[k] *= c->d[k];
+  solveTransposed(c, x);
+}
+
+void cpCholeskyBackward(const CPCholesky *c, double *x) {
+  solveUpper(c, x);
+  for (int k = 0; k < c->n; k++) x[k] *= c->d[k];
+}
+
+void cpCholeskySolve(const CPCholesky *c, double *x) {
+  if (c->n == 1) { /* most levels of small systems */
+    x[0] *= c->d[0] * c->inverse[0] * (c->d[0] * c->inverse[0]);
+    return;
+  }
+  cpCholeskyForward(c, x);
+  cpCholeskyBackward(c, x);
 }

@@ -13,8 +13,7 @@
 #ifndef CPODES_SPARSE_IMPL_H
 #define CPODES_SPARSE_IMPL_H
 
-#include "cholesky.h"
-#include "complement.h"
+#include "saddle_impl.h"
 
 #include <SuiteSparseQR_C.h>
 #include <cholmod.h>

@@ -1,5 +1,5 @@
 /* Cholesky factors of W, block by block, and products with them. */
-#include "weight.h"
+#include "saddle_impl.h"
 
 #include "lapack.h"
 
@@ -83,7 +83,7 @@ int cpWeightCreate(CPWeightFactors *w, CPSaddle s) {
   CPArena *arena = &s->used.arena;
   const int n = w->n = s->n;
   if (!s->has_matrix) w->root = s->root;
-  if (!s->has_matrix) return CP_SUCCESS;
+  if (!s->has_matrix) return cpArenaStatus(arena);
   CP_NEW(arena, w->first, n + 1);
   CP_NEW(arena, w->block, n);
   CP_NEW(arena, w->d, n);

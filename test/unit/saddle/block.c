@@ -4,7 +4,6 @@
  * beside the pivoted QR of the whole matrix, which shares nothing with it for independent
  * columns.
  *  */
-#include <cpodes/saddle/components.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
