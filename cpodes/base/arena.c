@@ -8,7 +8,7 @@
 
 struct CPArenaBlock_ {
   struct CPArenaBlock_ *older;
-  void *object; /* with its destructor; NULL: the memory behind this header is what was asked for */
+  void *object; /* owned, with its destructor; if NULL, the block is plain memory, after this header */
   void (*destroy)(void *object);
   max_align_t memory[];
 };
@@ -42,8 +42,10 @@ void *cpArenaOwn(CPArena *arena, void *object, void (*destroy)(void *object)) {
 
 static void destroyVector(void *v) { N_VDestroy(v); }
 
+N_Vector cpArenaTake(CPArena *arena, N_Vector v) { return cpArenaOwn(arena, v, destroyVector); }
+
 N_Vector cpArenaVector(CPArena *arena, N_Vector tmpl) {
-  return arena->failed ? NULL : cpArenaOwn(arena, N_VClone(tmpl), destroyVector);
+  return arena->failed ? NULL : cpArenaTake(arena, N_VClone(tmpl));
 }
 
 int cpArenaStatus(const CPArena *arena) { return arena->failed ? CP_MEM_FAIL : CP_SUCCESS; }

@@ -4,12 +4,14 @@
  * carries nothing from step to step then (step.c): they come out the same to the last bit. */
 #include "sens_impl.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck) {
-  if (mem && !ncheck) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "ncheck must not be NULL");
+  if (mem && !ncheck)
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "ncheck must not be NULL");
   if (mem && mem->sens.data && cpSensLacksParameters(cpSensOf(mem))) /* CVodeF does not look */
-    return cpReport(&mem->log, CV_ILL_INPUT, __func__,
+    return cpReport(&mem->base.log, CV_ILL_INPUT, __func__,
                     "CVODES' differences for sensitivities need the parameters: call "
                     "CPodeSetSensParams first, or give fS1 to CPodeSensInit1");
   return cpRun(mem, tout, yout, tret, itask, ncheck, __func__);
@@ -18,25 +20,51 @@ int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int
 /* Why CVodeB ended with flag: what cpodes knows of the forward steps that it repeated, or CVODES' words. */
 static int failedBackward(CPodeMem mem, int flag, const char *function) {
   const char *reason = NULL;
-  const int model    = mem->model.cause ? -abs(mem->model.cause(&reason, mem->model.data)) : 0;
-  const int code     = mem->fatal ? mem->fatal : flag == CV_REIFWD_FAIL ? mem->cause : 0;
-  if (code) return cpReport(&mem->log, code, function, "a forward step: %s", mem->text);
+  const int model =
+      mem->base.system.cause ? -abs(mem->base.system.cause(&reason, mem->base.system.data)) : 0;
+  const int code = mem->failure.fatal       ? mem->failure.fatal
+                   : flag == CV_REIFWD_FAIL ? mem->failure.cause
+                                            : 0;
+  if (code) return cpReport(&mem->base.log, code, function, "a forward step: %s", mem->base.text);
   if (model && flag != CV_NO_FWD && flag != CV_NO_BCK && flag != CV_BAD_TB0)
-    return cpReport(&mem->log, model, function, "%s", reason);
-  if (mem->cvodes.text[0]) return cpReport(&mem->log, flag, function, "%s", mem->cvodes.text);
-  return cpReport(&mem->log, flag, function, "CVodeB ended with code %d", flag);
+    return cpReport(&mem->base.log, model, function, "%s", reason);
+  if (mem->cvodes.text[0]) return cpReport(&mem->base.log, flag, function, "%s", mem->cvodes.text);
+  return cpReport(&mem->base.log, flag, function, "CVodeB ended with code %d", flag);
+}
+
+/* CVodeB stores each root that it finds in repeated steps as one step more, beyond its arrays and with the state of
+ * another time (SUNDIALS 6.4 to 7.5). What lies behind the newest checkpoint is not repeated. */
+static int refuseRoots(CPodeMem mem, const char *function) {
+  if (isnan(mem->checkpoints.first_root)) return CP_SUCCESS;
+  CVadjCheckPointRec *points = calloc((size_t)mem->checkpoints.ncheck + 1, sizeof *points);
+  if (!points) return cpReport(&mem->base.log, CP_MEM_FAIL, function, "no memory for checkpoints");
+  const int flag           = CVodeGetAdjCheckPointsInfo(mem->cvode_mem, points);
+  const sunrealtype newest = points[0].t0;
+  free(points);
+  if (flag) return cpOfCVODES(mem, flag, function);
+  if ((newest - mem->checkpoints.first_root) * (mem->base.t - mem->base.t0) < 0.0)
+    return CP_SUCCESS;
+  return cpReport(&mem->base.log, CP_NOT_SUPPORTED, function,
+                  "a root function crossed zero at t = %.15g, before the newest checkpoint: CVODES "
+                  "cannot repeat these steps; call CVodeRootInit(cvode_mem, 0, NULL) before CPodeF",
+                  mem->checkpoints.first_root);
 }
 
 int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function) {
+  long int nst  = 0;
   mem->function = function;
-  mem->cause = mem->fatal = 0;
-  mem->cvodes.text[0]     = '\0';
-  mem->have_attempt       = 0;
-  mem->holding = mem->repeatable = mem->repeating = 1;
+  int flag      = CVodeGetNumSteps(mem->cvode_mem, &nst);
+  if (!flag) flag = cpRefuseChanges(mem, nst);
+  if (!flag) flag = refuseRoots(mem, function);
+  if (flag) return flag;
+  mem->failure.cause = mem->failure.fatal = 0;
+  mem->cvodes.text[0]                     = '\0';
+  mem->attempt.complete                   = 0;
+  mem->holding = mem->checkpoints.repeatable = mem->checkpoints.repeating = 1;
   if (mem->sens.data) mem->sens.begin(mem->sens.data);
-  const int flag = CVodeB(mem->cvode_mem, tBout, itaskB);
+  flag = CVodeB(mem->cvode_mem, tBout, itaskB);
   if (mem->sens.data) mem->sens.end(mem->sens.data);
-  mem->holding = mem->repeating = 0;
+  mem->holding = mem->checkpoints.repeating = 0;
   cpPendingClear(mem);
   if (flag < 0) return failedBackward(mem, flag, function);
   return flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag; /* SUNDIALS 7: of a stop time of its own */
@@ -44,14 +72,15 @@ int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function
 
 int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
-  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
+  if (!mem->base.initialised)
+    return cpReport(&mem->base.log, CP_NO_INIT, __func__, "call CPodeInit first");
   return cpBackward(mem, tBout, itaskB, __func__);
 }
 
 /* The weights of states at y; with weights that CVODES keeps to itself those of its newest step. */
 static int weightsAt(CPodeMem mem, N_Vector y) {
-  const int flag = cpErrWeights(mem, y);
-  return flag == CP_NO_INIT ? CVodeGetErrWeights(mem->cvode_mem, mem->ewt) : flag;
+  const int flag = cpStepperWeights(&mem->base, y, mem->base.ewt);
+  return flag == CP_NO_INIT ? CVodeGetErrWeights(mem->cvode_mem, mem->base.ewt) : flag;
 }
 
 int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj) {
@@ -59,14 +88,14 @@ int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj) {
   if (!flag) flag = cpCheckOutput(mem, yproj, "yproj", __func__);
   if (flag) return flag;
   N_VScale(1.0, y, yproj);
-  if (!mem->P) return CP_SUCCESS;
+  if (!mem->base.P) return CP_SUCCESS;
   flag = weightsAt(mem, yproj);
-  cpWorkForget(mem->out); /* the same result for the same state, whatever was asked before */
-  if (!flag) flag = cpProject(mem->out, t, yproj, mem->ewt, 0, &(CPProjected){0});
-  cpWorkForget(mem->out);
+  cpWorkForget(mem->base.out); /* the same result for the same state, whatever was asked before */
+  if (!flag) flag = cpProject(mem->base.out, t, yproj, mem->base.ewt, 0, &(CPProjected){0});
+  cpWorkForget(mem->base.out);
   if (!flag) return CP_SUCCESS;
-  cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, __func__,
-           "the state at t = %.15g cannot be projected: %s", t, cpWorkText(mem->out));
+  cpReport(&mem->base.log, CP_OUTPUT_PROJ_FAIL, __func__,
+           "the state at t = %.15g cannot be projected: %s", t, cpWorkText(mem->base.out));
   return flag; /* positive: a smaller backward step may help */
 }
 
@@ -74,13 +103,20 @@ int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector lambd
   int flag = cpCheckOutput(mem, y, "y", __func__);
   if (!flag) flag = cpCheckOutput(mem, lambda, "lambda", __func__);
   if (flag) return flag;
-  if (!mem->P)
-    return cpReport(&mem->log, CP_NO_PROJECTOR, __func__, "call CPodeSetProjector first");
+  if (!mem->base.P)
+    return cpReport(&mem->base.log, CP_NO_PROJECTOR, __func__, "call CPodeSetProjector first");
   if (weightsAt(mem, y))
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "there are no positive error weights at y");
-  cpWorkForget(mem->out); /* factors of this state */
-  flag = cpCotangent(mem->out, t, y, mem->ewt, lambda);
-  cpWorkForget(mem->out);
-  return flag ? cpReport(&mem->log, flag > 0 ? -flag : flag, __func__, "%s", cpWorkText(mem->out))
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
+                    "there are no positive error weights at y");
+  N_VScale(1.0, lambda, mem->base.tmp);
+  cpWorkForget(mem->base.out); /* factors of this state */
+  flag = cpCotangent(mem->base.out, t, y, mem->base.ewt, mem->base.tmp);
+  cpWorkForget(mem->base.out);
+  if (!flag && !cpVectorFinite(mem->base.tmp))
+    flag = cpReason(cpWorkText(mem->base.out), CP_PROJ_NONFINITE,
+                    "the projected gradient is not finite");
+  if (!flag) N_VScale(1.0, mem->base.tmp, lambda);
+  return flag ? cpReport(&mem->base.log, flag > 0 ? -flag : flag, __func__, "%s",
+                         cpWorkText(mem->base.out))
               : CP_SUCCESS;
 }

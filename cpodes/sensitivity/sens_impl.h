@@ -7,77 +7,80 @@
  *
  * at the projected state of the attempt, with factors of that state which all sensitivities share and
  * nothing else uses: states step as they do without sensitivities. How the correction enters the
- * history is the states' rule (integrator_impl.h). */
+ * history is the states' rule (multistep_impl.h). */
 #ifndef CPODES_SENS_IMPL_H
 #define CPODES_SENS_IMPL_H
 
-#include "cpodes/stepping/multistep/integrator_impl.h"
+#include "cpodes/base/arena.h"
+#include "cpodes/stepping/multistep/multistep_impl.h"
 
 #include <cpodes/cpodes_sens.h>
 
 typedef struct CPSens_ {
+  CPArena arena;
   CPodeMem mem;
   CPParams params;
   CPWrapped nls;
-  CPConstraintSensFn cS;
-  CPWork work;             /* factors at the newest state; NULL: no projector, or not made yet */
-  N_Vector ewt, s;         /* weights of states; a sensitivity */
+  CPConstraintSensFn cS; /* dc/dp of the user's, or NULL */
+  CPWork work; /* factors at the newest state; NULL before their first use, or without a projector */
+  N_Vector ewt, s;         /* error weights of the states; one sensitivity */
   N_Vector *start, *delta; /* [Ns] start; correction of the newest attempt, pending or not */
-  N_Vector r, c, Gs;       /* dc/dp; c of differences; G s; NULL: no rows, or not known yet */
-  N_Vector moved;          /* work [n] */
-  /* pending corrections (pending.c) */
+  N_Vector r, c,
+      Gs;         /* dc/dp, c for differences, G s; NULL before their first use, or without rows */
+  N_Vector moved; /* [n] workspace */
+  /* pending corrections (forward.c) */
   char *pending; /* [Ns] */
   CPMark mark;   /* of the attempt that made them */
   int has_start; /* CPodeSensReInit has been called since the last start of the states */
   int off;       /* CVodeSensToggleOff has been called */
-  int is_rough;  /* their right-hand side is by CVODES' differences */
+  int is_rough;  /* CVODES' differences are their right-hand side */
   int start_checked;
-  int attempted;           /* a step has been since the start: CVODES' history is written */
-  long int nsolves;        /* attempts seen                     */
-  long int nsolves_before; /* ... at the last call of the hook */
+  int attempted;           /* A step has been tried since the start: CVODES' history is written. */
+  long int nsolves;        /* attempts seen */
+  long int nsolves_before; /* attempts seen before the newest call of CPode */
   CPodeSensStats stats;
-  long int base_setups;
+  long int base_setups; /* factorisations before the start */
 } * CPSens;
 
 static inline CPSens cpSensOf(CPodeMem mem) { return mem->sens.data; }
 
-/* params.c */
+/* parameters.c */
+/* Ns parameters of size 1 whose array is not known yet. 0 or CP_MEM_FAIL. */
 int cpParamsCreate(CPParams *params, int Ns);
-/* Creates *params, checked; 0, or a code, reported for function. */
+/* Fills *params, which is empty, after checks; 0, or a code, reported for function. */
 int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pbar, const int *plist,
                 CPLog *log, const char *function);
 void cpParamsFree(CPParams *params);
-/* The values of the parameters, as they are now; and back to them. */
+/* Keeps the values of the parameters as they are now, and puts them back. */
 void cpParamsKeep(CPParams *params);
 void cpParamsRestore(const CPParams *params);
-/* sum_k w_k (g(p_i + k e) - g(p_i - k e)) / e into result, by calls of g that leave a vector in
- * value; p is as before afterwards. e: that part of the parameter's size. 0, or what g returned. */
-typedef int (*CPOfParams)(void *data, N_Vector value);
-int cpParamDifferenceOver(const CPParams *params, int iS, sunrealtype part, CPOfParams g,
-                          void *data, N_Vector value, N_Vector result);
-/* ... of the part at which truncation (for 1 / p, 36 (3e-3)^6) and roundoff DBL_EPSILON / 3e-3 are of one
- * size */
+/* The part of a parameter's size at which truncation (for 1 / p, 36 (3e-3)^6) and roundoff DBL_EPSILON / 3e-3 are equal */
 #define CP_PARAM_PART 3.0e-3
-static inline int cpParamDifference(const CPParams *params, int iS, CPOfParams g, void *data,
-                                    N_Vector value, N_Vector result) {
-  return cpParamDifferenceOver(params, iS, CP_PARAM_PART, g, data, value, result);
-}
-/* *r: dc/dp at (t, y), NULL: 0. work: of the rows. 0, or a code with the reason in cpWorkText. */
-int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Vector *r);
-/* sens->Gs: G s at (t, y), by one difference of sixth order along s; after cpSensRows. */
-int cpSensRowsAlong(CPSens sens, CPWork work, sunrealtype t, N_Vector y, N_Vector s);
-/* cpSensRows by differences, whoever else knows them; after it. */
-int cpSensRowsByDifferences(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS,
-                            N_Vector *r);
+/* result = sum_k w_k (g(p_i + k e) - g(p_i - k e)) / e, by calls of g that leave a vector in value; e is `part` of the
+ * parameter's size, and p is as before afterwards. 0, or what g returned. */
+typedef int (*CPOfParams)(void *data, N_Vector value);
+int cpParamDifference(const CPParams *params, int iS, sunrealtype part, CPOfParams g, void *data,
+                      N_Vector value, N_Vector result);
+/* The typical size of states near y, below which none is moved for differences */
+sunrealtype cpSensLeastSize(N_Vector y);
+/* ySdot = f along (yS, e_iS). moved, value: workspace. Returns what f returned. */
+int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
+                    N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data);
+/* *r: dc/dp of parameter iS at (t, y), or NULL where it is 0. 0, or a code with the reason in cpWorkText(sens->work). */
+int cpSensRows(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r);
+/* The same by differences, whoever else knows them. After cpSensRows, as the next. */
+int cpSensRowsByDifferences(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r);
+/* sens->Gs: G s at (t, y) by one difference of sixth order along s */
+int cpSensRowsAlong(CPSens sens, sunrealtype t, N_Vector y, N_Vector s);
 
 /* forward.c */
 int cpSensInstall(CPSens sens, SUNNonlinearSolver inner);
-/* s <- s - K (G s + dc/dp) at (t, y), y on the manifold; factors are sens->work's, made anew if it is not
- * valid. As cpTangentTo. */
+/* (S1) at (t, y), y on the manifold, with the factors of sens->work, which are made if it has none. Returns what cpTangentTo
+ * returns. */
 int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, N_Vector s);
-/* No sensitivities until CPodeSensReInit. */
+/* Switches sensitivities off until CPodeSensReInit. */
 int cpSensOff(CPodeMem mem);
-/* The hooks */
+/* CPSensHooks */
 void cpSensBegin(void *data);
 void cpSensEnd(void *data);
 void cpSensAttempt(void *data, const CPAttempt *a);
@@ -86,23 +89,19 @@ void cpSensRestart(void *data);
 void cpSensNewProjector(void *data);
 int cpSensNewSolver(void *data);
 int cpSensBypassed(void *data, long int steps);
-/* Do CVODES' differences lack the parameters? */
+/* Does CVODES have to form differences without knowing the parameters? */
 int cpSensLacksParameters(CPSens sens);
 
-/* rhs.c: the typical size of states near y, under which none is moved for differences */
-sunrealtype cpSensLeastSize(N_Vector y);
-/* f along (yS, e_iS); moved, value: work. What f returned. */
-int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
-                    N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data);
-
-/* adjoint.c: CVodeB; a failure is reported for function. */
+/* adjoint.c: CVodeB, whose failure is reported for function */
 int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function);
 
-/* sens.c: is mem there, with sensitivities? 0, or a code, reported. */
+/* sens.c: count clones of tmpl, and their array */
+N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl);
+/* Is mem there, with sensitivities? 0, or a code, reported. */
 int cpSensCheck(CPodeMem mem, const char *function);
 /* Is iS the index of one? 0, or a code, reported. */
 int cpSensCheckIndex(CPodeMem mem, int iS, const char *function);
-/* The workspace of the projector that the integrator has now. */
+/* Creates sens->work, if there is a projector and it has none. 0 or CP_MEM_FAIL. */
 int cpSensUpdate(CPSens sens);
 
 #endif

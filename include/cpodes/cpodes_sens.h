@@ -26,8 +26,9 @@
 extern "C" {
 #endif
 
-/** dc/dp for the sensitivity iS (0 ... Ns - 1), at (t, y). cp [m]: out, zero when called; rows of c,
- * unit norms of CPProjectorAddUnitNorm have none. 0, positive recoverable, negative fatal. */
+/** dc/dp for the sensitivity iS (0 ... Ns - 1), at (t, y). cp [m]: out, zero when called, for the rows of c
+ * (unit norms of CPProjectorAddUnitNorm do not depend on parameters). Returns 0; positive if a smaller step may help;
+ * negative if the failure is fatal. */
 typedef int (*CPConstraintSensFn)(sunrealtype t, N_Vector y, int iS, N_Vector cp, void *user_data);
 
 /**
@@ -55,7 +56,7 @@ typedef struct {
 /**
  * As CVodeSensInit1: Ns > 0 sensitivities with the start yS0 [Ns], copied. ism: CV_STAGGERED1
  * (CP_NOT_SUPPORTED for the others: their solver sees all sensitivities, or state and sensitivities, at
- * once). fS1: NULL: with a CPMech attached its own (CPMechSensRhs1), else CVODES' difference
+ * once). If fS1 is NULL, an attached CPMech has its own (CPMechSensRhs1); else CVODES takes difference
  * quotients, which are too rough below tolerances of 1e-8: see CPodeSensRhs1. After CPodeInit (or
  * CPMechAttach) and CPodeSetProjector, before the first step (CP_TOO_LATE). Tolerances are set by
  * CVodeSens...tolerances.
@@ -75,12 +76,12 @@ CPODES_EXPORT int CPodeSensReInit(CPodeMem mem, N_Vector *yS0);
 CPODES_EXPORT int CPodeSetSensParams(CPodeMem mem, sunrealtype *p, const sunrealtype *pbar,
                                      const int *plist);
 
-/** dc/dp by the user's function; NULL: by differences of c over p (default; sixth order), zero
+/** dc/dp by the user's function. If it is NULL (default), differences of c over p of sixth order are taken, or 0
  * without CPodeSetSensParams. With both, they are compared at the start: CP_CNSTRSENS_WRONG from CPode.
  * With a CPMech attached: see CPMechSetParamJac. */
 CPODES_EXPORT int CPodeSetSensConstraintFn(CPodeMem mem, CPConstraintSensFn cS);
 
-/** The solver of each sensitivity's equation, not owned; NULL: of the states' kind, Newton's or fixed point
+/** The solver of each sensitivity's equation, not owned. If it is NULL, it is of the states' kind, Newton's or fixed-point
  * iteration, also after the states have been given another one. Newton's needs a linear solver
  * (CVodeSetLinearSolver), whatever the states have. Before the first step. */
 CPODES_EXPORT int CPodeSetSensNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner);
@@ -119,13 +120,14 @@ CPODES_EXPORT int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealt
 
 /** As CVodeB, after CPodeF: integrates the backward problems to tBout and repeats the forward steps from
  * the checkpoints. Where such a step fails the code is that of CPode. CV_NO_FWD: before CPodeF;
- * CV_FWD_FAIL: the repeated steps are others, since functions did not return the same again. CPode and CPodeF want
- * CPodeReInit then, for CVODES stands where the last repeated step ended (CP_TOO_LATE). */
+ * CV_FWD_FAIL: the repeated steps are others, since functions did not return the same again; CP_NOT_SUPPORTED: one of
+ * them has a root, which CVODES cannot repeat (CVodeRootInit(cvode_mem, 0, NULL) before CPodeF); CP_TOO_LATE: tolerances
+ * were set after CPodeF. CPode and CPodeF want CPodeReInit then, for CVODES stands where the last repeated step ended (CP_TOO_LATE). */
 CPODES_EXPORT int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB);
 
-/** The state y that CVODES hands to functions of a backward problem is interpolated: yproj [n]: out,
- * the nearest one on the manifold; y is left as it is. Returns 0; positive: a smaller step may help
- * (to be returned); negative: fatal. */
+/** The state y that CVODES hands to functions of a backward problem is interpolated. yproj [n]: out, the nearest one on the
+ * manifold; y is left as it is. Returns 0; positive if a smaller step may help, to be returned by the function; negative
+ * if the failure is fatal. */
 CPODES_EXPORT int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj);
 
 /** Gradient with respect to consistent initial states: lambda <- P^T lambda at (t, y), P the tangent
@@ -135,8 +137,8 @@ CPODES_EXPORT int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, 
 
 /* ---- mechanical systems ---- */
 
-/** Partial derivatives to parameters by the user's function; NULL: differences of sixth order over
- * the array of CPodeSetSensParams (default). With both, they are compared at the first use:
+/** Partial derivatives to parameters by the user's function. If it is NULL (default), differences of sixth order over the
+ * array of CPodeSetSensParams are taken. With both, they are compared at the first use:
  * CP_MECH_DERIV_WRONG. */
 CPODES_EXPORT int CPMechSetParamJac(CPMech mech, CPMechParamJacFn jac);
 
@@ -189,10 +191,10 @@ typedef int (*CPFunctionalGradFn)(sunrealtype t, N_Vector y, int k, N_Vector gy,
 /** G_k = g_k(t1, y(t1), p) + int_t0^t1 h_k(t, y, p) dt. What is not there is NULL. */
 typedef struct {
   int ng;                            /**< number of functionals, > 0 */
-  CPFunctionalFn end;                /**< g; NULL: 0 */
-  CPFunctionalFn integrand;          /**< h; NULL: 0 */
-  CPFunctionalGradFn end_grad;       /**< NULL: differences of sixth order */
-  CPFunctionalGradFn integrand_grad; /**< the same */
+  CPFunctionalFn end;                /**< g, or NULL if it is 0 */
+  CPFunctionalFn integrand;          /**< h, or NULL if it is 0 */
+  CPFunctionalGradFn end_grad;       /**< of g; if NULL, by differences of sixth order */
+  CPFunctionalGradFn integrand_grad; /**< of h, likewise */
   void *user_data;                   /**< handed to these functions */
 } CPFunctional;
 
@@ -227,10 +229,10 @@ CPODES_EXPORT int CPodeFunctionalForward(CPodeMem mem, sunrealtype t1, const CPF
  *
  *   l' = -J^T l - dh/dy,  l(t1) = dg/dy,   dG/dp = dg/dp + int (l^T df/dp + dh/dp) dt + l(t0)^T dy0/dp.
  *
- * From a start (after CPodeInit, CPodeReInit), whose derivatives are y0S [Ns]; NULL: 0, as with parameters that
- * do not move the start. Parameters: those of CPodeSetSensParams or, with a CPMech, of CPMechSetParams,
+ * From a start (after CPodeInit, CPodeReInit), whose derivatives are y0S [Ns], or NULL if the parameters do not move
+ * the start. Parameters: those of CPodeSetSensParams or, with a CPMech, of CPMechSetParams,
  * without forward sensitivities. gradient [ng]: out, P^T l(t0), with respect to consistent initial
- * states; NULL: not wanted. The mem is in CVODES' adjoint mode afterwards: CPodeReInit before anything else
+ * states, or NULL. The mem is in CVODES' adjoint mode afterwards: CPodeReInit before anything else
  * (CPode: CP_TOO_LATE where steps have been repeated); a stop time (CVodeSetStopTime) is gone. CV_FWD_FAIL: as CPodeB.
  */
 CPODES_EXPORT int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
@@ -242,7 +244,7 @@ typedef int (*CPStartFn)(sunrealtype t0, N_Vector y0, void *user_data);
 
 /**
  * Compares forward, adjoint and finite differences (central, of the whole run, parameters moved by
- * `step` (> 0) times their size) over t0 ... t1 and prints a table to out (NULL: none). start: its
+ * `step` (0 < step < 1) times their size) over t0 ... t1 and prints a table to out, unless that is NULL. start: its
  * differences are the start of the sensitivities. worst: out, the largest difference between forward and
  * adjoint, relative to the largest entry of the row; may be NULL. After CPodeSensInit1 and
  * CPodeSetSensParams. The mem has to be re-initialised afterwards.

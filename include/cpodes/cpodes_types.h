@@ -57,7 +57,7 @@ enum CPReturnCode {
   CP_RHS_NONFINITE      = -240, /**< f returned NaN or Inf, or Newton's matrix has them */
   CP_CNSTR_NONFINITE    = -241, /**< [r] c returned NaN or Inf */
   CP_CNSTRJAC_NONFINITE = -242, /**< [r] the constraint Jacobian has a NaN or Inf */
-  CP_PROJ_NONFINITE     = -243, /**< [r] the user's projection returned NaN or Inf */
+  CP_PROJ_NONFINITE     = -243, /**< [r] the user's projection, or a product, is NaN or Inf */
 
   /* sensitivities */
   CP_CNSTRSENS_WRONG = -245, /**< the user's dc/dp is not the derivative of c */
@@ -112,11 +112,9 @@ typedef enum {
       0, /**< PROJECTED where every step is projected; UNPROJECTED where some are not, for attached memory,
                               and for one-step methods */
   CP_ERREST_PROJECTED =
-      1, /**< ||P ycor + (I - P) ycor / 8||, times 3 with BDF: at the order in use and, for
-                                memory of CPodeCreate's, at both of its neighbours */
-  CP_ERREST_UNPROJECTED = 2, /**< ||ycor||, as without projection */
-  CP_ERREST_ACCEPTANCE =
-      3 /**< the projected norm only where it turns a rejection into an acceptance */
+      1, /**< ||P ycor + (I - P) ycor / 8||, times 3 with BDF where every step is projected: at the order in
+                                use and, for memory of CPodeCreate's, at both of its neighbours */
+  CP_ERREST_UNPROJECTED = 2 /**< ||ycor||, as without projection */
 } CPErrEst;
 
 #ifdef __cplusplus

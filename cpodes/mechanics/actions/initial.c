@@ -7,7 +7,7 @@
 #include <nvector/nvector_serial.h>
 #include <string.h>
 
-/* A state is consistent if it is this part of the given units off, relative to the largest entry. */
+/* A state is consistent if its distance in the given units is at most this part of its largest entry. */
 #define CONSISTENT 1.0e-10
 
 static int checkWeights(CPMech mech, N_Vector v, const char *name, int positive) {
@@ -22,7 +22,7 @@ static int checkWeights(CPMech mech, N_Vector v, const char *name, int positive)
                   positive ? "positive and " : "");
 }
 
-/* 1 / weights becomes the tolerance CONSISTENT times as large. */
+/* CONSISTENT / weights, times the largest entry, becomes the tolerance. */
 static void makeWeights(CPMech mech, N_Vector y, N_Vector weights, N_Vector ewt) {
   const sunrealtype *z = N_VGetArrayPointer(y), *w = weights ? N_VGetArrayPointer(weights) : NULL;
   double largest = 1.0;
@@ -39,7 +39,7 @@ static int holdsQuaternion(const CPQuaternion *Q, const sunrealtype *id) {
   return 0;
 }
 
-/* Does velocity j move a coordinate that is held? N of the user's. */
+/* Does velocity j move a coordinate that is held, where N is the user's? */
 static int movesHeld(CPMech mech, const sunrealtype *q, const sunrealtype *id, int j, int *held) {
   double *column = mech->space->q;
   const int flag = cpMechColumn(mech, q, j, column);
@@ -67,8 +67,8 @@ static int freeColumns(CPMech mech, int which, const sunrealtype *y, const sunre
   return flag;
 }
 
-/* id NULL: nothing but FULL motions; an array of ones would not do, for with an operator as metric none
- * can be held. */
+/* If id is NULL, nothing is held but FULL motions. An array of ones would not do: with an operator as metric nothing can
+ * be held. */
 static int hold(CPMech mech, const sunrealtype *y, const sunrealtype *id) {
   const int none   = !id && mech->nfull == 0;
   N_Vector columns = N_VNew_Serial(mech->nu, mech->ctx);
@@ -85,7 +85,7 @@ static int hold(CPMech mech, const sunrealtype *y, const sunrealtype *id) {
 
 /* ---- the state ---- */
 
-/* In the metric of the weights, whatever that of the projections is. */
+/* In the metric of the weights, whatever the metric of the projections is. */
 static int assemble(CPMech mech, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector id) {
   const CPMechMetric metric = mech->metric;
   const sunrealtype *z      = N_VGetArrayPointer(y);

@@ -1,7 +1,8 @@
 /* A nonlinear solver around another one: all operations but solve are the inner solver's. */
-#include "integrator_impl.h"
+#include "multistep_impl.h"
 
 #include <float.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 static CPWrapped *content(SUNNonlinearSolver NLS) { return NLS->content; }
 
@@ -32,10 +33,24 @@ static int setLSolveFn(SUNNonlinearSolver NLS, SUNNonlinSolLSolveFn fn) {
   content(NLS)->lsolve = fn;
   return SUNNonlinSolSetLSolveFn(content(NLS)->inner, fn);
 }
+/* Comparisons with NaN are false: CVODES' test would go on until the user's most iterations, however many these are. */
+enum { ITERATIONS_UNCHECKED = 3 };
+static int finiteTest(SUNNonlinearSolver inner, N_Vector ycor, N_Vector d, sunrealtype tol,
+                      N_Vector ewt, void *data) {
+  const CPWrapped *nls = data;
+  int m                = 0;
+  const int flag       = SUNNonlinSolGetCurIter(inner, &m);
+  if (flag) return flag;
+  if (m >= ITERATIONS_UNCHECKED && !cpVectorFinite(d)) return SUN_NLS_CONV_RECVR;
+  return nls->ctest(inner, ycor, d, tol, ewt, nls->ctest_data);
+}
 static int setConvTestFn(SUNNonlinearSolver NLS, SUNNonlinSolConvTestFn fn, void *data) {
-  content(NLS)->ctest      = fn;
-  content(NLS)->ctest_data = data;
-  return SUNNonlinSolSetConvTestFn(content(NLS)->inner, fn, data);
+  CPWrapped *nls  = content(NLS);
+  nls->ctest      = fn;
+  nls->ctest_data = data;
+  return getType(NLS) == SUNNONLINEARSOLVER_FIXEDPOINT
+             ? SUNNonlinSolSetConvTestFn(nls->inner, finiteTest, nls)
+             : SUNNonlinSolSetConvTestFn(nls->inner, fn, data);
 }
 static int setMaxIters(SUNNonlinearSolver NLS, int maxiters) {
   if (content(NLS)->keep_maxiters) return CP_SUCCESS; /* attaching is no reason to change it */
@@ -110,11 +125,22 @@ static void forgetRate(CPWrapped *nls, N_Vector ewt) {
   nls->iteration = 0;
 }
 
+/* SUNDIALS' fixed-point solver calls every failure of its function one of convergence; what it was is kept. */
+static int keptSystem(N_Vector ycor, N_Vector value, void *mem) {
+  CPWrapped *nls    = mem;
+  nls->sysfn_failed = nls->sysfn(ycor, value, nls->ctest_data);
+  return nls->sysfn_failed;
+}
+
 int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *mem) {
+  const int keeps = nls->inner->ops->solve == SUNNonlinSolSolve_FixedPoint;
   forgetRate(nls, ewt);
+  nls->sysfn_failed  = 0;
   nls->inner_running = 1;
-  const int flag     = SUNNonlinSolSolve(nls->inner, y0, ycor, ewt, tol, callLSetup, mem);
+  if (keeps) SUNNonlinSolSetSysFn(nls->inner, keptSystem); /* the memory is only handed on to it */
+  const int flag = SUNNonlinSolSolve(nls->inner, y0, ycor, ewt, tol, callLSetup, keeps ? nls : mem);
+  if (keeps) SUNNonlinSolSetSysFn(nls->inner, nls->sysfn);
   nls->inner_running = 0;
   nls->matrix_not_finite =
       !flag && isNewMatrix(nls, callLSetup) && cpMatrixFails(nls, ycor, nls->ctest_data);

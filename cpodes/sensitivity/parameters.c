@@ -1,0 +1,213 @@
+/* Differences of sixth order over the parameters that the user's functions read, and what they give: dc/dp, G s and
+ * (df/dy) s + df/dp. */
+#include "sens_impl.h"
+
+#include "cpodes/base/differences.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- parameters ---- */
+
+/* A difference step is at least as many roundoffs of the parameter: an integral of noise alone does not end. */
+#define LEAST_CHANGE 100.0
+
+void cpParamsFree(CPParams *params) {
+  free(params->pbar);
+  free(params->kept);
+  free(params->plist);
+  *params = (CPParams){0};
+}
+
+int cpParamsCreate(CPParams *params, int Ns) {
+  params->Ns    = Ns;
+  params->pbar  = calloc((size_t)Ns, sizeof *params->pbar);
+  params->kept  = calloc((size_t)Ns, sizeof *params->kept);
+  params->plist = calloc((size_t)Ns, sizeof *params->plist);
+  for (int i = 0; params->pbar && params->plist && i < Ns; i++)
+    params->pbar[i] = 1.0, params->plist[i] = i;
+  if (params->pbar && params->kept && params->plist) return CP_SUCCESS;
+  cpParamsFree(params);
+  return CP_MEM_FAIL;
+}
+
+void cpParamsKeep(CPParams *params) {
+  for (int i = 0; params->p && i < params->Ns; i++) params->kept[i] = params->p[params->plist[i]];
+}
+
+void cpParamsRestore(const CPParams *params) {
+  for (int i = 0; params->p && i < params->Ns; i++) params->p[params->plist[i]] = params->kept[i];
+}
+
+static int checkParams(int Ns, const sunrealtype *p, const sunrealtype *pbar, const int *plist,
+                       CPLog *log, const char *function) {
+  if (Ns <= 0)
+    return cpReport(log, CP_ILL_INPUT, function, "there must be parameters: their number is %d", Ns);
+  if (!p) return cpReport(log, CP_ILL_INPUT, function, "p must not be NULL");
+  for (int i = 0; i < Ns; i++) {
+    const int k            = plist ? plist[i] : i;
+    const sunrealtype size = k < 0 ? 0.0 : pbar ? pbar[i] : fabs(p[k]);
+    if (k < 0)
+      return cpReport(log, CP_ILL_INPUT, function, "plist[%d] must not be negative: %d", i, k);
+    if (pbar && (!(size > 0.0) || isinf(size)))
+      return cpReport(log, CP_ILL_INPUT, function, "pbar[%d] must be positive and finite: %g", i,
+                      size);
+    if (!(size > 0.0) || isinf(size))
+      return cpReport(log, CP_ILL_INPUT, function,
+                      "p[%d] must be finite and, without a size in pbar, not zero: %g", k, p[k]);
+    if (CP_PARAM_PART * size < LEAST_CHANGE * CP_UROUND * fabs(p[k]))
+      return cpReport(log, CP_ILL_INPUT, function,
+                      "differences by parts of pbar[%d], %g, would be roundoff of p[%d], %g", i,
+                      size, k, p[k]);
+  }
+  return CP_SUCCESS;
+}
+
+int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pbar, const int *plist,
+                CPLog *log, const char *function) {
+  const int flag = checkParams(Ns, p, pbar, plist, log, function);
+  if (flag) return flag;
+  if (cpParamsCreate(params, Ns))
+    return cpReport(log, CP_MEM_FAIL, function, "no memory for parameters");
+  params->p = p;
+  for (int i = 0; i < Ns; i++) {
+    params->plist[i] = plist ? plist[i] : i;
+    params->pbar[i]  = pbar ? pbar[i] : fabs(p[params->plist[i]]);
+  }
+  return CP_SUCCESS;
+}
+
+/* ---- differences ---- */
+
+int cpParamDifference(const CPParams *params, int iS, sunrealtype part, CPOfParams g, void *data,
+                      N_Vector value, N_Vector result) {
+  sunrealtype *p         = &params->p[params->plist[iS]];
+  const sunrealtype kept = *p, e = part * params->pbar[iS];
+  int flag = CP_SUCCESS;
+  N_VConst(0.0, result);
+  for (int k = -3; !flag && k <= 3; k++) {
+    if (k == 0) continue;
+    const sunrealtype weight = (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / e;
+    *p                       = kept + k * e;
+    flag                     = g(data, value);
+    if (!flag) N_VLinearSum(1.0, result, weight, value, result);
+  }
+  *p = kept;
+  return flag;
+}
+
+sunrealtype cpSensLeastSize(N_Vector y) { return fmax(N_VMaxNorm(y) * 1.0e-2, 1.0e-30); }
+
+/* d/de f(t, y + e s, p + e e_i) at e = 0. The step e moves s_j by at most CP_PARAM_PART of |y_j|, or of the typical size
+ * where y_j is small, and the parameter likewise. */
+int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
+                    N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data) {
+  N_VAbs(y, moved);
+  N_VAddConst(moved, cpSensLeastSize(y), moved);
+  N_VDiv(yS, moved, moved);
+  sunrealtype rate = N_VMaxNorm(moved);
+  if (params->p) rate = fmax(rate, 1.0 / params->pbar[iS]);
+  const sunrealtype e    = rate > 0.0 ? CP_PARAM_PART / rate : CP_PARAM_PART;
+  sunrealtype *p         = params->p ? &params->p[params->plist[iS]] : NULL;
+  const sunrealtype kept = p ? *p : 0.0;
+  int flag               = CP_SUCCESS;
+  N_VConst(0.0, ySdot);
+  for (int k = -3; !flag && k <= 3; k++) {
+    if (k == 0) continue;
+    if (p) *p = kept + k * e;
+    N_VLinearSum(1.0, y, k * e, yS, moved);
+    flag = f(t, moved, value, user_data);
+    if (!flag)
+      N_VLinearSum(1.0, ySdot, (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / e, value, ySdot);
+  }
+  if (p) *p = kept;
+  return flag;
+}
+
+int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS, N_Vector ySdot,
+                  N_Vector tmp1, N_Vector tmp2) {
+  CPAttempt a;
+  int flag = cpSensCheck(mem, __func__);
+  if (flag) return flag;
+  if (!mem->base.f)
+    return cpReport(&mem->base.log, CP_NOT_SUPPORTED, __func__,
+                    "f is not known: mem has been attached to memory of CVODES' (CPodeAttach)");
+  flag = cpSensCheckIndex(mem, iS, __func__);
+  if (!flag) flag = cpAttemptRead(mem, &a);
+  if (flag) return flag;
+  return cpSensDirection(&cpSensOf(mem)->params, mem->base.f, t, y, iS, yS, ySdot, tmp1, tmp2,
+                         a.user_data);
+}
+
+/* ---- dc/dp, and G s ---- */
+
+typedef struct {
+  CPWork work;
+  sunrealtype t;
+  N_Vector y;
+} Place; /* where rows are evaluated */
+
+static int rowsAt(void *data, N_Vector c) {
+  const Place *at = data;
+  return cpRowsAt(at->work, at->t, at->y, c);
+}
+
+static int rowsAlong(sunrealtype t, N_Vector y, N_Vector c, void *work) {
+  return cpRowsAt(work, t, y, c);
+}
+
+int cpSensRowsAlong(CPSens sens, sunrealtype t, N_Vector y, N_Vector s) {
+  const CPParams none = {0};
+  if (!sens->Gs && !(sens->Gs = N_VClone(sens->c)))
+    return cpReason(cpWorkText(sens->work), CP_MEM_FAIL, "no memory for G s");
+  return cpSensDirection(&none, rowsAlong, t, y, 0, s, sens->Gs, sens->moved, sens->c, sens->work);
+}
+
+int cpSensRowsByDifferences(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
+  Place at = {sens->work, t, y};
+  *r       = sens->params.p ? sens->r : NULL;
+  return *r ? cpParamDifference(&sens->params, iS, CP_PARAM_PART, rowsAt, &at, sens->c, sens->r)
+            : CP_SUCCESS;
+}
+
+/* The user's dc/dp, in sens->r. */
+static int rowsByUser(CPSens sens, sunrealtype t, N_Vector y, int iS) {
+  char *text = cpWorkText(sens->work);
+  CPAttempt a;
+  int flag = cpAttemptRead(sens->mem, &a);
+  if (flag) return flag;
+  N_VConst(0.0, sens->r);
+  flag = sens->cS(t, y, iS, sens->r, a.user_data);
+  if (flag)
+    return cpReason(text, flag < 0 ? CP_USERFUNC_FAIL : -CP_REPTD_USERFUNC_ERR,
+                    "at t = %.15g: dc/dp of sensitivity %d failed%s (%d)", t, iS,
+                    flag < 0 ? "" : " recoverably", flag);
+  if (cpVectorFinite(sens->r)) return CP_SUCCESS;
+  return cpReason(text, -CP_CNSTR_NONFINITE,
+                  "at t = %.15g: dc/dp of sensitivity %d is not finite (row %d)", t, iS,
+                  cpFirstNonFinite(sens->r));
+}
+
+int cpSensRows(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
+  const CPSystem *model = &sens->mem->base.system;
+  char *text            = cpWorkText(sens->work);
+  int flag = CP_SUCCESS, given = 0;
+  if ((!sens->r && cpRowsVector(sens->work, &sens->r)) ||
+      (!sens->c && sens->r && !(sens->c = N_VClone(sens->r))))
+    return cpReason(text, CP_MEM_FAIL, "no memory for dc/dp");
+  *r = sens->r;
+  if (!sens->r && sens->cS)
+    return cpReason(text, CP_NOT_SUPPORTED,
+                    "dc/dp is given (CPodeSetSensConstraintFn), but this projector has no rows for "
+                    "it: a projection of the user's keeps G s = 0 only");
+  if (!sens->r) return CP_SUCCESS; /* norms and the user's projection have no parameters */
+  sens->stats.ncp++;
+  if (sens->cS) return rowsByUser(sens, t, y, iS);
+  if (model->sens) flag = model->sens->rows(t, y, iS, sens->r, &given, model->data);
+  if (flag && model->cause) {
+    const char *reason = NULL;
+    model->cause(&reason, model->data);
+    return cpReason(text, flag, "%s", reason);
+  }
+  return flag || given ? flag : cpSensRowsByDifferences(sens, t, y, iS, r);
+}
