@@ -12,9 +12,14 @@
 #include "cpodes/base/compat.h"
 #include "cpodes/base/differences.h"
 #include "cpodes/base/errors.h"
+#include "cpodes/base/random.h"
+#include "cpodes/base/vectors.h"
+#include "cpodes/matrix/coloring.h"
 #include "cpodes/matrix/matrix.h"
-#include "cpodes/projector/projector_impl.h"
+#include "cpodes/matrix/template.h"
+#include "cpodes/projector/projection.h"
 #include "cpodes/saddle/kkt/kkt.h"
+#include "cpodes/saddle/linsol.h"
 #include "cpodes/stepping/model.h"
 
 #include <cpodes/cpodes_mechanics.h>
@@ -280,7 +285,6 @@ double cpMechStageSine(void *mech);        /* CPModel's sine */
 void cpMechStageFree(CPMech mech);
 
 /* ---- projection/: CPMethod of mech's projector ---- */
-extern const CPMethod cpMechMethod;
 int cpMechProjectorCreate(CPMech mech);
 /* Its inner projectors, at the first use: 0 or CP_MEM_FAIL. */
 int cpMechSpaceCreate(CPMech mech);

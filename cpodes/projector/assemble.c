@@ -66,7 +66,6 @@ static int gaussNewton(CPWork work, const CPMethod *method, sunrealtype t, N_Vec
 /* y -> consistent; start: what it was. */
 static int assemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector start) {
   const CPMethod *method = cpMethodOf(work->P);
-  int moved;
   cpCopy(start, y);
   cpCopy(work->y, y);
   int flag         = method->residuals(work, t, y);
@@ -76,7 +75,7 @@ static int assemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vect
   work->valid      = 0;
   if (flag) return flag;
   cpCopy(y, work->y);
-  flag = cpProject(work, t, y, ewt, 0, &moved);
+  flag = cpProject(work, t, y, ewt, 0, &(CPProjected){0});
   if (flag) cpCopy(y, start);
   return flag;
 }

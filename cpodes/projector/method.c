@@ -18,10 +18,18 @@ int cpCountFailure(CPWork work, int flag) {
   return flag;
 }
 
-int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed, int *moved) {
-  *moved = 0;
+/* Counts a call; without weights the norm that needs none is in use. */
+static const CPMethod *begin(CPWork work, N_Vector ewt) {
+  work->norm = ewt || work->P->owner ? work->P->norm : CP_NORM_L2;
+  return cpMethodOf(work->P);
+}
+
+int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+              CPProjected *result) {
   CP_COUNT(work, nproj);
-  const int flag = cpMethodOf(work->P)->project(work, t, y, ewt, only_if_needed, moved);
+  result->moved     = 0;
+  const int flag    = begin(work, ewt)->project(work, t, y, ewt, only_if_needed, &result->moved);
+  result->violation = work->violation;
   if (!flag) return CP_SUCCESS;
   work->valid = 0;
   return cpCountFailure(work, flag);
@@ -29,7 +37,7 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_
 
 int cpTangentTo(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
   CP_COUNT(work, ntangent);
-  const int flag = cpMethodOf(work->P)->tangent(work, t, y, ewt, v, r);
+  const int flag = begin(work, ewt)->tangent(work, t, y, ewt, v, r);
   return flag ? cpCountFailure(work, flag) : CP_SUCCESS;
 }
 
@@ -37,19 +45,8 @@ int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) 
   return cpTangentTo(work, t, y, ewt, v, NULL);
 }
 
-N_Vector cpRowsVector(CPWork work) {
-  const CPMethod *method = cpMethodOf(work->P);
-  if (method->rows_vector) return method->rows_vector(work);
-  return work->P->c_tmpl ? N_VClone(work->P->c_tmpl) : NULL;
-}
-
-int cpRowsAt(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
-  const CPMethod *method = cpMethodOf(work->P);
-  return method->rows_at ? method->rows_at(work, t, y, c) : cpUserConstraint(work, t, y, c);
-}
-
 int cpProjectError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
-  const CPMethod *method = cpMethodOf(work->P);
+  const CPMethod *method = begin(work, ewt);
   if (!method->error) return cpTangent(work, t, y, ewt, v);
   CP_COUNT(work, ntangent);
   const int flag = method->error(work, t, y, ewt, v);
@@ -58,20 +55,32 @@ int cpProjectError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vecto
 
 int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
   CP_COUNT(work, ntangent);
-  const int flag = cpMethodOf(work->P)->cotangent(work, t, y, ewt, w);
+  const int flag = begin(work, ewt)->cotangent(work, t, y, ewt, w);
   return flag ? cpCountFailure(work, flag) : CP_SUCCESS;
 }
 
-int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
-                     int *worst) {
-  *worst = -1;
-  return cpMethodOf(work->P)->violation(work, t, y, ewt, norm, worst);
+int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation) {
+  *violation = (CPViolation){.worst = -1};
+  return begin(work, ewt)->violation(work, t, y, ewt, violation);
 }
 
 int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  return cpMethodOf(work->P)->assemble(work, t, y, ewt);
+  return begin(work, ewt)->assemble(work, t, y, ewt);
 }
 
 int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  return cpMethodOf(work->P)->probe(work, t, y, ewt);
+  return begin(work, ewt)->probe(work, t, y, ewt);
+}
+
+int cpRowsVector(CPWork work, N_Vector *c) {
+  const CPMethod *method = cpMethodOf(work->P);
+  *c                     = NULL;
+  if (!method->rows_vector && !work->P->c_tmpl) return CP_SUCCESS;
+  *c = method->rows_vector ? method->rows_vector(work) : N_VClone(work->P->c_tmpl);
+  return *c ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+int cpRowsAt(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
+  const CPMethod *method = cpMethodOf(work->P);
+  return method->rows_at ? method->rows_at(work, t, y, c) : cpUserConstraint(work, t, y, c);
 }

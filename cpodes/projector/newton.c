@@ -155,22 +155,21 @@ static int isNoise(CPWork work, const CPMethod *method, sunrealtype t) {
   return method->is_at_floor ? method->is_at_floor(work, 1.0) : method->is_noise(work, t, 1.0);
 }
 
-int cpNewtonViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
-                      int *worst) {
+int cpNewtonViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation) {
   const CPMethod *method = cpMethodOf(work->P);
   int flag               = method->update(work, t, y, ewt);
   if (flag) return flag;
-  if (work->P->violation) return cpUserViolation(work, t, y, norm);
+  if (work->P->violation) return cpUserViolation(work, t, y, &violation->norm);
   flag = method->residuals(work, t, y);
   if (!flag) flag = method->renew(work, t, y, ewt);
   if (flag == -CP_PROJ_RANK) flag = CP_SUCCESS; /* rows are measured all the same */
   if (flag) return flag;
-  *norm                = method->measure(work, worst);
-  work->worst_residual = method->residual_of(work, *worst);
-  if (!(*norm > 1.0)) return CP_SUCCESS;
+  violation->norm     = method->measure(work, &violation->worst);
+  violation->residual = method->residual_of(work, violation->worst);
+  if (!(violation->norm > 1.0)) return CP_SUCCESS;
   cpCopy(work->y, y);
   const int noise = isNoise(work, method, t);
-  if (noise > 0) *norm = 1.0;
+  if (noise > 0) violation->norm = 1.0;
   return noise < 0 ? noise : CP_SUCCESS;
 }
 

@@ -188,10 +188,10 @@ static int reportError(CPProjector P, int flag, const char *function) {
 /* Norms near their values are finite: one pass over y for both. */
 int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
   if (!P) return cpReport(NULL, CP_MEM_NULL, __func__, "P must not be NULL");
-  int moved, flag = checkShape(P, y, "y", __func__);
+  int flag = checkShape(P, y, "y", __func__);
   if (!flag) flag = checkWeights(P, ewt, __func__);
   if (!flag && !cpNormsAreNear(P->work, y)) flag = checkFinite(P, y, "y", __func__);
-  return flag ? flag : report(P, cpProject(P->work, t, y, ewt, 0, &moved), __func__);
+  return flag ? flag : report(P, cpProject(P->work, t, y, ewt, 0, &(CPProjected){0}), __func__);
 }
 
 int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
@@ -221,14 +221,16 @@ int CPProjectorProjectCotangent(CPProjector P, sunrealtype t, N_Vector y, N_Vect
 
 int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                             sunrealtype *norm, sunindextype *worst) {
-  int which, flag = cpCheckState(P, y, ewt, __func__);
+  CPViolation violation;
+  int flag = cpCheckState(P, y, ewt, __func__);
   if (flag) return flag;
   if (!norm) return cpReport(&P->log, CP_ILL_INPUT, __func__, "norm must not be NULL");
   if (P->user_kind && !P->violation)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "a user-supplied projection needs CPProjectorSetViolationFn for that");
-  flag = cpStateViolation(P->work, t, y, ewt, norm, &which);
-  if (!flag && worst) *worst = which;
+  flag = cpStateViolation(P->work, t, y, ewt, &violation);
+  if (!flag) *norm = violation.norm;
+  if (!flag && worst) *worst = violation.worst;
   return reportError(P, flag, __func__);
 }
 

@@ -18,20 +18,12 @@
 #include "cpodes/matrix/coloring.h"
 #include "cpodes/matrix/template.h"
 #include "cpodes/saddle/linsol.h"
-
-#include <cpodes/cpodes_projector.h>
+#include "projection.h"
 
 #define CP_MAX_LEVELS 16
 
-typedef struct CPWork_ *CPWork;
 typedef struct CPMetric_ *CPMetric; /* metric/matrix.c: a metric that is not diagonal */
 typedef struct CPKrylov_ *CPKrylov; /* krylov/ */
-
-/* 0 = |(y_first, ..., y_{first+length-1})| - value */
-typedef struct {
-  int first, length;
-  double value;
-} CPUnitNorm;
 
 /* How norms lie in the state: some share components, or have those of other levels; each has its
  * own; all are quaternions of one size, one after another. */
@@ -49,8 +41,7 @@ typedef struct {
   /* v is an error estimate, which need be tangential only as far as it helps; NULL: tangent */
   int (*error)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
   int (*cotangent)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
-  int (*violation)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
-                   int *worst);
+  int (*violation)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation);
   int (*assemble)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
   /* Is the user's derivative that of c? 0, or +-CP_CNSTRJAC_WRONG. */
   int (*probe)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
@@ -109,18 +100,12 @@ typedef struct {
   CPLin spare;      /* AUTO: the pivoted solver, swapped in when rows prove dependent */
 } CPLevel;
 
-/* A projection that ended at the roundoff floor. */
-typedef struct {
-  int reached;      /* has one? The rest is that of the newest */
-  double violation; /* left there */
-  int worst;        /* constraint */
-} CPFloor;
-
 struct CPWork_ {
   CPProjector P;
   long int revision; /* of P's options at set-up; -1: never set up */
   long int contents; /* of what P's options make of the values; other: factors are not valid */
   long int shape;    /* of P's templates and norms; other: the storage is made anew */
+  CPNorm norm;       /* P's, or L2 where a caller has no weights   */
   int valid;         /* factors present                            */
   int stale;         /* ... but their convergence rate calls for new ones */
   long int age;      /* projections since G was evaluated          */
@@ -165,7 +150,6 @@ struct CPWork_ {
   double violation, rate;
   int worst;              /* constraint violated most; -1: not known */
   int worst_start;        /* ... before the projection */
-  double worst_residual;  /* residual of the worst of the newest violation() */
   CPFloor floor;          /* of the newest attempt of a step */
   double ranktol;         /* sine of an angle that counts as zero, at the newest factorisation */
   int assembling;         /* far from the manifold, where all rows count */
@@ -245,37 +229,13 @@ CPProjector cpProjectorCreateOwned(const CPMethod *method, void *owner, N_Vector
 /* method.c */
 extern const CPMethod cpMatrixMethod, cpKrylovMethod, cpUserMethod;
 const CPMethod *cpMethodOf(CPProjector P);
-/* The method's functions, counted. */
-int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed, int *moved);
-int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
-/* v <- v - K (G v + r): the nearest one with G v + r = 0. r: of cpRowsVector's, NULL: 0 */
-int cpTangentTo(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r);
-/* A vector with an entry for each row of c(t, y), unit norms left out; NULL: there are none, or no
- * memory. And c itself there; 0, or a code with the reason in work->text. */
-N_Vector cpRowsVector(CPWork work);
-int cpRowsAt(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
-int cpProjectError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
-int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
-int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
-                     int *worst);
-int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
-int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
-
 /* work.c: workspace */
-int cpWorkCreate(CPWork *work, CPProjector P);
-void cpWorkFree(CPWork *work);
 /* The levels and their solvers. */
 void cpLevelsFree(CPWork work);
 /* Brings the workspace in line with P's options; detects levels at (t, y) if needed. */
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Rank of G at the newest factorisation, over all levels. */
 sunindextype cpWorkRank(CPWork work);
-/* What deserves a warning does so in a step that is accepted: a new attempt begins; the newest one is a step. work
- * may be NULL. */
-void cpWorkAttempt(CPWork work);
-void cpWorkAccepted(CPWork work);
-/* Smallest sine of an angle between constraints that count as independent, at the newest one. */
-double cpWorkSine(CPWork work);
 /* storage.c: matrices and vectors of P's sizes, for the matrix method. */
 int cpStorageCreate(CPWork work);
 void cpStorageFree(CPWork work);
@@ -285,9 +245,6 @@ void cpStorageFree(CPWork work);
 /* Counts a failed projection; returns flag. */
 int cpCountFailure(CPWork work, int flag);
 
-/* "constraint 5", "the norm of components 3 to 6" */
-#define CP_ROW_NAME 64
-const char *cpRowName(const CPProjector P, int i, char name[CP_ROW_NAME]);
 /* Is row i switched on? */
 int cpIsActive(const CPProjector P, int i);
 
@@ -330,9 +287,6 @@ int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int onl
                    int *moved);
 
 /* metric/metric.c: weights, and D = F F^T on each level */
-/* Tolerance of a component, absolute and relative, when no error weights are known: half of its
- * digits count. */
-#define CP_BLIND_TOLERANCE 1.0e-8
 static inline int cpHasDiagonalMetric(const CPProjector P) {
   return !P->metric && !P->metric_matrix;
 }
@@ -377,8 +331,7 @@ double cpGradientEntry(const CPWork work, int i, int j);
 /* newton.c: with the method's parts */
 int cpNewtonProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                     int *moved);
-int cpNewtonViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
-                      int *worst);
+int cpNewtonViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation);
 /* Factors (products) at (t, y), unless there are some that may be used: those of the projection
  * that gave y. */
 int cpNewtonPrepare(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);

@@ -83,17 +83,15 @@ static int userCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N
                   "a user-supplied projection has no transpose; use an internal projector");
 }
 
-static int violation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
-                     int *worst) {
-  (void)ewt, (void)worst;
-  if (work->P->violation) return cpUserViolation(work, t, y, norm);
+static int violation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation) {
+  (void)ewt;
+  if (work->P->violation) return cpUserViolation(work, t, y, &violation->norm);
   return cpReason(work->text, CP_NOT_SUPPORTED,
                   "a user-supplied projection needs CPProjectorSetViolationFn for that");
 }
 
 static int assemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  int moved = 0;
-  return cpProject(work, t, y, ewt, 0, &moved);
+  return cpProject(work, t, y, ewt, 0, &(CPProjected){0});
 }
 
 static int probe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {

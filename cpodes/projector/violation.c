@@ -82,7 +82,7 @@ static void leaveOut(CPWork work, int i) {
 void cpScaleRows(CPWork work) {
   const CPProjector P = work->P;
   const double *ctol  = P->ctol ? N_VGetArrayPointer(P->ctol) : NULL;
-  const int one       = P->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P);
+  const int one       = work->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P);
   sumSquares(work, one);
   if (takeRoots(work, one) > 0) sumSafely(work);
   for (int i = 0; i < P->m; i++) {

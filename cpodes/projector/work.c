@@ -188,14 +188,70 @@ void cpWorkAccepted(CPWork work) {
   }
 }
 
+const CPFloor *cpWorkFloor(CPWork work) { return &work->floor_accepted; }
+
+sunindextype cpWorkRankFell(CPWork work) {
+  const sunindextype rank = work->rank_fell;
+  work->rank_fell         = 0;
+  return rank;
+}
+
+void cpWorkForget(CPWork work) {
+  if (work) work->valid = 0;
+}
+
+void cpWorkRestart(CPWork work, CPProjectorStats *base) {
+  *base = (CPProjectorStats){0};
+  if (!work) return;
+  work->valid          = 0;
+  work->rank_fell      = 0;
+  work->floor_accepted = (CPFloor){0};
+  *base                = work->stats;
+}
+
+CPProjector cpWorkProjector(CPWork work) { return work->P; }
+
+char *cpWorkText(CPWork work) { return work->text; }
+
+const CPProjectorStats *cpWorkStats(CPWork work) { return &work->stats; }
+
+int cpWorkHasFactors(CPWork work) { return work->valid && !work->P->user_kind; }
+
+void cpWorkAge(CPWork work) { work->age++; }
+
+N_Vector cpWorkScratch(CPWork work) { return work->v; }
+
+void cpWorkWorstName(CPWork work, char name[CP_ROW_NAME]) {
+  if (work->P->user_kind) name[0] = '\0';
+  else cpRowName(work->P, work->worst_start, name);
+}
+
 double cpWorkSine(CPWork work) {
   double sine = 1.0;
   if (work->own) return work->owned_by->sine(work);
-  if (work->linsol == CP_LINSOL_KRYLOV) return sine; /* which finds none */
+  if (work->P->user_kind || work->linsol == CP_LINSOL_KRYLOV) return sine; /* which find none */
   for (int l = 0; l < work->nlevels; l++)
     if (work->levels[l].lin && work->levels[l].lin->rank > 0)
       sine = fmin(sine, work->levels[l].lin->sine);
   return sine;
+}
+
+sunindextype cpProjectorLength(const CPProjector P) { return N_VGetLength(P->y_tmpl); }
+
+int cpProjectorNeedsData(const CPProjector P) { return P->in_memory; }
+
+int cpProjectorMeasures(const CPProjector P) { return !P->user_kind || P->violation; }
+
+sunrealtype cpProjectorEps(const CPProjector P) { return P->eps; }
+
+int cpProjectorIsRough(const CPProjector P) {
+  return !P->owner && P->c_tmpl && !P->jac && !P->Gv && P->nnorms == 0;
+}
+
+void cpProjectorSolverText(const CPProjector P, char text[CP_TEXT_LENGTH]) {
+  const char *name = P->user_kind ? "the user's" : cpSolverName(P->stats.linsol);
+  if (P->user_kind || P->owner) cpWrite(text, "%s", name);
+  else cpWrite(text, "%s (%s)", name, P->stats.linsol ? P->reason : "no projection yet");
 }
 
 int cpIsActive(const CPProjector P, int i) {

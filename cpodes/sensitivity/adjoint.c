@@ -55,19 +55,18 @@ static int weightsAt(CPodeMem mem, N_Vector y) {
 }
 
 int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj) {
-  int moved = 0;
-  int flag  = cpCheckOutput(mem, y, "y", __func__);
+  int flag = cpCheckOutput(mem, y, "y", __func__);
   if (!flag) flag = cpCheckOutput(mem, yproj, "yproj", __func__);
   if (flag) return flag;
   N_VScale(1.0, y, yproj);
   if (!mem->P) return CP_SUCCESS;
-  flag            = weightsAt(mem, yproj);
-  mem->out->valid = 0; /* the same result for the same state, whatever was asked before */
-  if (!flag) flag = cpProject(mem->out, t, yproj, mem->ewt, 0, &moved);
-  mem->out->valid = 0;
+  flag = weightsAt(mem, yproj);
+  cpWorkForget(mem->out); /* the same result for the same state, whatever was asked before */
+  if (!flag) flag = cpProject(mem->out, t, yproj, mem->ewt, 0, &(CPProjected){0});
+  cpWorkForget(mem->out);
   if (!flag) return CP_SUCCESS;
   cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, __func__,
-           "the state at t = %.15g cannot be projected: %s", t, mem->out->text);
+           "the state at t = %.15g cannot be projected: %s", t, cpWorkText(mem->out));
   return flag; /* positive: a smaller backward step may help */
 }
 
@@ -79,9 +78,9 @@ int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector lambd
     return cpReport(&mem->log, CP_NO_PROJECTOR, __func__, "call CPodeSetProjector first");
   if (weightsAt(mem, y))
     return cpReport(&mem->log, CP_ILL_INPUT, __func__, "there are no positive error weights at y");
-  mem->out->valid = 0; /* factors of this state */
-  flag            = cpCotangent(mem->out, t, y, mem->ewt, lambda);
-  mem->out->valid = 0;
-  return flag ? cpReport(&mem->log, flag > 0 ? -flag : flag, __func__, "%s", mem->out->text)
+  cpWorkForget(mem->out); /* factors of this state */
+  flag = cpCotangent(mem->out, t, y, mem->ewt, lambda);
+  cpWorkForget(mem->out);
+  return flag ? cpReport(&mem->log, flag > 0 ? -flag : flag, __func__, "%s", cpWorkText(mem->out))
               : CP_SUCCESS;
 }

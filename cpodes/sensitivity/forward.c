@@ -81,17 +81,12 @@ void cpSensRestart(void *data) {
   clearPending(sens);
   sens->start_checked = sens->has_start = sens->attempted = 0;
   sens->nsolves = sens->nsolves_before = 0;
-  if (sens->work) sens->work->valid = 0;
+  cpWorkForget(sens->work);
 }
 
 /* ---- projection ---- */
 
-/* Is G that of difference quotients, and G s not good to more than some 1e-8? */
-static int isRough(const CPProjector P) {
-  return !P->owner && P->c_tmpl && !P->jac && !P->Gv && P->nnorms == 0;
-}
-
-/* s <- s - K r with r = G s + dc/dp by differences of sixth order: K alone is that of the rough G. */
+/* Where G is rough: s <- s - K r with r = G s + dc/dp by differences of sixth order: K alone is that of the rough G. */
 static int projectRough(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector s,
                         N_Vector r) {
   int flag = cpSensRowsAlong(sens, sens->work, t, y, s);
@@ -107,13 +102,13 @@ int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, 
   N_Vector r = NULL;
   int flag   = cpSensRows(sens, sens->work, t, y, iS, &r);
   if (flag) return flag;
-  return isRough(sens->work->P) ? projectRough(sens, t, y, ewt, s, r)
-                                : cpTangentTo(sens->work, t, y, ewt, s, r);
+  return cpProjectorIsRough(sens->mem->P) ? projectRough(sens, t, y, ewt, s, r)
+                                          : cpTangentTo(sens->work, t, y, ewt, s, r);
 }
 
 static int failed(CPSens sens, const CPAttempt *a, int iS, int flag) {
   sens->stats.nprojfails++;
-  cpWrite(sens->mem->text, "sensitivity %d could not be projected: %s", iS, sens->work->text);
+  cpWrite(sens->mem->text, "sensitivity %d could not be projected: %s", iS, cpWorkText(sens->work));
   return cpRejected(sens->mem, a, flag);
 }
 
@@ -150,10 +145,10 @@ static int checkRows(CPSens sens, const CPAttempt *a, int iS, N_Vector weight) {
 
 /* How far (S1) would move the start, in units of the tolerance: at most 1. */
 static int checkStart(CPSens sens, const CPAttempt *a) {
-  CPodeMem mem      = sens->mem;
-  N_Vector *weight  = sens->delta; /* not in use yet */
-  int flag          = CVodeGetSensErrWeights(mem->cvode_mem, weight);
-  sens->work->valid = 0;
+  CPodeMem mem     = sens->mem;
+  N_Vector *weight = sens->delta; /* not in use yet */
+  int flag         = CVodeGetSensErrWeights(mem->cvode_mem, weight);
+  cpWorkForget(sens->work);
   for (int i = 0; !flag && i < sens->params.Ns; i++) {
     flag = checkRows(sens, a, i, weight[i]);
     if (flag) return flag;
@@ -170,7 +165,7 @@ static int checkStart(CPSens sens, const CPAttempt *a) {
         mem->tgood, i, off);
     return cpFatal(mem, CP_INCONSISTENT_IC);
   }
-  sens->work->valid   = 0;
+  cpWorkForget(sens->work);
   sens->start_checked = 1;
   return flag;
 }
@@ -188,7 +183,7 @@ static int begin(CPSens sens, const CPAttempt *a) {
   if (flag) return cpFatal(sens->mem, flag);
   if (!sens->work) return CP_SUCCESS;
   if (!sens->start_checked && a->nst == 0 && !sens->mem->attached) flag = checkStart(sens, a);
-  sens->work->valid = 0;
+  cpWorkForget(sens->work);
   return flag;
 }
 

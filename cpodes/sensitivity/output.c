@@ -17,7 +17,7 @@ static int stateAt(CPodeMem mem, sunrealtype t, const char *function) {
   if (!flag) flag = cpProjectOutput(mem, t, sens->delta[0], function, "");
   if (!flag && cpSensUpdate(sens)) flag = cpReport(&mem->log, CP_MEM_FAIL, function, "no memory");
   if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, sens->ewt);
-  if (!flag) sens->work->valid = 0;
+  if (!flag) cpWorkForget(sens->work);
   return flag;
 }
 
@@ -26,7 +26,8 @@ static int projectAt(CPodeMem mem, sunrealtype t, int iS, N_Vector s, const char
   const int flag = cpSensProject(sens, t, sens->delta[0], sens->ewt, iS, s);
   if (!flag) return CP_SUCCESS;
   return cpReport(&mem->log, CP_OUTPUT_PROJ_FAIL, function,
-                  "sensitivity %d at t = %.15g is given unprojected: %s", iS, t, sens->work->text);
+                  "sensitivity %d at t = %.15g is given unprojected: %s", iS, t,
+                  cpWorkText(sens->work));
 }
 
 int CPodeGetSensDky1(CPodeMem mem, sunrealtype t, int k, int iS, N_Vector dkyS) {
@@ -72,6 +73,6 @@ int CPodeGetSensStats(CPodeMem mem, CPodeSensStats *stats) {
   if (!stats) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "stats must not be NULL");
   const CPSens sens = cpSensOf(mem);
   *stats            = sens->stats;
-  if (sens->work) stats->nsetups = sens->work->stats.nsetups - sens->base_setups;
+  if (sens->work) stats->nsetups = cpWorkStats(sens->work)->nsetups - sens->base_setups;
   return CP_SUCCESS;
 }

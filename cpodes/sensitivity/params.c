@@ -109,11 +109,11 @@ static int byUser(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS) {
   N_VConst(0.0, sens->r);
   flag = sens->cS(t, y, iS, sens->r, a.user_data);
   if (flag)
-    return cpReason(work->text, flag < 0 ? CP_USERFUNC_FAIL : -CP_REPTD_USERFUNC_ERR,
+    return cpReason(cpWorkText(work), flag < 0 ? CP_USERFUNC_FAIL : -CP_REPTD_USERFUNC_ERR,
                     "at t = %.15g: dc/dp of sensitivity %d failed%s (%d)", t, iS,
                     flag < 0 ? "" : " recoverably", flag);
   if (cpVectorFinite(sens->r)) return CP_SUCCESS;
-  return cpReason(work->text, -CP_CNSTR_NONFINITE,
+  return cpReason(cpWorkText(work), -CP_CNSTR_NONFINITE,
                   "at t = %.15g: dc/dp of sensitivity %d is not finite (row %d)", t, iS,
                   cpFirstNonFinite(sens->r));
 }
@@ -125,7 +125,7 @@ static int rowsAlong(sunrealtype t, N_Vector y, N_Vector c, void *work) {
 int cpSensRowsAlong(CPSens sens, CPWork work, sunrealtype t, N_Vector y, N_Vector s) {
   const CPParams none = {0};
   if (!sens->Gs && !(sens->Gs = N_VClone(sens->c)))
-    return cpReason(work->text, CP_MEM_FAIL, "no memory for G s");
+    return cpReason(cpWorkText(work), CP_MEM_FAIL, "no memory for G s");
   return cpSensDirection(&none, rowsAlong, t, y, 0, s, sens->Gs, sens->moved, sens->c, work);
 }
 
@@ -139,15 +139,15 @@ int cpSensRowsByDifferences(CPSens sens, CPWork work, sunrealtype t, N_Vector y,
 int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
   const CPModel *model = &sens->mem->model;
   int given            = 0;
-  if (!sens->r) sens->r = cpRowsVector(work);
-  if (!sens->c && sens->r) sens->c = N_VClone(sens->r);
+  if (!sens->r && cpRowsVector(work, &sens->r))
+    return cpReason(cpWorkText(work), CP_MEM_FAIL, "no memory for dc/dp");
+  if (!sens->c && sens->r && !(sens->c = N_VClone(sens->r)))
+    return cpReason(cpWorkText(work), CP_MEM_FAIL, "no memory for dc/dp");
   *r = sens->r;
-  if (!sens->c) {
-    if (work->P->c_tmpl || work->P->owner)
-      return cpReason(work->text, CP_MEM_FAIL, "no memory for dc/dp");
+  if (!sens->r) {
     if (sens->cS)
       return cpReason(
-          work->text, CP_NOT_SUPPORTED,
+          cpWorkText(work), CP_NOT_SUPPORTED,
           "dc/dp is given (CPodeSetSensConstraintFn), but this projector has no rows for "
           "it: a projection of the user's keeps G s = 0 only");
     return CP_SUCCESS; /* norms, or the user's projection: no parameters in them */
@@ -159,7 +159,7 @@ int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Ve
   if (flag && model->cause) {
     const char *reason = NULL;
     model->cause(&reason, model->data);
-    return cpReason(work->text, flag, "%s", reason);
+    return cpReason(cpWorkText(work), flag, "%s", reason);
   }
   return flag || given ? flag : cpSensRowsByDifferences(sens, work, t, y, iS, r);
 }

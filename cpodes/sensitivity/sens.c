@@ -111,7 +111,7 @@ static CPSens create(CPodeMem mem, int Ns) {
 static void keepStart(CPSens sens, N_Vector *yS0) {
   for (int i = 0; i < sens->params.Ns; i++) N_VScale(1.0, yS0[i], sens->start[i]);
   memset(&sens->stats, 0, sizeof sens->stats);
-  sens->base_setups = sens->work ? sens->work->stats.nsetups : 0;
+  sens->base_setups = sens->work ? cpWorkStats(sens->work)->nsetups : 0;
   cpSensRestart(sens);
   sens->has_start = 1;
   sens->off       = 0;
@@ -261,16 +261,14 @@ int CPodeSensCalcIC(CPodeMem mem) {
   flag = cpSensUpdate(sens);
   if (!flag) flag = startWeights(sens, &ewt);
   if (flag) return cpReport(&mem->log, flag, __func__, "no error weights, or no memory");
-  const CPNorm norm = mem->P->norm;
-  if (!ewt) mem->P->norm = CP_NORM_L2;
-  sens->work->valid = 0;
+  cpWorkForget(sens->work);
   for (int i = 0; !flag && i < sens->params.Ns; i++) {
     N_VScale(1.0, sens->start[i], sens->delta[i]);
     flag = cpSensProject(sens, mem->t0, mem->y0, ewt, i, sens->delta[i]);
   }
-  sens->work->valid = 0;
-  mem->P->norm      = norm;
-  if (flag) return cpReport(&mem->log, flag > 0 ? -flag : flag, __func__, "%s", sens->work->text);
+  cpWorkForget(sens->work);
+  if (flag)
+    return cpReport(&mem->log, flag > 0 ? -flag : flag, __func__, "%s", cpWorkText(sens->work));
   return CPodeSensReInit(mem, sens->delta);
 }
 

@@ -62,7 +62,7 @@ static inline int cpParamDifference(const CPParams *params, int iS, CPOfParams g
                                     N_Vector value, N_Vector result) {
   return cpParamDifferenceOver(params, iS, CP_PARAM_PART, g, data, value, result);
 }
-/* *r: dc/dp at (t, y), NULL: 0. work: of the rows. 0, or a code with the reason in work->text. */
+/* *r: dc/dp at (t, y), NULL: 0. work: of the rows. 0, or a code with the reason in cpWorkText. */
 int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Vector *r);
 /* sens->Gs: G s at (t, y), by one difference of sixth order along s; after cpSensRows. */
 int cpSensRowsAlong(CPSens sens, CPWork work, sunrealtype t, N_Vector y, N_Vector s);

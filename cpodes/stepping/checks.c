@@ -35,15 +35,14 @@ int cpCheckStartVector(sunrealtype t0, N_Vector y0, N_Vector like, CPProjector P
   if (!cpVectorFinite(y0))
     return cpReport(log, CP_ILL_INPUT, function, "y0 must be finite: component %d is not",
                     cpFirstNonFinite(y0));
-  if (P && P->in_memory && !cpHasData(y0))
+  if (P && cpProjectorNeedsData(P) && !cpHasData(y0))
     return cpReport(
         log, CP_ILL_INPUT, function,
         "y0 must be a vector in one memory (serial, OpenMP, pthreads) for this projector");
-  N_Vector model = like ? like : P ? P->y_tmpl : NULL;
-  if (model && N_VGetLength(y0) != N_VGetLength(model))
+  const sunindextype length = like ? N_VGetLength(like) : P ? cpProjectorLength(P) : -1;
+  if (length >= 0 && N_VGetLength(y0) != length)
     return cpReport(log, CP_ILL_INPUT, function, "y0 must have the length of the %s, %ld, has %ld",
-                    like ? "state" : "projector's states", (long)N_VGetLength(model),
-                    (long)N_VGetLength(y0));
+                    like ? "state" : "projector's states", (long)length, (long)N_VGetLength(y0));
   if (!like && tol->vabstol && N_VGetLength(tol->vabstol) != N_VGetLength(y0))
     return cpReport(log, CP_ILL_INPUT, function,
                     "abstol, set before, must have the length of y0, %ld, has %ld",
@@ -53,10 +52,10 @@ int cpCheckStartVector(sunrealtype t0, N_Vector y0, N_Vector like, CPProjector P
 
 int cpCheckProjector(CPProjector P, N_Vector like, CPLog *log, const char *function) {
   if (!P || !like) return CP_SUCCESS;
-  if (N_VGetLength(P->y_tmpl) != N_VGetLength(like))
+  if (cpProjectorLength(P) != N_VGetLength(like))
     return cpReport(log, CP_ILL_INPUT, function, "P must be for states of length %ld, is for %ld",
-                    (long)N_VGetLength(like), (long)N_VGetLength(P->y_tmpl));
-  if (P->in_memory && !cpHasData(like))
+                    (long)N_VGetLength(like), (long)cpProjectorLength(P));
+  if (cpProjectorNeedsData(P) && !cpHasData(like))
     return cpReport(
         log, CP_ILL_INPUT, function,
         "P needs states in one memory (serial, OpenMP, pthreads): use CPProjectorCreateUser");

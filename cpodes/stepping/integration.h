@@ -5,7 +5,8 @@
 
 #include "cpodes/base/compat.h"
 #include "cpodes/base/errors.h"
-#include "cpodes/projector/projector_impl.h"
+#include "cpodes/base/vectors.h"
+#include "cpodes/projector/projection.h"
 #include "model.h"
 
 #include <cpodes/cpodes.h>
@@ -60,14 +61,12 @@ int cpCheckPositive(sunrealtype value, const char *name, CPLog *log, const char 
  * factors for steps and for output are apart, so that asking for output never changes a trajectory.
  * CP_MEM_FAIL: they are as before. */
 int cpWorksCreate(CPProjector P, CPWork *step, CPWork *out);
-/* At a new start: work (NULL: none) has no factors; base: its counters by then. */
-void cpWorkRestart(CPWork work, CPProjectorStats *base);
 /* Is the start (t, y) on the manifold, and G the Jacobian of c? Sets up all workspace. started: steps
  * have been made before. tmp: workspace. 0, or a code with the reason in text. */
 int cpCheckConsistent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector tmp,
                       int started, const char *prefix, char *text);
 /* y (in, out) becomes consistent, in the projector's norm; L2 where weights, the result of computing
- * ewt, is CP_NO_INIT. 0, or a code with the reason in work->text. */
+ * ewt, is CP_NO_INIT. 0, or a code with the reason in cpWorkText. */
 int cpMakeConsistent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int weights);
 /* y (in, out) between two steps moves to the manifold. bound: on the correction. On failure y is as
  * it came: CP_OUTPUT_PROJ_FAIL, with the reason in text. kept: workspace; event: what output it is;
@@ -125,8 +124,7 @@ int cpPrintCounters(FILE *out, SUNOutputFormat fmt, const CPCounter *counters, s
 int cpPrintNumber(FILE *out, const char *name, sunrealtype value); /* table format */
 /* What a work has done since base, and rank and levels: the last counters of an integrator. */
 enum { CP_WORK_COUNTERS = 7 };
-void cpWorkCounters(const CPWork work, const CPProjectorStats *base,
-                    CPCounter counters[CP_WORK_COUNTERS]);
+void cpWorkCounters(CPWork work, const CPProjectorStats *base, CPCounter counters[CP_WORK_COUNTERS]);
 /* Table format: the solver, and why it was chosen; the newest violation, the largest correction. */
 int cpPrintProjection(CPProjector P, sunrealtype violation, sunrealtype correction, FILE *out);
 /* Is fmt a format? 0, or the reported code. */

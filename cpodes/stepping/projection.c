@@ -18,77 +18,63 @@ int cpWorksCreate(CPProjector P, CPWork *step, CPWork *out) {
   return CP_SUCCESS;
 }
 
-void cpWorkRestart(CPWork work, CPProjectorStats *base) {
-  *base = (CPProjectorStats){0};
-  if (!work) return;
-  work->valid          = 0;
-  work->rank_fell      = 0;
-  work->floor_accepted = (CPFloor){0};
-  *base                = work->stats;
-}
-
-/* How far off the manifold y is, in units of the tolerance. */
+/* How far off the manifold y is. */
 static int measureStart(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector tmp,
-                        sunrealtype *norm, int *worst) {
-  const CPProjector P = work->P;
-  int moved           = 0;
-  work->valid         = 0;
-  if (!P->user_kind || P->violation) {
-    const int flag = cpStateViolation(work, t, y, ewt, norm, worst);
-    return flag || P->user_kind ? flag : cpJacobianProbe(work, t, y, ewt);
+                        CPViolation *start) {
+  cpWorkForget(work);
+  if (cpProjectorMeasures(cpWorkProjector(work))) {
+    const int flag = cpStateViolation(work, t, y, ewt, start);
+    return flag ? flag : cpJacobianProbe(work, t, y, ewt);
   }
+  *start = (CPViolation){.worst = -1};
   N_VScale(1.0, y, tmp); /* how far would the projection go? */
-  const int flag = cpProject(work, t, tmp, ewt, 0, &moved);
+  const int flag = cpProject(work, t, tmp, ewt, 0, &(CPProjected){0});
   N_VLinearSum(1.0, tmp, -1.0, y, tmp);
-  if (!flag) *norm = N_VWrmsNorm(tmp, ewt);
+  if (!flag) start->norm = N_VWrmsNorm(tmp, ewt);
   return flag;
 }
 
 int cpCheckConsistent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector tmp,
                       int started, const char *prefix, char *text) {
-  sunrealtype norm             = 0.0;
-  int worst                    = -1;
+  CPViolation off;
   char where[CP_ROW_NAME + 32] = "", name[CP_ROW_NAME];
-  const int flag               = measureStart(work, t, y, ewt, tmp, &norm, &worst);
+  const int flag               = measureStart(work, t, y, ewt, tmp, &off);
   if (flag) {
-    cpWrite(text, "%s", work->text);
+    cpWrite(text, "%s", cpWorkText(work));
     return flag == -CP_REPTD_USERFUNC_ERR ? CP_FIRST_USERFUNC_ERR : flag > 0 ? -flag : flag;
   }
-  if (!(norm > 1.0)) return CP_SUCCESS;
-  if (worst >= 0)
-    snprintf(where, sizeof where, " (%s: %.3e)", cpRowName(work->P, worst, name),
-             work->worst_residual);
+  if (!(off.norm > 1.0)) return CP_SUCCESS;
+  if (off.worst >= 0)
+    snprintf(where, sizeof where, " (%s: %.3e)", cpRowName(cpWorkProjector(work), off.worst, name),
+             off.residual);
   cpWrite(text, "at t = %.15g: the start is %.3g times the tolerance off the manifold%s; %s%s%s", t,
-          norm, where, started ? "project it and call " : "", prefix,
+          off.norm, where, started ? "project it and call " : "", prefix,
           started ? "ReInit to go on from there" : "CalcIC makes it consistent");
   return CP_INCONSISTENT_IC;
 }
 
 int cpMakeConsistent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int weights) {
-  const CPProjector P = work->P;
-  const CPNorm norm   = P->norm;
   if (weights && weights != CP_NO_INIT)
-    return cpReason(work->text, weights, "the tolerances give an error weight that is not positive");
-  if (weights) P->norm = CP_NORM_L2; /* all that is left */
-  work->valid    = 0;
+    return cpReason(cpWorkText(work), weights,
+                    "the tolerances give an error weight that is not positive");
+  cpWorkForget(work);
   const int flag = cpAssemble(work, t, y, weights ? NULL : ewt);
-  work->valid    = 0;
-  P->norm        = norm;
+  cpWorkForget(work);
   return flag > 0 ? -flag : flag;
 }
 
 int cpProjectBetween(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector kept,
                      sunrealtype bound, const char *event, const char *prefix, char *text,
                      int *cause) {
-  int moved;
   N_VScale(1.0, y, kept);
-  *cause = cpProject(work, t, y, ewt, 0, &moved);
+  *cause = cpProject(work, t, y, ewt, 0, &(CPProjected){0});
   if (*cause)
     return cpReason(text, CP_OUTPUT_PROJ_FAIL, "output at t = %.15g%s is given unprojected: %s", t,
-                    event, work->text);
+                    event, cpWorkText(work));
   if (isinf(bound)) return CP_SUCCESS;
-  N_VLinearSum(1.0, y, -1.0, kept, work->v);
-  const sunrealtype correction = N_VWrmsNorm(work->v, ewt);
+  N_Vector delta = cpWorkScratch(work);
+  N_VLinearSum(1.0, y, -1.0, kept, delta);
+  const sunrealtype correction = N_VWrmsNorm(delta, ewt);
   if (correction <= bound) return CP_SUCCESS;
   N_VScale(1.0, kept, y);
   return cpReason(text, CP_OUTPUT_PROJ_FAIL,
@@ -110,10 +96,8 @@ int cpProjectEstimate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Ve
                       N_Vector estimate) {
   cpCopy(estimate, e);
   const int flag = cpProjectError(work, t, y, ewt, estimate);
-  if (flag) return flag;
-  cpSubtract(e, estimate, work->v);                             /* e_n = e - P e       */
-  N_VLinearSum(1.0, estimate, NORMAL_SHARE, work->v, estimate); /* P e + share e_n     */
-  return CP_SUCCESS;
+  if (!flag) N_VLinearSum(1.0 - NORMAL_SHARE, estimate, NORMAL_SHARE, e, estimate);
+  return flag;
 }
 
 /* Sine of the angle between constraints below which a failure may be that of a singular position:
@@ -123,7 +107,7 @@ int cpProjectEstimate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Ve
 #define NEARLY_DEPENDENT 1.0e-2
 
 void cpTellAngle(CPWork work, char *text, size_t length) {
-  const double sine = work->P->user_kind ? 1.0 : cpWorkSine(work);
+  const double sine = cpWorkSine(work);
   if (sine < NEARLY_DEPENDENT)
     snprintf(text, length,
              "; the constraints are dependent up to an angle of %.1e: a singular position?", sine);
@@ -131,10 +115,9 @@ void cpTellAngle(CPWork work, char *text, size_t length) {
 
 void cpExplainCorrection(CPWork work, sunrealtype t, sunrealtype correction, sunrealtype bound,
                          const char *prefix, char *text) {
-  const CPProjector P           = work->P;
   char which[CP_ROW_NAME + 128] = "", name[CP_ROW_NAME];
-  if (!P->user_kind)
-    snprintf(which, sizeof which, "; %s was violated most", cpRowName(P, work->worst_start, name));
+  cpWorkWorstName(work, name);
+  if (name[0]) snprintf(which, sizeof which, "; %s was violated most", name);
   const size_t used = strlen(which);
   cpTellAngle(work, which + used, sizeof which - used);
   cpWrite(text,
@@ -145,23 +128,24 @@ void cpExplainCorrection(CPWork work, sunrealtype t, sunrealtype correction, sun
 
 /* The projections end at that floor. */
 void cpWarnOfFloor(CPWork work, int *told, sunrealtype t, CPLog *log, const char *function) {
-  const CPFloor *floor = &work->floor_accepted;
+  const CPFloor *floor = cpWorkFloor(work);
+  const CPProjector P  = cpWorkProjector(work);
   if (*told || !floor->reached) return;
   char name[CP_ROW_NAME];
   *told = 1;
   cpReport(log, CV_WARNING, function,
            "at t = %.15g: %s cannot be satisfied better than to %.3g times its "
            "tolerance, the roundoff of evaluating it (asked for: %.3g); projections end there",
-           t, cpRowName(work->P, floor->worst, name), floor->violation, work->P->eps);
+           t, cpRowName(P, floor->worst, name), floor->violation, cpProjectorEps(P));
 }
 
 /* Each time: the motion may branch there. */
 void cpWarnOfRank(CPWork work, sunrealtype t, CPLog *log, const char *function) {
-  if (!work->rank_fell) return;
+  const sunindextype rank = cpWorkRankFell(work);
+  if (!rank) return;
   cpReport(log, CV_WARNING, function,
            "before t = %.15g: the rank of the constraint Jacobian fell below %ld: at a singular "
            "position "
            "more than one motion may satisfy the constraints",
-           t, (long)work->rank_fell);
-  work->rank_fell = 0;
+           t, (long)rank);
 }

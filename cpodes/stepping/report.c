@@ -10,11 +10,9 @@ int cpCheckFormat(FILE *out, SUNOutputFormat fmt, CPLog *log, const char *functi
 
 /* The solver, and why it was chosen. */
 static int printSolver(CPProjector P, FILE *out) {
-  const char *label = "Projector linear solver";
-  if (P->user_kind) return fprintf(out, "%-28s = %s\n", label, "the user's") < 0;
-  if (P->owner) return fprintf(out, "%-28s = %s\n", label, cpSolverName(P->stats.linsol)) < 0;
-  return fprintf(out, "%-28s = %s (%s)\n", label, cpSolverName(P->stats.linsol),
-                 P->stats.linsol ? P->reason : "no projection yet") < 0;
+  char text[CP_TEXT_LENGTH];
+  cpProjectorSolverText(P, text);
+  return fprintf(out, "%-28s = %s\n", "Projector linear solver", text) < 0;
 }
 
 int cpPrintNumber(FILE *out, const char *name, sunrealtype value) {
@@ -31,16 +29,17 @@ int cpPrintCounters(FILE *out, SUNOutputFormat fmt, const CPCounter *counters, s
   return bad;
 }
 
-void cpWorkCounters(const CPWork work, const CPProjectorStats *base,
-                    CPCounter counters[CP_WORK_COUNTERS]) {
-  const CPProjectorStats *s = &work->stats, *now = &work->P->stats;
+void cpWorkCounters(CPWork work, const CPProjectorStats *base, CPCounter counters[CP_WORK_COUNTERS]) {
+  const CPProjectorStats *s = cpWorkStats(work);
+  CPProjectorStats now;
+  CPProjectorGetStats(cpWorkProjector(work), &now);
   const CPCounter all[] = {{"Constraint evals", s->nce - base->nce},
                            {"Constraint Jac evals", s->nje - base->nje},
                            {"Projector factorizations", s->nsetups - base->nsetups},
                            {"Projection iterations", s->niters - base->niters},
                            {"Krylov iterations", s->nli - base->nli},
-                           {"Rank", (long)now->rank},
-                           {"Levels", (long)now->nlevels}};
+                           {"Rank", (long)now.rank},
+                           {"Levels", (long)now.nlevels}};
   for (int i = 0; i < CP_WORK_COUNTERS; i++) counters[i] = all[i];
 }
 

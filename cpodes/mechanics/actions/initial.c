@@ -92,7 +92,7 @@ static int assemble(CPMech mech, sunrealtype t, N_Vector y, N_Vector ewt, N_Vect
   mech->metric              = CP_METRIC_ERROR;
   int flag                  = cpMechSpaceMetric(mech);
   if (!flag) flag = hold(mech, z, id ? N_VGetArrayPointer(id) : NULL);
-  if (flag) cpWrite(mech->P->work->text, "the projection cannot be set up");
+  if (flag) cpWrite(cpWorkText(mech->P->work), "the projection cannot be set up");
   else flag = cpAssemble(mech->P->work, t, y, ewt);
   mech->metric      = metric;
   const int restore = hold(mech, z, NULL), back = cpMechSpaceMetric(mech);
@@ -114,7 +114,7 @@ int CPMechCalcIC(CPMech mech, sunrealtype t, N_Vector y, N_Vector weights, N_Vec
   }
   if (flag)
     flag = cpReport(&mech->log, flag > 0 ? -flag : flag, __func__, "%s",
-                    flag == CP_MEM_FAIL ? "no memory" : mech->P->work->text);
+                    flag == CP_MEM_FAIL ? "no memory" : cpWorkText(mech->P->work));
   else if (udot || lambda) {
     flag = CPMechAccelerations(mech, t, y, udot, lambda);
     if (flag) N_VScale(1.0, start, y);

@@ -20,10 +20,10 @@ typedef struct {
 
 static int projectLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, void *arg) {
   Projection *p = arg;
-  int moved     = 0;
+  CPProjected projected;
   cpMechLevelMeasure(inner, x, ewt);
-  const int flag = cpProject(inner, t, x, ewt, p->only_if_needed, &moved);
-  p->moved |= moved;
+  const int flag = cpProject(inner, t, x, ewt, p->only_if_needed, &projected);
+  p->moved |= projected.moved;
   return flag;
 }
 
@@ -105,17 +105,17 @@ static int assemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   return flag;
 }
 
-const CPMethod cpMechMethod = {.project     = project,
-                               .tangent     = cpMechTangent,
-                               .error       = cpMechError,
-                               .cotangent   = cpMechCotangent,
-                               .violation   = cpMechViolation,
-                               .assemble    = assemble,
-                               .probe       = cpMechProbe,
-                               .free_own    = cpMechFreeOwn,
-                               .sine        = cpMechSine,
-                               .rows_vector = cpMechRowsVector,
-                               .rows_at     = cpMechRowsAt};
+static const CPMethod method = {.project     = project,
+                                .tangent     = cpMechTangent,
+                                .error       = cpMechError,
+                                .cotangent   = cpMechCotangent,
+                                .violation   = cpMechViolation,
+                                .assemble    = assemble,
+                                .probe       = cpMechProbe,
+                                .free_own    = cpMechFreeOwn,
+                                .sine        = cpMechSine,
+                                .rows_vector = cpMechRowsVector,
+                                .rows_at     = cpMechRowsAt};
 
 /* ---- creation ---- */
 
@@ -147,7 +147,7 @@ static const char *rowName(const CPProjector P, int i, char name[]) {
 }
 
 int cpMechProjectorCreate(CPMech mech) {
-  mech->P = cpProjectorCreateOwned(&cpMechMethod, mech, mech->y_tmpl, mech->ctx);
+  mech->P = cpProjectorCreateOwned(&method, mech, mech->y_tmpl, mech->ctx);
   if (mech->P) mech->P->name_row = rowName;
   return mech->P ? CP_SUCCESS : CP_MEM_FAIL;
 }

@@ -37,8 +37,7 @@ int cpMechLevelCall(CPWork work, int which, sunrealtype t, const double *q, CPMe
 void cpMechLevelMeasure(CPWork inner, N_Vector x, N_Vector ewt);
 
 /* violation.c */
-int cpMechViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *norm,
-                    int *worst);
+int cpMechViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation);
 int cpMechProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Number of a FULL motion, the k-th of all, among the rows: behind them. */
 int cpMechMotionRow(const CPMech mech, int k);

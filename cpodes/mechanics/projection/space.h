@@ -9,6 +9,7 @@
 #define CPODES_MECHANICS_SPACE_H
 
 #include "cpodes/mechanics/mechanics_impl.h"
+#include "cpodes/projector/projector_impl.h"
 
 enum { CP_POSITIONS, CP_VELOCITIES };
 

@@ -27,15 +27,9 @@ double cpMechMotionsViolation(const CPMech mech, const double *y, const double *
   return largest;
 }
 
-typedef struct {
-  sunrealtype norm;
-  int worst;
-} Violation;
-
 static int violationOfLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, void *arg) {
-  Violation *v = arg;
   cpMechLevelMeasure(inner, x, ewt);
-  return cpStateViolation(inner, t, x, ewt, &v->norm, &v->worst);
+  return cpStateViolation(inner, t, x, ewt, arg);
 }
 
 int cpMechNormRow(const CPMech mech, int k) { return cpMechMotionRow(mech, mech->nprescribed) + k; }
@@ -62,8 +56,7 @@ static double normsViolation(CPMech mech, const double *q, const double *ewt, in
   return largest;
 }
 
-int cpMechViolation(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, sunrealtype *norm,
-                    int *worst) {
+int cpMechViolation(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, CPViolation *violation) {
   const CPMech mech = work->P->owner;
   int flag          = cpMechProjectionUpdate(work);
   if (flag) return flag;
@@ -73,20 +66,18 @@ int cpMechViolation(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, sunre
   double residual = 0.0;
   if (mech->nfull > 0) flag = cpMechMotions(mech, t);
   if (flag) return cpReason(work->text, flag, "%s", mech->text);
-  *worst          = -1;
-  *norm           = normsViolation(mech, y, w, worst, &work->worst_residual);
+  violation->norm = normsViolation(mech, y, w, &violation->worst, &violation->residual);
   const double of = cpMechMotionsViolation(mech, y, w, &motion, &residual);
-  if (of > *norm) *norm = of, *worst = motion, work->worst_residual = residual;
+  if (of > violation->norm) *violation = (CPViolation){of, motion, residual};
   for (int which = 0; !flag && which < 2; which++) {
     if (!cpMechLevelIsOn(work, which)) continue;
-    Violation v = {0.0, -1};
+    CPViolation v;
     if (which == CP_POSITIONS) cpMechSpaceStart(mech, y, x);
     else memcpy(x, y + mech->nq, (size_t)mech->nu * sizeof *x);
     flag = cpMechLevelCall(work, which, t, y, violationOfLevel, ewt, &v);
-    if (flag || !(v.norm > *norm)) continue;
-    *norm                = v.norm;
-    *worst               = v.worst + (which == CP_VELOCITIES ? mech->space->level[0].nrows : 0);
-    work->worst_residual = cpMechLevelWork(work, which)->worst_residual;
+    if (flag || !(v.norm > violation->norm)) continue;
+    *violation = v;
+    if (which == CP_VELOCITIES) violation->worst += mech->space->level[0].nrows;
   }
   return flag;
 }
@@ -106,7 +97,7 @@ int cpMechProbe(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt) {
     if (which == CP_POSITIONS) cpMechSpaceStart(mech, y, x);
     else memcpy(x, y + mech->nq, (size_t)mech->nu * sizeof *x);
     cpMechOwn(work)->level[which]->valid = 0; /* the probe wants factors of this state */
-    flag = cpMechLevelCall(work, which, t, y, violationOfLevel, ewt, &(Violation){0.0, -1});
+    flag = cpMechLevelCall(work, which, t, y, violationOfLevel, ewt, &(CPViolation){0});
     if (!flag) flag = cpMechLevelCall(work, which, t, y, probeLevel, ewt, NULL);
   }
   return flag;

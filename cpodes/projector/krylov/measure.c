@@ -35,7 +35,7 @@ static void diagonal(CPWork work, int l, Measure measure, N_Vector D) {
 /* v <- D^(1/2) u, u pseudo-random */
 static void direction(CPWork work, int number, int l, Measure measure, N_Vector v) {
   const CPKrylov k = work->krylov;
-  const int unit   = measure == IN_METRIC && work->P->norm == CP_NORM_L2;
+  const int unit   = measure == IN_METRIC && work->norm == CP_NORM_L2;
   cpKrylovRandom(work, number, v);
   if (!unit) N_VDiv(v, k->w, v);
   if (measure == IN_WEIGHTS_OVER_ALL) return;
@@ -121,7 +121,7 @@ static void invert(const CPWork work, N_Vector squares, N_Vector out) {
 static int jacobi(CPWork work, int directions, N_Vector squares) {
   const CPKrylov k = work->krylov;
   CPProjector P    = work->P;
-  if (P->norm == CP_NORM_L2 && cpHasDiagonalMetric(P)) {
+  if (work->norm == CP_NORM_L2 && cpHasDiagonalMetric(P)) {
     N_VScale(1.0, k->dead, squares);
     for (int l = 0; l < k->nlevels; l++) {
       const int flag = addSquares(work, l, IN_METRIC, directions, squares);

@@ -194,7 +194,7 @@ static void setMasks(CPWork work, int l) {
 static int setMetric(CPWork work, int l) {
   const CPKrylov k = work->krylov;
   CPProjector P    = work->P;
-  if (P->norm == CP_NORM_L2 || !cpHasDiagonalMetric(P)) return CP_SUCCESS;
+  if (work->norm == CP_NORM_L2 || !cpHasDiagonalMetric(P)) return CP_SUCCESS;
   N_VDiv(k->D[l], k->w, k->D[l]);
   N_VDiv(k->D[l], k->w, k->D[l]);
   return cpVectorFinite(k->D[l]) ? CP_SUCCESS

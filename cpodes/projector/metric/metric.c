@@ -7,7 +7,7 @@
 
 int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
-  const int n = P->n, ones = P->norm == CP_NORM_L2 || !cpHasDiagonalMetric(P);
+  const int n = P->n, ones = work->norm == CP_NORM_L2 || !cpHasDiagonalMetric(P);
   const sunrealtype *z = N_VGetArrayPointer(y), *weight = ewt ? N_VGetArrayPointer(ewt) : NULL;
   const sunrealtype *id = P->id ? N_VGetArrayPointer(P->id) : NULL;
   for (int j = 0; j < n; j++) {

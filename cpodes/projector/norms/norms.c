@@ -92,7 +92,7 @@ static Spheres spheres(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   Spheres s           = {.work = work, .t = t};
   s.ewt               = ewt ? N_VGetArrayPointer(ewt) : NULL;
   s.id                = P->id ? N_VGetArrayPointer(P->id) : NULL;
-  s.weight            = P->norm == CP_NORM_L2 ? NULL : s.ewt;
+  s.weight            = work->norm == CP_NORM_L2 ? NULL : s.ewt;
   s.y                 = N_VGetArrayPointer(y);
   return s;
 }

@@ -143,7 +143,7 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
                    !cpSameTime(a.t, mem->tgood, a.h) || mem->tgood + a.h == mem->tgood;
   if (mem->restarted) flag = startAgain(mem);
   if (flag) return flag;
-  if (mem->step) mem->step->valid = 0;
+  cpWorkForget(mem->step);
   mem->creeping.count =
       0; /* the next call gets its attempts: CVODES' Jacobian may be of the failure */
   N_VScale(1.0, mem->ygood, yout);

@@ -26,7 +26,7 @@ int cpFailed(CPodeMem mem, const CPAttempt *a, int flag) {
 }
 
 int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag) {
-  cpWrite(mem->text, "%s", mem->step->text);
+  cpWrite(mem->text, "%s", cpWorkText(mem->step));
   return cpFailed(mem, a, flag);
 }
 

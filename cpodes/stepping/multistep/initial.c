@@ -14,7 +14,7 @@ int CPodeCalcIC(CPodeMem mem) {
                     "%ld steps have been taken: call CPodeReInit first", nst);
   N_VScale(1.0, mem->y0, mem->tmp);
   flag = cpMakeConsistent(mem->out, mem->t0, mem->tmp, mem->ewt, cpErrWeights(mem, mem->y0));
-  if (flag) return cpReport(&mem->log, flag, __func__, "%s", mem->out->text);
+  if (flag) return cpReport(&mem->log, flag, __func__, "%s", cpWorkText(mem->out));
   return CPodeReInit(mem, mem->t0, mem->tmp);
 }
 

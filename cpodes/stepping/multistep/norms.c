@@ -123,7 +123,7 @@ void cpOrderNormsForget(CPodeMem mem) {
 
 int cpOrderNormsFailed(CPodeMem mem) {
   const int failed = mem->norms.failed;
-  if (failed) cpWrite(mem->text, "%s", mem->step->text);
+  if (failed) cpWrite(mem->text, "%s", cpWorkText(mem->step));
   mem->norms.failed = 0;
   return failed;
 }

@@ -94,7 +94,7 @@ int CPodeSetProjector(CPodeMem mem, CPProjector P) {
   if (flag) return flag;
   if (P && P == mem->P) { /* its data may be new; a state between two projections is no start */
     if (mem->since == 0) mem->start_checked = 0;
-    mem->step->valid = mem->out->valid = 0;
+    cpWorkForget(mem->step), cpWorkForget(mem->out);
     return CP_SUCCESS;
   }
   flag = cpWorksCreate(P, &mem->step, &mem->out);

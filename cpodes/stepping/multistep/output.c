@@ -30,7 +30,7 @@ int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *functio
   int flag     = CVodeGetNumSteps(mem->cvode_mem, &nst);
   if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);
   if (flag) return flag;
-  if (nst != mem->nst_out) mem->out->valid = 0; /* outputs of one step share their factors */
+  if (nst != mem->nst_out) cpWorkForget(mem->out); /* outputs of one step share their factors */
   mem->nst_out = nst;
   flag = cpProjectBetween(mem->out, t, y, mem->ewt, mem->tmp, outputBound(mem), event, "CPode",
                           mem->text, &cause);
@@ -69,9 +69,9 @@ int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
   if (mem->entered) N_VLinearSum(1.0, ele, -mem->tq2, mem->delta, ele);
   flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);
   if (flag) return flag;
-  mem->out->valid = 0; /* factors of this state */
-  flag            = cpProjectError(mem->out, mem->tgood, mem->ygood, mem->ewt, ele);
-  mem->out->valid = 0;
+  cpWorkForget(mem->out); /* factors of this state */
+  flag = cpProjectError(mem->out, mem->tgood, mem->ygood, mem->ewt, ele);
+  cpWorkForget(mem->out);
   if (flag > 0) flag = -flag;
-  return flag ? cpReport(&mem->log, flag, __func__, "%s", mem->out->text) : CP_SUCCESS;
+  return flag ? cpReport(&mem->log, flag, __func__, "%s", cpWorkText(mem->out)) : CP_SUCCESS;
 }

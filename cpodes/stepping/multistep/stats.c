@@ -9,7 +9,7 @@ int CPodeGetProjStats(CPodeMem mem, CPodeProjStats *stats) {
   if (!stats) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "stats must not be NULL");
   *stats = mem->stats;
   if (!mem->step) return CP_SUCCESS;
-  const CPProjectorStats *s = &mem->step->stats, *base = &mem->base;
+  const CPProjectorStats *s = cpWorkStats(mem->step), *base = &mem->base;
   stats->nce     = s->nce - base->nce;
   stats->nje     = s->nje - base->nje;
   stats->nsetups = s->nsetups - base->nsetups;

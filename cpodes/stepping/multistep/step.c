@@ -27,7 +27,7 @@ static int everyStepIsProjected(CPodeMem mem) { return mem->frequency == 1 && !m
 #define NARROW 0.1
 
 static int isNarrow(CPodeMem mem) {
-  return mem->lmm == CV_ADAMS && cpCarriesOver(mem) && !mem->P->user_kind && mem->step->valid &&
+  return mem->lmm == CV_ADAMS && cpCarriesOver(mem) && cpWorkHasFactors(mem->step) &&
          cpWorkSine(mem->step) < NARROW;
 }
 
@@ -107,10 +107,12 @@ static int tooLarge(CPodeMem mem, const CPAttempt *a, sunrealtype correction) {
 
 /* y -> y + delta. */
 static int projectState(CPodeMem mem, const CPAttempt *a, N_Vector ewt, int *moved) {
+  CPProjected projected;
   cpCopy(mem->delta, mem->y);
-  int flag = cpProject(mem->step, a->t, mem->y, ewt, mem->test_cnstr, moved);
+  int flag = cpProject(mem->step, a->t, mem->y, ewt, mem->test_cnstr, &projected);
   if (flag) return cpFailedProjection(mem, a, flag);
-  mem->stats.violation = mem->step->violation;
+  mem->stats.violation = projected.violation;
+  *moved               = projected.moved;
   if (!*moved) return CP_SUCCESS;
   cpSubtract(mem->y, mem->delta, mem->delta);
   const sunrealtype correction = cpWrmsNorm(mem->delta, ewt);
@@ -176,14 +178,14 @@ int cpCarriesOver(CPodeMem mem) { return mem->holding && !mem->repeatable; }
 static int isDue(CPodeMem mem, const CPAttempt *a) {
   if (!mem->P) return 0;
   if (cpCarriesOver(mem)) return mem->since + 1 >= mem->frequency;
-  mem->step->valid = 0;
+  cpWorkForget(mem->step);
   return a->nst % mem->frequency == 0;
 }
 
 /* Factors grow older with each step, projected or not. */
 static void leaveAlone(CPodeMem mem) {
   mem->stats.nskipped++;
-  mem->step->age++;
+  cpWorkAge(mem->step);
 }
 
 /* Is the step shorter than the newest accepted one, by more than the roundoff of a->h = gamma / rl1? */

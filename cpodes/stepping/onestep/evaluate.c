@@ -42,12 +42,12 @@ sunrealtype cpOneStepMaxCorrection(CPOneStepMem mem) {
 }
 
 int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y) {
-  int moved;
+  CPProjected projected;
   if (!mem->P) return CP_SUCCESS;
   N_VScale(1.0, y, mem->ytmp);
-  const int flag = cpProject(mem->step, t, y, mem->ewt, 0, &moved);
-  if (flag) return failedProjection(mem, cpReason(mem->text, flag, "%s", mem->step->text));
-  mem->stats.violation = mem->step->violation;
+  const int flag = cpProject(mem->step, t, y, mem->ewt, 0, &projected);
+  if (flag) return failedProjection(mem, cpReason(mem->text, flag, "%s", cpWorkText(mem->step)));
+  mem->stats.violation = projected.violation;
   N_VLinearSum(1.0, y, -1.0, mem->ytmp, mem->ytmp);
   const sunrealtype correction = N_VWrmsNorm(mem->ytmp, mem->ewt);
   if (!(correction <= cpOneStepMaxCorrection(mem))) {
@@ -69,7 +69,7 @@ int cpOneStepProjectsErrors(CPOneStepMem mem) {
 
 int cpOneStepProjectError(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector e) {
   const int flag = cpProjectError(mem->step, t, y, mem->ewt, e);
-  if (flag) return failedProjection(mem, cpReason(mem->text, flag, "%s", mem->step->text));
+  if (flag) return failedProjection(mem, cpReason(mem->text, flag, "%s", cpWorkText(mem->step)));
   mem->stats.nerrproj++;
   return CP_SUCCESS;
 }

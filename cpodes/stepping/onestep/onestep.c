@@ -154,7 +154,7 @@ int CPOneStepCalcIC(CPOneStepMem mem) {
   N_VScale(1.0, mem->y0, mem->ytmp);
   flag = cpMakeConsistent(mem->out, mem->t0, mem->ytmp, mem->ewt,
                           cpOneStepWeights(mem, mem->y0, mem->ewt));
-  if (flag) return cpReport(&mem->log, flag, __func__, "%s", mem->out->text);
+  if (flag) return cpReport(&mem->log, flag, __func__, "%s", cpWorkText(mem->out));
   restart(mem, mem->t0, mem->ytmp);
   return CP_SUCCESS;
 }

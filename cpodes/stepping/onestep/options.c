@@ -14,7 +14,7 @@ static int missing(const char *function) {
 static int changed(CPOneStepMem mem, int flag) {
   if (flag) return flag;
   mem->nst_tol = mem->stats.nst;
-  if (mem->P) mem->step->valid = mem->out->valid = 0;
+  cpWorkForget(mem->step), cpWorkForget(mem->out);
   return CP_SUCCESS;
 }
 
@@ -73,7 +73,7 @@ int CPOneStepSetProjector(CPOneStepMem mem, CPProjector P) {
   int flag = cpCheckProjector(P, mem->y0, &mem->log, __func__);
   if (flag) return flag;
   if (P && P == mem->P) {
-    mem->step->valid = mem->out->valid = 0;
+    cpWorkForget(mem->step), cpWorkForget(mem->out);
   } else {
     if (cpWorksCreate(P, &mem->step, &mem->out))
       return cpReport(&mem->log, CP_MEM_FAIL, __func__, "no memory");

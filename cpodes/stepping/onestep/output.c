@@ -18,7 +18,8 @@ int cpOneStepSolution(CPOneStepMem mem, sunrealtype t, N_Vector y, const char *e
   }
   int flag = mem->ops->interpolate(mem, t, 0, y);
   if (flag || !mem->P || !mem->project_output) return flag;
-  if (mem->nst_out != mem->stats.nst) mem->out->valid = 0; /* outputs of one step share factors */
+  if (mem->nst_out != mem->stats.nst)
+    cpWorkForget(mem->out); /* outputs of one step share factors */
   mem->nst_out = mem->stats.nst;
   flag = cpProjectBetween(mem->out, t, y, mem->ewt, mem->ytmp, cpOneStepMaxCorrection(mem), event,
                           "CPOneStep", mem->text, &mem->output_cause);

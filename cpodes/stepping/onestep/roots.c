@@ -126,7 +126,7 @@ static int evaluateBetween(CPOneStepMem mem, sunrealtype t) {
   r->trial_raw   = flag == CP_OUTPUT_PROJ_FAIL;
   if (r->trial_raw && mem->output_cause < 0)
     return cpReason(mem->text, mem->output_cause, "at t = %.15g: no state for root functions: %s",
-                    t, mem->out->text);
+                    t, cpWorkText(mem->out));
   return flag && !r->trial_raw ? flag : evaluateAt(mem, t, r->trial, r->mid);
 }
 

@@ -10,7 +10,7 @@ int CPOneStepGetStats(CPOneStepMem mem, CPOneStepStats *stats) {
   stats->t     = mem->t;
   if (mem->ops->stats) mem->ops->stats(mem, stats);
   if (!mem->step) return CP_SUCCESS;
-  const CPProjectorStats *s = &mem->step->stats, *base = &mem->base;
+  const CPProjectorStats *s = cpWorkStats(mem->step), *base = &mem->base;
   stats->nce     = s->nce - base->nce;
   stats->nje     = s->nje - base->nje;
   stats->nsetups = s->nsetups - base->nsetups;

@@ -508,12 +508,12 @@ END_TEST
 START_TEST(the_norm_that_was_violated_most_is_told) {
   static const int most[] = {0, 41, 63, 64, 69};
   const int k = most[_i % 5], asked = _i / 5 % 2;
-  int moved = -1;
+  CPProjected result = {.moved = -1};
   lay_out(_i / 10 ? SIZES : ROW);
   create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
   for (int j = 0; j < n; j++) entries(y)[j] *= 1.0 + (j / 4 == k ? 1.0e-4 : 1.0e-6);
-  ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, asked, &moved), CP_SUCCESS);
-  ck_assert_int_eq(moved, 1);
+  ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, asked, &result), CP_SUCCESS);
+  ck_assert_int_eq(result.moved, 1);
   ck_assert_int_eq(P->work->worst_start, k);
   ck_assert_double_le(P->work->violation, 1.0e-8); /* roundoff in units of 1e-6 */
   destroy();
@@ -524,13 +524,13 @@ START_TEST(what_is_satisfied_is_left_alone_where_that_is_asked_for) {
   CPProjectorStats stats;
   sunrealtype violation;
   sunindextype worst;
-  int moved = -1;
+  CPProjected result = {.moved = -1};
   lay_out(_i % 2 ? LENGTHS : ROW);
   create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
   if (_i / 2) hold(norms[5].first, 2);
   drift_by(1.0e-8, 19); /* 1e-2 tolerances and less */
-  ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, 1, &moved), CP_SUCCESS);
-  ck_assert_int_eq(moved, 0);
+  ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, 1, &result), CP_SUCCESS);
+  ck_assert_int_eq(result.moved, 0);
   ck_assert_int_eq(same_bits(y, start), 1);
   ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.nskipped, 1);
@@ -554,13 +554,14 @@ START_TEST(a_state_that_is_not_finite_fails_recoverably) {
   create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
   for (int only_if_needed = 0; only_if_needed <= 1; only_if_needed++)
     for (int k = 0; k < 3; k++) {
-      int moved = -1;
+      CPProjected result = {.moved = -1};
       drift_by(1.0e-8, 19);
       entries(y)[9]   = bad[k];
       N_Vector before = vector_copy(y);
-      ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, only_if_needed, &moved), -CP_CNSTR_NONFINITE);
+      ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, only_if_needed, &result),
+                       -CP_CNSTR_NONFINITE);
       ck_assert_mentions(P->work->text, "component 9");
-      ck_assert_int_eq(moved, 0);
+      ck_assert_int_eq(result.moved, 0);
       ck_assert_int_eq(same_bits(y, before), 1);
       N_VDestroy(before);
     }

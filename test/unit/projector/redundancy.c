@@ -217,7 +217,7 @@ START_TEST(the_dependent_rows_are_those_of_the_rank) {
   sunindextype rank, count;
   N_Vector dependent = vector_of(4, NULL);
   CPWork other;
-  int moved;
+  CPProjected result;
   case_open(&k, repeated(&pendulum_qu, 2), setting_of(CP_LINSOL_QRP, CP_NORM_ERROR, 1));
   for (int i = 0; i < 3; i++) {
     if (i == 0) ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
@@ -228,7 +228,7 @@ START_TEST(the_dependent_rows_are_those_of_the_rank) {
     }
     if (i == 2) {
       ck_assert_int_eq(cpWorkCreate(&other, k.P), CP_SUCCESS);
-      ck_assert_int_eq(cpProject(other, k.t, k.y, k.ewt, 0, &moved), CP_SUCCESS);
+      ck_assert_int_eq(cpProject(other, k.t, k.y, k.ewt, 0, &result), CP_SUCCESS);
       cpWorkFree(&other);
     }
     ck_assert_success(&k, CPProjectorGetRank(k.P, &rank));
