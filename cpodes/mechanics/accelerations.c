@@ -35,21 +35,21 @@ static void leaveOutFull(CPMech mech) {
 
 static int failedFactor(CPMech mech, sunrealtype t, int flag) {
   switch (flag) {
-  case CP_KKT_NOT_DEFINITE:
+  case CP_SADDLE_NOT_DEFINITE:
     return cpReason(mech->text, -CP_MASS_INDEFINITE,
                     "at t = %.15g: M must be positive definite where A x = 0, and is not (%s)", t,
-                    mech->kkt->ops->name);
-  case CP_KKT_DEPENDENT: {
+                    cpSaddleName(mech->kkt));
+  case CP_SADDLE_DEPENDENT: {
     char name[CP_MECH_ROW_NAME];
     return cpReason(mech->text, -CP_KKT_RANK,
                     "at t = %.15g: %s depends on others, up to an angle that the KKT solver '%s' "
                     "cannot resolve (CP_KKT_NULLSPACE can)",
-                    t, cpMechRowName(mech, mech->kkt->dependent, name), mech->kkt->ops->name);
+                    t, cpMechRowName(mech, mech->kkt->dependent, name), cpSaddleName(mech->kkt));
   }
   default:
     return cpReason(mech->text, flag, "at t = %.15g: %s in the KKT solver '%s'", t,
                     flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed",
-                    mech->kkt->ops->name);
+                    cpSaddleName(mech->kkt));
   }
 }
 
@@ -97,63 +97,35 @@ static int tellDistance(CPMech mech, const CPMechState *s, int flag) {
       fmax(distance, slip) > OFF_MANIFOLD ? ", which may be why" : ": are p, v and b right?");
 }
 
-/* Rows in use, which those of an action may be beside the system's own. */
-static int areKnownIndependent(CPMech mech) {
-  if (mech->rank.layout != mech->layout) {
-    memset(mech->rank.independent, 0, (size_t)mech->m);
-    mech->rank.known      = 0;
-    mech->rank.usual_sine = 0.0;
-  }
-  mech->rank.layout = mech->layout;
-  for (int i = 0; i < mech->m; i++)
-    if (!mech->off[i] && !mech->rank.independent[i]) return 0;
-  return 1;
-}
-
-/* Of the system's own rows only: f is not to depend on the actions that have been asked for. Nothing is learned where the
- * distance from the manifold leaves rows in doubt: at trial states that are far off dependent rows may look independent. */
-static void noteIndependence(CPMech mech) {
-  if (!mech->rank.is_clear) return;
-  if (mech->kkt->rank > mech->rank.known) mech->rank.known = mech->kkt->rank;
-  if (mech->rank.usual_sine == 0.0) mech->rank.usual_sine = mech->kkt->sine;
-  if (mech->kkt->rank < mech->kkt->nrows) return;
-  for (int i = 0; i < mech->m; i++) mech->rank.independent[i] = !mech->off[i];
-}
-
-static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q) {
-  double distance    = 0.0;
-  mech->kkt->ranktol = CP_KKT_RANKTOL;
-  if (areKnownIndependent(mech)) return CP_SUCCESS;
-  const int flag     = relativeDistance(mech, t, q, &distance);
-  mech->kkt->ranktol = fmax(CP_KKT_RANKTOL, cpLinZeroAngle(distance));
-  return flag;
-}
-
-/* A rank that has been found before stands, as in the projector (factor.c). */
-static int factorRows(CPMech mech) {
-  const double angle  = mech->kkt->ranktol;
-  int flag            = cpKktFactor(mech->kkt);
-  mech->rank.is_clear = !flag && mech->kkt->sine > CP_LIN_CLEARLY * angle;
-  while (!flag && mech->kkt->rank < mech->rank.known && mech->kkt->ranktol > CP_KKT_RANKTOL) {
-    mech->kkt->ranktol = fmax(mech->kkt->ranktol / CP_LIN_LESS_ANGLE, CP_KKT_RANKTOL);
-    flag               = cpKktFactor(mech->kkt);
-  }
+/* Sine below which rows count as dependent: by the distance from the manifold, until the rows in use, which those of an
+ * action may be beside the system's own, are known to be independent. */
+static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q, double *ranktol) {
+  double distance = 0.0;
+  if (mech->rank_layout != mech->layout) cpSaddleForgetRank(mech->kkt);
+  mech->rank_layout = mech->layout;
+  *ranktol          = 0.0;
+  if (cpSaddleKnowsRows(mech->kkt, mech->off)) return CP_SUCCESS;
+  const int flag = relativeDistance(mech, t, q, &distance);
+  *ranktol       = cpSaddleZeroAngle(mech->kkt, distance);
   return flag;
 }
 
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q) {
-  int flag = cpMechMass(mech, t, q);
+  const int full = mech->nfull > 0;
+  double ranktol = 0.0;
+  int flag       = cpMechMass(mech, t, q);
   if (!flag) flag = cpMechA(mech, t, q);
-  if (!flag) flag = chooseRankTolerance(mech, t, q);
+  if (!flag) flag = chooseRankTolerance(mech, t, q, &ranktol);
   if (!flag && mech->nfull > 0) flag = cpMechMotions(mech, t);
   if (flag) return flag;
   if (mech->nfull > 0) leaveOutFull(mech);
   mech->stats.nkkt++;
-  flag = factorRows(mech);
+  flag = cpSaddleFactor(mech->kkt, (CPWeight){.matrix = full ? &mech->reduced.M : &mech->userM.A},
+                        full ? &mech->reduced.A : &mech->A, mech->off, ranktol);
   if (flag) return failedFactor(mech, t, flag);
   mech->stats.rank   = mech->kkt->rank;
   mech->stats.unique = mech->kkt->dependent < 0;
-  mech->stats.linsol = mech->kkt->ops->type;
+  mech->stats.linsol = cpSaddleAsKkt(cpSaddleTypeOf(mech->kkt));
   return CP_SUCCESS;
 }
 
@@ -192,7 +164,7 @@ static double contradiction(CPMech mech, const double *a, const double *b, int *
   memcpy(r, b, (size_t)mech->m * sizeof *r);
   *terms = 0.0;
   for (int i = 0; i < mech->m; i++) *terms = fmax(*terms, fabs(b[i]));
-  cpMatTimes(mech->kkt->A, -1.0, a, 1.0, r);
+  cpMatTimes(&mech->kkt->A, -1.0, a, 1.0, r);
   for (int i = 0; i < mech->m; i++) {
     if (mech->off[i]) continue;
     *terms = fmax(*terms, fabs(r[i] - b[i]));
@@ -210,7 +182,7 @@ static int checkDependent(CPMech mech, sunrealtype t, const double *a, const dou
   const double r = contradiction(mech, a, b, &worst, &terms);
   const double part =
       fmax(ROUNDED_SUM, mech->kkt->ranktol); /* of what an angle that is zero leaves */
-  if (r <= CONTRADICTION * terms + part * largestProduct(mech->kkt->A, a)) return CP_SUCCESS;
+  if (r <= CONTRADICTION * terms + part * largestProduct(&mech->kkt->A, a)) return CP_SUCCESS;
   char name[CP_MECH_ROW_NAME], motions[CP_MECH_MOTIONS];
   const int conflict = mech->nprescribed > 0;
   return cpReason(mech->text, conflict ? -CP_MOTION_CONFLICT : -CP_KKT_INCONSISTENT,
@@ -225,7 +197,7 @@ int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, doub
   memcpy(rhs, f, (size_t)mech->nu * sizeof *rhs);
   memcpy(rb, b, (size_t)mech->m * sizeof *rb);
   moveFull(mech, rhs, rb);
-  int flag = cpKktSolve(mech->kkt, rhs, rb, a, lambda);
+  int flag = cpSaddleSolve(mech->kkt, rhs, rb, a, lambda);
   if (flag) return failedFactor(mech, t, flag);
   flag = cpMechFinite(mech, t, "u'", a, mech->nu);
   if (!flag) flag = cpMechFinite(mech, t, "lambda", lambda, mech->m);
@@ -248,7 +220,7 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   if (!flag) flag = cpMechB(mech, s->t, s->q, s->u, mech->solve.b); /* may leave A elsewhere */
   if (!flag) flag = cpMechFactor(mech, s->t, s->q);
   if (flag) return flag;
-  noteIndependence(mech);
+  cpSaddleNoteRank(mech->kkt); /* not after those of actions, for f must not depend on them */
   flag = mech->model.f_lambda ? cpMechIterate(mech, s, mech->solve.f, mech->solve.b, a, lambda)
                               : cpMechKkt(mech, s->t, mech->solve.f, mech->solve.b, a, lambda);
   return flag == -CP_KKT_INCONSISTENT ? tellDistance(mech, s, flag) : flag;

@@ -18,8 +18,7 @@
 #include "cpodes/matrix/matrix.h"
 #include "cpodes/matrix/template.h"
 #include "cpodes/projector/projection.h"
-#include "cpodes/saddle/kkt/kkt.h"
-#include "cpodes/saddle/linsol.h"
+#include "cpodes/saddle/saddle.h"
 #include "cpodes/stepping/model.h"
 
 #include <cpodes/cpodes_mechanics.h>
@@ -63,14 +62,6 @@ typedef struct {
 typedef struct {
   CPMat M, A; /* with the identity in rows and columns of FULL motions; empty if there are none */
 } CPMechReduced;
-
-typedef struct {
-  char *independent; /* [m] 1: the rows that have been found independent of each other */
-  int known;         /* highest rank so far */
-  int is_clear; /* that of the newest factors: no angle is near to the one that counts as zero */
-  double usual_sine; /* smallest sine of an angle between independent rows, at the first state */
-  long int layout;   /* layout that these belong to */
-} CPMechRank;
 
 typedef struct {
   double *f, *b, *rhs, *rhs_b, *known, *residual, *a, *lambda;
@@ -140,9 +131,9 @@ struct CPMech_ {
   int *z_order; /* [nz] or NULL */
   int maxord;
   /* accelerations.c: [M A^T; A 0] */
-  CPKkt kkt;
+  CPSaddle kkt;
   CPMechReduced reduced;
-  CPMechRank rank;
+  long int rank_layout; /* layout that the rank noted in kkt belongs to */
   CPMechSolveRoom solve;
   CPMechMultipliers multipliers;
   CPMechStage stage;
@@ -253,7 +244,7 @@ void cpMechMoveKnown(CPMech mech, const double *known, double *f, double *b);
  * whose b contradicts the others': +CP_KKT_INCONSISTENT (as a positive code). */
 int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
               double *lambda);
-/* Factors of the KKT matrix at (t, q), for linear problems with given f and b: cpKktSolve(mech->kkt).
+/* Factors of the KKT matrix at (t, q), for linear problems with given f and b: cpSaddleSolve(mech->kkt).
  * Columns of FULL motions are the identity's there. */
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q);
 

@@ -59,7 +59,7 @@ static int column(CPMech mech, int k, double *a, double *J) {
     if (f[j] != 0.0) zero = 0;
   }
   memset(out, 0, (size_t)mech->m * sizeof *out);
-  const int flag = zero ? CP_SUCCESS : cpKktSolve(mech->kkt, f, mech->multipliers.zero, a, out);
+  const int flag = zero ? CP_SUCCESS : cpSaddleSolve(mech->kkt, f, mech->multipliers.zero, a, out);
   if (flag) return cpReason(mech->text, flag, "the KKT solver failed");
   for (int i = 0; i < mech->m; i++) out[i] = (i == k) - out[i];
   return CP_SUCCESS;

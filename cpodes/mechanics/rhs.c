@@ -68,7 +68,7 @@ static int needManifold(CPMech mech, int flag) {
   if (flag) /* of dependent rows, which may be the distance's fault */
     return flag == -CP_KKT_INCONSISTENT || flag == -CP_MOTION_CONFLICT;
   return mech->stage.all_on_manifold ||
-         (!mech->newton && sine < fmin(NARROW, NARROWED * mech->rank.usual_sine));
+         (!mech->newton && mech->kkt && sine < fmin(NARROW, NARROWED * mech->kkt->usual_sine));
 }
 
 int cpMechOnManifold(void *data, int all) {
@@ -82,8 +82,8 @@ int cpMechOnManifold(void *data, int all) {
 
 double cpMechStageSine(void *data) {
   const CPMech mech = data;
-  return mech->operators || !(mech->rank.usual_sine > 0.0) ? 1.0
-                                                           : mech->kkt->sine / mech->rank.usual_sine;
+  return mech->operators || !(mech->kkt->usual_sine > 0.0) ? 1.0
+                                                           : mech->kkt->sine / mech->kkt->usual_sine;
 }
 
 int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {

@@ -226,17 +226,16 @@ static int createMatrices(CPMech mech) {
   if (!flag && mech->nfull > 0) flag = cpMatClone(&mech->reduced.M, &mech->userM.A);
   if (!flag && mech->nfull > 0) flag = cpMatClone(&mech->reduced.A, &mech->A);
   if (flag) return flag;
-  flag = cpKktCreate(&mech->kkt, mech->linsol, mech->nfull > 0 ? &mech->reduced.M : &mech->userM.A,
-                     mech->nfull > 0 ? &mech->reduced.A : &mech->A);
-  if (!flag) mech->kkt->off = mech->off;
-  return flag;
+  const CPSaddleOptions options = {
+      .type = cpSaddleOfKkt(mech->linsol), .shortest = 1, .finest = CP_SADDLE_FINEST};
+  return cpSaddleCreate(&mech->kkt, options, mech->nfull > 0 ? &mech->reduced.M : &mech->userM.A,
+                        mech->nfull > 0 ? &mech->reduced.A : &mech->A);
 }
 
 static int createRows(CPMech mech) {
   CPArena *arena = &mech->set_up;
   CP_NEW(arena, mech->at_position, mech->m);
   CP_NEW(arena, mech->at_velocity, mech->m);
-  CP_NEW(arena, mech->rank.independent, mech->m);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
   for (int i = 0; i < mech->nv; i++) mech->at_position[i] = i < mech->np, mech->at_velocity[i] = 1;
   for (int k = 0; k < mech->nprescribed; k++) {
@@ -287,7 +286,7 @@ static int createWorkspace(CPMech mech) {
 }
 
 void cpMechTearDown(CPMech mech) {
-  cpKktFree(&mech->kkt);
+  cpSaddleFree(&mech->kkt);
   cpMechSpaceFree(&mech->space);
   cpMechStageFree(mech);
   cpMatFree(&mech->reduced.M);

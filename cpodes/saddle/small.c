@@ -46,14 +46,16 @@ void cpSolveUpper(int n, const double *U, int ld, double *x) {
   }
 }
 
-void cpGram(int n, int m, const double *X, double *S) {
+void cpGram(int m, int n, const double *XT, double *S) {
   const double plus = 1.0, zero = 0.0;
   if (m > CP_SMALL || n > CP_SMALL) {
-    F77(dsyrk)("U", "T", &m, &n, &plus, X, &n, &zero, S, &m);
+    F77(dsyrk)("U", "N", &m, &n, &plus, XT, &m, &zero, S, &m);
     return;
   }
-  for (int j = 0; j < m; j++)
-    for (int i = 0; i <= j; i++) S[i + j * m] = cpDot(columnOf(X, n, i), columnOf(X, n, j), n);
+  for (int k = 0; k < m * m; k++) S[k] = 0.0;
+  for (int k = 0; k < n; k++, XT += m)
+    for (int j = 0; j < m; j++)
+      for (int i = 0; i <= j; i++) S[i + j * m] += XT[i] * XT[j];
 }
 
 void cpTimes(int n, int m, double alpha, const double *X, const double *x, double beta, double *y) {

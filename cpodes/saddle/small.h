@@ -13,8 +13,8 @@ void cpSolveLower(int n, const double *L, int ld, int unit, double *x);
 void cpSolveLowerTransposed(int n, const double *L, int ld, double *x);
 void cpSolveUpper(int n, const double *U, int ld, double *x);
 
-/* S <- X^T X, upper triangle; X [n x m], S [m x m] */
-void cpGram(int n, int m, const double *X, double *S);
+/* S <- X^T X, upper triangle; XT [m x n], S [m x m] */
+void cpGram(int m, int n, const double *XT, double *S);
 /* y <- alpha X x + beta y, y [n]; y <- alpha X^T x + beta y, y [m]; X [n x m] */
 void cpTimes(int n, int m, double alpha, const double *X, const double *x, double beta, double *y);
 void cpTransposedTimes(int n, int m, double alpha, const double *X, const double *x, double beta,

@@ -23,7 +23,7 @@ static int solve(CPMechSens sens, sunrealtype t, const sunrealtype *y, const sun
   memcpy(sens->f, l + mech->nq, (size_t)mech->nu * sizeof *sens->f);
   memset(sens->b, 0, (size_t)mech->m * sizeof *sens->b);
   addTransposed(sens->partials, CP_OF_Z, CP_BY_LAMBDA, l + mech->nq + mech->nu, sens->b);
-  flag = cpKktSolve(mech->kkt, sens->f, sens->b, sens->a, sens->lambda);
+  flag = cpSaddleSolve(mech->kkt, sens->f, sens->b, sens->a, sens->lambda);
   return flag ? cpReason(mech->text, flag, "at t = %.15g: no solution for an adjoint", t) : flag;
 }
 

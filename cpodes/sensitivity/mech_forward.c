@@ -41,7 +41,7 @@ static int solveDirect(CPMechSens sens, int iS, const sunrealtype *s) {
   if (!flag) flag = cpMechSensFactor(sens);
   if (flag) return flag;
   const double *F = N_VGetArrayPointer(sens->result);
-  flag            = cpKktSolve(mech->kkt, F, F + mech->nu, sens->a, sens->lambda);
+  flag            = cpSaddleSolve(mech->kkt, F, F + mech->nu, sens->a, sens->lambda);
   return flag ? cpReason(mech->text, flag, "at t = %.15g: no solution for a sensitivity", sens->t)
               : CP_SUCCESS;
 }

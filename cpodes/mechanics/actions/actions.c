@@ -37,10 +37,7 @@ int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const ch
   return flag ? cpMechReport(mech, flag, function) : CP_SUCCESS;
 }
 
-static void showRows(CPAction *act, char *off) {
-  act->mech->off = off;
-  if (act->mech->kkt) act->mech->kkt->off = off;
-}
+static void showRows(CPAction *act, char *off) { act->mech->off = off; }
 
 void cpActionClose(CPAction *act) {
   if (act->mech) {
@@ -116,10 +113,10 @@ static void moveKnown(CPAction *act, const double *d, double *f, double *b) {
 static int byFactors(CPAction *act, double *f, double *b, double *d, double *mu) {
   const CPMech mech = act->mech;
   moveKnown(act, d, f, b);
-  int flag = cpKktSolve(mech->kkt, f, b, d, mu);
+  int flag = cpSaddleSolve(mech->kkt, f, b, d, mu);
   if (flag)
     return cpReason(mech->text, flag, "at t = %.15g: the KKT solver '%s' failed", act->s.t,
-                    mech->kkt->ops->name);
+                    cpSaddleName(mech->kkt));
   flag = cpMechFinite(mech, act->s.t, "velocity", d, mech->nu);
   return flag ? flag : cpMechFinite(mech, act->s.t, "impulse", mu, mech->m);
 }

@@ -10,7 +10,7 @@ int CPMechGetStats(CPMech mech, CPMechStats *stats) {
 
 static const char *solverName(const CPMech mech) {
   if (mech->operators) return "operators";
-  return mech->kkt ? mech->kkt->ops->name : "none yet";
+  return mech->kkt ? cpSaddleName(mech->kkt) : "none yet";
 }
 
 static const char *newtonName(CPMechNewton type) {

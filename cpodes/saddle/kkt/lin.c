@@ -7,13 +7,13 @@
  * the metric is the solver's own, F = I (metric/whole.c). */
 #include "cpodes/saddle/linsol.h"
 
-#include "kkt.h"
+#include "cpodes/saddle/saddle.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
-  CPKkt kkt;
+  CPSaddle kkt;
   CPMat A;      /* lin->AT: rows of constraints, columns of components */
   char *off;    /* [m] rows of zeros */
   double *zero; /* [n + m] */
@@ -39,7 +39,8 @@ static int analyse(CPLin lin) {
                        .start = lin->AT->start,
                        .row   = lin->AT->row,
                        .value = lin->AT->value};
-  return cpKktCreate(&c->kkt, CP_KKT_SPARSE, lin->W, &c->A);
+  return cpSaddleCreate(&c->kkt, (CPSaddleOptions){.type = CP_SADDLE_KKT, .finest = 1.0e-10},
+                        lin->W, &c->A);
 }
 
 static void findRowsOfZeros(CPLin lin) {
@@ -51,13 +52,11 @@ static void findRowsOfZeros(CPLin lin) {
 }
 
 static int factor(CPLin lin) {
-  Content *c      = lin->content;
-  c->A.value      = lin->AT->value;
-  c->kkt->off     = c->off;
-  c->kkt->ranktol = lin->ranktol;
+  Content *c = lin->content;
+  c->A.value = lin->AT->value;
   findRowsOfZeros(lin);
-  const int flag = cpKktFactor(c->kkt);
-  if (flag == CP_KKT_NOT_DEFINITE) return CP_LIN_INDEFINITE;
+  const int flag = cpSaddleFactor(c->kkt, (CPWeight){.matrix = lin->W}, &c->A, c->off, lin->ranktol);
+  if (flag == CP_SADDLE_NOT_DEFINITE) return CP_LIN_INDEFINITE;
   if (flag) return flag > 0 ? CP_LINSOL_FAIL : flag;
   lin->rank      = c->kkt->rank;
   lin->dependent = c->kkt->dependent;
@@ -68,18 +67,18 @@ static int factor(CPLin lin) {
 
 static int solve(CPLin lin, const double *r, double *x) {
   Content *c = lin->content;
-  return cpKktSolve(c->kkt, c->zero, r, x, c->mu);
+  return cpSaddleSolve(c->kkt, c->zero, r, x, c->mu);
 }
 
 static int solveTransposed(CPLin lin, const double *x, double *mu) {
   Content *c = lin->content;
-  return cpKktSolve(c->kkt, x, c->zero, c->x, mu);
+  return cpSaddleSolve(c->kkt, x, c->zero, c->x, mu);
 }
 
 static void destroy(CPLin lin) {
   Content *c = lin->content;
   if (!c) return;
-  cpKktFree(&c->kkt);
+  cpSaddleFree(&c->kkt);
   free(c->off);
   free(c->zero);
   free(c);

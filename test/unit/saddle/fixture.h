@@ -5,10 +5,10 @@
  *
  * so that dependent rows do not contradict each other and a = a0; lambda of minimum norm is the second
  * part of the least-squares solution of minimum norm (dgelsd) of the whole system, for a is unique. */
-#ifndef CPODES_TEST_KKT_FIXTURE_H
-#define CPODES_TEST_KKT_FIXTURE_H
+#ifndef CPODES_TEST_SADDLE_FIXTURE_H
+#define CPODES_TEST_SADDLE_FIXTURE_H
 
-#include <cpodes/saddle/kkt/kkt.h>
+#include <cpodes/saddle/saddle.h>
 
 enum { KKT_N = 60, KKT_M = 40 }; /* largest n and m */
 

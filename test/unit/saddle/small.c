@@ -68,12 +68,13 @@ START_TEST(products_are_the_sums_of_their_definition) {
     double sum = 0, size = 0;
     for (int i = 0; i < n; i++) sum += X[i + j * n] * u[i], size += fabs(u[i]);
     ck_assert_double_le(fabs(v[j] - (3 * sum - sin(j))), 8 * (n + 1) * DBL_EPSILON * (1 + size));
-    for (int k = 0; k <= j; k++) {
-      double dot = 0;
-      for (int i = 0; i < n; i++) dot += X[i + j * n] * X[i + k * n];
-      ck_assert_double_le(fabs(S[k + j * m] - dot), 8 * (n + 1) * DBL_EPSILON);
-    }
   }
+  for (int j = 0; j < n; j++)
+    for (int i = 0; i <= j; i++) {
+      double dot = 0;
+      for (int k = 0; k < m; k++) dot += X[i + k * n] * X[j + k * n];
+      ck_assert_double_le(fabs(S[i + j * n] - dot), 8 * (m + 1) * DBL_EPSILON);
+    }
 }
 END_TEST
 

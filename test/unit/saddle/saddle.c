@@ -1,5 +1,5 @@
-/* The solvers of the KKT system, by their table: against least squares of LAPACK. */
-#include "linsol/kkt_fixture.h"
+/* The solvers of saddle-point systems: against least squares of LAPACK. */
+#include "saddle/fixture.h"
 
 #include <float.h>
 #include <math.h>
@@ -39,30 +39,40 @@ static const KktCase cases[] = {
 
 /* AUTO: of dense and of sparse matrices. */
 typedef struct {
-  CPKktLinSol type;
+  CPSaddleType type;
   int sparse;
 } Solver;
 
 static const Solver solvers[] = {
-    {CP_KKT_SCHUR, 0},        {CP_KKT_SCHUR, 1},  {CP_KKT_NULLSPACE, 0},
-    {CP_KKT_NULLSPACE, 1},    {CP_KKT_SPARSE, 0}, {CP_KKT_SPARSE, 1},
-    {CP_KKT_SPARSE_SCHUR, 1}, {CP_KKT_AUTO, 0},   {CP_KKT_AUTO, 1}};
+    {CP_SADDLE_SCHUR, 0},     {CP_SADDLE_SCHUR, 1}, {CP_SADDLE_NULLSPACE, 0},
+    {CP_SADDLE_NULLSPACE, 1}, {CP_SADDLE_KKT, 0},   {CP_SADDLE_KKT, 1},
+    {CP_SADDLE_SPARSE, 1},    {CP_SADDLE_AUTO, 0},  {CP_SADDLE_AUTO, 1}};
 enum { N_CASES = sizeof cases / sizeof cases[0], N_SOLVERS = 9, N_PAIRS = N_CASES * N_SOLVERS };
 
 /* Those with A M^-1 A^T want a definite M and independent rows. */
-static int is_schur(CPKktLinSol type) {
-  return type == CP_KKT_SCHUR || type == CP_KKT_SPARSE_SCHUR;
+static int is_schur(CPSaddleType type) {
+  return type == CP_SADDLE_SCHUR || type == CP_SADDLE_SPARSE;
 }
 
 static KktProblem p;
-static CPKkt kkt;
+static CPSaddle saddle;
 static double a[KKT_N], lambda[KKT_M], ra[KKT_N], rlambda[KKT_M];
 static double condition;
 
+static const CPMat *W, *A;
+static const char *off = p.off;
+
+static int create(CPSaddleType type, const CPMat *M, const CPMat *rows) {
+  W = M, A = rows, off = p.off;
+  return cpSaddleCreate(
+      &saddle, (CPSaddleOptions){.type = type, .shortest = 1, .finest = CP_SADDLE_FINEST}, W, A);
+}
+
+static int factor(void) { return cpSaddleFactor(saddle, (CPWeight){.matrix = W}, A, off, 0.0); }
+
 static void open_solver(const Solver *s) {
-  ck_assert_int_eq(cpKktCreate(&kkt, s->type, s->sparse ? &p.Ms : &p.Md, s->sparse ? &p.As : &p.Ad),
+  ck_assert_int_eq(create(s->type, s->sparse ? &p.Ms : &p.Md, s->sparse ? &p.As : &p.Ad),
                    CP_SUCCESS);
-  kkt->off = p.off;
 }
 
 static void open_pair(int pair) {
@@ -71,22 +81,22 @@ static void open_pair(int pair) {
 }
 
 static void close_pair(void) {
-  cpKktFree(&kkt);
-  ck_assert_ptr_null(kkt);
+  cpSaddleFree(&saddle);
+  ck_assert_ptr_null(saddle);
   kkt_free(&p);
 }
 
 /* What this solver says of this problem. */
 static int expected(const Solver *s, const KktCase *c) {
   if (!is_schur(s->type)) return 0;
-  if (c->mass >= MASS_MASSLESS && c->mass != MASS_BARELY_DEFINITE) return CP_KKT_NOT_DEFINITE;
-  return c->combined + c->doubled + c->zero > 0 ? CP_KKT_DEPENDENT : 0;
+  if (c->mass >= MASS_MASSLESS && c->mass != MASS_BARELY_DEFINITE) return CP_SADDLE_NOT_DEFINITE;
+  return c->combined + c->doubled + c->zero > 0 ? CP_SADDLE_DEPENDENT : 0;
 }
 
 /* Backward errors of order u, of vectors and matrices of the order's length, times the condition, which
  * the reference has measured; the Schur complement squares it. */
 static double bound(void) {
-  const double kappa = is_schur(kkt->ops->type) ? condition * condition : condition;
+  const double kappa = is_schur(cpSaddleTypeOf(saddle)) ? condition * condition : condition;
   return (p.n + p.m) * kappa * DBL_EPSILON;
 }
 
@@ -94,7 +104,7 @@ static void check_solution(void) {
   condition = kkt_reference(&p, ra, rlambda);
   memset(a, 0xff, sizeof a); /* NaN */
   memset(lambda, 0xff, sizeof lambda);
-  ck_assert_int_eq(cpKktSolve(kkt, p.f, p.b, a, lambda), 0);
+  ck_assert_int_eq(cpSaddleSolve(saddle, p.f, p.b, a, lambda), 0);
   const double size = kkt_norm(ra, p.n) + kkt_norm(rlambda, p.m);
   ck_assert_double_le(kkt_distance(a, ra, p.n), bound() * size);
   ck_assert_double_le(kkt_distance(a, p.a0, p.n), bound() * size);
@@ -103,7 +113,7 @@ static void check_solution(void) {
 
 START_TEST(solutions_are_those_of_least_squares) {
   open_pair(_i);
-  const int flag = cpKktFactor(kkt);
+  const int flag = factor();
   ck_assert_int_eq(flag, expected(&solvers[_i % N_SOLVERS], &cases[_i / N_SOLVERS]));
   if (!flag) check_solution();
   close_pair();
@@ -111,7 +121,7 @@ START_TEST(solutions_are_those_of_least_squares) {
 END_TEST
 
 /* Norms of M and A, for bounds. */
-static double frobenius(const double *A, int entries) { return kkt_norm(A, entries); }
+static double frobenius(const double *B, int entries) { return kkt_norm(B, entries); }
 
 /* |M a + A' lambda - f| and |A a - b| against u times the sizes of the terms and the order, times 10
  * for the factors' own roundoff; the Schur complement has terms A M^-1 A' lambda and A M^-1 f beside,
@@ -119,13 +129,14 @@ static double frobenius(const double *A, int entries) { return kkt_norm(A, entri
 START_TEST(residuals_are_roundoff) {
   static double r[KKT_N], s[KKT_M];
   open_pair(_i);
-  if (cpKktFactor(kkt) == 0) {
-    ck_assert_int_eq(cpKktSolve(kkt, p.f, p.b, a, lambda), 0);
-    const double u = 10.0 * (p.n + p.m) * DBL_EPSILON;
-    const double M = frobenius(p.M, p.n * p.n), A = frobenius(p.A, p.n * p.m);
-    const double force  = M * kkt_norm(a, p.n) + A * kkt_norm(lambda, p.m) + kkt_norm(p.f, p.n);
-    const double moving = A * kkt_norm(a, p.n) + kkt_norm(p.b, p.m);
-    const double schur  = is_schur(kkt->ops->type) ? 2.0 * A * force : 0.0;
+  if (factor() == 0) {
+    ck_assert_int_eq(cpSaddleSolve(saddle, p.f, p.b, a, lambda), 0);
+    const double u      = 10.0 * (p.n + p.m) * DBL_EPSILON;
+    const double size_W = frobenius(p.M, p.n * p.n), size_A = frobenius(p.A, p.n * p.m);
+    const double force =
+        size_W * kkt_norm(a, p.n) + size_A * kkt_norm(lambda, p.m) + kkt_norm(p.f, p.n);
+    const double moving = size_A * kkt_norm(a, p.n) + kkt_norm(p.b, p.m);
+    const double schur  = is_schur(cpSaddleTypeOf(saddle)) ? 2.0 * size_A * force : 0.0;
     memcpy(r, p.f, sizeof r);
     memcpy(s, p.b, sizeof s);
     cpMatTimes(&p.Md, -1.0, a, 1.0, r);
@@ -144,13 +155,13 @@ START_TEST(rank_and_dependent_rows_fit_to_each_other) {
   char kept[KKT_M];
   int count = 0;
   open_pair(_i);
-  if (cpKktFactor(kkt) == 0) {
-    ck_assert_int_eq(kkt->rank, p.rank);
-    for (int i = 0; i < p.m; i++) count += kept[i] = !kkt->is_dependent[i];
+  if (factor() == 0) {
+    ck_assert_int_eq(saddle->rank, p.rank);
+    for (int i = 0; i < p.m; i++) count += kept[i] = !saddle->is_dependent[i];
     ck_assert_int_eq(count, p.rank);
     if (p.m > 0) ck_assert_int_eq(kkt_rank(&p, kept), p.rank);
-    if (p.rank == p.m) ck_assert_int_eq(kkt->dependent, -1);
-    else ck_assert(kkt->is_dependent[kkt->dependent]);
+    if (p.rank == p.m) ck_assert_int_eq(saddle->dependent, -1);
+    else ck_assert(saddle->is_dependent[saddle->dependent]);
   }
   close_pair();
 }
@@ -161,10 +172,10 @@ START_TEST(right_hand_sides_of_rows_left_out_do_not_matter) {
   open_pair(_i);
   p.off[p.m / 2] = p.m > 1;
   kkt_refresh(&p);
-  if (cpKktFactor(kkt) == 0) {
+  if (factor() == 0) {
     for (int i = 0; i < p.m; i++)
-      if (p.off[i] || kkt->is_dependent[i]) p.b[i] = NAN;
-    ck_assert_int_eq(cpKktSolve(kkt, p.f, p.b, a, lambda), 0);
+      if (p.off[i] || saddle->is_dependent[i]) p.b[i] = NAN;
+    ck_assert_int_eq(cpSaddleSolve(saddle, p.f, p.b, a, lambda), 0);
     kkt_refresh(&p);
     condition         = kkt_reference(&p, ra, rlambda);
     const double size = kkt_norm(ra, p.n) + kkt_norm(rlambda, p.m);
@@ -196,7 +207,7 @@ enum { N_BAD = sizeof bad_masses / sizeof bad_masses[0] };
 START_TEST(masses_that_are_not_definite_on_the_tangent_space_are_refused) {
   kkt_make(&p, &bad_masses[_i / N_SOLVERS], 1);
   open_solver(&solvers[_i % N_SOLVERS]);
-  ck_assert_int_eq(cpKktFactor(kkt), CP_KKT_NOT_DEFINITE);
+  ck_assert_int_eq(factor(), CP_SADDLE_NOT_DEFINITE);
   close_pair();
 }
 END_TEST
@@ -205,10 +216,10 @@ END_TEST
 START_TEST(a_refused_mass_leaves_no_trace) {
   kkt_make(&p, &bad_masses[2], 1);
   open_solver(&solvers[_i]);
-  ck_assert_int_eq(cpKktFactor(kkt), CP_KKT_NOT_DEFINITE);
+  ck_assert_int_eq(factor(), CP_SADDLE_NOT_DEFINITE);
   for (int j = 0; j < p.n; j++) p.M[j * (p.n + 1)] += 20.0;
   kkt_refresh(&p);
-  ck_assert_int_eq(cpKktFactor(kkt), 0);
+  ck_assert_int_eq(factor(), 0);
   check_solution();
   close_pair();
 }
@@ -236,11 +247,11 @@ START_TEST(units_do_not_matter) {
   }
   for (int i = 0; i < p.m; i++) p.lambda0[i] *= mass / own_lambda[i];
   kkt_refresh(&p);
-  const int flag = cpKktFactor(kkt);
+  const int flag = factor();
   ck_assert_int_eq(flag, expected(&solvers[_i % N_SOLVERS], c));
   if (!flag) {
-    ck_assert_int_eq(kkt->rank, p.rank);
-    ck_assert_int_eq(cpKktSolve(kkt, p.f, p.b, a, lambda), 0);
+    ck_assert_int_eq(saddle->rank, p.rank);
+    ck_assert_int_eq(cpSaddleSolve(saddle, p.f, p.b, a, lambda), 0);
     for (int j = 0; j < p.n; j++) a[j] *= own_a[j];
     for (int i = 0; i < p.m; i++) lambda[i] *= own_lambda[i] / mass;
     const double size = kkt_norm(ra, p.n) + kkt_norm(rlambda, p.m);
@@ -280,7 +291,7 @@ START_TEST(a_sequence_of_matrices_is_solved_by_one_object) {
     memcpy(original.M, p.M, sizeof p.M);
     memcpy(original.A, p.A, sizeof p.A);
     disturb();
-    ck_assert_int_eq(cpKktFactor(kkt), 0);
+    ck_assert_int_eq(factor(), 0);
     check_solution();
     memcpy(p.M, original.M, sizeof p.M);
     memcpy(p.A, original.A, sizeof p.A);
@@ -305,7 +316,7 @@ START_TEST(pivots_that_were_good_are_given_up) {
   for (int k = 0; k < 6; k++) {
     for (int j = 1; j < 6; j += 2) p.M[j * (p.n + 1)] = k % 2 ? 0.49 * (1.0 + 1.0e-13) : 1.0;
     kkt_refresh(&p);
-    ck_assert_int_eq(cpKktFactor(kkt), 0);
+    ck_assert_int_eq(factor(), 0);
     check_solution();
   }
   close_pair();
@@ -324,12 +335,12 @@ START_TEST(rows_are_switched_off_and_on) {
     char on[KKT_M];
     for (int i = 0; i < p.m; i++) p.off[i] = patterns[k][i] == '1', on[i] = !p.off[i];
     kkt_refresh(&p);
-    ck_assert_int_eq(cpKktFactor(kkt), 0);
-    ck_assert_int_eq(kkt->rank, kkt_rank(&p, on));
+    ck_assert_int_eq(factor(), 0);
+    ck_assert_int_eq(saddle->rank, kkt_rank(&p, on));
     check_solution();
   }
-  kkt->off = NULL; /* none is */
-  ck_assert_int_eq(cpKktFactor(kkt), 0);
+  off = NULL; /* none is */
+  ck_assert_int_eq(factor(), 0);
   check_solution();
   close_pair();
 }
@@ -345,8 +356,8 @@ START_TEST(rows_at_narrow_angles_count) {
     kkt_make(&p, &plain, 4);
     kkt_narrow(&p, sines[k]);
     open_solver(&solvers[_i]);
-    ck_assert_int_eq(cpKktFactor(kkt), 0);
-    ck_assert_int_eq(kkt->rank, p.m);
+    ck_assert_int_eq(factor(), 0);
+    ck_assert_int_eq(saddle->rank, p.m);
     check_solution();
     close_pair();
   }
@@ -360,9 +371,9 @@ START_TEST(rows_at_angles_of_roundoff_are_dependent) {
     kkt_make(&p, &plain, 4);
     kkt_narrow(&p, sines[k]);
     open_solver(&solvers[_i]);
-    const int flag = cpKktFactor(kkt), orthogonal = kkt->ops->type == CP_KKT_NULLSPACE;
-    ck_assert_int_eq(flag, is_schur(solvers[_i].type) ? CP_KKT_DEPENDENT : 0);
-    ck_assert_int_eq(kkt->rank, k == 0 && orthogonal ? p.m : p.m - 1);
+    const int flag = factor(), orthogonal = cpSaddleTypeOf(saddle) == CP_SADDLE_NULLSPACE;
+    ck_assert_int_eq(flag, is_schur(solvers[_i].type) ? CP_SADDLE_DEPENDENT : 0);
+    ck_assert_int_eq(saddle->rank, k == 0 && orthogonal ? p.m : p.m - 1);
     close_pair();
   }
 }
@@ -379,12 +390,12 @@ START_TEST(dependence_hides_in_narrow_angles) {
     kkt_make(&p, &shape, k);
     kkt_nest(&p, dependent, k);
     open_solver(&solvers[_i]);
-    const int flag = cpKktFactor(kkt);
-    ck_assert_int_eq(flag, is_schur(solvers[_i].type) ? CP_KKT_DEPENDENT : 0);
+    const int flag = factor();
+    ck_assert_int_eq(flag, is_schur(solvers[_i].type) ? CP_SADDLE_DEPENDENT : 0);
     if (!flag) {
-      ck_assert_int_eq(kkt->rank, p.rank);
+      ck_assert_int_eq(saddle->rank, p.rank);
       condition = kkt_reference(&p, ra, rlambda);
-      ck_assert_int_eq(cpKktSolve(kkt, p.f, p.b, a, lambda), 0);
+      ck_assert_int_eq(cpSaddleSolve(saddle, p.f, p.b, a, lambda), 0);
       const double size = kkt_norm(ra, p.n) + kkt_norm(rlambda, p.m);
       ck_assert_double_le(kkt_distance(a, p.a0, p.n), 1.0e4 * bound() * size);
       ck_assert_double_le(kkt_distance(lambda, rlambda, p.m), 1.0e4 * bound() * size);
@@ -400,13 +411,12 @@ START_TEST(auto_takes_sparse_matrices_sparse_and_others_dense) {
   kkt_make(&p, &plain, 1);
   for (int k = 0; k < 4; k++) {
     const int sparse_M = k & 1, sparse_A = k & 2;
-    ck_assert_int_eq(
-        cpKktCreate(&kkt, CP_KKT_AUTO, sparse_M ? &p.Ms : &p.Md, sparse_A ? &p.As : &p.Ad),
-        CP_SUCCESS);
-    ck_assert_int_eq(kkt->ops->type, k == 3 ? CP_KKT_SPARSE_SCHUR : CP_KKT_SCHUR);
-    ck_assert_int_eq(cpKktFactor(kkt), 0);
+    ck_assert_int_eq(create(CP_SADDLE_AUTO, sparse_M ? &p.Ms : &p.Md, sparse_A ? &p.As : &p.Ad),
+                     CP_SUCCESS);
+    ck_assert_int_eq(cpSaddleTypeOf(saddle), k == 3 ? CP_SADDLE_SPARSE : CP_SADDLE_SCHUR);
+    ck_assert_int_eq(factor(), 0);
     check_solution();
-    cpKktFree(&kkt);
+    cpSaddleFree(&saddle);
   }
   kkt_free(&p);
 }
@@ -417,9 +427,9 @@ START_TEST(auto_takes_the_sparse_schur_complement_where_blocks_of_the_mass_are_s
   static const Mass masses[] = {MASS_DIAGONAL, MASS_BLOCKS, MASS_FULL};
   for (int k = 0; k < 3; k++) {
     kkt_make(&p, &(KktCase){"mass", 40, 10, 0, 0, 0, masses[k], 0.2, 0.0}, 1);
-    open_solver(&(Solver){CP_KKT_AUTO, 1});
-    ck_assert_int_eq(kkt->ops->type, k < 2 ? CP_KKT_SPARSE_SCHUR : CP_KKT_SPARSE);
-    ck_assert_int_eq(cpKktFactor(kkt), 0);
+    open_solver(&(Solver){CP_SADDLE_AUTO, 1});
+    ck_assert_int_eq(cpSaddleTypeOf(saddle), k < 2 ? CP_SADDLE_SPARSE : CP_SADDLE_KKT);
+    ck_assert_int_eq(factor(), 0);
     check_solution();
     close_pair();
   }
@@ -429,16 +439,16 @@ END_TEST
 START_TEST(the_sparse_schur_complement_of_dense_matrices_is_refused) {
   kkt_make(&p, &plain, 1);
   for (int k = 0; k < 3; k++) {
-    const CPMat *M = k & 1 ? &p.Ms : &p.Md, *A = k & 2 ? &p.As : &p.Ad;
-    ck_assert_int_eq(cpKktCreate(&kkt, CP_KKT_SPARSE_SCHUR, M, A), CP_ILL_INPUT);
-    ck_assert_ptr_null(kkt);
+    const CPMat *M = k & 1 ? &p.Ms : &p.Md, *rows = k & 2 ? &p.As : &p.Ad;
+    ck_assert_int_eq(create(CP_SADDLE_SPARSE, M, rows), CP_ILL_INPUT);
+    ck_assert_ptr_null(saddle);
   }
   kkt_free(&p);
 }
 END_TEST
 
-static const CPKktLinSol first_solver[]   = {CP_KKT_SCHUR, CP_KKT_SPARSE_SCHUR};
-static const CPKktLinSol general_solver[] = {CP_KKT_NULLSPACE, CP_KKT_SPARSE};
+static const CPSaddleType first_solver[]   = {CP_SADDLE_SCHUR, CP_SADDLE_SPARSE};
+static const CPSaddleType general_solver[] = {CP_SADDLE_NULLSPACE, CP_SADDLE_KKT};
 
 /* Row 1 of A becomes twice row 0, or what it was. */
 static void make_dependent(int dependent, const double *row) {
@@ -456,20 +466,20 @@ START_TEST(auto_returns_to_its_first_solver_when_rows_are_independent_again) {
   static double row[KKT_N];
   kkt_make(&p, &full_rows, 1);
   for (int j = 0; j < p.n; j++) row[j] = p.A[1 + j * p.m];
-  open_solver(&(Solver){CP_KKT_AUTO, _i});
-  ck_assert_int_eq(cpKktFactor(kkt), 0);
-  ck_assert_int_eq(kkt->ops->type, first_solver[_i]);
+  open_solver(&(Solver){CP_SADDLE_AUTO, _i});
+  ck_assert_int_eq(factor(), 0);
+  ck_assert_int_eq(cpSaddleTypeOf(saddle), first_solver[_i]);
   make_dependent(1, row);
-  ck_assert_int_eq(cpKktFactor(kkt), 0);
-  ck_assert_int_eq(kkt->ops->type, general_solver[_i]);
-  ck_assert_int_eq(kkt->rank, p.m - 1);
+  ck_assert_int_eq(factor(), 0);
+  ck_assert_int_eq(cpSaddleTypeOf(saddle), general_solver[_i]);
+  ck_assert_int_eq(saddle->rank, p.m - 1);
   make_dependent(0, row);
   for (int k = 0; k < 3; k++, change_masses()) {
-    ck_assert_int_eq(cpKktFactor(kkt), 0);
-    ck_assert_int_eq(kkt->rank, p.m);
+    ck_assert_int_eq(factor(), 0);
+    ck_assert_int_eq(saddle->rank, p.m);
     check_solution();
   }
-  ck_assert_int_eq(kkt->ops->type, first_solver[_i]);
+  ck_assert_int_eq(cpSaddleTypeOf(saddle), first_solver[_i]);
   close_pair();
 }
 END_TEST
@@ -477,12 +487,12 @@ END_TEST
 START_TEST(auto_tries_its_first_solver_once_on_rows_that_stay_dependent) {
   kkt_make(&p, &full_rows, 1);
   make_dependent(1, NULL);
-  open_solver(&(Solver){CP_KKT_AUTO, _i});
+  open_solver(&(Solver){CP_SADDLE_AUTO, _i});
   for (int k = 0; k < 20; k++, change_masses()) {
-    ck_assert_int_eq(cpKktFactor(kkt), 0);
-    ck_assert_int_eq(kkt->ops->type, general_solver[_i]);
-    ck_assert_int_eq(kkt->rank, p.m - 1);
-    ck_assert_int_eq(kkt->patience, 1); /* there has been one refusal */
+    ck_assert_int_eq(factor(), 0);
+    ck_assert_int_eq(cpSaddleTypeOf(saddle), general_solver[_i]);
+    ck_assert_int_eq(saddle->rank, p.m - 1);
+    ck_assert_int_eq(saddle->patience, 1); /* there has been one refusal */
   }
   close_pair();
 }
@@ -491,13 +501,13 @@ END_TEST
 /* Refused at factorisations 0, 2, 6 and 14 of 20. */
 START_TEST(auto_tries_its_first_solver_ever_less_often_on_masses_that_stay_indefinite) {
   kkt_make(&p, &(KktCase){"indefinite", 20, 8, 0, 0, 0, MASS_INDEFINITE, 0.5, 0.0}, 1);
-  open_solver(&(Solver){CP_KKT_AUTO, 0});
+  open_solver(&(Solver){CP_SADDLE_AUTO, 0});
   int refusals = 0;
   for (int k = 0; k < 20; k++, change_masses()) {
-    const int patience = kkt->patience;
-    ck_assert_int_eq(cpKktFactor(kkt), 0);
+    const int patience = saddle->patience;
+    ck_assert_int_eq(factor(), 0);
     check_solution();
-    refusals += kkt->patience > patience;
+    refusals += saddle->patience > patience;
   }
   ck_assert_int_eq(refusals, 4);
   close_pair();
@@ -507,13 +517,14 @@ END_TEST
 START_TEST(solvers_have_names_and_unknown_types_are_refused) {
   kkt_make(&p, &plain, 1);
   open_solver(&solvers[_i]);
-  ck_assert_int_gt((int)strlen(kkt->ops->name), 0);
-  if (solvers[_i].type != CP_KKT_AUTO) ck_assert_int_eq(kkt->ops->type, solvers[_i].type);
-  cpKktFree(&kkt);
-  cpKktFree(&kkt);
-  cpKktFree(NULL);
-  ck_assert_int_eq(cpKktCreate(&kkt, (CPKktLinSol)77, &p.Md, &p.Ad), CP_ILL_INPUT);
-  ck_assert_ptr_null(kkt);
+  ck_assert_int_gt((int)strlen(cpSaddleName(saddle)), 0);
+  if (solvers[_i].type != CP_SADDLE_AUTO)
+    ck_assert_int_eq(cpSaddleTypeOf(saddle), solvers[_i].type);
+  cpSaddleFree(&saddle);
+  cpSaddleFree(&saddle);
+  cpSaddleFree(NULL);
+  ck_assert_int_eq(create((CPSaddleType)77, &p.Md, &p.Ad), CP_ILL_INPUT);
+  ck_assert_ptr_null(saddle);
   kkt_free(&p);
 }
 END_TEST
@@ -522,9 +533,9 @@ END_TEST
 
 /* With dependent rows all that is allocated late is allocated. */
 static int run(const Solver *s) {
-  int flag = cpKktCreate(&kkt, s->type, s->sparse ? &p.Ms : &p.Md, s->sparse ? &p.As : &p.Ad);
-  if (!flag) flag = cpKktFactor(kkt);
-  if (!flag) flag = cpKktSolve(kkt, p.f, p.b, a, lambda);
+  int flag = create(s->type, s->sparse ? &p.Ms : &p.Md, s->sparse ? &p.As : &p.Ad);
+  if (!flag) flag = factor();
+  if (!flag) flag = cpSaddleSolve(saddle, p.f, p.b, a, lambda);
   return flag;
 }
 
@@ -537,11 +548,11 @@ START_TEST(every_allocation_may_fail) {
     const int flag = run(s);
     denied         = alloc_has_failed();
     ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : CP_SUCCESS);
-    if (kkt) { /* with memory again, the same object does its work */
-      ck_assert_int_eq(cpKktFactor(kkt), 0);
+    if (saddle) { /* with memory again, the same object does its work */
+      ck_assert_int_eq(factor(), 0);
       check_solution();
     }
-    cpKktFree(&kkt);
+    cpSaddleFree(&saddle);
     alloc_unwatch();
     ck_assert_int_eq(alloc_live(), 0);
   }
@@ -557,8 +568,8 @@ START_TEST(repeated_factorisations_allocate_nothing) {
   int flag = 0;
   alloc_watch(); /* no assertions here: they allocate */
   for (int k = 0; !flag && k < 3; k++) {
-    flag = cpKktFactor(kkt);
-    if (!flag) flag = cpKktSolve(kkt, p.f, p.b, a, lambda);
+    flag = factor();
+    if (!flag) flag = cpSaddleSolve(saddle, p.f, p.b, a, lambda);
   }
   alloc_unwatch();
   ck_assert_int_eq(flag, 0);
@@ -568,8 +579,8 @@ START_TEST(repeated_factorisations_allocate_nothing) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("linsol/kkt");
-  TCase *tcase = tcase_create("kkt");
+  Suite *suite = suite_create("saddle/saddle");
+  TCase *tcase = tcase_create("saddle");
   tcase_add_loop_test(tcase, solutions_are_those_of_least_squares, 0, N_PAIRS);
   tcase_add_loop_test(tcase, residuals_are_roundoff, 0, N_PAIRS);
   tcase_add_loop_test(tcase, rank_and_dependent_rows_fit_to_each_other, 0, N_PAIRS);

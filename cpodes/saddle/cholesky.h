@@ -4,10 +4,11 @@
  *
  * that tell "positive definite" from "singular within roundoff": with d_k = 1 / sqrt(s_kk), or
  * whatever d makes the roundoff in the entries of D S D one of some 1e-15. */
-#ifndef CPODES_KKT_CHOLESKY_H
-#define CPODES_KKT_CHOLESKY_H
+#ifndef CPODES_CHOLESKY_H
+#define CPODES_CHOLESKY_H
 
-#include "cpodes/saddle/small.h"
+#include "cpodes/base/arena.h"
+#include "small.h"
 
 /* n may be less than at creation; U is then n x n in the same memory. */
 typedef struct {
@@ -18,8 +19,7 @@ typedef struct {
   double *work;    /* [n] */
 } CPCholesky;
 
-int cpCholeskyCreate(CPCholesky *c, int n); /* CP_SUCCESS or CP_MEM_FAIL */
-void cpCholeskyFree(CPCholesky *c);
+int cpCholeskyCreate(CPCholesky *c, CPArena *arena, int n); /* CP_SUCCESS or CP_MEM_FAIL */
 
 /* d_k = 1 / sqrt(s_kk); 1 where s_kk is not positive. */
 void cpCholeskyUnitDiagonal(CPCholesky *c);
@@ -29,8 +29,8 @@ int cpCholeskyFactor(CPCholesky *c, double least);
 
 /* x = S^{-1} x */
 void cpCholeskySolve(const CPCholesky *c, double *x);
-/* X = U^{-T} D X, X n x columns with leading dimension ld; x = D U^{-1} x. */
-void cpCholeskyForward(const CPCholesky *c, double *X, int ld, int columns);
+/* x = U^{-T} D x; x = D U^{-1} x. */
+void cpCholeskyForward(const CPCholesky *c, double *x);
 void cpCholeskyBackward(const CPCholesky *c, double *x);
 
 /* S = U^T U by columns of U, in place; 0 if S is not positive definite. Plain loops, for small n. */

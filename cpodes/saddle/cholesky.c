@@ -1,28 +1,18 @@
 /* Dense Cholesky factors: plain loops for small matrices, LAPACK for others. */
 #include "cholesky.h"
 
-#include "cpodes/saddle/lapack.h"
-#include "cpodes/saddle/linsol.h"
+#include "lapack.h"
+#include "linsol.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-int cpCholeskyCreate(CPCholesky *c, int n) {
-  const size_t length = (size_t)n + 1;
-  c->n                = n;
-  c->U                = malloc(length * length * sizeof *c->U);
-  c->d                = malloc(length * sizeof *c->d);
-  c->inverse          = malloc(length * sizeof *c->inverse);
-  c->work             = malloc(length * sizeof *c->work);
-  return c->U && c->d && c->inverse && c->work ? CP_SUCCESS : CP_MEM_FAIL;
-}
-
-void cpCholeskyFree(CPCholesky *c) {
-  free(c->U);
-  free(c->d);
-  free(c->inverse);
-  free(c->work);
-  *c = (CPCholesky){0};
+int cpCholeskyCreate(CPCholesky *c, CPArena *arena, int n) {
+  c->n = n;
+  CP_NEW(arena, c->U, (size_t)n * (size_t)n);
+  CP_NEW(arena, c->d, n);
+  CP_NEW(arena, c->inverse, n);
+  CP_NEW(arena, c->work, n);
+  return cpArenaStatus(arena);
 }
 
 static double *columnOf(const CPCholesky *c, int k) { return c->U + (size_t)k * (size_t)c->n; }
@@ -114,23 +104,17 @@ int cpCholeskyFactor(CPCholesky *c, double least) {
   return 0;
 }
 
-void cpCholeskySolve(const CPCholesky *c, double *x) {
-  cpCholeskyForward(c, x, c->n, 1);
-  cpCholeskyBackward(c, x);
-}
-
-void cpCholeskyForward(const CPCholesky *c, double *X, int ld, int columns) {
-  const double one = 1.0;
-  for (int j = 0; j < columns; j++) {
-    double *x = X + (size_t)j * (size_t)ld;
-    for (int k = 0; k < c->n; k++) x[k] *= c->d[k];
-    if (c->n <= CP_SMALL || columns == 1) solveTransposed(c, x);
-  }
-  if (c->n > CP_SMALL && columns > 1)
-    F77(dtrsm)("L", "U", "T", "N", &c->n, &columns, &one, c->U, &c->n, X, &ld);
+void cpCholeskyForward(const CPCholesky *c, double *x) {
+  for (int k = 0; k < c->n; k++) x[k] *= c->d[k];
+  solveTransposed(c, x);
 }
 
 void cpCholeskyBackward(const CPCholesky *c, double *x) {
   solveUpper(c, x);
   for (int k = 0; k < c->n; k++) x[k] *= c->d[k];
+}
+
+void cpCholeskySolve(const CPCholesky *c, double *x) {
+  cpCholeskyForward(c, x);
+  cpCholeskyBackward(c, x);
 }

@@ -1,4 +1,4 @@
-#include "linsol/kkt_fixture.h"
+#include "saddle/fixture.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,0 +1,267 @@
+/* Null-space method by QR, with column pivoting or without. In coordinates x / s, s_j = 1 / sqrt(w_jj), so that W has
+ * unit diagonal,
+ *
+ *   A^T D Pi = Q [R11 R12; 0 ~0],   D: unit columns,   Q = [Q1 Q2],   A Q2 = 0
+ *
+ *   R11^T y1 = (Pi^T D b)_1,   (Q2^T W Q2) y2 = Q2^T (f - W Q1 y1),   x = Q1 y1 + Q2 y2
+ *   R11 (Pi^T D^{-1} mu)_1 = Q1^T (f - W x),   less its part in the null space of A^T if mu is to be shortest.
+ *
+ * A diagonal W is I in these coordinates.
+ *
+ * Q of the first reflectors, as many as the rank, in compact form (Schreiber, Van Loan, SIAM J. Sci. Stat. Comput. 10,
+ * 1989): Q = I - V T V^T = I - B V^T, with T^{-1} + T^{-T} = V^T V (Puglisi, the same 13, 1992). */
+#include "lapack.h"
+#include "weight.h"
+
+#include <math.h>
+#include <string.h>
+
+/* r: rank, p: rows in use */
+typedef struct {
+  double *QR;    /* n x p: reflectors and R */
+  double *V, *B; /* n x r */
+  double *T;     /* r x r: T^{-1}, upper triangle */
+  double *tau;   /* [p] */
+  double *scale; /* [p] diagonal of D */
+  double *s;     /* [n] scales of the coordinates, diagonal of S */
+  int *pivot;    /* [p] column k of A^T D Pi is row pivot[k] of those in use */
+  double *N; /* p x (p - r): orthonormal basis of the null space of A^T, if mu is to be shortest */
+  double *work; /* [lwork] */
+  int lwork;
+  double *y, *g, *w; /* [max(n, m)], [n], [m] */
+  double *x;         /* [n] */
+  /* with a matrix W: */
+  double *SB, *Y; /* n x r: S B; S W S B, then Y */
+  double *Z;      /* r x r: B^T (S W S B) */
+  CPCholesky H;   /* Q2^T S W S Q2 */
+} Nullspace;
+
+/* Best workspace for all routines at full size. */
+static int workspaceSize(int n, int m) {
+  double best     = 1.0, size;
+  const int query = -1;
+  int info, pivot = 0;
+  F77(dgeqp3)(&n, &m, &size, &n, &pivot, &size, &size, &query, &info);
+  if (!info) best = fmax(best, size);
+  F77(dgeqrf)(&n, &m, &size, &n, &size, &size, &query, &info);
+  if (!info) best = fmax(best, size);
+  F77(dgeqrf)(&m, &m, &size, &m, &size, &size, &query, &info);
+  if (!info) best = fmax(best, size);
+  F77(dorgqr)(&m, &m, &m, &size, &m, &size, &size, &query, &info);
+  if (!info) best = fmax(best, size);
+  return (int)fmax(best, 3.0 * m + 1.0);
+}
+
+static int create(CPSaddle s) {
+  CPArena *arena = &s->used.arena;
+  const size_t n = (size_t)s->n, m = (size_t)s->m, longest = n > m ? n : m;
+  Nullspace *c;
+  s->used.content = CP_NEW(arena, c, 1);
+  if (!c) return CP_MEM_FAIL;
+  c->lwork = workspaceSize(s->n > 0 ? s->n : 1, s->m > 0 ? s->m : 1);
+  CP_NEW(arena, c->QR, n * m);
+  CP_NEW(arena, c->V, n * m);
+  CP_NEW(arena, c->B, n * m);
+  CP_NEW(arena, c->T, m * m);
+  CP_NEW(arena, c->tau, m);
+  CP_NEW(arena, c->scale, m);
+  CP_NEW(arena, c->s, n);
+  CP_NEW(arena, c->pivot, m);
+  CP_NEW(arena, c->N, s->options.shortest ? m * m : 0);
+  CP_NEW(arena, c->work, c->lwork);
+  CP_NEW(arena, c->y, longest);
+  CP_NEW(arena, c->g, n);
+  CP_NEW(arena, c->x, n);
+  CP_NEW(arena, c->w, m);
+  if (!s->has_matrix) return cpArenaStatus(arena);
+  CP_NEW(arena, c->SB, n * m);
+  CP_NEW(arena, c->Y, n * m);
+  CP_NEW(arena, c->Z, m * m);
+  return cpCholeskyCreate(&c->H, arena, s->n);
+}
+
+/* ---- Q ---- */
+
+/* Rows of A in the coordinates, with unit length; rows of zeros stay. */
+static void scaleRows(const CPSaddle s, Nullspace *c) {
+  const int n = s->n;
+  cpSaddleGather(s, c->QR);
+  for (int k = 0; k < s->nrows; k++) {
+    double *row = c->QR + (size_t)k * (size_t)n, largest = 0.0, sum = 0.0;
+    for (int j = 0; j < n; j++) row[j] *= c->s[j];
+    for (int j = 0; j < n; j++) largest = fmax(largest, fabs(row[j]));
+    for (int j = 0; j < n && largest > 0.0; j++) sum += (row[j] / largest) * (row[j] / largest);
+    c->scale[k] = largest > 0.0 ? 1.0 / (largest * sqrt(sum)) : 1.0;
+    for (int j = 0; j < n; j++) row[j] *= c->scale[k];
+  }
+}
+
+/* |R_kk| with unit columns is the sine of column k's angle to the columns before it. */
+static int factorRows(CPSaddle s, Nullspace *c, int pivoting) {
+  const int n = s->n, m = s->nrows, kmax = m < n ? m : n;
+  int info = 0, k = 0;
+  scaleRows(s, c);
+  for (int i = 0; i < m; i++) c->pivot[i] = pivoting ? 0 : i + 1;
+  if (pivoting) F77(dgeqp3)(&n, &m, c->QR, &n, c->pivot, c->tau, c->work, &c->lwork, &info);
+  else F77(dgeqrf)(&n, &m, c->QR, &n, c->tau, c->work, &c->lwork, &info);
+  if (info) return CP_LINSOL_FAIL;
+  for (; k < kmax && fabs(c->QR[(size_t)k * (size_t)(n + 1)]) > s->ranktol; k++)
+    s->sine = fmin(s->sine, fabs(c->QR[(size_t)k * (size_t)(n + 1)]));
+  for (int i = 0; i < m; i++) c->pivot[i]--; /* LAPACK counts from 1 */
+  for (int i = k; i < m; i++) cpSaddleMarkDependent(s, s->row[c->pivot[i]]);
+  return pivoting || k == m ? 0 : CP_SADDLE_DEPENDENT;
+}
+
+/* V, T^{-1} and B = V T. A reflector that is I (tau = 0) has no vector. */
+static void formReflectors(const CPSaddle s, Nullspace *c) {
+  const int n = s->n, r = s->rank;
+  const double one = 1.0, zero = 0.0;
+  for (int k = 0; k < r; k++) {
+    double *v = c->V + (size_t)k * (size_t)n;
+    memcpy(v, c->QR + (size_t)k * (size_t)n, (size_t)n * sizeof *v);
+    for (int i = 0; i < k; i++) v[i] = 0.0;
+    v[k] = 1.0;
+    if (c->tau[k] == 0.0) memset(v, 0, (size_t)n * sizeof *v);
+  }
+  F77(dsyrk)("U", "T", &r, &n, &one, c->V, &n, &zero, c->T, &r); /* T^-1 + T^-T = V'V */
+  for (int k = 0; k < r; k++)
+    c->T[(size_t)k * (size_t)(r + 1)] = c->tau[k] == 0.0 ? 1.0 : 1.0 / c->tau[k];
+  memcpy(c->B, c->V, (size_t)n * (size_t)r * sizeof *c->B);
+  F77(dtrsm)("R", "U", "N", "N", &n, &r, &one, c->T, &r, c->B, &n); /* B = V T */
+}
+
+/* x -= X (Y^T x), X and Y n x rank: with X = B, Y = V it is Q x, the other way round Q^T x. */
+static void reflect(const CPSaddle s, Nullspace *c, const double *X, const double *Y, double *x) {
+  if (s->rank == 0) return;
+  cpTransposedTimes(s->n, s->rank, 1.0, Y, x, 0.0, c->w);
+  cpTimes(s->n, s->rank, -1.0, X, c->w, 1.0, x);
+}
+
+/* ---- W on the null space ---- */
+
+/* Y = S W S B */
+static void multiplyWeight(const CPSaddle s, Nullspace *c) {
+  const int n = s->n, r = s->rank;
+  const size_t entries = (size_t)n * (size_t)r;
+  const double one = 1.0, zero = 0.0;
+  for (size_t k = 0; k < entries; k++) c->SB[k] = c->s[k % (size_t)n] * c->B[k];
+  if (!s->M.start) F77(dsymm)("L", "U", &n, &r, &one, s->M.value, &n, c->SB, &n, &zero, c->Y, &n);
+  for (size_t k = 0; s->M.start && k < (size_t)r; k++)
+    cpMatTimes(&s->M, 1.0, c->SB + k * (size_t)n, 0.0, c->Y + k * (size_t)n);
+  for (size_t k = 0; k < entries; k++) c->Y[k] *= c->s[k % (size_t)n];
+}
+
+/* Upper triangle of H = Q2^T W Q2, the last rows and columns of Q^T W Q, by a symmetric update, with S W S for W:
+ *   Q^T W Q = W - Y V^T - V Y^T,   Y = W B - 1/2 V (B^T W B) */
+static void projectWeight(const CPSaddle s, Nullspace *c) {
+  const int n = s->n, r = s->rank, nh = c->H.n;
+  const double one = 1.0, zero = 0.0, minus = -1.0, half = -0.5;
+  cpWeightBlockGather(&s->M, r, nh, c->H.U);
+  for (int k = 0; k < nh; k++) {
+    double *column = c->H.U + (size_t)k * (size_t)nh;
+    for (int i = 0; i <= k; i++) column[i] *= c->s[r + i] * c->s[r + k];
+    c->H.d[k] = 1.0; /* all entries carry roundoff of order u */
+  }
+  if (r == 0 || nh == 0) return;
+  multiplyWeight(s, c);
+  F77(dgemm)("T", "N", &r, &r, &n, &one, c->B, &n, c->Y, &n, &zero, c->Z, &r);
+  F77(dgemm)("N", "N", &nh, &r, &r, &half, c->V + r, &n, c->Z, &r, &one, c->Y + r, &n);
+  F77(dsyr2k)("U", "N", &nh, &r, &minus, c->Y + r, &n, c->V + r, &n, &one, c->H.U, &nh);
+}
+
+/* ---- dependent rows ---- */
+
+/* In the order of the pivots, multipliers that change no force are D Pi [-R11^{-1} R12; I] w; N becomes an orthonormal
+ * basis of them. Unit columns do not make QR of N better; the scales of the rows are those of the multipliers. */
+static int formDependent(const CPSaddle s, Nullspace *c) {
+  const double one = 1.0;
+  const int n = s->n, p = s->nrows, r = s->rank, d = p - r;
+  int info = 0;
+  for (int k = 0; k < d; k++) { /* [R12; -I] */
+    double *column = c->N + (size_t)k * (size_t)p;
+    memset(column, 0, (size_t)p * sizeof *column);
+    memcpy(column, c->QR + (size_t)(k + r) * (size_t)n, (size_t)r * sizeof *column);
+    column[r + k] = -1.0;
+  }
+  if (r > 0) F77(dtrsm)("L", "U", "N", "N", &r, &d, &one, c->QR, &n, c->N, &p);
+  for (int k = 0; k < d; k++)
+    for (int i = 0; i < p; i++) c->N[(size_t)k * (size_t)p + (size_t)i] *= c->scale[c->pivot[i]];
+  F77(dgeqrf)(&p, &d, c->N, &p, c->tau, c->work, &c->lwork, &info);
+  if (!info) F77(dorgqr)(&p, &d, &d, c->N, &p, c->tau, c->work, &c->lwork, &info);
+  return info ? CP_LINSOL_FAIL : 0;
+}
+
+static int factor(CPSaddle s, int pivoting) {
+  Nullspace *c = s->used.content;
+  cpSaddleScaleCoordinates(s, c->s);
+  const int flag = s->nrows > 0 ? factorRows(s, c, pivoting) : 0;
+  if (flag) return flag;
+  if (s->rank > 0) formReflectors(s, c);
+  if (s->has_matrix) {
+    c->H.n = s->n - s->rank;
+    projectWeight(s, c);
+    if (cpCholeskyFactor(&c->H, CP_CHOLESKY_LEAST)) return CP_SADDLE_NOT_DEFINITE;
+  }
+  return s->options.shortest && s->rank < s->nrows ? formDependent(s, c) : 0;
+}
+
+static int factorQR(CPSaddle s) { return factor(s, 0); }
+
+static int factorPivoted(CPSaddle s) { return factor(s, 1); }
+
+/* ---- solution ---- */
+
+/* x = S Q y */
+static void unproject(const CPSaddle s, Nullspace *c, const double *y, double *x) {
+  memcpy(x, y, (size_t)s->n * sizeof *x);
+  reflect(s, c, c->B, c->V, x);
+  for (int j = 0; j < s->n; j++) x[j] *= c->s[j];
+}
+
+/* g = Q^T S (f - W x); f and x are zero if NULL */
+static void residual(const CPSaddle s, Nullspace *c, const double *f, const double *x) {
+  for (int j = 0; j < s->n; j++) c->g[j] = f ? f[j] : 0.0;
+  if (x) cpMatTimes(&s->M, -1.0, x, 1.0, c->g);
+  for (int j = 0; j < s->n; j++) c->g[j] *= c->s[j];
+  if (f || x) reflect(s, c, c->V, c->B, c->g);
+}
+
+/* mu from y = (Pi^T D^{-1} mu)_1 */
+static void multipliers(const CPSaddle s, Nullspace *c, double *y, double *mu) {
+  const int p = s->nrows, r = s->rank;
+  for (int k = 0; k < p; k++) y[k] = k < r ? y[k] * c->scale[c->pivot[k]] : 0.0;
+  if (r < p && s->options.shortest) { /* y -= N N^T y */
+    cpTransposedTimes(p, p - r, 1.0, c->N, y, 0.0, c->w);
+    cpTimes(p, p - r, -1.0, c->N, c->w, 1.0, y);
+  }
+  for (int k = 0; k < p; k++) mu[s->row[c->pivot[k]]] = y[k];
+}
+
+static int solve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
+  Nullspace *c = s->used.content;
+  const int n = s->n, r = s->rank, one = 1;
+  double *y = c->y, *z = x ? x : c->x;
+  memset(y, 0, (size_t)n * sizeof *y);
+  for (int k = 0; b && k < r; k++) y[k] = b[s->row[c->pivot[k]]] * c->scale[c->pivot[k]];
+  if (b && r > 0) F77(dtrsv)("U", "T", "N", &r, c->QR, &n, y, &one); /* y1 */
+  if (b && s->has_matrix) unproject(s, c, y, z);                     /* x  = S Q1 y1 */
+  residual(s, c, f, b && s->has_matrix ? z : NULL);                  /* g  = Q^T S (f - W x) */
+  memcpy(y + r, c->g + r, (size_t)(n - r) * sizeof *y);
+  if (s->has_matrix) cpCholeskySolve(&c->H, y + r); /* y2 = H^-1 g2 */
+  if (x || s->has_matrix) unproject(s, c, y, z);    /* x  = S Q y */
+  if (!mu) return 0;
+  if (s->has_matrix) residual(s, c, f, z);
+  for (int k = 0; k < r; k++) y[k] = c->g[k] - (s->has_matrix ? 0.0 : y[k]); /* Q1^T S (f - W x) */
+  if (r > 0) F77(dtrsv)("U", "N", "N", &r, c->QR, &n, y, &one);
+  multipliers(s, c, y, mu);
+  return 0;
+}
+
+const CPSaddleOps cpSaddleNullspaceOps = {.name   = "null space",
+                                          .type   = CP_SADDLE_NULLSPACE,
+                                          .create = create,
+                                          .factor = factorPivoted,
+                                          .solve  = solve};
+
+const CPSaddleOps cpSaddleQROps = {
+    .name = "QR", .type = CP_SADDLE_QR, .create = create, .factor = factorQR, .solve = solve};

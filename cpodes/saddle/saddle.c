@@ -1,0 +1,286 @@
+/* Life cycle of the solvers of saddle-point systems, the list of them, the choice among them, and the rank that stands. */
+#include "saddle_impl.h"
+#include "weight.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Factorisations for which the first solver is not tried again, at the most */
+#define MOST_PATIENT 63
+/* Rows are known to be independent where their sines are larger than ranktol by this factor. */
+#define CLEARLY 30.0
+/* Where the rank is lower than the one that stands, the next angle that is tried is smaller by this. */
+#define LESS_ANGLE 3.0
+
+static const CPSaddleOps *const solvers[] = {
+    &cpSaddleSchurOps, &cpSaddleQROps, &cpSaddleNullspaceOps, &cpSaddleSparseOps, &cpSaddleKktOps};
+
+static const CPSaddleOps *findSolver(CPSaddleType type) {
+  for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++)
+    if (solvers[i]->type == type) return solvers[i];
+  return NULL;
+}
+
+int cpSaddleKeepsPattern(CPSaddleType type) {
+  const CPSaddleOps *ops = findSolver(type);
+  return ops && ops->keeps_pattern;
+}
+
+const char *cpSaddleName(const CPSaddle s) { return s->used.ops->name; }
+
+CPSaddleType cpSaddleTypeOf(const CPSaddle s) { return s->used.ops->type; }
+
+CPSaddleType cpSaddleOfLin(CPLinSol type) {
+  switch (type) {
+  case CP_LINSOL_SCHUR: return CP_SADDLE_SCHUR;
+  case CP_LINSOL_QR: return CP_SADDLE_QR;
+  case CP_LINSOL_QRP: return CP_SADDLE_NULLSPACE;
+  case CP_LINSOL_SPARSE: return CP_SADDLE_SPARSE;
+  case CP_LINSOL_BLOCK: return CP_SADDLE_BLOCK;
+  default: return CP_SADDLE_AUTO;
+  }
+}
+
+CPSaddleType cpSaddleOfKkt(CPKktLinSol type) {
+  static const CPSaddleType types[] = {[CP_KKT_AUTO]         = CP_SADDLE_AUTO,
+                                       [CP_KKT_SCHUR]        = CP_SADDLE_SCHUR,
+                                       [CP_KKT_NULLSPACE]    = CP_SADDLE_NULLSPACE,
+                                       [CP_KKT_SPARSE]       = CP_SADDLE_KKT,
+                                       [CP_KKT_SPARSE_SCHUR] = CP_SADDLE_SPARSE};
+  return types[type];
+}
+
+CPKktLinSol cpSaddleAsKkt(CPSaddleType type) {
+  static const CPKktLinSol types[] = {[CP_SADDLE_SCHUR]     = CP_KKT_SCHUR,
+                                      [CP_SADDLE_NULLSPACE] = CP_KKT_NULLSPACE,
+                                      [CP_SADDLE_SPARSE]    = CP_KKT_SPARSE_SCHUR,
+                                      [CP_SADDLE_KKT]       = CP_KKT_SPARSE};
+  return types[type];
+}
+
+/* ---- the object ---- */
+
+/* The first solver, and the one that takes what the first refuses. 0 or CP_MEM_FAIL. */
+static int choose(CPSaddle s) {
+  const int sparse = s->A.start || s->m == 0;
+  s->first         = s->options.type;
+  if (s->first == CP_SADDLE_AUTO) {
+    s->options.may_change = 1;
+    s->first              = CP_SADDLE_SCHUR;
+    if (s->has_matrix ? s->M.start && sparse : s->A.start != NULL) {
+      int small = 1, *first = s->has_matrix ? malloc(((size_t)s->n + 2) * sizeof *first) : NULL;
+      if (s->has_matrix && !first) return CP_MEM_FAIL;
+      if (first) small = cpWeightBlocksAreSmall(&s->M, first);
+      free(first);
+      s->first = small ? CP_SADDLE_SPARSE : CP_SADDLE_KKT;
+    }
+  }
+  s->general = CP_SADDLE_AUTO;
+  if (!s->options.may_change) return CP_SUCCESS;
+  if (s->first == CP_SADDLE_SCHUR) s->general = CP_SADDLE_NULLSPACE;
+  if (s->first == CP_SADDLE_SPARSE && s->has_matrix) s->general = CP_SADDLE_KKT;
+  return CP_SUCCESS;
+}
+
+static int openSolver(CPSaddle s, CPSaddleType type) {
+  CPSaddleSolver *used   = &s->used;
+  const CPSaddleOps *ops = findSolver(type);
+  const int flag         = ops ? ops->create(s) : CP_ILL_INPUT;
+  used->ops              = ops;
+  if (!flag) return CP_SUCCESS;
+  cpArenaFree(&used->arena);
+  used->content = NULL;
+  return flag;
+}
+
+int cpSaddleCreate(CPSaddle *result, CPSaddleOptions options, const CPMat *W, const CPMat *A) {
+  const size_t entries = W ? cpMatEntries(W) + cpMatEntries(A) : 0;
+  CPSaddle s = *result = calloc(1, sizeof *s);
+  if (!s) return CP_MEM_FAIL;
+  s->options    = options;
+  s->n          = A->cols;
+  s->m          = A->rows;
+  s->has_matrix = W != NULL;
+  s->A          = *A;
+  if (W) s->M = *W;
+  s->sine      = 1.0;
+  s->dependent = -1;
+  s->asked = s->ranktol = options.finest;
+  CP_NEW(&s->arena, s->row, s->m);
+  CP_NEW(&s->arena, s->is_dependent, s->m);
+  CP_NEW(&s->arena, s->off, s->m);
+  CP_NEW(&s->arena, s->known, s->m);
+  CP_NEW(&s->arena, s->d, W ? 0 : s->n);
+  CP_NEW(&s->arena, s->problem, entries);
+  int flag = cpArenaStatus(&s->arena);
+  if (!flag) flag = choose(s);
+  if (!flag) flag = openSolver(s, s->first);
+  if (flag) cpSaddleFree(result);
+  return flag;
+}
+
+void cpSaddleFree(CPSaddle *saddle) {
+  if (!saddle || !*saddle) return;
+  cpArenaFree(&(*saddle)->used.arena);
+  cpArenaFree(&(*saddle)->reserve.arena);
+  cpArenaFree(&(*saddle)->arena);
+  free(*saddle);
+  *saddle = NULL;
+}
+
+/* ---- factors ---- */
+
+/* Linear systems, and constraints that are linear, give the same problem again and again, and so do those who work at
+ * the same state. Returns whether it is the one before; else it is kept. */
+static int isSame(CPSaddle s, CPWeight W, const CPMat *A, const char *off, double ranktol) {
+  int same = s->valid && s->has_matrix && s->asked == ranktol;
+  for (int i = 0; i < s->m; i++) {
+    const char is_off = off && off[i];
+    same              = same && s->off[i] == is_off;
+    s->off[i]         = is_off;
+  }
+  if (!s->has_matrix) {
+    memcpy(s->d, W.inverse, (size_t)s->n * sizeof *s->d);
+    s->A = *A;
+    return 0;
+  }
+  const size_t sizeM = cpMatEntries(&s->M) * sizeof(double),
+               sizeA = cpMatEntries(&s->A) * sizeof(double);
+  s->M.value         = s->problem;
+  s->A.value         = s->problem + cpMatEntries(&s->M);
+  if (same && !memcmp(s->A.value, A->value, sizeA) && !memcmp(s->M.value, W.matrix->value, sizeM))
+    return 1;
+  memcpy(s->M.value, W.matrix->value, sizeM);
+  memcpy(s->A.value, A->value, sizeA);
+  return 0;
+}
+
+/* Factors by the solver of this type, which becomes the one in use. */
+static int factorBy(CPSaddle s, CPSaddleType type) {
+  if (s->used.ops->type != type) {
+    const CPSaddleSolver other = s->used;
+    s->used                    = s->reserve;
+    s->reserve                 = other;
+  }
+  const int flag = s->used.content ? CP_SUCCESS : openSolver(s, type);
+  s->rank        = s->nrows;
+  s->sine        = 1.0;
+  s->dependent   = -1;
+  memset(s->is_dependent, 0, (size_t)s->m);
+  return flag ? flag : s->used.ops->factor(s);
+}
+
+/* The first solver refuses what only looks dependent in a trial stage as well as what always is, and its
+ * attempt should not be paid for each time. The general one stays as long as it finds dependent rows.
+ * Where it finds none (a W that is not definite, rows at angles between the two solvers' limits) it
+ * stays for 1, 3, 7, ... factorisations after each refusal in turn. */
+static int factorByEither(CPSaddle s) {
+  if (!s->stays && s->wait == 0) {
+    const int flag = factorBy(s, s->first);
+    if (!flag) s->patience = 0;
+    if (flag <= 0 || s->general == CP_SADDLE_AUTO) return flag;
+    s->patience = s->patience < MOST_PATIENT ? 2 * s->patience + 1 : MOST_PATIENT;
+    s->wait     = s->patience;
+  } else if (!s->stays) s->wait--;
+  const int flag = factorBy(s, s->general);
+  s->stays       = !flag && s->rank < s->nrows;
+  return flag;
+}
+
+int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, const char *off, double ranktol) {
+  const double finest = s->options.finest;
+  ranktol             = fmax(ranktol, finest);
+  if (isSame(s, W, A, off, ranktol)) return CP_SUCCESS;
+  s->valid = 0;
+  s->nrows = 0;
+  for (int i = 0; i < s->m; i++)
+    if (!s->off[i]) s->row[s->nrows++] = i;
+  s->asked = s->ranktol = ranktol;
+  int flag              = factorByEither(s);
+  while (!flag && s->rank < s->known_rank && s->ranktol > finest) {
+    s->ranktol = fmax(s->ranktol / LESS_ANGLE, finest);
+    flag       = factorByEither(s);
+  }
+  s->valid = !flag;
+  return flag;
+}
+
+int cpSaddleSolve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
+  if (mu && s->m > 0) memset(mu, 0, (size_t)s->m * sizeof *mu);
+  return s->used.ops->solve(s, f, b, x, mu);
+}
+
+/* ---- the rank that stands ---- */
+
+/* At trial states that are far off the manifold dependent rows may look independent. */
+void cpSaddleNoteRank(CPSaddle s) {
+  if (!s->valid || s->sine <= CLEARLY * s->asked) return;
+  if (s->rank > s->known_rank) s->known_rank = s->rank;
+  if (s->usual_sine == 0.0) s->usual_sine = s->sine;
+  for (int i = 0; s->rank == s->nrows && i < s->m; i++) s->known[i] = !s->off[i];
+}
+
+void cpSaddleForgetRank(CPSaddle s) {
+  s->known_rank = 0;
+  s->usual_sine = 0.0;
+  memset(s->known, 0, (size_t)s->m);
+}
+
+int cpSaddleKnowsRows(const CPSaddle s, const char *off) {
+  for (int i = 0; i < s->m; i++)
+    if (!(off && off[i]) && !s->known[i]) return 0;
+  return 1;
+}
+
+double cpSaddleZeroAngle(const CPSaddle s, double distance) {
+  return fmax(s->options.finest, fmin(100.0 * distance, 1.0e-2));
+}
+
+/* ---- for the solvers ---- */
+
+/* Column j of A goes to row j of X. */
+void cpSaddleGather(const CPSaddle s, double *X) {
+  const CPMat *A = &s->A;
+  const size_t n = (size_t)s->n, m = (size_t)s->m;
+  if (!A->start) {
+    for (int k = 0; k < s->nrows; k++)
+      for (size_t j = 0; j < n; j++) X[(size_t)k * n + j] = A->value[j * m + (size_t)s->row[k]];
+    return;
+  }
+  memset(X, 0, n * (size_t)s->nrows * sizeof *X);
+  for (size_t j = 0; j < n; j++) {
+    int k = 0; /* rows ascend, in both */
+    for (size_t e = A->start[j]; e < A->start[j + 1]; e++) {
+      while (k < s->nrows && s->row[k] < A->row[e]) k++;
+      if (k < s->nrows && s->row[k] == A->row[e]) X[(size_t)k * n + j] = A->value[e];
+    }
+  }
+}
+
+void cpSaddleMarkDependent(CPSaddle s, int i) {
+  s->is_dependent[i] = 1;
+  s->rank--;
+  if (s->dependent < 0 || i < s->dependent) s->dependent = i;
+}
+
+void cpSaddleScaleCoordinates(const CPSaddle s, double *scale) {
+  const CPMat *M       = &s->M;
+  const size_t entries = s->has_matrix ? cpMatEntries(M) : 0;
+  double largest       = 0.0;
+  for (int j = 0; !s->has_matrix && j < s->n; j++) scale[j] = sqrt(s->d[j]);
+  for (size_t e = 0; e < entries; e++) largest = fmax(largest, fabs(M->value[e]));
+  if (!(largest > 0.0)) largest = 1.0;
+  for (int j = 0; s->has_matrix && j < s->n; j++) {
+    const double *diagonal = cpMatAt(M, j, j);
+    double size            = diagonal ? *diagonal : 0.0;
+    if (!(size > 0.0)) {
+      size = 0.0;
+      for (size_t e = cpMatFirst(M, j); e < cpMatFirst(M, j + 1); e++)
+        size = fmax(size, fabs(M->value[e]));
+    }
+    int exponent;
+    frexp(size > 0.0 ? size : largest, &exponent);
+    scale[j] = ldexp(1.0, -(exponent / 2));
+  }
+}

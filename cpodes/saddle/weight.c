@@ -1,0 +1,162 @@
+/* Cholesky factors of W, block by block, and products with them. */
+#include "weight.h"
+
+#include "lapack.h"
+
+#include <math.h>
+#include <string.h>
+
+/* First and last row of column j's entries (dense: not zero), itself included. A full column costs
+ * two looks only. */
+static void extent(const CPMat *M, int j, int *top, int *bottom) {
+  *top = *bottom = j;
+  if (M->start) {
+    if (M->start[j] == M->start[j + 1]) return;
+    const int least = M->row[M->start[j]], last = M->row[M->start[j + 1] - 1];
+    if (least < j) *top = least;
+    if (last > j) *bottom = last;
+    return;
+  }
+  const double *column = M->value + (size_t)j * (size_t)M->rows;
+  int i                = 0;
+  while (i < j && column[i] == 0.0) i++;
+  *top = i;
+  for (i = M->rows - 1; i > j && column[i] == 0.0;) i--;
+  *bottom = i;
+}
+
+/* A block ends where no column up to there reaches further, which symmetry turns into: no column
+ * after reaches back. */
+int cpWeightBlocksFind(const CPMat *M, int *first) {
+  int count = 0, reach = -1, top, bottom;
+  for (int j = 0; j < M->cols; j++) {
+    extent(M, j, &top, &bottom);
+    if (j > reach) first[count++] = j;
+    if (bottom > reach) reach = bottom;
+    while (first[count - 1] > top) count--; /* M's structure is not symmetric */
+  }
+  first[count] = M->cols;
+  return count;
+}
+
+int cpWeightBlocksAreSmall(const CPMat *M, int *first) {
+  const int nblocks = cpWeightBlocksFind(M, first);
+  int small         = 1;
+  for (int b = 0; b < nblocks; b++) small = small && first[b + 1] - first[b] <= CP_SMALL;
+  return small;
+}
+
+void cpWeightBlockGather(const CPMat *M, int first, int size, double *S) {
+  for (int k = 0; k < size; k++) {
+    double *s = S + (size_t)k * (size_t)size;
+    if (!M->start) {
+      memcpy(s, M->value + (size_t)(first + k) * (size_t)M->rows + first,
+             ((size_t)k + 1) * sizeof *s);
+      continue;
+    }
+    memset(s, 0, ((size_t)k + 1) * sizeof *s);
+    for (size_t e = M->start[first + k]; e < M->start[first + k + 1]; e++) {
+      const int i = M->row[e] - first;
+      if (i >= 0 && i <= k) s[i] = M->value[e];
+    }
+  }
+}
+
+/* Room for the factors: blocks of a sparse M stay, of a dense one there may be a single one. */
+static size_t poolSize(CPWeightFactors *w, const CPMat *M) {
+  const size_t n = (size_t)M->rows;
+  size_t pool    = 0;
+  if (!M->start) return n * n;
+  w->nblocks = cpWeightBlocksFind(M, w->first);
+  for (int k = 0; k < w->nblocks; k++) {
+    const size_t size = (size_t)(w->first[k + 1] - w->first[k]);
+    pool += size * size;
+  }
+  return pool;
+}
+
+int cpWeightCreate(CPWeightFactors *w, CPSaddle s) {
+  CPArena *arena = &s->used.arena;
+  const int n = w->n = s->n;
+  if (!s->has_matrix) {
+    CP_NEW(arena, w->root, n);
+    return cpArenaStatus(arena);
+  }
+  CP_NEW(arena, w->first, n + 1);
+  CP_NEW(arena, w->block, n);
+  CP_NEW(arena, w->d, n);
+  CP_NEW(arena, w->inverse, n);
+  CP_NEW(arena, w->work, n);
+  if (cpArenaStatus(arena)) return CP_MEM_FAIL;
+  CP_NEW(arena, w->pool, poolSize(w, &s->M));
+  CP_NEW(arena, w->kept, cpMatEntries(&s->M));
+  return cpArenaStatus(arena);
+}
+
+/* Many mass matrices are constant, and a comparison costs next to nothing beside new factors. */
+int cpWeightFactor(CPWeightFactors *w, const CPSaddle s) {
+  const CPMat *M = &s->M;
+  double *pool   = w->pool;
+  for (int j = 0; !s->has_matrix && j < w->n; j++) w->root[j] = sqrt(s->d[j]);
+  if (!s->has_matrix) return 0;
+  const size_t bytes = cpMatEntries(M) * sizeof *w->kept;
+  if (w->valid && !memcmp(w->kept, M->value, bytes)) return 0;
+  w->valid   = 0;
+  w->nblocks = cpWeightBlocksFind(M, w->first);
+  for (int k = 0; k < w->nblocks; k++) {
+    const int first = w->first[k], size = w->first[k + 1] - first;
+    w->block[k] = (CPCholesky){.n       = size,
+                               .U       = pool,
+                               .d       = w->d + first,
+                               .inverse = w->inverse + first,
+                               .work    = w->work + first};
+    pool += (size_t)size * (size_t)size;
+    cpWeightBlockGather(M, first, size, w->block[k].U);
+    cpCholeskyUnitDiagonal(&w->block[k]);
+    if (cpCholeskyFactor(&w->block[k], CP_CHOLESKY_LEAST)) return CP_SADDLE_NOT_DEFINITE;
+  }
+  memcpy(w->kept, M->value, bytes);
+  w->valid = 1;
+  return 0;
+}
+
+void cpWeightForward(const CPWeightFactors *w, double *x) {
+  for (int j = 0; w->root && j < w->n; j++) x[j] *= w->root[j];
+  for (int k = 0; k < w->nblocks; k++) {
+    const int first = w->first[k];
+    if (w->block[k].n == 1) x[first] *= w->d[first] * w->inverse[first];
+    else cpCholeskyForward(&w->block[k], x + first);
+  }
+}
+
+void cpWeightBackward(const CPWeightFactors *w, double *x) {
+  for (int j = 0; w->root && j < w->n; j++) x[j] *= w->root[j];
+  for (int k = 0; k < w->nblocks; k++) {
+    const int first = w->first[k];
+    if (w->block[k].n == 1) x[first] *= w->d[first] * w->inverse[first];
+    else cpCholeskyBackward(&w->block[k], x + first);
+  }
+}
+
+/* With d W d = U^T U, column k of a block: x_k <- (d_k x_k - sum_{i<k} u_ik x_i) / u_kk */
+void cpWeightScale(const CPWeightFactors *w, int m, double *XT) {
+  const double one = 1.0;
+  for (int j = 0; w->root && j < w->n; j++)
+    for (int i = 0; i < m; i++) XT[i + (size_t)j * (size_t)m] *= w->root[j];
+  for (int b = 0; b < w->nblocks; b++) {
+    const CPCholesky *block = &w->block[b];
+    double *X               = XT + (size_t)w->first[b] * (size_t)m;
+    for (int k = 0; k < block->n; k++) {
+      const double *u    = block->U + (size_t)k * (size_t)block->n;
+      double *x          = X + (size_t)k * (size_t)m;
+      const double scale = block->n > CP_SMALL ? block->d[k] : block->d[k] * block->inverse[k];
+      for (int i = 0; i < m; i++) x[i] *= scale;
+      for (int l = 0; block->n <= CP_SMALL && l < k; l++) {
+        const double *before = X + (size_t)l * (size_t)m, factor = u[l] * block->inverse[k];
+        for (int i = 0; i < m; i++) x[i] -= factor * before[i];
+      }
+    }
+    if (block->n > CP_SMALL) /* X U^{-1} */
+      F77(dtrsm)("R", "U", "N", "N", &m, &block->n, &one, block->U, &block->n, X, &m);
+  }
+}
