@@ -45,3 +45,9 @@ bool options_select(const Options *options, const char *name) {
     if (!strcmp(options->names[i], name)) return true;
   return options->nnames == 0;
 }
+
+bool options_select_number(const Options *options, long number) {
+  char name[24];
+  snprintf(name, sizeof name, "%ld", number);
+  return options_select(options, name);
+}

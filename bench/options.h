@@ -17,7 +17,8 @@ typedef struct {
 Options options_parse(int argc, char **argv, const char *what, const char *names, int repeat);
 void options_close(Options *options);
 
-/* Is name among the names, or are there none? */
+/* Is name, or a number, among the names, or are there none? */
 bool options_select(const Options *options, const char *name);
+bool options_select_number(const Options *options, long number);
 
 #endif

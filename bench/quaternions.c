@@ -251,7 +251,8 @@ static void csv_row(FILE *csv, const Case *s, const Timed timed[NTIMED]) {
 }
 
 int main(int argc, char **argv) {
-  Options options  = options_parse(argc, argv, "unit quaternions, up to a million", NULL, 21);
+  Options options =
+      options_parse(argc, argv, "unit quaternions, up to a million", "[NUMBER...]", 21);
   const int rounds = options.repeat > 0 ? options.repeat : 1;
   SUNContext ctx   = check_context();
   printf("Nanoseconds and bytes per quaternion; least of %d rounds, all of one size in turns\n\n",
@@ -263,6 +264,7 @@ int main(int argc, char **argv) {
   Timed bounded_timed[NTIMED] = {{0}};
   for (int i = 0; i < NCOUNTS; i++) {
     Timed timed[NTIMED];
+    if (!options_select_number(&options, counts[i])) continue;
     Case *s = case_create(counts[i], ctx);
     list_timed(s, timed);
     time_in_turns(timed, NTIMED, rounds);
@@ -271,7 +273,7 @@ int main(int argc, char **argv) {
     for (int k = 0; counts[i] == bounded && k < NTIMED; k++) bounded_timed[k] = timed[k];
     case_free(&s);
   }
-  print_bound(bounded_timed);
+  if (options_select_number(&options, bounded)) print_bound(bounded_timed);
   SUNContext_Free(&ctx);
   options_close(&options);
   return EXIT_SUCCESS;

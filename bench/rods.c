@@ -1,6 +1,8 @@
 /* What a step of the chain in space (examples/models/spatial_chain.h) takes for each of its rods, past the start with
  * its small steps: CPU time, with 100, 1,000 and 10,000 rods, with and without springs in the joints.
  *
+ *   rods [MOST]     at most so many
+ *
  * Bound: largest over least time per step and rod 2.
  */
 #include "check.h"
@@ -52,9 +54,9 @@ static double step_seconds(const CPModel *model, int lmm, long int *steps, SUNCo
   return seconds / (double)*steps;
 }
 
-static void compare(const char *type, int lmm, SUNContext ctx) {
+static void compare(const char *type, int lmm, int most, SUNContext ctx) {
   double least = INFINITY, largest = 0.0;
-  for (int n = 100; n <= 10000; n *= 10) {
+  for (int n = 100; n <= most; n *= 10) {
     long int steps;
     CPModel *model    = create_chain(type, n, ctx);
     const double each = step_seconds(model, lmm, &steps, ctx) / n;
@@ -68,9 +70,10 @@ static void compare(const char *type, int lmm, SUNContext ctx) {
          largest <= bound * least ? "kept" : "EXCEEDED");
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  const int most = argc > 1 ? atoi(argv[1]) : 10000;
   SUNContext ctx = check_context();
-  for (int i = 0; i < NCHAINS; i++) compare(chains[i].type, chains[i].lmm, ctx);
+  for (int i = 0; i < NCHAINS; i++) compare(chains[i].type, chains[i].lmm, most, ctx);
   SUNContext_Free(&ctx);
   return EXIT_SUCCESS;
 }

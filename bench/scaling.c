@@ -309,16 +309,16 @@ static const char *verdict(double value, double bound) {
   return value <= bound ? "kept" : "EXCEEDED";
 }
 
-static void print_spreads(Case *cases[NLENGTHS], const Row rows[NLENGTHS]) {
+static void print_spreads(Case *cases[NLENGTHS], const Row rows[NLENGTHS], int count) {
   double per_link[NLENGTHS], bytes[NLENGTHS];
-  for (int i = 0; i < NLENGTHS; i++) {
-    per_link[i] = rows[i].seconds[PROJECT] / (double)lengths[i];
-    bytes[i]    = cases[i]->bytes / (double)lengths[i];
+  for (int i = 0; i < count; i++) {
+    per_link[i] = rows[i].seconds[PROJECT] / (double)cases[i]->links;
+    bytes[i]    = cases[i]->bytes / (double)cases[i]->links;
   }
   printf(
       "\nlargest over least per link: project %.2f, bound %.1f, %s; memory %.2f, bound %.1f, %s\n",
-      spread(per_link, NLENGTHS), bound_flat, verdict(spread(per_link, NLENGTHS), bound_flat),
-      spread(bytes, NLENGTHS), bound_flat, verdict(spread(bytes, NLENGTHS), bound_flat));
+      spread(per_link, count), bound_flat, verdict(spread(per_link, count), bound_flat),
+      spread(bytes, count), bound_flat, verdict(spread(bytes, count), bound_flat));
 }
 
 static sunrealtype violation(Case *s) {
@@ -363,33 +363,37 @@ static void compare(Case *s, int rounds) {
 }
 
 int main(int argc, char **argv) {
-  Options options = options_parse(argc, argv, "SPARSE on chains of 100 to 100,000 links", NULL, 21);
+  Options options =
+      options_parse(argc, argv, "SPARSE on chains of 100 to 100,000 links", "[LINKS...]", 21);
   const int rounds = options.repeat > 0 ? options.repeat : 1;
   SUNContext ctx   = check_context();
   Case *cases[NLENGTHS];
   Timed timed[NLENGTHS][NTIMED];
   Row rows[NLENGTHS];
-  for (int i = 0; i < NLENGTHS; i++) {
-    cases[i] = case_create(lengths[i], ctx);
-    list_timed(cases[i], timed[i]);
-  }
-  time_in_turns(timed[0], (size_t)NLENGTHS * NTIMED, rounds);
+  int count = 0;
+  for (int i = 0; i < NLENGTHS; i++)
+    if (options_select_number(&options, lengths[i])) {
+      cases[count] = case_create(lengths[i], ctx);
+      list_timed(cases[count], timed[count]);
+      count++;
+    }
+  time_in_turns(timed[0], (size_t)count * NTIMED, rounds);
 
   printf("Nanoseconds and bytes per link; least of %d rounds, all in turns\n\n", rounds);
   print_head();
   if (options.csv)
     fprintf(options.csv, "program,links,project,kept,differences,tangent,setup_given,"
                          "setup_detected,hand,hand_error,bytes\n");
-  for (int i = 0; i < NLENGTHS; i++) {
+  for (int i = 0; i < count; i++) {
     rows[i] = row_of(timed[i]);
     print_row(cases[i], &rows[i]);
     csv_row(options.csv, cases[i], &rows[i]);
   }
-  print_spreads(cases, rows);
-  for (int i = 0; i < NLENGTHS; i++)
-    if (lengths[i] == compared) compare(cases[i], rounds);
+  print_spreads(cases, rows, count);
+  for (int i = 0; i < count; i++)
+    if (cases[i]->links == compared) compare(cases[i], rounds);
 
-  for (int i = 0; i < NLENGTHS; i++) case_free(&cases[i]);
+  for (int i = 0; i < count; i++) case_free(&cases[i]);
   SUNContext_Free(&ctx);
   options_close(&options);
   return EXIT_SUCCESS;

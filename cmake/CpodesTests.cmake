@@ -2,8 +2,8 @@
 # group them: unit, reference, example, client, headers; thread for those that run integrators in several
 # threads, slow for those that take more than some seconds, long for those that scripts/test leaves to its
 # later stages. `ctest -C memcheck` runs, on top, a copy of each unit test (unless slow), reference test and
-# example under valgrind; the label long marks those that take more than half a minute there and reach no
-# line of the library that the others do not reach.
+# example under valgrind; the label long marks those that take long there and reach no line of the library
+# that the others do not reach.
 
 find_program(CPODES_VALGRIND valgrind)
 find_program(CPODES_SETARCH setarch)
@@ -23,7 +23,7 @@ if(CPODES_SANITIZE)
     set(cpodes_test_launcher ${CPODES_SETARCH} ${CMAKE_HOST_SYSTEM_PROCESSOR} -R)
   endif()
 else()
-  list(APPEND cpodes_test_environment CK_TIMEOUT_MULTIPLIER=5)
+  list(APPEND cpodes_test_environment CK_TIMEOUT_MULTIPLIER=30)
 endif()
 
 # WRAP ${allocation_functions} together with support/alloc.c counts allocations and makes the n-th fail.

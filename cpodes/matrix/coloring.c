@@ -6,6 +6,8 @@
  * the groups that it has met as intervals, few even where the row is long. */
 #include "coloring.h"
 
+#include "cpodes/base/arena.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,29 +16,23 @@ typedef struct {
 } Interval;
 
 typedef struct {
-  int *group;    /* [cols] of each column                                          */
-  size_t *from;  /* [rows + 1] row i has met the groups of the intervals met[from[i]] ... */
-  int *count;    /* [rows] ... so many, in ascending order, with gaps between them */
-  Interval *met; /* [nnz]                                                          */
+  CPArena arena;
+  int *group;    /* [cols] of each column */
+  size_t *from;  /* [rows + 1] row i has met the groups of the intervals met[from[i]], ..., */
+  int *count;    /* [rows] so many, in ascending order, with gaps between them */
+  Interval *met; /* [start[cols]] */
 } Greedy;
 
 static int create(Greedy *g, const size_t *start, const int *row, int rows, int cols) {
   const size_t nnz = start[cols];
-  g->group         = malloc(((size_t)cols + 1) * sizeof *g->group);
-  g->from          = calloc((size_t)rows + 1, sizeof *g->from);
-  g->count         = calloc((size_t)rows + 1, sizeof *g->count);
-  g->met           = malloc((nnz + 1) * sizeof *g->met);
-  if (!g->group || !g->from || !g->count || !g->met) return CP_MEM_FAIL;
+  CP_NEW(&g->arena, g->group, cols);
+  CP_NEW(&g->arena, g->from, rows + 1);
+  CP_NEW(&g->arena, g->count, rows);
+  CP_NEW(&g->arena, g->met, nnz);
+  if (!g->met) return CP_MEM_FAIL;
   for (size_t k = 0; k < nnz; k++) g->from[row[k] + 1]++;
   for (int i = 0; i < rows; i++) g->from[i + 1] += g->from[i];
   return CP_SUCCESS;
-}
-
-static void destroy(Greedy *g) {
-  free(g->group);
-  free(g->from);
-  free(g->count);
-  free(g->met);
 }
 
 /* How many of row i's intervals start at or before the group. */
@@ -112,14 +108,14 @@ static int listGroups(CPColoring *colors, const int *group, int cols) {
 }
 
 int cpColoringCreate(CPColoring *colors, const size_t *start, const int *row, int rows, int cols) {
-  Greedy g = {0};
+  Greedy g = {.group = NULL};
   *colors  = (CPColoring){0};
   int flag = create(&g, start, row, rows, cols);
   if (!flag) {
     colors->ngroups = assignGroups(&g, start, row, cols);
     flag            = listGroups(colors, g.group, cols);
   }
-  destroy(&g);
+  cpArenaFree(&g.arena);
   if (flag) cpColoringFree(colors);
   return flag;
 }

@@ -50,13 +50,12 @@ static int createStage(CPMech mech) {
 static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
   int flag = createStage(mech);
   if (flag) return flag;
-  N_Vector w = mech->stage.w;
   N_VScale(1.0, y, mech->stage.y);
-  N_VAbs(y, w);
-  N_VAddConst(w, 1.0, w);
-  N_VInv(w, w);
-  N_VScale(1.0 / ON_MANIFOLD, w, w);
-  flag = cpProject(mech->stage.work, t, mech->stage.y, w, 0, &(CPProjected){0});
+  N_VAbs(y, mech->stage.w);
+  N_VAddConst(mech->stage.w, 1.0, mech->stage.w);
+  N_VInv(mech->stage.w, mech->stage.w);
+  N_VScale(1.0 / ON_MANIFOLD, mech->stage.w, mech->stage.w);
+  flag = cpProject(mech->stage.work, t, mech->stage.y, mech->stage.w, 0, &(CPProjected){0});
   return flag ? cpReason(mech->text, flag, "%s", cpWorkText(mech->stage.work)) : CP_SUCCESS;
 }
 

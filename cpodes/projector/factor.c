@@ -23,7 +23,7 @@ static double relativeDistance(CPWork work, const double *y) {
   double *terms = work->s, largest = 0.0;
   for (int i = 0; i < work->P->m; i++) terms[i] = 0.0;
   for (int j = 0; j < work->P->n; j++) { /* displacements are zero where they start: radians */
-    const double size = work->P->owner && y[j] == 0.0 ? 1.0 : fabs(y[j]);
+    const double size = work->P->from_zero && y[j] == 0.0 ? 1.0 : fabs(y[j]);
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
       terms[g->row[k]] += fabs(g->value[k]) * size;
   }
@@ -177,8 +177,7 @@ static void noteDependent(CPWork work) {
 }
 
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  work->valid = 0;
-  int flag    = cpWeights(work, y, ewt);
+  int flag = cpWeights(work, y, ewt);
   if (!flag) flag = cpJacobian(work, t, y, work->c);
   if (!flag) flag = cpGradientGather(work, t, N_VGetArrayPointer(y));
   if (flag) return flag;
@@ -191,9 +190,6 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   if (flag) return flag;
   noteRank(work);
   noteDependent(work);
-  work->valid           = 1;
-  work->stale           = 0;
-  work->age             = 0;
   work->P->stats.rank   = cpWorkRank(work);
   work->P->stats.linsol = work->linsol;
   return CP_SUCCESS;

@@ -159,20 +159,21 @@ static int probeDirection(CPWork work, sunrealtype t, N_Vector y, int *suspiciou
   return CP_SUCCESS;
 }
 
-int cpMatrixProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+int cpMatrixProbe(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
+  CPWork work = self;
   double err;
   int row, col, suspicious = 0;
   int flag = cpWorkUpdate(work, t, y, ewt);
   if (flag || !canBeWrong(work->P)) return flag;
-  if (!work->valid) {
+  if (!work->newton.valid) {
     flag = cpWeights(work, y, ewt);
     if (!flag) flag = cpConstraint(work, t, y, work->c);
     if (!flag) flag = cpJacobian(work, t, y, work->c);
     if (!flag) flag = cpGradientGather(work, t, N_VGetArrayPointer(y));
   }
   if (flag) return flag;
-  flag        = probeDirection(work, t, y, &suspicious);
-  work->valid = 0;
+  flag = probeDirection(work, t, y, &suspicious);
+  cpNewtonForget(&work->newton);
   if (flag > 0) return CP_SUCCESS; /* c does not reach that far: nothing to compare */
   if (flag || !suspicious) return flag;
   flag = cpJacobianError(work, t, y, &err, &row, &col);

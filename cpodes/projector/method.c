@@ -1,44 +1,79 @@
-/* The actions of a projector, by its method. */
+/* The actions of a projector, by its kind, and what deserves a warning afterwards. */
 #include "projector_impl.h"
 
-/* Products are all that was given, or all that is asked for. */
-static int isKrylov(const CPProjector P) {
-  if (P->linsol == CP_LINSOL_KRYLOV) return 1;
-  return P->linsol == CP_LINSOL_AUTO && P->Gv && !P->jac && !P->G_tmpl;
+#include <math.h>
+
+const CPProjectorKind *cpKindOf(const CPProjector P) {
+  if (P->kind) return P->kind;
+  if (P->user_kind) return &cpUserKind;
+  const int products_only = P->linsol == CP_LINSOL_AUTO && P->Gv && !P->jac && !P->G_tmpl;
+  return P->linsol == CP_LINSOL_KRYLOV || products_only ? &cpKrylovKind : &cpMatrixKind;
 }
 
-const CPMethod *cpMethodOf(CPProjector P) {
-  if (P->method) return P->method;
-  if (P->user_kind) return &cpUserMethod;
-  return isKrylov(P) ? &cpKrylovMethod : &cpMatrixMethod;
+static int iterations(CPWork work, CPNewton *list[2]) {
+  return cpKindOf(work->P)->iterations(work->self, list);
 }
 
-int cpCountFailure(CPWork work, int flag) {
-  CP_COUNT(work, nfails);
+/* ---- actions ---- */
+
+void cpWorkCount(CPWork work, size_t counter, long int n) {
+  *(long int *)((char *)&work->stats + counter) += n;
+  *(long int *)((char *)&work->P->stats + counter) += n;
+}
+
+/* Without weights the norm that needs none is in use. */
+static const CPProjectorKind *begin(CPWork work, N_Vector ewt) {
+  work->norm = ewt || work->P->from_zero ? work->P->norm : CP_NORM_L2;
+  return cpKindOf(work->P);
+}
+
+/* Counts failures; the ranks of all iterations are the statistics'. */
+static int end(CPWork work, int flag) {
+  CPNewton *list[2];
+  const int count = iterations(work, list);
+  CPProjector P   = work->P;
+  P->stats.rank   = -1;
+  P->ndependent   = 0;
+  for (int k = 0; k < count; k++) {
+    if (list[k]->rank.rank < 0) continue;
+    P->stats.rank = (P->stats.rank > 0 ? P->stats.rank : 0) + list[k]->uses * list[k]->rank.rank;
+    P->ndependent += list[k]->uses * list[k]->rank.ndependent;
+  }
+  if (flag) CP_COUNT(work, nfails);
   return flag;
-}
-
-/* Counts a call; without weights the norm that needs none is in use. */
-static const CPMethod *begin(CPWork work, N_Vector ewt) {
-  work->norm = ewt || work->P->owner ? work->P->norm : CP_NORM_L2;
-  return cpMethodOf(work->P);
 }
 
 int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
               CPProjected *result) {
+  const CPProjectorKind *kind = begin(work, ewt);
+  int flag                    = CP_SUCCESS;
   CP_COUNT(work, nproj);
-  result->moved     = 0;
-  const int flag    = begin(work, ewt)->project(work, t, y, ewt, only_if_needed, &result->moved);
-  result->violation = work->violation;
-  if (!flag) return CP_SUCCESS;
-  work->valid = 0;
-  return cpCountFailure(work, flag);
+  *result = (CPProjected){.worst_start = -1};
+  if (only_if_needed && work->P->violation) {
+    flag = cpUserViolation(work, t, y, &result->violation);
+    if (!flag && result->violation <= work->P->eps) {
+      cpWorkAge(work);
+      CP_COUNT(work, nskipped);
+      return CP_SUCCESS;
+    }
+    only_if_needed = 0;
+  }
+  if (!flag) flag = kind->project(work->self, t, y, ewt, only_if_needed, result);
+  work->newest = *result;
+  if (flag) cpWorkForget(work);
+  return end(work, flag);
+}
+
+int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+  const CPProjectorKind *kind = begin(work, ewt);
+  CP_COUNT(work, nproj);
+  return end(work, kind->assemble(work->self, t, y, ewt));
 }
 
 int cpTangentTo(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
+  const CPProjectorKind *kind = begin(work, ewt);
   CP_COUNT(work, ntangent);
-  const int flag = begin(work, ewt)->tangent(work, t, y, ewt, v, r);
-  return flag ? cpCountFailure(work, flag) : CP_SUCCESS;
+  return end(work, kind->tangent(work->self, t, y, ewt, v, r));
 }
 
 int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
@@ -46,41 +81,139 @@ int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) 
 }
 
 int cpProjectError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
-  const CPMethod *method = begin(work, ewt);
-  if (!method->error) return cpTangent(work, t, y, ewt, v);
+  const CPProjectorKind *kind = begin(work, ewt);
   CP_COUNT(work, ntangent);
-  const int flag = method->error(work, t, y, ewt, v);
-  return flag ? cpCountFailure(work, flag) : CP_SUCCESS;
+  return end(work, kind->error ? kind->error(work->self, t, y, ewt, v)
+                               : kind->tangent(work->self, t, y, ewt, v, NULL));
 }
 
 int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
+  const CPProjectorKind *kind = begin(work, ewt);
   CP_COUNT(work, ntangent);
-  const int flag = begin(work, ewt)->cotangent(work, t, y, ewt, w);
-  return flag ? cpCountFailure(work, flag) : CP_SUCCESS;
+  return end(work, kind->cotangent(work->self, t, y, ewt, w));
 }
 
 int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation) {
-  *violation = (CPViolation){.worst = -1};
-  return begin(work, ewt)->violation(work, t, y, ewt, violation);
-}
-
-int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  return begin(work, ewt)->assemble(work, t, y, ewt);
+  const CPProjectorKind *kind = begin(work, ewt);
+  *violation                  = (CPViolation){.worst = -1};
+  if (work->P->violation) return cpUserViolation(work, t, y, &violation->norm);
+  const int flag = kind->violation(work->self, t, y, ewt, violation);
+  return flag ? flag : end(work, CP_SUCCESS);
 }
 
 int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  return begin(work, ewt)->probe(work, t, y, ewt);
+  return begin(work, ewt)->probe(work->self, t, y, ewt);
 }
 
 int cpRowsVector(CPWork work, N_Vector *c) {
-  const CPMethod *method = cpMethodOf(work->P);
-  *c                     = NULL;
-  if (!method->rows_vector && !work->P->c_tmpl) return CP_SUCCESS;
-  *c = method->rows_vector ? method->rows_vector(work) : N_VClone(work->P->c_tmpl);
+  const CPProjectorKind *kind = cpKindOf(work->P);
+  *c                          = NULL;
+  if (!kind->rows_vector && !work->P->c_tmpl) return CP_SUCCESS;
+  *c = kind->rows_vector ? kind->rows_vector(work->self) : N_VClone(work->P->c_tmpl);
   return *c ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
 int cpRowsAt(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
-  const CPMethod *method = cpMethodOf(work->P);
-  return method->rows_at ? method->rows_at(work, t, y, c) : cpUserConstraint(work, t, y, c);
+  const CPProjectorKind *kind = cpKindOf(work->P);
+  return kind->rows_at ? kind->rows_at(work->self, t, y, c) : cpUserConstraint(work, t, y, c);
+}
+
+int cpMultipliersOf(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, double *mu) {
+  return cpKindOf(work->P) == &cpKrylovKind ? cpFreeMultipliers(work, t, y, ewt, v, mu)
+                                            : cpMatrixMultipliers(work, t, y, ewt, v, mu);
+}
+
+/* ---- kept factors ---- */
+
+void cpWorkForget(CPWork work) {
+  CPNewton *list[2];
+  const int count = work ? iterations(work, list) : 0;
+  for (int k = 0; k < count; k++) list[k]->valid = 0;
+}
+
+int cpWorkHasFactors(CPWork work) {
+  CPNewton *list[2];
+  const int count = iterations(work, list);
+  int valid       = count > 0;
+  for (int k = 0; k < count; k++) valid = valid && list[k]->valid;
+  return valid;
+}
+
+double cpWorkSine(CPWork work) {
+  CPNewton *list[2];
+  const int count = iterations(work, list);
+  double sine     = 1.0;
+  for (int k = 0; k < count; k++) sine = fmin(sine, list[k]->rank.sine);
+  return sine;
+}
+
+void cpWorkAge(CPWork work) {
+  CPNewton *list[2];
+  const int count = iterations(work, list);
+  for (int k = 0; k < count; k++) list[k]->age += list[k]->uses;
+}
+
+void cpWorkRestart(CPWork work, CPProjectorStats *base) {
+  *base = (CPProjectorStats){0};
+  if (!work) return;
+  cpWorkForget(work);
+  work->rank_fell      = 0;
+  work->floor_accepted = (CPFloor){0};
+  *base                = work->stats;
+}
+
+/* ---- warnings ---- */
+
+void cpWorkAttempt(CPWork work) {
+  CPNewton *list[2];
+  const int count = work ? iterations(work, list) : 0;
+  for (int k = 0; k < count; k++) list[k]->floor.reached = 0;
+}
+
+/* A rank that falls on the way: a singular position, from which more than one motion may go on. */
+void cpWorkAccepted(CPWork work) {
+  CPNewton *list[2];
+  const int count = work ? iterations(work, list) : 0;
+  for (int k = 0; k < count; k++) {
+    CPNewton *newton = list[k];
+    if (newton->floor.reached) work->floor_accepted = newton->floor;
+    if (!newton->valid || newton->rank.rank < 0) continue;
+    if (newton->rank.rank < newton->highest_rank) work->rank_fell = newton->highest_rank;
+    else newton->highest_rank = newton->rank.rank;
+  }
+}
+
+const CPFloor *cpWorkFloor(CPWork work) { return &work->floor_accepted; }
+
+sunindextype cpWorkRankFell(CPWork work) {
+  const sunindextype rank = work->rank_fell;
+  work->rank_fell         = 0;
+  return rank;
+}
+
+/* ---- the rest of what others see ---- */
+
+CPProjector cpWorkProjector(CPWork work) { return work->P; }
+
+char *cpWorkText(CPWork work) { return work->text; }
+
+const CPProjectorStats *cpWorkStats(CPWork work) { return &work->stats; }
+
+N_Vector cpWorkScratch(CPWork work) { return work->v; }
+
+void *cpWorkSelf(CPWork work) { return work->self; }
+
+void cpWorkWorstName(CPWork work, char name[CP_ROW_NAME]) {
+  if (work->P->user_kind) name[0] = '\0';
+  else cpRowName(work->P, work->newest.worst_start, name);
+}
+
+CPProjectorOptions cpWorkOptions(CPWork work) {
+  const CPProjector P = work->P;
+  return (CPProjectorOptions){P->eps, P->maxiters, P->jacfreq, P->linsol, P->contents};
+}
+
+void cpWorkSetSolver(CPWork work, CPLinSol linsol, int nlevels) {
+  work->P->stats.linsol  = linsol;
+  work->P->stats.nlevels = nlevels;
 }

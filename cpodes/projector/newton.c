@@ -3,17 +3,24 @@
  *
  *   delta <- delta - K c(t, y + delta),   K = D G' (G D G')^+ and its factors (or products) kept.
  *
- * Since K c lies in range(D G'), the limit is the minimum's point up to the age of G (Eich 1993).
- * What residuals, corrections and renewals are is the method's (matrix.c, krylov.c).
+ * Since K c lies in range(D G'), the limit is the minimiser, up to the error of a stale G (Eich 1993).
+ * From a poor guess the iteration is damped (Gauss-Newton),
+ *
+ *   y <- y - lambda K(y) c(t, y),   lambda in {1, 1/2, 1/4, ...}
+ *
+ * with the first lambda that lets phi = sum (c_i / size_i)^2 decrease sufficiently (Armijo) and a new
+ * G in each iteration; the sizes are those of the first one, so that phi stays one function.
  */
-#include "projector_impl.h"
+#include "newton.h"
 
+#include "cpodes/base/vectors.h"
+
+#include <limits.h>
 #include <math.h>
 
-/* Ratio of successive violations above which kept factors are renewed before the next
- * projection. */
+/* Ratio of successive violations above which kept factors are renewed before the next projection. */
 #define RATE_RENEW 0.2
-/* ... above which the iteration counts as diverging. */
+/* Ratio above which the iteration counts as diverging. */
 #define RATE_DIVERGED 0.9
 /* Distance from the manifold, in units of the tolerance, above which kept factors are not used:
  * they would move the state there along the normals of another state. */
@@ -21,23 +28,34 @@
 /* New factors on the way, for a start too far away for those made there. */
 #define MAX_RENEWALS 3
 
-/* The iteration ends at the roundoff of c. That is told if it is above what the user asks for; next to a singular position
- * more is tried than that. */
-static int endAtFloor(CPWork work) {
-  if (work->violation <= work->P->eps) return CP_SUCCESS;
-  CP_COUNT(work, nfloor);
-  work->floor = (CPFloor){1, work->violation, work->worst};
+void cpNewtonInit(CPNewton *newton, CPArena *arena, const CPNewtonParts *parts, void *self,
+                  CPWork work, N_Vector tmpl) {
+  *newton       = (CPNewton){.parts = parts, .self = self, .work = work, .uses = 1};
+  newton->rank  = (CPRank){.rank = -1, .sine = 1.0};
+  newton->y     = cpArenaVector(arena, tmpl);
+  newton->x     = cpArenaVector(arena, tmpl);
+  newton->trial = cpArenaVector(arena, tmpl);
+}
+
+void cpNewtonForget(CPNewton *newton) { newton->valid = 0; }
+
+void cpNewtonReset(CPNewton *newton) {
+  newton->valid        = 0;
+  newton->highest_rank = 0;
+}
+
+static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int damped) {
+  newton->valid  = 0;
+  const int flag = newton->parts->renew(newton->self, t, y, ewt, damped, &newton->rank);
+  if (flag) return flag;
+  newton->valid = 1;
+  newton->stale = 0;
+  newton->age   = 0;
   return CP_SUCCESS;
 }
 
-/* work->y <- work->y - K c, and what is left there. */
-static int correct(CPWork work, const CPMethod *method, sunrealtype t) {
-  int flag = method->correct(work);
-  if (flag) return flag;
-  CP_COUNT(work, niters);
-  flag = method->residuals(work, t, work->y);
-  if (!flag) work->violation = method->measure(work, &work->worst);
-  return flag;
+static long int oldest(const CPNewton *newton, CPProjectorOptions options) {
+  return options.jacfreq > LONG_MAX / newton->uses ? LONG_MAX : newton->uses * options.jacfreq;
 }
 
 /* Residuals of eps leave positions within eps over the sine of the narrowest angle between constraints, and velocities,
@@ -46,137 +64,150 @@ static int correct(CPWork work, const CPMethod *method, sunrealtype t) {
  * cannot be reached, eps will do. */
 #define NARROW 0.3
 
-static double goal(const CPWork work) {
-  const double part = fmin(1.0, cpWorkSine(work) / NARROW);
-  return work->P->eps * part * part;
+static double goalOf(const CPNewton *newton, double eps) {
+  const double part = fmin(1.0, newton->rank.sine / NARROW);
+  return eps * part * part;
 }
 
-/* Corrections with the factors at hand, until the violation is at most eps. A bound on the last
- * correction as well would double the number of corrections and gains nothing (guide, "Defaults").
- * work->y: in, out; its residuals and work->violation, what they amount to: in, out. Returns 0, a
- * code, or DIVERGED. */
-#define DIVERGED 1
-#define SLOW     2 /* contracting, but not within the number of corrections */
+/* A bound on the last correction as well would double the number of corrections and gains nothing (guide, "Defaults"). */
+int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+                    CPProjected *result) {
+  const CPNewtonParts *parts       = newton->parts;
+  const CPProjectorOptions options = cpWorkOptions(newton->work);
+  void *self                       = newton->self;
+  double violation                 = 0.0;
 
-static int iterate(CPWork work, const CPMethod *method, sunrealtype t) {
-  const double eps = goal(work);
-  int failure      = SLOW;
-  work->rate       = 0.0;
-  for (int k = 0; k < work->P->maxiters && failure == SLOW; k++) {
-    const double previous = work->violation;
-    const int flag        = correct(work, method, t);
-    if (flag) return flag;
-    const double theta = previous > 0.0 ? work->violation / previous : 0.0;
-    if (work->violation <= eps) return CP_SUCCESS;
-    work->rate = fmax(work->rate, theta);
-    if (method->is_at_floor && method->is_at_floor(work, eps)) return endAtFloor(work);
-    if (theta > RATE_DIVERGED) failure = DIVERGED;
-  }
-  const int noise = method->is_noise(work, t, eps);
-  if (noise > 0) return endAtFloor(work);
-  return noise < 0 ? noise : failure;
-}
-
-/* One attempt from the state y, whose residuals are known; here: the factors were made there. 0, a
- * code, or DIVERGED. */
-static int attempt(CPWork work, const CPMethod *method, sunrealtype t, N_Vector y, N_Vector ewt,
-                   int here) {
-  cpCopy(work->y, y);
-  work->violation = method->measure(work, &work->worst_start);
-  int flag        = iterate(work, method, t);
-  for (int k = 0; here && flag == SLOW && k < MAX_RENEWALS; k++) {
-    flag = method->renew(work, t, work->y, ewt);
-    if (flag) break;
-    work->violation = method->measure(work, &work->worst);
-    flag            = iterate(work, method, t);
-  }
-  return flag == SLOW ? DIVERGED : flag;
-}
-
-/* From y to work->y. */
-static int projectFrom(CPWork work, const CPMethod *method, sunrealtype t, N_Vector y, N_Vector ewt,
-                       int here) {
-  int flag = attempt(work, method, t, y, ewt, here);
-  if (flag > 0 && !here) { /* factors of another state are no reason to give up */
-    flag = method->residuals(work, t, y);
-    if (!flag) flag = method->renew(work, t, y, ewt);
-    if (!flag) flag = attempt(work, method, t, y, ewt, 1);
-  }
-  if (flag == DIVERGED && work->violation <= work->P->eps) return CP_SUCCESS;
-  return flag == DIVERGED ? method->explain(work, t) : flag;
-}
-
-static int needsNew(CPWork work, const CPMethod *method) {
-  if (!work->valid || work->stale || work->age >= work->P->jacfreq) return 1;
-  return method->distance(work) > KEEP_DISTANCE;
-}
-
-/* Does the violation of y, whose residuals are known, call for no projection? It is measured with
- * the sizes at hand, which grow older with it. SATISFIED, 0, or a code. */
-#define SATISFIED 1
-
-static int isSatisfied(CPWork work, const CPMethod *method, sunrealtype t, N_Vector y) {
-  sunrealtype norm;
-  const int flag = work->P->violation ? cpUserViolation(work, t, y, &norm) : CP_SUCCESS;
+  result->moved = 0;
+  int flag      = parts->residuals(self, t, y); /* c = c(t, y) */
   if (flag) return flag;
-  if (!work->P->violation) norm = method->measure(work, &work->worst);
-  work->violation = norm;
-  return norm <= work->P->eps;
-}
+  int nrenewed = !newton->valid || newton->stale || newton->age >= oldest(newton, options) ||
+                 parts->distance(self) > KEEP_DISTANCE;
+  if (nrenewed && (flag = renew(newton, t, y, ewt, 0))) return flag;
+  violation = newton->violation = parts->measure(self, &newton->worst_start, NULL);
+  result->violation             = violation;
+  result->worst_start           = newton->worst_start;
+  if (only_if_needed && violation <= options.eps) {
+    newton->age++;
+    CP_COUNT(newton->work, nskipped);
+    return CP_SUCCESS;
+  }
 
-int cpNewtonProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
-                    int *moved) {
-  const CPMethod *method = cpMethodOf(work->P);
-  int flag               = method->update(work, t, y, ewt);
-  if (!flag) flag = method->residuals(work, t, y);
-  if (flag) return flag;
-
-  const int here = needsNew(work, method);
-  if (here) flag = method->renew(work, t, y, ewt);
-  if (!flag && only_if_needed) {
-    flag = isSatisfied(work, method, t, y);
-    if (flag == SATISFIED) {
-      work->age++;
-      CP_COUNT(work, nskipped);
-      return CP_SUCCESS;
+  cpCopy(newton->y, y);
+  for (;;) { /* with the factors at hand */
+    const double goal = goalOf(newton, options.eps);
+    int noise = 0, diverges = 0;
+    newton->rate = 0.0;
+    for (int k = 0; k < options.maxiters && !noise && !diverges; k++) {
+      const double previous = violation;
+      flag                  = parts->direction(self, newton->x);
+      if (flag) break;
+      cpSubtract(newton->y, newton->x, newton->y);
+      CP_COUNT(newton->work, niters);
+      flag = parts->residuals(self, t, newton->y);
+      if (flag) break;
+      violation = parts->measure(self, &newton->worst, NULL);
+      if (violation <= goal) break;
+      const double theta = previous > 0.0 ? violation / previous : 0.0;
+      newton->rate       = fmax(newton->rate, theta);
+      noise              = parts->is_noise(self, t, newton->y, goal, 0);
+      diverges           = theta > RATE_DIVERGED;
     }
+    newton->violation = violation;
+    if (!flag && violation <= goal) break;
+    if (!flag && !noise) noise = parts->is_noise(self, t, newton->y, goal, 1);
+    if (flag < 0 || noise < 0) return flag < 0 ? flag : noise;
+    if (noise) {
+      if (violation <= options.eps) break;
+      CP_COUNT(newton->work, nfloor);
+      newton->floor = (CPFloor){1, violation, newton->worst};
+      break;
+    }
+    if (nrenewed == 0) { /* Factors of another state are no reason to give up. */
+      cpCopy(newton->y, y);
+      flag = parts->residuals(self, t, y);
+    } else if (flag || diverges || nrenewed > MAX_RENEWALS) {
+      if (flag) return flag;
+      if (violation <= options.eps) break;
+      return parts->explain(self, t, newton->y, 0);
+    }
+    if (!flag) flag = renew(newton, t, newton->y, ewt, 0);
+    if (flag) return flag;
+    violation = parts->measure(self, &newton->worst, NULL);
+    if (nrenewed++ == 0) newton->worst_start = newton->worst;
   }
-  if (!flag) flag = projectFrom(work, method, t, y, ewt, here);
-  if (flag) return flag;
-  work->age++;
-  work->stale = work->rate > RATE_RENEW && work->age > 1;
-  *moved      = 1;
-  cpCopy(y, work->y);
+
+  newton->age++;
+  newton->stale = newton->rate > RATE_RENEW && newton->age > 1;
+  *result       = (CPProjected){1, violation, newton->worst_start};
+  cpCopy(y, newton->y);
   return CP_SUCCESS;
 }
 
-/* Is the violation of work->y, above 1, nothing but noise? */
-static int isNoise(CPWork work, const CPMethod *method, sunrealtype t) {
-  return method->is_at_floor ? method->is_at_floor(work, 1.0) : method->is_noise(work, t, 1.0);
+/* Limits of the damped iteration; the decrease of phi as part of that of its linear model. */
+#define MAX_DAMPED  200
+#define MIN_DAMPING 1.0e-6
+#define DECREASE    1.0e-4
+
+int cpNewtonDamped(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt) {
+  const CPNewtonParts *parts = newton->parts;
+  void *self                 = newton->self;
+  int noise = 0, stalled = 0;
+
+  cpCopy(newton->y, y);
+  int flag = parts->residuals(self, t, y);
+  for (int k = 1; !flag; k++) {
+    flag = renew(newton, t, newton->y, ewt, k);
+    if (flag) break;
+    newton->violation = parts->measure(self, &newton->worst, NULL);
+    if (newton->violation <= 1.0) break; /* Newton's iteration does the rest. */
+    noise = parts->is_noise(self, t, newton->y, 1.0, stalled || k > MAX_DAMPED);
+    if (noise < 0) flag = noise;
+    else if (!noise && (stalled || k > MAX_DAMPED)) flag = parts->explain(self, t, newton->y, 1);
+    if (noise || flag) break;
+
+    const double phi = parts->merit(self);
+    flag             = parts->direction(self, newton->x);
+    if (flag) break;
+    CP_COUNT(newton->work, niters);
+    stalled = 1;
+    for (double lambda = 1.0; stalled && lambda >= MIN_DAMPING; lambda *= 0.5) {
+      N_VLinearSum(1.0, newton->y, -lambda, newton->x, newton->trial);
+      flag = parts->residuals(self, t, newton->trial);
+      if (flag < 0) break;
+      if (flag > 0) continue; /* c does not reach that far */
+      stalled = !(parts->merit(self) <= (1.0 - 2.0 * DECREASE * lambda) * phi);
+    }
+    if (flag < 0) break;
+    if (!stalled) cpCopy(newton->y, newton->trial);
+    else flag = parts->residuals(self, t, newton->y);
+  }
+  newton->valid = 0;
+  if (flag) return flag;
+  cpCopy(newton->trial, newton->y);
+  flag          = cpNewtonProject(newton, t, newton->trial, ewt, 0, &(CPProjected){0});
+  newton->valid = 0;
+  if (!flag) cpCopy(y, newton->trial);
+  return flag;
 }
 
-int cpNewtonViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation) {
-  const CPMethod *method = cpMethodOf(work->P);
-  int flag               = method->update(work, t, y, ewt);
-  if (flag) return flag;
-  if (work->P->violation) return cpUserViolation(work, t, y, &violation->norm);
-  flag = method->residuals(work, t, y);
-  if (!flag) flag = method->renew(work, t, y, ewt);
+int cpNewtonViolation(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt,
+                      CPViolation *violation) {
+  const CPNewtonParts *parts = newton->parts;
+  void *self                 = newton->self;
+  int flag                   = parts->residuals(self, t, y);
+  if (!flag) flag = renew(newton, t, y, ewt, 0);
   if (flag == -CP_PROJ_RANK) flag = CP_SUCCESS; /* rows are measured all the same */
   if (flag) return flag;
-  violation->norm     = method->measure(work, &violation->worst);
-  violation->residual = method->residual_of(work, violation->worst);
+  violation->norm = parts->measure(self, &violation->worst, &violation->residual);
   if (!(violation->norm > 1.0)) return CP_SUCCESS;
-  cpCopy(work->y, y);
-  const int noise = isNoise(work, method, t);
+  const int noise = parts->is_noise(self, t, y, 1.0, newton->valid);
   if (noise > 0) violation->norm = 1.0;
   return noise < 0 ? noise : CP_SUCCESS;
 }
 
-int cpNewtonPrepare(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  const CPMethod *method = cpMethodOf(work->P);
-  int flag               = method->update(work, t, y, ewt);
-  if (flag || (work->valid && !work->stale && work->age <= work->P->jacfreq)) return flag;
-  flag = method->residuals(work, t, y);
-  return flag ? flag : method->renew(work, t, y, ewt);
+int cpNewtonPrepare(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt) {
+  if (newton->valid && !newton->stale && newton->age <= oldest(newton, cpWorkOptions(newton->work)))
+    return CP_SUCCESS;
+  const int flag = newton->parts->residuals(newton->self, t, y);
+  return flag ? flag : renew(newton, t, y, ewt, 0);
 }

@@ -28,6 +28,7 @@ void cpWorkRestart(CPWork work, CPProjectorStats *base);
 typedef struct {
   int moved;        /* 0: the state was near enough to be left alone */
   double violation; /* that is left, in units of the tolerances */
+  int worst_start;  /* the constraint that was violated most before, or -1 if that is not known */
 } CPProjected;
 
 typedef struct {

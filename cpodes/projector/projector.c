@@ -89,13 +89,14 @@ CPProjector CPProjectorCreateUser(CPProjFn g, CPErrProjFn g_eps, N_Vector y_tmpl
   return P;
 }
 
-CPProjector cpProjectorCreateOwned(const CPMethod *method, void *owner, N_Vector y_tmpl,
-                                   SUNContext ctx) {
+CPProjector cpProjectorCreateKind(const CPProjectorKind *kind, void *model, N_Vector y_tmpl,
+                                  SUNContext ctx) {
   CPProjector P = newProjector(y_tmpl, ctx);
   if (!P) return NULL;
-  P->method  = method;
-  P->owner   = owner;
-  P->nlevels = 1;
+  P->kind     = kind;
+  P->model    = model;
+  P->name_row = kind->name_row;
+  P->nlevels  = 1;
   if (!setSizes(P, y_tmpl, NULL) || cpWorkCreate(&P->work, P)) CPProjectorFree(&P);
   return P;
 }
@@ -160,7 +161,7 @@ static int notPositive(CPProjector P, N_Vector ewt, const char *function) {
 
 static int checkWeights(CPProjector P, N_Vector ewt, const char *function) {
   if (P->user_kind) return CP_SUCCESS;
-  if (!ewt && !P->owner && P->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
+  if (!ewt && !P->kind && P->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
     return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must not be NULL with CP_NORM_ERROR");
   if (!ewt) return CP_SUCCESS;
   int flag = checkShape(P, ewt, "ewt", function);
@@ -204,7 +205,7 @@ int CPProjectorProjectTangent(CPProjector P, sunrealtype t, N_Vector y, N_Vector
   int flag = cpCheckState(P, y, ewt, __func__);
   if (!flag) flag = checkVector(P, v, "v", __func__);
   if (flag) return flag;
-  P->work->valid = 0;
+  cpWorkForget(P->work);
   return report(P, cpTangent(P->work, t, y, ewt, v), __func__);
 }
 
@@ -215,7 +216,7 @@ int CPProjectorProjectCotangent(CPProjector P, sunrealtype t, N_Vector y, N_Vect
   if (P->user_kind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "a user-supplied projection has no transpose; use an internal projector");
-  P->work->valid = 0;
+  cpWorkForget(P->work);
   return report(P, cpCotangent(P->work, t, y, ewt, w), __func__);
 }
 
@@ -242,16 +243,16 @@ int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, 
   if (P->user_kind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "a user-supplied projection has no Jacobian");
-  if (P->owner && P->method)
+  if (P->kind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "P is the projector of a mechanical system: see CPMechCheck");
-  if (cpMethodOf(P) == &cpKrylovMethod)
+  if (cpKindOf(P) == &cpKrylovKind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "there is no matrix: see CPProjectorCheckJacTimes");
   flag = cpWorkUpdate(P->work, t, y, ewt);
   if (!flag) flag = cpWeights(P->work, y, ewt);
   if (!flag) flag = cpJacobianError(P->work, t, y, err, &i, &j);
-  P->work->valid = 0;
+  cpWorkForget(P->work);
   if (flag) return reportError(P, flag, __func__);
   if (row) *row = i;
   if (col) *col = j;
@@ -259,8 +260,8 @@ int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, 
 }
 
 static int checkFactored(CPProjector P, const char *function) {
-  const int inner_krylov = P->method && P->stats.linsol == CP_LINSOL_KRYLOV;
-  if (P->user_kind || inner_krylov || cpMethodOf(P) == &cpKrylovMethod)
+  const int inner_krylov = P->kind && P->stats.linsol == CP_LINSOL_KRYLOV;
+  if (P->user_kind || inner_krylov || cpKindOf(P) == &cpKrylovKind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, function,
                     "only the solvers that factor a matrix find a rank");
   if (P->stats.rank < 0)

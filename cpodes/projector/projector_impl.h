@@ -18,70 +18,16 @@
 #include "cpodes/matrix/coloring.h"
 #include "cpodes/matrix/template.h"
 #include "cpodes/saddle/linsol.h"
-#include "projection.h"
+#include "newton.h"
 
 #define CP_MAX_LEVELS 16
 
-typedef struct CPMetric_ *CPMetric; /* metric/matrix.c: a metric that is not diagonal */
-typedef struct CPKrylov_ *CPKrylov; /* krylov/ */
+typedef struct CPMetric_ *CPMetric;         /* metric/matrix.c: a metric that is not diagonal */
+typedef struct CPMatrixFree_ *CPMatrixFree; /* matrix_free.h */
 
 /* How norms lie in the state: some share components, or have those of other levels; each has its
  * own; all are quaternions of one size, one after another. */
 typedef enum { CP_NORMS_COUPLED, CP_NORMS_APART, CP_NORMS_ROW } CPNormsLayout;
-
-/* What a projector does, by its method. 0, positive recoverable, negative fatal; y and v are in and
- * out, untouched on failure; the reason is in work->text. only_if_needed: leave y alone if its
- * violation is at most eps; *moved tells. norm, worst: violation of y, and the constraint (-1: not
- * known). */
-typedef struct {
-  int (*project)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
-                 int *moved);
-  /* v <- v - K (G v + r); r: rows as c has them (cpRowsVector), NULL: 0, all that the user kind knows */
-  int (*tangent)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r);
-  /* v is an error estimate, which need be tangential only as far as it helps; NULL: tangent */
-  int (*error)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
-  int (*cotangent)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
-  int (*violation)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation);
-  int (*assemble)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
-  /* Is the user's derivative that of c? 0, or +-CP_CNSTRJAC_WRONG. */
-  int (*probe)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
-  /* What Newton's iteration (newton.c) is made of; the user kind has none of these.
-   * update: in line with P's options. residuals: c(t, y), kept. renew: G, D, their factors and the
-   * sizes at (t, y), whose residuals are kept. measure: violation of the kept residuals. distance:
-   * the same in units of the state's tolerance. residual_of: constraint i (-1: of the worst).
-   * correct: work->y -= K c. is_at_floor: are the residuals of work->y above eps within roundoff of
-   * evaluating them? NULL: not known. is_noise: do they change by second differences? explain: why
-   * there is no convergence. */
-  int (*update)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
-  int (*residuals)(CPWork work, sunrealtype t, N_Vector y);
-  int (*renew)(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
-  double (*measure)(CPWork work, int *worst);
-  double (*distance)(CPWork work);
-  double (*residual_of)(CPWork work, int i);
-  int (*correct)(CPWork work);
-  int (*is_at_floor)(CPWork work, double eps);
-  int (*is_noise)(CPWork work, sunrealtype t, double eps);
-  int (*explain)(CPWork work, sunrealtype t);
-  /* x = K r and mu = K^T x by the newest factors (products); vectors of an x in one memory. */
-  int (*lift)(CPWork work, const double *r, double *x);
-  int (*lift_t)(CPWork work, const double *x, double *mu);
-  /* A method of the library's own (cpProjectorCreateOwned): what it has in work->own, cpWorkSine,
-   * cpRowsVector and cpRowsAt. */
-  void (*free_own)(CPWork work);
-  double (*sine)(const CPWork work);
-  N_Vector (*rows_vector)(CPWork work);
-  int (*rows_at)(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
-  /* ... and, with these, the damped iteration (assemble.c). freeze: the sizes of merit. merit: sum
-   * of squared violations of the kept residuals, or of the trial's. direction: x = K c. trial:
-   * work->v = work->y - lambda x, and its residuals. accept: trial's state and residuals.
-   * name_violated: the constraints violated most. */
-  void (*freeze)(CPWork work);
-  double (*merit)(CPWork work, int at_trial);
-  int (*direction)(CPWork work);
-  int (*trial)(CPWork work, sunrealtype t, double lambda);
-  void (*accept)(CPWork work);
-  void (*name_violated)(CPWork work, char *text, size_t length);
-} CPMethod;
 
 /* A level: rows that are satisfied by moving the columns of the same level. */
 typedef struct {
@@ -106,11 +52,9 @@ struct CPWork_ {
   long int contents; /* of what P's options make of the values; other: factors are not valid */
   long int shape;    /* of P's templates and norms; other: the storage is made anew */
   CPNorm norm;       /* P's, or L2 where a caller has no weights   */
-  int valid;         /* factors present                            */
-  int stale;         /* ... but their convergence rate calls for new ones */
-  long int age;      /* projections since G was evaluated          */
-  N_Vector y;        /* trial state                                */
-  N_Vector v;        /* trial vector, perturbed states             */
+  CPArena arena;     /* of what P's options do not change          */
+  CPNewton newton;   /* the iteration, and its factors' validity   */
+  N_Vector v;        /* perturbed states; free between calls       */
   N_Vector uc;       /* [mc] residuals as the user's functions see them */
   double *c, *c2;    /* [m] residuals; those at a perturbed state  */
   /* G */
@@ -133,32 +77,28 @@ struct CPWork_ {
   SUNMatrix M;     /* n x n: metric, as the user gave it; D by columns with an operator */
   double *sqrtd; /* [n] root of the diagonal D, the factors' own; 0: held; other metrics: 1 or 0 */
   double *w;     /* [n] weights the rows were measured with    */
-  double *rowscale; /* [m] 1 / ||F^T g_i||; 0 for a row without gradient, or switched off */
-  double *size;     /* [m] |c_i| / size_i is the violation of row i */
-  double *frozen;   /* [m] sizes of the damped iteration */
-  double *unit;     /* [m] |c_i| / unit_i is the distance to surface i in units of the tolerance */
-  double *x, *r;    /* [n], [m] vectors of the callers            */
-  double *z, *s;    /* [n], [m] of the right inverse              */
-  double *xl, *rl;  /* [n], [m] the same of one level             */
-  int *rowpos;      /* [m] place within its level; -1: absent     */
-  char *left;       /* [m] marks of rows */
-  CPKrylov krylov;  /* NULL with another method                   */
-  CPWork part[2]; /* works that hold the factors: this one itself, or those of a mechanical system's levels */
-  const CPMethod *owned_by; /* NULL, or a method of the library's own ... */
-  void *own;                /* ... and what it has here                   */
-  /* results of the newest projection */
-  double violation, rate;
-  int worst;              /* constraint violated most; -1: not known */
-  int worst_start;        /* ... before the projection */
-  CPFloor floor;          /* of the newest attempt of a step */
+  double *rowscale;  /* [m] 1 / ||F^T g_i||; 0 for a row without gradient, or switched off */
+  double *size;      /* [m] |c_i| / size_i is the violation of row i */
+  double *frozen;    /* [m] sizes of the damped iteration */
+  double *unit;      /* [m] |c_i| / unit_i is the distance to surface i in units of the tolerance */
+  double *x, *r;     /* [n], [m] vectors of the callers            */
+  double *z, *s;     /* [n], [m] of the right inverse              */
+  double *xl, *rl;   /* [n], [m] the same of one level             */
+  int *rowpos;       /* [m] place within its level; -1: absent     */
+  char *left;        /* [m] marks of rows */
+  CPMatrixFree free; /* NULL with another kind                    */
+  int damped;        /* the iteration under way is damped         */
+  void *self;        /* of a kind of another room: what it made; else this work itself */
+  void *own;
+  int forget;
+  CPProjected newest;     /* result of the newest projection */
   double ranktol;         /* sine of an angle that counts as zero, at the newest factorisation */
   int assembling;         /* far from the manifold, where all rows count */
   sunindextype full_rank; /* highest rank so far with P's options as they are */
   /* of accepted steps, for warnings */
   CPFloor floor_accepted;
-  sunindextype rank_highest; /* of these factors, with P's options as they are */
-  sunindextype rank_fell;    /* ... below this, since it was last set to 0 */
-  int jac_is_right;          /* the user's G has been compared with differences           */
+  sunindextype rank_fell; /* the rank fell below this, since it was last set to 0 */
+  int jac_is_right;       /* the user's G has been compared with differences           */
   CPProjectorStats stats;
   char text[CP_TEXT_LENGTH]; /* reason of the newest failure */
 };
@@ -201,9 +141,10 @@ struct CPProjector_ {
   N_Vector row_level_v, col_level_v; /* [mc], [n]; NULL: not given */
   int nlevels;                       /* 0: to be detected */
   int *row_level, *col_level;        /* [m], [n] */
-  const CPMethod *method;            /* NULL: by what was given (method.c) */
-  void *owner;                       /* of a projector of the library's own; name_row: its rows */
-  const char *(*name_row)(const CPProjector P, int i, char name[]);
+  const CPProjectorKind *kind;       /* of another room; NULL: by what was given (cpKindOf) */
+  void *model;                       /* its, or the one for name_row */
+  const char *(*name_row)(void *model, int i, char name[]);
+  int from_zero;               /* states are displacements from a reference, in radians */
   CPWork work;                 /* for the public calls */
   sunindextype ndependent;     /* rows that depend on others, at the newest factorisation: */
   char *is_dependent;          /* [mc] 1 for these, of the user's */
@@ -222,13 +163,14 @@ int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function);
 /* As CPProjectorCreate, of right arguments, and without a message. */
 CPProjector cpProjectorCreateInner(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl,
                                    SUNContext ctx);
-/* A projector of the library's own, with a method of its own; n is that of y_tmpl. NULL: no memory. */
-CPProjector cpProjectorCreateOwned(const CPMethod *method, void *owner, N_Vector y_tmpl,
-                                   SUNContext ctx);
 
 /* method.c */
-extern const CPMethod cpMatrixMethod, cpKrylovMethod, cpUserMethod;
-const CPMethod *cpMethodOf(CPProjector P);
+extern const CPProjectorKind cpMatrixKind, cpKrylovKind, cpUserKind;
+const CPProjectorKind *cpKindOf(const CPProjector P);
+/* mu [m] = K^T v at (t, y), with one level. */
+int cpMultipliersOf(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, double *mu);
+/* The iteration of a work of this room's kinds. */
+int cpOwnIteration(void *work, CPNewton *list[2]);
 /* work.c: workspace */
 /* The levels and their solvers. */
 void cpLevelsFree(CPWork work);
@@ -239,11 +181,6 @@ sunindextype cpWorkRank(CPWork work);
 /* storage.c: matrices and vectors of P's sizes, for the matrix method. */
 int cpStorageCreate(CPWork work);
 void cpStorageFree(CPWork work);
-
-/* Counts in the workspace, and in the projector for all its workspaces. */
-#define CP_COUNT(work, counter) ((work)->stats.counter++, (work)->P->stats.counter++)
-/* Counts a failed projection; returns flag. */
-int cpCountFailure(CPWork work, int flag);
 
 /* Is row i switched on? */
 int cpIsActive(const CPProjector P, int i);
@@ -269,7 +206,7 @@ int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *ro
 #define CP_WRONG_JACOBIAN 1.0e-2
 /* The same along one direction, for two evaluations of c: is G that of c? Factors that are valid
  * must be those of (t, y). */
-int cpMatrixProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+int cpMatrixProbe(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
 
 /* norms/norms.c: the unit norms, rows mc ... m - 1 */
 void cpNormResiduals(const CPProjector P, const double *y, double *c /* [m] */);
@@ -284,7 +221,7 @@ int cpNormsAlone(const CPWork work);
  * projection of y that follows, which need not ask again. */
 int cpNormsAreNear(CPWork work, N_Vector y);
 int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
-                   int *moved);
+                   CPProjected *result);
 
 /* metric/metric.c: weights, and D = F F^T on each level */
 static inline int cpHasDiagonalMetric(const CPProjector P) {
@@ -328,21 +265,6 @@ void cpGradientTransposedTimes(const CPWork work, const double *mu, double *w); 
 
 double cpGradientEntry(const CPWork work, int i, int j);
 
-/* newton.c: with the method's parts */
-int cpNewtonProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
-                    int *moved);
-int cpNewtonViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation);
-/* Factors (products) at (t, y), unless there are some that may be used: those of the projection
- * that gave y. */
-int cpNewtonPrepare(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
-/* Moves below this part of the tolerance show no curvature of c. */
-#define CP_NOISE_REACH 1.0e-2
-/* Second difference, as part of the residual, that only noise makes at such distances. */
-#define CP_NOISE_PART 0.25
-
-/* assemble.c */
-int cpGaussNewton(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
-
 /* choose.c: work->linsol, and P->stats.linsol with P->reason, from P->linsol, size and pattern. */
 int cpChooseSolver(CPWork work);
 /* Name of a solver, as in the statistics. */
@@ -381,8 +303,11 @@ int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* user.c */
 int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm);
 
-/* krylov/krylov.c */
-int cpKrylovUpdate(CPWork work); /* creates work->krylov, in line with P's options */
-void cpKrylovFree(CPKrylov *krylov);
+/* matrix_free.c */
+int cpFreeMultipliers(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, double *mu);
+int cpMatrixMultipliers(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v,
+                        double *mu);
+/* matrix_free_problem.c */
+void cpMatrixFreeFree(CPMatrixFree *address);
 
 #endif

@@ -14,40 +14,27 @@ int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm) {
   return CP_SUCCESS;
 }
 
-static int project(CPWork work, sunrealtype t, N_Vector y) {
+/* ewt and only_if_needed are not looked at: The user's projection has a metric of its own, and violations are measured
+ * by the user's function alone, in cpProject. */
+static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+                   CPProjected *result) {
+  CPWork work   = self;
   CPProjector P = work->P;
-  int flag      = P->g(t, y, work->y, P->eps, P->user_data);
+  int flag      = P->g(t, y, work->v, P->eps, P->user_data);
   if (flag < 0)
     return cpReason(work->text, CP_USERFUNC_FAIL,
                     "at t = %.15g: the projection function failed (%d)", t, flag);
   if (flag > 0)
     return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
                     "at t = %.15g: the projection function failed recoverably (%d)", t, flag);
-  if (!cpVectorFinite(work->y))
+  if (!cpVectorFinite(work->v))
     return cpReason(work->text, -CP_PROJ_NONFINITE,
                     "at t = %.15g: the projection function returned NaN or Inf (component %d)", t,
-                    cpFirstNonFinite(work->y));
-  return CP_SUCCESS;
-}
-
-static int userProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
-                       int *moved) {
-  CPProjector P = work->P;
-  int flag      = CP_SUCCESS;
-  (void)ewt; /* the user's projection has a metric of its own */
-  work->violation = 0.0;
-  if (only_if_needed && P->violation) {
-    flag = cpUserViolation(work, t, y, &work->violation);
-    if (!flag && work->violation <= P->eps) {
-      CP_COUNT(work, nskipped);
-      return CP_SUCCESS;
-    }
-  }
-  if (!flag) flag = project(work, t, y);
-  if (flag) return flag;
-  work->violation = 0.0; /* not looked at again */
-  *moved          = 1;
-  N_VScale(1.0, work->y, y);
+                    cpFirstNonFinite(work->v));
+  (void)ewt, (void)only_if_needed;
+  result->moved     = 1; /* Its violation is not looked at again. */
+  result->violation = 0.0;
+  N_VScale(1.0, work->v, y);
   return CP_SUCCESS;
 }
 
@@ -69,7 +56,8 @@ static int projectError(CPWork work, sunrealtype t, N_Vector y, N_Vector v) {
                   t, P->g_eps ? "returned" : "was given");
 }
 
-static int userTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
+static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
+  CPWork work = self;
   (void)ewt;
   if (!r) return projectError(work, t, y, v);
   return cpReason(work->text, CP_NOT_SUPPORTED,
@@ -77,31 +65,36 @@ static int userTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_V
                   "use an internal projector");
 }
 
-static int userCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
+static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
   (void)t, (void)y, (void)ewt, (void)w;
-  return cpReason(work->text, CP_NOT_SUPPORTED,
+  return cpReason(cpWorkText(self), CP_NOT_SUPPORTED,
                   "a user-supplied projection has no transpose; use an internal projector");
 }
 
-static int violation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation) {
-  (void)ewt;
-  if (work->P->violation) return cpUserViolation(work, t, y, &violation->norm);
-  return cpReason(work->text, CP_NOT_SUPPORTED,
+static int violation(void *self, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *result) {
+  (void)t, (void)y, (void)ewt, (void)result;
+  return cpReason(cpWorkText(self), CP_NOT_SUPPORTED,
                   "a user-supplied projection needs CPProjectorSetViolationFn for that");
 }
 
-static int assemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  return cpProject(work, t, y, ewt, 0, &(CPProjected){0});
+static int assemble(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
+  return project(self, t, y, ewt, 0, &(CPProjected){0});
 }
 
-static int probe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  (void)work, (void)t, (void)y, (void)ewt;
+static int probe(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
+  (void)self, (void)t, (void)y, (void)ewt;
   return CP_SUCCESS; /* there is no derivative */
 }
 
-const CPMethod cpUserMethod = {.project   = userProject,
-                               .tangent   = userTangent,
-                               .cotangent = userCotangent,
-                               .violation = violation,
-                               .assemble  = assemble,
-                               .probe     = probe};
+static int iterations(void *self, CPNewton *list[2]) {
+  (void)self, (void)list;
+  return 0;
+}
+
+const CPProjectorKind cpUserKind = {.project    = project,
+                                    .assemble   = assemble,
+                                    .tangent    = tangent,
+                                    .cotangent  = cotangent,
+                                    .violation  = violation,
+                                    .probe      = probe,
+                                    .iterations = iterations};

@@ -15,17 +15,14 @@ int cpWorkCreate(CPWork *result, CPProjector P) {
   *result     = NULL;
   if (!work) return CP_MEM_FAIL;
   work->P        = P;
-  work->owned_by = P->method;
-  work->part[0]  = work;
+  work->self     = work;
   work->revision = work->shape = -1;
-  work->y                      = N_VClone(P->y_tmpl);
-  work->v                      = N_VClone(P->y_tmpl);
-  if (!work->y || !work->v) {
-    cpWorkFree(&work);
-    return CP_MEM_FAIL;
-  }
-  *result = work;
-  return CP_SUCCESS;
+  work->v                      = cpArenaVector(&work->arena, P->y_tmpl);
+  if (P->kind && P->kind->create) work->self = P->kind->create(P->model, work);
+  else cpNewtonInit(&work->newton, &work->arena, NULL, work, work, P->y_tmpl);
+  if (work->self && !cpArenaStatus(&work->arena)) *result = work;
+  else cpWorkFree(&work);
+  return *result ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
 static void freeEntries(CPEntries *entries) {
@@ -56,10 +53,9 @@ void cpWorkFree(CPWork *work_address) {
   if (!work) return;
   cpLevelsFree(work);
   cpStorageFree(work);
-  cpKrylovFree(&work->krylov);
-  if (work->own) work->owned_by->free_own(work);
-  if (work->y) N_VDestroy(work->y);
-  if (work->v) N_VDestroy(work->v);
+  cpMatrixFreeFree(&work->free);
+  if (work->P->kind && work->self) work->P->kind->free(work->self);
+  cpArenaFree(&work->arena);
   free(work);
   *work_address = NULL;
 }
@@ -146,15 +142,15 @@ static int renewStorage(CPWork work) {
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
   if (work->contents != P->contents) {
-    work->contents = P->contents;
-    work->valid = work->jac_is_right = 0;
-    work->full_rank                  = 0;
-    work->rank_highest               = 0;
+    work->contents     = P->contents;
+    work->jac_is_right = 0;
+    work->full_rank    = 0;
+    cpNewtonReset(&work->newton);
     for (int l = 0; l < work->nlevels; l++) work->levels[l].known_rank = 0;
   }
   if (work->revision == P->revision && P->nlevels > 0) return CP_SUCCESS;
-  work->valid = 0;
-  int flag    = renewStorage(work);
+  cpNewtonForget(&work->newton);
+  int flag = renewStorage(work);
   if (!flag && P->nlevels == 0) {
     work->compact = !P->G_tmpl;
     flag          = cpDetectLevels(work, t, y, ewt);
@@ -171,71 +167,6 @@ sunindextype cpWorkRank(CPWork work) {
   return rank;
 }
 
-void cpWorkAttempt(CPWork work) {
-  if (work) work->floor = (CPFloor){0};
-}
-
-/* A rank that falls on the way: a singular position, from which more than one motion may go on. */
-void cpWorkAccepted(CPWork work) {
-  if (!work) return;
-  if (work->floor.reached) work->floor_accepted = work->floor;
-  for (int i = 0; i < 2; i++) {
-    const CPWork part = work->part[i];
-    if (!part || !part->valid) continue;
-    const sunindextype rank = cpWorkRank(part);
-    if (rank < part->rank_highest) work->rank_fell = part->rank_highest;
-    else part->rank_highest = rank;
-  }
-}
-
-const CPFloor *cpWorkFloor(CPWork work) { return &work->floor_accepted; }
-
-sunindextype cpWorkRankFell(CPWork work) {
-  const sunindextype rank = work->rank_fell;
-  work->rank_fell         = 0;
-  return rank;
-}
-
-void cpWorkForget(CPWork work) {
-  if (work) work->valid = 0;
-}
-
-void cpWorkRestart(CPWork work, CPProjectorStats *base) {
-  *base = (CPProjectorStats){0};
-  if (!work) return;
-  work->valid          = 0;
-  work->rank_fell      = 0;
-  work->floor_accepted = (CPFloor){0};
-  *base                = work->stats;
-}
-
-CPProjector cpWorkProjector(CPWork work) { return work->P; }
-
-char *cpWorkText(CPWork work) { return work->text; }
-
-const CPProjectorStats *cpWorkStats(CPWork work) { return &work->stats; }
-
-int cpWorkHasFactors(CPWork work) { return work->valid && !work->P->user_kind; }
-
-void cpWorkAge(CPWork work) { work->age++; }
-
-N_Vector cpWorkScratch(CPWork work) { return work->v; }
-
-void cpWorkWorstName(CPWork work, char name[CP_ROW_NAME]) {
-  if (work->P->user_kind) name[0] = '\0';
-  else cpRowName(work->P, work->worst_start, name);
-}
-
-double cpWorkSine(CPWork work) {
-  double sine = 1.0;
-  if (work->own) return work->owned_by->sine(work);
-  if (work->P->user_kind || work->linsol == CP_LINSOL_KRYLOV) return sine; /* which find none */
-  for (int l = 0; l < work->nlevels; l++)
-    if (work->levels[l].lin && work->levels[l].lin->rank > 0)
-      sine = fmin(sine, work->levels[l].lin->sine);
-  return sine;
-}
-
 sunindextype cpProjectorLength(const CPProjector P) { return N_VGetLength(P->y_tmpl); }
 
 int cpProjectorNeedsData(const CPProjector P) { return P->in_memory; }
@@ -245,12 +176,12 @@ int cpProjectorMeasures(const CPProjector P) { return !P->user_kind || P->violat
 sunrealtype cpProjectorEps(const CPProjector P) { return P->eps; }
 
 int cpProjectorIsRough(const CPProjector P) {
-  return !P->owner && P->c_tmpl && !P->jac && !P->Gv && P->nnorms == 0;
+  return !P->kind && P->c_tmpl && !P->jac && !P->Gv && P->nnorms == 0;
 }
 
 void cpProjectorSolverText(const CPProjector P, char text[CP_TEXT_LENGTH]) {
   const char *name = P->user_kind ? "the user's" : cpSolverName(P->stats.linsol);
-  if (P->user_kind || P->owner) cpWrite(text, "%s", name);
+  if (P->user_kind || P->kind) cpWrite(text, "%s", name);
   else cpWrite(text, "%s (%s)", name, P->stats.linsol ? P->reason : "no projection yet");
 }
 
@@ -259,7 +190,7 @@ int cpIsActive(const CPProjector P, int i) {
 }
 
 const char *cpRowName(const CPProjector P, int i, char name[CP_ROW_NAME]) {
-  if (P->name_row) return P->name_row(P, i, name);
+  if (P->name_row) return P->name_row(P->model, i, name);
   if (i < 0) {
     snprintf(name, CP_ROW_NAME, "a constraint of another process");
   } else if (i < P->mc || !P->in_memory) {

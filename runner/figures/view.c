@@ -2,50 +2,48 @@
 
 #include <math.h>
 
-static const double flat = 1e-9; /* so much of the size may z differ in a plane */
-
 void view_project(const View *view, const double *xyz, double *paper) {
   const double x = xyz[0], y = xyz[1], z = xyz[2];
   paper[0] = view->spatial ? (x - z) * sqrt(0.5) : x; /* seen from (1, 1, 1) */
   paper[1] = view->spatial ? (2 * y - x - z) / sqrt(6) : y;
 }
 
-/* Ranges of x, y, z over all frames; NaN is no number */
-static void find_ranges(const Rows *frames, double *low, double *high) {
-  for (int k = 0; k < 3; k++) low[k] = high[k] = NAN;
-  for (long i = 0; i < frames->rows; i++) {
-    const double *xyz = frames->data + i * frames->width + 1;
-    for (long p = 0; p < frames->width - 1; p++) {
-      low[p % 3]  = fmin(low[p % 3], xyz[p]);
-      high[p % 3] = fmax(high[p % 3], xyz[p]);
-    }
-  }
-}
+static double positive(double extent) { return extent > 0 && isfinite(extent) ? extent : 1; }
 
-static void find_paper(View *view, const Rows *frames) {
-  for (int k = 0; k < 2; k++) view->low[k] = view->high[k] = NAN;
+Box box_of(const History *history) {
+  const Rows *frames = &history->frames;
+  Box b              = {{NAN, NAN, NAN}, {NAN, NAN, NAN}, 0, false};
   for (long i = 0; i < frames->rows; i++)
-    for (long p = 1; p < frames->width; p += 3) {
-      double paper[2];
-      view_project(view, frames->data + i * frames->width + p, paper);
-      for (int k = 0; k < 2; k++) {
-        view->low[k]  = fmin(view->low[k], paper[k]);
-        view->high[k] = fmax(view->high[k], paper[k]);
-      }
+    for (long k = 0; k + 1 < frames->width; k++) {
+      const double x = frames->data[i * frames->width + 1 + k];
+      if (!isfinite(x)) continue;
+      b.least[k % 3] = fmin(b.least[k % 3], x);
+      b.most[k % 3]  = fmax(b.most[k % 3], x);
     }
+  for (int k = 0; k < 3; k++) {
+    if (isnan(b.least[k])) b.least[k] = b.most[k] = 0;
+    b.extent = fmax(b.extent, b.most[k] - b.least[k]);
+  }
+  b.extent  = positive(b.extent);
+  b.spatial = b.most[2] - b.least[2] > b.extent / VIEW_LEVELS;
+  return b;
 }
 
 View view_of(const History *history) {
-  View view = {.spatial = false};
-  double low[3], high[3];
-  find_ranges(&history->frames, low, high);
-  const double plane = fmax(high[0] - low[0], high[1] - low[1]);
-  view.spatial       = high[2] - low[2] > flat * plane;
-  find_paper(&view, &history->frames);
+  const Rows *frames = &history->frames;
+  View view          = {box_of(history).spatial, {NAN, NAN}, {NAN, NAN}, 1};
+  for (long i = 0; i < frames->rows; i++)
+    for (long p = 1; p < frames->width; p += 3) {
+      double paper[2];
+      view_project(&view, frames->data + i * frames->width + p, paper);
+      for (int k = 0; k < 2 && isfinite(paper[0]) && isfinite(paper[1]); k++) {
+        view.low[k]  = fmin(view.low[k], paper[k]);
+        view.high[k] = fmax(view.high[k], paper[k]);
+      }
+    }
   for (int k = 0; k < 2; k++)
     if (isnan(view.low[k])) view.low[k] = view.high[k] = 0;
-  view.size = fmax(view.high[0] - view.low[0], view.high[1] - view.low[1]);
-  if (!(view.size > 0) || !isfinite(view.size)) view.size = 1;
+  view.size = positive(fmax(view.high[0] - view.low[0], view.high[1] - view.low[1]));
   return view;
 }
 

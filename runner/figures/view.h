@@ -1,8 +1,20 @@
-/* How points in space get onto paper: those in a plane as they are, others by an isometric view, y up. */
+/* Where the points of a drawing are, and how those in space get onto paper: points in a plane as they are, others by an
+ * isometric view, y up. */
 #ifndef CPODES_RUNNER_VIEW_H
 #define CPODES_RUNNER_VIEW_H
 
 #include "../output/history.h"
+
+enum { VIEW_LEVELS = 4000 }; /* Along the largest extent, nobody sees less than this part of it. */
+
+/* Of all points at all times; numbers that are not finite do not count. */
+typedef struct {
+  double least[3], most[3];
+  double extent; /* the largest side; > 0 */
+  bool spatial;  /* Does z vary by more than can be seen? */
+} Box;
+
+Box box_of(const History *history);
 
 typedef struct {
   bool spatial;

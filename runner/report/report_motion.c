@@ -1,12 +1,11 @@
 /* The frames of the animation as whole numbers: differences from frame to frame in units of a few thousandths of the
  * largest extent, which are short and exact enough for a screen. */
+#include "../figures/view.h"
 #include "report.h"
 
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
-
-enum { LEVELS = 4000 }; /* along the largest extent */
 
 bool report_moves(const Report *r) { return r->info->npoints > 0 && r->history->frames.rows > 0; }
 
@@ -14,31 +13,6 @@ bool report_moves(const Report *r) { return r->info->npoints > 0 && r->history->
 static const double *frame_at(const Report *r, long i) {
   return r->history->frames.data + i * r->history->frames.width + 1;
 }
-
-typedef struct {
-  double least[3], most[3];
-} Box;
-
-static Box box_of(const Report *r) {
-  Box b = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
-  for (long i = 0; i < r->history->frames.rows; i++)
-    for (long k = 0; k < 3 * (long)r->info->npoints; k++) {
-      const double x = frame_at(r, i)[k];
-      if (!isfinite(x)) continue;
-      b.least[k % 3] = fmin(b.least[k % 3], x);
-      b.most[k % 3]  = fmax(b.most[k % 3], x);
-    }
-  return b;
-}
-
-static double unit_of(const Box *b) {
-  double extent = 0;
-  for (int a = 0; a < 3; a++) extent = fmax(extent, b->most[a] - b->least[a]);
-  return extent > 0 && isfinite(extent) ? extent / LEVELS : 1;
-}
-
-/* 2: all points are in the plane z = 0, or one beside it, as far as can be seen */
-static int dimension_of(const Box *b) { return b->most[2] - b->least[2] > unit_of(b) ? 3 : 2; }
 
 /* ---------------------------------------------------------------------------------------- data -- */
 
@@ -66,8 +40,8 @@ static json_t *segments(const Report *r) {
 
 /* newest [3 npoints]: in and out, what the numbers of the frame before add up to. A point that is nowhere (NaN) stays. */
 static json_t *changes(const Report *r, long frame, const Box *b, long *newest) {
-  const int dimension = dimension_of(b);
-  const double *x = frame_at(r, frame), unit = unit_of(b);
+  const int dimension = b->spatial ? 3 : 2;
+  const double *x = frame_at(r, frame), unit = b->extent / VIEW_LEVELS;
   json_t *list = json_array();
   for (long k = 0; list && k < 3 * (long)r->info->npoints; k++) {
     if (k % 3 >= dimension) continue;
@@ -88,10 +62,11 @@ static json_t *frames(const Report *r, const Box *b) {
 }
 
 static json_t *motion(const Report *r) {
-  const Box b = box_of(r);
-  return json_pack("{s:i, s:f, s:[f,f,f], s:o, s:o, s:o, s:o}", "dimension", dimension_of(&b),
-                   "unit", unit_of(&b), "origin", b.least[0], b.least[1], b.least[2], "kinds",
-                   kinds(r), "segments", segments(r), "times", times(r), "frames", frames(r, &b));
+  const Box b = box_of(r->history);
+  return json_pack("{s:i, s:f, s:[f,f,f], s:o, s:o, s:o, s:o}", "dimension", b.spatial ? 3 : 2,
+                   "unit", b.extent / VIEW_LEVELS, "origin", b.least[0], b.least[1], b.least[2],
+                   "kinds", kinds(r), "segments", segments(r), "times", times(r), "frames",
+                   frames(r, &b));
 }
 
 /* Within a script element "<" could begin its end */
@@ -113,9 +88,8 @@ void report_motion_data(const Report *r, FILE *out) {
 /* --------------------------------------------------------------------------------------- words -- */
 
 void report_motion_class(const Report *r, FILE *out) {
-  const Box b = box_of(r);
-  fprintf(out, "%s%s", dimension_of(&b) == 3 ? "space" : "plane",
-          report_is_pictured(r) ? " pictured" : "");
+  const Box b = box_of(r->history);
+  fprintf(out, "%s%s", b.spatial ? "space" : "plane", report_is_pictured(r) ? " pictured" : "");
 }
 
 static void range(FILE *out, char axis, double least, double most) {
@@ -124,8 +98,8 @@ static void range(FILE *out, char axis, double least, double most) {
 }
 
 void report_motion_description(const Report *r, FILE *out) {
-  const Box b         = box_of(r);
-  const int dimension = dimension_of(&b);
+  const Box b         = box_of(r->history);
+  const int dimension = b.spatial ? 3 : 2;
   char t[NUMBER_TEXT];
   fprintf(out, "Points: %d, segments: %d, %s", r->info->npoints, r->info->nsegments,
           dimension == 3 ? "in space" : "in the plane of x and y");
@@ -135,10 +109,10 @@ void report_motion_description(const Report *r, FILE *out) {
 }
 
 void report_motion_keys(const Report *r, FILE *out) {
-  const Box b = box_of(r);
+  const Box b = box_of(r->history);
   fputs("Keys, when the picture has the focus: <kbd>Space</kbd> plays and pauses, ", out);
   fputs(
-      dimension_of(&b) == 3
+      b.spatial
           ? "<kbd>←</kbd> <kbd>→</kbd> <kbd>↑</kbd> <kbd>↓</kbd> turn the view (so does dragging), "
             "<kbd>Page Up</kbd> <kbd>Page Down</kbd> move in time, "
           : "<kbd>←</kbd> <kbd>→</kbd> move in time by a hundredth, <kbd>Page Up</kbd> <kbd>Page "

@@ -2,8 +2,10 @@
 
 import json
 import os
+import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
 
@@ -41,13 +43,23 @@ class FigureTest(RunnerTest):
         return os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}"}
 
 
-class Plot(FigureTest):
+class EveryModel(FigureTest):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="cpodes-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.all = pathlib.Path(folder.name)
+        for model in MODELS:
+            file = str(cls.all / model)
+            leaves = "--plot", f"{file}.plot.svg", "--picture", f"{file}.picture.svg", "--json", f"{file}.json"
+            run = cpodes("run", model, *leaves, "--quiet")
+            assert run.returncode == 0, run.stderr
+
     def test_every_model_has_the_panels_of_what_it_is(self):
         for model in MODELS:
             with self.subTest(model):
-                path, summary = self.folder / f"{model}.svg", self.folder / f"{model}.json"
-                self.assert_done(cpodes("run", model, "--plot", path, "--json", summary, "--quiet"))
-                run, texts = json.loads(summary.read_text()), texts_of(path)
+                run = json.loads((self.all / f"{model}.json").read_text())
+                texts = texts_of(self.all / f"{model}.plot.svg")
                 conserved = {quantity["name"]: quantity["conserved"] for quantity in run["quantities"]}
                 panels = {
                     "coordinate": True,
@@ -65,6 +77,16 @@ class Plot(FigureTest):
                     self.assertIn(name, texts)
                 self.assertTrue(any(run["model"]["title"] in text for text in texts))
 
+    def test_every_model_is_drawn_with_its_title_and_its_times(self):
+        for model in MODELS:
+            with self.subTest(model):
+                path = self.all / f"{model}.picture.svg"
+                texts = texts_of(path)
+                self.assertTrue(any(text.startswith("8 moments, t = 0 ...") for text in texts), texts)
+                self.assertGreaterEqual(len(curves_of(path)), 8)
+
+
+class Plot(FigureTest):
     def test_events_are_marked_in_each_panel(self):
         def lines(model):
             paths = ElementTree.parse(self.figure(model, file=model + ".svg")).getroot().iter(SVG + "path")
@@ -118,14 +140,6 @@ class Plot(FigureTest):
 
 
 class Picture(FigureTest):
-    def test_every_model_is_drawn_with_its_title_and_its_times(self):
-        for model in MODELS:
-            with self.subTest(model):
-                path = self.figure(model, option="--picture", file=f"{model}.svg")
-                texts = texts_of(path)
-                self.assertTrue(any(text.startswith("8 moments, t = 0 ...") for text in texts), texts)
-                self.assertGreaterEqual(len(curves_of(path)), 8)
-
     def test_mechanisms_in_space_have_three_axes_those_in_a_plane_two(self):
         space = texts_of(self.figure("spatial_chain", option="--picture"))
         plane = texts_of(self.figure("chain", option="--picture"))

@@ -26,6 +26,19 @@ def cpodes(*arguments, **options):
     )
 
 
+def start(*arguments):
+    """The program, which goes on beside the test; finish() waits for it"""
+    return subprocess.Popen(
+        [PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def finish(process):
+    """As cpodes()"""
+    stdout, stderr = process.communicate(timeout=100)
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+
 class RunnerTest(unittest.TestCase):
     """Each test has a folder of its own, self.folder"""
 

@@ -1,27 +1,25 @@
 /* Linear problems of one state with a choice of rows. */
 #include "actions.h"
 
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- life cycle ---- */
 
 static int allocate(CPAction *act) {
-  const size_t nu = (size_t)act->mech->nu, m = (size_t)act->mech->m;
-  double *next = act->memory = calloc(6 * nu + 7 * m + 1, sizeof *act->memory);
-  act->out                   = malloc(2 * m + 1);
-  if (!act->memory || !act->out) return CP_MEM_FAIL;
-  act->factored            = act->out + m;
-  double **of_velocities[] = {&act->w, &act->d, &act->f, &act->known, &act->s_cg, &act->dir};
-  double **of_rows[]       = {&act->x, &act->r, &act->mu, &act->b, &act->p, &act->Ad, &act->rcg};
-  for (size_t k = 0; k < 6; k++, next += nu) *of_velocities[k] = next;
-  for (size_t k = 0; k < 7; k++, next += m) *of_rows[k] = next;
-  memset(act->out, 1, 2 * m);
+  double **const of_velocities[] = {&act->w, &act->d, &act->f, &act->known, &act->s_cg, &act->dir};
+  double **const of_rows[] = {&act->x, &act->r, &act->mu, &act->b, &act->p, &act->Ad, &act->rcg};
+  for (size_t k = 0; k < 6; k++) CP_NEW(&act->arena, *of_velocities[k], act->mech->nu);
+  for (size_t k = 0; k < 7; k++) CP_NEW(&act->arena, *of_rows[k], act->mech->m);
+  CP_NEW(&act->arena, act->out, 2 * act->mech->m);
+  if (!act->out) return CP_MEM_FAIL;
+  act->factored = act->out + act->mech->m;
+  memset(act->out, 1, 2 * (size_t)act->mech->m);
   return CP_SUCCESS;
 }
 
 int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const char *function) {
-  *act     = (CPAction){0};
+  *act     = (CPAction){.mech = NULL};
   int flag = cpMechCheckState(mech, y, function);
   if (flag) return flag;
   if (mech->operators && !mech->model.Minv)
@@ -45,8 +43,7 @@ void cpActionClose(CPAction *act) {
     act->mech->stats.rank   = act->rank;
     act->mech->stats.unique = act->unique;
   }
-  free(act->memory);
-  free(act->out);
+  cpArenaFree(&act->arena);
 }
 
 void cpActionRows(CPAction *act, int velocity_level) {
@@ -98,21 +95,76 @@ int cpActionInverseMass(CPAction *act, const double *x, double *y) {
   return cpMechOperator(mech, mech->model.Minv, "Minv", act->s.t, act->s.q, x, y, mech->nu);
 }
 
-/* ---- solution ---- */
+/* ---- conjugate gradients in least-squares form (CGLS: Bjorck, Numerical Methods for Least Squares Problems, 1996,
+ * 7.4). From mu = 0 on they minimise |r - A d| over d = M^{-1} A^T mu; where rows depend on each other, what
+ * contradicts stays in r. ---- */
 
-/* Velocities of FULL motions are known: their columns go to the right, their rows are the
- * identity's. */
-static void moveKnown(CPAction *act, const double *d, double *f, double *b) {
-  const CPMech mech = act->mech;
-  double *known     = act->known;
-  if (mech->nfull == 0) return;
-  for (int j = 0; j < mech->nu; j++) known[j] = mech->is_full[j] ? d[j] : 0.0;
-  cpMechMoveKnown(mech, known, f, b);
+/* Reduction of the residual at which only roundoff is left. */
+#define GOAL 1.0e-14
+/* Least eigenvalue of A M^{-1} A^T, as part of the largest, that counts as one: below, r is orthogonal to the
+ * range of A but for roundoff, and what remains of it contradicts. */
+#define ZERO_EIGENVALUE 1.0e-14
+
+/* y <- alpha x + beta y */
+static void combine(double alpha, const double *x, double beta, double *y, int length) {
+  for (int i = 0; i < length; i++) y[i] = alpha * x[i] + beta * y[i];
 }
 
+/* s = M^{-1} g, g = A^T r, gamma = g.s */
+static int steepest(CPAction *act, const double *r, double *gamma) {
+  int flag = cpActionTransposedTimes(act, r, act->f);
+  if (!flag) flag = cpActionInverseMass(act, act->f, act->s_cg);
+  if (flag) return flag;
+  *gamma = cpDot(act->f, act->s_cg, act->mech->nu);
+  if (*gamma >= 0.0) return CP_SUCCESS;
+  return cpReason(act->mech->text, -CP_MASS_INDEFINITE,
+                  "at t = %.15g: M^{-1} must be positive definite, and is not: x.M^{-1} x = %g",
+                  act->s.t, *gamma);
+}
+
+int cpActionCG(CPAction *act, double *r, double *d, double *mu) {
+  const int nu = act->mech->nu, m = act->mech->m;
+  const double first = cpDot(r, r, m);
+  double *dir = act->dir, *p = act->p, *Ad = act->Ad, *s = act->s_cg, gamma, next, largest = 0.0;
+  memset(d, 0, (size_t)nu * sizeof *d);
+  memset(mu, 0, (size_t)m * sizeof *mu);
+  if (first == 0.0) return CP_SUCCESS;
+  int flag = steepest(act, r, &gamma);
+  memcpy(dir, s, (size_t)nu * sizeof *dir);
+  memcpy(p, r, (size_t)m * sizeof *p);
+  for (long int i = 0; !flag && i < 10L * m + 100; i++) { /* m without roundoff */
+    const double rr = cpDot(r, r, m);
+    largest         = fmax(largest, gamma / rr);
+    if (rr <= GOAL * GOAL * first || gamma <= ZERO_EIGENVALUE * largest * rr) return CP_SUCCESS;
+    flag = cpActionTimes(act, dir, Ad);
+    if (flag) return flag;
+    const double curvature = cpDot(Ad, Ad, m); /* |A dir|^2 */
+    if (curvature <= ZERO_EIGENVALUE * largest * gamma) return CP_SUCCESS;
+    largest            = fmax(largest, curvature / gamma);
+    const double alpha = gamma / curvature;
+    combine(alpha, dir, 1.0, d, nu); /* d += alpha dir                */
+    combine(alpha, p, 1.0, mu, m);   /* mu += alpha p                 */
+    combine(-alpha, Ad, 1.0, r, m);  /* r -= alpha A dir              */
+    flag = steepest(act, r, &next);  /* s = M^-1 A^T r, gamma' = r.As */
+    if (flag) return flag;
+    combine(1.0, s, next / gamma, dir, nu); /* dir = s + gamma'/gamma dir    */
+    combine(1.0, r, next / gamma, p, m);    /* p = r + gamma'/gamma p        */
+    gamma = next;
+  }
+  if (flag) return flag;
+  return cpReason(act->mech->text, -CP_PROJ_CONV_FAILURE,
+                  "at t = %.15g: conjugate gradients on A M^{-1} A^T do not converge: are Au and "
+                  "ATl each other's transpose (CPMechCheck)?",
+                  act->s.t);
+}
+
+/* ---- solution ---- */
+
+/* Velocities of FULL motions are known: their columns go to the right, their rows are the identity's. */
 static int byFactors(CPAction *act, double *f, double *b, double *d, double *mu) {
   const CPMech mech = act->mech;
-  moveKnown(act, d, f, b);
+  for (int j = 0; j < mech->nu; j++) act->known[j] = mech->is_full[j] ? d[j] : 0.0;
+  if (mech->nfull > 0) cpMechMoveKnown(mech, act->known, f, b);
   int flag = cpSaddleSolve(mech->kkt, f, b, d, mu);
   if (flag)
     return cpReason(mech->text, flag, "at t = %.15g: the KKT solver '%s' failed", act->s.t,
@@ -132,14 +184,9 @@ static int byProducts(CPAction *act, const double *f, const double *b, double *d
   return flag;
 }
 
-static void copyOrZero(double *to, const double *from, int length) {
-  if (from) memcpy(to, from, (size_t)length * sizeof *to);
-  else memset(to, 0, (size_t)length * sizeof *to);
-}
-
 int cpActionSolve(CPAction *act, const double *f, const double *r, double *d, double *mu) {
-  copyOrZero(act->f, f, act->mech->nu);
-  copyOrZero(act->b, r, act->mech->m);
+  for (int j = 0; j < act->mech->nu; j++) act->f[j] = f ? f[j] : 0.0;
+  for (int i = 0; i < act->mech->m; i++) act->b[i] = r ? r[i] : 0.0;
   return act->mech->operators ? byProducts(act, act->f, act->b, d, mu)
                               : byFactors(act, act->f, act->b, d, mu);
 }

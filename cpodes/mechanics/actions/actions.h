@@ -3,40 +3,41 @@
  *   M d + A^T mu = f    in the velocities that are free; d is given in those of FULL motions
  *   A d          = r    in the rows that take part; mu = 0 in the others
  *
- * by the factors of the KKT matrix, or with operators by conjugate gradients on A M^{-1} A^T. Rows
- * may depend on each other: mu then has minimum norm. */
+ * by the factors of the KKT matrix, or with operators by conjugate gradients on A M^{-1} A^T. Rows may depend on each
+ * other: mu then has minimum norm. */
 #ifndef CPODES_ACTIONS_H
 #define CPODES_ACTIONS_H
 
+#include "cpodes/base/arena.h"
 #include "cpodes/mechanics/mechanics_impl.h"
 
 #include <stdio.h>
 
 typedef struct {
+  CPArena arena;
   CPMech mech;
   CPMechState s;
-  const sunrealtype *u; /* [nu] as they are in y, FULL motions, too */
-  char *out;            /* [m] 1: row takes no part ... */
-  char *factored;       /* [m] ... at the newest factorisation */
+  const sunrealtype *u; /* [nu] as they are in y, even those of FULL motions */
+  char *out;            /* [m] 1: the row takes no part ... */
+  char *factored;       /* [m] ... and took none in the newest factors */
   char *off;            /* mech->off and the rank as they were */
   sunindextype rank;
   sunbooleantype unique;
-  double *memory;
   double *w, *d, *x, *r, *mu;        /* [nu], [nu], [m], [m], [m]: the callers' */
   double *f, *b, *known;             /* [nu], [m], [nu]: of the functions below */
   double *s_cg, *dir, *p, *Ad, *rcg; /* [nu], [nu], [m], [m], [m]: of conjugate gradients */
 } CPAction;
 
-/* Opens the state; no row takes part. 0, or a code, reported for function. Always to be closed. */
+/* Opens the state, with no row taking part. 0, or a code, reported for function. In any case it is to be closed. */
 int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const char *function);
 void cpActionClose(CPAction *act);
-/* Which rows take part: those that are active, at the level of velocities or all of A. */
+/* Those rows take part that are active, at the level of velocities or in all of A. */
 void cpActionRows(CPAction *act, int velocity_level);
 
 /* The others return 0 or a code, with the reason in mech->text. */
 /* Factors for cpActionSolve, with the rows that take part now. */
 int cpActionFactor(CPAction *act);
-/* f [nu], r [m]: NULL: zero. d [nu]: in, entries of FULL motions; out. mu [m]: out. */
+/* f [nu] and r [m]; NULL stands for zero. d [nu]: in, entries of FULL motions; out. mu [m]: out. */
 int cpActionSolve(CPAction *act, const double *f, const double *r, double *d, double *mu);
 /* y [m] = A x in the rows that take part, else 0; y [nu] = A^T x, x being 0 in the others. */
 int cpActionTimes(CPAction *act, const double *x, double *y);
@@ -44,17 +45,15 @@ int cpActionTransposedTimes(CPAction *act, const double *x, double *y);
 /* y = M x (CP_NOT_SUPPORTED if there is no such product); y = M^{-1} x, with operators. */
 int cpActionMass(CPAction *act, const double *x, double *y);
 int cpActionInverseMass(CPAction *act, const double *x, double *y);
-
-/* cg.c: S mu = r in the sense of least squares, d = M^{-1} A^T mu; with operators. r [m]: in,
- * right-hand side; out, what contradicts. */
+/* A M^{-1} A^T mu = r in the sense of least squares, d = M^{-1} A^T mu, with operators. r [m]: in, right-hand side; out,
+ * what contradicts. */
 int cpActionCG(CPAction *act, double *r, double *d, double *mu);
 
 /* output.c: the values of out, kept as stats.last, too. 0, or a code with the reason in mech->text; out
  * is then untouched. */
 int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out);
-
-/* statistics.c: counters and the quantities of CPMechOutput, at the newest state of the integrator that
- * mech is attached to. 0; 1: writing failed. */
+/* Counters and the quantities of CPMechOutput, at the newest state of the integrator that mech is attached to.
+ * 0, or 1 if writing has failed. */
 int cpMechPrintStats(CPMech mech, FILE *out, SUNOutputFormat fmt);
 
 #endif

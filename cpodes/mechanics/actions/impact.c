@@ -1,7 +1,7 @@
 /* Impacts: velocities jump at fixed positions, M (u+ - u-) + A^T Lambda = 0, in two stages.
  *
  * 1. Rows O that are active and do not strike, and FULL motions, take the velocities that they ask
- *    for:  v_O(u1) = 0,  u1_F = g'.  Nothing happens where u- had them.
+ *    for:  v_O(u1) = 0,  u1_F = g'.  Nothing happens where u- has them already.
  * 2. The named rows N strike:  v_N(u+) = -e v_N(u1),  v_O(u+) = 0.
  *
  * Kinetic energy T, with scleronomic constraints, v = A u. Stage 1 is a projection, orthogonal with
@@ -15,7 +15,6 @@
 #include "actions.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Miss of the wanted velocity in a dependent row, as part of the largest terms of all rows, above
@@ -40,42 +39,12 @@ typedef struct {
   double *u, *v, *impulse; /* [nu] newest velocities, [m] v(u), [m] sum of both stages */
 } Impact;
 
-static int allocate(Impact *hit) {
-  const size_t nu = (size_t)hit->act.mech->nu, m = (size_t)hit->act.mech->m;
-  hit->u       = calloc(nu + 2 * m, sizeof *hit->u);
-  hit->strikes = calloc(m + 1, 1);
-  if (!hit->u || !hit->strikes) return cpReason(hit->act.mech->text, CP_MEM_FAIL, "out of memory");
-  hit->v       = hit->u + nu;
-  hit->impulse = hit->v + m;
-  memcpy(hit->u, hit->act.u, nu * sizeof *hit->u);
-  return CP_SUCCESS;
-}
-
-static void readNamed(Impact *hit, const sunrealtype *named) {
-  const CPMech mech = hit->act.mech;
-  for (int i = 0; i < mech->nv; i++)
-    hit->strikes[i] = (char)(named ? named[i] != 0.0 : !hit->act.off[i]);
-}
-
-/* The rows that take part: those that are active at the level of velocities, and, if they strike
- * now, the named ones. How many? */
-static int chooseRows(Impact *hit, int strike) {
-  const CPMech mech = hit->act.mech;
-  int count         = 0;
-  cpActionRows(&hit->act, 1);
-  for (int i = 0; i < mech->m; i++) {
-    if (hit->strikes[i]) hit->act.out[i] = (char)!strike;
-    count += !hit->act.out[i];
-  }
-  return count;
-}
-
 static int velocities(Impact *hit) {
   return cpMechVelocities(hit->act.mech, hit->act.s.t, hit->act.s.q, hit->u, hit->v);
 }
 
 /* Size of the terms that A u is made of, in which they would not cancel: with weights at random.
- * Scratch: x, w. */
+ * Overwrites x and w of the action. */
 static int sizeOfTerms(Impact *hit, double *size) {
   CPAction *act  = &hit->act;
   unsigned state = 1u;
@@ -112,54 +81,47 @@ static int checkReached(Impact *hit, const double *before) {
   return flag;
 }
 
-/* Changes v(u) by act.r, and the velocities of FULL motions by what they are in act.d. */
-static int jump(Impact *hit) {
+/* One stage: v(u) becomes zero, or -e v(u) in rows that strike, and velocities of FULL motions become g' in the first
+ * one. Those rows take part that are active at the level of velocities and, in the second stage, the named ones. */
+static int stage(Impact *hit, int strike, double e) {
   CPAction *act     = &hit->act;
   const CPMech mech = act->mech;
-  int flag          = cpActionFactor(act);
+  int changes       = 0;
+  cpActionRows(act, 1);
+  for (int i = 0; i < mech->m; i++) {
+    if (hit->strikes[i]) act->out[i] = (char)!strike;
+    act->r[i] = act->out[i] ? 0.0 : -(hit->strikes[i] ? 1.0 + e : 1.0) * hit->v[i];
+    changes |= !act->out[i];
+  }
+  for (int j = 0; j < mech->nu; j++) {
+    act->d[j] = mech->is_full[j] && !strike ? act->s.u[j] - hit->u[j] : 0.0;
+    changes |= act->d[j] != 0.0;
+  }
+  if (!changes) return CP_SUCCESS;
+  int flag = cpActionFactor(act);
   if (!flag) flag = cpActionSolve(act, NULL, act->r, act->d, act->mu);
   if (flag) return flag;
   for (int j = 0; j < mech->nu; j++) hit->u[j] += act->d[j];
   for (int i = 0; i < mech->m; i++) hit->impulse[i] += act->mu[i];
-  memcpy(act->mu, hit->v, (size_t)mech->m * sizeof *hit->v);
+  memcpy(act->mu, hit->v, (size_t)mech->m * sizeof *hit->v); /* before */
   flag = velocities(hit);
   return flag ? flag : checkReached(hit, act->mu);
 }
 
-static int isFullChanged(const Impact *hit) {
-  const CPMech mech = hit->act.mech;
-  for (int j = 0; j < mech->nu; j++)
-    if (mech->is_full[j] && hit->u[j] != hit->act.s.u[j]) return 1;
-  return 0;
-}
-
-/* Stage 1 */
-static int satisfyOthers(Impact *hit) {
-  const CPMech mech = hit->act.mech;
-  if (chooseRows(hit, 0) == 0 && !isFullChanged(hit)) return CP_SUCCESS;
-  for (int i = 0; i < mech->m; i++) hit->act.r[i] = hit->act.out[i] ? 0.0 : -hit->v[i];
-  for (int j = 0; j < mech->nu; j++)
-    hit->act.d[j] = mech->is_full[j] ? hit->act.s.u[j] - hit->u[j] : 0.0;
-  return jump(hit);
-}
-
-/* Stage 2 */
-static int strike(Impact *hit, sunrealtype e) {
-  const CPMech mech = hit->act.mech;
-  if (chooseRows(hit, 1) == 0) return CP_SUCCESS;
-  for (int i = 0; i < mech->m; i++)
-    hit->act.r[i] = hit->act.out[i] ? 0.0 : -(hit->strikes[i] ? 1.0 + e : 1.0) * hit->v[i];
-  memset(hit->act.d, 0, (size_t)mech->nu * sizeof *hit->act.d);
-  return jump(hit);
-}
-
 static int collide(Impact *hit, const sunrealtype *named, sunrealtype e) {
-  int flag = allocate(hit);
-  if (flag) return flag;
-  readNamed(hit, named);
-  flag = velocities(hit);
-  if (!flag) flag = satisfyOthers(hit);
-  return flag ? flag : strike(hit, e);
+  CPAction *act     = &hit->act;
+  const CPMech mech = act->mech;
+  CP_NEW(&act->arena, hit->u, mech->nu);
+  CP_NEW(&act->arena, hit->v, mech->m);
+  CP_NEW(&act->arena, hit->impulse, mech->m);
+  CP_NEW(&act->arena, hit->strikes, mech->m);
+  if (cpArenaStatus(&act->arena)) return cpReason(mech->text, CP_MEM_FAIL, "out of memory");
+  memcpy(hit->u, act->u, (size_t)mech->nu * sizeof *hit->u);
+  for (int i = 0; i < mech->nv; i++)
+    hit->strikes[i] = (char)(named ? named[i] != 0.0 : !act->off[i]);
+  int flag = velocities(hit);
+  if (!flag) flag = stage(hit, 0, 0.0);
+  return flag ? flag : stage(hit, 1, e);
 }
 
 int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *named, sunrealtype e,
@@ -174,7 +136,5 @@ int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *name
     if (impulse) memcpy(impulse, hit.impulse, (size_t)mech->m * sizeof *impulse);
   }
   cpActionClose(&hit.act);
-  free(hit.u);
-  free(hit.strikes);
   return flag;
 }

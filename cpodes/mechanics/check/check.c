@@ -8,69 +8,37 @@
 
 /* ---- life cycle ---- */
 
-typedef struct {
-  double **array;
-  size_t length;
-} Array;
-
-static int allocate(CPCheck *check) {
-  const CPMech mech = check->mech;
-  const size_t nq = (size_t)mech->nq, nu = (size_t)mech->nu, nz = (size_t)mech->nz;
-  const size_t m = (size_t)mech->m, most = nq + nu + nz + m + (size_t)mech->nprescribed;
-  const Array arrays[] = {
-      {&check->a, nu},
-      {&check->lambda, m},
-      {&check->lambda2, m},
-      {&check->q, nq},
-      {&check->q2, nq},
-      {&check->q_state, nq},
-      {&check->dq, nq},
-      {&check->u, nu},
-      {&check->u2, nu},
-      {&check->u_state, nu},
-      {&check->du, nu},
-      {&check->z, nz},
-      {&check->z2, nz},
-      {&check->dz, nz},
-      {&check->dl, m},
-      {&check->e, most},
-      {&check->column, most},
-      {&check->w, most},
-      {&check->x, most},
-      {&check->difference[0], most},
-      {&check->difference[1], most},
-      {&check->f, most},
-      {&check->terms, most},
-      {&check->largest_f, most},
-      {&check->largest, most},
-      {&check->floor, most},
-      {&check->error, most},
-      {&check->given, most},
-      {&check->expected, most},
-  };
-  const size_t count = sizeof arrays / sizeof arrays[0];
-  size_t total       = 0;
-  for (size_t k = 0; k < count; k++) total += arrays[k].length;
-  double *next = check->memory = calloc(total, sizeof *next);
-  check->where                 = calloc(most, sizeof *check->where);
-  if (!check->memory || !check->where) return CP_MEM_FAIL;
-  for (size_t k = 0; k < count; k++) {
-    *arrays[k].array = next;
-    next += arrays[k].length;
-  }
-  return CP_SUCCESS;
+static void createPoint(CPCheck *check, CPCheckPoint *p) {
+  CP_NEW(&check->arena, p->q, check->mech->nq);
+  CP_NEW(&check->arena, p->u, check->mech->nu);
+  CP_NEW(&check->arena, p->z, check->mech->nz);
+  CP_NEW(&check->arena, p->lambda, check->mech->m);
 }
 
-static void release(CPCheck *check) {
-  cpMatFree(&check->A);
-  free(check->memory);
-  free(check->where);
+static int create(CPCheck *check) {
+  const CPMech mech       = check->mech;
+  const int most          = mech->nq + mech->nu + mech->nz + mech->m + mech->nprescribed;
+  double **const arrays[] = {&check->given, &check->expected[0], &check->expected[1],
+                             &check->value, &check->terms,       &check->largest_terms,
+                             &check->e,     &check->w,           &check->x};
+  createPoint(check, &check->at);
+  createPoint(check, &check->near);
+  createPoint(check, &check->along);
+  CP_NEW(&check->arena, check->a, mech->nu);
+  CP_NEW(&check->arena, check->q_state, mech->nq);
+  CP_NEW(&check->arena, check->u_state, mech->nu);
+  CP_NEW(&check->arena, check->skipped, most);
+  CP_NEW(&check->arena, check->row, most);
+  for (size_t k = 0; k < sizeof arrays / sizeof arrays[0]; k++)
+    CP_NEW(&check->arena, *arrays[k], most);
+  const int flag = cpMatOwn(&check->arena, &check->A);
+  return flag ? flag : cpArenaStatus(&check->arena);
 }
 
 /* ---- the state ---- */
 
 /* Away from special values, by up to a third of the largest entry: at rest most terms vanish. */
-static void stir(double *x, int length, unsigned seed) {
+static void perturb(double *x, int length, unsigned seed) {
   unsigned state       = seed;
   const double largest = cpLargest(x, length), size = largest > 0.0 ? 0.3 * largest : 0.3;
   for (int i = 0; i < length; i++) x[i] += size * cpUniformAwayFromZero(&state);
@@ -80,7 +48,7 @@ static void stir(double *x, int length, unsigned seed) {
 static int keepA(CPCheck *check) {
   const CPMech mech = check->mech;
   if (mech->operators) return CP_SUCCESS;
-  int flag = cpMechA(mech, check->s.t, check->q);
+  int flag = cpMechA(mech, check->at.t, check->at.q);
   if (!flag && !check->A.value && (flag = cpMatClone(&check->A, &mech->A)))
     cpReason(mech->text, flag, "no memory for a copy of A");
   if (!flag && cpMatEntries(&check->A) > 0)
@@ -89,11 +57,11 @@ static int keepA(CPCheck *check) {
 }
 
 /* Quaternions and norms are tested where they have their values: elsewhere they mean something else. */
-static void tellNorms(const CPCheck *check) {
+static void warnOfNorms(const CPCheck *check) {
   const CPMech mech = check->mech;
   for (int k = 0; k < cpMechNumNorms(mech); k++) {
     const CPUnitNorm n = cpMechNorm(mech, k);
-    const double norm  = sqrt(cpDot(check->q + n.first, check->q + n.first, n.length));
+    const double norm  = sqrt(cpDot(check->at.q + n.first, check->at.q + n.first, n.length));
     if (!(fabs(norm - n.value) > CP_CHECK_LIMIT * n.value)) continue;
     cpReport(&mech->log, CV_WARNING, "CPMechCheck",
              "the %s %d to %d has norm %.6g, not %g; it is checked with that",
@@ -104,26 +72,28 @@ static void tellNorms(const CPCheck *check) {
 
 static int readState(CPCheck *check, sunrealtype t, const sunrealtype *y) {
   const CPMech mech = check->mech;
-  int flag          = allocate(check);
+  CPMechState s;
+  int flag = create(check);
   if (flag) return cpReason(mech->text, flag, "no memory for a check");
-  flag = cpMechRead(mech, t, y, &check->s);
+  flag = cpMechRead(mech, t, y, &s);
   if (flag) return flag;
-  memcpy(check->q, check->s.q, (size_t)mech->nq * sizeof *check->q);
-  memcpy(check->u, check->s.u, (size_t)mech->nu * sizeof *check->u);
-  if (mech->nz > 0) memcpy(check->z, check->s.z, (size_t)mech->nz * sizeof *check->z);
-  check->s = (CPMechState){t, check->q, check->u, check->z};
-  tellNorms(check);
-  flag = cpMechNormalise(mech, t, check->q);
+  check->at.t = t;
+  memcpy(check->at.q, s.q, (size_t)mech->nq * sizeof *s.q);
+  memcpy(check->at.u, s.u, (size_t)mech->nu * sizeof *s.u);
+  if (mech->nz > 0) memcpy(check->at.z, s.z, (size_t)mech->nz * sizeof *s.z);
+  warnOfNorms(check);
+  flag = cpMechNormalise(mech, t, check->at.q);
   return flag ? flag : keepA(check);
 }
 
 /* Accelerations and multipliers that are held, of the size that they have. */
 static int solve(CPCheck *check) {
-  int flag = cpMechSolve(check->mech, &check->s, check->a, check->lambda);
+  const CPMechState s = cpCheckStateOf(&check->at);
+  int flag            = cpMechSolve(check->mech, &s, check->a, check->at.lambda);
   if (!flag) flag = cpCheckUdot(check);
   if (flag) return flag;
-  stir(check->a, check->mech->nu, 2u);
-  stir(check->lambda, check->mech->m, 3u);
+  perturb(check->a, check->mech->nu, 2u);
+  perturb(check->at.lambda, check->mech->m, 3u);
   return CP_SUCCESS;
 }
 
@@ -134,9 +104,9 @@ static int solve(CPCheck *check) {
 static int allowedMotion(CPCheck *check, N_Vector y, double *w) {
   const CPMech mech = check->mech;
   CPAction act;
-  int flag = cpActionOpen(&act, mech, check->s.t, y, "CPMechCheck");
+  int flag = cpActionOpen(&act, mech, check->at.t, y, "CPMechCheck");
   memset(check->x, 0, (size_t)mech->nu * sizeof *check->x);
-  stir(check->x, mech->nu, 5u);
+  perturb(check->x, mech->nu, 5u);
   if (!flag) cpActionRows(&act, 1);
   if (!flag) flag = cpActionFactor(&act);
   if (!flag) flag = cpActionMass(&act, check->x, check->w);
@@ -153,29 +123,30 @@ static int allowedMotion(CPCheck *check, N_Vector y, double *w) {
  * a rod that lies on an axis. Where there is no such motion check->moved stays 0. */
 static int moveOn(CPCheck *check, N_Vector y) {
   const CPMech mech = check->mech;
-  const int flag    = allowedMotion(check, y, check->e);
+  double *q = check->at.q, *dq = check->along.q;
+  const int flag = allowedMotion(check, y, check->e);
   if (flag == CP_MEM_FAIL) return cpReason(mech->text, flag, "no memory for a check");
-  if (flag || cpMechKinematics(mech, check->q, CP_N, check->e, check->dq)) return CP_SUCCESS;
-  const double size = cpLargest(check->q, mech->nq), way = cpLargest(check->dq, mech->nq);
+  if (flag || cpMechKinematics(mech, q, CP_N, check->e, dq)) return CP_SUCCESS;
+  const double size = cpLargest(q, mech->nq), way = cpLargest(dq, mech->nq);
   if (!(way > 0.0) || isinf(way)) return CP_SUCCESS;
   const double step = MOVE * (size > 0.0 ? fmin(size, 1.0) : 1.0) / way;
-  for (int i = 0; i < mech->nq; i++) check->q[i] += step * check->dq[i];
+  for (int i = 0; i < mech->nq; i++) q[i] += step * dq[i];
   check->moved = 1;
-  return cpMechNormalise(mech, check->s.t, check->q);
+  return cpMechNormalise(mech, check->at.t, q);
 }
 
 /* At the state, and a little further on. */
 static int compareConstraints(CPCheck *check, N_Vector y, int (*compare)(CPCheck *check)) {
   const CPMech mech   = check->mech;
-  const size_t length = (size_t)mech->nq * sizeof *check->q;
+  const size_t length = (size_t)mech->nq * sizeof *check->at.q;
   int flag            = compare(check);
   if (flag || mech->m == 0 || check->code) return flag;
-  memcpy(check->q_state, check->q, length);
+  memcpy(check->q_state, check->at.q, length);
   flag = moveOn(check, y);
   if (!flag && check->moved) flag = keepA(check);
   if (!flag && check->moved) flag = compare(check);
   check->moved = 0;
-  memcpy(check->q, check->q_state, length);
+  memcpy(check->at.q, check->q_state, length);
   return flag ? flag : keepA(check);
 }
 
@@ -192,7 +163,7 @@ static int needsAccelerations(const CPMech mech) {
 static int checkFreedom(CPCheck *check) {
   const CPMech mech = check->mech;
   if (mech->operators || check->code) return CP_SUCCESS;
-  const int flag = cpMechFactor(mech, check->s.t, check->q);
+  const int flag = cpMechFactor(mech, check->at.t, check->at.q);
   if (flag == -CP_MASS_INDEFINITE) {
     check->code = CP_MASS_INDEFINITE;
     cpWrite(check->text, "%s", mech->text);
@@ -211,21 +182,18 @@ static int checkFreedom(CPCheck *check) {
 /* Accelerations are those of the state as it is: other velocities may contradict dependent rows. */
 static int compareEverything(CPCheck *check, N_Vector y) {
   const CPMech mech   = check->mech;
-  const size_t length = (size_t)mech->nu * sizeof *check->u;
-  memcpy(check->u_state, check->u, length);
-  int flag = cpCheckKinematics(check);
-  if (!flag) flag = cpCheckTransposed(check);
-  if (!flag) flag = cpCheckMass(check);
-  stir(check->u, mech->nu, 1u);
+  const size_t length = (size_t)mech->nu * sizeof *check->at.u;
+  int flag            = cpCheckStructure(check);
+  memcpy(check->u_state, check->at.u, length);
+  perturb(check->at.u, mech->nu, 1u);
   if (!flag) flag = compareConstraints(check, y, cpCheckJacobians); /* rates may be made of A */
   if (!flag) flag = compareConstraints(check, y, cpCheckRates);
   if (!flag) flag = checkFreedom(check);
   if (flag || !needsAccelerations(mech)) return flag;
-  memcpy(check->u, check->u_state, length);
+  memcpy(check->at.u, check->u_state, length);
   flag = solve(check);
-  stir(check->u, mech->nu, 1u);
-  if (!flag) flag = cpCheckPartials(check);
-  return flag ? flag : cpCheckPatterns(check);
+  perturb(check->at.u, mech->nu, 1u);
+  return flag ? flag : cpCheckPartials(check);
 }
 
 static int run(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report, const char *function) {
@@ -236,7 +204,7 @@ static int run(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report, con
   CPCheck check = {.mech = mech, .report = report};
   flag          = readState(&check, t, N_VGetArrayPointer(y));
   if (!flag) flag = compareEverything(&check, y);
-  release(&check);
+  cpArenaFree(&check.arena);
   if (check.code) return cpReport(&mech->log, check.code, function, "%s", check.text);
   return cpMechReport(mech, flag, function);
 }

@@ -1,100 +1,125 @@
-/* Inside of CPMechCheck: the functions of the model against each other and against differences, at a
- * state whose velocities, accelerations and multipliers have been moved away from special values: at
- * rest, or where symmetry makes terms zero, most errors do not show. */
+/* Inside of CPMechCheck: the functions of the model against each other and against differences, at a state whose
+ * velocities, accelerations and multipliers have been moved away from special values: at rest, or where symmetry makes
+ * terms zero, most errors do not show.
+ *
+ * Whatever is compared is a CPComparison (comparisons.c lists them all), and one function compares (compare.c). */
 #ifndef CPODES_CHECK_IMPL_H
 #define CPODES_CHECK_IMPL_H
 
+#include "cpodes/base/arena.h"
 #include "cpodes/mechanics/mechanics_impl.h"
 
 /* Errors above it are reported. */
 #define CP_CHECK_LIMIT 1.0e-4
 
+/* The variables of all functions, or a direction in their space */
 typedef struct {
+  double t, *q, *u, *z, *lambda; /* [nq], [nu], [nz], [m] */
+} CPCheckPoint;
+
+/* A row of the matrices that are compared: its largest entry, the size below which it counts as zero, and its entry
+ * with the largest error, in column `where`. */
+typedef struct {
+  double largest, floor, error, given, expected;
+  int where;
+} CPCheckRow;
+
+typedef struct {
+  CPArena arena;
   CPMech mech;
   CPMechReport *report;
-  CPMechState s;        /* where functions are compared */
-  double *a, *lambda;   /* [nu], [m] held in partial derivatives */
-  CPMat A;              /* m x nu at s; empty with operators */
-  double *memory;       /* of all arrays */
-  double *q, *u, *z;    /* [nq], [nu], [nz] of s */
-  int moved;            /* positions are not those of the state */
-  double *q_state;      /* [nq] which are these ... */
-  double *u_state;      /* [nu] ... and velocities of the state */
-  double *q2, *u2, *z2; /* [nq], [nu], [nz] near it */
-  /* direction in which functions are differentiated: d/dtau at (t + dt tau, q + dq tau, ...) */
-  double dt, *dq, *du, *dz, *dl; /* [nq], [nu], [nz], [m] */
-  double *lambda2;               /* [m] */
-  double *e;                     /* [most] unit vector */
-  double *column;                /* [most] what is compared */
-  double *w, *x;                 /* [most] of the functions that check */
-  double *difference[2];         /* [most] derivatives by steps of two sizes */
-  double *f, *terms, *largest_f; /* [most] a function, the size of its terms, their largest */
-  /* the comparison in progress, for each row [most] */
-  double *largest, *floor, *error, *given, *expected;
-  int *where;
+  CPCheckPoint at, near,
+      along; /* where functions are compared; a point near it; the direction to that */
+  double *a; /* [nu] held in partial derivatives */
+  CPMat A;   /* m x nu at the point; empty with operators */
+  int moved; /* positions are not those of the state */
+  double *q_state, *u_state; /* which are these */
+  /* [most] of functions in compare.c: the columns compared, with derivatives by steps of two sizes; a function, the size
+   * of its terms, and the largest that they get */
+  double *given, *expected[2], *value, *terms, *largest_terms;
+  double *e, *w, *x; /* [most] workspace of what fills a column */
+  char *skipped;     /* [most] */
+  CPCheckRow *row;   /* [most] */
   /* the first error */
   int code;
   char text[CP_TEXT_LENGTH];
 } CPCheck;
 
-/* A function of the state that is differentiated: value [rows], and the size of its terms. A, M of
- * mech may be those of s then. Returns 0, or a code with the reason in mech->text. */
+static inline CPMechState cpCheckStateOf(const CPCheckPoint *p) {
+  return (CPMechState){p->t, p->q, p->u, p->z};
+}
+
+/* What is differentiated: p, v, -v, g and g' of all motions, f + f_lambda, F = f + f_lambda - M a - A^T lambda,
+ * B = b - A a, zdot, u' */
+typedef enum {
+  CP_VALUE_P,
+  CP_VALUE_V,
+  CP_VALUE_MINUS_V,
+  CP_VALUE_G,
+  CP_VALUE_GD,
+  CP_VALUE_FORCES,
+  CP_VALUE_F,
+  CP_VALUE_B,
+  CP_VALUE_Z,
+  CP_VALUE_UDOT
+} CPCheckValue;
+
+/* In which direction: N e_j, u_j, z_j, lambda_j; along the motion, q' = N u with u held; time alone */
+typedef enum {
+  CP_ALONG_Q,
+  CP_ALONG_U,
+  CP_ALONG_Z,
+  CP_ALONG_LAMBDA,
+  CP_ALONG_MOTION,
+  CP_ALONG_TIME
+} CPCheckAlong;
+
+/* Linear operators */
+typedef enum {
+  CP_PRODUCT_N,
+  CP_PRODUCT_N_INVERSE,
+  CP_PRODUCT_N_TRANSPOSE,
+  CP_PRODUCT_N_INVERSE_TRANSPOSE,
+  CP_PRODUCT_MU,
+  CP_PRODUCT_MINV,
+  CP_PRODUCT_AU,
+  CP_PRODUCT_ATL
+} CPCheckProduct;
+
+/* A matrix or (single) a vector that is given, and what it should be. The columns of both come from functions, or are
+ * one vector. Without either, what is expected are the derivatives of `value` along the directions j; if there is a
+ * pattern, they should be zero outside of it. */
+typedef struct CPComparison_ CPComparison;
+typedef int (*CPColumnFn)(CPCheck *check, const CPComparison *c, int j, double *column);
+struct CPComparison_ {
+  const char *given, *expected; /* "<given>(i, j) is 1, and <expected> 2" */
+  int code;                     /* if it is wrong */
+  int rows, cols, single;
+  CPColumnFn given_column, expected_column;
+  const double *given_vector, *expected_vector;
+  CPCheckValue value;
+  CPCheckAlong along;
+  const CPMat *pattern;
+  const CPMat *matrix;  /* of the functions for columns, */
+  CPCheckProduct B, BT; /* and so are these */
+  const char *skipped;  /* [rows] or NULL; 1: nothing is known of this row */
+  sunrealtype *result;  /* becomes the largest relative error, if that is larger */
+};
+
+/* Where the largest error of a comparison is; row is -1 if there is none. */
 typedef struct {
-  int rows;
-  int (*evaluate)(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
-                  double *terms);
-} CPFunction;
+  double error;
+  int row, col;
+} CPCheckWorst;
+/* 0, or the code of a function that failed. worst may be NULL. */
+int cpCompare(CPCheck *check, const CPComparison *c, CPCheckWorst *worst);
 
-/* functions.c */
-int cpForcesOf(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
-               double *terms);
-int cpDynamicsOf(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
-                 double *terms);
-int cpConstraintsOf(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
-                    double *terms);
-int cpAuxiliaryOf(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
-                  double *terms);
-int cpAccelerationsOf(CPCheck *check, const CPMechState *s, const double *lambda, double *value,
-                      double *terms);
-
-/* compare.c */
-/* Directions: N e_j, velocity u_j, z_j, lambda_j, or along the motion, q' = N u with u held;
- * time alone. */
-int cpAlongPosition(CPCheck *check, int j);
-int cpAlongVelocity(CPCheck *check, int j);
-int cpAlongAuxiliary(CPCheck *check, int j);
-int cpAlongMultiplier(CPCheck *check, int j);
-int cpAlongMotion(CPCheck *check);
-void cpAlongTime(CPCheck *check);
-
-/* A comparison: begin; entries, or columns against the derivative of f in the direction chosen; end. */
-void cpCompareBegin(CPCheck *check, int rows);
-void cpCompareEntry(CPCheck *check, int i, int j, double given, double expected);
-int cpCompareColumn(CPCheck *check, const CPFunction *f, int j, const double *given);
-/* The same, of a column of which differences know only what lies in the pattern. */
-int cpCompareOutside(CPCheck *check, const CPFunction *f, int j, const CPMat *pattern);
-/* What is wrong if it is: "<given>(i, j) is ..., and <expected> ...". single: there is one column only. */
-typedef struct {
-  int code;
-  const char *given, *expected;
-  int single;
-} CPVerdict;
-/* Largest relative error into *result, its place into *row and *col (each may be NULL). */
-void cpCompareEnd(CPCheck *check, int rows, const CPVerdict *verdict, sunrealtype *result, int *row,
-                  int *col);
-
-/* Column j of J. */
-void cpColumnOf(const CPMat *J, int j, double *column);
-
-/* Each compares what there is to compare: 0, or the code of a function that failed. */
-int cpCheckKinematics(CPCheck *check); /* structure.c: N */
-int cpCheckMass(CPCheck *check);       /* ... M, or Mu and Minv */
-int cpCheckUdot(CPCheck *check);       /* ... udot beside M; a, lambda: of the KKT system */
-int cpCheckTransposed(CPCheck *check); /* ... Au and ATl */
-int cpCheckJacobians(CPCheck *check);  /* constraints.c: A */
-int cpCheckRates(CPCheck *check);      /* ... v, b, motions */
-int cpCheckPartials(CPCheck *check);   /* partials.c; a, lambda are known then */
-int cpCheckPatterns(CPCheck *check);   /* patterns.c; the same */
+/* comparisons.c: each compares what there is to compare. 0, or the code of a function that failed. */
+int cpCheckStructure(CPCheck *check); /* N, A, M: inverses, transposes, symmetry */
+int cpCheckJacobians(CPCheck *check); /* A */
+int cpCheckRates(CPCheck *check);     /* v, b, motions */
+int cpCheckUdot(CPCheck *check);      /* udot beside M; a and lambda are those of the KKT system */
+int cpCheckPartials(CPCheck *check); /* of the iteration matrix: given ones, and patterns of others */
 /* Is there a sparse iteration matrix, or may there be one? */
 int cpHasPatterns(const CPMech mech);
 

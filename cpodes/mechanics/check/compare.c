@@ -1,14 +1,15 @@
-/* Central differences of sixth order, and the comparison of matrices with them. */
+/* The comparison of a matrix with another one, or with central differences of sixth order. */
 #include "check_impl.h"
+#include "cpodes/base/differences.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* Steps, as parts of the distance in which the state changes by its own size. With the first, truncation
- * is (2e-3 k)^6 / 140 for a function like sin(k x), below 1e-8 up to k = 50, and roundoff 1e-13 of
- * its terms; with the second k = 1700 and 4e-12. Of both derivatives the one nearer to what it is
- * compared with counts: it cannot agree by chance. */
+/* Steps, as parts of the distance in which the state changes by its own size. With the first, truncation is
+ * (2e-3 k)^6 / 140 for a function like sin(k x), below 1e-8 up to k = 50, and roundoff 1e-13 of its terms; with the
+ * second k = 1700 and 4e-12. Of both derivatives the one nearer to what it is compared with counts: it cannot agree by
+ * chance. */
 static const double STEP[2] = {2.0e-3, 6.0e-5};
 
 /* An entry matters if it changes the function by this part of its terms over that distance. */
@@ -18,46 +19,20 @@ static const double STEP[2] = {2.0e-3, 6.0e-5};
 
 /* ---- directions ---- */
 
-static void noDirection(CPCheck *check) {
-  const CPMech mech = check->mech;
-  check->dt         = 0.0;
-  memset(check->dq, 0, (size_t)mech->nq * sizeof(double));
-  memset(check->du, 0, (size_t)mech->nu * sizeof(double));
-  memset(check->dz, 0, (size_t)mech->nz * sizeof(double));
-  memset(check->dl, 0, (size_t)mech->m * sizeof(double));
-}
-
-int cpAlongPosition(CPCheck *check, int j) {
-  noDirection(check);
-  return cpMechColumn(check->mech, check->s.q, j, check->dq);
-}
-
-int cpAlongVelocity(CPCheck *check, int j) {
-  noDirection(check);
-  check->du[j] = 1.0;
+static int setDirection(CPCheck *check, CPCheckAlong along, int j) {
+  const CPMech mech    = check->mech;
+  const CPMechState s  = cpCheckStateOf(&check->at);
+  CPCheckPoint *d      = &check->along;
+  double *const unit[] = {[CP_ALONG_U] = d->u, [CP_ALONG_Z] = d->z, [CP_ALONG_LAMBDA] = d->lambda};
+  d->t                 = along == CP_ALONG_MOTION || along == CP_ALONG_TIME;
+  memset(d->q, 0, (size_t)mech->nq * sizeof *d->q);
+  memset(d->u, 0, (size_t)mech->nu * sizeof *d->u);
+  memset(d->z, 0, (size_t)mech->nz * sizeof *d->z);
+  memset(d->lambda, 0, (size_t)mech->m * sizeof *d->lambda);
+  if (along == CP_ALONG_Q) return cpMechColumn(mech, s.q, j, d->q);
+  if (along == CP_ALONG_MOTION) return cpMechKinematics(mech, s.q, CP_N, s.u, d->q);
+  if (along != CP_ALONG_TIME) unit[along][j] = 1.0;
   return CP_SUCCESS;
-}
-
-int cpAlongAuxiliary(CPCheck *check, int j) {
-  noDirection(check);
-  check->dz[j] = 1.0;
-  return CP_SUCCESS;
-}
-
-int cpAlongMultiplier(CPCheck *check, int j) {
-  noDirection(check);
-  check->dl[j] = 1.0;
-  return CP_SUCCESS;
-}
-
-void cpAlongTime(CPCheck *check) {
-  noDirection(check);
-  check->dt = 1.0;
-}
-
-int cpAlongMotion(CPCheck *check) {
-  cpAlongTime(check);
-  return cpMechKinematics(check->mech, check->s.q, CP_N, check->s.u, check->dq);
 }
 
 /* tau for which x + tau dx changes by its own size; at most `most`. */
@@ -69,13 +44,70 @@ static double reach(const double *x, const double *dx, int length, double most) 
 }
 
 static double reachOfDirection(const CPCheck *check) {
-  const CPMech mech = check->mech;
-  double most       = check->dt != 0.0 ? mech->difference_time / fabs(check->dt) : INFINITY;
-  most              = reach(check->q, check->dq, mech->nq, most);
-  most              = reach(check->u, check->du, mech->nu, most);
-  most              = reach(check->z, check->dz, mech->nz, most);
-  most              = reach(check->lambda, check->dl, mech->m, most);
+  const CPMech mech     = check->mech;
+  const CPCheckPoint *x = &check->at, *d = &check->along;
+  double most = d->t != 0.0 ? mech->difference_time / fabs(d->t) : INFINITY;
+  most        = reach(x->q, d->q, mech->nq, most);
+  most        = reach(x->u, d->u, mech->nu, most);
+  most        = reach(x->z, d->z, mech->nz, most);
+  most        = reach(x->lambda, d->lambda, mech->m, most);
   return isinf(most) ? 1.0 : most;
+}
+
+/* ---- functions ---- */
+
+static void addSizes(const double *x, int length, double *size) {
+  for (int i = 0; i < length; i++) size[i] += fabs(x[i]);
+}
+
+/* y -= x, a term of y */
+static void subtract(const double *x, int length, double *y, double *terms) {
+  for (int i = 0; i < length; i++) y[i] -= x[i];
+  addSizes(x, length, terms);
+}
+
+/* check->value and terms at the point near. A and M of mech may be those of this point then. */
+static int evaluate(CPCheck *check, CPCheckValue what, int rows) {
+  const CPMech mech         = check->mech;
+  const CPMechState s       = cpCheckStateOf(&check->near);
+  const double *lambda      = check->near.lambda;
+  const CPPrescribed *drive = mech->prescribed;
+  double *value = check->value, *terms = check->terms, *w = check->w;
+  int flag = CP_SUCCESS;
+  switch (what) {
+  case CP_VALUE_P: flag = cpMechPositions(mech, s.t, s.q, value); break;
+  case CP_VALUE_V:
+  case CP_VALUE_MINUS_V: flag = cpMechVelocities(mech, s.t, s.q, s.u, value); break;
+  case CP_VALUE_G:
+  case CP_VALUE_GD:
+    flag = cpMechMotions(mech, s.t);
+    for (int k = 0; !flag && k < rows; k++)
+      value[k] = what == CP_VALUE_G ? drive[k].value : drive[k].rate;
+    break;
+  case CP_VALUE_FORCES:
+  case CP_VALUE_F:
+    flag = cpMechForces(mech, &s, value);
+    if (!flag) flag = cpMechAddLambdaForces(mech, &s, lambda, value);
+    break;
+  case CP_VALUE_B: flag = cpMechB(mech, s.t, s.q, s.u, value); break;
+  case CP_VALUE_Z: flag = cpMechAuxiliary(mech, &s, lambda, value); break;
+  case CP_VALUE_UDOT: flag = cpMechSolve(mech, &s, value, w); break;
+  }
+  memset(terms, 0, (size_t)rows * sizeof *terms);
+  if (!flag) addSizes(value, rows, terms);
+  for (int i = 0; what == CP_VALUE_MINUS_V && i < rows; i++) value[i] = -value[i];
+  if (!flag && what == CP_VALUE_B) { /* B = b - A a */
+    flag = cpMechATimes(mech, s.t, s.q, check->a, w);
+    if (!flag) subtract(w, rows, value, terms);
+  }
+  if (!flag && what == CP_VALUE_F) { /* F = f + f_lambda - M a - A^T lambda */
+    flag = cpMechMass(mech, s.t, s.q);
+    if (!flag) cpMatTimes(&mech->userM.A, 1.0, check->a, 0.0, w);
+    if (!flag) subtract(w, rows, value, terms);
+    if (!flag && mech->m > 0) flag = cpMechATransposedTimes(mech, s.t, s.q, lambda, w);
+    if (!flag && mech->m > 0) subtract(w, rows, value, terms);
+  }
+  return flag;
 }
 
 /* ---- differences ---- */
@@ -84,126 +116,105 @@ static void move(const double *x, double tau, const double *dx, int length, doub
   for (int i = 0; i < length; i++) result[i] = x[i] + tau * dx[i];
 }
 
-/* check->f = f at tau along the direction */
-static int evaluateAt(CPCheck *check, const CPFunction *f, double tau) {
-  const CPMech mech   = check->mech;
-  const CPMechState s = {check->s.t + tau * check->dt, check->q2, check->u2, check->z2};
-  move(check->q, tau, check->dq, mech->nq, check->q2);
-  move(check->u, tau, check->du, mech->nu, check->u2);
-  move(check->z, tau, check->dz, mech->nz, check->z2);
-  move(check->lambda, tau, check->dl, mech->m, check->lambda2);
-  const int flag = f->evaluate(check, &s, check->lambda2, check->f, check->terms);
-  for (int i = 0; !flag && i < f->rows; i++)
-    check->largest_f[i] = fmax(check->largest_f[i], check->terms[i]);
-  return flag;
-}
-
-static int differentiate(CPCheck *check, const CPFunction *f, double h, double *derivative) {
-  int flag = CP_SUCCESS;
-  memset(derivative, 0, (size_t)f->rows * sizeof *derivative);
-  for (int k = 1; !flag && k <= 3; k++)
-    for (int sign = 1; !flag && sign >= -1; sign -= 2) {
-      flag = evaluateAt(check, f, sign * k * h);
-      for (int i = 0; !flag && i < f->rows; i++)
-        derivative[i] += sign * cpSixthOrder[k - 1] / h * check->f[i];
+/* derivative = sum over k of w_k (f(k h) - f(-k h)) / h along the direction */
+static int differentiate(CPCheck *check, const CPComparison *c, double h, double *derivative) {
+  const CPMech mech     = check->mech;
+  const CPCheckPoint *x = &check->at, *d = &check->along;
+  CPCheckPoint *near = &check->near;
+  memset(derivative, 0, (size_t)c->rows * sizeof *derivative);
+  for (int k = 1; k <= 3; k++)
+    for (int sign = 1; sign >= -1; sign -= 2) {
+      const double tau = sign * k * h;
+      near->t          = x->t + tau * d->t;
+      move(x->q, tau, d->q, mech->nq, near->q);
+      move(x->u, tau, d->u, mech->nu, near->u);
+      move(x->z, tau, d->z, mech->nz, near->z);
+      move(x->lambda, tau, d->lambda, mech->m, near->lambda);
+      const int flag = evaluate(check, c->value, c->rows);
+      if (flag) return flag;
+      for (int i = 0; i < c->rows; i++) {
+        derivative[i] += sign * cpSixthOrder[k - 1] / h * check->value[i];
+        check->largest_terms[i] = fmax(check->largest_terms[i], check->terms[i]);
+      }
     }
-  return flag;
-}
-
-/* ---- comparison ---- */
-
-void cpCompareBegin(CPCheck *check, int rows) {
-  for (int i = 0; i < rows; i++) {
-    check->largest[i] = check->floor[i] = 0.0;
-    check->given[i] = check->expected[i] = 0.0;
-    check->error[i]                      = -1.0;
-    check->where[i]                      = 0;
-  }
-}
-
-void cpCompareEntry(CPCheck *check, int i, int j, double given, double expected) {
-  const double error = fabs(given - expected);
-  check->largest[i]  = fmax(check->largest[i], fmax(fabs(given), fabs(expected)));
-  if (!(error > check->error[i])) return;
-  check->error[i]    = error;
-  check->given[i]    = given;
-  check->expected[i] = expected;
-  check->where[i]    = j;
+  return CP_SUCCESS;
 }
 
 /* Column j by both steps, and the least size of its rows' largest entries. */
-static int differentiateColumn(CPCheck *check, const CPFunction *f) {
+static int differentiateColumn(CPCheck *check, const CPComparison *c, int j) {
+  int flag = setDirection(check, c->along, j);
+  if (flag) return flag;
   const double distance = reachOfDirection(check);
-  memset(check->largest_f, 0, (size_t)f->rows * sizeof *check->largest_f);
-  int flag = differentiate(check, f, STEP[0] * distance, check->difference[0]);
-  if (!flag) flag = differentiate(check, f, STEP[1] * distance, check->difference[1]);
-  for (int i = 0; !flag && i < f->rows; i++)
-    check->floor[i] = fmax(check->floor[i], RELEVANT * check->largest_f[i] / distance);
+  memset(check->largest_terms, 0, (size_t)c->rows * sizeof *check->largest_terms);
+  for (int k = 0; !flag && k < 2; k++)
+    flag = differentiate(check, c, STEP[k] * distance, check->expected[k]);
+  for (int i = 0; !flag && i < c->rows; i++)
+    check->row[i].floor = fmax(check->row[i].floor, RELEVANT * check->largest_terms[i] / distance);
   return flag;
 }
+
+/* ---- the comparison ---- */
 
 static double nearer(double given, double a, double b) {
   return fabs(given - a) < fabs(given - b) ? a : b;
 }
 
-int cpCompareColumn(CPCheck *check, const CPFunction *f, int j, const double *given) {
-  const int flag = differentiateColumn(check, f);
-  for (int i = 0; !flag && i < f->rows; i++)
-    cpCompareEntry(check, i, j, given[i],
-                   nearer(given[i], check->difference[0][i], check->difference[1][i]));
-  return flag;
+static void compareEntry(CPCheckRow *row, int j, double given, double expected) {
+  const double error = fabs(given - expected);
+  row->largest       = fmax(row->largest, fmax(fabs(given), fabs(expected)));
+  if (!(error > row->error)) return;
+  row->error    = error;
+  row->given    = given;
+  row->expected = expected;
+  row->where    = j;
 }
 
-int cpCompareOutside(CPCheck *check, const CPFunction *f, int j, const CPMat *pattern) {
-  const int flag = differentiateColumn(check, f);
-  for (int i = 0; !flag && i < f->rows; i++) {
-    const double d = nearer(0.0, check->difference[0][i], check->difference[1][i]);
-    cpCompareEntry(check, i, j, cpMatAt(pattern, i, j) ? d : 0.0, d);
+static int compareColumn(CPCheck *check, const CPComparison *c, int j) {
+  const double *given = c->given_vector ? c->given_vector : check->given;
+  const double *a = check->expected[0], *b = check->expected[1];
+  int flag = c->given_column ? c->given_column(check, c, j, check->given) : CP_SUCCESS;
+  if (c->expected_vector) a = b = c->expected_vector;
+  else if (c->expected_column) {
+    if (!flag) flag = c->expected_column(check, c, j, check->expected[0]);
+    b = a;
+  } else if (!flag) flag = differentiateColumn(check, c, j);
+  for (int i = 0; !flag && i < c->rows; i++) {
+    const double d = c->pattern ? nearer(0.0, a[i], b[i]) : nearer(given[i], a[i], b[i]);
+    const double x = !c->pattern ? given[i] : cpMatAt(c->pattern, i, j) ? d : 0.0;
+    if (!c->skipped || !c->skipped[i]) compareEntry(&check->row[i], j, x, d);
   }
   return flag;
 }
 
-/* Row with the largest relative error, *error; -1: nothing was compared. */
-static int worstRow(const CPCheck *check, int rows, double *error) {
-  double matrix = 0.0;
-  int worst     = -1;
-  *error        = 0.0;
-  for (int i = 0; i < rows; i++) matrix = fmax(matrix, check->largest[i]);
+static CPCheckWorst worstRow(const CPCheck *check, int rows) {
+  const CPCheckRow *row = check->row;
+  CPCheckWorst worst    = {.row = -1, .col = -1};
+  double matrix         = 0.0;
+  for (int i = 0; i < rows; i++) matrix = fmax(matrix, row[i].largest);
   for (int i = 0; i < rows; i++) {
-    const double size = fmax(fmax(check->largest[i], check->floor[i]), LEAST_ROW * matrix);
-    if (!(check->error[i] > *error * size)) continue;
-    *error = check->error[i] / size;
-    worst  = i;
+    const double size = fmax(fmax(row[i].largest, row[i].floor), LEAST_ROW * matrix);
+    if (row[i].error > worst.error * size)
+      worst = (CPCheckWorst){row[i].error / size, i, row[i].where};
   }
   return worst;
 }
 
-static void describe(CPCheck *check, int i, double error, const CPVerdict *verdict) {
+int cpCompare(CPCheck *check, const CPComparison *c, CPCheckWorst *found) {
+  int flag = CP_SUCCESS;
+  for (int i = 0; i < c->rows; i++) check->row[i] = (CPCheckRow){.error = -1.0};
+  for (int j = 0; !flag && j < c->cols; j++) flag = compareColumn(check, c, j);
+  if (flag) return flag;
+  const CPCheckWorst worst = worstRow(check, c->rows);
+  if (found) *found = worst;
+  *c->result = fmax(*c->result, worst.error);
+  if (worst.error <= CP_CHECK_LIMIT || check->code) return CP_SUCCESS;
   char place[48];
-  if (verdict->single) snprintf(place, sizeof place, "[%d]", i);
-  else snprintf(place, sizeof place, "(%d, %d)", i, check->where[i]);
-  check->code = verdict->code;
+  if (c->single) snprintf(place, sizeof place, "[%d]", worst.row);
+  else snprintf(place, sizeof place, "(%d, %d)", worst.row, worst.col);
+  const CPCheckRow *row = &check->row[worst.row];
+  check->code           = c->code;
   cpWrite(check->text, "at t = %.15g%s: %s%s is %.10g, and %s %.10g (relative error %.1e)",
-          check->s.t, check->moved ? ", positions moved by half a percent" : "", verdict->given,
-          place, check->given[i], verdict->expected, check->expected[i], error);
-}
-
-void cpCompareEnd(CPCheck *check, int rows, const CPVerdict *verdict, sunrealtype *result, int *row,
-                  int *col) {
-  double error;
-  const int i = worstRow(check, rows, &error);
-  if (i >= 0 && error > *result) {
-    *result = error;
-    if (row) *row = i;
-    if (col) *col = check->where[i];
-  }
-  if (i >= 0 && error > CP_CHECK_LIMIT && !check->code) describe(check, i, error, verdict);
-}
-
-/* ---- helpers ---- */
-
-void cpColumnOf(const CPMat *J, int j, double *column) {
-  memset(column, 0, (size_t)J->rows * sizeof *column);
-  for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++)
-    column[cpMatRow(J, j, k)] = J->value[k];
+          check->at.t, check->moved ? ", positions moved by half a percent" : "", c->given, place,
+          row->given, c->expected, row->expected, worst.error);
+  return CP_SUCCESS;
 }

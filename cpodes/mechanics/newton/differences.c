@@ -15,12 +15,6 @@
 /* Relative error of b where it comes from differences of v. */
 #define NOISE_OF_B 1.0e-12
 
-static int isNoisy(const CPPartials P, int of) {
-  const CPMech mech = P->mech;
-  if (mech->na == 0 || mech->model.b || mech->operators) return 0;
-  return P->kkt ? of == CP_OF_B : 1; /* HALF: u' and lambda follow from b */
-}
-
 /* Groups of the columns of the pass's blocks, one block below the other. */
 static int colorPass(const CPPartials P, CPPass *pass) {
   CPPlaces entries = {0};
@@ -40,7 +34,10 @@ static int colorPass(const CPPartials P, CPPass *pass) {
 static void freeColors(void *colors) { cpColoringFree(colors); }
 
 int cpPassesCreate(CPPartials P) {
-  int flag = CP_SUCCESS;
+  const CPMech mech       = P->mech;
+  const int b_is_noisy    = mech->na > 0 && !mech->model.b && !mech->operators;
+  const int all_are_noisy = b_is_noisy && !P->kkt; /* HALF: u' and lambda follow from b */
+  int flag                = CP_SUCCESS;
   for (int by = 0; by < CP_DIRECTIONS; by++)
     for (int kind = 0; !flag && kind < 4; kind++) {
       const int sparse = kind & 1, noisy = kind >> 1;
@@ -49,8 +46,9 @@ int cpPassesCreate(CPPartials P) {
       *pass        = (CPPass){.by = (CPDirection)by, .root = sqrt(noisy ? NOISE_OF_B : CP_UROUND)};
       for (int of = 0; of < CP_OUTPUTS; of++) {
         const CPBlock *block = &P->block[of][by];
+        const int is_noisy   = all_are_noisy || (b_is_noisy && of == CP_OF_B);
         pass->of[of] = block->exists && !block->given && (block->J.start != NULL) == sparse &&
-                       isNoisy(P, of) == noisy;
+                       is_noisy == noisy;
         any |= pass->of[of];
       }
       if (!any) continue;
@@ -63,39 +61,35 @@ int cpPassesCreate(CPPartials P) {
 
 /* ---- the outputs ---- */
 
-/* F = f + f_lambda - M a - A^T lambda; what does not change in this direction is left out. A is that of s. */
-static int evaluateF(CPPartials P, CPDirection by, const CPMechState *s, const double *lambda,
-                     double *F) {
-  CPMech mech = P->mech;
-  int flag    = CP_SUCCESS;
-  memset(F, 0, (size_t)P->nu * sizeof *F);
-  if (by != CP_BY_LAMBDA) flag = cpMechForces(mech, s, F);
-  if (!flag) flag = cpMechAddLambdaForces(mech, s, lambda, F);
-  if (flag || by != CP_BY_Q) return flag;
-  flag = cpMechMass(mech, s->t, s->q);
-  if (flag) return flag;
-  cpMatTimes(&mech->userM.A, -1.0, P->a, 1.0, F);
-  cpMatTransposedTimes(&mech->A, -1.0, P->lambda, 1.0, F);
-  return CP_SUCCESS;
-}
-
+/* What does not change in this direction is left out. */
 static int evaluate(CPPartials P, const CPPass *pass, const CPMechState *s, const double *lambda,
                     double *const out[CP_OUTPUTS]) {
-  CPMech mech     = P->mech;
-  const int along = pass->by == CP_BY_Q;
+  CPMech mech          = P->mech;
+  const CPDirection by = pass->by;
+  const int *of        = pass->of;
   double *F = out[CP_OF_F], *B = out[CP_OF_B], *Z = out[CP_OF_Z];
   int flag = CP_SUCCESS;
   mech->stats.nDQ++;
   if (!P->kkt) {
     flag = cpMechSolve(mech, s, F, B); /* u', lambda */
-    return flag || !pass->of[CP_OF_Z] ? flag : cpMechAuxiliary(mech, s, B, Z);
+    return flag || !of[CP_OF_Z] ? flag : cpMechAuxiliary(mech, s, B, Z);
   }
-  if (pass->of[CP_OF_B]) flag = cpMechB(mech, s->t, s->q, s->u, B); /* may evaluate A elsewhere */
-  if (!flag && along && (pass->of[CP_OF_F] || pass->of[CP_OF_B])) flag = cpMechA(mech, s->t, s->q);
-  if (!flag && along && pass->of[CP_OF_B]) cpMatTimes(&mech->userA.A, -1.0, P->a, 1.0, B);
-  if (!flag && pass->of[CP_OF_F]) flag = evaluateF(P, pass->by, s, lambda, F);
-  if (!flag && pass->of[CP_OF_Z]) flag = cpMechAuxiliary(mech, s, lambda, Z);
-  return flag;
+  if (of[CP_OF_B]) flag = cpMechB(mech, s->t, s->q, s->u, B); /* may evaluate A elsewhere */
+  if (!flag && by == CP_BY_Q && (of[CP_OF_F] || of[CP_OF_B])) flag = cpMechA(mech, s->t, s->q);
+  if (!flag && by == CP_BY_Q && of[CP_OF_B])
+    cpMatTimes(&mech->userA.A, -1.0, P->a, 1.0, B); /* B = b - A a */
+  if (!flag && of[CP_OF_F]) {
+    memset(F, 0, (size_t)P->nu * sizeof *F);
+    if (by != CP_BY_LAMBDA) flag = cpMechForces(mech, s, F);
+    if (!flag) flag = cpMechAddLambdaForces(mech, s, lambda, F);
+    if (!flag && by == CP_BY_Q) { /* F = f + f_lambda - M a - A^T lambda */
+      flag = cpMechMass(mech, s->t, s->q);
+      if (flag) return flag;
+      cpMatTimes(&mech->userM.A, -1.0, P->a, 1.0, F);
+      cpMatTransposedTimes(&mech->A, -1.0, P->lambda, 1.0, F);
+    }
+  }
+  return flag || !of[CP_OF_Z] ? flag : cpMechAuxiliary(mech, s, lambda, Z);
 }
 
 /* ---- increments ---- */
@@ -180,31 +174,29 @@ static int difference(CPPartials P, const CPPass *pass, const int *cols, int nco
 
 /* ---- all passes ---- */
 
-/* lambda is often seen by few outputs, if any: do they change if all of it does? If not, the columns are zero. */
-static int ignoresLambda(CPPartials P, const CPPass *pass, int *flag) {
-  const CPMechState s = {P->t, P->q, P->u, P->z};
-  double *lambda2     = P->x2[CP_BY_LAMBDA];
-  for (int i = 0; i < P->cols[CP_BY_LAMBDA]; i++)
-    lambda2[i] = P->lambda[i] + P->step[CP_BY_LAMBDA][i] * (1.0 + i % 7);
-  *flag = evaluate(P, pass, &s, lambda2, P->perturbed);
-  for (int of = 0; !*flag && of < CP_OUTPUTS; of++)
-    if (pass->of[of] && memcmp(P->value[of], P->perturbed[of], (size_t)P->rows[of] * sizeof(double)))
-      return 0;
-  return 1;
-}
-
 static int runPass(CPPartials P, const CPPass *pass, const double *ewt) {
   const CPMechState s = {P->t, P->q, P->u, P->z};
-  const int motion    = pass->by == CP_BY_Q || pass->by == CP_BY_U;
   const int *start = pass->colors.start, *col = pass->colors.col;
+  const int cols = P->cols[pass->by], motion = pass->by == CP_BY_Q || pass->by == CP_BY_U;
   setSteps(P, pass->by, P->sixth_order ? SIXTH_ORDER_STEP : pass->root, ewt);
   for (int of = 0; of < CP_OUTPUTS; of++)
     if (pass->of[of]) cpMatZero(&P->block[of][pass->by].J);
   int flag = evaluate(P, pass, &s, P->lambda, P->value);
-  if (!flag && pass->by == CP_BY_LAMBDA && ignoresLambda(P, pass, &flag)) return flag;
+  if (!flag && pass->by == CP_BY_LAMBDA) {
+    /* lambda is often seen by few outputs, if any. If none changes with all of it, the columns are zero. */
+    double *lambda2 = P->x2[CP_BY_LAMBDA];
+    int changes     = 0;
+    for (int i = 0; i < cols; i++)
+      lambda2[i] = P->lambda[i] + P->step[CP_BY_LAMBDA][i] * (1.0 + i % 7);
+    flag = evaluate(P, pass, &s, lambda2, P->perturbed);
+    for (int of = 0; of < CP_OUTPUTS; of++)
+      changes |= pass->of[of] &&
+                 memcmp(P->value[of], P->perturbed[of], (size_t)P->rows[of] * sizeof(double));
+    if (!changes) return flag;
+  }
   for (int g = 0; start && !flag && g < pass->colors.ngroups; g++)
     flag = difference(P, pass, col + start[g], start[g + 1] - start[g]);
-  for (int j = 0; !start && !flag && j < P->cols[pass->by]; j++)
+  for (int j = 0; !start && !flag && j < cols; j++)
     if (!motion || !P->mech->is_full[j]) flag = difference(P, pass, &j, 1);
   return flag;
 }

@@ -31,16 +31,6 @@ static double cross(const double *a, const double *b, int d) {
   return a[e] * b[f] - a[f] * b[e];
 }
 
-/* p [4] <- (1 - gamma E)^-1 p */
-static void resolve(const Rotation *R, double *p) {
-  double old[4];
-  memcpy(old, p, sizeof old);
-  const double *v = old + 1;
-  p[0]            = R->scale * (old[0] - v[0] * R->g[0] - v[1] * R->g[1] - v[2] * R->g[2]);
-  for (int d = 0; d < 3; d++)
-    p[d + 1] = R->scale * (v[d] + old[0] * R->g[d] + R->sign * cross(v, R->g, d));
-}
-
 /* JT <- J T. A row (x, y, z) of a quaternion's three columns times T is T^T (x, y, z), which is T with -g. */
 static void timesT(const CPPartials P, double gamma, const CPMat *J, CPMat *JT) {
   const CPMech mech = P->mech;
@@ -60,7 +50,7 @@ static void timesT(const CPPartials P, double gamma, const CPMat *J, CPMat *JT) 
 
 /* ---- the matrix is a sum of terms ---- */
 
-static int addTerm(CPNewtonMatrix *S, const CPMat *J, int power, int row, int col, int transposed) {
+static int newTerm(CPNewtonMatrix *S, const CPMat *J, int power, int row, int col, int transposed) {
   CPTerm *term = &S->term[S->nterms++];
   *term        = (CPTerm){J, power, row, col, transposed, NULL};
   if (!S->P->sparse) return CP_SUCCESS;
@@ -80,9 +70,9 @@ static int createTerms(CPNewtonMatrix *S) {
   const int power[CP_DIRECTIONS] = {2, 1, 1, 0};
   int flag                       = CP_SUCCESS;
   if (P->kkt) {
-    flag = addTerm(S, &P->M, -1, 0, 0, 0);
-    if (!flag) flag = addTerm(S, &P->A, -1, nu, 0, 0);
-    if (!flag) flag = addTerm(S, &P->A, -1, 0, nu, 1);
+    flag = newTerm(S, &P->M, -1, 0, 0, 0);
+    if (!flag) flag = newTerm(S, &P->A, -1, nu, 0, 0);
+    if (!flag) flag = newTerm(S, &P->A, -1, 0, nu, 1);
   }
   for (int of = 0; of < CP_OUTPUTS; of++)
     for (int by = 0; !flag && by < CP_DIRECTIONS; by++) {
@@ -93,7 +83,7 @@ static int createTerms(CPNewtonMatrix *S) {
         if (!flag) flag = cpMatClone(&S->JT[of], J);
         J = &S->JT[of];
       }
-      if (!flag) flag = addTerm(S, J, power[by], row[of], col[by], 0);
+      if (!flag) flag = newTerm(S, J, power[by], row[of], col[by], 0);
     }
   return flag;
 }
@@ -136,49 +126,45 @@ static int createPattern(CPNewtonMatrix *S) {
   return CP_SUCCESS;
 }
 
-/* Dense S += factor J, J with its first entry at (row, col) */
-static void addDense(CPMat *S, const CPTerm *term, double factor) {
-  const CPMat *J      = term->J;
-  const size_t order  = (size_t)S->rows;
+/* S += factor J, J with its first entry at (row, col). Returns 1 if S is sparse and an entry that is not zero has no
+ * place in it: one of a dense block (others lack places only where they are fixed). */
+static int addTerm(CPMat *S, const CPTerm *term, double factor, const char *fixed) {
+  const CPMat *J     = term->J;
+  const size_t order = (size_t)S->rows, *place = term->place;
   const size_t by_row = term->transposed ? order : 1, by_col = term->transposed ? 1 : order;
-  double *column = S->value + (size_t)term->col * order + (size_t)term->row;
-  for (int j = 0; j < J->cols; j++, column += by_col)
-    for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++)
-      column[(size_t)cpMatRow(J, j, k) * by_row] += factor * J->value[k];
-}
-
-/* The same of a sparse S. Returns 1 if an entry other than zero has no place. */
-static int addSparse(CPMat *S, const CPTerm *term, double factor, const char *fixed) {
-  const CPMat *J = term->J;
+  double *column = S->start ? NULL : S->value + (size_t)term->col * order + (size_t)term->row;
   int misses     = 0;
-  for (int j = 0; j < J->cols; j++)
-    for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++) {
-      if (term->place[k] != CP_NO_PLACE) S->value[term->place[k]] += factor * J->value[k];
-      else if (!J->start) /* others lack places only where they are fixed */
+  for (int j = 0; j < J->cols; j++) {
+    const size_t first = cpMatFirst(J, j), end = cpMatFirst(J, j + 1);
+    if (!S->start) {
+      for (size_t k = first; k < end; k++)
+        column[(size_t)cpMatRow(J, j, k) * by_row] += factor * J->value[k];
+      column += by_col;
+      continue;
+    }
+    for (size_t k = first; k < end; k++) {
+      if (place[k] != CP_NO_PLACE) S->value[place[k]] += factor * J->value[k];
+      else if (!J->start)
         misses |=
             J->value[k] != 0.0 && !fixed[term->col + j] && !fixed[term->row + cpMatRow(J, j, k)];
     }
+  }
   return misses;
 }
 
 /* Returns 1 if the pattern of a sparse matrix lacks an entry. */
 static int sumTerms(CPNewtonMatrix *S) {
-  const CPPartials P   = S->P;
-  CPMat *matrix        = &S->lu.S;
-  const int order      = S->lu.order;
-  const double gamma   = S->gamma;
-  const double power[] = {-1.0, -gamma, -gamma * gamma};
-  int misses           = 0;
+  const CPPartials P    = S->P;
+  CPMat *matrix         = &S->lu.S;
+  const double factor[] = {-1.0, -S->gamma, -S->gamma * S->gamma};
+  int misses            = 0;
   cpMatZero(matrix);
-  for (const CPTerm *term = S->term; term < S->term + S->nterms; term++) {
-    const double factor = term->power < 0 ? 1.0 : power[term->power];
-    if (P->sparse) misses |= addSparse(matrix, term, factor, P->fixed);
-    else addDense(matrix, term, factor);
-  }
-  for (int i = 0; i < order; i++) {
-    for (int j = 0; P->fixed[i] && !P->sparse && j < order; j++)
+  for (const CPTerm *term = S->term; term < S->term + S->nterms; term++)
+    misses |= addTerm(matrix, term, term->power < 0 ? 1.0 : factor[term->power], P->fixed);
+  for (int i = 0; !misses && i < S->lu.order; i++) {
+    for (int j = 0; P->fixed[i] && !P->sparse && j < S->lu.order; j++)
       *cpMatAt(matrix, i, j) = *cpMatAt(matrix, j, i) = 0.0;
-    if (hasUnit(P, i) && !misses) *cpMatAt(matrix, i, i) += 1.0;
+    if (hasUnit(P, i)) *cpMatAt(matrix, i, i) += 1.0;
   }
   return misses;
 }
@@ -212,7 +198,11 @@ static int positions(CPNewtonMatrix *S, const double *r, const double *v, double
   for (int i = 0; !flag && i < mech->nq; i++) rq[i] = r[i] + S->gamma * rq[i];
   for (int k = 0; !flag && k < mech->nquaternions; k++) {
     const Rotation R = rotationOf(&mech->quaternions[k], P->u, S->gamma);
-    resolve(&R, rq + mech->quaternions[k].first_q);
+    double *p        = rq + mech->quaternions[k].first_q;
+    const double p0 = p[0], v3[3] = {p[1], p[2], p[3]};
+    p[0] = R.scale * (p0 - cpDot(v3, R.g, 3));
+    for (int d = 0; d < 3; d++)
+      p[d + 1] = R.scale * (v3[d] + p0 * R.g[d] + R.sign * cross(v3, R.g, d));
   }
   return flag;
 }

@@ -103,12 +103,28 @@ static int solverFree(SUNLinearSolver LS) {
   return 0;
 }
 
-static int createObjects(CPMechNewtonMem newton) {
-  const CPMech mech = newton->mech;
-  newton->ewt       = N_VClone(mech->y_tmpl);
-  newton->matrix    = SUNMatNewEmpty(mech->ctx);
-  newton->LS        = SUNLinSolNewEmpty(mech->ctx);
-  if (!newton->ewt || !newton->matrix || !newton->LS) return CP_MEM_FAIL;
+/* ---- life cycle ---- */
+
+int cpNewtonCreate(CPMechNewtonMem *address, CPMech mech) {
+  CPMechNewton type = mech->newton_type;
+  *address          = NULL;
+  if (type == CP_NEWTON_AUTO && !mech->operators) type = CP_NEWTON_KKT;
+  if (type == CP_NEWTON_AUTO) type = mech->model.udot_jac ? CP_NEWTON_HALF : CP_NEWTON_NONE;
+  if (type == CP_NEWTON_NONE) return CP_SUCCESS;
+  CPMechNewtonMem newton = *address = calloc(1, sizeof *newton);
+  if (!newton) return CP_MEM_FAIL;
+  newton->mech   = mech;
+  newton->type   = type;
+  newton->ewt    = N_VClone(mech->y_tmpl);
+  newton->matrix = SUNMatNewEmpty(mech->ctx);
+  newton->LS     = SUNLinSolNewEmpty(mech->ctx);
+  int flag       = cpPartialsCreate(&newton->P, mech, type);
+  if (!flag) flag = cpNewtonMatrixCreate(&newton->S, newton->P);
+  if (!newton->ewt || !newton->matrix || !newton->LS) flag = CP_MEM_FAIL;
+  if (flag) {
+    cpMechNewtonFree(address);
+    return flag;
+  }
   newton->matrix->content    = newton;
   newton->matrix->ops->getid = matrixId;
   newton->LS->content        = newton;
@@ -118,29 +134,6 @@ static int createObjects(CPMechNewtonMem newton) {
   newton->LS->ops->solve     = solverSolve;
   newton->LS->ops->free      = solverFree;
   return CP_SUCCESS;
-}
-
-/* ---- life cycle ---- */
-
-static CPMechNewton typeFor(const CPMech mech) {
-  if (mech->newton_type != CP_NEWTON_AUTO) return mech->newton_type;
-  if (!mech->operators) return CP_NEWTON_KKT;
-  return mech->model.udot_jac ? CP_NEWTON_HALF : CP_NEWTON_NONE;
-}
-
-int cpNewtonCreate(CPMechNewtonMem *address, CPMech mech) {
-  const CPMechNewton type = typeFor(mech);
-  *address                = NULL;
-  if (type == CP_NEWTON_NONE) return CP_SUCCESS;
-  CPMechNewtonMem newton = *address = calloc(1, sizeof *newton);
-  if (!newton) return CP_MEM_FAIL;
-  newton->mech = mech;
-  newton->type = type;
-  int flag     = cpPartialsCreate(&newton->P, mech, type);
-  if (!flag) flag = cpNewtonMatrixCreate(&newton->S, newton->P);
-  if (!flag) flag = createObjects(newton);
-  if (flag) cpMechNewtonFree(address);
-  return flag;
 }
 
 void cpMechNewtonFree(CPMechNewtonMem *address) {

@@ -87,7 +87,8 @@ void cpPartialsFree(CPPartials *P);
  * mech->text. */
 int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double *a,
                  const double *lambda, const double *ewt);
-/* Only the blocks of the user's functions, at the state kept. */
+/* Only the blocks of the user's functions, at the state that cpPartialsKeep has copied. */
+void cpPartialsKeep(CPPartials P, const CPMechState *s, const double *a, const double *lambda);
 int cpPartialsGiven(CPPartials P);
 
 /* differences.c: the passes of the blocks that are not given, 0 or CP_MEM_FAIL; and these blocks, returning as

@@ -35,33 +35,18 @@ static int isGiven(const CPPartials P, CPOutput of, CPDirection by) {
   return of == CP_OF_F ? model->dynamics_jac != NULL : model->constraint_jac != NULL;
 }
 
-/* ---- patterns ---- */
-
-/* The columns of a quaternion's three velocities share a pattern: what depends on one of its components depends on all
- * three rotations, and b, by q' = N u, on all three velocities. T mixes them, too. */
-static int mergeTriples(const CPMech mech, CPMat *J) {
-  CPPlaces all = {0};
-  cpPlacesAddMat(&all, J, 0, 0, 0);
-  for (int n = 0; n < mech->nquaternions; n++) {
-    const int first = mech->quaternions[n].first_u;
-    for (int j = first; j < first + 3; j++)
-      for (size_t k = J->start[j]; k < J->start[j + 1]; k++)
-        for (int d = 0; d < 3; d++) cpPlacesAdd(&all, J->row[k], first + d);
-  }
-  const int rows = J->rows, cols = J->cols;
-  cpMatFree(J);
-  return cpMatFromPlaces(J, rows, cols, &all);
-}
+/* ---- creation ---- */
 
 /* A block that is given, or of zdot, or to z, has the pattern of its template. One by differences contains, besides,
  * the pattern that follows from M and A: B = b - A a depends on positions and velocities like A, M a and A^T lambda in F
  * depend on positions like M and A^T A, and springs and dampers mostly lie among these entries. */
 static int createPattern(const CPPartials P, CPOutput of, CPDirection by, CPBlock *block) {
-  const CPMech mech   = P->mech;
-  const CPMat *tmpl   = templateOf(P, of, by) ? &block->user.A : NULL;
-  const int to_motion = by == CP_BY_Q || by == CP_BY_U;
+  const CPMech mech = P->mech;
+  const CPMat *tmpl = templateOf(P, of, by) ? &block->user.A : NULL;
+  const int rows = P->rows[of], cols = P->cols[by], to_motion = by == CP_BY_Q || by == CP_BY_U;
+  CPMat *J = &block->J;
   if (tmpl ? !tmpl->start : !P->sparse || of == CP_OF_Z || !to_motion)
-    return cpMatCreateDense(&block->J, P->rows[of], P->cols[by]);
+    return cpMatCreateDense(J, rows, cols);
   const int ours = P->sparse && !block->given && of != CP_OF_Z && to_motion;
   CPPlaces all   = {0};
   if (tmpl) cpPlacesAddMat(&all, tmpl, 0, 0, 0);
@@ -71,32 +56,44 @@ static int createPattern(const CPPartials P, CPOutput of, CPDirection by, CPBloc
   }
   if (ours && of == CP_OF_B && (by == CP_BY_Q || !tmpl))
     cpPlacesAddMat(&all, &mech->userA.A, 0, 0, 0);
-  const int flag = cpMatFromPlaces(&block->J, P->rows[of], P->cols[by], &all);
+  const int flag = cpMatFromPlaces(J, rows, cols, &all);
   if (flag || mech->nquaternions == 0 || !(by == CP_BY_Q || (by == CP_BY_U && !block->given)))
     return flag;
-  return mergeTriples(mech, &block->J);
+  /* The columns of a quaternion's three velocities share a pattern: what depends on one of its components depends on
+   * all three rotations, and b, by q' = N u, on all three velocities. T mixes them, too. */
+  cpPlacesAddMat(&all, J, 0, 0, 0);
+  for (int n = 0; n < mech->nquaternions; n++) {
+    const int first = mech->quaternions[n].first_u;
+    for (size_t k = J->start[first]; k < J->start[first + 3]; k++)
+      for (int d = 0; d < 3; d++) cpPlacesAdd(&all, J->row[k], first + d);
+  }
+  cpMatFree(J);
+  return cpMatFromPlaces(J, rows, cols, &all);
 }
 
-/* ---- life cycle ---- */
-
-static int createBlock(CPPartials P, CPOutput of, CPDirection by) {
-  CPBlock *block = &P->block[of][by];
-  SUNMatrix tmpl = templateOf(P, of, by);
-  block->exists  = exists(P, of, by);
-  if (!block->exists) return CP_SUCCESS;
-  block->given = isGiven(P, of, by);
-  int flag     = cpMatOwn(&P->arena, &block->J);
-  if (!flag) flag = cpUserMatOwn(&P->arena, &block->user);
-  if (!flag && (block->given || tmpl))
-    flag = cpUserMatCreate(&block->user, tmpl, P->rows[of], P->cols[by], P->mech->ctx);
-  return flag ? flag : createPattern(P, of, by, block);
+static int createBlocks(CPPartials P) {
+  int flag = CP_SUCCESS;
+  for (CPOutput of = 0; of < CP_OUTPUTS; of++)
+    for (CPDirection by = 0; !flag && by < CP_DIRECTIONS; by++) {
+      CPBlock *block = &P->block[of][by];
+      SUNMatrix tmpl = templateOf(P, of, by);
+      block->exists  = exists(P, of, by);
+      if (!block->exists) continue;
+      block->given = isGiven(P, of, by);
+      flag         = cpMatOwn(&P->arena, &block->J);
+      if (!flag) flag = cpUserMatOwn(&P->arena, &block->user);
+      if (!flag && (block->given || tmpl))
+        flag = cpUserMatCreate(&block->user, tmpl, P->rows[of], P->cols[by], P->mech->ctx);
+      if (!flag) flag = createPattern(P, of, by, block);
+    }
+  return flag;
 }
 
 /* Arrays have the lengths of the whole mechanism: HALF, too, asks for multipliers and for b. */
-static int createArrays(CPPartials P) {
-  const CPMech mech                 = P->mech;
-  const int output[CP_OUTPUTS]      = {mech->nu, mech->m, mech->nz},
-            variable[CP_DIRECTIONS] = {mech->nu, mech->nu, mech->nz, mech->m};
+static void createArrays(CPPartials P) {
+  const CPMech mech              = P->mech;
+  const int output[CP_OUTPUTS]   = {mech->nu, mech->m, mech->nz},
+            input[CP_DIRECTIONS] = {mech->nu, mech->nu, mech->nz, mech->m};
   CP_NEW(&P->arena, P->q, mech->nq);
   CP_NEW(&P->arena, P->q2, mech->nq);
   CP_NEW(&P->arena, P->u, mech->nu);
@@ -110,23 +107,9 @@ static int createArrays(CPPartials P) {
     CP_NEW(&P->arena, P->opposite[of], output[of]);
   }
   for (int by = 0; by < CP_DIRECTIONS; by++) {
-    CP_NEW(&P->arena, P->x2[by], variable[by]);
-    CP_NEW(&P->arena, P->step[by], variable[by]);
+    CP_NEW(&P->arena, P->x2[by], input[by]);
+    CP_NEW(&P->arena, P->step[by], input[by]);
   }
-  return cpArenaStatus(&P->arena);
-}
-
-static int createParts(CPPartials P) {
-  const CPMech mech = P->mech;
-  int flag          = createArrays(P);
-  for (int of = 0; !flag && of < CP_OUTPUTS; of++)
-    for (int by = 0; !flag && by < CP_DIRECTIONS; by++)
-      flag = createBlock(P, (CPOutput)of, (CPDirection)by);
-  if (!flag) flag = cpMatOwn(&P->arena, &P->M);
-  if (!flag) flag = cpMatOwn(&P->arena, &P->A);
-  if (!flag && P->kkt) flag = cpMatClone(&P->M, &mech->userM.A);
-  if (!flag && P->kkt) flag = cpMatClone(&P->A, &mech->A);
-  return flag ? flag : cpPassesCreate(P);
 }
 
 int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type) {
@@ -141,7 +124,14 @@ int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type) {
   P->nz     = mech->nz;
   memcpy(P->rows, (int[]){mech->nu, na, mech->nz}, sizeof P->rows);
   memcpy(P->cols, (int[]){mech->nu, mech->nu, mech->nz, na}, sizeof P->cols);
-  const int flag = createParts(P);
+  createArrays(P);
+  int flag = cpArenaStatus(&P->arena);
+  if (!flag) flag = createBlocks(P);
+  if (!flag) flag = cpMatOwn(&P->arena, &P->M);
+  if (!flag) flag = cpMatOwn(&P->arena, &P->A);
+  if (!flag && kkt) flag = cpMatClone(&P->M, &mech->userM.A);
+  if (!flag && kkt) flag = cpMatClone(&P->A, &mech->A);
+  if (!flag) flag = cpPassesCreate(P);
   if (flag) cpPartialsFree(address);
   return flag;
 }
@@ -205,48 +195,42 @@ int cpPartialsGiven(CPPartials P) {
 
 /* ---- all of it ---- */
 
-/* The state, and which rows and velocities are fixed. */
-static int keepState(CPPartials P, sunrealtype t, const sunrealtype *y, const double *a,
-                     const double *lambda) {
+void cpPartialsKeep(CPPartials P, const CPMechState *s, const double *a, const double *lambda) {
   const CPMech mech = P->mech;
-  CPMechState s;
-  int flag = cpMechRead(mech, t, y, &s);
-  if (flag) return flag;
-  P->t = t;
-  memcpy(P->q, s.q, (size_t)mech->nq * sizeof *P->q);
-  memcpy(P->u, s.u, (size_t)mech->nu * sizeof *P->u);
-  memcpy(P->z, s.z, (size_t)mech->nz * sizeof *P->z);
-  s = (CPMechState){t, P->q, P->u, P->z};
-  if (a) {
-    memcpy(P->a, a, (size_t)mech->nu * sizeof *P->a);
-    memcpy(P->lambda, lambda, (size_t)mech->m * sizeof *P->lambda);
-    if (P->m > 0) flag = cpMechFactor(mech, t, P->q); /* tells which rows are dependent */
-  } else flag = cpMechSolve(mech, &s, P->a, P->lambda);
-  if (flag) return flag;
-  P->layout = mech->layout;
-  for (int j = 0; j < P->nu; j++) P->fixed[j] = mech->is_full[j];
-  for (int i = 0; i < P->m; i++) P->fixed[P->nu + i] = mech->off[i] || mech->kkt->is_dependent[i];
-  return CP_SUCCESS;
-}
-
-static int keepMatrices(CPPartials P) {
-  CPMech mech = P->mech;
-  if (!P->kkt) return CP_SUCCESS;
-  int flag = cpMechMass(mech, P->t, P->q);
-  if (!flag) flag = cpMechA(mech, P->t, P->q);
-  if (flag) return flag;
-  memcpy(P->M.value, mech->userM.A.value, cpMatEntries(&P->M) * sizeof(double));
-  memcpy(P->A.value, mech->A.value, cpMatEntries(&P->A) * sizeof(double));
-  return CP_SUCCESS;
+  P->t              = s->t;
+  memcpy(P->q, s->q, (size_t)mech->nq * sizeof *P->q);
+  memcpy(P->u, s->u, (size_t)mech->nu * sizeof *P->u);
+  if (mech->nz > 0) memcpy(P->z, s->z, (size_t)mech->nz * sizeof *P->z);
+  if (!a) return;
+  memcpy(P->a, a, (size_t)mech->nu * sizeof *P->a);
+  if (mech->m > 0) memcpy(P->lambda, lambda, (size_t)mech->m * sizeof *P->lambda);
 }
 
 int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double *a,
                  const double *lambda, const double *ewt) {
+  const CPMech mech = P->mech;
+  CPMechState s;
   P->valid = 0;
-  P->mech->stats.npartials++;
-  int flag = keepState(P, t, y, a, lambda);
-  if (!flag) flag = keepMatrices(P);
-  if (!flag) flag = cpPartialsGiven(P);
+  mech->stats.npartials++;
+  int flag = cpMechRead(mech, t, y, &s);
+  if (flag) return flag;
+  cpPartialsKeep(P, &s, a, lambda);
+  s = (CPMechState){t, P->q, P->u, P->z};
+  if (!a) flag = cpMechSolve(mech, &s, P->a, P->lambda);
+  else if (P->m > 0) flag = cpMechFactor(mech, t, P->q); /* finds the rows that are dependent */
+  if (flag) return flag;
+  P->layout = mech->layout;
+  for (int j = 0; j < P->nu; j++) P->fixed[j] = mech->is_full[j];
+  for (int i = 0; i < P->m; i++) P->fixed[P->nu + i] = mech->off[i] || mech->kkt->is_dependent[i];
+
+  if (P->kkt) {
+    flag = cpMechMass(mech, t, P->q);
+    if (!flag) flag = cpMechA(mech, t, P->q);
+    if (flag) return flag;
+    memcpy(P->M.value, mech->userM.A.value, cpMatEntries(&P->M) * sizeof(double));
+    memcpy(P->A.value, mech->A.value, cpMatEntries(&P->A) * sizeof(double));
+  }
+  flag = cpPartialsGiven(P);
   if (!flag) flag = cpPartialsDifferences(P, ewt);
   P->valid = !flag;
   return flag;

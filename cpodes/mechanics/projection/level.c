@@ -3,18 +3,18 @@
 #include "projection.h"
 
 CPWork cpMechLevelWork(CPWork work, int which) {
-  const CPMech mech = work->P->owner;
+  const CPMech mech = work->P->model;
   return cpMechOwn(work)->level[mech->space->shared ? CP_POSITIONS : which];
 }
 
 int cpMechLevelIsOn(CPWork work, int which) {
-  const CPMech mech = work->P->owner;
+  const CPMech mech = work->P->model;
   return mech->space->level[which].nrows > 0 && mech->space->level[which].nactive > 0;
 }
 
 /* Failures of the model's functions have their own reason. */
 static int failed(CPWork work, CPWork inner, int flag) {
-  const CPMech mech             = work->P->owner;
+  const CPMech mech             = work->P->model;
   const int ours                = mech->space_flag;
   char motions[CP_MECH_MOTIONS] = "";
   if (ours) return cpReason(work->text, ours, "%s", mech->text);
@@ -50,16 +50,15 @@ static void addCounters(CPProjectorStats *sum, const CPProjectorStats *s) {
 }
 
 static void gatherFloor(CPWork work, int which, CPWork inner) {
-  const CPMech mech = work->P->owner;
-  if (!inner->floor.reached) return;
-  work->floor = inner->floor;
-  if (which == CP_VELOCITIES) work->floor.worst += mech->space->level[0].nrows;
-  cpWorkAttempt(inner);
+  const CPMech mech = work->P->model;
+  if (!inner->newton.floor.reached || inner->floor_accepted.reached) return;
+  inner->floor_accepted = inner->newton.floor; /* once */
+  if (which == CP_VELOCITIES) inner->newton.floor.worst += mech->space->level[0].nrows;
 }
 
 /* Counters of the inner works and projectors, as the outer one's. */
 static void gatherStats(CPWork work) {
-  const CPMech mech       = work->P->owner;
+  const CPMech mech       = work->P->model;
   CPProjectorStats *outer = &work->P->stats;
   clearCounters(&work->stats);
   clearCounters(outer);
@@ -89,13 +88,13 @@ static int otherMetric(CPMech mech) {
 
 void cpMechLevelMeasure(CPWork inner, N_Vector x, N_Vector ewt) {
   const CPMechLevel *level = inner->P->user_data;
-  if (level->mech->space->shared && inner->valid && inner->revision == inner->P->revision)
+  if (level->mech->space->shared && inner->newton.valid && inner->revision == inner->P->revision)
     cpMeasureBy(inner, x, ewt);
 }
 
 int cpMechLevelCall(CPWork work, int which, sunrealtype t, const double *q, CPMechLevelFn call,
                     N_Vector ewt, void *arg) {
-  const CPMech mech   = work->P->owner;
+  const CPMech mech   = work->P->model;
   const CPMechSpace s = mech->space;
   const CPWork inner  = cpMechLevelWork(work, which);
   s->which            = which;
@@ -110,8 +109,8 @@ int cpMechLevelCall(CPWork work, int which, sunrealtype t, const double *q, CPMe
   N_Vector weights = ewt ? cpMechOwn(work)->weights : NULL;
   flag             = call(inner, t, cpMechOwn(work)->x, weights, arg);
   while (flag == -CP_METRIC_INDEFINITE && !mech->space_flag && otherMetric(mech)) {
-    inner->valid = 0;
-    flag         = call(inner, t, cpMechOwn(work)->x, weights, arg);
+    inner->newton.valid = 0;
+    flag                = call(inner, t, cpMechOwn(work)->x, weights, arg);
   }
   gatherStats(work);
   return flag ? failed(work, inner, flag) : CP_SUCCESS;

@@ -16,6 +16,7 @@
 
 typedef struct {
   int only_if_needed, moved;
+  CPProjected result;
 } Projection;
 
 static int projectLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, void *arg) {
@@ -28,34 +29,32 @@ static int projectLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, v
 }
 
 static int assembleLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, void *arg) {
-  Projection *p = arg;
-  p->moved      = 1;
-  inner->valid  = 0;
+  Projection *p       = arg;
+  p->moved            = 1;
+  inner->newton.valid = 0;
   return cpAssemble(inner, t, x, ewt);
 }
 
 /* The newest projection's figures, of the level that is farther off. */
-static void noteViolation(CPWork work, int which) {
-  const CPMech mech  = work->P->owner;
+static void noteViolation(CPWork work, int which, CPProjected *result) {
+  const CPMech mech  = work->P->model;
   const CPWork inner = cpMechLevelWork(work, which);
   const int first    = which == CP_VELOCITIES ? mech->space->level[0].nrows : 0;
-  if (which == CP_POSITIONS || inner->violation > work->violation) {
-    work->violation = inner->violation;
-    work->worst     = first + inner->worst;
-  }
-  if (which == CP_POSITIONS || work->worst_start < 0)
-    work->worst_start = first + inner->worst_start;
+  if (which == CP_POSITIONS || inner->newest.violation > result->violation)
+    result->violation = inner->newest.violation;
+  if (which == CP_POSITIONS || result->worst_start < 0)
+    result->worst_start = first + inner->newest.worst_start;
 }
 
-/* work->y, which has y, to the manifold. */
+/* work->v, which has y, to the manifold. */
 static int move(CPWork work, sunrealtype t, N_Vector ewt, CPMechLevelFn call, Projection *p) {
-  const CPMech mech = work->P->owner;
-  sunrealtype *y = N_VGetArrayPointer(work->y), *u = y + mech->nq;
+  const CPMech mech = work->P->model;
+  sunrealtype *y = N_VGetArrayPointer(work->v), *u = y + mech->nq;
   double *x = N_VGetArrayPointer(cpMechOwn(work)->x);
   double residual;
   int flag = mech->nprescribed > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
   if (flag) return cpReason(work->text, flag, "%s", mech->text);
-  cpMechMotionsViolation(mech, y, ewt ? N_VGetArrayPointer(ewt) : NULL, &work->worst_start,
+  cpMechMotionsViolation(mech, y, ewt ? N_VGetArrayPointer(ewt) : NULL, &p->result.worst_start,
                          &residual);
   p->moved |= cpMechPutFull(mech, y, u);
   flag = cpMechNormalise(mech, t, y);
@@ -68,60 +67,50 @@ static int move(CPWork work, sunrealtype t, N_Vector ewt, CPMechLevelFn call, Pr
       flag = cpReason(work->text, -CP_QUATERNION_ZERO, "%s", mech->text);
     if (flag) return flag;
     memcpy(y, mech->space->q, (size_t)mech->nq * sizeof(double));
-    noteViolation(work, CP_POSITIONS);
+    noteViolation(work, CP_POSITIONS, &p->result);
   }
   if (!cpMechLevelIsOn(work, CP_VELOCITIES)) return CP_SUCCESS;
   memcpy(x, u, (size_t)mech->nu * sizeof(double));
   flag = cpMechLevelCall(work, CP_VELOCITIES, t, y, call, ewt, p);
   if (flag) return flag;
   memcpy(u, x, (size_t)mech->nu * sizeof(double));
-  noteViolation(work, CP_VELOCITIES);
+  noteViolation(work, CP_VELOCITIES, &p->result);
   return CP_SUCCESS;
 }
 
-static int project(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
-                   int *moved) {
-  Projection p = {.only_if_needed = only_if_needed};
+static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+                   CPProjected *result) {
+  CPWork work  = self;
+  Projection p = {.only_if_needed = only_if_needed, .result = {.worst_start = -1}};
   int flag     = cpMechProjectionUpdate(work);
   if (flag) return flag;
-  work->worst_start = -1;
-  cpCopy(work->y, y);
+  cpCopy(work->v, y);
   flag = move(work, t, ewt, projectLevel, &p);
   if (flag) return flag;
-  *moved = p.moved || !only_if_needed;
-  if (*moved) cpCopy(y, work->y);
+  *result       = p.result;
+  result->moved = p.moved || !only_if_needed;
+  if (result->moved) cpCopy(y, work->v);
   else CP_COUNT(work, nskipped);
   return CP_SUCCESS;
 }
 
-static int assemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+static int assemble(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
+  CPWork work  = self;
   Projection p = {0};
   int flag     = cpMechProjectionUpdate(work);
   if (!flag) {
-    cpCopy(work->y, y);
+    cpCopy(work->v, y);
     flag = move(work, t, ewt, assembleLevel, &p);
   }
-  if (!flag) cpCopy(y, work->y);
+  if (!flag) cpCopy(y, work->v);
   return flag;
 }
-
-static const CPMethod method = {.project     = project,
-                                .tangent     = cpMechTangent,
-                                .error       = cpMechError,
-                                .cotangent   = cpMechCotangent,
-                                .violation   = cpMechViolation,
-                                .assemble    = assemble,
-                                .probe       = cpMechProbe,
-                                .free_own    = cpMechFreeOwn,
-                                .sine        = cpMechSine,
-                                .rows_vector = cpMechRowsVector,
-                                .rows_at     = cpMechRowsAt};
 
 /* ---- creation ---- */
 
 /* Positions, then velocities, then FULL motions, then norms: names for messages. */
-static const char *rowName(const CPProjector P, int i, char name[]) {
-  const CPMech mech = P->owner;
+static const char *rowName(void *model, int i, char name[]) {
+  const CPMech mech = model;
   char inner[CP_MECH_ROW_NAME];
   if (i < 0 || !mech->space) {
     snprintf(name, CP_ROW_NAME, "the norm of a quaternion");
@@ -146,8 +135,20 @@ static const char *rowName(const CPProjector P, int i, char name[]) {
   return name;
 }
 
+static const CPProjectorKind kind = {.project     = project,
+                                     .tangent     = cpMechTangent,
+                                     .error       = cpMechError,
+                                     .cotangent   = cpMechCotangent,
+                                     .violation   = cpMechViolation,
+                                     .assemble    = assemble,
+                                     .probe       = cpMechProbe,
+                                     .free        = cpMechFreeOwn,
+                                     .iterations  = cpMechIterations,
+                                     .name_row    = rowName,
+                                     .rows_vector = cpMechRowsVector,
+                                     .rows_at     = cpMechRowsAt};
+
 int cpMechProjectorCreate(CPMech mech) {
-  mech->P = cpProjectorCreateOwned(&method, mech, mech->y_tmpl, mech->ctx);
-  if (mech->P) mech->P->name_row = rowName;
+  mech->P = cpProjectorCreateKind(&kind, mech, mech->y_tmpl, mech->ctx);
   return mech->P ? CP_SUCCESS : CP_MEM_FAIL;
 }

@@ -18,10 +18,11 @@ typedef struct CPMechWork_ {
 } * CPMechWork;
 
 static inline CPMechWork cpMechOwn(const CPWork work) { return work->own; }
+/* CPProjectorKind.iterations: those of the levels. */
+int cpMechIterations(void *self, CPNewton *list[2]);
 
 /* For the table of functions (work.c) */
-void cpMechFreeOwn(CPWork work);
-double cpMechSine(const CPWork work);
+void cpMechFreeOwn(void *work);
 
 /* In line with the options; creates work->own. 0, or a code with the reason in work->text. */
 int cpMechProjectionUpdate(CPWork work);
@@ -37,8 +38,8 @@ int cpMechLevelCall(CPWork work, int which, sunrealtype t, const double *q, CPMe
 void cpMechLevelMeasure(CPWork inner, N_Vector x, N_Vector ewt);
 
 /* violation.c */
-int cpMechViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation);
-int cpMechProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+int cpMechViolation(void *self, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation);
+int cpMechProbe(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Number of a FULL motion, the k-th of all, among the rows: behind them. */
 int cpMechMotionRow(const CPMech mech, int k);
 /* ... and after those norm k, for messages only. */
@@ -49,10 +50,10 @@ double cpMechMotionsViolation(const CPMech mech, const double *y, const double *
                               double *residual);
 
 /* vectors.c */
-int cpMechError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
-int cpMechTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r);
-int cpMechCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
-N_Vector cpMechRowsVector(CPWork work);
-int cpMechRowsAt(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
+int cpMechError(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
+int cpMechTangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r);
+int cpMechCotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
+N_Vector cpMechRowsVector(void *self);
+int cpMechRowsAt(void *self, sunrealtype t, N_Vector y, N_Vector c);
 
 #endif

@@ -106,8 +106,8 @@ static SUNMatrix rowsOfA(CPMechLevel *level) {
 
 /* ---- creation ---- */
 
-static const char *rowName(const CPProjector P, int i, char name[CP_ROW_NAME]) {
-  const CPMechLevel *level = P->owner;
+static const char *rowName(void *model, int i, char name[CP_ROW_NAME]) {
+  const CPMechLevel *level = model;
   char inner[CP_MECH_ROW_NAME];
   snprintf(name, CP_ROW_NAME, "%s %.40s",
            level->mech->space->which == CP_POSITIONS ? "position" : "velocity",
@@ -165,9 +165,10 @@ static int createLevel(CPMech mech, int which) {
   flag = level->P ? CPProjectorSetUserData(level->P, level) : CP_MEM_FAIL;
   if (!flag) {
     CPProjectorSetErrHandlerFn(level->P, unheard, NULL);
-    level->P->owner    = level;
-    level->P->name_row = rowName;
-    flag               = setDerivative(level);
+    level->P->model     = level;
+    level->P->from_zero = 1;
+    level->P->name_row  = rowName;
+    flag                = setDerivative(level);
   }
   if (!flag) flag = setColumns(level, x);
   if (x) N_VDestroy(x);

@@ -36,17 +36,14 @@ static int tangentOfLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt,
 static int cotangentOfLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, void *arg) {
   const Vector *w = arg;
   int flag        = CP_SUCCESS;
-  if (w->mu) {
-    flag = cpNewtonPrepare(inner, t, x, ewt);
-    if (!flag) flag = cpMethodOf(inner->P)->lift_t(inner, N_VGetArrayPointer(w->v), w->mu);
-  }
+  if (w->mu) { flag = cpMultipliersOf(inner, t, x, ewt, w->v, w->mu); }
   return flag ? flag : cpCotangent(inner, t, x, ewt, w->v);
 }
 
 /* The vector e [nu] at y, in place. */
 static int projectVector(CPWork work, int which, sunrealtype t, const sunrealtype *y, N_Vector ewt,
                          CPMechLevelFn call, double *e, double *r, double *mu) {
-  const CPMech mech = work->P->owner;
+  const CPMech mech = work->P->model;
   double *x         = N_VGetArrayPointer(cpMechOwn(work)->x);
   if (!cpMechLevelIsOn(work, which)) return CP_SUCCESS;
   Vector w = {.v = cpMechOwn(work)->vector, .mu = mu};
@@ -66,7 +63,7 @@ static void clearFull(CPMech mech, double *eu) {
 }
 
 static int failed(CPWork work, int flag) {
-  return cpReason(work->text, flag, "%s", ((CPMech)work->P->owner)->text);
+  return cpReason(work->text, flag, "%s", ((CPMech)work->P->model)->text);
 }
 
 /* ---- products with V = (dv/dq) N ---- */
@@ -74,7 +71,7 @@ static int failed(CPWork work, int flag) {
 /* result [m] = v(t, q + h d, u), d [nq] */
 static int displaced(CPWork work, sunrealtype t, const sunrealtype *y, const double *d, double h,
                      double *result) {
-  const CPMech mech = work->P->owner;
+  const CPMech mech = work->P->model;
   double *q         = cpMechOwn(work)->moved;
   for (int i = 0; i < mech->nq; i++) q[i] = y[i] + h * d[i];
   return cpMechVelocities(mech, t, q, y + mech->nq, result);
@@ -87,7 +84,7 @@ static int displaced(CPWork work, sunrealtype t, const sunrealtype *y, const dou
 /* r [nrows] = dv/dq d */
 static int velocityAlong(CPWork work, sunrealtype t, const sunrealtype *y, const double *d,
                          double *r) {
-  const CPMech mech        = work->P->owner;
+  const CPMech mech        = work->P->model;
   const CPMechLevel *level = &mech->space->level[CP_VELOCITIES];
   const double size = cpLargest(d, mech->nq), largest = cpLargest(y, mech->nq);
   const double scale = largest > 0.0 ? fmin(1.0, largest) : 1.0;
@@ -110,7 +107,7 @@ static int velocityAlong(CPWork work, sunrealtype t, const sunrealtype *y, const
 /* x [nu] -= V^T mu */
 static int subtractTransposed(CPWork work, sunrealtype t, const sunrealtype *y, const double *mu,
                               double *x) {
-  const CPMech mech = work->P->owner;
+  const CPMech mech = work->P->model;
   const int nrows   = mech->space->level[CP_VELOCITIES].nrows;
   double *d = cpMechOwn(work)->d, *r = cpMechOwn(work)->r;
   for (int j = 0; j < mech->nu; j++) {
@@ -127,7 +124,7 @@ static int subtractTransposed(CPWork work, sunrealtype t, const sunrealtype *y, 
 /* coupled: with the term of V. rows: r of both levels, NULL: 0 */
 static int tangent(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vector vv, int coupled,
                    double *rows) {
-  const CPMech mech    = work->P->owner;
+  const CPMech mech    = work->P->model;
   const sunrealtype *y = N_VGetArrayPointer(yv);
   sunrealtype *v       = N_VGetArrayPointer(vv);
   int flag             = cpMechProjectionUpdate(work);
@@ -150,16 +147,19 @@ static int tangent(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vect
   return flag;
 }
 
-int cpMechTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
+int cpMechTangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
+  const CPWork work = self;
   return tangent(work, t, y, ewt, v, 1, r ? N_VGetArrayPointer(r) : NULL);
 }
 
-int cpMechError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
+int cpMechError(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
+  const CPWork work = self;
   return tangent(work, t, y, ewt, v, 0, NULL);
 }
 
-int cpMechCotangent(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vector xv) {
-  const CPMech mech    = work->P->owner;
+int cpMechCotangent(void *self, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vector xv) {
+  const CPWork work    = self;
+  const CPMech mech    = work->P->model;
   const sunrealtype *y = N_VGetArrayPointer(yv);
   sunrealtype *out     = N_VGetArrayPointer(xv);
   int flag             = cpMechProjectionUpdate(work);
@@ -184,15 +184,17 @@ int cpMechCotangent(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vec
 
 /* ---- the rows: positions, then velocities ---- */
 
-N_Vector cpMechRowsVector(CPWork work) {
-  const CPMech mech = work->P->owner;
+N_Vector cpMechRowsVector(void *self) {
+  const CPWork work = self;
+  const CPMech mech = work->P->model;
   if (cpMechProjectionUpdate(work)) return NULL;
   const CPMechLevel *level = mech->space->level;
   return N_VNew_Serial(level[CP_POSITIONS].nrows + level[CP_VELOCITIES].nrows, mech->ctx);
 }
 
-int cpMechRowsAt(CPWork work, sunrealtype t, N_Vector yv, N_Vector cv) {
-  const CPMech mech    = work->P->owner;
+int cpMechRowsAt(void *self, sunrealtype t, N_Vector yv, N_Vector cv) {
+  const CPWork work    = self;
+  const CPMech mech    = work->P->model;
   const sunrealtype *y = N_VGetArrayPointer(yv);
   sunrealtype *c       = N_VGetArrayPointer(cv);
   double *values       = cpMechOwn(work)->plus;

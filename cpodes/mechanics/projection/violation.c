@@ -56,8 +56,9 @@ static double normsViolation(CPMech mech, const double *q, const double *ewt, in
   return largest;
 }
 
-int cpMechViolation(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt, CPViolation *violation) {
-  const CPMech mech = work->P->owner;
+int cpMechViolation(void *self, sunrealtype t, N_Vector yv, N_Vector ewt, CPViolation *violation) {
+  const CPWork work = self;
+  const CPMech mech = work->P->model;
   int flag          = cpMechProjectionUpdate(work);
   if (flag) return flag;
   const sunrealtype *y = N_VGetArrayPointer(yv), *w = ewt ? N_VGetArrayPointer(ewt) : NULL;
@@ -87,8 +88,9 @@ static int probeLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, voi
   return cpJacobianProbe(inner, t, x, ewt);
 }
 
-int cpMechProbe(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt) {
-  const CPMech mech    = work->P->owner;
+int cpMechProbe(void *self, sunrealtype t, N_Vector yv, N_Vector ewt) {
+  const CPWork work    = self;
+  const CPMech mech    = work->P->model;
   const sunrealtype *y = N_VGetArrayPointer(yv);
   double *x            = N_VGetArrayPointer(cpMechOwn(work)->x);
   int flag             = CP_SUCCESS;
@@ -96,7 +98,7 @@ int cpMechProbe(CPWork work, sunrealtype t, N_Vector yv, N_Vector ewt) {
     if (!cpMechLevelIsOn(work, which)) continue;
     if (which == CP_POSITIONS) cpMechSpaceStart(mech, y, x);
     else memcpy(x, y + mech->nq, (size_t)mech->nu * sizeof *x);
-    cpMechOwn(work)->level[which]->valid = 0; /* the probe wants factors of this state */
+    cpMechOwn(work)->level[which]->newton.valid = 0; /* the probe wants factors of this state */
     flag = cpMechLevelCall(work, which, t, y, violationOfLevel, ewt, &(CPViolation){0});
     if (!flag) flag = cpMechLevelCall(work, which, t, y, probeLevel, ewt, NULL);
   }

@@ -1,20 +1,17 @@
 /* The workspace of a mechanical system's projector, and its options. */
 #include "projection.h"
 
-#include <limits.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
 
 /* ---- workspace ---- */
 
-void cpMechFreeOwn(CPWork work) {
+void cpMechFreeOwn(void *self) {
+  CPWork work  = self;
   CPMechWork w = work->own;
   if (!w) return;
-  for (int which = 0; which < 2; which++) {
-    cpWorkFree(&w->level[which]);
-    work->part[which] = NULL;
-  }
+  for (int which = 0; which < 2; which++) { cpWorkFree(&w->level[which]); }
   if (w->x) N_VDestroy(w->x);
   if (w->weights) N_VDestroy(w->weights);
   if (w->vector) N_VDestroy(w->vector);
@@ -25,12 +22,12 @@ void cpMechFreeOwn(CPWork work) {
   work->own = NULL;
 }
 
-double cpMechSine(const CPWork work) {
-  const CPMechWork w = work->own;
-  double sine        = 1.0;
-  for (int which = 0; which < 2; which++)
-    if (w->level[which]) sine = fmin(sine, cpWorkSine(w->level[which]));
-  return sine;
+int cpMechIterations(void *self, CPNewton *list[2]) {
+  const CPMechWork w = cpMechOwn(self);
+  int count          = 0;
+  for (int which = 0; w && which < 2; which++)
+    if (w->level[which]) list[count++] = &w->level[which]->newton;
+  return count;
 }
 
 static int allocateArrays(CPMech mech, CPMechWork w) {
@@ -49,7 +46,7 @@ static int allocateArrays(CPMech mech, CPMechWork w) {
 }
 
 static int createWork(CPWork work) {
-  const CPMech mech   = work->P->owner;
+  const CPMech mech   = work->P->model;
   const CPMechSpace s = mech->space;
   CPMechWork w        = calloc(1, sizeof *w);
   work->own           = w;
@@ -66,32 +63,29 @@ static int createWork(CPWork work) {
     w->rows[which] = N_VMake_Serial(level->nrows, w->r, mech->ctx);
     flag           = w->rows[which] ? cpWorkCreate(&w->level[which], level->P) : CP_MEM_FAIL;
   }
-  for (int which = 0; which < 2; which++) work->part[which] = w->level[which];
   return flag;
 }
 
 /* ---- options ---- */
 
 /* Those of the outer projector that the inner ones share. */
-static void passOptions(CPProjector P, CPProjector inner, int shared) {
-  const long int twice     = P->jacfreq > LONG_MAX / 2 ? LONG_MAX : 2 * P->jacfreq;
-  const long int frequency = shared ? twice : P->jacfreq; /* two projections a step */
-  inner->eps               = P->eps;
-  inner->maxiters          = P->maxiters;
-  inner->jacfreq           = frequency;
+static void passOptions(CPProjector P, CPProjector inner) {
+  inner->eps      = P->eps;
+  inner->maxiters = P->maxiters;
+  inner->jacfreq  = P->jacfreq;
   if (inner->linsol != P->linsol) CPProjectorSetLinearSolver(inner, P->linsol);
 }
 
 /* Newton's matrix may have changed: with it the metric, and this work's factors. */
 static void renewMetric(CPWork work) {
-  const CPMech mech   = work->P->owner;
+  const CPMech mech   = work->P->model;
   const CPMechSpace s = mech->space;
   const long int now  = mech->stats.nnewton;
   if (s->metric != CP_METRIC_NEWTON || cpMechOwn(work)->nnewton == now) return;
   if (s->nnewton != now) s->use_mass = 0;
   s->nnewton = cpMechOwn(work)->nnewton = now;
   for (int which = 0; which < 2; which++)
-    if (cpMechOwn(work)->level[which]) cpMechOwn(work)->level[which]->valid = 0;
+    if (cpMechOwn(work)->level[which]) cpMechOwn(work)->level[which]->newton.valid = 0;
 }
 
 /* Ratio by which the narrowest angle of A may change while factors are kept. */
@@ -100,18 +94,18 @@ static void renewMetric(CPWork work) {
 /* Kept factors are as good as the distance and the rate of convergence tell but for directions in which constraints hardly
  * ask for anything, next to a singular position: there the angles tell. */
 static void renewAngles(CPWork work) {
-  const CPMech mech  = work->P->owner;
+  const CPMech mech  = work->P->model;
   const CPMechWork w = cpMechOwn(work);
   const double sine  = mech->operators ? 1.0 : mech->kkt->sine;
   if (sine < ANGLE_CHANGES * w->sine && w->sine < ANGLE_CHANGES * sine) return;
   w->sine = sine;
   for (int which = 0; which < 2; which++)
-    if (w->level[which]) w->level[which]->valid = 0;
+    if (w->level[which]) w->level[which]->newton.valid = 0;
 }
 
 int cpMechProjectionUpdate(CPWork work) {
   CPProjector P     = work->P;
-  const CPMech mech = P->owner;
+  const CPMech mech = P->model;
   int flag          = mech->ready ? CP_SUCCESS : cpMechSetUp(mech, "CPMech");
   if (flag) return cpReason(work->text, flag, "%s", mech->log.text);
   if (!work->own && (flag = createWork(work))) {
@@ -122,14 +116,13 @@ int cpMechProjectionUpdate(CPWork work) {
   if (flag) return cpReason(work->text, flag, "the rows of constraints cannot be switched");
   renewMetric(work);
   renewAngles(work);
-  if (work->contents != P->contents) work->contents = P->contents, work->valid = 0; /* user data */
+  if (work->contents != P->contents) work->contents = P->contents, work->forget = 1; /* user data */
   for (int which = 0; which < 2; which++) {
     if (!mech->space->level[which].P) continue;
-    passOptions(P, mech->space->level[which].P, mech->space->shared);
-    if (!work->valid) cpMechOwn(work)->level[which]->valid = 0;
-    cpMechOwn(work)->level[which]->age += work->age;
+    passOptions(P, mech->space->level[which].P);
+    cpMechOwn(work)->level[which]->newton.uses = mech->space->shared ? 2 : 1;
+    if (work->forget) cpMechOwn(work)->level[which]->newton.valid = 0;
   }
-  work->valid = 1;
-  work->age   = 0;
+  work->forget = 0;
   return CP_SUCCESS;
 }

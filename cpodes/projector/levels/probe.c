@@ -52,11 +52,11 @@ static void scaleRow(CPProbes *p, int i) {
 static int probe(CPWork work, sunrealtype t, N_Vector y, CPProbes *p, int s, unsigned *state) {
   const double typical  = cpTypicalSize(y);
   const sunrealtype *y0 = N_VGetArrayPointer(y);
-  sunrealtype *z        = N_VGetArrayPointer(work->y);
+  sunrealtype *z        = N_VGetArrayPointer(work->newton.y);
   for (int j = 0; j < p->n; j++)
     z[j] = y0[j] + PERTURBATION * fmax(fabs(y0[j]), typical) * cpUniform(state);
-  int flag = cpConstraint(work, t, work->y, work->c);
-  if (!flag) flag = cpJacobian(work, t, work->y, work->c);
+  int flag = cpConstraint(work, t, work->newton.y, work->c);
+  if (!flag) flag = cpJacobian(work, t, work->newton.y, work->c);
   if (!flag) flag = cpGradientGather(work, t, z);
   if (flag) return flag;
   if (!gatherRows(&work->g, p->m, p->n, &p->G[s]))

@@ -115,12 +115,11 @@ static double violationOf(const Spheres *s, int k) {
   return residual / (freely > 0.0 ? freely : overAll);
 }
 
-static double largestViolation(const Spheres *s, int *which) {
+static double largestViolation(const Spheres *s, int *worst) {
   double largest = 0.0;
-  *which         = 0;
   for (int k = 0; k < s->work->P->nnorms; k++) {
     const double violation = violationOf(s, k);
-    if (violation > largest) largest = violation, *which = k;
+    if (violation > largest) largest = violation, *worst = s->work->P->mc + k;
   }
   return largest;
 }
@@ -163,7 +162,7 @@ static int projectGroups(const Spheres *s, int k) {
 }
 
 /* Are all norms near their values, and finite? Then none fails whose components are free.
- * work->worst_start: the farthest one. */
+ * work->newton.worst_start: the farthest one. */
 static int areNear(CPWork work, const double *y) {
   const CPUnitNorm *u = work->P->norms;
   const int count     = work->P->nnorms;
@@ -179,7 +178,7 @@ static int areNear(CPWork work, const double *y) {
     if (deviation > worst) worst = deviation, farthest = k;
     near = near && deviation <= CP_SPHERE_NEAR;
   }
-  work->worst_start = work->P->mc + farthest;
+  work->newton.worst_start = work->P->mc + farthest;
   return near;
 }
 
@@ -217,28 +216,24 @@ static int notFinite(CPWork work, sunrealtype t, N_Vector y) {
 }
 
 int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
-                   int *moved) {
+                   CPProjected *result) {
   Spheres s        = spheres(work, t, y, ewt);
   const int near   = work->norms_near || areNear(work, s.y);
   work->norms_near = 0;
   if (!near && !cpVectorFinite(y)) return notFinite(work, t, y);
   if (only_if_needed) {
-    int which;
-    work->violation = largestViolation(&s, &which);
-    work->worst     = work->P->mc + which;
-    if (work->violation <= work->P->eps) {
+    result->violation = largestViolation(&s, &result->worst_start);
+    if (result->violation <= work->P->eps) {
       CP_COUNT(work, nskipped);
       return CP_SUCCESS;
     }
   }
-  s.kept         = near && !s.id ? NULL : N_VGetArrayPointer(work->y);
+  s.kept         = near && !s.id ? NULL : N_VGetArrayPointer(work->v);
   const int flag = projectAll(&s);
   if (flag) return flag;
   CP_COUNT(work, niters);
-  work->worst     = work->worst_start;
-  work->violation = violationOf(&s, work->worst - work->P->mc);
-  work->rate      = 0.0;
-  work->valid     = 0; /* of another state; none are kept for norms alone */
-  *moved          = 1;
+  const int worst = work->newton.worst_start;
+  *result         = (CPProjected){1, violationOf(&s, worst - work->P->mc), worst};
+  cpNewtonForget(&work->newton); /* no factors are kept for norms alone */
   return CP_SUCCESS;
 }

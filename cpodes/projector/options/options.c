@@ -15,7 +15,7 @@ int cpOptionOfInternal(CPProjector P, const char *function) {
 
 int cpOptionOfConstraints(CPProjector P, const char *function) {
   const int flag = cpOptionOfInternal(P, function);
-  if (!flag && P->method)
+  if (!flag && P->kind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, function,
                     "P is the projector of a mechanical system: its constraints and metric are "
                     "options of that");
@@ -102,7 +102,7 @@ int CPProjectorSetNorm(CPProjector P, CPNorm norm) {
 
 int CPProjectorSetViolationFn(CPProjector P, CPViolationFn norm) {
   if (!P) return cpOptionOf(P, __func__);
-  if (P->method) return cpOptionOfConstraints(P, __func__);
+  if (P->kind) return cpOptionOfConstraints(P, __func__);
   P->violation = norm;
   return CP_SUCCESS;
 }

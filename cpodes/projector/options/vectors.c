@@ -116,7 +116,7 @@ int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
 }
 
 /* Products say nothing of levels: one, unless they are given. */
-static int isOneLevel(CPProjector P) { return !P->row_level_v && cpMethodOf(P) == &cpKrylovMethod; }
+static int isOneLevel(CPProjector P) { return !P->row_level_v && cpKindOf(P) == &cpKrylovKind; }
 
 int CPProjectorGetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
   int flag = cpOptionOfConstraints(P, __func__);

@@ -1,0 +1,410 @@
+/* What is compared with what. */
+#include "check_impl.h"
+#include "cpodes/mechanics/newton/newton_impl.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* ---- columns ---- */
+
+static int matrixColumn(CPCheck *check, const CPComparison *c, int j, double *column) {
+  const CPMat *J = c->matrix;
+  (void)check;
+  memset(column, 0, (size_t)c->rows * sizeof *column);
+  for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++)
+    column[cpMatRow(J, j, k)] = J->value[k];
+  return CP_SUCCESS;
+}
+
+/* Of the transpose, as far as the column that is given has entries. */
+static int mirrorColumn(CPCheck *check, const CPComparison *c, int j, double *column) {
+  for (int i = 0; i < c->rows; i++) {
+    const double *mirror = check->given[i] != 0.0 ? cpMatAt(c->matrix, j, i) : NULL;
+    column[i]            = mirror ? *mirror : 0.0;
+  }
+  return CP_SUCCESS;
+}
+
+static int unitColumn(CPCheck *check, const CPComparison *c, int j, double *column) {
+  (void)check;
+  memset(column, 0, (size_t)c->rows * sizeof *column);
+  column[j] = 1.0;
+  return CP_SUCCESS;
+}
+
+static int lengthOf(const CPMech mech, CPCheckProduct B) {
+  if (B == CP_PRODUCT_N || B == CP_PRODUCT_N_INVERSE_TRANSPOSE) return mech->nq;
+  return B == CP_PRODUCT_AU ? mech->m : mech->nu;
+}
+
+static int product(CPCheck *check, CPCheckProduct B, const double *x, double *y) {
+  const CPMech mech = check->mech;
+  const double t = check->at.t, *q = check->at.q;
+  switch (B) {
+  case CP_PRODUCT_N: return cpMechKinematics(mech, q, CP_N, x, y);
+  case CP_PRODUCT_N_INVERSE: return cpMechKinematics(mech, q, CP_N_INVERSE, x, y);
+  case CP_PRODUCT_N_TRANSPOSE: return cpMechKinematics(mech, q, CP_N_TRANSPOSE, x, y);
+  case CP_PRODUCT_N_INVERSE_TRANSPOSE:
+    return cpMechKinematics(mech, q, CP_N_INVERSE_TRANSPOSE, x, y);
+  case CP_PRODUCT_MU: return cpMechOperator(mech, mech->model.Mu, "Mu", t, q, x, y, mech->nu);
+  case CP_PRODUCT_MINV: return cpMechOperator(mech, mech->model.Minv, "Minv", t, q, x, y, mech->nu);
+  case CP_PRODUCT_AU: return cpMechATimes(mech, t, q, x, y);
+  case CP_PRODUCT_ATL: return cpMechATransposedTimes(mech, t, q, x, y);
+  }
+  return CP_ILL_INPUT;
+}
+
+/* e_j^T M e_j is twice a kinetic energy. It may be 0: bodies without mass. */
+static void negativeMass(CPCheck *check, const char *name, int j, double entry) {
+  if (!(entry < 0.0) || check->code) return;
+  check->code = CP_MASS_INDEFINITE;
+  cpWrite(check->text, "at t = %.15g: %s(%d, %d) is %.10g: a kinetic energy must not be negative",
+          check->at.t, name, j, j, entry);
+}
+
+/* Column j of B^-1 B, where BT is called for B^-1 */
+static int columnOfBoth(CPCheck *check, const CPComparison *c, int j, double *column) {
+  unitColumn(check, c, j, check->x);
+  const int flag = product(check, c->B, check->x, check->w);
+  return flag ? flag : product(check, c->BT, check->w, column);
+}
+
+static int columnOfA(CPCheck *check, const CPComparison *c, int j, double *column) {
+  if (!check->mech->operators) return matrixColumn(check, c, j, column);
+  memset(check->x, 0, (size_t)check->mech->nu * sizeof *check->x);
+  check->x[j] = 1.0;
+  return product(check, CP_PRODUCT_AU, check->x, column);
+}
+
+/* ---- what must hold without differences ---- */
+
+/* A product with its transpose (x.B e_j with entry j of B^T x, x at random), or with its inverse: for all columns, or
+ * (single) for one vector */
+typedef struct {
+  int applies, inverse, single, rows;
+  CPCheckProduct B, BT;
+  int code;
+  const char *given, *expected;
+  sunrealtype *result;
+} Pair;
+
+static int multiply(CPCheck *check, const Pair *p) {
+  double *x = check->x, *e = check->e, *w = check->w, *expected = check->expected[0];
+  const int length = lengthOf(check->mech, p->B);
+  unsigned state   = 1u;
+  for (int i = 0; i < length; i++) x[i] = cpUniformAwayFromZero(&state);
+  if (p->inverse) {
+    const int flag = product(check, p->B, x, w);
+    memcpy(expected, x, (size_t)p->rows * sizeof *x);
+    return flag ? flag : product(check, p->BT, w, check->given);
+  }
+  int flag = product(check, p->BT, x, check->given);
+  memset(e, 0, (size_t)p->rows * sizeof *e);
+  for (int j = 0; !flag && j < p->rows; j++) {
+    e[j]        = 1.0;
+    flag        = product(check, p->B, e, w);
+    e[j]        = 0.0;
+    expected[j] = cpDot(x, w, length);
+    if (!flag && p->B == p->BT) negativeMass(check, p->B == CP_PRODUCT_MU ? "Mu" : "Minv", j, w[j]);
+  }
+  return flag;
+}
+
+static int comparePairs(CPCheck *check, const Pair *pairs, size_t count) {
+  int flag = CP_SUCCESS;
+  for (const Pair *p = pairs; !flag && p < pairs + count; p++) {
+    const CPComparison c = {.given           = p->given,
+                            .expected        = p->expected,
+                            .code            = p->code,
+                            .rows            = p->rows,
+                            .cols            = p->single ? 1 : p->rows,
+                            .single          = p->single,
+                            .given_column    = p->single ? NULL : columnOfBoth,
+                            .expected_column = p->single ? NULL : unitColumn,
+                            .given_vector    = p->single ? check->given : NULL,
+                            .expected_vector = p->single ? check->expected[0] : NULL,
+                            .B               = p->B,
+                            .BT              = p->BT,
+                            .result          = p->result};
+    if (p->applies && p->single) flag = multiply(check, p);
+    if (p->applies && !flag) flag = cpCompare(check, &c, NULL);
+  }
+  return flag;
+}
+
+static int compareMass(CPCheck *check) {
+  const CPMech mech    = check->mech;
+  const CPComparison c = {.given           = "M is not symmetric: M",
+                          .expected        = "its mirror image",
+                          .code            = CP_MECH_DERIV_WRONG,
+                          .rows            = mech->nu,
+                          .cols            = mech->nu,
+                          .given_column    = matrixColumn,
+                          .expected_column = mirrorColumn,
+                          .matrix          = &mech->userM.A,
+                          .result          = &check->report->M};
+  int flag             = cpMechMass(mech, check->at.t, check->at.q);
+  if (!flag) flag = cpCompare(check, &c, NULL);
+  for (int j = 0; !flag && j < mech->nu; j++) {
+    const double *entry = cpMatAt(&mech->userM.A, j, j);
+    if (entry) negativeMass(check, "M", j, *entry);
+  }
+  return flag;
+}
+
+int cpCheckStructure(CPCheck *check) {
+  const CPMech mech        = check->mech;
+  const CPMechModel *model = &mech->model;
+  CPMechReport *r          = check->report;
+  const int nu = mech->nu, N = model->N != NULL, operators = mech->operators;
+  const int A = operators && mech->m > 0, Mu = operators && model->Mu,
+            Minv     = operators && model->Minv;
+  const Pair pairs[] = {
+      {N, 1, 0, nu, CP_PRODUCT_N, CP_PRODUCT_N_INVERSE, CP_MECH_DERIV_WRONG,
+       "N: the product of CP_N_INVERSE and CP_N", "must be", &r->N},
+      {N, 0, 1, nu, CP_PRODUCT_N, CP_PRODUCT_N_TRANSPOSE, CP_MECH_DERIV_WRONG,
+       "N: of CP_N_TRANSPOSE, entry ", "by CP_N it is", &r->N},
+      {N, 0, 1, mech->nq, CP_PRODUCT_N_INVERSE, CP_PRODUCT_N_INVERSE_TRANSPOSE, CP_MECH_DERIV_WRONG,
+       "N: of CP_N_INVERSE_TRANSPOSE, entry ", "by CP_N_INVERSE it is", &r->N},
+      {A, 0, 1, mech->m, CP_PRODUCT_ATL, CP_PRODUCT_AU, CP_MECH_A_WRONG, "Au: of A x, entry ",
+       "by ATl it is", &r->ATl},
+      {Mu, 0, 1, nu, CP_PRODUCT_MU, CP_PRODUCT_MU, CP_MECH_DERIV_WRONG,
+       "Mu is not symmetric: of M x, entry ", "by its transpose it is", &r->M},
+      {Minv, 0, 1, nu, CP_PRODUCT_MINV, CP_PRODUCT_MINV, CP_MECH_DERIV_WRONG,
+       "Minv is not symmetric: of M^{-1} x, entry ", "by its transpose it is", &r->M},
+      {Mu && Minv, 1, 1, nu, CP_PRODUCT_MU, CP_PRODUCT_MINV, CP_MECH_DERIV_WRONG,
+       "Minv: of M^{-1} M x, entry ", "x has there", &r->ATl}};
+  const int flag = comparePairs(check, pairs, sizeof pairs / sizeof pairs[0]);
+  return flag || operators ? flag : compareMass(check);
+}
+
+/* Multipliers are compared where they are unique. */
+int cpCheckUdot(CPCheck *check) {
+  const CPMech mech   = check->mech;
+  const CPMechState s = cpCheckStateOf(&check->at);
+  double *lambda      = check->near.lambda;
+  CPComparison c      = {.given           = "udot: u'",
+                         .expected        = "by M, A, f and b it is",
+                         .code            = CP_MECH_DERIV_WRONG,
+                         .rows            = mech->nu,
+                         .cols            = 1,
+                         .single          = 1,
+                         .given_vector    = check->w,
+                         .expected_vector = check->a,
+                         .result          = &check->report->udot};
+  if (!cpMechKnowsUdot(mech)) return CP_SUCCESS;
+  int flag = cpMechUdot(mech, &s, check->w, lambda);
+  if (!flag) flag = cpCompare(check, &c, NULL);
+  if (flag || mech->kkt->dependent >= 0) return flag;
+  c.given           = "udot: lambda";
+  c.rows            = mech->m;
+  c.given_vector    = lambda;
+  c.expected_vector = check->at.lambda;
+  return cpCompare(check, &c, NULL);
+}
+
+/* ---- A = (dp/dq) N = dv/du ---- */
+
+static int compareA(CPCheck *check, CPCheckValue value, sunrealtype *result) {
+  const CPMech mech    = check->mech;
+  CPMechReport *r      = check->report;
+  const double before  = fmax(r->A_p, r->A_v);
+  const CPComparison c = {.given        = "A",
+                          .expected     = value == CP_VALUE_P ? "the derivative of p along N e_j"
+                                                              : "the derivative of v",
+                          .code         = CP_MECH_A_WRONG,
+                          .rows         = value == CP_VALUE_P ? mech->np : mech->nv,
+                          .cols         = mech->nu,
+                          .given_column = columnOfA,
+                          .matrix       = &check->A,
+                          .value        = value,
+                          .along        = value == CP_VALUE_P ? CP_ALONG_Q : CP_ALONG_U,
+                          .result       = result};
+  CPCheckWorst worst;
+  const int flag = cpCompare(check, &c, &worst);
+  if (!flag && worst.error > before) r->A_row = worst.row, r->A_col = worst.col;
+  return flag;
+}
+
+static void exchangeFrame(CPQuaternion *Q) {
+  Q->frame = Q->frame == CP_FRAME_BODY ? CP_FRAME_WORLD : CP_FRAME_BODY;
+}
+
+/* A is not (dp/dq) N. Would it be with one quaternion in the other frame, or (k = nquaternions) with all of them? */
+static int suggestFrame(CPCheck *check) {
+  const CPMech mech         = check->mech;
+  const CPMechReport report = *check->report;
+  const int count           = mech->nquaternions;
+  for (int k = 0; k <= count; k++) {
+    const int first = k < count ? k : 0, end = k < count ? k + 1 : k;
+    sunrealtype error = 0.0;
+    for (int i = first; i < end; i++) exchangeFrame(&mech->quaternions[i]);
+    const int flag = compareA(check, CP_VALUE_P, &error);
+    for (int i = first; i < end; i++) exchangeFrame(&mech->quaternions[i]);
+    *check->report = report;
+    if (flag) return flag;
+    if (error > CP_CHECK_LIMIT) continue;
+    const CPQuaternion *Q = &mech->quaternions[first];
+    const size_t used     = strlen(check->text);
+    snprintf(check->text + used, sizeof check->text - used,
+             "; it fits with %s for %s %d (CPMechAddQuaternion)",
+             Q->frame == CP_FRAME_BODY ? "CP_FRAME_WORLD" : "CP_FRAME_BODY",
+             k == count ? "all quaternions, that of coordinate" : "the quaternion of coordinate",
+             Q->first_q);
+    return CP_SUCCESS;
+  }
+  return CP_SUCCESS;
+}
+
+int cpCheckJacobians(CPCheck *check) {
+  const CPMech mech = check->mech;
+  const int before  = check->code;
+  int flag          = CP_SUCCESS;
+  if (mech->np > 0) flag = compareA(check, CP_VALUE_P, &check->report->A_p);
+  if (!flag && check->code && !before && mech->nquaternions > 0) flag = suggestFrame(check);
+  if (!flag && mech->nv > 0 && mech->model.v)
+    flag = compareA(check, CP_VALUE_V, &check->report->A_v);
+  return flag;
+}
+
+/* ---- v = dp/dt along the motion, b = -dv/dt along it with u held; g' and g'' ---- */
+
+int cpCheckRates(CPCheck *check) {
+  const CPMech mech         = check->mech;
+  const CPPrescribed *drive = mech->prescribed;
+  const double t = check->at.t, *q = check->at.q, *u = check->at.u;
+  CPMechReport *report = check->report;
+  double *given        = check->given;
+  const struct {
+    int rows;
+    CPCheckAlong along;
+    CPCheckValue value;
+    const char *given, *expected;
+    sunrealtype *result;
+  } table[] = {{mech->model.v ? mech->np : 0, CP_ALONG_MOTION, CP_VALUE_P, "v",
+                "the derivative of p along the motion", &report->v_p},
+               {mech->model.b ? mech->nv : 0, CP_ALONG_MOTION, CP_VALUE_MINUS_V, "b",
+                "minus the derivative of v along the motion", &report->b_v},
+               {mech->nprescribed, CP_ALONG_TIME, CP_VALUE_G, "g' of motion ",
+                "the derivative of g", &report->v_p},
+               {mech->nprescribed, CP_ALONG_TIME, CP_VALUE_GD, "g'' of motion ",
+                "the derivative of g'", &report->b_v}};
+  int flag  = CP_SUCCESS;
+  for (int k = 0; !flag && k < 4; k++) {
+    const int is_motion = k >= 2;
+    const double before = fmax(report->v_p, report->b_v);
+    CPCheckWorst worst;
+    const CPComparison c = {.given        = table[k].given,
+                            .expected     = table[k].expected,
+                            .code         = CP_MECH_B_WRONG,
+                            .rows         = table[k].rows,
+                            .cols         = 1,
+                            .single       = 1,
+                            .given_vector = given,
+                            .value        = table[k].value,
+                            .along        = table[k].along,
+                            .skipped      = is_motion ? check->skipped : NULL,
+                            .result       = table[k].result};
+    if (c.rows == 0) continue;
+    if (k == 0) flag = cpMechVelocities(mech, t, q, u, given);
+    if (k == 1) flag = cpMechB(mech, t, q, u, given);
+    if (is_motion) flag = cpMechMotions(mech, t);
+    for (int i = 0; is_motion && !flag && i < c.rows; i++) {
+      given[i]          = k == 2 ? drive[i].rate : drive[i].curvature;
+      check->skipped[i] = !(k == 2 ? drive[i].gd : drive[i].gdd); /* g' and g'' by differences */
+    }
+    if (!flag) flag = cpCompare(check, &c, &worst);
+    if (!flag && !is_motion && worst.error > before) report->b_row = worst.row;
+  }
+  return flag;
+}
+
+/* ---- partial derivatives: those that the user gives, and the patterns of those that come from differences. Columns
+ * that share no row are perturbed together, so that an entry outside of its pattern is lost, and spoils another one ---- */
+
+typedef struct {
+  CPOutput of;
+  CPDirection by;
+  CPCheckValue value;
+  const char *given, *derivative, *lacking;
+  size_t result; /* in CPMechReport */
+} Partial;
+
+#define RESULT(name) offsetof(CPMechReport, name)
+static const Partial PARTIALS[] = {
+    {CP_OF_F, CP_BY_Q, CP_VALUE_F, "dynamics_jac: K",
+     "the derivative of f - M u' - A^T lambda along N e_j", "K_tmpl lacks an entry: K", RESULT(K)},
+    {CP_OF_F, CP_BY_U, CP_VALUE_FORCES, "dynamics_jac: C", "the derivative of f with respect to u",
+     "C_tmpl (without one K_tmpl) lacks an entry: C", RESULT(C)},
+    {CP_OF_F, CP_BY_Z, CP_VALUE_FORCES, "dynamics_jac: Fz", "the derivative of f with respect to z",
+     "Fz_tmpl lacks an entry: Fz", RESULT(Fz)},
+    {CP_OF_B, CP_BY_Q, CP_VALUE_B, "constraint_jac: Bq", "the derivative of b - A u' along N e_j",
+     "Bq_tmpl lacks an entry: Bq", RESULT(Bq)},
+    {CP_OF_B, CP_BY_U, CP_VALUE_B, "constraint_jac: Bu", "the derivative of b with respect to u",
+     "Bu_tmpl lacks an entry: Bu", RESULT(Bu)},
+    {CP_OF_Z, CP_BY_Q, CP_VALUE_Z, "auxiliary_jac: Zq", "the derivative of zdot along N e_j",
+     "Zq_tmpl lacks an entry: Zq", RESULT(Zq)},
+    {CP_OF_Z, CP_BY_U, CP_VALUE_Z, "auxiliary_jac: Zu", "the derivative of zdot with respect to u",
+     "Zu_tmpl lacks an entry: Zu", RESULT(Zu)},
+    {CP_OF_Z, CP_BY_Z, CP_VALUE_Z, "auxiliary_jac: Zz", "the derivative of zdot with respect to z",
+     "Zz_tmpl lacks an entry: Zz", RESULT(Zz)},
+    {CP_OF_F, CP_BY_LAMBDA, CP_VALUE_FORCES, "lambda_jac: Fl", "the derivative of f_lambda", NULL,
+     RESULT(Fl)}};
+/* With CP_NEWTON_HALF, F is u' */
+static const Partial ACCELERATIONS[] = {
+    {CP_OF_F, CP_BY_Q, CP_VALUE_UDOT, "udot_jac: Uq", "the derivative of u' along N e_j", NULL,
+     RESULT(Uq)},
+    {CP_OF_F, CP_BY_U, CP_VALUE_UDOT, "udot_jac: Uu", "the derivative of u' with respect to u",
+     NULL, RESULT(Uu)},
+    {CP_OF_F, CP_BY_Z, CP_VALUE_UDOT, "udot_jac: Uz", "the derivative of u' with respect to z",
+     NULL, RESULT(Uz)}};
+
+static int compareBlock(CPCheck *check, const CPPartials P, const Partial *partial) {
+  const CPBlock *block = &P->block[partial->of][partial->by];
+  const CPComparison c = {.given        = block->given ? partial->given : partial->lacking,
+                          .expected     = block->given ? partial->derivative : "by differences",
+                          .code         = CP_MECH_DERIV_WRONG,
+                          .rows         = P->rows[partial->of],
+                          .cols         = P->cols[partial->by],
+                          .given_column = block->given ? matrixColumn : NULL,
+                          .value        = partial->value,
+                          .along        = (CPCheckAlong)partial->by,
+                          .matrix       = &block->user.A,
+                          .pattern      = block->given ? NULL : &block->J,
+                          .result       = (sunrealtype *)((char *)check->report + partial->result)};
+  if (!block->given && !(block->J.start && partial->lacking && cpHasPatterns(check->mech)))
+    return CP_SUCCESS;
+  return block->exists ? cpCompare(check, &c, NULL) : CP_SUCCESS;
+}
+
+static int comparePartials(CPCheck *check, CPMechNewton type) {
+  const CPMech mech   = check->mech;
+  const int kkt       = type == CP_NEWTON_KKT;
+  const CPMechState s = cpCheckStateOf(&check->at);
+  CPPartials P        = NULL;
+  int flag            = cpPartialsCreate(&P, mech, type);
+  if (flag) return cpReason(mech->text, flag, "no memory for partial derivatives");
+  cpPartialsKeep(P, &s, check->a, check->at.lambda);
+  flag = cpPartialsGiven(P);
+  for (size_t k = 0; !flag && !kkt && k < sizeof ACCELERATIONS / sizeof ACCELERATIONS[0]; k++)
+    flag = compareBlock(check, P, &ACCELERATIONS[k]);
+  for (size_t k = 0; !flag && k < sizeof PARTIALS / sizeof PARTIALS[0]; k++)
+    if (kkt || PARTIALS[k].of == CP_OF_Z) flag = compareBlock(check, P, &PARTIALS[k]);
+  cpPartialsFree(&P);
+  return flag;
+}
+
+int cpHasPatterns(const CPMech mech) {
+  const int sparse = !mech->operators && mech->userM.A.start && mech->A.start;
+  const int wanted = mech->newton_type == CP_NEWTON_AUTO || mech->newton_type == CP_NEWTON_KKT;
+  return sparse && wanted && (!mech->host.mem || mech->newton);
+}
+
+int cpCheckPartials(CPCheck *check) {
+  const CPMech mech = check->mech;
+  int flag          = mech->operators ? CP_SUCCESS : comparePartials(check, CP_NEWTON_KKT);
+  if (!flag && (mech->operators || mech->model.udot_jac))
+    flag = comparePartials(check, CP_NEWTON_HALF);
+  return flag;
+}

@@ -1,0 +1,375 @@
+/* The problem that the matrix-free kind keeps: products at a state, metric, levels, preconditioner. */
+#include "matrix_free.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+/* ---- the user's functions ---- */
+
+/* The code for what a function of the user's returned; recoverably: failures of the products G v and G^T w, of the
+ * metric and of the preconditioner may go with a smaller step. */
+static int codeOf(CPWork work, const char *name, int flag) {
+  const double t = work->free->t;
+  if (flag < 0)
+    return cpReason(work->text, CP_USERFUNC_FAIL, "at t = %.15g: %s failed (%d)", t, name, flag);
+  if (flag > 0)
+    return cpReason(work->text, -CP_REPTD_USERFUNC_ERR, "at t = %.15g: %s failed recoverably (%d)",
+                    t, name, flag);
+  return CP_SUCCESS;
+}
+
+static int productNotFinite(CPWork work, const char *name) {
+  return cpReason(work->text, -CP_CNSTRJAC_NONFINITE,
+                  "at t = %.15g: the product %s has a NaN or Inf", work->free->t, name);
+}
+
+static int times(CPWork work, N_Vector v, N_Vector Gv) {
+  const CPMatrixFree k = work->free;
+  CP_COUNT(work, nprods);
+  return codeOf(work, "the product G v", work->P->Gv(k->t, k->y, v, Gv, work->P->user_data));
+}
+
+static int transposed(CPWork work, N_Vector w, N_Vector GTw) {
+  const CPMatrixFree k = work->free;
+  CP_COUNT(work, nprods);
+  return codeOf(work, "the product G^T w", work->P->GTw(k->t, k->y, w, GTw, work->P->user_data));
+}
+
+static int metric(CPWork work, int l, N_Vector x, N_Vector Dx) {
+  const CPMatrixFree k = work->free;
+  CPProjector P        = work->P;
+  if (P->metric) return codeOf(work, "the metric", P->metric(k->t, k->y, x, Dx, P->user_data));
+  if (!P->metric_matrix) {
+    N_VProd(k->level[l].D, x, Dx);
+    return CP_SUCCESS;
+  }
+  N_VConst(0.0, Dx);
+  cpMetricMatrixTransposedTimes(work, l, N_VGetArrayPointer(x), k->xl);
+  cpMetricMatrixTimes(work, l, k->xl, N_VGetArrayPointer(Dx));
+  return CP_SUCCESS;
+}
+
+int cpFreeTimes(CPWork work, N_Vector v, N_Vector Gv) {
+  const int flag = times(work, v, Gv);
+  return flag || cpVectorFinite(Gv) ? flag : productNotFinite(work, "G v");
+}
+
+int cpFreeTransposed(CPWork work, N_Vector w, N_Vector GTw) {
+  const int flag = transposed(work, w, GTw);
+  return flag || cpVectorFinite(GTw) ? flag : productNotFinite(work, "G^T w");
+}
+
+int cpFreeMetric(CPWork work, int l, N_Vector x, N_Vector Dx) {
+  const int flag = metric(work, l, x, Dx);
+  if (flag || cpVectorFinite(Dx)) return flag;
+  return cpReason(work->text, -CP_REPTD_USERFUNC_ERR, "at t = %.15g: the metric gave NaN or Inf",
+                  work->free->t);
+}
+
+int cpFreeSchurDiag(CPWork work, N_Vector D, N_Vector diag) {
+  const CPMatrixFree k = work->free;
+  CPProjector P        = work->P;
+  const int flag =
+      codeOf(work, "the diagonal of G D G^T", P->schurdiag(k->t, k->y, D, diag, P->user_data));
+  if (flag) return flag;
+  if (!cpVectorFinite(diag))
+    return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
+                    "at t = %.15g: the diagonal of G D G^T has a NaN or Inf", k->t);
+  if (N_VMin(diag) < 0.0)
+    return cpReason(work->text, CP_USERFUNC_FAIL,
+                    "at t = %.15g: the diagonal of G D G^T, a sum of squares, has the entry %g",
+                    k->t, N_VMin(diag));
+  return CP_SUCCESS;
+}
+
+/* ---- as conjugate gradients call them ---- */
+
+void cpFreeMask(const CPWork work, int l, N_Vector x) {
+  if (work->free->masked) N_VProd(work->free->level[l].rows, x, x);
+}
+
+static int levelTimes(void *self, N_Vector v, N_Vector Gv) {
+  const CPFreeLevel *level = self;
+  const int flag           = times(level->work, v, Gv);
+  if (!flag) cpFreeMask(level->work, level->l, Gv);
+  return flag;
+}
+
+static int levelTransposed(void *self, N_Vector w, N_Vector GTw) {
+  return transposed(((const CPFreeLevel *)self)->work, w, GTw);
+}
+
+static int levelMetric(void *self, N_Vector x, N_Vector Dx) {
+  const CPFreeLevel *level = self;
+  return metric(level->work, level->l, x, Dx);
+}
+
+static int byJacobi(void *self, N_Vector r, N_Vector z) {
+  const CPFreeLevel *level = self;
+  N_VProd(level->work->free->jacobi, r, z);
+  return CP_SUCCESS;
+}
+
+static int byUser(void *self, N_Vector r, N_Vector z) {
+  const CPFreeLevel *level = self;
+  const CPWork work        = level->work;
+  const CPMatrixFree k     = work->free;
+  CP_COUNT(work, npsolves);
+  if (k->masked) N_VConst(0.0, z); /* rows that are not asked for may be left as they are */
+  const int flag = work->P->psolve(k->t, k->y, r, z, work->P->user_data);
+  cpFreeMask(work, level->l, z);
+  return codeOf(work, "the preconditioner's solve", flag);
+}
+
+static const CPKrylovProducts plain    = {levelTimes, levelTransposed, levelMetric, byJacobi, 0};
+static const CPKrylovProducts withUser = {levelTimes, levelTransposed, levelMetric, byUser, 1};
+
+int cpFreeSolve(CPWork work, int l, double goal, N_Vector mu) {
+  const CPMatrixFree k      = work->free;
+  char text[CP_TEXT_LENGTH] = "";
+  long int iterations       = 0;
+  CP_COUNT(work, nlinsolves);
+  k->level[l].cg->products = work->P->psolve ? &withUser : &plain;
+  const int flag = cpKrylovSolve(k->level[l].cg, k->weight, goal, k->r, k->x, mu, &iterations, text);
+  cpWorkCount(work, CP_NLI, iterations);
+  if (text[0]) cpReason(work->text, flag, "at t = %.15g: %s", k->t, text);
+  return flag;
+}
+
+/* ---- life cycle ---- */
+
+void cpMatrixFreeFree(CPMatrixFree *address) {
+  CPMatrixFree k = *address;
+  if (!k) return;
+  for (int l = 0; l < k->nlevels; l++) cpKrylovFree(&k->level[l].cg);
+  cpArenaFree(&k->arena);
+  free(k->xl);
+  free(k);
+  *address = NULL;
+}
+
+static CPMatrixFree create(CPWork work, int nlevels) {
+  const CPProjector P = work->P;
+  CPMatrixFree k      = calloc(1, sizeof *k);
+  int flag            = CP_SUCCESS;
+  if (!k) return NULL;
+  N_Vector *const ofN[] = {&k->y, &k->w, &k->x};
+  N_Vector *const ofM[] = {&k->dead, &k->weight, &k->distance, &k->jacobi, &k->frozen, &k->c,
+                           &k->c2,   &k->r,      &k->mu,       &k->m1,     &k->m2};
+  for (size_t i = 0; i < sizeof ofN / sizeof ofN[0]; i++)
+    *ofN[i] = cpArenaVector(&k->arena, P->y_tmpl);
+  for (size_t i = 0; i < sizeof ofM / sizeof ofM[0]; i++)
+    *ofM[i] = cpArenaVector(&k->arena, P->c_tmpl);
+  k->nlevels  = nlevels;
+  k->revision = -1;
+  for (int l = 0; !flag && l < nlevels; l++) {
+    CPFreeLevel *level = &k->level[l];
+    level->work        = work;
+    level->l           = l;
+    level->D           = cpArenaVector(&k->arena, P->y_tmpl);
+    level->rows        = cpArenaVector(&k->arena, P->c_tmpl);
+    flag               = cpKrylovCreate(&level->cg, &plain, level, P->y_tmpl, P->c_tmpl);
+  }
+  if (flag || cpArenaStatus(&k->arena)) {
+    cpMatrixFreeFree(&k);
+    return NULL;
+  }
+  const CPKrylov cg = k->level[0].cg;
+  k->z = cg->z, k->q = cg->q, k->Bq = cg->Bq, k->p = cg->p;
+  k->d = cg->d, k->g = cg->g, k->s = cg->s;
+  return k;
+}
+
+/* ---- set-up ---- */
+
+static const char *missingOperation(N_Vector v) {
+  const N_Vector_Ops o = v->ops;
+  const struct {
+    const char *name;
+    int there;
+  } all[] = {{"N_VClone", o->nvclone != NULL},
+             {"N_VDestroy", o->nvdestroy != NULL},
+             {"N_VGetLength", o->nvgetlength != NULL},
+             {"N_VLinearSum", o->nvlinearsum != NULL},
+             {"N_VConst", o->nvconst != NULL},
+             {"N_VProd", o->nvprod != NULL},
+             {"N_VDiv", o->nvdiv != NULL},
+             {"N_VScale", o->nvscale != NULL},
+             {"N_VAbs", o->nvabs != NULL},
+             {"N_VInv", o->nvinv != NULL},
+             {"N_VAddConst", o->nvaddconst != NULL},
+             {"N_VDotProd", o->nvdotprod != NULL},
+             {"N_VMaxNorm", o->nvmaxnorm != NULL},
+             {"N_VMin", o->nvmin != NULL},
+             {"N_VL1Norm", o->nvl1norm != NULL},
+             {"N_VCompare", o->nvcompare != NULL}};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    if (!all[i].there) return all[i].name;
+  return NULL;
+}
+
+int cpFreeStorage(CPWork work) {
+  CPProjector P = work->P;
+  if (!P->Gv || !P->GTw)
+    return cpReason(work->text, CP_ILL_INPUT, "CP_LINSOL_KRYLOV needs CPProjectorSetJacTimes");
+  const char *missing = missingOperation(P->y_tmpl);
+  if (!missing) missing = missingOperation(P->c_tmpl);
+  if (missing)
+    return cpReason(work->text, CP_VECTOROP_ERR,
+                    "CP_LINSOL_KRYLOV needs vectors with the operation %s", missing);
+  const int nlevels = P->row_level_v ? (int)N_VMaxNorm(P->row_level_v) + 1 : 1; /* that have rows */
+  if (work->free && work->free->nlevels == nlevels) return CP_SUCCESS;
+  cpMatrixFreeFree(&work->free);
+  work->free = create(work, nlevels);
+  return work->free ? CP_SUCCESS
+                    : cpReason(work->text, CP_MEM_FAIL, "no memory for conjugate gradients");
+}
+
+/* A metric matrix: D x by the factors of metric/matrix.c. A level has columns, but no rows, since products with D
+ * are all that is wanted. */
+static int createMetric(CPWork work) {
+  const CPProjector P      = work->P;
+  const CPMatrixFree k     = work->free;
+  const sunrealtype *given = P->col_level_v ? N_VGetArrayPointer(P->col_level_v) : NULL;
+  int flag                 = CP_SUCCESS;
+  cpStorageFree(work);
+  cpLevelsFree(work);
+  free(k->xl);
+  k->xl       = malloc((size_t)P->n * sizeof *k->xl);
+  work->sqrtd = malloc((size_t)P->n * sizeof *work->sqrtd);
+  work->M     = P->M_tmpl ? SUNMatClone(P->M_tmpl) : SUNDenseMatrix(P->n, P->n, P->ctx);
+  if (!k->xl || !work->sqrtd || !work->M) return CP_MEM_FAIL;
+  if (P->M_tmpl) cpMatrixZero(work->M, P->M_tmpl);
+  for (int l = 0; !flag && l < k->nlevels; l++) {
+    CPLevel *level = &work->levels[l];
+    level->cols    = malloc(((size_t)P->n + 1) * sizeof *level->cols);
+    if (!level->cols) return CP_MEM_FAIL;
+    for (int j = 0; j < P->n; j++)
+      if ((given ? (int)given[j] : 0) == l) level->cols[level->ncols++] = j;
+    flag = cpMetricMatrixCreate(work, l);
+  }
+  work->nlevels = k->nlevels;
+  return flag;
+}
+
+int cpFreeUpdate(CPWork work) {
+  CPProjector P        = work->P;
+  const int is_current = work->free && work->free->revision == P->revision;
+  if (is_current && work->contents == P->contents) return CP_SUCCESS;
+  work->jac_is_right = 0;
+  cpNewtonReset(&work->newton);
+  int flag = cpFreeStorage(work);
+  if (flag) return flag;
+  if (P->nnorms > 0)
+    return cpReason(
+        work->text, CP_NOT_SUPPORTED,
+        "unit norms (CPProjectorAddUnitNorm) do not go with CP_LINSOL_KRYLOV: write them "
+        "into c and its products");
+  if (P->metric && (work->free->nlevels > 1 || P->id))
+    return cpReason(work->text, CP_NOT_SUPPORTED,
+                    "CP_LINSOL_KRYLOV cannot honour %s with a metric that is an operator "
+                    "(CPProjectorSetMetric): give it as a matrix, or use the error norm",
+                    P->id ? "components that are held" : "levels");
+  if (P->metric_matrix && !P->in_memory)
+    return cpReason(
+        work->text, CP_NOT_SUPPORTED,
+        "a metric matrix needs states in one memory: CPProjectorSetMetric takes operators");
+  if (P->metric_matrix && !is_current && (flag = createMetric(work)))
+    return cpReason(work->text, flag, "no memory for the metric");
+  work->free->revision = P->revision;
+  work->contents       = P->contents;
+  work->linsol         = CP_LINSOL_KRYLOV;
+  cpWorkSetSolver(work, CP_LINSOL_KRYLOV, work->free->nlevels);
+  cpWrite(P->reason, "%s",
+          P->linsol == CP_LINSOL_AUTO ? "products with G are all that was given" : "asked for");
+  return CP_SUCCESS;
+}
+
+/* ---- the kept problem ---- */
+
+int cpFreePlace(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+  const CPMatrixFree k = work->free;
+  k->t                 = t;
+  if (y != k->y) N_VScale(1.0, y, k->y);
+  if (!ewt) {
+    N_VAbs(y, k->w);
+    N_VAddConst(k->w, 1.0, k->w);
+    N_VScale(CP_BLIND_TOLERANCE, k->w, k->w);
+    N_VInv(k->w, k->w);
+    return CP_SUCCESS;
+  }
+  N_VScale(1.0, ewt, k->w);
+  if (cpVectorFinite(ewt) && N_VMin(ewt) >= CP_LEAST_WEIGHT) return CP_SUCCESS;
+  return cpReason(work->text, CP_ILL_INPUT,
+                  "ewt must be finite and at least %g: its least entry is %g", CP_LEAST_WEIGHT,
+                  N_VMin(ewt));
+}
+
+/* mask <- 1 where level is l, else 0 */
+static void levelMask(N_Vector level, int l, N_Vector mask) {
+  N_VAddConst(level, -l, mask);
+  N_VCompare(0.5, mask, mask); /* 1: another level */
+  N_VScale(-1.0, mask, mask);
+  N_VAddConst(mask, 1.0, mask);
+}
+
+/* The rows of a level that are on, and D on its free columns: 1/w^2 or 1. */
+static int setLevel(CPWork work, int l) {
+  const CPMatrixFree k = work->free;
+  CPProjector P        = work->P;
+  N_Vector rows = k->level[l].rows, D = k->level[l].D;
+  cpKrylovReset(k->level[l].cg);
+  N_VConst(1.0, rows);
+  if (P->row_level_v) levelMask(P->row_level_v, l, rows);
+  if (P->active) {
+    N_VCompare(DBL_MIN, P->active, k->m1);
+    N_VProd(k->m1, rows, rows);
+  }
+  N_VConst(1.0, D);
+  if (P->col_level_v) levelMask(P->col_level_v, l, D);
+  if (P->id) {
+    N_VCompare(DBL_MIN, P->id, k->s);
+    N_VProd(k->s, D, D);
+  }
+  if (work->norm == CP_NORM_L2 || !cpHasDiagonalMetric(P)) return CP_SUCCESS;
+  N_VDiv(D, k->w, D);
+  N_VDiv(D, k->w, D);
+  return cpVectorFinite(D) ? CP_SUCCESS : cpReason(work->text, CP_ILL_INPUT, "1/ewt^2 overflows");
+}
+
+static int renewMetric(CPWork work) {
+  const CPProjector P  = work->P;
+  const CPMatrixFree k = work->free;
+  if (!P->metric_matrix) return CP_SUCCESS;
+  const sunrealtype *id = P->id ? N_VGetArrayPointer(P->id) : NULL;
+  for (int j = 0; j < P->n; j++) work->sqrtd[j] = id && id[j] == 0.0 ? 0.0 : 1.0;
+  int flag = cpMetricMatrixEvaluate(work, k->t, k->y);
+  for (int l = 0; !flag && l < k->nlevels; l++) flag = cpMetricMatrixGather(work, k->t, l);
+  return flag;
+}
+
+/* The preconditioner is set up for the diagonals of all levels together. */
+static int renewPreconditioner(CPWork work) {
+  const CPMatrixFree k = work->free;
+  CPProjector P        = work->P;
+  N_Vector D           = NULL;
+  if (!P->psolve || !P->psetup) return CP_SUCCESS;
+  if (cpHasDiagonalMetric(P)) {
+    D = k->d;
+    N_VScale(1.0, k->level[0].D, D);
+    for (int l = 1; l < k->nlevels; l++) N_VLinearSum(1.0, D, 1.0, k->level[l].D, D);
+  }
+  CP_COUNT(work, nsetups);
+  return codeOf(work, "the preconditioner's set-up", P->psetup(k->t, k->y, D, P->user_data));
+}
+
+int cpFreeRenew(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+  int flag = cpFreePlace(work, t, y, ewt);
+  CP_COUNT(work, nje);
+  for (int l = 0; !flag && l < work->free->nlevels; l++) flag = setLevel(work, l);
+  if (!flag) flag = renewMetric(work);
+  if (!flag) flag = cpFreeMeasure(work);
+  if (!flag) flag = cpFreeCheckLevels(work);
+  return flag ? flag : renewPreconditioner(work);
+}

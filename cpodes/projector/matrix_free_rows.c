@@ -1,0 +1,418 @@
+/* The rows of constraints without the entries of G. Their sizes (guide, P3) come from the user's diagonal of
+ * G D G^T, or as the mean of the squares of G v over some pseudo-random v with E v v^T = W^-2. And are
+ * the products those of the constraints, and each other's transpose? */
+#include "matrix_free.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ---- pseudo-random vectors ---- */
+
+/* Entries that this process holds and can be accessed; -1: none can. */
+static sunindextype localLength(N_Vector v) {
+  if (cpHasData(v)) return N_VGetLength(v);
+  const N_Vector_ID id = N_VGetVectorID(v);
+  const int parallel   = id == SUNDIALS_NVEC_PARALLEL || id == SUNDIALS_NVEC_CUSTOM;
+  if (!parallel || !v->ops->nvgetarraypointer || !v->ops->nvgetlocallength) return -1;
+  return v->ops->nvgetlocallength(v);
+}
+
+/* Where vectors are distributed that of the first state (FNV-1a): the same in each run, and on
+ * another process another one, since equal directions there might cancel in a constraint between
+ * the two. */
+static unsigned seedOf(N_Vector y) {
+  const sunindextype length = cpHasData(y) ? 0 : localLength(y);
+  const sunrealtype *entry  = length > 0 ? N_VGetArrayPointer(y) : NULL;
+  uint32_t hash             = 2166136261u;
+  for (sunindextype j = 0; j < length; j++) {
+    unsigned char bytes[sizeof entry[j]];
+    memcpy(bytes, &entry[j], sizeof bytes);
+    for (size_t b = 0; b < sizeof bytes; b++) hash = (hash ^ bytes[b]) * 16777619u;
+  }
+  return hash ? hash : 1u;
+}
+
+/* v in +-[0.5, 1), the same for the same number; all ones where a vector gives no access to its
+ * data (0 is returned then). */
+static int randomise(CPWork work, int number, N_Vector v) {
+  const CPMatrixFree k      = work->free;
+  const sunindextype length = localLength(v);
+  if (length < 0) {
+    N_VConst(1.0, v);
+    return 0;
+  }
+  if (k->seed == 0) k->seed = seedOf(k->y);
+  unsigned state     = k->seed + 7919u * (unsigned)number;
+  sunrealtype *entry = N_VGetArrayPointer(v);
+  for (int i = 0; i < 4; i++) cpUniform(&state); /* apart from its neighbours' */
+  for (sunindextype j = 0; j < length; j++) entry[j] = cpUniformAwayFromZero(&state);
+  return 1;
+}
+
+/* ---- sizes ---- */
+
+/* Directions for the estimate of a row's size: good to a quarter of it, whatever the number of
+ * rows; one is enough to tell rows without gradient. */
+#define DIRECTIONS 8
+/* E u^2 for u of randomise, uniform in +-[0.5, 1). */
+#define SECOND_MOMENT (7.0 / 12.0)
+/* Residual that a row without any gradient may have. */
+#define ZERO_ROW_RESIDUAL 1.0e-12
+/* Part of its row's size below which a coefficient counts as roundoff: where zero is meant, users
+ * compute cos(pi/2). */
+#define ENTRY_ROUNDOFF 1.0e-10
+
+/* Over which components the squares of a row are summed up, and in which metric. */
+typedef enum { IN_METRIC, IN_WEIGHTS, IN_WEIGHTS_OVER_ALL } Measure;
+
+/* D <- its diagonal on level l: that of the norm, or W^-2, on the free columns or on all. */
+static void diagonal(CPWork work, int l, Measure measure, N_Vector D) {
+  const CPMatrixFree k = work->free;
+  if (measure == IN_METRIC) {
+    N_VScale(1.0, k->level[l].D, D);
+    return;
+  }
+  N_VConst(1.0, D);
+  if (measure == IN_WEIGHTS) N_VCompare(DBL_MIN, k->level[l].D, D); /* 1 on the free columns */
+  N_VDiv(D, k->w, D);
+  N_VDiv(D, k->w, D);
+}
+
+/* v <- D^(1/2) u, u pseudo-random */
+static void direction(CPWork work, int number, int l, Measure measure, N_Vector v) {
+  const CPMatrixFree k = work->free;
+  const int unit       = measure == IN_METRIC && work->norm == CP_NORM_L2;
+  randomise(work, number, v);
+  if (!unit) N_VDiv(v, k->w, v);
+  if (measure == IN_WEIGHTS_OVER_ALL) return;
+  N_VCompare(DBL_MIN, k->level[l].D, k->s);
+  N_VProd(v, k->s, v);
+}
+
+/* q <- q o q / count on the rows of level l (or all), added to sum */
+static void addSquare(CPWork work, int l, Measure measure, double count, N_Vector sum) {
+  const CPMatrixFree k = work->free;
+  if (measure != IN_WEIGHTS_OVER_ALL) N_VProd(k->q, k->level[l].rows, k->q);
+  N_VProd(k->q, k->q, k->q);
+  N_VLinearSum(1.0, sum, 1.0 / count, k->q, sum);
+}
+
+static int estimateSquares(CPWork work, int l, Measure measure, int directions, N_Vector sum) {
+  const CPMatrixFree k = work->free;
+  for (int i = 0; i < directions; i++) {
+    direction(work, i, l, measure, k->d);
+    const int flag = cpFreeTimes(work, k->d, k->q);
+    if (flag) return flag;
+    addSquare(work, l, measure, SECOND_MOMENT * directions, sum);
+  }
+  return CP_SUCCESS;
+}
+
+/* sum += diag(G D G^T) on the rows of level l (or all) */
+static int addSquares(CPWork work, int l, Measure measure, int directions, N_Vector sum) {
+  const CPMatrixFree k = work->free;
+  if (!work->P->schurdiag) return estimateSquares(work, l, measure, directions, sum);
+  diagonal(work, l, measure, k->d);
+  const int flag = cpFreeSchurDiag(work, k->d, k->q);
+  if (flag) return flag;
+  if (measure != IN_WEIGHTS_OVER_ALL) N_VProd(k->q, k->level[l].rows, k->q);
+  N_VLinearSum(1.0, sum, 1.0, k->q, sum);
+  return CP_SUCCESS;
+}
+
+/* Rows that are switched on, but that no free component can change. They leave the masks. */
+static void findDead(CPWork work, N_Vector squares) {
+  const CPMatrixFree k = work->free;
+  N_Vector alive       = k->z;
+  N_VCompare(DBL_MIN, squares, alive);
+  N_VConst(0.0, k->dead);
+  for (int l = 0; l < k->nlevels; l++) {
+    N_VLinearSum(1.0, k->dead, 1.0, k->level[l].rows, k->dead);
+    N_VProd(k->level[l].rows, alive, k->level[l].rows);
+  }
+  N_VLinearSum(1.0, k->dead, -1.0, alive, k->dead);
+  k->has_dead = N_VMaxNorm(k->dead) > 0.0;
+  k->masked   = k->nlevels > 1 || N_VMin(alive) == 0.0;
+}
+
+/* squares of the dead rows <- those over all components, or ZERO_ROW_RESIDUAL^2 if these are zero,
+ * too */
+static int measureDead(CPWork work, int directions, N_Vector squares) {
+  const CPMatrixFree k = work->free;
+  N_Vector zero        = k->Bq;
+  N_VConst(0.0, k->z);
+  const int flag = addSquares(work, 0, IN_WEIGHTS_OVER_ALL, directions, k->z);
+  if (flag) return flag;
+  N_VProd(k->z, k->dead, k->z);
+  N_VLinearSum(1.0, squares, 1.0, k->z, squares);
+  N_VCompare(DBL_MIN, k->z, zero); /* 1: has some gradient */
+  N_VLinearSum(1.0, k->dead, -1.0, zero, zero);
+  N_VLinearSum(1.0, squares, ZERO_ROW_RESIDUAL * ZERO_ROW_RESIDUAL, zero, squares);
+  return CP_SUCCESS;
+}
+
+/* out <- 1 / squares on the rows that are switched on, else 0 */
+static void invert(const CPWork work, N_Vector squares, N_Vector out) {
+  const CPMatrixFree k = work->free;
+  N_Vector on          = k->Bq;
+  N_VScale(1.0, k->dead, on);
+  for (int l = 0; l < k->nlevels; l++) N_VLinearSum(1.0, on, 1.0, k->level[l].rows, on);
+  N_VScale(-1.0, on, out);
+  N_VAddConst(out, 1.0, out);
+  N_VLinearSum(1.0, squares, 1.0, out, out); /* squares, which are 0 where switched off: 1 there */
+  N_VDiv(on, out, out);
+}
+
+/* k->jacobi: 1 / diag(G D G^T). squares: in the weights. */
+static int jacobi(CPWork work, int directions, N_Vector squares) {
+  const CPMatrixFree k = work->free;
+  CPProjector P        = work->P;
+  if (work->norm == CP_NORM_L2 && cpHasDiagonalMetric(P)) {
+    N_VScale(1.0, k->dead, squares);
+    for (int l = 0; l < k->nlevels; l++) {
+      const int flag = addSquares(work, l, IN_METRIC, directions, squares);
+      if (flag) return flag;
+    }
+  }
+  invert(work, squares, k->jacobi);
+  return CP_SUCCESS;
+}
+
+static int refuse(CPWork work) {
+  return cpReason(work->text, CP_NOT_SUPPORTED,
+                  "these vectors give no access to their data, so the constraints' sizes cannot be "
+                  "estimated: CPProjectorSetConstraintTol or CPProjectorSetSchurDiag is needed");
+}
+
+/* weight and distance, from the rows' squares in the weights */
+static void setWeights(CPWork work, int squares_are_good, N_Vector squares) {
+  const CPMatrixFree k = work->free;
+  invert(work, squares, k->distance);
+  N_VScale(1.0, k->distance, k->weight);
+  if (!work->P->ctol) return;
+  N_VProd(work->P->ctol, work->P->ctol, k->m2);
+  N_VDiv(k->Bq, k->m2, k->weight); /* Bq: the rows that are switched on */
+  if (!squares_are_good) N_VScale(1.0, k->weight, k->distance);
+}
+
+int cpFreeMeasure(CPWork work) {
+  const CPMatrixFree k = work->free;
+  CPProjector P        = work->P;
+  N_Vector squares     = k->m1;
+  const int directions = P->ctol && P->psolve ? 1 : DIRECTIONS;
+  const int known      = P->schurdiag || randomise(work, 0, k->d);
+  int flag             = CP_SUCCESS;
+  if (!known && !P->ctol) return refuse(work);
+  N_VConst(0.0, squares);
+  for (int l = 0; !flag && l < k->nlevels; l++) {
+    if (known) flag = addSquares(work, l, IN_WEIGHTS, directions, squares);
+    else N_VLinearSum(1.0, squares, 1.0, k->level[l].rows, squares); /* none is without gradient */
+  }
+  if (flag) return flag;
+  findDead(work, squares);
+  if (k->has_dead) flag = measureDead(work, directions, squares);
+  if (flag) return flag;
+  setWeights(work, P->schurdiag || (known && directions > 1), squares);
+  if (P->psolve) return CP_SUCCESS;
+  if (known) return jacobi(work, directions, squares);
+  N_VScale(1.0, k->weight, k->jacobi);
+  return CP_SUCCESS;
+}
+
+int cpFreeCheckLevels(CPWork work) {
+  const CPMatrixFree k = work->free;
+  for (int l = 1; l < k->nlevels; l++) {
+    direction(work, l, l, IN_WEIGHTS, k->d);
+    const int flag = cpFreeTimes(work, k->d, k->q);
+    if (flag) return flag;
+    for (int lower = 0; lower < l; lower++) {
+      N_VProd(k->q, k->level[lower].rows, k->z);
+      if (cpKrylovNorm(k->distance, k->z, k->m2) > ENTRY_ROUNDOFF)
+        return cpReason(work->text, CP_ILL_INPUT,
+                        "at t = %.15g: a constraint of level %d depends on components of level %d "
+                        "(CPProjectorSetLevels)",
+                        k->t, lower, l);
+    }
+  }
+  return CP_SUCCESS;
+}
+
+/* ---- violation ---- */
+
+/* Index of the largest entry of x, if this process holds it. */
+static int indexOf(N_Vector x, double largest) {
+  const sunindextype length = localLength(x);
+  const sunrealtype *entry  = length > 0 ? N_VGetArrayPointer(x) : NULL;
+  for (sunindextype i = 0; entry && i < length; i++)
+    if (fabs(entry[i]) == largest) return (int)i;
+  return -1;
+}
+
+/* A row that no component can move is satisfied within one tolerance: no correction can do better.
+ */
+void cpFreeSquares(CPWork work, N_Vector c, N_Vector squares) {
+  const CPMatrixFree k = work->free;
+  N_VProd(c, k->weight, squares);
+  N_VProd(c, squares, squares);
+  if (!k->has_dead) return;
+  N_VCompare(1.0 + 4.0 * CP_UROUND, squares, k->m1); /* 1: above one tolerance */
+  N_VAddConst(k->m1, -1.0, k->m1);
+  N_VProd(k->m1, k->dead, k->m1); /* -1: dead and within */
+  N_VAddConst(k->m1, 1.0, k->m1);
+  N_VProd(k->m1, squares, squares);
+}
+
+double cpFreeViolation(CPWork work, N_Vector c, int *worst) {
+  const CPMatrixFree k = work->free;
+  cpFreeSquares(work, c, k->m2);
+  const double largest = N_VMaxNorm(k->m2);
+  *worst               = indexOf(k->m2, largest);
+  return sqrt(largest);
+}
+
+double cpFreeWorstResidual(CPWork work, N_Vector c, int i) {
+  const CPMatrixFree k = work->free;
+  N_VProd(c, k->weight, k->m2);
+  N_VProd(c, k->m2, k->m2);
+  const double largest = N_VMaxNorm(k->m2);
+  N_VCompare(largest, k->m2, k->m1);
+  N_VProd(c, k->m1, k->m1);
+  const double size = N_VMaxNorm(k->m1); /* of all processes */
+  return i >= 0 ? N_VGetArrayPointer(c)[i] : size;
+}
+
+/* ---- the products ---- */
+
+/* (G v, w) - (v, G^T w) next to the size of its terms: roundoff leaves 1e-15; products in single
+ * precision 1e-7. */
+#define NOT_TRANSPOSED 1.0e-6
+
+/* v <- u h max(|y|, typical, 1/w), roughly: u pseudo-random, h the step of a central difference */
+static void chooseStep(CPWork work, N_Vector y, int number, N_Vector v) {
+  const CPMatrixFree k = work->free;
+  const double h       = cbrt(CP_UROUND);
+  randomise(work, number, v);
+  N_VAbs(y, k->s);
+  N_VAddConst(k->s, cpTypicalSize(y), k->s);
+  N_VInv(k->w, k->g);
+  N_VLinearSum(h, k->s, h, k->g, k->s);
+  N_VProd(v, k->s, v);
+}
+
+/* k->q <- G v, k->Bq <- (c(t, y + v) - c(t, y - v)) / 2, v in k->d; k->c2 is c at the last */
+static int bothProducts(CPWork work, sunrealtype t, N_Vector y) {
+  const CPMatrixFree k = work->free;
+  int flag             = cpFreeTimes(work, k->d, k->q);
+  if (flag) return flag;
+  N_VLinearSum(1.0, y, 1.0, k->d, work->v);
+  flag = cpUserConstraint(work, t, work->v, k->Bq);
+  N_VLinearSum(1.0, y, -1.0, k->d, work->v);
+  if (!flag) flag = cpUserConstraint(work, t, work->v, k->c2);
+  if (!flag) N_VLinearSum(0.5, k->Bq, -0.5, k->c2, k->Bq);
+  return flag;
+}
+
+/* |(G v, w) - (v, G^T w)| over its terms, with w such that all rows weigh the same: G v in k->q */
+static int transposeError(CPWork work, int number, double *err) {
+  const CPMatrixFree k = work->free;
+  const double least   = 1.0e-14 * N_VMaxNorm(k->q);
+  randomise(work, number, k->z);
+  N_VAbs(k->q, k->m1);
+  N_VAddConst(k->m1, least > 0.0 ? least : 1.0, k->m1);
+  N_VDiv(k->z, k->m1, k->z); /* w */
+  const int flag = cpFreeTransposed(work, k->z, k->g);
+  if (flag) return flag;
+  const double difference = fabs(N_VDotProd(k->q, k->z) - N_VDotProd(k->d, k->g));
+  N_VProd(k->q, k->z, k->m1);
+  N_VProd(k->d, k->g, k->s);
+  const double terms = N_VL1Norm(k->m1) + N_VL1Norm(k->s);
+  *err               = terms > 0.0 ? difference / terms : 0.0;
+  return CP_SUCCESS;
+}
+
+/* Largest part of a row by which G v is not the derivative; noise is let off. */
+static double rowError(CPWork work) {
+  const CPMatrixFree k = work->free;
+  N_VLinearSum(1.0, k->q, -1.0, k->Bq, k->z); /* what is wrong */
+  N_VAbs(k->q, k->m1);
+  N_VAbs(k->Bq, k->m2);
+  N_VLinearSum(1.0, k->m1, 1.0, k->m2, k->m1);
+  N_VAbs(k->c2, k->m2);
+  N_VAddConst(k->m2, 1.0, k->m2);
+  N_VLinearSum(1.0, k->m1, 1.0e3 * CP_UROUND / CP_WRONG_JACOBIAN, k->m2, k->m1);
+  N_VDiv(k->z, k->m1, k->z);
+  return N_VMaxNorm(k->z);
+}
+
+/* Both errors along one pair of directions. */
+static int probeOnce(CPWork work, sunrealtype t, N_Vector y, int number, double *transpose,
+                     double *product) {
+  const CPMatrixFree k = work->free;
+  chooseStep(work, y, number, k->d);
+  int flag = bothProducts(work, t, y);
+  if (flag) return flag;
+  *product = rowError(work);
+  return transposeError(work, number + 1, transpose);
+}
+
+int cpFreeProductsWrong(CPWork work, sunrealtype t, N_Vector y, const char *before) {
+  double transpose = 0.0, product = 0.0;
+  const N_Vector kept = work->free->y;
+  int flag = CP_SUCCESS, suspicious = 1;
+  work->free->y = y; /* The products are those at y meanwhile. */
+  for (int number = 10; !flag && suspicious && number <= 12; number += 2) { /* twice is wrong */
+    flag       = probeOnce(work, t, y, number, &transpose, &product);
+    suspicious = transpose > NOT_TRANSPOSED || product > CP_WRONG_JACOBIAN;
+  }
+  work->free->y = kept;
+  if (flag || !suspicious)
+    return flag < 0 ? flag : CP_SUCCESS; /* > 0: c does not reach that far, nothing to compare */
+  if (product > CP_WRONG_JACOBIAN)
+    return cpReason(
+        work->text, -CP_CNSTRJAC_WRONG,
+        "at t = %.15g: %sthe product G v is not the derivative of c along v (relative error "
+        "%.1e of a constraint, CPProjectorCheckJacTimes)",
+        t, before, product);
+  return cpReason(
+      work->text, -CP_CNSTRJAC_WRONG,
+      "at t = %.15g: %sthe product G^T w is not the transpose of G v: (G v, w) and (v, G^T "
+      "w) differ by %.1e of their terms (CPProjectorCheckJacTimes)",
+      t, before, transpose);
+}
+
+/* Largest difference between G v and that of c, over the largest entry of G v. */
+static double productError(const CPMatrixFree k) {
+  N_VLinearSum(1.0, k->q, -1.0, k->Bq, k->m1);
+  const double size = N_VMaxNorm(k->q), difference = N_VMaxNorm(k->m1);
+  return size > 0.0 ? difference / size : difference > 0.0 ? 1.0 : 0.0;
+}
+
+static int checkProducts(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, double *transpose,
+                         double *product) {
+  int flag = cpFreeStorage(work);
+  if (!flag) flag = cpFreePlace(work, t, y, ewt);
+  if (!flag) flag = probeOnce(work, t, y, 10, transpose, product);
+  if (!flag) *product = productError(work->free);
+  cpNewtonForget(&work->newton);
+  return flag;
+}
+
+int CPProjectorCheckJacTimes(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
+                             sunrealtype *err_transpose, sunrealtype *err_product) {
+  double transpose, product;
+  int flag = cpCheckState(P, y, ewt, __func__);
+  if (flag) return flag;
+  if (P->kind)
+    return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
+                    "P is the projector of a mechanical system: see CPMechCheck");
+  if (P->user_kind || !P->Gv)
+    return cpReport(&P->log, CP_ILL_INPUT, __func__,
+                    "there are no products to check: CPProjectorSetJacTimes gives them");
+  flag = checkProducts(P->work, t, y, ewt, &transpose, &product);
+  if (flag) return cpReport(&P->log, flag > 0 ? -flag : flag, __func__, "%s", P->work->text);
+  if (err_transpose) *err_transpose = transpose;
+  if (err_product) *err_product = product;
+  return CP_SUCCESS;
+}

@@ -1,0 +1,146 @@
+/* How a projector is implemented: what each kind does (CPProjectorKind), and what Newton's iteration and the damped
+ * iteration need of a problem (CPNewtonParts). Kinds inside of this room are matrix.c, krylov.c and user.c; another
+ * room may add its own.
+ *
+ * Functions that return a code return 0, a positive recoverable or a negative fatal one, with the reason in
+ * cpWorkText(work); vectors that they change are then as they came. */
+#ifndef CPODES_NEWTON_H
+#define CPODES_NEWTON_H
+
+#include "cpodes/base/arena.h"
+#include "projection.h"
+
+#include <stddef.h>
+
+/* ---- what Newton's iteration needs ---- */
+
+/* Results of a factorisation. */
+typedef struct {
+  sunindextype rank;       /* of the rows; -1 if it is not known */
+  sunindextype ndependent; /* rows that depend on others */
+  double sine; /* smallest sine of an angle between independent rows; 1 if it is not known */
+} CPRank;
+
+typedef struct {
+  /* c <- c(t, y), the residuals that the others use */
+  int (*residuals)(void *self, sunrealtype t, N_Vector y);
+  /* G, D, their factors and the sizes of residuals at (t, y), whose residuals are known. damped: 0 in Newton's
+   * iteration; in the damped one the number of the iteration from 1. There the state may be far off, so that all rows
+   * count, and merit keeps the sizes of number 1. */
+  int (*renew)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int damped, CPRank *rank);
+  /* max |c_i| / size_i, the violation. worst: its row; residual: c there. Both are handed on only. */
+  double (*measure)(void *self, int *worst, double *residual /* may be NULL */);
+  /* max |c_i| / unit_i, in units of the state's tolerance */
+  double (*distance)(void *self);
+  /* x <- K c */
+  int (*direction)(void *self, N_Vector x);
+  /* sum (c_i / size_i)^2 */
+  double (*merit)(void *self);
+  /* Are all residuals at y above eps nothing but noise? 1, 0, or a fatal code. thorough: 0 for what the roundoff of the
+   * terms of c tells without an evaluation (0 if that is not known), 1 for second differences of c, too. */
+  int (*is_noise)(void *self, sunrealtype t, N_Vector y, double eps, int thorough);
+  /* Why there is no convergence: the code. damped: 1 in the damped iteration */
+  int (*explain)(void *self, sunrealtype t, N_Vector y, int damped);
+} CPNewtonParts;
+
+/* The state of an iteration with one set of factors. Only newton.c writes it. */
+typedef struct CPNewton_ {
+  const CPNewtonParts *parts;
+  void *self;
+  CPWork work;          /* options and counters */
+  int uses;             /* projections of a step by these factors: they may be uses * jacfreq old */
+  N_Vector y, x, trial; /* state, correction, state under trial */
+  int valid;            /* factors are present ... */
+  int stale;            /* ... but converge too slowly */
+  long int age;         /* projections since they were made */
+  CPRank rank;
+  sunindextype highest_rank; /* of accepted steps */
+  /* results of the newest projection */
+  double violation, rate;
+  int worst, worst_start; /* row violated most, and before the projection */
+  CPFloor floor;          /* of the newest attempt of a step */
+} CPNewton;
+
+/* Vectors like tmpl, from the arena, whose status the caller checks. */
+void cpNewtonInit(CPNewton *newton, CPArena *arena, const CPNewtonParts *parts, void *self,
+                  CPWork work, N_Vector tmpl);
+/* y (in, out) to the nearest point of the manifold by the kept factors, as far as they serve. */
+int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+                    CPProjected *result);
+/* The same from a poor guess: the damped iteration, then cpNewtonProject. */
+int cpNewtonDamped(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt);
+int cpNewtonViolation(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt,
+                      CPViolation *violation);
+/* Factors for vectors at (t, y), unless those of the projection that gave y serve. */
+int cpNewtonPrepare(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt);
+/* The factors do not serve any more. */
+void cpNewtonForget(CPNewton *newton);
+/* Nor does the rank seen so far: the rows, or what makes their values, are others. */
+void cpNewtonReset(CPNewton *newton);
+
+/* ---- a kind of projector ---- */
+
+/* self: what create made. */
+typedef struct {
+  void *(*create)(void *model, CPWork work); /* NULL: no memory */
+  void (*free)(void *self);
+  /* As cpProject etc. in projection.h, which count calls and failures. */
+  int (*project)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+                 CPProjected *result);
+  int (*assemble)(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
+  int (*tangent)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v,
+                 N_Vector r /* may be NULL */);
+  int (*error)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v); /* NULL: tangent */
+  int (*cotangent)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
+  int (*violation)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation);
+  int (*probe)(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
+  N_Vector (*rows_vector)(void *self);
+  int (*rows_at)(void *self, sunrealtype t, N_Vector y, N_Vector c);
+  /* Its iterations, whose factors are forgotten with the work's, and whose ranks and floors are warned of. Returns how
+   * many there are so far. */
+  int (*iterations)(void *self, CPNewton *list[2]);
+  const char *(*name_row)(void *model, int i, char name[CP_ROW_NAME]);
+} CPProjectorKind;
+
+/* A projector of a kind of another room; model outlives it. NULL: no memory. */
+CPProjector cpProjectorCreateKind(const CPProjectorKind *kind, void *model, N_Vector y_tmpl,
+                                  SUNContext ctx);
+
+/* What the projector's user has set. */
+typedef struct {
+  double eps;
+  int maxiters;
+  long int jacfreq;
+  CPLinSol linsol;
+  long int contents; /* another number after each change of an option or of user data */
+} CPProjectorOptions;
+
+CPProjectorOptions cpWorkOptions(CPWork work);
+/* Counters of the work, and of the projector for all its works. */
+#define CP_COUNTER(name) offsetof(CPProjectorStats, name)
+enum {
+  CP_NITERS     = CP_COUNTER(niters),
+  CP_NCE        = CP_COUNTER(nce),
+  CP_NCEDQ      = CP_COUNTER(nceDQ),
+  CP_NJE        = CP_COUNTER(nje),
+  CP_NSETUPS    = CP_COUNTER(nsetups),
+  CP_NSKIPPED   = CP_COUNTER(nskipped),
+  CP_NFLOOR     = CP_COUNTER(nfloor),
+  CP_NLI        = CP_COUNTER(nli),
+  CP_NLINSOLVES = CP_COUNTER(nlinsolves),
+  CP_NPRODS     = CP_COUNTER(nprods),
+  CP_NPSOLVES   = CP_COUNTER(npsolves)
+};
+void cpWorkCount(CPWork work, size_t counter, long int n);
+#define CP_COUNT(work, name) cpWorkCount(work, CP_COUNTER(name), 1)
+/* For the statistics: the solver in use, and the levels. */
+void cpWorkSetSolver(CPWork work, CPLinSol linsol, int nlevels);
+/* What create made. */
+void *cpWorkSelf(CPWork work);
+
+/* Moves below this part of the tolerance show no curvature of c. */
+#define CP_NOISE_REACH 1.0e-2
+/* Second difference, as part of the residual, that only noise makes at such distances. */
+#define CP_NOISE_PART 0.25
+
+#endif

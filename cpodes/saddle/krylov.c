@@ -1,0 +1,186 @@
+/* Conjugate gradients for S mu = r, S = A D A^T, in least-squares form (CGLS: Hestenes & Stiefel,
+ * J. Res. Nat. Bur. Standards 49, 1952, section 10; Bjorck, Numerical Methods for Least Squares
+ * Problems, 1996, 7.4): with the preconditioner B ~ S^-1 they minimise
+ *
+ *   |r - A x|_B   over x in D A^T span{B r, B S B r, ...}
+ *
+ * the same space, products and solves as plain conjugate gradients on S. Two things are better
+ * here. The residual falls monotonically, and it is the residual that an inexact Newton iteration
+ * is after: x lies in range(D A^T) whatever is left. And rows that depend on each other need not
+ * agree: what contradicts remains in r, while plain conjugate gradients diverge (S mu = r then has
+ * no solution). An exact preconditioner needs one iteration. */
+#include "krylov.h"
+
+#include "cpodes/base/errors.h"
+#include "cpodes/base/vectors.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Sine of the angle between the residual and the null space of A^T below which nothing but
+ * contradictions remains of it: roundoff in A^T z is some 1e-15 of its terms; the square is the
+ * least eigenvalue of B S, next to the largest, that counts as one. */
+#define NORMAL_PART 1.0e-7
+/* Growth of the residual that roundoff cannot explain. */
+#define GROWTH 10.0
+/* Disagreement of (z, A d) and (A^T z, d), or (B q, r) and (q, B r), that cannot be meant. */
+#define NOT_TRANSPOSED 1.0e-6
+
+int cpKrylovCreate(CPKrylov *krylov, const CPKrylovProducts *products, void *self, N_Vector x_tmpl,
+                   N_Vector c_tmpl) {
+  CPKrylov k = *krylov = calloc(1, sizeof *k);
+  if (!k) return CP_MEM_FAIL;
+  N_Vector *const ofC[] = {&k->z, &k->q, &k->Bq, &k->p, &k->scaled}, *const ofX[] = {&k->d, &k->g,
+                                                                                     &k->s};
+  int failed  = 0;
+  k->products = products;
+  k->self     = self;
+  for (int i = 0; i < 5; i++) failed |= !(*ofC[i] = N_VClone(c_tmpl));
+  for (int i = 0; i < 3; i++) failed |= !(*ofX[i] = N_VClone(x_tmpl));
+  if (failed) cpKrylovFree(krylov);
+  return failed ? CP_MEM_FAIL : CP_SUCCESS;
+}
+
+void cpKrylovFree(CPKrylov *krylov) {
+  CPKrylov k = *krylov;
+  if (!k) return;
+  N_Vector const all[] = {k->z, k->q, k->Bq, k->p, k->scaled, k->d, k->g, k->s};
+  for (int i = 0; i < 8; i++)
+    if (all[i]) N_VDestroy(all[i]);
+  free(k);
+  *krylov = NULL;
+}
+
+void cpKrylovReset(CPKrylov k) { k->largest = 0.0; }
+
+double cpKrylovNorm(N_Vector weight, N_Vector c, N_Vector tmp) {
+  N_VProd(c, weight, tmp);
+  N_VProd(c, tmp, tmp);
+  return sqrt(N_VMaxNorm(tmp));
+}
+
+/* ---- failures ---- */
+
+static int blamePreconditioner(char *text, double rz) {
+  if (!isfinite(rz))
+    return cpReason(text, -CP_REPTD_USERFUNC_ERR, "the preconditioner's solve gave NaN or Inf");
+  return cpReason(text, -CP_REPTD_USERFUNC_ERR,
+                  "the preconditioner is not positive definite: (r, B r) = %g", rz);
+}
+
+/* Are (a, b) and (c, d) different, while they should not? */
+static int disagree(N_Vector a, N_Vector b, N_Vector c, N_Vector d) {
+  const double first = N_VDotProd(a, b), second = N_VDotProd(c, d);
+  const double sizes = sqrt(N_VDotProd(a, a)) * sqrt(N_VDotProd(b, b));
+  return fabs(first - second) >
+         NOT_TRANSPOSED * fmax(fmax(fabs(first), fabs(second)), 1.0e-4 * sizes);
+}
+
+/* Why it does not converge. q and B q are a pair, d is some direction. */
+static int explain(CPKrylov k, N_Vector r, const char *symptom, char *text) {
+  const CPKrylovProducts *p = k->products;
+  int flag                  = p->precondition(k->self, r, k->z);
+  if (!flag && p->own_preconditioner && disagree(k->Bq, r, k->q, k->z))
+    return cpReason(text, -CP_REPTD_USERFUNC_ERR, "%s, and the preconditioner is not symmetric",
+                    symptom);
+  if (!flag) flag = p->transposed(k->self, k->q, k->g);
+  if (!flag) flag = p->times(k->self, k->d, k->Bq);
+  if (flag) return flag;
+  if (disagree(k->q, k->Bq, k->g, k->d))
+    return cpReason(text, -CP_CNSTRJAC_WRONG,
+                    "%s, and the products G v and G^T w are not each other's transpose "
+                    "(CPProjectorCheckJacTimes)",
+                    symptom);
+  return cpReason(
+      text, -CP_PROJ_CONV_FAILURE, "%s%s", symptom,
+      p->own_preconditioner ? "" : "; a preconditioner may help (CPProjectorSetPreconditioner)");
+}
+
+/* ---- the iteration ---- */
+
+/* g = A^T z, s = D g, *gamma = (g, s) */
+static int steepest(CPKrylov k, double *gamma, char *text) {
+  int flag = k->products->transposed(k->self, k->z, k->g);
+  if (!flag) flag = k->products->metric(k->self, k->g, k->s);
+  if (flag) return flag;
+  *gamma = N_VDotProd(k->g, k->s);
+  if (!isfinite(*gamma) && !cpVectorFinite(k->z)) return blamePreconditioner(text, NAN);
+  if (!isfinite(*gamma) && !cpVectorFinite(k->g))
+    return cpReason(text, -CP_CNSTRJAC_NONFINITE, "the product G^T w has a NaN or Inf");
+  if (!isfinite(*gamma))
+    return cpReason(text, -CP_REPTD_USERFUNC_ERR, "the metric gave NaN or Inf");
+  if (*gamma < 0.0)
+    return cpReason(text, -CP_METRIC_INDEFINITE,
+                    "the metric is not positive definite: (x, D x) = %g", *gamma);
+  return CP_SUCCESS;
+}
+
+/* q = A d, Bq = B q, *delta = (q, B q) > 0 */
+static int curvature(CPKrylov k, double *delta, char *text) {
+  int flag = k->products->times(k->self, k->d, k->q);
+  if (!flag) flag = k->products->precondition(k->self, k->q, k->Bq);
+  if (flag) return flag;
+  *delta = N_VDotProd(k->q, k->Bq);
+  if (isfinite(*delta) && *delta > 0.0) return CP_SUCCESS;
+  if (!cpVectorFinite(k->q))
+    return cpReason(text, -CP_CNSTRJAC_NONFINITE, "the product G v has a NaN or Inf");
+  if (isfinite(*delta) && N_VMaxNorm(k->q) == 0.0)
+    return cpReason(
+        text, -CP_CNSTRJAC_WRONG,
+        "G^T w is not zero, but G D G^T w is: the products are not each other's transpose");
+  return blamePreconditioner(text, *delta);
+}
+
+int cpKrylovSolve(CPKrylov k, N_Vector weight, double goal, N_Vector r, N_Vector x, N_Vector mu,
+                  long int *iterations, char *text) {
+  const double first = cpKrylovNorm(weight, r, k->scaled);
+  double gamma, delta, rz_start = 0.0;
+  if (mu) N_VConst(0.0, mu);
+  if (first == 0.0) return CP_SUCCESS;
+  int flag = k->products->precondition(k->self, r, k->z); /* z = B r */
+  if (flag) return flag;
+
+  /* In exact arithmetic there are as many iterations as S has different eigenvalues; roundoff takes the rest. */
+  const long int most = 10 * (long int)N_VGetLength(r) + 100;
+  double previous     = 0.0;
+  for (long int i = 0; i < most; i++) {
+    double rz = N_VDotProd(r, k->z);
+    if (i > 0 && !(rz > 0.0)) {
+      /* Where little is left of r, as where rows measure very differently by B and by weight, the z that has been
+       * carried along has lost its digits. It is made anew before B is blamed. */
+      flag = k->products->precondition(k->self, r, k->z);
+      if (flag) return flag;
+      rz = N_VDotProd(r, k->z);
+    }
+    if (!isfinite(rz) || rz <= 0.0) return blamePreconditioner(text, rz);
+    if (i == 0) rz_start = rz;
+    if (rz > GROWTH * rz_start)
+      return explain(k, r, "the residual of conjugate gradients grows", text);
+    flag = steepest(k, &gamma, text); /* g = A'z, s = D g, gamma = (g, s) */
+    if (flag) return flag;
+    const double beta = i > 0 ? gamma / previous : 0.0; /* d = s + beta d, p = z + beta p */
+    if (i == 0) N_VScale(1.0, k->s, k->d);
+    else N_VLinearSum(1.0, k->s, beta, k->d, k->d);
+    if (mu && i == 0) N_VScale(1.0, k->z, k->p);
+    else if (mu) N_VLinearSum(1.0, k->z, beta, k->p, k->p);
+    previous = gamma;
+
+    /* Rayleigh quotients of B S, of z and of d, which is in the range of D A^T: if that of z is tiny next to the
+     * largest one, the part of r in range(A) is gone, and the rest contradicts. */
+    k->largest = fmax(k->largest, gamma / rz);
+    if (gamma / rz <= NORMAL_PART * NORMAL_PART * k->largest) return CP_SUCCESS;
+    flag = curvature(k, &delta, text); /* q = A d, delta = (q, B q) */
+    if (flag) return flag;
+    k->largest = fmax(k->largest, delta / gamma);
+    if (gamma / rz <= NORMAL_PART * NORMAL_PART * k->largest) return CP_SUCCESS;
+
+    const double alpha = gamma / delta;
+    N_VLinearSum(1.0, x, alpha, k->d, x);           /* x += alpha d   */
+    N_VLinearSum(1.0, r, -alpha, k->q, r);          /* r -= alpha q   */
+    N_VLinearSum(1.0, k->z, -alpha, k->Bq, k->z);   /* z -= alpha B q */
+    if (mu) N_VLinearSum(1.0, mu, alpha, k->p, mu); /* mu += alpha p  */
+    ++*iterations;
+    if (cpKrylovNorm(weight, r, k->scaled) <= goal * first) return CP_SUCCESS;
+  }
+  return explain(k, r, "conjugate gradients do not converge", text);
+}
