@@ -180,6 +180,7 @@ static int factorByEither(CPSaddle s) {
     const int flag = factorBy(s, s->first);
     if (!flag) s->patience = 0;
     if (flag <= 0 || s->general == CP_SADDLE_AUTO) return flag;
+    if (flag == CP_SADDLE_NOT_DEFINITE && s->options.definite) return flag;
     s->patience = s->patience < MOST_PATIENT ? 2 * s->patience + 1 : MOST_PATIENT;
     s->wait     = s->patience;
   } else if (!s->stays) s->wait--;

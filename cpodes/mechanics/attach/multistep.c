@@ -40,7 +40,6 @@ static int install(CPMech mech, void *address) {
   int flag            = cpSetModel(mem, &model);
   if (!flag && mech->maxord > 0) flag = CVodeSetMaxOrd(mem->cvode_mem, mech->maxord);
   if (!flag) flag = installSolver(mech, mem);
-  if (!flag) flag = cpMechSpaceMetric(mech); /* which may be that of Newton's matrix */
   return flag ? flag : CPodeSetProjector(mem, mech->P);
 }
 

@@ -27,7 +27,6 @@ static int install(CPMech mech, void *address) {
   const CPModel model = cpMechModel(mech);
   cpOneStepSetModel(mem, &model);
   int flag = installSolver(mech, mem);
-  if (!flag) flag = cpMechSpaceMetric(mech); /* which may be that of Newton's matrix */
   return flag ? flag : CPOneStepSetProjector(mem, mech->P);
 }
 
