@@ -30,7 +30,7 @@ static const Problem problems[] = {{"bushing", "bushing_crank", -1, 20, 0},
 
 static CPModel *create_model(const Problem *p, SUNContext ctx) {
   const CPModelType *type = CHECK_POINTER((void *)model_find(p->type));
-  sunrealtype values[CP_MODEL_MAX_PARAMETERS];
+  sunrealtype values[MODEL_MOST_PARAMETERS];
   char message[200];
   for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
   if (p->damping >= 0) values[CPModelFindParameter(type, "damping")] = p->damping;

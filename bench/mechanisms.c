@@ -33,7 +33,7 @@ static const CPModelType *find_type(const char *name) {
 
 static CPModel *create_model(const CPModelType *type, int n, SUNContext ctx) {
   char message[200];
-  sunrealtype values[CP_MODEL_MAX_PARAMETERS];
+  sunrealtype values[MODEL_MOST_PARAMETERS];
   for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
   if (n) values[CPModelFindParameter(type, "n")] = n;
   CPModel *model = CPModelCreate(type, values, ctx, message, sizeof message);

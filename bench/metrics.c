@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { RUNGS = 9, VARIANTS = 5 };
+enum { VARIANTS = 5 };
 
 static const sunrealtype middles[] = {1.0e-6, 1.0e-8, 1.0e-10};
 enum { MIDDLES = sizeof middles / sizeof middles[0] };
@@ -51,33 +51,6 @@ static RunOptions options_of(const Variant *variant, int lmm, sunrealtype tol) {
 
 /* ---------------------------------------------------------------------------------- ladders -- */
 
-typedef struct {
-  GeometricMean steps, rhs, error;
-  int failed;
-} Summary;
-
-static sunrealtype rung(sunrealtype middle, int i) {
-  return middle * 0.8 * pow(1.25 / 0.8, (double)i / (RUNGS - 1));
-}
-
-static Summary climb(Mechanism *m, const Variant *variant, int lmm, sunrealtype middle, FILE *csv,
-                     SUNContext ctx) {
-  Summary s = {0};
-  for (int i = 0; i < RUNGS; i++) {
-    const RunOptions o = options_of(variant, lmm, rung(middle, i));
-    const Figures f    = run_timed(m, &o, ctx);
-    csv_run(csv, "metrics", variant->name, m, &o, &f);
-    if (f.flag < 0) {
-      s.failed++;
-      continue;
-    }
-    mean_add(&s.steps, (double)f.steps);
-    mean_add(&s.rhs, (double)f.rhs);
-    mean_add(&s.error, (double)f.position_error);
-  }
-  return s;
-}
-
 /* Ratios to ERROR over all ladders of a method on mechanisms that are not stiff along normals */
 typedef struct {
   GeometricMean mean;
@@ -100,16 +73,17 @@ static bool applies(Mechanism *m, const Variant *variant, int lmm) {
 /* steps, errors [VARIANTS]: ratios are added */
 static void print_ladder(Mechanism *m, int lmm, sunrealtype middle, Range *steps, Range *errors,
                          FILE *csv, SUNContext ctx) {
-  Summary base = {0};
+  Ladder base = {0};
   printf("%s, %s, tol about %.0e\n", m->name, method_name(lmm), (double)middle);
   for (int k = 0; k < VARIANTS; k++) {
     if (!applies(m, &variants[k], lmm)) continue;
-    const Summary s = climb(m, &variants[k], lmm, middle, csv, ctx);
+    const Ladder s = run_ladder(m, options_of(&variants[k], lmm, middle), "metrics",
+                                variants[k].name, csv, NULL, ctx);
     if (k == 0) base = s;
     const double fewer = mean_value(&s.steps) / mean_value(&base.steps);
-    const double worse = mean_value(&s.error) / mean_value(&base.error);
+    const double worse = mean_value(&s.position_error) / mean_value(&base.position_error);
     printf("  %-8s %9.1f %9.1f %9.2e   %6.3f %6.3f %8.3f", variants[k].name, mean_value(&s.steps),
-           mean_value(&s.rhs), mean_value(&s.error), fewer,
+           mean_value(&s.rhs), mean_value(&s.position_error), fewer,
            mean_value(&s.rhs) / mean_value(&base.rhs), worse);
     if (s.failed > 0) printf("   %d runs failed", s.failed);
     printf("\n");

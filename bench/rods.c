@@ -23,7 +23,7 @@ static const double bound = 2.0;
 /* n rods, that turn about the vertical with 1/n rad/s */
 static CPModel *create_chain(const char *name, int n, SUNContext ctx) {
   const CPModelType *type = CHECK_POINTER((void *)model_find(name));
-  sunrealtype values[CP_MODEL_MAX_PARAMETERS];
+  sunrealtype values[MODEL_MOST_PARAMETERS];
   char message[200];
   for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
   values[CPModelFindParameter(type, "n")]    = n;

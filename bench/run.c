@@ -270,6 +270,31 @@ void mean_add(GeometricMean *mean, double value) {
 
 double mean_value(const GeometricMean *mean) { return exp(mean->sum_of_logs / mean->count); }
 
+Ladder run_ladder(Mechanism *mechanism, RunOptions options, const char *program,
+                  const char *variant, FILE *csv,
+                  void (*print)(sunrealtype tol, const Figures *figures), SUNContext ctx) {
+  enum { RUNGS = 9 };
+  const sunrealtype middle = options.tol;
+  Ladder ladder            = {0};
+  for (int i = 0; i < RUNGS; i++) {
+    options.tol     = middle * 0.8 * pow(1.25 / 0.8, (double)i / (RUNGS - 1));
+    const Figures f = (print ? run_observed : run_timed)(mechanism, &options, ctx);
+    csv_run(csv, program, variant, mechanism, &options, &f);
+    if (print) print(options.tol, &f);
+    if (f.flag < 0) {
+      ladder.failed++;
+      continue;
+    }
+    mean_add(&ladder.steps, (double)f.steps);
+    mean_add(&ladder.rhs, (double)f.rhs);
+    mean_add(&ladder.error, (double)f.error);
+    mean_add(&ladder.position_error, (double)f.position_error);
+    if (f.steps > ladder.most_steps) ladder.most_steps = f.steps;
+    ladder.largest_error = fmax(ladder.largest_error, f.error);
+  }
+  return ladder;
+}
+
 void csv_header(FILE *csv) {
   if (!csv) return;
   fprintf(csv, "program,variant,mechanism,method,tolerance,flag,steps,rhs,setups,rejected,order,"

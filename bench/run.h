@@ -82,6 +82,18 @@ typedef struct {
 void mean_add(GeometricMean *mean, double value);
 double mean_value(const GeometricMean *mean);
 
+/* Means over a ladder of close tolerances, nine from 0.8 to 1.25 times its middle in equal ratios: a single tolerance says
+   little. Runs that fail are in `failed` only. */
+typedef struct {
+  GeometricMean steps, rhs, error, position_error;
+  long int most_steps;
+  sunrealtype largest_error;
+  int failed;
+} Ladder;
+/* options.tol is the middle. program, variant: for csv. print, which may be NULL, gets each run, which is observed then. */
+Ladder run_ladder(Mechanism *mechanism, RunOptions options, const char *program, const char *variant,
+                  FILE *csv, void (*print)(sunrealtype tol, const Figures *figures), SUNContext ctx);
+
 /* One line per run with all figures, for further evaluation. csv NULL: nothing. */
 void csv_header(FILE *csv);
 void csv_run(FILE *csv, const char *program, const char *variant, const Mechanism *mechanism,

@@ -136,8 +136,8 @@ static void open_run(Run *run, int lmm, int Ns, const int *plist) {
   outer.constraint_jac = constraints;
   outer.udot           = NULL; /* those of the chain know nothing of p */
   outer.udot_jac       = NULL;
-  run->y0                     = CHECK_POINTER(N_VNew_Serial(4 * MASSES, run->ctx));
-  run->y                      = CHECK_POINTER(N_VClone(run->y0));
+  run->y0              = CHECK_POINTER(N_VNew_Serial(4 * MASSES, run->ctx));
+  run->y               = CHECK_POINTER(N_VClone(run->y0));
   bending_chain_initial(model->chain, 0.5, run->y0);
   run->mech = CHECK_POINTER(CPMechCreate(&outer, run->y0, run->ctx));
   run->mem  = CHECK_POINTER(CPodeCreate(lmm, run->ctx));

@@ -165,11 +165,11 @@ static const Setting settings[] = {
      4,
      {0, 1, 2, 3}},
     {"errest",
-     "norm of the error estimate (0 default, 1 projected, 2 unprojected, 3 acceptance)",
+     "norm of the error estimate (0 default, 1 projected, 2 unprojected)",
      set_error_norm,
      0,
-     4,
-     {CP_ERREST_DEFAULT, CP_ERREST_PROJECTED, CP_ERREST_UNPROJECTED, CP_ERREST_ACCEPTANCE}}};
+     3,
+     {CP_ERREST_DEFAULT, CP_ERREST_PROJECTED, CP_ERREST_UNPROJECTED}}};
 enum { NSETTINGS = sizeof settings / sizeof settings[0] };
 
 /* ---------------------------------------------------------------------------------- the runs -- */
@@ -289,7 +289,7 @@ static const Target targets[] = {{"andrews", CV_BDF, 1.0e-8, 606, 957, 1.1e-5},
                                  {"chain10", CV_BDF, 1.0e-10, 1066, 1971, 1.3e-8},
                                  {"chain10", CV_ADAMS, 1.0e-10, 715, 1195, 1.8e-9},
                                  {"chain100", CV_ADAMS, 1.0e-8, 106, 176, 1.2e-7}};
-enum { NTARGETS = sizeof targets / sizeof targets[0], RUNGS = 9 };
+enum { NTARGETS = sizeof targets / sizeof targets[0] };
 
 typedef struct {
   const char *name;
@@ -314,30 +314,19 @@ enum { NVARIANTS = sizeof variants / sizeof variants[0] };
 
 static void climb(const Target *target, const Variant *variant, Mechanism *mechanism, FILE *csv,
                   SUNContext ctx) {
-  GeometricMean steps = {0}, rhs = {0}, error = {0};
-  int failed = 0;
-  for (int i = 0; i < RUNGS; i++) {
-    const RunOptions o = {.lmm    = target->lmm,
-                          .tol    = target->middle * 0.8 * pow(1.25 / 0.8, (double)i / (RUNGS - 1)),
-                          .by     = variant->by,
-                          .metric = variant->metric,
-                          .err_est  = variant->err_est,
-                          .newton   = variant->newton,
-                          .anderson = variant->anderson};
-    const Figures f    = run_timed(mechanism, &o, ctx);
-    csv_run(csv, "tuning", variant->name, mechanism, &o, &f);
-    if (f.flag < 0) {
-      failed++;
-      continue;
-    }
-    mean_add(&steps, (double)f.steps);
-    mean_add(&rhs, (double)f.rhs);
-    mean_add(&error, (double)f.position_error);
-  }
-  printf("  %-28s %8.0f %8.0f %9.1e   %6.2f %6.2f %6.2f", variant->name, mean_value(&steps),
-         mean_value(&rhs), mean_value(&error), mean_value(&steps) / target->steps,
-         mean_value(&rhs) / target->rhs, mean_value(&error) / target->error);
-  if (failed) printf("   %d runs failed", failed);
+  const RunOptions o = {.lmm      = target->lmm,
+                        .tol      = target->middle,
+                        .by       = variant->by,
+                        .metric   = variant->metric,
+                        .err_est  = variant->err_est,
+                        .newton   = variant->newton,
+                        .anderson = variant->anderson};
+  const Ladder s     = run_ladder(mechanism, o, "tuning", variant->name, csv, NULL, ctx);
+  const double steps = mean_value(&s.steps), rhs = mean_value(&s.rhs);
+  const double error = mean_value(&s.position_error);
+  printf("  %-28s %8.0f %8.0f %9.1e   %6.2f %6.2f %6.2f", variant->name, steps, rhs, error,
+         steps / target->steps, rhs / target->rhs, error / target->error);
+  if (s.failed) printf("   %d runs failed", s.failed);
   printf("\n");
 }
 

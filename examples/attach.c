@@ -1,8 +1,8 @@
 /* Example: projection for a program that already uses CVODES. The lines that were added are marked
  * (+); one was changed (*).
  *
- * A body tumbles freely about its centre of mass, spun about its intermediate axis (the
- * tennis-racket effect). Attitude by a quaternion e, angular velocity omega in body axes:
+ * A body spins about its intermediate axis and tumbles freely about its centre of mass (the
+ * tennis-racket effect). Its attitude is a quaternion e, its angular velocity omega is in body axes:
  *
  *   e'     = 1/2 e o (0, omega)
  *   omega' = J^-1 ((J omega) x omega)
@@ -11,13 +11,13 @@
  *
  *   J = diag(1, 2, 3) kg m^2      omega(0) = (0.01, 1, 0.01) rad/s      y = (e, omega)
  *
- * The equations do not force the norm of e: its error grows with every step, and rotation matrices
- * made from e then stretch. With projection it stays 1.
+ * The equations do not enforce the norm of e: its error grows with every step, and rotation
+ * matrices computed from e are then no longer orthogonal. With projection the norm remains 1.
  *
  * Run:       attach
- * Expected:  the norm's error at every output, below 1e-6 (some 1e-4 at the end without
- *            projection), the angular momentum in space, which is constant, and "ok". Exit code 1:
- *            wrong; 2: a call failed.
+ * Expected:  the error of the norm at every output, below 1e-6 (some 1e-4 at the end without
+ *            projection), the angular momentum in space, which is constant, and "ok". The exit code
+ *            is 1 if a value is wrong, and 2 if a call failed.
  */
 #include "check_flag.h"
 #include <cpodes/cpodes.h> /* (+) */

@@ -2,32 +2,33 @@
  *
  *   m (x'', y'') + A^T lambda = (0, -m g)                      (x, y) = L (sin theta, -cos theta)
  *   0  = (x^2 + y^2 - L^2) / (2 L)                             rod
- *   0 <= x cos beta + y sin beta  =  L sin(theta - beta)       stop at the angle beta: off while open
+ *   0 <= x cos beta + y sin beta  =  L sin(theta - beta)       stop at the angle beta: inactive while open
  *
  *   L = 1 m    rod length      g = 9.81 m/s^2    gravity along -y
  *   m = 2 kg   mass            e = 0.6           coefficient of restitution of the stop
  *   beta = 30 degrees          released at rest at 120 degrees
  *
- * CVODES finds where the gap closes; CPMechImpact gives the velocity after the impact, and the
- * integrator starts anew. Infinitely many impacts follow in finite time: once the mass arrives with less
- * than 1 % of its first speed the contact is closed for good (e = 0), and its row is switched on.
+ * CVODES finds where the gap closes, CPMechImpact computes the velocity after the impact, and the
+ * integrator restarts. Infinitely many impacts would follow in finite time: once the mass arrives with
+ * less than 1 % of its first speed, the contact closes for good (e = 0), and its row becomes active.
  *
- * Closed form: from the stop with speed v up to the amplitude alpha, and back, takes
+ * Closed form: the motion from the stop with speed v up to the amplitude alpha, and back, takes
  *
  *   2 sqrt(L/g) (K(k) - F(phi, k)),   k = sin(alpha/2),  sin(phi) = sin(beta/2) / k,
  *   cos(alpha) = cos(beta) - v^2 / (2 g L),
  *
- * and v falls by the factor e. At rest the rod pulls with m g cos beta, the stop pushes with
+ * and v decreases by the factor e. At rest the rod pulls with m g cos beta, the stop pushes with
  * m g sin beta.
  *
  * Run:       bouncing
- * Expected:  11 lines, the first and the last being
- *              impact  1 at t = 0.5904937 s (error 2e-09)   speed 5.1770 m/s   kinetic energy lost
- *              17.2 J
- *              impact 11 at t = 3.0134250 s (error 1e-07)   speed 0.0313 m/s   kinetic energy lost
- *              0.00098 J
- *            up to roundoff and version, then "at rest at 30.000 degrees: rod 16.991 N, stop 9.810 N"
- *            and "ok". Exit code 1: the physics is wrong; 2: a call failed.
+ * Expected:  11 lines, of which, up to roundoff and version, the first and the last begin with
+ *
+ *              impact  1 at t = 0.5904937 s (error 2e-09)   speed 5.1770 m/s
+ *              impact 11 at t = 3.0134250 s (error 1e-07)   speed 0.0313 m/s
+ *
+ *            and end with the loss of kinetic energy, 17.2 J and 0.00098 J. Then
+ *            "at rest at 30.000 degrees: rod 16.991 N, stop 9.810 N" and "ok". The exit code is 1 if
+ *            the physics is wrong, and 2 if a call failed.
  */
 #include "check_flag.h"
 #include <cpodes/cpodes_mechanics.h>

@@ -5,12 +5,12 @@
  *
  *   minimise sum_k (yl(t_k; m, L0) - data_k)^2,   Jacobian: forward sensitivities, one run
  *
- * The axle's length and the road stay what they are: the constraints depend on time, but not on the
- * parameters; the start does. The noise is uniform, 2e-4 at most, and the same at every run of this program.
+ * The length of the axle and the road are known: the constraints depend on time, but not on the
+ * parameters; the initial state does. The noise is uniform, at most 2e-4, and the same in every run.
  *
  * Run:       car_axis_fit
- * Expected:  some lines of the iteration, the fitted parameters within three standard deviations of the
- *              true ones, "ok". Exit code 1: they are not; 2: a call failed.
+ * Expected:  some lines of the iteration, the fitted parameters within three standard deviations
+ *            of the true ones, and "ok". The exit code is 1 if they are not, and 2 if a call failed.
  * Source:    Test Set for IVP Solvers, "caraxis"; M. Galassi et al., GNU Scientific Library, chapter
  *            "Nonlinear least-squares fitting".
  */

@@ -1,5 +1,5 @@
 /* Example: a chain of 100 links, released at an angle of 60 degrees: 200 constraints with a sparse
- * Jacobian, and the linear solver of the projection left to cpodes.
+ * Jacobian. cpodes chooses the linear solver of the projection.
  *
  *   d_i = r_i - r_{i-1},  w_i = v_i - v_{i-1},  r_0 = v_0 = 0,  i = 1..N     y = (r, v)
  *
@@ -11,10 +11,10 @@
  *   N point masses of 1 kg   l = 1 m / N   length of a link   g = 9.81 m/s^2   gravity along -y
  *
  * Run:       chain
- * Expected:  ten lines with the free end, the energy gained and the links' largest error of length;
- *            the statistics, with the linear solver in use and why: "sparse Cholesky (up to 100
- *            constraints in a level, ...)"; "ok". Exit code 1: the physics is wrong; 2: a call
- *            failed.
+ * Expected:  ten lines with the position of the free end, the gain of energy and the largest error
+ *            of a link's length; the statistics, with the linear solver in use and the reason,
+ *            "sparse Cholesky (up to 100 constraints in a level, ...)"; and "ok". The exit code is 1
+ *            if the physics is wrong, and 2 if a call failed.
  */
 #include "check_flag.h"
 #include <cpodes/cpodes.h>

@@ -1,21 +1,21 @@
-/* Example: assembling a closed loop that is fastened more than once: a four-bar linkage in space
+/* Example: assembling a closed loop with redundant constraints, a four-bar linkage in space
  * with four parallel revolute joints (models/spatial_four_bar.h). 20 rows of constraints have rank
- * 17, so the multipliers are not unique; the motion, and what the joints do to each body, are.
+ * 17, so that the multipliers are not unique; the motion and the reactions on each body are.
  *
  *   M u' + A^T lambda = f,   A u' = b,   p(q) = 0
  *
  *   crank 0.4 m, coupler 0.9 m, rocker 0.7 m, base 0.8 m; 1 kg per metre; g = 9.81 m/s^2
  *
- * The crank stands at 60 degrees and turns with 3 rad/s; both are held while the other rods, given
- * roughly, tilted and apart, are brought where they belong, the rocker at a hundredth of the
- * coupler's readiness to move. Where that is follows from two circles. Then the base is moved so
- * far away that no position closes the loop.
+ * The crank is at 60 degrees and turns with 3 rad/s. Both are held while the other rods, whose
+ * initial positions are rough, tilted and apart, are moved to consistent positions; the weights make
+ * the rocker move a hundred times less readily than the coupler. The exact positions are the
+ * intersection of two circles. Then the base is moved so far away that the loop cannot be closed.
  *
  * Run:       closed_loop
- * Expected:  the assembled angles beside those of the circles, rank and uniqueness, the resultant
- *            of the joints' reactions on each rod, five lines of the motion with its energy, and
- *            the message on the impossible loop; "ok". Exit code 1: the physics is wrong; 2: a call
- *            failed.
+ * Expected:  the assembled angles next to those from the circles, rank and uniqueness, the resultant
+ *            of the reactions on each rod, five lines of the motion with its energy, the message
+ *            about the impossible loop, and "ok". The exit code is 1 if the physics is wrong, and 2
+ *            if a call failed.
  */
 #include "check_flag.h"
 #include "models/spatial_four_bar.h"

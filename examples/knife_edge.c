@@ -8,14 +8,14 @@
  *   alpha = 0.3 rad     inclination              x down the slope, y along it [m]
  *                                                phi the blade's angle from x [rad]
  *
- * A constraint on velocities only: no function of the positions has it as its rate, so the blade
- * reaches every place and angle, and only the velocities are projected. Released at rest but for
- * the spin the skate does not slide down, it drifts along the slope on a cycloid, by pi b = 2.02 m
- * in each half turn. The functions of the mechanism, with their source, are in models/knife_edge.c.
+ * The constraint is not the rate of any function of the positions, so that the blade can reach
+ * every place and angle, and only velocities are projected. Released with a spin but no velocity, the
+ * skate does not slide down but drifts along the slope on a cycloid, by pi b = 2.02 m in each half
+ * turn. The functions of the mechanism, with their source, are in models/knife_edge.c.
  *
  * Run:       knife_edge
  * Expected:  a table of t, x, y, phi, energy per mass, slip and error against the closed form, and
- *            "ok". Exit code 1: the physics is wrong; 2: a call failed.
+ *            "ok". The exit code is 1 if the physics is wrong, and 2 if a call failed.
  */
 #include "models/knife_edge.h"
 #include "check_flag.h"

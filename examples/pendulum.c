@@ -6,15 +6,16 @@
  *
  *   L = 1 m    rod length         g = 9.81 m/s^2    gravity along -y
  *
- * Adams' method with a fixed-point solver, which suits smooth motion without stiffness: no matrix
- * is needed. The pendulum must come back to where it started, with the energy (per mass) it had.
+ * Adams' method with fixed-point iteration suits smooth motion without stiffness and needs no
+ * matrix. The pendulum must return to its initial position with its initial energy (per mass).
  *
  * Run:       pendulum
- * Expected:  ten lines, with the state, energy and violation at the end of each period, the last
- *              one t = 23.678 s   (x, y) = (1.00000, 3e-08) m   energy 3e-07 J/kg   violation
- *              1e-16
- *            up to roundoff and version, and "ok". Exit code 1: the physics is wrong; 2: a call
- *            failed.
+ * Expected:  ten lines, with the state, energy and violation at the end of each period. Up to
+ *            roundoff and version, the last one is
+ *
+ *            t = 23.678 s   (x, y) = (1.00000, 3e-08) m   energy 3e-07 J/kg   violation 1e-16
+ *
+ *            "ok" follows. The exit code is 1 if the physics is wrong, and 2 if a call failed.
  */
 #include "check_flag.h"
 #include <cpodes/cpodes.h>

@@ -1,18 +1,18 @@
-/* Example: how a pendulum's motion depends on its length and on gravity.
+/* Example: derivatives of a pendulum's motion with respect to its length and to gravity.
  *
  *   x'' = -x tau,  y'' = -y tau - g,   tau = (x'^2 + y'^2 - g y) / L^2,   0 = c = x^2 + y^2 - L^2
  *
  *   s = d(x, y, x', y')/dp,  p = L [m] or g [m/s^2];   G s + dc/dp = 0
  *
- * The rod's length moves the constraint itself: dc/dL = -2 L. The motion from rest at (L, 0) depends on
- * sqrt(g/L) t and the scale L alone, which gives what the program checks:
+ * The constraint depends on the rod's length: dc/dL = -2 L. The motion from rest at (L, 0) depends
+ * only on sqrt(g/L) t and the scale L, which implies the equations that the program checks:
  *
  *   y(t; L, g) = L Y(sqrt(g/L) t):   L y_L + g y_g = y,   g y_g = t y'/2   for both coordinates.
  *
  * Run:       pendulum_sensitivity
  * Expected:  ten lines, one for each second, with sensitivities that grow with time, errors below 1e-6 of
- *              their size, G s + dc/dp below 1e-11, and "ok". Exit code 1: the sensitivities are
- *              wrong; 2: a call failed.
+ *            their size, G s + dc/dp below 1e-11, and "ok". The exit code is 1 if the sensitivities
+ *            are wrong, and 2 if a call failed.
  */
 #include "check_flag.h"
 #include <cpodes/cpodes_sens.h>

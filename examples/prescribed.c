@@ -1,5 +1,5 @@
-/* Example: two masses between springs and dampers, the first one driven along x1 = g(t), in the three
- * ways of CPMechPrescribe, against the closed form.
+/* Example: two masses between springs and dampers, the first of which is driven along x1 = g(t) by
+ * the three kinds of CPMechPrescribe, compared with the closed form.
  *
  *   wall --k1,c1-- m1 --k2,c2-- m2          M x'' + C x' + K x = (F, 0),   x1(t) = g(t)
  *
@@ -7,24 +7,25 @@
  *   m1 = 2 kg   k1 = 4 N/m   c1 = 0.4 N s/m     m2 = 1 kg   k2 = 9 N/m   c2 = 0.6 N s/m
  *
  *   DIRECT   x1 = g is a constraint of positions, with its rates and a multiplier, -F
- *   RATE     x1' = g' is a constraint of velocities, with multiplier; x1 is integrated, and drifts
- *   FULL     x1, x1', x1'' are replaced by g, g', g''; F is what the first equation then lacks
+ *   RATE     x1' = g' is a constraint of velocities, with a multiplier; x1 is integrated, and drifts
+ *   FULL     x1, x1', x1'' are replaced by g, g', g''; F is the residual of the first equation
  *
  * Closed form: r = x2 - g obeys m2 r'' + c2 r' + k2 r = -m2 g'', an oscillator, and
  * F = m1 g'' + c1 g' + k1 g - c2 r' - k2 r. Both masses rest at t = 0: the drive begins with an impact
  * on m1.
  *
- *   quick return   g = a atan2(R sin wt, 1 - R cos wt) = a sum_k R^k sin(k wt) / k, slow one way and
- *                  fast back; a = 0.5 m, R = 0.8, w = 1.3 /s. 100 periods; g', g'' by formula.
- *   triangle       g rises and falls with 0.4 m/s, for 2 s each; g', g'' by differences. At each kink
- *                  the run stops (CVodeSetStopTime), the data of g change to the next leg,
- *                  CPMechImpact makes the velocities jump, and CPodeReInit starts anew. g of a leg
- *                  is a line beyond its ends, too, so that differences see no kink. Impulse: m1
- *                  times the jump of g'.
- *   unstopped      the same without stops: the run ends at the first kink.
+ *   quick return   g = a atan2(R sin wt, 1 - R cos wt) = a sum_k R^k sin(k wt) / k, slow in one
+ *                  direction and fast in the other, with a = 0.5 m, R = 0.8, w = 1.3 /s, over 100
+ *                  periods; g', g'' by formula.
+ *   triangle       g rises and falls at 0.4 m/s, for 2 s each; g', g'' by differences. At each kink
+ *                  the run stops (CVodeSetStopTime), the data of g change to the next branch,
+ *                  CPMechImpact makes the velocities jump, and CPodeReInit restarts. Each branch of g
+ *                  is a line that continues beyond its ends, so that no difference contains a kink.
+ *                  The impulse is m1 times the jump of g'.
+ *   unstopped      The same without stops: the run ends at the first kink.
  *
- * Expected:  a table of errors, in which x1 of RATE drifts, and no other; and "ok". Exit code 1: an
- *            error is too large; 2: a call failed.
+ * Expected:  a table of errors, in which only x1 of RATE drifts, and "ok". The exit code is 1 if an
+ *            error is too large, and 2 if a call failed.
  */
 #include "check_flag.h"
 #include <cpodes/cpodes_mechanics.h>

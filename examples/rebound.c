@@ -1,4 +1,4 @@
-/* Example: a pendulum that rebounds from a wall, again and again, with two integrators at one tolerance.
+/* Example: a pendulum that rebounds from a wall repeatedly, with two integrators at the same tolerance.
  *
  *   x'' = -x T,  y'' = -y T - g,   T = (x'^2 + y'^2 - g y) / L^2
  *   0 = x^2 + y^2 - L^2,   0 = x x' + y y'                      rod of length L, and its rate
@@ -7,15 +7,15 @@
  *   L = 1 m,   g = (2 K)^2 m/s^2, K = K(m = 1/2) = 1.854... the complete elliptic integral: the free
  *   pendulum, released at rest at (L, 0), has the period 2 s, and so impact k is at t = k - 1/2 s
  *
- * Between impacts the motion is smooth and the tolerance is tight: that is where the one-step method of
- * order 8 (DOP853) needs few evaluations of f. And each impact is a new start: DOP853 goes on with the
- * step size it had, Adams' method begins with order 1.
+ * Between impacts the motion is smooth and the tolerance is tight, so that the one-step method of order 8
+ * (DOP853) needs few evaluations of f. Each impact is a restart: DOP853 keeps its step size, while
+ * Adams' method restarts at order 1.
  *
  * Run:       rebound
  * Expected:  two lines like these,
  *              DOP853: 20 impacts, the last off by 7e-10 s; 507 steps, 6165 evaluations of f
  *              Adams:  20 impacts, the last off by 7e-08 s; 3693 steps, 6559 evaluations of f
- *            then "ok". Exit code 1: the impacts come at wrong times; 2: a call failed.
+ *            then "ok". The exit code is 1 if the impacts come at wrong times, and 2 if a call failed.
  */
 #include "check_flag.h"
 #include <cpodes/cpodes_onestep.h>

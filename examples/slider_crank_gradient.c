@@ -1,20 +1,21 @@
-/* Example: gradient of the kinetic energy that a slider-crank has on the average, with respect to its
- * lengths and its spring, forward and adjoint.
+/* Example: gradient of a slider-crank's mean kinetic energy with respect to its lengths and its spring,
+ * by forward and adjoint sensitivities.
  *
  *   G = int_0^10 1/2 (J1 q'^2 + m2 x'^2 + J2 p'^2) dt      [J s]
  *
- *   p = a    crank length [m]: the constraints depend on it, and so does the start
+ *   p = a    crank length [m]: the constraints and the initial state depend on it
  *       k    stiffness of the spring [N/m]
  *       c    its damping [N s/m]
  *       l0   its free length [m]
  *
- * The mechanism is that of models/slider_crank.h (Haug 1992), as masses, forces and constraints: cpodes
- * differentiates them, with parameters found in one array. CPodeFunctionalCheck runs the gradient forward,
- * backward, and by finite differences of whole runs.
+ * The mechanism is that of models/slider_crank.h (Haug 1992), given by masses, forces and constraints.
+ * cpodes differentiates these with respect to the parameters, which they read from one array.
+ * CPodeFunctionalCheck computes the gradient by forward and adjoint sensitivities and by finite
+ * differences of whole runs.
  *
  * Run:       slider_crank_gradient
- * Expected:  G = 3.336607 J s, a table of three equal columns, "ok". Exit code 1: they differ; 2: a call
- *              failed.
+ * Expected:  G = 3.336607 J s, a table with three equal columns, and "ok". The exit code is 1 if they
+ *            differ, and 2 if a call failed.
  * Source:    SUNDIALS, example idasSlCrank_dns: G = 3.3366160663 at tolerances 1e-6
  */
 #include "check_flag.h"

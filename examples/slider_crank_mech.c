@@ -1,5 +1,5 @@
-/* Example: the slider-crank of slider_crank.c by its masses, forces and constraints. The accelerations,
- * the velocity constraints, the projection and Newton's linear solver are CPMech's.
+/* Example: the slider-crank of slider_crank.c, given by its masses, forces and constraints. CPMech
+ * supplies the accelerations, the velocity constraints, the projection and Newton's linear solver.
  *
  *   M (q, x, p)'' + A^T lambda = Q(q, x, p, q', x', p')      M = diag(J1, m2, J2)
  *
@@ -8,14 +8,14 @@
  *
  *   W' = c l'^2                           power lost in the damper, an auxiliary state
  *
- *   Q, the parameters and the source are those of slider_crank.c. User code, without blank lines and
- *   comments: masses, pin_matrix, pin and what main says of them, 26 lines; motion, pin and the set-up
- *   of projector, matrix and linear solver there, 54 (count_user_code.cmake).
+ * Q, the parameters and the source are those of slider_crank.c. The user's code, without blank lines
+ * and comments, is 26 lines here (masses, pin_matrix, pin and their use in main) and 54 lines there
+ * (motion, pin and the set-up of projector, matrix and linear solver; see count_user_code.cmake).
  *
  * Run:       slider_crank_mech
- * Expected:  the table of slider_crank with the row  10.0   1.27568   1.02358  -0.49881, the pin's force
- *            beside it, the figures of the run, and "ok". Exit code 1: the physics is wrong; 2: a call
- *            failed.
+ * Expected:  the table of slider_crank with the row  10.0   1.27568   1.02358  -0.49881, the pin's force,
+ *            the figures of the run, and "ok". The exit code is 1 if the physics is wrong, and 2 if a
+ *            call failed.
  */
 #include "check_flag.h"
 #include <cpodes/cpodes_mechanics.h>

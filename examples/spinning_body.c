@@ -1,19 +1,19 @@
 /* Example: an asymmetric body tumbles freely through 1,000 revolutions (Euler's top, close to its
- * middle axis, where it turns over again and again), its attitude a unit quaternion. The user gives
- * the inertia and the torque; the quaternion, its kinematics and its length are one call.
+ * intermediate axis, where it turns over repeatedly). Its attitude is a unit quaternion. The user gives
+ * the inertia and the torque; one call adds the quaternion, its kinematics and its norm.
  *
  *   q' = q o (0, u) / 2        attitude, body to space, scalar first
  *   J u' = (J u) x u           angular velocity u in body axes
  *
  *   J = diag(1, 2, 2.5) kg m^2      u(0) = (0.5, 2, 0.3) rad/s      q(0) = (1, 0, 0, 0)
  *
- * Conserved: the energy u . J u / 2, and the angular momentum R(q) J u as a vector in space, which
- * hangs on both the velocity and the attitude (L. D. Landau, E. M. Lifshitz, Mechanics, 1976, 37).
+ * Conserved are the energy u . J u / 2 and the angular momentum R(q) J u as a vector in space, which
+ * depends on both the velocity and the attitude (L. D. Landau, E. M. Lifshitz, Mechanics, 1976, 37).
  *
  * Run:       spinning_body
  * Expected:  ten lines, with |q| - 1 at roundoff and the relative drift of energy and momentum,
- *            below 1e-5 for tolerances of 1e-9; "ok". Exit code 1: the physics is wrong; 2: a call
- *            failed.
+ *            below 1e-5 for tolerances of 1e-9; "ok". The exit code is 1 if the physics is wrong, and 2
+ *            if a call failed.
  */
 #include "check_flag.h"
 #include <cpodes/cpodes_mechanics.h>

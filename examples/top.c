@@ -1,22 +1,23 @@
-/* Example: a heavy symmetric top on its tip precesses steadily (Lagrange's top). A rigid body with
- * a quaternion and a ball joint; the same in both frames of its angular velocity.
+/* Example: a heavy symmetric top on its tip precesses steadily (Lagrange's top). It is a rigid body
+ * with a quaternion and a ball joint, computed with the angular velocity in both frames.
  *
- *   m r'' = m g + F,   J omega' = (J omega) x omega - s x F      F: of the ground on the tip
+ *   m r'' = m g + F,   J omega' = (J omega) x omega - s x F      F: force of the ground on the tip
  *   r = R(q) s                                                  the tip stays at the origin
  *
  *   m = 1 kg   s = (0, 0, l), l = 0.1 m   J = diag(0.02, 0.02, 0.01) kg m^2   g = 9.81 m/s^2
  *   tilt theta = 0.5 rad   precession Omega = 2 rad/s
  *
- * Closed form: with A = J_1 + m l^2 and C = J_3 the tilt stays if the spin about the axis is
+ * Closed form: with A = J_1 + m l^2 and C = J_3 the tilt is constant if the spin about the axis is
  *
  *   omega_3 = (m g l + A Omega^2 cos(theta)) / (C Omega)
  *
- * The axis then goes round with Omega, and F = m (-Omega^2 l sin(theta) along r, g along z): H.
+ * The axis then revolves with Omega, and F = m (-Omega^2 l sin(theta) along r, g along z): H.
  * Goldstein, C. Poole, J. Safko, Classical Mechanics, 2002, 5.7.
  *
  * Run:       top
- * Expected:  for both frames a table of the axis' angle off the closed form, the error of F, the
- *            energy gained, and "ok". Exit code 1: the physics is wrong; 2: a call failed.
+ * Expected:  for both frames a table of the angle between the axis and the closed form, the error of F
+ *            and the gain of energy, and "ok". The exit code is 1 if the physics is wrong, and 2 if a
+ *            call failed.
  */
 #include "check_flag.h"
 #include "models/rigid_body.h"

@@ -1,5 +1,5 @@
-/* Example: a spinning plate tumbles without forces (Euler's symmetric top). That its quaternion has
- * length 1 is one call, CPProjectorAddUnitNorm: no constraint function, no Jacobian.
+/* Example: a spinning plate tumbles without forces (Euler's symmetric top). One call,
+ * CPProjectorAddUnitNorm, keeps the norm of its quaternion, without a constraint function or a Jacobian.
  *
  *   q'     = q o (0, omega) / 2          attitude, body to space, scalar first
  *   omega' = J^-1 ((J omega) x omega)    angular velocity in body axes
@@ -13,8 +13,8 @@
  *
  * Run:       tumbling
  * Expected:  ten lines, with |q| - 1 at roundoff, the energy gained and the angle between the
- *            computed and the exact attitude, some 1e-5 rad at the end; "ok". Exit code 1: the
- *            physics is wrong; 2: a call failed.
+ *            computed and the exact attitude, some 1e-5 rad at the end; and "ok". The exit code is 1
+ *            if the physics is wrong, and 2 if a call failed.
  */
 #include "check_flag.h"
 #include <cpodes/cpodes.h>

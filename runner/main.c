@@ -18,10 +18,10 @@ enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void print_help(void) {
   printf("Usage: cpodes COMMAND [OPTION...]\n"
-         "Runs mechanical systems with constraints, and shows the result.\n\n");
+         "Simulates mechanical systems with constraints and shows the results.\n\n");
   for (int i = 0; i < NUM_COMMANDS; i++)
     printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
-  printf("\n`cpodes COMMAND --help` tells more; so does `man cpodes`.\n");
+  printf("\n`cpodes COMMAND --help` and `man cpodes` describe the options.\n");
 }
 
 static const Command *find_command(const char *name) {

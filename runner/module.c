@@ -29,9 +29,8 @@ static char *place_of(const char *path) {
 /* Constructors run when an object is loaded: a process of its own tries whether they come to their end */
 static int survives_loading(const char *path) {
   int status        = 0;
-  const pid_t child = fork();
+  const pid_t child = child_start();
   if (child == 0) {
-    child_begin();
     dlopen(path, RTLD_NOW | RTLD_LOCAL);
     _exit(0); /* whether that worked is told below */
   }

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <math.h>
 #include <models/model.h>
 #include <models/names.h>
 #include <stdarg.h>
@@ -155,15 +156,16 @@ int parse_choice(const char *option, const char *text, const char *const *names,
 /* -------------------------------------------------------------------------------------- models -- */
 
 static int unknown_parameter(const CPModelType *type, const char *name) {
-  const char *names[CP_MODEL_MAX_PARAMETERS];
+  const char **names = calloc((size_t)type->nparameters + 1, sizeof *names);
   char suggestion[SUGGESTION];
-  if (type->nparameters == 0) {
+  for (int i = 0; names && i < type->nparameters; i++) names[i] = type->parameters[i].name;
+  if (!names) complain("no memory");
+  else if (type->nparameters == 0)
     complain("%s has no parameters, and \"%s\" is given", type->name, name);
-    return -1;
-  }
-  for (int i = 0; i < type->nparameters; i++) names[i] = type->parameters[i].name;
-  complain("%s has no parameter \"%s\"; %s", type->name, name,
-           suggest(name, names, type->nparameters, "`cpodes describe` names them all", suggestion));
+  else
+    complain("%s has no parameter \"%s\"; %s", type->name, name,
+             suggest(name, names, type->nparameters, "`cpodes describe` names them all", suggestion));
+  free(names);
   return -1;
 }
 
@@ -179,11 +181,14 @@ static int set_parameter(ModelChoice *choice, const char *setting) {
   const int index = CPModelFindParameter(type, name);
   if (index < 0) return unknown_parameter(type, name);
   const CPModelParameter *p = &type->parameters[index];
+  const int whole           = CPModelIsWhole(type, index);
   const double value        = strtod(sign + 1, &end);
   choice->values[index]     = value;
-  if (end != sign + 1 && !*end && value >= p->least && value <= p->most) return 0;
-  complain("--param: %s (%s) must be a number from %g to %g, and is \"%s\"", name, p->meaning,
-           (double)p->least, (double)p->most, sign + 1);
+  if (end != sign + 1 && !*end && value >= p->least && value <= p->most &&
+      !(whole && value != floor(value)))
+    return 0;
+  complain("--param: %s (%s) must be a %snumber from %g to %g, and is \"%s\"", name, p->meaning,
+           whole ? "whole " : "", (double)p->least, (double)p->most, sign + 1);
   return -1;
 }
 
@@ -204,6 +209,11 @@ static int choose_model(const char *name, const char *const *settings, int count
                         ModelChoice *choice) {
   choice->type = find_model(name);
   if (!choice->type) return -1;
+  choice->values = calloc((size_t)choice->type->nparameters + 1, sizeof *choice->values);
+  if (!choice->values) {
+    complain("no memory");
+    return -1;
+  }
   for (int i = 0; i < choice->type->nparameters; i++)
     choice->values[i] = choice->type->parameters[i].value;
   for (int i = 0; i < count; i++)
@@ -247,4 +257,9 @@ error_t take_model_arguments(ModelArguments *a, int key, const char *text) {
   case ARGP_KEY_NO_ARGS: return 0;
   default: return ARGP_ERR_UNKNOWN;
   }
+}
+
+void free_model_arguments(ModelArguments *a) {
+  free(a->choice.values);
+  a->choice.values = NULL;
 }

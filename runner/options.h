@@ -32,7 +32,7 @@ int parse_choice(const char *option, const char *text, const char *const *names,
 /* A model with values of its parameters, as named on the command line */
 typedef struct {
   const CPModelType *type;
-  sunrealtype values[CP_MODEL_MAX_PARAMETERS];
+  sunrealtype *values; /* [type->nparameters] */
 } ModelChoice;
 
 enum { MOST_SETTINGS = 64 };
@@ -52,5 +52,6 @@ typedef struct {
 /* For a parser of argp's: takes 'p', the arguments, and their end, where the model is looked for. Returns 0, EINVAL after a
    complaint, or ARGP_ERR_UNKNOWN */
 error_t take_model_arguments(ModelArguments *arguments, int key, const char *text);
+void free_model_arguments(ModelArguments *arguments);
 
 #endif

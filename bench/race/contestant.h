@@ -21,7 +21,8 @@ typedef struct {
   double seconds; /* CPU time of the integration alone, without set-up of objects; threads: sum */
 } RaceFigures;
 
-typedef struct {
+typedef struct Contestant Contestant;
+struct Contestant {
   const char *name;     /* "ida-klu" */
   const char *title;    /* "IDA, stabilised index 2, KLU" */
   const char *settings; /* its best settings, in words */
@@ -32,9 +33,16 @@ typedef struct {
   /* Can it solve this model? */
   bool (*takes)(const CPModel *model);
   /* One run from 0 to t_end with rtol = atol = tol; y [n]: out, state (q, u, z) at figures->t. Fills figures. */
-  void (*solve)(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                RaceFigures *figures);
-} Contestant;
+  void (*solve)(const Contestant *self, const CPModel *model, sunrealtype t_end, sunrealtype tol,
+                N_Vector y, RaceFigures *figures);
+  /* Which one of those that share a function solve */
+  int lmm;           /* CV_BDF, CV_ADAMS */
+  int max_order;     /* CPMechSetMaxOrd */
+  sunrealtype tau;   /* CPMechSetErrorTimeScale */
+  const char *table; /* CPOneStepCreate's method */
+  bool sparse;       /* KLU? */
+  bool hooked;       /* CVODES with its projection hook? */
+};
 
 #ifdef __cplusplus
 }

@@ -31,18 +31,13 @@ static void figures_of_mech(CPMech mech, CPodeMem mem, RaceFigures *figures) {
   figures->factorisations = stats.nnewton;
 }
 
-typedef struct {
-  int lmm, max_order;
-  sunrealtype tau;
-} MechOptions;
-
-static void solve_mech(const CPModel *model, MechOptions o, sunrealtype t_end, sunrealtype tol,
-                       N_Vector y, RaceFigures *figures) {
+static void solve_mech(const Contestant *self, const CPModel *model, sunrealtype t_end,
+                       sunrealtype tol, N_Vector y, RaceFigures *figures) {
   CPMech mech  = CHECK_POINTER(CPModelMech(model));
-  CPodeMem mem = CHECK_POINTER(CPodeCreate(o.lmm, model->ctx));
+  CPodeMem mem = CHECK_POINTER(CPodeCreate(self->lmm, model->ctx));
   CHECK(CPMechSetErrHandlerFn(mech, race_quiet, NULL));
-  CHECK(CPMechSetMaxOrd(mech, o.max_order));
-  CHECK(CPMechSetErrorTimeScale(mech, o.tau, NULL));
+  CHECK(CPMechSetMaxOrd(mech, self->max_order));
+  CHECK(CPMechSetErrorTimeScale(mech, self->tau, NULL));
   CHECK(CPMechAttach(mech, mem, 0, model->y0));
   CHECK(CPodeSStolerances(mem, tol, tol));
   integrate(mem, t_end, y, figures);
@@ -53,22 +48,6 @@ static void solve_mech(const CPModel *model, MechOptions o, sunrealtype t_end, s
 
 static bool takes_mech(const CPModel *model) { return model->mech.nu > 0 && race_is_smooth(model); }
 
-static void solve_bdf(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                      RaceFigures *figures) {
-  solve_mech(model, (MechOptions){.lmm = CV_BDF}, t_end, tol, y, figures);
-}
-
-static void solve_bdf2(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                       RaceFigures *figures) {
-  solve_mech(model, (MechOptions){.lmm = CV_BDF, .max_order = 2, .tau = CP_TAU_STEP}, t_end, tol, y,
-             figures);
-}
-
-static void solve_adams(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                        RaceFigures *figures) {
-  solve_mech(model, (MechOptions){.lmm = CV_ADAMS}, t_end, tol, y, figures);
-}
-
 const Contestant contestant_cpodes_bdf = {
     .name     = "cpodes-bdf",
     .title    = "cpodes, BDF",
@@ -77,18 +56,22 @@ const Contestant contestant_cpodes_bdf = {
     .same_f   = true,
     .ours     = true,
     .takes    = takes_mech,
-    .solve    = solve_bdf};
+    .solve    = solve_mech,
+    .lmm      = CV_BDF};
 
 const Contestant contestant_cpodes_bdf2 = {
-    .name     = "cpodes-bdf2",
-    .title    = "cpodes, BDF of order 2, errors of velocities times h",
-    .settings = "as cpodes-bdf, with CPMechSetMaxOrd(2) and "
-                "CPMechSetErrorTimeScale(CP_TAU_STEP): for fast oscillations that need not be "
-                "followed",
-    .same_f   = true,
-    .ours     = true,
-    .takes    = takes_mech,
-    .solve    = solve_bdf2};
+    .name      = "cpodes-bdf2",
+    .title     = "cpodes, BDF of order 2, errors of velocities times h",
+    .settings  = "as cpodes-bdf, with CPMechSetMaxOrd(2) and "
+                 "CPMechSetErrorTimeScale(CP_TAU_STEP): for fast oscillations that need not be "
+                 "followed",
+    .same_f    = true,
+    .ours      = true,
+    .takes     = takes_mech,
+    .solve     = solve_mech,
+    .lmm       = CV_BDF,
+    .max_order = 2,
+    .tau       = CP_TAU_STEP};
 
 const Contestant contestant_cpodes_adams = {.name  = "cpodes-adams",
                                             .title = "cpodes, Adams",
@@ -97,7 +80,8 @@ const Contestant contestant_cpodes_adams = {.name  = "cpodes-adams",
                                             .same_f = true,
                                             .ours   = true,
                                             .takes  = takes_mech,
-                                            .solve  = solve_adams};
+                                            .solve  = solve_mech,
+                                            .lmm    = CV_ADAMS};
 
 /* ------------------------------------------------------------------- by f, c and G as they are -- */
 
@@ -108,15 +92,15 @@ static bool takes_fc_newton(const CPModel *model) {
   return takes_fc(model) && (!model->stiff || model->n <= MOST_DENSE);
 }
 
-static void solve_fc(const CPModel *model, int lmm, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                     RaceFigures *figures) {
-  const bool newton = lmm == CV_BDF && model->stiff;
+static void solve_fc(const Contestant *self, const CPModel *model, sunrealtype t_end,
+                     sunrealtype tol, N_Vector y, RaceFigures *figures) {
+  const bool newton = self->lmm == CV_BDF && model->stiff;
   SUNMatrix own = NULL, J = NULL;
   SUNLinearSolver linear       = NULL;
   SUNNonlinearSolver iteration = NULL;
   N_Vector c                   = CHECK_POINTER(N_VNew_Serial(model->m, model->ctx));
   CPProjector P                = race_projector(model, c, &own);
-  CPodeMem mem                 = CHECK_POINTER(CPodeCreate(lmm, model->ctx));
+  CPodeMem mem                 = CHECK_POINTER(CPodeCreate(self->lmm, model->ctx));
   void *cvode_mem              = CPodeGetCVodeMem(mem);
   CHECK(CPodeInit(mem, model->f, 0, model->y0));
   CHECK(CPodeSStolerances(mem, tol, tol));
@@ -141,16 +125,6 @@ static void solve_fc(const CPModel *model, int lmm, sunrealtype t_end, sunrealty
   N_VDestroy(c);
 }
 
-static void solve_bdf_fc(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                         RaceFigures *figures) {
-  solve_fc(model, CV_BDF, t_end, tol, y, figures);
-}
-
-static void solve_adams_fc(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                           RaceFigures *figures) {
-  solve_fc(model, CV_ADAMS, t_end, tol, y, figures);
-}
-
 const Contestant contestant_cpodes_bdf_fc = {
     .name     = "cpodes-bdf-fc",
     .title    = "cpodes, BDF, f and c by hand",
@@ -160,7 +134,8 @@ const Contestant contestant_cpodes_bdf_fc = {
     .same_f   = true,
     .ours     = true,
     .takes    = takes_fc_newton,
-    .solve    = solve_bdf_fc};
+    .solve    = solve_fc,
+    .lmm      = CV_BDF};
 
 const Contestant contestant_cpodes_adams_fc = {
     .name     = "cpodes-adams-fc",
@@ -170,4 +145,5 @@ const Contestant contestant_cpodes_adams_fc = {
     .same_f   = true,
     .ours     = true,
     .takes    = takes_fc,
-    .solve    = solve_adams_fc};
+    .solve    = solve_fc,
+    .lmm      = CV_ADAMS};

@@ -27,10 +27,10 @@ static void integrate(CPOneStepMem mem, sunrealtype t_end, sunrealtype tol, N_Ve
 
 /* ------------------------------------------------------------------------------- by a CPMech -- */
 
-static void solve_mech(const CPModel *model, const char *method, sunrealtype t_end, sunrealtype tol,
-                       N_Vector y, RaceFigures *figures) {
+static void solve_mech(const Contestant *self, const CPModel *model, sunrealtype t_end,
+                       sunrealtype tol, N_Vector y, RaceFigures *figures) {
   CPMech mech      = CHECK_POINTER(CPModelMech(model));
-  CPOneStepMem mem = CHECK_POINTER(CPOneStepCreate(method, model->ctx));
+  CPOneStepMem mem = CHECK_POINTER(CPOneStepCreate(self->table, model->ctx));
   CPMechStats stats;
   CHECK(CPMechSetErrHandlerFn(mech, race_quiet, NULL));
   CHECK(CPMechAttachOneStep(mech, mem, 0, model->y0));
@@ -44,16 +44,6 @@ static void solve_mech(const CPModel *model, const char *method, sunrealtype t_e
 
 static bool takes_mech(const CPModel *model) { return model->mech.nu > 0 && race_is_smooth(model); }
 
-static void solve_dop853(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                         RaceFigures *figures) {
-  solve_mech(model, "DOP853", t_end, tol, y, figures);
-}
-
-static void solve_esdirk(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                         RaceFigures *figures) {
-  solve_mech(model, "ARKODE_ESDIRK437L2SA_7_3_4", t_end, tol, y, figures);
-}
-
 const Contestant contestant_cpodes_dop853 = {.name  = "cpodes-dop853",
                                              .title = "cpodes, DOP853",
                                              .settings =
@@ -61,7 +51,8 @@ const Contestant contestant_cpodes_dop853 = {.name  = "cpodes-dop853",
                                              .same_f = true,
                                              .ours   = true,
                                              .takes  = takes_mech,
-                                             .solve  = solve_dop853};
+                                             .solve  = solve_mech,
+                                             .table  = "DOP853"};
 
 const Contestant contestant_cpodes_esdirk = {
     .name     = "cpodes-esdirk",
@@ -70,18 +61,19 @@ const Contestant contestant_cpodes_esdirk = {
     .same_f   = true,
     .ours     = true,
     .takes    = takes_mech,
-    .solve    = solve_esdirk};
+    .solve    = solve_mech,
+    .table    = "ARKODE_ESDIRK437L2SA_7_3_4"};
 
 /* ------------------------------------------------------------------- by f, c and G as they are -- */
 
 static bool takes_fc(const CPModel *model) { return model->f && model->c && race_is_smooth(model); }
 
-static void solve_fc(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                     RaceFigures *figures) {
+static void solve_fc(const Contestant *self, const CPModel *model, sunrealtype t_end,
+                     sunrealtype tol, N_Vector y, RaceFigures *figures) {
   SUNMatrix own    = NULL;
   N_Vector c       = CHECK_POINTER(N_VNew_Serial(model->m, model->ctx));
   CPProjector P    = race_projector(model, c, &own);
-  CPOneStepMem mem = CHECK_POINTER(CPOneStepCreate("DOP853", model->ctx));
+  CPOneStepMem mem = CHECK_POINTER(CPOneStepCreate(self->table, model->ctx));
   CHECK(CPOneStepInit(mem, model->f, 0, model->y0));
   CHECK(CPOneStepSetUserData(mem, model->data));
   CHECK(CPOneStepSetProjector(mem, P));
@@ -100,4 +92,5 @@ const Contestant contestant_cpodes_dop853_fc = {
     .same_f   = true,
     .ours     = true,
     .takes    = takes_fc,
-    .solve    = solve_fc};
+    .solve    = solve_fc,
+    .table    = "DOP853"};

@@ -20,14 +20,14 @@ static int project(sunrealtype t, N_Vector y, N_Vector corr, sunrealtype eps, N_
   return hook_project(&((Peer *)user_data)->hook, t, y, corr, eps, err);
 }
 
-static void solve(const CPModel *model, int lmm, bool hooked, sunrealtype t_end, sunrealtype tol,
+static void solve(const Contestant *self, const CPModel *model, sunrealtype t_end, sunrealtype tol,
                   N_Vector y, RaceFigures *figures) {
-  const bool newton            = lmm == CV_BDF && model->stiff;
+  const bool newton            = self->lmm == CV_BDF && model->stiff;
   Peer peer                    = {0};
   SUNMatrix J                  = NULL;
   SUNLinearSolver linear       = NULL;
   SUNNonlinearSolver iteration = NULL;
-  void *cvode_mem              = CHECK_POINTER(CVodeCreate(lmm, model->ctx));
+  void *cvode_mem              = CHECK_POINTER(CVodeCreate(self->lmm, model->ctx));
   CHECK(race_ode_create(model, &peer.ode));
   CHECK(CVodeInit(cvode_mem, race_ode_rhs, 0, model->y0));
   CHECK(CVodeSStolerances(cvode_mem, tol, tol));
@@ -42,7 +42,7 @@ static void solve(const CPModel *model, int lmm, bool hooked, sunrealtype t_end,
     iteration = CHECK_POINTER(SUNNonlinSol_FixedPoint(y, 0, model->ctx));
     CHECK(CVodeSetNonlinearSolver(cvode_mem, iteration));
   }
-  if (hooked) {
+  if (self->hooked) {
     CHECK(hook_create(model, cvode_mem, &peer.hook));
     CHECK(CVodeSetProjFn(cvode_mem, project));
   }
@@ -56,7 +56,7 @@ static void solve(const CPModel *model, int lmm, bool hooked, sunrealtype t_end,
     free(name);
   }
   figures_of_cvodes(cvode_mem, newton, figures);
-  if (hooked) hook_free(&peer.hook);
+  if (self->hooked) hook_free(&peer.hook);
   race_ode_free(&peer.ode);
   CVodeFree(&cvode_mem);
   if (iteration) SUNNonlinSolFree(iteration);
@@ -64,19 +64,9 @@ static void solve(const CPModel *model, int lmm, bool hooked, sunrealtype t_end,
   if (J) SUNMatDestroy(J);
 }
 
-static void solve_adams(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                        RaceFigures *figures) {
-  solve(model, CV_ADAMS, false, t_end, tol, y, figures);
-}
-
 static bool takes_hook(const CPModel *model) {
   if (model->stiff && model->n > MOST_DENSE) return false;
   return race_ode_takes(model) && hook_takes(model);
-}
-
-static void solve_hook(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                       RaceFigures *figures) {
-  solve(model, CV_BDF, true, t_end, tol, y, figures);
 }
 
 const Contestant contestant_cvodes_hook = {
@@ -89,11 +79,14 @@ const Contestant contestant_cvodes_hook = {
                 "else fixed point",
     .same_f   = true,
     .takes    = takes_hook,
-    .solve    = solve_hook};
+    .solve    = solve,
+    .lmm      = CV_BDF,
+    .hooked   = true};
 
 const Contestant contestant_cvodes_adams = {.name     = "cvodes-adams",
                                             .title    = "CVODES, Adams, not projected",
                                             .settings = "fixed-point iteration, no projection",
                                             .same_f   = true,
                                             .takes    = race_ode_takes,
-                                            .solve    = solve_adams};
+                                            .solve    = solve,
+                                            .lmm      = CV_ADAMS};

@@ -43,10 +43,10 @@ static int send_bytes(int pipe_end, const void *data, size_t bytes) {
 static void child(const Contestant *contestant, const CPModel *model, sunrealtype t_end,
                   sunrealtype tol, int pipe_end, N_Vector y) {
   RaceFigures figures = {.flag = 0};
-  contestant->solve(model, t_end, tol, y, &figures);
+  contestant->solve(contestant, model, t_end, tol, y, &figures);
   if (figures.seconds < short_run) { /* the first one warms memory and caches */
     figures = (RaceFigures){.flag = 0};
-    contestant->solve(model, t_end, tol, y, &figures);
+    contestant->solve(contestant, model, t_end, tol, y, &figures);
   }
   const size_t bytes = (size_t)model->n * sizeof(sunrealtype);
   const int flag     = send_bytes(pipe_end, &figures, sizeof figures) ||

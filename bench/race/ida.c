@@ -44,15 +44,15 @@ static void collect(void *ida_mem, const Gear *gear, RaceFigures *figures) {
   figures->rejected = error_fails + solve_fails;
 }
 
-static void solve(const CPModel *model, bool sparse, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                  RaceFigures *figures) {
+static void solve(const Contestant *self, const CPModel *model, sunrealtype t_end, sunrealtype tol,
+                  N_Vector y, RaceFigures *figures) {
   Gear gear;
   SUNMatrix J;
-  CHECK(gear_create(model, sparse, &gear, &J));
+  CHECK(gear_create(model, self->sparse, &gear, &J));
   N_Vector x = CHECK_POINTER(N_VNew_Serial(gear.n, model->ctx)), xdot = CHECK_POINTER(N_VClone(x));
-  SUNLinearSolver linear =
-      CHECK_POINTER(sparse ? SUNLinSol_KLU(x, J, model->ctx) : lapack_dense(gear.n, model->ctx));
-  void *ida_mem = CHECK_POINTER(IDACreate(model->ctx));
+  SUNLinearSolver linear = CHECK_POINTER(self->sparse ? SUNLinSol_KLU(x, J, model->ctx)
+                                                      : lapack_dense(gear.n, model->ctx));
+  void *ida_mem          = CHECK_POINTER(IDACreate(model->ctx));
   CHECK(gear_start(&gear, x, xdot));
   CHECK(IDAInit(ida_mem, gear_residual, 0, x, xdot));
   set_tolerances(ida_mem, &gear, tol, x);
@@ -85,17 +85,7 @@ static bool takes_dense(const CPModel *model) {
   return gear_takes(model) && 2 * (model->mech.nu + model->mech.np) <= MOST_DENSE;
 }
 
-static void solve_dense(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                        RaceFigures *figures) {
-  solve(model, false, t_end, tol, y, figures);
-}
-
 static bool takes_klu(const CPModel *model) { return gear_takes(model); }
-
-static void solve_klu(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                      RaceFigures *figures) {
-  solve(model, true, t_end, tol, y, figures);
-}
 
 const Contestant contestant_ida_dense = {
     .name     = "ida-dense",
@@ -105,7 +95,7 @@ const Contestant contestant_ida_dense = {
                 "M kept; multipliers with an absolute tolerance of 1e10 and left out of the "
                 "error test (IDASetSuppressAlg); consistent x, x' at the start",
     .takes    = takes_dense,
-    .solve    = solve_dense};
+    .solve    = solve};
 
 const Contestant contestant_ida_klu = {
     .name     = "ida-klu",
@@ -113,4 +103,5 @@ const Contestant contestant_ida_klu = {
     .settings = "as ida-dense, with sparse M, A, K, C by formulas, one symbolic analysis, "
                 "refactorisation by KLU",
     .takes    = takes_klu,
-    .solve    = solve_klu};
+    .solve    = solve,
+    .sparse   = true};

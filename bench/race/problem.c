@@ -61,8 +61,8 @@ static const CPModelType *unknown_type(const char *name, char *message) {
 }
 
 static int unknown_parameter(const CPModelType *type, const char *name, char *message) {
-  const char *names[CP_MODEL_MAX_PARAMETERS + 1] = {"t_end"};
-  int count                                      = 1;
+  const char *names[MODEL_MOST_PARAMETERS + 1] = {"t_end"};
+  int count                                    = 1;
   for (; count <= type->nparameters; count++) names[count] = type->parameters[count - 1].name;
   snprintf(message, PROBLEM_MESSAGE, "%s has no parameter \"%s\"; did you mean \"%s\"?", type->name,
            name, nearest_name(name, names, count));
@@ -134,7 +134,7 @@ static int take_reference(Problem *p) {
 }
 
 int problem_create(const char *text, SUNContext ctx, Problem *p, char *message) {
-  sunrealtype values[CP_MODEL_MAX_PARAMETERS];
+  sunrealtype values[MODEL_MOST_PARAMETERS];
   *p                      = (Problem){.model = NULL};
   const CPModelType *type = problem_parse(text, values, &p->t_end, message);
   if (!type) return -1;

@@ -20,7 +20,7 @@ const char *problem_default(int i);
 /* All mechanisms that can be named: those of the catalogue and those of the race alone; NULL beyond the last */
 const CPModelType *problem_type(int i);
 
-/* "name" or "name:parameter=value,..."; t_end, the time of the end, is a parameter of all. values [CP_MODEL_MAX_PARAMETERS],
+/* "name" or "name:parameter=value,..."; t_end, the time of the end, is a parameter of all. values [MODEL_MOST_PARAMETERS],
    t_end: out. Returns the type, or NULL with what is wrong in message [PROBLEM_MESSAGE]. */
 const CPModelType *problem_parse(const char *text, sunrealtype *values, sunrealtype *t_end,
                                  char *message);

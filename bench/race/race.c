@@ -84,7 +84,7 @@ static double number(const char *option, const char *text, double least, double 
 
 static void add_problems(Race *race, char *list) {
   char message[PROBLEM_MESSAGE], *place;
-  sunrealtype values[CP_MODEL_MAX_PARAMETERS], t_end;
+  sunrealtype values[MODEL_MOST_PARAMETERS], t_end;
   for (char *item = strtok_r(list, " ;\n", &place); item; item = strtok_r(NULL, " ;\n", &place)) {
     if (race->nproblems == MOST) FAIL_USAGE("more than %d problems", MOST);
     if (!problem_parse(item, values, &t_end, message)) FAIL_USAGE("%s", message);

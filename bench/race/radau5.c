@@ -187,9 +187,10 @@ static void run(Problem *P, Radau5 *radau5, sunrealtype t_end, N_Vector y, RaceF
   if (code < 0) figures_fail(figures, code, "t = %g: %s", figures->t, said);
 }
 
-static void solve(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                  RaceFigures *figures) {
+static void solve(const Contestant *self, const CPModel *model, sunrealtype t_end, sunrealtype tol,
+                  N_Vector y, RaceFigures *figures) {
   Problem P;
+  (void)self;
   Radau5 *radau5 = load(figures->message, sizeof figures->message);
   const int flag = problem_create(model, &P);
   if (!radau5 || flag) {

@@ -26,8 +26,9 @@ static sunrealtype difference(const CPModel *model, N_Vector a, N_Vector b) {
 }
 
 /* Twice as many steps until two results agree, or agree no better than the two before: roundoff */
-static void extrapolate_until(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                              RaceFigures *figures) {
+static void extrapolate_until(const Contestant *self, const CPModel *model, sunrealtype t_end,
+                              sunrealtype tol, N_Vector y, RaceFigures *figures) {
+  (void)self;
   RaceOde ode;
   N_Vector before    = N_VClone(y);
   sunrealtype change = INFINITY;

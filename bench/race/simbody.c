@@ -92,8 +92,9 @@ static void run_peer(SimbodyIntegrate *integrate, SimbodyRun *run, const Peer *p
   if (run->flag) figures_fail(figures, run->flag, "%s", run->message);
 }
 
-static void solve(const CPModel *model, bool adams, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                  RaceFigures *figures) {
+static void solve(const Contestant *self, const CPModel *model, sunrealtype t_end, sunrealtype tol,
+                  N_Vector y, RaceFigures *figures) {
+  const bool adams = self->lmm == CV_ADAMS;
   Peer peer;
   SimbodyRun run              = {.n         = (int)model->n,
                                  .adams     = adams,
@@ -116,16 +117,6 @@ static void solve(const CPModel *model, bool adams, sunrealtype t_end, sunrealty
   peer_free(&peer);
 }
 
-static void solve_bdf(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                      RaceFigures *figures) {
-  solve(model, false, t_end, tol, y, figures);
-}
-
-static void solve_adams(const CPModel *model, sunrealtype t_end, sunrealtype tol, N_Vector y,
-                        RaceFigures *figures) {
-  solve(model, true, t_end, tol, y, figures);
-}
-
 static bool takes(const CPModel *model) {
   if (model->stiff && model->n > MOST_DENSE) return false;
   return race_ode_takes(model) && hook_takes(model);
@@ -143,7 +134,8 @@ const Contestant contestant_simbody_bdf = {
     .same_f  = true,
     .missing = missing,
     .takes   = takes,
-    .solve   = solve_bdf};
+    .solve   = solve,
+    .lmm     = CV_BDF};
 
 const Contestant contestant_simbody_adams = {
     .name  = "simbody-adams",
@@ -154,4 +146,5 @@ const Contestant contestant_simbody_adams = {
     .same_f  = true,
     .missing = missing,
     .takes   = takes_adams,
-    .solve   = solve_adams};
+    .solve   = solve,
+    .lmm     = CV_ADAMS};

@@ -8,7 +8,7 @@
 
 struct CPArenaBlock_ {
   struct CPArenaBlock_ *older;
-  void *object; /* with its destructor; NULL: the memory behind this header is what was asked for */
+  void *object; /* owned, with its destructor; if NULL, the block is plain memory, after this header */
   void (*destroy)(void *object);
   max_align_t memory[];
 };

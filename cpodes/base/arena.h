@@ -1,5 +1,5 @@
-/* Memory of one object. A constructor asks for everything that the object needs and checks once; one call frees
- * it all, in reverse order. An arena of zeros is empty. */
+/* Memory of one object. A constructor requests everything that the object needs and checks once; one call frees
+ * all of it, in reverse order. An arena filled with zeros is empty. */
 #ifndef CPODES_ARENA_H
 #define CPODES_ARENA_H
 
@@ -7,21 +7,21 @@
 
 typedef struct {
   struct CPArenaBlock_ *newest;
-  int failed; /* sticky: an allocation failed; all that is asked for later is NULL, too */
+  int failed; /* an allocation failed, and so will all later ones */
 } CPArena;
 
-/* Zeros, at least one byte; NULL once an allocation has failed. */
+/* Returns memory filled with zeros, at least one byte, or NULL once an allocation has failed. */
 void *cpArenaAlloc(CPArena *arena, size_t count, size_t size);
-/* pointer <- count zeros of its type */
+/* Sets pointer to count elements of its type, filled with zeros. */
 #define CP_NEW(arena, pointer, count) \
   ((pointer) = cpArenaAlloc((arena), (size_t)(count), sizeof *(pointer)))
-/* A clone of tmpl, contents undefined. */
+/* Returns a clone of tmpl, whose contents are undefined. */
 N_Vector cpArenaVector(CPArena *arena, N_Vector tmpl);
-/* Leaves object to the arena, which calls destroy(object); returns object. NULL counts as a failed allocation; where
- * the arena cannot take it, object is destroyed at once and the result is NULL. */
+/* Passes the ownership of object to the arena, which will call destroy(object), and returns object. If object is
+ * NULL, this counts as a failed allocation. If the arena has failed, object is destroyed at once and the result is NULL. */
 void *cpArenaOwn(CPArena *arena, void *object, void (*destroy)(void *object));
 
-/* CP_SUCCESS or CP_MEM_FAIL. */
+/* Returns CP_SUCCESS or CP_MEM_FAIL. */
 int cpArenaStatus(const CPArena *arena);
 /* The arena is empty afterwards. */
 void cpArenaFree(CPArena *arena);

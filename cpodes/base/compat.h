@@ -1,4 +1,4 @@
-/* What differs between SUNDIALS 6.4 and 7.x, and the few facts about CVODES that its headers do not
+/* Differences between SUNDIALS 6.4 and 7.x, and the few facts about CVODES that its headers do not
  * export. */
 #ifndef CPODES_COMPAT_H
 #define CPODES_COMPAT_H
@@ -32,23 +32,23 @@
 #define CP_ARK(name) ARKode##name
 #endif
 
-/* CVODES 6.4 cannot take a stop time back. */
+/* CVODES 6.4 cannot clear a stop time. */
 #if SUNDIALS_VERSION_MAJOR >= 7
 #define CP_CVODES_CLEARS_STOP_TIME 1
 #endif
 
-/* What CVODES' nonlinear system function returns for a recoverable failure of f (RHSFUNC_RECVR of
- * cvodes_impl.h, 6.4 to 7.5). Were it another number, such a failure would count as one of
+/* CVODES' nonlinear system function returns this value for a recoverable failure of f (RHSFUNC_RECVR of
+ * cvodes_impl.h, 6.4 to 7.5). If it were another number, such a failure would count as one of
  * convergence. */
 #define CP_CV_RHSFUNC_RECVR 10
-/* ... and of the right-hand side of a sensitivity (SRHSFUNC_RECVR) */
+/* The same value for a recoverable failure of a sensitivity's right-hand side (SRHSFUNC_RECVR). */
 #define CP_CV_SRHSFUNC_RECVR 15
 
 /* CVODES' default of CVodeSetNonlinConvCoef. */
 #define CP_CV_NLSCOEF SUN_RCONST(0.1)
 
-/* CVODES' work space functions are deprecated since 7.1 and still the only way to learn what
- * refuseInequalities asks. */
+/* CVODES' work space functions are deprecated since 7.1, but are still the only way to detect
+ * inequality constraints. */
 #if defined(__GNUC__)
 #define CP_DEPRECATED_OK_BEGIN \
   _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wdeprecated-declarations\"")
@@ -58,8 +58,9 @@
 #define CP_DEPRECATED_OK_END
 #endif
 
-/* Functions compiled for wider vector registers, too: the loader takes what the processor has.
- * Static ones only: others would be exported. What they call, as part of them. */
+/* CP_WIDE compiles a function for wider vector registers as well; the loader chooses the version for the
+ * processor. It is for static functions, because others would be exported. Functions that they call are
+ * CP_WIDE_PART. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && !defined(__clang__) && \
     __GNUC__ >= 12 && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define CP_WIDE      __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))

@@ -1,4 +1,4 @@
-/* Messages: kept for the Get...LastMessage functions and handed to the user's handler. */
+/* Messages are stored for the Get...LastMessage functions and passed to the user's handler. */
 #ifndef CPODES_ERRORS_H
 #define CPODES_ERRORS_H
 
@@ -13,23 +13,22 @@
 #endif
 
 typedef struct {
-  CPErrHandlerFn handler; /* NULL: one line on stderr */
-  void *data;             /* the handler's            */
+  CPErrHandlerFn handler; /* if NULL, messages are printed to stderr */
+  void *data;             /* for the handler */
   char text[CP_TEXT_LENGTH];
 } CPLog;
 
-/* Writes the message into the log, reports it and returns code, so that a check is one line. log
- * NULL: there is no object yet, the message goes to stderr. */
+/* Writes the message into the log, reports it and returns code, so that a check is one line. If log is NULL,
+ * because there is no object yet, the message is printed to stderr. */
 int cpReport(CPLog *log, int code, const char *function, const char *format, ...) CP_PRINTF(4, 5);
 
-/* Reason of a failure inside a projection: written to text [CP_TEXT_LENGTH] without reporting,
- * returns code. */
+/* Writes the reason of a failure to text [CP_TEXT_LENGTH] without reporting it, and returns code. */
 int cpReason(char *text, int code, const char *format, ...) CP_PRINTF(3, 4);
 
-/* The same for a text alone. */
+/* Writes to text [CP_TEXT_LENGTH]. */
 void cpWrite(char *text, const char *format, ...) CP_PRINTF(2, 3);
 
-/* Name of a cpodes code, of either sign; NULL if it is none. */
+/* Returns the name of a cpodes code of either sign, or NULL if there is no such code. */
 const char *cpCodeName(long int code);
 
 #endif

@@ -1,4 +1,4 @@
-/* Pseudo-random numbers, the same sequence for the same state: a run must be repeatable. */
+/* Pseudo-random numbers. The same state gives the same sequence, so that runs are repeatable. */
 #ifndef CPODES_RANDOM_H
 #define CPODES_RANDOM_H
 
@@ -8,7 +8,7 @@ static inline double cpUniform(unsigned *state) {
   return *state / 2147483648.0 - 1.0;
 }
 
-/* The same with sizes in [0.5, 1]: a direction without zeros. */
+/* Sizes are uniform in [0.5, 1], for directions without zeros. */
 static inline double cpUniformAwayFromZero(unsigned *state) {
   const double u = cpUniform(state);
   return u < 0.0 ? 0.5 * u - 0.5 : 0.5 * u + 0.5;

@@ -1,4 +1,4 @@
-/* Small questions about N_Vectors. */
+/* Tests and elementary operations of N_Vectors. */
 #include "vectors.h"
 
 #include "compat.h"
@@ -8,25 +8,25 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Tests of all entries by their bits, in loops that compilers turn into vector instructions: a
- * small part of the time of comparisons one by one, which would be most of the cost of projecting
- * unit quaternions (bench/quaternions). */
+/* All entries are tested by their bits, in loops that compilers vectorise. This takes a small part of the
+ * time of single comparisons, which would dominate the projection of unit quaternions
+ * (bench/quaternions). */
 CP_WIDE_PART uint64_t bitsOf(double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
   return bits;
 }
 
-#define EXPONENT     UINT64_C(0x7ff0000000000000) /* all ones: Inf or NaN                  */
-#define LOWEST       UINT64_C(0x0010000000000000) /* ... and one more carries into the sign */
+#define EXPONENT     UINT64_C(0x7ff0000000000000) /* all bits are set in Inf and NaN, */
+#define LOWEST       UINT64_C(0x0010000000000000) /* and adding this carries into the sign */
 #define SIGN_OF(any) ((any) >> 63)
 
 CP_WIDE_PART uint64_t notFinite(double x) { return (bitsOf(x) & EXPONENT) + LOWEST; }
 
-/* 1 less than zero carries, too. */
+/* Subtracting 1 from zero carries into the sign as well. */
 CP_WIDE_PART uint64_t notPositive(double x) { return (bitsOf(x) - 1) | (bitsOf(x) + LOWEST); }
 
-/* Sums side by side: without them -O2 does not vectorise. */
+/* -O2 vectorises only if there are several independent results. */
 enum { LANES = 16 };
 
 CP_WIDE_PART uint64_t anyOf(const uint64_t *lanes) {
@@ -58,13 +58,13 @@ CP_WIDE static int allPositive(const sunrealtype *x, sunindextype n) {
   return !SIGN_OF(anyOf(lanes));
 }
 
-/* A step of a small system costs a few thousand instructions: of serial vectors nothing is asked by
- * N_Vector's functions, whose detours would be a third of them (bench/overhead.sh). */
+/* A step of a small system takes a few thousand instructions. Calls through N_Vector's operation table would be a
+ * third of them (bench/overhead.sh) and are avoided for serial vectors. */
 static sunrealtype *serialData(N_Vector v) {
   return N_VGetVectorID(v) == SUNDIALS_NVEC_SERIAL ? NV_DATA_S(v) : NULL;
 }
 
-/* The entries of a vector in one memory, and how many; NULL: of another one. */
+/* Returns the entries of a contiguous vector and their number n, or NULL for other vectors. */
 static sunrealtype *entriesOf(N_Vector v, sunindextype *n) {
   sunrealtype *data = serialData(v);
   if (data) *n = NV_LENGTH_S(v);
@@ -72,8 +72,7 @@ static sunrealtype *entriesOf(N_Vector v, sunindextype *n) {
   return data;
 }
 
-/* Any N_Vector: max |v_i| - max |v_i| is zero unless it is not finite; a NaN may get lost in a
- * maximum, not in a sum. */
+/* For vectors that are not contiguous, sums are tested, because a maximum may lose a NaN. */
 int cpVectorFinite(N_Vector v) {
   sunindextype n;
   const sunrealtype *x = entriesOf(v, &n);

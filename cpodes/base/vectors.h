@@ -1,4 +1,4 @@
-/* Questions about vectors. */
+/* Tests and elementary operations of vectors. */
 #ifndef CPODES_VECTORS_H
 #define CPODES_VECTORS_H
 
@@ -9,16 +9,16 @@ int cpAllFinite(const sunrealtype *x, sunindextype n);
 int cpVectorPositive(N_Vector v); /* and finite */
 int cpFirstNonFinite(N_Vector v); /* index, or -1 */
 int cpHasData(N_Vector v);        /* direct access to all entries */
-/* As N_VScale, N_VLinearSum and N_VWrmsNorm, to the last bit; the vectors are of one kind. */
+/* These give the same results as N_VScale, N_VLinearSum and N_VWrmsNorm to the last bit. The vectors are of
+ * the same kind. */
 void cpCopy(N_Vector to, N_Vector from);
 void cpAdd(N_Vector x, N_Vector y, N_Vector z);      /* z = x + y */
 void cpSubtract(N_Vector x, N_Vector y, N_Vector z); /* z = x - y */
 sunrealtype cpWrmsNorm(N_Vector x, N_Vector w);
-/* Size below which a component counts as zero when it is perturbed: the tolerance alone may be far
- * below what the other terms of a constraint can resolve; components of large units say nothing of
- * the others. */
+/* The size below which a component counts as zero when it is perturbed. The tolerance alone may be far below the
+ * resolution of the other terms of a constraint, and components in large units say nothing about the others. */
 double cpTypicalSize(N_Vector y);
-double cpTypicalOf(double largest); /* ... by the largest component */
+double cpTypicalOf(double largest); /* the same from the largest component */
 /* max_i |x_i|, and x.y */
 double cpLargest(const double *x, int length);
 double cpDot(const double *x, const double *y, int length);

@@ -4,9 +4,7 @@
  *
  * The columns of one row are all of different groups, which fill intervals, mostly: each row keeps
  * the groups that it has met as intervals, few even where the row is long. */
-#include "coloring.h"
-
-#include "cpodes/base/arena.h"
+#include "matrix.h"
 
 #include <stdlib.h>
 #include <string.h>

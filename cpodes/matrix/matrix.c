@@ -1,13 +1,9 @@
 /* Matrices, dense or sparse: storage, products, patterns. */
 #include "matrix.h"
 
-#include "cpodes/base/vectors.h"
-#include "template.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sunmatrix/sunmatrix_dense.h>
 
 /* ---- storage ---- */
 
@@ -203,76 +199,4 @@ void cpMatAdd(CPMat *A, double alpha, const CPMat *B) {
       for (int i = 0; i < A->rows; i++) a[i] += alpha * b[i];
     }
   }
-}
-
-/* ---- matrices of the user's ---- */
-
-static int isDense(SUNMatrix A) { return SUNMatGetID(A) == SUNMATRIX_DENSE; }
-
-static int sparsePattern(CPUserMat *U, int rows, int cols) {
-  const size_t entries = cpMatrixEntries(U->tmpl);
-  int flag             = cpMatCreateSparse(&U->A, rows, cols, entries);
-  U->source            = malloc((entries + 1) * sizeof *U->source);
-  if (!U->source) flag = CP_MEM_FAIL;
-  if (!flag) cpMatrixPattern(U->tmpl, rows, cols, U->A.start, U->A.row, U->source);
-  return flag;
-}
-
-/* A template with its index arrays; SUNMatClone leaves them out. */
-static SUNMatrix cloneTemplate(SUNMatrix tmpl) {
-  SUNMatrix A = SUNMatClone(tmpl);
-  if (A) cpMatrixZero(A, tmpl);
-  return A;
-}
-
-int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext ctx) {
-  *U = (CPUserMat){0};
-  if (rows == 0 || cols == 0) return cpMatCreateDense(&U->A, rows, cols);
-  if (!tmpl || isDense(tmpl)) {
-    U->S = SUNDenseMatrix(rows, cols, ctx);
-    if (!U->S) return CP_MEM_FAIL;
-    U->A = (CPMat){.rows = rows, .cols = cols, .value = SUNDenseMatrix_Data(U->S)};
-    return CP_SUCCESS;
-  }
-  U->tmpl  = cloneTemplate(tmpl);
-  U->S     = cloneTemplate(tmpl);
-  int flag = U->tmpl && U->S ? sparsePattern(U, rows, cols) : CP_MEM_FAIL;
-  if (flag) cpUserMatFree(U);
-  return flag;
-}
-
-void cpUserMatFree(CPUserMat *U) {
-  if (U->S && !U->tmpl) U->A.value = NULL; /* dense: it is S's */
-  cpMatFree(&U->A);
-  if (U->S) SUNMatDestroy(U->S);
-  if (U->tmpl) SUNMatDestroy(U->tmpl);
-  free(U->source);
-  *U = (CPUserMat){0};
-}
-
-static void freeUserMat(void *U) { cpUserMatFree(U); }
-
-int cpUserMatOwn(CPArena *arena, CPUserMat *U) {
-  return cpArenaOwn(arena, U, freeUserMat) ? CP_SUCCESS : CP_MEM_FAIL;
-}
-
-void cpUserMatClear(CPUserMat *U) {
-  if (U->S) cpMatrixZero(U->S, U->tmpl);
-}
-
-int cpUserMatTake(CPUserMat *U, int *i, int *j) {
-  if (!U->S) return CP_SUCCESS;
-  if (U->tmpl && !cpMatrixSamePattern(U->S, U->tmpl)) return -2;
-  const size_t entries    = cpMatEntries(&U->A);
-  const sunrealtype *data = cpMatrixData(U->S);
-  for (size_t k = 0; U->source && k < entries; k++) U->A.value[k] = data[U->source[k]];
-  if (cpAllFinite(U->A.value, (sunindextype)entries)) return CP_SUCCESS;
-  size_t bad = 0;
-  while (isfinite(U->A.value[bad])) bad++;
-  *j = 0;
-  if (U->A.start)
-    while (U->A.start[*j + 1] <= bad) ++*j;
-  else *j = (int)(bad / (size_t)U->A.rows);
-  *i = U->A.start ? U->A.row[bad] : (int)(bad % (size_t)U->A.rows);
-  return -1;
 }

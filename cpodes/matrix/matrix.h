@@ -1,16 +1,17 @@
-/* A real matrix, dense or sparse: one type for the matrices of
- * the user (SUNMatrix, dense, CSC or CSR), and for those made of them. */
+/* Real matrices, dense or sparse: one type for those of the user (SUNMatrix, dense, CSC or CSR), and for those made of
+ * them; patterns, and groups of their columns for difference quotients. */
 #ifndef CPODES_MATRIX_H
 #define CPODES_MATRIX_H
 
 #include "cpodes/base/arena.h"
+#include "cpodes/base/errors.h"
 
 #include <cpodes/cpodes_types.h>
 #include <stddef.h>
 #include <sundials/sundials_matrix.h>
 
-/* start NULL: dense, value column-major [rows * cols]. Else compressed columns: column j has entries
- * start[j] ... start[j + 1] - 1, rows ascending. */
+/* If start is NULL, the matrix is dense, and value is column-major [rows * cols]. Otherwise it has compressed columns:
+ * column j has the entries start[j], ..., start[j + 1] - 1, with ascending rows. */
 typedef struct CPMat_ {
   int rows, cols;
   size_t *start; /* [cols + 1] */
@@ -18,11 +19,11 @@ typedef struct CPMat_ {
   double *value;
 } CPMat;
 
-/* Empty matrices. 0 or CP_MEM_FAIL, *A is then zero. entries: room of a sparse one, whose start is
+/* Matrices of zeros; a sparse one has room for so many entries, and a start of zeros. 0, or CP_MEM_FAIL, and *A is
  * zero. */
 int cpMatCreateDense(CPMat *A, int rows, int cols);
 int cpMatCreateSparse(CPMat *A, int rows, int cols, size_t entries);
-/* Same structure, values zero. */
+/* The same structure with values of zero. */
 int cpMatClone(CPMat *A, const CPMat *like);
 void cpMatFree(CPMat *A);
 /* Whatever A is then, it is freed with the arena. 0 or CP_MEM_FAIL. */
@@ -41,7 +42,7 @@ static inline int cpMatRow(const CPMat *A, int j, size_t k) {
   return A->start ? A->row[k] : (int)(k - (size_t)j * (size_t)A->rows);
 }
 
-/* y (+)= alpha A x, y (+)= alpha A^T x: beta 0 or 1. */
+/* y = alpha A x + beta y, y = alpha A^T x + beta y, where beta is 0 or 1. */
 void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y);
 /* y = |A| |x|, entry by entry */
 void cpMatAbsTimes(const CPMat *A, const double *x, double *y);
@@ -61,24 +62,60 @@ void cpPlacesAddNormal(CPPlaces *list, const CPMat *A);
 /* A matrix with this pattern. The list is empty and its memory free afterwards. 0 or CP_MEM_FAIL. */
 int cpMatFromPlaces(CPMat *A, int rows, int cols, CPPlaces *list);
 
-/* A += alpha B, B's pattern within A's (or A dense). */
+/* A += alpha B. A is dense, or has all entries of B. */
 void cpMatAdd(CPMat *A, double alpha, const CPMat *B);
 
-/* A SUNMatrix with the pattern of tmpl (NULL: dense) beside the CPMat that takes its values. */
+/* ---- coloring.c ---- */
+
+/* Groups of columns that share no row: one evaluation of a function for each group gives its whole Jacobian. */
 typedef struct {
-  SUNMatrix S, tmpl; /* the user's side; its template, ours */
-  size_t *source;    /* [entries] place of the CPMat's entry in S's data; NULL: dense */
-  CPMat A;           /* dense if S is, and then in its memory */
+  int ngroups;
+  int *start; /* [ngroups + 1] */
+  int *col;   /* [n] */
+} CPColoring;
+
+/* Groups of the columns of a pattern (rows x cols, by columns), greedily. 0 or CP_MEM_FAIL. */
+int cpColoringCreate(CPColoring *colors, const size_t *start, const int *row, int rows, int cols);
+void cpColoringFree(CPColoring *colors);
+
+/* ---- template.c: matrices of the user ---- */
+
+/* Is A dense, or sparse with sound index arrays? 0, or CP_ILL_INPUT, reported for the matrix of that name. */
+int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
+                   const char *function);
+/* The same, and no row is empty. */
+int cpCheckTemplate(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
+                    const char *function);
+/* The same of a metric M_tmpl, n x n, whose pattern is to be symmetric and to have its whole diagonal. */
+int cpCheckMetricTemplate(CPLog *log, SUNMatrix M, int n, const char *function);
+/* The places in its data. */
+size_t cpMatrixEntries(SUNMatrix A);
+sunrealtype *cpMatrixData(SUNMatrix A);
+/* The pattern of A [rows x cols] by columns: start [cols + 1], row [cpMatrixEntries], and the place of each entry in A's
+ * data, source [cpMatrixEntries]. A dense matrix has all entries. */
+void cpMatrixPattern(SUNMatrix A, int rows, int cols, size_t *start, int *row, size_t *source);
+/* Zeros the values, and restores the index arrays of the template; or only the former. */
+void cpMatrixZero(SUNMatrix A, SUNMatrix tmpl);
+void cpMatrixZeroValues(SUNMatrix A);
+/* Does A still have the index arrays of its template? */
+int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl);
+
+/* A SUNMatrix with the pattern of a template beside the CPMat that takes its values. */
+typedef struct {
+  SUNMatrix S,
+      tmpl; /* what the user's function fills, and a copy of the template, or NULL if S is dense */
+  size_t *source; /* [entries] the place of A's entries in the data of S, or NULL if S is dense */
+  CPMat A;        /* dense if S is, and then in S's memory */
 } CPUserMat;
 
-/* U for tmpl, which has been checked (cpCheckPattern), is cloned, and may be NULL. 0 or CP_MEM_FAIL.
- */
+/* The template has been checked (cpCheckPattern). It is copied, and may be NULL for a dense matrix. 0 or CP_MEM_FAIL. */
 int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext ctx);
 void cpUserMatFree(CPUserMat *U);
 int cpUserMatOwn(CPArena *arena, CPUserMat *U); /* as cpMatOwn */
-/* Before the user's function: zeros, and the template's index arrays. */
+/* Before the user's function: restores zeros and the template's index arrays. */
 void cpUserMatClear(CPUserMat *U);
-/* After it: values into U->A. 0, or -1: not finite; -2: the index arrays have changed; *i, *j: where. */
+/* After it: copies the values into U->A. Returns 0; -1 if entry (*i, *j) is not finite; -2 if the index arrays have
+ * changed. */
 int cpUserMatTake(CPUserMat *U, int *i, int *j);
 
 #endif

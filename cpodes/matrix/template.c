@@ -1,10 +1,14 @@
-/* Matrices of the user's, dense and sparse, with a template that carries the pattern: its checks,
- * its entries by columns, and a matrix that is to keep it.
+/* Matrices of the user, dense and sparse, with a template that carries the pattern, and their values by columns.
  *
  * A sparse matrix has `lines`: columns (CSC) or rows (CSR). Line k has the entries
  * pointer[k] ... pointer[k + 1] - 1, and index is the place of each of them across the lines. */
-#include "template.h"
+#include "matrix.h"
 
+#include "cpodes/base/vectors.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -16,12 +20,6 @@ typedef struct {
   sunindextype storage;        /* entries that there is room for    */
   int by_rows;
 } Sparse;
-
-/* Who asks, for the messages. */
-typedef struct {
-  CPLog *log;
-  const char *name, *function;
-} Caller;
 
 static int isDense(SUNMatrix A) { return SUNMatGetID(A) == SUNMATRIX_DENSE; }
 
@@ -36,147 +34,117 @@ static Sparse sparseOf(SUNMatrix A) {
                   .by_rows = by_rows};
 }
 
-static const char *lineName(const Sparse *a) { return a->by_rows ? "row" : "column"; }
-static const char *acrossName(const Sparse *a) { return a->by_rows ? "column" : "row"; }
-
 /* ---- checks ---- */
 
-static int checkSize(Caller by, SUNMatrix A, int rows, int cols) {
-  const SUNMatrix_ID type = SUNMatGetID(A);
-  if (type != SUNMATRIX_DENSE && type != SUNMATRIX_SPARSE)
-    return cpReport(by.log, CP_ILL_INPUT, by.function,
-                    "%s must be a dense or a sparse matrix (type %d or %d), is of type %d", by.name,
-                    SUNMATRIX_DENSE, SUNMATRIX_SPARSE, (int)type);
-  const int dense      = type == SUNMATRIX_DENSE;
-  const sunindextype r = dense ? SUNDenseMatrix_Rows(A) : SUNSparseMatrix_Rows(A);
-  const sunindextype c = dense ? SUNDenseMatrix_Columns(A) : SUNSparseMatrix_Columns(A);
-  if (r == rows && c == cols) return CP_SUCCESS;
-  return cpReport(by.log, CP_ILL_INPUT, by.function, "%s must be %d x %d, is %ld x %ld%s", by.name,
-                  rows, cols, (long)r, (long)c,
-                  r == cols && c == rows ? ", transposed: constraints are rows" : "");
+/* Who asks, for the messages. */
+typedef struct {
+  CPLog *log;
+  const char *name, *function;
+} Caller;
+
+/* Reports the name of the matrix, and what is wrong with it. */
+CP_PRINTF(2, 3) static int refuse(Caller by, const char *format, ...) {
+  char text[CP_TEXT_LENGTH];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return cpReport(by.log, CP_ILL_INPUT, by.function, "%s%s", by.name, text);
 }
 
-/* The pointers, before anything is read through them. */
-static int checkPointers(Caller by, const Sparse *a) {
-  if (a->pointer[0] != 0)
-    return cpReport(by.log, CP_ILL_INPUT, by.function,
-                    "%s: index pointers must start at 0: pointer 0 is %ld", by.name,
-                    (long)a->pointer[0]);
-  for (sunindextype k = 0; k < a->nlines; k++)
-    if (a->pointer[k + 1] < a->pointer[k])
-      return cpReport(
-          by.log, CP_ILL_INPUT, by.function,
-          "%s: index pointers must not decrease: pointer %ld is %ld, pointer %ld is %ld", by.name,
-          (long)k, (long)a->pointer[k], (long)k + 1, (long)a->pointer[k + 1]);
-  const sunindextype entries = a->pointer[a->nlines];
-  if (entries > a->storage)
-    return cpReport(by.log, CP_ILL_INPUT, by.function,
-                    "%s: index pointers must stay within its %ld entries: pointer %ld is %ld",
-                    by.name, (long)a->storage, (long)a->nlines, (long)entries);
-  if (entries == 0)
-    return cpReport(by.log, CP_ILL_INPUT, by.function,
-                    "%s has no entries: it must carry the pattern of all entries that are ever "
-                    "non-zero in its index arrays",
-                    by.name);
-  return CP_SUCCESS;
-}
-
-static int checkLine(Caller by, const Sparse *a, sunindextype k) {
-  for (sunindextype e = a->pointer[k]; e < a->pointer[k + 1]; e++) {
-    const sunindextype i = a->index[e];
-    if (i < 0 || i >= a->across)
-      return cpReport(by.log, CP_ILL_INPUT, by.function,
-                      "%s: %s indices must be from 0 to %ld: %s %ld has index %ld", by.name,
-                      acrossName(a), (long)a->across - 1, lineName(a), (long)k, (long)i);
-    if (e == a->pointer[k] || i > a->index[e - 1]) continue;
-    if (i == a->index[e - 1])
-      return cpReport(by.log, CP_ILL_INPUT, by.function,
-                      "%s: each entry must occur once: %s %ld has index %ld twice", by.name,
-                      lineName(a), (long)k, (long)i);
-    return cpReport(by.log, CP_ILL_INPUT, by.function,
-                    "%s: indices must ascend within a %s: %s %ld has index %ld before %ld", by.name,
-                    lineName(a), lineName(a), (long)k, (long)a->index[e - 1], (long)i);
-  }
-  return CP_SUCCESS;
-}
-
-static int checkRows(Caller by, const Sparse *a, int rows) {
-  char *occupied = calloc((size_t)rows, 1);
-  if (!occupied) return cpReport(by.log, CP_MEM_FAIL, by.function, "no memory");
-  for (sunindextype k = 0; k < a->nlines; k++)
-    for (sunindextype e = a->pointer[k]; e < a->pointer[k + 1]; e++)
-      occupied[a->by_rows ? k : a->index[e]] = 1;
-  int i = 0;
-  while (i < rows && occupied[i]) i++;
-  free(occupied);
-  if (i == rows) return CP_SUCCESS;
-  return cpReport(by.log, CP_ILL_INPUT, by.function,
-                  "%s: each row must have an entry: row %d has none", by.name, i);
-}
-
+/* The pointers are checked before anything is read through them. */
 int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
                    const char *function) {
-  const Caller by = {log, name, function};
-  int flag        = checkSize(by, A, rows, cols);
-  if (flag || isDense(A)) return flag;
-  const Sparse a = sparseOf(A);
-  flag           = checkPointers(by, &a);
-  for (sunindextype k = 0; !flag && k < a.nlines; k++) flag = checkLine(by, &a, k);
-  return flag;
+  const Caller by         = {log, name, function};
+  const SUNMatrix_ID type = SUNMatGetID(A);
+  const int dense         = type == SUNMATRIX_DENSE;
+  if (!dense && type != SUNMATRIX_SPARSE)
+    return refuse(by, " must be a dense or a sparse matrix (type %d or %d), is of type %d",
+                  SUNMATRIX_DENSE, SUNMATRIX_SPARSE, (int)type);
+  const long r = dense ? SUNDenseMatrix_Rows(A) : SUNSparseMatrix_Rows(A),
+             c = dense ? SUNDenseMatrix_Columns(A) : SUNSparseMatrix_Columns(A);
+  if (r != rows || c != cols)
+    return refuse(by, " must be %d x %d, is %ld x %ld%s", rows, cols, r, c,
+                  r == cols && c == rows ? ", transposed: constraints are rows" : "");
+  if (dense) return CP_SUCCESS;
+
+  const Sparse a          = sparseOf(A);
+  const sunindextype *ptr = a.pointer, *index = a.index;
+  const char *line = a.by_rows ? "row" : "column", *across = a.by_rows ? "column" : "row";
+  if (ptr[0] != 0)
+    return refuse(by, ": index pointers must start at 0: pointer 0 is %ld", (long)ptr[0]);
+  for (long k = 0; k < a.nlines; k++)
+    if (ptr[k + 1] < ptr[k])
+      return refuse(by, ": index pointers must not decrease: pointer %ld is %ld, pointer %ld is %ld",
+                    k, (long)ptr[k], k + 1, (long)ptr[k + 1]);
+  const long entries = ptr[a.nlines];
+  if (entries > a.storage)
+    return refuse(by, ": index pointers must stay within its %ld entries: pointer %ld is %ld",
+                  (long)a.storage, (long)a.nlines, entries);
+  if (entries == 0)
+    return refuse(by, " has no entries: it must carry the pattern of all entries that are ever "
+                      "non-zero in its index arrays");
+  for (long k = 0; k < a.nlines; k++)
+    for (sunindextype e = ptr[k]; e < ptr[k + 1]; e++) {
+      const long i = index[e], before = e > ptr[k] ? index[e - 1] : -1;
+      if (i < 0 || i >= a.across)
+        return refuse(by, ": %s indices must be from 0 to %ld: %s %ld has index %ld", across,
+                      (long)a.across - 1, line, k, i);
+      if (i == before)
+        return refuse(by, ": each entry must occur once: %s %ld has index %ld twice", line, k, i);
+      if (i < before)
+        return refuse(by, ": indices must ascend within a %s: %s %ld has index %ld before %ld",
+                      line, line, k, before, i);
+    }
+  return CP_SUCCESS;
+}
+
+/* The pattern of A, or of A^T. 0, or CP_MEM_FAIL, reported. */
+static int patternOf(Caller by, SUNMatrix A, int transposed, CPMat *P) {
+  const Sparse a      = sparseOf(A);
+  const int by_column = a.by_rows == transposed;
+  const int nlines = (int)a.nlines, across = (int)a.across;
+  CPPlaces entries = {0};
+  for (int k = 0; k < nlines; k++)
+    for (sunindextype e = a.pointer[k]; e < a.pointer[k + 1]; e++) {
+      const int i = (int)a.index[e];
+      cpPlacesAdd(&entries, by_column ? i : k, by_column ? k : i);
+    }
+  const int flag =
+      cpMatFromPlaces(P, by_column ? across : nlines, by_column ? nlines : across, &entries);
+  return flag ? cpReport(by.log, flag, by.function, "no memory") : flag;
 }
 
 int cpCheckTemplate(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
                     const char *function) {
   const Caller by = {log, name, function};
+  CPMat T         = {0};
   int flag        = cpCheckPattern(log, A, rows, cols, name, function);
   if (flag || isDense(A)) return flag;
-  const Sparse a = sparseOf(A);
-  return checkRows(by, &a, rows);
-}
-
-static int checkDiagonal(Caller by, const Sparse *a) {
-  for (sunindextype k = 0; k < a->nlines; k++) {
-    sunindextype e = a->pointer[k];
-    while (e < a->pointer[k + 1] && a->index[e] < k) e++;
-    if (e == a->pointer[k + 1] || a->index[e] != k)
-      return cpReport(by.log, CP_ILL_INPUT, by.function,
-                      "%s must have its whole diagonal: entry (%ld, %ld) is missing", by.name,
-                      (long)k, (long)k);
-  }
-  return CP_SUCCESS;
-}
-
-static int noMirror(Caller by, const Sparse *a, sunindextype line, sunindextype index) {
-  const long row = (long)(a->by_rows ? line : index), col = (long)(a->by_rows ? index : line);
-  return cpReport(by.log, CP_ILL_INPUT, by.function,
-                  "%s must have a symmetric pattern: it has entry (%ld, %ld), and not (%ld, %ld)",
-                  by.name, row, col, col, row);
-}
-
-/* Lines k in ascending order meet the entries of each line i as mirror images in ascending order,
- * too: next[i] is the one to be met. */
-static int checkMirrors(Caller by, const Sparse *a) {
-  sunindextype *next = malloc((size_t)a->nlines * sizeof *next);
-  if (!next) return cpReport(by.log, CP_MEM_FAIL, by.function, "no memory");
-  memcpy(next, a->pointer, (size_t)a->nlines * sizeof *next);
-  int flag = CP_SUCCESS;
-  for (sunindextype k = 0; !flag && k < a->nlines; k++)
-    for (sunindextype e = a->pointer[k]; !flag && e < a->pointer[k + 1]; e++) {
-      const sunindextype i = a->index[e], mirror = next[i]++;
-      if (mirror == a->pointer[i + 1] || a->index[mirror] > k) flag = noMirror(by, a, k, i);
-      else if (a->index[mirror] < k) flag = noMirror(by, a, i, a->index[mirror]);
-    }
-  free(next);
+  flag = patternOf(by, A, 1, &T);
+  for (int i = 0; !flag && i < rows; i++)
+    if (T.start[i] == T.start[i + 1])
+      flag = refuse(by, ": each row must have an entry: row %d has none", i);
+  cpMatFree(&T);
   return flag;
 }
 
 int cpCheckMetricTemplate(CPLog *log, SUNMatrix M, int n, const char *function) {
   const Caller by = {log, "M_tmpl", function};
+  CPMat P         = {0};
   int flag        = cpCheckTemplate(log, M, n, n, by.name, function);
   if (flag || isDense(M)) return flag;
-  const Sparse a = sparseOf(M);
-  flag           = checkDiagonal(by, &a);
-  return flag ? flag : checkMirrors(by, &a);
+  flag = patternOf(by, M, 0, &P);
+  for (int j = 0; !flag && j < n; j++)
+    if (!cpMatAt(&P, j, j))
+      flag = refuse(by, " must have its whole diagonal: entry (%d, %d) is missing", j, j);
+  for (int j = 0; !flag && j < n; j++)
+    for (size_t k = P.start[j]; !flag && k < P.start[j + 1]; k++)
+      if (!cpMatAt(&P, j, P.row[k]))
+        flag = refuse(by, " must have a symmetric pattern: it has entry (%d, %d), and not (%d, %d)",
+                      P.row[k], j, j, P.row[k]);
+  cpMatFree(&P);
+  return flag;
 }
 
 /* ---- entries ---- */
@@ -237,7 +205,7 @@ static int hasRoom(SUNMatrix A, sunindextype entries) {
   return SUNSparseMatrix_IndexValues(A) && SUNSparseMatrix_Data(A);
 }
 
-/* SUNMatZero would clear the index arrays of a sparse matrix, too. */
+/* SUNMatZero would clear the index arrays of a sparse matrix as well. */
 void cpMatrixZeroValues(SUNMatrix A) {
   memset(cpMatrixData(A), 0, cpMatrixEntries(A) * sizeof(sunrealtype));
 }
@@ -263,4 +231,74 @@ int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl) {
   if (!a.index || !SUNSparseMatrix_Data(A)) return 0;
   return !memcmp(a.pointer, t.pointer, (lines + 1) * sizeof *t.pointer) &&
          !memcmp(a.index, t.index, entries * sizeof *t.index);
+}
+
+/* ---- a SUNMatrix beside a CPMat ---- */
+
+static int sparsePattern(CPUserMat *U, int rows, int cols) {
+  const size_t entries = cpMatrixEntries(U->tmpl);
+  int flag             = cpMatCreateSparse(&U->A, rows, cols, entries);
+  U->source            = malloc((entries + 1) * sizeof *U->source);
+  if (!U->source) flag = CP_MEM_FAIL;
+  if (!flag) cpMatrixPattern(U->tmpl, rows, cols, U->A.start, U->A.row, U->source);
+  return flag;
+}
+
+/* A template with its index arrays; SUNMatClone leaves them out. */
+static SUNMatrix cloneTemplate(SUNMatrix tmpl) {
+  SUNMatrix A = SUNMatClone(tmpl);
+  if (A) cpMatrixZero(A, tmpl);
+  return A;
+}
+
+int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext ctx) {
+  *U = (CPUserMat){0};
+  if (rows == 0 || cols == 0) return cpMatCreateDense(&U->A, rows, cols);
+  if (!tmpl || isDense(tmpl)) {
+    U->S = SUNDenseMatrix(rows, cols, ctx);
+    if (!U->S) return CP_MEM_FAIL;
+    U->A = (CPMat){.rows = rows, .cols = cols, .value = SUNDenseMatrix_Data(U->S)};
+    return CP_SUCCESS;
+  }
+  U->tmpl  = cloneTemplate(tmpl);
+  U->S     = cloneTemplate(tmpl);
+  int flag = U->tmpl && U->S ? sparsePattern(U, rows, cols) : CP_MEM_FAIL;
+  if (flag) cpUserMatFree(U);
+  return flag;
+}
+
+void cpUserMatFree(CPUserMat *U) {
+  if (U->S && !U->tmpl) U->A.value = NULL; /* dense: it is S's */
+  cpMatFree(&U->A);
+  if (U->S) SUNMatDestroy(U->S);
+  if (U->tmpl) SUNMatDestroy(U->tmpl);
+  free(U->source);
+  *U = (CPUserMat){0};
+}
+
+static void freeUserMat(void *U) { cpUserMatFree(U); }
+
+int cpUserMatOwn(CPArena *arena, CPUserMat *U) {
+  return cpArenaOwn(arena, U, freeUserMat) ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+void cpUserMatClear(CPUserMat *U) {
+  if (U->S) cpMatrixZero(U->S, U->tmpl);
+}
+
+int cpUserMatTake(CPUserMat *U, int *i, int *j) {
+  if (!U->S) return CP_SUCCESS;
+  if (U->tmpl && !cpMatrixSamePattern(U->S, U->tmpl)) return -2;
+  const size_t entries    = cpMatEntries(&U->A);
+  const sunrealtype *data = cpMatrixData(U->S);
+  for (size_t k = 0; U->source && k < entries; k++) U->A.value[k] = data[U->source[k]];
+  if (cpAllFinite(U->A.value, (sunindextype)entries)) return CP_SUCCESS;
+  size_t bad = 0;
+  while (isfinite(U->A.value[bad])) bad++;
+  *j = 0;
+  if (U->A.start)
+    while (U->A.start[*j + 1] <= bad) ++*j;
+  else *j = (int)(bad / (size_t)U->A.rows);
+  *i = U->A.start ? U->A.row[bad] : (int)(bad % (size_t)U->A.rows);
+  return -1;
 }

@@ -14,12 +14,10 @@
 #include "cpodes/base/errors.h"
 #include "cpodes/base/random.h"
 #include "cpodes/base/vectors.h"
-#include "cpodes/matrix/coloring.h"
 #include "cpodes/matrix/matrix.h"
-#include "cpodes/matrix/template.h"
 #include "cpodes/projector/projection.h"
 #include "cpodes/saddle/saddle.h"
-#include "cpodes/stepping/model.h"
+#include "cpodes/stepping/system.h"
 
 #include <cpodes/cpodes_mechanics.h>
 
@@ -92,7 +90,7 @@ typedef struct {
 } CPMechFunctionRoom;
 
 struct CPMech_ {
-  CPHost host; /* the integrator that it is attached to; the first member (CPModel) */
+  CPStepper host; /* the integrator that it is attached to, or NULL; the first member (CPSystem) */
   SUNContext ctx;
   CPArena memory, set_up; /* what lives as long as the system; what cpMechSetUp makes */
   CPMechModel model;      /* its templates are copies */
@@ -273,8 +271,8 @@ void cpMechLinearFree(CPMechLinear *linear);
 
 /* ---- rhs.c ---- */
 int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *mech);
-int cpMechOnManifold(void *mech, int all); /* CPModel's on_manifold */
-double cpMechStageSine(void *mech);        /* CPModel's sine */
+int cpMechOnManifold(void *mech, int all); /* CPSystem's on_manifold */
+double cpMechStageSine(void *mech);        /* CPSystem's sine */
 void cpMechStageFree(CPMech mech);
 
 /* ---- projection/: the projector ---- */
@@ -290,7 +288,7 @@ int cpMechAssemble(CPMech mech, sunrealtype t, N_Vector y, N_Vector ewt, const s
 void cpMechDetach(void *mech);
 
 /* ---- sensitivity/ ---- */
-extern const CPSensModel cpMechSensModel;
+extern const CPSensSystem cpMechSensModel;
 void cpMechSensFree(struct CPMechSens_ **sens);
 /* The right-hand side has solved for udot [nu] and lambda [m] at (t, y): CVODES asks for sensitivities at the
  * same state next. */
@@ -300,7 +298,7 @@ void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunr
 /* ---- newton/newton.c: the linear solver of implicit methods ---- */
 /* Creates matrix and linear solver by mech->newton_type and gives them to the integrator. */
 int cpMechNewtonAttach(CPMech mech);
-/* Its matrix (CPModel). */
+/* Its matrix (CPSystem). */
 int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunbooleantype *jcur,
                        sunrealtype gamma, void *mech);
 void cpMechNewtonFree(CPMechNewtonMem *newton);

@@ -152,10 +152,10 @@ CPMech CPMechCreate(const CPMechModel *model, N_Vector y_tmpl, SUNContext ctx) {
 void CPMechFree(CPMech *address) {
   CPMech mech = address ? *address : NULL;
   if (!mech) return;
-  const CPHost host = mech->host;
-  if (host.mem) { /* which should have been freed before */
+  const CPStepper host = mech->host;
+  if (host) { /* which should have been freed before */
     cpMechDetach(mech);
-    host.ops->lose(host.mem);
+    cpStepperSystemFreed(host);
   }
   cpMechNewtonFree(&mech->newton);
   cpMechSensFree(&mech->sens);
@@ -334,7 +334,7 @@ int cpMechOption(CPMech mech, CPMechWhen when, const char *function) {
   if (when == CP_MECH_BEFORE_USE && mech->ready)
     return cpReport(&mech->log, CP_TOO_LATE, function,
                     "the system is in use: this option comes before its first use");
-  if (when == CP_MECH_BEFORE_ATTACH && mech->host.mem)
+  if (when == CP_MECH_BEFORE_ATTACH && mech->host)
     return cpReport(&mech->log, CP_TOO_LATE, function, "this option comes before CPMechAttach");
   return CP_SUCCESS;
 }

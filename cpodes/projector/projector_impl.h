@@ -15,8 +15,7 @@
 #include "cpodes/base/errors.h"
 #include "cpodes/base/random.h"
 #include "cpodes/base/vectors.h"
-#include "cpodes/matrix/coloring.h"
-#include "cpodes/matrix/template.h"
+#include "cpodes/matrix/matrix.h"
 #include "cpodes/saddle/linsol.h"
 #include "newton.h"
 

@@ -102,13 +102,14 @@ int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, 
   N_Vector r = NULL;
   int flag   = cpSensRows(sens, sens->work, t, y, iS, &r);
   if (flag) return flag;
-  return cpProjectorIsRough(sens->mem->P) ? projectRough(sens, t, y, ewt, s, r)
-                                          : cpTangentTo(sens->work, t, y, ewt, s, r);
+  return cpProjectorIsRough(sens->mem->base.P) ? projectRough(sens, t, y, ewt, s, r)
+                                               : cpTangentTo(sens->work, t, y, ewt, s, r);
 }
 
 static int failed(CPSens sens, const CPAttempt *a, int iS, int flag) {
   sens->stats.nprojfails++;
-  cpWrite(sens->mem->text, "sensitivity %d could not be projected: %s", iS, cpWorkText(sens->work));
+  cpWrite(sens->mem->base.text, "sensitivity %d could not be projected: %s", iS,
+          cpWorkText(sens->work));
   return cpRejected(sens->mem, a, flag);
 }
 
@@ -120,14 +121,14 @@ static int failed(CPSens sens, const CPAttempt *a, int iS, int flag) {
  * sensitivity */
 static int checkRows(CPSens sens, const CPAttempt *a, int iS, N_Vector weight) {
   CPodeMem mem  = sens->mem;
-  N_Vector s[2] = {sens->s, mem->tmp}, r = NULL; /* s = -K dc/dp of either */
+  N_Vector s[2] = {sens->s, mem->base.tmp}, r = NULL; /* s = -K dc/dp of either */
   int flag = CP_SUCCESS;
   if (!sens->cS || !sens->params.p) return CP_SUCCESS;
   for (int k = 0; !flag && k < 2; k++) {
-    flag = k == 0 ? cpSensRows(sens, sens->work, mem->tgood, mem->ygood, iS, &r)
-                  : cpSensRowsByDifferences(sens, sens->work, mem->tgood, mem->ygood, iS, &r);
+    flag = k == 0 ? cpSensRows(sens, sens->work, mem->base.t, mem->base.y, iS, &r)
+                  : cpSensRowsByDifferences(sens, sens->work, mem->base.t, mem->base.y, iS, &r);
     N_VConst(0.0, s[k]);
-    if (!flag) flag = cpTangentTo(sens->work, mem->tgood, mem->ygood, sens->ewt, s[k], r);
+    if (!flag) flag = cpTangentTo(sens->work, mem->base.t, mem->base.y, sens->ewt, s[k], r);
   }
   if (flag) return failed(sens, a, iS, flag > 0 ? -flag : flag);
   const sunrealtype size = N_VWrmsNorm(s[1], weight);
@@ -135,11 +136,11 @@ static int checkRows(CPSens sens, const CPAttempt *a, int iS, N_Vector weight) {
   const sunrealtype off = N_VWrmsNorm(s[0], weight);
   if (off <= fmax(1.0, WRONG_PART * size)) return CP_SUCCESS;
   cpWrite(
-      mem->text,
+      mem->base.text,
       "at t = %.15g: dc/dp of sensitivity %d (CPodeSetSensConstraintFn) is not the derivative of "
       "c: differences of c move the sensitivity by %.3g times its tolerance, and that by %.3g "
       "more or less",
-      mem->tgood, iS, size, off);
+      mem->base.t, iS, size, off);
   return cpFatal(mem, CP_CNSTRSENS_WRONG);
 }
 
@@ -153,16 +154,16 @@ static int checkStart(CPSens sens, const CPAttempt *a) {
     flag = checkRows(sens, a, i, weight[i]);
     if (flag) return flag;
     N_VScale(1.0, sens->start[i], sens->s);
-    flag = cpSensProject(sens, mem->tgood, mem->ygood, sens->ewt, i, sens->s);
+    flag = cpSensProject(sens, mem->base.t, mem->base.y, sens->ewt, i, sens->s);
     if (flag) return failed(sens, a, i, flag > 0 ? -flag : flag);
     N_VLinearSum(1.0, sens->s, -1.0, sens->start[i], sens->s);
     const sunrealtype off = N_VWrmsNorm(sens->s, weight[i]);
     if (off <= 1.0) continue;
     cpWrite(
-        mem->text,
+        mem->base.text,
         "at t = %.15g: the start of sensitivity %d is %.3g times its tolerance off G s + dc/dp = "
         "0; CPodeSensCalcIC makes it consistent",
-        mem->tgood, i, off);
+        mem->base.t, i, off);
     return cpFatal(mem, CP_INCONSISTENT_IC);
   }
   cpWorkForget(sens->work);
@@ -174,8 +175,8 @@ static int checkStart(CPSens sens, const CPAttempt *a) {
 static int begin(CPSens sens, const CPAttempt *a) {
   sens->nsolves++;
   if (!sens->has_start) {
-    cpWrite(sens->mem->text, "CPodeReInit is a new start, for the sensitivities, too: call "
-                             "CPodeSensReInit after it, or CVodeSensToggleOff");
+    cpWrite(sens->mem->base.text, "CPodeReInit is a new start, for the sensitivities, too: call "
+                                  "CPodeSensReInit after it, or CVodeSensToggleOff");
     return cpFatal(sens->mem, CP_NO_INIT);
   }
   int flag = cpSensUpdate(sens);
@@ -193,11 +194,11 @@ static int project(CPSens sens, const CPAttempt *a, int iS, N_Vector s0, N_Vecto
   N_Vector delta = sens->delta[iS];
   N_VLinearSum(1.0, s0, 1.0, scor, sens->s);
   N_VScale(1.0, sens->s, delta);
-  int flag = cpSensProject(sens, a->t, mem->y, sens->ewt, iS, sens->s);
+  int flag = cpSensProject(sens, a->t, mem->attempt.y, sens->ewt, iS, sens->s);
   if (flag) return failed(sens, a, iS, flag);
   N_VLinearSum(1.0, sens->s, -1.0, delta, delta);
   sens->stats.nproj++;
-  if (mem->entered) N_VLinearSum(1.0, scor, 1.0, delta, scor);
+  if (mem->attempt.entered) N_VLinearSum(1.0, scor, 1.0, delta, scor);
   else {
     N_VLinearSum(1.0, s0, 1.0, delta, s0);
     setPending(sens, a, iS);
@@ -209,23 +210,23 @@ static int project(CPSens sens, const CPAttempt *a, int iS, N_Vector s0, N_Vecto
 
 static int notFinite(CPSens sens, const CPAttempt *a, int iS) {
   if (sens->nls.matrix_not_finite)
-    cpWrite(sens->mem->text, "at t = %.15g: " CP_MATRIX_NONFINITE, a->t);
+    cpWrite(sens->mem->base.text, "at t = %.15g: " CP_MATRIX_NONFINITE, a->t);
   else
-    cpWrite(sens->mem->text, "at t = %.15g: the right-hand side of sensitivity %d is NaN or Inf",
-            a->t, iS);
+    cpWrite(sens->mem->base.text,
+            "at t = %.15g: the right-hand side of sensitivity %d is NaN or Inf", a->t, iS);
   return cpRejected(sens->mem, a, -CP_RHS_NONFINITE);
 }
 
 /* As cpFailedInner: steps that lead nowhere end the run. */
 static int failedInner(CPSens sens, const CPAttempt *a, int iS, N_Vector scor, int flag) {
-  CPodeMem mem = sens->mem;
-  mem->cause   = 0;
-  flag         = cpAskAgain(&sens->nls, scor, sens->s, mem->cvode_mem, flag);
+  CPodeMem mem       = sens->mem;
+  mem->failure.cause = 0;
+  flag               = cpAskAgain(&sens->nls, scor, sens->s, mem->cvode_mem, flag);
   if (flag < 0) return flag;
   const int fS = flag == CP_CV_SRHSFUNC_RECVR; /* said so itself */
   if (!fS && (sens->nls.matrix_not_finite || !cpVectorFinite(scor) || !cpVectorFinite(sens->s)))
     return notFinite(sens, a, iS);
-  cpWrite(mem->text, "at t = %.15g: %s sensitivity %d %s, with a step of %g", a->t,
+  cpWrite(mem->base.text, "at t = %.15g: %s sensitivity %d %s, with a step of %g", a->t,
           fS ? "the right-hand side of" : "the nonlinear solver of", iS,
           fS ? "failed recoverably" : "did not converge", a->h);
   const int again = cpRejected(mem, a, fS ? -CV_REPTD_SRHSFUNC_ERR : -CV_CONV_FAILURE);
@@ -235,7 +236,7 @@ static int failedInner(CPSens sens, const CPAttempt *a, int iS, N_Vector scor, i
 /* CVODES leaves the Newton matrix to the states' solver, and never asks a sensitivity's for one. Fixed point
  * iteration makes none: then the first sensitivity of the attempt makes the one that was asked for. */
 static int needsMatrix(const CPodeMem mem, int iS) {
-  return iS == 0 && mem->setup_due &&
+  return iS == 0 && mem->attempt.setup_due &&
          SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_FIXEDPOINT;
 }
 
@@ -252,7 +253,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ew
   flag = cpInnerSolve(&sens->nls, s0, scor, ewt, tol, callLSetup || needsMatrix(mem, iS), cvode_mem);
   if (flag) return failedInner(sens, &a, iS, scor, flag);
   if (!isfinite(N_VWrmsNorm(scor, ewt))) return notFinite(sens, &a, iS);
-  return mem->projected == 1 && sens->work ? project(sens, &a, iS, s0, scor) : CP_SUCCESS;
+  return mem->attempt.projected == 1 && sens->work ? project(sens, &a, iS, s0, scor) : CP_SUCCESS;
 }
 
 /* ---- installation ---- */
@@ -260,8 +261,8 @@ static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ew
 /* NULL: of the states' kind */
 static SUNNonlinearSolver newInner(CPodeMem mem) {
   const int fixed = SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_FIXEDPOINT;
-  return fixed ? SUNNonlinSol_FixedPoint(mem->y_tmpl, 0, mem->ctx)
-               : SUNNonlinSol_Newton(mem->y_tmpl, mem->ctx);
+  return fixed ? SUNNonlinSol_FixedPoint(mem->base.y0, 0, mem->base.ctx)
+               : SUNNonlinSol_Newton(mem->base.y0, mem->base.ctx);
 }
 
 int cpSensInstall(CPSens sens, SUNNonlinearSolver inner) {
@@ -270,7 +271,7 @@ int cpSensInstall(CPSens sens, SUNNonlinearSolver inner) {
   CPWrapped *nls         = &sens->nls;
   *nls     = (CPWrapped){.inner = inner ? inner : newInner(mem), .inner_owned = !inner};
   int flag = nls->inner ? CP_SUCCESS : CP_MEM_FAIL;
-  if (!flag) flag = cpWrapperCreate(nls, solve, sens, sens->s, mem->ctx);
+  if (!flag) flag = cpWrapperCreate(nls, solve, sens, sens->s, mem->base.ctx);
   if (!flag) flag = CVodeSetNonlinearSolverSensStg1(mem->cvode_mem, nls->wrapper);
   const CPWrapped gone = flag ? *nls : before;
   if (flag) *nls = before;

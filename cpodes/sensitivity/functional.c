@@ -28,13 +28,14 @@ static const sunrealtype node_weight[NODES / 2] = {0.467913934572691047, 0.36076
 int cpFunctionalCheck(CPodeMem mem, const CPFunctional *F, const sunrealtype *G,
                       const char *function) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
-  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
+  if (!mem->base.initialised)
+    return cpReport(&mem->base.log, CP_NO_INIT, function, "call CPodeInit first");
   if (!F || !G)
-    return cpReport(&mem->log, CP_ILL_INPUT, function, "%s must not be NULL", F ? "G" : "F");
+    return cpReport(&mem->base.log, CP_ILL_INPUT, function, "%s must not be NULL", F ? "G" : "F");
   if (F->ng <= 0)
-    return cpReport(&mem->log, CP_ILL_INPUT, function, "F->ng must be positive: %d", F->ng);
+    return cpReport(&mem->base.log, CP_ILL_INPUT, function, "F->ng must be positive: %d", F->ng);
   if (!F->end && !F->integrand)
-    return cpReport(&mem->log, CP_ILL_INPUT, function, "F must have end terms or integrands");
+    return cpReport(&mem->base.log, CP_ILL_INPUT, function, "F must have end terms or integrands");
   return CP_SUCCESS;
 }
 
@@ -42,9 +43,9 @@ int cpFunctionalResult(CPodeMem mem, int flag, sunrealtype t, const char *name,
                        const char *function) {
   if (!flag) return CP_SUCCESS;
   if (flag == NOT_FINITE)
-    return cpReport(&mem->log, CP_ILL_INPUT, function,
+    return cpReport(&mem->base.log, CP_ILL_INPUT, function,
                     "at t = %.15g: the functional's %s returned NaN or Inf", t, name);
-  return cpReport(&mem->log, CP_ILL_INPUT, function,
+  return cpReport(&mem->base.log, CP_ILL_INPUT, function,
                   "at t = %.15g: the functional's %s failed (%d)", t, name, flag);
 }
 
@@ -86,14 +87,14 @@ void cpClearStopTime(CPodeMem mem, sunrealtype towards) {
   (void)towards;
   CVodeClearStopTime(mem->cvode_mem);
 #else
-  CVodeSetStopTime(mem->cvode_mem, towards < mem->t0 ? -DBL_MAX / 4 : DBL_MAX / 4);
+  CVodeSetStopTime(mem->cvode_mem, towards < mem->base.t0 ? -DBL_MAX / 4 : DBL_MAX / 4);
 #endif
 }
 
 int cpMarch(CPodeMem mem, sunrealtype t1, N_Vector y, int *ncheck, CPAtNode node, void *data) {
-  sunrealtype before = mem->tgood, t = before;
+  sunrealtype before = mem->base.t, t = before;
   int flag = cpOfCVODES(mem, CVodeSetStopTime(mem->cvode_mem, t1), "CPode");
-  while (!flag && (t1 - t) * (t1 - mem->t0) > 0.0) {
+  while (!flag && (t1 - t) * (t1 - mem->base.t0) > 0.0) {
     const int result =
         ncheck ? CPodeF(mem, t1, y, &t, CV_ONE_STEP, ncheck) : CPode(mem, t1, y, &t, CV_ONE_STEP);
     if (result < 0) {
@@ -158,15 +159,15 @@ static int atNode(void *data, sunrealtype t, sunrealtype weight) {
 
 static int create(Forward *w) {
   const int ng = w->F->ng, Ns = w->params->Ns;
-  w->y      = N_VClone(w->mem->y_tmpl);
-  w->moved  = N_VClone(w->mem->y_tmpl);
-  w->gy     = N_VClone(w->mem->y_tmpl);
-  w->value  = N_VNew_Serial(ng, w->mem->ctx);
-  w->along  = N_VNew_Serial(ng, w->mem->ctx);
-  w->yS     = N_VCloneVectorArray(Ns, w->mem->y_tmpl);
+  w->y      = N_VClone(w->mem->base.y0);
+  w->moved  = N_VClone(w->mem->base.y0);
+  w->gy     = N_VClone(w->mem->base.y0);
+  w->value  = N_VNew_Serial(ng, w->mem->base.ctx);
+  w->along  = N_VNew_Serial(ng, w->mem->base.ctx);
+  w->yS     = N_VCloneVectorArray(Ns, w->mem->base.y0);
   w->values = calloc((size_t)(ng + Ns), sizeof *w->values);
   if (!w->y || !w->moved || !w->gy || !w->value || !w->along || !w->yS || !w->values)
-    return cpReport(&w->mem->log, CP_MEM_FAIL, "CPodeFunctionalForward", "no memory");
+    return cpReport(&w->mem->base.log, CP_MEM_FAIL, "CPodeFunctionalForward", "no memory");
   w->gp = w->values + ng;
   return CP_SUCCESS;
 }
@@ -185,7 +186,7 @@ int CPodeFunctionalForward(CPodeMem mem, sunrealtype t1, const CPFunctional *F, 
   int flag      = cpFunctionalCheck(mem, F, G, __func__);
   if (!flag) flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
-  if (!dG) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "dG must not be NULL");
+  if (!dG) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "dG must not be NULL");
   Forward w = {.mem = mem, .F = F, .params = &cpSensOf(mem)->params, .G = G, .dG = dG};
   memset(G, 0, (size_t)F->ng * sizeof *G);
   memset(dG, 0, (size_t)(F->ng * w.params->Ns) * sizeof *dG);

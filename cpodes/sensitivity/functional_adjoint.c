@@ -131,18 +131,18 @@ static int products(Adjoint *a, sunrealtype t, N_Vector l, int states, int param
   memset(a->lfp, 0, (size_t)a->Np * sizeof *a->lfp);
   N_VConst(0.0, a->Jl);
   if (a->o.adjoint) return a->o.adjoint(t, a->y, l, a->Jl, a->lfp, a->o.user_data);
-  if (mem->model.sens) {
-    if (states) flag = mem->model.sens->adjoint(t, a->y, l, a->Jl, mem->model.data);
+  if (mem->base.system.sens) {
+    if (states) flag = mem->base.system.sens->adjoint(t, a->y, l, a->Jl, mem->base.system.data);
     N_VScale(-1.0, a->Jl, a->Jl);
     if (flag || !parameters || !a->params) return flag;
-    flag = mem->model.sens->quadrature(t, a->y, l, a->q, mem->model.data);
+    flag = mem->base.system.sens->quadrature(t, a->y, l, a->q, mem->base.system.data);
     for (int i = 0; i < a->params->Ns; i++) a->lfp[i] = -N_VGetArrayPointer(a->q)[i];
     return flag;
   }
   flag = cpAttemptRead(mem, &at);
-  if (!flag && states) flag = gradientOf(mem->f, at.user_data, t, a->y, l, a->f, a->Jl);
+  if (!flag && states) flag = gradientOf(mem->base.f, at.user_data, t, a->y, l, a->f, a->Jl);
   if (!flag && parameters)
-    flag = parametersOf(a->params, mem->f, at.user_data, t, a->y, l, a->f, a->gy, a->lfp);
+    flag = parametersOf(a->params, mem->base.f, at.user_data, t, a->y, l, a->f, a->gy, a->lfp);
   return flag;
 }
 
@@ -172,14 +172,14 @@ static int quadrature(sunrealtype t, N_Vector y, N_Vector l, N_Vector qdot, void
 static int setSolvers(Problem *problem) {
   const CPodeMem mem = problem->a->mem;
   if (problem->a->o.lmm == CV_ADAMS) {
-    problem->fixed_point = SUNNonlinSol_FixedPoint(problem->l, 0, mem->ctx);
+    problem->fixed_point = SUNNonlinSol_FixedPoint(problem->l, 0, mem->base.ctx);
     return problem->fixed_point
                ? CVodeSetNonlinearSolverB(mem->cvode_mem, problem->which, problem->fixed_point)
                : CP_MEM_FAIL;
   }
   const sunindextype n = N_VGetLength(problem->l);
-  problem->J           = SUNDenseMatrix(n, n, mem->ctx);
-  if (problem->J) problem->LS = SUNLinSol_Dense(problem->l, problem->J, mem->ctx);
+  problem->J           = SUNDenseMatrix(n, n, mem->base.ctx);
+  if (problem->J) problem->LS = SUNLinSol_Dense(problem->l, problem->J, mem->base.ctx);
   return problem->LS ? CVodeSetLinearSolverB(mem->cvode_mem, problem->which, problem->LS, problem->J)
                      : CP_MEM_FAIL;
 }
@@ -204,7 +204,7 @@ static int begin(Adjoint *a, Problem *problem, sunrealtype t1, sunrealtype *dG) 
   problem->l               = N_VClone(a->y);
   problem->q               = N_VClone(a->q);
   if (!problem->l || !problem->q)
-    return cpReport(&a->mem->log, CP_MEM_FAIL, FUNCTION, "no memory for a backward problem");
+    return cpReport(&a->mem->base.log, CP_MEM_FAIL, FUNCTION, "no memory for a backward problem");
   int flag = gradient(a, a->F->end, a->F->end_grad, t1, a->y1, problem->k);
   flag     = cpFunctionalResult(a->mem, flag, t1, "gradient of the end term", FUNCTION);
   if (flag) return flag;
@@ -224,7 +224,7 @@ static int begin(Adjoint *a, Problem *problem, sunrealtype t1, sunrealtype *dG) 
   if (!flag && a->params) flag = CVodeQuadInitB(cvode_mem, which, quadrature, problem->q);
   if (!flag && a->params) flag = CVodeQuadSStolerancesB(cvode_mem, which, reltol, abstol);
   if (!flag && a->params) flag = CVodeSetQuadErrConB(cvode_mem, which, SUNTRUE);
-  return flag ? cpReport(&a->mem->log, flag, FUNCTION, "a backward problem could not be set up")
+  return flag ? cpReport(&a->mem->base.log, flag, FUNCTION, "a backward problem could not be set up")
               : CP_SUCCESS;
 }
 
@@ -238,7 +238,7 @@ static int finish(Adjoint *a, Problem *problem, N_Vector *y0S, sunrealtype *dG, 
     dG[i] += N_VGetArrayPointer(problem->q)[i] + (y0S ? N_VDotProd(problem->l, y0S[i]) : 0.0);
   if (flag || !P_l) return cpOfCVODES(a->mem, flag, FUNCTION);
   N_VScale(1.0, problem->l, P_l);
-  return CPodeProjectGradient(a->mem, t, a->mem->y0, P_l);
+  return CPodeProjectGradient(a->mem, t, a->mem->base.y0, P_l);
 }
 
 static void freeProblem(Problem *problem) {
@@ -254,7 +254,7 @@ static void freeProblem(Problem *problem) {
 static int discard(CPodeMem mem, sunrealtype t1, int flag) {
   const int lost = cpAdjointRenew(mem, 1, CV_HERMITE);
   cpClearStopTime(mem, t1); /* CVodeB has set that of the forward run again */
-  return lost && !flag ? cpReport(&mem->log, CP_MEM_FAIL, FUNCTION, "no memory for checkpoints")
+  return lost && !flag ? cpReport(&mem->base.log, CP_MEM_FAIL, FUNCTION, "no memory for checkpoints")
                        : flag;
 }
 
@@ -263,7 +263,7 @@ static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *
                           sunrealtype *dG, N_Vector *gradients) {
   const int ng      = a->F->ng;
   Problem *problems = calloc((size_t)ng, sizeof *problems);
-  int flag = problems ? CP_SUCCESS : cpReport(&a->mem->log, CP_MEM_FAIL, FUNCTION, "no memory");
+  int flag = problems ? CP_SUCCESS : cpReport(&a->mem->base.log, CP_MEM_FAIL, FUNCTION, "no memory");
   for (int k = 0; !flag && k < ng; k++) {
     problems[k].a = a;
     problems[k].k = k;
@@ -291,11 +291,11 @@ static int atNode(void *data, sunrealtype t, sunrealtype weight) {
 static int allocate(Adjoint *a) {
   N_Vector *states[] = {&a->y, &a->y1, &a->f, &a->Jl, &a->gy};
   for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
-    if (!(*states[i] = N_VClone(a->mem->y_tmpl))) return CP_MEM_FAIL;
-  a->q               = N_VNew_Serial(a->Np, a->mem->ctx);
+    if (!(*states[i] = N_VClone(a->mem->base.y0))) return CP_MEM_FAIL;
+  a->q               = N_VNew_Serial(a->Np, a->mem->base.ctx);
   N_Vector *values[] = {&a->value, &a->unit, &a->along};
   for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
-    if (!(*values[i] = N_VNew_Serial(a->F->ng, a->mem->ctx))) return CP_MEM_FAIL;
+    if (!(*values[i] = N_VNew_Serial(a->F->ng, a->mem->base.ctx))) return CP_MEM_FAIL;
   a->values = calloc((size_t)(a->F->ng + 2 * a->Np), sizeof *a->values);
   if (!a->q || !a->values) return CP_MEM_FAIL;
   a->lfp = a->values + a->F->ng;
@@ -312,7 +312,7 @@ static void release(Adjoint *a) {
 
 static const CPParams *paramsOf(CPodeMem mem) {
   if (mem->sens.data) return &cpSensOf(mem)->params;
-  return mem->model.sens ? mem->model.sens->params(mem->model.data) : NULL;
+  return mem->base.system.sens ? mem->base.system.sens->params(mem->base.system.data) : NULL;
 }
 
 /* CVODES' polynomials of a run backwards, or of few steps, read points that do not exist (6.4 to 7.5). */
@@ -329,7 +329,7 @@ static void setDefaults(CPAdjointOptions *o, int backwards) {
 static int forward(Adjoint *a, sunrealtype t1) {
   int ncheck = 0;
   int flag   = cpAdjointRenew(a->mem, a->o.steps, a->o.interp);
-  if (flag) return cpReport(&a->mem->log, flag, FUNCTION, "no memory for checkpoints");
+  if (flag) return cpReport(&a->mem->base.log, flag, FUNCTION, "no memory for checkpoints");
   flag = cpMarch(a->mem, t1, a->y1, &ncheck, a->F->integrand ? atNode : NULL, a);
   if (flag || !a->F->end) return flag;
   flag = cpFunctionalAdd(a->F, a->F->end, t1, a->y1, 1.0, a->values, a->G);
@@ -339,27 +339,28 @@ static int forward(Adjoint *a, sunrealtype t1) {
 /* Arguments, before anything is done */
 static int check(CPodeMem mem, const Adjoint *a, int backwards, const sunrealtype *dG) {
   long int nst = 0;
-  if (a->params && !dG) return cpReport(&mem->log, CP_ILL_INPUT, FUNCTION, "dG must not be NULL");
-  if (!mem->f && !a->o.adjoint)
-    return cpReport(&mem->log, CP_NOT_SUPPORTED, FUNCTION,
+  if (a->params && !dG)
+    return cpReport(&mem->base.log, CP_ILL_INPUT, FUNCTION, "dG must not be NULL");
+  if (!mem->base.f && !a->o.adjoint)
+    return cpReport(&mem->base.log, CP_NOT_SUPPORTED, FUNCTION,
                     "f is not known (CPodeAttach): options->adjoint must be given");
   if (a->o.interp != CV_POLYNOMIAL && a->o.interp != CV_HERMITE)
-    return cpReport(&mem->log, CP_ILL_INPUT, FUNCTION,
+    return cpReport(&mem->base.log, CP_ILL_INPUT, FUNCTION,
                     "options->interp must be CV_POLYNOMIAL (%d) or CV_HERMITE (%d), is %d",
                     CV_POLYNOMIAL, CV_HERMITE, a->o.interp);
   if (a->o.interp == CV_POLYNOMIAL && lacksPoints(&a->o, backwards))
     return cpReport(
-        &mem->log, CP_NOT_SUPPORTED, FUNCTION,
+        &mem->base.log, CP_NOT_SUPPORTED, FUNCTION,
         "options->interp must be CV_HERMITE with t1 < t0 or options->steps below %d: CVODES' "
         "polynomials would take points that do not exist",
         LEAST_STEPS);
   if (a->o.lmm != CV_ADAMS && a->o.lmm != CV_BDF)
-    return cpReport(&mem->log, CP_ILL_INPUT, FUNCTION,
+    return cpReport(&mem->base.log, CP_ILL_INPUT, FUNCTION,
                     "options->lmm must be CV_ADAMS (%d) or CV_BDF (%d), is %d", CV_ADAMS, CV_BDF,
                     a->o.lmm);
   if (CVodeGetNumSteps(mem->cvode_mem, &nst) || nst > 0)
     return cpReport(
-        &mem->log, CP_TOO_LATE, FUNCTION,
+        &mem->base.log, CP_TOO_LATE, FUNCTION,
         "%ld steps have been taken: checkpoints begin at a start, call CPodeReInit first", nst);
   return CP_SUCCESS;
 }
@@ -367,7 +368,7 @@ static int check(CPodeMem mem, const Adjoint *a, int backwards, const sunrealtyp
 static int checkVectors(CPodeMem mem, N_Vector *v, int count, const char *name) {
   int flag = CP_SUCCESS;
   for (int i = 0; !flag && v && i < count; i++)
-    flag = cpCheckLength(v[i], name, mem->y_tmpl, &mem->log, FUNCTION);
+    flag = cpStepperCheckVector(&mem->base, v[i], name, FUNCTION);
   return flag;
 }
 
@@ -378,7 +379,7 @@ int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
   if (flag) return flag;
   Adjoint a = {.mem = mem, .F = F, .G = G, .params = paramsOf(mem)};
   if (options) a.o = *options;
-  const int backwards = t1 < mem->tgood;
+  const int backwards = t1 < mem->base.t;
   setDefaults(&a.o, backwards);
   a.Np = a.params ? a.params->Ns : 1;
   flag = check(mem, &a, backwards, dG);
@@ -386,12 +387,12 @@ int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
   if (!flag) flag = checkVectors(mem, gradients, F->ng, "gradient[k]");
   if (!flag) flag = cpSensOff(mem);
   if (flag) return flag;
-  const sunrealtype t0 = mem->tgood;
+  const sunrealtype t0 = mem->base.t;
   memset(G, 0, (size_t)F->ng * sizeof *G);
-  if (allocate(&a)) flag = cpReport(&mem->log, CP_MEM_FAIL, FUNCTION, "no memory");
+  if (allocate(&a)) flag = cpReport(&mem->base.log, CP_MEM_FAIL, FUNCTION, "no memory");
   if (!flag) flag = forward(&a, t1);
   if (!flag) flag = solveBackwards(&a, t0, t1, y0S, dG, gradients);
-  else if (mem->has_adjoint) flag = discard(mem, t1, flag);
+  else if (mem->checkpoints.exist) flag = discard(mem, t1, flag);
   release(&a);
   return flag;
 }

@@ -26,7 +26,7 @@ static int startAt(void *data, N_Vector y0) {
 }
 
 static int startFailed(Check *c, int flag) {
-  return cpReport(&c->mem->log, CP_ILL_INPUT, FUNCTION, "start failed (%d)", flag);
+  return cpReport(&c->mem->base.log, CP_ILL_INPUT, FUNCTION, "start failed (%d)", flag);
 }
 
 static int restart(Check *c) {
@@ -127,12 +127,12 @@ static void print(const Check *c, FILE *out) {
 
 static int create(Check *c) {
   const size_t ng = (size_t)c->F->ng, all = ng * (size_t)c->params->Ns;
-  c->y0    = N_VClone(c->mem->y_tmpl);
-  c->value = N_VClone(c->mem->y_tmpl);
-  c->y0S   = N_VCloneVectorArray(c->params->Ns, c->mem->y_tmpl);
+  c->y0    = N_VClone(c->mem->base.y0);
+  c->value = N_VClone(c->mem->base.y0);
+  c->y0S   = N_VCloneVectorArray(c->params->Ns, c->mem->base.y0);
   c->G     = calloc(3 * ng + 3 * all, sizeof *c->G);
   if (!c->y0 || !c->value || !c->y0S || !c->G)
-    return cpReport(&c->mem->log, CP_MEM_FAIL, FUNCTION, "no memory");
+    return cpReport(&c->mem->base.log, CP_MEM_FAIL, FUNCTION, "no memory");
   c->G2         = c->G + ng;
   c->G3         = c->G2 + ng;
   c->forward    = c->G3 + ng;
@@ -154,11 +154,11 @@ int CPodeFunctionalCheck(CPodeMem mem, sunrealtype t0, sunrealtype t1, const CPF
   int flag = cpSensCheck(mem, __func__);
   if (!flag) flag = cpFunctionalCheck(mem, F, &t0, __func__);
   if (flag) return flag;
-  if (!start) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "start must not be NULL");
+  if (!start) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "start must not be NULL");
   if (!(step > 0.0))
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "step must be positive: %g", step);
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "step must be positive: %g", step);
   if (!cpSensOf(mem)->params.p)
-    return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeSetSensParams first");
+    return cpReport(&mem->base.log, CP_NO_INIT, __func__, "call CPodeSetSensParams first");
   Check c = {.mem     = mem,
              .t0      = t0,
              .t1      = t1,

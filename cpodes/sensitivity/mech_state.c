@@ -322,7 +322,7 @@ static const CPParams *params(void *data) {
   return mech->sens ? mech->sens->params : NULL;
 }
 
-const CPSensModel cpMechSensModel = {.rhs        = CPMechSensRhs1,
+const CPSensSystem cpMechSensModel = {.rhs        = CPMechSensRhs1,
                                      .start      = start,
                                      .rows       = rows,
                                      .adjoint    = CPMechAdjointRhs,

@@ -137,8 +137,8 @@ int cpSensRowsByDifferences(CPSens sens, CPWork work, sunrealtype t, N_Vector y,
 }
 
 int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
-  const CPModel *model = &sens->mem->model;
-  int given            = 0;
+  const CPSystem *model = &sens->mem->base.system;
+  int given             = 0;
   if (!sens->r && cpRowsVector(work, &sens->r))
     return cpReason(cpWorkText(work), CP_MEM_FAIL, "no memory for dc/dp");
   if (!sens->c && sens->r && !(sens->c = N_VClone(sens->r)))

@@ -45,12 +45,12 @@ int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS, 
   CPAttempt a;
   int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
-  if (!mem->f)
-    return cpReport(&mem->log, CP_NOT_SUPPORTED, __func__,
+  if (!mem->base.f)
+    return cpReport(&mem->base.log, CP_NOT_SUPPORTED, __func__,
                     "f is not known: mem has been attached to memory of CVODES' (CPodeAttach)");
   flag = cpSensCheckIndex(mem, iS, __func__);
   if (!flag) flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
-  return cpSensDirection(&cpSensOf(mem)->params, mem->f, t, y, iS, yS, ySdot, tmp1, tmp2,
+  return cpSensDirection(&cpSensOf(mem)->params, mem->base.f, t, y, iS, yS, ySdot, tmp1, tmp2,
                          a.user_data);
 }

@@ -9,25 +9,25 @@
 int cpSensCheck(CPodeMem mem, const char *function) {
   if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
   if (!mem->sens.data)
-    return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeSensInit1 first");
+    return cpReport(&mem->base.log, CP_NO_INIT, function, "call CPodeSensInit1 first");
   return CP_SUCCESS;
 }
 
 int cpSensCheckIndex(CPodeMem mem, int iS, const char *function) {
   const int Ns = cpSensOf(mem)->params.Ns;
   if (iS >= 0 && iS < Ns) return CP_SUCCESS;
-  return cpReport(&mem->log, CP_ILL_INPUT, function, "iS must be 0 ... %d, is %d", Ns - 1, iS);
+  return cpReport(&mem->base.log, CP_ILL_INPUT, function, "iS must be 0 ... %d, is %d", Ns - 1, iS);
 }
 
 static int checkStart(CPodeMem mem, int Ns, N_Vector *yS0, const char *function) {
-  if (!yS0) return cpReport(&mem->log, CP_ILL_INPUT, function, "yS0 must not be NULL");
+  if (!yS0) return cpReport(&mem->base.log, CP_ILL_INPUT, function, "yS0 must not be NULL");
   for (int i = 0; i < Ns; i++) {
-    if (!yS0[i] || N_VGetLength(yS0[i]) != N_VGetLength(mem->y_tmpl))
-      return cpReport(&mem->log, CP_ILL_INPUT, function,
+    if (!yS0[i] || N_VGetLength(yS0[i]) != N_VGetLength(mem->base.y0))
+      return cpReport(&mem->base.log, CP_ILL_INPUT, function,
                       "yS0[%d] must be a vector of the state's length %ld", i,
-                      (long)N_VGetLength(mem->y_tmpl));
+                      (long)N_VGetLength(mem->base.y0));
     if (!cpVectorFinite(yS0[i]))
-      return cpReport(&mem->log, CP_ILL_INPUT, function,
+      return cpReport(&mem->base.log, CP_ILL_INPUT, function,
                       "yS0[%d] must be finite: component %d is not", i, cpFirstNonFinite(yS0[i]));
   }
   return CP_SUCCESS;
@@ -37,22 +37,23 @@ static int checkStart(CPodeMem mem, int Ns, N_Vector *yS0, const char *function)
 static int checkNoSteps(CPodeMem mem, const char *function) {
   long int nst = 0;
   if (!CVodeGetNumSteps(mem->cvode_mem, &nst) && nst == 0) return CP_SUCCESS;
-  return cpReport(&mem->log, CP_TOO_LATE, function,
+  return cpReport(&mem->base.log, CP_TOO_LATE, function,
                   "%ld steps have been taken: call CPodeReInit first", nst);
 }
 
 static int checkInit(CPodeMem mem, int Ns, int ism, N_Vector *yS0) {
   const char *function = "CPodeSensInit1";
   if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
-  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
+  if (!mem->base.initialised)
+    return cpReport(&mem->base.log, CP_NO_INIT, function, "call CPodeInit first");
   if (mem->sens.data)
-    return cpReport(&mem->log, CP_ILL_INPUT, function,
+    return cpReport(&mem->base.log, CP_ILL_INPUT, function,
                     "there are sensitivities already: use CPodeSensReInit");
   if (Ns <= 0)
-    return cpReport(&mem->log, CP_ILL_INPUT, function, "Ns must be positive: Ns = %d", Ns);
+    return cpReport(&mem->base.log, CP_ILL_INPUT, function, "Ns must be positive: Ns = %d", Ns);
   if (ism != CV_STAGGERED1)
     return cpReport(
-        &mem->log, CP_NOT_SUPPORTED, function,
+        &mem->base.log, CP_NOT_SUPPORTED, function,
         "ism must be CV_STAGGERED1 (%d), is %d: only its solver sees one sensitivity at "
         "a time",
         CV_STAGGERED1, ism);
@@ -66,14 +67,15 @@ static int checkInit(CPodeMem mem, int Ns, int ism, N_Vector *yS0) {
  * sensitivities is: CVODES would initialise ours once more after it has been freed. */
 static void leaveCVODES(CPodeMem mem) {
   CVodeSensFree(mem->cvode_mem);
-  if (!CVodeSensInit1(mem->cvode_mem, 1, CV_STAGGERED1, NULL, &mem->y0))
+  if (!CVodeSensInit1(mem->cvode_mem, 1, CV_STAGGERED1, NULL, &mem->base.y0))
     CVodeSensFree(mem->cvode_mem);
 }
 
 static void release(void **data) {
   CPSens sens  = *data;
   CPodeMem mem = sens->mem;
-  if (mem->model.sens && mem->model.data) mem->model.sens->start(mem->model.data, NULL);
+  if (mem->base.system.sens && mem->base.system.data)
+    mem->base.system.sens->start(mem->base.system.data, NULL);
   if (sens->start) N_VDestroyVectorArray(sens->start, sens->params.Ns);
   if (sens->delta) N_VDestroyVectorArray(sens->delta, sens->params.Ns);
   N_Vector v[] = {sens->ewt, sens->s, sens->r, sens->c, sens->Gs, sens->moved};
@@ -95,11 +97,11 @@ static CPSens create(CPodeMem mem, int Ns) {
   if (!sens) return NULL;
   sens->mem     = mem;
   int flag      = cpParamsCreate(&sens->params, Ns);
-  sens->start   = N_VCloneVectorArray(Ns, mem->y_tmpl);
-  sens->delta   = N_VCloneVectorArray(Ns, mem->y_tmpl);
-  sens->ewt     = N_VClone(mem->y_tmpl);
-  sens->s       = N_VClone(mem->y_tmpl);
-  sens->moved   = N_VClone(mem->y_tmpl);
+  sens->start   = N_VCloneVectorArray(Ns, mem->base.y0);
+  sens->delta   = N_VCloneVectorArray(Ns, mem->base.y0);
+  sens->ewt     = N_VClone(mem->base.y0);
+  sens->s       = N_VClone(mem->base.y0);
+  sens->moved   = N_VClone(mem->base.y0);
   sens->pending = calloc((size_t)Ns, 1);
   for (int i = 0; !flag && i < Ns; i++) sens->params.pbar[i] = 1.0, sens->params.plist[i] = i;
   if (flag || !sens->start || !sens->delta || !sens->ewt || !sens->s || !sens->moved ||
@@ -121,18 +123,18 @@ int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS
   int flag = checkInit(mem, Ns, ism, yS0);
   if (flag) return flag;
   CPSens sens = create(mem, Ns);
-  if (!sens) return cpReport(&mem->log, CP_MEM_FAIL, __func__, "no memory for sensitivities");
-  const CPSensModel *model = mem->model.sens;
-  sens->is_rough           = !fS1 && !model;
+  if (!sens) return cpReport(&mem->base.log, CP_MEM_FAIL, __func__, "no memory for sensitivities");
+  const CPSensSystem *model = mem->base.system.sens;
+  sens->is_rough            = !fS1 && !model;
   keepStart(sens, yS0);
   flag = CVodeSensInit1(mem->cvode_mem, Ns, ism, !fS1 && model ? model->rhs : fS1, yS0);
   if (!flag) flag = cpSensInstall(sens, NULL);
-  if (!flag && model) flag = model->start(mem->model.data, &sens->params);
+  if (!flag && model) flag = model->start(mem->base.system.data, &sens->params);
   if (flag) {
     void *data = sens;
     if (!mem->attached) leaveCVODES(mem);
     release(&data);
-    return cpReport(&mem->log, flag, __func__, "sensitivities could not be set up");
+    return cpReport(&mem->base.log, flag, __func__, "sensitivities could not be set up");
   }
   mem->sens = (CPSensHooks){.data      = sens,
                             .begin     = cpSensBegin,
@@ -168,8 +170,8 @@ void cpSensNewProjector(void *data) {
 }
 
 int cpSensUpdate(CPSens sens) {
-  if (sens->work || !sens->mem->P) return CP_SUCCESS;
-  return cpWorkCreate(&sens->work, sens->mem->P);
+  if (sens->work || !sens->mem->base.P) return CP_SUCCESS;
+  return cpWorkCreate(&sens->work, sens->mem->base.P);
 }
 
 int cpSensOff(CPodeMem mem) {
@@ -207,20 +209,20 @@ int CPodeSetSensParams(CPodeMem mem, sunrealtype *p, const sunrealtype *pbar, co
   int flag        = cpSensCheck(mem, __func__);
   if (flag) return flag;
   CPParams *now = &cpSensOf(mem)->params;
-  flag          = cpParamsSet(&params, now->Ns, p, pbar, plist, &mem->log, __func__);
+  flag          = cpParamsSet(&params, now->Ns, p, pbar, plist, &mem->base.log, __func__);
   if (flag) return flag;
   cpParamsFree(now);
   *now = params;
-  if (mem->model.sens) flag = mem->model.sens->start(mem->model.data, now);
-  if (flag) return cpReport(&mem->log, flag, __func__, "no memory for parameters");
+  if (mem->base.system.sens) flag = mem->base.system.sens->start(mem->base.system.data, now);
+  if (flag) return cpReport(&mem->base.log, flag, __func__, "no memory for parameters");
   return cpOfCVODES(mem, CVodeSetSensParams(mem->cvode_mem, p, now->pbar, now->plist), __func__);
 }
 
 int CPodeSetSensConstraintFn(CPodeMem mem, CPConstraintSensFn cS) {
   const int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
-  if (mem->model.sens)
-    return cpReport(&mem->log, CP_NOT_SUPPORTED, __func__,
+  if (mem->base.system.sens)
+    return cpReport(&mem->base.log, CP_NOT_SUPPORTED, __func__,
                     "the constraints are those of a mechanical system: use CPMechSetParamJac");
   cpSensOf(mem)->cS = cS;
   return CP_SUCCESS;
@@ -230,11 +232,12 @@ int CPodeSetSensNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
   int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
   if (inner && cpLacksOperations(inner))
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__, CP_INNER_MUST);
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, CP_INNER_MUST);
   flag = checkNoSteps(mem, __func__);
   if (flag) return flag;
   flag = cpSensInstall(cpSensOf(mem), inner);
-  return flag ? cpReport(&mem->log, flag, __func__, "the nonlinear solver could not be installed")
+  return flag ? cpReport(&mem->base.log, flag, __func__,
+                         "the nonlinear solver could not be installed")
               : CP_SUCCESS;
 }
 
@@ -243,9 +246,9 @@ int CPodeSetSensNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
 /* The weights of states, in sens->ewt; *ewt NULL without tolerances. */
 static int startWeights(CPSens sens, N_Vector *ewt) {
   CPodeMem mem   = sens->mem;
-  const int flag = cpErrWeights(mem, mem->y0);
+  const int flag = cpStepperWeights(&mem->base, mem->base.y0, mem->base.ewt);
   *ewt           = flag ? NULL : sens->ewt;
-  if (!flag) N_VScale(1.0, mem->ewt, sens->ewt);
+  if (!flag) N_VScale(1.0, mem->base.ewt, sens->ewt);
   return flag == CP_NO_INIT ? CP_SUCCESS : flag;
 }
 
@@ -254,28 +257,28 @@ int CPodeSensCalcIC(CPodeMem mem) {
   int flag     = cpSensCheck(mem, __func__);
   if (flag) return flag;
   CPSens sens = cpSensOf(mem);
-  if (!mem->P)
-    return cpReport(&mem->log, CP_NO_PROJECTOR, __func__, "call CPodeSetProjector first");
+  if (!mem->base.P)
+    return cpReport(&mem->base.log, CP_NO_PROJECTOR, __func__, "call CPodeSetProjector first");
   flag = checkNoSteps(mem, __func__);
   if (flag) return flag;
   flag = cpSensUpdate(sens);
   if (!flag) flag = startWeights(sens, &ewt);
-  if (flag) return cpReport(&mem->log, flag, __func__, "no error weights, or no memory");
+  if (flag) return cpReport(&mem->base.log, flag, __func__, "no error weights, or no memory");
   cpWorkForget(sens->work);
   for (int i = 0; !flag && i < sens->params.Ns; i++) {
     N_VScale(1.0, sens->start[i], sens->delta[i]);
-    flag = cpSensProject(sens, mem->t0, mem->y0, ewt, i, sens->delta[i]);
+    flag = cpSensProject(sens, mem->base.t0, mem->base.y0, ewt, i, sens->delta[i]);
   }
   cpWorkForget(sens->work);
   if (flag)
-    return cpReport(&mem->log, flag > 0 ? -flag : flag, __func__, "%s", cpWorkText(sens->work));
+    return cpReport(&mem->base.log, flag > 0 ? -flag : flag, __func__, "%s", cpWorkText(sens->work));
   return CPodeSensReInit(mem, sens->delta);
 }
 
 int CPodeGetConsistentSensIC(CPodeMem mem, N_Vector *yS0) {
   int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
-  if (!yS0) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "yS0 must not be NULL");
+  if (!yS0) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "yS0 must not be NULL");
   for (int i = 0; i < cpSensOf(mem)->params.Ns; i++) N_VScale(1.0, cpSensOf(mem)->start[i], yS0[i]);
   return CP_SUCCESS;
 }

@@ -7,11 +7,11 @@
  *
  * at the projected state of the attempt, with factors of that state which all sensitivities share and
  * nothing else uses: states step as they do without sensitivities. How the correction enters the
- * history is the states' rule (integrator_impl.h). */
+ * history is the states' rule (multistep_impl.h). */
 #ifndef CPODES_SENS_IMPL_H
 #define CPODES_SENS_IMPL_H
 
-#include "cpodes/stepping/multistep/integrator_impl.h"
+#include "cpodes/stepping/multistep/multistep_impl.h"
 
 #include <cpodes/cpodes_sens.h>
 

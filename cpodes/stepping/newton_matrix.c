@@ -5,7 +5,7 @@
  * to a state of which that component is the predicted one for ever, without NaN anywhere. (A NaN in the matrix
  * spreads over the solution, and no convergence test passes.) The same holds for a preconditioner from the left
  * or from the right. */
-#include "integration.h"
+#include "stepper.h"
 
 #include "cpodes/base/random.h"
 

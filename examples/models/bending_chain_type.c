@@ -29,6 +29,11 @@ static const CPModelQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .scale = 2060.1, .scale_of = fall},
 };
 
+static int conserves(const CPModel *model, int i) {
+  (void)i;
+  return model->parameter[DAMPING] == 0;
+}
+
 /* An explicit method's: steps so short that the fastest motions, 16 d and 4 sqrt(k) per second, are
    within its region of stability, at the double length, too */
 static int steps_to(const BendingChain *c, sunrealtype t) {
@@ -42,9 +47,8 @@ static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
 }
 
 static int create(CPModel *model) {
-  const sunindextype n     = (sunindextype)lround(model->parameter[MASSES]);
-  const int sparse         = 2 * n >= MODEL_SPARSE;
-  model->parameter[MASSES] = (sunrealtype)n;
+  const sunindextype n = (sunindextype)model->parameter[MASSES];
+  const int sparse     = 2 * n >= MODEL_SPARSE;
   BendingChain *c = bending_chain_create(n, model->parameter[GRAVITY], model->parameter[STIFFNESS],
                                          model->parameter[DAMPING]);
   model->data     = c;
@@ -77,8 +81,10 @@ const CPModelType bending_chain_type = {
     .t_end       = 1,
     .parameters  = parameters,
     .nparameters = sizeof parameters / sizeof parameters[0],
+    .whole       = "n",
     .quantities  = quantities,
     .nquantities = sizeof quantities / sizeof quantities[0],
+    .conserves   = conserves,
     .create      = create,
     .destroy     = destroy,
     .reference   = reference,

@@ -113,6 +113,7 @@ const CPModelType bricard_type = {
     .t_end  = 10,
     .parameters   = parameters,
     .nparameters  = sizeof parameters / sizeof parameters[0],
+    .whole        = "b",
     .quantities   = quantities,
     .nquantities  = sizeof quantities / sizeof quantities[0],
     .coordinates  = coordinates,

@@ -36,11 +36,10 @@ static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
 }
 
 static int create(CPModel *model) {
-  const sunindextype n     = (sunindextype)lround(model->parameter[MASSES]);
-  const int sparse         = 2 * n >= MODEL_SPARSE;
-  model->parameter[MASSES] = (sunrealtype)n;
-  Chain *c                 = chain_create(n, model->parameter[GRAVITY]);
-  model->data              = c;
+  const sunindextype n = (sunindextype)model->parameter[MASSES];
+  const int sparse     = 2 * n >= MODEL_SPARSE;
+  Chain *c             = chain_create(n, model->parameter[GRAVITY]);
+  model->data          = c;
   if (!c || CPModelStart(model, 4 * n) || chain_draw(model, n)) return -1;
   if (chain_matrices(c, sparse, model->ctx, &model->mech) || chain_cache(model)) return -1;
   chain_initial(c, model->y0);
@@ -66,6 +65,7 @@ const CPModelType chain_type = {
     .t_end       = 2,
     .parameters  = parameters,
     .nparameters = sizeof parameters / sizeof parameters[0],
+    .whole       = "n",
     .quantities  = quantities,
     .nquantities = sizeof quantities / sizeof quantities[0],
     .create      = create,

@@ -72,6 +72,11 @@ static const CPModelQuantity quantities[] = {
     {"angular momentum about z", "kg m^2/s", momentum, 1, 62.4, largest_momentum},
 };
 
+/* The dampers of the springs take energy. */
+static int conserves(const CPModel *model, int i) {
+  return quantities[i].conserved || model->parameter[DAMPING] == 0;
+}
+
 static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
   GovernorMotion motion;
   if (flyball_governor_motion(model->data, t, y->sunctx, &motion)) return 1;
@@ -160,6 +165,7 @@ const CPModelType flyball_governor_type = {
     .nparameters  = sizeof parameters / sizeof parameters[0],
     .quantities   = quantities,
     .nquantities  = sizeof quantities / sizeof quantities[0],
+    .conserves    = conserves,
     .coordinates  = coordinates,
     .ncoordinates = sizeof coordinates / sizeof coordinates[0],
     .create       = create,

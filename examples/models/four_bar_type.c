@@ -64,11 +64,10 @@ static int draw(CPModel *model, int N) {
 }
 
 static int create(CPModel *model) {
-  const int N               = (int)lround(model->parameter[WINDOWS]);
-  const sunindextype n      = four_bar_n(N);
-  model->parameter[WINDOWS] = N;
-  FourBar *f                = four_bar_create(N, model->parameter[GRAVITY]);
-  model->data               = f;
+  const int N          = (int)model->parameter[WINDOWS];
+  const sunindextype n = four_bar_n(N);
+  FourBar *f           = four_bar_create(N, model->parameter[GRAVITY]);
+  model->data          = f;
   if (!f || CPModelStart(model, n) || draw(model, N)) return -1;
   four_bar_initial(f, model->y0);
   model->mech = four_bar_model(f);
@@ -100,6 +99,7 @@ const CPModelType four_bar_type = {
     .t_end       = 20,
     .parameters  = parameters,
     .nparameters = sizeof parameters / sizeof parameters[0],
+    .whole       = "N",
     .quantities  = quantities,
     .nquantities = sizeof quantities / sizeof quantities[0],
     .create      = create,

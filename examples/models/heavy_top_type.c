@@ -129,6 +129,7 @@ const CPModelType heavy_top_type = {
     .t_end  = 2,
     .parameters       = parameters,
     .nparameters      = sizeof parameters / sizeof parameters[0],
+    .whole            = "case",
     .quantities       = quantities,
     .nquantities      = sizeof quantities / sizeof quantities[0],
     .coordinates      = coordinates,

@@ -9,6 +9,9 @@
    with chains: BDF takes as long with both for 12, Adams for 25. */
 enum { MODEL_SPARSE = 24 };
 
+/* No type of the catalogue has more parameters. */
+enum { MODEL_MOST_PARAMETERS = 12 };
+
 /* ---- catalogue.c ---- */
 
 /* All mechanisms, in the order of the guide; NULL beyond the last */

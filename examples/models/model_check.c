@@ -240,7 +240,8 @@ static void examine_mechanism(Examination *e) {
 static void examine_quantity(Examination *e, int i) {
   const CPModelQuantity *q = &e->check.type->quantities[i];
   char what[80];
-  snprintf(what, sizeof what, "%s: %s", q->name, q->conserved ? "conserved" : "never rises");
+  snprintf(what, sizeof what, "%s: %s", q->name,
+           CPModelConserves(e->check.model, i) ? "conserved" : "never rises");
   if (e->lost & (NO_RATE | NO_F)) {
     tell_unjudged(e, what, MODEL_SKIPPED, after_others);
     return;

@@ -111,9 +111,9 @@ static sunrealtype quantity_rate(const ModelCheck *c, const CPModelQuantity *q, 
   return model_difference(value, h);
 }
 
-static int is_not_kept(const ModelCheck *c, const CPModelQuantity *q, const char *how) {
-  return model_contradicts(c, "%s is not %s: it changes by %s", q->name,
-                           q->conserved ? "conserved" : "dissipated", how);
+static int is_not_kept(const ModelCheck *c, int i, const char *how) {
+  return model_contradicts(c, "%s is not %s: it changes by %s", c->type->quantities[i].name,
+                           CPModelConserves(c->model, i) ? "conserved" : "dissipated", how);
 }
 
 /* Does y' in ydot keep it if it is conserved, and not raise it if it is dissipated? */
@@ -125,13 +125,14 @@ static int rate_keeps(const ModelCheck *c, int i, N_Vector y) {
   const sunrealtype noise = 1e-13 * value / short_time(y, c->ydot);
   const sunrealtype powers =
       fabs(quantity_rate(c, q, y, 0, nq)) + fabs(quantity_rate(c, q, y, nq, n));
-  const sunrealtype rate  = quantity_rate(c, q, y, 0, n);
-  const sunrealtype error = (q->conserved ? fabs(rate) : rate) / (powers + noise / model_agreement);
+  const sunrealtype rate = quantity_rate(c, q, y, 0, n);
+  const sunrealtype error =
+      (CPModelConserves(c->model, i) ? fabs(rate) : rate) / (powers + noise / model_agreement);
   char how[120];
   snprintf(how, sizeof how, "%g %s per second where its powers are %g", (double)rate, q->unit,
            (double)powers);
   return model_measured(c, isnan(error) ? error : fmax(error, 0), model_agreement) ||
-         is_not_kept(c, q, how);
+         is_not_kept(c, i, how);
 }
 
 /* A time in which positions and velocities change by a thousandth of the largest component, and not
@@ -174,11 +175,11 @@ static int run_keeps(const ModelCheck *c, int i, N_Vector y) {
   if (!short_run(c, y, &t) || !run(c, y, t)) return 0;
   const sunrealtype before = q->value(c->model, 0, y),
                     gain   = q->value(c->model, t, c->moved) - before;
-  const sunrealtype error =
-      (q->conserved ? fabs(gain) : gain) / (fabs(before) + CPModelScale(c->model, i));
+  const sunrealtype error  = (CPModelConserves(c->model, i) ? fabs(gain) : gain) /
+                            (fabs(before) + CPModelScale(c->model, i));
   char how[120];
   snprintf(how, sizeof how, "%g %s in %g s", (double)gain, q->unit, (double)t);
-  return model_measured(c, isnan(error) ? error : fmax(error, 0), 1e-7) || is_not_kept(c, q, how);
+  return model_measured(c, isnan(error) ? error : fmax(error, 0), 1e-7) || is_not_kept(c, i, how);
 }
 
 static int keeps_at(const ModelCheck *c, int i, N_Vector y) {

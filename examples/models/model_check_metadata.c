@@ -39,13 +39,28 @@ static int is_text(const char *text) { return text && *text; }
 /* As in NAME=VALUE on a command line, and as the head of a column */
 static int is_word(const char *text) { return is_text(text) && !text[strcspn(text, "=, \t\n\"")]; }
 
+/* Each of type->whole is a parameter, whose default is a whole number. */
+static int has_whole_parameters(const Table *t) {
+  const char *name = t->type->whole ? t->type->whole : "";
+  for (size_t length; *(name += strspn(name, " ")); name += length) {
+    const CPModelParameter *p = NULL;
+    length                    = strcspn(name, " ");
+    for (int i = 0; i < t->type->nparameters && !p; i++)
+      if (!strncmp(t->type->parameters[i].name, name, length) && !t->type->parameters[i].name[length])
+        p = &t->type->parameters[i];
+    if (!p) return contradicts(t, "whole names no parameter: \"%.*s\"", (int)length, name);
+    if (p->value != floor(p->value))
+      return contradicts(t, "the default %g of parameter %s is no whole number", (double)p->value,
+                         p->name);
+  }
+  return 1;
+}
+
 static int has_parameters(const Table *t) {
   const CPModelType *type = t->type;
-  if (type->nparameters < 0 || type->nparameters > CP_MODEL_MAX_PARAMETERS)
-    return contradicts(t, "%d parameters, 0 to %d are possible", type->nparameters,
-                       CP_MODEL_MAX_PARAMETERS);
-  if (type->nparameters > 0 && !type->parameters)
-    return contradicts(t, "%d parameters, but parameters is NULL", type->nparameters);
+  if (type->nparameters < 0 || (type->nparameters > 0 && !type->parameters))
+    return contradicts(t, "%d parameters, but parameters is %s", type->nparameters,
+                       type->parameters ? "given" : "NULL");
   for (int i = 0; i < type->nparameters; i++) {
     const CPModelParameter *p = &type->parameters[i];
     if (!is_word(p->name) || !p->unit || !is_text(p->meaning))
@@ -56,7 +71,7 @@ static int has_parameters(const Table *t) {
       return contradicts(t, "the default %g of parameter %s is not from %g to %g", (double)p->value,
                          p->name, (double)p->least, (double)p->most);
   }
-  return 1;
+  return has_whole_parameters(t);
 }
 
 static int has_quantities(const Table *t) {

@@ -108,6 +108,7 @@ const CPModelType newton_cradle_type = {
     .t_end            = 6,
     .parameters       = parameters,
     .nparameters      = sizeof parameters / sizeof parameters[0],
+    .whole            = "case",
     .quantities       = quantities,
     .nquantities      = sizeof quantities / sizeof quantities[0],
     .coordinates      = coordinates,

@@ -56,6 +56,12 @@ static const CPModelQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .scale = 1.5, .scale_of = energy_scale},
 };
 
+/* The damper takes energy; without one it is kept. */
+static int conserves(const CPModel *model, int i) {
+  (void)i;
+  return model->parameter[C] == 0;
+}
+
 static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   const sunrealtype *q = N_VGetArrayPointer(y);
@@ -89,6 +95,7 @@ const CPModelType slider_crank_type = {
     .nparameters  = sizeof parameters / sizeof parameters[0],
     .quantities   = quantities,
     .nquantities  = sizeof quantities / sizeof quantities[0],
+    .conserves    = conserves,
     .coordinates  = coordinates,
     .ncoordinates = sizeof coordinates / sizeof coordinates[0],
     .create       = create,

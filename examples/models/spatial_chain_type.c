@@ -77,6 +77,10 @@ static const CPModelQuantity bending_quantities[] = {
     {"angular momentum about y", "kg m^2/s", momentum, 1, 571.8, swing},
 };
 
+static int bending_conserves(const CPModel *model, int i) {
+  return bending_quantities[i].conserved || model->parameter[DAMPING] == 0;
+}
+
 /* -------------------------------------------------------------------- reference and drawing -- */
 
 /* The newest one, which takes long to compute */
@@ -174,7 +178,7 @@ static int prepare(const CPModel *model, CPMech mech) {
 
 static int create_chain(CPModel *model, sunrealtype k, sunrealtype d) {
   const sunrealtype *p         = model->parameter;
-  const int n                  = (int)lround(p[RODS]);
+  const int n                  = (int)p[RODS];
   const SpatialChainStart from = start_of(model);
   const SpatialChainData data  = {
        .l = p[LENGTH], .radius = p[RADIUS], .m = p[MASS], .g = p[GRAVITY], .k = k, .d = d};
@@ -213,6 +217,7 @@ const CPModelType spatial_chain_type = {
     .t_end  = 2,
     .parameters       = parameters,
     .nparameters      = FREE_PARAMETERS,
+    .whole            = "n",
     .quantities       = free_quantities,
     .nquantities      = sizeof free_quantities / sizeof free_quantities[0],
     .create           = create_free,
@@ -230,8 +235,10 @@ const CPModelType spatial_bending_chain_type = {
     .t_end  = 2,
     .parameters       = parameters,
     .nparameters      = NUM_PARAMETERS,
+    .whole            = "n",
     .quantities       = bending_quantities,
     .nquantities      = sizeof bending_quantities / sizeof bending_quantities[0],
+    .conserves        = bending_conserves,
     .create           = create_bending,
     .destroy          = destroy,
     .reference        = reference,

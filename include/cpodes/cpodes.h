@@ -100,6 +100,15 @@ CPODES_EXPORT int CPodeWFtolerances(CPodeMem mem, CVEwtFn efun);
  * the state. */
 CPODES_EXPORT int CPodeSetProjector(CPodeMem mem, CPProjector P);
 
+/**
+ * As CVodeRootInit, after CPodeInit: g(t, y, gout, user_data), gout [nrtfn], with CVODES' user_data. nrtfn 0: none.
+ * CVodeSetRootDirection and CVodeGetRootInfo apply. A value that is not finite, for which CVODES would search without an
+ * end, and a g that fails end the call of CPode with CV_RTFUNC_FAIL; the message names the function and t. After
+ * CPodeReInit at the time of a root the function that has it is taken for zero there: the same root does not come twice.
+ * Attached memory has its root functions from CVodeRootInit (CP_NOT_SUPPORTED).
+ */
+CPODES_EXPORT int CPodeRootInit(CPodeMem mem, int nrtfn, CVRootFn g);
+
 /** The solver around which the projecting nonlinear solver is wrapped, not owned. NULL: a Newton
  * solver of its own (default). Before the first step after CPodeInit or CPodeReInit (CP_TOO_LATE).
  */

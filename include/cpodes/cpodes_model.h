@@ -26,15 +26,14 @@ extern "C" {
 
 /** Bounds of the arrays below. */
 enum CPModelLimits {
-  CP_MODEL_MAX_PARAMETERS = 12, /**< of a type */
-  CP_MODEL_MAX_ROOTS      = 4,  /**< functions of events */
-  CP_MODEL_MAX_STOPS      = 4   /**< kinks */
+  CP_MODEL_MAX_ROOTS = 4, /**< functions of events */
+  CP_MODEL_MAX_STOPS = 4  /**< kinks */
 };
 
 /** A mechanism with values of its parameters; created by CPModelCreate. */
 typedef struct CPModel_ CPModel;
 
-/** A number that CPModelCreate takes, in SI units. Whole ones (numbers of bodies) are rounded. */
+/** A number that CPModelCreate takes, in SI units. */
 typedef struct {
   const char *name;    /**< as on a command line: "m2" */
   const char *unit;    /**< "kg"; "" or "1": none */
@@ -86,10 +85,15 @@ typedef struct {
   sunrealtype t_end;  /**< > 0: the motion is that of 0 ... t_end */
   const char *method; /**< that suits it best, as `cpodes run --method` names it; NULL: BDF where it is
                            stiff, else DOP853 */
-  const CPModelParameter *parameters;   /**< [nparameters] */
-  int nparameters;                      /**< at most CP_MODEL_MAX_PARAMETERS */
-  const CPModelQuantity *quantities;    /**< [nquantities] */
-  int nquantities;                      /**< any number */
+  const CPModelParameter *parameters; /**< [nparameters] */
+  int nparameters;                    /**< any number */
+  const char *whole; /**< the names of those that must be whole numbers, with blanks between: "n case"; if NULL, none
+                          must be */
+  const CPModelQuantity *quantities; /**< [nquantities] */
+  int nquantities;                   /**< any number */
+  /** Does the motion keep quantities[i] with the parameters of the model (no friction, say)? If NULL, its member
+   * `conserved` holds for all parameters. */
+  int (*conserves)(const CPModel *model, int i);
   const CPModelCoordinate *coordinates; /**< the first of q_0, q_1, ...; NULL: they have no names */
   int ncoordinates;                     /**< at most nq */
   /** Fills in what CPModel says is its type's; 0, or -1 without memory (destroy is called then, too). */
@@ -113,9 +117,9 @@ typedef struct {
 
 /** A mechanism with values of its parameters. */
 struct CPModel_ {
-  const CPModelType *type;                        /**< what it is one of */
-  SUNContext ctx;                                 /**< of CPModelCreate */
-  sunrealtype parameter[CP_MODEL_MAX_PARAMETERS]; /**< their values */
+  const CPModelType *type; /**< what it is one of */
+  SUNContext ctx;          /**< of CPModelCreate */
+  sunrealtype *parameter;  /**< [type->nparameters] their values; owned by the model */
   /* ---- from here on by type->create ---- */
   void *data;       /**< user data of all functions; owned by the model */
   void *own;        /**< what the type keeps besides, freed by its destroy */
@@ -154,7 +158,7 @@ typedef struct {
 } CPModelModule;
 
 /** Counts changes of the structs above, and of CPMechModel, that old objects do not fit. */
-#define CP_MODEL_ABI 1
+#define CP_MODEL_ABI 2
 /** The name of the symbol. */
 #define CP_MODEL_SYMBOL "cpodes_model"
 /** Makes type, a CPModelType with static storage, the model of the shared object that this is part of. Once,
@@ -189,12 +193,16 @@ CPODES_EXPORT CPMech CPModelMech(const CPModel *model);
 
 /** Index of the parameter of this name, -1: there is none. */
 CPODES_EXPORT int CPModelFindParameter(const CPModelType *type, const char *name);
+/** Must parameter i of the type be a whole number? */
+CPODES_EXPORT int CPModelIsWhole(const CPModelType *type, int i);
 /** Have all parameters their defaults? */
 CPODES_EXPORT int CPModelIsDefault(const CPModel *model);
 /** Length of q; half the state where there is no CPMech. */
 CPODES_EXPORT sunindextype CPModelNumPositions(const CPModel *model);
 /** Number of components that CPModelError compares. */
 CPODES_EXPORT sunindextype CPModelNumCompared(const CPModel *model);
+/** Does the motion keep quantity i with the parameters of the model? If not, the quantity may only fall. */
+CPODES_EXPORT int CPModelConserves(const CPModel *model, int i);
 /** Scale of quantity i with the parameters of the model. */
 CPODES_EXPORT sunrealtype CPModelScale(const CPModel *model, int i);
 /** max_i |y_i - reference_i| over the compared components; NaN: no reference at t. */

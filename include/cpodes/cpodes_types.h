@@ -112,11 +112,9 @@ typedef enum {
       0, /**< PROJECTED where every step is projected; UNPROJECTED where some are not, for attached memory,
                               and for one-step methods */
   CP_ERREST_PROJECTED =
-      1, /**< ||P ycor + (I - P) ycor / 8||, times 3 with BDF: at the order in use and, for
-                                memory of CPodeCreate's, at both of its neighbours */
-  CP_ERREST_UNPROJECTED = 2, /**< ||ycor||, as without projection */
-  CP_ERREST_ACCEPTANCE =
-      3 /**< the projected norm only where it turns a rejection into an acceptance */
+      1, /**< ||P ycor + (I - P) ycor / 8||, times 3 with BDF where every step is projected: at the order in
+                                use and, for memory of CPodeCreate's, at both of its neighbours */
+  CP_ERREST_UNPROJECTED = 2 /**< ||ycor||, as without projection */
 } CPErrEst;
 
 #ifdef __cplusplus

@@ -15,7 +15,7 @@ enum { KEY_LIMIT = 1000, LIMIT = 100, MOST_SECONDS = 1000000, WIDTH = 34, LIST =
 static const struct argp_option options[] = {
     MODEL_PARAM_OPTION(0),
     {"time-limit", KEY_LIMIT, "SECONDS", 0,
-     "CPU time after which it is stopped, default 100, or 5 times that by the clock; 0: none", 0},
+     "limit of CPU time, default 100, and 5 times as much of elapsed time; 0: none", 0},
     {0}};
 
 typedef struct {
@@ -81,8 +81,9 @@ static void print_finding(const Check *check, const ModelFinding *f) {
   static const char *const words[] = {
       [MODEL_RIGHT] = "ok", [MODEL_WRONG] = "WRONG", [MODEL_DOUBTFUL] = "differs", [MODEL_SKIPPED] = "not judged"};
   FILE *out = check->guarded->out;
-  if (isnan(f->error)) fprintf(out, "  %-*s%s\n", WIDTH, f->what, words[f->verdict]);
-  else fprintf(out, "  %-*s%-10s  %.1e\n", WIDTH, f->what, words[f->verdict], (double)f->error);
+  if (isnan(f->error)) fprintf(out, "  %-*s %s\n", WIDTH - 1, f->what, words[f->verdict]);
+  else
+    fprintf(out, "  %-*s %-10s  %.1e\n", WIDTH - 1, f->what, words[f->verdict], (double)f->error);
   if (f->verdict != MODEL_RIGHT && f->message[0]) fprintf(out, "      %s\n", f->message);
 }
 
@@ -144,17 +145,21 @@ static int check_main(int argc, char **argv) {
       .options  = options,
       .parser   = parse,
       .args_doc = "MODEL",
-      .doc = "Tests the functions of a model against each other: one of `cpodes list`, or a shared "
+      .doc = "Compares the functions of a model with each other and with differences. The model is "
+             "one of `cpodes list`, or a shared "
              "object of your own, ./NAME.so."
-             "\vExit status: 0 all is right, 1 something is wrong, 2 wrong input, 4 the model "
+             "\vExit status: 0 no fault was found, 1 there is a fault, 2 wrong input, 4 the model "
              "crashed, 130 interrupted."};
-  CheckOptions o = {.limit = LIMIT};
-  if (parse_options(&argp, argc, argv, &o)) return STATUS_USAGE;
-  FILE *said       = tmpfile();
-  const int status = run_with_model(&o.arguments.choice, o.limit, check_model, said);
+  CheckOptions o  = {.limit = LIMIT};
+  const int wrong = parse_options(&argp, argc, argv, &o);
+  FILE *said      = wrong ? NULL : tmpfile();
+  const int status =
+      wrong ? STATUS_USAGE : run_with_model(&o.arguments.choice, o.limit, check_model, said);
   if (said && status == STATUS_CRASHED) print_last_words(said);
   if (said) fclose(said);
+  free_model_arguments(&o.arguments);
   return status;
 }
 
-const Command check_command = {"check", "tests a model's functions against each other", check_main};
+const Command check_command = {"check", "compares the functions of a model with each other",
+                               check_main};

@@ -11,22 +11,24 @@
 enum { KEY_FROM = 1000, KEY_TO, KEY_PER_DECADE, KEY_LIMIT, KEY_CSV, KEY_JSON, KEY_PLOT };
 
 static const struct argp_option options[] = {
-    {NULL, 0, NULL, 0, "What is compared:", 1},
+    {NULL, 0, NULL, 0, "Runs to compare:", 1},
     {"methods", 'm', "LIST", 0,
-     "names with commas between, as of `cpodes run --method`; default: bdf,adams,dop853, for stiff "
+     "methods of `cpodes run --method`, separated by commas; default: bdf,adams,dop853, for stiff "
      "models bdf,bdf2,esdirk4",
      1},
-    {"tolerances", 'r', "LIST", 0, "relative and absolute ones, with commas between: 1e-4,1e-6", 1},
-    {"from", KEY_FROM, "TOL", 0, "without a list: the loosest, default 1e-4", 1},
-    {"to", KEY_TO, "TOL", 0, "the tightest, default 1e-10, for stiff models 1e-8", 1},
-    {"per-decade", KEY_PER_DECADE, "N", 0, "between them so many for a factor of 10, default 1", 1},
+    {"tolerances", 'r', "LIST", 0,
+     "relative and absolute tolerances, separated by commas: 1e-4,1e-6", 1},
+    {"from", KEY_FROM, "TOL", 0, "loosest tolerance if there is no list, default 1e-4", 1},
+    {"to", KEY_TO, "TOL", 0, "tightest tolerance, default 1e-10, for stiff models 1e-8", 1},
+    {"per-decade", KEY_PER_DECADE, "N", 0, "number of tolerances per factor of 10, default 1", 1},
     {"t-end", 't', "TIME", 0, "end of the motion, default: the model's", 1},
     MODEL_PARAM_OPTION(1),
-    {"time-limit", KEY_LIMIT, "SECONDS", 0, "of CPU time for each run, default 20", 1},
-    {NULL, 0, NULL, 0, "What it leaves, beside the table:", 2},
-    {"csv", KEY_CSV, "FILE", 0, "the table for programs; -: stdout", 2},
-    {"json", KEY_JSON, "FILE", 0, "the same; -: stdout", 2},
-    {"plot", KEY_PLOT, "FILE", 0, "error over CPU time and evaluations, .svg, .png or .pdf", 2},
+    {"time-limit", KEY_LIMIT, "SECONDS", 0, "limit of CPU time for each run, default 20", 1},
+    {NULL, 0, NULL, 0, "Output files:", 2},
+    {"csv", KEY_CSV, "FILE", 0, "the table as CSV; -: stdout", 2},
+    {"json", KEY_JSON, "FILE", 0, "the table as JSON; -: stdout", 2},
+    {"plot", KEY_PLOT, "FILE", 0, "plot of error over CPU time and evaluations, .svg, .png or .pdf",
+     2},
     {0}};
 
 typedef struct {
@@ -185,14 +187,15 @@ static int compare_main(int argc, char **argv) {
   static const struct argp argp = {.options  = options,
                                    .parser   = parse,
                                    .args_doc = "MODEL",
-                                   .doc = "Runs a model by several methods and tolerances, and "
-                                          "shows what they cost and how well they did: the largest "
-                                          "error of a coordinate at the end, against the model's "
-                                          "reference where it has one, else against runs at much "
-                                          "tighter tolerances."
-                                          "\vExit status: 0 done, 1 no run came to its end, 2 "
-                                          "wrong input, 3 a file could not be written, 4 "
-                                          "the model crashed in each, 130 interrupted."};
+                                   .doc =
+                                       "Runs a model by several methods and tolerances, and "
+                                       "shows their cost and their accuracy: the largest "
+                                       "error of a coordinate at the end, against the model's "
+                                       "reference if there is one, otherwise against runs at much "
+                                       "tighter tolerances."
+                                       "\vExit status: 0 done, 1 no run came to its end, 2 "
+                                       "wrong input, 3 a file could not be written, 4 "
+                                       "the model crashed in each, 130 interrupted."};
   CompareOptions o              = {.comparison = calloc(1, sizeof *o.comparison)};
   int status                    = STATUS_USAGE;
   if (!o.comparison) {
@@ -206,6 +209,7 @@ static int compare_main(int argc, char **argv) {
   }
   comparison_free(o.comparison);
   free(o.comparison);
+  free_model_arguments(&o.model);
   return status;
 }
 

@@ -1,7 +1,7 @@
 /* cpodes describe MODEL: what it says of itself. */
 #include "../command.h"
 #include "../process/guarded.h"
-#include "../simulation/method.h"
+#include "../simulation/records.h"
 
 #include <models/model.h>
 #include <string.h>
@@ -11,7 +11,7 @@ enum { KEY_PARAMETERS = 1000, LIMIT = 100, MESSAGE = 600 };
 
 static const struct argp_option options[] = {
     MODEL_PARAM_OPTION(0),
-    {"parameters", KEY_PARAMETERS, NULL, 0, "the names of its parameters only", 0},
+    {"parameters", KEY_PARAMETERS, NULL, 0, "only the names of its parameters", 0},
     {0}};
 
 typedef struct {
@@ -33,14 +33,12 @@ static int wider(int width, const char *text) {
   return length > width ? length : width;
 }
 
-static const char *unit_of(const char *unit) { return unit && strcmp(unit, "1") ? unit : ""; }
-
 static void print_parameters(FILE *out, const CPModel *model) {
   const CPModelType *type = model->type;
   int name = 4, unit = 4;
   for (int i = 0; i < type->nparameters; i++) {
     name = wider(name, type->parameters[i].name);
-    unit = wider(unit, unit_of(type->parameters[i].unit));
+    unit = wider(unit, unit_text(type->parameters[i].unit));
   }
   fprintf(out, "\nparameters\n");
   if (type->nparameters == 0) fprintf(out, "  none\n");
@@ -50,8 +48,8 @@ static void print_parameters(FILE *out, const CPModel *model) {
   for (int i = 0; i < type->nparameters; i++) {
     const CPModelParameter *p = &type->parameters[i];
     fprintf(out, "  %-*s  %12.6g  %10g  %10g  %-*s  %s\n", name, p->name,
-            (double)model->parameter[i], (double)p->least, (double)p->most, unit, unit_of(p->unit),
-            p->meaning);
+            (double)model->parameter[i], (double)p->least, (double)p->most, unit,
+            unit_text(p->unit), p->meaning);
   }
 }
 
@@ -63,13 +61,13 @@ static void print_coordinates(FILE *out, const CPModel *model) {
   if (type->ncoordinates == 0 || type->ncoordinates > nq) return;
   for (int i = 0; i < type->ncoordinates; i++) {
     name = wider(name, type->coordinates[i].name);
-    unit = wider(unit, unit_of(type->coordinates[i].unit));
+    unit = wider(unit, unit_text(type->coordinates[i].unit));
   }
   fprintf(out, "\ncoordinates\n  %-*s  %12s  %-*s  meaning\n", name, "name", "start", unit, "unit");
   for (int i = 0; i < type->ncoordinates; i++) {
     const CPModelCoordinate *q = &type->coordinates[i];
-    fprintf(out, "  %-*s  %12.6g  %-*s  %s\n", name, q->name, (double)y[i], unit, unit_of(q->unit),
-            q->meaning);
+    fprintf(out, "  %-*s  %12.6g  %-*s  %s\n", name, q->name, (double)y[i], unit,
+            unit_text(q->unit), q->meaning);
   }
   if (type->ncoordinates < nq) fprintf(out, "  and %ld more\n", nq - type->ncoordinates);
 }
@@ -81,8 +79,9 @@ static void print_quantities(FILE *out, const CPModel *model) {
   for (int i = 0; i < type->nquantities; i++) {
     const CPModelQuantity *q = &type->quantities[i];
     fprintf(out, "  %s: %s, %g %s at the start; changes are judged by %g %s\n", q->name,
-            q->conserved ? "conserved" : "never rises", (double)q->value(model, 0, model->y0),
-            unit_of(q->unit), (double)CPModelScale(model, i), unit_of(q->unit));
+            CPModelConserves(model, i) ? "conserved" : "never rises",
+            (double)q->value(model, 0, model->y0), unit_text(q->unit),
+            (double)CPModelScale(model, i), unit_text(q->unit));
   }
 }
 
@@ -194,13 +193,15 @@ static int describe_main(int argc, char **argv) {
       .options  = options,
       .parser   = parse,
       .args_doc = "MODEL",
-      .doc =
-          "Tells what is known of a model, one of `cpodes list`, or a shared object of your own, "
-          "./NAME.so: sizes, parameters, coordinates, what it conserves."};
+      .doc      = "Describes a model, one of `cpodes list` or a shared object of your own, "
+                  "./NAME.so: sizes, parameters, coordinates, conserved quantities."};
   DescribeOptions o = {0};
-  if (parse_options(&argp, argc, argv, &o)) return STATUS_USAGE;
-  if (o.parameters) return print_names(o.arguments.choice.type);
-  return run_with_model(&o.arguments.choice, LIMIT, describe, NULL);
+  int status        = STATUS_USAGE;
+  if (!parse_options(&argp, argc, argv, &o))
+    status = o.parameters ? print_names(o.arguments.choice.type)
+                          : run_with_model(&o.arguments.choice, LIMIT, describe, NULL);
+  free_model_arguments(&o.arguments);
+  return status;
 }
 
-const Command describe_command = {"describe", "what is known of a model", describe_main};
+const Command describe_command = {"describe", "describes a model", describe_main};

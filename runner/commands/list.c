@@ -11,10 +11,10 @@
 enum { KEY_NAMES = 1000, KEY_METHODS, KEY_LINSOLS, KEY_NORMS };
 
 static const struct argp_option options[] = {
-    {"methods", KEY_METHODS, NULL, 0, "what `cpodes run --method` takes, instead of the models", 0},
-    {"linsols", KEY_LINSOLS, NULL, 0, "what its --linsol takes", 0},
-    {"norms", KEY_NORMS, NULL, 0, "what its --norm takes", 0},
-    {"names", KEY_NAMES, NULL, 0, "names only, without titles", 0},
+    {"methods", KEY_METHODS, NULL, 0, "values of `cpodes run --method`, in place of the models", 0},
+    {"linsols", KEY_LINSOLS, NULL, 0, "values of its --linsol", 0},
+    {"norms", KEY_NORMS, NULL, 0, "values of its --norm", 0},
+    {"names", KEY_NAMES, NULL, 0, "only names, without titles", 0},
     {0}};
 
 /* The i-th of a list: its name and title; 0: there is none */
@@ -83,8 +83,8 @@ static void print_all(const ListOptions *o) {
 static int list_main(int argc, char **argv) {
   static const struct argp argp = {.options = options,
                                    .parser  = parse,
-                                   .doc = "Names the models of the catalogue, with their titles; "
-                                          "or what options of `cpodes run` take."};
+                                   .doc = "Lists the models of the catalogue with their titles, "
+                                          "or the values of options of `cpodes run`."};
   ListOptions o                 = {0};
   if (parse_options(&argp, argc, argv, &o)) return STATUS_USAGE;
   if (!o.entry) o.entry = model_entry;
@@ -92,4 +92,4 @@ static int list_main(int argc, char **argv) {
   return STATUS_DONE;
 }
 
-const Command list_command = {"list", "names the models", list_main};
+const Command list_command = {"list", "lists the models", list_main};

@@ -17,7 +17,7 @@
 enum { KEY_DIRECTORY = 'd', LONGEST_NAME = 40, COMMAND = 3 * PATH_MAX };
 
 static const struct argp_option options[] = {
-    {"directory", KEY_DIRECTORY, "DIR", 0, "the folder that is made, default: NAME", 0}, {0}};
+    {"directory", KEY_DIRECTORY, "DIR", 0, "the folder to create, default: NAME", 0}, {0}};
 
 typedef struct {
   const char *name, *directory;
@@ -164,7 +164,7 @@ static int new_main(int argc, char **argv) {
                                    .parser   = parse,
                                    .args_doc = "NAME",
                                    .doc = "Writes a CMake project with a model, a double pendulum, "
-                                          "from which to make one of your own."};
+                                          "as a starting point for your own."};
   NewOptions o                  = {0};
   if (parse_options(&argp, argc, argv, &o)) return STATUS_USAGE;
   find_commands(&o);

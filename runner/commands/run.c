@@ -3,6 +3,7 @@
 #include "../command.h"
 #include "../figures/figures.h"
 #include "../output/files.h"
+#include "../output/judge.h"
 #include "../output/writers.h"
 #include "../simulation/problem.h"
 
@@ -20,7 +21,8 @@ enum {
   KEY_LINSOL,
   KEY_NORM,
   KEY_FORM,
-  KEY_MAX_STEP
+  KEY_MAX_STEP,
+  KEY_STRICT
 };
 enum { OUTPUTS = 200, REPORT_OUTPUTS = 600 };
 
@@ -28,38 +30,39 @@ static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "The integration:", 1},
     {"method", 'm', "NAME", 0,
      "auto (default), bdf, bdf2, adams, adams-newton, dop853, dopri5, esdirk4, or a table of "
-     "ARKODE's; `cpodes list --methods`",
+     "ARKODE; see `cpodes list --methods`",
      1},
     {"rtol", 'r', "TOL", 0, "relative tolerance, default 1e-6", 1},
     {"atol", 'a', "TOL", 0, "absolute tolerance, default: rtol", 1},
     {"t-end", 't', "TIME", 0, "end of the motion, default: the model's", 1},
     {"max-step", KEY_MAX_STEP, "TIME", 0,
-     "longest step, default: none; with events a 200-th of the motion", 1},
+     "longest step, default: none; with events a 200th of the motion", 1},
     MODEL_PARAM_OPTION(1),
     {"form", KEY_FORM, "FORM",
-     0, "mech: mass matrix, forces, constraints (default where the model has it); ode: y' = f with invariants",
+     0, "mech: mass matrix, forces, constraints (default if the model has it); ode: y' = f with invariants",
      1},
     {"linsol", KEY_LINSOL, "NAME",
      0, "linear solver: auto, schur, sparse; form mech: nullspace, sparse-schur; form ode: qr, qrp, block",
      1},
     {"norm", KEY_NORM, "NAME", 0,
-     "in which corrections are smallest: default, error, l2; form mech: kinetic, newton", 1},
-    {NULL, 0, NULL, 0, "What it leaves:", 2},
+     "norm in which corrections are smallest: default, error, l2; form mech: kinetic, newton", 1},
+    {NULL, 0, NULL, 0, "Output files:", 2},
     {"outputs", 'n', "N",
      0, "outputs after the start, equally spaced, default 200 (600 with --report, --picture); 0: each step",
      2},
     {"csv", KEY_CSV, "FILE", 0, "the trajectory, a row for each output; -: stdout", 2},
     {"json", KEY_JSON, "FILE", 0, "the summary, for programs; -: stdout", 2},
-    {"plot", KEY_PLOT, "FILE", 0, "figure of the run, .svg, .png or .pdf", 2},
+    {"plot", KEY_PLOT, "FILE", 0, "a figure of the run, .svg, .png or .pdf", 2},
     {"picture", KEY_PICTURE, "FILE", 0, "the mechanism at some moments, .svg, .png or .pdf", 2},
-    {"report", KEY_REPORT, "FILE", 0, "all of it, moving, in one HTML file", 2},
+    {"report", KEY_REPORT, "FILE", 0, "all results and an animation in one HTML file", 2},
+    {"strict", KEY_STRICT, NULL, 0, "exit status 1 if the results are doubtful or wrong", 2},
     {"quiet", 'q', NULL, 0, "no summary and no progress bar", 2},
     {0}};
 
 typedef struct {
   RunSettings settings;
   ModelArguments model;
-  bool has_atol, has_t_end, has_outputs, quiet;
+  bool has_atol, has_t_end, has_outputs, quiet, strict;
   const char *csv, *json, *plot, *picture, *report;
 } RunOptions;
 
@@ -104,6 +107,7 @@ static int take_option(RunOptions *o, int key, const char *text) {
     o->has_outputs = true;
     return parse_whole("--outputs", text, 0, 1000000000, &s->outputs);
   case 'q': o->quiet = true; return 0;
+  case KEY_STRICT: o->strict = true; return 0;
   case KEY_MAX_STEP: return take_positive("--max-step", text, 1e300, &s->max_step);
   case KEY_FORM: return parse_form(text, &s->form);
   case KEY_LINSOL: s->linsol = text; return parse_name("--linsol", text, linsol_name);
@@ -205,6 +209,22 @@ static void complain_about(const RunInfo *info, const RunResult *r, const char *
   complain("%s", line);
 }
 
+enum { REASON = 2 * RUN_TEXT };
+
+/* text [REASON]: the first reason */
+static void take_reason(void *text, const char *reason) {
+  if (!*(char *)text) snprintf(text, REASON, "%s", reason);
+}
+
+/* The exit status of a run that came to its end, with --strict */
+static int status_of_verdict(const History *h) {
+  char reason[REASON]   = "";
+  const Verdict verdict = judge(h, take_reason, reason);
+  if (verdict == VERDICT_OK) return STATUS_DONE;
+  complain("--strict: the results are %s: %s", verdict_name(verdict), reason);
+  return STATUS_FAILED;
+}
+
 static int run(const RunOptions *o, int argc, char **argv, History *history) {
   RunInfo info;
   RunResult result;
@@ -219,6 +239,7 @@ static int run(const RunOptions *o, int argc, char **argv, History *history) {
     complain_about(&info, &result, o->settings.model.type->name);
     if (history->ended && write_results(o, history, argc, argv) && status == STATUS_DONE)
       status = STATUS_OUTPUT;
+    if (o->strict && status == STATUS_DONE) status = status_of_verdict(history);
     run_info_free(&info);
   }
   csv_free(csv);
@@ -231,11 +252,12 @@ static int run_main(int argc, char **argv) {
       .options  = options,
       .parser   = parse,
       .args_doc = "MODEL",
-      .doc      = "Runs a model: one of `cpodes list`, or a shared object of your own, ./NAME.so."
-                  "\vExit status: 0 done, 1 the integration failed, 2 wrong input, 3 a file could not "
-                  "be written, "
-                  "4 the model crashed, 130 interrupted. Files are complete up to the last output in "
-                  "each case."};
+      .doc =
+          "Runs a model, one of `cpodes list` or a shared object of your own, ./NAME.so."
+          "\vExit status: 0 success, 1 the integration failed, or --strict has doubts, 2 wrong "
+          "input, 3 a file could not be written, "
+          "4 the model crashed, 130 interrupted. Files are complete up to the last output in "
+          "each case."};
   RunOptions o      = {.settings = {.rtol = 1e-6}};
   History *history  = calloc(1, sizeof *history);
   int status        = STATUS_USAGE;
@@ -251,6 +273,7 @@ static int run_main(int argc, char **argv) {
   }
   history_free(history);
   free(history);
+  free_model_arguments(&o.model);
   return status;
 }
 

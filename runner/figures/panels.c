@@ -28,7 +28,7 @@ bool has_units(const History *history) {
   bool has                = !type->coordinates; /* not told: SI, as models have it */
   for (int i = 0; type->coordinates && i < type->ncoordinates; i++) {
     const char *unit = type->coordinates[i].unit;
-    has              = has || (unit && unit[0] && strcmp(unit, "1") != 0);
+    has              = has || *unit_text(unit);
   }
   return has;
 }
@@ -52,11 +52,11 @@ say(Panel *panel, const char *format, ...) {
 static const char *space(const Curve *curve) { return curve->unit[0] ? " " : ""; }
 
 /* "Over t = 0 to 10 s. 8 of 260 are shown." */
-static void say_frame(Panel *panel, const History *history, long all) {
+static void say_frame(Panel *panel, const History *history) {
   double from, to;
   history_times(history, &from, &to);
   say(panel, "Over time t, %.4g to %.4g%s.", from, to, has_units(history) ? " s" : "");
-  if (all > panel->ncurves) say(panel, " %d of %ld are shown.", panel->ncurves, all);
+  if (panel->all > panel->ncurves) say(panel, " %d of %ld are shown.", panel->ncurves, panel->all);
 }
 
 static void say_scale(Panel *panel) {
@@ -76,9 +76,9 @@ static void say_drifts(Panel *panel, const History *history) {
   say_scale(panel);
   for (int i = 0; i < type->nquantities; i++) {
     const CPModelQuantity *q = &type->quantities[i];
-    if (q->conserved)
+    if (is_conserved(history->info, i))
       say(panel, " %s stays within %.2g %s of its start value, %.6g.", q->name,
-          history->most_drift[i], q->unit, history->first_quantity[i]);
+          history->most_drift[i], unit_text(q->unit), history->first_quantity[i]);
   }
   say(panel, " A slow rise is the integration's error; jumps would be faults.");
 }
@@ -121,15 +121,10 @@ static void say_events(Panel *panel, const History *history) {
 }
 
 static void describe(const History *history, Panel *panel) {
-  const RunInfo *info = history->info;
-  const char *id      = panel->id;
-  const long all      = !strcmp(id, "coordinates")   ? info->nq
-                        : !strcmp(id, "velocities")  ? info->nu
-                        : !strcmp(id, "multipliers") ? info->nlambda
-                                                     : 0;
-  say_frame(panel, history, all);
+  const char *id = panel->id;
+  say_frame(panel, history);
   if (!strcmp(id, "drift")) say_drifts(panel, history);
-  else if (!strcmp(id, "quantities")) say_quantities(panel);
+  else if (!strncmp(id, "quantities", strlen("quantities"))) say_quantities(panel);
   else if (!strcmp(id, "violations")) say_violations(panel);
   else if (!strcmp(id, "steps")) say_steps(panel, history);
   else say_ranges(panel);
@@ -154,7 +149,7 @@ static Curve *add(Panel *panel, CurveKind kind, long column) {
 /* One line: models of the user's may have any name */
 static void name_curve(Curve *curve, const char *name, const char *unit) {
   snprintf(curve->name, sizeof curve->name, "%s", name);
-  snprintf(curve->unit, sizeof curve->unit, "%s", unit && strcmp(unit, "1") != 0 ? unit : "");
+  snprintf(curve->unit, sizeof curve->unit, "%s", unit_text(unit));
 }
 
 /* "velocity [rad/s]" if all have the unit, else the units are said with the names */
@@ -219,19 +214,50 @@ static int finish(const History *history, Panel *panel, const char *axis) {
 
 /* ----------------------------------------------------------------------------- the run's panels -- */
 
-static int create_components(const History *h, Panel *panel, bool rates) {
-  const long first = rates ? history_column_u(h) : 1;
-  const int count  = rates ? h->nu : h->nq;
-  begin(panel, &h->curves, rates ? "velocities" : "coordinates",
-        rates ? "Velocities" : "Coordinates");
-  for (int i = 0; i < count; i++) {
+/* The panel [count] of curves in this unit; the first has the id and title alone, those of other units are told apart. */
+static Panel *panel_in(Panel *panels, int *count, const History *h, const char *id,
+                       const char *title, const char *unit) {
+  for (int k = 0; k < *count; k++)
+    if (!strcmp(panels[k].curve[0].unit, unit_text(unit))) return &panels[k];
+  Panel *panel = begin(&panels[*count], &h->curves, id, title);
+  if (++*count > 1) snprintf(panel->id + strlen(id), sizeof panel->id - strlen(id), "%d", *count);
+  return panel;
+}
+
+/* Finishes panels [count] and drops those without a finite number; returns how many are left. */
+static int finish_units(const History *h, Panel *panels, int count, const char *axis) {
+  int kept = 0;
+  for (int k = 0; k < count; k++) {
+    const size_t length = strlen(panels[k].title);
+    if (count > 1 && panels[k].curve[0].unit[0])
+      snprintf(panels[k].title + length, sizeof panels[k].title - length, " [%s]",
+               panels[k].curve[0].unit);
+    if (finish(h, &panels[k], axis)) panels[kept++] = panels[k];
+  }
+  return kept;
+}
+
+/* A panel for each unit: axes never mix them. */
+static int create_components(const History *h, Panel *panels, bool rates) {
+  const long first = rates ? history_column_u(h) : 1, from = rates ? h->info->nq : 0;
+  const int shown = rates ? h->nu : h->nq;
+  int count       = 0;
+  for (int i = 0; i < shown; i++) {
     char name[PANEL_NAME], unit[24];
-    const long component = rates ? h->info->nq + h->u[i] : h->q[i];
+    const long component = from + (rates ? h->u[i] : h->q[i]);
     component_name(h->info, component, name, sizeof name);
     component_unit(h->info, component, unit, sizeof unit);
+    Panel *panel = panel_in(panels, &count, h, rates ? "velocities" : "coordinates",
+                            rates ? "Velocities" : "Coordinates", unit);
     name_curve(add(panel, CURVE_LINE, first + i), name, unit);
   }
-  return finish(h, panel, rates ? "velocity" : "coordinate");
+  for (int k = 0; k < count; k++)
+    for (long i = from; i < from + (rates ? h->info->nu : h->info->nq); i++) {
+      char unit[24];
+      panels[k].all +=
+          !strcmp(component_unit(h->info, i, unit, sizeof unit), panels[k].curve[0].unit);
+    }
+  return finish_units(h, panels, count, rates ? "velocity" : "coordinate");
 }
 
 /* What the motion keeps: the distance from its first value, in units of its scale */
@@ -240,7 +266,7 @@ static int create_drifts(const History *h, Panel *panel) {
   begin(panel, &h->curves, "drift", "Drift of what the motion keeps");
   panel->logarithmic = true;
   for (int i = 0; i < h->info->nquantities && panel->ncurves < HISTORY_CURVES; i++) {
-    if (!quantity[i].conserved) continue;
+    if (!is_conserved(h->info, i)) continue;
     const double scale = i < RUN_SCALES ? h->info->scale[i] : NAN;
     Curve *curve       = add(panel, CURVE_LINE, history_column_quantity(h) + i);
     curve->offset      = h->first_quantity[i];
@@ -251,14 +277,19 @@ static int create_drifts(const History *h, Panel *panel) {
 }
 
 /* What it may only lose: the value */
-static int create_quantities(const History *h, Panel *panel) {
+static int create_quantities(const History *h, Panel *panels) {
   const CPModelQuantity *quantity = h->info->settings->model.type->quantities;
-  begin(panel, &h->curves, "quantities", "What the motion dissipates");
-  for (int i = 0; i < h->info->nquantities && panel->ncurves < HISTORY_CURVES; i++)
-    if (!quantity[i].conserved)
-      name_curve(add(panel, CURVE_LINE, history_column_quantity(h) + i), quantity[i].name,
-                 quantity[i].unit);
-  return finish(h, panel, panel->ncurves == 1 ? panel->curve[0].name : "value");
+  int count = 0, shown = 0, last = 0;
+  for (int i = 0; i < h->info->nquantities && shown < HISTORY_CURVES; i++) {
+    if (is_conserved(h->info, i)) continue;
+    Panel *panel =
+        panel_in(panels, &count, h, "quantities", "What the motion dissipates", quantity[i].unit);
+    name_curve(add(panel, CURVE_LINE, history_column_quantity(h) + i), quantity[i].name,
+               quantity[i].unit);
+    last = i;
+    shown++;
+  }
+  return finish_units(h, panels, count, shown == 1 ? quantity[last].name : "value");
 }
 
 static int create_violations(const History *h, Panel *panel) {
@@ -273,6 +304,7 @@ static int create_violations(const History *h, Panel *panel) {
 
 static int create_multipliers(const History *h, Panel *panel) {
   begin(panel, &h->curves, "multipliers", "Multipliers of the constraints");
+  panel->all = h->info->nlambda;
   for (int i = 0; i < h->nlambda; i++) {
     char name[PANEL_NAME];
     snprintf(name, sizeof name, "lambda%ld", h->lambda[i]);
@@ -293,7 +325,8 @@ static int create_steps(const History *h, Panel *panel) {
 static int create_orders(const History *h, Panel *panel) {
   begin(panel, &h->steps, "orders", "Order of the method");
   name_curve(add(panel, CURVE_STAIRS, STEP_ORDER), "order", "");
-  return finish(h, panel, "order");
+  /* One-step methods have one. */
+  return finish(h, panel, "order") && panel->curve[0].least < panel->curve[0].most;
 }
 
 int panels_create(const History *history, Panel *panels) {

@@ -4,7 +4,7 @@
 
 #include "../output/history.h"
 
-enum { PANELS = 8, PANEL_NAME = 100, PANEL_TEXT = 2 * RUN_TEXT };
+enum { PANELS = 5 + 3 * HISTORY_CURVES, PANEL_NAME = 100, PANEL_TEXT = 2 * RUN_TEXT };
 
 typedef enum {
   CURVE_LINE,
@@ -33,6 +33,7 @@ typedef struct {
   double foot; /* of a logarithmic axis: where zero is shown; 0: nothing is zero */
   Curve curve[HISTORY_CURVES];
   int ncurves;
+  long all; /* so many there are of which these are some; 0 if all are shown */
 } Panel;
 
 /* The panels [PANELS] that the run has: those with a finite number; returns how many */

@@ -1,5 +1,6 @@
 /* The summary for programs. Numbers that are not known, or not finite, are null. */
 #include "files.h"
+#include "judge.h"
 #include "writers.h"
 
 #include <math.h>
@@ -59,7 +60,7 @@ static json_t *describe_quantities(const History *h) {
     json_array_append_new(
         array,
         json_pack("{s:o,s:o,s:b,s:o,s:o,s:o,s:o,s:o}", "name", text(q->name), "unit", text(q->unit),
-                  "conserved", q->conserved, "scale",
+                  "conserved", is_conserved(info, i), "scale",
                   json_number(i < RUN_SCALES ? info->scale[i] : NAN), "first",
                   json_number(h->first_quantity[i]), "last", json_number(h->last_quantity[i]),
                   "drift", json_number(h->most_drift[i]), "rise", json_number(h->most_rise[i])));
@@ -105,21 +106,29 @@ static json_t *describe_command(int argc, char **argv) {
   return array;
 }
 
+static void add_reason(void *array, const char *reason) {
+  json_array_append_new(array, text(reason));
+}
+
 static json_t *describe_run(const History *h, int argc, char **argv) {
-  const RunResult *r = &h->result;
-  return json_pack(
-      "{s:s,s:s,s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:{s:I,s:I,s:b},s:o,s:o,s:o,s:"
-      "o}",
-      "cpodes", CPODES_VERSION, "sundials", SUNDIALS_VERSION, "command",
-      describe_command(argc, argv), "model", describe_model(h->info), "settings",
-      describe_settings(h->info), "ending", ending_name(r->ending), "message", text(r->message),
-      "t", json_number(r->t), "end", describe_end_state(h), "quantities", describe_quantities(h),
-      "violations", describe_violations(h), "counts", describe_counts(h), "events",
-      describe_events(h), "events_seen", (json_int_t)h->events, "seconds", json_number(r->seconds),
-      "rank", "rank", (json_int_t)r->rank, "constraints", (json_int_t)r->constraints, "unique",
-      r->unique, "error", json_number(r->error), "reference_error",
-      json_number(h->info->known ? h->info->reference_error : NAN), "flag", json_integer(r->flag),
-      "reference_late", json_number(r->late));
+  const RunResult *r    = &h->result;
+  json_t *reasons       = json_array();
+  const Verdict verdict = judge(h, add_reason, reasons);
+  return json_pack("{s:s,s:s,s:o,s:o,s:o,s:s,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:{s:I,s:"
+                   "I,s:b},s:o,s:o,s:o,s:"
+                   "o}",
+                   "cpodes", CPODES_VERSION, "sundials", SUNDIALS_VERSION, "command",
+                   describe_command(argc, argv), "model", describe_model(h->info), "settings",
+                   describe_settings(h->info), "ending", ending_name(r->ending), "message",
+                   text(r->message), "verdict", verdict_name(verdict), "reasons", reasons, "t",
+                   json_number(r->t), "end", describe_end_state(h), "quantities",
+                   describe_quantities(h), "violations", describe_violations(h), "counts",
+                   describe_counts(h), "events", describe_events(h), "events_seen",
+                   (json_int_t)h->events, "seconds", json_number(r->seconds), "rank", "rank",
+                   (json_int_t)r->rank, "constraints", (json_int_t)r->constraints, "unique",
+                   r->unique, "error", json_number(r->error), "reference_error",
+                   json_number(h->info->known ? h->info->reference_error : NAN), "flag",
+                   json_integer(r->flag), "reference_late", json_number(r->late));
 }
 
 int json_write(const History *history, int argc, char **argv, const char *path) {

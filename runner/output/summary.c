@@ -1,4 +1,5 @@
 /* What a physicist judges a run by. */
+#include "judge.h"
 #include "writers.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@ enum { MOST_COMPONENTS = 12 };
 
 static void row(FILE *out, const char *name) { fprintf(out, "  %-14s", name); }
 
-static void print_verdict(FILE *out, const RunInfo *info, const RunResult *r) {
+static void print_end(FILE *out, const RunInfo *info, const RunResult *r) {
   static const char *const verdict[] = {[RUN_DONE]        = "reached",
                                         [RUN_FAILED]      = "FAILED",
                                         [RUN_CRASHED]     = "CRASHED",
@@ -35,8 +36,8 @@ static void print_parameters(FILE *out, const ModelChoice *choice) {
     const CPModelParameter *p = &choice->type->parameters[i];
     if (choice->values[i] == p->value) continue;
     row(out, "parameter");
-    fprintf(out, "%s = %g %s (default %g)\n", p->name, (double)choice->values[i], p->unit,
-            (double)p->value);
+    fprintf(out, "%s = %g %s%s(default %g)\n", p->name, (double)choice->values[i],
+            unit_text(p->unit), *unit_text(p->unit) ? " " : "", (double)p->value);
   }
 }
 
@@ -51,7 +52,7 @@ static void print_state(FILE *out, const History *h) {
       fprintf(out, "t = %.10g\n", h->last_t);
     }
     row(out, i ? "" : "state");
-    fprintf(out, "%-8s %- .10g %s\n", name, h->last[i], strcmp(unit, "1") ? unit : "");
+    fprintf(out, "%-8s %- .10g %s\n", name, h->last[i], unit);
   }
   if (info->n <= MOST_COMPONENTS) return;
   row(out, "");
@@ -64,17 +65,19 @@ static void print_quantities(FILE *out, const History *h) {
   for (int i = 0; i < info->nquantities; i++) {
     const CPModelQuantity *q = &info->settings->model.type->quantities[i];
     const double scale       = i < RUN_SCALES ? info->scale[i] : NAN;
-    const double error       = q->conserved ? h->most_drift[i] : h->most_rise[i];
+    const bool conserved     = is_conserved(info, i);
+    const double error       = conserved ? h->most_drift[i] : h->most_rise[i];
     row(out, i ? "" : "quantities");
     if (isnan(error)) {
       fprintf(out, "%s: not a number at some outputs\n", q->name);
       continue;
     }
-    if (q->conserved) fprintf(out, "%s: changed by at most %.2g %s", q->name, error, q->unit);
+    if (conserved)
+      fprintf(out, "%s: changed by at most %.2g %s", q->name, error, unit_text(q->unit));
     else
       fprintf(out, "%s: fell from %.6g to %.6g %s, rose by at most %.2g", q->name,
-              h->first_quantity[i], h->last_quantity[i], q->unit, error);
-    if (scale > 0) fprintf(out, ", %.1e of %.3g %s", error / scale, scale, q->unit);
+              h->first_quantity[i], h->last_quantity[i], unit_text(q->unit), error);
+    if (scale > 0) fprintf(out, ", %.1e of %.3g %s", error / scale, scale, unit_text(q->unit));
     fputc('\n', out);
   }
 }
@@ -136,13 +139,24 @@ static void print_error(FILE *out, const History *h) {
           h->info->reference_error);
 }
 
+static void print_reason(void *out, const char *reason) {
+  row(out, "");
+  fprintf(out, "%s\n", reason);
+}
+
+static void print_verdict(FILE *out, const History *h) {
+  row(out, "verdict");
+  fprintf(out, "%s\n", verdict_name(judge(h, NULL, NULL)));
+  judge(h, print_reason, out);
+}
+
 void summary_print(const History *h, FILE *out) {
   const RunInfo *info      = h->info;
   const ModelChoice *model = &info->settings->model;
   fprintf(out, "%s (%s)\n", model->type->title, model->type->name);
   print_parameters(out, model);
   print_method(out, info);
-  print_verdict(out, info, &h->result);
+  print_end(out, info, &h->result);
   if (h->curves.rows > 0) {
     print_state(out, h);
     print_quantities(out, h);
@@ -153,4 +167,5 @@ void summary_print(const History *h, FILE *out) {
   print_events(out, h);
   if (h->result.ending == RUN_DONE || h->result.ending == RUN_FAILED) print_work(out, &h->result);
   print_error(out, h);
+  if (h->result.ending == RUN_DONE) print_verdict(out, h);
 }

@@ -8,22 +8,19 @@
 
 /* ------------------------------------------------------------------------------- life cycle -- */
 
-/* Takes the values (NULL: the defaults) into the model; 0, or 1 with a message about the first bad
-   one */
+/* Takes the values, or the defaults if values is NULL. Returns 0, or 1 with a message about the first bad one. */
 static int takeParameters(CPModel *model, const sunrealtype *values, char *message, size_t length) {
   const CPModelType *type = model->type;
-  if (type->nparameters > CP_MODEL_MAX_PARAMETERS) {
-    snprintf(message, length, "%s: %d parameters, at most %d are possible", type->name,
-             type->nparameters, CP_MODEL_MAX_PARAMETERS);
-    return 1;
-  }
   for (int i = 0; i < type->nparameters; i++) {
     const CPModelParameter *p = &type->parameters[i];
     const sunrealtype value   = values ? values[i] : p->value;
+    const int whole           = CPModelIsWhole(type, i);
     model->parameter[i]       = value;
-    if (value >= p->least && value <= p->most) continue; /* not so if NaN */
-    snprintf(message, length, "%s: parameter %s (%s) must be from %g to %g, and is %g", type->name,
-             p->name, p->meaning, (double)p->least, (double)p->most, (double)value);
+    if (value >= p->least && value <= p->most && !(whole && value != floor(value))) continue;
+    /* NaN comes here, too. */
+    snprintf(message, length, "%s: parameter %s (%s) must be %sfrom %g to %g, and is %g",
+             type->name, p->name, p->meaning, whole ? "a whole number " : "", (double)p->least,
+             (double)p->most, (double)value);
     return 1;
   }
   return 0;
@@ -37,10 +34,13 @@ CPModel *CPModelCreate(const CPModelType *type, const sunrealtype *values, SUNCo
     snprintf(message, length, "%s: no memory", type->name);
     return NULL;
   }
-  model->type = type;
-  model->ctx  = ctx;
-  if (takeParameters(model, values, message, length)) {
-    free(model); /* type->create has not been called */
+  model->type      = type;
+  model->ctx       = ctx;
+  model->parameter = calloc((size_t)type->nparameters + 1, sizeof *model->parameter);
+  if (!model->parameter) snprintf(message, length, "%s: no memory", type->name);
+  if (!model->parameter || takeParameters(model, values, message, length)) {
+    free(model->parameter); /* type->create has not been called */
+    free(model);
     return NULL;
   }
   if (type->create(model)) {
@@ -71,6 +71,7 @@ void CPModelFree(CPModel **model) {
   if (m->y0) N_VDestroy(m->y0);
   free(m->drawing.kind);
   free(m->drawing.segment);
+  free(m->parameter);
   free(m);
   *model = NULL;
 }
@@ -120,6 +121,15 @@ int CPModelFindParameter(const CPModelType *type, const char *name) {
   return -1;
 }
 
+int CPModelIsWhole(const CPModelType *type, int i) {
+  const char *name = type->parameters[i].name, *listed = type->whole ? type->whole : "";
+  for (size_t length; *(listed += strspn(listed, " ")); listed += length) {
+    length = strcspn(listed, " ");
+    if (length == strlen(name) && !memcmp(listed, name, length)) return 1;
+  }
+  return 0;
+}
+
 int CPModelIsDefault(const CPModel *model) {
   for (int i = 0; i < model->type->nparameters; i++)
     if (model->parameter[i] != model->type->parameters[i].value) return 0;
@@ -149,6 +159,11 @@ sunindextype CPModelNumPositions(const CPModel *model) {
 
 sunindextype CPModelNumCompared(const CPModel *model) {
   return model->ncompared ? model->ncompared : CPModelNumPositions(model);
+}
+
+int CPModelConserves(const CPModel *model, int i) {
+  const CPModelType *type = model->type;
+  return type->conserves ? type->conserves(model, i) : type->quantities[i].conserved;
 }
 
 sunrealtype CPModelScale(const CPModel *model, int i) {

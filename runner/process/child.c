@@ -15,13 +15,18 @@
 #include <sys/prctl.h>
 #endif
 
-void child_begin(void) {
-  setpgid(0, 0); /* Ctrl-C is the parent's business; what the model starts ends with it */
+pid_t child_start(void) {
+  fflush(NULL); /* else the child has it, too */
+  const pid_t child = fork();
+  if (child > 0) setpgid(child, child); /* whoever comes first */
+  if (child != 0) return child;
+  setpgid(0, 0);
 #ifdef __linux__
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
   forget_interrupts();
   signal(SIGTTOU, SIG_IGN); /* another group than the terminal's may write, too */
+  return 0;
 }
 
 /* Soon at first, as most children end soon */
@@ -35,7 +40,6 @@ ChildEnd child_wait(pid_t child, double limit, int *status) {
   ChildEnd end       = CHILD_ENDED;
   pid_t ended        = 0;
   *status            = 0;
-  setpgid(child, child); /* whoever comes first */
   for (long pause = 100000; end == CHILD_ENDED; sleep_longer(&pause)) {
     ended = waitpid(child, status, WNOHANG);
     if (ended == child) break;

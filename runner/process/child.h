@@ -6,8 +6,8 @@
 
 typedef enum { CHILD_ENDED, CHILD_OVER_LIMIT, CHILD_INTERRUPTED, CHILD_LOST } ChildEnd;
 
-/* In the child, at first */
-void child_begin(void);
+/* As fork; what the child starts is of its group. Ctrl-C is the parent's business. */
+pid_t child_start(void);
 /* In the parent: until the child ends, for limit seconds at most (0: none), or until catch_interrupts' signals. It is killed
    then, as is what it had started. status: out, of waitpid */
 ChildEnd child_wait(pid_t child, double limit, int *status);

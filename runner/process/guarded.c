@@ -42,7 +42,6 @@ static int work_in_child(Shared *shared, long limit,
   const int to_stdout = dup(STDOUT_FILENO);
   FILE *out           = to_stdout >= 0 ? fdopen(to_stdout, "w") : NULL;
   if (!out || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return STATUS_OUTPUT;
-  child_begin();
   limit_time(limit);
   const int status = work(&(Guarded){out, shared->doing}, data);
   const int failed = ferror(out);
@@ -86,8 +85,7 @@ int run_guarded(const char *name, long limit, int (*work)(const Guarded *guarded
                 void *data) {
   Shared *shared = create_shared();
   catch_interrupts();
-  fflush(NULL); /* else the child has it, too */
-  const pid_t child = shared ? fork() : -1;
+  const pid_t child = shared ? child_start() : -1;
   if (child == 0) {
     const int status = work_in_child(shared, limit, work, data);
     fflush(NULL);

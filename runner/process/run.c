@@ -28,7 +28,6 @@ static const double usual_patience = 1; /* [s] */
 static void run_child(const RunSettings *settings, int file) {
   WireOut wire;
   RunResult result;
-  child_begin();
   dup2(STDERR_FILENO, STDOUT_FILENO); /* what a model prints does not belong into our output */
   if (wire_out_create(&wire, file)) _exit(STATUS_FAILED);
   simulate(settings, &wire.listener, &result);
@@ -162,9 +161,8 @@ static void end_child(Child *c, Silence silence, RunResult *result) {
 
 static int start_child(const RunSettings *settings, Child *c, RunResult *result) {
   int ends[2];
-  fflush(NULL); /* else the child has it, too */
   const bool piped = !pipe(ends);
-  c->pid           = piped ? fork() : -1;
+  c->pid           = piped ? child_start() : -1;
   if (c->pid < 0) {
     end_with(result, RUN_FAILED, "no process can be started: %s", strerror(errno));
     if (piped) close(ends[0]), close(ends[1]);
@@ -174,7 +172,6 @@ static int start_child(const RunSettings *settings, Child *c, RunResult *result)
     close(ends[0]);
     run_child(settings, ends[1]);
   }
-  setpgid(c->pid, c->pid); /* whoever comes first */
   close(ends[1]);
   c->file = ends[0];
   return 0;

@@ -3,7 +3,6 @@
 #include "../shell.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -35,18 +34,6 @@ void html_argument(FILE *out, const char *argument) {
     else put(out, *argument);
   }
   put(out, '\'');
-}
-
-const char *number_text(char *text, double value, int digits) {
-  if (isnan(value)) return "not known";
-  if (isinf(value)) return value > 0 ? "infinite" : "-infinite";
-  snprintf(text, NUMBER_TEXT, "%.*g", digits, value);
-  char *exponent = strchr(text, 'e');
-  if (!exponent) return text;
-  exponent += exponent[1] == '-' ? 2 : 1; /* behind "e-", at the plus of "e+" */
-  const size_t zeros = strspn(exponent, "+0");
-  memmove(exponent, exponent + zeros, strlen(exponent + zeros) + 1);
-  return text;
 }
 
 /* -------------------------------------------------------------------------------------- tables -- */
@@ -86,7 +73,7 @@ void table_text(FILE *out, const char *text) {
 
 void table_unit(FILE *out, const char *unit) {
   fputs("<td class=\"whole\">", out);
-  for (const char *c = unit && strcmp(unit, "1") ? unit : ""; *c; c++) {
+  for (const char *c = unit_text(unit); *c; c++) {
     const bool square = c[0] == '^' && c[1] == '2', cube = c[0] == '^' && c[1] == '3';
     if (square || cube) {
       fputs(square ? "²" : "³", out);

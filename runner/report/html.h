@@ -2,18 +2,14 @@
 #ifndef CPODES_RUNNER_HTML_H
 #define CPODES_RUNNER_HTML_H
 
-#include <stdbool.h>
-#include <stdio.h>
+#include "../simulation/records.h"
 
-enum { NUMBER_TEXT = 40 };
+#include <stdio.h>
 
 /* Escaped, for elements and quoted attributes alike */
 void html_text(FILE *out, const char *text);
 /* One argument of a command line, quoted for a POSIX shell where it has to be, and escaped */
 void html_argument(FILE *out, const char *argument);
-
-/* "1.25e-5", "0.5", "not known" (NaN); returns text [NUMBER_TEXT] */
-const char *number_text(char *text, double value, int digits);
 
 typedef struct {
   const char *head;

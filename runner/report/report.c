@@ -1,5 +1,6 @@
 #include "report.h"
 #include "../output/files.h"
+#include "../output/judge.h"
 #include "../output/writers.h"
 #include "report_texts.h"
 
@@ -105,6 +106,56 @@ static void figures(const Report *r, FILE *out) {
     if (!is_motion(&r->figure[i])) figure(&r->figure[i], out);
 }
 
+/* ---------------------------------------------------------------------------------- the verdict -- */
+
+static void verdict_class(const Report *r, FILE *out) {
+  static const char *const classes[] = {"good", "doubt", "bad"};
+  fputs(classes[judge(r->history, NULL, NULL)], out);
+}
+
+static void verdict(const Report *r, FILE *out) {
+  static const char *const ended[] = {
+      [RUN_FAILED]      = "Failed",
+      [RUN_CRASHED]     = "Crashed",
+      [RUN_INTERRUPTED] = "Interrupted",
+      [RUN_UNWRITTEN]   = "Stopped, because a file could not be written,",
+  };
+  static const char *const remarks[] = {"", ", with doubts", ", with wrong results"};
+  const RunResult *result            = &r->history->result;
+  char t[NUMBER_TEXT], end[NUMBER_TEXT];
+  number_text(t, result->t, 6);
+  number_text(end, r->info->settings->t_end, 6);
+  if (result->ending == RUN_DONE)
+    fprintf(out, "Reached its end, t = %s s%s", t, remarks[judge(r->history, NULL, NULL)]);
+  else fprintf(out, "%s at t = %s s of %s s", ended[result->ending], t, end);
+}
+
+typedef struct {
+  FILE *out;
+  int count;
+} Concerns;
+
+static void concern(void *data, const char *reason) {
+  Concerns *c = data;
+  fputs(c->count++ ? "<li>" : "<ul>\n<li>", c->out);
+  html_text(c->out, reason);
+  fputs("</li>\n", c->out);
+}
+
+static void concerns(const Report *r, FILE *out) {
+  const RunResult *result = &r->history->result;
+  Concerns c              = {out, 0};
+  if (result->message[0]) {
+    fputs("<p>", out);
+    html_text(out, result->message);
+    fputs("</p>\n", out);
+  }
+  if (result->ending != RUN_DONE && result->samples > 0)
+    fputs("<p>All below is of the time until then.</p>\n", out);
+  judge(r->history, concern, &c);
+  if (c.count) fputs("</ul>\n", out);
+}
+
 /* ------------------------------------------------------------------------------------ the slots -- */
 
 static const struct {
@@ -118,9 +169,9 @@ static const struct {
     {"style", style},
     {"script", script},
     {"contents", contents},
-    {"verdict", report_verdict},
-    {"verdict-class", report_verdict_class},
-    {"concerns", report_concerns},
+    {"verdict", verdict},
+    {"verdict-class", verdict_class},
+    {"concerns", concerns},
     {"invariants", report_invariants},
     {"violations", report_violations},
     {"work", report_work},

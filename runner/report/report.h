@@ -3,9 +3,10 @@
 #define CPODES_RUNNER_REPORT_H
 
 #include "../figures/figures.h"
+#include "../figures/panels.h"
 #include "html.h"
 
-enum { REPORT_FIGURES = 16 };
+enum { REPORT_FIGURES = PANELS + 1 };
 
 typedef struct {
   const History *history;
@@ -21,9 +22,6 @@ typedef void ReportPart(const Report *report, FILE *out);
 
 /* Puts parts into the slots {{name}} of a piece */
 void report_piece(const Report *report, FILE *out, const unsigned char *piece);
-
-/* ---- report_verdict.c: did it reach its end, and may one believe it? ---- */
-ReportPart report_verdict, report_verdict_class, report_concerns;
 
 /* ---- report_tables.c: results, events, and how to reproduce them ---- */
 ReportPart report_invariants, report_violations, report_work, report_state;

@@ -1,4 +1,4 @@
-#include "judge.h"
+#include "../output/judge.h"
 #include "report.h"
 
 #include <sundials/sundials_version.h>
@@ -18,7 +18,7 @@ static void invariant(const Report *r, FILE *out, int i) {
   table_unit(out, q->unit);
   table_number(out, h->first_quantity[i], 8);
   table_number(out, h->last_quantity[i], 8);
-  table_text(out, q->conserved ? "conserved" : "may only fall");
+  table_text(out, is_conserved(h->info, i) ? "conserved" : "may only fall");
   table_number(out, judge_drift(h, i), 3);
   table_row_end(out);
 }

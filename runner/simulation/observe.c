@@ -41,8 +41,10 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
     info->kind      = (const int *)model->drawing.kind;
     info->segment   = (const int(*)[2])model->drawing.segment;
   }
-  for (int i = 0; i < type->nquantities && i < RUN_SCALES; i++)
-    info->scale[i] = CPModelScale(model, i);
+  for (int i = 0; i < type->nquantities && i < RUN_SCALES; i++) {
+    info->scale[i]     = CPModelScale(model, i);
+    info->conserved[i] = CPModelConserves(model, i) != 0;
+  }
   if (p->mech) {
     o->mech    = problem_mech(p);
     o->nlambda = o->mech ? (long)CPMechGetNumMultipliers(o->mech) : 0;

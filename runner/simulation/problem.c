@@ -174,12 +174,9 @@ static int create_ode(Problem *p, char *message) {
 /* Who listens takes all numbers of the model as they are: they are looked at here, in the process that a wrong model may
    crash */
 static int create_model(Problem *p, char *message) {
-  ModelChoice *choice = &p->settings.model;
-  p->model            = CPModelCreate(choice->type, choice->values, p->ctx, message, RUN_TEXT);
-  if (!p->model || model_check_created(p->model, message, RUN_TEXT)) return -1;
-  for (int i = 0; i < choice->type->nparameters; i++)
-    choice->values[i] = p->model->parameter[i]; /* create rounds whole ones */
-  return 0;
+  const ModelChoice *choice = &p->settings.model;
+  p->model = CPModelCreate(choice->type, choice->values, p->ctx, message, RUN_TEXT);
+  return p->model && !model_check_created(p->model, message, RUN_TEXT) ? 0 : -1;
 }
 
 int problem_create(Problem *p, const RunSettings *settings, char *message) {

@@ -1,5 +1,6 @@
 #include "records.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,9 +76,28 @@ const char *component_unit(const RunInfo *info, long i, char *text, size_t lengt
   const CPModelCoordinate *c = coordinate_of(info, i);
   text[0]                    = '\0';
   if (!c || !c->unit || !c->unit[0]) return text;
-  if (!rate) snprintf(text, length, "%s", c->unit);
-  else if (c->unit[0] == '1' && !c->unit[1]) snprintf(text, length, "1/s");
+  if (!rate) snprintf(text, length, "%s", unit_text(c->unit));
+  else if (!*unit_text(c->unit)) snprintf(text, length, "1/s");
   else snprintf(text, length, "%s/s", c->unit);
+  return text;
+}
+
+const char *unit_text(const char *unit) { return unit && strcmp(unit, "1") != 0 ? unit : ""; }
+
+bool is_conserved(const RunInfo *info, int i) {
+  return i < RUN_SCALES ? info->conserved[i]
+                        : info->settings->model.type->quantities[i].conserved != 0;
+}
+
+const char *number_text(char *text, double value, int digits) {
+  if (isnan(value)) return "not known";
+  if (isinf(value)) return value > 0 ? "infinite" : "-infinite";
+  snprintf(text, NUMBER_TEXT, "%.*g", digits, value);
+  char *exponent = strchr(text, 'e');
+  if (!exponent) return text;
+  exponent += exponent[1] == '-' ? 2 : 1; /* behind "e-", at the plus of "e+" */
+  const size_t zeros = strspn(exponent, "+0");
+  memmove(exponent, exponent + zeros, strlen(exponent + zeros) + 1);
   return text;
 }
 

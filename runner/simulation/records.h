@@ -33,14 +33,16 @@ typedef struct {
 typedef struct {
   const RunSettings *settings; /* form, method and all else resolved */
   char method[METHOD_NAME];    /* "DOP853, order 8" */
-  long n, nq, nu, nz;       /* of the state; ODE form: nq = nu = n / 2 if n is even, else nq = n */
-  long nlambda;             /* multipliers told; 0: not wanted, or none */
-  long np, nv;              /* position and velocity constraints; ODE form: 0, m */
-  int nquantities;          /* of the type; their names are there */
-  double scale[RUN_SCALES]; /* of the first quantities, by which to judge their drift */
-  bool stiff;               /* as the model says */
-  bool has_norms;           /* of quaternions */
-  bool known;               /* is there a reference for these parameters? */
+  long n, nq, nu, nz; /* of the state; ODE form: nq = nu = n / 2 if n is even, else nq = n */
+  long nlambda;       /* multipliers told; 0: not wanted, or none */
+  long np, nv;        /* position and velocity constraints; ODE form: 0, m */
+  int nquantities;    /* of the type; their names are there */
+  /* of the first quantities: the scale by which to judge their drift; does the motion keep them, or only not raise them? */
+  double scale[RUN_SCALES];
+  bool conserved[RUN_SCALES];
+  bool stiff;     /* as the model says */
+  bool has_norms; /* of quaternions */
+  bool known;     /* is there a reference for these parameters? */
   double reference_error;
   long ncompared;         /* components of the state in which errors are measured: the first ones */
   int npoints, nsegments; /* 0: no drawing, or not wanted */
@@ -130,5 +132,12 @@ struct Listener {
 /* Names of the columns of y: "phi", "phi'", or "q0", "u0", "z0"; unit: "" where it is not known */
 void component_name(const RunInfo *info, long i, char *text, size_t length);
 const char *component_unit(const RunInfo *info, long i, char *text, size_t length);
+/* As it is shown: "" for NULL and "1" */
+const char *unit_text(const char *unit);
+bool is_conserved(const RunInfo *info, int quantity);
+
+enum { NUMBER_TEXT = 40 };
+/* "1.25e-5", "0.5", "not known" (NaN); returns text [NUMBER_TEXT] */
+const char *number_text(char *text, double value, int digits);
 
 #endif

@@ -24,8 +24,8 @@ static const CPModelParameter parameters[] = {
     [L2]      = {"l2", "m", "length of the second rod", 1, 0.01, 100},
     [M1]      = {"m1", "kg", "mass of the first rod", 1, 0.001, 1000},
     [M2]      = {"m2", "kg", "mass of the second rod", 1, 0.001, 1000},
-    [PHI1]    = {"phi1", "rad", "angle of the first rod at the start", 2, -3.1, 3.1},
-    [PHI2]    = {"phi2", "rad", "angle of the second rod at the start", 2.5, -3.1, 3.1},
+    [PHI1]    = {"phi1", "rad", "angle of the first rod at the start", 0.5, -3.1, 3.1},
+    [PHI2]    = {"phi2", "rad", "angle of the second rod at the start", 1, -3.1, 3.1},
     [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 0, 1000},
 };
 

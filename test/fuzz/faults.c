@@ -249,7 +249,9 @@ static int set_up_cpode(Stage *s) {
   if (!flag && !s->mech && !s->cvode_mem && !has(s, FIXED_POINT))
     flag = CVodeSetLinearSolver(cv, s->LS, s->A);
   if (!flag && s->P) flag = CPodeSetProjector(s->mem, s->P);
-  if (!flag && has(s, ROOTS)) flag = CVodeRootInit(cv, 2, mechanism_roots);
+  if (!flag && has(s, ROOTS))
+    flag = s->cvode_mem ? CVodeRootInit(cv, 2, mechanism_roots)
+                        : CPodeRootInit(s->mem, 2, mechanism_roots);
   if (!flag && has(s, QUADRATURE)) flag = CVodeQuadInit(cv, mechanism_quadrature, s->q);
   if (!flag && has(s, INITIAL)) flag = CPodeCalcIC(s->mem);
   return !flag && has(s, SENSITIVE) ? set_up_sensitivities(s) : flag;

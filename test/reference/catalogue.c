@@ -144,9 +144,9 @@ static void run_to_end(ModelRun *run, sunrealtype *drift) {
     for (int i = 0; i < nq; i++) {
       const CPModelQuantity *q = &model->type->quantities[i];
       const sunrealtype change = q->value(model, run->t, run->y) - least[i];
-      drift[i]                 = fmax(drift[i], q->conserved ? fabs(change) : change);
+      drift[i]                 = fmax(drift[i], CPModelConserves(model, i) ? fabs(change) : change);
       steepest[i]              = fmax(steepest[i], gradient(run, i));
-      if (!q->conserved && change < 0) least[i] += change;
+      if (!CPModelConserves(model, i) && change < 0) least[i] += change;
     }
   }
   for (int i = 0; i < nq; i++)

@@ -11,7 +11,7 @@ CPModel *model_with(const char *name, const Setting *settings, int nsettings) {
 
 CPModel *model_of(const CPModelType *type, const Setting *settings, int nsettings) {
   char message[500];
-  sunrealtype values[CP_MODEL_MAX_PARAMETERS];
+  sunrealtype values[MODEL_MOST_PARAMETERS];
   for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
   for (int i = 0; i < nsettings; i++) {
     const int changed = CPModelFindParameter(type, settings[i].name);

@@ -15,7 +15,7 @@
 
 static CPModel *create(const char *name, int nvalues, const sunrealtype *values) {
   const CPModelType *type = model_find(name);
-  sunrealtype all[CP_MODEL_MAX_PARAMETERS];
+  sunrealtype all[MODEL_MOST_PARAMETERS];
   char message[200];
   for (int i = 0; i < type->nparameters; i++)
     all[i] = i < nvalues ? values[i] : type->parameters[i].value;

@@ -28,7 +28,9 @@ REFUSED = {
         {"members": '.method = "ARKODE_KNOTH_WOLKE_3_3"'},
         ['method "ARKODE_KNOTH_WOLKE_3_3"'],
     ),
-    "too many parameters": ({"nparameters": "13"}, ["13 parameters, 0 to 12"]),
+    "a whole parameter that is none": ({"members": '.whole = "L"', "parameters": '{"L", "m", "l", 1.5, 0, 2}, {"g", "", "g", 1, 0, 2}'},
+        ["the default 1.5 of parameter L is no whole number"]),
+    "a whole parameter that is not there": ({"members": '.whole = "L n"'}, ['whole names no parameter: "n"']),
     "less than no parameters": ({"nparameters": "-1"}, ["-1 parameters"]),
     "a parameter without a name": ({"parameters": '{NULL, "", "", 1, 0, 2}, {"g", "", "g", 1, 0, 2}'}, ["parameter 0"]),
     "a parameter that no command line can set": (

@@ -321,7 +321,7 @@ class Contents(Report):
     def test_it_has_the_figures_of_the_run(self):
         self.still("slider_crank")
         ids = browser.run("return [...document.querySelectorAll('figure')].map((f) => f.id)")
-        for figure in "motion coordinates velocities quantities violations multipliers steps orders".split():
+        for figure in "motion coordinates velocities quantities violations multipliers steps".split():
             self.assertIn(f"figure-{figure}", ids)
         self.assertFalse(browser.is_shown("#no-figures"))
 
@@ -416,7 +416,8 @@ class Contents(Report):
         # the energy of the undamped pendulum drifts where the error test hardly sees the motion
         path = write(self.folder / "coarse.html", "pendulum", "--method", "bdf", "--rtol", 0.01)
         self.open(path)
-        self.assertEqual(browser.find("#verdict").get_attribute("class"), "doubt")
+        self.assertEqual(browser.find("#verdict").get_attribute("class"), "bad")
+        self.assertIn("with wrong results", self.text_of("#verdict"))
         self.assertIn("energy", self.text_of("#verdict"))
 
     def test_the_command_can_be_pasted_into_a_shell(self):

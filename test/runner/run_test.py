@@ -104,11 +104,50 @@ class Result(RunTest):
         for word in "method reached state energy position velocity rank steps rejected time error".split():
             self.assertIn(word, summary.stdout)
 
-    def test_whole_parameters_are_told_as_they_were_taken(self):
-        rounded, summary = self.run_json("chain", "--param", "n=2.6"), cpodes("run", "chain", "--param", "n=2.6")
-        self.assertEqual(rounded["model"]["parameters"]["n"], 3)
-        self.assertEqual(rounded["end"]["y"], self.run_json("chain", "--param", "n=3")["end"]["y"])
-        self.assertIn("n = 3", summary.stdout)
+    def test_models_may_have_many_parameters(self):
+        names = ["L", "g", *(f"extra{i}" for i in range(30))]
+        parameters = ", ".join(f'{{"{name}", "", "a number", 1, 0, 10}}' for name in names)
+        model = compile_model(self.folder, parameters=parameters, nparameters=str(len(names)))
+        run = self.run_json(model, "--param", "extra29=7", "--t-end", 1)
+        self.assertEqual(run["model"]["parameters"], {name: 7 if name == "extra29" else 1 for name in names})
+        for command in "describe", "check", "run":
+            self.assert_refused(cpodes(command, model, "--param", "extra30=1"), '"extra30"', '"extra3')
+
+    def test_what_is_kept_may_depend_on_parameters(self):
+        for damping, kept in (0, True), (1, False):
+            run = self.run_json("slider_crank", "--param", f"c={damping}")
+            self.assertEqual([quantity["conserved"] for quantity in run["quantities"]], [kept])
+            words = "energy: conserved" if kept else "energy: never rises"
+            self.assertIn(words, cpodes("describe", "slider_crank", "--param", f"c={damping}").stdout)
+
+    def test_the_verdict_is_the_same_everywhere(self):
+        report = self.folder / "run.html"
+        cases = {
+            "ok": ({}, [], "Reached its end, t = 5 s<"),
+            "doubtful": ({"energy": PARTS["energy"].replace(";", " + 0.02 * t;")}, ["energy is to be conserved"], ", with doubts<"),
+            "wrong": ({"energy": PARTS["energy"].replace(";", " + 5 * t;")}, ["energy is to be conserved"], ", with wrong results<"),
+        }
+        for verdict, (parts, reasons, words) in cases.items():
+            model = compile_model(self.folder, verdict, **parts)
+            run = self.run_json(model, "--report", report)
+            self.assertEqual(run["verdict"], verdict)
+            self.assertEqual([reason[: len("energy is to be conserved")] for reason in run["reasons"]], reasons)
+            self.assertIn(words, report.read_text())
+            summary = cpodes("run", model, "--strict")
+            self.assertRegex(summary.stdout, f"verdict +{verdict}\n")
+            for reason in run["reasons"]:
+                self.assertIn("; the limit is 0.001.", reason)
+                self.assertIn(reason, summary.stdout)
+                self.assertIn(reason, report.read_text())
+                self.assert_refused(summary, "--strict", verdict, reason, status=FAILED)
+            if verdict == "ok":
+                self.assert_done(summary)
+
+    def test_loose_tolerances_are_doubtful(self):
+        self.assert_refused(cpodes("run", "andrews", "--rtol", "0.1", "--strict", "-q"), "energy", "doubtful", status=FAILED)
+
+    def test_a_number_without_a_unit_has_none(self):
+        self.assertIn("n = 3 (default 10)", cpodes("run", "chain", "--param", "n=3", "--t-end", "0.1").stdout)
 
 
 class NotANumber(RunTest):
@@ -406,6 +445,7 @@ class Refused(RunTest):
             (["pendulum", "--param", "L"], ["NAME=VALUE", '"L"']),
             (["pendulum", "--param", "L=-1"], ["L", "-1", "number from"]),
             (["pendulum", "--param", "L=one"], ["L", '"one"']),
+            (["chain", "--param", "n=2.6"], ["n (number of masses)", "whole number", '"2.6"']),
             (["pendulum", "--norm", "kinetik"], ["--norm", '"kinetik"', '"kinetic"']),
             (["pendulum", "--linsol", "qr"], ["--linsol qr", '"mech"']),
             (["pendulum", "--form", "ode", "--norm", "kinetic"], ["--norm kinetic", '"ode"']),

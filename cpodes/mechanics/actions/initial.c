@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* A state is consistent if it is this part of the given units off, relative to the largest entry. */
+/* A state is consistent if its distance in the given units is at most this part of its largest entry. */
 #define CONSISTENT 1.0e-10
 
 static int checkWeights(CPMech mech, N_Vector v, const char *name, int positive) {
@@ -19,7 +19,7 @@ static int checkWeights(CPMech mech, N_Vector v, const char *name, int positive)
                   positive ? "positive and " : "");
 }
 
-/* 1 / weights becomes the tolerance CONSISTENT times as large. */
+/* CONSISTENT / weights, times the largest entry, becomes the tolerance. */
 static void makeWeights(CPMech mech, N_Vector y, N_Vector weights, N_Vector ewt) {
   const sunrealtype *z = N_VGetArrayPointer(y), *w = weights ? N_VGetArrayPointer(weights) : NULL;
   double largest = 1.0;

@@ -4,27 +4,23 @@
 #include <math.h>
 #include <string.h>
 
-/* Workspace of one evaluation. */
+/* Workspace of one evaluation */
 typedef struct {
   CPArena arena;
-  double *a, *force, *Mu;    /* [nu] */
-  double *lambda, *rows, *b; /* [m] */
+  double *a, *force, *Mu, *f; /* [nu] */
+  double *lambda, *rows, *b;  /* [m] */
 } Room;
 
 static int makeRoom(const CPMech mech, Room *room) {
-  *room                            = (Room){.a = NULL};
-  double **const of_velocities[]   = {&room->a, &room->force, &room->Mu},
-                 **const of_rows[] = {&room->lambda, &room->rows, &room->b};
-  for (int k = 0; k < 3; k++) {
-    CP_NEW(&room->arena, *of_velocities[k], mech->nu);
-    CP_NEW(&room->arena, *of_rows[k], mech->m);
-  }
+  double **const of_velocities[] = {&room->a, &room->force, &room->Mu, &room->f};
+  double **const of_rows[]       = {&room->lambda, &room->rows, &room->b};
+  *room                          = (Room){.a = NULL};
+  for (int k = 0; k < 4; k++) CP_NEW(&room->arena, *of_velocities[k], mech->nu);
+  for (int k = 0; k < 3; k++) CP_NEW(&room->arena, *of_rows[k], mech->m);
   return cpArenaStatus(&room->arena);
 }
 
-/* ---- residuals ---- */
-
-/* Largest |r_i| of the active rows; mask NULL: all exist. */
+/* Largest |r_i| of the active rows that exist at a level, or, if the mask is NULL, in all of A. */
 static double largest(const CPMech mech, const double *r, const char *mask) {
   double size = 0.0;
   for (int i = 0; i < mech->m; i++)
@@ -32,75 +28,53 @@ static double largest(const CPMech mech, const double *r, const char *mask) {
   return size;
 }
 
-static double largestNormError(const CPMech mech, const sunrealtype *q) {
-  double size = 0.0;
-  for (int k = 0; k < cpMechNumNorms(mech); k++) {
-    const CPUnitNorm n = cpMechNorm(mech, k);
-    size = fmax(size, fabs(sqrt(cpDot(q + n.first, q + n.first, n.length)) - n.value));
-  }
-  return size;
-}
-
-/* b asks for v or b, which codes with operators need not have. */
-static int hasB(const CPMech mech) {
-  return !mech->operators || mech->model.b || mech->na == mech->nv;
-}
-
 static int residuals(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *out) {
-  int flag = cpMechPositions(mech, s->t, s->q, room->rows);
+  double *r = room->rows;
+  int flag  = cpMechPositions(mech, s->t, s->q, r); /* p(t, q) */
   if (flag) return flag;
-  out->position = largest(mech, room->rows, mech->at_position);
-  flag          = cpMechVelocities(mech, s->t, s->q, s->u, room->rows);
+  out->position = largest(mech, r, mech->at_position);
+  flag          = cpMechVelocities(mech, s->t, s->q, s->u, r); /* v(t, q, u) */
   if (flag) return flag;
-  out->velocity     = largest(mech, room->rows, mech->at_velocity);
-  out->norms        = largestNormError(mech, s->q);
-  out->acceleration = NAN;
-  if (!hasB(mech)) return CP_SUCCESS;
-  flag = cpMechB(mech, s->t, s->q, s->u, room->b);
-  if (!flag) flag = cpMechATimes(mech, s->t, s->q, room->a, room->rows);
-  for (int i = 0; !flag && i < mech->m; i++) room->rows[i] -= room->b[i];
-  if (!flag) out->acceleration = largest(mech, room->rows, NULL);
-  return flag;
-}
-
-/* ---- forces and energy ---- */
-
-static int massTimes(CPMech mech, const CPMechState *s, double *y) {
-  if (!mech->operators) {
-    const int flag = cpMechMass(mech, s->t, s->q);
-    if (!flag) cpMatTimes(&mech->userM.A, 1.0, s->u, 0.0, y);
-    return flag;
+  out->velocity = largest(mech, r, mech->at_velocity);
+  out->norms    = 0.0;
+  for (int k = 0; k < cpMechNumNorms(mech); k++) {
+    const CPUnitNorm n   = cpMechNorm(mech, k);
+    const sunrealtype *q = s->q + n.first;
+    out->norms           = fmax(out->norms, fabs(sqrt(cpDot(q, q, n.length)) - n.value));
   }
-  return cpMechOperator(mech, mech->model.Mu, "Mu", s->t, s->q, s->u, y, mech->nu);
-}
-
-/* FULL motions have no multiplier: the force that drives u_j is in row j of M a - f. Scratch: Mu. */
-static int addDrives(CPMech mech, const CPMechState *s, Room *room) {
-  if (mech->nfull == 0) return CP_SUCCESS;
-  int flag = cpMechForces(mech, s, room->Mu);
-  if (!flag) flag = cpMechAddLambdaForces(mech, s, room->lambda, room->Mu);
-  for (int j = 0; !flag && j < mech->nu; j++) room->Mu[j] = -room->Mu[j];
-  if (!flag) flag = cpMechMass(mech, s->t, s->q);
-  if (!flag) cpMatTimes(&mech->userM.A, 1.0, room->a, 1.0, room->Mu);
-  for (int j = 0; !flag && j < mech->nu; j++)
-    if (mech->is_full[j]) room->force[j] = room->Mu[j];
+  out->acceleration = NAN; /* b needs v or b, which codes with operators need not have */
+  if (mech->operators && !mech->model.b && mech->na != mech->nv) return CP_SUCCESS;
+  flag = cpMechB(mech, s->t, s->q, s->u, room->b);
+  if (!flag) flag = cpMechATimes(mech, s->t, s->q, room->a, r);
+  for (int i = 0; !flag && i < mech->m; i++) r[i] -= room->b[i]; /* A a - b */
+  if (!flag) out->acceleration = largest(mech, r, NULL);
   return flag;
 }
 
+/* The forces of the constraints, -A^T lambda, their power, and u.M u / 2. FULL motions have no multiplier: the force
+ * that drives u_j is in row j of M a - f. */
 static int forces(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *out) {
-  int flag = cpMechATransposedTimes(mech, s->t, s->q, room->lambda, room->force);
-  for (int j = 0; !flag && j < mech->nu; j++) room->force[j] = -room->force[j];
-  if (!flag) flag = addDrives(mech, s, room);
+  const int nu  = mech->nu;
+  double *force = room->force, *Mu = room->Mu;
+  int flag = cpMechATransposedTimes(mech, s->t, s->q, room->lambda, force);
+  for (int j = 0; !flag && j < nu; j++) force[j] = -force[j];
+  if (!flag && !mech->operators) flag = cpMechMass(mech, s->t, s->q);
+  if (!flag && mech->nfull > 0) {
+    flag = cpMechForces(mech, s, room->f);
+    if (!flag) flag = cpMechAddLambdaForces(mech, s, room->lambda, room->f);
+    cpMatTimes(&mech->userM.A, 1.0, room->a, 0.0, Mu);
+    for (int j = 0; j < nu; j++)
+      if (mech->is_full[j]) force[j] = Mu[j] - room->f[j];
+  }
   if (flag) return flag;
-  out->power   = cpDot(room->force, s->u, mech->nu);
+  out->power   = cpDot(force, s->u, nu);
   out->kinetic = NAN;
   if (mech->operators && !mech->model.Mu) return CP_SUCCESS;
-  flag = massTimes(mech, s, room->Mu);
-  if (!flag) out->kinetic = 0.5 * cpDot(s->u, room->Mu, mech->nu);
+  if (!mech->operators) cpMatTimes(&mech->userM.A, 1.0, s->u, 0.0, Mu);
+  else flag = cpMechOperator(mech, mech->model.Mu, "Mu", s->t, s->q, s->u, Mu, nu);
+  if (!flag) out->kinetic = 0.5 * cpDot(s->u, Mu, nu);
   return flag;
 }
-
-/* ---- evaluation ---- */
 
 static int evaluate(CPMech mech, sunrealtype t, const sunrealtype *y, Room *room, CPMechOutput *out) {
   CPMechState s;
@@ -113,10 +87,6 @@ static int evaluate(CPMech mech, sunrealtype t, const sunrealtype *y, Room *room
   return flag;
 }
 
-static void copyIfWanted(sunrealtype *to, const double *from, int length) {
-  if (to) memcpy(to, from, (size_t)length * sizeof *to);
-}
-
 int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) {
   Room room;
   CPMechOutput values = *out;
@@ -124,10 +94,11 @@ int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) 
   if (flag) cpReason(mech->text, flag, "out of memory");
   else flag = evaluate(mech, t, N_VGetArrayPointer(y), &room, &values);
   if (!flag) {
+    const size_t nu = (size_t)mech->nu, m = (size_t)mech->m;
     *out = values;
-    copyIfWanted(out->udot, room.a, mech->nu);
-    copyIfWanted(out->lambda, room.lambda, mech->m);
-    copyIfWanted(out->reaction, room.force, mech->nu);
+    if (out->udot) memcpy(out->udot, room.a, nu * sizeof *room.a);
+    if (out->lambda) memcpy(out->lambda, room.lambda, m * sizeof *room.lambda);
+    if (out->reaction) memcpy(out->reaction, room.force, nu * sizeof *room.force);
     values.udot = values.lambda = values.reaction = NULL;
     mech->stats.last                              = values;
   }
@@ -151,19 +122,6 @@ int CPMechGetStats(CPMech mech, CPMechStats *stats) {
   return CP_SUCCESS;
 }
 
-static const char *solverName(const CPMech mech) {
-  if (mech->operators) return "operators";
-  return mech->kkt ? cpSaddleName(mech->kkt) : "none yet";
-}
-
-static const char *newtonName(CPMechNewton type) {
-  switch (type) {
-  case CP_NEWTON_KKT: return "KKT";
-  case CP_NEWTON_HALF: return "half size";
-  default: return "none";
-  }
-}
-
 typedef struct {
   const char *name;
   enum { COUNT, VALUE, TEXT } kind;
@@ -184,17 +142,18 @@ static int printLine(FILE *out, SUNOutputFormat fmt, const Line *line, int first
   return bad || (table && fputc('\n', out) == EOF);
 }
 
-/* At the newest state of the integrator, if accelerations exist there. */
-static void evaluateNewest(CPMech mech) {
-  CPMechOutput out = {0};
-  sunrealtype t    = 0.0;
-  N_Vector y       = mech->host.mem ? mech->host.ops->newest(mech->host.mem, &t) : NULL;
-  if (y) cpMechEvaluateAt(mech, t, y, &out);
-}
-
 int cpMechPrintStats(CPMech mech, FILE *out, SUNOutputFormat fmt) {
   const CPMechStats before = mech->stats, *s = &before;
-  evaluateNewest(mech); /* not to be counted as work of the integrator */
+  const char *solver = mech->operators ? "operators"
+                       : mech->kkt     ? cpSaddleName(mech->kkt)
+                                       : "none yet";
+  const char *newton = s->newton == CP_NEWTON_KKT    ? "KKT"
+                       : s->newton == CP_NEWTON_HALF ? "half size"
+                                                     : "none";
+  CPMechOutput at    = {0};
+  sunrealtype t      = 0.0;
+  N_Vector y         = mech->host ? cpStepperNewest(mech->host, &t) : NULL;
+  if (y) cpMechEvaluateAt(mech, t, y, &at); /* not to be counted as work of the integrator */
   const CPMechOutput newest = mech->stats.last, *last = &newest;
   mech->stats        = before;
   mech->stats.last   = newest;
@@ -212,8 +171,8 @@ int cpMechPrintStats(CPMech mech, FILE *out, SUNOutputFormat fmt) {
       {"Difference evals", COUNT, .count = s->nDQ},
       {"Newton factorizations", COUNT, .count = s->nnewton},
       {"Projection factorizations", COUNT, .count = s->nprojfact},
-      {"KKT solver", TEXT, .text = solverName(mech)},
-      {"Newton matrix", TEXT, .text = newtonName(s->newton)},
+      {"KKT solver", TEXT, .text = solver},
+      {"Newton matrix", TEXT, .text = newton},
       {"Rank of A", COUNT, .count = (long)last->rank},
       {"Multipliers unique", TEXT, .text = last->unique ? "yes" : "no"},
       {"Kinetic energy", VALUE, .value = last->kinetic},

@@ -14,7 +14,7 @@ static int scaleWeights(N_Vector ewt, void *data) {
   sunrealtype *w    = N_VGetArrayPointer(ewt);
   double tau        = mech->tau;
   if (tau == CP_TAU_STEP) {
-    const double h = mech->host.ops->step(mech->host.mem);
+    const double h = cpStepperSize(mech->host);
     tau            = h != 0.0 ? fmin(1.0, fabs(h)) : 1.0; /* before the first step there is none */
   }
   for (int j = 0; j < mech->nu; j++) w[mech->nq + j] *= tau;
@@ -40,20 +40,20 @@ void cpMechDetach(void *data) {
   cpMechNewtonFree(&mech->newton);
   if (mech->fixed_point) SUNNonlinSolFree(mech->fixed_point);
   mech->fixed_point = NULL;
-  mech->host        = (CPHost){NULL, NULL};
+  mech->host        = NULL;
   mech->installed   = 0;
 }
 
-CPModel cpMechModel(CPMech mech) {
-  return (CPModel){.data        = mech,
-                   .scale       = mech->tau != 0.0 ? scaleWeights : NULL,
-                   .linsys      = cpMechLinearSystem,
-                   .on_manifold = cpMechOnManifold,
-                   .sine        = cpMechStageSine,
-                   .cause       = cause,
-                   .print       = print,
-                   .detach      = cpMechDetach,
-                   .sens        = &cpMechSensModel};
+CPSystem cpMechSystem(CPMech mech) {
+  return (CPSystem){.data        = mech,
+                    .scale       = mech->tau != 0.0 ? scaleWeights : NULL,
+                    .linsys      = cpMechLinearSystem,
+                    .on_manifold = cpMechOnManifold,
+                    .sine        = cpMechStageSine,
+                    .cause       = cause,
+                    .print       = print,
+                    .detach      = cpMechDetach,
+                    .sens        = &cpMechSensModel};
 }
 
 /* ---- attaching ---- */
@@ -62,13 +62,13 @@ static int check(CPMech mech, const CPAttachment *kind, void *mem, const char *f
   if (!mem) return cpReport(&mech->log, CP_ILL_INPUT, function, "mem must not be NULL");
   const int flag = kind->check(mech, mem, function);
   if (flag) return flag;
-  if (mech->host.mem && mech->host.mem != mem)
+  if (mech->host && mech->host != mem)
     return cpReport(&mech->log, CP_ILL_INPUT, function,
                     "the system is attached to another integrator: free that first");
-  if (!mech->host.mem && kind->isInitialised(mem))
+  if (!mech->host && kind->isInitialised(mem))
     return cpReport(&mech->log, CP_ILL_INPUT, function,
                     "mem has a right-hand side already: use a new one of %s's", kind->create);
-  if (mech->host.mem && !mech->installed)
+  if (mech->host && !mech->installed)
     return cpReport(&mech->log, CP_ILL_INPUT, function,
                     "mem is what an earlier %s left when it failed: free it and create another one",
                     function);
@@ -85,8 +85,8 @@ static int attach(CPMech mech, const CPAttachment *kind, void *mem, sunrealtype 
   mech->text[0] = '\0';
   mech->cause   = 0;
   flag          = kind->start(mem, t0, y0);
-  if (!flag && !mech->host.mem) {
-    mech->host      = (CPHost){kind->ops, mem};
+  if (!flag && !mech->host) {
+    mech->host      = mem;
     flag            = kind->install(mech, mem);
     mech->installed = !flag;
   }

@@ -7,7 +7,6 @@
 
 /* A kind of integrator. mem: its memory. */
 typedef struct {
-  const CPHostOps *ops;
   /* Is this memory one to attach to? 0, or a code, reported for function. */
   int (*check)(CPMech mech, void *mem, const char *function);
   /* Has it a right-hand side already? */
@@ -26,6 +25,6 @@ int cpMechAttach(CPMech mech, const CPAttachment *kind, void *mem, sunrealtype t
                  const char *function);
 
 /* The functions of mech, as any integrator is given them. */
-CPModel cpMechModel(CPMech mech);
+CPSystem cpMechSystem(CPMech mech);
 
 #endif

@@ -1,6 +1,6 @@
 /* A mechanical system in CPode. */
 #include "attach.h"
-#include "cpodes/stepping/multistep/integrator_impl.h"
+#include "cpodes/stepping/multistep/multistep_impl.h"
 
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
@@ -17,7 +17,7 @@ static int start(void *mem, sunrealtype t0, N_Vector y0) {
   return isInitialised(mem) ? CPodeReInit(mem, t0, y0) : CPodeInit(mem, cpMechRhs, t0, y0);
 }
 
-static CPLog *logOf(void *mem) { return &((CPodeMem)mem)->log; }
+static CPLog *logOf(void *mem) { return &((CPStepper)mem)->log; }
 
 /* Adams methods are for what is not stiff: no matrix, unless one is asked for. Fixed point iteration
  * takes 0.9 of the evaluations of f that Newton's does (pendulum), and no partial derivatives. */
@@ -35,16 +35,15 @@ static int installSolver(CPMech mech, CPodeMem mem) {
 }
 
 static int install(CPMech mech, void *address) {
-  CPodeMem mem        = address;
-  const CPModel model = cpMechModel(mech);
-  int flag            = cpSetModel(mem, &model);
+  CPodeMem mem          = address;
+  const CPSystem system = cpMechSystem(mech);
+  int flag              = cpSetSystem(mem, &system);
   if (!flag && mech->maxord > 0) flag = CVodeSetMaxOrd(mem->cvode_mem, mech->maxord);
   if (!flag) flag = installSolver(mech, mem);
   return flag ? flag : CPodeSetProjector(mem, mech->P);
 }
 
-static const CPAttachment multistep = {.ops           = &cpCPodeOps,
-                                       .check         = check,
+static const CPAttachment multistep = {.check         = check,
                                        .isInitialised = isInitialised,
                                        .start         = start,
                                        .install       = install,

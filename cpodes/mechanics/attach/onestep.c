@@ -7,31 +7,30 @@ static int check(CPMech mech, void *mem, const char *function) {
   return CP_SUCCESS;
 }
 
-static int isInitialised(void *mem) { return ((CPOneStepMem)mem)->f != NULL; }
+static int isInitialised(void *mem) { return ((CPStepper)mem)->f != NULL; }
 
 static int start(void *mem, sunrealtype t0, N_Vector y0) {
   return isInitialised(mem) ? CPOneStepReInit(mem, t0, y0) : CPOneStepInit(mem, cpMechRhs, t0, y0);
 }
 
-static CPLog *logOf(void *mem) { return &((CPOneStepMem)mem)->log; }
+static CPLog *logOf(void *mem) { return &((CPStepper)mem)->log; }
 
 /* Explicit methods have no iteration matrix. */
 static int installSolver(CPMech mech, CPOneStepMem mem) {
   mech->stats.newton = CP_NEWTON_NONE;
-  if (!mem->ops->implicit || mech->newton_type == CP_NEWTON_NONE) return CP_SUCCESS;
+  if (!mem->method->implicit || mech->newton_type == CP_NEWTON_NONE) return CP_SUCCESS;
   return cpMechNewtonAttach(mech);
 }
 
 static int install(CPMech mech, void *address) {
-  CPOneStepMem mem    = address;
-  const CPModel model = cpMechModel(mech);
-  cpOneStepSetModel(mem, &model);
-  int flag = installSolver(mech, mem);
+  CPOneStepMem mem      = address;
+  const CPSystem system = cpMechSystem(mech);
+  mem->base.system      = system;
+  const int flag        = installSolver(mech, mem);
   return flag ? flag : CPOneStepSetProjector(mem, mech->P);
 }
 
-static const CPAttachment onestep = {.ops           = &cpOneStepHostOps,
-                                     .check         = check,
+static const CPAttachment onestep = {.check         = check,
                                      .isInitialised = isInitialised,
                                      .start         = start,
                                      .install       = install,

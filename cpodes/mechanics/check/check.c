@@ -56,7 +56,7 @@ static int keepA(CPCheck *check) {
   return flag;
 }
 
-/* Quaternions and norms are tested where they have their values: elsewhere they mean something else. */
+/* Quaternions and norms are checked where they have their values, because elsewhere they mean something else. */
 static void warnOfNorms(const CPCheck *check) {
   const CPMech mech = check->mech;
   for (int k = 0; k < cpMechNumNorms(mech); k++) {
@@ -86,7 +86,7 @@ static int readState(CPCheck *check, sunrealtype t, const sunrealtype *y) {
   return flag ? flag : keepA(check);
 }
 
-/* Accelerations and multipliers that are held, of the size that they have. */
+/* Accelerations and multipliers that partial derivatives hold: of the size of the real ones. */
 static int solve(CPCheck *check) {
   const CPMechState s = cpCheckStateOf(&check->at);
   int flag            = cpMechSolve(check->mech, &s, check->a, check->at.lambda);
@@ -99,8 +99,7 @@ static int solve(CPCheck *check) {
 
 /* ---- the check ---- */
 
-/* w = P x, x at random: a motion that the constraints allow. No success where there is none: without M,
- * or where it is not definite. */
+/* w = P x, x at random, is a motion that the constraints allow. There is none without M, or where M is not definite. */
 static int allowedMotion(CPCheck *check, N_Vector y, double *w) {
   const CPMech mech = check->mech;
   CPAction act;
@@ -116,11 +115,11 @@ static int allowedMotion(CPCheck *check, N_Vector y, double *w) {
   return flag;
 }
 
-/* Positions by this part of their size. What holds on the manifold only is off by its square. */
+/* Positions move by this part of their size. What holds on the manifold only is then wrong by its square. */
 #define MOVE 5.0e-3
 
-/* Along an allowed motion. Most functions are first tried at special positions: a quaternion that is 1,
- * a rod that lies on an axis. Where there is no such motion check->moved stays 0. */
+/* Moves positions along an allowed motion, because most functions are first tried at special ones: a quaternion that is
+ * 1, a rod that lies on an axis. Without such a motion check->moved stays 0. */
 static int moveOn(CPCheck *check, N_Vector y) {
   const CPMech mech = check->mech;
   double *q = check->at.q, *dq = check->along.q;
@@ -209,7 +208,7 @@ static int run(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report, con
   return cpMechReport(mech, flag, function);
 }
 
-/* A check is no use: options may follow. */
+/* A check does not count as the first use: options may follow it. */
 int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report) {
   const int used = mech && mech->ready;
   const int flag = run(mech, t, y, report, __func__);

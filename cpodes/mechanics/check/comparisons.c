@@ -398,7 +398,7 @@ static int comparePartials(CPCheck *check, CPMechNewton type) {
 int cpHasPatterns(const CPMech mech) {
   const int sparse = !mech->operators && mech->userM.A.start && mech->A.start;
   const int wanted = mech->newton_type == CP_NEWTON_AUTO || mech->newton_type == CP_NEWTON_KKT;
-  return sparse && wanted && (!mech->host.mem || mech->newton);
+  return sparse && wanted && (!mech->host || mech->newton);
 }
 
 int cpCheckPartials(CPCheck *check) {

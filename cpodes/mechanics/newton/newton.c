@@ -36,7 +36,7 @@ int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunboolean
   CPMech mech            = data;
   CPMechNewtonMem newton = mech->newton;
   int renewed            = 0;
-  mech->host.ops->weights(mech->host.mem, newton->ewt);
+  cpStepperNewestWeights(mech->host, newton->ewt);
   mech->cause = cpNewtonSystem(newton, t, N_VGetArrayPointer(y), N_VGetArrayPointer(newton->ewt),
                                jok, gamma, &renewed);
   *jcur       = renewed;
@@ -158,5 +158,5 @@ int cpMechNewtonAttach(CPMech mech) {
   mech->stats.newton = mech->newton ? mech->newton->type : CP_NEWTON_NONE;
   if (!mech->newton) return CP_SUCCESS;
   mech->newton->P->valid = 0;
-  return mech->host.ops->setLinearSolver(mech->host.mem, mech->newton->LS, mech->newton->matrix);
+  return cpStepperSetLinearSolver(mech->host, mech->newton->LS, mech->newton->matrix);
 }

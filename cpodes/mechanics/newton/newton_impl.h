@@ -26,7 +26,6 @@
 #define CPODES_NEWTON_IMPL_H
 
 #include "cpodes/base/arena.h"
-#include "cpodes/matrix/coloring.h"
 #include "cpodes/mechanics/mechanics_impl.h"
 
 #include <sundials/sundials_linearsolver.h>

@@ -1,5 +1,5 @@
 /* Checks: is CVODES what cpodes takes it for, and is the start on the manifold? */
-#include "integrator_impl.h"
+#include "multistep_impl.h"
 
 #include <float.h>
 #include <math.h>
@@ -32,21 +32,21 @@ int cpSameTime(sunrealtype t1, sunrealtype t2, sunrealtype h) {
 /* Is CVODES what cpodes takes it for? After the first step (order 1) ypred - zn[1] is the state
  * that was handed over, and an attempt that was foreseen to be rejected was. */
 static int checkHistory(CPodeMem mem, const CPAttempt *a) {
-  if (mem->expect_rejected >= 0 && a->nst != mem->expect_rejected) {
-    cpWrite(mem->text, "CVODES accepted a step that its error test was to reject: "
-                       "has CVodeSetNonlinConvCoef been called? (use CPodeSetNonlinConvCoef)");
+  if (mem->attempt.expect_rejected >= 0 && a->nst != mem->attempt.expect_rejected) {
+    cpWrite(mem->base.text, "CVODES accepted a step that its error test was to reject: "
+                            "has CVodeSetNonlinConvCoef been called? (use CPodeSetNonlinConvCoef)");
     return CP_SELFCHECK_FAIL;
   }
-  if (a->nst != 1 || mem->nst_attempt != 0 || mem->projected < 0) return CP_SUCCESS;
-  N_Vector y1 = mem->have_attempt ? mem->y : mem->ygood; /* settled already? */
-  N_VLinearSum(1.0, a->ypred, -1.0, a->zn1, mem->tmp);
-  N_VLinearSum(1.0, mem->tmp, -1.0, y1, mem->tmp);
+  if (a->nst != 1 || mem->attempt.nst != 0 || mem->attempt.projected < 0) return CP_SUCCESS;
+  N_Vector y1 = mem->attempt.complete ? mem->attempt.y : mem->base.y; /* settled already? */
+  N_VLinearSum(1.0, a->ypred, -1.0, a->zn1, mem->base.tmp);
+  N_VLinearSum(1.0, mem->base.tmp, -1.0, y1, mem->base.tmp);
   const sunrealtype scale = N_VMaxNorm(y1) + N_VMaxNorm(a->zn1);
-  if (N_VMaxNorm(mem->tmp) <= SELFCHECK * CP_UROUND * scale) return CP_SUCCESS;
-  cpWrite(mem->text,
+  if (N_VMaxNorm(mem->base.tmp) <= SELFCHECK * CP_UROUND * scale) return CP_SUCCESS;
+  cpWrite(mem->base.text,
           "at t = %.15g: the first step's state is not the one handed over (off by %g): "
           "this CVODES works differently",
-          a->t, N_VMaxNorm(mem->tmp));
+          a->t, N_VMaxNorm(mem->base.tmp));
   return CP_SELFCHECK_FAIL;
 }
 
@@ -55,7 +55,7 @@ static int checkHistory(CPodeMem mem, const CPAttempt *a) {
 static int checkCoefficient(CPodeMem mem, const CPAttempt *a) {
   const int adams = fabs(a->rl1 - 1.0 / 2.0) < 1.0e-12, bdf = fabs(a->rl1 - 2.0 / 3.0) < 1.0e-12;
   if (!(adams && mem->lmm == CV_BDF) && !(bdf && mem->lmm == CV_ADAMS)) return CP_SUCCESS;
-  cpWrite(mem->text, "lmm given to CPodeAttach was %s, but the memory integrates with %s",
+  cpWrite(mem->base.text, "lmm given to CPodeAttach was %s, but the memory integrates with %s",
           adams ? "CV_BDF" : "CV_ADAMS", adams ? "CV_ADAMS" : "CV_BDF");
   return CP_SELFCHECK_FAIL;
 }
@@ -65,53 +65,54 @@ static int checkCoefficient(CPodeMem mem, const CPAttempt *a) {
  * its prediction back (6.4.1 to 7.5), and the attempt begins where that one ended: its history is lost. */
 static int checkRetry(CPodeMem mem, const CPAttempt *a) {
   const sunrealtype begin = a->t - a->h;
-  if (!mem->holding || !mem->have_attempt || a->nst != mem->nst_attempt ||
-      (a->t - mem->t) * a->h <= 0.0 || !cpSameTime(begin, mem->t, a->h) ||
-      cpSameTime(begin, mem->begin, a->h))
+  if (!mem->holding || !mem->attempt.complete || a->nst != mem->attempt.nst ||
+      (a->t - mem->attempt.t) * a->h <= 0.0 || !cpSameTime(begin, mem->attempt.t, a->h) ||
+      cpSameTime(begin, mem->attempt.begin, a->h))
     return CP_SUCCESS;
-  mem->history_lost = 1;
-  cpWrite(mem->text,
+  mem->failure.history_lost = 1;
+  cpWrite(mem->base.text,
           "at t = %.15g: f failed recoverably between the state and its sensitivities, which "
           "CVODES cannot repeat",
-          mem->t);
+          mem->attempt.t);
   return CV_UNREC_RHSFUNC_ERR;
 }
 
 /* The record of where steps begin, with room for n of them. 0 or CP_MEM_FAIL. */
 static int makeRoom(CPodeMem mem, long int n) {
-  if (n <= mem->most_begins) return CP_SUCCESS;
-  sunrealtype *t = realloc(mem->begins, 2 * (size_t)n * sizeof *t);
+  if (n <= mem->checkpoints.room) return CP_SUCCESS;
+  sunrealtype *t = realloc(mem->checkpoints.begins, 2 * (size_t)n * sizeof *t);
   if (!t) return CP_MEM_FAIL;
-  mem->begins      = t;
-  mem->most_begins = 2 * n;
+  mem->checkpoints.begins = t;
+  mem->checkpoints.room   = 2 * n;
   return CP_SUCCESS;
 }
 
 static int record(CPodeMem mem, const CPAttempt *a) {
   if (makeRoom(mem, a->nst + 1)) {
-    cpWrite(mem->text, "no memory for a record of steps");
+    cpWrite(mem->base.text, "no memory for a record of steps");
     return CP_MEM_FAIL;
   }
-  while (mem->nbegins <= a->nst) mem->begins[mem->nbegins++] = NAN;
-  mem->begins[a->nst] = a->t - a->h;
+  while (mem->checkpoints.nbegins <= a->nst)
+    mem->checkpoints.begins[mem->checkpoints.nbegins++] = NAN;
+  mem->checkpoints.begins[a->nst] = a->t - a->h;
   return CP_SUCCESS;
 }
 
 /* CVodeB stores the steps that it repeats where there is room for as many as CVodeF made between two checkpoints: with
  * more of them it would write behind that. */
 static int checkRepetition(CPodeMem mem, const CPAttempt *a) {
-  if (!mem->repeating && a->nst == 0) mem->nbegins = 0;
-  if (!mem->holding || !mem->repeatable) return CP_SUCCESS;
-  if (!mem->repeating) return record(mem, a);
-  mem->has_repeated = 1;
-  if (a->nst >= mem->nbegins || isnan(mem->begins[a->nst]) ||
-      cpSameTime(a->t - a->h, mem->begins[a->nst], a->h))
+  if (!mem->checkpoints.repeating && a->nst == 0) mem->checkpoints.nbegins = 0;
+  if (!mem->holding || !mem->checkpoints.repeatable) return CP_SUCCESS;
+  if (!mem->checkpoints.repeating) return record(mem, a);
+  mem->checkpoints.repeated = 1;
+  if (a->nst >= mem->checkpoints.nbegins || isnan(mem->checkpoints.begins[a->nst]) ||
+      cpSameTime(a->t - a->h, mem->checkpoints.begins[a->nst], a->h))
     return CP_SUCCESS;
-  cpWrite(mem->text,
+  cpWrite(mem->base.text,
           "step %ld from a checkpoint begins at t = %.15g, not at %.15g as in the forward run: do "
           "functions "
           "fail, or return other values, when they are called with the same arguments again?",
-          a->nst + 1, a->t - a->h, mem->begins[a->nst]);
+          a->nst + 1, a->t - a->h, mem->checkpoints.begins[a->nst]);
   return CV_FWD_FAIL;
 }
 
@@ -123,7 +124,7 @@ static int checkRepetition(CPodeMem mem, const CPAttempt *a) {
 static int checkSize(CPodeMem mem, const CPAttempt *a) {
   if (fabs(a->h) >= LEAST_STEP && isfinite(a->t)) return CP_SUCCESS;
   if (isfinite(a->h) && !cpVectorFinite(a->zn1)) return CP_SUCCESS;
-  cpWrite(mem->text,
+  cpWrite(mem->base.text,
           "the step size is %g: was it set (CVodeSetMaxStep, ...MinStep, ...InitStep) to what is "
           "not finite, "
           "or does tout, tstop or the first step lie too near to t?",
@@ -139,19 +140,10 @@ int cpSelfCheck(CPodeMem mem, const CPAttempt *a) {
   return flag ? flag : checkCoefficient(mem, a);
 }
 
-int cpCheckStart(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector ewt) {
-  long int nst = 0;
-  if (!mem->P || mem->start_checked) return CP_SUCCESS;
-  CVodeGetNumSteps(mem->cvode_mem, &nst);
-  const int flag = cpCheckConsistent(mem->step, t, y, ewt, mem->tmp, nst > 0, "CPode", mem->text);
-  if (!flag) mem->start_checked = 1;
-  return flag;
-}
-
 /* Attached memory that has not stepped yet keeps its error weights to itself until now: y0 = ypred
  * - zn[1]. */
 int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt) {
-  if (!mem->P || mem->start_checked) return CP_SUCCESS;
-  N_VLinearSum(1.0, a->ypred, -1.0, a->zn1, mem->y);
-  return cpCheckStart(mem, a->t - a->h, mem->y, ewt);
+  if (!mem->base.P || mem->base.start_checked) return CP_SUCCESS;
+  N_VLinearSum(1.0, a->ypred, -1.0, a->zn1, mem->attempt.y);
+  return cpStepperCheckConsistent(&mem->base, a->t - a->h, mem->attempt.y, ewt, a->nst > 0);
 }

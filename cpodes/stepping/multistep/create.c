@@ -1,5 +1,5 @@
 /* CPodeMem: life cycle, and the installation of the projecting solver. */
-#include "integrator_impl.h"
+#include "multistep_impl.h"
 
 #include <limits.h>
 #include <math.h>
@@ -16,7 +16,7 @@ static void fromCVODES(int code, const char *module, const char *function, char 
   for (char *s = msg; *s; s++)
     if (*s == '\n') *s = ' ';
   if (mem->holding && code < 0) cpReason(mem->cvodes.text, code, "%s: %s", function, msg);
-  else cpReport(&mem->log, code, function, "%s", msg);
+  else cpReport(&mem->base.log, code, function, "%s", msg);
 }
 #endif
 
@@ -38,13 +38,11 @@ static int setDefaults(CPodeMem mem) {
 static CPodeMem newIntegrator(int lmm, SUNContext ctx) {
   CPodeMem mem = calloc(1, sizeof *mem);
   if (!mem) return NULL;
-  mem->ctx            = ctx;
-  mem->lmm            = lmm;
-  mem->coef           = CP_CV_NLSCOEF;
-  mem->frequency      = 1;
-  mem->project_output = SUNTRUE;
-  mem->max_correction = CP_MAX_CORRECTION_DEFAULT;
-  mem->troot          = NAN;
+  cpStepperCreate(&mem->base, &cpMultistepOps, ctx);
+  mem->lmm       = lmm;
+  mem->coef      = CP_CV_NLSCOEF;
+  mem->frequency = 1;
+  mem->root.t    = NAN;
   return mem;
 }
 
@@ -68,19 +66,9 @@ CPodeMem CPodeCreate(int lmm, SUNContext ctx) {
   return mem;
 }
 
-int cpAllocateVectors(CPodeMem mem, N_Vector y_tmpl) {
-  N_Vector *all[] = {&mem->y_tmpl, &mem->y0,  &mem->y,   &mem->ygood,        &mem->delta,
-                     &mem->err,    &mem->ewt, &mem->tmp, &mem->pending.delta};
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-    if (!*all[i] && !(*all[i] = N_VClone(y_tmpl))) return CP_MEM_FAIL;
-  return CP_SUCCESS;
-}
-
-static void freeVectors(CPodeMem mem) {
-  N_Vector *all[] = {&mem->y_tmpl, &mem->y0,  &mem->y,   &mem->ygood,        &mem->delta,
-                     &mem->err,    &mem->ewt, &mem->tmp, &mem->pending.delta};
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-    if (*all[i]) N_VDestroy(*all[i]);
+static int allocateVectors(CPodeMem mem, N_Vector like) {
+  N_Vector *const own[] = {&mem->attempt.y, &mem->pending.delta};
+  return cpStepperAllocate(&mem->base, like, own, 2);
 }
 
 /* CVodeSetNonlinearSolver without its change of the iteration limit, which is the owner's. */
@@ -95,17 +83,17 @@ static void giveBack(CPodeMem mem) {
 /* CVodeAdjFree leaves CVODES a pointer to what it has freed, which CVodeFree frees again (6.4 to 7.2). So there
  * must always be checkpoints after the first ones. */
 int cpAdjointRenew(CPodeMem mem, long int steps, int interp) {
-  if (mem->has_adjoint && !mem->adjoint_lost) CVodeAdjFree(mem->cvode_mem);
-  const int flag    = CVodeAdjInit(mem->cvode_mem, steps, interp);
-  mem->adjoint_lost = flag && mem->has_adjoint;
-  if (!flag) mem->has_adjoint = 1;
+  if (mem->checkpoints.exist && !mem->checkpoints.lost) CVodeAdjFree(mem->cvode_mem);
+  const int flag        = CVodeAdjInit(mem->cvode_mem, steps, interp);
+  mem->checkpoints.lost = flag && mem->checkpoints.exist;
+  if (!flag) mem->checkpoints.exist = 1;
   return flag;
 }
 
 /* Where there is no memory for the least checkpoints, CVODES' memory is lost, for it cannot be freed. */
 static void freeCVODES(CPodeMem mem) {
-  if (mem->adjoint_lost) cpAdjointRenew(mem, 1, CV_HERMITE);
-  if (!mem->attached && !mem->adjoint_lost) CVodeFree(&mem->cvode_mem);
+  if (mem->checkpoints.lost) cpAdjointRenew(mem, 1, CV_HERMITE);
+  if (!mem->attached && !mem->checkpoints.lost) CVodeFree(&mem->cvode_mem);
 }
 
 void CPodeFree(CPodeMem *mem_address) {
@@ -114,21 +102,18 @@ void CPodeFree(CPodeMem *mem_address) {
   if (mem->sens.data) mem->sens.free(&mem->sens.data);
   if (mem->attached && mem->nls.wrapper && mem->nls.inner && !mem->nls.inner_owned) giveBack(mem);
   freeCVODES(mem);
-  if (mem->model.detach) mem->model.detach(mem->model.data);
   if (mem->nls.wrapper) SUNNonlinSolFree(mem->nls.wrapper);
   if (mem->nls.inner_owned) SUNNonlinSolFree(mem->nls.inner);
-  cpWorkFree(&mem->step);
-  cpWorkFree(&mem->out);
-  freeVectors(mem);
-  free(mem->begins);
-  cpTolerancesFree(&mem->tol);
+  cpArenaFree(&mem->roots.memory);
+  cpStepperFree(&mem->base);
+  free(mem->checkpoints.begins);
   free(mem);
   *mem_address = NULL;
 }
 
 /* Wraps inner (NULL: a Newton solver of our own) and gives the wrapper to CVODES. */
 int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters) {
-  SUNNonlinearSolver own       = inner ? NULL : SUNNonlinSol_Newton(mem->y_tmpl, mem->ctx);
+  SUNNonlinearSolver own       = inner ? NULL : SUNNonlinSol_Newton(mem->base.y0, mem->base.ctx);
   SUNNonlinearSolver old_inner = mem->nls.inner, old_wrapper = mem->nls.wrapper;
   const int old_owned = mem->nls.inner_owned;
   if (!inner && !own) return CP_MEM_FAIL;
@@ -136,7 +121,7 @@ int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters) {
   mem->nls.inner_owned   = !inner;
   mem->nls.wrapper       = NULL;
   mem->nls.keep_maxiters = keep_maxiters;
-  int flag               = cpWrapperCreate(&mem->nls, cpSolveStep, mem, mem->tmp, mem->ctx);
+  int flag = cpWrapperCreate(&mem->nls, cpSolveStep, mem, mem->base.tmp, mem->base.ctx);
   if (!flag) flag = CVodeSetNonlinearSolver(mem->cvode_mem, mem->nls.wrapper);
   mem->nls.keep_maxiters = 0;
   if (flag) { /* CVODES may have kept the one that it refused */
@@ -147,89 +132,59 @@ int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters) {
     mem->nls.inner = old_inner, mem->nls.inner_owned = old_owned, mem->nls.wrapper = old_wrapper;
     return flag;
   }
+  mem->base.initialised = 1;
   if (old_wrapper) SUNNonlinSolFree(old_wrapper);
   if (old_owned) SUNNonlinSolFree(old_inner);
   return CP_SUCCESS;
 }
 
-/* A new start at (t0, mem->y0). */
-void cpRestart(CPodeMem mem, sunrealtype t0) {
+/* A new start. */
+static void restart(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   cpPendingClear(mem);
   if (mem->sens.data) mem->sens.restart(mem->sens.data);
-  N_VScale(1.0, mem->y0, mem->ygood);
-  if (t0 != mem->t0) mem->motion = t0 == mem->troot ? fabs(t0 - mem->t0) : 0.0;
-  mem->t0 = mem->t = mem->tgood = mem->treturned = t0;
-  mem->have_attempt                              = 0;
-  mem->nst_attempt                               = 0;
-  mem->uncut                                     = INT_MAX / 2; /* a start is no cut */
-  mem->norms.choice                              = (CPOrderChoice){.nst = -1};
+  if (t0 != mem->base.t0) mem->root.motion = t0 == mem->root.t ? fabs(t0 - mem->base.t0) : 0.0;
+  cpStepperRestart(&mem->base, t0, y0);
+  mem->attempt   = (CPTrial){.y = mem->attempt.y, .t = t0, .projected = -1, .expect_rejected = -1};
+  mem->last      = (CPAccepted){.since = LONG_MAX / 2,
+                                .uncut = INT_MAX / 2}; /* the first step is projected, and not cut */
+  mem->failure   = (CPFailure){0};
+  mem->treturned = t0;
+  mem->checkpoints.repeated = 0;
+  mem->norms.choice         = (CPOrderChoice){.nst = -1};
+  mem->nls.newton           = (CPNewton){.ratio = -1.0};
   cpOrderNormsForget(mem);
-  mem->projected       = -1;
-  mem->err_valid       = 0;
-  mem->since           = LONG_MAX / 2; /* the first step is projected */
-  mem->expect_rejected = -1;
-  mem->nst_out         = -1;
-  mem->start_checked   = 0;
-  mem->cause = mem->fatal = 0;
-  mem->history_lost = mem->restarted = mem->has_repeated = 0;
-  mem->creeping.count                                    = 0;
-  mem->creeping.t                                        = t0;
-  mem->have_estimate                                     = 0;
-  mem->floor_told                                        = 0;
-  mem->nls.newton                                        = (CPNewton){.ratio = -1.0};
-  memset(&mem->stats, 0, sizeof mem->stats);
-  cpWorkRestart(mem->step, &mem->base);
-}
-
-static int checkStart(CPodeMem mem, sunrealtype t0, N_Vector y0, const char *function) {
-  return cpCheckStartVector(t0, y0, mem->y_tmpl, mem->P, &mem->tol, &mem->log, function);
 }
 
 int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
-  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
-  if (!f) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "f must not be NULL");
-  if (mem->nls.wrapper || mem->attached)
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "mem is initialised: use CPodeReInit");
-  int flag = checkStart(mem, t0, y0, __func__);
+  int flag = cpStepperExists((CPStepper)mem, __func__);
+  if (flag) return flag;
+  if (!f) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "f must not be NULL");
+  if (mem->base.initialised)
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "mem is initialised: use CPodeReInit");
+  flag = cpStepperCheckStart(&mem->base, t0, y0, __func__);
   if (flag) return flag;
   if (mem->cvode_inited)
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__,
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
                     "mem is what an earlier CPodeInit left when it failed: create another one");
   flag = cpOfCVODES(mem, cpInitCVodes(mem, f, t0, y0), __func__);
   if (flag && !mem->norms.no_memory) return flag;
-  mem->f = f;
-  if (!flag) flag = cpAllocateVectors(mem, y0);
-  if (flag) return cpReport(&mem->log, flag, __func__, "no memory for an integrator");
-  N_VScale(1.0, y0, mem->y0);
-  cpRestart(mem, t0);
+  mem->base.f = f;
+  if (!flag) flag = allocateVectors(mem, y0);
+  if (flag) return cpReport(&mem->base.log, flag, __func__, "no memory for an integrator");
+  restart(mem, t0, y0);
   flag = cpInstall(mem, mem->nls.inner, 0);
   if (flag)
-    return cpReport(&mem->log, flag, __func__, "the nonlinear solver could not be installed");
+    return cpReport(&mem->base.log, flag, __func__, "the nonlinear solver could not be installed");
   return cpOfCVODES(mem, cpApplyTolerances(mem), __func__);
 }
 
-/* CVODES may multiply the first step by 1e4. After a root the motion to the next one may be lower than the tolerance,
- * and where a single step of order 1 spans it, the secant through its ends has a root at its beginning: ten is what
- * CVODES allows its next steps (bouncing_ball.c in test/reference). */
-#define GROWTH_AFTER_ROOT 10.0
-
-static int reinitialise(CPodeMem mem, sunrealtype t0, N_Vector y0) {
-  const int at_root = t0 == mem->troot;
-  if (at_root) CVodeSetEtaMaxFirstStep(mem->cvode_mem, GROWTH_AFTER_ROOT);
-  const int flag = CVodeReInit(mem->cvode_mem, t0, y0); /* which takes that over */
-  if (at_root) CVodeSetEtaMaxFirstStep(mem->cvode_mem, 0.0);
-  return flag;
-}
-
 int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0) {
-  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
-  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, __func__, "call CPodeInit first");
-  int flag = checkStart(mem, t0, y0, __func__);
+  int flag = cpStepperCheck((CPStepper)mem, __func__);
+  if (!flag) flag = cpStepperCheckStart(&mem->base, t0, y0, __func__);
   if (!flag) flag = cpRefuseOtherVectors(mem, __func__);
-  if (!flag) flag = cpOfCVODES(mem, reinitialise(mem, t0, y0), __func__);
+  if (!flag) flag = cpOfCVODES(mem, cpReInitCVODES(mem, t0, y0), __func__);
   if (flag) return flag;
-  N_VScale(1.0, y0, mem->y0);
-  cpRestart(mem, t0);
+  restart(mem, t0, y0);
   return CP_SUCCESS;
 }
 
@@ -241,8 +196,8 @@ static int readState(CPodeMem mem, sunrealtype *t) {
   int flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
   *t = a.t;
-  if (a.nst > 0) return CVodeGetDky(mem->cvode_mem, a.t, 0, mem->y0);
-  N_VScale(1.0, a.ypred, mem->y0);
+  if (a.nst > 0) return CVodeGetDky(mem->cvode_mem, a.t, 0, mem->base.y0);
+  N_VScale(1.0, a.ypred, mem->base.y0);
   return CP_SUCCESS;
 }
 
@@ -285,15 +240,15 @@ CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner, N_Vecto
   }
   CPodeMem mem = newIntegrator(lmm, ctx);
   if (mem) {
-    mem->cvode_mem = cvode_mem;
-    mem->attached  = 1;
-    mem->tol.kind  = CP_TOL_CVODES;
-    int flag       = cpAllocateVectors(mem, y_tmpl);
+    mem->cvode_mem     = cvode_mem;
+    mem->attached      = 1;
+    mem->base.tol.kind = CP_TOL_CVODES;
+    int flag           = allocateVectors(mem, y_tmpl);
     if (!flag) flag = readState(mem, &t);
     if (!flag) flag = cpInstall(mem, inner, 1);
     if (flag) CPodeFree(&mem);
   }
-  if (mem) cpRestart(mem, t);
+  if (mem) restart(mem, t, mem->base.y0);
   else cpReport(NULL, CP_MEM_FAIL, __func__, "no memory, or CVODES refused the nonlinear solver");
   return mem;
 }

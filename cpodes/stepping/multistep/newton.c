@@ -22,7 +22,7 @@
  * multiplied by the stiffness |F_0| / |d_0|: then it is the residual that has to be small. As the
  * iterations are few, that also makes CVODES ask for new derivatives in time. bench/tuning.c (newton)
  * measures it. */
-#include "integrator_impl.h"
+#include "multistep_impl.h"
 
 #include <math.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>
@@ -74,7 +74,7 @@ static sunrealtype observe(CPNewton *newton, int m, sunrealtype d, sunrealtype a
     return expected(newton, age);
   }
   sunrealtype *contraction = age > 0.0 ? &newton->with_old : &newton->with_new;
-  *contraction             = fmax(*contraction, d / newton->d_before);
+  *contraction             = fmax(*contraction, fmin(d / newton->d_before, DIVERGING));
   newton->ratio            = d / newton->residual_before;
   newton->ratio_age        = age;
   return newton->ratio;

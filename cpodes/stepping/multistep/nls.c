@@ -1,5 +1,5 @@
 /* A nonlinear solver around another one: all operations but solve are the inner solver's. */
-#include "integrator_impl.h"
+#include "multistep_impl.h"
 
 #include <float.h>
 

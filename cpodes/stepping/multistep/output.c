@@ -1,49 +1,45 @@
-/* Output on the manifold, and what CVODES' own output functions cannot know. */
-#include "integrator_impl.h"
+/* Results of CPode: outputs on the manifold, consistent starts, statistics. */
+#include "multistep_impl.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- outputs ---- */
 
 int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *function) {
-  if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
-  if (!mem->nls.wrapper) return cpReport(&mem->log, CP_NO_INIT, function, "call CPodeInit first");
-  const int flag = cpCheckLength(v, name, mem->y_tmpl, &mem->log, function);
+  const CPStepper s = (CPStepper)mem;
+  int flag          = cpStepperCheck(s, function);
+  if (!flag) flag = cpStepperCheckVector(s, v, name, function);
   return flag ? flag : cpRefuseOtherVectors(mem, function);
 }
 
 int cpIsProjectedState(CPodeMem mem, sunrealtype t) {
   sunrealtype h = 0.0;
   CVodeGetLastStep(mem->cvode_mem, &h);
-  return mem->since == 0 && cpSameTime(t, mem->tgood, h);
-}
-
-/* After projected steps an interpolated state is as near to the manifold as they were: if it is
- * not, constraints have been switched, or changed in another way, within this step. */
-static sunrealtype outputBound(CPodeMem mem) {
-  return mem->frequency > 1 || mem->test_cnstr ? INFINITY : mem->max_correction;
+  return mem->last.since == 0 && cpSameTime(t, mem->base.t, h);
 }
 
 int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
                     const char *event) {
-  if (!mem->P || !mem->project_output || cpIsProjectedState(mem, t)) return CP_SUCCESS;
-  long int nst = 0;
-  int cause    = 0;
-  int flag     = CVodeGetNumSteps(mem->cvode_mem, &nst);
-  if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);
+  const CPStepper s = &mem->base;
+  long int nst      = 0;
+  if (!s->P || !s->project_output || cpIsProjectedState(mem, t)) return CP_SUCCESS;
+  int flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
+  if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, s->ewt);
   if (flag) return flag;
-  if (nst != mem->nst_out) cpWorkForget(mem->out); /* outputs of one step share their factors */
-  mem->nst_out = nst;
-  flag = cpProjectBetween(mem->out, t, y, mem->ewt, mem->tmp, outputBound(mem), event, "CPode",
-                          mem->text, &cause);
-  if (flag) return cpReport(&mem->log, flag, function, "%s", mem->text);
-  mem->stats.noutputs++;
-  return CP_SUCCESS;
+  /* After projected steps an interpolated state is as near to the manifold as they were. If it is not, constraints have
+   * been switched, or changed in another way, within this step. */
+  const int drifts = mem->frequency > 1 || s->test_cnstr;
+  flag = cpStepperProjectOutput(s, t, y, drifts ? INFINITY : s->max_correction, nst, event);
+  return flag ? cpReport(&s->log, flag, function, "%s", s->text) : CP_SUCCESS;
 }
 
 /* Before the first step CVODES' polynomial is 0/0. */
 int cpCheckStepTaken(CPodeMem mem, const char *function) {
   long int nst = 0;
   if (!CVodeGetNumSteps(mem->cvode_mem, &nst) && nst > 0) return CP_SUCCESS;
-  return cpReport(&mem->log, CP_NO_INIT, function, "no step has been taken since the start");
+  return cpReport(&mem->base.log, CP_NO_INIT, function, "no step has been taken since the start");
 }
 
 int CPodeGetDky(CPodeMem mem, sunrealtype t, int k, N_Vector dky) {
@@ -56,22 +52,66 @@ int CPodeGetDky(CPodeMem mem, sunrealtype t, int k, N_Vector dky) {
 
 /* CVODES keeps tq2 times the correction that it was given. */
 int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
-  if (mem && ele && !mem->have_estimate)
-    return cpReport(&mem->log, CP_NO_INIT, __func__, "the newest attempt is not an accepted step");
+  const CPStepper s = (CPStepper)mem;
+  if (mem && ele && !mem->last.have_estimate)
+    return cpReport(&s->log, CP_NO_INIT, __func__, "the newest attempt is not an accepted step");
   int flag = cpCheckOutput(mem, ele, "ele", __func__);
   if (flag) return flag;
-  if (mem->err_valid) {
-    N_VScale(mem->tq2, mem->err, ele);
+  if (mem->attempt.err_valid) {
+    N_VScale(mem->attempt.tq2, s->err, ele);
     return CP_SUCCESS;
   }
   flag = cpOfCVODES(mem, CVodeGetEstLocalErrors(mem->cvode_mem, ele), __func__);
-  if (flag || !mem->P) return flag;
-  if (mem->entered) N_VLinearSum(1.0, ele, -mem->tq2, mem->delta, ele);
-  flag = CVodeGetErrWeights(mem->cvode_mem, mem->ewt);
+  if (flag || !s->P) return flag;
+  if (mem->attempt.entered) N_VLinearSum(1.0, ele, -mem->attempt.tq2, s->delta, ele);
+  flag = CVodeGetErrWeights(mem->cvode_mem, s->ewt);
   if (flag) return flag;
-  cpWorkForget(mem->out); /* factors of this state */
-  flag = cpProjectError(mem->out, mem->tgood, mem->ygood, mem->ewt, ele);
-  cpWorkForget(mem->out);
-  if (flag > 0) flag = -flag;
-  return flag ? cpReport(&mem->log, flag, __func__, "%s", cpWorkText(mem->out)) : CP_SUCCESS;
+  cpWorkForget(s->out); /* factors of this state */
+  flag = cpProjectError(s->out, s->t, s->y, s->ewt, ele);
+  cpWorkForget(s->out);
+  return flag ? cpReport(&s->log, -abs(flag), __func__, "%s", cpWorkText(s->out)) : CP_SUCCESS;
+}
+
+/* ---- consistent starts ---- */
+
+int CPodeCalcIC(CPodeMem mem) {
+  long int nst = 0;
+  int flag     = cpStepperCheck((CPStepper)mem, __func__);
+  if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
+  if (!flag) flag = cpStepperMakeConsistent(&mem->base, nst, __func__);
+  return flag ? flag : CPodeReInit(mem, mem->base.t0, mem->base.tmp);
+}
+
+int CPodeGetConsistentIC(CPodeMem mem, N_Vector y0) {
+  const int flag = cpCheckOutput(mem, y0, "y0", __func__);
+  if (!flag) N_VScale(1.0, mem->base.y0, y0);
+  return flag;
+}
+
+/* ---- statistics ---- */
+
+int CPodeGetProjStats(CPodeMem mem, CPodeProjStats *stats) {
+  const int flag = cpStepperExists((CPStepper)mem, __func__);
+  if (flag) return flag;
+  if (!stats) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "stats must not be NULL");
+  *stats = cpStepperStats(&mem->base);
+  return CP_SUCCESS;
+}
+
+int CPodePrintAllStats(CPodeMem mem, FILE *out, SUNOutputFormat fmt) {
+  const CPStepper s = (CPStepper)mem;
+  int flag          = cpStepperCheck(s, __func__);
+  if (!flag) flag = cpStepperCheckFormat(s, out, fmt, __func__);
+  if (!flag) flag = cpOfCVODES(mem, CVodePrintAllStats(mem->cvode_mem, out, fmt), __func__);
+  if (flag || !s->P) return flag;
+  int bad = cpStepperPrint(s, out, fmt);
+  if (!bad && s->system.print) bad = s->system.print(out, fmt, s->system.data);
+  return bad ? cpReport(&s->log, CP_ILL_INPUT, __func__, "writing to out failed") : CP_SUCCESS;
+}
+
+char *CPodeGetReturnFlagName(long int flag) {
+  const char *name = flag ? cpCodeName(flag) : "CP_SUCCESS";
+  if (!name) return CVodeGetReturnFlagName(flag);
+  char *copy = malloc(strlen(name) + 1);
+  return copy ? strcpy(copy, name) : NULL;
 }

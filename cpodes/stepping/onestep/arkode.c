@@ -21,7 +21,7 @@
 static int derivative(CPOneStepMem mem, N_Vector ydot) {
   CPImplicit *st = cpImplicit(mem);
   st->k[0]       = ydot; /* also where f fails: ARKODE goes on to the stages (afterStage) */
-  const int flag = st->have_f1 ? CP_SUCCESS : cpOneStepRhs(mem, mem->t, mem->y, st->f1, 0);
+  const int flag = st->have_f1 ? CP_SUCCESS : cpOneStepRhs(mem, mem->base.t, mem->base.y, st->f1, 0);
   if (flag) return flag;
   st->have_f1 = 1;
   N_VScale(1.0, st->f1, ydot);
@@ -45,7 +45,7 @@ static int rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
 /* ARKODE asks for the weights of its own state, which are known. */
 static int weights(N_Vector y, N_Vector ewt, void *data) {
   (void)y;
-  N_VScale(1.0, ((CPOneStepMem)data)->ewt, ewt);
+  N_VScale(1.0, ((CPStepper)data)->ewt, ewt);
   return 0;
 }
 
@@ -103,7 +103,7 @@ static int matrixFails(SUNNonlinearSolver NLS, N_Vector ycor, sunbooleantype is_
   CP_ARK(GetNumLinSolvSetups)(ark, &st->nsetups);
   if (!is_new && st->nsetups == before) return 0;        /* it has been looked at */
   if (st->unsolved && N_VMaxNorm(ycor) == 0.0) return 0; /* there may have been no solve */
-  return cpNewtonMatrixFails(newton->LSolve, ark, ycor, mem->ytmp);
+  return cpNewtonMatrixFails(newton->LSolve, ark, ycor, mem->base.tmp);
 }
 
 /* A failure is kept to ourselves: with steps of given sizes ARKODE would call it final, and not tell
@@ -136,7 +136,7 @@ static int linearSystem(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix S, SUN
   (void)fy, (void)S, (void)M, (void)tmp1, (void)tmp2, (void)tmp3;
   if (st->jacobian_serves) jok = SUNTRUE;
   st->jacobian_serves = 0;
-  return mem->model.linsys(t, y, jok, jcur, gamma, mem->model.data);
+  return mem->base.system.linsys(t, y, jok, jcur, gamma, mem->base.system.data);
 }
 
 int cpArkSetLinearSolver(CPOneStepMem mem, SUNLinearSolver LS, SUNMatrix S) {
@@ -154,7 +154,7 @@ static void heard(int code, const char *module, const char *function, char *msg,
   (void)module;
   for (char *s = msg; *s; s++)
     if (*s == '\n') *s = ' ';
-  cpReport(&mem->log, code, function, "%s", msg);
+  cpReport(&mem->base.log, code, function, "%s", msg);
 }
 static int setHandler(CPOneStepMem mem, void *ark) {
   return ARKStepSetErrHandlerFn(ark, heard, mem);
@@ -187,28 +187,22 @@ static int configure(CPOneStepMem mem) {
   return flag;
 }
 
-/* Once more after a failure: what there is already stays. */
+static void freeSolver(void *NLS) { SUNNonlinSolFree(NLS); }
+static void freeArk(void *ark) { CP_ARK(Free)(&ark); }
+
 int cpArkCreate(CPOneStepMem mem) {
-  CPImplicit *st = cpImplicit(mem);
-  if (!st->k) st->k = calloc((size_t)mem->table->stages, sizeof(N_Vector));
-  if (!st->handed) st->handed = N_VClone(mem->y);
-  if (!st->NLS) st->NLS = SUNNonlinSol_Newton(mem->y, mem->ctx);
-  if (!st->k || !st->handed || !st->NLS) return CP_MEM_FAIL;
+  CPImplicit *st  = cpImplicit(mem);
+  CPArena *memory = &mem->base.memory;
+  N_Vector y0     = mem->base.y0;
+  st->handed      = cpArenaVector(memory, y0);
+  if (cpArenaStatus(memory)) return CP_MEM_FAIL;
+  st->NLS = cpArenaOwn(memory, SUNNonlinSol_Newton(y0, mem->base.ctx), freeSolver);
+  if (!st->NLS) return CP_MEM_FAIL;
   st->NLS->ops->initialize = initialize;
   st->NLS->ops->solve      = solve;
   N_VConst(0.0, st->handed);
-  st->ark = ARKStepCreate(NULL, rhs, 0.0, st->handed, mem->ctx);
-  if (st->ark && !configure(mem)) return CP_SUCCESS;
-  if (st->ark) CP_ARK(Free)(&st->ark);
-  return CP_MEM_FAIL;
-}
-
-void cpArkFree(CPOneStepMem mem) {
-  CPImplicit *st = cpImplicit(mem);
-  if (st->ark) CP_ARK(Free)(&st->ark);
-  if (st->NLS) SUNNonlinSolFree(st->NLS);
-  if (st->handed) N_VDestroy(st->handed);
-  free(st->k);
+  st->ark = cpArenaOwn(memory, ARKStepCreate(NULL, rhs, 0.0, st->handed, mem->base.ctx), freeArk);
+  return st->ark && !configure(mem) ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
 /* ---- an attempt ---- */
@@ -235,24 +229,25 @@ static int failed(CPOneStepMem mem, int flag) {
     return st->f_failed;
   }
   mem->stats.nsolvefails++;
-  const int code = mem->model.cause ? mem->model.cause(&reason, mem->model.data) : 0;
-  if (code) return cpReason(mem->text, code, "%s", reason);
+  const int code =
+      mem->base.system.cause ? mem->base.system.cause(&reason, mem->base.system.data) : 0;
+  if (code) return cpReason(mem->base.text, code, "%s", reason);
   if (flag == -CP_RHS_NONFINITE)
-    return cpReason(mem->text, flag, "at t = %.15g: " CP_MATRIX_NONFINITE, mem->t);
+    return cpReason(mem->base.text, flag, "at t = %.15g: " CP_MATRIX_NONFINITE, mem->base.t);
   if (flag > 0 || flag == ARK_CONV_FAILURE)
-    return cpReason(mem->text, -CV_CONV_FAILURE,
+    return cpReason(mem->base.text, -CV_CONV_FAILURE,
                     "at t = %.15g: Newton's iteration for the stages does not converge (h = %g)",
-                    mem->t, st->h);
+                    mem->base.t, st->h);
   if (flag == ARK_LSETUP_FAIL || flag == ARK_LSOLVE_FAIL)
-    return cpReason(mem->text, flag, "at t = %.15g: the linear solver's %s failed for good", mem->t,
-                    flag == ARK_LSETUP_FAIL ? "setup" : "solve");
+    return cpReason(mem->base.text, flag, "at t = %.15g: the linear solver's %s failed for good",
+                    mem->base.t, flag == ARK_LSETUP_FAIL ? "setup" : "solve");
   if (flag == ARK_NLS_INIT_FAIL)
     return cpReason(
-        mem->text, CV_NLS_INIT_FAIL,
+        mem->base.text, CV_NLS_INIT_FAIL,
         "Newton's iteration lacks a linear solver: CPOneStepGetARKodeMem is to be given "
         "one; a mechanical system brings its own (CPMechSetNewton)");
   char *name = CP_ARK(GetReturnFlagName)(flag);
-  cpReason(mem->text, flag, "at t = %.15g: ARKODE returned %s (%d)", mem->t,
+  cpReason(mem->base.text, flag, "at t = %.15g: ARKODE returned %s (%d)", mem->base.t,
            name ? name : "an error", flag);
   free(name);
   return codeOf(flag);
@@ -261,10 +256,10 @@ static int failed(CPOneStepMem mem, int flag) {
 /* ARKODE's call. It stands at the integrator's state, or is reset to it. */
 static int evolve(CPOneStepMem mem) {
   CPImplicit *st = cpImplicit(mem);
-  sunrealtype t  = mem->t;
+  sunrealtype t  = mem->base.t;
   int flag       = CP_ARK(SetFixedStep)(st->ark, st->h);
-  if (!flag && !st->ready) flag = CP_ARK(Reset)(st->ark, mem->t, mem->y);
-  if (!flag) flag = CP_ARK(Evolve)(st->ark, mem->t + st->h, st->handed, &t, ARK_ONE_STEP);
+  if (!flag && !st->ready) flag = CP_ARK(Reset)(st->ark, mem->base.t, mem->base.y);
+  if (!flag) flag = CP_ARK(Evolve)(st->ark, mem->base.t + st->h, st->handed, &t, ARK_ONE_STEP);
   return flag;
 }
 
@@ -279,7 +274,7 @@ int cpArkAttempt(CPOneStepMem mem, sunrealtype h) {
   st->jacobian_serves = flag >= 0 && !st->unsolved && !st->ready;
   if (flag < 0 || st->unsolved) return failed(mem, flag < 0 ? flag : st->unsolved);
   if (!st->judged)
-    return cpReason(mem->text, CP_SELFCHECK_FAIL,
+    return cpReason(mem->base.text, CP_SELFCHECK_FAIL,
                     "ARKODE made no step of ours: is another post-processing function installed?");
   return st->verdict;
 }

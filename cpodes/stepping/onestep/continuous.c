@@ -11,7 +11,6 @@
 #include "implicit.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- weights of ym ---- */
 
@@ -67,46 +66,36 @@ static int addConditions(Conditions *c, ARKodeButcherTable B, double theta, doub
   return contradiction;
 }
 
+/* st->bm; NULL if there are no such weights. */
 static int createMiddle(CPOneStepMem mem) {
-  CPImplicit *st = cpImplicit(mem);
-  const int s    = mem->table->stages;
-  double *work   = calloc(5 * (size_t)s, sizeof *work);
-  Conditions c   = {.s = s, .q = calloc(MAX_CONDITIONS * (size_t)s, sizeof(double))};
-  free(st->bm); /* of an attempt that failed later */
-  st->bm         = calloc((size_t)s, sizeof *st->bm);
-  const int flag = work && c.q && st->bm ? CP_SUCCESS : CP_MEM_FAIL;
-  if (!flag) {
-    const int impossible = addConditions(&c, mem->table, 0.5, work);
+  CPImplicit *st    = cpImplicit(mem);
+  CPArena temporary = {0};
+  const int s       = mem->table->stages;
+  double *work;
+  Conditions c = {.s = s};
+  CP_NEW(&mem->base.memory, st->bm, s);
+  CP_NEW(&temporary, work, 5 * s);
+  CP_NEW(&temporary, c.q, MAX_CONDITIONS * s);
+  int flag = cpArenaStatus(&mem->base.memory);
+  if (!flag) flag = cpArenaStatus(&temporary);
+  if (!flag && addConditions(&c, mem->table, 0.5, work)) {
+    st->bm = NULL; /* they contradict each other */
+  } else if (!flag) {
     for (int k = 0; k < c.n; k++)
       for (int i = 0; i < s; i++) st->bm[i] += c.g[k] * c.q[k * s + i];
-    if (impossible) {
-      free(st->bm);
-      st->bm = NULL;
-    }
   }
-  free(work);
-  free(c.q);
+  cpArenaFree(&temporary);
   return flag;
 }
 
-/* ---- life cycle ---- */
-
 int cpContinuousCreate(CPOneStepMem mem) {
-  CPImplicit *st = cpImplicit(mem);
-  if (!st->f0) st->f0 = N_VClone(mem->y);
-  if (!st->f1) st->f1 = N_VClone(mem->y);
-  if (!st->f0 || !st->f1) return CP_MEM_FAIL;
-  if (mem->table->q < 5) return CP_SUCCESS;
-  if (!st->ym) st->ym = N_VClone(mem->y);
-  return st->ym ? createMiddle(mem) : CP_MEM_FAIL;
-}
-
-void cpContinuousFree(CPOneStepMem mem) {
-  CPImplicit *st = cpImplicit(mem);
-  N_Vector all[] = {st->f0, st->f1, st->ym};
-  for (int i = 0; i < 3; i++)
-    if (all[i]) N_VDestroy(all[i]);
-  free(st->bm);
+  CPImplicit *st  = cpImplicit(mem);
+  CPArena *memory = &mem->base.memory;
+  st->f0          = cpArenaVector(memory, mem->base.y0);
+  st->f1          = cpArenaVector(memory, mem->base.y0);
+  if (mem->table->q >= 5) st->ym = cpArenaVector(memory, mem->base.y0);
+  if (cpArenaStatus(memory)) return CP_MEM_FAIL;
+  return st->ym ? createMiddle(mem) : CP_SUCCESS;
 }
 
 int cpImplicitSum(CPOneStepMem mem, N_Vector base, const sunrealtype *w, N_Vector sum) {
@@ -130,7 +119,7 @@ void cpContinuousAccept(CPOneStepMem mem) {
   st->have_f0    = st->have_f1;
   st->have_f1    = st->stiffly_accurate;
   if (st->have_f1) N_VScale(1.0, st->k[mem->table->stages - 1], st->f1);
-  if (st->bm) cpImplicitSum(mem, mem->y, st->bm, st->ym);
+  if (st->bm) cpImplicitSum(mem, mem->base.y, st->bm, st->ym);
   st->have_last = 1;
 }
 
@@ -154,9 +143,9 @@ static const CPPolynomial quartic[5] = {{{1, 0, -11, 18, -8}},
 /* Needs f0 and f1, and ym if it is to pass through that. */
 static int evaluate(CPOneStepMem mem, sunrealtype t, int k, int middle, N_Vector dky) {
   CPImplicit *st      = cpImplicit(mem);
-  const sunrealtype h = mem->t - mem->tlast, theta = (t - mem->tlast) / h;
+  const sunrealtype h = mem->base.t - mem->tlast, theta = (t - mem->tlast) / h;
   const CPPolynomial *weights = middle ? quartic : cubic;
-  N_Vector v[5]               = {mem->ylast, mem->y, st->f0, st->f1, st->ym};
+  N_Vector v[5]               = {mem->ylast, mem->base.y, st->f0, st->f1, st->ym};
   sunrealtype w[5];
   for (int i = 0; i < 5; i++) w[i] = cpPolynomialValue(&weights[i], 4, theta, k) / pow(h, k);
   w[2] *= h;
@@ -174,7 +163,7 @@ static int evaluateEnd(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector f, 
 int cpContinuousEvaluate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
   CPImplicit *st = cpImplicit(mem);
   int flag       = evaluateEnd(mem, mem->tlast, mem->ylast, st->f0, &st->have_f0);
-  if (!flag) flag = evaluateEnd(mem, mem->t, mem->y, st->f1, &st->have_f1);
+  if (!flag) flag = evaluateEnd(mem, mem->base.t, mem->base.y, st->f1, &st->have_f1);
   return flag ? flag : evaluate(mem, t, k, st->bm != NULL, dky);
 }
 
@@ -182,5 +171,5 @@ int cpContinuousEvaluate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
 void cpContinuousPredict(CPOneStepMem mem, sunrealtype t, N_Vector guess) {
   CPImplicit *st = cpImplicit(mem);
   if (st->have_last && st->have_f0 && st->have_f1) evaluate(mem, t, 0, 0, guess);
-  else if (st->have_f1) N_VLinearSum(1.0, mem->y, t - mem->t, st->f1, guess);
+  else if (st->have_f1) N_VLinearSum(1.0, mem->base.y, t - mem->base.t, st->f1, guess);
 }

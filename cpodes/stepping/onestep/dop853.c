@@ -6,7 +6,6 @@
 #include "explicit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { STAGES = 12, END = STAGES, FIRST_EXTRA, EXTRA = 3, ALL = FIRST_EXTRA + EXTRA };
@@ -118,7 +117,7 @@ static const sunrealtype high[HIGH][8] = {
 // clang-format on
 #define ESTIMATE_ORDER 5
 
-/* Hermite's cubic by y0, y1, k_1, f(t, y1), and what it lacks. */
+/* Hermite's cubic by y0, y1, k_1 and f(t, y1), with the terms that it lacks. */
 static void makeInterpolant(CPInterpolant *ip) {
   CPInterpolant cubic;
   cpInterpolantHermite(&cubic, END);
@@ -134,22 +133,19 @@ static void makeInterpolant(CPInterpolant *ip) {
   }
 }
 
-static ARKodeButcherTable makeTable(void) {
-  ARKodeButcherTable B = ARKodeButcherTable_Alloc(STAGES, SUNFALSE);
-  if (!B) return NULL;
-  B->q = 8;
-  memcpy(B->c, c, sizeof c);
-  memcpy(B->b, b, sizeof b);
-  for (int i = 0; i < STAGES; i++) memcpy(B->A[i], A[i], sizeof A[i]);
-  return B;
-}
+static void freeTable(void *B) { ARKodeButcherTable_Free(B); }
 
 static int create(CPOneStepMem mem) {
-  CPExplicit e = mem->stepper;
-  mem->table   = makeTable();
-  e->ip        = malloc(sizeof *e->ip);
-  if (!mem->table || !e->ip) return CP_MEM_FAIL;
+  CPExplicit e = mem->own;
+  mem->table   = cpArenaOwn(&mem->memory, ARKodeButcherTable_Alloc(STAGES, SUNFALSE), freeTable);
+  CP_NEW(&mem->memory, e->ip, 1);
+  if (cpArenaStatus(&mem->memory)) return CP_MEM_FAIL;
+  mem->table->q = 8;
+  memcpy(mem->table->c, c, sizeof c);
+  memcpy(mem->table->b, b, sizeof b);
+  for (int i = 0; i < STAGES; i++) memcpy(mem->table->A[i], A[i], sizeof A[i]);
   makeInterpolant(e->ip);
+  e->highest     = e->ip;
   e->last        = END;
   e->nk          = ALL;
   e->error_order = 8;
@@ -157,32 +153,22 @@ static int create(CPOneStepMem mem) {
   return CP_SUCCESS;
 }
 
-/* e = h sum_j w_j k_j, projected */
-static int estimateBy(CPOneStepMem mem, sunrealtype h, const sunrealtype *w, N_Vector e,
-                      sunrealtype *norm) {
-  int flag = cpExplicitSum(mem, NULL, h, w, STAGES, e);
-  if (!flag && cpOneStepProjectsErrors(mem))
-    flag = cpOneStepProjectError(mem, mem->tnew, mem->ynew, e);
-  if (!flag) *norm = N_VWrmsNorm(e, mem->ewt);
-  return flag;
-}
-
-/* |e5|^2 / sqrt(|e5|^2 + 0.01 |e3|^2): behaves as h^8 where e3 says that e5, of h^6, is too large. */
+/* |e5|^2 / sqrt(|e5|^2 + 0.01 |e3|^2): behaves as h^8 where e3 shows that e5, of h^6, is too large. */
 static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
-  sunrealtype w[STAGES], norm3 = 0.0, norm5 = 0.0;
-  for (int j = 0; j < STAGES; j++) w[j] = b[j];
-  w[0] -= B3_1, w[8] -= B3_9, w[11] -= B3_12;
-  int flag = estimateBy(mem, h, w, mem->err, &norm3);
-  if (!flag) flag = estimateBy(mem, h, error5, mem->err, &norm5);
+  sunrealtype error3[STAGES], norm3 = 0.0, norm5 = 0.0;
+  for (int j = 0; j < STAGES; j++) error3[j] = b[j];
+  error3[0] -= B3_1, error3[8] -= B3_9, error3[11] -= B3_12;
+  int flag = cpExplicitError(mem, h, error3, &norm3);
+  if (!flag) flag = cpExplicitError(mem, h, error5, &norm5);
   if (flag || norm5 == 0.0) return flag;
   const sunrealtype ratio = norm5 / sqrt(norm5 * norm5 + 0.01 * norm3 * norm3);
-  N_VScale(ratio, mem->err, mem->err);
+  N_VScale(ratio, mem->base.err, mem->base.err);
   *norm = ratio * norm5;
   return CP_SUCCESS;
 }
 
 static int prepare(CPOneStepMem mem) {
-  const CPExplicit e  = mem->stepper;
+  const CPExplicit e  = mem->own;
   const sunrealtype h = mem->hlast;
   int flag            = CP_SUCCESS;
   for (int i = 0; i < EXTRA && !flag; i++) {
@@ -193,14 +179,5 @@ static int prepare(CPOneStepMem mem) {
   return flag;
 }
 
-static const CPInterpolant *interpolant(CPOneStepMem mem) {
-  const CPExplicit e = mem->stepper;
-  return e->ip;
-}
-
-const CPExplicitKind cpDop853Kind = {.create      = create,
-                                     .estimate    = estimate,
-                                     .prepare     = prepare,
-                                     .interpolant = interpolant,
-                                     .shrink      = 1.0 / 3.0,
-                                     .grow        = 6.0};
+const CPExplicitKind cpDop853Kind = {
+    .create = create, .estimate = estimate, .prepare = prepare, .shrink = 1.0 / 3.0, .grow = 6.0};

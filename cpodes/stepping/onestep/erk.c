@@ -6,9 +6,6 @@
  */
 #include "explicit.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 /* Where f is evaluated, by level. The conditions determine a polynomial unless the integral of
  * theta (1 - theta) prod_i (theta - theta_i) vanishes (level 1: at 1/2); these points keep both the
  * error of interpolation and what errors of the data contribute small. */
@@ -86,36 +83,29 @@ static int isFirstSameAsLast(const ARKodeButcherTable B) {
 }
 
 static int create(CPOneStepMem mem) {
-  CPExplicit e               = mem->stepper;
+  CPExplicit e               = mem->own;
   const ARKodeButcherTable B = mem->table;
   const int levels           = levelOf(B->q);
-  e->fsal                    = isFirstSameAsLast(B);
-  e->last                    = e->fsal ? B->stages - 1 : B->stages;
-  e->nk                      = placeOf(levels + 1, e->last);
-  e->ip                      = calloc((size_t)levels + 1, sizeof *e->ip);
-  if (!e->ip) return CP_MEM_FAIL;
+  CP_NEW(&mem->memory, e->ip, levels + 1);
+  CP_NEW(&mem->memory, e->error, B->stages);
+  if (cpArenaStatus(&mem->memory)) return CP_MEM_FAIL;
+  e->fsal = isFirstSameAsLast(B);
+  e->last = e->fsal ? B->stages - 1 : B->stages;
+  e->nk   = placeOf(levels + 1, e->last);
   for (int m = 0; m <= levels; m++) levelInterpolant(&e->ip[m], m, e->last);
+  e->highest = &e->ip[levels];
+  for (int i = 0; B->d && i < B->stages; i++) e->error[i] = B->b[i] - B->d[i];
   mem->embedded  = B->d ? B->p : 0;
   e->error_order = (B->p < B->q ? B->p : B->q) + 1;
   return CP_SUCCESS;
 }
 
-/* err = h sum_i (b_i - d_i) k_i, projected */
 static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
-  CPExplicit e               = mem->stepper;
-  const ARKodeButcherTable B = mem->table;
-  int terms                  = 0;
-  for (int i = 0; i < B->stages; i++)
-    if (B->b[i] != B->d[i]) e->x[terms] = e->k[i], e->w[terms++] = h * (B->b[i] - B->d[i]);
-  int flag = cpExplicitCombine(mem, terms, mem->err);
-  if (!flag && cpOneStepProjectsErrors(mem))
-    flag = cpOneStepProjectError(mem, mem->tnew, mem->ynew, mem->err);
-  if (!flag) *norm = N_VWrmsNorm(mem->err, mem->ewt);
-  return flag;
+  return cpExplicitError(mem, h, ((CPExplicit)mem->own)->error, norm);
 }
 
 static int prepare(CPOneStepMem mem) {
-  const CPExplicit e = mem->stepper;
+  const CPExplicit e = mem->own;
   int flag           = CP_SUCCESS;
   for (int m = 1; m <= levelOf(mem->order); m++)
     for (int i = 0; i < m && !flag; i++) {
@@ -128,14 +118,5 @@ static int prepare(CPOneStepMem mem) {
   return flag;
 }
 
-static const CPInterpolant *interpolant(CPOneStepMem mem) {
-  const CPExplicit e = mem->stepper;
-  return &e->ip[levelOf(mem->order)];
-}
-
-const CPExplicitKind cpTableKind = {.create      = create,
-                                    .estimate    = estimate,
-                                    .prepare     = prepare,
-                                    .interpolant = interpolant,
-                                    .shrink      = 0.2,
-                                    .grow        = 10.0};
+const CPExplicitKind cpTableKind = {
+    .create = create, .estimate = estimate, .prepare = prepare, .shrink = 0.2, .grow = 10.0};

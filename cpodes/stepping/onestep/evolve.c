@@ -1,21 +1,210 @@
-/* CPOneStepEvolve: steps until there is something to return. */
+/* CPOneStepEvolve: steps until there is something to return, and the step: attempts of the method, of sizes that shrink
+ * until one is accepted. */
 #include "onestep_impl.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-static const char *const function = "CPOneStepEvolve";
+/* ---- what an attempt consists of ---- */
 
-/* ---- before ---- */
+int cpOneStepRhs(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector ydot, int output) {
+  const CPStepper s  = &mem->base;
+  const char *reason = NULL;
+  mem->stats.nfe++;
+  if (output) mem->stats.nfe_output++;
+  const int result = s->f(t, y, ydot, cpOneStepUserData(s));
+  if (!result && cpVectorFinite(ydot)) return CP_SUCCESS;
+  const int code = result && s->system.cause ? s->system.cause(&reason, s->system.data) : 0;
+  if (code) return cpReason(s->text, result > 0 ? abs(code) : -abs(code), "%s", reason);
+  if (result > 0)
+    return cpReason(s->text, -CV_REPTD_RHSFUNC_ERR,
+                    "at t = %.15g: the right-hand side f failed recoverably (%d)", t, result);
+  if (result < 0)
+    return cpReason(s->text, CV_RHSFUNC_FAIL,
+                    "at t = %.15g: the right-hand side f failed for good (%d)", t, result);
+  return cpReason(s->text, -CP_RHS_NONFINITE,
+                  "at t = %.15g: the right-hand side f returned NaN or Inf (component %d)", t,
+                  cpFirstNonFinite(ydot));
+}
+
+sunrealtype cpOneStepMaxCorrection(CPOneStepMem mem) {
+  const int tol_is_new = mem->nst_tol > 0 && mem->stats.nst <= mem->nst_tol + 1;
+  return mem->hfixed > 0.0 || tol_is_new ? INFINITY : mem->base.max_correction;
+}
+
+int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y) {
+  int moved;
+  if (!mem->base.P) return CP_SUCCESS;
+  return cpStepperProject(&mem->base, t, y, mem->base.ewt, cpOneStepMaxCorrection(mem), &moved);
+}
+
+/* ---- a step ---- */
+
+/* A step that ends as near before tstop is stretched to end there. */
+#define STRETCH 1.01
+/* After a failure that says nothing about the right size. */
+#define SHRINK_FAILED 0.25
+/* Attempts of one step: what is left of its size is below roundoff by any measure. */
+#define MAX_ATTEMPTS 60
+
+/* The size to be tried, and tnew. */
+static sunrealtype sized(CPOneStepMem mem, sunrealtype h) {
+  const sunrealtype t = mem->base.t;
+  sunrealtype size    = fabs(h);
+  if (mem->hmax > 0.0) size = fmin(size, mem->hmax);
+  size = fmax(size, mem->hmin);
+  if (mem->hfixed > 0.0) size = mem->hfixed;
+  mem->tnew = t + mem->dir * size;
+  if (!((t + STRETCH * mem->dir * size - mem->tlimit) * mem->dir > 0.0)) return mem->dir * size;
+  mem->tnew = mem->tlimit;
+  return mem->tlimit - t;
+}
+
+/* A smaller size for an attempt that was rejected, or 0 if there is none. failed: by more than its error. */
+static sunrealtype smaller(CPOneStepMem mem, sunrealtype h, sunrealtype ratio, int failed) {
+  const sunrealtype t = mem->base.t, size = fmax(fabs(h) * ratio, mem->hmin);
+  if (mem->hfixed > 0.0 || !(size < fabs(h)) || t + mem->dir * size == t) return 0.0;
+  if (failed && mem->stats.nst > 0 && cpStepperIsCreeping(&mem->base, mem->tnew, h)) return 0.0;
+  return mem->dir * size;
+}
+
+/* A step that all but ends at a singular position leaves the next one a start where roundoff decides. It ends before,
+ * and the next one passes the position: it does not end where the narrowest angle between constraints has a sine below
+ * LEAST_SINE, and narrower than at its start, if one of a few shorter ones ends elsewhere. */
+#define LEAST_SINE       0.02
+#define SHRINK_ELSEWHERE 0.7
+#define MOST_ELSEWHERE   4
+
+static int isToEndElsewhere(CPOneStepMem mem, int tries) {
+  const CPSystem *system = &mem->base.system;
+  const double sine      = system->sine ? system->sine(system->data) : 1.0;
+  const int nearer       = sine < LEAST_SINE && sine < SHRINK_ELSEWHERE * mem->sine;
+  if (nearer && mem->hfixed == 0.0 && mem->tnew != mem->tlimit && tries <= MOST_ELSEWHERE) return 1;
+  mem->sine = sine;
+  return 0;
+}
+
+/* Has an attempt failed by the roundoff of a stage that all but hits a singular position? By the last step its error
+ * would have been nothing. Shorter steps only land nearer there, and their stages are nearer to each other; so a few
+ * longer ones are tried. */
+#define GROW_SINGULAR 1.5
+#define NOTHING       0.01
+#define MOST_LONGER   4
+
+static int isRoundoff(CPOneStepMem mem, sunrealtype h, int tries) {
+  if (!mem->on_manifold || mem->hfixed > 0.0 || mem->stats.nst == 0 || tries > MOST_LONGER)
+    return 0;
+  const sunrealtype ratio = h / mem->hlast;
+  return ratio > 0.0 && mem->norm_last * pow(ratio, mem->order) < NOTHING;
+}
+
+static int giveUp(CPOneStepMem mem, sunrealtype h, int flag) {
+  const CPStepper s = &mem->base;
+  char reason[CP_TEXT_LENGTH];
+  if (flag == 0)
+    return cpReason(s->text, CV_ERR_FAILURE,
+                    "from t = %.15g no step size passes the error test, down to %g", s->t, h);
+  memcpy(reason, s->text, sizeof reason);
+  return cpReason(s->text, -flag,
+                  "every attempt of the step from t = %.15g failed, down to a size of %g: %s", s->t,
+                  h, reason);
+}
+
+/* (tnew, ynew), by a step of size h whose error has this norm, is the state. The next size is proposed: where tstop had
+ * cut the step, the size before was good as well. */
+static void accept(CPOneStepMem mem, sunrealtype h, sunrealtype norm, int rejected_before) {
+  const CPStepper s = &mem->base;
+  const int cut     = !rejected_before && mem->tnew == mem->tlimit;
+  mem->hlast        = h;
+  mem->norm_last    = norm;
+  if (mem->hfixed == 0.0) {
+    sunrealtype ratio = mem->method->ratio(mem, norm, 1);
+    if (rejected_before) ratio = fmin(ratio, 1.0);
+    if (!cut || fabs(h * ratio) > fabs(mem->h)) mem->h = h * ratio;
+  }
+  mem->method->accepted(mem);
+  cpWorkAccepted(s->step);
+  const N_Vector spare = mem->ylast;
+  mem->ylast = s->y, mem->tlast = s->t;
+  s->y = mem->ynew, s->t = mem->tnew;
+  mem->ynew = spare;
+  if (mem->stats.nst++ == 0) mem->stats.hfirst = h;
+  mem->have_step = 1;
+}
+
+/* One accepted step from (t, y) in direction dir, not beyond tlimit. mem->h: the size that was proposed; out, the next
+ * proposal. */
+static int attempts(CPOneStepMem mem) {
+  const CPStepper s = &mem->base;
+  int flag          = mem->method->begin(mem);
+  if (flag) return flag;
+  sunrealtype h = sized(mem, mem->h), norm = 0.0, ratio = 0.0;
+  for (int tries = 1;; tries++) {
+    if (s->t + h == s->t)
+      return cpReason(s->text, CV_TOO_MUCH_ACC,
+                      "at t = %.15g: a step of %g is below the roundoff of t", s->t, h);
+    mem->stats.nattempts++;
+    cpWorkAttempt(s->step);
+    flag = mem->method->attempt(mem, h, &norm); /* to (tnew, ynew) */
+    if (flag < 0) return flag;
+    const int passed = flag == 0 && norm <= 1.0;
+    if (passed && !isToEndElsewhere(mem, tries)) {
+      accept(mem, h, norm, tries > 1);
+      return CP_SUCCESS;
+    }
+    if (!passed && isRoundoff(mem, h, tries)) {
+      mem->h = GROW_SINGULAR * h;
+    } else {
+      if (!passed && flag == 0) mem->stats.netf++;
+      if (passed) ratio = SHRINK_ELSEWHERE;
+      else ratio = flag == 0 ? mem->method->ratio(mem, norm, 0) : SHRINK_FAILED;
+      const sunrealtype next = smaller(mem, h, ratio, flag != 0);
+      if (next == 0.0 || tries == MAX_ATTEMPTS) return giveUp(mem, h, flag);
+      mem->h = next;
+    }
+    h = sized(mem, mem->h);
+  }
+}
+
+/* The weights of the state, into ewt. */
+static int weights(CPOneStepMem mem) {
+  const CPStepper s = &mem->base;
+  const int flag    = cpStepperWeights(s, s->y, s->ewt);
+  if (flag)
+    return cpReason(s->text, flag, "at t = %.15g: an error weight is not positive, or efun failed",
+                    s->t);
+  const sunrealtype norm = N_VWrmsNorm(s->y, s->ewt);
+  if (norm * CP_UROUND <= 1.0) return CP_SUCCESS;
+  return cpReason(
+      s->text, CV_TOO_MUCH_ACC,
+      "at t = %.15g: the tolerances are below roundoff: they must be %.2g times as large", s->t,
+      norm * CP_UROUND);
+}
+
+static int step(CPOneStepMem mem) {
+  const sunrealtype proposed = mem->h;
+  int flag                   = weights(mem);
+  if (flag) return flag;
+  mem->have_step = 0; /* what was kept for interpolation in it is overwritten */
+  flag           = attempts(mem);
+  if (flag) mem->h = proposed; /* sizes of a step that failed say nothing about those after it */
+  return flag;
+}
+
+/* ---- before the first step ---- */
 
 static int checkProblem(CPOneStepMem mem) {
-  if (mem->model_gone)
-    return cpReport(&mem->log, CP_ILL_INPUT, function,
+  const CPStepper s = &mem->base;
+  const char *name  = "CPOneStepEvolve";
+  if (s->system_gone)
+    return cpReport(&s->log, CP_ILL_INPUT, name,
                     "the attached mechanical system has been freed: free the integrator first");
-  if (mem->tol.kind == CP_TOL_NONE)
-    return cpReport(&mem->log, CP_NO_INIT, function, "set tolerances first (CPOneStepSStolerances)");
+  if (s->tol.kind == CP_TOL_NONE)
+    return cpReport(&s->log, CP_NO_INIT, name, "set tolerances first (CPOneStepSStolerances)");
   if (mem->embedded <= 0 && mem->hfixed == 0.0)
-    return cpReport(&mem->log, CV_ILL_INPUT, function,
+    return cpReport(&s->log, CV_ILL_INPUT, name,
                     "the method has no embedded one to estimate errors: it needs "
                     "CPOneStepSetFixedStep");
   return CP_SUCCESS;
@@ -23,14 +212,15 @@ static int checkProblem(CPOneStepMem mem) {
 
 /* The direction, at the first call after a start, and the size of the first step. */
 static int setDirection(CPOneStepMem mem, sunrealtype tout) {
+  const CPStepper s = &mem->base;
   if (mem->dir != 0.0) return CP_SUCCESS;
-  const sunrealtype roundoff = fmax(CP_UROUND * fmax(fabs(mem->t), fabs(tout)), DBL_MIN);
-  if (fabs(tout - mem->t) <= 2.0 * roundoff)
-    return cpReport(&mem->log, CV_TOO_CLOSE, function,
-                    "tout must not be t0, %.15g, but for roundoff: tout = %.15g", mem->t, tout);
-  const sunrealtype dir = tout > mem->t ? 1.0 : -1.0;
+  const sunrealtype roundoff = fmax(CP_UROUND * fmax(fabs(s->t), fabs(tout)), DBL_MIN);
+  if (fabs(tout - s->t) <= 2.0 * roundoff)
+    return cpReport(&s->log, CV_TOO_CLOSE, "CPOneStepEvolve",
+                    "tout must not be t0, %.15g, but for roundoff: tout = %.15g", s->t, tout);
+  const sunrealtype dir = tout > s->t ? 1.0 : -1.0;
   if (mem->h == 0.0 && mem->hinit * dir < 0.0)
-    return cpReport(&mem->log, CP_ILL_INPUT, function,
+    return cpReport(&s->log, CP_ILL_INPUT, "CPOneStepEvolve",
                     "the first step (CPOneStepSetInitStep), %g, must lead towards tout = %.15g",
                     mem->hinit, tout);
   mem->dir = dir;
@@ -38,136 +228,86 @@ static int setDirection(CPOneStepMem mem, sunrealtype tout) {
   return CP_SUCCESS;
 }
 
-/* One step at a time tout may be passed, but not turn round. */
+/* One step at a time tout may be passed, but the run must not turn round. */
 static int checkTimes(CPOneStepMem mem, sunrealtype tout, int itask) {
-  if (itask == CV_ONE_STEP && (tout - mem->t0) * mem->dir < -cpOneStepTimeRoundoff(mem))
+  const CPStepper s          = &mem->base;
+  const sunrealtype roundoff = cpOneStepTimeRoundoff(mem);
+  if (itask == CV_ONE_STEP && (tout - s->t0) * mem->dir < -roundoff)
     return cpReport(
-        &mem->log, CP_ILL_INPUT, function,
-        "tout must not lie on the other side of the start, %.15g: the run goes to %s t, "
-        "and tout = %.15g",
-        mem->t0, mem->dir > 0.0 ? "larger" : "smaller", tout);
-  const sunrealtype first = mem->have_step ? mem->tlast : mem->t;
-  if (itask == CV_NORMAL && (tout - first) * mem->dir < -cpOneStepTimeRoundoff(mem))
-    return cpReport(&mem->log, CP_ILL_INPUT, function,
+        &s->log, CP_ILL_INPUT, "CPOneStepEvolve",
+        "tout must not lie on the other side of the start, %.15g: the run goes to %s t, and tout = "
+        "%.15g",
+        s->t0, mem->dir > 0.0 ? "larger" : "smaller", tout);
+  const sunrealtype first = mem->have_step ? mem->tlast : s->t;
+  if (itask == CV_NORMAL && (tout - first) * mem->dir < -roundoff)
+    return cpReport(&s->log, CP_ILL_INPUT, "CPOneStepEvolve",
                     "tout must not lie before %.15g, %s: tout = %.15g", first,
                     mem->have_step ? "where the last step began"
                                    : "the last good state: the newest attempt is no step",
                     tout);
-  mem->tlimit = mem->dir * INFINITY;
-  if (!mem->have_tstop) return CP_SUCCESS;
-  if ((mem->tstop - mem->t) * mem->dir < -cpOneStepTimeRoundoff(mem))
-    return cpReport(&mem->log, CP_ILL_INPUT, function,
-                    "tstop must not lie behind t = %.15g: tstop = %.15g", mem->t, mem->tstop);
-  mem->tlimit = mem->tstop;
+  if (mem->have_tstop && (mem->tstop - s->t) * mem->dir < -roundoff)
+    return cpReport(&s->log, CP_ILL_INPUT, "CPOneStepEvolve",
+                    "tstop must not lie behind t = %.15g: tstop = %.15g", s->t, mem->tstop);
+  mem->tlimit = mem->have_tstop ? mem->tstop : mem->dir * INFINITY;
   return CP_SUCCESS;
 }
 
-/* Into ewt, those of the state. */
-static int weights(CPOneStepMem mem) {
-  const int flag = cpOneStepWeights(mem, mem->y, mem->ewt);
-  if (flag)
-    return cpReason(mem->text, flag,
-                    "at t = %.15g: an error weight is not positive, or efun failed", mem->t);
-  const sunrealtype norm = N_VWrmsNorm(mem->y, mem->ewt);
-  if (norm * CP_UROUND <= 1.0) return CP_SUCCESS;
-  return cpReason(
-      mem->text, CV_TOO_MUCH_ACC,
-      "at t = %.15g: the tolerances are below roundoff: they must be %.2g times as large", mem->t,
-      norm * CP_UROUND);
-}
-
-/* What has to be done once: the reason of a failure is in mem->text. */
+/* What has to be done once. */
 static int start(CPOneStepMem mem) {
-  int flag = CP_SUCCESS;
-  if (!mem->started || !mem->start_checked) flag = weights(mem);
-  if (!flag && mem->P && !mem->start_checked)
-    flag = cpCheckConsistent(mem->step, mem->t, mem->y, mem->ewt, mem->ytmp, mem->stats.nst > 0,
-                             "CPOneStep", mem->text);
-  if (!flag) mem->start_checked = 1;
-  if (!flag && !mem->started) {
-    flag         = mem->ops->start(mem);
-    mem->started = !flag;
-  }
-  return flag ? flag : cpRootsStart(mem);
-}
-
-/* ---- a step ---- */
-
-/* The state becomes (tlast, ylast), and (tnew, ynew) the state. */
-static void accept(CPOneStepMem mem) {
-  N_Vector spare = mem->ylast;
-  mem->ylast     = mem->y;
-  mem->y         = mem->ynew;
-  mem->ynew      = spare;
-  mem->tlast     = mem->t;
-  mem->t         = mem->tnew;
-  if (mem->stats.nst++ == 0) mem->stats.hfirst = mem->hlast;
-  mem->have_step = 1;
-}
-
-static int step(CPOneStepMem mem) {
-  int flag = weights(mem);
+  const CPStepper s = &mem->base;
+  int flag          = CP_SUCCESS;
+  if (!mem->started || !s->start_checked) flag = weights(mem);
+  if (!flag) flag = cpStepperCheckConsistent(s, s->t, s->y, s->ewt, mem->stats.nst > 0);
   if (flag) return flag;
-  mem->have_step = 0;
-  flag           = cpOneStepStep(mem);
-  if (!flag) accept(mem);
-  return flag;
+  s->start_checked = 1;
+  if (!mem->started) flag = mem->method->start(mem);
+  if (flag) return flag;
+  mem->started = 1;
+  return cpRootsStart(mem);
 }
 
-/* ---- after ---- */
-
-static int isBefore(const CPOneStepMem mem, sunrealtype t1, sunrealtype t2) {
-  return (t1 - t2) * mem->dir < 0.0;
-}
+/* ---- the loop ---- */
 
 static int atRoot(CPOneStepMem mem, N_Vector yout) {
   CPRoots *r = &mem->roots;
   mem->tret  = r->thi;
   N_VScale(1.0, r->y, yout);
   cpRootsReturned(r);
-  if (!r->raw) return CV_ROOT_RETURN;
-  const int flag = cpOneStepSolution(mem, mem->tret, yout, " (CV_ROOT_RETURN)"); /* says why */
+  const int flag =
+      r->raw ? cpOneStepSolution(mem, mem->tret, yout, " (CV_ROOT_RETURN)") : CP_SUCCESS;
   return flag ? flag : CV_ROOT_RETURN;
 }
 
 static int atEnd(CPOneStepMem mem, N_Vector yout, int result) {
-  mem->tret = mem->t;
-  N_VScale(1.0, mem->y, yout);
+  mem->tret = mem->base.t;
+  N_VScale(1.0, mem->base.y, yout);
   return result;
 }
 
-static int between(CPOneStepMem mem, sunrealtype tout, N_Vector yout) {
-  const int flag = cpOneStepSolution(mem, tout, yout, "");
-  if (!flag || flag == CP_OUTPUT_PROJ_FAIL) mem->tret = tout;
-  return flag;
-}
-
-/* What the last step has to be returned, the earliest first. NONE: nothing. */
-#define NONE 3
-
-static int offer(CPOneStepMem mem, sunrealtype tout, int itask, N_Vector yout) {
-  const int normal = itask == CV_NORMAL;
-  const int flag   = cpRootsSearch(mem);
-  if (flag) return flag;
-  if (mem->roots.pending && !(normal && isBefore(mem, tout, mem->roots.thi)))
-    return atRoot(mem, yout);
-  if (mem->have_tstop && fabs(mem->t - mem->tstop) <= cpOneStepTimeRoundoff(mem) &&
-      !(normal && isBefore(mem, tout, mem->tstop))) {
-    mem->have_tstop = 0;
-    return atEnd(mem, yout, CV_TSTOP_RETURN);
-  }
-  if (normal && !isBefore(mem, mem->t, tout)) return between(mem, tout, yout);
-  if (!normal && mem->tret != mem->t) return atEnd(mem, yout, CP_SUCCESS);
-  return NONE;
-}
-
+/* Steps until the last one contains something to return; that which comes first in it is returned. */
 static int march(CPOneStepMem mem, sunrealtype tout, int itask, N_Vector yout) {
-  int flag = start(mem);
+  const CPStepper s = &mem->base;
+  const int normal  = itask == CV_NORMAL;
+  int flag          = start(mem);
   for (long int n = 0; !flag; n++) {
-    flag = offer(mem, tout, itask, yout);
-    if (flag != NONE) return flag;
+    flag = cpRootsSearch(mem);
+    if (flag) return flag;
+    const sunrealtype troot = mem->roots.thi;
+    if (mem->roots.pending && !(normal && (tout - troot) * mem->dir < 0.0))
+      return atRoot(mem, yout);
+    if (mem->have_tstop && fabs(s->t - mem->tstop) <= cpOneStepTimeRoundoff(mem) &&
+        !(normal && (tout - mem->tstop) * mem->dir < 0.0)) {
+      mem->have_tstop = 0;
+      return atEnd(mem, yout, CV_TSTOP_RETURN);
+    }
+    if (normal && (s->t - tout) * mem->dir >= 0.0) {
+      flag = cpOneStepSolution(mem, tout, yout, "");
+      if (!flag || flag == CP_OUTPUT_PROJ_FAIL) mem->tret = tout;
+      return flag;
+    }
+    if (!normal && mem->tret != s->t) return atEnd(mem, yout, CP_SUCCESS);
     if (mem->mxsteps >= 0 && n >= mem->mxsteps)
-      return cpReason(mem->text, CV_TOO_MUCH_WORK,
+      return cpReason(s->text, CV_TOO_MUCH_WORK,
                       "%ld steps have not reached tout = %.15g (CPOneStepSetMaxNumSteps)", n, tout);
     flag = step(mem);
   }
@@ -175,26 +315,22 @@ static int march(CPOneStepMem mem, sunrealtype tout, int itask, N_Vector yout) {
 }
 
 int CPOneStepEvolve(CPOneStepMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask) {
-  int flag = cpOneStepCheck(mem, function);
-  if (!flag) flag = cpCheckCall(tout, yout, tret, itask, mem->y, &mem->log, function);
+  const CPStepper s = (CPStepper)mem;
+  int flag          = cpStepperCheckCall(s, tout, yout, tret, itask, __func__);
   if (flag) return flag;
   flag = checkProblem(mem);
   if (!flag) flag = setDirection(mem, tout);
   if (!flag) flag = checkTimes(mem, tout, itask);
   if (flag) {
-    *tret = mem->t;
-    atEnd(mem, yout, flag);
-    return flag;
+    *tret = s->t;
+    return atEnd(mem, yout, flag);
   }
   flag = march(mem, tout, itask, yout);
-  if (mem->step) {
-    cpWarnOfFloor(mem->step, &mem->floor_told, mem->t, &mem->log, function);
-    cpWarnOfRank(mem->step, mem->t, &mem->log, function);
-  }
+  cpStepperWarn(s, __func__);
   if (flag < 0 && flag != CP_OUTPUT_PROJ_FAIL) atEnd(mem, yout, flag);
   *tret = mem->tret;
-  if (flag == CP_OUTPUT_PROJ_FAIL) return cpReport(&mem->log, flag, function, "%s", mem->text);
-  return flag >= 0 ? flag
-                   : cpReport(&mem->log, flag, function,
-                              "%s; the last good state is that of t = %.15g", mem->text, mem->t);
+  if (flag >= 0) return flag;
+  if (flag == CP_OUTPUT_PROJ_FAIL) return cpReport(&s->log, flag, __func__, "%s", s->text);
+  return cpReport(&s->log, flag, __func__, "%s; the last good state is that of t = %.15g", s->text,
+                  s->t);
 }

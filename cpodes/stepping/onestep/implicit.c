@@ -2,31 +2,24 @@
 #include "implicit.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- judging an attempt ---- */
 
-/* err <- h sum (b_i - d_i) k_i */
-static void estimate(CPOneStepMem mem) {
+/* An attempt that its error rejects is not projected. */
+int cpImplicitJudge(CPOneStepMem mem, N_Vector y) {
+  const CPStepper s          = &mem->base;
   CPImplicit *st             = cpImplicit(mem);
   const ARKodeButcherTable B = mem->table;
-  for (int i = 0; i < B->stages; i++) st->w[i] = B->b[i] - B->d[i];
-  cpImplicitSum(mem, NULL, st->w, mem->err);
-}
-
-static sunrealtype norm(CPOneStepMem mem) {
-  const sunrealtype size = N_VWrmsNorm(mem->err, mem->ewt);
-  return isnan(size) ? INFINITY : size; /* overflow */
-}
-
-/* What is rejected is not projected. */
-int cpImplicitJudge(CPOneStepMem mem, N_Vector y) {
-  CPImplicit *st = cpImplicit(mem);
-  mem->have_err  = mem->hfixed == 0.0;
+  mem->have_err              = mem->hfixed == 0.0;
   if (!cpVectorFinite(y))
-    return cpReason(mem->text, -CP_RHS_NONFINITE, "at t = %.15g: the stages are not finite", mem->t);
-  if (mem->have_err) estimate(mem);
-  st->error = mem->have_err ? norm(mem) : 0.0;
+    return cpReason(s->text, -CP_RHS_NONFINITE, "at t = %.15g: the stages are not finite", s->t);
+  st->error = 0.0;
+  if (mem->have_err) {
+    for (int i = 0; i < B->stages; i++) st->w[i] = B->b[i] - B->d[i];
+    cpImplicitSum(mem, NULL, st->w, s->err); /* err = h sum (b_i - d_i) k_i */
+    st->error = N_VWrmsNorm(s->err, s->ewt);
+    if (isnan(st->error)) st->error = INFINITY; /* overflow */
+  }
   if (st->error > 1.0) return CP_SUCCESS;
   N_VScale(1.0, y, mem->ynew);
   const int flag = cpOneStepProject(mem, mem->tnew, mem->ynew);
@@ -51,7 +44,7 @@ static sunrealtype ratio(CPOneStepMem mem, sunrealtype error, int accepted) {
 static int begin(CPOneStepMem mem) {
   CPImplicit *st = cpImplicit(mem);
   if (mem->h != 0.0 || mem->hfixed > 0.0) return CP_SUCCESS;
-  int flag    = st->have_f1 ? CP_SUCCESS : cpOneStepRhs(mem, mem->t, mem->y, st->f1, 0);
+  int flag    = st->have_f1 ? CP_SUCCESS : cpOneStepRhs(mem, mem->base.t, mem->base.y, st->f1, 0);
   st->have_f1 = !flag;
   st->have_f0 = 0; /* it is workspace here */
   if (!flag) flag = cpInitialStep(mem, st->f1, st->f0, &mem->h);
@@ -79,22 +72,24 @@ static int isStifflyAccurate(ARKodeButcherTable B) {
 }
 
 static int create(CPOneStepMem mem) {
+  CPImplicit *st;
   mem->order    = mem->table->q;
   mem->embedded = mem->table->d ? mem->table->p : 0;
   mem->stages   = mem->table->stages;
-  mem->stepper  = calloc(1, sizeof(CPImplicit));
-  return mem->stepper ? CP_SUCCESS : CP_MEM_FAIL;
+  mem->own      = CP_NEW(&mem->memory, st, 1);
+  return cpArenaStatus(&mem->memory);
 }
 
 static int init(CPOneStepMem mem) {
-  CPImplicit *st       = cpImplicit(mem);
-  const size_t s       = (size_t)mem->table->stages;
-  st->stiffly_accurate = isStifflyAccurate(mem->table);
-  st->solves_first     = mem->table->A[0][0] != 0.0;
-  if (!st->w) st->w = calloc(s, sizeof *st->w);
-  if (!st->factor) st->factor = calloc(s + 1, sizeof *st->factor);
-  if (!st->vector) st->vector = calloc(s + 1, sizeof *st->vector);
-  if (!st->w || !st->factor || !st->vector) return CP_MEM_FAIL;
+  CPImplicit *st  = cpImplicit(mem);
+  CPArena *memory = &mem->base.memory;
+  const int s     = mem->table->stages;
+  *st             = (CPImplicit){.stiffly_accurate = isStifflyAccurate(mem->table),
+                                 .solves_first     = mem->table->A[0][0] != 0.0};
+  CP_NEW(memory, st->w, s);
+  CP_NEW(memory, st->factor, s + 1);
+  CP_NEW(memory, st->vector, s + 1);
+  CP_NEW(memory, st->k, s);
   const int flag = cpContinuousCreate(mem);
   return flag ? flag : cpArkCreate(mem);
 }
@@ -108,29 +103,16 @@ static int start(CPOneStepMem mem) {
 
 static void *arkodeMem(CPOneStepMem mem) { return cpImplicit(mem)->ark; }
 
-static void freeImplicit(CPOneStepMem mem) {
-  CPImplicit *st = cpImplicit(mem);
-  if (!st) return;
-  cpArkFree(mem);
-  cpContinuousFree(mem);
-  free(st->w);
-  free(st->factor);
-  free(st->vector);
-  free(st);
-  mem->stepper = NULL;
-}
-
-const CPStepperOps cpImplicitOps = {.create            = create,
-                                    .init              = init,
-                                    .start             = start,
-                                    .begin             = begin,
-                                    .attempt           = attempt,
-                                    .ratio             = ratio,
-                                    .accepted          = accepted,
-                                    .interpolate       = cpContinuousEvaluate,
-                                    .degree            = cpContinuousDegree,
-                                    .stats             = cpArkStats,
-                                    .arkode_mem        = arkodeMem,
-                                    .set_linear_solver = cpArkSetLinearSolver,
-                                    .free              = freeImplicit,
-                                    .implicit          = 1};
+const CPOneStepMethod cpImplicitMethod = {.implicit          = 1,
+                                          .create            = create,
+                                          .init              = init,
+                                          .start             = start,
+                                          .begin             = begin,
+                                          .attempt           = attempt,
+                                          .ratio             = ratio,
+                                          .accepted          = accepted,
+                                          .interpolate       = cpContinuousEvaluate,
+                                          .degree            = cpContinuousDegree,
+                                          .stats             = cpArkStats,
+                                          .arkode_mem        = arkodeMem,
+                                          .set_linear_solver = cpArkSetLinearSolver};

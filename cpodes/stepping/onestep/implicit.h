@@ -48,35 +48,36 @@ typedef struct {
   N_Vector *vector;
 } CPImplicit;
 
-static inline CPImplicit *cpImplicit(CPOneStepMem mem) { return mem->stepper; }
+static inline CPImplicit *cpImplicit(CPOneStepMem mem) { return mem->own; }
 
-/* arkode.c ---- all return 0 or a code, with the reason in mem->text. */
+/* arkode.c: all return 0 or a code, with the reason in base.text.
+ *
+ * In base.memory. */
 int cpArkCreate(CPOneStepMem mem);
-void cpArkFree(CPOneStepMem mem);
-/* One attempt from (t, y) with step h: 0; positive: a smaller step may help; negative: fatal. Judges
- * it once the stages are solved for: ARKODE goes on from what that makes of y. */
+/* One attempt from (t, y) with step h: 0; positive: a smaller step may help; negative: fatal. It is judged once the
+ * stages are solved for: ARKODE goes on from what that makes of y. */
 int cpArkAttempt(CPOneStepMem mem, sunrealtype h);
-/* Linear solver whose matrix the model makes. 0, or ARKODE's code. */
+/* The linear solver whose matrix the system makes. 0, or ARKODE's code. */
 int cpArkSetLinearSolver(CPOneStepMem mem, SUNLinearSolver LS, SUNMatrix S);
 /* Counters begin anew; those since then. */
 void cpArkStart(CPOneStepMem mem);
 void cpArkStats(CPOneStepMem mem, CPOneStepStats *stats);
 
-/* implicit.c: error test and projection of the state y (in, out) at the end of the attempt; error: the
- * norm. Returns as cpArkAttempt; an error above 1 is no failure. */
+/* implicit.c: error test and projection of the state y (in, out) at the end of the attempt, with the norm of its error in
+ * cpImplicit(mem)->error. Returns as cpArkAttempt; an error above 1 is no failure. */
 int cpImplicitJudge(CPOneStepMem mem, N_Vector y);
-
-/* sum <- base + h sum w_i k_i of the newest attempt; base NULL: without */
+/* sum <- base + h sum w_i k_i of the newest attempt; without base if that is NULL. */
 int cpImplicitSum(CPOneStepMem mem, N_Vector base, const sunrealtype *w, N_Vector sum);
 
-/* continuous.c */
+/* continuous.c
+ *
+ * In base.memory. */
 int cpContinuousCreate(CPOneStepMem mem);
-void cpContinuousFree(CPOneStepMem mem);
-/* The attempt has been accepted, and its state is ynew: what its polynomial needs. */
+/* The attempt has been accepted, and its state is ynew: keeps what its polynomial needs. */
 void cpContinuousAccept(CPOneStepMem mem);
 int cpContinuousEvaluate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky);
 int cpContinuousDegree(CPOneStepMem mem);
-/* The polynomial beyond its end, where it is known without f; else guess stays. */
+/* The polynomial beyond its end, where it is known without f; otherwise guess stays. */
 void cpContinuousPredict(CPOneStepMem mem, sunrealtype t, N_Vector guess);
 
 #endif

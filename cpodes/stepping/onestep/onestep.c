@@ -1,26 +1,135 @@
-/* CPOneStepMem: life cycle. */
+/* CPOneStepMem: methods by name, life cycle, options. */
 #include "onestep_impl.h"
 
+#include <arkode/arkode_butcher_dirk.h>
+#include <arkode/arkode_butcher_erk.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define MXSTEPS_DEFAULT 500
+
+/* ---- methods ---- */
+
+/* SUNDIALS does not tell whether a name is that of an explicit table, but complains on stderr if it is not. These are
+ * implicit; others are searched for in both lists. */
+const char *const cpImplicitNames[] = {"ARKODE_SDIRK_2_1_2",
+                                       "ARKODE_BILLINGTON_3_3_2",
+                                       "ARKODE_TRBDF2_3_3_2",
+                                       "ARKODE_KVAERNO_4_2_3",
+                                       "ARKODE_ARK324L2SA_DIRK_4_2_3",
+                                       "ARKODE_CASH_5_2_4",
+                                       "ARKODE_CASH_5_3_4",
+                                       "ARKODE_SDIRK_5_3_4",
+                                       "ARKODE_KVAERNO_5_3_4",
+                                       "ARKODE_ARK436L2SA_DIRK_6_3_4",
+                                       "ARKODE_KVAERNO_7_4_5",
+                                       "ARKODE_ARK548L2SA_DIRK_8_4_5",
+                                       "ARKODE_ARK437L2SA_DIRK_7_3_4",
+                                       "ARKODE_ARK548L2SAb_DIRK_8_4_5",
+                                       "ARKODE_ESDIRK324L2SA_4_2_3",
+                                       "ARKODE_ESDIRK325L2SA_5_2_3",
+                                       "ARKODE_ESDIRK32I5L2SA_5_2_3",
+                                       "ARKODE_ESDIRK436L2SA_6_3_4",
+                                       "ARKODE_ESDIRK43I6L2SA_6_3_4",
+                                       "ARKODE_QESDIRK436L2SA_6_3_4",
+                                       "ARKODE_ESDIRK437L2SA_7_3_4",
+                                       "ARKODE_ESDIRK547L2SA_7_4_5",
+                                       "ARKODE_ESDIRK547L2SA2_7_4_5",
+                                       NULL};
+
+static ARKodeButcherTable loadTable(const char *name) {
+  const char *const *implicit = cpImplicitNames;
+  while (*implicit && strcmp(name, *implicit)) implicit++;
+  ARKodeButcherTable B = *implicit ? NULL : ARKodeButcherTable_LoadERKByName(name);
+  return B ? B : ARKodeButcherTable_LoadDIRKByName(name);
+}
+
+static int isExplicit(ARKodeButcherTable B) {
+  for (int i = 0; i < B->stages; i++)
+    if (B->A[i][i] != 0.0) return 0;
+  return 1;
+}
+
+/* Roundoff in the sums of a table's entries, in units of the largest one. */
+#define TABLE_ROUNDOFF 1.0e6
+
+static int rowIsConsistent(const sunrealtype *row, int stages, sunrealtype sum) {
+  sunrealtype largest = 1.0;
+  for (int j = 0; j < stages; j++) {
+    sum -= row[j];
+    largest = fmax(largest, fabs(row[j]));
+  }
+  return fabs(sum) <= TABLE_ROUNDOFF * CP_UROUND * largest;
+}
+
+/* The rule that B breaks, or NULL. text [CP_TEXT_LENGTH]: room for it. */
+static const char *brokenRule(ARKodeButcherTable B, char *text) {
+  if (!B) return "B must not be NULL";
+  if (B->stages < 1 || B->q < 1 || !B->A || !B->b || !B->c)
+    return "B must have a stage, an order, and A, b and c";
+  for (int i = 0; i < B->stages; i++) {
+    if (!cpAllFinite(B->A[i], B->stages) || !isfinite(B->b[i]) || !isfinite(B->c[i]) ||
+        (B->d && !isfinite(B->d[i])))
+      return cpWrite(text, "B must be finite: row %d is not", i), text;
+    for (int j = i + 1; j < B->stages; j++)
+      if (B->A[i][j] != 0.0)
+        return cpWrite(text, "B->A must be lower triangular: A[%d][%d] = %g", i, j, B->A[i][j]),
+               text;
+    if (!rowIsConsistent(B->A[i], B->stages, B->c[i]))
+      return cpWrite(text, "row %d of B->A must have the sum c[%d] = %.15g", i, i, B->c[i]), text;
+  }
+  if (!rowIsConsistent(B->b, B->stages, 1.0)) return "B->b must have the sum 1";
+  if (B->d && (B->p < 1 || !rowIsConsistent(B->d, B->stages, 1.0)))
+    return "B->d, of order B->p >= 1, must have the sum 1";
+  return NULL;
+}
+
+/* ---- what an attached system asks for ---- */
+
+static sunrealtype size(CPStepper s) { return ((CPOneStepMem)s)->h; }
+
+static int weights(CPStepper s, N_Vector ewt) {
+  N_VScale(1.0, s->ewt, ewt);
+  return CP_SUCCESS;
+}
+
+void *cpOneStepUserData(CPStepper s) {
+  return s->system.data ? s->system.data : ((CPOneStepMem)s)->user_data;
+}
+
+static int setProjector(CPStepper s, CPProjector P) {
+  return CPOneStepSetProjector((CPOneStepMem)s, P);
+}
+
+static int setLinearSolver(CPStepper s, SUNLinearSolver LS, SUNMatrix S) {
+  const CPOneStepMem mem = (CPOneStepMem)s;
+  return mem->method->set_linear_solver(mem, LS, S);
+}
+
+static const CPStepperOps ops = {.name              = "CPOneStep",
+                                 .size              = size,
+                                 .weights           = weights,
+                                 .user_data         = cpOneStepUserData,
+                                 .set_projector     = setProjector,
+                                 .set_linear_solver = setLinearSolver};
+
 /* ---- creation ---- */
 
-/* Takes B over. B NULL: DOP853. */
+static void freeTable(void *B) { ARKodeButcherTable_Free(B); }
+
+/* Takes B over; B is NULL with DOP853, which has its own. */
 static CPOneStepMem newIntegrator(const char *name, ARKodeButcherTable B, SUNContext ctx,
                                   const char *function) {
   CPOneStepMem mem = calloc(1, sizeof *mem);
   if (mem) {
-    mem->ctx            = ctx;
-    mem->table          = B;
-    mem->ops            = !B || cpTableIsExplicit(B) ? &cpExplicitOps : &cpImplicitOps;
-    mem->mxsteps        = CP_MXSTEPS_DEFAULT;
-    mem->project_output = SUNTRUE;
-    mem->max_correction = CP_MAX_CORRECTION_DEFAULT;
+    cpStepperCreate(&mem->base, &ops, ctx);
+    mem->method = !B || isExplicit(B) ? &cpExplicitMethod : &cpImplicitMethod;
+    if (B) mem->table = cpArenaOwn(&mem->memory, B, freeTable);
+    mem->mxsteps = MXSTEPS_DEFAULT;
     snprintf(mem->name, sizeof mem->name, "%s", name);
-    if (mem->ops->create(mem)) CPOneStepFree(&mem);
+    if (cpArenaStatus(&mem->memory) || mem->method->create(mem)) CPOneStepFree(&mem);
   } else ARKodeButcherTable_Free(B);
   if (!mem) cpReport(NULL, CP_MEM_FAIL, function, "no memory for an integrator");
   return mem;
@@ -29,12 +138,12 @@ static CPOneStepMem newIntegrator(const char *name, ARKodeButcherTable B, SUNCon
 CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx) {
   if (!ctx) return cpReport(NULL, CP_ILL_INPUT, __func__, "ctx must not be NULL"), NULL;
   if (!method || !strcmp(method, CP_DOP853)) return newIntegrator(CP_DOP853, NULL, ctx, __func__);
-  ARKodeButcherTable B = cpOneStepTable(method);
+  ARKodeButcherTable B = loadTable(method);
   char text[CP_TEXT_LENGTH];
   const char *rule = NULL;
   if (!B) rule = "is none of DOP853 and the tables of this ARKODE's (ARKODE_...)";
   else if (!B->d) rule = "has no embedded method: CPOneStepCreateTable takes it, for fixed steps";
-  else rule = cpTableRule(B, text);
+  else rule = brokenRule(B, text);
   if (!rule) return newIntegrator(method, B, ctx, __func__);
   ARKodeButcherTable_Free(B);
   cpReport(NULL, CP_ILL_INPUT, __func__, "the method \"%s\" %s", method, rule);
@@ -43,125 +152,224 @@ CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx) {
 
 CPOneStepMem CPOneStepCreateTable(ARKodeButcherTable B, SUNContext ctx) {
   char text[CP_TEXT_LENGTH];
-  const char *rule = ctx ? cpTableRule(B, text) : "ctx must not be NULL";
+  const char *rule = ctx ? brokenRule(B, text) : "ctx must not be NULL";
   if (rule) return cpReport(NULL, CP_ILL_INPUT, __func__, "%s", rule), NULL;
   ARKodeButcherTable copy = ARKodeButcherTable_Copy(B);
   if (!copy) return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for an integrator"), NULL;
   return newIntegrator("a table of the user's", copy, ctx, __func__);
 }
 
-static int allocateVectors(CPOneStepMem mem, N_Vector y0) {
-  N_Vector *all[] = {&mem->y0, &mem->y, &mem->ylast, &mem->ynew, &mem->ewt, &mem->err, &mem->ytmp};
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-    if (!*all[i] && !(*all[i] = N_VClone(y0))) return CP_MEM_FAIL;
-  return CP_SUCCESS;
-}
-
-static void freeVectors(CPOneStepMem mem) {
-  N_Vector all[] = {mem->y0, mem->y, mem->ylast, mem->ynew, mem->ewt, mem->err, mem->ytmp};
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-    if (all[i]) N_VDestroy(all[i]);
-}
-
 void CPOneStepFree(CPOneStepMem *mem_address) {
   CPOneStepMem mem = mem_address ? *mem_address : NULL;
   if (!mem) return;
-  mem->ops->free(mem);
-  if (mem->model.detach) mem->model.detach(mem->model.data);
-  ARKodeButcherTable_Free(mem->table);
   cpRootsFree(&mem->roots);
-  cpTolerancesFree(&mem->tol);
-  cpWorkFree(&mem->step);
-  cpWorkFree(&mem->out);
-  freeVectors(mem);
+  cpStepperFree(&mem->base);
+  cpArenaFree(&mem->memory);
   free(mem);
   *mem_address = NULL;
 }
 
 /* ---- starts ---- */
 
-/* The step size that a new start at t0 keeps; 0: none. After a root it is no longer than the motion that led
- * to the root: where an error is zero at any size (free fall) steps would grow from event to event. */
+/* The step size that a new start at t0 keeps, or 0. After a root it is no longer than the motion that led to the root:
+ * where an error is zero at any size (free fall) steps would grow from event to event. */
 static sunrealtype keptSize(CPOneStepMem mem, sunrealtype t0) {
-  sunrealtype size = fabs(mem->h);
-  if (cpRootsAt(&mem->roots, t0) && t0 != mem->t0) size = fmin(size, fabs(t0 - mem->t0));
-  return size > cpLeastStep(t0) ? copysign(size, mem->h) : 0.0;
+  sunrealtype h = fabs(mem->h);
+  if (cpRootsAt(&mem->roots, t0) && t0 != mem->base.t0) h = fmin(h, fabs(t0 - mem->base.t0));
+  return h > cpLeastStep(t0) ? copysign(h, mem->h) : 0.0;
 }
 
-/* A new start at t0 from y0, which is checked. */
 static void restart(CPOneStepMem mem, sunrealtype t0, N_Vector y0) {
   mem->h = keptSize(mem, t0);
-  N_VScale(1.0, y0, mem->y0);
-  N_VScale(1.0, y0, mem->y);
-  mem->t0 = mem->t = mem->tlast = mem->tret = t0;
-  mem->dir                                  = 0.0;
-  mem->have_step                            = 0;
-  mem->started = mem->start_checked = 0;
-  mem->nst_tol                      = 0;
-  mem->have_err                     = 0;
-  mem->floor_told                   = 0;
-  mem->nst_out                      = -1;
-  mem->creeping                     = (CPCreeping){.t = t0};
-  mem->roots.have_lo                = 0;
-  mem->roots.pending                = 0;
-  memset(&mem->stats, 0, sizeof mem->stats);
-  cpWorkRestart(mem->step, &mem->base);
-}
-
-static int checkStart(CPOneStepMem mem, sunrealtype t0, N_Vector y0, const char *function) {
-  return cpCheckStartVector(t0, y0, mem->y0, mem->P, &mem->tol, &mem->log, function);
+  cpStepperRestart(&mem->base, t0, y0);
+  mem->tlast = mem->tret = t0;
+  mem->dir               = 0.0;
+  mem->started = mem->have_step = mem->have_err = 0;
+  mem->nst_tol                                  = 0;
+  mem->roots.have_lo = mem->roots.pending = 0;
+  mem->stats                              = (CPOneStepStats){0};
 }
 
 int CPOneStepInit(CPOneStepMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
-  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
-  if (!f) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "f must not be NULL");
-  if (mem->f)
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "mem is initialised: use CPOneStepReInit");
-  int flag = checkStart(mem, t0, y0, __func__);
+  const CPStepper s = (CPStepper)mem;
+  int flag          = cpStepperExists(s, __func__);
   if (flag) return flag;
-  flag = allocateVectors(mem, y0);
-  if (!flag) flag = mem->ops->init(mem);
-  if (flag) return cpReport(&mem->log, flag, __func__, "no memory for an integrator");
-  mem->f = f;
+  if (!f) return cpReport(&s->log, CP_ILL_INPUT, __func__, "f must not be NULL");
+  if (s->initialised)
+    return cpReport(&s->log, CP_ILL_INPUT, __func__, "mem is initialised: use CPOneStepReInit");
+  flag = cpStepperCheckStart(s, t0, y0, __func__);
+  if (flag) return flag;
+  N_Vector *const own[] = {&mem->ylast, &mem->ynew};
+  flag                  = cpStepperAllocate(s, y0, own, 2);
+  if (!flag) flag = mem->method->init(mem);
+  if (flag) {
+    cpArenaFree(&s->memory);
+    s->y0 = NULL;
+    return cpReport(&s->log, flag, __func__, "no memory for an integrator");
+  }
+  s->f           = f;
+  s->initialised = 1;
   restart(mem, t0, y0);
   return CP_SUCCESS;
 }
 
 int CPOneStepReInit(CPOneStepMem mem, sunrealtype t0, N_Vector y0) {
-  int flag = cpOneStepCheck(mem, __func__);
-  if (!flag) flag = checkStart(mem, t0, y0, __func__);
-  if (flag) return flag;
-  restart(mem, t0, y0);
-  return CP_SUCCESS;
+  int flag = cpStepperCheck((CPStepper)mem, __func__);
+  if (!flag) flag = cpStepperCheckStart(&mem->base, t0, y0, __func__);
+  if (!flag) restart(mem, t0, y0);
+  return flag;
 }
-
-int cpOneStepCheck(CPOneStepMem mem, const char *function) {
-  if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
-  if (!mem->f) return cpReport(&mem->log, CP_NO_INIT, function, "call CPOneStepInit first");
-  return CP_SUCCESS;
-}
-
-/* ---- consistent initial conditions ---- */
 
 int CPOneStepCalcIC(CPOneStepMem mem) {
-  int flag = cpOneStepCheck(mem, __func__);
-  if (flag) return flag;
-  if (!mem->P)
-    return cpReport(&mem->log, CP_NO_PROJECTOR, __func__, "call CPOneStepSetProjector first");
-  if (mem->stats.nst > 0)
-    return cpReport(&mem->log, CP_TOO_LATE, __func__,
-                    "%ld steps have been taken: call CPOneStepReInit first", mem->stats.nst);
-  N_VScale(1.0, mem->y0, mem->ytmp);
-  flag = cpMakeConsistent(mem->out, mem->t0, mem->ytmp, mem->ewt,
-                          cpOneStepWeights(mem, mem->y0, mem->ewt));
-  if (flag) return cpReport(&mem->log, flag, __func__, "%s", cpWorkText(mem->out));
-  restart(mem, mem->t0, mem->ytmp);
-  return CP_SUCCESS;
+  int flag = cpStepperCheck((CPStepper)mem, __func__);
+  if (!flag) flag = cpStepperMakeConsistent(&mem->base, mem->stats.nst, __func__);
+  if (!flag) restart(mem, mem->base.t0, mem->base.tmp);
+  return flag;
 }
 
 int CPOneStepGetConsistentIC(CPOneStepMem mem, N_Vector y0) {
-  int flag = cpOneStepCheck(mem, __func__);
-  if (!flag) flag = cpCheckLength(y0, "y0", mem->y0, &mem->log, __func__);
-  if (!flag) N_VScale(1.0, mem->y0, y0);
+  int flag = cpStepperCheck((CPStepper)mem, __func__);
+  if (!flag) flag = cpStepperCheckVector(&mem->base, y0, "y0", __func__);
+  if (!flag) N_VScale(1.0, mem->base.y0, y0);
+  return flag;
+}
+
+/* ---- options ---- */
+
+/* Stored factors have the sizes of constraints in the units of other tolerances. */
+static int setTolerances(CPOneStepMem mem, CPTolerances tol, const char *function) {
+  const int flag = cpStepperSetTolerances((CPStepper)mem, tol, function);
+  if (flag) return flag;
+  mem->nst_tol = mem->stats.nst;
+  cpWorkForget(mem->base.step), cpWorkForget(mem->base.out);
+  return CP_SUCCESS;
+}
+
+int CPOneStepSStolerances(CPOneStepMem mem, sunrealtype reltol, sunrealtype abstol) {
+  return setTolerances(mem, (CPTolerances){.kind = CP_TOL_SS, .reltol = reltol, .abstol = abstol},
+                       __func__);
+}
+
+int CPOneStepSVtolerances(CPOneStepMem mem, sunrealtype reltol, N_Vector abstol) {
+  return setTolerances(mem, (CPTolerances){.kind = CP_TOL_SV, .reltol = reltol, .vabstol = abstol},
+                       __func__);
+}
+
+int CPOneStepWFtolerances(CPOneStepMem mem, CVEwtFn efun) {
+  return setTolerances(mem, (CPTolerances){.kind = CP_TOL_WF, .efun = efun}, __func__);
+}
+
+int CPOneStepSetUserData(CPOneStepMem mem, void *user_data) {
+  const int flag = cpStepperExists((CPStepper)mem, __func__);
+  if (flag) return flag;
+  if (mem->base.system.data)
+    return cpReport(&mem->base.log, CP_NOT_SUPPORTED, __func__,
+                    "user_data is the attached mechanical system: CPMechSetUserData is for the "
+                    "data of its functions");
+  mem->user_data = user_data;
+  return CP_SUCCESS;
+}
+
+void *CPOneStepGetUserData(CPOneStepMem mem) { return mem ? mem->user_data : NULL; }
+
+int CPOneStepSetErrHandlerFn(CPOneStepMem mem, CPErrHandlerFn handler, void *data) {
+  return cpStepperSetErrHandler((CPStepper)mem, handler, data, __func__);
+}
+
+const char *CPOneStepGetLastMessage(CPOneStepMem mem) { return mem ? mem->base.log.text : ""; }
+
+/* The newest state is checked once more, as a start is. */
+int CPOneStepSetProjector(CPOneStepMem mem, CPProjector P) {
+  const int flag = cpStepperSetProjector((CPStepper)mem, P, __func__);
+  if (!flag) mem->base.start_checked = 0;
+  return flag;
+}
+
+int CPOneStepSetProjErrEst(CPOneStepMem mem, CPErrEst mode) {
+  if (mem && mode == CP_ERREST_PROJECTED && mem->method->implicit)
+    return cpReport(&mem->base.log, CP_NOT_SUPPORTED, __func__,
+                    "implicit methods test errors before the projection");
+  return cpStepperSetErrEst((CPStepper)mem, mode, __func__);
+}
+
+int CPOneStepSetProjMaxCorrection(CPOneStepMem mem, sunrealtype wrms) {
+  return cpStepperSetMaxCorrection((CPStepper)mem, wrms, __func__);
+}
+
+int CPOneStepSetProjOutput(CPOneStepMem mem, sunbooleantype on) {
+  return cpStepperSetOutput((CPStepper)mem, on, __func__);
+}
+
+int CPOneStepSetInitStep(CPOneStepMem mem, sunrealtype h) {
+  const int flag = cpStepperExists((CPStepper)mem, __func__);
+  if (flag) return flag;
+  if (!isfinite(h))
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "h must be finite: h = %g", h);
+  if (h * mem->dir < 0.0)
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
+                    "h must lead in the direction of integration: h = %g", h);
+  mem->hinit = h;
+  mem->h     = mem->dir != 0.0 ? h : 0.0;
+  return CP_SUCCESS;
+}
+
+/* Bounds on the size of steps, of which one changes. */
+static int setSizes(CPOneStepMem mem, sunrealtype h, sunrealtype hmin, sunrealtype hmax,
+                    const char *function) {
+  if (hmax > 0.0 && hmin > hmax)
+    return cpReport(&mem->base.log, CP_ILL_INPUT, function,
+                    "h must leave the least step, %g, below the largest, %g", hmin, hmax);
+  if (!(h >= 0.0) || isinf(h))
+    return cpReport(&mem->base.log, CP_ILL_INPUT, function, "h must be >= 0 and finite: h = %g", h);
+  mem->hmin = hmin;
+  mem->hmax = hmax;
+  return CP_SUCCESS;
+}
+
+int CPOneStepSetMinStep(CPOneStepMem mem, sunrealtype h) {
+  const int flag = cpStepperExists((CPStepper)mem, __func__);
+  return flag ? flag : setSizes(mem, h, h, mem->hmax, __func__);
+}
+
+int CPOneStepSetMaxStep(CPOneStepMem mem, sunrealtype h) {
+  const int flag = cpStepperExists((CPStepper)mem, __func__);
+  return flag ? flag : setSizes(mem, h, mem->hmin, h, __func__);
+}
+
+int CPOneStepSetFixedStep(CPOneStepMem mem, sunrealtype h) {
+  int flag = cpStepperExists((CPStepper)mem, __func__);
+  if (!flag) flag = setSizes(mem, h, mem->hmin, mem->hmax, __func__);
+  if (!flag) mem->hfixed = h;
+  return flag;
+}
+
+int CPOneStepSetMaxNumSteps(CPOneStepMem mem, long int mxsteps) {
+  const int flag = cpStepperExists((CPStepper)mem, __func__);
+  if (flag) return flag;
+  if (mxsteps < -1)
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
+                    "mxsteps must be positive, 0 for the default or -1 for no bound: mxsteps = %ld",
+                    mxsteps);
+  mem->mxsteps = mxsteps ? mxsteps : MXSTEPS_DEFAULT;
+  return CP_SUCCESS;
+}
+
+int CPOneStepSetStopTime(CPOneStepMem mem, sunrealtype tstop) {
+  const int flag = cpStepperExists((CPStepper)mem, __func__);
+  if (flag) return flag;
+  if (!isfinite(tstop))
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "tstop must be finite: tstop = %g",
+                    tstop);
+  if ((tstop - mem->base.t) * mem->dir < 0.0)
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
+                    "tstop must not lie behind t = %.15g: tstop = %.15g", mem->base.t, tstop);
+  mem->tstop      = tstop;
+  mem->have_tstop = 1;
+  return CP_SUCCESS;
+}
+
+int CPOneStepClearStopTime(CPOneStepMem mem) {
+  const int flag = cpStepperExists((CPStepper)mem, __func__);
+  if (!flag) mem->have_tstop = 0;
   return flag;
 }

@@ -1,4 +1,4 @@
-/* Results of CPOneStep: the solution within the last step, estimates, the method. */
+/* Results of CPOneStep: the solution within the last step, error estimates, statistics. */
 #include "onestep_impl.h"
 
 #include <math.h>
@@ -7,64 +7,56 @@
 #define FUZZ_FACTOR 100.0
 
 sunrealtype cpOneStepTimeRoundoff(CPOneStepMem mem) {
-  return FUZZ_FACTOR * CP_UROUND * (fabs(mem->t) + fabs(mem->hlast));
+  return FUZZ_FACTOR * CP_UROUND * (fabs(mem->base.t) + fabs(mem->hlast));
 }
 
 int cpOneStepSolution(CPOneStepMem mem, sunrealtype t, N_Vector y, const char *event) {
-  const int at_end = !mem->have_step || (t - mem->t) * mem->dir >= 0.0;
-  if (at_end || (t - mem->tlast) * mem->dir <= 0.0) { /* these are projected */
-    N_VScale(1.0, at_end ? mem->y : mem->ylast, y);
+  const CPStepper s = &mem->base;
+  const int at_end  = !mem->have_step || (t - s->t) * mem->dir >= 0.0;
+  if (at_end || (t - mem->tlast) * mem->dir <= 0.0) { /* both states are projected */
+    N_VScale(1.0, at_end ? s->y : mem->ylast, y);
     return CP_SUCCESS;
   }
-  int flag = mem->ops->interpolate(mem, t, 0, y);
-  if (flag || !mem->P || !mem->project_output) return flag;
-  if (mem->nst_out != mem->stats.nst)
-    cpWorkForget(mem->out); /* outputs of one step share factors */
-  mem->nst_out = mem->stats.nst;
-  flag = cpProjectBetween(mem->out, t, y, mem->ewt, mem->ytmp, cpOneStepMaxCorrection(mem), event,
-                          "CPOneStep", mem->text, &mem->output_cause);
-  if (!flag) mem->stats.noutputs++;
-  return flag;
-}
-
-/* Is t within the last step? It is moved onto its ends from outside by roundoff. */
-static int checkTime(CPOneStepMem mem, sunrealtype *t, const char *function) {
-  const sunrealtype fuzz = cpOneStepTimeRoundoff(mem);
-  if (fabs(*t - mem->t) <= fuzz) *t = mem->t;
-  if (fabs(*t - mem->tlast) <= fuzz) *t = mem->tlast;
-  if ((*t - mem->tlast) * mem->dir >= 0.0 && (mem->t - *t) * mem->dir >= 0.0) return CP_SUCCESS;
-  return cpReport(&mem->log, CV_BAD_T, function,
-                  "t must lie in the last step, %.15g to %.15g: t = %.15g", mem->tlast, mem->t, *t);
+  const int flag = mem->method->interpolate(mem, t, 0, y);
+  if (flag || !s->P || !s->project_output) return flag;
+  return cpStepperProjectOutput(s, t, y, cpOneStepMaxCorrection(mem), mem->stats.nst, event);
 }
 
 int CPOneStepGetDky(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
-  int flag = cpOneStepCheck(mem, __func__);
-  if (!flag) flag = cpCheckLength(dky, "dky", mem->y, &mem->log, __func__);
+  const CPStepper s = (CPStepper)mem;
+  int flag          = cpStepperCheck(s, __func__);
+  if (!flag) flag = cpStepperCheckVector(s, dky, "dky", __func__);
   if (flag) return flag;
   if (!mem->have_step)
-    return cpReport(&mem->log, CP_NO_INIT, __func__, "the newest attempt is not an accepted step");
-  if (k < 0 || k > mem->ops->degree(mem))
-    return cpReport(&mem->log, CV_BAD_K, __func__, "k must be 0 ... %d: k = %d",
-                    mem->ops->degree(mem), k);
-  flag = checkTime(mem, &t, __func__);
-  if (flag) return flag;
-  flag = k ? mem->ops->interpolate(mem, t, k, dky) : cpOneStepSolution(mem, t, dky, "");
-  return flag ? cpReport(&mem->log, flag, __func__, "%s", mem->text) : CP_SUCCESS;
+    return cpReport(&s->log, CP_NO_INIT, __func__, "the newest attempt is not an accepted step");
+  if (k < 0 || k > mem->method->degree(mem))
+    return cpReport(&s->log, CV_BAD_K, __func__, "k must be 0 ... %d: k = %d",
+                    mem->method->degree(mem), k);
+  const sunrealtype fuzz = cpOneStepTimeRoundoff(mem); /* times outside move onto the ends */
+  if (fabs(t - s->t) <= fuzz) t = s->t;
+  if (fabs(t - mem->tlast) <= fuzz) t = mem->tlast;
+  if (!((t - mem->tlast) * mem->dir >= 0.0 && (s->t - t) * mem->dir >= 0.0))
+    return cpReport(&s->log, CV_BAD_T, __func__,
+                    "t must lie in the last step, %.15g to %.15g: t = %.15g", mem->tlast, s->t, t);
+  flag = k ? mem->method->interpolate(mem, t, k, dky) : cpOneStepSolution(mem, t, dky, "");
+  return flag ? cpReport(&s->log, flag, __func__, "%s", s->text) : CP_SUCCESS;
 }
 
 int CPOneStepGetEstLocalErrors(CPOneStepMem mem, N_Vector ele) {
-  int flag = cpOneStepCheck(mem, __func__);
-  if (!flag) flag = cpCheckLength(ele, "ele", mem->y, &mem->log, __func__);
+  const CPStepper s = (CPStepper)mem;
+  int flag          = cpStepperCheck(s, __func__);
+  if (!flag) flag = cpStepperCheckVector(s, ele, "ele", __func__);
   if (flag) return flag;
   if (!mem->have_step || !mem->have_err)
-    return cpReport(&mem->log, CP_NO_INIT, __func__,
+    return cpReport(&s->log, CP_NO_INIT, __func__,
                     "the newest attempt is not an accepted step with an error test");
-  N_VScale(1.0, mem->err, ele);
+  N_VScale(1.0, s->err, ele);
   return CP_SUCCESS;
 }
 
 int CPOneStepGetMethod(CPOneStepMem mem, const char **name, int *order, int *embedded, int *stages) {
-  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
+  const int flag = cpStepperExists((CPStepper)mem, __func__);
+  if (flag) return flag;
   if (name) *name = mem->name;
   if (order) *order = mem->order;
   if (embedded) *embedded = mem->embedded;
@@ -73,5 +65,64 @@ int CPOneStepGetMethod(CPOneStepMem mem, const char **name, int *order, int *emb
 }
 
 void *CPOneStepGetARKodeMem(CPOneStepMem mem) {
-  return mem && mem->ops->arkode_mem ? mem->ops->arkode_mem(mem) : NULL;
+  return mem && mem->base.initialised && mem->method->arkode_mem ? mem->method->arkode_mem(mem)
+                                                                 : NULL;
+}
+
+/* ---- statistics ---- */
+
+int CPOneStepGetStats(CPOneStepMem mem, CPOneStepStats *stats) {
+  const int flag = cpStepperExists((CPStepper)mem, __func__);
+  if (flag) return flag;
+  if (!stats) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "stats must not be NULL");
+  const CPodeProjStats p = cpStepperStats(&mem->base);
+  *stats                 = mem->stats;
+  stats->nprojfails      = p.nprojfails;
+  stats->nlargecorr      = p.nlargecorr;
+  stats->nproj           = p.nproj;
+  stats->nerrproj        = p.nerrproj;
+  stats->noutputs        = p.noutputs;
+  stats->nce             = p.nce;
+  stats->nje             = p.nje;
+  stats->nsetups         = p.nsetups;
+  stats->niters          = p.niters;
+  stats->violation       = p.violation;
+  stats->correction      = p.correction;
+  stats->maxcorrection   = p.maxcorrection;
+  stats->hlast           = mem->hlast;
+  stats->hnext           = mem->hfixed > 0.0 ? mem->dir * mem->hfixed : mem->h;
+  stats->t               = mem->base.t;
+  if (mem->method->stats) mem->method->stats(mem, stats);
+  return CP_SUCCESS;
+}
+
+int CPOneStepPrintAllStats(CPOneStepMem mem, FILE *out, SUNOutputFormat fmt) {
+  const CPStepper s = (CPStepper)mem;
+  CPOneStepStats n;
+  int bad = 0, flag = cpStepperCheck(s, __func__);
+  if (!flag) flag = cpStepperCheckFormat(s, out, fmt, __func__);
+  if (!flag) flag = CPOneStepGetStats(mem, &n);
+  if (flag) return flag;
+  if (fmt == SUN_OUTPUTFORMAT_TABLE) {
+    bad |= fprintf(out, "%-28s = %s\n", "Method", mem->name) < 0;
+    bad |= cpPrintNumber(out, "Current time", n.t);
+    bad |= cpPrintNumber(out, "Initial step size", n.hfirst);
+    bad |= cpPrintNumber(out, "Last step size", n.hlast);
+    bad |= cpPrintNumber(out, "Next step size", n.hnext);
+  }
+  const CPCounter counters[] = {{"Steps", n.nst},
+                                {"Step attempts", n.nattempts},
+                                {"Error test fails", n.netf},
+                                {"RHS fn fails", n.nrhsfails},
+                                {"Nonlinear solver fails", n.nsolvefails},
+                                {"RHS fn evals", n.nfe},
+                                {"RHS fn evals for output", n.nfe_output},
+                                {"Jacobian evals", n.njev},
+                                {"Linear solver setups", n.nlinsetups},
+                                {"Nonlinear solver iterations", n.nni},
+                                {"Root fn evals", n.nge}};
+  bad |= cpPrintCounters(out, fmt, counters, sizeof counters / sizeof counters[0]);
+  if (s->P) bad |= cpStepperPrint(s, out, fmt);
+  if (!bad && s->system.print) bad = s->system.print(out, fmt, s->system.data);
+  return bad ? cpReport(&s->log, CP_ILL_INPUT, __func__, "writing to out failed") : CP_SUCCESS;
 }

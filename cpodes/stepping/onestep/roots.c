@@ -58,13 +58,15 @@ static int allocateValues(CPRoots *r, int n) {
 
 int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g) {
   CPRoots roots = {.g = g, .n = nrtfn, .tfound = NAN};
-  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
+  int flag      = cpStepperExists((CPStepper)mem, __func__);
+  if (flag) return flag;
   if (nrtfn < 0)
-    return cpReport(&mem->log, CP_ILL_INPUT, __func__, "nrtfn must be >= 0: nrtfn = %d", nrtfn);
-  if (nrtfn > 0 && !g) return cpReport(&mem->log, CP_ILL_INPUT, __func__, "g must not be NULL");
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "nrtfn must be >= 0: nrtfn = %d", nrtfn);
+  if (nrtfn > 0 && !g)
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "g must not be NULL");
   if (nrtfn > 0 && allocateValues(&roots, nrtfn)) {
     freeValues(&roots);
-    return cpReport(&mem->log, CP_MEM_FAIL, __func__, "no memory");
+    return cpReport(&mem->base.log, CP_MEM_FAIL, __func__, "no memory");
   }
   cpRootsFree(&mem->roots);
   mem->roots = roots;
@@ -72,10 +74,11 @@ int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g) {
 }
 
 static int checkRoots(CPOneStepMem mem, const int *list, const char *name, const char *function) {
-  if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
+  int flag = cpStepperExists((CPStepper)mem, function);
+  if (flag) return flag;
   if (!mem->roots.n)
-    return cpReport(&mem->log, CP_NO_INIT, function, "call CPOneStepRootInit first");
-  if (!list) return cpReport(&mem->log, CP_ILL_INPUT, function, "%s must not be NULL", name);
+    return cpReport(&mem->base.log, CP_NO_INIT, function, "call CPOneStepRootInit first");
+  if (!list) return cpReport(&mem->base.log, CP_ILL_INPUT, function, "%s must not be NULL", name);
   return CP_SUCCESS;
 }
 
@@ -85,7 +88,7 @@ int CPOneStepSetRootDirection(CPOneStepMem mem, const int *rootdir) {
   CPRoots *r = &mem->roots;
   for (int i = 0; i < r->n; i++)
     if (rootdir[i] < -1 || rootdir[i] > 1)
-      return cpReport(&mem->log, CP_ILL_INPUT, __func__,
+      return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
                       "rootdir must be -1, 0 or 1: rootdir[%d] = %d", i, rootdir[i]);
   for (int i = 0; i < r->n; i++) r->direction[i] = rootdir[i];
   r->pending = 0; /* found by the old ones */
@@ -110,12 +113,12 @@ static void swapValues(sunrealtype **a, sunrealtype **b) {
 static int evaluateAt(CPOneStepMem mem, sunrealtype t, N_Vector y, sunrealtype *values) {
   const CPRoots *r = &mem->roots;
   mem->stats.nge++;
-  const int result = r->g(t, y, values, cpOneStepUserData(mem));
+  const int result = r->g(t, y, values, cpOneStepUserData(&mem->base));
   if (result)
-    return cpReason(mem->text, CV_RTFUNC_FAIL, "at t = %.15g: the root function g failed (%d)", t,
-                    result);
+    return cpReason(mem->base.text, CV_RTFUNC_FAIL, "at t = %.15g: the root function g failed (%d)",
+                    t, result);
   if (cpAllFinite(values, r->n)) return CP_SUCCESS;
-  return cpReason(mem->text, CV_RTFUNC_FAIL,
+  return cpReason(mem->base.text, CV_RTFUNC_FAIL,
                   "at t = %.15g: the root function g returned NaN or Inf", t);
 }
 
@@ -124,9 +127,9 @@ static int evaluateBetween(CPOneStepMem mem, sunrealtype t) {
   CPRoots *r     = &mem->roots;
   const int flag = cpOneStepSolution(mem, t, r->trial, " (CV_ROOT_RETURN)");
   r->trial_raw   = flag == CP_OUTPUT_PROJ_FAIL;
-  if (r->trial_raw && mem->output_cause < 0)
-    return cpReason(mem->text, mem->output_cause, "at t = %.15g: no state for root functions: %s",
-                    t, cpWorkText(mem->out));
+  if (r->trial_raw && mem->base.output_cause < 0)
+    return cpReason(mem->base.text, mem->base.output_cause,
+                    "at t = %.15g: no state for root functions: %s", t, cpWorkText(mem->base.out));
   return flag && !r->trial_raw ? flag : evaluateAt(mem, t, r->trial, r->mid);
 }
 
@@ -149,7 +152,7 @@ static int sensitivity(CPOneStepMem mem, N_Vector off, sunrealtype *size) {
  * been returned those by the tolerance. */
 static int findZeros(CPOneStepMem mem) {
   CPRoots *r = &mem->roots;
-  N_VInv(mem->ewt, r->y);
+  N_VInv(mem->base.ewt, r->y);
   int flag = sensitivity(mem, r->y, r->hi);
   N_VAbs(r->trial, r->y);
   N_VScale(CP_UROUND, r->y, r->y);
@@ -168,9 +171,10 @@ int cpRootsAt(const CPRoots *r, sunrealtype t) { return r->n && t == r->tfound; 
 int cpRootsStart(CPOneStepMem mem) {
   CPRoots *r = &mem->roots;
   if (!r->n || r->have_lo) return CP_SUCCESS;
-  if (!r->y) r->y = N_VClone(mem->y);
-  if (!r->trial) r->trial = N_VClone(mem->y);
-  if (!r->y || !r->trial) return cpReason(mem->text, CP_MEM_FAIL, "no memory for root finding");
+  if (!r->y) r->y = N_VClone(mem->base.y);
+  if (!r->trial) r->trial = N_VClone(mem->base.y);
+  if (!r->y || !r->trial)
+    return cpReason(mem->base.text, CP_MEM_FAIL, "no memory for root finding");
   r->tlo   = mem->tret;
   int flag = evaluateBetween(mem, r->tlo);
   swapValues(&r->lo, &r->mid);
@@ -312,10 +316,10 @@ static void goOn(CPRoots *r) {
 
 int cpRootsSearch(CPOneStepMem mem) {
   CPRoots *r = &mem->roots;
-  if (!r->n || r->pending || !mem->have_step || r->tlo == mem->t) return CP_SUCCESS;
-  N_VScale(1.0, mem->y, r->y);
-  int flag = evaluateAt(mem, mem->t, r->y, r->hi);
-  r->thi   = mem->t;
+  if (!r->n || r->pending || !mem->have_step || r->tlo == mem->base.t) return CP_SUCCESS;
+  N_VScale(1.0, mem->base.y, r->y);
+  int flag = evaluateAt(mem, mem->base.t, r->y, r->hi);
+  r->thi   = mem->base.t;
   r->raw   = 0;
   if (!flag) flag = activate(mem);
   if (flag) return flag;

@@ -22,7 +22,7 @@ static N_Vector x, xdot, r;
 static void create(int i, bool sparse) {
   char message[200];
   const CPModelType *type = model_find(mechanisms[i]);
-  sunrealtype values[CP_MODEL_MAX_PARAMETERS];
+  sunrealtype values[MODEL_MOST_PARAMETERS];
   if (!type) type = &dense_type;
   for (int k = 0; k < type->nparameters; k++) values[k] = type->parameters[k].value;
   for (int k = 0; k < type->nparameters; k++)

@@ -74,6 +74,12 @@ END_TEST
 static World world;
 static MessageLog message;
 
+static int no_root(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)y, (void)user_data;
+  g[0] = 1.0;
+  return 0;
+}
+
 /* The calls that allocate, in order. Returns 0, or the first code that is not success; NULL is CP_MEM_FAIL. */
 static int create_and_step(CPodeMem *mem, CPProjector P, N_Vector y, N_Vector abstol,
                            SUNNonlinearSolver inner) {
@@ -82,6 +88,7 @@ static int create_and_step(CPodeMem *mem, CPProjector P, N_Vector y, N_Vector ab
   if (!*mem) return CP_MEM_FAIL;
   CPodeSetErrHandlerFn(*mem, message_log, &message);
   int flag = CPodeInit(*mem, world_rhs, 0.0, y);
+  if (!flag) flag = CPodeRootInit(*mem, 1, no_root);
   if (!flag) flag = CPodeSVtolerances(*mem, 1.0e-6, abstol);
   if (!flag) flag = CPodeSetProjector(*mem, P);
   if (!flag) flag = CPodeSetNonlinearSolver(*mem, inner);

@@ -3,6 +3,8 @@
  *   x'' = - (K (r - 1) + C r') x / r,   r = |x|,   r = K / (K - w^2),   x = r (cos w t, sin w t). */
 #include "support/support.h"
 
+#include "cpodes/stepping/multistep/multistep_impl.h"
+
 #include <cpodes/cpodes.h>
 #include <cvodes/cvodes_ls.h>
 #include <math.h>
@@ -16,9 +18,10 @@
 #define T_END 6.0
 static const sunrealtype radius = K / (K - W * W);
 
-/* part: of the derivatives' stiff rows that the user's Jacobian has */
+/* part: of the derivatives' stiff rows that the user's Jacobian has; lacking: this many of them have none */
 typedef struct {
   sunrealtype part;
+  int lacking;
   long int jacobians;
 } World;
 
@@ -43,15 +46,16 @@ static int jacobian(sunrealtype t, N_Vector yvec, N_Vector fy, SUNMatrix J, void
   const sunrealtype r_dot = n[0] * y[2] + n[1] * y[3];
   const sunrealtype T     = K * (r - 1) + C * r_dot;
   (void)t, (void)fy, (void)tmp1, (void)tmp2, (void)tmp3;
+  const sunrealtype part = world->lacking > 0 ? 0.0 : world->part;
+  world->lacking--;
   world->jacobians++;
   for (int i = 0; i < 2; i++) {
     SM_ELEMENT_D(J, i, i + 2) = 1.0;
     for (int j = 0; j < 2; j++) {
-      const sunrealtype across = (i == j) - n[i] * n[j]; /* dn_i/dx_j r */
-      const sunrealtype dr_dot = (y[j + 2] - r_dot * n[j]) / r;
-      SM_ELEMENT_D(J, i + 2, j) =
-          -world->part * (K * n[i] * n[j] + C * dr_dot * n[i] + T * across / r);
-      SM_ELEMENT_D(J, i + 2, j + 2) = -world->part * C * n[i] * n[j];
+      const sunrealtype across  = (i == j) - n[i] * n[j]; /* dn_i/dx_j r */
+      const sunrealtype dr_dot  = (y[j + 2] - r_dot * n[j]) / r;
+      SM_ELEMENT_D(J, i + 2, j) = -part * (K * n[i] * n[j] + C * dr_dot * n[i] + T * across / r);
+      SM_ELEMENT_D(J, i + 2, j + 2) = -part * C * n[i] * n[j];
     }
   }
   return 0;
@@ -148,12 +152,33 @@ START_TEST(a_convergence_test_that_the_user_gives_the_newton_solver_is_used) {
 }
 END_TEST
 
+/* An iteration that diverges by ten orders of magnitude says no more about those to come than one that diverges by two. */
+START_TEST(a_diverged_attempt_is_not_remembered_as_more_than_that) {
+  const CPNewton *newton;
+  sunrealtype t     = 0.0;
+  long int failures = 0;
+  open_run(1.0e-6, 1.0);
+  newton = &run.mem->nls.newton;
+  while (t < 1.0) ck_assert_int_eq(CPode(run.mem, T_END, run.y, &t, CV_ONE_STEP), CP_SUCCESS);
+  run.world.lacking = 1;
+  for (int k = 0; k < 100; k++) {
+    ck_assert_int_eq(CPode(run.mem, T_END, run.y, &t, CV_ONE_STEP), CP_SUCCESS);
+    ck_assert_double_le(fmax(newton->with_old, newton->with_new), 2.0);
+  }
+  ck_assert_int_eq(CVodeGetNumNonlinSolvConvFails(run.cvode_mem, &failures), CV_SUCCESS);
+  ck_assert_int_gt(failures, 0);
+  ck_assert_int_lt(run.world.lacking, 1);
+  close_run();
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("Newton's iteration");
   TCase *tc    = tcase_create("newton");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_test(tc, bdf_follows_a_stiff_direction_that_turns);
   tcase_add_test(tc, a_convergence_test_that_the_user_gives_the_newton_solver_is_used);
+  tcase_add_test(tc, a_diverged_attempt_is_not_remembered_as_more_than_that);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

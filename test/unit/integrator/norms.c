@@ -1,7 +1,7 @@
 /* The norms by which CVODES chooses its order: projected at q-1, q and q+1, and nothing else. */
 #include "fixture.h"
 
-#include "cpodes/stepping/multistep/integrator_impl.h"
+#include "cpodes/stepping/multistep/multistep_impl.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 
 #include <cpodes/cpodes.h>
 #include <math.h>
+#include <string.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
@@ -17,7 +18,10 @@ static SUNMatrix A;
 static SUNLinearSolver LS;
 static MessageLog messages;
 
-static void open_run(int lmm, CVRhsFn f, N_Vector y, sunrealtype tol, CVRootFn g) {
+/* By CVODES' own function in one direction, and by cpodes' in any. */
+enum { FALLING, ANY_DIRECTION, KINDS };
+
+static void open_run(int lmm, CVRhsFn f, N_Vector y, sunrealtype tol, CVRootFn g, int kind) {
   int falling     = -1;
   mem             = CPodeCreate(lmm, test_context);
   void *cvode_mem = CPodeGetCVodeMem(mem);
@@ -29,8 +33,10 @@ static void open_run(int lmm, CVRhsFn f, N_Vector y, sunrealtype tol, CVRootFn g
   LS  = SUNLinSol_Dense(y, A, test_context);
   if (lmm == CV_ADAMS) ck_assert_int_eq(CPodeSetNonlinearSolver(mem, NLS), CP_SUCCESS);
   else ck_assert_int_eq(CVodeSetLinearSolver(cvode_mem, LS, A), CV_SUCCESS);
-  ck_assert_int_eq(CVodeRootInit(cvode_mem, 1, g), CV_SUCCESS);
-  ck_assert_int_eq(CVodeSetRootDirection(cvode_mem, &falling), CV_SUCCESS);
+  if (kind == FALLING) {
+    ck_assert_int_eq(CVodeRootInit(cvode_mem, 1, g), CV_SUCCESS);
+    ck_assert_int_eq(CVodeSetRootDirection(cvode_mem, &falling), CV_SUCCESS);
+  } else ck_assert_int_eq(CPodeRootInit(mem, 1, g), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetMaxNumSteps(cvode_mem, 100000), CV_SUCCESS);
 }
 
@@ -61,13 +67,13 @@ static int above_floor(sunrealtype t, N_Vector y, sunrealtype *g, void *user_dat
 /* With e = 0.9 the last bounces are 3 micrometres high: at loose tolerances that is below the error of a step, and all
  * the same the ball falls at each root, and never through the floor. An impact that comes after less than half of the time
  * that its speed gives it would be invented; where it is higher than some tolerances the time is right.
- * Loop index: method, height of the floor, tolerance. */
+ * Loop index: kind of root functions, method, height of the floor, tolerance. */
 START_TEST(no_impact_of_a_ball_is_lost_and_none_invented) {
   const sunrealtype tol = pow(10, -4 - _i % DECADES), e = 0.9;
   floor_height  = _i / DECADES % 2;
   N_Vector y    = VECTOR(floor_height + 1.0, 0.0);
   sunrealtype t = 0.0, before = 0.0, flight = 0.0;
-  open_run(_i / DECADES / 2 ? CV_ADAMS : CV_BDF, fall, y, tol, above_floor);
+  open_run(_i / DECADES / 2 % 2 ? CV_ADAMS : CV_BDF, fall, y, tol, above_floor, _i / DECADES / 4);
   for (int k = 0; k < IMPACTS; k++) {
     int flag = CP_SUCCESS;
     while (flag == CP_SUCCESS && entries(y)[0] > floor_height - 1.0)
@@ -112,7 +118,7 @@ START_TEST(a_gap_that_opens_slowly_has_no_root_with_a_band_of_some_tolerances) {
   N_Vector y            = VECTOR(1.0 - 1.2e-16, 0.0);
   sunrealtype t         = 0.0;
   band                  = 10.0 * tol;
-  open_run(_i / DECADES ? CV_ADAMS : CV_BDF, opening, y, tol, gap);
+  open_run(_i / DECADES ? CV_ADAMS : CV_BDF, opening, y, tol, gap, FALLING);
   ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
   close_run();
   N_VDestroy(y);
@@ -126,7 +132,7 @@ START_TEST(other_restarts_start_as_cvodes_does) {
     N_Vector y    = VECTOR(1.0, 0.0);
     sunrealtype t = 0.0;
     floor_height  = 0.0;
-    open_run(CV_ADAMS, fall, y, 1.0e-6, above_floor);
+    open_run(CV_ADAMS, fall, y, 1.0e-6, above_floor, FALLING);
     if (restarted) {
       ck_assert_int_eq(CPode(mem, 10.0, y, &t, CV_NORMAL), CV_ROOT_RETURN);
       entries(y)[0] = 1.0, entries(y)[1] = 0.0;
@@ -141,14 +147,91 @@ START_TEST(other_restarts_start_as_cvodes_does) {
 }
 END_TEST
 
+/* ---- values that are no numbers ---- */
+
+static sunrealtype nan_from, fails_from;
+
+/* The second function has its root at a height of 0.5. */
+static int heights(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)user_data;
+  g[0] = 1.0;
+  g[1] = t < nan_from ? entries(y)[0] - 0.5 : NAN;
+  return t < fails_from ? 0 : 3;
+}
+
+static void open_heights(int lmm, N_Vector y) {
+  open_run(lmm, fall, y, 1.0e-8, above_floor, ANY_DIRECTION);
+  ck_assert_int_eq(CPodeRootInit(mem, 2, heights), CP_SUCCESS);
+}
+
+/* CVODES' search does not end after a NaN. */
+START_TEST(a_root_function_that_is_nan_or_fails_ends_the_call) {
+  N_Vector y    = VECTOR(1.0, 0.0);
+  sunrealtype t = 0.0;
+  nan_from      = _i / 2 ? INFINITY : 0.2;
+  fails_from    = _i / 2 ? 0.2 : INFINITY;
+  open_heights(_i % 2 ? CV_ADAMS : CV_BDF, y);
+  ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CV_RTFUNC_FAIL);
+  ck_assert_ptr_nonnull(strstr(messages.text, _i / 2 ? "g failed (3)" : "g[1] is"));
+  ck_assert_ptr_nonnull(strstr(messages.text, "at t = 0."));
+  ck_assert_double_eq_tol(entries(y)[0], 1.0 - 0.5 * G * t * t, 1.0e-6); /* the last good state */
+  ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CV_RTFUNC_FAIL);
+  nan_from = fails_from = INFINITY; /* the run can go on */
+  ck_assert_int_eq(CPodeReInit(mem, t, y), CP_SUCCESS);
+  ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL),
+                   t > sqrt(1.0 / G) ? CP_SUCCESS : CV_ROOT_RETURN);
+  close_run();
+  N_VDestroy(y);
+}
+END_TEST
+
+START_TEST(roots_are_those_of_cvodes) {
+  sunrealtype root[2];
+  nan_from = fails_from = INFINITY;
+  for (int ours = 0; ours < 2; ours++) {
+    int found[2] = {7, 7};
+    N_Vector y   = VECTOR(1.0, 0.0);
+    open_heights(_i ? CV_ADAMS : CV_BDF, y);
+    if (!ours) ck_assert_int_eq(CVodeRootInit(CPodeGetCVodeMem(mem), 2, heights), CV_SUCCESS);
+    ck_assert_int_eq(CPode(mem, 1.0, y, &root[ours], CV_NORMAL), CV_ROOT_RETURN);
+    ck_assert_int_eq(CVodeGetRootInfo(CPodeGetCVodeMem(mem), found), CV_SUCCESS);
+    ck_assert_int_eq(found[0], 0);
+    ck_assert_int_eq(found[1], -1);
+    ck_assert_double_eq_tol(root[ours], sqrt(1.0 / G), 1.0e-7);
+    close_run();
+    N_VDestroy(y);
+  }
+  ck_assert_int_eq(memcmp(&root[0], &root[1], sizeof root[0]), 0);
+}
+END_TEST
+
+START_TEST(wrong_arguments_are_refused) {
+  N_Vector y   = VECTOR(1.0, 0.0);
+  CPodeMem raw = CPodeCreate(CV_BDF, test_context);
+  CPodeSetErrHandlerFn(raw, message_log, &messages);
+  ck_assert_int_eq(CPodeRootInit(NULL, 1, heights), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeRootInit(raw, 1, heights), CP_NO_INIT);
+  ck_assert_int_eq(CPodeInit(raw, fall, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPodeRootInit(raw, -1, heights), CP_ILL_INPUT);
+  ck_assert_int_eq(CPodeRootInit(raw, 1, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPodeRootInit(raw, 1, heights), CP_SUCCESS);
+  ck_assert_int_eq(CPodeRootInit(raw, 0, NULL), CP_SUCCESS);
+  CPodeFree(&raw);
+  N_VDestroy(y);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("roots at restarts");
   TCase *tcase = tcase_create("roots");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
-  tcase_add_loop_test(tcase, no_impact_of_a_ball_is_lost_and_none_invented, 0, 4 * DECADES);
+  tcase_add_loop_test(tcase, no_impact_of_a_ball_is_lost_and_none_invented, 0, KINDS * 4 * DECADES);
   tcase_add_loop_test(tcase, a_gap_that_opens_slowly_has_no_root_with_a_band_of_some_tolerances, 0,
                       2 * DECADES);
   tcase_add_test(tcase, other_restarts_start_as_cvodes_does);
+  tcase_add_loop_test(tcase, a_root_function_that_is_nan_or_fails_ends_the_call, 0, 4);
+  tcase_add_loop_test(tcase, roots_are_those_of_cvodes, 0, 2);
+  tcase_add_test(tcase, wrong_arguments_are_refused);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);
 }

@@ -39,9 +39,9 @@ static void use_user_projector(Run *r, CPErrProjFn g_eps) {
  * a close decision, but not within the first fifty. */
 START_TEST(a_user_projection_gives_the_steps_of_the_internal_one) {
   Run internal;
-  open_method(_i / 3);
+  open_method(_i / 2);
   run_open(&internal, run.method, 1.0e-6);
-  const CPErrEst mode = (CPErrEst)(1 + _i % 3);
+  const CPErrEst mode = (CPErrEst)(1 + _i % 2);
   N_Vector row = VECTOR(0.0, 1.0), col = VECTOR(0.0, 0.0, 1.0, 1.0);
   ck_assert_success(&internal, CPProjectorSetLevels(internal.P, row, col));
   ck_assert_success(&internal, CPProjectorSetNorm(internal.P, CP_NORM_L2));
@@ -108,7 +108,7 @@ int main(void) {
   TCase *tc    = tcase_create("user");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_checked_fixture(tc, setup, teardown);
-  tcase_add_loop_test(tc, a_user_projection_gives_the_steps_of_the_internal_one, 0, 12);
+  tcase_add_loop_test(tc, a_user_projection_gives_the_steps_of_the_internal_one, 0, 8);
   tcase_add_loop_test(tc, the_error_projection_is_optional, 0, 4);
   tcase_add_loop_test(tc, the_violation_function_decides_whether_to_project, 0, 4);
   tcase_add_loop_test(tc, a_start_off_the_users_manifold_is_refused, 0, 2);

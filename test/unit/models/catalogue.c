@@ -35,15 +35,15 @@ START_TEST(every_mechanism_agrees_with_itself) { agrees(model_type(_i), NULL); }
 END_TEST
 
 /* Each parameter half way, in its logarithm where it may be, between its default and its largest
-   value, or tenfold if that is less: no function has a default built in. Counts of bodies by one
-   more. */
+   value, or tenfold if that is less: no function has a default built in. Whole numbers by
+   one more. */
 START_TEST(every_mechanism_agrees_with_other_parameters) {
   const CPModelType *type = model_type(_i);
   for (int i = 0; i < type->nparameters; i++) {
-    sunrealtype values[CP_MODEL_MAX_PARAMETERS];
+    sunrealtype values[MODEL_MOST_PARAMETERS];
     for (int k = 0; k < type->nparameters; k++) values[k] = type->parameters[k].value;
     const CPModelParameter *p = &type->parameters[i];
-    const int count           = !strncmp(p->meaning, "number", 6);
+    const int count           = CPModelIsWhole(type, i);
     const sunrealtype other   = p->value > 0 ? sqrt(p->value * p->most) : fmin(p->most, 1) / 2;
     values[i] = count ? p->value + 1 : fmin(other, fmax(1.5 * p->value, p->value + 0.1));
     values[i] = fmin(values[i], p->most);
@@ -61,7 +61,7 @@ enum { NLARGE = sizeof large / sizeof large[0] };
 
 START_TEST(large_mechanisms_are_sparse_and_agree) {
   const CPModelType *type = model_find(large[_i].name);
-  sunrealtype values[CP_MODEL_MAX_PARAMETERS];
+  sunrealtype values[MODEL_MOST_PARAMETERS];
   for (int k = 0; k < type->nparameters; k++) values[k] = type->parameters[k].value;
   values[CPModelFindParameter(type, large[_i].size)] = large[_i].value;
   CPModel *model                                     = create(type, values);
@@ -188,11 +188,15 @@ START_TEST(limits_of_parameters_are_allowed) {
 }
 END_TEST
 
-START_TEST(numbers_of_bodies_are_rounded) {
+START_TEST(numbers_of_bodies_are_whole) {
   const CPModelType *type = model_find("chain");
   sunrealtype values[]    = {2.6, 9.81};
-  CPModel *model          = create(type, values);
-  ck_assert_double_eq(model->parameter[0], 3);
+  ck_assert_ptr_null(create(type, values));
+  ck_assert_mentions(message, "n (number of masses)");
+  ck_assert_mentions(message, "a whole number from 1 to 1e+06, and is 2.6");
+  values[0]      = 3;
+  CPModel *model = create(type, values);
+  ck_assert_ptr_nonnull(model);
   ck_assert_int_eq(model->n, 12);
   CPModelFree(&model);
 }
@@ -238,7 +242,7 @@ int main(void) {
   tcase_add_test(tc, parameters_are_found_by_their_names);
   tcase_add_test(tc, bad_parameters_are_refused_by_name_rule_and_value);
   tcase_add_test(tc, limits_of_parameters_are_allowed);
-  tcase_add_test(tc, numbers_of_bodies_are_rounded);
+  tcase_add_test(tc, numbers_of_bodies_are_whole);
   tcase_add_test(tc, a_message_that_does_not_fit_is_cut);
   tcase_add_test(tc, a_mechanism_takes_its_model_and_user_data);
   suite_add_tcase(suite, tc);

@@ -157,7 +157,7 @@ static int road_at_rest(sunrealtype t, const sunrealtype *q, const sunrealtype *
 /* What a spoiling function changes; the parts are copies of those of the catalogue. */
 typedef struct {
   CPModelType type;
-  CPModelParameter parameter[CP_MODEL_MAX_PARAMETERS];
+  CPModelParameter parameter[MODEL_MOST_PARAMETERS];
   CPModelQuantity quantity[4];
   CPModel *model;
 } Copy;
@@ -268,7 +268,8 @@ static void no_p(Copy *c) { c->model->mech.p = NULL; }
 /* Quantities */
 static void energy_not_conserved(Copy *c) { c->quantity[0].value = kinetic_energy; }
 static void energy_not_dissipated(Copy *c) { c->quantity[0].value = negative_energy; }
-static void energy_lossless(Copy *c) { c->quantity[0].conserved = 1; }
+static int always(const CPModel *model, int i) { return model && i >= 0; }
+static void energy_lossless(Copy *c) { c->type.conserves = always; }
 static void height_not_conserved(Copy *c) { c->quantity[0].value = height; }
 static void energy_not_finite(Copy *c) { c->quantity[0].value = not_a_number; }
 

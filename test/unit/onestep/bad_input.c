@@ -73,8 +73,6 @@ START_TEST(bad_arguments_are_named_with_rule_and_value) {
   refused(&run, CPOneStepWFtolerances(run.mem, NULL), CP_ILL_INPUT, "efun", "NULL");
   refused(&run, CPOneStepSetProjector(run.mem, longer_P), CP_ILL_INPUT, "P", "length", "4", "5");
   refused(&run, CPOneStepSetProjErrEst(run.mem, (CPErrEst)17), CP_ILL_INPUT, "mode", "17");
-  refused(&run, CPOneStepSetProjErrEst(run.mem, CP_ERREST_ACCEPTANCE), CP_NOT_SUPPORTED,
-          "CP_ERREST_ACCEPTANCE", "multistep");
   refused(&run, CPOneStepSetProjMaxCorrection(run.mem, -1.0), CP_ILL_INPUT, "wrms", "-1");
   refused(&run, CPOneStepSetProjMaxCorrection(run.mem, NAN), CP_ILL_INPUT, "wrms", "nan");
   refused(&run, CPOneStepSetInitStep(run.mem, INFINITY), CP_ILL_INPUT, "h", "finite", "inf");

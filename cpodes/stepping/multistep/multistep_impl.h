@@ -2,19 +2,18 @@
  *
  * CVODES calls step.c's solve function once per attempt of a step. That function projects and
  *
- *   BDF:    returns ycor + delta: the history then interpolates the projected values (as Adams
- * where steps are left unprojected); Adams:  adds delta to the predicted state and returns ycor.
- * Spread over the columns of the Nordsieck array by the Adams polynomial, delta would grow (by 1.7
- * a step at order 3, by 4.7 at order 8).
+ *   BDF:    returns ycor + delta, so that the history interpolates the projected values (where steps are left
+ *           unprojected it does as with Adams);
+ *   Adams:  adds delta to the predicted state and returns ycor. Spread over the columns of the Nordsieck array by the
+ *           Adams polynomial, delta would grow (by 1.7 a step at order 3, by 4.7 at order 8).
  *
- * The second is a *pending* correction until CVODES has accepted the step (pending.c).
- */
-#ifndef CPODES_INTEGRATOR_IMPL_H
-#define CPODES_INTEGRATOR_IMPL_H
+ * The second is a *pending* correction until CVODES has accepted the step (step.c). */
+#ifndef CPODES_MULTISTEP_IMPL_H
+#define CPODES_MULTISTEP_IMPL_H
 
-#include "cpodes/stepping/integration.h"
+#include "cpodes/stepping/stepper.h"
 
-/* By which a retry of an attempt is recognised (pending.c). */
+/* By which a retry of an attempt is recognised (step.c). */
 typedef struct {
   long int nst;   /* steps taken by then                       */
   long int nfail; /* failed attempts counted by CVODES by then */
@@ -107,74 +106,89 @@ typedef struct {
 /* A tolerance with which CVODES' convergence test only stores the norm of its vector. */
 #define CP_CANNOT_MISS 1.0e300
 
+/* The newest attempt of a step. */
+typedef struct {
+  int complete;  /* y is a complete attempt that has not been settled yet */
+  N_Vector y;    /* its state */
+  sunrealtype t; /* its end */
+  sunrealtype begin;
+  long int nst, netf; /* steps taken, and failed error tests, by then */
+  int setup_due;      /* CVODES has asked it for a new Newton matrix */
+  sunrealtype tq2;    /* the error test is tq2 ||err|| <= 1 */
+  int err_valid;      /* err is its projected estimate */
+  int projected;      /* -1: there is none yet */
+  int enters;         /* its correction, if any, is to be part of what the solver returns */
+  int entered;        /* ... and is */
+  int uncut;          /* steps since h fell */
+  long int expect_rejected; /* steps taken when it was left unprojected since CVODES must reject it, or -1 */
+} CPTrial;
+
+/* The newest accepted step. */
+typedef struct {
+  long int since;    /* steps since the last projection */
+  int uncut;         /* steps since h fell */
+  int have_estimate; /* err, tq2 and delta are still its own */
+} CPAccepted;
+
+/* Why the newest attempt failed: 0, or a negative code with the reason in base.text. */
+typedef struct {
+  int cause, fatal; /* fatal: it ends the run */
+  int history_lost; /* CVODES' own state must not be used any more */
+  int restarted;    /* CVODES has been re-initialised after the newest error */
+} CPFailure;
+
+/* Steps of CVodeF, which CVodeB repeats from checkpoints: they have to come out the same to the last bit. */
+typedef struct {
+  int repeatable;      /* nothing may be carried over from step to step */
+  int repeating;       /* they are being repeated */
+  int repeated;        /* they have been, and CVODES stands where the last of them ended */
+  sunrealtype *begins; /* [nbegins, room for more] where they began, or NAN if that is not known */
+  long int nbegins, room;
+  int exist; /* CPodeFunctionalAdjoint has made checkpoints */
+  int lost;  /* ... which were freed, and CVODES thinks that they are there */
+} CPCheckpoints;
+
+/* The newest root that was returned. */
+typedef struct {
+  sunrealtype t;      /* NAN if there is none */
+  sunrealtype motion; /* length of the motion that led to it if the run was restarted there, else 0 */
+} CPAtRoot;
+
+/* The user's root functions (roots.c). */
+typedef struct {
+  CVRootFn g;
+  int n;      /* 0 if there are none, or CVODES has been given them directly */
+  int *found; /* [n] of the root that was returned last: it is one of this function */
+  int called; /* in this call: CVodeRootInit may have given CVODES others meanwhile */
+  N_Vector y; /* into which CVODES writes the solution */
+  CPArena memory;
+} CPRootFunction;
+
 struct CPodeMem_ {
-  SUNContext ctx;
+  struct CPStepper_ base;
   void *cvode_mem;
   int lmm, attached;
   int cvode_inited; /* CVodeInit has been called */
-  CVRhsFn f;        /* NULL: attached memory's, not known */
-  N_Vector y_tmpl;  /* NULL before CPodeInit */
   CPWrapped nls;
-  int setup_due;    /* CVODES has asked the newest attempt for a new Newton matrix */
+  /* options */
   sunrealtype coef; /* nonlinear convergence coefficient */
-  /* projection */
-  CPProjector P;
-  long int nst_out; /* steps taken when out's factors were made */
-  CPWork step, out; /* factors for the steps, and for everything else */
   long int frequency;
-  sunbooleantype test_cnstr, project_output;
-  CPErrEst errest;
-  sunrealtype max_correction;
-  /* tolerances */
-  CPTolerances tol;
-  int tol_is_new; /* given to CVODES, which has made no step with them yet */
-  CPModel model;  /* data NULL: none */
-  CPSensHooks sens;
-  int has_adjoint;  /* checkpoints of CPodeFunctionalAdjoint's */
-  int adjoint_lost; /* ... were freed, and CVODES thinks that they are there */
-  int model_gone;   /* it has been freed: there is nothing to integrate */
-  /* the attempt, and the last good state */
-  N_Vector y0, y, ygood; /* start; state of the newest attempt; newest accepted state */
-  sunrealtype t0, t, tgood;
-  sunrealtype troot; /* of the newest root that was returned; NAN: none */
-  sunrealtype motion; /* length of the motion that led to a root, from which this start goes on; 0: it does not */
-  sunrealtype treturned; /* newest time that CPode has returned with success */
-  int have_attempt;      /* y is a complete attempt that has not been settled yet */
-  sunrealtype begin;     /* where that attempt begins */
-  long int nst_attempt;  /* steps taken before that attempt */
-  long int netf_attempt; /* failed error tests by then */
-  N_Vector delta, err, ewt, tmp;
-  sunrealtype tq2;          /* of the attempt: the error test is tq2 ||err|| <= 1 */
-  int err_valid, projected; /* of the newest attempt; projected -1: there is none yet */
-  int enters;               /* its correction, if any, is to be part of what the solver returns */
-  int uncut,
-      uncut_attempt; /* steps since h fell: by the newest accepted step, by the newest attempt */
-  int entered;       /* its correction is part of what the solver returned */
-  int have_estimate; /* err, tq2, delta are those of the newest accepted step */
-  long int since;    /* steps since the last projection */
-  long int expect_rejected; /* steps taken when an attempt was left unprojected since CVODES must
-                               reject it; -1 */
+  int tol_is_new; /* CVODES has been given tolerances, and has not made a step with them yet */
+  /* steps */
+  CPTrial attempt;
+  CPAccepted last;
   CPPending pending;
   CPOrderNorms norms;
+  CPFailure failure;
+  CPRootFunction roots;
+  CPAtRoot root;
+  CPCheckpoints checkpoints;
+  CPSensHooks sens;
+  /* the call of CPode */
+  const char *function;  /* the public function that runs */
+  sunrealtype treturned; /* newest time that was returned with success */
   long int nsolves;
-  int start_checked;
-  /* why the newest attempt failed: 0, or a negative code with the reason in text */
-  int cause, fatal;
-  int restarted;    /* CVODES was re-initialised after the newest error */
-  int history_lost; /* CVODES' own state is not to be used any more */
-  CPCreeping creeping;
-  char text[CP_TEXT_LENGTH];
-  CPodeProjStats stats;
-  int floor_told;        /* the warning of projections that end at the roundoff floor */
-  CPProjectorStats base; /* of step at the last restart */
-  CPLog log;
-  const char *function; /* the public one that runs */
-  int repeatable;       /* CVodeF: nothing may be carried from step to step */
-  int repeating;    /* CVodeB: the steps of CVodeF come once more, from those of its checkpoints */
-  int has_repeated; /* it has, and CVODES stands where the last of them ended */
-  sunrealtype *begins; /* [nbegins, room for most_begins] where the steps of CPodeF began; NAN: not known */
-  long int nbegins, most_begins;
-  int holding;  /* inside CPode CVODES' messages are held back until the cause is known ... */
+  int holding;  /* CVODES' messages are held back until the cause is known ... */
   CPLog cvodes; /* ... here */
 };
 
@@ -187,8 +201,6 @@ int cpAttemptRead(CPodeMem mem, CPAttempt *a);
 int cpSameTime(sunrealtype t1, sunrealtype t2, sunrealtype h);
 /* At a new attempt: 0, or the code with which to end the run; the reason is in mem->text. */
 int cpSelfCheck(CPodeMem mem, const CPAttempt *a);
-/* Is the start on the manifold, and G the Jacobian of c? 0 or a code; sets up all workspace. */
-int cpCheckStart(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector ewt);
 int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
 
 /* failure.c: each returns what the nonlinear solver is to return. */
@@ -198,7 +210,6 @@ int cpRejected(CPodeMem mem, const CPAttempt *a, int flag); /* ... and nothing i
 /* SUNDIALS' fixed-point solver calls every failure of its function one of convergence, fatal ones too: what
  * the function says when it is asked again. tmp: its value, then. */
 int cpAskAgain(CPWrapped *nls, N_Vector ycor, N_Vector tmp, void *cvode_mem, int flag);
-int cpFailedProjection(CPodeMem mem, const CPAttempt *a, int flag); /* ... in mem->step->text  */
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag);
 /* An error test has rejected the attempt before a: 0, or what ends the run where steps no longer move t. */
 int cpFailedTest(CPodeMem mem, const CPAttempt *a);
@@ -221,6 +232,12 @@ int cpNewtonIterate(CPWrapped *nls, sunrealtype t, N_Vector y0, N_Vector ycor, N
 
 /* step.c: the solve function of states */
 extern const CPSolveFn cpSolveStep;
+CPMark cpMark(const CPAttempt *a);
+/* Is `a` another attempt of the marked step? */
+int cpIsRetry(const CPMark *mark, const CPAttempt *a);
+/* After a failed call: takes back a correction that was never accepted. */
+void cpPendingTakeBack(CPodeMem mem);
+void cpPendingClear(CPodeMem mem);
 /* CVODES has taken nst steps: if the newest attempt is among them, its y becomes ygood. */
 void cpSettle(CPodeMem mem, long int nst);
 /* May anything be carried from step to step? CVodeF drives CVODES without CPode, and CVodeB repeats
@@ -228,11 +245,17 @@ void cpSettle(CPodeMem mem, long int nst);
  * for the same number of steps only. */
 int cpCarriesOver(CPodeMem mem);
 
-/* norms.c */
+/* norms.c
+ *
+ * estimate <- P e + a share of e - P e, with P the tangent projector at the attempt's state. 0, or as cpProjectError. */
+int cpProjectEstimate(CPodeMem mem, N_Vector ewt, N_Vector e, N_Vector estimate);
 /* CVodeInit, with vectors whose norms can be projected; sets cvode_inited. */
 int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
 /* Has CVODES its vectors no more, but others, and of another length perhaps? 0, or the reported code. */
 int cpRefuseOtherVectors(CPodeMem mem, const char *function);
+/* The integrator that has adopted v, or NULL; a new vector that it has adopted, or NULL without memory. */
+CPodeMem cpAdoptedBy(N_Vector v);
+N_Vector cpAdoptedVector(CPodeMem mem);
 /* The projected solve of attempt a returns: until the next step the norms of CVODES are projected, too. */
 void cpOrderNormsBegin(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
 /* 0, or the code of a fatal failure in a norm since the newest solve, told once; the reason is in mem->text. */
@@ -242,26 +265,13 @@ void cpOrderNormsForget(CPodeMem mem);
 /* A new attempt. 0, or the code with which to end the run; the reason is in mem->text. */
 int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a);
 
-/* pending.c */
-CPMark cpMark(const CPAttempt *a);
-/* Is `a` another attempt of the marked step? */
-int cpIsRetry(const CPMark *mark, const CPAttempt *a);
-void cpPendingSet(CPodeMem mem, const CPAttempt *a);
-/* At a new attempt: if it retries the step of the pending correction, ypred -= delta. Clears it in
- * any case. */
-void cpPendingResolve(CPodeMem mem, const CPAttempt *a);
-/* After a failed call: takes back what was never accepted. */
-void cpPendingTakeBack(CPodeMem mem);
-void cpPendingClear(CPodeMem mem);
-
 /* create.c */
 int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters);
-int cpAllocateVectors(CPodeMem mem, N_Vector y_tmpl);
-void cpRestart(CPodeMem mem, sunrealtype t0);
 /* New checkpoints in place of those of CPodeFunctionalAdjoint's: 0 or CVODES' code. */
 int cpAdjointRenew(CPodeMem mem, long int steps, int interp);
 
 /* options.c */
+extern const CPStepperOps cpMultistepOps;
 int cpApplyTolerances(CPodeMem mem);
 int cpLacksOperations(SUNNonlinearSolver inner); /* that the wrapper needs */
 #define CP_INNER_MUST                                                                           \
@@ -270,18 +280,19 @@ int cpLacksOperations(SUNNonlinearSolver inner); /* that the wrapper needs */
 /* At the first step: are the tolerances kept here those of CVODES, which has set ewt at the start? Else
  * (CVodeSStolerances, ...) they are CVODES' own from now on, as those of attached memory are. */
 void cpAdoptTolerances(CPodeMem mem, N_Vector ewt);
-/* Error weights at y by the kept tolerances, in mem->ewt. 0, CP_NO_INIT if there are none,
- * CP_ILL_INPUT. */
-int cpErrWeights(CPodeMem mem, N_Vector y);
-/* The same in ewt. */
-int cpErrWeightsInto(CPodeMem mem, N_Vector y, N_Vector ewt);
-
-/* model.c */
-extern const CPHostOps cpCPodeOps;
-/* Attaches a model; its weights from now on. 0, or CVODES' code. */
-int cpSetModel(CPodeMem mem, const CPModel *model);
-/* CVODES' weight function where a model scales them. */
+/* The weight function that CVODES gets where a system scales them. */
 int cpScaledWeights(N_Vector y, N_Vector ewt, void *data);
+
+/* Attaches a system, whose weights apply from now on. 0, or CVODES' code. */
+int cpSetSystem(CPodeMem mem, const CPSystem *system);
+
+/* roots.c */
+/* CVODES has returned a root. 0, or CVODES' code. */
+int cpRootReturned(CPodeMem mem, sunrealtype t);
+/* CVodeReInit, at a root perhaps. */
+int cpReInitCVODES(CPodeMem mem, sunrealtype t0, N_Vector y0);
+/* Is the first step to be made towards *near, before tout? */
+int cpStartsAtRoot(const CPodeMem mem, sunrealtype tout, sunrealtype *near);
 
 /* cpode.c: CPode, and CPodeF (ncheck) */
 int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,

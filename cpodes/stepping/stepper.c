@@ -1,0 +1,355 @@
+/* What both integrators are: life cycle, options, tolerances, statistics. */
+#include "stepper.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- life cycle ---- */
+
+void cpStepperCreate(CPStepper s, const CPStepperOps *ops, SUNContext ctx) {
+  s->ops            = ops;
+  s->ctx            = ctx;
+  s->project_output = SUNTRUE;
+  s->max_correction = CP_MAX_CORRECTION_DEFAULT;
+}
+
+int cpStepperAllocate(CPStepper s, N_Vector like, N_Vector *const own[], size_t count) {
+  N_Vector *const all[] = {&s->y0, &s->y, &s->ewt, &s->err, &s->delta, &s->tmp};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) *all[i] = cpArenaVector(&s->memory, like);
+  for (size_t i = 0; i < count; i++) *own[i] = cpArenaVector(&s->memory, like);
+  if (!s->memory.failed) return CP_SUCCESS;
+  cpArenaFree(&s->memory);
+  s->y0 = NULL;
+  return CP_MEM_FAIL;
+}
+
+void cpStepperFree(CPStepper s) {
+  cpArenaFree(&s->memory); /* with a solver, perhaps, that uses the system's */
+  if (s->system.detach) s->system.detach(s->system.data);
+  cpWorkFree(&s->step);
+  cpWorkFree(&s->out);
+  if (s->tol.vabstol) N_VDestroy(s->tol.vabstol);
+}
+
+void cpStepperRestart(CPStepper s, sunrealtype t0, N_Vector y0) {
+  N_VScale(1.0, y0, s->y0);
+  N_VScale(1.0, y0, s->y);
+  s->t0 = s->t     = t0;
+  s->start_checked = 0;
+  s->nst_out       = -1;
+  s->floor_warned  = 0;
+  s->creeping      = (CPCreeping){.t = t0};
+  s->stats         = (CPodeProjStats){0};
+  cpWorkRestart(s->step, &s->stats_before);
+}
+
+/* ---- checks of arguments ---- */
+
+int cpStepperExists(CPStepper s, const char *function) {
+  return s ? CP_SUCCESS : cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
+}
+
+int cpStepperCheck(CPStepper s, const char *function) {
+  if (!s) return cpStepperExists(s, function);
+  if (s->initialised) return CP_SUCCESS;
+  return cpReport(&s->log, CP_NO_INIT, function, "call %sInit first", s->ops->name);
+}
+
+int cpStepperCheckVector(CPStepper s, N_Vector v, const char *name, const char *function) {
+  if (!v) return cpReport(&s->log, CP_ILL_INPUT, function, "%s must not be NULL", name);
+  if (N_VGetLength(v) == N_VGetLength(s->y0)) return CP_SUCCESS;
+  return cpReport(&s->log, CP_ILL_INPUT, function, "%s must have length %ld, has %ld", name,
+                  (long)N_VGetLength(s->y0), (long)N_VGetLength(v));
+}
+
+int cpStepperCheckCall(CPStepper s, sunrealtype tout, N_Vector yout, const sunrealtype *tret,
+                       int itask, const char *function) {
+  int flag = cpStepperCheck(s, function);
+  if (!flag) flag = cpStepperCheckVector(s, yout, "yout", function);
+  if (flag) return flag;
+  if (!tret) return cpReport(&s->log, CP_ILL_INPUT, function, "tret must not be NULL");
+  if (!isfinite(tout))
+    return cpReport(&s->log, CP_ILL_INPUT, function, "tout must be finite: tout = %g", tout);
+  if (itask == CV_NORMAL || itask == CV_ONE_STEP) return CP_SUCCESS;
+  return cpReport(&s->log, CP_ILL_INPUT, function,
+                  "itask must be CV_NORMAL (%d) or CV_ONE_STEP (%d), is %d", CV_NORMAL, CV_ONE_STEP,
+                  itask);
+}
+
+const char *cpMissingOperation(N_Vector v) {
+  const N_Vector_Ops ops = v->ops;
+  const struct {
+    const char *name;
+    int there;
+  } needed[] = {{"N_VClone", ops->nvclone != NULL},
+                {"N_VDestroy", ops->nvdestroy != NULL},
+                {"N_VGetLength", ops->nvgetlength != NULL},
+                {"N_VLinearSum", ops->nvlinearsum != NULL},
+                {"N_VScale", ops->nvscale != NULL},
+                {"N_VAbs", ops->nvabs != NULL},
+                {"N_VInv", ops->nvinv != NULL},
+                {"N_VAddConst", ops->nvaddconst != NULL},
+                {"N_VDotProd", ops->nvdotprod != NULL},
+                {"N_VMaxNorm", ops->nvmaxnorm != NULL},
+                {"N_VWrmsNorm", ops->nvwrmsnorm != NULL},
+                {"N_VMin", ops->nvmin != NULL}};
+  for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+    if (!needed[i].there) return needed[i].name;
+  return NULL;
+}
+
+int cpStepperCheckStart(CPStepper s, sunrealtype t0, N_Vector y0, const char *function) {
+  const CPProjector P = s->P;
+  if (!y0) return cpReport(&s->log, CP_ILL_INPUT, function, "y0 must not be NULL");
+  if (!isfinite(t0))
+    return cpReport(&s->log, CP_ILL_INPUT, function, "t0 must be finite: t0 = %g", t0);
+  if (cpMissingOperation(y0))
+    return cpReport(&s->log, CP_VECTOROP_ERR, function, "y0 must have the operation %s",
+                    cpMissingOperation(y0));
+  if (!cpVectorFinite(y0))
+    return cpReport(&s->log, CP_ILL_INPUT, function, "y0 must be finite: component %d is not",
+                    cpFirstNonFinite(y0));
+  if (P && cpProjectorNeedsData(P) && !cpHasData(y0))
+    return cpReport(
+        &s->log, CP_ILL_INPUT, function,
+        "y0 must be a vector in one memory (serial, OpenMP, pthreads) for this projector");
+  const sunindextype length = s->y0 ? N_VGetLength(s->y0) : P ? cpProjectorLength(P) : -1;
+  if (length >= 0 && N_VGetLength(y0) != length)
+    return cpReport(&s->log, CP_ILL_INPUT, function,
+                    "y0 must have the length of the %s, %ld, has %ld",
+                    s->y0 ? "state" : "projector's states", (long)length, (long)N_VGetLength(y0));
+  if (!s->y0 && s->tol.vabstol && N_VGetLength(s->tol.vabstol) != N_VGetLength(y0))
+    return cpReport(&s->log, CP_ILL_INPUT, function,
+                    "abstol, set before, must have the length of y0, %ld, has %ld",
+                    (long)N_VGetLength(y0), (long)N_VGetLength(s->tol.vabstol));
+  return CP_SUCCESS;
+}
+
+/* ---- tolerances ---- */
+
+/* The rule that tol breaks, in text, or CP_SUCCESS. */
+static int checkTolerances(CPStepper s, const CPTolerances *tol, const char *function) {
+  const N_Vector v = tol->vabstol;
+  if (tol->kind == CP_TOL_WF)
+    return tol->efun ? CP_SUCCESS
+                     : cpReport(&s->log, CP_ILL_INPUT, function, "efun must not be NULL");
+  if (!(tol->reltol >= 0.0) || isinf(tol->reltol))
+    return cpReport(&s->log, CP_ILL_INPUT, function, "reltol must be >= 0 and finite: reltol = %g",
+                    tol->reltol);
+  if (tol->kind == CP_TOL_SS && (!(tol->abstol >= 0.0) || isinf(tol->abstol)))
+    return cpReport(&s->log, CP_ILL_INPUT, function, "abstol must be >= 0 and finite: abstol = %g",
+                    tol->abstol);
+  if (tol->kind == CP_TOL_SS) return CP_SUCCESS;
+  if (!v) return cpReport(&s->log, CP_ILL_INPUT, function, "abstol must not be NULL");
+  if (s->y0 && N_VGetLength(v) != N_VGetLength(s->y0))
+    return cpReport(&s->log, CP_ILL_INPUT, function,
+                    "abstol must have the length of the state, %ld, has %ld",
+                    (long)N_VGetLength(s->y0), (long)N_VGetLength(v));
+  if (N_VMin(v) >= 0.0 && cpVectorFinite(v)) return CP_SUCCESS;
+  return cpReport(&s->log, CP_ILL_INPUT, function,
+                  "abstol must be >= 0 and finite: its least entry is %g", N_VMin(v));
+}
+
+int cpStepperSetTolerances(CPStepper s, CPTolerances tol, const char *function) {
+  int flag = cpStepperExists(s, function);
+  if (!flag) flag = checkTolerances(s, &tol, function);
+  if (flag) return flag;
+  if (tol.vabstol) {
+    const N_Vector copy = N_VClone(tol.vabstol);
+    if (!copy) return cpReport(&s->log, CP_MEM_FAIL, function, "no memory");
+    N_VScale(1.0, tol.vabstol, copy);
+    tol.vabstol = copy;
+  }
+  if (s->tol.vabstol) N_VDestroy(s->tol.vabstol);
+  s->tol = tol;
+  return CP_SUCCESS;
+}
+
+int cpStepperWeights(CPStepper s, N_Vector y, N_Vector ewt) {
+  const CPTolerances *tol = &s->tol;
+  if (tol->kind == CP_TOL_NONE || tol->kind == CP_TOL_CVODES) return CP_NO_INIT;
+  if (tol->kind == CP_TOL_WF) {
+    if (tol->efun(y, ewt, s->ops->user_data(s)) || !(N_VMin(ewt) > 0.0)) return CP_ILL_INPUT;
+  } else {
+    N_VAbs(y, ewt);
+    N_VScale(tol->reltol, ewt, ewt);
+    if (tol->kind == CP_TOL_SS) N_VAddConst(ewt, tol->abstol, ewt);
+    else N_VLinearSum(1.0, ewt, 1.0, tol->vabstol, ewt); /* reltol |y_i| + abstol_i */
+    if (!(N_VMin(ewt) > 0.0)) return CP_ILL_INPUT;
+    N_VInv(ewt, ewt);
+  }
+  return s->system.scale ? s->system.scale(ewt, s->system.data) : CP_SUCCESS;
+}
+
+/* ---- options ---- */
+
+/* New workspaces in place of those of the projector before. CP_MEM_FAIL leaves those. */
+static int createWorks(CPStepper s, CPProjector P) {
+  CPWork step = NULL, out = NULL;
+  if (P && (cpWorkCreate(&step, P) || cpWorkCreate(&out, P))) {
+    cpWorkFree(&step);
+    return CP_MEM_FAIL;
+  }
+  cpWorkFree(&s->step);
+  cpWorkFree(&s->out);
+  s->step = step;
+  s->out  = out;
+  return CP_SUCCESS;
+}
+
+int cpStepperSetProjector(CPStepper s, CPProjector P, const char *function) {
+  const int flag = cpStepperExists(s, function);
+  if (flag) return flag;
+  if (P && s->y0 && cpProjectorLength(P) != N_VGetLength(s->y0))
+    return cpReport(&s->log, CP_ILL_INPUT, function,
+                    "P must be for states of length %ld, is for %ld", (long)N_VGetLength(s->y0),
+                    (long)cpProjectorLength(P));
+  if (P && s->y0 && cpProjectorNeedsData(P) && !cpHasData(s->y0))
+    return cpReport(
+        &s->log, CP_ILL_INPUT, function,
+        "P needs states in one memory (serial, OpenMP, pthreads): use CPProjectorCreateUser");
+  if (P && P == s->P) {
+    cpWorkForget(s->step), cpWorkForget(s->out);
+    return CP_SUCCESS;
+  }
+  if (createWorks(s, P)) return cpReport(&s->log, CP_MEM_FAIL, function, "no memory");
+  s->stats_before = (CPProjectorStats){0};
+  s->P            = P;
+  return CP_SUCCESS;
+}
+
+int cpStepperSetErrEst(CPStepper s, CPErrEst mode, const char *function) {
+  const int flag = cpStepperExists(s, function);
+  if (flag) return flag;
+  if (mode < CP_ERREST_DEFAULT || mode > CP_ERREST_UNPROJECTED)
+    return cpReport(&s->log, CP_ILL_INPUT, function, "mode must be one of CP_ERREST_..., is %d",
+                    (int)mode);
+  s->errest = mode;
+  return CP_SUCCESS;
+}
+
+int cpStepperSetMaxCorrection(CPStepper s, sunrealtype wrms, const char *function) {
+  const int flag = cpStepperExists(s, function);
+  if (flag) return flag;
+  if (!(wrms >= 0.0))
+    return cpReport(&s->log, CP_ILL_INPUT, function,
+                    "wrms must be positive, or 0 for the default: wrms = %g", wrms);
+  s->max_correction = wrms > 0.0 ? wrms : CP_MAX_CORRECTION_DEFAULT;
+  return CP_SUCCESS;
+}
+
+int cpStepperSetOutput(CPStepper s, sunbooleantype on, const char *function) {
+  const int flag = cpStepperExists(s, function);
+  if (!flag) s->project_output = on;
+  return flag;
+}
+
+int cpStepperSetErrHandler(CPStepper s, CPErrHandlerFn handler, void *data, const char *function) {
+  const int flag = cpStepperExists(s, function);
+  if (flag) return flag;
+  s->log.handler = handler;
+  s->log.data    = data;
+  return CP_SUCCESS;
+}
+
+/* ---- what an attached system asks for ---- */
+
+sunrealtype cpStepperSize(CPStepper s) { return s->ops->size(s); }
+
+int cpStepperNewestWeights(CPStepper s, N_Vector ewt) { return s->ops->weights(s, ewt); }
+
+N_Vector cpStepperNewest(CPStepper s, sunrealtype *t) {
+  *t = s->t;
+  return s->y0 ? s->y : NULL;
+}
+
+int cpStepperSetLinearSolver(CPStepper s, SUNLinearSolver LS, SUNMatrix S) {
+  return s->ops->set_linear_solver(s, LS, S);
+}
+
+void cpStepperSystemFreed(CPStepper s) {
+  s->ops->set_projector(s, NULL);
+  s->system      = (CPSystem){0};
+  s->system_gone = 1;
+}
+
+/* ---- steps that lead nowhere ---- */
+
+/* A step below this many units of the roundoff of t is close to leading nowhere. It does if this many attempts fail
+ * within so many such steps. */
+#define CREEPING          1.0e2
+#define CREEPING_FAILURES 5
+#define CREEPING_STEPS    10.0
+
+int cpStepperIsCreeping(CPStepper s, sunrealtype t, sunrealtype h) {
+  CPCreeping *creeping       = &s->creeping;
+  const sunrealtype shortest = CREEPING * CP_UROUND * fmax(fabs(t), fabs(t - s->t0));
+  if (fabs(h) >= shortest) return 0;
+  if (fabs(s->t - creeping->t) > CREEPING_STEPS * shortest) *creeping = (CPCreeping){0, s->t};
+  return ++creeping->count >= CREEPING_FAILURES;
+}
+
+/* ---- statistics ---- */
+
+CPodeProjStats cpStepperStats(CPStepper s) {
+  CPodeProjStats stats = s->stats;
+  if (!s->step) return stats;
+  const CPProjectorStats *now = cpWorkStats(s->step), *before = &s->stats_before;
+  stats.nce     = now->nce - before->nce;
+  stats.nje     = now->nje - before->nje;
+  stats.nsetups = now->nsetups - before->nsetups;
+  stats.niters  = now->niters - before->niters;
+  return stats;
+}
+
+int cpStepperCheckFormat(CPStepper s, FILE *out, SUNOutputFormat fmt, const char *function) {
+  if (!out) return cpReport(&s->log, CP_ILL_INPUT, function, "out must not be NULL");
+  if (fmt == SUN_OUTPUTFORMAT_TABLE || fmt == SUN_OUTPUTFORMAT_CSV) return CP_SUCCESS;
+  return cpReport(&s->log, CP_ILL_INPUT, function,
+                  "fmt must be SUN_OUTPUTFORMAT_TABLE or _CSV, is %d", (int)fmt);
+}
+
+int cpPrintNumber(FILE *out, const char *name, sunrealtype value) {
+  return fprintf(out, "%-28s = %.3e\n", name, value) < 0;
+}
+
+int cpPrintCounters(FILE *out, SUNOutputFormat fmt, const CPCounter *counters, size_t count) {
+  int bad = 0;
+  for (size_t i = 0; i < count; i++) {
+    const CPCounter *c = &counters[i];
+    if (!c->name) continue;
+    if (fmt == SUN_OUTPUTFORMAT_TABLE) bad |= fprintf(out, "%-28s = %ld\n", c->name, c->value) < 0;
+    else bad |= fprintf(out, "%s%s,%ld", i ? "," : "", c->name, c->value) < 0;
+  }
+  if (fmt != SUN_OUTPUTFORMAT_TABLE) bad |= fputc('\n', out) == EOF;
+  return bad;
+}
+
+int cpStepperPrint(CPStepper s, FILE *out, SUNOutputFormat fmt) {
+  const CPodeProjStats n = cpStepperStats(s);
+  const int multistep    = s->ops->multistep;
+  CPProjectorStats projector;
+  char solver[CP_TEXT_LENGTH];
+  CPProjectorGetStats(s->P, &projector);
+  cpProjectorSolverText(s->P, solver);
+  const CPCounter counters[] = {
+      {"States projected", n.nproj},
+      {multistep ? "Steps not projected" : NULL, n.nskipped},
+      {"Error estimates projected", n.nerrproj},
+      {"Projection failures", n.nprojfails},
+      {"Corrections too large", n.nlargecorr},
+      {multistep ? "Corrections taken back" : NULL, n.ntakenback},
+      {"Outputs projected", n.noutputs},
+      {"Constraint evals", n.nce},
+      {"Constraint Jac evals", n.nje},
+      {"Projector factorizations", n.nsetups},
+      {"Projection iterations", n.niters},
+      {"Krylov iterations", cpWorkStats(s->step)->nli - s->stats_before.nli},
+      {"Rank", (long)projector.rank},
+      {"Levels", (long)projector.nlevels}};
+  int bad = cpPrintCounters(out, fmt, counters, sizeof counters / sizeof counters[0]);
+  if (fmt != SUN_OUTPUTFORMAT_TABLE) return bad;
+  bad |= fprintf(out, "%-28s = %s\n", "Projector linear solver", solver) < 0;
+  bad |= cpPrintNumber(out, "Last violation", n.violation);
+  return bad | cpPrintNumber(out, "Largest correction (WRMS)", n.maxcorrection);
+}

@@ -1,0 +1,108 @@
+#include "judge.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static const double most_drift     = 1e-3; /* of the scale: a thousandth can be seen in a plot */
+static const double most_violation = 10;   /* in units of the tolerance */
+static const double most_error =
+    1e-2; /* of the largest component: a hundredth can be seen in a picture */
+static const double by_far = 100; /* so many times a limit is no matter of doubt */
+
+typedef struct {
+  void (*tell)(void *data, const char *reason);
+  void *data;
+  Verdict verdict;
+} Judgement;
+
+/* excess: the number in units of its limit, > 1 */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+static void
+doubt(Judgement *j, double excess, const char *format, ...) {
+  char reason[2 * RUN_TEXT];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(reason, sizeof reason, format, arguments);
+  va_end(arguments);
+  if (excess > by_far) j->verdict = VERDICT_WRONG;
+  else if (j->verdict == VERDICT_OK) j->verdict = VERDICT_DOUBTFUL;
+  if (j->tell) j->tell(j->data, reason);
+}
+
+const char *verdict_name(Verdict verdict) {
+  static const char *const names[] = {"ok", "doubtful", "wrong"};
+  return names[verdict];
+}
+
+double judge_drift(const History *h, int i) {
+  const double scale = i < RUN_SCALES ? h->info->scale[i] : 0;
+  if (!(scale > 0)) return NAN;
+  return (is_conserved(h->info, i) ? h->most_drift[i] : h->most_rise[i]) / scale;
+}
+
+static void judge_quantities(Judgement *j, const History *h) {
+  char by[NUMBER_TEXT], limit[NUMBER_TEXT];
+  for (int i = 0; i < h->info->nquantities; i++) {
+    const char *name   = h->info->settings->model.type->quantities[i].name;
+    const double drift = judge_drift(h, i);
+    if (isnan(h->most_drift[i])) doubt(j, 1, "%s is not a number at some outputs.", name);
+    if (drift > most_drift)
+      doubt(j, drift / most_drift, "%s %s by %s of its scale; the limit is %s.", name,
+            is_conserved(h->info, i) ? "is to be conserved, and changes"
+                                     : "may only fall, and rises",
+            number_text(by, drift, 2), number_text(limit, most_drift, 2));
+  }
+}
+
+/* Largest absolute value in columns from ... to - 1 of the curves */
+static double size_of(const History *h, long from, long to) {
+  double size = 0;
+  for (long k = 0; k < h->curves.rows; k++)
+    for (long c = from; c < to; c++)
+      size = fmax(size, fabs(h->curves.data[k * h->curves.width + c]));
+  return size;
+}
+
+static void judge_violations(Judgement *j, const History *h) {
+  const RunSettings *s   = h->info->settings;
+  const double positions = size_of(h, 1, history_column_u(h));
+  const double rates     = size_of(h, history_column_u(h), history_column_lambda(h));
+  char most[NUMBER_TEXT], when[NUMBER_TEXT], at_most[NUMBER_TEXT];
+  for (int l = 0; l < NUM_LEVELS; l++) {
+    const bool velocities = l == LEVEL_VELOCITY || l == LEVEL_INVARIANT;
+    const double size     = fmax(1, fmax(positions, velocities ? rates : 0));
+    const double limit    = most_violation * (s->atol + s->rtol * size);
+    if (h->most_violation[l] > limit)
+      doubt(j, h->most_violation[l] / limit,
+            "The %s constraints are violated by up to %s, at t = %s s: more than the tolerances "
+            "explain, "
+            "which is %s.",
+            level_name((RunLevel)l), number_text(most, h->most_violation[l], 2),
+            number_text(when, h->when[l], 4), number_text(at_most, limit, 2));
+  }
+}
+
+static void judge_error(Judgement *j, const History *h) {
+  const double limit = most_error * size_of(h, 1, history_column_u(h));
+  char error[NUMBER_TEXT], at_most[NUMBER_TEXT];
+  if (h->result.error > limit)
+    doubt(j, h->result.error / limit,
+          "The end is far from the reference: the error is %s; the limit is %s.",
+          number_text(error, h->result.error, 2), number_text(at_most, limit, 2));
+}
+
+Verdict judge(const History *h, void (*tell)(void *data, const char *reason), void *data) {
+  Judgement j = {tell, data, VERDICT_OK};
+  judge_quantities(&j, h);
+  if (h->unevaluated > 0)
+    doubt(&j, 1,
+          "At %ld of %ld outputs the constraints and multipliers could not be evaluated: what is "
+          "said of them is of the others.",
+          h->unevaluated, h->curves.seen);
+  judge_violations(&j, h);
+  judge_error(&j, h);
+  return h->result.ending == RUN_DONE ? j.verdict : VERDICT_WRONG;
+}
