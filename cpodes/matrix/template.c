@@ -157,53 +157,34 @@ size_t cpMatrixEntries(SUNMatrix A) {
 
 sunrealtype *cpMatrixData(SUNMatrix A) { return isDense(A) ? SM_DATA_D(A) : SM_DATA_S(A); }
 
-static void densePattern(int rows, int cols, size_t *start, int *row, size_t *source) {
-  size_t k = 0;
-  for (int j = 0; j < cols; j++) {
-    start[j] = k;
-    for (int i = 0; i < rows; i++, k++) row[k] = i, source[k] = k;
+void cpMatrixPattern(SUNMatrix A, int rows, int cols, size_t *start, int *row, size_t *source) {
+  memset(start, 0, ((size_t)cols + 1) * sizeof *start);
+  if (isDense(A)) {
+    for (size_t j = 0, k = 0; j < (size_t)cols; j++, start[j] = k)
+      for (int i = 0; i < rows; i++, k++) row[k] = i, source[k] = k;
+    return;
   }
-  start[cols] = k;
-}
-
-static void columnPattern(const Sparse *a, size_t *start, int *row, size_t *source) {
-  const size_t entries = (size_t)a->pointer[a->nlines];
-  for (sunindextype j = 0; j <= a->nlines; j++) start[j] = (size_t)a->pointer[j];
-  for (size_t e = 0; e < entries; e++) row[e] = (int)a->index[e], source[e] = e;
-}
-
-/* Transposes: counts the entries of each column, then deals the rows out in their order. */
-static void rowPattern(const Sparse *a, size_t *start, int *row, size_t *source) {
-  const size_t entries = (size_t)a->pointer[a->nlines], cols = (size_t)a->across;
-  memset(start, 0, (cols + 1) * sizeof *start);
-  for (size_t e = 0; e < entries; e++) start[a->index[e] + 1]++;
-  for (size_t j = 0; j < cols; j++) start[j + 1] += start[j];
-  for (sunindextype i = 0; i < a->nlines; i++)
-    for (sunindextype e = a->pointer[i]; e < a->pointer[i + 1]; e++) {
-      const size_t k = start[a->index[e]]++;
-      row[k] = (int)i, source[k] = (size_t)e;
+  const Sparse a       = sparseOf(A);
+  const size_t entries = (size_t)a.pointer[a.nlines];
+  if (!a.by_rows) {
+    for (int j = 0; j <= cols; j++) start[j] = (size_t)a.pointer[j];
+    for (size_t e = 0; e < entries; e++) row[e] = (int)a.index[e], source[e] = e;
+    return;
+  }
+  /* counts the entries of each column, then deals the rows out in their order */
+  for (size_t e = 0; e < entries; e++) start[a.index[e] + 1]++;
+  for (int j = 0; j < cols; j++) start[j + 1] += start[j];
+  for (int i = 0; i < rows; i++)
+    for (sunindextype e = a.pointer[i]; e < a.pointer[i + 1]; e++) {
+      const size_t k = start[a.index[e]]++;
+      row[k] = i, source[k] = (size_t)e;
     }
-  memmove(start + 1, start, cols * sizeof *start); /* each column ended where the next one starts */
+  memmove(start + 1, start,
+          (size_t)cols * sizeof *start); /* each column ended where the next starts */
   start[0] = 0;
 }
 
-void cpMatrixPattern(SUNMatrix A, int rows, int cols, size_t *start, int *row, size_t *source) {
-  if (isDense(A)) {
-    densePattern(rows, cols, start, row, source);
-    return;
-  }
-  const Sparse a = sparseOf(A);
-  if (a.by_rows) rowPattern(&a, start, row, source);
-  else columnPattern(&a, start, row, source);
-}
-
 /* ---- a matrix that keeps the pattern of its template ---- */
-
-/* The user's function may have cut the storage down (SUNSparseMatrix_Realloc). */
-static int hasRoom(SUNMatrix A, sunindextype entries) {
-  if (SUNSparseMatrix_NNZ(A) < entries && SUNSparseMatrix_Reallocate(A, entries)) return 0;
-  return SUNSparseMatrix_IndexValues(A) && SUNSparseMatrix_Data(A);
-}
 
 /* SUNMatZero would clear the index arrays of a sparse matrix as well. */
 void cpMatrixZeroValues(SUNMatrix A) {
@@ -217,7 +198,12 @@ void cpMatrixZero(SUNMatrix A, SUNMatrix tmpl) {
   }
   const Sparse t       = sparseOf(tmpl);
   const size_t entries = (size_t)t.pointer[t.nlines], lines = (size_t)t.nlines;
-  if (!hasRoom(A, t.pointer[t.nlines])) return; /* its pattern is then not that of the template */
+  /* The user's function may have cut the storage down (SUNSparseMatrix_Realloc). Without memory the pattern is then not
+   * that of the template. */
+  if (SUNSparseMatrix_NNZ(A) < t.pointer[t.nlines] &&
+      SUNSparseMatrix_Reallocate(A, t.pointer[t.nlines]))
+    return;
+  if (!SUNSparseMatrix_IndexValues(A) || !SUNSparseMatrix_Data(A)) return;
   memcpy(SUNSparseMatrix_IndexPointers(A), t.pointer, (lines + 1) * sizeof *t.pointer);
   memcpy(SUNSparseMatrix_IndexValues(A), t.index, entries * sizeof *t.index);
   memset(SUNSparseMatrix_Data(A), 0, entries * sizeof(sunrealtype));
@@ -235,15 +221,6 @@ int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl) {
 
 /* ---- a SUNMatrix beside a CPMat ---- */
 
-static int sparsePattern(CPUserMat *U, int rows, int cols) {
-  const size_t entries = cpMatrixEntries(U->tmpl);
-  int flag             = cpMatCreateSparse(&U->A, rows, cols, entries);
-  U->source            = malloc((entries + 1) * sizeof *U->source);
-  if (!U->source) flag = CP_MEM_FAIL;
-  if (!flag) cpMatrixPattern(U->tmpl, rows, cols, U->A.start, U->A.row, U->source);
-  return flag;
-}
-
 /* A template with its index arrays; SUNMatClone leaves them out. */
 static SUNMatrix cloneTemplate(SUNMatrix tmpl) {
   SUNMatrix A = SUNMatClone(tmpl);
@@ -260,10 +237,14 @@ int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext
     U->A = (CPMat){.rows = rows, .cols = cols, .value = SUNDenseMatrix_Data(U->S)};
     return CP_SUCCESS;
   }
-  U->tmpl  = cloneTemplate(tmpl);
-  U->S     = cloneTemplate(tmpl);
-  int flag = U->tmpl && U->S ? sparsePattern(U, rows, cols) : CP_MEM_FAIL;
-  if (flag) cpUserMatFree(U);
+  const size_t entries = cpMatrixEntries(tmpl);
+  U->tmpl              = cloneTemplate(tmpl);
+  U->S                 = cloneTemplate(tmpl);
+  U->source            = malloc((entries + 1) * sizeof *U->source);
+  int flag             = U->tmpl && U->S && U->source ? CP_SUCCESS : CP_MEM_FAIL;
+  if (!flag) flag = cpMatCreateSparse(&U->A, rows, cols, entries);
+  if (!flag) cpMatrixPattern(tmpl, rows, cols, U->A.start, U->A.row, U->source);
+  else cpUserMatFree(U);
   return flag;
 }
 

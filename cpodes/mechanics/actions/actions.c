@@ -6,18 +6,6 @@
 
 /* ---- life cycle ---- */
 
-static int allocate(CPAction *act) {
-  double **const of_velocities[] = {&act->w, &act->d, &act->f, &act->known, &act->s_cg, &act->dir};
-  double **const of_rows[] = {&act->x, &act->r, &act->mu, &act->b, &act->p, &act->Ad, &act->rcg};
-  for (size_t k = 0; k < 6; k++) CP_NEW(&act->arena, *of_velocities[k], act->mech->nu);
-  for (size_t k = 0; k < 7; k++) CP_NEW(&act->arena, *of_rows[k], act->mech->m);
-  CP_NEW(&act->arena, act->out, 2 * act->mech->m);
-  if (!act->out) return CP_MEM_FAIL;
-  act->factored = act->out + act->mech->m;
-  memset(act->out, 1, 2 * (size_t)act->mech->m);
-  return CP_SUCCESS;
-}
-
 int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const char *function) {
   *act     = (CPAction){.mech = NULL};
   int flag = cpMechCheckState(mech, y, function);
@@ -25,21 +13,26 @@ int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const ch
   if (mech->operators && !mech->model.Minv)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, function,
                     "the operators lack M^{-1} x (Minv of the model)");
-  act->mech   = mech;
-  act->off    = mech->off;
-  act->rank   = mech->stats.rank;
-  act->unique = mech->stats.unique;
-  if (allocate(act)) return cpReport(&mech->log, CP_MEM_FAIL, function, "out of memory");
+  act->mech                      = mech;
+  act->off                       = mech->off;
+  act->rank                      = mech->stats.rank;
+  act->unique                    = mech->stats.unique;
+  double **const of_velocities[] = {&act->w, &act->d, &act->f, &act->known, &act->s_cg, &act->dir};
+  double **const of_rows[] = {&act->x, &act->r, &act->mu, &act->b, &act->p, &act->Ad, &act->rcg};
+  for (size_t k = 0; k < 6; k++) CP_NEW(&act->arena, *of_velocities[k], mech->nu);
+  for (size_t k = 0; k < 7; k++) CP_NEW(&act->arena, *of_rows[k], mech->m);
+  CP_NEW(&act->arena, act->out, 2 * mech->m);
+  if (!act->out) return cpReport(&mech->log, CP_MEM_FAIL, function, "out of memory");
+  act->factored = act->out + mech->m;
+  memset(act->out, 1, 2 * (size_t)mech->m);
   act->u = N_VGetArrayPointer(y) + mech->nq;
   flag   = cpMechRead(mech, t, N_VGetArrayPointer(y), &act->s);
   return flag ? cpMechReport(mech, flag, function) : CP_SUCCESS;
 }
 
-static void showRows(CPAction *act, char *off) { act->mech->off = off; }
-
 void cpActionClose(CPAction *act) {
   if (act->mech) {
-    showRows(act, act->off);
+    act->mech->off          = act->off;
     act->mech->stats.rank   = act->rank;
     act->mech->stats.unique = act->unique;
   }
@@ -55,7 +48,7 @@ void cpActionRows(CPAction *act, int velocity_level) {
 int cpActionFactor(CPAction *act) {
   if (act->mech->operators) return CP_SUCCESS;
   memcpy(act->factored, act->out, (size_t)act->mech->m);
-  showRows(act, act->factored);
+  act->mech->off = act->factored;
   return cpMechFactor(act->mech, act->s.t, act->s.q);
 }
 
@@ -160,33 +153,29 @@ int cpActionCG(CPAction *act, double *r, double *d, double *mu) {
 
 /* ---- solution ---- */
 
-/* Velocities of FULL motions are known: their columns go to the right, their rows are the identity's. */
-static int byFactors(CPAction *act, double *f, double *b, double *d, double *mu) {
+int cpActionSolve(CPAction *act, const double *f_given, const double *r_given, double *d,
+                  double *mu) {
   const CPMech mech = act->mech;
-  for (int j = 0; j < mech->nu; j++) act->known[j] = mech->is_full[j] ? d[j] : 0.0;
-  if (mech->nfull > 0) cpMechMoveKnown(mech, act->known, f, b);
+  const int nu = mech->nu, m = mech->m;
+  double *f = act->f, *b = act->b, *known = act->known;
+  for (int j = 0; j < nu; j++) f[j] = f_given ? f_given[j] : 0.0;
+  for (int i = 0; i < m; i++) b[i] = r_given ? r_given[i] : 0.0;
+  if (mech->operators) { /* A M^-1 A^T mu = A M^-1 f - b, d = M^-1 f - M^-1 A^T mu */
+    double *free_d = known, *r = act->rcg;
+    int flag = cpActionInverseMass(act, f, free_d);
+    if (!flag) flag = cpActionTimes(act, free_d, r);
+    for (int i = 0; i < m; i++) r[i] -= act->out[i] ? 0.0 : b[i];
+    if (!flag) flag = cpActionCG(act, r, d, mu);
+    for (int j = 0; !flag && j < nu; j++) d[j] = free_d[j] - d[j];
+    return flag;
+  }
+  /* Velocities of FULL motions are known: their columns go to the right, their rows are the identity's. */
+  for (int j = 0; j < nu; j++) known[j] = mech->is_full[j] ? d[j] : 0.0;
+  if (mech->nfull > 0) cpMechMoveKnown(mech, known, f, b);
   int flag = cpSaddleSolve(mech->kkt, f, b, d, mu);
   if (flag)
     return cpReason(mech->text, flag, "at t = %.15g: the KKT solver '%s' failed", act->s.t,
                     cpSaddleName(mech->kkt));
-  flag = cpMechFinite(mech, act->s.t, "velocity", d, mech->nu);
-  return flag ? flag : cpMechFinite(mech, act->s.t, "impulse", mu, mech->m);
-}
-
-/* A M^{-1} A^T mu = A M^{-1} f - b, d = M^{-1} f - M^{-1} A^T mu */
-static int byProducts(CPAction *act, const double *f, const double *b, double *d, double *mu) {
-  double *free_d = act->known, *r = act->rcg;
-  int flag = cpActionInverseMass(act, f, free_d);
-  if (!flag) flag = cpActionTimes(act, free_d, r);
-  for (int i = 0; i < act->mech->m; i++) r[i] -= act->out[i] ? 0.0 : b[i];
-  if (!flag) flag = cpActionCG(act, r, d, mu);
-  for (int j = 0; !flag && j < act->mech->nu; j++) d[j] = free_d[j] - d[j];
-  return flag;
-}
-
-int cpActionSolve(CPAction *act, const double *f, const double *r, double *d, double *mu) {
-  for (int j = 0; j < act->mech->nu; j++) act->f[j] = f ? f[j] : 0.0;
-  for (int i = 0; i < act->mech->m; i++) act->b[i] = r ? r[i] : 0.0;
-  return act->mech->operators ? byProducts(act, act->f, act->b, d, mu)
-                              : byFactors(act, act->f, act->b, d, mu);
+  flag = cpMechFinite(mech, act->s.t, "velocity", d, nu);
+  return flag ? flag : cpMechFinite(mech, act->s.t, "impulse", mu, m);
 }

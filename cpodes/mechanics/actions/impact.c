@@ -21,18 +21,6 @@
  * which it contradicts the others: states satisfy them to the integrator's tolerance only. */
 #define CONTRADICTION 1.0e-3
 
-static int checkArguments(CPMech mech, const sunrealtype *named, sunrealtype e,
-                          const char *function) {
-  if (!(e >= 0.0 && e <= 1.0))
-    return cpReport(&mech->log, CP_ILL_INPUT, function,
-                    "the coefficient of restitution must be from 0 to 1: e = %g", e);
-  for (int i = 0; named && i < mech->nv; i++)
-    if (isnan(named[i]))
-      return cpReport(&mech->log, CP_ILL_INPUT, function, "named must be finite: named[%d] = %g", i,
-                      named[i]);
-  return CP_SUCCESS;
-}
-
 typedef struct {
   CPAction act;
   char *strikes;           /* [m] 1: named */
@@ -126,10 +114,16 @@ static int collide(Impact *hit, const sunrealtype *named, sunrealtype e) {
 
 int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *named, sunrealtype e,
                  sunrealtype *impulse) {
-  Impact hit = {0};
+  Impact hit = {.u = NULL};
   if (!mech) return cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL");
-  int flag = checkArguments(mech, named, e, __func__);
-  if (!flag) flag = cpActionOpen(&hit.act, mech, t, y, __func__);
+  if (!(e >= 0.0 && e <= 1.0))
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+                    "the coefficient of restitution must be from 0 to 1: e = %g", e);
+  for (int i = 0; named && i < mech->nv; i++)
+    if (isnan(named[i]))
+      return cpReport(&mech->log, CP_ILL_INPUT, __func__, "named must be finite: named[%d] = %g", i,
+                      named[i]);
+  int flag = cpActionOpen(&hit.act, mech, t, y, __func__);
   if (!flag) flag = cpMechReport(mech, collide(&hit, named, e), __func__);
   if (!flag) {
     memcpy(N_VGetArrayPointer(y) + mech->nq, hit.u, (size_t)mech->nu * sizeof *hit.u);

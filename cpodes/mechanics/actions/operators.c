@@ -30,42 +30,38 @@ static int checkArgument(CPMech mech, const sunrealtype *x, int length) {
 
 /* ---- projectors ---- */
 
-/* act->d = (P - I) x:  M d + A^T mu = 0,  A (x + d) = 0,  d_F = -x_F */
-static int changeToTangent(CPAction *act, const sunrealtype *x) {
-  const CPMech mech = act->mech;
-  int flag          = cpActionFactor(act);
-  if (!flag) flag = cpActionTimes(act, x, act->r);
-  for (int i = 0; i < mech->m; i++) act->r[i] = -act->r[i];
-  for (int j = 0; j < mech->nu; j++) act->d[j] = -x[j];
-  return flag ? flag : cpActionSolve(act, NULL, act->r, act->d, act->mu);
-}
+typedef enum { TANGENT, NORMAL, COTANGENT } Projector;
 
-/* act->w = P^T x = M d,  M d + A^T mu = x (free velocities),  A d = 0,  d_F = 0 */
-static int cotangent(CPAction *act, const sunrealtype *x) {
+/*   (P - I) x = d:  M d + A^T mu = 0,  A (x + d) = 0,  d_F = -x_F
+ *   P^T x = M d:    M d + A^T mu = x (free velocities),  A d = 0,  d_F = 0 */
+static int apply(CPAction *act, Projector which, sunrealtype *x) {
   const CPMech mech = act->mech;
-  memset(act->d, 0, (size_t)mech->nu * sizeof *act->d);
-  int flag = cpActionFactor(act);
-  if (!flag) flag = cpActionSolve(act, x, NULL, act->d, act->mu);
-  if (!flag && mech->nfull > 0) return cpActionMass(act, act->d, act->w);
-  if (!flag) flag = cpActionTransposedTimes(act, act->mu, act->w);
-  for (int j = 0; !flag && j < mech->nu; j++) act->w[j] = x[j] - act->w[j];
+  double *d = act->d, *r = act->r, *w = act->w;
+  cpActionRows(act, 1);
+  int flag = checkArgument(mech, x, mech->nu);
+  if (!flag) flag = cpActionFactor(act);
+  if (flag) return flag;
+  if (which == COTANGENT) {
+    memset(d, 0, (size_t)mech->nu * sizeof *d);
+    flag = cpActionSolve(act, x, NULL, d, act->mu);
+    if (!flag && mech->nfull > 0) flag = cpActionMass(act, d, w);
+    else if (!flag) flag = cpActionTransposedTimes(act, act->mu, w);
+    for (int j = 0; !flag && j < mech->nu; j++) x[j] = mech->nfull > 0 ? w[j] : x[j] - w[j];
+    return flag;
+  }
+  flag = cpActionTimes(act, x, r);
+  for (int i = 0; i < mech->m; i++) r[i] = -r[i];
+  for (int j = 0; j < mech->nu; j++) d[j] = -x[j];
+  if (!flag) flag = cpActionSolve(act, NULL, r, d, act->mu);
+  for (int j = 0; !flag && j < mech->nu; j++) x[j] = which == TANGENT ? x[j] + d[j] : -d[j];
   return flag;
 }
-
-typedef enum { TANGENT, NORMAL, COTANGENT } Projector;
 
 static int project(CPMech mech, sunrealtype t, N_Vector y, Projector which, sunrealtype *x,
                    const char *function) {
   CPAction act;
   int flag = open(&act, mech, t, y, x, "x", function);
-  if (!flag) {
-    cpActionRows(&act, 1);
-    flag = checkArgument(mech, x, mech->nu);
-    if (!flag) flag = which == COTANGENT ? cotangent(&act, x) : changeToTangent(&act, x);
-    flag = cpMechReport(mech, flag, function);
-  }
-  for (int j = 0; !flag && j < mech->nu; j++)
-    x[j] = which == TANGENT ? x[j] + act.d[j] : which == NORMAL ? -act.d[j] : act.w[j];
+  if (!flag) flag = cpMechReport(mech, apply(&act, which, x), function);
   cpActionClose(&act);
   return flag;
 }

@@ -11,15 +11,6 @@ typedef struct {
   double *lambda, *rows, *b;  /* [m] */
 } Room;
 
-static int makeRoom(const CPMech mech, Room *room) {
-  double **const of_velocities[] = {&room->a, &room->force, &room->Mu, &room->f};
-  double **const of_rows[]       = {&room->lambda, &room->rows, &room->b};
-  *room                          = (Room){.a = NULL};
-  for (int k = 0; k < 4; k++) CP_NEW(&room->arena, *of_velocities[k], mech->nu);
-  for (int k = 0; k < 3; k++) CP_NEW(&room->arena, *of_rows[k], mech->m);
-  return cpArenaStatus(&room->arena);
-}
-
 /* Largest |r_i| of the active rows that exist at a level, or, if the mask is NULL, in all of A. */
 static double largest(const CPMech mech, const double *r, const char *mask) {
   double size = 0.0;
@@ -76,26 +67,25 @@ static int forces(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *o
   return flag;
 }
 
-static int evaluate(CPMech mech, sunrealtype t, const sunrealtype *y, Room *room, CPMechOutput *out) {
-  CPMechState s;
-  int flag = cpMechRead(mech, t, y, &s);
-  if (!flag) flag = cpMechSolve(mech, &s, room->a, room->lambda);
-  if (!flag) flag = residuals(mech, &s, room, out);
-  if (!flag) flag = forces(mech, &s, room, out);
-  out->rank   = mech->operators ? -1 : mech->kkt->rank;
-  out->unique = mech->operators || mech->kkt->dependent < 0;
-  return flag;
-}
-
 int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) {
-  Room room;
+  const size_t nu = (size_t)mech->nu, m = (size_t)mech->m;
   CPMechOutput values = *out;
-  int flag            = makeRoom(mech, &room);
+  CPMechState s;
+  Room room                      = {.a = NULL};
+  double **const of_velocities[] = {&room.a, &room.force, &room.Mu, &room.f};
+  double **const of_rows[]       = {&room.lambda, &room.rows, &room.b};
+  for (int k = 0; k < 4; k++) CP_NEW(&room.arena, *of_velocities[k], nu);
+  for (int k = 0; k < 3; k++) CP_NEW(&room.arena, *of_rows[k], m);
+  int flag = cpArenaStatus(&room.arena);
   if (flag) cpReason(mech->text, flag, "out of memory");
-  else flag = evaluate(mech, t, N_VGetArrayPointer(y), &room, &values);
+  if (!flag) flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
+  if (!flag) flag = cpMechSolve(mech, &s, room.a, room.lambda);
+  if (!flag) flag = residuals(mech, &s, &room, &values);
+  if (!flag) flag = forces(mech, &s, &room, &values);
   if (!flag) {
-    const size_t nu = (size_t)mech->nu, m = (size_t)mech->m;
-    *out = values;
+    values.rank   = mech->operators ? -1 : mech->kkt->rank;
+    values.unique = mech->operators || mech->kkt->dependent < 0;
+    *out          = values;
     if (out->udot) memcpy(out->udot, room.a, nu * sizeof *room.a);
     if (out->lambda) memcpy(out->lambda, room.lambda, m * sizeof *room.lambda);
     if (out->reaction) memcpy(out->reaction, room.force, nu * sizeof *room.force);

@@ -1,14 +1,17 @@
-/* What every integrator is given: right-hand side, projector, error weights, iteration matrix. */
-#include "attach.h"
+/* A mechanical system in an integrator: right-hand side, projector, error weights, iteration matrix. */
+#include "cpodes/mechanics/actions/actions.h"
+#include "cpodes/stepping/multistep/multistep_impl.h"
+#include "cpodes/stepping/onestep/onestep_impl.h"
 
 #include <math.h>
 #include <string.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 /* ---- error weights ---- */
 
-/* Errors of velocities, and of z as often as z_order says, count in the unit of positions:
- * w_u <- tau w_u, tau a time, or the step size where that is below one (E. Hairer, G. Wanner,
- * Solving Ordinary Differential Equations II, section VII.7: RADAU5 multiplies them by h). */
+/* Errors of velocities count in the unit of positions, and so do those of z, as often as z_order says: w_u <- tau w_u,
+ * where tau is a time, or the step size if that is below one (E. Hairer, G. Wanner, Solving Ordinary Differential
+ * Equations II, section VII.7: RADAU5 multiplies these errors by h). */
 static int scaleWeights(N_Vector ewt, void *data) {
   const CPMech mech = data;
   sunrealtype *w    = N_VGetArrayPointer(ewt);
@@ -23,7 +26,7 @@ static int scaleWeights(N_Vector ewt, void *data) {
   return CP_SUCCESS;
 }
 
-/* ---- the model ---- */
+/* ---- the system, as an integrator sees it ---- */
 
 static int cause(const char **reason, void *data) {
   const CPMech mech = data;
@@ -44,7 +47,7 @@ void cpMechDetach(void *data) {
   mech->installed   = 0;
 }
 
-CPSystem cpMechSystem(CPMech mech) {
+static CPSystem systemOf(CPMech mech) {
   return (CPSystem){.data        = mech,
                     .scale       = mech->tau != 0.0 ? scaleWeights : NULL,
                     .linsys      = cpMechLinearSystem,
@@ -58,49 +61,82 @@ CPSystem cpMechSystem(CPMech mech) {
 
 /* ---- attaching ---- */
 
-static int check(CPMech mech, const CPAttachment *kind, void *mem, const char *function) {
-  if (!mem) return cpReport(&mech->log, CP_ILL_INPUT, function, "mem must not be NULL");
-  const int flag = kind->check(mech, mem, function);
+/* Once, after the first start. Explicit methods have no iteration matrix, and Adams methods, which are for what is not
+ * stiff, have none unless it is asked for: fixed-point iteration takes 0.9 of the evaluations of f that Newton's does
+ * (pendulum), and no partial derivatives. */
+static int install(CPMech mech, CPStepper s) {
+  const CPSystem system = systemOf(mech);
+  int flag = CP_SUCCESS, wants_matrix = mech->newton_type != CP_NEWTON_NONE;
+  if (s->ops->multistep) {
+    const CPodeMem mem    = (CPodeMem)s;
+    const int fixed_point = mem->lmm == CV_ADAMS && mech->newton_type == CP_NEWTON_AUTO;
+    const int users_own   = mem->nls.inner && !mem->nls.inner_owned;
+    flag                  = cpSetSystem(mem, &system);
+    if (!flag && mech->maxord > 0) flag = CVodeSetMaxOrd(mem->cvode_mem, mech->maxord);
+    if (!flag && fixed_point && !users_own) {
+      mech->fixed_point = SUNNonlinSol_FixedPoint(mech->y_tmpl, 0, mech->ctx);
+      flag = mech->fixed_point ? CPodeSetNonlinearSolver(mem, mech->fixed_point) : CP_MEM_FAIL;
+    }
+    wants_matrix &= !fixed_point;
+  } else {
+    s->system          = system;
+    mech->stats.newton = CP_NEWTON_NONE;
+    wants_matrix &= ((CPOneStepMem)s)->method->implicit;
+  }
+  if (!flag && wants_matrix) flag = cpMechNewtonAttach(mech);
+  return flag ? flag : s->ops->set_projector(s, mech->P);
+}
+
+static int attach(CPMech mech, CPStepper s, sunrealtype t0, N_Vector y0, const char *function) {
+  int flag = cpMechCheckState(mech, y0, function);
   if (flag) return flag;
-  if (mech->host && mech->host != mem)
+  if (!s) return cpReport(&mech->log, CP_ILL_INPUT, function, "mem must not be NULL");
+  const CPodeMem cpode       = s->ops->multistep ? (CPodeMem)s : NULL;
+  const CPOneStepMem onestep = cpode ? NULL : (CPOneStepMem)s;
+  const int initialised      = cpode ? cpode->cvode_inited : s->f != NULL;
+  if (cpode && cpode->attached)
+    return cpReport(&mech->log, CP_NOT_SUPPORTED, function,
+                    "mem has memory of CVODES' that is not its own (CPodeAttach): use CPodeCreate");
+  if (mech->host && mech->host != s)
     return cpReport(&mech->log, CP_ILL_INPUT, function,
                     "the system is attached to another integrator: free that first");
-  if (!mech->host && kind->isInitialised(mem))
+  if (!mech->host && initialised)
     return cpReport(&mech->log, CP_ILL_INPUT, function,
-                    "mem has a right-hand side already: use a new one of %s's", kind->create);
+                    "mem has a right-hand side already: use a new one of %sCreate's", s->ops->name);
   if (mech->host && !mech->installed)
     return cpReport(&mech->log, CP_ILL_INPUT, function,
                     "mem is what an earlier %s left when it failed: free it and create another one",
                     function);
-  return CP_SUCCESS;
-}
-
-static int attach(CPMech mech, const CPAttachment *kind, void *mem, sunrealtype t0, N_Vector y0,
-                  const char *function) {
-  int flag = cpMechCheckState(mech, y0, function);
-  if (!flag) flag = check(mech, kind, mem, function);
-  if (flag) return flag;
-  CPLog *log    = kind->log(mem);
-  log->text[0]  = '\0';
-  mech->text[0] = '\0';
-  mech->cause   = 0;
-  flag          = kind->start(mem, t0, y0);
+  s->log.text[0] = '\0';
+  mech->text[0]  = '\0';
+  mech->cause    = 0;
+  if (cpode) flag = initialised ? CPodeReInit(cpode, t0, y0) : CPodeInit(cpode, cpMechRhs, t0, y0);
+  else
+    flag =
+        initialised ? CPOneStepReInit(onestep, t0, y0) : CPOneStepInit(onestep, cpMechRhs, t0, y0);
   if (!flag && !mech->host) {
-    mech->host      = mem;
-    flag            = kind->install(mech, mem);
+    mech->host      = s;
+    flag            = install(mech, s);
     mech->installed = !flag;
   }
   if (!flag) return CP_SUCCESS;
   if (flag == CP_MEM_FAIL) return cpReport(&mech->log, flag, function, "no memory");
   return cpReport(&mech->log, flag, function, "the integrator refused it: %s",
-                  log->text[0] ? log->text : mech->text);
+                  s->log.text[0] ? s->log.text : mech->text);
 }
 
 /* Both objects keep the message: either may be asked for it. */
-int cpMechAttach(CPMech mech, const CPAttachment *kind, void *mem, sunrealtype t0, N_Vector y0,
-                 const char *function) {
-  const int flag = attach(mech, kind, mem, t0, y0, function);
-  if (flag && mem)
-    cpWrite(kind->log(mem)->text, "%s", mech ? mech->log.text : "mech must not be NULL");
+static int report(CPMech mech, CPStepper s, int flag) {
+  if (flag && s) cpWrite(s->log.text, "%s", mech ? mech->log.text : "mech must not be NULL");
   return flag;
+}
+
+int CPMechAttach(CPMech mech, CPodeMem mem, sunrealtype t0, N_Vector y0) {
+  const CPStepper s = (CPStepper)mem;
+  return report(mech, s, attach(mech, s, t0, y0, __func__));
+}
+
+int CPMechAttachOneStep(CPMech mech, CPOneStepMem mem, sunrealtype t0, N_Vector y0) {
+  const CPStepper s = (CPStepper)mem;
+  return report(mech, s, attach(mech, s, t0, y0, __func__));
 }

@@ -8,22 +8,19 @@
 
 /* ---- life cycle ---- */
 
-static void createPoint(CPCheck *check, CPCheckPoint *p) {
-  CP_NEW(&check->arena, p->q, check->mech->nq);
-  CP_NEW(&check->arena, p->u, check->mech->nu);
-  CP_NEW(&check->arena, p->z, check->mech->nz);
-  CP_NEW(&check->arena, p->lambda, check->mech->m);
-}
-
 static int create(CPCheck *check) {
-  const CPMech mech       = check->mech;
-  const int most          = mech->nq + mech->nu + mech->nz + mech->m + mech->nprescribed;
-  double **const arrays[] = {&check->given, &check->expected[0], &check->expected[1],
-                             &check->value, &check->terms,       &check->largest_terms,
-                             &check->e,     &check->w,           &check->x};
-  createPoint(check, &check->at);
-  createPoint(check, &check->near);
-  createPoint(check, &check->along);
+  const CPMech mech            = check->mech;
+  const int most               = mech->nq + mech->nu + mech->nz + mech->m + mech->nprescribed;
+  double **const arrays[]      = {&check->given, &check->expected[0], &check->expected[1],
+                                  &check->value, &check->terms,       &check->largest_terms,
+                                  &check->e,     &check->w,           &check->x};
+  CPCheckPoint *const points[] = {&check->at, &check->near, &check->along};
+  for (int k = 0; k < 3; k++) {
+    CP_NEW(&check->arena, points[k]->q, mech->nq);
+    CP_NEW(&check->arena, points[k]->u, mech->nu);
+    CP_NEW(&check->arena, points[k]->z, mech->nz);
+    CP_NEW(&check->arena, points[k]->lambda, mech->m);
+  }
   CP_NEW(&check->arena, check->a, mech->nu);
   CP_NEW(&check->arena, check->q_state, mech->nq);
   CP_NEW(&check->arena, check->u_state, mech->nu);
@@ -56,45 +53,28 @@ static int keepA(CPCheck *check) {
   return flag;
 }
 
-/* Quaternions and norms are checked where they have their values, because elsewhere they mean something else. */
-static void warnOfNorms(const CPCheck *check) {
-  const CPMech mech = check->mech;
-  for (int k = 0; k < cpMechNumNorms(mech); k++) {
-    const CPUnitNorm n = cpMechNorm(mech, k);
-    const double norm  = sqrt(cpDot(check->at.q + n.first, check->at.q + n.first, n.length));
-    if (!(fabs(norm - n.value) > CP_CHECK_LIMIT * n.value)) continue;
-    cpReport(&mech->log, CV_WARNING, "CPMechCheck",
-             "the %s %d to %d has norm %.6g, not %g; it is checked with that",
-             k < mech->nquaternions ? "quaternion" : "vector of coordinates", n.first,
-             n.first + n.length - 1, norm, n.value);
-  }
-}
-
 static int readState(CPCheck *check, sunrealtype t, const sunrealtype *y) {
   const CPMech mech = check->mech;
+  double *q         = check->at.q;
   CPMechState s;
-  int flag = create(check);
-  if (flag) return cpReason(mech->text, flag, "no memory for a check");
-  flag = cpMechRead(mech, t, y, &s);
+  const int flag = cpMechRead(mech, t, y, &s);
   if (flag) return flag;
   check->at.t = t;
-  memcpy(check->at.q, s.q, (size_t)mech->nq * sizeof *s.q);
+  memcpy(q, s.q, (size_t)mech->nq * sizeof *s.q);
   memcpy(check->at.u, s.u, (size_t)mech->nu * sizeof *s.u);
   if (mech->nz > 0) memcpy(check->at.z, s.z, (size_t)mech->nz * sizeof *s.z);
-  warnOfNorms(check);
-  flag = cpMechNormalise(mech, t, check->at.q);
-  return flag ? flag : keepA(check);
-}
-
-/* Accelerations and multipliers that partial derivatives hold: of the size of the real ones. */
-static int solve(CPCheck *check) {
-  const CPMechState s = cpCheckStateOf(&check->at);
-  int flag            = cpMechSolve(check->mech, &s, check->a, check->at.lambda);
-  if (!flag) flag = cpCheckUdot(check);
-  if (flag) return flag;
-  perturb(check->a, check->mech->nu, 2u);
-  perturb(check->at.lambda, check->mech->m, 3u);
-  return CP_SUCCESS;
+  /* Quaternions and norms are checked where they have their values, because elsewhere they mean something else. */
+  for (int k = 0; k < cpMechNumNorms(mech); k++) {
+    const CPUnitNorm n = cpMechNorm(mech, k);
+    const double norm  = sqrt(cpDot(q + n.first, q + n.first, n.length));
+    if (fabs(norm - n.value) > CP_CHECK_LIMIT * n.value)
+      cpReport(&mech->log, CV_WARNING, "CPMechCheck",
+               "the %s %d to %d has norm %.6g, not %g; it is checked with that",
+               k < mech->nquaternions ? "quaternion" : "vector of coordinates", n.first,
+               n.first + n.length - 1, norm, n.value);
+  }
+  const int zero = cpMechNormalise(mech, t, q);
+  return zero ? zero : keepA(check);
 }
 
 /* ---- the check ---- */
@@ -149,13 +129,11 @@ static int compareConstraints(CPCheck *check, N_Vector y, int (*compare)(CPCheck
   return flag ? flag : keepA(check);
 }
 
-static int hasPartials(const CPMechModel *m) {
-  return m->dynamics_jac || m->constraint_jac || m->auxiliary_jac || m->lambda_jac || m->udot_jac;
-}
-
 /* Is there anything that needs the state's accelerations? */
 static int needsAccelerations(const CPMech mech) {
-  return hasPartials(&mech->model) || cpHasPatterns(mech) || (mech->model.M && mech->model.udot);
+  const CPMechModel *m = &mech->model;
+  return m->dynamics_jac || m->constraint_jac || m->auxiliary_jac || m->lambda_jac || m->udot_jac ||
+         cpHasPatterns(mech) || (m->M && m->udot);
 }
 
 /* Is M positive where there is motion, and is there any? */
@@ -190,7 +168,11 @@ static int compareEverything(CPCheck *check, N_Vector y) {
   if (!flag) flag = checkFreedom(check);
   if (flag || !needsAccelerations(mech)) return flag;
   memcpy(check->at.u, check->u_state, length);
-  flag = solve(check);
+  const CPMechState s = cpCheckStateOf(&check->at);
+  flag                = cpMechSolve(mech, &s, check->a, check->at.lambda);
+  if (!flag) flag = cpCheckUdot(check);
+  perturb(check->a, mech->nu, 2u); /* what partial derivatives hold is of the size of the solution */
+  perturb(check->at.lambda, mech->m, 3u);
   perturb(check->at.u, mech->nu, 1u);
   return flag ? flag : cpCheckPartials(check);
 }
@@ -201,7 +183,9 @@ static int run(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report, con
   if (!report) return cpReport(&mech->log, CP_ILL_INPUT, function, "report must not be NULL");
   *report       = (CPMechReport){.A_row = -1, .A_col = -1, .b_row = -1, .freedom = -1};
   CPCheck check = {.mech = mech, .report = report};
-  flag          = readState(&check, t, N_VGetArrayPointer(y));
+  flag          = create(&check);
+  if (flag) cpReason(mech->text, flag, "no memory for a check");
+  if (!flag) flag = readState(&check, t, N_VGetArrayPointer(y));
   if (!flag) flag = compareEverything(&check, y);
   cpArenaFree(&check.arena);
   if (check.code) return cpReport(&mech->log, check.code, function, "%s", check.text);

@@ -43,17 +43,6 @@ static double reach(const double *x, const double *dx, int length, double most) 
   return most;
 }
 
-static double reachOfDirection(const CPCheck *check) {
-  const CPMech mech     = check->mech;
-  const CPCheckPoint *x = &check->at, *d = &check->along;
-  double most = d->t != 0.0 ? mech->difference_time / fabs(d->t) : INFINITY;
-  most        = reach(x->q, d->q, mech->nq, most);
-  most        = reach(x->u, d->u, mech->nu, most);
-  most        = reach(x->z, d->z, mech->nz, most);
-  most        = reach(x->lambda, d->lambda, mech->m, most);
-  return isinf(most) ? 1.0 : most;
-}
-
 /* ---- functions ---- */
 
 static void addSizes(const double *x, int length, double *size) {
@@ -144,7 +133,14 @@ static int differentiate(CPCheck *check, const CPComparison *c, double h, double
 static int differentiateColumn(CPCheck *check, const CPComparison *c, int j) {
   int flag = setDirection(check, c->along, j);
   if (flag) return flag;
-  const double distance = reachOfDirection(check);
+  const CPMech mech     = check->mech;
+  const CPCheckPoint *x = &check->at, *d = &check->along;
+  double distance = d->t != 0.0 ? mech->difference_time / fabs(d->t) : INFINITY;
+  distance        = reach(x->q, d->q, mech->nq, distance);
+  distance        = reach(x->u, d->u, mech->nu, distance);
+  distance        = reach(x->z, d->z, mech->nz, distance);
+  distance        = reach(x->lambda, d->lambda, mech->m, distance);
+  if (isinf(distance)) distance = 1.0;
   memset(check->largest_terms, 0, (size_t)c->rows * sizeof *check->largest_terms);
   for (int k = 0; !flag && k < 2; k++)
     flag = differentiate(check, c, STEP[k] * distance, check->expected[k]);
@@ -159,16 +155,6 @@ static double nearer(double given, double a, double b) {
   return fabs(given - a) < fabs(given - b) ? a : b;
 }
 
-static void compareEntry(CPCheckRow *row, int j, double given, double expected) {
-  const double error = fabs(given - expected);
-  row->largest       = fmax(row->largest, fmax(fabs(given), fabs(expected)));
-  if (!(error > row->error)) return;
-  row->error    = error;
-  row->given    = given;
-  row->expected = expected;
-  row->where    = j;
-}
-
 static int compareColumn(CPCheck *check, const CPComparison *c, int j) {
   const double *given = c->given_vector ? c->given_vector : check->given;
   const double *a = check->expected[0], *b = check->expected[1];
@@ -179,39 +165,42 @@ static int compareColumn(CPCheck *check, const CPComparison *c, int j) {
     b = a;
   } else if (!flag) flag = differentiateColumn(check, c, j);
   for (int i = 0; !flag && i < c->rows; i++) {
-    const double d = c->pattern ? nearer(0.0, a[i], b[i]) : nearer(given[i], a[i], b[i]);
-    const double x = !c->pattern ? given[i] : cpMatAt(c->pattern, i, j) ? d : 0.0;
-    if (!c->skipped || !c->skipped[i]) compareEntry(&check->row[i], j, x, d);
+    const double d     = c->pattern ? nearer(0.0, a[i], b[i]) : nearer(given[i], a[i], b[i]);
+    const double x     = !c->pattern ? given[i] : cpMatAt(c->pattern, i, j) ? d : 0.0;
+    const double error = fabs(x - d);
+    CPCheckRow *row    = &check->row[i];
+    if (c->skipped && c->skipped[i]) continue;
+    row->largest = fmax(row->largest, fmax(fabs(x), fabs(d)));
+    if (!(error > row->error)) continue;
+    row->error    = error;
+    row->given    = x;
+    row->expected = d;
+    row->where    = j;
   }
   return flag;
 }
 
-static CPCheckWorst worstRow(const CPCheck *check, int rows) {
-  const CPCheckRow *row = check->row;
-  CPCheckWorst worst    = {.row = -1, .col = -1};
-  double matrix         = 0.0;
-  for (int i = 0; i < rows; i++) matrix = fmax(matrix, row[i].largest);
-  for (int i = 0; i < rows; i++) {
-    const double size = fmax(fmax(row[i].largest, row[i].floor), LEAST_ROW * matrix);
-    if (row[i].error > worst.error * size)
-      worst = (CPCheckWorst){row[i].error / size, i, row[i].where};
-  }
-  return worst;
-}
-
 int cpCompare(CPCheck *check, const CPComparison *c, CPCheckWorst *found) {
-  int flag = CP_SUCCESS;
-  for (int i = 0; i < c->rows; i++) check->row[i] = (CPCheckRow){.error = -1.0};
+  CPCheckRow *rows   = check->row;
+  CPCheckWorst worst = {.row = -1, .col = -1};
+  double matrix      = 0.0;
+  int flag           = CP_SUCCESS;
+  for (int i = 0; i < c->rows; i++) rows[i] = (CPCheckRow){.error = -1.0};
   for (int j = 0; !flag && j < c->cols; j++) flag = compareColumn(check, c, j);
   if (flag) return flag;
-  const CPCheckWorst worst = worstRow(check, c->rows);
+  for (int i = 0; i < c->rows; i++) matrix = fmax(matrix, rows[i].largest);
+  for (int i = 0; i < c->rows; i++) {
+    const double size = fmax(fmax(rows[i].largest, rows[i].floor), LEAST_ROW * matrix);
+    if (rows[i].error > worst.error * size)
+      worst = (CPCheckWorst){rows[i].error / size, i, rows[i].where};
+  }
   if (found) *found = worst;
   *c->result = fmax(*c->result, worst.error);
   if (worst.error <= CP_CHECK_LIMIT || check->code) return CP_SUCCESS;
   char place[48];
   if (c->single) snprintf(place, sizeof place, "[%d]", worst.row);
   else snprintf(place, sizeof place, "(%d, %d)", worst.row, worst.col);
-  const CPCheckRow *row = &check->row[worst.row];
+  const CPCheckRow *row = &rows[worst.row];
   check->code           = c->code;
   cpWrite(check->text, "at t = %.15g%s: %s%s is %.10g, and %s %.10g (relative error %.1e)",
           check->at.t, check->moved ? ", positions moved by half a percent" : "", c->given, place,
