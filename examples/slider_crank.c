@@ -133,8 +133,8 @@ static int damper_power(sunrealtype t, N_Vector y, N_Vector Wdot, void *user_dat
   return 0;
 }
 
-/* At rest, the crank upright; the rod is placed roughly, and CPodeCalcIC puts its end on the crank pin. id tells it what
-   to leave alone: the crank. */
+/* At rest, with the crank upright. The position of the rod is rough: CPodeCalcIC moves its end to the crank pin and holds
+   the crank, whose component of id is zero. */
 static void initial_guess(N_Vector yvec, N_Vector id) {
   sunrealtype *y = N_VGetArrayPointer(yvec);
   N_VConst(0, yvec);

@@ -9,7 +9,7 @@
  *   W' = c l'^2                           power lost in the damper, an auxiliary state
  *
  * Q, the parameters and the source are those of slider_crank.c. The user's code, without blank lines
- * and comments, is 26 lines here (masses, pin_matrix, pin and their use in main) and 54 lines there
+ * and comments, is 26 lines here (masses, pin_matrix, pin and their use in main) and 56 lines there
  * (motion, pin and the set-up of projector, matrix and linear solver; see count_user_code.cmake).
  *
  * Run:       slider_crank_mech

@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <math.h>
 #include <models/model.h>
 #include <models/names.h>
 #include <stdarg.h>

@@ -42,8 +42,10 @@ void *cpArenaOwn(CPArena *arena, void *object, void (*destroy)(void *object)) {
 
 static void destroyVector(void *v) { N_VDestroy(v); }
 
+N_Vector cpArenaTake(CPArena *arena, N_Vector v) { return cpArenaOwn(arena, v, destroyVector); }
+
 N_Vector cpArenaVector(CPArena *arena, N_Vector tmpl) {
-  return arena->failed ? NULL : cpArenaOwn(arena, N_VClone(tmpl), destroyVector);
+  return arena->failed ? NULL : cpArenaTake(arena, N_VClone(tmpl));
 }
 
 int cpArenaStatus(const CPArena *arena) { return arena->failed ? CP_MEM_FAIL : CP_SUCCESS; }

@@ -17,6 +17,8 @@ void *cpArenaAlloc(CPArena *arena, size_t count, size_t size);
   ((pointer) = cpArenaAlloc((arena), (size_t)(count), sizeof *(pointer)))
 /* Returns a clone of tmpl, whose contents are undefined. */
 N_Vector cpArenaVector(CPArena *arena, N_Vector tmpl);
+/* Leaves v to the arena, as cpArenaOwn does. */
+N_Vector cpArenaTake(CPArena *arena, N_Vector v);
 /* Passes the ownership of object to the arena, which will call destroy(object), and returns object. If object is
  * NULL, this counts as a failed allocation. If the arena has failed, object is destroyed at once and the result is NULL. */
 void *cpArenaOwn(CPArena *arena, void *object, void (*destroy)(void *object));

@@ -244,6 +244,19 @@ static int differentiate(CPMech mech, const CPMechState *s, AtTime g, int rows, 
   return CP_SUCCESS;
 }
 
+/* In times shorter than this part of t, of the time in which positions change, and of the default, roundoff is all that
+ * changes: b would be 0, or noise. */
+#define LEAST_TIME 1.0e-12
+
+static int checkTime(CPMech mech, double t, double own) {
+  const double least = LEAST_TIME * fmax(fabs(t), fmin(own, 1.0));
+  if (mech->difference_time >= least) return CP_SUCCESS;
+  return cpReason(mech->text, CP_ILL_INPUT,
+                  "at t = %.15g: the time of differences, %g (CPMechSetDifferenceTime), is shorter "
+                  "than %g, in which nothing but roundoff changes",
+                  t, mech->difference_time, least);
+}
+
 /* ---- v ---- */
 
 static int positionsLater(CPMech mech, const CPMechState *s, double e, double *p) {
@@ -255,8 +268,10 @@ static int addRates(CPMech mech, sunrealtype t, const sunrealtype *q, double *v)
   const CPMechState s  = {.t = t, .q = q};
   CPMechDifferences *d = &mech->room.dp;
   if (mech->np == 0) return CP_SUCCESS;
-  const int flag = differentiate(mech, &s, positionsLater, mech->np, cpLargest(q, mech->nq),
-                                 mech->difference_time, d);
+  int flag = checkTime(mech, t, INFINITY);
+  if (!flag)
+    flag = differentiate(mech, &s, positionsLater, mech->np, cpLargest(q, mech->nq),
+                         mech->difference_time, d);
   for (int i = 0; !flag && i < mech->np; i++) v[i] += d->sixth[i];
   return flag;
 }
@@ -318,7 +333,9 @@ static int byDifferences(CPMech mech, sunrealtype t, const sunrealtype *q, const
   if (flag) return flag;
   const double speed = cpLargest(mech->room.qdot, mech->nq),
                size  = fmax(1.0, cpLargest(q, mech->nq));
-  flag               = differentiate(mech, &s, alongMotion, mech->nv, cpLargest(u, mech->nu),
+  flag               = checkTime(mech, t, size / speed);
+  if (flag) return flag;
+  flag = differentiate(mech, &s, alongMotion, mech->nv, cpLargest(u, mech->nu),
                        speed * time > size ? size / speed : time, d);
   for (int i = 0; !flag && i < mech->nv; i++) b[i] = -d->sixth[i];
   return flag;

@@ -99,9 +99,9 @@ int CPMechAddUnitNorm(CPMech mech, sunindextype first, sunindextype length, sunr
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "components must be from 0 to nq - 1 = %d: first = %ld, length = %ld",
                     mech->nq - 1, (long)first, (long)length);
-  if (!(value > 0.0) || isinf(value))
+  if (!(value > 0.0) || !isnormal(value * value))
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
-                    "value must be positive and finite: value = %g", value);
+                    "value and its square must be positive and finite: value = %g", value);
   CPUnitNorm *grown = cpMechGrow(mech, mech->norms, (size_t)mech->nnorms, sizeof *grown);
   if (!grown) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
   mech->norms                 = grown;

@@ -134,9 +134,9 @@ void cpWorkForget(CPWork work) {
 int cpWorkHasFactors(CPWork work) {
   CPNewton *list[2];
   const int count = iterations(work, list);
-  int valid       = count > 0;
-  for (int k = 0; k < count; k++) valid = valid && list[k]->valid;
-  return valid;
+  int any         = 0; /* of two levels one may use the other's factors */
+  for (int k = 0; k < count; k++) any |= list[k]->valid;
+  return any;
 }
 
 double cpWorkSine(CPWork work) {

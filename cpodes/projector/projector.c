@@ -200,13 +200,27 @@ int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) 
   return flag ? flag : reportError(P, cpAssemble(P->work, t, y, ewt), __func__);
 }
 
-/* A vector is projected with factors made at its own y, not with those of another state. */
+/* A vector is projected with factors made at its own y, not with those of another state. After a failure it is as it
+ * came, also where products with extreme weights have overflown. */
+static int projectVector(CPProjector P,
+                         int (*project)(CPWork, sunrealtype, N_Vector, N_Vector, N_Vector),
+                         sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, const char *function) {
+  N_Vector result = P->y_tmpl; /* whose entries nobody uses */
+  N_VScale(1.0, v, result);
+  cpWorkForget(P->work);
+  int flag = project(P->work, t, y, ewt, result);
+  if (!flag && !cpVectorFinite(result))
+    flag =
+        cpReason(P->work->text, CP_PROJ_NONFINITE,
+                 "the projected vector is not finite: products of y, ewt and the vector overflow");
+  if (!flag) N_VScale(1.0, result, v);
+  return report(P, flag, function);
+}
+
 int CPProjectorProjectTangent(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
   int flag = cpCheckState(P, y, ewt, __func__);
   if (!flag) flag = checkVector(P, v, "v", __func__);
-  if (flag) return flag;
-  cpWorkForget(P->work);
-  return report(P, cpTangent(P->work, t, y, ewt, v), __func__);
+  return flag ? flag : projectVector(P, cpTangent, t, y, ewt, v, __func__);
 }
 
 int CPProjectorProjectCotangent(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
@@ -216,8 +230,7 @@ int CPProjectorProjectCotangent(CPProjector P, sunrealtype t, N_Vector y, N_Vect
   if (P->user_kind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "a user-supplied projection has no transpose; use an internal projector");
-  cpWorkForget(P->work);
-  return report(P, cpCotangent(P->work, t, y, ewt, w), __func__);
+  return projectVector(P, cpCotangent, t, y, ewt, w, __func__);
 }
 
 int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,

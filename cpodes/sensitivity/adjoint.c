@@ -4,6 +4,7 @@
  * carries nothing from step to step then (step.c): they come out the same to the last bit. */
 #include "sens_impl.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck) {
@@ -31,14 +32,37 @@ static int failedBackward(CPodeMem mem, int flag, const char *function) {
   return cpReport(&mem->base.log, flag, function, "CVodeB ended with code %d", flag);
 }
 
+/* CVodeB stores each root that it finds in repeated steps as one step more, beyond its arrays and with the state of
+ * another time (SUNDIALS 6.4 to 7.5). What lies behind the newest checkpoint is not repeated. */
+static int refuseRoots(CPodeMem mem, const char *function) {
+  if (isnan(mem->checkpoints.first_root)) return CP_SUCCESS;
+  CVadjCheckPointRec *points = calloc((size_t)mem->checkpoints.count + 1, sizeof *points);
+  if (!points) return cpReport(&mem->base.log, CP_MEM_FAIL, function, "no memory for checkpoints");
+  const int flag           = CVodeGetAdjCheckPointsInfo(mem->cvode_mem, points);
+  const sunrealtype newest = points[0].t0;
+  free(points);
+  if (flag) return cpOfCVODES(mem, flag, function);
+  if ((newest - mem->checkpoints.first_root) * (mem->base.t - mem->base.t0) < 0.0)
+    return CP_SUCCESS;
+  return cpReport(&mem->base.log, CP_NOT_SUPPORTED, function,
+                  "a root function crossed zero at t = %.15g, before the newest checkpoint: CVODES "
+                  "cannot repeat these steps; call CVodeRootInit(cvode_mem, 0, NULL) before CPodeF",
+                  mem->checkpoints.first_root);
+}
+
 int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function) {
-  mem->function      = function;
+  long int nst  = 0;
+  mem->function = function;
+  int flag      = CVodeGetNumSteps(mem->cvode_mem, &nst);
+  if (!flag) flag = cpRefuseChanges(mem, nst);
+  if (!flag) flag = refuseRoots(mem, function);
+  if (flag) return flag;
   mem->failure.cause = mem->failure.fatal = 0;
   mem->cvodes.text[0]                     = '\0';
   mem->attempt.complete                   = 0;
   mem->holding = mem->checkpoints.repeatable = mem->checkpoints.repeating = 1;
   if (mem->sens.data) mem->sens.begin(mem->sens.data);
-  const int flag = CVodeB(mem->cvode_mem, tBout, itaskB);
+  flag = CVodeB(mem->cvode_mem, tBout, itaskB);
   if (mem->sens.data) mem->sens.end(mem->sens.data);
   mem->holding = mem->checkpoints.repeating = 0;
   cpPendingClear(mem);
@@ -84,9 +108,14 @@ int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector lambd
   if (weightsAt(mem, y))
     return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
                     "there are no positive error weights at y");
+  N_VScale(1.0, lambda, mem->base.tmp);
   cpWorkForget(mem->base.out); /* factors of this state */
-  flag = cpCotangent(mem->base.out, t, y, mem->base.ewt, lambda);
+  flag = cpCotangent(mem->base.out, t, y, mem->base.ewt, mem->base.tmp);
   cpWorkForget(mem->base.out);
+  if (!flag && !cpVectorFinite(mem->base.tmp))
+    flag = cpReason(cpWorkText(mem->base.out), CP_PROJ_NONFINITE,
+                    "the projected gradient is not finite");
+  if (!flag) N_VScale(1.0, mem->base.tmp, lambda);
   return flag ? cpReport(&mem->base.log, flag > 0 ? -flag : flag, __func__, "%s",
                          cpWorkText(mem->base.out))
               : CP_SUCCESS;

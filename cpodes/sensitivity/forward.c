@@ -48,12 +48,26 @@ void cpSensEnd(void *data) {
   if (sens->is_rough) cpParamsRestore(&sens->params);
 }
 
+/* As the states' first predictions (step.c), these are made from the start. */
+static void repairPredictions(CPSens sens) {
+  sunrealtype t, gamma, rl1;
+  N_Vector *predicted, *corrected, *zn1;
+  void *user_data;
+  if (!sens->has_start || sens->off ||
+      CVodeGetNonlinearSystemDataSens(sens->mem->cvode_mem, &t, &predicted, &corrected, &gamma,
+                                      &rl1, &zn1, &user_data))
+    return;
+  for (int i = 0; i < sens->params.Ns; i++)
+    N_VLinearSum(1.0, sens->start[i], 1.0, zn1[i], predicted[i]);
+}
+
 void cpSensAttempt(void *data, const CPAttempt *a) {
   CPSens sens     = data;
   sens->attempted = 1;
   cpSensEnd(sens);
   if (cpIsRetry(&sens->mark, a)) takeBack(sens);
   clearPending(sens);
+  if (a->nst == 0) repairPredictions(sens);
 }
 
 /* Has NaN got into CVODES' history of the sensitivities? */
@@ -221,7 +235,7 @@ static int notFinite(CPSens sens, const CPAttempt *a, int iS) {
 static int failedInner(CPSens sens, const CPAttempt *a, int iS, N_Vector scor, int flag) {
   CPodeMem mem       = sens->mem;
   mem->failure.cause = 0;
-  flag               = cpAskAgain(&sens->nls, scor, sens->s, mem->cvode_mem, flag);
+  flag               = cpFunctionFailure(&sens->nls, scor, sens->s, flag);
   if (flag < 0) return flag;
   const int fS = flag == CP_CV_SRHSFUNC_RECVR; /* said so itself */
   if (!fS && (sens->nls.matrix_not_finite || !cpVectorFinite(scor) || !cpVectorFinite(sens->s)))

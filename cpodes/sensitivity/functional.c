@@ -1,4 +1,4 @@
-/* Functionals and their gradients by forward sensitivities.
+/* Functionals, their gradients by forward sensitivities, and the comparison of both ways with finite differences.
  *
  *   dG_k/dp_i = dg_k/dy s_i + dg_k/dp_i + int (dh_k/dy s_i + dh_k/dp_i) dt
  *
@@ -10,7 +10,6 @@
 #include <limits.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Gauss-Legendre formula of six nodes on [-1, 1], exact to degree 11 (Abramowitz and Stegun, 25.4.30) */
@@ -20,7 +19,7 @@ static const sunrealtype node_at[NODES / 2]     = {0.238619186083196909, 0.66120
 static const sunrealtype node_weight[NODES / 2] = {0.467913934572691047, 0.360761573048138608,
                                                    0.171324492379170345};
 
-/* What stands for a value that is not finite, beside what a user's function returns. */
+/* A value that is not finite, among the return values of a user's function */
 #define NOT_FINITE INT_MIN
 
 /* ---- arguments ---- */
@@ -39,17 +38,14 @@ int cpFunctionalCheck(CPodeMem mem, const CPFunctional *F, const sunrealtype *G,
   return CP_SUCCESS;
 }
 
-int cpFunctionalResult(CPodeMem mem, int flag, sunrealtype t, const char *name,
-                       const char *function) {
+int cpFunctionalResult(const CPFunctionalRun *w, int flag, sunrealtype t, const char *name) {
   if (!flag) return CP_SUCCESS;
   if (flag == NOT_FINITE)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, function,
+    return cpReport(&w->mem->base.log, CP_ILL_INPUT, w->function,
                     "at t = %.15g: the functional's %s returned NaN or Inf", t, name);
-  return cpReport(&mem->base.log, CP_ILL_INPUT, function,
+  return cpReport(&w->mem->base.log, CP_ILL_INPUT, w->function,
                   "at t = %.15g: the functional's %s failed (%d)", t, name, flag);
 }
-
-/* ---- values ---- */
 
 int cpFunctionalAsRhs(sunrealtype t, N_Vector y, N_Vector value, void *data) {
   const CPFunctionalCalled *called = data;
@@ -58,29 +54,22 @@ int cpFunctionalAsRhs(sunrealtype t, N_Vector y, N_Vector value, void *data) {
   return !flag && !cpVectorFinite(value) ? NOT_FINITE : flag;
 }
 
-int cpFunctionalAdd(const CPFunctional *F, CPFunctionalFn fn, sunrealtype t, N_Vector y,
-                    sunrealtype weight, sunrealtype *values, sunrealtype *G) {
-  memset(values, 0, (size_t)F->ng * sizeof *values);
-  const int flag = fn(t, y, values, F->user_data);
-  if (flag) return flag;
-  for (int k = 0; k < F->ng; k++) {
-    if (!isfinite(values[k])) return NOT_FINITE;
-    G[k] += weight * values[k];
-  }
-  return CP_SUCCESS;
+int cpFunctionalOpen(CPFunctionalRun *w) {
+  CPArena *arena = &w->arena;
+  N_Vector y     = w->mem->base.y0;
+  w->y1          = cpArenaVector(arena, y);
+  w->y           = cpArenaVector(arena, y);
+  w->gy          = cpArenaVector(arena, y);
+  w->moved       = cpArenaVector(arena, y);
+  w->value       = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->base.ctx));
+  w->along       = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->base.ctx));
+  if (w->dG) w->yS = cpSensVectors(arena, w->Np, y);
+  CP_NEW(arena, w->gp, w->Np);
+  const int flag = cpArenaStatus(arena);
+  return flag ? cpReport(&w->mem->base.log, flag, w->function, "no memory") : CP_SUCCESS;
 }
 
-/* ---- marching ---- */
-
-static int overStep(sunrealtype t0, sunrealtype t1, CPAtNode node, void *data) {
-  const sunrealtype middle = (t0 + t1) / 2, half = (t1 - t0) / 2;
-  int flag = CP_SUCCESS;
-  for (int k = 0; !flag && node && k < NODES; k++) {
-    const sunrealtype x = k % 2 ? node_at[k / 2] : -node_at[k / 2];
-    flag                = node(data, middle + half * x, half * node_weight[k / 2]);
-  }
-  return flag;
-}
+/* ---- the run ---- */
 
 void cpClearStopTime(CPodeMem mem, sunrealtype towards) {
 #ifdef CP_CVODES_CLEARS_STOP_TIME
@@ -91,112 +80,202 @@ void cpClearStopTime(CPodeMem mem, sunrealtype towards) {
 #endif
 }
 
-int cpMarch(CPodeMem mem, sunrealtype t1, N_Vector y, int *ncheck, CPAtNode node, void *data) {
-  sunrealtype before = mem->base.t, t = before;
-  int flag = cpOfCVODES(mem, CVodeSetStopTime(mem->cvode_mem, t1), "CPode");
-  while (!flag && (t1 - t) * (t1 - mem->base.t0) > 0.0) {
-    const int result =
-        ncheck ? CPodeF(mem, t1, y, &t, CV_ONE_STEP, ncheck) : CPode(mem, t1, y, &t, CV_ONE_STEP);
-    if (result < 0) {
-      cpClearStopTime(mem, t1);
-      return result;
-    }
-    flag   = overStep(before, t, node, data);
-    before = t;
-  }
-  return flag;
-}
-
-/* ---- gradients at one state ---- */
-
-typedef struct {
-  CPodeMem mem;
-  const CPFunctional *F;
-  const CPParams *params;
-  sunrealtype *G, *dG;                 /* [ng], [ng x Ns] */
-  sunrealtype *values;                 /* [ng] */
-  sunrealtype *gp;                     /* [Ns] */
-  N_Vector y, moved, gy, value, along; /* [n], [n], [n], [ng], [ng] */
-  N_Vector *yS;                        /* [Ns] */
-} Forward;
-
-/* dG_ki += weight (d fn_k/dy s_i + d fn_k/dp_i) */
-static int addDerivatives(Forward *w, CPFunctionalFn fn, CPFunctionalGradFn grad, sunrealtype t,
-                          sunrealtype weight) {
-  const int ng = w->F->ng, Ns = w->params->Ns;
-  int flag = CP_SUCCESS;
-  for (int k = 0; grad && !flag && k < ng; k++) {
+/* G_k += weight fn_k,   dG_ki += weight (d fn_k/dy s_i + d fn_k/dp_i)   at (t, w->y) */
+static int add(CPFunctionalRun *w, CPFunctionalFn fn, CPFunctionalGradFn grad, const char *name,
+               sunrealtype t, sunrealtype weight) {
+  const int ng = w->F->ng, Ns = w->dG ? w->Np : 0;
+  CPFunctionalCalled called = {fn, w->F->user_data};
+  int flag                  = cpFunctionalAsRhs(t, w->y, w->value, &called);
+  for (int k = 0; !flag && k < ng; k++) w->G[k] += weight * N_VGetArrayPointer(w->value)[k];
+  for (int k = 0; !flag && Ns && grad && k < ng; k++) {
     N_VConst(0.0, w->gy);
     memset(w->gp, 0, (size_t)Ns * sizeof *w->gp);
     flag = grad(t, w->y, k, w->gy, w->gp, w->F->user_data);
     for (int i = 0; !flag && i < Ns; i++)
       w->dG[k * Ns + i] += weight * (N_VDotProd(w->gy, w->yS[i]) + w->gp[i]);
   }
-  CPFunctionalCalled called = {fn, w->F->user_data};
-  for (int i = 0; !grad && !flag && i < Ns; i++) {
+  for (int i = 0; !flag && !grad && i < Ns; i++) {
     flag = cpSensDirection(w->params, cpFunctionalAsRhs, t, w->y, i, w->yS[i], w->along, w->moved,
                            w->value, &called);
     for (int k = 0; !flag && k < ng; k++)
       w->dG[k * Ns + i] += weight * N_VGetArrayPointer(w->along)[k];
   }
+  return cpFunctionalResult(w, flag, t, name);
+}
+
+int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck) {
+  const CPodeMem mem    = w->mem;
+  const CPFunctional *F = w->F;
+  sunrealtype before = mem->base.t, t = before;
+  memset(w->G, 0, (size_t)F->ng * sizeof *w->G);
+  if (w->dG) memset(w->dG, 0, (size_t)F->ng * (size_t)w->Np * sizeof *w->dG);
+  N_VScale(1.0, mem->base.y, w->y1);
+  int flag = cpOfCVODES(mem, CVodeSetStopTime(mem->cvode_mem, t1), "CPode");
+  while (!flag && (t1 - t) * (t1 - mem->base.t0) > 0.0) {
+    flag = ncheck ? CPodeF(mem, t1, w->y1, &t, CV_ONE_STEP, ncheck)
+                  : CPode(mem, t1, w->y1, &t, CV_ONE_STEP);
+    if (flag > 0) flag = CP_SUCCESS; /* t1, or a root on the way */
+    const sunrealtype middle = (before + t) / 2, half = (t - before) / 2;
+    for (int k = 0; !flag && F->integrand && k < NODES; k++) {
+      const sunrealtype x = k % 2 ? node_at[k / 2] : -node_at[k / 2], tk = middle + half * x;
+      flag = CPodeGetDky(mem, tk, 0, w->y);
+      if (!flag && w->dG) flag = CPodeGetSensDky(mem, tk, 0, w->yS);
+      if (!flag)
+        flag = add(w, F->integrand, F->integrand_grad, "integrand", tk, half * node_weight[k / 2]);
+    }
+    before = t;
+  }
+  if (!flag && F->end) {
+    N_VScale(1.0, w->y1, w->y);
+    if (w->dG) flag = CPodeGetSens(mem, &t, w->yS);
+    if (!flag) flag = add(w, F->end, F->end_grad, "end term", t1, 1.0);
+  }
+  if (flag) cpClearStopTime(mem, t1);
   return flag;
-}
-
-/* G, dG += weight times the values at (t, w->y), w->yS */
-static int add(Forward *w, CPFunctionalFn fn, CPFunctionalGradFn grad, const char *name,
-               sunrealtype t, sunrealtype weight) {
-  int flag = cpFunctionalAdd(w->F, fn, t, w->y, weight, w->values, w->G);
-  if (!flag) flag = addDerivatives(w, fn, grad, t, weight);
-  return cpFunctionalResult(w->mem, flag, t, name, "CPodeFunctionalForward");
-}
-
-static int atNode(void *data, sunrealtype t, sunrealtype weight) {
-  Forward *w = data;
-  int flag   = CPodeGetDky(w->mem, t, 0, w->y);
-  if (!flag) flag = CPodeGetSensDky(w->mem, t, 0, w->yS);
-  return flag ? flag : add(w, w->F->integrand, w->F->integrand_grad, "integrand", t, weight);
-}
-
-static int create(Forward *w) {
-  const int ng = w->F->ng, Ns = w->params->Ns;
-  w->y      = N_VClone(w->mem->base.y0);
-  w->moved  = N_VClone(w->mem->base.y0);
-  w->gy     = N_VClone(w->mem->base.y0);
-  w->value  = N_VNew_Serial(ng, w->mem->base.ctx);
-  w->along  = N_VNew_Serial(ng, w->mem->base.ctx);
-  w->yS     = N_VCloneVectorArray(Ns, w->mem->base.y0);
-  w->values = calloc((size_t)(ng + Ns), sizeof *w->values);
-  if (!w->y || !w->moved || !w->gy || !w->value || !w->along || !w->yS || !w->values)
-    return cpReport(&w->mem->base.log, CP_MEM_FAIL, "CPodeFunctionalForward", "no memory");
-  w->gp = w->values + ng;
-  return CP_SUCCESS;
-}
-
-static void release(Forward *w) {
-  N_Vector v[] = {w->y, w->moved, w->gy, w->value, w->along};
-  for (size_t i = 0; i < sizeof v / sizeof v[0]; i++)
-    if (v[i]) N_VDestroy(v[i]);
-  if (w->yS) N_VDestroyVectorArray(w->yS, w->params->Ns);
-  free(w->values);
 }
 
 int CPodeFunctionalForward(CPodeMem mem, sunrealtype t1, const CPFunctional *F, sunrealtype *G,
                            sunrealtype *dG) {
-  sunrealtype t = t1;
-  int flag      = cpFunctionalCheck(mem, F, G, __func__);
+  int flag = cpFunctionalCheck(mem, F, G, __func__);
   if (!flag) flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
   if (!dG) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "dG must not be NULL");
-  Forward w = {.mem = mem, .F = F, .params = &cpSensOf(mem)->params, .G = G, .dG = dG};
-  memset(G, 0, (size_t)F->ng * sizeof *G);
-  memset(dG, 0, (size_t)(F->ng * w.params->Ns) * sizeof *dG);
-  flag = create(&w);
-  if (!flag) flag = cpMarch(mem, t1, w.y, NULL, F->integrand ? atNode : NULL, &w);
-  if (!flag && F->end) {
-    flag = CPodeGetDky(mem, t, 0, w.y);
-    if (!flag) flag = CPodeGetSens(mem, &t, w.yS);
-    if (!flag) flag = add(&w, F->end, F->end_grad, "end term", t1, 1.0);
+  const CPParams *params = &cpSensOf(mem)->params;
+  CPFunctionalRun w      = {
+           .mem = mem, .function = __func__, .F = F, .params = params, .Np = params->Ns, .G = G, .dG = dG};
+  flag = cpFunctionalOpen(&w);
+  if (!flag) flag = cpFunctionalMarch(&w, t1, NULL);
+  cpArenaFree(&w.arena);
+  return flag;
+}
+
+/* ---- forward, adjoint and finite differences side by side ---- */
+
+typedef struct {
+  CPFunctionalRun run; /* of finite differences */
+  sunrealtype t0, t1;
+  CPStartFn start;
+  CPParams *params;
+  N_Vector y0, value;                              /* [n] */
+  N_Vector *y0S;                                   /* [Ns] */
+  sunrealtype *G, *forward, *adjoint, *difference; /* [ng], [ng x Ns] each */
+} Check;
+
+static int startAt(void *data, N_Vector y0) {
+  const Check *c = data;
+  return c->start(c->t0, y0, c->run.F->user_data);
+}
+
+static int startFailed(const Check *c, int flag) {
+  return cpReport(&c->run.mem->base.log, CP_ILL_INPUT, c->run.function, "start failed (%d)", flag);
+}
+
+static int restart(Check *c) {
+  const int flag = startAt(c, c->y0);
+  return flag ? startFailed(c, flag) : CPodeReInit(c->run.mem, c->t0, c->y0);
+}
+
+/* The values with parameter i moved by e. */
+static int runMoved(Check *c, int i, sunrealtype e, sunrealtype *G) {
+  sunrealtype *p         = &c->params->p[c->params->plist[i]];
+  const sunrealtype kept = *p;
+  c->run.G               = G;
+  *p                     = kept + e;
+  int flag               = restart(c);
+  if (!flag) flag = cpFunctionalMarch(&c->run, c->t1, NULL);
+  *p = kept;
+  return flag;
+}
+
+static int finiteDifferences(Check *c, sunrealtype step) {
+  const int ng = c->run.F->ng, Ns = c->params->Ns;
+  int flag = cpSensOff(c->run.mem);
+  for (int i = 0; !flag && i < Ns; i++) {
+    const sunrealtype e = step * c->params->pbar[i];
+    flag                = runMoved(c, i, e, c->G);
+    for (int k = 0; !flag && k < ng; k++) c->difference[k * Ns + i] = c->G[k];
+    if (!flag) flag = runMoved(c, i, -e, c->G);
+    for (int k = 0; !flag && k < ng; k++)
+      c->difference[k * Ns + i] = (c->difference[k * Ns + i] - c->G[k]) / (2 * e);
   }
-  release(&w);
+  return flag;
+}
+
+static int forwardGradient(Check *c) {
+  CPodeMem mem = c->run.mem;
+  int flag     = CP_SUCCESS;
+  for (int i = 0; !flag && i < c->params->Ns; i++)
+    flag = cpParamDifference(c->params, i, CP_PARAM_PART, startAt, c, c->value, c->y0S[i]);
+  if (flag) return startFailed(c, flag);
+  flag = restart(c);
+  if (!flag) flag = CPodeSensReInit(mem, c->y0S);
+  if (!flag) flag = CPodeSensCalcIC(mem);
+  if (!flag) flag = CPodeGetConsistentSensIC(mem, c->y0S);
+  return flag ? flag : CPodeFunctionalForward(mem, c->t1, c->run.F, c->G, c->forward);
+}
+
+static sunrealtype worstDifference(const Check *c) {
+  const int Ns      = c->params->Ns;
+  sunrealtype worst = 0.0;
+  for (int k = 0; k < c->run.F->ng; k++) {
+    sunrealtype size = 0.0, off = 0.0;
+    for (int i = k * Ns; i < (k + 1) * Ns; i++) {
+      size = fmax(size, fabs(c->forward[i]));
+      off  = fmax(off, fabs(c->forward[i] - c->adjoint[i]));
+    }
+    worst = fmax(worst, size > 0.0 ? off / size : off);
+  }
+  return worst;
+}
+
+static void print(const Check *c, FILE *out) {
+  const int Ns = c->params->Ns;
+  fprintf(out, "%4s %4s %23s %23s %23s\n", "G", "p", "forward", "adjoint", "finite differences");
+  for (int k = 0; k < c->run.F->ng; k++)
+    for (int i = 0; i < Ns; i++)
+      fprintf(out, "%4d %4d %23.15e %23.15e %23.15e\n", k, c->params->plist[i],
+              c->forward[k * Ns + i], c->adjoint[k * Ns + i], c->difference[k * Ns + i]);
+}
+
+static int openCheck(Check *c) {
+  CPArena *arena    = &c->run.arena;
+  N_Vector y        = c->run.mem->base.y0;
+  const size_t both = (size_t)c->run.F->ng * (size_t)c->params->Ns;
+  c->y0             = cpArenaVector(arena, y);
+  c->value          = cpArenaVector(arena, y);
+  c->y0S            = cpSensVectors(arena, c->params->Ns, y);
+  CP_NEW(arena, c->G, c->run.F->ng);
+  CP_NEW(arena, c->forward, both);
+  CP_NEW(arena, c->adjoint, both);
+  CP_NEW(arena, c->difference, both);
+  return cpFunctionalOpen(&c->run); /* which looks at the arena */
+}
+
+int CPodeFunctionalCheck(CPodeMem mem, sunrealtype t0, sunrealtype t1, const CPFunctional *F,
+                         const CPAdjointOptions *options, CPStartFn start, sunrealtype step,
+                         FILE *out, sunrealtype *worst) {
+  int flag = cpSensCheck(mem, __func__);
+  if (!flag) flag = cpFunctionalCheck(mem, F, &t0, __func__);
+  if (flag) return flag;
+  CPParams *params = &cpSensOf(mem)->params;
+  if (!start) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "start must not be NULL");
+  if (!(step > 0.0 && step < 1.0))
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
+                    "step must be a part of the parameters' sizes, between 0 and 1: %g", step);
+  if (!params->p)
+    return cpReport(&mem->base.log, CP_NO_INIT, __func__, "call CPodeSetSensParams first");
+  Check c = {.run = {.mem = mem, .function = __func__, .F = F, .params = params, .Np = params->Ns},
+             .t0  = t0,
+             .t1  = t1,
+             .start  = start,
+             .params = params};
+  flag    = openCheck(&c);
+  if (!flag) flag = finiteDifferences(&c, step);
+  if (!flag) flag = forwardGradient(&c);
+  if (!flag) flag = restart(&c);
+  if (!flag) flag = CPodeFunctionalAdjoint(mem, t1, F, options, c.y0S, c.G, c.adjoint, NULL);
+  if (!flag && out) print(&c, out);
+  if (!flag && worst) *worst = worstDifference(&c);
+  cpArenaFree(&c.run.arena);
   return flag;
 }

@@ -4,27 +4,40 @@
 
 #include "sens_impl.h"
 
+/* A run that sums the functional, and its gradient where the run has sensitivities */
+typedef struct {
+  CPArena arena;
+  CPodeMem mem;
+  const char *function; /* the public one */
+  const CPFunctional *F;
+  const CPParams *params; /* NULL if there are none */
+  int Np;                 /* parameters, or 1, since CVODES wants vectors that are not empty */
+  sunrealtype *G;         /* [ng] the values */
+  sunrealtype *dG;        /* [ng x Np] their gradients, or NULL without sensitivities */
+  N_Vector y1, y, *yS;    /* the state at t1; state and [Np] sensitivities where F is evaluated */
+  N_Vector gy;            /* [n] gradient of one value of F's, with gp [Np] to the parameters */
+  sunrealtype *gp;
+  N_Vector moved;        /* [n] workspace */
+  N_Vector value, along; /* [ng] values as a vector, and derivatives */
+} CPFunctionalRun;
+
 /* functional.c */
-/* Arguments that all calls share: 0, or a code, reported. */
+/* The arguments that all calls share. 0, or a code, reported. */
 int cpFunctionalCheck(CPodeMem mem, const CPFunctional *F, const sunrealtype *G,
                       const char *function);
-/* Steps to t1 and calls `node` at the nodes of each step, with weights of a Gauss formula. ncheck: by
- * CPodeF; NULL: by CPode. y [n]: out, the state at t1. 0, or a code, reported. */
-typedef int (*CPAtNode)(void *data, sunrealtype t, sunrealtype weight);
-int cpMarch(CPodeMem mem, sunrealtype t1, N_Vector y, int *ncheck, CPAtNode node, void *data);
-/* CVODES has no stop time any more, or one that no run comes to. towards: on the way of the run */
+/* Allocates what a run needs, from its first seven fields. 0, or a code, reported; cpArenaFree frees it. */
+int cpFunctionalOpen(CPFunctionalRun *w);
+/* Steps to t1 by CPode, or by CPodeF if ncheck is not NULL, and sums G and dG. 0, or a code, reported. */
+int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck);
+/* What a function of the user's returned: 0, or a code, reported. */
+int cpFunctionalResult(const CPFunctionalRun *w, int flag, sunrealtype t, const char *name);
+/* Takes CVODES' stop time away, or as far as no run comes; towards lies on the way of the run. */
 void cpClearStopTime(CPodeMem mem, sunrealtype towards);
-/* One of F's functions as a right-hand side: its values into `value` [ng]. data: CPFunctionalCalled */
+/* One of F's functions as a right-hand side, with its values in `value` [ng]. data: CPFunctionalCalled */
 typedef struct {
   CPFunctionalFn fn;
   void *user_data;
 } CPFunctionalCalled;
 int cpFunctionalAsRhs(sunrealtype t, N_Vector y, N_Vector value, void *data);
-/* G += weight times the values of fn, one of F's, at (t, y); values [ng]: work. What fn returned. */
-int cpFunctionalAdd(const CPFunctional *F, CPFunctionalFn fn, sunrealtype t, N_Vector y,
-                    sunrealtype weight, sunrealtype *values, sunrealtype *G);
-/* What a function of the user's returned: 0, or a code, reported. */
-int cpFunctionalResult(CPodeMem mem, int flag, sunrealtype t, const char *name,
-                       const char *function);
 
 #endif

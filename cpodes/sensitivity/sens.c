@@ -1,4 +1,4 @@
-/* Forward sensitivities: life cycle and options. */
+/* Forward sensitivities: life cycle, options, start and output. */
 #include "sens_impl.h"
 
 #include <stdlib.h>
@@ -63,6 +63,12 @@ static int checkInit(CPodeMem mem, int Ns, int ism, N_Vector *yS0) {
 
 /* ---- life cycle ---- */
 
+N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl) {
+  N_Vector *v = cpArenaAlloc(arena, (size_t)count, sizeof *v);
+  for (int i = 0; v && i < count; i++) v[i] = cpArenaVector(arena, tmpl);
+  return v;
+}
+
 /* CVodeSensFree keeps a pointer to the solver, unless that is one of CVODES' own, as that of new
  * sensitivities is: CVODES would initialise ours once more after it has been freed. */
 static void leaveCVODES(CPodeMem mem) {
@@ -76,17 +82,12 @@ static void release(void **data) {
   CPodeMem mem = sens->mem;
   if (mem->base.system.sens && mem->base.system.data)
     mem->base.system.sens->start(mem->base.system.data, NULL);
-  if (sens->start) N_VDestroyVectorArray(sens->start, sens->params.Ns);
-  if (sens->delta) N_VDestroyVectorArray(sens->delta, sens->params.Ns);
-  N_Vector v[] = {sens->ewt, sens->s, sens->r, sens->c, sens->Gs, sens->moved};
-  for (size_t i = 0; i < sizeof v / sizeof v[0]; i++)
-    if (v[i]) N_VDestroy(v[i]);
+  cpSensNewProjector(sens);
   if (mem->attached) leaveCVODES(mem);
   if (sens->nls.wrapper) SUNNonlinSolFree(sens->nls.wrapper);
   if (sens->nls.inner_owned && sens->nls.inner) SUNNonlinSolFree(sens->nls.inner);
-  cpWorkFree(&sens->work);
   cpParamsFree(&sens->params);
-  free(sens->pending);
+  cpArenaFree(&sens->arena);
   free(sens);
   *data = NULL;
 }
@@ -95,18 +96,15 @@ static CPSens create(CPodeMem mem, int Ns) {
   CPSens sens = calloc(1, sizeof *sens);
   void *data  = sens;
   if (!sens) return NULL;
-  sens->mem     = mem;
-  int flag      = cpParamsCreate(&sens->params, Ns);
-  sens->start   = N_VCloneVectorArray(Ns, mem->base.y0);
-  sens->delta   = N_VCloneVectorArray(Ns, mem->base.y0);
-  sens->ewt     = N_VClone(mem->base.y0);
-  sens->s       = N_VClone(mem->base.y0);
-  sens->moved   = N_VClone(mem->base.y0);
-  sens->pending = calloc((size_t)Ns, 1);
-  for (int i = 0; !flag && i < Ns; i++) sens->params.pbar[i] = 1.0, sens->params.plist[i] = i;
-  if (flag || !sens->start || !sens->delta || !sens->ewt || !sens->s || !sens->moved ||
-      !sens->pending)
-    release(&data);
+  CPArena *arena = &sens->arena;
+  sens->mem      = mem;
+  sens->ewt      = cpArenaVector(arena, mem->base.y0);
+  sens->s        = cpArenaVector(arena, mem->base.y0);
+  sens->moved    = cpArenaVector(arena, mem->base.y0);
+  sens->start    = cpSensVectors(arena, Ns, mem->base.y0);
+  sens->delta    = cpSensVectors(arena, Ns, mem->base.y0);
+  CP_NEW(arena, sens->pending, Ns);
+  if (cpArenaStatus(arena) || cpParamsCreate(&sens->params, Ns)) release(&data);
   return data;
 }
 
@@ -280,5 +278,85 @@ int CPodeGetConsistentSensIC(CPodeMem mem, N_Vector *yS0) {
   if (flag) return flag;
   if (!yS0) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "yS0 must not be NULL");
   for (int i = 0; i < cpSensOf(mem)->params.Ns; i++) N_VScale(1.0, cpSensOf(mem)->start[i], yS0[i]);
+  return CP_SUCCESS;
+}
+
+/* ---- output ---- */
+
+static int checkOutput(CPodeMem mem, N_Vector v, const char *name, const char *function) {
+  return cpStepperCheckVector(&mem->base, v, name, function);
+}
+
+/* Are the vectors at t those of a projected step, or not to be projected? */
+static int isDone(CPodeMem mem, sunrealtype t) {
+  return !mem->base.P || !mem->base.project_output || cpIsProjectedState(mem, t);
+}
+
+/* The state at t, on the manifold, in sens->delta[0], and factors there */
+static int stateAt(CPodeMem mem, sunrealtype t, const char *function) {
+  CPSens sens = cpSensOf(mem);
+  int flag    = CVodeGetDky(mem->cvode_mem, t, 0, sens->delta[0]);
+  if (!flag) flag = cpProjectOutput(mem, t, sens->delta[0], function, "");
+  if (!flag && cpSensUpdate(sens))
+    flag = cpReport(&mem->base.log, CP_MEM_FAIL, function, "no memory");
+  if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, sens->ewt);
+  if (!flag) cpWorkForget(sens->work);
+  return flag;
+}
+
+static int projectAt(CPodeMem mem, sunrealtype t, int iS, N_Vector s, const char *function) {
+  CPSens sens    = cpSensOf(mem);
+  const int flag = cpSensProject(sens, t, sens->delta[0], sens->ewt, iS, s);
+  if (!flag) return CP_SUCCESS;
+  return cpReport(&mem->base.log, CP_OUTPUT_PROJ_FAIL, function,
+                  "sensitivity %d at t = %.15g is given unprojected: %s", iS, t,
+                  cpWorkText(sens->work));
+}
+
+int CPodeGetSensDky1(CPodeMem mem, sunrealtype t, int k, int iS, N_Vector dkyS) {
+  int flag = cpSensCheck(mem, __func__);
+  if (!flag) flag = cpSensCheckIndex(mem, iS, __func__);
+  if (!flag) flag = checkOutput(mem, dkyS, "dkyS", __func__);
+  if (!flag) flag = cpCheckStepTaken(mem, __func__);
+  if (!flag) flag = cpOfCVODES(mem, CVodeGetSensDky1(mem->cvode_mem, t, k, iS, dkyS), __func__);
+  if (flag || k > 0 || isDone(mem, t)) return flag;
+  flag = stateAt(mem, t, __func__);
+  return flag ? flag : projectAt(mem, t, iS, dkyS, __func__);
+}
+
+int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS) {
+  int flag = cpSensCheck(mem, __func__);
+  if (flag) return flag;
+  if (!dkyS) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "dkyS must not be NULL");
+  const int Ns = cpSensOf(mem)->params.Ns;
+  for (int i = 0; !flag && i < Ns; i++) flag = checkOutput(mem, dkyS[i], "dkyS[i]", __func__);
+  if (!flag) flag = cpCheckStepTaken(mem, __func__);
+  if (!flag) flag = cpOfCVODES(mem, CVodeGetSensDky(mem->cvode_mem, t, k, dkyS), __func__);
+  if (flag || k > 0 || isDone(mem, t)) return flag;
+  flag = stateAt(mem, t, __func__);
+  for (int i = 0; !flag && i < Ns; i++) flag = projectAt(mem, t, i, dkyS[i], __func__);
+  return flag;
+}
+
+int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS) {
+  int flag = cpSensCheck(mem, __func__);
+  if (flag) return flag;
+  if (!tret || !yS)
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "%s must not be NULL",
+                    tret ? "yS" : "tret");
+  flag = cpCheckStepTaken(mem, __func__);
+  if (flag) return flag;
+  flag = cpOfCVODES(mem, CVodeGetSens(mem->cvode_mem, tret, yS),
+                    __func__); /* which tells the time of the newest output */
+  return flag ? flag : CPodeGetSensDky(mem, *tret, 0, yS);
+}
+
+int CPodeGetSensStats(CPodeMem mem, CPodeSensStats *stats) {
+  const int flag = cpSensCheck(mem, __func__);
+  if (flag) return flag;
+  if (!stats) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "stats must not be NULL");
+  const CPSens sens = cpSensOf(mem);
+  *stats            = sens->stats;
+  if (sens->work) stats->nsetups = cpWorkStats(sens->work)->nsetups - sens->base_setups;
   return CP_SUCCESS;
 }

@@ -11,11 +11,13 @@
 #ifndef CPODES_SENS_IMPL_H
 #define CPODES_SENS_IMPL_H
 
+#include "cpodes/base/arena.h"
 #include "cpodes/stepping/multistep/multistep_impl.h"
 
 #include <cpodes/cpodes_sens.h>
 
 typedef struct CPSens_ {
+  CPArena arena;
   CPodeMem mem;
   CPParams params;
   CPWrapped nls;
@@ -41,27 +43,28 @@ typedef struct CPSens_ {
 
 static inline CPSens cpSensOf(CPodeMem mem) { return mem->sens.data; }
 
-/* params.c */
+/* parameters.c */
+/* Ns parameters of size 1 whose array is not known yet. 0 or CP_MEM_FAIL. */
 int cpParamsCreate(CPParams *params, int Ns);
-/* Creates *params, checked; 0, or a code, reported for function. */
+/* Fills *params, which is empty, after checks; 0, or a code, reported for function. */
 int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pbar, const int *plist,
                 CPLog *log, const char *function);
 void cpParamsFree(CPParams *params);
-/* The values of the parameters, as they are now; and back to them. */
+/* Keeps the values of the parameters as they are now, and puts them back. */
 void cpParamsKeep(CPParams *params);
 void cpParamsRestore(const CPParams *params);
-/* sum_k w_k (g(p_i + k e) - g(p_i - k e)) / e into result, by calls of g that leave a vector in
- * value; p is as before afterwards. e: that part of the parameter's size. 0, or what g returned. */
-typedef int (*CPOfParams)(void *data, N_Vector value);
-int cpParamDifferenceOver(const CPParams *params, int iS, sunrealtype part, CPOfParams g,
-                          void *data, N_Vector value, N_Vector result);
-/* ... of the part at which truncation (for 1 / p, 36 (3e-3)^6) and roundoff DBL_EPSILON / 3e-3 are of one
- * size */
+/* The part of a parameter's size at which truncation (for 1 / p, 36 (3e-3)^6) and roundoff DBL_EPSILON / 3e-3 are equal */
 #define CP_PARAM_PART 3.0e-3
-static inline int cpParamDifference(const CPParams *params, int iS, CPOfParams g, void *data,
-                                    N_Vector value, N_Vector result) {
-  return cpParamDifferenceOver(params, iS, CP_PARAM_PART, g, data, value, result);
-}
+/* result = sum_k w_k (g(p_i + k e) - g(p_i - k e)) / e, by calls of g that leave a vector in value; e is `part` of the
+ * parameter's size, and p is as before afterwards. 0, or what g returned. */
+typedef int (*CPOfParams)(void *data, N_Vector value);
+int cpParamDifference(const CPParams *params, int iS, sunrealtype part, CPOfParams g, void *data,
+                      N_Vector value, N_Vector result);
+/* The typical size of states near y, below which none is moved for differences */
+sunrealtype cpSensLeastSize(N_Vector y);
+/* ySdot = f along (yS, e_iS). moved, value: workspace. Returns what f returned. */
+int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
+                    N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data);
 /* *r: dc/dp at (t, y), NULL: 0. work: of the rows. 0, or a code with the reason in cpWorkText. */
 int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Vector *r);
 /* sens->Gs: G s at (t, y), by one difference of sixth order along s; after cpSensRows. */
@@ -89,16 +92,12 @@ int cpSensBypassed(void *data, long int steps);
 /* Do CVODES' differences lack the parameters? */
 int cpSensLacksParameters(CPSens sens);
 
-/* rhs.c: the typical size of states near y, under which none is moved for differences */
-sunrealtype cpSensLeastSize(N_Vector y);
-/* f along (yS, e_iS); moved, value: work. What f returned. */
-int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
-                    N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data);
-
 /* adjoint.c: CVodeB; a failure is reported for function. */
 int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function);
 
-/* sens.c: is mem there, with sensitivities? 0, or a code, reported. */
+/* sens.c: count clones of tmpl, and their array */
+N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl);
+/* Is mem there, with sensitivities? 0, or a code, reported. */
 int cpSensCheck(CPodeMem mem, const char *function);
 /* Is iS the index of one? 0, or a code, reported. */
 int cpSensCheckIndex(CPodeMem mem, int iS, const char *function);

@@ -152,7 +152,7 @@ void cpStepperTellAngle(CPStepper s, char *text, size_t length);
 /* Warnings of accepted steps: more is asked of the projection than roundoff in c allows (once); the rank has fallen. */
 void cpStepperWarn(CPStepper s, const char *function);
 
-/* ---- newton_matrix.c ---- */
+/* ---- stepper.c ---- */
 
 /* Newton's iteration has ended in the correction ycor (from 0): is its matrix not finite? Costs one more linear solve
  * where a component of ycor is exactly 0 or not finite, and nothing otherwise; there must have been one. Vectors whose

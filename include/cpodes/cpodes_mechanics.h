@@ -363,8 +363,8 @@ CPODES_EXPORT int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const in
 
 /** b by differences of v along the motion: steps of the sixth-order central differences are a
  * fiftieth of the time in which positions change by their own size, max |q| / max |q'|, but at most
- * of `time` (> 0), which has to be as short as the fastest explicit change with t. 0: the default,
- * 1. Errors are then some 1e-12 of b; tolerances below 1e-10 want b from the user. At any time between
+ * of `time` (> 0), which has to be as short as the fastest explicit change with t, but not so short that t and q
+ * hide it in their roundoff (CP_ILL_INPUT where b is evaluated). 0: the default, 1. Errors are then some 1e-12 of b; tolerances below 1e-10 want b from the user. At any time between
  * two steps. */
 CPODES_EXPORT int CPMechSetDifferenceTime(CPMech mech, sunrealtype time);
 

@@ -164,7 +164,7 @@ CPODES_EXPORT int CPProjectorSetPreconditioner(CPProjector P, CPPrecSetupFn pset
  * those of c and of earlier calls; messages name it by its components. value > 0. Levels: that of
  * its components, which must be the same for all. Norms that no other constraint touches are solved
  * in closed form by CP_LINSOL_BLOCK. Not with KRYLOV. CP_ILL_INPUT: first < 0, length < 1, first +
- * length > n, value not positive and finite.
+ * length > n, value or its square not positive and finite.
  */
 CPODES_EXPORT int CPProjectorAddUnitNorm(CPProjector P, sunindextype first, sunindextype length,
                                          sunrealtype value);

@@ -119,8 +119,9 @@ CPODES_EXPORT int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealt
 
 /** As CVodeB, after CPodeF: integrates the backward problems to tBout and repeats the forward steps from
  * the checkpoints. Where such a step fails the code is that of CPode. CV_NO_FWD: before CPodeF;
- * CV_FWD_FAIL: the repeated steps are others, since functions did not return the same again. CPode and CPodeF want
- * CPodeReInit then, for CVODES stands where the last repeated step ended (CP_TOO_LATE). */
+ * CV_FWD_FAIL: the repeated steps are others, since functions did not return the same again; CP_NOT_SUPPORTED: one of
+ * them has a root, which CVODES cannot repeat (CVodeRootInit(cvode_mem, 0, NULL) before CPodeF); CP_TOO_LATE: tolerances
+ * were set after CPodeF. CPode and CPodeF want CPodeReInit then, for CVODES stands where the last repeated step ended (CP_TOO_LATE). */
 CPODES_EXPORT int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB);
 
 /** The state y that CVODES hands to functions of a backward problem is interpolated: yproj [n]: out,
@@ -242,7 +243,7 @@ typedef int (*CPStartFn)(sunrealtype t0, N_Vector y0, void *user_data);
 
 /**
  * Compares forward, adjoint and finite differences (central, of the whole run, parameters moved by
- * `step` (> 0) times their size) over t0 ... t1 and prints a table to out (NULL: none). start: its
+ * `step` (0 < step < 1) times their size) over t0 ... t1 and prints a table to out (NULL: none). start: its
  * differences are the start of the sensitivities. worst: out, the largest difference between forward and
  * adjoint, relative to the largest entry of the row; may be NULL. After CPodeSensInit1 and
  * CPodeSetSensParams. The mem has to be re-initialised afterwards.

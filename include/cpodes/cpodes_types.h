@@ -57,7 +57,7 @@ enum CPReturnCode {
   CP_RHS_NONFINITE      = -240, /**< f returned NaN or Inf, or Newton's matrix has them */
   CP_CNSTR_NONFINITE    = -241, /**< [r] c returned NaN or Inf */
   CP_CNSTRJAC_NONFINITE = -242, /**< [r] the constraint Jacobian has a NaN or Inf */
-  CP_PROJ_NONFINITE     = -243, /**< [r] the user's projection returned NaN or Inf */
+  CP_PROJ_NONFINITE     = -243, /**< [r] the user's projection, or a product, is NaN or Inf */
 
   /* sensitivities */
   CP_CNSTRSENS_WRONG = -245, /**< the user's dc/dp is not the derivative of c */

@@ -252,12 +252,12 @@ static int run_main(int argc, char **argv) {
       .options  = options,
       .parser   = parse,
       .args_doc = "MODEL",
-      .doc =
-          "Runs a model, one of `cpodes list` or a shared object of your own, ./NAME.so."
-          "\vExit status: 0 success, 1 the integration failed, or --strict has doubts, 2 wrong "
-          "input, 3 a file could not be written, "
-          "4 the model crashed, 130 interrupted. Files are complete up to the last output in "
-          "each case."};
+      .doc      = "Runs a model, one of `cpodes list` or a shared object of your own, ./NAME.so."
+                  "\vExit status: 0 success, 1 the integration failed, or --strict found doubtful "
+                  "results, 2 wrong "
+                  "input, 3 a file could not be written, "
+                  "4 the model crashed, 130 interrupted. Files are complete up to the last output in "
+                  "each case."};
   RunOptions o      = {.settings = {.rtol = 1e-6}};
   History *history  = calloc(1, sizeof *history);
   int status        = STATUS_USAGE;

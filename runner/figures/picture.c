@@ -56,18 +56,33 @@ static bool is_close(const Picture *p, const double *a, const double *b, double 
   return hypot(a[0] - b[0], a[1] - b[1]) < part * p->view.size;
 }
 
-/* Segments that follow each other are one line, without the points that nobody could tell apart */
-static void write_segments(const Picture *p, long frame) {
+/* Segments between points of the ground are guides, those of bodies links. */
+static bool is_guide(const RunInfo *info, int s) {
+  const int *ends = info->segment[s];
+  return info->kind[ends[0]] == CP_POINT_GROUND && info->kind[ends[1]] == CP_POINT_GROUND;
+}
+
+static int count_guides(const RunInfo *info) {
+  int count = 0;
+  for (int s = 0; s < info->nsegments; s++) count += is_guide(info, s);
+  return count;
+}
+
+/* Guides, or links. Those that follow each other are one line, without the points that nobody could tell apart. */
+static void write_segments(const Picture *p, long frame, bool guides) {
   const RunInfo *info = p->history->info;
   double from[2], to[2], written[2] = {NAN, NAN};
   for (int s = 0; s < info->nsegments; s++) {
     const int *segment = info->segment[s];
-    const bool follows = s > 0 && info->segment[s - 1][1] == segment[0];
-    const bool goes_on = s + 1 < info->nsegments && info->segment[s + 1][0] == segment[1];
+    if (is_guide(info, s) != guides) continue;
+    const bool follows =
+        s > 0 && is_guide(info, s - 1) == guides && info->segment[s - 1][1] == segment[0];
+    const bool goes_on = s + 1 < info->nsegments && is_guide(info, s + 1) == guides &&
+                         info->segment[s + 1][0] == segment[1];
     view_project(&p->view, point_at(p, frame, segment[0]), from);
     view_project(&p->view, point_at(p, frame, segment[1]), to);
     if (!follows) {
-      if (s > 0) fputc('\n', p->script);
+      if (!isnan(written[0])) fputc('\n', p->script);
       write_point(p, from);
       memcpy(written, from, sizeof written);
     }
@@ -81,7 +96,7 @@ static void picture_write_moment(const Picture *p, int moment) {
   const RunInfo *info = p->history->info;
   const long frame    = frame_of(p->history, moment);
   fprintf(p->script, "$rods%d << EOD\n", moment);
-  write_segments(p, frame);
+  write_segments(p, frame, false);
   fprintf(p->script, "EOD\n");
   for (int kind = CP_POINT_GROUND; kind <= CP_POINT_MASS; kind++) {
     fprintf(p->script, "$points%d_%d << EOD\n", moment, kind);
@@ -191,7 +206,7 @@ static void plot_moment(const Picture *p, int moment, int *curves) {
   const double width  = info->nsegments > 50 ? 1.5 : 2.6;
   char colour[16];
   fade(p->theme->colour(0), moment, moments, colour, sizeof colour);
-  if (info->nsegments > 0)
+  if (info->nsegments > count_guides(info))
     fprintf(p->script, "%s $rods%d with lines lw %.2g lc rgb '%s'", separator(curves), moment,
             last ? 1.3 * width : width, colour);
   if (shows(info, CP_POINT_JOINT, last)) plot_joints(p, moment, last, colour, curves);
@@ -208,6 +223,9 @@ static void plot_moment(const Picture *p, int moment, int *curves) {
 static void plot_all(const Picture *p, int paths) {
   const int moments = picture_moments(p->history);
   int curves        = 0;
+  if (count_guides(p->history->info) > 0)
+    fprintf(p->script, "%s $guides with lines lw 1.6 dt (6,5) lc rgb '%s'", separator(&curves),
+            p->theme->ink);
   for (int m = 0; m < moments - 1; m++) plot_moment(p, m, &curves);
   for (int i = 0; i < paths; i++)
     fprintf(p->script, "%s $path%d with lines lw 1.3 dt (5,3) lc rgb '%s'", separator(&curves), i,
@@ -256,6 +274,9 @@ static void write_axes(const Picture *p) {
 void picture_plot(FILE *script, const Theme *theme, const History *history) {
   const Picture p = {script, theme, history, view_of(history)};
   const int paths = picture_write_paths(&p);
+  fprintf(script, "$guides << EOD\n");
+  write_segments(&p, 0, true);
+  fprintf(script, "EOD\n");
   for (int m = 0; m < picture_moments(history); m++) picture_write_moment(&p, m);
   write_axes(&p);
   plot_all(&p, paths);
@@ -277,9 +298,8 @@ void picture_describe(const History *history, char *text, size_t length) {
   snprintf(text, length,
            "%s at %d moments from t = %.4g to %.4g, evenly spaced, pale at first and dark at the "
            "end%s. It moves within "
-           "%.3g by %.3g. Triangles: fixed points; rings: joints; discs: masses; thin dashed "
-           "lines: paths of "
-           "points.",
+           "%.3g by %.3g. Triangles: fixed points; rings: joints; discs: masses; dashed "
+           "lines: guides; thin ones: paths of points.",
            info->settings->model.type->title, picture_moments(history), picture_time(history, 0),
            picture_time(history, picture_moments(history) - 1),
            view.spatial ? ", seen from (1, 1, 1), y up" : "", view.high[0] - view.low[0],

@@ -66,15 +66,17 @@ static double size_of(const History *h, long from, long to) {
   return size;
 }
 
+double judge_violation_limit(const History *h, RunLevel level) {
+  const RunSettings *s  = h->info->settings;
+  const bool velocities = level == LEVEL_VELOCITY || level == LEVEL_INVARIANT;
+  const double size = size_of(h, 1, velocities ? history_column_lambda(h) : history_column_u(h));
+  return most_violation * (s->atol + s->rtol * fmax(1, size));
+}
+
 static void judge_violations(Judgement *j, const History *h) {
-  const RunSettings *s   = h->info->settings;
-  const double positions = size_of(h, 1, history_column_u(h));
-  const double rates     = size_of(h, history_column_u(h), history_column_lambda(h));
   char most[NUMBER_TEXT], when[NUMBER_TEXT], at_most[NUMBER_TEXT];
   for (int l = 0; l < NUM_LEVELS; l++) {
-    const bool velocities = l == LEVEL_VELOCITY || l == LEVEL_INVARIANT;
-    const double size     = fmax(1, fmax(positions, velocities ? rates : 0));
-    const double limit    = most_violation * (s->atol + s->rtol * size);
+    const double limit = judge_violation_limit(h, (RunLevel)l);
     if (h->most_violation[l] > limit)
       doubt(j, h->most_violation[l] / limit,
             "The %s constraints are violated by up to %s, at t = %s s: more than the tolerances "

@@ -17,5 +17,7 @@ Verdict judge(const History *history, void (*tell)(void *data, const char *reaso
 /* Drift of quantity i in units of its scale: of a conserved one the largest change from the start; else the largest rise
    above what it was before. NaN: it has no scale, or is lost */
 double judge_drift(const History *history, int i);
+/* What the tolerances and the size of the motion explain of a violation */
+double judge_violation_limit(const History *history, RunLevel level);
 
 #endif

@@ -43,7 +43,7 @@ static bool has_levels(const Report *r) {
 
 void report_violations(const Report *r, FILE *out) {
   static const Column columns[] = {
-      {"Constraints", false}, {"Largest violation", true}, {"At t [s]", true}};
+      {"Constraints", false}, {"Largest violation", true}, {"Limit", true}, {"At t [s]", true}};
   if (!has_levels(r) || !has_samples(r)) return;
   table_begin(out, "violations", false, "What is left of the constraints", columns,
               sizeof columns / sizeof columns[0]);
@@ -51,10 +51,12 @@ void report_violations(const Report *r, FILE *out) {
     if (!level_exists(r->info, (RunLevel)l)) continue;
     table_row(out, level_name((RunLevel)l));
     table_number(out, r->history->most_violation[l], 3);
+    table_number(out, judge_violation_limit(r->history, (RunLevel)l), 2);
     table_number(out, r->history->when[l], 5);
     table_row_end(out);
   }
-  table_end(out, "In the constraints' own units.");
+  table_end(out, "In the constraints' own units. Limit: what the tolerances explain; more is a "
+                 "reason for doubt.");
 }
 
 /* ----------------------------------------------------------------------------------- the work -- */

@@ -10,6 +10,8 @@
 /* Tolerances above this are not judged: an error of 0.3 says nothing. */
 #define LOOSEST_JUDGED 1e-5
 #define ROUNDOFF       1e-7
+/* Steps without progress, where h shrinks or grows again below the roundoff of t */
+enum { MOST_IDLE_STEPS = 10 };
 
 static sunrealtype *of(N_Vector v) { return N_VGetArrayPointer(v); }
 
@@ -89,6 +91,8 @@ static void check_roots(World *w, Promise *k, int flag, sunrealtype tret) {
   const sunrealtype from = k->root_free, gap = 1e-9;
   if (flag == CV_ROOT_RETURN) k->root_free = tret;
   if (!k->roots || disturb_touched(ON_ROOT) || flag == CV_ROOT_RETURN) return;
+  if ((tret - from) * (from - k->t0) < 0.0)
+    return; /* an output in the last step, before its root */
   if (fabs(ROOT_TIME - from) > gap && fabs(ROOT_TIME - tret) > gap &&
       (ROOT_TIME - from) * (tret - ROOT_TIME) > 0.0)
     complain(w, "a root was passed in silence", "%s: t = %.15g, from %.15g", w->call, tret, from);
@@ -122,7 +126,8 @@ void promise_judge(World *w, Promise *k, int flag, sunrealtype tout, int itask, 
     complain(w, "a code of no meaning", "%s returned %d", w->call, flag);
   if (flag == CP_SUCCESS && itask == CV_NORMAL && tret != tout)
     complain(w, "success short of tout", "%s: t = %.17g, tout = %.17g", w->call, tret, tout);
-  if (flag == CP_SUCCESS && itask == CV_ONE_STEP && tret == k->returned)
+  k->idle = flag == CP_SUCCESS && itask == CV_ONE_STEP && tret == k->returned ? k->idle + 1 : 0;
+  if (k->idle > (tret == k->t0 ? 0 : MOST_IDLE_STEPS))
     complain(w, "a step that goes nowhere", "%s: t = %.17g", w->call, tret);
   promise_compare(w, k, tret, yout, "success with a wrong state");
   check_manifold(w, k, tret, yout, k->eps);

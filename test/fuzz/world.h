@@ -23,6 +23,7 @@ typedef struct {
   int projected;         /* does it project? */
   sunrealtype t0, t;     /* the start; where the integrator is */
   sunrealtype low, high; /* between which the integrator has been */
+  int idle;              /* successful steps that have not changed t, one after another */
   sunrealtype returned;  /* newest time that was handed out; NaN: none */
   int solver;            /* the linear solver has been set: ARKODE takes one */
   int quadrature;        /* CVodeQuadInit has been called: twice leaks in CVODES 6.4 */

@@ -155,6 +155,15 @@ class Picture(FigureTest):
         self.assertTrue(any(re.match(r"x\b", text) for text in plane))
         self.assertFalse(any(re.match(r"z\b", text) for text in plane))
 
+    def test_guides_are_dashed_once_and_links_are_not(self):
+        def dashed(model):
+            paths = ElementTree.parse(self.figure(model, option="--picture", file=f"{model}.svg")).getroot().iter(SVG + "path")
+            dashes = [path.get("stroke") for path in paths if path.get("stroke-dasharray")]
+            return [stroke for stroke in dashes if stroke.replace(" ", "") == "rgb(64,64,64)"]
+
+        self.assertEqual(len(dashed("slider_crank")), 1)
+        self.assertEqual(len(dashed("andrews")), 0)
+
     def test_both_axes_have_one_scale(self):
         # a rod of length 1 that swings to and fro through half a turn: twice as wide as high
         path = self.figure(compile_model(self.folder), "--t-end", 3, "--outputs", 400, option="--picture")

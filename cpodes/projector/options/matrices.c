@@ -83,9 +83,9 @@ static int checkUnitNorm(CPProjector P, sunindextype first, sunindextype length,
     return cpReport(&P->log, CP_ILL_INPUT, function,
                     "components 0 ... %d are there: first = %ld, length = %ld", P->n - 1,
                     (long)first, (long)length);
-  if (!(value > 0.0) || isinf(value))
+  if (!(value > 0.0) || !isnormal(value * value))
     return cpReport(&P->log, CP_ILL_INPUT, function,
-                    "value must be positive and finite: value = %g", value);
+                    "value and its square must be positive and finite: value = %g", value);
   if (P->m == INT_MAX)
     return cpReport(&P->log, CP_ILL_INPUT, function, "there are %d constraints already", INT_MAX);
   return CP_SUCCESS;

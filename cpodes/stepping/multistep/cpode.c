@@ -66,14 +66,11 @@ static int refuseInequalities(CPodeMem mem) {
                   "projection: CVODES would clip projected states; they have been switched off");
 }
 
-/* What has been done to CVODES, or to the objects around it, that cannot go on. nst: steps taken. */
-static int refuse(CPodeMem mem, long int nst) {
+int cpRefuseChanges(CPodeMem mem, long int nst) {
   const CPStepper s = &mem->base;
   CPAttempt a;
-  if (mem->checkpoints.repeated)
-    return cpReport(&s->log, CP_TOO_LATE, mem->function,
-                    "a backward problem has had earlier steps repeated: CVODES stands at the end "
-                    "of these, call CPodeReInit first");
+  int flag = cpRefuseOtherVectors(mem, mem->function);
+  if (flag) return flag;
   /* CVODES reads what its weight function needs at the first step only: functions set later get NULL. */
   if (mem->tol_is_new && nst > 0)
     return cpReport(&s->log, CP_TOO_LATE, mem->function,
@@ -82,13 +79,11 @@ static int refuse(CPodeMem mem, long int nst) {
   if (s->system_gone)
     return cpReport(&s->log, CP_ILL_INPUT, mem->function,
                     "the attached mechanical system has been freed: free the integrator first");
-  const int flag = cpAttemptRead(mem, &a);
-  if (flag) return flag;
-  if (s->system.data && a.user_data != s->system.data)
-    return cpReport(&s->log, CP_NOT_SUPPORTED, mem->function,
-                    "CVodeSetUserData has replaced the attached mechanical system, which is "
-                    "CVODES' user_data: CPMechSetUserData is for the data of its functions");
-  return s->P ? refuseInequalities(mem) : CP_SUCCESS;
+  flag = cpAttemptRead(mem, &a);
+  if (flag || !s->system.data || a.user_data == s->system.data) return flag;
+  return cpReport(&s->log, CP_NOT_SUPPORTED, mem->function,
+                  "CVodeSetUserData has replaced the attached mechanical system, which is CVODES' "
+                  "user_data: CPMechSetUserData is for the data of its functions");
 }
 
 /* Where the error weights are known before the first step, the start is checked before f is ever
@@ -108,13 +103,18 @@ static int checkStart(CPodeMem mem, long int nst) {
 }
 
 static int prepare(CPodeMem mem, sunrealtype tout, int itask, int checkpoints, long int *nst) {
-  int flag = cpRefuseOtherVectors(mem, mem->function);
-  if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, nst);
-  if (!flag) flag = refuse(mem, *nst);
+  CPLog *log = &mem->base.log;
+  int flag   = CVodeGetNumSteps(mem->cvode_mem, nst);
+  if (!flag) flag = cpRefuseChanges(mem, *nst);
+  if (!flag && mem->checkpoints.repeated)
+    return cpReport(log, CP_TOO_LATE, mem->function,
+                    "a backward problem has had earlier steps repeated: CVODES stands at the end "
+                    "of these, call CPodeReInit first");
   if (!flag) flag = checkTime(mem, tout, itask, *nst);
+  if (!flag && mem->base.P) flag = refuseInequalities(mem);
   if (!flag) flag = CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
   if (!flag && checkpoints && mem->checkpoints.lost && cpAdjointRenew(mem, 1, CV_HERMITE))
-    return cpReport(&mem->base.log, CP_MEM_FAIL, mem->function, "no memory for checkpoints");
+    return cpReport(log, CP_MEM_FAIL, mem->function, "no memory for checkpoints");
   return flag ? flag : checkStart(mem, *nst);
 }
 
@@ -145,6 +145,7 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
     mem->attempt.projected       = -1;
     mem->attempt.expect_rejected = -1;
     failure->history_lost        = 0;
+    mem->checkpoints.root_beyond = mem->checkpoints.first_root = NAN;
   }
   if (flag) return flag;
   cpWorkForget(s->step);
@@ -221,14 +222,64 @@ static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrea
 
 /* ---- the call ---- */
 
+/* CVodeF keeps a root beyond tout for a later call with CV_NORMAL, of this run or of another one, and loses it in one with
+ * CV_ONE_STEP. Asked for the time that it has reached it returns the root without a step, which is then kept here. */
+static void takeRootBeyond(CPodeMem mem, sunrealtype tret) {
+  const N_Vector y    = mem->roots.n > 0 ? mem->roots.spare : mem->base.tmp;
+  sunrealtype reached = tret, t = 0.0;
+  int ncheck = 0;
+  if (!isnan(mem->checkpoints.root_beyond)) return;
+  if (CVodeGetCurrentTime(mem->cvode_mem, &reached) || reached == tret) return;
+  if (CVodeF(mem->cvode_mem, reached, y, &t, CV_NORMAL, &ncheck) == CV_ROOT_RETURN)
+    mem->checkpoints.root_beyond = t;
+}
+
+static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
+                      int *ncheck) {
+  CPCheckpoints *points  = &mem->checkpoints;
+  const sunrealtype root = points->root_beyond;
+  int result             = CV_ROOT_RETURN;
+  if (!isnan(root) && (itask == CV_ONE_STEP || (tout - root) * (root - mem->base.t0) >= 0.0)) {
+    *tret               = root; /* the root beyond the last tout comes now */
+    points->root_beyond = NAN;
+    result              = CVodeGetDky(mem->cvode_mem, root, 0, y);
+    result              = result ? result : CV_ROOT_RETURN;
+  } else {
+    result = CVodeF(mem->cvode_mem, tout, y, tret, itask, ncheck);
+    if (result == CV_SUCCESS && itask == CV_NORMAL) takeRootBeyond(mem, *tret);
+  }
+  points->count = *ncheck;
+  if (isnan(points->first_root))
+    points->first_root = result == CV_ROOT_RETURN ? *tret : points->root_beyond;
+  return result;
+}
+
+/* A start with tiny tolerances has first steps below the roundoff of t0, each ten times as long as the one before or so.
+ * These are one step. (Where steps shrink until t no longer moves, each is returned: a failure comes next.) */
+enum { MOST_IDLE_STEPS = 1000 };
+
+static int run(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
+               long int nst) {
+  for (int k = 0; k < MOST_IDLE_STEPS; k++) {
+    long int nst_now = nst;
+    const int result = CVode(mem->cvode_mem, tout, y, tret, itask);
+    if (result != CV_SUCCESS || itask != CV_ONE_STEP || *tret != mem->base.t0 ||
+        CVodeGetNumSteps(mem->cvode_mem, &nst_now) || nst_now == nst)
+      return result;
+    nst = nst_now;
+  }
+  cpWrite(mem->cvodes.text, "%d steps from t = %.15g have not changed t", MOST_IDLE_STEPS, *tret);
+  return CV_TOO_MUCH_WORK;
+}
+
 /* ncheck: by CVodeF, whose steps have to come out the same again; NULL: by CVode. nst: steps taken. */
 static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
                    int *ncheck, long int nst) {
   const N_Vector y = mem->roots.n > 0 ? mem->roots.y : yout; /* one that root functions know */
   sunrealtype near;
   int result = CP_SUCCESS, done = 0;
-  mem->holding                = 1;
-  mem->roots.called           = 0;
+  mem->holding = 1;
+  if (isnan(mem->checkpoints.root_beyond)) mem->roots.called = 0;
   mem->checkpoints.repeatable = ncheck != NULL;
   /* Checkpoints begin with the first step. After a start that failed, or another one, CVodeF would interpolate in a step
    * that does not exist. */
@@ -239,8 +290,8 @@ static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *t
     done   = result != CV_SUCCESS || itask == CV_ONE_STEP;
   }
   if (!done)
-    result = ncheck ? CVodeF(mem->cvode_mem, tout, y, tret, itask, ncheck)
-                    : CVode(mem->cvode_mem, tout, y, tret, itask);
+    result = ncheck ? forwardRun(mem, tout, y, tret, itask, ncheck)
+                    : run(mem, tout, y, tret, itask, nst);
   if (mem->sens.data) mem->sens.end(mem->sens.data);
   mem->holding = 0;
   if (result >= 0 && y != yout) N_VScale(1.0, y, yout);

@@ -149,9 +149,10 @@ static void restart(CPodeMem mem, sunrealtype t0, N_Vector y0) {
                                 .uncut = INT_MAX / 2}; /* the first step is projected, and not cut */
   mem->failure   = (CPFailure){0};
   mem->treturned = t0;
-  mem->checkpoints.repeated = 0;
-  mem->norms.choice         = (CPOrderChoice){.nst = -1};
-  mem->nls.newton           = (CPNewton){.ratio = -1.0};
+  mem->checkpoints.repeated    = 0;
+  mem->checkpoints.root_beyond = mem->checkpoints.first_root = NAN;
+  mem->norms.choice                                          = (CPOrderChoice){.nst = -1};
+  mem->nls.newton                                            = (CPNewton){.ratio = -1.0};
   cpOrderNormsForget(mem);
 }
 

@@ -74,7 +74,7 @@ typedef struct {
   void (*free)(void **data);
 } CPSensHooks;
 
-/* What is known of Newton's iteration (newton.c); norms are WRMS norms. */
+/* What is known of Newton's iteration (nls.c); norms are WRMS norms. */
 typedef struct {
   sunrealtype t, t_jac; /* of this attempt; of the state at which the derivatives were evaluated */
   N_Vector ewt;         /* of this attempt */
@@ -91,6 +91,7 @@ typedef struct {
   int inner_owned, inner_running, keep_maxiters;
   int iteration;               /* that CVODES' test is shown while the inner solver does not run */
   int initialized;             /* by CVODES, since this was reset */
+  int sysfn_failed;            /* what sysfn has returned last to SUNDIALS' fixed-point solver */
   SUNNonlinSolSysFn sysfn;     /* this and the next three: CVODES' */
   SUNNonlinSolLSetupFn lsetup; /* NULL: no linear solver, or one without a set-up */
   SUNNonlinSolLSolveFn lsolve; /* NULL: no linear solver */
@@ -144,8 +145,11 @@ typedef struct {
   int repeated;        /* they have been, and CVODES stands where the last of them ended */
   sunrealtype *begins; /* [nbegins, room for more] where they began, or NAN if that is not known */
   long int nbegins, room;
-  int exist; /* CPodeFunctionalAdjoint has made checkpoints */
-  int lost;  /* ... which were freed, and CVODES thinks that they are there */
+  sunrealtype root_beyond; /* root that CVodeF has found beyond tout and not returned yet, or NAN */
+  sunrealtype first_root;  /* first root that CVodeF has found since the start, or NAN */
+  int count;               /* that CVodeF has made, besides that at the start */
+  int exist;               /* CPodeFunctionalAdjoint has made checkpoints */
+  int lost;                /* ... which were freed, and CVODES thinks that they are there */
 } CPCheckpoints;
 
 /* The newest root that was returned. */
@@ -157,10 +161,10 @@ typedef struct {
 /* The user's root functions (roots.c). */
 typedef struct {
   CVRootFn g;
-  int n;      /* 0 if there are none, or CVODES has been given them directly */
-  int *found; /* [n] of the root that was returned last: it is one of this function */
-  int called; /* in this call: CVodeRootInit may have given CVODES others meanwhile */
-  N_Vector y; /* into which CVODES writes the solution */
+  int n;             /* 0 if there are none, or CVODES has been given them directly */
+  int *found;        /* [n] of the root that was returned last: it is one of this function */
+  int called;        /* in this call: CVodeRootInit may have given CVODES others meanwhile */
+  N_Vector y, spare; /* into which CVODES writes solutions */
   CPArena memory;
 } CPRootFunction;
 
@@ -203,13 +207,13 @@ int cpSameTime(sunrealtype t1, sunrealtype t2, sunrealtype h);
 int cpSelfCheck(CPodeMem mem, const CPAttempt *a);
 int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
 
-/* failure.c: each returns what the nonlinear solver is to return. */
+/* check.c: each returns what the nonlinear solver is to return. */
 int cpFatal(CPodeMem mem, int code);                        /* ends the run with code       */
 int cpFailed(CPodeMem mem, const CPAttempt *a, int flag);   /* for the reason in mem->text  */
 int cpRejected(CPodeMem mem, const CPAttempt *a, int flag); /* ... and nothing is counted */
-/* SUNDIALS' fixed-point solver calls every failure of its function one of convergence, fatal ones too: what
- * the function says when it is asked again. tmp: its value, then. */
-int cpAskAgain(CPWrapped *nls, N_Vector ycor, N_Vector tmp, void *cvode_mem, int flag);
+/* What the function of SUNDIALS' fixed-point solver has said when the solve failed with flag. If nothing, tmp becomes its
+ * value at ycor, which may not be finite. */
+int cpFunctionFailure(CPWrapped *nls, N_Vector ycor, N_Vector tmp, int flag);
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag);
 /* An error test has rejected the attempt before a: 0, or what ends the run where steps no longer move t. */
 int cpFailedTest(CPodeMem mem, const CPAttempt *a);
@@ -225,7 +229,7 @@ int cpMatrixFails(const CPWrapped *nls, N_Vector ycor, void *cvode_mem);
 int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *cvode_mem);
 
-/* newton.c: the inner solver's solve, with a convergence test of ours if it is SUNDIALS' Newton solver.
+/* The inner solver's solve, with a convergence test of ours if it is SUNDIALS' Newton solver.
  * t: of the attempt. */
 int cpNewtonIterate(CPWrapped *nls, sunrealtype t, N_Vector y0, N_Vector ycor, N_Vector ewt,
                     sunrealtype tol, sunbooleantype callLSetup, void *cvode_mem);
@@ -294,7 +298,10 @@ int cpReInitCVODES(CPodeMem mem, sunrealtype t0, N_Vector y0);
 /* Is the first step to be made towards *near, before tout? */
 int cpStartsAtRoot(const CPodeMem mem, sunrealtype tout, sunrealtype *near);
 
-/* cpode.c: CPode, and CPodeF (ncheck) */
+/* cpode.c: has the user done to CVODES or the system what makes steps impossible? nst: steps taken. 0, or a code, reported
+ * for mem->function. */
+int cpRefuseChanges(CPodeMem mem, long int nst);
+/* CPode, and CPodeF (ncheck) */
 int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,
           const char *function);
 

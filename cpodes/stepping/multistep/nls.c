@@ -1,7 +1,11 @@
-/* A nonlinear solver around another one: all operations but solve are the inner solver's. */
+/* The nonlinear solver that CVODES has: one around the user's, whose operations it has but for solve; and when Newton's
+ * iteration has converged. */
 #include "multistep_impl.h"
 
 #include <float.h>
+#include <math.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+#include <sunnonlinsol/sunnonlinsol_newton.h>
 
 static CPWrapped *content(SUNNonlinearSolver NLS) { return NLS->content; }
 
@@ -32,10 +36,24 @@ static int setLSolveFn(SUNNonlinearSolver NLS, SUNNonlinSolLSolveFn fn) {
   content(NLS)->lsolve = fn;
   return SUNNonlinSolSetLSolveFn(content(NLS)->inner, fn);
 }
+/* Comparisons with NaN are false: CVODES' test would go on until the user's most iterations, however many these are. */
+enum { ITERATIONS_UNCHECKED = 3 };
+static int finiteTest(SUNNonlinearSolver inner, N_Vector ycor, N_Vector d, sunrealtype tol,
+                      N_Vector ewt, void *data) {
+  const CPWrapped *nls = data;
+  int m                = 0;
+  const int flag       = SUNNonlinSolGetCurIter(inner, &m);
+  if (flag) return flag;
+  if (m >= ITERATIONS_UNCHECKED && !cpVectorFinite(d)) return SUN_NLS_CONV_RECVR;
+  return nls->ctest(inner, ycor, d, tol, ewt, nls->ctest_data);
+}
 static int setConvTestFn(SUNNonlinearSolver NLS, SUNNonlinSolConvTestFn fn, void *data) {
-  content(NLS)->ctest      = fn;
-  content(NLS)->ctest_data = data;
-  return SUNNonlinSolSetConvTestFn(content(NLS)->inner, fn, data);
+  CPWrapped *nls  = content(NLS);
+  nls->ctest      = fn;
+  nls->ctest_data = data;
+  return getType(NLS) == SUNNONLINEARSOLVER_FIXEDPOINT
+             ? SUNNonlinSolSetConvTestFn(nls->inner, finiteTest, nls)
+             : SUNNonlinSolSetConvTestFn(nls->inner, fn, data);
 }
 static int setMaxIters(SUNNonlinearSolver NLS, int maxiters) {
   if (content(NLS)->keep_maxiters) return CP_SUCCESS; /* attaching is no reason to change it */
@@ -110,13 +128,159 @@ static void forgetRate(CPWrapped *nls, N_Vector ewt) {
   nls->iteration = 0;
 }
 
+/* SUNDIALS' fixed-point solver calls every failure of its function one of convergence; what it was is kept. */
+static int keptSystem(N_Vector ycor, N_Vector value, void *mem) {
+  CPWrapped *nls    = mem;
+  nls->sysfn_failed = nls->sysfn(ycor, value, nls->ctest_data);
+  return nls->sysfn_failed;
+}
+
 int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *mem) {
+  const int keeps = nls->inner->ops->solve == SUNNonlinSolSolve_FixedPoint;
   forgetRate(nls, ewt);
+  nls->sysfn_failed  = 0;
   nls->inner_running = 1;
-  const int flag     = SUNNonlinSolSolve(nls->inner, y0, ycor, ewt, tol, callLSetup, mem);
+  if (keeps) SUNNonlinSolSetSysFn(nls->inner, keptSystem); /* the memory is only handed on to it */
+  const int flag = SUNNonlinSolSolve(nls->inner, y0, ycor, ewt, tol, callLSetup, keeps ? nls : mem);
+  if (keeps) SUNNonlinSolSetSysFn(nls->inner, nls->sysfn);
   nls->inner_running = 0;
   nls->matrix_not_finite =
       !flag && isNewMatrix(nls, callLSetup) && cpMatrixFails(nls, ycor, nls->ctest_data);
   return nls->matrix_not_finite ? SUN_NLS_CONV_RECVR : flag;
+}
+
+/* ---- when Newton's iteration has converged: a test that knows how old its derivatives are.
+ *
+ * Let J = -lambda n n^T be what is stiff in f, and theta the angle by which n has turned since J was
+ * evaluated. An iteration with the old matrix M = I - gamma J takes the components of the iterate's
+ * error e along n and along a tangent t to
+ *
+ *   t.e  <-  -gamma lambda theta (n.e),   n.e  <-  -theta (t.e):   by sqrt(gamma lambda) theta each time,
+ *
+ * which is next to nothing right after the evaluation, and more than 1 some steps later. CVODES trusts
+ * the rate that it saw last, and looks at corrections only, in which n.e, small as it is, does not show.
+ * What the iteration leaves then differs from step to step: the history is noisy, error tests fail,
+ * steps are short and errors add up.
+ *
+ * Here the corrections d_m = -M^-1 F_m are compared with residuals, in which n.e has the weight
+ * gamma lambda:
+ *
+ *   error left after iteration m  =  ratio |F_m|,    ratio = |d_m| / |F_(m-1)|.
+ *
+ * The first iteration of a step takes the ratio from the steps before, and lets it grow with the square
+ * of the derivatives' age: once for the angle, once since steps and gamma mostly grow as well. Where
+ * old derivatives have contracted by less than ten lately, and new ones by more, the estimate is
+ * multiplied by the stiffness |F_0| / |d_0|: then it is the residual that has to be small. As the
+ * iterations are few, that also makes CVODES ask for new derivatives in time. bench/tuning.c (newton)
+ * measures it. */
+
+#define SLOW      0.1   /* contraction that leaves noise ... */
+#define SLOWER    2.0   /* if it is by so much slower than with new derivatives */
+#define MEMORY    0.9   /* what is kept from step to step of the contractions and stiffness seen */
+#define STIFFEST  100.0 /* largest factor of the estimate: roundoff must not fail the test */
+#define DIVERGING 2.0   /* growth of a correction; CVODES' */
+
+/* The inner solver gets nls in place of CVODES' memory, and hands it to these functions. */
+static int residual(N_Vector ycor, N_Vector F, void *mem) {
+  CPWrapped *nls = mem;
+  const int flag = nls->sysfn(ycor, F, nls->ctest_data);
+  if (!flag) nls->newton.residual = cpWrmsNorm(F, nls->newton.ewt);
+  return flag;
+}
+/* There are new derivatives. */
+static void renew(CPNewton *newton, int carries_over) {
+  newton->t_jac = newton->t;
+  newton->ratio = -1.0;
+  if (!carries_over) newton->with_old = newton->with_new = newton->stiffness = 0.0;
+}
+static int setUp(sunbooleantype jbad, sunbooleantype *jcur, void *mem) {
+  CPWrapped *nls = mem;
+  const int flag = nls->lsetup(jbad, jcur, nls->ctest_data);
+  if (!flag && *jcur) renew(&nls->newton, cpCarriesOver(nls->owner));
+  return flag;
+}
+static int solveLinear(N_Vector delta, void *mem) {
+  const CPWrapped *nls = mem;
+  return nls->lsolve(delta, nls->ctest_data);
+}
+
+/* The ratio for the first iteration of a step; negative: not known. */
+static sunrealtype expected(const CPNewton *newton, sunrealtype age) {
+  if (newton->ratio < 0.0 || age <= newton->ratio_age) return newton->ratio;
+  if (newton->ratio_age == 0.0) return -1.0;
+  const sunrealtype older = age / newton->ratio_age;
+  return newton->ratio * older * older;
+}
+
+/* What is seen at iteration m; d: |d_m|. Returns the ratio. */
+static sunrealtype observe(CPNewton *newton, int m, sunrealtype d, sunrealtype age) {
+  if (m == 0) {
+    newton->with_old *= MEMORY;
+    newton->with_new *= MEMORY;
+    newton->stiffness = fmax(newton->residual / d, MEMORY * newton->stiffness);
+    return expected(newton, age);
+  }
+  sunrealtype *contraction = age > 0.0 ? &newton->with_old : &newton->with_new;
+  *contraction             = fmax(*contraction, fmin(d / newton->d_before, DIVERGING));
+  newton->ratio            = d / newton->residual_before;
+  newton->ratio_age        = age;
+  return newton->ratio;
+}
+
+/* The error that iteration m leaves. */
+static sunrealtype errorLeft(CPNewton *newton, int m, sunrealtype d) {
+  const sunrealtype age   = fabs(newton->t - newton->t_jac);
+  const sunrealtype ratio = observe(newton, m, d, age);
+  const sunrealtype error = ratio < 0.0 ? d : ratio * newton->residual;
+  const int turns         = age > 0.0 && newton->with_old > fmax(SLOW, SLOWER * newton->with_new);
+  return turns ? error * fmin(fmax(newton->stiffness, 1.0), STIFFEST) : error;
+}
+
+static int converged(SUNNonlinearSolver inner, N_Vector ycor, N_Vector delta, sunrealtype tol,
+                     N_Vector ewt, void *data) {
+  CPNewton *newton = &((CPWrapped *)data)->newton;
+  int m            = 0;
+  (void)ycor;
+  const int flag = SUNNonlinSolGetCurIter(inner, &m);
+  if (flag) return flag;
+  const sunrealtype d = cpWrmsNorm(delta, ewt);
+  if (d == 0.0 || errorLeft(newton, m, d) <= tol) return CP_SUCCESS;
+  if (!isfinite(d) || (m > 0 && d > DIVERGING * newton->d_before)) return SUN_NLS_CONV_RECVR;
+  newton->residual_before = newton->residual;
+  newton->d_before        = d;
+  return SUN_NLS_CONTINUE;
+}
+
+/* SUNDIALS' own Newton solver does nothing with the memory but to hand it on. A convergence test that the user has
+ * given it stays. */
+static int isOurs(const CPWrapped *nls) {
+  if (nls->inner->ops->solve != SUNNonlinSolSolve_Newton || !nls->lsetup || !nls->lsolve) return 0;
+  const SUNNonlinearSolverContent_Newton newton = nls->inner->content;
+  return newton->CTest == nls->ctest;
+}
+
+/* CVODES' functions are the inner solver's again afterwards: it may be taken away from us. */
+static int setFunctions(SUNNonlinearSolver inner, SUNNonlinSolSysFn sys, SUNNonlinSolLSetupFn lsetup,
+                        SUNNonlinSolLSolveFn lsolve, SUNNonlinSolConvTestFn ctest, void *data) {
+  int flag = SUNNonlinSolSetSysFn(inner, sys);
+  if (!flag) flag = SUNNonlinSolSetLSetupFn(inner, lsetup);
+  if (!flag) flag = SUNNonlinSolSetLSolveFn(inner, lsolve);
+  return flag ? flag : SUNNonlinSolSetConvTestFn(inner, ctest, data);
+}
+
+int cpNewtonIterate(CPWrapped *nls, sunrealtype t, N_Vector y0, N_Vector ycor, N_Vector ewt,
+                    sunrealtype tol, sunbooleantype callLSetup, void *cvode_mem) {
+  if (!isOurs(nls)) return cpInnerSolve(nls, y0, ycor, ewt, tol, callLSetup, cvode_mem);
+  nls->newton.t   = t;
+  nls->newton.ewt = ewt;
+  int flag        = setFunctions(nls->inner, residual, setUp, solveLinear, converged, nls);
+  if (!flag) flag = cpInnerSolve(nls, y0, ycor, ewt, tol, callLSetup, nls);
+  const int back =
+      setFunctions(nls->inner, nls->sysfn, nls->lsetup, nls->lsolve, nls->ctest, nls->ctest_data);
+  if (flag || back) return flag ? flag : back;
+  /* CVODES' test keeps the norm of what has been accepted. */
+  return nls->ctest(nls->wrapper, ycor, ycor, CP_CANNOT_MISS, ewt, nls->ctest_data)
+             ? SUN_NLS_CONV_RECVR
+             : CP_SUCCESS;
 }

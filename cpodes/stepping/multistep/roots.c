@@ -46,8 +46,9 @@ int CPodeRootInit(CPodeMem mem, int nrtfn, CVRootFn g) {
   CPRootFunction roots = {.g = g, .n = nrtfn};
   if (nrtfn > 0) {
     CP_NEW(&roots.memory, roots.found, nrtfn);
-    roots.y = cpArenaOwn(&roots.memory, cpAdoptedVector(mem), destroyVector);
-    flag    = cpArenaStatus(&roots.memory);
+    roots.y     = cpArenaOwn(&roots.memory, cpAdoptedVector(mem), destroyVector);
+    roots.spare = cpArenaOwn(&roots.memory, cpAdoptedVector(mem), destroyVector);
+    flag        = cpArenaStatus(&roots.memory);
   }
   if (!flag) flag = CVodeRootInit(mem->cvode_mem, nrtfn, nrtfn > 0 ? checked : NULL);
   if (flag) {

@@ -202,6 +202,13 @@ static int isCut(CPodeMem mem, const CPAttempt *a) {
          fabs(a->h) < (1.0 - 1.0e2 * CP_UROUND) * fabs(h);
 }
 
+/* CVODES takes back a prediction y0 + h f by subtraction. After one that was much too long (h is some 1e140 with tout at
+ * 1e300) nothing would be left of y0, and a retry with a good h would be a success from another start. */
+static void repairPrediction(CPodeMem mem, const CPAttempt *a) {
+  if (a->nst == 0 && cpSameTime(a->t - a->h, mem->base.t0, a->h))
+    N_VLinearSum(1.0, mem->base.y0, 1.0, a->zn1, a->ypred);
+}
+
 static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *cvode_mem) {
   CPodeMem mem      = ((CPWrapped *)NLS->content)->owner;
@@ -220,6 +227,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   if (a.nst == trial->nst && a.netf > trial->netf) flag = cpFailedTest(mem, &a);
   if (flag) return flag;
   resolvePending(mem, &a);
+  repairPrediction(mem, &a);
   if (mem->sens.data) mem->sens.attempt(mem->sens.data, &a);
   cpSettle(mem, a.nst);
   if (a.nst == 0) cpAdoptTolerances(mem, ewt);

@@ -54,7 +54,7 @@ static int weights(N_Vector y, N_Vector ewt, void *data) {
  * with the best of ARKODE's other ones (pendulum); orders 3 to 5. */
 static int predict(sunrealtype t, N_Vector guess, void *data) {
   cpImplicit(data)->in_stages = 1;
-  cpContinuousPredict(data, t, guess);
+  cpImplicitPredict(data, t, guess);
   return 0;
 }
 

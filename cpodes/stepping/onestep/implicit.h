@@ -39,7 +39,7 @@ typedef struct {
   int judged, verdict;  /* what cpImplicitJudge returned */
   int f_failed;         /* what cpOneStepRhs returned when it failed */
   CPArkCounters base;   /* at the start */
-  /* the last step's polynomial (continuous.c) */
+  /* the last step's polynomial */
   N_Vector f0, f1, ym; /* derivatives at its ends, f1 at (t, y), and the solution in its middle */
   int have_f0, have_f1, have_last; /* have_last: there has been a step */
   sunrealtype *bm; /* [stages] ym = y_n + h sum bm_i k_i of order 4; NULL: no such weights */
@@ -69,15 +69,7 @@ int cpImplicitJudge(CPOneStepMem mem, N_Vector y);
 /* sum <- base + h sum w_i k_i of the newest attempt; without base if that is NULL. */
 int cpImplicitSum(CPOneStepMem mem, N_Vector base, const sunrealtype *w, N_Vector sum);
 
-/* continuous.c
- *
- * In base.memory. */
-int cpContinuousCreate(CPOneStepMem mem);
-/* The attempt has been accepted, and its state is ynew: keeps what its polynomial needs. */
-void cpContinuousAccept(CPOneStepMem mem);
-int cpContinuousEvaluate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky);
-int cpContinuousDegree(CPOneStepMem mem);
-/* The polynomial beyond its end, where it is known without f; otherwise guess stays. */
-void cpContinuousPredict(CPOneStepMem mem, sunrealtype t, N_Vector guess);
+/* The last step's polynomial beyond its end, where it is known without f; otherwise guess stays. */
+void cpImplicitPredict(CPOneStepMem mem, sunrealtype t, N_Vector guess);
 
 #endif

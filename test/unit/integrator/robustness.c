@@ -804,6 +804,71 @@ START_TEST(a_step_size_that_is_none_ends_the_call) {
 }
 END_TEST
 
+/* ---- what an iteration is told ---- */
+
+/* SUNDIALS' fixed-point solver calls it a failure of convergence, and a smaller step would succeed. */
+START_TEST(a_fatal_failure_of_f_ends_the_run_though_it_does_not_come_again) {
+  open_method(_i, 1.0e-6);
+  run_until(&run, 0.1);
+  run.world.f = (Fault){.after = 0.1, .times = 1, .flag = -1};
+  int flag    = CP_SUCCESS;
+  while (flag >= 0 && run.t < 1.0) flag = run_step(&run);
+  ck_assert_flag(&run, flag, CV_RHSFUNC_FAIL);
+  run_until(&run, 1.0);
+  ck_assert_good(&run);
+}
+END_TEST
+
+/* Comparisons with NaN are false: an iteration would end with the user's bound only. */
+START_TEST(iterations_end_where_corrections_are_not_finite) {
+  open_method(_i, 1.0e-6);
+  ck_assert_success(&run, CVodeSetMaxNonlinIters(run.cvode_mem, 1000000000));
+  run_until(&run, 0.1);
+  run.world.f           = (Fault){.after = 0.1, .times = -1, .value = INFINITY};
+  const long int before = run.world.f_calls;
+  int flag              = CP_SUCCESS;
+  while (flag >= 0 && run.t < 1.0) flag = run_step(&run);
+  ck_assert_flag(&run, flag, CP_RHS_NONFINITE);
+  ck_assert_int_lt(run.world.f_calls - before, 2000);
+}
+END_TEST
+
+/* Taking back the prediction of the first attempts leaves 0 of what moves. */
+START_TEST(a_first_step_much_too_long_leaves_the_start_as_it_is) {
+  open_method(_i, 1.0e-6);
+  int flag = CP_SUCCESS;
+  run_until(&run, 0.3);
+  N_Vector y0 = vector_copy(run.y);
+  ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 1.0e18));
+  ck_assert_success(&run, CPodeReInit(run.mem, run.t, y0));
+  ck_assert_success(&run, CVodeSetMaxConvFails(run.cvode_mem, 100000));
+  ck_assert_success(&run, CVodeSetMaxErrTestFails(run.cvode_mem, 100000));
+  ck_assert_success(&run, CPodeSetProjector(run.mem, NULL));
+  for (int k = 0; flag >= 0 && k < 5; k++) {
+    flag = CPode(run.mem, 1.0e19, run.y, &run.t, CV_ONE_STEP);
+    ck_assert_bound(&run, error_of(&run), 1.0e3 * run.tol);
+  }
+  ck_assert_int_ge(flag, 0);
+  N_VDestroy(y0);
+}
+END_TEST
+
+/* The first step for these weights is some 1e-158. */
+START_TEST(a_step_moves_t) {
+  N_Vector y0 = vector_copy(run.y);
+  ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-3, 1.0e-300));
+  ck_assert_success(&run, CPodeSetProjector(run.mem, NULL));
+  ck_assert_success(&run, CPodeReInit(run.mem, 0.1, y0));
+  run.t = 0.1;
+  for (int k = 0; k < 5; k++) {
+    const sunrealtype before = run.t;
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_double_gt(run.t, before);
+  }
+  N_VDestroy(y0);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("robustness");
   TCase *tc    = tcase_create("robustness");
@@ -842,6 +907,11 @@ int main(void) {
   tcase_add_loop_test(tc, there_is_no_error_estimate_after_a_failed_call, 0, n_methods);
   tcase_add_loop_test(tc, an_option_for_the_next_step_does_not_change_the_estimate_of_the_last, 0,
                       2 * n_methods);
+  tcase_add_loop_test(tc, a_fatal_failure_of_f_ends_the_run_though_it_does_not_come_again, 0,
+                      n_methods);
+  tcase_add_loop_test(tc, iterations_end_where_corrections_are_not_finite, 0, n_methods);
+  tcase_add_loop_test(tc, a_first_step_much_too_long_leaves_the_start_as_it_is, 0, n_methods);
+  tcase_add_test(tc, a_step_moves_t);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

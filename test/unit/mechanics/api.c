@@ -2,6 +2,7 @@
  * break a rule; integrators that come and go. Each is named, and nothing is changed. */
 #include <cpodes/cpodes_mechanics.h>
 #include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_sens.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -549,6 +550,7 @@ START_TEST(an_integrator_outlives_its_system) {
   integrate(mem, out);
   CPMechFree(&brief);
   EXPECT(CPode(mem, 2, out, &t, CV_NORMAL), CP_ILL_INPUT, "has been freed");
+  EXPECT(CPodeB(mem, 0, CV_NORMAL), CP_ILL_INPUT, "has been freed");
   CPodeFree(&mem);
   N_VDestroy(out);
 }

@@ -221,6 +221,31 @@ START_TEST(values_follow_the_data_at_the_same_time) {
 }
 END_TEST
 
+/* Over 1e-16 of a second positions of size 1 do not change: b would be 0. */
+START_TEST(differences_over_no_time_are_refused) {
+  CPMechModel model = slider_crank_model();
+  SliderCrank crank = slider_crank_haug();
+  sunrealtype udot[3];
+  model.b = NULL;
+  close_masses();
+  y = vector_of(SLIDER_CRANK_N, NULL);
+  slider_crank_initial(&crank, y);
+  entries(y)[3] = 1.0;
+  entries(y)[4] = -crank.a;
+  mech          = CPMechCreate(&model, y, test_context);
+  CPMechSetErrHandlerFn(mech, message_log, &messages);
+  CPMechSetUserData(mech, &crank);
+  for (int k = 0; k < 2; k++) {
+    const sunrealtype t = k;
+    ck_assert_int_eq(CPMechSetDifferenceTime(mech, k ? 1e-13 : 1e-16), CP_SUCCESS);
+    ck_assert_int_eq(CPMechAccelerations(mech, t, y, udot, NULL), CP_ILL_INPUT);
+    ck_assert_mentions(messages.text, k ? "1e-13 (CPMechSetDiff" : "1e-16 (CPMechSetDiff");
+  }
+  ck_assert_int_eq(CPMechSetDifferenceTime(mech, 1e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAccelerations(mech, 1.0, y, udot, NULL), CP_SUCCESS);
+}
+END_TEST
+
 /* dp/dt and b of the model's constraints are differences, too, but not of motions: g may end there. */
 START_TEST(differences_of_constraints_ask_no_motion) {
   CPMechModel model = slider_crank_model();
@@ -493,6 +518,7 @@ int main(void) {
   tcase_add_test(tc, differences_reach_three_steps_and_no_farther);
   tcase_add_test(tc, values_follow_the_data_at_the_same_time);
   tcase_add_test(tc, differences_of_constraints_ask_no_motion);
+  tcase_add_test(tc, differences_over_no_time_are_refused);
   tcase_add_test(tc, failures_have_codes_and_name_the_coordinate);
   tcase_add_test(tc, a_failure_of_differences_tells_where_and_why_there);
   tcase_add_test(tc, a_motion_that_sets_nothing_is_found_out);

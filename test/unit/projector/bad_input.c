@@ -2,6 +2,7 @@
  * value; the object is as before. */
 #include "projector/fixture.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -397,6 +398,8 @@ START_TEST(AddUnitNorm_refuses_components_that_are_not_there_and_bad_values) {
   ck_assert_refused(CPProjectorAddUnitNorm(k.P, 0, 2, -0.5), CP_ILL_INPUT, "value", "-0.5");
   ck_assert_refused(CPProjectorAddUnitNorm(k.P, 0, 2, NAN), CP_ILL_INPUT, "value", "nan");
   ck_assert_refused(CPProjectorAddUnitNorm(k.P, 0, 2, INFINITY), CP_ILL_INPUT, "value", "inf");
+  ck_assert_refused(CPProjectorAddUnitNorm(k.P, 0, 2, 1e200), CP_ILL_INPUT, "square", "1e+200");
+  ck_assert_refused(CPProjectorAddUnitNorm(k.P, 0, 2, 1e-200), CP_ILL_INPUT, "square", "1e-200");
   case_set_levels(&k, 1); /* (0, 0, 1, 1) */
   ck_assert_refused(CPProjectorAddUnitNorm(k.P, 1, 2, 1.0), CP_ILL_INPUT, "col_level[2]", "1");
 }
@@ -661,6 +664,19 @@ START_TEST(without_a_handler_the_message_is_a_line_on_stderr) {
 }
 END_TEST
 
+/* Products overflow: no success with Inf. */
+START_TEST(a_vector_that_overflows_stays_as_it_was) {
+  N_Vector heavy = vector_copy(k.y), v = vector_copy(k.y), before;
+  N_VConst(DBL_MAX / 4, heavy);
+  N_VConst(1.0e9, v);
+  before = vector_copy(v);
+  ck_assert_refused(CPProjectorProjectTangent(k.P, 0.0, k.y, heavy, v), CP_PROJ_NONFINITE,
+                    "not finite", "overflow");
+  ck_assert(same_bits(v, before));
+  N_VDestroy(heavy), N_VDestroy(v), N_VDestroy(before);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("bad_input");
   TCase *tc    = tcase_create("bad_input");
@@ -681,6 +697,7 @@ int main(void) {
   tcase_add_test(tc, SetJacTimes_refuses_one_product_of_two);
   tcase_add_test(tc, SetPreconditioner_refuses_a_setup_without_a_solve);
   tcase_add_test(tc, SetActive_refuses_a_mask_that_does_not_fit_or_removes_all);
+  tcase_add_test(tc, a_vector_that_overflows_stays_as_it_was);
   tcase_add_test(tc, AddUnitNorm_refuses_components_that_are_not_there_and_bad_values);
   tcase_add_test(tc, SetMetricMatrix_refuses_templates_that_do_not_fit);
   tcase_add_test(tc, without_function_and_norms_there_is_no_constraint);

@@ -153,6 +153,84 @@ START_TEST(repeated_steps_that_are_others_end_the_backward_run) {
 }
 END_TEST
 
+static int height(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)user_data;
+  g[0] = entries(y)[0]; /* 0 where the rod hangs down */
+  return 0;
+}
+
+static int run_forward(sunrealtype tout, int itask) {
+  int ncheck = 0;
+  return CPodeF(run->mem, tout, run->y, &run->t, itask, &ncheck);
+}
+
+/* CVODES would take a root for a step, for which there is no room, and whose state is that of another time. */
+START_TEST(steps_with_a_root_are_not_repeated) {
+  const int few = _i < 4; /* checkpoints behind the root, or none */
+  run_open(run, methods[_i % 4], 1.0e-6);
+  N_Vector l = vector_copy(run->y);
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, few ? 7 : 1000, CV_HERMITE));
+  ck_assert_success(run, CVodeRootInit(run->cvode_mem, 1, height));
+  ck_assert_flag(run, run_forward(1.0, CV_NORMAL), CV_ROOT_RETURN);
+  ck_assert_success(run, run_forward(1.0, CV_NORMAL));
+  SUNNonlinearSolver fixed = create_backward(run->t, l);
+  ck_assert_flag(run, CPodeB(run->mem, 0.0, CV_NORMAL), few ? CP_NOT_SUPPORTED : CP_SUCCESS);
+  if (few) ck_assert_message(run, "root", "CVodeRootInit");
+  run_close(run);
+  SUNNonlinSolFree(fixed);
+  N_VDestroy(backward.y);
+  N_VDestroy(l);
+}
+END_TEST
+
+/* CVodeF keeps it to itself, would lose it in one step more, and would return it once more in the next run. */
+START_TEST(a_root_beyond_tout_is_returned_next_and_in_no_other_run) {
+  run_open(run, methods[_i], 1.0e-6);
+  N_Vector y0 = vector_copy(run->y);
+  ck_assert_success(run, CVodeRootInit(run->cvode_mem, 1, height));
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 20, CV_HERMITE));
+  ck_assert_flag(run, run_forward(1.0, CV_NORMAL), CV_ROOT_RETURN);
+  const sunrealtype root = run->t;
+  for (int again = 0; again < 3; again++) { /* one step, to a time beyond it, a new start */
+    ck_assert_success(run, CPodeReInit(run->mem, 0.0, y0));
+    ck_assert_success(run, run_forward(root - 1.0e-5, CV_NORMAL));
+    if (again == 2) continue;
+    ck_assert_success(run, run_forward(root - 0.9e-5, CV_NORMAL));
+    ck_assert_flag(run, run_forward(1.0, again ? CV_NORMAL : CV_ONE_STEP), CV_ROOT_RETURN);
+    ck_assert_double_eq_tol(run->t, root, 1.0e-5);
+    ck_assert_good(run);
+  }
+  ck_assert_success(run, CPodeReInit(run->mem, 0.0, y0));
+  ck_assert_success(run, run_forward(0.1, CV_NORMAL));
+  ck_assert_flag(run, run_forward(1.0, CV_NORMAL), CV_ROOT_RETURN);
+  ck_assert_double_eq_tol(run->t, root, 1.0e-5);
+  N_VDestroy(y0);
+  run_close(run);
+}
+END_TEST
+
+/* CVODES reads the data of a weight function where a run starts, and calls it with NULL until then. */
+START_TEST(tolerances_set_after_the_forward_run_are_refused) {
+  N_Vector abstol;
+  run_open(run, ADAMS_FIXED_POINT, 1.0e-6);
+  N_Vector l = vector_copy(run->y);
+  abstol     = vector_copy(run->y);
+  N_VConst(1.0e-6, abstol);
+  ck_assert_success(run, CPodeSVtolerances(run->mem, 1.0e-6, abstol));
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 7, CV_HERMITE));
+  ck_assert_success(run, run_forward(1.0, CV_NORMAL));
+  ck_assert_success(run, CPodeSStolerances(run->mem, 1.0e-7, 1.0e-7));
+  SUNNonlinearSolver fixed = create_backward(run->t, l);
+  ck_assert_flag(run, CPodeB(run->mem, 0.0, CV_NORMAL), CP_TOO_LATE);
+  ck_assert_message(run, "tolerances", "CPodeReInit");
+  run_close(run);
+  SUNNonlinSolFree(fixed);
+  N_VDestroy(backward.y);
+  N_VDestroy(l);
+  N_VDestroy(abstol);
+}
+END_TEST
+
 /* Factors of another state would be good enough for a state on the manifold, but not for this. */
 START_TEST(the_forward_state_depends_on_nothing_but_the_state) {
   run_open(run, methods[_i], 1.0e-6);
@@ -244,6 +322,9 @@ int main(void) {
   tcase_add_loop_test(tc, outputs_of_a_run_with_checkpoints_are_on_the_manifold, 0, 4);
   tcase_add_loop_test(tc, forward_steps_are_repeated_to_the_last_bit, 0, 4);
   tcase_add_loop_test(tc, repeated_steps_that_are_others_end_the_backward_run, 0, n_methods);
+  tcase_add_loop_test(tc, steps_with_a_root_are_not_repeated, 0, 8);
+  tcase_add_loop_test(tc, a_root_beyond_tout_is_returned_next_and_in_no_other_run, 0, 4);
+  tcase_add_test(tc, tolerances_set_after_the_forward_run_are_refused);
   tcase_add_loop_test(tc, the_forward_state_depends_on_nothing_but_the_state, 0, 2);
   tcase_add_test(tc, a_forward_step_that_fails_when_repeated_is_named);
   tcase_add_loop_test(tc, a_run_with_checkpoints_starts_again_after_a_failure_and_from_a_new_start,

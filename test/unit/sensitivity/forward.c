@@ -441,6 +441,28 @@ START_TEST(sensitivities_without_a_solver_of_the_users_follow_the_states_to_anot
 }
 END_TEST
 
+/* Taking back the prediction of the first attempts leaves 0 of what moves. */
+START_TEST(a_first_step_much_too_long_leaves_the_start_of_the_sensitivities) {
+  Run *const run = &r.run;
+  sens_open(&r, methods[_i], 1.0e-6);
+  sens_until(&r, 0.3);
+  N_Vector y0 = vector_copy(run->y);
+  ck_assert_success(run, CVodeSetInitStep(run->cvode_mem, 1.0e18));
+  ck_assert_success(run, CVodeSetMaxConvFails(run->cvode_mem, 100000));
+  ck_assert_success(run, CVodeSetMaxErrTestFails(run->cvode_mem, 100000));
+  ck_assert_success(run, CPodeSetProjector(run->mem, NULL));
+  ck_assert_success(run, CPodeReInit(run->mem, run->t, y0));
+  ck_assert_success(run, CPodeSensReInit(run->mem, r.s));
+  for (int k = 0; k < 3; k++) {
+    ck_assert_success(run, CPode(run->mem, 1.0e19, run->y, &run->t, CV_ONE_STEP));
+    ck_assert_success(run, CPodeGetSens(run->mem, &run->t, r.s));
+    ck_assert_bound(run, sens_error(&r), 1.0e-3);
+  }
+  N_VDestroy(y0);
+  sens_close(&r);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("Forward sensitivities");
   TCase *tc    = tcase_create("forward");
@@ -470,6 +492,8 @@ int main(void) {
   tcase_add_loop_test(
       tc, newton_for_sensitivities_has_a_matrix_beside_states_by_fixed_point_iteration, 0, 2);
   tcase_add_test(tc, sensitivities_without_a_solver_of_the_users_follow_the_states_to_another_kind);
+  tcase_add_loop_test(tc, a_first_step_much_too_long_leaves_the_start_of_the_sensitivities, 0,
+                      n_methods);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

@@ -359,6 +359,8 @@ START_TEST(arguments_are_checked) {
                   "start");
   ck_assert_error(CPodeFunctionalCheck(mem, 0, 1, &F, NULL, start, 0.0, NULL, &worst), CP_ILL_INPUT,
                   "step", "0");
+  ck_assert_error(CPodeFunctionalCheck(mem, 0, 1, &F, NULL, start, 1.0, NULL, &worst), CP_ILL_INPUT,
+                  "step", "between 0 and 1");
   N_Vector shorter[NG];
   for (int k = 0; k < NG; k++) shorter[k] = vector_of(3, NULL);
   ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, NULL, NULL, G, dG, shorter), CP_ILL_INPUT,

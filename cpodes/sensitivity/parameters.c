@@ -1,5 +1,5 @@
-/* Parameters, and what depends on them: differences of sixth order over the array that the user's
- * functions read. */
+/* Differences of sixth order over the parameters that the user's functions read, and what they give: dc/dp, G s and
+ * (df/dy) s + df/dp. */
 #include "sens_impl.h"
 
 #include "cpodes/base/differences.h"
@@ -7,15 +7,28 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Steps of differences are as many roundoffs of the parameter at least: of noise alone no integral ends. */
+/* ---- parameters ---- */
+
+/* A difference step is at least as many roundoffs of the parameter: an integral of noise alone does not end. */
 #define LEAST_CHANGE 100.0
+
+void cpParamsFree(CPParams *params) {
+  free(params->pbar);
+  free(params->kept);
+  free(params->plist);
+  *params = (CPParams){0};
+}
 
 int cpParamsCreate(CPParams *params, int Ns) {
   params->Ns    = Ns;
   params->pbar  = calloc((size_t)Ns, sizeof *params->pbar);
   params->kept  = calloc((size_t)Ns, sizeof *params->kept);
   params->plist = calloc((size_t)Ns, sizeof *params->plist);
-  return params->pbar && params->kept && params->plist ? CP_SUCCESS : CP_MEM_FAIL;
+  for (int i = 0; params->pbar && params->plist && i < Ns; i++)
+    params->pbar[i] = 1.0, params->plist[i] = i;
+  if (params->pbar && params->kept && params->plist) return CP_SUCCESS;
+  cpParamsFree(params);
+  return CP_MEM_FAIL;
 }
 
 void cpParamsKeep(CPParams *params) {
@@ -26,8 +39,8 @@ void cpParamsRestore(const CPParams *params) {
   for (int i = 0; params->p && i < params->Ns; i++) params->p[params->plist[i]] = params->kept[i];
 }
 
-static int check(int Ns, const sunrealtype *p, const sunrealtype *pbar, const int *plist,
-                 CPLog *log, const char *function) {
+static int checkParams(int Ns, const sunrealtype *p, const sunrealtype *pbar, const int *plist,
+                       CPLog *log, const char *function) {
   if (Ns <= 0)
     return cpReport(log, CP_ILL_INPUT, function, "there must be parameters: their number is %d", Ns);
   if (!p) return cpReport(log, CP_ILL_INPUT, function, "p must not be NULL");
@@ -52,12 +65,10 @@ static int check(int Ns, const sunrealtype *p, const sunrealtype *pbar, const in
 
 int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pbar, const int *plist,
                 CPLog *log, const char *function) {
-  int flag = check(Ns, p, pbar, plist, log, function);
+  const int flag = checkParams(Ns, p, pbar, plist, log, function);
   if (flag) return flag;
-  if (cpParamsCreate(params, Ns)) {
-    cpParamsFree(params);
+  if (cpParamsCreate(params, Ns))
     return cpReport(log, CP_MEM_FAIL, function, "no memory for parameters");
-  }
   params->p = p;
   for (int i = 0; i < Ns; i++) {
     params->plist[i] = plist ? plist[i] : i;
@@ -66,14 +77,10 @@ int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pba
   return CP_SUCCESS;
 }
 
-void cpParamsFree(CPParams *params) {
-  free(params->pbar);
-  free(params->kept);
-  free(params->plist);
-}
+/* ---- differences ---- */
 
-int cpParamDifferenceOver(const CPParams *params, int iS, sunrealtype part, CPOfParams g,
-                          void *data, N_Vector value, N_Vector result) {
+int cpParamDifference(const CPParams *params, int iS, sunrealtype part, CPOfParams g, void *data,
+                      N_Vector value, N_Vector result) {
   sunrealtype *p         = &params->p[params->plist[iS]];
   const sunrealtype kept = *p, e = part * params->pbar[iS];
   int flag = CP_SUCCESS;
@@ -89,13 +96,56 @@ int cpParamDifferenceOver(const CPParams *params, int iS, sunrealtype part, CPOf
   return flag;
 }
 
-/* ---- dc/dp ---- */
+sunrealtype cpSensLeastSize(N_Vector y) { return fmax(N_VMaxNorm(y) * 1.0e-2, 1.0e-30); }
+
+/* d/de f(t, y + e s, p + e e_i) at e = 0. The step e moves s_j by at most CP_PARAM_PART of |y_j|, or of the typical size
+ * where y_j is small, and the parameter likewise. */
+int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
+                    N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data) {
+  N_VAbs(y, moved);
+  N_VAddConst(moved, cpSensLeastSize(y), moved);
+  N_VDiv(yS, moved, moved);
+  sunrealtype rate = N_VMaxNorm(moved);
+  if (params->p) rate = fmax(rate, 1.0 / params->pbar[iS]);
+  const sunrealtype e    = rate > 0.0 ? CP_PARAM_PART / rate : CP_PARAM_PART;
+  sunrealtype *p         = params->p ? &params->p[params->plist[iS]] : NULL;
+  const sunrealtype kept = p ? *p : 0.0;
+  int flag               = CP_SUCCESS;
+  N_VConst(0.0, ySdot);
+  for (int k = -3; !flag && k <= 3; k++) {
+    if (k == 0) continue;
+    if (p) *p = kept + k * e;
+    N_VLinearSum(1.0, y, k * e, yS, moved);
+    flag = f(t, moved, value, user_data);
+    if (!flag)
+      N_VLinearSum(1.0, ySdot, (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / e, value, ySdot);
+  }
+  if (p) *p = kept;
+  return flag;
+}
+
+int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS, N_Vector ySdot,
+                  N_Vector tmp1, N_Vector tmp2) {
+  CPAttempt a;
+  int flag = cpSensCheck(mem, __func__);
+  if (flag) return flag;
+  if (!mem->base.f)
+    return cpReport(&mem->base.log, CP_NOT_SUPPORTED, __func__,
+                    "f is not known: mem has been attached to memory of CVODES' (CPodeAttach)");
+  flag = cpSensCheckIndex(mem, iS, __func__);
+  if (!flag) flag = cpAttemptRead(mem, &a);
+  if (flag) return flag;
+  return cpSensDirection(&cpSensOf(mem)->params, mem->base.f, t, y, iS, yS, ySdot, tmp1, tmp2,
+                         a.user_data);
+}
+
+/* ---- dc/dp, and G s ---- */
 
 typedef struct {
   CPWork work;
   sunrealtype t;
   N_Vector y;
-} Place;
+} Place; /* where rows are evaluated */
 
 static int rowsAt(void *data, N_Vector c) {
   const Place *at = data;
@@ -133,7 +183,8 @@ int cpSensRowsByDifferences(CPSens sens, CPWork work, sunrealtype t, N_Vector y,
                             N_Vector *r) {
   Place at = {work, t, y};
   *r       = sens->params.p ? sens->r : NULL;
-  return *r ? cpParamDifference(&sens->params, iS, rowsAt, &at, sens->c, sens->r) : CP_SUCCESS;
+  return *r ? cpParamDifference(&sens->params, iS, CP_PARAM_PART, rowsAt, &at, sens->c, sens->r)
+            : CP_SUCCESS;
 }
 
 int cpSensRows(CPSens sens, CPWork work, sunrealtype t, N_Vector y, int iS, N_Vector *r) {

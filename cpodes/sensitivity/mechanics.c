@@ -1,0 +1,599 @@
+/* Sensitivities of a mechanical system, by its own partial derivatives. At one state, with
+ *
+ *   F = f - M a - A^T lambda,   B = b - A a,   Z = zdot               a = u' and lambda held
+ *
+ * and x = N^+ s_q, the derivative of (a, lambda) along s = (s_q, s_u, s_z) and a parameter is
+ *
+ *   [ M A^T; A 0 ] [ da; dlambda ] = [ K x + C s_u + Fz s_z + Fp;  Bq x + Bu s_u + Bp ]        (S2)
+ *
+ * and, since that matrix is symmetric, all products with transposes need one solution, too:
+ *
+ *   [ M A^T; A 0 ] [ w; mu ] = [ l_u;  Zl^T l_z ],   l_u . da + l_z . Zl dlambda = w . F' + mu . B'.  (S3)
+ *
+ * Where (S2) does not hold or is not known (operators, forces that depend on multipliers, FULL motions, kinematics of the
+ * user's), the whole right-hand side is differentiated along (s, p). */
+#include "cpodes/base/arena.h"
+#include "cpodes/mechanics/newton/newton_impl.h"
+#include "sens_impl.h"
+
+#include <math.h>
+#include <nvector/nvector_serial.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct CPMechSens_ {
+  CPArena arena;
+  CPMech mech;
+  CPMechParamJacFn jac;
+  /* parameters, of the integrator's sensitivities or of CPMechSetParams, with what is known to each */
+  const CPParams *params; /* NULL if there are none */
+  CPParams own;           /* of CPMechSetParams */
+  CPArena by_params;      /* of the next four */
+  double *by_param;       /* F [nu], B [m], Z [nz], p and v [m] to each: `stride` in all */
+  char *known, *checked;  /* [Ns] at this state; compared with differences, once */
+  double *values_of_p;    /* [Ns] parameters at this state */
+  size_t stride;
+  /* the state, its solution, and what is known there */
+  int valid, has_matrices;
+  long int layout, nM, nA;     /* evaluations when mech->kkt had the factors of this state */
+  double t, *y, *a0, *lambda0; /* [n], [nu], [m] */
+  CPPartials partials;         /* to the state, as matrices; NULL before their first use */
+  /* workspace */
+  N_Vector value, result; /* [stride] of differences */
+  N_Vector at_y, at_moved,
+      along; /* [n] of differences along a vector: y, a moved state, the vector */
+  double *x, *f, *b, *a, *lambda; /* [nu], [nu], [m], [nu], [m] */
+  double *qdot;                   /* [nq] */
+};
+typedef struct CPMechSens_ *CPMechSens;
+
+/* ---- life cycle ---- */
+
+void cpMechSensFree(CPMechSens *address) {
+  CPMechSens sens = *address;
+  if (!sens) return;
+  cpPartialsFree(&sens->partials);
+  cpParamsFree(&sens->own);
+  cpArenaFree(&sens->by_params);
+  cpArenaFree(&sens->arena);
+  free(sens);
+  *address = NULL;
+}
+
+/* mech->sens, created at its first use, or NULL without memory. */
+static CPMechSens sensOf(CPMech mech) {
+  if (mech->sens) return mech->sens;
+  CPMechSens sens = calloc(1, sizeof *sens);
+  if (!sens) return NULL;
+  CPArena *arena = &sens->arena;
+  const int nu = mech->nu, m = mech->m;
+  sens->mech   = mech;
+  sens->stride = (size_t)(nu + 3 * m + mech->nz);
+  CP_NEW(arena, sens->y, mech->n);
+  CP_NEW(arena, sens->a0, nu);
+  CP_NEW(arena, sens->lambda0, m);
+  CP_NEW(arena, sens->x, nu);
+  CP_NEW(arena, sens->f, nu);
+  CP_NEW(arena, sens->b, m);
+  CP_NEW(arena, sens->a, nu);
+  CP_NEW(arena, sens->lambda, m);
+  CP_NEW(arena, sens->qdot, mech->nq);
+  sens->value    = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));
+  sens->result   = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));
+  sens->at_y     = cpArenaTake(arena, N_VMake_Serial(mech->n, sens->y, mech->ctx));
+  sens->along    = cpArenaTake(arena, N_VMake_Serial(mech->n, sens->y, mech->ctx));
+  sens->at_moved = cpArenaTake(arena, N_VNew_Serial(mech->n, mech->ctx));
+  if (cpArenaStatus(arena)) cpMechSensFree(&sens);
+  return mech->sens = sens;
+}
+
+/* Does (S2) hold for this system? */
+static int isDirect(const CPMech mech) {
+  return !mech->operators && !mech->model.f_lambda && mech->nfull == 0 && !mech->model.N;
+}
+
+static double *byParam(const CPMechSens sens, int iS) {
+  return sens->by_param + (size_t)iS * sens->stride;
+}
+
+/* ---- the state ---- */
+
+static CPMechState stateOf(const CPMechSens sens, const double *y) {
+  const CPMech mech = sens->mech;
+  return (CPMechState){sens->t, y, y + mech->nq, y + mech->nq + mech->nu};
+}
+
+/* Factors of the state once more, if others have taken their place. */
+static int factor(CPMechSens sens) {
+  const CPMech mech = sens->mech;
+  if (sens->nM == mech->stats.nM && sens->nA == mech->stats.nA) return CP_SUCCESS;
+  const int flag = cpMechFactor(mech, sens->t, sens->y);
+  if (flag) return flag;
+  sens->nM = mech->stats.nM;
+  sens->nA = mech->stats.nA;
+  return CP_SUCCESS;
+}
+
+static int isSame(const CPMechSens sens, sunrealtype t, const sunrealtype *y) {
+  const CPParams *params = sens->params;
+  for (int i = 0; params && params->p && i < params->Ns; i++)
+    if (params->p[params->plist[i]] != sens->values_of_p[i]) return 0;
+  return sens->valid && sens->t == t && sens->layout == sens->mech->layout &&
+         !memcmp(sens->y, y, (size_t)sens->mech->n * sizeof *y);
+}
+
+/* The state is (t, y) from now on; its solution follows. */
+static void moveTo(CPMechSens sens, sunrealtype t, const sunrealtype *y) {
+  sens->valid = sens->has_matrices = 0;
+  sens->t                          = t;
+  memcpy(sens->y, y, (size_t)sens->mech->n * sizeof *y);
+}
+
+/* The solution is there; has_factors if mech->kkt has the factors of the state. */
+static void haveArrived(CPMechSens sens, int has_factors) {
+  const CPParams *params = sens->params;
+  sens->nM               = has_factors ? sens->mech->stats.nM : -1;
+  sens->nA               = has_factors ? sens->mech->stats.nA : -1;
+  sens->layout           = sens->mech->layout;
+  if (params) memset(sens->known, 0, (size_t)params->Ns);
+  for (int i = 0; params && params->p && i < params->Ns; i++)
+    sens->values_of_p[i] = params->p[params->plist[i]];
+  sens->valid = 1;
+}
+
+/* u', lambda and factors at (t, y), unless they are those. 0, or a code with the reason in mech->text, as from all that
+ * follow. */
+static int setState(CPMechSens sens, sunrealtype t, const sunrealtype *y) {
+  if (isSame(sens, t, y)) return CP_SUCCESS;
+  moveTo(sens, t, y);
+  const CPMechState s = stateOf(sens, sens->y);
+  const int flag      = cpMechSolve(sens->mech, &s, sens->a0, sens->lambda0);
+  if (!flag) haveArrived(sens, 1);
+  return flag;
+}
+
+/* A user's recursion leaves no factors. */
+void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunrealtype *udot,
+                    const sunrealtype *lambda) {
+  CPMechSens sens       = mech->sens;
+  const int has_factors = !mech->model.udot;
+  if (!sens || !sens->params || !isDirect(mech)) return;
+  if (isSame(sens, t, y)) {
+    if (has_factors) sens->nM = mech->stats.nM, sens->nA = mech->stats.nA;
+    return;
+  }
+  moveTo(sens, t, y);
+  memcpy(sens->a0, udot, (size_t)mech->nu * sizeof *udot);
+  memcpy(sens->lambda0, lambda, (size_t)mech->m * sizeof *lambda);
+  haveArrived(sens, has_factors);
+}
+
+/* Partial derivatives to the state, in sens->partials: the user's, or differences of sixth order. They are those of the
+ * iteration matrix with M and A, whichever the integrator uses. */
+static int findMatrices(CPMechSens sens) {
+  int flag = CP_SUCCESS;
+  if (sens->has_matrices) return CP_SUCCESS;
+  if (!sens->partials) {
+    flag = cpPartialsCreate(&sens->partials, sens->mech, CP_NEWTON_KKT);
+    if (flag) return cpReason(sens->mech->text, flag, "no memory for partial derivatives");
+    sens->partials->sixth_order = 1;
+  }
+  flag               = cpPartialsAt(sens->partials, sens->t, sens->y, NULL, NULL, NULL);
+  sens->has_matrices = !flag;
+  return flag;
+}
+
+/* ---- derivatives to parameters ---- */
+
+static int paramJac(CPMechSens sens, int iS, double *values) {
+  const CPMech mech   = sens->mech;
+  const CPMechState s = stateOf(sens, sens->y);
+  double *B = values + mech->nu, *Z = B + mech->m, *p = Z + mech->nz, *v = p + mech->m;
+  memset(values, 0, sens->stride * sizeof *values);
+  int flag =
+      sens->jac(s.t, s.q, s.u, s.z, sens->a0, sens->lambda0, iS, values, mech->na ? B : NULL,
+                mech->np ? p : NULL, mech->nv ? v : NULL, mech->nz ? Z : NULL, mech->user_data);
+  flag = cpMechResult(mech, flag, sens->t, "parameter derivatives");
+  return flag ? flag
+              : cpMechFinite(mech, sens->t, "parameter derivatives", values, (int)sens->stride);
+}
+
+/* F, B, Z at s with the accelerations and multipliers of the state */
+static int evaluate(CPMechSens sens, const CPMechState *s, double *value) {
+  const CPMech mech = sens->mech;
+  double *F = value, *B = F + mech->nu, *Z = B + mech->m;
+  int flag = cpMechB(mech, s->t, s->q, s->u, B); /* may leave A elsewhere */
+  if (!flag) flag = cpMechA(mech, s->t, s->q);
+  if (!flag) flag = cpMechMass(mech, s->t, s->q);
+  if (!flag) flag = cpMechForces(mech, s, F);
+  if (!flag && mech->nz > 0) flag = cpMechAuxiliary(mech, s, sens->lambda0, Z);
+  if (flag) return flag;
+  cpMatTimes(&mech->A, -1.0, sens->a0, 1.0, B);
+  cpMatTimes(&mech->userM.A, -1.0, sens->a0, 1.0, F);
+  cpMatTransposedTimes(&mech->A, -1.0, sens->lambda0, 1.0, F);
+  return CP_SUCCESS;
+}
+
+/* F, B, Z, p and v at the state, with the parameters as they are now. */
+static int evaluateAll(void *data, N_Vector value) {
+  const CPMechSens sens = data;
+  const CPMech mech     = sens->mech;
+  const CPMechState s   = stateOf(sens, sens->y);
+  double *F = N_VGetArrayPointer(value), *p = F + mech->nu + mech->m + mech->nz, *v = p + mech->m;
+  int flag = mech->nprescribed > 0 ? cpMechMotions(mech, s.t) : CP_SUCCESS;
+  if (!flag) flag = cpMechPositions(mech, s.t, s.q, p);
+  if (!flag) flag = cpMechVelocities(mech, s.t, s.q, s.u, v);
+  return flag ? flag : evaluate(sens, &s, F);
+}
+
+/* The user's derivatives are wrong if they differ from differences by more than this part of the largest entry and by more
+ * than this multiple of what two steps of differences differ by: where these do not agree, they prove nothing. */
+#define WRONG_PART   1.0e-5
+#define WRONG_SPREAD 100.0
+
+static int checkParamJac(CPMechSens sens, int iS, const double *values) {
+  const CPMech mech = sens->mech;
+  const struct {
+    const char *name;
+    int count;
+  } part[]       = {{"Fp", mech->nu}, {"Bp", mech->na}, {"motions' Bp", mech->m - mech->na},
+                    {"Zp", mech->nz}, {"pp", mech->m},  {"vp", mech->m}};
+  N_Vector other = N_VClone(sens->value);
+  if (!other) return cpReason(mech->text, CP_MEM_FAIL, "no memory");
+  int flag = cpParamDifference(sens->params, iS, 0.5 * CP_PARAM_PART, evaluateAll, sens,
+                               sens->value, other);
+  if (!flag)
+    flag = cpParamDifference(sens->params, iS, CP_PARAM_PART, evaluateAll, sens, sens->value,
+                             sens->result);
+  if (!flag) N_VLinearSum(1.0, other, -1.0, sens->result, other);
+  const double *v = values, *d = N_VGetArrayPointer(sens->result), *e = N_VGetArrayPointer(other);
+  for (int k = 0; !flag && k < 6; v += part[k].count, d += part[k].count, e += part[k++].count) {
+    const double size = fmax(cpLargest(v, part[k].count), cpLargest(d, part[k].count));
+    const double most = WRONG_PART * size + WRONG_SPREAD * cpLargest(e, part[k].count);
+    for (int i = 0; !flag && i < part[k].count; i++)
+      if (fabs(v[i] - d[i]) > most)
+        flag = cpReason(
+            mech->text, CP_MECH_DERIV_WRONG,
+            "at t = %.15g: derivatives to parameter %d (CPMechSetParamJac): entry %d of %s "
+            "is %.6g, differences say %.6g",
+            sens->t, iS, i, part[k].name, v[i], d[i]);
+  }
+  N_VDestroy(other);
+  sens->checked[iS] = !flag;
+  return flag;
+}
+
+/* Those to parameter iS at the state, in byParam. */
+static int findParameter(CPMechSens sens, int iS) {
+  int flag = CP_SUCCESS;
+  if (!sens->params) return cpReason(sens->mech->text, CP_NO_INIT, "there are no parameters");
+  if (sens->known[iS]) return CP_SUCCESS;
+  double *values  = byParam(sens, iS);
+  const int moves = sens->params->p != NULL;
+  if (sens->jac) flag = paramJac(sens, iS, values);
+  else if (!moves) memset(values, 0, sens->stride * sizeof *values);
+  else {
+    flag = cpParamDifference(sens->params, iS, CP_PARAM_PART, evaluateAll, sens, sens->value,
+                             sens->result);
+    memcpy(values, N_VGetArrayPointer(sens->result), sens->stride * sizeof *values);
+  }
+  if (!flag && sens->jac && moves && !sens->checked[iS]) flag = checkParamJac(sens, iS, values);
+  sens->known[iS] = !flag;
+  return flag;
+}
+
+/* ---- forward ---- */
+
+static void addBlock(const CPPartials P, CPOutput of, CPDirection by, const double *x,
+                     double *result) {
+  if (P->block[of][by].exists) cpMatTimes(&P->block[of][by].J, 1.0, x, 1.0, result);
+}
+
+/* Are the partial derivatives the user's, so that they cost less than differences along s? */
+static int isGiven(const CPMech mech) {
+  const CPMechModel *model = &mech->model;
+  return model->dynamics_jac && (mech->na == 0 || model->constraint_jac) &&
+         (mech->nz == 0 || model->auxiliary_jac);
+}
+
+/* The right-hand side of (S2), and Z', by matrices into sens->result. */
+static int byMatrices(CPMechSens sens, int iS, const sunrealtype *s) {
+  const CPMech mech = sens->mech;
+  double *F = N_VGetArrayPointer(sens->result), *B = F + mech->nu, *Z = B + mech->m;
+  int flag = findMatrices(sens);
+  if (!flag) flag = findParameter(sens, iS);
+  if (!flag) flag = cpMechKinematics(mech, sens->y, CP_N_INVERSE, s, sens->x); /* x = N^+ s_q */
+  if (flag) return flag;
+  double *const out[CP_OUTPUTS]        = {F, B, Z};
+  const double *const by[CP_BY_LAMBDA] = {sens->x, s + mech->nq, s + mech->nq + mech->nu};
+  memcpy(F, byParam(sens, iS), sens->stride * sizeof *F);
+  for (int of = 0; of < CP_OUTPUTS; of++)
+    for (int d = 0; d < CP_BY_LAMBDA; d++)
+      addBlock(sens->partials, (CPOutput)of, (CPDirection)d, by[d], out[of]);
+  return CP_SUCCESS;
+}
+
+/* As a right-hand side for cpSensDirection. */
+static int evaluateMoved(sunrealtype t, N_Vector y, N_Vector value, void *data) {
+  CPMechSens sens     = ((CPMech)data)->sens;
+  const CPMechState s = stateOf(sens, N_VGetArrayPointer(y));
+  (void)t;
+  return evaluate(sens, &s, N_VGetArrayPointer(value));
+}
+
+/* The same by differences of sixth order along s. */
+static int byDifferences(CPMechSens sens, int iS, const sunrealtype *s) {
+  N_VSetArrayPointer((sunrealtype *)s, sens->along); /* read only */
+  return cpSensDirection(sens->params, evaluateMoved, sens->t, sens->at_y, iS, sens->along,
+                         sens->result, sens->at_moved, sens->value, sens->mech);
+}
+
+/* (S2): sens->a, sens->lambda, the derivatives of u' and lambda. */
+static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, int iS,
+                        const sunrealtype *s) {
+  const CPMech mech = sens->mech;
+  int flag          = setState(sens, t, y);
+  if (!flag) flag = isGiven(mech) ? byMatrices(sens, iS, s) : byDifferences(sens, iS, s);
+  if (!flag) flag = factor(sens);
+  if (flag) return flag;
+  const double *F = N_VGetArrayPointer(sens->result);
+  flag            = cpSaddleSolve(mech->kkt, F, F + mech->nu, sens->a, sens->lambda);
+  return flag ? cpReason(mech->text, flag, "at t = %.15g: no solution for a sensitivity", sens->t)
+              : CP_SUCCESS;
+}
+
+/* The quaternions of q += sign N(p) u, where p stands in the place of q. */
+static int addQuaternions(CPMechSens sens, const sunrealtype *p, const sunrealtype *u, int sign,
+                          sunrealtype *q) {
+  const CPMech mech = sens->mech;
+  const int flag =
+      mech->nquaternions > 0 ? cpMechKinematics(mech, p, CP_N, u, sens->qdot) : CP_SUCCESS;
+  for (int k = 0; !flag && k < mech->nquaternions; k++)
+    for (int i = mech->quaternions[k].first_q; i < mech->quaternions[k].first_q + 4; i++)
+      q[i] += sign * sens->qdot[i];
+  return flag;
+}
+
+static int forwardRhs(CPMechSens sens, sunrealtype t, const sunrealtype *y, int iS,
+                      const sunrealtype *s, sunrealtype *sdot) {
+  const CPMech mech = sens->mech;
+  double *udot = sdot + mech->nq, *zdot = udot + mech->nu;
+  int flag = solveForward(sens, t, y, iS, s);
+  if (!flag) flag = cpMechKinematics(mech, sens->y, CP_N, s + mech->nq, sdot); /* N(q) s_u */
+  if (!flag) flag = addQuaternions(sens, s, sens->y + mech->nq, 1, sdot);      /* + N(s_q) u */
+  if (flag) return flag;
+  memcpy(udot, sens->a, (size_t)mech->nu * sizeof *udot);
+  if (mech->nz == 0) return CP_SUCCESS;
+  memcpy(zdot, N_VGetArrayPointer(sens->result) + mech->nu + mech->m,
+         (size_t)mech->nz * sizeof *zdot); /* Z' ... */
+  flag = findMatrices(sens);
+  if (!flag) addBlock(sens->partials, CP_OF_Z, CP_BY_LAMBDA, sens->lambda, zdot); /* + Zl lambda' */
+  return flag;
+}
+
+int CPMechSensRhs1(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
+                   N_Vector ySdot, void *data, N_Vector tmp1, N_Vector tmp2) {
+  CPMech mech     = data;
+  CPMechSens sens = sensOf(mech);
+  (void)Ns, (void)ydot;
+  if (!sens || !sens->params)
+    return mech->cause = cpReason(mech->text, CP_NO_INIT, "there are no parameters");
+  if (isDirect(mech))
+    mech->cause = forwardRhs(sens, t, N_VGetArrayPointer(y), iS, N_VGetArrayPointer(yS),
+                             N_VGetArrayPointer(ySdot));
+  else
+    mech->cause = cpSensDirection(sens->params, cpMechRhs, t, y, iS, yS, ySdot, tmp1, tmp2, mech);
+  return mech->cause;
+}
+
+/* (u', lambda) in place of a right-hand side. */
+static int solutionAt(sunrealtype t, N_Vector y, N_Vector solution, void *data) {
+  const CPMech mech = data;
+  sunrealtype *a    = N_VGetArrayPointer(solution);
+  CPMechState s;
+  int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
+  if (!flag) flag = cpMechSolve(mech, &s, a, a + mech->nu);
+  return flag;
+}
+
+/* sens->a, sens->lambda by differences of the whole solution. */
+static int differentiateSolution(CPMechSens sens, sunrealtype t, N_Vector y, int iS, N_Vector s) {
+  const CPMech mech       = sens->mech;
+  const sunindextype both = mech->nu + mech->m;
+  CPArena arena           = {0};
+  N_Vector moved          = cpArenaVector(&arena, y);
+  N_Vector value          = cpArenaTake(&arena, N_VNew_Serial(both, mech->ctx));
+  N_Vector result         = cpArenaTake(&arena, N_VNew_Serial(both, mech->ctx));
+  int flag                = cpArenaStatus(&arena);
+  if (flag) cpReason(mech->text, flag, "no memory");
+  else flag = cpSensDirection(sens->params, solutionAt, t, y, iS, s, result, moved, value, mech);
+  if (!flag) {
+    memcpy(sens->a, N_VGetArrayPointer(result), (size_t)mech->nu * sizeof *sens->a);
+    memcpy(sens->lambda, N_VGetArrayPointer(result) + mech->nu, (size_t)mech->m * sizeof *sens->a);
+  }
+  cpArenaFree(&arena);
+  return flag;
+}
+
+int CPMechSensAccelerations(CPMech mech, sunrealtype t, N_Vector y, int iS, N_Vector yS,
+                            sunrealtype *udotS, sunrealtype *lambdaS) {
+  int flag = cpMechCheckState(mech, y, __func__);
+  if (!flag) flag = cpMechCheckState(mech, yS, __func__);
+  if (flag) return flag;
+  CPMechSens sens = sensOf(mech);
+  if (!sens || !sens->params || iS < 0 || iS >= sens->params->Ns)
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__, "iS must be that of a sensitivity, is %d",
+                    iS);
+  flag = isDirect(mech) ? solveForward(sens, t, N_VGetArrayPointer(y), iS, N_VGetArrayPointer(yS))
+                        : differentiateSolution(sens, t, y, iS, yS);
+  if (flag) return cpMechReport(mech, flag, __func__);
+  if (udotS) memcpy(udotS, sens->a, (size_t)mech->nu * sizeof *udotS);
+  if (lambdaS) memcpy(lambdaS, sens->lambda, (size_t)mech->m * sizeof *lambdaS);
+  return CP_SUCCESS;
+}
+
+/* ---- adjoint: l' = -J^T l, and l^T df/dp ---- */
+
+static void addTransposed(const CPPartials P, CPOutput of, CPDirection by, const double *x,
+                          double *result) {
+  if (P->block[of][by].exists) cpMatTransposedTimes(&P->block[of][by].J, 1.0, x, 1.0, result);
+}
+
+/* (S3): sens->a = w, sens->lambda = mu. The system may not have been used before. 0, or mech->cause. */
+static int solveAdjoint(CPMech mech, sunrealtype t, const sunrealtype *y, const sunrealtype *l,
+                        const char *function) {
+  CPMechSens sens = NULL;
+  int flag        = mech->ready ? CP_SUCCESS : cpMechSetUp(mech, function);
+  if (!flag && !(sens = sensOf(mech))) flag = cpReason(mech->text, CP_MEM_FAIL, "no memory");
+  if (!flag && !isDirect(mech))
+    flag =
+        cpReason(mech->text, CP_NOT_SUPPORTED,
+                 "adjoints need M and A, without forces that depend on multipliers, FULL motions "
+                 "or kinematics of one's own");
+  if (!flag) flag = setState(sens, t, y);
+  if (!flag) flag = findMatrices(sens);
+  if (!flag) flag = factor(sens);
+  if (!flag) {
+    memcpy(sens->f, l + mech->nq, (size_t)mech->nu * sizeof *sens->f);
+    memset(sens->b, 0, (size_t)mech->m * sizeof *sens->b);
+    addTransposed(sens->partials, CP_OF_Z, CP_BY_LAMBDA, l + mech->nq + mech->nu, sens->b);
+    flag = cpSaddleSolve(mech->kkt, sens->f, sens->b, sens->a, sens->lambda);
+    if (flag) cpReason(mech->text, flag, "at t = %.15g: no solution for an adjoint", t);
+  }
+  return mech->cause = flag;
+}
+
+/* g_x = K^T w + Bq^T mu + Zq^T l_z, and so on, for one direction. */
+static void gather(const CPMechSens sens, CPDirection by, const double *lz, double *g) {
+  addTransposed(sens->partials, CP_OF_F, by, sens->a, g);
+  addTransposed(sens->partials, CP_OF_B, by, sens->lambda, g);
+  addTransposed(sens->partials, CP_OF_Z, by, lz, g);
+}
+
+int CPMechAdjointRhs(sunrealtype t, N_Vector y, N_Vector yB, N_Vector yBdot, void *data) {
+  const CPMech mech    = data;
+  const sunrealtype *l = N_VGetArrayPointer(yB), *lz = l + mech->nq + mech->nu;
+  double *g = N_VGetArrayPointer(yBdot), *gu = g + mech->nq, *gz = gu + mech->nu;
+  int flag = solveAdjoint(mech, t, N_VGetArrayPointer(y), l, __func__);
+  if (flag) return flag;
+  const CPMechSens sens = mech->sens;
+  const CPPartials P    = sens->partials;
+  flag                  = cpMechKinematics(mech, P->q, CP_N_TRANSPOSE, l, gu);
+  memset(sens->x, 0, (size_t)mech->nu * sizeof *sens->x);
+  memset(gz, 0, (size_t)mech->nz * sizeof *gz);
+  gather(sens, CP_BY_Q, lz, sens->x);
+  gather(sens, CP_BY_U, lz, gu);
+  if (mech->nz > 0) gather(sens, CP_BY_Z, lz, gz);
+  if (!flag) flag = cpMechKinematics(mech, P->q, CP_N_INVERSE_TRANSPOSE, sens->x, g);
+  /* The product E with (0, omega / 2) is skew: E^T l_q = -N(l_q) u. */
+  if (!flag) flag = addQuaternions(sens, l, P->u, -1, g);
+  if (!flag) N_VScale(-1.0, yBdot, yBdot);
+  return mech->cause = flag;
+}
+
+int CPMechAdjointQuadrature(sunrealtype t, N_Vector y, N_Vector yB, N_Vector qBdot, void *data) {
+  const CPMech mech    = data;
+  const sunrealtype *l = N_VGetArrayPointer(yB), *lz = l + mech->nq + mech->nu;
+  sunrealtype *q = N_VGetArrayPointer(qBdot);
+  int flag       = solveAdjoint(mech, t, N_VGetArrayPointer(y), l, __func__);
+  if (flag) return flag;
+  const CPMechSens sens = mech->sens;
+  if (!sens->params) flag = cpReason(mech->text, CP_NO_INIT, "there are no parameters");
+  for (int i = 0; !flag && i < sens->params->Ns; i++) {
+    flag            = findParameter(sens, i);
+    const double *F = byParam(sens, i), *B = F + mech->nu, *Z = B + mech->m;
+    q[i] = -cpDot(F, sens->a, mech->nu) - cpDot(B, sens->lambda, mech->m) - cpDot(Z, lz, mech->nz);
+  }
+  return mech->cause = flag;
+}
+
+/* ---- which parameters ---- */
+
+static int useParams(CPMechSens sens, const CPParams *params) {
+  CPArena *arena = &sens->by_params;
+  cpArenaFree(arena);
+  sens->params = NULL;
+  sens->valid  = 0;
+  if (!params) return CP_SUCCESS;
+  CP_NEW(arena, sens->by_param, (size_t)params->Ns * sens->stride);
+  CP_NEW(arena, sens->values_of_p, params->Ns);
+  CP_NEW(arena, sens->known, params->Ns);
+  CP_NEW(arena, sens->checked, params->Ns);
+  if (cpArenaStatus(arena)) return CP_MEM_FAIL;
+  sens->params = params;
+  return CP_SUCCESS;
+}
+
+/* If params is NULL, those of CPMechSetParams apply again, if any. */
+static int start(void *data, const CPParams *params) {
+  CPMechSens sens = sensOf(data);
+  if (!sens) return CP_MEM_FAIL;
+  return useParams(sens, params ? params : sens->own.Ns > 0 ? &sens->own : NULL);
+}
+
+/* Rows of the projector: positions, then velocities. */
+static int rows(sunrealtype t, N_Vector y, int iS, N_Vector rv, int *given, void *data) {
+  const CPMech mech = data;
+  CPMechSens sens   = sensOf(mech);
+  sunrealtype *r    = N_VGetArrayPointer(rv);
+  *given            = sens && isDirect(mech);
+  if (!*given) return CP_SUCCESS;
+  int flag = setState(sens, t, N_VGetArrayPointer(y));
+  if (!flag) flag = findParameter(sens, iS);
+  if (flag) return flag;
+  const double *p = byParam(sens, iS) + mech->nu + mech->m + mech->nz, *v = p + mech->m;
+  for (int i = 0; i < mech->m; i++)
+    if (mech->at_position[i]) *r++ = mech->off[i] ? 0.0 : p[i];
+  for (int i = 0; i < mech->m; i++)
+    if (mech->at_velocity[i]) *r++ = mech->off[i] ? 0.0 : v[i];
+  return CP_SUCCESS;
+}
+
+static const CPParams *params(void *data) {
+  const CPMech mech = data;
+  return mech->sens ? mech->sens->params : NULL;
+}
+
+const CPSensSystem cpMechSensModel = {.rhs        = CPMechSensRhs1,
+                                      .start      = start,
+                                      .rows       = rows,
+                                      .adjoint    = CPMechAdjointRhs,
+                                      .quadrature = CPMechAdjointQuadrature,
+                                      .params     = params};
+
+/* The workspace for an option, or NULL, reported in *flag. */
+static CPMechSens open(CPMech mech, int *flag, const char *function) {
+  *flag = cpMechOption(mech, 0, function);
+  if (!*flag && !mech->ready) *flag = cpMechSetUp(mech, function);
+  if (*flag) return NULL;
+  CPMechSens sens = sensOf(mech);
+  if (!sens) *flag = cpReport(&mech->log, CP_MEM_FAIL, function, "no memory");
+  return sens;
+}
+
+int CPMechSetParamJac(CPMech mech, CPMechParamJacFn jac) {
+  int flag;
+  CPMechSens sens = open(mech, &flag, __func__);
+  if (!sens) return flag;
+  sens->jac   = jac;
+  sens->valid = 0;
+  if (sens->params) memset(sens->checked, 0, (size_t)sens->params->Ns);
+  return CP_SUCCESS;
+}
+
+int CPMechSetParams(CPMech mech, int Np, sunrealtype *p, const sunrealtype *pbar, const int *plist) {
+  int flag;
+  CPMechSens sens = open(mech, &flag, __func__);
+  CPParams params = {0};
+  if (!sens) return flag;
+  if (sens->params && sens->params != &sens->own)
+    return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
+                    "the forward sensitivities of the integrator bring their parameters: use "
+                    "CPodeSetSensParams");
+  flag = cpParamsSet(&params, Np, p, pbar, plist, &mech->log, __func__);
+  if (flag) return flag;
+  cpParamsFree(&sens->own);
+  sens->own = params;
+  flag      = useParams(sens, &sens->own);
+  return flag ? cpReport(&mech->log, flag, __func__, "no memory for parameters") : CP_SUCCESS;
+}
