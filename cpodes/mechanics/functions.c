@@ -263,6 +263,19 @@ static int positionsLater(CPMech mech, const CPMechState *s, double e, double *p
   return cpMechModelPositions(mech, s->t + e, s->q, p);
 }
 
+/* v += dp/dt */
+static int addRates(CPMech mech, sunrealtype t, const sunrealtype *q, double *v) {
+  const CPMechState s  = {.t = t, .q = q};
+  CPMechDifferences *d = &mech->room.dp;
+  if (mech->np == 0) return CP_SUCCESS;
+  int flag = checkTime(mech, t, INFINITY);
+  if (!flag)
+    flag = differentiate(mech, &s, positionsLater, mech->np, cpLargest(q, mech->nq),
+                         mech->difference_time, d);
+  for (int i = 0; !flag && i < mech->np; i++) v[i] += d->sixth[i];
+  return flag;
+}
+
 /* The model's own rows: its v, or A u + dp/dt. */
 static int modelVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                            double *v) {
@@ -272,27 +285,32 @@ static int modelVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, con
     return cpMechChecked(mech, mech->model.v(t, q, u, v, mech->user_data), t, "v", v, mech->nv);
   int flag = cpMechATimes(mech, t, q, u, v);
   for (int i = mech->nv; !flag && i < mech->m; i++) v[i] = 0.0;
-  if (flag || mech->np == 0) return flag;
-  const CPMechState s  = {.t = t, .q = q};
-  CPMechDifferences *d = &mech->room.dp;
-  flag                 = checkTime(mech, t, INFINITY);
-  if (flag) return flag;
-  flag = differentiate(mech, &s, positionsLater, mech->np, cpLargest(q, mech->nq),
-                       mech->difference_time, d);
-  for (int i = 0; !flag && i < mech->np; i++) v[i] += d->sixth[i];
+  return flag ? flag : addRates(mech, t, q, v);
+}
+
+/* v += u_j - g' in the rows of motions; u may be NULL. */
+static int addMotions(CPMech mech, sunrealtype t, const sunrealtype *u, double *v) {
+  const int flag = mech->nprescribed > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
+  for (int k = 0; !flag && k < mech->nprescribed; k++) {
+    const CPPrescribed *g = &mech->prescribed[k];
+    if (g->row >= 0) v[g->row] = (u ? u[g->j] : 0.0) - g->rate;
+  }
   return flag;
 }
 
 int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                      double *v) {
   memset(v, 0, (size_t)mech->m * sizeof *v);
-  int flag = modelVelocities(mech, t, q, u, v);
-  if (!flag && mech->nprescribed > 0) flag = cpMechMotions(mech, t);
-  for (int k = 0; !flag && k < mech->nprescribed; k++) {
-    const CPPrescribed *g = &mech->prescribed[k];
-    if (g->row >= 0) v[g->row] = u[g->j] - g->rate;
-  }
-  return flag;
+  const int flag = modelVelocities(mech, t, q, u, v);
+  return flag ? flag : addMotions(mech, t, u, v);
+}
+
+int cpMechRates(CPMech mech, sunrealtype t, const sunrealtype *q, double *rates) {
+  memset(rates, 0, (size_t)mech->m * sizeof *rates);
+  mech->stats.nv++;
+  int flag = cpMechA(mech, t, q);
+  if (!flag) flag = addRates(mech, t, q, rates);
+  return flag ? flag : addMotions(mech, t, NULL, rates);
 }
 
 /* ---- b ---- */

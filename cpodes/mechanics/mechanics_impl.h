@@ -23,7 +23,6 @@
 
 typedef struct CPMechNewton_ *CPMechNewtonMem; /* newton/ */
 typedef struct CPMechLinear_ *CPMechLinear;    /* linear.c */
-typedef struct CPMechSpace_ *CPMechSpace;      /* projection/ */
 
 /* Defaults of CPMechSetMultiplierTol. */
 #define CP_LAMBDA_RTOL     1.0e-12
@@ -117,6 +116,8 @@ struct CPMech_ {
   char *off;                       /* [m] 1: switched off */
   char *at_position, *at_velocity; /* [m] 1: row exists there, and is on or off */
   long int layout;                 /* changes when rows are switched */
+  int nrows[2];                    /* rows of positions and of velocities */
+  int *row_number[2]; /* [m] their numbers among all rows of a projection: positions, then velocities; -1: none */
   /* matrices of the newest evaluation */
   CPUserMat userM, userA; /* as the user gives them: nu x nu, na x nu */
   CPMat A;                /* m x nu: userA.A and the rows of motions */
@@ -124,6 +125,7 @@ struct CPMech_ {
   /* options */
   CPKktLinSol linsol;
   CPMechMetric metric;
+  long int metric_changes; /* calls of CPMechSetMetric */
   CPMechNewton newton_type;
   double tau, difference_time;
   int *z_order; /* [nz] or NULL */
@@ -138,9 +140,7 @@ struct CPMech_ {
   CPMechFunctionRoom room;
   /* use */
   CPProjector P;
-  CPMechSpace space;
-  int space_flag; /* newest failure of a function inside a projection */
-  double *wspace; /* projection/: [nu] */
+  int not_definite; /* M is not: the default metric is that of the error weights. */
   CPMechNewtonMem newton;
   struct CPMechSens_ *sens;       /* sensitivity/; NULL if none are taken */
   int installed;                  /* everything of ours is in mem */
@@ -197,6 +197,8 @@ int cpMechModelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, doubl
 /* May evaluate A (v = A u + dp/dt): mech->A is then that of q. */
 int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                      double *v);
+/* rates [m] <- v - A u, which u does not enter, and mech->A of q. For models with matrices and without v. */
+int cpMechRates(CPMech mech, sunrealtype t, const sunrealtype *q, double *rates);
 /* May evaluate A near q: mech->A is then of no use. */
 int cpMechB(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u, double *b);
 int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot);
@@ -273,13 +275,13 @@ int cpMechOnManifold(void *mech, int all); /* CPSystem's on_manifold */
 double cpMechStageSine(void *mech);        /* CPSystem's sine */
 void cpMechStageFree(CPMech mech);
 
-/* ---- projection/: CPMethod of mech's projector ---- */
+/* ---- projection/: the projector ---- */
 int cpMechProjectorCreate(CPMech mech);
-/* Its inner projectors, at the first use: 0 or CP_MEM_FAIL. */
-int cpMechSpaceCreate(CPMech mech);
-void cpMechSpaceFree(CPMechSpace *space);
-/* The metric of mech->metric, once there is a space: 0 or a code. */
-int cpMechSpaceMetric(CPMech mech);
+/* The metric that stands for DEFAULT, and for NEWTON without a matrix. */
+CPMechMetric cpMechMetricInUse(const CPMech mech);
+/* y from a poor guess, in the metric of ewt. id [n] is zero where y is held; NULL: nothing is. 0, or a code with the
+ * reason in mech->text. */
+int cpMechAssemble(CPMech mech, sunrealtype t, N_Vector y, N_Vector ewt, const sunrealtype *id);
 
 /* ---- attach/ ---- */
 /* The integrator is gone. */

@@ -133,12 +133,10 @@ int CPMechSetMetric(CPMech mech, CPMechMetric metric) {
   if (mech->operators && metric == CP_METRIC_NEWTON)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
                     "CP_METRIC_NEWTON needs the matrices M and A");
-  mech->metric = metric;
-  if (!mech->ready) return CP_SUCCESS;
-  flag = cpMechSpaceMetric(mech);
-  return flag ? cpReport(&mech->log, flag, __func__,
-                         "the metric cannot be set up, CP_METRIC_ERROR takes its place")
-              : CP_SUCCESS;
+  mech->metric       = metric;
+  mech->not_definite = 0;
+  mech->metric_changes++;
+  return CP_SUCCESS;
 }
 
 int CPMechSetLinearSolver(CPMech mech, CPKktLinSol type) {

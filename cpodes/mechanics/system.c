@@ -236,6 +236,7 @@ static int createRows(CPMech mech) {
   CPArena *arena = &mech->set_up;
   CP_NEW(arena, mech->at_position, mech->m);
   CP_NEW(arena, mech->at_velocity, mech->m);
+  for (int which = 0; which < 2; which++) CP_NEW(arena, mech->row_number[which], mech->m);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
   for (int i = 0; i < mech->nv; i++) mech->at_position[i] = i < mech->np, mech->at_velocity[i] = 1;
   for (int k = 0; k < mech->nprescribed; k++) {
@@ -243,6 +244,12 @@ static int createRows(CPMech mech) {
     if (g->row < 0) continue;
     mech->at_position[g->row] = g->how == CP_MOTION_DIRECT;
     mech->at_velocity[g->row] = 1;
+  }
+  for (int which = 0, count = 0; which < 2; which++) {
+    const char *there = which == 0 ? mech->at_position : mech->at_velocity;
+    const int first   = count;
+    for (int i = 0; i < mech->m; i++) mech->row_number[which][i] = there[i] ? count++ : -1;
+    mech->nrows[which] = count - first;
   }
   return CP_SUCCESS;
 }
@@ -281,13 +288,11 @@ static int createWorkspace(CPMech mech) {
   CP_NEW(arena, mech->multipliers.pivot, m);
   CP_NEW(arena, mech->multipliers.J, mech->model.lambda_jac ? (size_t)m * (size_t)m : 0);
   CP_NEW(arena, mech->stage.lambda, m);
-  CP_NEW(arena, mech->wspace, nu);
   return cpArenaStatus(arena);
 }
 
 void cpMechTearDown(CPMech mech) {
   cpSaddleFree(&mech->kkt);
-  cpMechSpaceFree(&mech->space);
   cpMechStageFree(mech);
   cpMatFree(&mech->reduced.M);
   cpMatFree(&mech->reduced.A);
@@ -312,7 +317,6 @@ int cpMechSetUp(CPMech mech, const char *function) {
   flag = createRows(mech);
   if (!flag && !mech->operators) flag = createMatrices(mech);
   if (!flag) flag = createWorkspace(mech);
-  if (!flag) flag = cpMechSpaceCreate(mech);
   if (flag) {
     cpMechTearDown(mech);
     return cpReport(&mech->log, flag, function,

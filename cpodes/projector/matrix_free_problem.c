@@ -244,7 +244,6 @@ static int createMetric(CPWork work) {
     flag = cpLevelCreate(work, l, NULL, col_level);
     if (!flag) flag = cpLevelOpen(work, l);
   }
-  free(col_level);
   work->nlevels = k->nlevels;
   free(col_level);
   return flag;

@@ -44,7 +44,8 @@ typedef struct {
                      NULLSPACE for SCHUR, KKT for SPARSE with a matrix W and shortest */
   int shortest; /* 1: with dependent rows, mu has minimum norm among all that give the same A^T mu (SPARSE and
                      BLOCK then want independent rows); 0: mu may be zero in dependent rows instead */
-  int definite; /* 1: W has to be positive definite at all: the first solver is not doubted when it says no */
+  int definite; /* 1: a W that the first solver finds indefinite is refused, though it may be definite on the null
+                   space of A. */
   double finest; /* The sine of an angle between rows that roundoff leaves: ranktol is at least this. */
 } CPSaddleOptions;
 

@@ -84,7 +84,6 @@ static int install(CPMech mech, CPStepper s) {
     wants_matrix &= ((CPOneStepMem)s)->method->implicit;
   }
   if (!flag && wants_matrix) flag = cpMechNewtonAttach(mech);
-  if (!flag) flag = cpMechSpaceMetric(mech); /* which may be that of Newton's matrix */
   return flag ? flag : s->ops->set_projector(s, mech->P);
 }
 

@@ -1,154 +1,288 @@
-/* The projector of a mechanical system: positions, then velocities, then the error estimate, each
- * in the space of velocities (space.h).
+/* The projector of a mechanical system: positions, then velocities, each in the space of velocities (projection.h).
  *
  *   state     q <- q + N w, normalised, p(t, q) = 0;  then u <- u + x, v(t, q, u) = 0
- *   vectors   e_q <- N P N^+ e_q,   e_u <- P e_u - K (dv/dq) e_q'
  *
- * with P = I - K A, K = D A^T (A D A^T)^+ of each level, e_q' the projected e_q; a vector (e_q,
- * e_u) is then tangential to {p = 0, v = 0}. z is left alone. Coordinates and velocities of FULL
- * motions take their prescribed values, their errors are 0. */
+ * z is left alone. Coordinates and velocities of FULL motions take their prescribed values. */
 #include "projection.h"
 
+#include <math.h>
+#include <nvector/nvector_serial.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* ---- the state ---- */
+/* ---- rows ---- */
 
-typedef struct {
-  int only_if_needed, moved;
-  CPProjected result;
-} Projection;
-
-static int projectLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, void *arg) {
-  Projection *p = arg;
-  CPProjected projected;
-  cpMechLevelMeasure(inner, x, ewt);
-  const int flag = cpProject(inner, t, x, ewt, p->only_if_needed, &projected);
-  p->moved |= projected.moved;
-  return flag;
+/* All rows: positions, velocities, FULL motions, norms. */
+static int firstMotion(const CPMech mech) {
+  return mech->nrows[CP_POSITIONS] + mech->nrows[CP_VELOCITIES];
 }
+static int firstNorm(const CPMech mech) { return firstMotion(mech) + mech->nprescribed; }
 
-static int assembleLevel(CPWork inner, sunrealtype t, N_Vector x, N_Vector ewt, void *arg) {
-  Projection *p       = arg;
-  p->moved            = 1;
-  inner->newton.valid = 0;
-  return cpAssemble(inner, t, x, ewt);
-}
-
-/* The newest projection's figures, of the level that is farther off. */
-static void noteViolation(CPWork work, int which, CPProjected *result) {
-  const CPMech mech  = work->P->model;
-  const CPWork inner = cpMechLevelWork(work, which);
-  const int first    = which == CP_VELOCITIES ? mech->space->level[0].nrows : 0;
-  if (which == CP_POSITIONS || inner->newest.violation > result->violation)
-    result->violation = inner->newest.violation;
-  if (which == CP_POSITIONS || result->worst_start < 0)
-    result->worst_start = first + inner->newest.worst_start;
-}
-
-/* work->v, which has y, to the manifold. */
-static int move(CPWork work, sunrealtype t, N_Vector ewt, CPMechLevelFn call, Projection *p) {
-  const CPMech mech = work->P->model;
-  sunrealtype *y = N_VGetArrayPointer(work->v), *u = y + mech->nq;
-  double *x = N_VGetArrayPointer(cpMechOwn(work)->x);
-  double residual;
-  int flag = mech->nprescribed > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
-  if (flag) return cpReason(work->text, flag, "%s", mech->text);
-  cpMechMotionsViolation(mech, y, ewt ? N_VGetArrayPointer(ewt) : NULL, &p->result.worst_start,
-                         &residual);
-  p->moved |= cpMechPutFull(mech, y, u);
-  flag = cpMechNormalise(mech, t, y);
-  if (flag) return cpReason(work->text, flag, "%s", mech->text);
-  if (cpMechLevelIsOn(work, CP_POSITIONS)) {
-    memcpy(cpMechOwn(work)->q, y, (size_t)mech->nq * sizeof(double));
-    cpMechSpaceStart(mech, y, x);
-    flag = cpMechLevelCall(work, CP_POSITIONS, t, cpMechOwn(work)->q, call, ewt, p);
-    if (!flag && cpMechSpacePositions(mech, x))
-      flag = cpReason(work->text, -CP_QUATERNION_ZERO, "%s", mech->text);
-    if (flag) return flag;
-    memcpy(y, mech->space->q, (size_t)mech->nq * sizeof(double));
-    noteViolation(work, CP_POSITIONS, &p->result);
+const char *cpMechNameRow(const CPMech mech, int i, char name[CP_ROW_NAME]) {
+  char inner[CP_MECH_ROW_NAME];
+  int row = 0;
+  if (i < 0 || !mech->ready) {
+    snprintf(name, CP_ROW_NAME, "the norm of a quaternion");
+  } else if (i >= firstNorm(mech)) {
+    const int k        = i - firstNorm(mech);
+    const CPUnitNorm n = cpMechNorm(mech, k);
+    snprintf(name, CP_ROW_NAME, "the norm of %s %d to %d",
+             k < mech->nquaternions ? "the quaternion" : "coordinates", n.first,
+             n.first + n.length - 1);
+  } else if (i >= firstMotion(mech)) {
+    snprintf(name, CP_ROW_NAME, "the prescribed motion of coordinate %d",
+             mech->prescribed[i - firstMotion(mech)].i);
+  } else {
+    const int which = i >= mech->nrows[CP_POSITIONS];
+    while (mech->row_number[which][row] != i) row++;
+    snprintf(name, CP_ROW_NAME, "%s %.50s", which ? "velocity" : "position",
+             cpMechRowName(mech, row, inner));
   }
-  if (!cpMechLevelIsOn(work, CP_VELOCITIES)) return CP_SUCCESS;
-  memcpy(x, u, (size_t)mech->nu * sizeof(double));
-  flag = cpMechLevelCall(work, CP_VELOCITIES, t, y, call, ewt, p);
-  if (flag) return flag;
-  memcpy(u, x, (size_t)mech->nu * sizeof(double));
-  noteViolation(work, CP_VELOCITIES, &p->result);
+  return name;
+}
+
+static const char *nameRow(void *mech, int i, char name[CP_ROW_NAME]) {
+  return cpMechNameRow(mech, i, name);
+}
+
+/* ---- what has no rows of A ---- */
+
+/* Tolerance of a component of value x. */
+static double toleranceOf(const sunrealtype *ewt, int k, double x) {
+  return ewt ? 1.0 / ewt[k] : CP_BLIND_TOLERANCE * (1.0 + fabs(x));
+}
+
+static void noteLarger(CPViolation *v, double norm, int worst, double residual) {
+  if (norm > v->norm) *v = (CPViolation){norm, worst, residual};
+}
+
+/* Distance of FULL coordinates and velocities from their prescribed values. */
+static void violationOfMotions(const CPMech mech, const sunrealtype *y, const sunrealtype *ewt,
+                               CPViolation *v) {
+  for (int k = 0; k < mech->nprescribed; k++) {
+    const CPPrescribed *g = &mech->prescribed[k];
+    if (g->how != CP_MOTION_FULL) continue;
+    const double q = y[g->i] - g->value, u = y[mech->nq + g->j] - g->rate;
+    noteLarger(v, fabs(q) / toleranceOf(ewt, g->i, g->value), firstMotion(mech) + k, q);
+    noteLarger(v, fabs(u) / toleranceOf(ewt, mech->nq + g->j, g->rate), firstMotion(mech) + k, u);
+  }
+}
+
+/* Distance of the norms from their values: of the components, whose tolerances t_i leave sqrt(sum (q_i t_i)^2) / |q|. */
+static void violationOfNorms(const CPMech mech, const sunrealtype *q, const sunrealtype *ewt,
+                             CPViolation *v) {
+  for (int k = 0; k < cpMechNumNorms(mech); k++) {
+    const CPUnitNorm n = cpMechNorm(mech, k);
+    double square = 0.0, unit = 0.0;
+    for (int i = n.first; i < n.first + n.length; i++) {
+      const double tolerance = toleranceOf(ewt, i, q[i]);
+      square += q[i] * q[i];
+      unit += (q[i] * tolerance) * (q[i] * tolerance);
+    }
+    const double norm = sqrt(square), off = norm - n.value;
+    if (unit > 0.0) noteLarger(v, fabs(off) * norm / sqrt(unit), firstNorm(mech) + k, off);
+  }
+}
+
+/* ---- the two problems ---- */
+
+/* The problem which at y: its unknown, and the iteration that solves it. */
+CPNewton *cpMechPlace(CPMechProjection *own, int which, const sunrealtype *y) {
+  CPMechProblem *p   = &own->problem[which];
+  CPNewton *newton   = &p->factors->newton;
+  p->q               = y;
+  p->rates_are_known = 0;
+  newton->self       = p;
+  cpMechStart(p, y);
+  return newton;
+}
+
+static int isOn(const CPMechProjection *own, int which) { return own->problem[which].nactive > 0; }
+
+/* Result of the problem which, beside that of the one before: the one that is farther off counts. */
+static void gather(CPProjected *all, const CPProjected *one) {
+  all->moved |= one->moved;
+  all->violation = fmax(all->violation, one->violation);
+}
+
+/* own->y, which has y, to the manifold. assemble: from far off, by the damped iteration */
+static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_needed,
+                int assemble, CPProjected *result) {
+  const CPMech mech = own->mech;
+  sunrealtype *y = N_VGetArrayPointer(own->y), *u = y + mech->nq;
+  CPViolation motions = {.worst = -1};
+  int flag            = CP_SUCCESS;
+  if (mech->nprescribed > 0) {
+    flag = cpMechMotions(mech, t);
+    if (flag) return cpMechFailed(own, flag);
+    violationOfMotions(mech, y, ewt ? N_VGetArrayPointer(ewt) : NULL, &motions);
+  }
+  *result = (CPProjected){.moved = cpMechPutFull(mech, y, u)};
+  flag    = cpMechNormalise(mech, t, y);
+  if (flag) return cpMechFailed(own, flag);
+  for (int which = 0; which < 2; which++) {
+    CPProjected one = {0};
+    CPNewton *newton;
+    if (!isOn(own, which)) continue;
+    newton           = cpMechPlace(own, which, y);
+    CPMechProblem *p = &own->problem[which];
+    if (newton->valid)
+      flag = cpMechMeasureRows(p, ewt); /* The other problem may have made these factors. */
+    if (flag) return flag;
+    if (assemble) flag = cpNewtonDamped(newton, t, p->x, ewt);
+    else flag = cpNewtonProject(newton, t, p->x, ewt, only_if_needed, &one);
+    if (!flag && which == CP_POSITIONS)
+      flag = cpMechFailed(own, cpMechPositionsOf(p, t, NV_DATA_S(p->x)));
+    if (flag) return flag;
+    if (which == CP_POSITIONS) memcpy(y, own->q, (size_t)mech->nq * sizeof *y);
+    else memcpy(u, NV_DATA_S(p->x), (size_t)mech->nu * sizeof *u);
+    gather(result, &one);
+  }
   return CP_SUCCESS;
 }
 
 static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                    CPProjected *result) {
-  CPWork work  = self;
-  Projection p = {.only_if_needed = only_if_needed, .result = {.worst_start = -1}};
-  int flag     = cpMechProjectionUpdate(work);
+  CPMechProjection *own = self;
+  int flag              = cpMechFactorsUpdate(own);
   if (flag) return flag;
-  cpCopy(work->v, y);
-  flag = move(work, t, ewt, projectLevel, &p);
+  cpCopy(own->y, y);
+  flag = move(own, t, ewt, only_if_needed, 0, result);
   if (flag) return flag;
-  *result       = p.result;
-  result->moved = p.moved || !only_if_needed;
-  if (result->moved) cpCopy(y, work->v);
-  else CP_COUNT(work, nskipped);
+  result->moved |= !only_if_needed;
+  if (result->moved) cpCopy(y, own->y);
+  else cpWorkCount(own->work, CP_NSKIPPED, 1);
   return CP_SUCCESS;
 }
 
 static int assemble(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
-  CPWork work  = self;
-  Projection p = {0};
-  int flag     = cpMechProjectionUpdate(work);
-  if (!flag) {
-    cpCopy(work->v, y);
-    flag = move(work, t, ewt, assembleLevel, &p);
-  }
-  if (!flag) cpCopy(y, work->v);
+  CPMechProjection *own = self;
+  CPProjected result;
+  int flag = cpMechFactorsUpdate(own);
+  if (flag) return flag;
+  cpCopy(own->y, y);
+  for (int k = 0; k < 2; k++) cpNewtonForget(&own->factors[k].newton);
+  flag = move(own, t, ewt, 0, 1, &result);
+  if (!flag) cpCopy(y, own->y);
   return flag;
 }
 
-/* ---- creation ---- */
-
-/* Positions, then velocities, then FULL motions, then norms: names for messages. */
-static const char *rowName(void *model, int i, char name[]) {
-  const CPMech mech = model;
-  char inner[CP_MECH_ROW_NAME];
-  if (i < 0 || !mech->space) {
-    snprintf(name, CP_ROW_NAME, "the norm of a quaternion");
-    return name;
+static int violation(void *self, sunrealtype t, N_Vector yv, N_Vector ewt, CPViolation *v) {
+  CPMechProjection *own = self;
+  const CPMech mech     = own->mech;
+  int flag              = cpMechFactorsUpdate(own);
+  if (flag) return flag;
+  const sunrealtype *y = N_VGetArrayPointer(yv), *w = ewt ? N_VGetArrayPointer(ewt) : NULL;
+  if (mech->nfull > 0) flag = cpMechMotions(mech, t);
+  if (flag) return cpMechFailed(own, flag);
+  *v = (CPViolation){.worst = -1};
+  violationOfNorms(mech, y, w, v);
+  violationOfMotions(mech, y, w, v);
+  for (int which = 0; !flag && which < 2; which++) {
+    CPViolation one;
+    if (!isOn(own, which)) continue;
+    flag = cpNewtonViolation(cpMechPlace(own, which, y), t, own->problem[which].x, ewt, &one);
+    if (!flag) noteLarger(v, one.norm, one.worst, one.residual);
   }
-  if (i >= cpMechNormRow(mech, 0)) {
-    const int norm     = i - cpMechNormRow(mech, 0);
-    const CPUnitNorm n = cpMechNorm(mech, norm);
-    snprintf(name, CP_ROW_NAME, "the norm of %s %d to %d",
-             norm < mech->nquaternions ? "the quaternion" : "coordinates", n.first,
-             n.first + n.length - 1);
-    return name;
-  }
-  const int np = mech->space->level[0].nrows, k = i - cpMechMotionRow(mech, 0);
-  if (k >= 0 && k < mech->nprescribed) {
-    snprintf(name, CP_ROW_NAME, "the prescribed motion of coordinate %d", mech->prescribed[k].i);
-    return name;
-  }
-  const int which = i >= np, row = mech->space->level[which].row[i - which * np];
-  snprintf(name, CP_ROW_NAME, "%s %.50s", which ? "velocity" : "position",
-           cpMechRowName(mech, row, inner));
-  return name;
+  return flag;
 }
 
-static const CPProjectorKind kind = {.project     = project,
+/* Is A the derivative of positions and velocities? */
+static int probe(void *self, sunrealtype t, N_Vector yv, N_Vector ewt) {
+  CPMechProjection *own = self;
+  const sunrealtype *y  = N_VGetArrayPointer(yv);
+  int flag              = cpMechFactorsUpdate(own);
+  for (int which = 0; !flag && which < 2; which++) {
+    CPMechProblem *p = &own->problem[which];
+    if (!isOn(own, which)) continue;
+    cpMechPlace(own, which, y);
+    flag = cpMechWeights(p, ewt ? N_VGetArrayPointer(ewt) : NULL, p->w);
+    if (!flag) flag = cpMechCompareDerivative(p, t, NV_DATA_S(p->x), "");
+    cpNewtonForget(&p->factors->newton);
+  }
+  return flag;
+}
+
+/* ---- life cycle ---- */
+
+static void *create(void *mech, CPWork work) {
+  CPMechProjection *own = calloc(1, sizeof *own);
+  if (!own) return NULL;
+  own->mech     = mech;
+  own->work     = work;
+  own->layout   = -1;
+  own->contents = -1;
+  return own;
+}
+
+static void freeProjection(void *self) {
+  CPMechProjection *own = self;
+  if (!own) return;
+  cpMechProjectionClear(own);
+  free(own);
+}
+
+static int iterations(void *self, CPNewton *list[2]) {
+  CPMechProjection *own = self;
+  for (int k = 0; own->is_created && k < 2; k++) list[k] = &own->factors[k].newton;
+  return own->is_created ? 2 : 0;
+}
+
+static const CPProjectorKind kind = {.create      = create,
+                                     .free        = freeProjection,
+                                     .project     = project,
                                      .tangent     = cpMechTangent,
                                      .error       = cpMechError,
                                      .cotangent   = cpMechCotangent,
-                                     .violation   = cpMechViolation,
+                                     .violation   = violation,
                                      .assemble    = assemble,
-                                     .probe       = cpMechProbe,
-                                     .free        = cpMechFreeOwn,
-                                     .iterations  = cpMechIterations,
-                                     .name_row    = rowName,
+                                     .probe       = probe,
                                      .rows_vector = cpMechRowsVector,
-                                     .rows_at     = cpMechRowsAt};
+                                     .rows_at     = cpMechRowsAt,
+                                     .iterations  = iterations,
+                                     .name_row    = nameRow};
 
 int cpMechProjectorCreate(CPMech mech) {
   mech->P = cpProjectorCreateKind(&kind, mech, mech->y_tmpl, mech->ctx);
   return mech->P ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+/* ---- initial states ---- */
+
+/* held [nu]: x_j would move what id holds. */
+static int holdComponents(CPMechProblem *p, const sunrealtype *y, const sunrealtype *id) {
+  const CPMech mech = p->own->mech;
+  double *column    = p->own->d;
+  int flag          = CP_SUCCESS;
+  for (int j = 0; j < mech->nu; j++) {
+    const int i = p->which == CP_VELOCITIES ? mech->nq + j : mech->pair[j];
+    if (i >= 0 && id[i] == 0.0) p->held[j] = 1;
+  }
+  if (p->which == CP_VELOCITIES) return CP_SUCCESS;
+  for (int k = 0; k < mech->nquaternions; k++) {
+    const CPQuaternion *Q = &mech->quaternions[k];
+    for (int i = 0; i < 4; i++)
+      if (id[Q->first_q + i] == 0.0) memset(p->held + Q->first_u, 1, 3);
+  }
+  for (int j = 0; mech->model.N && !flag && j < mech->nu; j++) {
+    flag = cpMechColumn(mech, y, j, column);
+    for (int i = 0; !flag && i < mech->nq; i++)
+      if (column[i] != 0.0 && id[i] == 0.0) p->held[j] = 1;
+  }
+  return cpMechFailed(p->own, flag);
+}
+
+int cpMechAssemble(CPMech mech, sunrealtype t, N_Vector y, N_Vector ewt, const sunrealtype *id) {
+  CPWork work;
+  if (cpWorkCreate(&work, mech->P)) return cpReason(mech->text, CP_MEM_FAIL, "no memory");
+  CPMechProjection *own = cpWorkSelf(work);
+  own->initial          = 1;
+  int flag              = cpMechFactorsUpdate(own);
+  for (int which = 0; !flag && id && which < 2; which++)
+    flag = holdComponents(&own->problem[which], N_VGetArrayPointer(y), id);
+  if (!flag) flag = cpAssemble(work, t, y, ewt);
+  if (flag) cpReason(mech->text, flag, "%s", cpWorkText(work));
+  cpWorkFree(&work);
+  return flag;
 }

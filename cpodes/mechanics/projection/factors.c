@@ -1,0 +1,594 @@
+/* The factors of [W A^T; A 0] that positions, velocities and vectors are projected with: the metric W, when factors are
+ * made anew, the sizes of the rows, and the products that the factors give,
+ *
+ *   x = K r = W^-1 A^T (A W^-1 A^T)^+ r,    mu = K^T w.
+ *
+ * Models of operators have products in place of factors. */
+#include "projection.h"
+
+#include "cpodes/base/random.h"
+
+#include <float.h>
+#include <math.h>
+#include <nvector/nvector_serial.h>
+#include <string.h>
+
+/* Ratio by which the narrowest angle of A may change while factors are kept. Kept factors are as good as the distance
+ * and the rate of convergence tell but for directions in which constraints hardly ask for anything, next to a singular
+ * position. */
+#define ANGLE_CHANGES 2.0
+
+/* ---- the metric ---- */
+
+/* Measured on the pendulum, the slider-crank, the car axis and Andrews' mechanism (bench/metrics.c): of BDF's steps with
+ * ERROR it takes 0.78 to 1.02 with NEWTON, 0.76 to 1.02 with KINETIC, 0.79 to 1.02 with L2, of Adams' 0.94 to 1.02 with
+ * KINETIC. Errors are smaller with BDF (in the mean 0.74 and 0.65) and the same but for scatter with Adams. Where
+ * stiffness acts along the normals only NEWTON beats no projection. With sparse matrices, whose factorisation costs
+ * little more than a projection, a second one in each step that renews Newton's matrix makes steps dearer by half
+ * (stiff chain of 1,000). */
+CPMechMetric cpMechMetricInUse(const CPMech mech) {
+  CPMechMetric metric = mech->metric;
+  if (metric == CP_METRIC_DEFAULT) {
+    if (mech->operators || mech->not_definite) return CP_METRIC_ERROR;
+    const int costly = mech->userM.A.start || mech->stats.newton != CP_NEWTON_KKT;
+    metric           = costly ? CP_METRIC_KINETIC : CP_METRIC_NEWTON;
+  }
+  /* until there is a matrix */
+  return metric == CP_METRIC_NEWTON && !mech->newton ? CP_METRIC_KINETIC : metric;
+}
+
+static CPMechMetric metricOf(const CPMechProjection *own) {
+  return own->initial ? CP_METRIC_ERROR : cpMechMetricInUse(own->mech);
+}
+
+/* Is there another metric where this one is not definite? M takes the place of Newton's matrix until that is made
+ * anew, and by default the error weights take the place of M. */
+static int changeMetric(CPMechFactors *f) {
+  const CPMech mech = f->own->mech;
+  if (f->metric == CP_METRIC_NEWTON && !f->use_mass) return f->use_mass = 1;
+  if (mech->metric != CP_METRIC_DEFAULT || mech->not_definite) return 0;
+  return mech->not_definite = 1;
+}
+
+static int isDiagonal(CPMechMetric metric) {
+  return metric == CP_METRIC_ERROR || metric == CP_METRIC_L2;
+}
+
+/* Rows and columns that are held become the identity's: they do not move, and nothing else feels them. */
+static void holdColumns(CPMat *W, const char *held) {
+  for (int j = 0; j < W->cols; j++)
+    for (size_t k = cpMatFirst(W, j); k < cpMatFirst(W, j + 1); k++) {
+      const int i = cpMatRow(W, j, k);
+      if (held[i] || held[j]) W->value[k] = i == j;
+    }
+}
+
+/* Differences of mirrored entries, relative to the roots of their diagonals, that count as symmetric. */
+#define ASYMMETRY 1.0e-8
+
+static int checkSymmetric(CPMechFactors *f, sunrealtype t, const CPMat *W) {
+  char *text = cpWorkText(f->own->work);
+  for (int j = 0; j < W->cols; j++) {
+    const double *diagonal = cpMatAt(W, j, j);
+    if (!diagonal || !(*diagonal > 0.0))
+      return cpReason(
+          text, -CP_METRIC_INDEFINITE,
+          "at t = %.15g: the metric is not positive definite: its diagonal entry %d is %g", t, j,
+          diagonal ? *diagonal : 0.0);
+  }
+  for (int j = 0; j < W->cols; j++)
+    for (size_t k = cpMatFirst(W, j); k < cpMatFirst(W, j + 1); k++) {
+      const int i = cpMatRow(W, j, k);
+      if (i >= j) break;
+      const double *mirror = cpMatAt(W, j, i), other = mirror ? *mirror : 0.0;
+      if (W->value[k] == other) continue;
+      if (fabs(W->value[k] - other) > ASYMMETRY * sqrt(*cpMatAt(W, i, i)) * sqrt(*cpMatAt(W, j, j)))
+        return cpReason(text, -CP_METRIC_INDEFINITE,
+                        "at t = %.15g: the metric is not symmetric: entry (%d, %d) is %.15g, entry "
+                        "(%d, %d) is %.15g",
+                        t, i, j, W->value[k], j, i, other);
+    }
+  return CP_SUCCESS;
+}
+
+/* W at (t, q), of weights w. */
+static int evaluateMetric(CPMechProblem *p, sunrealtype t, const double *q, const double *w,
+                          CPWeight *weight) {
+  CPMechFactors *f  = p->factors;
+  const CPMech mech = p->own->mech;
+  if (isDiagonal(f->metric)) {
+    for (int j = 0; j < mech->nu; j++)
+      f->root[j] = p->held[j] ? 0.0 : f->metric == CP_METRIC_L2 ? 1.0 : 1.0 / w[j];
+    *weight = (CPWeight){.root = f->root};
+    return CP_SUCCESS;
+  }
+  const int of_newton =
+      f->metric == CP_METRIC_NEWTON && !f->use_mass && !cpMechNewtonMetric(mech, &f->W);
+  if (!of_newton) {
+    const int flag = cpMechMass(mech, t, q);
+    if (flag) return cpMechFailed(p->own, flag);
+    if (f->W.value) cpMatZero(&f->W);
+    if (f->W.value) cpMatAdd(&f->W, 1.0, &mech->userM.A); /* The pattern of W contains that of M. */
+  }
+  const CPMat *W = f->W.value ? &f->W : &mech->userM.A;
+  *weight        = (CPWeight){.matrix = W};
+  const int flag = checkSymmetric(f, t, W);
+  if (f->A_held.value) holdColumns(&f->W, p->held);
+  return flag;
+}
+
+/* ---- products and factors ---- */
+
+static CPMechProblem *problemOf(const CPMechFactors *f) { return f->newton.self; }
+
+static void clearOff(const CPMechProblem *p, double *r) {
+  for (int i = 0; i < p->own->mech->m; i++)
+    if (p->off[i]) r[i] = 0.0;
+}
+
+/* Products of the operators at the factors' (t, q), for conjugate gradients */
+static int times(void *self, N_Vector v, N_Vector Av) {
+  CPMechFactors *f = self;
+  const int flag   = cpMechATimes(f->own->mech, f->t, f->q, NV_DATA_S(v), NV_DATA_S(Av));
+  cpWorkCount(f->own->work, CP_NPRODS, 1);
+  clearOff(problemOf(f), NV_DATA_S(Av));
+  return cpMechFailed(f->own, flag);
+}
+
+static int transposed(void *self, N_Vector w, N_Vector ATw) {
+  CPMechFactors *f = self;
+  cpWorkCount(f->own->work, CP_NPRODS, 1);
+  const int flag = cpMechATransposedTimes(f->own->mech, f->t, f->q, NV_DATA_S(w), NV_DATA_S(ATw));
+  return cpMechFailed(f->own, flag);
+}
+
+static int metric(void *self, N_Vector g, N_Vector Dg) {
+  CPMechFactors *f  = self;
+  const CPMech mech = f->own->mech;
+  if (f->metric == CP_METRIC_KINETIC)
+    return cpMechFailed(f->own, cpMechOperator(mech, mech->model.Minv, "Minv", f->t, f->q,
+                                               NV_DATA_S(g), NV_DATA_S(Dg), mech->nu));
+  for (int j = 0; j < mech->nu; j++) NV_DATA_S(Dg)[j] = f->root[j] * f->root[j] * NV_DATA_S(g)[j];
+  return CP_SUCCESS;
+}
+
+static int precondition(void *self, N_Vector r, N_Vector z) {
+  N_VProd(((CPMechFactors *)self)->jacobi, r, z);
+  return CP_SUCCESS;
+}
+
+static const CPKrylovProducts products = {
+    .times = times, .transposed = transposed, .metric = metric, .precondition = precondition};
+
+int cpMechRowsTimes(CPMechProblem *p, const double *v, double *r) {
+  CPMechFactors *f = p->factors;
+  int flag         = CP_SUCCESS;
+  if (f->saddle) cpMatTimes(&f->A, 1.0, v, 0.0, r);
+  else {
+    cpWorkCount(p->own->work, CP_NPRODS, 1);
+    flag = cpMechFailed(p->own, cpMechATimes(p->own->mech, f->t, f->q, v, r));
+  }
+  clearOff(p, r);
+  return flag;
+}
+
+int cpMechSubtractRows(CPMechProblem *p, const double *mu, double *w) {
+  CPMechFactors *f = p->factors;
+  double *ATmu     = p->own->z;
+  if (f->saddle) {
+    cpMatTransposedTimes(&f->A, -1.0, mu, 1.0, w);
+    return CP_SUCCESS;
+  }
+  cpWorkCount(p->own->work, CP_NPRODS, 1);
+  const int flag = cpMechATransposedTimes(p->own->mech, f->t, f->q, mu, ATmu);
+  for (int j = 0; !flag && j < p->own->mech->nu; j++) w[j] -= ATmu[j];
+  return cpMechFailed(p->own, flag);
+}
+
+/* By conjugate gradients: x <- K r, mu <- (A D A^T)^+ r; each may be NULL. */
+static int byProducts(CPMechProblem *p, const double *r, double goal, double *x, double *mu) {
+  CPMechFactors *f    = p->factors;
+  const CPMech mech   = p->own->mech;
+  long int iterations = 0;
+  memcpy(NV_DATA_S(f->rhs), r, (size_t)mech->m * sizeof *r);
+  clearOff(p, NV_DATA_S(f->rhs));
+  N_VConst(0.0, f->solution);
+  for (int i = 0; i < mech->m; i++)
+    NV_DATA_S(f->weight)[i] = p->off[i] || p->is_dead[i] ? 0.0 : 1.0 / (p->size[i] * p->size[i]);
+  const int flag = cpKrylovSolve(f->krylov, f->weight, goal, f->rhs, f->solution,
+                                 mu ? f->multipliers : NULL, &iterations, cpWorkText(p->own->work));
+  cpWorkCount(p->own->work, CP_NLI, iterations);
+  cpWorkCount(p->own->work, CP_NLINSOLVES, 1);
+  if (!flag && x) memcpy(x, NV_DATA_S(f->solution), (size_t)mech->nu * sizeof *x);
+  if (!flag && mu) memcpy(mu, NV_DATA_S(f->multipliers), (size_t)mech->m * sizeof *mu);
+  return flag;
+}
+
+static int failedSolve(CPMechProblem *p, int flag) {
+  return cpReason(cpWorkText(p->own->work), flag, "%s in the linear solver '%s'",
+                  flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed",
+                  cpSaddleName(p->factors->saddle));
+}
+
+int cpMechLift(CPMechProblem *p, const double *r, double *x, double goal) {
+  if (!p->factors->saddle) return byProducts(p, r, goal, x, NULL);
+  const int flag = cpSaddleSolve(p->factors->saddle, NULL, r, x, NULL);
+  return flag ? failedSolve(p, flag) : CP_SUCCESS;
+}
+
+int cpMechLiftTransposed(CPMechProblem *p, const double *w, double *mu) {
+  CPMechFactors *f = p->factors;
+  if (f->saddle) {
+    const int flag = cpSaddleSolve(f->saddle, w, NULL, NULL, mu);
+    return flag ? failedSolve(p, flag) : CP_SUCCESS;
+  }
+  memcpy(NV_DATA_S(p->own->trial), w, (size_t)p->own->mech->nu * sizeof *w);
+  int flag = metric(f, p->own->trial, f->solution); /* mu = (A D A^T)^+ A D w */
+  if (!flag) flag = cpMechRowsTimes(p, NV_DATA_S(f->solution), p->own->r2);
+  return flag ? flag : byProducts(p, p->own->r2, CP_GOAL_OF_VECTOR, NULL, mu);
+}
+
+/* ---- sizes of the rows ---- */
+
+/* |g_i| = sqrt(sum_j (A_ij / w_j)^2) over the components that are free (or all), safe from under- and overflow. */
+static void measureRows(CPMechProblem *p, const double *w, int all, double *size) {
+  const CPMech mech = p->own->mech;
+  const CPMat *A    = &p->factors->A;
+  double *largest   = p->own->r;
+  for (int i = 0; i < mech->m; i++) largest[i] = size[i] = 0.0;
+  for (int pass = 0; pass < 2; pass++)
+    for (int j = 0; j < mech->nu; j++)
+      for (size_t k = cpMatFirst(A, j); (all || !p->held[j]) && k < cpMatFirst(A, j + 1); k++) {
+        const int i     = cpMatRow(A, j, k);
+        const double gw = fabs(A->value[k]) / w[j];
+        if (pass == 0) largest[i] = fmax(largest[i], gw);
+        else if (largest[i] > 0.0) size[i] += (gw / largest[i]) * (gw / largest[i]);
+      }
+  for (int i = 0; i < mech->m; i++) size[i] = largest[i] * sqrt(size[i]);
+}
+
+/* Of products alone: with random v of variance 1/w_j^2, |g_i|^2 is the mean of (A v)_i^2. */
+#define DIRECTIONS    8
+#define SECOND_MOMENT (7.0 / 12.0) /* of cpUniformAwayFromZero */
+
+static int estimateRows(CPMechProblem *p, const double *w, int all, double *size) {
+  CPMechProjection *own = p->own;
+  const CPMech mech     = own->mech;
+  double *v             = own->z;
+  memset(size, 0, (size_t)mech->m * sizeof *size);
+  for (int k = 0; k < DIRECTIONS; k++) {
+    unsigned state = 2166136261u + 7919u * (unsigned)k;
+    for (int i = 0; i < 4; i++) cpUniform(&state); /* apart from its neighbours' */
+    for (int j = 0; j < mech->nu; j++) {
+      const double u = cpUniformAwayFromZero(&state);
+      v[j]           = !all && p->held[j] ? 0.0 : w ? u / w[j] : u;
+    }
+    const int flag = cpMechRowsTimes(p, v, own->r);
+    if (flag) return flag;
+    for (int i = 0; i < mech->m; i++)
+      size[i] += own->r[i] * own->r[i] / (SECOND_MOMENT * DIRECTIONS);
+  }
+  for (int i = 0; i < mech->m; i++) size[i] = sqrt(size[i]);
+  return CP_SUCCESS;
+}
+
+int cpMechMeasureRows(CPMechProblem *p, N_Vector ewt) {
+  CPMechFactors *f  = p->factors;
+  const CPMech mech = p->own->mech;
+  const int by_rows = f->saddle != NULL;
+  double *w = p->w, *over_all = p->own->r2;
+  int ndead = 0;
+  if (p->measured == f->made) return CP_SUCCESS;
+  int flag = cpMechWeights(p, ewt ? N_VGetArrayPointer(ewt) : NULL, w);
+  if (!flag && by_rows) measureRows(p, w, 0, p->size);
+  else if (!flag) flag = estimateRows(p, w, 0, p->size);
+  for (int i = 0; !flag && i < mech->m; i++)
+    ndead += (p->is_dead[i] = !p->off[i] && !(p->size[i] >= DBL_MIN));
+  if (ndead > 0 && by_rows) measureRows(p, w, 1, over_all);
+  else if (ndead > 0) flag = estimateRows(p, w, 1, over_all);
+  for (int i = 0; !flag && i < mech->m; i++) {
+    if (p->is_dead[i]) p->size[i] = over_all[i];
+    if (p->off[i]) p->size[i] = INFINITY;
+  }
+  if (!flag) p->measured = f->made;
+  return flag;
+}
+
+/* ---- new factors ---- */
+
+/* Largest |c_i| / sum_j |A_ij x_j|: relative to the terms of the constraint, as far as A tells. Displacements are zero
+ * where they start, and count as 1 (radians) then. */
+static double relativeDistance(CPMechProblem *p, const double *x) {
+  const CPMech mech = p->own->mech;
+  double *size = p->own->z, *terms = p->own->r, largest = 0.0;
+  for (int j = 0; j < mech->nu; j++) size[j] = x[j] == 0.0 ? 1.0 : x[j];
+  cpMatAbsTimes(&p->factors->A, size, terms);
+  for (int i = 0; i < mech->m; i++)
+    if (!p->off[i] && terms[i] > 0.0) largest = fmax(largest, fabs(p->c[i]) / terms[i]);
+  return largest;
+}
+
+static int failedFactor(CPMechProblem *p, sunrealtype t, int flag) {
+  const CPMech mech     = p->own->mech;
+  char *text            = cpWorkText(p->own->work), name[CP_MECH_ROW_NAME];
+  const CPSaddle saddle = p->factors->saddle;
+  switch (flag) {
+  case CP_SADDLE_NOT_DEFINITE:
+    return cpReason(text, -CP_METRIC_INDEFINITE,
+                    "at t = %.15g: the metric is not positive definite on the tangent space", t);
+  case CP_SADDLE_DEPENDENT:
+    return cpReason(text, -CP_PROJ_RANK,
+                    "at t = %.15g: %s %.40s depends on others, and the linear solver '%s' needs "
+                    "independent ones "
+                    "(CP_LINSOL_AUTO, QRP, SPARSE and BLOCK do not)",
+                    t, p->which == CP_POSITIONS ? "position" : "velocity",
+                    cpMechRowName(mech, saddle->dependent, name), cpSaddleName(saddle));
+  default:
+    return cpReason(text, flag, "at t = %.15g: %s in the linear solver '%s'", t,
+                    flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed",
+                    cpSaddleName(saddle));
+  }
+}
+
+static void freeSolver(CPMechFactors *f) {
+  cpSaddleFree(&f->saddle);
+  cpMatFree(&f->W);
+  cpMatFree(&f->A_held);
+  f->metric = CP_METRIC_DEFAULT;
+}
+
+void cpMechProjectionClear(CPMechProjection *own) {
+  for (int k = 0; k < 2; k++) {
+    CPMechFactors *f = &own->factors[k];
+    freeSolver(f);
+    cpMatFree(&f->A);
+    cpKrylovFree(&f->krylov);
+    *f = (CPMechFactors){0};
+  }
+  cpArenaFree(&own->arena);
+  own->is_created = 0;
+}
+
+static CPLinSol publicName(CPSaddleType type) {
+  switch (type) {
+  case CP_SADDLE_SCHUR: return CP_LINSOL_SCHUR;
+  case CP_SADDLE_QR: return CP_LINSOL_QR;
+  case CP_SADDLE_NULLSPACE: return CP_LINSOL_QRP;
+  case CP_SADDLE_BLOCK: return CP_LINSOL_BLOCK;
+  default: return CP_LINSOL_SPARSE;
+  }
+}
+
+/* A solver for this metric. One that the user asked for and that does not take these matrices gives way to the choice by
+ * their structure. */
+static int createSolver(CPMechFactors *f, CPMechMetric metric) {
+  const CPMech mech       = f->own->mech;
+  const CPLinSol linsol   = cpWorkOptions(f->own->work).linsol;
+  const CPMat *W          = isDiagonal(metric) ? NULL : &mech->userM.A;
+  CPSaddleOptions options = {.type       = cpSaddleOfLin(linsol),
+                             .may_change = linsol == CP_LINSOL_AUTO,
+                             .definite   = 1,
+                             .finest     = CP_SADDLE_FINEST};
+  freeSolver(f);
+  int flag = f->A.value ? CP_SUCCESS : cpMatClone(&f->A, &mech->A);
+  if (!flag && metric == CP_METRIC_NEWTON) flag = cpMechNewtonPattern(mech, &f->W);
+  else if (!flag && W && mech->nfull > 0) flag = cpMatClone(&f->W, W);
+  if (!flag && W && mech->nfull > 0) flag = cpMatClone(&f->A_held, &mech->A);
+  if (W && f->W.value) W = &f->W;
+  if (!flag) flag = cpSaddleCreate(&f->saddle, options, W, &f->A);
+  if (flag == CP_ILL_INPUT) {
+    options.type = CP_SADDLE_AUTO;
+    flag         = cpSaddleCreate(&f->saddle, options, W, &f->A);
+  }
+  if (flag)
+    return cpReason(cpWorkText(f->own->work), flag,
+                    flag == CP_MEM_FAIL ? "no memory for the linear solver"
+                                        : "the linear solver cannot be set up");
+  f->metric = metric;
+  return CP_SUCCESS;
+}
+
+/* D of the diagonal metric, or of the preconditioner: see precondition(). */
+static int makePreconditioner(CPMechProblem *p) {
+  CPMechFactors *f = p->factors;
+  double *size = p->own->r2, *inverse = NV_DATA_S(f->jacobi);
+  int flag = CP_SUCCESS;
+  if (f->metric == CP_METRIC_L2) flag = estimateRows(p, NULL, 0, size);
+  else memcpy(size, p->size, (size_t)p->own->mech->m * sizeof *size);
+  for (int i = 0; i < p->own->mech->m; i++)
+    inverse[i] = p->off[i] || p->is_dead[i] || !(size[i] > 0.0) ? 0.0 : 1.0 / (size[i] * size[i]);
+  return flag;
+}
+
+/* The values of W and A factored. */
+static int factor(CPMechProblem *p, sunrealtype t, const double *x, CPWeight W, int damped) {
+  CPMechFactors *f = p->factors;
+  const CPMat *A   = &f->A;
+  if (f->A_held.value) {
+    memcpy(f->A_held.value, A->value, cpMatEntries(A) * sizeof *A->value);
+    for (int j = 0; j < A->cols; j++)
+      for (size_t k = cpMatFirst(A, j); p->held[j] && k < cpMatFirst(A, j + 1); k++)
+        f->A_held.value[k] = 0.0;
+    A = &f->A_held;
+  }
+  /* Far off the manifold all rows count. */
+  const int exact = damped || cpSaddleKnowsRows(f->saddle, p->off);
+  const double angle =
+      exact ? CP_SADDLE_FINEST : cpSaddleZeroAngle(f->saddle, relativeDistance(p, x));
+  const int result = cpSaddleFactor(f->saddle, W, A, p->off, angle);
+  cpWorkCount(p->own->work, CP_NSETUPS, 1);
+  p->own->mech->stats.nprojfact++;
+  if (!result) cpSaddleNoteRank(f->saddle);
+  return result ? failedFactor(p, t, result) : CP_SUCCESS;
+}
+
+int cpMechRenew(CPMechProblem *p, sunrealtype t, const double *x, N_Vector ewt, int damped,
+                CPRank *rank) {
+  CPMechFactors *f      = p->factors;
+  CPMechProjection *own = p->own;
+  const CPMech mech     = own->mech;
+  CPWeight W;
+  int flag = p->which == CP_POSITIONS ? cpMechPositionsOf(p, t, x) : CP_SUCCESS;
+  if (flag) return cpMechFailed(own, flag);
+  memcpy(f->q, p->which == CP_POSITIONS ? own->q : p->q, (size_t)mech->nq * sizeof *f->q);
+  if (f->nnewton != mech->stats.nnewton) f->use_mass = 0;
+  f->nnewton = mech->stats.nnewton;
+  f->t       = t;
+  f->made++;
+  cpWorkCount(own->work, CP_NJE, 1);
+  if (mech->operators) {
+    *rank     = (CPRank){.rank = -1, .sine = 1.0};
+    f->metric = metricOf(own);
+    cpKrylovReset(f->krylov);
+    flag = cpMechMeasureRows(p, ewt);
+    if (!flag && isDiagonal(f->metric)) flag = evaluateMetric(p, t, f->q, p->w, &W);
+    cpWorkSetSolver(own->work, CP_LINSOL_KRYLOV, 2);
+    return flag ? flag : makePreconditioner(p);
+  }
+  if (!p->rates_are_known) flag = cpMechFailed(own, cpMechA(mech, t, f->q));
+  for (int again = !flag; again;) {
+    const CPMechMetric metric = metricOf(own);
+    if (f->metric != metric) flag = createSolver(f, metric);
+    if (!flag) memcpy(f->A.value, mech->A.value, cpMatEntries(&f->A) * sizeof *f->A.value);
+    if (!flag) flag = cpMechMeasureRows(p, ewt);
+    if (!flag) flag = evaluateMetric(p, t, f->q, p->w, &W);
+    if (!flag) flag = factor(p, t, x, W, damped);
+    again = flag == -CP_METRIC_INDEFINITE && changeMetric(f);
+    if (again) flag = CP_SUCCESS;
+  }
+  if (flag) return flag;
+  *rank = (CPRank){.rank       = f->saddle->rank,
+                   .ndependent = f->saddle->nrows - f->saddle->rank,
+                   .sine       = f->saddle->sine};
+  cpWorkSetSolver(own->work, publicName(cpSaddleTypeOf(f->saddle)), 2);
+  return CP_SUCCESS;
+}
+
+/* ---- in line with the options ---- */
+
+static int haveSameRows(const CPMech mech) {
+  return !memcmp(mech->at_position, mech->at_velocity, (size_t)mech->m);
+}
+
+/* Rows that are switched, and the problems' factors: one set for both where these and the metric are the same. Products
+ * are taken at the state where the factors are, and positions and velocities keep different ones. */
+static void updateProblems(CPMechProjection *own, CPMechMetric metric) {
+  const CPMech mech = own->mech;
+  const int shared  = metric != CP_METRIC_ERROR && !mech->operators && haveSameRows(mech);
+  for (int which = 0; which < 2; which++) {
+    CPMechProblem *p  = &own->problem[which];
+    const char *there = which == CP_POSITIONS ? mech->at_position : mech->at_velocity;
+    p->factors        = &own->factors[shared ? 0 : which];
+    p->nactive        = 0;
+    p->measured       = 0;
+    for (int i = 0; i < mech->m; i++) p->nactive += !(p->off[i] = !there[i] || mech->off[i]);
+    own->factors[which].newton.uses = shared ? 2 : 1;
+  }
+}
+
+static void destroyVector(void *v) { N_VDestroy(v); }
+
+static N_Vector serial(CPArena *arena, int length, SUNContext ctx) {
+  N_Vector v = arena->failed ? NULL : cpArenaOwn(arena, N_VNew_Serial(length, ctx), destroyVector);
+  if (v) N_VConst(0.0, v);
+  return v;
+}
+
+static void createFactors(CPMechProjection *own, CPMechFactors *f) {
+  const CPMech mech = own->mech;
+  CPArena *arena    = &own->arena;
+  f->own            = own;
+  CP_NEW(arena, f->q, mech->nq);
+  CP_NEW(arena, f->root, mech->nu);
+  cpNewtonInit(&f->newton, arena, &cpMechNewtonParts, NULL, own->work, own->problem[0].x);
+  if (!mech->operators) return;
+  f->jacobi      = serial(arena, mech->m, mech->ctx);
+  f->weight      = serial(arena, mech->m, mech->ctx);
+  f->rhs         = serial(arena, mech->m, mech->ctx);
+  f->multipliers = serial(arena, mech->m, mech->ctx);
+  f->solution    = serial(arena, mech->nu, mech->ctx);
+  if (!cpArenaStatus(arena) && cpKrylovCreate(&f->krylov, &products, f, f->solution, f->jacobi))
+    arena->failed = 1;
+}
+
+static void createProblem(CPMechProjection *own, int which) {
+  CPArena *arena   = &own->arena;
+  CPMechProblem *p = &own->problem[which];
+  const int m      = own->mech->m;
+  p->own           = own;
+  p->which         = which;
+  p->x             = serial(arena, own->mech->nu, own->mech->ctx);
+  CP_NEW(arena, p->off, m);
+  CP_NEW(arena, p->held, own->mech->nu);
+  CP_NEW(arena, p->w, own->mech->nu);
+  CP_NEW(arena, p->is_dead, m);
+  CP_NEW(arena, p->c, m);
+  CP_NEW(arena, p->rates, m);
+  CP_NEW(arena, p->size, m);
+  CP_NEW(arena, p->frozen, m);
+  if (p->held) memcpy(p->held, own->mech->is_full, (size_t)own->mech->nu);
+}
+
+static int create(CPMechProjection *own) {
+  const CPMech mech = own->mech;
+  CPArena *arena    = &own->arena;
+  for (int which = 0; which < 2; which++) createProblem(own, which);
+  for (int k = 0; k < 2 && !cpArenaStatus(arena); k++) createFactors(own, &own->factors[k]);
+  own->trial = serial(arena, mech->nu, mech->ctx);
+  own->y     = cpArenaVector(arena, mech->y_tmpl);
+  CP_NEW(arena, own->q, mech->nq);
+  CP_NEW(arena, own->moved, mech->nq);
+  CP_NEW(arena, own->d, mech->nq);
+  CP_NEW(arena, own->e, mech->n);
+  CP_NEW(arena, own->w, mech->nu);
+  CP_NEW(arena, own->z, mech->nu);
+  CP_NEW(arena, own->correction, mech->nu);
+  CP_NEW(arena, own->r, mech->m);
+  CP_NEW(arena, own->r2, mech->m);
+  CP_NEW(arena, own->r3, mech->m);
+  CP_NEW(arena, own->mu, mech->m);
+  CP_NEW(arena, own->at, mech->m);
+  own->sine       = 1.0;
+  own->is_created = !cpArenaStatus(arena);
+  if (!own->is_created) cpMechProjectionClear(own);
+  return own->is_created ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+int cpMechFactorsUpdate(CPMechProjection *own) {
+  const CPMech mech = own->mech;
+  char *text        = cpWorkText(own->work);
+  int flag          = mech->ready ? CP_SUCCESS : cpMechSetUp(mech, "CPMech");
+  if (flag) return cpReason(text, flag, "%s", mech->log.text);
+  if (!own->is_created && create(own))
+    return cpReason(text, CP_MEM_FAIL, "no memory for a projection");
+  const CPProjectorOptions options = cpWorkOptions(own->work);
+  const CPMechMetric metric        = metricOf(own);
+  if (own->layout != mech->layout || own->contents != options.contents || own->metric != metric ||
+      own->metric_changes != mech->metric_changes) {
+    if (options.linsol == CP_LINSOL_KRYLOV && !mech->operators)
+      return cpReason(text, CP_ILL_INPUT,
+                      "CP_LINSOL_KRYLOV needs a model of operators (Au and ATl)");
+    updateProblems(own, metric);
+    const int only_rows = own->contents == options.contents && own->metric == metric &&
+                          own->metric_changes == mech->metric_changes;
+    for (int k = 0; k < 2; k++) {
+      CPMechFactors *f = &own->factors[k];
+      cpNewtonReset(&f->newton);
+      if (!only_rows) freeSolver(f);
+      else if (f->saddle) cpSaddleForgetRank(f->saddle);
+    }
+    own->layout         = mech->layout;
+    own->contents       = options.contents;
+    own->metric         = metric;
+    own->metric_changes = mech->metric_changes;
+  }
+  const double sine = mech->operators ? 1.0 : mech->kkt->sine;
+  const int turned  = !(sine < ANGLE_CHANGES * own->sine && own->sine < ANGLE_CHANGES * sine);
+  if (turned) own->sine = sine;
+  for (int k = 0; k < 2; k++) {
+    CPMechFactors *f = &own->factors[k];
+    if (turned || (metric == CP_METRIC_NEWTON && f->nnewton != mech->stats.nnewton))
+      cpNewtonForget(&f->newton);
+  }
+  return CP_SUCCESS;
+}

@@ -1,0 +1,90 @@
+/* Positions and velocities as problems in the space of velocities (projection.h): the unknowns, their weights, and the
+ * residuals. */
+#include "projection.h"
+
+#include <math.h>
+#include <nvector/nvector_serial.h>
+#include <string.h>
+
+int cpMechFailed(CPMechProjection *own, int flag) {
+  return flag ? cpReason(cpWorkText(own->work), flag, "%s", own->mech->text) : CP_SUCCESS;
+}
+
+void cpMechStart(CPMechProblem *p, const sunrealtype *y) {
+  const CPMech mech = p->own->mech;
+  double *x         = NV_DATA_S(p->x);
+  if (p->which == CP_VELOCITIES) memcpy(x, y + mech->nq, (size_t)mech->nu * sizeof *x);
+  else
+    for (int j = 0; j < mech->nu; j++) x[j] = mech->pair[j] >= 0 ? y[mech->pair[j]] : 0.0;
+}
+
+int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x) {
+  const CPMech mech = p->own->mech;
+  double *w = p->own->z, *q = p->own->q;
+  if (mech->nquaternions + mech->nnorms == 0 && !mech->model.N) { /* q is x */
+    for (int j = 0; j < mech->nu; j++) q[mech->pair[j]] = x[j];
+    return CP_SUCCESS;
+  }
+  for (int j = 0; j < mech->nu; j++) w[j] = mech->pair[j] >= 0 ? 0.0 : x[j];
+  int flag = cpMechMove(mech, p->q, w, q);
+  for (int j = 0; !flag && j < mech->nu; j++)
+    if (mech->pair[j] >= 0) q[mech->pair[j]] = x[j];
+  return flag ? flag : cpMechNormalise(mech, t, q);
+}
+
+/* v = A u + rates; A, in mech->A, and the rates stay while q does. */
+static int affineVelocities(CPMechProblem *p, sunrealtype t, const double *u, double *v) {
+  const CPMech mech = p->own->mech;
+  const int flag    = p->rates_are_known ? CP_SUCCESS : cpMechRates(mech, t, p->q, p->rates);
+  if (flag) return flag;
+  p->rates_are_known = 1;
+  cpMatTimes(&mech->A, 1.0, u, 0.0, v);
+  for (int i = 0; i < mech->m; i++) v[i] += p->rates[i];
+  return CP_SUCCESS;
+}
+
+int cpMechResiduals(CPMechProblem *p, sunrealtype t, const double *x, double *c) {
+  const CPMech mech = p->own->mech;
+  int flag          = CP_SUCCESS;
+  if (p->which == CP_POSITIONS) {
+    flag = cpMechPositionsOf(p, t, x);
+    if (!flag) flag = cpMechPositions(mech, t, p->own->q, c);
+  } else {
+    flag = mech->model.v || mech->operators ? cpMechVelocities(mech, t, p->q, x, c)
+                                            : affineVelocities(p, t, x, c);
+  }
+  for (int i = 0; i < mech->m; i++)
+    if (p->off[i]) c[i] = 0.0;
+  return cpMechFailed(p->own, flag);
+}
+
+int cpMechWeights(CPMechProblem *p, const sunrealtype *ewt, double *w) {
+  const CPMech mech = p->own->mech;
+  const double *x   = NV_DATA_S(p->x);
+  if (!ewt) {
+    for (int j = 0; j < mech->nu; j++) w[j] = 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(x[j])));
+    return CP_SUCCESS;
+  }
+  if (p->which == CP_VELOCITIES) {
+    memcpy(w, ewt + mech->nq, (size_t)mech->nu * sizeof *w);
+    return CP_SUCCESS;
+  }
+  for (int j = 0; j < mech->nu; j++)
+    if (mech->pair[j] >= 0) w[j] = ewt[mech->pair[j]];
+  for (int k = 0; k < mech->nquaternions;
+       k++) { /* columns of N of a quaternion have length 1/2 each: |e_j ewt| for equal ewt */
+    const CPQuaternion *Q = &mech->quaternions[k];
+    double sum            = 0.0;
+    for (int i = 0; i < 4; i++) sum += ewt[Q->first_q + i] * ewt[Q->first_q + i];
+    for (int j = 0; j < 3; j++) w[Q->first_u + j] = 0.25 * sqrt(sum);
+  }
+  for (int j = 0; mech->model.N && j < mech->nu;
+       j++) { /* length of column j of N in the weights of q */
+    double sum = 0.0, *column = p->own->d;
+    const int flag = cpMechColumn(mech, p->q, j, column);
+    if (flag) return cpMechFailed(p->own, flag);
+    for (int i = 0; i < mech->nq; i++) sum += (column[i] * ewt[i]) * (column[i] * ewt[i]);
+    w[j] = sqrt(sum);
+  }
+  return CP_SUCCESS;
+}
