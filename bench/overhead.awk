@@ -14,7 +14,7 @@ function owner_of(object, fn) {
   return ""
 }
 
-# cpodes gives control back to CVODES by these; all other calls are questions of its own
+# cpodes returns control to CVODES by these, and by the functions that wrap its own (keptSystem, finiteTest); all other calls are questions of its own
 function is_question(fn) { return fn !~ /^(CVode|SUNNonlinSolSolve|SUNNonlinSolSetup)('[0-9]+)?$/ }
 
 /^cmd:/ { program = $2 }
@@ -27,7 +27,7 @@ function is_question(fn) { return fn !~ /^(CVode|SUNNonlinSolSolve|SUNNonlinSolS
   from = owner_of(object, fn)
   to = owner_of(callee_object == "" ? object : callee_object, callee)
   callee_object = ""
-  if (from == to || from == "" || to == "" || (from == "cpodes" && to == "CVODES" && is_question(callee))) next
+  if (from == to || from == "" || to == "" || (from == "cpodes" && to == "CVODES" && fn !~ /^(keptSystem|finiteTest)$/ && is_question(callee))) next
   if (from != "user") cost[from] -= $2
   cost[to] += $2
 }

@@ -234,6 +234,7 @@ static int createMetric(CPWork work) {
   int flag                 = CP_SUCCESS;
   cpStorageFree(work);
   cpLevelsFree(work);
+  work->compact  = 0;
   int *col_level = calloc((size_t)P->n + 1, sizeof *col_level);
   work->sqrtd    = malloc((size_t)P->n * sizeof *work->sqrtd);
   work->M        = P->M_tmpl ? SUNMatClone(P->M_tmpl) : SUNDenseMatrix(P->n, P->n, P->ctx);

@@ -206,10 +206,15 @@ START_TEST(runs_follow_the_regular_branch_or_stop_and_say_so) {
 }
 END_TEST
 
-static double geometric_mean(const double *x, int n) {
-  double sum = 0;
-  for (int i = 0; i < n; i++) sum += log(x[i]);
-  return exp(sum / n);
+/* Of log(error) over log(tol), by least squares; tolerances that are equal parts of a decade apart. */
+static double slope(const double *error, int n, double decades) {
+  double sum = 0, squares = 0;
+  for (int i = 0; i < n; i++) {
+    const double x = i - (n - 1) / 2.0;
+    sum -= x * log10(error[i]);
+    squares += x * x;
+  }
+  return sum / squares * (n - 1) / decades;
 }
 
 /* Nine tolerances, 1e-4 ... 1e-8; output each half a second, next to singular positions, too. A run along another branch
@@ -217,7 +222,7 @@ static double geometric_mean(const double *x, int n) {
    of the motion's one coordinate (bench/singular.c). Loop index: method, windows */
 START_TEST(all_methods_pass_singular_positions_with_errors_that_fall_with_the_tolerance) {
   static const int methods[] = {CV_BDF, CV_ADAMS, ONE_STEP}, windows[] = {1, 2, 40};
-  enum { TOLERANCES = 9, ENDS = 3 };
+  enum { TOLERANCES = 9 };
   const Setting N = {"N", windows[_i / 3]};
   CPModel *model  = model_with("four_bar", &N, 1);
   double error[TOLERANCES];
@@ -232,9 +237,10 @@ START_TEST(all_methods_pass_singular_positions_with_errors_that_fall_with_the_to
              model_run_steps(run), error[k]);
     model_run_free(&run);
   }
-  ck_assert_double_le(
-      geometric_mean(error + TOLERANCES - ENDS, ENDS),
-      1e-2 * geometric_mean(error, ENDS)); /* of tolerances that are 1e-3 of each other */
+  /* Errors scatter by a factor of 3 about tol^0.9, so that the slope over nine tolerances has a standard deviation of
+   * 0.13; three of these below it. */
+  ck_assert_double_ge(slope(error, TOLERANCES, 4), 0.5);
+  ck_assert_double_le(error[TOLERANCES - 1], 1e-2);
   CPModelFree(&model);
 }
 END_TEST

@@ -39,7 +39,7 @@ typedef struct {
   int n, m, mc;
   double same;         /* as good as zero, in a row with a largest entry of 1   */
   CPRows G[CP_PROBES]; /* each row scaled to that, over the probes              */
-  const CPMat *g;  /* the newest probe by columns                           */
+  const CPMat *g;      /* the newest probe by columns                           */
   double *square;      /* [m] of the row's norm, at the largest probe           */
   int *first, *last;   /* [m] columns that row i touches; a norm its components */
   int end;             /* behind the last one of all rows                       */

@@ -28,7 +28,7 @@ void cpNormResiduals(const CPProjector P, const double *y, double *c) {
 
 int cpNormGradients(CPWork work, sunrealtype t, const double *y) {
   const CPProjector P = work->P;
-  CPMat *g        = &work->g;
+  CPMat *g            = &work->g;
   double *norm        = work->s; /* [m] */
   for (int k = 0; k < P->nnorms; k++) {
     norm[P->mc + k] = normOf(&P->norms[k], y);
