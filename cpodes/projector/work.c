@@ -124,7 +124,7 @@ int cpIsActive(const CPProjector P, int i) {
 }
 
 const char *cpRowName(const CPProjector P, int i, char name[CP_ROW_NAME]) {
-  if (P->name_row) return P->name_row(P->model, i, name);
+  if (P->kind) return P->kind->name_row(P->model, i, name);
   if (i < 0) {
     snprintf(name, CP_ROW_NAME, "a constraint of another process");
   } else if (i < P->mc || !P->in_memory) {
