@@ -50,6 +50,7 @@ struct CPWork_ {
   long int shape;    /* of P's templates and norms; other: the storage is made anew */
   CPNorm norm;       /* P's, or L2 where a caller has no weights   */
   CPArena arena;     /* of what P's options do not change          */
+  CPArena storage;   /* matrices and vectors of P's sizes and templates */
   CPNewton newton;   /* the iteration, and its factors' validity   */
   N_Vector v;        /* perturbed states; free between calls       */
   N_Vector uc;       /* [mc] residuals as the user's functions see them */
@@ -167,8 +168,8 @@ int cpOwnIteration(void *work, CPNewton *list[2]);
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Rank of G at the newest factorisation, over all levels. */
 sunindextype cpWorkRank(CPWork work);
-/* storage.c: matrices and vectors of P's sizes, for the matrix method. */
-int cpStorageCreate(CPWork work);
+/* A matrix of zeros like tmpl, or, if that is NULL, a dense one [rows x n], of the storage. */
+SUNMatrix cpStorageMatrix(CPWork work, SUNMatrix tmpl, int rows);
 void cpStorageFree(CPWork work);
 
 /* Is row i switched on? */
