@@ -99,6 +99,8 @@ struct CPOneStepMem_ {
 
 /* onestep.c: what f, g and efun get, the user's pointer or the system. */
 void *cpOneStepUserData(CPStepper s);
+/* Destroys an ARKodeButcherTable for an arena. */
+void cpOneStepFreeTable(void *B);
 /* The diagonally implicit tables of ARKODE 6.4, and NULL */
 extern const char *const cpImplicitNames[];
 
