@@ -23,17 +23,6 @@ typedef struct {
 /* Rows of A^T A that density() looks at, evenly distributed: one bit each. */
 #define SAMPLES 64
 
-/* The sampled row that is constraint i, or none: a bit mask. */
-static uint64_t sampleOf(int i, int stride) {
-  return i % stride == 0 && i / stride < SAMPLES ? UINT64_C(1) << i / stride : 0;
-}
-
-static int countBits(uint64_t bits) {
-  int count = 0;
-  for (; bits; bits &= bits - 1) count++;
-  return count;
-}
-
 /* Constraints are neighbours in A^T A if they share a component. Exact for up to SAMPLES of them.
  */
 static int density(const CPLevel *level, double *part) {
@@ -45,10 +34,14 @@ static int density(const CPLevel *level, double *part) {
   for (int q = 0; q < level->ncols; q++) {
     const size_t first = level->A.start[q], end = level->A.start[q + 1];
     uint64_t sampled = 0;
-    for (size_t k = first; k < end; k++) sampled |= sampleOf(level->A.row[k], stride);
+    for (size_t k = first; k < end; k++) {
+      const int i = level->A.row[k];
+      if (i % stride == 0 && i / stride < SAMPLES) sampled |= UINT64_C(1) << i / stride;
+    }
     for (size_t k = first; k < end; k++) neighbours[level->A.row[k]] |= sampled;
   }
-  for (int i = 0; i < level->nrows; i++) count += countBits(neighbours[i]);
+  for (int i = 0; i < level->nrows; i++)
+    for (uint64_t bits = neighbours[i]; bits; bits &= bits - 1) count += 1.0;
   free(neighbours);
   *part = count / ((double)level->nrows * samples);
   return CP_SUCCESS;
@@ -91,24 +84,16 @@ static CPLinSol choose(CPWork work, const Shape *s) {
   return s->density <= SPARSE_UP_TO ? CP_LINSOL_SPARSE : CP_LINSOL_SCHUR;
 }
 
-/* Is there a level whose sparse metric needs the KKT matrix? */
-static int couplesMany(const CPWork work) {
-  const CPLinSol asked = work->P->linsol;
-  int many             = 0;
-  if (asked != CP_LINSOL_AUTO && asked != CP_LINSOL_SPARSE) return 0;
-  for (int l = 0; l < work->nlevels; l++) {
-    const CPLevel *level = &work->levels[l];
-    many |= level->W.start && level->nrows > 0 && !cpLevelHasSmallBlocks(level);
-  }
-  return many;
-}
-
 int cpChooseSolver(CPWork work) {
   CPProjector P = work->P;
   Shape shape   = {0, 0, 0, 0.0};
-  int flag      = CP_SUCCESS;
-  work->linsol  = P->linsol;
-  if (couplesMany(work)) {
+  int flag = CP_SUCCESS, kkt = 0; /* A sparse metric of a level needs the KKT matrix. */
+  work->linsol = P->linsol;
+  for (int l = 0; l < work->nlevels; l++) {
+    const CPLevel *level = &work->levels[l];
+    kkt |= level->W.start && level->nrows > 0 && !cpLevelHasSmallBlocks(level);
+  }
+  if (kkt && (P->linsol == CP_LINSOL_AUTO || P->linsol == CP_LINSOL_SPARSE)) {
     work->linsol = CP_LINSOL_SPARSE;
     cpWrite(P->reason, "KKT matrix: the metric is sparse and couples many components");
   } else if (P->linsol != CP_LINSOL_AUTO) {

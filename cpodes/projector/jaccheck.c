@@ -60,43 +60,32 @@ static int groupIsAlike(CPWork work, const int *cols, int ncols) {
   return alike;
 }
 
-static void compareEntries(CPWork work, const int *cols, int ncols) {
-  const CPMat *g = &work->g;
-  for (int q = 0; q < ncols; q++)
-    for (size_t k = g->start[cols[q]]; k < g->start[cols[q] + 1]; k++)
-      if (g->row[k] < work->P->mc)
-        compare(work, g->row[k], cols[q], g->value[k], work->c2[g->row[k]] / work->z[cols[q]]);
-}
-
-/* Norms of the rows of G in units of the columns, work->unit. */
-static void measureRows(CPWork work) {
-  const CPMat *g = &work->g;
-  for (int i = 0; i < work->P->m; i++) work->unit[i] = 0.0;
-  for (int j = 0; j < work->P->n; j++)
-    for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
-      work->unit[g->row[k]] = hypot(work->unit[g->row[k]], g->value[k] / work->w[j]);
-}
-
 /* The columns of a group one by one, unless all of them are alike together. */
 static int compareGroup(CPWork work, sunrealtype t, const int *cols, int ncols, double typical) {
-  int flag = CP_SUCCESS;
+  const CPMat *g = &work->g;
   if (ncols > 1) {
-    flag = cpDifference(work, t, work->v, work->c, cols, ncols, typical, 1);
+    const int flag = cpDifference(work, t, work->v, work->c, cols, ncols, typical, 1);
     if (flag) return flag;
     if (groupIsAlike(work, cols, ncols)) {
-      compareEntries(work, cols, ncols);
+      for (int q = 0; q < ncols; q++)
+        for (size_t k = g->start[cols[q]]; k < g->start[cols[q] + 1]; k++) {
+          const int i = g->row[k], j = cols[q];
+          if (i < work->P->mc) compare(work, i, j, g->value[k], work->c2[i] / work->z[j]);
+        }
       return CP_SUCCESS;
     }
   }
-  for (int k = 0; !flag && k < ncols; k++) {
-    flag = cpDifference(work, t, work->v, work->c, cols + k, 1, typical, 0);
-    if (!flag) compareColumn(work, cols[k]);
+  for (int k = 0; k < ncols; k++) {
+    const int flag = cpDifference(work, t, work->v, work->c, cols + k, 1, typical, 0);
+    if (flag) return flag;
+    compareColumn(work, cols[k]);
   }
-  return flag;
+  return CP_SUCCESS;
 }
 
 int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *row, int *col) {
-  const int mc = work->P->mc;
+  const int mc   = work->P->mc;
+  const CPMat *g = &work->g;
   *err = 0.0, *row = *col = -1;
   if (!canBeWrong(work->P)) return CP_SUCCESS;
   int flag = cpConstraint(work, t, y, work->c);
@@ -106,7 +95,10 @@ int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *ro
   const double typical     = cpTypicalSize(y);
   const CPColoring *colors = &work->colors;
   N_VScale(1.0, y, work->v);
-  measureRows(work);
+  for (int i = 0; i < work->P->m; i++) work->unit[i] = 0.0;
+  for (int j = 0; j < work->P->n; j++) /* unit_i <- |g_i| in the units of the columns */
+    for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
+      work->unit[g->row[k]] = hypot(work->unit[g->row[k]], g->value[k] / work->w[j]);
   for (int i = 0; i < mc; i++) work->r[i] = work->s[i] = 0.0, work->rl[i] = -1.0;
   for (int q = 0; !flag && q < colors->ngroups; q++)
     flag = compareGroup(work, t, colors->col + colors->start[q],
@@ -119,42 +111,35 @@ int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *ro
 
 /* ---- along one direction ---- */
 
-/* work->v <- y + sign v, work->x <- v, a vector without zeros. */
-static void moveAlong(CPWork work, N_Vector y, int sign) {
+/* Is c(t, y + v) - c(t, y - v) far from 2 G v, for a vector v without zeros? *suspicious: 1 if so. */
+static int probeDirection(CPWork work, sunrealtype t, N_Vector y, int *suspicious) {
+  const int m = work->P->m, n = work->P->n;
+  const CPMat *g        = &work->g;
   const sunrealtype *y0 = N_VGetArrayPointer(y);
-  sunrealtype *z        = N_VGetArrayPointer(work->v);
+  sunrealtype *trial    = N_VGetArrayPointer(work->v);
+  double *v = work->x, *difference = work->r, *terms = work->rl;
   const double h = cbrt(CP_UROUND), typical = cpTypicalSize(y);
   unsigned state = 12345u;
-  for (int j = 0; j < work->P->n; j++) {
-    work->x[j] =
-        h * fmax(fmax(fabs(y0[j]), typical), 1.0 / work->w[j]) * cpUniformAwayFromZero(&state);
-    z[j] = y0[j] + sign * work->x[j];
-  }
-}
-
-/* c(t, y + v) - c(t, y - v) against 2 G v: work->r their difference, work->rl the size of its
- * terms. */
-static int probeDirection(CPWork work, sunrealtype t, N_Vector y, int *suspicious) {
-  const int m    = work->P->m;
-  const CPMat *g = &work->g;
-  for (int i = 0; i < m; i++) work->r[i] = work->rl[i] = 0.0;
+  for (int j = 0; j < n; j++)
+    v[j] = h * fmax(fmax(fabs(y0[j]), typical), 1.0 / work->w[j]) * cpUniformAwayFromZero(&state);
+  for (int i = 0; i < m; i++) difference[i] = terms[i] = 0.0;
   for (int sign = 1; sign >= -1; sign -= 2) {
-    moveAlong(work, y, sign);
-    int flag = cpConstraint(work, t, work->v, work->c2);
+    for (int j = 0; j < n; j++) trial[j] = y0[j] + sign * v[j];
+    const int flag = cpConstraint(work, t, work->v, work->c2);
     if (flag) return flag;
-    for (int i = 0; i < m; i++) work->r[i] += sign * work->c2[i];
+    for (int i = 0; i < m; i++) difference[i] += sign * work->c2[i];
   }
-  for (int j = 0; j < work->P->n; j++)
+  for (int j = 0; j < n; j++)
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
-      const double step = 2.0 * g->value[k] * work->x[j];
-      work->r[g->row[k]] -= step;
-      work->rl[g->row[k]] += fabs(step);
+      const double step = 2.0 * g->value[k] * v[j];
+      difference[g->row[k]] -= step;
+      terms[g->row[k]] += fabs(step);
     }
   *suspicious = 0;
   for (int i = 0; i < work->P->mc; i++) {
-    const double size  = fmax(work->rl[i], fabs(work->r[i]));
+    const double size  = fmax(terms[i], fabs(difference[i]));
     const double noise = 1.0e3 * CP_UROUND * fmax(1.0, fabs(work->c2[i]));
-    if (fabs(work->r[i]) > CP_WRONG_JACOBIAN * size + noise) *suspicious = 1;
+    if (fabs(difference[i]) > CP_WRONG_JACOBIAN * size + noise) *suspicious = 1;
   }
   return CP_SUCCESS;
 }

@@ -7,24 +7,20 @@
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
-/* Increment of y_j, as a machine number. Where states are small next to the constants of a
- * constraint (displacements from a reference position), the root of roundoff in them is nothing;
- * one tolerance, over which G must be good anyway, is what such a constraint resolves. */
-static double increment(double y, double size, double tolerance) {
-  const double root = sqrt(CP_UROUND);
-  volatile double z = y + fmax(root * size, fmin(tolerance, root));
-  return z - y;
-}
-
+/* Increments of y_j are machine numbers. Where states are small next to the constants of a constraint
+ * (displacements from a reference position), the root of roundoff in them is nothing. One tolerance, over
+ * which G must be good anyway, is what such a constraint resolves. */
 int cpDifference(CPWork work, sunrealtype t, N_Vector y, const double *c, const int *cols,
                  int ncols, double typical, int uneven) {
   sunrealtype *z = N_VGetArrayPointer(y);
   double *h = work->z, *saved = work->xl;
+  const double root = sqrt(CP_UROUND);
   for (int k = 0; k < ncols; k++) {
     const int j = cols[k];
     saved[k]    = z[j];
-    h[j]        = increment(z[j], fmax(fabs(z[j]), typical), 1.0 / work->w[j]);
-    if (uneven) h[j] *= 1 << k % 3;
+    const volatile double next =
+        z[j] + fmax(root * fmax(fabs(z[j]), typical), fmin(1.0 / work->w[j], root));
+    h[j] = (next - z[j]) * (uneven ? 1 << k % 3 : 1);
     z[j] += h[j];
   }
   const int flag = cpConstraintForDifference(work, t, y, work->c2);
@@ -33,34 +29,29 @@ int cpDifference(CPWork work, sunrealtype t, N_Vector y, const double *c, const 
   return flag;
 }
 
-/* The differences of a group into the entries of its columns. */
-static void storeDense(CPWork work, int j) {
-  sunrealtype *column = SUNDenseMatrix_Column(work->G, j);
-  for (int i = 0; i < work->P->mc; i++) column[i] = work->c2[i] / work->z[j];
-}
-
-static void storeSparse(CPWork work, int j) {
-  const CPMat *g    = &work->g;
-  sunrealtype *data = cpMatrixData(work->G);
-  for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
-    if (work->source[k] != CP_NORM_ENTRY) data[work->source[k]] = work->c2[g->row[k]] / work->z[j];
-}
-
 static int differences(CPWork work, sunrealtype t, N_Vector y, const double *c) {
   const double typical     = cpTypicalSize(y);
   const CPColoring *colors = &work->colors;
-  int flag                 = CP_SUCCESS;
+  const CPMat *g           = &work->g;
+  sunrealtype *data        = cpMatrixData(work->G);
   cpCopy(work->v, y);
-  for (int q = 0; !flag && q < colors->ngroups; q++) {
-    const int *cols = colors->col + colors->start[q],
-              ncols = colors->start[q + 1] - colors->start[q];
-    flag            = cpDifference(work, t, work->v, c, cols, ncols, typical, 0);
-    for (int k = 0; !flag && k < ncols; k++) {
-      if (work->P->G_tmpl) storeSparse(work, cols[k]);
-      else storeDense(work, cols[k]);
+  for (int q = 0; q < colors->ngroups; q++) {
+    const int *cols  = colors->col + colors->start[q];
+    const int ncols  = colors->start[q + 1] - colors->start[q];
+    const int flag   = cpDifference(work, t, work->v, c, cols, ncols, typical, 0);
+    const double *dc = work->c2, *h = work->z;
+    if (flag) return flag;
+    for (const int *j = cols; j < cols + ncols; j++) {
+      if (!work->P->G_tmpl) { /* g may be compact */
+        sunrealtype *column = SUNDenseMatrix_Column(work->G, *j);
+        for (int i = 0; i < work->P->mc; i++) column[i] = dc[i] / h[*j];
+        continue;
+      }
+      for (size_t k = g->start[*j]; k < g->start[*j + 1]; k++)
+        if (work->source[k] != CP_NORM_ENTRY) data[work->source[k]] = dc[g->row[k]] / h[*j];
     }
   }
-  return flag;
+  return CP_SUCCESS;
 }
 
 static int userJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c) {

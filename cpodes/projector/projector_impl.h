@@ -3,7 +3,7 @@
  * another one computes.
  *
  * Three methods share one table (method.c): constraints with a matrix G, constraints with products
- * only (krylov.c), and the user's own functions (user.c).
+ * only (matrix_free.c), and the user's own functions (user.c).
  *
  * Letters: y [n] state, c [m] constraints (mc of the user's function, then the unit norms), G =
  * dc/dy [m x n], w [n] weights that measure (1/w_j is the unit of y_j), D the inverse metric, on a
@@ -138,7 +138,7 @@ struct CPProjector_ {
   int nlevels;                       /* 0: to be detected */
   int *row_level, *col_level;        /* [m], [n] */
   const CPProjectorKind *kind;       /* of another room; NULL: by what was given (cpKindOf) */
-  void *model;                       /* its */
+  void *model;                       /* what the kind works on */
   CPWork work;                       /* for the public calls */
   sunindextype ndependent;           /* rows that depend on others, at the newest factorisation: */
   char *is_dependent;                /* [mc] 1 for these, of the user's */
@@ -178,9 +178,9 @@ int cpIsActive(const CPProjector P, int i);
 /* constraint.c: c, checked; jacobian.c: G, checked, into work->G. Each returns 0 or a code with the
  * reason in work->text. */
 int cpConstraint(CPWork work, sunrealtype t, N_Vector y, double *c);
-/* ... counted as one for difference quotients. */
+/* The same evaluation is counted as one for difference quotients. */
 int cpConstraintForDifference(CPWork work, sunrealtype t, N_Vector y, double *c);
-/* ... the same without data access or norms, for products only; c [m] like c_tmpl. */
+/* The user's c alone, for the method that has products only and no access to data; c is like c_tmpl. */
 int cpUserConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
 int cpJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c);
 /* work->c2 <- c(t, y + sum h_j e_j) - c(t, y) over the given columns, h_j in work->z: c2_i / h_j is

@@ -12,31 +12,24 @@
 /* Most constraints that a message names. */
 #define NAMED 8
 
-/* Coefficients of row i, of unit length, in the independent rows of its level, of unit length, too: mu = K^T g_i, in
- * work->rl. The level, or NULL. */
-static CPLevel *coefficients(CPWork work, int i) {
-  CPLevel *level = &work->levels[work->P->row_level[i]];
-  for (int j = 0; j < work->P->n; j++) work->z[j] = cpGradientEntry(work, i, j);
-  if (cpLevelIsEmpty(level) || cpLevelSolve(level, work->z, NULL, NULL, work->rl)) return NULL;
-  for (int k = 0; k < level->nrows; k++) {
-    const double scale = work->rowscale[level->rows[k]];
-    work->rl[k] *= scale > 0.0 ? work->rowscale[i] / scale : 0.0;
-  }
-  return level;
-}
-
 static void append(char *text, size_t length, const char *more) {
   const size_t used = strlen(text);
   if (used < length) snprintf(text + used, length - used, "%s", more);
 }
 
-/* Appends the names of the rows that row i depends on. */
+/* Appends the names of the rows that row i depends on: those with coefficients mu = K^T g_i, of row i in the
+ * independent rows of its level, all of unit length, that are not zero. */
 static void namePartners(CPWork work, int i, char *text, size_t length) {
-  int named = 0;
+  CPLevel *level = &work->levels[work->P->row_level[i]];
+  double *mu     = work->rl;
   char name[CP_ROW_NAME];
-  const CPLevel *level = coefficients(work, i);
-  for (int k = 0; level && k < level->nrows; k++) {
-    if (level->rows[k] == i || fabs(work->rl[k]) < INVOLVED) continue;
+  int named = 0;
+  for (int j = 0; j < work->P->n; j++) work->z[j] = cpGradientEntry(work, i, j);
+  if (cpLevelIsEmpty(level) || cpLevelSolve(level, work->z, NULL, NULL, mu)) return;
+  for (int k = 0; k < level->nrows; k++) {
+    const double scale = work->rowscale[level->rows[k]];
+    mu[k] *= scale > 0.0 ? work->rowscale[i] / scale : 0.0;
+    if (level->rows[k] == i || fabs(mu[k]) < INVOLVED) continue;
     if (named == NAMED) {
       append(text, length, ", ...");
       return;

@@ -73,12 +73,6 @@ static void sumSafely(CPWork work) {
     if (left[i] && !(inMetric[i] > 0.0)) inWeights[i] = overAll[i];
 }
 
-/* A row that is switched off has neither a gradient nor a residual that counts. */
-static void leaveOut(CPWork work, int i) {
-  work->rowscale[i] = work->unit[i] = 0.0;
-  work->size[i]                     = INFINITY;
-}
-
 void cpScaleRows(CPWork work) {
   const CPProjector P = work->P;
   const double *ctol  = P->ctol ? N_VGetArrayPointer(P->ctol) : NULL;
@@ -90,8 +84,12 @@ void cpScaleRows(CPWork work) {
     *scale        = *scale >= DBL_MIN ? 1.0 / *scale : 0.0; /* below, its inverse overflows */
     work->size[i] = ctol && i < P->mc ? ctol[i] : work->unit[i];
   }
-  for (int i = 0; P->active && i < P->mc; i++)
-    if (!cpIsActive(P, i)) leaveOut(work, i);
+  for (int i = 0; P->active && i < P->mc; i++) {
+    if (cpIsActive(P, i))
+      continue; /* A row that is off has no gradient, and no residual that counts. */
+    work->rowscale[i] = work->unit[i] = 0.0;
+    work->size[i]                     = INFINITY;
+  }
 }
 
 /* Residual that a row without any gradient may have. */

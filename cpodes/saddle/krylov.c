@@ -30,24 +30,21 @@ int cpKrylovCreate(CPKrylov *krylov, const CPKrylovProducts *products, void *sel
                    N_Vector c_tmpl) {
   CPKrylov k = *krylov = calloc(1, sizeof *k);
   if (!k) return CP_MEM_FAIL;
-  N_Vector *const ofC[] = {&k->z, &k->q, &k->Bq, &k->p, &k->scaled}, *const ofX[] = {&k->d, &k->g,
-                                                                                     &k->s};
-  int failed  = 0;
-  k->products = products;
-  k->self     = self;
-  for (int i = 0; i < 5; i++) failed |= !(*ofC[i] = N_VClone(c_tmpl));
-  for (int i = 0; i < 3; i++) failed |= !(*ofX[i] = N_VClone(x_tmpl));
-  if (failed) cpKrylovFree(krylov);
-  return failed ? CP_MEM_FAIL : CP_SUCCESS;
+  N_Vector *const ofC[] = {&k->z, &k->q, &k->Bq, &k->p, &k->scaled};
+  N_Vector *const ofX[] = {&k->d, &k->g, &k->s};
+  k->products           = products;
+  k->self               = self;
+  for (int i = 0; i < 5; i++) *ofC[i] = cpArenaVector(&k->arena, c_tmpl);
+  for (int i = 0; i < 3; i++) *ofX[i] = cpArenaVector(&k->arena, x_tmpl);
+  const int flag = cpArenaStatus(&k->arena);
+  if (flag) cpKrylovFree(krylov);
+  return flag;
 }
 
 void cpKrylovFree(CPKrylov *krylov) {
-  CPKrylov k = *krylov;
-  if (!k) return;
-  N_Vector const all[] = {k->z, k->q, k->Bq, k->p, k->scaled, k->d, k->g, k->s};
-  for (int i = 0; i < 8; i++)
-    if (all[i]) N_VDestroy(all[i]);
-  free(k);
+  if (!*krylov) return;
+  cpArenaFree(&(*krylov)->arena);
+  free(*krylov);
   *krylov = NULL;
 }
 

@@ -4,9 +4,9 @@
 #ifndef CPODES_KRYLOV_H
 #define CPODES_KRYLOV_H
 
-#include <sundials/sundials_nvector.h>
+#include "cpodes/base/arena.h"
 
-/* Each returns 0, or a code whose reason it leaves where its owner finds it. */
+/* Each returns 0, or a code whose reason it leaves where the caller finds it. */
 typedef struct {
   int (*times)(void *self, N_Vector v, N_Vector Av); /* A v, 0 in rows that are off */
   int (*transposed)(void *self, N_Vector w, N_Vector ATw);
@@ -21,9 +21,10 @@ typedef struct CPKrylov_ {
   double largest;               /* Rayleigh quotient of B S so far */
   N_Vector z, q, Bq, p, scaled; /* like c; free between solves, as are the next: */
   N_Vector d, g, s;             /* like x */
+  CPArena arena;
 } * CPKrylov;
 
-/* CP_SUCCESS or CP_MEM_FAIL, *krylov is NULL then. */
+/* Returns CP_SUCCESS, or CP_MEM_FAIL with *krylov = NULL. */
 int cpKrylovCreate(CPKrylov *krylov, const CPKrylovProducts *products, void *self, N_Vector x_tmpl,
                    N_Vector c_tmpl);
 void cpKrylovFree(CPKrylov *krylov);
