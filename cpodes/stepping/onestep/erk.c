@@ -70,11 +70,7 @@ static int create(CPOneStepMem mem) {
   CPExplicit e               = mem->own;
   const ARKodeButcherTable B = mem->table;
   const int s                = B->stages;
-  int levels =
-      B->q <= 4
-          ? 0
-          : B->q -
-                4; /* The error of the last one, O(h^(q + 1)) at least, does not lower the order. */
+  int levels = B->q <= 4 ? 0 : B->q - 4; /* Errors of O(h^(level + 4)) do not lower the order. */
   if (levels > MAX_LEVEL) levels = MAX_LEVEL;
   CP_NEW(&mem->memory, e->ip, levels + 1);
   CP_NEW(&mem->memory, e->error, s);

@@ -1,5 +1,5 @@
-/* CPOneStepEvolve: steps until there is something to return, and the step: attempts of the method, of sizes that shrink
- * until one is accepted. */
+/* CPOneStepEvolve takes steps until there is something to return. A step consists of attempts of the method, whose sizes
+ * shrink until one is accepted. */
 #include "onestep_impl.h"
 
 #include <float.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what an attempt consists of ---- */
+/* ---- parts of an attempt ---- */
 
 int cpOneStepRhs(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector ydot, int output) {
   const CPStepper s  = &mem->base;
@@ -42,14 +42,14 @@ int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y) {
 
 /* ---- a step ---- */
 
-/* A step that ends as near before tstop is stretched to end there. */
+/* A step that would end before tstop is stretched to end there if that takes this factor at most. */
 #define STRETCH 1.01
-/* After a failure that says nothing about the right size. */
+/* The ratio of sizes after a failure that says nothing about the right size. */
 #define SHRINK_FAILED 0.25
-/* Attempts of one step: what is left of its size is below roundoff by any measure. */
+/* After so many attempts the size of a step is below roundoff by any measure. */
 #define MAX_ATTEMPTS 60
 
-/* The size to be tried, and tnew. */
+/* Returns the size to be tried instead of h, and sets tnew. */
 static sunrealtype sized(CPOneStepMem mem, sunrealtype h) {
   const sunrealtype t = mem->base.t;
   sunrealtype size    = fabs(h);
@@ -62,7 +62,8 @@ static sunrealtype sized(CPOneStepMem mem, sunrealtype h) {
   return mem->tlimit - t;
 }
 
-/* A smaller size for an attempt that was rejected, or 0 if there is none. failed: by more than its error. */
+/* Returns a smaller size than that of a rejected attempt, or 0 if there is none. failed says that the error test was not
+ * what rejected it. */
 static sunrealtype smaller(CPOneStepMem mem, sunrealtype h, sunrealtype ratio, int failed) {
   const sunrealtype t = mem->base.t, size = fmax(fabs(h) * ratio, mem->hmin);
   if (mem->hfixed > 0.0 || !(size < fabs(h)) || t + mem->dir * size == t) return 0.0;
@@ -70,9 +71,9 @@ static sunrealtype smaller(CPOneStepMem mem, sunrealtype h, sunrealtype ratio, i
   return mem->dir * size;
 }
 
-/* A step that all but ends at a singular position leaves the next one a start where roundoff decides. It ends before,
- * and the next one passes the position: it does not end where the narrowest angle between constraints has a sine below
- * LEAST_SINE, and narrower than at its start, if one of a few shorter ones ends elsewhere. */
+/* If a step ends very close to a singular position, roundoff decides how the next one starts. Such a step is shortened, so
+ * that the next one passes the position. It must not end where the narrowest angle between constraints has a sine that is
+ * below LEAST_SINE and clearly smaller than at its start, provided that one of a few shorter steps ends elsewhere. */
 #define LEAST_SINE       0.02
 #define SHRINK_ELSEWHERE 0.7
 #define MOST_ELSEWHERE   4
@@ -86,9 +87,9 @@ static int isToEndElsewhere(CPOneStepMem mem, int tries) {
   return 0;
 }
 
-/* Has an attempt failed by the roundoff of a stage that all but hits a singular position? By the last step its error
- * would have been nothing. Shorter steps only land nearer there, and their stages are nearer to each other; so a few
- * longer ones are tried. */
+/* Has an attempt failed because of the roundoff of a stage that almost coincides with a singular position? The error of
+ * the last step predicts a negligible one. Shorter steps only come nearer to the position, and their stages are nearer to
+ * each other, so a few longer ones are tried. */
 #define GROW_SINGULAR 1.5
 #define NOTHING       0.01
 #define MOST_LONGER   4
@@ -112,8 +113,8 @@ static int giveUp(CPOneStepMem mem, sunrealtype h, int flag) {
                   h, reason);
 }
 
-/* (tnew, ynew), by a step of size h whose error has this norm, is the state. The next size is proposed: where tstop had
- * cut the step, the size before was good as well. */
+/* (tnew, ynew), reached by a step of size h whose error has this norm, becomes the state. Proposes the next size. If tstop
+ * has cut the step, the size proposed before remains a candidate. */
 static void accept(CPOneStepMem mem, sunrealtype h, sunrealtype norm, int rejected_before) {
   const CPStepper s = &mem->base;
   const int cut     = !rejected_before && mem->tnew == mem->tlimit;
@@ -134,8 +135,7 @@ static void accept(CPOneStepMem mem, sunrealtype h, sunrealtype norm, int reject
   mem->have_step = 1;
 }
 
-/* One accepted step from (t, y) in direction dir, not beyond tlimit. mem->h: the size that was proposed; out, the next
- * proposal. */
+/* Takes one step from (t, y) in the direction dir, not beyond tlimit. mem->h (in, out) is the proposed size. */
 static int attempts(CPOneStepMem mem) {
   const CPStepper s = &mem->base;
   int flag          = mem->method->begin(mem);
@@ -168,7 +168,7 @@ static int attempts(CPOneStepMem mem) {
   }
 }
 
-/* The weights of the state, into ewt. */
+/* Sets ewt to the weights of the state. */
 static int weights(CPOneStepMem mem) {
   const CPStepper s = &mem->base;
   const int flag    = cpStepperWeights(s, s->y, s->ewt);
@@ -187,72 +187,62 @@ static int step(CPOneStepMem mem) {
   const sunrealtype proposed = mem->h;
   int flag                   = weights(mem);
   if (flag) return flag;
-  mem->have_step = 0; /* what was kept for interpolation in it is overwritten */
+  mem->have_step = 0; /* Attempts overwrite what interpolation in the last step needs. */
   flag           = attempts(mem);
-  if (flag) mem->h = proposed; /* sizes of a step that failed say nothing about those after it */
+  if (flag) mem->h = proposed; /* The sizes in a failed step say nothing about later ones. */
   return flag;
 }
 
 /* ---- before the first step ---- */
 
-static int checkProblem(CPOneStepMem mem) {
+/* Can the run go on towards tout? The first call after a start sets its direction and the size of the first step. If
+ * steps are returned one at a time, they may pass tout, but the run must not reverse. */
+static int checkCall(CPOneStepMem mem, sunrealtype tout, int itask, const char *function) {
   const CPStepper s = &mem->base;
-  const char *name  = "CPOneStepEvolve";
   if (s->system_gone)
-    return cpReport(&s->log, CP_ILL_INPUT, name,
+    return cpReport(&s->log, CP_ILL_INPUT, function,
                     "the attached mechanical system has been freed: free the integrator first");
   if (s->tol.kind == CP_TOL_NONE)
-    return cpReport(&s->log, CP_NO_INIT, name, "set tolerances first (CPOneStepSStolerances)");
+    return cpReport(&s->log, CP_NO_INIT, function, "set tolerances first (CPOneStepSStolerances)");
   if (mem->embedded <= 0 && mem->hfixed == 0.0)
-    return cpReport(&s->log, CV_ILL_INPUT, name,
+    return cpReport(&s->log, CV_ILL_INPUT, function,
                     "the method has no embedded one to estimate errors: it needs "
                     "CPOneStepSetFixedStep");
-  return CP_SUCCESS;
-}
-
-/* The direction, at the first call after a start, and the size of the first step. */
-static int setDirection(CPOneStepMem mem, sunrealtype tout) {
-  const CPStepper s = &mem->base;
-  if (mem->dir != 0.0) return CP_SUCCESS;
-  const sunrealtype roundoff = fmax(CP_UROUND * fmax(fabs(s->t), fabs(tout)), DBL_MIN);
-  if (fabs(tout - s->t) <= 2.0 * roundoff)
-    return cpReport(&s->log, CV_TOO_CLOSE, "CPOneStepEvolve",
-                    "tout must not be t0, %.15g, but for roundoff: tout = %.15g", s->t, tout);
-  const sunrealtype dir = tout > s->t ? 1.0 : -1.0;
-  if (mem->h == 0.0 && mem->hinit * dir < 0.0)
-    return cpReport(&s->log, CP_ILL_INPUT, "CPOneStepEvolve",
-                    "the first step (CPOneStepSetInitStep), %g, must lead towards tout = %.15g",
-                    mem->hinit, tout);
-  mem->dir = dir;
-  mem->h   = mem->h == 0.0 ? mem->hinit : dir * fabs(mem->h);
-  return CP_SUCCESS;
-}
-
-/* One step at a time tout may be passed, but the run must not turn round. */
-static int checkTimes(CPOneStepMem mem, sunrealtype tout, int itask) {
-  const CPStepper s          = &mem->base;
+  if (mem->dir == 0.0) {
+    const sunrealtype least = fmax(CP_UROUND * fmax(fabs(s->t), fabs(tout)), DBL_MIN);
+    if (fabs(tout - s->t) <= 2.0 * least)
+      return cpReport(&s->log, CV_TOO_CLOSE, function,
+                      "tout must not be t0, %.15g, but for roundoff: tout = %.15g", s->t, tout);
+    const sunrealtype dir = tout > s->t ? 1.0 : -1.0;
+    if (mem->h == 0.0 && mem->hinit * dir < 0.0)
+      return cpReport(&s->log, CP_ILL_INPUT, function,
+                      "the first step (CPOneStepSetInitStep), %g, must lead towards tout = %.15g",
+                      mem->hinit, tout);
+    mem->dir = dir;
+    mem->h   = mem->h == 0.0 ? mem->hinit : dir * fabs(mem->h);
+  }
   const sunrealtype roundoff = cpOneStepTimeRoundoff(mem);
+  const sunrealtype first    = mem->have_step ? mem->tlast : s->t;
   if (itask == CV_ONE_STEP && (tout - s->t0) * mem->dir < -roundoff)
     return cpReport(
-        &s->log, CP_ILL_INPUT, "CPOneStepEvolve",
-        "tout must not lie on the other side of the start, %.15g: the run goes to %s t, and tout = "
-        "%.15g",
+        &s->log, CP_ILL_INPUT, function,
+        "tout must not lie on the other side of the start, %.15g: the run goes to %s t, "
+        "and tout = %.15g",
         s->t0, mem->dir > 0.0 ? "larger" : "smaller", tout);
-  const sunrealtype first = mem->have_step ? mem->tlast : s->t;
   if (itask == CV_NORMAL && (tout - first) * mem->dir < -roundoff)
-    return cpReport(&s->log, CP_ILL_INPUT, "CPOneStepEvolve",
+    return cpReport(&s->log, CP_ILL_INPUT, function,
                     "tout must not lie before %.15g, %s: tout = %.15g", first,
                     mem->have_step ? "where the last step began"
                                    : "the last good state: the newest attempt is no step",
                     tout);
   if (mem->have_tstop && (mem->tstop - s->t) * mem->dir < -roundoff)
-    return cpReport(&s->log, CP_ILL_INPUT, "CPOneStepEvolve",
+    return cpReport(&s->log, CP_ILL_INPUT, function,
                     "tstop must not lie behind t = %.15g: tstop = %.15g", s->t, mem->tstop);
   mem->tlimit = mem->have_tstop ? mem->tstop : mem->dir * INFINITY;
   return CP_SUCCESS;
 }
 
-/* What has to be done once. */
+/* Checks the state and starts the method and the search for roots, as far as that has not been done. */
 static int start(CPOneStepMem mem) {
   const CPStepper s = &mem->base;
   int flag          = CP_SUCCESS;
@@ -268,23 +258,13 @@ static int start(CPOneStepMem mem) {
 
 /* ---- the loop ---- */
 
-static int atRoot(CPOneStepMem mem, N_Vector yout) {
-  CPRoots *r = &mem->roots;
-  mem->tret  = r->thi;
-  N_VScale(1.0, r->y, yout);
-  cpRootsReturned(r);
-  const int flag =
-      r->raw ? cpOneStepSolution(mem, mem->tret, yout, " (CV_ROOT_RETURN)") : CP_SUCCESS;
-  return flag ? flag : CV_ROOT_RETURN;
-}
-
 static int atEnd(CPOneStepMem mem, N_Vector yout, int result) {
   mem->tret = mem->base.t;
   N_VScale(1.0, mem->base.y, yout);
   return result;
 }
 
-/* Steps until the last one contains something to return; that which comes first in it is returned. */
+/* Takes steps until the last one contains something to return, and returns what comes first in it. */
 static int march(CPOneStepMem mem, sunrealtype tout, int itask, N_Vector yout) {
   const CPStepper s = &mem->base;
   const int normal  = itask == CV_NORMAL;
@@ -292,9 +272,14 @@ static int march(CPOneStepMem mem, sunrealtype tout, int itask, N_Vector yout) {
   for (long int n = 0; !flag; n++) {
     flag = cpRootsSearch(mem);
     if (flag) return flag;
-    const sunrealtype troot = mem->roots.thi;
-    if (mem->roots.pending && !(normal && (tout - troot) * mem->dir < 0.0))
-      return atRoot(mem, yout);
+    CPRoots *r = &mem->roots;
+    if (r->pending && !(normal && (tout - r->thi) * mem->dir < 0.0)) {
+      mem->tret = r->thi;
+      N_VScale(1.0, r->y, yout);
+      cpRootsReturned(r);
+      if (r->raw) flag = cpOneStepSolution(mem, mem->tret, yout, " (CV_ROOT_RETURN)");
+      return flag ? flag : CV_ROOT_RETURN;
+    }
     if (mem->have_tstop && fabs(s->t - mem->tstop) <= cpOneStepTimeRoundoff(mem) &&
         !(normal && (tout - mem->tstop) * mem->dir < 0.0)) {
       mem->have_tstop = 0;
@@ -318,9 +303,7 @@ int CPOneStepEvolve(CPOneStepMem mem, sunrealtype tout, N_Vector yout, sunrealty
   const CPStepper s = (CPStepper)mem;
   int flag          = cpStepperCheckCall(s, tout, yout, tret, itask, __func__);
   if (flag) return flag;
-  flag = checkProblem(mem);
-  if (!flag) flag = setDirection(mem, tout);
-  if (!flag) flag = checkTimes(mem, tout, itask);
+  flag = checkCall(mem, tout, itask, __func__);
   if (flag) {
     *tret = s->t;
     return atEnd(mem, yout, flag);

@@ -51,15 +51,15 @@ static int start(CPOneStepMem mem) {
  * 1.05 and 0.98 with 0.05 (guide). */
 #define BETA 0.03
 
-static sunrealtype stepRatio(CPOneStepMem mem, sunrealtype norm, int accepted) {
+static sunrealtype ratio(CPOneStepMem mem, sunrealtype norm, int accepted) {
   const CPExplicit e     = mem->own;
   const sunrealtype expo = 1.0 / e->error_order - 0.75 * BETA;
-  sunrealtype ratio      = SAFETY * pow(norm, -expo);
+  sunrealtype factor     = SAFETY * pow(norm, -expo);
   if (accepted) {
-    ratio *= pow(e->norm, BETA);
+    factor *= pow(e->norm, BETA);
     e->norm = fmax(norm, LEAST_NORM);
   }
-  return fmin(fmax(ratio, e->kind->shrink), e->kind->grow); /* also where it is infinite */
+  return fmin(fmax(factor, e->kind->shrink), e->kind->grow); /* also where it is infinite */
 }
 
 /* The least step, in units of the roundoff of t. */
@@ -262,7 +262,7 @@ const CPOneStepMethod cpExplicitMethod = {.create      = create,
                                           .start       = start,
                                           .begin       = begin,
                                           .attempt     = attempt,
-                                          .ratio       = stepRatio,
+                                          .ratio       = ratio,
                                           .accepted    = accepted,
                                           .interpolate = interpolate,
                                           .degree      = degree};

@@ -12,8 +12,8 @@
 
 /* ---- methods ---- */
 
-/* SUNDIALS does not tell whether a name is that of an explicit table, but complains on stderr if it is not. These are
- * implicit; others are searched for in both lists. */
+/* SUNDIALS does not tell whether a name is that of an explicit table, and complains on stderr if it is not. The tables
+ * named here are implicit. Other names are searched for in both lists. */
 const char *const cpImplicitNames[] = {"ARKODE_SDIRK_2_1_2",
                                        "ARKODE_BILLINGTON_3_3_2",
                                        "ARKODE_TRBDF2_3_3_2",
@@ -39,19 +39,6 @@ const char *const cpImplicitNames[] = {"ARKODE_SDIRK_2_1_2",
                                        "ARKODE_ESDIRK547L2SA2_7_4_5",
                                        NULL};
 
-static ARKodeButcherTable loadTable(const char *name) {
-  const char *const *implicit = cpImplicitNames;
-  while (*implicit && strcmp(name, *implicit)) implicit++;
-  ARKodeButcherTable B = *implicit ? NULL : ARKodeButcherTable_LoadERKByName(name);
-  return B ? B : ARKodeButcherTable_LoadDIRKByName(name);
-}
-
-static int isExplicit(ARKodeButcherTable B) {
-  for (int i = 0; i < B->stages; i++)
-    if (B->A[i][i] != 0.0) return 0;
-  return 1;
-}
-
 /* Roundoff in the sums of a table's entries, in units of the largest one. */
 #define TABLE_ROUNDOFF 1.0e6
 
@@ -64,7 +51,7 @@ static int rowIsConsistent(const sunrealtype *row, int stages, sunrealtype sum) 
   return fabs(sum) <= TABLE_ROUNDOFF * CP_UROUND * largest;
 }
 
-/* The rule that B breaks, or NULL. text [CP_TEXT_LENGTH]: room for it. */
+/* Returns the rule that B violates, or NULL. text [CP_TEXT_LENGTH] is memory for it. */
 static const char *brokenRule(ARKodeButcherTable B, char *text) {
   if (!B) return "B must not be NULL";
   if (B->stages < 1 || B->q < 1 || !B->A || !B->b || !B->c)
@@ -125,7 +112,9 @@ static CPOneStepMem newIntegrator(const char *name, ARKodeButcherTable B, SUNCon
   CPOneStepMem mem = calloc(1, sizeof *mem);
   if (mem) {
     cpStepperCreate(&mem->base, &ops, ctx);
-    mem->method = !B || isExplicit(B) ? &cpExplicitMethod : &cpImplicitMethod;
+    mem->method = &cpExplicitMethod;
+    for (int i = 0; B && i < B->stages; i++)
+      if (B->A[i][i] != 0.0) mem->method = &cpImplicitMethod;
     if (B) mem->table = cpArenaOwn(&mem->memory, B, cpOneStepFreeTable);
     mem->mxsteps = MXSTEPS_DEFAULT;
     snprintf(mem->name, sizeof mem->name, "%s", name);
@@ -138,7 +127,10 @@ static CPOneStepMem newIntegrator(const char *name, ARKodeButcherTable B, SUNCon
 CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx) {
   if (!ctx) return cpReport(NULL, CP_ILL_INPUT, __func__, "ctx must not be NULL"), NULL;
   if (!method || !strcmp(method, CP_DOP853)) return newIntegrator(CP_DOP853, NULL, ctx, __func__);
-  ARKodeButcherTable B = loadTable(method);
+  const char *const *implicit = cpImplicitNames;
+  while (*implicit && strcmp(method, *implicit)) implicit++;
+  ARKodeButcherTable B = *implicit ? NULL : ARKodeButcherTable_LoadERKByName(method);
+  if (!B) B = ARKodeButcherTable_LoadDIRKByName(method);
   char text[CP_TEXT_LENGTH];
   const char *rule = NULL;
   if (!B) rule = "is none of DOP853 and the tables of this ARKODE's (ARKODE_...)";
@@ -171,17 +163,14 @@ void CPOneStepFree(CPOneStepMem *mem_address) {
 
 /* ---- starts ---- */
 
-/* The step size that a new start at t0 keeps, or 0. After a root it is no longer than the motion that led to the root:
- * where an error is zero at any size (free fall) steps would grow from event to event. */
-static sunrealtype keptSize(CPOneStepMem mem, sunrealtype t0) {
-  sunrealtype h = fabs(mem->h);
-  if (cpRootsAt(&mem->roots, t0) && t0 != mem->base.t0) h = fmin(h, fabs(t0 - mem->base.t0));
-  return h > cpLeastStep(t0) ? copysign(h, mem->h) : 0.0;
-}
-
+/* A new start keeps the size of steps. After a root it is no longer than the motion that led to the root: where the error
+ * is zero at any size (free fall) steps would grow from event to event. */
 static void restart(CPOneStepMem mem, sunrealtype t0, N_Vector y0) {
-  mem->h = keptSize(mem, t0);
-  cpStepperRestart(&mem->base, t0, y0);
+  const CPStepper s = &mem->base;
+  sunrealtype h     = fabs(mem->h);
+  if (cpRootsAt(&mem->roots, t0) && t0 != s->t0) h = fmin(h, fabs(t0 - s->t0));
+  mem->h = h > cpLeastStep(t0) ? copysign(h, mem->h) : 0.0;
+  cpStepperRestart(s, t0, y0);
   mem->tlast = mem->tret = t0;
   mem->dir               = 0.0;
   mem->started = mem->have_step = mem->have_err = 0;
@@ -236,7 +225,7 @@ int CPOneStepGetConsistentIC(CPOneStepMem mem, N_Vector y0) {
 
 /* ---- options ---- */
 
-/* Stored factors have the sizes of constraints in the units of other tolerances. */
+/* Stored factors are discarded, because they contain the scales of constraints in units of the tolerances before. */
 static int setTolerances(CPOneStepMem mem, CPTolerances tol, const char *function) {
   const int flag = cpStepperSetTolerances((CPStepper)mem, tol, function);
   if (flag) return flag;
@@ -278,7 +267,7 @@ int CPOneStepSetErrHandlerFn(CPOneStepMem mem, CPErrHandlerFn handler, void *dat
 
 const char *CPOneStepGetLastMessage(CPOneStepMem mem) { return mem ? mem->base.log.text : ""; }
 
-/* The newest state is checked once more, as a start is. */
+/* The newest state is checked again, as a start is. */
 int CPOneStepSetProjector(CPOneStepMem mem, CPProjector P) {
   const int flag = cpStepperSetProjector((CPStepper)mem, P, __func__);
   if (!flag) mem->base.start_checked = 0;
@@ -313,9 +302,12 @@ int CPOneStepSetInitStep(CPOneStepMem mem, sunrealtype h) {
   return CP_SUCCESS;
 }
 
-/* Bounds on the size of steps, of which one changes. */
-static int setSizes(CPOneStepMem mem, sunrealtype h, sunrealtype hmin, sunrealtype hmax,
-                    const char *function) {
+typedef enum { LEAST, LARGEST, FIXED } StepSize;
+
+static int setSize(CPOneStepMem mem, StepSize which, sunrealtype h, const char *function) {
+  const int flag = cpStepperExists((CPStepper)mem, function);
+  if (flag) return flag;
+  const sunrealtype hmin = which == LEAST ? h : mem->hmin, hmax = which == LARGEST ? h : mem->hmax;
   if (hmax > 0.0 && hmin > hmax)
     return cpReport(&mem->base.log, CP_ILL_INPUT, function,
                     "h must leave the least step, %g, below the largest, %g", hmin, hmax);
@@ -323,24 +315,20 @@ static int setSizes(CPOneStepMem mem, sunrealtype h, sunrealtype hmin, sunrealty
     return cpReport(&mem->base.log, CP_ILL_INPUT, function, "h must be >= 0 and finite: h = %g", h);
   mem->hmin = hmin;
   mem->hmax = hmax;
+  if (which == FIXED) mem->hfixed = h;
   return CP_SUCCESS;
 }
 
 int CPOneStepSetMinStep(CPOneStepMem mem, sunrealtype h) {
-  const int flag = cpStepperExists((CPStepper)mem, __func__);
-  return flag ? flag : setSizes(mem, h, h, mem->hmax, __func__);
+  return setSize(mem, LEAST, h, __func__);
 }
 
 int CPOneStepSetMaxStep(CPOneStepMem mem, sunrealtype h) {
-  const int flag = cpStepperExists((CPStepper)mem, __func__);
-  return flag ? flag : setSizes(mem, h, mem->hmin, h, __func__);
+  return setSize(mem, LARGEST, h, __func__);
 }
 
 int CPOneStepSetFixedStep(CPOneStepMem mem, sunrealtype h) {
-  int flag = cpStepperExists((CPStepper)mem, __func__);
-  if (!flag) flag = setSizes(mem, h, mem->hmin, mem->hmax, __func__);
-  if (!flag) mem->hfixed = h;
-  return flag;
+  return setSize(mem, FIXED, h, __func__);
 }
 
 int CPOneStepSetMaxNumSteps(CPOneStepMem mem, long int mxsteps) {

@@ -1,7 +1,7 @@
-/* Inside of CPOneStep: what all one-step methods share, and the table of functions of a method.
+/* CPOneStep: what all one-step methods share, and the table of functions of a method.
  *
- * A method attempts steps from the state at hand and interpolates in the last one. Everything else is shared: the sizes
- * of steps and what becomes of attempts (evolve.c), weights, projections, reasons of failures. Explicit methods are in
+ * A method attempts steps from the current state and interpolates in the last one. Everything else is shared: the sizes
+ * of steps, the verdict on attempts (evolve.c), weights, projections, reasons of failures. Explicit methods are in
  * explicit.c, diagonally implicit ones in implicit.c. */
 #ifndef CPODES_ONESTEP_IMPL_H
 #define CPODES_ONESTEP_IMPL_H
@@ -11,31 +11,32 @@
 #include <cpodes/cpodes_onestep.h>
 
 /* Functions of a method. Those that return int return 0, or a negative code with the reason in base.text. Those marked
- * with (optional) may be NULL. */
+ * as optional may be NULL. */
 typedef struct {
   int implicit;
-  /* mem->own, order, embedded and stages of mem->table, or of a table of its own. */
+  /* Sets mem->own, and order, embedded and stages from mem->table or from a table of its own. */
   int (*create)(CPOneStepMem mem);
-  /* Storage for states like base.y0, in base.memory. */
+  /* Requests storage for states like base.y0 in base.memory. */
   int (*init)(CPOneStepMem mem);
-  /* (t, y) and its weights are new: nothing that is known of f holds any more. */
+  /* (t, y) and its weights are new, and values of f from before are invalid. */
   int (*start)(CPOneStepMem mem);
-  /* Before the attempts of a step. If mem->h is 0 and steps are not fixed, chooses it. */
+  /* Prepares the attempts of a step. If mem->h is 0 and steps are not fixed, chooses mem->h. */
   int (*begin)(CPOneStepMem mem);
-  /* From (t, y) with size h to tnew: ynew (projected), the norm of the error (0 with fixed steps), and base.err.
-   * Positive if a smaller step may help. */
+  /* Attempts a step from (t, y) with size h to tnew. Sets ynew, which is projected, base.err, and the norm of the error,
+   * which is 0 with fixed steps. Returns a positive code if a smaller step may help. */
   int (*attempt)(CPOneStepMem mem, sunrealtype h, sunrealtype *norm);
-  /* The ratio of the next size to that of an attempt whose error has this norm. */
+  /* Returns the ratio of the next size to that of an attempt whose error has this norm. */
   sunrealtype (*ratio)(CPOneStepMem mem, sunrealtype norm, int accepted);
-  /* The attempt becomes the step: (tnew, ynew) will be the state, and the state (tlast, ylast). */
+  /* The attempt becomes the step: the state will be (tnew, ynew), and (tlast, ylast) the present one. */
   void (*accepted)(CPOneStepMem mem);
-  /* The k-th derivative at t in [tlast, t] of the last step's polynomial, unprojected. Leaves base.tmp alone. */
+  /* dky = the k-th derivative at t in [tlast, t] of the last step's polynomial, not projected. Does not use base.tmp. */
   int (*interpolate)(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky);
-  int (*degree)(CPOneStepMem mem); /* of that polynomial */
-  void (*stats)(CPOneStepMem mem,
-                CPOneStepStats *stats);  /* what the method counts itself (optional) */
-  void *(*arkode_mem)(CPOneStepMem mem); /* (optional) */
-  int (*set_linear_solver)(CPOneStepMem mem, SUNLinearSolver LS, SUNMatrix S); /* (optional) */
+  /* Returns the degree of that polynomial. */
+  int (*degree)(CPOneStepMem mem);
+  /* Sets the counters that the method keeps (optional). */
+  void (*stats)(CPOneStepMem mem, CPOneStepStats *stats);
+  void *(*arkode_mem)(CPOneStepMem mem);                                       /* optional */
+  int (*set_linear_solver)(CPOneStepMem mem, SUNLinearSolver LS, SUNMatrix S); /* optional */
 } CPOneStepMethod;
 
 extern const CPOneStepMethod cpExplicitMethod, cpImplicitMethod;
@@ -72,68 +73,68 @@ struct CPOneStepMem_ {
   char name[CP_METHOD_NAME];
   ARKodeButcherTable table;
   int order, embedded, stages;
-  /* options; sizes have no sign, but that of the first step, and are 0 if they are not set */
+  /* options: only the size of the first step, hinit, has a sign, and sizes that are not set are 0 */
   void *user_data;
   sunrealtype hinit, hmin, hmax, hfixed;
-  long int mxsteps; /* in one call; negative: no bound */
+  long int mxsteps; /* in one call, without a bound if negative */
   sunrealtype tstop;
   int have_tstop;
   long int nst_tol; /* steps taken when tolerances were set */
-  /* the last step came from (tlast, ylast), the newest attempt leads to (tnew, ynew) */
+  /* the last step began at (tlast, ylast), and the newest attempt leads to (tnew, ynew) */
   N_Vector ylast, ynew;
   sunrealtype tlast, tnew;
   sunrealtype tret;   /* of the last return */
-  sunrealtype dir;    /* 1 or -1; 0 at the start */
+  sunrealtype dir;    /* 1 or -1, or 0 at the start */
   sunrealtype tlimit; /* tstop, or infinite */
-  sunrealtype h;      /* signed size for the next attempt; 0: to be chosen */
+  sunrealtype h;      /* signed size for the next attempt, or 0 if the method is to choose it */
   sunrealtype hlast;
   sunrealtype norm_last; /* of the last step's error */
-  double sine;           /* of the system, at the end of the last step */
+  double sine;           /* the system's, at the end of the last step */
   int on_manifold; /* the newest attempt needed the right-hand side of the manifold (CPSystem) */
-  int started;     /* the method has been, from the state */
-  int have_step;   /* (tlast, ylast), and what the method needs for interpolation, are there */
-  int have_err;    /* err is an estimate of the newest attempt's errors */
+  int started;     /* the method has been started from the state */
+  int have_step;   /* there is a last step, and the method can interpolate in it */
+  int have_err;    /* base.err estimates the errors of the newest attempt */
   CPRoots roots;
   CPOneStepStats stats; /* those of the projection are in base */
 };
 
-/* onestep.c: what f, g and efun get, the user's pointer or the system. */
+/* onestep.c. Returns what f, g and efun are given: the user's pointer or the system. */
 void *cpOneStepUserData(CPStepper s);
 /* Destroys an ARKodeButcherTable for an arena. */
 void cpOneStepFreeTable(void *B);
-/* The diagonally implicit tables of ARKODE 6.4, and NULL */
+/* The diagonally implicit tables of ARKODE 6.4, ended by NULL. */
 extern const char *const cpImplicitNames[];
 
-/* evolve.c: each returns 0; positive: recoverable, a smaller step may help; negative: fatal; the reason is in
- * base.text. Positive codes are those of the library with the sign changed.
- *
- * ydot = f(t, y), counted and checked. output: for interpolation. */
+/* evolve.c. Functions return 0, a positive code if the failure is recoverable and a smaller step may help, or a negative
+ * one if it is fatal, with the reason in base.text. Positive codes are those of the library with the opposite sign. */
+
+/* ydot = f(t, y), counted and checked. output says that it is for interpolation. */
 int cpOneStepRhs(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector ydot, int output);
-/* y (in, out) is projected with the factors of steps; its correction is bounded and counted. Nothing happens without a
- * projector. */
+/* Projects y (in, out) with the stored factors of steps. The correction is bounded and counted. Without a projector y
+ * remains as it is. */
 int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y);
-/* The bound on corrections: none where there are no smaller steps, and none from a state that was projected for other
- * tolerances. */
+/* Returns the bound on corrections. It is infinite if steps are fixed, and in steps from a state that was projected for
+ * other tolerances. */
 sunrealtype cpOneStepMaxCorrection(CPOneStepMem mem);
 
-/* explicit.c: a first size, from f0 = f(t, y); one evaluation of f, in f1. */
+/* explicit.c. Sets h to the size of a first step, where f0 = f(t, y). f is evaluated once, in f1. */
 int cpInitialStep(CPOneStepMem mem, N_Vector f0, N_Vector f1, sunrealtype *h);
-/* The least size of a step from t that is resolved by the roundoff of t. */
+/* Returns the least size of a step from t that the roundoff of t resolves. */
 sunrealtype cpLeastStep(sunrealtype t);
 
-/* output.c: the solution at t in [tlast, t], projected, into y; beyond these ends, and without a step that can be
- * interpolated, the state at the end. event: what output it is, for the message. 0, or a code with its reason in
- * base.text; CP_OUTPUT_PROJ_FAIL: y is given unprojected. */
+/* output.c. y = the solution at t in [tlast, t], projected. Outside, and without a step that can be interpolated, it is the
+ * state at the end. event names the output for the message. Returns 0, or a code with its reason in base.text. If the
+ * code is CP_OUTPUT_PROJ_FAIL, y is not projected. */
 int cpOneStepSolution(CPOneStepMem mem, sunrealtype t, N_Vector y, const char *event);
-/* Roundoff of times near t. */
+/* Returns the roundoff of times near t. */
 sunrealtype cpOneStepTimeRoundoff(CPOneStepMem mem);
 
-/* roots.c: searches the part of the last step that has not been searched; the earliest root is pending afterwards. 0,
- * or a code with its reason in base.text. */
+/* roots.c. Searches the part of the last step that has not been searched. The earliest root is pending afterwards. Returns
+ * 0, or a code with its reason in base.text. */
 int cpRootsSearch(CPOneStepMem mem);
-/* The values where the search starts: at the last return. 0, or a code with its reason in base.text. */
+/* Evaluates g where the search starts: at the last return. Returns 0, or a code with its reason in base.text. */
 int cpRootsStart(CPOneStepMem mem);
-/* The pending root is being returned. */
+/* Records that the pending root is being returned. */
 void cpRootsReturned(CPRoots *roots);
 /* Is t the time of the root that was returned last? */
 int cpRootsAt(const CPRoots *roots, sunrealtype t);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Roundoff in times, as in CVODES. */
+/* The factor of roundoff in times is that of CVODES. */
 #define FUZZ_FACTOR 100.0
 
 sunrealtype cpOneStepTimeRoundoff(CPOneStepMem mem) {
@@ -13,7 +13,7 @@ sunrealtype cpOneStepTimeRoundoff(CPOneStepMem mem) {
 int cpOneStepSolution(CPOneStepMem mem, sunrealtype t, N_Vector y, const char *event) {
   const CPStepper s = &mem->base;
   const int at_end  = !mem->have_step || (t - s->t) * mem->dir >= 0.0;
-  if (at_end || (t - mem->tlast) * mem->dir <= 0.0) { /* both states are projected */
+  if (at_end || (t - mem->tlast) * mem->dir <= 0.0) { /* Both states are already projected. */
     N_VScale(1.0, at_end ? s->y : mem->ylast, y);
     return CP_SUCCESS;
   }
@@ -32,7 +32,7 @@ int CPOneStepGetDky(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
   if (k < 0 || k > mem->method->degree(mem))
     return cpReport(&s->log, CV_BAD_K, __func__, "k must be 0 ... %d: k = %d",
                     mem->method->degree(mem), k);
-  const sunrealtype fuzz = cpOneStepTimeRoundoff(mem); /* times outside move onto the ends */
+  const sunrealtype fuzz = cpOneStepTimeRoundoff(mem); /* Times just outside move to the ends. */
   if (fabs(t - s->t) <= fuzz) t = s->t;
   if (fabs(t - mem->tlast) <= fuzz) t = mem->tlast;
   if (!((t - mem->tlast) * mem->dir >= 0.0 && (s->t - t) * mem->dir >= 0.0))
