@@ -15,45 +15,29 @@
 
 static double signOf(const CPQuaternion *Q) { return Q->frame == CP_FRAME_BODY ? 1.0 : -1.0; }
 
-/* y [4] = N(p) o */
-static void quaternionN(const CPQuaternion *Q, const double *p, const double *o, double *y) {
+/* y [4] = 2 c N(p) o */
+static void quaternionN(const CPQuaternion *Q, double c, const double *p, const double *o,
+                        double *y) {
   const double s = signOf(Q), w = p[0], *v = p + 1;
-  y[0] = -0.5 * (v[0] * o[0] + v[1] * o[1] + v[2] * o[2]);
-  y[1] = 0.5 * (w * o[0] + s * (v[1] * o[2] - v[2] * o[1]));
-  y[2] = 0.5 * (w * o[1] + s * (v[2] * o[0] - v[0] * o[2]));
-  y[3] = 0.5 * (w * o[2] + s * (v[0] * o[1] - v[1] * o[0]));
+  y[0] = -c * (v[0] * o[0] + v[1] * o[1] + v[2] * o[2]);
+  y[1] = c * (w * o[0] + s * (v[1] * o[2] - v[2] * o[1]));
+  y[2] = c * (w * o[1] + s * (v[2] * o[0] - v[0] * o[2]));
+  y[3] = c * (w * o[2] + s * (v[0] * o[1] - v[1] * o[0]));
 }
 
-/* y [3] = N(p)^T x */
-static void quaternionNT(const CPQuaternion *Q, const double *p, const double *x, double *y) {
+/* y [3] = 2 c N(p)^T x */
+static void quaternionNT(const CPQuaternion *Q, double c, const double *p, const double *x,
+                         double *y) {
   const double s = signOf(Q), w = p[0], *v = p + 1, a = x[0], *b = x + 1;
-  y[0] = 0.5 * (-a * v[0] + w * b[0] - s * (v[1] * b[2] - v[2] * b[1]));
-  y[1] = 0.5 * (-a * v[1] + w * b[1] - s * (v[2] * b[0] - v[0] * b[2]));
-  y[2] = 0.5 * (-a * v[2] + w * b[2] - s * (v[0] * b[1] - v[1] * b[0]));
+  y[0] = c * (-a * v[0] + w * b[0] - s * (v[1] * b[2] - v[2] * b[1]));
+  y[1] = c * (-a * v[1] + w * b[1] - s * (v[2] * b[0] - v[0] * b[2]));
+  y[2] = c * (-a * v[2] + w * b[2] - s * (v[0] * b[1] - v[1] * b[0]));
 }
 
 static double square(const double *p, int length) {
   double sum = 0.0;
   for (int k = 0; k < length; k++) sum += p[k] * p[k];
   return sum;
-}
-
-static void quaternionTimes(const CPQuaternion *Q, const double *q, CPMechKinematics what,
-                            const double *x, double *y) {
-  const double *p = q + Q->first_q, inverse = 4.0 / square(p, 4);
-  const int i = Q->first_q, j = Q->first_u;
-  switch (what) {
-  case CP_N: quaternionN(Q, p, x + j, y + i); break;
-  case CP_N_TRANSPOSE: quaternionNT(Q, p, x + i, y + j); break;
-  case CP_N_INVERSE:
-    quaternionNT(Q, p, x + i, y + j);
-    for (int k = 0; k < 3; k++) y[j + k] *= inverse;
-    break;
-  case CP_N_INVERSE_TRANSPOSE:
-    quaternionN(Q, p, x + j, y + i);
-    for (int k = 0; k < 4; k++) y[i + k] *= inverse;
-    break;
-  }
 }
 
 /* ---- all coordinates ---- */
@@ -94,8 +78,13 @@ int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, c
     if (to_q) y[i] = x[j];
     else y[j] = x[i];
   }
-  for (int k = 0; k < mech->nquaternions; k++)
-    quaternionTimes(&mech->quaternions[k], q, what, x, y);
+  for (int k = 0; k < mech->nquaternions; k++) {
+    const CPQuaternion *Q = &mech->quaternions[k];
+    const double *p       = q + Q->first_q,
+                 c = what == CP_N || what == CP_N_TRANSPOSE ? 0.5 : 2.0 / square(p, 4); /* N^+ */
+    if (to_q) quaternionN(Q, c, p, x + Q->first_u, y + Q->first_q);
+    else quaternionNT(Q, c, p, x + Q->first_q, y + Q->first_u);
+  }
   return CP_SUCCESS;
 }
 
@@ -113,19 +102,15 @@ int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *resul
   return flag;
 }
 
-static int scaleTo(CPMech mech, sunrealtype t, double *q, CPUnitNorm n) {
-  const double norm = sqrt(square(q + n.first, n.length));
-  if (!(norm > 0.0) || isinf(norm))
-    return cpReason(mech->text, -CP_QUATERNION_ZERO,
-                    "at t = %.15g: coordinates %d to %d must have the norm %g, and have %g", t,
-                    n.first, n.first + n.length - 1, n.value, norm);
-  for (int k = 0; k < n.length; k++) q[n.first + k] *= n.value / norm;
-  return CP_SUCCESS;
-}
-
 int cpMechNormalise(CPMech mech, sunrealtype t, double *q) {
-  int flag = CP_SUCCESS;
-  for (int k = 0; !flag && k < cpMechNumNorms(mech); k++)
-    flag = scaleTo(mech, t, q, cpMechNorm(mech, k));
-  return flag;
+  for (int k = 0; k < cpMechNumNorms(mech); k++) {
+    const CPUnitNorm n = cpMechNorm(mech, k);
+    const double norm  = sqrt(square(q + n.first, n.length));
+    if (!(norm > 0.0) || isinf(norm))
+      return cpReason(mech->text, -CP_QUATERNION_ZERO,
+                      "at t = %.15g: coordinates %d to %d must have the norm %g, and have %g", t,
+                      n.first, n.first + n.length - 1, n.value, norm);
+    for (int i = n.first; i < n.first + n.length; i++) q[i] *= n.value / norm;
+  }
+  return CP_SUCCESS;
 }

@@ -29,6 +29,14 @@ typedef struct CPMechLinear_ *CPMechLinear;    /* linear.c */
 #define CP_LAMBDA_ATOL     1.0e-14
 #define CP_LAMBDA_MAXITERS 50
 
+/* Sets each pointer, whose addresses follow, to length numbers of the arena. */
+#define CP_MECH_ARRAYS(arena, length, ...)                           \
+  do {                                                               \
+    double **const arrays_[] = {__VA_ARGS__};                        \
+    for (size_t k_ = 0; k_ < sizeof arrays_ / sizeof *arrays_; k_++) \
+      CP_NEW((arena), *arrays_[k_], (length));                       \
+  } while (0)
+
 /* A state (q, u, z) at time t. Coordinates of FULL motions have their prescribed values. */
 typedef struct {
   sunrealtype t;
@@ -161,8 +169,9 @@ static inline CPUnitNorm cpMechNorm(const CPMech mech, int k) {
 /* Is a setter's argument there, and is it early enough? 0, or a code, reported. */
 typedef enum { CP_MECH_ANYTIME, CP_MECH_BEFORE_USE, CP_MECH_BEFORE_ATTACH } CPMechWhen;
 int cpMechOption(CPMech mech, CPMechWhen when, const char *function);
-/* Room for one more entry of an array [count], in mech's memory; NULL if there is none, array is then as it was. */
-void *cpMechGrow(CPMech mech, void *array, size_t count, size_t size);
+/* A copy of array [count] in mech's memory with room for one more entry, or array itself if it has that. If there is no
+ * memory, this is reported, and the result is NULL. */
+void *cpMechGrow(CPMech mech, void *array, int count, size_t size, const char *function);
 /* Reports the failure flag, whose reason is in mech->text; positive ones where recoverable is 0
  * become negative. Returns the code. */
 int cpMechReport(CPMech mech, int flag, const char *function);

@@ -12,8 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { REACH = 3 };
-static const double second[REACH] = {3.0 / 2.0, -3.0 / 20.0, 1.0 / 90.0}; /* c''_k */
+static const double second[3] = {3.0 / 2.0, -3.0 / 20.0, 1.0 / 90.0}; /* c''_k */
 
 /* ---- values ---- */
 
@@ -47,55 +46,36 @@ static int evaluate(CPMech mech, const CPPrescribed *p, Function f, double t, do
   return complain(mech, p, code, f, t, at, what);
 }
 
-/* plus[k - 1] = x(t + k e), minus[k - 1] = x(t - k e) */
-static int evaluateAround(CPMech mech, const CPPrescribed *p, Function f, double t,
-                          double plus[REACH], double minus[REACH]) {
-  int flag = CP_SUCCESS;
-  if (!(t + p->step > t && t - p->step < t))
-    return complain(mech, p, CP_USERFUNC_FAIL, f, t, t, "has a step of differences too small for t");
-  for (int k = 1; !flag && k <= REACH; k++) {
-    flag = evaluate(mech, p, f, t, t + k * p->step, &plus[k - 1]);
-    if (!flag) flag = evaluate(mech, p, f, t, t - k * p->step, &minus[k - 1]);
-  }
-  return flag;
-}
-
-static double slope(double e, const double plus[REACH], const double minus[REACH]) {
-  double sum = 0.0;
-  for (int k = 0; k < REACH; k++) sum += cpSixthOrder[k] * (plus[k] - minus[k]);
-  return sum / e;
-}
-
-static double bend(double e, double x, const double plus[REACH], const double minus[REACH]) {
-  double sum = 0.0;
-  for (int k = 0; k < REACH; k++) sum += second[k] * ((plus[k] - x) + (minus[k] - x));
-  return sum / e / e;
-}
-
-static int differences(CPMech mech, CPPrescribed *p, double t) {
+/* The rate and the curvature that are not given, from g' or, if that is not given, from g. */
+static int differentiate(CPMech mech, CPPrescribed *p, double t) {
   const Function f = p->gd ? (Function){p->gd, "g'"} : (Function){p->g, "g"};
-  double plus[REACH], minus[REACH];
-  const int flag = evaluateAround(mech, p, f, t, plus, minus);
-  if (flag) return flag;
-  if (!p->gd) p->rate = slope(p->step, plus, minus);
-  if (!p->gdd)
-    p->curvature = p->gd ? slope(p->step, plus, minus) : bend(p->step, p->value, plus, minus);
+  const double e   = p->step;
+  double slope = 0.0, bend = 0.0;
+  if (!(t + e > t && t - e < t))
+    return complain(mech, p, CP_USERFUNC_FAIL, f, t, t, "has a step of differences too small for t");
+  for (int k = 1; k <= 3; k++) {
+    double plus = 0.0, minus = 0.0;
+    int flag = evaluate(mech, p, f, t, t + k * e, &plus);
+    if (!flag) flag = evaluate(mech, p, f, t, t - k * e, &minus);
+    if (flag) return flag;
+    slope += cpSixthOrder[k - 1] * (plus - minus);
+    bend += second[k - 1] * ((plus - p->value) + (minus - p->value));
+  }
+  if (!p->gd) p->rate = slope / e;
+  if (!p->gdd) p->curvature = p->gd ? slope / e : bend / e / e;
   if (isfinite(p->rate) && isfinite(p->curvature)) return CP_SUCCESS;
   return complain(mech, p, -CP_MECH_NONFINITE, f, t, t, "has differences that overflow");
 }
 
-static int evaluateMotion(CPMech mech, CPPrescribed *p, double t) {
-  int flag = evaluate(mech, p, (Function){p->g, "g"}, t, t, &p->value);
-  if (!flag && p->gd) flag = evaluate(mech, p, (Function){p->gd, "g'"}, t, t, &p->rate);
-  if (!flag && p->gdd) flag = evaluate(mech, p, (Function){p->gdd, "g''"}, t, t, &p->curvature);
-  if (!flag && !(p->gd && p->gdd)) flag = differences(mech, p, t);
-  return flag;
-}
-
 int cpMechMotions(CPMech mech, sunrealtype t) {
   int flag = CP_SUCCESS;
-  for (int k = 0; !flag && k < mech->nprescribed; k++)
-    flag = evaluateMotion(mech, &mech->prescribed[k], t);
+  for (int k = 0; !flag && k < mech->nprescribed; k++) {
+    CPPrescribed *p = &mech->prescribed[k];
+    flag            = evaluate(mech, p, (Function){p->g, "g"}, t, t, &p->value);
+    if (!flag && p->gd) flag = evaluate(mech, p, (Function){p->gd, "g'"}, t, t, &p->rate);
+    if (!flag && p->gdd) flag = evaluate(mech, p, (Function){p->gdd, "g''"}, t, t, &p->curvature);
+    if (!flag && !(p->gd && p->gdd)) flag = differentiate(mech, p, t);
+  }
   return flag;
 }
 
@@ -153,49 +133,43 @@ int cpMechMotionsSetUp(CPMech mech, const char *function) {
   return CP_SUCCESS;
 }
 
-/* Is the pair of coordinate i known, and does it have none? (Not before all quaternions are.) */
-static int hasNoVelocity(CPMech mech, int i) {
-  cpMechPair(mech);
-  const int complete = mech->model.N || mech->nq - mech->nu == mech->nquaternions;
-  return complete && velocityOf(mech, i) < 0;
-}
-
-static int checkMotion(CPMech mech, sunindextype i, CPMotion how, CPMotionFn g,
-                       const char *function) {
+int CPMechPrescribe(CPMech mech, sunindextype i, CPMotion how, CPMotionFn g, CPMotionFn gd,
+                    CPMotionFn gdd, sunrealtype step, void *data) {
+  const int flag = cpMechOption(mech, CP_MECH_BEFORE_USE, __func__);
+  if (flag) return flag;
   CPLog *log = &mech->log;
   if (mech->operators)
-    return cpReport(log, CP_NOT_SUPPORTED, function,
+    return cpReport(log, CP_NOT_SUPPORTED, __func__,
                     "motions cannot be prescribed without the matrices M and A: accelerations are "
                     "the function udot's");
   if (i < 0 || i >= mech->nq)
-    return cpReport(log, CP_ILL_INPUT, function, "i must be from 0 to %d, is %ld", mech->nq - 1,
+    return cpReport(log, CP_ILL_INPUT, __func__, "i must be from 0 to %d, is %ld", mech->nq - 1,
                     (long)i);
   for (int k = 0; k < mech->nprescribed; k++)
     if (mech->prescribed[k].i == i)
-      return cpReport(log, CP_ILL_INPUT, function, "coordinate %ld is prescribed already", (long)i);
-  if (hasNoVelocity(mech, (int)i)) return noVelocity(mech, (int)i, function);
+      return cpReport(log, CP_ILL_INPUT, __func__, "coordinate %ld is prescribed already", (long)i);
+  /* Pairs are final once all quaternions are there. */
+  cpMechPair(mech);
+  if ((mech->model.N || mech->nq - mech->nu == mech->nquaternions) && velocityOf(mech, (int)i) < 0)
+    return noVelocity(mech, (int)i, __func__);
   if (how != CP_MOTION_DIRECT && how != CP_MOTION_RATE && how != CP_MOTION_FULL)
-    return cpReport(log, CP_ILL_INPUT, function, "how must be a CPMotion, is %d", (int)how);
-  if (!g) return cpReport(log, CP_ILL_INPUT, function, "g must not be NULL");
-  return CP_SUCCESS;
-}
-
-int CPMechPrescribe(CPMech mech, sunindextype i, CPMotion how, CPMotionFn g, CPMotionFn gd,
-                    CPMotionFn gdd, sunrealtype step, void *data) {
-  int flag = cpMechOption(mech, CP_MECH_BEFORE_USE, __func__);
-  if (!flag) flag = checkMotion(mech, i, how, g, __func__);
-  if (flag) return flag;
+    return cpReport(log, CP_ILL_INPUT, __func__, "how must be a CPMotion, is %d", (int)how);
+  if (!g) return cpReport(log, CP_ILL_INPUT, __func__, "g must not be NULL");
   if (!(gd && gdd) && !(step > 0.0 && isfinite(step)))
-    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+    return cpReport(log, CP_ILL_INPUT, __func__,
                     "step must be positive and finite for differences of %s, is %g",
                     gd ? "g'" : "g", step);
-  CPPrescribed *more = cpMechGrow(mech, mech->prescribed, (size_t)mech->nprescribed, sizeof *more);
-  if (!more) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory for another motion");
-  mech->prescribed = more;
-  CPPrescribed *p  = &mech->prescribed[mech->nprescribed++];
-  *p               = (CPPrescribed){.i = (int)i, .j = -1, .row = -1, .how = how};
-  p->g = g, p->gd = gd, p->gdd = gdd;
-  p->step = step;
-  p->data = data;
+  CPPrescribed *more = cpMechGrow(mech, mech->prescribed, mech->nprescribed, sizeof *more, __func__);
+  if (!more) return CP_MEM_FAIL;
+  mech->prescribed          = more;
+  more[mech->nprescribed++] = (CPPrescribed){.i    = (int)i,
+                                             .j    = -1,
+                                             .row  = -1,
+                                             .how  = how,
+                                             .g    = g,
+                                             .gd   = gd,
+                                             .gdd  = gdd,
+                                             .step = step,
+                                             .data = data};
   return CP_SUCCESS;
 }

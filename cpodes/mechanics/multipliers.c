@@ -16,88 +16,60 @@
 #include <math.h>
 #include <string.h>
 
-static int hasConverged(CPMech mech, const double *before, const double *after, double *change) {
-  double size = 0.0;
-  *change     = 0.0;
-  for (int i = 0; i < mech->m; i++) {
-    size    = fmax(size, fabs(after[i]));
-    *change = fmax(*change, fabs(after[i] - before[i]));
-  }
-  return *change <= mech->multipliers.rtol * size + mech->multipliers.atol;
-}
-
-/* a, image <- KKT solution for the forces at lambda */
-static int image(CPMech mech, const CPMechState *s, const double *f, const double *b,
-                 const double *lambda, double *a, double *image) {
-  double *total = mech->multipliers.f;
-  memcpy(total, f, (size_t)mech->nu * sizeof *total);
-  const int flag = cpMechAddLambdaForces(mech, s, lambda, total);
-  return flag ? flag : cpMechKkt(mech, s->t, total, b, a, image);
-}
-
-/* ---- Newton ---- */
-
-static int derivative(CPMech mech, const CPMechState *s, const double *lambda) {
-  int i = 0, j = 0;
-  cpUserMatClear(&mech->multipliers.Fl);
-  int flag = mech->model.lambda_jac(s->t, s->q, s->u, s->z, lambda, mech->multipliers.Fl.S,
-                                    mech->user_data);
-  flag     = cpMechResult(mech, flag, s->t, "lambda_jac");
-  if (!flag && cpUserMatTake(&mech->multipliers.Fl, &i, &j))
-    flag = cpReason(mech->text, -CP_MECH_NONFINITE,
-                    "at t = %.15g: entry (%d, %d) of Fl is not finite", s->t, i, j);
-  return flag;
-}
-
-/* Column k of J = I - L' Fl: the identity's where no force depends on lambda_k, and for motions, which Fl
- * has no columns for. */
-static int column(CPMech mech, int k, double *a, double *J) {
-  double *out = J + (size_t)k * (size_t)mech->m, *f = mech->multipliers.f;
-  int zero = 1;
-  for (int j = 0; k < mech->na && j < mech->nu; j++) {
-    f[j] = mech->is_full[j] ? 0.0 : *cpMatAt(&mech->multipliers.Fl.A, j, k) /* dense */;
-    if (f[j] != 0.0) zero = 0;
-  }
-  memset(out, 0, (size_t)mech->m * sizeof *out);
-  const int flag = zero ? CP_SUCCESS : cpSaddleSolve(mech->kkt, f, mech->multipliers.zero, a, out);
-  if (flag) return cpReason(mech->text, flag, "the KKT solver failed");
-  for (int i = 0; i < mech->m; i++) out[i] = (i == k) - out[i];
-  return CP_SUCCESS;
-}
-
-/* next <- lambda + J^{-1} (next - lambda); a: workspace. A singular J is left alone. */
-static int newton(CPMech mech, const CPMechState *s, const double *lambda, double *a, double *next) {
+/* next <- lambda + J^{-1} (next - lambda), J = I - L' Fl. If J is singular, next remains. */
+static int newtonStep(CPMech mech, const CPMechState *s, const double *lambda, double *next) {
+  CPMechMultipliers *it = &mech->multipliers;
   const int m = mech->m, one = 1;
-  int info = 0, flag = derivative(mech, s, lambda);
-  for (int k = 0; !flag && k < m; k++) flag = column(mech, k, a, mech->multipliers.J);
+  int info = 0;
+  cpUserMatClear(&it->Fl);
+  int flag = mech->model.lambda_jac(s->t, s->q, s->u, s->z, lambda, it->Fl.S, mech->user_data);
+  flag     = cpMechTake(mech, &it->Fl, flag, s->t, "lambda_jac");
   if (flag) return flag;
-  double *d = mech->multipliers.step;
-  for (int i = 0; i < m; i++) d[i] = next[i] - lambda[i];
-  F77(dgesv)(&m, &one, mech->multipliers.J, &m, mech->multipliers.pivot, d, &m, &info);
-  for (int i = 0; info == 0 && i < m; i++) next[i] = lambda[i] + d[i];
+  for (int k = 0; k < m; k++) {
+    double *column = it->J + (size_t)k * (size_t)m; /* J e_k = e_k - L' (Fl e_k) */
+    int depends    = 0;
+    for (int j = 0; k < mech->na && j < mech->nu; j++) { /* Fl has no columns of motions. */
+      it->f[j] = mech->is_full[j] ? 0.0 : *cpMatAt(&it->Fl.A, j, k) /* dense */;
+      depends |= it->f[j] != 0.0;
+    }
+    memset(column, 0, (size_t)m * sizeof *column);
+    if (depends) flag = cpSaddleSolve(mech->kkt, it->f, it->zero, it->a, column);
+    if (flag) return cpReason(mech->text, flag, "the KKT solver failed");
+    for (int i = 0; i < m; i++) column[i] = (i == k) - column[i];
+  }
+  for (int i = 0; i < m; i++) it->step[i] = next[i] - lambda[i];
+  F77(dgesv)(&m, &one, it->J, &m, it->pivot, it->step, &m, &info);
+  for (int i = 0; info == 0 && i < m; i++) next[i] = lambda[i] + it->step[i];
   return CP_SUCCESS;
-}
-
-static int noConvergence(CPMech mech, sunrealtype t, double change) {
-  return cpReason(mech->text, -CP_LAMBDA_CONV_FAIL,
-                  "at t = %.15g: forces that depend on the multipliers do not converge in %d "
-                  "iterations (last change of lambda %.3e)",
-                  t, mech->multipliers.maxiters, change);
 }
 
 int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,
                   double *lambda) {
-  double change = 0.0, *next = mech->multipliers.next;
+  CPMechMultipliers *it = &mech->multipliers;
+  const int nu = mech->nu, m = mech->m;
+  double change = 0.0, *next = it->next;
   int flag = cpMechKkt(mech, s->t, f, b, a, lambda);
-  for (int k = 0; !flag && k < mech->multipliers.maxiters; k++) {
+  for (int k = 0; !flag && k < it->maxiters; k++) {
+    double size = 0.0;
     mech->stats.nlambda++;
-    flag = image(mech, s, f, b, lambda, a, next);
+    memcpy(it->f, f, (size_t)nu * sizeof *f);
+    flag = cpMechAddLambdaForces(mech, s, lambda, it->f);
+    if (!flag) flag = cpMechKkt(mech, s->t, it->f, b, a, next); /* next = L(f + f_lambda(lambda)) */
     if (flag) return flag;
-    const int done = hasConverged(mech, lambda, next, &change);
-    if (!done && mech->multipliers.Fl.S) flag = newton(mech, s, lambda, mech->multipliers.a, next);
-    memcpy(lambda, next, (size_t)mech->m * sizeof *lambda);
-    if (done) return flag;
-    if (!flag && !cpAllFinite(lambda, mech->m)) break;
+    change = 0.0;
+    for (int i = 0; i < m; i++) {
+      size   = fmax(size, fabs(next[i]));
+      change = fmax(change, fabs(next[i] - lambda[i]));
+    }
+    const int converged = change <= it->rtol * size + it->atol;
+    if (!converged && it->Fl.S) flag = newtonStep(mech, s, lambda, next);
+    memcpy(lambda, next, (size_t)m * sizeof *lambda);
+    if (converged) return CP_SUCCESS;
+    if (!flag && !cpAllFinite(lambda, m)) break;
   }
-  return flag ? flag : noConvergence(mech, s->t, change);
+  if (flag) return flag;
+  return cpReason(mech->text, -CP_LAMBDA_CONV_FAIL,
+                  "at t = %.15g: forces that depend on the multipliers do not converge in %d "
+                  "iterations (last change of lambda %.3e)",
+                  s->t, it->maxiters, change);
 }

@@ -47,44 +47,38 @@ static int overlaps(int a, int alength, int b, int blength) {
   return a < b + blength && b < a + alength;
 }
 
-static int checkQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u, CPFrame frame,
-                           const char *function) {
+int CPMechAddQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u, CPFrame frame) {
+  const int flag = cpMechOption(mech, CP_MECH_BEFORE_USE, __func__);
+  if (flag) return flag;
+  CPLog *log = &mech->log;
   if (mech->model.N)
-    return cpReport(&mech->log, CP_NOT_SUPPORTED, function,
+    return cpReport(log, CP_NOT_SUPPORTED, __func__,
                     "the model has a function N of its own: CPMechAddUnitNorm normalises");
   if (frame != CP_FRAME_BODY && frame != CP_FRAME_WORLD)
-    return cpReport(&mech->log, CP_ILL_INPUT, function,
+    return cpReport(log, CP_ILL_INPUT, __func__,
                     "frame must be CP_FRAME_BODY or CP_FRAME_WORLD, is %d", (int)frame);
   if (first_q < 0 || first_q + 4 > mech->nq)
-    return cpReport(&mech->log, CP_ILL_INPUT, function,
+    return cpReport(log, CP_ILL_INPUT, __func__,
                     "first_q must be from 0 to nq - 4 = %d: first_q = %ld", mech->nq - 4,
                     (long)first_q);
   if (first_u < 0 || first_u + 3 > mech->nu)
-    return cpReport(&mech->log, CP_ILL_INPUT, function,
+    return cpReport(log, CP_ILL_INPUT, __func__,
                     "first_u must be from 0 to nu - 3 = %d: first_u = %ld", mech->nu - 3,
                     (long)first_u);
   for (int k = 0; k < mech->nquaternions; k++) {
     const CPQuaternion *Q = &mech->quaternions[k];
     if (overlaps((int)first_q, 4, Q->first_q, 4) || overlaps((int)first_u, 3, Q->first_u, 3))
-      return cpReport(&mech->log, CP_ILL_INPUT, function,
+      return cpReport(log, CP_ILL_INPUT, __func__,
                       "quaternions must not overlap: first_q = %ld, first_u = %ld, and there is "
                       "one with %d, %d",
                       (long)first_q, (long)first_u, Q->first_q, Q->first_u);
   }
-  return CP_SUCCESS;
-}
-
-int CPMechAddQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u, CPFrame frame) {
-  int flag = cpMechOption(mech, CP_MECH_BEFORE_USE, __func__);
-  if (!flag) flag = checkQuaternion(mech, first_q, first_u, frame, __func__);
-  if (flag) return flag;
-  CPQuaternion *grown =
-      cpMechGrow(mech, mech->quaternions, (size_t)mech->nquaternions, sizeof *grown);
-  if (!grown) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
-  mech->quaternions = grown;
+  CPQuaternion *Q = cpMechGrow(mech, mech->quaternions, mech->nquaternions, sizeof *Q, __func__);
+  if (!Q) return CP_MEM_FAIL;
+  mech->quaternions = Q;
   int k             = mech->nquaternions++;
-  for (; k > 0 && grown[k - 1].first_q > first_q; k--) grown[k] = grown[k - 1]; /* ascending */
-  grown[k]        = (CPQuaternion){(int)first_q, (int)first_u, frame};
+  for (; k > 0 && Q[k - 1].first_q > first_q; k--) Q[k] = Q[k - 1]; /* ascending */
+  Q[k]            = (CPQuaternion){(int)first_q, (int)first_u, frame};
   mech->is_paired = 0;
   return CP_SUCCESS;
 }
@@ -102,10 +96,10 @@ int CPMechAddUnitNorm(CPMech mech, sunindextype first, sunindextype length, sunr
   if (!(value > 0.0) || !isnormal(value * value))
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "value and its square must be positive and finite: value = %g", value);
-  CPUnitNorm *grown = cpMechGrow(mech, mech->norms, (size_t)mech->nnorms, sizeof *grown);
-  if (!grown) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
-  mech->norms                 = grown;
-  mech->norms[mech->nnorms++] = (CPUnitNorm){(int)first, (int)length, value};
+  CPUnitNorm *norms = cpMechGrow(mech, mech->norms, mech->nnorms, sizeof *norms, __func__);
+  if (!norms) return CP_MEM_FAIL;
+  mech->norms           = norms;
+  norms[mech->nnorms++] = (CPUnitNorm){(int)first, (int)length, value};
   return CP_SUCCESS;
 }
 
@@ -195,9 +189,9 @@ int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const int *z_order) {
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "tau must be positive, CP_TAU_STEP, or 0 for no weighting: tau = %g", tau);
   if (z_order && mech->nz > 0) {
-    int *copy =
-        mech->z_order ? mech->z_order : cpMechGrow(mech, NULL, 0, (size_t)mech->nz * sizeof *copy);
-    if (!copy) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
+    int *copy = mech->z_order;
+    if (!copy) copy = cpMechGrow(mech, NULL, 0, (size_t)mech->nz * sizeof *copy, __func__);
+    if (!copy) return CP_MEM_FAIL;
     mech->z_order = memcpy(copy, z_order, (size_t)mech->nz * sizeof *copy);
   } else {
     mech->z_order = NULL;

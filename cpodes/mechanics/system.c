@@ -9,24 +9,6 @@
 
 /* ---- the rules of a model ---- */
 
-static int checkSizes(const CPMechModel *m, const char *function) {
-  const struct {
-    const char *name;
-    sunindextype value;
-  } sizes[] = {{"nu", m->nu}, {"nq", m->nq}, {"nz", m->nz},
-               {"np", m->np}, {"nv", m->nv}, {"na", m->na}};
-  if (m->nu < 1)
-    return cpReport(NULL, CP_ILL_INPUT, function, "nu must be positive: nu = %ld", (long)m->nu);
-  for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
-    if (sizes[k].value < 0 || sizes[k].value > INT_MAX / 4)
-      return cpReport(NULL, CP_ILL_INPUT, function, "%s must be from 0 to %d: %s = %ld",
-                      sizes[k].name, INT_MAX / 4, sizes[k].name, (long)sizes[k].value);
-  if (m->nq > 0 && m->nq < m->nu)
-    return cpReport(NULL, CP_ILL_INPUT, function, "nq must be at least nu: nq = %ld, nu = %ld",
-                    (long)m->nq, (long)m->nu);
-  return CP_SUCCESS;
-}
-
 /* What is wrong with the model's choice of functions; NULL if nothing is. A function without rows would be ignored:
  * its number of rows has been forgotten. */
 static const char *wrongFunctions(const CPMechModel *m, sunindextype nv, sunindextype na) {
@@ -62,8 +44,20 @@ static sunindextype larger(sunindextype a, sunindextype b) { return a > b ? a : 
 static int checkModel(const CPMechModel *m, N_Vector y_tmpl, SUNContext ctx, const char *function) {
   const char *missing = !m ? "model" : !y_tmpl ? "y_tmpl" : !ctx ? "ctx" : NULL;
   if (missing) return cpReport(NULL, CP_ILL_INPUT, function, "%s must not be NULL", missing);
-  const int flag = checkSizes(m, function);
-  if (flag) return flag;
+  const struct {
+    const char *name;
+    sunindextype value;
+  } sizes[] = {{"nu", m->nu}, {"nq", m->nq}, {"nz", m->nz},
+               {"np", m->np}, {"nv", m->nv}, {"na", m->na}};
+  if (m->nu < 1)
+    return cpReport(NULL, CP_ILL_INPUT, function, "nu must be positive: nu = %ld", (long)m->nu);
+  for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
+    if (sizes[k].value < 0 || sizes[k].value > INT_MAX / 4)
+      return cpReport(NULL, CP_ILL_INPUT, function, "%s must be from 0 to %d: %s = %ld",
+                      sizes[k].name, INT_MAX / 4, sizes[k].name, (long)sizes[k].value);
+  if (m->nq > 0 && m->nq < m->nu)
+    return cpReport(NULL, CP_ILL_INPUT, function, "nq must be at least nu: nq = %ld, nu = %ld",
+                    (long)m->nq, (long)m->nu);
   const sunindextype nv = larger(m->nv, m->np), n = (m->nq > 0 ? m->nq : m->nu) + m->nu + m->nz;
   const char *wrong = wrongFunctions(m, nv, larger(m->na, nv));
   if (wrong) return cpReport(NULL, CP_ILL_INPUT, function, "%s", wrong);
@@ -167,11 +161,12 @@ void CPMechFree(CPMech *address) {
   *address = NULL;
 }
 
-void *cpMechGrow(CPMech mech, void *array, size_t count, size_t size) {
+void *cpMechGrow(CPMech mech, void *array, int count, size_t size, const char *function) {
   if ((count & (count - 1)) != 0) return array; /* the room is the next power of two */
-  void *grown         = cpArenaAlloc(&mech->memory, count > 0 ? 2 * count : 1, size);
+  void *grown         = cpArenaAlloc(&mech->memory, count > 0 ? 2 * (size_t)count : 1, size);
   mech->memory.failed = 0; /* the system stays in use as it is */
-  if (grown && count > 0) memcpy(grown, array, count * size);
+  if (!grown) cpReport(&mech->log, CP_MEM_FAIL, function, "no memory for another entry");
+  else if (count > 0) memcpy(grown, array, (size_t)count * size);
   return grown;
 }
 
@@ -254,40 +249,20 @@ static int createRows(CPMech mech) {
   return CP_SUCCESS;
 }
 
-static void createDifferences(CPArena *arena, CPMechDifferences *d, int rows) {
-  CP_NEW(arena, d->plus, rows);
-  CP_NEW(arena, d->minus, rows);
-  CP_NEW(arena, d->fourth, rows);
-  CP_NEW(arena, d->sixth, rows);
-}
-
 static int createWorkspace(CPMech mech) {
-  CPArena *arena = &mech->set_up;
-  const int nq = mech->nq, nu = mech->nu, m = mech->m;
-  CP_NEW(arena, mech->room.q_full, nq);
-  CP_NEW(arena, mech->room.u_full, nu);
-  CP_NEW(arena, mech->room.f_lambda, nu);
-  CP_NEW(arena, mech->room.unit, nu);
-  CP_NEW(arena, mech->room.q_moved, nq);
-  CP_NEW(arena, mech->room.qdot, nq);
-  createDifferences(arena, &mech->room.dp, m);
-  createDifferences(arena, &mech->room.dv, m);
-  CP_NEW(arena, mech->solve.f, nu);
-  CP_NEW(arena, mech->solve.b, m);
-  CP_NEW(arena, mech->solve.rhs, nu);
-  CP_NEW(arena, mech->solve.rhs_b, m);
-  CP_NEW(arena, mech->solve.known, nu);
-  CP_NEW(arena, mech->solve.residual, m);
-  CP_NEW(arena, mech->solve.a, nu);
-  CP_NEW(arena, mech->solve.lambda, m);
-  CP_NEW(arena, mech->multipliers.f, nu);
-  CP_NEW(arena, mech->multipliers.a, nu);
-  CP_NEW(arena, mech->multipliers.next, m);
-  CP_NEW(arena, mech->multipliers.step, m);
-  CP_NEW(arena, mech->multipliers.zero, m);
-  CP_NEW(arena, mech->multipliers.pivot, m);
-  CP_NEW(arena, mech->multipliers.J, mech->model.lambda_jac ? (size_t)m * (size_t)m : 0);
-  CP_NEW(arena, mech->stage.lambda, m);
+  CPArena *arena           = &mech->set_up;
+  CPMechFunctionRoom *room = &mech->room;
+  CPMechSolveRoom *solve   = &mech->solve;
+  CPMechMultipliers *it    = &mech->multipliers;
+  CPMechDifferences *dp = &room->dp, *dv = &room->dv;
+  CP_MECH_ARRAYS(arena, mech->nq, &room->q_full, &room->q_moved, &room->qdot);
+  CP_MECH_ARRAYS(arena, mech->nu, &room->u_full, &room->f_lambda, &room->unit, &solve->f,
+                 &solve->rhs, &solve->known, &solve->a, &it->f, &it->a);
+  CP_MECH_ARRAYS(arena, mech->m, &dp->plus, &dp->minus, &dp->fourth, &dp->sixth, &dv->plus,
+                 &dv->minus, &dv->fourth, &dv->sixth, &solve->b, &solve->rhs_b, &solve->residual,
+                 &solve->lambda, &it->next, &it->step, &it->zero, &mech->stage.lambda);
+  CP_NEW(arena, it->pivot, mech->m);
+  CP_NEW(arena, it->J, mech->model.lambda_jac ? (size_t)mech->m * (size_t)mech->m : 0);
   return cpArenaStatus(arena);
 }
 
@@ -344,34 +319,27 @@ int cpMechReport(CPMech mech, int flag, const char *function) {
   return cpReport(&mech->log, flag > 0 ? -flag : flag, function, "%s", mech->text);
 }
 
-static int checkVector(CPMech mech, N_Vector y, const char *name, const char *function) {
-  if (!y) return cpReport(&mech->log, CP_ILL_INPUT, function, "%s must not be NULL", name);
-  if (N_VGetLength(y) != mech->n)
-    return cpReport(&mech->log, CP_ILL_INPUT, function,
-                    "%s must have length nq + nu + nz = %d, has %ld", name, mech->n,
-                    (long)N_VGetLength(y));
-  if (!cpHasData(y))
-    return cpReport(&mech->log, CP_ILL_INPUT, function, "%s must be a vector in one memory", name);
-  if (cpVectorFinite(y)) return CP_SUCCESS;
-  const int bad = cpFirstNonFinite(y);
-  return cpReport(&mech->log, CP_ILL_INPUT, function, "%s must be finite: %s[%d] = %g", name, name,
-                  bad, N_VGetArrayPointer(y)[bad]);
-}
-
-static int zeroQuaternion(CPMech mech, const sunrealtype *q, const char *function) {
-  for (int k = 0; k < mech->nquaternions; k++) {
-    const int i = mech->quaternions[k].first_q;
-    if (q[i] != 0.0 || q[i + 1] != 0.0 || q[i + 2] != 0.0 || q[i + 3] != 0.0) continue;
-    return cpReport(&mech->log, CP_QUATERNION_ZERO, function,
-                    "the quaternion of coordinates %d to %d must not be zero", i, i + 3);
-  }
-  return CP_SUCCESS;
-}
-
 int cpMechCheckState(CPMech mech, N_Vector y, const char *function) {
-  int flag = cpMechOption(mech, 0, function);
-  if (!flag) flag = checkVector(mech, y, "y", function);
-  if (!flag) flag = zeroQuaternion(mech, N_VGetArrayPointer(y), function);
-  if (!flag && !mech->ready) flag = cpMechSetUp(mech, function);
-  return flag;
+  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, function);
+  if (flag) return flag;
+  CPLog *log = &mech->log;
+  if (!y) return cpReport(log, CP_ILL_INPUT, function, "y must not be NULL");
+  if (N_VGetLength(y) != mech->n)
+    return cpReport(log, CP_ILL_INPUT, function, "y must have length nq + nu + nz = %d, has %ld",
+                    mech->n, (long)N_VGetLength(y));
+  if (!cpHasData(y))
+    return cpReport(log, CP_ILL_INPUT, function, "y must be a vector in one memory");
+  if (!cpVectorFinite(y)) {
+    const int bad = cpFirstNonFinite(y);
+    return cpReport(log, CP_ILL_INPUT, function, "y must be finite: y[%d] = %g", bad,
+                    N_VGetArrayPointer(y)[bad]);
+  }
+  for (int k = 0; k < mech->nquaternions; k++) {
+    const int i          = mech->quaternions[k].first_q;
+    const sunrealtype *q = N_VGetArrayPointer(y) + i;
+    if (q[0] == 0.0 && q[1] == 0.0 && q[2] == 0.0 && q[3] == 0.0)
+      return cpReport(log, CP_QUATERNION_ZERO, function,
+                      "the quaternion of coordinates %d to %d must not be zero", i, i + 3);
+  }
+  return mech->ready ? CP_SUCCESS : cpMechSetUp(mech, function);
 }

@@ -13,14 +13,14 @@ int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const ch
   if (mech->operators && !mech->model.Minv)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, function,
                     "the operators lack M^{-1} x (Minv of the model)");
-  act->mech                      = mech;
-  act->off                       = mech->off;
-  act->rank                      = mech->stats.rank;
-  act->unique                    = mech->stats.unique;
-  double **const of_velocities[] = {&act->w, &act->d, &act->f, &act->known, &act->s_cg, &act->dir};
-  double **const of_rows[] = {&act->x, &act->r, &act->mu, &act->b, &act->p, &act->Ad, &act->rcg};
-  for (size_t k = 0; k < 6; k++) CP_NEW(&act->arena, *of_velocities[k], mech->nu);
-  for (size_t k = 0; k < 7; k++) CP_NEW(&act->arena, *of_rows[k], mech->m);
+  act->mech   = mech;
+  act->off    = mech->off;
+  act->rank   = mech->stats.rank;
+  act->unique = mech->stats.unique;
+  CP_MECH_ARRAYS(&act->arena, mech->nu, &act->w, &act->d, &act->f, &act->known, &act->s_cg,
+                 &act->dir);
+  CP_MECH_ARRAYS(&act->arena, mech->m, &act->x, &act->r, &act->mu, &act->b, &act->p, &act->Ad,
+                 &act->rcg);
   CP_NEW(&act->arena, act->out, 2 * mech->m);
   if (!act->out) return cpReport(&mech->log, CP_MEM_FAIL, function, "out of memory");
   act->factored = act->out + mech->m;

@@ -96,22 +96,6 @@ static int stage(Impact *hit, int strike, double e) {
   return flag ? flag : checkReached(hit, act->mu);
 }
 
-static int collide(Impact *hit, const sunrealtype *named, sunrealtype e) {
-  CPAction *act     = &hit->act;
-  const CPMech mech = act->mech;
-  CP_NEW(&act->arena, hit->u, mech->nu);
-  CP_NEW(&act->arena, hit->v, mech->m);
-  CP_NEW(&act->arena, hit->impulse, mech->m);
-  CP_NEW(&act->arena, hit->strikes, mech->m);
-  if (cpArenaStatus(&act->arena)) return cpReason(mech->text, CP_MEM_FAIL, "out of memory");
-  memcpy(hit->u, act->u, (size_t)mech->nu * sizeof *hit->u);
-  for (int i = 0; i < mech->nv; i++)
-    hit->strikes[i] = (char)(named ? named[i] != 0.0 : !act->off[i]);
-  int flag = velocities(hit);
-  if (!flag) flag = stage(hit, 0, 0.0);
-  return flag ? flag : stage(hit, 1, e);
-}
-
 int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *named, sunrealtype e,
                  sunrealtype *impulse) {
   Impact hit = {.u = NULL};
@@ -123,12 +107,27 @@ int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *name
     if (isnan(named[i]))
       return cpReport(&mech->log, CP_ILL_INPUT, __func__, "named must be finite: named[%d] = %g", i,
                       named[i]);
-  int flag = cpActionOpen(&hit.act, mech, t, y, __func__);
-  if (!flag) flag = cpMechReport(mech, collide(&hit, named, e), __func__);
+  CPAction *act = &hit.act;
+  int flag      = cpActionOpen(act, mech, t, y, __func__);
+  if (!flag) {
+    CP_MECH_ARRAYS(&act->arena, mech->nu, &hit.u);
+    CP_MECH_ARRAYS(&act->arena, mech->m, &hit.v, &hit.impulse);
+    CP_NEW(&act->arena, hit.strikes, mech->m);
+    if (!hit.strikes) flag = cpReport(&mech->log, CP_MEM_FAIL, __func__, "out of memory");
+  }
+  if (!flag) {
+    memcpy(hit.u, act->u, (size_t)mech->nu * sizeof *hit.u);
+    for (int i = 0; i < mech->nv; i++)
+      hit.strikes[i] = (char)(named ? named[i] != 0.0 : !act->off[i]);
+    flag = velocities(&hit);
+    if (!flag) flag = stage(&hit, 0, 0.0);
+    if (!flag) flag = stage(&hit, 1, e);
+    flag = cpMechReport(mech, flag, __func__);
+  }
   if (!flag) {
     memcpy(N_VGetArrayPointer(y) + mech->nq, hit.u, (size_t)mech->nu * sizeof *hit.u);
     if (impulse) memcpy(impulse, hit.impulse, (size_t)mech->m * sizeof *impulse);
   }
-  cpActionClose(&hit.act);
+  cpActionClose(act);
   return flag;
 }

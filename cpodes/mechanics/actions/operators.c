@@ -80,44 +80,6 @@ int CPMechProjectCotangent(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *
 
 /* ---- Delassus operator S and effective mass S^+ ---- */
 
-/* Sx = A M^{-1} A^T x, with factors of M alone */
-static int delassusTimes(CPAction *act, const double *x, double *Sx) {
-  const CPMech mech = act->mech;
-  int flag          = cpActionTransposedTimes(act, x, act->w);
-  memset(act->d, 0, (size_t)mech->nu * sizeof *act->d);
-  if (!flag && mech->operators) flag = cpActionInverseMass(act, act->w, act->d);
-  else if (!flag) flag = cpActionSolve(act, act->w, NULL, act->d, act->mu);
-  return flag ? flag : cpActionTimes(act, act->d, Sx);
-}
-
-/* act->x = Pi x, the part of x in the range of A (free velocities):  M d + A^T mu = A^T x,  A d = 0
- * has d = 0, and mu is the vector of minimum norm with A^T mu = A^T x. With operators, what is left of the
- * least-squares problem is the other part. */
-static int rangePart(CPAction *act, const double *x) {
-  const CPMech mech = act->mech;
-  int flag          = CP_SUCCESS;
-  for (int i = 0; i < mech->m; i++) act->r[i] = act->x[i] = act->out[i] ? 0.0 : x[i];
-  if (mech->operators) {
-    flag = cpActionCG(act, act->r, act->d, act->mu);
-    for (int i = 0; i < mech->m; i++) act->x[i] -= act->r[i];
-  } else if (mech->kkt->dependent >= 0) {
-    flag = cpActionTransposedTimes(act, act->x, act->w);
-    memset(act->d, 0, (size_t)mech->nu * sizeof *act->d);
-    if (!flag) flag = cpActionSolve(act, act->w, NULL, act->d, act->x);
-  }
-  return flag;
-}
-
-/* Wx = S^+ x:  M d + A^T mu = 0,  A d = Pi x  has  mu = -S^+ x */
-static int effectiveMassTimes(CPAction *act, const double *x, double *Wx) {
-  const CPMech mech = act->mech;
-  int flag          = rangePart(act, x);
-  memset(act->d, 0, (size_t)mech->nu * sizeof *act->d);
-  if (!flag) flag = cpActionSolve(act, NULL, act->x, act->d, act->mu);
-  for (int i = 0; !flag && i < mech->m; i++) Wx[i] = -act->mu[i];
-  return flag;
-}
-
 typedef enum { DELASSUS, EFFECTIVE_MASS } Operator;
 
 /* Factors with all active rows, or of M alone, as no row takes part before: rows do in the products. */
@@ -128,8 +90,36 @@ static int factor(CPAction *act, Operator which) {
   return flag;
 }
 
+/* Sx = A M^{-1} A^T x, with factors of M alone. S^+ x from the part Pi x of x in the range of A (free velocities):
+ *
+ *   Pi x    M d + A^T mu = A^T x,  A d = 0  has d = 0, and mu is the vector of minimum norm with A^T mu = A^T x. With
+ *           operators, what is left of the least-squares problem is the other part.
+ *   S^+ x   M d + A^T mu = 0,  A d = Pi x  has mu = -S^+ x */
 static int times(CPAction *act, Operator which, const double *x, double *result) {
-  return which == DELASSUS ? delassusTimes(act, x, result) : effectiveMassTimes(act, x, result);
+  const CPMech mech  = act->mech;
+  const size_t of_nu = (size_t)mech->nu * sizeof *act->d;
+  int flag           = CP_SUCCESS;
+  if (which == DELASSUS) {
+    flag = cpActionTransposedTimes(act, x, act->w);
+    memset(act->d, 0, of_nu);
+    if (!flag && mech->operators) flag = cpActionInverseMass(act, act->w, act->d);
+    else if (!flag) flag = cpActionSolve(act, act->w, NULL, act->d, act->mu);
+    return flag ? flag : cpActionTimes(act, act->d, result);
+  }
+  double *Pix = act->x, *rest = act->r;
+  for (int i = 0; i < mech->m; i++) rest[i] = Pix[i] = act->out[i] ? 0.0 : x[i];
+  if (mech->operators) {
+    flag = cpActionCG(act, rest, act->d, act->mu);
+    for (int i = 0; i < mech->m; i++) Pix[i] -= rest[i];
+  } else if (mech->kkt->dependent >= 0) {
+    flag = cpActionTransposedTimes(act, Pix, act->w);
+    memset(act->d, 0, of_nu);
+    if (!flag) flag = cpActionSolve(act, act->w, NULL, act->d, Pix);
+  }
+  memset(act->d, 0, of_nu);
+  if (!flag) flag = cpActionSolve(act, NULL, Pix, act->d, act->mu);
+  for (int i = 0; !flag && i < mech->m; i++) result[i] = -act->mu[i];
+  return flag;
 }
 
 static int product(CPMech mech, sunrealtype t, N_Vector y, Operator which, const sunrealtype *x,

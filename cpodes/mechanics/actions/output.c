@@ -71,11 +71,9 @@ int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) 
   const size_t nu = (size_t)mech->nu, m = (size_t)mech->m;
   CPMechOutput values = *out;
   CPMechState s;
-  Room room                      = {.a = NULL};
-  double **const of_velocities[] = {&room.a, &room.force, &room.Mu, &room.f};
-  double **const of_rows[]       = {&room.lambda, &room.rows, &room.b};
-  for (int k = 0; k < 4; k++) CP_NEW(&room.arena, *of_velocities[k], nu);
-  for (int k = 0; k < 3; k++) CP_NEW(&room.arena, *of_rows[k], m);
+  Room room = {.a = NULL};
+  CP_MECH_ARRAYS(&room.arena, nu, &room.a, &room.force, &room.Mu, &room.f);
+  CP_MECH_ARRAYS(&room.arena, m, &room.lambda, &room.rows, &room.b);
   int flag = cpArenaStatus(&room.arena);
   if (flag) cpReason(mech->text, flag, "out of memory");
   if (!flag) flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);

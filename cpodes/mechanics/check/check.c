@@ -9,27 +9,20 @@
 /* ---- life cycle ---- */
 
 static int create(CPCheck *check) {
-  const CPMech mech            = check->mech;
-  const int most               = mech->nq + mech->nu + mech->nz + mech->m + mech->nprescribed;
-  double **const arrays[]      = {&check->given, &check->expected[0], &check->expected[1],
-                                  &check->value, &check->terms,       &check->largest_terms,
-                                  &check->e,     &check->w,           &check->x};
-  CPCheckPoint *const points[] = {&check->at, &check->near, &check->along};
-  for (int k = 0; k < 3; k++) {
-    CP_NEW(&check->arena, points[k]->q, mech->nq);
-    CP_NEW(&check->arena, points[k]->u, mech->nu);
-    CP_NEW(&check->arena, points[k]->z, mech->nz);
-    CP_NEW(&check->arena, points[k]->lambda, mech->m);
-  }
-  CP_NEW(&check->arena, check->a, mech->nu);
-  CP_NEW(&check->arena, check->q_state, mech->nq);
-  CP_NEW(&check->arena, check->u_state, mech->nu);
-  CP_NEW(&check->arena, check->skipped, most);
-  CP_NEW(&check->arena, check->row, most);
-  for (size_t k = 0; k < sizeof arrays / sizeof arrays[0]; k++)
-    CP_NEW(&check->arena, *arrays[k], most);
-  const int flag = cpMatOwn(&check->arena, &check->A);
-  return flag ? flag : cpArenaStatus(&check->arena);
+  const CPMech mech = check->mech;
+  CPArena *arena    = &check->arena;
+  const int most    = mech->nq + mech->nu + mech->nz + mech->m + mech->nprescribed;
+  CPCheckPoint *at = &check->at, *near = &check->near, *along = &check->along;
+  CP_MECH_ARRAYS(arena, mech->nq, &at->q, &near->q, &along->q, &check->q_state);
+  CP_MECH_ARRAYS(arena, mech->nu, &at->u, &near->u, &along->u, &check->u_state, &check->a);
+  CP_MECH_ARRAYS(arena, mech->nz, &at->z, &near->z, &along->z);
+  CP_MECH_ARRAYS(arena, mech->m, &at->lambda, &near->lambda, &along->lambda);
+  CP_MECH_ARRAYS(arena, most, &check->given, &check->expected[0], &check->expected[1], &check->value,
+                 &check->terms, &check->largest_terms, &check->e, &check->w, &check->x);
+  CP_NEW(arena, check->skipped, most);
+  CP_NEW(arena, check->row, most);
+  const int flag = cpMatOwn(arena, &check->A);
+  return flag ? flag : cpArenaStatus(arena);
 }
 
 /* ---- the state ---- */

@@ -486,10 +486,8 @@ static void updateProblems(CPMechProjection *own, CPMechMetric metric) {
   }
 }
 
-static void destroyVector(void *v) { N_VDestroy(v); }
-
 static N_Vector serial(CPArena *arena, int length, SUNContext ctx) {
-  N_Vector v = arena->failed ? NULL : cpArenaOwn(arena, N_VNew_Serial(length, ctx), destroyVector);
+  N_Vector v = arena->failed ? NULL : cpArenaTake(arena, N_VNew_Serial(length, ctx));
   if (v) N_VConst(0.0, v);
   return v;
 }
@@ -520,12 +518,9 @@ static void createProblem(CPMechProjection *own, int which) {
   p->x             = serial(arena, own->mech->nu, own->mech->ctx);
   CP_NEW(arena, p->off, m);
   CP_NEW(arena, p->held, own->mech->nu);
-  CP_NEW(arena, p->w, own->mech->nu);
   CP_NEW(arena, p->is_dead, m);
-  CP_NEW(arena, p->c, m);
-  CP_NEW(arena, p->rates, m);
-  CP_NEW(arena, p->size, m);
-  CP_NEW(arena, p->frozen, m);
+  CP_MECH_ARRAYS(arena, own->mech->nu, &p->w);
+  CP_MECH_ARRAYS(arena, m, &p->c, &p->rates, &p->size, &p->frozen);
   if (p->held) memcpy(p->held, own->mech->is_full, (size_t)own->mech->nu);
 }
 
@@ -536,18 +531,10 @@ static int create(CPMechProjection *own) {
   for (int k = 0; k < 2 && !cpArenaStatus(arena); k++) createFactors(own, &own->factors[k]);
   own->trial = serial(arena, mech->nu, mech->ctx);
   own->y     = cpArenaVector(arena, mech->y_tmpl);
-  CP_NEW(arena, own->q, mech->nq);
-  CP_NEW(arena, own->moved, mech->nq);
-  CP_NEW(arena, own->d, mech->nq);
-  CP_NEW(arena, own->e, mech->n);
-  CP_NEW(arena, own->w, mech->nu);
-  CP_NEW(arena, own->z, mech->nu);
-  CP_NEW(arena, own->correction, mech->nu);
-  CP_NEW(arena, own->r, mech->m);
-  CP_NEW(arena, own->r2, mech->m);
-  CP_NEW(arena, own->r3, mech->m);
-  CP_NEW(arena, own->mu, mech->m);
-  CP_NEW(arena, own->at, mech->m);
+  CP_MECH_ARRAYS(arena, mech->n, &own->e);
+  CP_MECH_ARRAYS(arena, mech->nq, &own->q, &own->moved, &own->d);
+  CP_MECH_ARRAYS(arena, mech->nu, &own->w, &own->z, &own->correction);
+  CP_MECH_ARRAYS(arena, mech->m, &own->r, &own->r2, &own->r3, &own->mu, &own->at);
   own->sine       = 1.0;
   own->is_created = !cpArenaStatus(arena);
   if (!own->is_created) cpMechProjectionClear(own);

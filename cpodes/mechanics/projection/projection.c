@@ -19,7 +19,8 @@ static int firstMotion(const CPMech mech) {
 }
 static int firstNorm(const CPMech mech) { return firstMotion(mech) + mech->nprescribed; }
 
-const char *cpMechNameRow(const CPMech mech, int i, char name[CP_ROW_NAME]) {
+const char *cpMechNameRow(void *model, int i, char name[CP_ROW_NAME]) {
+  const CPMech mech = model;
   char inner[CP_MECH_ROW_NAME];
   int row = 0;
   if (i < 0 || !mech->ready) {
@@ -40,10 +41,6 @@ const char *cpMechNameRow(const CPMech mech, int i, char name[CP_ROW_NAME]) {
              cpMechRowName(mech, row, inner));
   }
   return name;
-}
-
-static const char *nameRow(void *mech, int i, char name[CP_ROW_NAME]) {
-  return cpMechNameRow(mech, i, name);
 }
 
 /* ---- what has no rows of A ---- */
@@ -100,12 +97,6 @@ CPNewton *cpMechPlace(CPMechProjection *own, int which, const sunrealtype *y) {
 
 static int isOn(const CPMechProjection *own, int which) { return own->problem[which].nactive > 0; }
 
-/* Result of the problem which, beside that of the one before: the one that is farther off counts. */
-static void gather(CPProjected *all, const CPProjected *one) {
-  all->moved |= one->moved;
-  all->violation = fmax(all->violation, one->violation);
-}
-
 /* own->y, which has y, to the manifold. assemble: from far off, by the damped iteration */
 static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_needed,
                 int assemble, CPProjected *result) {
@@ -137,7 +128,8 @@ static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_
     if (flag) return flag;
     if (which == CP_POSITIONS) memcpy(y, own->q, (size_t)mech->nq * sizeof *y);
     else memcpy(u, NV_DATA_S(p->x), (size_t)mech->nu * sizeof *u);
-    gather(result, &one);
+    result->moved |= one.moved;
+    result->violation = fmax(result->violation, one.violation);
   }
   return CP_SUCCESS;
 }
@@ -208,11 +200,7 @@ static int probe(void *self, sunrealtype t, N_Vector yv, N_Vector ewt) {
 
 static void *create(void *mech, CPWork work) {
   CPMechProjection *own = calloc(1, sizeof *own);
-  if (!own) return NULL;
-  own->mech     = mech;
-  own->work     = work;
-  own->layout   = -1;
-  own->contents = -1;
+  if (own) *own = (CPMechProjection){.mech = mech, .work = work, .layout = -1, .contents = -1};
   return own;
 }
 
@@ -241,7 +229,7 @@ static const CPProjectorKind kind = {.create      = create,
                                      .rows_vector = cpMechRowsVector,
                                      .rows_at     = cpMechRowsAt,
                                      .iterations  = iterations,
-                                     .name_row    = nameRow};
+                                     .name_row    = cpMechNameRow};
 
 int cpMechProjectorCreate(CPMech mech) {
   mech->P = cpProjectorCreateKind(&kind, mech, mech->y_tmpl, mech->ctx);

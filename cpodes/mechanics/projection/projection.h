@@ -124,7 +124,7 @@ int cpMechCompareDerivative(CPMechProblem *p, sunrealtype t, const double *x, co
 /* The problem at y, and the iteration that solves it. */
 CPNewton *cpMechPlace(CPMechProjection *own, int which, const sunrealtype *y);
 /* Row i of all: positions, velocities, FULL motions, norms. */
-const char *cpMechNameRow(const CPMech mech, int i, char name[CP_ROW_NAME]);
+const char *cpMechNameRow(void *model, int i, char name[CP_ROW_NAME]);
 
 /* ---- vectors.c ---- */
 int cpMechError(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);

@@ -64,18 +64,16 @@ static double merit(void *self) {
   return phi;
 }
 
-static void freeze(CPMechProblem *p) {
+static int renew(void *self, sunrealtype t, N_Vector x, N_Vector ewt, int damped, CPRank *rank) {
+  CPMechProblem *p = self;
+  const int m = p->own->mech->m, flag = cpMechRenew(p, t, NV_DATA_S(x), ewt, damped, rank);
+  if (flag || damped != 1) return flag;
   double smallest = INFINITY;
-  for (int i = 0; i < p->own->mech->m; i++)
+  for (int i = 0; i < m; i++)
     if (p->size[i] > 0.0) smallest = fmin(smallest, p->size[i]);
   if (!isfinite(smallest)) smallest = 1.0;
-  for (int i = 0; i < p->own->mech->m; i++) p->frozen[i] = p->size[i] > 0.0 ? p->size[i] : smallest;
-}
-
-static int renew(void *self, sunrealtype t, N_Vector x, N_Vector ewt, int damped, CPRank *rank) {
-  const int flag = cpMechRenew(self, t, NV_DATA_S(x), ewt, damped, rank);
-  if (!flag && damped == 1) freeze(self);
-  return flag;
+  for (int i = 0; i < m; i++) p->frozen[i] = p->size[i] > 0.0 ? p->size[i] : smallest;
+  return CP_SUCCESS;
 }
 
 /* ---- noise ---- */
@@ -148,12 +146,9 @@ static int differenceAlong(CPMechProblem *p, sunrealtype t, const double *x, con
 }
 
 /* A step of central differences that component j can take. */
-static double stepOf(const CPMechProblem *p, const double *x, int j, double typical) {
+static double stepOf(const CPMechProblem *p, const double *x, int j) {
+  const double typical = cpTypicalOf(cpLargest(x, p->own->mech->nu));
   return cbrt(CP_UROUND) * fmax(fmax(fabs(x[j]), typical), 1.0 / p->w[j]);
-}
-
-static double typicalOf(const CPMechProblem *p, const double *x) {
-  return cpTypicalOf(cpLargest(x, p->own->mech->nu));
 }
 
 /* Largest parts by which A is not the derivative along a pseudo-random vector, and A^T not the transpose of A. */
@@ -165,8 +160,7 @@ static int compareAlong(CPMechProblem *p, sunrealtype t, const double *x, const 
          *ATw  = own->w;
   double terms = 0.0, both = 0.0;
   unsigned state = seed;
-  for (int j = 0; j < mech->nu; j++)
-    d[j] = stepOf(p, x, j, typicalOf(p, x)) * cpUniformAwayFromZero(&state);
+  for (int j = 0; j < mech->nu; j++) d[j] = stepOf(p, x, j) * cpUniformAwayFromZero(&state);
   int flag = differenceAlong(p, t, x, d, difference, c);
   if (!flag) flag = cpMechFailed(own, cpMechATimes(mech, t, q, d, Ad));
   if (flag) return flag;
@@ -197,7 +191,7 @@ static int compareEntries(CPMechProblem *p, sunrealtype t, const double *x, doub
   memset(d, 0, (size_t)mech->nu * sizeof *d);
   for (int i = 0; i < mech->m; i++) square[i] = 0.0, worst[i] = -1.0;
   for (int j = 0; j < mech->nu; j++) {
-    d[j]           = stepOf(p, x, j, typicalOf(p, x));
+    d[j]           = stepOf(p, x, j);
     const int flag = differenceAlong(p, t, x, d, difference, own->r3);
     if (flag) return flag;
     for (int i = 0; i < mech->m; i++) {
@@ -274,25 +268,6 @@ static const char *nameOf(const CPMechProblem *p, int i, char name[CP_ROW_NAME])
   return cpMechNameRow(p->own->mech, p->own->mech->row_number[p->which][i], name);
 }
 
-/* Appends the rows that row i depends on: those with coefficients in mu = K^T A^T e_i. */
-static void appendPartners(CPMechProblem *p, int i, char *text, size_t length) {
-  CPMechProjection *own = p->own;
-  const CPMat *A        = &p->factors->A;
-  double *gradient = own->correction, *mu = own->mu;
-  char name[CP_ROW_NAME];
-  int named = 0;
-  for (int j = 0; j < A->cols; j++) {
-    const double *entry = cpMatAt(A, i, j);
-    gradient[j]         = entry && !p->held[j] ? *entry : 0.0;
-  }
-  if (cpMechLiftTransposed(p, gradient, mu)) return;
-  for (int k = 0; k < A->rows && named <= NAMED; k++) {
-    if (k == i || p->off[k] || fabs(mu[k]) < INVOLVED) continue;
-    append(text, length, named == 0 ? " by " : ", ");
-    append(text, length, named++ == NAMED ? "..." : nameOf(p, k, name));
-  }
-}
-
 /* Do the residuals lie outside of what corrections can reach? Then the reason says which row keeps what. */
 static int isContradiction(CPMechProblem *p, char *text, size_t length) {
   CPMechProjection *own = p->own;
@@ -300,7 +275,7 @@ static int isContradiction(CPMechProblem *p, char *text, size_t length) {
   const CPSaddle saddle = p->factors->saddle;
   double largest = 0.0, remains = 0.0, *left = own->r;
   char name[CP_ROW_NAME], keeps[80];
-  int row = -1;
+  int row = -1, named = 0;
   if (saddle && saddle->rank >= saddle->nrows) return 0;
   if (cpMechLift(p, p->c, own->correction, CP_GOAL_OF_DOUBT) ||
       cpMechRowsTimes(p, own->correction, left))
@@ -313,11 +288,22 @@ static int isContradiction(CPMechProblem *p, char *text, size_t length) {
   }
   if (!(remains > REMAINS * largest)) return 0;
   snprintf(keeps, sizeof keeps, ", keeps a residual of %.3e", p->c[row] - left[row]);
-  if (saddle)
+  if (saddle) {
+    const CPMat *A   = &p->factors->A;
+    double *gradient = own->correction, *mu = own->mu; /* The row is mu^T A, mu = K^T gradient. */
     snprintf(text, length, "others contradict it (rank %d of %d): %s, whose gradient is given",
              saddle->rank, saddle->nrows, nameOf(p, row, name));
-  else snprintf(text, length, "constraints contradict each other: %s", nameOf(p, row, name));
-  if (saddle) appendPartners(p, row, text, length);
+    for (int j = 0; j < A->cols; j++) {
+      const double *entry = cpMatAt(A, row, j);
+      gradient[j]         = entry && !p->held[j] ? *entry : 0.0;
+    }
+    const int known = !cpMechLiftTransposed(p, gradient, mu);
+    for (int k = 0; known && k < A->rows && named <= NAMED; k++) {
+      if (k == row || p->off[k] || fabs(mu[k]) < INVOLVED) continue;
+      append(text, length, named == 0 ? " by " : ", ");
+      append(text, length, named++ == NAMED ? "..." : nameOf(p, k, name));
+    }
+  } else snprintf(text, length, "constraints contradict each other: %s", nameOf(p, row, name));
   append(text, length, keeps);
   return 1;
 }
