@@ -8,7 +8,7 @@
 
 /* ---- starts ---- */
 
-/* How far off the manifold y is. */
+/* Measures how far off the manifold y is. */
 static int measureStart(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *off) {
   *off = (CPViolation){.worst = -1};
   cpWorkForget(s->step);

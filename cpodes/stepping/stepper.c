@@ -129,7 +129,6 @@ int cpStepperCheckStart(CPStepper s, sunrealtype t0, N_Vector y0, const char *fu
 
 /* ---- tolerances ---- */
 
-/* The rule that tol breaks, in text, or CP_SUCCESS. */
 static int checkTolerances(CPStepper s, const CPTolerances *tol, const char *function) {
   const N_Vector v = tol->vabstol;
   if (tol->kind == CP_TOL_WF)
@@ -185,20 +184,6 @@ int cpStepperWeights(CPStepper s, N_Vector y, N_Vector ewt) {
 
 /* ---- options ---- */
 
-/* New workspaces in place of those of the projector before. CP_MEM_FAIL leaves those. */
-static int createWorks(CPStepper s, CPProjector P) {
-  CPWork step = NULL, out = NULL;
-  if (P && (cpWorkCreate(&step, P) || cpWorkCreate(&out, P))) {
-    cpWorkFree(&step);
-    return CP_MEM_FAIL;
-  }
-  cpWorkFree(&s->step);
-  cpWorkFree(&s->out);
-  s->step = step;
-  s->out  = out;
-  return CP_SUCCESS;
-}
-
 int cpStepperSetProjector(CPStepper s, CPProjector P, const char *function) {
   const int flag = cpStepperExists(s, function);
   if (flag) return flag;
@@ -214,7 +199,15 @@ int cpStepperSetProjector(CPStepper s, CPProjector P, const char *function) {
     cpWorkForget(s->step), cpWorkForget(s->out);
     return CP_SUCCESS;
   }
-  if (createWorks(s, P)) return cpReport(&s->log, CP_MEM_FAIL, function, "no memory");
+  CPWork step = NULL, out = NULL;
+  if (P && (cpWorkCreate(&step, P) || cpWorkCreate(&out, P))) {
+    cpWorkFree(&step);
+    return cpReport(&s->log, CP_MEM_FAIL, function, "no memory");
+  }
+  cpWorkFree(&s->step);
+  cpWorkFree(&s->out);
+  s->step         = step;
+  s->out          = out;
   s->stats_before = (CPProjectorStats){0};
   s->P            = P;
   return CP_SUCCESS;
@@ -369,16 +362,12 @@ static int hasZero(N_Vector v, N_Vector tmp) {
   return N_VMin(tmp) == 0.0;
 }
 
-/* No row of an inverse is orthogonal to it, by symmetry or otherwise. */
-static void fillAtRandom(N_Vector v) {
-  sunrealtype *x = N_VGetArrayPointer(v);
-  unsigned state = 1u;
-  for (sunindextype i = 0; i < N_VGetLength(v); i++) x[i] = cpUniformAwayFromZero(&state);
-}
-
 int cpNewtonMatrixFails(SUNNonlinSolLSolveFn lsolve, void *mem, N_Vector ycor, N_Vector tmp) {
   if (!cpHasData(ycor) || (cpVectorFinite(ycor) && !hasZero(ycor, tmp))) return 0;
-  fillAtRandom(tmp);
-  if (lsolve(tmp, mem)) return 0; /* which tells nothing: an iterative solver may do its best */
+  /* No row of an inverse is orthogonal to a random right-hand side, by symmetry or otherwise. */
+  sunrealtype *x = N_VGetArrayPointer(tmp);
+  unsigned state = 1u;
+  for (sunindextype i = 0; i < N_VGetLength(tmp); i++) x[i] = cpUniformAwayFromZero(&state);
+  if (lsolve(tmp, mem)) return 0; /* an iterative solver may fail with a good matrix */
   return !cpVectorFinite(tmp) || hasZero(tmp, tmp);
 }

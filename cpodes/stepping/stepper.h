@@ -19,7 +19,7 @@
 /* What an integrator has of its own. */
 typedef struct {
   const char *name;                 /* the prefix of its public functions, for messages */
-  int multistep;                    /* may leave steps unprojected, and take corrections back */
+  int multistep;                    /* it may leave steps unprojected and take corrections back */
   sunrealtype (*size)(CPStepper s); /* of the newest step */
   int (*weights)(CPStepper s, N_Vector ewt); /* of the newest step */
   void *(*user_data)(CPStepper s);           /* of f */
@@ -78,31 +78,31 @@ struct CPStepper_ {
 /* ---- stepper.c: life cycle and options ---- */
 
 void cpStepperCreate(CPStepper s, const CPStepperOps *ops, SUNContext ctx);
-/* The vectors, and count ones of the integrator's own, of the kind of like. CP_MEM_FAIL leaves none. */
+/* Allocates the vectors, and `count` more of the integrator's own, of the kind of `like`. CP_MEM_FAIL leaves none. */
 int cpStepperAllocate(CPStepper s, N_Vector like, N_Vector *const own[], size_t count);
 void cpStepperFree(CPStepper s);
 /* Is y0 a start: finite, and of the kind of the projector's states and of those before? */
 int cpStepperCheckStart(CPStepper s, sunrealtype t0, N_Vector y0, const char *function);
-/* A new start. */
+/* Starts again from (t0, y0), with counters of zero. */
 void cpStepperRestart(CPStepper s, sunrealtype t0, N_Vector y0);
 
-/* Does s exist (and is it initialised)? 0, CP_MEM_NULL or CP_NO_INIT. */
+/* The first asks whether s exists, the second also whether it is initialised. They return 0, CP_MEM_NULL or CP_NO_INIT. */
 int cpStepperExists(CPStepper s, const char *function);
 int cpStepperCheck(CPStepper s, const char *function);
-/* Is v a vector of the length of the state? name: that of the argument. */
+/* Is v, the argument of that name, a vector of the length of the state? */
 int cpStepperCheckVector(CPStepper s, N_Vector v, const char *name, const char *function);
-/* The arguments that CPode and CPOneStepEvolve share. */
+/* Checks the arguments that CPode and CPOneStepEvolve share. */
 int cpStepperCheckCall(CPStepper s, sunrealtype tout, N_Vector yout, const sunrealtype *tret,
                        int itask, const char *function);
 /* An operation that cpodes calls and that this kind of vector lacks, or NULL. */
 const char *cpMissingOperation(N_Vector v);
 
-/* tol.vabstol is copied. */
+/* Copies tol.vabstol. */
 int cpStepperSetTolerances(CPStepper s, CPTolerances tol, const char *function);
-/* ewt_i = 1 / (reltol |y_i| + abstol_i), or by efun, scaled by the system. 0; CP_NO_INIT without tolerances;
- * CP_ILL_INPUT if a weight is not positive, or efun failed. */
+/* ewt_i = 1 / (reltol |y_i| + abstol_i), or by efun, scaled by the system. Returns 0, CP_NO_INIT without
+ * tolerances, or CP_ILL_INPUT if a weight is not positive or efun failed. */
 int cpStepperWeights(CPStepper s, N_Vector y, N_Vector ewt);
-/* The same projector once more has other data. */
+/* A projector that is set once more has other data. */
 int cpStepperSetProjector(CPStepper s, CPProjector P, const char *function);
 int cpStepperSetErrEst(CPStepper s, CPErrEst mode, const char *function);
 int cpStepperSetMaxCorrection(CPStepper s, sunrealtype wrms, const char *function);
@@ -113,7 +113,7 @@ int cpStepperSetErrHandler(CPStepper s, CPErrHandlerFn handler, void *data, cons
  * nowhere? One failure at such a step proves nothing, since far from t = 0 all steps may be short. */
 int cpStepperIsCreeping(CPStepper s, sunrealtype t, sunrealtype h);
 
-/* The counters of the projection since the start. */
+/* Returns the counters of the projection since the start. */
 CPodeProjStats cpStepperStats(CPStepper s);
 
 typedef struct {
@@ -124,42 +124,40 @@ typedef struct {
 /* Each returns whether writing failed. The first must have a name. */
 int cpPrintCounters(FILE *out, SUNOutputFormat fmt, const CPCounter *counters, size_t count);
 int cpPrintNumber(FILE *out, const char *name, sunrealtype value); /* table format */
-/* The figures of the projection. */
+/* Prints the figures of the projection. */
 int cpStepperPrint(CPStepper s, FILE *out, SUNOutputFormat fmt);
 /* Is fmt a format, and out a file? */
 int cpStepperCheckFormat(CPStepper s, FILE *out, SUNOutputFormat fmt, const char *function);
 
 /* ---- projection.c: reasons of failures are in s->text; a positive code is recoverable ---- */
 
-/* Is the start (t, y) on the manifold, and G the Jacobian of c? Sets up all workspace. stepped: steps have been made
- * before. 0, or a code. */
+/* Is the start (t, y) on the manifold, and G the Jacobian of c? Sets up all workspace. `stepped` says whether steps have
+ * been made before. Returns 0, or a code. */
 int cpStepperCheckConsistent(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, int stepped);
-/* A consistent start near s->y0, into s->tmp, in the projector's norm (in the Euclidean one without tolerances). */
+/* Writes the consistent start nearest to s->y0 to s->tmp, in the projector's norm (the Euclidean one without tolerances). */
 int cpStepperMakeConsistent(CPStepper s, long int nst, const char *function);
-/* y (in, out), the end of an attempt, moves to the manifold, by s->delta; counted. bound: that on the correction.
- * *moved is 0 if y is left alone. */
+/* y (in, out), the end of an attempt, moves to the manifold by s->delta, which must not be longer than bound. It is
+ * counted. *moved is 0 if y is left alone. */
 int cpStepperProject(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype bound,
                      int *moved);
 /* e (in, out), the error estimate of an attempt, becomes P e, with P the tangent projector at (t, y). */
 int cpStepperProjectError(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e);
-/* y (in, out) between two steps, of which nst have been taken, moves to the manifold. ewt is s->ewt. event: what output
- * it is, for the message. CP_OUTPUT_PROJ_FAIL leaves y as it came, and what the projection returned in
- * s->output_cause. */
+/* y (in, out) between two steps, of which nst have been taken, moves to the manifold. The weights are
+ * s->ewt. The message calls the output by its event. CP_OUTPUT_PROJ_FAIL leaves y as it came, and what the projection returned
+ * in s->output_cause. */
 int cpStepperProjectOutput(CPStepper s, sunrealtype t, N_Vector y, sunrealtype bound, long int nst,
                            const char *event);
 /* If the constraints are nearly dependent, says so in text [length], which is left alone otherwise. */
 void cpStepperTellAngle(CPStepper s, char *text, size_t length);
-/* Warnings of accepted steps: more is asked of the projection than roundoff in c allows (once); the rank has fallen. */
+/* Warns at accepted steps, once if more is asked of the projection than roundoff in c allows, and each time the rank falls. */
 void cpStepperWarn(CPStepper s, const char *function);
 
 /* ---- stepper.c ---- */
 
 /* Newton's iteration has ended in the correction ycor (from 0): is its matrix not finite? Costs one more linear solve
  * where a component of ycor is exactly 0 or not finite, and nothing otherwise; there must have been one. Vectors whose
- * entries are not accessible pass. lsolve, mem: what SUNNonlinSolSetLSolveFn and SUNNonlinSolSolve are given. tmp:
- * workspace. */
+ * entries are not accessible pass. lsolve and mem are what SUNNonlinSolSetLSolveFn and SUNNonlinSolSolve are given. */
 int cpNewtonMatrixFails(SUNNonlinSolLSolveFn lsolve, void *mem, N_Vector ycor, N_Vector tmp);
-/* For messages. */
 #define CP_MATRIX_NONFINITE                                                                       \
   "the matrix of Newton's iteration is not finite: the right-hand side f beside the state, or a " \
   "Jacobian"

@@ -179,18 +179,7 @@ int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0) {
 
 void *CPodeGetCVodeMem(CPodeMem mem) { return mem ? mem->cvode_mem : NULL; }
 
-/* The state that the attached memory is at. */
-static int readState(CPodeMem mem, sunrealtype *t) {
-  CPAttempt a;
-  int flag = cpAttemptRead(mem, &a);
-  if (flag) return flag;
-  *t = a.t;
-  if (a.nst > 0) return CVodeGetDky(mem->cvode_mem, a.t, 0, mem->base.y0);
-  N_VScale(1.0, a.ypred, mem->base.y0);
-  return CP_SUCCESS;
-}
-
-/* The rule that an argument of CPodeAttach breaks, or NULL; text: room for it. */
+/* Returns the rule that an argument of CPodeAttach breaks, written to text if need be, or NULL. */
 static const char *attachRule(void *cvode_mem, SUNNonlinearSolver inner, N_Vector y_tmpl,
                               char *text) {
   sunrealtype gamma, rl1, t;
@@ -233,7 +222,11 @@ CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner, N_Vecto
     mem->attached      = 1;
     mem->base.tol.kind = CP_TOL_CVODES;
     int flag           = allocateVectors(mem, y_tmpl);
-    if (!flag) flag = readState(mem, &t);
+    CPAttempt a;
+    if (!flag) flag = cpAttemptRead(mem, &a);
+    if (!flag && a.nst > 0) flag = CVodeGetDky(cvode_mem, a.t, 0, mem->base.y0);
+    else if (!flag) N_VScale(1.0, a.ypred, mem->base.y0); /* no step has been predicted yet */
+    if (!flag) t = a.t;
     if (!flag) flag = cpInstall(mem, inner, 1);
     if (flag) CPodeFree(&mem);
   }

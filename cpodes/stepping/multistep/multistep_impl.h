@@ -13,11 +13,10 @@
 
 #include "cpodes/stepping/stepper.h"
 
-/* By which a retry of an attempt is recognised (step.c). */
+/* Recognises a retry of an attempt (step.c). */
 typedef struct {
-  long int nst;   /* steps taken by then                       */
-  long int nfail; /* failed attempts counted by CVODES by then */
-  sunrealtype h;  /* step size of the attempt                  */
+  long int nst, nfail; /* steps taken, and attempts failed, by then */
+  sunrealtype h;       /* step size of the attempt                  */
 } CPMark;
 
 /* A correction added to the predicted state of a step that CVODES has not yet accepted. */
@@ -38,14 +37,15 @@ typedef struct {
 /* The norms by which CVODES chooses the next order (norms.c). */
 typedef struct {
   int possible;       /* the vectors of CVODES are adopted: all three norms can be projected  */
-  int adopting;       /* CVodeInit runs: what it clones is adopted                            */
-  int no_memory;      /* for one of these                                                     */
-  int active, begun;  /* from a projected solve to the beginning of the next step; ... solve  */
-  int failed;         /* code of a fatal failure in the meantime                              */
-  CPErrEst mode;      /* of the attempt */
-  sunrealtype factor; /* of projected norms */
-  N_Vector zn0, ewt;  /* CVODES' state, whose norm is none of them, and its weights           */
-  long int taken;     /* such norms since the choice before                                   */
+  int adopting;       /* CVodeInit runs, and the vectors that it clones are adopted           */
+  int no_memory;      /* there was no memory to adopt a vector                                */
+  int active;         /* set from a projected solve to the beginning of the next step         */
+  int begun;          /* set from a projected solve to the next solve                         */
+  int failed;         /* code of a fatal failure in a norm since the newest solve             */
+  CPErrEst mode;      /* of the attempt                                                       */
+  sunrealtype factor; /* of projected norms                                                   */
+  N_Vector zn0, ewt;  /* CVODES' state, whose norm chooses no order, and its weights          */
+  long int taken;     /* projected norms since the choice before                              */
   CPOrderChoice choice;
 } CPOrderNorms;
 
@@ -58,19 +58,17 @@ typedef struct {
   void *user_data;
 } CPAttempt;
 
-/* What sensitivities (sensitivity/) do at the integrator's occasions: around a call, at each new attempt of
- * a step, at a failed call, at a new start, with a new projector or nonlinear solver,
- * after a call, at the end. */
+/* What the integrator calls of its sensitivities (sensitivity/). */
 typedef struct {
-  void *data;                /* NULL: there are none */
-  void (*begin)(void *data); /* around what CVODES does: the parameters are the user's */
+  void *data;                /* NULL if there are none */
+  void (*begin)(void *data); /* CVODES is called, and the parameters are the user's until end */
   void (*end)(void *data);
-  void (*attempt)(void *data, const CPAttempt *a);
-  int (*take_back)(void *data, const CPAttempt *a); /* has their history been lost? */
-  void (*restart)(void *data);
-  void (*projector)(void *data);               /* there is another one */
-  int (*solver)(void *data);                   /* the states have another one: 0 or a code */
-  int (*bypassed)(void *data, long int steps); /* did CVODES solve for them in other ways? */
+  void (*attempt)(void *data, const CPAttempt *a);  /* a new attempt of a step begins */
+  int (*take_back)(void *data, const CPAttempt *a); /* a call failed: is their history lost? */
+  void (*restart)(void *data);                      /* the run starts again */
+  void (*projector)(void *data);                    /* the projector has been replaced */
+  int (*solver)(void *data); /* the nonlinear solver has been replaced: returns 0 or a code */
+  int (*bypassed)(void *data, long int steps); /* did CVODES solve for them without cpodes? */
   void (*free)(void **data);
 } CPSensHooks;
 
@@ -78,29 +76,29 @@ typedef struct {
 typedef struct {
   sunrealtype t, t_jac; /* of this attempt; of the state at which the derivatives were evaluated */
   N_Vector ewt;         /* of this attempt */
-  sunrealtype residual, residual_before, d_before; /* norms: of the iteration, of the one before */
-  sunrealtype ratio, ratio_age;   /* |d_m| / |F_(m-1)|, and the age of the derivatives then; ratio
-                                   negative: not known with these derivatives */
+  sunrealtype residual, residual_before, d_before; /* |F_m|, |F_(m-1)|, |d_(m-1)| */
+  sunrealtype ratio; /* |d_m| / |F_(m-1)|, or negative if it is not known with these derivatives */
+  sunrealtype ratio_age;          /* the age of the derivatives at that ratio */
   sunrealtype with_old, with_new; /* slowest contractions of late, with old and new derivatives */
   sunrealtype stiffness;          /* largest |F_0| / |d_0| of late */
 } CPNewton;
 
-/* A nonlinear solver that CVODES has, around another one that solves (nls.c). */
+/* A nonlinear solver that CVODES is given, and the inner one that it wraps (nls.c). */
 typedef struct {
   SUNNonlinearSolver wrapper, inner;
   int inner_owned, inner_running, keep_maxiters;
-  int iteration;               /* that CVODES' test is shown while the inner solver does not run */
-  int initialized;             /* by CVODES, since this was reset */
+  int iteration;               /* shown to CVODES' test while the inner solver does not run */
+  int initialized;             /* CVODES has initialised it since this was reset */
   int sysfn_failed;            /* what sysfn has returned last to SUNDIALS' fixed-point solver */
-  SUNNonlinSolSysFn sysfn;     /* this and the next three: CVODES' */
-  SUNNonlinSolLSetupFn lsetup; /* NULL: no linear solver, or one without a set-up */
-  SUNNonlinSolLSolveFn lsolve; /* NULL: no linear solver */
+  SUNNonlinSolSysFn sysfn;     /* CVODES' function, as the next three */
+  SUNNonlinSolLSetupFn lsetup; /* NULL without a linear solver, or if it has no set-up */
+  SUNNonlinSolLSolveFn lsolve; /* NULL without a linear solver */
   SUNNonlinSolConvTestFn ctest;
   void *ctest_data;      /* CVODES' memory */
-  void *owner;           /* the solve function's */
-  N_Vector tmp;          /* workspace, the owner's */
+  void *owner;           /* whose solve function CVODES calls */
+  N_Vector tmp;          /* workspace of the owner */
   long int nsetups;      /* Newton matrices that CVODES had made when one was checked last */
-  int matrix_not_finite; /* the newest solve has failed for one */
+  int matrix_not_finite; /* the newest solve failed since its matrix is not finite */
   CPNewton newton;       /* of states */
 } CPWrapped;
 
@@ -113,15 +111,15 @@ typedef struct {
   N_Vector y;    /* its state */
   sunrealtype t; /* its end */
   sunrealtype begin;
-  long int nst, netf; /* steps taken, and failed error tests, by then */
-  int setup_due;      /* CVODES has asked it for a new Newton matrix */
-  sunrealtype tq2;    /* the error test is tq2 ||err|| <= 1 */
-  int err_valid;      /* err is its projected estimate */
-  int projected;      /* -1: there is none yet */
-  int enters;         /* its correction, if any, is to be part of what the solver returns */
-  int entered;        /* ... and is */
-  int uncut;          /* steps since h fell */
-  long int expect_rejected; /* steps taken when it was left unprojected since CVODES must reject it, or -1 */
+  long int nst, netf;       /* steps taken, and failed error tests, by then */
+  int setup_due;            /* CVODES has asked it for a new Newton matrix */
+  sunrealtype tq2;          /* the error test is tq2 ||err|| <= 1 */
+  int err_valid;            /* err is its projected estimate */
+  int projected;            /* -1 before the first attempt */
+  int enters;               /* a correction of it is to be part of what the solver returns */
+  int entered;              /* a correction is part of what the solver has returned */
+  int uncut;                /* steps since h fell */
+  long int expect_rejected; /* nst if it was left unprojected since CVODES must reject it, else -1 */
 } CPTrial;
 
 /* The newest accepted step. */
@@ -133,7 +131,7 @@ typedef struct {
 
 /* Why the newest attempt failed: 0, or a negative code with the reason in base.text. */
 typedef struct {
-  int cause, fatal; /* fatal: it ends the run */
+  int cause, fatal; /* a fatal code ends the run */
   int history_lost; /* CVODES' own state must not be used any more */
   int restarted;    /* CVODES has been re-initialised after the newest error */
 } CPFailure;
@@ -142,14 +140,14 @@ typedef struct {
 typedef struct {
   int repeatable;      /* nothing may be carried over from step to step */
   int repeating;       /* they are being repeated */
-  int repeated;        /* they have been, and CVODES stands where the last of them ended */
+  int repeated;        /* they have been repeated: CVODES stands where the last of them ended */
   sunrealtype *begins; /* [nbegins, room for more] where they began, or NAN if that is not known */
   long int nbegins, room;
   sunrealtype root_beyond; /* root that CVodeF has found beyond tout and not returned yet, or NAN */
   sunrealtype first_root;  /* first root that CVodeF has found since the start, or NAN */
-  int count;               /* that CVodeF has made, besides that at the start */
+  int count;               /* checkpoints that CVodeF has made after the start */
   int exist;               /* CPodeFunctionalAdjoint has made checkpoints */
-  int lost;                /* ... which were freed, and CVODES thinks that they are there */
+  int lost;                /* those have been freed, but CVODES thinks that they exist */
 } CPCheckpoints;
 
 /* The newest root that was returned. */
@@ -162,8 +160,8 @@ typedef struct {
 typedef struct {
   CVRootFn g;
   int n;             /* 0 if there are none, or CVODES has been given them directly */
-  int *found;        /* [n] of the root that was returned last: it is one of this function */
-  int called;        /* in this call: CVodeRootInit may have given CVODES others meanwhile */
+  int *found;        /* [n] which functions have the root that was returned last */
+  int called;        /* it was called in this call, so that CVodeRootInit has not replaced it */
   N_Vector y, spare; /* into which CVODES writes solutions */
   CPArena memory;
 } CPRootFunction;
@@ -192,45 +190,44 @@ struct CPodeMem_ {
   const char *function;  /* the public function that runs */
   sunrealtype treturned; /* newest time that was returned with success */
   long int nsolves;
-  int holding;  /* CVODES' messages are held back until the cause is known ... */
-  CPLog cvodes; /* ... here */
+  int holding;  /* CVODES' messages are held back until the cause is known */
+  CPLog cvodes; /* holds the newest of them */
 };
 
-/* errors of CVODES' functions (options.c): reported for function, unless CVODES has done so. Returns flag. */
+/* Reports an error of a CVODES function for `function`, unless CVODES has done so, and returns flag (options.c). */
 int cpOfCVODES(CPodeMem mem, int flag, const char *function);
 
 /* check.c */
 int cpAttemptRead(CPodeMem mem, CPAttempt *a);
 /* Are these the same but for roundoff, in steps of h? */
 int cpSameTime(sunrealtype t1, sunrealtype t2, sunrealtype h);
-/* At a new attempt: 0, or the code with which to end the run; the reason is in mem->text. */
+/* Checks a new attempt. Returns 0, or the code with which to end the run; the reason is in base.text. */
 int cpSelfCheck(CPodeMem mem, const CPAttempt *a);
 int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
 
 /* check.c: each returns what the nonlinear solver is to return. */
-int cpFatal(CPodeMem mem, int code);                        /* ends the run with code       */
-int cpFailed(CPodeMem mem, const CPAttempt *a, int flag);   /* for the reason in mem->text  */
-int cpRejected(CPodeMem mem, const CPAttempt *a, int flag); /* ... and nothing is counted */
-/* What the function of SUNDIALS' fixed-point solver has said when the solve failed with flag. If nothing, tmp becomes its
- * value at ycor, which may not be finite. */
+int cpFatal(CPodeMem mem, int code);                        /* ends the run with code */
+int cpFailed(CPodeMem mem, const CPAttempt *a, int flag);   /* counts a failed projection */
+int cpRejected(CPodeMem mem, const CPAttempt *a, int flag); /* does not count it */
+/* The solve failed with flag: returns what the function of SUNDIALS' fixed-point solver returned if that was the cause. If
+ * the function did not fail, tmp becomes its value at ycor, which may not be finite. */
 int cpFunctionFailure(CPWrapped *nls, N_Vector ycor, N_Vector tmp, int flag);
 int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag);
 /* An error test has rejected the attempt before a: 0, or what ends the run where steps no longer move t. */
 int cpFailedTest(CPodeMem mem, const CPAttempt *a);
 
-/* nls.c: the operations of nls->inner, but for solve, into nls->wrapper; 0 or CP_MEM_FAIL. Each solve
- * function calls the inner one through cpInnerSolve, which fails recoverably with a Newton matrix that is not
- * finite; CVODES calls it with nls as the solver's content. tmp: a vector that is free during solves. */
+/* nls.c: makes nls->wrapper, which has the operations of nls->inner except solve. Returns 0 or CP_MEM_FAIL. CVODES calls
+ * the solve function with nls as the solver's content. It solves by cpInnerSolve, which fails recoverably with a Newton
+ * matrix that is not finite. The vector tmp must be free during solves. */
 typedef int (*CPSolveFn)(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt,
                          sunrealtype tol, sunbooleantype callLSetup, void *cvode_mem);
 int cpWrapperCreate(CPWrapped *nls, CPSolveFn solve, void *owner, N_Vector tmp, SUNContext ctx);
-/* Is the Newton matrix not finite with which the inner solver has ended in ycor? */
+/* The inner solver has ended in ycor. Is its Newton matrix not finite? */
 int cpMatrixFails(const CPWrapped *nls, N_Vector ycor, void *cvode_mem);
 int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *cvode_mem);
 
-/* The inner solver's solve, with a convergence test of ours if it is SUNDIALS' Newton solver.
- * t: of the attempt. */
+/* The inner solver's solve of the attempt to t, with a convergence test of ours if it is SUNDIALS' Newton solver. */
 int cpNewtonIterate(CPWrapped *nls, sunrealtype t, N_Vector y0, N_Vector ycor, N_Vector ewt,
                     sunrealtype tol, sunbooleantype callLSetup, void *cvode_mem);
 
@@ -239,80 +236,81 @@ extern const CPSolveFn cpSolveStep;
 CPMark cpMark(const CPAttempt *a);
 /* Is `a` another attempt of the marked step? */
 int cpIsRetry(const CPMark *mark, const CPAttempt *a);
-/* After a failed call: takes back a correction that was never accepted. */
+/* Takes back a correction that was never accepted after a failed call. */
 void cpPendingTakeBack(CPodeMem mem);
 void cpPendingClear(CPodeMem mem);
 /* CVODES has taken nst steps: if the newest attempt is among them, its y becomes ygood. */
 void cpSettle(CPodeMem mem, long int nst);
-/* May anything be carried from step to step? CVodeF drives CVODES without CPode, and CVodeB repeats
- * its steps from checkpoints: they have to come out the same to the last bit, since CVODES keeps room
- * for the same number of steps only. */
+/* May anything be carried from step to step? CVodeB repeats the steps of CVodeF from checkpoints. They have to come out the
+ * same to the last bit, since CVODES keeps room for the same number of steps only. */
 int cpCarriesOver(CPodeMem mem);
 
 /* norms.c
  *
- * estimate <- P e + a share of e - P e, with P the tangent projector at the attempt's state. 0, or as cpProjectError. */
+ * estimate <- P e + a share of e - P e, with P the tangent projector at the attempt's state. Returns 0, or a code of
+ * cpProjectError. */
 int cpProjectEstimate(CPodeMem mem, N_Vector ewt, N_Vector e, N_Vector estimate);
-/* CVodeInit, with vectors whose norms can be projected; sets cvode_inited. */
+/* Calls CVodeInit with vectors whose norms can be projected, and sets cvode_inited. */
 int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
-/* Has CVODES its vectors no more, but others, and of another length perhaps? 0, or the reported code. */
+/* Refuses to go on if CVODES has been given other vectors, perhaps of another length. Returns 0, or the reported code. */
 int cpRefuseOtherVectors(CPodeMem mem, const char *function);
-/* The integrator that has adopted v, or NULL; a new vector that it has adopted, or NULL without memory. */
+/* The integrator that has adopted v, or NULL. */
 CPodeMem cpAdoptedBy(N_Vector v);
+/* A new vector that mem has adopted, or NULL if there is no memory. */
 N_Vector cpAdoptedVector(CPodeMem mem);
-/* The projected solve of attempt a returns: until the next step the norms of CVODES are projected, too. */
+/* The projected solve of attempt a returns. The norms of CVODES are projected, too, until the next step. */
 void cpOrderNormsBegin(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
-/* 0, or the code of a fatal failure in a norm since the newest solve, told once; the reason is in mem->text. */
+/* Returns 0, or once the code of a fatal failure in a norm since the newest solve; the reason is in base.text. */
 int cpOrderNormsFailed(CPodeMem mem);
-/* A new start, another projector, or a failed call. */
+/* Forgets the newest solve at a new start, with another projector, and after a failed call. */
 void cpOrderNormsForget(CPodeMem mem);
-/* A new attempt. 0, or the code with which to end the run; the reason is in mem->text. */
+/* A new attempt begins. Returns 0, or the code with which to end the run; the reason is in base.text. */
 int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a);
 
 /* create.c */
 int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters);
-/* New checkpoints in place of those of CPodeFunctionalAdjoint's: 0 or CVODES' code. */
+/* Makes checkpoints in place of those of CPodeFunctionalAdjoint. Returns 0, or CVODES' code. */
 int cpAdjointRenew(CPodeMem mem, long int steps, int interp);
 
 /* options.c */
 extern const CPStepperOps cpMultistepOps;
 int cpApplyTolerances(CPodeMem mem);
-int cpLacksOperations(SUNNonlinearSolver inner); /* that the wrapper needs */
+int cpLacksOperations(SUNNonlinearSolver inner); /* Does inner lack operations of the wrapper? */
 #define CP_INNER_MUST                                                                           \
   "inner must have the operations gettype, solve, setsysfn and setctestfn, and be of the type " \
   "ROOTFIND or FIXEDPOINT"
-/* At the first step: are the tolerances kept here those of CVODES, which has set ewt at the start? Else
- * (CVodeSStolerances, ...) they are CVODES' own from now on, as those of attached memory are. */
+/* At the first step: if the weights ewt that CVODES has set do not follow from the tolerances kept here, CVODES has been
+ * given others (CVodeSStolerances), which count from now on, as those of attached memory do. */
 void cpAdoptTolerances(CPodeMem mem, N_Vector ewt);
-/* The weight function that CVODES gets where a system scales them. */
+/* The weight function that CVODES gets if the attached system scales the weights. */
 int cpScaledWeights(N_Vector y, N_Vector ewt, void *data);
 
-/* Attaches a system, whose weights apply from now on. 0, or CVODES' code. */
+/* Attaches a system, whose weights apply from now on. Returns 0, or CVODES' code. */
 int cpSetSystem(CPodeMem mem, const CPSystem *system);
 
 /* roots.c */
-/* CVODES has returned a root. 0, or CVODES' code. */
+/* Notes that CVODES has returned a root. Returns 0, or CVODES' code. */
 int cpRootReturned(CPodeMem mem, sunrealtype t);
-/* CVodeReInit, at a root perhaps. */
+/* Calls CVodeReInit, with a bound on the growth of the first step if (t0, y0) is the newest root. */
 int cpReInitCVODES(CPodeMem mem, sunrealtype t0, N_Vector y0);
 /* Is the first step to be made towards *near, before tout? */
 int cpStartsAtRoot(const CPodeMem mem, sunrealtype tout, sunrealtype *near);
 
-/* cpode.c: has the user done to CVODES or the system what makes steps impossible? nst: steps taken. 0, or a code, reported
- * for mem->function. */
+/* cpode.c: has the user done to CVODES or the system what makes steps after the nst taken impossible? Returns 0, or a code
+ * that it has reported for mem->function. */
 int cpRefuseChanges(CPodeMem mem, long int nst);
-/* CPode, and CPodeF (ncheck) */
+/* The call of CPode, or of CPodeF if ncheck is not NULL. */
 int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,
           const char *function);
 
 /* output.c */
-/* Is v a vector for a result of an initialised mem? 0, or the reported code. */
+/* Is v a vector for a result of an initialised mem? Returns 0, or the reported code. */
 int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *function);
-/* Is there a step, of which CVODES' polynomials are? 0, or the reported code. */
+/* Has a step been taken since the start? Returns 0, or the reported code. */
 int cpCheckStepTaken(CPodeMem mem, const char *function);
 /* Is t the end of a step whose state is projected already? */
 int cpIsProjectedState(CPodeMem mem, sunrealtype t);
-/* Projects an output, unless it is a projected state. event: what it is, for the message. */
+/* Projects an output, unless it is a projected state. Messages call the output by the name of the event. */
 int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
                     const char *event);
 

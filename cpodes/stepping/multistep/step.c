@@ -4,8 +4,8 @@
  * estimate (P ycor) and hands CVODES both. A projection that fails recoverably is reported as a convergence failure, so
  * that CVODES refreshes the Jacobian, cuts the step and tries again.
  *
- * Return codes of solve: 0; SUN_NLS_CONV_RECVR and CP_CV_RHSFUNC_RECVR (other positive ones make CVODES loop for ever);
- * negative if fatal: failure.fatal and base.text say why if the projection was the cause. */
+ * solve returns 0, SUN_NLS_CONV_RECVR or CP_CV_RHSFUNC_RECVR (other positive codes make CVODES loop for ever), or a negative
+ * code if the failure is fatal. failure.fatal and base.text say why if the projection was the cause. */
 #include "multistep_impl.h"
 
 #include <float.h>
@@ -34,12 +34,6 @@ static void takeBack(CPodeMem mem, N_Vector zn0) {
   mem->base.stats.ntakenback++;
 }
 
-/* At a new attempt: if it retries the step of the pending correction, ypred <- ypred - delta. */
-static void resolvePending(CPodeMem mem, const CPAttempt *a) {
-  if (mem->pending.active && cpIsRetry(&mem->pending.mark, a)) takeBack(mem, a->ypred);
-  cpPendingClear(mem);
-}
-
 void cpPendingTakeBack(CPodeMem mem) {
   CPAttempt a;
   if (mem->pending.active && cpAttemptRead(mem, &a) == CP_SUCCESS && a.nst == mem->pending.mark.nst)
@@ -51,15 +45,6 @@ void cpPendingTakeBack(CPodeMem mem) {
 
 static int everyStepIsProjected(CPodeMem mem) {
   return mem->frequency == 1 && !mem->base.test_cnstr;
-}
-
-/* Next to a singular position one direction counts as normal in which a state that is off keeps moving: its error is to be
- * seen. */
-#define NARROW 0.1
-
-static int isNarrow(CPodeMem mem) {
-  return mem->lmm == CV_ADAMS && cpCarriesOver(mem) && cpWorkHasFactors(mem->base.step) &&
-         cpWorkSine(mem->base.step) < NARROW;
 }
 
 /* Does the correction enter the whole history, as part of what the solver returns? With BDF that damps the component
@@ -89,13 +74,20 @@ static int entersHistory(CPodeMem mem) {
  * unprojected their norms are CVODES' own; estimates would alternate between the factors. */
 #define BDF_FACTOR 3.0
 
+/* Next to a singular position one direction counts as normal in which a state that is off the manifold keeps moving. Adams'
+ * methods must see its error: an angle between constraints below this sine makes them take unprojected norms. */
+#define NARROW 0.1
+
 /* All three norms by which CVODES chooses step and order must be of one kind (norms.c). */
 static void chooseNorms(CPodeMem mem) {
+  const CPStepper s   = &mem->base;
   CPOrderNorms *norms = &mem->norms;
   const int all       = everyStepIsProjected(mem) && norms->possible;
-  norms->mode         = mem->base.P ? mem->base.errest : CP_ERREST_UNPROJECTED;
+  const int narrow    = mem->lmm == CV_ADAMS && s->P && cpCarriesOver(mem) &&
+                     cpWorkHasFactors(s->step) && cpWorkSine(s->step) < NARROW;
+  norms->mode = s->P ? s->errest : CP_ERREST_UNPROJECTED;
   if (norms->mode == CP_ERREST_DEFAULT)
-    norms->mode = all && !isNarrow(mem) ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
+    norms->mode = all && !narrow ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
   const int counts = norms->mode == CP_ERREST_PROJECTED && all && mem->lmm == CV_BDF;
   norms->factor    = counts ? BDF_FACTOR : 1.0;
 }
@@ -202,13 +194,6 @@ static int isCut(CPodeMem mem, const CPAttempt *a) {
          fabs(a->h) < (1.0 - 1.0e2 * CP_UROUND) * fabs(h);
 }
 
-/* CVODES takes back a prediction y0 + h f by subtraction. After one that was much too long (h is some 1e140 with tout at
- * 1e300) nothing would be left of y0, and a retry with a good h would be a success from another start. */
-static void repairPrediction(CPodeMem mem, const CPAttempt *a) {
-  if (a->nst == 0 && cpSameTime(a->t - a->h, mem->base.t0, a->h))
-    N_VLinearSum(1.0, mem->base.y0, 1.0, a->zn1, a->ypred);
-}
-
 static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *cvode_mem) {
   CPodeMem mem      = ((CPWrapped *)NLS->content)->owner;
@@ -219,20 +204,24 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   int flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
 
-  /* What became of the attempt before? */
+  /* How did the attempt before end? */
   flag = cpOrderNormsEnd(mem, &a);
   if (!flag) flag = cpSelfCheck(mem, &a);
   if (!flag) flag = cpCheckStartLate(mem, &a, ewt);
   if (flag) return cpFatal(mem, flag);
   if (a.nst == trial->nst && a.netf > trial->netf) flag = cpFailedTest(mem, &a);
   if (flag) return flag;
-  resolvePending(mem, &a);
-  repairPrediction(mem, &a);
+  if (mem->pending.active && cpIsRetry(&mem->pending.mark, &a)) takeBack(mem, a.ypred);
+  cpPendingClear(mem);
+  /* CVODES takes back a prediction y0 + h f by subtraction. If h was much too long (some 1e140 with tout at 1e300), nothing
+   * would be left of y0, and a retry with a good h would be a success from another start. */
+  if (a.nst == 0 && cpSameTime(a.t - a.h, s->t0, a.h))
+    N_VLinearSum(1.0, s->y0, 1.0, a.zn1, a.ypred);
   if (mem->sens.data) mem->sens.attempt(mem->sens.data, &a);
   cpSettle(mem, a.nst);
   if (a.nst == 0) cpAdoptTolerances(mem, ewt);
 
-  /* A new one begins. */
+  /* A new attempt begins. */
   *trial                  = (CPTrial){.y               = trial->y,
                                       .t               = a.t,
                                       .begin           = a.t - a.h,
@@ -254,7 +243,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   trial->complete = 1;
   if (s->P && isDue(mem, &a)) flag = projectStep(mem, &a, ycor, ewt);
   else if (s->P) s->stats.nskipped++, cpWorkAge(s->step); /* factors grow older with each step */
-  if (!flag && !trial->projected && !isfinite(cpWrmsNorm(ycor, ewt))) /* which CVODES tests then */
+  if (!flag && !trial->projected && !isfinite(cpWrmsNorm(ycor, ewt))) /* CVODES tests this norm */
     flag = cpFailedInner(mem, &a, ycor, SUN_NLS_CONV_RECVR);
   if (flag) trial->complete = 0;
   else mem->failure.cause = 0;
