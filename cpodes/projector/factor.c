@@ -16,11 +16,9 @@ static double relativeDistance(CPWork work, const double *y) {
   const CPMat *g = &work->g;
   double *terms = work->s, largest = 0.0;
   for (int i = 0; i < work->P->m; i++) terms[i] = 0.0;
-  for (int j = 0; j < work->P->n; j++) { /* displacements are zero where they start: radians */
-    const double size = work->P->from_zero && y[j] == 0.0 ? 1.0 : fabs(y[j]);
+  for (int j = 0; j < work->P->n; j++)
     for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
-      terms[g->row[k]] += fabs(g->value[k]) * size;
-  }
+      terms[g->row[k]] += fabs(g->value[k]) * fabs(y[j]);
   for (int i = 0; i < work->P->m; i++)
     if (work->rowscale[i] > 0.0 && terms[i] > 0.0)
       largest = fmax(largest, fabs(work->c[i]) / terms[i]);

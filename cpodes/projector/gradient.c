@@ -7,32 +7,11 @@
 #include "projector_impl.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
 /* ---- the pattern ---- */
-
-/* Rows of the norms by columns. */
-static int createNorms(CPWork work) {
-  CPProjector P = work->P;
-  CPMat *s      = &work->norms;
-  s->start      = calloc((size_t)P->n + 1, sizeof *s->start);
-  if (!s->start) return CP_MEM_FAIL;
-  for (int k = 0; k < P->nnorms; k++)
-    for (int j = 0; j < P->norms[k].length; j++) s->start[P->norms[k].first + j + 1]++;
-  for (int j = 0; j < P->n; j++) s->start[j + 1] += s->start[j];
-  s->row     = malloc((s->start[P->n] + 1) * sizeof *s->row);
-  size_t *at = malloc(((size_t)P->n + 1) * sizeof *at);
-  if (s->row && at) {
-    memcpy(at, s->start, (size_t)P->n * sizeof *at);
-    for (int k = 0; k < P->nnorms; k++)
-      for (int j = 0; j < P->norms[k].length; j++) s->row[at[P->norms[k].first + j]++] = P->mc + k;
-  }
-  free(at);
-  return s->row && at ? CP_SUCCESS : CP_MEM_FAIL;
-}
 
 /* g <- user's columns [mc x n], each followed by the norms that contain it; in place, from the last
  * column on: g holds the user's own at its beginning. */
@@ -59,28 +38,36 @@ void cpGradientPattern(CPWork work) {
   mergeNorms(work);
 }
 
-/* A matrix that is stored as g is lends its values. */
-static int lendsValues(const CPWork work) {
-  return work->P->nnorms == 0 && work->P->G_tmpl &&
-         SUNSparseMatrix_SparseType(work->P->G_tmpl) == CSC_MAT;
-}
+static void freeColoring(void *colors) { cpColoringFree(colors); }
 
 int cpGradientCreate(CPWork work) {
-  CPProjector P       = work->P;
-  CPMat *g            = &work->g;
-  const int flag      = createNorms(work);
-  const size_t user   = P->mc > 0 ? cpMatrixEntries(work->G) : 0;
-  const size_t length = user + (flag ? 0 : work->norms.start[P->n]);
-  if (flag) return flag;
-  g->start   = calloc((size_t)P->n + 1, sizeof *g->start);
-  g->row     = malloc((length + 1) * sizeof *g->row);
-  g->value   = lendsValues(work) ? cpMatrixData(work->G) : malloc((length + 1) * sizeof *g->value);
-  work->lent = lendsValues(work);
-  work->source = malloc((length + 1) * sizeof *work->source);
-  if (!g->start || !g->row || !g->value || !work->source) return CP_MEM_FAIL;
+  CPProjector P  = work->P;
+  CPArena *arena = &work->storage;
+  CPMat *g = &work->g, *s = &work->norms;
+  size_t length = P->mc > 0 ? cpMatrixEntries(work->G) : 0, of_norms = 0;
+  for (int k = 0; k < P->nnorms; k++) of_norms += (size_t)P->norms[k].length;
+  length += of_norms;
+  CP_NEW(arena, s->start, P->n + 2);
+  CP_NEW(arena, s->row, of_norms);
+  CP_NEW(arena, g->start, P->n + 1);
+  CP_NEW(arena, g->row, length);
+  CP_NEW(arena, work->source, length);
+  /* A matrix that is stored as g is lends its values. */
+  work->lent = P->nnorms == 0 && P->G_tmpl && SUNSparseMatrix_SparseType(P->G_tmpl) == CSC_MAT;
+  if (work->lent) g->value = cpMatrixData(work->G);
+  else CP_NEW(arena, g->value, length);
+  if (cpArenaStatus(arena)) return CP_MEM_FAIL;
+  /* the rows of the norms by columns, by counting */
+  for (int k = 0; k < P->nnorms; k++)
+    for (int j = 0; j < P->norms[k].length; j++) s->start[P->norms[k].first + j + 2]++;
+  for (int j = 0; j < P->n; j++) s->start[j + 2] += s->start[j + 1];
+  for (int k = 0; k < P->nnorms; k++)
+    for (int j = 0; j < P->norms[k].length; j++)
+      s->row[s->start[P->norms[k].first + j + 1]++] = P->mc + k;
   if (P->mc > 0) {
     cpMatrixPattern(work->G, P->mc, P->n, g->start, g->row, work->source);
     if (cpColoringCreate(&work->colors, g->start, g->row, P->mc, P->n)) return CP_MEM_FAIL;
+    if (!cpArenaOwn(arena, &work->colors, freeColoring)) return CP_MEM_FAIL;
   }
   cpGradientPattern(work);
   return CP_SUCCESS;

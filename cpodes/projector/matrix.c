@@ -197,13 +197,6 @@ static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vect
   return flag;
 }
 
-int cpMatrixMultipliers(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v,
-                        double *mu) {
-  int flag = update(work, t, y, ewt);
-  if (!flag) flag = cpNewtonPrepare(&work->newton, t, y, ewt);
-  return flag ? flag : cpRightInverseTransposed(work, N_VGetArrayPointer(v), mu);
-}
-
 int cpOwnIteration(void *self, CPNewton *list[2]) {
   list[0] = &((CPWork)self)->newton;
   return 1;

@@ -259,24 +259,6 @@ static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector
   return flag;
 }
 
-/* k->mu <- (G_l D_l G_l^T)^+ G_l D_l w */
-static int multipliersOf(CPWork work, int l, N_Vector w) {
-  const CPMatrixFree k = work->free;
-  int flag             = cpFreeMetric(work, l, w, k->d);
-  if (!flag) flag = cpFreeTimes(work, k->d, k->r);
-  cpFreeMask(work, l, k->r);
-  N_VConst(0.0, k->x);
-  return flag ? flag : cpFreeSolve(work, l, GOAL_OF_VECTOR, k->mu);
-}
-
-int cpFreeMultipliers(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, double *mu) {
-  int flag = update(work);
-  if (!flag) flag = cpNewtonPrepare(&work->newton, t, y, ewt);
-  if (!flag) flag = multipliersOf(work, 0, v);
-  for (int i = 0; !flag && i < work->P->m; i++) mu[i] = N_VGetArrayPointer(work->free->mu)[i];
-  return flag;
-}
-
 /* w <- w - G^T K^T w: the levels backwards, w -= G^T (G_l D_l G_l^T)^+ G_l D_l w */
 static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
   CPWork work = self;
@@ -286,7 +268,11 @@ static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vect
   const CPMatrixFree k = work->free;
   N_VScale(1.0, w, work->v);
   for (int l = k->nlevels - 1; !flag && l >= 0; l--) {
-    flag = multipliersOf(work, l, work->v);
+    flag = cpFreeMetric(work, l, work->v, k->d);
+    if (!flag) flag = cpFreeTimes(work, k->d, k->r);
+    cpFreeMask(work, l, k->r);
+    N_VConst(0.0, k->x);
+    if (!flag) flag = cpFreeSolve(work, l, GOAL_OF_VECTOR, k->mu);
     if (!flag) flag = cpFreeTransposed(work, k->mu, k->g);
     N_VLinearSum(1.0, work->v, -1.0, k->g, work->v);
   }

@@ -236,10 +236,9 @@ static int createMetric(CPWork work) {
   cpLevelsFree(work);
   work->compact  = 0;
   int *col_level = calloc((size_t)P->n + 1, sizeof *col_level);
-  work->sqrtd    = malloc((size_t)P->n * sizeof *work->sqrtd);
-  work->M        = P->M_tmpl ? SUNMatClone(P->M_tmpl) : SUNDenseMatrix(P->n, P->n, P->ctx);
-  if (!col_level || !work->sqrtd || !work->M) flag = CP_MEM_FAIL;
-  if (!flag && P->M_tmpl) cpMatrixZero(work->M, P->M_tmpl);
+  work->M        = cpStorageMatrix(work, P->M_tmpl, P->n);
+  CP_NEW(&work->storage, work->sqrtd, P->n);
+  if (!col_level || cpArenaStatus(&work->storage)) flag = CP_MEM_FAIL;
   for (int j = 0; !flag && given && j < P->n; j++) col_level[j] = (int)given[j];
   for (int l = 0; !flag && l < k->nlevels; l++) {
     flag = cpLevelCreate(work, l, NULL, col_level);

@@ -23,7 +23,7 @@ void cpWorkCount(CPWork work, size_t counter, long int n) {
 
 /* Without weights the norm that needs none is in use. */
 static const CPProjectorKind *begin(CPWork work, N_Vector ewt) {
-  work->norm = ewt || work->P->from_zero ? work->P->norm : CP_NORM_L2;
+  work->norm = ewt ? work->P->norm : CP_NORM_L2;
   return cpKindOf(work->P);
 }
 
@@ -121,11 +121,6 @@ int cpRowsAt(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
   return kind->rows_at ? kind->rows_at(work->self, t, y, c) : cpUserConstraint(work, t, y, c);
 }
 
-int cpMultipliersOf(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, double *mu) {
-  return cpKindOf(work->P) == &cpKrylovKind ? cpFreeMultipliers(work, t, y, ewt, v, mu)
-                                            : cpMatrixMultipliers(work, t, y, ewt, v, mu);
-}
-
 /* ---- kept factors ---- */
 
 void cpWorkForget(CPWork work) {
@@ -195,8 +190,6 @@ sunindextype cpWorkRankFell(CPWork work) {
 }
 
 /* ---- the rest of what others see ---- */
-
-CPProjector cpWorkProjector(CPWork work) { return work->P; }
 
 char *cpWorkText(CPWork work) { return work->text; }
 

@@ -59,7 +59,6 @@ int cpRowsAt(CPWork work, sunrealtype t, N_Vector y, N_Vector c); /* c(t, y) the
 
 /* ---- figures ---- */
 
-CPProjector cpWorkProjector(CPWork work);
 char *cpWorkText(
     CPWork work); /* [CP_TEXT_LENGTH] reason of the newest failure; callers may write their own */
 const CPProjectorStats *cpWorkStats(CPWork work);

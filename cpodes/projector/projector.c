@@ -41,15 +41,6 @@ static int setSizes(CPProjector P, N_Vector y_tmpl, N_Vector c_tmpl) {
   return P->row_level && P->col_level && P->is_dependent;
 }
 
-CPProjector cpProjectorCreateInner(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl,
-                                   SUNContext ctx) {
-  CPProjector P = newProjector(y_tmpl, ctx);
-  if (!P) return NULL;
-  P->c = c;
-  if (!setSizes(P, y_tmpl, c_tmpl) || cpWorkCreate(&P->work, P)) CPProjectorFree(&P);
-  return P;
-}
-
 CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl, SUNContext ctx) {
   const char *missing = !y_tmpl        ? "y_tmpl must not be NULL"
                         : !ctx         ? "ctx must not be NULL"
@@ -66,7 +57,11 @@ CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl
              (long)N_VGetLength(N_VGetLength(y_tmpl) < 1 ? y_tmpl : c_tmpl));
     return NULL;
   }
-  CPProjector P = cpProjectorCreateInner(c, y_tmpl, c_tmpl, ctx);
+  CPProjector P = newProjector(y_tmpl, ctx);
+  if (P) {
+    P->c = c;
+    if (!setSizes(P, y_tmpl, c_tmpl) || cpWorkCreate(&P->work, P)) CPProjectorFree(&P);
+  }
   if (!P) cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a projector");
   return P;
 }
@@ -93,10 +88,9 @@ CPProjector cpProjectorCreateKind(const CPProjectorKind *kind, void *model, N_Ve
                                   SUNContext ctx) {
   CPProjector P = newProjector(y_tmpl, ctx);
   if (!P) return NULL;
-  P->kind     = kind;
-  P->model    = model;
-  P->name_row = kind->name_row;
-  P->nlevels  = 1;
+  P->kind    = kind;
+  P->model   = model;
+  P->nlevels = 1;
   if (!setSizes(P, y_tmpl, NULL) || cpWorkCreate(&P->work, P)) CPProjectorFree(&P);
   return P;
 }

@@ -50,6 +50,7 @@ struct CPWork_ {
   long int shape;    /* of P's templates and norms; other: the storage is made anew */
   CPNorm norm;       /* P's, or L2 where a caller has no weights   */
   CPArena arena;     /* of what P's options do not change          */
+  CPArena storage;   /* matrices and vectors of P's sizes and templates */
   CPNewton newton;   /* the iteration, and its factors' validity   */
   N_Vector v;        /* perturbed states; free between calls       */
   N_Vector uc;       /* [mc] residuals as the user's functions see them */
@@ -87,11 +88,9 @@ struct CPWork_ {
   int damped;        /* the iteration under way is damped         */
   const CPProjectorKind *kind; /* P's, if it is of another room */
   void *self;                  /* of a kind of another room: what it made; else this work itself */
-  void *own;
-  int forget;
-  CPProjected newest; /* result of the newest projection */
-  double ranktol;     /* sine of an angle that counts as zero, at the newest factorisation */
-  int assembling;     /* far from the manifold, where all rows count */
+  CPProjected newest;          /* result of the newest projection */
+  double ranktol; /* sine of an angle that counts as zero, at the newest factorisation */
+  int assembling; /* far from the manifold, where all rows count */
   /* of accepted steps, for warnings */
   CPFloor floor_accepted;
   sunindextype rank_fell; /* the rank fell below this, since it was last set to 0 */
@@ -139,14 +138,12 @@ struct CPProjector_ {
   int nlevels;                       /* 0: to be detected */
   int *row_level, *col_level;        /* [m], [n] */
   const CPProjectorKind *kind;       /* of another room; NULL: by what was given (cpKindOf) */
-  void *model;                       /* its, or the one for name_row */
-  const char *(*name_row)(void *model, int i, char name[]);
-  int from_zero;               /* states are displacements from a reference, in radians */
-  CPWork work;                 /* for the public calls */
-  sunindextype ndependent;     /* rows that depend on others, at the newest factorisation: */
-  char *is_dependent;          /* [mc] 1 for these, of the user's */
-  char reason[CP_TEXT_LENGTH]; /* why stats.linsol is in use */
-  CPProjectorStats stats;      /* of all works together */
+  void *model;                       /* its */
+  CPWork work;                       /* for the public calls */
+  sunindextype ndependent;           /* rows that depend on others, at the newest factorisation: */
+  char *is_dependent;                /* [mc] 1 for these, of the user's */
+  char reason[CP_TEXT_LENGTH];       /* why stats.linsol is in use */
+  CPProjectorStats stats;            /* of all works together */
   CPLog log;
 };
 
@@ -161,15 +158,9 @@ int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function);
 int cpCheckEntries(CPProjector P, N_Vector v, int positive, const char *name, const char *function);
 int cpCheckLike(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, const char *function);
 
-/* As CPProjectorCreate, of right arguments, and without a message. */
-CPProjector cpProjectorCreateInner(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl,
-                                   SUNContext ctx);
-
 /* method.c */
 extern const CPProjectorKind cpMatrixKind, cpKrylovKind, cpUserKind;
 const CPProjectorKind *cpKindOf(const CPProjector P);
-/* mu [m] = K^T v at (t, y), with one level. */
-int cpMultipliersOf(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, double *mu);
 /* The iteration of a work of this room's kinds. */
 int cpOwnIteration(void *work, CPNewton *list[2]);
 /* work.c: workspace */
@@ -177,8 +168,8 @@ int cpOwnIteration(void *work, CPNewton *list[2]);
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Rank of G at the newest factorisation, over all levels. */
 sunindextype cpWorkRank(CPWork work);
-/* storage.c: matrices and vectors of P's sizes, for the matrix method. */
-int cpStorageCreate(CPWork work);
+/* A matrix of zeros like tmpl, or, if that is NULL, a dense one [rows x n], of the storage. */
+SUNMatrix cpStorageMatrix(CPWork work, SUNMatrix tmpl, int rows);
 void cpStorageFree(CPWork work);
 
 /* Is row i switched on? */
@@ -207,7 +198,7 @@ int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *ro
  * must be those of (t, y). */
 int cpMatrixProbe(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
 
-/* norms/norms.c: the unit norms, rows mc ... m - 1 */
+/* norms.c: the unit norms, rows mc ... m - 1 */
 void cpNormResiduals(const CPProjector P, const double *y, double *c /* [m] */);
 /* Their gradients y / |y| into the entries of g (source CP_NORM_ENTRY; row >= mc); 0, or the code
  * of a norm that is zero, named. */
@@ -280,8 +271,6 @@ int cpIsLeftAlone(const CPWork work, const double *c, int i);
 double cpViolation(CPWork work, const double *c, int *worst);
 /* Distance to the farthest surface, in units of the state's tolerance. */
 double cpDistance(const CPWork work, const double *c);
-/* unit and size anew, for other weights than those that the factors were made with. */
-void cpMeasureBy(CPWork work, N_Vector y, N_Vector ewt);
 /* Are all residuals above eps within the roundoff of evaluating them? */
 int cpAtRoundoffFloor(CPWork work, const double *y, const double *c, double eps);
 
@@ -289,16 +278,12 @@ int cpAtRoundoffFloor(CPWork work, const double *y, const double *c, double eps)
 /* Do the residuals c contradict each other? Then their constraints are named in text. */
 int cpContradiction(CPWork work, const double *c, char *text, size_t length);
 
-/* levels/levels.c: sets P->nlevels, row_level, col_level from G at perturbed states. */
+/* levels.c: sets P->nlevels, row_level, col_level from G at perturbed states. */
 int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 
 /* user.c */
 int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm);
 
-/* matrix_free.c */
-int cpFreeMultipliers(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, double *mu);
-int cpMatrixMultipliers(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v,
-                        double *mu);
 /* matrix_free_problem.c */
 void cpMatrixFreeFree(CPMatrixFree *address);
 

@@ -94,46 +94,6 @@ void cpScaleRows(CPWork work) {
     if (!cpIsActive(P, i)) leaveOut(work, i);
 }
 
-/* work->w, as cpWeights has them */
-static void takeWeights(CPWork work, N_Vector y, N_Vector ewt) {
-  const sunrealtype *z = N_VGetArrayPointer(y), *weight = ewt ? N_VGetArrayPointer(ewt) : NULL;
-  for (int j = 0; j < work->P->n; j++)
-    work->w[j] = weight ? weight[j] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(z[j])));
-}
-
-/* unit_i = |g_i| in the weights, over the components of its level that are free. safely: without under-
- * or overflow, and slower. */
-static void measureRows(CPWork work, int safely) {
-  const CPMat *g       = &work->g;
-  const int *row_level = work->P->row_level, *col_level = work->P->col_level;
-  double *unit = work->unit;
-  for (int i = 0; i < work->P->m; i++) unit[i] = 0.0;
-  for (int j = 0; j < work->P->n; j++) {
-    const double inverse = 1.0 / work->w[j];
-    for (size_t k = g->start[j]; work->sqrtd[j] != 0.0 && k < g->start[j + 1]; k++) {
-      const int i     = g->row[k];
-      const double gw = safely ? g->value[k] / work->w[j] : g->value[k] * inverse;
-      if (row_level[i] != col_level[j]) continue;
-      unit[i] = safely ? hypot(unit[i], gw) : unit[i] + gw * gw;
-    }
-  }
-}
-
-void cpMeasureBy(CPWork work, N_Vector y, N_Vector ewt) {
-  const CPProjector P = work->P;
-  const double *ctol  = P->ctol ? N_VGetArrayPointer(P->ctol) : NULL;
-  int unsafe          = 0;
-  takeWeights(work, y, ewt);
-  measureRows(work, 0);
-  for (int i = 0; i < P->m; i++) unsafe |= !isSafe(work->unit[i]);
-  for (int i = 0; i < P->m; i++) work->unit[i] = sqrt(work->unit[i]);
-  if (unsafe) measureRows(work, 1);
-  for (int i = 0; i < P->m; i++) {
-    work->size[i] = ctol && i < P->mc ? ctol[i] : work->unit[i];
-    if (!cpIsActive(P, i)) work->unit[i] = 0.0, work->size[i] = INFINITY;
-  }
-}
-
 /* Residual that a row without any gradient may have. */
 #define ZERO_ROW_RESIDUAL 1.0e-12
 

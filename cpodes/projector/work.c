@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
 
 int cpWorkCreate(CPWork *result, CPProjector P) {
   CPWork work = calloc(1, sizeof *work);
@@ -36,41 +37,42 @@ void cpWorkFree(CPWork *work_address) {
   *work_address = NULL;
 }
 
-static int build(CPWork work) {
-  int flag = CP_SUCCESS;
-  cpLevelsFree(work);
-  cpGradientPattern(work);
-  work->nlevels         = work->P->nlevels;
-  work->levels_may_fail = cpLevelsMayFail(work);
-  work->norms_layout    = cpNormsLayout(work);
-  for (int l = 0; !flag && l < work->nlevels; l++)
-    flag = cpLevelCreate(work, l, work->P->row_level, work->P->col_level);
-  if (!flag) flag = cpChooseSolver(work);
-  for (int l = 0; !flag && l < work->nlevels; l++)
-    if (work->levels[l].nrows > 0) flag = cpLevelOpen(work, l);
-  work->P->stats.nlevels = work->nlevels;
-  if (!flag) return CP_SUCCESS;
-  work->revision = -1;
-  return flag == CP_MEM_FAIL ? cpReason(work->text, flag, "no memory for the linear solver")
-                             : cpReason(work->text, flag, "the linear solver cannot be set up");
+/* ---- storage: matrices and vectors of P's sizes ---- */
+
+static void destroyMatrix(void *A) { SUNMatDestroy(A); }
+
+SUNMatrix cpStorageMatrix(CPWork work, SUNMatrix tmpl, int rows) {
+  SUNMatrix A = tmpl ? SUNMatClone(tmpl) : SUNDenseMatrix(rows, work->P->n, work->P->ctx);
+  if (A && tmpl) cpMatrixZero(A, tmpl);
+  return cpArenaOwn(&work->storage, A, destroyMatrix);
 }
 
-static int renewStorage(CPWork work) {
-  CPProjector P = work->P;
-  if (!P->in_memory)
-    return cpReason(work->text, CP_NOT_SUPPORTED,
-                    "the vectors do not lie in one memory of less than %d entries: only "
-                    "CP_LINSOL_KRYLOV with CPProjectorSetJacTimes can work on them",
-                    INT_MAX);
-  if (P->m == 0)
-    return cpReason(work->text, CP_ILL_INPUT,
-                    "there is no constraint: give a function c, or call CPProjectorAddUnitNorm");
-  if (work->shape == P->shape) return CP_SUCCESS;
-  cpStorageFree(work);
-  const int flag = cpStorageCreate(work);
-  if (flag) return cpReason(work->text, flag, "no memory for the constraint Jacobian");
-  work->shape = P->shape;
-  return CP_SUCCESS;
+void cpStorageFree(CPWork work) {
+  cpArenaFree(&work->storage);
+  work->uc = NULL;
+  work->G = work->M = NULL;
+  work->g = work->norms = (CPMat){0};
+  work->colors          = (CPColoring){0};
+  work->lent = work->pattern_is_kept = 0;
+  work->shape                        = -1;
+}
+
+static int createStorage(CPWork work) {
+  CPProjector P  = work->P;
+  CPArena *arena = &work->storage;
+  double **ofN[] = {&work->sqrtd, &work->w, &work->x, &work->z, &work->xl};
+  double **ofM[] = {&work->rowscale, &work->size, &work->unit, &work->r,     &work->s,
+                    &work->rl,       &work->c,    &work->c2,   &work->frozen};
+  for (size_t i = 0; i < sizeof ofN / sizeof ofN[0]; i++) CP_NEW(arena, *ofN[i], P->n);
+  for (size_t i = 0; i < sizeof ofM / sizeof ofM[0]; i++) CP_NEW(arena, *ofM[i], P->m);
+  CP_NEW(arena, work->rowpos, P->m);
+  CP_NEW(arena, work->left, P->m);
+  if (P->mc > 0) {
+    work->uc = cpArenaVector(arena, P->c_tmpl);
+    work->G  = cpStorageMatrix(work, P->G_tmpl, P->mc);
+  }
+  if (!cpHasDiagonalMetric(P)) work->M = cpStorageMatrix(work, P->M_tmpl, P->n);
+  return cpArenaStatus(arena) ? CP_MEM_FAIL : cpGradientCreate(work);
 }
 
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
@@ -84,14 +86,42 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   }
   if (work->revision == P->revision && P->nlevels > 0) return CP_SUCCESS;
   cpNewtonForget(&work->newton);
-  int flag = renewStorage(work);
-  if (!flag && P->nlevels == 0) {
+  if (!P->in_memory)
+    return cpReason(work->text, CP_NOT_SUPPORTED,
+                    "the vectors do not lie in one memory of less than %d entries: only "
+                    "CP_LINSOL_KRYLOV with CPProjectorSetJacTimes can work on them",
+                    INT_MAX);
+  if (P->m == 0)
+    return cpReason(work->text, CP_ILL_INPUT,
+                    "there is no constraint: give a function c, or call CPProjectorAddUnitNorm");
+  int flag = CP_SUCCESS;
+  if (work->shape != P->shape) {
+    cpStorageFree(work);
+    flag = createStorage(work);
+    if (flag) return cpReason(work->text, flag, "no memory for the constraint Jacobian");
+    work->shape = P->shape;
+  }
+  if (P->nlevels == 0) {
     work->compact = !P->G_tmpl;
     flag          = cpDetectLevels(work, t, y, ewt);
+    if (flag) return flag;
   }
-  if (!flag) flag = build(work);
-  if (!flag) work->revision = P->revision;
-  return flag;
+  cpLevelsFree(work);
+  cpGradientPattern(work);
+  work->nlevels         = P->nlevels;
+  work->levels_may_fail = cpLevelsMayFail(work);
+  work->norms_layout    = cpNormsLayout(work);
+  for (int l = 0; !flag && l < work->nlevels; l++)
+    flag = cpLevelCreate(work, l, P->row_level, P->col_level);
+  if (!flag) flag = cpChooseSolver(work);
+  for (int l = 0; !flag && l < work->nlevels; l++)
+    if (work->levels[l].nrows > 0) flag = cpLevelOpen(work, l);
+  P->stats.nlevels = work->nlevels;
+  work->revision   = flag ? -1 : P->revision;
+  if (!flag) return CP_SUCCESS;
+  return cpReason(work->text, flag,
+                  flag == CP_MEM_FAIL ? "no memory for the linear solver"
+                                      : "the linear solver cannot be set up");
 }
 
 sunindextype cpWorkRank(CPWork work) {
@@ -124,7 +154,7 @@ int cpIsActive(const CPProjector P, int i) {
 }
 
 const char *cpRowName(const CPProjector P, int i, char name[CP_ROW_NAME]) {
-  if (P->name_row) return P->name_row(P->model, i, name);
+  if (P->kind) return P->kind->name_row(P->model, i, name);
   if (i < 0) {
     snprintf(name, CP_ROW_NAME, "a constraint of another process");
   } else if (i < P->mc || !P->in_memory) {

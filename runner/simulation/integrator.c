@@ -43,7 +43,7 @@ static int start_multistep(Integrator *s) {
       flag = CVodeSetMaxOrd(cvode, p->settings.method.max_order);
   }
   if (!flag) flag = CPodeSStolerances(mem, p->settings.rtol, p->settings.atol);
-  if (!flag && model->nroots > 0) flag = CVodeRootInit(cvode, model->nroots, model->type->roots);
+  if (!flag && model->nroots > 0) flag = CPodeRootInit(mem, model->nroots, model->type->roots);
   if (!flag && model->nroots > 0) flag = CVodeSetRootDirection(cvode, p->model->direction);
   if (!flag && p->settings.max_step > 0) flag = CVodeSetMaxStep(cvode, p->settings.max_step);
   return flag;

@@ -7,16 +7,16 @@
 
 /* ---- before ---- */
 
-/* Nearer to the start than this CVODES' formula for the first step, in which the distance is squared, underflows:
- * a step of 0 and a state of NaN. */
-static sunrealtype leastDistance(void) { return sqrt(DBL_MIN) / CP_UROUND; }
+/* CVODES' formula for the first step squares the distance to tout. Below this one it underflows, which gives a step of 0
+ * and a state of NaN. */
+#define LEAST_DISTANCE (sqrt(DBL_MIN) / CP_UROUND)
 
-/* Is tout on the side to which CVODES goes? It would look for roots between the last step and a time on the
- * other one, in states that are extrapolated. One step at a time tout may be passed, but not turn round. */
+/* Is tout on the side to which CVODES goes? With a time on the other side it would look for roots in extrapolated states.
+ * With CV_ONE_STEP the run may pass tout, but tout must not turn it round. */
 static int checkTime(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
   sunrealtype t = mem->base.t, h = 0.0;
   if (nst == 0)
-    return fabs(tout - t) >= leastDistance()
+    return fabs(tout - t) >= LEAST_DISTANCE
                ? CP_SUCCESS
                : cpReport(&mem->base.log, CV_TOO_CLOSE, mem->function,
                           "tout must not be t0, %.15g, but for roundoff: tout = %.15g", t, tout);
@@ -35,8 +35,8 @@ static int checkTime(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
                   begin, h > 0.0 ? "larger" : "smaller", tout);
 }
 
-/* CVODES looks for roots between what it has returned last and tout also where tout lies before it, and finds
- * once more what has been passed. In the last step before it there is output only. */
+/* Has tout been passed? CVODES would look for roots between the newest time that it has returned and this earlier one, and
+ * find once more those that have been passed. So there is only output of the last step. */
 static int isPassed(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
   sunrealtype h = 0.0;
   long int nge  = 0;
@@ -45,8 +45,8 @@ static int isPassed(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
   return !CVodeGetLastStep(mem->cvode_mem, &h) && (tout - mem->treturned) * h < 0.0;
 }
 
-/* CVODES clips a state for its inequality constraints after the solver has returned: such a state is off the manifold. It
- * does not tell whether it has any, but its workspace shrinks when they are taken away. */
+/* CVODES clips a state for its inequality constraints after the solver has returned, which moves it off the manifold. No
+ * getter tells whether there are any, but CVODES' workspace shrinks when they are taken away. */
 static int workSpace(CPodeMem mem, long int *words) {
   long int integers = 0;
   CP_DEPRECATED_OK_BEGIN
@@ -56,7 +56,8 @@ static int workSpace(CPodeMem mem, long int *words) {
 
 static int refuseInequalities(CPodeMem mem) {
   long int rw = 0, rw_without = 0;
-  if (!mem->base.y0->ops->nvspace) return CP_SUCCESS; /* it cannot be told: leave all as it is */
+  if (!mem->base.y0->ops->nvspace)
+    return CP_SUCCESS; /* CVODES cannot count its workspace: nothing is known */
   int flag = workSpace(mem, &rw);
   if (!flag) flag = CVodeSetConstraints(mem->cvode_mem, NULL);
   if (!flag) flag = workSpace(mem, &rw_without);
@@ -71,7 +72,7 @@ int cpRefuseChanges(CPodeMem mem, long int nst) {
   CPAttempt a;
   int flag = cpRefuseOtherVectors(mem, mem->function);
   if (flag) return flag;
-  /* CVODES reads what its weight function needs at the first step only: functions set later get NULL. */
+  /* CVODES reads the data of its weight function at the first step only. A function that is set later gets NULL. */
   if (mem->tol_is_new && nst > 0)
     return cpReport(&s->log, CP_TOO_LATE, mem->function,
                     "tolerances were set after the first step: CPodeReInit makes them valid");
@@ -86,49 +87,44 @@ int cpRefuseChanges(CPodeMem mem, long int nst) {
                   "user_data: CPMechSetUserData is for the data of its functions");
 }
 
-/* Where the error weights are known before the first step, the start is checked before f is ever
- * called. */
-static int checkStart(CPodeMem mem, long int nst) {
+static int prepare(CPodeMem mem, sunrealtype tout, int itask, int checkpoints, long int *nst) {
   const CPStepper s = &mem->base;
-  if (!s->P || s->start_checked) return CP_SUCCESS;
-  if (s->tol.kind == CP_TOL_CVODES && nst == 0) return CP_SUCCESS; /* in the first solve */
-  int flag =
-      nst > 0 ? CVodeGetErrWeights(mem->cvode_mem, s->ewt) : cpStepperWeights(s, s->y, s->ewt);
+  int flag          = CVodeGetNumSteps(mem->cvode_mem, nst);
+  if (!flag) flag = cpRefuseChanges(mem, *nst);
+  if (!flag && mem->checkpoints.repeated)
+    return cpReport(&s->log, CP_TOO_LATE, mem->function,
+                    "a backward problem has had earlier steps repeated: CVODES stands at the end "
+                    "of these, call CPodeReInit first");
+  if (!flag) flag = checkTime(mem, tout, itask, *nst);
+  if (!flag && s->P) flag = refuseInequalities(mem);
+  if (!flag) flag = CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
+  if (!flag && checkpoints && mem->checkpoints.lost && cpAdjointRenew(mem, 1, CV_HERMITE))
+    return cpReport(&s->log, CP_MEM_FAIL, mem->function, "no memory for checkpoints");
+  if (flag || !s->P || s->start_checked) return flag;
+
+  /* Where the error weights are known before the first step, the start is checked before f is called. Those of CVODES are
+   * known in the first solve (cpCheckStartLate). */
+  if (s->tol.kind == CP_TOL_CVODES && *nst == 0) return CP_SUCCESS;
+  flag = *nst > 0 ? CVodeGetErrWeights(mem->cvode_mem, s->ewt) : cpStepperWeights(s, s->y, s->ewt);
   if (flag == CP_ILL_INPUT)
     return cpReport(&s->log, flag, mem->function,
                     "the tolerances give an error weight that is not positive");
   if (flag) return flag; /* CVODES has reported it */
-  flag = cpStepperCheckConsistent(s, s->t, s->y, s->ewt, nst > 0);
+  flag = cpStepperCheckConsistent(s, s->t, s->y, s->ewt, *nst > 0);
   return flag ? cpReport(&s->log, flag, mem->function, "%s", s->text) : CP_SUCCESS;
-}
-
-static int prepare(CPodeMem mem, sunrealtype tout, int itask, int checkpoints, long int *nst) {
-  CPLog *log = &mem->base.log;
-  int flag   = CVodeGetNumSteps(mem->cvode_mem, nst);
-  if (!flag) flag = cpRefuseChanges(mem, *nst);
-  if (!flag && mem->checkpoints.repeated)
-    return cpReport(log, CP_TOO_LATE, mem->function,
-                    "a backward problem has had earlier steps repeated: CVODES stands at the end "
-                    "of these, call CPodeReInit first");
-  if (!flag) flag = checkTime(mem, tout, itask, *nst);
-  if (!flag && mem->base.P) flag = refuseInequalities(mem);
-  if (!flag) flag = CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
-  if (!flag && checkpoints && mem->checkpoints.lost && cpAdjointRenew(mem, 1, CV_HERMITE))
-    return cpReport(log, CP_MEM_FAIL, mem->function, "no memory for checkpoints");
-  return flag ? flag : checkStart(mem, *nst);
 }
 
 /* ---- after ---- */
 
 /* CVODES' state after a failed step is the one before it, unless NaN got into its history or it gave up between the
- * parts of a step; nor would it come back from a step below the roundoff of t. Then it starts again from the last good
- * state, which is also the start that CPodeCalcIC works on. */
+ * parts of a step. It would not come back from a step below the roundoff of t either. In these cases it starts again from
+ * the last good state, which is also the start that CPodeCalcIC works on. */
 static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   const CPStepper s  = &mem->base;
   CPFailure *failure = &mem->failure;
   CPAttempt a;
   cpPendingTakeBack(mem);
-  cpOrderNormsForget(mem); /* one failure is reported */
+  cpOrderNormsForget(mem); /* only one failure is reported */
   int flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
   if (mem->sens.data && mem->sens.take_back(mem->sens.data, &a)) failure->history_lost = 1;
@@ -149,26 +145,13 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   }
   if (flag) return flag;
   cpWorkForget(s->step);
-  s->creeping.count =
-      0; /* the next call gets its attempts: CVODES' Jacobian may be of the failure */
+  s->creeping.count = 0; /* CVODES' Jacobian may be that of the failure: a new call tries again */
   N_VScale(1.0, s->y, yout);
   *tret = s->t;
   return CP_SUCCESS;
 }
 
-/* Did a function of the attached system end the run? Its code, with the reason, or 0. */
-static int systemFailed(CPodeMem mem, int flag, const char **reason) {
-  static const int by_system[] = {
-      CV_RHSFUNC_FAIL,  CV_FIRST_RHSFUNC_ERR,  CV_REPTD_RHSFUNC_ERR,  CV_UNREC_RHSFUNC_ERR,
-      CV_SRHSFUNC_FAIL, CV_FIRST_SRHSFUNC_ERR, CV_REPTD_SRHSFUNC_ERR, CV_UNREC_SRHSFUNC_ERR,
-      CV_LSETUP_FAIL,   CV_LSOLVE_FAIL,        CV_CONV_FAILURE};
-  const CPSystem *system = &mem->base.system;
-  for (size_t i = 0; system->cause && i < sizeof by_system / sizeof by_system[0]; i++)
-    if (flag == by_system[i]) return -abs(system->cause(reason, system->data));
-  return 0;
-}
-
-/* What the user has to do after CVODES was re-initialised, or nothing. */
+/* Says in messages what the user has to do if CVODES has been re-initialised. */
 static const char *afterRestart(CPodeMem mem) {
   return mem->failure.restarted
              ? "; CVODES has been re-initialised there: quadratures and sensitivities must be, too "
@@ -176,8 +159,12 @@ static const char *afterRestart(CPodeMem mem) {
              : "";
 }
 
-/* Reports a failure of CVODES: the projection's reason, or the system's, where it was the cause, else CVODES' own. */
+/* Reports a failure of CVODES with its cause: the projection, a function of the attached system, or CVODES' own. */
 static int explain(CPodeMem mem, int flag) {
+  static const int by_system[] = {
+      CV_RHSFUNC_FAIL,  CV_FIRST_RHSFUNC_ERR,  CV_REPTD_RHSFUNC_ERR,  CV_UNREC_RHSFUNC_ERR,
+      CV_SRHSFUNC_FAIL, CV_FIRST_SRHSFUNC_ERR, CV_REPTD_SRHSFUNC_ERR, CV_UNREC_SRHSFUNC_ERR,
+      CV_LSETUP_FAIL,   CV_LSOLVE_FAIL,        CV_CONV_FAILURE};
   const CPStepper s    = &mem->base;
   const char *function = mem->function, *again = afterRestart(mem), *reason = NULL;
   if (mem->failure.fatal)
@@ -186,7 +173,9 @@ static int explain(CPodeMem mem, int flag) {
   if (flag == CV_CONV_FAILURE && mem->failure.cause)
     return cpReport(&s->log, mem->failure.cause, function,
                     "every attempt of the step from t = %.15g failed: %s%s", s->t, s->text, again);
-  const int code = systemFailed(mem, flag, &reason);
+  int code = 0;
+  for (size_t i = 0; s->system.cause && i < sizeof by_system / sizeof by_system[0]; i++)
+    if (flag == by_system[i]) code = -abs(s->system.cause(&reason, s->system.data));
   if (code)
     return cpReport(&s->log, code, function, "%s; the last good state is that of t = %.15g%s",
                     reason, s->t, again);
@@ -198,17 +187,18 @@ static int explain(CPodeMem mem, int flag) {
           : "";
   if (mem->cvodes.text[0])
     return cpReport(&s->log, flag, function, "%s%s%s", mem->cvodes.text, lacking, again);
-  char *name = CVodeGetReturnFlagName(flag); /* NONE for some */
+  char *name = CVodeGetReturnFlagName(flag); /* it knows no name of some codes */
   cpWrite(s->log.text, "CVode returned %s (%d) at t = %.15g%s%s%s", name ? name : "an error", flag,
           s->t, lacking[0] ? ":" : "", lacking, again);
   if (s->log.handler)
-    s->log.handler(flag, function, s->log.text, s->log.data); /* else CVODES has */
+    s->log.handler(flag, function, s->log.text,
+                   s->log.data); /* without a handler CVODES has written */
   free(name);
   return flag;
 }
 
-/* unknown: CVODES may have no tolerances. It does not tell whether it has been given any, but asks for them first of
- * all. */
+/* If unknown, CVODES may have no tolerances. No getter tells whether it has any, but CVODES asks for them before it does
+ * anything else. */
 static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrealtype *tret) {
   long int nst = 0;
   if (!CVodeGetNumSteps(mem->cvode_mem, &nst)) cpSettle(mem, nst);
@@ -222,18 +212,9 @@ static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrea
 
 /* ---- the call ---- */
 
-/* CVodeF keeps a root beyond tout for a later call with CV_NORMAL, of this run or of another one, and loses it in one with
- * CV_ONE_STEP. Asked for the time that it has reached it returns the root without a step, which is then kept here. */
-static void takeRootBeyond(CPodeMem mem, sunrealtype tret) {
-  const N_Vector y    = mem->roots.n > 0 ? mem->roots.spare : mem->base.tmp;
-  sunrealtype reached = tret, t = 0.0;
-  int ncheck = 0;
-  if (!isnan(mem->checkpoints.root_beyond)) return;
-  if (CVodeGetCurrentTime(mem->cvode_mem, &reached) || reached == tret) return;
-  if (CVodeF(mem->cvode_mem, reached, y, &t, CV_NORMAL, &ncheck) == CV_ROOT_RETURN)
-    mem->checkpoints.root_beyond = t;
-}
-
+/* CVodeF keeps a root beyond tout for a later call with CV_NORMAL, of this run or of another one, and loses it in a call
+ * with CV_ONE_STEP. When it is asked for the time that it has reached, it returns the root without a step, and the root is
+ * kept here. */
 static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
                       int *ncheck) {
   CPCheckpoints *points  = &mem->checkpoints;
@@ -245,8 +226,14 @@ static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *t
     result              = CVodeGetDky(mem->cvode_mem, root, 0, y);
     result              = result ? result : CV_ROOT_RETURN;
   } else {
-    result = CVodeF(mem->cvode_mem, tout, y, tret, itask, ncheck);
-    if (result == CV_SUCCESS && itask == CV_NORMAL) takeRootBeyond(mem, *tret);
+    result              = CVodeF(mem->cvode_mem, tout, y, tret, itask, ncheck);
+    sunrealtype reached = *tret, t = 0.0;
+    int none = 0;
+    if (result == CV_SUCCESS && itask == CV_NORMAL && isnan(points->root_beyond) &&
+        !CVodeGetCurrentTime(mem->cvode_mem, &reached) && reached != *tret &&
+        CVodeF(mem->cvode_mem, reached, mem->roots.n > 0 ? mem->roots.spare : mem->base.tmp, &t,
+               CV_NORMAL, &none) == CV_ROOT_RETURN)
+      points->root_beyond = t;
   }
   points->count = *ncheck;
   if (isnan(points->first_root))
@@ -254,8 +241,9 @@ static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *t
   return result;
 }
 
-/* A start with tiny tolerances has first steps below the roundoff of t0, each ten times as long as the one before or so.
- * These are one step. (Where steps shrink until t no longer moves, each is returned: a failure comes next.) */
+/* A start with tiny tolerances has first steps below the roundoff of t0, each about ten times as long as the one before.
+ * All of them are returned as one step. Where steps shrink until t no longer moves, each is returned, since a failure comes
+ * next. */
 enum { MOST_IDLE_STEPS = 1000 };
 
 static int run(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
@@ -272,10 +260,11 @@ static int run(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, in
   return CV_TOO_MUCH_WORK;
 }
 
-/* ncheck: by CVodeF, whose steps have to come out the same again; NULL: by CVode. nst: steps taken. */
+/* Goes on from nst steps by CVodeF, whose steps must be repeatable, or by CVode if ncheck is NULL. */
 static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
                    int *ncheck, long int nst) {
-  const N_Vector y = mem->roots.n > 0 ? mem->roots.y : yout; /* one that root functions know */
+  const N_Vector y =
+      mem->roots.n > 0 ? mem->roots.y : yout; /* the root function finds mem through it */
   sunrealtype near;
   int result = CP_SUCCESS, done = 0;
   mem->holding = 1;

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>
 
-/* CVODES' messages: passed on at once, except inside CPode, which knows better what the cause was.
- */
+/* CVODES' messages are passed on at once, except during a call of CPode, which knows better what the cause was. */
 #ifdef CP_CVODES_HAS_EHFUN
 static void fromCVODES(int code, const char *module, const char *function, char *msg, void *data) {
   CPodeMem mem = data;
@@ -20,20 +19,12 @@ static void fromCVODES(int code, const char *module, const char *function, char 
 }
 #endif
 
-/* What CVODES is given in place of its own defaults, measured by bench/tuning.c (guide, "Defaults").
- * A step is kept where it might grow by less than KEPT: CVODES' 1.5 saves Newton matrices, which
- * fixed-point iteration has none of. */
+/* What CVODES is given in place of its own defaults, measured by bench/tuning.c (guide, "Defaults"). A step is kept where it
+ * might grow by less than KEPT: CVODES' 1.5 saves Newton matrices, which fixed-point iteration has none of. */
 #define KEPT_BDF   1.3
 #define KEPT_ADAMS 1.25
-/* Steps with one Newton matrix at the most; CVODES: 20. */
+/* A Newton matrix serves so many steps at the most; CVODES' default is 20. */
 #define NEWTON_AGE 60
-
-/* Of our own memory, before anyone else can set anything. */
-static int setDefaults(CPodeMem mem) {
-  const sunrealtype kept = mem->lmm == CV_ADAMS ? KEPT_ADAMS : KEPT_BDF;
-  const int flag         = CVodeSetEtaFixedStepBounds(mem->cvode_mem, 0.0, kept);
-  return flag ? flag : CVodeSetLSetupFrequency(mem->cvode_mem, NEWTON_AGE);
-}
 
 static CPodeMem newIntegrator(int lmm, SUNContext ctx) {
   CPodeMem mem = calloc(1, sizeof *mem);
@@ -58,7 +49,10 @@ CPodeMem CPodeCreate(int lmm, SUNContext ctx) {
   if (checkMethod(lmm, ctx, __func__)) return NULL;
   CPodeMem mem = newIntegrator(lmm, ctx);
   if (mem && !(mem->cvode_mem = CVodeCreate(lmm, ctx))) CPodeFree(&mem);
-  if (mem && setDefaults(mem)) CPodeFree(&mem);
+  const sunrealtype kept = lmm == CV_ADAMS ? KEPT_ADAMS : KEPT_BDF;
+  if (mem && (CVodeSetEtaFixedStepBounds(mem->cvode_mem, 0.0, kept) ||
+              CVodeSetLSetupFrequency(mem->cvode_mem, NEWTON_AGE)))
+    CPodeFree(&mem);
 #ifdef CP_CVODES_HAS_EHFUN
   if (mem && CVodeSetErrHandlerFn(mem->cvode_mem, fromCVODES, mem)) CPodeFree(&mem);
 #endif
@@ -71,17 +65,8 @@ static int allocateVectors(CPodeMem mem, N_Vector like) {
   return cpStepperAllocate(&mem->base, like, own, 2);
 }
 
-/* CVodeSetNonlinearSolver without its change of the iteration limit, which is the owner's. */
-static void giveBack(CPodeMem mem) {
-  SUNNonlinearSolver inner                    = mem->nls.inner;
-  int (*setmaxiters)(SUNNonlinearSolver, int) = inner->ops->setmaxiters;
-  inner->ops->setmaxiters                     = NULL;
-  CVodeSetNonlinearSolver(mem->cvode_mem, inner);
-  inner->ops->setmaxiters = setmaxiters;
-}
-
-/* CVodeAdjFree leaves CVODES a pointer to what it has freed, which CVodeFree frees again (6.4 to 7.2). So there
- * must always be checkpoints after the first ones. */
+/* CVodeAdjFree leaves CVODES a pointer to what it has freed, which CVodeFree frees again (6.4 to 7.2). So there must always
+ * be checkpoints after the first ones. */
 int cpAdjointRenew(CPodeMem mem, long int steps, int interp) {
   if (mem->checkpoints.exist && !mem->checkpoints.lost) CVodeAdjFree(mem->cvode_mem);
   const int flag        = CVodeAdjInit(mem->cvode_mem, steps, interp);
@@ -90,20 +75,23 @@ int cpAdjointRenew(CPodeMem mem, long int steps, int interp) {
   return flag;
 }
 
-/* Where there is no memory for the least checkpoints, CVODES' memory is lost, for it cannot be freed. */
-static void freeCVODES(CPodeMem mem) {
-  if (mem->checkpoints.lost) cpAdjointRenew(mem, 1, CV_HERMITE);
-  if (!mem->attached && !mem->checkpoints.lost) CVodeFree(&mem->cvode_mem);
-}
-
 void CPodeFree(CPodeMem *mem_address) {
   CPodeMem mem = mem_address ? *mem_address : NULL;
   if (!mem) return;
   if (mem->sens.data) mem->sens.free(&mem->sens.data);
-  if (mem->attached && mem->nls.wrapper && mem->nls.inner && !mem->nls.inner_owned) giveBack(mem);
-  freeCVODES(mem);
+  SUNNonlinearSolver inner = mem->nls.inner;
+  if (mem->attached && mem->nls.wrapper && inner && !mem->nls.inner_owned) {
+    /* CVODES gets the user's solver back without a change of its iteration limit. */
+    int (*setmaxiters)(SUNNonlinearSolver, int) = inner->ops->setmaxiters;
+    inner->ops->setmaxiters                     = NULL;
+    CVodeSetNonlinearSolver(mem->cvode_mem, inner);
+    inner->ops->setmaxiters = setmaxiters;
+  }
+  /* Where there is no memory for the least checkpoints, CVODES' memory leaks, for it cannot be freed. */
+  if (mem->checkpoints.lost) cpAdjointRenew(mem, 1, CV_HERMITE);
+  if (!mem->attached && !mem->checkpoints.lost) CVodeFree(&mem->cvode_mem);
   if (mem->nls.wrapper) SUNNonlinSolFree(mem->nls.wrapper);
-  if (mem->nls.inner_owned) SUNNonlinSolFree(mem->nls.inner);
+  if (mem->nls.inner_owned) SUNNonlinSolFree(inner);
   cpArenaFree(&mem->roots.memory);
   cpStepperFree(&mem->base);
   free(mem->checkpoints.begins);
@@ -111,7 +99,7 @@ void CPodeFree(CPodeMem *mem_address) {
   *mem_address = NULL;
 }
 
-/* Wraps inner (NULL: a Newton solver of our own) and gives the wrapper to CVODES. */
+/* Wraps inner, or a Newton solver of our own if inner is NULL, and gives the wrapper to CVODES. */
 int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters) {
   SUNNonlinearSolver own       = inner ? NULL : SUNNonlinSol_Newton(mem->base.y0, mem->base.ctx);
   SUNNonlinearSolver old_inner = mem->nls.inner, old_wrapper = mem->nls.wrapper;
@@ -124,7 +112,7 @@ int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters) {
   int flag = cpWrapperCreate(&mem->nls, cpSolveStep, mem, mem->base.tmp, mem->base.ctx);
   if (!flag) flag = CVodeSetNonlinearSolver(mem->cvode_mem, mem->nls.wrapper);
   mem->nls.keep_maxiters = 0;
-  if (flag) { /* CVODES may have kept the one that it refused */
+  if (flag) { /* CVODES may have kept the solver that it refused */
     SUNNonlinearSolver back = old_wrapper ? old_wrapper : inner;
     if (mem->nls.wrapper && back) CVodeSetNonlinearSolver(mem->cvode_mem, back);
     if (mem->nls.wrapper) SUNNonlinSolFree(mem->nls.wrapper);
@@ -138,17 +126,17 @@ int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters) {
   return CP_SUCCESS;
 }
 
-/* A new start. */
+/* Forgets what belongs to the run before a new start. */
 static void restart(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   cpPendingClear(mem);
   if (mem->sens.data) mem->sens.restart(mem->sens.data);
   if (t0 != mem->base.t0) mem->root.motion = t0 == mem->root.t ? fabs(t0 - mem->base.t0) : 0.0;
   cpStepperRestart(&mem->base, t0, y0);
-  mem->attempt   = (CPTrial){.y = mem->attempt.y, .t = t0, .projected = -1, .expect_rejected = -1};
-  mem->last      = (CPAccepted){.since = LONG_MAX / 2,
-                                .uncut = INT_MAX / 2}; /* the first step is projected, and not cut */
-  mem->failure   = (CPFailure){0};
-  mem->treturned = t0;
+  mem->attempt = (CPTrial){.y = mem->attempt.y, .t = t0, .projected = -1, .expect_rejected = -1};
+  /* The first step is projected, and counts as not cut. */
+  mem->last                    = (CPAccepted){.since = LONG_MAX / 2, .uncut = INT_MAX / 2};
+  mem->failure                 = (CPFailure){0};
+  mem->treturned               = t0;
   mem->checkpoints.repeated    = 0;
   mem->checkpoints.root_beyond = mem->checkpoints.first_root = NAN;
   mem->norms.choice                                          = (CPOrderChoice){.nst = -1};

@@ -1,4 +1,4 @@
-/* The nonlinear solver that CVODES has: one around the user's, whose operations it has but for solve; and when Newton's
+/* The nonlinear solver that CVODES is given. It wraps the user's, has its operations except solve, and decides when Newton's
  * iteration has converged. */
 #include "multistep_impl.h"
 
@@ -12,13 +12,12 @@ static CPWrapped *content(SUNNonlinearSolver NLS) { return NLS->content; }
 static SUNNonlinearSolver_Type getType(SUNNonlinearSolver NLS) {
   return SUNNonlinSolGetType(content(NLS)->inner);
 }
-/* SUNDIALS 7 does not look whether a Newton solver has been given its linear solver, and calls it.
- */
+/* SUNDIALS 7 does not look whether a Newton solver has been given its linear solver, and calls it. */
 static int initialize(SUNNonlinearSolver NLS) {
   CPWrapped *nls   = content(NLS);
   nls->initialized = 1;
   if (nls->inner->ops->setlsolvefn && !nls->lsolve && getType(NLS) == SUNNONLINEARSOLVER_ROOTFIND)
-    return CP_ILL_INPUT; /* any error: CVODES returns CV_NLS_INIT_FAIL */
+    return CP_ILL_INPUT; /* CVODES returns CV_NLS_INIT_FAIL for any error */
   return SUNNonlinSolInitialize(nls->inner);
 }
 static int setup(SUNNonlinearSolver NLS, N_Vector y, void *cvode_mem) {
@@ -36,7 +35,7 @@ static int setLSolveFn(SUNNonlinearSolver NLS, SUNNonlinSolLSolveFn fn) {
   content(NLS)->lsolve = fn;
   return SUNNonlinSolSetLSolveFn(content(NLS)->inner, fn);
 }
-/* Comparisons with NaN are false: CVODES' test would go on until the user's most iterations, however many these are. */
+/* Comparisons with NaN are false, so that CVODES' test would go on until the limit on iterations, however large it is. */
 enum { ITERATIONS_UNCHECKED = 3 };
 static int finiteTest(SUNNonlinearSolver inner, N_Vector ycor, N_Vector d, sunrealtype tol,
                       N_Vector ewt, void *data) {
@@ -56,14 +55,14 @@ static int setConvTestFn(SUNNonlinearSolver NLS, SUNNonlinSolConvTestFn fn, void
              : SUNNonlinSolSetConvTestFn(nls->inner, fn, data);
 }
 static int setMaxIters(SUNNonlinearSolver NLS, int maxiters) {
-  if (content(NLS)->keep_maxiters) return CP_SUCCESS; /* attaching is no reason to change it */
+  if (content(NLS)->keep_maxiters) return CP_SUCCESS; /* attaching does not change the limit */
   return SUNNonlinSolSetMaxIters(content(NLS)->inner, maxiters);
 }
 static int getNumIters(SUNNonlinearSolver NLS, long int *niters) {
   return SUNNonlinSolGetNumIters(content(NLS)->inner, niters);
 }
-/* The linear solver interface asks for the iteration while the inner solver runs; the hand-over of
- * a norm is iteration 0 (forgetRate: and more). */
+/* The linear solver interface asks for the iteration while the inner solver runs. A norm is handed over as that of iteration
+ * 0, and of later ones in forgetRate. */
 static int getCurIter(SUNNonlinearSolver NLS, int *iter) {
   *iter = content(NLS)->iteration;
   return content(NLS)->inner_running ? SUNNonlinSolGetCurIter(content(NLS)->inner, iter)
@@ -74,7 +73,7 @@ static int getNumConvFails(SUNNonlinearSolver NLS, long int *nfails) {
 }
 static int freeWrapper(SUNNonlinearSolver NLS) {
   if (!NLS) return CP_SUCCESS;
-  NLS->content = NULL; /* the integrator's, not ours */
+  NLS->content = NULL; /* it belongs to the integrator */
   SUNNonlinSolFreeEmpty(NLS);
   return CP_SUCCESS;
 }
@@ -108,27 +107,20 @@ int cpMatrixFails(const CPWrapped *nls, N_Vector ycor, void *cvode_mem) {
          cpNewtonMatrixFails(nls->lsolve, cvode_mem, ycor, nls->tmp);
 }
 
-/* Has CVODES made a matrix that has not been looked at? */
-static int isNewMatrix(CPWrapped *nls, sunbooleantype callLSetup) {
-  const long int before = nls->nsetups;
-  CVodeGetNumLinSolvSetups(nls->ctest_data, &nls->nsetups);
-  return callLSetup || nls->nsetups != before;
-}
-
 /* After corrections of equal size CVODES' rate of convergence is max(0.3^m rate, 1). */
 enum { EQUAL_CORRECTIONS = 32 };
 
-/* CVODES' test begins each solve with the rate 1, but for fixed-point iteration next to a linear solver, which
- * takes over the rate of the solve before: what CVodeB repeats would not come out the same. */
+/* CVODES' test begins each solve with the rate 1, except with fixed-point iteration next to a linear solver, where it takes
+ * over the rate of the solve before. What CVodeB repeats would not come out the same. */
 static void forgetRate(CPWrapped *nls, N_Vector ewt) {
   if (getType(nls->wrapper) != SUNNONLINEARSOLVER_FIXEDPOINT || !nls->lsetup) return;
-  N_VInv(ewt, nls->tmp); /* of norm 1, and no tolerance is met: the test would keep no size */
+  N_VInv(ewt, nls->tmp); /* of norm 1, so that no tolerance is met and the test keeps no size */
   for (; nls->iteration <= EQUAL_CORRECTIONS; nls->iteration++)
     nls->ctest(nls->wrapper, nls->tmp, nls->tmp, DBL_MIN, ewt, nls->ctest_data);
   nls->iteration = 0;
 }
 
-/* SUNDIALS' fixed-point solver calls every failure of its function one of convergence; what it was is kept. */
+/* SUNDIALS' fixed-point solver calls every failure of its function one of convergence. This keeps what it was. */
 static int keptSystem(N_Vector ycor, N_Vector value, void *mem) {
   CPWrapped *nls    = mem;
   nls->sysfn_failed = nls->sysfn(ycor, value, nls->ctest_data);
@@ -141,12 +133,16 @@ int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunre
   forgetRate(nls, ewt);
   nls->sysfn_failed  = 0;
   nls->inner_running = 1;
-  if (keeps) SUNNonlinSolSetSysFn(nls->inner, keptSystem); /* the memory is only handed on to it */
+  if (keeps) SUNNonlinSolSetSysFn(nls->inner, keptSystem); /* the solver only hands the memory on */
   const int flag = SUNNonlinSolSolve(nls->inner, y0, ycor, ewt, tol, callLSetup, keeps ? nls : mem);
   if (keeps) SUNNonlinSolSetSysFn(nls->inner, nls->sysfn);
   nls->inner_running = 0;
-  nls->matrix_not_finite =
-      !flag && isNewMatrix(nls, callLSetup) && cpMatrixFails(nls, ycor, nls->ctest_data);
+  if (flag) nls->matrix_not_finite = 0;
+  else { /* a matrix is checked once */ const long int before = nls->nsetups;
+    CVodeGetNumLinSolvSetups(nls->ctest_data, &nls->nsetups);
+    nls->matrix_not_finite =
+        (callLSetup || nls->nsetups != before) && cpMatrixFails(nls, ycor, nls->ctest_data);
+  }
   return nls->matrix_not_finite ? SUN_NLS_CONV_RECVR : flag;
 }
 
@@ -175,11 +171,11 @@ int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunre
  * iterations are few, that also makes CVODES ask for new derivatives in time. bench/tuning.c (newton)
  * measures it. */
 
-#define SLOW      0.1   /* contraction that leaves noise ... */
-#define SLOWER    2.0   /* if it is by so much slower than with new derivatives */
+#define SLOW      0.1   /* a slower contraction leaves noise */
+#define SLOWER    2.0   /* it counts if it is so many times slower than with new derivatives */
 #define MEMORY    0.9   /* what is kept from step to step of the contractions and stiffness seen */
 #define STIFFEST  100.0 /* largest factor of the estimate: roundoff must not fail the test */
-#define DIVERGING 2.0   /* growth of a correction; CVODES' */
+#define DIVERGING 2.0   /* growth of a correction, as in CVODES */
 
 /* The inner solver gets nls in place of CVODES' memory, and hands it to these functions. */
 static int residual(N_Vector ycor, N_Vector F, void *mem) {
@@ -188,50 +184,40 @@ static int residual(N_Vector ycor, N_Vector F, void *mem) {
   if (!flag) nls->newton.residual = cpWrmsNorm(F, nls->newton.ewt);
   return flag;
 }
-/* There are new derivatives. */
-static void renew(CPNewton *newton, int carries_over) {
-  newton->t_jac = newton->t;
-  newton->ratio = -1.0;
-  if (!carries_over) newton->with_old = newton->with_new = newton->stiffness = 0.0;
-}
 static int setUp(sunbooleantype jbad, sunbooleantype *jcur, void *mem) {
-  CPWrapped *nls = mem;
-  const int flag = nls->lsetup(jbad, jcur, nls->ctest_data);
-  if (!flag && *jcur) renew(&nls->newton, cpCarriesOver(nls->owner));
-  return flag;
+  CPWrapped *nls   = mem;
+  CPNewton *newton = &nls->newton;
+  const int flag   = nls->lsetup(jbad, jcur, nls->ctest_data);
+  if (flag || !*jcur) return flag;
+  newton->t_jac = newton->t; /* the derivatives are new */
+  newton->ratio = -1.0;
+  if (!cpCarriesOver(nls->owner)) newton->with_old = newton->with_new = newton->stiffness = 0.0;
+  return CP_SUCCESS;
 }
 static int solveLinear(N_Vector delta, void *mem) {
   const CPWrapped *nls = mem;
   return nls->lsolve(delta, nls->ctest_data);
 }
 
-/* The ratio for the first iteration of a step; negative: not known. */
-static sunrealtype expected(const CPNewton *newton, sunrealtype age) {
-  if (newton->ratio < 0.0 || age <= newton->ratio_age) return newton->ratio;
-  if (newton->ratio_age == 0.0) return -1.0;
-  const sunrealtype older = age / newton->ratio_age;
-  return newton->ratio * older * older;
-}
-
-/* What is seen at iteration m; d: |d_m|. Returns the ratio. */
-static sunrealtype observe(CPNewton *newton, int m, sunrealtype d, sunrealtype age) {
+/* The error that iteration m leaves, whose correction has the norm d. */
+static sunrealtype errorLeft(CPNewton *newton, int m, sunrealtype d) {
+  const sunrealtype age = fabs(newton->t - newton->t_jac);
+  sunrealtype ratio     = newton->ratio; /* negative if it is not known */
   if (m == 0) {
     newton->with_old *= MEMORY;
     newton->with_new *= MEMORY;
     newton->stiffness = fmax(newton->residual / d, MEMORY * newton->stiffness);
-    return expected(newton, age);
+    if (ratio >= 0.0 && age > newton->ratio_age) {
+      const sunrealtype older = newton->ratio_age > 0.0 ? age / newton->ratio_age : 0.0;
+      ratio                   = older > 0.0 ? ratio * older * older : -1.0;
+    }
+  } else {
+    sunrealtype *contraction = age > 0.0 ? &newton->with_old : &newton->with_new;
+    *contraction             = fmax(*contraction, fmin(d / newton->d_before, DIVERGING));
+    ratio                    = d / newton->residual_before; /* |d_m| / |F_(m-1)| */
+    newton->ratio            = ratio;
+    newton->ratio_age        = age;
   }
-  sunrealtype *contraction = age > 0.0 ? &newton->with_old : &newton->with_new;
-  *contraction             = fmax(*contraction, fmin(d / newton->d_before, DIVERGING));
-  newton->ratio            = d / newton->residual_before;
-  newton->ratio_age        = age;
-  return newton->ratio;
-}
-
-/* The error that iteration m leaves. */
-static sunrealtype errorLeft(CPNewton *newton, int m, sunrealtype d) {
-  const sunrealtype age   = fabs(newton->t - newton->t_jac);
-  const sunrealtype ratio = observe(newton, m, d, age);
   const sunrealtype error = ratio < 0.0 ? d : ratio * newton->residual;
   const int turns         = age > 0.0 && newton->with_old > fmax(SLOW, SLOWER * newton->with_new);
   return turns ? error * fmin(fmax(newton->stiffness, 1.0), STIFFEST) : error;
@@ -252,15 +238,6 @@ static int converged(SUNNonlinearSolver inner, N_Vector ycor, N_Vector delta, su
   return SUN_NLS_CONTINUE;
 }
 
-/* SUNDIALS' own Newton solver does nothing with the memory but to hand it on. A convergence test that the user has
- * given it stays. */
-static int isOurs(const CPWrapped *nls) {
-  if (nls->inner->ops->solve != SUNNonlinSolSolve_Newton || !nls->lsetup || !nls->lsolve) return 0;
-  const SUNNonlinearSolverContent_Newton newton = nls->inner->content;
-  return newton->CTest == nls->ctest;
-}
-
-/* CVODES' functions are the inner solver's again afterwards: it may be taken away from us. */
 static int setFunctions(SUNNonlinearSolver inner, SUNNonlinSolSysFn sys, SUNNonlinSolLSetupFn lsetup,
                         SUNNonlinSolLSolveFn lsolve, SUNNonlinSolConvTestFn ctest, void *data) {
   int flag = SUNNonlinSolSetSysFn(inner, sys);
@@ -271,13 +248,17 @@ static int setFunctions(SUNNonlinearSolver inner, SUNNonlinSolSysFn sys, SUNNonl
 
 int cpNewtonIterate(CPWrapped *nls, sunrealtype t, N_Vector y0, N_Vector ycor, N_Vector ewt,
                     sunrealtype tol, sunbooleantype callLSetup, void *cvode_mem) {
-  if (!isOurs(nls)) return cpInnerSolve(nls, y0, ycor, ewt, tol, callLSetup, cvode_mem);
+  const SUNNonlinearSolver inner = nls->inner;
+  /* SUNDIALS' own Newton solver only hands the memory on. It keeps a convergence test that the user has given it. */
+  if (inner->ops->solve != SUNNonlinSolSolve_Newton || !nls->lsetup || !nls->lsolve ||
+      ((SUNNonlinearSolverContent_Newton)inner->content)->CTest != nls->ctest)
+    return cpInnerSolve(nls, y0, ycor, ewt, tol, callLSetup, cvode_mem);
   nls->newton.t   = t;
   nls->newton.ewt = ewt;
-  int flag        = setFunctions(nls->inner, residual, setUp, solveLinear, converged, nls);
+  int flag        = setFunctions(inner, residual, setUp, solveLinear, converged, nls);
   if (!flag) flag = cpInnerSolve(nls, y0, ycor, ewt, tol, callLSetup, nls);
-  const int back =
-      setFunctions(nls->inner, nls->sysfn, nls->lsetup, nls->lsolve, nls->ctest, nls->ctest_data);
+  const int back = /* the inner solver may be taken away from us: it has CVODES' functions again */
+      setFunctions(inner, nls->sysfn, nls->lsetup, nls->lsolve, nls->ctest, nls->ctest_data);
   if (flag || back) return flag ? flag : back;
   /* CVODES' test keeps the norm of what has been accepted. */
   return nls->ctest(nls->wrapper, ycor, ycor, CP_CANNOT_MISS, ewt, nls->ctest_data)

@@ -57,32 +57,27 @@ int cpProjectEstimate(CPodeMem mem, N_Vector ewt, N_Vector e, N_Vector estimate)
   return flag;
 }
 
-/* The norm at order q-1 or q+1. Where its projection fails it is the unprojected one, which is never smaller in the
- * projector's norm; a fatal failure of a user's function ends the run at the next solve, or the call. */
-static sunrealtype neighbouringNorm(CPodeMem mem, N_Vector x, N_Vector ewt) {
-  mem->norms.active      = 0; /* the projection may take norms, too */
-  const int flag         = cpProjectEstimate(mem, ewt, x, mem->base.tmp);
-  const sunrealtype norm = mem->norms.factor * cpWrmsNorm(flag ? x : mem->base.tmp, ewt);
-  if (flag < 0) mem->norms.failed = flag;
-  mem->norms.active = 1;
-  mem->norms.taken++;
-  mem->base.stats.nerrproj++;
-  return norm;
-}
-
-/* Has CVODES accepted the step of the newest solve? (A new start asks for norms, too.) */
-static int isAccepted(CPodeMem mem) {
-  long int nst = 0;
-  return !CVodeGetNumSteps(mem->cvode_mem, &nst) && nst == mem->attempt.nst + 1;
-}
-
+/* Once CVODES has accepted the step of the newest solve, its norms with these weights are those at the orders q-1 and q+1,
+ * until that of zn[0], by which the next step asks whether too much accuracy is wanted. (A new start asks for norms, too.)
+ * Where the projection fails they are the unprojected ones, which are never smaller in the projector's norm. A fatal failure
+ * of a user's function ends the run at the next solve or the call. */
 static sunrealtype wrmsNorm(N_Vector x, N_Vector w) {
   const CPAdopted *a  = adopted(x);
-  CPOrderNorms *norms = &a->mem->norms;
-  if (!norms->active || w != norms->ewt || !isAccepted(a->mem)) return a->own->nvwrmsnorm(x, w);
-  if (x != norms->zn0) return neighbouringNorm(a->mem, x, w);
-  norms->active = 0; /* the next step begins: CVODES asks whether too much accuracy is wanted */
-  return a->own->nvwrmsnorm(x, w);
+  const CPodeMem mem  = a->mem;
+  CPOrderNorms *norms = &mem->norms;
+  long int nst        = 0;
+  if (!norms->active || w != norms->ewt || CVodeGetNumSteps(mem->cvode_mem, &nst) ||
+      nst != mem->attempt.nst + 1)
+    return a->own->nvwrmsnorm(x, w);
+  norms->active = 0; /* the projection may take norms, too */
+  if (x == norms->zn0) return a->own->nvwrmsnorm(x, w);
+  const int flag         = cpProjectEstimate(mem, w, x, mem->base.tmp);
+  const sunrealtype norm = norms->factor * cpWrmsNorm(flag ? x : mem->base.tmp, w);
+  if (flag < 0) norms->failed = flag;
+  norms->active = 1;
+  norms->taken++;
+  mem->base.stats.nerrproj++;
+  return norm;
 }
 
 static void adopt(N_Vector v, CPodeMem mem) {
@@ -168,10 +163,8 @@ int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a) {
   if (flag || now.q == last.q || last.nst < 1 || now.nst != last.nst + 1 ||
       now.nfail != last.nfail || !last.begun || last.taken)
     return flag;
-  cpWrite(mem->base.text,
-          "at t = %.15g: CVODES has changed its order without a norm that cpodes knows of: this "
-          "CVODES works "
-          "differently",
-          a->t);
-  return CP_SELFCHECK_FAIL;
+  return cpReason(mem->base.text, CP_SELFCHECK_FAIL,
+                  "at t = %.15g: CVODES has changed its order without a norm that cpodes knows of: "
+                  "this CVODES works differently",
+                  a->t);
 }

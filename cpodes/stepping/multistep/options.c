@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* CVODES 6 tells the handler of memory of our own; CVODES 7 and attached memory tell somebody else. */
+/* CVODES 6 reports errors to the handler that our own memory was given. CVODES 7, and attached memory, report elsewhere. */
 int cpOfCVODES(CPodeMem mem, int flag, const char *function) {
 #ifdef CP_CVODES_HAS_EHFUN
   if (!mem->attached) return flag;
@@ -60,7 +60,7 @@ int CPodeWFtolerances(CPodeMem mem, CVEwtFn efun) {
 #define SAME_WEIGHTS 1.0e-6
 
 /* All ratios of two vectors of weights are 1 if their mean square and that of their inverses are. Weights that a system
- * scales may depend on the step. */
+ * scales may depend on the step and are not compared. */
 void cpAdoptTolerances(CPodeMem mem, N_Vector ewt) {
   const CPStepper s = &mem->base;
   if (s->tol.kind == CP_TOL_CVODES || s->system.scale) return;
@@ -76,12 +76,19 @@ void cpAdoptTolerances(CPodeMem mem, N_Vector ewt) {
 
 /* ---- the projection ---- */
 
+static int checkOption(CPodeMem mem, double value, const char *name, const char *function) {
+  const int flag = cpStepperExists((CPStepper)mem, function);
+  if (flag || (value >= 0.0 && !isinf(value))) return flag;
+  return cpReport(&mem->base.log, CP_ILL_INPUT, function,
+                  "%s must be positive, or 0 for the default: %s = %g", name, name, value);
+}
+
 int CPodeSetProjector(CPodeMem mem, CPProjector P) {
   const int same = mem && P && P == mem->base.P;
   const int flag = cpStepperSetProjector((CPStepper)mem, P, __func__);
   if (flag) return flag;
-  if (!same || mem->last.since == 0) /* a state between two projections is no start */
-    mem->base.start_checked = 0;
+  /* The same projector may have other data, but a state that was left unprojected is no start. */
+  if (!same || mem->last.since == 0) mem->base.start_checked = 0;
   if (same) return CP_SUCCESS;
   cpOrderNormsForget(mem);
   if (mem->sens.data) mem->sens.projector(mem->sens.data);
@@ -89,13 +96,9 @@ int CPodeSetProjector(CPodeMem mem, CPProjector P) {
 }
 
 int CPodeSetProjFrequency(CPodeMem mem, long int nsteps) {
-  const int flag = cpStepperExists((CPStepper)mem, __func__);
-  if (flag) return flag;
-  if (nsteps < 0)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
-                    "nsteps must be positive, or 0 for the default: nsteps = %ld", nsteps);
-  mem->frequency = nsteps ? nsteps : 1;
-  return CP_SUCCESS;
+  const int flag = checkOption(mem, (double)nsteps, "nsteps", __func__);
+  if (!flag) mem->frequency = nsteps ? nsteps : 1;
+  return flag;
 }
 
 int CPodeSetProjTestCnstr(CPodeMem mem, sunbooleantype on) {
@@ -132,7 +135,7 @@ int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
   if (flag) return flag;
   if (inner && cpLacksOperations(inner))
     return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, CP_INNER_MUST);
-  if (!mem->base.initialised) { /* CPodeInit installs it */
+  if (!mem->base.initialised) { /* CPodeInit will install it */
     mem->nls.inner = inner;
     return CP_SUCCESS;
   }
@@ -147,13 +150,9 @@ int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
 }
 
 int CPodeSetNonlinConvCoef(CPodeMem mem, sunrealtype coef) {
-  const int flag = cpStepperExists((CPStepper)mem, __func__);
-  if (flag) return flag;
-  if (!(coef >= 0.0) || isinf(coef))
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
-                    "coef must be positive, or 0 for the default: coef = %g", coef);
-  mem->coef = coef > 0.0 ? coef : CP_CV_NLSCOEF;
-  return CP_SUCCESS;
+  const int flag = checkOption(mem, coef, "coef", __func__);
+  if (!flag) mem->coef = coef > 0.0 ? coef : CP_CV_NLSCOEF;
+  return flag;
 }
 
 /* ---- messages ---- */

@@ -28,8 +28,8 @@ int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *functio
   int flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
   if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, s->ewt);
   if (flag) return flag;
-  /* After projected steps an interpolated state is as near to the manifold as they were. If it is not, constraints have
-   * been switched, or changed in another way, within this step. */
+  /* After projected steps an interpolated state is as near to the manifold as they are. If it is not, constraints have been
+   * switched or have changed in another way within this step. */
   const int drifts = mem->frequency > 1 || s->test_cnstr;
   flag = cpStepperProjectOutput(s, t, y, drifts ? INFINITY : s->max_correction, nst, event);
   return flag ? cpReport(&s->log, flag, function, "%s", s->text) : CP_SUCCESS;
@@ -50,7 +50,7 @@ int CPodeGetDky(CPodeMem mem, sunrealtype t, int k, N_Vector dky) {
   return flag || k > 0 ? flag : cpProjectOutput(mem, t, dky, __func__, "");
 }
 
-/* CVODES keeps tq2 times the correction that it was given. */
+/* CVODES' own estimate is tq2 times the correction that the nonlinear solver returned. */
 int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
   const CPStepper s = (CPStepper)mem;
   if (mem && ele && !mem->last.have_estimate)
@@ -66,7 +66,7 @@ int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
   if (mem->attempt.entered) N_VLinearSum(1.0, ele, -mem->attempt.tq2, s->delta, ele);
   flag = CVodeGetErrWeights(mem->cvode_mem, s->ewt);
   if (flag) return flag;
-  cpWorkForget(s->out); /* factors of this state */
+  cpWorkForget(s->out); /* the factors must be those of this state */
   flag = cpProjectError(s->out, s->t, s->y, s->ewt, ele);
   cpWorkForget(s->out);
   return flag ? cpReport(&s->log, -abs(flag), __func__, "%s", cpWorkText(s->out)) : CP_SUCCESS;

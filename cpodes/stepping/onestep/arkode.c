@@ -1,4 +1,4 @@
-/* ARKODE as the solver of stages: its memory, its callbacks, one attempt. */
+/* ARKODE solves for the stages: its memory, its callbacks, and one attempt. */
 #include "implicit.h"
 
 #include <arkode/arkode_arkstep.h>
@@ -6,35 +6,31 @@
 #include <stdlib.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>
 
-/* ARKODE's defaults are 0.1, 3 and 0.2. Measured on stiff and oscillating mechanisms, orders 3 to 5
- * (bench/implicit.c, geometric means over tolerances 1e-4 to 1e-9): with the coefficient 0.01 errors are
- * 0.2 to 0.7 of those with 0.1, for 1.1 to 1.3 times the evaluations of f; with a fourth iteration, and
- * factors that are renewed when gamma has changed by a tenth, 0.2 to 0.6 of the Jacobians do. */
+/* ARKODE's defaults are 0.1, 3 and 0.2. Measured on stiff and oscillating mechanisms with orders 3 to 5 (bench/implicit.c,
+ * geometric means over tolerances 1e-4 to 1e-9): with the coefficient 0.01 errors are 0.2 to 0.7 of those with 0.1, for
+ * 1.1 to 1.3 times the evaluations of f. With a fourth iteration, and factors that are renewed when gamma has changed by
+ * a tenth, 0.2 to 0.6 of the Jacobians are enough. */
 #define NLSCOEF    0.01
 #define MAX_ITERS  4
 #define MAX_DGAMMA 0.1
 
 /* ---- what ARKODE calls ---- */
 
-/* f(t, y) of the integrator's state. ARKODE asks before the stages: at the first call after a reset,
- * and for an explicit first stage. (7 copies the last stage's for those; so 6 is given the same.) */
-static int derivative(CPOneStepMem mem, N_Vector ydot) {
-  CPImplicit *st = cpImplicit(mem);
-  st->k[0]       = ydot; /* also where f fails: ARKODE goes on to the stages (afterStage) */
-  const int flag = st->have_f1 ? CP_SUCCESS : cpOneStepRhs(mem, mem->base.t, mem->base.y, st->f1, 0);
-  if (flag) return flag;
-  st->have_f1 = 1;
-  N_VScale(1.0, st->f1, ydot);
-  return CP_SUCCESS;
-}
-
-/* A failure outside of Newton's iteration is kept to ourselves, as the iteration's are (solve). */
+/* Before the stages ARKODE asks for f(t, y) at the integrator's state: at the first call after a reset, and for an
+ * explicit first stage. (Version 7 copies the derivative of the last stage for the latter, and version 6 is given the
+ * same vector here.) Even if f fails, ARKODE goes on to the stages, so that afterStage needs k[0]. Failures outside of
+ * Newton's iteration are hidden from ARKODE, as those of the iteration are (solve). */
 static int rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   CPOneStepMem mem = data;
   CPImplicit *st   = cpImplicit(mem);
   int flag         = CP_SUCCESS;
-  if (!st->unsolved)
-    flag = st->in_stages ? cpOneStepRhs(mem, t, y, ydot, 0) : derivative(mem, ydot);
+  if (!st->unsolved && st->in_stages) {
+    flag = cpOneStepRhs(mem, t, y, ydot, 0);
+  } else if (!st->unsolved) {
+    st->k[0] = ydot;
+    flag     = cpImplicitRhs(mem, mem->base.t, mem->base.y, st->f1, &st->have_f1, 0);
+    if (!flag) N_VScale(1.0, st->f1, ydot);
+  }
   if (flag) st->f_failed = flag;
   if (flag && !st->iterating) st->unsolved = flag;
   if (st->unsolved) N_VConst(0.0, ydot);
@@ -49,16 +45,16 @@ static int weights(N_Vector y, N_Vector ewt, void *data) {
   return 0;
 }
 
-/* Guess for a stage: the last step's polynomial goes on. Of the evaluations of f with ARKODE's default,
- * the last state, it takes 0.3 to 0.5 (slider-crank in a bushing; a stiff chain: 0.7 to 1.1), and 0.9 of those
- * with the best of ARKODE's other ones (pendulum); orders 3 to 5. */
+/* The guess for a stage continues the last step's polynomial. Compared to ARKODE's default, the last state, it takes 0.3
+ * to 0.5 of the evaluations of f (slider-crank in a bushing; a stiff chain: 0.7 to 1.1), and 0.9 of those with the best of
+ * ARKODE's other guesses (pendulum), with orders 3 to 5. */
 static int predict(sunrealtype t, N_Vector guess, void *data) {
   cpImplicit(data)->in_stages = 1;
   cpImplicitPredict(data, t, guess);
   return 0;
 }
 
-/* The integrator that ARKODE works for, and where it keeps the derivative of the newest stage. */
+/* Returns the integrator that ARKODE works for, and sets k to the derivative of the newest stage. */
 static CPOneStepMem integratorOf(void *ark, N_Vector *k) {
   sunrealtype t, gamma;
   N_Vector predicted, z, known;
@@ -67,7 +63,7 @@ static CPOneStepMem integratorOf(void *ark, N_Vector *k) {
   return data;
 }
 
-/* (6 comes here for an explicit first stage, too, whose place is known.) */
+/* Version 6 calls this for an explicit first stage too, whose place is known. */
 static int afterStage(sunrealtype t, N_Vector z, void *data) {
   CPImplicit *st = cpImplicit(data);
   N_Vector k     = NULL;
@@ -77,7 +73,7 @@ static int afterStage(sunrealtype t, N_Vector z, void *data) {
   return 0;
 }
 
-/* A step that is rejected is taken back by a reset: a failure here would end ARKODE's run. */
+/* A rejected step is taken back by a reset, since a failure returned from here would end ARKODE's run. */
 static int afterStep(sunrealtype t, N_Vector y, void *data) {
   CPImplicit *st = cpImplicit(data);
   (void)t;
@@ -88,36 +84,32 @@ static int afterStep(sunrealtype t, N_Vector y, void *data) {
 
 /* ---- Newton's iteration ---- */
 
-/* In SUNDIALS 7 it would be called without its linear solver. */
+/* Without this check, SUNDIALS 7 would call the iteration without a linear solver. */
 static int initialize(SUNNonlinearSolver NLS) {
   const SUNNonlinearSolverContent_Newton newton = NLS->content;
   return newton->LSolve ? SUNNonlinSolInitialize_Newton(NLS) : CP_ILL_INPUT; /* any error */
 }
 
-/* Is the matrix not finite? f never is for ARKODE (rhs), a Jacobian of the user's may be. */
-static int matrixFails(SUNNonlinearSolver NLS, N_Vector ycor, sunbooleantype is_new, void *ark,
-                       CPOneStepMem mem) {
-  const SUNNonlinearSolverContent_Newton newton = NLS->content;
-  CPImplicit *st                                = cpImplicit(mem);
-  const long int before                         = st->nsetups;
-  CP_ARK(GetNumLinSolvSetups)(ark, &st->nsetups);
-  if (!is_new && st->nsetups == before) return 0;        /* it has been looked at */
-  if (st->unsolved && N_VMaxNorm(ycor) == 0.0) return 0; /* there may have been no solve */
-  return cpNewtonMatrixFails(newton->LSolve, ark, ycor, mem->base.tmp);
-}
-
-/* A failure is kept to ourselves: with steps of given sizes ARKODE would call it final, and not tell
- * its cause. The rest of the attempt is skipped. */
+/* With steps of given sizes ARKODE would call a failure final, and would not tell its cause. So it is recorded in unsolved
+ * and hidden from ARKODE, and the rest of the attempt is skipped. A matrix that is not finite is a failure as well: f is
+ * finite (cpOneStepRhs), but the user's Jacobian may not be. Each matrix is checked once, after a linear solve. */
 static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *ark) {
-  N_Vector k       = NULL;
-  CPOneStepMem mem = integratorOf(ark, &k);
-  CPImplicit *st   = cpImplicit(mem);
-  st->iterating    = 1;
+  const SUNNonlinearSolverContent_Newton newton = NLS->content;
+  N_Vector k                                    = NULL;
+  CPOneStepMem mem                              = integratorOf(ark, &k);
+  CPImplicit *st                                = cpImplicit(mem);
+  st->iterating                                 = 1;
   if (!st->unsolved) {
-    st->unsolved = SUNNonlinSolSolve_Newton(NLS, y0, ycor, ewt, tol, callLSetup, ark);
-    if (st->unsolved >= 0 && !st->f_failed && matrixFails(NLS, ycor, callLSetup, ark, mem))
-      st->unsolved = -CP_RHS_NONFINITE; /* positive */
+    const long int before = st->nsetups;
+    st->unsolved          = SUNNonlinSolSolve_Newton(NLS, y0, ycor, ewt, tol, callLSetup, ark);
+    if (st->unsolved >= 0 && !st->f_failed) {
+      CP_ARK(GetNumLinSolvSetups)(ark, &st->nsetups);
+      const int is_new = callLSetup || st->nsetups != before;
+      const int solved = !st->unsolved || N_VMaxNorm(ycor) != 0.0;
+      if (is_new && solved && cpNewtonMatrixFails(newton->LSolve, ark, ycor, mem->base.tmp))
+        st->unsolved = -CP_RHS_NONFINITE; /* positive */
+    }
   }
   st->iterating = 0;
   if (st->unsolved) N_VConst(0.0, ycor);
@@ -126,8 +118,8 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
 
 /* ---- the model's iteration matrix ---- */
 
-/* A reset makes ARKODE ask for a new Jacobian, which an attempt that has failed for another reason than
- * its iteration does not need. */
+/* A reset makes ARKODE ask for a new Jacobian. An attempt does not need one if the attempt before has failed for another
+ * reason than its iteration. */
 static int linearSystem(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix S, SUNMatrix M,
                         sunbooleantype jok, sunbooleantype *jcur, sunrealtype gamma, void *data,
                         N_Vector tmp1, N_Vector tmp2, N_Vector tmp3) {
@@ -156,36 +148,7 @@ static void heard(int code, const char *module, const char *function, char *msg,
     if (*s == '\n') *s = ' ';
   cpReport(&mem->base.log, code, function, "%s", msg);
 }
-static int setHandler(CPOneStepMem mem, void *ark) {
-  return ARKStepSetErrHandlerFn(ark, heard, mem);
-}
-#else
-static int setHandler(CPOneStepMem mem, void *ark) {
-  (void)mem, (void)ark;
-  return ARK_SUCCESS;
-}
 #endif
-
-/* Interpolation is not ARKODE's: of its two kinds Lagrange's evaluates no f. */
-static int configure(CPOneStepMem mem) {
-  CPImplicit *st = cpImplicit(mem);
-  void *ark      = st->ark;
-  int flag       = setHandler(mem, ark);
-  if (!flag) flag = CP_ARK(SetUserData)(ark, mem);
-  if (!flag) flag = ARKStepSetTables(ark, mem->table->q, mem->table->p, mem->table, NULL);
-  if (!flag) flag = CP_ARK(WFtolerances)(ark, weights);
-  if (!flag) flag = CP_ARK(SetInterpolantType)(ark, ARK_INTERP_LAGRANGE);
-  if (!flag) flag = CP_ARK(SetInterpolantDegree)(ark, 0);
-  if (!flag) flag = CP_ARK(SetDeduceImplicitRhs)(ark, SUNTRUE);
-  if (!flag) flag = CP_ARK(SetStagePredictFn)(ark, predict);
-  if (!flag) flag = CP_ARK(SetPostprocessStageFn)(ark, afterStage);
-  if (!flag) flag = CP_ARK(SetPostprocessStepFn)(ark, afterStep);
-  if (!flag) flag = CP_ARK(SetNonlinearSolver)(ark, st->NLS);
-  if (!flag) flag = CP_ARK(SetNonlinConvCoef)(ark, NLSCOEF);
-  if (!flag) flag = CP_ARK(SetMaxNonlinIters)(ark, MAX_ITERS);
-  if (!flag) flag = CP_ARK(SetDeltaGammaMax)(ark, MAX_DGAMMA);
-  return flag;
-}
 
 static void freeSolver(void *NLS) { SUNNonlinSolFree(NLS); }
 static void freeArk(void *ark) { CP_ARK(Free)(&ark); }
@@ -202,25 +165,32 @@ int cpArkCreate(CPOneStepMem mem) {
   st->NLS->ops->solve      = solve;
   N_VConst(0.0, st->handed);
   st->ark = cpArenaOwn(memory, ARKStepCreate(NULL, rhs, 0.0, st->handed, mem->base.ctx), freeArk);
-  return st->ark && !configure(mem) ? CP_SUCCESS : CP_MEM_FAIL;
+  if (!st->ark) return CP_MEM_FAIL;
+  void *ark = st->ark;
+  int flag  = CP_ARK(SetUserData)(ark, mem);
+#ifdef CP_CVODES_HAS_EHFUN
+  if (!flag) flag = ARKStepSetErrHandlerFn(ark, heard, mem);
+#endif
+  if (!flag) flag = ARKStepSetTables(ark, mem->table->q, mem->table->p, mem->table, NULL);
+  if (!flag) flag = CP_ARK(WFtolerances)(ark, weights);
+  /* ARKODE's interpolation is not used. Of its two kinds only Lagrange's evaluates no f. */
+  if (!flag) flag = CP_ARK(SetInterpolantType)(ark, ARK_INTERP_LAGRANGE);
+  if (!flag) flag = CP_ARK(SetInterpolantDegree)(ark, 0);
+  if (!flag) flag = CP_ARK(SetDeduceImplicitRhs)(ark, SUNTRUE);
+  if (!flag) flag = CP_ARK(SetStagePredictFn)(ark, predict);
+  if (!flag) flag = CP_ARK(SetPostprocessStageFn)(ark, afterStage);
+  if (!flag) flag = CP_ARK(SetPostprocessStepFn)(ark, afterStep);
+  if (!flag) flag = CP_ARK(SetNonlinearSolver)(ark, st->NLS);
+  if (!flag) flag = CP_ARK(SetNonlinConvCoef)(ark, NLSCOEF);
+  if (!flag) flag = CP_ARK(SetMaxNonlinIters)(ark, MAX_ITERS);
+  if (!flag) flag = CP_ARK(SetDeltaGammaMax)(ark, MAX_DGAMMA);
+  return flag ? CP_MEM_FAIL : CP_SUCCESS;
 }
 
 /* ---- an attempt ---- */
 
-/* ARKODE's flags by their numbers in CVODES; those down to ARK_RTFUNC_FAIL are the same. */
-static int codeOf(int flag) {
-  switch (flag) {
-  case ARK_NLS_INIT_FAIL: return CV_NLS_INIT_FAIL;
-  case ARK_NLS_SETUP_FAIL: return CV_NLS_SETUP_FAIL;
-  case ARK_NLS_OP_ERR: return CV_NLS_FAIL;
-  case ARK_VECTOROP_ERR: return CP_VECTOROP_ERR;
-  case ARK_MEM_FAIL: return CP_MEM_FAIL;
-  case ARK_ILL_INPUT: return CP_ILL_INPUT;
-  default: return flag >= ARK_RTFUNC_FAIL ? flag : CV_UNRECOGNIZED_ERR;
-  }
-}
-
-/* The stages could not be solved for: why? flag: Newton's iteration's, or ARKODE's. */
+/* Returns the code of a failure to solve for the stages, and writes its reason. flag was returned by Newton's iteration or
+ * by ARKODE. */
 static int failed(CPOneStepMem mem, int flag) {
   CPImplicit *st     = cpImplicit(mem);
   const char *reason = NULL;
@@ -250,17 +220,14 @@ static int failed(CPOneStepMem mem, int flag) {
   cpReason(mem->base.text, flag, "at t = %.15g: ARKODE returned %s (%d)", mem->base.t,
            name ? name : "an error", flag);
   free(name);
-  return codeOf(flag);
-}
-
-/* ARKODE's call. It stands at the integrator's state, or is reset to it. */
-static int evolve(CPOneStepMem mem) {
-  CPImplicit *st = cpImplicit(mem);
-  sunrealtype t  = mem->base.t;
-  int flag       = CP_ARK(SetFixedStep)(st->ark, st->h);
-  if (!flag && !st->ready) flag = CP_ARK(Reset)(st->ark, mem->base.t, mem->base.y);
-  if (!flag) flag = CP_ARK(Evolve)(st->ark, mem->base.t + st->h, st->handed, &t, ARK_ONE_STEP);
-  return flag;
+  switch (flag) { /* CVODES has other numbers, except down to ARK_RTFUNC_FAIL. */
+  case ARK_NLS_SETUP_FAIL: return CV_NLS_SETUP_FAIL;
+  case ARK_NLS_OP_ERR: return CV_NLS_FAIL;
+  case ARK_VECTOROP_ERR: return CP_VECTOROP_ERR;
+  case ARK_MEM_FAIL: return CP_MEM_FAIL;
+  case ARK_ILL_INPUT: return CP_ILL_INPUT;
+  default: return flag >= ARK_RTFUNC_FAIL ? flag : CV_UNRECOGNIZED_ERR;
+  }
 }
 
 int cpArkAttempt(CPOneStepMem mem, sunrealtype h) {
@@ -269,7 +236,11 @@ int cpArkAttempt(CPOneStepMem mem, sunrealtype h) {
   st->in_stages = st->iterating = st->unsolved = st->f_failed = st->judged = 0;
   st->error                                                                = 0.0;
   st->stage                                                                = !st->solves_first;
-  const int flag                                                           = evolve(mem);
+
+  sunrealtype t = mem->base.t;
+  int flag      = CP_ARK(SetFixedStep)(st->ark, h);
+  if (!flag && !st->ready) flag = CP_ARK(Reset)(st->ark, t, mem->base.y);
+  if (!flag) flag = CP_ARK(Evolve)(st->ark, t + h, st->handed, &t, ARK_ONE_STEP);
   st->ready           = flag >= 0 && st->judged && !st->verdict && st->error <= 1.0;
   st->jacobian_serves = flag >= 0 && !st->unsolved && !st->ready;
   if (flag < 0 || st->unsolved) return failed(mem, flag < 0 ? flag : st->unsolved);
@@ -297,7 +268,7 @@ void cpArkStart(CPOneStepMem mem) {
 void cpArkStats(CPOneStepMem mem, CPOneStepStats *stats) {
   const CPArkCounters base = cpImplicit(mem)->base;
   CPArkCounters now        = base;
-  if (!mem->started) return; /* base is that of another start */
+  if (!mem->started) return; /* The counters in base are those of another start. */
   count(mem, &now);
   stats->njev       = now.njev - base.njev;
   stats->nlinsetups = now.nlinsetups - base.nlinsetups;

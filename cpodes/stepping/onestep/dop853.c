@@ -1,8 +1,7 @@
-/* DOP853: the explicit method of order 8 of Dormand and Prince with the error estimator and the
- * interpolation of Hairer and Wanner. Coefficients: E. Hairer, S. P. Norsett, G. Wanner, Solving
- * Ordinary Differential Equations I, 2nd ed., sections II.5, II.6, II.10, and their code DOP853. The
- * last stage of A is f(t, y1), at place 12; three more are for interpolation, places 13 to 15.
- */
+/* DOP853: the explicit method of order 8 of Dormand and Prince with the error estimator and the interpolation of Hairer
+ * and Wanner. Coefficients: E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 2nd ed.,
+ * sections II.5, II.6, II.10, and their code DOP853. The last vector of the method, f(t, y1), is at place 12. Three more
+ * stages at places 13 to 15 are for interpolation. */
 #include "explicit.h"
 
 #include <math.h>
@@ -54,7 +53,7 @@ static const sunrealtype b[STAGES] =
     3.1116436695781989440891606237e-1, -1.52160949662516078556178806805e-1,
     2.01365400804030348374776537501e-1, 4.47106157277725905176885569043e-2};
 
-/* Rows of the stages for interpolation, and their times. */
+/* Times of the stages for interpolation, and their rows. */
 static const sunrealtype c_extra[EXTRA] = {0.1, 0.2, 0.777777777777777777777777777778};
 static const sunrealtype A_extra[EXTRA][ALL - 1] = {
     {5.61675022830479523392909219681e-2, 0, 0, 0, 0, 0, 2.53500210216624811088794765333e-1,
@@ -80,7 +79,7 @@ static const sunrealtype error5[STAGES] =
 #define B3_9  0.733846688281611857341361741547
 #define B3_12 0.220588235294117647058823529412e-1
 
-/* Of k_j in the terms of degree 4 to 7 of the interpolation, j as in place. */
+/* Weights of k_j, with j as in place, in the interpolation's terms of degree 4 to 7. */
 enum { HIGH = 4, TERMS = 12 };
 static const int place[TERMS] = {0, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 static const sunrealtype dense[HIGH][TERMS] = {
@@ -117,34 +116,26 @@ static const sunrealtype high[HIGH][8] = {
 // clang-format on
 #define ESTIMATE_ORDER 5
 
-/* Hermite's cubic by y0, y1, k_1 and f(t, y1), with the terms that it lacks. */
-static void makeInterpolant(CPInterpolant *ip) {
-  CPInterpolant cubic;
-  cpInterpolantHermite(&cubic, END);
-  *ip        = cubic;
-  ip->degree = 7;
-  ip->terms  = TERMS;
-  ip->p[1]   = (CPPolynomial){{0.0}};
-  for (int j = 0; j < TERMS; j++) {
-    ip->place[j] = place[j];
-    if (place[j] == END) ip->p[j] = cubic.p[1];
-    for (int r = 0; r < HIGH; r++)
-      for (int k = 0; k <= ip->degree; k++) ip->p[j].a[k] += dense[r][j] * high[r][k];
-  }
-}
-
-static void freeTable(void *B) { ARKodeButcherTable_Free(B); }
-
 static int create(CPOneStepMem mem) {
   CPExplicit e = mem->own;
-  mem->table   = cpArenaOwn(&mem->memory, ARKodeButcherTable_Alloc(STAGES, SUNFALSE), freeTable);
+  mem->table =
+      cpArenaOwn(&mem->memory, ARKodeButcherTable_Alloc(STAGES, SUNFALSE), cpOneStepFreeTable);
   CP_NEW(&mem->memory, e->ip, 1);
   if (cpArenaStatus(&mem->memory)) return CP_MEM_FAIL;
   mem->table->q = 8;
   memcpy(mem->table->c, c, sizeof c);
   memcpy(mem->table->b, b, sizeof b);
   for (int i = 0; i < STAGES; i++) memcpy(mem->table->A[i], A[i], sizeof A[i]);
-  makeInterpolant(e->ip);
+  /* The interpolant is Hermite's cubic by y0, y1, k_1 and f(t, y1), with the terms that it lacks. */
+  CPInterpolant cubic;
+  cpInterpolantHermite(&cubic, END);
+  *e->ip = (CPInterpolant){.degree = 7, .terms = TERMS, .difference = cubic.difference};
+  for (int j = 0; j < TERMS; j++) {
+    e->ip->place[j] = place[j];
+    if (place[j] == 0 || place[j] == END) e->ip->p[j] = cubic.p[place[j] == END];
+    for (int r = 0; r < HIGH; r++)
+      for (int k = 0; k <= e->ip->degree; k++) e->ip->p[j].a[k] += dense[r][j] * high[r][k];
+  }
   e->highest     = e->ip;
   e->last        = END;
   e->nk          = ALL;
@@ -153,7 +144,7 @@ static int create(CPOneStepMem mem) {
   return CP_SUCCESS;
 }
 
-/* |e5|^2 / sqrt(|e5|^2 + 0.01 |e3|^2): behaves as h^8 where e3 shows that e5, of h^6, is too large. */
+/* norm = |e5|^2 / sqrt(|e5|^2 + 0.01 |e3|^2) behaves as h^8 where e3 shows that e5, which is O(h^6), is too large. */
 static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   sunrealtype error3[STAGES], norm3 = 0.0, norm5 = 0.0;
   for (int j = 0; j < STAGES; j++) error3[j] = b[j];
@@ -167,17 +158,10 @@ static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   return CP_SUCCESS;
 }
 
-static int prepare(CPOneStepMem mem) {
-  const CPExplicit e  = mem->own;
-  const sunrealtype h = mem->hlast;
-  int flag            = CP_SUCCESS;
-  for (int i = 0; i < EXTRA && !flag; i++) {
-    flag = cpExplicitSum(mem, mem->ylast, h, A_extra[i], FIRST_EXTRA + i, mem->ynew);
-    if (!flag)
-      flag = cpOneStepRhs(mem, mem->tlast + c_extra[i] * h, mem->ynew, e->k[FIRST_EXTRA + i], 1);
-  }
-  return flag;
+static int stateAt(CPOneStepMem mem, int at, sunrealtype *theta) {
+  *theta = c_extra[at - FIRST_EXTRA];
+  return cpExplicitSum(mem, mem->ylast, mem->hlast, A_extra[at - FIRST_EXTRA], at, mem->ynew);
 }
 
 const CPExplicitKind cpDop853Kind = {
-    .create = create, .estimate = estimate, .prepare = prepare, .shrink = 1.0 / 3.0, .grow = 6.0};
+    .create = create, .estimate = estimate, .state = stateAt, .shrink = 1.0 / 3.0, .grow = 6.0};

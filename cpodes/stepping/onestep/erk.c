@@ -1,32 +1,24 @@
-/* Explicit Butcher tables: the error estimate is the difference to the embedded method; interpolation
- * is Hermite's, its order raised by bootstrapping (W. H. Enright, K. R. Jackson, S. P. Norsett, P. G.
- * Thomsen, ACM Transactions on Mathematical Software 12 (1986) 193-218): the cubic is exact to
- * O(h^4); f evaluated on it is one more derivative to the same accuracy, which integration raises to
- * O(h^5); and so on. Level m has m derivatives inside of the step and the degree m + 3.
- */
+/* Explicit Butcher tables. The error estimate is the difference to the embedded method. Interpolation begins with
+ * Hermite's cubic, which is exact to O(h^4), and raises its order by bootstrapping (W. H. Enright, K. R. Jackson, S. P.
+ * Norsett, P. G. Thomsen, ACM Transactions on Mathematical Software 12 (1986) 193-218): f evaluated on the cubic is one
+ * more derivative to the same accuracy, which integration raises to O(h^5), and so on. Level m uses m derivatives inside
+ * the step and has the degree m + 3. */
 #include "explicit.h"
 
-/* Where f is evaluated, by level. The conditions determine a polynomial unless the integral of
- * theta (1 - theta) prod_i (theta - theta_i) vanishes (level 1: at 1/2); these points keep both the
- * error of interpolation and what errors of the data contribute small. */
+/* Where f is evaluated: those of level m begin at m (m - 1) / 2. The conditions determine a polynomial unless the
+ * integral of theta (1 - theta) prod_i (theta - theta_i) vanishes (at level 1: for 1/2). These points keep both the
+ * error of interpolation and the contributions of errors in the data small. */
 #define MAX_LEVEL 5
 // clang-format off
-static const sunrealtype points[MAX_LEVEL + 1][MAX_LEVEL] = {
-    {0},
-    {0.75},
-    {0.2, 0.8},
-    {0.15, 0.35, 0.85},
-    {1.0 / 7, 2.0 / 7, 5.0 / 7, 6.0 / 7},
-    {0.07, 0.21, 0.36, 0.79, 0.93}};
+static const sunrealtype points[] = {
+    0.75,
+    0.2, 0.8,
+    0.15, 0.35, 0.85,
+    1.0 / 7, 2.0 / 7, 5.0 / 7, 6.0 / 7,
+    0.07, 0.21, 0.36, 0.79, 0.93};
 // clang-format on
 
-/* The level whose error, O(h^(m+4)), does not lower the order. */
-static int levelOf(int order) {
-  const int level = order <= 4 ? 0 : order - 4;
-  return level < MAX_LEVEL ? level : MAX_LEVEL;
-}
-
-/* Place of the first vector of level m; level 1's follow f(t, y). */
+/* The place of the first vector k of a level. Those of level 1 follow f(t, y). */
 static int placeOf(int level, int last) { return last + 1 + level * (level - 1) / 2; }
 
 /* ---- polynomials ---- */
@@ -48,8 +40,8 @@ static CPPolynomial integral(const CPPolynomial *p, int n, sunrealtype scale) {
   return P;
 }
 
-/* Level m: y'(theta) interpolates the derivatives at 0, 1 and the points, and its integral is
- * y1 - y0. With W the integral of w = prod (theta - node_i), I_j that of the Lagrange polynomials:
+/* At each level y'(theta) interpolates the derivatives at 0, 1 and the points, and its integral is y1 - y0. Let W be
+ * the integral of w = prod (theta - node_i), and I_j those of the Lagrange polynomials. Then
  * y = y0 + (y1 - y0) W / W(1) + h sum_j (I_j - W I_j(1) / W(1)) f_j. */
 static void levelInterpolant(CPInterpolant *ip, int level, int last) {
   const int n                     = level + 2;
@@ -59,7 +51,7 @@ static void levelInterpolant(CPInterpolant *ip, int level, int last) {
   ip->place[0]                    = 0;
   ip->place[1]                    = last;
   for (int i = 0; i < level; i++) {
-    node[2 + i]      = points[level][i];
+    node[2 + i]      = points[level * (level - 1) / 2 + i];
     ip->place[2 + i] = placeOf(level, last) + i;
   }
   const CPPolynomial w = product(node, n, -1), W = integral(&w, n + 1, 1.0);
@@ -74,27 +66,26 @@ static void levelInterpolant(CPInterpolant *ip, int level, int last) {
 
 /* ---- the kind ---- */
 
-static int isFirstSameAsLast(const ARKodeButcherTable B) {
-  const int s = B->stages;
-  if (s < 2 || B->c[s - 1] != 1.0 || B->b[s - 1] != 0.0) return 0;
-  for (int j = 0; j < s - 1; j++)
-    if (B->A[s - 1][j] != B->b[j]) return 0;
-  return 1;
-}
-
 static int create(CPOneStepMem mem) {
   CPExplicit e               = mem->own;
   const ARKodeButcherTable B = mem->table;
-  const int levels           = levelOf(B->q);
+  const int s                = B->stages;
+  int levels =
+      B->q <= 4
+          ? 0
+          : B->q -
+                4; /* The error of the last one, O(h^(q + 1)) at least, does not lower the order. */
+  if (levels > MAX_LEVEL) levels = MAX_LEVEL;
   CP_NEW(&mem->memory, e->ip, levels + 1);
-  CP_NEW(&mem->memory, e->error, B->stages);
+  CP_NEW(&mem->memory, e->error, s);
   if (cpArenaStatus(&mem->memory)) return CP_MEM_FAIL;
-  e->fsal = isFirstSameAsLast(B);
-  e->last = e->fsal ? B->stages - 1 : B->stages;
+  e->fsal = s > 1 && B->c[s - 1] == 1.0 && B->b[s - 1] == 0.0;
+  for (int j = 0; j < s - 1; j++) e->fsal &= B->A[s - 1][j] == B->b[j];
+  e->last = e->fsal ? s - 1 : s;
   e->nk   = placeOf(levels + 1, e->last);
   for (int m = 0; m <= levels; m++) levelInterpolant(&e->ip[m], m, e->last);
   e->highest = &e->ip[levels];
-  for (int i = 0; B->d && i < B->stages; i++) e->error[i] = B->b[i] - B->d[i];
+  for (int i = 0; B->d && i < s; i++) e->error[i] = B->b[i] - B->d[i];
   mem->embedded  = B->d ? B->p : 0;
   e->error_order = (B->p < B->q ? B->p : B->q) + 1;
   return CP_SUCCESS;
@@ -104,19 +95,13 @@ static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   return cpExplicitError(mem, h, ((CPExplicit)mem->own)->error, norm);
 }
 
-static int prepare(CPOneStepMem mem) {
+static int stateAt(CPOneStepMem mem, int place, sunrealtype *theta) {
   const CPExplicit e = mem->own;
-  int flag           = CP_SUCCESS;
-  for (int m = 1; m <= levelOf(mem->order); m++)
-    for (int i = 0; i < m && !flag; i++) {
-      const sunrealtype theta = points[m][i];
-      flag                    = cpInterpolate(mem, &e->ip[m - 1], theta, 0, mem->ynew);
-      if (!flag)
-        flag = cpOneStepRhs(mem, mem->tlast + theta * mem->hlast, mem->ynew,
-                            e->k[placeOf(m, e->last) + i], 1);
-    }
-  return flag;
+  int level          = 1;
+  while (placeOf(level + 1, e->last) <= place) level++;
+  *theta = points[place - placeOf(1, e->last)];
+  return cpInterpolate(mem, &e->ip[level - 1], *theta, 0, mem->ynew);
 }
 
 const CPExplicitKind cpTableKind = {
-    .create = create, .estimate = estimate, .prepare = prepare, .shrink = 0.2, .grow = 10.0};
+    .create = create, .estimate = estimate, .state = stateAt, .shrink = 0.2, .grow = 10.0};

@@ -33,7 +33,7 @@ static int start(CPOneStepMem mem) {
   e->is_prepared   = 0;
   mem->on_manifold = 0;
   mem->sine        = 1.0;
-  e->norm          = 1.0e-4; /* cautious at first */
+  e->norm          = 1.0e-4; /* cautious at the start */
   const int flag   = cpOneStepRhs(mem, mem->base.t, mem->base.y, e->k[0], 0);
   if (flag == -CV_REPTD_RHSFUNC_ERR) return CV_FIRST_RHSFUNC_ERR;
   return flag > 0 ? -flag : flag;
@@ -44,10 +44,11 @@ static int start(CPOneStepMem mem) {
 
 /* The next step's error is to be so far below the tolerance. */
 #define SAFETY 0.9
-/* Errors below this are no measure for the controller. */
+/* The controller counts smaller errors as this one: they are no measure. */
 #define LEAST_NORM 1.0e-4
-/* Of the PI controller. At equal error, relative to this one and in the geometric mean over nine mechanisms, DOP853 takes
- * 0.96 of the steps and 1.05 of the evaluations with 0, its authors' value; 1.05 and 0.98 with 0.05 (guide). */
+/* The exponent of the previous error in the PI controller. At equal error, relative to this value and in the geometric
+ * mean over nine mechanisms, DOP853 takes 0.96 of the steps and 1.05 of the evaluations with 0, its authors' value, and
+ * 1.05 and 0.98 with 0.05 (guide). */
 #define BETA 0.03
 
 static sunrealtype stepRatio(CPOneStepMem mem, sunrealtype norm, int accepted) {
@@ -66,8 +67,8 @@ static sunrealtype stepRatio(CPOneStepMem mem, sunrealtype norm, int accepted) {
 
 sunrealtype cpLeastStep(sunrealtype t) { return ROUNDOFF * CP_UROUND * fabs(t); }
 
-/* The first step's error is guessed from the size of y'' by this fraction of the tolerance. Where y or f vanish there is
- * nothing to guess by. */
+/* The first step is to have an error of this fraction of the tolerance, as estimated by y''. Where y or f vanish there is
+ * nothing to estimate it by. */
 #define FIRST_ERROR 0.01
 #define VANISHES    1.0e-5
 #define SMALL_STEP  1.0e-6
@@ -82,7 +83,7 @@ int cpInitialStep(CPOneStepMem mem, N_Vector f0, N_Vector f1, sunrealtype *h) {
   N_VLinearSum(1.0, s->y, mem->dir * h0, f0, mem->ynew); /* Euler's step */
   const int flag = cpOneStepRhs(mem, s->t + mem->dir * h0, mem->ynew, f1, 0);
   if (flag < 0) return flag;
-  if (flag == 0) { /* otherwise it stays as small as that */
+  if (flag == 0) { /* Otherwise h0, the small size, remains. */
     N_VLinearSum(1.0, f1, -1.0, f0, f1);
     const sunrealtype d2 = N_VWrmsNorm(f1, s->ewt) / h0, d = fmax(d1, d2); /* d2 = |y''| */
     const sunrealtype h1 =
@@ -95,7 +96,7 @@ int cpInitialStep(CPOneStepMem mem, N_Vector f0, N_Vector f1, sunrealtype *h) {
 
 /* ---- an attempt ---- */
 
-/* z = the combination of the first terms of e->x with the factors e->w. */
+/* z = sum_i w_i x_i over the first terms. */
 static int combine(CPOneStepMem mem, int terms, N_Vector z) {
   const CPExplicit e = mem->own;
   if (N_VLinearCombination(terms, e->w, e->x, z) == 0) return CP_SUCCESS;
@@ -112,8 +113,8 @@ int cpExplicitSum(CPOneStepMem mem, N_Vector y, sunrealtype h, const sunrealtype
   return combine(mem, terms, z);
 }
 
-/* Next to a singular position one direction counts as normal in which a state that is off keeps moving: its error has to
- * be seen. */
+/* Next to a singular position one direction counts as normal in which a state that is off the manifold keeps moving. Its
+ * error must remain visible. */
 static int errorIsProjected(CPOneStepMem mem) {
   return mem->base.P && mem->base.errest == CP_ERREST_PROJECTED && !mem->on_manifold;
 }
@@ -127,7 +128,7 @@ int cpExplicitError(CPOneStepMem mem, sunrealtype h, const sunrealtype *w, sunre
   return flag;
 }
 
-/* k_i = f(t, y). A failure is one of the attempt's. */
+/* k_i = f(t, y). Failures are counted as those of attempts. */
 static int evaluate(CPOneStepMem mem, sunrealtype t, N_Vector y, int i) {
   const CPExplicit e = mem->own;
   const int flag     = cpOneStepRhs(mem, t, y, e->k[i], 0);
@@ -135,7 +136,7 @@ static int evaluate(CPOneStepMem mem, sunrealtype t, N_Vector y, int i) {
   return flag;
 }
 
-/* k_1 ... and ynew, before its projection. */
+/* Computes k_1 ... and ynew before its projection. */
 static int evaluateStages(CPOneStepMem mem, sunrealtype h) {
   const CPStepper s          = &mem->base;
   const CPExplicit e         = mem->own;
@@ -150,8 +151,8 @@ static int evaluateStages(CPOneStepMem mem, sunrealtype h) {
               : cpExplicitSum(mem, s->y, h, B->b, n, mem->ynew); /* y1 = y + h sum_i b_i k_i */
 }
 
-/* The same, with one right-hand side for all stages: next to a singular position that of the manifold, as soon as one of
- * them needs it, and in the next attempt from the beginning. */
+/* Computes the stages with one right-hand side for all of them. Next to a singular position that is the one of the
+ * manifold as soon as one stage needs it, and in the next attempt from the beginning. */
 static int stages(CPOneStepMem mem, sunrealtype h) {
   const CPSystem *system = &mem->base.system;
   if (!system->on_manifold) return evaluateStages(mem, h);
@@ -165,7 +166,7 @@ static int stages(CPOneStepMem mem, sunrealtype h) {
   return evaluateStages(mem, h);
 }
 
-/* The norm of the error estimate; 0 with fixed steps. */
+/* norm is that of the error estimate, or 0 with fixed steps. */
 static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   const CPExplicit e = mem->own;
   *norm              = 0.0;
@@ -179,8 +180,8 @@ static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
 /* An estimate that is not projected does not need the projected state either, unless the last stage is f there. */
 static int attempt(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   const CPExplicit e = mem->own;
-  int flag           = stages(mem, h); /* which decides on the right-hand side */
-  const int early    = !e->fsal && !errorIsProjected(mem);
+  int flag = stages(mem, h); /* decides whether the right-hand side is that of the manifold */
+  const int early = !e->fsal && !errorIsProjected(mem);
   if (!flag && early) flag = estimate(mem, h, norm);
   if (flag || (early && *norm > 1.0)) return flag;
   flag = cpOneStepProject(mem, mem->tnew, mem->ynew);
@@ -190,7 +191,7 @@ static int attempt(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   return evaluate(mem, mem->tnew, mem->ynew, e->last);
 }
 
-/* f(t, y) moves to its place. */
+/* f(t, y), the last vector of the step before, becomes the first one. */
 static int begin(CPOneStepMem mem) {
   const CPExplicit e = mem->own;
   e->is_prepared     = 0;
@@ -234,7 +235,12 @@ int cpInterpolate(CPOneStepMem mem, const CPInterpolant *ip, sunrealtype theta, 
 static int interpolate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
   CPExplicit e = mem->own;
   if (!e->is_prepared) {
-    const int flag = e->kind->prepare(mem);
+    int flag = CP_SUCCESS;
+    for (int i = e->last + 1; i < e->nk && !flag; i++) {
+      sunrealtype theta;
+      flag = e->kind->state(mem, i, &theta);
+      if (!flag) flag = cpOneStepRhs(mem, mem->tlast + theta * mem->hlast, mem->ynew, e->k[i], 1);
+    }
     if (flag) return flag > 0 ? -flag : flag;
     e->is_prepared = 1;
   }

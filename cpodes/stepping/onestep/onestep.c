@@ -117,16 +117,16 @@ static const CPStepperOps ops = {.name              = "CPOneStep",
 
 /* ---- creation ---- */
 
-static void freeTable(void *B) { ARKodeButcherTable_Free(B); }
+void cpOneStepFreeTable(void *B) { ARKodeButcherTable_Free(B); }
 
-/* Takes B over; B is NULL with DOP853, which has its own. */
+/* Takes over B. If B is NULL, the method is DOP853, which creates its own table. */
 static CPOneStepMem newIntegrator(const char *name, ARKodeButcherTable B, SUNContext ctx,
                                   const char *function) {
   CPOneStepMem mem = calloc(1, sizeof *mem);
   if (mem) {
     cpStepperCreate(&mem->base, &ops, ctx);
     mem->method = !B || isExplicit(B) ? &cpExplicitMethod : &cpImplicitMethod;
-    if (B) mem->table = cpArenaOwn(&mem->memory, B, freeTable);
+    if (B) mem->table = cpArenaOwn(&mem->memory, B, cpOneStepFreeTable);
     mem->mxsteps = MXSTEPS_DEFAULT;
     snprintf(mem->name, sizeof mem->name, "%s", name);
     if (cpArenaStatus(&mem->memory) || mem->method->create(mem)) CPOneStepFree(&mem);

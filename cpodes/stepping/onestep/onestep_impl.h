@@ -40,21 +40,22 @@ typedef struct {
 
 extern const CPOneStepMethod cpExplicitMethod, cpImplicitMethod;
 
-/* Roots of g (roots.c). The interval from tlo, where lo are the values, to the end of the last step is searched. */
+/* Roots of g (roots.c). The interval that is searched leads from tlo to the end of the last step. */
 typedef struct {
+  CPArena values, vectors; /* The vectors are allocated when the first search starts. */
   CVRootFn g;
-  int n;                      /* functions */
-  int *direction;             /* [n] -1, 0, 1: falling, both, rising */
-  int *found;                 /* [n] of the root that was returned: -1, 0, 1 */
-  int *at_zero;               /* [n] g_i has not left zero yet, and has no sign */
-  sunrealtype *zero;          /* [n] its value there */
-  sunrealtype *noise;         /* [n] what roundoff in the state makes of g_i */
-  sunrealtype *lo, *hi, *mid; /* [n] values of g */
-  sunrealtype tlo, thi;       /* hi: those at thi, in state y */
-  sunrealtype tfound;         /* of the root that was returned */
-  N_Vector y, trial;
+  int n;              /* number of functions */
+  int *direction;     /* [n] of the crossings that are asked for: -1 falling, 1 rising, 0 both */
+  int *found;         /* [n] directions of the crossings at the root that was returned, or 0 */
+  int *at_zero;       /* [n] g_i has not left zero yet, and has no sign */
+  sunrealtype *zero;  /* [n] the value of g_i that counts as zero */
+  sunrealtype *noise; /* [n] the change that roundoff in the state causes in g_i */
+  sunrealtype *lo, *hi, *mid; /* [n] values of g at tlo, at thi, and in between */
+  sunrealtype tlo, thi;
+  sunrealtype tfound; /* time of the root that was returned */
+  N_Vector y, trial;  /* states that belong to hi and mid */
   int have_lo;
-  int zero_is_new;    /* some at_zero is one that begins at tlo */
+  int zero_is_new;    /* some g_i has reached zero at tlo */
   int pending;        /* y at thi is a root that has not been returned */
   int raw, trial_raw; /* y, trial could not be projected */
 } CPRoots;
@@ -98,6 +99,8 @@ struct CPOneStepMem_ {
 
 /* onestep.c: what f, g and efun get, the user's pointer or the system. */
 void *cpOneStepUserData(CPStepper s);
+/* Destroys an ARKodeButcherTable for an arena. */
+void cpOneStepFreeTable(void *B);
 /* The diagonally implicit tables of ARKODE 6.4, and NULL */
 extern const char *const cpImplicitNames[];
 

@@ -1,59 +1,28 @@
-/* Roots of g along the solution: changes of sign between the ends of a step, located by the Illinois
- * variant of the regula falsi (M. Dowell, P. Jarratt, BIT 11 (1971) 168-174), the first of them where
- * there are several. States in between are interpolated and projected. */
+/* Roots of g along the solution: changes of sign between the ends of a step are located by the Illinois
+ * variant of the regula falsi (M. Dowell, P. Jarratt, BIT 11 (1971) 168-174). If there are several roots, the
+ * first one is located. States inside the step are interpolated and projected. */
 #include "onestep_impl.h"
 
 #include "cpodes/base/random.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-/* Where g_i is zero at a start but for errors, its sign is that after it has left zero. It is looked for from
- * so many roundoffs of t on, then after ten times that, and so on. */
+/* Where g_i is zero at a start up to errors, its sign is the one that it has after leaving zero. That sign is looked
+ * for at SOON roundoffs of t after the start, then at LATER times that distance, and so on. */
 #define SOON  1.0e3
 #define LATER 10.0
-/* By so many times what errors of the state make of g_i is that zero. */
+/* g_i counts as zero up to MARGIN times the change that errors of the state cause in it. */
 #define MARGIN 10.0
-/* Secants take less than that; then every second step is a bisection (jumps, multiple roots). */
+/* Secants usually need fewer iterations than this. Every second step after them is a bisection, for the sake of jumps
+ * and multiple roots. */
 #define SECANTS        8
 #define MAX_ITERATIONS 200
 
 /* ---- options ---- */
 
-static void freeValues(CPRoots *r) {
-  free(r->direction);
-  free(r->found);
-  free(r->at_zero);
-  free(r->zero);
-  free(r->noise);
-  free(r->lo);
-  free(r->hi);
-  free(r->mid);
-}
-
-static void freeVectors(CPRoots *r) {
-  if (r->y) N_VDestroy(r->y);
-  if (r->trial) N_VDestroy(r->trial);
-}
-
 void cpRootsFree(CPRoots *roots) {
-  freeValues(roots);
-  freeVectors(roots);
-}
-
-static int allocateValues(CPRoots *r, int n) {
-  const size_t count = (size_t)n;
-  r->direction       = calloc(count, sizeof *r->direction);
-  r->found           = calloc(count, sizeof *r->found);
-  r->at_zero         = calloc(count, sizeof *r->at_zero);
-  r->zero            = calloc(count, sizeof *r->zero);
-  r->noise           = calloc(count, sizeof *r->noise);
-  r->lo              = calloc(count, sizeof *r->lo);
-  r->hi              = calloc(count, sizeof *r->hi);
-  r->mid             = calloc(count, sizeof *r->mid);
-  return r->direction && r->found && r->at_zero && r->zero && r->noise && r->lo && r->hi && r->mid
-             ? CP_SUCCESS
-             : CP_MEM_FAIL;
+  cpArenaFree(&roots->values);
+  cpArenaFree(&roots->vectors);
 }
 
 int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g) {
@@ -64,8 +33,16 @@ int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g) {
     return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "nrtfn must be >= 0: nrtfn = %d", nrtfn);
   if (nrtfn > 0 && !g)
     return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "g must not be NULL");
-  if (nrtfn > 0 && allocateValues(&roots, nrtfn)) {
-    freeValues(&roots);
+  CP_NEW(&roots.values, roots.direction, nrtfn);
+  CP_NEW(&roots.values, roots.found, nrtfn);
+  CP_NEW(&roots.values, roots.at_zero, nrtfn);
+  CP_NEW(&roots.values, roots.zero, nrtfn);
+  CP_NEW(&roots.values, roots.noise, nrtfn);
+  CP_NEW(&roots.values, roots.lo, nrtfn);
+  CP_NEW(&roots.values, roots.hi, nrtfn);
+  CP_NEW(&roots.values, roots.mid, nrtfn);
+  if (cpArenaStatus(&roots.values)) {
+    cpRootsFree(&roots);
     return cpReport(&mem->base.log, CP_MEM_FAIL, __func__, "no memory");
   }
   cpRootsFree(&mem->roots);
@@ -91,7 +68,7 @@ int CPOneStepSetRootDirection(CPOneStepMem mem, const int *rootdir) {
       return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
                       "rootdir must be -1, 0 or 1: rootdir[%d] = %d", i, rootdir[i]);
   for (int i = 0; i < r->n; i++) r->direction[i] = rootdir[i];
-  r->pending = 0; /* found by the old ones */
+  r->pending = 0; /* It was found with the old directions. */
   return CP_SUCCESS;
 }
 
@@ -122,7 +99,8 @@ static int evaluateAt(CPOneStepMem mem, sunrealtype t, N_Vector y, sunrealtype *
                   "at t = %.15g: the root function g returned NaN or Inf", t);
 }
 
-/* mid at t, in the state trial, which is not projected where that may do better elsewhere. */
+/* Evaluates mid at t, in the state trial. A projection that fails recoverably leaves trial unprojected: it may succeed
+ * nearer to the root. */
 static int evaluateBetween(CPOneStepMem mem, sunrealtype t) {
   CPRoots *r     = &mem->roots;
   const int flag = cpOneStepSolution(mem, t, r->trial, " (CV_ROOT_RETURN)");
@@ -133,11 +111,11 @@ static int evaluateBetween(CPOneStepMem mem, sunrealtype t) {
   return flag && !r->trial_raw ? flag : evaluateAt(mem, t, r->trial, r->mid);
 }
 
-/* size_i = |what errors of the state trial by off_i make of g_i|; lo: its values in the state itself. */
+/* size_i = |g_i(trial + MARGIN off) - lo_i|, where lo holds the values in the state trial, and off contains errors of
+ * the state. Their signs are mixed first: equal errors would not show in the difference of two components. */
 static int sensitivity(CPOneStepMem mem, N_Vector off, sunrealtype *size) {
   CPRoots *r = &mem->roots;
-  if (cpHasData(
-          off)) { /* signs that differ: a difference of two components does not show equal errors */
+  if (cpHasData(off)) {
     unsigned state = 1;
     sunrealtype *d = N_VGetArrayPointer(off);
     for (sunindextype i = 0; i < N_VGetLength(off); i++) d[i] *= cpUniformAwayFromZero(&state);
@@ -148,44 +126,44 @@ static int sensitivity(CPOneStepMem mem, N_Vector off, sunrealtype *size) {
   return flag;
 }
 
-/* Which g_i are zero at the start, in the state trial, but for errors: those of roundoff, and where a root has just
- * been returned those by the tolerance. */
-static int findZeros(CPOneStepMem mem) {
+int cpRootsAt(const CPRoots *r, sunrealtype t) { return r->n && t == r->tfound; }
+
+/* Determines which g_i are zero at the start up to errors. These are roundoff, and for functions whose root has just
+ * been returned, errors of the size of the tolerances as well. */
+int cpRootsStart(CPOneStepMem mem) {
   CPRoots *r = &mem->roots;
-  N_VInv(mem->base.ewt, r->y);
-  int flag = sensitivity(mem, r->y, r->hi);
+  if (!r->n || r->have_lo) return CP_SUCCESS;
+  if (!r->y) {
+    r->y     = cpArenaVector(&r->vectors, mem->base.y);
+    r->trial = cpArenaVector(&r->vectors, mem->base.y);
+    if (cpArenaStatus(&r->vectors)) { /* The next call tries again. */
+      cpArenaFree(&r->vectors);
+      r->y = NULL;
+      return cpReason(mem->base.text, CP_MEM_FAIL, "no memory for root finding");
+    }
+  }
+  r->tlo   = mem->tret;
+  int flag = evaluateBetween(mem, r->tlo);
+  if (flag) return flag;
+  swapValues(&r->lo, &r->mid);
+  N_VInv(mem->base.ewt, r->y); /* the tolerances */
+  flag = sensitivity(mem, r->y, r->hi);
   N_VAbs(r->trial, r->y);
   N_VScale(CP_UROUND, r->y, r->y);
   if (!flag) flag = sensitivity(mem, r->y, r->noise);
+  if (flag) return flag;
   for (int i = 0; i < r->n; i++) {
     const int returned = cpRootsAt(r, r->tlo) && r->found[i];
     r->at_zero[i]      = fabs(r->lo[i]) <= (returned ? fmax(r->hi[i], r->noise[i]) : r->noise[i]);
     r->zero[i]         = r->lo[i];
   }
-  r->zero_is_new = 1;
-  return flag;
-}
-
-int cpRootsAt(const CPRoots *r, sunrealtype t) { return r->n && t == r->tfound; }
-
-int cpRootsStart(CPOneStepMem mem) {
-  CPRoots *r = &mem->roots;
-  if (!r->n || r->have_lo) return CP_SUCCESS;
-  if (!r->y) r->y = N_VClone(mem->base.y);
-  if (!r->trial) r->trial = N_VClone(mem->base.y);
-  if (!r->y || !r->trial)
-    return cpReason(mem->base.text, CP_MEM_FAIL, "no memory for root finding");
-  r->tlo   = mem->tret;
-  int flag = evaluateBetween(mem, r->tlo);
-  swapValues(&r->lo, &r->mid);
-  if (!flag) flag = findZeros(mem);
-  r->have_lo = !flag;
-  return flag;
+  r->zero_is_new = r->have_lo = 1;
+  return CP_SUCCESS;
 }
 
 /* ---- changes of sign ---- */
 
-/* Does g_i go through zero, in the direction asked for, from lo to value? */
+/* Does g_i cross zero, in a direction that is asked for, between the values lo_i and value? */
 static int crosses(const CPRoots *r, int i, sunrealtype value) {
   if (r->at_zero[i] || r->direction[i] * r->lo[i] > 0.0) return 0;
   return value == 0.0 || (r->lo[i] > 0.0) != (value > 0.0);
@@ -197,19 +175,20 @@ static int anyCrosses(const CPRoots *r, const sunrealtype *values) {
   return 0;
 }
 
-/* Which g_i have left zero at tlo: they are beyond what errors can make of zero, and they have gone there. (What
- * an error has left on one side goes through zero on its way to the other one, which is no root.) */
+/* Decides which g_i have left zero at tlo: those that exceed what errors can make of zero, and have moved away from it.
+ * (A function that an error has left on one side may cross zero on its way to the other one, which is no root.)
+ * Returns the number of those that are still at zero. */
 static int leaveZero(CPRoots *r) {
-  int left_there = 0;
+  int remaining = 0;
   for (int i = 0; i < r->n; i++) {
     const sunrealtype g = r->lo[i], way = g - r->zero[i];
     if (r->at_zero[i]) r->at_zero[i] = !(g * way > 0.0) || !(fabs(g) > r->noise[i]);
-    left_there += r->at_zero[i];
+    remaining += r->at_zero[i];
   }
-  return left_there;
+  return remaining;
 }
 
-/* mid, at t, becomes the upper end; trial is its state. */
+/* mid, which was evaluated at t in the state trial, becomes the upper end. */
 static void moveUpper(CPRoots *r, sunrealtype t) {
   N_Vector kept = r->y;
   r->y          = r->trial;
@@ -224,8 +203,8 @@ static void moveLower(CPRoots *r, sunrealtype t) {
   swapValues(&r->lo, &r->mid);
 }
 
-/* From a start on: tlo goes on until each g_i that is zero there has left it, or another one goes through zero, which
- * is the upper end then. Later on they may leave it at ends of steps. */
+/* After a start, tlo advances until each g_i that is zero there has left it, or until another one crosses zero, whose
+ * root is then bracketed. Functions that are still at zero may leave it at the ends of later steps. */
 static int activate(CPOneStepMem mem) {
   CPRoots *r              = &mem->roots;
   const sunrealtype start = r->tlo, length = fabs(r->thi - start);
@@ -246,63 +225,46 @@ static int activate(CPOneStepMem mem) {
 
 /* ---- location ---- */
 
-/* The function whose root is nearest to the beginning, by secants, and with a change of sign proper;
- * -1: all are zero at thi. */
-static int firstOf(const CPRoots *r) {
-  int first           = -1;
-  sunrealtype nearest = INFINITY;
-  for (int i = 0; i < r->n; i++) {
-    if (r->hi[i] == 0.0 || !crosses(r, i, r->hi[i])) continue;
-    const sunrealtype fraction = r->lo[i] / (r->lo[i] - r->hi[i]);
-    if (fraction < nearest) nearest = fraction, first = i;
-  }
-  return first;
-}
-
-/* Illinois: the weights of the values at the ends, of the function that is followed; the end that
- * stays twice has its weight halved. */
-typedef struct {
-  int i, moved; /* 1: the upper end was moved last, -1: the lower one */
-  sunrealtype wlo, whi;
-} Secant;
-
-static sunrealtype nextTime(const CPRoots *r, Secant *s, sunrealtype tol) {
-  const int i = firstOf(r);
-  if (i != s->i) *s = (Secant){i, 0, 1.0, 1.0};
-  sunrealtype fraction = 1.0; /* exactly zero at thi: are there others before? */
-  if (i >= 0) {
-    const sunrealtype lo = s->wlo * r->lo[i], hi = s->whi * r->hi[i];
-    fraction = lo / (lo - hi);
-  }
-  const sunrealtype margin = 0.5 * tol / fabs(r->thi - r->tlo);
-  return r->tlo + fmin(fmax(fraction, margin), 1.0 - margin) * (r->thi - r->tlo);
-}
-
-static void moved(Secant *s, int upper) {
-  if (upper) s->whi = 1.0, s->wlo *= s->moved == 1 ? 0.5 : 1.0;
-  else s->wlo = 1.0, s->whi *= s->moved == -1 ? 0.5 : 1.0;
-  s->moved = upper ? 1 : -1;
-}
-
-/* Narrows [tlo, thi] down to roundoff around the earliest root. */
+/* Narrows [tlo, thi] down to roundoff around the earliest root. The secant is that of the function whose zero it places
+ * first. Illinois: the values at the ends have weights, and an end that stays twice in a row has its weight halved. */
 static int locate(CPOneStepMem mem) {
   CPRoots *r            = &mem->roots;
   const sunrealtype tol = cpOneStepTimeRoundoff(mem);
-  Secant s              = {-1, 0, 1.0, 1.0};
+  sunrealtype wlo = 1.0, whi = 1.0;
+  int followed = -1,
+      last     = 0; /* last is 1 if the upper end has moved last, -1 if it was the lower one */
   for (int k = 0; k < MAX_ITERATIONS && fabs(r->thi - r->tlo) > tol; k++) {
-    const int halve     = k >= SECANTS && k % 2;
-    const sunrealtype t = halve ? r->tlo + 0.5 * (r->thi - r->tlo) : nextTime(r, &s, tol);
+    const sunrealtype length = r->thi - r->tlo;
+    sunrealtype fraction     = 0.5;
+    if (k < SECANTS || k % 2 == 0) {
+      const sunrealtype margin = 0.5 * tol / fabs(length);
+      sunrealtype nearest      = INFINITY;
+      int first = -1; /* remains if all functions that cross zero are exactly zero at thi */
+      for (int i = 0; i < r->n; i++) {
+        if (r->hi[i] == 0.0 || !crosses(r, i, r->hi[i])) continue;
+        const sunrealtype zero = r->lo[i] / (r->lo[i] - r->hi[i]);
+        if (zero < nearest) nearest = zero, first = i;
+      }
+      if (first != followed) followed = first, last = 0, wlo = whi = 1.0;
+      fraction = 1.0;
+      if (first >= 0) fraction = wlo * r->lo[first] / (wlo * r->lo[first] - whi * r->hi[first]);
+      fraction = fmin(fmax(fraction, margin), 1.0 - margin);
+    }
+    const sunrealtype t = r->tlo + fraction * length;
     const int flag      = evaluateBetween(mem, t);
     if (flag) return flag;
-    const int upper = anyCrosses(r, r->mid);
-    if (upper) moveUpper(r, t);
-    else moveLower(r, t);
-    moved(&s, upper);
+    if (anyCrosses(r, r->mid)) {
+      moveUpper(r, t);
+      whi = 1.0, wlo *= last == 1 ? 0.5 : 1.0, last = 1;
+    } else {
+      moveLower(r, t);
+      wlo = 1.0, whi *= last == -1 ? 0.5 : 1.0, last = -1;
+    }
   }
   return CP_SUCCESS;
 }
 
-/* The interval begins at thi from now on. */
+/* Lets the interval begin at thi. */
 static void goOn(CPRoots *r) {
   r->tlo = r->thi;
   swapValues(&r->lo, &r->hi);

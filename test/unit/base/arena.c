@@ -61,9 +61,8 @@ START_TEST(sizes_beyond_the_address_space_fail) {
 END_TEST
 
 START_TEST(whichever_allocation_fails_nothing_is_lost) {
-  SUNContext ctx;
-  ck_assert_int_eq(SUNContext_Create(NULL, &ctx), 0);
-  N_Vector tmpl = N_VNew_Serial(3, ctx);
+  test_context_setup();
+  N_Vector tmpl = N_VNew_Serial(3, test_context);
   long n        = 0;
   do {
     CPArena arena = {0};
@@ -80,7 +79,7 @@ START_TEST(whichever_allocation_fails_nothing_is_lost) {
   } while (alloc_has_failed());
   ck_assert_int_gt(n, 5);
   N_VDestroy(tmpl);
-  SUNContext_Free(&ctx);
+  test_context_teardown();
 }
 END_TEST
 

@@ -6,7 +6,7 @@
  *
  * References solve this by bisection, in extended precision. */
 #include <cpodes/cpodes_projector.h>
-#include <cpodes/projector/norms/sphere.h>
+#include <cpodes/projector/norms.h>
 #include <cpodes/projector/projector_impl.h>
 #include <float.h>
 #include <math.h>

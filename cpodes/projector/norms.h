@@ -1,8 +1,8 @@
 /* Nearest points on spheres |q| = value in a diagonal metric: min sum_i (x_i - q_i)^2 / D_i. */
-#ifndef CPODES_SPHERE_H
-#define CPODES_SPHERE_H
+#ifndef CPODES_NORMS_H
+#define CPODES_NORMS_H
 
-#include "cpodes/projector/projector_impl.h"
+#include "projector_impl.h"
 
 /* Results of cpSphereNearest. */
 #define CP_SPHERE_ZERO 1 /* q = 0 has no nearest point                                  */

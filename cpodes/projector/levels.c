@@ -1,0 +1,349 @@
+/* Levels found from the sparsity and values of G at several perturbed states.
+ *
+ * Index reduction gives v = d/dt p(t, q) = G_p(q) u + p_t, so with q' = u the velocity constraints'
+ * gradient in u is the position constraints' gradient in q. Candidates for (q, u) are the usual
+ * orders of a state: (q, u, z), (u, q, z) and the same in equal blocks. A candidate is taken if at
+ * every probe
+ *   - the rows fall apart: those with nothing outside q (positions), those with something in u
+ *     (velocities);
+ *   - every position row has a velocity row with a constant multiple of its gradient, a rate.
+ * Velocity rows that are no rate are nonholonomic constraints. Unit norms are positions, and need
+ * no rate. One state is not enough: at rest, or at a symmetric position, entries vanish that are
+ * there later.
+ *
+ * Rows have few entries and there may be 10^5 of them: the splits of the whole state are judged by
+ * the first and the last column of each row, and a rate is looked for in one column only. */
+#include "projector_impl.h"
+
+#include <math.h>
+
+#define PROBES       3
+#define PERTURBATION 1.0e-2
+/* An entry counts as zero below this part of its row's largest, and two gradients count as parallel
+ * within it. The largest is taken over all probes: where a gradient happens to be small, its
+ * differences are good for nothing. */
+#define SAME    1.0e-7
+#define SAME_DQ 1.0e-4
+/* Larger states are not tried in all sizes of blocks, since no body has more coordinates. */
+#define LARGE_STATE   512
+#define LARGEST_BLOCK 32
+
+/* Compressed rows of a matrix, in ascending order of the columns, without zeros. */
+typedef struct {
+  size_t *start; /* [m + 2] */
+  int *col;
+  double *value;
+} Rows;
+
+/* Rows sorted by a column of theirs: row[0 ... below[j] - 1] have it below j. */
+typedef struct {
+  int *below; /* [n + 2] */
+  int *row;   /* [mc]    */
+} Order;
+
+/* Blocks of 2 k components, the first (or last) k of each being positions. The rest of the state is z. */
+typedef struct {
+  int k, blocks, velocities_first;
+  size_t id; /* of the candidates, counted from 1 */
+} Layout;
+
+/* What a row looks like in u. */
+typedef struct {
+  size_t layout;      /* id of the candidate for which this holds          */
+  int velocity;       /* Does the row touch u?                             */
+  double uu;          /* its gradient in u, squared, at the largest probe  */
+  size_t big[PROBES]; /* entries there that do not count as zero           */
+} RowView;
+
+typedef struct {
+  int n, m, mc;
+  double same;       /* SAME or SAME_DQ                                    */
+  Rows G[PROBES];    /* each row scaled to a largest entry of 1            */
+  const CPMat *g;    /* the newest probe by columns                        */
+  double *square;    /* [m] of the row's norm, at the largest probe        */
+  int *first, *last; /* [m] columns that row i touches; a norm its components */
+  int end;           /* behind the last column of all rows                 */
+  Order by_first, by_last;
+  Layout at;     /* the candidate */
+  RowView *view; /* [m] in it     */
+  CPArena arena;
+} Search;
+
+/* ---- G at perturbed states, by rows ---- */
+
+/* Transposes the entries of g that are not zero. */
+static int transpose(const CPMat *g, int m, int n, CPArena *arena, Rows *G) {
+  size_t nnz = 0;
+  if (!CP_NEW(arena, G->start, m + 2)) return CP_MEM_FAIL;
+  for (size_t e = 0; e < g->start[n]; e++)
+    if (g->value[e] != 0.0) G->start[g->row[e] + 2]++, nnz++;
+  for (int i = 0; i < m; i++) G->start[i + 2] += G->start[i + 1];
+  if (!CP_NEW(arena, G->col, nnz) || !CP_NEW(arena, G->value, nnz)) return CP_MEM_FAIL;
+  for (int j = 0; j < n; j++)
+    for (size_t e = g->start[j]; e < g->start[j + 1]; e++) {
+      if (g->value[e] == 0.0) continue;
+      const size_t to = G->start[g->row[e] + 1]++; /* ends up as the start of the next row */
+      G->col[to] = j, G->value[to] = g->value[e];
+    }
+  return CP_SUCCESS;
+}
+
+/* G at all probes around y, with scaled rows. Returns 0, or a code if c or G fails there. */
+static int takeProbes(CPWork work, sunrealtype t, N_Vector y, Search *p) {
+  const double typical  = cpTypicalSize(y);
+  const sunrealtype *y0 = N_VGetArrayPointer(y);
+  sunrealtype *z        = N_VGetArrayPointer(work->newton.y);
+  unsigned state        = 2463534242u;
+  for (int s = 0; s < PROBES; s++) {
+    for (int j = 0; j < p->n; j++)
+      z[j] = y0[j] + PERTURBATION * fmax(fabs(y0[j]), typical) * cpUniform(&state);
+    int flag = cpConstraint(work, t, work->newton.y, work->c);
+    if (!flag) flag = cpJacobian(work, t, work->newton.y, work->c);
+    if (!flag) flag = cpGradientGather(work, t, z);
+    if (flag) return flag;
+    if (transpose(&work->g, p->m, p->n, &p->arena, &p->G[s]))
+      return cpReason(work->text, CP_MEM_FAIL, "no memory");
+  }
+  for (int i = 0; i < p->m; i++) {
+    double top = 0.0;
+    for (int s = 0; s < PROBES; s++)
+      for (size_t e = p->G[s].start[i]; e < p->G[s].start[i + 1]; e++)
+        top = fmax(top, fabs(p->G[s].value[e]));
+    for (int s = 0; s < PROBES; s++) {
+      double square = 0.0;
+      for (size_t e = p->G[s].start[i]; e < p->G[s].start[i + 1]; e++) {
+        p->G[s].value[e] /= top;
+        square += p->G[s].value[e] * p->G[s].value[e];
+      }
+      p->square[i] = fmax(p->square[i], square);
+    }
+  }
+  return CP_SUCCESS;
+}
+
+/* ---- a row in the candidate ---- */
+
+static char kindOf(const Search *p, int j) {
+  const Layout *at = &p->at;
+  if (j >= 2 * at->k * at->blocks) return 'z';
+  const int first_half = (at->blocks == 1 ? j : j % (2 * at->k)) < at->k;
+  return first_half == at->velocities_first ? 'u' : 'q';
+}
+
+/* The velocity that belongs to position j. */
+static int velocityOf(const Search *p, int j) {
+  return p->at.velocities_first ? j - p->at.k : j + p->at.k;
+}
+
+/* Does row i touch u at any probe? */
+static int touchesU(const Search *p, int i) {
+  for (int s = 0; s < PROBES; s++) {
+    const Rows *G = &p->G[s];
+    for (size_t e = G->start[i]; e < G->start[i + 1]; e++)
+      if (fabs(G->value[e]) > p->same && kindOf(p, G->col[e]) == 'u') return 1;
+  }
+  return 0;
+}
+
+static double entry(const Rows *G, int i, int j) {
+  size_t low = G->start[i], high = G->start[i + 1];
+  while (low < high) {
+    const size_t middle = (low + high) / 2;
+    if (G->col[middle] < j) low = middle + 1;
+    else high = middle;
+  }
+  return low < G->start[i + 1] && G->col[low] == j ? G->value[low] : 0.0;
+}
+
+/* The size below which an entry of a gradient with square uu counts as zero. */
+static double negligible(const Search *p, double uu) { return p->same * sqrt(uu) * 10.0; }
+
+/* This is computed once for each row and candidate, since the row may be a long one. */
+static const RowView *viewOf(Search *p, int k) {
+  RowView *view = &p->view[k];
+  if (view->layout == p->at.id) return view;
+  *view = (RowView){.layout = p->at.id, .velocity = touchesU(p, k)};
+  for (int s = 0; s < PROBES; s++) {
+    const Rows *G = &p->G[s];
+    double uu     = 0.0;
+    for (size_t e = G->start[k]; e < G->start[k + 1]; e++)
+      if (kindOf(p, G->col[e]) == 'u') uu += G->value[e] * G->value[e];
+    view->uu = fmax(view->uu, uu);
+  }
+  const double small = negligible(p, view->uu);
+  for (int s = 0; s < PROBES; s++) {
+    const Rows *G = &p->G[s];
+    for (size_t e = G->start[k]; e < G->start[k + 1]; e++)
+      view->big[s] += fabs(G->value[e]) > small && kindOf(p, G->col[e]) == 'u';
+  }
+  return view;
+}
+
+/* Is the gradient of row k in u a multiple of that of row i in q, on the columns of i? Entries of k
+ * up to small count as zero; *big is the number of the others. */
+static int isParallel(const Search *p, int s, int i, int k, double small, size_t *big) {
+  const Rows *G      = &p->G[s];
+  const size_t first = G->start[i], end = G->start[i + 1];
+  double qq = 0.0, qu = 0.0;
+  if (first == end) return 0;
+  if (kindOf(p, G->col[first]) == 'q' && kindOf(p, G->col[end - 1]) == 'q') {
+    /* The first and the last column alone tell most of those that are not parallel. */
+    const double qa = G->value[first], ua = entry(G, k, velocityOf(p, G->col[first]));
+    const double qb = G->value[end - 1], ub = entry(G, k, velocityOf(p, G->col[end - 1]));
+    if (!(fabs(ua * qb - ub * qa) <= small * (fabs(qa) + fabs(qb)))) return 0;
+  }
+  for (size_t e = first; e < end; e++) {
+    if (kindOf(p, G->col[e]) != 'q') continue;
+    qq += G->value[e] * G->value[e];
+    qu += G->value[e] * entry(G, k, velocityOf(p, G->col[e]));
+  }
+  *big = 0;
+  for (size_t e = first; e < end && qq > 0.0; e++) {
+    if (kindOf(p, G->col[e]) != 'q') continue;
+    const double u = entry(G, k, velocityOf(p, G->col[e]));
+    if (fabs(u - qu / qq * G->value[e]) > small) return 0;
+    *big += fabs(u) > small;
+  }
+  return qq > 0.0;
+}
+
+/* Is velocity row k a rate of position row i? Row k may be a long one, met by many rows i and
+ * candidates: it is looked at only if it may be parallel on the few columns of i, its gradient in u
+ * being at most its whole one. Then all its big entries must be there. */
+static int isRate(Search *p, int i, int k) {
+  size_t big;
+  double small = negligible(p, p->square[k]);
+  for (int s = 0; s < PROBES; s++)
+    if (!isParallel(p, s, i, k, small, &big)) return 0;
+  const RowView *view = viewOf(p, k);
+  small               = negligible(p, view->uu);
+  for (int s = 0; s < PROBES; s++)
+    if (!isParallel(p, s, i, k, small, &big) || big != view->big[s]) return 0;
+  return view->velocity;
+}
+
+/* Has position row i a rate? It has an entry wherever row i has a large one: of these columns of u,
+ * the one with fewest entries is searched. */
+static int hasRate(Search *p, int i) {
+  const Rows *G  = &p->G[PROBES - 1];
+  const CPMat *g = p->g;
+  int best       = -1;
+  size_t fewest  = SIZE_MAX;
+  double top     = 0.0;
+  for (size_t e = G->start[i]; e < G->start[i + 1]; e++) top = fmax(top, fabs(G->value[e]));
+  for (size_t e = G->start[i]; e < G->start[i + 1]; e++) {
+    if (fabs(G->value[e]) < 0.5 * top || kindOf(p, G->col[e]) != 'q') continue;
+    const int j         = velocityOf(p, G->col[e]);
+    const size_t length = g->start[j + 1] - g->start[j];
+    if (length < fewest) fewest = length, best = j;
+  }
+  for (size_t e = best < 0 ? 0 : g->start[best]; best >= 0 && e < g->start[best + 1]; e++)
+    if (g->row[e] < p->mc && isRate(p, i, g->row[e])) return 1;
+  return 0;
+}
+
+/* Are all components of all norms positions? */
+static int normsArePositions(const Search *p) {
+  for (int i = p->mc; i < p->m; i++)
+    for (int j = p->first[i]; j <= p->last[i]; j++)
+      if (kindOf(p, j) != 'q') return 0;
+  return 1;
+}
+
+/* ---- the candidates ---- */
+
+/* Position rows of a split of the whole state: those that end before u, or start behind it. */
+static int positionsOf(const Search *p, int nq, int reverse) {
+  return reverse ? p->mc - p->by_first.below[nq] : p->by_last.below[nq];
+}
+
+/* Splits of the whole state, whose z must not be touched. Those with more positions come first: linear
+ * constraints fit, by the likeness of their rows, others that take most positions for velocities. The
+ * position rows of (q, u) increase with nq, those of (u, q) decrease. */
+static int searchSplits(Search *p) {
+  const int largest = p->n / 2, smallest = (p->end + 1) / 2;
+  int forward = largest, reverse = smallest;
+  for (int tried = 0; tried < 2 * (largest - smallest + 1); tried++) {
+    const int more = forward < smallest ? -1 : positionsOf(p, forward, 0);
+    const int take = reverse <= largest && positionsOf(p, reverse, 1) > more;
+    p->at          = (Layout){take ? reverse++ : forward--, 1, take, p->at.id + 1};
+    const int npos = positionsOf(p, p->at.k, take);
+    const int *row = take ? p->by_first.row + p->mc - npos : p->by_last.row;
+    int fits       = npos > 0 && p->mc - npos >= npos;
+    /* The position next to u comes first: if the split is wrong, its rate is most likely to be missing. */
+    for (int r = 0; fits && r < npos; r++) fits = hasRate(p, row[take ? r : npos - 1 - r]);
+    if (fits && normsArePositions(p)) return 1;
+  }
+  return 0;
+}
+
+/* Equal blocks (q, u) or (u, q), each of 2 k components. */
+static int searchBlocks(Search *p) {
+  const int largest = p->n > LARGE_STATE ? LARGEST_BLOCK : p->n / 4;
+  for (int candidate = 0; candidate < 2 * largest; candidate++) {
+    const int k = 1 + candidate / 2, blocks = p->n / (2 * k);
+    int npos = 0, nvel = 0;
+    p->at = (Layout){k, blocks, candidate % 2, p->at.id + 1};
+    if (p->end > 2 * k * blocks) continue;
+    for (int i = 0; i < p->mc && npos >= 0; i++) {
+      if (touchesU(p, i)) nvel++;
+      else npos = hasRate(p, i) ? npos + 1 : -1;
+    }
+    if (npos > 0 && nvel >= npos && normsArePositions(p)) return 1;
+  }
+  return 0;
+}
+
+/* Sorts the user's rows by their column key[i], by counting. */
+static void sortRows(Order *order, const int *key, int mc, int n) {
+  int *below = order->below;
+  for (int i = 0; i < mc; i++) below[key[i] + 2]++;
+  for (int j = 1; j <= n; j++) below[j + 1] += below[j];
+  for (int i = 0; i < mc; i++) order->row[below[key[i] + 1]++] = i;
+}
+
+/* Finds a layout, p->at: 1, or 0 if there is none, such as with a row that touches nothing. */
+static int search(Search *p, const CPUnitNorm *norms) {
+  for (int i = 0; i < p->mc; i++) {
+    p->first[i] = p->n, p->last[i] = -1;
+    for (int s = 0; s < PROBES; s++)
+      for (size_t e = p->G[s].start[i]; e < p->G[s].start[i + 1]; e++) {
+        if (fabs(p->G[s].value[e]) <= p->same) continue;
+        if (p->G[s].col[e] < p->first[i]) p->first[i] = p->G[s].col[e];
+        if (p->G[s].col[e] > p->last[i]) p->last[i] = p->G[s].col[e];
+      }
+    if (p->last[i] < 0) return 0;
+  }
+  for (int i = p->mc; i < p->m; i++) {
+    p->first[i] = norms[i - p->mc].first;
+    p->last[i]  = p->first[i] + norms[i - p->mc].length - 1;
+  }
+  for (int i = 0; i < p->m; i++)
+    if (p->last[i] >= p->end) p->end = p->last[i] + 1;
+  sortRows(&p->by_first, p->first, p->mc, p->n);
+  sortRows(&p->by_last, p->last, p->mc, p->n);
+  return searchSplits(p) || searchBlocks(p);
+}
+
+int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+  CPProjector P = work->P;
+  Search p = {.n = P->n, .m = P->m, .mc = P->mc, .same = P->jac ? SAME : SAME_DQ, .g = &work->g};
+  int flag = CP_SUCCESS, found = 0;
+  if (P->mc > 0) { /* Norms alone have one level. */
+    CP_NEW(&p.arena, p.first, p.m), CP_NEW(&p.arena, p.last, p.m);
+    CP_NEW(&p.arena, p.square, p.m), CP_NEW(&p.arena, p.view, p.m);
+    CP_NEW(&p.arena, p.by_first.below, p.n + 2), CP_NEW(&p.arena, p.by_first.row, p.mc);
+    CP_NEW(&p.arena, p.by_last.below, p.n + 2), CP_NEW(&p.arena, p.by_last.row, p.mc);
+    flag = cpArenaStatus(&p.arena) ? cpReason(work->text, CP_MEM_FAIL, "no memory")
+                                   : cpWeights(work, y, ewt);
+    if (!flag) flag = takeProbes(work, t, y, &p);
+    found = !flag && search(&p, P->norms);
+  }
+  if (flag >= 0) { /* Where c cannot be evaluated near y, the levels count as coupled. */
+    for (int i = 0; i < P->m; i++) P->row_level[i] = found && i < P->mc && touchesU(&p, i);
+    for (int j = 0; j < P->n; j++) P->col_level[j] = found && kindOf(&p, j) == 'u';
+    P->nlevels = found ? 2 : 1;
+  }
+  cpArenaFree(&p.arena);
+  return flag > 0 ? CP_SUCCESS : flag;
+}
