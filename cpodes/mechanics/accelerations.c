@@ -26,9 +26,9 @@ static void leaveOutFull(CPMech mech) {
   for (int j = 0; j < mech->nu; j++) {
     for (size_t k = cpMatFirst(M, j); k < cpMatFirst(M, j + 1); k++) {
       const int i = cpMatRow(M, j, k);
-      if (mech->is_full[i] || mech->is_full[j]) M->value[k] = i == j;
+      if (mech->motions.is_full[i] || mech->motions.is_full[j]) M->value[k] = i == j;
     }
-    for (size_t k = cpMatFirst(A, j); mech->is_full[j] && k < cpMatFirst(A, j + 1); k++)
+    for (size_t k = cpMatFirst(A, j); mech->motions.is_full[j] && k < cpMatFirst(A, j + 1); k++)
       A->value[k] = 0.0;
   }
 }
@@ -58,7 +58,7 @@ static double largestPart(CPMech mech, const double *r, const double *size) {
   double *terms = mech->solve.rhs_b, largest = 0.0;
   cpMatAbsTimes(&mech->A, size, terms);
   for (int i = 0; i < mech->m; i++)
-    if (!mech->off[i] && terms[i] > 0.0) largest = fmax(largest, fabs(r[i]) / terms[i]);
+    if (!mech->rows.off[i] && terms[i] > 0.0) largest = fmax(largest, fabs(r[i]) / terms[i]);
   return largest;
 }
 
@@ -67,7 +67,7 @@ static int relativeDistance(CPMech mech, sunrealtype t, const sunrealtype *q, do
   double *size   = mech->solve.rhs;
   const int flag = cpMechPositions(mech, t, q, mech->solve.residual);
   for (int j = 0; j < mech->nu; j++) {
-    const int i = mech->pair[j];
+    const int i = mech->coords.pair[j];
     size[j]     = i >= 0 && q[i] != 0.0 ? fabs(q[i]) : 1.0;
   }
   *distance = flag ? 0.0 : largestPart(mech, mech->solve.residual, size);
@@ -101,27 +101,27 @@ static int tellDistance(CPMech mech, const CPMechState *s, int flag) {
  * action may be beside the system's own, are known to be independent. */
 static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q, double *ranktol) {
   double distance = 0.0;
-  if (mech->rank_layout != mech->layout) cpSaddleForgetRank(mech->kkt);
-  mech->rank_layout = mech->layout;
-  *ranktol          = 0.0;
-  if (cpSaddleKnowsRows(mech->kkt, mech->off)) return CP_SUCCESS;
+  if (mech->solve.rank_layout != mech->rows.layout) cpSaddleForgetRank(mech->kkt);
+  mech->solve.rank_layout = mech->rows.layout;
+  *ranktol                = 0.0;
+  if (cpSaddleKnowsRows(mech->kkt, mech->rows.off)) return CP_SUCCESS;
   const int flag = relativeDistance(mech, t, q, &distance);
   *ranktol       = cpSaddleZeroAngle(mech->kkt, distance);
   return flag;
 }
 
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q) {
-  const int full = mech->nfull > 0;
+  const int full = mech->motions.nfull > 0;
   double ranktol = 0.0;
   int flag       = cpMechMass(mech, t, q);
   if (!flag) flag = cpMechA(mech, t, q);
   if (!flag) flag = chooseRankTolerance(mech, t, q, &ranktol);
-  if (!flag && mech->nfull > 0) flag = cpMechMotions(mech, t);
+  if (!flag && mech->motions.nfull > 0) flag = cpMechMotions(mech, t);
   if (flag) return flag;
-  if (mech->nfull > 0) leaveOutFull(mech);
+  if (mech->motions.nfull > 0) leaveOutFull(mech);
   mech->stats.nkkt++;
   flag = cpSaddleFactor(mech->kkt, (CPWeight){.matrix = full ? &mech->reduced.M : &mech->userM.A},
-                        full ? &mech->reduced.A : &mech->A, mech->off, ranktol);
+                        full ? &mech->reduced.A : &mech->A, mech->rows.off, ranktol);
   if (flag) return failedFactor(mech, t, flag);
   mech->stats.rank   = mech->kkt->rank;
   mech->stats.unique = mech->kkt->dependent < 0;
@@ -135,17 +135,17 @@ void cpMechMoveKnown(CPMech mech, const double *known, double *f, double *b) {
   cpMatTimes(&mech->userM.A, -1.0, known, 1.0, f);
   cpMatTimes(&mech->A, -1.0, known, 1.0, b);
   for (int j = 0; j < mech->nu; j++)
-    if (mech->is_full[j]) f[j] = known[j];
+    if (mech->motions.is_full[j]) f[j] = known[j];
 }
 
 /* f and b less the columns of FULL motions. */
 static void moveFull(CPMech mech, double *f, double *b) {
   double *known = mech->solve.known;
-  if (mech->nfull == 0) return;
+  if (mech->motions.nfull == 0) return;
   memset(known, 0, (size_t)mech->nu * sizeof *known);
-  for (int k = 0; k < mech->nprescribed; k++)
-    if (mech->prescribed[k].how == CP_MOTION_FULL)
-      known[mech->prescribed[k].j] = mech->prescribed[k].curvature;
+  for (int k = 0; k < mech->motions.count; k++)
+    if (mech->motions.list[k].how == CP_MOTION_FULL)
+      known[mech->motions.list[k].j] = mech->motions.list[k].curvature;
   cpMechMoveKnown(mech, known, f, b);
 }
 
@@ -166,7 +166,7 @@ static double contradiction(CPMech mech, const double *a, const double *b, int *
   for (int i = 0; i < mech->m; i++) *terms = fmax(*terms, fabs(b[i]));
   cpMatTimes(&mech->kkt->A, -1.0, a, 1.0, r);
   for (int i = 0; i < mech->m; i++) {
-    if (mech->off[i]) continue;
+    if (mech->rows.off[i]) continue;
     *terms = fmax(*terms, fabs(r[i] - b[i]));
     if (!mech->kkt->is_dependent[i] || !(fabs(r[i]) > largest)) continue;
     largest = fabs(r[i]);
@@ -184,7 +184,7 @@ static int checkDependent(CPMech mech, sunrealtype t, const double *a, const dou
       fmax(ROUNDED_SUM, mech->kkt->ranktol); /* of what an angle that is zero leaves */
   if (r <= CONTRADICTION * terms + part * largestProduct(&mech->kkt->A, a)) return CP_SUCCESS;
   char name[CP_MECH_ROW_NAME], motions[CP_MECH_MOTIONS];
-  const int conflict = mech->nprescribed > 0;
+  const int conflict = mech->motions.count > 0;
   return cpReason(mech->text, conflict ? -CP_MOTION_CONFLICT : -CP_KKT_INCONSISTENT,
                   "at t = %.15g: the accelerations that %s asks for contradict those of the rows "
                   "that it depends on (A u' - b = %.3e)%s",
@@ -228,8 +228,8 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
 
 /* Rows that are off, and motions, are not the model's. */
 int cpMechKnowsUdot(const CPMech mech) {
-  return !mech->operators && mech->model.udot && mech->nprescribed == 0 &&
-         !memchr(mech->off, 1, (size_t)mech->m);
+  return !mech->operators && mech->model.udot && mech->motions.count == 0 &&
+         !memchr(mech->rows.off, 1, (size_t)mech->m);
 }
 
 int cpMechAccelerate(CPMech mech, const CPMechState *s, double *a, double *lambda) {

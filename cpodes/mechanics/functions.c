@@ -48,8 +48,8 @@ int cpMechChecked(CPMech mech, int flag, sunrealtype t, const char *name, const 
 
 int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u) {
   int changed = 0;
-  for (int k = 0; k < mech->nprescribed; k++) {
-    const CPPrescribed *g = &mech->prescribed[k];
+  for (int k = 0; k < mech->motions.count; k++) {
+    const CPPrescribed *g = &mech->motions.list[k];
     if (g->how != CP_MOTION_FULL) continue;
     changed |= q[g->i] != g->value || u[g->j] != g->rate;
     q[g->i] = g->value;
@@ -60,8 +60,8 @@ int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u) {
 
 int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s) {
   *s             = (CPMechState){.t = t, .q = y, .u = y + mech->nq, .z = y + mech->nq + mech->nu};
-  const int flag = mech->nprescribed > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
-  if (flag || mech->nfull == 0) return flag;
+  const int flag = mech->motions.count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
+  if (flag || mech->motions.nfull == 0) return flag;
   memcpy(mech->room.q_full, s->q, (size_t)mech->nq * sizeof *mech->room.q_full);
   memcpy(mech->room.u_full, s->u, (size_t)mech->nu * sizeof *mech->room.u_full);
   cpMechPutFull(mech, mech->room.q_full, mech->room.u_full);
@@ -139,9 +139,9 @@ int cpMechModelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, doubl
 /* One row for each motion: DIRECT p = q_i - g; v = u_j - g'; b = g''. */
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p) {
   int flag = cpMechModelPositions(mech, t, q, p);
-  if (!flag && mech->nprescribed > 0) flag = cpMechMotions(mech, t);
-  for (int k = 0; !flag && k < mech->nprescribed; k++) {
-    const CPPrescribed *g = &mech->prescribed[k];
+  if (!flag && mech->motions.count > 0) flag = cpMechMotions(mech, t);
+  for (int k = 0; !flag && k < mech->motions.count; k++) {
+    const CPPrescribed *g = &mech->motions.list[k];
     if (g->how == CP_MOTION_DIRECT) p[g->row] = q[g->i] - g->value;
   }
   return flag;
@@ -250,11 +250,11 @@ static int differentiate(CPMech mech, const CPMechState *s, AtTime g, int rows, 
 
 static int checkTime(CPMech mech, double t, double own) {
   const double least = LEAST_TIME * fmax(fabs(t), fmin(own, 1.0));
-  if (mech->difference_time >= least) return CP_SUCCESS;
+  if (mech->options.difference_time >= least) return CP_SUCCESS;
   return cpReason(mech->text, CP_ILL_INPUT,
                   "at t = %.15g: the time of differences, %g (CPMechSetDifferenceTime), is shorter "
                   "than %g, in which nothing but roundoff changes",
-                  t, mech->difference_time, least);
+                  t, mech->options.difference_time, least);
 }
 
 /* ---- v ---- */
@@ -271,7 +271,7 @@ static int addRates(CPMech mech, sunrealtype t, const sunrealtype *q, double *v)
   int flag = checkTime(mech, t, INFINITY);
   if (!flag)
     flag = differentiate(mech, &s, positionsLater, mech->np, cpLargest(q, mech->nq),
-                         mech->difference_time, d);
+                         mech->options.difference_time, d);
   for (int i = 0; !flag && i < mech->np; i++) v[i] += d->sixth[i];
   return flag;
 }
@@ -290,9 +290,9 @@ static int modelVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, con
 
 /* v += u_j - g' in the rows of motions; u may be NULL. */
 static int addMotions(CPMech mech, sunrealtype t, const sunrealtype *u, double *v) {
-  const int flag = mech->nprescribed > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
-  for (int k = 0; !flag && k < mech->nprescribed; k++) {
-    const CPPrescribed *g = &mech->prescribed[k];
+  const int flag = mech->motions.count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
+  for (int k = 0; !flag && k < mech->motions.count; k++) {
+    const CPPrescribed *g = &mech->motions.list[k];
     if (g->row >= 0) v[g->row] = (u ? u[g->j] : 0.0) - g->rate;
   }
   return flag;
@@ -327,7 +327,7 @@ static int alongMotion(CPMech mech, const CPMechState *s, double e, double *v) {
 static int byDifferences(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                          double *b) {
   const CPMechState s  = {.t = t, .q = q, .u = u};
-  const double time    = mech->difference_time;
+  const double time    = mech->options.difference_time;
   CPMechDifferences *d = &mech->room.dv;
   int flag             = cpMechKinematics(mech, q, CP_N, u, mech->room.qdot);
   if (flag) return flag;
@@ -350,8 +350,9 @@ int cpMechB(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype 
                ? cpMechChecked(mech, mech->model.b(t, q, u, b, mech->user_data), t, "b", b, mech->na)
                : byDifferences(mech, t, q, u, b);
   }
-  if (!flag && mech->nprescribed > 0) flag = cpMechMotions(mech, t);
-  for (int k = 0; !flag && k < mech->nprescribed; k++)
-    if (mech->prescribed[k].row >= 0) b[mech->prescribed[k].row] = mech->prescribed[k].curvature;
+  if (!flag && mech->motions.count > 0) flag = cpMechMotions(mech, t);
+  for (int k = 0; !flag && k < mech->motions.count; k++)
+    if (mech->motions.list[k].row >= 0)
+      b[mech->motions.list[k].row] = mech->motions.list[k].curvature;
   return flag;
 }

@@ -46,21 +46,21 @@ static double square(const double *p, int length) {
 
 void cpMechPair(CPMech mech) {
   int i = 0, next = 0; /* coordinate, and the first quaternion that is not before it */
-  if (mech->is_paired) return;
-  for (int j = 0; j < mech->nu; j++) mech->pair[j] = -1;
-  for (int k = 0; k < mech->nquaternions; k++)
-    for (int d = 0; d < 3; d++) mech->pair[mech->quaternions[k].first_u + d] = TAKEN;
+  if (mech->coords.is_paired) return;
+  for (int j = 0; j < mech->nu; j++) mech->coords.pair[j] = -1;
+  for (int k = 0; k < mech->coords.nquaternions; k++)
+    for (int d = 0; d < 3; d++) mech->coords.pair[mech->coords.quaternions[k].first_u + d] = TAKEN;
   for (int j = 0; j < mech->nu && !mech->model.N; j++) {
-    if (mech->pair[j] == TAKEN) {
-      mech->pair[j] = -1;
+    if (mech->coords.pair[j] == TAKEN) {
+      mech->coords.pair[j] = -1;
       continue;
     }
-    for (; next < mech->nquaternions && i == mech->quaternions[next].first_q; next++)
+    for (; next < mech->coords.nquaternions && i == mech->coords.quaternions[next].first_q; next++)
       i += 4; /* sorted by first_q */
-    mech->pair[j] = i < mech->nq ? i : -1;
+    mech->coords.pair[j] = i < mech->nq ? i : -1;
     i++;
   }
-  mech->is_paired = 1;
+  mech->coords.is_paired = 1;
 }
 
 int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, const double *x,
@@ -73,13 +73,13 @@ int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, c
     return bad ? bad : cpMechFinite(mech, NAN, "N", y, to_q ? mech->nq : mech->nu);
   }
   for (int j = 0; j < mech->nu; j++) {
-    const int i = mech->pair[j];
+    const int i = mech->coords.pair[j];
     if (i < 0) continue;
     if (to_q) y[i] = x[j];
     else y[j] = x[i];
   }
-  for (int k = 0; k < mech->nquaternions; k++) {
-    const CPQuaternion *Q = &mech->quaternions[k];
+  for (int k = 0; k < mech->coords.nquaternions; k++) {
+    const CPQuaternion *Q = &mech->coords.quaternions[k];
     const double *p       = q + Q->first_q,
                  c = what == CP_N || what == CP_N_TRANSPOSE ? 0.5 : 2.0 / square(p, 4); /* N^+ */
     if (to_q) quaternionN(Q, c, p, x + Q->first_u, y + Q->first_q);

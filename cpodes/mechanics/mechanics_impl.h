@@ -70,6 +70,7 @@ typedef struct {
 
 typedef struct {
   double *f, *b, *rhs, *rhs_b, *known, *residual, *a, *lambda;
+  long int rank_layout; /* layout that the rank noted in kkt belongs to */
 } CPMechSolveRoom;
 
 /* multipliers.c: forces that depend on multipliers */
@@ -97,6 +98,49 @@ typedef struct {
   CPMechDifferences dp, dv;
 } CPMechFunctionRoom;
 
+/* How coordinates follow from velocities, beside the model's N */
+typedef struct {
+  int *pair;     /* [nu] the coordinate i with q_i' = u_j; -1 if there is none */
+  int is_paired; /* pair belongs to the quaternions that there are */
+  int nquaternions, nnorms;
+  CPQuaternion *quaternions;
+  CPUnitNorm *norms;
+} CPMechCoordinates;
+
+/* Prescribed motions */
+typedef struct {
+  int count;
+  CPPrescribed *list;
+  char *is_full; /* [nu] 1: u_j is prescribed by FULL */
+  int nfull;
+} CPMechMotionList;
+
+/* Rows of A */
+typedef struct {
+  char *off;                       /* [m] 1: switched off */
+  char *at_position, *at_velocity; /* [m] 1: row exists there, and is on or off */
+  long int layout;                 /* changes when rows are switched */
+  int count[2];                    /* rows of positions and of velocities */
+  int *number[2]; /* [m] their numbers among all rows of a projection: positions, then velocities; -1: none */
+} CPMechRows;
+
+typedef struct {
+  CPKktLinSol linsol;
+  CPMechMetric metric;
+  long int metric_changes; /* calls of CPMechSetMetric */
+  CPMechNewton newton_type;
+  double tau, difference_time;
+  int *z_order; /* [nz] or NULL */
+  int maxord;
+} CPMechOptions;
+
+/* attach/: with the integrator */
+typedef struct {
+  int installed;                  /* everything of ours is in the integrator's memory */
+  SUNNonlinearSolver fixed_point; /* the solver for Adams methods; NULL with another one */
+  int cause; /* newest failure inside a callback of CVODES': 0 or a code, either sign */
+} CPMechAttached;
+
 struct CPMech_ {
   CPStepper host; /* the integrator that it is attached to, or NULL; the first member (CPSystem) */
   SUNContext ctx;
@@ -111,37 +155,17 @@ struct CPMech_ {
   void *user_data;     /* handed to the functions of the model */
   CPMechLinear linear; /* If not NULL, user_data is this object, and the user's pointer is in it. */
   CPLog log;
-  /* kinematics */
-  int *pair;     /* [nu] the coordinate i with q_i' = u_j; -1 if there is none */
-  int is_paired; /* pair belongs to the quaternions that there are */
-  int nquaternions, nnorms, nprescribed;
-  CPQuaternion *quaternions;
-  CPUnitNorm *norms;
-  CPPrescribed *prescribed;
-  char *is_full; /* [nu] 1: u_j is prescribed by FULL */
-  int nfull;
-  /* rows */
-  char *off;                       /* [m] 1: switched off */
-  char *at_position, *at_velocity; /* [m] 1: row exists there, and is on or off */
-  long int layout;                 /* changes when rows are switched */
-  int nrows[2];                    /* rows of positions and of velocities */
-  int *row_number[2]; /* [m] their numbers among all rows of a projection: positions, then velocities; -1: none */
+  CPMechCoordinates coords;
+  CPMechMotionList motions;
+  CPMechRows rows;
   /* matrices of the newest evaluation */
   CPUserMat userM, userA; /* as the user gives them: nu x nu, na x nu */
   CPMat A;                /* m x nu: userA.A and the rows of motions */
   size_t *A_place;        /* [entries of userA.A] their place in A */
-  /* options */
-  CPKktLinSol linsol;
-  CPMechMetric metric;
-  long int metric_changes; /* calls of CPMechSetMetric */
-  CPMechNewton newton_type;
-  double tau, difference_time;
-  int *z_order; /* [nz] or NULL */
-  int maxord;
+  CPMechOptions options;
   /* accelerations.c: [M A^T; A 0] */
   CPSaddle kkt;
   CPMechReduced reduced;
-  long int rank_layout; /* layout that the rank noted in kkt belongs to */
   CPMechSolveRoom solve;
   CPMechMultipliers multipliers;
   CPMechStage stage;
@@ -150,19 +174,20 @@ struct CPMech_ {
   CPProjector P;
   int not_definite; /* M is not: the default metric is that of the error weights. */
   CPMechNewtonMem newton;
-  struct CPMechSens_ *sens;       /* sensitivity/; NULL if none are taken */
-  int installed;                  /* everything of ours is in mem */
-  SUNNonlinearSolver fixed_point; /* the solver for Adams methods; NULL with another one */
-  int cause; /* newest failure inside a callback of CVODES': 0 or a code, either sign */
-  char text[CP_TEXT_LENGTH]; /* its reason */
+  struct CPMechSens_ *sens; /* sensitivity/; NULL if none are taken */
+  CPMechAttached attached;
+  char text[CP_TEXT_LENGTH]; /* the reason of the newest failure */
   CPMechStats stats;
 };
 
 /* Norm k of all: those of the quaternions, then the others. */
-static inline int cpMechNumNorms(const CPMech mech) { return mech->nquaternions + mech->nnorms; }
+static inline int cpMechNumNorms(const CPMech mech) {
+  return mech->coords.nquaternions + mech->coords.nnorms;
+}
 static inline CPUnitNorm cpMechNorm(const CPMech mech, int k) {
-  if (k < mech->nquaternions) return (CPUnitNorm){mech->quaternions[k].first_q, 4, 1.0};
-  return mech->norms[k - mech->nquaternions];
+  if (k < mech->coords.nquaternions)
+    return (CPUnitNorm){mech->coords.quaternions[k].first_q, 4, 1.0};
+  return mech->coords.norms[k - mech->coords.nquaternions];
 }
 
 /* ---- system.c ---- */
@@ -172,8 +197,7 @@ int cpMechOption(CPMech mech, CPMechWhen when, const char *function);
 /* A copy of array [count] in mech's memory with room for one more entry, or array itself if it has that. If there is no
  * memory, this is reported, and the result is NULL. */
 void *cpMechGrow(CPMech mech, void *array, int count, size_t size, const char *function);
-/* Reports the failure flag, whose reason is in mech->text; positive ones where recoverable is 0
- * become negative. Returns the code. */
+/* Reports the failure flag, whose reason is in mech->text, and returns its code, which is negative. */
 int cpMechReport(CPMech mech, int flag, const char *function);
 /* Brings sizes, rows and matrices in line with the options; once, before the first use. Reported. */
 int cpMechSetUp(CPMech mech, const char *function);
@@ -228,7 +252,7 @@ int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, c
 int cpMechColumn(CPMech mech, const sunrealtype *q, int j, double *column);
 /* result <- q + N(q) w, not normalised; apart. */
 int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *result);
-/* mech->pair, from the quaternions, unless it is. */
+/* mech->coords.pair, from the quaternions, unless it is. */
 void cpMechPair(CPMech mech);
 /* Normalises quaternions and norms in place; 0 or -CP_QUATERNION_ZERO. */
 int cpMechNormalise(CPMech mech, sunrealtype t, double *q);
@@ -305,7 +329,7 @@ void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunr
                     const sunrealtype *lambda);
 
 /* ---- newton/newton.c: the linear solver of implicit methods ---- */
-/* Creates matrix and linear solver by mech->newton_type and gives them to the integrator. */
+/* Creates matrix and linear solver by mech->options.newton_type and gives them to the integrator. */
 int cpMechNewtonAttach(CPMech mech);
 /* Its matrix (CPSystem). */
 int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunbooleantype *jcur,

@@ -69,8 +69,8 @@ static int differentiate(CPMech mech, CPPrescribed *p, double t) {
 
 int cpMechMotions(CPMech mech, sunrealtype t) {
   int flag = CP_SUCCESS;
-  for (int k = 0; !flag && k < mech->nprescribed; k++) {
-    CPPrescribed *p = &mech->prescribed[k];
+  for (int k = 0; !flag && k < mech->motions.count; k++) {
+    CPPrescribed *p = &mech->motions.list[k];
     flag            = evaluate(mech, p, (Function){p->g, "g"}, t, t, &p->value);
     if (!flag && p->gd) flag = evaluate(mech, p, (Function){p->gd, "g'"}, t, t, &p->rate);
     if (!flag && p->gdd) flag = evaluate(mech, p, (Function){p->gdd, "g''"}, t, t, &p->curvature);
@@ -81,10 +81,10 @@ int cpMechMotions(CPMech mech, sunrealtype t) {
 
 const char *cpMechRowName(const CPMech mech, int i, char name[CP_MECH_ROW_NAME]) {
   snprintf(name, CP_MECH_ROW_NAME, "constraint %d", i);
-  for (int k = 0; k < mech->nprescribed; k++)
-    if (mech->prescribed[k].row == i)
+  for (int k = 0; k < mech->motions.count; k++)
+    if (mech->motions.list[k].row == i)
       snprintf(name, CP_MECH_ROW_NAME, "the prescribed motion of coordinate %d",
-               mech->prescribed[k].i);
+               mech->motions.list[k].i);
   return name;
 }
 
@@ -92,10 +92,10 @@ const char *cpMechMotionNames(const CPMech mech, char names[CP_MECH_MOTIONS]) {
   enum { MOST = 4 };
   size_t used = 0;
   names[0]    = '\0';
-  for (int k = 0; k < mech->nprescribed && k <= MOST; k++) {
+  for (int k = 0; k < mech->motions.count && k <= MOST; k++) {
     const char *before = k == 0 ? "; prescribed are the coordinates " : ", ";
     if (k == MOST) snprintf(names + used, CP_MECH_MOTIONS - used, ", ...");
-    else snprintf(names + used, CP_MECH_MOTIONS - used, "%s%d", before, mech->prescribed[k].i);
+    else snprintf(names + used, CP_MECH_MOTIONS - used, "%s%d", before, mech->motions.list[k].i);
     used = strlen(names);
   }
   return names;
@@ -106,7 +106,7 @@ const char *cpMechMotionNames(const CPMech mech, char names[CP_MECH_MOTIONS]) {
 /* j of q_i' = u_j, -1 if there is none. */
 static int velocityOf(const CPMech mech, int i) {
   for (int j = 0; j < mech->nu; j++)
-    if (mech->pair[j] == i) return j;
+    if (mech->coords.pair[j] == i) return j;
   return -1;
 }
 
@@ -119,17 +119,17 @@ static int noVelocity(CPMech mech, int i, const char *function) {
 
 int cpMechMotionsSetUp(CPMech mech, const char *function) {
   int row = mech->na, nfull = 0;
-  for (int k = 0; k < mech->nprescribed; k++) {
-    CPPrescribed *p = &mech->prescribed[k];
+  for (int k = 0; k < mech->motions.count; k++) {
+    CPPrescribed *p = &mech->motions.list[k];
     p->j            = velocityOf(mech, p->i);
     p->row          = p->how == CP_MOTION_FULL ? -1 : row++;
     nfull += p->how == CP_MOTION_FULL;
     if (p->j < 0) return noVelocity(mech, p->i, function);
   }
-  for (int k = 0; k < mech->nprescribed; k++)
-    mech->is_full[mech->prescribed[k].j] = mech->prescribed[k].row < 0;
-  mech->nfull = nfull;
-  mech->m     = row;
+  for (int k = 0; k < mech->motions.count; k++)
+    mech->motions.is_full[mech->motions.list[k].j] = mech->motions.list[k].row < 0;
+  mech->motions.nfull = nfull;
+  mech->m             = row;
   return CP_SUCCESS;
 }
 
@@ -145,12 +145,13 @@ int CPMechPrescribe(CPMech mech, sunindextype i, CPMotion how, CPMotionFn g, CPM
   if (i < 0 || i >= mech->nq)
     return cpReport(log, CP_ILL_INPUT, __func__, "i must be from 0 to %d, is %ld", mech->nq - 1,
                     (long)i);
-  for (int k = 0; k < mech->nprescribed; k++)
-    if (mech->prescribed[k].i == i)
+  for (int k = 0; k < mech->motions.count; k++)
+    if (mech->motions.list[k].i == i)
       return cpReport(log, CP_ILL_INPUT, __func__, "coordinate %ld is prescribed already", (long)i);
   /* Pairs are final once all quaternions are there. */
   cpMechPair(mech);
-  if ((mech->model.N || mech->nq - mech->nu == mech->nquaternions) && velocityOf(mech, (int)i) < 0)
+  if ((mech->model.N || mech->nq - mech->nu == mech->coords.nquaternions) &&
+      velocityOf(mech, (int)i) < 0)
     return noVelocity(mech, (int)i, __func__);
   if (how != CP_MOTION_DIRECT && how != CP_MOTION_RATE && how != CP_MOTION_FULL)
     return cpReport(log, CP_ILL_INPUT, __func__, "how must be a CPMotion, is %d", (int)how);
@@ -159,17 +160,18 @@ int CPMechPrescribe(CPMech mech, sunindextype i, CPMotion how, CPMotionFn g, CPM
     return cpReport(log, CP_ILL_INPUT, __func__,
                     "step must be positive and finite for differences of %s, is %g",
                     gd ? "g'" : "g", step);
-  CPPrescribed *more = cpMechGrow(mech, mech->prescribed, mech->nprescribed, sizeof *more, __func__);
+  CPPrescribed *more =
+      cpMechGrow(mech, mech->motions.list, mech->motions.count, sizeof *more, __func__);
   if (!more) return CP_MEM_FAIL;
-  mech->prescribed          = more;
-  more[mech->nprescribed++] = (CPPrescribed){.i    = (int)i,
-                                             .j    = -1,
-                                             .row  = -1,
-                                             .how  = how,
-                                             .g    = g,
-                                             .gd   = gd,
-                                             .gdd  = gdd,
-                                             .step = step,
-                                             .data = data};
+  mech->motions.list          = more;
+  more[mech->motions.count++] = (CPPrescribed){.i    = (int)i,
+                                               .j    = -1,
+                                               .row  = -1,
+                                               .how  = how,
+                                               .g    = g,
+                                               .gd   = gd,
+                                               .gdd  = gdd,
+                                               .step = step,
+                                               .data = data};
   return CP_SUCCESS;
 }

@@ -37,7 +37,8 @@ CPProjector CPMechGetProjector(CPMech mech) {
 sunindextype CPMechGetNumMultipliers(CPMech mech) {
   if (!mech) return cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL");
   sunindextype count = mech->na;
-  for (int k = 0; k < mech->nprescribed; k++) count += mech->prescribed[k].how != CP_MOTION_FULL;
+  for (int k = 0; k < mech->motions.count; k++)
+    count += mech->motions.list[k].how != CP_MOTION_FULL;
   return count;
 }
 
@@ -65,21 +66,22 @@ int CPMechAddQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u,
     return cpReport(log, CP_ILL_INPUT, __func__,
                     "first_u must be from 0 to nu - 3 = %d: first_u = %ld", mech->nu - 3,
                     (long)first_u);
-  for (int k = 0; k < mech->nquaternions; k++) {
-    const CPQuaternion *Q = &mech->quaternions[k];
+  for (int k = 0; k < mech->coords.nquaternions; k++) {
+    const CPQuaternion *Q = &mech->coords.quaternions[k];
     if (overlaps((int)first_q, 4, Q->first_q, 4) || overlaps((int)first_u, 3, Q->first_u, 3))
       return cpReport(log, CP_ILL_INPUT, __func__,
                       "quaternions must not overlap: first_q = %ld, first_u = %ld, and there is "
                       "one with %d, %d",
                       (long)first_q, (long)first_u, Q->first_q, Q->first_u);
   }
-  CPQuaternion *Q = cpMechGrow(mech, mech->quaternions, mech->nquaternions, sizeof *Q, __func__);
+  CPQuaternion *Q =
+      cpMechGrow(mech, mech->coords.quaternions, mech->coords.nquaternions, sizeof *Q, __func__);
   if (!Q) return CP_MEM_FAIL;
-  mech->quaternions = Q;
-  int k             = mech->nquaternions++;
+  mech->coords.quaternions = Q;
+  int k                    = mech->coords.nquaternions++;
   for (; k > 0 && Q[k - 1].first_q > first_q; k--) Q[k] = Q[k - 1]; /* ascending */
-  Q[k]            = (CPQuaternion){(int)first_q, (int)first_u, frame};
-  mech->is_paired = 0;
+  Q[k]                   = (CPQuaternion){(int)first_q, (int)first_u, frame};
+  mech->coords.is_paired = 0;
   return CP_SUCCESS;
 }
 
@@ -96,10 +98,11 @@ int CPMechAddUnitNorm(CPMech mech, sunindextype first, sunindextype length, sunr
   if (!(value > 0.0) || !isnormal(value * value))
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "value and its square must be positive and finite: value = %g", value);
-  CPUnitNorm *norms = cpMechGrow(mech, mech->norms, mech->nnorms, sizeof *norms, __func__);
+  CPUnitNorm *norms =
+      cpMechGrow(mech, mech->coords.norms, mech->coords.nnorms, sizeof *norms, __func__);
   if (!norms) return CP_MEM_FAIL;
-  mech->norms           = norms;
-  norms[mech->nnorms++] = (CPUnitNorm){(int)first, (int)length, value};
+  mech->coords.norms           = norms;
+  norms[mech->coords.nnorms++] = (CPUnitNorm){(int)first, (int)length, value};
   return CP_SUCCESS;
 }
 
@@ -108,8 +111,8 @@ int CPMechSetActive(CPMech mech, const sunrealtype *mask) {
   if (flag) return flag;
   if (mask && !cpAllFinite(mask, mech->na))
     return cpReport(&mech->log, CP_ILL_INPUT, __func__, "mask must be finite");
-  for (int i = 0; i < mech->na; i++) mech->off[i] = mask && mask[i] == 0.0;
-  mech->layout++;
+  for (int i = 0; i < mech->na; i++) mech->rows.off[i] = mask && mask[i] == 0.0;
+  mech->rows.layout++;
   return CP_SUCCESS;
 }
 
@@ -127,9 +130,9 @@ int CPMechSetMetric(CPMech mech, CPMechMetric metric) {
   if (mech->operators && metric == CP_METRIC_NEWTON)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
                     "CP_METRIC_NEWTON needs the matrices M and A");
-  mech->metric       = metric;
-  mech->not_definite = 0;
-  mech->metric_changes++;
+  mech->options.metric = metric;
+  mech->not_definite   = 0;
+  mech->options.metric_changes++;
   return CP_SUCCESS;
 }
 
@@ -142,7 +145,7 @@ int CPMechSetLinearSolver(CPMech mech, CPKktLinSol type) {
   if (mech->operators)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
                     "accelerations are those of the model's function udot");
-  mech->linsol = type;
+  mech->options.linsol = type;
   return CP_SUCCESS;
 }
 
@@ -155,7 +158,7 @@ int CPMechSetNewton(CPMech mech, CPMechNewton type) {
   if (mech->operators && type == CP_NEWTON_KKT)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
                     "CP_NEWTON_KKT needs the matrices M and A");
-  mech->newton_type = type;
+  mech->options.newton_type = type;
   return CP_SUCCESS;
 }
 
@@ -178,7 +181,7 @@ int CPMechSetDifferenceTime(CPMech mech, sunrealtype time) {
   if (!(time >= 0.0) || isinf(time))
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "time must be positive, or 0 for the default: time = %g", time);
-  mech->difference_time = time > 0.0 ? time : 1.0;
+  mech->options.difference_time = time > 0.0 ? time : 1.0;
   return CP_SUCCESS;
 }
 
@@ -189,14 +192,14 @@ int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const int *z_order) {
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "tau must be positive, CP_TAU_STEP, or 0 for no weighting: tau = %g", tau);
   if (z_order && mech->nz > 0) {
-    int *copy = mech->z_order;
+    int *copy = mech->options.z_order;
     if (!copy) copy = cpMechGrow(mech, NULL, 0, (size_t)mech->nz * sizeof *copy, __func__);
     if (!copy) return CP_MEM_FAIL;
-    mech->z_order = memcpy(copy, z_order, (size_t)mech->nz * sizeof *copy);
+    mech->options.z_order = memcpy(copy, z_order, (size_t)mech->nz * sizeof *copy);
   } else {
-    mech->z_order = NULL;
+    mech->options.z_order = NULL;
   }
-  mech->tau = tau;
+  mech->options.tau = tau;
   return CP_SUCCESS;
 }
 
@@ -206,6 +209,6 @@ int CPMechSetMaxOrd(CPMech mech, int maxord) {
   if (maxord < 0)
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "maxord must be positive, or 0 for CVODES' default: maxord = %d", maxord);
-  mech->maxord = maxord;
+  mech->options.maxord = maxord;
   return CP_SUCCESS;
 }

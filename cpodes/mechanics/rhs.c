@@ -21,8 +21,8 @@
 
 /* q' and u' of FULL motions are prescribed. */
 static void putFullRates(CPMech mech, sunrealtype *qdot, sunrealtype *udot) {
-  for (int k = 0; k < mech->nprescribed; k++) {
-    const CPPrescribed *g = &mech->prescribed[k];
+  for (int k = 0; k < mech->motions.count; k++) {
+    const CPPrescribed *g = &mech->motions.list[k];
     if (g->how != CP_MOTION_FULL) continue;
     qdot[g->i] = g->rate;
     udot[g->j] = g->curvature;
@@ -100,6 +100,6 @@ int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   if (!flag) flag = cpMechAuxiliary(mech, &s, mech->stage.lambda, zdot);
   if (!flag) putFullRates(mech, yd, udot);
   if (!flag && mech->sens) cpMechSensKeep(mech, t, N_VGetArrayPointer(y), udot, mech->stage.lambda);
-  mech->cause = flag;
+  mech->attached.cause = flag;
   return flag;
 }

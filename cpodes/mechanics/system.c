@@ -112,20 +112,20 @@ static int create(CPMech mech, const CPMechModel *m, N_Vector y_tmpl, const char
   mech->nz    = (int)m->nz;
   mech->np    = (int)m->np;
   mech->nv    = (int)larger(m->nv, m->np);
-  mech->m = mech->na         = (int)larger(m->na, mech->nv);
-  mech->n                    = mech->nq + mech->nu + mech->nz;
-  mech->operators            = !m->M;
-  mech->multipliers.rtol     = CP_LAMBDA_RTOL;
-  mech->multipliers.atol     = CP_LAMBDA_ATOL;
-  mech->multipliers.maxiters = CP_LAMBDA_MAXITERS;
-  mech->difference_time      = 1.0;
-  mech->stats.rank           = -1;
-  const int flag             = cloneTemplates(mech, function);
+  mech->m = mech->na            = (int)larger(m->na, mech->nv);
+  mech->n                       = mech->nq + mech->nu + mech->nz;
+  mech->operators               = !m->M;
+  mech->multipliers.rtol        = CP_LAMBDA_RTOL;
+  mech->multipliers.atol        = CP_LAMBDA_ATOL;
+  mech->multipliers.maxiters    = CP_LAMBDA_MAXITERS;
+  mech->options.difference_time = 1.0;
+  mech->stats.rank              = -1;
+  const int flag                = cloneTemplates(mech, function);
   if (flag) return flag;
   mech->y_tmpl = cpArenaVector(&mech->memory, y_tmpl);
-  CP_NEW(&mech->memory, mech->pair, mech->nu);
-  CP_NEW(&mech->memory, mech->is_full, mech->nu);
-  CP_NEW(&mech->memory, mech->off, mech->na + mech->nq); /* each coordinate may be prescribed */
+  CP_NEW(&mech->memory, mech->coords.pair, mech->nu);
+  CP_NEW(&mech->memory, mech->motions.is_full, mech->nu);
+  CP_NEW(&mech->memory, mech->rows.off, mech->na + mech->nq); /* each coordinate may be prescribed */
   if (cpArenaStatus(&mech->memory) || cpMechProjectorCreate(mech))
     return cpReport(NULL, CP_MEM_FAIL, function, "no memory for a mechanical system");
   return CP_SUCCESS;
@@ -174,8 +174,9 @@ void *cpMechGrow(CPMech mech, void *array, int count, size_t size, const char *f
 
 /* The motion of velocity j that has a row of A, or NULL. */
 static const CPPrescribed *motionOf(const CPMech mech, int j) {
-  for (int k = 0; k < mech->nprescribed; k++)
-    if (mech->prescribed[k].j == j && mech->prescribed[k].row >= 0) return &mech->prescribed[k];
+  for (int k = 0; k < mech->motions.count; k++)
+    if (mech->motions.list[k].j == j && mech->motions.list[k].row >= 0)
+      return &mech->motions.list[k];
   return NULL;
 }
 
@@ -183,9 +184,9 @@ static const CPPrescribed *motionOf(const CPMech mech, int j) {
 static int createA(CPMech mech) {
   const CPMat *U       = &mech->userA.A;
   const size_t entries = cpMatEntries(U);
-  const int flag =
-      U->start ? cpMatCreateSparse(&mech->A, mech->m, mech->nu, entries + (size_t)mech->nprescribed)
-               : cpMatCreateDense(&mech->A, mech->m, mech->nu);
+  const int flag       = U->start ? cpMatCreateSparse(&mech->A, mech->m, mech->nu,
+                                                      entries + (size_t)mech->motions.count)
+                                  : cpMatCreateDense(&mech->A, mech->m, mech->nu);
   size_t from = 0, to = 0;
   CP_NEW(&mech->set_up, mech->A_place, entries);
   if (flag || !mech->A_place) return CP_MEM_FAIL;
@@ -218,33 +219,35 @@ static int createMatrices(CPMech mech) {
   if (!flag && model->lambda_jac)
     flag = cpUserMatCreate(&mech->multipliers.Fl, NULL, mech->nu, mech->na, mech->ctx);
   if (!flag) flag = createA(mech);
-  if (!flag && mech->nfull > 0) flag = cpMatClone(&mech->reduced.M, &mech->userM.A);
-  if (!flag && mech->nfull > 0) flag = cpMatClone(&mech->reduced.A, &mech->A);
+  if (!flag && mech->motions.nfull > 0) flag = cpMatClone(&mech->reduced.M, &mech->userM.A);
+  if (!flag && mech->motions.nfull > 0) flag = cpMatClone(&mech->reduced.A, &mech->A);
   if (flag) return flag;
   const CPSaddleOptions options = {
-      .type = cpSaddleOfKkt(mech->linsol), .shortest = 1, .finest = CP_SADDLE_FINEST};
-  return cpSaddleCreate(&mech->kkt, options, mech->nfull > 0 ? &mech->reduced.M : &mech->userM.A,
-                        mech->nfull > 0 ? &mech->reduced.A : &mech->A);
+      .type = cpSaddleOfKkt(mech->options.linsol), .shortest = 1, .finest = CP_SADDLE_FINEST};
+  return cpSaddleCreate(&mech->kkt, options,
+                        mech->motions.nfull > 0 ? &mech->reduced.M : &mech->userM.A,
+                        mech->motions.nfull > 0 ? &mech->reduced.A : &mech->A);
 }
 
 static int createRows(CPMech mech) {
   CPArena *arena = &mech->set_up;
-  CP_NEW(arena, mech->at_position, mech->m);
-  CP_NEW(arena, mech->at_velocity, mech->m);
-  for (int which = 0; which < 2; which++) CP_NEW(arena, mech->row_number[which], mech->m);
+  CP_NEW(arena, mech->rows.at_position, mech->m);
+  CP_NEW(arena, mech->rows.at_velocity, mech->m);
+  for (int which = 0; which < 2; which++) CP_NEW(arena, mech->rows.number[which], mech->m);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
-  for (int i = 0; i < mech->nv; i++) mech->at_position[i] = i < mech->np, mech->at_velocity[i] = 1;
-  for (int k = 0; k < mech->nprescribed; k++) {
-    const CPPrescribed *g = &mech->prescribed[k];
+  for (int i = 0; i < mech->nv; i++)
+    mech->rows.at_position[i] = i < mech->np, mech->rows.at_velocity[i] = 1;
+  for (int k = 0; k < mech->motions.count; k++) {
+    const CPPrescribed *g = &mech->motions.list[k];
     if (g->row < 0) continue;
-    mech->at_position[g->row] = g->how == CP_MOTION_DIRECT;
-    mech->at_velocity[g->row] = 1;
+    mech->rows.at_position[g->row] = g->how == CP_MOTION_DIRECT;
+    mech->rows.at_velocity[g->row] = 1;
   }
   for (int which = 0, count = 0; which < 2; which++) {
-    const char *there = which == 0 ? mech->at_position : mech->at_velocity;
+    const char *there = which == 0 ? mech->rows.at_position : mech->rows.at_velocity;
     const int first   = count;
-    for (int i = 0; i < mech->m; i++) mech->row_number[which][i] = there[i] ? count++ : -1;
-    mech->nrows[which] = count - first;
+    for (int i = 0; i < mech->m; i++) mech->rows.number[which][i] = there[i] ? count++ : -1;
+    mech->rows.count[which] = count - first;
   }
   return CP_SUCCESS;
 }
@@ -280,12 +283,12 @@ void cpMechTearDown(CPMech mech) {
 }
 
 int cpMechSetUp(CPMech mech, const char *function) {
-  if (!mech->model.N && mech->nq != mech->nu + mech->nquaternions)
+  if (!mech->model.N && mech->nq != mech->nu + mech->coords.nquaternions)
     return cpReport(
         &mech->log, CP_ILL_INPUT, function,
         "nq must be nu + the number of quaternions (CPMechAddQuaternion), or a function N "
         "be given: nq = %d, nu = %d, %d quaternions",
-        mech->nq, mech->nu, mech->nquaternions);
+        mech->nq, mech->nu, mech->coords.nquaternions);
   cpMechPair(mech);
   int flag = cpMechMotionsSetUp(mech, function);
   if (flag) return flag;
@@ -334,8 +337,8 @@ int cpMechCheckState(CPMech mech, N_Vector y, const char *function) {
     return cpReport(log, CP_ILL_INPUT, function, "y must be finite: y[%d] = %g", bad,
                     N_VGetArrayPointer(y)[bad]);
   }
-  for (int k = 0; k < mech->nquaternions; k++) {
-    const int i          = mech->quaternions[k].first_q;
+  for (int k = 0; k < mech->coords.nquaternions; k++) {
+    const int i          = mech->coords.quaternions[k].first_q;
     const sunrealtype *q = N_VGetArrayPointer(y) + i;
     if (q[0] == 0.0 && q[1] == 0.0 && q[2] == 0.0 && q[3] == 0.0)
       return cpReport(log, CP_QUATERNION_ZERO, function,

@@ -89,7 +89,7 @@ static CPMechSens sensOf(CPMech mech) {
 
 /* Does (S2) hold for this system? */
 static int isDirect(const CPMech mech) {
-  return !mech->operators && !mech->model.f_lambda && mech->nfull == 0 && !mech->model.N;
+  return !mech->operators && !mech->model.f_lambda && mech->motions.nfull == 0 && !mech->model.N;
 }
 
 static double *byParam(const CPMechSens sens, int iS) {
@@ -118,7 +118,7 @@ static int isSame(const CPMechSens sens, sunrealtype t, const sunrealtype *y) {
   const CPParams *params = sens->params;
   for (int i = 0; params && params->p && i < params->Ns; i++)
     if (params->p[params->plist[i]] != sens->values_of_p[i]) return 0;
-  return sens->valid && sens->t == t && sens->layout == sens->mech->layout &&
+  return sens->valid && sens->t == t && sens->layout == sens->mech->rows.layout &&
          !memcmp(sens->y, y, (size_t)sens->mech->n * sizeof *y);
 }
 
@@ -134,7 +134,7 @@ static void haveArrived(CPMechSens sens, int has_factors) {
   const CPParams *params = sens->params;
   sens->nM               = has_factors ? sens->mech->stats.nM : -1;
   sens->nA               = has_factors ? sens->mech->stats.nA : -1;
-  sens->layout           = sens->mech->layout;
+  sens->layout           = sens->mech->rows.layout;
   if (params) memset(sens->known, 0, (size_t)params->Ns);
   for (int i = 0; params && params->p && i < params->Ns; i++)
     sens->values_of_p[i] = params->p[params->plist[i]];
@@ -220,7 +220,7 @@ static int evaluateAll(void *data, N_Vector value) {
   const CPMech mech     = sens->mech;
   const CPMechState s   = stateOf(sens, sens->y);
   double *F = N_VGetArrayPointer(value), *p = F + mech->nu + mech->m + mech->nz, *v = p + mech->m;
-  int flag = mech->nprescribed > 0 ? cpMechMotions(mech, s.t) : CP_SUCCESS;
+  int flag = mech->motions.count > 0 ? cpMechMotions(mech, s.t) : CP_SUCCESS;
   if (!flag) flag = cpMechPositions(mech, s.t, s.q, p);
   if (!flag) flag = cpMechVelocities(mech, s.t, s.q, s.u, v);
   return flag ? flag : evaluate(sens, &s, F);
@@ -347,9 +347,10 @@ static int addQuaternions(CPMechSens sens, const sunrealtype *p, const sunrealty
                           sunrealtype *q) {
   const CPMech mech = sens->mech;
   const int flag =
-      mech->nquaternions > 0 ? cpMechKinematics(mech, p, CP_N, u, sens->qdot) : CP_SUCCESS;
-  for (int k = 0; !flag && k < mech->nquaternions; k++)
-    for (int i = mech->quaternions[k].first_q; i < mech->quaternions[k].first_q + 4; i++)
+      mech->coords.nquaternions > 0 ? cpMechKinematics(mech, p, CP_N, u, sens->qdot) : CP_SUCCESS;
+  for (int k = 0; !flag && k < mech->coords.nquaternions; k++)
+    for (int i = mech->coords.quaternions[k].first_q; i < mech->coords.quaternions[k].first_q + 4;
+         i++)
       q[i] += sign * sens->qdot[i];
   return flag;
 }
@@ -377,13 +378,14 @@ int CPMechSensRhs1(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_V
   CPMechSens sens = sensOf(mech);
   (void)Ns, (void)ydot;
   if (!sens || !sens->params)
-    return mech->cause = cpReason(mech->text, CP_NO_INIT, "there are no parameters");
+    return mech->attached.cause = cpReason(mech->text, CP_NO_INIT, "there are no parameters");
   if (isDirect(mech))
-    mech->cause = forwardRhs(sens, t, N_VGetArrayPointer(y), iS, N_VGetArrayPointer(yS),
-                             N_VGetArrayPointer(ySdot));
+    mech->attached.cause = forwardRhs(sens, t, N_VGetArrayPointer(y), iS, N_VGetArrayPointer(yS),
+                                      N_VGetArrayPointer(ySdot));
   else
-    mech->cause = cpSensDirection(sens->params, cpMechRhs, t, y, iS, yS, ySdot, tmp1, tmp2, mech);
-  return mech->cause;
+    mech->attached.cause =
+        cpSensDirection(sens->params, cpMechRhs, t, y, iS, yS, ySdot, tmp1, tmp2, mech);
+  return mech->attached.cause;
 }
 
 /* (u', lambda) in place of a right-hand side. */
@@ -439,7 +441,7 @@ static void addTransposed(const CPPartials P, CPOutput of, CPDirection by, const
   if (P->block[of][by].exists) cpMatTransposedTimes(&P->block[of][by].J, 1.0, x, 1.0, result);
 }
 
-/* (S3): sens->a = w, sens->lambda = mu. The system may not have been used before. 0, or mech->cause. */
+/* (S3): sens->a = w, sens->lambda = mu. The system may not have been used before. 0, or mech->attached.cause. */
 static int solveAdjoint(CPMech mech, sunrealtype t, const sunrealtype *y, const sunrealtype *l,
                         const char *function) {
   CPMechSens sens = NULL;
@@ -460,7 +462,7 @@ static int solveAdjoint(CPMech mech, sunrealtype t, const sunrealtype *y, const 
     flag = cpSaddleSolve(mech->kkt, sens->f, sens->b, sens->a, sens->lambda);
     if (flag) cpReason(mech->text, flag, "at t = %.15g: no solution for an adjoint", t);
   }
-  return mech->cause = flag;
+  return mech->attached.cause = flag;
 }
 
 /* g_x = K^T w + Bq^T mu + Zq^T l_z, and so on, for one direction. */
@@ -488,7 +490,7 @@ int CPMechAdjointRhs(sunrealtype t, N_Vector y, N_Vector yB, N_Vector yBdot, voi
   /* The product E with (0, omega / 2) is skew: E^T l_q = -N(l_q) u. */
   if (!flag) flag = addQuaternions(sens, l, P->u, -1, g);
   if (!flag) N_VScale(-1.0, yBdot, yBdot);
-  return mech->cause = flag;
+  return mech->attached.cause = flag;
 }
 
 int CPMechAdjointQuadrature(sunrealtype t, N_Vector y, N_Vector yB, N_Vector qBdot, void *data) {
@@ -504,7 +506,7 @@ int CPMechAdjointQuadrature(sunrealtype t, N_Vector y, N_Vector yB, N_Vector qBd
     const double *F = byParam(sens, i), *B = F + mech->nu, *Z = B + mech->m;
     q[i] = -cpDot(F, sens->a, mech->nu) - cpDot(B, sens->lambda, mech->m) - cpDot(Z, lz, mech->nz);
   }
-  return mech->cause = flag;
+  return mech->attached.cause = flag;
 }
 
 /* ---- which parameters ---- */
@@ -543,9 +545,9 @@ static int rows(sunrealtype t, N_Vector y, int iS, N_Vector rv, int *given, void
   if (flag) return flag;
   const double *p = byParam(sens, iS) + mech->nu + mech->m + mech->nz, *v = p + mech->m;
   for (int i = 0; i < mech->m; i++)
-    if (mech->at_position[i]) *r++ = mech->off[i] ? 0.0 : p[i];
+    if (mech->rows.at_position[i]) *r++ = mech->rows.off[i] ? 0.0 : p[i];
   for (int i = 0; i < mech->m; i++)
-    if (mech->at_velocity[i]) *r++ = mech->off[i] ? 0.0 : v[i];
+    if (mech->rows.at_velocity[i]) *r++ = mech->rows.off[i] ? 0.0 : v[i];
   return CP_SUCCESS;
 }
 

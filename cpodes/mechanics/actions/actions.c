@@ -14,7 +14,7 @@ int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const ch
     return cpReport(&mech->log, CP_NOT_SUPPORTED, function,
                     "the operators lack M^{-1} x (Minv of the model)");
   act->mech   = mech;
-  act->off    = mech->off;
+  act->off    = mech->rows.off;
   act->rank   = mech->stats.rank;
   act->unique = mech->stats.unique;
   CP_MECH_ARRAYS(&act->arena, mech->nu, &act->w, &act->d, &act->f, &act->known, &act->s_cg,
@@ -32,7 +32,7 @@ int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const ch
 
 void cpActionClose(CPAction *act) {
   if (act->mech) {
-    act->mech->off          = act->off;
+    act->mech->rows.off     = act->off;
     act->mech->stats.rank   = act->rank;
     act->mech->stats.unique = act->unique;
   }
@@ -42,13 +42,13 @@ void cpActionClose(CPAction *act) {
 void cpActionRows(CPAction *act, int velocity_level) {
   const CPMech mech = act->mech;
   for (int i = 0; i < mech->m; i++)
-    act->out[i] = (char)(act->off[i] || (velocity_level && !mech->at_velocity[i]));
+    act->out[i] = (char)(act->off[i] || (velocity_level && !mech->rows.at_velocity[i]));
 }
 
 int cpActionFactor(CPAction *act) {
   if (act->mech->operators) return CP_SUCCESS;
   memcpy(act->factored, act->out, (size_t)act->mech->m);
-  act->mech->off = act->factored;
+  act->mech->rows.off = act->factored;
   return cpMechFactor(act->mech, act->s.t, act->s.q);
 }
 
@@ -170,8 +170,8 @@ int cpActionSolve(CPAction *act, const double *f_given, const double *r_given, d
     return flag;
   }
   /* Velocities of FULL motions are known: their columns go to the right, their rows are the identity's. */
-  for (int j = 0; j < nu; j++) known[j] = mech->is_full[j] ? d[j] : 0.0;
-  if (mech->nfull > 0) cpMechMoveKnown(mech, known, f, b);
+  for (int j = 0; j < nu; j++) known[j] = mech->motions.is_full[j] ? d[j] : 0.0;
+  if (mech->motions.nfull > 0) cpMechMoveKnown(mech, known, f, b);
   int flag = cpSaddleSolve(mech->kkt, f, b, d, mu);
   if (flag)
     return cpReason(mech->text, flag, "at t = %.15g: the KKT solver '%s' failed", act->s.t,

@@ -20,7 +20,7 @@ typedef struct {
   const sunrealtype *u; /* [nu] as they are in y, even those of FULL motions */
   char *out;            /* [m] 1: the row takes no part ... */
   char *factored;       /* [m] ... and took none in the newest factors */
-  char *off;            /* mech->off and the rank as they were */
+  char *off;            /* mech->rows.off and the rank as they were */
   sunindextype rank;
   sunbooleantype unique;
   double *w, *d, *x, *r, *mu;        /* [nu], [nu], [m], [m], [m]: the callers' */

@@ -15,7 +15,7 @@ typedef struct {
 static double largest(const CPMech mech, const double *r, const char *mask) {
   double size = 0.0;
   for (int i = 0; i < mech->m; i++)
-    if (!mech->off[i] && (!mask || mask[i])) size = fmax(size, fabs(r[i]));
+    if (!mech->rows.off[i] && (!mask || mask[i])) size = fmax(size, fabs(r[i]));
   return size;
 }
 
@@ -23,10 +23,10 @@ static int residuals(CPMech mech, const CPMechState *s, Room *room, CPMechOutput
   double *r = room->rows;
   int flag  = cpMechPositions(mech, s->t, s->q, r); /* p(t, q) */
   if (flag) return flag;
-  out->position = largest(mech, r, mech->at_position);
+  out->position = largest(mech, r, mech->rows.at_position);
   flag          = cpMechVelocities(mech, s->t, s->q, s->u, r); /* v(t, q, u) */
   if (flag) return flag;
-  out->velocity = largest(mech, r, mech->at_velocity);
+  out->velocity = largest(mech, r, mech->rows.at_velocity);
   out->norms    = 0.0;
   for (int k = 0; k < cpMechNumNorms(mech); k++) {
     const CPUnitNorm n   = cpMechNorm(mech, k);
@@ -50,12 +50,12 @@ static int forces(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *o
   int flag = cpMechATransposedTimes(mech, s->t, s->q, room->lambda, force);
   for (int j = 0; !flag && j < nu; j++) force[j] = -force[j];
   if (!flag && !mech->operators) flag = cpMechMass(mech, s->t, s->q);
-  if (!flag && mech->nfull > 0) {
+  if (!flag && mech->motions.nfull > 0) {
     flag = cpMechForces(mech, s, room->f);
     if (!flag) flag = cpMechAddLambdaForces(mech, s, room->lambda, room->f);
     cpMatTimes(&mech->userM.A, 1.0, room->a, 0.0, Mu);
     for (int j = 0; j < nu; j++)
-      if (mech->is_full[j]) force[j] = Mu[j] - room->f[j];
+      if (mech->motions.is_full[j]) force[j] = Mu[j] - room->f[j];
   }
   if (flag) return flag;
   out->power   = cpDot(force, s->u, nu);

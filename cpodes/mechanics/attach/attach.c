@@ -15,14 +15,14 @@
 static int scaleWeights(N_Vector ewt, void *data) {
   const CPMech mech = data;
   sunrealtype *w    = N_VGetArrayPointer(ewt);
-  double tau        = mech->tau;
+  double tau        = mech->options.tau;
   if (tau == CP_TAU_STEP) {
     const double h = cpStepperSize(mech->host);
     tau            = h != 0.0 ? fmin(1.0, fabs(h)) : 1.0; /* before the first step there is none */
   }
   for (int j = 0; j < mech->nu; j++) w[mech->nq + j] *= tau;
-  for (int k = 0; mech->z_order && k < mech->nz; k++)
-    w[mech->nq + mech->nu + k] *= pow(tau, mech->z_order[k]);
+  for (int k = 0; mech->options.z_order && k < mech->nz; k++)
+    w[mech->nq + mech->nu + k] *= pow(tau, mech->options.z_order[k]);
   return CP_SUCCESS;
 }
 
@@ -31,7 +31,7 @@ static int scaleWeights(N_Vector ewt, void *data) {
 static int cause(const char **reason, void *data) {
   const CPMech mech = data;
   *reason           = mech->text;
-  return mech->cause;
+  return mech->attached.cause;
 }
 
 static int print(FILE *out, SUNOutputFormat fmt, void *data) {
@@ -41,15 +41,15 @@ static int print(FILE *out, SUNOutputFormat fmt, void *data) {
 void cpMechDetach(void *data) {
   const CPMech mech = data;
   cpMechNewtonFree(&mech->newton);
-  if (mech->fixed_point) SUNNonlinSolFree(mech->fixed_point);
-  mech->fixed_point = NULL;
-  mech->host        = NULL;
-  mech->installed   = 0;
+  if (mech->attached.fixed_point) SUNNonlinSolFree(mech->attached.fixed_point);
+  mech->attached.fixed_point = NULL;
+  mech->host                 = NULL;
+  mech->attached.installed   = 0;
 }
 
 static CPSystem systemOf(CPMech mech) {
   return (CPSystem){.data        = mech,
-                    .scale       = mech->tau != 0.0 ? scaleWeights : NULL,
+                    .scale       = mech->options.tau != 0.0 ? scaleWeights : NULL,
                     .linsys      = cpMechLinearSystem,
                     .on_manifold = cpMechOnManifold,
                     .sine        = cpMechStageSine,
@@ -66,16 +66,18 @@ static CPSystem systemOf(CPMech mech) {
  * (pendulum), and no partial derivatives. */
 static int install(CPMech mech, CPStepper s) {
   const CPSystem system = systemOf(mech);
-  int flag = CP_SUCCESS, wants_matrix = mech->newton_type != CP_NEWTON_NONE;
+  int flag = CP_SUCCESS, wants_matrix = mech->options.newton_type != CP_NEWTON_NONE;
   if (s->ops->multistep) {
     const CPodeMem mem    = (CPodeMem)s;
-    const int fixed_point = mem->lmm == CV_ADAMS && mech->newton_type == CP_NEWTON_AUTO;
+    const int fixed_point = mem->lmm == CV_ADAMS && mech->options.newton_type == CP_NEWTON_AUTO;
     const int users_own   = mem->nls.inner && !mem->nls.inner_owned;
     flag                  = cpSetSystem(mem, &system);
-    if (!flag && mech->maxord > 0) flag = CVodeSetMaxOrd(mem->cvode_mem, mech->maxord);
+    if (!flag && mech->options.maxord > 0)
+      flag = CVodeSetMaxOrd(mem->cvode_mem, mech->options.maxord);
     if (!flag && fixed_point && !users_own) {
-      mech->fixed_point = SUNNonlinSol_FixedPoint(mech->y_tmpl, 0, mech->ctx);
-      flag = mech->fixed_point ? CPodeSetNonlinearSolver(mem, mech->fixed_point) : CP_MEM_FAIL;
+      mech->attached.fixed_point = SUNNonlinSol_FixedPoint(mech->y_tmpl, 0, mech->ctx);
+      flag = mech->attached.fixed_point ? CPodeSetNonlinearSolver(mem, mech->attached.fixed_point)
+                                        : CP_MEM_FAIL;
     }
     wants_matrix &= !fixed_point;
   } else {
@@ -103,21 +105,21 @@ static int attach(CPMech mech, CPStepper s, sunrealtype t0, N_Vector y0, const c
   if (!mech->host && initialised)
     return cpReport(&mech->log, CP_ILL_INPUT, function,
                     "mem has a right-hand side already: use a new one of %sCreate's", s->ops->name);
-  if (mech->host && !mech->installed)
+  if (mech->host && !mech->attached.installed)
     return cpReport(&mech->log, CP_ILL_INPUT, function,
                     "mem is what an earlier %s left when it failed: free it and create another one",
                     function);
-  s->log.text[0] = '\0';
-  mech->text[0]  = '\0';
-  mech->cause    = 0;
+  s->log.text[0]       = '\0';
+  mech->text[0]        = '\0';
+  mech->attached.cause = 0;
   if (cpode) flag = initialised ? CPodeReInit(cpode, t0, y0) : CPodeInit(cpode, cpMechRhs, t0, y0);
   else
     flag =
         initialised ? CPOneStepReInit(onestep, t0, y0) : CPOneStepInit(onestep, cpMechRhs, t0, y0);
   if (!flag && !mech->host) {
-    mech->host      = s;
-    flag            = install(mech, s);
-    mech->installed = !flag;
+    mech->host               = s;
+    flag                     = install(mech, s);
+    mech->attached.installed = !flag;
   }
   if (!flag) return CP_SUCCESS;
   if (flag == CP_MEM_FAIL) return cpReport(&mech->log, flag, function, "no memory");

@@ -11,7 +11,7 @@
 static int create(CPCheck *check) {
   const CPMech mech = check->mech;
   CPArena *arena    = &check->arena;
-  const int most    = mech->nq + mech->nu + mech->nz + mech->m + mech->nprescribed;
+  const int most    = mech->nq + mech->nu + mech->nz + mech->m + mech->motions.count;
   CPCheckPoint *at = &check->at, *near = &check->near, *along = &check->along;
   CP_MECH_ARRAYS(arena, mech->nq, &at->q, &near->q, &along->q, &check->q_state);
   CP_MECH_ARRAYS(arena, mech->nu, &at->u, &near->u, &along->u, &check->u_state, &check->a);
@@ -63,7 +63,7 @@ static int readState(CPCheck *check, sunrealtype t, const sunrealtype *y) {
     if (fabs(norm - n.value) > CP_CHECK_LIMIT * n.value)
       cpReport(&mech->log, CV_WARNING, "CPMechCheck",
                "the %s %d to %d has norm %.6g, not %g; it is checked with that",
-               k < mech->nquaternions ? "quaternion" : "vector of coordinates", n.first,
+               k < mech->coords.nquaternions ? "quaternion" : "vector of coordinates", n.first,
                n.first + n.length - 1, norm, n.value);
   }
   const int zero = cpMechNormalise(mech, t, q);
@@ -139,13 +139,13 @@ static int checkFreedom(CPCheck *check) {
     cpWrite(check->text, "%s", mech->text);
   }
   if (flag) return flag == CP_MEM_FAIL ? flag : CP_SUCCESS; /* of others the run will tell */
-  check->report->freedom = mech->nu - mech->nfull - mech->kkt->rank;
+  check->report->freedom = mech->nu - mech->motions.nfull - mech->kkt->rank;
   if (check->report->freedom == 0)
     cpReport(
         &mech->log, CV_WARNING, "CPMechCheck",
         "no velocity is free: the rank of A is %d, of %d velocities that no motion prescribes; "
         "M and f have no influence on the motion, only on the multipliers",
-        mech->kkt->rank, mech->nu - mech->nfull);
+        mech->kkt->rank, mech->nu - mech->motions.nfull);
   return CP_SUCCESS;
 }
 

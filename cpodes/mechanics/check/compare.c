@@ -60,7 +60,7 @@ static int evaluate(CPCheck *check, CPCheckValue what, int rows) {
   const CPMech mech         = check->mech;
   const CPMechState s       = cpCheckStateOf(&check->near);
   const double *lambda      = check->near.lambda;
-  const CPPrescribed *drive = mech->prescribed;
+  const CPPrescribed *drive = mech->motions.list;
   double *value = check->value, *terms = check->terms, *w = check->w;
   int flag = CP_SUCCESS;
   switch (what) {
@@ -135,7 +135,7 @@ static int differentiateColumn(CPCheck *check, const CPComparison *c, int j) {
   if (flag) return flag;
   const CPMech mech     = check->mech;
   const CPCheckPoint *x = &check->at, *d = &check->along;
-  double distance = d->t != 0.0 ? mech->difference_time / fabs(d->t) : INFINITY;
+  double distance = d->t != 0.0 ? mech->options.difference_time / fabs(d->t) : INFINITY;
   distance        = reach(x->q, d->q, mech->nq, distance);
   distance        = reach(x->u, d->u, mech->nu, distance);
   distance        = reach(x->z, d->z, mech->nz, distance);

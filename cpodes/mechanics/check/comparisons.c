@@ -235,17 +235,17 @@ static void exchangeFrame(CPQuaternion *Q) {
 static int suggestFrame(CPCheck *check) {
   const CPMech mech         = check->mech;
   const CPMechReport report = *check->report;
-  const int count           = mech->nquaternions;
+  const int count           = mech->coords.nquaternions;
   for (int k = 0; k <= count; k++) {
     const int first = k < count ? k : 0, end = k < count ? k + 1 : k;
     sunrealtype error = 0.0;
-    for (int i = first; i < end; i++) exchangeFrame(&mech->quaternions[i]);
+    for (int i = first; i < end; i++) exchangeFrame(&mech->coords.quaternions[i]);
     const int flag = compareA(check, CP_VALUE_P, &error);
-    for (int i = first; i < end; i++) exchangeFrame(&mech->quaternions[i]);
+    for (int i = first; i < end; i++) exchangeFrame(&mech->coords.quaternions[i]);
     *check->report = report;
     if (flag) return flag;
     if (error > CP_CHECK_LIMIT) continue;
-    const CPQuaternion *Q = &mech->quaternions[first];
+    const CPQuaternion *Q = &mech->coords.quaternions[first];
     const size_t used     = strlen(check->text);
     snprintf(check->text + used, sizeof check->text - used,
              "; it fits with %s for %s %d (CPMechAddQuaternion)",
@@ -262,7 +262,7 @@ int cpCheckJacobians(CPCheck *check) {
   const int before  = check->code;
   int flag          = CP_SUCCESS;
   if (mech->np > 0) flag = compareA(check, CP_VALUE_P, &check->report->A_p);
-  if (!flag && check->code && !before && mech->nquaternions > 0) flag = suggestFrame(check);
+  if (!flag && check->code && !before && mech->coords.nquaternions > 0) flag = suggestFrame(check);
   if (!flag && mech->nv > 0 && mech->model.v)
     flag = compareA(check, CP_VALUE_V, &check->report->A_v);
   return flag;
@@ -272,7 +272,7 @@ int cpCheckJacobians(CPCheck *check) {
 
 int cpCheckRates(CPCheck *check) {
   const CPMech mech         = check->mech;
-  const CPPrescribed *drive = mech->prescribed;
+  const CPPrescribed *drive = mech->motions.list;
   const double t = check->at.t, *q = check->at.q, *u = check->at.u;
   CPMechReport *report = check->report;
   double *given        = check->given;
@@ -286,9 +286,9 @@ int cpCheckRates(CPCheck *check) {
                 "the derivative of p along the motion", &report->v_p},
                {mech->model.b ? mech->nv : 0, CP_ALONG_MOTION, CP_VALUE_MINUS_V, "b",
                 "minus the derivative of v along the motion", &report->b_v},
-               {mech->nprescribed, CP_ALONG_TIME, CP_VALUE_G, "g' of motion ",
+               {mech->motions.count, CP_ALONG_TIME, CP_VALUE_G, "g' of motion ",
                 "the derivative of g", &report->v_p},
-               {mech->nprescribed, CP_ALONG_TIME, CP_VALUE_GD, "g'' of motion ",
+               {mech->motions.count, CP_ALONG_TIME, CP_VALUE_GD, "g'' of motion ",
                 "the derivative of g'", &report->b_v}};
   int flag  = CP_SUCCESS;
   for (int k = 0; !flag && k < 4; k++) {
@@ -397,7 +397,8 @@ static int comparePartials(CPCheck *check, CPMechNewton type) {
 
 int cpHasPatterns(const CPMech mech) {
   const int sparse = !mech->operators && mech->userM.A.start && mech->A.start;
-  const int wanted = mech->newton_type == CP_NEWTON_AUTO || mech->newton_type == CP_NEWTON_KKT;
+  const int wanted =
+      mech->options.newton_type == CP_NEWTON_AUTO || mech->options.newton_type == CP_NEWTON_KKT;
   return sparse && wanted && (!mech->host || mech->newton);
 }
 

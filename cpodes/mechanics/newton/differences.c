@@ -106,7 +106,7 @@ static void setSteps(CPPartials P, CPDirection by, double root, const double *ew
                                                 ewt ? ewt + mech->nq + mech->nu : NULL, NULL};
   const double typical = cpTypicalOf(cpLargest(x[by], by == CP_BY_Q ? mech->nq : P->cols[by]));
   for (int j = 0; j < P->cols[by]; j++) {
-    const int i         = by == CP_BY_Q ? mech->pair[j] : j;
+    const int i         = by == CP_BY_Q ? mech->coords.pair[j] : j;
     const double weight = weights[by] && i >= 0 ? weights[by][i] : 0.0;
     const double tol    = weight > 0.0 ? fmin(1.0 / weight, root) : 0.0;
     double *step        = &P->step[by][j];
@@ -197,7 +197,7 @@ static int runPass(CPPartials P, const CPPass *pass, const double *ewt) {
   for (int g = 0; start && !flag && g < pass->colors.ngroups; g++)
     flag = difference(P, pass, col + start[g], start[g + 1] - start[g]);
   for (int j = 0; !start && !flag && j < cols; j++)
-    if (!motion || !P->mech->is_full[j]) flag = difference(P, pass, &j, 1);
+    if (!motion || !P->mech->motions.is_full[j]) flag = difference(P, pass, &j, 1);
   return flag;
 }
 

@@ -35,9 +35,9 @@ static double cross(const double *a, const double *b, int d) {
 static void timesT(const CPPartials P, double gamma, const CPMat *J, CPMat *JT) {
   const CPMech mech = P->mech;
   memcpy(JT->value, J->value, cpMatEntries(J) * sizeof *J->value);
-  for (int k = 0; k < mech->nquaternions; k++) {
-    const Rotation R   = rotationOf(&mech->quaternions[k], P->u, gamma);
-    const int j        = mech->quaternions[k].first_u;
+  for (int k = 0; k < mech->coords.nquaternions; k++) {
+    const Rotation R   = rotationOf(&mech->coords.quaternions[k], P->u, gamma);
+    const int j        = mech->coords.quaternions[k].first_u;
     const size_t count = cpMatFirst(J, j + 1) - cpMatFirst(J, j);
     double *column     = JT->value + cpMatFirst(J, j);
     for (size_t e = 0; e < count; e++) {
@@ -64,7 +64,7 @@ static int newTerm(CPNewtonMatrix *S, const CPMat *J, int power, int row, int co
  *   [   - gamma Zu - gamma^2 Zq T     - Zl       - gamma Zz]   and diagonal entries 1 (units) */
 static int createTerms(CPNewtonMatrix *S) {
   const CPPartials P = S->P;
-  const int nu = P->nu, m = P->m, quaternions = P->mech->nquaternions > 0;
+  const int nu = P->nu, m = P->m, quaternions = P->mech->coords.nquaternions > 0;
   const int row[CP_OUTPUTS]      = {0, nu, nu + m};
   const int col[CP_DIRECTIONS]   = {0, 0, nu + m, nu};
   const int power[CP_DIRECTIONS] = {2, 1, 1, 0};
@@ -196,9 +196,9 @@ static int positions(CPNewtonMatrix *S, const double *r, const double *v, double
   const CPMech mech  = P->mech;
   const int flag     = cpMechKinematics(mech, P->q, CP_N, v, rq);
   for (int i = 0; !flag && i < mech->nq; i++) rq[i] = r[i] + S->gamma * rq[i];
-  for (int k = 0; !flag && k < mech->nquaternions; k++) {
-    const Rotation R = rotationOf(&mech->quaternions[k], P->u, S->gamma);
-    double *p        = rq + mech->quaternions[k].first_q;
+  for (int k = 0; !flag && k < mech->coords.nquaternions; k++) {
+    const Rotation R = rotationOf(&mech->coords.quaternions[k], P->u, S->gamma);
+    double *p        = rq + mech->coords.quaternions[k].first_q;
     const double p0 = p[0], v3[3] = {p[1], p[2], p[3]};
     p[0] = R.scale * (p0 - cpDot(v3, R.g, 3));
     for (int d = 0; d < 3; d++)

@@ -19,7 +19,7 @@ int cpNewtonSystem(CPMechNewtonMem newton, sunrealtype t, const sunrealtype *y, 
   const CPMech mech   = newton->mech;
   const CPMat *matrix = &newton->S.lu.S;
   newton->assembled   = 0;
-  *jcur               = !jok || !P->valid || P->layout != mech->layout;
+  *jcur               = !jok || !P->valid || P->layout != mech->rows.layout;
   int flag            = *jcur ? cpPartialsAt(P, t, y, NULL, NULL, ewt) : CP_SUCCESS;
   if (flag) return flag;
   flag = cpNewtonAssemble(&newton->S, gamma);
@@ -37,10 +37,10 @@ int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunboolean
   CPMechNewtonMem newton = mech->newton;
   int renewed            = 0;
   cpStepperNewestWeights(mech->host, newton->ewt);
-  mech->cause = cpNewtonSystem(newton, t, N_VGetArrayPointer(y), N_VGetArrayPointer(newton->ewt),
-                               jok, gamma, &renewed);
-  *jcur       = renewed;
-  return mech->cause ? (mech->cause > 0 ? 1 : -1) : 0;
+  mech->attached.cause = cpNewtonSystem(newton, t, N_VGetArrayPointer(y),
+                                        N_VGetArrayPointer(newton->ewt), jok, gamma, &renewed);
+  *jcur                = renewed;
+  return mech->attached.cause ? (mech->attached.cause > 0 ? 1 : -1) : 0;
 }
 
 /* ---- SUNDIALS' objects ---- */
@@ -61,7 +61,7 @@ static SUNLinearSolver_ID solverId(SUNLinearSolver LS) {
 }
 
 static int failed(CPMech mech, int code) {
-  mech->cause = code;
+  mech->attached.cause = code;
   return code > 0 ? SUNLS_PACKAGE_FAIL_REC : FAIL_UNREC;
 }
 
@@ -106,7 +106,7 @@ static int solverFree(SUNLinearSolver LS) {
 /* ---- life cycle ---- */
 
 int cpNewtonCreate(CPMechNewtonMem *address, CPMech mech) {
-  CPMechNewton type = mech->newton_type;
+  CPMechNewton type = mech->options.newton_type;
   *address          = NULL;
   if (type == CP_NEWTON_AUTO && !mech->operators) type = CP_NEWTON_KKT;
   if (type == CP_NEWTON_AUTO) type = mech->model.udot_jac ? CP_NEWTON_HALF : CP_NEWTON_NONE;
@@ -150,7 +150,7 @@ void cpMechNewtonFree(CPMechNewtonMem *address) {
 
 /* Sizes and type are final at the first use: a second integrator gets the same objects. */
 int cpMechNewtonAttach(CPMech mech) {
-  if (mech->newton_type == CP_NEWTON_KKT && mech->operators)
+  if (mech->options.newton_type == CP_NEWTON_KKT && mech->operators)
     return cpReason(mech->text, CP_NOT_SUPPORTED,
                     "CP_NEWTON_KKT needs M and A, and the system has operators");
   const int flag = mech->newton ? CP_SUCCESS : cpNewtonCreate(&mech->newton, mech);

@@ -64,7 +64,7 @@ struct CPPartials_ {
   int rows[CP_OUTPUTS], cols[CP_DIRECTIONS];
   /* the state, and the derivatives there */
   int valid;
-  long int layout; /* mech->layout then */
+  long int layout; /* mech->rows.layout then */
   double t, *q, *u, *z, *a, *lambda;
   char *fixed; /* [nu + m + nz] */
   CPMat M, A;  /* nu x nu, m x nu */

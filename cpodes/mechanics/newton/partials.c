@@ -57,13 +57,13 @@ static int createPattern(const CPPartials P, CPOutput of, CPDirection by, CPBloc
   if (ours && of == CP_OF_B && (by == CP_BY_Q || !tmpl))
     cpPlacesAddMat(&all, &mech->userA.A, 0, 0, 0);
   const int flag = cpMatFromPlaces(J, rows, cols, &all);
-  if (flag || mech->nquaternions == 0 || !(by == CP_BY_Q || (by == CP_BY_U && !block->given)))
+  if (flag || mech->coords.nquaternions == 0 || !(by == CP_BY_Q || (by == CP_BY_U && !block->given)))
     return flag;
   /* The columns of a quaternion's three velocities share a pattern: what depends on one of its components depends on
    * all three rotations, and b, by q' = N u, on all three velocities. T mixes them, too. */
   cpPlacesAddMat(&all, J, 0, 0, 0);
-  for (int n = 0; n < mech->nquaternions; n++) {
-    const int first = mech->quaternions[n].first_u;
+  for (int n = 0; n < mech->coords.nquaternions; n++) {
+    const int first = mech->coords.quaternions[n].first_u;
     for (size_t k = J->start[first]; k < J->start[first + 3]; k++)
       for (int d = 0; d < 3; d++) cpPlacesAdd(&all, J->row[k], first + d);
   }
@@ -219,9 +219,10 @@ int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double
   if (!a) flag = cpMechSolve(mech, &s, P->a, P->lambda);
   else if (P->m > 0) flag = cpMechFactor(mech, t, P->q); /* finds the rows that are dependent */
   if (flag) return flag;
-  P->layout = mech->layout;
-  for (int j = 0; j < P->nu; j++) P->fixed[j] = mech->is_full[j];
-  for (int i = 0; i < P->m; i++) P->fixed[P->nu + i] = mech->off[i] || mech->kkt->is_dependent[i];
+  P->layout = mech->rows.layout;
+  for (int j = 0; j < P->nu; j++) P->fixed[j] = mech->motions.is_full[j];
+  for (int i = 0; i < P->m; i++)
+    P->fixed[P->nu + i] = mech->rows.off[i] || mech->kkt->is_dependent[i];
 
   if (P->kkt) {
     flag = cpMechMass(mech, t, P->q);

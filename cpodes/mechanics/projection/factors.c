@@ -27,7 +27,7 @@
  * little more than a projection, a second one in each step that renews Newton's matrix makes steps dearer by half
  * (stiff chain of 1,000). */
 CPMechMetric cpMechMetricInUse(const CPMech mech) {
-  CPMechMetric metric = mech->metric;
+  CPMechMetric metric = mech->options.metric;
   if (metric == CP_METRIC_DEFAULT) {
     if (mech->operators || mech->not_definite) return CP_METRIC_ERROR;
     const int costly = mech->userM.A.start || mech->stats.newton != CP_NEWTON_KKT;
@@ -46,7 +46,7 @@ static CPMechMetric metricOf(const CPMechProjection *own) {
 static int changeMetric(CPMechFactors *f) {
   const CPMech mech = f->own->mech;
   if (f->metric == CP_METRIC_NEWTON && !f->use_mass) return f->use_mass = 1;
-  if (mech->metric != CP_METRIC_DEFAULT || mech->not_definite) return 0;
+  if (mech->options.metric != CP_METRIC_DEFAULT || mech->not_definite) return 0;
   return mech->not_definite = 1;
 }
 
@@ -372,8 +372,8 @@ static int createSolver(CPMechFactors *f, CPMechMetric metric) {
   freeSolver(f);
   int flag = f->A.value ? CP_SUCCESS : cpMatClone(&f->A, &mech->A);
   if (!flag && metric == CP_METRIC_NEWTON) flag = cpMechNewtonPattern(mech, &f->W);
-  else if (!flag && W && mech->nfull > 0) flag = cpMatClone(&f->W, W);
-  if (!flag && W && mech->nfull > 0) flag = cpMatClone(&f->A_held, &mech->A);
+  else if (!flag && W && mech->motions.nfull > 0) flag = cpMatClone(&f->W, W);
+  if (!flag && W && mech->motions.nfull > 0) flag = cpMatClone(&f->A_held, &mech->A);
   if (W && f->W.value) W = &f->W;
   if (!flag) flag = cpSaddleCreate(&f->saddle, options, W, &f->A);
   if (flag == CP_ILL_INPUT) {
@@ -467,7 +467,7 @@ int cpMechRenew(CPMechProblem *p, sunrealtype t, const double *x, N_Vector ewt, 
 /* ---- in line with the options ---- */
 
 static int haveSameRows(const CPMech mech) {
-  return !memcmp(mech->at_position, mech->at_velocity, (size_t)mech->m);
+  return !memcmp(mech->rows.at_position, mech->rows.at_velocity, (size_t)mech->m);
 }
 
 /* Rows that are switched, and the problems' factors: one set for both where these and the metric are the same. Products
@@ -477,11 +477,11 @@ static void updateProblems(CPMechProjection *own, CPMechMetric metric) {
   const int shared  = metric != CP_METRIC_ERROR && !mech->operators && haveSameRows(mech);
   for (int which = 0; which < 2; which++) {
     CPMechProblem *p  = &own->problem[which];
-    const char *there = which == CP_POSITIONS ? mech->at_position : mech->at_velocity;
+    const char *there = which == CP_POSITIONS ? mech->rows.at_position : mech->rows.at_velocity;
     p->factors        = &own->factors[shared ? 0 : which];
     p->nactive        = 0;
     p->measured       = 0;
-    for (int i = 0; i < mech->m; i++) p->nactive += !(p->off[i] = !there[i] || mech->off[i]);
+    for (int i = 0; i < mech->m; i++) p->nactive += !(p->off[i] = !there[i] || mech->rows.off[i]);
     own->factors[which].newton.uses = shared ? 2 : 1;
   }
 }
@@ -521,7 +521,7 @@ static void createProblem(CPMechProjection *own, int which) {
   CP_NEW(arena, p->is_dead, m);
   CP_MECH_ARRAYS(arena, own->mech->nu, &p->w);
   CP_MECH_ARRAYS(arena, m, &p->c, &p->rates, &p->size, &p->frozen);
-  if (p->held) memcpy(p->held, own->mech->is_full, (size_t)own->mech->nu);
+  if (p->held) memcpy(p->held, own->mech->motions.is_full, (size_t)own->mech->nu);
 }
 
 static int create(CPMechProjection *own) {
@@ -550,24 +550,24 @@ int cpMechFactorsUpdate(CPMechProjection *own) {
     return cpReason(text, CP_MEM_FAIL, "no memory for a projection");
   const CPProjectorOptions options = cpWorkOptions(own->work);
   const CPMechMetric metric        = metricOf(own);
-  if (own->layout != mech->layout || own->contents != options.contents || own->metric != metric ||
-      own->metric_changes != mech->metric_changes) {
+  if (own->layout != mech->rows.layout || own->contents != options.contents ||
+      own->metric != metric || own->metric_changes != mech->options.metric_changes) {
     if (options.linsol == CP_LINSOL_KRYLOV && !mech->operators)
       return cpReason(text, CP_ILL_INPUT,
                       "CP_LINSOL_KRYLOV needs a model of operators (Au and ATl)");
     updateProblems(own, metric);
     const int only_rows = own->contents == options.contents && own->metric == metric &&
-                          own->metric_changes == mech->metric_changes;
+                          own->metric_changes == mech->options.metric_changes;
     for (int k = 0; k < 2; k++) {
       CPMechFactors *f = &own->factors[k];
       cpNewtonReset(&f->newton);
       if (!only_rows) freeSolver(f);
       else if (f->saddle) cpSaddleForgetRank(f->saddle);
     }
-    own->layout         = mech->layout;
+    own->layout         = mech->rows.layout;
     own->contents       = options.contents;
     own->metric         = metric;
-    own->metric_changes = mech->metric_changes;
+    own->metric_changes = mech->options.metric_changes;
   }
   const double sine = mech->operators ? 1.0 : mech->kkt->sine;
   const int turned  = !(sine < ANGLE_CHANGES * own->sine && own->sine < ANGLE_CHANGES * sine);

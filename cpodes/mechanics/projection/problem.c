@@ -15,20 +15,21 @@ void cpMechStart(CPMechProblem *p, const sunrealtype *y) {
   double *x         = NV_DATA_S(p->x);
   if (p->which == CP_VELOCITIES) memcpy(x, y + mech->nq, (size_t)mech->nu * sizeof *x);
   else
-    for (int j = 0; j < mech->nu; j++) x[j] = mech->pair[j] >= 0 ? y[mech->pair[j]] : 0.0;
+    for (int j = 0; j < mech->nu; j++)
+      x[j] = mech->coords.pair[j] >= 0 ? y[mech->coords.pair[j]] : 0.0;
 }
 
 int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x) {
   const CPMech mech = p->own->mech;
   double *w = p->own->z, *q = p->own->q;
-  if (mech->nquaternions + mech->nnorms == 0 && !mech->model.N) { /* q is x */
-    for (int j = 0; j < mech->nu; j++) q[mech->pair[j]] = x[j];
+  if (mech->coords.nquaternions + mech->coords.nnorms == 0 && !mech->model.N) { /* q is x */
+    for (int j = 0; j < mech->nu; j++) q[mech->coords.pair[j]] = x[j];
     return CP_SUCCESS;
   }
-  for (int j = 0; j < mech->nu; j++) w[j] = mech->pair[j] >= 0 ? 0.0 : x[j];
+  for (int j = 0; j < mech->nu; j++) w[j] = mech->coords.pair[j] >= 0 ? 0.0 : x[j];
   int flag = cpMechMove(mech, p->q, w, q);
   for (int j = 0; !flag && j < mech->nu; j++)
-    if (mech->pair[j] >= 0) q[mech->pair[j]] = x[j];
+    if (mech->coords.pair[j] >= 0) q[mech->coords.pair[j]] = x[j];
   return flag ? flag : cpMechNormalise(mech, t, q);
 }
 
@@ -70,10 +71,10 @@ int cpMechWeights(CPMechProblem *p, const sunrealtype *ewt, double *w) {
     return CP_SUCCESS;
   }
   for (int j = 0; j < mech->nu; j++)
-    if (mech->pair[j] >= 0) w[j] = ewt[mech->pair[j]];
-  for (int k = 0; k < mech->nquaternions;
+    if (mech->coords.pair[j] >= 0) w[j] = ewt[mech->coords.pair[j]];
+  for (int k = 0; k < mech->coords.nquaternions;
        k++) { /* columns of N of a quaternion have length 1/2 each: |e_j ewt| for equal ewt */
-    const CPQuaternion *Q = &mech->quaternions[k];
+    const CPQuaternion *Q = &mech->coords.quaternions[k];
     double sum            = 0.0;
     for (int i = 0; i < 4; i++) sum += ewt[Q->first_q + i] * ewt[Q->first_q + i];
     for (int j = 0; j < 3; j++) w[Q->first_u + j] = 0.25 * sqrt(sum);

@@ -15,9 +15,9 @@
 
 /* All rows: positions, velocities, FULL motions, norms. */
 static int firstMotion(const CPMech mech) {
-  return mech->nrows[CP_POSITIONS] + mech->nrows[CP_VELOCITIES];
+  return mech->rows.count[CP_POSITIONS] + mech->rows.count[CP_VELOCITIES];
 }
-static int firstNorm(const CPMech mech) { return firstMotion(mech) + mech->nprescribed; }
+static int firstNorm(const CPMech mech) { return firstMotion(mech) + mech->motions.count; }
 
 const char *cpMechNameRow(void *model, int i, char name[CP_ROW_NAME]) {
   const CPMech mech = model;
@@ -29,14 +29,14 @@ const char *cpMechNameRow(void *model, int i, char name[CP_ROW_NAME]) {
     const int k        = i - firstNorm(mech);
     const CPUnitNorm n = cpMechNorm(mech, k);
     snprintf(name, CP_ROW_NAME, "the norm of %s %d to %d",
-             k < mech->nquaternions ? "the quaternion" : "coordinates", n.first,
+             k < mech->coords.nquaternions ? "the quaternion" : "coordinates", n.first,
              n.first + n.length - 1);
   } else if (i >= firstMotion(mech)) {
     snprintf(name, CP_ROW_NAME, "the prescribed motion of coordinate %d",
-             mech->prescribed[i - firstMotion(mech)].i);
+             mech->motions.list[i - firstMotion(mech)].i);
   } else {
-    const int which = i >= mech->nrows[CP_POSITIONS];
-    while (mech->row_number[which][row] != i) row++;
+    const int which = i >= mech->rows.count[CP_POSITIONS];
+    while (mech->rows.number[which][row] != i) row++;
     snprintf(name, CP_ROW_NAME, "%s %.50s", which ? "velocity" : "position",
              cpMechRowName(mech, row, inner));
   }
@@ -57,8 +57,8 @@ static void noteLarger(CPViolation *v, double norm, int worst, double residual) 
 /* Distance of FULL coordinates and velocities from their prescribed values. */
 static void violationOfMotions(const CPMech mech, const sunrealtype *y, const sunrealtype *ewt,
                                CPViolation *v) {
-  for (int k = 0; k < mech->nprescribed; k++) {
-    const CPPrescribed *g = &mech->prescribed[k];
+  for (int k = 0; k < mech->motions.count; k++) {
+    const CPPrescribed *g = &mech->motions.list[k];
     if (g->how != CP_MOTION_FULL) continue;
     const double q = y[g->i] - g->value, u = y[mech->nq + g->j] - g->rate;
     noteLarger(v, fabs(q) / toleranceOf(ewt, g->i, g->value), firstMotion(mech) + k, q);
@@ -104,7 +104,7 @@ static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_
   sunrealtype *y = N_VGetArrayPointer(own->y), *u = y + mech->nq;
   CPViolation motions = {.worst = -1};
   int flag            = CP_SUCCESS;
-  if (mech->nprescribed > 0) {
+  if (mech->motions.count > 0) {
     flag = cpMechMotions(mech, t);
     if (flag) return cpMechFailed(own, flag);
     violationOfMotions(mech, y, ewt ? N_VGetArrayPointer(ewt) : NULL, &motions);
@@ -166,7 +166,7 @@ static int violation(void *self, sunrealtype t, N_Vector yv, N_Vector ewt, CPVio
   int flag              = cpMechFactorsUpdate(own);
   if (flag) return flag;
   const sunrealtype *y = N_VGetArrayPointer(yv), *w = ewt ? N_VGetArrayPointer(ewt) : NULL;
-  if (mech->nfull > 0) flag = cpMechMotions(mech, t);
+  if (mech->motions.nfull > 0) flag = cpMechMotions(mech, t);
   if (flag) return cpMechFailed(own, flag);
   *v = (CPViolation){.worst = -1};
   violationOfNorms(mech, y, w, v);
@@ -244,12 +244,12 @@ static int holdComponents(CPMechProblem *p, const sunrealtype *y, const sunrealt
   double *column    = p->own->d;
   int flag          = CP_SUCCESS;
   for (int j = 0; j < mech->nu; j++) {
-    const int i = p->which == CP_VELOCITIES ? mech->nq + j : mech->pair[j];
+    const int i = p->which == CP_VELOCITIES ? mech->nq + j : mech->coords.pair[j];
     if (i >= 0 && id[i] == 0.0) p->held[j] = 1;
   }
   if (p->which == CP_VELOCITIES) return CP_SUCCESS;
-  for (int k = 0; k < mech->nquaternions; k++) {
-    const CPQuaternion *Q = &mech->quaternions[k];
+  for (int k = 0; k < mech->coords.nquaternions; k++) {
+    const CPQuaternion *Q = &mech->coords.quaternions[k];
     for (int i = 0; i < 4; i++)
       if (id[Q->first_q + i] == 0.0) memset(p->held + Q->first_u, 1, 3);
   }

@@ -21,8 +21,8 @@
 #include <string.h>
 
 static void clearFull(const CPMech mech, double *eu) {
-  for (int j = 0; mech->nfull > 0 && j < mech->nu; j++)
-    if (mech->is_full[j]) eu[j] = 0.0;
+  for (int j = 0; mech->motions.nfull > 0 && j < mech->nu; j++)
+    if (mech->motions.is_full[j]) eu[j] = 0.0;
 }
 
 /* The problem which at y, with factors for vectors: those that gave the state, where they are still there. NULL: it has
@@ -40,7 +40,7 @@ static CPMechProblem *prepare(CPMechProjection *own, int which, sunrealtype t, c
 static int projectVector(CPMechProblem *p, double *e, const double *r, const double *Vw) {
   CPMechProjection *own = p->own;
   const CPMech mech     = own->mech;
-  const int *number     = mech->row_number[p->which];
+  const int *number     = mech->rows.number[p->which];
   int flag              = cpMechRowsTimes(p, e, own->r);
   for (int i = 0; i < mech->m; i++)
     if (!p->off[i]) own->r[i] += (r ? r[number[i]] : 0.0) + (Vw ? Vw[i] : 0.0);
@@ -162,7 +162,7 @@ int cpMechCotangent(void *self, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vect
 N_Vector cpMechRowsVector(void *self) {
   CPMechProjection *own = self;
   if (cpMechFactorsUpdate(own)) return NULL;
-  return N_VNew_Serial(own->mech->nrows[CP_POSITIONS] + own->mech->nrows[CP_VELOCITIES],
+  return N_VNew_Serial(own->mech->rows.count[CP_POSITIONS] + own->mech->rows.count[CP_VELOCITIES],
                        own->mech->ctx);
 }
 
@@ -172,12 +172,12 @@ int cpMechRowsAt(void *self, sunrealtype t, N_Vector yv, N_Vector cv) {
   const sunrealtype *y  = N_VGetArrayPointer(yv);
   int flag              = cpMechFactorsUpdate(own);
   for (int which = 0; !flag && which < 2; which++) {
-    const int *number = mech->row_number[which];
+    const int *number = mech->rows.number[which];
     flag              = cpMechFailed(own, which == CP_POSITIONS
                                               ? cpMechPositions(mech, t, y, own->r)
                                               : cpMechVelocities(mech, t, y, y + mech->nq, own->r));
     for (int i = 0; !flag && i < mech->m; i++)
-      if (number[i] >= 0) N_VGetArrayPointer(cv)[number[i]] = mech->off[i] ? 0.0 : own->r[i];
+      if (number[i] >= 0) N_VGetArrayPointer(cv)[number[i]] = mech->rows.off[i] ? 0.0 : own->r[i];
   }
   return flag;
 }

@@ -36,7 +36,7 @@ static double measure(void *self, int *worst, double *residual) {
     const double size = sizeOf(p, i);
     if (row < 0 || fabs(p->c[i]) > violation * size) violation = fabs(p->c[i]) / size, row = i;
   }
-  *worst = row < 0 ? -1 : p->own->mech->row_number[p->which][row];
+  *worst = row < 0 ? -1 : p->own->mech->rows.number[p->which][row];
   if (residual) *residual = row < 0 ? 0.0 : p->c[row];
   return violation;
 }
@@ -246,7 +246,7 @@ int cpMechCompareDerivative(CPMechProblem *p, sunrealtype t, const double *x, co
                   "derivative of %s (relative "
                   "error %.1e of the row)",
                   t, before, row, col, entry ? *entry : 0.0,
-                  cpMechNameRow(mech, mech->row_number[p->which][row], name), err);
+                  cpMechNameRow(mech, mech->rows.number[p->which][row], name), err);
 }
 
 /* ---- why there is no convergence ---- */
@@ -265,7 +265,7 @@ static void append(char *text, size_t length, const char *more) {
 }
 
 static const char *nameOf(const CPMechProblem *p, int i, char name[CP_ROW_NAME]) {
-  return cpMechNameRow(p->own->mech, p->own->mech->row_number[p->which][i], name);
+  return cpMechNameRow(p->own->mech, p->own->mech->rows.number[p->which][i], name);
 }
 
 /* Do the residuals lie outside of what corrections can reach? Then the reason says which row keeps what. */
@@ -340,7 +340,7 @@ static int explain(void *self, sunrealtype t, N_Vector x, int damped) {
   double residual;
   if (damped) return explainDamped(p, t);
   const double violation = measure(p, &worst, &residual);
-  while (own->mech->row_number[p->which][row] != worst) row++;
+  while (own->mech->rows.number[p->which][row] != worst) row++;
   snprintf(what, sizeof what, "%s is violated by %.3e (%.3g times its tolerance, eps = %g)",
            nameOf(p, row, name), residual, violation, cpWorkOptions(own->work).eps);
   cpMechMotionNames(own->mech, motions);

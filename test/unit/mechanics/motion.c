@@ -101,12 +101,12 @@ typedef struct {
 } DifferenceErrors;
 
 static DifferenceErrors errors_at_step(double step) {
-  DifferenceErrors e       = {0};
-  mech->prescribed[0].step = step;
+  DifferenceErrors e         = {0};
+  mech->motions.list[0].step = step;
   for (int k = 0; k <= 300; k++) {
     const double t = 0.01 * k;
     ck_assert_int_eq(cpMechMotions(mech, t), 0);
-    const CPPrescribed *p = &mech->prescribed[0];
+    const CPPrescribed *p = &mech->motions.list[0];
     e.rate                = fmax(e.rate, fabs(p->rate - omega * cos(omega * t + 0.4)));
     e.curvature = fmax(e.curvature, fabs(p->curvature + omega * omega * sin(omega * t + 0.4)));
   }
@@ -152,7 +152,7 @@ START_TEST(differences_are_exact_for_polynomials) {
   prescribe(power, NULL, NULL, 0.5, &degree);
   for (degree = 0; degree <= 8; degree++) {
     ck_assert_int_eq(cpMechMotions(mech, 1.0), 0);
-    const CPPrescribed *p = &mech->prescribed[0];
+    const CPPrescribed *p = &mech->motions.list[0];
     const double noise    = 7 * DBL_EPSILON * pow(2.5, degree) * 6.1 / 0.25; /* some ulps each */
     const double rate = degree, curvature = degree * (degree - 1.0);
     if (degree <= 6) ck_assert_double_le(fabs(p->rate - rate), noise);
@@ -167,7 +167,7 @@ START_TEST(given_derivatives_are_used_and_nothing_else) {
   reset_record();
   prescribe(sine, sine_rate, sine_curvature, 0.0, &record);
   ck_assert_int_eq(cpMechMotions(mech, 0.7), 0);
-  const CPPrescribed *p = &mech->prescribed[0];
+  const CPPrescribed *p = &mech->motions.list[0];
   ck_assert_double_eq(p->value, sin(omega * 0.7 + 0.4));
   ck_assert_double_eq(p->rate, omega * cos(omega * 0.7 + 0.4));
   ck_assert_double_eq(p->curvature, -omega * omega * sin(omega * 0.7 + 0.4));
@@ -214,10 +214,10 @@ START_TEST(values_follow_the_data_at_the_same_time) {
   sunrealtype slope = 2.0;
   prescribe(line, NULL, NULL, 0.125, &slope);
   ck_assert_int_eq(cpMechMotions(mech, 1.0), 0);
-  ck_assert_double_eq(mech->prescribed[0].rate, 2.0);
+  ck_assert_double_eq(mech->motions.list[0].rate, 2.0);
   slope = -3.0;
   ck_assert_int_eq(cpMechMotions(mech, 1.0), 0);
-  ck_assert_double_eq(mech->prescribed[0].rate, -3.0);
+  ck_assert_double_eq(mech->motions.list[0].rate, -3.0);
 }
 END_TEST
 
@@ -348,10 +348,10 @@ START_TEST(bad_motions_are_refused) {
   ck_assert_refused(CP_ILL_INPUT, "step", mech, 0, how, sine, sine, NULL, -0.1, NULL);
   ck_assert_refused(CP_ILL_INPUT, "step", mech, 0, how, sine, NULL, NULL, NAN, NULL);
   ck_assert_refused(CP_ILL_INPUT, "step", mech, 0, how, sine, NULL, NULL, INFINITY, NULL);
-  ck_assert_int_eq(mech->nprescribed, 0);
+  ck_assert_int_eq(mech->motions.count, 0);
   ck_assert_int_eq(CPMechPrescribe(mech, 0, how, sine, NULL, NULL, 0.1, NULL), CP_SUCCESS);
   ck_assert_refused(CP_ILL_INPUT, "already", mech, 0, how, sine, NULL, NULL, 0.1, NULL);
-  ck_assert_int_eq(mech->nprescribed, 1);
+  ck_assert_int_eq(mech->motions.count, 1);
 }
 END_TEST
 

@@ -134,7 +134,7 @@ START_TEST(a_singular_matrix_is_recoverable) {
   ck_assert_int_eq(cpNewtonSystem(newton, TIME, entries(y), NULL, 1, 0.25, &renewed), CP_SUCCESS);
   ck_assert(!renewed);
   ck_assert_int_gt(SUNLinSolSetup(newton->LS, newton->matrix), 0);
-  ck_assert_int_gt(mech->cause, 0);
+  ck_assert_int_gt(mech->attached.cause, 0);
   ck_assert_mentions(mech->text, "singular");
   N_Vector x = vector_copy(y);
   ck_assert_int_gt(SUNLinSolSolve(newton->LS, newton->matrix, x, y, 0.0),
