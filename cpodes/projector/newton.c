@@ -32,6 +32,7 @@ void cpNewtonInit(CPNewton *newton, CPArena *arena, const CPNewtonParts *parts, 
                   CPWork work, N_Vector tmpl) {
   *newton       = (CPNewton){.parts = parts, .self = self, .work = work, .uses = 1};
   newton->rank  = (CPRank){.rank = -1, .sine = 1.0};
+  newton->finer = 1.0;
   newton->y     = cpArenaVector(arena, tmpl);
   newton->x     = cpArenaVector(arena, tmpl);
   newton->trial = cpArenaVector(arena, tmpl);
@@ -68,7 +69,7 @@ static long int oldest(const CPNewton *newton, CPProjectorOptions options) {
 
 static double goalOf(const CPNewton *newton, double eps) {
   const double part = fmin(1.0, newton->rank.sine / NARROW);
-  return eps * part * part;
+  return eps * newton->finer * part * part;
 }
 
 /* A bound on the last correction as well would double the number of corrections and gains nothing (guide, "Defaults"). */

@@ -54,6 +54,7 @@ typedef struct CPNewton_ {
   int stale;            /* ... but converge too slowly */
   long int age;         /* projections since they were made */
   CPRank rank;
+  double finer; /* usually 1: factor of the goal of the next projections, as far as that can be reached */
   sunindextype highest_rank; /* of accepted steps */
   /* results of the newest projection */
   double violation, rate;

@@ -3,7 +3,8 @@
  * S is formed here, in its order of elimination, and factored in place, in two thirds of the time
  * that CHOLMOD takes with A^T itself (the guide has the figures). Dependent columns are dropped:
  * those with small pivots, if what is left has none and has the others in its span; else those that
- * a rank-revealing QR leaves out (sparse_qr.c), which also solves then. */
+ * a rank-revealing QR leaves out (sparse_qr.c), which also solves then. Neither pivots, and the columns that were good
+ * to drop at one state may be bad at the next: large coefficients of dropped columns in the others are exchanged away. */
 #include "sparse_impl.h"
 
 #include <math.h>
@@ -195,15 +196,26 @@ static void combineDropped(const CPComplement *c, Sparse *s) {
   }
 }
 
+/* Coefficient of a dropped column in a kept one above which the two are exchanged. */
+#define LARGEST_COEFFICIENT 2.0
+
+static void suspect(Sparse *s, int i, double coefficient, double *largest) {
+  if (fabs(coefficient) > *largest) *largest = fabs(coefficient), s->suspect = i;
+}
+
 /* Are all dropped columns in the span of the others? Their combination is, then; that one is not
  * which is not happens to one set of coefficients in very many. 0, DEPENDENT or a negative
  * code. */
 static int checkDropped(CPComplement *c, Sparse *s) {
+  double largest = LARGEST_COEFFICIENT;
+  s->suspect     = -1;
   if (c->dependent < 0) return 0;
   combineDropped(c, s);
   for (int pass = 0; pass < 2; pass++) { /* the second one for the roundoff of the first */
     const int flag = multipliers(c, s, s->z);
     if (flag) return flag;
+    for (int k = 0; pass == 0 && k < s->order; k++)
+      if (s->constraint[k] >= 0) suspect(s, s->constraint[k], ((double *)s->x->x)[k], &largest);
     for (int j = 0; j < c->n; j++) s->z[j] -= timesMultipliers(c, s, j);
   }
   double norm2 = 0.0;
@@ -249,24 +261,6 @@ static int drop(CPComplement *c, Sparse *s) {
   return 0;
 }
 
-/* First without the columns that were dropped last time. */
-static int factor(CPComplement *c) {
-  Sparse *s        = c->content;
-  const int was_qr = s->is_qr;
-  s->is_qr         = 0;
-  int flag         = factorCholesky(c, s);
-  if (flag == DEPENDENT && !was_qr) {
-    flag = drop(c, s);
-    if (!flag) flag = factorCholesky(c, s);
-  }
-  if (flag == DEPENDENT) {
-    flag    = cpSparseQRFactor(c);
-    c->sine = CP_CHOLESKY_LEAST; /* at most */
-    countColumns(c, s);
-  }
-  return flag;
-}
-
 static int solve(CPComplement *c, const double *r, double *x) {
   Sparse *s = c->content;
   if (s->is_qr) return cpSparseQRSolve(c, r, x);
@@ -285,6 +279,84 @@ static int solveTransposed(CPComplement *c, const double *x, double *mu) {
   for (int k = 0; !flag && k < s->order; k++)
     if (s->constraint[k] >= 0) mu[s->constraint[k]] = solution[k];
   return flag;
+}
+
+/* ---- which columns are dropped ---- */
+
+/* By QR, with the suspect as in checkDropped. */
+static int factorQR(CPComplement *c, Sparse *s) {
+  double largest = LARGEST_COEFFICIENT;
+  int flag       = cpSparseQRFactor(c);
+  c->sine        = CP_CHOLESKY_LEAST; /* at most */
+  s->suspect     = -1;
+  countColumns(c, s);
+  if (flag || c->dependent < 0) return flag;
+  combineDropped(c, s);
+  flag = cpSparseQRSolveT(c, s->z, s->coefficient);
+  for (int i = 0; !flag && i < c->m; i++) suspect(s, i, s->coefficient[i], &largest);
+  return flag;
+}
+
+/* The dropped column with the largest coefficient C_di in the suspect i; -1: none is large. C_i = A_d^T A S^{-1} e_i */
+static int findPartner(CPComplement *c, Sparse *s, int i, int *partner) {
+  const CPMat *XT = &c->XT;
+  double largest = LARGEST_COEFFICIENT, *C = s->coefficient;
+  *partner = -1;
+  memset(C, 0, (size_t)c->m * sizeof *C);
+  C[i]           = 1.0;
+  const int flag = solve(c, C, s->z);
+  if (flag) return flag;
+  C[i] = 0.0;
+  for (int j = 0; j < c->n; j++)
+    for (size_t l = XT->start[j]; l < XT->start[j + 1]; l++)
+      C[XT->row[l]] += XT->value[l] * s->z[j];
+  for (int d = 0; d < c->m; d++)
+    if (c->is_dependent[d] && fabs(C[d]) > largest) largest = fabs(C[d]), *partner = d;
+  return 0;
+}
+
+static void exchange(Sparse *s, int i, int d) {
+  for (int k = 0; k < s->order; k++)
+    if (s->constraint[k] == i || s->constraint[k] == d) s->dropped[k] = !s->dropped[k];
+}
+
+/* Dropped columns are inconsistent with the others off the manifold, and by these coefficients more than they have to be
+ * where columns that are kept are at angles narrower than those of another choice. An exchange multiplies the volume that
+ * the kept ones span by the coefficient, so that there are few (M. Gu, S. C. Eisenstat, Efficient algorithms for computing
+ * a strong rank-revealing QR factorization, SIAM J. Sci. Comput. 17, 1996). */
+static int exchangeDropped(CPComplement *c, Sparse *s) {
+  int flag = 0;
+  for (int count = 0; !flag && s->suspect >= 0 && count < c->m; count++) {
+    const int i = s->suspect, was_qr = s->is_qr;
+    int d;
+    flag = findPartner(c, s, i, &d);
+    if (flag || d < 0) return flag;
+    exchange(s, i, d);
+    s->is_qr = 0;
+    flag     = factorCholesky(c, s);
+    if (flag != DEPENDENT) continue;
+    exchange(s, i, d); /* back: to the rank tolerance the others do not span */
+    s->is_qr = was_qr;
+    flag     = was_qr ? 0 : factorCholesky(c, s);
+    if (was_qr) c->sine = CP_CHOLESKY_LEAST;
+    countColumns(c, s);
+    return flag;
+  }
+  return flag;
+}
+
+/* First without the columns that were dropped last time. */
+static int factor(CPComplement *c) {
+  Sparse *s        = c->content;
+  const int was_qr = s->is_qr;
+  s->is_qr         = 0;
+  int flag         = factorCholesky(c, s);
+  if (flag == DEPENDENT && !was_qr) {
+    flag = drop(c, s);
+    if (!flag) flag = factorCholesky(c, s);
+  }
+  if (flag == DEPENDENT) flag = factorQR(c, s);
+  return flag ? flag : exchangeDropped(c, s);
 }
 
 const CPComplementOps cpSparseComplementOps = {

@@ -44,6 +44,8 @@ typedef struct {
   cholmod_factor *L;            /* K = L D L^T or L L^T                      */
   cholmod_dense *b, *x, *y, *e; /* right-hand side, solution, CHOLMOD's workspace */
   double *z; /* [n] combination of dropped columns, then its distance from the span of the others */
+  double *coefficient; /* [m] of dropped columns in those that are kept */
+  int suspect; /* the kept column with the largest coefficient in that combination; -1: none is large */
   /* A = Q R E^T, made when it is needed for the first time */
   int is_qr;         /* the newest factors are these              */
   int left_out;      /* QR has left out columns before */

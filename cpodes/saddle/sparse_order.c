@@ -238,6 +238,7 @@ static int createArrays(const CPComplement *c, Sparse *s, const Plan *p, CPArena
   CP_NEW(arena, s->present, order);
   CP_NEW(arena, s->dropped, order);
   CP_NEW(arena, s->z, c->n);
+  CP_NEW(arena, s->coefficient, c->m);
   CP_NEW(arena, s->position, entries);
   CP_NEW(arena, s->from, entries);
   CP_NEW(arena, s->value, entries);

@@ -97,13 +97,20 @@ CPNewton *cpMechPlace(CPMechProjection *own, int which, const sunrealtype *y) {
 
 static int isOn(const CPMechProjection *own, int which) { return own->problem[which].nactive > 0; }
 
+/* Velocity rows that depend on others on the manifold contradict them by the distance of the positions from it, times the
+ * speed and the curvature of the rows. No angle bounds that factor, so that positions within eps may leave velocities that
+ * cannot be: positions are then projected again, each time to a goal that is finer by FINER, as often as MOST_FINER. */
+#define FINER      1.0e-2
+#define MOST_FINER 2
+
 /* own->y, which has y, to the manifold. assemble: from far off, by the damped iteration */
 static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_needed,
                 int assemble, CPProjected *result) {
   const CPMech mech = own->mech;
   sunrealtype *y = N_VGetArrayPointer(own->y), *u = y + mech->nq;
   CPViolation motions = {.worst = -1};
-  int flag            = CP_SUCCESS;
+  double finer        = 1.0;
+  int flag = CP_SUCCESS, nfiner = 0;
   if (mech->motions.count > 0) {
     flag = cpMechMotions(mech, t);
     if (flag) return cpMechFailed(own, flag);
@@ -121,8 +128,17 @@ static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_
     if (newton->valid)
       flag = cpMechMeasureRows(p, ewt); /* The other problem may have made these factors. */
     if (flag) return flag;
+    newton->finer = which == CP_POSITIONS ? finer : 1.0;
     if (assemble) flag = cpNewtonDamped(newton, t, p->x, ewt);
-    else flag = cpNewtonProject(newton, t, p->x, ewt, only_if_needed, &one);
+    else flag = cpNewtonProject(newton, t, p->x, ewt, only_if_needed && finer == 1.0, &one);
+    newton->finer = 1.0;
+    if (which == CP_VELOCITIES && flag == -CP_PROJ_INCONSISTENT && nfiner < MOST_FINER &&
+        isOn(own, CP_POSITIONS)) {
+      nfiner++;
+      finer *= FINER;
+      which = -1; /* from the positions at hand */
+      continue;
+    }
     if (!flag && which == CP_POSITIONS)
       flag = cpMechFailed(own, cpMechPositionsOf(p, t, NV_DATA_S(p->x)));
     if (flag) return flag;

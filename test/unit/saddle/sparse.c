@@ -585,6 +585,43 @@ START_TEST(the_order_of_columns_does_not_hide_dependence) {
 }
 END_TEST
 
+/* Three columns in a plane, the last two coordinates, beside a chain: column i at the given angle. */
+static void turn_in_plane(const double angle[3]) {
+  for (int i = 0; i < 3; i++) {
+    set(n - 2, m - 3 + i, cos(angle[i]));
+    set(n - 1, m - 3 + i, sin(angle[i]));
+  }
+}
+
+/* Any two of them are kept at first, and another pair becomes narrow on the way. A residual that contradicts the others by
+ * 1e-9, as off a manifold, then moves x by that over the sine of the angle between those that are kept. */
+START_TEST(among_dependent_columns_those_at_wide_angles_are_kept) {
+  const double narrow = pow(10.0, -0.5 * (_i + 2)), contradiction = 1.0e-9;
+  clear();
+  chain();
+  n += 2, m += 3;
+  turn_in_plane((const double[3]){0.3, 1.3, 2.3});
+  open_solver();
+  for (int state = 0; state < 12; state++) {
+    const int wide  = state / 2 % 3;
+    double angle[3] = {0.3, 1.3, 2.3};
+    for (int i = 0; state % 2 && i < 3; i++)
+      angle[i] = i == wide ? 1.5 : i == (wide + 1) % 3 ? 0.3 : 0.3 + narrow;
+    turn_in_plane(angle);
+    ck_assert_int_eq(factor(), 0);
+    check_independent_subset(m - 1);
+    fill(y, n);
+    for (int i = 0; i < m; i++)
+      r[i] = transposed_times(i, y) + (i == m - 3 + wide || i == m - 1 ? contradiction : 0.0);
+    solve(r, x);
+    if (state % 2) ck_assert_int_eq(lin->is_dependent[m - 3 + wide], 0);
+    /* x and y agree in the plane, where the columns span everything. */
+    check_distance(x + n - 2, y + n - 2, 2, 4.0 * contradiction);
+  }
+  cpSaddleFree(&lin);
+}
+END_TEST
+
 /* A hub in all constraints, which is all that keeps the first two apart: without it their angle is
  * phi. */
 static void open_pair_on_hub(double phi) {
@@ -799,6 +836,7 @@ int main(void) {
   tcase_add_test(tc, an_angle_below_the_rank_tolerance_counts_as_dependence);
   tcase_add_loop_test(tc, a_column_in_the_span_of_a_narrow_pair_is_dependent, 0, 11);
   tcase_add_loop_test(tc, the_order_of_columns_does_not_hide_dependence, 0, 6);
+  tcase_add_loop_test(tc, among_dependent_columns_those_at_wide_angles_are_kept, 0, 15);
   tcase_add_loop_test(tc, columns_that_only_a_hub_keeps_apart_are_independent, 0, 17);
   suite_add_tcase(suite, tc);
   tc = tcase_create("memory");
