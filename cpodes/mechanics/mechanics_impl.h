@@ -225,7 +225,7 @@ int cpMechForces(CPMech mech, const CPMechState *s, double *f);
 /* f += the forces that depend on lambda */
 int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambda, double *f);
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
-/* ... of the model only: motions are not asked for at other times than the state's */
+/* p of the model only, without rows of motions, which may be asked for at the time of the state alone. */
 int cpMechModelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
 /* May evaluate A (v = A u + dp/dt): mech->A is then that of q. */
 int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
@@ -264,7 +264,7 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda);
 int cpMechKnowsUdot(const CPMech mech);
 /* The same for y', by the model's udot where that knows all there is. */
 int cpMechAccelerate(CPMech mech, const CPMechState *s, double *a, double *lambda);
-/* ... by the model's udot; 0 or a code. */
+/* u' by the model's function udot. Returns 0 or a code. */
 int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda);
 /* Forces that depend on multipliers: iterates lambda and a; f the other forces, b: right-hand side.
  * (multipliers.c) */

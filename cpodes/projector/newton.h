@@ -51,7 +51,7 @@ typedef struct CPNewton_ {
   int uses;             /* projections of a step by these factors: they may be uses * jacfreq old */
   N_Vector y, x, trial; /* state, correction, state under trial */
   int valid;            /* factors are present ... */
-  int stale;            /* ... but converge too slowly */
+  int stale;            /* the factors are present, but converge too slowly */
   long int age;         /* projections since they were made */
   CPRank rank;
   double finer; /* usually 1: factor of the goal of the next projections, as far as that can be reached */
