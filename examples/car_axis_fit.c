@@ -112,8 +112,8 @@ int main(void) {
   fit.s = N_VCloneVectorArray(NS, fit.y);
   CHECK_NEW(fit.s);
   start(&fit);
-  sunrealtype *p      = &fit.axis.L; /* the struct is an array of parameters ... */
-  const int plist[NS] = {3, 1};      /* ... of which these: m, L0 */
+  sunrealtype *p      = &fit.axis.L; /* the struct is an array of parameters */
+  const int plist[NS] = {3, 1};      /* the sensitive ones: m, L0 */
   CHECK(CPodeSensInit1(fit.mem, NS, CV_STAGGERED1, NULL, fit.s));
   CHECK(CPodeSetSensParams(fit.mem, p, NULL, plist));
   CHECK(CVodeSensEEtolerances(CPodeGetCVodeMem(fit.mem)));

@@ -44,8 +44,8 @@ int main(void) {
   enum { NS = 4 };
   const sunrealtype tol       = 1e-9; /* of each step, relative and absolute */
   SliderCrank crank           = slider_crank_haug();
-  sunrealtype *p              = &crank.a;     /* the struct is an array of parameters ... */
-  const int plist[NS]         = {0, 4, 5, 6}; /* ... of which these: a, k, c, l0 */
+  sunrealtype *p              = &crank.a;     /* the struct is an array of parameters */
+  const int plist[NS]         = {0, 4, 5, 6}; /* the sensitive ones: a, k, c, l0 */
   const sunrealtype published = 3.3366160663;
 
   SUNContext ctx;

@@ -30,7 +30,7 @@ typedef struct {
   sunindextype structure; /* nu or 2 nu */
   sunindextype rows;      /* n - structure */
   bool constant_mass;     /* no w */
-  bool full_mass;         /* ... and M is not diagonal */
+  bool full_mass;         /* there is no w, and M is not diagonal */
   bool formulas;          /* K and C by the model's function, else by differences */
   SUNMatrix M, A, K, C;
   Index3Block block[INDEX3_BLOCKS];

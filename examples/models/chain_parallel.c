@@ -18,7 +18,7 @@ static int send_right(const ChainParallel *c, const sunrealtype *sent, sunrealty
              : 0;
 }
 
-/* ... the other way; the last rank's stays. */
+/* The same in the other direction: the array of the last rank stays. */
 static int send_left(const ChainParallel *c, const sunrealtype *sent, sunrealtype *received,
                      int count) {
   return MPI_Sendrecv(sent, count, MPI_DOUBLE, c->before, 0, received, count, MPI_DOUBLE, c->after,

@@ -8,7 +8,7 @@ void dgelsy_(const int *m, const int *n, const int *nrhs, double *a, const int *
              const int *lwork, int *info);
 
 #define INERTIA (1 / SUN_RCONST(12.0)) /* of a rod about its centre [kg m^2] */
-#define THIRD   (1 / SUN_RCONST(3.0))  /* ... about its end */
+#define THIRD   (1 / SUN_RCONST(3.0))  /* of a rod about its end [kg m^2] */
 
 /* ----------------------------------------------------------------------------- accelerations -- */
 

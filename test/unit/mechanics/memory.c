@@ -214,8 +214,8 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
-/* ... and the rest goes on as if nothing had been, from the action that failed; but an integrator that could
-   not be started, or stopped, is created anew. */
+/* After a failed allocation the run continues with the action that failed as if nothing had happened. Only an integrator
+   that could not be started, or that stopped, is created anew. */
 START_TEST(failures_can_be_repeated) {
   Script c = start(_i);
   int code, ended = 0;

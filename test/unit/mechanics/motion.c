@@ -39,8 +39,8 @@ static void close_masses(void) {
 
 /* What a motion is to do, and the times it was asked for. */
 typedef struct {
-  int flag;             /* returned where t > bad_from ...                   */
-  sunrealtype bad_from; /* ... or, with flag 0, the value bad is given there */
+  int flag;             /* returned where t > bad_from */
+  sunrealtype bad_from; /* if flag is 0, the value bad is given from here on */
   sunrealtype bad;
   int calls;
   sunrealtype earliest, latest;

@@ -19,8 +19,8 @@ typedef enum { SOUND, FATAL, RECOVERABLE, NOT_A_NUMBER, INDEFINITE, WRONG } Faul
 typedef struct {
   char function; /* which has the fault: p, v, A, M */
   Fault fault;
-  int repeated;             /* p_1 is p_0, ... */
-  sunrealtype offset, slip; /* ... but for this, and v_1 but for this */
+  int repeated;             /* p_1 is p_0 + offset */
+  sunrealtype offset, slip; /* v_1 is v_0 + slip */
   sunrealtype radius;       /* squared; negative: no state satisfies p_0 */
   int calls_before;         /* of the function that are sound */
 } Plane;

@@ -18,8 +18,8 @@ typedef struct {
   Callback faulty;
   long int calls[N_CALLBACKS];
   long int from;       /* first call of the faulty one that fails */
-  int flag;            /* ... returns this */
-  sunrealtype bad;     /* ... and puts this into its first entry, if it is not 0 */
+  int flag;            /* the value that it returns from then on */
+  sunrealtype bad;     /* its first entry from then on, if this is not 0 */
   sunrealtype factor;  /* of entry 0 of G^T w */
   sunrealtype product; /* of entry 0 of G v */
   sunrealtype prec[2]; /* diagonal of the preconditioner, rows 0 and the others */

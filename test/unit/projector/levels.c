@@ -548,7 +548,7 @@ START_TEST(velocity_errors_do_not_reach_the_positions) {
   ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v));
   ck_assert_double_eq(entries(v)[0], 0.0);
   ck_assert_double_eq(entries(v)[1], 0.0);
-  /* ... but an error in the positions moves the velocities that belong to it */
+  /* An error in the positions moves the velocities that belong to it. */
   ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, q));
   ck_assert_double_gt(fabs(entries(q)[2]) + fabs(entries(q)[3]), 1.0e-3);
   N_VDestroy(v);

@@ -47,7 +47,7 @@ typedef struct {
   int flag;             /* of the metric function                       */
   int bad_row, bad_col; /* an entry that is replaced; NOTHING: none      */
   sunrealtype bad_value;
-  int mirrored; /* ... with its mirror image                    */
+  int mirrored; /* the mirror image is replaced, too            */
   int breaks_pattern;
 } Metric;
 

@@ -120,7 +120,7 @@ static const Problem *problem;
 static const Solver *solver;
 static int levels;         /* 0: coupled */
 static Manifold reference; /* the problem for the dense reference: levels as asked for, rows off in none */
-static InverseMetric D;                       /* ... and its metric by levels */
+static InverseMetric D;                       /* the metric of the reference, by levels */
 static long double M[MAX_STATES][MAX_STATES]; /* metric on all components */
 
 static int is_held(int j) { return problem->held >> j & 1u; }

@@ -183,7 +183,7 @@ static int rough_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
   return 0;
 }
 
-/* ... and counts as satisfied: 1e-14 < 1e-12 of a row of zeros, half a tolerance of y_1. The other row ends at its floor as it
+/* Such a row counts as satisfied: 1e-14 < 1e-12 of a row of zeros, half a tolerance of y_1. The other row ends at its floor as it
  * does beside a row without any residual. */
 START_TEST(a_row_that_is_left_alone_does_not_keep_others_from_their_floor) {
   LeftAlone rows[] = {{0.0, 1}, {1.0e-14, 1}, {0.0, 0}, {0.5e-6, 0}};

@@ -585,7 +585,7 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
-/* ... also when dependent blocks call for more; afterwards the solver works. */
+/* Dependent blocks allocate more. After a failure the solver works. */
 START_TEST(every_allocation_of_dependent_blocks_may_fail) {
   long count = 0;
   for (int denied = 1; denied; count++) {
@@ -606,7 +606,7 @@ START_TEST(every_allocation_of_dependent_blocks_may_fail) {
 }
 END_TEST
 
-/* ... nor do absent columns take the way of dependent ones. */
+/* Absent columns are not treated as dependent ones, which allocate. */
 START_TEST(independent_columns_are_factored_and_solved_without_allocations) {
   open_pattern(_i / 2);
   for (size_t k = 0; _i % 2 && k < start[n]; k++)

@@ -212,7 +212,7 @@ START_TEST(masses_that_are_not_definite_on_the_tangent_space_are_refused) {
 }
 END_TEST
 
-/* ... and the object goes on to work when M is a better one. */
+/* After a refusal the object works with a better M. */
 START_TEST(a_refused_mass_leaves_no_trace) {
   kkt_make(&p, &bad_masses[2], 1);
   open_solver(&solvers[_i]);

@@ -79,7 +79,7 @@ static void tree(void) { joints(30, parent_in_tree); }
 
 static void star(void) { joints(16, hub); }
 
-/* ... whose hub hangs on three more constraints of its own. */
+/* A star whose hub hangs on three more constraints of its own. */
 static void grounded_star(void) {
   star();
   for (int k = 0; k < 3; k++, m++)
@@ -702,7 +702,7 @@ static long allocations(void) {
   return alloc_count();
 }
 
-/* ... with dependent columns, too, unless QR must decide: on near dependence, and if columns depend on
+/* The same holds with dependent columns, unless QR must decide: on near dependence, and if columns depend on
  * each other by what they have on a hub, too. */
 START_TEST(factoring_dependent_columns_again_allocates_for_QR_alone) {
   open_dependent(_i);
