@@ -136,9 +136,10 @@ int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunre
   if (keeps) SUNNonlinSolSetSysFn(nls->inner, keptSystem); /* the solver only hands the memory on */
   const int flag = SUNNonlinSolSolve(nls->inner, y0, ycor, ewt, tol, callLSetup, keeps ? nls : mem);
   if (keeps) SUNNonlinSolSetSysFn(nls->inner, nls->sysfn);
-  nls->inner_running = 0;
-  if (flag) nls->matrix_not_finite = 0;
-  else { /* a matrix is checked once */ const long int before = nls->nsetups;
+  nls->inner_running     = 0;
+  nls->matrix_not_finite = 0;
+  if (!flag) { /* Each matrix is checked once. */
+    const long int before = nls->nsetups;
     CVodeGetNumLinSolvSetups(nls->ctest_data, &nls->nsetups);
     nls->matrix_not_finite =
         (callLSetup || nls->nsetups != before) && cpMatrixFails(nls, ycor, nls->ctest_data);

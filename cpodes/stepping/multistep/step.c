@@ -83,11 +83,12 @@ static void chooseNorms(CPodeMem mem) {
   const CPStepper s   = &mem->base;
   CPOrderNorms *norms = &mem->norms;
   const int all       = everyStepIsProjected(mem) && norms->possible;
-  const int narrow    = mem->lmm == CV_ADAMS && s->P && cpCarriesOver(mem) &&
-                     cpWorkHasFactors(s->step) && cpWorkSine(s->step) < NARROW;
-  norms->mode = s->P ? s->errest : CP_ERREST_UNPROJECTED;
-  if (norms->mode == CP_ERREST_DEFAULT)
+  norms->mode         = s->P ? s->errest : CP_ERREST_UNPROJECTED;
+  if (norms->mode == CP_ERREST_DEFAULT) {
+    const int narrow = mem->lmm == CV_ADAMS && cpCarriesOver(mem) && cpWorkHasFactors(s->step) &&
+                       cpWorkSine(s->step) < NARROW;
     norms->mode = all && !narrow ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
+  }
   const int counts = norms->mode == CP_ERREST_PROJECTED && all && mem->lmm == CV_BDF;
   norms->factor    = counts ? BDF_FACTOR : 1.0;
 }
