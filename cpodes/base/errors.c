@@ -1,6 +1,7 @@
 /* Messages and names of return codes. */
 #include "errors.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,14 @@ void cpWrite(char *text, const char *format, ...) {
   va_start(args, format);
   vsnprintf(text, CP_TEXT_LENGTH, format, args);
   va_end(args);
+}
+
+int cpUserResult(char *text, int flag, double t, const char *name) {
+  char when[40] = "";
+  if (flag == 0) return CP_SUCCESS;
+  if (!isnan(t)) snprintf(when, sizeof when, "at t = %.15g: ", t);
+  return cpReason(text, flag < 0 ? CP_USERFUNC_FAIL : -CP_REPTD_USERFUNC_ERR, "%s%s failed%s (%d)",
+                  when, name, flag < 0 ? "" : " recoverably", flag);
 }
 
 #define NAME(code) \

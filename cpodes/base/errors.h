@@ -28,6 +28,10 @@ int cpReason(char *text, int code, const char *format, ...) CP_PRINTF(3, 4);
 /* Writes to text [CP_TEXT_LENGTH]. */
 void cpWrite(char *text, const char *format, ...) CP_PRINTF(2, 3);
 
+/* Returns the code for what a user's function returned at time t (NaN if it does not depend on t): CP_SUCCESS for 0,
+ * CP_USERFUNC_FAIL below and -CP_REPTD_USERFUNC_ERR above it, with the reason, which begins with its name, in text. */
+int cpUserResult(char *text, int flag, double t, const char *name);
+
 /* Returns the name of a cpodes code of either sign, or NULL if there is no such code. */
 const char *cpCodeName(long int code);
 

@@ -19,14 +19,10 @@ static const char *timeOf(sunrealtype t, char text[40]) {
 }
 
 int cpMechResult(CPMech mech, int flag, sunrealtype t, const char *name) {
-  char when[40];
-  if (flag < 0)
-    return cpReason(mech->text, CP_USERFUNC_FAIL, "%sthe function %s failed (%d)", timeOf(t, when),
-                    name, flag);
-  if (flag > 0)
-    return cpReason(mech->text, -CP_REPTD_USERFUNC_ERR, "%sthe function %s failed recoverably (%d)",
-                    timeOf(t, when), name, flag);
-  return CP_SUCCESS;
+  char function[80];
+  if (!flag) return CP_SUCCESS;
+  snprintf(function, sizeof function, "the function %s", name);
+  return cpUserResult(mech->text, flag, t, function);
 }
 
 int cpMechFinite(CPMech mech, sunrealtype t, const char *name, const double *x, int length) {

@@ -4,13 +4,8 @@
 #include <string.h>
 
 static int evaluate(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
-  int flag = work->P->c(t, y, c, work->P->user_data);
-  if (flag < 0)
-    return cpReason(work->text, CP_USERFUNC_FAIL,
-                    "at t = %.15g: the constraint function failed (%d)", t, flag);
-  if (flag > 0)
-    return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
-                    "at t = %.15g: the constraint function failed recoverably (%d)", t, flag);
+  const int flag = work->P->c(t, y, c, work->P->user_data);
+  if (flag) return cpUserResult(work->text, flag, t, "the constraint function");
   if (cpVectorFinite(c)) return CP_SUCCESS;
   const int bad = cpFirstNonFinite(c);
   if (bad < 0)

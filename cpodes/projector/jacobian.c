@@ -61,12 +61,7 @@ static int userJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c)
   else cpMatrixZero(work->G, P->G_tmpl);
   work->pattern_is_kept = 0;
   const int flag        = P->jac(t, y, work->uc, work->G, P->user_data);
-  if (flag < 0)
-    return cpReason(work->text, CP_USERFUNC_FAIL,
-                    "at t = %.15g: the constraint Jacobian failed (%d)", t, flag);
-  if (flag > 0)
-    return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
-                    "at t = %.15g: the constraint Jacobian failed recoverably (%d)", t, flag);
+  if (flag) return cpUserResult(work->text, flag, t, "the constraint Jacobian");
   if (P->G_tmpl && !cpMatrixSamePattern(work->G, P->G_tmpl))
     return cpReason(
         work->text, CP_USERFUNC_FAIL,

@@ -10,13 +10,7 @@
 /* The code for what a function of the user's returned; recoverably: failures of the products G v and G^T w, of the
  * metric and of the preconditioner may go with a smaller step. */
 static int codeOf(CPWork work, const char *name, int flag) {
-  const double t = work->free->t;
-  if (flag < 0)
-    return cpReason(work->text, CP_USERFUNC_FAIL, "at t = %.15g: %s failed (%d)", t, name, flag);
-  if (flag > 0)
-    return cpReason(work->text, -CP_REPTD_USERFUNC_ERR, "at t = %.15g: %s failed recoverably (%d)",
-                    t, name, flag);
-  return CP_SUCCESS;
+  return cpUserResult(work->text, flag, work->free->t, name);
 }
 
 static int productNotFinite(CPWork work, const char *name) {

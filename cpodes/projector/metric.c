@@ -34,18 +34,11 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
  */
 #define ASYMMETRY 1.0e-8
 
-static int callFailed(CPWork work, sunrealtype t, int flag) {
-  if (flag < 0)
-    return cpReason(work->text, CP_USERFUNC_FAIL, "at t = %.15g: the metric failed (%d)", t, flag);
-  return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
-                  "at t = %.15g: the metric failed recoverably (%d)", t, flag);
-}
-
 static int callMatrix(CPWork work, sunrealtype t, N_Vector y) {
   const CPProjector P = work->P;
   cpMatrixZero(work->M, P->M_tmpl);
   const int flag = P->metric_matrix(t, y, work->M, P->user_data);
-  if (flag) return callFailed(work, t, flag);
+  if (flag) return cpUserResult(work->text, flag, t, "the metric");
   if (!cpMatrixSamePattern(work->M, P->M_tmpl))
     return cpReason(work->text, CP_USERFUNC_FAIL,
                     "at t = %.15g: the metric function changed the index arrays of its template "
@@ -76,7 +69,7 @@ static int callOperator(CPWork work, sunrealtype t, N_Vector y) {
     N_VConst(0.0, Dx);
     N_VGetArrayPointer(x)[j] = 1.0;
     flag                     = P->metric(t, y, x, Dx, P->user_data);
-    if (flag) flag = callFailed(work, t, flag);
+    if (flag) flag = cpUserResult(work->text, flag, t, "the metric");
     else
       memcpy(SUNDenseMatrix_Column(work->M, j), N_VGetArrayPointer(Dx),
              (size_t)P->n * sizeof(double));

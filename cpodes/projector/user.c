@@ -21,12 +21,7 @@ static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only
   CPWork work   = self;
   CPProjector P = work->P;
   int flag      = P->g(t, y, work->v, P->eps, P->user_data);
-  if (flag < 0)
-    return cpReason(work->text, CP_USERFUNC_FAIL,
-                    "at t = %.15g: the projection function failed (%d)", t, flag);
-  if (flag > 0)
-    return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
-                    "at t = %.15g: the projection function failed recoverably (%d)", t, flag);
+  if (flag) return cpUserResult(work->text, flag, t, "the projection function");
   if (!cpVectorFinite(work->v))
     return cpReason(work->text, -CP_PROJ_NONFINITE,
                     "at t = %.15g: the projection function returned NaN or Inf (component %d)", t,
@@ -46,12 +41,7 @@ static int projectError(CPWork work, sunrealtype t, N_Vector y, N_Vector v) {
     N_VScale(1.0, work->v, v);
     return CP_SUCCESS;
   }
-  if (flag < 0)
-    return cpReason(work->text, CP_USERFUNC_FAIL, "at t = %.15g: the error projection failed (%d)",
-                    t, flag);
-  if (flag > 0)
-    return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
-                    "at t = %.15g: the error projection failed recoverably (%d)", t, flag);
+  if (flag) return cpUserResult(work->text, flag, t, "the error projection");
   return cpReason(work->text, -CP_PROJ_NONFINITE, "at t = %.15g: the error projection %s NaN or Inf",
                   t, P->g_eps ? "returned" : "was given");
 }

@@ -174,14 +174,15 @@ int cpSensRowsByDifferences(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Ve
 static int rowsByUser(CPSens sens, sunrealtype t, N_Vector y, int iS) {
   char *text = cpWorkText(sens->work);
   CPAttempt a;
+  char name[40];
   int flag = cpAttemptRead(sens->mem, &a);
   if (flag) return flag;
   N_VConst(0.0, sens->r);
   flag = sens->cS(t, y, iS, sens->r, a.user_data);
-  if (flag)
-    return cpReason(text, flag < 0 ? CP_USERFUNC_FAIL : -CP_REPTD_USERFUNC_ERR,
-                    "at t = %.15g: dc/dp of sensitivity %d failed%s (%d)", t, iS,
-                    flag < 0 ? "" : " recoverably", flag);
+  if (flag) {
+    snprintf(name, sizeof name, "dc/dp of sensitivity %d", iS);
+    return cpUserResult(text, flag, t, name);
+  }
   if (cpVectorFinite(sens->r)) return CP_SUCCESS;
   return cpReason(text, -CP_CNSTR_NONFINITE,
                   "at t = %.15g: dc/dp of sensitivity %d is not finite (row %d)", t, iS,
