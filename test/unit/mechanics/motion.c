@@ -221,20 +221,25 @@ START_TEST(values_follow_the_data_at_the_same_time) {
 }
 END_TEST
 
-/* Over 1e-16 of a second positions of size 1 do not change: b would be 0. */
-START_TEST(differences_over_no_time_are_refused) {
+/* A slider-crank whose b is made of differences */
+static void open_crank(SliderCrank *crank) {
   CPMechModel model = slider_crank_model();
-  SliderCrank crank = slider_crank_haug();
-  sunrealtype udot[3];
-  model.b = NULL;
+  model.b           = NULL;
   close_masses();
   y = vector_of(SLIDER_CRANK_N, NULL);
-  slider_crank_initial(&crank, y);
-  entries(y)[3] = 1.0;
-  entries(y)[4] = -crank.a;
+  slider_crank_initial(crank, y);
+  entries(y)[3] = 1.0; /* with the pin at the top x' follows, p' = 0 */
+  entries(y)[4] = -crank->a;
   mech          = CPMechCreate(&model, y, test_context);
   CPMechSetErrHandlerFn(mech, message_log, &messages);
-  CPMechSetUserData(mech, &crank);
+  CPMechSetUserData(mech, crank);
+}
+
+/* Over 1e-16 of a second positions of size 1 do not change: b would be 0. */
+START_TEST(differences_over_no_time_are_refused) {
+  SliderCrank crank = slider_crank_haug();
+  sunrealtype udot[3];
+  open_crank(&crank);
   for (int k = 0; k < 2; k++) {
     const sunrealtype t = k;
     ck_assert_int_eq(CPMechSetDifferenceTime(mech, k ? 1e-13 : 1e-16), CP_SUCCESS);
@@ -248,17 +253,9 @@ END_TEST
 
 /* dp/dt and b of the model's constraints are differences, too, but not of motions: g may end there. */
 START_TEST(differences_of_constraints_ask_no_motion) {
-  CPMechModel model = slider_crank_model();
   SliderCrank crank = slider_crank_haug();
   sunrealtype udot[3];
-  model.b = NULL;
-  close_masses();
-  y = vector_of(SLIDER_CRANK_N, NULL);
-  slider_crank_initial(&crank, y);
-  entries(y)[3] = 1.0; /* with the pin at the top x' follows, p' = 0 */
-  entries(y)[4] = -crank.a;
-  mech          = CPMechCreate(&model, y, test_context);
-  CPMechSetUserData(mech, &crank);
+  open_crank(&crank);
   reset_record();
   prescribe(sine, NULL, NULL, 1e-3, &record);
   ck_assert_int_eq(CPMechAccelerations(mech, 1.0, y, udot, NULL), CP_SUCCESS);
