@@ -273,7 +273,7 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* Dense and sparse matrix with all kinds of blocks; the structure is made at the first assembly. */
+/* Dense and sparse matrices, real and complex, with all kinds of blocks; the structure is made at the first assembly. */
 START_TEST(every_allocation_may_fail) {
   Lattice lattice = {.sparse = _i, .friction = 1, .nz = 2, .quaternions = 2, .b_by_differences = 1};
   int denied      = 1;
@@ -281,13 +281,17 @@ START_TEST(every_allocation_may_fail) {
     CPMechNewtonMem newton = NULL;
     CPMech l               = lattice_create(&lattice, test_context);
     N_Vector state         = lattice_state(&lattice);
+    CPNewtonMatrix other   = {0};
     int renewed            = 0;
     ck_assert_int_eq(cpMechSetUp(l, "test"), CP_SUCCESS);
     alloc_watch_failing(k);
     int flag = cpNewtonCreate(&newton, l);
     if (!flag) flag = cpNewtonSystem(newton, TIME, entries(state), NULL, 0, GAMMA, &renewed);
+    if (!flag) flag = cpNewtonMatrixCreate(&other, newton->P, 1);
+    if (!flag) flag = cpNewtonAssemble(&other, GAMMA * (1.0 + I));
     denied = alloc_has_failed();
     ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : CP_SUCCESS);
+    cpNewtonMatrixFree(&other);
     cpMechNewtonFree(&newton);
     alloc_unwatch();
     ck_assert_int_eq(alloc_live(), 0);
