@@ -13,10 +13,14 @@ from ._core import Compiled, CpodesWarning, Error, TrySmallerStep
 from ._run import Solution, Table
 from ._solve import solve
 
-_LATER = {}
+_LATER = {"Mechanism": "._mechanism", "Model": "._mechanism", "model": "._mechanism", "models": "._mechanism",
+          "load": "._mechanism", "Objective": "._gradient", "jvp": "._gradient", "vjp": "._gradient",
+          "torch_motion": "._gradient"}
 
 
 def __getattr__(name: str) -> Any: # parts that few programs need are imported when they are
+    if name == "symbolic":
+        return importlib.import_module(".symbolic", __name__)
     if name in _LATER:
         return getattr(importlib.import_module(_LATER[name], __name__), name)
     raise AttributeError(f"module 'cpodes' has no attribute {name!r}")

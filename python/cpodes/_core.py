@@ -199,6 +199,7 @@ def bind(slot: Any, f: Any, name: str, inputs: Sequence[int], outputs: Sequence[
     sizes = [len(o.rows) if isinstance(o, Sparse) else int(np.prod(o)) for o in outputs]
     for i, n in enumerate(sizes):
         slot.ny[i] = n
+        slot.y[i] = ffi.NULL
     compiled = as_compiled(f)
     if compiled:
         slot.call, slot.data = ffi.cast("void *", compiled.address), ffi.cast("void *", compiled.data)
@@ -227,6 +228,8 @@ def bind(slot: Any, f: Any, name: str, inputs: Sequence[int], outputs: Sequence[
         failures.exception = exception
         return -1
 
+    returned = [k for k, n in enumerate(sizes) if n > 0] # it does not return matrices without entries
+    y, outputs = [y[k] for k in returned], [outputs[k] for k in returned]
     count = sys.getrefcount
     if len(x) == 1 and len(y) == 1 and not isinstance(outputs[0], Sparse):
         out, shape, double = y[0], y[0].shape, y[0].dtype

@@ -347,10 +347,17 @@ SUNNonlinearSolver glue_fixed_point(N_Vector y, int m, SUNContext ctx) {
 #ifdef GLUE_CATALOGUE
 #include <models/model.h>
 const CPModelType *glue_catalogue(int i) { return model_type(i); }
+int glue_check_type(const CPModelType *type, char *message, int64_t length) {
+  return model_check_type(type, message, (size_t)length);
+}
 #else
 const CPModelType *glue_catalogue(int i) {
   (void)i;
   return NULL;
+}
+int glue_check_type(const CPModelType *type, char *message, int64_t length) {
+  (void)type, (void)message, (void)length;
+  return 0;
 }
 #endif
 

@@ -27,8 +27,7 @@ typedef struct {
 
 /* The functions of a mechanical system in Python: its user_data. Those that are not set have nout = 0. */
 typedef struct {
-  GlueFn M, A, f, f_lambda, p, v, b, N, zdot, dynamics_jac, constraint_jac, auxiliary_jac,
-      lambda_jac;
+  GlueFn M, A, f, f_lambda, p, v, b, zdot, dynamics_jac, constraint_jac, auxiliary_jac, lambda_jac;
 } GlueMech;
 
 /* A prescribed motion and its derivatives */
@@ -117,4 +116,6 @@ void glue_nonlinear_free(SUNNonlinearSolver nls);
 /* Names of the catalogue, NULL behind the last; a type by its name, or NULL; that of a shared object: module is what its
  * symbol cpodes_model points to; NULL and a message where it does not fit. */
 const CPModelType *glue_catalogue(int i);
+/* Why a type that has been loaded cannot be used, or "" */
+int glue_check_type(const CPModelType *type, char *message, int64_t length);
 const CPModelType *glue_module(const void *module, char *message, int64_t length);
