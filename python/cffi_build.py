@@ -101,6 +101,7 @@ ffi.set_source(
     sources=sources,
     include_dirs=[str(HERE / "cpodes"), str(TREE / "examples")],
     libraries=["lapack", "blas"] if sources else [],
+    depends=["cpodes/glue.c", "cpodes/glue.h", "cpodes/glue_impl.h"],
     define_macros=macros,
     extra_compile_args=["-O2", "-std=gnu11", "-fvisibility=hidden"],
 )

@@ -32,7 +32,7 @@ def cases():
                 yield name, value
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("name, value", list(cases()))
 def test_of_solve_ivp(monkeypatch, capfd, name, value):
     radau = has_radau()
