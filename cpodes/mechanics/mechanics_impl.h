@@ -174,7 +174,8 @@ struct CPMech_ {
   CPProjector P;
   int not_definite; /* M is not: the default metric is that of the error weights. */
   CPMechNewtonMem newton;
-  struct CPMechSens_ *sens; /* sensitivity/; NULL if none are taken */
+  struct CPMechImplicit_ *implicit; /* attach/implicit.c; NULL if no method asks for it */
+  struct CPMechSens_ *sens;         /* sensitivity/; NULL if none are taken */
   CPMechAttached attached;
   char text[CP_TEXT_LENGTH]; /* the reason of the newest failure */
   CPMechStats stats;
@@ -319,6 +320,9 @@ int cpMechAssemble(CPMech mech, sunrealtype t, N_Vector y, N_Vector ewt, const s
 /* ---- attach/ ---- */
 /* The integrator is gone. */
 void cpMechDetach(void *mech);
+/* The system in implicit form. 0, or a code with the reason in mech->text. */
+int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system);
+void cpMechImplicitFree(struct CPMechImplicit_ **implicit);
 
 /* ---- sensitivity/ ---- */
 extern const CPSensSystem cpMechSensModel;

@@ -151,6 +151,7 @@ void CPMechFree(CPMech *address) {
     cpMechDetach(mech);
     cpStepperSystemFreed(host);
   }
+  cpMechImplicitFree(&mech->implicit);
   cpMechNewtonFree(&mech->newton);
   cpMechSensFree(&mech->sens);
   CPProjectorFree(&mech->P);

@@ -23,6 +23,50 @@ int cpStepperSetLinearSolver(CPStepper s, SUNLinearSolver LS, SUNMatrix S);
 /* The system is freed before its integrator, which refuses to step from now on. */
 void cpStepperSystemFreed(CPStepper s);
 
+/* ---- equations in implicit form, as an implicit one-step method sees them ----
+ *
+ *   0 = r(t, y, x),   x = (k, lambda),  k = y' [n], lambda [m] multipliers;   r [n + m]
+ *
+ * of index 1: k and lambda follow from (t, y). With y = y_0 + g k, where g is a step size times a real or complex
+ * number, the Newton matrix is D(g) = -dr/dx - g dr/dy (dk, dlambda columns), such that D(g) dx = r. Arrays are those of
+ * the method.
+ *
+ * Functions return 0, a positive code if a smaller step may help, or a negative one if the failure is fatal, with the
+ * reason in *text. Those marked as optional may be NULL. */
+enum { CP_REAL_FACTORS, CP_COMPLEX_FACTORS, CP_FACTORS = CP_COMPLEX_FACTORS + 2 };
+typedef struct {
+  void *data;
+  const char *text;
+  int m;
+  int counts_f; /* its evaluations of f are counted as those of the integrator */
+  sunrealtype growth; /* the ratio of step sizes up to which keeping the factors costs less than a longer step saves */
+  /* x = (k, lambda) at (t, y), where a run starts. */
+  int (*start)(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data);
+  int (*residual)(sunrealtype t, const sunrealtype *y, const sunrealtype *x, sunrealtype *r,
+                  void *data);
+  /* Computes the partial derivatives of r at (t, y, x). ewt [n]: error weights. *jump becomes 1 if multipliers are not
+   * unique, and will be others from now on. */
+  int (*partials)(sunrealtype t, const sunrealtype *y, const sunrealtype *x, const sunrealtype *ewt,
+                  int *jump, void *data);
+  /* Factors D(g + i gi). which: CP_REAL_FACTORS, where gi is 0, or CP_COMPLEX_FACTORS + 0 or + 1. */
+  int (*factor)(int which, sunrealtype g, sunrealtype gi, void *data);
+  /* Solves D dx = r. re, im [n + m]: real and imaginary parts of r, then of dx. Real factors do not use im. */
+  int (*solve)(int which, sunrealtype *re, sunrealtype *im, void *data);
+  /* e [n] becomes (I - g J)^-1 e, with the real factors, where J is the Jacobian of y' = k(t, y). */
+  int (*filter)(sunrealtype *e, void *data);
+  /* y [n], the end of a step, moves to the manifold of invariants, with the real factors, until corrections are below tol
+   * in the norm of ewt. Returns 1 if that does not converge (optional). */
+  int (*project)(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrealtype tol, void *data);
+  /* Are the equations others than those of the newest partial derivatives (optional)? */
+  int (*changed)(void *data);
+} CPImplicitSystem;
+
+/* Growth of steps that is not worth new factors: with a dense system of 1,000 unknowns, 3 takes three quarters of the
+ * time that 1.2 takes. */
+#define CP_GROWTH       1.2
+#define CP_GROWTH_DENSE 3.0
+#define CP_LARGE_DENSE  100
+
 /* ---- the system, as its integrator sees it ---- */
 
 /* Parameters with respect to which sensitivities are taken. */
@@ -69,6 +113,7 @@ typedef struct {
   /* The integrator is being freed. */
   void (*detach)(void *data);
   const CPSensSystem *sens;
+  const CPImplicitSystem *implicit; /* for implicit one-step methods; NULL if it has none */
 } CPSystem;
 
 #endif

@@ -19,6 +19,8 @@
 #include <cpodes/cpodes.h>
 #include <cpodes/cpodes_mechanics.h>
 
+#include <cvodes/cvodes_ls.h> /* CVLsJacFn */
+
 #include <arkode/arkode_butcher.h> /* which needs stdio.h before */
 
 #ifdef __cplusplus
@@ -42,6 +44,8 @@ typedef struct {
   long int njev;        /**< Jacobians df/dy (implicit) */
   long int nlinsetups;  /**< set-ups of the linear solver (implicit) */
   long int nni;         /**< iterations for stages (implicit) */
+  long int nlureal;     /**< factorisations of real matrices (RADAU) */
+  long int nlucomplex;  /**< of complex ones (RADAU) */
   long int nge;         /**< evaluations of root functions */
   long int nproj;       /**< steps projected */
   long int nerrproj;    /**< error estimates projected; DOP853 has two */
@@ -67,6 +71,11 @@ typedef struct {
  * - "DOP853": order 8, 12 stages, error estimates of orders 5 and 3, interpolation of order 7
  *   (E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 2nd ed.,
  *   sections II.5, II.6 and II.10); NULL means this one;
+ * - "RADAU5": Radau IIA with 3 stages, order 5, "RADAU9": with 5 stages, order 9, "RADAU": with that
+ *   of these numbers which promises more after each step; fully implicit, for stiff problems; an error
+ *   estimate of the order of the number of stages, interpolation of one order more (E. Hairer, G.
+ *   Wanner, Solving Ordinary Differential Equations II, 2nd ed., sections IV.5 and IV.8). Vectors have
+ *   to be in one memory;
  * - any explicit table of ARKODE's, "ARKODE_DORMAND_PRINCE_7_4_5" for example;
  * - any diagonally implicit one, "ARKODE_SDIRK_5_3_4" for example; its steps are ARKODE's.
  *
@@ -108,6 +117,16 @@ CPODES_EXPORT int CPOneStepSetUserData(CPOneStepMem mem, void *user_data);
 /** That pointer. Functions given to ARKODE's memory (CPOneStepGetARKodeMem), a Jacobian for example, get
  * the CPOneStepMem as their user_data. NULL if mem is NULL. */
 CPODES_EXPORT void *CPOneStepGetUserData(CPOneStepMem mem);
+
+/**
+ * J = df/dy [n x n] for RADAU, before CPOneStepInit. J_tmpl: dense, or sparse (columns or rows) with
+ * the pattern of J, copied; NULL: dense (default). jac(t, y, fy, J, user_data, tmp1, tmp2, tmp3) fills
+ * J as for CVODES, which is zero when it is called and keeps its pattern; fy is about f(t, y), the
+ * derivative that a stage has; NULL: difference quotients (default), with a pattern one evaluation of
+ * f for each group of columns that share no row. A CPMech brings its own derivatives.
+ * CP_NOT_SUPPORTED: another method; CP_TOO_LATE: after CPOneStepInit.
+ */
+CPODES_EXPORT int CPOneStepSetJacobian(CPOneStepMem mem, SUNMatrix J_tmpl, CVLsJacFn jac);
 
 /** The projector, not owned. NULL: no projection. As CPodeSetProjector. */
 CPODES_EXPORT int CPOneStepSetProjector(CPOneStepMem mem, CPProjector P);

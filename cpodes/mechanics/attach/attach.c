@@ -40,6 +40,7 @@ static int print(FILE *out, SUNOutputFormat fmt, void *data) {
 
 void cpMechDetach(void *data) {
   const CPMech mech = data;
+  cpMechImplicitFree(&mech->implicit);
   cpMechNewtonFree(&mech->newton);
   if (mech->attached.fixed_point) SUNNonlinSolFree(mech->attached.fixed_point);
   mech->attached.fixed_point = NULL;
@@ -81,9 +82,11 @@ static int install(CPMech mech, CPStepper s) {
     }
     wants_matrix &= !fixed_point;
   } else {
-    s->system          = system;
-    mech->stats.newton = CP_NEWTON_NONE;
-    wants_matrix &= ((CPOneStepMem)s)->method->implicit;
+    const CPOneStepMethod *method = ((CPOneStepMem)s)->method;
+    s->system                     = system;
+    mech->stats.newton            = CP_NEWTON_NONE;
+    wants_matrix &= method->set_linear_solver != NULL;
+    if (method->solves_stages) flag = cpMechImplicitAttach(mech, &s->system.implicit);
   }
   if (!flag && wants_matrix) flag = cpMechNewtonAttach(mech);
   return flag ? flag : s->ops->set_projector(s, mech->P);

@@ -44,7 +44,7 @@ int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y) {
 
 /* A step that would end before tstop is stretched to end there if that takes this factor at most. */
 #define STRETCH 1.01
-/* The ratio of sizes after a failure that says nothing about the right size. */
+/* The ratio of sizes after a failure, unless the method knows better. */
 #define SHRINK_FAILED 0.25
 /* After so many attempts the size of a step is below roundoff by any measure. */
 #define MAX_ATTEMPTS 60
@@ -147,7 +147,8 @@ static int attempts(CPOneStepMem mem) {
                       "at t = %.15g: a step of %g is below the roundoff of t", s->t, h);
     mem->stats.nattempts++;
     cpWorkAttempt(s->step);
-    flag = mem->method->attempt(mem, h, &norm); /* to (tnew, ynew) */
+    mem->shrink = SHRINK_FAILED;
+    flag        = mem->method->attempt(mem, h, &norm); /* to (tnew, ynew) */
     if (flag < 0) return flag;
     const int passed = flag == 0 && norm <= 1.0;
     if (passed && !isToEndElsewhere(mem, tries)) {
@@ -159,7 +160,7 @@ static int attempts(CPOneStepMem mem) {
     } else {
       if (!passed && flag == 0) mem->stats.netf++;
       if (passed) ratio = SHRINK_ELSEWHERE;
-      else ratio = flag == 0 ? mem->method->ratio(mem, norm, 0) : SHRINK_FAILED;
+      else ratio = flag == 0 ? mem->method->ratio(mem, norm, 0) : mem->shrink;
       const sunrealtype next = smaller(mem, h, ratio, flag != 0);
       if (next == 0.0 || tries == MAX_ATTEMPTS) return giveUp(mem, h, flag);
       mem->h = next;

@@ -1,6 +1,8 @@
 /* CPOneStepMem: methods by name, life cycle, options. */
 #include "onestep_impl.h"
 
+#include "cpodes/matrix/matrix.h"
+
 #include <arkode/arkode_butcher_dirk.h>
 #include <arkode/arkode_butcher_erk.h>
 #include <math.h>
@@ -106,13 +108,13 @@ static const CPStepperOps ops = {.name              = "CPOneStep",
 
 void cpOneStepFreeTable(void *B) { ARKodeButcherTable_Free(B); }
 
-/* Takes over B. If B is NULL, the method is DOP853, which creates its own table. */
-static CPOneStepMem newIntegrator(const char *name, ARKodeButcherTable B, SUNContext ctx,
-                                  const char *function) {
+/* Takes over B. If B is NULL, the method, such as DOP853, has its own coefficients. */
+static CPOneStepMem newIntegrator(const char *name, const CPOneStepMethod *method,
+                                  ARKodeButcherTable B, SUNContext ctx, const char *function) {
   CPOneStepMem mem = calloc(1, sizeof *mem);
   if (mem) {
     cpStepperCreate(&mem->base, &ops, ctx);
-    mem->method = &cpExplicitMethod;
+    mem->method = method;
     for (int i = 0; B && i < B->stages; i++)
       if (B->A[i][i] != 0.0) mem->method = &cpImplicitMethod;
     if (B) mem->table = cpArenaOwn(&mem->memory, B, cpOneStepFreeTable);
@@ -126,17 +128,21 @@ static CPOneStepMem newIntegrator(const char *name, ARKodeButcherTable B, SUNCon
 
 CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx) {
   if (!ctx) return cpReport(NULL, CP_ILL_INPUT, __func__, "ctx must not be NULL"), NULL;
-  if (!method || !strcmp(method, CP_DOP853)) return newIntegrator(CP_DOP853, NULL, ctx, __func__);
+  if (!method || !strcmp(method, CP_DOP853))
+    return newIntegrator(CP_DOP853, &cpExplicitMethod, NULL, ctx, __func__);
+  if (!strcmp(method, CP_RADAU) || !strcmp(method, CP_RADAU5) || !strcmp(method, CP_RADAU9))
+    return newIntegrator(method, &cpRadauMethod, NULL, ctx, __func__);
   const char *const *implicit = cpImplicitNames;
   while (*implicit && strcmp(method, *implicit)) implicit++;
   ARKodeButcherTable B = *implicit ? NULL : ARKodeButcherTable_LoadERKByName(method);
   if (!B) B = ARKodeButcherTable_LoadDIRKByName(method);
   char text[CP_TEXT_LENGTH];
   const char *rule = NULL;
-  if (!B) rule = "is none of DOP853 and the tables of this ARKODE's (ARKODE_...)";
+  if (!B)
+    rule = "is none of DOP853, RADAU, RADAU5, RADAU9 and the tables of this ARKODE's (ARKODE_...)";
   else if (!B->d) rule = "has no embedded method: CPOneStepCreateTable takes it, for fixed steps";
   else rule = brokenRule(B, text);
-  if (!rule) return newIntegrator(method, B, ctx, __func__);
+  if (!rule) return newIntegrator(method, &cpExplicitMethod, B, ctx, __func__);
   ARKodeButcherTable_Free(B);
   cpReport(NULL, CP_ILL_INPUT, __func__, "the method \"%s\" %s", method, rule);
   return NULL;
@@ -148,13 +154,14 @@ CPOneStepMem CPOneStepCreateTable(ARKodeButcherTable B, SUNContext ctx) {
   if (rule) return cpReport(NULL, CP_ILL_INPUT, __func__, "%s", rule), NULL;
   ARKodeButcherTable copy = ARKodeButcherTable_Copy(B);
   if (!copy) return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for an integrator"), NULL;
-  return newIntegrator("a table of the user's", copy, ctx, __func__);
+  return newIntegrator("a table of the user's", &cpExplicitMethod, copy, ctx, __func__);
 }
 
 void CPOneStepFree(CPOneStepMem *mem_address) {
   CPOneStepMem mem = mem_address ? *mem_address : NULL;
   if (!mem) return;
   cpRootsFree(&mem->roots);
+  if (mem->J_tmpl) SUNMatDestroy(mem->J_tmpl);
   cpStepperFree(&mem->base);
   cpArenaFree(&mem->memory);
   free(mem);
@@ -188,6 +195,13 @@ int CPOneStepInit(CPOneStepMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
     return cpReport(&s->log, CP_ILL_INPUT, __func__, "mem is initialised: use CPOneStepReInit");
   flag = cpStepperCheckStart(s, t0, y0, __func__);
   if (flag) return flag;
+  if (mem->method->solves_stages && !cpHasData(y0))
+    return cpReport(&s->log, CP_ILL_INPUT, __func__,
+                    "y0 must be a vector in one memory (serial, OpenMP, pthreads) for %s",
+                    mem->name);
+  if (mem->J_tmpl && cpCheckPattern(&s->log, mem->J_tmpl, (int)N_VGetLength(y0),
+                                    (int)N_VGetLength(y0), "J_tmpl", __func__))
+    return CP_ILL_INPUT;
   N_Vector *const own[] = {&mem->ylast, &mem->ynew};
   flag                  = cpStepperAllocate(s, y0, own, 2);
   if (!flag) flag = mem->method->init(mem);
@@ -246,6 +260,26 @@ int CPOneStepSVtolerances(CPOneStepMem mem, sunrealtype reltol, N_Vector abstol)
 
 int CPOneStepWFtolerances(CPOneStepMem mem, CVEwtFn efun) {
   return setTolerances(mem, (CPTolerances){.kind = CP_TOL_WF, .efun = efun}, __func__);
+}
+
+int CPOneStepSetJacobian(CPOneStepMem mem, SUNMatrix J_tmpl, CVLsJacFn jac) {
+  int flag = cpStepperExists((CPStepper)mem, __func__);
+  if (flag) return flag;
+  const CPStepper s = &mem->base;
+  if (!mem->method->solves_stages)
+    return cpReport(&s->log, CP_NOT_SUPPORTED, __func__,
+                    "the method %s does not use a Jacobian of this kind: RADAU does", mem->name);
+  if (s->initialised)
+    return cpReport(&s->log, CP_TOO_LATE, __func__, "call it before CPOneStepInit");
+  SUNMatrix copy = J_tmpl ? SUNMatClone(J_tmpl) : NULL;
+  if (J_tmpl && (!copy || SUNMatCopy(J_tmpl, copy))) {
+    if (copy) SUNMatDestroy(copy);
+    return cpReport(&s->log, CP_MEM_FAIL, __func__, "no memory for a template of the Jacobian");
+  }
+  if (mem->J_tmpl) SUNMatDestroy(mem->J_tmpl);
+  mem->J_tmpl = copy;
+  mem->jac    = jac;
+  return CP_SUCCESS;
 }
 
 int CPOneStepSetUserData(CPOneStepMem mem, void *user_data) {

@@ -2,7 +2,7 @@
  *
  * A method attempts steps from the current state and interpolates in the last one. Everything else is shared: the sizes
  * of steps, the verdict on attempts (evolve.c), weights, projections, reasons of failures. Explicit methods are in
- * explicit.c, diagonally implicit ones in implicit.c. */
+ * explicit.c, diagonally implicit ones in implicit.c, Radau IIA in radau.c. */
 #ifndef CPODES_ONESTEP_IMPL_H
 #define CPODES_ONESTEP_IMPL_H
 
@@ -14,6 +14,7 @@
  * as optional may be NULL. */
 typedef struct {
   int implicit;
+  int solves_stages; /* it asks for the equations in implicit form (CPImplicitSystem) */
   /* Sets mem->own, and order, embedded and stages from mem->table or from a table of its own. */
   int (*create)(CPOneStepMem mem);
   /* Requests storage for states like base.y0 in base.memory. */
@@ -39,7 +40,7 @@ typedef struct {
   int (*set_linear_solver)(CPOneStepMem mem, SUNLinearSolver LS, SUNMatrix S); /* optional */
 } CPOneStepMethod;
 
-extern const CPOneStepMethod cpExplicitMethod, cpImplicitMethod;
+extern const CPOneStepMethod cpExplicitMethod, cpImplicitMethod, cpRadauMethod;
 
 /* Roots of g (roots.c). The interval that is searched leads from tlo to the end of the last step. */
 typedef struct {
@@ -62,6 +63,9 @@ typedef struct {
 } CPRoots;
 
 #define CP_DOP853      "DOP853"
+#define CP_RADAU       "RADAU"
+#define CP_RADAU5      "RADAU5"
+#define CP_RADAU9      "RADAU9"
 #define CP_METHOD_NAME 64
 
 struct CPOneStepMem_ {
@@ -73,6 +77,8 @@ struct CPOneStepMem_ {
   char name[CP_METHOD_NAME];
   ARKodeButcherTable table;
   int order, embedded, stages;
+  CVLsJacFn jac; /* df/dy for methods that solve for their stages themselves; if NULL, differences */
+  SUNMatrix J_tmpl; /* its kind and pattern, a copy, owned; if NULL, dense */
   /* options: only the size of the first step, hinit, has a sign, and sizes that are not set are 0 */
   void *user_data;
   sunrealtype hinit, hmin, hmax, hfixed;
@@ -88,6 +94,7 @@ struct CPOneStepMem_ {
   sunrealtype tlimit; /* tstop, or infinite */
   sunrealtype h;      /* signed size for the next attempt, or 0 if the method is to choose it */
   sunrealtype hlast;
+  sunrealtype shrink; /* ratio of sizes after a failure of an attempt that says nothing about the right size */
   sunrealtype norm_last; /* of the last step's error */
   double sine;           /* the system's, at the end of the last step */
   int on_manifold; /* the newest attempt needed the right-hand side of the manifold (CPSystem) */

@@ -120,6 +120,8 @@ int CPOneStepPrintAllStats(CPOneStepMem mem, FILE *out, SUNOutputFormat fmt) {
                                 {"Jacobian evals", n.njev},
                                 {"Linear solver setups", n.nlinsetups},
                                 {"Nonlinear solver iterations", n.nni},
+                                {"Real factorizations", n.nlureal},
+                                {"Complex factorizations", n.nlucomplex},
                                 {"Root fn evals", n.nge}};
   bad |= cpPrintCounters(out, fmt, counters, sizeof counters / sizeof counters[0]);
   if (s->P) bad |= cpStepperPrint(s, out, fmt);

@@ -9,8 +9,9 @@
 
 #define EXPLICIT "DOP853"
 #define IMPLICIT "ARKODE_SDIRK_5_3_4"
-static const char *const methods[] = {EXPLICIT, IMPLICIT, "ARKODE_ESDIRK547L2SA_7_4_5"};
-enum { METHODS = 3 };
+static const char *const methods[] = {EXPLICIT, IMPLICIT, "ARKODE_ESDIRK547L2SA_7_4_5",
+                                      "RADAU5", "RADAU9", "RADAU"};
+enum { FIRST_RADAU = 3, METHODS = 6 };
 
 static CPOneStepMem mem;
 static MessageLog messages;
@@ -72,6 +73,14 @@ START_TEST(every_mechanism_moves_as_with_bdf) {
   System *one = opened(_i / METHODS), *bdf = opened(_i / METHODS);
   const sunrealtype tout = one->t + duration(_i / METHODS);
   create(methods[_i % METHODS], tol);
+  if (!one->model.M && _i % METHODS >= FIRST_RADAU) { /* needs M and A */
+    ck_assert_int_eq(CPMechAttachOneStep(one->mech, mem, one->t, one->y), CP_NOT_SUPPORTED);
+    ck_assert_mentions(CPMechGetLastMessage(one->mech), "operators");
+    CPOneStepFree(&mem);
+    system_free(&one);
+    system_free(&bdf);
+    return;
+  }
   attach(one->mech, one->t, one->y);
   go_to(one->name, tout, one->y);
   const CPOneStepStats s = stats_of();
@@ -90,6 +99,53 @@ START_TEST(every_mechanism_moves_as_with_bdf) {
   CPOneStepFree(&mem);
   system_free(&one);
   system_free(&bdf);
+}
+END_TEST
+
+/* ---- Radau IIA: orders ---- */
+
+typedef struct {
+  sunrealtype state, udot, lambda; /* largest errors */
+} Errors;
+
+/* The pendulum with n steps to t = 1, projected or not */
+static Errors radau_errors(const char *method, int n, int projected) {
+  System *s = system_create(PENDULUM);
+  Errors e  = {0.0, 0.0, 0.0};
+  sunrealtype exact[PENDULUM_N], udot[2][2], lambda[2], t;
+  N_Vector y = vector_of(PENDULUM_N, NULL);
+  pendulum_initial(&s->is.pendulum, y);
+  create(method, 1.0e-12);
+  CPOneStepSetFixedStep(mem, 1.0 / n);
+  attach(s->mech, 0.0, y);
+  if (!projected) ck_assert_int_eq(CPOneStepSetProjector(mem, NULL), CP_SUCCESS);
+  for (int k = 0; k < n; k++) {
+    ck_assert_int_eq(CPOneStepEvolve(mem, 2.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
+    pendulum_exact(&s->is.pendulum, t, exact);
+    CPMechAccelerations(s->mech, t, y, udot[0], &lambda[0]);
+    for (int i = 0; i < PENDULUM_N; i++) {
+      e.state       = fmax(e.state, fabs(entries(y)[i] - exact[i]));
+      entries(y)[i] = exact[i];
+    }
+    CPMechAccelerations(s->mech, t, y, udot[1], &lambda[1]);
+    for (int i = 0; i < 2; i++) e.udot = fmax(e.udot, fabs(udot[0][i] - udot[1][i]));
+    e.lambda = fmax(e.lambda, fabs(lambda[0] - lambda[1]));
+  }
+  CPOneStepFree(&mem);
+  N_VDestroy(y);
+  system_free(&s);
+  return e;
+}
+
+/* Errors are 1e-5 to 1e-10 at these steps, and terms of higher order within 2^0.4 of the quotients. */
+START_TEST(states_accelerations_and_multipliers_are_of_the_order_of_radau) {
+  const int five = _i % 2, order = five ? 9 : 5, n = five ? 10 : 24;
+  const char *method = five ? "RADAU9" : "RADAU5";
+  const Errors one = radau_errors(method, n, _i < 2), half = radau_errors(method, 2 * n, _i < 2);
+  const double orders[] = {log2(one.state / half.state), log2(one.udot / half.udot),
+                           log2(one.lambda / half.lambda)};
+  for (int k = 0; k < 3; k++)
+    ck_assert_msg(orders[k] >= order - 0.4, "%s: %g of %d (%g)", method, orders[k], k, half.state);
 }
 END_TEST
 
@@ -361,6 +417,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_set_timeout(tc, 60);
   tcase_add_loop_test(tc, every_mechanism_moves_as_with_bdf, 0, SYSTEMS * METHODS);
+  tcase_add_loop_test(tc, states_accelerations_and_multipliers_are_of_the_order_of_radau, 0, 4);
   tcase_add_test(tc, metric_and_iteration_matrix_are_those_of_the_method);
   tcase_add_loop_test(tc, the_iteration_matrix_is_the_structured_one, 0, 2);
   tcase_add_loop_test(tc, attaching_again_is_a_new_start, 0, METHODS);

@@ -24,7 +24,7 @@ static const Fault once_failing = {0.3, 1, 1, 0.0}, once_nan = {0.3, 1, 0, NAN};
 
 START_TEST(a_recoverable_failure_of_f_has_the_step_retried_smaller) {
   one_close(&run);
-  one_open(&run, explicit_methods[_i / 2], 1.0e-4);
+  one_open(&run, one_methods[_i / 2], 1.0e-4);
   run.world.f = _i % 2 ? once_nan : once_failing;
   ck_assert_done(&run, one_to(&run, 1.0));
   const CPOneStepStats s = one_stats(&run);
@@ -38,7 +38,7 @@ END_TEST
 
 START_TEST(a_recoverable_failure_of_c_has_the_step_retried_smaller) {
   one_close(&run);
-  one_open(&run, explicit_methods[_i / 2], 1.0e-4);
+  one_open(&run, one_methods[_i / 2], 1.0e-4);
   run.world.c = _i % 2 ? once_nan : once_failing;
   ck_assert_done(&run, one_to(&run, 0.29));
   ck_assert_done(&run, CPOneStepSetProjOutput(run.mem, SUNFALSE)); /* which would meet it, too */
@@ -84,7 +84,7 @@ START_TEST(a_rejected_attempt_warns_of_nothing) {
   const sunrealtype tols = 1.0e-6;
   N_Vector y = VECTOR(0.0, 0.0, 0.0), c = VECTOR(0.0, 0.0);
   CPProjector P    = CPProjectorCreate(lost_constraint, y, c, test_context);
-  CPOneStepMem mem = CPOneStepCreate(explicit_methods[_i], test_context);
+  CPOneStepMem mem = CPOneStepCreate(one_methods[_i], test_context);
   MessageLog log   = {0};
   sunrealtype t;
   CPOneStepStats s;
@@ -101,7 +101,7 @@ START_TEST(a_rejected_attempt_warns_of_nothing) {
   CPOneStepGetStats(mem, &s);
   ck_assert_int_gt(s.nattempts, s.nst);
   ck_assert_double_le(t, 0.5);
-  ck_assert_msg(log.count == 0, "%s: %s", explicit_methods[_i], log.text);
+  ck_assert_msg(log.count == 0, "%s: %s", one_methods[_i], log.text);
   CPOneStepFree(&mem);
   CPProjectorFree(&P);
   N_VDestroy(y);
@@ -173,7 +173,7 @@ END_TEST
 /* The stages of the last step are gone then, and with them its inside. */
 START_TEST(after_a_failed_step_there_is_no_output_within_the_one_before) {
   one_close(&run);
-  one_open(&run, explicit_methods[_i], 1.0e-6);
+  one_open(&run, one_methods[_i], 1.0e-6);
   for (int k = 0; k < 5; k++) ck_assert_done(&run, one_step(&run));
   const CPOneStepStats s = one_stats(&run);
   run.world.f            = (Fault){run.t + 0.5 * s.hnext, -1, -1, 0.0};
@@ -202,7 +202,7 @@ END_TEST
 /* Sizes of attempts that failed are no sizes for a new start; nor are those that t does not resolve. */
 START_TEST(failed_attempts_leave_no_size_to_a_new_start) {
   one_close(&run);
-  one_open(&run, explicit_methods[_i], 1.0e-6);
+  one_open(&run, one_methods[_i], 1.0e-6);
   run.world.f = (Fault){1.0e-30, -1, 1, 0.0};
   ck_assert_returns(&run, one_to(&run, 1.0), CV_REPTD_RHSFUNC_ERR);
   run.world.f = (Fault){0.0, 0, 0, 0.0};
@@ -354,17 +354,17 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_loop_test(tc, a_recoverable_failure_of_f_has_the_step_retried_smaller, 0,
-                      2 * n_explicit_methods);
+                      2 * n_one_methods);
   tcase_add_loop_test(tc, a_recoverable_failure_of_c_has_the_step_retried_smaller, 0,
-                      2 * n_explicit_methods);
+                      2 * n_one_methods);
   tcase_add_test(tc, corrections_above_their_bound_have_the_step_retried_smaller);
   tcase_add_loop_test(tc, each_failure_ends_with_its_code_at_the_last_good_state, 0, CASES);
   tcase_add_test(tc, failures_beyond_a_time_are_approached);
   tcase_add_loop_test(tc, a_rejected_attempt_warns_of_nothing, 0, 12);
   tcase_add_loop_test(tc, after_a_failed_step_there_is_no_output_within_the_one_before, 0,
-                      n_explicit_methods);
+                      n_one_methods);
   tcase_add_test(tc, roundoff_before_the_start_is_the_start);
-  tcase_add_loop_test(tc, failed_attempts_leave_no_size_to_a_new_start, 0, n_explicit_methods);
+  tcase_add_loop_test(tc, failed_attempts_leave_no_size_to_a_new_start, 0, n_one_methods);
   tcase_add_test(tc, a_step_that_cannot_be_told_from_none_is_too_close);
   tcase_add_test(tc, a_first_evaluation_that_fails_has_codes_of_its_own);
   tcase_add_test(tc, too_many_steps_can_be_continued);

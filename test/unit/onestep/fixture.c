@@ -3,22 +3,26 @@
 #include <math.h>
 #include <string.h>
 
-const char *const explicit_methods[] = {"DOP853",
-                                        "ARKODE_HEUN_EULER_2_1_2",
-                                        "ARKODE_BOGACKI_SHAMPINE_4_2_3",
-                                        "ARKODE_ARK324L2SA_ERK_4_2_3",
-                                        "ARKODE_ZONNEVELD_5_3_4",
-                                        "ARKODE_ARK436L2SA_ERK_6_3_4",
-                                        "ARKODE_SAYFY_ABURUB_6_3_4",
-                                        "ARKODE_CASH_KARP_6_4_5",
-                                        "ARKODE_FEHLBERG_6_4_5",
-                                        "ARKODE_DORMAND_PRINCE_7_4_5",
-                                        "ARKODE_ARK548L2SA_ERK_8_4_5",
-                                        "ARKODE_VERNER_8_5_6",
-                                        "ARKODE_FEHLBERG_13_7_8",
-                                        "ARKODE_ARK437L2SA_ERK_7_3_4",
-                                        "ARKODE_ARK548L2SAb_ERK_8_4_5"};
-const int n_explicit_methods         = sizeof explicit_methods / sizeof explicit_methods[0];
+const char *const one_methods[] = {"DOP853",
+                                   "ARKODE_HEUN_EULER_2_1_2",
+                                   "ARKODE_BOGACKI_SHAMPINE_4_2_3",
+                                   "ARKODE_ARK324L2SA_ERK_4_2_3",
+                                   "ARKODE_ZONNEVELD_5_3_4",
+                                   "ARKODE_ARK436L2SA_ERK_6_3_4",
+                                   "ARKODE_SAYFY_ABURUB_6_3_4",
+                                   "ARKODE_CASH_KARP_6_4_5",
+                                   "ARKODE_FEHLBERG_6_4_5",
+                                   "ARKODE_DORMAND_PRINCE_7_4_5",
+                                   "ARKODE_ARK548L2SA_ERK_8_4_5",
+                                   "ARKODE_VERNER_8_5_6",
+                                   "ARKODE_FEHLBERG_13_7_8",
+                                   "ARKODE_ARK437L2SA_ERK_7_3_4",
+                                   "ARKODE_ARK548L2SAb_ERK_8_4_5",
+                                   "RADAU5",
+                                   "RADAU9",
+                                   "RADAU"};
+const int n_one_methods         = sizeof one_methods / sizeof one_methods[0];
+const int n_explicit_methods    = sizeof one_methods / sizeof one_methods[0] - 3;
 
 void one_open(OneRun *run, const char *method, sunrealtype tol) {
   memset(run, 0, sizeof *run);

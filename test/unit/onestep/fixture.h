@@ -6,9 +6,9 @@
 
 #include <cpodes/cpodes_onestep.h>
 
-/* DOP853, and every explicit table of ARKODE 6.4's with an embedded method. */
-extern const char *const explicit_methods[];
-extern const int n_explicit_methods;
+/* DOP853, every explicit table of ARKODE 6.4's with an embedded method, and after them Radau IIA. */
+extern const char *const one_methods[];
+extern const int n_one_methods, n_explicit_methods;
 
 /* An integration: everything belongs to it. */
 typedef struct {

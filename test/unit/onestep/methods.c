@@ -112,7 +112,7 @@ static Errors errors_of(int n) {
 #define HIGHER_TERMS 0.3
 
 START_TEST(errors_on_the_manifold_are_of_the_order_at_steps_and_between) {
-  one_open(&run, explicit_methods[_i], 1.0e-13);
+  one_open(&run, one_methods[_i], 1.0e-13);
   const int order = order_of(&run), n = order < 8 ? 80 : 20;
   const Errors one = errors_of(n), half = errors_of(2 * n);
   const double end    = log2(one.end / half.end);
@@ -141,7 +141,7 @@ static sunrealtype estimate_of(sunrealtype h) {
 /* That of two solutions of orders p and q: h^(min(p, q) + 1); DOP853's: h^8. */
 START_TEST(error_estimates_are_of_their_order) {
   int order, embedded;
-  one_open(&run, explicit_methods[_i], 1.0); /* steps are accepted */
+  one_open(&run, one_methods[_i], 1.0); /* steps are accepted */
   CPOneStepGetMethod(run.mem, NULL, &order, &embedded, NULL);
   CPProjectorSetEps(run.P, 1.0e-12);
   const sunrealtype h   = order < 8 ? 0.01 : 0.03;
@@ -163,7 +163,7 @@ static int is_fsal(const char *name) {
 
 START_TEST(a_step_takes_as_many_evaluations_as_it_has_stages) {
   int stages;
-  one_open(&run, explicit_methods[_i], 1.0e-6);
+  one_open(&run, one_methods[_i], 1.0e-6);
   CPOneStepGetMethod(run.mem, NULL, NULL, NULL, &stages);
   CPOneStepSetFixedStep(run.mem, 0.001);
   for (int i = 0; i < 10; i++) ck_assert_done(&run, one_step(&run));
@@ -177,7 +177,7 @@ END_TEST
 START_TEST(interpolation_is_evaluated_once_in_a_step_where_it_is_asked_for) {
   static const int extra[] = {0, 0, 0, 0, 0, 1, 3, 6, 10};
   N_Vector y               = vector_of(PENDULUM_N, NULL);
-  one_open(&run, explicit_methods[_i], 1.0e-6);
+  one_open(&run, one_methods[_i], 1.0e-6);
   const int expected = _i == 0 ? 3 : extra[order_of(&run)];
   CPOneStepSetFixedStep(run.mem, 0.001);
   for (int i = 0; i < 3; i++) ck_assert_done(&run, one_step(&run));

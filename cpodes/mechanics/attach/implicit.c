@@ -1,0 +1,263 @@
+/* A mechanical system in implicit form (CPImplicitSystem), for methods that solve for their stages themselves:
+ *
+ *   k = (q', u', z'),   r_q = N(q) u - k_q,                      r_z      = zdot - k_z,
+ *                       r_u = f + f_lambda - M k_u - A^T lambda,  r_lambda = b - A k_u
+ *
+ * in this order. A residual takes no factors. Constraints of every level have the same rows there. */
+#include "cpodes/mechanics/newton/newton_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct CPMechImplicit_ {
+  CPArena arena;
+  CPNewtonMatrix S[CP_FACTORS - CP_COMPLEX_FACTORS]; /* complex ones; the real one is that of mech->newton */
+  CPImplicitSystem system;
+  int rank_is_known; /* partial derivatives need no new decision which rows are dependent */
+  double *held;      /* [m] multipliers of rows that are dependent */
+  char *fixed;       /* [m] those of Newton's matrix before */
+  double *a, *lambda, *x, *e; /* [nu], [m], [nu + m + nz], [n] */
+  double *known[2];           /* [n + m] */
+};
+
+static CPNewtonMatrix *matrix(CPMech mech, int which) {
+  return which == CP_REAL_FACTORS ? &mech->newton->S
+                                  : &mech->implicit->S[which - CP_COMPLEX_FACTORS];
+}
+
+/* ---- the residual ---- */
+
+/* FULL motions have q', u' of their own. */
+static void putFullRates(CPMech mech, double *qdot, double *udot) {
+  for (int k = 0; k < mech->motions.count; k++) {
+    const CPPrescribed *g = &mech->motions.list[k];
+    if (g->how != CP_MOTION_FULL) continue;
+    if (qdot) qdot[g->i] = g->rate;
+    udot[g->j] = g->curvature;
+  }
+}
+
+static int start(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data) {
+  const CPMech mech = data;
+  double *udot = x + mech->nq, *zdot = udot + mech->nu, *lambda = zdot + mech->nz;
+  CPMechState s;
+  int flag = cpMechRead(mech, t, y, &s);
+  if (!flag) flag = cpMechSolve(mech, &s, udot, lambda);
+  if (!flag) flag = cpMechKinematics(mech, s.q, CP_N, s.u, x);
+  if (!flag) flag = cpMechAuxiliary(mech, &s, lambda, zdot);
+  if (!flag) putFullRates(mech, x, udot);
+  for (int i = 0; !flag && i < mech->m; i++) {
+    mech->implicit->held[i]              = lambda[i];
+    mech->newton->P->fixed[mech->nu + i] = mech->rows.off[i] || mech->kkt->is_dependent[i];
+  }
+  mech->newton->P->layout       = mech->rows.layout;
+  mech->implicit->rank_is_known = !flag;
+  return flag;
+}
+
+/* Where a row of Newton's matrix is fixed, its unknown has the equation x = known: u' of FULL motions is g'',
+ * multipliers of rows that are off are zero, and those of dependent rows, on which nothing else depends, remain what
+ * they are. */
+static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, sunrealtype *r,
+                    void *data) {
+  const CPMech mech = data;
+  const int nq = mech->nq, nu = mech->nu, nz = mech->nz, m = mech->m;
+  const char *fixed = mech->newton->P->fixed;
+  double *a = mech->implicit->a, *lambda = mech->implicit->lambda;
+  double *ru = r + nq, *rz = ru + nu, *rlambda = rz + nz;
+  CPMechState s;
+  int flag = cpMechRead(mech, t, y, &s);
+  if (flag) return flag;
+  memcpy(a, x + nq, (size_t)nu * sizeof *a);
+  putFullRates(mech, NULL, a);
+  for (int i = 0; i < m; i++) {
+    lambda[i] = fixed[nu + i] ? mech->implicit->held[i] : x[nq + nu + nz + i];
+    if (mech->rows.off[i]) lambda[i] = 0.0;
+  }
+  flag = cpMechForces(mech, &s, ru);
+  if (!flag) flag = cpMechAddLambdaForces(mech, &s, lambda, ru);
+  if (!flag) flag = cpMechB(mech, t, s.q, s.u, rlambda); /* may leave A elsewhere */
+  if (!flag) flag = cpMechMass(mech, t, s.q);
+  if (!flag) flag = cpMechA(mech, t, s.q);
+  if (!flag) flag = cpMechKinematics(mech, s.q, CP_N, s.u, r);
+  if (!flag) flag = cpMechAuxiliary(mech, &s, lambda, rz);
+  if (flag) return flag;
+  cpMatTimes(&mech->userM.A, -1.0, a, 1.0, ru);
+  cpMatTransposedTimes(&mech->A, -1.0, lambda, 1.0, ru);
+  cpMatTimes(&mech->A, -1.0, a, 1.0, rlambda);
+  putFullRates(mech, r, a);
+  for (int i = 0; i < nq; i++) r[i] -= x[i];
+  for (int k = 0; k < nz; k++) rz[k] -= x[nq + nu + k];
+  for (int j = 0; j < nu; j++)
+    if (fixed[j]) ru[j] = a[j] - x[nq + j];
+  for (int i = 0; i < m; i++)
+    if (fixed[nu + i]) rlambda[i] = lambda[i] - x[nq + nu + nz + i];
+  return CP_SUCCESS;
+}
+
+/* ---- Newton's matrix ---- */
+
+/* Which rows are dependent is decided at starts. It is decided anew as long as some are, and where the matrix is
+ * singular, but not elsewhere: next to a singular position no row may be dropped without need. */
+static int partials(sunrealtype t, const sunrealtype *y, const sunrealtype *x,
+                    const sunrealtype *ewt, int *jump, void *data) {
+  const CPMech mech           = data;
+  const CPPartials P          = mech->newton->P;
+  struct CPMechImplicit_ *own = mech->implicit;
+  const double *a = x + mech->nq, *lambda = a + mech->nu + mech->nz;
+  const char *fixed = P->fixed + mech->nu;
+  for (int i = 0; i < mech->m; i++)
+    if (!fixed[i]) own->held[i] = lambda[i];
+  memcpy(own->fixed, fixed, (size_t)mech->m);
+  P->keep_rank   = own->rank_is_known && mech->kkt->dependent < 0 && P->layout == mech->rows.layout;
+  const int flag = cpPartialsAt(P, t, y, a, lambda, ewt);
+  own->rank_is_known = !flag;
+  *jump              = memcmp(own->fixed, fixed, (size_t)mech->m) != 0;
+  return flag;
+}
+
+static int factor(int which, sunrealtype g, sunrealtype gi, void *data) {
+  const CPMech mech = data;
+  CPNewtonMatrix *S = matrix(mech, which);
+  const double t    = mech->newton->P->t;
+  int flag          = cpNewtonAssemble(S, g + gi * I);
+  if (!flag && !cpLuFinite(S->lu))
+    return cpReason(mech->text, -CP_MECH_NONFINITE,
+                    "at t = %.15g: the iteration matrix is not finite", t);
+  mech->stats.nnewton++;
+  if (!flag) flag = cpNewtonFactor(S);
+  if (flag > 0) {
+    mech->implicit->rank_is_known = 0;
+    return cpReason(mech->text, -CP_LINSOL_FAIL,
+                    "at t = %.15g: the iteration matrix is singular (gamma = %g)", t, g);
+  }
+  return flag ? cpReason(mech->text, flag, "no factors of the iteration matrix") : CP_SUCCESS;
+}
+
+/* Unknowns that are fixed have equations of their own, dx = r. */
+static int solve(int which, sunrealtype *re, sunrealtype *im, void *data) {
+  const CPMech mech = data;
+  const int nq = mech->nq, nu = mech->nu, nz = mech->nz, m = mech->m;
+  const size_t bytes = (size_t)(mech->n + m) * sizeof *re;
+  const char *fixed  = mech->newton->P->fixed;
+  double *const x[2] = {re, im}, *const *known = mech->implicit->known;
+  const int parts = which == CP_REAL_FACTORS ? 1 : 2;
+  const int any   = memchr(fixed, 1, (size_t)(nu + m)) != NULL;
+  for (int k = 0; any && k < parts; k++) memcpy(known[k], x[k], bytes);
+  const int flag = cpNewtonCorrect(matrix(mech, which), re, im);
+  for (int k = 0; any && k < parts; k++) {
+    for (int j = 0; j < nu; j++)
+      if (fixed[j]) x[k][nq + j] = known[k][nq + j];
+    for (int i = nq + nu + nz; i < mech->n + m; i++)
+      if (fixed[i - nq - nz]) x[k][i] = known[k][i];
+  }
+  return flag;
+}
+
+/* Rows have been switched on or off. */
+static int changed(void *data) {
+  const CPMech mech = data;
+  return mech->newton->P->layout != mech->rows.layout;
+}
+
+static int filter(sunrealtype *e, void *data) {
+  const CPMech mech = data;
+  double *x         = mech->implicit->e;
+  const int flag    = cpNewtonSolve(&mech->newton->S, e, x);
+  if (!flag) memcpy(e, x, (size_t)mech->n * sizeof *e);
+  return flag;
+}
+
+/* ---- the end of a step ---- */
+
+/* Positions, then velocities: the solution w of D(g) (w, lambda', zeta') = (0, -p, 0), (0, -v, 0) is a correction by
+ * Newton's method up to O(g), in the metric of its matrix. */
+#define MOST_CORRECTIONS 6
+
+static int project(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrealtype tol,
+                   void *data) {
+  const CPMech mech = data;
+  const int nq = mech->nq, nu = mech->nu, m = mech->m, order = nu + m + mech->nz;
+  double *x = mech->implicit->x, *moved = mech->implicit->e, *u = y + nq;
+  if (mech->options.metric != CP_METRIC_DEFAULT || mech->kkt->dependent >= 0) return 1;
+  int flag = mech->motions.count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
+  if (flag) return 1;
+  cpMechPutFull(mech, y, u);
+  for (int level = 0; level < 2; level++)
+    for (int k = 1;; k++) {
+      double size = 0.0;
+      memset(x, 0, (size_t)order * sizeof *x);
+      if (level == 0) flag = cpMechPositions(mech, t, y, x + nu);
+      else flag = cpMechVelocities(mech, t, y, u, x + nu);
+      for (int i = 0; i < m; i++) x[nu + i] = mech->rows.off[i] ? 0.0 : -x[nu + i];
+      if (!flag) flag = cpLuSolve(mech->newton->S.lu, x, NULL);
+      if (!flag && level == 0) flag = cpMechKinematics(mech, y, CP_N, x, moved);
+      if (flag || k > MOST_CORRECTIONS) return 1;
+      const int count      = level == 0 ? nq : nu;
+      const double *change = level == 0 ? moved : x, *w = level == 0 ? ewt : ewt + nq;
+      for (int j = 0; j < count; j++) {
+        (level == 0 ? y : u)[j] += change[j];
+        size += change[j] * w[j] * change[j] * w[j];
+      }
+      if (!isfinite(size)) return 1;
+      if (sqrt(size / mech->n) > tol) continue;
+      if (level == 0 && cpMechNormalise(mech, t, y)) return 1;
+      break;
+    }
+  return CP_SUCCESS;
+}
+
+/* ---- life cycle ---- */
+
+int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
+  if (mech->operators)
+    return cpReason(mech->text, CP_NOT_SUPPORTED,
+                    "the method solves for u' and lambda at its stages by M and A, and the system "
+                    "has operators");
+  if (mech->options.newton_type != CP_NEWTON_AUTO && mech->options.newton_type != CP_NEWTON_KKT)
+    return cpReason(
+        mech->text, CP_NOT_SUPPORTED,
+        "the method's matrix is that of CP_NEWTON_KKT, and CPMechSetNewton asks for another one");
+  int flag = mech->newton ? CP_SUCCESS : cpNewtonCreate(&mech->newton, mech);
+  if (flag) return cpReason(mech->text, flag, "no memory for the iteration matrix");
+  if (!mech->implicit) {
+    struct CPMechImplicit_ *own = mech->implicit = calloc(1, sizeof *own);
+    if (!own) return cpReason(mech->text, CP_MEM_FAIL, "no memory for the iteration matrix");
+    CP_NEW(&own->arena, own->a, mech->nu);
+    CP_NEW(&own->arena, own->lambda, mech->m);
+    CP_NEW(&own->arena, own->held, mech->m);
+    CP_NEW(&own->arena, own->fixed, mech->m);
+    for (int k = 0; k < 2; k++) CP_NEW(&own->arena, own->known[k], mech->n + mech->m);
+    CP_NEW(&own->arena, own->x, mech->nu + mech->m + mech->nz);
+    CP_NEW(&own->arena, own->e, mech->n);
+    flag = cpArenaStatus(&own->arena);
+    for (int k = 0; k < CP_FACTORS - CP_COMPLEX_FACTORS && !flag; k++)
+      flag = cpNewtonMatrixCreate(&own->S[k], mech->newton->P, 1);
+    const int large = !mech->newton->P->sparse && mech->nu + mech->m > CP_LARGE_DENSE;
+    own->system     = (CPImplicitSystem){.data     = mech,
+                                         .text     = mech->text,
+                                         .m        = mech->m,
+                                         .growth   = large ? CP_GROWTH_DENSE : CP_GROWTH,
+                                         .start    = start,
+                                         .residual = residual,
+                                         .partials = partials,
+                                         .factor   = factor,
+                                         .solve    = solve,
+                                         .filter   = filter,
+                                         .project  = project,
+                                         .changed  = changed};
+  }
+  if (flag) return cpReason(mech->text, flag, "no memory for the iteration matrix");
+  mech->stats.newton = mech->newton->type;
+  *system            = &mech->implicit->system;
+  return CP_SUCCESS;
+}
+
+void cpMechImplicitFree(struct CPMechImplicit_ **implicit) {
+  if (!*implicit) return;
+  for (int k = 0; k < CP_FACTORS - CP_COMPLEX_FACTORS; k++) cpNewtonMatrixFree(&(*implicit)->S[k]);
+  cpArenaFree(&(*implicit)->arena);
+  free(*implicit);
+  *implicit = NULL;
+}

@@ -1,0 +1,165 @@
+/* y' = f(t, y) as an implicit system: r = f(t, y) - k, D(g) = I - g J. */
+#include "radau.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+  CPOneStepMem mem;
+  int n;
+  N_Vector y, f, tmp[3]; /* a state, f there, and workspace of the user's Jacobian */
+  CPUserMat J;
+  CPColoring colors; /* of a sparse J by differences */
+  CPLu lu[CP_FACTORS];
+  double *step; /* [n] increments of the differences */
+} CPOde;
+
+/* f(t, y), which is in ode->f */
+static int evaluate(CPOde *ode, sunrealtype t, const sunrealtype *y) {
+  memcpy(N_VGetArrayPointer(ode->y), y, (size_t)ode->n * sizeof *y);
+  return cpOneStepRhs(ode->mem, t, ode->y, ode->f, 0);
+}
+
+static int start(sunrealtype t, const sunrealtype *y, sunrealtype *k, void *data) {
+  CPOde *ode     = data;
+  const int flag = evaluate(ode, t, y);
+  if (!flag) memcpy(k, N_VGetArrayPointer(ode->f), (size_t)ode->n * sizeof *k);
+  return flag;
+}
+
+static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *k, sunrealtype *r,
+                    void *data) {
+  CPOde *ode           = data;
+  const int flag       = evaluate(ode, t, y);
+  const sunrealtype *f = N_VGetArrayPointer(ode->f);
+  for (int j = 0; !flag && j < ode->n; j++) r[j] = f[j] - k[j];
+  return flag;
+}
+
+/* ---- J ---- */
+
+/* The columns of one group at once: J e = (f(t, y + e) - f(t, y)) / |e|. f0 = f(t, y) is in tmp[0]. */
+static int difference(CPOde *ode, sunrealtype t, const sunrealtype *y, const int *cols, int ncols) {
+  const CPMat *J  = &ode->J.A;
+  sunrealtype *y2 = N_VGetArrayPointer(ode->y);
+  for (int c = 0; c < ncols; c++) y2[cols[c]] += ode->step[cols[c]];
+  const int flag        = cpOneStepRhs(ode->mem, t, ode->y, ode->f, 0);
+  const sunrealtype *f0 = N_VGetArrayPointer(ode->tmp[0]), *f = N_VGetArrayPointer(ode->f);
+  for (int c = 0; c < ncols; c++) {
+    const int j = cols[c];
+    y2[j]       = y[j];
+    for (size_t e = cpMatFirst(J, j); !flag && e < cpMatFirst(J, j + 1); e++) {
+      const int i = cpMatRow(J, j, e);
+      J->value[e] = (f[i] - f0[i]) / ode->step[j];
+    }
+  }
+  return flag;
+}
+
+static int differences(CPOde *ode, sunrealtype t, const sunrealtype *y, const sunrealtype *ewt) {
+  const double root = sqrt(CP_UROUND), typical = cpTypicalOf(cpLargest(y, ode->n));
+  for (int j = 0; j < ode->n; j++) { /* a relative change, or one tolerance */
+    const double size     = root * fmax(fabs(y[j]), typical);
+    volatile double moved = y[j] + fmax(size, fmin(1.0 / ewt[j], root));
+    ode->step[j]          = moved - y[j]; /* a machine number */
+  }
+  int flag = evaluate(ode, t, y);
+  N_VScale(1.0, ode->f, ode->tmp[0]);
+  for (int g = 0; ode->J.S && ode->J.tmpl && !flag && g < ode->colors.ngroups; g++) {
+    const int first = ode->colors.start[g];
+    flag = difference(ode, t, y, ode->colors.col + first, ode->colors.start[g + 1] - first);
+  }
+  for (int j = 0; !ode->J.tmpl && !flag && j < ode->n; j++) flag = difference(ode, t, y, &j, 1);
+  return flag;
+}
+
+static int partials(sunrealtype t, const sunrealtype *y, const sunrealtype *k,
+                    const sunrealtype *ewt, int *jump, void *data) {
+  CPOde *ode             = data;
+  const CPOneStepMem mem = ode->mem;
+  char *text             = mem->base.text;
+  int i, j;
+  *jump = 0;
+  if (!mem->jac) return differences(ode, t, y, ewt);
+  memcpy(N_VGetArrayPointer(ode->y), y, (size_t)ode->n * sizeof *y);
+  memcpy(N_VGetArrayPointer(ode->f), k, (size_t)ode->n * sizeof *k);
+  cpUserMatClear(&ode->J);
+  const int flag = mem->jac(t, ode->y, ode->f, ode->J.S, cpOneStepUserData(&mem->base), ode->tmp[0],
+                            ode->tmp[1], ode->tmp[2]);
+  if (flag) return cpUserResult(text, flag, t, "the Jacobian function");
+  switch (cpUserMatTake(&ode->J, &i, &j)) {
+  case 0: return CP_SUCCESS;
+  case -1:
+    return cpReason(text, -CP_RHS_NONFINITE,
+                    "at t = %.15g: the Jacobian function returned NaN or Inf (row %d, column %d)",
+                    t, i, j);
+  default:
+    return cpReason(text, CP_ILL_INPUT,
+                    "at t = %.15g: the Jacobian function changed the index arrays of its matrix", t);
+  }
+}
+
+/* ---- linear systems ---- */
+
+static int factor(int which, sunrealtype g, sunrealtype gi, void *data) {
+  CPOde *ode = data;
+  CPLu lu    = ode->lu[which];
+  char *text = ode->mem->base.text;
+  double t   = ode->mem->base.t;
+  int flag   = cpLuAssemble(lu, (double complex[]){-(g + gi * I)});
+  if (!flag && !cpLuFinite(lu))
+    return cpReason(text, -CP_RHS_NONFINITE, "at t = %.15g: " CP_MATRIX_NONFINITE, t);
+  if (!flag) flag = cpLuFactor(lu);
+  if (flag > 0)
+    return cpReason(text, -CV_LSETUP_FAIL,
+                    "at t = %.15g: the matrix of Newton's iteration is singular (gamma = %g)", t, g);
+  return flag ? cpReason(text, flag, "at t = %.15g: no factors of Newton's matrix", t) : CP_SUCCESS;
+}
+
+static int solve(int which, sunrealtype *re, sunrealtype *im, void *data) {
+  const CPOde *ode = data;
+  const int flag   = cpLuSolve(ode->lu[which], re, im);
+  return flag ? cpReason(ode->mem->base.text, flag, "the factors of Newton's matrix failed") : flag;
+}
+
+static int filter(sunrealtype *e, void *data) { return solve(CP_REAL_FACTORS, e, NULL, data); }
+
+/* ---- life cycle ---- */
+
+static void freeColors(void *colors) { cpColoringFree(colors); }
+static void freeLu(void *lu) { cpLuFree(lu); }
+
+int cpRadauOde(CPOneStepMem mem, CPArena *arena, CPImplicitSystem *system) {
+  CPOde *ode;
+  if (!CP_NEW(arena, ode, 1)) return CP_MEM_FAIL;
+  const N_Vector y0 = mem->base.y0;
+  const int n       = (int)N_VGetLength(y0);
+  *ode              = (CPOde){.mem = mem, .n = n};
+  ode->y            = cpArenaVector(arena, y0);
+  ode->f            = cpArenaVector(arena, y0);
+  for (int k = 0; k < 3; k++) ode->tmp[k] = cpArenaVector(arena, y0);
+  CP_NEW(arena, ode->step, n);
+  cpUserMatOwn(arena, &ode->J);
+  for (int k = 0; k < CP_FACTORS; k++) cpArenaOwn(arena, &ode->lu[k], freeLu);
+  cpArenaOwn(arena, &ode->colors, freeColors);
+  int flag = cpArenaStatus(arena);
+  if (!flag) flag = cpUserMatCreate(&ode->J, mem->J_tmpl, n, n, mem->base.ctx);
+  const CPMat *J = &ode->J.A;
+  if (!flag && J->start && !mem->jac) flag = cpColoringCreate(&ode->colors, J->start, J->row, n, n);
+  for (int k = 0; k < CP_FACTORS && !flag; k++) {
+    flag = cpLuCreate(&ode->lu[k], n, J->start != NULL, k >= CP_COMPLEX_FACTORS, NULL, 0);
+    if (!flag) flag = cpLuTerm(ode->lu[k], J, 0, 0, 0);
+  }
+  *system =
+      (CPImplicitSystem){.data     = ode,
+                         .text     = mem->base.text,
+                         .counts_f = 1,
+                         .growth   = !J->start && n > CP_LARGE_DENSE ? CP_GROWTH_DENSE : CP_GROWTH,
+                         .start    = start,
+                         .residual = residual,
+                         .partials = partials,
+                         .factor   = factor,
+                         .solve    = solve,
+                         .filter   = filter};
+  return flag;
+}

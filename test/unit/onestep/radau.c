@@ -1,0 +1,286 @@
+/* Radau IIA: coefficients, orders, Jacobians, stiff equations, failures of stages. */
+#include "cpodes/stepping/onestep/radau.h"
+#include "onestep/fixture.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+
+/* ---- coefficients ----
+ *
+ * Errors are some roundings of sums whose terms are below 30 (T^-1 with five stages). */
+#define ROUNDED (100.0 * DBL_EPSILON * 30.0)
+
+START_TEST(stages_integrate_polynomials) { /* sum_j a_ij c_j^p = c_i^(p + 1) / (p + 1), p < s */
+  const CPRadauTable *T = &cpRadauTables[_i];
+  for (int i = 0; i < T->s; i++)
+    for (int p = 0; p < T->s; p++) {
+      double sum = -pow(T->c[i], p + 1) / (p + 1);
+      for (int j = 0; j < T->s; j++) sum += T->A[i][j] * pow(T->c[j], p);
+      ck_assert_double_le(fabs(sum), ROUNDED);
+    }
+}
+END_TEST
+
+START_TEST(the_last_stage_has_the_order_of_radau_quadrature) { /* sum_j b_j c_j^p = 1 / (p + 1), p < 2 s - 1 */
+  const CPRadauTable *T = &cpRadauTables[_i];
+  ck_assert_double_eq(T->c[T->s - 1], 1.0);
+  for (int p = 0; p < 2 * T->s; p++) {
+    double sum = -1.0 / (p + 1);
+    for (int j = 0; j < T->s; j++) sum += T->A[T->s - 1][j] * pow(T->c[j], p);
+    if (p < 2 * T->s - 1) ck_assert_double_le(fabs(sum), ROUNDED);
+    else ck_assert_double_gt(fabs(sum), 1.0e-6); /* and no higher one */
+  }
+}
+END_TEST
+
+START_TEST(eigenvectors_diagonalise_A) { /* A T = T D, T T^-1 = 1 */
+  const CPRadauTable *T                      = &cpRadauTables[_i];
+  double D[CP_RADAU_STAGES][CP_RADAU_STAGES] = {{T->real}};
+  for (int p = 0; p < T->pairs; p++) {
+    const int k = 2 * p + 1;
+    D[k][k] = D[k + 1][k + 1] = T->re[p];
+    D[k][k + 1]               = T->im[p];
+    D[k + 1][k]               = -T->im[p];
+  }
+  for (int i = 0; i < T->s; i++)
+    for (int j = 0; j < T->s; j++) {
+      double difference = 0.0, unit = i == j ? -1.0 : 0.0;
+      for (int k = 0; k < T->s; k++) {
+        difference += T->A[i][k] * T->T[k][j] - T->T[i][k] * D[k][j];
+        unit += T->T[i][k] * T->T_inv[k][j];
+      }
+      ck_assert_double_le(fabs(difference), ROUNDED);
+      ck_assert_double_le(fabs(unit), ROUNDED);
+    }
+}
+END_TEST
+
+START_TEST(the_embedded_formula_has_the_order_of_the_stages) {
+  const CPRadauTable *T = &cpRadauTables[_i];
+  for (int p = 0; p <= T->s; p++) {
+    double sum = p == 0 ? T->real : 0.0;
+    for (int j = 0; j < T->s; j++) sum += T->d[j] * pow(T->c[j], p);
+    if (p < T->s) ck_assert_double_le(fabs(sum), ROUNDED);
+    else ck_assert_double_le(fabs(fabs(sum) - T->constant), ROUNDED);
+  }
+}
+END_TEST
+
+/* ---- orders: the pendulum on and off its manifold ---- */
+
+static OneRun run;
+
+typedef struct {
+  sunrealtype end, inside;
+} Errors;
+
+static Errors errors_of(int n) {
+  Errors e   = {0.0, 0.0};
+  N_Vector y = vector_of(PENDULUM_N, NULL);
+  CPOneStepSetFixedStep(run.mem, 1.0 / n);
+  one_restart(&run, 0.0);
+  for (int i = 0; i < n; i++) {
+    ck_assert_done(&run, one_step(&run));
+    e.end = fmax(e.end, one_error(&run, run.t, run.y));
+    for (int j = 1; j < 8; j++) {
+      const sunrealtype t = run.t - j / (8.0 * n);
+      ck_assert_done(&run, CPOneStepGetDky(run.mem, t, 0, y));
+      e.inside = fmax(e.inside, one_error(&run, t, y));
+    }
+  }
+  N_VDestroy(y);
+  return e;
+}
+
+/* Stages are solved for to 0.005 tolerances. Terms of higher order are within 2^0.4 at these steps, where errors are
+ * 1e-5 to 1e-11. Between steps the polynomial is of the order of the stages plus one. */
+START_TEST(errors_are_of_the_order_at_steps_and_between) {
+  const int five = _i % 2, order = five ? 9 : 5, stages = five ? 5 : 3, n = five ? 8 : 20;
+  one_open(&run, five ? "RADAU9" : "RADAU5", 1.0e-12);
+  if (_i >= 2) ck_assert_done(&run, CPOneStepSetProjector(run.mem, NULL));
+  const Errors one = errors_of(n), half = errors_of(2 * n);
+  const double end = log2(one.end / half.end), inside = log2(one.inside / half.inside);
+  const double within = fmin(order, stages + 2);
+  ck_assert_msg(end >= order - 0.4, "%s: %g (%g)", run.method, end, half.end);
+  ck_assert_msg(inside >= within - 0.4, "%s: %g between steps (%g)", run.method, inside,
+                half.inside);
+  one_close(&run);
+}
+END_TEST
+
+/* ---- stiff equations: Robertson's reaction (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, IV.1)
+ * ---- */
+
+typedef enum { DIFFERENCES, DENSE, SPARSE, SPARSE_DIFFERENCES, KINDS } JacobianKind;
+
+static int jac_result;
+static sunrealtype jac_factor;
+static long int jac_calls;
+
+static int robertson(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
+  const sunrealtype *v = entries(y);
+  (void)t, (void)data;
+  entries(ydot)[0] = -0.04 * v[0] + 1.0e4 * v[1] * v[2];
+  entries(ydot)[2] = 3.0e7 * v[1] * v[1];
+  entries(ydot)[1] = -entries(ydot)[0] - entries(ydot)[2];
+  return 0;
+}
+
+static int robertson_jac(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix J, void *data,
+                         N_Vector t1, N_Vector t2, N_Vector t3) {
+  const sunrealtype *v = entries(y), a = 1.0e4 * v[2], b = 1.0e4 * v[1], c = 6.0e7 * v[1];
+  const sunrealtype values[9] = {-0.04, 0.04, 0.0, a, -a - c, c, b, -b, 0.0}; /* by columns */
+  sunrealtype *to =
+      SUNMatGetID(J) == SUNMATRIX_DENSE ? SUNDenseMatrix_Data(J) : SUNSparseMatrix_Data(J);
+  (void)t, (void)fy, (void)data, (void)t1, (void)t2, (void)t3;
+  for (int k = 0; k < 9; k++) to[k] = jac_factor * values[k];
+  jac_calls++;
+  return jac_result;
+}
+
+static SUNMatrix full_pattern(void) {
+  SUNMatrix J = SUNSparseMatrix(3, 3, 9, CSC_MAT, test_context);
+  for (int j = 0; j <= 3; j++) SUNSparseMatrix_IndexPointers(J)[j] = 3 * j;
+  for (int k = 0; k < 9; k++) SUNSparseMatrix_IndexValues(J)[k] = k % 3;
+  return J;
+}
+
+static MessageLog messages;
+
+static CPOneStepMem open_robertson(const char *method, JacobianKind kind, N_Vector y,
+                                   sunrealtype tol) {
+  SUNMatrix J      = kind == SPARSE || kind == SPARSE_DIFFERENCES ? full_pattern() : NULL;
+  CPOneStepMem mem = CPOneStepCreate(method, test_context);
+  const int given  = kind == DENSE || kind == SPARSE;
+  memset(&messages, 0, sizeof messages);
+  jac_result = 0, jac_factor = 1.0, jac_calls = 0;
+  entries(y)[0] = 1.0, entries(y)[1] = 0.0, entries(y)[2] = 0.0;
+  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
+  ck_assert_int_eq(CPOneStepSetJacobian(mem, J, given ? robertson_jac : NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepInit(mem, robertson, 0.0, y), CP_SUCCESS);
+  CPOneStepSStolerances(mem, tol, 1.0e-4 * tol);
+  if (J) SUNMatDestroy(J);
+  return mem;
+}
+
+START_TEST(robertsons_reaction_takes_few_steps_with_any_jacobian) {
+  static const char *const methods_of[] = {"RADAU", "RADAU5", "RADAU9"};
+  /* CVODES 6.4, BDF, rtol 1e-13, which agrees with 1e-12 to 1e-10 */
+  static const sunrealtype at4e4[] = {0.03898337709, 1.621768316e-7, 0.9610164607};
+  N_Vector y                       = vector_of(3, NULL);
+  CPOneStepMem mem                 = open_robertson(methods_of[_i / KINDS], _i % KINDS, y, 1.0e-6);
+  sunrealtype t;
+  CPOneStepStats s;
+  const int flag = CPOneStepEvolve(mem, 4.0e4, y, &t, CV_NORMAL);
+  ck_assert_msg(flag == CP_SUCCESS, "%s", messages.text);
+  CPOneStepGetStats(mem, &s);
+  for (int i = 0; i < 3; i++)
+    ck_assert_msg(fabs(entries(y)[i] - at4e4[i]) <= 1.0e-5 * at4e4[i], "y%d = %.8g", i,
+                  entries(y)[i]);
+  ck_assert_int_lt(s.nst, 200);
+  ck_assert_int_eq(s.nlinsetups, s.nlureal + s.nlucomplex);
+  ck_assert_int_ge(s.nlucomplex, s.nlureal);
+  ck_assert_int_le(s.njev, s.nattempts + s.nsolvefails);
+  ck_assert_int_eq(jac_calls, _i % KINDS == DENSE || _i % KINDS == SPARSE ? s.njev : 0);
+  CPOneStepFree(&mem);
+  N_VDestroy(y);
+}
+END_TEST
+
+START_TEST(the_number_of_stages_grows_with_the_accuracy) {
+  N_Vector y = vector_of(3, NULL);
+  int order = 0, embedded = 0, stages = 0;
+  CPOneStepMem mem = open_robertson("RADAU", DENSE, y, 1.0e-10);
+  sunrealtype t;
+  CPOneStepGetMethod(mem, NULL, &order, &embedded, &stages);
+  ck_assert_int_eq(order, 5); /* at the start */
+  ck_assert_int_eq(CPOneStepEvolve(mem, 40.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPOneStepGetMethod(mem, NULL, &order, &embedded, &stages);
+  ck_assert_int_eq(order, 9);
+  ck_assert_int_eq(stages, 5);
+  ck_assert_int_eq(embedded, 5);
+  CPOneStepFree(&mem);
+  N_VDestroy(y);
+}
+END_TEST
+
+/* ---- failures ---- */
+
+START_TEST(a_jacobian_that_fails_ends_with_its_code_at_the_last_good_state) {
+  static const struct {
+    int result;
+    sunrealtype factor;
+    int code;
+    const char *word;
+  } cases[]        = {{1, 1.0, CP_REPTD_USERFUNC_ERR, "Jacobian"},
+                      {-1, 1.0, CP_USERFUNC_FAIL, "Jacobian"},
+                      {0, NAN, CP_RHS_NONFINITE, "Jacobian"},
+                      {0, -1.0e9, CV_CONV_FAILURE, "Newton"}};
+  N_Vector y       = vector_of(3, NULL);
+  CPOneStepMem mem = open_robertson("RADAU", _i % 2 ? SPARSE : DENSE, y, 1.0e-6);
+  const int k      = _i / 2;
+  sunrealtype t = 0.0, before = 0.0;
+  for (int i = 0; i < 5; i++)
+    ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
+  jac_result = cases[k].result, jac_factor = cases[k].factor;
+  int flag = CP_SUCCESS;
+  while (flag == CP_SUCCESS && t < 1.0e5) {
+    before = t;
+    flag   = CPOneStepEvolve(mem, 1.0e5, y, &t, CV_ONE_STEP);
+  }
+  ck_assert_msg(flag == cases[k].code, "%d: %s", flag, messages.text);
+  ck_assert_mentions(messages.text, cases[k].word);
+  ck_assert_double_eq(t, before);
+  jac_result = 0,
+  jac_factor =
+      1.0; /* from there it goes on, but for what wrong derivatives have made of the state */
+  if (cases[k].code != CV_CONV_FAILURE)
+    ck_assert_int_eq(CPOneStepEvolve(mem, t + 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPOneStepFree(&mem);
+  N_VDestroy(y);
+}
+END_TEST
+
+START_TEST(jacobians_are_refused_with_a_reason) {
+  N_Vector y       = vector_of(3, NULL);
+  SUNMatrix small  = SUNDenseMatrix(2, 2, test_context);
+  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
+  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
+  ck_assert_int_eq(CPOneStepSetJacobian(NULL, NULL, robertson_jac), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSetJacobian(mem, NULL, robertson_jac), CP_NOT_SUPPORTED);
+  ck_assert_mentions(messages.text, "DOP853");
+  CPOneStepFree(&mem);
+  mem = open_robertson("RADAU", DENSE, y, 1.0e-6);
+  ck_assert_int_eq(CPOneStepSetJacobian(mem, NULL, robertson_jac), CP_TOO_LATE);
+  CPOneStepFree(&mem);
+  mem = CPOneStepCreate("RADAU", test_context);
+  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
+  ck_assert_int_eq(CPOneStepSetJacobian(mem, small, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepInit(mem, robertson, 0.0, y), CP_ILL_INPUT);
+  ck_assert_mentions(messages.text, "J_tmpl");
+  CPOneStepFree(&mem);
+  SUNMatDestroy(small);
+  N_VDestroy(y);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("Radau IIA");
+  TCase *tc    = tcase_create("radau");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_set_timeout(tc, 60);
+  tcase_add_loop_test(tc, stages_integrate_polynomials, 0, CP_RADAU_TABLES);
+  tcase_add_loop_test(tc, the_last_stage_has_the_order_of_radau_quadrature, 0, CP_RADAU_TABLES);
+  tcase_add_loop_test(tc, eigenvectors_diagonalise_A, 0, CP_RADAU_TABLES);
+  tcase_add_loop_test(tc, the_embedded_formula_has_the_order_of_the_stages, 0, CP_RADAU_TABLES);
+  tcase_add_loop_test(tc, errors_are_of_the_order_at_steps_and_between, 0, 4);
+  tcase_add_loop_test(tc, robertsons_reaction_takes_few_steps_with_any_jacobian, 0, 3 * KINDS);
+  tcase_add_test(tc, the_number_of_stages_grows_with_the_accuracy);
+  tcase_add_loop_test(tc, a_jacobian_that_fails_ends_with_its_code_at_the_last_good_state, 0, 8);
+  tcase_add_test(tc, jacobians_are_refused_with_a_reason);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
