@@ -241,6 +241,16 @@ typedef struct {
                           pointers are NULL */
 } CPMechStats;
 
+/** A method for a motion, and what it was chosen by (CPMechSuggestMethod). */
+typedef struct {
+  const char *method; /**< name for CPOneStepCreate; "BDF" or "ADAMS" if lmm is not 0 */
+  int lmm;            /**< for CPodeCreate: CV_BDF or CV_ADAMS; 0: a one-step method */
+  int stiff;          /**< Do implicit methods take far fewer steps? */
+  sunrealtype radius; /**< spectral radius of the Jacobian of y' = f(t, y), an estimate; 1/time */
+  sunrealtype motion; /**< rate at which positions change by their own size; 1/time */
+  char reason[256];   /**< a sentence with these numbers */
+} CPMechSuggestion;
+
 /** Results of CPMechCheck: largest errors, relative to the largest entry of their row or block; 0
  * (places: -1) where there is nothing to compare; good ones are below some 1e-8. Sparse blocks that
  * come from differences: entries that their pattern lacks. */
@@ -472,6 +482,17 @@ CPODES_EXPORT int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sun
  * function, entry and both values of the first; CP_MASS_INDEFINITE; or the code of a failed function.
  */
 CPODES_EXPORT int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report);
+
+/**
+ * The method that is likely to take least time for the motion from (t, y) to t_end != t with the relative tolerance rtol,
+ * 0 < rtol < 1. y [nq + nu + nz]: consistent, as for CPMechAttach. The spectral radius comes from at most 20 evaluations of
+ * f near the state, by power iteration; rates are those of this state, so that a stiffness which the motion meets later
+ * is not seen: ask again there. Size, events and the cost of f do not change the choice between the methods that are
+ * suggested (guide, "Choosing a method"). It is a first use of mech: the options that have to precede it are too late
+ * then, those of CPMechAttach are not. s: out. Returns 0; CP_ILL_INPUT; or the code of a function that failed at (t, y).
+ */
+CPODES_EXPORT int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_end,
+                                      sunrealtype rtol, CPMechSuggestion *s);
 
 /** Counters; stats: out. */
 CPODES_EXPORT int CPMechGetStats(CPMech mech, CPMechStats *stats);
