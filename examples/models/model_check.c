@@ -249,6 +249,11 @@ static void examine_quantity(Examination *e, int i) {
   begin(e, what);
   const int right = model_quantity_keeps(&e->check, i);
   tell(e, what, right ? MODEL_RIGHT : MODEL_WRONG, e->message);
+  if (!right || e->check.type->nparameters == 0) return;
+  snprintf(what, sizeof what, "%s: with other parameters", q->name);
+  begin(e, what);
+  const int always = model_quantity_keeps_otherwise(&e->check, i);
+  tell(e, what, always ? MODEL_RIGHT : MODEL_WRONG, e->message);
 }
 
 /* ------------------------------------------------------------------------------------ together -- */
