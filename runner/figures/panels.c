@@ -92,6 +92,16 @@ static void say_quantities(Panel *panel) {
   say(panel, " Without a force that works on the mechanism it can only fall.");
 }
 
+static void say_errors(Panel *panel, const History *history) {
+  const Estimate *e = &history->result.estimate;
+  char estimate[2 * RUN_TEXT];
+  describe_estimate(e, estimate, sizeof estimate);
+  say_scale(panel);
+  say(panel, " The largest distance of a coordinate from a second run by %s at rtol %.1g.",
+      e->method, e->rtol);
+  say(panel, " At the end %s.", estimate);
+}
+
 static void say_violations(Panel *panel) {
   say_scale(panel);
   for (int i = 0; i < panel->ncurves; i++) {
@@ -125,6 +135,7 @@ static void describe(const History *history, Panel *panel) {
   say_frame(panel, history);
   if (!strcmp(id, "drift")) say_drifts(panel, history);
   else if (!strncmp(id, "quantities", strlen("quantities"))) say_quantities(panel);
+  else if (!strcmp(id, "error")) say_errors(panel, history);
   else if (!strcmp(id, "violations")) say_violations(panel);
   else if (!strcmp(id, "steps")) say_steps(panel, history);
   else say_ranges(panel);
@@ -292,6 +303,15 @@ static int create_quantities(const History *h, Panel *panels) {
   return finish_units(h, panels, count, shown == 1 ? quantity[last].name : "value");
 }
 
+/* The distance from the second run */
+static int create_errors(const History *h, Panel *panel) {
+  begin(panel, &h->differences, "error", "Estimated error");
+  panel->logarithmic = true;
+  if (!h->differences.data) return 0;
+  name_curve(add(panel, CURVE_LINE, 1), "error", "");
+  return finish(h, panel, "error");
+}
+
 static int create_violations(const History *h, Panel *panel) {
   begin(panel, &h->curves, "violations", "Distance from the constraints");
   panel->logarithmic = true;
@@ -335,6 +355,7 @@ int panels_create(const History *history, Panel *panels) {
   count += create_components(history, &panels[count], true);
   count += create_drifts(history, &panels[count]);
   count += create_quantities(history, &panels[count]);
+  count += create_errors(history, &panels[count]);
   count += create_violations(history, &panels[count]);
   count += create_multipliers(history, &panels[count]);
   count += create_steps(history, &panels[count]);

@@ -33,6 +33,7 @@ static int create_rows(History *h, const RunInfo *info) {
   if (frames < FEWEST_FRAMES) frames = FEWEST_FRAMES;
   return rows_create(&h->curves, history_column_violation(h) + NUM_LEVELS, HISTORY_ROWS) ||
          rows_create(&h->steps, STEP_COLUMNS, HISTORY_STEPS) ||
+         rows_create(&h->differences, 2, HISTORY_ROWS) ||
          (info->npoints > 0 && rows_create(&h->frames, 1 + 3 * (long)info->npoints, frames));
 }
 
@@ -139,11 +140,21 @@ static int event(Listener *self, const RunEvent *e) {
   return 0;
 }
 
+static int difference(Listener *self, const Difference *d) {
+  History *h  = (History *)self;
+  double *row = rows_next(&h->differences);
+  row[0]      = d->t;
+  row[1]      = d->distance;
+  rows_put(&h->differences, 1, fmax);
+  return 0;
+}
+
 /* The newest step is not made the last: its rejected attempts are counted already */
 static int end(Listener *self, const RunResult *result) {
   History *h = (History *)self;
   rows_end(&h->curves);
   rows_end(&h->frames);
+  rows_end(&h->differences);
   h->result = *result;
   h->ended  = true;
   return 0;
@@ -153,13 +164,14 @@ static int end(Listener *self, const RunResult *result) {
 
 void history_create(History *history) {
   *history          = (History){.last_t = NAN};
-  history->listener = (Listener){begin, sample, step, event, end};
+  history->listener = (Listener){begin, sample, step, event, difference, end};
 }
 
 void history_free(History *history) {
   rows_free(&history->curves);
   rows_free(&history->frames);
   rows_free(&history->steps);
+  rows_free(&history->differences);
   free(history->last);
   free(history->first_quantity);
   free(history->last_quantity);

@@ -108,3 +108,24 @@ void describe_ending(const char *whom, bool begun, const RunResult *r, char *tex
   else if (strstr(r->message, "t = ")) snprintf(text, length, "%s: %s", whom, r->message);
   else snprintf(text, length, "%s: %s, at t = %.10g", whom, r->message, r->t);
 }
+
+bool estimate_failed(const Estimate *e) { return e->wanted && e->message[0] && !e->stopped; }
+
+void describe_estimate(const Estimate *e, char *text, size_t length) {
+  char error[NUMBER_TEXT], rtol[NUMBER_TEXT], lost[NUMBER_TEXT], until[NUMBER_TEXT + 20] = "";
+  number_text(lost, e->lost, 3);
+  if (e->stopped)
+    snprintf(until, sizeof until, ", from t = 0 to %s", number_text(error, e->reached, 3));
+  number_text(error, e->error, 1);
+  if (e->chaotic) snprintf(text, length, "chaotic: digits are lost after t = %s s", lost);
+  else if (isnan(e->error) && !e->method[0])
+    snprintf(text, length, "not estimated: the second run failed: %s", e->message);
+  else if (isnan(e->error))
+    snprintf(text, length, "not estimated: a second run, %s at rtol %s, failed at t = %s: %s",
+             e->method, number_text(rtol, e->rtol, 1), number_text(error, e->reached, 3),
+             e->message);
+  else if (!isnan(e->lost))
+    snprintf(text, length, "about %s (estimated%s); digits are lost after t = %s s", error, until,
+             lost);
+  else snprintf(text, length, "about %s (estimated%s)", error, until);
+}

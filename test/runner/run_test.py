@@ -143,6 +143,51 @@ class Result(RunTest):
             if verdict == "ok":
                 self.assert_done(summary)
 
+    def test_the_estimated_error_is_the_true_one(self):
+        # bench/estimate.py measures it over the catalogue
+        for arguments in "slider_crank", "andrews -m bdf", "pendulum -m adams -r 1e-9", "heavy_top -m dopri5 -r 1e-4", "andrews -r 1e-10":
+            run = self.run_json(*arguments.split())
+            ratio = run["estimate"]["error"] / run["error"]
+            self.assertTrue(1 / 3 <= ratio <= 3, (arguments, ratio))
+            self.assertIsNone(run["estimate"]["digits_lost_after"])
+            self.assertEqual(run["estimate"]["reached"], run["t"])
+
+    def test_the_estimate_is_shown_and_can_be_left_out(self):
+        report = self.folder / "run.html"
+        summary = cpodes("run", "slider_crank", "--report", report)
+        self.assertRegex(summary.stdout, r"\n +about \d\.?\d*e-\d+ \(estimated\)\n")
+        self.assertRegex(report.read_text(), r"about \d\.?\d*e-\d+ \(estimated\)")
+        self.assertNotIn("estimated", cpodes("run", "slider_crank", "--no-estimate").stdout)
+        self.assertIsNone(self.run_json("slider_crank", "--no-estimate")["estimate"])
+
+    def test_a_chaotic_motion_says_when_its_digits_are_lost(self):
+        arguments = "chain --param n=2 --t-end 40 --rtol".split()
+        runs = {}
+        for tol in "1e-6", "1e-12":  # they part where the first one's digits are lost
+            path = self.folder / f"{tol}.csv"
+            self.assert_done(cpodes("run", *arguments, tol, "--csv", path, "--outputs", 2000, "--quiet"))
+            runs[tol] = [[float(x) for x in row[:5]] for row in rows_of(path)[1:]]
+        spans = [max(column) - min(column) for column in zip(*runs["1e-6"])]
+        parted = next(a[0] for a, b in zip(*runs.values()) if any(abs(a[i] - b[i]) > 0.1 * spans[i] for i in range(1, 5)))
+        run = self.run_json(*arguments, "1e-6")
+        self.assertTrue(run["estimate"]["chaotic"])
+        self.assertAlmostEqual(run["estimate"]["digits_lost_after"], parted, delta=0.2 * parted)
+        self.assertEqual(run["verdict"], "doubtful")
+        summary = cpodes("run", *arguments, "1e-6", "--strict")
+        self.assertRegex(summary.stdout, r"error +chaotic: digits are lost after t = [\d.]+ s")
+        self.assert_refused(summary, "--strict", "chaotic", "digits are lost", status=FAILED)
+
+    def test_a_second_run_that_fails_is_one_clear_line(self):
+        # f fails from the second model on that the process creates
+        model = compile_model(
+            self.folder, create="static int models; g->g = models++ ? -g->g : g->g;", f="f[1] = -((G *)data)->g; return ((G *)data)->g < 0 ? -1 : 0;"
+        )
+        process = cpodes("run", model, "--json", "-", "--quiet")
+        self.assert_refused(process, "rod", "the error is not estimated", "second run, dop853 at rtol", "f failed", status=DONE)
+        run = json.loads(process.stdout)
+        self.assertEqual((run["ending"], run["verdict"]), ("done", "doubtful"))
+        self.assertIsNone(run["estimate"]["error"])
+
     def test_loose_tolerances_are_doubtful(self):
         self.assert_refused(cpodes("run", "andrews", "--rtol", "0.1", "--strict", "-q"), "energy", "doubtful", status=FAILED)
 
