@@ -1,4 +1,5 @@
-/* The LAPACK and BLAS routines in use, with the 32-bit indices of Debian's libraries. */
+/* The LAPACK and BLAS routines in use, with the 32-bit indices of Debian's libraries. Complex numbers are pairs of
+ * doubles. */
 #ifndef CPODES_LAPACK_H
 #define CPODES_LAPACK_H
 
@@ -35,6 +36,9 @@ void F77(dgesv)(const int *n, const int *nrhs, double *a, const int *lda, int *i
                 const int *ldb, int *info);
 void F77(dgetrf)(const int *m, const int *n, double *a, const int *lda, int *ipiv, int *info);
 void F77(dgetrs)(const char *trans, const int *n, const int *nrhs, const double *a, const int *lda,
+                 const int *ipiv, double *b, const int *ldb, int *info);
+void F77(zgetrf)(const int *m, const int *n, double *a, const int *lda, int *ipiv, int *info);
+void F77(zgetrs)(const char *trans, const int *n, const int *nrhs, const double *a, const int *lda,
                  const int *ipiv, double *b, const int *ldb, int *info);
 void F77(dgeqrf)(const int *m, const int *n, double *a, const int *lda, double *tau, double *work,
                  const int *lwork, int *info);

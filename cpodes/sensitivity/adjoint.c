@@ -25,7 +25,10 @@ static int failedBackward(CPodeMem mem, int flag, const char *function) {
   const int code = mem->failure.fatal       ? mem->failure.fatal
                    : flag == CV_REIFWD_FAIL ? mem->failure.cause
                                             : 0;
-  if (code) return cpReport(&mem->base.log, code, function, "a forward step: %s", mem->base.text);
+  if (code)
+    return cpReport(&mem->base.log, code, function, "%s%s",
+                    flag == CV_REIFWD_FAIL || flag == CV_FWD_FAIL ? "a forward step: " : "",
+                    mem->base.text);
   if (model && flag != CV_NO_FWD && flag != CV_NO_BCK && flag != CV_BAD_TB0)
     return cpReport(&mem->base.log, model, function, "%s", reason);
   if (mem->cvodes.text[0]) return cpReport(&mem->base.log, flag, function, "%s", mem->cvodes.text);

@@ -61,6 +61,9 @@ int cpSensTakeBack(void *data, const CPAttempt *a) {
   int lost = 0;
   takeBack(sens, a->nst == sens->mark.nst);
   if (!sens->attempted || sens->off || history(sens, &predicted, &zn1)) return 0;
+  for (int i = 0; i < sens->params.Ns && a->nst == 0 && sens->has_start; i++)
+    N_VScale(1.0, sens->start[i],
+             predicted[i]); /* as the states, of which nothing may be left (cpode.c) */
   for (int i = 0; i < sens->params.Ns; i++)
     lost = lost || !cpVectorFinite(predicted[i]) || !cpVectorFinite(zn1[i]);
   return lost;

@@ -36,6 +36,9 @@ typedef struct {
   Adjoint *a;
   int k, which; /* which: CVODES' number of it */
   N_Vector l, q;
+  sunrealtype good,
+      stuck; /* newest time at which its right-hand side was evaluated, and at which that failed since */
+  int failures; /* near there */
 } Problem;
 
 /* ---- differences ---- */
@@ -132,16 +135,41 @@ static int products(Adjoint *a, sunrealtype t, N_Vector l, int states, int param
   return flag;
 }
 
-/* l' = -J^T l - dh/dy */
+/* Where a right-hand side fails recoverably from some time on, CVODES comes as near to that as roundoff allows, and then takes
+ * steps that do not move t until it has taken all that it may. So many failures end the run if they are as near to good
+ * values, and to each other, as so many units of roundoff. */
+#define MOST_FAILURES 20
+#define NEAR          1.0e2
+
+static int isStuck(Problem *problem, sunrealtype t) {
+  const sunrealtype near = NEAR * CP_UROUND * fabs(t);
+  if (fabs(t - problem->good) > near) return 0;
+  problem->failures = fabs(t - problem->stuck) > near ? 1 : problem->failures + 1;
+  problem->stuck    = t;
+  return problem->failures > MOST_FAILURES;
+}
+
+/* l' = -J^T l - dh/dy. SUNDIALS' fixed-point solver takes a fatal failure for one of convergence: after it all calls fail. */
 static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *data) {
-  const Problem *problem = data;
-  Adjoint *a             = problem->a;
-  int flag               = CPodeForwardState(a->run.mem, t, y, a->run.y);
+  Problem *problem   = data;
+  Adjoint *a         = problem->a;
+  const CPodeMem mem = a->run.mem;
+  const char *reason = NULL;
+  if (mem->failure.fatal) return CP_SELFCHECK_FAIL;
+  int flag = CPodeForwardState(mem, t, y, a->run.y);
   if (!flag) flag = products(a, t, l, 1, 0);
   if (!flag) flag = integrandGradient(a, t, problem->k);
   if (!flag) N_VLinearSum(-1.0, a->Jl, -1.0, a->run.gy, ldot);
   if (!flag && !cpVectorFinite(ldot)) flag = 1; /* CVODES' difference Jacobian would not notice */
-  return flag;
+  if (!flag) problem->good = t;
+  if (flag == 0 || (flag > 0 && !isStuck(problem, t))) return flag;
+  const CPSystem *system = &mem->base.system;
+  const int code         = system->cause ? -abs(system->cause(&reason, system->data)) : 0;
+  if (code) cpWrite(mem->base.text, "%s", reason);
+  else
+    cpWrite(mem->base.text, "at t = %.15g: the backward problem of functional %d failed%s (%d)", t,
+            problem->k, flag < 0 ? "" : " recoverably, again and again", flag);
+  return cpFatal(mem, code ? code : flag < 0 ? CV_RHSFUNC_FAIL : CV_REPTD_RHSFUNC_ERR);
 }
 
 /* q' = -(l^T df/dp + dh/dp) */

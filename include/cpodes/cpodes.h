@@ -5,9 +5,10 @@
  * CVODES integrates f; a CPProjector moves every step back onto {c = 0} and projects the error
  * estimate that CVODES tests. All of CVODES stays usable through CPodeGetCVodeMem().
  *
- * Return values: CP_SUCCESS (0); CV_TSTOP_RETURN, CV_ROOT_RETURN; a negative CP_... or CV_...
+ * Functions return CP_SUCCESS (0), CV_TSTOP_RETURN, CV_ROOT_RETURN, or a negative CP_... or CV_...
  * error. Every error has been reported to the message handler and its text is kept for
- * CPodeGetLastMessage. Objects are not shared between threads; different objects are independent.
+ * CPodeGetLastMessage. An object must not be used by two threads at once. Different objects are
+ * independent.
  */
 #ifndef CPODES_H
 #define CPODES_H
@@ -45,164 +46,221 @@ typedef struct {
 /* ---- life cycle ---- */
 
 /**
- * Integrator with CVODES memory of its own; two of its settings are not CVODES' defaults (guide,
- * "Defaults"), and CVodeSet... changes them as ever. lmm: CV_BDF or CV_ADAMS. ctx: outlives it.
- * Returns it, or NULL (a line on stderr says why). The caller frees it with CPodeFree.
+ * Creates an integrator with CVODES memory of its own. Two of its settings differ from CVODES'
+ * defaults (guide, "Defaults") and can be changed with CVodeSet... as usual.
+ *
+ * lmm is CV_BDF or CV_ADAMS. ctx must outlive the integrator. Returns the integrator, which the
+ * caller frees with CPodeFree, or NULL, in which case a line on stderr says why.
  */
 CPODES_EXPORT CPodeMem CPodeCreate(int lmm, SUNContext ctx);
 
 /**
- * Adds projection to CVODES memory that a code already owns and has initialised (CVodeInit,
- * tolerances, solvers). lmm: as given to CVodeCreate; a wrong one ends the run with
- * CP_SELFCHECK_FAIL. inner: the nonlinear solver that it uses; it stays the caller's, must outlive
- * the integrator and have the operations gettype (ROOTFIND or
- * FIXEDPOINT), solve, setsysfn and setctestfn. NULL, only before
- * the first step: a new Newton solver, as CVODES' default is. y_tmpl [n]: vector like its state.
- * No tolerances need to be given again; the caller goes on with CPode in place of CVode. The
- * nonlinear convergence coefficient is set to CVODES' default, see CPodeSetNonlinConvCoef.
- * Returns the integrator, or NULL (a line on stderr says why). CPodeFree reinstalls inner and
- * leaves the CVODES memory, which must outlive it, to its owner; with inner NULL that memory needs
- * CVodeSetNonlinearSolver and CVodeReInit before it is used again (freeing it needs none).
+ * Adds projection to CVODES memory that a program already owns and has initialised (CVodeInit,
+ * tolerances, solvers). The program then calls CPode in place of CVode. Tolerances need not be
+ * given again. The nonlinear convergence coefficient is set to CVODES' default, see
+ * CPodeSetNonlinConvCoef.
+ *
+ * lmm is the argument that CVodeCreate was given. A wrong one ends the run with CP_SELFCHECK_FAIL.
+ * inner is the nonlinear solver in use, of type ROOTFIND or FIXEDPOINT, with the operations
+ * gettype, solve, setsysfn and setctestfn. It remains the caller's and must outlive the integrator.
+ * If inner is NULL, which is possible before the first step only, a new Newton solver is used, as
+ * by CVODES itself. y_tmpl [n] is a vector like the state.
+ *
+ * Returns the integrator, or NULL, in which case a line on stderr says why. CPodeFree reinstalls
+ * inner and leaves the CVODES memory, which must outlive the integrator, to its owner. If inner was
+ * NULL, that memory needs CVodeSetNonlinearSolver and CVodeReInit before it is used again, but not
+ * before it is freed.
  */
 CPODES_EXPORT CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner,
                                    N_Vector y_tmpl, SUNContext ctx);
 
-/** CVODES' memory: every CVode... function applies to it but CVodeResizeHistory (CP_NOT_SUPPORTED); where there is a
- * CPode... function of that name (ReInit, SetNonlinearSolver, SetNonlinConvCoef, SensInit1, ...) that has to be called.
- * Tolerances may be set by either, before the first step; the latest ones count. Not to be freed. NULL if mem is NULL. */
+/**
+ * Returns CVODES' memory, which must not be freed, or NULL if mem is NULL. Every CVode... function
+ * applies to it except CVodeResizeHistory (CP_NOT_SUPPORTED). Where a CPode... function of the same
+ * name exists (ReInit, SetNonlinearSolver, SetNonlinConvCoef, SensInit1, ...), it must be called
+ * instead. Tolerances may be set by either before the first step, and the latest ones count.
+ */
 CPODES_EXPORT void *CPodeGetCVodeMem(CPodeMem mem);
 
-/** Frees *mem and sets it to NULL; an attached one gives the CVODES memory back. mem or *mem may be
- * NULL. */
+/**
+ * Frees *mem and sets it to NULL. An attached integrator returns the CVODES memory to its owner.
+ * mem and *mem may be NULL.
+ */
 CPODES_EXPORT void CPodeFree(CPodeMem *mem);
 
-/** As CVodeInit: f(t, y, ydot, user_data), start at (t0, y0); y0 [n] is copied. Not for attached
- * memory. */
+/**
+ * As CVodeInit: sets f(t, y, ydot, user_data) and the start (t0, y0). y0 [n] is copied. Not for
+ * attached memory.
+ */
 CPODES_EXPORT int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
 
-/** As CVodeReInit: a new start at (t0, y0), counters cleared, options kept (at the time of a root that was
- * returned but CVodeSetEtaMaxFirstStep: guide, "The integrator", Roots). Also for attached
- * memory, where it must be called in place of CVodeReInit. */
+/**
+ * As CVodeReInit: starts again at (t0, y0). Counters are cleared and options kept, except that
+ * CVodeSetEtaMaxFirstStep has to be called again where the restart is at the time of a root that
+ * was returned (guide, "The integrator", Roots). For attached memory, too, it must be called in
+ * place of CVodeReInit.
+ */
 CPODES_EXPORT int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0);
 
-/** As CVodeSStolerances, and kept. reltol, abstol >= 0 and finite. This and the next two: after the first step
- * they want CPodeReInit (CPode: CP_TOO_LATE). */
+/**
+ * As CVodeSStolerances. The values are kept. reltol and abstol must be non-negative and finite.
+ * After the first step this function and the next two take effect only with CPodeReInit, without
+ * which CPode returns CP_TOO_LATE.
+ */
 CPODES_EXPORT int CPodeSStolerances(CPodeMem mem, sunrealtype reltol, sunrealtype abstol);
-/** As CVodeSVtolerances, and kept. abstol [n] >= 0 and finite, copied. */
+/** As CVodeSVtolerances. abstol [n] is copied. Its components must be non-negative and finite. */
 CPODES_EXPORT int CPodeSVtolerances(CPodeMem mem, sunrealtype reltol, N_Vector abstol);
-/** As CVodeWFtolerances, and kept. efun gets CVODES' user_data. */
+/** As CVodeWFtolerances. efun is called with CVODES' user_data. */
 CPODES_EXPORT int CPodeWFtolerances(CPodeMem mem, CVEwtFn efun);
 
 /* ---- options ---- */
 
-/** The projector, not owned, must outlive mem or be replaced. NULL: no projection. The same once
- * more: its user functions have other data now. CP_ILL_INPUT: its y_tmpl is of another length than
- * the state. */
+/**
+ * Sets the projector, which is not owned and must outlive mem or be replaced. If P is NULL, steps
+ * are not projected. Setting the same projector again announces that the data of its user functions
+ * has changed. Returns CP_ILL_INPUT if its states are not of the length of the solution.
+ */
 CPODES_EXPORT int CPodeSetProjector(CPodeMem mem, CPProjector P);
 
 /**
- * As CVodeRootInit, after CPodeInit: g(t, y, gout, user_data), gout [nrtfn], with CVODES' user_data. nrtfn 0: none.
- * CVodeSetRootDirection and CVodeGetRootInfo apply. A value that is not finite, for which CVODES would search without an
- * end, and a g that fails end the call of CPode with CV_RTFUNC_FAIL; the message names the function and t. After
- * CPodeReInit at the time of a root the function that has it is taken for zero there: the same root does not come twice.
- * Attached memory has its root functions from CVodeRootInit (CP_NOT_SUPPORTED).
+ * As CVodeRootInit, to be called after CPodeInit: sets the root functions g(t, y, gout, user_data),
+ * gout [nrtfn], which get CVODES' user_data. With nrtfn = 0 there are none. CVodeSetRootDirection
+ * and CVodeGetRootInfo apply.
+ *
+ * If g fails, or has a value that is not finite (for which CVODES would search forever), CPode
+ * returns CV_RTFUNC_FAIL and the message names the function and t. After CPodeReInit at the time of
+ * a root, the function with that root counts as zero there, so the same root is not returned twice.
+ * Attached memory has the root functions of CVodeRootInit, and this function returns
+ * CP_NOT_SUPPORTED.
  */
 CPODES_EXPORT int CPodeRootInit(CPodeMem mem, int nrtfn, CVRootFn g);
 
-/** The solver around which the projecting nonlinear solver is wrapped, not owned. NULL: a Newton
- * solver of its own (default). Before the first step after CPodeInit or CPodeReInit (CP_TOO_LATE).
+/**
+ * Sets the solver that the projecting nonlinear solver wraps. It is not owned. If inner is NULL, a
+ * Newton solver of the integrator's own is used (default). Returns CP_TOO_LATE after the first step
+ * that follows CPodeInit or CPodeReInit.
  */
 CPODES_EXPORT int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner);
 
-/** As CVodeSetNonlinConvCoef, > 0 and finite; must be used in its place: cpodes needs to know the
- * value (it is set again at each call of CPode). 0: CVODES' default, 0.1. */
+/**
+ * As CVodeSetNonlinConvCoef, in whose place it must be called, since cpodes needs to know the
+ * value, which it sets anew at each call of CPode. coef must be finite and positive. 0 restores
+ * CVODES' default, 0.1.
+ */
 CPODES_EXPORT int CPodeSetNonlinConvCoef(CPodeMem mem, sunrealtype coef);
 
-/** Projects every nsteps-th step; > 0. 0: the default, 1. */
+/** Projects every nsteps-th step, nsteps > 0. 0 restores the default, 1. */
 CPODES_EXPORT int CPodeSetProjFrequency(CPodeMem mem, long int nsteps);
 
-/** on: projects only where the violation is above the projector's eps. Default off. */
+/**
+ * If on, a step is projected only where its violation exceeds the projector's eps. Off by default.
+ */
 CPODES_EXPORT int CPodeSetProjTestCnstr(CPodeMem mem, sunbooleantype on);
 
-/** Which norm of the error estimate CVODES gets. Default CP_ERREST_DEFAULT. */
+/** Chooses the norm of the error estimate that CVODES gets. The default is CP_ERREST_DEFAULT. */
 CPODES_EXPORT int CPodeSetProjErrEst(CPodeMem mem, CPErrEst mode);
 
-/** A correction with WRMS norm above wrms (in units of the tolerance) rejects the step; > 0 or
- * infinite. 0: the default, CP_MAX_CORRECTION_DEFAULT, see the guide's table "Defaults". After
- * steps that were left unprojected there is no bound: no smaller step would make their drift
- * smaller. */
+/**
+ * Rejects steps whose correction has a WRMS norm (in units of the tolerance) above wrms, which is
+ * positive or infinite. 0 restores the default, CP_MAX_CORRECTION_DEFAULT (guide, "Defaults").
+ * Corrections after steps that were left unprojected are not bounded, since a smaller step would
+ * not reduce the drift of earlier ones.
+ */
 CPODES_EXPORT int CPodeSetProjMaxCorrection(CPodeMem mem, sunrealtype wrms);
 #define CP_MAX_CORRECTION_DEFAULT SUN_RCONST(1.0e3)
 
-/** on: interpolated output is projected (default). */
+/** If on (default), interpolated output is projected. */
 CPODES_EXPORT int CPodeSetProjOutput(CPodeMem mem, sunbooleantype on);
 
-/** Receives the messages of mem and of its projector during CPode; NULL: one line on stderr
- *  (default). CVODES' own messages come here too where its error handler can be borrowed: SUNDIALS
- * 6, memory of CPodeCreate's. */
+/**
+ * Sets the function that receives the messages of mem and, during CPode, of its projector. If
+ * handler is NULL (default), each message is one line on stderr. CVODES' own messages are passed on
+ * as well where its error handler can be borrowed, that is with SUNDIALS 6 and memory of
+ * CPodeCreate.
+ */
 CPODES_EXPORT int CPodeSetErrHandlerFn(CPodeMem mem, CPErrHandlerFn handler, void *data);
 
 /* ---- actions ---- */
 
 /**
- * Makes y0 consistent, c(t0, y0) = 0, by CPProjectorAssemble followed by CPProjectorProject, in the
- * projector's norm and its fixed components (L2 if no tolerances were set), and re-initialises.
- * Only before the first step after CPodeInit or CPodeReInit (CP_TOO_LATE). User kind: by the user's
- * projection. On failure (CP_IC_FAIL or a user function's code) y0 is as it came and the message
- * names the constraints violated most.
+ * Makes the start consistent, c(t0, y0) = 0, by CPProjectorAssemble followed by CPProjectorProject,
+ * in the projector's norm (L2 if no tolerances are set) and with its fixed components, and
+ * re-initialises. A projector of the user kind uses the user's projection.
+ *
+ * Returns CP_TOO_LATE after the first step that follows CPodeInit or CPodeReInit. On failure,
+ * CP_IC_FAIL or the code of a user function, y0 is left as it was and the message names the
+ * constraints that are violated most.
  */
 CPODES_EXPORT int CPodeCalcIC(CPodeMem mem);
 
-/** The start state, after CPodeCalcIC the consistent one. y0 [n]: out. */
+/** Copies the start, which CPodeCalcIC has made consistent, to y0 [n]. */
 CPODES_EXPORT int CPodeGetConsistentIC(CPodeMem mem, N_Vector y0);
 
 /**
- * As CVode: integrates to tout (itask CV_NORMAL) or one step towards it (CV_ONE_STEP). yout [n]:
- * out, the solution at *tret, on the manifold. The first call checks that the start is consistent.
- * tout: in the last step or beyond it (CV_NORMAL), on the side of the start to which the run goes (CV_ONE_STEP);
- * else CP_ILL_INPUT. Too near to the start: CV_TOO_CLOSE.
- * Returns CP_SUCCESS, CV_TSTOP_RETURN, CV_ROOT_RETURN; a CVODES error flag; or
+ * As CVode: integrates to tout (itask CV_NORMAL) or takes one step towards it (CV_ONE_STEP). yout
+ * [n] receives the solution at *tret, which lies on the manifold. The first call checks that the
+ * start is consistent.
  *
- * - CP_INCONSISTENT_IC: the start violates the constraint that the message names;
- * - CP_PROJ_..., CP_REPTD_..., CP_CNSTR_... and the other codes of CPReturnCode: the projection was
- *   the cause;
- * - CP_OUTPUT_PROJ_FAIL: the step is good, its output could not be projected and is given raw; the
- *   message says if that was at a root or at tstop;
- * - CP_BYPASSED: sensitivities with CV_SIMULTANEOUS, or CVodeSetNonlinearSolver, went around;
- * - CP_NOT_SUPPORTED: inequality constraints (CVodeSetConstraints; they have been switched off).
+ * tout must lie in the last step or beyond it (CV_NORMAL), or on the side of the start to which the
+ * run goes (CV_ONE_STEP), else CP_ILL_INPUT is returned. If it is too close to the start,
+ * CV_TOO_CLOSE is returned.
  *
- * After an error, except of an argument and of an output, yout and the state are the last good
+ * Returns CP_SUCCESS, CV_TSTOP_RETURN, CV_ROOT_RETURN, an error flag of CVODES, or
+ *
+ * - CP_INCONSISTENT_IC if the start violates the constraint that the message names;
+ * - CP_PROJ_..., CP_REPTD_..., CP_CNSTR_... and the other codes of CPReturnCode if the projection
+ *   was the cause;
+ * - CP_OUTPUT_PROJ_FAIL if the step is good but its output could not be projected and is given as
+ *   it is; the message says whether that was at a root or at tstop;
+ * - CP_BYPASSED if sensitivities with CV_SIMULTANEOUS, or CVodeSetNonlinearSolver, bypass the
+ *   projection;
+ * - CP_NOT_SUPPORTED if there are inequality constraints (CVodeSetConstraints), which have then
+ *   been switched off.
+ *
+ * After an error that concerns neither an argument nor output, yout and the state are the last good
  * ones, at *tret, and CPode can be called again. Where CVODES' own state was lost (NaN in its
- * history, f failing between the parts of a step: CV_UNREC_RHSFUNC_ERR) CVODES has been
- * re-initialised there; the message says so, and quadratures and sensitivities must be
+ * history, or f failing between the parts of a step: CV_UNREC_RHSFUNC_ERR), CVODES has been
+ * re-initialised there. The message says so, and quadratures and sensitivities must be
  * re-initialised as well.
  */
 CPODES_EXPORT int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask);
 
 /* ---- results ---- */
 
-/** As CVodeGetDky, within the last step. k = 0: projected (unless switched off); k >= 1: the k-th
- * derivative of the raw interpolation polynomial. dky [n]: out. CP_NO_INIT: no step has been taken since the
- * start. */
+/**
+ * As CVodeGetDky, within the last step. For k = 0 the result is projected unless that is switched
+ * off. For k >= 1 it is the k-th derivative of the interpolation polynomial, which is not
+ * projected. Both may call the user's functions. dky [n]: out. Returns CP_NO_INIT if no step has
+ * been taken since the start.
+ */
 CPODES_EXPORT int CPodeGetDky(CPodeMem mem, sunrealtype t, int k, N_Vector dky);
 
-/** The estimate of the local errors in the last step, scaled as CVodeGetEstLocalErrors scales it: that which was tested
- * where it is projected (CP_ERREST_PROJECTED), else P ycor. ele [n]: out. CP_NO_INIT: the newest attempt was no accepted
- * step. */
+/**
+ * Returns the estimate of the local errors in the last step, scaled as by CVodeGetEstLocalErrors:
+ * the vector that was tested if the error estimate is projected (CP_ERREST_PROJECTED), else P ycor.
+ * ele [n]: out. Returns CP_NO_INIT if the newest attempt was not an accepted step.
+ */
 CPODES_EXPORT int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele);
 
-/** Counters; stats: out. */
+/** Copies the counters to *stats. */
 CPODES_EXPORT int CPodeGetProjStats(CPodeMem mem, CPodeProjStats *stats);
 
-/** Counters of CVODES and of the projection, as CVodePrintAllStats. fmt: SUN_OUTPUTFORMAT_TABLE or
- * _CSV. */
+/**
+ * Prints the counters of CVODES and of the projection, as CVodePrintAllStats does. fmt is
+ * SUN_OUTPUTFORMAT_TABLE or SUN_OUTPUTFORMAT_CSV.
+ */
 CPODES_EXPORT int CPodePrintAllStats(CPodeMem mem, FILE *out, SUNOutputFormat fmt);
 
-/** Name of a return value of cpodes or CVODES, e.g. "CP_INCONSISTENT_IC". The caller frees it.
- * NULL: no memory. */
+/**
+ * Returns the name of a return value of cpodes or CVODES, such as "CP_INCONSISTENT_IC", in a string
+ * that the caller frees, or NULL if there is no memory.
+ */
 CPODES_EXPORT char *CPodeGetReturnFlagName(long int flag);
 
-/** The newest message, "" before the first. Valid until the next message or CPodeFree. */
+/**
+ * Returns the newest message, or "" if there has been none. It is valid until the next message or
+ * CPodeFree.
+ */
 CPODES_EXPORT const char *CPodeGetLastMessage(CPodeMem mem);
 
 #ifdef __cplusplus

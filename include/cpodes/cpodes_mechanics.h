@@ -12,10 +12,10 @@
  * reaction forces, consistent initial states, and the linear solver of the implicit methods.
  * The user writes neither an acceleration-level equation nor a projection.
  *
- * Vectors of the mechanism are arrays of the lengths above; the state y is an N_Vector of length
+ * Vectors of the mechanism are arrays of the lengths above. The state y is an N_Vector of length
  * nq + nu + nz in one memory (serial, OpenMP, pthreads). All functions return CP_SUCCESS or a
- * negative code, which has been reported to the message handler; its text is kept for
- * CPMechGetLastMessage. Inside of a step those marked [r] (CPReturnCode) are recoverable.
+ * negative code, which has been reported to the message handler and whose text is kept for
+ * CPMechGetLastMessage. Within a step the codes marked [r] in CPReturnCode are recoverable.
  */
 #ifndef CPODES_MECHANICS_H
 #define CPODES_MECHANICS_H
@@ -29,17 +29,21 @@ extern "C" {
 /** A mechanical system; created by CPMechCreate or CPMechCreateLinear. */
 typedef struct CPMech_ *CPMech;
 
-/* ---- the user's functions; each returns 0; positive: a smaller step may help; negative: give up.
- * Arrays in are not to be changed; matrices and vectors out are zero when called, a sparse matrix
- * has the index arrays of its template then and must have them afterwards. ---- */
+/* ---- the user's functions ----
+ *
+ * Each returns 0, a positive value if a smaller step may help, or a negative one to give up. Input arrays
+ * must not be changed. Output matrices and vectors are zero on entry. A sparse matrix has the index arrays of
+ * its template on entry and must keep them. */
 
-/** Mass matrix M [nu x nu], both triangles; or constraint matrix A [na x nu]. q [nq]: in. */
+/** Mass matrix M [nu x nu], both triangles, or constraint matrix A [na x nu]. q [nq]: in. */
 typedef int (*CPMechMatrixFn)(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data);
 /** Forces f [nu]. q [nq], u [nu], z [nz]: in. */
 typedef int (*CPMechForceFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                              const sunrealtype *z, sunrealtype *f, void *user_data);
-/** Forces f [nu] that depend on the multipliers lambda [na] (joint friction, wheel on rail); or
- * z' [nz], which may depend on them, too. */
+/**
+ * Forces f [nu] that depend on the multipliers lambda [na] (joint friction, wheel on rail), or z'
+ * [nz], which may depend on them, too.
+ */
 typedef int (*CPMechLambdaFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                               const sunrealtype *z, const sunrealtype *lambda, sunrealtype *f,
                               void *user_data);
@@ -57,7 +61,9 @@ typedef enum {
   CP_N_TRANSPOSE         = 2, /**< y [nu] = N(q)^T x        x [nq] */
   CP_N_INVERSE_TRANSPOSE = 3  /**< y [nq] = (N(q)^+)^T x    x [nu] */
 } CPMechKinematics;
-/** Products with N(q), where q' is neither u nor made of CPMechAddQuaternion's. */
+/**
+ * Products with N(q), for kinematics that consist neither of q' = u nor of CPMechAddQuaternion's.
+ */
 typedef int (*CPMechKinematicsFn)(const sunrealtype *q, CPMechKinematics what, const sunrealtype *x,
                                   sunrealtype *y, void *user_data);
 
@@ -71,14 +77,16 @@ typedef int (*CPMechTimesFn)(sunrealtype t, const sunrealtype *q, const sunrealt
                              sunrealtype *y, void *user_data);
 
 /* Partial derivatives. Those with respect to positions are along the motion: column j is the
- * derivative in direction N e_j (with N = I: d/dq). Matrices without a template are NULL. */
-/** K = d/dq (f - M udot - A^T lambda) N [nu x nu], C = df/du [nu x nu], Fz = df/dz [nu x nz]; f with
- * the forces that depend on multipliers; udot [nu] and lambda [na] held. */
+ * derivative in the direction N e_j (d/dq if N = I). Matrices without a template are NULL. */
+/**
+ * K = d/dq (f - M udot - A^T lambda) N [nu x nu], C = df/du [nu x nu], Fz = df/dz [nu x nz], where
+ * f includes the forces that depend on multipliers, and udot [nu] and lambda [na] are held.
+ */
 typedef int (*CPMechDynamicsJacFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                                    const sunrealtype *z, const sunrealtype *udot,
                                    const sunrealtype *lambda, SUNMatrix K, SUNMatrix C,
                                    SUNMatrix Fz, void *user_data);
-/** Bq = d/dq (b - A udot) N, Bu = db/du, both [na x nu]; udot held. */
+/** Bq = d/dq (b - A udot) N and Bu = db/du, both [na x nu], with udot held. */
 typedef int (*CPMechConstraintJacFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                                      const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu,
                                      void *user_data);
@@ -90,64 +98,66 @@ typedef int (*CPMechAuxiliaryJacFn)(sunrealtype t, const sunrealtype *q, const s
 typedef int (*CPMechLambdaJacFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                                  const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl,
                                  void *user_data);
-/** Uq = du'/dq N [nu x nu], Uu = du'/du [nu x nu], Uz = du'/dz [nu x nz], all dense; Uz NULL without
- * z. For codes that know the derivatives of their accelerations only. */
+/**
+ * Uq = du'/dq N [nu x nu], Uu = du'/du [nu x nu], Uz = du'/dz [nu x nz], all dense. Uz is NULL
+ * without z. For codes that know the derivatives of their accelerations only.
+ */
 typedef int (*CPMechAccelerationJacFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                                        const sunrealtype *z, SUNMatrix Uq, SUNMatrix Uu,
                                        SUNMatrix Uz, void *user_data);
 
 /**
- * A mechanical system by its functions. What is not set is 0 or NULL. Either M, f (and A) or udot
- * (with Au and ATl) must be given. A function whose number of rows is 0 is refused: it has been
- * forgotten.
+ * A mechanical system by its functions. Members that are not used are 0 or NULL. Either M, f (and A) or
+ * udot (with Au and ATl) must be given. A function whose number of rows is 0 is refused, since the number
+ * has been forgotten.
  *
- * Beside M, udot gives the accelerations and multipliers of M, f, f_lambda, A and b once more, by a
- * recursion that is faster than the KKT system: y' is made of them as long as no row is off and no
- * motion is prescribed; all else (projections, Newton's matrix, multipliers and ranks that are asked
- * for, actions) is done with the matrices. CPMechCheck compares both. Dependent rows are not found by
- * it, nor rows that contradict each other.
+ * If both M and udot are given, udot computes the accelerations and multipliers of M, f, f_lambda, A and b
+ * by a recursion that is faster than the KKT system: y' consists of them as long as no row is off and no
+ * motion is prescribed. Everything else (projections, Newton's matrix, requested multipliers and
+ * ranks, actions) uses the matrices. CPMechCheck compares both. The recursion finds neither dependent
+ * rows nor rows that contradict each other.
  *
- * Constraints lie in each other: row i < np of v is the time derivative of row i of p; row i < nv of
- * A u' - b is that of row i of v. Rows np ... nv - 1 are nonholonomic, rows nv ... na - 1 constrain
+ * Constraints are nested: row i < np of v is the time derivative of row i of p, and row i < nv of
+ * A u' - b is that of row i of v. Rows np ... nv - 1 are nonholonomic, and rows nv ... na - 1 constrain
  * accelerations only.
  */
 typedef struct {
   /* sizes */
   sunindextype nu; /**< velocities, > 0 */
-  sunindextype nq; /**< coordinates; 0: nu */
+  sunindextype nq; /**< coordinates, nu if 0 */
   sunindextype nz; /**< auxiliary states */
   sunindextype np; /**< position constraints */
-  sunindextype nv; /**< velocity constraints; less than np: np */
-  sunindextype na; /**< acceleration constraints, rows of A; less than nv: nv */
+  sunindextype nv; /**< velocity constraints, np if less than that */
+  sunindextype na; /**< acceleration constraints, rows of A; nv if less than that */
   /* matrices */
-  SUNMatrix M_tmpl;        /**< dense, CSC or CSR, nu x nu, cloned; NULL: dense */
+  SUNMatrix M_tmpl;        /**< dense, CSC or CSR, nu x nu, cloned; dense if NULL */
   SUNMatrix A_tmpl;        /**< the same, na x nu */
-  CPMechMatrixFn M;        /**< mass matrix; NULL: udot */
+  CPMechMatrixFn M;        /**< mass matrix; NULL if there is only udot */
   CPMechMatrixFn A;        /**< constraint matrix, A = (dp/dq) N in its first np rows */
-  CPMechForceFn f;         /**< forces; NULL: none */
-  CPMechLambdaFn f_lambda; /**< more forces, that depend on the multipliers; NULL: none */
+  CPMechForceFn f;         /**< forces, may be NULL */
+  CPMechLambdaFn f_lambda; /**< further forces, which depend on the multipliers; may be NULL */
   CPMechPositionFn p;      /**< needed if np > 0 */
-  CPMechVelocityFn v;      /**< NULL: A u + dp/dt, dp/dt by differences (with nv > np: A u) */
-  CPMechVelocityFn b;      /**< NULL: by differences of v along the motion; needed if na > nv */
-  CPMechKinematicsFn N;    /**< NULL: q' = u, and quaternions by CPMechAddQuaternion */
+  CPMechVelocityFn v;      /**< if NULL, A u + dp/dt, with dp/dt by differences (A u if nv > np) */
+  CPMechVelocityFn b;      /**< if NULL, by differences of v along the motion; needed if na > nv */
+  CPMechKinematicsFn N;    /**< if NULL, q' = u, and quaternions by CPMechAddQuaternion */
   CPMechLambdaFn zdot;     /**< needed if nz > 0 */
-  /* operators, instead of M and A; udot also beside them */
+  /* operators, in place of M and A; udot also together with them */
   CPMechAccelerationFn udot; /**< accelerations and multipliers */
   CPMechTimesFn Au;          /**< product with A; needed if na > 0 */
   CPMechTimesFn ATl;         /**< product with its transpose; needed if na > 0 */
   CPMechTimesFn Minv; /**< M^{-1} x: for the kinetic metric and its projectors; may be NULL */
   CPMechTimesFn Mu;   /**< M x: for the kinetic energy; may be NULL */
-  /* partial derivatives, for the implicit methods; NULL: (coloured) differences */
+  /* partial derivatives, for the implicit methods, by (coloured) differences if NULL */
   CPMechDynamicsJacFn dynamics_jac;     /**< K, C, Fz */
   CPMechConstraintJacFn constraint_jac; /**< Bq, Bu */
   CPMechAuxiliaryJacFn auxiliary_jac;   /**< Zq, Zu, Zz */
   CPMechLambdaJacFn lambda_jac;         /**< also for the iteration of accelerations */
   CPMechAccelerationJacFn udot_jac;     /**< half-size elimination */
-  /* their patterns: templates, cloned; dense, CSC or CSR. NULL: dense, if M is; with a sparse M the
-   * pattern of M, of A^T A and of K_tmpl counts for K and C, that of A for Bq and Bu, and matrices
-   * with z are full. */
+  /* Their patterns: templates, dense, CSC or CSR, which are cloned. If one is NULL, the matrix is dense if M
+   * is. With a sparse M, K and C then have the pattern of M, of A^T A and of K_tmpl, Bq and Bu that of A,
+   * and matrices with z are full. */
   SUNMatrix K_tmpl;  /**< nu x nu */
-  SUNMatrix C_tmpl;  /**< nu x nu; NULL: K_tmpl's */
+  SUNMatrix C_tmpl;  /**< nu x nu; if NULL, as K_tmpl */
   SUNMatrix Fz_tmpl; /**< nu x nz */
   SUNMatrix Bq_tmpl; /**< na x nu */
   SUNMatrix Bu_tmpl; /**< na x nu */
@@ -203,19 +213,19 @@ typedef enum {
 /** A prescribed motion or one of its derivatives: *g at t. */
 typedef int (*CPMotionFn)(sunrealtype t, sunrealtype *g, void *data);
 
-/** Quantities at one state (CPMechEvaluate). Pointers: the caller's arrays, NULL: not wanted. */
+/** Quantities at one state (CPMechEvaluate). The arrays are the caller's. Those that are not wanted are NULL. */
 typedef struct {
   sunrealtype *udot;     /**< accelerations u' [nu] */
   sunrealtype *lambda;   /**< multipliers [CPMechGetNumMultipliers] */
   sunrealtype *reaction; /**< reaction forces -A^T lambda [nu], and those that drive FULL motions */
-  sunrealtype kinetic;   /**< kinetic energy 1/2 u^T M u; NaN with operators and no Mu */
+  sunrealtype kinetic;   /**< kinetic energy 1/2 u^T M u; NaN with operators but without Mu */
   sunrealtype power;     /**< power of reaction, -lambda^T A u: 0 if ideal and scleronomic */
   sunrealtype position;  /**< largest |p_i| */
   sunrealtype velocity;  /**< largest |v_i| */
   sunrealtype acceleration; /**< largest |A u' - b|_i */
   sunrealtype norms;        /**< largest | |quaternion| - 1 | */
   sunindextype rank;        /**< of A; -1 with operators */
-  sunbooleantype unique;    /**< are the multipliers unique? Else they have minimum norm */
+  sunbooleantype unique; /**< whether the multipliers are unique; if not, they have minimum norm */
 } CPMechOutput;
 
 /** Counters since creation. */
@@ -241,9 +251,9 @@ typedef struct {
                           pointers are NULL */
 } CPMechStats;
 
-/** Results of CPMechCheck: largest errors, relative to the largest entry of their row or block; 0
- * (places: -1) where there is nothing to compare; good ones are below some 1e-8. Sparse blocks that
- * come from differences: entries that their pattern lacks. */
+/** Results of CPMechCheck: largest errors, relative to the largest entry of their row or block, or 0
+ * (places: -1) where there is nothing to compare. They are below about 1e-8 if all is right. For sparse
+ * blocks that come from differences they are entries that the pattern lacks. */
 typedef struct {
   sunrealtype A_p;    /**< (dp/dq) N against rows of A */
   sunrealtype A_v;    /**< dv/du against rows of A */
@@ -274,163 +284,220 @@ typedef struct {
 /* ---- life cycle ---- */
 
 /**
- * Mechanical system from its functions. model: copied, templates cloned. y_tmpl: state of length
- * nq + nu + nz, only cloned. ctx: outlives the system. Returns it, or NULL (a line on stderr says
- * which size or function breaks which rule). The caller frees it, after the integrators.
+ * Creates a mechanical system from its functions. model is copied, and its templates are cloned.
+ * y_tmpl is a state of length nq + nu + nz, which is only cloned. ctx must outlive the system.
+ * Returns the system, which the caller frees after the integrators, or NULL, in which case a line
+ * on stderr says which size or function breaks which rule.
  */
 CPODES_EXPORT CPMech CPMechCreate(const CPMechModel *model, N_Vector y_tmpl, SUNContext ctx);
 
 /**
- * The linear system M x'' + C x' + K x = f(t), y = (x, x'). M, C, K: n x n, dense or sparse, copied;
- * C may be NULL. M symmetric, positive definite. f [n]: applied forces, called with q = x, u = x';
- * NULL: none. Further as CPMechCreate; CPMechPrescribe drives its coordinates.
+ * Creates the linear system M x'' + C x' + K x = f(t), with y = (x, x'). M, C, K [n x n], dense or
+ * sparse, are copied. M must be symmetric and positive definite, and C may be NULL. f [n], the
+ * applied forces, is called with q = x and u = x', and may be NULL. Other arguments and the result
+ * are as in CPMechCreate. CPMechPrescribe drives its coordinates.
  */
 CPODES_EXPORT CPMech CPMechCreateLinear(SUNMatrix M, SUNMatrix C, SUNMatrix K, CPMechForceFn f,
                                         N_Vector y_tmpl, SUNContext ctx);
 
-/** Frees *mech and sets it to NULL. Free the integrator that it is attached to first. */
+/** Frees *mech and sets it to NULL. The integrator that it is attached to must be freed first. */
 CPODES_EXPORT void CPMechFree(CPMech *mech);
 
-/** Pointer handed to the functions of the model; not owned. (CVODES' user_data is the CPMech.) */
+/**
+ * Sets the pointer that the functions of the model get. It is not owned. CVODES' user_data is the
+ * CPMech.
+ */
 CPODES_EXPORT int CPMechSetUserData(CPMech mech, void *user_data);
-/** That pointer: CVODES hands the CPMech to root and quadrature functions. NULL if mech is NULL. */
+/**
+ * Returns that pointer, for root and quadrature functions, to which CVODES passes the CPMech.
+ * Returns NULL if mech is NULL.
+ */
 CPODES_EXPORT void *CPMechGetUserData(CPMech mech);
-/** Receives the messages; NULL: one line on stderr (default). */
+/**
+ * Sets the function that receives the messages. If handler is NULL (default), each message is one
+ * line on stderr.
+ */
 CPODES_EXPORT int CPMechSetErrHandlerFn(CPMech mech, CPErrHandlerFn handler, void *data);
-/** The newest message, "" before the first. Valid until the next one or CPMechFree. */
+/**
+ * Returns the newest message, or "" if there has been none. It is valid until the next one or
+ * CPMechFree.
+ */
 CPODES_EXPORT const char *CPMechGetLastMessage(CPMech mech);
 
 /* ---- options; before CPMechAttach unless stated otherwise (CP_TOO_LATE) ---- */
 
 /**
- * The coordinates first_q ... first_q + 3 are a unit quaternion (scalar first) of the body whose
- * angular velocity is u[first_u] ... u[first_u + 2]: q' = 1/2 q o (0, omega) in the body's frame.
- * Adds its normalisation. The coordinates and velocities outside of all quaternions belong together
- * in their order, q_i' = u_j. Not with a kinematics function of the user's. CP_ILL_INPUT: out of
- * range, overlapping. Once all have been added nq - nu must be their number.
+ * Declares the coordinates first_q ... first_q + 3 a unit quaternion (scalar first) of the body
+ * whose angular velocity is u[first_u] ... u[first_u + 2], with q' = 1/2 q o (0, omega) in the
+ * body's frame, and adds its normalisation.
+ *
+ * Coordinates and velocities outside all quaternions belong together in their order, q_i' = u_j.
+ * Once all quaternions have been added, their number must be nq - nu. Not with the user's own
+ * kinematics function. Returns CP_ILL_INPUT if they are out of range or overlap.
  */
 CPODES_EXPORT int CPMechAddQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u,
                                       CPFrame frame);
 
-/** Normalisation |q_first ... q_{first + length - 1}| = value > 0, with a kinematics function of the
- * user's. */
+/**
+ * Adds the normalisation |q_first ... q_{first + length - 1}| = value > 0, for the user's own
+ * kinematics function.
+ */
 CPODES_EXPORT int CPMechAddUnitNorm(CPMech mech, sunindextype first, sunindextype length,
                                     sunrealtype value);
 
-/** Switches rows of constraints on and off (contacts), at any time between two steps. mask [na]:
- * copied, 0: off; NULL: all on (default). A row that is off has lambda_i = 0. A row that is switched
- * on has to be satisfied already: CPMechImpact for velocities, CPMechCalcIC for positions. */
+/**
+ * Switches rows of constraints on and off (contacts), at any time between two steps. mask [na] is
+ * copied: 0 means off, anything else on. If mask is NULL (default), all are on. A row that is off
+ * has lambda_i = 0. A row that is switched on must be satisfied already: CPMechImpact changes
+ * velocities, CPMechCalcIC positions.
+ */
 CPODES_EXPORT int CPMechSetActive(CPMech mech, const sunrealtype *mask);
 
 /**
- * Prescribed motion of coordinate i, q_i(t) = g(t); its velocity is u_j of q_i' = u_j (CP_ILL_INPUT
- * if there is none). gd, gdd: g' and g''; NULL: central differences of sixth order with the given step
- * (> 0) of g, or of gd, between t - 3 step and t + 3 step. data: handed to the functions. Once per
- * coordinate; only with matrices M and A (CP_NOT_SUPPORTED).
+ * Prescribes the motion of coordinate i, q_i(t) = g(t). Its velocity is the u_j of q_i' = u_j
+ * (CP_ILL_INPUT if there is none). gd and gdd are g' and g''. If one is NULL, central differences
+ * of sixth order with the given step > 0 are taken, of g or of gd, between t - 3 step and t + 3
+ * step. data is passed to the functions. A coordinate can have one motion. Only with matrices M and
+ * A (CP_NOT_SUPPORTED).
  *
- * At a kink of g stop the integration (CVodeSetStopTime), let data stand for the next branch, make
- * velocities consistent (CPMechImpact) and go on by CPodeReInit. Each branch has to go on smoothly
- * beyond its ends, so that differences do not see the kink.
+ * At a kink of g, stop the integration (CVodeSetStopTime), let data select the next branch, make
+ * velocities consistent (CPMechImpact) and continue with CPodeReInit. Each branch must continue
+ * smoothly beyond its ends, so that differences do not see the kink.
  */
 CPODES_EXPORT int CPMechPrescribe(CPMech mech, sunindextype i, CPMotion how, CPMotionFn g,
                                   CPMotionFn gd, CPMotionFn gdd, sunrealtype step, void *data);
 
-/** Metric of projections, default CP_METRIC_DEFAULT. At any time between two steps. */
+/**
+ * Chooses the metric of projections, at any time between two steps. The default is
+ * CP_METRIC_DEFAULT.
+ */
 CPODES_EXPORT int CPMechSetMetric(CPMech mech, CPMechMetric metric);
 
-/** Linear solver for accelerations, default CP_KKT_AUTO: with sparse M and A SPARSE_SCHUR if the
- * blocks of M are small (at most 32), else SPARSE; with dense ones SCHUR. Where M is not definite or
- * rows are dependent SPARSE and NULLSPACE, as long as that lasts. */
+/**
+ * Chooses the linear solver for accelerations. The default is CP_KKT_AUTO: with sparse M and A it
+ * is SPARSE_SCHUR if the blocks of M are small (at most 32), else SPARSE; with dense ones it is
+ * SCHUR. While M is not definite or rows are dependent, it is SPARSE and NULLSPACE instead.
+ */
 CPODES_EXPORT int CPMechSetLinearSolver(CPMech mech, CPKktLinSol type);
 
-/** Linear solver of Newton's iteration, default CP_NEWTON_AUTO. */
+/** Chooses the linear solver of Newton's iteration. The default is CP_NEWTON_AUTO. */
 CPODES_EXPORT int CPMechSetNewton(CPMech mech, CPMechNewton type);
 
-/** Forces that depend on multipliers are iterated until lambda changes by at most rtol |lambda| +
- * atol, in at most maxiters iterations; beyond that the step is retried with a smaller one. 0:
- * defaults, 1e-12, 1e-14 and 50. At any time. */
+/**
+ * Forces that depend on multipliers are iterated until lambda changes by at most rtol |lambda| +
+ * atol. If maxiters iterations do not suffice, a smaller step is tried. 0 restores a default:
+ * 1e-12, 1e-14 and 50. At any time.
+ */
 CPODES_EXPORT int CPMechSetMultiplierTol(CPMech mech, sunrealtype rtol, sunrealtype atol,
                                          int maxiters);
 
 /**
- * Errors of velocities are weighted with a time scale: the error test sees tau (error of u_i), in
- * the units of positions. tau > 0: that time; CP_TAU_STEP: min(1, h), h the newest step size, as
- * RADAU5 does; 0: no weighting (default). z_order [nz]: z_i is weighted with tau^{z_order_i} (1 for
- * states that integrate multipliers, which are as rough as velocities); NULL: 0.
+ * Weights errors of velocities with a time scale: the error test sees tau times the error of u_i,
+ * in the units of positions. tau > 0 is that time. CP_TAU_STEP means min(1, h), where h is the
+ * newest step size, as RADAU5 does. 0 means no weighting (default). z_i is weighted with
+ * tau^{z_order_i}, where z_order [nz] is 1 for states that integrate multipliers, which are as
+ * rough as velocities. If z_order is NULL, it is 0.
  */
 CPODES_EXPORT int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const int *z_order);
 #define CP_TAU_STEP SUN_RCONST(-1.0)
 
-/** b by differences of v along the motion: steps of the sixth-order central differences are a
- * fiftieth of the time in which positions change by their own size, max |q| / max |q'|, but at most
- * of `time` (> 0), which has to be as short as the fastest explicit change with t, but not so short that t and q
- * hide it in their roundoff (CP_ILL_INPUT where b is evaluated). 0: the default, 1. Errors are then some 1e-12 of b; tolerances below 1e-10 want b from the user. At any time between
- * two steps. */
+/**
+ * Sets the time scale of b by differences of v along the motion. The steps of these central
+ * differences of sixth order are a fiftieth of the time in which positions change by their own
+ * size, max |q| / max |q'|, but at most a fiftieth of `time` > 0, which must be as short as the
+ * fastest explicit change with t, but not so short that the roundoff of t and q hides it
+ * (CP_ILL_INPUT where b is evaluated). 0 restores the default, 1. Errors are then about 1e-12 of b,
+ * so that tolerances below 1e-10 need b from the user. At any time between two steps.
+ */
 CPODES_EXPORT int CPMechSetDifferenceTime(CPMech mech, sunrealtype time);
 
-/** Order cap, handed to CVodeSetMaxOrd at CPMechAttach; 0: CVODES' default. 2 for fast lightly damped
- * oscillations with BDF. One-step methods have one order. */
+/**
+ * Sets the maximum order that CPMechAttach passes to CVodeSetMaxOrd. 0 is CVODES' default. For
+ * fast, lightly damped oscillations with BDF choose 2. One-step methods have one order.
+ */
 CPODES_EXPORT int CPMechSetMaxOrd(CPMech mech, int maxord);
 
 /* ---- use with an integrator ---- */
 
 /**
- * Attaches the system to an integrator of CPodeCreate's: right-hand side, projector, CVODES'
- * user_data, order cap, error weights; the linear solver of CPMechSetNewton, but with CV_ADAMS and
- * CP_NEWTON_AUTO a fixed-point solver, unless the user has set a nonlinear solver; and starts it at (t0, y0)
- * [nq + nu + nz], by CPodeInit, or CPodeReInit if it has been initialised. Tolerances, and anything
- * else, are set as usual. y0 need not be consistent: CPodeCalcIC, or CPMechCalcIC before. mem uses
- * mech until it is freed; one integrator at a time.
+ * Attaches the system to an integrator of CPodeCreate and starts it at (t0, y0), y0 [nq + nu + nz],
+ * by CPodeInit, or by CPodeReInit if it has been initialised. It sets the right-hand side, the
+ * projector, CVODES' user_data, maximum order and error weights, and the linear solver of
+ * CPMechSetNewton. With CV_ADAMS and CP_NEWTON_AUTO it sets a fixed-point solver instead, unless
+ * the user has set a nonlinear solver.
+ *
+ * Tolerances and everything else are set as usual. y0 need not be consistent: call CPodeCalcIC, or
+ * CPMechCalcIC before. mem uses mech until it is freed. A system is attached to one integrator at a
+ * time.
  */
 CPODES_EXPORT int CPMechAttach(CPMech mech, CPodeMem mem, sunrealtype t0, N_Vector y0);
 
-/** The projector, owned by mech. Its constraints are p, then v; options that concern their number
- * and kind are refused. */
+/**
+ * Returns the projector, which mech owns. Its constraints are p, then v. Options that concern their
+ * number and kind are refused.
+ */
 CPODES_EXPORT CPProjector CPMechGetProjector(CPMech mech);
 
-/** Multipliers: na of the model, then one for each motion prescribed by DIRECT or RATE. */
+/**
+ * Returns the number of multipliers: na of the model, then one for each motion prescribed by DIRECT
+ * or RATE.
+ */
 CPODES_EXPORT sunindextype CPMechGetNumMultipliers(CPMech mech);
 
 /**
- * Consistent initial state from a rough guess: positions from the nearest one by damped
- * Gauss-Newton, velocities from the nearest ones, then accelerations and multipliers. t: time. y: in,
- * guess; out, consistent. weights [n]: > 0, 1/weights_j is how far component j may move at the same
- * cost as others; NULL: 1. id [n]: id_j = 0: component j is held; NULL: all free. (Coordinates of a
- * quaternion are held together.) udot [nu], lambda [...]: out; may be NULL. The surfaces are closer
- * than 1e-10 max(1, max_j |y_j| weights_j) in these units. CP_IC_FAIL: impossible; the message names
- * the constraints that remain violated most. y is then as it came.
+ * Computes a consistent initial state from a rough guess: the positions by damped Gauss-Newton
+ * iteration, the nearest velocities, then accelerations and multipliers. t: time. y: in, the guess;
+ * out, the consistent state, whose distance from each surface is below 1e-10 max(1, max_j |y_j|
+ * weights_j) in units of the weights.
+ *
+ * weights [n] > 0: 1/weights_j is how far component j may move at the same cost as others. If
+ * weights is NULL, they are 1. id [n]: component j is held if id_j = 0. If id is NULL, all are
+ * free. The coordinates of a quaternion are held together. udot [nu] and lambda
+ * [CPMechGetNumMultipliers], out, may be NULL.
+ *
+ * Returns CP_IC_FAIL if there is no such state nearby. The message names the constraints that are
+ * violated most, and y is as it was.
  */
 CPODES_EXPORT int CPMechCalcIC(CPMech mech, sunrealtype t, N_Vector y, N_Vector weights,
                                N_Vector id, sunrealtype *udot, sunrealtype *lambda);
 
 /* ---- quantities ---- */
 
-/** udot [nu] and lambda [CPMechGetNumMultipliers] at (t, y), from the KKT system. lambda may be
- * NULL. */
+/**
+ * Returns udot [nu] and lambda [CPMechGetNumMultipliers] at (t, y), from the KKT system. lambda may
+ * be NULL.
+ */
 CPODES_EXPORT int CPMechAccelerations(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *udot,
                                       sunrealtype *lambda);
 
-/** All outputs at (t, y). out: in, the wanted arrays; out, the values. */
+/** Evaluates all outputs at (t, y). out: in, the arrays that are wanted; out, the values. */
 CPODES_EXPORT int CPMechEvaluate(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out);
 
-/** Projectors of the kinetic metric at (t, y): x [nu] in, out.
- *  Tangent    x <- P x,      P = I - M^{-1} A^T (A M^{-1} A^T)^+ A      velocities
- *  Normal     x <- (I - P) x                                            velocities
- *  Cotangent  x <- P^T x                                                forces
- *  Rows of A: those of the velocity constraints and of motions, that are active. Velocities of FULL
- *  motions are no unknowns: P x is 0 there. Dependent rows are allowed; operators need Minv. */
+/**
+ * Projectors of the kinetic metric at (t, y). x [nu]: in, out.
+ *
+ *   Tangent    x <- P x,      P = I - M^{-1} A^T (A M^{-1} A^T)^+ A      velocities
+ *   Normal     x <- (I - P) x                                            velocities
+ *   Cotangent  x <- P^T x                                                forces
+ *
+ * The rows of A are those of the velocity constraints and of motions that are active. Velocities of
+ * FULL motions are no unknowns, so P x is 0 there. Dependent rows are allowed. Operators need Minv.
+ */
 CPODES_EXPORT int CPMechProjectTangent(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);
 CPODES_EXPORT int CPMechProjectNormal(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);
 CPODES_EXPORT int CPMechProjectCotangent(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);
 
-/** Delassus operator S = A M^{-1} A^T at (t, y), all rows of A: S [na' x na'] dense, the caller's,
- * na' = CPMechGetNumMultipliers; or its product S x. Rows that are off are 0. Velocities of FULL
- * motions are left out of A and M: their masses count as infinite. CP_MASS_INDEFINITE if M is not
- * positive definite, also where the projectors and S^+ exist. */
+/**
+ * Delassus operator S = A M^{-1} A^T at (t, y) over all rows of A: S [na' x na'] is dense and the
+ * caller's, with na' = CPMechGetNumMultipliers, or the product S x is returned. Rows that are off
+ * are 0. Velocities of FULL motions are left out of A and M, as if their masses were infinite.
+ * Returns CP_MASS_INDEFINITE if M is not positive definite, even where the projectors and S^+
+ * exist.
+ */
 CPODES_EXPORT int CPMechDelassus(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix S);
 CPODES_EXPORT int CPMechDelassusTimes(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *x,
                                       sunrealtype *Sx);
-/** Effective mass S^+ (the pseudo-inverse where rows are dependent), or its product. */
+/** Effective mass S^+ (the pseudo-inverse where rows are dependent), or a product with it. */
 CPODES_EXPORT int CPMechEffectiveMass(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix W);
 CPODES_EXPORT int CPMechEffectiveMassTimes(CPMech mech, sunrealtype t, N_Vector y,
                                            const sunrealtype *x, sunrealtype *Wx);
@@ -440,40 +507,46 @@ CPODES_EXPORT int CPMechEffectiveMassTimes(CPMech mech, sunrealtype t, N_Vector 
  *
  *   M (u+ - u-) + A^T Lambda = 0,   v_i(t, q, u+) = -e v_i(t, q, u-) for the named rows, else 0.
  *
- * named [nv]: rows that strike, non-zero ones, active or not; NULL: all active ones of the model. e:
- * coefficient of restitution, 0 <= e <= 1. y: in, out. impulse [CPMechGetNumMultipliers]: out,
- * Lambda; may be NULL; 0 for rows that take no part.
+ * Rows that strike have non-zero entries in named [nv], whether they are active or not. If named is
+ * NULL, all active rows of the model strike. e is the coefficient of restitution, 0 <= e <= 1. y:
+ * in, out. impulse [CPMechGetNumMultipliers]: out, Lambda, 0 for rows that take no part; may be
+ * NULL.
  *
- * The other rows that are active (motions, too) are satisfied first, if u- does not: v_i(t, q, u-) of
- * the named ones is that afterwards. So the kinetic energy never grows as long as the constraints
- * are scleronomic: T+ = T- - (1 - e^2)/2 v^T S^+ v where the others held. What moves does work: a
- * stop that moves, a motion whose g' jumps; velocities of FULL motions become g'.
+ * If u- does not satisfy the other active rows (motions included), they are satisfied first, and
+ * v_i(t, q, u-) of the named ones is the value after that. So the kinetic energy never grows as
+ * long as the constraints are scleronomic: T+ = T- - (1 - e^2)/2 v^T S^+ v where the others held.
+ * Whatever moves does work, such as a moving stop or a motion whose g' jumps. Velocities of FULL
+ * motions become g'.
  *
- * Named rows are not unilateral: one that opens already (v_i > 0 for a gap p_i >= 0) is turned round
- * like the others; name those that close. Returns 0; CP_KKT_INCONSISTENT: dependent rows cannot have
- * these velocities together; CP_MECH_A_WRONG: A is not dv/du; then y and impulse are as they came.
- * The integrator goes on after CPodeReInit.
+ * Named rows are not unilateral: one that is opening (v_i > 0 for a gap p_i >= 0) is reversed like
+ * the others, so name only those that close. Returns 0, CP_KKT_INCONSISTENT if dependent rows
+ * cannot have these velocities together, or CP_MECH_A_WRONG if A is not dv/du. After a failure y
+ * and impulse are as they were. The integrator continues after CPodeReInit.
  */
 CPODES_EXPORT int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *named,
                                sunrealtype e, sunrealtype *impulse);
 
 /**
- * Compares the functions of the model with each other and with sixth-order differences at (t, q),
- * quaternions normalised, constraints also half a percent further on along a motion that they allow
- * (with M, where it is definite): a quaternion that is 1 hides a frame that is wrong. Velocities, u'
- * and lambda are near those of (t, y), for at rest most terms vanish. With sparse matrices also the
- * patterns of what comes from differences, unless the integrator that is attached has no matrix. M must not
- * give a negative kinetic energy: no diagonal entry is negative, and it is definite where A x = 0. Where A is
- * wrong and another frame of a quaternion would make it right, the message says so. Warnings (CV_WARNING, to
- * the message handler): a quaternion off its norm; constraints that leave no freedom.
- * Functions are called around the state (by less than 1 % of its size) and must be smooth there. For
- * debugging: some 24 evaluations for each column. report: out. It is no first use: options may follow. Returns 0;
- * CP_MECH_A_WRONG, CP_MECH_B_WRONG, CP_MECH_DERIV_WRONG if an error is above 1e-4: the message names
- * function, entry and both values of the first; CP_MASS_INDEFINITE; or the code of a failed function.
+ * Compares the functions of the model with each other and with differences of sixth order, for
+ * debugging. The state is (t, q) with normalised quaternions. Constraints are also compared half a
+ * percent further along a motion that they allow (with M, where it is definite), because a
+ * quaternion equal to 1 hides a wrong frame. Velocities, u' and lambda are near those of (t, y),
+ * since most terms vanish at rest. With sparse matrices the patterns of what comes from differences
+ * are checked as well, unless the attached integrator has no matrix. M must not give a negative
+ * kinetic energy: no diagonal entry is negative, and M is definite where A x = 0.
+ *
+ * Functions are called around the state (by less than 1 % of its size), where they must be smooth,
+ * about 24 times for each column. report: out. Options may still be set afterwards.
+ *
+ * Returns 0; CP_MECH_A_WRONG, CP_MECH_B_WRONG or CP_MECH_DERIV_WRONG if an error exceeds 1e-4,
+ * where the message names the function, the entry and both values of the first one;
+ * CP_MASS_INDEFINITE; or the code of a failed function. If A is wrong and another frame of a
+ * quaternion would make it right, the message says so. Warnings (CV_WARNING, to the message
+ * handler) concern quaternions off their norm and constraints that leave no freedom.
  */
 CPODES_EXPORT int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report);
 
-/** Counters; stats: out. */
+/** Copies the counters to *stats. */
 CPODES_EXPORT int CPMechGetStats(CPMech mech, CPMechStats *stats);
 
 #ifdef __cplusplus

@@ -4,10 +4,10 @@
  * space. It knows nothing of time steps: the integrator, initial conditions, output and a user's
  * own code call the same object.
  *
- * Return values of Project, ProjectTangent and ProjectCotangent: 0; positive for a recoverable
- * failure (a smaller step may help); negative for a fatal one; after either y and v are as they
- * came. All other functions return CP_SUCCESS or a negative code. A non-zero return has been
- * reported to the message handler and its text is kept for CPProjectorGetLastMessage.
+ * Project, ProjectTangent and ProjectCotangent return 0, a positive value after a recoverable
+ * failure (a smaller step may help), or a negative one after a fatal failure. After a failure y and v
+ * are as they were. All other functions return CP_SUCCESS or a negative code. A non-zero return has
+ * been reported to the message handler and its text is kept for CPProjectorGetLastMessage.
  */
 #ifndef CPODES_PROJECTOR_H
 #define CPODES_PROJECTOR_H
@@ -24,13 +24,15 @@ extern "C" {
 /** A projector; created by CPProjectorCreate or CPProjectorCreateUser. */
 typedef struct CPProjector_ *CPProjector;
 
-/* The user's functions. Each returns 0; positive: failed, a smaller step may help; negative: give
- * up. */
+/* The user's functions. Each returns 0, a positive value if it failed and a smaller step may help, or a negative
+ * value to give up. */
 
-/** Constraints. t: time. y [n]: in. c [m]: out, the residuals c(t, y), in any units. */
+/** Constraints: c [m] receives the residuals c(t, y), in any units. y [n]: in. */
 typedef int (*CPConstraintFn)(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
-/** Constraint Jacobian G = dc/dy at (t, y). c [m]: in, c(t, y). G [m x n]: out, zero when called; a
- * sparse one has the index arrays of its template then, and must have them afterwards. */
+/**
+ * Constraint Jacobian G = dc/dy at (t, y). c [m]: in, c(t, y). G [m x n]: out, zero on entry. A
+ * sparse G has the index arrays of its template on entry and must keep them.
+ */
 typedef int (*CPConstraintJacFn)(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G,
                                  void *user_data);
 /** Product G(t, y) v. y, v [n]: in. Gv [m]: out. */
@@ -38,30 +40,46 @@ typedef int (*CPJacTimesFn)(sunrealtype t, N_Vector y, N_Vector v, N_Vector Gv, 
 /** Product G(t, y)^T w. y [n], w [m]: in. GTw [n]: out. */
 typedef int (*CPJacTransTimesFn)(sunrealtype t, N_Vector y, N_Vector w, N_Vector GTw,
                                  void *user_data);
-/** Diagonal of the Schur complement: diag_i = sum_j D_j G_ij^2. y, D [n]: in, D >= 0, 0 where a
- * component is held. diag [m]: out. */
+/**
+ * Diagonal of the Schur complement, diag_i = sum_j D_j G_ij^2. y, D [n]: in, where D >= 0, and 0
+ * where a component is held. diag [m]: out.
+ */
 typedef int (*CPSchurDiagFn)(sunrealtype t, N_Vector y, N_Vector D, N_Vector diag, void *user_data);
-/** Prepares the preconditioner for (t, y). D [n]: in, the diagonal of the inverse metric, 0 where a
- * component is held; NULL with a metric of the user's own. */
+/**
+ * Prepares the preconditioner for (t, y). D [n]: in, the diagonal of the inverse metric, which is 0
+ * where a component is held, or NULL with a metric of the user's own.
+ */
 typedef int (*CPPrecSetupFn)(sunrealtype t, N_Vector y, N_Vector D, void *user_data);
-/** Preconditioner: z ~ (G D G^T)^{-1} r, symmetric and positive definite. y: in, that of the
- * set-up. r [m]: in. z [m]: out. With levels only the blocks (rows and columns) of each level
- * matter: r is zero outside of the level being solved for, and of z only its rows are used. */
+/**
+ * Preconditioner z ~ (G D G^T)^{-1} r, symmetric and positive definite. y is the state of the
+ * set-up. r [m]: in. z [m]: out. With levels only the diagonal blocks of the levels matter: r is
+ * zero outside the level that is being solved for, and only its rows of z are used.
+ */
 typedef int (*CPPrecSolveFn)(sunrealtype t, N_Vector y, N_Vector r, N_Vector z, void *user_data);
-/** Inverse metric as an operator: Dx = D(t, y) x, D symmetric and positive definite. x, Dx [n]. */
+/**
+ * Inverse metric as an operator: Dx = D(t, y) x, where D is symmetric and positive definite. x, Dx
+ * [n].
+ */
 typedef int (*CPMetricFn)(sunrealtype t, N_Vector y, N_Vector x, N_Vector Dx, void *user_data);
-/** Metric as a matrix, D = M(t, y)^{-1}. M [n x n]: out, symmetric and positive definite, all
- * entries (both triangles); zero when called, a sparse one with the index arrays of its template.
+/**
+ * Metric as a matrix, M(t, y) = D^{-1}. M [n x n]: out, symmetric and positive definite, with all
+ * entries (both triangles). It is zero on entry, and a sparse M has the index arrays of its
+ * template.
  */
 typedef int (*CPMetricMatrixFn)(sunrealtype t, N_Vector y, SUNMatrix M, void *user_data);
-/** The user's own projection y = g(t, yhat). yhat [n]: in. y [n]: out, different from yhat.
- *  eps: in, the accuracy asked for, in units of the state's tolerance (CPProjectorSetEps). */
+/**
+ * The user's own projection y = g(t, yhat). yhat [n]: in. y [n]: out, another vector than yhat.
+ * eps: in, the required accuracy in units of the state's tolerance (CPProjectorSetEps).
+ */
 typedef int (*CPProjFn)(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, void *user_data);
-/** The user's own error projection e = g_eps(t, y, ehat). y [n]: in, projected. err [n]: in, out.
+/**
+ * The user's own error projection err <- g_eps(t, y, err). y [n]: in, projected. err [n]: in, out.
  */
 typedef int (*CPErrProjFn)(sunrealtype t, N_Vector y, N_Vector err, void *user_data);
-/** The user's own violation norm of the state y. norm: out, >= 0; at most eps means on the
- * manifold. */
+/**
+ * The user's own norm of the violation at y. norm: out, >= 0. The state counts as being on the
+ * manifold if it is at most eps.
+ */
 typedef int (*CPViolationFn)(sunrealtype t, N_Vector y, sunrealtype *norm, void *user_data);
 
 /** Counters since creation, over everything that uses the projector. */
@@ -88,168 +106,214 @@ typedef struct {
 /* ---- life cycle ---- */
 
 /**
- * Projector from a constraint function ("internal" kind):
+ * Creates a projector from a constraint function (the internal kind). It solves
  *
- *   minimise 1/2 delta^T D^{-1} delta   subject to   c(t, y + delta) = 0                  (guide,
- * P1)
+ *   minimise 1/2 delta^T D^{-1} delta   subject to   c(t, y + delta) = 0             (guide, P1)
  *
- * by simplified Newton, delta <- delta - D G^T (G D G^T)^+ c(t, y + delta); E. Eich, SIAM J. Numer.
- * Anal. 30 (1993) 1467-1482.
+ * by simplified Newton iteration, delta <- delta - D G^T (G D G^T)^+ c(t, y + delta); E. Eich, SIAM
+ * J. Numer. Anal. 30 (1993) 1467-1482.
  *
- * c, c_tmpl: both NULL if unit norms are the only constraints (CPProjectorAddUnitNorm). y_tmpl [n],
- * c_tmpl [m]: templates for the vectors that c gets; only cloned; m >= 1, more constraints than
- * components only if they are redundant. All linear solvers but CP_LINSOL_KRYLOV need vectors in
- * one memory (serial, OpenMP, pthreads). ctx: outlives the projector. Returns the projector, or
- * NULL (a line on stderr says why). The caller frees it.
+ * y_tmpl [n] and c_tmpl [m] are templates of the vectors that c gets, and are only cloned. m is at
+ * least 1, and exceeds n only if constraints are redundant. c and c_tmpl are both NULL if unit
+ * norms are the only constraints (CPProjectorAddUnitNorm). All linear solvers except
+ * CP_LINSOL_KRYLOV need vectors in one memory (serial, OpenMP, pthreads). ctx must outlive the
+ * projector. Returns the projector, which the caller frees, or NULL, in which case a line on stderr
+ * says why.
  */
 CPODES_EXPORT CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl,
                                             SUNContext ctx);
 
 /**
- * Projector from the user's own functions ("user" kind), as a multibody code has them.
- * g: y = g(t, yhat), not NULL. g_eps: projects the error estimate, or NULL (it is then left
- * unprojected). y_tmpl [n]: any N_Vector. Options that concern c, G, norm or tolerances of an
- * internal projector are refused with CP_ILL_INPUT. Returns the projector, or NULL.
+ * Creates a projector from the user's own functions (the user kind), as a multibody code has them:
+ * the projection y = g(t, yhat) and the projection g_eps of the error estimate, which is left
+ * unprojected if g_eps is NULL. y_tmpl [n] is any N_Vector. Options that concern c, G, the norm or
+ * the tolerances of an internal projector are refused with CP_ILL_INPUT. Returns the projector, or
+ * NULL.
  */
 CPODES_EXPORT CPProjector CPProjectorCreateUser(CPProjFn g, CPErrProjFn g_eps, N_Vector y_tmpl,
                                                 SUNContext ctx);
 
-/** Frees *P and sets it to NULL. P or *P may be NULL. Free the integrator that uses it first. */
+/**
+ * Frees *P and sets it to NULL. P and *P may be NULL. The integrator that uses it must be freed
+ * first.
+ */
 CPODES_EXPORT void CPProjectorFree(CPProjector *P);
 
 /* ---- options ---- */
 
-/** Pointer handed to all user functions of this projector; not owned. Default NULL. */
+/**
+ * Sets the pointer that all user functions of this projector get. It is not owned. The default is
+ * NULL.
+ */
 CPODES_EXPORT int CPProjectorSetUserData(CPProjector P, void *user_data);
 
-/** Receives the messages of this projector; NULL: one line on stderr (default). */
+/**
+ * Sets the function that receives the messages of this projector. If handler is NULL (default),
+ * each message is one line on stderr.
+ */
 CPODES_EXPORT int CPProjectorSetErrHandlerFn(CPProjector P, CPErrHandlerFn handler, void *data);
 
-/** The newest message, "" before the first. Valid until the next message or CPProjectorFree. */
+/**
+ * Returns the newest message, or "" if there has been none. It is valid until the next message or
+ * CPProjectorFree.
+ */
 CPODES_EXPORT const char *CPProjectorGetLastMessage(CPProjector P);
 
 /**
- * Constraint Jacobian. jac NULL: difference quotients (default), n more evaluations of c per G;
- * with a sparse G_tmpl as many as its columns need colours (Curtis, Powell & Reid 1974).
+ * Sets the constraint Jacobian. If jac is NULL (default), G comes from difference quotients, with n
+ * more evaluations of c for each G, or as many as the columns of a sparse G_tmpl need colours
+ * (Curtis, Powell & Reid 1974).
  *
- * G_tmpl: m x n, cloned: dense, or sparse (CSC or CSR) with the pattern of all entries that are
- * ever non-zero in its index arrays, sorted and without duplicates; its values do not matter. The
- * pattern is analysed once. May be NULL if jac is NULL. m: rows of c, unit norms do not count.
- * CP_ILL_INPUT: another type, not m x n (the message tells a transposed one), indices out of range,
- * unsorted or double, a row without entries. CP_NOT_SUPPORTED: P has no constraint function.
+ * G_tmpl [m x n], where m does not count unit norms, is cloned. It is dense, or sparse (CSC or CSR)
+ * with the pattern of all entries that are ever non-zero in its index arrays, sorted and without
+ * duplicates. Its values do not matter. The pattern is analysed once. G_tmpl may be NULL if jac is
+ * NULL.
+ *
+ * Returns CP_ILL_INPUT if the matrix is of another type or not m x n (the message recognises a
+ * transposed one), if indices are out of range, unsorted or duplicate, or if a row has no entries,
+ * and CP_NOT_SUPPORTED if P has no constraint function.
  */
 CPODES_EXPORT int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl);
 
 /**
- * Products with the constraint Jacobian, for CP_LINSOL_KRYLOV. Both, or neither (NULL: none).
- * CP_LINSOL_AUTO takes KRYLOV if they are all that it is given. See CPProjectorCheckJacTimes. With
- * vectors that are distributed over processes all functions must return the same value on each of
- * them. CP_NOT_SUPPORTED: P has no constraint function.
+ * Sets products with the constraint Jacobian, for CP_LINSOL_KRYLOV: both, or neither (NULL).
+ * CP_LINSOL_AUTO chooses KRYLOV if they are all that it is given. CPProjectorCheckJacTimes tests
+ * them. With vectors that are distributed over processes, every function must return the same value
+ * on all of them. Returns CP_NOT_SUPPORTED if P has no constraint function.
  */
 CPODES_EXPORT int CPProjectorSetJacTimes(CPProjector P, CPJacTimesFn Gv, CPJacTransTimesFn GTw);
 
-/** KRYLOV: diagonal of G D G^T; it measures the residuals (guide, P3) and preconditions (Jacobi).
- * NULL: none (default); residuals without tolerances of their own are then measured by an estimate.
+/**
+ * Sets the diagonal of G D G^T for KRYLOV, which measures the residuals (guide, P3) and
+ * preconditions (Jacobi). If diag is NULL (default), residuals without tolerances of their own are
+ * measured by an estimate.
  */
 CPODES_EXPORT int CPProjectorSetSchurDiag(CPProjector P, CPSchurDiagFn diag);
 
-/** KRYLOV: preconditioner, instead of Jacobi. psetup: may be NULL; called when (t, y) or D change.
- * psolve NULL: none (default). */
+/**
+ * Sets a preconditioner for KRYLOV in place of Jacobi's. psetup is called when (t, y) or D changes,
+ * and may be NULL. If psolve is NULL (default), there is none.
+ */
 CPODES_EXPORT int CPProjectorSetPreconditioner(CPProjector P, CPPrecSetupFn psetup,
                                                CPPrecSolveFn psolve);
 
 /**
  * Adds the constraint that the components first ... first + length - 1 have the Euclidean norm
- * value, 0 = |y_first..| - value: a unit quaternion is one call. Counts as one more row, after
- * those of c and of earlier calls; messages name it by its components. value > 0. Levels: that of
- * its components, which must be the same for all. Norms that no other constraint touches are solved
- * in closed form by CP_LINSOL_BLOCK. Not with KRYLOV. CP_ILL_INPUT: first < 0, length < 1, first +
- * length > n, value or its square not positive and finite.
+ * value > 0, that is 0 = |y_first..| - value. A unit quaternion takes one call.
+ *
+ * The constraint is one more row, after those of c and of earlier calls. Messages name it by its
+ * components. Its level is that of its components, which must be the same for all. CP_LINSOL_BLOCK
+ * solves norms in closed form whose components no other constraint contains. KRYLOV does not
+ * support them. Returns CP_ILL_INPUT if first < 0, length < 1, first + length > n, or value or its
+ * square is not positive and finite.
  */
 CPODES_EXPORT int CPProjectorAddUnitNorm(CPProjector P, sunindextype first, sunindextype length,
                                          sunrealtype value);
 
 /**
- * Switches constraints on and off (contacts), at any time between two steps: nothing is analysed
- * again. mask [m]: copied, 0: off, anything else: on; NULL: all on (default). Unit norms stay on.
- * A constraint that is switched on has to be satisfied already (up to the drift of a step): an
- * impact is the user's, see CPProjectorAssemble. CP_ILL_INPUT: a wrong length, an entry that is not
- * finite, a mask that leaves no constraint.
+ * Switches constraints on and off (contacts) at any time between two steps, without a new analysis
+ * of patterns. mask [m] is copied: 0 means off, anything else on. If mask is NULL (default), all
+ * are on. Unit norms always remain on.
+ *
+ * A constraint that is switched on must be satisfied already, up to the drift of a step. Impacts
+ * are up to the user, see CPProjectorAssemble. Returns CP_ILL_INPUT if mask has a wrong length or
+ * an entry that is not finite, or leaves no constraint.
  */
 CPODES_EXPORT int CPProjectorSetActive(CPProjector P, N_Vector mask);
 
 /**
- * Levels 0, 1, ... of rows and columns: the rows of level l are satisfied by moving only the
- * columns of level l, after those of lower levels and with lower columns held (positions, then
- * velocities). A row of level l must not depend on columns of higher levels: CP_ILL_INPUT out of
- * the projection that finds it. row_level [m], col_level [n]: copied, entries are whole numbers
- * from 0 to
- * 15. A level without rows only holds its columns; one with rows needs columns.
+ * Sets the levels 0, 1, ... of rows and columns: the rows of level l are satisfied by moving only
+ * the columns of level l, after those of lower levels and with lower columns held (positions, then
+ * velocities). A row of level l must not depend on columns of higher levels. The projection that
+ * finds such a dependence returns CP_ILL_INPUT. row_level [m] and col_level [n] are copied. Their
+ * entries are whole numbers from 0 to 15. A level without rows holds its columns. One with rows
+ * needs columns.
  *
- * Both NULL: detect (default): the state is split as (q, u[, z]), (u, q) or in blocks of both,
- * where sparsity and values of G, probed at several perturbed states, show that the velocity
- * constraints contain the time derivatives of the position constraints; else one level, "coupled".
- * All zero: one level.
+ * If both are NULL (default), levels are detected: the state is split as (q, u[, z]), (u, q) or in
+ * blocks of both where the sparsity and the values of G, probed at several perturbed states, show
+ * that the velocity constraints contain the time derivatives of the position constraints. Else
+ * there is one level ("coupled"), as with zeros only.
  *
- * CP_ILL_INPUT: only one is NULL, a wrong length, an entry that is not such a number, rows without
- * columns.
+ * Returns CP_ILL_INPUT if only one is NULL, a length is wrong, an entry is not such a number, or
+ * rows have no columns.
  */
 CPODES_EXPORT int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level);
 
-/** The levels in use; needs one projection before (CP_NO_INIT). row_level [m], col_level [n]: out,
- * may be NULL. */
+/**
+ * Returns the levels in use, after the first projection (CP_NO_INIT before it). row_level [m],
+ * col_level [n]: out, may be NULL.
+ */
 CPODES_EXPORT int CPProjectorGetLevels(CPProjector P, N_Vector row_level, N_Vector col_level);
 
-/** Linear solver, default CP_LINSOL_AUTO. CP_ILL_INPUT: unknown type. */
+/**
+ * Chooses the linear solver. The default is CP_LINSOL_AUTO. Returns CP_ILL_INPUT for an unknown
+ * type.
+ */
 CPODES_EXPORT int CPProjectorSetLinearSolver(CPProjector P, CPLinSol type);
 
-/** Norm, default CP_NORM_ERROR. CP_ILL_INPUT: unknown norm. A metric of the user's own goes before.
+/**
+ * Chooses the norm. The default is CP_NORM_ERROR. A metric of the user's own takes precedence.
+ * Returns CP_ILL_INPUT for an unknown norm.
  */
 CPODES_EXPORT int CPProjectorSetNorm(CPProjector P, CPNorm norm);
 
 /**
- * Inverse metric D as an operator, instead of the norm's: corrections are smallest in x^T D^{-1} x.
- * For the dense solvers, which form D by n products, and KRYLOV. NULL: none (default). Takes the
- * place of a metric matrix.
+ * Sets the inverse metric D as an operator in place of the norm's: corrections are smallest in x^T
+ * D^{-1} x. For the dense solvers, which form D by n products, and for KRYLOV. It replaces a metric
+ * matrix. If D is NULL (default), there is none.
  */
 CPODES_EXPORT int CPProjectorSetMetric(CPProjector P, CPMetricFn D);
 
 /**
- * Metric M = D^{-1} as a matrix (kinetic energy: the mass matrix), for all linear solvers. M_tmpl:
- * n x n, cloned: dense, or sparse (CSC or CSR) with the pattern, as in CPProjectorSetJacFn. Renewed
- * with G. Components that are held, and those of other levels, are held in the metric, too: D is
- * the inverse of M's block of the free ones. M NULL: none (default). Takes the place of a metric
- * operator. CP_ILL_INPUT: another type, not n x n, bad indices, an entry without its mirror image,
- * a column without diagonal. A matrix that is not positive definite fails the projection: [r]
- * CP_METRIC_INDEFINITE.
+ * Sets the metric M = D^{-1} as a matrix (kinetic energy: the mass matrix), for all linear solvers.
+ * M_tmpl [n x n] is cloned: dense, or sparse (CSC or CSR) with the pattern as in
+ * CPProjectorSetJacFn. M is renewed with G. Components that are held, and those of other levels,
+ * are held in the metric, too: D is the inverse of the block of M that belongs to the free ones. It
+ * replaces a metric operator. If M is NULL (default), there is none.
+ *
+ * Returns CP_ILL_INPUT if the matrix is of another type or not n x n, if indices are wrong, an
+ * entry lacks its mirror image, or a column its diagonal. A matrix that is not positive definite
+ * fails the projection: [r] CP_METRIC_INDEFINITE.
  */
 CPODES_EXPORT int CPProjectorSetMetricMatrix(CPProjector P, CPMetricMatrixFn M, SUNMatrix M_tmpl);
 
 /**
- * Tolerances of the constraints: c_i is measured as |c_i| / ctol_i. ctol [m]: copied, all > 0 and
- * finite. NULL: automatic scaling (default), |c_i| / sqrt(sum_j (G_ij / ewt_j)^2), the distance to
- * surface i in units of the state's own tolerance in either norm, j over the free components of the
- * row's level (guide, P3).
+ * Sets the tolerances of the constraints: c_i is measured as |c_i| / ctol_i. ctol [m] is copied.
+ * Its entries must be positive and finite. If ctol is NULL (default), scaling is automatic: |c_i| /
+ * sqrt(sum_j (G_ij / ewt_j)^2), the distance to surface i in units of the state's own tolerance in
+ * either norm, with j over the free components of the row's level (guide, P3).
  */
 CPODES_EXPORT int CPProjectorSetConstraintTol(CPProjector P, N_Vector ctol);
 
-/** The user's own violation norm, used by GetViolation, for the check of the initial state (at most
- *  1) and where the integrator asks whether to project (above eps). NULL: none (default). */
+/**
+ * Sets the user's own norm of the violation. It is used by GetViolation, by the check of the
+ * initial state (at most 1) and where the integrator asks whether to project (above eps). If norm
+ * is NULL (default), there is none.
+ */
 CPODES_EXPORT int CPProjectorSetViolationFn(CPProjector P, CPViolationFn norm);
 
-/** A projected state's violation is at most eps (after one correction at least); 0 < eps <= 1. 0:
- * the default, CP_EPS_DEFAULT. See the guide's table "Defaults". */
+/**
+ * Sets the largest violation of a projected state, 0 < eps <= 1. A projection makes at least one
+ * correction. 0 restores the default, CP_EPS_DEFAULT (guide, "Defaults").
+ */
 CPODES_EXPORT int CPProjectorSetEps(CPProjector P, sunrealtype eps);
 
-/** Most corrections with one G in one projection, > 0. 0: the default, CP_MAXITERS_DEFAULT. */
+/**
+ * Sets the largest number of corrections with one G in one projection, > 0. 0 restores the default,
+ * CP_MAXITERS_DEFAULT.
+ */
 CPODES_EXPORT int CPProjectorSetMaxIters(CPProjector P, int maxit);
 
-/** G and its factors are renewed after nproj projections at the latest (earlier when the
- * convergence rate asks for it), > 0. 0: the default, CP_JACFREQ_DEFAULT. */
+/**
+ * Has G and its factors renewed after nproj > 0 projections at the latest, and earlier if the rate
+ * of convergence asks for it. 0 restores the default, CP_JACFREQ_DEFAULT.
+ */
 CPODES_EXPORT int CPProjectorSetJacFrequency(CPProjector P, long int nproj);
 
-/** id [n]: copied; id_i = 0: component i is never moved; anything else: free. NULL: all free
- * (default). */
+/**
+ * Holds components: component i is never moved if id_i = 0. id [n] is copied. If id is NULL
+ * (default), all are free.
+ */
 CPODES_EXPORT int CPProjectorSetFixed(CPProjector P, N_Vector id);
 
 #define CP_EPS_DEFAULT      SUN_RCONST(1.0e-1) /**< see the guide's table "Defaults" */
@@ -259,81 +323,86 @@ CPODES_EXPORT int CPProjectorSetFixed(CPProjector P, N_Vector id);
 /* ---- actions ---- */
 
 /**
- * Moves y to the manifold: (P1), level by level. t: handed to c. y [n]: in, any state near the
- * manifold; out, projected. ewt [n]: error weights 1/(rtol |y_i| + atol_i), all >= 1e-153 (for unit norms
- * alone, all > 0); NULL only with
- * CP_NORM_L2, a metric of the user's own or the user kind: residuals without tolerances are then
- * measured as if half of the digits of y counted.
- * A failure that a smaller step may help: positive [r] codes of CPReturnCode.
+ * Moves y to the manifold, see (P1), level by level. t is passed to c. y [n]: in, any state near
+ * the manifold; out, projected. ewt [n]: error weights 1/(rtol |y_i| + atol_i), all at least 1e-153
+ * (positive, if unit norms are the only constraints). ewt may be NULL with CP_NORM_L2, a metric of
+ * the user's own, or the user kind. Residuals without tolerances are then measured as if half of
+ * the digits of y counted. Failures that a smaller step may avoid have positive codes, marked [r]
+ * in CPReturnCode.
  */
 CPODES_EXPORT int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt);
 
 /**
- * Moves y to the manifold from a poor guess, by damped Gauss-Newton with line search on the scaled
- * violation, a new G in every iteration. The result is close to y, not necessarily the nearest
- * point. Arguments as CPProjectorProject. Returns 0, CP_IC_FAIL (the message names the constraints
- * that remain violated most), or the code of a failed user function, linear solver or last
- * projection; y is then as it came.
+ * Moves y to the manifold from a poor guess, by damped Gauss-Newton iteration with a line search on
+ * the scaled violation and a new G in every iteration. The result is close to y, but not
+ * necessarily the nearest point. Arguments as in CPProjectorProject. Returns 0, CP_IC_FAIL (the
+ * message names the constraints that are violated most), or the code of a failed user function,
+ * linear solver or last projection. After a failure y is as it was.
  */
 CPODES_EXPORT int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt);
 
 /**
- * v <- P v, P = I - D G^T (G D G^T)^+ G the projector onto the tangent space at (t, y), orthogonal
- * in the norm of D^{-1}; level by level when there are levels. y [n]: in, on the manifold. v [n]:
- * in, out.
+ * v <- P v, where P = I - D G^T (G D G^T)^+ G projects onto the tangent space at (t, y),
+ * orthogonally in the norm of D^{-1}, and level by level if there are levels. y [n]: in, on the
+ * manifold. v [n]: in, out.
  */
 CPODES_EXPORT int CPProjectorProjectTangent(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                             N_Vector v);
 
-/** w <- P^T w, for gradients: P^T differs from P whenever D is not I. w [n]: in, out. */
+/** w <- P^T w, for gradients. P^T differs from P unless D = I. w [n]: in, out. */
 CPODES_EXPORT int CPProjectorProjectCotangent(CPProjector P, sunrealtype t, N_Vector y,
                                               N_Vector ewt, N_Vector w);
 
 /**
- * Violation of the state y as CPProjectorSetConstraintTol measures it, with a new G; or by the
- * user's own norm. norm: out. worst: out, index of the constraint that is violated most, unit norms and
- * FULL motions of a CPMech counted behind the constraints, -1: none, or a norm of the user's; may be NULL.
+ * Returns the violation of the state y, measured as CPProjectorSetConstraintTol says with a new G,
+ * or by the user's own norm. norm: out. worst: out, the index of the constraint that is violated
+ * most, where unit norms and FULL motions of a CPMech are counted after the constraints, or -1 if
+ * there is none or the norm is the user's. worst may be NULL.
  */
 CPODES_EXPORT int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                           sunrealtype *norm, sunindextype *worst);
 
 /**
  * Compares the user's Jacobian with difference quotients of c at (t, y), and looks for entries
- * outside of a sparse template's pattern. err: out, the largest |G_ij - (DQ)_ij| / ewt_j over the
- * same norm of its row (0 if there is neither jac nor a sparse template). row, col: out, where; may
- * be NULL. Differences are good to some 1e-7: an err above 1e-4 is a wrong Jacobian, or pattern.
+ * outside the pattern of a sparse template. err: out, the largest |G_ij - (DQ)_ij| / ewt_j over the
+ * same norm of its row, or 0 if there is neither jac nor a sparse template. row, col: out, its
+ * place, may be NULL. Differences are accurate to about 1e-7, so an err above 1e-4 means a wrong
+ * Jacobian or pattern.
  */
 CPODES_EXPORT int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                       sunrealtype *err, sunindextype *row, sunindextype *col);
 
-/** Rank of G at the newest factorisation, summed over the levels. CP_NO_INIT before the first one:
- * unit norms that are projected in closed form need none. CP_NOT_SUPPORTED with KRYLOV. */
+/**
+ * Returns the rank of G at the newest factorisation, summed over the levels. Returns CP_NO_INIT
+ * before the first one (unit norms that are projected in closed form need none), and
+ * CP_NOT_SUPPORTED with KRYLOV.
+ */
 CPODES_EXPORT int CPProjectorGetRank(CPProjector P, sunindextype *rank);
 
 /**
- * Constraints that depend on others at the newest factorisation: a set whose removal leaves G's
- * rank as it is. count: out, how many. dependent [m]: out, 1 for each of them, else 0; may be NULL;
- * with unit norms of no function c also NULL. CP_NO_INIT before the first factorisation,
- * CP_NOT_SUPPORTED with KRYLOV, which finds no rank.
+ * Returns constraints that depend on others at the newest factorisation, a set whose removal leaves
+ * the rank of G as it is. count: out, their number. dependent [m]: out, 1 for each of them, else 0.
+ * dependent may be NULL, and must be if unit norms are the only constraints. Returns CP_NO_INIT
+ * before the first factorisation, and CP_NOT_SUPPORTED with KRYLOV, which finds no rank.
  */
 CPODES_EXPORT int CPProjectorGetDependent(CPProjector P, sunindextype *count, N_Vector dependent);
 
 /**
- * Linear solver in use and, for AUTO, why; needs one projection before (CP_NO_INIT). type: out.
- * reason: out, valid until the next change of options; may be NULL.
+ * Returns the linear solver in use and, if it was chosen by AUTO, the reason. Returns CP_NO_INIT
+ * before the first projection. type: out. reason: out, valid until an option changes, may be NULL.
  */
 CPODES_EXPORT int CPProjectorGetLinearSolver(CPProjector P, CPLinSol *type, const char **reason);
 
 /**
  * Compares the products of CPProjectorSetJacTimes with each other and with c at (t, y), for
- * pseudo-random v and w: err_transpose: out, |<G v, w> - <v, G^T w>| over the size of its terms;
- * err_product: out, the largest difference of G v from a central difference of c along v, over the
- * largest entry of G v. Either may be NULL. Right ones give some 1e-15 and 1e-9.
+ * pseudo-random v and w. err_transpose: out, |<G v, w> - <v, G^T w>| over the size of its terms,
+ * about 1e-15 if right. err_product: out, the largest difference of G v from a central difference
+ * of c along v, over the largest entry of G v, about 1e-9 if right. Either may be NULL.
  */
 CPODES_EXPORT int CPProjectorCheckJacTimes(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                            sunrealtype *err_transpose, sunrealtype *err_product);
 
-/** Counters; stats: out. */
+/** Copies the counters to *stats. */
 CPODES_EXPORT int CPProjectorGetStats(CPProjector P, CPProjectorStats *stats);
 
 #ifdef __cplusplus

@@ -9,10 +9,10 @@
  *   s_i <- s_i - D G^T (G D G^T)^+ (G s_i + dc/dp_i)                                          (S1)
  *
  * CVODES tests the errors of sensitivities unprojected (CVodeSetSensErrCon). All its functions for
- * sensitivities apply to CPodeGetCVodeMem, but those that are named here.
+ * sensitivities apply to CPodeGetCVodeMem, except where this header has one of the same name.
  *
- * Adjoint: CVODES' checkpoints and backward problems (CVodeAdjInit, CVodeCreateB, CVodeB, ...) around a
- * projected forward run, CPodeF; CPodeForwardState for the functions of the backward problem.
+ * Adjoint: CVODES' checkpoints and backward problems (CVodeAdjInit, CVodeCreateB, CVodeB, ...) with a
+ * projected forward run, CPodeF. The functions of a backward problem call CPodeForwardState.
  *
  * Return values and messages are those of cpodes.h.
  */
@@ -26,16 +26,18 @@
 extern "C" {
 #endif
 
-/** dc/dp for the sensitivity iS (0 ... Ns - 1), at (t, y). cp [m]: out, zero when called, for the rows of c
- * (unit norms of CPProjectorAddUnitNorm do not depend on parameters). Returns 0; positive if a smaller step may help;
- * negative if the failure is fatal. */
+/**
+ * dc/dp for the sensitivity iS (0 ... Ns - 1) at (t, y). cp [m]: out, zero on entry, for the rows
+ * of c (unit norms of CPProjectorAddUnitNorm do not depend on parameters). Returns 0, a positive
+ * value if a smaller step may help, or a negative one if the failure is fatal.
+ */
 typedef int (*CPConstraintSensFn)(sunrealtype t, N_Vector y, int iS, N_Vector cp, void *user_data);
 
 /**
- * Partial derivatives of a mechanical system to the parameter of sensitivity iS, at (t, q, u, z) with
- * udot and lambda held; all zero when called, NULL where there are no rows.
- * Fp = d/dp (f - M udot - A^T lambda) [nu], Bp = d/dp (b - A udot) [na], pp = dp/dp [np],
- * vp = dv/dp [nv], Zp = dzdot/dp [nz].
+ * Partial derivatives of a mechanical system with respect to the parameter of sensitivity iS, at
+ * (t, q, u, z) with udot and lambda held: Fp = d/dp (f - M udot - A^T lambda) [nu], Bp = d/dp (b -
+ * A udot) [na], pp = dp/dp [np], vp = dv/dp [nv], Zp = dzdot/dp [nz]. All are zero on entry, and
+ * NULL where there are no rows.
  */
 typedef int (*CPMechParamJacFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                                 const sunrealtype *z, const sunrealtype *udot,
@@ -54,126 +56,168 @@ typedef struct {
 /* ---- forward ---- */
 
 /**
- * As CVodeSensInit1: Ns > 0 sensitivities with the start yS0 [Ns], copied. ism: CV_STAGGERED1
- * (CP_NOT_SUPPORTED for the others: their solver sees all sensitivities, or state and sensitivities, at
- * once). If fS1 is NULL, an attached CPMech has its own (CPMechSensRhs1); else CVODES takes difference
- * quotients, which are too rough below tolerances of 1e-8: see CPodeSensRhs1. After CPodeInit (or
- * CPMechAttach) and CPodeSetProjector, before the first step (CP_TOO_LATE). Tolerances are set by
- * CVodeSens...tolerances.
+ * As CVodeSensInit1: Ns > 0 sensitivities with the start yS0 [Ns], which is copied. To be called
+ * after CPodeInit (or CPMechAttach) and CPodeSetProjector, before the first step (CP_TOO_LATE).
+ * Tolerances are set by CVodeSens...tolerances.
+ *
+ * ism must be CV_STAGGERED1. The others return CP_NOT_SUPPORTED, because their solver sees all
+ * sensitivities, or state and sensitivities, at once. If fS1 is NULL, an attached CPMech uses its
+ * own (CPMechSensRhs1). Otherwise CVODES takes difference quotients, which are too inaccurate for
+ * tolerances below 1e-8: see CPodeSensRhs1.
  */
 CPODES_EXPORT int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS0);
 
-/** As CVodeSensReInit: a new start, after each CPodeReInit (else the next call of CPode is CP_NO_INIT, unless
- * CVodeSensToggleOff has been called). */
+/**
+ * As CVodeSensReInit: a new start, to be called after each CPodeReInit. Otherwise the next call of
+ * CPode returns CP_NO_INIT, unless CVodeSensToggleOff has been called.
+ */
 CPODES_EXPORT int CPodeSensReInit(CPodeMem mem, N_Vector *yS0);
 
 /**
- * As CVodeSetSensParams, and kept for the differences of cpodes: p: the array of parameters that f
- * and c read; not owned. pbar [Ns]: sizes of the parameters, > 0, copied; NULL: |p_i|, which must not
- * be 0 then. plist [Ns]: parameter of each sensitivity, from 0, copied; NULL: 0 ... Ns - 1. After
- * CPodeSensInit1.
+ * As CVodeSetSensParams, after CPodeSensInit1. The values are also used by the differences of
+ * cpodes. p is the array of parameters that f and c read, and is not owned. pbar [Ns], the sizes of
+ * the parameters, must be positive and is copied. If it is NULL, the sizes are |p_i|, which must
+ * not be 0. plist [Ns], the parameter of each sensitivity, counted from 0, is copied. If it is
+ * NULL, the parameters are 0 ... Ns - 1.
  */
 CPODES_EXPORT int CPodeSetSensParams(CPodeMem mem, sunrealtype *p, const sunrealtype *pbar,
                                      const int *plist);
 
-/** dc/dp by the user's function. If it is NULL (default), differences of c over p of sixth order are taken, or 0
- * without CPodeSetSensParams. With both, they are compared at the start: CP_CNSTRSENS_WRONG from CPode.
- * With a CPMech attached: see CPMechSetParamJac. */
+/**
+ * Sets the function for dc/dp. If cS is NULL (default), differences of c over p of sixth order are
+ * taken, or 0 without CPodeSetSensParams. If both are given, they are compared at the start, and
+ * CPode returns CP_CNSTRSENS_WRONG if they disagree. For an attached CPMech see CPMechSetParamJac.
+ */
 CPODES_EXPORT int CPodeSetSensConstraintFn(CPodeMem mem, CPConstraintSensFn cS);
 
-/** The solver of each sensitivity's equation, not owned. If it is NULL, it is of the states' kind, Newton's or fixed-point
- * iteration, also after the states have been given another one. Newton's needs a linear solver
- * (CVodeSetLinearSolver), whatever the states have. Before the first step. */
+/**
+ * Sets the solver of each sensitivity's equation, before the first step. It is not owned. If inner
+ * is NULL, the solver is of the same kind as that of the states, Newton's or fixed-point iteration,
+ * even after the states have been given another one. Newton's iteration needs a linear solver
+ * (CVodeSetLinearSolver), whatever the states have.
+ */
 CPODES_EXPORT int CPodeSetSensNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner);
 
-/** Makes the start of the sensitivities consistent, by (S1) at the start state, in the projector's norm
- * with the tolerances of the states; re-initialises. Before the first step, after CPodeCalcIC. */
+/**
+ * Makes the start of the sensitivities consistent, by (S1) at the start of the state, in the
+ * projector's norm with the tolerances of the states, and re-initialises. To be called before the
+ * first step, after CPodeCalcIC.
+ */
 CPODES_EXPORT int CPodeSensCalcIC(CPodeMem mem);
-/** The start of the sensitivities. yS0 [Ns]: out. */
+/** Copies the start of the sensitivities to yS0 [Ns]. */
 CPODES_EXPORT int CPodeGetConsistentSensIC(CPodeMem mem, N_Vector *yS0);
 
-/** As CVodeGetSens: at the time of the newest output of CPode; projected, as output is. This and the next two:
- * CP_NO_INIT before the first step. */
+/**
+ * As CVodeGetSens: returns the sensitivities at the time of the newest output of CPode, projected
+ * as output is. This function and the next two return CP_NO_INIT before the first step.
+ */
 CPODES_EXPORT int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS);
-/** As CVodeGetSensDky, within the last step. k = 0: projected; k >= 1: of the raw polynomials. */
+/**
+ * As CVodeGetSensDky, within the last step. For k = 0 the results are projected. For k >= 1 they
+ * are derivatives of the interpolation polynomials, which are not.
+ */
 CPODES_EXPORT int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS);
-/** The same for one sensitivity. */
+/** As CPodeGetSensDky, for the sensitivity iS. */
 CPODES_EXPORT int CPodeGetSensDky1(CPodeMem mem, sunrealtype t, int k, int iS, N_Vector dkyS);
 CPODES_EXPORT int CPodeGetSensStats(CPodeMem mem, CPodeSensStats *stats);
 
 /**
- * (df/dy) yS + df/dp by one directional difference of sixth order: six evaluations of f. For the
- * user's own fS1, which calls it with a pointer to mem that it has from its user_data; all arguments
- * are fS1's, but user_data. Errors are some 1e-12 of ySdot. Returns what fS1 is to return.
+ * (df/dy) yS + df/dp by one directional difference of sixth order, which takes six evaluations of f
+ * and is accurate to about 1e-12 of ySdot. It is meant for the user's own fS1, which gets mem
+ * through its user_data and passes its other arguments on. Returns what fS1 is to return.
  */
 CPODES_EXPORT int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS,
                                 N_Vector ySdot, N_Vector tmp1, N_Vector tmp2);
 
 /* ---- adjoint ---- */
 
-/** As CVodeF, after CVodeAdjInit: CPode with checkpoints. ncheck: out, their number. Its steps carry no factors
- * from one to the next, so that CVodeB can repeat them to the last bit. Codes are those of CPode and of
- * CVodeF; checkpoints begin anew with the first step after each start, also where CVODES had to be
- * re-initialised. */
+/**
+ * As CVodeF, after CVodeAdjInit: CPode with checkpoints. ncheck: out, their number. Its steps do
+ * not reuse the factors of earlier ones, so that CVodeB can repeat them to the last bit. The codes
+ * are those of CPode and CVodeF. Checkpoints begin anew with the first step after each start, also
+ * where CVODES had to be re-initialised.
+ */
 CPODES_EXPORT int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret,
                          int itask, int *ncheck);
 
-/** As CVodeB, after CPodeF: integrates the backward problems to tBout and repeats the forward steps from
- * the checkpoints. Where such a step fails the code is that of CPode. CV_NO_FWD: before CPodeF;
- * CV_FWD_FAIL: the repeated steps are others, since functions did not return the same again; CP_NOT_SUPPORTED: one of
- * them has a root, which CVODES cannot repeat (CVodeRootInit(cvode_mem, 0, NULL) before CPodeF); CP_TOO_LATE: tolerances
- * were set after CPodeF. CPode and CPodeF want CPodeReInit then, for CVODES stands where the last repeated step ended (CP_TOO_LATE). */
+/**
+ * As CVodeB, after CPodeF: integrates the backward problems to tBout and repeats the forward steps
+ * from the checkpoints. If such a step fails, the code is that of CPode. Other codes:
+ *
+ * - CV_NO_FWD before CPodeF;
+ * - CV_FWD_FAIL if the repeated steps differ because functions did not return the same values
+ *   again;
+ * - CP_NOT_SUPPORTED if one of the repeated steps has a root, which CVODES cannot repeat (call
+ *   CVodeRootInit(cvode_mem, 0, NULL) before CPodeF);
+ * - CP_TOO_LATE if tolerances were set after CPodeF.
+ *
+ * CVODES is then at the end of the last repeated step, so CPode and CPodeF need CPodeReInit first
+ * (CP_TOO_LATE).
+ */
 CPODES_EXPORT int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB);
 
-/** The state y that CVODES hands to functions of a backward problem is interpolated. yproj [n]: out, the nearest one on the
- * manifold; y is left as it is. Returns 0; positive if a smaller step may help, to be returned by the function; negative
- * if the failure is fatal. */
+/**
+ * Projects the interpolated state y that CVODES passes to the functions of a backward problem.
+ * yproj [n]: out, the nearest state on the manifold. y is left as it is. Returns 0, a positive
+ * value if a smaller step may help, which the function should return, or a negative one if the
+ * failure is fatal.
+ */
 CPODES_EXPORT int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj);
 
-/** Gradient with respect to consistent initial states: lambda <- P^T lambda at (t, y), P the tangent
- * projector in the norm of the projector. lambda . dy is the same for all dy with G dy = 0. lambda
- * [n]: in, out. */
+/**
+ * Gradient with respect to consistent initial states: lambda <- P^T lambda at (t, y), where P is
+ * the tangent projector in the norm of the projector. lambda . dy keeps its value for all dy with G
+ * dy = 0. lambda [n]: in, out.
+ */
 CPODES_EXPORT int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector lambda);
 
 /* ---- mechanical systems ---- */
 
-/** Partial derivatives to parameters by the user's function. If it is NULL (default), differences of sixth order over the
- * array of CPodeSetSensParams are taken. With both, they are compared at the first use:
- * CP_MECH_DERIV_WRONG. */
+/**
+ * Sets the function for partial derivatives with respect to parameters. If jac is NULL (default),
+ * differences of sixth order over the array of CPodeSetSensParams are taken. If both are given,
+ * they are compared at the first use, which returns CP_MECH_DERIV_WRONG if they disagree.
+ */
 CPODES_EXPORT int CPMechSetParamJac(CPMech mech, CPMechParamJacFn jac);
 
-/** Parameters of a system, where there are no forward sensitivities (which bring theirs): p, pbar,
- * plist as in CPodeSetSensParams, Np > 0 of them. With forward sensitivities: CP_NOT_SUPPORTED. */
+/**
+ * Sets the parameters of a system without forward sensitivities: Np > 0 of them, with p, pbar and
+ * plist as in CPodeSetSensParams. Returns CP_NOT_SUPPORTED if there are forward sensitivities,
+ * which have parameters of their own.
+ */
 CPODES_EXPORT int CPMechSetParams(CPMech mech, int Np, sunrealtype *p, const sunrealtype *pbar,
                                   const int *plist);
 
 /**
- * Sensitivities of accelerations and multipliers at (t, y): udotS [nu], lambdaS
- * [CPMechGetNumMultipliers]: out, d/dp_iS of u' and lambda along yS, from
+ * Sensitivities of accelerations and multipliers at (t, y): udotS [nu] and lambdaS
+ * [CPMechGetNumMultipliers], out, either may be NULL, are d/dp_iS of u' and lambda along yS, from
  *
  *   [ M A^T; A 0 ] [udotS; lambdaS] = [ K s_q + C s_u + Fz s_z + Fp;  Bq s_q + Bu s_u + Bp ].  (S2)
  *
- * With forces that depend on multipliers, FULL motions or operators: by differences. Either may be
- * NULL.
+ * With forces that depend on multipliers, FULL motions or operators they come from differences.
  */
 CPODES_EXPORT int CPMechSensAccelerations(CPMech mech, sunrealtype t, N_Vector y, int iS,
                                           N_Vector yS, sunrealtype *udotS, sunrealtype *lambdaS);
 
-/** fS1 of a mechanical system, by (S2); user_data: the CPMech. The factors, and all partial
- * derivatives, of a state serve all its sensitivities. */
+/**
+ * fS1 of a mechanical system, by (S2), whose user_data is the CPMech. The factors and all partial
+ * derivatives at a state serve all its sensitivities.
+ */
 CPODES_EXPORT int CPMechSensRhs1(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS,
                                  N_Vector yS, N_Vector ySdot, void *mech, N_Vector tmp1,
                                  N_Vector tmp2);
 
 /**
- * Adjoint equation of a mechanical system, yBdot = -(df/dy)^T yB, by one solution of the KKT system,
+ * Adjoint equation of a mechanical system, yBdot = -(df/dy)^T yB, by one solution of the KKT
+ * system,
  *
  *   [ M A^T; A 0 ] [ w; mu ] = [ l_u; Zl^T l_z ],  (df/dy)^T l from K^T w + Bq^T mu + ...      (S3)
  *
- * and its quadrature qBdot [Np] = -yB^T df/dp for all parameters at once. For functions of CVodeInitB
- * and CVodeQuadInitB, which add what belongs to the functional; data: the CPMech. y: on the manifold
- * (CPodeForwardState). CP_NOT_SUPPORTED (as a negative return) with operators, forces that depend on
- * multipliers, FULL motions and kinematics of the user's.
+ * and its quadrature qBdot [Np] = -yB^T df/dp for all parameters at once. The functions of
+ * CVodeInitB and CVodeQuadInitB call these two and add what belongs to the functional. data is the
+ * CPMech. y must be on the manifold (CPodeForwardState). With operators, forces that depend on
+ * multipliers, FULL motions or the user's own kinematics they return CP_NOT_SUPPORTED, a negative
+ * value.
  */
 CPODES_EXPORT int CPMechAdjointRhs(sunrealtype t, N_Vector y, N_Vector yB, N_Vector yBdot,
                                    void *mech);
@@ -182,9 +226,12 @@ CPODES_EXPORT int CPMechAdjointQuadrature(sunrealtype t, N_Vector y, N_Vector yB
 
 /* ---- functionals ---- */
 
-/** Values [ng] of end terms or integrands at (t, y), with the parameters as they are. */
+/** Values [ng] of end terms or integrands at (t, y) for the present parameters. */
 typedef int (*CPFunctionalFn)(sunrealtype t, N_Vector y, sunrealtype *values, void *user_data);
-/** Derivatives of value k: gy [n] to y, gp [number of parameters] to the parameters; zero when called. */
+/**
+ * Derivatives of value k: gy [n] with respect to y, gp [number of parameters] with respect to the
+ * parameters, both zero on entry.
+ */
 typedef int (*CPFunctionalGradFn)(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtype *gp,
                                   void *user_data);
 
@@ -198,56 +245,62 @@ typedef struct {
   void *user_data;                   /**< handed to these functions */
 } CPFunctional;
 
-/** J^T l [n] and l^T df/dp [number of parameters] at (t, y), J = df/dy, of a user's own f. Jl, lfp: zero
- * when called. */
+/**
+ * J^T l [n] and l^T df/dp [number of parameters] at (t, y), where J = df/dy, of the user's own f.
+ * Jl and lfp are zero on entry.
+ */
 typedef int (*CPAdjointFn)(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, sunrealtype *lfp,
                            void *user_data);
 
 /** How CPodeFunctionalAdjoint integrates backwards. What is 0 has its default. */
 typedef struct {
   long int steps; /**< between checkpoints (memory), 150 */
-  int interp; /**< CV_POLYNOMIAL (default) or CV_HERMITE; with t1 < t0, or less than 13 steps between
-                         checkpoints, CV_HERMITE (default; the other one: CP_NOT_SUPPORTED) */
+  int interp; /**< CV_POLYNOMIAL (default) or CV_HERMITE; only CV_HERMITE (then the default) if t1 < t0
+                         or there are less than 13 steps between checkpoints (else CP_NOT_SUPPORTED) */
   int lmm;    /**< CV_ADAMS (default, fixed point) or CV_BDF (dense, by differences) */
   sunrealtype reltol; /**< of adjoint states and quadratures, 1e-8 */
   sunrealtype abstol; /**< reltol times the largest |l(t1)| and of the first right-hand side */
-  CPAdjointFn adjoint; /**< of the user's f; NULL: CPMechAdjointRhs with a CPMech, else differences: 6 n
-                          evaluations of f each */
+  CPAdjointFn adjoint; /**< of the user's f; if NULL, CPMechAdjointRhs with a CPMech, else differences
+                          with 6 n evaluations of f each */
   void *user_data;     /**< handed to adjoint */
 } CPAdjointOptions;
 
 /**
- * Functionals and their gradients by forward sensitivities, in one call from the present state to t1:
- * G [ng], dG [ng x Ns], by rows: out. Integrals are Gauss formulas of six nodes on each step, on
- * projected output. Returns CP_SUCCESS, or what CPode returned; CP_ILL_INPUT.
+ * Functionals and their gradients by forward sensitivities, in one call from the present state to
+ * t1. G [ng] and dG [ng x Ns], by rows: out. Integrals are computed by Gauss' formula with six
+ * nodes on each step, at projected states. Returns CP_SUCCESS, CP_ILL_INPUT, or the code of CPode.
  */
 CPODES_EXPORT int CPodeFunctionalForward(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
                                          sunrealtype *G, sunrealtype *dG);
 
 /**
- * The same by one backward problem for each functional:
+ * The same as CPodeFunctionalForward by one backward problem for each functional:
  *
  *   l' = -J^T l - dh/dy,  l(t1) = dg/dy,   dG/dp = dg/dp + int (l^T df/dp + dh/dp) dt + l(t0)^T dy0/dp.
  *
- * From a start (after CPodeInit, CPodeReInit), whose derivatives are y0S [Ns], or NULL if the parameters do not move
- * the start. Parameters: those of CPodeSetSensParams or, with a CPMech, of CPMechSetParams,
- * without forward sensitivities. gradient [ng]: out, P^T l(t0), with respect to consistent initial
- * states, or NULL. The mem is in CVODES' adjoint mode afterwards: CPodeReInit before anything else
- * (CPode: CP_TOO_LATE where steps have been repeated); a stop time (CVodeSetStopTime) is gone. CV_FWD_FAIL: as CPodeB.
+ * It starts at t0 (after CPodeInit or CPodeReInit). y0S [Ns] contains the derivatives of the start,
+ * or is NULL if it does not depend on the parameters. The parameters are those of
+ * CPodeSetSensParams or, with a CPMech, of CPMechSetParams, without forward sensitivities. gradient
+ * [ng], out, may be NULL: P^T l(t0), with respect to consistent initial states.
+ *
+ * CV_FWD_FAIL has the same meaning as in CPodeB. Afterwards mem is in CVODES' adjoint mode and
+ * needs CPodeReInit before anything else (CPode returns CP_TOO_LATE if steps have been repeated). A
+ * stop time (CVodeSetStopTime) has been removed.
  */
 CPODES_EXPORT int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
                                          const CPAdjointOptions *options, N_Vector *y0S,
                                          sunrealtype *G, sunrealtype *dG, N_Vector *gradient);
 
-/** A consistent start y0 at t0 for the parameters as they are. */
+/** A consistent start y0 at t0 for the present parameters. */
 typedef int (*CPStartFn)(sunrealtype t0, N_Vector y0, void *user_data);
 
 /**
- * Compares forward, adjoint and finite differences (central, of the whole run, parameters moved by
- * `step` (0 < step < 1) times their size) over t0 ... t1 and prints a table to out, unless that is NULL. start: its
- * differences are the start of the sensitivities. worst: out, the largest difference between forward and
- * adjoint, relative to the largest entry of the row; may be NULL. After CPodeSensInit1 and
- * CPodeSetSensParams. The mem has to be re-initialised afterwards.
+ * Compares forward, adjoint and finite differences over t0 ... t1 and prints a table to out, unless
+ * that is NULL. The finite differences are central ones of the whole run, in which parameters are
+ * moved by `step` (0 < step < 1) times their size. The derivatives of the start are differences of
+ * `start`. worst: out, the largest difference between forward and adjoint, relative to the largest
+ * entry of the row; may be NULL. To be called after CPodeSensInit1 and CPodeSetSensParams. mem has
+ * to be re-initialised afterwards.
  */
 CPODES_EXPORT int CPodeFunctionalCheck(CPodeMem mem, sunrealtype t0, sunrealtype t1,
                                        const CPFunctional *F, const CPAdjointOptions *options,

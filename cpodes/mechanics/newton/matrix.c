@@ -5,19 +5,21 @@
 #include <string.h>
 
 /* ---- quaternions: E is the multiplication by g / gamma = (0, omega / 2), from the right in the body's
- * frame (sign +1), from the left in the world's (-1). 1 / (1 - g) = (1 + g) / (1 + |g|^2), so that
+ * frame (sign +1), from the left in the world's (-1). 1 / (1 - g) = (1 + g) / (1 + g.g), so that
  *
- *   (1 - gamma E)^-1 p = p o (1 + g) / (1 + |g|^2)     (body)
- *   T w = (w + sign w x g) / (1 + |g|^2)
- * ---- */
+ *   (1 - gamma E)^-1 p = p o (1 + g) / (1 + g.g)     (body)
+ *   T w = (w + sign w x g) / (1 + g.g)
+ *
+ * for a complex gamma as well: products are those of quaternions with complex components. ---- */
 
 typedef struct {
-  double sign, g[3], scale; /* scale = 1 / (1 + |g|^2) */
+  double sign;
+  double complex g[3], scale; /* scale = 1 / (1 + g.g) */
 } Rotation;
 
-static Rotation rotationOf(const CPQuaternion *Q, const double *u, double gamma) {
-  Rotation R    = {.sign = Q->frame == CP_FRAME_BODY ? 1.0 : -1.0};
-  double square = 0.0;
+static Rotation rotationOf(const CPQuaternion *Q, const double *u, double complex gamma) {
+  Rotation R            = {.sign = Q->frame == CP_FRAME_BODY ? 1.0 : -1.0};
+  double complex square = 0.0;
   for (int d = 0; d < 3; d++) {
     R.g[d] = 0.5 * gamma * u[Q->first_u + d];
     square += R.g[d] * R.g[d];
@@ -26,42 +28,45 @@ static Rotation rotationOf(const CPQuaternion *Q, const double *u, double gamma)
   return R;
 }
 
-static double cross(const double *a, const double *b, int d) {
+static double complex cross(const double complex *a, const double complex *b, int d) {
   const int e = (d + 1) % 3, f = (d + 2) % 3;
   return a[e] * b[f] - a[f] * b[e];
 }
 
 /* JT <- J T. A row (x, y, z) of a quaternion's three columns times T is T^T (x, y, z), which is T with -g. */
-static void timesT(const CPPartials P, double gamma, const CPMat *J, CPMat *JT) {
-  const CPMech mech = P->mech;
-  memcpy(JT->value, J->value, cpMatEntries(J) * sizeof *J->value);
+static void timesT(const CPNewtonMatrix *S, const CPMat *J, CPMat JT[2]) {
+  const CPMech mech = S->P->mech;
+  const size_t size = cpMatEntries(J) * sizeof *J->value;
+  memcpy(JT[0].value, J->value, size);
+  if (S->parts == 2) memset(JT[1].value, 0, size);
   for (int k = 0; k < mech->coords.nquaternions; k++) {
-    const Rotation R   = rotationOf(&mech->coords.quaternions[k], P->u, gamma);
+    const Rotation R   = rotationOf(&mech->coords.quaternions[k], S->P->u, S->gamma);
     const int j        = mech->coords.quaternions[k].first_u;
-    const size_t count = cpMatFirst(J, j + 1) - cpMatFirst(J, j);
-    double *column     = JT->value + cpMatFirst(J, j);
-    for (size_t e = 0; e < count; e++) {
-      const double row[3] = {column[e], column[e + count], column[e + 2 * count]};
-      for (int d = 0; d < 3; d++)
-        column[e + (size_t)d * count] = R.scale * (row[d] - R.sign * cross(row, R.g, d));
+    const size_t first = cpMatFirst(J, j), count = cpMatFirst(J, j + 1) - first;
+    for (size_t e = first; e < first + count; e++) {
+      const double complex row[3] = {J->value[e], J->value[e + count], J->value[e + 2 * count]};
+      for (int d = 0; d < 3; d++) {
+        const double complex entry         = R.scale * (row[d] - R.sign * cross(row, R.g, d));
+        JT[0].value[e + (size_t)d * count] = creal(entry);
+        if (S->parts == 2) JT[1].value[e + (size_t)d * count] = cimag(entry);
+      }
     }
   }
 }
 
 /* ---- the matrix is a sum of terms ---- */
 
-static int newTerm(CPNewtonMatrix *S, const CPMat *J, int power, int row, int col, int transposed) {
-  CPTerm *term = &S->term[S->nterms++];
-  *term        = (CPTerm){J, power, row, col, transposed, NULL};
-  if (!S->P->sparse) return CP_SUCCESS;
-  if (!CP_NEW(&S->arena, term->place, cpMatEntries(J))) return CP_MEM_FAIL;
-  for (size_t k = 0; k < cpMatEntries(J); k++) term->place[k] = CP_NO_PLACE;
-  return CP_SUCCESS;
+/* Adds a term with the weight factor * gamma^power. */
+static int newTerm(CPNewtonMatrix *S, const CPMat *J, double complex factor, int power, int row,
+                   int col, int transposed) {
+  S->factor[S->nterms]  = factor;
+  S->power[S->nterms++] = power;
+  return cpLuTerm(S->lu, J, row, col, transposed);
 }
 
 /*   [ M - gamma C  - gamma^2 K T    A^T - Fl   - gamma Fz  ]
  *   [ A - gamma Bu - gamma^2 Bq T       0           0      ]
- *   [   - gamma Zu - gamma^2 Zq T     - Zl       - gamma Zz]   and diagonal entries 1 (units) */
+ *   [   - gamma Zu - gamma^2 Zq T     - Zl       - gamma Zz]   and diagonal entries 1 */
 static int createTerms(CPNewtonMatrix *S) {
   const CPPartials P = S->P;
   const int nu = P->nu, m = P->m, quaternions = P->mech->coords.nquaternions > 0;
@@ -70,196 +75,218 @@ static int createTerms(CPNewtonMatrix *S) {
   const int power[CP_DIRECTIONS] = {2, 1, 1, 0};
   int flag                       = CP_SUCCESS;
   if (P->kkt) {
-    flag = newTerm(S, &P->M, -1, 0, 0, 0);
-    if (!flag) flag = newTerm(S, &P->A, -1, nu, 0, 0);
-    if (!flag) flag = newTerm(S, &P->A, -1, 0, nu, 1);
+    flag = newTerm(S, &P->M, 1.0, 0, 0, 0, 0);
+    if (!flag) flag = newTerm(S, &P->A, 1.0, 0, nu, 0, 0);
+    if (!flag) flag = newTerm(S, &P->A, 1.0, 0, 0, nu, 1);
   }
   for (int of = 0; of < CP_OUTPUTS; of++)
     for (int by = 0; !flag && by < CP_DIRECTIONS; by++) {
       const CPMat *J = &P->block[of][by].J;
       if (!P->block[of][by].exists) continue;
-      if (by == CP_BY_Q && quaternions) {
-        flag = cpMatOwn(&S->arena, &S->JT[of]);
-        if (!flag) flag = cpMatClone(&S->JT[of], J);
-        J = &S->JT[of];
+      if (by != CP_BY_Q || !quaternions) {
+        flag = newTerm(S, J, -1.0, power[by], row[of], col[by], 0);
+        continue;
       }
-      if (!flag) flag = newTerm(S, J, power[by], row[of], col[by], 0);
+      for (int part = 0; !flag && part < S->parts; part++) {
+        CPMat *JT = &S->JT[of][part];
+        flag      = cpMatOwn(&S->arena, JT);
+        if (!flag) flag = cpMatClone(JT, J);
+        if (!flag) flag = newTerm(S, JT, part ? -I : -1.0, power[by], row[of], col[by], 0);
+      }
     }
   return flag;
 }
 
-/* HALF has 1 in place of M, zeta' has 1 with both, and fixed rows have nothing but 1. */
-static int hasUnit(const CPPartials P, int i) {
-  return P->fixed[i] || i >= P->nu + P->m || !P->kkt;
+int cpNewtonAssemble(CPNewtonMatrix *S, double complex gamma) {
+  const CPPartials P            = S->P;
+  char *text                    = P->mech->text;
+  const double complex powers[] = {1.0, gamma, gamma * gamma};
+  double complex weight[CP_MAX_TERMS];
+  S->gamma = gamma;
+  for (int of = 0; of < CP_OUTPUTS; of++)
+    if (S->JT[of][0].value) timesT(S, &P->block[of][CP_BY_Q].J, S->JT[of]);
+  for (int k = 0; k < S->nterms; k++) weight[k] = S->factor[k] * powers[S->power[k]];
+  const int flag = cpLuAssemble(S->lu, weight);
+  if (flag) return cpReason(text, flag, "no memory for the iteration matrix");
+  if (cpLuFinite(S->lu)) return CP_SUCCESS;
+  P->valid = 0; /* a difference has overflowed, which factors might not show */
+  return cpReason(text, -CP_MECH_NONFINITE, "at t = %.15g: the iteration matrix is not finite",
+                  P->t);
 }
 
-/* The pattern of a sparse matrix is the union of its terms' patterns, without the rows and columns that are fixed. A
- * dense block (of z) takes part where it is not zero, or has not been zero before. */
-static int createPattern(CPNewtonMatrix *S) {
-  const CPPartials P = S->P;
-  const char *fixed  = P->fixed;
-  CPMat *matrix      = &S->lu.S;
-  CPPlaces all       = {0};
-  for (int place = 0; place <= 1; place++) { /* collects entries, then asks for their places */
-    for (CPTerm *term = S->term; term < S->term + S->nterms; term++)
-      for (int c = 0; c < term->J->cols; c++)
-        for (size_t k = cpMatFirst(term->J, c); k < cpMatFirst(term->J, c + 1); k++) {
-          const int r        = cpMatRow(term->J, c, k);
-          const int i        = term->row + (term->transposed ? c : r),
-                    j        = term->col + (term->transposed ? r : c);
-          const int is_fixed = fixed[i] || fixed[j];
-          if (place) {
-            const double *at = is_fixed ? NULL : cpMatAt(matrix, i, j);
-            term->place[k]   = at ? (size_t)(at - matrix->value) : CP_NO_PLACE;
-          } else if (!is_fixed &&
-                     (term->J->start || term->J->value[k] != 0.0 || term->place[k] != CP_NO_PLACE))
-            cpPlacesAdd(&all, i, j);
-        }
-    if (place) break;
-    for (int i = 0; i < S->lu.order; i++)
-      if (hasUnit(P, i)) cpPlacesAdd(&all, i, i);
-    cpMatFree(matrix);
-    if (cpMatFromPlaces(matrix, S->lu.order, S->lu.order, &all)) return CP_MEM_FAIL;
+int cpNewtonFactor(CPNewtonMatrix *S) {
+  const CPMech mech = S->P->mech;
+  mech->stats.nnewton++;
+  const int flag = cpLuFactor(S->lu);
+  if (flag > 0)
+    return cpReason(mech->text, -CP_LINSOL_FAIL,
+                    "at t = %.15g: the iteration matrix is singular (gamma = %g)", S->P->t,
+                    creal(S->gamma));
+  return flag ? cpReason(mech->text, flag, "no factors of the iteration matrix") : CP_SUCCESS;
+}
+
+/* ---- its right-hand sides, and what follows from its solution; vectors are pairs of real and imaginary parts ---- */
+
+/* v <- w, without velocities that FULL motions prescribe: nothing depends on them. */
+static void freeVelocities(const CPNewtonMatrix *S, double *const w[2], double *const v[2]) {
+  for (int part = 0; part < S->parts; part++)
+    for (int j = 0; j < S->P->nu; j++) v[part][j] = S->P->fixed[j] ? 0.0 : w[part][j];
+}
+
+/* x += gamma w */
+static void addGamma(const CPNewtonMatrix *S, int count, double *const w[2], double *const x[2]) {
+  const double re = creal(S->gamma), im = cimag(S->gamma);
+  for (int i = 0; i < count; i++) x[0][i] += re * w[0][i];
+  if (S->parts == 1) return;
+  for (int i = 0; i < count; i++) {
+    x[0][i] -= im * w[1][i];
+    x[1][i] += im * w[0][i] + re * w[1][i];
   }
-  memcpy(S->fixed_then, fixed, (size_t)S->lu.order);
-  S->lu.is_new = 1;
+}
+
+/* x <- (1 - gamma E)^-1 x, positions */
+static void turn(const CPNewtonMatrix *S, double *const x[2]) {
+  const CPMech mech = S->P->mech;
+  for (int k = 0; k < mech->coords.nquaternions; k++) {
+    const Rotation R = rotationOf(&mech->coords.quaternions[k], S->P->u, S->gamma);
+    const int first  = mech->coords.quaternions[k].first_q;
+    double complex p[4], *v = p + 1, turned[4];
+    for (int d = 0; d < 4; d++)
+      p[d] = x[0][first + d] + (S->parts == 2 ? I * x[1][first + d] : 0.0);
+    turned[0] = p[0] - (v[0] * R.g[0] + v[1] * R.g[1] + v[2] * R.g[2]);
+    for (int d = 0; d < 3; d++) turned[d + 1] = v[d] + p[0] * R.g[d] + R.sign * cross(v, R.g, d);
+    for (int d = 0; d < 4; d++) {
+      x[0][first + d] = creal(R.scale * turned[d]);
+      if (S->parts == 2) x[1][first + d] = cimag(R.scale * turned[d]);
+    }
+  }
+}
+
+/* x <- (1 - gamma E)^-1 (x + gamma N v), positions */
+static int positions(CPNewtonMatrix *S, double *const v[2], double *const x[2]) {
+  const CPMech mech = S->P->mech;
+  for (int part = 0; part < S->parts; part++) {
+    const int flag = cpMechKinematics(mech, S->P->q, CP_N, v[part], S->Nv[part]);
+    if (flag) return flag;
+  }
+  addGamma(S, mech->nq, S->Nv, x);
+  turn(S, x);
   return CP_SUCCESS;
 }
 
-/* S += factor J, J with its first entry at (row, col). Returns 1 if S is sparse and an entry that is not zero has no
- * place in it: one of a dense block (others lack places only where they are fixed). */
-static int addTerm(CPMat *S, const CPTerm *term, double factor, const char *fixed) {
-  const CPMat *J     = term->J;
-  const size_t order = (size_t)S->rows, *place = term->place;
-  const size_t by_row = term->transposed ? order : 1, by_col = term->transposed ? 1 : order;
-  double *column = S->start ? NULL : S->value + (size_t)term->col * order + (size_t)term->row;
-  int misses     = 0;
-  for (int j = 0; j < J->cols; j++) {
-    const size_t first = cpMatFirst(J, j), end = cpMatFirst(J, j + 1);
-    if (!S->start) {
-      for (size_t k = first; k < end; k++)
-        column[(size_t)cpMatRow(J, j, k) * by_row] += factor * J->value[k];
-      column += by_col;
-      continue;
-    }
-    for (size_t k = first; k < end; k++) {
-      if (place[k] != CP_NO_PLACE) S->value[place[k]] += factor * J->value[k];
-      else if (!J->start)
-        misses |=
-            J->value[k] != 0.0 && !fixed[term->col + j] && !fixed[term->row + cpMatRow(J, j, k)];
-    }
+/* s <- N^+ x, positions x as directions, which is what K, Bq and Zq know */
+static int directions(CPNewtonMatrix *S, double *const x[2]) {
+  for (int part = 0; part < S->parts; part++) {
+    const int flag = cpMechKinematics(S->P->mech, S->P->q, CP_N_INVERSE, x[part], S->s[part]);
+    if (flag) return flag;
   }
-  return misses;
+  freeVelocities(S, S->s, S->s);
+  return CP_SUCCESS;
 }
 
-/* Returns 1 if the pattern of a sparse matrix lacks an entry. */
-static int sumTerms(CPNewtonMatrix *S) {
-  const CPPartials P    = S->P;
-  CPMat *matrix         = &S->lu.S;
-  const double factor[] = {-1.0, -S->gamma, -S->gamma * S->gamma};
-  int misses            = 0;
-  cpMatZero(matrix);
-  for (const CPTerm *term = S->term; term < S->term + S->nterms; term++)
-    misses |= addTerm(matrix, term, term->power < 0 ? 1.0 : factor[term->power], P->fixed);
-  for (int i = 0; !misses && i < S->lu.order; i++) {
-    for (int j = 0; P->fixed[i] && !P->sparse && j < S->lu.order; j++)
-      *cpMatAt(matrix, i, j) = *cpMatAt(matrix, j, i) = 0.0;
-    if (hasUnit(P, i)) *cpMatAt(matrix, i, i) += 1.0;
-  }
-  return misses;
-}
-
-int cpNewtonAssemble(CPNewtonMatrix *S, double gamma) {
-  const CPPartials P = S->P;
-  int flag = CP_SUCCESS, misses = 0;
-  S->gamma = gamma;
+/* x += [K; Bq; Zq] w if by is CP_BY_Q, and so on; x [order] is one part. */
+static void addBlocks(const CPNewtonMatrix *S, CPDirection by, const double *w, double *x) {
+  const CPPartials P          = S->P;
+  const int first[CP_OUTPUTS] = {0, P->nu, P->nu + P->m};
   for (int of = 0; of < CP_OUTPUTS; of++)
-    if (S->JT[of].value) timesT(P, gamma, &P->block[of][CP_BY_Q].J, &S->JT[of]);
-  if (P->sparse && (!S->lu.S.value || memcmp(P->fixed, S->fixed_then, (size_t)S->lu.order)))
-    flag = createPattern(S);
-  if (!flag) misses = sumTerms(S);
-  if (misses) flag = createPattern(S);
-  if (misses && !flag) sumTerms(S);
-  return flag;
+    if (P->block[of][by].exists) cpMatTimes(&P->block[of][by].J, 1.0, w, 1.0, x + first[of]);
 }
 
-/* ---- its right-hand side, and what follows from its solution ---- */
-
-/* w <- v, without velocities that FULL motions prescribe: nothing depends on them. */
-static void freeVelocities(const CPPartials P, const double *v, double *w) {
-  for (int j = 0; j < P->nu; j++) w[j] = P->fixed[j] ? 0.0 : v[j];
-}
-
-/* rq <- (1 - gamma E)^-1 (r_q + gamma N v) */
-static int positions(CPNewtonMatrix *S, const double *r, const double *v, double *rq) {
+/* S->x: right-hand side, then solution (a', lambda', zeta') */
+static int solve(CPNewtonMatrix *S) {
   const CPPartials P = S->P;
-  const CPMech mech  = P->mech;
-  const int flag     = cpMechKinematics(mech, P->q, CP_N, v, rq);
-  for (int i = 0; !flag && i < mech->nq; i++) rq[i] = r[i] + S->gamma * rq[i];
-  for (int k = 0; !flag && k < mech->coords.nquaternions; k++) {
-    const Rotation R = rotationOf(&mech->coords.quaternions[k], P->u, S->gamma);
-    double *p        = rq + mech->coords.quaternions[k].first_q;
-    const double p0 = p[0], v3[3] = {p[1], p[2], p[3]};
-    p[0] = R.scale * (p0 - cpDot(v3, R.g, 3));
-    for (int d = 0; d < 3; d++)
-      p[d + 1] = R.scale * (v3[d] + p0 * R.g[d] + R.sign * cross(v3, R.g, d));
-  }
-  return flag;
+  for (int part = 0; part < S->parts; part++)
+    for (int i = 0; i < P->nu + P->m + P->nz; i++)
+      if (P->fixed[i]) S->x[part][i] = 0.0;
+  const int flag = cpLuSolve(S->lu, S->x[0], S->x[1]);
+  return flag ? cpReason(P->mech->text, flag, "the factors of the iteration matrix failed") : flag;
 }
 
 int cpNewtonSolve(CPNewtonMatrix *S, const double *r, double *x) {
   const CPPartials P = S->P;
   const CPMech mech  = P->mech;
-  const double gamma = S->gamma;
-  const int nu = P->nu, nz = P->nz, order = S->lu.order;
-  const double *ru = r + mech->nq, *rz = ru + nu;
-  double *du = x + mech->nq, *dz = du + nu, *v = S->v;
-  double *da = S->x, *dzeta = S->x + nu + P->m;
+  const int nq = mech->nq, nu = P->nu, m = P->m, nz = P->nz;
+  double *const dq[2] = {x}, *const du[2] = {x + nq}, *const dz[2] = {x + nq + nu};
+  double *const da[2] = {S->x[0]}, *const dzeta[2] = {S->x[0] + nu + m};
+  memcpy(x, r, (size_t)mech->n * sizeof *x);
 
   /* s = N^+ (1 - gamma E)^-1 (r_q + gamma N r_u) */
-  freeVelocities(P, ru, v);
-  int flag = positions(S, r, v, S->rq);
-  if (!flag) flag = cpMechKinematics(mech, P->q, CP_N_INVERSE, S->rq, S->s);
+  memcpy(S->rq[0], r, (size_t)nq * sizeof *r);
+  freeVelocities(S, du, S->v);
+  int flag = positions(S, S->v, S->rq);
+  if (!flag) flag = directions(S, S->rq);
   if (flag) return flag;
-  freeVelocities(P, S->s, S->s);
 
   /* [K; Bq; Zq] s + [C; Bu; Zu] r_u + [Fz; 0; Zz] r_z */
-  const double *const along[]   = {S->s, v, rz};
-  double *const rhs[CP_OUTPUTS] = {S->x, S->x + nu, dzeta};
-  memset(S->x, 0, (size_t)order * sizeof *S->x);
-  for (int of = 0; of < CP_OUTPUTS; of++)
-    for (int by = 0; by < CP_BY_LAMBDA; by++)
-      if (P->block[of][by].exists) cpMatTimes(&P->block[of][by].J, 1.0, along[by], 1.0, rhs[of]);
-  for (int i = 0; i < order; i++)
-    if (P->fixed[i]) S->x[i] = 0.0;
+  memset(S->x[0], 0, (size_t)(nu + m + nz) * sizeof *S->x[0]);
+  addBlocks(S, CP_BY_Q, S->s[0], S->x[0]);
+  addBlocks(S, CP_BY_U, S->v[0], S->x[0]);
+  addBlocks(S, CP_BY_Z, dz[0], S->x[0]);
+  flag = solve(S);
+  if (flag) return flag;
 
-  flag = S->lu.ops->solve(&S->lu, S->x); /* a', lambda', zeta' */
-  if (flag) return cpReason(mech->text, flag, "the factors of the iteration matrix failed");
+  addGamma(S, nu, da, du);
+  addGamma(S, nz, dzeta, dz);
+  freeVelocities(S, du, S->v);
+  return positions(S, S->v, dq); /* dq = (1 - gamma E)^-1 (r_q + gamma N du) */
+}
 
-  for (int j = 0; j < nu; j++) du[j] = ru[j] + gamma * da[j];
-  for (int j = 0; j < nz; j++) dz[j] = rz[j] + gamma * dzeta[j];
-  freeVelocities(P, du, v);
-  return positions(S, r, v, x); /* dq = (1 - gamma E)^-1 (r_q + gamma N du) */
+int cpNewtonCorrect(CPNewtonMatrix *S, double *re, double *im) {
+  const CPPartials P = S->P;
+  const int nq = P->mech->nq, nu = P->nu, m = P->m, nz = P->nz;
+  double *const r[2] = {re, im}, *const dq[2] = {re, im};
+
+  /* The right-hand side (r_F, r_B, r_z) + [K; Bq; Zq] gamma s,   s = N^+ (1 - gamma E)^-1 r_q */
+  for (int part = 0; part < S->parts; part++) {
+    memcpy(S->rq[part], r[part], (size_t)nq * sizeof *re);
+    memset(S->v[part], 0, (size_t)nu * sizeof *re);
+  }
+  turn(S, S->rq);
+  int flag = directions(S, S->rq);
+  if (flag) return flag;
+  addGamma(S, nu, S->s, S->v);
+  for (int part = 0; part < S->parts; part++) {
+    double *x = S->x[part];
+    memcpy(x, r[part] + nq, (size_t)nu * sizeof *x);
+    memcpy(x + nu, r[part] + nq + nu + nz, (size_t)m * sizeof *x);
+    memcpy(x + nu + m, r[part] + nq + nu, (size_t)nz * sizeof *x);
+    addBlocks(S, CP_BY_Q, S->v[part], x);
+  }
+  flag = solve(S);
+  if (flag) return flag;
+
+  for (int part = 0; part < S->parts; part++) {
+    const double *x = S->x[part];
+    memcpy(r[part] + nq, x, (size_t)nu * sizeof *x);
+    memcpy(r[part] + nq + nu, x + nu + m, (size_t)nz * sizeof *x);
+    memcpy(r[part] + nq + nu + nz, x + nu, (size_t)m * sizeof *x);
+  }
+  return positions(S, S->x, dq); /* (1 - gamma E)^-1 (r_q + gamma N u'') */
 }
 
 /* ---- life cycle ---- */
 
-int cpNewtonMatrixCreate(CPNewtonMatrix *S, CPPartials P) {
+int cpNewtonMatrixCreate(CPNewtonMatrix *S, CPPartials P, int is_complex) {
   const int order = P->nu + P->m + P->nz;
-  *S              = (CPNewtonMatrix){.P = P};
-  S->lu           = (struct CPLu_){
-                .ops = P->sparse ? &cpLuKluOps : &cpLuDenseOps, .arena = &S->arena, .order = order};
-  CP_NEW(&S->arena, S->fixed_then, order);
-  CP_NEW(&S->arena, S->x, order);
-  CP_NEW(&S->arena, S->s, P->nu);
-  CP_NEW(&S->arena, S->v, P->nu);
-  CP_NEW(&S->arena, S->rq, P->mech->nq);
-  int flag = cpMatOwn(&S->arena, &S->lu.S);
-  if (!flag) flag = S->lu.ops->create(&S->lu);
+  *S              = (CPNewtonMatrix){.P = P, .parts = is_complex ? 2 : 1};
+  for (int part = 0; part < S->parts; part++) {
+    CP_NEW(&S->arena, S->x[part], order);
+    CP_NEW(&S->arena, S->s[part], P->nu);
+    CP_NEW(&S->arena, S->v[part], P->nu);
+    CP_NEW(&S->arena, S->rq[part], P->mech->nq);
+    CP_NEW(&S->arena, S->Nv[part], P->mech->nq);
+  }
+  int flag = cpArenaStatus(&S->arena);
+  /* HALF has 1 in place of M, and zeta' has 1 with both. */
+  if (!flag)
+    flag = cpLuCreate(&S->lu, order, P->sparse, is_complex, P->fixed, P->kkt ? P->nu + P->m : 0);
   return flag ? flag : createTerms(S);
 }
 
-void cpNewtonMatrixFree(CPNewtonMatrix *S) { cpArenaFree(&S->arena); }
+void cpNewtonMatrixFree(CPNewtonMatrix *S) {
+  cpLuFree(&S->lu);
+  cpArenaFree(&S->arena);
+}
 
 /* ---- the symmetric part of W = M - gamma C - gamma^2 K T, as a metric of velocities ---- */
 
@@ -290,10 +317,10 @@ int cpMechNewtonPattern(CPMech mech, CPMat *W) {
 
 int cpMechNewtonMetric(CPMech mech, CPMat *W) {
   const CPMechNewtonMem newton = mech->newton;
-  if (!newton || !newton->P->kkt || !newton->P->valid || newton->S.gamma == 0.0) return 1;
+  if (!newton || !newton->P->kkt || !newton->P->valid || creal(newton->S.gamma) == 0.0) return 1;
   const CPPartials P = newton->P;
-  const CPMat *KT = &newton->S.JT[CP_OF_F], *K = &P->block[CP_OF_F][CP_BY_Q].J;
-  const double gamma = newton->S.gamma;
+  const CPMat *KT = &newton->S.JT[CP_OF_F][0], *K = &P->block[CP_OF_F][CP_BY_Q].J;
+  const double gamma = creal(newton->S.gamma);
   cpMatZero(W);
   addSymmetric(P, W, 1.0, &P->M);
   addSymmetric(P, W, -gamma, &P->block[CP_OF_F][CP_BY_U].J);

@@ -4,7 +4,7 @@
  *   du = r_u + gamma a',   dz = r_z + gamma zeta',   dq = (1 - gamma E)^-1 (r_q + gamma N du),
  *   E = d(N u)/dq,   s = N^+ (1 - gamma E)^-1 (r_q + gamma N r_u),   T = N^+ (1 - gamma E)^-1 N
  *
- * (q' = u: E = 0, T = 1) the derivatives of the three equations for u', lambda and z' are
+ * (q' = u: E = 0, T = 1) and a real or complex gamma the derivatives of the three equations for u', lambda and z' are
  *
  *   [ M - gamma C  - gamma^2 K T    A^T - Fl   - gamma Fz  ] [ a'      ]   [ K s + C r_u + Fz r_z   ]
  *   [ A - gamma Bu - gamma^2 Bq T       0           0      ] [ lambda' ] = [ Bq s + Bu r_u          ]
@@ -26,6 +26,7 @@
 #define CPODES_NEWTON_IMPL_H
 
 #include "cpodes/base/arena.h"
+#include "cpodes/lu/lu.h"
 #include "cpodes/mechanics/mechanics_impl.h"
 
 #include <sundials/sundials_linearsolver.h>
@@ -59,6 +60,7 @@ struct CPPartials_ {
   CPMech mech;
   int kkt;         /* 0: CP_NEWTON_HALF */
   int sparse;      /* K, C, Bq, Bu by differences are sparse, as M and A are */
+  int keep_rank;   /* with u' = a: the rows that were dependent are so still */
   int sixth_order; /* differences are results, not parts of an iteration: they are of sixth order */
   int nu, m, nz;   /* m: rows of A, 0 with HALF */
   int rows[CP_OUTPUTS], cols[CP_DIRECTIONS];
@@ -95,55 +97,40 @@ int cpPartialsGiven(CPPartials P);
 int cpPassesCreate(CPPartials P);
 int cpPartialsDifferences(CPPartials P, const double *ewt);
 
-/* ---- LU factors ---- */
-
-/* A square matrix S, dense or sparse, with its LU factors */
-typedef struct CPLu_ *CPLu;
-typedef struct {
-  int (*create)(CPLu lu); /* 0 or CP_MEM_FAIL */
-  int (*factor)(CPLu lu); /* 0; 1: singular; negative: a code. A dense S is overwritten. */
-  int (*solve)(CPLu lu, double *x); /* x [order]: right-hand side, solution. 0 or a code */
-} CPLuOps;
-struct CPLu_ {
-  const CPLuOps *ops;
-  CPArena *arena; /* takes what create makes */
-  int order;
-  CPMat S;
-  int is_new; /* the pattern of S has changed since the newest factors */
-  void *content;
-};
-extern const CPLuOps cpLuDenseOps, cpLuKluOps;
-
 /* ---- the matrix ---- */
 
-/* What is added to S: J, or its transpose, with its first entry at (row, col). */
-typedef struct {
-  const CPMat *J;
-  int power; /* its factor is -(gamma^power), or 1 if negative */
-  int row, col, transposed;
-  size_t *place; /* sparse S: of each entry of J in S's values, CP_NO_PLACE if there is none */
-} CPTerm;
-#define CP_MAX_TERMS (3 + CP_OUTPUTS * CP_DIRECTIONS)
-#define CP_NO_PLACE  SIZE_MAX
+/* 3 of M and A, and each block, which may have an imaginary part */
+#define CP_MAX_TERMS (3 + 2 * CP_OUTPUTS * CP_DIRECTIONS)
 
 typedef struct {
   CPArena arena;
   CPPartials P;
-  double gamma;
-  CPMat JT[CP_OUTPUTS]; /* K T, Bq T, Zq T where there are quaternions */
+  int parts; /* 1, or 2 for a complex gamma: vectors have a real and an imaginary part */
+  double complex gamma;
+  CPMat JT[CP_OUTPUTS][2]; /* K T, Bq T, Zq T where there are quaternions: real and imaginary parts */
   int nterms;
-  CPTerm term[CP_MAX_TERMS];
-  struct CPLu_ lu;
-  char *fixed_then;       /* [order] sparse S: fixed rows that its pattern was made for */
-  double *x, *s, *v, *rq; /* [order], [nu], [nu], [nq] */
+  double complex factor[CP_MAX_TERMS]; /* The weight of term k is factor * gamma^power. */
+  int power[CP_MAX_TERMS];
+  CPLu lu;
+  double *x[2], *s[2], *v[2], *rq[2], *Nv[2]; /* [order], [nu], [nu], [nq], [nq] */
 } CPNewtonMatrix;
 
-int cpNewtonMatrixCreate(CPNewtonMatrix *S, CPPartials P);
+int cpNewtonMatrixCreate(CPNewtonMatrix *S, CPPartials P, int is_complex);
 void cpNewtonMatrixFree(CPNewtonMatrix *S);
-/* The matrix at the state of the partial derivatives for any gamma: 0 or CP_MEM_FAIL. S->lu.ops->factor follows. */
-int cpNewtonAssemble(CPNewtonMatrix *S, double gamma);
-/* x [n] = (I - gamma J)^-1 r, r [n]. 0, or a code with the reason in mech->text. */
+/* The matrix at the state of the partial derivatives for any gamma, which is real if S is. Several matrices may share the
+ * derivatives. Then the factors, in its place; a singular matrix is +CP_LINSOL_FAIL, recoverable with another gamma. All
+ * return 0, or a code with the reason in mech->text. */
+int cpNewtonAssemble(CPNewtonMatrix *S, double complex gamma);
+int cpNewtonFactor(CPNewtonMatrix *S);
+/* x [n] = (I - gamma J)^-1 r, r [n], with a real gamma. */
 int cpNewtonSolve(CPNewtonMatrix *S, const double *r, double *x);
+/* Newton's correction of y' and lambda, where y moves by gamma times the correction of y':
+ *
+ *   re + i im [n + m]: in, the residuals (N u - q', F, zdot - z', b - A u') at some y' and lambda, F as above;
+ *                      out, the corrections (q'', u'', z'', lambda')
+ *
+ * A real S does not use im, which may be NULL. Residuals of fixed rows are ignored, their corrections are 0. */
+int cpNewtonCorrect(CPNewtonMatrix *S, double *re, double *im);
 
 /* ---- the linear solver of an integrator ---- */
 

@@ -217,7 +217,8 @@ int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double
   cpPartialsKeep(P, &s, a, lambda);
   s = (CPMechState){t, P->q, P->u, P->z};
   if (!a) flag = cpMechSolve(mech, &s, P->a, P->lambda);
-  else if (P->m > 0) flag = cpMechFactor(mech, t, P->q); /* finds the rows that are dependent */
+  else if (P->m > 0 && !P->keep_rank)
+    flag = cpMechFactor(mech, t, P->q); /* finds the rows that are dependent */
   if (flag) return flag;
   P->layout = mech->rows.layout;
   for (int j = 0; j < P->nu; j++) P->fixed[j] = mech->motions.is_full[j];

@@ -8,6 +8,7 @@
  *         the increments' error, weighted with the square of gamma.
  * What the tests are to see, a block or a term that is missing or has a wrong sign, changes them by some
  * 0.1 (gamma = 0.3). */
+#include <cpodes/lu/lu_impl.h>
 #include <cpodes/mechanics/newton/newton_impl.h>
 #include <math.h>
 #include <models/bending_chain.h>
@@ -114,6 +115,142 @@ START_TEST(solves_the_system_of_the_ode) {
 }
 END_TEST
 
+/* ---- corrections k of (y', lambda) that remove residuals r, for real and complex gamma ----
+ *
+ * Those for gamma = 0 solve a linear problem in M, A, Fl, Zl alone; the others follow from them and from the derivatives
+ * of y' and lambda as functions of the state, which the matrix has not been made of:
+ *
+ *   (I - gamma J) k_y = k_y(0),   k_lambda = k_lambda(0) + gamma (dlambda/dy) k_y
+ */
+enum { MOST = 2 * LATTICE_NU + 12 }; /* y' with two quaternions and z; lambda */
+
+typedef double complex Vector[MOST];
+
+static Vector residuals; /* (r_q, r_F, r_z, r_B) */
+
+static void draw_residuals(int parts) {
+  unsigned long long seed = 5;
+  N_Vector r              = vector_of(2 * MOST, NULL);
+  random_fill(r, &seed);
+  for (int i = 0; i < MOST; i++)
+    residuals[i] = entries(r)[i] + (parts - 1.0) * I * entries(r)[MOST + i];
+  N_VDestroy(r);
+}
+
+static void correct(CPNewtonMatrix *S, double complex gamma, Vector k) {
+  double re[MOST], im[MOST];
+  for (int i = 0; i < MOST; i++) {
+    re[i] = creal(residuals[i]);
+    im[i] = cimag(residuals[i]);
+  }
+  ck_assert_int_eq(cpNewtonAssemble(S, gamma), CP_SUCCESS);
+  ck_assert_int_eq(cpNewtonFactor(S), CP_SUCCESS);
+  ck_assert_int_eq(cpNewtonCorrect(S, re, S->parts == 2 ? im : NULL), CP_SUCCESS);
+  for (int i = 0; i < MOST; i++) k[i] = re[i] + (S->parts == 2 ? I * im[i] : 0.0);
+}
+
+/* sum += sign J x or sign J^T x */
+static void add(const CPMat *J, double sign, int transposed, const double complex *x,
+                double complex *sum) {
+  for (int j = 0; j < J->cols; j++)
+    for (size_t e = cpMatFirst(J, j); e < cpMatFirst(J, j + 1); e++) {
+      const int i = cpMatRow(J, j, e);
+      sum[transposed ? j : i] += sign * J->value[e] * x[transposed ? i : j];
+    }
+}
+
+/* Largest residual of k for gamma = 0 in the equations whose unknowns are not fixed */
+static double error_at_zero(const Vector k) {
+  const CPPartials P = newton->P;
+  const int nq = mech->nq, nu = P->nu, m = P->m, nz = P->nz;
+  const double complex *k_u = k + nq, *k_z = k_u + nu, *k_lambda = k_z + nz;
+  double largest = 0.0;
+  Vector r;
+  memcpy(r, residuals, sizeof r);
+  double complex *r_F = r + nq, *r_z = r_F + nu, *r_B = r_z + nz;
+  for (int i = 0; i < nq; i++) largest = fmax(largest, cabs(k[i] - r[i]));
+  if (P->kkt) {
+    add(&P->M, -1.0, 0, k_u, r_F);
+    add(&P->A, -1.0, 0, k_u, r_B);
+    add(&P->A, -1.0, 1, k_lambda, r_F);
+  } else
+    for (int j = 0; j < nu; j++) r_F[j] -= k_u[j];
+  if (P->block[CP_OF_F][CP_BY_LAMBDA].exists)
+    add(&P->block[CP_OF_F][CP_BY_LAMBDA].J, 1.0, 0, k_lambda, r_F);
+  if (P->block[CP_OF_Z][CP_BY_LAMBDA].exists)
+    add(&P->block[CP_OF_Z][CP_BY_LAMBDA].J, 1.0, 0, k_lambda, r_z);
+  for (int j = 0; j < nz; j++) r_z[j] -= k_z[j];
+  for (int j = 0; j < nu; j++) largest = fmax(largest, cabs(P->fixed[j] ? k_u[j] : r_F[j]));
+  for (int j = 0; j < nz; j++) largest = fmax(largest, cabs(r_z[j]));
+  for (int i = 0; i < m; i++)
+    largest = fmax(largest, cabs(P->fixed[nu + i] ? k_lambda[i] : r_B[i]));
+  return largest;
+}
+
+static void multipliers_at(const double *state, double *lambda) {
+  double a[LATTICE_NU];
+  CPMechState s;
+  ck_assert_int_eq(cpMechRead(mech, TIME, state, &s), CP_SUCCESS);
+  ck_assert_int_eq(cpMechSolve(mech, &s, a, lambda), CP_SUCCESS);
+}
+
+/* Error of k for any gamma; J is the Jacobian of y'. (dlambda/dy) k_y by central differences of fourth order along its
+ * two parts with steps of 0.01: some 1e-8 where derivatives are of order one. Of redundant rows only A^T lambda is
+ * unique. */
+static double error_of(SUNMatrix J, double complex gamma, const Vector k, const Vector zero) {
+  const int n    = mech->n;
+  double largest = 0.0;
+  for (int i = 0; i < n; i++) {
+    double complex r = k[i] - zero[i];
+    for (int j = 0; j < n; j++) r -= gamma * SM_ELEMENT_D(J, i, j) * k[j];
+    largest = fmax(largest, cabs(r));
+  }
+  Vector change = {0.0};
+  for (int part = 0; part < 2; part++)
+    for (int step = -2; step <= 2; step++) {
+      const double h = 0.01, weight[] = {1.0 / 12.0, -2.0 / 3.0, 0.0, 2.0 / 3.0, -1.0 / 12.0};
+      double lambda[MOST];
+      N_Vector moved = vector_copy(y);
+      for (int i = 0; i < n; i++)
+        entries(moved)[i] += step * h * (part ? cimag(k[i]) : creal(k[i]));
+      multipliers_at(entries(moved), lambda);
+      for (int i = 0; i < newton->P->m; i++)
+        change[i] += weight[step + 2] / h * lambda[i] * (part ? 1.0 * I : 1.0);
+      N_VDestroy(moved);
+    }
+  Vector off = {0.0}, force = {0.0};
+  for (int i = 0; i < newton->P->m; i++) off[i] = k[n + i] - zero[n + i] - gamma * change[i];
+  if (newton->P->m > 0) add(&newton->P->A, 1.0, 1, off, force);
+  for (int j = 0; j < newton->P->nu; j++) largest = fmax(largest, cabs(force[j]));
+  return largest;
+}
+
+START_TEST(corrections_remove_residuals) {
+  const Case *c                 = &cases[_i];
+  const double complex gammas[] = {GAMMA, GAMMA * (0.6 + 0.8 * I), GAMMA * (0.6 - 0.8 * I)};
+  const double tolerance        = fmax(c->tolerance / GAMMA, 1e-7); /* y moves by gamma k */
+  create(&c->lattice);
+  set_up(0, GAMMA);
+  SUNMatrix J = ode_jacobian(mech, TIME, y);
+  CPNewtonMatrix complex_one;
+  ck_assert_int_eq(cpNewtonMatrixCreate(&complex_one, newton->P, 1), CP_SUCCESS);
+  for (int k = 0; k < 3; k++) {
+    CPNewtonMatrix *S = k == 0 ? &newton->S : &complex_one;
+    Vector zero, all;
+    draw_residuals(S->parts);
+    correct(S, 0.0, zero);
+    const double at_zero = error_at_zero(zero);
+    ck_assert_msg(at_zero <= 1e-13, "%s: %.2e", c->name, at_zero);
+    correct(S, gammas[k], all);
+    const double error = error_of(J, gammas[k], all, zero);
+    ck_assert_msg(error <= tolerance, "%s: %.2e > %.2e", c->name, error, tolerance);
+  }
+  cpNewtonMatrixFree(&complex_one);
+  SUNMatDestroy(J);
+  destroy();
+}
+END_TEST
+
 /* Differences may overflow: a pivot that is Inf would be taken for a large one. */
 START_TEST(a_matrix_that_is_not_finite_is_a_failure_and_renewed) {
   const double values[] = {INFINITY, -INFINITY, NAN};
@@ -176,12 +313,12 @@ START_TEST(entries_that_were_zero_get_their_place) {
   const double u             = entries(y)[LATTICE_NU + 2];
   entries(y)[LATTICE_NU + 2] = 0.0;
   set_up(0, GAMMA);
-  const int64_t before           = (int)newton->S.lu.S.start[newton->S.lu.order];
+  const int64_t before           = (int)newton->S.lu->S.start[newton->S.lu->order];
   entries(y)[LATTICE_NU + 2]     = u;
   entries(y)[2 * LATTICE_NU + 1] = 0.0;
   SUNMatrix J                    = ode_jacobian(mech, TIME, y);
   set_up(0, GAMMA);
-  ck_assert_int_eq((int)newton->S.lu.S.start[newton->S.lu.order], before + 1);
+  ck_assert_int_eq((int)newton->S.lu->S.start[newton->S.lu->order], before + 1);
   ck_assert_double_le(system_residual(newton, y, J, GAMMA), COARSE);
   SUNMatDestroy(J);
   destroy();
@@ -252,7 +389,7 @@ START_TEST(derivatives_and_matrix_belong_to_no_integrator) {
   CPNewtonMatrix S;
   CPMat K[RUNS] = {{0}};
   ck_assert_int_eq(cpPartialsCreate(&P, mech, CP_NEWTON_KKT), CP_SUCCESS);
-  ck_assert_int_eq(cpNewtonMatrixCreate(&S, P), CP_SUCCESS);
+  ck_assert_int_eq(cpNewtonMatrixCreate(&S, P, 0), CP_SUCCESS);
   P->sixth_order = 1;
   for (int k = 0; k < RUNS; k++) {
     for (int j = 0; j < LATTICE_NU; j++) a[k][j] = newton->P->a[j] + k * cos(j);
@@ -273,7 +410,7 @@ START_TEST(derivatives_and_matrix_belong_to_no_integrator) {
   P->sixth_order = 0; /* as newton's */
   ck_assert_int_eq(cpPartialsAt(P, TIME, entries(y), a[0], lambda[0], NULL), CP_SUCCESS);
   ck_assert_int_eq(cpNewtonAssemble(&S, GAMMA), CP_SUCCESS);
-  ck_assert_int_eq(S.lu.ops->factor(&S.lu), 0);
+  ck_assert_int_eq(cpNewtonFactor(&S), CP_SUCCESS);
   ck_assert_int_eq(cpNewtonSolve(&S, entries(y), entries(x)), CP_SUCCESS);
   ck_assert_int_eq(cpNewtonSolve(&newton->S, entries(y), entries(expected)), CP_SUCCESS);
   N_VLinearSum(1.0, x, -1.0, expected, x);
@@ -283,6 +420,28 @@ START_TEST(derivatives_and_matrix_belong_to_no_integrator) {
   for (int k = 0; k < RUNS; k++) cpMatFree(&K[k]);
   cpNewtonMatrixFree(&S);
   cpPartialsFree(&P);
+  destroy();
+}
+END_TEST
+
+/* Rows that were dependent are taken to be so still, and nothing is factored to find out. */
+START_TEST(ranks_can_be_kept) {
+  create(&(Lattice){.sparse = _i, .redundant = 1});
+  CPPartials P = newton->P;
+  set_up(0, GAMMA);
+  char fixed[LATTICE_NU + LATTICE_ROWS + 1];
+  const size_t order   = (size_t)(P->nu + P->m);
+  const long int count = mech->stats.nkkt;
+  ck_assert_uint_eq(order, sizeof fixed);
+  memcpy(fixed, P->fixed, order);
+  ck_assert_ptr_nonnull(memchr(fixed, 1, order));
+  P->keep_rank = 1;
+  ck_assert_int_eq(cpPartialsAt(P, TIME, entries(y), P->a, P->lambda, NULL), CP_SUCCESS);
+  ck_assert_int_eq(mech->stats.nkkt, count);
+  ck_assert_mem_eq(P->fixed, fixed, order);
+  P->keep_rank = 0;
+  ck_assert_int_eq(cpPartialsAt(P, TIME, entries(y), P->a, P->lambda, NULL), CP_SUCCESS);
+  ck_assert_int_eq(mech->stats.nkkt, count + 1);
   destroy();
 }
 END_TEST
@@ -322,6 +481,7 @@ static Suite *newton_suite(void) {
   TCase *tc    = tcase_create("matrix");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, solves_the_system_of_the_ode, 0, CASES);
+  tcase_add_loop_test(tc, corrections_remove_residuals, 0, CASES);
   tcase_add_loop_test(tc, a_matrix_that_is_not_finite_is_a_failure_and_renewed, 0, CASES);
   tcase_add_loop_test(tc, other_gamma_needs_no_function, 0, CASES);
   tcase_add_test(tc, sparse_factors_follow_the_state);
@@ -330,6 +490,7 @@ static Suite *newton_suite(void) {
   tcase_add_loop_test(tc, switched_rows_renew_everything, 0, 2);
   tcase_add_test(tc, columns_are_perturbed_together);
   tcase_add_loop_test(tc, derivatives_and_matrix_belong_to_no_integrator, 0, 2);
+  tcase_add_loop_test(tc, ranks_can_be_kept, 0, 2);
   tcase_add_loop_test(tc, the_metric_is_the_symmetric_part_of_W, 0, 2);
   suite_add_tcase(suite, tc);
   return suite;

@@ -4,6 +4,7 @@
  *   a_0 = -4 q_0^3 - 0.7 u_0 + q_1 u_1 + z,   a_1 = -q_0 q_1 - u_1 + cos t,   z' = -z^2 + q_0 u_1
  *
  * Source: made up. */
+#include <cpodes/lu/lu_impl.h>
 #include <cvodes/cvodes.h>
 #include <math.h>
 #include <string.h>
@@ -108,7 +109,7 @@ START_TEST(half_the_matrix_solves_the_system) {
   ck_assert_int_eq(CPMechSetNewton(mech, CP_NEWTON_HALF), CP_SUCCESS);
   ck_assert_int_eq(cpMechSetUp(mech, "test"), CP_SUCCESS);
   ck_assert_int_eq(cpNewtonCreate(&newton, mech), CP_SUCCESS);
-  ck_assert_int_eq(newton->S.lu.order, 3);
+  ck_assert_int_eq(newton->S.lu->order, 3);
   SUNMatrix J = ode_jacobian(mech, TIME, y);
   ck_assert_int_eq(cpNewtonSystem(newton, TIME, entries(y), NULL, 0, GAMMA, &renewed), CP_SUCCESS);
   ck_assert_int_eq(SUNLinSolSetup(newton->LS, newton->matrix), 0);
@@ -272,7 +273,7 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* Dense and sparse matrix with all kinds of blocks; the structure is made at the first assembly. */
+/* Dense and sparse matrices, real and complex, with all kinds of blocks; the structure is made at the first assembly. */
 START_TEST(every_allocation_may_fail) {
   Lattice lattice = {.sparse = _i, .friction = 1, .nz = 2, .quaternions = 2, .b_by_differences = 1};
   int denied      = 1;
@@ -280,13 +281,17 @@ START_TEST(every_allocation_may_fail) {
     CPMechNewtonMem newton = NULL;
     CPMech l               = lattice_create(&lattice, test_context);
     N_Vector state         = lattice_state(&lattice);
+    CPNewtonMatrix other   = {0};
     int renewed            = 0;
     ck_assert_int_eq(cpMechSetUp(l, "test"), CP_SUCCESS);
     alloc_watch_failing(k);
     int flag = cpNewtonCreate(&newton, l);
     if (!flag) flag = cpNewtonSystem(newton, TIME, entries(state), NULL, 0, GAMMA, &renewed);
+    if (!flag) flag = cpNewtonMatrixCreate(&other, newton->P, 1);
+    if (!flag) flag = cpNewtonAssemble(&other, GAMMA * (1.0 + I));
     denied = alloc_has_failed();
     ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : CP_SUCCESS);
+    cpNewtonMatrixFree(&other);
     cpMechNewtonFree(&newton);
     alloc_unwatch();
     ck_assert_int_eq(alloc_live(), 0);

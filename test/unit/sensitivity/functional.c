@@ -439,6 +439,62 @@ START_TEST(a_start_that_fails_is_named_whenever_it_does) {
 }
 END_TEST
 
+/* A first step of some 1e140 leaves nothing of y0 when CVODES takes its prediction back: the checkpoint of a run that follows
+ * would hold zeros, and its sensitivities, too. The run starts in motion, where all components of f are large. */
+START_TEST(a_failed_first_step_spoils_no_gradient) {
+  sunrealtype G[NG], dG[NG * NS];
+  const CPFunctional F           = functional(1);
+  const CPAdjointOptions options = {.interp = _i / 2 ? CV_HERMITE : CV_POLYNOMIAL};
+  N_Vector *zn0, *zn1, *spare;
+  sunrealtype t, gamma, rl1;
+  void *data;
+  sens_open(&r, ADAMS_FIXED_POINT, TOL);
+  ck_assert_success(run, CVodeSetStopTime(run->cvode_mem, 0.5));
+  sens_until(&r, 0.5);
+  ck_assert_success(run, CPodeReInit(run->mem, 0.5, run->y));
+  ck_assert_success(run, CPodeSensReInit(run->mem, r.s));
+  run->world.f = (Fault){.after = 0.6, .times = -1, .flag = -1};
+  ck_assert_success(run, CVodeSetInitStep(run->cvode_mem, 1.0e140));
+  ck_assert_int_lt(CPode(run->mem, 1.0e300, run->y, &run->t, CV_NORMAL), 0);
+  ck_assert_success(run, CVodeSetInitStep(run->cvode_mem, 0.0));
+  run->world.f = (Fault){0};
+  ck_assert_success(run, CVodeGetNonlinearSystemDataSens(run->cvode_mem, &t, &zn0, &spare, &gamma,
+                                                         &rl1, &zn1, &data));
+  for (int i = 0; i < NS; i++) ck_assert_double_eq(max_distance(zn0[i], r.s[i]), 0.0);
+  ck_assert_success(run,
+                    _i % 2 ? CPodeFunctionalForward(run->mem, 1.0, &F, G, dG)
+                           : CPodeFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, NULL));
+  G[2] += entries(run->y)[1]; /* of the motion before */
+  for (int i = 0; i < NS; i++) dG[2 * NS + i] += entries(r.s[i])[1];
+  expect(G, dG, 1.0, BOUND);
+  sens_close(&r);
+}
+END_TEST
+
+static int fault_of_adjoint;
+static int adjoint_after_half(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, sunrealtype *lfp,
+                              void *user_data) {
+  adjoint_calls++;
+  return t < 0.5 ? fault_of_adjoint : user_adjoint(t, y, l, Jl, lfp, user_data);
+}
+
+/* With recoverable failures CVODES goes on with steps that do not move t until it has taken all that it may, a million. */
+START_TEST(a_backward_problem_that_comes_to_a_stop_says_where) {
+  sunrealtype G[NG], dG[NG * NS];
+  const CPFunctional F           = functional(1);
+  const CPAdjointOptions options = {
+      .lmm = _i % 2 ? CV_ADAMS : CV_BDF, .adjoint = adjoint_after_half, .user_data = &run->world.p};
+  adjoint_calls    = 0;
+  fault_of_adjoint = _i / 2 ? -7 : 7;
+  sens_open(&r, ADAMS_FIXED_POINT, TOL);
+  ck_assert_flag(run, CPodeFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, NULL),
+                 _i / 2 ? CV_RHSFUNC_FAIL : CV_REPTD_RHSFUNC_ERR);
+  ck_assert_message(run, "the backward problem of functional", _i / 2 ? "(-7)" : "t = 0.5", "7)");
+  ck_assert_int_lt(adjoint_calls, 20000);
+  sens_close(&r);
+}
+END_TEST
+
 START_TEST(a_run_that_fails_tells_why_both_ways) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F = functional(1);
@@ -471,6 +527,8 @@ int main(void) {
   tcase_add_loop_test(tc, failing_functions_are_named_every_way, 0, 6);
   tcase_add_loop_test(tc, a_start_that_fails_is_named_whenever_it_does, 0, 2 * NS + 6 * NS + 2);
   tcase_add_loop_test(tc, a_run_that_fails_tells_why_both_ways, 0, 2);
+  tcase_add_loop_test(tc, a_failed_first_step_spoils_no_gradient, 0, 4);
+  tcase_add_loop_test(tc, a_backward_problem_that_comes_to_a_stop_says_where, 0, 4);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

@@ -1,7 +1,7 @@
 /* Sparse LU factors by KLU (T. A. Davis & E. Palamadai Natarajan, ACM Trans. Math. Softw. 37, 2010,
  * 36). A pattern is analysed once. New values are factored with the pivots of the old ones as long as these
  * are good enough. */
-#include "newton_impl.h"
+#include "lu_impl.h"
 
 #include <klu.h>
 #include <stdlib.h>
@@ -16,7 +16,25 @@
  * some roundoff over it, and Newton's iteration needs few digits. */
 #define GOOD_GROWTH 1.0e-6
 
+/* KLU's functions of one kind of numbers */
 typedef struct {
+  klu_l_numeric *(*factor)(int64_t *start, int64_t *row, double *value, klu_l_symbolic *symbolic,
+                           klu_l_common *common);
+  int64_t (*refactor)(int64_t *start, int64_t *row, double *value, klu_l_symbolic *symbolic,
+                      klu_l_numeric *numeric, klu_l_common *common);
+  int64_t (*growth)(int64_t *start, int64_t *row, double *value, klu_l_symbolic *symbolic,
+                    klu_l_numeric *numeric, klu_l_common *common);
+  int64_t (*solve)(klu_l_symbolic *symbolic, klu_l_numeric *numeric, int64_t order, int64_t columns,
+                   double *x, klu_l_common *common);
+  int64_t (*free)(klu_l_numeric **numeric, klu_l_common *common);
+} Functions;
+
+static const Functions functions[] = {
+    {klu_l_factor, klu_l_refactor, klu_l_rgrowth, klu_l_solve, klu_l_free_numeric},
+    {klu_zl_factor, klu_zl_refactor, klu_zl_rgrowth, klu_zl_solve, klu_zl_free_numeric}};
+
+typedef struct {
+  const Functions *use;
   int64_t *start, *row; /* the pattern of S in KLU's integers */
   klu_l_common common;
   klu_l_symbolic *symbolic;
@@ -24,7 +42,7 @@ typedef struct {
 } Klu;
 
 static void freeFactors(Klu *k) {
-  klu_l_free_numeric(&k->numeric, &k->common);
+  k->use->free(&k->numeric, &k->common);
   klu_l_free_symbolic(&k->symbolic, &k->common);
   free(k->start);
   free(k->row);
@@ -34,8 +52,10 @@ static void freeFactors(Klu *k) {
 static void kluDestroy(void *content) { freeFactors(content); }
 
 static int kluCreate(CPLu lu) {
-  Klu *k = lu->content = cpArenaAlloc(lu->arena, 1, sizeof *k);
-  if (!k || !cpArenaOwn(lu->arena, k, kluDestroy)) return CP_MEM_FAIL;
+  Klu *k = lu->content = cpArenaAlloc(&lu->arena, 1, sizeof *k);
+  if (!k) return CP_MEM_FAIL;
+  k->use = &functions[lu->parts - 1];
+  if (!cpArenaOwn(&lu->arena, k, kluDestroy)) return CP_MEM_FAIL;
   if (!klu_l_defaults(&k->common)) return CP_LINSOL_FAIL;
   k->common.btf = 0;
   k->common.tol = PIVOT;
@@ -63,9 +83,9 @@ static int analyse(const CPMat *S, Klu *k) {
 
 /* Factors with the old pivots: are they good enough? */
 static int keepPivots(double *value, Klu *k) {
-  if (!klu_l_refactor(k->start, k->row, value, k->symbolic, k->numeric, &k->common)) return 0;
+  if (!k->use->refactor(k->start, k->row, value, k->symbolic, k->numeric, &k->common)) return 0;
   if (k->common.status != KLU_OK) return 0;
-  klu_l_rgrowth(k->start, k->row, value, k->symbolic, k->numeric, &k->common);
+  k->use->growth(k->start, k->row, value, k->symbolic, k->numeric, &k->common);
   return k->common.status == KLU_OK && k->common.rgrowth >= GOOD_GROWTH;
 }
 
@@ -75,14 +95,14 @@ static int kluFactor(CPLu lu) {
   if (flag) return flag;
   lu->is_new = 0;
   if (k->numeric && keepPivots(lu->S.value, k)) return CP_SUCCESS;
-  klu_l_free_numeric(&k->numeric, &k->common);
-  k->numeric = klu_l_factor(k->start, k->row, lu->S.value, k->symbolic, &k->common);
+  k->use->free(&k->numeric, &k->common);
+  k->numeric = k->use->factor(k->start, k->row, lu->S.value, k->symbolic, &k->common);
   return outcome(k);
 }
 
 static int kluSolve(CPLu lu, double *x) {
   Klu *k = lu->content;
-  klu_l_solve(k->symbolic, k->numeric, lu->order, 1, x, &k->common);
+  k->use->solve(k->symbolic, k->numeric, lu->order, 1, x, &k->common);
   return outcome(k);
 }
 

@@ -1,0 +1,176 @@
+/* The sum that is factored, and its pattern where it is sparse. */
+#include "lu_impl.h"
+
+#include "cpodes/base/vectors.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int isFixed(const CPLu lu, int i) { return lu->fixed && lu->fixed[i]; }
+
+/* ---- the pattern of a sparse S ---- */
+
+/* The union of the terms' patterns, without the rows and columns that are fixed. A dense term takes part where it is not
+ * zero, or has not been zero before. */
+static int createPattern(CPLu lu) {
+  CPMat *S      = &lu->S;
+  CPPlaces all  = {0};
+  const int end = lu->order;
+  for (int place = 0; place <= 1; place++) { /* collects entries, then asks for their places */
+    for (CPLuSummand *term = lu->term; term < lu->term + lu->nterms; term++)
+      for (int c = 0; c < term->J->cols; c++)
+        for (size_t k = cpMatFirst(term->J, c); k < cpMatFirst(term->J, c + 1); k++) {
+          const int r        = cpMatRow(term->J, c, k);
+          const int i        = term->row + (term->transposed ? c : r),
+                    j        = term->col + (term->transposed ? r : c);
+          const int is_fixed = isFixed(lu, i) || isFixed(lu, j);
+          if (place) {
+            const double *at = is_fixed ? NULL : cpMatAt(S, i, j);
+            term->place[k]   = at ? (size_t)(at - S->value) : CP_NO_PLACE;
+          } else if (!is_fixed &&
+                     (term->J->start || term->J->value[k] != 0.0 || term->place[k] != CP_NO_PLACE))
+            cpPlacesAdd(&all, i, j);
+        }
+    if (place) break;
+    for (int i = 0; i < end; i++)
+      if (i >= lu->first_unit || isFixed(lu, i)) cpPlacesAdd(&all, i, i);
+    cpMatFree(S);
+    if (cpMatFromPlaces(S, end, end, &all)) return CP_MEM_FAIL;
+  }
+  if (lu->parts == 2) {
+    double *both = realloc(S->value, (2 * cpMatEntries(S) + 1) * sizeof *both);
+    if (!both) cpMatFree(S);
+    if (!both) return CP_MEM_FAIL;
+    S->value = both;
+  }
+  if (lu->fixed) memcpy(lu->fixed_then, lu->fixed, (size_t)end);
+  lu->is_new = 1;
+  return CP_SUCCESS;
+}
+
+/* ---- the sum ---- */
+
+/* One part of S += weight J. Returns 1 if S is sparse and an entry that is not zero has no place in it: one of a dense
+ * J (others lack places only where they are fixed). */
+static int addTerm(CPLu lu, int part, double weight, const CPLuSummand *term) {
+  const CPMat *J     = term->J;
+  double *value      = lu->S.value + part;
+  const size_t parts = (size_t)lu->parts, order = (size_t)lu->order, *place = term->place;
+  const size_t by_row = parts * (term->transposed ? order : 1),
+               by_col = parts * (term->transposed ? 1 : order);
+  double *column = value + parts * ((size_t)term->col * order + (size_t)term->row); /* dense S */
+  int misses     = 0;
+  for (int j = 0; j < J->cols; j++) {
+    const size_t first = cpMatFirst(J, j), end = cpMatFirst(J, j + 1);
+    if (!lu->sparse) {
+      for (size_t k = first; k < end; k++)
+        column[(size_t)cpMatRow(J, j, k) * by_row] += weight * J->value[k];
+      column += by_col;
+      continue;
+    }
+    for (size_t k = first; k < end; k++) {
+      if (place[k] != CP_NO_PLACE) value[place[k] * parts] += weight * J->value[k];
+      else if (!J->start)
+        misses |= J->value[k] != 0.0 && !isFixed(lu, term->col + j) &&
+                  !isFixed(lu, term->row + cpMatRow(J, j, k));
+    }
+  }
+  return misses;
+}
+
+/* Returns 1 if the pattern of a sparse S lacks an entry. */
+static int sum(CPLu lu, const double complex *weight) {
+  CPMat *S           = &lu->S;
+  const size_t parts = (size_t)lu->parts;
+  int misses         = 0;
+  memset(S->value, 0, parts * cpMatEntries(S) * sizeof *S->value);
+  for (int k = 0; k < lu->nterms; k++) {
+    misses |= addTerm(lu, 0, creal(weight[k]), &lu->term[k]);
+    if (cimag(weight[k]) != 0.0) addTerm(lu, 1, cimag(weight[k]), &lu->term[k]);
+  }
+  for (int i = 0; !misses && i < lu->order; i++) {
+    if (isFixed(lu, i) && !lu->sparse)
+      for (size_t j = 0; j < (size_t)lu->order; j++)
+        for (size_t part = 0; part < parts; part++)
+          S->value[parts * (j * (size_t)lu->order + (size_t)i) + part] =
+              S->value[parts * ((size_t)i * (size_t)lu->order + j) + part] = 0.0;
+    if (i >= lu->first_unit || isFixed(lu, i))
+      S->value[parts * (size_t)(cpMatAt(S, i, i) - S->value)] += 1.0;
+  }
+  return misses;
+}
+
+int cpLuAssemble(CPLu lu, const double complex *weight) {
+  int flag = CP_SUCCESS, misses = 0;
+  const int others_are_fixed =
+      lu->fixed && memcmp(lu->fixed, lu->fixed_then, (size_t)lu->order) != 0;
+  if (lu->sparse && (!lu->S.value || others_are_fixed)) flag = createPattern(lu);
+  if (!flag) misses = sum(lu, weight);
+  if (misses) flag = createPattern(lu);
+  if (misses && !flag) sum(lu, weight);
+  return flag;
+}
+
+int cpLuFinite(const CPLu lu) {
+  return cpAllFinite(lu->S.value, (sunindextype)(cpMatEntries(&lu->S) * (size_t)lu->parts));
+}
+
+/* ---- factors ---- */
+
+int cpLuFactor(CPLu lu) { return lu->ops->factor(lu); }
+
+int cpLuSolve(CPLu lu, double *re, double *im) {
+  if (lu->parts == 1) return lu->ops->solve(lu, re);
+  double *x = lu->both;
+  for (int i = 0; i < lu->order; i++) {
+    x[2 * i]     = re[i];
+    x[2 * i + 1] = im[i];
+  }
+  const int flag = lu->ops->solve(lu, x);
+  for (int i = 0; i < lu->order; i++) {
+    re[i] = x[2 * i];
+    im[i] = x[2 * i + 1];
+  }
+  return flag;
+}
+
+/* ---- life cycle ---- */
+
+int cpLuCreate(CPLu *address, int order, int sparse, int is_complex, const char *fixed,
+               int first_unit) {
+  CPLu lu = *address = calloc(1, sizeof *lu);
+  if (!lu) return CP_MEM_FAIL;
+  lu->ops        = sparse ? &cpLuKluOps : &cpLuDenseOps;
+  lu->order      = order;
+  lu->parts      = is_complex ? 2 : 1;
+  lu->sparse     = sparse;
+  lu->is_new     = 1;
+  lu->fixed      = fixed;
+  lu->first_unit = first_unit;
+  CP_NEW(&lu->arena, lu->fixed_then, order);
+  if (is_complex) CP_NEW(&lu->arena, lu->both, 2 * order);
+  const int flag = cpMatOwn(&lu->arena, &lu->S);
+  return flag ? flag : lu->ops->create(lu);
+}
+
+int cpLuTerm(CPLu lu, const CPMat *J, int row, int col, int transposed) {
+  CPLuSummand *grown = realloc(lu->term, (size_t)(lu->nterms + 1) * sizeof *grown);
+  if (!grown) return CP_MEM_FAIL;
+  lu->term          = grown;
+  CPLuSummand *term = &lu->term[lu->nterms++];
+  *term             = (CPLuSummand){J, row, col, transposed, NULL};
+  if (!lu->sparse) return CP_SUCCESS;
+  if (!CP_NEW(&lu->arena, term->place, cpMatEntries(J))) return CP_MEM_FAIL;
+  for (size_t k = 0; k < cpMatEntries(J); k++) term->place[k] = CP_NO_PLACE;
+  return CP_SUCCESS;
+}
+
+void cpLuFree(CPLu *address) {
+  CPLu lu = *address;
+  if (!lu) return;
+  free(lu->term);
+  cpArenaFree(&lu->arena);
+  free(lu);
+  *address = NULL;
+}

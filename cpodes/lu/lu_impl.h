@@ -1,0 +1,38 @@
+/* Inside of CPLu: what the solvers share. */
+#ifndef CPODES_LU_IMPL_H
+#define CPODES_LU_IMPL_H
+
+#include "cpodes/base/arena.h"
+#include "cpodes/lu/lu.h"
+
+typedef struct {
+  int (*create)(CPLu lu);           /* 0 or CP_MEM_FAIL */
+  int (*factor)(CPLu lu);           /* as cpLuFactor */
+  int (*solve)(CPLu lu, double *x); /* x [parts * order], parts of a number in turn. 0 or a code */
+} CPLuOps;
+extern const CPLuOps cpLuDenseOps, cpLuKluOps;
+
+typedef struct {
+  const CPMat *J;
+  int row, col, transposed;
+  size_t *place; /* sparse S: of each entry of J among those of S, CP_NO_PLACE if there is none */
+} CPLuSummand;
+#define CP_NO_PLACE SIZE_MAX
+
+struct CPLu_ {
+  const CPLuOps *ops;
+  CPArena arena;
+  int order, parts;  /* parts: 1, or 2 if S is complex */
+  int sparse;        /* A sparse S has no pattern before the first cpLuAssemble. */
+  CPMat S;           /* value has parts * entries numbers: real and imaginary parts in turn. */
+  int is_new;        /* the pattern of S has changed since the newest factors */
+  const char *fixed; /* [order] or NULL */
+  int first_unit;
+  char *fixed_then; /* [order] sparse S: fixed rows that its pattern was made for */
+  int nterms;
+  CPLuSummand *term; /* [nterms] */
+  double *both;      /* [2 order] complex S: the parts of a vector in turn */
+  void *content;
+};
+
+#endif
