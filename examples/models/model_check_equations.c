@@ -200,6 +200,14 @@ static int keeps_at(const ModelCheck *c, int i, N_Vector y) {
   return state_rate(c, y, c->ydot) ? run_keeps(c, i, y) : rate_keeps(c, i, y);
 }
 
+int model_quantity_is_finite(ModelCheck *c, int i) {
+  const CPModelQuantity *q = &c->type->quantities[i];
+  for (int k = c->first; k < c->nstates; k++)
+    if (!isfinite(q->value(c->model, 0, c->state[k])))
+      return model_contradicts(c, "%s is not finite near the start", q->name);
+  return 1;
+}
+
 int model_quantity_keeps(ModelCheck *c, int i) {
   int result = 1;
   for (int k = c->first; k < c->nstates && result; k++) result = keeps_at(c, i, c->state[k]);

@@ -97,6 +97,7 @@ int model_jacobian_is_true(ModelCheck *c);
 int model_forms_agree(ModelCheck *c);
 int model_f_keeps_constraints(ModelCheck *c);
 int model_quantity_keeps(ModelCheck *c, int i);
+int model_quantity_is_finite(ModelCheck *c, int i); /* at all states */
 /* The same with each parameter changed by itself */
 int model_quantity_keeps_otherwise(ModelCheck *c, int i);
 

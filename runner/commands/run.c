@@ -23,7 +23,8 @@ enum {
   KEY_FORM,
   KEY_MAX_STEP,
   KEY_STRICT,
-  KEY_NO_ESTIMATE
+  KEY_NO_ESTIMATE,
+  KEY_CURVES
 };
 enum { OUTPUTS = 200, REPORT_OUTPUTS = 600 };
 
@@ -55,6 +56,9 @@ static const struct argp_option options[] = {
      2},
     {"csv", KEY_CSV, "FILE", 0, "the trajectory, a row for each output; -: stdout", 2},
     {"json", KEY_JSON, "FILE", 0, "the summary, for programs; -: stdout", 2},
+    {"curves", KEY_CURVES, "NAMES",
+     0, "what figures and report show, with commas between: coordinates, velocities, quantities, multipliers",
+     2},
     {"plot", KEY_PLOT, "FILE", 0, "a figure of the run, .svg, .png or .pdf", 2},
     {"picture", KEY_PICTURE, "FILE", 0, "the mechanism at some moments, .svg, .png or .pdf", 2},
     {"report", KEY_REPORT, "FILE", 0, "all results and an animation in one HTML file", 2},
@@ -111,6 +115,7 @@ static int take_option(RunOptions *o, int key, const char *text) {
     return parse_whole("--outputs", text, 0, 1000000000, &s->outputs);
   case 'q': o->quiet = true; return 0;
   case KEY_STRICT: o->strict = true; return 0;
+  case KEY_CURVES: s->curves = text; return 0;
   case KEY_NO_ESTIMATE: s->estimated = false; return 0;
   case KEY_MAX_STEP: return take_positive("--max-step", text, 1e300, &s->max_step);
   case KEY_FORM: return parse_form(text, &s->form);

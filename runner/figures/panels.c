@@ -277,7 +277,8 @@ static int create_drifts(const History *h, Panel *panel) {
   begin(panel, &h->curves, "drift", "Drift of what the motion keeps");
   panel->logarithmic = true;
   for (int i = 0; i < h->info->nquantities && panel->ncurves < HISTORY_CURVES; i++) {
-    if (!is_conserved(h->info, i)) continue;
+    if (!is_conserved(h->info, i) || !is_selected(h->info->settings->curves, quantity[i].name))
+      continue;
     const double scale = i < RUN_SCALES ? h->info->scale[i] : NAN;
     Curve *curve       = add(panel, CURVE_LINE, history_column_quantity(h) + i);
     curve->offset      = h->first_quantity[i];
@@ -287,14 +288,16 @@ static int create_drifts(const History *h, Panel *panel) {
   return finish(h, panel, "|drift| / scale");
 }
 
-/* What it may only lose: the value */
-static int create_quantities(const History *h, Panel *panels) {
+/* Outputs, or what it may only lose: the value */
+static int create_quantities(const History *h, Panel *panels, bool outputs) {
   const CPModelQuantity *quantity = h->info->settings->model.type->quantities;
   int count = 0, shown = 0, last = 0;
   for (int i = 0; i < h->info->nquantities && shown < HISTORY_CURVES; i++) {
-    if (is_conserved(h->info, i)) continue;
-    Panel *panel =
-        panel_in(panels, &count, h, "quantities", "What the motion dissipates", quantity[i].unit);
+    if (is_conserved(h->info, i) || is_output(h->info, i) != outputs ||
+        !is_selected(h->info->settings->curves, quantity[i].name))
+      continue;
+    Panel *panel = panel_in(panels, &count, h, outputs ? "outputs" : "quantities",
+                            outputs ? "Outputs" : "What the motion dissipates", quantity[i].unit);
     name_curve(add(panel, CURVE_LINE, history_column_quantity(h) + i), quantity[i].name,
                quantity[i].unit);
     last = i;
@@ -322,15 +325,20 @@ static int create_violations(const History *h, Panel *panel) {
   return finish(h, panel, "violation");
 }
 
-static int create_multipliers(const History *h, Panel *panel) {
-  begin(panel, &h->curves, "multipliers", "Multipliers of the constraints");
-  panel->all = h->info->nlambda;
+static int create_multipliers(const History *h, Panel *panels) {
+  int count = 0;
   for (int i = 0; i < h->nlambda; i++) {
     char name[PANEL_NAME];
-    snprintf(name, sizeof name, "lambda%ld", h->lambda[i]);
-    name_curve(add(panel, CURVE_LINE, history_column_lambda(h) + i), name, "");
+    const char *unit = multiplier_unit(h->info, h->lambda[i]);
+    multiplier_name(h->info, h->lambda[i], name, sizeof name);
+    Panel *panel =
+        panel_in(panels, &count, h, "multipliers", "Multipliers of the constraints", unit);
+    name_curve(add(panel, CURVE_LINE, history_column_lambda(h) + i), name, unit);
   }
-  return finish(h, panel, "multiplier");
+  for (int k = 0; k < count; k++)
+    for (long i = 0; i < h->info->nlambda; i++)
+      panels[k].all += !strcmp(multiplier_unit(h->info, i), panels[k].curve[0].unit);
+  return finish_units(h, panels, count, "multiplier");
 }
 
 static int create_steps(const History *h, Panel *panel) {
@@ -354,7 +362,8 @@ int panels_create(const History *history, Panel *panels) {
   count += create_components(history, &panels[count], false);
   count += create_components(history, &panels[count], true);
   count += create_drifts(history, &panels[count]);
-  count += create_quantities(history, &panels[count]);
+  count += create_quantities(history, &panels[count], true);
+  count += create_quantities(history, &panels[count], false);
   count += create_errors(history, &panels[count]);
   count += create_violations(history, &panels[count]);
   count += create_multipliers(history, &panels[count]);

@@ -30,8 +30,8 @@ typedef struct {
   double *last; /* [n] newest state */
   double last_t;
   double *first_quantity, *last_quantity, *least_quantity; /* [nquantities] */
-  /* [nquantities]; |drift| from the first; rise above the least before; NaN if the quantity was NaN once */
-  double *most_drift, *most_rise;
+  /* [nquantities]; |drift| from the first; rise above the least before; largest minus least; NaN if the quantity was NaN once */
+  double *most_drift, *most_rise, *most_spread;
   /* largest, and its t; NaN: no such level, or it could be evaluated nowhere */
   double most_violation[NUM_LEVELS], when[NUM_LEVELS];
   long unevaluated; /* samples at which violations or multipliers could not be evaluated */

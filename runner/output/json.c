@@ -59,15 +59,16 @@ static json_t *describe_quantities(const History *h) {
   for (int i = 0; i < info->nquantities; i++) {
     const CPModelQuantity *q = &type->quantities[i];
     json_array_append_new(
-        array, json_pack("{s:o,s:o,s:b,s:o,s:o,s:o,s:o,s:o,s:o}", "name", text(q->name), "unit",
-                         text(q->unit), "conserved", is_conserved(info, i), "scale",
-                         json_number(i < RUN_SCALES ? info->scale[i] : NAN), "first",
-                         json_number(h->first_quantity[i]), "last",
-                         json_number(h->last_quantity[i]), "drift", json_number(h->most_drift[i]),
-                         "rise", json_number(h->most_rise[i]), "tighter",
-                         json_number(h->result.estimate.wanted && i < RUN_SCALES
-                                         ? h->result.estimate.drift[i] * info->scale[i]
-                                         : NAN)));
+        array,
+        json_pack("{s:o,s:o,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:o}", "name", text(q->name), "unit",
+                  text(q->unit), "conserved", is_conserved(info, i), "output", is_output(info, i),
+                  "scale", json_number(i < RUN_SCALES ? info->scale[i] : NAN), "first",
+                  json_number(h->first_quantity[i]), "last", json_number(h->last_quantity[i]),
+                  "drift", json_number(h->most_drift[i]), "rise", json_number(h->most_rise[i]),
+                  "tighter",
+                  json_number(h->result.estimate.wanted && i < RUN_SCALES
+                                  ? h->result.estimate.drift[i] * info->scale[i]
+                                  : NAN)));
   }
   return array;
 }

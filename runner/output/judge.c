@@ -39,7 +39,7 @@ const char *verdict_name(Verdict verdict) {
 
 double judge_drift(const History *h, int i) {
   const double scale = i < RUN_SCALES ? h->info->scale[i] : 0;
-  if (!(scale > 0)) return NAN;
+  if (!(scale > 0) || is_output(h->info, i)) return NAN;
   return (is_conserved(h->info, i) ? h->most_drift[i] : h->most_rise[i]) / scale;
 }
 

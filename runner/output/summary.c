@@ -72,6 +72,11 @@ static void print_quantities(FILE *out, const History *h) {
       fprintf(out, "%s: not a number at some outputs\n", q->name);
       continue;
     }
+    if (is_output(info, i)) {
+      fprintf(out, "%s: from %.6g to %.6g, at the end %.6g %s\n", q->name, h->least_quantity[i],
+              h->least_quantity[i] + h->most_spread[i], h->last_quantity[i], unit_text(q->unit));
+      continue;
+    }
     if (conserved)
       fprintf(out, "%s: changed by at most %.2g %s", q->name, error, unit_text(q->unit));
     else

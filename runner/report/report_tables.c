@@ -18,8 +18,11 @@ static void invariant(const Report *r, FILE *out, int i) {
   table_unit(out, q->unit);
   table_number(out, h->first_quantity[i], 8);
   table_number(out, h->last_quantity[i], 8);
-  table_text(out, is_conserved(h->info, i) ? "conserved" : "may only fall");
-  table_number(out, judge_drift(h, i), 3);
+  table_text(out, is_output(h->info, i)      ? "output"
+                  : is_conserved(h->info, i) ? "conserved"
+                                             : "may only fall");
+  if (is_output(h->info, i)) table_text(out, "");
+  else table_number(out, judge_drift(h, i), 3);
   table_row_end(out);
 }
 
@@ -28,7 +31,7 @@ void report_invariants(const Report *r, FILE *out) {
                                    {"At the start", true}, {"At the end", true},
                                    {"Kind", false},        {"Off by, of its scale", true}};
   if (r->info->nquantities == 0 || !has_samples(r)) return;
-  table_begin(out, "invariants", true, "What the motion keeps", columns,
+  table_begin(out, "invariants", true, "What the motion keeps, and outputs", columns,
               sizeof columns / sizeof columns[0]);
   for (int i = 0; i < r->info->nquantities; i++) invariant(r, out, i);
   table_end(out, "Off by: the largest change from the start of a conserved quantity, the largest "

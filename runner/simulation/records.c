@@ -89,6 +89,28 @@ bool is_conserved(const RunInfo *info, int i) {
                         : info->settings->model.type->quantities[i].conserved != 0;
 }
 
+bool is_output(const RunInfo *info, int i) {
+  return info->settings->model.type->quantities[i].conserved == CP_QUANTITY_FREE;
+}
+
+void multiplier_name(const RunInfo *info, long i, char *text, size_t length) {
+  const CPModelType *type = info->settings->model.type;
+  if (i < type->nmultipliers) snprintf(text, length, "%s", type->multipliers[i].name);
+  else snprintf(text, length, "lambda%ld", i);
+}
+
+const char *multiplier_unit(const RunInfo *info, long i) {
+  const CPModelType *type = info->settings->model.type;
+  return i < type->nmultipliers ? unit_text(type->multipliers[i].unit) : "";
+}
+
+bool is_selected(const char *list, const char *name) {
+  const size_t length = strlen(name);
+  for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+    if (!strncmp(at, name, length) && (at[length] == ',' || !at[length])) return true;
+  return !list;
+}
+
 const char *number_text(char *text, double value, int digits) {
   if (isnan(value)) return "not known";
   if (isinf(value)) return value > 0 ? "infinite" : "-infinite";

@@ -25,9 +25,10 @@ typedef struct {
   bool forces;        /* are multipliers wanted? */
   bool drawing;       /* are the drawing's points? */
   bool steps;         /* is each step told? */
-  bool unjudged;      /* is the error against the model's reference left out? */
-  bool silent;        /* are warnings left out? */
-  bool estimated;     /* is the error estimated by a second run? */
+  const char *curves; /* names of those that figures show, with commas between; NULL: all, up to a number */
+  bool unjudged;  /* is the error against the model's reference left out? */
+  bool silent;    /* are warnings left out? */
+  bool estimated; /* is the error estimated by a second run? */
 } RunSettings;
 
 /* ---- before the first sample ---- */
@@ -165,6 +166,13 @@ const char *component_unit(const RunInfo *info, long i, char *text, size_t lengt
 /* As it is shown: "" for NULL and "1" */
 const char *unit_text(const char *unit);
 bool is_conserved(const RunInfo *info, int quantity);
+/* Is it an output, of which nothing is expected? */
+bool is_output(const RunInfo *info, int quantity);
+/* Name and unit of a multiplier: "pin x", "N", or "lambda0", "" */
+void multiplier_name(const RunInfo *info, long i, char *text, size_t length);
+const char *multiplier_unit(const RunInfo *info, long i);
+/* Is it among the names, with commas between? If names is NULL, all are. */
+bool is_selected(const char *names, const char *name);
 
 enum { NUMBER_TEXT = 40 };
 /* "1.25e-5", "0.5", "not known" (NaN); returns text [NUMBER_TEXT] */

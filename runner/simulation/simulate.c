@@ -153,12 +153,51 @@ static int march(Run *run) {
   return s->outputs ? tell_outputs(run) : 0;
 }
 
+/* Do all names of --curves name something, and not too much of one kind? */
+static int select_curves(const RunInfo *info, char *message) {
+  enum { KINDS = 3, MOST = 8 }; /* coordinates, velocities, multipliers */
+  const CPModelType *type = info->settings->model.type;
+  const char *at          = info->settings->curves;
+  int found[KINDS]        = {0};
+  while (at) {
+    const size_t length = strcspn(at, ",");
+    char wanted[RUN_TEXT], name[RUN_TEXT];
+    int known = 0;
+    snprintf(wanted, sizeof wanted, "%.*s", (int)length, at);
+    for (long i = 0; i < info->nq + info->nu + info->nlambda; i++) {
+      const long lambda = i - info->nq - info->nu;
+      if (lambda < 0) component_name(info, i, name, sizeof name);
+      else multiplier_name(info, lambda, name, sizeof name);
+      if (strcmp(name, wanted)) continue;
+      known = 1;
+      if (++found[lambda >= 0 ? 2 : i >= info->nq] <= MOST) continue;
+      snprintf(message, RUN_TEXT,
+               "--curves: at most %d of a kind, coordinates, velocities or multipliers", MOST);
+      return -1;
+    }
+    for (int i = 0; i < type->nquantities; i++)
+      known = known || !strcmp(type->quantities[i].name, wanted);
+    if (!known) {
+      snprintf(
+          message, RUN_TEXT,
+          "--curves: %s has no coordinate, velocity, quantity or multiplier \"%.100s\"; the first "
+          "line of --csv names them all",
+          type->name, wanted);
+      return -1;
+    }
+    at += length;
+    at = *at ? at + 1 : NULL;
+  }
+  return 0;
+}
+
 static int create(Run *run, const RunSettings *settings) {
   Problem *p    = &run->problem;
   char *message = run->result->message;
   if (problem_create(p, settings, message) ||
       observer_create(&run->observer, p, &run->info, message))
     return fail(run, RUN_FLAG_USAGE, message);
+  if (select_curves(&run->info, message)) return fail(run, RUN_FLAG_USAGE, message);
   run->t_end   = p->settings.t_end;
   run->y       = N_VClone(p->model->y0);
   run->between = N_VClone(p->model->y0);
