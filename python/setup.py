@@ -24,7 +24,8 @@ def pkg_config(*what):
 
 def built_library():
     """The prefix below build/ into which the library of the tree has been installed."""
-    build, prefix = TREE / "build" / "python", TREE / "build" / "python" / "prefix"
+    build = TREE / "build" / "python-library"
+    prefix = build / "prefix"
     options = [f"-DCPODES_{part}=OFF" for part in ("TESTS", "EXAMPLES", "BENCH", "RUNNER")]
     subprocess.run(["cmake", "-S", TREE, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                     "-DCMAKE_INSTALL_LIBDIR=lib", *options], check=True)
