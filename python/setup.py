@@ -46,6 +46,10 @@ class BuildPy(build_py):
 
 
 class BuildExt(build_ext):
+    def finalize_options(self):
+        super().finalize_options()
+        self.force = True # an extension that has been built may be linked with another cpodes
+
     def build_extension(self, ext):
         if pkg_config("--exists") is None:
             prefix = built_library()
