@@ -74,10 +74,15 @@ static void print_coordinates(FILE *out, const CPModel *model) {
 
 static void print_quantities(FILE *out, const CPModel *model) {
   const CPModelType *type = model->type;
-  fprintf(out, "\nwhat the motion keeps\n");
+  fprintf(out, "\nwhat the motion keeps, and outputs\n");
   if (type->nquantities == 0) fprintf(out, "  nothing that is known\n");
   for (int i = 0; i < type->nquantities; i++) {
     const CPModelQuantity *q = &type->quantities[i];
+    if (q->conserved == CP_QUANTITY_FREE) {
+      fprintf(out, "  %s: an output, %g %s at the start\n", q->name,
+              (double)q->value(model, 0, model->y0), unit_text(q->unit));
+      continue;
+    }
     fprintf(out, "  %s: %s, %g %s at the start; changes are judged by %g %s\n", q->name,
             CPModelConserves(model, i) ? "conserved" : "never rises",
             (double)q->value(model, 0, model->y0), unit_text(q->unit),
