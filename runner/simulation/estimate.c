@@ -130,8 +130,8 @@ static RunSettings settings_beside(const Problem *first, bool by_itself, long ou
   RunSettings second  = first->settings;
   const Method *its   = &first->settings.method;
   const bool followed = its->lmm == 0 && !its->implicit;
+  second.method       = *method_at(0);
   char reason[METHOD_REASON];
-  second.method = *method_at(0);
   method_resolve(&second.method, first->model, second.t_end, second.rtol, reason);
   if (followed) method_find("dop853", &second.method);
   if (by_itself) second.method = *its;
