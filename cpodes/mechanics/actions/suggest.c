@@ -114,12 +114,13 @@ static void measure(Room *room, double length) {
   room->omega                  = fmax(1.0 / length, fmax(by_velocity, by_acceleration));
 }
 
-static void choose(double rtol, double re, double im, CPMechSuggestion *s) {
+/* RADAU needs M and A. */
+static void choose(const CPMech mech, double rtol, double re, double im, CPMechSuggestion *s) {
   const double accurate = ACCURATE * pow(rtol, -0.125), stable = s->radius / (STABLE * s->motion);
   const int fast = stable > DEARER * accurate, damped = re < 0.0 && -re >= fabs(im);
   s->stiff  = fast && damped;
-  s->lmm    = s->stiff ? CV_BDF : 0;
-  s->method = s->stiff ? "BDF" : "DOP853";
+  s->lmm    = s->stiff && mech->operators ? CV_BDF : 0;
+  s->method = !s->stiff ? "DOP853" : mech->operators ? "BDF" : "RADAU";
   snprintf(s->reason, sizeof s->reason,
            "%s: the fastest %s changes at a rate of %.3g, positions at %.3g; at this rate "
            "stability asks for %.2g "
@@ -154,7 +155,7 @@ int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_en
     s->motion = room.omega;
     s->radius = hypot(re, im);
     if (s->radius < NOISE * s->motion) s->radius = 0.0;
-    choose(rtol, re, im, s);
+    choose(mech, rtol, re, im, s);
   }
   cpArenaFree(&room.arena);
   return cpMechReport(mech, flag, __func__);

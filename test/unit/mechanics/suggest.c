@@ -90,11 +90,32 @@ START_TEST(the_spectral_radius_is_that_of_the_roots) {
   const CPMechSuggestion found = suggestion(10.0, 1e-6);
   ck_assert_double_le(fabs(found.radius - s->radius), 0.05 * s->radius);
   ck_assert_int_eq(found.stiff, s->stiff);
-  ck_assert_str_eq(found.method, s->stiff ? "BDF" : "DOP853");
-  ck_assert_int_eq(found.lmm, s->stiff ? CV_BDF : 0);
+  ck_assert_str_eq(found.method, s->stiff ? "RADAU" : "DOP853");
+  ck_assert_int_eq(found.lmm, 0);
   ck_assert_mentions(found.reason, s->stiff          ? "stiff: the"
                                    : s->radius > 1e3 ? "not damped: the"
                                                      : "not stiff: the");
+  destroy();
+}
+END_TEST
+
+static int drag(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                sunrealtype *udot, sunrealtype *lambda, void *data) {
+  (void)t, (void)q, (void)z, (void)lambda, (void)data;
+  udot[0] = -1e4 * u[0];
+  return 0;
+}
+
+/* A mechanism that is given by its accelerations has no matrices for RADAU. */
+START_TEST(operators_are_integrated_by_BDF) {
+  const CPMechModel model = {.nu = 1, .udot = drag};
+  y                       = VECTOR(1.0, 1e-6);
+  mech                    = CPMechCreate(&model, y, test_context);
+  ck_assert_ptr_nonnull(mech);
+  const CPMechSuggestion found = suggestion(10.0, 1e-6);
+  ck_assert_int_eq(found.stiff, 1);
+  ck_assert_str_eq(found.method, "BDF");
+  ck_assert_int_eq(found.lmm, CV_BDF);
   destroy();
 }
 END_TEST
@@ -236,6 +257,7 @@ static Suite *suggest_suite(void) {
   TCase *tc    = tcase_create("suggestions");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, the_spectral_radius_is_that_of_the_roots, 0, SPECTRA);
+  tcase_add_test(tc, operators_are_integrated_by_BDF);
   tcase_add_test(tc, the_unit_of_time_changes_nothing);
   tcase_add_test(tc, stiffness_depends_on_tolerance_and_motion);
   tcase_add_test(tc, a_mechanism_at_rest_is_judged_by_the_interval);
