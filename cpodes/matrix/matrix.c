@@ -98,6 +98,16 @@ void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double 
   }
 }
 
+void cpMatGram(const CPMat *A, double *S) {
+  const size_t m = (size_t)A->rows;
+  memset(S, 0, m * m * sizeof *S);
+  for (int j = 0; j < A->cols; j++)
+    for (size_t l = A->start[j]; l < A->start[j + 1]; l++) {
+      double *column = S + (size_t)A->row[l] * m;
+      for (size_t k = A->start[j]; k <= l; k++) column[A->row[k]] += A->value[k] * A->value[l];
+    }
+}
+
 /* ---- patterns ---- */
 
 void cpPlacesAdd(CPPlaces *list, int i, int j) {
@@ -121,22 +131,40 @@ void cpPlacesAddMat(CPPlaces *list, const CPMat *A, int row, int col, int transp
     }
 }
 
+int cpMatTransposed(CPArena *arena, const CPMat *A, CPMat *T, size_t **from) {
+  const size_t entries = A->start[A->cols];
+  size_t *fill, *place = NULL;
+  *T = (CPMat){.rows = A->cols, .cols = A->rows};
+  CP_NEW(arena, T->start, A->rows + 1);
+  CP_NEW(arena, T->row, entries);
+  CP_NEW(arena, fill, A->rows);
+  if (from) *from = CP_NEW(arena, place, entries);
+  if (cpArenaStatus(arena)) return CP_MEM_FAIL;
+  for (size_t k = 0; k < entries; k++) T->start[A->row[k] + 1]++;
+  for (int i = 0; i < A->rows; i++) T->start[i + 1] += fill[i] = T->start[i];
+  for (int j = 0; j < A->cols; j++)
+    for (size_t k = A->start[j]; k < A->start[j + 1]; k++) {
+      const size_t to = fill[A->row[k]]++;
+      T->row[to]      = j;
+      if (place) place[to] = k;
+    }
+  return CP_SUCCESS;
+}
+
 /* Columns l and j of A share a row; mark[l] is j + 1 once (l, j) is in the list. */
 void cpPlacesAddNormal(CPPlaces *list, const CPMat *A) {
-  CPMat T          = {0};
-  CPPlaces entries = {0};
-  int *mark        = calloc((size_t)A->cols + 1, sizeof *mark);
-  cpPlacesAddMat(&entries, A, 0, 0, 1);
-  if (cpMatFromPlaces(&T, A->cols, A->rows, &entries) || !mark) list->failed = 1;
+  CPArena arena = {0};
+  CPMat T;
+  int *mark = CP_NEW(&arena, mark, A->cols);
+  if (cpMatTransposed(&arena, A, &T, NULL)) list->failed = 1;
   for (int j = 0; !list->failed && j < A->cols; j++)
-    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
-      for (size_t e = T.start[cpMatRow(A, j, k)]; e < T.start[cpMatRow(A, j, k) + 1]; e++) {
+    for (size_t k = A->start[j]; k < A->start[j + 1]; k++)
+      for (size_t e = T.start[A->row[k]]; e < T.start[A->row[k] + 1]; e++) {
         if (mark[T.row[e]] == j + 1) continue;
         mark[T.row[e]] = j + 1;
         cpPlacesAdd(list, T.row[e], j);
       }
-  free(mark);
-  cpMatFree(&T);
+  cpArenaFree(&arena);
 }
 
 /* to[] <- the places of from[] in the order of their coordinate c (0: row, 1: column), equal ones in the order of
@@ -178,25 +206,13 @@ int cpMatFromPlaces(CPMat *A, int rows, int cols, CPPlaces *list) {
   return flag;
 }
 
-static void addColumn(CPMat *A, double alpha, const CPMat *B, int j) {
-  size_t k = A->start[j];
-  for (size_t b = B->start[j]; b < B->start[j + 1]; b++) {
-    while (A->row[k] < B->row[b]) k++;
-    A->value[k] += alpha * B->value[b];
-  }
-}
-
 void cpMatAdd(CPMat *A, double alpha, const CPMat *B) {
   for (int j = 0; j < A->cols; j++) {
-    if (A->start) {
-      addColumn(A, alpha, B, j);
-    } else if (B->start) {
-      for (size_t b = B->start[j]; b < B->start[j + 1]; b++)
-        *cpMatAt(A, B->row[b], j) += alpha * B->value[b];
-    } else {
-      double *a       = A->value + (size_t)j * (size_t)A->rows;
-      const double *b = B->value + (size_t)j * (size_t)A->rows;
-      for (int i = 0; i < A->rows; i++) a[i] += alpha * b[i];
+    size_t a = cpMatFirst(A, j);
+    for (size_t b = cpMatFirst(B, j); b < cpMatFirst(B, j + 1); b++, a++) {
+      const int i = cpMatRow(B, j, b);
+      while (cpMatRow(A, j, a) < i) a++;
+      A->value[a] += alpha * B->value[b];
     }
   }
 }

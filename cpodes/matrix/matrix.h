@@ -46,7 +46,13 @@ static inline int cpMatRow(const CPMat *A, int j, size_t k) {
 void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y);
 /* y = |A| |x|, entry by entry */
 void cpMatAbsTimes(const CPMat *A, const double *x, double *y);
+/* S <- A A^T, upper triangle [rows x rows]; A is sparse with ascending rows */
+void cpMatGram(const CPMat *A, double *S);
 void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double beta, double *y);
+
+/* The structure of A^T, for a sparse A; *from [entries], unless it is NULL: the place in A of each of its entries. All from
+ * the arena, whose status it returns. */
+int cpMatTransposed(CPArena *arena, const CPMat *A, CPMat *T, size_t **from);
 
 /* Places (i, j) from which a pattern is made, in any order; a place may occur several times. A list of zeros is empty. */
 typedef struct {

@@ -48,13 +48,13 @@ static int density(const CPLevel *level, double *part) {
 }
 
 static int measureLevel(const CPLevel *level, Shape *shape) {
-  int components = 0, largest = 0;
+  int largest    = 0;
   double part    = 0.0;
   int *component = malloc(((size_t)level->nrows + 1) * sizeof *component);
   if (!component) return CP_MEM_FAIL;
-  int flag = cpComponents(&level->A, level->ncols, level->nrows, component, &components, &largest);
+  const int components = cpComponents(&level->A, level->ncols, level->nrows, component, &largest);
   free(component);
-  if (!flag) flag = density(level, &part);
+  const int flag = density(level, &part);
   if (flag) return flag;
   if (level->nrows > shape->rows) shape->rows = level->nrows;
   if (largest > shape->largest) shape->largest = largest;

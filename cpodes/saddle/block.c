@@ -1,55 +1,43 @@
 /* The connected components of X's pattern, each by itself: S = X^T X is block-diagonal.
  *
  *   a single column   x_j = a_j mu,  mu = r / |a|^2, for all of them in one pass over the entries
- *   a part of more    S_b = U^T U by Cholesky; by QR with column pivoting where that finds columns
- *                     dependent
+ *   a part of more    S_b = U^T U by Cholesky, or QR with column pivoting where that finds columns dependent
  *
- * All factors lie in one pool, and only dependent parts allocate, when they prove so. */
+ * There may be very many parts: their arrays lie in pools, and only dependent ones allocate, when they prove so. */
 #include "saddle_impl.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* ---- connected components: disjoint sets (Tarjan, J. ACM 22, 1975, with paths halved), one pass over the entries ---- */
+/* ---- connected components: disjoint sets (Tarjan, J. ACM 22, 1975, with paths halved), one pass over the entries ----
+ *
+ * The first column of a set is its root, whose entry in `parent` is less than 0 by the number of columns. */
 
-/* The first column of i's set; parents come before their children. */
 static int root(int *parent, int i) {
-  while (parent[i] != i) i = parent[i] = parent[parent[i]];
+  while (parent[i] >= 0) {
+    if (parent[parent[i]] >= 0) parent[i] = parent[parent[i]];
+    i = parent[i];
+  }
   return i;
 }
 
-static void join(int *parent, int i, int k) {
-  i = root(parent, i);
-  k = root(parent, k);
-  if (i < k) parent[k] = i;
-  else parent[i] = k;
-}
-
-/* Numbers in the place of parents: a parent has got its number before its children. */
-static int number(int *parent, int m) {
-  int count = 0;
-  for (int i = 0; i < m; i++) parent[i] = parent[i] == i ? count++ : parent[parent[i]];
-  return count;
-}
-
-static int largestSize(const int *component, int m, int ncomponents, int *largest) {
-  int *size = calloc((size_t)ncomponents + 1, sizeof *size);
-  if (!size) return CP_MEM_FAIL;
-  *largest = 0;
-  for (int i = 0; i < m; i++)
-    if (++size[component[i]] > *largest) *largest = size[component[i]];
-  free(size);
-  return CP_SUCCESS;
-}
-
-int cpComponents(const CPMat *AT, int n, int m, int *component, int *ncomponents, int *largest) {
-  for (int i = 0; i < m; i++) component[i] = i;
+int cpComponents(const CPMat *AT, int n, int m, int *component, int *largest) {
+  int count = 0, *parent = component;
+  for (int i = 0; i < m; i++) parent[i] = -1;
   for (int j = 0; j < n; j++)
-    for (size_t k = AT->start[j] + 1; k < AT->start[j + 1]; k++)
-      join(component, AT->row[k - 1], AT->row[k]);
-  *ncomponents = number(component, m);
-  return largest ? largestSize(component, m, *ncomponents, largest) : CP_SUCCESS;
+    for (size_t k = AT->start[j] + 1; k < AT->start[j + 1]; k++) {
+      const int i = root(parent, AT->row[k - 1]), l = root(parent, AT->row[k]);
+      const int first = i < l ? i : l, other = i < l ? l : i;
+      if (i == l) continue;
+      parent[first] += parent[other];
+      parent[other] = first;
+    }
+  if (largest) *largest = 0;
+  for (int i = 0; i < m; i++) { /* a parent has got its number before its children */
+    if (largest && -parent[i] > *largest) *largest = -parent[i];
+    component[i] = parent[i] < 0 ? count++ : component[parent[i]];
+  }
+  return count;
 }
 
 /* ---- the solver ---- */
@@ -59,17 +47,14 @@ int cpComponents(const CPMat *AT, int n, int m, int *component, int *ncomponents
 
 /* A component of several columns. */
 typedef struct {
-  int m, n;     /* columns, components of the state                        */
-  int *column;  /* [m] of X, ascending                                     */
-  int *row;     /* [n] components of the state, ascending                  */
-  CPCholesky S; /* m x m; an absent column is one of its own: u_kk = 1     */
-  int pivoted;  /* 1: the factors are those of qr                          */
-  /* once they are needed: */
-  CPArena arena;
-  CPSaddle qr;   /* W = I                      */
-  CPMat XT;      /* m x n: its A                */
-  char *off;     /* [m] 1: absent column       */
-  double *x, *r; /* [n], [m] vectors of qr     */
+  int m, n;     /* columns, components of the state                    */
+  int *column;  /* [m] of X, ascending                                 */
+  int *row;     /* [n] components of the state, ascending              */
+  CPMat XT;     /* m x n                                               */
+  char *off;    /* [m] 1: absent column, in S one of its own: u_kk = 1 */
+  CPCholesky S; /* m x m                                               */
+  int pivoted;  /* 1: the factors are those of qr                      */
+  CPSaddle qr;  /* W = I, A = XT; NULL before its first use            */
 } Part;
 
 typedef struct {
@@ -77,78 +62,73 @@ typedef struct {
   Part *parts;    /* [nparts]                                                */
   int *local;     /* [m] place of each column in its part; -1: it is single  */
   double *square; /* [m] |a|^2; 0: absent                                    */
-  double *mu, *z; /* [m], [m of the largest part]                            */
+  double *x, *r;  /* [max(n, m)], [m] workspace                              */
 } Block;
-
-static void freeQR(Part *part) {
-  cpSaddleFree(&part->qr);
-  cpArenaFree(&part->arena);
-}
 
 static void destroy(void *content) {
   Block *b = content;
-  for (int p = 0; p < b->nparts; p++) freeQR(&b->parts[p]);
+  for (int p = 0; p < b->nparts; p++) cpSaddleFree(&b->parts[p].qr);
 }
 
-/* ---- analysis ---- */
-
-/* The part of state component j, -1 without one; part [m] of the columns. */
-static int partOfRow(const CPMat *XT, const int *part, int j) {
-  return XT->start[j] < XT->start[j + 1] ? part[XT->row[XT->start[j]]] : -1;
-}
-
-/* Shares of the parts in the pool and in the lists: their sizes are known. */
-static int sharePool(Block *b, CPArena *arena, int m, int n) {
-  size_t pool = 0, largest = 0;
-  int *column = CP_NEW(arena, column, m), *row = CP_NEW(arena, row, n);
-  double *U, *ones, *inverse = CP_NEW(arena, inverse, m);
-  for (int p = 0; p < b->nparts; p++) {
-    const size_t size = (size_t)b->parts[p].m;
-    if (size > largest) largest = size;
-    pool += size * size;
-  }
-  CP_NEW(arena, U, pool);
-  CP_NEW(arena, b->z, largest);
-  CP_NEW(arena, ones, largest);
+/* The members of each part, ascending: those of part p are list->row[list->start[p] ... list->start[p + 1] - 1].
+ * part [count]: that of each, or -1. */
+static int listByPart(CPArena *arena, const int *part, int count, int nparts, CPMat *list) {
+  CPMat P       = {.rows = nparts, .cols = count};
+  size_t *start = CP_NEW(arena, start, count + 1);
+  int *row      = CP_NEW(arena, row, count);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
-  for (size_t k = 0; k < largest; k++) ones[k] = 1.0;
-  for (int p = 0; p < b->nparts; p++) {
-    Part *part   = &b->parts[p];
-    part->S      = (CPCholesky){.n = part->m, .U = U, .d = ones, .inverse = inverse, .work = b->z};
-    part->column = column;
-    part->row    = row;
-    column += part->m;
-    row += part->n;
-    inverse += part->m;
-    U += (size_t)part->m * (size_t)part->m;
+  for (int i = 0; i < count; i++) {
+    if (part[i] >= 0) row[start[i]] = part[i];
+    start[i + 1] = start[i] + (part[i] >= 0);
   }
-  return CP_SUCCESS;
+  P.start = start;
+  P.row   = row;
+  return cpMatTransposed(arena, &P, list, NULL);
 }
 
-/* part [m], size [m], zero: workspace */
-static int findParts(CPComplement *c, CPArena *arena, int *part, int *size) {
-  Block *b    = c->content;
-  const int m = c->m;
-  int ncomponents, nparts = 0, flag = cpComponents(&c->XT, c->n, m, part, &ncomponents, NULL);
-  if (flag) return flag;
-  for (int i = 0; i < m; i++) size[part[i]]++;
-  for (int k = 0; k < ncomponents; k++)
-    size[k] = size[k] > 1 ? nparts++ : -1; /* part of each component */
-  for (int i = 0; i < m; i++) part[i] = size[part[i]];
-  if (!CP_NEW(arena, b->parts, nparts)) return CP_MEM_FAIL;
-  b->nparts = nparts;
-  for (int i = 0; i < m; i++) b->local[i] = part[i] < 0 ? -1 : b->parts[part[i]].m++;
-  for (int j = 0; j < c->n; j++) {
-    const int p = partOfRow(&c->XT, part, j);
-    if (p >= 0) b->parts[p].n++;
+/* part [m]: the part of each column; of_row [n]: workspace */
+static int createParts(CPComplement *c, CPArena *arena, const int *part, int *of_row) {
+  const CPMat *XT      = &c->XT;
+  const size_t entries = XT->start[c->n];
+  Block *b             = c->content;
+  size_t pool          = 0;
+  CPMat columns, rows;
+  for (int j = 0; j < c->n; j++) /* all columns of a row are of one part */
+    of_row[j] = XT->start[j] < XT->start[j + 1] ? part[XT->row[XT->start[j]]] : -1;
+  if (listByPart(arena, part, c->m, b->nparts, &columns) ||
+      listByPart(arena, of_row, c->n, b->nparts, &rows))
+    return CP_MEM_FAIL;
+  for (int p = 0; p < b->nparts; p++) {
+    b->parts[p].m = (int)(columns.start[p + 1] - columns.start[p]);
+    b->parts[p].n = (int)(rows.start[p + 1] - rows.start[p]);
+    pool += (size_t)b->parts[p].m * (size_t)b->parts[p].m;
   }
-  if ((flag = sharePool(b, arena, m, c->n))) return flag;
-  for (int i = 0; i < m; i++)
-    if (part[i] >= 0) b->parts[part[i]].column[b->local[i]] = i;
-  for (int p = 0; p < nparts; p++) b->parts[p].n = 0; /* counts again */
-  for (int j = 0; j < c->n; j++) {
-    const int p = partOfRow(&c->XT, part, j);
-    if (p >= 0) b->parts[p].row[b->parts[p].n++] = j;
+  size_t *start = CP_NEW(arena, start, c->n + b->nparts);
+  int *index    = CP_NEW(arena, index, entries);
+  char *off     = CP_NEW(arena, off, c->m);
+  double *U = CP_NEW(arena, U, pool), *inverse = CP_NEW(arena, inverse, c->m),
+         *ones = CP_NEW(arena, ones, c->m), *value = CP_NEW(arena, value, entries);
+  if (cpArenaStatus(arena)) return CP_MEM_FAIL;
+  for (int i = 0; i < c->m; i++) ones[i] = 1.0, b->local[i] = -1;
+  for (int p = 0; p < b->nparts; p++) {
+    Part *now    = &b->parts[p];
+    size_t count = 0;
+    now->column  = columns.row + columns.start[p];
+    now->row     = rows.row + rows.start[p];
+    now->off     = off + columns.start[p];
+    now->S       = (CPCholesky){
+              .n = now->m, .U = U, .d = ones, .inverse = inverse + columns.start[p], .work = b->r};
+    now->XT = (CPMat){now->m, now->n, start, index, value};
+    for (int k = 0; k < now->m; k++) b->local[now->column[k]] = k;
+    for (int q = 0; q < now->n; q++) {
+      for (size_t k = XT->start[now->row[q]]; k < XT->start[now->row[q] + 1]; k++)
+        index[count++] = b->local[XT->row[k]];
+      start[q + 1] = count;
+    }
+    U += (size_t)now->m * (size_t)now->m;
+    start += now->n + 1;
+    index += count;
+    value += count;
   }
   return CP_SUCCESS;
 }
@@ -157,56 +137,35 @@ static int findParts(CPComplement *c, CPArena *arena, int *part, int *size) {
 static int create(CPComplement *c, CPArena *arena) {
   CPArena scratch = {0};
   Block *b;
-  int *part = CP_NEW(&scratch, part, c->m), *size = CP_NEW(&scratch, size, c->m);
-  c->content = CP_NEW(arena, b, 1);
-  int flag   = b && !cpArenaStatus(&scratch) ? CP_SUCCESS : CP_MEM_FAIL;
+  int *part = CP_NEW(&scratch, part, c->m), *size = CP_NEW(&scratch, size, c->m),
+      *of_row = CP_NEW(&scratch, of_row, c->n);
+  c->content  = CP_NEW(arena, b, 1);
+  int flag    = b && !cpArenaStatus(&scratch) ? CP_SUCCESS : CP_MEM_FAIL;
   if (!flag) {
+    const int count = cpComponents(&c->XT, c->n, c->m, part, NULL);
+    for (int i = 0; i < c->m; i++) size[part[i]]++;
+    for (int k = 0; k < count; k++) size[k] = size[k] > 1 ? b->nparts++ : -1; /* its part */
+    for (int i = 0; i < c->m; i++) part[i] = size[part[i]];
+    CP_NEW(arena, b->parts, b->nparts);
     CP_NEW(arena, b->local, c->m);
     CP_NEW(arena, b->square, c->m);
-    CP_NEW(arena, b->mu, c->m);
+    CP_NEW(arena, b->x, c->n > c->m ? c->n : c->m);
+    CP_NEW(arena, b->r, c->m);
     flag = cpArenaStatus(arena);
   }
-  if (!flag) flag = findParts(c, arena, part, size);
+  if (!flag) flag = createParts(c, arena, part, of_row);
   if (!flag && !cpArenaOwn(arena, b, destroy)) flag = CP_MEM_FAIL;
   cpArenaFree(&scratch);
   return flag;
 }
 
-/* ---- dependent parts ---- */
-
-static int createQR(const CPComplement *c, Part *part) {
-  const CPSaddleOptions options = {.type = CP_SADDLE_NULLSPACE};
-  CPArena *arena                = &part->arena;
-  size_t entries                = 0;
-  if (part->qr) return CP_SUCCESS;
-  freeQR(part); /* what an earlier attempt may have left */
-  for (int q = 0; q < part->n; q++)
-    entries += c->XT.start[part->row[q] + 1] - c->XT.start[part->row[q]];
-  part->XT = (CPMat){.rows = part->m, .cols = part->n};
-  CP_NEW(arena, part->XT.start, part->n + 1);
-  CP_NEW(arena, part->XT.row, entries);
-  CP_NEW(arena, part->XT.value, entries);
-  CP_NEW(arena, part->off, part->m);
-  CP_NEW(arena, part->x, part->n);
-  CP_NEW(arena, part->r, part->m);
-  return cpArenaStatus(arena) ? CP_MEM_FAIL : cpSaddleCreate(&part->qr, options, NULL, &part->XT);
-}
+/* ---- factors ---- */
 
 static int factorPivoted(CPComplement *c, Part *part) {
-  const Block *b = c->content;
-  size_t count   = 0;
-  int flag       = createQR(c, part);
-  if (flag) return flag;
-  for (int q = 0; q < part->n; q++) {
-    part->XT.start[q] = count;
-    for (size_t k = c->XT.start[part->row[q]]; k < c->XT.start[part->row[q] + 1]; k++) {
-      part->XT.row[count]     = b->local[c->XT.row[k]];
-      part->XT.value[count++] = c->XT.value[k];
-    }
-  }
-  part->XT.start[part->n] = count;
-  for (int k = 0; k < part->m; k++) part->off[k] = b->square[part->column[k]] == 0.0;
-  flag = cpSaddleFactor(part->qr, (CPWeight){NULL, NULL}, &part->XT, part->off, c->ranktol);
+  const CPSaddleOptions options = {.type = CP_SADDLE_NULLSPACE};
+  int flag = part->qr ? CP_SUCCESS : cpSaddleCreate(&part->qr, options, NULL, &part->XT);
+  if (!flag)
+    flag = cpSaddleFactor(part->qr, (CPWeight){NULL, NULL}, &part->XT, part->off, c->ranktol);
   if (flag) return flag;
   part->pivoted = 1;
   c->rank += part->qr->rank;
@@ -219,45 +178,36 @@ static int factorPivoted(CPComplement *c, Part *part) {
   return CP_SUCCESS;
 }
 
-/* ---- factors ---- */
-
-/* S_b = sum_j a_j a_j^T; u_kk^2 is the squared sine of column k's angle to the columns before it. */
-static int factorPart(CPComplement *c, Part *part) {
+static int factor(CPComplement *c) {
   Block *b        = c->content;
   const CPMat *XT = &c->XT;
-  const size_t m  = (size_t)part->m;
-  memset(part->S.U, 0, m * m * sizeof *part->S.U);
-  for (int q = 0; q < part->n; q++) {
-    const size_t first = XT->start[part->row[q]], last = XT->start[part->row[q] + 1];
-    for (size_t l = first; l < last; l++) {
-      double *column = part->S.U + (size_t)b->local[XT->row[l]] * m;
-      for (size_t k = first; k <= l; k++)
-        column[b->local[XT->row[k]]] += XT->value[k] * XT->value[l];
-    }
-  }
-  for (size_t k = 0; k < m; k++)
-    if (b->square[part->column[k]] == 0.0) part->S.U[k * (m + 1)] = 1.0;
-  part->pivoted = 0;
-  if (cpCholeskyFactor(&part->S, fmax(c->ranktol, LEAST_PIVOT))) return factorPivoted(c, part);
-  for (size_t k = 0; k < m; k++) {
-    c->sine = fmin(c->sine, 1.0 / part->S.inverse[k]);
-    c->rank += b->square[part->column[k]] > 0.0;
-  }
-  return CP_SUCCESS;
-}
-
-static int factor(CPComplement *c) {
-  Block *b     = c->content;
-  int flag     = CP_SUCCESS;
-  c->rank      = 0;
-  c->dependent = -1;
-  c->sine      = 1.0;
+  int flag        = CP_SUCCESS;
+  c->rank         = 0;
+  c->dependent    = -1;
+  c->sine         = 1.0;
   memset(c->is_dependent, 0, (size_t)c->m);
   memset(b->square, 0, (size_t)c->m * sizeof *b->square);
-  for (size_t k = 0; k < c->XT.start[c->n]; k++)
-    b->square[c->XT.row[k]] += c->XT.value[k] * c->XT.value[k];
+  for (size_t k = 0; k < XT->start[c->n]; k++) b->square[XT->row[k]] += XT->value[k] * XT->value[k];
   for (int i = 0; i < c->m; i++) c->rank += b->local[i] < 0 && b->square[i] > 0.0;
-  for (int p = 0; !flag && p < b->nparts; p++) flag = factorPart(c, &b->parts[p]);
+  for (int p = 0; !flag && p < b->nparts; p++) {
+    Part *part     = &b->parts[p];
+    const size_t m = (size_t)part->m;
+    for (int q = 0; q < part->n; q++)
+      memcpy(part->XT.value + part->XT.start[q], XT->value + XT->start[part->row[q]],
+             (part->XT.start[q + 1] - part->XT.start[q]) * sizeof *XT->value);
+    cpMatGram(&part->XT, part->S.U);
+    for (size_t k = 0; k < m; k++) {
+      part->off[k] = b->square[part->column[k]] == 0.0;
+      if (part->off[k]) part->S.U[k * (m + 1)] = 1.0;
+    }
+    part->pivoted = 0;
+    if (cpCholeskyFactor(&part->S, fmax(c->ranktol, LEAST_PIVOT))) flag = factorPivoted(c, part);
+    for (size_t k = 0; !part->pivoted && k < m;
+         k++) { /* u_kk: sine of the angle to the columns before */
+      c->sine = fmin(c->sine, 1.0 / part->S.inverse[k]);
+      c->rank += !part->off[k];
+    }
+  }
   return flag;
 }
 
@@ -273,25 +223,24 @@ static void solveColumns(const CPComplement *c, double *mu) {
   for (int p = 0; p < b->nparts; p++) {
     const Part *part = &b->parts[p];
     if (part->pivoted) continue;
-    for (int k = 0; k < part->m; k++) b->z[k] = mu[part->column[k]];
-    cpCholeskySolve(&part->S, b->z);
-    for (int k = 0; k < part->m; k++)
-      mu[part->column[k]] = b->square[part->column[k]] > 0.0 ? b->z[k] : 0.0;
+    for (int k = 0; k < part->m; k++) b->x[k] = mu[part->column[k]];
+    cpCholeskySolve(&part->S, b->x);
+    for (int k = 0; k < part->m; k++) mu[part->column[k]] = part->off[k] ? 0.0 : b->x[k];
   }
 }
 
 static int solve(CPComplement *c, const double *r, double *x) {
-  Block *b = c->content;
-  int flag = CP_SUCCESS;
-  memcpy(b->mu, r, (size_t)c->m * sizeof *r);
-  solveColumns(c, b->mu);                           /* mu = S^-1 r */
-  cpMatTransposedTimes(&c->XT, 1.0, b->mu, 0.0, x); /* x  = X mu   */
+  const Block *b = c->content;
+  int flag       = CP_SUCCESS;
+  memcpy(b->r, r, (size_t)c->m * sizeof *r);
+  solveColumns(c, b->r);                           /* mu = S^-1 r */
+  cpMatTransposedTimes(&c->XT, 1.0, b->r, 0.0, x); /* x  = X mu   */
   for (int p = 0; !flag && p < b->nparts; p++) {
     const Part *part = &b->parts[p];
     if (!part->pivoted) continue;
-    for (int k = 0; k < part->m; k++) part->r[k] = r[part->column[k]];
-    flag = cpSaddleSolve(part->qr, NULL, part->r, part->x, NULL);
-    for (int q = 0; q < part->n; q++) x[part->row[q]] = part->x[q];
+    for (int k = 0; k < part->m; k++) b->r[k] = r[part->column[k]];
+    flag = cpSaddleSolve(part->qr, NULL, b->r, b->x, NULL);
+    for (int q = 0; q < part->n; q++) x[part->row[q]] = b->x[q];
   }
   return flag;
 }
@@ -304,9 +253,9 @@ static int solveTransposed(CPComplement *c, const double *x, double *mu) {
   for (int p = 0; !flag && p < b->nparts; p++) {
     const Part *part = &b->parts[p];
     if (!part->pivoted) continue;
-    for (int q = 0; q < part->n; q++) part->x[q] = x[part->row[q]];
-    flag = cpSaddleSolve(part->qr, part->x, NULL, NULL, part->r);
-    for (int k = 0; k < part->m; k++) mu[part->column[k]] = part->r[k];
+    for (int q = 0; q < part->n; q++) b->x[q] = x[part->row[q]];
+    flag = cpSaddleSolve(part->qr, b->x, NULL, NULL, b->r);
+    for (int k = 0; k < part->m; k++) mu[part->column[k]] = b->r[k];
   }
   return flag;
 }

@@ -22,44 +22,6 @@ typedef struct {
 
 /* ---- structure ---- */
 
-/* Appends row j of A^T to the row of X that begins at `first` and has the constraints before; both
- * ascend. Returns the end. */
-static size_t mergeRow(const CPMat *A, int j, size_t first, size_t end, int *row) {
-  for (size_t k = A->start[j]; k < A->start[j + 1]; k++) {
-    size_t at = first;
-    while (at < end && row[at] < A->row[k]) at++;
-    if (at < end && row[at] == A->row[k]) continue;
-    memmove(row + at + 1, row + at, (end - at) * sizeof *row);
-    row[at] = A->row[k];
-    end++;
-  }
-  return end;
-}
-
-/* Entries of X at most: those of a block's rows of A^T count in all rows below, too. */
-static size_t mostEntries(const CPWeightFactors *W, const CPMat *A) {
-  const size_t all = (size_t)A->rows * (size_t)A->cols;
-  size_t most      = 0;
-  for (int b = 0; b < W->nblocks; b++)
-    for (int j = W->first[b]; j < W->first[b + 1]; j++)
-      most += (A->start[j + 1] - A->start[j]) * (size_t)(W->first[b + 1] - j);
-  if (W->nblocks == 0) most = A->start[A->cols];
-  return most < all ? most : all;
-}
-
-static void buildStructure(SparseSchur *c, const CPMat *A) {
-  CPMat *X    = &c->S.XT;
-  X->start[0] = 0;
-  for (int j = 0, b = 0; j < A->cols; j++) {
-    const size_t first = X->start[j];
-    size_t end         = first;
-    while (b < c->W.nblocks && c->W.first[b + 1] <= j) b++;
-    if (b < c->W.nblocks && j > c->W.first[b])
-      for (size_t k = X->start[j - 1]; k < first; k++) X->row[end++] = X->row[k];
-    X->start[j + 1] = mergeRow(A, j, first, end, X->row);
-  }
-}
-
 static int create(CPSaddle s, const CPComplementOps *ops) {
   CPArena *arena = &s->used.arena;
   const CPMat *A = &s->A;
@@ -67,21 +29,23 @@ static int create(CPSaddle s, const CPComplementOps *ops) {
   if (!A->start && s->m > 0) return CP_ILL_INPUT;
   s->used.content = CP_NEW(arena, c, 1);
   if (!c || cpWeightCreate(&c->W, s)) return CP_MEM_FAIL;
-  c->S = (CPComplement){
-      .ops = ops, .n = s->n, .m = s->m, .XT = {.rows = s->m, .cols = s->n}, .sine = 1.0};
+  c->S = (CPComplement){.ops = ops, .n = s->n, .m = s->m, .sine = 1.0};
   CP_NEW(arena, c->x, s->n);
   CP_NEW(arena, c->y, s->n);
   if (s->m == 0) return cpArenaStatus(arena);
-  const size_t most = mostEntries(&c->W, A);
-  CP_NEW(arena, c->S.XT.start, s->n + 1);
-  CP_NEW(arena, c->S.XT.row, most);
-  CP_NEW(arena, c->S.XT.value, most);
+  CPPlaces places = {0};
+  for (int j = 0, b = 0; j < s->n; j++) {
+    while (b < c->W.nblocks && c->W.first[b + 1] <= j) b++;
+    for (int i = b < c->W.nblocks ? c->W.first[b] : j; i <= j; i++)
+      for (size_t k = A->start[i]; k < A->start[i + 1]; k++) cpPlacesAdd(&places, A->row[k], j);
+  }
+  if (cpMatFromPlaces(&c->S.XT, s->m, s->n, &places) || cpMatOwn(arena, &c->S.XT))
+    return CP_MEM_FAIL;
   CP_NEW(arena, c->S.is_dependent, s->m);
   CP_NEW(arena, c->e, s->m);
   CP_NEW(arena, c->w, s->m);
   CP_NEW(arena, c->r, s->m);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
-  buildStructure(c, A);
   return ops->create(&c->S, arena);
 }
 
@@ -93,33 +57,31 @@ static int createBlock(CPSaddle s) { return create(s, &cpBlockComplementOps); }
 
 /* ---- factors ---- */
 
-/* Row k of a block whose first row is row `first` of X: x_k = (d_k a_k - sum_i u_ik x_i) / u_kk */
-static void formRow(SparseSchur *c, const CPMat *A, const CPCholesky *block, int first, int k) {
-  const CPMat *X  = &c->S.XT;
-  const double *u = block->U + (size_t)k * (size_t)block->n;
-  const int j     = first + k;
-  double *w       = c->w;
-  for (size_t l = A->start[j]; l < A->start[j + 1]; l++) w[A->row[l]] = block->d[k] * A->value[l];
-  for (int i = 0; i < k; i++)
-    for (size_t l = X->start[first + i]; l < X->start[first + i + 1]; l++)
-      w[X->row[l]] -= u[i] * X->value[l];
-  for (size_t l = X->start[j]; l < X->start[j + 1]; l++) {
-    X->value[l]  = w[X->row[l]] * block->inverse[k];
-    w[X->row[l]] = 0.0;
-  }
-}
-
-/* X, and e; rows in use that are zero are marked as dependent. */
+/* X, of a block's rows x_k = (d_k a_k - sum_i u_ik x_i) / u_kk, and e; rows in use that are zero are marked as dependent. */
 static void formMatrix(CPSaddle s) {
   SparseSchur *c       = s->used.content;
   const CPMat *X       = &c->S.XT;
+  const CPMat *A       = &s->A;
   const size_t entries = X->start[s->n];
-  double *e            = c->e;
+  double *e = c->e, *w = c->w;
   for (int j = 0; !s->has_matrix && j < s->n; j++)
     for (size_t l = X->start[j]; l < X->start[j + 1]; l++)
       X->value[l] = s->A.value[l] * c->W.root[j];
   for (int b = 0; b < c->W.nblocks; b++)
-    for (int k = 0; k < c->W.block[b].n; k++) formRow(c, &s->A, &c->W.block[b], c->W.first[b], k);
+    for (int k = 0, first = c->W.first[b]; k < c->W.block[b].n; k++) {
+      const CPCholesky *block = &c->W.block[b];
+      const double *u         = block->U + (size_t)k * (size_t)block->n;
+      const int j             = first + k;
+      for (size_t l = A->start[j]; l < A->start[j + 1]; l++)
+        w[A->row[l]] = block->d[k] * A->value[l];
+      for (int i = 0; i < k; i++)
+        for (size_t l = X->start[first + i]; l < X->start[first + i + 1]; l++)
+          w[X->row[l]] -= u[i] * X->value[l];
+      for (size_t l = X->start[j]; l < X->start[j + 1]; l++) {
+        X->value[l]  = w[X->row[l]] * block->inverse[k];
+        w[X->row[l]] = 0.0;
+      }
+    }
   memset(c->r, 0, (size_t)s->m * sizeof *c->r);
   memset(e, 0, (size_t)s->m * sizeof *e);
   for (size_t l = 0; l < entries; l++) c->r[X->row[l]] += X->value[l] * X->value[l];
@@ -175,6 +137,8 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
 
 const CPSaddleOps cpSaddleSparseOps = {.name          = "sparse Schur complement",
                                        .type          = CP_SADDLE_SPARSE,
+                                       .lin           = CP_LINSOL_SPARSE,
+                                       .kkt           = CP_KKT_SPARSE_SCHUR,
                                        .keeps_pattern = 1,
                                        .create        = createSparse,
                                        .factor        = factor,
@@ -182,6 +146,7 @@ const CPSaddleOps cpSaddleSparseOps = {.name          = "sparse Schur complement
 
 const CPSaddleOps cpSaddleBlockOps = {.name          = "blocks",
                                       .type          = CP_SADDLE_BLOCK,
+                                      .lin           = CP_LINSOL_BLOCK,
                                       .keeps_pattern = 1,
                                       .create        = createBlock,
                                       .factor        = factor,

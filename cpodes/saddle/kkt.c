@@ -2,6 +2,7 @@
  * out, in an order of little fill of K + K^T, and then with the pivots of the factorisation before for as long as these
  * are good. A system with known solution size judges the factors: by its residual, and K by its solution, which is
  * large if K is singular. Only then dependent rows are looked for. */
+#include "cpodes/base/vectors.h"
 #include "saddle_impl.h"
 
 #include <cholmod.h>
@@ -31,9 +32,7 @@ typedef struct {
   double *f;         /* [n] */
   double *g, *p, *q; /* [m] gradient and directions of the multipliers */
   /* is W definite where A x = 0? */
-  int *first, nblocks; /* [n + 1] blocks of W; nblocks 0: one is too large for the array here */
-  double *block;       /* [CP_SMALL^2] */
-  int is_started;      /* the rest, once it is needed: */
+  int is_started; /* the rest, once it is needed: */
   cholmod_common chol;
   cholmod_sparse *W; /* scaled, n x n */
   cholmod_factor *L;
@@ -51,33 +50,16 @@ typedef struct {
 #define SINGULAR CP_SINGULAR
 #define UNSTABLE 2
 
-/* ---- is W definite where A x = 0? ---- */
-
-/* Is W positive definite where A x = 0? K is regular, so it is if W is positive semidefinite; and if
- * W + rho A^T A is, for any rho (Debreu, Definite and semidefinite quadratic forms, Econometrica 20,
- * 1952). Cholesky factors tell: block by block where W has small ones, else by CHOLMOD. */
+/* ---- is W definite where A x = 0? ----
+ *
+ * K is regular, so it is if W is positive semidefinite; and if W + rho A^T A is, for any rho (Debreu, Definite and
+ * semidefinite quadratic forms, Econometrica 20, 1952). Cholesky factors by CHOLMOD tell. */
 
 /* Added to the diagonal of the scaled W, so that semidefinite within roundoff passes. */
 #define SHIFT 1.0e-13
 /* rho, with the scaled W and A: the larger, the more is recognised, and the more roundoff of A^T A
  * covers. */
 static const double rhos[] = {1.0e2, 1.0e5};
-
-static int createMass(CPSaddle s) {
-  CPKkt *c = s->used.content;
-  CP_NEW(&s->used.arena, c->first, s->n + 1);
-  CP_NEW(&s->used.arena, c->block, CP_SMALL * CP_SMALL);
-  if (cpArenaStatus(&s->used.arena)) return CP_MEM_FAIL;
-  c->nblocks = cpSaddleHasSmallBlocks(&c->M, CP_SMALL) ? cpWeightBlocksFind(&c->M, c->first) : 0;
-  return CP_SUCCESS;
-}
-
-static void freeMass(CPKkt *c) {
-  if (!c->is_started) return;
-  cholmod_l_free_sparse(&c->W, &c->chol);
-  cholmod_l_free_factor(&c->L, &c->chol);
-  cholmod_l_finish(&c->chol);
-}
 
 static int failedCholmod(const CPKkt *c) {
   const int status = c->chol.status;
@@ -122,28 +104,6 @@ static int factorDefinite(CPKkt *c, cholmod_sparse *S, cholmod_factor *L) {
   return c->chol.status == CHOLMOD_NOT_POSDEF ? CP_SADDLE_NOT_DEFINITE : 0;
 }
 
-static int isWeightSemidefinite(CPSaddle s) {
-  CPKkt *c = s->used.content;
-  if (c->nblocks == 0) {
-    const int flag = formWeight(s);
-    if (flag) return flag;
-    if (!c->L) c->L = cholmod_l_analyze(c->W, &c->chol);
-    return factorDefinite(c, c->W, c->L);
-  }
-  for (int b = 0; b < c->nblocks; b++) {
-    const int first = c->first[b], size = c->first[b + 1] - first;
-    const double *d = c->scale + first;
-    cpWeightBlockGather(&c->M, first, size, c->block);
-    for (int k = 0; k < size; k++) {
-      double *column = c->block + (size_t)k * (size_t)size;
-      for (int i = 0; i <= k; i++) column[i] *= d[i] * d[k];
-      column[k] += SHIFT;
-    }
-    if (!cpCholeskySmall(c->block, size)) return CP_SADDLE_NOT_DEFINITE;
-  }
-  return 0;
-}
-
 /* A^T A of the scaled rows that are kept, both triangles. */
 static cholmod_sparse *normalMatrix(CPSaddle s) {
   CPKkt *c          = s->used.content;
@@ -167,14 +127,16 @@ static cholmod_sparse *normalMatrix(CPSaddle s) {
   return normal;
 }
 
-/* Is W + rho A^T A definite? */
-static int isDefiniteWithRows(CPSaddle s) {
+/* 0, CP_SADDLE_NOT_DEFINITE or a negative code */
+static int checkWeight(CPSaddle s) {
   CPKkt *c          = s->used.content;
   cholmod_common *l = &c->chol;
   int flag          = formWeight(s);
-  if (flag) return flag;
+  if (!flag && !c->L) c->L = cholmod_l_analyze(c->W, l);
+  if (!flag) flag = factorDefinite(c, c->W, c->L);
+  if (flag <= 0 || s->rank == 0) return flag;
   cholmod_sparse *normal = normalMatrix(s);
-  flag                   = normal ? CP_SADDLE_NOT_DEFINITE : failedCholmod(c);
+  if (!normal) flag = failedCholmod(c);
   for (size_t k = 0; flag > 0 && k < sizeof rhos / sizeof rhos[0]; k++) {
     double alpha[2] = {1.0, 0.0}, beta[2] = {rhos[k], 0.0};
     c->W->stype       = 0; /* both have both triangles */
@@ -188,11 +150,6 @@ static int isDefiniteWithRows(CPSaddle s) {
   }
   cholmod_l_free_sparse(&normal, l);
   return flag;
-}
-
-static int checkMass(CPSaddle s) {
-  const int flag = isWeightSemidefinite(s);
-  return flag > 0 && s->rank > 0 ? isDefiniteWithRows(s) : flag;
 }
 
 /* ---- dependent rows ---- */
@@ -234,33 +191,16 @@ static int findRows(CPSaddle s, double sine) {
 
 /* ---- minimum norm ---- */
 
-/* q = N w; w [m]: zero in rows that are kept */
-static int timesNull(const CPSaddle s, const double *w, double *q) {
-  CPKkt *c = s->used.content;
-  cpMatTransposedTimes(&c->A, 1.0, w, 0.0, c->f);
-  const int flag = cpSaddleSolve(c->rows, c->f, NULL, NULL, q);
-  for (int i = 0; i < s->m; i++) q[i] = s->is_dependent[i] ? w[i] : -q[i];
-  return flag;
-}
-
 /* g = N^T mu, zero in rows that are kept; *square = |g|^2 */
 static int gradientOf(const CPSaddle s, const double *mu, double *g, double *square) {
   CPKkt *c       = s->used.content;
   const int flag = cpSaddleSolve(c->rows, NULL, mu, c->f, NULL);
   memcpy(g, mu, (size_t)s->m * sizeof *g);
   cpMatTimes(&c->A, -1.0, c->f, 1.0, g);
-  *square = 0.0;
-  for (int i = 0; i < s->m; i++) {
+  for (int i = 0; i < s->m; i++)
     if (!s->is_dependent[i]) g[i] = 0.0;
-    *square += g[i] * g[i];
-  }
+  *square = cpDot(g, g, s->m);
   return flag;
-}
-
-static double squareOf(const double *v, int length) {
-  double sum = 0.0;
-  for (int i = 0; i < length; i++) sum += v[i] * v[i];
-  return sum;
 }
 
 /* The gradient g bounds the distance from the minimum, since no singular value of N is below 1. Its
@@ -272,13 +212,14 @@ static int shorten(CPSaddle s, double *mu) {
   double largest_N = 1.0, before = INFINITY, gamma; /* |N|^2, |g|^2 */
   int flag = gradientOf(s, mu, c->g, &gamma);
   for (int k = 0; !flag && k < MAXITERS; k++) {
-    if (gamma <= SHORTEST * SHORTEST * largest_N * squareOf(mu, m)) break;
+    if (gamma <= SHORTEST * SHORTEST * largest_N * cpDot(mu, mu, m)) break;
     for (int i = 0; i < m; i++) c->p[i] = (k ? gamma / before * c->p[i] : 0.0) - c->g[i];
-    flag = timesNull(s, c->p, c->q);
+    cpMatTransposedTimes(&c->A, 1.0, c->p, 0.0, c->f); /* q = N p, p zero in rows that are kept */
+    flag = cpSaddleSolve(c->rows, c->f, NULL, NULL, c->q);
     if (flag) break;
-    const double square = squareOf(c->q, m), size = squareOf(c->p, m);
-    double slope = 0.0; /* -mu^T N p */
-    for (int i = 0; i < m; i++) slope -= c->p[i] * c->g[i];
+    for (int i = 0; i < m; i++) c->q[i] = s->is_dependent[i] ? c->p[i] : -c->q[i];
+    const double square = cpDot(c->q, c->q, m), size = cpDot(c->p, c->p, m);
+    const double slope = -cpDot(c->p, c->g, m); /* -mu^T N p */
     for (int i = 0; i < m; i++) mu[i] += slope / square * c->q[i];
     largest_N = fmax(largest_N, square / size);
     before    = gamma;
@@ -294,7 +235,10 @@ static void destroy(void *content) {
   klu_l_free_numeric(&c->numeric, &c->common);
   klu_l_free_symbolic(&c->symbolic, &c->common);
   cpSaddleFree(&c->rows);
-  freeMass(c);
+  if (!c->is_started) return;
+  cholmod_l_free_sparse(&c->W, &c->chol);
+  cholmod_l_free_factor(&c->L, &c->chol);
+  cholmod_l_finish(&c->chol);
 }
 
 /* ---- structure ---- */
@@ -310,30 +254,29 @@ static void takeStructure(CPArena *arena, CPMat *S, const CPMat *A) {
   for (size_t e = 0; S->row && e < entries; e++) S->row[e] = (int)(e % (size_t)A->rows);
 }
 
-/* Columns of K: lengths, then starts, then rows. */
-static void buildStructure(CPKkt *c) {
+static int buildStructure(CPKkt *c) {
   const int n = c->A.cols, m = c->A.rows;
-  Index *start = c->start, *row = c->row;
-  for (int j = 0; j < n; j++)
-    start[j + 1] = (Index)(c->M.start[j + 1] - c->M.start[j] + c->A.start[j + 1] - c->A.start[j]);
-  for (int i = 0; i < m; i++) start[n + i + 1] = 1;
-  for (size_t e = 0; e < c->A.start[n]; e++) start[n + c->A.row[e] + 1]++;
-  start[0] = 0;
-  for (int k = 0; k < c->order; k++) start[k + 1] += start[k];
-  for (int j = 0; j < n; j++) {
-    Index q = start[j];
-    for (size_t e = c->M.start[j]; e < c->M.start[j + 1]; e++) row[q++] = c->M.row[e];
-    for (size_t e = c->A.start[j]; e < c->A.start[j + 1]; e++) {
-      const int i      = c->A.row[e];
-      const Index at   = start[n + i]++; /* moves on, and back below */
-      row[q++]         = n + i;
-      row[at]          = j;
-      c->transposed[e] = (size_t)at;
-    }
+  CPArena scratch = {0};
+  CPMat AT;
+  Index at = 0;
+  size_t *from;
+  const int flag = cpMatTransposed(&scratch, &c->A, &AT, &from);
+  for (int j = 0; !flag && j < n; j++) {
+    c->start[j] = at;
+    for (size_t e = c->M.start[j]; e < c->M.start[j + 1]; e++) c->row[at++] = c->M.row[e];
+    for (size_t e = c->A.start[j]; e < c->A.start[j + 1]; e++) c->row[at++] = n + c->A.row[e];
   }
-  for (int i = 0; i < m; i++) row[start[n + i]] = n + i;
-  for (int i = m; i > 0; i--) start[n + i] = start[n + i - 1] + 1;
-  start[n] = (Index)(c->M.start[n] + c->A.start[n]);
+  for (int i = 0; !flag && i < m; i++) {
+    c->start[n + i] = at;
+    for (size_t q = AT.start[i]; q < AT.start[i + 1]; q++) {
+      c->transposed[from[q]] = (size_t)at;
+      c->row[at++]           = AT.row[q];
+    }
+    c->row[at++] = n + i;
+  }
+  c->start[c->order] = at;
+  cpArenaFree(&scratch);
+  return flag;
 }
 
 static int failure(const CPKkt *c) {
@@ -370,8 +313,7 @@ static int create(CPSaddle s) {
   CP_NEW(arena, c->g, s->m);
   CP_NEW(arena, c->p, s->m);
   CP_NEW(arena, c->q, s->m);
-  if (createMass(s)) return CP_MEM_FAIL;
-  buildStructure(c);
+  if (cpArenaStatus(arena) || buildStructure(c)) return CP_MEM_FAIL;
   c->symbolic = klu_l_analyze(c->order, c->start, c->row, &c->common);
   return c->symbolic ? CP_SUCCESS : failure(c);
 }
@@ -506,7 +448,7 @@ static int factor(CPSaddle s) {
   double largest_x;
   const double multiplier = largestMultiplier(s, &row, &largest_x);
   if (multiplier > 0.0) s->sine = fmin(1.0, largest_x / multiplier);
-  return flag ? flag : checkMass(s);
+  return flag ? flag : checkWeight(s);
 }
 
 /* ---- solution ---- */
@@ -530,6 +472,8 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
 
 const CPSaddleOps cpSaddleKktOps = {.name          = "sparse KKT matrix",
                                     .type          = CP_SADDLE_KKT,
+                                    .lin           = CP_LINSOL_SPARSE,
+                                    .kkt           = CP_KKT_SPARSE,
                                     .keeps_pattern = 1,
                                     .create        = create,
                                     .factor        = factor,

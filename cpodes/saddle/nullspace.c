@@ -11,6 +11,7 @@
  *
  * Q of the first reflectors, as many as the rank, in compact form (Schreiber, Van Loan, SIAM J. Sci. Stat. Comput. 10,
  * 1989): Q = I - V T V^T = I - B V^T, with T^{-1} + T^{-T} = V^T V (Puglisi, the same 13, 1992). */
+#include "cpodes/base/vectors.h"
 #include "lapack.h"
 #include "saddle_impl.h"
 
@@ -86,38 +87,26 @@ static int create(CPSaddle s) {
 
 /* ---- Q ---- */
 
-/* x <- S^T x, S x */
+/* x <- S^T x */
 static void scaleForward(const Nullspace *c, double *x, int n) {
   if (c->has_factors) cpWeightForward(&c->W, x);
   else
     for (int j = 0; j < n; j++) x[j] *= c->s[j];
 }
 
-static void scaleBackward(const Nullspace *c, double *x, int n) {
-  if (c->has_factors) cpWeightBackward(&c->W, x);
-  else
-    for (int j = 0; j < n; j++) x[j] *= c->s[j];
-}
-
-/* Rows of A in the coordinates, with unit length; rows of zeros stay. */
-static void scaleRows(const CPSaddle s, Nullspace *c) {
-  const int n = s->n;
-  cpSaddleGather(s, c->QR);
-  for (int k = 0; k < s->nrows; k++) {
-    double *row = c->QR + (size_t)k * (size_t)n, largest = 0.0, sum = 0.0;
-    scaleForward(c, row, n);
-    for (int j = 0; j < n; j++) largest = fmax(largest, fabs(row[j]));
-    for (int j = 0; j < n && largest > 0.0; j++) sum += (row[j] / largest) * (row[j] / largest);
-    c->scale[k] = largest > 0.0 ? 1.0 / (largest * sqrt(sum)) : 1.0;
-    for (int j = 0; j < n; j++) row[j] *= c->scale[k];
-  }
-}
-
-/* |R_kk| with unit columns is the sine of column k's angle to the columns before it. */
+/* A^T D Pi = Q R, of the rows in the coordinates; those of zeros stay. |R_kk| with unit columns is the sine of column k's angle to the columns before it. */
 static int factorRows(CPSaddle s, Nullspace *c, int pivoting) {
   const int n = s->n, m = s->nrows, kmax = m < n ? m : n;
   int info = 0, k = 0;
-  scaleRows(s, c);
+  cpSaddleGather(s, c->QR);
+  for (int i = 0; i < m; i++) {
+    double *row = c->QR + (size_t)i * (size_t)n, sum = 0.0;
+    scaleForward(c, row, n);
+    const double largest = cpLargest(row, n);
+    for (int j = 0; j < n && largest > 0.0; j++) sum += (row[j] / largest) * (row[j] / largest);
+    c->scale[i] = largest > 0.0 ? 1.0 / (largest * sqrt(sum)) : 1.0;
+    for (int j = 0; j < n; j++) row[j] *= c->scale[i];
+  }
   for (int i = 0; i < m; i++) c->pivot[i] = pivoting ? 0 : i + 1;
   if (pivoting) F77(dgeqp3)(&n, &m, c->QR, &n, c->pivot, c->tau, c->work, &c->lwork, &info);
   else F77(dgeqrf)(&n, &m, c->QR, &n, c->tau, c->work, &c->lwork, &info);
@@ -156,18 +145,6 @@ static void reflect(const CPSaddle s, Nullspace *c, const double *X, const doubl
 
 /* ---- W on the null space ---- */
 
-/* Y = S W S B */
-static void multiplyWeight(const CPSaddle s, Nullspace *c) {
-  const int n = s->n, r = s->rank;
-  const size_t entries = (size_t)n * (size_t)r;
-  const double one = 1.0, zero = 0.0;
-  for (size_t k = 0; k < entries; k++) c->SB[k] = c->s[k % (size_t)n] * c->B[k];
-  if (!s->M.start) F77(dsymm)("L", "U", &n, &r, &one, s->M.value, &n, c->SB, &n, &zero, c->Y, &n);
-  for (size_t k = 0; s->M.start && k < (size_t)r; k++)
-    cpMatTimes(&s->M, 1.0, c->SB + k * (size_t)n, 0.0, c->Y + k * (size_t)n);
-  for (size_t k = 0; k < entries; k++) c->Y[k] *= c->s[k % (size_t)n];
-}
-
 /* Upper triangle of H = Q2^T W Q2, the last rows and columns of Q^T W Q, by a symmetric update, with S W S for W:
  *   Q^T W Q = W - Y V^T - V Y^T,   Y = W B - 1/2 V (B^T W B) */
 static void projectWeight(const CPSaddle s, Nullspace *c) {
@@ -180,7 +157,12 @@ static void projectWeight(const CPSaddle s, Nullspace *c) {
     c->H.d[k] = 1.0; /* all entries carry roundoff of order u */
   }
   if (r == 0 || nh == 0) return;
-  multiplyWeight(s, c);
+  const size_t entries = (size_t)n * (size_t)r;
+  for (size_t k = 0; k < entries; k++) c->SB[k] = c->s[k % (size_t)n] * c->B[k];
+  if (!s->M.start) F77(dsymm)("L", "U", &n, &r, &one, s->M.value, &n, c->SB, &n, &zero, c->Y, &n);
+  for (size_t k = 0; s->M.start && k < (size_t)r; k++)
+    cpMatTimes(&s->M, 1.0, c->SB + k * (size_t)n, 0.0, c->Y + k * (size_t)n);
+  for (size_t k = 0; k < entries; k++) c->Y[k] *= c->s[k % (size_t)n]; /* S W S B */
   F77(dgemm)("T", "N", &r, &r, &n, &one, c->B, &n, c->Y, &n, &zero, c->Z, &r);
   F77(dgemm)("N", "N", &nh, &r, &r, &half, c->V + r, &n, c->Z, &r, &one, c->Y + r, &n);
   F77(dsyr2k)("U", "N", &nh, &r, &minus, c->Y + r, &n, c->V + r, &n, &one, c->H.U, &nh);
@@ -233,7 +215,8 @@ static int factorPivoted(CPSaddle s) { return factor(s, 1); }
 static void unproject(const CPSaddle s, Nullspace *c, const double *y, double *x) {
   memcpy(x, y, (size_t)s->n * sizeof *x);
   reflect(s, c, c->B, c->V, x);
-  scaleBackward(c, x, s->n);
+  if (c->has_factors) cpWeightBackward(&c->W, x);
+  else scaleForward(c, x, s->n); /* S is diagonal */
 }
 
 /* g = Q^T S^T (f - W x); f and x are zero if NULL */
@@ -244,20 +227,9 @@ static void residual(const CPSaddle s, Nullspace *c, const double *f, const doub
   if (f || x) reflect(s, c, c->V, c->B, c->g);
 }
 
-/* mu from y = (Pi^T D^{-1} mu)_1 */
-static void multipliers(const CPSaddle s, Nullspace *c, double *y, double *mu) {
-  const int p = s->nrows, r = s->rank;
-  for (int k = 0; k < p; k++) y[k] = k < r ? y[k] * c->scale[c->pivot[k]] : 0.0;
-  if (r < p && s->options.shortest) { /* y -= N N^T y */
-    cpTransposedTimes(p, p - r, 1.0, c->N, y, 0.0, c->w);
-    cpTimes(p, p - r, -1.0, c->N, c->w, 1.0, y);
-  }
-  for (int k = 0; k < p; k++) mu[s->row[c->pivot[k]]] = y[k];
-}
-
 static int solve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
   Nullspace *c = s->used.content;
-  const int n = s->n, r = s->rank, one = 1, matrix = !c->has_factors;
+  const int n = s->n, r = s->rank, p = s->nrows, one = 1, matrix = !c->has_factors;
   double *y = c->y, *z = x ? x : c->x;
   memset(y, 0, (size_t)n * sizeof *y);
   for (int k = 0; b && k < r; k++) y[k] = b[s->row[c->pivot[k]]] * c->scale[c->pivot[k]];
@@ -271,15 +243,26 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   if (matrix) residual(s, c, f, z);
   for (int k = 0; k < r; k++) y[k] = c->g[k] - (matrix ? 0.0 : y[k]); /* Q1^T S (f - W x) */
   if (r > 0) F77(dtrsv)("U", "N", "N", &r, c->QR, &n, y, &one);
-  multipliers(s, c, y, mu);
+  for (int k = 0; k < p; k++) y[k] = k < r ? y[k] * c->scale[c->pivot[k]] : 0.0;
+  if (r < p && s->options.shortest) { /* y -= N N^T y */
+    cpTransposedTimes(p, p - r, 1.0, c->N, y, 0.0, c->w);
+    cpTimes(p, p - r, -1.0, c->N, c->w, 1.0, y);
+  }
+  for (int k = 0; k < p; k++) mu[s->row[c->pivot[k]]] = y[k];
   return 0;
 }
 
 const CPSaddleOps cpSaddleNullspaceOps = {.name   = "null space",
                                           .type   = CP_SADDLE_NULLSPACE,
+                                          .lin    = CP_LINSOL_QRP,
+                                          .kkt    = CP_KKT_NULLSPACE,
                                           .create = create,
                                           .factor = factorPivoted,
                                           .solve  = solve};
 
-const CPSaddleOps cpSaddleQROps = {
-    .name = "QR", .type = CP_SADDLE_QR, .create = create, .factor = factorQR, .solve = solve};
+const CPSaddleOps cpSaddleQROps = {.name   = "QR",
+                                   .type   = CP_SADDLE_QR,
+                                   .lin    = CP_LINSOL_QR,
+                                   .create = create,
+                                   .factor = factorQR,
+                                   .solve  = solve};

@@ -12,60 +12,33 @@
 /* Where the rank is lower than the one that stands, the next angle that is tried is smaller by this. */
 #define LESS_ANGLE 3.0
 
-static const CPSaddleOps *const solvers[] = {&cpSaddleSchurOps,     &cpSaddleQROps,
-                                             &cpSaddleNullspaceOps, &cpSaddleSparseOps,
-                                             &cpSaddleBlockOps,     &cpSaddleKktOps};
-
-static const CPSaddleOps *findSolver(CPSaddleType type) {
-  for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++)
-    if (solvers[i]->type == type) return solvers[i];
-  return NULL;
-}
+static const CPSaddleOps *const solvers[] = {
+    [CP_SADDLE_SCHUR] = &cpSaddleSchurOps,         [CP_SADDLE_QR] = &cpSaddleQROps,
+    [CP_SADDLE_NULLSPACE] = &cpSaddleNullspaceOps, [CP_SADDLE_SPARSE] = &cpSaddleSparseOps,
+    [CP_SADDLE_BLOCK] = &cpSaddleBlockOps,         [CP_SADDLE_KKT] = &cpSaddleKktOps};
 
 int cpSaddleKeepsPattern(CPSaddleType type) {
-  const CPSaddleOps *ops = findSolver(type);
-  return ops && ops->keeps_pattern;
+  return type != CP_SADDLE_AUTO && solvers[type]->keeps_pattern;
 }
 
 const char *cpSaddleName(const CPSaddle s) { return s->used.ops->name; }
 
 CPSaddleType cpSaddleTypeOf(const CPSaddle s) { return s->used.ops->type; }
 
-CPSaddleType cpSaddleOfLin(CPLinSol type) {
-  switch (type) {
-  case CP_LINSOL_SCHUR: return CP_SADDLE_SCHUR;
-  case CP_LINSOL_QR: return CP_SADDLE_QR;
-  case CP_LINSOL_QRP: return CP_SADDLE_NULLSPACE;
-  case CP_LINSOL_SPARSE: return CP_SADDLE_SPARSE;
-  case CP_LINSOL_BLOCK: return CP_SADDLE_BLOCK;
-  default: return CP_SADDLE_AUTO;
-  }
+CPLinSol cpSaddleAsLin(CPSaddleType type) { return type ? solvers[type]->lin : CP_LINSOL_AUTO; }
+
+CPKktLinSol cpSaddleAsKkt(CPSaddleType type) { return type ? solvers[type]->kkt : CP_KKT_AUTO; }
+
+CPSaddleType cpSaddleOfLin(CPLinSol name) {
+  for (CPSaddleType type = CP_SADDLE_SCHUR; type <= CP_SADDLE_KKT; type++)
+    if (solvers[type]->lin == name) return type;
+  return CP_SADDLE_AUTO;
 }
 
-CPLinSol cpSaddleAsLin(CPSaddleType type) {
-  static const CPLinSol types[] = {
-      [CP_SADDLE_AUTO] = CP_LINSOL_AUTO,     [CP_SADDLE_SCHUR] = CP_LINSOL_SCHUR,
-      [CP_SADDLE_QR] = CP_LINSOL_QR,         [CP_SADDLE_NULLSPACE] = CP_LINSOL_QRP,
-      [CP_SADDLE_SPARSE] = CP_LINSOL_SPARSE, [CP_SADDLE_BLOCK] = CP_LINSOL_BLOCK,
-      [CP_SADDLE_KKT] = CP_LINSOL_SPARSE};
-  return types[type];
-}
-
-CPSaddleType cpSaddleOfKkt(CPKktLinSol type) {
-  static const CPSaddleType types[] = {[CP_KKT_AUTO]         = CP_SADDLE_AUTO,
-                                       [CP_KKT_SCHUR]        = CP_SADDLE_SCHUR,
-                                       [CP_KKT_NULLSPACE]    = CP_SADDLE_NULLSPACE,
-                                       [CP_KKT_SPARSE]       = CP_SADDLE_KKT,
-                                       [CP_KKT_SPARSE_SCHUR] = CP_SADDLE_SPARSE};
-  return types[type];
-}
-
-CPKktLinSol cpSaddleAsKkt(CPSaddleType type) {
-  static const CPKktLinSol types[] = {[CP_SADDLE_SCHUR]     = CP_KKT_SCHUR,
-                                      [CP_SADDLE_NULLSPACE] = CP_KKT_NULLSPACE,
-                                      [CP_SADDLE_SPARSE]    = CP_KKT_SPARSE_SCHUR,
-                                      [CP_SADDLE_KKT]       = CP_KKT_SPARSE};
-  return types[type];
+CPSaddleType cpSaddleOfKkt(CPKktLinSol name) {
+  for (CPSaddleType type = CP_SADDLE_SCHUR; name && type <= CP_SADDLE_KKT; type++)
+    if (solvers[type]->kkt == name) return type;
+  return CP_SADDLE_AUTO;
 }
 
 /* ---- the object ---- */
@@ -89,7 +62,7 @@ static void choose(CPSaddle s) {
 
 static int openSolver(CPSaddle s, CPSaddleType type) {
   CPSaddleSolver *used   = &s->used;
-  const CPSaddleOps *ops = findSolver(type);
+  const CPSaddleOps *ops = (unsigned)type <= CP_SADDLE_KKT ? solvers[type] : NULL;
   const int flag         = ops ? ops->create(s) : CP_ILL_INPUT;
   used->ops              = ops;
   if (!flag) return CP_SUCCESS;

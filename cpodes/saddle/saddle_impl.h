@@ -8,6 +8,8 @@
 typedef struct CPSaddleOps_ {
   const char *name;
   CPSaddleType type;
+  CPLinSol lin;      /* its public names: for projections (AUTO if it has none), */
+  CPKktLinSol kkt;   /* and for accelerations */
   int keeps_pattern; /* the structure of A is analysed at creation */
   /* Memory of the content, from s->used.arena, which frees it. CP_SUCCESS, CP_MEM_FAIL, CP_LINSOL_FAIL, or
    * CP_ILL_INPUT where the solver does not take the kinds of W and A. */

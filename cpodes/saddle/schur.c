@@ -76,22 +76,6 @@ static void gatherDense(const CPSaddle s, Schur *c) {
   cpWeightScale(&c->W, s->nrows, c->XT.value);
 }
 
-/* Upper triangle of S = sum_j x_j x_j^T, x_j the entries of component j. */
-static void formComplement(Schur *c) {
-  const CPMat *X = &c->XT;
-  const int m    = X->rows;
-  if (!X->start) {
-    cpGram(m, X->cols, X->value, c->S.U);
-    return;
-  }
-  memset(c->S.U, 0, (size_t)m * (size_t)m * sizeof *c->S.U);
-  for (int j = 0; j < X->cols; j++)
-    for (size_t l = X->start[j]; l < X->start[j + 1]; l++) {
-      double *column = c->S.U + (size_t)X->row[l] * (size_t)m;
-      for (size_t k = X->start[j]; k <= l; k++) column[X->row[k]] += X->value[k] * X->value[l];
-    }
-}
-
 static int schurFactor(CPSaddle s) {
   Schur *c       = s->used.content;
   const int m    = s->nrows;
@@ -102,7 +86,8 @@ static int schurFactor(CPSaddle s) {
   if (c->row && (m <= CP_SMALL || (double)s->A.start[s->n] <= DENSE_ABOVE * s->n * m))
     gatherSparse(s, c);
   else gatherDense(s, c);
-  formComplement(c);
+  if (c->XT.start) cpMatGram(&c->XT, c->S.U);
+  else cpGram(m, s->n, c->XT.value, c->S.U);
   cpCholeskyUnitDiagonal(&c->S);
   const int bad = cpCholeskyFactor(&c->S, fmax(s->ranktol, CP_CHOLESKY_LEAST));
   for (int k = 0; bad == 0 && k < m; k++) s->sine = fmin(s->sine, 1.0 / c->S.inverse[k]);
@@ -147,6 +132,8 @@ static int schurSolve(CPSaddle s, const double *f, const double *b, double *x, d
 
 const CPSaddleOps cpSaddleSchurOps = {.name   = "Schur complement",
                                       .type   = CP_SADDLE_SCHUR,
+                                      .lin    = CP_LINSOL_SCHUR,
+                                      .kkt    = CP_KKT_SCHUR,
                                       .create = schurCreate,
                                       .factor = schurFactor,
                                       .solve  = schurSolve};

@@ -1,5 +1,4 @@
-/* Products, triangular systems and Cholesky factors of dense matrices: plain loops for small ones, BLAS and LAPACK for
- * others. */
+/* Products, triangular systems and Cholesky factors of dense matrices. */
 #include "small.h"
 
 #include "cpodes/base/random.h"
@@ -9,15 +8,9 @@
 #include <math.h>
 #include <stddef.h>
 
-static const int one = 1;
-
 static const double *columnOf(const double *A, int ld, int j) { return A + (size_t)j * (size_t)ld; }
 
 void cpSolveLower(int n, const double *L, int ld, int unit, double *x) {
-  if (n > CP_SMALL) {
-    F77(dtrsv)("L", "N", unit ? "U" : "N", &n, L, &ld, x, &one);
-    return;
-  }
   for (int k = 0; k < n; k++) {
     const double *l = columnOf(L, ld, k);
     if (!unit) x[k] /= l[k];
@@ -25,23 +18,7 @@ void cpSolveLower(int n, const double *L, int ld, int unit, double *x) {
   }
 }
 
-void cpSolveLowerTransposed(int n, const double *L, int ld, double *x) {
-  if (n > CP_SMALL) {
-    F77(dtrsv)("L", "T", "N", &n, L, &ld, x, &one);
-    return;
-  }
-  for (int k = n - 1; k >= 0; k--) {
-    const double *l = columnOf(L, ld, k);
-    for (int i = k + 1; i < n; i++) x[k] -= l[i] * x[i];
-    x[k] /= l[k];
-  }
-}
-
 void cpSolveUpper(int n, const double *U, int ld, double *x) {
-  if (n > CP_SMALL) {
-    F77(dtrsv)("U", "N", "N", &n, U, &ld, x, &one);
-    return;
-  }
   for (int k = n - 1; k >= 0; k--) {
     const double *u = columnOf(U, ld, k);
     x[k] /= u[k];
@@ -62,10 +39,6 @@ void cpGram(int m, int n, const double *XT, double *S) {
 }
 
 void cpTimes(int n, int m, double alpha, const double *X, const double *x, double beta, double *y) {
-  if (m > CP_SMALL || n > CP_SMALL) {
-    F77(dgemv)("N", &n, &m, &alpha, X, &n, x, &one, &beta, y, &one);
-    return;
-  }
   for (int i = 0; i < n; i++) y[i] = beta == 0.0 ? 0.0 : beta * y[i];
   for (int j = 0; j < m; j++) {
     const double *column = columnOf(X, n, j), xj = alpha * x[j];
@@ -75,10 +48,6 @@ void cpTimes(int n, int m, double alpha, const double *X, const double *x, doubl
 
 void cpTransposedTimes(int n, int m, double alpha, const double *X, const double *x, double beta,
                        double *y) {
-  if (m > CP_SMALL || n > CP_SMALL) {
-    F77(dgemv)("T", &n, &m, &alpha, X, &n, x, &one, &beta, y, &one);
-    return;
-  }
   for (int j = 0; j < m; j++)
     y[j] = alpha * cpDot(columnOf(X, n, j), x, n) + (beta == 0.0 ? 0.0 : beta * y[j]);
 }
@@ -134,10 +103,6 @@ static int factorScaled(CPCholesky *c) {
 
 /* U^T z = x in place; U z = x in place */
 static void solveTransposed(const CPCholesky *c, double *x) {
-  if (c->n > CP_SMALL) {
-    F77(dtrsv)("U", "T", "N", &c->n, c->U, &c->n, x, &one);
-    return;
-  }
   for (int k = 0; k < c->n; k++) {
     const double *u = pivotColumn(c, k);
     for (int i = 0; i < k; i++) x[k] -= u[i] * x[i];
@@ -146,10 +111,6 @@ static void solveTransposed(const CPCholesky *c, double *x) {
 }
 
 static void solveUpper(const CPCholesky *c, double *x) {
-  if (c->n > CP_SMALL) {
-    F77(dtrsv)("U", "N", "N", &c->n, c->U, &c->n, x, &one);
-    return;
-  }
   for (int k = c->n - 1; k >= 0; k--) {
     const double *u = pivotColumn(c, k);
     x[k] *= c->inverse[k];
@@ -171,26 +132,19 @@ void cpRandomVector(double *v, int length) {
  * along the least eigenvector is below 1e-5. */
 #define SUSPECT 1.0e8
 
-/* inf or nan if an entry is */
-static double lengthOf(const double *x, int length) {
-  double square = 0.0;
-  for (int k = 0; k < length; k++) square += x[k] * x[k];
-  return sqrt(square);
-}
-
 /* A random vector may miss the least eigenvector by a factor of 100; its solution, in which that
  * eigenvector prevails, does not. */
 int cpJudge(CPSolveFn solve, void *factors, double *x, int length) {
   cpRandomVector(x, length);
   int flag = solve(factors, x);
   if (flag) return flag;
-  const double size = lengthOf(x, length);
+  const double size = sqrt(cpDot(x, x, length));
   if (size < SUSPECT) return 0;
   if (!isfinite(size)) return CP_SINGULAR;
   for (int k = 0; k < length; k++) x[k] /= size;
   flag = solve(factors, x);
   if (flag) return flag;
-  return lengthOf(x, length) * LEAST_EIGENVALUE < 1.0 ? 0 : CP_SINGULAR;
+  return sqrt(cpDot(x, x, length)) * LEAST_EIGENVALUE < 1.0 ? 0 : CP_SINGULAR;
 }
 
 static int trialSolve(void *factors, double *x) {

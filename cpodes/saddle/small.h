@@ -1,6 +1,6 @@
-/* Dense matrices, column-major: the BLAS for large ones, plain loops for small ones, where its calls
- * cost more than its arithmetic: dtrsv takes 300 instructions for n = 2 (bench/overhead.sh), dpotrf
- * three times as long as loops for n = 10. */
+/* Dense matrices, column-major. What takes n^3 operations is the BLAS' and LAPACK's for large ones, plain loops for small
+ * ones, where their calls cost more than the arithmetic: dpotrf takes three times as long as loops for n = 10. All else is
+ * loops: memory is what limits it, and dtrsv takes 300 instructions for n = 2 (bench/overhead.sh). */
 #ifndef CPODES_SMALL_H
 #define CPODES_SMALL_H
 
@@ -9,10 +9,9 @@
 /* Up to this order. */
 #define CP_SMALL 32
 
-/* x <- L^{-1} x, L^{-T} x, U^{-1} x, in place. L, U [n x n]: triangles of a matrix with leading
+/* x <- L^{-1} x, U^{-1} x, in place. L, U [n x n]: triangles of a matrix with leading
  * dimension ld; unit: L has ones on its diagonal, which are not stored. */
 void cpSolveLower(int n, const double *L, int ld, int unit, double *x);
-void cpSolveLowerTransposed(int n, const double *L, int ld, double *x);
 void cpSolveUpper(int n, const double *U, int ld, double *x);
 
 /* S <- X^T X, upper triangle; XT [m x n], S [m x m] */

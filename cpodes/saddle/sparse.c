@@ -41,33 +41,23 @@ static int create(CPComplement *c, CPArena *arena) {
   return cpArenaOwn(arena, s, destroy) ? cpSparseOrder(c, arena) : CP_MEM_FAIL;
 }
 
-/* Columns are there or not as the diagonal of S has it: nothing is dropped, or kept out of S. */
-static int isPlain(const Sparse *s) {
-  return s->nborder == 0 && !memchr(s->dropped, 1, (size_t)s->order);
-}
-
-/* Values in the order of elimination. */
-static void gather(const CPComplement *c, Sparse *s) {
+/* Values in the order of elimination. Returns whether nothing is dropped, or kept out of S: columns are then there or not as
+ * the diagonal of S has it. Else those that are dropped are zero. */
+static int gather(const CPComplement *c, Sparse *s) {
   const double *source = c->XT.value;
   const size_t *from = s->from, entries = c->XT.start[c->n];
-  for (size_t l = 0; l < entries; l++) s->value[l] = source[from[l]];
-}
-
-/* The same, and which columns are there; those that are dropped are zero. */
-static void gatherOthers(const CPComplement *c, Sparse *s) {
-  const double *source = c->XT.value;
-  const size_t *from = s->from, entries = c->XT.start[c->n];
-  const int *position = s->position;
-  double *value       = s->value;
   char *present = s->present, *dropped = s->dropped;
+  const int plain = s->nborder == 0 && !memchr(dropped, 1, (size_t)s->order);
+  for (size_t l = 0; l < entries; l++) s->value[l] = source[from[l]];
+  if (plain) return 1;
   memset(present, 0, (size_t)s->order);
   for (size_t l = 0; l < entries; l++) {
-    const double v = source[from[l]];
-    const int k    = position[l];
-    present[k] |= v != 0.0;
-    value[l] = dropped[k] ? 0.0 : v;
+    const int k = s->position[l];
+    present[k] |= s->value[l] != 0.0;
+    if (dropped[k]) s->value[l] = 0.0;
   }
   for (int k = 0; k < s->order; k++) dropped[k] = dropped[k] && present[k];
+  return 0;
 }
 
 /* Rank and dependent columns as they follow from the dropped ones. */
@@ -225,11 +215,8 @@ static int checkDropped(CPComplement *c, Sparse *s) {
 
 /* K + shift I = L D L'; 0, DEPENDENT if that is not possible, or a negative code. */
 static int factorShifted(CPComplement *c, Sparse *s, double shift) {
-  double beta[2]  = {shift, 0.0};
-  const int plain = isPlain(s);
-  if (plain) gather(c, s);
-  else gatherOthers(c, s);
-  formMatrix(s, plain);
+  double beta[2] = {shift, 0.0};
+  formMatrix(s, gather(c, s));
   countColumns(c, s);
   cholmod_l_factorize_p(s->K, beta, NULL, 0, s->L, &s->common);
   if (s->common.status < CHOLMOD_OK) return cpSparseFailure(s);
@@ -247,19 +234,6 @@ static int factorCholesky(CPComplement *c, Sparse *s) {
 /* Above roundoff, so that the pivot of a dependent column is positive and the factorisation goes
  * on, and below the square of the least sine. */
 #define SHIFT 1.0e-13
-
-/* Drops the columns with small pivots. Codes as above. */
-static int drop(CPComplement *c, Sparse *s) {
-  memset(s->dropped, 0, (size_t)s->order);
-  const int flag = factorShifted(c, s, SHIFT);
-  if (flag) return flag;
-  double *d         = s->b->x;
-  const double sine = leastSine(c, s);
-  pivots(s, d);
-  for (int k = 0; k < s->order; k++)
-    s->dropped[k] = s->constraint[k] >= 0 && d[k] < 10.0 * sine * sine;
-  return 0;
-}
 
 static int solve(CPComplement *c, const double *r, double *x) {
   Sparse *s = c->content;
@@ -283,38 +257,6 @@ static int solveTransposed(CPComplement *c, const double *x, double *mu) {
 
 /* ---- which columns are dropped ---- */
 
-/* By QR, with the suspect as in checkDropped. */
-static int factorQR(CPComplement *c, Sparse *s) {
-  double largest = LARGEST_COEFFICIENT;
-  int flag       = cpSparseQRFactor(c);
-  c->sine        = CP_CHOLESKY_LEAST; /* at most */
-  s->suspect     = -1;
-  countColumns(c, s);
-  if (flag || c->dependent < 0) return flag;
-  combineDropped(c, s);
-  flag = cpSparseQRSolveT(c, s->z, s->coefficient);
-  for (int i = 0; !flag && i < c->m; i++) suspect(s, i, s->coefficient[i], &largest);
-  return flag;
-}
-
-/* The dropped column with the largest coefficient C_di in the suspect i; -1: none is large. C_i = A_d^T A S^{-1} e_i */
-static int findPartner(CPComplement *c, Sparse *s, int i, int *partner) {
-  const CPMat *XT = &c->XT;
-  double largest = LARGEST_COEFFICIENT, *C = s->coefficient;
-  *partner = -1;
-  memset(C, 0, (size_t)c->m * sizeof *C);
-  C[i]           = 1.0;
-  const int flag = solve(c, C, s->z);
-  if (flag) return flag;
-  C[i] = 0.0;
-  for (int j = 0; j < c->n; j++)
-    for (size_t l = XT->start[j]; l < XT->start[j + 1]; l++)
-      C[XT->row[l]] += XT->value[l] * s->z[j];
-  for (int d = 0; d < c->m; d++)
-    if (c->is_dependent[d] && fabs(C[d]) > largest) largest = fabs(C[d]), *partner = d;
-  return 0;
-}
-
 static void exchange(Sparse *s, int i, int d) {
   for (int k = 0; k < s->order; k++)
     if (s->constraint[k] == i || s->constraint[k] == d) s->dropped[k] = !s->dropped[k];
@@ -328,9 +270,17 @@ static int exchangeDropped(CPComplement *c, Sparse *s) {
   int flag = 0;
   for (int count = 0; !flag && s->suspect >= 0 && count < c->m; count++) {
     const int i = s->suspect, was_qr = s->is_qr;
-    int d;
-    flag = findPartner(c, s, i, &d);
-    if (flag || d < 0) return flag;
+    double largest = LARGEST_COEFFICIENT, *C = s->coefficient;
+    int d = -1; /* the dropped column with the largest C_di, C_i = A_d^T A S^{-1} e_i */
+    memset(C, 0, (size_t)c->m * sizeof *C);
+    C[i] = 1.0;
+    flag = solve(c, C, s->z);
+    if (flag) return flag;
+    C[i] = 0.0;
+    cpMatTimes(&c->XT, 1.0, s->z, 1.0, C);
+    for (int k = 0; k < c->m; k++)
+      if (c->is_dependent[k] && fabs(C[k]) > largest) largest = fabs(C[k]), d = k;
+    if (d < 0) return 0;
     exchange(s, i, d);
     s->is_qr = 0;
     flag     = factorCholesky(c, s);
@@ -345,17 +295,33 @@ static int exchangeDropped(CPComplement *c, Sparse *s) {
   return flag;
 }
 
-/* First without the columns that were dropped last time. */
+/* First without the columns that were dropped last time, then without those that have small pivots, then by QR. */
 static int factor(CPComplement *c) {
   Sparse *s        = c->content;
   const int was_qr = s->is_qr;
   s->is_qr         = 0;
   int flag         = factorCholesky(c, s);
   if (flag == DEPENDENT && !was_qr) {
-    flag = drop(c, s);
+    memset(s->dropped, 0, (size_t)s->order);
+    flag              = factorShifted(c, s, SHIFT);
+    double *d         = s->b->x;
+    const double sine = leastSine(c, s);
+    if (!flag) pivots(s, d);
+    for (int k = 0; !flag && k < s->order; k++)
+      s->dropped[k] = s->constraint[k] >= 0 && d[k] < 10.0 * sine * sine;
     if (!flag) flag = factorCholesky(c, s);
   }
-  if (flag == DEPENDENT) flag = factorQR(c, s);
+  if (flag == DEPENDENT) {
+    double largest = LARGEST_COEFFICIENT;
+    flag           = cpSparseQRFactor(c);
+    c->sine        = CP_CHOLESKY_LEAST; /* at most */
+    s->suspect     = -1;
+    countColumns(c, s);
+    if (flag || c->dependent < 0) return flag;
+    combineDropped(c, s);
+    flag = cpSparseQRSolveT(c, s->z, s->coefficient);
+    for (int i = 0; !flag && i < c->m; i++) suspect(s, i, s->coefficient[i], &largest);
+  }
   return flag ? flag : exchangeDropped(c, s);
 }
 

@@ -10,32 +10,17 @@
 #include <string.h>
 
 /* A by columns, and where its values come from. */
-static int createMatrix(const CPComplement *c, Sparse *s) {
-  const CPMat *a = &c->XT;
-  const size_t n = (size_t)c->n, m = (size_t)c->m, entries = a->start[n];
-  CP_NEW(&s->arena, s->A_from, entries);
+static int create(const CPComplement *c, Sparse *s) {
+  const size_t n = (size_t)c->n, m = (size_t)c->m, entries = c->XT.start[n];
+  CPMat A;
   s->A  = cholmod_l_allocate_sparse(n, m, entries, 1, 1, 0, CHOLMOD_REAL, &s->common);
   s->bn = cholmod_l_zeros(n, 1, CHOLMOD_REAL, &s->common);
   s->bm = cholmod_l_zeros(m, 1, CHOLMOD_REAL, &s->common);
-  if (!s->A_from || !s->A || !s->bn || !s->bm) return CP_MEM_FAIL;
+  if (cpMatTransposed(&s->arena, &c->XT, &A, &s->A_from) || !s->A || !s->bn || !s->bm)
+    return CP_MEM_FAIL;
   Index *start = s->A->p, *row = s->A->i;
-  memset(start, 0, (m + 1) * sizeof *start);
-  for (size_t k = 0; k < entries; k++) start[a->row[k] + 1]++;
-  for (size_t i = 0; i < m; i++) start[i + 1] += start[i];
-  for (size_t j = 0; j < n; j++)
-    for (size_t k = a->start[j]; k < a->start[j + 1]; k++) {
-      const Index q = start[a->row[k]]++;
-      row[q]        = (Index)j;
-      s->A_from[q]  = k;
-    }
-  for (size_t i = m; i > 0; i--) start[i] = start[i - 1]; /* the loop has moved them on */
-  start[0] = 0;
-  return CP_SUCCESS;
-}
-
-static int create(const CPComplement *c, Sparse *s) {
-  int flag = createMatrix(c, s);
-  if (flag) return flag;
+  for (size_t i = 0; i <= m; i++) start[i] = (Index)A.start[i];
+  for (size_t k = 0; k < entries; k++) row[k] = A.row[k];
   s->QR = SuiteSparseQR_C_symbolic(SPQR_ORDERING_COLAMD, 1, s->A, &s->common);
   return s->QR ? CP_SUCCESS : cpSparseFailure(s);
 }
@@ -57,9 +42,13 @@ void cpSparseQRFree(Sparse *s) {
  * the tolerance the nearest is *hidden (-1: there is none). Their entries in R are roundoff above
  * the tolerance, since coefficients in columns at narrow angles are large. z has entries up to 2.
  */
-static void readDropped(const CPComplement *c, Sparse *s, const double *mu, int *hidden) {
+static int findDropped(const CPComplement *c, Sparse *s, int *hidden) {
   double largest = 2.0 / c->ranktol;
   *hidden        = -1;
+  cpRandomVector(s->bn->x, c->n);
+  cholmod_dense *solution = SuiteSparseQR_C_solve(SPQR_RETX_EQUALS_B, s->QR, s->bn, &s->common);
+  if (!solution) return cpSparseFailure(s);
+  const double *mu = solution->x;
   for (int i = 0; i < c->m; i++)
     if (fabs(mu[i]) > largest) largest = fabs(mu[i]), *hidden = i;
   for (int k = 0; k < s->order; k++) {
@@ -67,14 +56,7 @@ static void readDropped(const CPComplement *c, Sparse *s, const double *mu, int 
     s->dropped[k] = i >= 0 && s->present[k] && mu[i] == 0.0;
   }
   s->left_out = s->common.SPQR_istat[4] < c->m;
-}
-
-static int findDropped(const CPComplement *c, Sparse *s, int *hidden) {
-  cpRandomVector(s->bn->x, c->n);
-  cholmod_dense *mu = SuiteSparseQR_C_solve(SPQR_RETX_EQUALS_B, s->QR, s->bn, &s->common);
-  if (!mu) return cpSparseFailure(s);
-  readDropped(c, s, mu->x, hidden);
-  cholmod_l_free_dense(&mu, &s->common);
+  cholmod_l_free_dense(&solution, &s->common);
   return 0;
 }
 
@@ -90,17 +72,9 @@ static int factor(const CPComplement *c, Sparse *s) {
   return factorMatrix(c, s);
 }
 
-/* Once more without column i. (SPQR does not pivot: among columns at narrow angles it may take some
- * that are nearly dependent, and cannot tell others from what they leave. The largest multiplier's
- * is the one to leave out: T. F. Chan, Rank revealing QR factorizations, Lin. Alg. Appl. 88/89,
- * 1987.) */
-static int factorWithout(const CPComplement *c, Sparse *s, int i) {
-  const Index *start = s->A->p;
-  double *value      = s->A->x;
-  for (Index q = start[i]; q < start[i + 1]; q++) value[q] = 0.0;
-  return factorMatrix(c, s);
-}
-
+/* SPQR does not pivot: among columns at narrow angles it may take some that are nearly dependent, and cannot tell others from
+ * what they leave. The largest multiplier's column is then left out, once more (T. F. Chan, Rank revealing QR
+ * factorizations, Lin. Alg. Appl. 88/89, 1987). */
 int cpSparseQRFactor(CPComplement *c) {
   Sparse *s  = c->content;
   int hidden = -1;
@@ -111,7 +85,9 @@ int cpSparseQRFactor(CPComplement *c) {
   }
   if (!flag) flag = findDropped(c, s, &hidden);
   while (!flag && hidden >= 0) {
-    flag = factorWithout(c, s, hidden);
+    const Index *start = s->A->p;
+    for (Index q = start[hidden]; q < start[hidden + 1]; q++) ((double *)s->A->x)[q] = 0.0;
+    flag = factorMatrix(c, s);
     if (!flag) flag = findDropped(c, s, &hidden);
   }
   if (flag) cpSparseQRFree(s);

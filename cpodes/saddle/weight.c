@@ -66,19 +66,6 @@ void cpWeightBlockGather(const CPMat *M, int first, int size, double *S) {
   }
 }
 
-/* Room for the factors: blocks of a sparse M stay, of a dense one there may be a single one. */
-static size_t poolSize(CPWeightFactors *w, const CPMat *M) {
-  const size_t n = (size_t)M->rows;
-  size_t pool    = 0;
-  if (!M->start) return n * n;
-  w->nblocks = cpWeightBlocksFind(M, w->first);
-  for (int k = 0; k < w->nblocks; k++) {
-    const size_t size = (size_t)(w->first[k + 1] - w->first[k]);
-    pool += size * size;
-  }
-  return pool;
-}
-
 int cpWeightCreate(CPWeightFactors *w, CPSaddle s) {
   CPArena *arena = &s->used.arena;
   const int n = w->n = s->n;
@@ -90,7 +77,16 @@ int cpWeightCreate(CPWeightFactors *w, CPSaddle s) {
   CP_NEW(arena, w->inverse, n);
   CP_NEW(arena, w->work, n);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
-  CP_NEW(arena, w->pool, poolSize(w, &s->M));
+  size_t pool =
+      s->M.start
+          ? 0
+          : (size_t)n * (size_t)n; /* blocks of a sparse M stay, of a dense one there may be one */
+  if (s->M.start) w->nblocks = cpWeightBlocksFind(&s->M, w->first);
+  for (int k = 0; k < w->nblocks; k++) {
+    const size_t size = (size_t)(w->first[k + 1] - w->first[k]);
+    pool += size * size;
+  }
+  CP_NEW(arena, w->pool, pool);
   CP_NEW(arena, w->kept, cpMatEntries(&s->M));
   return cpArenaStatus(arena);
 }

@@ -74,10 +74,8 @@ int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function
 }
 
 int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB) {
-  if (!mem) return cpReport(NULL, CP_MEM_NULL, __func__, "mem must not be NULL");
-  if (!mem->base.initialised)
-    return cpReport(&mem->base.log, CP_NO_INIT, __func__, "call CPodeInit first");
-  return cpBackward(mem, tBout, itaskB, __func__);
+  const int flag = cpStepperCheck((CPStepper)mem, __func__);
+  return flag ? flag : cpBackward(mem, tBout, itaskB, __func__);
 }
 
 /* The weights of states at y; with weights that CVODES keeps to itself those of its newest step. */

@@ -1,9 +1,9 @@
 /* The projecting solver of sensitivities: one SUNNonlinearSolver for all of them, which CVODES calls
  * for one after the other once the state of an attempt has been found.
  *
- * Return codes of solve: as in integrator/step.c. Where the correction enters only the predicted
+ * Return codes of solve: as in stepping/multistep/step.c. Where the correction enters only the predicted
  * vector, it is *pending* until CVODES has accepted the step, as that of the state is
- * (integrator/pending.c): a retry finds it in its predicted vector and takes it back. */
+ * (step.c): a retry finds it in its predicted vector and takes it back. */
 #include "sens_impl.h"
 
 #include <math.h>

@@ -26,9 +26,8 @@ static const sunrealtype node_weight[NODES / 2] = {0.467913934572691047, 0.36076
 
 int cpFunctionalCheck(CPodeMem mem, const CPFunctional *F, const sunrealtype *G,
                       const char *function) {
-  if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
-  if (!mem->base.initialised)
-    return cpReport(&mem->base.log, CP_NO_INIT, function, "call CPodeInit first");
+  const int flag = cpStepperCheck((CPStepper)mem, function);
+  if (flag) return flag;
   if (!F || !G)
     return cpReport(&mem->base.log, CP_ILL_INPUT, function, "%s must not be NULL", F ? "G" : "F");
   if (F->ng <= 0)
@@ -162,8 +161,9 @@ typedef struct {
   sunrealtype *G, *forward, *adjoint, *difference; /* [ng], [ng x Ns] each */
 } Check;
 
-static int startAt(void *data, N_Vector y0) {
+static int startAt(sunrealtype t, N_Vector y, N_Vector y0, void *data) {
   const Check *c = data;
+  (void)t, (void)y;
   return c->start(c->t0, y0, c->run.F->user_data);
 }
 
@@ -172,7 +172,7 @@ static int startFailed(const Check *c, int flag) {
 }
 
 static int restart(Check *c) {
-  const int flag = startAt(c, c->y0);
+  const int flag = startAt(c->t0, NULL, c->y0, c);
   return flag ? startFailed(c, flag) : CPodeReInit(c->run.mem, c->t0, c->y0);
 }
 
@@ -188,9 +188,11 @@ static int runMoved(Check *c, int i, sunrealtype e, sunrealtype *G) {
   return flag;
 }
 
-static int finiteDifferences(Check *c, sunrealtype step) {
+/* All three ways, one after the other. */
+static int compute(Check *c, const CPAdjointOptions *options, sunrealtype step) {
+  CPodeMem mem = c->run.mem;
   const int ng = c->run.F->ng, Ns = c->params->Ns;
-  int flag = cpSensOff(c->run.mem);
+  int flag = cpSensOff(mem);
   for (int i = 0; !flag && i < Ns; i++) {
     const sunrealtype e = step * c->params->pbar[i];
     flag                = runMoved(c, i, e, c->G);
@@ -199,57 +201,20 @@ static int finiteDifferences(Check *c, sunrealtype step) {
     for (int k = 0; !flag && k < ng; k++)
       c->difference[k * Ns + i] = (c->difference[k * Ns + i] - c->G[k]) / (2 * e);
   }
-  return flag;
-}
-
-static int forwardGradient(Check *c) {
-  CPodeMem mem = c->run.mem;
-  int flag     = CP_SUCCESS;
-  for (int i = 0; !flag && i < c->params->Ns; i++)
-    flag = cpParamDifference(c->params, i, CP_PARAM_PART, startAt, c, c->value, c->y0S[i]);
-  if (flag) return startFailed(c, flag);
-  flag = restart(c);
+  for (int i = 0; !flag && i < Ns; i++) {
+    flag = cpParamDifference(c->params, i, CP_PARAM_PART, startAt, c->t0, c->y0, c, c->value,
+                             c->y0S[i]);
+    if (flag) return startFailed(c, flag);
+  }
+  if (!flag) flag = restart(c);
   if (!flag) flag = CPodeSensReInit(mem, c->y0S);
   if (!flag) flag = CPodeSensCalcIC(mem);
   if (!flag) flag = CPodeGetConsistentSensIC(mem, c->y0S);
-  return flag ? flag : CPodeFunctionalForward(mem, c->t1, c->run.F, c->G, c->forward);
-}
-
-static sunrealtype worstDifference(const Check *c) {
-  const int Ns      = c->params->Ns;
-  sunrealtype worst = 0.0;
-  for (int k = 0; k < c->run.F->ng; k++) {
-    sunrealtype size = 0.0, off = 0.0;
-    for (int i = k * Ns; i < (k + 1) * Ns; i++) {
-      size = fmax(size, fabs(c->forward[i]));
-      off  = fmax(off, fabs(c->forward[i] - c->adjoint[i]));
-    }
-    worst = fmax(worst, size > 0.0 ? off / size : off);
-  }
-  return worst;
-}
-
-static void print(const Check *c, FILE *out) {
-  const int Ns = c->params->Ns;
-  fprintf(out, "%4s %4s %23s %23s %23s\n", "G", "p", "forward", "adjoint", "finite differences");
-  for (int k = 0; k < c->run.F->ng; k++)
-    for (int i = 0; i < Ns; i++)
-      fprintf(out, "%4d %4d %23.15e %23.15e %23.15e\n", k, c->params->plist[i],
-              c->forward[k * Ns + i], c->adjoint[k * Ns + i], c->difference[k * Ns + i]);
-}
-
-static int openCheck(Check *c) {
-  CPArena *arena    = &c->run.arena;
-  N_Vector y        = c->run.mem->base.y0;
-  const size_t both = (size_t)c->run.F->ng * (size_t)c->params->Ns;
-  c->y0             = cpArenaVector(arena, y);
-  c->value          = cpArenaVector(arena, y);
-  c->y0S            = cpSensVectors(arena, c->params->Ns, y);
-  CP_NEW(arena, c->G, c->run.F->ng);
-  CP_NEW(arena, c->forward, both);
-  CP_NEW(arena, c->adjoint, both);
-  CP_NEW(arena, c->difference, both);
-  return cpFunctionalOpen(&c->run); /* which looks at the arena */
+  if (!flag) flag = CPodeFunctionalForward(mem, c->t1, c->run.F, c->G, c->forward);
+  if (!flag) flag = restart(c);
+  return flag
+             ? flag
+             : CPodeFunctionalAdjoint(mem, c->t1, c->run.F, options, c->y0S, c->G, c->adjoint, NULL);
 }
 
 int CPodeFunctionalCheck(CPodeMem mem, sunrealtype t0, sunrealtype t1, const CPFunctional *F,
@@ -265,18 +230,36 @@ int CPodeFunctionalCheck(CPodeMem mem, sunrealtype t0, sunrealtype t1, const CPF
                     "step must be a part of the parameters' sizes, between 0 and 1: %g", step);
   if (!params->p)
     return cpReport(&mem->base.log, CP_NO_INIT, __func__, "call CPodeSetSensParams first");
-  Check c = {.run = {.mem = mem, .function = __func__, .F = F, .params = params, .Np = params->Ns},
-             .t0  = t0,
-             .t1  = t1,
-             .start  = start,
-             .params = params};
-  flag    = openCheck(&c);
-  if (!flag) flag = finiteDifferences(&c, step);
-  if (!flag) flag = forwardGradient(&c);
-  if (!flag) flag = restart(&c);
-  if (!flag) flag = CPodeFunctionalAdjoint(mem, t1, F, options, c.y0S, c.G, c.adjoint, NULL);
-  if (!flag && out) print(&c, out);
-  if (!flag && worst) *worst = worstDifference(&c);
-  cpArenaFree(&c.run.arena);
+  const int Ns   = params->Ns;
+  Check c        = {.run    = {.mem = mem, .function = __func__, .F = F, .params = params, .Np = Ns},
+                    .t0     = t0,
+                    .t1     = t1,
+                    .start  = start,
+                    .params = params};
+  CPArena *arena = &c.run.arena;
+  c.y0           = cpArenaVector(arena, mem->base.y0);
+  c.value        = cpArenaVector(arena, mem->base.y0);
+  c.y0S          = cpSensVectors(arena, Ns, mem->base.y0);
+  CP_NEW(arena, c.G, F->ng);
+  CP_NEW(arena, c.forward, F->ng * Ns);
+  CP_NEW(arena, c.adjoint, F->ng * Ns);
+  CP_NEW(arena, c.difference, F->ng * Ns);
+  flag = cpFunctionalOpen(&c.run); /* which looks at the arena */
+  if (!flag) flag = compute(&c, options, step);
+  if (!flag && worst) *worst = 0.0;
+  if (!flag && out)
+    fprintf(out, "%4s %4s %23s %23s %23s\n", "G", "p", "forward", "adjoint", "finite differences");
+  for (int k = 0; !flag && k < F->ng; k++) {
+    sunrealtype size = 0.0, off = 0.0;
+    for (int i = k * Ns; i < (k + 1) * Ns; i++) {
+      size = fmax(size, fabs(c.forward[i]));
+      off  = fmax(off, fabs(c.forward[i] - c.adjoint[i]));
+      if (out)
+        fprintf(out, "%4d %4d %23.15e %23.15e %23.15e\n", k, params->plist[i - k * Ns],
+                c.forward[i], c.adjoint[i], c.difference[i]);
+    }
+    if (worst) *worst = fmax(*worst, size > 0.0 ? off / size : off);
+  }
+  cpArenaFree(arena);
   return flag;
 }

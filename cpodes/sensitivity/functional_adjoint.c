@@ -64,25 +64,12 @@ static int gradientOf(CVRhsFn fn, void *data, sunrealtype t, N_Vector y, N_Vecto
   return flag;
 }
 
-typedef struct {
-  CVRhsFn fn;
-  void *data;
-  sunrealtype t;
-  N_Vector y;
-} Held; /* a right-hand side at one state, of which only parameters change */
-
-static int atHeld(void *data, N_Vector value) {
-  const Held *held = data;
-  return held->fn(held->t, held->y, value, held->data);
-}
-
 /* result_i = d(weights . fn)/dp_i; derivative: workspace of value's length. */
 static int parametersOf(const CPParams *params, CVRhsFn fn, void *data, sunrealtype t, N_Vector y,
                         N_Vector weights, N_Vector value, N_Vector derivative, sunrealtype *result) {
-  Held held = {fn, data, t, y};
-  int flag  = CP_SUCCESS;
+  int flag = CP_SUCCESS;
   for (int i = 0; !flag && params && params->p && i < params->Ns; i++) {
-    flag      = cpParamDifference(params, i, CP_PARAM_PART, atHeld, &held, value, derivative);
+    flag      = cpParamDifference(params, i, CP_PARAM_PART, fn, t, y, data, value, derivative);
     result[i] = N_VDotProd(weights, derivative);
   }
   return flag;
@@ -244,19 +231,6 @@ static int begin(Problem *problem, sunrealtype t1, sunrealtype *dG) {
               : CP_SUCCESS;
 }
 
-/* dG [Np] += q(t0) + l(t0)^T dy0/dp */
-static int finish(Problem *problem, N_Vector *y0S, sunrealtype *dG, N_Vector P_l) {
-  CPFunctionalRun *w = &problem->a->run;
-  sunrealtype t      = 0.0;
-  int flag           = CVodeGetB(w->mem->cvode_mem, problem->which, &t, problem->l);
-  if (!flag && w->params) flag = CVodeGetQuadB(w->mem->cvode_mem, problem->which, &t, problem->q);
-  for (int i = 0; !flag && w->params && i < w->Np; i++)
-    dG[i] += N_VGetArrayPointer(problem->q)[i] + (y0S ? N_VDotProd(problem->l, y0S[i]) : 0.0);
-  if (flag || !P_l) return cpOfCVODES(w->mem, flag, w->function);
-  N_VScale(1.0, problem->l, P_l);
-  return CPodeProjectGradient(w->mem, t, w->mem->base.y0, P_l);
-}
-
 /* All at once, since they share the forward steps that CVODES repeats. 0, or a code, reported. */
 static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *y0S,
                           sunrealtype *dG, N_Vector *gradients) {
@@ -270,17 +244,22 @@ static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *
     flag        = begin(&problems[k], t1, dG ? dG + k * w->Np : NULL);
   }
   if (!flag) flag = cpBackward(w->mem, t0, CV_NORMAL, w->function);
-  for (int k = 0; !flag && k < ng; k++)
-    flag = finish(&problems[k], y0S, dG ? dG + k * w->Np : NULL, gradients ? gradients[k] : NULL);
+  for (int k = 0; !flag && k < ng; k++) { /* dG += q(t0) + l(t0)^T dy0/dp */
+    const Problem *now = &problems[k];
+    sunrealtype t      = 0.0;
+    flag               = CVodeGetB(w->mem->cvode_mem, now->which, &t, now->l);
+    if (!flag && w->params) flag = CVodeGetQuadB(w->mem->cvode_mem, now->which, &t, now->q);
+    if (flag) return cpOfCVODES(w->mem, flag, w->function);
+    for (int i = 0; w->params && i < w->Np; i++)
+      dG[k * w->Np + i] += N_VGetArrayPointer(now->q)[i] + (y0S ? N_VDotProd(now->l, y0S[i]) : 0.0);
+    if (!gradients || !gradients[k]) continue;
+    N_VScale(1.0, now->l, gradients[k]);
+    flag = CPodeProjectGradient(w->mem, t, w->mem->base.y0, gradients[k]);
+  }
   return flag;
 }
 
 /* ---- all of it ---- */
-
-static const CPParams *paramsOf(CPodeMem mem) {
-  if (mem->sens.data) return &cpSensOf(mem)->params;
-  return mem->base.system.sens ? mem->base.system.sens->params(mem->base.system.data) : NULL;
-}
 
 /* CVODES' polynomials of a run backwards, or of few steps, read points that do not exist (6.4 to 7.5). */
 static int lacksPoints(const CPAdjointOptions *o, int backwards) {
@@ -325,31 +304,23 @@ static int check(const Adjoint *a, int backwards, N_Vector *y0S, const sunrealty
   return flag;
 }
 
-static int open(Adjoint *a) {
-  CPFunctionalRun *w = &a->run;
-  CPArena *arena     = &w->arena;
-  a->f               = cpArenaVector(arena, w->mem->base.y0);
-  a->Jl              = cpArenaVector(arena, w->mem->base.y0);
-  a->q               = cpArenaTake(arena, N_VNew_Serial(w->Np, w->mem->base.ctx));
-  a->unit            = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->base.ctx));
-  CP_NEW(arena, a->lfp, w->Np);
-  return cpFunctionalOpen(w); /* which looks at the arena */
-}
-
 int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
                            const CPAdjointOptions *options, N_Vector *y0S, sunrealtype *G,
                            sunrealtype *dG, N_Vector *gradients) {
   int ncheck = 0, flag = cpFunctionalCheck(mem, F, G, __func__);
   if (flag) return flag;
-  const sunrealtype t0   = mem->base.t;
-  const int backwards    = t1 < t0;
-  const CPParams *params = paramsOf(mem);
-  Adjoint a              = {.run = {.mem      = mem,
-                                    .function = __func__,
-                                    .F        = F,
-                                    .params   = params,
-                                    .Np       = params ? params->Ns : 1,
-                                    .G        = G}};
+  const sunrealtype t0      = mem->base.t;
+  const int backwards       = t1 < t0;
+  const CPSensSystem *model = mem->base.system.sens;
+  const CPParams *params    = mem->sens.data ? &cpSensOf(mem)->params
+                              : model        ? model->params(mem->base.system.data)
+                                             : NULL;
+  Adjoint a                 = {.run = {.mem      = mem,
+                                       .function = __func__,
+                                       .F        = F,
+                                       .params   = params,
+                                       .Np       = params ? params->Ns : 1,
+                                       .G        = G}};
   if (options) a.o = *options;
   if (a.o.steps <= 0) a.o.steps = DEFAULT_STEPS;
   if (!a.o.interp) a.o.interp = lacksPoints(&a.o, backwards) ? CV_HERMITE : CV_POLYNOMIAL;
@@ -357,7 +328,13 @@ int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
   flag = check(&a, backwards, y0S, dG, gradients);
   if (!flag) flag = cpSensOff(mem);
   if (flag) return flag;
-  flag = open(&a);
+  CPArena *arena = &a.run.arena;
+  a.f            = cpArenaVector(arena, mem->base.y0);
+  a.Jl           = cpArenaVector(arena, mem->base.y0);
+  a.q            = cpArenaTake(arena, N_VNew_Serial(a.run.Np, mem->base.ctx));
+  a.unit         = cpArenaTake(arena, N_VNew_Serial(F->ng, mem->base.ctx));
+  CP_NEW(arena, a.lfp, a.run.Np);
+  flag = cpFunctionalOpen(&a.run); /* which looks at the arena */
   if (!flag && (flag = cpAdjointRenew(mem, a.o.steps, a.o.interp)))
     cpReport(&mem->base.log, flag, __func__, "no memory for checkpoints");
   if (!flag) flag = cpFunctionalMarch(&a.run, t1, &ncheck);

@@ -185,19 +185,6 @@ static int findMatrices(CPMechSens sens) {
 
 /* ---- derivatives to parameters ---- */
 
-static int paramJac(CPMechSens sens, int iS, double *values) {
-  const CPMech mech   = sens->mech;
-  const CPMechState s = stateOf(sens, sens->y);
-  double *B = values + mech->nu, *Z = B + mech->m, *p = Z + mech->nz, *v = p + mech->m;
-  memset(values, 0, sens->stride * sizeof *values);
-  int flag =
-      sens->jac(s.t, s.q, s.u, s.z, sens->a0, sens->lambda0, iS, values, mech->na ? B : NULL,
-                mech->np ? p : NULL, mech->nv ? v : NULL, mech->nz ? Z : NULL, mech->user_data);
-  flag = cpMechResult(mech, flag, sens->t, "parameter derivatives");
-  return flag ? flag
-              : cpMechFinite(mech, sens->t, "parameter derivatives", values, (int)sens->stride);
-}
-
 /* F, B, Z at s with the accelerations and multipliers of the state */
 static int evaluate(CPMechSens sens, const CPMechState *s, double *value) {
   const CPMech mech = sens->mech;
@@ -215,11 +202,12 @@ static int evaluate(CPMechSens sens, const CPMechState *s, double *value) {
 }
 
 /* F, B, Z, p and v at the state, with the parameters as they are now. */
-static int evaluateAll(void *data, N_Vector value) {
+static int evaluateAll(sunrealtype t, N_Vector y, N_Vector value, void *data) {
   const CPMechSens sens = data;
   const CPMech mech     = sens->mech;
   const CPMechState s   = stateOf(sens, sens->y);
   double *F = N_VGetArrayPointer(value), *p = F + mech->nu + mech->m + mech->nz, *v = p + mech->m;
+  (void)t, (void)y;
   int flag = mech->motions.count > 0 ? cpMechMotions(mech, s.t) : CP_SUCCESS;
   if (!flag) flag = cpMechPositions(mech, s.t, s.q, p);
   if (!flag) flag = cpMechVelocities(mech, s.t, s.q, s.u, v);
@@ -240,11 +228,11 @@ static int checkParamJac(CPMechSens sens, int iS, const double *values) {
                     {"Zp", mech->nz}, {"pp", mech->m},  {"vp", mech->m}};
   N_Vector other = N_VClone(sens->value);
   if (!other) return cpReason(mech->text, CP_MEM_FAIL, "no memory");
-  int flag = cpParamDifference(sens->params, iS, 0.5 * CP_PARAM_PART, evaluateAll, sens,
-                               sens->value, other);
+  int flag = cpParamDifference(sens->params, iS, 0.5 * CP_PARAM_PART, evaluateAll, sens->t, NULL,
+                               sens, sens->value, other);
   if (!flag)
-    flag = cpParamDifference(sens->params, iS, CP_PARAM_PART, evaluateAll, sens, sens->value,
-                             sens->result);
+    flag = cpParamDifference(sens->params, iS, CP_PARAM_PART, evaluateAll, sens->t, NULL, sens,
+                             sens->value, sens->result);
   if (!flag) N_VLinearSum(1.0, other, -1.0, sens->result, other);
   const double *v = values, *d = N_VGetArrayPointer(sens->result), *e = N_VGetArrayPointer(other);
   for (int k = 0; !flag && k < 6; v += part[k].count, d += part[k].count, e += part[k++].count) {
@@ -265,19 +253,26 @@ static int checkParamJac(CPMechSens sens, int iS, const double *values) {
 
 /* Those to parameter iS at the state, in byParam. */
 static int findParameter(CPMechSens sens, int iS) {
-  int flag = CP_SUCCESS;
-  if (!sens->params) return cpReason(sens->mech->text, CP_NO_INIT, "there are no parameters");
+  const CPMech mech = sens->mech;
+  int flag          = CP_SUCCESS;
+  if (!sens->params) return cpReason(mech->text, CP_NO_INIT, "there are no parameters");
   if (sens->known[iS]) return CP_SUCCESS;
-  double *values  = byParam(sens, iS);
+  const CPMechState s = stateOf(sens, sens->y);
+  double *F = byParam(sens, iS), *B = F + mech->nu, *Z = B + mech->m, *p = Z + mech->nz,
+         *v       = p + mech->m;
   const int moves = sens->params->p != NULL;
-  if (sens->jac) flag = paramJac(sens, iS, values);
-  else if (!moves) memset(values, 0, sens->stride * sizeof *values);
-  else {
-    flag = cpParamDifference(sens->params, iS, CP_PARAM_PART, evaluateAll, sens, sens->value,
-                             sens->result);
-    memcpy(values, N_VGetArrayPointer(sens->result), sens->stride * sizeof *values);
+  memset(F, 0, sens->stride * sizeof *F);
+  if (sens->jac) {
+    flag = sens->jac(s.t, s.q, s.u, s.z, sens->a0, sens->lambda0, iS, F, mech->na ? B : NULL,
+                     mech->np ? p : NULL, mech->nv ? v : NULL, mech->nz ? Z : NULL, mech->user_data);
+    flag = cpMechResult(mech, flag, sens->t, "parameter derivatives");
+    if (!flag) flag = cpMechFinite(mech, sens->t, "parameter derivatives", F, (int)sens->stride);
+    if (!flag && moves && !sens->checked[iS]) flag = checkParamJac(sens, iS, F);
+  } else if (moves) {
+    flag = cpParamDifference(sens->params, iS, CP_PARAM_PART, evaluateAll, sens->t, NULL, sens,
+                             sens->value, sens->result);
+    memcpy(F, N_VGetArrayPointer(sens->result), sens->stride * sizeof *F);
   }
-  if (!flag && sens->jac && moves && !sens->checked[iS]) flag = checkParamJac(sens, iS, values);
   sens->known[iS] = !flag;
   return flag;
 }
@@ -289,30 +284,6 @@ static void addBlock(const CPPartials P, CPOutput of, CPDirection by, const doub
   if (P->block[of][by].exists) cpMatTimes(&P->block[of][by].J, 1.0, x, 1.0, result);
 }
 
-/* Are the partial derivatives the user's, so that they cost less than differences along s? */
-static int isGiven(const CPMech mech) {
-  const CPMechModel *model = &mech->model;
-  return model->dynamics_jac && (mech->na == 0 || model->constraint_jac) &&
-         (mech->nz == 0 || model->auxiliary_jac);
-}
-
-/* The right-hand side of (S2), and Z', by matrices into sens->result. */
-static int byMatrices(CPMechSens sens, int iS, const sunrealtype *s) {
-  const CPMech mech = sens->mech;
-  double *F = N_VGetArrayPointer(sens->result), *B = F + mech->nu, *Z = B + mech->m;
-  int flag = findMatrices(sens);
-  if (!flag) flag = findParameter(sens, iS);
-  if (!flag) flag = cpMechKinematics(mech, sens->y, CP_N_INVERSE, s, sens->x); /* x = N^+ s_q */
-  if (flag) return flag;
-  double *const out[CP_OUTPUTS]        = {F, B, Z};
-  const double *const by[CP_BY_LAMBDA] = {sens->x, s + mech->nq, s + mech->nq + mech->nu};
-  memcpy(F, byParam(sens, iS), sens->stride * sizeof *F);
-  for (int of = 0; of < CP_OUTPUTS; of++)
-    for (int d = 0; d < CP_BY_LAMBDA; d++)
-      addBlock(sens->partials, (CPOutput)of, (CPDirection)d, by[d], out[of]);
-  return CP_SUCCESS;
-}
-
 /* As a right-hand side for cpSensDirection. */
 static int evaluateMoved(sunrealtype t, N_Vector y, N_Vector value, void *data) {
   CPMechSens sens     = ((CPMech)data)->sens;
@@ -321,23 +292,35 @@ static int evaluateMoved(sunrealtype t, N_Vector y, N_Vector value, void *data) 
   return evaluate(sens, &s, N_VGetArrayPointer(value));
 }
 
-/* The same by differences of sixth order along s. */
-static int byDifferences(CPMechSens sens, int iS, const sunrealtype *s) {
-  N_VSetArrayPointer((sunrealtype *)s, sens->along); /* read only */
-  return cpSensDirection(sens->params, evaluateMoved, sens->t, sens->at_y, iS, sens->along,
-                         sens->result, sens->at_moved, sens->value, sens->mech);
-}
-
-/* (S2): sens->a, sens->lambda, the derivatives of u' and lambda. */
+/* (S2): sens->a, sens->lambda, the derivatives of u' and lambda. The right-hand side, and Z', are in sens->result: by matrices
+ * if they are all the user's, and so cost less than differences of sixth order along s. */
 static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, int iS,
                         const sunrealtype *s) {
-  const CPMech mech = sens->mech;
-  int flag          = setState(sens, t, y);
-  if (!flag) flag = isGiven(mech) ? byMatrices(sens, iS, s) : byDifferences(sens, iS, s);
+  const CPMech mech        = sens->mech;
+  const CPMechModel *model = &mech->model;
+  double *F = N_VGetArrayPointer(sens->result), *B = F + mech->nu, *Z = B + mech->m;
+  int flag = setState(sens, t, y);
+  if (flag) return flag;
+  if (!model->dynamics_jac || (mech->na > 0 && !model->constraint_jac) ||
+      (mech->nz > 0 && !model->auxiliary_jac)) {
+    N_VSetArrayPointer((sunrealtype *)s, sens->along); /* read only */
+    flag = cpSensDirection(sens->params, evaluateMoved, sens->t, sens->at_y, iS, sens->along,
+                           sens->result, sens->at_moved, sens->value, mech);
+  } else {
+    double *const out[CP_OUTPUTS]        = {F, B, Z};
+    const double *const by[CP_BY_LAMBDA] = {sens->x, s + mech->nq, s + mech->nq + mech->nu};
+    flag                                 = findMatrices(sens);
+    if (!flag) flag = findParameter(sens, iS);
+    if (!flag) flag = cpMechKinematics(mech, sens->y, CP_N_INVERSE, s, sens->x); /* x = N^+ s_q */
+    if (flag) return flag;
+    memcpy(F, byParam(sens, iS), sens->stride * sizeof *F);
+    for (int of = 0; of < CP_OUTPUTS; of++)
+      for (int d = 0; d < CP_BY_LAMBDA; d++)
+        addBlock(sens->partials, (CPOutput)of, (CPDirection)d, by[d], out[of]);
+  }
   if (!flag) flag = factor(sens);
   if (flag) return flag;
-  const double *F = N_VGetArrayPointer(sens->result);
-  flag            = cpSaddleSolve(mech->kkt, F, F + mech->nu, sens->a, sens->lambda);
+  flag = cpSaddleSolve(mech->kkt, F, B, sens->a, sens->lambda);
   return flag ? cpReason(mech->text, flag, "at t = %.15g: no solution for a sensitivity", sens->t)
               : CP_SUCCESS;
 }
@@ -398,25 +381,6 @@ static int solutionAt(sunrealtype t, N_Vector y, N_Vector solution, void *data) 
   return flag;
 }
 
-/* sens->a, sens->lambda by differences of the whole solution. */
-static int differentiateSolution(CPMechSens sens, sunrealtype t, N_Vector y, int iS, N_Vector s) {
-  const CPMech mech       = sens->mech;
-  const sunindextype both = mech->nu + mech->m;
-  CPArena arena           = {0};
-  N_Vector moved          = cpArenaVector(&arena, y);
-  N_Vector value          = cpArenaTake(&arena, N_VNew_Serial(both, mech->ctx));
-  N_Vector result         = cpArenaTake(&arena, N_VNew_Serial(both, mech->ctx));
-  int flag                = cpArenaStatus(&arena);
-  if (flag) cpReason(mech->text, flag, "no memory");
-  else flag = cpSensDirection(sens->params, solutionAt, t, y, iS, s, result, moved, value, mech);
-  if (!flag) {
-    memcpy(sens->a, N_VGetArrayPointer(result), (size_t)mech->nu * sizeof *sens->a);
-    memcpy(sens->lambda, N_VGetArrayPointer(result) + mech->nu, (size_t)mech->m * sizeof *sens->a);
-  }
-  cpArenaFree(&arena);
-  return flag;
-}
-
 int CPMechSensAccelerations(CPMech mech, sunrealtype t, N_Vector y, int iS, N_Vector yS,
                             sunrealtype *udotS, sunrealtype *lambdaS) {
   int flag = cpMechCheckState(mech, y, __func__);
@@ -426,12 +390,23 @@ int CPMechSensAccelerations(CPMech mech, sunrealtype t, N_Vector y, int iS, N_Ve
   if (!sens || !sens->params || iS < 0 || iS >= sens->params->Ns)
     return cpReport(&mech->log, CP_ILL_INPUT, __func__, "iS must be that of a sensitivity, is %d",
                     iS);
-  flag = isDirect(mech) ? solveForward(sens, t, N_VGetArrayPointer(y), iS, N_VGetArrayPointer(yS))
-                        : differentiateSolution(sens, t, y, iS, yS);
-  if (flag) return cpMechReport(mech, flag, __func__);
-  if (udotS) memcpy(udotS, sens->a, (size_t)mech->nu * sizeof *udotS);
-  if (lambdaS) memcpy(lambdaS, sens->lambda, (size_t)mech->m * sizeof *lambdaS);
-  return CP_SUCCESS;
+  const double *a = sens->a, *lambda = sens->lambda;
+  CPArena arena = {0};
+  if (isDirect(mech)) {
+    flag = solveForward(sens, t, N_VGetArrayPointer(y), iS, N_VGetArrayPointer(yS));
+  } else { /* by differences of the whole solution */
+    N_Vector moved  = cpArenaVector(&arena, y);
+    N_Vector value  = cpArenaTake(&arena, N_VNew_Serial(mech->nu + mech->m, mech->ctx));
+    N_Vector result = cpArenaTake(&arena, N_VNew_Serial(mech->nu + mech->m, mech->ctx));
+    flag            = cpArenaStatus(&arena);
+    if (flag) cpReason(mech->text, flag, "no memory");
+    else flag = cpSensDirection(sens->params, solutionAt, t, y, iS, yS, result, moved, value, mech);
+    if (!flag) a = N_VGetArrayPointer(result), lambda = a + mech->nu;
+  }
+  if (!flag && udotS) memcpy(udotS, a, (size_t)mech->nu * sizeof *udotS);
+  if (!flag && lambdaS) memcpy(lambdaS, lambda, (size_t)mech->m * sizeof *lambdaS);
+  cpArenaFree(&arena);
+  return flag ? cpMechReport(mech, flag, __func__) : CP_SUCCESS;
 }
 
 /* ---- adjoint: l' = -J^T l, and l^T df/dp ---- */

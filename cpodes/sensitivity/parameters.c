@@ -79,27 +79,35 @@ int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pba
 
 /* ---- differences ---- */
 
-int cpParamDifference(const CPParams *params, int iS, sunrealtype part, CPOfParams g, void *data,
-                      N_Vector value, N_Vector result) {
-  sunrealtype *p         = &params->p[params->plist[iS]];
-  const sunrealtype kept = *p, e = part * params->pbar[iS];
-  int flag = CP_SUCCESS;
+/* d/de f(t, y + e s, p + e e_i) at e = 0 by steps of e, or f's derivative to the parameter alone if s is NULL. */
+static int difference(const CPParams *params, int iS, sunrealtype e, CVRhsFn f, sunrealtype t,
+                      N_Vector y, N_Vector s, N_Vector result, N_Vector moved, N_Vector value,
+                      void *data) {
+  sunrealtype *p         = params->p ? &params->p[params->plist[iS]] : NULL;
+  const sunrealtype kept = p ? *p : 0.0;
+  int flag               = CP_SUCCESS;
   N_VConst(0.0, result);
   for (int k = -3; !flag && k <= 3; k++) {
     if (k == 0) continue;
-    const sunrealtype weight = (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / e;
-    *p                       = kept + k * e;
-    flag                     = g(data, value);
-    if (!flag) N_VLinearSum(1.0, result, weight, value, result);
+    if (p) *p = kept + k * e;
+    if (s) N_VLinearSum(1.0, y, k * e, s, moved);
+    flag = f(t, s ? moved : y, value, data);
+    if (!flag)
+      N_VLinearSum(1.0, result, (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / e, value, result);
   }
-  *p = kept;
+  if (p) *p = kept;
   return flag;
+}
+
+int cpParamDifference(const CPParams *params, int iS, sunrealtype part, CVRhsFn f, sunrealtype t,
+                      N_Vector y, void *data, N_Vector value, N_Vector result) {
+  return difference(params, iS, part * params->pbar[iS], f, t, y, NULL, result, NULL, value, data);
 }
 
 sunrealtype cpSensLeastSize(N_Vector y) { return fmax(N_VMaxNorm(y) * 1.0e-2, 1.0e-30); }
 
-/* d/de f(t, y + e s, p + e e_i) at e = 0. The step e moves s_j by at most CP_PARAM_PART of |y_j|, or of the typical size
- * where y_j is small, and the parameter likewise. */
+/* The step e moves s_j by at most CP_PARAM_PART of |y_j|, or of the typical size where y_j is small, and the parameter
+ * likewise. */
 int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
                     N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data) {
   N_VAbs(y, moved);
@@ -107,21 +115,8 @@ int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y
   N_VDiv(yS, moved, moved);
   sunrealtype rate = N_VMaxNorm(moved);
   if (params->p) rate = fmax(rate, 1.0 / params->pbar[iS]);
-  const sunrealtype e    = rate > 0.0 ? CP_PARAM_PART / rate : CP_PARAM_PART;
-  sunrealtype *p         = params->p ? &params->p[params->plist[iS]] : NULL;
-  const sunrealtype kept = p ? *p : 0.0;
-  int flag               = CP_SUCCESS;
-  N_VConst(0.0, ySdot);
-  for (int k = -3; !flag && k <= 3; k++) {
-    if (k == 0) continue;
-    if (p) *p = kept + k * e;
-    N_VLinearSum(1.0, y, k * e, yS, moved);
-    flag = f(t, moved, value, user_data);
-    if (!flag)
-      N_VLinearSum(1.0, ySdot, (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / e, value, ySdot);
-  }
-  if (p) *p = kept;
-  return flag;
+  const sunrealtype e = rate > 0.0 ? CP_PARAM_PART / rate : CP_PARAM_PART;
+  return difference(params, iS, e, f, t, y, yS, ySdot, moved, value, user_data);
 }
 
 int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS, N_Vector ySdot,
@@ -141,18 +136,7 @@ int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS, 
 
 /* ---- dc/dp, and G s ---- */
 
-typedef struct {
-  CPWork work;
-  sunrealtype t;
-  N_Vector y;
-} Place; /* where rows are evaluated */
-
-static int rowsAt(void *data, N_Vector c) {
-  const Place *at = data;
-  return cpRowsAt(at->work, at->t, at->y, c);
-}
-
-static int rowsAlong(sunrealtype t, N_Vector y, N_Vector c, void *work) {
+static int rowsAt(sunrealtype t, N_Vector y, N_Vector c, void *work) {
   return cpRowsAt(work, t, y, c);
 }
 
@@ -160,13 +144,13 @@ int cpSensRowsAlong(CPSens sens, sunrealtype t, N_Vector y, N_Vector s) {
   const CPParams none = {0};
   if (!sens->Gs && !(sens->Gs = N_VClone(sens->c)))
     return cpReason(cpWorkText(sens->work), CP_MEM_FAIL, "no memory for G s");
-  return cpSensDirection(&none, rowsAlong, t, y, 0, s, sens->Gs, sens->moved, sens->c, sens->work);
+  return cpSensDirection(&none, rowsAt, t, y, 0, s, sens->Gs, sens->moved, sens->c, sens->work);
 }
 
 int cpSensRowsByDifferences(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
-  Place at = {sens->work, t, y};
-  *r       = sens->params.p ? sens->r : NULL;
-  return *r ? cpParamDifference(&sens->params, iS, CP_PARAM_PART, rowsAt, &at, sens->c, sens->r)
+  *r = sens->params.p ? sens->r : NULL;
+  return *r ? cpParamDifference(&sens->params, iS, CP_PARAM_PART, rowsAt, t, y, sens->work, sens->c,
+                                sens->r)
             : CP_SUCCESS;
 }
 

@@ -7,7 +7,8 @@
 /* ---- questions ---- */
 
 int cpSensCheck(CPodeMem mem, const char *function) {
-  if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
+  const int flag = cpStepperExists((CPStepper)mem, function);
+  if (flag) return flag;
   if (!mem->sens.data)
     return cpReport(&mem->base.log, CP_NO_INIT, function, "call CPodeSensInit1 first");
   return CP_SUCCESS;
@@ -39,26 +40,6 @@ static int checkNoSteps(CPodeMem mem, const char *function) {
   if (!CVodeGetNumSteps(mem->cvode_mem, &nst) && nst == 0) return CP_SUCCESS;
   return cpReport(&mem->base.log, CP_TOO_LATE, function,
                   "%ld steps have been taken: call CPodeReInit first", nst);
-}
-
-static int checkInit(CPodeMem mem, int Ns, int ism, N_Vector *yS0) {
-  const char *function = "CPodeSensInit1";
-  if (!mem) return cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
-  if (!mem->base.initialised)
-    return cpReport(&mem->base.log, CP_NO_INIT, function, "call CPodeInit first");
-  if (mem->sens.data)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, function,
-                    "there are sensitivities already: use CPodeSensReInit");
-  if (Ns <= 0)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, function, "Ns must be positive: Ns = %d", Ns);
-  if (ism != CV_STAGGERED1)
-    return cpReport(
-        &mem->base.log, CP_NOT_SUPPORTED, function,
-        "ism must be CV_STAGGERED1 (%d), is %d: only its solver sees one sensitivity at "
-        "a time",
-        CV_STAGGERED1, ism);
-  const int flag = checkNoSteps(mem, function);
-  return flag ? flag : checkStart(mem, Ns, yS0, function);
 }
 
 /* ---- life cycle ---- */
@@ -118,7 +99,21 @@ static void keepStart(CPSens sens, N_Vector *yS0) {
 }
 
 int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS0) {
-  int flag = checkInit(mem, Ns, ism, yS0);
+  int flag = cpStepperCheck((CPStepper)mem, __func__);
+  if (flag) return flag;
+  if (mem->sens.data)
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
+                    "there are sensitivities already: use CPodeSensReInit");
+  if (Ns <= 0)
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "Ns must be positive: Ns = %d", Ns);
+  if (ism != CV_STAGGERED1)
+    return cpReport(
+        &mem->base.log, CP_NOT_SUPPORTED, __func__,
+        "ism must be CV_STAGGERED1 (%d), is %d: only its solver sees one sensitivity at "
+        "a time",
+        CV_STAGGERED1, ism);
+  flag = checkNoSteps(mem, __func__);
+  if (!flag) flag = checkStart(mem, Ns, yS0, __func__);
   if (flag) return flag;
   CPSens sens = create(mem, Ns);
   if (!sens) return cpReport(&mem->base.log, CP_MEM_FAIL, __func__, "no memory for sensitivities");

@@ -56,11 +56,10 @@ void cpParamsKeep(CPParams *params);
 void cpParamsRestore(const CPParams *params);
 /* The part of a parameter's size at which truncation (for 1 / p, 36 (3e-3)^6) and roundoff DBL_EPSILON / 3e-3 are equal */
 #define CP_PARAM_PART 3.0e-3
-/* result = sum_k w_k (g(p_i + k e) - g(p_i - k e)) / e, by calls of g that leave a vector in value; e is `part` of the
- * parameter's size, and p is as before afterwards. 0, or what g returned. */
-typedef int (*CPOfParams)(void *data, N_Vector value);
-int cpParamDifference(const CPParams *params, int iS, sunrealtype part, CPOfParams g, void *data,
-                      N_Vector value, N_Vector result);
+/* result = df/dp_i at (t, y), by differences with steps of `part` of the parameter's size; p is as before afterwards. value:
+ * workspace. 0, or what f returned. */
+int cpParamDifference(const CPParams *params, int iS, sunrealtype part, CVRhsFn f, sunrealtype t,
+                      N_Vector y, void *data, N_Vector value, N_Vector result);
 /* The typical size of states near y, below which none is moved for differences */
 sunrealtype cpSensLeastSize(N_Vector y);
 /* ySdot = f along (yS, e_iS). moved, value: workspace. Returns what f returned. */

@@ -1,8 +1,8 @@
-/* The pendulum of test/unit/integrator/fixture.h in CPOneStep. */
+/* The pendulum of test/unit/stepping/multistep/fixture.h in CPOneStep. */
 #ifndef CPODES_TEST_ONESTEP_FIXTURE_H
 #define CPODES_TEST_ONESTEP_FIXTURE_H
 
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 
 #include <cpodes/cpodes_onestep.h>
 

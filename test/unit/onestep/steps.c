@@ -8,7 +8,7 @@ static OneRun run;
 
 /* ---- accuracy ---- */
 
-/* As error_bound of integrator/fixture.c, with the number of steps. */
+/* As error_bound of stepping/multistep/fixture.c, with the number of steps. */
 static sunrealtype bound(sunrealtype tol, sunrealtype t) {
   const sunrealtype w = sqrt(run.world.p.g), V = sqrt(2.0 * run.world.p.g);
   return (double)one_stats(&run).nst * sqrt((double)PENDULUM_N) * tol * (1.0 + V) * w *

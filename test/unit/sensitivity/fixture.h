@@ -2,7 +2,7 @@
 #ifndef CPODES_TEST_SENSITIVITY_FIXTURE_H
 #define CPODES_TEST_SENSITIVITY_FIXTURE_H
 
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 
 #include <cpodes/cpodes_sens.h>
 

@@ -1,5 +1,5 @@
 /* CPodeCalcIC on the slider-crank. */
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 
 #include <math.h>
 #include <models/slider_crank.h>

@@ -1,5 +1,5 @@
 /* Output on the manifold, local errors, counters, names and messages. */
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Memory: none is taken between the first step and the last, and all is given back. */
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 #include "support/alloc.h"
 
 #include <sunnonlinsol/sunnonlinsol_newton.h>

@@ -1,5 +1,5 @@
 /* Objects of different threads are independent: two integrators at the same time give every bit that each gives alone. */
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 
 #include <pthread.h>
 #include <sunlinsol/sunlinsol_dense.h>

@@ -1,5 +1,5 @@
 /* What ends a run: a projection that fails beyond some time whatever the step, a start off the manifold, and CVODES' own reasons. */
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Options of CPode: how often, when and how strictly the steps are projected, which norm CVODES gets, and in which order all
  * this may be set. */
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 
 #include <math.h>
 

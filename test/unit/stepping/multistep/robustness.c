@@ -1,5 +1,5 @@
 /* Rare failures: after them the integrator says what happened and goes on from the last good state, or refuses beforehand. */
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 #include "support/alloc.h"
 
 #include <math.h>

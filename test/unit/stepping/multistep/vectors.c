@@ -1,5 +1,5 @@
 /* N_Vectors other than the serial one: the pendulum on vectors in pieces and on threaded ones. */
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 
 #include <math.h>
 #include <nvector/nvector_manyvector.h>

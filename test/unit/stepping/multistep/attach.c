@@ -1,5 +1,5 @@
 /* Projection for CVODES memory that a code already owns. */
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 
 #include <math.h>
 

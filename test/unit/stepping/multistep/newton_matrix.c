@@ -1,5 +1,5 @@
 /* A Newton matrix that is not finite: no run ends in success with a state that stands still. */
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 
 #include <cvodes/cvodes_bandpre.h>
 #include <cvodes/cvodes_ls.h>

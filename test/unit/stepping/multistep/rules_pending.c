@@ -1,6 +1,6 @@
 /* The pending correction of the Adams methods: taken back whenever the attempt is repeated or the call fails, so that the history
  * starts from the last accepted state; and the last good state after every failure, for all methods. */
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 
 #include <math.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>

@@ -1,5 +1,5 @@
 /* The user's own projection in the integrator, against the internal one. */
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 
 #include <math.h>
 

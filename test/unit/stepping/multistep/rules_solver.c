@@ -1,6 +1,6 @@
 /* The rules of the projecting solver towards CVODES: return values, norms, self-checks, iteration counts, bypass,
  * inequality constraints. Each test fails if its rule is taken out of the library. */
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 
 #include <math.h>
 #include <sunlinsol/sunlinsol_spgmr.h>

@@ -1,5 +1,5 @@
 /* Bad input: each with its own code and a message that names argument, rule and value; callbacks that fail once are survived. */
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 
 #include <math.h>
 

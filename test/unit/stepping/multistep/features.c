@@ -1,5 +1,5 @@
 /* CVODES' features, with projection: methods, one-step mode, roots, stop times, quadratures, restarts, backwards in time. */
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 
 #include <math.h>
 

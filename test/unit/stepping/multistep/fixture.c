@@ -1,4 +1,4 @@
-#include "integrator/fixture.h"
+#include "stepping/multistep/fixture.h"
 
 #include <math.h>
 #include <string.h>
