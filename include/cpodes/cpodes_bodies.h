@@ -22,6 +22,7 @@
 #define CPODES_BODIES_H
 
 #include <cpodes/cpodes_mechanics.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -283,9 +284,40 @@ CPODES_EXPORT int CPBodiesCount(CPBodies bodies);
 CPODES_EXPORT int CPBodiesJoints(CPBodies bodies);
 CPODES_EXPORT const char *CPBodiesBodyName(CPBodies bodies, int i);
 CPODES_EXPORT const char *CPBodiesJointName(CPBodies bodies, int i);
+/** 2 in the plane, 3 in space. */
+CPODES_EXPORT int CPBodiesDimension(CPBodies bodies);
+/** Bodies a and b of a joint: body [2]: out, indices, -1 for the ground. */
+CPODES_EXPORT int CPBodiesJointBodies(CPBodies bodies, int i, int *body);
 /** Both points P_a, P_b of a joint in space, at y. */
 CPODES_EXPORT int CPBodiesJointPoints(CPBodies bodies, int i, N_Vector y, sunrealtype *Pa,
                                       sunrealtype *Pb);
+
+/** Name "element.field" of parameter i to text [length], at least 1; CP_ILL_INPUT: there is none. */
+CPODES_EXPORT int CPBodiesParameterName(CPBodies bodies, int i, char *text, size_t length);
+
+/* ---- mechanisms as files (guide, chapter "Mechanisms as files") ---- */
+
+/** Bound of the texts below. */
+#define CP_BODIES_TEXT 200
+
+/** What a file says of a run. */
+typedef struct {
+  char title[CP_BODIES_TEXT];  /**< "": none */
+  char method[CP_BODIES_TEXT]; /**< as `cpodes run --method` names it; "": any */
+  char held[CP_BODIES_TEXT];   /**< bodies that CPBodiesAssemble holds */
+  sunrealtype t_end;           /**< > 0, default 10 [s] */
+  int assemble;                /**< does CPBodiesAssemble come first? Default 1 */
+  int balance;                 /**< CPBodiesSetBalance, default 1 */
+} CPBodiesFile;
+
+/** The mechanism of a YAML file, complete but for CPBodiesMech. run: out. message [length]: out, "" or one line
+ * "file:line:column: rule". Returns it, the caller's, or NULL. Without libyaml there is only the message. */
+CPODES_EXPORT CPBodies CPBodiesRead(const char *path, SUNContext ctx, CPBodiesFile *run,
+                                    char *message, size_t length);
+/** The same of a text [size] in memory; name: for messages. */
+CPODES_EXPORT CPBodies CPBodiesReadText(const char *data, size_t size, const char *name,
+                                        SUNContext ctx, CPBodiesFile *run, char *message,
+                                        size_t length);
 
 #ifdef __cplusplus
 }

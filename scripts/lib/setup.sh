@@ -4,7 +4,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 # Debian's packages, by job
-packages_build='gcc libc6-dev cmake ninja-build pkg-config libsundials-dev libsuitesparse-dev liblapack-dev libjansson-dev'
+packages_build='gcc libc6-dev cmake ninja-build pkg-config libsundials-dev libsuitesparse-dev liblapack-dev libjansson-dev libyaml-dev'
 packages_plot='gnuplot-nox'
 packages_python='python3'
 packages_browser='chromium chromium-driver python3-selenium fonts-dejavu-core'
@@ -16,7 +16,7 @@ packages_format='git clang-format-14'
 packages_doc='doxygen python3-sphinx python3-breathe libjs-mathjax'
 
 # The same for people, where there is no apt
-names_build='a C11 compiler, CMake >= 3.25, Ninja, SUNDIALS 6.4 to 7.x (CVODES, ARKODE), SuiteSparse (CHOLMOD, SPQR, KLU), LAPACK, Jansson, pkg-config'
+names_build='a C11 compiler, CMake >= 3.25, Ninja, SUNDIALS 6.4 to 7.x (CVODES, ARKODE), SuiteSparse (CHOLMOD, SPQR, KLU), LAPACK, Jansson, libyaml, pkg-config'
 names_plot='gnuplot (with its SVG, pngcairo and pdfcairo terminals)'
 names_python='Python 3'
 names_browser='Chromium, its WebDriver, Selenium for Python 3 (else the tests of reports are left out)'
