@@ -2,7 +2,6 @@
 
 #include "command.h"
 #include "mechanism.h"
-#include "mechanism.h"
 #include "module.h"
 
 #include <ctype.h>

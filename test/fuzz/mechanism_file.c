@@ -9,6 +9,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sundials/sundials_context.h>
+
+#ifndef SUN_COMM_NULL
+#define SUN_COMM_NULL NULL /* before SUNDIALS 7 */
+#endif
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static SUNContext ctx; /* one for all inputs */
   CPBodiesFile file;
   char message[300];
-  if (!ctx && SUNContext_Create(0, &ctx)) abort();
+  if (!ctx && SUNContext_Create(SUN_COMM_NULL, &ctx)) abort();
   CPBodies b =
       CPBodiesReadText((const char *)data, size, "fuzz", ctx, &file, message, sizeof message);
   if (!b && (!message[0] || strchr(message, '\n'))) abort();
