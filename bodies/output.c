@@ -236,8 +236,8 @@ int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealt
     if (s->dimension == 2) out->kinetic += J[2] * v[2] * v[2] / 2;
     else {
       const sunrealtype x = v[3], w = v[4], z = v[5];
-      out->kinetic += (J[0] * x * x + J[1] * w * w + J[2] * z * z) / 2 + J[3] * x * w +
-                      J[4] * x * z + J[5] * w * z;
+      out->kinetic += (J[0] * x * x + J[1] * w * w + J[2] * z * z) / 2 +
+                      (b->body[i].full ? J[3] * x * w + J[4] * x * z + J[5] * w * z : 0);
     }
   }
   for (int i = 0; i < b->nlaws && !flag; i++) {

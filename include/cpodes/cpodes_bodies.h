@@ -288,8 +288,8 @@ CPODES_EXPORT int CPBodiesReaction(CPBodies bodies, const char *joint, sunrealty
 CPODES_EXPORT int CPBodiesGetPowers(CPBodies bodies, sunrealtype t, N_Vector y,
                                     const sunrealtype *lambda, CPBodiesPowers *powers);
 
-/** Index of the parameter "element.field" in the array of CPBodiesParameters: the fields mass, J_xx ... J_yz (of those
- * that are not 0), length, offset, ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor,
+/** Index of the parameter "element.field" in the array of CPBodiesParameters: the fields mass, J_xx ... J_yz (products
+ * count only if the body was added with some), length, offset, ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor,
  * speed, force_x ... force_z; of a bushing kx ... kzz, dx ... dzz, x0 ... zz0 (without force); "gravity.x". */
 CPODES_EXPORT int CPBodiesFindParameter(CPBodies bodies, const char *name);
 /** The array of all parameters, which the functions of the model read: for CPodeSetSensParams and CPMechSetParams. Its
