@@ -173,13 +173,13 @@ static int takeParam(CPBodies b, int owner, const char *field, sunrealtype value
   return b->nparams++;
 }
 
-static int finite(const sunrealtype *x, int n) {
+static int allFinite(const sunrealtype *x, int n) {
   for (int i = 0; i < n; i++)
     if (!isfinite(x[i])) return 0;
   return 1;
 }
 #define CHECK_FINITE(b, name, what, x, n)                                                     \
-  if (!finite((x), (n)))                                                                      \
+  if (!allFinite((x), (n)))                                                                   \
   return bodiesError((b), CP_ILL_INPUT, __func__, "%s: %s must be finite, and is %g", (name), \
                      (what), (double)firstBad((x), (n)))
 static sunrealtype firstBad(const sunrealtype *x, int n) {
@@ -330,7 +330,7 @@ int CPBodiesAddBody(CPBodies b, const CPBody *body) {
 static const char *makeAxes(int dimension, int in_plane, const CPMarker *m, sunrealtype axis[3][3]) {
   sunrealtype z[3] = {m->axis[0], m->axis[1], m->axis[2]},
               x[3] = {m->across[0], m->across[1], m->across[2]};
-  if (!finite(m->axis, 3) || !finite(x, 3) || !finite(m->point, 3))
+  if (!allFinite(m->axis, 3) || !allFinite(x, 3) || !allFinite(m->point, 3))
     return "point and axes must be finite";
   if (dimension == 2 && (m->point[2] != 0 || (in_plane && z[2] != 0)))
     return "point and axis must lie in the plane";

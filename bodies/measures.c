@@ -132,11 +132,26 @@ static void product(const Space *space, const Moving *X, const Moving *Y, Mask m
   jet->rate = dot3(X->rate, Y->x) + dot3(X->x, Y->rate);
   jet->acc  = dot3(X->acc, Y->x) + 2 * dot3(X->rate, Y->rate) + dot3(X->x, Y->acc);
   if (order == VALUES) return;
+  /* D_j s = D_j X . Y + X . D_j Y, where (t_j x x) . y = t_j . (x x y) */
+  for (int group = 0; group < 4; group++) {
+    const int side   = group / 2;
+    sunrealtype c[3] = {0, 0, 0}, first[3], second[3];
+    if (!(mask.g & (1u << group))) continue;
+    if (group % 2 == 0) {
+      add3(X->side[side].move, Y->x, c);
+      add3(Y->side[side].move, X->x, c);
+    } else {
+      cross3(X->side[side].arm, Y->x, first);
+      cross3(Y->side[side].arm, X->x, second);
+      add3(1, first, second);
+      for (int k = 0; k < 3; k++) c[k] = dot3(X->pose[side]->axis[k], second);
+    }
+    for (int k = 0; k < 3; k++) jet->g[3 * group + k] = c[k];
+  }
+  if (order == GRADIENT) return;
   EACH_DIRECTION(space, mask.g, j) {
     bodiesMovingX(X, j, DX[j]);
     bodiesMovingX(Y, j, DY[j]);
-    jet->g[j] = dot3(DX[j], Y->x) + dot3(X->x, DY[j]);
-    if (order == GRADIENT) continue;
     sunrealtype Xr[3], Yr[3], Xa[3], Ya[3];
     movingRate(X, j, Xr);
     movingRate(Y, j, Yr);

@@ -155,7 +155,7 @@ static sunrealtype weight(const struct CPBodies_ *b, const Term *term) {
 
 static sunrealtype inertia(const struct CPBodies_ *b, const Body *body, int i, int j) {
   static const int at[3][3] = {{1, 4, 5}, {4, 2, 6}, {5, 6, 3}};
-  return b->param[body->param + at[i][j]];
+  return i == j || body->full ? b->param[body->param + at[i][j]] : 0; /* as in the pattern */
 }
 
 static void fillM(CPBodies b, Writer *w) {

@@ -2,6 +2,7 @@
 #include "bodies_impl.h"
 
 #include <nvector/nvector_serial.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,8 +236,8 @@ int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealt
     if (s->dimension == 2) out->kinetic += J[2] * v[2] * v[2] / 2;
     else {
       const sunrealtype x = v[3], w = v[4], z = v[5];
-      out->kinetic += (J[0] * x * x + J[1] * w * w + J[2] * z * z) / 2 + J[3] * x * w +
-                      J[4] * x * z + J[5] * w * z;
+      out->kinetic += (J[0] * x * x + J[1] * w * w + J[2] * z * z) / 2 +
+                      (b->body[i].full ? J[3] * x * w + J[4] * x * z + J[5] * w * z : 0);
     }
   }
   for (int i = 0; i < b->nlaws && !flag; i++) {
@@ -303,6 +304,15 @@ int CPBodiesFindParameter(CPBodies b, const char *name) {
 
 sunrealtype *CPBodiesParameters(CPBodies b) { return b ? b->param : NULL; }
 
+int CPBodiesParameterName(CPBodies b, int i, char *text, size_t length) {
+  if (!b) return CP_MEM_NULL;
+  if (i < 0 || i >= b->nparams)
+    return bodiesError(b, CP_ILL_INPUT, __func__, "i must be one of 0 ... %d, and is %d",
+                       b->nparams - 1, i);
+  snprintf(text, length, "%s.%s", b->text + b->label[i].owner, b->label[i].field);
+  return CP_SUCCESS;
+}
+
 int CPBodiesCount(CPBodies b) { return b ? b->nbodies : 0; }
 int CPBodiesJoints(CPBodies b) { return b ? b->njoints : 0; }
 const char *CPBodiesBodyName(CPBodies b, int i) {
@@ -310,6 +320,17 @@ const char *CPBodiesBodyName(CPBodies b, int i) {
 }
 const char *CPBodiesJointName(CPBodies b, int i) {
   return b && i >= 0 && i < b->njoints ? b->text + b->joint[i].name : NULL;
+}
+
+int CPBodiesDimension(CPBodies b) { return b ? b->space.dimension : 0; }
+
+int CPBodiesJointBodies(CPBodies b, int i, int *body) {
+  if (!b) return CP_MEM_NULL;
+  if (i < 0 || i >= b->njoints)
+    return bodiesError(b, CP_ILL_INPUT, __func__, "i must be one of 0 ... %d, and is %d",
+                       b->njoints - 1, i);
+  for (int side = 0; side < 2; side++) body[side] = b->pair[b->joint[i].pair].side[side].body;
+  return CP_SUCCESS;
 }
 
 int CPBodiesJointPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealtype *Pb) {

@@ -79,6 +79,11 @@ foreach(runtime IN ITEMS metis stdc++ gomp gfortran quadmath)
 endforeach()
 string(APPEND cpodes_pc_libs_private " -lm")
 
+set(cpodes_pc_yaml "")
+if(CPODES_YAML_LIBRARY)
+  set(cpodes_pc_yaml " -lyaml")
+endif()
+
 # The prefix is found from the file's own place, so that an installed tree can be moved.
 set(cpodes_pc_dir "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${cpodes_pc_dir}" OUTPUT_VARIABLE

@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include "command.h"
+#include "mechanism.h"
 #include "module.h"
 
 #include <ctype.h>
@@ -194,6 +195,7 @@ static int set_parameter(ModelChoice *choice, const char *setting) {
 static const CPModelType *find_model(const char *name) {
   char suggestion[SUGGESTION];
   const size_t length = strlen(name);
+  if (mechanism_is_file(name)) return mechanism_load(name);
   if (strchr(name, '/') || (length > 3 && !strcmp(name + length - 3, ".so")))
     return module_load(name);
   const CPModelType *type = model_find(name);

@@ -22,6 +22,7 @@
 #define CPODES_BODIES_H
 
 #include <cpodes/cpodes_mechanics.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,7 +39,7 @@ typedef enum {
 
 /** A rigid body. Its name, as all names, is copied; it has no blank and no dot, and belongs to one element only. */
 typedef struct {
-  const char *name;
+  const char *name; /**< of the element */
   sunrealtype mass; /**< > 0 [kg] */
   /** Moments J_xx, J_yy, J_zz and products J_xy, J_xz, J_yz (entries of the tensor: J_xy = -int x y dm) about the
    * centre of mass, in the axes of the frame [kg m^2]. Definite; each principal moment at most the sum of the others.
@@ -74,18 +75,18 @@ typedef struct {
  * turns, and given in (-pi, pi].
  */
 typedef enum {
-  CP_JOINT_BALL,
-  CP_JOINT_REVOLUTE,
-  CP_JOINT_UNIVERSAL,
-  CP_JOINT_CYLINDRICAL,
-  CP_JOINT_PRISMATIC,
-  CP_JOINT_PLANAR,
-  CP_JOINT_FIXED,
-  CP_JOINT_ROD,
-  CP_JOINT_POINT_ON_LINE,
-  CP_JOINT_POINT_ON_PLANE,
-  CP_JOINT_ROLLING,
-  CP_NUM_JOINTS
+  CP_JOINT_BALL,           /**< points meet */
+  CP_JOINT_REVOLUTE,       /**< a hinge */
+  CP_JOINT_UNIVERSAL,      /**< Hooke's joint */
+  CP_JOINT_CYLINDRICAL,    /**< slides and turns */
+  CP_JOINT_PRISMATIC,      /**< slides */
+  CP_JOINT_PLANAR,         /**< slides on a plane */
+  CP_JOINT_FIXED,          /**< no motion */
+  CP_JOINT_ROD,            /**< a distance */
+  CP_JOINT_POINT_ON_LINE,  /**< a point on a line of a */
+  CP_JOINT_POINT_ON_PLANE, /**< a point on a plane of a */
+  CP_JOINT_ROLLING,        /**< no slip */
+  CP_NUM_JOINTS            /**< their number */
 } CPJointKind;
 
 /** A point and the directions of a joint's axes on one side. */
@@ -98,11 +99,11 @@ typedef struct {
 
 /** A joint from body a to body b. */
 typedef struct {
-  const char *name;
-  CPJointKind kind;
+  const char *name; /**< of the element */
+  CPJointKind kind; /**< which one */
   const char *a; /**< names of the bodies; NULL or "ground": the ground, whose frame is that of space */
-  const char *b;
-  CPIn in;
+  const char *b; /**< second body */
+  CPIn in;       /**< axes of points and directions */
   CPMarker on_a; /**< on body a */
   /** On body b. With CP_IN_SPACE it is that of a, except for: the points of rods, of rolling and of points on lines and
    * planes; the axis of universal joints. */
@@ -112,18 +113,18 @@ typedef struct {
 
 /** One coordinate x of a joint, in the order of the table above. */
 typedef struct {
-  const char *joint;
-  int k; /**< which one, from 0 on */
+  const char *joint; /**< its name */
+  int k;             /**< which one, from 0 on */
 } CPCoordinate;
 
 /** Coordinates that depend on each other: ratio_1 x_1 + ratio_2 x_2 = offset. Gears: x_1, x_2 angles, ratios the numbers
  * of teeth, with a minus sign for a ring gear. Rack: x_1 a displacement, x_2 the pinion's angle, ratios 1 and its
  * radius. Screw: the same with the pitch. Two angles in space must have whole ratios, so that whole turns cancel. */
 typedef struct {
-  const char *name;
-  CPCoordinate of[2];
-  sunrealtype ratio[2];
-  sunrealtype offset;
+  const char *name;     /**< of the element */
+  CPCoordinate of[2];   /**< what it acts on */
+  sunrealtype ratio[2]; /**< of both, not 0 */
+  sunrealtype offset;   /**< right-hand side */
 } CPCoupler;
 
 /** A prescribed motion: g [3]: out, g, g' and g'' at t. Returns 0; positive: a smaller step may help; negative: give
@@ -132,11 +133,14 @@ typedef int (*CPDriveFn)(sunrealtype t, sunrealtype *g, void *data);
 /** A drive: x(t) = g(t), exactly. Without a function g = start + rate t + amplitude sin(frequency t), in the
  * coordinate's unit, [.../s], and [rad/s]. */
 typedef struct {
-  const char *name;
-  CPCoordinate of;
-  CPDriveFn g;
-  void *data;
-  sunrealtype start, rate, amplitude, frequency;
+  const char *name;      /**< of the element */
+  CPCoordinate of;       /**< what it acts on */
+  CPDriveFn g;           /**< motion, or NULL */
+  void *data;            /**< handed to the function */
+  sunrealtype start;     /**< constant part */
+  sunrealtype rate;      /**< its change with t */
+  sunrealtype amplitude; /**< of the sine */
+  sunrealtype frequency; /**< of the sine [rad/s] */
 } CPDrive;
 
 /** A force law: T [3]: out, the force T in the direction in which x grows, and its derivatives to x and x'. Returns as
@@ -146,29 +150,34 @@ typedef int (*CPLawFn)(sunrealtype t, sunrealtype x, sunrealtype rate, sunrealty
  * the distance x between point_a of body a and point_b of body b, which must not meet. On an angle in space it acts
  * for less than half a turn. */
 typedef struct {
-  const char *name;
-  CPCoordinate of;
-  const char *a;
-  const char *b;
-  CPIn in;
-  sunrealtype point_a[3], point_b[3];
-  sunrealtype stiffness, damping; /**< [N/m, N s/m] or [N m/rad, N m s/rad] */
-  sunrealtype free;               /**< x without force; for distances NaN: that of the placement */
-  sunrealtype force;              /**< constant [N, N m] */
-  CPLawFn law;                    /**< NULL: none */
-  void *data;
+  const char *name;       /**< of the element */
+  CPCoordinate of;        /**< what it acts on */
+  const char *a;          /**< first body */
+  const char *b;          /**< second body */
+  CPIn in;                /**< axes of points and directions */
+  sunrealtype point_a[3]; /**< on body a [m] */
+  sunrealtype point_b[3]; /**< on body b [m] */
+  sunrealtype stiffness;  /**< [N/m, N s/m] or [N m/rad, N m s/rad] */
+  sunrealtype damping;    /**< [N/m, N s/m] or [N m/rad, N m s/rad] */
+  sunrealtype free;       /**< x without force; for distances NaN: that of the placement */
+  sunrealtype force;      /**< constant [N, N m] */
+  CPLawFn law;            /**< NULL: none */
+  void *data;             /**< handed to the function */
 } CPSpring;
 
 /** An elastic joint: springs and dampers along x_a, y_a, z_a on d, and about them on the small angles z_a . y_b, x_a . z_b,
  * y_a . x_b. In the plane: along x_a and y_a, and on the angle. */
 typedef struct {
-  const char *name;
-  const char *a;
-  const char *b;
-  CPIn in;
-  CPMarker on_a, on_b;                            /**< with CP_IN_SPACE on_a holds for both */
-  sunrealtype stiffness[3], damping[3];           /**< [N/m, N s/m] */
-  sunrealtype turn_stiffness[3], turn_damping[3]; /**< [N m/rad, N m s/rad] */
+  const char *name;              /**< of the element */
+  const char *a;                 /**< first body */
+  const char *b;                 /**< second body */
+  CPIn in;                       /**< axes of points and directions */
+  CPMarker on_a;                 /**< with CP_IN_SPACE on_a holds for both */
+  CPMarker on_b;                 /**< with CP_IN_SPACE on_a holds for both */
+  sunrealtype stiffness[3];      /**< [N/m, N s/m] */
+  sunrealtype damping[3];        /**< [N/m, N s/m] */
+  sunrealtype turn_stiffness[3]; /**< [N m/rad, N m s/rad] */
+  sunrealtype turn_damping[3];   /**< [N m/rad, N m s/rad] */
 } CPBushing;
 
 /** A force: F [3]: out, at the point x with the velocity v, all in the axes of space; Fx, Fv [9]: out, by rows, its
@@ -177,24 +186,24 @@ typedef int (*CPPointForceFn)(sunrealtype t, const sunrealtype *x, const sunreal
                               sunrealtype *F, sunrealtype *Fx, sunrealtype *Fv, void *data);
 /** A force on a point of a body. */
 typedef struct {
-  const char *name;
-  const char *body;
-  CPIn in; /**< of the point */
-  sunrealtype point[3];
+  const char *name;     /**< of the element */
+  const char *body;     /**< its name */
+  CPIn in;              /**< of the point */
+  sunrealtype point[3]; /**< point [m] */
   sunrealtype force[3]; /**< constant, in the axes of space, or of the body if it follows [N] */
   int follows;          /**< 1: turns with the body */
   CPPointForceFn fn;    /**< adds to `force`; NULL: none. Not with follows */
-  void *data;
+  void *data;           /**< handed to the function */
 } CPForce;
 
 /** Friction of a joint that depends on its reaction: T = -factor |F| tanh(x' / speed) on the coordinate `of`, |F| the
  * reaction force across the joint's point. factor: coefficient of friction, times the radius of the bearing for
  * angles [m]. */
 typedef struct {
-  const char *name;
-  CPCoordinate of;
-  sunrealtype factor;
-  sunrealtype speed; /**< > 0: below it the force grows with x' [m/s, rad/s] */
+  const char *name;   /**< of the element */
+  CPCoordinate of;    /**< what it acts on */
+  sunrealtype factor; /**< not negative */
+  sunrealtype speed;  /**< > 0: below it the force grows with x' [m/s, rad/s] */
 } CPFriction;
 
 /** Energies and powers at one state; E = kinetic + potential changes by E' = -dissipation + applied + drives. */
@@ -224,13 +233,21 @@ CPODES_EXPORT const char *CPBodiesGetLastMessage(CPBodies bodies);
 
 /** Acceleration of gravity, g [3], in space [m/s^2]. */
 CPODES_EXPORT int CPBodiesSetGravity(CPBodies bodies, const sunrealtype *g);
+/** Adds a body; see CPBody. */
 CPODES_EXPORT int CPBodiesAddBody(CPBodies bodies, const CPBody *body);
+/** Adds a joint; see CPJoint. */
 CPODES_EXPORT int CPBodiesAddJoint(CPBodies bodies, const CPJoint *joint);
+/** Adds a coupler; see CPCoupler. */
 CPODES_EXPORT int CPBodiesAddCoupler(CPBodies bodies, const CPCoupler *coupler);
+/** Adds a drive; see CPDrive. */
 CPODES_EXPORT int CPBodiesAddDrive(CPBodies bodies, const CPDrive *drive);
+/** Adds a spring; see CPSpring. */
 CPODES_EXPORT int CPBodiesAddSpring(CPBodies bodies, const CPSpring *spring);
+/** Adds a bushing; see CPBushing. */
 CPODES_EXPORT int CPBodiesAddBushing(CPBodies bodies, const CPBushing *bushing);
+/** Adds a force; see CPForce. */
 CPODES_EXPORT int CPBodiesAddForce(CPBodies bodies, const CPForce *force);
+/** Adds a friction; see CPFriction. */
 CPODES_EXPORT int CPBodiesAddFriction(CPBodies bodies, const CPFriction *friction);
 /** Adds the state W, W' = -dissipation + applied + drives [J]: kinetic + potential - W is constant. */
 CPODES_EXPORT int CPBodiesSetBalance(CPBodies bodies);
@@ -271,21 +288,55 @@ CPODES_EXPORT int CPBodiesReaction(CPBodies bodies, const char *joint, sunrealty
 CPODES_EXPORT int CPBodiesGetPowers(CPBodies bodies, sunrealtype t, N_Vector y,
                                     const sunrealtype *lambda, CPBodiesPowers *powers);
 
-/** Index of the parameter "element.field" in the array of CPBodiesParameters: the fields mass, J_xx ... J_yz (of those
- * that are not 0), length, offset, ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor,
+/** Index of the parameter "element.field" in the array of CPBodiesParameters: the fields mass, J_xx ... J_yz (products
+ * count only if the body was added with some), length, offset, ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor,
  * speed, force_x ... force_z; of a bushing kx ... kzz, dx ... dzz, x0 ... zz0 (without force); "gravity.x". */
 CPODES_EXPORT int CPBodiesFindParameter(CPBodies bodies, const char *name);
 /** The array of all parameters, which the functions of the model read: for CPodeSetSensParams and CPMechSetParams. Its
  * address is final once CPBodiesMech or CPBodiesModel has been called. NULL if bodies is NULL. */
 CPODES_EXPORT sunrealtype *CPBodiesParameters(CPBodies bodies);
-/** Numbers of bodies and of joints; names by index, NULL: none. */
+/** Number of bodies. */
 CPODES_EXPORT int CPBodiesCount(CPBodies bodies);
+/** Number of joints, couplers and drives. */
 CPODES_EXPORT int CPBodiesJoints(CPBodies bodies);
+/** Name of body i, or NULL. */
 CPODES_EXPORT const char *CPBodiesBodyName(CPBodies bodies, int i);
+/** Name of joint, coupler or drive i, or NULL. */
 CPODES_EXPORT const char *CPBodiesJointName(CPBodies bodies, int i);
+/** 2 in the plane, 3 in space. */
+CPODES_EXPORT int CPBodiesDimension(CPBodies bodies);
+/** Bodies a and b of a joint: body [2]: out, indices, -1 for the ground. */
+CPODES_EXPORT int CPBodiesJointBodies(CPBodies bodies, int i, int *body);
 /** Both points P_a, P_b of a joint in space, at y. */
 CPODES_EXPORT int CPBodiesJointPoints(CPBodies bodies, int i, N_Vector y, sunrealtype *Pa,
                                       sunrealtype *Pb);
+
+/** Name "element.field" of parameter i to text [length], at least 1; CP_ILL_INPUT: there is none. */
+CPODES_EXPORT int CPBodiesParameterName(CPBodies bodies, int i, char *text, size_t length);
+
+/* ---- mechanisms as files (guide, chapter "Mechanisms as files") ---- */
+
+/** Bound of the texts below. */
+#define CP_BODIES_TEXT 200
+
+/** What a file says of a run. */
+typedef struct {
+  char title[CP_BODIES_TEXT];  /**< "": none */
+  char method[CP_BODIES_TEXT]; /**< as `cpodes run --method` names it; "": any */
+  char held[CP_BODIES_TEXT];   /**< bodies that CPBodiesAssemble holds */
+  sunrealtype t_end;           /**< > 0, default 10 [s] */
+  int assemble;                /**< does CPBodiesAssemble come first? Default 1 */
+  int balance;                 /**< CPBodiesSetBalance, default 1 */
+} CPBodiesFile;
+
+/** The mechanism of a YAML file, complete but for CPBodiesMech. run: out. message [length]: out, "" or one line
+ * "file:line:column: rule". Returns it, the caller's, or NULL. Without libyaml there is only the message. */
+CPODES_EXPORT CPBodies CPBodiesRead(const char *path, SUNContext ctx, CPBodiesFile *run,
+                                    char *message, size_t length);
+/** The same of a text [size] in memory; name: for messages. */
+CPODES_EXPORT CPBodies CPBodiesReadText(const char *data, size_t size, const char *name,
+                                        SUNContext ctx, CPBodiesFile *run, char *message,
+                                        size_t length);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,11 @@
 #include <cpodes/cpodes_bodies.h>
 #include <math.h>
 #include <stddef.h>
+#include <sundials/sundials_context.h>
+
+#ifndef SUN_COMM_NULL
+#define SUN_COMM_NULL NULL /* before SUNDIALS 7 */
+#endif
 
 int main(void) {
   static const sunrealtype gravity[] = {0, -10, 0};
@@ -10,7 +15,7 @@ int main(void) {
   sunrealtype udot[6], lambda[3], F[3], T[3];
   SUNContext ctx;
   CPMech mech;
-  if (SUNContext_Create(0, &ctx)) return 2;
+  if (SUNContext_Create(SUN_COMM_NULL, &ctx)) return 2;
   CPBodies b = CPBodiesCreate(3, ctx);
   if (CPBodiesSetGravity(b, gravity) || CPBodiesAddBody(b, &body) < 0 ||
       CPBodiesAddJoint(b, &pivot) < 0)

@@ -1,0 +1,450 @@
+/* Mechanisms from YAML files (guide, chapter "Mechanisms as files"). Each section is a list of mappings, and each mapping
+ * a structure of cpodes_bodies.h, whose fields are listed in a table; one function reads them all. Nothing is nested
+ * deeper than that, so that no file leads to a recursion. */
+#include "bodies_impl.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+typedef enum {
+  NUMBER, /* a finite number */
+  VECTOR, /* three of them, or two in the plane */
+  INERTIA,
+  FOUR,
+  TWO,
+  NAME,
+  KIND,       /* of a joint */
+  IN,         /* space, bodies */
+  COORDINATE, /* a name, or [name, k] */
+  COORDINATES,
+  YES, /* true, false */
+  COPY /* text, copied to an array of CP_BODIES_TEXT */
+} Type;
+
+typedef struct {
+  const char *key;
+  Type type;
+  size_t offset;
+  int required;
+} Field;
+
+#define FIELD(type_, key, member, kind, required) \
+  { key, kind, offsetof(type_, member), required }
+
+static const Field body_fields[]     = {FIELD(CPBody, "name", name, NAME, 1),
+                                        FIELD(CPBody, "mass", mass, NUMBER, 1),
+                                        FIELD(CPBody, "inertia", inertia, INERTIA, 1),
+                                        FIELD(CPBody, "centre", centre, VECTOR, 0),
+                                        FIELD(CPBody, "at", position, VECTOR, 0),
+                                        FIELD(CPBody, "quaternion", quaternion, FOUR, 0),
+                                        FIELD(CPBody, "angle", angle, NUMBER, 0),
+                                        FIELD(CPBody, "velocity", velocity, VECTOR, 0),
+                                        FIELD(CPBody, "omega", omega, VECTOR, 0),
+                                        FIELD(CPBody, "spin", omega[2], NUMBER, 0),
+                                        {0}};
+static const Field joint_fields[]    = {FIELD(CPJoint, "name", name, NAME, 1),
+                                        FIELD(CPJoint, "kind", kind, KIND, 1),
+                                        FIELD(CPJoint, "a", a, NAME, 0),
+                                        FIELD(CPJoint, "b", b, NAME, 0),
+                                        FIELD(CPJoint, "in", in, IN, 0),
+                                        FIELD(CPJoint, "at", on_a.point, VECTOR, 0),
+                                        FIELD(CPJoint, "axis", on_a.axis, VECTOR, 0),
+                                        FIELD(CPJoint, "across", on_a.across, VECTOR, 0),
+                                        FIELD(CPJoint, "at_b", on_b.point, VECTOR, 0),
+                                        FIELD(CPJoint, "axis_b", on_b.axis, VECTOR, 0),
+                                        FIELD(CPJoint, "across_b", on_b.across, VECTOR, 0),
+                                        FIELD(CPJoint, "length", length, NUMBER, 0),
+                                        FIELD(CPJoint, "radius", length, NUMBER, 0),
+                                        {0}};
+static const Field coupler_fields[]  = {FIELD(CPCoupler, "name", name, NAME, 1),
+                                        FIELD(CPCoupler, "of", of, COORDINATES, 1),
+                                        FIELD(CPCoupler, "ratio", ratio, TWO, 1),
+                                        FIELD(CPCoupler, "offset", offset, NUMBER, 0),
+                                        {0}};
+static const Field drive_fields[]    = {FIELD(CPDrive, "name", name, NAME, 1),
+                                        FIELD(CPDrive, "of", of, COORDINATE, 1),
+                                        FIELD(CPDrive, "start", start, NUMBER, 0),
+                                        FIELD(CPDrive, "rate", rate, NUMBER, 0),
+                                        FIELD(CPDrive, "amplitude", amplitude, NUMBER, 0),
+                                        FIELD(CPDrive, "frequency", frequency, NUMBER, 0),
+                                        {0}};
+static const Field spring_fields[]   = {FIELD(CPSpring, "name", name, NAME, 1),
+                                        FIELD(CPSpring, "of", of, COORDINATE, 0),
+                                        FIELD(CPSpring, "a", a, NAME, 0),
+                                        FIELD(CPSpring, "b", b, NAME, 0),
+                                        FIELD(CPSpring, "in", in, IN, 0),
+                                        FIELD(CPSpring, "at", point_a, VECTOR, 0),
+                                        FIELD(CPSpring, "at_b", point_b, VECTOR, 0),
+                                        FIELD(CPSpring, "stiffness", stiffness, NUMBER, 0),
+                                        FIELD(CPSpring, "damping", damping, NUMBER, 0),
+                                        FIELD(CPSpring, "free", free, NUMBER, 0),
+                                        FIELD(CPSpring, "force", force, NUMBER, 0),
+                                        {0}};
+static const Field bushing_fields[]  = {FIELD(CPBushing, "name", name, NAME, 1),
+                                        FIELD(CPBushing, "a", a, NAME, 0),
+                                        FIELD(CPBushing, "b", b, NAME, 0),
+                                        FIELD(CPBushing, "in", in, IN, 0),
+                                        FIELD(CPBushing, "at", on_a.point, VECTOR, 0),
+                                        FIELD(CPBushing, "axis", on_a.axis, VECTOR, 0),
+                                        FIELD(CPBushing, "across", on_a.across, VECTOR, 0),
+                                        FIELD(CPBushing, "at_b", on_b.point, VECTOR, 0),
+                                        FIELD(CPBushing, "axis_b", on_b.axis, VECTOR, 0),
+                                        FIELD(CPBushing, "across_b", on_b.across, VECTOR, 0),
+                                        FIELD(CPBushing, "stiffness", stiffness, VECTOR, 0),
+                                        FIELD(CPBushing, "damping", damping, VECTOR, 0),
+                                        FIELD(CPBushing, "turn_stiffness", turn_stiffness, VECTOR, 0),
+                                        FIELD(CPBushing, "turn_damping", turn_damping, VECTOR, 0),
+                                        {0}};
+static const Field force_fields[]    = {FIELD(CPForce, "name", name, NAME, 1),
+                                        FIELD(CPForce, "body", body, NAME, 1),
+                                        FIELD(CPForce, "in", in, IN, 0),
+                                        FIELD(CPForce, "at", point, VECTOR, 0),
+                                        FIELD(CPForce, "force", force, VECTOR, 1),
+                                        FIELD(CPForce, "follows", follows, YES, 0),
+                                        {0}};
+static const Field friction_fields[] = {FIELD(CPFriction, "name", name, NAME, 1),
+                                        FIELD(CPFriction, "of", of, COORDINATE, 1),
+                                        FIELD(CPFriction, "factor", factor, NUMBER, 1),
+                                        FIELD(CPFriction, "speed", speed, NUMBER, 1),
+                                        {0}};
+
+typedef struct {
+  sunrealtype dimension, gravity[3];
+} Head;
+/* Sections of elements are read by their own tables. */
+static const Field head_fields[] = {
+    FIELD(Head, "dimension", dimension, NUMBER, 0), FIELD(Head, "gravity", gravity, VECTOR, 0), {0}};
+static const Field run_fields[] = {FIELD(CPBodiesFile, "title", title, COPY, 0),
+                                   FIELD(CPBodiesFile, "t_end", t_end, NUMBER, 0),
+                                   FIELD(CPBodiesFile, "method", method, COPY, 0),
+                                   FIELD(CPBodiesFile, "assemble", assemble, YES, 0),
+                                   FIELD(CPBodiesFile, "held", held, COPY, 0),
+                                   FIELD(CPBodiesFile, "balance", balance, YES, 0),
+                                   {0}};
+
+/* ---------------------------------------------------------------------------------- reader -- */
+
+typedef struct {
+  const char *file;
+  yaml_document_t document;
+  int dimension;
+  char *message;
+  size_t length;
+} Reader;
+
+/* Writes "file:line:column: ..." and returns 1. */
+static int wrong(Reader *r, yaml_mark_t at, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+static int wrong(Reader *r, yaml_mark_t at, const char *format, ...) {
+  char text[TEXT];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  for (char *c = text; *c; c++)
+    if ((unsigned char)*c < ' ') *c = ' '; /* the message is one line */
+  snprintf(r->message, r->length, "%s:%zu:%zu: %s", r->file, at.line + 1, at.column + 1, text);
+  return 1;
+}
+
+static const yaml_node_t *node(Reader *r, int index) {
+  return yaml_document_get_node(&r->document, index);
+}
+static const char *text(const yaml_node_t *n) { return (const char *)n->data.scalar.value; }
+
+static int readNumber(Reader *r, const yaml_node_t *n, const char *key, sunrealtype *x) {
+  char *end    = NULL;
+  double value = NAN;
+  if (n->type == YAML_SCALAR_NODE && n->data.scalar.length > 0) value = strtod(text(n), &end);
+  if (!end || *end || !isfinite(value) || end != text(n) + n->data.scalar.length)
+    return wrong(r, n->start_mark, "%s must be a finite number%s%.40s", key,
+                 n->type == YAML_SCALAR_NODE ? ", and is " : "",
+                 n->type == YAML_SCALAR_NODE ? text(n) : "");
+  *x = value;
+  return 0;
+}
+
+/* least ... most numbers; count: out */
+static int readNumbers(Reader *r, const yaml_node_t *n, const char *key, int least, int most,
+                       sunrealtype *x) {
+  const long count = n->type == YAML_SEQUENCE_NODE
+                         ? (long)(n->data.sequence.items.top - n->data.sequence.items.start)
+                         : -1;
+  if (count < least || count > most) {
+    if (least == most)
+      return wrong(r, n->start_mark, "%s must be a list of %d numbers", key, least);
+    return wrong(r, n->start_mark, "%s must be a list of %d to %d numbers", key, least, most);
+  }
+  for (long i = 0; i < count; i++)
+    if (readNumber(r, node(r, n->data.sequence.items.start[i]), key, &x[i])) return 1;
+  return 0;
+}
+
+static int readName(Reader *r, const yaml_node_t *n, const char *key, const char **name) {
+  if (n->type != YAML_SCALAR_NODE || n->data.scalar.length == 0 ||
+      strlen(text(n)) != n->data.scalar.length)
+    return wrong(r, n->start_mark, "%s must be a name", key);
+  *name = text(n);
+  return 0;
+}
+
+static int readCoordinate(Reader *r, const yaml_node_t *n, const char *key, CPCoordinate *of) {
+  sunrealtype k = 0;
+  of->k         = 0;
+  if (n->type != YAML_SEQUENCE_NODE) return readName(r, n, key, &of->joint);
+  const yaml_node_item_t *item = n->data.sequence.items.start;
+  if (n->data.sequence.items.top - item != 2)
+    return wrong(r, n->start_mark, "%s must be a joint's name, or [name, number of its coordinate]",
+                 key);
+  if (readName(r, node(r, item[0]), key, &of->joint) || readNumber(r, node(r, item[1]), key, &k))
+    return 1;
+  if (k != floor(k) || k < 0 || k > 9)
+    return wrong(r, node(r, item[1])->start_mark, "the coordinate must be 0, 1 or 2, and is %g",
+                 (double)k);
+  of->k = (int)k;
+  return 0;
+}
+
+static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) {
+  const char *name = NULL;
+  const int size   = r->dimension;
+  switch (f->type) {
+  case NUMBER: return readNumber(r, n, f->key, (sunrealtype *)(void *)at);
+  case VECTOR: return readNumbers(r, n, f->key, size, 3, (sunrealtype *)(void *)at);
+  case FOUR: return readNumbers(r, n, f->key, 4, 4, (sunrealtype *)(void *)at);
+  case TWO: return readNumbers(r, n, f->key, 2, 2, (sunrealtype *)(void *)at);
+  case INERTIA:
+    if (size == 2) return readNumber(r, n, f->key, (sunrealtype *)(void *)at + 2);
+    if (n->type == YAML_SEQUENCE_NODE &&
+        n->data.sequence.items.top - n->data.sequence.items.start == 3)
+      return readNumbers(r, n, f->key, 3, 3, (sunrealtype *)(void *)at);
+    return readNumbers(r, n, f->key, 6, 6, (sunrealtype *)(void *)at);
+  case NAME: return readName(r, n, f->key, (const char **)(void *)at);
+  case COORDINATE: return readCoordinate(r, n, f->key, (CPCoordinate *)(void *)at);
+  case COORDINATES:
+    if (n->type != YAML_SEQUENCE_NODE ||
+        n->data.sequence.items.top - n->data.sequence.items.start != 2)
+      return wrong(r, n->start_mark, "%s must be a list of two coordinates", f->key);
+    for (int i = 0; i < 2; i++)
+      if (readCoordinate(r, node(r, n->data.sequence.items.start[i]), f->key,
+                         (CPCoordinate *)(void *)at + i))
+        return 1;
+    return 0;
+  case KIND:
+    if (readName(r, n, f->key, &name)) return 1;
+    for (int k = 0; k < CP_NUM_JOINTS; k++)
+      if (!strcmp(name, bodiesKindName(k))) {
+        *(CPJointKind *)(void *)at = (CPJointKind)k;
+        return 0;
+      }
+    return wrong(r, n->start_mark, "there is no kind of joint \"%.40s\"", name);
+  case IN:
+    if (readName(r, n, f->key, &name)) return 1;
+    if (strcmp(name, "space") && strcmp(name, "bodies"))
+      return wrong(r, n->start_mark, "%s must be space or bodies, and is %.40s", f->key, name);
+    *(CPIn *)(void *)at = name[0] == 's' ? CP_IN_SPACE : CP_IN_BODIES;
+    return 0;
+  case YES:
+    if (readName(r, n, f->key, &name)) return 1;
+    if (strcmp(name, "true") && strcmp(name, "false"))
+      return wrong(r, n->start_mark, "%s must be true or false, and is %.40s", f->key, name);
+    *(int *)(void *)at = name[0] == 't';
+    return 0;
+  case COPY:
+    if (readName(r, n, f->key, &name)) return 1;
+    if (strlen(name) >= CP_BODIES_TEXT)
+      return wrong(r, n->start_mark, "%s must have less than %d characters", f->key, CP_BODIES_TEXT);
+    memcpy(at, name, strlen(name) + 1);
+    return 0;
+  }
+  return 0;
+}
+
+/* The fields of a mapping into a structure; sections: NULL, or keys that are left to others. */
+static int readMapping(Reader *r, const yaml_node_t *n, const char *what, const Field *fields,
+                       const char *const *sections, void *structure) {
+  unsigned seen = 0, left = 0;
+  if (n->type != YAML_MAPPING_NODE)
+    return wrong(r, n->start_mark, "%s must be a mapping, key: value", what);
+  for (const yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top; p++) {
+    const yaml_node_t *key = node(r, p->key);
+    const char *name       = NULL;
+    unsigned *of           = &seen;
+    int i                  = 0;
+    if (readName(r, key, "a key", &name)) return 1;
+    while (fields[i].key && strcmp(fields[i].key, name)) i++;
+    if (!fields[i].key) {
+      for (i = 0, of = &left; sections && sections[i] && strcmp(sections[i], name);) i++;
+      if (!sections || !sections[i])
+        return wrong(r, key->start_mark, "%s has no key \"%.40s\"", what, name);
+    }
+    if (*of & (1u << i)) return wrong(r, key->start_mark, "%s is given twice", name);
+    *of |= 1u << i;
+    if (of == &seen &&
+        readValue(r, node(r, p->value), &fields[i], (char *)structure + fields[i].offset))
+      return 1;
+  }
+  for (int i = 0; fields[i].key; i++)
+    if (fields[i].required && !(seen & (1u << i)))
+      return wrong(r, n->start_mark, "%s needs %s", what, fields[i].key);
+  return 0;
+}
+
+/* The value of a key of the top mapping, or NULL */
+static const yaml_node_t *section(Reader *r, const yaml_node_t *top, const char *key) {
+  for (const yaml_node_pair_t *p = top->data.mapping.pairs.start; p < top->data.mapping.pairs.top;
+       p++)
+    if (!strcmp(text(node(r, p->key)), key)) return node(r, p->value);
+  return NULL;
+}
+
+typedef union {
+  CPBody body;
+  CPJoint joint;
+  CPCoupler coupler;
+  CPDrive drive;
+  CPSpring spring;
+  CPBushing bushing;
+  CPForce force;
+  CPFriction friction;
+} Element;
+
+static int addBody(CPBodies b, const Element *e) { return CPBodiesAddBody(b, &e->body); }
+static int addJoint(CPBodies b, const Element *e) { return CPBodiesAddJoint(b, &e->joint); }
+static int addCoupler(CPBodies b, const Element *e) { return CPBodiesAddCoupler(b, &e->coupler); }
+static int addDrive(CPBodies b, const Element *e) { return CPBodiesAddDrive(b, &e->drive); }
+static int addBushing(CPBodies b, const Element *e) { return CPBodiesAddBushing(b, &e->bushing); }
+static int addForce(CPBodies b, const Element *e) { return CPBodiesAddForce(b, &e->force); }
+static int addFriction(CPBodies b, const Element *e) {
+  return CPBodiesAddFriction(b, &e->friction);
+}
+static int addSpring(CPBodies b, const Element *e) {
+  CPSpring spring = e->spring;
+  if (isnan(spring.free) && spring.of.joint) spring.free = 0; /* not given */
+  return CPBodiesAddSpring(b, &spring);
+}
+
+static const struct {
+  const char *key, *what;
+  const Field *fields;
+  int (*add)(CPBodies b, const Element *e);
+} elements[] = {{"bodies", "a body", body_fields, addBody},
+                {"joints", "a joint", joint_fields, addJoint},
+                {"couplers", "a coupler", coupler_fields, addCoupler},
+                {"drives", "a drive", drive_fields, addDrive},
+                {"springs", "a spring", spring_fields, addSpring},
+                {"bushings", "a bushing", bushing_fields, addBushing},
+                {"forces", "a force", force_fields, addForce},
+                {"frictions", "a friction", friction_fields, addFriction}};
+enum { NUM_ELEMENTS = sizeof elements / sizeof elements[0] };
+
+static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *bodies) {
+  static const char *const sections[] = {"bodies",   "joints", "couplers",  "drives", "springs",
+                                         "bushings", "forces", "frictions", "run",    NULL};
+  const yaml_node_t *top              = yaml_document_get_root_node(&r->document);
+  const yaml_mark_t start             = {0, 0, 0};
+  Head head                           = {.dimension = 3};
+  if (!top) return wrong(r, start, "the file is empty");
+  if (top->type == YAML_MAPPING_NODE) { /* it decides how long vectors are */
+    const yaml_node_t *given = NULL;
+    for (const yaml_node_pair_t *p = top->data.mapping.pairs.start; p < top->data.mapping.pairs.top;
+         p++)
+      if (node(r, p->key)->type == YAML_SCALAR_NODE && !strcmp(text(node(r, p->key)), "dimension"))
+        given = node(r, p->value);
+    if (given && readNumber(r, given, "dimension", &head.dimension)) return 1;
+    if (head.dimension != 2 && head.dimension != 3)
+      return wrong(r, given->start_mark, "dimension must be 2 or 3, and is %g",
+                   (double)head.dimension);
+  }
+  r->dimension = (int)head.dimension;
+  if (readMapping(r, top, "the file", head_fields, sections, &head)) return 1;
+  const yaml_node_t *of_run = section(r, top, "run");
+  if (of_run && readMapping(r, of_run, "run", run_fields, NULL, run)) return 1;
+  if (of_run && !(run->t_end > 0))
+    return wrong(r, of_run->start_mark, "t_end must be positive, and is %g", (double)run->t_end);
+  *bodies = CPBodiesCreate(r->dimension, ctx);
+  if (!*bodies) return wrong(r, start, "no memory");
+  if (CPBodiesSetGravity(*bodies, head.gravity) || (run->balance && CPBodiesSetBalance(*bodies)))
+    return wrong(r, start, "%s", CPBodiesGetLastMessage(*bodies));
+  for (int k = 0; k < NUM_ELEMENTS; k++) {
+    const yaml_node_t *list = section(r, top, elements[k].key);
+    if (!list && k == 0) return wrong(r, top->start_mark, "the file needs bodies");
+    if (!list) continue;
+    if (list->type != YAML_SEQUENCE_NODE)
+      return wrong(r, list->start_mark, "%s must be a list", elements[k].key);
+    for (const yaml_node_item_t *i = list->data.sequence.items.start;
+         i < list->data.sequence.items.top; i++) {
+      const yaml_node_t *n = node(r, *i);
+      Element e;
+      memset(&e, 0, sizeof e);
+      if (elements[k].add == addSpring) e.spring.free = NAN;
+      if (readMapping(r, n, elements[k].what, elements[k].fields, NULL, &e)) return 1;
+      if (elements[k].add(*bodies, &e) < 0)
+        return wrong(r, n->start_mark, "%s", CPBodiesGetLastMessage(*bodies));
+    }
+  }
+  return CPBodiesCount(*bodies) > 0
+             ? 0
+             : wrong(r, top->start_mark, "there must be a body; there is none");
+}
+
+static CPBodies readFrom(yaml_parser_t *parser, Reader *r, SUNContext ctx, CPBodiesFile *run) {
+  CPBodies bodies = NULL;
+  *run            = (CPBodiesFile){.t_end = 10, .assemble = 1, .balance = 1};
+  if (!yaml_parser_load(parser, &r->document)) {
+    const yaml_mark_t at = parser->problem_mark;
+    if (parser->error == YAML_MEMORY_ERROR) wrong(r, at, "no memory");
+    else if (parser->error == YAML_READER_ERROR)
+      wrong(r, parser->mark, "no text in UTF-8 or UTF-16: %s", parser->problem);
+    else wrong(r, at, "no YAML: %s", parser->problem ? parser->problem : "it ends too early");
+    return NULL;
+  }
+  const int failed = readDocument(r, ctx, run, &bodies);
+  yaml_document_delete(&r->document);
+  if (failed) CPBodiesFree(&bodies);
+  return bodies;
+}
+
+CPBodies CPBodiesReadText(const char *data, size_t size, const char *name, SUNContext ctx,
+                          CPBodiesFile *run, char *message, size_t length) {
+  yaml_parser_t parser;
+  Reader r = {.file = name, .message = message, .length = length};
+  if (length > 0) message[0] = '\0';
+  if (!yaml_parser_initialize(&parser)) {
+    snprintf(message, length, "%s: no memory", name);
+    return NULL;
+  }
+  yaml_parser_set_input_string(&parser, (const unsigned char *)data, size);
+  CPBodies bodies = readFrom(&parser, &r, ctx, run);
+  yaml_parser_delete(&parser);
+  return bodies;
+}
+
+CPBodies CPBodiesRead(const char *path, SUNContext ctx, CPBodiesFile *run, char *message,
+                      size_t length) {
+  yaml_parser_t parser;
+  Reader r   = {.file = path, .message = message, .length = length};
+  FILE *file = fopen(path, "rb");
+  if (length > 0) message[0] = '\0';
+  if (!file) {
+    snprintf(message, length, "%s cannot be opened", path);
+    return NULL;
+  }
+  CPBodies bodies = NULL;
+  if (yaml_parser_initialize(&parser)) {
+    yaml_parser_set_input_file(&parser, file);
+    bodies = readFrom(&parser, &r, ctx, run);
+    yaml_parser_delete(&parser);
+  } else {
+    snprintf(message, length, "%s: no memory", path);
+  }
+  fclose(file);
+  return bodies;
+}

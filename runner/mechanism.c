@@ -1,0 +1,269 @@
+/* A mechanism from a file (cpodes_bodies.h) as a model: the file is read once into memory, and each model reads it
+ * anew and has its own bodies. */
+#include "mechanism.h"
+
+#include "options.h"
+#include "simulation/method.h"
+#include "simulation/problem.h"
+
+#include <cpodes/cpodes_bodies.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MESSAGE = 600, NAME_LENGTH = 256, MOST_NAMES = 4000, PER_BODY = 7 };
+
+static const char *const of_space[PER_BODY] = {"x", "y", "z", "e0", "e1", "e2", "e3"};
+static const char *const of_plane[PER_BODY] = {"x", "y", "phi"};
+static const char *const meanings[PER_BODY] = {
+    "centre of mass", "the same", "the same", "quaternion", "the same", "the same", "the same"};
+static const char *const meanings2[PER_BODY] = {"centre of mass", "the same", "angle"};
+
+/* The file of this process; it is part of the program's set-up, as a loaded shared object is. */
+static struct {
+  CPModelType type;
+  CPBodiesFile run;
+  char *text;
+  size_t size;
+  char *path,
+      *names; /* names: those of parameters and coordinates, each in NAME_LENGTH characters */
+  CPModelParameter *parameters;
+  CPModelCoordinate *coordinates;
+} mechanism;
+
+int mechanism_is_file(const char *name) {
+  const char *dot = strrchr(name, '.');
+  return dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml"));
+}
+
+/* ------------------------------------------------------------------------------ the model -- */
+
+static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+  CPBodiesPowers p;
+  if (CPBodiesGetPowers(model->data, t, y, NULL, &p)) return NAN;
+  const sunrealtype *state = N_VGetArrayPointer(y);
+  return p.kinetic + p.potential - (mechanism.run.balance ? state[N_VGetLength(y) - 1] : 0);
+}
+
+/* Kinetic energy and that of springs and heights at the start; the weight times the size of the mechanism */
+static sunrealtype energy_scale(const CPModel *model) {
+  CPBodies b           = model->data;
+  const sunrealtype *p = CPBodiesParameters(b);
+  CPBodiesPowers powers;
+  sunrealtype most = 0, mass = 0, scale = 0;
+  const sunrealtype g =
+      sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]); /* gravity is the first of them */
+  for (int i = 0; i < CPBodiesJoints(b); i++) {
+    sunrealtype a[3], c[3];
+    if (CPBodiesJointPoints(b, i, model->y0, a, c)) return 1;
+    for (int k = 0; k < 3; k++) most = fmax(most, fmax(fabs(a[k]), fabs(c[k])));
+  }
+  for (int i = 0; i < CPBodiesCount(b); i++) {
+    char name[NAME_LENGTH];
+    snprintf(name, sizeof name, "%s.mass", CPBodiesBodyName(b, i));
+    const int at = i < MOST_NAMES ? CPBodiesFindParameter(b, name) : -1;
+    mass += at >= 0 ? p[at] : 0;
+  }
+  if (!CPBodiesGetPowers(b, 0, model->y0, NULL, &powers))
+    scale = powers.kinetic + fabs(powers.potential);
+  scale += mass * g * most;
+  return scale > 0 && isfinite(scale) ? scale : 1;
+}
+
+static const CPModelQuantity quantities[] = {
+    {.name      = "energy",
+     .unit      = "J",
+     .value     = energy,
+     .conserved = 1,
+     .scale     = 1,
+     .scale_of  = energy_scale},
+};
+
+/* For each joint its point on both sides, then the bodies' frames; segments from each body to its joints */
+static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+  (void)t;
+  static const sunrealtype origin[3];
+  CPBodies b        = model->data;
+  const int njoints = CPBodiesJoints(b);
+  for (int i = 0; i < njoints; i++) CPBodiesJointPoints(b, i, y, xyz + 6 * i, xyz + 6 * i + 3);
+  for (int i = 0; i < CPBodiesCount(b); i++)
+    CPBodiesPoint(b, CPBodiesBodyName(b, i), origin, y, xyz + 6 * njoints + 3 * i, NULL);
+}
+
+static int draw(CPModel *model) {
+  CPBodies b       = model->data;
+  const int joints = CPBodiesJoints(b), bodies = CPBodiesCount(b);
+  int count = 0;
+  if (CPModelDraw(model, 2 * joints + bodies, NULL, 2 * joints, NULL)) return -1;
+  for (int i = 0; i < joints; i++) {
+    int sides[2];
+    CPBodiesJointBodies(b, i, sides);
+    for (int side = 0; side < 2; side++) {
+      model->drawing.kind[2 * i + side] = sides[side] < 0 ? CP_POINT_GROUND : CP_POINT_JOINT;
+      if (sides[side] < 0) continue;
+      model->drawing.segment[count][0]   = 2 * i + side;
+      model->drawing.segment[count++][1] = 2 * joints + sides[side];
+    }
+  }
+  for (int i = 0; i < bodies; i++) model->drawing.kind[2 * joints + i] = CP_POINT_MASS;
+  model->drawing.nsegments = count;
+  return 0;
+}
+
+static int prepare(const CPModel *model, CPMech mech) { return CPBodiesPrepare(model->data, mech); }
+
+/* CPModelFree destroys the templates; those of the bodies remain theirs. */
+static int clone_templates(CPMechModel *mech) {
+  SUNMatrix *all[] = {&mech->M_tmpl, &mech->A_tmpl,  &mech->K_tmpl,
+                      &mech->C_tmpl, &mech->Bq_tmpl, &mech->Bu_tmpl};
+  int failed       = 0;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    SUNMatrix tmpl = *all[i];
+    if (!tmpl) continue;
+    *all[i] = SUNMatClone(tmpl);
+    if (!*all[i] || SUNMatCopy(tmpl, *all[i])) failed = -1;
+  }
+  return failed;
+}
+
+static int assemble(CPModel *model) {
+  CPMech mech = CPModelMech(model);
+  if (!mech) return -1;
+  const int flag = CPBodiesAssemble(model->data, mech, 0, model->y0, mechanism.run.held);
+  CPMechFree(&mech);
+  if (flag) complain("%s: %s", mechanism.path, CPBodiesGetLastMessage(model->data));
+  return flag ? -1 : 0;
+}
+
+static void silent(int code, const char *function, const char *msg, void *data) {
+  (void)code, (void)function, (void)msg, (void)data;
+}
+
+static int create(CPModel *model) {
+  char message[MESSAGE];
+  CPBodiesFile run;
+  CPBodies b  = CPBodiesReadText(mechanism.text, mechanism.size, mechanism.path, model->ctx, &run,
+                                 message, sizeof message);
+  model->data = b;
+  if (!b || CPBodiesSetErrHandlerFn(b, silent, NULL)) return -1;
+  if (CPBodiesModel(b, &model->mech)) {
+    model->mech = (CPMechModel){0};
+    return -1;
+  }
+  for (int i = 0; i < model->type->nparameters; i++) CPBodiesParameters(b)[i] = model->parameter[i];
+  if (clone_templates(&model->mech) || !(model->y0 = CPBodiesState(b))) return -1;
+  model->n       = N_VGetLength(model->y0);
+  model->prepare = prepare;
+  if (draw(model)) return -1;
+  return run.assemble ? assemble(model) : 0;
+}
+
+static void destroy(CPModel *model) {
+  CPBodies b = model->data;
+  CPBodiesFree(&b);
+}
+
+/* ------------------------------------------------------------------------------ the table -- */
+
+/* The names of parameters and coordinates. Returns 0, or -1 without memory. */
+static int name_all(CPBodies b) {
+  CPModelType *type = &mechanism.type;
+  const int planar = CPBodiesDimension(b) == 2, each = planar ? 3 : PER_BODY,
+            bodies = CPBodiesCount(b);
+  int np           = 0;
+  while (np < MOST_NAMES && !CPBodiesParameterName(b, np, (char[NAME_LENGTH]){0}, NAME_LENGTH))
+    np++;
+  const int nc          = each * bodies <= MOST_NAMES ? each * bodies : 0;
+  mechanism.names       = calloc((size_t)(np + nc) + 1, NAME_LENGTH);
+  mechanism.parameters  = calloc((size_t)np + 1, sizeof *mechanism.parameters);
+  mechanism.coordinates = calloc((size_t)nc + 1, sizeof *mechanism.coordinates);
+  if (!mechanism.names || !mechanism.parameters || !mechanism.coordinates) return -1;
+  char *name = mechanism.names;
+  for (int i = 0; i < np; i++, name += NAME_LENGTH) {
+    CPBodiesParameterName(b, i, name, NAME_LENGTH);
+    mechanism.parameters[i] = (CPModelParameter){name,
+                                                 "",
+                                                 "as in the file",
+                                                 CPBodiesParameters(b)[i],
+                                                 -SUN_RCONST(1e300),
+                                                 SUN_RCONST(1e300)};
+  }
+  for (int i = 0; i < nc; i++, name += NAME_LENGTH) {
+    const int k = i % each;
+    snprintf(name, NAME_LENGTH, "%s.%s", CPBodiesBodyName(b, i / each),
+             (planar ? of_plane : of_space)[k]);
+    mechanism.coordinates[i] = (CPModelCoordinate){name,
+                                                   planar && k == 2 ? "rad"
+                                                   : k < 3          ? "m"
+                                                                    : "1",
+                                                   (planar ? meanings2 : meanings)[k]};
+  }
+  type->parameters   = mechanism.parameters;
+  type->nparameters  = np;
+  type->coordinates  = nc > 0 ? mechanism.coordinates : NULL;
+  type->ncoordinates = nc;
+  return 0;
+}
+
+/* The whole file. Returns 0, or -1 after a complaint. */
+static int read_file(const char *path) {
+  FILE *file      = fopen(path, "rb");
+  size_t capacity = 0, got = 1;
+  mechanism.path = strdup(path);
+  mechanism.size = 0;
+  if (!file) {
+    complain("%s cannot be opened", path);
+    return -1;
+  }
+  while (mechanism.path && got > 0) {
+    if (mechanism.size == capacity) {
+      char *more = realloc(mechanism.text, 2 * capacity + 4096);
+      if (!more) break;
+      mechanism.text = more;
+      capacity       = 2 * capacity + 4096;
+    }
+    got = fread(mechanism.text + mechanism.size, 1, capacity - mechanism.size, file);
+    mechanism.size += got;
+  }
+  const int failed = ferror(file) || got > 0;
+  fclose(file);
+  if (failed) complain("%s cannot be read", path);
+  return failed ? -1 : 0;
+}
+
+const CPModelType *mechanism_load(const char *path) {
+  char message[MESSAGE];
+  Method method;
+  if (read_file(path)) return NULL;
+  SUNContext ctx = context_create();
+  if (!ctx) {
+    complain("no memory");
+    return NULL;
+  }
+  CPBodies b = CPBodiesReadText(mechanism.text, mechanism.size, path, ctx, &mechanism.run, message,
+                                sizeof message);
+  int failed = !b;
+  if (!b) complain("%s", message);
+  if (b && (failed = name_all(b) != 0)) complain("no memory");
+  CPBodiesFree(&b);
+  SUNContext_Free(&ctx);
+  const CPBodiesFile *run = &mechanism.run;
+  if (!failed && run->method[0] && method_find(run->method, &method) != METHOD_FOUND) {
+    complain("%s: run: there is no method \"%s\"", path, run->method);
+    failed = 1;
+  }
+  if (failed) return NULL;
+  CPModelType *type = &mechanism.type;
+  type->name        = "mechanism";
+  type->title       = run->title[0] ? run->title : path;
+  type->source      = mechanism.path;
+  type->t_end       = run->t_end;
+  type->method      = run->method[0] ? run->method : NULL;
+  type->quantities  = quantities;
+  type->nquantities = run->balance;
+  type->create      = create;
+  type->destroy     = destroy;
+  type->points      = points;
+  return type;
+}

@@ -1,0 +1,68 @@
+"""Mechanisms in files: they run, describe themselves and take parameters; what is wrong is one line with its place."""
+
+import json
+import os
+import pathlib
+import unittest
+
+from runner import DONE, RunnerTest, cpodes
+
+FILES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "mechanisms"
+
+
+@unittest.skipUnless(os.environ.get("CPODES_YAML"), "no libyaml")
+class Mechanisms(RunnerTest):
+    def run_json(self, *arguments):
+        result = self.folder / "run.json"
+        process = cpodes("run", *arguments, "--json", result, "--quiet")
+        self.assert_done(process)
+        return json.loads(result.read_text())
+
+    def test_all_files_run(self):
+        for file in sorted(FILES.glob("*.yaml")):
+            with self.subTest(file=file.name):
+                process = cpodes("run", file)
+                self.assert_done(process)
+                self.assertIn("verdict       ok", process.stdout)
+
+    def test_a_double_wishbone_fits_on_a_page(self):
+        self.assertLessEqual(len((FILES / "double_wishbone.yaml").read_text().splitlines()), 60)
+
+    def test_parameters_are_those_of_the_elements(self):
+        file = FILES / "slider_crank.yaml"
+        process = cpodes("describe", file)
+        self.assert_done(process)
+        self.assertIn("spring.stiffness", process.stdout)
+        runs = [cpodes("run", file, "--param", f"spring.damping={c}").stdout for c in (0, 1)]
+        self.assertNotEqual(*[next(line for line in r.splitlines() if "crank.phi " in line) for r in runs])
+        self.assert_refused(cpodes("run", file, "--param", "spring.colour=1"), "spring.colour")
+
+    def test_check_finds_nothing(self):
+        process = cpodes("check", FILES / "double_wishbone.yaml")
+        self.assertEqual(process.returncode, DONE, process.stdout + process.stderr)
+
+    def test_what_is_wrong_is_named(self):
+        file = self.folder / "bad.yaml"
+        for text, words in {
+            "bodies:\n  - {name: a, mass: x, inertia: [1, 1, 1]}\n": [":2:21:", "mass", "finite number", "x"],
+            "bodies:\n  - {name: a, mass: 1, inertia: [1, 1, 1]}\nrun: {method: rk99}\n": ["rk99"],
+            "bodies: [": ["no YAML"],
+        }.items():
+            file.write_text(text)
+            self.assert_refused(cpodes("run", file), "bad.yaml", *words)
+        self.assert_refused(cpodes("run", self.folder / "none.yaml"), "none.yaml", "cannot be opened")
+
+    def test_a_loop_that_cannot_close_is_named(self):
+        file = self.folder / "open.yaml"
+        file.write_text(
+            "bodies:\n  - {name: a, mass: 1, inertia: [1, 1, 1]}\n"
+            "joints:\n  - {name: pin, kind: ball, b: a, in: bodies}\n"
+            "  - {name: far, kind: rod, b: a, in: bodies, at: [9, 0, 0], length: 1}\n"
+        )
+        process = cpodes("run", file)
+        self.assertNotEqual(process.returncode, DONE)
+        self.assertIn('"far" stays open', process.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,220 @@
+/* Files with mechanisms: what is wrong is named by file, line, column and rule; broken files of all kinds are refused
+ * without harm. */
+#include "support/alloc.h"
+#include "support/support.h"
+#include <cpodes/cpodes_bodies.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static CPBodiesFile file;
+static char message[600];
+
+static CPBodies read_text(const char *text, size_t size) {
+  return CPBodiesReadText(text, size, "my.yaml", test_context, &file, message, sizeof message);
+}
+
+#define BODY "bodies:\n  - {name: a, mass: 1, inertia: [1, 1, 1]}\n"
+
+static const struct {
+  const char *text, *place, *rule;
+} bad[] = {
+    {"", "my.yaml:1:1:", "empty"},
+    {"- 1\n- 2\n", "my.yaml:1:1:", "the file must be a mapping"},
+    {"3", "my.yaml:1:1:", "the file must be a mapping"},
+    {"gravity: [0, 0, 1]\n", "my.yaml:1:1:", "needs bodies"},
+    {"bodies: []\n", "my.yaml:1:1:", "there must be a body"},
+    {"bodies: 3\n", "my.yaml:1:9:", "bodies must be a list"},
+    {"bodies: [3]\n", "my.yaml:1:10:", "a body must be a mapping"},
+    {"bodies:\n  - {mass: 1, inertia: [1, 1, 1]}\n", "my.yaml:2:5:", "a body needs name"},
+    {"bodies:\n  - {name: a, inertia: [1, 1, 1]}\n", "my.yaml:2:5:", "a body needs mass"},
+    {"bodies:\n  - {name: a, mass: heavy, inertia: [1, 1, 1]}\n",
+     "my.yaml:2:21:", "mass must be a finite number, and is heavy"},
+    {"bodies:\n  - {name: a, mass: .nan, inertia: [1, 1, 1]}\n", "my.yaml:2:21:", "finite"},
+    {"bodies:\n  - {name: a, mass: nan, inertia: [1, 1, 1]}\n", "my.yaml:2:21:", "finite"},
+    {"bodies:\n  - {name: a, mass: 1e999, inertia: [1, 1, 1]}\n", "my.yaml:2:21:", "finite"},
+    {"bodies:\n  - {name: a, mass: 1x, inertia: [1, 1, 1]}\n", "my.yaml:2:21:", "finite"},
+    {"bodies:\n  - {name: a, mass: [1], inertia: [1, 1, 1]}\n", "my.yaml:2:21:", "finite"},
+    {"bodies:\n  - {name: a, mass: 1, inertia: [1, 1]}\n", "my.yaml:2:33:", "list of 6 numbers"},
+    {"bodies:\n  - {name: a, mass: 1, inertia: [1, 1, 9]}\n", "my.yaml:2:5:", "at most the sum"},
+    {"bodies:\n  - {name: a, mass: -1, inertia: [1, 1, 1]}\n",
+     "my.yaml:2:5:", "mass must be positive"},
+    {"bodies:\n  - {name: a, mass: 1, inertia: [1, 1, 1], colour: red}\n",
+     "my.yaml:2:44:", "a body has no key \"colour\""},
+    {"bodies:\n  - {name: a, mass: 1, mass: 2, inertia: [1, 1, 1]}\n",
+     "my.yaml:2:24:", "mass is given twice"},
+    {BODY "bodies: []\n", "my.yaml:3:1:", "bodies is given twice"},
+    {BODY "wheels: 4\n", "my.yaml:3:1:", "no key \"wheels\""},
+    {BODY "? [a]\n: 4\n", "my.yaml:3:3:", "a key must be a name"},
+    {BODY "dimension: 4\n", "my.yaml:3:12:", "dimension must be 2 or 3"},
+    {BODY "gravity: 9.81\n", "my.yaml:3:10:", "gravity must be a list of 3 numbers"},
+    {BODY "gravity: [1, 2, 3, 4]\n", "my.yaml:3:10:", "gravity must be a list of 3 numbers"},
+    {BODY "run: {t_end: 0}\n", "my.yaml:3:6:", "t_end must be positive"},
+    {BODY "run: fast\n", "my.yaml:3:6:", "run must be a mapping"},
+    {BODY "run: {assemble: maybe}\n", "my.yaml:3:17:", "true or false"},
+    {BODY "joints: [{name: j, kind: glue, b: a}]\n", "my.yaml:3:26:", "no kind of joint \"glue\""},
+    {BODY "joints: [{name: j, kind: ball, b: wheel}]\n", "my.yaml:3:10:", "no body \"wheel\""},
+    {BODY "joints: [{name: j, kind: ball, a: a, b: a}]\n", "my.yaml:3:10:", "must differ"},
+    {BODY "joints: [{name: j, kind: ball, b: a, in: frames}]\n", "my.yaml:3:42:", "space or bodies"},
+    {BODY "joints: [{name: a, kind: ball, b: a}]\n", "my.yaml:3:10:", "already"},
+    {BODY "springs: [{name: s, of: [j, 0, 1]}]\n", "my.yaml:3:25:", "of must be a joint's name"},
+    {BODY "springs: [{name: s, of: [j, 0.5]}]\n", "my.yaml:3:29:", "coordinate must be 0, 1 or 2"},
+    {BODY "springs: [{name: s, of: j}]\n", "my.yaml:3:11:", "no joint \"j\""},
+    {BODY "couplers: [{name: c, of: [j], ratio: [1, 2]}]\n",
+     "my.yaml:3:26:", "list of two coordinates"},
+    {BODY "drives: [{name: d, of: j, rate: [1]}]\n", "my.yaml:3:33:", "finite"},
+    {"bodies: [\n", "my.yaml:2:1:", "no YAML"},
+    {"bodies:\n  - {name: \"a\n", "my.yaml:3:1:", "no YAML"},
+    {"bodies: *nobody\n", "my.yaml:1:9:", "no YAML"},
+    {"\tbodies: 1\n", "my.yaml:1:1:", "no YAML"},
+    {"bodies: &x [*x]\n", "my.yaml:1:9:", "a body must be a mapping"},
+    {"bodies:\n  - &x {name: a, mass: *x, inertia: [1, 1, 1]}\n", "my.yaml:2:5:", "finite"},
+    {"title\xff: 1\n", "my.yaml:1:", "no text in UTF-8"},
+};
+
+START_TEST(what_is_wrong_is_named_with_its_place) {
+  ck_assert_ptr_null(read_text(bad[_i].text, strlen(bad[_i].text)));
+  ck_assert_msg(strstr(message, bad[_i].place) == message && strstr(message, bad[_i].rule),
+                "\"%s\" is not at %s with \"%s\"", message, bad[_i].place, bad[_i].rule);
+  ck_assert(!strchr(message, '\n'));
+}
+END_TEST
+
+static const char *const names[] = {"double_wishbone", "andrews", "slider_crank",
+                                    "spatial_four_bar", "bricard"};
+enum { NFILES = sizeof names / sizeof *names };
+
+static char *load(const char *name, size_t *size) {
+  char path[500];
+  snprintf(path, sizeof path, "%s/%s.yaml", CPODES_MECHANISMS, name);
+  FILE *f    = fopen(path, "rb");
+  char *text = malloc(20000);
+  ck_assert_msg(f && text, "%s", path);
+  *size = fread(text, 1, 20000, f);
+  fclose(f);
+  return text;
+}
+
+START_TEST(files_are_read_and_their_derivatives_are_right) {
+  size_t size;
+  char *text = load(names[_i], &size);
+  CPBodies b = read_text(text, size);
+  MessageLog log;
+  CPMech mech;
+  CPMechReport report;
+  ck_assert_msg(b != NULL, "%s", message);
+  ck_assert_int_eq(CPBodiesMech(b, &mech), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
+  N_Vector y = CPBodiesState(b);
+  ck_assert_msg(CPBodiesAssemble(b, mech, 0, y, file.held) == CP_SUCCESS, "%s",
+                CPBodiesGetLastMessage(b));
+  ck_assert_msg(CPMechCheck(mech, 0, y, &report) == CP_SUCCESS, "%s", log.text);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+  free(text);
+}
+END_TEST
+
+/* Each beginning of a file, and each file with one byte changed, is a mechanism or has a message. */
+START_TEST(broken_files_do_no_harm) {
+  size_t size;
+  unsigned long long seed = 5;
+  char *text              = load(names[_i], &size);
+  for (size_t i = 0; i < size; i += 7) {
+    CPBodies b = read_text(text, i);
+    ck_assert(b || message[0]);
+    CPBodiesFree(&b);
+  }
+  for (int i = 0; i < 600; i++) {
+    const size_t at   = (size_t)((random_number(&seed) + 1) / 2 * (sunrealtype)(size - 1));
+    const char before = text[at];
+    text[at]          = i % 2 ? (char)(random_number(&seed) * 127) : " {}[]:,-&*\n\"#"[i / 2 % 13];
+    CPBodies b        = read_text(text, size);
+    ck_assert(b || message[0]);
+    CPBodiesFree(&b);
+    text[at] = before;
+  }
+  free(text);
+}
+END_TEST
+
+START_TEST(deep_files_are_refused) {
+  enum { DEPTH = 100 };
+  char text[2 * DEPTH + 20] = "bodies: ";
+  for (int i = 0; i < DEPTH; i++) strcat(text, "[");
+  for (int i = 0; i < DEPTH; i++) strcat(text, "]");
+  ck_assert_ptr_null(read_text(text, strlen(text)));
+  ck_assert_mentions(message, "a body must be a mapping");
+}
+END_TEST
+
+/* A hundred thousand bodies take their time, in proportion; the last one is wrong. */
+START_TEST(many_bodies_are_read) {
+  enum { BODIES = 100000, LINE = 60 };
+  char *text = malloc(BODIES * LINE + 100);
+  ck_assert_ptr_nonnull(text);
+  size_t size = (size_t)sprintf(text, "bodies:\n");
+  for (int i = 0; i < BODIES; i++)
+    size += (size_t)sprintf(text + size, "- {name: b%d, mass: %d, inertia: [1, 1, 1]}\n", i,
+                            i < BODIES - 1);
+  ck_assert_ptr_null(read_text(text, size));
+  ck_assert_mentions(message, "my.yaml:100001:3: b99999: mass must be positive");
+  free(text);
+}
+END_TEST
+
+START_TEST(other_encodings_are_read) {
+  const char *plain = BODY;
+  char wide[200]    = "\xff\xfe"; /* UTF-16, little-endian */
+  size_t size       = 2;
+  for (const char *c = plain; *c; c++) wide[size++] = *c, wide[size++] = 0;
+  CPBodies b = read_text(wide, size);
+  ck_assert_msg(b != NULL, "%s", message);
+  ck_assert_str_eq(CPBodiesBodyName(b, 0), "a");
+  CPBodiesFree(&b);
+}
+END_TEST
+
+START_TEST(a_missing_file_is_named) {
+  ck_assert_ptr_null(CPBodiesRead("/nowhere/x.yaml", test_context, &file, message, sizeof message));
+  ck_assert_mentions(message, "/nowhere/x.yaml cannot be opened");
+}
+END_TEST
+
+START_TEST(the_nth_allocation_may_fail) {
+  size_t size;
+  char *text = load("double_wishbone", &size);
+  long n     = 0;
+  for (int failed = 1; failed;) {
+    alloc_watch_failing(++n);
+    CPBodies b = read_text(text, size);
+    failed     = alloc_has_failed();
+    ck_assert_int_eq(b == NULL, failed);
+    if (failed) ck_assert_mentions(message, "no memory");
+    CPBodiesFree(&b);
+    alloc_unwatch();
+    ck_assert_int_eq(alloc_live(), 0);
+  }
+  ck_assert_int_gt(n, 5);
+  free(text);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("bodies/yaml");
+  TCase *tc    = tcase_create("yaml");
+  tcase_set_timeout(tc, 60);
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, what_is_wrong_is_named_with_its_place, 0, sizeof bad / sizeof *bad);
+  tcase_add_loop_test(tc, files_are_read_and_their_derivatives_are_right, 0, NFILES);
+  tcase_add_loop_test(tc, broken_files_do_no_harm, 0, NFILES);
+  tcase_add_test(tc, deep_files_are_refused);
+  tcase_add_test(tc, many_bodies_are_read);
+  tcase_add_test(tc, other_encodings_are_read);
+  tcase_add_test(tc, a_missing_file_is_named);
+  tcase_add_test(tc, the_nth_allocation_may_fail);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
