@@ -105,7 +105,7 @@ static int has_multipliers(const Table *t) {
                        type->multipliers ? "given" : "NULL");
   for (int i = 0; i < type->nmultipliers; i++) {
     const CPModelCoordinate *m = &type->multipliers[i];
-    if (!is_text(m->name) || strpbrk(m->name, ",\n") || !is_text(m->meaning))
+    if (!is_text(m->name) || !is_text(m->meaning))
       return contradicts(t, "multiplier %d has no name or meaning", i);
     if (!is_unit(m->unit)) return contradicts(t, "multiplier %s has no unit", m->name);
     for (int k = 0; k < i; k++)
@@ -128,8 +128,6 @@ static int has_quantities(const Table *t) {
       return contradicts(t, "quantity %d has no name, unit or value", i);
     if (!is_unit(q->unit))
       return contradicts(t, "\"%.40s\", of quantity %s, is no unit", q->unit, q->name);
-    if (strpbrk(q->name, ",\n"))
-      return contradicts(t, "quantity %d has a comma or line end in its name", i);
     if (q->conserved < CP_QUANTITY_FREE || q->conserved > CP_QUANTITY_CONSERVED)
       return contradicts(t, "conserved of quantity %s is %d, and must be from -1 to 1", q->name,
                          q->conserved);
