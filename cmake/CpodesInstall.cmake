@@ -7,6 +7,9 @@ install(
   TARGETS cpodes cpodes_static cpodes_bodies cpodes_bodies_static cpodes_model cpodes_model_static
   EXPORT cpodesTargets
   FILE_SET HEADERS)
+if(TARGET cpodes_hidden)
+  install(TARGETS cpodes_hidden EXPORT cpodesTargets)
+endif()
 install(
   EXPORT cpodesTargets
   NAMESPACE cpodes::

@@ -24,7 +24,8 @@ def pkg_config(*what):
 
 def built_library():
     """The prefix below build/ into which the library of the tree has been installed."""
-    build, prefix = TREE / "build" / "python", TREE / "build" / "python" / "prefix"
+    build = TREE / "build" / "python-library"
+    prefix = build / "prefix"
     options = [f"-DCPODES_{part}=OFF" for part in ("TESTS", "EXAMPLES", "BENCH", "RUNNER")]
     subprocess.run(["cmake", "-S", TREE, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                     "-DCMAKE_INSTALL_LIBDIR=lib", *options], check=True)
@@ -45,6 +46,10 @@ class BuildPy(build_py):
 
 
 class BuildExt(build_ext):
+    def finalize_options(self):
+        super().finalize_options()
+        self.force = True # an extension that has been built may be linked with another cpodes
+
     def build_extension(self, ext):
         if pkg_config("--exists") is None:
             prefix = built_library()

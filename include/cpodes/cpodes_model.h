@@ -90,8 +90,8 @@ typedef struct {
   const char *title;  /**< "Andrews' squeezing mechanism" */
   const char *source; /**< of its equations and numbers */
   sunrealtype t_end;  /**< > 0: the motion is that of 0 ... t_end */
-  const char *method; /**< that suits it best, as `cpodes run --method` names it; NULL: BDF where it is
-                           stiff, else DOP853 */
+  const char *method; /**< that suits it best, as `cpodes run --method` names it; if NULL, CPMechSuggestMethod
+                           chooses, and without a CPMech BDF where it is stiff, else DOP853 */
   const CPModelParameter *parameters; /**< [nparameters] */
   int nparameters;                    /**< any number */
   const char *whole; /**< the names of those that must be whole numbers, with blanks between: "n case"; if NULL, none
@@ -145,7 +145,7 @@ struct CPModel_ {
   CPConstraintFn c;       /**< its invariants */
   CPConstraintJacFn G;    /**< dc/dy; NULL: by differences */
   SUNMatrix G_tmpl;       /**< its template; NULL: dense */
-  int stiff;              /**< is an implicit method needed? */
+  int stiff;              /**< is an implicit method needed? Of a CPMech this is found out by itself. */
   sunindextype ncompared; /**< errors are compared in y_0 ... y_{ncompared-1}; 0: the positions (q) */
   int known;              /**< is there a reference for these parameters? */
   sunrealtype reference_error;       /**< of its components, absolute */

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import threading
 from typing import Any, Callable, List, Optional, Sequence
 

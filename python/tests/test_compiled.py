@@ -1,6 +1,9 @@
 """Compiled functions by address, and those that symbolic compiles."""
 import ctypes
+import os
+import signal
 import subprocess
+import threading
 
 import numpy as np
 import pytest
@@ -95,6 +98,12 @@ def test_compiled_functions_that_cannot_be_used_are_refused(library):
     with pytest.raises(cpodes.Error) as error:
         run(library.fails, c)
     assert error.value.code < 0
+
+
+def test_control_c_ends_a_compiled_run_too(library):
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    sol = cpodes.solve(library.f, (0, 1e9), START, constraints=(library.c, 2), rtol=1e-8, atol=1e-8)
+    assert sol.status == 2 and len(sol.t) > 100 and sol.t[-1] < 1e9
 
 
 # ---- symbolic ----

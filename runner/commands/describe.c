@@ -133,8 +133,10 @@ static void print_ode(FILE *out, const CPModel *model) {
 
 static void print_method(FILE *out, const CPModel *model) {
   Method method = *method_at(0);
-  method_resolve(&method, model);
+  char reason[METHOD_REASON];
+  method_resolve(&method, model, (double)model->type->t_end, 1e-6, reason); /* run's default */
   fprintf(out, FACT "auto is %s: %s\n", "method", method.name, method.title);
+  fprintf(out, FACT "%s\n", "because", reason);
 }
 
 static void print_events(FILE *out, const CPModel *model) {
@@ -167,7 +169,6 @@ static void print_facts(FILE *out, const CPModel *model) {
   fprintf(out, FACT "0 to %g\n", "t", (double)type->t_end);
   print_mechanism(out, model);
   print_ode(out, model);
-  fprintf(out, FACT "%s\n", "stiff", model->stiff ? "yes" : "no");
   print_method(out, model);
   print_events(out, model);
   print_known(out, model);

@@ -31,7 +31,7 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
   *info                   = (RunInfo){.settings = &p->settings};
   take_sizes(p, info);
   info->nquantities     = type->nquantities;
-  info->stiff           = model->stiff;
+  info->stiff           = p->stiff;
   info->known           = model->known && type->reference;
   info->reference_error = model->reference_error;
   info->ncompared       = (long)CPModelNumCompared(model);

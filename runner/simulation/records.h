@@ -43,7 +43,7 @@ typedef struct {
   /* of the first quantities: the scale by which to judge their drift; does the motion keep them, or only not raise them? */
   double scale[RUN_SCALES];
   bool conserved[RUN_SCALES];
-  bool stiff;     /* as the model says */
+  bool stiff;     /* as CPMechSuggestMethod says */
   bool has_norms; /* of quaternions */
   bool known;     /* is there a reference for these parameters? */
   double reference_error;
