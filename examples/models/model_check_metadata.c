@@ -74,15 +74,10 @@ static int has_parameters(const Table *t) {
   return has_whole_parameters(t);
 }
 
-/* Letters, digits and what joins them: "kg m^2/s", "%", "" */
+/* One line for an axis, "[kg m^2/s]": short, and without brackets of its own */
 static int is_unit(const char *unit) {
   enum { LONGEST = 23 };
-  if (!unit || strlen(unit) > LONGEST) return 0;
-  for (const char *c = unit; *c; c++)
-    if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-          (unsigned char)*c >= 0x80 || strchr(" ^/*-.()%", *c)))
-      return 0;
-  return 1;
+  return unit && strlen(unit) <= LONGEST && !unit[strcspn(unit, "[],\n\r\t")];
 }
 
 /* A column of tables: another one, before it, has this name already */

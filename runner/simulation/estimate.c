@@ -131,7 +131,8 @@ static RunSettings settings_beside(const Problem *first, bool by_itself, long ou
   const Method *its   = &first->settings.method;
   const bool followed = its->lmm == 0 && !its->implicit;
   second.method       = *method_at(0);
-  method_resolve(&second.method, first->model);
+  char reason[METHOD_REASON];
+  method_resolve(&second.method, first->model, second.t_end, second.rtol, reason);
   if (followed) method_find("dop853", &second.method);
   if (by_itself) second.method = *its;
   const bool same = !strcmp(first->settings.method.name, second.method.name);
