@@ -103,7 +103,7 @@ class Plot(FigureTest):
         events = json.loads(cpodes("run", "newton_cradle", "--json", "-").stdout)["events_seen"]
         self.assertGreater(events, 0)
         self.assertEqual(lines("slider_crank"), [])
-        self.assertEqual(lines("newton_cradle"), 6 * [events])  # six panels
+        self.assertEqual(lines("newton_cradle"), 7 * [events])  # seven panels
 
     def test_long_runs_have_figures_no_larger_than_short_ones(self):
         short, long = (
