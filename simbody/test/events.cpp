@@ -14,7 +14,7 @@ static const CPodesProjectedIntegrator::Method methods[] = {CPodesProjectedInteg
                                                             CPodesProjectedIntegrator::Adams,
                                                             CPodesProjectedIntegrator::DOP853};
 
-/* A point that falls; its handler turns the velocity round. */
+/* A point that falls. Its handler turns the velocity round. */
 struct Falling : Model {
   MobilizedBody::Translation point{matter.Ground(), Transform(),
                                    Body::Rigid(MassProperties(1, Vec3(0), UnitInertia(1))),
