@@ -14,8 +14,10 @@ function owner_of(object, fn) {
   return ""
 }
 
-# cpodes returns control to CVODES by these, and by the functions that wrap its own (keptSystem, finiteTest); all other calls are questions of its own
-function is_question(fn) { return fn !~ /^(CVode|SUNNonlinSolSolve|SUNNonlinSolSetup)('[0-9]+)?$/ }
+# cpodes returns control to CVODES by these, and by the functions that wrap its own; all other calls are questions of its own
+function is_question(fn, callee) {
+  return fn !~ /^(keptSystem|finiteTest|residual|setUp|solveLinear)$/ && callee !~ /^(CVode|SUNNonlinSolSolve|SUNNonlinSolSetup)('[0-9]+)?$/
+}
 
 /^cmd:/ { program = $2 }
 /^ob=/ { object = substr($0, 4) }
@@ -27,7 +29,7 @@ function is_question(fn) { return fn !~ /^(CVode|SUNNonlinSolSolve|SUNNonlinSolS
   from = owner_of(object, fn)
   to = owner_of(callee_object == "" ? object : callee_object, callee)
   callee_object = ""
-  if (from == to || from == "" || to == "" || (from == "cpodes" && to == "CVODES" && fn !~ /^(keptSystem|finiteTest)$/ && is_question(callee))) next
+  if (from == to || from == "" || to == "" || (from == "cpodes" && to == "CVODES" && is_question(fn, callee))) next
   if (from != "user") cost[from] -= $2
   cost[to] += $2
 }

@@ -65,7 +65,7 @@ static int measureLevel(const CPLevel *level, Shape *shape) {
 
 static CPLinSol choose(CPWork work, const Shape *s) {
   const CPProjector P = work->P;
-  if (P->mc == 0 && cpHasDiagonalMetric(P) && work->norms_layout != CP_NORMS_COUPLED) {
+  if (P->mc == 0 && cpHasDiagonalMetric(P) && work->norms.layout != CP_NORMS_COUPLED) {
     cpWrite(P->reason, "unit norms that share no component");
     return CP_LINSOL_BLOCK;
   }

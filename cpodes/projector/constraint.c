@@ -4,7 +4,7 @@
 #include <string.h>
 
 static int evaluate(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
-  const int flag = work->P->c(t, y, c, work->P->user_data);
+  const int flag = work->P->user.c(t, y, c, work->P->user.data);
   if (flag) return cpUserResult(work->text, flag, t, "the constraint function");
   if (cpVectorFinite(c)) return CP_SUCCESS;
   const int bad = cpFirstNonFinite(c);
@@ -19,21 +19,12 @@ int cpUserConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
   return evaluate(work, t, y, c);
 }
 
-static int residuals(CPWork work, sunrealtype t, N_Vector y, double *c) {
-  CPProjector P  = work->P;
+int cpConstraint(CPWork work, size_t counter, sunrealtype t, N_Vector y, double *c) {
+  CPProjector P = work->P;
+  cpWorkCount(work, counter, 1);
   const int flag = P->mc > 0 ? evaluate(work, t, y, work->uc) : CP_SUCCESS;
   if (flag) return flag;
   if (P->mc > 0) memcpy(c, N_VGetArrayPointer(work->uc), (size_t)P->mc * sizeof *c);
   if (P->nnorms > 0) cpNormResiduals(P, N_VGetArrayPointer(y), c);
   return CP_SUCCESS;
-}
-
-int cpConstraint(CPWork work, sunrealtype t, N_Vector y, double *c) {
-  CP_COUNT(work, nce);
-  return residuals(work, t, y, c);
-}
-
-int cpConstraintForDifference(CPWork work, sunrealtype t, N_Vector y, double *c) {
-  CP_COUNT(work, nceDQ);
-  return residuals(work, t, y, c);
 }

@@ -8,38 +8,56 @@
  */
 #include "projector_impl.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* Largest |c_i| / sum_j |G_ij y_j|: relative to the terms of the constraint, as far as G tells. */
-static double relativeDistance(CPWork work, const double *y) {
-  const CPMat *g = &work->g;
-  double *terms = work->s, largest = 0.0;
-  for (int i = 0; i < work->P->m; i++) terms[i] = 0.0;
-  for (int j = 0; j < work->P->n; j++)
-    for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
-      terms[g->row[k]] += fabs(g->value[k]) * fabs(y[j]);
-  for (int i = 0; i < work->P->m; i++)
-    if (work->rowscale[i] > 0.0 && terms[i] > 0.0)
-      largest = fmax(largest, fabs(work->c[i]) / terms[i]);
-  return largest;
+/* rowscale, and the sizes and units of all rows, from the entries of G. */
+static void scaleRows(CPWork work) {
+  const CPProjector P = work->P;
+  const CPMat *g      = &work->g;
+  CPRows *rows        = &work->rows;
+  const double *ctol  = P->ctol ? N_VGetArrayPointer(P->ctol) : NULL;
+  double *unit = work->room.z, *over_all = work->room.s, *largest = work->room.r;
+  int unmoved = 0;
+  cpRowsLength(g, work->sqrtd, P->row_level, P->col_level, largest, work->rowscale);
+  if (work->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
+    memcpy(rows->unit, work->rowscale, (size_t)P->m * sizeof *rows->unit); /* D = 1 / w^2 */
+  else {
+    for (int j = 0; j < P->n; j++) unit[j] = work->sqrtd[j] == 0.0 ? 0.0 : 1.0 / rows->w[j];
+    cpRowsLength(g, unit, P->row_level, P->col_level, largest, rows->unit);
+  }
+  for (int i = 0; i < P->m; i++) unmoved |= !(work->rowscale[i] > 0.0);
+  for (int j = 0; unmoved && j < P->n; j++) unit[j] = 1.0 / rows->w[j];
+  if (unmoved) cpRowsLength(g, unit, NULL, NULL, largest, over_all);
+  for (int i = 0; i < P->m; i++) { /* A row that moves no component is measured over all. */
+    double *scale = &work->rowscale[i];
+    if (!(*scale > 0.0)) rows->unit[i] = over_all[i];
+    *scale           = *scale >= DBL_MIN ? 1.0 / *scale : 0.0; /* below, its inverse overflows */
+    rows->size[i]    = ctol && i < P->mc ? ctol[i] : rows->unit[i];
+    rows->is_idle[i] = *scale == 0.0;
+    if (cpIsActive(P, i)) continue;
+    work->rowscale[i] = rows->unit[i] = 0.0;
+    rows->size[i]                     = INFINITY;
+    rows->is_idle[i]                  = 1;
+  }
 }
 
 /* Sine below which rows count as dependent: by the distance from the manifold, unless the rows in use have been found
  * independent; far from the manifold all of them count. */
-static void chooseRankTolerance(CPWork work, const double *y) {
-  int known     = 1;
-  CPSaddle any  = NULL;
-  work->ranktol = 0.0;
+static double rankTolerance(CPWork work, const double *y) {
+  int known    = 1;
+  CPSaddle any = NULL;
   for (int l = 0; l < work->nlevels; l++) {
-    const CPLevel *level = &work->levels[l];
+    CPLevel *level = &work->levels[l];
     if (level->nrows == 0) continue;
-    cpLevelRows(work, l);
+    for (int k = 0; k < level->nrows; k++) level->off[k] = !(work->rowscale[level->rows[k]] > 0.0);
     known = known && cpSaddleKnowsRows(level->saddle, level->off);
     any   = level->saddle;
   }
-  if (!known && !work->assembling)
-    work->ranktol = cpSaddleZeroAngle(any, relativeDistance(work, y));
+  if (known || work->damped) return 0.0;
+  cpMatAbsTimes(&work->g, y, work->room.s);
+  return cpSaddleZeroAngle(any, cpRowsRelativeDistance(&work->rows, work->room.s));
 }
 
 /* The solver in use, which AUTO may have changed. */
@@ -51,12 +69,15 @@ static void noteSolver(CPWork work, const CPLevel *level) {
   work->linsol = in_use;
 }
 
-static int factorLevel(CPWork work, sunrealtype t, int l) {
+static int factorLevel(CPWork work, sunrealtype t, int l, double ranktol) {
   const CPLevel *level  = &work->levels[l];
   const CPSaddle saddle = level->saddle;
-  const int flag        = cpLevelFactor(work, l, work->ranktol);
+  const int flag        = cpLevelFactor(work, l, ranktol);
   CP_COUNT(work, nsetups);
-  if (flag == CP_SADDLE_NOT_DEFINITE) return cpMetricIndefinite(work, t, level);
+  if (flag == CP_SADDLE_NOT_DEFINITE) {
+    const int q = saddle->indefinite;
+    return cpMetricIndefinite(work, t, q < 0 ? q : level->cols[q]);
+  }
   if (flag == CP_SADDLE_DEPENDENT) {
     char name[CP_ROW_NAME];
     return cpReason(work->text, -CP_PROJ_RANK,
@@ -77,42 +98,22 @@ static int factorLevel(CPWork work, sunrealtype t, int l) {
  * cos(pi/2). */
 #define ENTRY_ROUNDOFF 1.0e-12
 
-/* Does row i, with an entry in column j, depend on a higher level than its own? */
-static int isAbove(const CPWork work, int i, int j) {
-  return work->P->row_level[i] < work->P->col_level[j];
-}
-
-int cpLevelsMayFail(const CPWork work) {
+/* No row may depend on a column of a higher level. Levels that were given must be right. Those that were detected, from
+ * a few states, give way to a single one. */
+static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+  CPProjector P  = work->P;
   const CPMat *g = &work->g;
-  for (int j = 0; work->nlevels > 1 && j < work->P->n; j++)
-    for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
-      if (isAbove(work, g->row[k], j)) return 1;
-  return 0;
-}
-
-/* A row that depends on a column of a higher level: 1, and which. */
-static int contradictsLevels(const CPWork work, int *row, int *col) {
-  const CPMat *g = &work->g;
-  for (int j = 0; work->levels_may_fail && j < work->P->n; j++) {
-    if (work->P->col_level[j] == 0 || work->sqrtd[j] == 0.0) continue;
-    for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
+  int row = -1, col = -1;
+  for (int j = 0; work->nlevels > 1 && row < 0 && j < P->n; j++) {
+    if (P->col_level[j] == 0 || work->sqrtd[j] == 0.0) continue;
+    for (size_t k = g->start[j]; row < 0 && k < g->start[j + 1]; k++) {
       const int i = g->row[k];
-      if (!isAbove(work, i, j) || g->value[k] == 0.0 || !cpIsActive(work->P, i)) continue;
+      if (P->row_level[i] >= P->col_level[j] || g->value[k] == 0.0 || !cpIsActive(P, i)) continue;
       const double part = fabs(g->value[k]) * work->sqrtd[j] * work->rowscale[i];
-      if (work->rowscale[i] > 0.0 && part <= ENTRY_ROUNDOFF) continue;
-      *row = i, *col = j;
-      return 1;
+      if (!(work->rowscale[i] > 0.0) || part > ENTRY_ROUNDOFF) row = i, col = j;
     }
   }
-  return 0;
-}
-
-/* Levels that were given must be right. Those that were detected, from a few states, give way to a
- * single one. */
-static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  CPProjector P = work->P;
-  int row, col;
-  if (!contradictsLevels(work, &row, &col)) return CP_SUCCESS;
+  if (row < 0) return CP_SUCCESS;
   if (P->row_level_v)
     return cpReason(work->text, CP_ILL_INPUT,
                     "at t = %.15g: row_level[%d] = %d, but constraint %d depends on component %d, "
@@ -123,8 +124,8 @@ static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   P->nlevels = 1;
   P->revision++;
   int flag = cpWorkUpdate(work, t, y, ewt);
-  if (!flag) flag = cpGradientGather(work, t, N_VGetArrayPointer(y));
-  if (!flag) cpScaleRows(work);
+  if (!flag) flag = cpJacobian(work, t, y, work->rows.c);
+  if (!flag) scaleRows(work);
   return flag;
 }
 
@@ -145,15 +146,14 @@ static void noteRank(CPWork work) {
 
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   int flag = cpWeights(work, y, ewt);
-  if (!flag) flag = cpJacobian(work, t, y, work->c);
-  if (!flag) flag = cpGradientGather(work, t, N_VGetArrayPointer(y));
+  if (!flag) flag = cpJacobian(work, t, y, work->rows.c);
   if (flag) return flag;
-  cpScaleRows(work);
+  scaleRows(work);
   flag = honourLevels(work, t, y, ewt);
-  if (!flag) chooseRankTolerance(work, N_VGetArrayPointer(y));
   if (!flag) flag = cpMetricEvaluate(work, t, y);
+  const double ranktol = flag ? 0.0 : rankTolerance(work, N_VGetArrayPointer(y));
   for (int l = 0; !flag && l < work->nlevels; l++)
-    if (work->levels[l].nrows > 0) flag = factorLevel(work, t, l);
+    if (work->levels[l].nrows > 0) flag = factorLevel(work, t, l, ranktol);
   if (flag) return flag;
   noteRank(work);
   work->P->stats.rank   = cpWorkRank(work);
@@ -170,7 +170,7 @@ static int failedSolve(CPWork work, const CPLevel *level, int flag) {
 /* Level by level, x_l = K_l s, s = r less what the corrections of lower levels do to its rows. */
 int cpRightInverse(CPWork work, const double *r, double *x) {
   const CPMat *g = &work->g;
-  double *s      = work->s;
+  double *s      = work->room.s;
   memcpy(s, r, (size_t)work->P->m * sizeof *s);
   for (int l = 0; l < work->nlevels; l++) {
     CPLevel *level = &work->levels[l];
@@ -178,8 +178,8 @@ int cpRightInverse(CPWork work, const double *r, double *x) {
       for (int q = 0; q < level->ncols; q++) x[level->cols[q]] = 0.0;
       continue;
     }
-    for (int k = 0; k < level->nrows; k++) work->rl[k] = s[level->rows[k]];
-    const int flag = cpLevelSolve(level, NULL, work->rl, x, NULL); /* x_l = K_l s */
+    for (int k = 0; k < level->nrows; k++) work->room.rl[k] = s[level->rows[k]];
+    const int flag = cpLevelSolve(level, NULL, work->room.rl, x, NULL); /* x_l = K_l s */
     if (flag) return failedSolve(work, level, flag);
     for (int q = 0; l + 1 < work->nlevels && q < level->ncols; q++) { /* s -= G x_l */
       const int j = level->cols[q];
@@ -194,15 +194,15 @@ int cpRightInverse(CPWork work, const double *r, double *x) {
 int cpRightInverseTransposed(CPWork work, const double *x, double *mu) {
   const CPMat *g      = &work->g;
   const CPProjector P = work->P;
-  double *z           = work->z;
+  double *z           = work->room.z;
   for (int j = 0; j < P->n; j++) z[j] = x[j];
   for (int i = 0; i < P->m; i++) mu[i] = 0.0;
   for (int l = work->nlevels - 1; l >= 0; l--) {
     CPLevel *level = &work->levels[l];
     if (cpLevelIsEmpty(level)) continue;
-    const int flag = cpLevelSolve(level, z, NULL, NULL, work->rl); /* mu_l = K_l^T z */
+    const int flag = cpLevelSolve(level, z, NULL, NULL, work->room.rl); /* mu_l = K_l^T z */
     if (flag) return failedSolve(work, level, flag);
-    for (int k = 0; k < level->nrows; k++) mu[level->rows[k]] = work->rl[k];
+    for (int k = 0; k < level->nrows; k++) mu[level->rows[k]] = work->room.rl[k];
     for (int j = 0; l > 0 && j < P->n; j++) { /* z -= G^T mu_l below */
       if (P->col_level[j] >= l) continue;
       for (size_t k = g->start[j]; k < g->start[j + 1]; k++)

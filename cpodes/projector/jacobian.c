@@ -1,11 +1,13 @@
-/* G: by the user's function, checked, or by difference quotients, several columns with each where
- * the pattern allows it (A. R. Curtis, M. J. D. Powell, J. K. Reid, J. Inst. Maths Applics 13
- * (1974) 117-119). */
+/* G = dc/dy: the user's matrix [mc x n], by their function or by difference quotients, several columns with each where
+ * the pattern allows it (A. R. Curtis, M. J. D. Powell, J. K. Reid, J. Inst. Maths Applics 13 (1974) 117-119); and
+ * work->g [m x n], the entries of that and of the unit norms by columns.
+ *
+ * A dense matrix says nothing of its pattern. Constraints of mechanisms touch few components each: unless a solver needs
+ * a pattern that stays, the zeros of a dense matrix are left out of g (compact). */
 #include "projector_impl.h"
 
 #include <math.h>
 #include <string.h>
-#include <sunmatrix/sunmatrix_dense.h>
 
 /* Increments of y_j are machine numbers. Where states are small next to the constants of a constraint
  * (displacements from a reference position), the root of roundoff in them is nothing. One tolerance, over
@@ -13,67 +15,135 @@
 int cpDifference(CPWork work, sunrealtype t, N_Vector y, const double *c, const int *cols,
                  int ncols, double typical, int uneven) {
   sunrealtype *z = N_VGetArrayPointer(y);
-  double *h = work->z, *saved = work->xl;
+  double *h = work->room.z, *saved = work->room.xl;
   const double root = sqrt(CP_UROUND);
   for (int k = 0; k < ncols; k++) {
     const int j = cols[k];
     saved[k]    = z[j];
     const volatile double next =
-        z[j] + fmax(root * fmax(fabs(z[j]), typical), fmin(1.0 / work->w[j], root));
+        z[j] + fmax(root * fmax(fabs(z[j]), typical), fmin(1.0 / work->rows.w[j], root));
     h[j] = (next - z[j]) * (uneven ? 1 << k % 3 : 1);
     z[j] += h[j];
   }
-  const int flag = cpConstraintForDifference(work, t, y, work->c2);
+  const int flag = cpConstraint(work, CP_NCEDQ, t, y, work->room.c2);
   for (int k = 0; k < ncols; k++) z[cols[k]] = saved[k];
-  for (int i = 0; !flag && i < work->P->m; i++) work->c2[i] -= c[i];
+  for (int i = 0; !flag && i < work->P->m; i++) work->room.c2[i] -= c[i];
   return flag;
 }
 
 static int differences(CPWork work, sunrealtype t, N_Vector y, const double *c) {
   const double typical     = cpTypicalSize(y);
   const CPColoring *colors = &work->colors;
-  const CPMat *g           = &work->g;
-  sunrealtype *data        = cpMatrixData(work->G);
+  const CPUserMat *U       = &work->G;
+  sunrealtype *data        = cpMatrixData(U->S);
   cpCopy(work->v, y);
   for (int q = 0; q < colors->ngroups; q++) {
     const int *cols  = colors->col + colors->start[q];
     const int ncols  = colors->start[q + 1] - colors->start[q];
     const int flag   = cpDifference(work, t, work->v, c, cols, ncols, typical, 0);
-    const double *dc = work->c2, *h = work->z;
+    const double *dc = work->room.c2, *h = work->room.z;
     if (flag) return flag;
-    for (const int *j = cols; j < cols + ncols; j++) {
-      if (!work->P->G_tmpl) { /* g may be compact */
-        sunrealtype *column = SUNDenseMatrix_Column(work->G, *j);
-        for (int i = 0; i < work->P->mc; i++) column[i] = dc[i] / h[*j];
-        continue;
-      }
-      for (size_t k = g->start[*j]; k < g->start[*j + 1]; k++)
-        if (work->source[k] != CP_NORM_ENTRY) data[work->source[k]] = dc[g->row[k]] / h[*j];
-    }
+    for (const int *j = cols; j < cols + ncols; j++)
+      for (size_t k = cpMatFirst(&U->A, *j); k < cpMatFirst(&U->A, *j + 1); k++)
+        data[U->source ? U->source[k] : k] = dc[cpMatRow(&U->A, *j, k)] / h[*j];
   }
   return CP_SUCCESS;
 }
 
-static int userJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c) {
-  CPProjector P = work->P;
-  memcpy(N_VGetArrayPointer(work->uc), c, (size_t)P->mc * sizeof *c);
-  if (work->pattern_is_kept) cpMatrixZeroValues(work->G);
-  else cpMatrixZero(work->G, P->G_tmpl);
-  work->pattern_is_kept = 0;
-  const int flag        = P->jac(t, y, work->uc, work->G, P->user_data);
-  if (flag) return cpUserResult(work->text, flag, t, "the constraint Jacobian");
-  if (P->G_tmpl && !cpMatrixSamePattern(work->G, P->G_tmpl))
+/* g, of the values of G and, unless y is NULL, those of the norms at y */
+static int gather(CPWork work, sunrealtype t, const double *y) {
+  const CPMat *user = &work->G.A, *norms = &work->norms.pattern;
+  CPMat *g     = &work->g;
+  double *size = work->room.s;
+  size_t count = 0;
+  if (y) {
+    const int flag = cpNormSizes(work, t, y, size);
+    if (flag) return flag;
+  }
+  for (int j = 0; j < g->cols; j++) {
+    g->start[j] = count;
+    for (size_t k = cpMatFirst(user, j); k < cpMatFirst(user, j + 1); k++) {
+      if (work->compact && user->value[k] == 0.0) continue;
+      g->row[count]     = cpMatRow(user, j, k);
+      g->value[count++] = user->value[k];
+    }
+    for (size_t k = norms->start[j]; k < norms->start[j + 1]; k++) {
+      g->row[count]     = norms->row[k];
+      g->value[count++] = y ? y[j] / size[norms->row[k]] : 0.0;
+    }
+  }
+  g->start[g->cols] = count;
+  return CP_SUCCESS;
+}
+
+int cpJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c) {
+  const CPProjector P = work->P;
+  CPUserMat *U        = &work->G;
+  int flag = CP_SUCCESS, i = 0, j = 0;
+  CP_COUNT(work, nje);
+  if (P->mc > 0 && P->user.jac) {
+    memcpy(N_VGetArrayPointer(work->uc), c, (size_t)P->mc * sizeof *c);
+    cpUserMatClear(U);
+    flag = P->user.jac(t, y, work->uc, U->S, P->user.data);
+    if (flag) flag = cpUserResult(work->text, flag, t, "the constraint Jacobian");
+  } else if (P->mc > 0) flag = differences(work, t, y, c);
+  if (flag) return flag;
+  flag = cpUserMatTake(U, &i, &j);
+  if (flag == -2)
     return cpReason(
         work->text, CP_USERFUNC_FAIL,
         "at t = %.15g: the constraint Jacobian function changed the index arrays of its "
         "template (CPProjectorSetJacFn)",
         t);
-  work->pattern_is_kept = 1;
-  return CP_SUCCESS; /* whose entries cpGradientGather checks */
+  if (flag)
+    return cpReason(work->text, -CP_CNSTRJAC_NONFINITE,
+                    "at t = %.15g: entry (%d, %d) of the constraint Jacobian is %g", t, i, j,
+                    *cpMatAt(&U->A, i, j));
+  return gather(work, t, N_VGetArrayPointer(y));
 }
 
-int cpJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c) {
-  CP_COUNT(work, nje);
-  if (work->P->mc == 0) return CP_SUCCESS;
-  return work->P->jac ? userJacobian(work, t, y, c) : differences(work, t, y, c);
+void cpJacobianPattern(CPWork work) {
+  work->compact = 0;
+  gather(work, 0.0, NULL);
+}
+
+static void freeColoring(void *colors) { cpColoringFree(colors); }
+
+int cpJacobianCreate(CPWork work) {
+  CPProjector P  = work->P;
+  CPArena *arena = &work->storage;
+  CPUserMat *U   = &work->G;
+  CPMat *s       = &work->norms.pattern;
+  CPColoring *c  = &work->colors;
+  if (cpUserMatOwn(arena, U) || cpUserMatCreate(U, P->G_tmpl, P->mc, P->n, P->ctx))
+    return CP_MEM_FAIL;
+  size_t of_norms = 0;
+  for (int k = 0; k < P->nnorms; k++) of_norms += (size_t)P->norms[k].length;
+  const size_t length = cpMatEntries(&U->A) + of_norms;
+  work->g             = (CPMat){.rows = P->m, .cols = P->n};
+  CP_NEW(arena, s->start, P->n + 2);
+  CP_NEW(arena, s->row, of_norms);
+  CP_NEW(arena, work->g.start, P->n + 1);
+  CP_NEW(arena, work->g.row, length);
+  CP_NEW(arena, work->g.value, length);
+  if (cpArenaStatus(arena)) return CP_MEM_FAIL;
+  /* the rows of the norms by columns, by counting */
+  for (int k = 0; k < P->nnorms; k++)
+    for (int j = 0; j < P->norms[k].length; j++) s->start[P->norms[k].first + j + 2]++;
+  for (int j = 0; j < P->n; j++) s->start[j + 2] += s->start[j + 1];
+  for (int k = 0; k < P->nnorms; k++)
+    for (int j = 0; j < P->norms[k].length; j++)
+      s->row[s->start[P->norms[k].first + j + 1]++] = P->mc + k;
+  if (U->A.start) {
+    if (cpColoringCreate(c, U->A.start, U->A.row, P->mc, P->n)) return CP_MEM_FAIL;
+    if (!cpArenaOwn(arena, c, freeColoring)) return CP_MEM_FAIL;
+  } else { /* each column of a dense matrix by itself */
+    c->ngroups = P->mc > 0 ? P->n : 0;
+    CP_NEW(arena, c->start, P->n + 1);
+    CP_NEW(arena, c->col, P->n);
+    if (cpArenaStatus(arena)) return CP_MEM_FAIL;
+    for (int j = 0; j < P->n; j++) c->col[j] = j, c->start[j + 1] = j + 1;
+  }
+  cpJacobianPattern(work);
+  return CP_SUCCESS;
 }

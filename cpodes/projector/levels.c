@@ -97,9 +97,8 @@ static int takeProbes(CPWork work, sunrealtype t, N_Vector y, Search *p) {
   for (int s = 0; s < PROBES; s++) {
     for (int j = 0; j < p->n; j++)
       z[j] = y0[j] + PERTURBATION * fmax(fabs(y0[j]), typical) * cpUniform(&state);
-    int flag = cpConstraint(work, t, work->newton.y, work->c);
-    if (!flag) flag = cpJacobian(work, t, work->newton.y, work->c);
-    if (!flag) flag = cpGradientGather(work, t, z);
+    int flag = cpConstraint(work, CP_NCE, t, work->newton.y, work->rows.c);
+    if (!flag) flag = cpJacobian(work, t, work->newton.y, work->rows.c);
     if (flag) return flag;
     if (transpose(&work->g, p->m, p->n, &p->arena, &p->G[s]))
       return cpReason(work->text, CP_MEM_FAIL, "no memory");
@@ -327,7 +326,7 @@ static int search(Search *p, const CPUnitNorm *norms) {
 
 int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
-  Search p = {.n = P->n, .m = P->m, .mc = P->mc, .same = P->jac ? SAME : SAME_DQ, .g = &work->g};
+  Search p = {.n = P->n, .m = P->m, .mc = P->mc, .same = P->user.jac ? SAME : SAME_DQ, .g = &work->g};
   int flag = CP_SUCCESS, found = 0;
   if (P->mc > 0) { /* Norms alone have one level. */
     CP_NEW(&p.arena, p.first, p.m), CP_NEW(&p.arena, p.last, p.m);

@@ -2,31 +2,19 @@
 #include "projector_impl.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- the parts of Newton's iteration ---- */
 
-static int residuals(void *self, sunrealtype t, N_Vector y) {
-  CPWork work = self;
-  return cpConstraint(work, t, y, work->c);
+static int residuals(CPNewton *newton, sunrealtype t, N_Vector y) {
+  return cpConstraint(newton->self, CP_NCE, t, y, newton->rows->c);
 }
 
-/* Sizes for the damped iteration stay positive: a row without gradient at the start may get one on the way. */
-static void keepSizes(CPWork work) {
-  double smallest = INFINITY;
-  for (int i = 0; i < work->P->m; i++)
-    if (work->size[i] > 0.0) smallest = fmin(smallest, work->size[i]);
-  if (!isfinite(smallest)) smallest = 1.0;
-  for (int i = 0; i < work->P->m; i++)
-    work->frozen[i] = work->size[i] > 0.0 ? work->size[i] : smallest;
-}
-
-static int renew(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int damped, CPRank *rank) {
-  CPWork work      = self;
-  work->assembling = damped > 0;
-  const int flag   = cpFactor(work, t, y, ewt);
-  if (damped == 1) keepSizes(work);
+static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int damped,
+                 CPRank *rank) {
+  CPWork work    = newton->self;
+  work->damped   = damped > 0;
+  const int flag = cpFactor(work, t, y, ewt);
   if (flag) return flag; /* the rank stays that of the newest factorisation that there was */
   *rank = (CPRank){cpWorkRank(work), work->P->ndependent, 1.0};
   for (int l = 0; l < work->nlevels; l++)
@@ -35,120 +23,82 @@ static int renew(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int damped
   return CP_SUCCESS;
 }
 
-static double measure(void *self, int *worst, double *residual) {
-  CPWork work            = self;
-  const double violation = cpViolation(work, work->c, worst);
-  if (residual) *residual = work->c[*worst];
-  return violation;
+static int direction(CPNewton *newton, N_Vector x) {
+  return cpRightInverse(newton->self, newton->rows->c, N_VGetArrayPointer(x));
 }
 
-static double distance(void *self) { return cpDistance(self, ((CPWork)self)->c); }
-
-static int direction(void *self, N_Vector x) {
-  return cpRightInverse(self, ((CPWork)self)->c, N_VGetArrayPointer(x));
-}
-
-static double merit(void *self) {
-  const CPWork work = self;
-  double phi        = 0.0;
-  for (int i = 0; i < work->P->m; i++)
-    phi += (work->c[i] / work->frozen[i]) * (work->c[i] / work->frozen[i]);
-  return phi;
-}
-
-/* Residuals above eps that no correction reduces: are they noise? The terms of c may be larger
- * than G and y tell (states that are displacements). Then second differences of c along the next
- * correction x are as large as c; those of a smooth c vanish at such distances, also when G is
- * wrong. */
-static int isNoise(void *self, sunrealtype t, N_Vector yv, double eps, int thorough) {
-  CPWork work = self;
-  const int m = work->P->m, n = work->P->n;
-  const sunrealtype *y = N_VGetArrayPointer(yv);
-  const double *c = work->c, *c2 = work->c2;
-  sunrealtype *trial = N_VGetArrayPointer(work->v);
-  double *second = work->r, *largest = work->s;
-  if (cpAtRoundoffFloor(work, y, c, eps)) return 1;
-  if (!thorough) return 0;
-  int flag = cpRightInverse(work, c, work->x);
-  if (flag) return flag;
-  for (int j = 0; j < n; j++)
-    if (fabs(work->x[j]) * work->w[j] > CP_NOISE_REACH) return 0;
-  for (int i = 0; i < m; i++) largest[i] = 0.0;
-  for (int multiple = 1; multiple <= 4; multiple *= 2) {
-    for (int i = 0; i < m; i++) second[i] = -2.0 * c[i];
-    for (int sign = -1; sign <= 1; sign += 2) {
-      for (int j = 0; j < n; j++) trial[j] = y[j] + sign * multiple * work->x[j];
-      flag = cpConstraint(work, t, work->v, work->c2);
-      if (flag) return flag < 0 ? flag : 0;
-      for (int i = 0; i < m; i++) second[i] += c2[i];
-    }
-    for (int i = 0; i < m; i++) largest[i] = fmax(largest[i], fabs(second[i]));
-  }
-  for (int i = 0; i < m; i++)
-    if (fabs(c[i]) > eps * work->size[i] && largest[i] < CP_NOISE_PART * fabs(c[i]) &&
-        !cpIsLeftAlone(work, c, i))
-      return 0;
+static int terms(CPNewton *newton, N_Vector y, double *result) {
+  cpMatAbsTimes(&((CPWork)newton->self)->g, N_VGetArrayPointer(y), result);
   return 1;
 }
 
-/* Violations that a message names. */
-#define NAMED 3
+static int times(CPNewton *newton, N_Vector x, double *r) {
+  cpMatTimes(&((CPWork)newton->self)->g, 1.0, N_VGetArrayPointer(x), 0.0, r);
+  return CP_SUCCESS;
+}
 
-static int explainDamped(CPWork work, sunrealtype t) {
-  const double *c = work->c, *size = work->frozen;
-  int best[NAMED] = {-1, -1, -1};
-  char name[CP_ROW_NAME], text[CP_TEXT_LENGTH / 2] = "";
-  for (int rank = 0; rank < NAMED; rank++) {
-    double largest = 0.0;
-    for (int i = 0; i < work->P->m; i++) {
-      if (i == best[0] || i == best[1] || !(fabs(c[i]) / size[i] > largest)) continue;
-      largest    = fabs(c[i]) / size[i];
-      best[rank] = i;
-    }
-    if (best[rank] < 0) break; /* all others are satisfied */
-    const size_t used = strlen(text);
-    snprintf(text + used, sizeof text - used, "%s%s (%.3e)", rank ? ", " : "",
-             cpRowName(work->P, best[rank], name), c[best[rank]]);
+/* mu = K^T g_i in the level of row i, of rows of unit length */
+static int combination(CPNewton *newton, int i, double *mu) {
+  CPWork work    = newton->self;
+  CPLevel *level = &work->levels[work->P->row_level[i]];
+  memset(mu, 0, (size_t)work->P->m * sizeof *mu);
+  for (int j = 0; j < work->P->n; j++) {
+    const double *entry = cpMatAt(&work->g, i, j);
+    work->room.z[j]     = entry ? *entry : 0.0;
   }
-  return cpReason(work->text, CP_IC_FAIL,
-                  "at t = %.15g: no consistent state found near the one given; violated most: %s",
-                  t, text);
+  if (cpLevelIsEmpty(level)) return CP_PROJ_RANK;
+  const int flag = cpLevelSolve(level, work->room.z, NULL, NULL, work->room.rl);
+  for (int k = 0; !flag && k < level->nrows; k++) {
+    const double scale = work->rowscale[level->rows[k]];
+    mu[level->rows[k]] = scale > 0.0 ? work->room.rl[k] * work->rowscale[i] / scale : 0.0;
+  }
+  return flag;
 }
 
 /* A Jacobian is compared with differences once. */
-static int explain(void *self, sunrealtype t, N_Vector y, int damped) {
-  CPWork work = self;
-  const int i = work->newton.worst;
-  char name[CP_ROW_NAME], what[CP_TEXT_LENGTH / 4], others[CP_TEXT_LENGTH / 2];
-  if (damped) return explainDamped(work, t);
-  snprintf(what, sizeof what, "%s is violated by %.3e (%.3g times its tolerance, eps = %g)",
-           cpRowName(work->P, i, name), work->c[i], work->newton.violation, work->P->eps);
-  if (work->rowscale[i] == 0.0)
-    return cpReason(work->text, -CP_PROJ_INCONSISTENT,
-                    "at t = %.15g: %s, and no free component can change it", t, what);
-  if (cpContradiction(work, work->c, others, sizeof others))
-    return cpReason(work->text, -CP_PROJ_INCONSISTENT, "at t = %.15g: %s, and %s", t, what, others);
-  double err = 0.0;
+static int compare(CPNewton *newton, sunrealtype t, N_Vector y) {
+  CPWork work = newton->self;
+  double err  = 0.0;
   int row = -1, col = -1;
+  char name[CP_ROW_NAME];
   if (!work->jac_is_right && !cpJacobianError(work, t, y, &err, &row, &col))
     work->jac_is_right = err <= CP_WRONG_JACOBIAN;
-  if (err > CP_WRONG_JACOBIAN)
-    return cpReason(
-        work->text, -CP_CNSTRJAC_WRONG,
-        "at t = %.15g: no convergence, and entry (%d, %d) of the constraint Jacobian, %g, is "
-        "not the derivative of %s (relative error %.1e)",
-        t, row, col, cpGradientEntry(work, row, col), cpRowName(work->P, row, name), err);
-  return cpReason(work->text, -CP_PROJ_CONV_FAILURE,
-                  "at t = %.15g: the projection does not converge; %s", t, what);
+  if (!(err > CP_WRONG_JACOBIAN)) return CP_SUCCESS;
+  const double *entry = cpMatAt(&work->g, row, col);
+  return cpReason(
+      work->text, -CP_CNSTRJAC_WRONG,
+      "at t = %.15g: no convergence, and entry (%d, %d) of the constraint Jacobian, %g, is "
+      "not the derivative of %s (relative error %.1e)",
+      t, row, col, entry ? *entry : 0.0, cpRowName(work->P, row, name), err);
 }
 
-static const CPNewtonParts parts = {residuals, renew, measure, distance,
-                                    direction, merit, isNoise, explain};
+static int explain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
+  CPWork work    = newton->self;
+  const int flag = cpRowsExplain(newton, t, y, damped);
+  if (flag == -CP_PROJ_INCONSISTENT && work->nlevels > 1 && !work->P->row_level_v)
+    cpAppend(work->text, sizeof work->text,
+             " (in the levels that were detected, see CPProjectorSetLevels)");
+  return flag;
+}
+
+static const CPNewtonParts parts = {.residuals   = residuals,
+                                    .renew       = renew,
+                                    .measure     = cpRowsMeasure,
+                                    .distance    = cpRowsDistance,
+                                    .direction   = direction,
+                                    .merit       = cpRowsMerit,
+                                    .is_noise    = cpRowsAreNoise,
+                                    .explain     = explain,
+                                    .terms       = terms,
+                                    .times       = times,
+                                    .combination = combination,
+                                    .compare     = compare};
 
 /* ---- the actions ---- */
 
 static int update(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   work->newton.parts = &parts;
+  work->newton.rows  = &work->rows;
   return cpWorkUpdate(work, t, y, ewt);
 }
 
@@ -180,10 +130,10 @@ static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector
   int flag              = update(work, t, y, ewt);
   if (!flag) flag = cpNewtonPrepare(&work->newton, t, y, ewt);
   if (flag) return flag;
-  cpGradientTimes(work, vd, work->r);
-  for (int i = 0; rd && i < work->P->mc; i++) work->r[i] += rd[i];
-  flag = cpRightInverse(work, work->r, work->x);
-  for (int j = 0; !flag && j < work->P->n; j++) vd[j] -= work->x[j];
+  cpMatTimes(&work->g, 1.0, vd, 0.0, work->room.r);
+  for (int i = 0; rd && i < work->P->mc; i++) work->room.r[i] += rd[i];
+  flag = cpRightInverse(work, work->room.r, work->room.x);
+  for (int j = 0; !flag && j < work->P->n; j++) vd[j] -= work->room.x[j];
   return flag;
 }
 
@@ -192,8 +142,8 @@ static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vect
   sunrealtype *wd = N_VGetArrayPointer(w);
   int flag        = update(work, t, y, ewt);
   if (!flag) flag = cpNewtonPrepare(&work->newton, t, y, ewt);
-  if (!flag) flag = cpRightInverseTransposed(work, wd, work->r); /* mu = K' w    */
-  if (!flag) cpGradientTransposedTimes(work, work->r, wd);       /* w  - G' mu   */
+  if (!flag) flag = cpRightInverseTransposed(work, wd, work->room.r);     /* mu = K' w    */
+  if (!flag) cpMatTransposedTimes(&work->g, -1.0, work->room.r, 1.0, wd); /* w  - G' mu   */
   return flag;
 }
 

@@ -49,8 +49,8 @@ static int rightInverse(CPWork work, N_Vector c, double goal) {
 
 /* ---- the parts of Newton's iteration ---- */
 
-static int residuals(void *self, sunrealtype t, N_Vector y) {
-  return cpUserConstraint(self, t, y, ((CPWork)self)->free->c);
+static int residuals(CPNewton *newton, sunrealtype t, N_Vector y) {
+  return cpUserConstraint(newton->self, t, y, ((CPWork)newton->self)->free->c);
 }
 
 /* Weights of the damped iteration stay finite: a row without gradient at the start may get one on the way. */
@@ -61,8 +61,9 @@ static void keepWeights(const CPMatrixFree k) {
   N_VLinearSum(1.0, k->frozen, largest > 0.0 ? largest : 1.0, k->dead, k->frozen);
 }
 
-static int renew(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int damped, CPRank *rank) {
-  CPWork work    = self;
+static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int damped,
+                 CPRank *rank) {
+  CPWork work    = newton->self;
   const int flag = cpFreeRenew(work, t, y, ewt);
   *rank          = (CPRank){-1, 0, 1.0};
   work->damped   = damped > 0;
@@ -70,27 +71,27 @@ static int renew(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int damped
   return flag;
 }
 
-static double measure(void *self, int *worst, double *residual) {
-  CPWork work            = self;
+static double measure(CPNewton *newton, int *worst, double *residual) {
+  CPWork work            = newton->self;
   const double violation = cpFreeViolation(work, work->free->c, worst);
   if (residual) *residual = cpFreeWorstResidual(work, work->free->c, *worst);
   return violation;
 }
 
-static double distance(void *self) {
-  const CPMatrixFree k = ((CPWork)self)->free;
+static double distance(CPNewton *newton) {
+  const CPMatrixFree k = ((CPWork)newton->self)->free;
   return cpKrylovNorm(k->distance, k->c, k->m2);
 }
 
-static int direction(void *self, N_Vector x) {
-  CPWork work    = self;
+static int direction(CPNewton *newton, N_Vector x) {
+  CPWork work    = newton->self;
   const int flag = rightInverse(work, work->free->c, work->damped ? GOAL_DAMPED : GOAL_OF_STATE);
   if (!flag) N_VScale(1.0, work->free->x, x);
   return flag;
 }
 
-static double merit(void *self) {
-  const CPMatrixFree k = ((CPWork)self)->free;
+static double merit(CPNewton *newton) {
+  const CPMatrixFree k = ((CPWork)newton->self)->free;
   N_VProd(k->c, k->frozen, k->p);
   return N_VDotProd(k->c, k->p);
 }
@@ -129,8 +130,8 @@ static int secondDifferences(CPWork work, sunrealtype t, N_Vector y) {
 
 /* Second differences of a smooth c vanish over moves that are this small, also when G is wrong.
  * Moves may be too small for y's last digit, too. */
-static int isNoise(void *self, sunrealtype t, N_Vector y, double eps, int thorough) {
-  CPWork work          = self;
+static int isNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int thorough) {
+  CPWork work          = newton->self;
   const CPMatrixFree k = work->free;
   if (!thorough) return 0;
   int flag = rightInverse(work, k->c, GOAL_OF_STATE);
@@ -174,8 +175,8 @@ static int contradictory(CPWork work, double *remaining, int *where) {
   return *remaining > CONTRADICTION * work->newton.violation;
 }
 
-static int explain(void *self, sunrealtype t, N_Vector y, int damped) {
-  CPWork work          = self;
+static int explain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
+  CPWork work          = newton->self;
   const CPMatrixFree k = work->free;
   char what[CP_TEXT_LENGTH / 3], most[CP_TEXT_LENGTH / 3];
   char name[CP_ROW_NAME];
@@ -208,13 +209,20 @@ static int explain(void *self, sunrealtype t, N_Vector y, int damped) {
                   "at t = %.15g: the projection does not converge; %s", t, what);
 }
 
-static const CPNewtonParts parts = {residuals, renew, measure, distance,
-                                    direction, merit, isNoise, explain};
+static const CPNewtonParts parts = {.residuals = residuals,
+                                    .renew     = renew,
+                                    .measure   = measure,
+                                    .distance  = distance,
+                                    .direction = direction,
+                                    .merit     = merit,
+                                    .is_noise  = isNoise,
+                                    .explain   = explain};
 
 /* ---- the actions ---- */
 
 static int update(CPWork work) {
   work->newton.parts = &parts;
+  work->newton.rows  = NULL;
   return cpFreeUpdate(work);
 }
 

@@ -3,7 +3,6 @@
 
 #include <float.h>
 #include <stdlib.h>
-#include <sunmatrix/sunmatrix_dense.h>
 
 /* ---- the user's functions ---- */
 
@@ -21,20 +20,22 @@ static int productNotFinite(CPWork work, const char *name) {
 static int times(CPWork work, N_Vector v, N_Vector Gv) {
   const CPMatrixFree k = work->free;
   CP_COUNT(work, nprods);
-  return codeOf(work, "the product G v", work->P->Gv(k->t, k->y, v, Gv, work->P->user_data));
+  return codeOf(work, "the product G v", work->P->user.Gv(k->t, k->y, v, Gv, work->P->user.data));
 }
 
 static int transposed(CPWork work, N_Vector w, N_Vector GTw) {
   const CPMatrixFree k = work->free;
   CP_COUNT(work, nprods);
-  return codeOf(work, "the product G^T w", work->P->GTw(k->t, k->y, w, GTw, work->P->user_data));
+  return codeOf(work, "the product G^T w",
+                work->P->user.GTw(k->t, k->y, w, GTw, work->P->user.data));
 }
 
 static int metric(CPWork work, int l, N_Vector x, N_Vector Dx) {
   const CPMatrixFree k = work->free;
   CPProjector P        = work->P;
-  if (P->metric) return codeOf(work, "the metric", P->metric(k->t, k->y, x, Dx, P->user_data));
-  if (!P->metric_matrix) {
+  if (P->user.metric)
+    return codeOf(work, "the metric", P->user.metric(k->t, k->y, x, Dx, P->user.data));
+  if (!P->user.metric_matrix) {
     N_VProd(k->level[l].D, x, Dx);
     return CP_SUCCESS;
   }
@@ -65,7 +66,7 @@ int cpFreeSchurDiag(CPWork work, N_Vector D, N_Vector diag) {
   const CPMatrixFree k = work->free;
   CPProjector P        = work->P;
   const int flag =
-      codeOf(work, "the diagonal of G D G^T", P->schurdiag(k->t, k->y, D, diag, P->user_data));
+      codeOf(work, "the diagonal of G D G^T", P->user.schurdiag(k->t, k->y, D, diag, P->user.data));
   if (flag) return flag;
   if (!cpVectorFinite(diag))
     return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
@@ -111,7 +112,7 @@ static int byUser(void *self, N_Vector r, N_Vector z) {
   const CPMatrixFree k     = work->free;
   CP_COUNT(work, npsolves);
   if (k->masked) N_VConst(0.0, z); /* rows that are not asked for may be left as they are */
-  const int flag = work->P->psolve(k->t, k->y, r, z, work->P->user_data);
+  const int flag = work->P->user.psolve(k->t, k->y, r, z, work->P->user.data);
   cpFreeMask(work, level->l, z);
   return codeOf(work, "the preconditioner's solve", flag);
 }
@@ -124,7 +125,7 @@ int cpFreeSolve(CPWork work, int l, double goal, N_Vector mu) {
   char text[CP_TEXT_LENGTH] = "";
   long int iterations       = 0;
   CP_COUNT(work, nlinsolves);
-  k->level[l].cg->products = work->P->psolve ? &withUser : &plain;
+  k->level[l].cg->products = work->P->user.psolve ? &withUser : &plain;
   const int flag = cpKrylovSolve(k->level[l].cg, k->weight, goal, k->r, k->x, mu, &iterations, text);
   cpWorkCount(work, CP_NLI, iterations);
   if (text[0]) cpReason(work->text, flag, "at t = %.15g: %s", k->t, text);
@@ -204,7 +205,7 @@ static const char *missingOperation(N_Vector v) {
 
 int cpFreeStorage(CPWork work) {
   CPProjector P = work->P;
-  if (!P->Gv || !P->GTw)
+  if (!P->user.Gv || !P->user.GTw)
     return cpReason(work->text, CP_ILL_INPUT, "CP_LINSOL_KRYLOV needs CPProjectorSetJacTimes");
   const char *missing = missingOperation(P->y_tmpl);
   if (!missing) missing = missingOperation(P->c_tmpl);
@@ -230,9 +231,8 @@ static int createMetric(CPWork work) {
   cpLevelsFree(work);
   work->compact  = 0;
   int *col_level = calloc((size_t)P->n + 1, sizeof *col_level);
-  work->M        = cpStorageMatrix(work, P->M_tmpl, P->n);
   CP_NEW(&work->storage, work->sqrtd, P->n);
-  if (!col_level || cpArenaStatus(&work->storage)) flag = CP_MEM_FAIL;
+  if (!col_level || cpStorageMetric(work) || cpArenaStatus(&work->storage)) flag = CP_MEM_FAIL;
   for (int j = 0; !flag && given && j < P->n; j++) col_level[j] = (int)given[j];
   for (int l = 0; !flag && l < k->nlevels; l++) {
     flag = cpLevelCreate(work, l, NULL, col_level);
@@ -256,16 +256,16 @@ int cpFreeUpdate(CPWork work) {
         work->text, CP_NOT_SUPPORTED,
         "unit norms (CPProjectorAddUnitNorm) do not go with CP_LINSOL_KRYLOV: write them "
         "into c and its products");
-  if (P->metric && (work->free->nlevels > 1 || P->id))
+  if (P->user.metric && (work->free->nlevels > 1 || P->id))
     return cpReason(work->text, CP_NOT_SUPPORTED,
                     "CP_LINSOL_KRYLOV cannot honour %s with a metric that is an operator "
                     "(CPProjectorSetMetric): give it as a matrix, or use the error norm",
                     P->id ? "components that are held" : "levels");
-  if (P->metric_matrix && !P->in_memory)
+  if (P->user.metric_matrix && !P->in_memory)
     return cpReason(
         work->text, CP_NOT_SUPPORTED,
         "a metric matrix needs states in one memory: CPProjectorSetMetric takes operators");
-  if (P->metric_matrix && !is_current && (flag = createMetric(work)))
+  if (P->user.metric_matrix && !is_current && (flag = createMetric(work)))
     return cpReason(work->text, flag, "no memory for the metric");
   work->free->revision = P->revision;
   work->contents       = P->contents;
@@ -331,13 +331,14 @@ static int setLevel(CPWork work, int l) {
 static int renewMetric(CPWork work) {
   const CPProjector P  = work->P;
   const CPMatrixFree k = work->free;
-  if (!P->metric_matrix) return CP_SUCCESS;
+  if (!P->user.metric_matrix) return CP_SUCCESS;
   const sunrealtype *id = P->id ? N_VGetArrayPointer(P->id) : NULL;
   for (int j = 0; j < P->n; j++) work->sqrtd[j] = id && id[j] == 0.0 ? 0.0 : 1.0;
   int flag = cpMetricEvaluate(work, k->t, k->y);
   for (int l = 0; !flag && l < k->nlevels; l++) {
-    flag = cpLevelFactor(work, l, 0.0);
-    if (flag > 0) flag = cpMetricIndefinite(work, k->t, &work->levels[l]);
+    flag        = cpLevelFactor(work, l, 0.0);
+    const int q = flag > 0 ? work->levels[l].saddle->indefinite : -1;
+    if (flag > 0) flag = cpMetricIndefinite(work, k->t, q < 0 ? q : work->levels[l].cols[q]);
     else if (flag)
       flag = cpReason(work->text, flag, "at t = %.15g: no factors of the metric", k->t);
   }
@@ -349,14 +350,14 @@ static int renewPreconditioner(CPWork work) {
   const CPMatrixFree k = work->free;
   CPProjector P        = work->P;
   N_Vector D           = NULL;
-  if (!P->psolve || !P->psetup) return CP_SUCCESS;
+  if (!P->user.psolve || !P->user.psetup) return CP_SUCCESS;
   if (cpHasDiagonalMetric(P)) {
     D = k->d;
     N_VScale(1.0, k->level[0].D, D);
     for (int l = 1; l < k->nlevels; l++) N_VLinearSum(1.0, D, 1.0, k->level[l].D, D);
   }
   CP_COUNT(work, nsetups);
-  return codeOf(work, "the preconditioner's set-up", P->psetup(k->t, k->y, D, P->user_data));
+  return codeOf(work, "the preconditioner's set-up", P->user.psetup(k->t, k->y, D, P->user.data));
 }
 
 int cpFreeRenew(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {

@@ -113,7 +113,7 @@ static int estimateSquares(CPWork work, int l, Measure measure, int directions, 
 /* sum += diag(G D G^T) on the rows of level l (or all) */
 static int addSquares(CPWork work, int l, Measure measure, int directions, N_Vector sum) {
   const CPMatrixFree k = work->free;
-  if (!work->P->schurdiag) return estimateSquares(work, l, measure, directions, sum);
+  if (!work->P->user.schurdiag) return estimateSquares(work, l, measure, directions, sum);
   diagonal(work, l, measure, k->d);
   const int flag = cpFreeSchurDiag(work, k->d, k->q);
   if (flag) return flag;
@@ -201,8 +201,8 @@ int cpFreeMeasure(CPWork work) {
   const CPMatrixFree k = work->free;
   CPProjector P        = work->P;
   N_Vector squares     = k->m1;
-  const int directions = P->ctol && P->psolve ? 1 : DIRECTIONS;
-  const int known      = P->schurdiag || randomise(work, 0, k->d);
+  const int directions = P->ctol && P->user.psolve ? 1 : DIRECTIONS;
+  const int known      = P->user.schurdiag || randomise(work, 0, k->d);
   int flag             = CP_SUCCESS;
   if (!known && !P->ctol) return refuse(work);
   N_VConst(0.0, squares);
@@ -214,8 +214,8 @@ int cpFreeMeasure(CPWork work) {
   findDead(work, squares);
   if (k->has_dead) flag = measureDead(work, directions, squares);
   if (flag) return flag;
-  setWeights(work, P->schurdiag || (known && directions > 1), squares);
-  if (P->psolve) return CP_SUCCESS;
+  setWeights(work, P->user.schurdiag || (known && directions > 1), squares);
+  if (P->user.psolve) return CP_SUCCESS;
   if (known) return jacobi(work, directions, squares);
   N_VScale(1.0, k->weight, k->jacobi);
   return CP_SUCCESS;
@@ -407,7 +407,7 @@ int CPProjectorCheckJacTimes(CPProjector P, sunrealtype t, N_Vector y, N_Vector 
   if (P->kind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "P is the projector of a mechanical system: see CPMechCheck");
-  if (P->user_kind || !P->Gv)
+  if (P->user_kind || !P->user.Gv)
     return cpReport(&P->log, CP_ILL_INPUT, __func__,
                     "there are no products to check: CPProjectorSetJacTimes gives them");
   flag = checkProducts(P->work, t, y, ewt, &transpose, &product);

@@ -6,7 +6,7 @@
 const CPProjectorKind *cpKindOf(const CPProjector P) {
   if (P->kind) return P->kind;
   if (P->user_kind) return &cpUserKind;
-  const int products_only = P->linsol == CP_LINSOL_AUTO && P->Gv && !P->jac && !P->G_tmpl;
+  const int products_only = P->linsol == CP_LINSOL_AUTO && P->user.Gv && !P->user.jac && !P->G_tmpl;
   return P->linsol == CP_LINSOL_KRYLOV || products_only ? &cpKrylovKind : &cpMatrixKind;
 }
 
@@ -52,7 +52,7 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_
   int flag                    = CP_SUCCESS;
   CP_COUNT(work, nproj);
   *result = (CPProjected){.worst_start = -1};
-  if (only_if_needed && work->P->violation) {
+  if (only_if_needed && work->P->user.violation) {
     flag = cpUserViolation(work, t, y, &result->violation);
     if (!flag && result->violation <= work->P->eps) {
       cpWorkAge(work);
@@ -99,7 +99,7 @@ int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w
 int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation) {
   const CPProjectorKind *kind = begin(work, ewt);
   *violation                  = (CPViolation){.worst = -1};
-  if (work->P->violation) return cpUserViolation(work, t, y, &violation->norm);
+  if (work->P->user.violation) return cpUserViolation(work, t, y, &violation->norm);
   const int flag = kind->violation(work->self, t, y, ewt, violation);
   return flag ? flag : end(work, CP_SUCCESS);
 }
@@ -155,8 +155,8 @@ void cpWorkRestart(CPWork work, CPProjectorStats *base) {
   *base = (CPProjectorStats){0};
   if (!work) return;
   cpWorkForget(work);
-  work->rank_fell      = 0;
-  work->floor_accepted = (CPFloor){0};
+  work->warn.rank_fell = 0;
+  work->warn.floor     = (CPFloor){0};
   *base                = work->stats;
 }
 
@@ -174,18 +174,18 @@ void cpWorkAccepted(CPWork work) {
   const int count = work ? iterations(work, list) : 0;
   for (int k = 0; k < count; k++) {
     CPNewton *newton = list[k];
-    if (newton->floor.reached) work->floor_accepted = newton->floor;
+    if (newton->floor.reached) work->warn.floor = newton->floor;
     if (!newton->valid || newton->rank.rank < 0) continue;
-    if (newton->rank.rank < newton->highest_rank) work->rank_fell = newton->highest_rank;
+    if (newton->rank.rank < newton->highest_rank) work->warn.rank_fell = newton->highest_rank;
     else newton->highest_rank = newton->rank.rank;
   }
 }
 
-const CPFloor *cpWorkFloor(CPWork work) { return &work->floor_accepted; }
+const CPFloor *cpWorkFloor(CPWork work) { return &work->warn.floor; }
 
 sunindextype cpWorkRankFell(CPWork work) {
-  const sunindextype rank = work->rank_fell;
-  work->rank_fell         = 0;
+  const sunindextype rank = work->warn.rank_fell;
+  work->warn.rank_fell    = 0;
   return rank;
 }
 

@@ -4,10 +4,7 @@
 #include "cpodes/saddle/lapack.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sunmatrix/sunmatrix_dense.h>
-#include <sunmatrix/sunmatrix_sparse.h>
 
 int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
@@ -20,8 +17,8 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
       return cpReason(work->text, CP_ILL_INPUT, CP_EWT_TOO_SMALL, CP_LEAST_WEIGHT, j, w);
     if (!isfinite(w))
       return cpReason(work->text, CP_ILL_INPUT, "ewt must be finite: ewt[%d] = %g", j, w);
-    work->w[j]     = w;
-    work->sqrtd[j] = ones ? 1.0 : 1.0 / w;
+    work->rows.w[j] = w;
+    work->sqrtd[j]  = ones ? 1.0 : 1.0 / w;
     if (id && id[j] == 0.0) work->sqrtd[j] = 0.0;
   }
   return CP_SUCCESS;
@@ -29,153 +26,92 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
 
 /* ---- the user's metric ---- */
 
-/* Differences of mirrored entries, relative to the roots of their diagonals, that count as
- * symmetric: above what products and iterative inverses leave, far below what a wrong matrix shows.
- */
-#define ASYMMETRY 1.0e-8
-
-static int callMatrix(CPWork work, sunrealtype t, N_Vector y) {
-  const CPProjector P = work->P;
-  cpMatrixZero(work->M, P->M_tmpl);
-  const int flag = P->metric_matrix(t, y, work->M, P->user_data);
-  if (flag) return cpUserResult(work->text, flag, t, "the metric");
-  if (!cpMatrixSamePattern(work->M, P->M_tmpl))
-    return cpReason(work->text, CP_USERFUNC_FAIL,
-                    "at t = %.15g: the metric function changed the index arrays of its template "
-                    "(CPProjectorSetMetricMatrix)",
-                    t);
-  return CP_SUCCESS;
-}
-
-int cpMetricIndefinite(CPWork work, sunrealtype t, const CPLevel *level) {
-  const int q = level->saddle->indefinite;
-  if (q < 0)
+int cpMetricIndefinite(CPWork work, sunrealtype t, int component) {
+  if (component < 0)
     return cpReason(work->text, -CP_METRIC_INDEFINITE,
                     "at t = %.15g: the metric is not positive definite on the tangent space", t);
   return cpReason(
       work->text, -CP_METRIC_INDEFINITE,
       "at t = %.15g: the metric is not positive definite (its Cholesky factorisation ends "
       "at component %d)",
-      t, level->cols[q]);
+      t, component);
 }
 
-/* D column by column, D e_j. */
-static int callOperator(CPWork work, sunrealtype t, N_Vector y) {
+/* Differences of mirrored entries, relative to the roots of their diagonals, that count as
+ * symmetric: above what products and iterative inverses leave, far below what a wrong matrix shows.
+ */
+#define ASYMMETRY 1.0e-8
+
+int cpMetricCheck(const CPMat *W, sunrealtype t, char *text) {
+  for (int j = 0; j < W->cols; j++) {
+    const double *diagonal = cpMatAt(W, j, j);
+    if (!diagonal || !(*diagonal > 0.0))
+      return cpReason(
+          text, -CP_METRIC_INDEFINITE,
+          "at t = %.15g: the metric is not positive definite: its diagonal entry %d is %g", t, j,
+          diagonal ? *diagonal : 0.0);
+  }
+  for (int j = 0; j < W->cols; j++)
+    for (size_t k = cpMatFirst(W, j); k < cpMatFirst(W, j + 1); k++) {
+      const int i = cpMatRow(W, j, k);
+      if (i >= j) break;
+      const double *mirror = cpMatAt(W, j, i), other = mirror ? *mirror : 0.0;
+      if (W->value[k] == other) continue;
+      if (fabs(W->value[k] - other) > ASYMMETRY * sqrt(*cpMatAt(W, i, i)) * sqrt(*cpMatAt(W, j, j)))
+        return cpReason(text, -CP_METRIC_INDEFINITE,
+                        "at t = %.15g: the metric is not symmetric: entry (%d, %d) is %.15g, entry "
+                        "(%d, %d) is %.15g",
+                        t, i, j, W->value[k], j, i, other);
+    }
+  return CP_SUCCESS;
+}
+
+/* M <- D, column by column, D e_j. 0, what the user's function returned, or CP_MEM_FAIL with *no_memory set. */
+static int callOperator(CPWork work, sunrealtype t, N_Vector y, int *no_memory) {
   const CPProjector P = work->P;
   N_Vector x = N_VClone(P->y_tmpl), Dx = N_VClone(P->y_tmpl);
-  int flag = x && Dx ? CP_SUCCESS : cpReason(work->text, CP_MEM_FAIL, "no memory for the metric");
+  int flag   = x && Dx ? CP_SUCCESS : CP_MEM_FAIL;
+  *no_memory = flag;
   for (int j = 0; !flag && j < P->n; j++) {
     N_VConst(0.0, x);
     N_VConst(0.0, Dx);
     N_VGetArrayPointer(x)[j] = 1.0;
-    flag                     = P->metric(t, y, x, Dx, P->user_data);
-    if (flag) flag = cpUserResult(work->text, flag, t, "the metric");
-    else
-      memcpy(SUNDenseMatrix_Column(work->M, j), N_VGetArrayPointer(Dx),
-             (size_t)P->n * sizeof(double));
+    flag                     = P->user.metric(t, y, x, Dx, P->user.data);
+    memcpy(cpMatAt(&work->M.A, 0, j), N_VGetArrayPointer(Dx), (size_t)P->n * sizeof(double));
   }
   if (x) N_VDestroy(x);
   if (Dx) N_VDestroy(Dx);
   return flag;
 }
 
-/* D becomes its inverse, both triangles. */
-static int invertOperator(CPWork work, sunrealtype t) {
-  const int n    = work->P->n;
-  sunrealtype *M = SM_DATA_D(work->M);
-  int info       = 0;
-  F77(dpotrf)("L", &n, M, &n, &info);
-  const int bad = info;
-  if (!info) F77(dpotri)("L", &n, M, &n, &info);
-  for (int j = 0; !info && j < n; j++)
-    for (int i = j + 1; i < n; i++) M[j + (size_t)i * (size_t)n] = M[i + (size_t)j * (size_t)n];
-  if (!info) return CP_SUCCESS;
-  return cpReason(
-      work->text, -CP_METRIC_INDEFINITE,
-      "at t = %.15g: the metric is not positive definite (its Cholesky factorisation ends "
-      "at component %d)",
-      t, (bad ? bad : info) - 1);
-}
-
-/* The entries of a matrix as they stand in its data, by columns (CSR: by rows, mirrored). */
-typedef struct {
-  const sunindextype *start, *row; /* NULL: dense */
-  const sunrealtype *value;
-  int n, by_rows;
-} View;
-
-static View viewOf(SUNMatrix M, int n) {
-  if (SUNMatGetID(M) != SUNMATRIX_SPARSE) return (View){.value = SM_DATA_D(M), .n = n};
-  return (View){.start   = SM_INDEXPTRS_S(M),
-                .row     = SM_INDEXVALS_S(M),
-                .value   = SM_DATA_S(M),
-                .n       = n,
-                .by_rows = SM_SPARSETYPE_S(M) == CSR_MAT};
-}
-
-static int compareIndices(const void *a, const void *b) {
-  const sunindextype i = *(const sunindextype *)a, j = *(const sunindextype *)b;
-  return (i > j) - (i < j);
-}
-
-/* Entry (i, j), which is in the pattern. */
-static sunrealtype entryOf(const View *v, sunindextype i, sunindextype j) {
-  if (!v->start) return v->value[i + j * v->n];
-  const size_t length        = (size_t)(v->start[j + 1] - v->start[j]);
-  const sunindextype *column = v->row + v->start[j];
-  const sunindextype *place  = bsearch(&i, column, length, sizeof i, compareIndices);
-  return place ? v->value[place - v->row] : 0.0;
-}
-
-static int notFinite(CPWork work, sunrealtype t, const View *v, sunindextype i, sunindextype j,
-                     sunrealtype value) {
-  return cpReason(work->text, -CP_METRIC_INDEFINITE,
-                  "at t = %.15g: entry (%ld, %ld) of the metric is %g", t,
-                  (long int)(v->by_rows ? j : i), (long int)(v->by_rows ? i : j), value);
-}
-
-static int checkDiagonal(CPWork work, sunrealtype t, const View *v) {
-  for (int j = 0; j < v->n; j++) {
-    const sunrealtype m = entryOf(v, j, j);
-    if (!isfinite(m)) return notFinite(work, t, v, j, j, m);
-    if (m <= 0.0)
-      return cpReason(
-          work->text, -CP_METRIC_INDEFINITE,
-          "at t = %.15g: the metric is not positive definite: its diagonal entry %d is %g", t, j, m);
-  }
-  return CP_SUCCESS;
-}
-
-static int checkPair(CPWork work, sunrealtype t, const View *v, sunindextype i, sunindextype j,
-                     sunrealtype m) {
-  if (!isfinite(m)) return notFinite(work, t, v, i, j, m);
-  const sunrealtype mirror = entryOf(v, j, i);
-  if (m == mirror || !isfinite(mirror)) return CP_SUCCESS; /* the latter has its own turn */
-  const sunrealtype size = sqrt(entryOf(v, i, i)) * sqrt(entryOf(v, j, j));
-  if (fabs(m - mirror) <= ASYMMETRY * size) return CP_SUCCESS;
-  return cpReason(
-      work->text, -CP_METRIC_INDEFINITE,
-      "at t = %.15g: the metric is not symmetric: entry (%ld, %ld) is %.15g, entry (%ld, "
-      "%ld) is %.15g",
-      t, (long int)i, (long int)j, v->by_rows ? mirror : m, (long int)j, (long int)i,
-      v->by_rows ? m : mirror);
-}
-
-static int checkEntries(CPWork work, sunrealtype t) {
-  const View v = viewOf(work->M, work->P->n);
-  int flag     = checkDiagonal(work, t, &v);
-  for (sunindextype j = 0; !flag && j < v.n; j++) {
-    const sunindextype first = v.start ? v.start[j] : j * v.n;
-    const sunindextype end   = v.start ? v.start[j + 1] : first + v.n;
-    for (sunindextype e = first; !flag && e < end; e++)
-      flag = checkPair(work, t, &v, v.row ? v.row[e] : e - first, j, v.value[e]);
-  }
-  return flag;
-}
-
+/* A user's operator is D, whose inverse, both triangles, becomes the metric. */
 int cpMetricEvaluate(CPWork work, sunrealtype t, N_Vector y) {
-  if (cpHasDiagonalMetric(work->P)) return CP_SUCCESS;
-  int flag = work->P->metric ? callOperator(work, t, y) : callMatrix(work, t, y);
-  if (!flag) flag = checkEntries(work, t);
-  return flag || !work->P->metric ? flag : invertOperator(work, t);
+  const CPProjector P = work->P;
+  CPUserMat *M        = &work->M;
+  int i = 0, j = 0, flag, info = 0, no_memory = 0;
+  if (cpHasDiagonalMetric(P)) return CP_SUCCESS;
+  cpUserMatClear(M);
+  if (P->user.metric) flag = callOperator(work, t, y, &no_memory);
+  else flag = P->user.metric_matrix(t, y, M->S, P->user.data);
+  if (no_memory) return cpReason(work->text, flag, "no memory for the metric");
+  if (flag) return cpUserResult(work->text, flag, t, "the metric");
+  flag = cpUserMatTake(M, &i, &j);
+  if (flag == -2)
+    return cpReason(work->text, CP_USERFUNC_FAIL,
+                    "at t = %.15g: the metric function changed the index arrays of its template "
+                    "(CPProjectorSetMetricMatrix)",
+                    t);
+  if (flag)
+    return cpReason(work->text, -CP_METRIC_INDEFINITE,
+                    "at t = %.15g: entry (%d, %d) of the metric is %g", t, i, j,
+                    *cpMatAt(&M->A, i, j));
+  flag = cpMetricCheck(&M->A, t, work->text);
+  if (flag || !P->user.metric) return flag;
+  F77(dpotrf)("L", &P->n, M->A.value, &P->n, &info);
+  const int bad = info;
+  if (!info) F77(dpotri)("L", &P->n, M->A.value, &P->n, &info);
+  if (info) return cpMetricIndefinite(work, t, (bad ? bad : info) - 1);
+  for (j = 0; j < P->n; j++)
+    for (i = j + 1; i < P->n; i++) *cpMatAt(&M->A, j, i) = *cpMatAt(&M->A, i, j);
+  return CP_SUCCESS;
 }

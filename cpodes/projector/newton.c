@@ -36,6 +36,7 @@ void cpNewtonInit(CPNewton *newton, CPArena *arena, const CPNewtonParts *parts, 
   newton->y     = cpArenaVector(arena, tmpl);
   newton->x     = cpArenaVector(arena, tmpl);
   newton->trial = cpArenaVector(arena, tmpl);
+  newton->near  = cpArenaVector(arena, tmpl);
 }
 
 void cpNewtonForget(CPNewton *newton) { newton->valid = 0; }
@@ -45,13 +46,24 @@ void cpNewtonReset(CPNewton *newton) {
   newton->highest_rank = 0;
 }
 
+/* Sizes for the damped iteration stay positive: a row without gradient at the start may get one on the way. */
+static void freeze(CPRows *rows) {
+  double smallest = INFINITY;
+  for (int i = 0; i < rows->m; i++)
+    if (rows->size[i] > 0.0) smallest = fmin(smallest, rows->size[i]);
+  if (!isfinite(smallest)) smallest = 1.0;
+  for (int i = 0; i < rows->m; i++)
+    rows->frozen[i] = rows->size[i] > 0.0 ? rows->size[i] : smallest;
+}
+
 static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int damped) {
   CPRank rank    = newton->rank;
   newton->valid  = 0;
-  const int flag = newton->parts->renew(newton->self, t, y, ewt, damped, &rank);
+  const int flag = newton->parts->renew(newton, t, y, ewt, damped, &rank);
   if (flag) return flag;
   newton->rank  = rank;
   newton->valid = 1;
+  if (damped == 1 && newton->rows) freeze(newton->rows);
   newton->stale = 0;
   newton->age   = 0;
   return CP_SUCCESS;
@@ -77,16 +89,15 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
                     CPProjected *result) {
   const CPNewtonParts *parts       = newton->parts;
   const CPProjectorOptions options = cpWorkOptions(newton->work);
-  void *self                       = newton->self;
   double violation                 = 0.0;
 
   result->moved = 0;
-  int flag      = parts->residuals(self, t, y); /* c = c(t, y) */
+  int flag      = parts->residuals(newton, t, y); /* c = c(t, y) */
   if (flag) return flag;
   int nrenewed = !newton->valid || newton->stale || newton->age >= oldest(newton, options) ||
-                 parts->distance(self) > KEEP_DISTANCE;
+                 parts->distance(newton) > KEEP_DISTANCE;
   if (nrenewed && (flag = renew(newton, t, y, ewt, 0))) return flag;
-  violation = newton->violation = parts->measure(self, &newton->worst_start, NULL);
+  violation = newton->violation = parts->measure(newton, &newton->worst_start, NULL);
   result->violation             = violation;
   result->worst_start           = newton->worst_start;
   if (only_if_needed && violation <= options.eps) {
@@ -102,22 +113,22 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
     newton->rate = 0.0;
     for (int k = 0; k < options.maxiters && !noise && !diverges; k++) {
       const double previous = violation;
-      flag                  = parts->direction(self, newton->x);
+      flag                  = parts->direction(newton, newton->x);
       if (flag) break;
       cpSubtract(newton->y, newton->x, newton->y);
       CP_COUNT(newton->work, niters);
-      flag = parts->residuals(self, t, newton->y);
+      flag = parts->residuals(newton, t, newton->y);
       if (flag) break;
-      violation = parts->measure(self, &newton->worst, NULL);
+      violation = parts->measure(newton, &newton->worst, NULL);
       if (violation <= goal) break;
       const double theta = previous > 0.0 ? violation / previous : 0.0;
       newton->rate       = fmax(newton->rate, theta);
-      noise              = parts->is_noise(self, t, newton->y, goal, 0);
+      noise              = parts->is_noise(newton, t, newton->y, goal, 0);
       diverges           = theta > RATE_DIVERGED;
     }
     newton->violation = violation;
     if (!flag && violation <= goal) break;
-    if (!flag && !noise) noise = parts->is_noise(self, t, newton->y, goal, 1);
+    if (!flag && !noise) noise = parts->is_noise(newton, t, newton->y, goal, 1);
     if (flag < 0 || noise < 0) return flag < 0 ? flag : noise;
     if (noise) {
       if (violation <= options.eps) break;
@@ -127,15 +138,15 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
     }
     if (nrenewed == 0) { /* Factors of another state are no reason to give up. */
       cpCopy(newton->y, y);
-      flag = parts->residuals(self, t, y);
+      flag = parts->residuals(newton, t, y);
     } else if (flag || diverges || nrenewed > MAX_RENEWALS) {
       if (flag) return flag;
       if (violation <= options.eps) break;
-      return parts->explain(self, t, newton->y, 0);
+      return parts->explain(newton, t, newton->y, 0);
     }
     if (!flag) flag = renew(newton, t, newton->y, ewt, 0);
     if (flag) return flag;
-    violation = parts->measure(self, &newton->worst, NULL);
+    violation = parts->measure(newton, &newton->worst, NULL);
     if (nrenewed++ == 0) newton->worst_start = newton->worst;
   }
 
@@ -153,36 +164,35 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
 
 int cpNewtonDamped(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt) {
   const CPNewtonParts *parts = newton->parts;
-  void *self                 = newton->self;
   int noise = 0, stalled = 0;
 
   cpCopy(newton->y, y);
-  int flag = parts->residuals(self, t, y);
+  int flag = parts->residuals(newton, t, y);
   for (int k = 1; !flag; k++) {
     flag = renew(newton, t, newton->y, ewt, k);
     if (flag) break;
-    newton->violation = parts->measure(self, &newton->worst, NULL);
+    newton->violation = parts->measure(newton, &newton->worst, NULL);
     if (newton->violation <= 1.0) break; /* Newton's iteration does the rest. */
-    noise = parts->is_noise(self, t, newton->y, 1.0, stalled || k > MAX_DAMPED);
+    noise = parts->is_noise(newton, t, newton->y, 1.0, stalled || k > MAX_DAMPED);
     if (noise < 0) flag = noise;
-    else if (!noise && (stalled || k > MAX_DAMPED)) flag = parts->explain(self, t, newton->y, 1);
+    else if (!noise && (stalled || k > MAX_DAMPED)) flag = parts->explain(newton, t, newton->y, 1);
     if (noise || flag) break;
 
-    const double phi = parts->merit(self);
-    flag             = parts->direction(self, newton->x);
+    const double phi = parts->merit(newton);
+    flag             = parts->direction(newton, newton->x);
     if (flag) break;
     CP_COUNT(newton->work, niters);
     stalled = 1;
     for (double lambda = 1.0; stalled && lambda >= MIN_DAMPING; lambda *= 0.5) {
       N_VLinearSum(1.0, newton->y, -lambda, newton->x, newton->trial);
-      flag = parts->residuals(self, t, newton->trial);
+      flag = parts->residuals(newton, t, newton->trial);
       if (flag < 0) break;
       if (flag > 0) continue; /* c does not reach that far */
-      stalled = !(parts->merit(self) <= (1.0 - 2.0 * DECREASE * lambda) * phi);
+      stalled = !(parts->merit(newton) <= (1.0 - 2.0 * DECREASE * lambda) * phi);
     }
     if (flag < 0) break;
     if (!stalled) cpCopy(newton->y, newton->trial);
-    else flag = parts->residuals(self, t, newton->y);
+    else flag = parts->residuals(newton, t, newton->y);
   }
   newton->valid = 0;
   if (flag) return flag;
@@ -196,14 +206,13 @@ int cpNewtonDamped(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt) {
 int cpNewtonViolation(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt,
                       CPViolation *violation) {
   const CPNewtonParts *parts = newton->parts;
-  void *self                 = newton->self;
-  int flag                   = parts->residuals(self, t, y);
+  int flag                   = parts->residuals(newton, t, y);
   if (!flag) flag = renew(newton, t, y, ewt, 0);
   if (flag == -CP_PROJ_RANK) flag = CP_SUCCESS; /* rows are measured all the same */
   if (flag) return flag;
-  violation->norm = parts->measure(self, &violation->worst, &violation->residual);
+  violation->norm = parts->measure(newton, &violation->worst, &violation->residual);
   if (!(violation->norm > 1.0)) return CP_SUCCESS;
-  const int noise = parts->is_noise(self, t, y, 1.0, newton->valid);
+  const int noise = parts->is_noise(newton, t, y, 1.0, newton->valid);
   if (noise > 0) violation->norm = 1.0;
   return noise < 0 ? noise : CP_SUCCESS;
 }
@@ -211,6 +220,6 @@ int cpNewtonViolation(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt,
 int cpNewtonPrepare(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt) {
   if (newton->valid && !newton->stale && newton->age <= oldest(newton, cpWorkOptions(newton->work)))
     return CP_SUCCESS;
-  const int flag = newton->parts->residuals(newton->self, t, y);
+  const int flag = newton->parts->residuals(newton, t, y);
   return flag ? flag : renew(newton, t, y, ewt, 0);
 }

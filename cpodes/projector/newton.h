@@ -8,6 +8,7 @@
 #define CPODES_NEWTON_H
 
 #include "cpodes/base/arena.h"
+#include "cpodes/matrix/matrix.h"
 #include "projection.h"
 
 #include <stddef.h>
@@ -21,37 +22,64 @@ typedef struct {
   double sine; /* smallest sine of an angle between independent rows; 1 if it is not known */
 } CPRank;
 
+typedef struct CPNewton_ CPNewton;
+
 typedef struct {
   /* c <- c(t, y), the residuals that the others use */
-  int (*residuals)(void *self, sunrealtype t, N_Vector y);
+  int (*residuals)(CPNewton *newton, sunrealtype t, N_Vector y);
   /* G, D, their factors and the sizes of residuals at (t, y), whose residuals are known. damped: 0 in Newton's
    * iteration; in the damped one the number of the iteration from 1. There the state may be far off, so that all rows
    * count, and merit keeps the sizes of number 1. */
-  int (*renew)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int damped, CPRank *rank);
+  int (*renew)(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int damped, CPRank *rank);
   /* max |c_i| / size_i, the violation. worst: its row; residual: c there. Both are handed on only. */
-  double (*measure)(void *self, int *worst, double *residual /* may be NULL */);
+  double (*measure)(CPNewton *newton, int *worst, double *residual /* may be NULL */);
   /* max |c_i| / unit_i, in units of the state's tolerance */
-  double (*distance)(void *self);
+  double (*distance)(CPNewton *newton);
   /* x <- K c */
-  int (*direction)(void *self, N_Vector x);
+  int (*direction)(CPNewton *newton, N_Vector x);
   /* sum (c_i / size_i)^2 */
-  double (*merit)(void *self);
+  double (*merit)(CPNewton *newton);
   /* Are all residuals at y above eps nothing but noise? 1, 0, or a fatal code. thorough: 0 for what the roundoff of the
    * terms of c tells without an evaluation (0 if that is not known), 1 for second differences of c, too. */
-  int (*is_noise)(void *self, sunrealtype t, N_Vector y, double eps, int thorough);
+  int (*is_noise)(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int thorough);
   /* Why there is no convergence: the code. damped: 1 in the damped iteration */
-  int (*explain)(void *self, sunrealtype t, N_Vector y, int damped);
+  int (*explain)(CPNewton *newton, sunrealtype t, N_Vector y, int damped);
+  /* What the functions of rows.c need, where residuals are arrays:
+   * terms_i <- sum_j |G_ij y_j|, or 0 if the entries of G are not known, */
+  int (*terms)(CPNewton *newton, N_Vector y, double *terms);
+  /* r <- G x, */
+  int (*times)(CPNewton *newton, N_Vector x, double *r);
+  /* mu, such that row i is sum_k mu_k times row k of those that are independent, 0 for others, */
+  int (*combination)(CPNewton *newton, int i, double *mu);
+  /* and whether G is the derivative of c: 0, or the code, with the reason. */
+  int (*compare)(CPNewton *newton, sunrealtype t, N_Vector y);
 } CPNewtonParts;
 
-/* The state of an iteration with one set of factors. Only newton.c writes it. */
-typedef struct CPNewton_ {
+/* Residuals that are arrays, and what they are measured by (rows.c). Rows without a gradient are satisfied within their
+ * size, because no correction can do better; those that are switched off have the size INFINITY. */
+typedef struct {
+  int m, n;
+  double *c;    /* [m] the newest residuals */
+  double *size; /* [m] |c_i| / size_i is the violation of row i; 0 counts as 1e-12 */
+  double *unit; /* [m] |c_i| / unit_i is the distance to surface i in units of the tolerance; 0 does not count */
+  double *frozen;       /* [m] the sizes of the damped iteration */
+  double *w;            /* [n] weights that these were measured with; 1/w_j is the unit of y_j */
+  char *is_idle;        /* [m] 1: no component moves this row, which is off or has no gradient */
+  const int *number;    /* [m] for messages, the numbers of the rows; their own if NULL */
+  double *a, *b, *kept; /* [m] workspace */
+} CPRows;
+
+/* The state of an iteration with one set of factors. Only newton.c writes it, except for self and rows. */
+struct CPNewton_ {
   const CPNewtonParts *parts;
-  void *self;
+  void *self;           /* the problem that is solved, */
+  CPRows *rows;         /* and its residuals, if they are arrays */
   CPWork work;          /* options and counters */
   int uses;             /* projections of a step by these factors: they may be uses * jacfreq old */
   N_Vector y, x, trial; /* state, correction, state under trial */
-  int valid;            /* factors are present ... */
-  int stale;            /* the factors are present, but converge too slowly */
+  N_Vector near;        /* state for differences of c */
+  int valid;            /* There are factors. */
+  int stale;            /* They converge too slowly. */
   long int age;         /* projections since they were made */
   CPRank rank;
   double finer; /* usually 1: factor of the goal of the next projections, as far as that can be reached */
@@ -60,7 +88,7 @@ typedef struct CPNewton_ {
   double violation, rate;
   int worst, worst_start; /* row violated most, and before the projection */
   CPFloor floor;          /* of the newest attempt of a step */
-} CPNewton;
+};
 
 /* Vectors like tmpl, from the arena, whose status the caller checks. */
 void cpNewtonInit(CPNewton *newton, CPArena *arena, const CPNewtonParts *parts, void *self,
@@ -138,6 +166,26 @@ void cpWorkCount(CPWork work, size_t counter, long int n);
 void cpWorkSetSolver(CPWork work, CPLinSol linsol, int nlevels);
 /* What create made. */
 void *cpWorkSelf(CPWork work);
+
+/* ---- residuals that are arrays (rows.c): parts of the iteration ---- */
+
+/* Arrays of the arena, whose status the caller checks. */
+void cpRowsCreate(CPRows *rows, CPArena *arena, int m, int n);
+double cpRowsMeasure(CPNewton *newton, int *worst, double *residual);
+double cpRowsDistance(CPNewton *newton);
+double cpRowsMerit(CPNewton *newton);
+int cpRowsAreNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int thorough);
+int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped);
+/* |g_i| = sqrt(sum_j (G_ij s_j)^2) [m], safe from under- and overflow. With levels, the entries of a row in columns of
+ * other levels do not count. largest [m]: workspace */
+void cpRowsLength(const CPMat *G, const double *s, const int *row_level, const int *col_level,
+                  double *largest, double *length);
+/* The largest |c_i| / terms_i of the rows that are not idle. */
+double cpRowsRelativeDistance(const CPRows *rows, const double *terms);
+/* metric.c: is W symmetric, with a positive diagonal? 0, or -CP_METRIC_INDEFINITE with the reason in text. */
+int cpMetricCheck(const CPMat *W, sunrealtype t, char *text);
+/* text [length] += more */
+void cpAppend(char *text, size_t length, const char *more);
 
 /* Moves below this part of the tolerance show no curvature of c. */
 #define CP_NOISE_REACH 1.0e-2

@@ -29,17 +29,12 @@ void cpNormResiduals(const CPProjector P, const double *y, double *c) {
   for (int k = 0; k < P->nnorms; k++) c[P->mc + k] = normOf(&P->norms[k], y) - P->norms[k].value;
 }
 
-int cpNormGradients(CPWork work, sunrealtype t, const double *y) {
+int cpNormSizes(CPWork work, sunrealtype t, const double *y, double *norm) {
   const CPProjector P = work->P;
-  CPMat *g            = &work->g;
-  double *norm        = work->s; /* [m] */
   for (int k = 0; k < P->nnorms; k++) {
     norm[P->mc + k] = normOf(&P->norms[k], y);
     if (norm[P->mc + k] == 0.0) return isZero(work, t, k);
   }
-  for (int j = 0; j < P->n; j++) /* the norms' entries are the last of a column */
-    for (size_t k = g->start[j + 1]; k > g->start[j] && g->row[k - 1] >= P->mc; k--)
-      g->value[k - 1] = y[j] / norm[g->row[k - 1]];
   return CP_SUCCESS;
 }
 
@@ -48,7 +43,7 @@ int cpNormGradients(CPWork work, sunrealtype t, const double *y) {
 CPNormsLayout cpNormsLayout(const CPWork work) {
   const CPProjector P = work->P;
   const CPUnitNorm *u = P->norms;
-  const size_t *start = work->norms.start;
+  const size_t *start = work->norms.pattern.start;
   for (int j = 0; j < P->n; j++) /* Norms share a component. */
     if (start[j + 1] > start[j] + 1) return CP_NORMS_COUPLED;
   for (int k = 0; P->nlevels > 1 && k < P->nnorms; k++)
@@ -64,8 +59,8 @@ CPNormsLayout cpNormsLayout(const CPWork work) {
 
 int cpNormsAlone(const CPWork work) {
   const CPProjector P = work->P;
-  return P->mc == 0 && work->norms_layout != CP_NORMS_COUPLED && work->linsol == CP_LINSOL_BLOCK &&
-         cpHasDiagonalMetric(P) && !P->violation;
+  return P->mc == 0 && work->norms.layout != CP_NORMS_COUPLED && work->linsol == CP_LINSOL_BLOCK &&
+         cpHasDiagonalMetric(P) && !P->user.violation;
 }
 
 /* What a projection of norms alone works with. */
@@ -103,7 +98,7 @@ static int areNear(CPWork work, const double *y) {
   const int count     = work->P->nnorms;
   double worst        = 0.0;
   int near = 1, farthest = 0, k = 0;
-  if (work->norms_layout == CP_NORMS_ROW) {
+  if (work->norms.layout == CP_NORMS_ROW) {
     near = cpSphereGroupsAreNear(count, u->value, y + u->first, &worst, &farthest);
     k    = count - count % CP_SPHERE_GROUP;
   }
@@ -121,12 +116,12 @@ static int areNear(CPWork work, const double *y) {
 int cpNormsAreNear(CPWork work, N_Vector y) {
   const CPProjector P = work->P;
   if (work->revision != P->revision || P->nlevels == 0) return 0; /* still to be set up */
-  if (!cpNormsAlone(work) || work->norms_layout != CP_NORMS_ROW) return 0;
+  if (!cpNormsAlone(work) || work->norms.layout != CP_NORMS_ROW) return 0;
   const double *yd = N_VGetArrayPointer(y);
   const int first = P->norms[0].first, end = first + 4 * P->nnorms;
-  work->norms_near =
+  work->norms.are_near =
       areNear(work, yd) && cpAllFinite(yd, first) && cpAllFinite(yd + end, P->n - end);
-  return work->norms_near;
+  return work->norms.are_near;
 }
 
 /* Norm k by itself, in place. What no free component can change may be within its tolerance. */
@@ -135,8 +130,9 @@ static int projectOne(const Spheres *s, int k) {
   const CPUnitNorm *u = &work->P->norms[k];
   const int j         = u->first;
   char name[CP_ROW_NAME];
-  const int flag = cpSphereNearest(u->length, u->value, s->weight ? s->weight + j : NULL,
-                                   s->id ? s->id + j : NULL, s->y + j, work->x + j, work->z + j);
+  const int flag =
+      cpSphereNearest(u->length, u->value, s->weight ? s->weight + j : NULL,
+                      s->id ? s->id + j : NULL, s->y + j, work->room.x + j, work->room.z + j);
   if (!flag || (flag == CP_SPHERE_HELD && violationOf(s, k) == 0.0)) return CP_SUCCESS;
   if (flag == CP_SPHERE_ZERO) return isZero(work, s->t, k);
   cpRowName(work->P, work->P->mc + k, name);
@@ -156,7 +152,7 @@ static int projectOne(const Spheres *s, int k) {
 static int projectAll(const Spheres *s) {
   const CPUnitNorm *u = s->work->P->norms;
   const int count     = s->work->P->nnorms;
-  const int in_groups = !s->id && s->work->norms_layout == CP_NORMS_ROW;
+  const int in_groups = !s->id && s->work->norms.layout == CP_NORMS_ROW;
   const size_t size   = (size_t)s->work->P->n * sizeof *s->y;
   int k = 0, flag = CP_SUCCESS;
   if (s->kept) memcpy(s->kept, s->y, size);
@@ -173,13 +169,13 @@ static int projectAll(const Spheres *s) {
 
 int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                    CPProjected *result) {
-  const CPProjector P = work->P;
-  Spheres s           = {.work = work, .t = t, .y = N_VGetArrayPointer(y)};
-  s.ewt               = ewt ? N_VGetArrayPointer(ewt) : NULL;
-  s.id                = P->id ? N_VGetArrayPointer(P->id) : NULL;
-  s.weight            = work->norm == CP_NORM_L2 ? NULL : s.ewt;
-  const int near      = work->norms_near || areNear(work, s.y);
-  work->norms_near    = 0;
+  const CPProjector P  = work->P;
+  Spheres s            = {.work = work, .t = t, .y = N_VGetArrayPointer(y)};
+  s.ewt                = ewt ? N_VGetArrayPointer(ewt) : NULL;
+  s.id                 = P->id ? N_VGetArrayPointer(P->id) : NULL;
+  s.weight             = work->norm == CP_NORM_L2 ? NULL : s.ewt;
+  const int near       = work->norms.are_near || areNear(work, s.y);
+  work->norms.are_near = 0;
   if (!near && !cpVectorFinite(y)) {
     const int j = cpFirstNonFinite(y);
     return cpReason(work->text, -CP_CNSTR_NONFINITE,

@@ -81,7 +81,7 @@ static int replaceCopy(CPProjector P, N_Vector *copy, N_Vector v, const char *fu
 
 int CPProjectorSetUserData(CPProjector P, void *user_data) {
   if (!P) return optionOf(P, __func__);
-  P->user_data = user_data;
+  P->user.data = user_data;
   changedValues(P); /* what was computed with the other data is not to be used again */
   return CP_SUCCESS;
 }
@@ -118,7 +118,7 @@ int CPProjectorSetNorm(CPProjector P, CPNorm norm) {
 int CPProjectorSetViolationFn(CPProjector P, CPViolationFn norm) {
   if (!P) return optionOf(P, __func__);
   if (P->kind) return ofConstraints(P, __func__);
-  P->violation = norm;
+  P->user.violation = norm;
   return CP_SUCCESS;
 }
 
@@ -188,7 +188,7 @@ int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl) 
   if (G_tmpl) flag = cpCheckTemplate(&P->log, G_tmpl, P->mc, P->n, "G_tmpl", __func__);
   if (!flag) flag = replaceTemplate(P, &P->G_tmpl, G_tmpl, __func__);
   if (flag) return flag;
-  P->jac = jac;
+  P->user.jac = jac;
   changedShape(P);
   return CP_SUCCESS;
 }
@@ -201,8 +201,8 @@ int CPProjectorSetJacTimes(CPProjector P, CPJacTimesFn Gv, CPJacTransTimesFn GTw
                     Gv ? "GTw" : "Gv", Gv ? "Gv" : "GTw");
   if (Gv && !P->c_tmpl)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__, "P has no constraint function");
-  P->Gv  = Gv;
-  P->GTw = GTw;
+  P->user.Gv  = Gv;
+  P->user.GTw = GTw;
   changedSolver(P);
   return CP_SUCCESS;
 }
@@ -210,7 +210,7 @@ int CPProjectorSetJacTimes(CPProjector P, CPJacTimesFn Gv, CPJacTransTimesFn GTw
 int CPProjectorSetSchurDiag(CPProjector P, CPSchurDiagFn diag) {
   const int flag = ofConstraints(P, __func__);
   if (flag) return flag;
-  P->schurdiag = diag;
+  P->user.schurdiag = diag;
   changedSolver(P);
   return CP_SUCCESS;
 }
@@ -220,8 +220,8 @@ int CPProjectorSetPreconditioner(CPProjector P, CPPrecSetupFn psetup, CPPrecSolv
   if (flag) return flag;
   if (psetup && !psolve)
     return cpReport(&P->log, CP_ILL_INPUT, __func__, "psolve must not be NULL with a psetup");
-  P->psetup = psetup;
-  P->psolve = psolve;
+  P->user.psetup = psetup;
+  P->user.psolve = psolve;
   changedSolver(P);
   return CP_SUCCESS;
 }
@@ -280,8 +280,8 @@ int CPProjectorSetMetric(CPProjector P, CPMetricFn D) {
   int flag = ofConstraints(P, __func__);
   if (!flag) flag = replaceTemplate(P, &P->M_tmpl, NULL, __func__);
   if (flag) return flag;
-  P->metric        = D;
-  P->metric_matrix = NULL;
+  P->user.metric        = D;
+  P->user.metric_matrix = NULL;
   changedShape(P);
   return CP_SUCCESS;
 }
@@ -294,8 +294,8 @@ int CPProjectorSetMetricMatrix(CPProjector P, CPMetricMatrixFn M, SUNMatrix M_tm
   if (M) flag = cpCheckMetricTemplate(&P->log, M_tmpl, P->n, __func__);
   if (!flag) flag = replaceTemplate(P, &P->M_tmpl, M ? M_tmpl : NULL, __func__);
   if (flag) return flag;
-  P->metric_matrix = M;
-  P->metric        = NULL;
+  P->user.metric_matrix = M;
+  P->user.metric        = NULL;
   changedShape(P);
   return CP_SUCCESS;
 }

@@ -59,7 +59,7 @@ CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl
   }
   CPProjector P = newProjector(y_tmpl, ctx);
   if (P) {
-    P->c = c;
+    P->user.c = c;
     if (!setSizes(P, y_tmpl, c_tmpl) || cpWorkCreate(&P->work, P)) CPProjectorFree(&P);
   }
   if (!P) cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a projector");
@@ -74,10 +74,10 @@ CPProjector CPProjectorCreateUser(CPProjFn g, CPErrProjFn g_eps, N_Vector y_tmpl
   }
   CPProjector P = newProjector(y_tmpl, ctx);
   if (P) {
-    P->user_kind = 1;
-    P->nlevels   = 1;
-    P->g         = g;
-    P->g_eps     = g_eps;
+    P->user_kind  = 1;
+    P->nlevels    = 1;
+    P->user.g     = g;
+    P->user.g_eps = g_eps;
     if (cpWorkCreate(&P->work, P)) CPProjectorFree(&P);
   }
   if (!P) cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a projector");
@@ -229,7 +229,7 @@ int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector e
   int flag = cpCheckState(P, y, ewt, __func__);
   if (flag) return flag;
   if (!norm) return cpReport(&P->log, CP_ILL_INPUT, __func__, "norm must not be NULL");
-  if (P->user_kind && !P->violation)
+  if (P->user_kind && !P->user.violation)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "a user-supplied projection needs CPProjectorSetViolationFn for that");
   flag = cpStateViolation(P->work, t, y, ewt, &violation);

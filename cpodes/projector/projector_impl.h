@@ -32,16 +32,35 @@ typedef struct {
   int nrows, ncols;
   int *rows;       /* [nrows] constraints of this level */
   int *cols;       /* [ncols] components that they move */
+  int *row_place;  /* [m] the place of a constraint among rows, */
+  int *col_place;  /* [n] and of a component among cols; -1: it is of another level */
   CPMat A;         /* G on the level */
-  size_t *from;    /* [entries of A] its entry of g, unless g is compact */
   CPMat W;         /* the metric's matrix on the level, if it is not diagonal */
-  size_t *W_from;  /* [entries of W] its entry of M */
   double *root;    /* [ncols] sqrtd on the level */
   char *off;       /* [nrows] 1: without a gradient, or switched off */
   double *f, *x;   /* [ncols] */
   CPSaddle saddle; /* NULL without rows */
   CPArena arena;
 } CPLevel;
+
+/* The unit norms as rows of G */
+typedef struct {
+  CPMat pattern;        /* by columns, with row numbers from mc on (no values) */
+  CPNormsLayout layout; /* found at set-up */
+  int are_near;         /* cpNormsAreNear of the y that is projected next */
+} CPNorms;
+
+/* Vectors of the callers, and of the right inverse: z [n] and s [m], of one level xl [n] and rl [m] */
+typedef struct {
+  double *x, *r, *z, *s, *xl, *rl;
+  double *c2; /* [m] residuals at a perturbed state */
+} CPRoom;
+
+/* Of accepted steps */
+typedef struct {
+  CPFloor floor;
+  sunindextype rank_fell; /* the rank fell below this, since it was last set to 0 */
+} CPWarnings;
 
 struct CPWork_ {
   CPProjector P;
@@ -52,62 +71,35 @@ struct CPWork_ {
   CPArena arena;     /* of what P's options do not change          */
   CPArena storage;   /* matrices and vectors of P's sizes and templates */
   CPNewton newton;   /* the iteration, and its factors' validity   */
-  N_Vector v;        /* perturbed states; free between calls       */
-  N_Vector uc;       /* [mc] residuals as the user's functions see them */
-  double *c, *c2;    /* [m] residuals; those at a perturbed state  */
-  /* G */
-  SUNMatrix G;         /* mc x n, as the user or the differences gave it, of the template's type */
-  CPMat g;             /* m x n, its entries and those of the norms: the whole pattern, or (compact)
-                          what is not zero at present */
-  size_t *source;      /* [nnz] place of the entry in G's data; CP_NORM_ENTRY: of a norm */
-  int lent;            /* g.value is G's own data */
-  int pattern_is_kept; /* G has the index arrays of its template */
-  int levels_may_fail; /* the pattern has entries in columns above the level of their row */
-  int compact;         /* zeros of a dense G are left out of g */
-  CPMat norms;         /* pattern of the norms' rows, by columns (no values) */
-  CPNormsLayout norms_layout; /* how they lie: found at set-up */
-  int norms_near;             /* cpNormsAreNear of the y that is projected next */
-  CPColoring colors;          /* of the user's columns */
+  CPRows rows;       /* residuals, their sizes and the weights that measure */
+  CPRoom room;
+  N_Vector v;  /* perturbed states; free between calls       */
+  N_Vector uc; /* [mc] residuals as the user's functions see them */
+  CPUserMat G; /* mc x n, as the user or the differences gave it */
+  CPMat g; /* m x n, the entries of G and of the norms: the whole pattern, or (compact) what is not zero at present */
+  int compact; /* zeros of a dense G are left out of g */
+  CPNorms norms;
+  CPColoring colors; /* of the user's columns */
   /* levels */
   int nlevels;
   CPLevel levels[CP_MAX_LEVELS];
   CPLinSol linsol; /* chosen */
-  SUNMatrix M;     /* n x n: metric, as the user gave it; D by columns with an operator */
+  CPUserMat M;     /* n x n: metric, as the user gave it; the inverse of their operator */
   double *sqrtd; /* [n] root of the diagonal D, the factors' own; 0: held; other metrics: 1 or 0 */
-  double *w;     /* [n] weights the rows were measured with    */
   double *rowscale;  /* [m] 1 / ||F^T g_i||; 0 for a row without gradient, or switched off */
-  double *size;      /* [m] |c_i| / size_i is the violation of row i */
-  double *frozen;    /* [m] sizes of the damped iteration */
-  double *unit;      /* [m] |c_i| / unit_i is the distance to surface i in units of the tolerance */
-  double *x, *r;     /* [n], [m] vectors of the callers            */
-  double *z, *s;     /* [n], [m] of the right inverse              */
-  double *xl, *rl;   /* [n], [m] the same of one level             */
-  int *rowpos;       /* [m] place within its level; -1: absent     */
-  char *left;        /* [m] marks of rows */
   CPMatrixFree free; /* NULL with another kind                    */
-  int damped;        /* the iteration under way is damped         */
+  int damped; /* the factors are those of the damped iteration: far from the manifold, all rows count */
   const CPProjectorKind *kind; /* P's, if it is of another room */
   void *self;                  /* of a kind of another room: what it made; else this work itself */
   CPProjected newest;          /* result of the newest projection */
-  double ranktol; /* sine of an angle that counts as zero, at the newest factorisation */
-  int assembling; /* far from the manifold, where all rows count */
-  /* of accepted steps, for warnings */
-  CPFloor floor_accepted;
-  sunindextype rank_fell; /* the rank fell below this, since it was last set to 0 */
-  int jac_is_right;       /* the user's G has been compared with differences           */
+  CPWarnings warn;
+  int jac_is_right; /* the user's G has been compared with differences           */
   CPProjectorStats stats;
   char text[CP_TEXT_LENGTH]; /* reason of the newest failure */
 };
 
-#define CP_NORM_ENTRY SIZE_MAX
-
-struct CPProjector_ {
-  SUNContext ctx;
-  int user_kind;
-  int in_memory; /* y and c give access to their data, in one memory: n, m, mc are set */
-  int n, m, mc;
-  N_Vector y_tmpl, c_tmpl; /* c_tmpl NULL: norms only */
-  /* the user's functions */
+/* What the user has given to be called */
+typedef struct {
   CPConstraintFn c;
   CPConstraintJacFn jac;
   CPJacTimesFn Gv;
@@ -120,7 +112,16 @@ struct CPProjector_ {
   CPProjFn g;
   CPErrProjFn g_eps;
   CPViolationFn violation;
-  void *user_data;
+  void *data;
+} CPUserFunctions;
+
+struct CPProjector_ {
+  SUNContext ctx;
+  int user_kind;
+  int in_memory; /* y and c give access to their data, in one memory: n, m, mc are set */
+  int n, m, mc;
+  N_Vector y_tmpl, c_tmpl; /* c_tmpl NULL: norms only */
+  CPUserFunctions user;
   /* options; each change raises contents (values are renewed), and revision if levels and solvers
    * must be set up again, and shape if the storage must */
   long int revision, contents, shape;
@@ -168,22 +169,23 @@ int cpOwnIteration(void *work, CPNewton *list[2]);
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Rank of G at the newest factorisation, over all levels. */
 sunindextype cpWorkRank(CPWork work);
-/* A matrix of zeros like tmpl, or, if that is NULL, a dense one [rows x n], of the storage. */
-SUNMatrix cpStorageMatrix(CPWork work, SUNMatrix tmpl, int rows);
+/* work->M, of the storage: CP_SUCCESS or CP_MEM_FAIL. */
+int cpStorageMetric(CPWork work);
 void cpStorageFree(CPWork work);
 
 /* Is row i switched on? */
 int cpIsActive(const CPProjector P, int i);
 
-/* constraint.c: c, checked; jacobian.c: G, checked, into work->G. Each returns 0 or a code with the
- * reason in work->text. */
-int cpConstraint(CPWork work, sunrealtype t, N_Vector y, double *c);
-/* The same evaluation is counted as one for difference quotients. */
-int cpConstraintForDifference(CPWork work, sunrealtype t, N_Vector y, double *c);
+/* constraint.c: c, checked; jacobian.c: G, checked, into work->G, and with the norms into work->g. Each returns 0 or a
+ * code with the reason in work->text. */
+int cpConstraint(CPWork work, size_t counter /* CP_NCE or CP_NCEDQ */, sunrealtype t, N_Vector y,
+                 double *c);
 /* The user's c alone, for the method that has products only and no access to data; c is like c_tmpl. */
 int cpUserConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
 int cpJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c);
-/* work->c2 <- c(t, y + sum h_j e_j) - c(t, y) over the given columns, h_j in work->z: c2_i / h_j is
+int cpJacobianCreate(CPWork work);   /* work->G, g, norms, colors */
+void cpJacobianPattern(CPWork work); /* g becomes the whole pattern, without values. */
+/* room.c2 <- c(t, y + sum h_j e_j) - c(t, y) over the given columns, h_j in room.z: c2_i / h_j is
  * entry (i, j) if no other of them is in row i. y is perturbed and put back. uneven: steps in other
  * ratios. */
 int cpDifference(CPWork work, sunrealtype t, N_Vector y, const double *c, const int *cols,
@@ -200,9 +202,8 @@ int cpMatrixProbe(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
 
 /* norms.c: the unit norms, rows mc ... m - 1 */
 void cpNormResiduals(const CPProjector P, const double *y, double *c /* [m] */);
-/* Their gradients y / |y| into the entries of g (source CP_NORM_ENTRY; row >= mc); 0, or the code
- * of a norm that is zero, named. */
-int cpNormGradients(CPWork work, sunrealtype t, const double *y);
+/* norm_i <- |q| of row i [m], whose gradient is q / |q|; 0, or the code of a norm that is zero, named. */
+int cpNormSizes(CPWork work, sunrealtype t, const double *y, double *norm);
 CPNormsLayout cpNormsLayout(const CPWork work);
 /* If there is nothing else to be projected: the nearest point in the diagonal metric, norm by norm.
  */
@@ -215,21 +216,20 @@ int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int onl
 
 /* metric.c: weights, and the user's metric */
 static inline int cpHasDiagonalMetric(const CPProjector P) {
-  return !P->metric && !P->metric_matrix;
+  return !P->user.metric && !P->user.metric_matrix;
 }
 int cpWeights(CPWork work, N_Vector y, N_Vector ewt);
 /* The user's metric at (t, y) into work->M, as a matrix, checked: finite, symmetric. */
 int cpMetricEvaluate(CPWork work, sunrealtype t, N_Vector y);
-/* -CP_METRIC_INDEFINITE, the reason written, after a factorisation that says so. */
-int cpMetricIndefinite(CPWork work, sunrealtype t, const CPLevel *level);
+/* -CP_METRIC_INDEFINITE, the reason written, after a factorisation that ended at a component, -1 if it is not known. */
+int cpMetricIndefinite(CPWork work, sunrealtype t, int component);
 
 /* level.c */
 void cpLevelsFree(CPWork work);
 /* Structure of level l, of the whole pattern of g; row_level NULL: without rows, for products with D alone. */
 int cpLevelCreate(CPWork work, int l, const int *row_level, const int *col_level);
-int cpLevelOpen(CPWork work, int l);  /* its solver, of work->linsol */
-void cpLevelRows(CPWork work, int l); /* level->off */
-/* Factors of the values of g, sqrtd and M; results of cpSaddleFactor. */
+int cpLevelOpen(CPWork work, int l); /* its solver, of work->linsol */
+/* Factors of the values of g, sqrtd and M, without the rows that are off; results of cpSaddleFactor. */
 int cpLevelFactor(CPWork work, int l, double ranktol);
 static inline int cpLevelIsEmpty(const CPLevel *level) {
   return level->nrows == 0 || level->saddle->nrows == 0;
@@ -238,45 +238,16 @@ int cpLevelHasSmallBlocks(const CPLevel *level);
 /* As cpSaddleSolve; f and x [n] of the whole state, of which the level's columns count, b and mu [nrows]. */
 int cpLevelSolve(CPLevel *level, const double *f, const double *b, double *x, double *mu);
 
-/* gradient.c: the entries of G, and products with them */
-int cpGradientCreate(CPWork work);   /* work->g, source, norms */
-void cpGradientPattern(CPWork work); /* the whole pattern, after compact ones */
-/* Values of g from work->G and the norms at y; 0, or that an entry is not finite. */
-int cpGradientGather(CPWork work, sunrealtype t, const double *y);
-void cpGradientTimes(const CPWork work, const double *v, double *r); /* r  = G v     [m] */
-void cpGradientTransposedTimes(const CPWork work, const double *mu, double *w); /* w -= G^T mu  [n] */
-
-double cpGradientEntry(const CPWork work, int i, int j);
-
 /* choose.c: work->linsol, and P->stats.linsol with P->reason, from P->linsol, size and pattern. */
 int cpChooseSolver(CPWork work);
 /* Name of a solver, as in the statistics. */
 const char *cpSolverName(CPLinSol type);
 
 /* factor.c */
-/* Has the pattern entries in columns above the level of their row, where levels may prove wrong? */
-int cpLevelsMayFail(const CPWork work);
-/* G and its factors at (t, y), c = c(t, y) in work->c */
+/* G and its factors at (t, y), c = c(t, y) in rows.c */
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 int cpRightInverse(CPWork work, const double *r, double *x);            /* x  = K r,   [m] -> [n] */
 int cpRightInverseTransposed(CPWork work, const double *x, double *mu); /* mu = K^T x, [n] -> [m] */
-
-/* violation.c */
-/* rowscale, unit and size of all rows from the entries of G. */
-void cpScaleRows(CPWork work);
-/* A row that no component can move is satisfied within one tolerance: no correction can do better.
- */
-int cpIsLeftAlone(const CPWork work, const double *c, int i);
-/* Largest violation of the residuals c; *worst the constraint. */
-double cpViolation(CPWork work, const double *c, int *worst);
-/* Distance to the farthest surface, in units of the state's tolerance. */
-double cpDistance(const CPWork work, const double *c);
-/* Are all residuals above eps within the roundoff of evaluating them? */
-int cpAtRoundoffFloor(CPWork work, const double *y, const double *c, double eps);
-
-/* redundancy.c */
-/* Do the residuals c contradict each other? Then their constraints are named in text. */
-int cpContradiction(CPWork work, const double *c, char *text, size_t length);
 
 /* levels.c: sets P->nlevels, row_level, col_level from G at perturbed states. */
 int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);

@@ -4,7 +4,7 @@
 #include <math.h>
 
 int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm) {
-  int flag = work->P->violation(t, y, norm, work->P->user_data);
+  int flag = work->P->user.violation(t, y, norm, work->P->user.data);
   if (flag)
     return cpReason(work->text, CP_USERFUNC_FAIL,
                     "at t = %.15g: the violation function failed (%d)", t, flag);
@@ -20,7 +20,7 @@ static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only
                    CPProjected *result) {
   CPWork work   = self;
   CPProjector P = work->P;
-  int flag      = P->g(t, y, work->v, P->eps, P->user_data);
+  int flag      = P->user.g(t, y, work->v, P->eps, P->user.data);
   if (flag) return cpUserResult(work->text, flag, t, "the projection function");
   if (!cpVectorFinite(work->v))
     return cpReason(work->text, -CP_PROJ_NONFINITE,
@@ -36,14 +36,14 @@ static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only
 static int projectError(CPWork work, sunrealtype t, N_Vector y, N_Vector v) {
   CPProjector P = work->P;
   N_VScale(1.0, v, work->v);
-  int flag = P->g_eps ? P->g_eps(t, y, work->v, P->user_data) : CP_SUCCESS;
+  int flag = P->user.g_eps ? P->user.g_eps(t, y, work->v, P->user.data) : CP_SUCCESS;
   if (!flag && cpVectorFinite(work->v)) {
     N_VScale(1.0, work->v, v);
     return CP_SUCCESS;
   }
   if (flag) return cpUserResult(work->text, flag, t, "the error projection");
   return cpReason(work->text, -CP_PROJ_NONFINITE, "at t = %.15g: the error projection %s NaN or Inf",
-                  t, P->g_eps ? "returned" : "was given");
+                  t, P->user.g_eps ? "returned" : "was given");
 }
 
 static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {

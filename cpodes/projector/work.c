@@ -7,7 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sunmatrix/sunmatrix_dense.h>
+
+int cpStorageMetric(CPWork work) {
+  CPProjector P = work->P;
+  if (cpUserMatOwn(&work->storage, &work->M)) return CP_MEM_FAIL;
+  return cpUserMatCreate(&work->M, P->M_tmpl, P->n, P->n, P->ctx);
+}
 
 int cpWorkCreate(CPWork *result, CPProjector P) {
   CPWork work = calloc(1, sizeof *work);
@@ -39,40 +44,25 @@ void cpWorkFree(CPWork *work_address) {
 
 /* ---- storage: matrices and vectors of P's sizes ---- */
 
-static void destroyMatrix(void *A) { SUNMatDestroy(A); }
-
-SUNMatrix cpStorageMatrix(CPWork work, SUNMatrix tmpl, int rows) {
-  SUNMatrix A = tmpl ? SUNMatClone(tmpl) : SUNDenseMatrix(rows, work->P->n, work->P->ctx);
-  if (A && tmpl) cpMatrixZero(A, tmpl);
-  return cpArenaOwn(&work->storage, A, destroyMatrix);
-}
-
 void cpStorageFree(CPWork work) {
   cpArenaFree(&work->storage);
-  work->uc = NULL;
-  work->G = work->M = NULL;
-  work->g = work->norms = (CPMat){0};
-  work->colors          = (CPColoring){0};
-  work->lent = work->pattern_is_kept = 0;
-  work->shape                        = -1;
+  work->uc     = NULL;
+  work->colors = (CPColoring){0};
+  work->shape  = -1;
 }
 
 static int createStorage(CPWork work) {
   CPProjector P  = work->P;
   CPArena *arena = &work->storage;
-  double **ofN[] = {&work->sqrtd, &work->w, &work->x, &work->z, &work->xl};
-  double **ofM[] = {&work->rowscale, &work->size, &work->unit, &work->r,     &work->s,
-                    &work->rl,       &work->c,    &work->c2,   &work->frozen};
+  CPRoom *room   = &work->room;
+  double **ofN[] = {&work->sqrtd, &room->x, &room->z, &room->xl};
+  double **ofM[] = {&work->rowscale, &room->r, &room->s, &room->rl, &room->c2};
   for (size_t i = 0; i < sizeof ofN / sizeof ofN[0]; i++) CP_NEW(arena, *ofN[i], P->n);
   for (size_t i = 0; i < sizeof ofM / sizeof ofM[0]; i++) CP_NEW(arena, *ofM[i], P->m);
-  CP_NEW(arena, work->rowpos, P->m);
-  CP_NEW(arena, work->left, P->m);
-  if (P->mc > 0) {
-    work->uc = cpArenaVector(arena, P->c_tmpl);
-    work->G  = cpStorageMatrix(work, P->G_tmpl, P->mc);
-  }
-  if (!cpHasDiagonalMetric(P)) work->M = cpStorageMatrix(work, P->M_tmpl, P->n);
-  return cpArenaStatus(arena) ? CP_MEM_FAIL : cpGradientCreate(work);
+  cpRowsCreate(&work->rows, arena, P->m, P->n);
+  if (P->mc > 0) work->uc = cpArenaVector(arena, P->c_tmpl);
+  const int flag = cpHasDiagonalMetric(P) ? CP_SUCCESS : cpStorageMetric(work);
+  return flag || cpArenaStatus(arena) ? CP_MEM_FAIL : cpJacobianCreate(work);
 }
 
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
@@ -107,10 +97,9 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
     if (flag) return flag;
   }
   cpLevelsFree(work);
-  cpGradientPattern(work);
-  work->nlevels         = P->nlevels;
-  work->levels_may_fail = cpLevelsMayFail(work);
-  work->norms_layout    = cpNormsLayout(work);
+  cpJacobianPattern(work);
+  work->nlevels      = P->nlevels;
+  work->norms.layout = cpNormsLayout(work);
   for (int l = 0; !flag && l < work->nlevels; l++)
     flag = cpLevelCreate(work, l, P->row_level, P->col_level);
   if (!flag) flag = cpChooseSolver(work);
@@ -135,12 +124,12 @@ sunindextype cpProjectorLength(const CPProjector P) { return N_VGetLength(P->y_t
 
 int cpProjectorNeedsData(const CPProjector P) { return P->in_memory; }
 
-int cpProjectorMeasures(const CPProjector P) { return !P->user_kind || P->violation; }
+int cpProjectorMeasures(const CPProjector P) { return !P->user_kind || P->user.violation; }
 
 sunrealtype cpProjectorEps(const CPProjector P) { return P->eps; }
 
 int cpProjectorIsRough(const CPProjector P) {
-  return !P->kind && P->c_tmpl && !P->jac && !P->Gv && P->nnorms == 0;
+  return !P->kind && P->c_tmpl && !P->user.jac && !P->user.Gv && P->nnorms == 0;
 }
 
 void cpProjectorSolverText(const CPProjector P, char text[CP_TEXT_LENGTH]) {

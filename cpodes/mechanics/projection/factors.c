@@ -63,34 +63,6 @@ static void holdColumns(CPMat *W, const char *held) {
     }
 }
 
-/* Differences of mirrored entries, relative to the roots of their diagonals, that count as symmetric. */
-#define ASYMMETRY 1.0e-8
-
-static int checkSymmetric(CPMechFactors *f, sunrealtype t, const CPMat *W) {
-  char *text = cpWorkText(f->own->work);
-  for (int j = 0; j < W->cols; j++) {
-    const double *diagonal = cpMatAt(W, j, j);
-    if (!diagonal || !(*diagonal > 0.0))
-      return cpReason(
-          text, -CP_METRIC_INDEFINITE,
-          "at t = %.15g: the metric is not positive definite: its diagonal entry %d is %g", t, j,
-          diagonal ? *diagonal : 0.0);
-  }
-  for (int j = 0; j < W->cols; j++)
-    for (size_t k = cpMatFirst(W, j); k < cpMatFirst(W, j + 1); k++) {
-      const int i = cpMatRow(W, j, k);
-      if (i >= j) break;
-      const double *mirror = cpMatAt(W, j, i), other = mirror ? *mirror : 0.0;
-      if (W->value[k] == other) continue;
-      if (fabs(W->value[k] - other) > ASYMMETRY * sqrt(*cpMatAt(W, i, i)) * sqrt(*cpMatAt(W, j, j)))
-        return cpReason(text, -CP_METRIC_INDEFINITE,
-                        "at t = %.15g: the metric is not symmetric: entry (%d, %d) is %.15g, entry "
-                        "(%d, %d) is %.15g",
-                        t, i, j, W->value[k], j, i, other);
-    }
-  return CP_SUCCESS;
-}
-
 /* W at (t, q), of weights w. */
 static int evaluateMetric(CPMechProblem *p, sunrealtype t, const double *q, const double *w,
                           CPWeight *weight) {
@@ -112,7 +84,7 @@ static int evaluateMetric(CPMechProblem *p, sunrealtype t, const double *q, cons
   }
   const CPMat *W = f->W.value ? &f->W : &mech->userM.A;
   *weight        = (CPWeight){.matrix = W};
-  const int flag = checkSymmetric(f, t, W);
+  const int flag = cpMetricCheck(W, t, cpWorkText(p->own->work));
   if (f->A_held.value) holdColumns(&f->W, p->held);
   return flag;
 }
@@ -194,7 +166,7 @@ static int byProducts(CPMechProblem *p, const double *r, double goal, double *x,
   clearOff(p, NV_DATA_S(f->rhs));
   N_VConst(0.0, f->solution);
   for (int i = 0; i < mech->m; i++)
-    NV_DATA_S(f->weight)[i] = p->off[i] || p->is_dead[i] ? 0.0 : 1.0 / (p->size[i] * p->size[i]);
+    NV_DATA_S(f->weight)[i] = p->rows.is_idle[i] ? 0.0 : 1.0 / (p->rows.size[i] * p->rows.size[i]);
   const int flag = cpKrylovSolve(f->krylov, f->weight, goal, f->rhs, f->solution,
                                  mu ? f->multipliers : NULL, &iterations, cpWorkText(p->own->work));
   cpWorkCount(p->own->work, CP_NLI, iterations);
@@ -230,23 +202,6 @@ int cpMechLiftTransposed(CPMechProblem *p, const double *w, double *mu) {
 
 /* ---- sizes of the rows ---- */
 
-/* |g_i| = sqrt(sum_j (A_ij / w_j)^2) over the components that are free (or all), safe from under- and overflow. */
-static void measureRows(CPMechProblem *p, const double *w, int all, double *size) {
-  const CPMech mech = p->own->mech;
-  const CPMat *A    = &p->factors->A;
-  double *largest   = p->own->r;
-  for (int i = 0; i < mech->m; i++) largest[i] = size[i] = 0.0;
-  for (int pass = 0; pass < 2; pass++)
-    for (int j = 0; j < mech->nu; j++)
-      for (size_t k = cpMatFirst(A, j); (all || !p->held[j]) && k < cpMatFirst(A, j + 1); k++) {
-        const int i     = cpMatRow(A, j, k);
-        const double gw = fabs(A->value[k]) / w[j];
-        if (pass == 0) largest[i] = fmax(largest[i], gw);
-        else if (largest[i] > 0.0) size[i] += (gw / largest[i]) * (gw / largest[i]);
-      }
-  for (int i = 0; i < mech->m; i++) size[i] = largest[i] * sqrt(size[i]);
-}
-
 /* Of products alone: with random v of variance 1/w_j^2, |g_i|^2 is the mean of (A v)_i^2. */
 #define DIRECTIONS    8
 #define SECOND_MOMENT (7.0 / 12.0) /* of cpUniformAwayFromZero */
@@ -272,25 +227,30 @@ static int estimateRows(CPMechProblem *p, const double *w, int all, double *size
   return CP_SUCCESS;
 }
 
+/* |g_i| = sqrt(sum_j (A_ij / w_j)^2) over the components that are free (or all) */
+static int sizesOf(CPMechProblem *p, const double *w, int all, double *size) {
+  double *unit = p->own->z;
+  if (!p->factors->saddle) return estimateRows(p, w, all, size);
+  for (int j = 0; j < p->own->mech->nu; j++) unit[j] = !all && p->held[j] ? 0.0 : 1.0 / w[j];
+  cpRowsLength(&p->factors->A, unit, NULL, NULL, p->own->r, size);
+  return CP_SUCCESS;
+}
+
 int cpMechMeasureRows(CPMechProblem *p, N_Vector ewt) {
-  CPMechFactors *f  = p->factors;
-  const CPMech mech = p->own->mech;
-  const int by_rows = f->saddle != NULL;
-  double *w = p->w, *over_all = p->own->r2;
-  int ndead = 0;
-  if (p->measured == f->made) return CP_SUCCESS;
-  int flag = cpMechWeights(p, ewt ? N_VGetArrayPointer(ewt) : NULL, w);
-  if (!flag && by_rows) measureRows(p, w, 0, p->size);
-  else if (!flag) flag = estimateRows(p, w, 0, p->size);
-  for (int i = 0; !flag && i < mech->m; i++)
-    ndead += (p->is_dead[i] = !p->off[i] && !(p->size[i] >= DBL_MIN));
-  if (ndead > 0 && by_rows) measureRows(p, w, 1, over_all);
-  else if (ndead > 0) flag = estimateRows(p, w, 1, over_all);
-  for (int i = 0; !flag && i < mech->m; i++) {
-    if (p->is_dead[i]) p->size[i] = over_all[i];
-    if (p->off[i]) p->size[i] = INFINITY;
+  CPRows *rows     = &p->rows;
+  double *over_all = p->own->r2;
+  int ndead        = 0;
+  if (p->measured == p->factors->made) return CP_SUCCESS;
+  int flag = cpMechWeights(p, ewt ? N_VGetArrayPointer(ewt) : NULL, rows->w);
+  if (!flag) flag = sizesOf(p, rows->w, 0, rows->size);
+  for (int i = 0; !flag && i < rows->m; i++) {
+    rows->is_idle[i] = p->off[i] || !(rows->size[i] >= DBL_MIN);
+    ndead += rows->is_idle[i] && !p->off[i];
   }
-  if (!flag) p->measured = f->made;
+  if (ndead > 0) flag = sizesOf(p, rows->w, 1, over_all);
+  for (int i = 0; !flag && i < rows->m; i++)
+    if (rows->is_idle[i]) rows->size[i] = p->off[i] ? INFINITY : over_all[i];
+  if (!flag) p->measured = p->factors->made;
   return flag;
 }
 
@@ -299,13 +259,10 @@ int cpMechMeasureRows(CPMechProblem *p, N_Vector ewt) {
 /* Largest |c_i| / sum_j |A_ij x_j|: relative to the terms of the constraint, as far as A tells. Displacements are zero
  * where they start, and count as 1 (radians) then. */
 static double relativeDistance(CPMechProblem *p, const double *x) {
-  const CPMech mech = p->own->mech;
-  double *size = p->own->z, *terms = p->own->r, largest = 0.0;
-  for (int j = 0; j < mech->nu; j++) size[j] = x[j] == 0.0 ? 1.0 : x[j];
+  double *size = p->own->z, *terms = p->own->r;
+  for (int j = 0; j < p->own->mech->nu; j++) size[j] = x[j] == 0.0 ? 1.0 : x[j];
   cpMatAbsTimes(&p->factors->A, size, terms);
-  for (int i = 0; i < mech->m; i++)
-    if (!p->off[i] && terms[i] > 0.0) largest = fmax(largest, fabs(p->c[i]) / terms[i]);
-  return largest;
+  return cpRowsRelativeDistance(&p->rows, terms);
 }
 
 static int failedFactor(CPMechProblem *p, sunrealtype t, int flag) {
@@ -349,16 +306,6 @@ void cpMechProjectionClear(CPMechProjection *own) {
   own->is_created = 0;
 }
 
-static CPLinSol publicName(CPSaddleType type) {
-  switch (type) {
-  case CP_SADDLE_SCHUR: return CP_LINSOL_SCHUR;
-  case CP_SADDLE_QR: return CP_LINSOL_QR;
-  case CP_SADDLE_NULLSPACE: return CP_LINSOL_QRP;
-  case CP_SADDLE_BLOCK: return CP_LINSOL_BLOCK;
-  default: return CP_LINSOL_SPARSE;
-  }
-}
-
 /* A solver for this metric. One that the user asked for and that does not take these matrices gives way to the choice by
  * their structure. */
 static int createSolver(CPMechFactors *f, CPMechMetric metric) {
@@ -394,9 +341,9 @@ static int makePreconditioner(CPMechProblem *p) {
   double *size = p->own->r2, *inverse = NV_DATA_S(f->jacobi);
   int flag = CP_SUCCESS;
   if (f->metric == CP_METRIC_L2) flag = estimateRows(p, NULL, 0, size);
-  else memcpy(size, p->size, (size_t)p->own->mech->m * sizeof *size);
+  else memcpy(size, p->rows.size, (size_t)p->own->mech->m * sizeof *size);
   for (int i = 0; i < p->own->mech->m; i++)
-    inverse[i] = p->off[i] || p->is_dead[i] || !(size[i] > 0.0) ? 0.0 : 1.0 / (size[i] * size[i]);
+    inverse[i] = p->rows.is_idle[i] || !(size[i] > 0.0) ? 0.0 : 1.0 / (size[i] * size[i]);
   return flag;
 }
 
@@ -441,7 +388,7 @@ int cpMechRenew(CPMechProblem *p, sunrealtype t, const double *x, N_Vector ewt, 
     f->metric = metricOf(own);
     cpKrylovReset(f->krylov);
     flag = cpMechMeasureRows(p, ewt);
-    if (!flag && isDiagonal(f->metric)) flag = evaluateMetric(p, t, f->q, p->w, &W);
+    if (!flag && isDiagonal(f->metric)) flag = evaluateMetric(p, t, f->q, p->rows.w, &W);
     cpWorkSetSolver(own->work, CP_LINSOL_KRYLOV, 2);
     return flag ? flag : makePreconditioner(p);
   }
@@ -451,7 +398,7 @@ int cpMechRenew(CPMechProblem *p, sunrealtype t, const double *x, N_Vector ewt, 
     if (f->metric != metric) flag = createSolver(f, metric);
     if (!flag) memcpy(f->A.value, mech->A.value, cpMatEntries(&f->A) * sizeof *f->A.value);
     if (!flag) flag = cpMechMeasureRows(p, ewt);
-    if (!flag) flag = evaluateMetric(p, t, f->q, p->w, &W);
+    if (!flag) flag = evaluateMetric(p, t, f->q, p->rows.w, &W);
     if (!flag) flag = factor(p, t, x, W, damped);
     again = flag == -CP_METRIC_INDEFINITE && changeMetric(f);
     if (again) flag = CP_SUCCESS;
@@ -460,7 +407,7 @@ int cpMechRenew(CPMechProblem *p, sunrealtype t, const double *x, N_Vector ewt, 
   *rank = (CPRank){.rank       = f->saddle->rank,
                    .ndependent = f->saddle->nrows - f->saddle->rank,
                    .sine       = f->saddle->sine};
-  cpWorkSetSolver(own->work, publicName(cpSaddleTypeOf(f->saddle)), 2);
+  cpWorkSetSolver(own->work, cpSaddleAsLin(cpSaddleTypeOf(f->saddle)), 2);
   return CP_SUCCESS;
 }
 
@@ -518,9 +465,9 @@ static void createProblem(CPMechProjection *own, int which) {
   p->x             = serial(arena, own->mech->nu, own->mech->ctx);
   CP_NEW(arena, p->off, m);
   CP_NEW(arena, p->held, own->mech->nu);
-  CP_NEW(arena, p->is_dead, m);
-  CP_MECH_ARRAYS(arena, own->mech->nu, &p->w);
-  CP_MECH_ARRAYS(arena, m, &p->c, &p->rates, &p->size, &p->frozen);
+  CP_NEW(arena, p->rates, m);
+  cpRowsCreate(&p->rows, arena, m, own->mech->nu);
+  p->rows.unit = p->rows.size;
   if (p->held) memcpy(p->held, own->mech->motions.is_full, (size_t)own->mech->nu);
 }
 

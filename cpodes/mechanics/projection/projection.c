@@ -91,6 +91,8 @@ CPNewton *cpMechPlace(CPMechProjection *own, int which, const sunrealtype *y) {
   p->q               = y;
   p->rates_are_known = 0;
   newton->self       = p;
+  newton->rows       = &p->rows;
+  p->rows.number     = own->mech->rows.number[which];
   cpMechStart(p, y);
   return newton;
 }
@@ -205,7 +207,7 @@ static int probe(void *self, sunrealtype t, N_Vector yv, N_Vector ewt) {
     CPMechProblem *p = &own->problem[which];
     if (!isOn(own, which)) continue;
     cpMechPlace(own, which, y);
-    flag = cpMechWeights(p, ewt ? N_VGetArrayPointer(ewt) : NULL, p->w);
+    flag = cpMechWeights(p, ewt ? N_VGetArrayPointer(ewt) : NULL, p->rows.w);
     if (!flag) flag = cpMechCompareDerivative(p, t, NV_DATA_S(p->x), "");
     cpNewtonForget(&p->factors->newton);
   }

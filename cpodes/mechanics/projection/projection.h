@@ -45,18 +45,14 @@ typedef struct {
   CPMechProjection *own;
   int which; /* CP_POSITIONS or CP_VELOCITIES */
   CPMechFactors *factors;
-  int nactive;       /* rows that are there and on */
-  char *off;         /* [m] 1: row does not exist here, or is switched off */
-  char *held;        /* [nu] 1: x_j does not move */
-  const double *q;   /* [nq] positions: q0; velocities: q */
-  N_Vector x;        /* [nu] the unknown */
-  double *c;         /* [m] newest residuals; 0 in rows that are off */
-  long int measured; /* factors whose rows w, size and is_dead are of */
-  double *w;         /* [nu] weights of x */
-  double *size;   /* [m] |c_i| / size_i is the distance in units of the tolerance; INFINITY: off */
-  char *is_dead;  /* [m] 1: no x_j changes this row */
-  double *frozen; /* [m] sizes of the damped iteration */
-  double *rates;  /* [m] velocities without u, at q, if */
+  int nactive;     /* rows that are there and on */
+  char *off;       /* [m] 1: row does not exist here, or is switched off */
+  char *held;      /* [nu] 1: x_j does not move */
+  const double *q; /* [nq] positions: q0; velocities: q */
+  N_Vector x;      /* [nu] the unknown */
+  CPRows rows; /* residuals, 0 in rows that are off, and their sizes in units of the tolerance */
+  long int measured;       /* factors whose rows these sizes are of */
+  double *rates;           /* [m] velocities without u, at q, if */
   int rates_are_known;     /* they are, with A at q in mech->A */
   int derivative_is_right; /* A has been compared with differences. */
 } CPMechProblem;

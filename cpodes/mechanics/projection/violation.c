@@ -6,121 +6,43 @@
 
 #include <math.h>
 #include <nvector/nvector_serial.h>
-#include <stdio.h>
 #include <string.h>
 
-/* Residual that a row without any gradient may have. */
-#define ZERO_ROW_RESIDUAL 1.0e-12
-
-static double sizeOf(const CPMechProblem *p, int i) {
-  return p->size[i] > 0.0 ? p->size[i] : ZERO_ROW_RESIDUAL;
-}
-
-/* A row that nothing moves is satisfied within its tolerance: no correction can do better. */
-static int isLeftAlone(const CPMechProblem *p, int i) {
-  return p->is_dead[i] && fabs(p->c[i]) <= sizeOf(p, i);
-}
-
-static int residuals(void *self, sunrealtype t, N_Vector x) {
-  CPMechProblem *p = self;
+static int residuals(CPNewton *newton, sunrealtype t, N_Vector x) {
+  CPMechProblem *p = newton->self;
   cpWorkCount(p->own->work, CP_NCE, 1);
-  return cpMechResiduals(p, t, NV_DATA_S(x), p->c);
+  return cpMechResiduals(p, t, NV_DATA_S(x), p->rows.c);
 }
 
-static double measure(void *self, int *worst, double *residual) {
-  const CPMechProblem *p = self;
-  double violation       = 0.0;
-  int row                = -1;
-  for (int i = 0; i < p->own->mech->m; i++) {
-    if (p->off[i] || isLeftAlone(p, i)) continue;
-    const double size = sizeOf(p, i);
-    if (row < 0 || fabs(p->c[i]) > violation * size) violation = fabs(p->c[i]) / size, row = i;
+static int renew(CPNewton *newton, sunrealtype t, N_Vector x, N_Vector ewt, int damped,
+                 CPRank *rank) {
+  return cpMechRenew(newton->self, t, NV_DATA_S(x), ewt, damped, rank);
+}
+
+static int direction(CPNewton *newton, N_Vector x) {
+  return cpMechLift(newton->self, newton->rows->c, NV_DATA_S(x), CP_GOAL_OF_STATE);
+}
+
+static int terms(CPNewton *newton, N_Vector x, double *result) {
+  const CPMechFactors *f = ((CPMechProblem *)newton->self)->factors;
+  if (f->saddle) cpMatAbsTimes(&f->A, NV_DATA_S(x), result);
+  return f->saddle != NULL;
+}
+
+static int times(CPNewton *newton, N_Vector x, double *r) {
+  return cpMechRowsTimes(newton->self, NV_DATA_S(x), r);
+}
+
+/* mu = K^T g_i */
+static int combination(CPNewton *newton, int i, double *mu) {
+  CPMechProblem *p = newton->self;
+  const CPMat *A   = &p->factors->A;
+  double *gradient = p->own->correction;
+  for (int j = 0; j < A->cols; j++) {
+    const double *entry = cpMatAt(A, i, j);
+    gradient[j]         = entry && !p->held[j] ? *entry : 0.0;
   }
-  *worst = row < 0 ? -1 : p->own->mech->rows.number[p->which][row];
-  if (residual) *residual = row < 0 ? 0.0 : p->c[row];
-  return violation;
-}
-
-static double distance(void *self) {
-  const CPMechProblem *p = self;
-  double largest         = 0.0;
-  for (int i = 0; i < p->own->mech->m; i++)
-    if (p->size[i] > 0.0) largest = fmax(largest, fabs(p->c[i]) / p->size[i]);
-  return largest;
-}
-
-static int direction(void *self, N_Vector x) {
-  CPMechProblem *p = self;
-  return cpMechLift(p, p->c, NV_DATA_S(x), CP_GOAL_OF_STATE);
-}
-
-/* The sizes of the first iteration, damped = 1, made positive: a row without gradient at the start may get one on the
- * way. */
-static double merit(void *self) {
-  const CPMechProblem *p = self;
-  double phi             = 0.0;
-  for (int i = 0; i < p->own->mech->m; i++)
-    phi += (p->c[i] / p->frozen[i]) * (p->c[i] / p->frozen[i]);
-  return phi;
-}
-
-static int renew(void *self, sunrealtype t, N_Vector x, N_Vector ewt, int damped, CPRank *rank) {
-  CPMechProblem *p = self;
-  const int m = p->own->mech->m, flag = cpMechRenew(p, t, NV_DATA_S(x), ewt, damped, rank);
-  if (flag || damped != 1) return flag;
-  double smallest = INFINITY;
-  for (int i = 0; i < m; i++)
-    if (p->size[i] > 0.0) smallest = fmin(smallest, p->size[i]);
-  if (!isfinite(smallest)) smallest = 1.0;
-  for (int i = 0; i < m; i++) p->frozen[i] = p->size[i] > 0.0 ? p->size[i] : smallest;
-  return CP_SUCCESS;
-}
-
-/* ---- noise ---- */
-
-/* Multiple of roundoff in the terms of a constraint below which its residual is noise. */
-#define FLOOR_FACTOR 8.0
-/* Are all residuals above eps at most as large as bound_i? */
-static int areWithin(const CPMechProblem *p, double eps, double factor, const double *bound) {
-  for (int i = 0; i < p->own->mech->m; i++)
-    if (fabs(p->c[i]) > eps * p->size[i] && fabs(p->c[i]) > factor * bound[i] && !isLeftAlone(p, i))
-      return 0;
-  return 1;
-}
-
-/* The terms of c may be larger than A and x tell (states that are displacements). Then second differences of c along the
- * next correction are as large as c. */
-static int changesLikeNoise(CPMechProblem *p, sunrealtype t, const double *x, double eps) {
-  CPMechProjection *own = p->own;
-  const CPMech mech     = own->mech;
-  double *step = own->correction, *second = own->r, *c = own->r2, *largest = own->r3,
-         *trial = NV_DATA_S(own->trial);
-  int flag      = cpMechLift(p, p->c, step, CP_GOAL_OF_STATE);
-  if (flag) return flag < 0 ? flag : 0;
-  for (int j = 0; j < mech->nu; j++)
-    if (fabs(step[j]) * p->w[j] > CP_NOISE_REACH) return 0;
-  memset(largest, 0, (size_t)mech->m * sizeof *largest);
-  for (int multiple = 1; multiple <= 4; multiple *= 2) {
-    for (int i = 0; i < mech->m; i++) second[i] = -2.0 * p->c[i];
-    for (int sign = -1; sign <= 1; sign += 2) {
-      for (int j = 0; j < mech->nu; j++) trial[j] = x[j] + sign * multiple * step[j];
-      cpWorkCount(own->work, CP_NCE, 1);
-      flag = cpMechResiduals(p, t, trial, c);
-      if (flag) return flag < 0 ? flag : 0;
-      for (int i = 0; i < mech->m; i++) second[i] += c[i];
-    }
-    for (int i = 0; i < mech->m; i++) largest[i] = fmax(largest[i], fabs(second[i]));
-  }
-  return areWithin(p, eps, 1.0 / CP_NOISE_PART, largest);
-}
-
-static int isNoise(void *self, sunrealtype t, N_Vector x, double eps, int thorough) {
-  CPMechProblem *p = self;
-  if (p->factors->saddle) { /* c_i = O(u sum_j |A_ij x_j|) */
-    cpMatAbsTimes(&p->factors->A, NV_DATA_S(x), p->own->r);
-    if (areWithin(p, eps, FLOOR_FACTOR * CP_UROUND, p->own->r)) return 1;
-  }
-  return thorough ? changesLikeNoise(p, t, NV_DATA_S(x), eps) : 0;
+  return cpMechLiftTransposed(p, gradient, mu);
 }
 
 /* ---- is A the derivative? ---- */
@@ -148,7 +70,7 @@ static int differenceAlong(CPMechProblem *p, sunrealtype t, const double *x, con
 /* A step of central differences that component j can take. */
 static double stepOf(const CPMechProblem *p, const double *x, int j) {
   const double typical = cpTypicalOf(cpLargest(x, p->own->mech->nu));
-  return cbrt(CP_UROUND) * fmax(fmax(fabs(x[j]), typical), 1.0 / p->w[j]);
+  return cbrt(CP_UROUND) * fmax(fmax(fabs(x[j]), typical), 1.0 / p->rows.w[j]);
 }
 
 /* Largest parts by which A is not the derivative along a pseudo-random vector, and A^T not the transpose of A. */
@@ -197,9 +119,10 @@ static int compareEntries(CPMechProblem *p, sunrealtype t, const double *x, doub
     for (int i = 0; i < mech->m; i++) {
       const double *entry = cpMatAt(&mech->A, i, j);
       const double a = entry ? *entry : 0.0, dq = difference[i] / (2.0 * d[j]),
-                   size = fmax(fabs(a), fabs(dq)) / p->w[j];
+                   size = fmax(fabs(a), fabs(dq)) / p->rows.w[j];
       square[i] += size * size;
-      if (fabs(a - dq) / p->w[j] > worst[i]) worst[i] = fabs(a - dq) / p->w[j], where[i] = j;
+      if (fabs(a - dq) / p->rows.w[j] > worst[i])
+        worst[i] = fabs(a - dq) / p->rows.w[j], where[i] = j;
     }
     d[j] = 0.0;
   }
@@ -249,118 +172,28 @@ int cpMechCompareDerivative(CPMechProblem *p, sunrealtype t, const double *x, co
                   cpMechNameRow(mech, mech->rows.number[p->which][row], name), err);
 }
 
-/* ---- why there is no convergence ---- */
-
-/* Part of the largest residual that a best correction must leave for it to be a contradiction. */
-#define REMAINS 0.1
-/* Smallest coefficient with which a constraint takes part in a dependence, and most constraints that a message names. */
-#define INVOLVED 1.0e-6
-#define NAMED    8
-/* Violations that a message of the damped iteration names */
-#define NAMED_WORST 3
-
-static void append(char *text, size_t length, const char *more) {
-  const size_t used = strlen(text);
-  if (used < length) snprintf(text + used, length - used, "%s", more);
+static int compare(CPNewton *newton, sunrealtype t, N_Vector x) {
+  return cpMechCompareDerivative(newton->self, t, NV_DATA_S(x), "no convergence, and ");
 }
 
-static const char *nameOf(const CPMechProblem *p, int i, char name[CP_ROW_NAME]) {
-  return cpMechNameRow(p->own->mech, p->own->mech->rows.number[p->which][i], name);
+static int explain(CPNewton *newton, sunrealtype t, N_Vector x, int damped) {
+  const CPMechProjection *own = ((CPMechProblem *)newton->self)->own;
+  const int flag              = cpRowsExplain(newton, t, x, damped);
+  char motions[CP_MECH_MOTIONS];
+  if (flag == -CP_PROJ_INCONSISTENT || flag == CP_IC_FAIL)
+    cpAppend(cpWorkText(own->work), CP_TEXT_LENGTH, cpMechMotionNames(own->mech, motions));
+  return flag;
 }
 
-/* Do the residuals lie outside of what corrections can reach? Then the reason says which row keeps what. */
-static int isContradiction(CPMechProblem *p, char *text, size_t length) {
-  CPMechProjection *own = p->own;
-  const CPMech mech     = own->mech;
-  const CPSaddle saddle = p->factors->saddle;
-  double largest = 0.0, remains = 0.0, *left = own->r;
-  char name[CP_ROW_NAME], keeps[80];
-  int row = -1, named = 0;
-  if (saddle && saddle->rank >= saddle->nrows) return 0;
-  if (cpMechLift(p, p->c, own->correction, CP_GOAL_OF_DOUBT) ||
-      cpMechRowsTimes(p, own->correction, left))
-    return 0;
-  for (int i = 0; i < mech->m; i++) {
-    if (p->off[i] || p->is_dead[i] || !(p->size[i] > 0.0)) continue;
-    largest = fmax(largest, fabs(p->c[i]) / p->size[i]);
-    if (fabs(p->c[i] - left[i]) > remains * p->size[i])
-      remains = fabs(p->c[i] - left[i]) / p->size[i], row = i;
-  }
-  if (!(remains > REMAINS * largest)) return 0;
-  snprintf(keeps, sizeof keeps, ", keeps a residual of %.3e", p->c[row] - left[row]);
-  if (saddle) {
-    const CPMat *A   = &p->factors->A;
-    double *gradient = own->correction, *mu = own->mu; /* The row is mu^T A, mu = K^T gradient. */
-    snprintf(text, length, "others contradict it (rank %d of %d): %s, whose gradient is given",
-             saddle->rank, saddle->nrows, nameOf(p, row, name));
-    for (int j = 0; j < A->cols; j++) {
-      const double *entry = cpMatAt(A, row, j);
-      gradient[j]         = entry && !p->held[j] ? *entry : 0.0;
-    }
-    const int known = !cpMechLiftTransposed(p, gradient, mu);
-    for (int k = 0; known && k < A->rows && named <= NAMED; k++) {
-      if (k == row || p->off[k] || fabs(mu[k]) < INVOLVED) continue;
-      append(text, length, named == 0 ? " by " : ", ");
-      append(text, length, named++ == NAMED ? "..." : nameOf(p, k, name));
-    }
-  } else snprintf(text, length, "constraints contradict each other: %s", nameOf(p, row, name));
-  append(text, length, keeps);
-  return 1;
-}
-
-/* Of the damped iteration: the constraints that are violated most */
-static int explainDamped(CPMechProblem *p, sunrealtype t) {
-  char worst[CP_TEXT_LENGTH / 2] = "", name[CP_ROW_NAME], motions[CP_MECH_MOTIONS],
-                              one[CP_ROW_NAME + 20];
-  int best[NAMED_WORST] = {-1, -1, -1};
-  for (int rank = 0; rank < NAMED_WORST; rank++) {
-    double largest = 0.0;
-    for (int i = 0; i < p->own->mech->m; i++) {
-      if (i == best[0] || i == best[1] || !(fabs(p->c[i]) / p->frozen[i] > largest)) continue;
-      largest    = fabs(p->c[i]) / p->frozen[i];
-      best[rank] = i;
-    }
-    if (best[rank] < 0) break; /* All others are satisfied. */
-    snprintf(one, sizeof one, "%s%s (%.3e)", rank ? ", " : "", nameOf(p, best[rank], name),
-             p->c[best[rank]]);
-    append(worst, sizeof worst, one);
-  }
-  return cpReason(cpWorkText(p->own->work), CP_IC_FAIL,
-                  "at t = %.15g: no consistent state found near the one given; violated most: %s%s",
-                  t, worst, cpMechMotionNames(p->own->mech, motions));
-}
-
-static int explain(void *self, sunrealtype t, N_Vector x, int damped) {
-  CPMechProblem *p      = self;
-  CPMechProjection *own = p->own;
-  char *text            = cpWorkText(own->work);
-  char name[CP_ROW_NAME], motions[CP_MECH_MOTIONS], what[CP_TEXT_LENGTH / 4],
-      others[CP_TEXT_LENGTH / 2];
-  int worst, row = 0;
-  double residual;
-  if (damped) return explainDamped(p, t);
-  const double violation = measure(p, &worst, &residual);
-  while (own->mech->rows.number[p->which][row] != worst) row++;
-  snprintf(what, sizeof what, "%s is violated by %.3e (%.3g times its tolerance, eps = %g)",
-           nameOf(p, row, name), residual, violation, cpWorkOptions(own->work).eps);
-  cpMechMotionNames(own->mech, motions);
-  if (p->is_dead[row])
-    return cpReason(text, -CP_PROJ_INCONSISTENT,
-                    "at t = %.15g: %s, and no free component can change it%s", t, what, motions);
-  if (isContradiction(p, others, sizeof others))
-    return cpReason(text, -CP_PROJ_INCONSISTENT, "at t = %.15g: %s, and %s%s", t, what, others,
-                    motions);
-  const int flag = cpMechCompareDerivative(p, t, NV_DATA_S(x), "no convergence, and ");
-  if (flag) return flag;
-  return cpReason(text, -CP_PROJ_CONV_FAILURE, "at t = %.15g: the projection does not converge; %s",
-                  t, what);
-}
-
-const CPNewtonParts cpMechNewtonParts = {.residuals = residuals,
-                                         .renew     = renew,
-                                         .measure   = measure,
-                                         .distance  = distance,
-                                         .direction = direction,
-                                         .merit     = merit,
-                                         .is_noise  = isNoise,
-                                         .explain   = explain};
+const CPNewtonParts cpMechNewtonParts = {.residuals   = residuals,
+                                         .renew       = renew,
+                                         .measure     = cpRowsMeasure,
+                                         .distance    = cpRowsDistance,
+                                         .direction   = direction,
+                                         .merit       = cpRowsMerit,
+                                         .is_noise    = cpRowsAreNoise,
+                                         .explain     = explain,
+                                         .terms       = terms,
+                                         .times       = times,
+                                         .combination = combination,
+                                         .compare     = compare};

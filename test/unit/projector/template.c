@@ -105,7 +105,7 @@ static void check_refused(Role role, SUNMatrix A, const char *const *words) {
   for (; *words; words++) ck_assert_mentions(logged.text, *words);
   ck_assert_ptr_null(P->G_tmpl);
   ck_assert_ptr_null(P->M_tmpl);
-  ck_assert(!P->jac && !P->metric_matrix);
+  ck_assert(!P->user.jac && !P->user.metric_matrix);
   SUNMatDestroy(A);
 }
 #define CHECK_REFUSED(role, A, ...) check_refused(role, A, (const char *const[]){__VA_ARGS__, NULL})

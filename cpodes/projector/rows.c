@@ -1,0 +1,242 @@
+/* Residuals that are arrays, c [m], as the kinds have them that know the entries of G or products with it: how far off a
+ * state is, what is noise, and why an iteration does not converge. Vectors of the state lie in one memory. */
+#include "newton.h"
+#include "projector_impl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void cpRowsCreate(CPRows *rows, CPArena *arena, int m, int n) {
+  double **const all[] = {&rows->c,      &rows->size, &rows->unit, &rows->a,
+                          &rows->frozen, &rows->b,    &rows->kept};
+  *rows                = (CPRows){.m = m, .n = n};
+  for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) CP_NEW(arena, *all[k], m);
+  CP_NEW(arena, rows->w, n);
+  CP_NEW(arena, rows->is_idle, m);
+}
+
+void cpRowsLength(const CPMat *G, const double *s, const int *row_level, const int *col_level,
+                  double *largest, double *length) {
+  for (int i = 0; i < G->rows; i++) largest[i] = length[i] = 0.0;
+  for (int pass = 0; pass < 2; pass++)
+    for (int j = 0; j < G->cols; j++)
+      for (size_t k = cpMatFirst(G, j); s[j] != 0.0 && k < cpMatFirst(G, j + 1); k++) {
+        const int i = cpMatRow(G, j, k);
+        if (row_level && row_level[i] != col_level[j]) continue;
+        const double g = fabs(G->value[k]) * s[j];
+        if (pass == 0) largest[i] = fmax(largest[i], g);
+        else if (largest[i] > 0.0) length[i] += (g / largest[i]) * (g / largest[i]);
+      }
+  for (int i = 0; i < G->rows; i++) length[i] = largest[i] * sqrt(length[i]);
+}
+
+double cpRowsRelativeDistance(const CPRows *rows, const double *terms) {
+  double largest = 0.0;
+  for (int i = 0; i < rows->m; i++)
+    if (!rows->is_idle[i] && terms[i] > 0.0) largest = fmax(largest, fabs(rows->c[i]) / terms[i]);
+  return largest;
+}
+
+/* ---- the parts of the iteration ---- */
+
+/* Residual that a row without any gradient may have. */
+#define ZERO_ROW_RESIDUAL 1.0e-12
+
+static double sizeOf(const CPRows *rows, int i) {
+  return rows->size[i] > 0.0 ? rows->size[i] : ZERO_ROW_RESIDUAL;
+}
+
+static int isLeftAlone(const CPRows *rows, int i) {
+  return rows->is_idle[i] && fabs(rows->c[i]) <= sizeOf(rows, i);
+}
+
+static double violation(const CPRows *rows, int *worst) {
+  double largest = 0.0;
+  *worst         = -1;
+  for (int i = 0; i < rows->m; i++) {
+    if (isLeftAlone(rows, i)) continue;
+    const double size = sizeOf(rows, i);
+    if (*worst < 0 || fabs(rows->c[i]) > largest * size)
+      largest = fabs(rows->c[i]) / size, *worst = i;
+  }
+  return largest;
+}
+
+static int numberOf(const CPRows *rows, int i) {
+  return i >= 0 && rows->number ? rows->number[i] : i;
+}
+
+double cpRowsMeasure(CPNewton *newton, int *worst, double *residual) {
+  const CPRows *rows   = newton->rows;
+  const double largest = violation(rows, worst);
+  if (residual) *residual = *worst < 0 ? 0.0 : rows->c[*worst];
+  *worst = numberOf(rows, *worst);
+  return largest;
+}
+
+double cpRowsDistance(CPNewton *newton) {
+  const CPRows *rows = newton->rows;
+  double largest     = 0.0;
+  for (int i = 0; i < rows->m; i++)
+    if (rows->unit[i] > 0.0) largest = fmax(largest, fabs(rows->c[i]) / rows->unit[i]);
+  return largest;
+}
+
+double cpRowsMerit(CPNewton *newton) {
+  const CPRows *rows = newton->rows;
+  double phi         = 0.0;
+  for (int i = 0; i < rows->m; i++)
+    phi += (rows->c[i] / rows->frozen[i]) * (rows->c[i] / rows->frozen[i]);
+  return phi;
+}
+
+/* ---- noise ---- */
+
+/* Multiple of roundoff in the terms of a constraint below which its residual is noise: c_i = O(u sum_j |G_ij y_j|). */
+#define FLOOR_FACTOR 8.0
+
+/* Are all residuals above eps at most factor bound_i? */
+static int areWithin(const CPRows *rows, double eps, double factor, const double *bound) {
+  for (int i = 0; i < rows->m; i++)
+    if (fabs(rows->c[i]) > eps * rows->size[i] && fabs(rows->c[i]) > factor * bound[i] &&
+        !isLeftAlone(rows, i))
+      return 0;
+  return 1;
+}
+
+/* largest_i <- the largest second difference of c_i along x, by steps of 1, 2 and 4. rows->c is overwritten. */
+static int secondDifferences(CPNewton *newton, sunrealtype t, N_Vector y, const double *c,
+                             double *second, double *largest) {
+  const CPRows *rows = newton->rows;
+  memset(largest, 0, (size_t)rows->m * sizeof *largest);
+  for (int multiple = 1; multiple <= 4; multiple *= 2) {
+    for (int i = 0; i < rows->m; i++) second[i] = -2.0 * c[i];
+    for (int sign = -1; sign <= 1; sign += 2) {
+      N_VLinearSum(1.0, y, sign * multiple, newton->x, newton->near);
+      const int flag = newton->parts->residuals(newton, t, newton->near);
+      if (flag) return flag;
+      for (int i = 0; i < rows->m; i++) second[i] += rows->c[i];
+    }
+    for (int i = 0; i < rows->m; i++) largest[i] = fmax(largest[i], fabs(second[i]));
+  }
+  return CP_SUCCESS;
+}
+
+/* The terms of c may be larger than G and y tell (states that are displacements). Then second differences of c along the
+ * next correction are as large as c; those of a smooth c vanish at such distances, also when G is wrong. */
+int cpRowsAreNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int thorough) {
+  CPRows *rows = newton->rows;
+  if (newton->parts->terms(newton, y, rows->a) &&
+      areWithin(rows, eps, FLOOR_FACTOR * CP_UROUND, rows->a))
+    return 1;
+  if (!thorough) return 0;
+  int flag                = newton->parts->direction(newton, newton->x);
+  const sunrealtype *step = N_VGetArrayPointer(newton->x);
+  if (flag) return flag < 0 ? flag : 0;
+  for (int j = 0; j < rows->n; j++)
+    if (fabs(step[j]) * rows->w[j] > CP_NOISE_REACH) return 0;
+  const size_t length = (size_t)rows->m * sizeof *rows->c;
+  memcpy(rows->kept, rows->c, length);
+  flag = secondDifferences(newton, t, y, rows->kept, rows->b, rows->a);
+  memcpy(rows->c, rows->kept, length);
+  if (flag) return flag < 0 ? flag : 0;
+  return areWithin(rows, eps, 1.0 / CP_NOISE_PART, rows->a);
+}
+
+/* ---- why there is no convergence ---- */
+
+/* Part of the largest residual that a best correction must leave for it to be a contradiction. */
+#define REMAINS 0.1
+/* Smallest coefficient with which a constraint takes part in a dependence, and most constraints that a message names. */
+#define INVOLVED 1.0e-6
+#define NAMED    8
+/* Violations that a message of the damped iteration names */
+#define NAMED_WORST 3
+
+void cpAppend(char *text, size_t length, const char *more) {
+  const size_t used = strlen(text);
+  if (used < length) snprintf(text + used, length - used, "%s", more);
+}
+
+static const char *nameOf(const CPNewton *newton, int i, char name[CP_ROW_NAME]) {
+  return cpRowName(newton->work->P, numberOf(newton->rows, i), name);
+}
+
+/* Do the residuals lie outside of what corrections can reach? Then text says which row keeps what, and which others it
+ * depends on. */
+static int isContradiction(CPNewton *newton, char *text, size_t length) {
+  const CPRows *rows         = newton->rows;
+  const CPNewtonParts *parts = newton->parts;
+  const CPRank *rank         = &newton->rank;
+  double largest = 0.0, remains = 0.0, *left = rows->a, *mu = rows->b;
+  char name[CP_ROW_NAME], keeps[80];
+  int row = -1, named = 0;
+  if (rank->ndependent == 0 && rank->rank >= 0) return 0;
+  if (parts->direction(newton, newton->x) || parts->times(newton, newton->x, left)) return 0;
+  for (int i = 0; i < rows->m; i++) {
+    if (rows->is_idle[i] || !(rows->size[i] > 0.0)) continue;
+    largest = fmax(largest, fabs(rows->c[i]) / rows->size[i]);
+    if (fabs(rows->c[i] - left[i]) > remains * rows->size[i])
+      remains = fabs(rows->c[i] - left[i]) / rows->size[i], row = i;
+  }
+  if (!(remains > REMAINS * largest)) return 0;
+  snprintf(keeps, sizeof keeps, ", keeps a residual of %.3e", rows->c[row] - left[row]);
+  if (rank->rank < 0)
+    snprintf(text, length, "constraints contradict each other: %s", nameOf(newton, row, name));
+  else {
+    snprintf(text, length, "others contradict it (rank %ld of %ld): %s, whose gradient is given",
+             (long)rank->rank, (long)(rank->rank + rank->ndependent), nameOf(newton, row, name));
+    const int known = !parts->combination(newton, row, mu);
+    for (int k = 0; known && k < rows->m && named <= NAMED; k++) {
+      if (k == row || rows->is_idle[k] || fabs(mu[k]) < INVOLVED) continue;
+      cpAppend(text, length, named == 0 ? " by " : ", ");
+      cpAppend(text, length, named++ == NAMED ? "..." : nameOf(newton, k, name));
+    }
+  }
+  cpAppend(text, length, keeps);
+  return 1;
+}
+
+/* Of the damped iteration: the constraints that are violated most */
+static int explainDamped(CPNewton *newton, sunrealtype t) {
+  const CPRows *rows             = newton->rows;
+  char worst[CP_TEXT_LENGTH / 2] = "", name[CP_ROW_NAME], one[CP_ROW_NAME + 20];
+  int best[NAMED_WORST]          = {-1, -1, -1};
+  for (int rank = 0; rank < NAMED_WORST; rank++) {
+    double largest = 0.0;
+    for (int i = 0; i < rows->m; i++) {
+      if (i == best[0] || i == best[1] || !(fabs(rows->c[i]) / rows->frozen[i] > largest)) continue;
+      largest    = fabs(rows->c[i]) / rows->frozen[i];
+      best[rank] = i;
+    }
+    if (best[rank] < 0) break; /* All others are satisfied. */
+    snprintf(one, sizeof one, "%s%s (%.3e)", rank ? ", " : "", nameOf(newton, best[rank], name),
+             rows->c[best[rank]]);
+    cpAppend(worst, sizeof worst, one);
+  }
+  return cpReason(cpWorkText(newton->work), CP_IC_FAIL,
+                  "at t = %.15g: no consistent state found near the one given; violated most: %s",
+                  t, worst);
+}
+
+int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
+  const CPRows *rows = newton->rows;
+  char *text         = cpWorkText(newton->work);
+  char name[CP_ROW_NAME], what[CP_TEXT_LENGTH / 4], others[CP_TEXT_LENGTH / 2];
+  int worst;
+  if (damped) return explainDamped(newton, t);
+  const double largest = violation(rows, &worst);
+  snprintf(what, sizeof what, "%s is violated by %.3e (%.3g times its tolerance, eps = %g)",
+           nameOf(newton, worst, name), worst < 0 ? 0.0 : rows->c[worst], largest,
+           cpWorkOptions(newton->work).eps);
+  if (worst >= 0 && rows->is_idle[worst])
+    return cpReason(text, -CP_PROJ_INCONSISTENT,
+                    "at t = %.15g: %s, and no free component can change it", t, what);
+  if (isContradiction(newton, others, sizeof others))
+    return cpReason(text, -CP_PROJ_INCONSISTENT, "at t = %.15g: %s, and %s", t, what, others);
+  const int flag = newton->parts->compare(newton, t, y);
+  if (flag) return flag;
+  return cpReason(text, -CP_PROJ_CONV_FAILURE, "at t = %.15g: the projection does not converge; %s",
+                  t, what);
+}
