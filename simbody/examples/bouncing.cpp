@@ -1,4 +1,4 @@
-/* A ball on a string bounces between two walls; a motor gives it a push each second.
+/* A ball on a string bounces between two walls, and a motor gives it a push each second.
  *
  *   m u' + G^T lambda = m g,   |q| = 1        point of mass 1 kg on a string of 1 m, held at the origin
  *   q_x = -0.2, 0.6                            walls: u <- -0.9 u

@@ -126,7 +126,7 @@ std::unique_ptr<Model> rollingSphere() {
   return m;
 }
 
-/* Torque strength a of a muscle on one joint; its activation a follows an excitation: a' = (e(t) - a) / tau. */
+/* Torque strength a of a muscle on one joint. Its activation a follows an excitation: a' = (e(t) - a) / tau. */
 class Muscle : public Force::Custom::Implementation {
 public:
   Muscle(const GeneralForceSubsystem &owner, const MobilizedBody &driven, double maximum,

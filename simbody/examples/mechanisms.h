@@ -19,7 +19,7 @@ struct Model {
   Model()                         = default;
   Model(const Model &)            = delete;
   Model &operator=(const Model &) = delete;
-  /** Realizes the topology; position(state) sets the start, which is then assembled. */
+  /** Realizes the topology. position(state) sets the start, which is then assembled. */
   template <class F> void ready(F position) {
     start = system.realizeTopology();
     system.realizeModel(start);
@@ -30,7 +30,7 @@ struct Model {
 
 /** Four-bar linkage: crank and rocker on pins, coupled by a massless rod of length 2. One degree of freedom. */
 std::unique_ptr<Model> fourBarRod();
-/** The same with a coupler that has mass, closed by a ball joint; the row of the third direction is redundant. */
+/** The same with a coupler that has mass, closed by a ball joint. The row of the third direction is redundant. */
 std::unique_ptr<Model> fourBarBall();
 /** Ten rods on ball joints (quaternions), both ends of the chain held. */
 std::unique_ptr<Model> ballChain();

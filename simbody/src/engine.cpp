@@ -21,7 +21,7 @@ double towards(double t, double stop) {
   return std::isfinite(stop) ? stop : t + std::fmax(1.0, std::fabs(t));
 }
 
-/* Messages are asked for; nothing is printed. */
+/* Messages are asked for, and nothing is printed. */
 void quiet(int, const char *, const char *, void *) {}
 
 class Multistep : public Engine {

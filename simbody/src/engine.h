@@ -23,7 +23,7 @@ public:
   /** Starts at (t, y), for the first time or again. Counters are cleared, options are kept. */
   virtual int start(CPMech mech, double t, N_Vector y) = 0;
   virtual int setWeights(CVEwtFn weights)              = 0;
-  /** Sizes of the first step and bounds of all steps; 0: none. */
+  /** Size of the first step and bounds of all steps, 0 where there is none. */
   virtual int setStepSizes(double first, double least, double most) = 0;
   virtual int setProjectOutput(bool project)                        = 0;
   /** One step, not beyond stop (infinite: no bound). y, t: out. */

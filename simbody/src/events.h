@@ -23,9 +23,9 @@ struct EventWindow {
 };
 
 /**
- * The first event in (window.low, window.high], located to the width of its trigger. eLow, eHigh: values at the ends; out: those
+ * The first event in (window.low, window.high], located to the width of its trigger. eLow, eHigh: values at the ends, on return those
  * at the new ends. values(t, e): evaluates. report: a time that is to lie in no window's interior. narrowest: width
- * below which nothing is located, above roundoff of t. Returns false where no trigger occurs; window and values are
+ * below which nothing is located, above roundoff of t. Returns false where no trigger occurs. Window and values are
  * then as they were.
  */
 bool locateEvent(EventWindow &window, std::vector<double> &eLow, std::vector<double> &eHigh,

@@ -46,8 +46,8 @@ bool updatesItself(const State &state) {
 } // namespace
 
 struct CPodesProjectedIntegrator::Impl {
-  /* What of the newest step has been handed out: nothing; nothing, and it ends with an event; all of it; the state before
-   * the event; the end of the simulation. */
+  /* What of the newest step has been handed out: nothing (of a step that may end with an event), all of it, the state
+   * before the event, or the end of the simulation. */
   enum Communication { Completed, CompletedWithEvent, Returned, ReturnedWithEvent, Over };
 
   const MultibodySystem &system;
@@ -61,7 +61,7 @@ struct CPodesProjectedIntegrator::Impl {
   SUNContext ctx = nullptr;
   Mechanism mechanism;
   std::unique_ptr<Engine> engine;
-  N_Vector y = nullptr, between = nullptr; /* at the engine's time; at a time before */
+  N_Vector y = nullptr, between = nullptr; /* at the engine's time, and at a time before */
   double tEngine = 0.0;                    /* at least the advanced time */
 
   State advanced, interpolated;
@@ -78,7 +78,8 @@ struct CPodesProjectedIntegrator::Impl {
   Array_<double> triggeredTimes;
   Array_<Event::Trigger> triggeredTransitions;
 
-  Counters before = Counters(), reset = Counters(); /* of earlier starts; at resetAllStatistics */
+  Counters before         = Counters(),
+           reset          = Counters(); /* of earlier starts, and at resetAllStatistics */
   int realizationsAtReset = 0, failuresAtReset = 0;
   double firstStep = NaN, lastStep = NaN;
 

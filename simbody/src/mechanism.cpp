@@ -319,7 +319,7 @@ int Mechanism::create(const State &state, double accuracy, bool infinity, double
       mech, [](int, const char *, const char *, void *) {}, nullptr);
   int flag = CPMechSetUserData(mech, this);
   if (!flag) flag = addQuaternions(simple);
-  /* cpodes measures violations by what a correction would be worth in the error test; show() looks at Simbody's measure. */
+  /* cpodes measures violations by what a correction would be worth in the error test. show() looks at Simbody's measure. */
   if (!flag)
     flag =
         CPProjectorSetEps(CPMechGetProjector(mech), std::min(CP_EPS_DEFAULT, tolerance / accuracy));

@@ -2,12 +2,12 @@
  *
  *   q' = N u,   M u' + G^T lambda = f,   0 = p(t, q),   0 = v(t, q, u),   G u' = b,   z' = zdot
  *
- * u' and lambda come from realize(Acceleration), which is O(n); M, G, f and b serve the projection's metric and Newton's
+ * u' and lambda come from realize(Acceleration), which is O(n). M, G, f and b serve the projection's metric and Newton's
  * matrix. f is what inverse dynamics leaves at u' = 0, b the bias of the acceleration constraints with its sign turned.
  *
  * Where u'_k is prescribed (motions, locks) it is known: row k of the dynamics is u'_k = its value, columns k of M and G
  * are moved to the right-hand sides. Such coordinates are integrated like others, but wherever they are read, or
- * handed out, Simbody's prescribed values take their place; no projection moves them. */
+ * handed out, Simbody's prescribed values take their place. No projection moves them. */
 #ifndef CPODES_SIMBODY_MECHANISM_H
 #define CPODES_SIMBODY_MECHANISM_H
 
@@ -25,7 +25,7 @@ public:
   ~Mechanism() { release(); }
 
   /** A new system or model: its sizes, and a CPMech for them. state: realized to Velocity. accuracy, infinity: as in the
-   * error test; tolerance: of the constraints. Returns cpodes' code. */
+   * error test. tolerance: of the constraints. Returns cpodes' code. */
   int create(const SimTK::State &state, double accuracy, bool infinity, double tolerance,
              SUNContext ctx);
   void release();
@@ -41,11 +41,11 @@ public:
   void show(double t, N_Vector y, SimTK::State &state) const;
   /** y <- state */
   static void read(const SimTK::State &state, N_Vector y);
-  /** CVEwtFn: weights whose WRMS norm is the error test of Simbody's integrators; data: the CPMech. */
+  /** CVEwtFn: weights whose WRMS norm is the error test of Simbody's integrators. data: the CPMech. */
   static int weights(N_Vector y, N_Vector ewt, void *data);
 
   int nq = 0, nu = 0, nz = 0, np = 0, nv = 0;
-  int realizations = 0, failures = 0; /* to Acceleration; evaluations at which Simbody threw */
+  int realizations = 0, failures = 0; /* to Acceleration, and evaluations at which Simbody threw */
   std::string thrown;                 /* what it threw last */
 
 private:

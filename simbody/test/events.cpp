@@ -14,7 +14,7 @@ static const CPodesProjectedIntegrator::Method methods[] = {CPodesProjectedInteg
                                                             CPodesProjectedIntegrator::Adams,
                                                             CPodesProjectedIntegrator::DOP853};
 
-/* A point that falls; its handler turns the velocity round. */
+/* A point that falls. Its handler turns the velocity round. */
 struct Falling : Model {
   MobilizedBody::Translation point{matter.Ground(), Transform(),
                                    Body::Rigid(MassProperties(1, Vec3(0), UnitInertia(1))),
@@ -253,6 +253,23 @@ START_TEST(a_constraint_can_be_disabled_in_mid_run) {
 }
 END_TEST
 
+/* A Measure::Maximum keeps the largest value of sin 3t at the ends of steps in a variable that is updated after each. */
+START_TEST(variables_that_update_themselves_do_so_after_each_step) {
+  Falling m;
+  Measure::Sinusoid wave(m.forces, 1, 3);
+  Measure::Maximum largest(m.forces, wave);
+  m.from(1);
+  CPodesProjectedIntegrator integrator(m.system, methods[_i]);
+  integrator.setMaximumStepSize(0.01);
+  integrator.initialize(m.start);
+  while (integrator.stepTo(1) != Integrator::ReachedReportTime) {}
+  const State &s = integrator.getAdvancedState();
+  m.system.realize(s, Stage::Acceleration);
+  ck_assert_double_le(largest.getValue(s), 1);
+  ck_assert_double_ge(largest.getValue(s), 1 - 0.5 * std::pow(3 * 0.005, 2));
+}
+END_TEST
+
 int main() {
   Suite *s  = suite_create("Simbody: events");
   TCase *tc = tcase_create("events");
@@ -265,6 +282,7 @@ int main() {
   tcase_add_loop_test(tc, a_handler_can_end_the_simulation, 0, 3);
   tcase_add_loop_test(tc, what_a_handler_throws_passes_and_its_changes_do_not_stay, 0, 3);
   tcase_add_loop_test(tc, a_constraint_can_be_disabled_in_mid_run, 0, 3);
+  tcase_add_loop_test(tc, variables_that_update_themselves_do_so_after_each_step, 0, 3);
   suite_add_tcase(s, tc);
   SRunner *runner = srunner_create(s);
   srunner_run_all(runner, CK_NORMAL);

@@ -36,7 +36,7 @@ public:
  * and quaternion constraints, and so is every state that is interpolated.
  *
  * Errors: weights are those of Simbody's integrators. A step's estimated error of u_i is measured in units of
- * max(|u_i|, 1/Wu_i), that of z_i likewise, that of q in Wq = N Wu N^+ without a relative part; its RMS norm over q, over
+ * max(|u_i|, 1/Wu_i), that of z_i likewise, that of q in Wq = N Wu N^+ without a relative part. Its RMS norm over q, over
  * u and over z is at most the accuracy. (The three are summed: |.|^2 = |q|^2 + |u|^2 + |z|^2.)
  *
  * A system without mobilities is refused. Coordinates whose motion is prescribed follow it exactly in every state that
@@ -51,7 +51,7 @@ public:
   using SuccessfulStepStatus = SimTK::Integrator::SuccessfulStepStatus;
   using TerminationReason    = SimTK::Integrator::TerminationReason;
 
-  /** system: outlives the integrator; its topology has been realized when initialize is called. */
+  /** system: outlives the integrator. Its topology must have been realized when initialize is called. */
   CPodesProjectedIntegrator(const SimTK::MultibodySystem &system, Method method);
   ~CPodesProjectedIntegrator();
   CPodesProjectedIntegrator(const CPodesProjectedIntegrator &)            = delete;
@@ -72,12 +72,12 @@ public:
   /** The largest of the weighted errors, not their RMS norm, is at most the accuracy. */
   void setUseInfinityNorm(bool use);
   bool isInfinityNormInUse() const;
-  /** Time at which the simulation ends, >= 0; default: infinity. */
+  /** Time at which the simulation ends, >= 0. The default is infinity. */
   void setFinalTime(double t);
   void setInitialStepSize(double h);
   void setMinimumStepSize(double h);
   void setMaximumStepSize(double h);
-  /** Most internal steps in one call of stepTo; <= 0: no limit (default). */
+  /** Most internal steps in one call of stepTo. There is no limit if steps <= 0, which is the default. */
   void setInternalStepLimit(int steps);
   void setReturnEveryInternalStep(bool every);
   /** false: steps end at report times, no state is interpolated. Default true. */
@@ -106,7 +106,7 @@ public:
 
   /* ---- results, as SimTK::Integrator's ---- */
 
-  /** Realized to Velocity; where an event happened and at internal steps' ends that were asked for, to Acceleration. */
+  /** Realized to Velocity, and to Acceleration where an event happened or an internal step's end was asked for. */
   const SimTK::State &getState() const;
   double getTime() const { return getState().getTime(); }
   bool isStateInterpolated() const;
@@ -134,7 +134,7 @@ public:
   int getNumStepsTaken() const;
   /** Realizations to Stage::Acceleration. */
   int getNumRealizations() const;
-  /** Steps projected at positions, at velocities; where there are no such constraints none. */
+  /** Steps projected at positions, and at velocities. They are 0 where there are no such constraints. */
   int getNumQProjections() const;
   int getNumUProjections() const;
   int getNumProjections() const;
@@ -165,7 +165,7 @@ public:
   double getTime() const { return integrator.getTime(); }
 
   /** Integrates to time, calls the handlers of scheduled and triggered events and the reporters on the way. What a handler
-   * throws passes through; the advanced state is then that from before the handler, and stepTo may be called again. */
+   * throws passes through. The advanced state is then that from before the handler, and stepTo may be called again. */
   CPodesProjectedIntegrator::SuccessfulStepStatus stepTo(double time);
 
 private:
