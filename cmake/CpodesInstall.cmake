@@ -4,9 +4,12 @@ include(CMakePackageConfigHelpers)
 set(cpodes_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/cpodes")
 
 install(
-  TARGETS cpodes cpodes_static cpodes_model cpodes_model_static
+  TARGETS cpodes cpodes_static cpodes_bodies cpodes_bodies_static cpodes_model cpodes_model_static
   EXPORT cpodesTargets
   FILE_SET HEADERS)
+if(TARGET cpodes_hidden)
+  install(TARGETS cpodes_hidden EXPORT cpodesTargets)
+endif()
 install(
   EXPORT cpodesTargets
   NAMESPACE cpodes::
@@ -80,7 +83,7 @@ string(APPEND cpodes_pc_libs_private " -lm")
 set(cpodes_pc_dir "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${cpodes_pc_dir}" OUTPUT_VARIABLE
            cpodes_pc_prefix)
-foreach(name IN ITEMS cpodes cpodes_model)
+foreach(name IN ITEMS cpodes cpodes_bodies cpodes_model)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in" "${PROJECT_BINARY_DIR}/${name}.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endforeach()

@@ -66,7 +66,8 @@ function(cpodes_add_check_program target)
   cpodes_target_defaults(${target})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/test")
   target_link_libraries(
-    ${target} PRIVATE test_support cpodes_models cpodes::model_static ${cpodes_private_libraries})
+    ${target} PRIVATE test_support cpodes_models cpodes::bodies_static cpodes::model_static
+                      ${cpodes_private_libraries})
 endfunction()
 
 # cpodes_add_memcheck(test target [more labels]): memcheck.<test> is the program of target under valgrind, with

@@ -240,6 +240,13 @@ static void examine_mechanism(Examination *e) {
 static void examine_quantity(Examination *e, int i) {
   const CPModelQuantity *q = &e->check.type->quantities[i];
   char what[80];
+  if (q->conserved == CP_QUANTITY_FREE) {
+    snprintf(what, sizeof what, "%s: a number", q->name);
+    begin(e, what);
+    const int finite = model_quantity_is_finite(&e->check, i);
+    tell(e, what, finite ? MODEL_RIGHT : MODEL_WRONG, e->message);
+    return;
+  }
   snprintf(what, sizeof what, "%s: %s", q->name,
            CPModelConserves(e->check.model, i) ? "conserved" : "never rises");
   if (e->lost & (NO_RATE | NO_F)) {
@@ -249,6 +256,11 @@ static void examine_quantity(Examination *e, int i) {
   begin(e, what);
   const int right = model_quantity_keeps(&e->check, i);
   tell(e, what, right ? MODEL_RIGHT : MODEL_WRONG, e->message);
+  if (!right || e->check.type->nparameters == 0) return;
+  snprintf(what, sizeof what, "%s: with other parameters", q->name);
+  begin(e, what);
+  const int always = model_quantity_keeps_otherwise(&e->check, i);
+  tell(e, what, always ? MODEL_RIGHT : MODEL_WRONG, e->message);
 }
 
 /* ------------------------------------------------------------------------------------ together -- */

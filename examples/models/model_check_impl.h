@@ -5,7 +5,8 @@
 #include "model.h"
 
 enum {
-  MODEL_STATES  = 3,   /* at which functions are compared */
+  MODEL_STATES =
+      7, /* at which functions are compared: the start, two in motion, these reversed, and slow */
   MODEL_MESSAGE = 600, /* bytes of the longest */
   MODEL_LONG_STATE =
       1000 /* components from which on derivatives are not compared: it would take long */
@@ -96,5 +97,8 @@ int model_jacobian_is_true(ModelCheck *c);
 int model_forms_agree(ModelCheck *c);
 int model_f_keeps_constraints(ModelCheck *c);
 int model_quantity_keeps(ModelCheck *c, int i);
+int model_quantity_is_finite(ModelCheck *c, int i); /* at all states */
+/* The same with each parameter changed by itself */
+int model_quantity_keeps_otherwise(ModelCheck *c, int i);
 
 #endif

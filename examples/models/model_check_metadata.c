@@ -74,6 +74,49 @@ static int has_parameters(const Table *t) {
   return has_whole_parameters(t);
 }
 
+/* Letters, digits and what joins them: "kg m^2/s", "%", "" */
+static int is_unit(const char *unit) {
+  enum { LONGEST = 23 };
+  if (!unit || strlen(unit) > LONGEST) return 0;
+  for (const char *c = unit; *c; c++)
+    if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+          (unsigned char)*c >= 0x80 || strchr(" ^/*-.()%", *c)))
+      return 0;
+  return 1;
+}
+
+/* A column of tables: another one, before it, has this name already */
+static int is_taken(const CPModelType *type, int i, const char *name) {
+  if (!strcmp(name, "t")) return 1;
+  for (int k = 0; k < i; k++)
+    if (!strcmp(type->quantities[k].name, name)) return 1;
+  for (int k = 0; k < type->ncoordinates; k++) {
+    const char *q       = type->coordinates[k].name;
+    const size_t length = q ? strlen(q) : 0;
+    if (q && !strncmp(name, q, length) && (!name[length] || !strcmp(name + length, "'"))) return 1;
+  }
+  return 0;
+}
+
+static int has_multipliers(const Table *t) {
+  const CPModelType *type = t->type;
+  if (type->nmultipliers < 0 || (type->nmultipliers > 0) != (type->multipliers != NULL))
+    return contradicts(t, "%d multipliers have names, but multipliers is %s", type->nmultipliers,
+                       type->multipliers ? "given" : "NULL");
+  for (int i = 0; i < type->nmultipliers; i++) {
+    const CPModelCoordinate *m = &type->multipliers[i];
+    if (!is_text(m->name) || strpbrk(m->name, ",\n") || !is_text(m->meaning))
+      return contradicts(t, "multiplier %d has no name or meaning", i);
+    if (!is_unit(m->unit)) return contradicts(t, "multiplier %s has no unit", m->name);
+    for (int k = 0; k < i; k++)
+      if (!strcmp(type->multipliers[k].name, m->name))
+        return contradicts(t, "there are two multipliers %s", m->name);
+    if (is_taken(type, type->nquantities, m->name))
+      return contradicts(t, "multiplier %s has the name of a coordinate or quantity", m->name);
+  }
+  return 1;
+}
+
 static int has_quantities(const Table *t) {
   const CPModelType *type = t->type;
   if (type->nquantities < 0 || (type->nquantities > 0 && !type->quantities))
@@ -83,6 +126,13 @@ static int has_quantities(const Table *t) {
     const CPModelQuantity *q = &type->quantities[i];
     if (!is_text(q->name) || !q->unit || !q->value)
       return contradicts(t, "quantity %d has no name, unit or value", i);
+    if (!is_unit(q->unit))
+      return contradicts(t, "\"%.40s\", of quantity %s, is no unit", q->unit, q->name);
+    if (strpbrk(q->name, ",\n"))
+      return contradicts(t, "quantity %d has a comma or line end in its name", i);
+    if (q->conserved < CP_QUANTITY_FREE || q->conserved > CP_QUANTITY_CONSERVED)
+      return contradicts(t, "conserved of quantity %s is %d, and must be from -1 to 1", q->name,
+                         q->conserved);
   }
   return 1;
 }
@@ -113,7 +163,13 @@ int model_check_type(const CPModelType *type, char *message, size_t length) {
   if (!(type->t_end > 0 && isfinite(type->t_end)))
     return !contradicts(&t, "t_end must be > 0, and is %g", (double)type->t_end);
   if (!type->create) return !contradicts(&t, "there is no function create");
-  return !(has_parameters(&t) && has_quantities(&t) && has_coordinates(&t));
+  if (!has_parameters(&t) || !has_quantities(&t) || !has_coordinates(&t)) return 1;
+  for (int i = 0; i < type->nquantities; i++)
+    if (is_taken(type, i, type->quantities[i].name))
+      return !contradicts(
+          &t, "the name of quantity %s is that of another quantity, a coordinate or velocity, or t",
+          type->quantities[i].name);
+  return !has_multipliers(&t);
 }
 
 /* ------------------------------------------------------------------------------------ the model -- */
@@ -129,7 +185,7 @@ int model_table_is_true(ModelCheck *c) {
   }
   for (int i = 0; i < c->type->nquantities; i++) {
     const sunrealtype scale = CPModelScale(c->model, i);
-    if (!(scale > 0 && isfinite(scale)))
+    if (c->type->quantities[i].conserved != CP_QUANTITY_FREE && !(scale > 0 && isfinite(scale)))
       return model_contradicts(c, "the scale of %s must be > 0, and is %g",
                                c->type->quantities[i].name, (double)scale);
   }

@@ -33,20 +33,22 @@ int model_objects_are_created(ModelCheck *c) {
       if (!(c->lambda[i] = calloc(CPMechGetNumMultipliers(c->mech) + 1, sizeof **c->lambda)))
         return model_contradicts(c, "no memory");
   }
-  N_Vector *vectors[] = {&c->ewt, &c->state[0], &c->state[1], &c->state[2],
-                         &c->y,   &c->ydot,     &c->moved};
+  N_Vector *vectors[] = {&c->ewt, &c->y, &c->ydot, &c->moved};
   for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
     if (!(*vectors[i] = N_VClone(model->y0))) return model_contradicts(c, "no memory");
+  for (int k = 0; k < MODEL_STATES; k++)
+    if (!(c->state[k] = N_VClone(model->y0))) return model_contradicts(c, "no memory");
   N_VScale(1, model->y0, c->state[0]);
   c->nstates = 1;
   return !model->c || create_projector(c);
 }
 
 void model_objects_free(ModelCheck *c) {
-  N_Vector vectors[] = {c->ewt, c->state[0], c->state[1], c->state[2],
-                        c->y,   c->ydot,     c->moved,    c->res};
+  N_Vector vectors[] = {c->ewt, c->y, c->ydot, c->moved, c->res};
   for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
     if (vectors[i]) N_VDestroy(vectors[i]);
+  for (int k = 0; k < MODEL_STATES; k++)
+    if (c->state[k]) N_VDestroy(c->state[k]);
   for (int i = 0; i < 2; i++) free(c->lambda[i]);
   CPMechFree(&c->mech);
   CPProjectorFree(&c->P);
@@ -126,17 +128,22 @@ static sunrealtype next_random(unsigned *state) {
   return ldexp((double)*state, -31) - 1;
 }
 
-/* state[k] <- a consistent one near the start: positions within a percent or so of their largest, velocities such that
-   these change by their size within a tenth of the motion; or `part` of that. 0, or -1 with a message */
+/* state[k] <- a consistent one near the start. 1, 2: positions within a percent or so of their largest, velocities such that
+   these change by their size within a tenth of the motion; or `part` of that. 3, 4: those with reversed velocities, in which
+   a wrong power that had the sign of dissipation has the other one. 5, 6: the same with small ones, at which dissipation,
+   quadratic, is small beside a wrong power. 0, or -1 with a message */
 static int move_start(ModelCheck *c, int k, sunrealtype part) {
+  static const sunrealtype speed[] = {1, -1, -0.01};
   const sunindextype nq = CPModelNumPositions(c->model), n = c->model->n;
-  unsigned seed  = 16 + k;
+  const int near = (k - 1) % 2 + 1; /* of states 1 and 2 */
+  unsigned seed  = 16 + near;
   sunrealtype *s = N_VGetArrayPointer(c->state[k]), size = 0;
-  N_VScale(1, c->model->y0, c->state[k]);
+  N_VScale(1, k == near ? c->model->y0 : c->state[near], c->state[k]);
   for (sunindextype i = 0; i < nq; i++) size = fmax(size, fabs(s[i]));
   if (size == 0) size = 1;
   for (sunindextype i = 0; i < n; i++)
-    s[i] += part * next_random(&seed) * size * (i < nq ? 0.01 : 10 / c->type->t_end);
+    if (k == near) s[i] += part * next_random(&seed) * size * (i < nq ? 0.01 : 10 / c->type->t_end);
+    else if (i >= nq && i < nq + (c->mech ? c->model->mech.nu : n - nq)) s[i] *= speed[(k - 1) / 2];
   const char *why = NULL;
   N_VConst(1 / (model_consistent * fmax(size, 1)), c->ewt);
   if (c->mech && CPMechCalcIC(c->mech, 0, c->state[k], NULL, NULL, NULL, NULL))

@@ -251,6 +251,16 @@ typedef struct {
                           pointers are NULL */
 } CPMechStats;
 
+/** A method for a motion, and what it was chosen by (CPMechSuggestMethod). */
+typedef struct {
+  const char *method; /**< name for CPOneStepCreate; "BDF" or "ADAMS" if lmm is not 0 */
+  int lmm;            /**< for CPodeCreate: CV_BDF or CV_ADAMS; 0: a one-step method */
+  int stiff;          /**< Do implicit methods take far fewer steps? */
+  sunrealtype radius; /**< spectral radius of the Jacobian of y' = f(t, y), an estimate; 1/time */
+  sunrealtype motion; /**< rate at which positions change by their own size; 1/time */
+  char reason[256];   /**< a sentence with these numbers */
+} CPMechSuggestion;
+
 /** Results of CPMechCheck: largest errors, relative to the largest entry of their row or block, or 0
  * (places: -1) where there is nothing to compare. They are below about 1e-8 if all is right. For sparse
  * blocks that come from differences they are entries that the pattern lacks. */
@@ -545,6 +555,18 @@ CPODES_EXPORT int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sun
  * handler) concern quaternions off their norm and constraints that leave no freedom.
  */
 CPODES_EXPORT int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report);
+
+/**
+ * Suggests the method that is likely to take least time for the motion from (t, y) to t_end with the relative tolerance
+ * rtol in (0, 1). y [nq + nu + nz] must be consistent, as for CPMechAttach, and t_end differ from t. The spectral radius
+ * comes from at most 20 evaluations of f near the state, by power iteration. All rates are those of this state: stiffness
+ * that the motion meets later is not seen, and the function has to be called again there. Size, events and the cost of f do
+ * not change the choice between the methods that are suggested (guide, "Choosing a method"). The call is a first use of
+ * mech: options that must precede it are too late afterwards, those that must precede CPMechAttach are not. Fills *s.
+ * Returns 0, CP_ILL_INPUT, or the code of a function that failed at (t, y).
+ */
+CPODES_EXPORT int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_end,
+                                      sunrealtype rtol, CPMechSuggestion *s);
 
 /** Copies the counters to *stats. */
 CPODES_EXPORT int CPMechGetStats(CPMech mech, CPMechStats *stats);

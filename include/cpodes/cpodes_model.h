@@ -50,15 +50,22 @@ typedef struct {
   const char *meaning; /**< "angle of the crank" */
 } CPModelCoordinate;
 
-/** A quantity that the motion keeps, or changes in a way that is known. */
+/** What a motion does to a quantity: CPModelQuantity.conserved. */
+enum CPModelQuantityKind {
+  CP_QUANTITY_FREE      = -1, /**< anything: an output, such as a spring force or a camber angle */
+  CP_QUANTITY_FALLS     = 0,  /**< it may only fall (dissipation) */
+  CP_QUANTITY_CONSERVED = 1   /**< its value is that of the start */
+};
+
+/** A quantity that is of interest: what the motion keeps or may only lose, by which runs are judged, or an output. */
 typedef struct {
   const char *name; /**< "energy" */
   const char *unit; /**< "J" */
   /** Its value at (t, y). */
   sunrealtype (*value)(const CPModel *model, sunrealtype t, N_Vector y);
-  int conserved; /**< 1: its value is that of the start, but for `scale`, the size by which to judge its
-                      drift (largest kinetic energy, say); 0: it may only fall (dissipation) */
-  sunrealtype scale;                             /**< with the default parameters */
+  int conserved; /**< of CPModelQuantityKind, with the default parameters */
+  sunrealtype scale; /**< the size by which to judge its drift (largest kinetic energy, say), with the default
+                          parameters; of an output: not used */
   sunrealtype (*scale_of)(const CPModel *model); /**< with any others; NULL: they do not change it */
 } CPModelQuantity;
 
@@ -83,16 +90,16 @@ typedef struct {
   const char *title;  /**< "Andrews' squeezing mechanism" */
   const char *source; /**< of its equations and numbers */
   sunrealtype t_end;  /**< > 0: the motion is that of 0 ... t_end */
-  const char *method; /**< that suits it best, as `cpodes run --method` names it; NULL: BDF where it is
-                           stiff, else DOP853 */
+  const char *method; /**< that suits it best, as `cpodes run --method` names it; if NULL, CPMechSuggestMethod
+                           chooses, and without a CPMech BDF where it is stiff, else DOP853 */
   const CPModelParameter *parameters; /**< [nparameters] */
   int nparameters;                    /**< any number */
   const char *whole; /**< the names of those that must be whole numbers, with blanks between: "n case"; if NULL, none
                           must be */
-  const CPModelQuantity *quantities; /**< [nquantities] */
+  const CPModelQuantity *quantities; /**< [nquantities]; their names differ from those of the coordinates */
   int nquantities;                   /**< any number */
-  /** Does the motion keep quantities[i] with the parameters of the model (no friction, say)? If NULL, its member
-   * `conserved` holds for all parameters. */
+  /** Does the motion keep quantities[i], which is no output, with the parameters of the model (no friction, say)? If NULL,
+   * its member `conserved` holds for all parameters. */
   int (*conserves)(const CPModel *model, int i);
   const CPModelCoordinate *coordinates; /**< the first of q_0, q_1, ...; NULL: they have no names */
   int ncoordinates;                     /**< at most nq */
@@ -113,6 +120,11 @@ typedef struct {
   /** What happens at one: y in, out. found [nroots]: as CVodeGetRootInfo's. mech: for impacts, NULL where
    * the run has none. Returns 0, or what ends the run. */
   int (*event)(const CPModel *model, CPMech mech, sunrealtype t, N_Vector y, const int *found);
+  const CPModelCoordinate
+      *multipliers; /**< the first of lambda_0, lambda_1, ...: names of joints, units of the
+                                             reactions; NULL: they have no names */
+  int nmultipliers; /**< at most na */
+  int z_is_up;      /**< Is the axis z of a drawing in space upwards? If 0, y is. */
 } CPModelType;
 
 /** A mechanism with values of its parameters. */
@@ -133,7 +145,7 @@ struct CPModel_ {
   CPConstraintFn c;       /**< its invariants */
   CPConstraintJacFn G;    /**< dc/dy; NULL: by differences */
   SUNMatrix G_tmpl;       /**< its template; NULL: dense */
-  int stiff;              /**< is an implicit method needed? */
+  int stiff;              /**< is an implicit method needed? Of a CPMech this is found out by itself. */
   sunindextype ncompared; /**< errors are compared in y_0 ... y_{ncompared-1}; 0: the positions (q) */
   int known;              /**< is there a reference for these parameters? */
   sunrealtype reference_error;       /**< of its components, absolute */
@@ -158,7 +170,7 @@ typedef struct {
 } CPModelModule;
 
 /** Counts changes of the structs above, and of CPMechModel, that old objects do not fit. */
-#define CP_MODEL_ABI 2
+#define CP_MODEL_ABI 3
 /** The name of the symbol. */
 #define CP_MODEL_SYMBOL "cpodes_model"
 /** Makes type, a CPModelType with static storage, the model of the shared object that this is part of. Once,
@@ -201,7 +213,8 @@ CPODES_EXPORT int CPModelIsDefault(const CPModel *model);
 CPODES_EXPORT sunindextype CPModelNumPositions(const CPModel *model);
 /** Number of components that CPModelError compares. */
 CPODES_EXPORT sunindextype CPModelNumCompared(const CPModel *model);
-/** Does the motion keep quantity i with the parameters of the model? If not, the quantity may only fall. */
+/** Does the motion keep quantity i with the parameters of the model? If not, the quantity may only fall, or is an output
+ * (its member `conserved` is CP_QUANTITY_FREE). */
 CPODES_EXPORT int CPModelConserves(const CPModel *model, int i);
 /** Scale of quantity i with the parameters of the model. */
 CPODES_EXPORT sunrealtype CPModelScale(const CPModel *model, int i);

@@ -74,10 +74,15 @@ static void print_coordinates(FILE *out, const CPModel *model) {
 
 static void print_quantities(FILE *out, const CPModel *model) {
   const CPModelType *type = model->type;
-  fprintf(out, "\nwhat the motion keeps\n");
+  fprintf(out, "\nwhat the motion keeps, and outputs\n");
   if (type->nquantities == 0) fprintf(out, "  nothing that is known\n");
   for (int i = 0; i < type->nquantities; i++) {
     const CPModelQuantity *q = &type->quantities[i];
+    if (q->conserved == CP_QUANTITY_FREE) {
+      fprintf(out, "  %s: an output, %g %s at the start\n", q->name,
+              (double)q->value(model, 0, model->y0), unit_text(q->unit));
+      continue;
+    }
     fprintf(out, "  %s: %s, %g %s at the start; changes are judged by %g %s\n", q->name,
             CPModelConserves(model, i) ? "conserved" : "never rises",
             (double)q->value(model, 0, model->y0), unit_text(q->unit),
@@ -128,8 +133,10 @@ static void print_ode(FILE *out, const CPModel *model) {
 
 static void print_method(FILE *out, const CPModel *model) {
   Method method = *method_at(0);
-  method_resolve(&method, model);
+  char reason[METHOD_REASON];
+  method_resolve(&method, model, (double)model->type->t_end, 1e-6, reason); /* run's default */
   fprintf(out, FACT "auto is %s: %s\n", "method", method.name, method.title);
+  fprintf(out, FACT "%s\n", "because", reason);
 }
 
 static void print_events(FILE *out, const CPModel *model) {
@@ -162,7 +169,6 @@ static void print_facts(FILE *out, const CPModel *model) {
   fprintf(out, FACT "0 to %g\n", "t", (double)type->t_end);
   print_mechanism(out, model);
   print_ode(out, model);
-  fprintf(out, FACT "%s\n", "stiff", model->stiff ? "yes" : "no");
   print_method(out, model);
   print_events(out, model);
   print_known(out, model);

@@ -22,7 +22,9 @@ enum {
   KEY_NORM,
   KEY_FORM,
   KEY_MAX_STEP,
-  KEY_STRICT
+  KEY_STRICT,
+  KEY_NO_ESTIMATE,
+  KEY_CURVES
 };
 enum { OUTPUTS = 200, REPORT_OUTPUTS = 600 };
 
@@ -46,12 +48,17 @@ static const struct argp_option options[] = {
      1},
     {"norm", KEY_NORM, "NAME", 0,
      "norm in which corrections are smallest: default, error, l2; form mech: kinetic, newton", 1},
+    {"no-estimate", KEY_NO_ESTIMATE, NULL, 0,
+     "no second run that estimates the error (it takes at most twice the time)", 1},
     {NULL, 0, NULL, 0, "Output files:", 2},
     {"outputs", 'n', "N",
      0, "outputs after the start, equally spaced, default 200 (600 with --report, --picture); 0: each step",
      2},
     {"csv", KEY_CSV, "FILE", 0, "the trajectory, a row for each output; -: stdout", 2},
     {"json", KEY_JSON, "FILE", 0, "the summary, for programs; -: stdout", 2},
+    {"curves", KEY_CURVES, "NAMES",
+     0, "what figures and report show, with commas between: coordinates, velocities, quantities, multipliers",
+     2},
     {"plot", KEY_PLOT, "FILE", 0, "a figure of the run, .svg, .png or .pdf", 2},
     {"picture", KEY_PICTURE, "FILE", 0, "the mechanism at some moments, .svg, .png or .pdf", 2},
     {"report", KEY_REPORT, "FILE", 0, "all results and an animation in one HTML file", 2},
@@ -108,6 +115,8 @@ static int take_option(RunOptions *o, int key, const char *text) {
     return parse_whole("--outputs", text, 0, 1000000000, &s->outputs);
   case 'q': o->quiet = true; return 0;
   case KEY_STRICT: o->strict = true; return 0;
+  case KEY_CURVES: s->curves = text; return 0;
+  case KEY_NO_ESTIMATE: s->estimated = false; return 0;
   case KEY_MAX_STEP: return take_positive("--max-step", text, 1e300, &s->max_step);
   case KEY_FORM: return parse_form(text, &s->form);
   case KEY_LINSOL: s->linsol = text; return parse_name("--linsol", text, linsol_name);
@@ -209,6 +218,14 @@ static void complain_about(const RunInfo *info, const RunResult *r, const char *
   complain("%s", line);
 }
 
+/* The line on stderr of a second run that failed where the first did not */
+static void complain_about_estimate(const RunResult *r, const char *name) {
+  char line[2 * RUN_TEXT];
+  if (r->ending != RUN_DONE || !estimate_failed(&r->estimate)) return;
+  describe_estimate(&r->estimate, line, sizeof line);
+  complain("%s: the error is %s", name, line);
+}
+
 enum { REASON = 2 * RUN_TEXT };
 
 /* text [REASON]: the first reason */
@@ -237,6 +254,7 @@ static int run(const RunOptions *o, int argc, char **argv, History *history) {
   if ((csv || !o->csv) && (progress || o->quiet)) {
     status = run_process(&o->settings, listeners, count, 0, &info, &result);
     complain_about(&info, &result, o->settings.model.type->name);
+    complain_about_estimate(&result, o->settings.model.type->name);
     if (history->ended && write_results(o, history, argc, argv) && status == STATUS_DONE)
       status = STATUS_OUTPUT;
     if (o->strict && status == STATUS_DONE) status = status_of_verdict(history);
@@ -258,7 +276,7 @@ static int run_main(int argc, char **argv) {
                   "input, 3 a file could not be written, "
                   "4 the model crashed, 130 interrupted. Files are complete up to the last output in "
                   "each case."};
-  RunOptions o      = {.settings = {.rtol = 1e-6}};
+  RunOptions o      = {.settings = {.rtol = 1e-6, .estimated = true}};
   History *history  = calloc(1, sizeof *history);
   int status        = STATUS_USAGE;
   o.settings.method = *method_at(0);

@@ -92,6 +92,16 @@ static void say_quantities(Panel *panel) {
   say(panel, " Without a force that works on the mechanism it can only fall.");
 }
 
+static void say_errors(Panel *panel, const History *history) {
+  const Estimate *e = &history->result.estimate;
+  char estimate[2 * RUN_TEXT];
+  describe_estimate(e, estimate, sizeof estimate);
+  say_scale(panel);
+  say(panel, " The largest distance of a coordinate from a second run by %s at rtol %.1g.",
+      e->method, e->rtol);
+  say(panel, " At the end %s.", estimate);
+}
+
 static void say_violations(Panel *panel) {
   say_scale(panel);
   for (int i = 0; i < panel->ncurves; i++) {
@@ -125,6 +135,7 @@ static void describe(const History *history, Panel *panel) {
   say_frame(panel, history);
   if (!strcmp(id, "drift")) say_drifts(panel, history);
   else if (!strncmp(id, "quantities", strlen("quantities"))) say_quantities(panel);
+  else if (!strcmp(id, "error")) say_errors(panel, history);
   else if (!strcmp(id, "violations")) say_violations(panel);
   else if (!strcmp(id, "steps")) say_steps(panel, history);
   else say_ranges(panel);
@@ -266,7 +277,8 @@ static int create_drifts(const History *h, Panel *panel) {
   begin(panel, &h->curves, "drift", "Drift of what the motion keeps");
   panel->logarithmic = true;
   for (int i = 0; i < h->info->nquantities && panel->ncurves < HISTORY_CURVES; i++) {
-    if (!is_conserved(h->info, i)) continue;
+    if (!is_conserved(h->info, i) || !is_selected(h->info->settings->curves, quantity[i].name))
+      continue;
     const double scale = i < RUN_SCALES ? h->info->scale[i] : NAN;
     Curve *curve       = add(panel, CURVE_LINE, history_column_quantity(h) + i);
     curve->offset      = h->first_quantity[i];
@@ -276,20 +288,31 @@ static int create_drifts(const History *h, Panel *panel) {
   return finish(h, panel, "|drift| / scale");
 }
 
-/* What it may only lose: the value */
-static int create_quantities(const History *h, Panel *panels) {
+/* Outputs, or what it may only lose: the value */
+static int create_quantities(const History *h, Panel *panels, bool outputs) {
   const CPModelQuantity *quantity = h->info->settings->model.type->quantities;
   int count = 0, shown = 0, last = 0;
   for (int i = 0; i < h->info->nquantities && shown < HISTORY_CURVES; i++) {
-    if (is_conserved(h->info, i)) continue;
-    Panel *panel =
-        panel_in(panels, &count, h, "quantities", "What the motion dissipates", quantity[i].unit);
+    if (is_conserved(h->info, i) || is_output(h->info, i) != outputs ||
+        !is_selected(h->info->settings->curves, quantity[i].name))
+      continue;
+    Panel *panel = panel_in(panels, &count, h, outputs ? "outputs" : "quantities",
+                            outputs ? "Outputs" : "What the motion dissipates", quantity[i].unit);
     name_curve(add(panel, CURVE_LINE, history_column_quantity(h) + i), quantity[i].name,
                quantity[i].unit);
     last = i;
     shown++;
   }
   return finish_units(h, panels, count, shown == 1 ? quantity[last].name : "value");
+}
+
+/* The distance from the second run */
+static int create_errors(const History *h, Panel *panel) {
+  begin(panel, &h->differences, "error", "Estimated error");
+  panel->logarithmic = true;
+  if (!h->differences.data) return 0;
+  name_curve(add(panel, CURVE_LINE, 1), "error", "");
+  return finish(h, panel, "error");
 }
 
 static int create_violations(const History *h, Panel *panel) {
@@ -302,15 +325,20 @@ static int create_violations(const History *h, Panel *panel) {
   return finish(h, panel, "violation");
 }
 
-static int create_multipliers(const History *h, Panel *panel) {
-  begin(panel, &h->curves, "multipliers", "Multipliers of the constraints");
-  panel->all = h->info->nlambda;
+static int create_multipliers(const History *h, Panel *panels) {
+  int count = 0;
   for (int i = 0; i < h->nlambda; i++) {
     char name[PANEL_NAME];
-    snprintf(name, sizeof name, "lambda%ld", h->lambda[i]);
-    name_curve(add(panel, CURVE_LINE, history_column_lambda(h) + i), name, "");
+    const char *unit = multiplier_unit(h->info, h->lambda[i]);
+    multiplier_name(h->info, h->lambda[i], name, sizeof name);
+    Panel *panel =
+        panel_in(panels, &count, h, "multipliers", "Multipliers of the constraints", unit);
+    name_curve(add(panel, CURVE_LINE, history_column_lambda(h) + i), name, unit);
   }
-  return finish(h, panel, "multiplier");
+  for (int k = 0; k < count; k++)
+    for (long i = 0; i < h->info->nlambda; i++)
+      panels[k].all += !strcmp(multiplier_unit(h->info, i), panels[k].curve[0].unit);
+  return finish_units(h, panels, count, "multiplier");
 }
 
 static int create_steps(const History *h, Panel *panel) {
@@ -334,7 +362,9 @@ int panels_create(const History *history, Panel *panels) {
   count += create_components(history, &panels[count], false);
   count += create_components(history, &panels[count], true);
   count += create_drifts(history, &panels[count]);
-  count += create_quantities(history, &panels[count]);
+  count += create_quantities(history, &panels[count], true);
+  count += create_quantities(history, &panels[count], false);
+  count += create_errors(history, &panels[count]);
   count += create_violations(history, &panels[count]);
   count += create_multipliers(history, &panels[count]);
   count += create_steps(history, &panels[count]);

@@ -4,7 +4,7 @@
 
 #include "../output/history.h"
 
-enum { PANELS = 5 + 3 * HISTORY_CURVES, PANEL_NAME = 100, PANEL_TEXT = 2 * RUN_TEXT };
+enum { PANELS = 5 + 5 * HISTORY_CURVES, PANEL_NAME = 100, PANEL_TEXT = 2 * RUN_TEXT };
 
 typedef enum {
   CURVE_LINE,

@@ -136,7 +136,7 @@ static int write_header(Csv *c) {
     if (level_exists(info, i)) failed = put_name(c, name);
   }
   for (long i = 0; i < info->nlambda && !failed; i++) {
-    snprintf(name, sizeof name, "lambda%ld", i);
+    multiplier_name(info, i, name, sizeof name);
     failed = put_name(c, name);
   }
   return failed || end_row(c) ? -1 : 0;

@@ -20,9 +20,19 @@ long history_column_violation(const History *history) {
 
 /* --------------------------------------------------------------------------------------- begin -- */
 
-/* Of count components all, or as many as are drawn, from the first to the last; returns their number */
-static int choose(long count, long *chosen) {
-  const int most = count < HISTORY_CURVES ? (int)count : HISTORY_CURVES;
+/* Of count components those that are selected, up to as many as are drawn, or of all so many from the first to the last; returns
+   their number. first: of the state, -1: multipliers */
+static int choose(const RunInfo *info, long first, long count, long *chosen) {
+  const char *selected = info->settings->curves;
+  const int most       = count < HISTORY_CURVES ? (int)count : HISTORY_CURVES;
+  int found            = 0;
+  for (long i = 0; selected && i < count && found < most; i++) {
+    char name[RUN_TEXT];
+    if (first < 0) multiplier_name(info, i, name, sizeof name);
+    else component_name(info, first + i, name, sizeof name);
+    if (is_selected(selected, name)) chosen[found++] = i;
+  }
+  if (selected) return found;
   for (int i = 0; i < most; i++) chosen[i] = most > 1 ? i * (count - 1) / (most - 1) : 0;
   return most;
 }
@@ -33,6 +43,7 @@ static int create_rows(History *h, const RunInfo *info) {
   if (frames < FEWEST_FRAMES) frames = FEWEST_FRAMES;
   return rows_create(&h->curves, history_column_violation(h) + NUM_LEVELS, HISTORY_ROWS) ||
          rows_create(&h->steps, STEP_COLUMNS, HISTORY_STEPS) ||
+         rows_create(&h->differences, 2, HISTORY_ROWS) ||
          (info->npoints > 0 && rows_create(&h->frames, 1 + 3 * (long)info->npoints, frames));
 }
 
@@ -42,9 +53,9 @@ static double *numbers(long count) { return calloc((size_t)count + 1, sizeof(dou
 static int begin(Listener *self, const RunInfo *info) {
   History *h = (History *)self;
   h->info    = info;
-  h->nq      = choose(info->nq, h->q);
-  h->nu      = choose(info->nu, h->u);
-  h->nlambda = choose(info->nlambda, h->lambda);
+  h->nq      = choose(info, 0, info->nq, h->q);
+  h->nu      = choose(info, info->nq, info->nu, h->u);
+  h->nlambda = choose(info, -1, info->nlambda, h->lambda);
   for (int l = 0; l < NUM_LEVELS; l++) h->most_violation[l] = h->when[l] = NAN;
   h->last           = numbers(info->n);
   h->first_quantity = numbers(info->nquantities);
@@ -52,8 +63,9 @@ static int begin(Listener *self, const RunInfo *info) {
   h->least_quantity = numbers(info->nquantities);
   h->most_drift     = numbers(info->nquantities);
   h->most_rise      = numbers(info->nquantities);
+  h->most_spread    = numbers(info->nquantities);
   if (h->last && h->first_quantity && h->last_quantity && h->least_quantity && h->most_drift &&
-      h->most_rise && !create_rows(h, info))
+      h->most_rise && h->most_spread && !create_rows(h, info))
     return 0;
   complain("there is no memory to keep the run's samples");
   return -1;
@@ -89,8 +101,11 @@ static void note_quantities(History *h, const Sample *s) {
     if (h->curves.seen == 0) h->first_quantity[i] = value;
     h->last_quantity[i] = value;
     h->most_drift[i]    = larger(h->most_drift[i], fabs(value - h->first_quantity[i]));
-    if (h->curves.seen == 0 || value < h->least_quantity[i]) h->least_quantity[i] = value;
-    h->most_rise[i] = larger(h->most_rise[i], value - h->least_quantity[i]);
+    const double least  = h->curves.seen == 0 ? value : fmin(value, h->least_quantity[i]);
+    h->most_spread[i]   = larger(
+          h->most_spread[i] + (h->least_quantity[i] - least) * (h->curves.seen > 0), value - least);
+    h->least_quantity[i] = least;
+    h->most_rise[i]      = larger(h->most_rise[i], value - h->least_quantity[i]);
   }
 }
 
@@ -139,11 +154,21 @@ static int event(Listener *self, const RunEvent *e) {
   return 0;
 }
 
+static int difference(Listener *self, const Difference *d) {
+  History *h  = (History *)self;
+  double *row = rows_next(&h->differences);
+  row[0]      = d->t;
+  row[1]      = d->distance;
+  rows_put(&h->differences, 1, fmax);
+  return 0;
+}
+
 /* The newest step is not made the last: its rejected attempts are counted already */
 static int end(Listener *self, const RunResult *result) {
   History *h = (History *)self;
   rows_end(&h->curves);
   rows_end(&h->frames);
+  rows_end(&h->differences);
   h->result = *result;
   h->ended  = true;
   return 0;
@@ -153,18 +178,20 @@ static int end(Listener *self, const RunResult *result) {
 
 void history_create(History *history) {
   *history          = (History){.last_t = NAN};
-  history->listener = (Listener){begin, sample, step, event, end};
+  history->listener = (Listener){begin, sample, step, event, difference, end};
 }
 
 void history_free(History *history) {
   rows_free(&history->curves);
   rows_free(&history->frames);
   rows_free(&history->steps);
+  rows_free(&history->differences);
   free(history->last);
   free(history->first_quantity);
   free(history->last_quantity);
   free(history->least_quantity);
   free(history->most_drift);
   free(history->most_rise);
+  free(history->most_spread);
   *history = (History){.info = NULL};
 }

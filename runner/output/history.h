@@ -22,15 +22,16 @@ typedef struct {
   /* a row: t, nq of q, nu of u, nlambda of lambda, quantities, NUM_LEVELS violations (largest of those merged) */
   Rows curves;
   /* In curves and frames the first row is the start, the last one the newest sample; none before the first sample. */
-  Rows frames; /* a row: t, 3 npoints coordinates; bounded by the coordinates in all, too */
-  Rows steps;  /* a row: t, h, order, rejected attempts (sum of those merged) */
+  Rows frames;      /* a row: t, 3 npoints coordinates; bounded by the coordinates in all, too */
+  Rows differences; /* a row: t, estimated error; none without an estimate */
+  Rows steps;       /* a row: t, h, order, rejected attempts (sum of those merged) */
   RunEvent event[HISTORY_EVENTS];
   long events;  /* seen, perhaps more than are kept */
   double *last; /* [n] newest state */
   double last_t;
   double *first_quantity, *last_quantity, *least_quantity; /* [nquantities] */
-  /* [nquantities]; |drift| from the first; rise above the least before; NaN if the quantity was NaN once */
-  double *most_drift, *most_rise;
+  /* [nquantities]; |drift| from the first; rise above the least before; largest minus least; NaN if the quantity was NaN once */
+  double *most_drift, *most_rise, *most_spread;
   /* largest, and its t; NaN: no such level, or it could be evaluated nowhere */
   double most_violation[NUM_LEVELS], when[NUM_LEVELS];
   long unevaluated; /* samples at which violations or multipliers could not be evaluated */

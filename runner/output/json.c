@@ -25,10 +25,11 @@ static json_t *describe_model(const RunInfo *info) {
   for (int i = 0; i < choice->type->nparameters; i++)
     json_object_set_new(parameters, choice->type->parameters[i].name,
                         json_number(choice->values[i]));
-  return json_pack("{s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:I}", "name", text(choice->type->name), "title",
-                   text(choice->type->title), "source", text(choice->type->source), "parameters",
-                   parameters, "n", (json_int_t)info->n, "nq", (json_int_t)info->nq, "nu",
-                   (json_int_t)info->nu, "multipliers", (json_int_t)info->nlambda);
+  return json_pack("{s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:I,s:I}", "name", text(choice->type->name),
+                   "title", text(choice->type->title), "source", text(choice->type->source),
+                   "parameters", parameters, "n", (json_int_t)info->n, "nq", (json_int_t)info->nq,
+                   "nu", (json_int_t)info->nu, "multipliers", (json_int_t)info->nlambda, "compared",
+                   (json_int_t)info->ncompared);
 }
 
 static json_t *describe_settings(const RunInfo *info) {
@@ -59,11 +60,15 @@ static json_t *describe_quantities(const History *h) {
     const CPModelQuantity *q = &type->quantities[i];
     json_array_append_new(
         array,
-        json_pack("{s:o,s:o,s:b,s:o,s:o,s:o,s:o,s:o}", "name", text(q->name), "unit", text(q->unit),
-                  "conserved", is_conserved(info, i), "scale",
-                  json_number(i < RUN_SCALES ? info->scale[i] : NAN), "first",
+        json_pack("{s:o,s:o,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:o}", "name", text(q->name), "unit",
+                  text(q->unit), "conserved", is_conserved(info, i), "output", is_output(info, i),
+                  "scale", json_number(i < RUN_SCALES ? info->scale[i] : NAN), "first",
                   json_number(h->first_quantity[i]), "last", json_number(h->last_quantity[i]),
-                  "drift", json_number(h->most_drift[i]), "rise", json_number(h->most_rise[i])));
+                  "drift", json_number(h->most_drift[i]), "rise", json_number(h->most_rise[i]),
+                  "tighter",
+                  json_number(h->result.estimate.wanted && i < RUN_SCALES
+                                  ? h->result.estimate.drift[i] * info->scale[i]
+                                  : NAN)));
   }
   return array;
 }
@@ -106,6 +111,16 @@ static json_t *describe_command(int argc, char **argv) {
   return array;
 }
 
+static json_t *describe_estimate_of(const RunResult *r) {
+  const Estimate *e = &r->estimate;
+  if (!e->wanted || r->ending != RUN_DONE) return json_null();
+  return json_pack("{s:o,s:b,s:o,s:b,s:o,s:o,s:o,s:o,s:o}", "error", json_number(e->error),
+                   "chaotic", e->chaotic, "digits_lost_after", json_number(e->lost), "stopped",
+                   e->stopped, "reached", json_number(e->reached), "method", text(e->method),
+                   "rtol", json_number(e->rtol), "seconds", json_number(e->seconds), "message",
+                   text(e->message));
+}
+
 static void add_reason(void *array, const char *reason) {
   json_array_append_new(array, text(reason));
 }
@@ -114,21 +129,20 @@ static json_t *describe_run(const History *h, int argc, char **argv) {
   const RunResult *r    = &h->result;
   json_t *reasons       = json_array();
   const Verdict verdict = judge(h, add_reason, reasons);
-  return json_pack("{s:s,s:s,s:o,s:o,s:o,s:s,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:{s:I,s:"
-                   "I,s:b},s:o,s:o,s:o,s:"
-                   "o}",
-                   "cpodes", CPODES_VERSION, "sundials", SUNDIALS_VERSION, "command",
-                   describe_command(argc, argv), "model", describe_model(h->info), "settings",
-                   describe_settings(h->info), "ending", ending_name(r->ending), "message",
-                   text(r->message), "verdict", verdict_name(verdict), "reasons", reasons, "t",
-                   json_number(r->t), "end", describe_end_state(h), "quantities",
-                   describe_quantities(h), "violations", describe_violations(h), "counts",
-                   describe_counts(h), "events", describe_events(h), "events_seen",
-                   (json_int_t)h->events, "seconds", json_number(r->seconds), "rank", "rank",
-                   (json_int_t)r->rank, "constraints", (json_int_t)r->constraints, "unique",
-                   r->unique, "error", json_number(r->error), "reference_error",
-                   json_number(h->info->known ? h->info->reference_error : NAN), "flag",
-                   json_integer(r->flag), "reference_late", json_number(r->late));
+  return json_pack(
+      "{s:s,s:s,s:o,s:o,s:o,s:s,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:{s:I,s:"
+      "I,s:b},s:o,s:o,s:o,s:o,s:o}",
+      "cpodes", CPODES_VERSION, "sundials", SUNDIALS_VERSION, "command",
+      describe_command(argc, argv), "model", describe_model(h->info), "settings",
+      describe_settings(h->info), "ending", ending_name(r->ending), "message", text(r->message),
+      "verdict", verdict_name(verdict), "reasons", reasons, "t", json_number(r->t), "end",
+      describe_end_state(h), "quantities", describe_quantities(h), "violations",
+      describe_violations(h), "counts", describe_counts(h), "events", describe_events(h),
+      "events_seen", (json_int_t)h->events, "seconds", json_number(r->seconds), "rank", "rank",
+      (json_int_t)r->rank, "constraints", (json_int_t)r->constraints, "unique", r->unique, "error",
+      json_number(r->error), "reference_error",
+      json_number(h->info->known ? h->info->reference_error : NAN), "flag", json_integer(r->flag),
+      "reference_late", json_number(r->late), "estimate", describe_estimate_of(r));
 }
 
 int json_write(const History *history, int argc, char **argv, const char *path) {

@@ -72,6 +72,11 @@ static void print_quantities(FILE *out, const History *h) {
       fprintf(out, "%s: not a number at some outputs\n", q->name);
       continue;
     }
+    if (is_output(info, i)) {
+      fprintf(out, "%s: from %.6g to %.6g, at the end %.6g %s\n", q->name, h->least_quantity[i],
+              h->least_quantity[i] + h->most_spread[i], h->last_quantity[i], unit_text(q->unit));
+      continue;
+    }
     if (conserved)
       fprintf(out, "%s: changed by at most %.2g %s", q->name, error, unit_text(q->unit));
     else
@@ -129,14 +134,18 @@ static void print_events(FILE *out, const History *h) {
 }
 
 static void print_error(FILE *out, const History *h) {
-  if (h->result.late > 0) {
-    row(out, "error");
-    fprintf(out, "not known: the model's reference takes longer than %g s\n", h->result.late);
-  }
-  if (!isfinite(h->result.error)) return;
-  row(out, "error");
-  fprintf(out, "%.2g against the model's reference, which is known to %.0e\n", h->result.error,
-          h->info->reference_error);
+  const RunResult *r = &h->result;
+  char estimate[2 * RUN_TEXT];
+  if (r->late > 0 || isfinite(r->error)) row(out, "error");
+  if (r->late > 0)
+    fprintf(out, "not known: the model's reference takes longer than %g s\n", r->late);
+  else if (isfinite(r->error))
+    fprintf(out, "%.2g against the model's reference, which is known to %.0e\n", r->error,
+            h->info->reference_error);
+  if (!r->estimate.wanted || r->ending != RUN_DONE) return;
+  describe_estimate(&r->estimate, estimate, sizeof estimate);
+  row(out, r->late > 0 || isfinite(r->error) ? "" : "error");
+  fprintf(out, "%s\n", estimate);
 }
 
 static void print_reason(void *out, const char *reason) {

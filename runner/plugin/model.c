@@ -163,6 +163,7 @@ sunindextype CPModelNumCompared(const CPModel *model) {
 
 int CPModelConserves(const CPModel *model, int i) {
   const CPModelType *type = model->type;
+  if (type->quantities[i].conserved == CP_QUANTITY_FREE) return 0;
   return type->conserves ? type->conserves(model, i) : type->quantities[i].conserved;
 }
 

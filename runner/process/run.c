@@ -22,6 +22,8 @@
 enum { LOOK_EVERY = 50, READ_BYTES = 1 << 16 }; /* [ms] */
 /* So long the error against a reference is waited for once the run has ended, where the run has no limit */
 static const double usual_patience = 1; /* [s] */
+/* So long for the second run of an estimate, and 20 times the CPU time of the first, as others may run, too */
+static const double estimate_patience = 20; /* [s] */
 
 /* ------------------------------------------------------------------------------------- the child -- */
 
@@ -46,8 +48,9 @@ typedef struct {
   int file;
   double limit;    /* [s] of CPU time, 0: none */
   double patience; /* [s] with the error against a reference */
-  double ended;    /* when the result came, 0: not yet */
-  int status;      /* of the process, once it is gone */
+  double ended;    /* when what it waits for began: the result came, or its estimate; 0: not yet */
+  bool estimating;
+  int status; /* of the process, once it is gone */
   bool gone;
   WireIn wire;
 } Child;
@@ -58,12 +61,16 @@ static bool is_over_limit(const Child *c) {
          clock_seconds(clock) > c->limit;
 }
 
-/* Has the reference had its time? */
+/* Has the second run, or the reference, had its time? The former limits its CPU time itself, unless a function of the model
+   does not return. */
 static bool is_impatient(Child *c) {
   const double now = clock_seconds(CLOCK_MONOTONIC);
   if (!c->wire.finished) return false;
-  if (c->ended == 0) c->ended = now;
-  return now - c->ended > c->patience;
+  const RunResult *r    = c->wire.result;
+  const bool estimating = r->estimate.pending;
+  if (c->ended == 0 || estimating != c->estimating) c->ended = now;
+  c->estimating = estimating;
+  return now - c->ended > (estimating ? estimate_patience + 20 * r->seconds : c->patience);
 }
 
 /* Has it ended, though another process that the model has started keeps the pipe open? */
@@ -114,6 +121,14 @@ static void explain(const Child *c, Silence silence, RunResult *r) {
   child_describe(c->status, r->message, RUN_TEXT);
 }
 
+/* The run has told its result, and ended before the estimate of its error */
+static void explain_estimate(const Child *c, Silence silence, Estimate *e) {
+  e->pending = false;
+  if (silence == INTERRUPTED) snprintf(e->message, RUN_TEXT, "interrupted");
+  else if (silence == IMPATIENT) snprintf(e->message, RUN_TEXT, "stopped, as it took too long");
+  else child_describe(c->status, e->message, RUN_TEXT);
+}
+
 static int status_of(const RunResult *r) {
   switch (r->ending) {
   case RUN_DONE: return STATUS_DONE;
@@ -156,6 +171,7 @@ static void end_child(Child *c, Silence silence, RunResult *result) {
   kill(-c->pid, SIGKILL); /* what it had started */
   close(c->file);
   if (!c->wire.finished || silence == REFUSED) explain(c, silence, result);
+  else if (result->estimate.pending) explain_estimate(c, silence, &result->estimate);
   else if (silence == IMPATIENT) result->late = c->patience;
 }
 

@@ -8,7 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef enum { WIRE_INFO, WIRE_SAMPLE, WIRE_STEP, WIRE_EVENT, WIRE_RESULT } WireKind;
+typedef enum {
+  WIRE_INFO,
+  WIRE_SAMPLE,
+  WIRE_STEP,
+  WIRE_EVENT,
+  WIRE_DIFFERENCE,
+  WIRE_RESULT
+} WireKind;
 
 typedef struct {
   WireKind kind;
@@ -90,6 +97,14 @@ static int send_event(Listener *self, const RunEvent *event) {
   return begin_record(w, WIRE_EVENT) || append(w, event, sizeof *event) || send_record(w) ? -1 : 0;
 }
 
+static int send_difference(Listener *self, const Difference *difference) {
+  WireOut *w = (WireOut *)self;
+  return begin_record(w, WIRE_DIFFERENCE) || append(w, difference, sizeof *difference) ||
+                 send_record(w)
+             ? -1
+             : 0;
+}
+
 static int send_result(Listener *self, const RunResult *result) {
   WireOut *w = (WireOut *)self;
   return begin_record(w, WIRE_RESULT) || append(w, result, sizeof *result) || send_record(w) ? -1
@@ -97,9 +112,10 @@ static int send_result(Listener *self, const RunResult *result) {
 }
 
 int wire_out_create(WireOut *w, int file) {
-  *w        = (WireOut){.listener = {send_info, send_sample, send_step, send_event, send_result},
-                        .file     = file,
-                        .size     = 4096};
+  *w = (WireOut){
+      .listener = {send_info, send_sample, send_step, send_event, send_difference, send_result},
+      .file     = file,
+      .size     = 4096};
   w->buffer = malloc(w->size);
   return w->buffer ? 0 : -1;
 }
@@ -170,12 +186,23 @@ static int take_event(const WireIn *w, const char *bytes) {
   return 0;
 }
 
+static int take_difference(const WireIn *w, const char *bytes) {
+  Difference difference;
+  memcpy(&difference, bytes, sizeof difference);
+  for (int i = 0; i < w->count; i++) {
+    Listener *l = w->listeners[i];
+    if (l->difference && l->difference(l, &difference)) return -1;
+  }
+  return 0;
+}
+
 static int take_record(WireIn *w, WireKind kind, const char *bytes) {
   switch (kind) {
   case WIRE_INFO: return take_info(w, bytes);
   case WIRE_SAMPLE: return take_sample(w, bytes);
   case WIRE_STEP: return take_step(w, bytes);
   case WIRE_EVENT: return take_event(w, bytes);
+  case WIRE_DIFFERENCE: return take_difference(w, bytes);
   default: memcpy(w->result, bytes, sizeof *w->result); w->finished = true;
   }
   return 0;

@@ -18,8 +18,11 @@ static void invariant(const Report *r, FILE *out, int i) {
   table_unit(out, q->unit);
   table_number(out, h->first_quantity[i], 8);
   table_number(out, h->last_quantity[i], 8);
-  table_text(out, is_conserved(h->info, i) ? "conserved" : "may only fall");
-  table_number(out, judge_drift(h, i), 3);
+  table_text(out, is_output(h->info, i)      ? "output"
+                  : is_conserved(h->info, i) ? "conserved"
+                                             : "may only fall");
+  if (is_output(h->info, i)) table_text(out, "");
+  else table_number(out, judge_drift(h, i), 3);
   table_row_end(out);
 }
 
@@ -28,7 +31,7 @@ void report_invariants(const Report *r, FILE *out) {
                                    {"At the start", true}, {"At the end", true},
                                    {"Kind", false},        {"Off by, of its scale", true}};
   if (r->info->nquantities == 0 || !has_samples(r)) return;
-  table_begin(out, "invariants", true, "What the motion keeps", columns,
+  table_begin(out, "invariants", true, "What the motion keeps, and outputs", columns,
               sizeof columns / sizeof columns[0]);
   for (int i = 0; i < r->info->nquantities; i++) invariant(r, out, i);
   table_end(out, "Off by: the largest change from the start of a conserved quantity, the largest "
@@ -69,16 +72,20 @@ static void rank(const RunResult *result, FILE *out) {
 }
 
 static void error(const Report *r, FILE *out) {
-  char text[NUMBER_TEXT], known[NUMBER_TEXT];
+  char text[NUMBER_TEXT], known[NUMBER_TEXT], estimate[2 * RUN_TEXT];
   const RunResult *result = &r->history->result;
-  if (!r->info->known) {
-    pair(out, "Error at the end", "not known: there is no reference");
-    return;
+  const Estimate *e       = &result->estimate;
+  const bool estimated    = e->wanted && result->ending == RUN_DONE;
+  if (estimated) {
+    describe_estimate(e, estimate, sizeof estimate);
+    pair(out, "Error at the end", "%s", estimate);
   }
-  if (result->late > 0)
-    pair(out, "Error at the end", "not known: the reference takes longer than %g s", result->late);
-  else pair(out, "Error at the end", "%s", number_text(text, result->error, 3));
-  pair(out, "The reference's own", "%s", number_text(known, r->info->reference_error, 2));
+  if (r->info->known && result->late > 0)
+    pair(out, "Against the reference", "not known: it takes longer than %g s", result->late);
+  else if (r->info->known)
+    pair(out, "Against the reference", "%s, known to %s", number_text(text, result->error, 3),
+         number_text(known, r->info->reference_error, 2));
+  else if (!estimated) pair(out, "Error at the end", "not known");
 }
 
 static void counts(const RunResult *result, FILE *out) {
@@ -92,6 +99,8 @@ static void counts(const RunResult *result, FILE *out) {
   pair(out, "Projections", "%ld", result->projections);
   pair(out, "Events", "%ld", result->events);
   pair(out, "CPU time", "%s s", number_text(seconds, result->seconds, 3));
+  if (result->estimate.wanted)
+    pair(out, "CPU time of the estimate", "%s s", number_text(seconds, result->estimate.seconds, 3));
 }
 
 /* A model that crashed took the counts along */

@@ -17,7 +17,7 @@ static void take_message(int code, const char *function, const char *text, void 
   enum { MOST_WARNINGS = 5 };
   Problem *p = data;
   (void)function;
-  if (code != CV_WARNING) return;
+  if (code != CV_WARNING || p->settings.silent) return;
   if (++p->warnings <= MOST_WARNINGS) complain("warning: %s", text);
   else if (p->warnings == MOST_WARNINGS + 1)
     complain("warning: there are more, which are not shown");

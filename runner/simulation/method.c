@@ -8,10 +8,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 static const Method methods[] = {
-    {.name = "auto", .title = "BDF where the model is stiff, else DOP853"},
+    {.name  = "auto",
+     .title = "chosen for the model: by its stiffness at the start, unless it names one"},
     {.name = "bdf", .title = "BDF, orders 1 to 5, Newton iteration", .lmm = CV_BDF},
     {.name = "bdf2",
      .title =
@@ -58,6 +60,10 @@ static MethodFound find_table(const char *name, Method *method) {
 
 /* -------------------------------------------------------------------------------------- by name -- */
 
+static void silent(int code, const char *function, const char *text, void *data) {
+  (void)code, (void)function, (void)text, (void)data;
+}
+
 MethodFound method_find(const char *name, Method *method) {
   for (int i = 0; i < NUM_METHODS; i++) {
     if (strcmp(name, methods[i].name)) continue;
@@ -85,9 +91,21 @@ int parse_method(const char *option, const char *name, Method *method) {
   return found == METHOD_FOUND ? 0 : -1;
 }
 
-void method_resolve(Method *method, const CPModel *model) {
-  const char *name = model->type->method;
-  if (strcmp(method->name, "auto")) return;
-  if (!name || !strcmp(name, "auto")) name = model->stiff ? "bdf" : "dop853";
-  method_find(name, method);
+int method_resolve(Method *method, const CPModel *model, double t_end, double rtol, char *reason) {
+  const char *name         = model->type->method;
+  CPMechSuggestion suggest = {.method = model->stiff ? "bdf" : "dop853", .stiff = model->stiff};
+  CPMech mech              = model->mech.nu > 0 ? CPModelMech(model) : NULL;
+  /* where this fails, so will the run, which says why */
+  if (mech && !CPMechSetErrHandlerFn(mech, silent, NULL))
+    CPMechSuggestMethod(mech, 0, model->y0, t_end, rtol, &suggest);
+  CPMechFree(&mech);
+  snprintf(reason, METHOD_REASON, "%s", suggest.reason);
+  if (strcmp(method->name, "auto")) return suggest.stiff;
+  if (name && strcmp(name, "auto")) {
+    snprintf(reason, METHOD_REASON, "the model's own choice");
+    method_find(name, method);
+  } else
+    for (int i = 0; i < NUM_METHODS; i++)
+      if (!strcasecmp(suggest.method, methods[i].name)) *method = methods[i];
+  return suggest.stiff;
 }

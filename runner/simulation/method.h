@@ -26,7 +26,9 @@ typedef enum { METHOD_FOUND, METHOD_UNKNOWN, METHOD_FIXED_STEP } MethodFound;
 MethodFound method_find(const char *name, Method *method);
 /* The same, complaining about a wrong one; 0 or -1 */
 int parse_method(const char *option, const char *name, Method *method);
-/* What "auto" means for a model: its own choice, else BDF where it is stiff, else DOP853. Other methods stay. */
-void method_resolve(Method *method, const CPModel *model);
+enum { METHOD_REASON = 300 };
+/* What "auto" means for a model: its own choice, else what CPMechSuggestMethod says at its start, else BDF where it is
+ * stiff and DOP853 where it is not. Other methods stay. reason [METHOD_REASON]: out, why; returns whether the model is stiff. */
+int method_resolve(Method *method, const CPModel *model, double t_end, double rtol, char *reason);
 
 #endif

@@ -31,7 +31,7 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
   *info                   = (RunInfo){.settings = &p->settings};
   take_sizes(p, info);
   info->nquantities     = type->nquantities;
-  info->stiff           = model->stiff;
+  info->stiff           = p->stiff;
   info->known           = model->known && type->reference;
   info->reference_error = model->reference_error;
   info->ncompared       = (long)CPModelNumCompared(model);
@@ -93,6 +93,17 @@ static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample)
   o->unique                         = out.unique;
 }
 
+/* With y upwards, as all drawings are shown: (x, y, z) -> (x, z, -y) is a rotation. */
+static void observe_points(Observer *o, sunrealtype t, N_Vector y) {
+  const CPModel *model = o->problem->model;
+  model->type->points(model, t, y, o->points);
+  for (int i = 0; model->type->z_is_up && i < model->drawing.npoints; i++) {
+    const double forward = o->points[3 * i + 1];
+    o->points[3 * i + 1] = o->points[3 * i + 2];
+    o->points[3 * i + 2] = -forward;
+  }
+}
+
 void observe(Observer *o, sunrealtype t, N_Vector y, Sample *sample) {
   const CPModel *model    = o->problem->model;
   const CPModelType *type = model->type;
@@ -107,5 +118,5 @@ void observe(Observer *o, sunrealtype t, N_Vector y, Sample *sample) {
   if (o->mech) observe_mech(o, t, y, sample);
   else if (o->residual && !model->c(t, y, o->residual, model->data))
     sample->violation[LEVEL_INVARIANT] = largest(o->residual);
-  if (o->problem->settings.drawing && type->points) type->points(model, t, y, o->points);
+  if (o->problem->settings.drawing && type->points) observe_points(o, t, y);
 }

@@ -186,7 +186,9 @@ int problem_create(Problem *p, const RunSettings *settings, char *message) {
     return -1;
   }
   if (create_model(p, message) || resolve_form(p, message) || resolve_names(p, message)) return -1;
-  method_resolve(&p->settings.method, p->model);
+  char reason[METHOD_REASON];
+  p->stiff =
+      method_resolve(&p->settings.method, p->model, p->settings.t_end, p->settings.rtol, reason);
   resolve_max_step(p);
   return p->settings.form == FORM_MECH ? create_mech(p, message) : create_ode(p, message);
 }

@@ -13,6 +13,7 @@ typedef struct {
   CPModel *model;
   int linsol, norm; /* what the names of the settings mean in this form */
   int warnings;     /* shown */
+  int stiff;        /* is the motion's start? */
   CPMech mech;      /* of the integrator; NULL: ODE form */
   CPProjector P;    /* ODE form, if it has invariants */
   /* ODE form, owned here: templates, solvers */

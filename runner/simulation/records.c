@@ -89,6 +89,28 @@ bool is_conserved(const RunInfo *info, int i) {
                         : info->settings->model.type->quantities[i].conserved != 0;
 }
 
+bool is_output(const RunInfo *info, int i) {
+  return info->settings->model.type->quantities[i].conserved == CP_QUANTITY_FREE;
+}
+
+void multiplier_name(const RunInfo *info, long i, char *text, size_t length) {
+  const CPModelType *type = info->settings->model.type;
+  if (i < type->nmultipliers) snprintf(text, length, "%s", type->multipliers[i].name);
+  else snprintf(text, length, "lambda%ld", i);
+}
+
+const char *multiplier_unit(const RunInfo *info, long i) {
+  const CPModelType *type = info->settings->model.type;
+  return i < type->nmultipliers ? unit_text(type->multipliers[i].unit) : "";
+}
+
+bool is_selected(const char *list, const char *name) {
+  const size_t length = strlen(name);
+  for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+    if (!strncmp(at, name, length) && (at[length] == ',' || !at[length])) return true;
+  return !list;
+}
+
 const char *number_text(char *text, double value, int digits) {
   if (isnan(value)) return "not known";
   if (isinf(value)) return value > 0 ? "infinite" : "-infinite";
@@ -107,4 +129,25 @@ void describe_ending(const char *whom, bool begun, const RunResult *r, char *tex
   else if (!begun) snprintf(text, length, "%s: %s, before the start", whom, r->message);
   else if (strstr(r->message, "t = ")) snprintf(text, length, "%s: %s", whom, r->message);
   else snprintf(text, length, "%s: %s, at t = %.10g", whom, r->message, r->t);
+}
+
+bool estimate_failed(const Estimate *e) { return e->wanted && e->message[0] && !e->stopped; }
+
+void describe_estimate(const Estimate *e, char *text, size_t length) {
+  char error[NUMBER_TEXT], rtol[NUMBER_TEXT], lost[NUMBER_TEXT], until[NUMBER_TEXT + 20] = "";
+  number_text(lost, e->lost, 3);
+  if (e->stopped)
+    snprintf(until, sizeof until, ", from t = 0 to %s", number_text(error, e->reached, 3));
+  number_text(error, e->error, 1);
+  if (e->chaotic) snprintf(text, length, "chaotic: digits are lost after t = %s s", lost);
+  else if (isnan(e->error) && !e->method[0])
+    snprintf(text, length, "not estimated: the second run failed: %s", e->message);
+  else if (isnan(e->error))
+    snprintf(text, length, "not estimated: a second run, %s at rtol %s, failed at t = %s: %s",
+             e->method, number_text(rtol, e->rtol, 1), number_text(error, e->reached, 3),
+             e->message);
+  else if (!isnan(e->lost))
+    snprintf(text, length, "about %s (estimated%s); digits are lost after t = %s s", error, until,
+             lost);
+  else snprintf(text, length, "about %s (estimated%s)", error, until);
 }

@@ -25,7 +25,10 @@ typedef struct {
   bool forces;        /* are multipliers wanted? */
   bool drawing;       /* are the drawing's points? */
   bool steps;         /* is each step told? */
-  bool unjudged;      /* is the error against the model's reference left out? */
+  const char *curves; /* names of those that figures show, with commas between; NULL: all, up to a number */
+  bool unjudged;  /* is the error against the model's reference left out? */
+  bool silent;    /* are warnings left out? */
+  bool estimated; /* is the error estimated by a second run? */
 } RunSettings;
 
 /* ---- before the first sample ---- */
@@ -40,7 +43,7 @@ typedef struct {
   /* of the first quantities: the scale by which to judge their drift; does the motion keep them, or only not raise them? */
   double scale[RUN_SCALES];
   bool conserved[RUN_SCALES];
-  bool stiff;     /* as the model says */
+  bool stiff;     /* as CPMechSuggestMethod says */
   bool has_norms; /* of quaternions */
   bool known;     /* is there a reference for these parameters? */
   double reference_error;
@@ -68,6 +71,11 @@ typedef struct {
   double violation[NUM_LEVELS];
 } Sample;
 
+/* How far two runs are apart, after both: in the norm of CPModelError */
+typedef struct {
+  double t, distance;
+} Difference;
+
 typedef struct {
   double t, h;
   int order;
@@ -89,6 +97,22 @@ enum { RUN_FLAG_USAGE = -1000 };
 
 typedef enum { RUN_DONE, RUN_FAILED, RUN_CRASHED, RUN_INTERRUPTED, RUN_UNWRITTEN } RunEnding;
 
+/* What a second, more accurate run says about the error of a run (estimate.h) */
+typedef struct {
+  bool wanted;              /* was one asked for? If not, all below is meaningless. */
+  bool pending;             /* The second run is still under way. */
+  char method[METHOD_NAME]; /* of the second run */
+  double rtol;              /* the same */
+  double error;             /* at the end, in the norm of CPModelError; NaN: not known */
+  double reached; /* up to here both runs were compared: if less than the run, error is extrapolated */
+  double lost;    /* from here on the runs differ by a tenth of the motion; NaN: nowhere */
+  bool chaotic; /* Their distance grew exponentially until then. */
+  double drift[RUN_SCALES]; /* of the first quantities in the second run, in units of their scale, as judge_drift */
+  double seconds;         /* CPU time of the second run */
+  bool stopped;           /* It would have taken too long. */
+  char message[RUN_TEXT]; /* one line: why it did not reach the end; "" if it did */
+} Estimate;
+
 typedef struct {
   RunEnding ending;
   int flag;               /* of the integrator, where it failed */
@@ -103,6 +127,7 @@ typedef struct {
   bool unique;      /* are the multipliers? */
   double error;     /* against the reference at the end; NaN: not known there */
   double late;      /* [s] the error has been waited for in vain; 0: not */
+  Estimate estimate;
 } RunResult;
 
 /* "done", "failed", ... for programs */
@@ -116,6 +141,11 @@ void describe_rejections(const RunResult *result, char *text, size_t length);
 void describe_ending(const char *whom, bool begun, const RunResult *result, char *text,
                      size_t length);
 
+/* One line: "about 3e-7 (estimated)", "chaotic: digits are lost after t = 4.2 s", "not estimated: ..." */
+void describe_estimate(const Estimate *estimate, char *text, size_t length);
+/* Did the second run fail where the first did not? */
+bool estimate_failed(const Estimate *estimate);
+
 /* ---- who listens ---- */
 
 /* Each function returns 0, or -1 after a complaint, which ends the run; NULL: not interested. A struct of one's own
@@ -126,6 +156,7 @@ struct Listener {
   int (*sample)(Listener *self, const Sample *sample);
   int (*step)(Listener *self, const Step *step);
   int (*event)(Listener *self, const RunEvent *event);
+  int (*difference)(Listener *self, const Difference *difference);
   int (*end)(Listener *self, const RunResult *result);
 };
 
@@ -135,6 +166,13 @@ const char *component_unit(const RunInfo *info, long i, char *text, size_t lengt
 /* As it is shown: "" for NULL and "1" */
 const char *unit_text(const char *unit);
 bool is_conserved(const RunInfo *info, int quantity);
+/* Is it an output, of which nothing is expected? */
+bool is_output(const RunInfo *info, int quantity);
+/* Name and unit of a multiplier: "pin x", "N", or "lambda0", "" */
+void multiplier_name(const RunInfo *info, long i, char *text, size_t length);
+const char *multiplier_unit(const RunInfo *info, long i);
+/* Is it among the names, with commas between? If names is NULL, all are. */
+bool is_selected(const char *names, const char *name);
 
 enum { NUMBER_TEXT = 40 };
 /* "1.25e-5", "0.5", "not known" (NaN); returns text [NUMBER_TEXT] */

@@ -1,5 +1,6 @@
 #include "simulate.h"
 
+#include "estimate.h"
 #include "integrator.h"
 #include "observe.h"
 
@@ -12,6 +13,8 @@
 typedef struct {
   Problem problem;
   RunInfo info;
+  Rows *track;       /* of an estimate, where the run leaves the ends of its steps; NULL: none */
+  const Rows *times; /* of the outputs, in the first column; NULL: equally spaced */
   Observer observer;
   Integrator integrator;
   Listener *listener;
@@ -69,9 +72,9 @@ static int tell_outputs(Run *run) {
   const long outputs = run->problem.settings.outputs;
   if (outputs == 0) return tell_sample(run, run->t, run->y);
   for (; run->next <= outputs; run->next++) {
-    const sunrealtype t = run->next == outputs
-                              ? run->t_end
-                              : run->t_end * (sunrealtype)run->next / (sunrealtype)outputs;
+    const sunrealtype t = run->next == outputs ? run->t_end
+                          : run->times         ? run->times->data[run->next * run->times->width]
+                                       : run->t_end * (sunrealtype)run->next / (sunrealtype)outputs;
     if (t > run->t) break;
     const int flag = t < run->t ? integrator_interpolate(&run->integrator, t, run->between) : 0;
     if (flag) return fail_integrator(run, flag);
@@ -130,6 +133,7 @@ static int march(Run *run) {
   const RunSettings *s = &run->problem.settings;
   N_VScale(1, run->problem.model->y0, run->y);
   if (tell_sample(run, 0, run->y) || set_stop(run)) return -1;
+  if (run->track) estimate_track(run->track, 0, run->y);
   run->next = 1;
   /* An event may be so close to the end that no step fits between. */
   while (run->t_end - run->t > 100 * SUN_UNIT_ROUNDOFF * fabs(run->t_end)) {
@@ -139,6 +143,7 @@ static int march(Run *run) {
     run->result->seconds += cpu_seconds() - start;
     run->t = t;
     if (flag < 0) return fail_integrator(run, flag);
+    if (run->track) estimate_track(run->track, run->t, run->y);
     if (s->steps && tell_step(run)) return -1;
     if (tell_outputs(run)) return -1;
     if (flag == CV_ROOT_RETURN && at_roots(run)) return -1;
@@ -148,12 +153,51 @@ static int march(Run *run) {
   return s->outputs ? tell_outputs(run) : 0;
 }
 
+/* Do all names of --curves name something, and not too much of one kind? */
+static int select_curves(const RunInfo *info, char *message) {
+  enum { KINDS = 3, MOST = 8 }; /* coordinates, velocities, multipliers */
+  const CPModelType *type = info->settings->model.type;
+  const char *at          = info->settings->curves;
+  int found[KINDS]        = {0};
+  while (at) {
+    const size_t length = strcspn(at, ",");
+    char wanted[RUN_TEXT], name[RUN_TEXT];
+    int known = 0;
+    snprintf(wanted, sizeof wanted, "%.*s", (int)length, at);
+    for (long i = 0; i < info->nq + info->nu + info->nlambda; i++) {
+      const long lambda = i - info->nq - info->nu;
+      if (lambda < 0) component_name(info, i, name, sizeof name);
+      else multiplier_name(info, lambda, name, sizeof name);
+      if (strcmp(name, wanted)) continue;
+      known = 1;
+      if (++found[lambda >= 0 ? 2 : i >= info->nq] <= MOST) continue;
+      snprintf(message, RUN_TEXT,
+               "--curves: at most %d of a kind, coordinates, velocities or multipliers", MOST);
+      return -1;
+    }
+    for (int i = 0; i < type->nquantities; i++)
+      known = known || !strcmp(type->quantities[i].name, wanted);
+    if (!known) {
+      snprintf(
+          message, RUN_TEXT,
+          "--curves: %s has no coordinate, velocity, quantity or multiplier \"%.100s\"; the first "
+          "line of --csv names them all",
+          type->name, wanted);
+      return -1;
+    }
+    at += length;
+    at = *at ? at + 1 : NULL;
+  }
+  return 0;
+}
+
 static int create(Run *run, const RunSettings *settings) {
   Problem *p    = &run->problem;
   char *message = run->result->message;
   if (problem_create(p, settings, message) ||
       observer_create(&run->observer, p, &run->info, message))
     return fail(run, RUN_FLAG_USAGE, message);
+  if (select_curves(&run->info, message)) return fail(run, RUN_FLAG_USAGE, message);
   run->t_end   = p->settings.t_end;
   run->y       = N_VClone(p->model->y0);
   run->between = N_VClone(p->model->y0);
@@ -191,16 +235,39 @@ static void compare(Run *run) {
   run->listener->end(run->listener, run->result);
 }
 
-void simulate(const RunSettings *settings, Listener *listener, RunResult *result) {
-  Run run        = {.listener = listener, .result = result};
-  *result        = (RunResult){.ending = RUN_DONE, .rank = -1, .error = NAN};
-  const int flag = create(&run, settings) || listener->begin(listener, &run.info) || march(&run);
+static void destroy(Run *run) {
+  integrator_free(&run->integrator);
+  if (run->y) N_VDestroy(run->y);
+  if (run->between) N_VDestroy(run->between);
+  observer_free(&run->observer);
+  problem_free(&run->problem);
+}
+
+void simulate_beside(const RunSettings *settings, const Rows *times, Listener *listener,
+                     RunResult *result) {
+  Run run = {.listener = listener, .result = result, .times = times};
+  *result = (RunResult){.ending = RUN_DONE};
+  if (!create(&run, settings)) march(&run);
   finish(&run);
+  destroy(&run);
+}
+
+void simulate(const RunSettings *settings, Listener *listener, RunResult *result) {
+  Rows track = {.rows = 0};
+  Run run    = {.listener = listener, .result = result};
+  *result    = (RunResult){.ending   = RUN_DONE,
+                           .rank     = -1,
+                           .error    = NAN,
+                           .estimate = {.wanted = settings->estimated, .error = NAN, .lost = NAN}};
+  int flag   = create(&run, settings);
+  if (!flag && settings->estimated && !estimate_begin(&track, run.info.ncompared))
+    run.track = &track;
+  flag = flag || listener->begin(listener, &run.info) || march(&run);
+  finish(&run);
+  result->estimate.pending = !flag && run.track;
   listener->end(listener, result);
+  if (result->estimate.pending) estimate_error(&run.problem, &track, listener, result);
   if (!flag && run.info.known && !settings->unjudged) compare(&run);
-  integrator_free(&run.integrator);
-  if (run.y) N_VDestroy(run.y);
-  if (run.between) N_VDestroy(run.between);
-  observer_free(&run.observer);
-  problem_free(&run.problem);
+  rows_free(&track);
+  destroy(&run);
 }

@@ -111,13 +111,23 @@ static sunrealtype energy_scale(const CPModel *model) {
   return r->g > 0 ? r->g * at : 1;
 }
 
+/* An output: of interest, but nothing is expected of it */
+static sunrealtype tip_speed(const CPModel *model, sunrealtype t, N_Vector y) {
+  const Rods *r        = model->data;
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + NQ;
+  (void)t;
+  return hypot(u[X2] + r->l2 / 2 * cos(q[TURN2]) * u[TURN2],
+               u[Y2] + r->l2 / 2 * sin(q[TURN2]) * u[TURN2]);
+}
+
 static const CPModelQuantity quantities[] = {
     {.name      = "energy",
      .unit      = "J",
      .value     = energy,
-     .conserved = 1, /* 0: it may only fall */
+     .conserved = CP_QUANTITY_CONSERVED, /* or CP_QUANTITY_FALLS */
      .scale     = 39.24,
      .scale_of  = energy_scale},
+    {.name = "tip speed", .unit = "m/s", .value = tip_speed, .conserved = CP_QUANTITY_FREE},
 };
 
 /* ---- what is shown ---- */

@@ -20,6 +20,7 @@ foreach(library IN ITEMS cpodes cpodes_static)
       "-DLIBRARY=${library}")
   run("${CMAKE_COMMAND}" --build "${WORK}/${library}")
   run("${WORK}/${library}/pendulum")
+  run("${WORK}/${library}/mechanism")
 endforeach()
 
 # Through pkg-config: the one line that the README promises.
@@ -27,6 +28,8 @@ set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
 run(sh -c "${CC} '${CLIENT}/pendulum.c' $(pkg-config --cflags --libs cpodes) -o pendulum")
 set(ENV{LD_LIBRARY_PATH} "${prefix}/${LIBDIR}:${SUNDIALS_LIBDIR}")
 run("${WORK}/pendulum")
+run(sh -c "${CC} '${CLIENT}/mechanism.c' $(pkg-config --cflags --libs cpodes_bodies) -lm -o mechanism")
+run("${WORK}/mechanism")
 
 if(ALL_STATIC)
   run(sh -c "${CC} -static '${CLIENT}/pendulum.c' $(pkg-config --static --cflags --libs cpodes) -o static")

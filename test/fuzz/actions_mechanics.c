@@ -199,6 +199,15 @@ static void check(World *w) {
     complain(w, "a right model that is said to be wrong", "%d: %s", flag, w->text);
 }
 
+static void suggest(World *w) {
+  CPMechSuggestion s;
+  N_Vector y          = start_state(w);
+  const int backwards = chance(w, 0.2);
+  CALL(w, MECHANICS,
+       CPMechSuggestMethod(w->mech, w->t, y, w->t + (backwards ? -1.0 : 1.0),
+                           number(w, 1e-10, 1e-2), &s));
+}
+
 static void results(World *w) {
   CPMechStats stats;
   CALL(w, MECHANICS, CPMechGetStats(w->mech, &stats));
@@ -237,6 +246,7 @@ const Action mechanics_actions[] = {{"create a mechanical system", mechanics_cre
                                     {"mechanics: Delassus", delassus, 2},
                                     {"mechanics: impact", impact, 2},
                                     {"mechanics: check", check, 1},
+                                    {"mechanics: choice of a method", suggest, 1},
                                     {"mechanics: results", results, 1},
                                     {"mechanics: own projector", own_projector, 3},
                                     {NULL, NULL, 0}};

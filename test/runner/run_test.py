@@ -14,7 +14,7 @@ import time
 import unittest
 
 from runner import DONE, FAILED, INTERRUPTED, MODELS, OUTPUT, PROGRAM, SANITIZED, USAGE, RunnerTest, cpodes
-from user_model import ODE_ALONE, OPERATORS, PARTS, compile_model
+from user_model import ODE_ALONE, OPERATORS, PARTS, compile_model, source
 
 LONG = "slider_crank --t-end 1e7 --outputs 100000000".split()  # of minutes
 
@@ -120,6 +120,71 @@ class Result(RunTest):
             words = "energy: conserved" if kept else "energy: never rises"
             self.assertIn(words, cpodes("describe", "slider_crank", "--param", f"c={damping}").stdout)
 
+    def compile_outputs(self, **parts):
+        """The pendulum with an output, and a name of its multiplier"""
+        quantities = (
+            '{.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 10}, '
+            '{.name = "height", .unit = "m", .value = height, .conserved = CP_QUANTITY_FREE}'
+        )
+        members = '.points = points, .multipliers = (const CPModelCoordinate[]){{"pin", "N/m", "force of the rod"}}, .nmultipliers = 1'
+        height = parts.pop("height", "N_VGetArrayPointer(state)[1]")
+        text = source(**({"quantities": quantities, "members": members} | parts)).replace(
+            "static void points(",
+            f"static sunrealtype height(const CPModel *model, sunrealtype t, N_Vector state) {{ return {height}; }}\nstatic void points(",
+        )
+        return compile_model(self.folder, text=text)
+
+    def test_outputs_and_multipliers_have_names_and_units_everywhere(self):
+        model = self.compile_outputs()
+        table, report = self.folder / "run.csv", self.folder / "run.html"
+        run = self.run_json(model, "--csv", table, "--report", report, "--strict")
+        self.assertEqual((run["verdict"], run["reasons"]), ("ok", []))  # nothing is expected of an output
+        rows = rows_of(table)
+        names = rows[0]
+        self.assertEqual([row[names.index("height")] for row in rows[1:]], [row[names.index("y")] for row in rows[1:]])
+        self.assertIn("pin", names)
+        self.assertEqual([q["output"] for q in run["quantities"]], [False, True])
+        self.assertRegex(cpodes("run", model).stdout, r"height: from -(1|0\.99\d*) to 0, at the end -0\.\d+ m\n")
+        self.assertIn("height: an output, 0 m at the start", cpodes("describe", model).stdout)
+        self.assertRegex(cpodes("check", model).stdout, "height: a number +ok")
+        page = report.read_text()
+        for text in "figure-outputs-title", "pin", "N/m":
+            self.assertIn(text, page)
+
+    def test_curves_selects_what_the_report_shows(self):
+        report = self.folder / "run.html"
+        self.assert_done(cpodes("run", self.compile_outputs(), "--curves", "y,x',height,pin", "--report", report, "--quiet"))
+        page = report.read_text()
+        for text in "y: from", "x': from", "height: from", "pin: from":
+            self.assertIn(text.replace("'", "&#39;"), page.replace("'", "&#39;"))
+        for text in " x: from", " y': from", "figure-drift-title":
+            self.assertNotIn(text, page)
+
+    def test_wrong_names_of_curves_and_outputs_are_one_line(self):
+        self.assert_refused(cpodes("run", "pendulum", "--curves", "x,height"), "--curves", "pendulum", '"height"')
+        self.assert_refused(cpodes("run", "pendulum", "--curves", ""), "--curves", '""')
+        names = ",".join(f"q{i}" for i in range(9))
+        self.assert_refused(cpodes("run", "chain", "--curves", names), "--curves", "at most 8")
+        quantity = '{{.name = "{}", .unit = "{}", .value = energy, .conserved = {}}}'
+        for quantities, words in (
+            (quantity.format("x", "m", -1), ["quantity x", "coordinate"]),
+            (quantity.format("y'", "m", -1), ["quantity y'", "velocity"]),
+            (quantity.format("t", "m", -1), ["quantity t"]),
+            (quantity.format("e", "m", -1) + ", " + quantity.format("e", "J", -1), ["quantity e", "another quantity"]),
+            (quantity.format("e", "[m]", -1), ['"[m]", of quantity e, is no unit']),
+            (quantity.format("e", "J", 2), ["conserved of quantity e is 2"]),
+            (quantity.format("a,b", "J", 1), ["quantity 0", "comma"]),
+        ):
+            with self.subTest(words):
+                self.assert_refused(cpodes("run", compile_model(self.folder, quantities=quantities)), "rod", *words)
+        members = '.multipliers = (const CPModelCoordinate[]){{"energy", "N", "force"}}, .nmultipliers = 1'
+        self.assert_refused(cpodes("run", compile_model(self.folder, members=members)), "multiplier energy has the name of")
+
+    def test_an_output_that_is_no_number_is_told(self):
+        process = cpodes("run", self.compile_outputs(height="t > 2 ? NAN : 1"), "--strict")
+        self.assert_refused(process, "--strict", "doubtful", "height is not a number at some outputs", status=FAILED)
+        self.assertIn("height: not a number at some outputs", process.stdout)
+
     def test_the_verdict_is_the_same_everywhere(self):
         report = self.folder / "run.html"
         cases = {
@@ -142,6 +207,51 @@ class Result(RunTest):
                 self.assert_refused(summary, "--strict", verdict, reason, status=FAILED)
             if verdict == "ok":
                 self.assert_done(summary)
+
+    def test_the_estimated_error_is_the_true_one(self):
+        # bench/estimate.py measures it over the catalogue
+        for arguments in "slider_crank", "andrews -m bdf", "pendulum -m adams -r 1e-9", "heavy_top -m dopri5 -r 1e-4", "andrews -r 1e-10":
+            run = self.run_json(*arguments.split())
+            ratio = run["estimate"]["error"] / run["error"]
+            self.assertTrue(1 / 3 <= ratio <= 3, (arguments, ratio))
+            self.assertIsNone(run["estimate"]["digits_lost_after"])
+            self.assertEqual(run["estimate"]["reached"], run["t"])
+
+    def test_the_estimate_is_shown_and_can_be_left_out(self):
+        report = self.folder / "run.html"
+        summary = cpodes("run", "slider_crank", "--report", report)
+        self.assertRegex(summary.stdout, r"\n +about \d\.?\d*e-\d+ \(estimated\)\n")
+        self.assertRegex(report.read_text(), r"about \d\.?\d*e-\d+ \(estimated\)")
+        self.assertNotIn("estimated", cpodes("run", "slider_crank", "--no-estimate").stdout)
+        self.assertIsNone(self.run_json("slider_crank", "--no-estimate")["estimate"])
+
+    def test_a_chaotic_motion_says_when_its_digits_are_lost(self):
+        arguments = "chain --param n=2 --t-end 40 --rtol".split()
+        runs = {}
+        for tol in "1e-6", "1e-12":  # they part where the first one's digits are lost
+            path = self.folder / f"{tol}.csv"
+            self.assert_done(cpodes("run", *arguments, tol, "--csv", path, "--outputs", 2000, "--quiet"))
+            runs[tol] = [[float(x) for x in row[:5]] for row in rows_of(path)[1:]]
+        spans = [max(column) - min(column) for column in zip(*runs["1e-6"])]
+        parted = next(a[0] for a, b in zip(*runs.values()) if any(abs(a[i] - b[i]) > 0.1 * spans[i] for i in range(1, 5)))
+        run = self.run_json(*arguments, "1e-6")
+        self.assertTrue(run["estimate"]["chaotic"])
+        self.assertAlmostEqual(run["estimate"]["digits_lost_after"], parted, delta=0.2 * parted)
+        self.assertEqual(run["verdict"], "doubtful")
+        summary = cpodes("run", *arguments, "1e-6", "--strict")
+        self.assertRegex(summary.stdout, r"error +chaotic: digits are lost after t = [\d.]+ s")
+        self.assert_refused(summary, "--strict", "chaotic", "digits are lost", status=FAILED)
+
+    def test_a_second_run_that_fails_is_one_clear_line(self):
+        # f fails from the second model on that the process creates
+        model = compile_model(
+            self.folder, create="static int models; g->g = models++ ? -g->g : g->g;", f="f[1] = -((G *)data)->g; return ((G *)data)->g < 0 ? -1 : 0;"
+        )
+        process = cpodes("run", model, "--json", "-", "--quiet")
+        self.assert_refused(process, "rod", "the error is not estimated", "second run, dop853 at rtol", "f failed", status=DONE)
+        run = json.loads(process.stdout)
+        self.assertEqual((run["ending"], run["verdict"]), ("done", "doubtful"))
+        self.assertIsNone(run["estimate"]["error"])
 
     def test_loose_tolerances_are_doubtful(self):
         self.assert_refused(cpodes("run", "andrews", "--rtol", "0.1", "--strict", "-q"), "energy", "doubtful", status=FAILED)

@@ -1,0 +1,157 @@
+/* Work and precision on Simbody's mechanisms: realizations to Stage::Acceleration that the methods of cpodes and of
+ * Simbody need for an error at the ends of ten intervals. Counts, no times.
+ *
+ *   counts [--runs] [mechanism...]
+ *
+ * --runs: a line for each run. The error is the largest difference of q and u from RungeKuttaMerson at an accuracy of
+ * 1e-12. Between two accuracies, which differ by a factor of sqrt(10), counts are interpolated in the logarithm of the error. */
+#include "cpodes_simbody/cpodes_simbody.h"
+#include "mechanisms.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+
+using namespace SimTK;
+using cpodes::CPodesProjectedIntegrator;
+
+namespace {
+
+const int reports = 10, hopeless = 20000;
+
+struct Run {
+  double error = Infinity;
+  int count = 0, positions = 0, steps = 0;
+  double violation = 0.0; /* largest at the reports */
+  std::vector<Vector> states;
+  std::string why;
+};
+
+template <class I> Run integrate(Model &m, I &integrator, double accuracy, const Run *reference) {
+  Run run;
+  try {
+    integrator.setAccuracy(accuracy);
+    integrator.initialize(m.start);
+    m.system.resetAllCountersToZero();
+    for (int k = 1; k <= reports; k++) {
+      const double t = m.end * k / reports;
+      while (integrator.stepTo(t, Infinity) != Integrator::ReachedReportTime) {}
+      const State &s = integrator.getState();
+      m.system.realize(s, Stage::Velocity);
+      run.violation =
+          std::max(run.violation, std::max(s.getQErr().normInf(), s.getUErr().normInf()));
+      run.states.push_back(s.getY());
+    }
+    run.count     = m.system.getNumRealizationsOfThisStage(Stage::Acceleration);
+    run.positions = m.system.getNumRealizationsOfThisStage(Stage::Position);
+    run.steps     = integrator.getNumStepsTaken();
+    run.error     = 0.0;
+    for (std::size_t k = 0; reference && k < run.states.size(); k++)
+      run.error = std::max(run.error, (run.states[k] - reference->states[k]).normInf());
+  } catch (const std::exception &e) {
+    run.why   = e.what();
+    run.error = Infinity;
+  }
+  return run;
+}
+
+struct Contestant {
+  const char *name;
+  bool ours;
+  std::function<Run(Model &, double, const Run *)> run;
+};
+
+template <class I> Contestant simbodys(const char *name) {
+  return {name, false, [](Model &m, double accuracy, const Run *reference) {
+            I integrator(m.system);
+            return integrate(m, integrator, accuracy, reference);
+          }};
+}
+Contestant cpodesOf(const char *name, CPodesProjectedIntegrator::Method method) {
+  return {name, true, [method](Model &m, double accuracy, const Run *reference) {
+            CPodesProjectedIntegrator integrator(m.system, method);
+            return integrate(m, integrator, accuracy, reference);
+          }};
+}
+struct SimbodysBDF : CPodesIntegrator {
+  explicit SimbodysBDF(const System &s) : CPodesIntegrator(s, CPodes::BDF) {}
+};
+struct SimbodysAdams : CPodesIntegrator {
+  explicit SimbodysAdams(const System &s) : CPodesIntegrator(s, CPodes::Adams) {}
+};
+
+/* Count at this error, between the first run that is as accurate and the one before. */
+double countAt(const std::vector<Run> &runs, double error) {
+  for (std::size_t i = 0; i < runs.size(); i++) {
+    if (!(runs[i].error <= error)) continue;
+    if (i == 0 || !isFinite(runs[i - 1].error)) return runs[i].count;
+    const double x = std::log(error / runs[i].error) / std::log(runs[i - 1].error / runs[i].error);
+    return std::exp((1 - x) * std::log(runs[i].count) + x * std::log(runs[i - 1].count));
+  }
+  return Infinity;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  const Contestant contestants[] = {
+      simbodys<RungeKuttaMersonIntegrator>("RungeKuttaMerson"),
+      simbodys<SimbodysBDF>("CPodes BDF"),
+      simbodys<SimbodysAdams>("CPodes Adams"),
+      cpodesOf("BDF", CPodesProjectedIntegrator::BDF),
+      cpodesOf("Adams", CPodesProjectedIntegrator::Adams),
+      cpodesOf("DOP853", CPodesProjectedIntegrator::DOP853),
+  };
+  const double targets[] = {1e-4, 1e-6};
+  const bool all         = argc > 1 && !std::strcmp(argv[1], "--runs");
+  double logarithms = 0.0, worst = 0.0;
+  int ratios = 0;
+  std::printf("%-18s %7s %18s %8s %10s %8s %6s\n", "mechanism", "error", "best of Simbody's",
+              "count", "of cpodes", "count", "ratio");
+  for (const NamedModel &named : allModels()) {
+    bool wanted = argc == 1 + all;
+    for (int i = 1 + all; i < argc; i++) wanted |= !std::strcmp(argv[i], named.name);
+    if (!wanted) continue;
+    auto model = named.create();
+    RungeKuttaMersonIntegrator exact(model->system);
+    exact.setConstraintTolerance(1e-13);
+    const Run reference = integrate(*model, exact, 1e-12, nullptr);
+    if (!reference.why.empty()) {
+      std::printf("%s: no reference: %s\n", named.name, reference.why.c_str());
+      return 1;
+    }
+    std::vector<std::vector<Run>> runs;
+    for (const Contestant &c : contestants) {
+      runs.emplace_back();
+      for (double accuracy = 1e-2; accuracy > 9e-11; accuracy /= std::sqrt(10.0)) {
+        runs.back().push_back(c.run(*model, accuracy, &reference));
+        const Run &r = runs.back().back();
+        if (all)
+          std::printf("  %-16s %s %8.1e error %8.1e realizations %6d positions/step %5.1f "
+                      "violation %8.1e%s\n",
+                      c.name, c.ours ? "cpodes " : "Simbody", accuracy, r.error, r.count,
+                      r.steps ? double(r.positions) / r.steps : 0.0, r.violation,
+                      r.why.substr(0, 200).c_str());
+        if (r.error < targets[1] || r.count > hopeless) break;
+      }
+    }
+    for (double target : targets) {
+      double best[2]      = {Infinity, Infinity};
+      const char *name[2] = {"none", "none"};
+      for (std::size_t i = 0; i < runs.size(); i++) {
+        const double count = countAt(runs[i], target);
+        if (count < best[contestants[i].ours])
+          best[contestants[i].ours] = count, name[contestants[i].ours] = contestants[i].name;
+      }
+      const double ratio = best[1] / best[0];
+      std::printf("%-18s %7.0e %18s %8.0f %10s %8.0f %6.2f\n", named.name, target, name[0], best[0],
+                  name[1], best[1], ratio);
+      logarithms += std::log(ratio), ratios++;
+      worst = std::max(worst, ratio);
+    }
+    std::fflush(stdout);
+  }
+  std::printf("geometric mean %.2f, largest %.2f\n", std::exp(logarithms / ratios), worst);
+  return ratios > 0 && isFinite(logarithms) ? 0 : 1;
+}

@@ -1,0 +1,707 @@
+/* The mechanism as it is put together: names, parameters, bodies, joints and forces. Each function checks everything and
+ * gets all memory before it changes anything. */
+#include "bodies_impl.h"
+
+#include <nvector/nvector_serial.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -------------------------------------------------------------------------------- joints -- */
+
+enum { X, Y, Z };
+
+typedef struct {
+  const char *name;
+  int nrows, nforced; /* nforced: rows of p, the others of v only */
+  Measure row[MAX_ROWS];
+  int ncoordinates;
+  Term coordinate[3];
+} Kind;
+
+#define AXES_MEET \
+  { POINT, 0, 0, 0 }
+#define ALONG_(i) \
+  { ALONG, 0, i, 0 }
+#define DOT_(i, j) \
+  { DOT, 0, i, j }
+#define ANGLE_ \
+  { ANGLE, 0, X, X }
+#define COORD(...) \
+  { .coef = 1, .ratio = NONE, .m = __VA_ARGS__ }
+
+/* In the plane [0], where nrows = 0 stands for kinds that there are none of; in space [1] */
+static const Kind kinds[2][CP_NUM_JOINTS] = {
+    {[CP_JOINT_REVOLUTE]      = {"revolute", 1, 1, {AXES_MEET}, 1, {COORD(ANGLE_)}},
+     [CP_JOINT_PRISMATIC]     = {"prismatic", 2, 2, {ALONG_(X), DOT_(X, Z)}, 1, {COORD(ALONG_(Z))}},
+     [CP_JOINT_FIXED]         = {"fixed", 2, 2, {AXES_MEET, DOT_(X, Y)}, 0, {{0}}},
+     [CP_JOINT_ROD]           = {"rod", 1, 1, {{LENGTH, 0, 0, 0}}, 0, {{0}}},
+     [CP_JOINT_POINT_ON_LINE] = {"point_on_line", 1, 1, {ALONG_(X)}, 1, {COORD(ALONG_(Z))}},
+     [CP_JOINT_ROLLING]       = {"rolling", 2, 1, {ALONG_(Z), {SPIN, 0, Y, X}}, 0, {{0}}}},
+    {[CP_JOINT_BALL]     = {"ball", 1, 1, {AXES_MEET}, 0, {{0}}},
+     [CP_JOINT_REVOLUTE] = {"revolute", 3, 3, {AXES_MEET, DOT_(X, Z), DOT_(Y, Z)}, 1, {COORD(ANGLE_)}},
+     [CP_JOINT_UNIVERSAL]   = {"universal",
+                               2,
+                               2,
+                               {AXES_MEET, DOT_(Z, Z)},
+                               2,
+                               {COORD({ANGLE, 0, X, Z}),
+                                {.coef = -1, .ratio = NONE, .m = {ANGLE, 1, X, Z}}}},
+     [CP_JOINT_CYLINDRICAL] = {"cylindrical",
+                               4,
+                               4,
+                               {ALONG_(X), ALONG_(Y), DOT_(X, Z), DOT_(Y, Z)},
+                               2,
+                               {COORD(ALONG_(Z)), COORD(ANGLE_)}},
+     [CP_JOINT_PRISMATIC]   = {"prismatic",
+                               5,
+                               5,
+                               {ALONG_(X), ALONG_(Y), DOT_(X, Z), DOT_(Y, Z), DOT_(X, Y)},
+                               1,
+                               {COORD(ALONG_(Z))}},
+     [CP_JOINT_PLANAR]      = {"planar",
+                               3,
+                               3,
+                               {ALONG_(Z), DOT_(X, Z), DOT_(Y, Z)},
+                               3,
+                               {COORD(ALONG_(X)), COORD(ALONG_(Y)), COORD(ANGLE_)}},
+     [CP_JOINT_FIXED] = {"fixed", 4, 4, {AXES_MEET, DOT_(X, Z), DOT_(Y, Z), DOT_(X, Y)}, 0, {{0}}},
+     [CP_JOINT_ROD]   = {"rod", 1, 1, {{LENGTH, 0, 0, 0}}, 0, {{0}}},
+     [CP_JOINT_POINT_ON_LINE] = {"point_on_line", 2, 2, {ALONG_(X), ALONG_(Y)}, 1, {COORD(ALONG_(Z))}},
+     [CP_JOINT_POINT_ON_PLANE] = {"point_on_plane", 1, 1, {ALONG_(Z)}, 0, {{0}}},
+     /* (x_a . d)' - r y_a . omega = 0, (y_a . d)' + r x_a . omega = 0 */
+     [CP_JOINT_ROLLING] = {
+         "rolling", 3, 1, {ALONG_(Z), {SPIN, 0, Y, X}, {SPIN, 0, X, Y}}, 0, {{0}}}}};
+
+const char *bodiesKindName(int kind) {
+  return kind >= 0 && kind < CP_NUM_JOINTS ? kinds[1][kind].name : NULL;
+}
+
+/* ----------------------------------------------------------------- messages, memory, names -- */
+
+int bodiesError(CPBodies b, int code, const char *function, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(b->message, sizeof b->message, format, args);
+  va_end(args);
+  if (b->handler) b->handler(code, function, b->message, b->data);
+  return code;
+}
+
+/* Room for `more` elements behind the first `count`; arrays have lengths 8, 16, 32, ... Returns 0, or 1 without
+   memory. */
+static int room(void *address, int count, int more, size_t size) {
+  void **array = address, *larger;
+  int old      = count > 0 ? 8 : 0, length;
+  while (old < count) old *= 2;
+  for (length = 8; length < count + more;) length *= 2;
+  if (length == old) return 0;
+  if (!(larger = realloc(*array, (size_t)length * size))) return 1;
+  *array = larger;
+  return 0;
+}
+#define ROOM(array, count, more) room(&(array), (count), (more), sizeof *(array))
+
+static unsigned hash(const char *name, size_t length) { /* FNV-1a */
+  unsigned h = 2166136261u;
+  for (size_t i = 0; i < length; i++) h = (h ^ (unsigned char)name[i]) * 16777619u;
+  return h;
+}
+
+/* The entry of the name, or the free one where it belongs */
+static Entry *entryOf(const struct CPBodies_ *b, const char *name, size_t length) {
+  unsigned i = hash(name, length);
+  for (;; i++) {
+    Entry *e         = &b->entry[i & (unsigned)(b->capacity - 1)];
+    const char *text = b->text + e->name;
+    if (!e->kind || (!strncmp(text, name, length) && !text[length])) return e;
+  }
+}
+
+int bodiesFind(const struct CPBodies_ *b, int kind, const char *name, size_t length) {
+  if (!name || b->capacity == 0) return -1;
+  const Entry *e = entryOf(b, name, length);
+  return e->kind == kind ? e->index : -1;
+}
+
+/* Is the name a new one, and is there room for it and for `params` parameters? Returns 0 or a code, reported. */
+static int checkName(CPBodies b, const char *function, const char *name, int params) {
+  if (b->ready)
+    return bodiesError(b, CP_TOO_LATE, function, "the mechanism is complete: its CPMech exists");
+  if (!name || !*name) return bodiesError(b, CP_ILL_INPUT, function, "name must not be empty");
+  if (strpbrk(name, ". \t\n") || strlen(name) > 100)
+    return bodiesError(b, CP_ILL_INPUT, function,
+                       "name must have at most 100 characters, no blank and no dot: \"%.100s\"",
+                       name);
+  if (!strcmp(name, "ground"))
+    return bodiesError(b, CP_ILL_INPUT, function, "name must not be \"ground\"");
+  if (2 * b->nentries >= b->capacity) { /* at most half full */
+    const int old = b->capacity;
+    Entry *before = b->entry, *more = calloc(old ? 2 * (size_t)old : 16, sizeof *more);
+    if (!more) return bodiesError(b, CP_MEM_FAIL, function, "no memory for \"%s\"", name);
+    b->entry    = more;
+    b->capacity = old ? 2 * old : 16;
+    for (int i = 0; i < old; i++) {
+      const char *text = b->text + before[i].name;
+      if (before[i].kind) *entryOf(b, text, strlen(text)) = before[i];
+    }
+    free(before);
+  }
+  if (ROOM(b->text, b->ntext, (int)strlen(name) + 1) || ROOM(b->param, b->nparams, params) ||
+      ROOM(b->label, b->nparams, params))
+    return bodiesError(b, CP_MEM_FAIL, function, "no memory for \"%s\"", name);
+  if (entryOf(b, name, strlen(name))->kind)
+    return bodiesError(b, CP_ILL_INPUT, function, "name must be new: there is a \"%s\" already",
+                       name);
+  return CP_SUCCESS;
+}
+
+static int takeName(CPBodies b, const char *name, int kind, int index) {
+  const int at = b->ntext;
+  memcpy(b->text + at, name, strlen(name) + 1);
+  *entryOf(b, name, strlen(name)) = (Entry){.name = at, .kind = kind, .index = index};
+  b->ntext += (int)strlen(name) + 1;
+  b->nentries++;
+  return at;
+}
+
+/* A parameter, for which there is room; returns its index. */
+static int takeParam(CPBodies b, int owner, const char *field, sunrealtype value) {
+  b->label[b->nparams] = (Label){owner, field};
+  b->param[b->nparams] = value;
+  return b->nparams++;
+}
+
+static int finite(const sunrealtype *x, int n) {
+  for (int i = 0; i < n; i++)
+    if (!isfinite(x[i])) return 0;
+  return 1;
+}
+#define CHECK_FINITE(b, name, what, x, n)                                                     \
+  if (!finite((x), (n)))                                                                      \
+  return bodiesError((b), CP_ILL_INPUT, __func__, "%s: %s must be finite, and is %g", (name), \
+                     (what), (double)firstBad((x), (n)))
+static sunrealtype firstBad(const sunrealtype *x, int n) {
+  int i = 0;
+  while (i < n - 1 && isfinite(x[i])) i++;
+  return x[i];
+}
+
+/* ------------------------------------------------------------------------------ life cycle -- */
+
+CPBodies CPBodiesCreate(int dimension, SUNContext ctx) {
+  CPBodies b = dimension == 2 || dimension == 3 ? calloc(1, sizeof *b) : NULL;
+  if (!b) return NULL;
+  b->ctx   = ctx;
+  b->space = dimension == 3 ? (Space){3, 6, 7, {0, 0}, {3, 3}} : (Space){2, 3, 3, {0, 2}, {2, 3}};
+  if (checkName(b, __func__, "gravity", 3)) {
+    CPBodiesFree(&b);
+    return NULL;
+  }
+  const int name                 = takeName(b, "gravity", NAME_OTHER, 0);
+  static const char *const xyz[] = {"x", "y", "z"};
+  for (int k = 0; k < 3; k++) takeParam(b, name, xyz[k], 0);
+  return b;
+}
+
+void CPBodiesFree(CPBodies *bodies) {
+  if (!bodies || !*bodies) return;
+  CPBodies b    = *bodies;
+  void *owned[] = {b->body, b->joint, b->row,   b->roll, b->pair,  b->drive,
+                   b->law,  b->force, b->param, b->text, b->entry, b->label};
+  bodiesFreePlans(b);
+  for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+  free(b);
+  *bodies = NULL;
+}
+
+int CPBodiesSetErrHandlerFn(CPBodies b, CPErrHandlerFn handler, void *data) {
+  if (!b) return CP_MEM_NULL;
+  b->handler = handler;
+  b->data    = data;
+  return CP_SUCCESS;
+}
+
+const char *CPBodiesGetLastMessage(CPBodies b) { return b ? b->message : ""; }
+
+int CPBodiesSetGravity(CPBodies b, const sunrealtype *g) {
+  if (!b) return CP_MEM_NULL;
+  if (b->ready) return bodiesError(b, CP_TOO_LATE, __func__, "the mechanism is complete");
+  CHECK_FINITE(b, "gravity", "g", g, 3);
+  if (b->space.dimension == 2 && g[2] != 0)
+    return bodiesError(b, CP_ILL_INPUT, __func__, "g[2] must be 0 in the plane, and is %g",
+                       (double)g[2]);
+  memcpy(b->param, g, 3 * sizeof *g);
+  return CP_SUCCESS;
+}
+
+int CPBodiesSetBalance(CPBodies b) {
+  if (!b) return CP_MEM_NULL;
+  if (b->ready) return bodiesError(b, CP_TOO_LATE, __func__, "the mechanism is complete");
+  b->balance = 1;
+  return CP_SUCCESS;
+}
+
+/* --------------------------------------------------------------------------------- bodies -- */
+
+/* Eigenvalues of a symmetric matrix (xx, yy, zz, xy, xz, yz), the largest one first (O. K. Smith, Comm. ACM 4, 1961) */
+static void principal(const sunrealtype *J, sunrealtype *value) {
+  const sunrealtype m = (J[0] + J[1] + J[2]) / 3, a = J[0] - m, d = J[1] - m, f = J[2] - m;
+  const sunrealtype off = J[3] * J[3] + J[4] * J[4] + J[5] * J[5];
+  const sunrealtype p   = sqrt((a * a + d * d + f * f + 2 * off) / 6);
+  const sunrealtype det =
+      a * (d * f - J[5] * J[5]) - J[3] * (J[3] * f - J[5] * J[4]) + J[4] * (J[3] * J[5] - d * J[4]);
+  const sunrealtype r     = p > 0 ? fmax(-1, fmin(1, det / (2 * p * p * p))) : 0;
+  const sunrealtype third = 2 * acos(SUN_RCONST(-1.0)) / 3;
+  for (int k = 0; k < 3; k++) value[k] = m + 2 * p * cos(acos(r) / 3 - k * third);
+  const sunrealtype middle = value[2]; /* cos(phi - 4 pi / 3) is the middle one */
+  if (middle > value[1]) value[2] = value[1], value[1] = middle;
+}
+
+int CPBodiesAddBody(CPBodies b, const CPBody *body) {
+  static const char *const fields[] = {"J_xx", "J_yy", "J_zz", "J_xy", "J_xz", "J_yz"};
+  if (!b) return CP_MEM_NULL;
+  const sunrealtype *J = body->inertia, *e = body->quaternion;
+  const int planar = b->space.dimension == 2;
+  int flag         = checkName(b, __func__, body->name, 7);
+  if (flag) return flag;
+  CHECK_FINITE(b, body->name, "inertia", J, 6);
+  CHECK_FINITE(b, body->name, "centre", body->centre, 3);
+  CHECK_FINITE(b, body->name, "position", body->position, 3);
+  CHECK_FINITE(b, body->name, "quaternion", e, 4);
+  CHECK_FINITE(b, body->name, "angle", &body->angle, 1);
+  CHECK_FINITE(b, body->name, "velocity", body->velocity, 3);
+  CHECK_FINITE(b, body->name, "omega", body->omega, 3);
+  if (!(body->mass > 0) || !isfinite(body->mass))
+    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: mass must be positive, and is %g",
+                       body->name, (double)body->mass);
+  if (planar && !(J[2] > 0))
+    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: J_zz must be positive, and is %g",
+                       body->name, (double)J[2]);
+  if (planar && (body->centre[2] != 0 || body->position[2] != 0 || body->velocity[2] != 0 ||
+                 body->omega[0] != 0 || body->omega[1] != 0))
+    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: a body in the plane must not leave it",
+                       body->name);
+  if (!planar) {
+    sunrealtype p[3];
+    principal(J, p);
+    if (!(p[2] > 0) || p[0] > (p[1] + p[2]) * (1 + SUN_RCONST(1e-12)))
+      return bodiesError(
+          b, CP_ILL_INPUT, __func__,
+          "%s: principal moments must be positive, the largest at most the sum of the "
+          "others, and are %g, %g, %g",
+          body->name, (double)p[0], (double)p[1], (double)p[2]);
+  }
+  if (ROOM(b->body, b->nbodies, 1))
+    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", body->name);
+
+  const int i = b->nbodies++;
+  Body *new   = &b->body[i];
+  *new        = (Body){.name = takeName(b, body->name, NAME_BODY, i), .param = b->nparams};
+  takeParam(b, new->name, "mass", body->mass);
+  for (int k = 0; k < 6; k++) takeParam(b, new->name, fields[k], planar && k != 2 ? 0 : J[k]);
+  new->full = !planar && (J[3] != 0 || J[4] != 0 || J[5] != 0);
+  memcpy(new->centre, body->centre, sizeof new->centre);
+  sunrealtype *q = new->guess, arm[3], swing[3];
+  if (planar) q[2] = body->angle;
+  else {
+    const sunrealtype size = sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3]);
+    for (int k = 0; k < 4; k++) q[3 + k] = size > 0 ? e[k] / size : k == 0;
+  }
+  Pose pose;
+  bodiesPoseAt(&b->space, q, NULL, NULL, &pose);
+  toSpace(&pose, body->centre, arm);
+  cross3(body->omega, arm, swing);
+  sunrealtype *u = q + b->space.nq, own[3];
+  toBody(&pose, body->omega, own);
+  for (int k = 0; k < (planar ? 2 : 3); k++) {
+    q[k] = body->position[k] + arm[k];
+    u[k] = body->velocity[k] + swing[k];
+  }
+  if (planar) u[2] = body->omega[2];
+  else memcpy(u + 3, own, sizeof own);
+  return i;
+}
+
+/* ---------------------------------------------------------------------------------- sides -- */
+
+/* Axes x, y, z of a side. in_plane: z lies in the plane. Returns NULL, or what is wrong. */
+static const char *makeAxes(int dimension, int in_plane, const CPMarker *m, sunrealtype axis[3][3]) {
+  sunrealtype z[3] = {m->axis[0], m->axis[1], m->axis[2]},
+              x[3] = {m->across[0], m->across[1], m->across[2]};
+  if (!finite(m->axis, 3) || !finite(x, 3) || !finite(m->point, 3))
+    return "point and axes must be finite";
+  if (dimension == 2 && (m->point[2] != 0 || (in_plane && z[2] != 0)))
+    return "point and axis must lie in the plane";
+  if (dimension == 2 && !in_plane) z[0] = z[1] = 0, z[2] = 1;
+  sunrealtype size = sqrt(dot3(z, z));
+  if (size == 0 && in_plane && dimension == 2) return "axis must not be zero";
+  if (size == 0) z[2] = size = 1;
+  for (int k = 0; k < 3; k++) z[k] /= size;
+  if (dimension == 2 && in_plane) x[0] = -z[1], x[1] = z[0], x[2] = 0;
+  if (dot3(x, x) == 0) { /* the axis of the frame that is farthest from z */
+    int k = 0;
+    for (int i = 1; i < 3; i++)
+      if (fabs(z[i]) < fabs(z[k])) k = i;
+    x[k] = 1;
+  }
+  size = sqrt(dot3(x, x));
+  add3(-dot3(x, z), z, x);
+  const sunrealtype rest = sqrt(dot3(x, x));
+  if (!(rest > SUN_RCONST(1e-8) * size)) return "across must not be along the axis";
+  for (int k = 0; k < 3; k++) {
+    axis[0][k] = x[k] / rest;
+    axis[2][k] = z[k];
+  }
+  cross3(axis[2], axis[0], axis[1]);
+  return NULL;
+}
+
+/* The bodies of a pair by their names. Returns 0 or a code, reported. */
+static int findBodies(CPBodies b, const char *function, const char *name, const char *a,
+                      const char *c, Pair *pair) {
+  const char *names[] = {a, c};
+  for (int side = 0; side < 2; side++) {
+    const char *body      = names[side];
+    const int ground      = !body || !strcmp(body, "ground");
+    pair->side[side].body = ground ? GROUND : bodiesFind(b, NAME_BODY, body, strlen(body));
+    if (!ground && pair->side[side].body < 0)
+      return bodiesError(b, CP_ILL_INPUT, function, "%s: there is no body \"%.100s\"", name, body);
+  }
+  if (pair->side[0].body == pair->side[1].body)
+    return bodiesError(b, CP_ILL_INPUT, function,
+                       "%s: bodies a and b must differ, and both are \"%s\"", name,
+                       a ? a : "ground");
+  return CP_SUCCESS;
+}
+
+/* Fills in point and axes of both sides. Returns 0 or a code, reported. */
+static int makePair(CPBodies b, const char *function, const char *name, CPIn in, int in_plane,
+                    const CPMarker *on_a, const CPMarker *on_b, Pair *pair) {
+  for (int side = 0; side < 2; side++) {
+    Side *s              = &pair->side[side];
+    const CPMarker *from = side ? on_b : on_a;
+    const Body *body     = s->body == GROUND ? NULL : &b->body[s->body];
+    sunrealtype axis[3][3], arm[3];
+    const char *wrong = makeAxes(b->space.dimension, in_plane, from, axis);
+    if (wrong)
+      return bodiesError(b, CP_ILL_INPUT, function, "%s: %s (body %s)", name, wrong,
+                         side ? "b" : "a");
+    memcpy(s->point, from->point, sizeof s->point);
+    memcpy(s->axis, axis, sizeof axis);
+    if (!body) continue;
+    if (in == CP_IN_BODIES) {
+      add3(-1, body->centre, s->point);
+      continue;
+    }
+    Pose pose;
+    bodiesPoseAt(&b->space, body->guess, NULL, NULL, &pose);
+    memcpy(arm, from->point, sizeof arm);
+    add3(-1, pose.r, arm);
+    toBody(&pose, arm, s->point);
+    for (int k = 0; k < 3; k++) toBody(&pose, axis[k], s->axis[k]);
+  }
+  if (b->space.dimension == 2) { /* the angle at the placement, to (-pi, pi] */
+    const Measure angle = {ANGLE, 0, X, X};
+    Pose pose[2]        = {bodies_ground, bodies_ground};
+    Jet jet;
+    pair->turns = 0;
+    for (int side = 0; side < 2; side++)
+      if (pair->side[side].body != GROUND)
+        bodiesPoseAt(&b->space, b->body[pair->side[side].body].guess, NULL, NULL, &pose[side]);
+    bodiesJet(&b->space, pair, &angle, &pose[0], &pose[1], VALUES, &jet);
+    pair->turns = jet.s - remainder(jet.s, 8 * atan(SUN_RCONST(1.0)));
+  }
+  return CP_SUCCESS;
+}
+
+/* |P_b - P_a| at the placement */
+static sunrealtype distance(const struct CPBodies_ *b, const Pair *pair) {
+  Pose pose[2] = {bodies_ground, bodies_ground};
+  Moving d;
+  for (int side = 0; side < 2; side++)
+    if (pair->side[side].body != GROUND)
+      bodiesPoseAt(&b->space, b->body[pair->side[side].body].guess, NULL, NULL, &pose[side]);
+  bodiesSpan(pair, &pose[0], &pose[1], VALUES, &d);
+  return sqrt(dot3(d.x, d.x));
+}
+
+/* --------------------------------------------------------------------------------- joints -- */
+
+int CPBodiesAddJoint(CPBodies b, const CPJoint *joint) {
+  if (!b) return CP_MEM_NULL;
+  int flag = checkName(b, __func__, joint->name, 1);
+  if (flag) return flag;
+  const CPJointKind k = joint->kind;
+  const char *name    = joint->name;
+  if (!bodiesKindName((int)k))
+    return bodiesError(b, CP_ILL_INPUT, __func__,
+                       "%s: kind must be one of CPJointKind's, and is %d", name, (int)k);
+  const Kind *kind = &kinds[b->space.dimension == 3][k];
+  if (kind->nrows == 0)
+    return bodiesError(b, CP_NOT_SUPPORTED, __func__, "%s: there is no joint \"%s\" in the plane",
+                       name, bodiesKindName((int)k));
+  Pair pair = {0};
+  if ((flag = findBodies(b, __func__, name, joint->a, joint->b, &pair))) return flag;
+
+  const int apart = k == CP_JOINT_ROD || k == CP_JOINT_POINT_ON_LINE ||
+                    k == CP_JOINT_POINT_ON_PLANE || k == CP_JOINT_ROLLING;
+  const int in_plane =
+      k == CP_JOINT_PRISMATIC || k == CP_JOINT_POINT_ON_LINE || k == CP_JOINT_ROLLING;
+  CPMarker on_a = joint->on_a, on_b = joint->on_b;
+  if (joint->in == CP_IN_SPACE) {
+    CPMarker same = on_a;
+    if (apart) memcpy(same.point, on_b.point, sizeof same.point);
+    if (k == CP_JOINT_UNIVERSAL) { /* both angles are 0 at the placement */
+      memcpy(same.axis, on_b.axis, sizeof same.axis);
+      memcpy(same.across, on_a.axis, sizeof same.across);
+      memcpy(on_a.across, on_b.axis, sizeof on_a.across);
+    }
+    on_b = same;
+  } else if (b->space.dimension == 2 && in_plane && dot3(on_b.axis, on_b.axis) == 0) {
+    on_b.axis[0] = 1; /* not used by points on lines and by rolling */
+    if (k == CP_JOINT_PRISMATIC)
+      return bodiesError(b, CP_ILL_INPUT, __func__, "%s: axis must not be zero (body b)", name);
+  }
+  if ((flag = makePair(b, __func__, name, joint->in, in_plane, &on_a, &on_b, &pair))) return flag;
+  sunrealtype length = joint->length;
+  if (k == CP_JOINT_ROD && length == 0) length = distance(b, &pair);
+  if ((k == CP_JOINT_ROD || k == CP_JOINT_ROLLING) && (!(length > 0) || !isfinite(length)))
+    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: %s must be positive, and is %g", name,
+                       k == CP_JOINT_ROD ? "length" : "radius", (double)length);
+  if (ROOM(b->pair, b->npairs, 1) || ROOM(b->joint, b->njoints, 1) ||
+      ROOM(b->row, b->nrows, MAX_ROWS) || ROOM(b->roll, b->nrolls, 2))
+    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
+
+  const int i = b->njoints++, text = takeName(b, name, NAME_JOINT, i);
+  const int has_length = k == CP_JOINT_ROD || k == CP_JOINT_ROLLING;
+  const int param      = has_length ? takeParam(b, text, "length", length) : NONE;
+  b->pair[b->npairs]   = pair;
+  b->joint[i]          = (Joint){
+               text, (int)k, b->npairs, b->nrows, kind->nforced, b->nrolls, kind->nrows - kind->nforced};
+  for (int r = 0; r < kind->nrows; r++) {
+    Row row     = {.nterms = 1, .offset = r == 0 ? param : NONE, .drive = NONE};
+    row.term[0] = (Term){1, NONE, b->npairs, kind->row[r]};
+    if (r >=
+        kind->nforced) { /* no slip along the axis j of the measure: velocity of the centre, then of the turning */
+      row.nterms    = 2;
+      row.offset    = NONE;
+      row.term[1]   = (Term){r == 1 ? -1 : 1, param, b->npairs, kind->row[r]};
+      row.term[0].m = (Measure){ALONG, 0, kind->row[r].j, 0};
+    }
+    if (r < kind->nforced) b->row[b->nrows++] = row;
+    else b->roll[b->nrolls++] = row;
+  }
+  b->npairs++;
+  return i;
+}
+
+int bodiesCoordinateTerm(const struct CPBodies_ *b, int joint, int k, Term *term) {
+  const Joint *j = &b->joint[joint];
+  if (j->kind == NONE) return 1;
+  const Kind *kind = &kinds[b->space.dimension == 3][j->kind];
+  if (k < 0 || k >= kind->ncoordinates) return 1;
+  *term      = kind->coordinate[k];
+  term->pair = j->pair;
+  return 0;
+}
+
+/* The term of a coordinate by name; returns the joint's index, or a code, reported. */
+static int findCoordinate(CPBodies b, const char *function, const char *name, CPCoordinate of,
+                          Term *term) {
+  const int j = of.joint ? bodiesFind(b, NAME_JOINT, of.joint, strlen(of.joint)) : -1;
+  if (j < 0)
+    return bodiesError(b, CP_ILL_INPUT, function, "%s: there is no joint \"%.100s\"", name,
+                       of.joint ? of.joint : "");
+  if (bodiesCoordinateTerm(b, j, of.k, term))
+    return bodiesError(b, CP_ILL_INPUT, function, "%s: joint \"%s\" has no coordinate %d", name,
+                       of.joint, of.k);
+  return j;
+}
+
+/* A row of one or two coordinates, as a joint of its own: for couplers and drives */
+static void takeRow(CPBodies b, int text, const Row *row) {
+  b->joint[b->njoints++] = (Joint){text, NONE, row->term[0].pair, b->nrows, 1, b->nrolls, 0};
+  b->row[b->nrows++]     = *row;
+}
+
+int CPBodiesAddCoupler(CPBodies b, const CPCoupler *coupler) {
+  static const char *const fields[] = {"ratio_1", "ratio_2"};
+  if (!b) return CP_MEM_NULL;
+  const char *name = coupler->name;
+  int flag = checkName(b, __func__, name, 3), angles = 0, whole = 1;
+  if (flag) return flag;
+  CHECK_FINITE(b, name, "offset", &coupler->offset, 1);
+  Row row = {.nterms = 2, .drive = NONE};
+  for (int k = 0; k < 2; k++) {
+    const sunrealtype ratio = coupler->ratio[k];
+    if ((flag = findCoordinate(b, __func__, name, coupler->of[k], &row.term[k])) < 0) return flag;
+    if (ratio == 0 || !isfinite(ratio))
+      return bodiesError(b, CP_ILL_INPUT, __func__, "%s: ratios must not be 0, and one is %g", name,
+                         (double)ratio);
+    angles += row.term[k].m.kind == ANGLE;
+    whole = whole && ratio == floor(ratio);
+  }
+  row.wraps = angles > 0 && b->space.dimension == 3;
+  if (row.wraps && angles == 2 && !whole)
+    return bodiesError(b, CP_ILL_INPUT, __func__,
+                       "%s: ratios of angles must be whole numbers (of teeth), and are %g and %g",
+                       name, (double)coupler->ratio[0], (double)coupler->ratio[1]);
+  if (ROOM(b->joint, b->njoints, 1) || ROOM(b->row, b->nrows, 1))
+    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
+  const int text = takeName(b, name, NAME_JOINT, b->njoints), i = b->njoints;
+  row.offset = takeParam(b, text, "offset", coupler->offset);
+  for (int k = 0; k < 2; k++) row.term[k].ratio = takeParam(b, text, fields[k], coupler->ratio[k]);
+  takeRow(b, text, &row);
+  return i;
+}
+
+int CPBodiesAddDrive(CPBodies b, const CPDrive *drive) {
+  static const char *const fields[] = {"start", "rate", "amplitude", "frequency"};
+  if (!b) return CP_MEM_NULL;
+  const char *name           = drive->name;
+  const sunrealtype values[] = {drive->start, drive->rate, drive->amplitude, drive->frequency};
+  int flag                   = checkName(b, __func__, name, 4);
+  if (flag) return flag;
+  CHECK_FINITE(b, name, "start, rate, amplitude, frequency", values, 4);
+  Row row = {.nterms = 1, .offset = NONE, .drive = b->ndrives};
+  if ((flag = findCoordinate(b, __func__, name, drive->of, &row.term[0])) < 0) return flag;
+  row.wraps = row.term[0].m.kind == ANGLE && b->space.dimension == 3;
+  if (ROOM(b->joint, b->njoints, 1) || ROOM(b->row, b->nrows, 1) || ROOM(b->drive, b->ndrives, 1))
+    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
+  const int text = takeName(b, name, NAME_JOINT, b->njoints), i = b->njoints;
+  b->drive[b->ndrives++] = (Drive){drive->g, drive->data, b->nparams};
+  for (int k = 0; k < 4; k++) takeParam(b, text, fields[k], values[k]);
+  takeRow(b, text, &row);
+  return i;
+}
+
+/* --------------------------------------------------------------------------------- forces -- */
+
+int CPBodiesAddSpring(CPBodies b, const CPSpring *spring) {
+  if (!b) return CP_MEM_NULL;
+  const char *name = spring->name;
+  int flag         = checkName(b, __func__, name, 4);
+  if (flag) return flag;
+  CHECK_FINITE(b, name, "stiffness", &spring->stiffness, 1);
+  CHECK_FINITE(b, name, "damping", &spring->damping, 1);
+  CHECK_FINITE(b, name, "force", &spring->force, 1);
+  Pair pair         = {0};
+  Term term         = {1, NONE, b->npairs, {LENGTH, 0, 0, 0}};
+  sunrealtype x     = spring->free;
+  const int between = !spring->of.joint;
+  if (between) {
+    CPMarker ends[2] = {{.axis = {0, 0, 1}}, {.axis = {0, 0, 1}}};
+    memcpy(ends[0].point, spring->point_a, sizeof ends[0].point);
+    memcpy(ends[1].point, spring->point_b, sizeof ends[1].point);
+    if ((flag = findBodies(b, __func__, name, spring->a, spring->b, &pair))) return flag;
+    if ((flag = makePair(b, __func__, name, spring->in, 0, &ends[0], &ends[1], &pair))) return flag;
+    const sunrealtype now = distance(b, &pair);
+    if (!(now > 0))
+      return bodiesError(b, CP_ILL_INPUT, __func__, "%s: the points must not meet", name);
+    if (isnan(x)) x = now;
+  } else if ((flag = findCoordinate(b, __func__, name, spring->of, &term)) < 0) {
+    return flag;
+  }
+  CHECK_FINITE(b, name, "free", &x, 1);
+  if (ROOM(b->pair, b->npairs, 1) || ROOM(b->law, b->nlaws, 1))
+    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
+  if (between) b->pair[b->npairs++] = pair;
+  const int i = b->nlaws++, text = takeName(b, name, NAME_OTHER, i);
+  b->law[i] = (Law){SPRING, term, b->nparams, b->nparams + 3, NONE, spring->law, spring->data};
+  takeParam(b, text, "stiffness", spring->stiffness);
+  takeParam(b, text, "damping", spring->damping);
+  takeParam(b, text, "free", x);
+  takeParam(b, text, "force", spring->force);
+  return i;
+}
+
+int CPBodiesAddBushing(CPBodies b, const CPBushing *bushing) {
+  static const char *const fields[6][3] = {{"kx", "dx", "x0"},    {"ky", "dy", "y0"},
+                                           {"kz", "dz", "z0"},    {"kxx", "dxx", "xx0"},
+                                           {"kyy", "dyy", "yy0"}, {"kzz", "dzz", "zz0"}};
+  static const Measure measures[6]      = {ALONG_(X),  ALONG_(Y),  ALONG_(Z),
+                                           DOT_(Z, Y), DOT_(X, Z), DOT_(Y, X)};
+  if (!b) return CP_MEM_NULL;
+  const char *name = bushing->name;
+  int flag         = checkName(b, __func__, name, 18);
+  if (flag) return flag;
+  Pair pair = {0};
+  CHECK_FINITE(b, name, "stiffness", bushing->stiffness, 3);
+  CHECK_FINITE(b, name, "damping", bushing->damping, 3);
+  CHECK_FINITE(b, name, "turn_stiffness", bushing->turn_stiffness, 3);
+  CHECK_FINITE(b, name, "turn_damping", bushing->turn_damping, 3);
+  if ((flag = findBodies(b, __func__, name, bushing->a, bushing->b, &pair))) return flag;
+  const CPMarker *on_b = bushing->in == CP_IN_SPACE ? &bushing->on_a : &bushing->on_b;
+  if ((flag = makePair(b, __func__, name, bushing->in, 0, &bushing->on_a, on_b, &pair)))
+    return flag;
+  if (ROOM(b->pair, b->npairs, 1) || ROOM(b->law, b->nlaws, 6))
+    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
+  const int first = b->nlaws, text = takeName(b, name, NAME_OTHER, first);
+  b->pair[b->npairs] = pair;
+  for (int k = 0; k < 6; k++) {
+    const int planar = b->space.dimension == 2;
+    if (planar && k >= 2 && k != 5) continue;
+    const sunrealtype stiffness = k < 3 ? bushing->stiffness[k] : bushing->turn_stiffness[k - 3],
+                      damping   = k < 3 ? bushing->damping[k] : bushing->turn_damping[k - 3];
+    const Measure m             = planar && k == 5 ? (Measure)ANGLE_ : measures[k];
+    b->law[b->nlaws++] = (Law){SPRING, {1, NONE, b->npairs, m}, b->nparams, NONE, NONE, NULL, NULL};
+    takeParam(b, text, fields[k][0], stiffness);
+    takeParam(b, text, fields[k][1], damping);
+    takeParam(b, text, fields[k][2], 0);
+  }
+  b->npairs++;
+  return first;
+}
+
+int CPBodiesAddForce(CPBodies b, const CPForce *force) {
+  static const char *const fields[] = {"force_x", "force_y", "force_z"};
+  if (!b) return CP_MEM_NULL;
+  const char *name = force->name;
+  int flag         = checkName(b, __func__, name, 3);
+  if (flag) return flag;
+  CHECK_FINITE(b, name, "force", force->force, 3);
+  if (force->fn && force->follows)
+    return bodiesError(b, CP_NOT_SUPPORTED, __func__,
+                       "%s: a force with a function must not follow the body", name);
+  if (b->space.dimension == 2 && force->force[2] != 0)
+    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: force must lie in the plane", name);
+  Pair pair             = {0};
+  const CPMarker origin = {.axis = {0, 0, 1}};
+  CPMarker at           = origin;
+  memcpy(at.point, force->point, sizeof at.point);
+  if ((flag = findBodies(b, __func__, name, NULL, force->body, &pair))) return flag;
+  if ((flag = makePair(b, __func__, name, force->in, 0, &origin, &at, &pair))) return flag;
+  if (ROOM(b->pair, b->npairs, 1) || ROOM(b->force, b->nforces, 1))
+    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
+  const int i = b->nforces++, text = takeName(b, name, NAME_OTHER, i);
+  b->force[i] = (PointForce){b->npairs, b->nparams, force->follows, force->fn, force->data};
+  for (int k = 0; k < 3; k++) takeParam(b, text, fields[k], force->force[k]);
+  b->pair[b->npairs++] = pair;
+  return i;
+}
+
+int CPBodiesAddFriction(CPBodies b, const CPFriction *friction) {
+  if (!b) return CP_MEM_NULL;
+  const char *name = friction->name;
+  int flag         = checkName(b, __func__, name, 2);
+  if (flag) return flag;
+  Term term;
+  if ((flag = findCoordinate(b, __func__, name, friction->of, &term)) < 0) return flag;
+  const int joint = flag;
+  if (!(friction->factor >= 0) || !isfinite(friction->factor))
+    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: factor must not be negative, and is %g",
+                       name, (double)friction->factor);
+  if (!(friction->speed > 0) || !isfinite(friction->speed))
+    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: speed must be positive, and is %g", name,
+                       (double)friction->speed);
+  if (ROOM(b->law, b->nlaws, 1))
+    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
+  const int i = b->nlaws++, text = takeName(b, name, NAME_OTHER, i);
+  b->law[i] = (Law){FRICTION, term, b->nparams, NONE, joint, NULL, NULL};
+  takeParam(b, text, "factor", friction->factor);
+  takeParam(b, text, "speed", friction->speed);
+  b->nfrictions++;
+  return i;
+}

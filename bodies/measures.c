@@ -1,0 +1,328 @@
+/* The primitives. A vector x that is fixed in a body and turns with it has, with t_j = R e_j the body's axis j,
+ *
+ *   x' = w x x,   x'' = alpha x x + w x x',   D_j x = t_j x x,   D_j x' = t_j x x',   D_j x'' = t_j x x'',
+ *   d x''/d u_j = t_j x x' + w x (t_j x x),   D_j D_i x = t_j x (t_i x x)
+ *
+ * where D_j holds the velocities in the body's axes. All measures are products s = X . Y of such vectors, or a function
+ * of one or two of them: |d| = sqrt(d . d), an angle is atan2(Y . V, X . V). In the plane the only axis is z.
+ */
+#include "bodies_impl.h"
+
+#include <string.h>
+
+const Pose bodies_ground = {.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+
+/* ---- vectors that move ---- */
+
+/* The arm of one side: sign times the vector `fixed` of its body */
+static void addArm(Moving *m, int side, const Pose *pose, sunrealtype sign,
+                   const sunrealtype *fixed, Order order) {
+  sunrealtype *arm = m->side[side].arm, *rate = m->side[side].rate, *acc = m->side[side].acc;
+  m->pose[side] = pose;
+  toSpace(pose, fixed, arm);
+  for (int k = 0; k < 3; k++) arm[k] *= sign;
+  add3(1, arm, m->x);
+  cross3(pose->w, arm, rate);
+  add3(1, rate, m->rate);
+  sunrealtype turned[3];
+  cross3(pose->w, rate, acc);
+  if (order == ACCELERATION) {
+    cross3(pose->alpha, arm, turned);
+    add3(1, turned, acc);
+  }
+  add3(1, acc, m->acc);
+}
+
+void bodiesSpan(const Pair *pair, const Pose *a, const Pose *b, Order order, Moving *d) {
+  memset(d, 0, sizeof *d);
+  for (int side = 0; side < 2; side++) {
+    const Pose *pose       = side ? b : a;
+    const sunrealtype sign = side ? 1 : -1;
+    d->side[side].move     = sign;
+    add3(sign, pose->r, d->x);
+    add3(sign, pose->v, d->rate);
+    if (order == ACCELERATION) add3(sign, pose->acc, d->acc);
+    addArm(d, side, pose, sign, pair->side[side].point, order);
+  }
+}
+
+/* A vector that is fixed in the body of one side */
+static void fixedIn(const Pose *pose[2], int side, const sunrealtype *fixed, Order order, Moving *n) {
+  memset(n, 0, sizeof *n);
+  n->pose[!side] = pose[!side];
+  addArm(n, side, pose[side], 1, fixed, order);
+}
+
+static void moves(const Moving *d, int j, sunrealtype *D) {
+  D[0] = D[1] = D[2] = 0;
+  D[j % 3]           = d->side[j / 6].move;
+}
+
+void bodiesMovingX(const Moving *d, int j, sunrealtype *D) {
+  if (j % 6 < 3) moves(d, j, D);
+  else cross3(d->pose[j / 6]->axis[j % 3], d->side[j / 6].arm, D);
+}
+
+static void movingRate(const Moving *d, int j, sunrealtype *D) {
+  if (j % 6 < 3) D[0] = D[1] = D[2] = 0;
+  else cross3(d->pose[j / 6]->axis[j % 3], d->side[j / 6].rate, D);
+}
+
+void bodiesMovingAcc(const Moving *d, int j, sunrealtype *D) {
+  if (j % 6 < 3) D[0] = D[1] = D[2] = 0;
+  else cross3(d->pose[j / 6]->axis[j % 3], d->side[j / 6].acc, D);
+}
+
+void bodiesMovingAccU(const Moving *d, int j, sunrealtype *D) {
+  sunrealtype turned[3], swung[3];
+  D[0] = D[1] = D[2] = 0;
+  if (j % 6 < 3) return;
+  const Pose *pose = d->pose[j / 6];
+  cross3(pose->axis[j % 3], d->side[j / 6].arm, turned);
+  cross3(pose->w, turned, swung);
+  cross3(pose->axis[j % 3], d->side[j / 6].rate, D);
+  add3(1, swung, D);
+}
+
+sunrealtype bodiesMovingHessian(const Moving *d, int i, int j, const sunrealtype *y) {
+  sunrealtype inner[3], outer[3];
+  if (i / 3 != j / 3 || i % 6 < 3) return 0;
+  const Pose *pose = d->pose[i / 6];
+  cross3(pose->axis[i % 3], d->side[i / 6].arm, inner);
+  cross3(pose->axis[j % 3], inner, outer);
+  return dot3(outer, y);
+}
+
+/* ---- masks ---- */
+
+enum { TURNS = 0xA, ALL = 0xF }; /* groups: bits 1 and 3, all four */
+
+Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m) {
+  Mask mask               = {0, 0};
+  const unsigned own_turn = m->from ? 8 : 2;
+  unsigned there          = 0;
+  for (int side = 0; side < 2; side++)
+    if (pair->side[side].body != GROUND) there |= 3u << (2 * side);
+  mask.g = (m->kind == POINT || m->kind == ALONG || m->kind == LENGTH ? ALL : TURNS) & there;
+  for (int gi = 0; gi < 4; gi++)
+    for (int gj = 0; gj < 4; gj++) {
+      const unsigned bi = 1u << gi, bj = 1u << gj;
+      int occurs = 0;
+      if (!(mask.g & bi) || !(mask.g & bj)) continue;
+      switch (m->kind) {
+      case POINT: occurs = gi == gj && (bi & TURNS); break;
+      case ALONG: occurs = bi == own_turn || bj == own_turn || (gi == gj && (bi & TURNS)); break;
+      case LENGTH: occurs = 1; break;
+      case DOT: occurs = 1; break;
+      case ANGLE:
+      case SPIN: occurs = space->dimension == 3; break;
+      }
+      if (occurs) mask.H |= 1u << (4 * gi + gj);
+    }
+  return mask;
+}
+
+/* ---- jets ---- */
+
+/* s = X . Y */
+static void product(const Space *space, const Moving *X, const Moving *Y, Mask mask, Order order,
+                    Jet *jet) {
+  sunrealtype DX[LOCAL][3], DY[LOCAL][3];
+  jet->s    = dot3(X->x, Y->x);
+  jet->rate = dot3(X->rate, Y->x) + dot3(X->x, Y->rate);
+  jet->acc  = dot3(X->acc, Y->x) + 2 * dot3(X->rate, Y->rate) + dot3(X->x, Y->acc);
+  if (order == VALUES) return;
+  EACH_DIRECTION(space, mask.g, j) {
+    bodiesMovingX(X, j, DX[j]);
+    bodiesMovingX(Y, j, DY[j]);
+    jet->g[j] = dot3(DX[j], Y->x) + dot3(X->x, DY[j]);
+    if (order == GRADIENT) continue;
+    sunrealtype Xr[3], Yr[3], Xa[3], Ya[3];
+    movingRate(X, j, Xr);
+    movingRate(Y, j, Yr);
+    jet->rate_q[j] = dot3(Xr, Y->x) + dot3(DX[j], Y->rate) + dot3(X->rate, DY[j]) + dot3(X->x, Yr);
+    if (order == HESSIAN) continue;
+    bodiesMovingAcc(X, j, Xa);
+    bodiesMovingAcc(Y, j, Ya);
+    jet->acc_q[j] = dot3(Xa, Y->x) + dot3(X->acc, DY[j]) + 2 * dot3(Xr, Y->rate) +
+                    2 * dot3(X->rate, Yr) + dot3(DX[j], Y->acc) + dot3(X->x, Ya);
+    bodiesMovingAccU(X, j, Xa);
+    bodiesMovingAccU(Y, j, Ya);
+    jet->acc_u[j] =
+        dot3(Xa, Y->x) + 2 * dot3(DX[j], Y->rate) + 2 * dot3(X->rate, DY[j]) + dot3(X->x, Ya);
+  }
+  if (order != HESSIAN) return;
+  EACH_DIRECTION(space, mask.g, i)
+  EACH_DIRECTION(space, mask.g, j)
+  if (mask.H & (1u << (4 * (i / 3) + j / 3)))
+    jet->H[i][j] = dot3(DX[i], DY[j]) + dot3(DX[j], DY[i]) + bodiesMovingHessian(X, i, j, Y->x) +
+                   bodiesMovingHessian(Y, i, j, X->x);
+}
+
+/* Derivatives of a function F of one or two products S, C: of first, second and third order */
+typedef struct {
+  sunrealtype S, C, SS, SC, CC, SSS, SSC, SCC, CCC;
+} Function;
+
+/* The chain rule; jet: in, that of S; out, that of F but for its value */
+static void compose(const Space *space, const Function *F, const Jet *C, Mask mask, Order order,
+                    Jet *jet) {
+  const Jet S = *jet;
+  jet->rate   = F->S * S.rate + F->C * C->rate;
+  jet->acc = F->S * S.acc + F->C * C->acc + F->SS * S.rate * S.rate + 2 * F->SC * S.rate * C->rate +
+             F->CC * C->rate * C->rate;
+  if (order == VALUES) return;
+  EACH_DIRECTION(space, mask.g, j) {
+    const sunrealtype s = S.g[j], c = C->g[j];
+    jet->g[j] = F->S * s + F->C * c;
+    if (order == GRADIENT) continue;
+    const sunrealtype FS = F->SS * s + F->SC * c, FC = F->SC * s + F->CC * c; /* D_j F_S, D_j F_C */
+    jet->rate_q[j] = F->S * S.rate_q[j] + F->C * C->rate_q[j] + FS * S.rate + FC * C->rate;
+    if (order == HESSIAN) continue;
+    const sunrealtype FSS = F->SSS * s + F->SSC * c, FSC = F->SSC * s + F->SCC * c,
+                      FCC  = F->SCC * s + F->CCC * c;
+    const sunrealtype half = F->SS * S.rate + F->SC * C->rate,
+                      rest = F->SC * S.rate + F->CC * C->rate;
+    jet->acc_q[j]          = F->S * S.acc_q[j] + F->C * C->acc_q[j] + FS * S.acc + FC * C->acc +
+                    FSS * S.rate * S.rate + 2 * FSC * S.rate * C->rate + FCC * C->rate * C->rate +
+                    2 * half * S.rate_q[j] + 2 * rest * C->rate_q[j];
+    jet->acc_u[j] = F->S * S.acc_u[j] + F->C * C->acc_u[j] + 2 * half * s + 2 * rest * c;
+  }
+  if (order != HESSIAN) return;
+  EACH_DIRECTION(space, mask.g, i)
+  EACH_DIRECTION(space, mask.g, j)
+  if (mask.H & (1u << (4 * (i / 3) + j / 3)))
+    jet->H[i][j] = F->S * S.H[i][j] + F->C * C->H[i][j] + F->SS * S.g[i] * S.g[j] +
+                   F->SC * (S.g[i] * C->g[j] + C->g[i] * S.g[j]) + F->CC * C->g[i] * C->g[j];
+}
+
+/* s' = n . (omega_o - omega_f), n an axis of `from`, o the other body, which turns n relatively */
+static void spin(const Space *space, const Moving *n, int from, Mask mask, Order order, Jet *jet) {
+  const Pose *own = n->pose[from], *other = n->pose[!from];
+  sunrealtype alpha[3] = {0, 0, 0}, w[3] = {0, 0, 0}, turned[3];
+  add3(1, other->w, w);
+  add3(-1, own->w, w);
+  if (order == ACCELERATION) {
+    add3(1, other->alpha, alpha);
+    add3(-1, own->alpha, alpha);
+  }
+  /* n . omega_f is an angular velocity in body axes times constants: its rate has no term n' . omega_f */
+  jet->s    = 0;
+  jet->rate = dot3(n->x, w);
+  jet->acc  = dot3(n->x, alpha) + dot3(n->rate, other->w);
+  EACH_DIRECTION(space, mask.g, j) {
+    const sunrealtype *t = n->pose[j / 6]->axis[j % 3];
+    const int is_own     = j / 6 == from;
+    sunrealtype nq[3], nrq[3];
+    jet->g[j] = (is_own ? -1 : 1) * dot3(n->x, t);
+    if (order <= GRADIENT) continue;
+    if (is_own) { /* n turns, the own angular velocity and acceleration turn with it */
+      cross3(t, n->x, nq);
+      cross3(t, n->rate, nrq);
+      jet->rate_q[j] = dot3(nq, other->w);
+      jet->acc_q[j]  = dot3(nq, other->alpha) + dot3(nrq, other->w);
+      jet->acc_u[j]  = dot3(nq, other->w);
+    } else {
+      cross3(t, other->w, turned);
+      jet->rate_q[j] = dot3(n->x, turned);
+      jet->acc_q[j]  = dot3(n->rate, turned);
+      jet->acc_u[j]  = dot3(n->rate, t);
+      cross3(t, other->alpha, turned);
+      jet->acc_q[j] += dot3(n->x, turned);
+    }
+  }
+  if (order != HESSIAN) return;
+  EACH_DIRECTION(space, mask.g, i)
+  EACH_DIRECTION(space, mask.g, j) {
+    const sunrealtype *ti = n->pose[i / 6]->axis[i % 3], *tj = n->pose[j / 6]->axis[j % 3];
+    jet->H[i][j] = 0; /* D_j of n . t_i */
+    if (i / 6 == from) continue;
+    if (j / 6 == from) {
+      cross3(tj, n->x, turned);
+      jet->H[i][j] = dot3(turned, ti);
+    } else {
+      cross3(tj, ti, turned);
+      jet->H[i][j] = dot3(n->x, turned);
+    }
+  }
+}
+
+/* Two bodies in the plane turn about the same axis: phi_b - phi_a and a constant */
+static void planarAngle(const Pair *pair, const Measure *m, const Pose *a, const Pose *b,
+                        Order order, Mask mask, Jet *jet) {
+  const sunrealtype sign = m->from ? -1 : 1, *x = pair->side[m->from].axis[m->i],
+                    *y = pair->side[m->from].axis[(m->i + 1) % 3],
+                    *v = pair->side[!m->from].axis[m->j];
+  jet->s    = sign * (b->phi - a->phi) + atan2(dot3(y, v), dot3(x, v)) - sign * pair->turns;
+  jet->rate = sign * (b->w[2] - a->w[2]);
+  jet->acc  = order == ACCELERATION ? sign * (b->alpha[2] - a->alpha[2]) : 0;
+  for (int j = 5; j < LOCAL; j += 6)
+    if (mask.g & (1u << j / 3)) {
+      jet->g[j]      = (j / 6) == m->from ? -1 : 1;
+      jet->rate_q[j] = jet->acc_q[j] = jet->acc_u[j] = 0;
+    }
+}
+
+/* With X and Y turned by the angle, which is held, S = Y . V is 0 and C = X . V positive */
+static void spatialAngle(const Space *space, const Pair *pair, const Measure *m,
+                         const Pose *pose[2], Order order, Mask mask, Jet *jet) {
+  const sunrealtype *x = pair->side[m->from].axis[m->i],
+                    *y = pair->side[m->from].axis[(m->i + 1) % 3];
+  Moving X, Y, V;
+  Jet C;
+  fixedIn(pose, !m->from, pair->side[!m->from].axis[m->j], order, &V);
+  fixedIn(pose, m->from, x, VALUES, &X);
+  fixedIn(pose, m->from, y, VALUES, &Y);
+  const sunrealtype angle = atan2(dot3(Y.x, V.x), dot3(X.x, V.x)), c = cos(angle), s = sin(angle);
+  sunrealtype ahead[3], aside[3];
+  for (int k = 0; k < 3; k++) {
+    ahead[k] = c * x[k] + s * y[k];
+    aside[k] = c * y[k] - s * x[k];
+  }
+  fixedIn(pose, m->from, ahead, order, &X);
+  fixedIn(pose, m->from, aside, order, &Y);
+  product(space, &Y, &V, mask, order, jet);
+  product(space, &X, &V, mask, order, &C);
+  const sunrealtype r = 1 / C.s;
+  const Function atan = {.S = r, .SC = -r * r, .SSS = -2 * r * r * r, .SCC = 2 * r * r * r};
+  compose(space, &atan, &C, mask, order, jet);
+  jet->s = angle;
+}
+
+void bodiesJet(const Space *space, const Pair *pair, const Measure *m, const Pose *a, const Pose *b,
+               Order order, Jet *jet) {
+  const Mask mask     = bodiesMask(space, pair, m);
+  const Pose *pose[2] = {a, b};
+  Moving X, Y;
+  switch (m->kind) {
+  case POINT: break; /* a vector: bodiesSpan */
+  case ALONG:
+    fixedIn(pose, m->from, pair->side[m->from].axis[m->i], order, &X);
+    bodiesSpan(pair, a, b, order, &Y);
+    product(space, &X, &Y, mask, order, jet);
+    break;
+  case DOT:
+    fixedIn(pose, m->from, pair->side[m->from].axis[m->i], order, &X);
+    fixedIn(pose, !m->from, pair->side[!m->from].axis[m->j], order, &Y);
+    product(space, &X, &Y, mask, order, jet);
+    break;
+  case LENGTH: {
+    static const Jet none;
+    bodiesSpan(pair, a, b, order, &Y);
+    product(space, &Y, &Y, mask, order, jet);
+    const sunrealtype l = sqrt(jet->s), r = 1 / l;
+    const Function root = {.S = r / 2, .SS = -r * r * r / 4, .SSS = 3 * r * r * r * r * r / 8};
+    compose(space, &root, &none, mask, order, jet);
+    jet->s = l;
+    break;
+  }
+  case ANGLE:
+    if (space->dimension == 2) planarAngle(pair, m, a, b, order, mask, jet);
+    else spatialAngle(space, pair, m, pose, order, mask, jet);
+    break;
+  case SPIN:
+    fixedIn(pose, m->from, pair->side[m->from].axis[m->i], order, &X);
+    spin(space, &X, m->from, mask, order, jet);
+    break;
+  }
+}

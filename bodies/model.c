@@ -1,0 +1,714 @@
+/* The functions of the CPMech. Each element adds blocks to the matrices, always in the same order: the first time the
+ * places of the blocks are listed and become the pattern, from then on they are known. */
+#include "bodies_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+
+/* ---------------------------------------------------------------------------------- blocks -- */
+
+/* A part of a column: `rows` entries from (row, col) on */
+typedef struct {
+  sunindextype row, col;
+  int rows;
+} Block;
+
+typedef struct {
+  sunrealtype *data; /* of the matrix; NULL: blocks are listed */
+  const sunindextype *place;
+  Block *block;
+  sunindextype count, capacity;
+  int failed;
+  sunrealtype ignored[LOCAL];
+} Writer;
+
+static void listBlock(Writer *w, sunindextype row, sunindextype col, int rows) {
+  if (w->count == w->capacity && !w->failed) {
+    Block *more = realloc(w->block, (size_t)(2 * w->capacity + 64) * sizeof *more);
+    w->failed   = !more;
+    if (more) w->block = more, w->capacity = 2 * w->capacity + 64;
+  }
+  if (!w->failed) w->block[w->count++] = (Block){row, col, rows};
+}
+
+/* The next block: its first entry, the others follow */
+static inline sunrealtype *next(Writer *w, sunindextype row, sunindextype col, int rows) {
+  if (w->data) return w->data + w->place[w->count++];
+  listBlock(w, row, col, rows);
+  return w->ignored;
+}
+
+static int compareBlocks(const void *a, const void *b) {
+  const Block *p = a, *q = b;
+  if (p->col != q->col) return p->col < q->col ? -1 : 1;
+  return p->row < q->row ? -1 : p->row > q->row;
+}
+
+/* The pattern of all listed blocks [rows x cols], each entry as a block of one row: out, sorted, each one once. NULL:
+   no memory */
+static Block *entriesOf(const Writer *w, sunindextype *count) {
+  sunindextype n = 0, kept = 0;
+  for (sunindextype k = 0; k < w->count; k++) n += w->block[k].rows;
+  Block *entry = malloc((size_t)n * sizeof *entry);
+  if (!entry) return NULL;
+  n = 0;
+  for (sunindextype k = 0; k < w->count; k++)
+    for (int i = 0; i < w->block[k].rows; i++)
+      entry[n++] = (Block){w->block[k].row + i, w->block[k].col, 1};
+  qsort(entry, (size_t)n, sizeof *entry, compareBlocks);
+  for (sunindextype k = 0; k < n; k++)
+    if (kept == 0 || compareBlocks(&entry[k], &entry[kept - 1])) entry[kept++] = entry[k];
+  *count = kept;
+  return entry;
+}
+
+/* From the listed blocks to a plan; the template remains NULL if the matrix is dense. Returns 0, or -1 */
+static int makePlan(CPBodies b, Writer *w, sunindextype rows, sunindextype cols, int sparse,
+                    Plan *plan) {
+  sunindextype n = 0;
+  Block *entry   = w->failed ? NULL : entriesOf(w, &n);
+  plan->place    = w->failed ? NULL : malloc((size_t)w->count * sizeof *plan->place);
+  if (entry && sparse) plan->tmpl = SUNSparseMatrix(rows, cols, n, CSC_MAT, b->ctx);
+  const int failed = !entry || !plan->place || (sparse && !plan->tmpl);
+  if (plan->tmpl) {
+    sunindextype col = 0, *start = SM_INDEXPTRS_S(plan->tmpl);
+    for (sunindextype k = 0; k < n; k++) {
+      while (col <= entry[k].col) start[col++] = k;
+      SM_INDEXVALS_S(plan->tmpl)[k] = entry[k].row;
+      SM_DATA_S(plan->tmpl)[k]      = 0;
+    }
+    while (col <= cols) start[col++] = n;
+  }
+  for (sunindextype k = 0; !failed && k < w->count; k++) {
+    const Block *at = &w->block[k];
+    if (sparse)
+      plan->place[k] = (Block *)bsearch(at, entry, (size_t)n, sizeof *entry, compareBlocks) - entry;
+    else plan->place[k] = at->col * rows + at->row;
+  }
+  free(entry);
+  free(w->block);
+  return failed ? -1 : 0;
+}
+
+static Writer writerOf(CPBodies b, int plan, SUNMatrix S) {
+  Writer w = {.place = b->plan[plan].place};
+  if (S) w.data = SUNMatGetID(S) == SUNMATRIX_SPARSE ? SM_DATA_S(S) : SM_DATA_D(S);
+  return w;
+}
+
+/* ----------------------------------------------------------------------------------- poses -- */
+
+/* R = 1 + 2 (e_0 [e]x + [e]x [e]x) / |e|^2, by columns */
+static void rotate(const sunrealtype *e, sunrealtype axis[3][3]) {
+  const sunrealtype s = 2 / (e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3]);
+  for (int i = 0; i < 3; i++) {
+    const int j = (i + 1) % 3, k = (i + 2) % 3;
+    axis[i][i] = 1 - s * (e[j + 1] * e[j + 1] + e[k + 1] * e[k + 1]);
+    axis[j][i] = s * (e[i + 1] * e[j + 1] - e[0] * e[k + 1]);
+    axis[i][j] = s * (e[i + 1] * e[j + 1] + e[0] * e[k + 1]);
+  }
+}
+
+void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u,
+                  const sunrealtype *udot, Pose *pose) {
+  if (space->dimension == 2) {
+    const sunrealtype c = cos(q[2]), s = sin(q[2]);
+    *pose = (Pose){.r = {q[0], q[1], 0}, .axis = {{c, s, 0}, {-s, c, 0}, {0, 0, 1}}, .phi = q[2]};
+    if (u) pose->v[0] = u[0], pose->v[1] = u[1], pose->w[2] = u[2];
+    if (udot) pose->acc[0] = udot[0], pose->acc[1] = udot[1], pose->alpha[2] = udot[2];
+    return;
+  }
+  rotate(q + 3, pose->axis);
+  for (int k = 0; k < 3; k++) {
+    pose->r[k]   = q[k];
+    pose->v[k]   = u ? u[k] : 0;
+    pose->w[k]   = 0;
+    pose->acc[k] = udot ? udot[k] : 0;
+  }
+  if (u) toSpace(pose, u + 3, pose->w);
+  if (udot) toSpace(pose, udot + 3, pose->alpha);
+}
+
+void bodiesPoses(CPBodies b, const sunrealtype *q, const sunrealtype *u, const sunrealtype *udot) {
+  const Space *s = &b->space;
+  for (int i = 0; i < b->nbodies; i++)
+    bodiesPoseAt(s, q + s->nq * i, u ? u + s->nu * i : NULL, udot ? udot + s->nu * i : NULL,
+                 &b->pose[i]);
+}
+
+static void spanOf(const struct CPBodies_ *b, int pair, Order order, Moving *d) {
+  const Pair *p = &b->pair[pair];
+  bodiesSpan(p, bodiesPose(b, p->side[0].body), bodiesPose(b, p->side[1].body), order, d);
+}
+
+static Mask maskOf(const struct CPBodies_ *b, const Term *term) {
+  return bodiesMask(&b->space, &b->pair[term->pair], &term->m);
+}
+
+static sunrealtype weight(const struct CPBodies_ *b, const Term *term) {
+  return term->ratio == NONE ? term->coef : term->coef * b->param[term->ratio];
+}
+
+/* -------------------------------------------------------------------------------- masses -- */
+
+static sunrealtype inertia(const struct CPBodies_ *b, const Body *body, int i, int j) {
+  static const int at[3][3] = {{1, 4, 5}, {4, 2, 6}, {5, 6, 3}};
+  return b->param[body->param + at[i][j]];
+}
+
+static void fillM(CPBodies b, Writer *w) {
+  const Space *s = &b->space;
+  for (int i = 0; i < b->nbodies; i++) {
+    const sunindextype move = bodiesColumn(s, i, 0), turn = bodiesColumn(s, i, 1);
+    for (int k = 0; k < s->last[0]; k++)
+      *next(w, move + k, move + k, 1) += b->param[b->body[i].param];
+    for (int k = s->first[1]; k < 3; k++) {
+      const int from = b->body[i].full ? 0 : k, to = b->body[i].full ? 3 : k + 1;
+      sunrealtype *column = next(w, turn + from - s->first[1], turn + k - s->first[1], to - from);
+      for (int l = from; l < to; l++) column[l - from] += inertia(b, &b->body[i], l, k);
+    }
+  }
+}
+
+static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies) {
+  (void)t, (void)q;
+  Writer w = writerOf(bodies, PLAN_M, M);
+  fillM(bodies, &w);
+  return 0;
+}
+
+/* (J omega) x omega, J omega: out, in body axes */
+static void gyroscopic(const struct CPBodies_ *b, int i, const sunrealtype *omega,
+                       sunrealtype *spin, sunrealtype *torque) {
+  for (int k = 0; k < 3; k++) {
+    spin[k] = 0;
+    for (int l = 0; l < 3; l++) spin[k] += inertia(b, &b->body[i], k, l) * omega[l];
+  }
+  cross3(spin, omega, torque);
+}
+
+/* --------------------------------------------------------------------------- constraints -- */
+
+int bodiesDrive(const struct CPBodies_ *b, int drive, sunrealtype t, sunrealtype *g) {
+  const Drive *d       = &b->drive[drive];
+  const sunrealtype *p = b->param + d->param; /* start, rate, amplitude, frequency */
+  if (d->g) return d->g(t, g, d->data);
+  g[0] = p[0] + p[1] * t + p[2] * sin(p[3] * t);
+  g[1] = p[1] + p[2] * p[3] * cos(p[3] * t);
+  g[2] = -p[2] * p[3] * p[3] * sin(p[3] * t);
+  return 0;
+}
+
+/* What whole turns of the row's angles sum up to; 0: there are none. Of two angles the ratios are whole numbers. */
+static sunrealtype period(const struct CPBodies_ *b, const Row *row) {
+  const sunrealtype turn = 8 * atan(SUN_RCONST(1.0));
+  sunrealtype common     = 0;
+  for (int k = 0; k < row->nterms && row->wraps; k++) {
+    sunrealtype x = row->term[k].m.kind == ANGLE ? fabs(weight(b, &row->term[k])) : 0;
+    while (common > 0 && x > 0) { /* Euclid */
+      const sunrealtype rest = fmod(x, common);
+      x                      = common;
+      common                 = rest;
+    }
+    common = fmax(common, x);
+  }
+  return turn * common;
+}
+
+/* Rows of p, v or b (level 0, 1, 2). Returns what a drive's function returned. */
+static int fillRow(const struct CPBodies_ *b, const Row *row, sunrealtype t, int level,
+                   sunrealtype *out) {
+  if (row->term[0].m.kind == POINT) {
+    Moving d;
+    spanOf(b, row->term[0].pair, VALUES, &d);
+    for (int k = 0; k < b->space.dimension; k++)
+      out[row->first + k] = level == 0 ? -d.x[k] : level == 1 ? -d.rate[k] : d.acc[k];
+    return 0;
+  }
+  sunrealtype g[3] = {0, 0, 0}, sum = 0;
+  const int flag = row->drive == NONE ? 0 : bodiesDrive(b, row->drive, t, g);
+  for (int k = 0; k < row->nterms; k++) {
+    const Term *term = &row->term[k];
+    Jet jet;
+    bodiesTermJet(b, term, VALUES, &jet);
+    sum += weight(b, term) * (level == 0 ? jet.s : level == 1 ? jet.rate : -jet.acc);
+  }
+  sum += level == 2 ? g[2] : -g[level];
+  if (level == 0 && row->offset != NONE) sum -= b->param[row->offset];
+  if (level == 0 && row->wraps) sum = remainder(sum, period(b, row));
+  out[row->first] = sum;
+  return flag;
+}
+
+static int fillRows(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                    int level, sunrealtype *out) {
+  int flag = 0;
+  bodiesPoses(b, q, u, NULL);
+  for (int i = 0; i < b->nrows && !flag; i++) flag = fillRow(b, &b->row[i], t, level, out);
+  for (int i = 0; i < b->nrolls && !flag && level > 0; i++)
+    flag = fillRow(b, &b->roll[i], t, level, out);
+  return flag;
+}
+
+static int positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *bodies) {
+  return fillRows(bodies, t, q, NULL, 0, p);
+}
+static int velocities(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
+                      void *bodies) {
+  return fillRows(bodies, t, q, u, 1, v);
+}
+static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                         sunrealtype *rhs, void *bodies) {
+  return fillRows(bodies, t, q, u, 2, rhs);
+}
+
+static void fillARow(const struct CPBodies_ *b, const Row *row, Writer *w) {
+  const Space *s = &b->space;
+  for (int k = 0; k < row->nterms; k++) {
+    const Term *term = &row->term[k];
+    const Pair *pair = &b->pair[term->pair];
+    const Mask mask  = maskOf(b, term);
+    if (term->m.kind == POINT) {
+      Moving d;
+      spanOf(b, term->pair, GRADIENT, &d);
+      EACH_DIRECTION(s, mask.g, j) {
+        sunrealtype D[3];
+        bodiesMovingX(&d, j, D);
+        if (j % 6 < 3) {
+          *next(w, row->first + j % 3, bodiesColumnOf(s, pair, j), 1) -= D[j % 3];
+          continue;
+        }
+        sunrealtype *column = next(w, row->first, bodiesColumnOf(s, pair, j), s->dimension);
+        for (int i = 0; i < s->dimension; i++) column[i] -= D[i];
+      }
+    } else {
+      const sunrealtype c = weight(b, term);
+      Jet jet;
+      bodiesTermJet(b, term, GRADIENT, &jet);
+      EACH_DIRECTION(s, mask.g, j)
+      *next(w, row->first, bodiesColumnOf(s, pair, j), 1) += c * jet.g[j];
+    }
+  }
+}
+
+static void fillA(CPBodies b, Writer *w) {
+  for (int i = 0; i < b->nrows; i++) fillARow(b, &b->row[i], w);
+  for (int i = 0; i < b->nrolls; i++) fillARow(b, &b->roll[i], w);
+}
+
+static int constraintMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *bodies) {
+  (void)t;
+  Writer w = writerOf(bodies, PLAN_A, A);
+  bodiesPoses(bodies, q, NULL, NULL);
+  fillA(bodies, &w);
+  return 0;
+}
+
+static void fillBRow(const struct CPBodies_ *b, const Row *row, Writer *Bq, Writer *Bu) {
+  const Space *s = &b->space;
+  for (int k = 0; k < row->nterms; k++) {
+    const Term *term = &row->term[k];
+    const Pair *pair = &b->pair[term->pair];
+    const Mask mask  = maskOf(b, term);
+    if (term->m.kind == POINT) {
+      Moving d;
+      spanOf(b, term->pair, ACCELERATION, &d);
+      EACH_DIRECTION(s, mask.g & 0xA, j) {
+        sunrealtype D[3], U[3];
+        bodiesMovingAcc(&d, j, D);
+        bodiesMovingAccU(&d, j, U);
+        sunrealtype *q = next(Bq, row->first, bodiesColumnOf(s, pair, j), s->dimension);
+        sunrealtype *u = next(Bu, row->first, bodiesColumnOf(s, pair, j), s->dimension);
+        for (int i = 0; i < s->dimension; i++) q[i] += D[i], u[i] += U[i];
+      }
+    } else if (mask.H) {
+      const sunrealtype c = weight(b, term);
+      Jet jet;
+      bodiesTermJet(b, term, ACCELERATION, &jet);
+      EACH_DIRECTION(s, mask.g, j) {
+        *next(Bq, row->first, bodiesColumnOf(s, pair, j), 1) -= c * jet.acc_q[j];
+        *next(Bu, row->first, bodiesColumnOf(s, pair, j), 1) -= c * jet.acc_u[j];
+      }
+    }
+  }
+}
+
+static void fillB(CPBodies b, Writer *Bq, Writer *Bu) {
+  *next(Bq, 0, 0, 1) += 0; /* a pattern must not be empty */
+  *next(Bu, 0, 0, 1) += 0;
+  for (int i = 0; i < b->nrows; i++) fillBRow(b, &b->row[i], Bq, Bu);
+  for (int i = 0; i < b->nrolls; i++) fillBRow(b, &b->roll[i], Bq, Bu);
+}
+
+static int constraintJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                         const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *bodies) {
+  (void)t;
+  Writer to_q = writerOf(bodies, PLAN_BQ, Bq), to_u = writerOf(bodies, PLAN_BU, Bu);
+  bodiesPoses(bodies, q, u, udot);
+  fillB(bodies, &to_q, &to_u);
+  return 0;
+}
+
+/* -------------------------------------------------------------------------------- forces -- */
+
+sunrealtype bodiesReactionSize(const struct CPBodies_ *b, int joint, const sunrealtype *lambda,
+                               int *first, int *count) {
+  const Joint *j  = &b->joint[joint];
+  const Row *row  = &b->row[j->first];
+  sunrealtype sum = 0;
+  *first          = row->first;
+  *count          = 0;
+  for (int i = 0;
+       i < j->nrows && (row[i].term[0].m.kind == POINT || row[i].term[0].m.kind == ALONG); i++)
+    *count += row[i].term[0].m.kind == POINT ? b->space.dimension : 1;
+  for (int i = 0; i < *count; i++) sum += lambda[*first + i] * lambda[*first + i];
+  return sqrt(sum);
+}
+
+int bodiesLaw(const struct CPBodies_ *b, const Law *law, sunrealtype t, sunrealtype x,
+              sunrealtype rate, sunrealtype reaction, sunrealtype *T) {
+  const sunrealtype *p = b->param + law->param;
+  T[0] = T[1] = T[2] = 0;
+  if (law->kind == FRICTION) {
+    const sunrealtype slope = tanh(rate / p[1]);
+    T[0]                    = -p[0] * reaction * slope;
+    T[2]                    = -p[0] * reaction * (1 - slope * slope) / p[1];
+    return 0;
+  }
+  const int flag = law->law ? law->law(t, x, rate, T, law->data) : 0;
+  if (law->force != NONE) T[0] += b->param[law->force];
+  T[0] -= p[0] * (x - p[2]) + p[1] * rate;
+  T[1] -= p[0];
+  T[2] -= p[1];
+  return flag;
+}
+
+/* f += the forces of laws of this kind. Returns what a user's function returned. */
+static int addLaws(const struct CPBodies_ *b, LawKind kind, sunrealtype t,
+                   const sunrealtype *lambda, sunrealtype *f) {
+  int flag = 0, first, count;
+  for (int i = 0; i < b->nlaws && !flag; i++) {
+    const Law *law   = &b->law[i];
+    const Term *term = &law->term;
+    Jet jet;
+    sunrealtype T[3];
+    if (law->kind != kind) continue;
+    bodiesTermJet(b, term, GRADIENT, &jet);
+    const sunrealtype c = term->coef,
+                      N = kind == FRICTION
+                              ? bodiesReactionSize(b, law->joint, lambda, &first, &count)
+                              : 0;
+    flag                = bodiesLaw(b, law, t, c * jet.s, c * jet.rate, N, T);
+    EACH_DIRECTION(&b->space, maskOf(b, term).g, j)
+    f[bodiesColumnOf(&b->space, &b->pair[term->pair], j)] += c * T[0] * jet.g[j];
+  }
+  return flag;
+}
+
+int bodiesPointForce(const struct CPBodies_ *b, const PointForce *force, sunrealtype t,
+                     const Moving *d, sunrealtype *F, sunrealtype *Fx, sunrealtype *Fv) {
+  const sunrealtype *constant = b->param + force->param;
+  memset(Fx, 0, 9 * sizeof *Fx);
+  memset(Fv, 0, 9 * sizeof *Fv);
+  F[0] = F[1] = F[2] = 0;
+  const int flag     = force->fn ? force->fn(t, d->x, d->rate, F, Fx, Fv, force->data) : 0;
+  sunrealtype own[3] = {constant[0], constant[1], constant[2]};
+  if (force->follows) toSpace(bodiesPose(b, b->pair[force->pair].side[1].body), constant, own);
+  add3(1, own, F);
+  return flag;
+}
+
+static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *bodies) {
+  (void)z;
+  CPBodies b     = bodies;
+  const Space *s = &b->space;
+  bodiesPoses(b, q, u, NULL);
+  for (int i = 0; i < b->nbodies; i++) {
+    sunrealtype spin[3], torque[3];
+    for (int k = 0; k < s->last[0]; k++)
+      f[bodiesColumn(s, i, 0) + k] += b->param[b->body[i].param] * b->param[k];
+    if (s->dimension == 2) continue;
+    gyroscopic(b, i, u + 6 * i + 3, spin, torque);
+    add3(1, torque, f + 6 * i + 3);
+  }
+  int flag = addLaws(b, SPRING, t, NULL, f);
+  for (int i = 0; i < b->nforces && !flag; i++) {
+    const PointForce *force = &b->force[i];
+    sunrealtype F[3], Fx[9], Fv[9], D[3];
+    Moving d;
+    spanOf(b, force->pair, GRADIENT, &d);
+    flag = bodiesPointForce(b, force, t, &d, F, Fx, Fv);
+    EACH_DIRECTION(s, 0xC, j) {
+      bodiesMovingX(&d, j, D);
+      f[bodiesColumnOf(s, &b->pair[force->pair], j)] += dot3(D, F);
+    }
+  }
+  return flag;
+}
+
+static int frictions(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                     const sunrealtype *z, const sunrealtype *lambda, sunrealtype *f, void *bodies) {
+  (void)z;
+  bodiesPoses(bodies, q, u, NULL);
+  return addLaws(bodies, FRICTION, t, lambda, f);
+}
+
+/* Fl = df/dlambda: the force is proportional to |F|, whose derivative is lambda_i / |F| */
+static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                        const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl, void *bodies) {
+  (void)z;
+  CPBodies b = bodies;
+  bodiesPoses(b, q, u, NULL);
+  for (int i = 0; i < b->nlaws; i++) {
+    const Law *law   = &b->law[i];
+    const Term *term = &law->term;
+    sunrealtype T[3];
+    Jet jet;
+    int first, count;
+    if (law->kind != FRICTION) continue;
+    const sunrealtype N = bodiesReactionSize(b, law->joint, lambda, &first, &count);
+    bodiesTermJet(b, term, GRADIENT, &jet);
+    bodiesLaw(b, law, t, term->coef * jet.s, term->coef * jet.rate, 1, T);
+    EACH_DIRECTION(&b->space, maskOf(b, term).g, j)
+    for (int k = first; k < first + count && N > 0; k++)
+      SM_ELEMENT_D(Fl, bodiesColumnOf(&b->space, &b->pair[term->pair], j), k) +=
+          term->coef * T[0] * jet.g[j] * lambda[k] / N;
+  }
+  return 0;
+}
+
+/* ------------------------------------------------------------------------------- K and C -- */
+
+/* K -= lambda H of a row */
+static void fillKRow(const struct CPBodies_ *b, const Row *row, const sunrealtype *lambda,
+                     Writer *K) {
+  const Space *s = &b->space;
+  for (int k = 0; k < row->nterms; k++) {
+    const Term *term     = &row->term[k];
+    const Pair *pair     = &b->pair[term->pair];
+    const Mask mask      = maskOf(b, term);
+    sunrealtype force[3] = {0, 0, 0}, c = 0;
+    Moving d;
+    Jet jet;
+    if (term->m.kind == POINT) {
+      for (int i = 0; i < s->dimension; i++) force[i] = lambda[row->first + i];
+      spanOf(b, term->pair, HESSIAN, &d);
+    } else if (mask.H) {
+      c = weight(b, term) * lambda[row->first];
+      bodiesTermJet(b, term, HESSIAN, &jet);
+    }
+    EACH_DIRECTION(s, mask.g, j)
+    for (int gi = 0; gi < 4; gi++) {
+      if (!(mask.H & (1u << (4 * gi + j / 3)))) continue;
+      const int from = 3 * gi + s->first[gi % 2], to = 3 * gi + s->last[gi % 2];
+      sunrealtype *column =
+          next(K, bodiesColumnOf(s, pair, from), bodiesColumnOf(s, pair, j), to - from);
+      for (int i = from; i < to; i++)
+        column[i - from] +=
+            term->m.kind == POINT ? bodiesMovingHessian(&d, i, j, force) : -c * jet.H[i][j];
+    }
+  }
+}
+
+/* K += T H + g (T_x g + T_x' D s')^T, C += T_x' g g^T. Returns what a user's function returned. */
+static int fillLaw(const struct CPBodies_ *b, const Law *law, sunrealtype t,
+                   const sunrealtype *lambda, Writer *K, Writer *C) {
+  const Space *s   = &b->space;
+  const Term *term = &law->term;
+  const Pair *pair = &b->pair[term->pair];
+  const Mask mask  = maskOf(b, term);
+  int first, count;
+  sunrealtype T[3] = {0, 0, 0};
+  Jet jet;
+  bodiesTermJet(b, term, HESSIAN, &jet);
+  const sunrealtype c = term->coef,
+                    N = law->kind == FRICTION
+                            ? bodiesReactionSize(b, law->joint, lambda, &first, &count)
+                            : 0;
+  /* Where blocks are listed the state is none of the user's, so that his functions are not called. */
+  const int flag = K->data ? bodiesLaw(b, law, t, c * jet.s, c * jet.rate, N, T) : 0;
+  EACH_DIRECTION(s, mask.g, j)
+  for (int gi = 0; gi < 4; gi++) {
+    if (!(mask.g & (1u << gi))) continue;
+    const int from = 3 * gi + s->first[gi % 2], to = 3 * gi + s->last[gi % 2];
+    const sunindextype row = bodiesColumnOf(s, pair, from), col = bodiesColumnOf(s, pair, j);
+    sunrealtype *k = next(K, row, col, to - from), *d = next(C, row, col, to - from);
+    for (int i = from; i < to; i++) {
+      if (mask.H & (1u << (4 * gi + j / 3))) k[i - from] += c * T[0] * jet.H[i][j];
+      k[i - from] += jet.g[i] * (T[1] * jet.g[j] + T[2] * jet.rate_q[j]);
+      d[i - from] += jet.g[i] * T[2] * jet.g[j];
+    }
+  }
+  return flag;
+}
+
+static int fillForce(const struct CPBodies_ *b, const PointForce *force, sunrealtype t, Writer *K,
+                     Writer *C) {
+  const Space *s   = &b->space;
+  const Pair *pair = &b->pair[force->pair];
+  sunrealtype F[3] = {0, 0, 0}, Fx[9] = {0}, Fv[9] = {0}, D[LOCAL][3], rate[3], turned[3];
+  Moving d;
+  spanOf(b, force->pair, HESSIAN, &d);
+  const int flag = K->data ? bodiesPointForce(b, force, t, &d, F, Fx, Fv) : 0; /* as in fillLaw */
+  EACH_DIRECTION(s, 0xC, j) bodiesMovingX(&d, j, D[j]);
+  EACH_DIRECTION(s, 0xC, j) {
+    sunrealtype by_q[3], by_u[3], follow[3] = {0, 0, 0};
+    cross3(d.pose[1]->axis[j % 3], d.side[1].rate, rate);
+    for (int k = 0; k < 3; k++) {
+      by_u[k] = dot3(Fv + 3 * k, D[j]);
+      by_q[k] = dot3(Fx + 3 * k, D[j]) + (j % 6 < 3 ? 0 : dot3(Fv + 3 * k, rate));
+    }
+    if (force->follows && j % 6 >= 3) {
+      cross3(d.pose[1]->axis[j % 3], F, turned);
+      add3(1, turned, follow);
+    }
+    add3(1, follow, by_q);
+    for (int gi = 2; gi < 4; gi++) {
+      const int from = 3 * gi + s->first[gi % 2], to = 3 * gi + s->last[gi % 2];
+      const sunindextype row = bodiesColumnOf(s, pair, from), col = bodiesColumnOf(s, pair, j);
+      sunrealtype *k = next(K, row, col, to - from), *c = next(C, row, col, to - from);
+      for (int i = from; i < to; i++) {
+        k[i - from] += bodiesMovingHessian(&d, i, j, F) + dot3(D[i], by_q);
+        c[i - from] += dot3(D[i], by_u);
+      }
+    }
+  }
+  return flag;
+}
+
+static int fillDynamics(CPBodies b, sunrealtype t, const sunrealtype *u, const sunrealtype *lambda,
+                        Writer *K, Writer *C) {
+  const Space *s = &b->space;
+  int flag       = 0;
+  *next(K, 0, 0, 1) += 0; /* a pattern must not be empty */
+  *next(C, 0, 0, 1) += 0;
+  for (int i = 0; i < b->nbodies && s->dimension == 3; i++) {
+    sunrealtype spin[3], torque[3], moment[3], left[3], right[3];
+    const sunrealtype *omega = u + 6 * i + 3;
+    gyroscopic(b, i, omega, spin, torque);
+    for (int k = 0; k < 3; k++) { /* (J e_k) x omega + (J omega) x e_k */
+      sunrealtype e[3]    = {k == 0, k == 1, k == 2};
+      sunrealtype *column = next(C, bodiesColumn(s, i, 1), bodiesColumn(s, i, 1) + k, 3);
+      for (int l = 0; l < 3; l++) moment[l] = inertia(b, &b->body[i], l, k);
+      cross3(moment, omega, left);
+      cross3(spin, e, right);
+      for (int l = 0; l < 3; l++) column[l] += left[l] + right[l];
+    }
+  }
+  for (int i = 0; i < b->nrows; i++) fillKRow(b, &b->row[i], lambda, K);
+  for (int i = 0; i < b->nrolls; i++) fillKRow(b, &b->roll[i], lambda, K);
+  for (int i = 0; i < b->nlaws && !flag; i++) flag = fillLaw(b, &b->law[i], t, lambda, K, C);
+  for (int i = 0; i < b->nforces && !flag; i++) flag = fillForce(b, &b->force[i], t, K, C);
+  return flag;
+}
+
+static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                       SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *bodies) {
+  (void)z, (void)udot, (void)Fz;
+  Writer to_K = writerOf(bodies, PLAN_K, K), to_C = writerOf(bodies, PLAN_C, C);
+  bodiesPoses(bodies, q, u, NULL);
+  return fillDynamics(bodies, t, u, lambda, &to_K, &to_C);
+}
+
+/* --------------------------------------------------------------------------------- model -- */
+
+static int balance(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                   const sunrealtype *lambda, sunrealtype *zdot, void *bodies) {
+  (void)z;
+  CPBodiesPowers p;
+  const int flag = bodiesPowers(bodies, t, q, u, lambda, &p);
+  zdot[0]        = p.applied + p.drives - p.dissipation;
+  return flag;
+}
+
+void bodiesFreePlans(CPBodies b) {
+  for (int i = 0; i < NUM_PLANS; i++) {
+    if (b->plan[i].tmpl) SUNMatDestroy(b->plan[i].tmpl);
+    free(b->plan[i].place);
+    b->plan[i] = (Plan){NULL, NULL};
+  }
+  free(b->pose);
+  b->pose = NULL;
+}
+
+/* The patterns, by listing the blocks at the placement */
+static int makePlans(CPBodies b, sunindextype nu, sunindextype na) {
+  const int sparse    = nu >= SPARSE_FROM;
+  sunrealtype *zero   = calloc((size_t)(nu + na), sizeof *zero);
+  Writer w[NUM_PLANS] = {{0}};
+  int failed          = !zero;
+  for (int i = 0; i < b->nbodies; i++)
+    bodiesPoseAt(&b->space, b->body[i].guess, NULL, NULL, &b->pose[i]);
+  if (zero) {
+    fillM(b, &w[PLAN_M]);
+    fillA(b, &w[PLAN_A]);
+    fillDynamics(b, 0, zero, zero + nu, &w[PLAN_K], &w[PLAN_C]);
+    fillB(b, &w[PLAN_BQ], &w[PLAN_BU]);
+  }
+  for (int i = 0; i < NUM_PLANS; i++) {
+    const int of_rows = i == PLAN_A || i == PLAN_BQ || i == PLAN_BU;
+    if (of_rows && na == 0) free(w[i].block);
+    else if (makePlan(b, &w[i], of_rows ? na : nu, nu, sparse, &b->plan[i])) failed = 1;
+  }
+  free(zero);
+  return failed ? -1 : 0;
+}
+
+int bodiesBuild(CPBodies b, const char *function) {
+  const Space *s = &b->space;
+  int row        = 0;
+  if (b->ready) return CP_SUCCESS;
+  if (b->nbodies == 0)
+    return bodiesError(b, CP_ILL_INPUT, function, "there must be a body; there is none");
+  for (int i = 0; i < b->nrows; i++) {
+    b->row[i].first = row;
+    row += b->row[i].term[0].m.kind == POINT ? s->dimension : 1;
+  }
+  b->np = row;
+  for (int i = 0; i < b->nrolls; i++) b->roll[i].first = row++;
+  b->nv                 = row;
+  const sunindextype nu = (sunindextype)s->nu * b->nbodies;
+  b->pose               = calloc((size_t)b->nbodies, sizeof *b->pose);
+  if (!b->pose || makePlans(b, nu, b->nv)) {
+    bodiesFreePlans(b);
+    return bodiesError(b, CP_MEM_FAIL, function, "no memory for %d bodies", b->nbodies);
+  }
+  b->model = (CPMechModel){.nu           = nu,
+                           .nq           = (sunindextype)s->nq * b->nbodies,
+                           .nz           = b->balance,
+                           .np           = b->np,
+                           .nv           = b->nv,
+                           .na           = b->nv,
+                           .M_tmpl       = b->plan[PLAN_M].tmpl,
+                           .M            = mass,
+                           .f            = forces,
+                           .dynamics_jac = dynamicsJac,
+                           .K_tmpl       = b->plan[PLAN_K].tmpl,
+                           .C_tmpl       = b->plan[PLAN_C].tmpl,
+                           .zdot         = b->balance ? balance : NULL};
+  if (b->nv > 0) {
+    b->model.A_tmpl         = b->plan[PLAN_A].tmpl;
+    b->model.A              = constraintMatrix;
+    b->model.p              = b->np > 0 ? positions : NULL;
+    b->model.v              = velocities;
+    b->model.b              = accelerations;
+    b->model.constraint_jac = constraintJac;
+    b->model.Bq_tmpl        = b->plan[PLAN_BQ].tmpl;
+    b->model.Bu_tmpl        = b->plan[PLAN_BU].tmpl;
+  }
+  if (b->nfrictions > 0) {
+    b->model.f_lambda   = frictions;
+    b->model.lambda_jac = frictionsJac;
+  }
+  b->ready = 1;
+  return CP_SUCCESS;
+}
+
+/* p of one row at the current poses, for messages */
+void bodiesPositions(CPBodies b, const Row *row, sunrealtype t, sunrealtype *p) {
+  fillRow(b, row, t, 0, p);
+}

@@ -1,0 +1,330 @@
+/* What a program asks for: the CPMech, states, assembly, sensors, reactions, energies, parameters. */
+#include "bodies_impl.h"
+
+#include <nvector/nvector_serial.h>
+#include <stdlib.h>
+#include <string.h>
+
+int CPBodiesModel(CPBodies b, CPMechModel *model) {
+  if (!b || !model) return CP_MEM_NULL;
+  const int flag = bodiesBuild(b, __func__);
+  if (!flag) *model = b->model;
+  return flag;
+}
+
+int CPBodiesPrepare(CPBodies b, CPMech mech) {
+  if (!b || !mech) return CP_MEM_NULL;
+  int flag = CPMechSetUserData(mech, b);
+  if (!flag && b->handler) flag = CPMechSetErrHandlerFn(mech, b->handler, b->data);
+  for (int i = 0; i < b->nbodies && !flag && b->space.dimension == 3; i++)
+    flag = CPMechAddQuaternion(mech, 7 * i + 3, 6 * i + 3, CP_FRAME_BODY);
+  return flag;
+}
+
+int CPBodiesMech(CPBodies b, CPMech *mech) {
+  if (!b || !mech) return CP_MEM_NULL;
+  *mech = NULL;
+  if (b->has_mech)
+    return bodiesError(b, CP_TOO_LATE, __func__, "the mechanism has its CPMech already");
+  int flag = bodiesBuild(b, __func__);
+  if (flag) return flag;
+  N_Vector y = CPBodiesState(b);
+  if (y) *mech = CPMechCreate(&b->model, y, b->ctx);
+  if (y) N_VDestroy(y);
+  if (*mech && !(flag = CPBodiesPrepare(b, *mech))) {
+    b->has_mech = 1;
+    return CP_SUCCESS;
+  }
+  CPMechFree(mech);
+  return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for the CPMech of %d bodies", b->nbodies);
+}
+
+N_Vector CPBodiesState(CPBodies b) {
+  if (!b || b->nbodies == 0) return NULL;
+  const Space *s       = &b->space;
+  const sunindextype n = b->nbodies;
+  N_Vector y           = N_VNew_Serial(n * (s->nq + s->nu) + b->balance, b->ctx);
+  if (!y) return NULL;
+  N_VConst(0, y);
+  sunrealtype *q = N_VGetArrayPointer(y), *u = q + n * s->nq;
+  for (int i = 0; i < b->nbodies; i++) {
+    memcpy(q + s->nq * i, b->body[i].guess, (size_t)s->nq * sizeof *q);
+    memcpy(u + s->nu * i, b->body[i].guess + s->nq, (size_t)s->nu * sizeof *u);
+  }
+  return y;
+}
+
+/* Poses at y; returns u. */
+static const sunrealtype *placeAt(CPBodies b, N_Vector y) {
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + (sunindextype)b->nbodies * b->space.nq;
+  bodiesPoses(b, q, u, NULL);
+  return u;
+}
+
+/* Is the mechanism complete, and has y its length? Returns 0 or a code, reported. */
+static int checkState(CPBodies b, N_Vector y, const char *function) {
+  if (!b) return CP_MEM_NULL;
+  if (!b->ready) return bodiesError(b, CP_NO_INIT, function, "CPBodiesMech must be called first");
+  if (!y) return bodiesError(b, CP_MEM_NULL, function, "y must not be NULL");
+  const sunindextype n = (sunindextype)b->nbodies * (b->space.nq + b->space.nu) + b->balance;
+  if (N_VGetLength(y) != n)
+    return bodiesError(b, CP_ILL_INPUT, function, "y must have %ld components, and has %ld",
+                       (long)n, (long)N_VGetLength(y));
+  return CP_SUCCESS;
+}
+
+/* The joint whose positions are violated most at y; size: out */
+static const char *mostOpen(CPBodies b, sunrealtype t, N_Vector y, sunrealtype *size) {
+  sunrealtype *p     = calloc((size_t)b->nv + 1, sizeof *p);
+  const Joint *worst = NULL;
+  *size              = -1;
+  if (!p) return "(no memory)";
+  placeAt(b, y);
+  for (int i = 0; i < b->njoints; i++)
+    for (int r = b->joint[i].first; r < b->joint[i].first + b->joint[i].nrows; r++) {
+      const int n = b->row[r].term[0].m.kind == POINT ? b->space.dimension : 1;
+      bodiesPositions(b, &b->row[r], t, p);
+      for (int k = 0; k < n; k++)
+        if (fabs(p[b->row[r].first + k]) > *size) {
+          *size = fabs(p[b->row[r].first + k]);
+          worst = &b->joint[i];
+        }
+    }
+  free(p);
+  return worst ? b->text + worst->name : "";
+}
+
+int CPBodiesAssemble(CPBodies b, CPMech mech, sunrealtype t, N_Vector y, const char *held) {
+  int flag = checkState(b, y, __func__);
+  if (flag) return flag;
+  if (!mech) return bodiesError(b, CP_MEM_NULL, __func__, "mech must not be NULL");
+  const Space *s = &b->space;
+  N_Vector id    = held ? N_VClone(y) : NULL;
+  if (held && !id)
+    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for %d bodies", b->nbodies);
+  if (id) N_VConst(1, id);
+  for (const char *name = held; name && *(name += strspn(name, " "));) {
+    const size_t length = strcspn(name, " ");
+    const int i         = bodiesFind(b, NAME_BODY, name, length);
+    if (i < 0) {
+      N_VDestroy(id);
+      return bodiesError(b, CP_ILL_INPUT, __func__, "held: there is no body \"%.*s\"", (int)length,
+                         name);
+    }
+    for (int k = 0; k < s->nq; k++) N_VGetArrayPointer(id)[s->nq * i + k] = 0;
+    name += length;
+  }
+  flag = CPMechCalcIC(mech, t, y, NULL, id, NULL, NULL);
+  if (id) N_VDestroy(id);
+  if (flag == CP_SUCCESS) return flag;
+  sunrealtype size;
+  const char *joint = mostOpen(b, t, y, &size);
+  return bodiesError(b, flag, __func__, "joint \"%s\" stays open (by %g at the guess): %.300s",
+                     joint, (double)size, CPMechGetLastMessage(mech));
+}
+
+int CPBodiesCoordinate(CPBodies b, CPCoordinate of, N_Vector y, sunrealtype *x, sunrealtype *rate) {
+  const int flag = checkState(b, y, __func__);
+  Term term;
+  Jet jet;
+  if (flag) return flag;
+  const int j = of.joint ? bodiesFind(b, NAME_JOINT, of.joint, strlen(of.joint)) : -1;
+  if (j < 0 || bodiesCoordinateTerm(b, j, of.k, &term))
+    return bodiesError(b, CP_ILL_INPUT, __func__,
+                       "there is no joint \"%.100s\" with a coordinate %d",
+                       of.joint ? of.joint : "", of.k);
+  placeAt(b, y);
+  bodiesTermJet(b, &term, VALUES, &jet);
+  *x    = term.coef * jet.s;
+  *rate = term.coef * jet.rate;
+  return CP_SUCCESS;
+}
+
+int CPBodiesPoint(CPBodies b, const char *body, const sunrealtype *point, N_Vector y,
+                  sunrealtype *x, sunrealtype *v) {
+  const int flag = checkState(b, y, __func__);
+  if (flag) return flag;
+  const int i = body ? bodiesFind(b, NAME_BODY, body, strlen(body)) : -1;
+  if (i < 0)
+    return bodiesError(b, CP_ILL_INPUT, __func__, "there is no body \"%.100s\"", body ? body : "");
+  placeAt(b, y);
+  Pair pair = {{{.body = GROUND}, {.body = i}}, 0};
+  Moving d;
+  memcpy(pair.side[1].point, point, sizeof pair.side[1].point);
+  add3(-1, b->body[i].centre, pair.side[1].point);
+  bodiesSpan(&pair, &bodies_ground, &b->pose[i], VALUES, &d);
+  if (x) memcpy(x, d.x, sizeof d.x);
+  if (v) memcpy(v, d.rate, sizeof d.rate);
+  return CP_SUCCESS;
+}
+
+/* From the columns of A of one body, -A^T lambda: force F, and torque T about its point P */
+int CPBodiesReaction(CPBodies b, const char *joint, sunrealtype t, N_Vector y,
+                     const sunrealtype *lambda, sunrealtype *F, sunrealtype *T) {
+  (void)t;
+  const int flag = checkState(b, y, __func__);
+  if (flag) return flag;
+  const int index = joint ? bodiesFind(b, NAME_JOINT, joint, strlen(joint)) : -1;
+  if (index < 0 || !lambda)
+    return bodiesError(b, CP_ILL_INPUT, __func__, "there is no joint \"%.100s\", or no lambda",
+                       joint ? joint : "");
+  const Joint *j   = &b->joint[index];
+  const Pair *pair = &b->pair[j->pair];
+  const Space *s   = &b->space;
+  memset(F, 0, 3 * sizeof *F);
+  memset(T, 0, 3 * sizeof *T);
+  placeAt(b, y);
+  if (j->kind == NONE) {
+    F[0] = -lambda[b->row[j->first].first];
+    return CP_SUCCESS;
+  }
+  /* of b, or, if that is the ground, the opposite of a's */
+  const int side         = pair->side[1].body == GROUND ? 0 : 1;
+  const sunrealtype sign = side ? 1 : -1;
+  const Pose *pose       = bodiesPose(b, pair->side[side].body);
+  sunrealtype moment[3]  = {0, 0, 0}, arm[3], lever[3];
+  for (int r = 0; r < j->nrows + j->nrolls; r++) {
+    const Row *row = r < j->nrows ? &b->row[j->first + r] : &b->roll[j->first_roll + r - j->nrows];
+    const sunrealtype *l = lambda + row->first;
+    if (row->term[0].m.kind == POINT) {
+      for (int k = 0; k < s->dimension; k++) F[k] += l[k]; /* at P_b: no torque about it */
+      continue;
+    }
+    for (int k = 0; k < row->nterms; k++) {
+      const Term *term    = &row->term[k];
+      const sunrealtype c = term->ratio == NONE ? term->coef : term->coef * b->param[term->ratio];
+      Jet jet;
+      bodiesTermJet(b, term, GRADIENT, &jet);
+      EACH_DIRECTION(s, bodiesMask(s, pair, &term->m).g & (side ? 0xCu : 0x3u), i) {
+        const sunrealtype part = -sign * c * l[0] * jet.g[i];
+        if (i % 6 < 3) {
+          F[i % 3] += part;
+          toSpace(pose, pair->side[side].point, arm);
+          sunrealtype e[3] = {i % 3 == 0, i % 3 == 1, i % 3 == 2};
+          cross3(arm, e, lever);
+          add3(-part, lever, moment);
+        } else {
+          add3(part, pose->axis[i % 3], moment);
+        }
+      }
+    }
+  }
+  /* The torque is about the point of this side; to P_b: T_b = T_a + (P_a - P_b) x F */
+  if (side == 0) {
+    Moving d;
+    bodiesSpan(pair, bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body), VALUES,
+               &d);
+    const int has_point = b->row[j->first].term[0].m.kind == POINT;
+    cross3(d.x, F, lever);
+    if (!has_point) add3(-1, lever, moment);
+  }
+  memcpy(T, moment, sizeof moment);
+  return CP_SUCCESS;
+}
+
+int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                 const sunrealtype *lambda, CPBodiesPowers *out) {
+  const Space *s = &b->space;
+  int flag       = 0, first, count;
+  *out           = (CPBodiesPowers){0};
+  bodiesPoses(b, q, u, NULL);
+  for (int i = 0; i < b->nbodies; i++) {
+    const sunrealtype *J = b->param + b->body[i].param + 1, *v = u + s->nu * i, m = J[-1];
+    out->kinetic += m * dot3(b->pose[i].v, b->pose[i].v) / 2;
+    out->potential -= m * dot3(b->param, b->pose[i].r);
+    if (s->dimension == 2) out->kinetic += J[2] * v[2] * v[2] / 2;
+    else {
+      const sunrealtype x = v[3], w = v[4], z = v[5];
+      out->kinetic += (J[0] * x * x + J[1] * w * w + J[2] * z * z) / 2 + J[3] * x * w +
+                      J[4] * x * z + J[5] * w * z;
+    }
+  }
+  for (int i = 0; i < b->nlaws && !flag; i++) {
+    const Law *law       = &b->law[i];
+    const sunrealtype *p = b->param + law->param;
+    Jet jet;
+    sunrealtype T[3];
+    bodiesTermJet(b, &law->term, VALUES, &jet);
+    const sunrealtype x = law->term.coef * jet.s, rate = law->term.coef * jet.rate;
+    if (law->kind == FRICTION) {
+      if (!lambda) continue;
+      flag = bodiesLaw(b, law, t, x, rate,
+                       bodiesReactionSize(b, law->joint, lambda, &first, &count), T);
+      out->dissipation -= T[0] * rate;
+      continue;
+    }
+    out->potential += p[0] * (x - p[2]) * (x - p[2]) / 2;
+    out->dissipation += p[1] * rate * rate;
+    T[0] = 0;
+    if (law->law) flag = law->law(t, x, rate, T, law->data);
+    if (law->force != NONE) T[0] += b->param[law->force];
+    out->applied += T[0] * rate;
+  }
+  for (int i = 0; i < b->nforces && !flag; i++) {
+    const Pair *pair = &b->pair[b->force[i].pair];
+    sunrealtype F[3], Fx[9], Fv[9];
+    Moving d;
+    bodiesSpan(pair, &bodies_ground, bodiesPose(b, pair->side[1].body), VALUES, &d);
+    flag = bodiesPointForce(b, &b->force[i], t, &d, F, Fx, Fv);
+    out->applied += dot3(F, d.rate);
+  }
+  for (int i = 0; i < b->nrows && lambda && !flag; i++) {
+    sunrealtype g[3] = {0, 0, 0};
+    if (b->row[i].drive == NONE) continue;
+    flag = bodiesDrive(b, b->row[i].drive, t, g);
+    out->drives -= lambda[b->row[i].first] * g[1];
+  }
+  return flag;
+}
+
+int CPBodiesGetPowers(CPBodies b, sunrealtype t, N_Vector y, const sunrealtype *lambda,
+                      CPBodiesPowers *powers) {
+  int flag = checkState(b, y, __func__);
+  if (flag) return flag;
+  const sunrealtype *q = N_VGetArrayPointer(y);
+  flag = bodiesPowers(b, t, q, q + (sunindextype)b->nbodies * b->space.nq, lambda, powers);
+  if (!flag) return CP_SUCCESS;
+  return bodiesError(b, flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, __func__,
+                     "at t = %g a function of a drive or a force failed (%d)", (double)t, flag);
+}
+
+int CPBodiesFindParameter(CPBodies b, const char *name) {
+  if (!b) return CP_MEM_NULL;
+  const char *dot = name ? strchr(name, '.') : NULL;
+  for (int i = 0; dot && i < b->nparams; i++) {
+    const char *owner = b->text + b->label[i].owner;
+    if (!strncmp(owner, name, (size_t)(dot - name)) && !owner[dot - name] &&
+        !strcmp(dot + 1, b->label[i].field))
+      return i;
+  }
+  return bodiesError(b, CP_ILL_INPUT, __func__, "there is no parameter \"%.200s\"",
+                     name ? name : "");
+}
+
+sunrealtype *CPBodiesParameters(CPBodies b) { return b ? b->param : NULL; }
+
+int CPBodiesCount(CPBodies b) { return b ? b->nbodies : 0; }
+int CPBodiesJoints(CPBodies b) { return b ? b->njoints : 0; }
+const char *CPBodiesBodyName(CPBodies b, int i) {
+  return b && i >= 0 && i < b->nbodies ? b->text + b->body[i].name : NULL;
+}
+const char *CPBodiesJointName(CPBodies b, int i) {
+  return b && i >= 0 && i < b->njoints ? b->text + b->joint[i].name : NULL;
+}
+
+int CPBodiesJointPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealtype *Pb) {
+  const int flag = checkState(b, y, __func__);
+  if (flag) return flag;
+  if (i < 0 || i >= b->njoints)
+    return bodiesError(b, CP_ILL_INPUT, __func__, "joint must be one of 0 ... %d, and is %d",
+                       b->njoints - 1, i);
+  placeAt(b, y);
+  const Pair *pair = &b->pair[b->joint[i].pair];
+  for (int side = 0; side < 2; side++) {
+    const Pose *pose = bodiesPose(b, pair->side[side].body);
+    sunrealtype *P   = side ? Pb : Pa;
+    toSpace(pose, pair->side[side].point, P);
+    add3(1, pose->r, P);
+  }
+  return CP_SUCCESS;
+}

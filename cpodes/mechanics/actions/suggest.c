@@ -1,0 +1,161 @@
+/* A method for the motion that begins at a state, from three rates (1/time):
+ *
+ *   rho       the spectral radius of the Jacobian J of y' = f(t, y): an explicit method takes steps of at most some 6 / rho
+ *   omega     of the motion: positions change by their own size in 1 / omega
+ *   steps     per time 1 / omega that an explicit method takes for the sake of accuracy
+ *
+ * Directions normal to the manifold have eigenvalues of 0 or of the size of omega, because f differentiates the
+ * constraints: the largest eigenvalue is that of the motion along the manifold. */
+#include "actions.h"
+
+#include "cpodes/base/random.h"
+#include "cpodes/base/vectors.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Along the negative real axis and the imaginary axis DOP853 is stable for |h lambda| up to 6 or so (Hairer, Norsett and
+ * Wanner, Solving Ordinary Differential Equations I, section II.5, take 6.1 for its detection of stiffness). */
+#define STABLE 6.0
+/* DOP853 takes ACCURATE rtol^(-1/8) steps in 1 / omega: 4 to 9 at 1e-4 for the mechanisms of the catalogue. */
+#define ACCURATE 2.0
+/* Implicit steps are used where stability asks for so many times the steps that accuracy asks for: about what an implicit
+ * step costs more (bench/README.md, "The automatic choice"). */
+#define DEARER 3.0
+/* Power iterations: the radius changes by less than a tenth after 4 to 8 of them, or there is no dominant eigenvalue. */
+#define ITERATIONS 10
+#define SETTLED    0.1
+/* Increments of difference quotients, relative to the size of positions */
+#define INCREMENT 1.0e-7
+/* Some power of J is zero where nothing restores (a point on a rod): what is left of the radius is roundoff. */
+#define NOISE 1.0e-6
+
+typedef struct {
+  CPArena arena;
+  CPMech mech;
+  double t;
+  const double *y;
+  double size, omega;               /* of positions; of the motion */
+  double *f, *moved, *v, *Jv, *JJv; /* [n] */
+  double *a, *lambda;               /* [nu], [m] */
+} Room;
+
+/* yd = f(t, y) */
+static int evaluate(Room *room, const double *y, double *yd) {
+  const CPMech mech = room->mech;
+  CPMechState s;
+  int flag = cpMechRead(mech, room->t, y, &s);
+  if (!flag) flag = cpMechAccelerate(mech, &s, room->a, room->lambda);
+  if (!flag) flag = cpMechKinematics(mech, s.q, CP_N, s.u, yd);
+  if (!flag) flag = cpMechAuxiliary(mech, &s, room->lambda, yd + mech->nq + mech->nu);
+  if (!flag) memcpy(yd + mech->nq, room->a, (size_t)mech->nu * sizeof *yd);
+  return flag;
+}
+
+/* Velocities count in units of omega, so that nothing depends on the unit of time. */
+static double unit(const Room *room, int i) {
+  const int velocity = i >= room->mech->nq && i < room->mech->nq + room->mech->nu;
+  return velocity ? room->omega : 1.0;
+}
+
+static double dot(const Room *room, const double *a, const double *b) {
+  double sum = 0.0;
+  for (int i = 0; i < room->mech->n; i++) sum += a[i] * b[i] / (unit(room, i) * unit(room, i));
+  return sum;
+}
+
+/* Jv = J v by differences */
+static int times(Room *room, const double *v, double *Jv) {
+  const int n         = room->mech->n;
+  const double moving = INCREMENT * room->size / sqrt(dot(room, v, v));
+  for (int i = 0; i < n; i++) room->moved[i] = room->y[i] + moving * v[i];
+  const int flag = evaluate(room, room->moved, Jv);
+  for (int i = 0; i < n; i++) Jv[i] = (Jv[i] - room->f[i]) / moving;
+  return flag;
+}
+
+/* The largest eigenvalue, or one of the pair: J^2 v = c1 J v + c0 v in the sense of least squares makes it a root of
+ * x^2 = c1 x + c0. A failure of f beside the state ends the iteration. */
+static void dominant(Room *room, double *re, double *im) {
+  const int n    = room->mech->n;
+  unsigned state = 1;
+  double *v = room->v, *Jv = room->Jv, *JJv = room->JJv;
+  *re = *im = 0.0;
+  for (int i = 0; i < n; i++) v[i] = unit(room, i) * cpUniformAwayFromZero(&state);
+  for (int k = 0; k < ITERATIONS; k++) {
+    const double before = hypot(*re, *im);
+    if (times(room, v, Jv) || !(cpLargest(Jv, n) > 0.0) || times(room, Jv, JJv)) return;
+    const double vv = dot(room, v, v), vJ = dot(room, v, Jv), JJ = dot(room, Jv, Jv);
+    const double vJJ = dot(room, v, JJv), JJJ = dot(room, Jv, JJv), det = JJ * vv - vJ * vJ;
+    const double next = dot(room, JJv, JJv);
+    if (!(next > 0.0) || !isfinite(next)) return;
+    if (det > 1e-10 * JJ * vv) {
+      const double c1 = (JJJ * vv - vJJ * vJ) / det, c0 = (JJ * vJJ - vJ * JJJ) / det;
+      const double square = 0.25 * c1 * c1 + c0;
+      *re                 = 0.5 * c1 + (square > 0.0 ? copysign(sqrt(square), c1) : 0.0);
+      *im                 = square < 0.0 ? sqrt(-square) : 0.0;
+    } else { /* v is an eigenvector */
+      *re = JJJ / JJ;
+      *im = 0.0;
+    }
+    if (k > 0 && fabs(hypot(*re, *im) - before) <= SETTLED * before) return;
+    for (int i = 0; i < n; i++) v[i] = JJv[i] / sqrt(next);
+  }
+}
+
+/* The size of positions; omega, from velocities, accelerations and the length of the motion */
+static void measure(Room *room, double length) {
+  const CPMech mech            = room->mech;
+  const double largest         = cpLargest(room->y, mech->nq);
+  room->size                   = largest > 0.0 ? largest : 1.0;
+  const double by_velocity     = cpLargest(room->f, mech->nq) / room->size,
+               by_acceleration = sqrt(cpLargest(room->f + mech->nq, mech->nu) / room->size);
+  room->omega                  = fmax(1.0 / length, fmax(by_velocity, by_acceleration));
+}
+
+static void choose(double rtol, double re, double im, CPMechSuggestion *s) {
+  const double accurate = ACCURATE * pow(rtol, -0.125), stable = s->radius / (STABLE * s->motion);
+  const int fast = stable > DEARER * accurate, damped = re < 0.0 && -re >= fabs(im);
+  s->stiff  = fast && damped;
+  s->lmm    = s->stiff ? CV_BDF : 0;
+  s->method = s->stiff ? "BDF" : "DOP853";
+  snprintf(s->reason, sizeof s->reason,
+           "%s: the fastest %s changes at a rate of %.3g, positions at %.3g; at this rate "
+           "stability asks for %.2g "
+           "explicit steps, accuracy for %.2g",
+           s->stiff ? "stiff"
+           : fast   ? "not damped"
+                    : "not stiff",
+           im != 0.0 ? "oscillation" : "exponential", s->radius, s->motion, stable, accurate);
+}
+
+int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_end, sunrealtype rtol,
+                        CPMechSuggestion *s) {
+  int flag = cpMechCheckState(mech, y, __func__);
+  if (flag) return flag;
+  if (!s) return cpReport(&mech->log, CP_ILL_INPUT, __func__, "s must not be NULL");
+  if (!isfinite(t) || !isfinite(t_end) || t == t_end)
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+                    "t and t_end must be finite and differ: t = %g, t_end = %g", t, t_end);
+  if (!(rtol > 0.0 && rtol < 1.0))
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__, "rtol must be in (0, 1): rtol = %g", rtol);
+  Room room = {.mech = mech, .t = t, .y = N_VGetArrayPointer(y)};
+  double re = 0.0, im = 0.0;
+  CP_MECH_ARRAYS(&room.arena, mech->n, &room.f, &room.moved, &room.v, &room.Jv, &room.JJv);
+  CP_MECH_ARRAYS(&room.arena, mech->nu, &room.a);
+  CP_MECH_ARRAYS(&room.arena, mech->m, &room.lambda);
+  flag = cpArenaStatus(&room.arena);
+  if (flag) cpReason(mech->text, flag, "out of memory");
+  if (!flag) flag = evaluate(&room, room.y, room.f);
+  if (!flag) {
+    measure(&room, fabs(t_end - t));
+    dominant(&room, &re, &im);
+    s->motion = room.omega;
+    s->radius = hypot(re, im);
+    if (s->radius < NOISE * s->motion) s->radius = 0.0;
+    choose(rtol, re, im, s);
+  }
+  cpArenaFree(&room.arena);
+  return cpMechReport(mech, flag, __func__);
+}

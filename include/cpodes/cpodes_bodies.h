@@ -1,0 +1,293 @@
+/* cpodes: mechanisms of rigid bodies (guide, chapter "Bodies and joints").
+ *
+ * Bodies, joints, drives and forces are added by name; CPBodiesMech makes a CPMech of them, with M, A, b and all
+ * partial derivatives exact. In space a body i has, in this order,
+ *
+ *   q_i = (r, e)       centre of mass in the axes of space [m], unit quaternion of its axes, scalar first   [7]
+ *   u_i = (r', omega)  velocity in the axes of space [m/s], angular velocity in the body's axes [rad/s]      [6]
+ *
+ * and in the plane z = 0 of space q_i = (x, y, phi) [m, m, rad], u_i = q_i' [3]. The state is y = (q, u), the bodies
+ * in the order in which they were added, and (q, u, W) with CPBodiesSetBalance. Vectors have three components in the
+ * plane, too, where the third one is 0. Units are those of one consistent system, here SI.
+ *
+ * A body's frame has its origin anywhere, and its centre of mass where `centre` says. Its placement puts the frame
+ * into space: joints and points of application may be given in the axes of space at this placement, or in the
+ * bodies' frames (CPIn). If points of both bodies come from the placement, the joints are closed there; otherwise it
+ * may be a rough guess, which CPBodiesAssemble improves.
+ *
+ * Functions return CP_SUCCESS, an index (from 0 on) or a value, or a negative code whose message names the element,
+ * the rule and the value. After an error the mechanism is as before the call.
+ */
+#ifndef CPODES_BODIES_H
+#define CPODES_BODIES_H
+
+#include <cpodes/cpodes_mechanics.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A mechanism of rigid bodies; created by CPBodiesCreate. */
+typedef struct CPBodies_ *CPBodies;
+
+/** In which axes points and directions of an element are given. */
+typedef enum {
+  CP_IN_SPACE  = 0, /**< those of space, the bodies at their placement */
+  CP_IN_BODIES = 1  /**< each side in its body's frame */
+} CPIn;
+
+/** A rigid body. Its name, as all names, is copied; it has no blank and no dot, and belongs to one element only. */
+typedef struct {
+  const char *name;
+  sunrealtype mass; /**< > 0 [kg] */
+  /** Moments J_xx, J_yy, J_zz and products J_xy, J_xz, J_yz (entries of the tensor: J_xy = -int x y dm) about the
+   * centre of mass, in the axes of the frame [kg m^2]. Definite; each principal moment at most the sum of the others.
+   * In the plane only J_zz > 0 counts. */
+  sunrealtype inertia[6];
+  sunrealtype centre[3];   /**< of mass, in the frame [m] */
+  sunrealtype position[3]; /**< placement: origin of the frame [m] */
+  sunrealtype quaternion[4]; /**< placement: attitude, normalised here; zeros: no rotation. Not in the plane */
+  sunrealtype angle;       /**< placement in the plane [rad] */
+  sunrealtype velocity[3]; /**< start: of the origin of the frame, in space [m/s] */
+  sunrealtype omega[3]; /**< start: angular velocity in space [rad/s]; in the plane (0, 0, phi') */
+} CPBody;
+
+/**
+ * Joints. With P_a, P_b the points of both sides, d = P_b - P_a, and axes x, y, z of both sides, z the joint's axis:
+ *
+ *   kind           constraints in space                       rows   in the plane          coordinates
+ *   BALL           P_a = P_b                                   3
+ *   REVOLUTE       P_a = P_b, z_b perpendicular to x_a, y_a      5     P_a = P_b             angle
+ *   UNIVERSAL      P_a = P_b, z_a . z_b = 0                      4                           angles about z_a, z_b
+ *   CYLINDRICAL    d and z_b along z_a                          4                           displacement, angle
+ *   PRISMATIC      the same, and x_a . y_b = 0                  5     the same, 2 rows      displacement
+ *   PLANAR         z_a . d = 0, z_b along z_a                   3                           x, y, angle
+ *   FIXED          P_a = P_b and equal axes                     6     3 rows
+ *   ROD            |d| = length                                1     1 row
+ *   POINT_ON_LINE  d along z_a                                 2     1 row                 displacement
+ *   POINT_ON_PLANE z_a . d = 0                                 1
+ *   ROLLING        z_a . d = length, and no slip: a ball of this radius about P_b (or a wheel whose axis stays
+ *                  parallel to the plane) rolls on the plane through P_a with the normal z_a
+ *                                                              1 + 2 nonholonomic; in the plane 1 + 1
+ *
+ * Angles are those from x_a to x_b about z [rad], displacements z_a . d [m]. In space angles are known up to whole
+ * turns, and given in (-pi, pi].
+ */
+typedef enum {
+  CP_JOINT_BALL,
+  CP_JOINT_REVOLUTE,
+  CP_JOINT_UNIVERSAL,
+  CP_JOINT_CYLINDRICAL,
+  CP_JOINT_PRISMATIC,
+  CP_JOINT_PLANAR,
+  CP_JOINT_FIXED,
+  CP_JOINT_ROD,
+  CP_JOINT_POINT_ON_LINE,
+  CP_JOINT_POINT_ON_PLANE,
+  CP_JOINT_ROLLING,
+  CP_NUM_JOINTS
+} CPJointKind;
+
+/** A point and the directions of a joint's axes on one side. */
+typedef struct {
+  sunrealtype point[3]; /**< [m] */
+  sunrealtype axis[3]; /**< z, of any length > 0; in the plane ignored by joints that turn; zeros: z of space, or of
+                             the frame */
+  sunrealtype across[3]; /**< gives x, its part perpendicular to z; zeros: any, the same on both sides */
+} CPMarker;
+
+/** A joint from body a to body b. */
+typedef struct {
+  const char *name;
+  CPJointKind kind;
+  const char *a; /**< names of the bodies; NULL or "ground": the ground, whose frame is that of space */
+  const char *b;
+  CPIn in;
+  CPMarker on_a; /**< on body a */
+  /** On body b. With CP_IN_SPACE it is that of a, except for: the points of rods, of rolling and of points on lines and
+   * planes; the axis of universal joints. */
+  CPMarker on_b;
+  sunrealtype length; /**< of a rod; 0: that of the placement. Radius of what rolls, > 0 [m] */
+} CPJoint;
+
+/** One coordinate x of a joint, in the order of the table above. */
+typedef struct {
+  const char *joint;
+  int k; /**< which one, from 0 on */
+} CPCoordinate;
+
+/** Coordinates that depend on each other: ratio_1 x_1 + ratio_2 x_2 = offset. Gears: x_1, x_2 angles, ratios the numbers
+ * of teeth, with a minus sign for a ring gear. Rack: x_1 a displacement, x_2 the pinion's angle, ratios 1 and its
+ * radius. Screw: the same with the pitch. Two angles in space must have whole ratios, so that whole turns cancel. */
+typedef struct {
+  const char *name;
+  CPCoordinate of[2];
+  sunrealtype ratio[2];
+  sunrealtype offset;
+} CPCoupler;
+
+/** A prescribed motion: g [3]: out, g, g' and g'' at t. Returns 0; positive: a smaller step may help; negative: give
+ * up. */
+typedef int (*CPDriveFn)(sunrealtype t, sunrealtype *g, void *data);
+/** A drive: x(t) = g(t), exactly. Without a function g = start + rate t + amplitude sin(frequency t), in the
+ * coordinate's unit, [.../s], and [rad/s]. */
+typedef struct {
+  const char *name;
+  CPCoordinate of;
+  CPDriveFn g;
+  void *data;
+  sunrealtype start, rate, amplitude, frequency;
+} CPDrive;
+
+/** A force law: T [3]: out, the force T in the direction in which x grows, and its derivatives to x and x'. Returns as
+ * a drive's function. */
+typedef int (*CPLawFn)(sunrealtype t, sunrealtype x, sunrealtype rate, sunrealtype *T, void *data);
+/** A spring-damper, T = force - stiffness (x - free) - damping x' + law: on the coordinate `of`; or, if of.joint is NULL, on
+ * the distance x between point_a of body a and point_b of body b, which must not meet. On an angle in space it acts
+ * for less than half a turn. */
+typedef struct {
+  const char *name;
+  CPCoordinate of;
+  const char *a;
+  const char *b;
+  CPIn in;
+  sunrealtype point_a[3], point_b[3];
+  sunrealtype stiffness, damping; /**< [N/m, N s/m] or [N m/rad, N m s/rad] */
+  sunrealtype free;               /**< x without force; for distances NaN: that of the placement */
+  sunrealtype force;              /**< constant [N, N m] */
+  CPLawFn law;                    /**< NULL: none */
+  void *data;
+} CPSpring;
+
+/** An elastic joint: springs and dampers along x_a, y_a, z_a on d, and about them on the small angles z_a . y_b, x_a . z_b,
+ * y_a . x_b. In the plane: along x_a and y_a, and on the angle. */
+typedef struct {
+  const char *name;
+  const char *a;
+  const char *b;
+  CPIn in;
+  CPMarker on_a, on_b;                            /**< with CP_IN_SPACE on_a holds for both */
+  sunrealtype stiffness[3], damping[3];           /**< [N/m, N s/m] */
+  sunrealtype turn_stiffness[3], turn_damping[3]; /**< [N m/rad, N m s/rad] */
+} CPBushing;
+
+/** A force: F [3]: out, at the point x with the velocity v, all in the axes of space; Fx, Fv [9]: out, by rows, its
+ * derivatives to x and v, zero when called. Returns as a drive's function. */
+typedef int (*CPPointForceFn)(sunrealtype t, const sunrealtype *x, const sunrealtype *v,
+                              sunrealtype *F, sunrealtype *Fx, sunrealtype *Fv, void *data);
+/** A force on a point of a body. */
+typedef struct {
+  const char *name;
+  const char *body;
+  CPIn in; /**< of the point */
+  sunrealtype point[3];
+  sunrealtype force[3]; /**< constant, in the axes of space, or of the body if it follows [N] */
+  int follows;          /**< 1: turns with the body */
+  CPPointForceFn fn;    /**< adds to `force`; NULL: none. Not with follows */
+  void *data;
+} CPForce;
+
+/** Friction of a joint that depends on its reaction: T = -factor |F| tanh(x' / speed) on the coordinate `of`, |F| the
+ * reaction force across the joint's point. factor: coefficient of friction, times the radius of the bearing for
+ * angles [m]. */
+typedef struct {
+  const char *name;
+  CPCoordinate of;
+  sunrealtype factor;
+  sunrealtype speed; /**< > 0: below it the force grows with x' [m/s, rad/s] */
+} CPFriction;
+
+/** Energies and powers at one state; E = kinetic + potential changes by E' = -dissipation + applied + drives. */
+typedef struct {
+  sunrealtype kinetic;     /**< [J] */
+  sunrealtype potential;   /**< of gravity and of springs without laws [J] */
+  sunrealtype dissipation; /**< power lost in dampers and friction [W] */
+  sunrealtype applied;     /**< power of forces and laws [W] */
+  sunrealtype drives;      /**< power that the drives feed in [W] */
+} CPBodiesPowers;
+
+/* ---- life cycle ---- */
+
+/** An empty mechanism. dimension: 3 in space, 2 in the plane. ctx: outlives it. Returns it, or NULL. The caller frees
+ * it, after the CPMech. */
+CPODES_EXPORT CPBodies CPBodiesCreate(int dimension, SUNContext ctx);
+/** Frees *bodies and sets it to NULL; bodies or *bodies may be NULL. */
+CPODES_EXPORT void CPBodiesFree(CPBodies *bodies);
+/** Receives the messages, those of the CPMech, too, which is made later; if handler is NULL (default), they are only
+ * kept, and the CPMech has its own default. */
+CPODES_EXPORT int CPBodiesSetErrHandlerFn(CPBodies bodies, CPErrHandlerFn handler, void *data);
+/** The newest message, "" before the first. */
+CPODES_EXPORT const char *CPBodiesGetLastMessage(CPBodies bodies);
+
+/* ---- the mechanism; before CPBodiesMech (CP_TOO_LATE). Each returns the element's index among its like, or
+ * CP_ILL_INPUT, CP_MEM_FAIL, CP_NOT_SUPPORTED (not in the plane). ---- */
+
+/** Acceleration of gravity, g [3], in space [m/s^2]. */
+CPODES_EXPORT int CPBodiesSetGravity(CPBodies bodies, const sunrealtype *g);
+CPODES_EXPORT int CPBodiesAddBody(CPBodies bodies, const CPBody *body);
+CPODES_EXPORT int CPBodiesAddJoint(CPBodies bodies, const CPJoint *joint);
+CPODES_EXPORT int CPBodiesAddCoupler(CPBodies bodies, const CPCoupler *coupler);
+CPODES_EXPORT int CPBodiesAddDrive(CPBodies bodies, const CPDrive *drive);
+CPODES_EXPORT int CPBodiesAddSpring(CPBodies bodies, const CPSpring *spring);
+CPODES_EXPORT int CPBodiesAddBushing(CPBodies bodies, const CPBushing *bushing);
+CPODES_EXPORT int CPBodiesAddForce(CPBodies bodies, const CPForce *force);
+CPODES_EXPORT int CPBodiesAddFriction(CPBodies bodies, const CPFriction *friction);
+/** Adds the state W, W' = -dissipation + applied + drives [J]: kinetic + potential - W is constant. */
+CPODES_EXPORT int CPBodiesSetBalance(CPBodies bodies);
+
+/* ---- the motion ---- */
+
+/** The CPMech of the mechanism, which must not change from then on; user data: bodies, which has to live longer. To be
+ * used in one thread. One CPMech for each mechanism (CP_TOO_LATE). mech: out, the caller's. Matrices are sparse from 24
+ * velocities on. */
+CPODES_EXPORT int CPBodiesMech(CPBodies bodies, CPMech *mech);
+/** The same as CPMech takes it, for programs that create the CPMech themselves: model: out, its templates remain those
+ * of bodies; user data is bodies. */
+CPODES_EXPORT int CPBodiesModel(CPBodies bodies, CPMechModel *model);
+/** Gives mech its user data, quaternions and message handler, as CPBodiesMech does. */
+CPODES_EXPORT int CPBodiesPrepare(CPBodies bodies, CPMech mech);
+/** A new state with the bodies at their placement with their velocities; the caller's. NULL: no memory, or no
+ * bodies. */
+CPODES_EXPORT N_Vector CPBodiesState(CPBodies bodies);
+/** Assembles the mechanism at time t: CPMechCalcIC from the guess y, in and out. held: names of bodies, with blanks
+ * between, that stay where they are, or NULL. CP_IC_FAIL: the message names the joint that stays open most. */
+CPODES_EXPORT int CPBodiesAssemble(CPBodies bodies, CPMech mech, sunrealtype t, N_Vector y,
+                                   const char *held);
+
+/* ---- quantities, after CPBodiesMech or CPBodiesModel ---- */
+
+/** Coordinate and rate of a joint at y: x, rate: out. */
+CPODES_EXPORT int CPBodiesCoordinate(CPBodies bodies, CPCoordinate of, N_Vector y, sunrealtype *x,
+                                     sunrealtype *rate);
+/** Point of a body, in its frame, in space: position x [3] and velocity v [3], out; either may be NULL. */
+CPODES_EXPORT int CPBodiesPoint(CPBodies bodies, const char *body, const sunrealtype *point,
+                                N_Vector y, sunrealtype *x, sunrealtype *v);
+/** Reaction of a joint on its body b, for the multipliers lambda [na] at y: force F [3] at P_b [N], and torque
+ * T [3] about P_b [N m], in the axes of space. For a coupler or a drive: F[0] = -lambda, the generalised force on its
+ * coordinates. Of dependent constraints the multipliers, and so the reactions, are those of minimum norm. */
+CPODES_EXPORT int CPBodiesReaction(CPBodies bodies, const char *joint, sunrealtype t, N_Vector y,
+                                   const sunrealtype *lambda, sunrealtype *F, sunrealtype *T);
+/** Energies and powers; lambda [na] or NULL (without drives and friction). */
+CPODES_EXPORT int CPBodiesGetPowers(CPBodies bodies, sunrealtype t, N_Vector y,
+                                    const sunrealtype *lambda, CPBodiesPowers *powers);
+
+/** Index of the parameter "element.field" in the array of CPBodiesParameters: the fields mass, J_xx ... J_yz (of those
+ * that are not 0), length, offset, ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor,
+ * speed, force_x ... force_z; of a bushing kx ... kzz, dx ... dzz, x0 ... zz0 (without force); "gravity.x". */
+CPODES_EXPORT int CPBodiesFindParameter(CPBodies bodies, const char *name);
+/** The array of all parameters, which the functions of the model read: for CPodeSetSensParams and CPMechSetParams. Its
+ * address is final once CPBodiesMech or CPBodiesModel has been called. NULL if bodies is NULL. */
+CPODES_EXPORT sunrealtype *CPBodiesParameters(CPBodies bodies);
+/** Numbers of bodies and of joints; names by index, NULL: none. */
+CPODES_EXPORT int CPBodiesCount(CPBodies bodies);
+CPODES_EXPORT int CPBodiesJoints(CPBodies bodies);
+CPODES_EXPORT const char *CPBodiesBodyName(CPBodies bodies, int i);
+CPODES_EXPORT const char *CPBodiesJointName(CPBodies bodies, int i);
+/** Both points P_a, P_b of a joint in space, at y. */
+CPODES_EXPORT int CPBodiesJointPoints(CPBodies bodies, int i, N_Vector y, sunrealtype *Pa,
+                                      sunrealtype *Pb);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

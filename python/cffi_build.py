@@ -1,0 +1,110 @@
+"""The extension cpodes._native: all functions of the public headers, and the glue of cpodes/glue.h."""
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from cffi import FFI
+
+HERE = Path(__file__).resolve().parent
+TREE = HERE.parent
+HEADERS = ("cpodes_types", "cpodes_projector", "cpodes", "cpodes_mechanics", "cpodes_onestep", "cpodes_sens", "cpodes_model")
+
+# What the public headers take from SUNDIALS
+SUNDIALS = """
+typedef double sunrealtype;
+typedef int... sunindextype;
+typedef int sunbooleantype;
+typedef ... *N_Vector;
+typedef ... *SUNMatrix;
+typedef ... *SUNContext;
+typedef ... *SUNLinearSolver;
+typedef ... *SUNNonlinearSolver;
+typedef ... *ARKodeButcherTable;
+typedef enum { SUN_OUTPUTFORMAT_TABLE, SUN_OUTPUTFORMAT_CSV } SUNOutputFormat;
+typedef int (*CVRhsFn)(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
+typedef int (*CVRootFn)(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data);
+typedef int (*CVEwtFn)(N_Vector y, N_Vector ewt, void *user_data);
+typedef int (*CVSensRhs1Fn)(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS, N_Vector ySdot,
+                            void *user_data, N_Vector tmp1, N_Vector tmp2);
+#define CV_ADAMS ...
+#define CV_BDF ...
+#define CV_STAGGERED1 ...
+#define CV_TSTOP_RETURN ...
+#define CV_ROOT_RETURN ...
+#define CV_WARNING ...
+int CVodeSetUserData(void *mem, void *user_data);
+int CVodeSetStopTime(void *mem, sunrealtype tstop);
+int CVodeSetInitStep(void *mem, sunrealtype h);
+int CVodeSetMinStep(void *mem, sunrealtype h);
+int CVodeSetMaxStep(void *mem, sunrealtype h);
+int CVodeSetMaxNumSteps(void *mem, long int mxsteps);
+int CVodeSetMaxOrd(void *mem, int maxord);
+int CVodeSetRootDirection(void *mem, int *rootdir);
+int CVodeSetNoInactiveRootWarn(void *mem);
+int CVodeGetRootInfo(void *mem, int *rootsfound);
+int CVodeGetNumSteps(void *mem, long int *n);
+int CVodeGetNumRhsEvals(void *mem, long int *n);
+int CVodeGetNumErrTestFails(void *mem, long int *n);
+int CVodeGetNumStepSolveFails(void *mem, long int *n);
+int CVodeGetNumLinRhsEvals(void *mem, long int *n);
+int CVodeGetNumJacEvals(void *mem, long int *n);
+int CVodeGetNumLinSolvSetups(void *mem, long int *n);
+int CVodeGetNumNonlinSolvIters(void *mem, long int *n);
+int CVodeGetLastOrder(void *mem, int *q);
+int CVodeGetLastStep(void *mem, sunrealtype *h);
+ARKodeButcherTable ARKodeButcherTable_Create(int s, int q, int p, sunrealtype *c, sunrealtype *A, sunrealtype *b,
+                                             sunrealtype *d);
+void ARKodeButcherTable_Free(ARKodeButcherTable B);
+int CVodeSensEEtolerances(void *mem);
+int CVodeSetSensErrCon(void *mem, sunbooleantype on);
+"""
+
+
+def prefix_of_headers():
+    """The folder that has cpodes/cpodes.h: of the cpodes that pkg-config finds, else of this tree."""
+    try:
+        said = subprocess.run(["pkg-config", "--variable=includedir", "cpodes"], capture_output=True, text=True)
+        if said.returncode == 0 and said.stdout.strip():
+            return Path(said.stdout.strip())
+    except FileNotFoundError:
+        pass
+    return TREE / "include"
+
+
+def declarations(text):
+    """A public header as cffi reads C: without comments, preprocessor, linkage and visibility."""
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    macro = re.compile(r"^[ \t]*#(?:.*\\\n)*.*\n", re.M)
+    text = macro.sub("", text).replace("CPODES_EXPORT", "").replace('extern "C" {', "")
+    text = re.sub(r"^}\s*$", "", text, flags=re.M) # the end of extern "C"
+    # cffi 1.15 writes a wrong type for an array of const arrays; these two are for those who write a model's create
+    return re.sub(r"[\w ]+ (CPModelPlanar|CPModelDraw)\([^;]*;", "", text)
+
+
+include = prefix_of_headers()
+public = "".join(declarations((include / "cpodes" / f"{name}.h").read_text()) for name in HEADERS)
+glue = re.sub(r"/\*.*?\*/", "", (HERE / "cpodes" / "glue.h").read_text(), flags=re.S)
+
+models = TREE / "examples" / "models" # the catalogue, where there is a tree
+sources = []
+if models.is_dir():
+    listed = re.search(r"set\(cpodes_models_sources\s([^)]*)\)", (models / "CMakeLists.txt").read_text())[1].split()
+    sources = [os.path.relpath(models / name, HERE) for name in listed]
+macros = [("GLUE_CATALOGUE", "1")] if sources else []
+
+ffi = FFI()
+ffi.cdef(SUNDIALS + public + glue + 'extern "Python" int glue_python(void *handle, double t);\n')
+ffi.set_source(
+    "cpodes._native",
+    '#include "glue_impl.h"\nstatic int glue_python(void *, double);\n#include "glue.c"\n',
+    sources=sources,
+    include_dirs=[str(HERE / "cpodes"), str(TREE / "examples")],
+    libraries=["lapack", "blas"] if sources else [],
+    depends=["cpodes/glue.c", "cpodes/glue.h", "cpodes/glue_impl.h"],
+    define_macros=macros,
+    extra_compile_args=["-O2", "-std=gnu11", "-fvisibility=hidden"],
+)
+
+if __name__ == "__main__":
+    ffi.compile(verbose=True)

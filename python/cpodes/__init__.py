@@ -1,0 +1,29 @@
+"""cpodes: differential equations with invariants, and mechanical systems, solved on their manifold.
+
+    y' = f(t, y),   0 = c(t, y)                    solve
+    M u' + A^T lambda = f,   0 = p(t, q)           Mechanism
+
+The guide's chapter "Python" explains all of it."""
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from ._core import Compiled, CpodesWarning, Error, TrySmallerStep
+from ._run import Solution, Table
+from ._solve import solve
+
+_LATER = {"Mechanism": "._mechanism", "Model": "._mechanism", "model": "._mechanism", "models": "._mechanism",
+          "load": "._mechanism", "Objective": "._gradient", "jvp": "._gradient", "vjp": "._gradient",
+          "torch_motion": "._gradient"}
+
+
+def __getattr__(name: str) -> Any: # parts that few programs need are imported when they are
+    if name == "symbolic":
+        return importlib.import_module(".symbolic", __name__)
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name], __name__), name)
+    raise AttributeError(f"module 'cpodes' has no attribute {name!r}")
+
+
+__all__ = ["Compiled", "CpodesWarning", "Error", "Solution", "Table", "TrySmallerStep", "solve", *_LATER]

@@ -1,0 +1,188 @@
+"""Gradients of functionals of a mechanism's motion, G = g(t1, y(t1), params) + int h(t, y, params) dt, with respect to its
+params, by forward or adjoint sensitivities."""
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ._core import Owner, as_compiled, bind, pointer, real_array, to_c
+from ._native import ffi, lib
+from ._solve import as_span
+from ._trees import flatten, unflatten
+
+
+class Objective(NamedTuple):
+    """end(t, y, params): the term at the end. integrand(t, y, params): that under the integral. Either may be None; both
+    return a number, or an array [count] of several functionals."""
+    end: Optional[Callable] = None
+    integrand: Optional[Callable] = None
+    count: int = 0
+
+
+def start_function(mechanism: Any, start: Any) -> Callable[[], np.ndarray]:
+    """The start state for the parameters as they are."""
+    if not callable(start):
+        fixed = real_array("start", start, (None,))
+        return lambda: fixed
+    return lambda: real_array("the state that start returned", start(mechanism._views), (None,))
+
+
+def start_derivatives(start: Callable[[], np.ndarray], P: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """dy0/dp [number of parameters, n], by central differences of sixth order."""
+    h = np.finfo(float).eps ** (1 / 7)
+    rows = []
+    for i, size in enumerate(scale):
+        value, row = P[i], 0.0
+        for k, weight in ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60)):
+            sides = []
+            for sign in 1, -1:
+                P[i] = value + sign * k * h * size
+                sides.append(start())
+            P[i] = value
+            row = row + weight * (sides[0] - sides[1]) / (h * size)
+        rows.append(row)
+    return np.array(rows)
+
+
+def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, float], start: Callable, method: str, rtol: float,
+                           atol: float, scale: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+    """G [count] and dG/dp [count, number of parameters], for the parameters as they are."""
+    t0, t1 = t_span
+    P, y0 = m.parameters, start()
+    derivatives = start_derivatives(start, P, scale)
+    system, own, n = m._create(), Owner(), y0.size
+    try:
+        own.failures = system.failures
+        F = ffi.new("CPFunctional *")
+        terms = ffi.new("GlueFunctional *")
+        F.ng, F.user_data = objective.count, terms
+        for name, function in (("end", objective.end), ("integrand", objective.integrand)):
+            if function is not None:
+                shown = function if as_compiled(function) else (lambda g: lambda t, y: g(t, y, m._views))(function)
+                bind(getattr(terms, name), shown, f"the {name} of the objective", (n,), ((objective.count,),), system.failures,
+                     own.keep)
+                setattr(F, name, getattr(to_c, f"glue_{name}"))
+        mem = own.own_handle("CPodeMem", lib.CPodeCreate(lib.CV_ADAMS, own.ctx), lib.CPodeFree)
+        message = lambda: ffi.string(lib.CPodeGetLastMessage(mem)).decode() or system.message()
+        check = lambda flag: system.failures.check(flag, message)
+        check(lib.CPodeSetErrHandlerFn(mem, to_c.glue_message, own.warnings))
+        check(lib.CPMechAttach(system.mech, mem, t0, own.vector(y0.copy())))
+        check(lib.CPodeSStolerances(mem, rtol, atol))
+        cvode = lib.CPodeGetCVodeMem(mem)
+        check(lib.CVodeSetMaxNumSteps(cvode, -1))
+        G, dG = np.zeros(objective.count), np.zeros((objective.count, P.size))
+        yS = ffi.new("N_Vector[]", [own.vector(row) for row in np.ascontiguousarray(derivatives)])
+        if method == "forward":
+            check(lib.CPodeSensInit1(mem, P.size, lib.CV_STAGGERED1, ffi.NULL, yS))
+            check(lib.CPodeSetSensParams(mem, pointer(P), pointer(scale), ffi.NULL))
+            check(lib.CVodeSensEEtolerances(cvode))
+            check(lib.CVodeSetSensErrCon(cvode, 1))
+            check(lib.CPodeFunctionalForward(mem, t1, F, pointer(G), pointer(dG)))
+        else:
+            check(lib.CPMechSetParams(system.mech, P.size, pointer(P), pointer(scale), ffi.NULL))
+            options = ffi.new("CPAdjointOptions *")
+            options.reltol = rtol
+            check(lib.CPodeFunctionalAdjoint(mem, t1, F, options, yS, pointer(G), pointer(dG), ffi.NULL))
+        own.tell_warnings()
+        return G, dG
+    finally:
+        own.close() # the integrator before the mechanism
+
+
+def with_params(m: Any, params: Any) -> None:
+    """Moves the mechanism to these parameters."""
+    if m.params is None:
+        raise TypeError("this mechanism has no parameters: give params=... to Mechanism, whose functions get them as their last "
+                        "argument")
+    if params is not None:
+        flat = flatten(params)
+        if flat.shape != m.parameters.shape:
+            raise ValueError(f"params has {flat.size} numbers, and those of the mechanism are {m.parameters.size}")
+        m.parameters[:] = flat
+
+
+def as_objective(m: Any, objective: Any, t: float, y: np.ndarray) -> Tuple[Objective, bool]:
+    """With its count; and is it one number?"""
+    if callable(objective):
+        objective = Objective(end=objective)
+    objective = Objective(*objective) if not isinstance(objective, Objective) else objective
+    if objective.count:
+        return objective, False
+    for function in (objective.end, objective.integrand):
+        if function is not None:
+            value = np.asarray(function(t, y.copy(), m._views))
+            if value.dtype.kind not in "biuf" or value.ndim > 1:
+                raise TypeError(f"an objective has to return a number or an array [count], and returned {value!r}")
+            return objective._replace(count=max(1, value.size)), value.ndim == 0
+    raise ValueError("an objective needs an end or an integrand")
+
+
+def gradient(m: Any, objective: Any, params: Any = None, *, t_span: Sequence[float], start: Any, method: str = "adjoint",
+             rtol: float = 1e-9, atol: float = 1e-9, scale: Any = None) -> Tuple[Any, Any]:
+    """The motion, and the gradient of the objective with respect to params, which has their structure.
+
+    objective: Objective(end, integrand), or a function as its end. params: None: those of the mechanism as they are.
+    start: a state, or a function params -> consistent state, whose dependence on them counts. method: "adjoint" (one run
+    backwards for each functional) or "forward" (one sensitivity for each parameter). scale: sizes of the parameters, for
+    differences, in their structure; None: |p|, or 1 where that is 0. The value is sol.objective. With several functionals
+    value and gradient have one more dimension, in front."""
+    if method not in ("adjoint", "forward"):
+        raise ValueError(f"method has to be \"adjoint\" or \"forward\", and is {method!r}")
+    with_params(m, params)
+    t_span = as_span(t_span)
+    begin = start_function(m, start)
+    y0 = begin()
+    sol = m.solve(t_span, y0, "Adams", rtol=rtol, atol=atol)
+    objective, single = as_objective(m, objective, t_span[0], y0)
+    size = np.where(m.parameters == 0, 1.0, np.abs(m.parameters)) if scale is None else flatten(scale, "scale")
+    G, dG = values_and_derivatives(m, objective, t_span, begin, method, rtol, atol, np.ascontiguousarray(size))
+    sol.objective = float(G[0]) if single else G
+    if single:
+        return sol, unflatten(m.params, dG[0])
+    return sol, [unflatten(m.params, row) for row in dG]
+
+
+def _end(m: Any, t_span: Any, start: Any, params: Any, rtol: float, atol: float) -> Tuple[Any, Callable, np.ndarray, np.ndarray]:
+    with_params(m, params)
+    t_span, begin = as_span(t_span), start_function(m, start)
+    y1 = m.solve(t_span, begin(), "Adams", rtol=rtol, atol=atol).y[:, -1]
+    return t_span, begin, y1, np.where(m.parameters == 0, 1.0, np.abs(m.parameters))
+
+
+def jvp(m: Any, t_span: Any, start: Any, params: Any, tangent: Any, *, rtol: float = 1e-9, atol: float = 1e-9) -> Tuple[np.ndarray, np.ndarray]:
+    """y(t1), and its derivative in the direction `tangent` of the parameters (of their structure), by forward sensitivities."""
+    t_span, begin, y1, scale = _end(m, t_span, start, params, rtol, atol)
+    state = Objective(end=lambda t, y, p: y, count=y1.size)
+    _, S = values_and_derivatives(m, state, t_span, begin, "forward", rtol, atol, scale)
+    return y1, S @ flatten(tangent, "tangent")
+
+
+def vjp(m: Any, t_span: Any, start: Any, params: Any, *, rtol: float = 1e-9, atol: float = 1e-9) -> Tuple[np.ndarray, Callable]:
+    """y(t1), and the function that takes a cotangent w [n] to the gradient of w . y(t1), by one adjoint run."""
+    t_span, begin, y1, scale = _end(m, t_span, start, params, rtol, atol)
+    flat = m.parameters.copy()
+
+    def pull(w: Any) -> Any:
+        w = real_array("the cotangent", w, (y1.size,))
+        m.parameters[:] = flat
+        weighted = Objective(end=lambda t, y, p: w @ y, count=1)
+        _, dG = values_and_derivatives(m, weighted, t_span, begin, "adjoint", rtol, atol, scale)
+        return unflatten(m.params, dG[0])
+    return y1, pull
+
+
+def torch_motion(m: Any, t_span: Any, start: Any, **options: Any) -> Callable:
+    """A function of torch that takes the parameters, flat, to y(t1), and that torch can differentiate."""
+    import torch
+
+    class Motion(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, flat: Any) -> Any:
+            y1, ctx.pull = vjp(m, t_span, start, unflatten(m.params, flat.detach().numpy().astype(float)), **options)
+            return torch.as_tensor(y1)
+
+        @staticmethod
+        def backward(ctx: Any, w: Any) -> Any:
+            return torch.as_tensor(flatten(ctx.pull(w.numpy())))
+    return Motion.apply

@@ -1,0 +1,658 @@
+"""Mechanical systems, M u' + A^T lambda = f, 0 = p(t, q): from functions and arrays, and the models of the catalogue."""
+from __future__ import annotations
+
+import threading
+import weakref
+from types import SimpleNamespace
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ._core import Owner, Sparse, as_compiled, bind, pointer, real_array, to_c
+from ._native import ffi, lib
+from ._run import Integration, Solution, as_events
+from ._solve import Roots, as_span, as_steps, as_times, as_tolerance, bar
+from ._trees import flatten, unflatten
+
+MOTIONS = {"direct": lib.CP_MOTION_DIRECT, "rate": lib.CP_MOTION_RATE, "full": lib.CP_MOTION_FULL}
+FRAMES = {"body": lib.CP_FRAME_BODY, "world": lib.CP_FRAME_WORLD}
+METRICS = {"default": lib.CP_METRIC_DEFAULT, "error": lib.CP_METRIC_ERROR, "kinetic": lib.CP_METRIC_KINETIC,
+           "newton": lib.CP_METRIC_NEWTON, "l2": lib.CP_METRIC_L2}
+
+
+class Output(NamedTuple):
+    """All quantities at one state. multipliers are those of the rows of A, then of motions that are DIRECT or RATE; reactions
+    are the forces -A^T lambda and those that drive FULL motions; power is that of the reactions; position, velocity,
+    acceleration and norms are the largest residuals of the constraints; rank is that of A; unique: are the multipliers?"""
+    accelerations: np.ndarray
+    multipliers: np.ndarray
+    reactions: np.ndarray
+    kinetic: float
+    power: float
+    position: float
+    velocity: float
+    acceleration: float
+    norms: float
+    rank: int
+    unique: bool
+
+
+class Instance(Owner):
+    """A CPMech of a mechanism: one for its queries, and one for each run. The system of an Integration."""
+
+    dtype = float
+
+    def __init__(self, mechanism: "Mechanism"):
+        super().__init__()
+        self.mechanism, self.nq, self.nu, self.nz = mechanism, mechanism.nq, mechanism.nu, mechanism.nz
+        self.n = self.nq + self.nu + self.nz
+        self.y = np.zeros(self.n)
+        self.y_vector = self.vector(self.y)
+        self.weights = np.zeros(self.n)
+        self.w_vector = self.vector(self.weights)
+        self.functions: list = []
+        self.mech = self.create()
+        check = self.check
+        check(lib.CPMechSetErrHandlerFn(self.mech, to_c.glue_message, self.warnings))
+        for first_q, first_u, frame in mechanism.quaternions:
+            check(lib.CPMechAddQuaternion(self.mech, first_q, first_u, FRAMES[frame]))
+        for i, how, g, gd, gdd, step in mechanism.motions:
+            motion = ffi.new("GlueMotion *")
+            self.keep.append(motion)
+            for name, function in (("g", g), ("gd", gd), ("gdd", gdd)):
+                if function is not None:
+                    bind(getattr(motion, name), function, f"the motion {name}", (), ((1,),), self.failures, self.keep)
+            check(lib.CPMechPrescribe(self.mech, i, MOTIONS[how], to_c.glue_motion, to_c.glue_motiond if gd else ffi.NULL,
+                                      to_c.glue_motiondd if gdd else ffi.NULL, step, motion))
+        if mechanism.metric != "default":
+            check(lib.CPMechSetMetric(self.mech, METRICS[mechanism.metric]))
+        if mechanism.mask is not None:
+            self.set_active(mechanism.mask)
+        mechanism.instances.add(self)
+
+    def create(self) -> Any:
+        m = self.mechanism
+        self.glue, model = ffi.new("GlueMech *"), ffi.new("CPMechModel *")
+        nq, nu, nz, na = self.nq, self.nu, self.nz, m.na
+        hide = () if nz else (2,)
+        model.nu, model.nq, model.nz, model.np, model.nv, model.na = nu, nq, nz, m.np, m.nv, na
+
+        def add(name: str, what: str, inputs: tuple, outputs: tuple, hidden: tuple = ()) -> None:
+            function = m.functions.get(name)
+            if function is not None:
+                bind(getattr(self.glue, name), function, what, inputs, outputs, self.failures, self.keep, hidden)
+        template = m.templates
+        add("M", "mass", (nq,), (m.M_form,))
+        add("A", "constraints", (nq,), (m.A_form,))
+        add("f", "forces", (nq, nu, nz), ((nu,),), hide)
+        add("f_lambda", "forces_lambda", (nq, nu, nz, na), ((nu,),), hide)
+        add("p", "position", (nq,), ((m.np,),))
+        add("v", "velocity", (nq, nu), ((m.nv,),))
+        add("b", "bias", (nq, nu), ((na,),))
+        add("zdot", "auxiliary", (nq, nu, nz, na), ((nz,),), hide)
+        add("dynamics_jac", "dynamics_jac", (nq, nu, nz, nu, na), (template.get("K", (nu, nu)), template.get(
+            "C", template.get("K", (nu, nu))), (nu, nz)), hide)
+        add("constraint_jac", "constraint_jac", (nq, nu, nu), (template.get("Bq", (na, nu)), template.get("Bu", (na, nu))))
+        add("auxiliary_jac", "auxiliary_jac", (nq, nu, nz, na), ((nz, nu), (nz, nu), (nz, nz)), hide)
+        add("lambda_jac", "lambda_jac", (nq, nu, nz, na), ((nu, na),), hide)
+        model.M_tmpl = self.matrix(m.M_form)
+        if na:
+            model.A_tmpl = self.matrix(m.A_form)
+        for name, form in template.items():
+            setattr(model, f"{name}_tmpl", self.matrix(form))
+        lib.glue_model(self.glue, model)
+        mech = self.own_handle("CPMech", lib.CPMechCreate(model, self.y_vector, self.ctx), lib.CPMechFree)
+        lib.CPMechSetUserData(mech, self.glue)
+        return mech
+
+    def check(self, flag: int) -> int:
+        return self.failures.check(flag, self.message)
+
+    def message(self) -> str:
+        return ffi.string(lib.CPMechGetLastMessage(self.mech)).decode()
+
+    def set_active(self, mask: Optional[np.ndarray]) -> None:
+        if mask is not None and mask.shape != (self.mechanism.na,):
+            raise ValueError(f"mask has to have the shape ({self.mechanism.na},), and has {mask.shape}")
+        self.check(lib.CPMechSetActive(self.mech, pointer(mask)))
+
+    # ---- what Integration asks of a system ----
+
+    @property
+    def newton(self) -> bool:
+        return self.current != "ADAMS"
+
+    def model_roots(self) -> Any:
+        return Roots
+
+    def model_event(self, t: float, y: np.ndarray, found: Any) -> Optional[np.ndarray]:
+        return None
+
+    def stops(self) -> list:
+        return []
+
+    def first_method(self) -> str:
+        return "DOP853"
+
+    def projects(self) -> bool:
+        return True
+
+    def as_state(self, name: str, y: Any) -> np.ndarray:
+        return real_array(name, y, (self.n,))
+
+    def attach(self, run: Integration, t: float) -> None:
+        self.current = run.current
+        attach = lib.CPMechAttach if run.run.multistep else lib.CPMechAttachOneStep
+        run.check(attach(self.mech, run.run.multistep or run.run.onestep, t, run.run.y))
+
+    def projection(self, rtol: Any, atol: Any) -> Callable:
+        projector = lib.CPMechGetProjector(self.mech)
+
+        def project(t: float, y: np.ndarray) -> None:
+            self.y[:] = y
+            self.weights[:] = 1 / np.maximum(rtol * np.abs(y) + atol, 1e-150)
+            self.check(-abs(lib.CPProjectorProject(projector, t, self.y_vector, self.w_vector)))
+            y[:] = self.y
+        return project
+
+    def evaluate(self, t: float, y: np.ndarray) -> Output:
+        self.y[:] = y
+        udot, reaction = np.zeros(self.nu), np.zeros(self.nu)
+        lam = np.zeros(lib.CPMechGetNumMultipliers(self.mech))
+        out = ffi.new("CPMechOutput *")
+        out.udot, out.reaction = pointer(udot), pointer(reaction)
+        setattr(out, "lambda", pointer(lam))
+        self.check(lib.CPMechEvaluate(self.mech, t, self.y_vector, out))
+        return Output(udot, lam, reaction, out.kinetic, out.power, out.position, out.velocity, out.acceleration, out.norms,
+                      out.rank, bool(out.unique))
+
+    def violation(self, t: float, y: np.ndarray) -> float:
+        out = self.evaluate(t, y)
+        return max(out.position, out.velocity, out.norms)
+
+    def rhs_function(self) -> Optional[Callable]:
+        return None
+
+    def calls(self) -> dict:
+        return {}
+
+
+class Mechanism:
+    """A mechanical system
+
+        q' = N(q) u,   M(t, q) u' + A(t, q)^T lambda = f(t, q, u, z),   0 = p(t, q),   z' = zdot(t, q, u, z, lambda)
+
+    by functions of Python (or compiled ones: see Compiled), or constant arrays, dense or scipy.sparse:
+
+    mass: M(t, q) [nu, nu]; an array [nu] is a diagonal. constraints: A(t, q) [na, nu], whose first rows are (dp/dq) N.
+    forces: f(t, q, u) [nu]; with z f(t, q, u, z). position: p(t, q) [np].
+    velocity: v(t, q, u) [nv], nonholonomic rows last; A u where it is not given. bias: b(t, q, u) [na] of A u' = b;
+    by differences where it is not given. auxiliary: zdot(t, q, u, z, lambda) [nz] (without z where nz is 0).
+    forces_lambda: more forces f(t, q, u[, z], lambda), which depend on the multipliers.
+    dynamics_jac (t, q, u[, z], udot, lambda) -> K, C[, Fz]; constraint_jac (t, q, u, udot) -> Bq, Bu;
+    auxiliary_jac (t, q, u, z, lambda) -> Zq, Zu, Zz; lambda_jac (t, q, u[, z], lambda) -> Fl: partial derivatives as the
+    guide's chapter "Mechanical systems" defines them; by differences where they are not given.
+    templates: of sparse K, C, Bq, Bu, by these names. potential: its energy V(t, q), for energy().
+    quaternions: (first_q, first_u, "body" or "world"). nq, nu, nz: sizes; known from arrays and from the first state.
+    rows: (np, nv, na), for compiled functions, which are not called to count.
+    params: a number, an array, or nested dicts, lists and tuples of them: all functions get it as their last argument.
+    metric: of projections, "default", "error", "kinetic", "newton" or "l2"."""
+
+    def __init__(self, mass: Any, forces: Any = None, constraints: Any = None, position: Any = None, velocity: Any = None,
+                 bias: Any = None, *, auxiliary: Any = None, forces_lambda: Any = None, dynamics_jac: Any = None,
+                 constraint_jac: Any = None, auxiliary_jac: Any = None, lambda_jac: Any = None, templates: Optional[dict] = None,
+                 potential: Optional[Callable] = None, quaternions: Sequence = (), nq: int = 0, nu: int = 0, nz: int = 0,
+                 rows: Optional[Tuple[int, int, int]] = None, params: Any = None, metric: str = "default"):
+        if metric not in METRICS:
+            raise ValueError(f"metric has to be one of {', '.join(METRICS)}, and is {metric!r}")
+        self._reset()
+        self.metric, self.potential = metric, potential
+        self.quaternions = [(q, u, frame[0] if frame else "body") for q, u, *frame in quaternions]
+        for _, _, frame in self.quaternions:
+            if frame not in FRAMES:
+                raise ValueError(f"the frame of a quaternion is \"body\" or \"world\", and not {frame!r}")
+        self.params, self.parameters = params, flatten(params)
+        self._views = unflatten(params, self.parameters) if params is not None else None
+        given = {"M": mass, "A": constraints, "f": forces, "f_lambda": forces_lambda, "p": position, "v": velocity, "b": bias,
+                 "zdot": auxiliary, "dynamics_jac": dynamics_jac, "constraint_jac": constraint_jac,
+                 "auxiliary_jac": auxiliary_jac, "lambda_jac": lambda_jac}
+        names = dict(M="mass", A="constraints", f="forces", p="position", v="velocity", b="bias", zdot="auxiliary")
+        if mass is None:
+            raise TypeError("mass has to be a function or an array, and is None")
+        if (constraints is None) != (position is None and velocity is None):
+            raise ValueError("constraints (the matrix A) goes with position or velocity, and one of them is missing")
+        self.functions = {k: self._function(k, names.get(k, k), g) for k, g in given.items() if g is not None}
+        self.templates = {k: Sparse(g) for k, g in (templates or {}).items()}
+        if not set(self.templates) <= {"K", "C", "Bq", "Bu"}:
+            raise ValueError(f"templates are of K, C, Bq and Bu, and not of {sorted(set(self.templates) - set('K C Bq Bu'.split()))}")
+        self.nz, self._rows, self._given = nz, rows, (nq, nu)
+        if not callable(mass) and not as_compiled(mass):
+            nu = nu or np.shape(mass)[0]
+            self._given = nq, nu
+
+    def _reset(self) -> None:
+        self.nq = self.nu = self.np = self.nv = self.na = 0
+        self.ready = False
+        self.mask: Optional[np.ndarray] = None
+        self.motions: List[tuple] = []
+        self.instances: Any = weakref.WeakSet()
+        self._query: Optional[Instance] = None
+        self._lock = threading.RLock()
+        self._inside = False
+
+    def _function(self, key: str, name: str, g: Any) -> Any:
+        if as_compiled(g):
+            return g
+        if callable(g):
+            if self.params is None:
+                return g
+            views = self._views
+            return lambda *arguments: g(*arguments, views)
+        if key == "M" and np.ndim(g) == 1 and not hasattr(g, "tocsc"):
+            g = np.diag(real_array(name, g))
+        constant = g.tocsc() if hasattr(g, "tocsc") else real_array(name, g)
+        return lambda *arguments: constant
+
+    def _sizes(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
+        """Takes sizes and templates from a first state."""
+        if self.ready:
+            return
+        nq, nu = self._given
+        for name, value, given in (("q", len(q), nq), ("u", len(u), nu)):
+            if given and value != given:
+                raise ValueError(f"{name} has {value} entries in place of {given}")
+        self.nq, self.nu = len(q), len(u)
+
+        def form(key: str, name: str, count: int) -> Any:
+            """What the function returns, and its number of rows."""
+            function = self.functions.get(key)
+            if function is None:
+                return (0, self.nu) if key in "MA" else (0,)
+            if as_compiled(function):
+                if key == "M":
+                    return self.nu, self.nu
+                if self._rows is None:
+                    raise ValueError(f"{name} is compiled: give rows=(np, nv, na)")
+                return {"p": (self._rows[0],), "v": (self._rows[1],), "A": (self._rows[2], self.nu)}[key]
+            value = function(t, *(a.copy() for a in (q, u)[:count]))
+            if value is None:
+                raise TypeError(f"{name} has to return an array of real numbers, and returned None")
+            if hasattr(value, "tocsc"):
+                return Sparse(value)
+            return real_array(f"what {name} returned at the first state", value).shape
+        self.M_form, self.A_form = form("M", "mass", 1), form("A", "constraints", 1)
+        position, velocity = form("p", "position", 1), form("v", "velocity", 2)
+        shape = lambda f: f.shape if isinstance(f, Sparse) else f
+        if shape(self.M_form) != (self.nu, self.nu):
+            raise ValueError(f"mass has to have the shape ({self.nu}, {self.nu}), and has {shape(self.M_form)}")
+        if len(shape(self.A_form)) != 2 or shape(self.A_form)[1] != self.nu:
+            raise ValueError(f"constraints has to have the shape (na, {self.nu}), and has {shape(self.A_form)}")
+        for name, one in (("position", position), ("velocity", velocity)):
+            if len(one) != 1:
+                raise ValueError(f"{name} has to have one dimension, and has the shape {one}")
+        self.np, self.na = position[0], shape(self.A_form)[0]
+        self.nv = max(velocity[0], self.np)
+        if self.na < self.nv:
+            raise ValueError(f"constraints has {self.na} rows, which is less than the {self.nv} of position and velocity")
+        sparse = isinstance(self.M_form, Sparse)
+        if sparse != isinstance(self.A_form, Sparse) and self.na:
+            raise ValueError("mass and constraints have to be both dense or both sparse")
+        if sparse and ("dynamics_jac" in self.functions and "K" not in self.templates or
+                       "constraint_jac" in self.functions and not {"Bq", "Bu"} <= set(self.templates)):
+            raise ValueError("with a sparse mass, dynamics_jac needs the template K, and constraint_jac those of Bq and Bu")
+        self.ready = True
+
+    def _create(self) -> Instance:
+        return Instance(self)
+
+    def _ask(self, work: Callable[[Instance], Any]) -> Any:
+        """work on the instance for queries, by one thread at a time, and not out of its own functions."""
+        with self._lock:
+            if self._inside:
+                raise RuntimeError("a function of the mechanism asks the mechanism for what needs this function")
+            self._inside = True
+            try:
+                if self._query is None:
+                    self._query = self._create()
+                return work(self._query)
+            finally:
+                self._inside = False
+                if self._query is not None:
+                    self._query.tell_warnings()
+
+    def _state(self, y: Any, t: float = 0.0) -> np.ndarray:
+        if not self.ready: # with as many coordinates as velocities, but for quaternions
+            y = real_array("the state y", y, (None,))
+            nu = self._given[1] or (len(y) - self.nz - len(self.quaternions)) // 2
+            self._sizes(t, y[:len(y) - nu - self.nz], y[len(y) - nu - self.nz:len(y) - self.nz])
+        return real_array("the state y", y, (self.nq + self.nu + self.nz,))
+
+    def _each(self, work: Callable, t: Any, y: Any) -> np.ndarray:
+        """work(t, y) at one state, or at the states [n, k] of a solution, its results in columns."""
+        if np.ndim(y) == 2:
+            return np.stack([np.asarray(work(float(s), self._state(x))) for s, x in zip(np.broadcast_to(t, np.shape(y)[1]), np.transpose(y))],
+                            axis=-1)
+        return np.asarray(work(float(t), self._state(y)))
+
+    # ---- states ----
+
+    def start(self, q: Any, u: Any = None, z: Any = None, t: float = 0.0, weights: Any = None, fixed: Sequence[int] = ()) -> np.ndarray:
+        """The consistent state y = (q, u, z) that is nearest to a rough guess. weights [n]: component j moves by 1/weights[j] at
+        the same cost as others. fixed: indices into y that are held. Raises Error CP_IC_FAIL where there is none."""
+        q = real_array("q", q, (None,))
+        quaternions = len(self.quaternions)
+        u = np.zeros(self.nu or self._given[1] or len(q) - quaternions) if u is None else real_array("u", u, (None,))
+        z = np.zeros(self.nz) if z is None else real_array("z", z, (self.nz,))
+        self._sizes(t, q, u)
+        guess = self._state(np.concatenate([q, u, z]))
+
+        def work(x: Instance) -> np.ndarray:
+            x.y[:] = guess
+            w = ffi.NULL
+            if weights is not None:
+                x.weights[:] = real_array("weights", weights, (x.n,))
+                w = x.w_vector
+            held = np.ones(x.n)
+            held[list(fixed)] = 0
+            own = Owner()
+            x.check(lib.CPMechCalcIC(x.mech, t, x.y_vector, w, own.vector(held) if len(fixed) else ffi.NULL, ffi.NULL, ffi.NULL))
+            return x.y.copy()
+        return self._ask(work)
+
+    def split(self, y: Any) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q, u and z of a state, or of the states of a solution."""
+        return y[:self.nq], y[self.nq:self.nq + self.nu], y[self.nq + self.nu:]
+
+    # ---- quantities ----
+
+    def evaluate(self, t: float, y: Any) -> Output:
+        """All quantities at one state."""
+        return self._ask(lambda x: x.evaluate(t, self._state(y)))
+
+    def accelerations(self, t: Any, y: Any) -> np.ndarray:
+        """u' [nu], or [nu, k] at the states y [n, k]; so are the shapes of the next three."""
+        return self._each(lambda t, y: self.evaluate(t, y).accelerations, t, y)
+
+    def multipliers(self, t: Any, y: Any) -> np.ndarray:
+        """lambda of the rows of A, then of prescribed motions."""
+        return self._each(lambda t, y: self.evaluate(t, y).multipliers, t, y)
+
+    def reactions(self, t: Any, y: Any) -> np.ndarray:
+        """The forces -A^T lambda, and those that drive FULL motions."""
+        return self._each(lambda t, y: self.evaluate(t, y).reactions, t, y)
+
+    def kinetic_energy(self, t: Any, y: Any) -> Any:
+        """1/2 u^T M u."""
+        return self._each(lambda t, y: self.evaluate(t, y).kinetic, t, y)[()]
+
+    def energy(self, t: Any, y: Any) -> Any:
+        """Kinetic energy and, where `potential` was given, that."""
+        V = self._function("V", "potential", self.potential) if self.potential else lambda t, q: 0.0
+        return self._each(lambda t, y: self.evaluate(t, y).kinetic + V(t, y[:self.nq]), t, y)[()]
+
+    def _matrix(self, t: float, y: Any, function: Callable) -> np.ndarray:
+        y = self._state(y)
+
+        def work(x: Instance) -> np.ndarray:
+            x.y[:] = y
+            k = lib.CPMechGetNumMultipliers(x.mech)
+            if not k:
+                return np.zeros((0, 0))
+            S = lib.glue_dense(k, k, x.ctx)
+            try:
+                x.check(function(x.mech, t, x.y_vector, S))
+                return np.frombuffer(ffi.buffer(lib.glue_matrix_data(S), 8 * k * k)).reshape(k, k).T.copy()
+            finally:
+                lib.glue_matrix_free(S)
+        return self._ask(work)
+
+    def delassus(self, t: float, y: Any) -> np.ndarray:
+        """S = A M^{-1} A^T."""
+        return self._matrix(t, y, lib.CPMechDelassus)
+
+    def effective_mass(self, t: float, y: Any) -> np.ndarray:
+        """The (pseudo-)inverse of S."""
+        return self._matrix(t, y, lib.CPMechEffectiveMass)
+
+    def _project(self, t: float, y: Any, x: Any, function: Callable) -> np.ndarray:
+        y, x = self._state(y), real_array("x", x, (self.nu,))
+
+        def work(s: Instance) -> np.ndarray:
+            s.y[:] = y
+            s.check(function(s.mech, t, s.y_vector, pointer(x)))
+            return x
+        return self._ask(work)
+
+    def project_tangent(self, t: float, y: Any, x: Any) -> np.ndarray:
+        """P x, P = I - M^{-1} A^T (A M^{-1} A^T)^+ A, of a velocity x [nu]."""
+        return self._project(t, y, x, lib.CPMechProjectTangent)
+
+    def project_normal(self, t: float, y: Any, x: Any) -> np.ndarray:
+        """(I - P) x of a velocity."""
+        return self._project(t, y, x, lib.CPMechProjectNormal)
+
+    def project_cotangent(self, t: float, y: Any, x: Any) -> np.ndarray:
+        """P^T x of a force."""
+        return self._project(t, y, x, lib.CPMechProjectCotangent)
+
+    # ---- what happens to it ----
+
+    def impact(self, t: float, y: Any, rows: Optional[Sequence[int]] = None, restitution: float = 0.0) -> Tuple[np.ndarray, np.ndarray]:
+        """The state after the rows of the velocity constraints struck (None: all that are active), and the impulses."""
+        y = self._state(y)
+        named = None
+        if rows is not None:
+            named = np.zeros(max(1, self.nv))
+            named[list(rows)] = 1
+
+        def work(x: Instance) -> Tuple[np.ndarray, np.ndarray]:
+            x.y[:] = y
+            impulse = np.zeros(max(1, lib.CPMechGetNumMultipliers(x.mech)))
+            x.check(lib.CPMechImpact(x.mech, t, x.y_vector, pointer(named), restitution, pointer(impulse)))
+            return x.y.copy(), impulse[:lib.CPMechGetNumMultipliers(x.mech)]
+        return self._ask(work)
+
+    def set_active(self, mask: Any) -> None:
+        """Switches rows of A on and off (None: all on), for runs that are in progress, too: from an event's `change`."""
+        self.mask = None if mask is None else real_array("mask", mask, (self.na if self.ready else None,))
+        for instance in list(self.instances):
+            instance.set_active(self.mask)
+
+    def prescribe(self, i: int, how: str, g: Callable, gd: Optional[Callable] = None, gdd: Optional[Callable] = None,
+                  step: float = 0.0) -> None:
+        """The coordinate i moves as g(t): how is "direct" or "rate" (a constraint with multiplier) or "full". gd, gdd: its
+        derivatives; by differences with this step where they are not given."""
+        if how not in MOTIONS:
+            raise ValueError(f"how has to be one of {', '.join(MOTIONS)}, and is {how!r}")
+        self.motions.append((i, how, g, gd, gdd, float(step)))
+        self._query = None # is made anew
+
+    def check(self, t: float, y: Any) -> dict:
+        """Compares the functions with each other and with differences at a state: the largest relative errors. Raises Error
+        with a message that names function and entry where one is above 1e-4."""
+        y = self._state(y)
+
+        def work(x: Instance) -> dict:
+            x.y[:] = y
+            report = ffi.new("CPMechReport *")
+            x.check(lib.CPMechCheck(x.mech, t, x.y_vector, report))
+            return {name: getattr(report, name) for name, _ in ffi.typeof("CPMechReport").fields}
+        return self._ask(work)
+
+    # ---- runs ----
+
+    def solve(self, t_span: Sequence[float], y0: Any = None, method: Any = "auto", t_eval: Any = None, dense_output: bool = False,
+              events: Any = None, *, rtol: float = 1e-6, atol: Any = 1e-6, first_step: Optional[float] = None,
+              min_step: float = 0.0, max_step: float = np.inf, progress: Any = False) -> Solution:
+        """The motion from the state y0 (see start), as solve; events are functions of (t, y)."""
+        t0, t1 = as_span(t_span)
+        y0 = self._state(y0, t0)
+        rtol, atol = as_tolerance("rtol", rtol, y0.size, 0), as_tolerance("atol", atol, y0.size, 0)
+        if np.ndim(rtol):
+            raise ValueError("rtol has to be a number for a mechanism; atol may be an array")
+        if t0 == t1:
+            raise ValueError("t_span is a single time; start(q, u) gives a consistent state")
+        instance = self._create()
+        run = Integration(instance, t0, t1, y0, method, rtol, atol, as_events(events),
+                          *as_steps(t0, t1, first_step, min_step, max_step), dense_output, as_times(t_eval, t0, t1))
+        solution = run.march(bar(progress, t0, t1))
+        solution.mechanism = self
+        return solution
+
+    def gradient(self, objective: Any, params: Any = None, **options: Any) -> Tuple[Solution, Any]:
+        from ._gradient import gradient
+        return gradient(self, objective, params, **options)
+
+    def __reduce__(self):
+        raise TypeError("a Mechanism holds objects of the C library and can be neither copied nor pickled")
+
+
+# -------------------------------------------------------------------------------------------- models
+
+
+def text(chars: Any) -> str:
+    return ffi.string(chars).decode() if chars else ""
+
+
+class ModelInstance(Instance):
+    """A CPMech of a model, by the model's own functions, events and kinks."""
+
+    def create(self) -> Any:
+        m = self.mechanism
+        message = ffi.new("char[400]")
+        values = pointer(m.parameters) if len(m.parameters) else ffi.NULL
+        self.model = lib.CPModelCreate(m.type, values, self.ctx, message, 400)
+        if not self.model:
+            raise ValueError(text(message))
+        self.frees.append((lambda p: lib.CPModelFree(ffi.new("CPModel **", p)), self.model))
+        return self.own_handle("CPMech", lib.CPModelMech(self.model), lib.CPMechFree)
+
+    def model_roots(self) -> Any:
+        m = self.model
+        return SimpleNamespace(function=m.type.roots, count=m.nroots, direction=[m.direction[i] for i in range(m.nroots)])
+
+    def model_event(self, t: float, y: np.ndarray, found: Any) -> Optional[np.ndarray]:
+        if not self.model.type.event:
+            return y
+        self.y[:] = y
+        return None if self.model.type.event(self.model, self.mech, t, self.y_vector, found) else self.y.copy()
+
+    def stops(self) -> list:
+        return [self.model.stop[i] for i in range(self.model.nstops)]
+
+    def first_method(self) -> str:
+        return text(self.model.type.method) or ("BDF" if self.model.stiff else "DOP853")
+
+
+class Model(Mechanism):
+    """A mechanism of the catalogue or of a shared object, with its start y0, its time t_end, and what is known about it:
+    name, title, source, parameters (values by `values`), quantities, reference."""
+
+    def __init__(self, type_: Any, keep: Any, values: dict):
+        self._reset()
+        self.type, self._keep = type_, keep
+        self.name, self.title, self.source, self.t_end = text(type_.name), text(type_.title), text(type_.source), type_.t_end
+        known = [type_.parameters[i] for i in range(type_.nparameters)]
+        names = [text(p.name) for p in known]
+        for name in values:
+            if name not in names:
+                raise ValueError(f"{self.name} has no parameter {name!r}; it has {', '.join(names) or 'none'}")
+        self.parameters = np.array([float(values.get(name, p.value)) for name, p in zip(names, known)])
+        self.values = dict(zip(names, self.parameters))
+        self.units = {name: text(p.unit) for name, p in zip(names, known)}
+        self.params, self.metric, self.quaternions, self.potential = None, "default", [], None
+        ctx_owner = Owner()
+        message = ffi.new("char[400]")
+        model = lib.CPModelCreate(type_, pointer(self.parameters), ctx_owner.ctx, message, 400)
+        if not model:
+            raise ValueError(text(message))
+        try:
+            if not model.mech.nu:
+                raise ValueError(f"{self.name} is given as an ODE with invariants, which Model does not take")
+            self.nu = model.mech.nu
+            self.nq = model.mech.nq or self.nu
+            self.nz = model.mech.nz
+            self.np = model.mech.np
+            self.nv = max(self.np, model.mech.nv)
+            self.na = max(self.nv, model.mech.na)
+            self.y0 = np.frombuffer(ffi.buffer(lib.glue_data(model.y0), 8 * model.n)).copy()
+        finally:
+            lib.CPModelFree(ffi.new("CPModel **", model))
+        self._given, self.ready = (self.nq, self.nu), True
+
+    def _create(self) -> Instance:
+        return ModelInstance(self)
+
+    def solve(self, t_span: Any = None, y0: Any = None, *arguments: Any, **options: Any) -> Solution:
+        """As Mechanism.solve; from the model's start to its t_end where these are not given."""
+        return super().solve((0.0, self.t_end) if t_span is None else t_span, self.y0 if y0 is None else y0, *arguments, **options)
+
+    def quantities(self, t: Any, y: Any) -> dict:
+        """What the motion keeps, or only loses, by name."""
+        def work(i: int) -> Callable:
+            def value(t: float, y: np.ndarray) -> float:
+                def ask(x: Any) -> float:
+                    x.y[:] = y
+                    return x.model.type.quantities[i].value(x.model, t, x.y_vector)
+                return self._ask(ask)
+            return value
+        return {text(self.type.quantities[i].name): self._each(work(i), t, y)[()] for i in range(self.type.nquantities)}
+
+    def error(self, t: float, y: Any) -> float:
+        """The largest error of the compared components against the model's reference at t; NaN where there is none."""
+        y = self._state(y)
+
+        def work(x: Any) -> float:
+            x.y[:] = y
+            return lib.CPModelError(x.model, t, x.y_vector)
+        return self._ask(work)
+
+    def points(self, t: float, y: Any) -> Tuple[np.ndarray, np.ndarray]:
+        """The drawing at a state: points [k, 3] and the pairs of them that segments join."""
+        y = self._state(y)
+
+        def work(x: Any) -> Tuple[np.ndarray, np.ndarray]:
+            drawing = x.model.drawing
+            xyz = np.zeros((max(1, drawing.npoints), 3))
+            x.y[:] = y
+            if drawing.npoints:
+                x.model.type.points(x.model, t, x.y_vector, pointer(xyz))
+            pairs = np.array([[drawing.segment[i][0], drawing.segment[i][1]] for i in range(drawing.nsegments)], dtype=int)
+            return xyz[:drawing.npoints], pairs.reshape(-1, 2)
+        return self._ask(work)
+
+
+def models() -> List[str]:
+    """The names of the catalogue."""
+    names, i = [], 0
+    while lib.glue_catalogue(i):
+        names.append(text(lib.glue_catalogue(i).name))
+        i += 1
+    return names
+
+
+def model(name: str, **parameters: float) -> Model:
+    """The mechanism of this name in the catalogue, with these values of its parameters: model("slider_crank", c=0)."""
+    names = models()
+    if name not in names:
+        raise ValueError(f"there is no model {name!r}; there are {', '.join(names) or 'none: this package was built without them'}")
+    return Model(lib.glue_catalogue(names.index(name)), None, parameters)
+
+
+def load(path: Any, **parameters: float) -> Model:
+    """The model of a shared object, as `cpodes new` makes it. The code of the object runs in this process."""
+    import ctypes
+    import os
+    place = os.path.abspath(path)
+    try:
+        library = ctypes.CDLL(place)
+        address = ctypes.addressof(ctypes.c_char.in_dll(library, "cpodes_model"))
+    except OSError as error:
+        raise ValueError(f"{place} cannot be loaded: {error}") from None
+    except ValueError:
+        raise ValueError(f"{place} has no symbol cpodes_model: CP_MODEL_MODULE makes a type the model of an object") from None
+    message = ffi.new("char[400]")
+    type_ = lib.glue_module(ffi.cast("void *", address), message, 400)
+    if not type_ or lib.glue_check_type(type_, message, 400):
+        raise ValueError(f"{place}: {text(message) or 'its cpodes_model names no model'}")
+    return Model(type_, library, parameters)

@@ -1,0 +1,505 @@
+"""An integration: the loop around the C library's steps, events, dense output and what is told of it."""
+from __future__ import annotations
+
+import math
+import threading
+from typing import Any, Callable, List, Optional, Sequence
+
+import numpy as np
+
+from ._core import Error, Owner, bind, pointer, real_array, to_c
+from ._native import ffi, lib
+
+REACHED = "The solver successfully reached the end of the integration interval."
+TERMINATED = "A termination event occurred."
+INTERRUPTED = "The run was interrupted; these are its results so far."
+
+# scipy's names, as tables of ARKODE's
+TABLES = {"RK45": "ARKODE_DORMAND_PRINCE_7_4_5", "RK23": "ARKODE_BOGACKI_SHAMPINE_4_2_3", "RADAU": "RADAU",
+          "DOP853": "DOP853"}
+MULTISTEP = {"BDF": lib.CV_BDF, "ADAMS": lib.CV_ADAMS}
+
+
+class Table:
+    """A Butcher table: A [s, s] explicit or diagonally implicit, b [s], d [s] of the embedded method or None, c [s] (the row
+    sums of A if None), the order of b and that of d."""
+
+    def __init__(self, A: Any, b: Any, d: Any = None, c: Any = None, order: int = 0, embedded: int = 0):
+        self.A = real_array("A", A, (None, None))
+        s = len(self.A)
+        self.b = real_array("b", b, (s,))
+        self.d = None if d is None else real_array("d", d, (s,))
+        self.c = self.A.sum(axis=1) if c is None else real_array("c", c, (s,))
+        if order < 1:
+            raise ValueError(f"the order of a table is at least 1, and is given as {order}")
+        self.order, self.embedded = order, embedded
+
+
+class Solution:
+    """What solve returns: attributes in scipy's names, and items likewise.
+
+    t [nt], y [n, nt], sol(t) (dense output, on the manifold), t_events, y_events, nfev, njev, nlu, status (0: the end was
+    reached; 1: a terminal event; 2: interrupted), message, success; and
+    violation [nt]: the largest |c_i| at each t, in the units of c; error [n]: sums of the estimated local errors;
+    stats: a dict of counters; method: the one that was used last."""
+
+    def __init__(self, **items: Any):
+        self.__dict__.update(items)
+        self._violation: Optional[np.ndarray] = None
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def keys(self) -> List[str]:
+        return [k for k in self.__dict__ if not k.startswith("_")]
+
+    @property
+    def violation(self) -> np.ndarray:
+        if self._violation is None:
+            y = np.ascontiguousarray(self.y.T) if len(self.t) else np.zeros((0, 0))
+            self._violation = np.array([self._system.violation(t, x) for t, x in zip(self.t, y)])
+        return self._violation
+
+    def __repr__(self) -> str:
+        lines = [f"{k:>9}: {getattr(self, k)!r}" for k in ("message", "status", "method", "nfev", "njev", "nlu")]
+        lines += [f"        t: {len(self.t)} times, {self.t[0]:g} to {self.t[-1]:g}" if len(self.t) else "        t: none"]
+        lines += [f"        y: array {np.shape(self.y)}"]
+        return "\n".join(lines)
+
+    def _show(self, what: str, *arguments: Any, **options: Any) -> Any:
+        from . import _show
+        return getattr(_show, what)(self, *arguments, **options)
+
+    def plot(self, components: Optional[Sequence[int]] = None, axes: Any = None) -> Any:
+        """Curves of the components over t, by matplotlib. Returns the axes."""
+        return self._show("plot", components, axes)
+
+    def animate(self, points: Optional[Callable] = None, **options: Any) -> Any:
+        """An animation of the mechanism, by matplotlib. points(t, y) [k, 2 or 3]: what is drawn, where the system is no model
+        with a drawing of its own. Returns the FuncAnimation."""
+        return self._show("animate", points, **options)
+
+    def report(self, path: Any, title: str = "cpodes") -> None:
+        """Writes a page of HTML with the summary, the curves and the violation."""
+        return self._show("report", path, title)
+
+    def _repr_html_(self) -> str:
+        return self._show("html")
+
+    def __reduce__(self):
+        raise TypeError("a Solution holds objects of the C library and can be neither copied nor pickled; keep t and y instead")
+
+
+class Dense:
+    """sol.sol: the solution at any t [...], [n, ...]. Between the steps it is interpolated and then moved to the manifold. At
+    the time of an event that changed the state it is the state after it. Beyond the ends it is extrapolated, unprojected."""
+
+    def __init__(self, ts: np.ndarray, segments: np.ndarray, nodes: np.ndarray, project: Optional[Callable], dtype: type):
+        self.ts, self.segments, self.nodes, self.project, self.dtype = ts, segments, nodes, project, dtype
+        self.t_min, self.t_max = min(ts[0], ts[-1]), max(ts[0], ts[-1])
+        gaps = nodes[:, None] - nodes[None, :] + np.eye(len(nodes))
+        self.weights = 1 / gaps.prod(axis=1) # barycentric (Berrut, Trefethen, SIAM Review 46, 2004)
+        self.lock = threading.Lock() # the projector is one object
+
+    def __call__(self, t: Any) -> np.ndarray:
+        t = np.asarray(t, dtype=float)
+        if not np.isfinite(t).all():
+            raise ValueError("sol(t): t has an entry that is not finite")
+        flat = t.ravel()
+        if not len(self.segments) or not self.segments.shape[2]: # nothing has moved
+            y = np.repeat((self.segments[0, 0] if len(self.segments) else self.start)[None, :], len(flat), axis=0)
+            return self._shaped(y, t)
+        sign = -1 if self.ts[-1] < self.ts[0] else 1
+        k = np.clip(np.searchsorted(sign * self.ts, sign * flat, side="right") - 1, 0, len(self.segments) - 1)
+        begin, length = self.ts[k], self.ts[k + 1] - self.ts[k]
+        while not length.all(): # the end is an event that changed the state
+            k = np.where(length == 0, k - 1, k)
+            begin, length = self.ts[k], self.ts[k + 1] - self.ts[k]
+        x = ((flat - begin) / length)[:, None] - self.nodes
+        hit = x == 0
+        w = self.weights / np.where(hit, 1, x)
+        w = np.where(hit.any(axis=1)[:, None], hit.astype(float), w)
+        y = np.einsum("kj,kjn->kn", w / w.sum(axis=1)[:, None], self.segments[k])
+        exact = hit.any(axis=1)
+        y[exact] = self.segments[k[exact], hit[exact].argmax(axis=1)]
+        if self.project:
+            with self.lock:
+                for i in np.flatnonzero(~exact & (flat >= self.t_min) & (flat <= self.t_max)):
+                    self.project(float(flat[i]), y[i])
+        return self._shaped(y, t)
+
+    def _shaped(self, y: np.ndarray, t: np.ndarray) -> np.ndarray:
+        y = y.view(self.dtype) if y.shape[1] else y
+        return y.T.reshape((y.shape[1],) + t.shape)
+
+    def __reduce__(self):
+        raise TypeError("sol.sol holds a projector of the C library and can be neither copied nor pickled")
+
+
+def as_events(events: Any) -> list:
+    if events is None:
+        return []
+    return [events] if callable(events) or not isinstance(events, (list, tuple)) else list(events)
+
+
+class Integration:
+    """One integration of a system, from its start to its Solution. The system is an Ode or a mechanism's instance: it attaches
+    itself to integrators, projects states, and counts."""
+
+    def __init__(self, system: Any, t0: float, t1: float, y0: np.ndarray, method: Any, rtol: Any, atol: Any, events: list,
+                 first_step: float, min_step: float, max_step: float, dense: bool, t_eval: Optional[np.ndarray]):
+        self.system, self.t0, self.t1, self.method = system, t0, t1, method
+        self.rtol, self.atol = rtol, atol
+        self.first_step, self.min_step, self.max_step = first_step, min_step, max_step
+        self.n, self.sign = y0.size, -1.0 if t1 < t0 else 1.0
+        self.own = Owner()
+        self.own.failures = system.failures
+        self.y = y0.copy()
+        self.run = run = ffi.new("GlueRun *")
+        run.y, run.work = self.own.vector(self.y), self.own.vector(np.zeros(self.n))
+        run.t = run.told = t0
+        run.seconds = 0.1
+        self.error = np.zeros(self.n)
+        run.error = pointer(self.error)
+        self.dense, self.t_eval = dense, t_eval
+        self.chunks: list = []
+        self.restarts: list = [] # (index of the segment, state with which it begins)
+        if t_eval is not None:
+            self.y_eval = np.zeros((len(t_eval), self.n))
+            run.t_eval = pointer(t_eval)
+            run.neval = len(t_eval)
+            run.y_eval = pointer(self.y_eval)
+        self.set_events(events)
+        self.stats: dict = {}
+
+    def set_events(self, events: list) -> None:
+        model = self.system.model_roots()
+        self.events, self.run.nevents = events, len(events)
+        self.run.model_roots, self.run.nmodel_roots = model.function, model.count
+        self.functions = ffi.new("GlueFn[]", max(1, len(events)))
+        for i, event in enumerate(events):
+            bind(self.functions[i], event, f"the event function {i}", (self.n,), ((1,),), self.own.failures, self.own.keep)
+        self.run.events = self.functions
+        self.count = model.count + len(events)
+        direction = list(model.direction) + [int(np.sign(getattr(e, "direction", 0) or 0)) for e in events]
+        self.direction = ffi.new("int[]", direction or [0])
+        self.nodes = np.zeros(0)
+
+    # ---- the integrator ----
+
+    def check(self, flag: int) -> int:
+        return self.system.failures.check(flag, self.message)
+
+    def message(self) -> str:
+        get = lib.CPodeGetLastMessage if self.run.multistep else lib.CPOneStepGetLastMessage
+        return ffi.string(get(self.run.multistep or self.run.onestep)).decode() or self.system.message()
+
+    def start(self, method: Any, t: float) -> None:
+        """An integrator with this method, at (t, y)."""
+        run, own, check = self.run, self.own, self.check
+        run.multistep, run.onestep = ffi.NULL, ffi.NULL
+        name = self.current = method.upper() if isinstance(method, str) else ""
+        if name in MULTISTEP:
+            mem = run.multistep = own.own_handle("CPodeMem", lib.CPodeCreate(MULTISTEP[name], own.ctx), lib.CPodeFree)
+            set_handler, nodes = lib.CPodeSetErrHandlerFn, 6 if name == "BDF" else 13 # more than the largest order
+        else:
+            if isinstance(method, Table):
+                B = lib.ARKodeButcherTable_Create(len(method.b), method.order, method.embedded, *map(
+                    pointer, (method.c, method.A, method.b, method.d)))
+                made = lib.CPOneStepCreateTable(B, own.ctx)
+                lib.ARKodeButcherTable_Free(B)
+            else:
+                made = lib.CPOneStepCreate(TABLES.get(name, method).encode(), own.ctx)
+            if not made:
+                raise ValueError(f"method {method!r} is none of auto, BDF, Adams, DOP853, RK45, RK23, RADAU (where the library "
+                                 "has it), a table of ARKODE's such as ARKODE_SDIRK_5_3_4, or a cpodes.Table")
+            mem = run.onestep = own.own_handle("CPOneStepMem", made, lib.CPOneStepFree)
+            set_handler, nodes = lib.CPOneStepSetErrHandlerFn, 8
+        check(set_handler(mem, to_c.glue_message, self.own.warnings))
+        x = 0.5 - 0.5 * np.cos(np.pi * np.arange(nodes) / (nodes - 1)) # Chebyshev's, with the ends
+        if not len(self.nodes): # DOP853's suffice for BDF, to which a run may change
+            self.nodes = x
+        run.nodes, run.nnodes = pointer(self.nodes), len(self.nodes)
+        self.system.attach(self, t)
+        cvode = lib.CPodeGetCVodeMem(run.multistep) if run.multistep else ffi.NULL
+        first, least, most = self.sign * self.first_step, self.min_step, self.max_step
+        # The library multiplies BDF's norms by three where every step is projected; here they are so in any case.
+        divisor = 3.0 if name == "BDF" and not self.system.projects() else 1.0
+        rtol, atol = self.rtol / divisor, self.atol / divisor
+        if np.ndim(rtol) and divisor != 1:
+            self.system.divide_tolerances(divisor)
+        if run.multistep:
+            if np.ndim(rtol):
+                check(lib.CPodeWFtolerances(mem, to_c.glue_weights))
+            elif np.ndim(atol):
+                check(lib.CPodeSVtolerances(mem, rtol, own.vector(atol.copy())))
+            else:
+                check(lib.CPodeSStolerances(mem, rtol, atol))
+            check(lib.CVodeSetMaxNumSteps(cvode, -1))
+            if first:
+                check(lib.CVodeSetInitStep(cvode, first))
+            if least:
+                check(lib.CVodeSetMinStep(cvode, least))
+            if most:
+                check(lib.CVodeSetMaxStep(cvode, most))
+            check(lib.CVodeSetNoInactiveRootWarn(cvode))
+            if self.count:
+                check(lib.CPodeRootInit(mem, self.count, to_c.glue_roots))
+                check(lib.CVodeSetRootDirection(cvode, self.direction))
+        else:
+            if np.ndim(rtol):
+                check(lib.CPOneStepWFtolerances(mem, to_c.glue_weights))
+            elif np.ndim(atol):
+                check(lib.CPOneStepSVtolerances(mem, rtol, own.vector(atol.copy())))
+            else:
+                check(lib.CPOneStepSStolerances(mem, rtol, atol))
+            check(lib.CPOneStepSetMaxNumSteps(mem, -1))
+            if first:
+                check(lib.CPOneStepSetInitStep(mem, first))
+            if least:
+                check(lib.CPOneStepSetMinStep(mem, least))
+            if most:
+                check(lib.CPOneStepSetMaxStep(mem, most))
+            if self.count:
+                check(lib.CPOneStepRootInit(mem, self.count, to_c.glue_roots))
+                check(lib.CPOneStepSetRootDirection(mem, self.direction))
+
+    def stop_at(self, t: float) -> None:
+        if self.run.multistep:
+            self.check(lib.CVodeSetStopTime(lib.CPodeGetCVodeMem(self.run.multistep), t))
+        else:
+            self.check(lib.CPOneStepSetStopTime(self.run.onestep, t))
+
+    def restart(self, t: float, y: np.ndarray) -> None:
+        """Goes on from another state y at t."""
+        self.y[:] = y
+        self.check(lib.CPodeReInit(self.run.multistep, t, self.run.y) if self.run.multistep
+                   else lib.CPOneStepReInit(self.run.onestep, t, self.run.y))
+        self.run.t = self.run.told = t
+
+    # ---- records ----
+
+    def room(self, steps: int) -> None:
+        """A new block for so many steps."""
+        chunk = Chunk(steps, self.n, None if self.t_eval is not None else self.n, len(self.nodes) if self.dense else 0)
+        self.chunks.append(chunk)
+        run = self.run
+        run.steps, run.room = 0, steps
+        run.ts, run.ys, run.segments = pointer(chunk.ts), pointer(chunk.ys), pointer(chunk.segments)
+
+    def close_chunk(self) -> None:
+        if self.chunks:
+            self.chunks[-1].used = self.run.steps
+
+    def recorded(self) -> int:
+        return sum(c.used for c in self.chunks[:-1]) + self.run.steps
+
+    def record(self, y: np.ndarray) -> None:
+        """Another state at the same time, after an event."""
+        run, chunk = self.run, self.chunks[-1]
+        if run.steps == run.room:
+            self.close_chunk()
+            self.room(64)
+            chunk = self.chunks[-1]
+        chunk.ts[run.steps] = run.t
+        if chunk.ys is not None:
+            chunk.ys[run.steps] = y
+        if chunk.segments is not None:
+            chunk.segments[run.steps] = y
+        run.steps += 1
+        self.restarts.append((self.recorded(), y.copy()))
+
+    # ---- the loop ----
+
+    def march(self, progress: Any = None) -> Solution:
+        run, start_y = self.run, self.y.copy()
+        t_events: List[list] = [[] for _ in self.events]
+        y_events: List[list] = [[] for _ in self.events]
+        left = [int(getattr(e, "terminal", 0) or 0) or -1 for e in self.events] # so many times, then it ends the run
+        status, message = 0, REACHED
+        auto = isinstance(self.method, str) and self.method.upper() in ("AUTO", "LSODA")
+        method = self.method
+        if auto:
+            method = "Adams" if self.method.upper() == "LSODA" else self.system.first_method()
+        stiff = 0
+        found = ffi.new("int[]", max(1, self.count))
+        if self.t_eval is not None:
+            while run.ieval < run.neval and self.t_eval[run.ieval] == self.t0:
+                self.y_eval[run.ieval] = start_y
+                run.ieval += 1
+        try:
+            self.start(method, self.t0)
+            self.stops = [s for s in self.system.stops() if self.sign * (s - self.t0) > 0 and self.sign * (self.t1 - s) > 0]
+            self.stop_at(self.stops[0] if self.stops else self.t1)
+            self.room(64)
+            while True:
+                if run.steps == run.room:
+                    self.close_chunk()
+                    self.room(64 if auto else min(4096, 2 * run.room))
+                flag = lib.glue_march(run, self.t1)
+                self.check(flag)
+                if progress:
+                    progress(run.t)
+                if flag == lib.CV_TSTOP_RETURN:
+                    if not self.stops:
+                        break
+                    self.stops.pop(0) # a kink: what comes is another branch
+                    self.restart(run.t, self.y)
+                    self.stop_at(self.stops[0] if self.stops else self.t1)
+                elif flag == lib.CV_ROOT_RETURN:
+                    t = run.t
+                    info = lib.CVodeGetRootInfo if run.multistep else lib.CPOneStepGetRootInfo
+                    self.check(info(lib.CPodeGetCVodeMem(run.multistep) if run.multistep else run.onestep, found))
+                    changed, ends = None, False
+                    models = self.count - len(self.events)
+                    if any(found[i] for i in range(models)):
+                        changed = self.system.model_event(t, self.y.copy(), found)
+                        ends = changed is None
+                    for i, event in enumerate(self.events):
+                        if not found[models + i]:
+                            continue
+                        t_events[i].append(t)
+                        y_events[i].append(self.y.view(self.system.dtype).copy())
+                        left[i] -= 1
+                        ends = ends or left[i] == 0
+                        change = getattr(event, "change", None)
+                        if change is not None and not ends:
+                            y = change(t, (self.y if changed is None else changed).view(self.system.dtype).copy())
+                            if y is None:
+                                raise TypeError(f"the function `change` of event {i} has to return the new state, and "
+                                                "returned None")
+                            changed = self.system.as_state(f"the state that `change` of event {i} returned", y)
+                    if ends or changed is not None:
+                        self.check(lib.glue_record(run))
+                    if ends:
+                        status, message = 1, TERMINATED
+                        break
+                    if changed is not None:
+                        self.restart(t, changed)
+                        self.record(changed)
+                        self.stop_at(self.stops[0] if self.stops else self.t1)
+                elif auto and method != "BDF" and run.steps == run.room:
+                    stiff = stiff + 1 if self.looks_stiff() else 0
+                    if stiff == 2:
+                        method = "BDF"
+                        self.count_stats()
+                        self.start(method, run.t)
+                        self.stop_at(self.stops[0] if self.stops else self.t1)
+        except KeyboardInterrupt:
+            self.system.failures.exception = None
+            return self.solution(start_y, t_events, y_events, 2, INTERRUPTED, method)
+        except Error as error:
+            error.sol = self.solution(start_y, t_events, y_events, -1, error.message, method)
+            raise
+        else:
+            return self.solution(start_y, t_events, y_events, status, message, method)
+        finally:
+            self.own.close() # before the system's projector
+
+    def looks_stiff(self) -> bool:
+        """Is the step size that of stability: h |df/dy| near the bound of DOP853's stability (some 6), or of the convergence of
+        Adams' fixed-point iteration? |df/dy| by a power iteration."""
+        rhs = self.system.rhs_function()
+        if rhs is None:
+            return False
+        if self.run.multistep:
+            newest = ffi.new("double *")
+            lib.CVodeGetLastStep(lib.CPodeGetCVodeMem(self.run.multistep), newest)
+            h, bound = newest[0], 0.5
+        else:
+            stats = ffi.new("CPOneStepStats *")
+            lib.CPOneStepGetStats(self.run.onestep, stats)
+            h, bound = stats.hlast, 5.0
+        y, t = self.y.copy(), self.run.t
+        scale = np.broadcast_to(self.rtol * np.abs(y) + self.atol, y.shape)
+        scale = np.where(scale > 0, scale, 1e-14)
+        f0 = rhs(t, y)
+        v, size = f0 / scale, 0.0
+        for _ in range(6):
+            norm = math.sqrt(float(v @ v))
+            if not norm > 0 or not math.isfinite(norm):
+                return False
+            v = (rhs(t, y + 0.01 * scale * v / norm) - f0) / (0.01 * scale)
+            size = math.sqrt(float(v @ v))
+        return abs(h) * size > bound
+
+    # ---- results ----
+
+    def count_stats(self) -> None:
+        """Adds the integrator's counters to stats."""
+        run, s = self.run, self.stats
+        add = lambda name, value: s.__setitem__(name, s.get(name, 0) + int(value))
+        if run.multistep:
+            cvode, number = lib.CPodeGetCVodeMem(run.multistep), ffi.new("long *")
+            def get(function: Any) -> int:
+                return number[0] if function(cvode, number) == 0 else 0
+            add("steps", get(lib.CVodeGetNumSteps))
+            add("rejected_error", get(lib.CVodeGetNumErrTestFails))
+            add("rhs", get(lib.CVodeGetNumRhsEvals) + (get(lib.CVodeGetNumLinRhsEvals) if self.system.newton else 0))
+            add("iterations", get(lib.CVodeGetNumNonlinSolvIters))
+            add("jacobians", get(lib.CVodeGetNumJacEvals) if self.system.newton else 0)
+            add("factorisations", get(lib.CVodeGetNumLinSolvSetups) if self.system.newton else 0)
+            p = ffi.new("CPodeProjStats *")
+            lib.CPodeGetProjStats(run.multistep, p)
+            add("rejected_projection", p.nprojfails)
+        elif run.onestep:
+            p = ffi.new("CPOneStepStats *")
+            lib.CPOneStepGetStats(run.onestep, p)
+            for name, value in (("steps", p.nst), ("rejected_error", p.netf), ("rhs", p.nfe), ("iterations", p.nni),
+                                ("jacobians", p.njev), ("factorisations", p.nlinsetups), ("rejected_projection", p.nprojfails)):
+                add(name, value)
+        else:
+            return
+        add("projections", p.nproj)
+        add("constraint_evaluations", p.nce)
+        add("constraint_jacobians", p.nje)
+        add("constraint_factorisations", p.nsetups)
+
+    def solution(self, y0: np.ndarray, t_events: list, y_events: list, status: int, message: str, method: Any) -> Solution:
+        self.count_stats()
+        self.close_chunk()
+        chunks = [c for c in self.chunks if c.used]
+        dtype = self.system.dtype
+        ts = np.concatenate([[self.t0]] + [c.ts[:c.used] for c in chunks])
+        sol = None
+        if self.dense:
+            segments = np.concatenate([c.segments[:c.used] for c in chunks] or [np.zeros((0, len(self.nodes), self.n))])
+            if len(segments):
+                segments[0, 0] = y0
+                segments[1:, 0] = segments[:-1, -1]
+            for k, y in self.restarts:
+                if k < len(segments):
+                    segments[k, 0] = y
+            sol = Dense(ts, segments, self.nodes, self.system.projection(self.rtol, self.atol), dtype)
+            sol.start = y0
+        if self.t_eval is not None:
+            t, y = self.t_eval[:self.run.ieval], self.y_eval[:self.run.ieval]
+            if not len(t):
+                t, y = np.array([]), np.array([])
+        else:
+            t, y = ts, np.concatenate([[y0]] + [c.ys[:c.used] for c in chunks])
+        calls = self.system.calls()
+        with_events = bool(self.events)
+        solution = Solution(
+            t=np.array(t), y=y.view(dtype).T.copy() if y.size else y, sol=sol,
+            t_events=[np.asarray(e) for e in t_events] if with_events else None,
+            y_events=[np.asarray(e) for e in y_events] if with_events else None,
+            nfev=calls.get("f", self.stats.get("rhs", 0)), njev=calls.get("J", self.stats.get("jacobians", 0)),
+            nlu=self.stats.get("factorisations", 0), status=status, message=message, success=status in (0, 1),
+            error=np.abs(self.error.view(dtype)) if dtype is complex else self.error.copy(), stats=self.stats,
+            method=method if isinstance(method, str) else "Table")
+        solution._system = self.system
+        self.own.tell_warnings()
+        return solution
+
+
+class Chunk:
+    """A block of records: the ends of steps, their states, and the values of the interpolant within."""
+
+    __slots__ = ("ts", "ys", "segments", "used")
+
+    def __init__(self, steps: int, n: int, ny: Optional[int], nodes: int):
+        self.ts = np.zeros(steps)
+        self.ys = None if ny is None else np.zeros((steps, n))
+        self.segments = np.zeros((steps, nodes, n)) if nodes else None
+        self.used = 0

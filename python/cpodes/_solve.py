@@ -1,0 +1,358 @@
+"""solve: y' = f(t, y), 0 = c(t, y), in the conventions of scipy.integrate.solve_ivp."""
+from __future__ import annotations
+
+import warnings
+from typing import Any, Callable, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ._core import Owner, Sparse, as_compiled, bind, expected, pointer, real_array, to_c
+from ._native import ffi, lib
+from ._run import Integration, Solution, as_events
+
+
+class Roots: # of a model's own
+    function, count, direction = ffi.NULL, 0, ()
+
+
+class Ode(Owner):
+    """y' = f(t, y), 0 = c(t, y) as the integrators take it."""
+
+    newton = False
+
+    def __init__(self, fun: Any, t0: float, y0: np.ndarray, dtype: type, constraints: Any, G: Any, J: Any, unit_norms: Sequence,
+                 rtol: Any, atol: Any):
+        super().__init__()
+        n = y0.size
+        self.n, self.dtype, self.m = n, dtype, 0
+        self.ode = ffi.new("GlueOde *")
+        self.ode.n = n
+        self.rtol, self.atol = (np.ascontiguousarray(np.broadcast_to(x, n), dtype=float) for x in (rtol, atol))
+        self.ode.rtol, self.ode.atol = (pointer(a) for a in (self.rtol, self.atol))
+        bind(self.ode.f, fun, "fun", (n,), ((n,),), self.failures, self.keep)
+        self.J, self.constant_J = J is not None, getattr(J, "is_constant", False)
+        if self.J:
+            bind(self.ode.J, J, "the Jacobian of fun", (n,), ((n, n),), self.failures, self.keep)
+        self.projector = ffi.NULL
+        y_tmpl = self.vector(np.zeros(n))
+        self.scratch = np.zeros(n), np.zeros(n)
+        self.scratch_vectors = [self.vector(a) for a in self.scratch]
+        if constraints is not None or len(unit_norms):
+            c_tmpl, function = ffi.NULL, ffi.NULL
+            if constraints is not None:
+                constraints, self.m = rows_of(constraints, t0, y0)
+                bind(self.ode.c, constraints, "constraints", (n,), ((self.m,),), self.failures, self.keep)
+                self.c = np.zeros(self.m)
+                c_tmpl, function = self.vector(self.c), to_c.glue_constraint
+                self.c_vector = c_tmpl
+            self.projector = self.own_handle("CPProjector", lib.CPProjectorCreate(function, y_tmpl, c_tmpl, self.ctx),
+                                             lib.CPProjectorFree)
+            check = lambda flag: self.failures.check(flag, self.message)
+            check(lib.CPProjectorSetErrHandlerFn(self.projector, to_c.glue_message, self.warnings))
+            check(lib.CPProjectorSetUserData(self.projector, self.ode))
+            if G is not None:
+                G, form = matrix_function(G, "jac, the Jacobian of constraints", (self.m, n), t0, y0)
+                bind(self.ode.G, G, "jac, the Jacobian of constraints", (n,), (form,), self.failures, self.keep)
+                check(lib.CPProjectorSetJacFn(self.projector, to_c.glue_constraint_jac, self.matrix(form)))
+            for first, length, *value in unit_norms:
+                check(lib.CPProjectorAddUnitNorm(self.projector, first, length, value[0] if value else 1.0))
+
+    def message(self) -> str:
+        return ffi.string(lib.CPProjectorGetLastMessage(self.projector)).decode() if self.projector else ""
+
+    # ---- what Integration asks of a system ----
+
+    def model_roots(self) -> Any:
+        return Roots
+
+    def model_event(self, t: float, y: np.ndarray, found: Any) -> Optional[np.ndarray]:
+        return None
+
+    def stops(self) -> list:
+        return []
+
+    def first_method(self) -> str:
+        return "DOP853"
+
+    def projects(self) -> bool:
+        return bool(self.projector)
+
+    def divide_tolerances(self, divisor: float) -> None:
+        self.rtol /= divisor
+        self.atol /= divisor
+
+    def as_state(self, name: str, y: Any) -> np.ndarray:
+        if self.dtype is complex:
+            return np.ascontiguousarray(y, dtype=complex).view(float)
+        return real_array(name, y, (self.n,))
+
+    def attach(self, run: Integration, t: float) -> None:
+        mem, check = run.run, run.check
+        if mem.multistep:
+            cvode = lib.CPodeGetCVodeMem(mem.multistep)
+            check(lib.CPodeInit(mem.multistep, to_c.glue_rhs, t, mem.y))
+            check(lib.CVodeSetUserData(cvode, self.ode))
+            check(lib.CPodeSetProjector(mem.multistep, self.projector))
+        else:
+            check(lib.CPOneStepInit(mem.onestep, to_c.glue_rhs, t, mem.y))
+            check(lib.CPOneStepSetUserData(mem.onestep, self.ode))
+            check(lib.CPOneStepSetProjector(mem.onestep, self.projector))
+        adams = mem.multistep and run.current == "ADAMS"
+        if adams:
+            solver = run.own.own(lib.glue_fixed_point(mem.y, 0, run.own.ctx), lib.glue_nonlinear_free, "a solver")
+            run.own.frees.insert(-2, run.own.frees.pop()) # outlives the integrator
+            check(lib.CPodeSetNonlinearSolver(mem.multistep, solver))
+        elif mem.multistep or lib.CPOneStepGetARKodeMem(mem.onestep):
+            ls, A = ffi.new("SUNLinearSolver *"), ffi.new("SUNMatrix *")
+            flag = lib.glue_newton(mem, self.J, ls, A, run.own.ctx)
+            place = len(run.own.frees) - 1 # both outlive the integrator, which was created last
+            run.own.frees[place:place] = [(lib.glue_matrix_free, A[0]), (lib.glue_linear_free, ls[0])]
+            check(flag)
+            self.newton = True
+
+    def projection(self, rtol: Any, atol: Any) -> Optional[Callable]:
+        """Moves an array y to the manifold at t."""
+        if not self.projector:
+            return None
+
+        def project(t: float, y: np.ndarray) -> None:
+            x, w = self.scratch
+            x[:] = y
+            w[:] = 1 / np.maximum(self.rtol * np.abs(y) + self.atol, 1e-150)
+            flag = lib.CPProjectorProject(self.projector, t, *self.scratch_vectors)
+            self.failures.check(-abs(flag), self.message)
+            y[:] = x
+        return project
+
+    def violation(self, t: float, y: np.ndarray) -> float:
+        if not self.m:
+            return 0.0
+        self.scratch[0][:] = y
+        flag = lib.glue_constraint(t, self.scratch_vectors[0], self.c_vector, self.ode)
+        self.failures.check(-abs(flag), lambda: "constraints failed")
+        return float(np.abs(self.c).max())
+
+    def rhs_function(self) -> Callable:
+        def rhs(t: float, y: np.ndarray) -> np.ndarray:
+            x, f = self.scratch
+            x[:] = y
+            flag = lib.glue_rhs(t, *self.scratch_vectors, self.ode)
+            self.failures.check(-abs(flag), lambda: "fun failed")
+            return f.copy()
+        return rhs
+
+    def calls(self) -> dict:
+        counts = {"f": self.ode.f.calls}
+        if self.J:
+            counts["J"] = 0 if self.constant_J else self.ode.J.calls
+        return counts
+
+
+def rows_of(constraints: Any, t0: float, y0: np.ndarray) -> Tuple[Any, int]:
+    """The function and the number of its values: of a compiled one by (function, number), of Python's by a call."""
+    if isinstance(constraints, tuple):
+        return constraints[0], int(constraints[1])
+    if as_compiled(constraints):
+        raise TypeError("constraints that are compiled are given as (function, number of constraints)")
+    if not callable(constraints):
+        raise TypeError(f"constraints has to be a function c(t, y), and is {type(constraints).__name__}")
+    value = constraints(t0, y0.copy())
+    if value is None:
+        raise TypeError("constraints has to return an array of real numbers, and returned None")
+    value = real_array("the value of constraints at the start", value)
+    if value.ndim != 1 or not value.size:
+        raise ValueError(f"constraints has to return an array of shape (m,), and returned one of shape {value.shape}")
+    return constraints, value.size
+
+
+def matrix_function(G: Any, name: str, shape: tuple, t0: float, y0: np.ndarray) -> Tuple[Any, Any]:
+    """A function for G, a constant or a function, and the form of its result: a shape, or a Sparse."""
+    if as_compiled(G):
+        return G, shape
+    if not callable(G):
+        constant = G if hasattr(G, "tocsc") else real_array(name, G, shape)
+        G = lambda t, y: constant
+    value = G(t0, y0.copy())
+    if hasattr(value, "tocsc"):
+        if value.shape != shape:
+            raise ValueError(f"{name} has to return a matrix of shape {shape}, and returned one of shape {value.shape}")
+        return G, Sparse(value)
+    expected(name, value, np.zeros(shape))
+    return G, shape
+
+
+def complex_as_real(fun: Callable, jac: Any) -> Tuple[Callable, Any]:
+    """Functions of the real and imaginary parts."""
+    def real_fun(t: float, x: np.ndarray) -> np.ndarray:
+        value = fun(t, x.view(complex))
+        if value is None:
+            raise TypeError("fun has to return an array of complex numbers, and returned None")
+        return np.ascontiguousarray(value, dtype=complex).view(float)
+
+    def real_jac(t: float, x: np.ndarray) -> np.ndarray:
+        J = jac(t, x.view(complex)) if callable(jac) else jac
+        J = np.asarray(J.toarray() if hasattr(J, "toarray") else J, dtype=complex)
+        R = np.empty((2 * J.shape[0], 2 * J.shape[1]))
+        R[0::2, 0::2], R[0::2, 1::2], R[1::2, 0::2], R[1::2, 1::2] = J.real, -J.imag, J.imag, J.real
+        return R
+    return real_fun, None if jac is None else real_jac
+
+
+def as_span(t_span: Any) -> Tuple[float, float]:
+    try:
+        t0, t1 = map(float, t_span)
+    except (TypeError, ValueError):
+        raise ValueError(f"t_span has to be two numbers (t0, t1), and is {t_span!r}") from None
+    if not np.isfinite(t0) or np.isnan(t1):
+        raise ValueError(f"t_span has to be finite, and is {t_span!r}")
+    return t0, t1
+
+
+def as_tolerance(name: str, value: Any, n: int, least: float) -> Any:
+    value = np.asarray(value, dtype=float)
+    if value.ndim and value.shape != (n,):
+        raise ValueError(f"{name} has to be a number or an array of shape ({n},), and has the shape {value.shape}")
+    if not (np.isfinite(value).all() and (value >= least).all()):
+        raise ValueError(f"{name} has to be finite and at least {least:g}, and is {value}")
+    return np.ascontiguousarray(value) if value.ndim else float(value)
+
+
+def as_times(t_eval: Any, t0: float, t1: float) -> Optional[np.ndarray]:
+    if t_eval is None:
+        return None
+    t = real_array("t_eval", t_eval, (None,))
+    sign = -1 if t1 < t0 else 1
+    if len(t) and (min(t) < min(t0, t1) or max(t) > max(t0, t1)):
+        raise ValueError(f"t_eval has values that are not within t_span ({t0}, {t1})")
+    if (sign * np.diff(t) <= 0).any():
+        raise ValueError("t_eval is not sorted in the direction of t_span, or has a time twice")
+    return t
+
+
+def as_steps(t0: float, t1: float, first: Optional[float], least: float, most: float) -> Tuple[float, float, float]:
+    if first is not None and not 0 < first <= abs(t1 - t0):
+        raise ValueError(f"first_step has to be positive and at most |t1 - t0|, and is {first}")
+    if not most > 0:
+        raise ValueError(f"max_step has to be positive, and is {most}")
+    if not least >= 0:
+        raise ValueError(f"min_step has to be at least 0, and is {least}")
+    return first or 0.0, least, 0.0 if np.isinf(most) else most
+
+
+def bar(progress: Any, t0: float, t1: float) -> Optional[Callable[[float], None]]:
+    """A progress bar by tqdm where it is installed; a function that is given instead gets (t, t0, t1)."""
+    if not progress:
+        return None
+    if callable(progress):
+        return lambda t: progress(t, t0, t1)
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        import sys
+        return lambda t: print(f"\rcpodes: {100 * (t - t0) / (t1 - t0):3.0f} %", end="\n" if t == t1 else "", file=sys.stderr)
+    shown = tqdm(total=abs(t1 - t0), unit="t")
+    return lambda t: (shown.update(abs(t - t0) - shown.n), shown.close() if t == t1 else None)[0]
+
+
+def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_eval: Any = None, dense_output: bool = False,
+          events: Any = None, vectorized: bool = False, args: Optional[tuple] = None, *, constraints: Any = None, jac: Any = None,
+          rhs_jac: Any = None, unit_norms: Sequence = (), rtol: Any = 1e-3, atol: Any = 1e-6,
+          first_step: Optional[float] = None, min_step: float = 0.0, max_step: float = np.inf, project_start: bool = False,
+          progress: Any = False, jac_sparsity: Any = None, lband: Any = None, uband: Any = None) -> Solution:
+    """Solves y' = fun(t, y), 0 = constraints(t, y), y(t0) = y0 from t0 to t1. Called without constraints it is
+    scipy.integrate.solve_ivp.
+
+    fun: f(t, y) -> [n]; in Python, or compiled (see Compiled). y is a copy that may be kept.
+    constraints: c(t, y) -> [m]; a compiled one as (function, m). y0 has to satisfy them, unless project_start is set.
+    jac: with constraints dc/dy, [m, n]; without, df/dy, [n, n], as scipy has it. An array or a function jac(t, y), dense or
+        scipy.sparse (dc/dy only: df/dy is used as a dense matrix). rhs_jac: df/dy, with constraints, too.
+        Those that are not given are formed by differences.
+    unit_norms: (first, length[, value]) of components whose Euclidean norm is 1 (or value): unit quaternions, (0, 4).
+    method: "auto" (DOP853, which becomes BDF where the problem turns out to be stiff), "LSODA" (Adams, likewise), "BDF", "Adams",
+        "DOP853", "RK45", "RK23", "RADAU" (where the library has it), a table of ARKODE's by name, or a Table.
+    rtol, atol: numbers or arrays [n].
+    events: functions g(t, y), whose sign is watched, with attributes
+        terminal: True, or how often it has to happen; the run ends then. direction: < 0, > 0: falling or rising zeros only.
+        change: a function (t, y) -> new state; the run goes on from there. sol.t has that time twice.
+    t_eval, dense_output, vectorized, args, first_step, min_step, max_step: as in scipy. jac_sparsity, lband, uband have no effect.
+    progress: True: a progress bar; or a function of (t, t0, t1).
+
+    Raises what functions raise; Error, whose attribute sol holds the results so far, where the integration fails. Ctrl-C ends
+    a run with status 2 and the results so far."""
+    t0, t1 = as_span(t_span)
+    y0 = np.asarray(y0)
+    dtype = complex if y0.dtype.kind == "c" else float
+    if y0.ndim != 1:
+        raise ValueError(f"y0 has to have the shape (n,), and has {y0.shape}")
+    if constraints is None and rhs_jac is None:
+        rhs_jac, jac = jac, None
+    if dtype is complex and (constraints is not None or len(unit_norms)):
+        raise ValueError("constraints are real: give real and imaginary parts as components")
+    start = np.ascontiguousarray(y0, dtype=complex).view(float).copy() if dtype is complex else real_array("y0", y0)
+    n = start.size
+    rtol = as_tolerance("rtol", rtol, n, 0)
+    atol = as_tolerance("atol", atol, n, 0)
+    smallest = 100 * np.finfo(float).eps
+    if np.any(np.asarray(rtol) < smallest):
+        warnings.warn(f"At least one element of `rtol` is too small. Setting `rtol = np.maximum(rtol, {smallest})`.", stacklevel=2)
+        rtol = np.maximum(rtol, smallest)
+        rtol = rtol if rtol.ndim else float(rtol)
+    t_eval = as_times(t_eval, t0, t1)
+    steps = as_steps(t0, t1, first_step, min_step, max_step) if t1 != t0 else (0.0, 0.0, 0.0)
+    if args is not None:
+        try:
+            args = tuple(args)
+        except TypeError:
+            raise TypeError("Supplied 'args' cannot be unpacked. It has to be a tuple, for one argument args=(1,), and is "
+                            f"{args!r}") from None
+        with_args = lambda f: (lambda t, y: f(t, y, *args)) if callable(f) else f
+        plain, fun, jac, rhs_jac = as_events(events), with_args(fun), with_args(jac), with_args(rhs_jac)
+        constraints = with_args(constraints)
+        events = [wrap_event(e, with_args(e)) for e in plain]
+        events = events or None
+    if vectorized:
+        column = fun
+        fun = lambda t, y: column(t, y[:, None])[:, 0]
+    watched = as_events(events)
+    if dtype is complex:
+        fun, rhs_jac = complex_as_real(fun, rhs_jac)
+        watched = [wrap_event(e, (lambda e: lambda t, y: e(t, y.view(complex)))(e)) for e in watched]
+    if rhs_jac is not None and not callable(rhs_jac) and not as_compiled(rhs_jac):
+        constant = real_array("the Jacobian of fun", rhs_jac.toarray() if hasattr(rhs_jac, "toarray") else rhs_jac, (n, n))
+        rhs_jac = lambda t, y: constant
+        rhs_jac.is_constant = True
+    if n == 0 or t1 == t0:
+        return at_rest(t0, t1, start.view(dtype), watched, t_eval, dense_output)
+    system = Ode(fun, t0, start, dtype, constraints, jac, rhs_jac, unit_norms, rtol, atol)
+    if project_start and system.projector:
+        x, w = system.scratch
+        x[:], w[:] = start, 1 / np.maximum(system.rtol * np.abs(start) + system.atol, 1e-150)
+        system.failures.check(-abs(lib.CPProjectorAssemble(system.projector, t0, *system.scratch_vectors)), system.message)
+        start = x.copy()
+    integration = Integration(system, t0, t1, start, method, rtol, atol, watched, *steps, dense_output, t_eval)
+    return integration.march(bar(progress, t0, t1))
+
+
+def wrap_event(event: Any, function: Any) -> Any:
+    """The function with the attributes of the event."""
+    if function is not event:
+        for name in ("terminal", "direction", "change"):
+            if hasattr(event, name):
+                setattr(function, name, getattr(event, name))
+    return function
+
+
+def at_rest(t0: float, t1: float, y0: np.ndarray, events: list, t_eval: Optional[np.ndarray], dense: bool) -> Solution:
+    """The solution where nothing moves: no components, or no time."""
+    from ._run import REACHED, Dense
+    times = t_eval if t_eval is not None else np.array([t0, t1])
+    sol = None
+    if dense:
+        sol = Dense(np.array([t0, t1]), np.zeros((0, 2, 0)), np.array([0.0, 1.0]), None, y0.dtype.type if y0.size else float)
+        sol.start = y0.view(float)
+    found = [np.array([]) for _ in events] if events else None
+    solution = Solution(t=times, y=np.repeat(y0[:, None], len(times), axis=1), sol=sol, t_events=found,
+                        y_events=None if found is None else list(found), nfev=0, njev=0, nlu=0, status=0, message=REACHED,
+                        success=True, error=np.zeros(y0.size), stats={}, method="none")
+    solution._violation = np.zeros(len(times))
+    return solution

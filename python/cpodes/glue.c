@@ -1,0 +1,383 @@
+/* Part of the module that cffi writes: functions of Python's as cpodes calls them, and the loop over the steps. */
+#include <arkode/arkode_arkstep.h>
+#include <nvector/nvector_serial.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+#include <time.h>
+
+#ifndef SUN_COMM_NULL /* SUNDIALS 7 has it: "no MPI" */
+#define SUN_COMM_NULL NULL
+#endif
+#if SUNDIALS_VERSION_MAJOR >= 7
+#define ARK_SET_LINEAR_SOLVER ARKodeSetLinearSolver
+#define ARK_SET_JAC_FN        ARKodeSetJacFn
+#else
+#define ARK_SET_LINEAR_SOLVER ARKStepSetLinearSolver
+#define ARK_SET_JAC_FN        ARKStepSetJacFn
+#endif
+
+typedef const double *In;
+typedef double *Out;
+
+/* ------------------------------------------------------------------------------- functions -- */
+
+/* Python's functions see copies: what they keep or change does no harm. */
+static int call_python(GlueFn *g, double t, const In x[], const Out y[]) {
+  for (int i = 0; i < g->nin; i++)
+    if (g->nx[i] > 0) memcpy(g->x[i], x[i], (size_t)g->nx[i] * sizeof(double));
+  const int flag = glue_python(g->data, t);
+  for (int i = 0; i < g->nout && !flag; i++)
+    if (g->ny[i] > 0 && y[i]) memcpy(y[i], g->y[i], (size_t)g->ny[i] * sizeof(double));
+  return flag;
+}
+
+static int call(GlueFn *g, double t, const In x[], const Out y[]) {
+  void *const d = g->data;
+  g->calls++;
+  if (!g->call) return call_python(g, t, x, y);
+  switch (10 * g->nin +
+          g->nout) { /* C's conversion of an object to a function, as POSIX has it for dlsym */
+  case 1: return ((int (*)(double, Out, void *))g->call)(t, y[0], d);
+  case 11: return ((int (*)(double, In, Out, void *))g->call)(t, x[0], y[0], d);
+  case 21: return ((int (*)(double, In, In, Out, void *))g->call)(t, x[0], x[1], y[0], d);
+  case 31: return ((int (*)(double, In, In, In, Out, void *))g->call)(t, x[0], x[1], x[2], y[0], d);
+  case 41:
+    return ((int (*)(double, In, In, In, In, Out, void *))g->call)(t, x[0], x[1], x[2], x[3], y[0],
+                                                                   d);
+  case 32:
+    return ((int (*)(double, In, In, In, Out, Out, void *))g->call)(t, x[0], x[1], x[2], y[0], y[1],
+                                                                    d);
+  case 43:
+    return ((int (*)(double, In, In, In, In, Out, Out, Out, void *))g->call)(
+        t, x[0], x[1], x[2], x[3], y[0], y[1], y[2], d);
+  case 53:
+    return ((int (*)(double, In, In, In, In, In, Out, Out, Out, void *))g->call)(
+        t, x[0], x[1], x[2], x[3], x[4], y[0], y[1], y[2], d);
+  default: return -1;
+  }
+}
+
+static double *matrix_data(SUNMatrix A) {
+  if (!A) return NULL;
+  return SUNMatGetID(A) == SUNMATRIX_SPARSE ? SUNSparseMatrix_Data(A) : SUNDenseMatrix_Data(A);
+}
+
+#define DATA(v) N_VGetArrayPointer(v)
+#define LIST(type, ...) \
+  (const type[]) { __VA_ARGS__ }
+
+int glue_rhs(double t, N_Vector y, N_Vector ydot, void *user_data) {
+  GlueOde *s = user_data;
+  return call(&s->f, t, LIST(In, DATA(y)), LIST(Out, DATA(ydot)));
+}
+
+int glue_constraint(double t, N_Vector y, N_Vector c, void *user_data) {
+  GlueOde *s = user_data;
+  return call(&s->c, t, LIST(In, DATA(y)), LIST(Out, DATA(c)));
+}
+
+int glue_constraint_jac(double t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data) {
+  GlueOde *s = user_data;
+  (void)c;
+  return call(&s->G, t, LIST(In, DATA(y)), LIST(Out, matrix_data(G)));
+}
+
+int glue_jac(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data, N_Vector a,
+             N_Vector b, N_Vector c) {
+  GlueOde *s = user_data;
+  (void)fy, (void)a, (void)b, (void)c;
+  return call(&s->J, t, LIST(In, DATA(y)), LIST(Out, matrix_data(J)));
+}
+
+int glue_jac_onestep(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *mem, N_Vector a,
+                     N_Vector b, N_Vector c) {
+  return glue_jac(t, y, fy, J, CPOneStepGetUserData(mem), a, b, c);
+}
+
+int glue_weights(N_Vector y, N_Vector ewt, void *user_data) {
+  const GlueOde *s = user_data;
+  const double *x  = DATA(y);
+  double *w        = DATA(ewt);
+  for (int64_t i = 0; i < s->n; i++) {
+    const double scale = s->rtol[i] * (x[i] < 0 ? -x[i] : x[i]) + s->atol[i];
+    if (!(scale > 0)) return -1;
+    w[i] = 1 / scale;
+  }
+  return 0;
+}
+
+/* Roots are searched inside of steps only, and a step of a run is taken by the thread that called glue_march. */
+static _Thread_local GlueRun *running;
+
+int glue_roots(double t, N_Vector y, double *g, void *user_data) {
+  GlueRun *r = running;
+  int flag   = r->model_roots ? r->model_roots(t, y, g, user_data) : 0;
+  for (int i = 0; i < r->nevents && !flag; i++)
+    flag = call(&r->events[i], t, LIST(In, DATA(y)), LIST(Out, g + r->nmodel_roots + i));
+  return flag;
+}
+
+/* --- mechanical systems --- */
+
+static int mass(double t, const double *q, SUNMatrix M, void *F) {
+  return call(&((GlueMech *)F)->M, t, LIST(In, q), LIST(Out, matrix_data(M)));
+}
+
+static int rows(double t, const double *q, SUNMatrix A, void *F) {
+  return call(&((GlueMech *)F)->A, t, LIST(In, q), LIST(Out, matrix_data(A)));
+}
+
+static int forces(double t, const double *q, const double *u, const double *z, double *f, void *F) {
+  return call(&((GlueMech *)F)->f, t, LIST(In, q, u, z), LIST(Out, f));
+}
+
+static int forces_lambda(double t, const double *q, const double *u, const double *z,
+                         const double *l, double *f, void *F) {
+  return call(&((GlueMech *)F)->f_lambda, t, LIST(In, q, u, z, l), LIST(Out, f));
+}
+
+static int position(double t, const double *q, double *p, void *F) {
+  return call(&((GlueMech *)F)->p, t, LIST(In, q), LIST(Out, p));
+}
+
+static int velocity(double t, const double *q, const double *u, double *v, void *F) {
+  return call(&((GlueMech *)F)->v, t, LIST(In, q, u), LIST(Out, v));
+}
+
+static int acceleration(double t, const double *q, const double *u, double *b, void *F) {
+  return call(&((GlueMech *)F)->b, t, LIST(In, q, u), LIST(Out, b));
+}
+
+static int auxiliary(double t, const double *q, const double *u, const double *z, const double *l,
+                     double *zdot, void *F) {
+  return call(&((GlueMech *)F)->zdot, t, LIST(In, q, u, z, l), LIST(Out, zdot));
+}
+
+static int dynamics_jac(double t, const double *q, const double *u, const double *z,
+                        const double *udot, const double *l, SUNMatrix K, SUNMatrix C, SUNMatrix Fz,
+                        void *F) {
+  return call(&((GlueMech *)F)->dynamics_jac, t, LIST(In, q, u, z, udot, l),
+              LIST(Out, matrix_data(K), matrix_data(C), matrix_data(Fz)));
+}
+
+static int constraint_jac(double t, const double *q, const double *u, const double *udot,
+                          SUNMatrix Bq, SUNMatrix Bu, void *F) {
+  return call(&((GlueMech *)F)->constraint_jac, t, LIST(In, q, u, udot),
+              LIST(Out, matrix_data(Bq), matrix_data(Bu)));
+}
+
+static int auxiliary_jac(double t, const double *q, const double *u, const double *z,
+                         const double *l, SUNMatrix Zq, SUNMatrix Zu, SUNMatrix Zz, void *F) {
+  return call(&((GlueMech *)F)->auxiliary_jac, t, LIST(In, q, u, z, l),
+              LIST(Out, matrix_data(Zq), matrix_data(Zu), matrix_data(Zz)));
+}
+
+static int lambda_jac(double t, const double *q, const double *u, const double *z, const double *l,
+                      SUNMatrix Fl, void *F) {
+  return call(&((GlueMech *)F)->lambda_jac, t, LIST(In, q, u, z, l), LIST(Out, matrix_data(Fl)));
+}
+
+void glue_model(GlueMech *F, CPMechModel *m) {
+#define SET(name, function) m->name = F->name.nout > 0 ? function : NULL
+  SET(M, mass);
+  SET(A, rows);
+  SET(f, forces);
+  SET(f_lambda, forces_lambda);
+  SET(p, position);
+  SET(v, velocity);
+  SET(b, acceleration);
+  SET(zdot, auxiliary);
+  SET(dynamics_jac, dynamics_jac);
+  SET(constraint_jac, constraint_jac);
+  SET(auxiliary_jac, auxiliary_jac);
+  SET(lambda_jac, lambda_jac);
+#undef SET
+}
+
+int glue_motion(double t, double *g, void *m) {
+  return call(&((GlueMotion *)m)->g, t, NULL, LIST(Out, g));
+}
+
+int glue_motiond(double t, double *g, void *m) {
+  return call(&((GlueMotion *)m)->gd, t, NULL, LIST(Out, g));
+}
+
+int glue_motiondd(double t, double *g, void *m) {
+  return call(&((GlueMotion *)m)->gdd, t, NULL, LIST(Out, g));
+}
+
+int glue_end(double t, N_Vector y, double *values, void *functional) {
+  return call(&((GlueFunctional *)functional)->end, t, LIST(In, DATA(y)), LIST(Out, values));
+}
+
+int glue_integrand(double t, N_Vector y, double *values, void *functional) {
+  return call(&((GlueFunctional *)functional)->integrand, t, LIST(In, DATA(y)), LIST(Out, values));
+}
+
+void glue_message(int code, const char *function, const char *text, void *warnings) {
+  GlueWarnings *w = warnings;
+  (void)function;
+  if (code != CV_WARNING || w->count >= 4) return; /* the text of errors is kept by cpodes */
+  strncpy(w->text[w->count], text, sizeof w->text[0] - 1);
+  w->count++;
+}
+
+/* ----------------------------------------------------------------------------------- a run -- */
+
+static int interpolate(GlueRun *r, double t, int projected, N_Vector y) {
+  if (r->multistep)
+    return projected ? CPodeGetDky(r->multistep, t, 0, y)
+                     : CVodeGetDky(CPodeGetCVodeMem(r->multistep), t, 0, y);
+  CPOneStepSetProjOutput(r->onestep, projected);
+  const int flag = CPOneStepGetDky(r->onestep, t, 0, y);
+  CPOneStepSetProjOutput(r->onestep, SUNTRUE);
+  return flag;
+}
+
+int glue_record(GlueRun *r) {
+  const size_t n     = (size_t)N_VGetLength(r->y);
+  const double *y    = DATA(r->y);
+  const double *work = DATA(r->work);
+  const double sign  = r->t < r->told ? -1 : 1;
+  double *const seg  = r->segments ? r->segments + (size_t)(r->steps * r->nnodes) * n : NULL;
+  int flag           = 0;
+  r->ts[r->steps]    = r->t;
+  if (r->ys) memcpy(r->ys + (size_t)r->steps * n, y, n * sizeof *y);
+  /* The ends of a segment are the states themselves; the first one has been filled in by who knows it. */
+  for (int i = 1; seg && i < r->nnodes - 1 && !flag; i++) {
+    flag = interpolate(r, r->told + r->nodes[i] * (r->t - r->told), 0, r->work);
+    memcpy(seg + (size_t)i * n, work, n * sizeof *work);
+  }
+  if (seg) memcpy(seg + (size_t)(r->nnodes - 1) * n, y, n * sizeof *y);
+  for (; r->ieval < r->neval && sign * (r->t_eval[r->ieval] - r->t) <= 0 && !flag; r->ieval++) {
+    const double t  = r->t_eval[r->ieval];
+    const double *x = y;
+    if (t != r->t) {
+      flag = interpolate(r, t, 1, r->work);
+      x    = work;
+    }
+    memcpy(r->y_eval + (size_t)r->ieval * n, x, n * sizeof *x);
+  }
+  if (!(r->multistep ? CPodeGetEstLocalErrors(r->multistep, r->work)
+                     : CPOneStepGetEstLocalErrors(r->onestep, r->work)))
+    for (size_t i = 0; i < n; i++) r->error[i] += work[i] < 0 ? -work[i] : work[i];
+  r->told = r->t;
+  r->steps++;
+  return flag;
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int glue_march(GlueRun *r, double tend) {
+  GlueRun *const outer = running; /* a callback may solve something else */
+  const double begin   = now();
+  int flag             = 0;
+  running              = r;
+  do {
+    flag = r->multistep ? CPode(r->multistep, tend, r->y, &r->t, CV_ONE_STEP)
+                        : CPOneStepEvolve(r->onestep, tend, r->y, &r->t, CV_ONE_STEP);
+    if (flag < 0 || flag == CV_ROOT_RETURN) break;
+    const int output = glue_record(r);
+    if (output < 0) flag = output;
+  } while (flag == 0 && r->steps < r->room && now() - begin < r->seconds);
+  running = outer;
+  return flag;
+}
+
+/* -------------------------------------------------------------------------------- SUNDIALS -- */
+
+SUNContext glue_context(void) {
+  SUNContext ctx = NULL;
+  return SUNContext_Create(SUN_COMM_NULL, &ctx) ? NULL : ctx;
+}
+
+void glue_free(void *p) { free(p); }
+void glue_context_free(SUNContext ctx) { SUNContext_Free(&ctx); }
+
+N_Vector glue_vector(int64_t n, double *data, SUNContext ctx) {
+  return data ? N_VMake_Serial(n, data, ctx) : N_VNew_Serial(n, ctx);
+}
+
+double *glue_data(N_Vector y) { return DATA(y); }
+void glue_vector_free(N_Vector y) { N_VDestroy(y); }
+SUNMatrix glue_dense(int64_t m, int64_t n, SUNContext ctx) { return SUNDenseMatrix(m, n, ctx); }
+
+SUNMatrix glue_csc(int64_t m, int64_t n, const int64_t *starts, const int64_t *indices,
+                   SUNContext ctx) {
+  SUNMatrix A = SUNSparseMatrix(m, n, starts[n], CSC_MAT, ctx);
+  if (!A) return NULL;
+  for (int64_t j = 0; j <= n; j++) SUNSparseMatrix_IndexPointers(A)[j] = starts[j];
+  for (int64_t k = 0; k < starts[n]; k++) SUNSparseMatrix_IndexValues(A)[k] = indices[k];
+  return A;
+}
+
+double *glue_matrix_data(SUNMatrix A) { return matrix_data(A); }
+void glue_matrix_free(SUNMatrix A) { SUNMatDestroy(A); }
+void glue_linear_free(SUNLinearSolver ls) { SUNLinSolFree(ls); }
+void glue_nonlinear_free(SUNNonlinearSolver nls) { SUNNonlinSolFree(nls); }
+
+int glue_newton(GlueRun *r, int with_jac, SUNLinearSolver *ls, SUNMatrix *A, SUNContext ctx) {
+  const int64_t n = N_VGetLength(r->y);
+  if (!(*A = SUNDenseMatrix(n, n, ctx)) || !(*ls = SUNLinSol_Dense(r->y, *A, ctx)))
+    return CP_MEM_FAIL;
+  if (r->multistep) {
+    void *cvode = CPodeGetCVodeMem(r->multistep);
+    int flag    = CVodeSetLinearSolver(cvode, *ls, *A);
+    return flag || !with_jac ? flag : CVodeSetJacFn(cvode, glue_jac);
+  }
+  void *arkode = CPOneStepGetARKodeMem(r->onestep);
+  int flag     = ARK_SET_LINEAR_SOLVER(arkode, *ls, *A);
+  return flag || !with_jac ? flag : ARK_SET_JAC_FN(arkode, glue_jac_onestep);
+}
+
+SUNNonlinearSolver glue_fixed_point(N_Vector y, int m, SUNContext ctx) {
+  return SUNNonlinSol_FixedPoint(y, m, ctx);
+}
+
+/* ---------------------------------------------------------------------------------- models -- */
+
+#ifdef GLUE_CATALOGUE
+#include <models/model.h>
+const CPModelType *glue_catalogue(int i) { return model_type(i); }
+int glue_check_type(const CPModelType *type, char *message, int64_t length) {
+  return model_check_type(type, message, (size_t)length);
+}
+#else
+const CPModelType *glue_catalogue(int i) {
+  (void)i;
+  return NULL;
+}
+int glue_check_type(const CPModelType *type, char *message, int64_t length) {
+  (void)type, (void)message, (void)length;
+  return 0;
+}
+#endif
+
+const CPModelType *glue_module(const void *module, char *message, int64_t length) {
+  const CPModelModule *m = module;
+  const struct {
+    const char *what;
+    int its, ours;
+  } numbers[] = {
+      {"version of the interface of models", m->abi, CP_MODEL_ABI},
+      {"number of bytes of sunrealtype", m->real_bytes, (int)sizeof(sunrealtype)},
+      {"number of bytes of sunindextype", m->index_bytes, (int)sizeof(sunindextype)},
+      {"major version of SUNDIALS", m->sundials, SUNDIALS_VERSION_MAJOR},
+  };
+  message[0] = '\0';
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    if (numbers[i].its != numbers[i].ours) {
+      snprintf(message, (size_t)length, "its %s is %d, and that of this cpodes is %d",
+               numbers[i].what, numbers[i].its, numbers[i].ours);
+      return NULL;
+    }
+  return m->type;
+}

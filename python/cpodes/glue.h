@@ -1,0 +1,121 @@
+/* glue: what stands between numpy and cpodes. cffi reads this file, so it has declarations only, without macros. */
+
+/* A function of the user's, out of x and t to y: compiled, at an address, or Python's.
+ *
+ *   int call(double t, const double *x_0, ..., double *y_0, ..., void *data)
+ *
+ * Matrices are arrays by columns, sparse ones the values of their template's entries. */
+typedef struct {
+  void *call;    /* the compiled function; NULL: Python's */
+  void *data;    /* handed to it; with Python's the handle of the object that is called */
+  int nin;       /* number of arrays in */
+  int nout;      /* and out */
+  int64_t nx[6]; /* their lengths */
+  int64_t ny[3];
+  double *x[6]; /* Python's function: its own copies of them */
+  double *y[3];
+  long int calls; /* so far */
+} GlueFn;
+
+/* y' = f(t, y), 0 = c(t, y), with df/dy and dc/dy: user_data of the integrator and of the projector */
+typedef struct {
+  GlueFn f, c, J, G;
+  int64_t n;          /* length of y */
+  const double *rtol; /* [n], of glue_weights */
+  const double *atol; /* [n] */
+} GlueOde;
+
+/* The functions of a mechanical system in Python: its user_data. Those that are not set have nout = 0. */
+typedef struct {
+  GlueFn M, A, f, f_lambda, p, v, b, zdot, dynamics_jac, constraint_jac, auxiliary_jac, lambda_jac;
+} GlueMech;
+
+/* A prescribed motion and its derivatives */
+typedef struct {
+  GlueFn g, gd, gdd;
+} GlueMotion;
+
+/* The terms of a functional */
+typedef struct {
+  GlueFn end, integrand;
+} GlueFunctional;
+
+/* Messages that are no errors */
+typedef struct {
+  int count;
+  char text[4][500]; /* the first four */
+} GlueWarnings;
+
+/* An integration, and where its results go. One of multistep and onestep is NULL. */
+typedef struct {
+  CPodeMem multistep;
+  CPOneStepMem onestep;
+  N_Vector y, work;
+  GlueFn *events; /* [nevents], of one value each */
+  int nevents;
+  CVRootFn model_roots; /* a model's own, which come first, or NULL */
+  int nmodel_roots;
+  double t;            /* reached */
+  double told;         /* where the part of the step that has not been recorded begins */
+  int64_t steps, room; /* recorded, and the room for them below */
+  double *ts;          /* [room] */
+  double *ys;          /* [room x n]; NULL: not wanted */
+  double *segments;    /* [room x nnodes x n] values of the interpolant; NULL: not wanted */
+  int nnodes;
+  const double *nodes;  /* [nnodes], 0 to 1: where between told and t */
+  double *error;        /* [n] sums of the estimated local errors */
+  const double *t_eval; /* [neval] where else the state is wanted */
+  int64_t neval, ieval;
+  double *y_eval; /* [neval x n] */
+  double seconds; /* glue_march returns after that time */
+} GlueRun;
+
+/* Functions for cpodes and CVODES; user_data is a GlueOde, glue_roots takes the run that is in progress on this thread */
+int glue_rhs(double t, N_Vector y, N_Vector ydot, void *user_data);
+int glue_constraint(double t, N_Vector y, N_Vector c, void *user_data);
+int glue_constraint_jac(double t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
+int glue_jac(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data, N_Vector a,
+             N_Vector b, N_Vector c);
+int glue_jac_onestep(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *mem, N_Vector a,
+                     N_Vector b, N_Vector c);
+int glue_roots(double t, N_Vector y, double *g, void *user_data);
+int glue_weights(N_Vector y, N_Vector ewt, void *user_data);
+void glue_message(int code, const char *function, const char *text, void *warnings);
+int glue_motion(double t, double *g, void *motion);
+int glue_motiond(double t, double *g, void *motion);
+int glue_motiondd(double t, double *g, void *motion);
+int glue_end(double t, N_Vector y, double *values, void *functional);
+int glue_integrand(double t, N_Vector y, double *values, void *functional);
+
+/* The functions of F that are set, into the model. Their sizes are the caller's. */
+void glue_model(GlueMech *F, CPMechModel *model);
+
+/* Integrates towards tend until it is reached, an event, an error, the room is full or the time is over. Returns what
+ * CPode or CPOneStepEvolve returned last. */
+int glue_march(GlueRun *run, double tend);
+/* Records the state at run->t as the end of a step. Returns 0 or a code of the interpolation. */
+int glue_record(GlueRun *run);
+
+/* SUNDIALS */
+void glue_free(void *p);
+SUNContext glue_context(void);
+void glue_context_free(SUNContext ctx);
+N_Vector glue_vector(int64_t n, double *data, SUNContext ctx);
+double *glue_data(N_Vector y);
+void glue_vector_free(N_Vector y);
+SUNMatrix glue_dense(int64_t m, int64_t n, SUNContext ctx);
+SUNMatrix glue_csc(int64_t m, int64_t n, const int64_t *starts, const int64_t *rows, SUNContext ctx);
+double *glue_matrix_data(SUNMatrix A);
+void glue_matrix_free(SUNMatrix A);
+/* Dense Newton for df/dy, by J or by differences; ls, A: out, freed after the integrator by glue_linear_free. */
+int glue_newton(GlueRun *run, int with_jac, SUNLinearSolver *ls, SUNMatrix *A, SUNContext ctx);
+/* Fixed-point iteration with so many vectors of Anderson's */
+SUNNonlinearSolver glue_fixed_point(N_Vector y, int m, SUNContext ctx);
+void glue_linear_free(SUNLinearSolver ls);
+void glue_nonlinear_free(SUNNonlinearSolver nls);
+/* Names of the catalogue, NULL behind the last; a type by its name, or NULL; that of a shared object: module is what its
+ * symbol cpodes_model points to; NULL and a message where it does not fit. */
+const CPModelType *glue_catalogue(int i);
+/* Why a type that has been loaded cannot be used, or "" */
+int glue_check_type(const CPModelType *type, char *message, int64_t length);
+const CPModelType *glue_module(const void *module, char *message, int64_t length);

@@ -1,0 +1,14 @@
+/* The headers that glue.h needs, for the C compiler. */
+#ifndef GLUE_IMPL_H
+#define GLUE_IMPL_H
+
+#include <cpodes/cpodes.h>
+#include <cpodes/cpodes_mechanics.h>
+#include <cpodes/cpodes_model.h>
+#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_sens.h>
+#include <stdint.h>
+
+#include "glue.h"
+
+#endif

@@ -1,0 +1,65 @@
+"""Builds the extension: against the cpodes that pkg-config finds, else against the library of this tree, which CMake builds
+first and which is then part of the package."""
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
+
+HERE = Path(__file__).resolve().parent
+TREE = HERE.parent
+
+
+def pkg_config(*what):
+    """What pkg-config says of cpodes and its interface of models, or None."""
+    try:
+        said = subprocess.run(["pkg-config", *what, "cpodes_model", "cpodes"], capture_output=True, text=True)
+    except FileNotFoundError:
+        return None
+    return said.stdout.split() if said.returncode == 0 else None
+
+
+def built_library():
+    """The prefix below build/ into which the library of the tree has been installed."""
+    build = TREE / "build" / "python-library"
+    prefix = build / "prefix"
+    options = [f"-DCPODES_{part}=OFF" for part in ("TESTS", "EXAMPLES", "BENCH", "RUNNER")]
+    subprocess.run(["cmake", "-S", TREE, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                    "-DCMAKE_INSTALL_LIBDIR=lib", *options], check=True)
+    subprocess.run(["cmake", "--build", build], check=True)
+    subprocess.run(["cmake", "--install", build, "--prefix", prefix], check=True)
+    return prefix
+
+
+class BuildPy(build_py):
+    def run(self):
+        super().run()
+        if pkg_config("--exists") is None: # an own library travels with the package
+            target = Path(self.build_lib) / "cpodes" / "lib"
+            target.mkdir(parents=True, exist_ok=True)
+            for library in (built_library() / "lib").glob("libcpodes*.so.*"):
+                if library.name.count(".") == 2: # libcpodes.so.0, by which others ask for it
+                    shutil.copy2(library, target, follow_symlinks=True)
+
+
+class BuildExt(build_ext):
+    def finalize_options(self):
+        super().finalize_options()
+        self.force = True # an extension that has been built may be linked with another cpodes
+
+    def build_extension(self, ext):
+        if pkg_config("--exists") is None:
+            prefix = built_library()
+            os.environ["PKG_CONFIG_PATH"] = f"{prefix / 'lib' / 'pkgconfig'}:{os.environ.get('PKG_CONFIG_PATH', '')}"
+            ext.extra_link_args.append("-Wl,-rpath,$ORIGIN/lib")
+        else:
+            ext.extra_link_args += [f"-Wl,-rpath,{flag[2:]}" for flag in pkg_config("--libs-only-L")]
+        ext.extra_compile_args += pkg_config("--cflags")
+        ext.extra_link_args += pkg_config("--libs")
+        super().build_extension(ext)
+
+
+setup(cffi_modules=["cffi_build.py:ffi"], cmdclass={"build_py": BuildPy, "build_ext": BuildExt})

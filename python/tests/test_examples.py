@@ -1,0 +1,20 @@
+"""The programs of the guide run, and say "ok"."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+NEEDS = {"fit": ("scipy", "sympy"), "compiled": ("sympy",)}
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py")))
+def test_example(name, tmp_path):
+    for needed in NEEDS.get(name, ()):
+        pytest.importorskip(needed)
+    package = Path(sys.modules["cpodes"].__file__).parents[1] if "cpodes" in sys.modules else ""
+    done = subprocess.run([sys.executable, str(EXAMPLES / f"{name}.py")], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "PYTHONPATH": str(package)})
+    assert done.returncode == 0 and done.stdout.endswith("ok\n"), done.stdout + done.stderr

@@ -1,0 +1,108 @@
+"""Gradients by forward and adjoint sensitivities, against finite differences of whole runs."""
+import numpy as np
+import pytest
+
+import cpodes
+from cpodes._trees import flatten, unflatten
+import crank
+
+OPTIONS = dict(crank.PROBLEM, rtol=1e-12, atol=1e-12)
+
+
+def value(m, params):
+    """The functional by quadrature (Gauss's formula on many intervals) along an independent run of DOP853."""
+    m.parameters[:] = flatten(params)
+    y0 = crank.start(params)
+    nodes, weights = np.polynomial.legendre.leggauss(10)
+    ends = np.linspace(0, 10, 101)
+    t = (ends[:-1, None] + 0.05 * (nodes + 1)[None, :]).ravel()
+    y = m.solve((0, 10), y0, "DOP853", t_eval=t, rtol=1e-13, atol=1e-13).y
+    return 0.05 * np.tile(weights, 100) @ crank.kinetic(t, y, params)
+
+
+def differences(m):
+    """Central, of sixth order: 10 digits with steps of a hundredth."""
+    base = dict(crank.PARAMETERS)
+    result = {}
+    for name, size in base.items():
+        h = 0.01 * size
+        G = lambda k: value(m, {**base, name: size + k * h})
+        result[name] = (45 * (G(1) - G(-1)) - 9 * (G(2) - G(-2)) + (G(3) - G(-3))) / (60 * h)
+    m.parameters[:] = flatten(base)
+    return result
+
+
+@pytest.fixture(scope="module")
+def wanted():
+    pytest.importorskip("sympy")
+    return differences(crank.in_sympy())
+
+
+@pytest.mark.parametrize("method", ["forward", "adjoint"])
+def test_the_gradient_of_the_slider_crank_is_that_of_finite_differences(method, wanted):
+    sol, gradient = crank.in_sympy().gradient(**OPTIONS, method=method)
+    assert sol.objective == pytest.approx(crank.PUBLISHED, abs=2e-5)
+    largest = max(abs(d) for d in wanted.values())
+    for name, d in wanted.items():
+        assert gradient[name] == pytest.approx(d, abs=1e-9 * largest), name
+
+
+def test_functions_in_python_have_the_same_gradient(wanted):
+    options = dict(OPTIONS, rtol=1e-8, atol=1e-8)
+    sol, gradient = crank.in_python().gradient(**options)
+    for name, d in wanted.items():
+        assert float(gradient[name]) == pytest.approx(d, abs=1e-6), name
+
+
+def test_jvp_and_vjp_are_transposes():
+    m = crank.in_python()
+    tangent, w = {"a": 0.3, "c": 1.0, "k": -1.0, "l0": 0.5}, np.arange(1.0, 7.0)
+    y, dy = cpodes.jvp(m, (0, 2), crank.start, None, tangent)
+    same, pull = cpodes.vjp(m, (0, 2), crank.start, None)
+    assert np.array_equal(y, same)
+    assert w @ dy == pytest.approx(flatten(pull(w)) @ flatten(tangent), rel=1e-6)
+
+
+def test_parameters_may_be_nested():
+    tree = {"b": (np.ones((2, 2)), [3.0]), "a": 1}
+    flat = flatten(tree)
+    assert flat.tolist() == [1, 1, 1, 1, 1, 3]
+    back = unflatten(tree, flat)
+    flat[1] = 7
+    assert back["b"][0][0, 0] == 7 and isinstance(back["b"], tuple) and list(back) == ["b", "a"]
+    with pytest.raises(TypeError, match=r"params\['a'\]"):
+        flatten({"a": "text"})
+
+
+def test_several_functionals_have_several_gradients():
+    m = crank.in_python()
+    ends = cpodes.Objective(end=lambda t, y, P: y[:2], integrand=None)
+    sol, gradients = m.gradient(ends, t_span=(0, 1), start=crank.start)
+    assert sol.objective == pytest.approx(sol.y[:2, -1], abs=1e-7) and len(gradients) == 2
+
+
+def test_what_is_wrong_is_said():
+    m = crank.in_python()
+    for objective, words in ((cpodes.Objective(), "end or an integrand"), (lambda t, y, P: "text", "number")):
+        with pytest.raises((TypeError, ValueError), match=words):
+            m.gradient(objective, t_span=(0, 1), start=crank.start)
+    with pytest.raises(ZeroDivisionError):
+        m.gradient(lambda t, y, P: 1.0 if t == 0 else 1 / 0, t_span=(0, 1), start=crank.start)
+    with pytest.raises(ValueError, match="method"):
+        m.gradient(crank.kinetic, t_span=(0, 1), start=crank.start, method="backward")
+    with pytest.raises(ValueError, match="numbers"):
+        m.gradient(crank.kinetic, {"a": 1.0}, t_span=(0, 1), start=crank.start)
+    without = cpodes.Mechanism(mass=[1.0])
+    with pytest.raises(TypeError, match="params"):
+        without.gradient(crank.kinetic, t_span=(0, 1), start=[0.0, 1.0])
+
+
+@pytest.mark.long
+def test_torch_differentiates_a_motion():
+    torch = pytest.importorskip("torch")
+    m = crank.in_python()
+    motion = cpodes.torch_motion(m, (0, 2), crank.start)
+    flat = torch.tensor(flatten(crank.PARAMETERS), requires_grad=True)
+    (motion(flat) ** 2).sum().backward()
+    y, pull = cpodes.vjp(m, (0, 2), crank.start, crank.PARAMETERS)
+    assert flat.grad.numpy() == pytest.approx(flatten(pull(2 * y)), rel=1e-6)

@@ -1,0 +1,239 @@
+#include "estimate.h"
+
+#include "../clock.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ROWS = 400, FEWEST_ROWS = 40, MOST_NUMBERS = 4000000 };
+
+/* The second run takes at most twice the time of the first; below this nobody notices */
+static const double cost_limit = 2, short_time = 0.05; /* [s] */
+/* Tighter by so much the second run's error does not count. Its cost: DOP853 takes 1.5 times the steps at a 30th of the
+   tolerance, BDF 1.3 to 1.8 times; another method of the first run is more expensive than either */
+static const double tighter = 100, tighter_itself = 30;
+/* After this part of its time a second run that has not come as far gives way to one by the method of the first run */
+static const double trial = 0.25;
+/* So much shorter is the longest step where the settings limit it */
+static const double shorter = 0.7;
+/* Roundoff decides below */
+static const double tightest = 1e-14;
+/* Digits are lost where the runs differ by so much of the range of a coordinate; those that hardly move are left out */
+static const double lost_part = 0.1, still_part = 1e-3;
+/* A distance that grows like t^4 grows by 16 from t/2 to t */
+static const double polynomial_growth = 16;
+
+int estimate_begin(Rows *track, long n) {
+  const long most = MOST_NUMBERS / (n + 1);
+  return rows_create(track, n + 1,
+                     most > MOST_ROWS     ? MOST_ROWS
+                     : most < FEWEST_ROWS ? FEWEST_ROWS
+                                          : most);
+}
+
+void estimate_track(Rows *track, sunrealtype t, N_Vector y) {
+  double *row             = rows_next(track);
+  const sunrealtype *from = N_VGetArrayPointer(y);
+  row[0]                  = t;
+  for (long i = 1; i < track->width; i++) row[i] = from[i - 1];
+  rows_put(track, 0, NULL);
+}
+
+/* ---------------------------------------------------------------------------- the second run -- */
+
+/* Compares the second run with the first, and ends it when it takes too long */
+typedef struct {
+  Listener listener;
+  const Rows *track;
+  double *range;        /* [track->width - 1] of each component */
+  double least_range;   /* of those that count for lost digits */
+  double largest;       /* of all components */
+  double start, limit;  /* CPU time [s] */
+  double *t, *distance; /* [compared] */
+  double *part;         /* [compared] the largest distance in units of the component's range */
+  long compared;
+  double t_end;
+  bool over_limit, may_give_up, hopeless; /* at its pace it will not arrive */
+  const CPModel *model;
+  int nquantities;                                                /* of those that follow */
+  double first[RUN_SCALES], least[RUN_SCALES], drift[RUN_SCALES]; /* of the second run */
+} Second;
+
+static double cpu_seconds(void) { return clock_seconds(CLOCK_PROCESS_CPUTIME_ID); }
+
+/* Largest change from the start of what is kept, else largest rise */
+static void take_drifts(Second *second, const Sample *s) {
+  for (int i = 0; i < second->nquantities; i++) {
+    const double value = s->quantity[i];
+    if (second->compared == 0) second->first[i] = second->least[i] = value;
+    const bool kept    = CPModelConserves(second->model, i) != 0;
+    const double drift = kept ? fabs(value - second->first[i]) : value - second->least[i];
+    second->drift[i]   = fmax(second->drift[i], drift);
+    second->least[i]   = fmin(second->least[i], value);
+  }
+}
+
+static int compare_sample(Listener *self, const Sample *s) {
+  Second *second    = (Second *)self;
+  const Rows *track = second->track;
+  const double *row = track->data + second->compared * track->width;
+  double largest    = 0;
+  double part       = 0;
+  take_drifts(second, s);
+  for (long i = 0; i < track->width - 1; i++) {
+    const double distance = fabs(s->y[i] - row[i + 1]);
+    largest               = fmax(largest, distance);
+    if (second->range[i] > second->least_range) part = fmax(part, distance / second->range[i]);
+  }
+  second->t[second->compared]        = s->t;
+  second->distance[second->compared] = largest;
+  second->part[second->compared++]   = part;
+  return 0;
+}
+
+static int watch_time(Listener *self, const Step *step) {
+  Second *second     = (Second *)self;
+  const double spent = cpu_seconds() - second->start;
+  second->over_limit = spent > second->limit;
+  second->hopeless =
+      second->may_give_up && spent > trial * second->limit && step->t < 0.8 * trial * second->t_end;
+  return second->over_limit || second->hopeless ? -1 : 0;
+}
+
+static int ignore_event(Listener *self, const RunEvent *event) {
+  (void)self, (void)event;
+  return 0;
+}
+
+static void take_ranges(Second *second) {
+  const Rows *track = second->track;
+  double largest    = 0;
+  for (long i = 0; i < track->width - 1; i++) {
+    double least = INFINITY, most = -INFINITY;
+    for (long k = 0; k < track->rows; k++) {
+      least = fmin(least, track->data[k * track->width + i + 1]);
+      most  = fmax(most, track->data[k * track->width + i + 1]);
+    }
+    second->range[i] = most - least;
+    second->largest  = fmax(second->largest, fmax(most, -least));
+    largest          = fmax(largest, most - least);
+  }
+  second->least_range = still_part * largest;
+}
+
+/* By the method that suits the model best, which is DOP853 unless it is stiff. An explicit method of the first run has followed
+   all oscillations, and so must the second. */
+static RunSettings settings_beside(const Problem *first, bool by_itself, long outputs) {
+  RunSettings second  = first->settings;
+  const Method *its   = &first->settings.method;
+  const bool followed = its->lmm == 0 && !its->implicit;
+  second.method       = *method_at(0);
+  method_resolve(&second.method, first->model);
+  if (followed) method_find("dop853", &second.method);
+  if (by_itself) second.method = *its;
+  const bool same = !strcmp(first->settings.method.name, second.method.name);
+  second.rtol     = fmax(second.rtol / (same ? tighter_itself : tighter), tightest);
+  /* Of two runs at the limit of roundoff the looser one has the larger error. */
+  if (second.rtol > first->settings.rtol / 3) second.rtol = 3 * first->settings.rtol;
+  second.atol *= second.rtol / first->settings.rtol;
+  second.max_step *= shorter; /* else steps of that size would be the same in both runs */
+  second.outputs = outputs;
+  second.forces = second.drawing = second.estimated = false;
+  second.steps = second.silent = true;
+  return second;
+}
+
+/* ------------------------------------------------------------------------- what it tells -- */
+
+/* The largest part up to t */
+static double largest_until(const Second *s, double t) {
+  double most = 0;
+  for (long k = 0; k < s->compared && s->t[k] <= t; k++) most = fmax(most, s->part[k]);
+  return most;
+}
+
+static int ascending(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Sorts the distances from row `from` to `to` - 1 and returns the median: single ones scatter, and peak in some positions. */
+static double median(Second *s, long from, long to) {
+  qsort(s->distance + from, (size_t)(to - from), sizeof *s->distance, ascending);
+  return s->distance[(from + to) / 2];
+}
+
+/* From the medians of both halves of what was compared, growth like t^p with p from 0 to 2 */
+static double extrapolate(Second *s, double t, double t_end) {
+  const double early = median(s, 0, s->compared / 2), late = median(s, s->compared / 2, s->compared);
+  const double p = early > 0 ? fmin(fmax(log2(late / early), 0), 2) : 1;
+  return late * pow(t_end / (0.75 * t), p);
+}
+
+/* Sets lost, between two rows by a geometric mean, and chaotic: growth that is faster than any power, in both quarters before */
+static void judge_growth(const Second *s, Estimate *e) {
+  long k = 0;
+  while (k < s->compared && s->part[k] < lost_part) k++;
+  if (k == s->compared) return;
+  const double before = k > 0 ? s->part[k - 1] : 0;
+  const double way    = before > 0 ? log(lost_part / before) / log(s->part[k] / before) : 1;
+  e->lost             = k > 0 ? s->t[k - 1] + way * (s->t[k] - s->t[k - 1]) : s->t[k];
+  const double half = largest_until(s, 0.5 * e->lost), late = largest_until(s, 0.75 * e->lost);
+  e->chaotic =
+      half > 0 && lost_part / half > polynomial_growth && late > 2 * half && lost_part > 2 * late;
+}
+
+void estimate_error(const Problem *first, Rows *track, Listener *listener, RunResult *result) {
+  Estimate *e   = &result->estimate;
+  Second second = {.listener = {.sample = compare_sample, .step = watch_time, .event = ignore_event},
+                   .track    = track,
+                   .model    = first->model,
+                   .start    = cpu_seconds(),
+                   .limit    = fmax(cost_limit * result->seconds, short_time)};
+  RunResult other = {.ending = RUN_DONE};
+  rows_end(track);
+  second.nquantities = first->model->type->nquantities;
+  if (second.nquantities > RUN_SCALES) second.nquantities = RUN_SCALES;
+  RunSettings settings = settings_beside(first, false, track->rows - 1);
+  double *numbers      = calloc((size_t)(track->width + 3 * track->rows), sizeof *numbers);
+  if (numbers) {
+    second.range    = numbers;
+    second.t        = numbers + track->width;
+    second.distance = second.t + track->rows;
+    second.part     = second.distance + track->rows;
+    take_ranges(&second);
+    second.t_end       = first->settings.t_end;
+    second.may_give_up = strcmp(settings.method.name, first->settings.method.name) != 0;
+    simulate_beside(&settings, track, &second.listener, &other);
+    if (second.hopeless || (other.ending == RUN_FAILED && second.may_give_up)) {
+      settings           = settings_beside(first, true, track->rows - 1);
+      second.may_give_up = second.hopeless = false;
+      second.compared                      = 0;
+      memset(second.drift, 0, sizeof second.drift);
+      simulate_beside(&settings, track, &second.listener, &other);
+    }
+    judge_growth(&second, e);
+    for (long k = 0; k < second.compared; k++)
+      listener->difference(listener, &(Difference){second.t[k], second.distance[k]});
+  }
+  snprintf(e->method, METHOD_NAME, "%s", settings.method.name);
+  e->rtol    = settings.rtol;
+  e->seconds = cpu_seconds() - second.start;
+  e->reached = second.compared > 0 ? second.t[second.compared - 1] : 0;
+  if (!numbers) snprintf(e->message, RUN_TEXT, "no memory for a second run");
+  else if (second.over_limit)
+    snprintf(e->message, RUN_TEXT, "it was stopped, as it took twice as long as the first");
+  else if (other.ending != RUN_DONE) snprintf(e->message, RUN_TEXT, "%s", other.message);
+  e->stopped = second.over_limit && second.compared > 1;
+  if (e->stopped) e->error = extrapolate(&second, e->reached, first->settings.t_end);
+  else if (!e->message[0])
+    e->error = fmax(second.distance[second.compared - 1], DBL_EPSILON * second.largest);
+  for (int i = 0; i < second.nquantities; i++)
+    e->drift[i] = second.drift[i] / CPModelScale(first->model, i);
+  e->pending = false;
+  listener->end(listener, result);
+  free(numbers);
+}

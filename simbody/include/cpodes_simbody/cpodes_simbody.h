@@ -1,0 +1,181 @@
+/* cpodes for Simbody (guide, chapter "Simbody"): integrates a SimTK::MultibodySystem by CVODES' multistep methods or by
+ * DOP853, with coordinate projection. Names, units, status codes and meanings are those of SimTK::Integrator and
+ * SimTK::TimeStepper, which cannot be derived from.
+ *
+ * The library contains cpodes and SUNDIALS and hides them: a program may use Simbody's own CPodesIntegrator beside it.
+ */
+#ifndef CPODES_SIMBODY_H
+#define CPODES_SIMBODY_H
+
+#ifdef NDEBUG
+#error \
+    "Simbody's headers lay out SimTK::State otherwise with NDEBUG, and Debian's libraries are built without it: such a program crashes. Compile with -UNDEBUG, or link the CMake target cpodes::cpodes_simbody, which does."
+#endif
+
+#include <SimTKsimbody.h>
+
+#include <memory>
+
+#define CPODES_SIMBODY_EXPORT __attribute__((visibility("default")))
+
+namespace cpodes {
+
+/** Exceptions of this library: SimTK::Exception::Base with the message of cpodes in it, or of what Simbody threw. */
+class CPODES_SIMBODY_EXPORT InitializationFailed : public SimTK::Exception::Base {
+public:
+  InitializationFailed(const char *file, int line, const std::string &why);
+};
+/** The state of the integrator is the last good one. */
+class CPODES_SIMBODY_EXPORT StepFailed : public SimTK::Exception::Base {
+public:
+  StepFailed(const char *file, int line, double t, const std::string &why);
+};
+
+/**
+ * Advances a State of a MultibodySystem, as SimTK::Integrator does. Every step is projected onto the position, velocity
+ * and quaternion constraints, and so is every state that is interpolated.
+ *
+ * Errors: weights are those of Simbody's integrators. A step's estimated error of u_i is measured in units of
+ * max(|u_i|, 1/Wu_i), that of z_i likewise, that of q in Wq = N Wu N^+ without a relative part; its RMS norm over q, over
+ * u and over z is at most the accuracy. (The three are summed: |.|^2 = |q|^2 + |u|^2 + |z|^2.)
+ *
+ * A system without mobilities is refused. Coordinates whose motion is prescribed follow it exactly in every state that
+ * is handed out.
+ */
+class CPODES_SIMBODY_EXPORT CPodesProjectedIntegrator {
+public:
+  /** BDF: stiff systems. Adams: long smooth runs in which the forces are expensive. DOP853: everything else, and wherever
+   * there are many events: it restarts at no cost. */
+  enum Method { BDF, Adams, DOP853 };
+
+  using SuccessfulStepStatus = SimTK::Integrator::SuccessfulStepStatus;
+  using TerminationReason    = SimTK::Integrator::TerminationReason;
+
+  /** system: outlives the integrator; its topology has been realized when initialize is called. */
+  CPodesProjectedIntegrator(const SimTK::MultibodySystem &system, Method method);
+  ~CPodesProjectedIntegrator();
+  CPodesProjectedIntegrator(const CPodesProjectedIntegrator &)            = delete;
+  CPodesProjectedIntegrator &operator=(const CPodesProjectedIntegrator &) = delete;
+
+  const char *getMethodName() const;
+  int getMethodMinOrder() const;
+  int getMethodMaxOrder() const;
+  bool methodHasErrorControl() const;
+
+  /* ---- options, before initialize. A value out of range: SimTK::Exception::APIArgcheckFailed. -1: the default. ---- */
+
+  /** 0 < accuracy < 1, default 1e-3. */
+  void setAccuracy(double accuracy);
+  /** 0 < tolerance <= 1, default accuracy / 10. Every state that is handed out violates each constraint, times its weight
+   * (SimTK::State::getQErrWeights, getUErrWeights), by at most this. */
+  void setConstraintTolerance(double tolerance);
+  /** The largest of the weighted errors, not their RMS norm, is at most the accuracy. */
+  void setUseInfinityNorm(bool use);
+  bool isInfinityNormInUse() const;
+  /** Time at which the simulation ends, >= 0; default: infinity. */
+  void setFinalTime(double t);
+  void setInitialStepSize(double h);
+  void setMinimumStepSize(double h);
+  void setMaximumStepSize(double h);
+  /** Most internal steps in one call of stepTo; <= 0: no limit (default). */
+  void setInternalStepLimit(int steps);
+  void setReturnEveryInternalStep(bool every);
+  /** false: steps end at report times, no state is interpolated. Default true. */
+  void setAllowInterpolation(bool allow);
+  /** false: interpolated states are not projected. Default true. */
+  void setProjectInterpolatedStates(bool project);
+
+  /* ---- actions ---- */
+
+  /**
+   * Copies the state, realizes it, assembles it (System::project) and runs the handlers of
+   * Event::Cause::Initialization. Throws InitializationFailed: the topology has not been realized, a state of
+   * another system, constraints that cannot be assembled, a handler that asks for termination.
+   */
+  void initialize(const SimTK::State &state);
+  /** As SimTK::Integrator::stepTo, with the same status codes. Throws StepFailed. */
+  SuccessfulStepStatus stepTo(double reportTime, double scheduledEventTime = SimTK::Infinity);
+  /** stepTo(getTime() + interval, ...) */
+  SuccessfulStepStatus stepBy(double interval, double scheduledEventTime = SimTK::Infinity);
+  /**
+   * After the advanced state has been changed: stage is the lowest one that was. Constraints that it violates by more than the
+   * tolerance are projected. Topology and modelling may be others afterwards (constraints enabled or disabled, motions
+   * locked, Euler angles for quaternions). A stage of Report: nothing was changed, and nothing restarts.
+   */
+  void reinitialize(SimTK::Stage stage, bool shouldTerminate);
+
+  /* ---- results, as SimTK::Integrator's ---- */
+
+  /** Realized to Velocity; where an event happened and at internal steps' ends that were asked for, to Acceleration. */
+  const SimTK::State &getState() const;
+  double getTime() const { return getState().getTime(); }
+  bool isStateInterpolated() const;
+  const SimTK::State &getAdvancedState() const;
+  double getAdvancedTime() const { return getAdvancedState().getTime(); }
+  SimTK::State &updAdvancedState();
+
+  double getAccuracyInUse() const;
+  double getConstraintToleranceInUse() const;
+
+  /** After ReachedEventTrigger: the window (tLow, tHigh] and what happened in it. Else: SimTK::Exception. */
+  SimTK::Vec2 getEventWindow() const;
+  const SimTK::Array_<SimTK::EventId> &getTriggeredEvents() const;
+  const SimTK::Array_<double> &getEstimatedEventTimes() const;
+  const SimTK::Array_<SimTK::Event::Trigger> &getEventTransitionsSeen() const;
+
+  bool isSimulationOver() const;
+  TerminationReason getTerminationReason() const;
+
+  void resetAllStatistics();
+  double getActualInitialStepSizeTaken() const;
+  double getPreviousStepSizeTaken() const;
+  double getPredictedNextStepSize() const;
+  int getNumStepsAttempted() const;
+  int getNumStepsTaken() const;
+  /** Realizations to Stage::Acceleration. */
+  int getNumRealizations() const;
+  /** Steps projected at positions, at velocities; where there are no such constraints none. */
+  int getNumQProjections() const;
+  int getNumUProjections() const;
+  int getNumProjections() const;
+  int getNumErrorTestFailures() const;
+  int getNumConvergenceTestFailures() const;
+  int getNumRealizationFailures() const;
+  int getNumProjectionFailures() const;
+  /** Iterations of the implicit methods. */
+  int getNumIterations() const;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+/** As SimTK::TimeStepper, whose constructor takes only SimTK::Integrators. */
+class CPODES_SIMBODY_EXPORT CPodesTimeStepper {
+public:
+  /** Both outlive it. */
+  CPodesTimeStepper(const SimTK::System &system, CPodesProjectedIntegrator &integrator);
+
+  const CPodesProjectedIntegrator &getIntegrator() const { return integrator; }
+  CPodesProjectedIntegrator &updIntegrator() { return integrator; }
+  bool getReportAllSignificantStates() const { return reportAll; }
+  void setReportAllSignificantStates(bool all) { reportAll = all; }
+  void initialize(const SimTK::State &state);
+  const SimTK::State &getState() const { return integrator.getState(); }
+  double getTime() const { return integrator.getTime(); }
+
+  /** Integrates to time, calls the handlers of scheduled and triggered events and the reporters on the way. What a handler
+   * throws passes through; the advanced state is then that from before the handler, and stepTo may be called again. */
+  CPodesProjectedIntegrator::SuccessfulStepStatus stepTo(double time);
+
+private:
+  void handle(SimTK::Event::Cause cause, const SimTK::Array_<SimTK::EventId> &ids);
+
+  const SimTK::System &system;
+  CPodesProjectedIntegrator &integrator;
+  bool reportAll   = false;
+  double lastEvent = -SimTK::Infinity, lastReport = -SimTK::Infinity;
+};
+
+} // namespace cpodes
+#endif

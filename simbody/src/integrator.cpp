@@ -1,0 +1,516 @@
+/* CPodesProjectedIntegrator: what SimTK::Integrator does between its caller and a method that takes steps. */
+#include "cpodes_simbody/cpodes_simbody.h"
+#include "engine.h"
+#include "events.h"
+#include "mechanism.h"
+
+#include <cmath>
+#include <nvector/nvector_serial.h>
+#include <vector>
+
+using namespace SimTK;
+
+namespace cpodes {
+
+InitializationFailed::InitializationFailed(const char *file, int line, const std::string &why)
+    : Exception::Base(file, line) {
+  setMessage("Integrator initialization failed apparently because:\n" + why);
+}
+StepFailed::StepFailed(const char *file, int line, double t, const std::string &why)
+    : Exception::Base(file, line) {
+  setMessage("Integrator step failed at time " + String(t) + " apparently because:\n" + why);
+}
+
+namespace {
+
+struct MethodData {
+  const char *name;
+  int minOrder, maxOrder;
+};
+const MethodData methods[] = {
+    {"CPodesProjectedBDF", 1, 5}, {"CPodesProjectedAdams", 1, 12}, {"CPodesProjectedDOP853", 8, 8}};
+
+/* Triggers are looked at where a step ends, and what comes and goes within it is not seen. A step of DOP853 is as long as
+ * several of Simbody's methods: it is looked at in between, too. */
+const int LONG_STEP_PIECES = 4;
+
+/* Has the state variables that are updated at the end of each step (contact trackers, delays)? Their new values are
+ * computed up to Stage::Acceleration. */
+bool updatesItself(const State &state) {
+  for (SubsystemIndex s(0); s < state.getNumSubsystems(); ++s)
+    for (DiscreteVariableIndex d(0); state.hasDiscreteVar(DiscreteVarKey(s, d)); ++d)
+      if (state.getDiscreteVarUpdateIndex(s, d).isValid()) return true;
+  return false;
+}
+
+} // namespace
+
+struct CPodesProjectedIntegrator::Impl {
+  /* What of the newest step has been handed out: nothing; nothing, and it ends with an event; all of it; the state before
+   * the event; the end of the simulation. */
+  enum Communication { Completed, CompletedWithEvent, Returned, ReturnedWithEvent, Over };
+
+  const MultibodySystem &system;
+  const Method method;
+
+  double accuracy = -1, tolerance = -1, finalTime = -1, hInit = -1, hMin = -1, hMax = -1;
+  int stepLimit  = -1;
+  bool everyStep = false, allowInterpolation = true, projectInterpolated = true,
+       infinityNorm = false;
+
+  SUNContext ctx = nullptr;
+  Mechanism mechanism;
+  std::unique_ptr<Engine> engine;
+  N_Vector y = nullptr, between = nullptr; /* at the engine's time; at a time before */
+  double tEngine = 0.0;                    /* at least the advanced time */
+
+  State advanced, interpolated;
+  bool initialized = false, showInterpolated = false, startOfInterval = false, selfUpdating = false;
+  bool discreteChanged        = true; /* interpolated has the discrete variables of another time */
+  Communication communication = Completed;
+  TerminationReason reason    = Integrator::InvalidTerminationReason;
+  Stage triggerStage          = Stage::Time;
+  std::vector<TriggerKind> kinds;
+  std::vector<double> values; /* of the triggers at the advanced state */
+  EventWindow window = EventWindow();
+  Array_<EventTriggerInfo> triggers;
+  Array_<EventId> triggered;
+  Array_<double> triggeredTimes;
+  Array_<Event::Trigger> triggeredTransitions;
+
+  Counters before = Counters(), reset = Counters(); /* of earlier starts; at resetAllStatistics */
+  int realizationsAtReset = 0, failuresAtReset = 0;
+  double firstStep = NaN, lastStep = NaN;
+
+  Impl(const MultibodySystem &owner, Method theMethod)
+      : system(owner), method(theMethod), mechanism(owner) {}
+  ~Impl() { release(); }
+
+  double accuracyInUse() const { return accuracy > 0 ? accuracy : 1e-3; }
+  double toleranceInUse() const { return tolerance > 0 ? tolerance : accuracyInUse() / 10; }
+  double end() const { return finalTime >= 0 ? finalTime : Infinity; }
+
+  void release() {
+    engine.reset();
+    mechanism.release();
+    if (y) N_VDestroy(y);
+    if (between) N_VDestroy(between);
+    y = between = nullptr;
+    if (ctx) SUNContext_Free(&ctx);
+  }
+
+  Counters total() const { return engine ? before + engine->counters() : before; }
+  int count(long Counters::*what) const { return static_cast<int>(total().*what - reset.*what); }
+
+  /* ---- set-up ---- */
+
+  void checkOrigin(const State &state) const {
+    const char *const where = "initialize()";
+    SimTK_ERRCHK_ALWAYS(
+        system.systemTopologyHasBeenRealized(), where,
+        "The topology of the system has not been realized: call realizeTopology().");
+    const State &own = system.getDefaultState();
+    bool same        = state.getNumSubsystems() == own.getNumSubsystems() &&
+                state.getSystemTopologyStageVersion() == system.getSystemTopologyCacheVersion();
+    for (SubsystemIndex s(0); same && s < own.getNumSubsystems(); ++s)
+      same = state.getSubsystemName(s) == own.getSubsystemName(s);
+    const SimbodyMatterSubsystem &matter = system.getMatterSubsystem();
+    if (same && state.getSystemStage() >= Stage::Model)
+      same = state.getNU(matter.getMySubsystemIndex()) == matter.getNumMobilities();
+    SimTK_ERRCHK_ALWAYS(
+        same, where, "The state belongs to another system, or to an earlier topology of this one.");
+    SimTK_ERRCHK_ALWAYS(matter.getNumMobilities() > 0, where, "The system has no mobilities.");
+  }
+
+  /* Prescribed values, then constraints to the tolerance: the largest weighted error counts, as in cpodes. */
+  void assemble(State &state, bool far) const {
+    ProjectOptions options(toleranceInUse());
+    options.setOption(ProjectOptions::UseInfinityNorm);
+    options.setOption(far ? ProjectOptions::ForceFullNewton : ProjectOptions::LocalOnly);
+    if (far) options.setOption(ProjectOptions::ForceProjection);
+    mechanism.assemble(state, options);
+  }
+
+  [[noreturn]] void fail(const char *what, int flag) const {
+    char *const name = CPodeGetReturnFlagName(flag);
+    std::string text = std::string(what) + " (" + (name ? name : "?") + ")";
+    free(name);
+    const char *const messages[] = {engine ? engine->message() : "",
+                                    mechanism.object() ? CPMechGetLastMessage(mechanism.object())
+                                                       : "",
+                                    mechanism.thrown.c_str()};
+    for (const char *message : messages)
+      if (*message && text.find(message) == std::string::npos) text += std::string("\n") + message;
+    throw std::runtime_error(text);
+  }
+  void check(int flag, const char *what) const {
+    if (flag < 0) fail(what, flag);
+  }
+
+  void build() {
+    release();
+    if (SUNContext_Create(nullptr, &ctx)) throw std::bad_alloc();
+    check(mechanism.create(advanced, accuracyInUse(), infinityNorm, toleranceInUse(), ctx),
+          "the mechanical system was refused");
+    engine  = method == DOP853 ? createOneStep("DOP853", ctx)
+                               : createMultistep(method == BDF ? CV_BDF : CV_ADAMS, ctx);
+    y       = N_VNew_Serial(mechanism.nq + mechanism.nu + mechanism.nz, ctx);
+    between = N_VNew_Serial(mechanism.nq + mechanism.nu + mechanism.nz, ctx);
+    if (!engine || !y || !between) throw std::bad_alloc();
+  }
+
+  void findTriggers() {
+    system.calcEventTriggerInfo(advanced, triggers);
+    const double timeScale = system.getDefaultTimeScale();
+    kinds.clear();
+    for (const EventTriggerInfo &info : triggers)
+      kinds.push_back({info.calcTransitionMask(),
+                       accuracyInUse() * timeScale * info.getRequiredLocalizationTimeWindow()});
+    triggerStage = Stage::Time;
+    for (Stage g = Stage::Time; g <= Stage::Acceleration; ++g)
+      if (advanced.getNEventTriggersByStage(g) > 0) triggerStage = g;
+    values.resize(triggers.size());
+  }
+  void evaluateTriggers(const State &state, std::vector<double> &e) const {
+    if (e.empty()) return;
+    system.realize(state, triggerStage);
+    for (Stage g = Stage::Time; g <= triggerStage; ++g) {
+      const Vector &ofStage = state.getEventTriggersByStage(g);
+      for (int i = 0; i < ofStage.size(); i++)
+        e[static_cast<std::size_t>(state.getEventTriggerStartByStage(g) + i)] = ofStage[i];
+    }
+  }
+
+  void updateDiscreteVariables() {
+    if (!selfUpdating) return;
+    system.realize(advanced, Stage::Acceleration);
+    advanced.autoUpdateDiscreteVariables();
+    mechanism.restart(advanced);
+    discreteChanged = true;
+  }
+
+  /* A new continuous interval from the advanced state, of which everything from `changed` on is new. */
+  void start(Stage changed) {
+    const bool first = !engine;
+    system.realizeModel(advanced);
+    system.realize(advanced, Stage::Instance);
+    findTriggers();
+    assemble(advanced, first);
+    if (engine) before = before + engine->counters();
+    const bool rebuild = !engine || changed <= Stage::Instance || !mechanism.fits(advanced);
+    if (rebuild) build();
+    else mechanism.restart(advanced);
+    Mechanism::read(advanced, y);
+    tEngine = advanced.getTime();
+    check(engine->start(mechanism.object(), tEngine, y), "the start was refused");
+    if (rebuild) {
+      check(engine->setWeights(Mechanism::weights), "error weights");
+      check(engine->setProjectOutput(projectInterpolated), "projected output");
+    }
+    if (rebuild || hInit > 0)
+      check(engine->setStepSizes(first && hInit > 0 ? hInit : 0.0, std::fmax(hMin, 0.0),
+                                 std::fmax(hMax, 0.0)),
+            "step sizes");
+    evaluateTriggers(advanced, values);
+    selfUpdating     = updatesItself(advanced);
+    discreteChanged  = true;
+    showInterpolated = false;
+    startOfInterval  = true;
+  }
+
+  void initialize(const State &state) {
+    initialized = false;
+    release();
+    before = reset         = Counters();
+    mechanism.realizations = mechanism.failures = realizationsAtReset = failuresAtReset = 0;
+    firstStep = lastStep = NaN;
+    mechanism.thrown.clear();
+    checkOrigin(state);
+    advanced = state;
+    system.realizeModel(advanced);
+    system.realize(advanced, Stage::Instance);
+    assemble(advanced, true);
+    HandleEventsOptions options(toleranceInUse());
+    HandleEventsResults results;
+    system.handleEvents(advanced, Event::Cause::Initialization, Array_<EventId>(), options, results);
+    SimTK_ERRCHK_ALWAYS(results.getExitStatus() != HandleEventsResults::ShouldTerminate,
+                        "initialize()", "An initialization event handler requested termination.");
+    start(Stage::Topology);
+    communication = Completed;
+    reason        = Integrator::InvalidTerminationReason;
+    updateDiscreteVariables();
+    initialized = true;
+  }
+
+  /* ---- stepping ---- */
+
+  void show(double t, State &state) {
+    if (t < tEngine) check(engine->interpolate(t, between), "interpolation");
+    mechanism.show(t, t < tEngine ? between : y, state);
+  }
+  void interpolate(double t) {
+    if (discreteChanged) interpolated = advanced;
+    discreteChanged = false;
+    show(t, interpolated);
+    showInterpolated = true;
+  }
+
+  /* Moves the advanced state on, at most to tMax, by a step or by what is left of one that an event cut short. Is there an
+   * event at its new time? */
+  bool advance(double tMax, double report) {
+    const double tOld       = advanced.getTime();
+    const double resolution = 100 * Eps * std::fmax(1.0, std::fabs(tOld));
+    if (tOld >= tEngine) {
+      updateDiscreteVariables();
+      if (tMax - tOld <= resolution) { /* no method resolves this step */
+        tEngine = tMax;
+        check(engine->start(mechanism.object(), tEngine, y), "restart");
+      } else {
+        check(engine->step(tMax, y, &tEngine), "no step is possible");
+        lastStep = tEngine - tOld;
+        if (isNaN(firstStep)) firstStep = lastStep;
+      }
+    }
+    const Vector yOld(advanced.getY());
+    try {
+      return searchEvent(tOld, std::fmin(tEngine, tMax), report);
+    } catch (...) {
+      advanced.setTime(tOld);
+      advanced.updY() = yOld;
+      throw;
+    }
+  }
+
+  /* The advanced state moves from low to high, or to the first event between them. */
+  bool searchEvent(double low, double high, double report) {
+    show(high, advanced);
+    if (kinds.empty()) return false;
+    const auto evaluate = [this](double t, std::vector<double> &e) {
+      interpolate(t);
+      evaluateTriggers(interpolated, e);
+    };
+    const double narrowest   = SignificantReal * std::fmax(1.0, tEngine);
+    const int pieces         = method == DOP853 ? LONG_STEP_PIECES : 1;
+    std::vector<double> eLow = values, eHigh(values.size());
+    bool event               = false;
+    window                   = EventWindow();
+    for (int k = 1; !event && k <= pieces; k++) {
+      window.low  = k > 1 ? window.high : low;
+      window.high = k < pieces ? low + (high - low) * k / pieces : high;
+      if (k > 1) eLow = eHigh;
+      if (k < pieces) evaluate(window.high, eHigh);
+      else evaluateTriggers(advanced, eHigh);
+      event = locateEvent(window, eLow, eHigh, kinds, report, narrowest, evaluate);
+    }
+    showInterpolated = false;
+    if (event && window.high < advanced.getTime()) show(window.high, advanced);
+    values = eHigh;
+    if (!event) return false;
+    triggered.clear(), triggeredTimes.clear(), triggeredTransitions.clear();
+    for (std::size_t i = 0; i < window.which.size(); i++) {
+      triggered.push_back(triggers[window.which[i]].getEventId());
+      triggeredTimes.push_back(window.times[i]);
+      triggeredTransitions.push_back(Event::Trigger(window.direction[i]));
+    }
+    system.realize(advanced, Stage::Acceleration); /* for the handler */
+    return true;
+  }
+
+  SuccessfulStepStatus returned(SuccessfulStepStatus status, Communication next) {
+    communication = next;
+    return status;
+  }
+
+  SuccessfulStepStatus stepTo(double report, double scheduled) {
+    if (startOfInterval) {
+      startOfInterval = false;
+      return returned(Integrator::StartOfContinuousInterval, Returned);
+    }
+    double tMax = std::fmin(scheduled, end());
+    if (!allowInterpolation) tMax = std::fmin(tMax, report);
+    for (int taken = 0;; taken++) {
+      const double t = advanced.getTime();
+      switch (communication) {
+      case Over: throw std::runtime_error("EndOfSimulation has been returned already");
+      case CompletedWithEvent:
+        if (report <= window.low) {
+          interpolate(report);
+          return Integrator::ReachedReportTime;
+        }
+        interpolate(window.low);
+        return returned(Integrator::ReachedEventTrigger, ReturnedWithEvent);
+      case Returned:
+        if (t < end()) break;
+        showInterpolated = false;
+        reason           = Integrator::ReachedFinalTime;
+        return returned(Integrator::EndOfSimulation, Over);
+      case ReturnedWithEvent:
+      case Completed:
+        showInterpolated = report < t;
+        if (report < t) {
+          interpolate(report);
+          return Integrator::ReachedReportTime;
+        }
+        if (report == t) return returned(Integrator::ReachedReportTime, Returned);
+        if (t >= scheduled || everyStep || system.hasTimeAdvancedEvents()) {
+          system.realize(advanced, Stage::Acceleration); /* for the handler */
+          return returned(t >= scheduled ? Integrator::ReachedScheduledEvent
+                                         : Integrator::TimeHasAdvanced,
+                          Returned);
+        }
+        if (t >= end()) return returned(Integrator::ReachedReportTime, Returned);
+        if (stepLimit > 0 && taken >= stepLimit)
+          return returned(Integrator::ReachedStepLimit, Returned);
+      }
+      if (getTime() == report) return Integrator::ReachedReportTime;
+      if (getTime() == scheduled) return Integrator::ReachedScheduledEvent;
+      showInterpolated = false;
+      communication    = advance(tMax, report) ? CompletedWithEvent : Completed;
+    }
+  }
+  double getTime() const { return (showInterpolated ? interpolated : advanced).getTime(); }
+};
+
+/* ---- the public class ---- */
+
+using Integ = CPodesProjectedIntegrator;
+
+Integ::CPodesProjectedIntegrator(const MultibodySystem &owner, Method method)
+    : impl(new Impl(owner, method)) {
+  SimTK_APIARGCHECK1_ALWAYS(BDF <= method && method <= DOP853, "CPodesProjectedIntegrator",
+                            "CPodesProjectedIntegrator", "There is no method %d.", int(method));
+}
+Integ::~CPodesProjectedIntegrator() = default;
+
+const char *Integ::getMethodName() const { return methods[impl->method].name; }
+int Integ::getMethodMinOrder() const { return methods[impl->method].minOrder; }
+int Integ::getMethodMaxOrder() const { return methods[impl->method].maxOrder; }
+bool Integ::methodHasErrorControl() const { return true; }
+
+/* value: -1 or within its range */
+static double checked(double value, bool inRange, const char *function, const char *rule) {
+  SimTK_APIARGCHECK2_ALWAYS(value == -1 || inRange, "CPodesProjectedIntegrator", function,
+                            "The value must be %s, or -1 for the default; it is %g.", rule, value);
+  return value;
+}
+void Integ::setAccuracy(double a) {
+  impl->accuracy = checked(a, 0 < a && a < 1, __func__, "between 0 and 1");
+}
+void Integ::setConstraintTolerance(double tol) {
+  impl->tolerance = checked(tol, 0 < tol && tol <= 1, __func__, "above 0 and at most 1");
+}
+void Integ::setFinalTime(double t) { impl->finalTime = checked(t, t >= 0, __func__, "at least 0"); }
+void Integ::setInitialStepSize(double h) {
+  impl->hInit = checked(h, h > 0 && isFinite(h), __func__, "positive and finite");
+}
+void Integ::setMinimumStepSize(double h) {
+  impl->hMin = checked(h, h > 0 && (impl->hMax < 0 || h <= impl->hMax), __func__,
+                       "positive and at most the maximum step size");
+}
+void Integ::setMaximumStepSize(double h) {
+  impl->hMax = checked(h, h > 0 && isFinite(h) && h >= impl->hMin, __func__,
+                       "positive, finite and at least the minimum step size");
+}
+void Integ::setUseInfinityNorm(bool use) { impl->infinityNorm = use; }
+bool Integ::isInfinityNormInUse() const { return impl->infinityNorm; }
+void Integ::setInternalStepLimit(int steps) { impl->stepLimit = steps; }
+void Integ::setReturnEveryInternalStep(bool every) { impl->everyStep = every; }
+void Integ::setAllowInterpolation(bool allow) { impl->allowInterpolation = allow; }
+void Integ::setProjectInterpolatedStates(bool project) { impl->projectInterpolated = project; }
+
+void Integ::initialize(const State &state) {
+  try {
+    impl->initialize(state);
+  } catch (const std::exception &e) { throw InitializationFailed(__FILE__, __LINE__, e.what()); }
+}
+
+Integ::SuccessfulStepStatus Integ::stepTo(double report, double scheduled) {
+  const double t = impl->initialized ? impl->getTime() : NaN;
+  try {
+    SimTK_ERRCHK_ALWAYS(impl->initialized, "stepTo()", "The integrator has not been initialized.");
+    SimTK_ERRCHK3_ALWAYS(report >= t && scheduled >= t, "stepTo()",
+                         "The times %g and %g must not be before the present one, %g.", report,
+                         scheduled, t);
+    return impl->stepTo(report, scheduled);
+  } catch (const std::exception &e) { throw StepFailed(__FILE__, __LINE__, t, e.what()); }
+}
+Integ::SuccessfulStepStatus Integ::stepBy(double interval, double scheduled) {
+  return stepTo(getTime() + interval, scheduled);
+}
+
+void Integ::reinitialize(Stage stage, bool shouldTerminate) {
+  impl->showInterpolated = impl->showInterpolated && stage >= Stage::Report;
+  try {
+    if (stage < Stage::Report && !shouldTerminate) impl->start(stage);
+  } catch (const std::exception &e) {
+    throw StepFailed(__FILE__, __LINE__, getAdvancedTime(), e.what());
+  }
+  if (!shouldTerminate) return;
+  impl->communication = Impl::Over;
+  impl->reason        = Integrator::EventHandlerRequestedTermination;
+}
+
+const State &Integ::getState() const {
+  return impl->showInterpolated ? impl->interpolated : impl->advanced;
+}
+bool Integ::isStateInterpolated() const { return impl->showInterpolated; }
+const State &Integ::getAdvancedState() const { return impl->advanced; }
+State &Integ::updAdvancedState() { return impl->advanced; }
+double Integ::getAccuracyInUse() const { return impl->accuracyInUse(); }
+double Integ::getConstraintToleranceInUse() const { return impl->toleranceInUse(); }
+
+/* Events may be asked for while they are the newest news. */
+static void checkEvent(bool happened, const char *function) {
+  SimTK_ERRCHK_ALWAYS(happened, function, "No event has been triggered.");
+}
+Vec2 Integ::getEventWindow() const {
+  checkEvent(impl->communication == Impl::ReturnedWithEvent, __func__);
+  return Vec2(impl->window.low, impl->window.high);
+}
+const Array_<EventId> &Integ::getTriggeredEvents() const {
+  checkEvent(impl->communication == Impl::ReturnedWithEvent, __func__);
+  return impl->triggered;
+}
+const Array_<double> &Integ::getEstimatedEventTimes() const {
+  checkEvent(impl->communication == Impl::ReturnedWithEvent, __func__);
+  return impl->triggeredTimes;
+}
+const Array_<Event::Trigger> &Integ::getEventTransitionsSeen() const {
+  checkEvent(impl->communication == Impl::ReturnedWithEvent, __func__);
+  return impl->triggeredTransitions;
+}
+
+bool Integ::isSimulationOver() const { return impl->communication == Impl::Over; }
+Integ::TerminationReason Integ::getTerminationReason() const { return impl->reason; }
+
+void Integ::resetAllStatistics() {
+  impl->reset               = impl->total();
+  impl->realizationsAtReset = impl->mechanism.realizations;
+  impl->failuresAtReset     = impl->mechanism.failures;
+}
+double Integ::getActualInitialStepSizeTaken() const { return impl->firstStep; }
+double Integ::getPreviousStepSizeTaken() const { return impl->lastStep; }
+double Integ::getPredictedNextStepSize() const {
+  return impl->engine ? impl->engine->nextStep() : NaN;
+}
+int Integ::getNumStepsAttempted() const { return impl->count(&Counters::attempts); }
+int Integ::getNumStepsTaken() const { return impl->count(&Counters::steps); }
+int Integ::getNumRealizations() const {
+  return impl->mechanism.realizations - impl->realizationsAtReset;
+}
+int Integ::getNumQProjections() const {
+  return impl->mechanism.np > 0 ? impl->count(&Counters::projections) : 0;
+}
+int Integ::getNumUProjections() const {
+  return impl->mechanism.nv > 0 ? impl->count(&Counters::projections) : 0;
+}
+int Integ::getNumProjections() const { return getNumQProjections() + getNumUProjections(); }
+int Integ::getNumErrorTestFailures() const { return impl->count(&Counters::errorTestFailures); }
+int Integ::getNumConvergenceTestFailures() const { return impl->count(&Counters::solverFailures); }
+int Integ::getNumRealizationFailures() const {
+  return impl->mechanism.failures - impl->failuresAtReset;
+}
+int Integ::getNumProjectionFailures() const { return impl->count(&Counters::projectionFailures); }
+int Integ::getNumIterations() const { return impl->count(&Counters::iterations); }
+
+} // namespace cpodes

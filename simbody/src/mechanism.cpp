@@ -1,0 +1,357 @@
+#include "mechanism.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <nvector/nvector_serial.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+using namespace SimTK;
+
+namespace cpodes {
+
+namespace {
+
+void copyIn(const double *x, Vector &v) {
+  for (int i = 0; i < v.size(); i++) v[i] = x[i];
+}
+void copyOut(const Vector &v, double *x) {
+  for (int i = 0; i < v.size(); i++) x[i] = v[i];
+}
+
+} // namespace
+
+Mechanism::Mechanism(const MultibodySystem &owner)
+    : system(owner), matter(owner.getMatterSubsystem()) {}
+
+/* ---- evaluation: what is the same as before is not realized again ---- */
+
+void Mechanism::at(double t, const double *q) {
+  const bool moved = !std::equal(q, q + nq, y.begin());
+  if (work.getTime() != t) work.setTime(t);
+  if (moved) {
+    copyIn(q, work.updQ());
+    std::copy(q, q + nq, y.begin());
+  }
+  if (work.getSystemStage() >= Stage::Position) return;
+  system.realize(work, Stage::Time);
+  system.prescribeQ(work);
+  system.realize(work, Stage::Position);
+  haveG = false;
+}
+
+void Mechanism::at(double t, const double *q, const double *u) {
+  at(t, q);
+  if (!std::equal(u, u + nu, y.begin() + nq)) {
+    copyIn(u, work.updU());
+    std::copy(u, u + nu, y.begin() + nq);
+  }
+  if (work.getSystemStage() >= Stage::Velocity) return;
+  system.prescribeU(work);
+  system.realize(work, Stage::Velocity);
+}
+
+void Mechanism::at(double t, const double *q, const double *u, const double *z) {
+  at(t, q, u);
+  if (nz == 0 || std::equal(z, z + nz, y.begin() + nq + nu)) return;
+  copyIn(z, work.updZ());
+  std::copy(z, z + nz, y.begin() + nq + nu);
+}
+
+void Mechanism::accelerate() {
+  if (work.getSystemStage() >= Stage::Acceleration) return;
+  realizations++;
+  system.realize(work, Stage::Acceleration);
+}
+
+const Matrix &Mechanism::transposed() {
+  if (haveG) return Gt;
+  if (work.getSystemStage() < Stage::Velocity) { /* calcGTranspose's rows of velocity constraints */
+    system.prescribeU(work);
+    system.realize(work, Stage::Velocity);
+  }
+  matter.calcGTranspose(work, Gt);
+  haveG = true;
+  return Gt;
+}
+
+/* ---- cpodes' functions ---- */
+
+struct Mechanism::Functions {
+  /* No exception leaves a function that C calls. A smaller step may help, but for memory. */
+  template <class F> static int guarded(void *data, F f) {
+    Mechanism &m = *static_cast<Mechanism *>(data);
+    try {
+      f(m);
+      return 0;
+    } catch (const std::bad_alloc &) { return -1; } catch (const std::exception &e) {
+      m.failures++;
+      m.thrown = e.what();
+    } catch (...) {
+      m.failures++;
+      m.thrown = "an exception that is no std::exception";
+    }
+    return 1;
+  }
+
+  static int udot(double t, const double *q, const double *u, const double *z, double *udot,
+                  double *lambda, void *data) {
+    return guarded(data, [=](Mechanism &m) {
+      m.at(t, q, u, z);
+      m.accelerate();
+      copyOut(m.work.getUDot(), udot);
+      if (lambda) copyOut(m.work.getMultipliers(), lambda);
+    });
+  }
+  static int zdot(double t, const double *q, const double *u, const double *z, const double *,
+                  double *zdot, void *data) {
+    return guarded(data, [=](Mechanism &m) {
+      m.at(t, q, u, z);
+      m.accelerate();
+      copyOut(m.work.getZDot(), zdot);
+    });
+  }
+  static int positions(double t, const double *q, double *p, void *data) {
+    return guarded(data, [=](Mechanism &m) {
+      m.at(t, q);
+      const Vector &errors = m.work.getQErr(); /* those of quaternions are last */
+      for (int i = 0; i < m.np; i++) p[i] = errors[i];
+    });
+  }
+  static int velocities(double t, const double *q, const double *u, double *v, void *data) {
+    return guarded(data, [=](Mechanism &m) {
+      m.at(t, q, u);
+      copyOut(m.work.getUErr(), v);
+    });
+  }
+  static int bias(double t, const double *q, const double *u, double *b, void *data) {
+    return guarded(data, [=](Mechanism &m) {
+      m.at(t, q, u);
+      Vector minus;
+      m.matter.calcBiasForAccelerationConstraints(m.work, minus);
+      for (int i = 0; i < m.na; i++) b[i] = -minus[i];
+      if (m.known.empty()) return;
+      m.accelerate();
+      const Matrix &Gt = m.transposed();
+      for (int k : m.known)
+        for (int i = 0; i < m.na; i++) b[i] -= Gt(k, i) * m.work.getUDot()[k];
+    });
+  }
+  static int constraintMatrix(double t, const double *q, SUNMatrix A, void *data) {
+    return guarded(data, [=](Mechanism &m) {
+      m.at(t, q);
+      const Matrix &Gt = m.transposed();
+      for (int j = 0; j < m.nu; j++)
+        for (int i = 0; i < m.na; i++) SM_ELEMENT_D(A, i, j) = Gt(j, i);
+      for (int k : m.known)
+        for (int i = 0; i < m.na; i++) SM_ELEMENT_D(A, i, k) = 0.0;
+    });
+  }
+  static int massMatrix(double t, const double *q, SUNMatrix M, void *data) {
+    return guarded(data, [=](Mechanism &m) {
+      m.at(t, q);
+      Matrix mass;
+      m.matter.calcM(m.work, mass);
+      for (int j = 0; j < m.nu; j++)
+        for (int i = 0; i < m.nu; i++) SM_ELEMENT_D(M, i, j) = mass(i, j);
+      for (int k : m.known) {
+        for (int i = 0; i < m.nu; i++) SM_ELEMENT_D(M, i, k) = SM_ELEMENT_D(M, k, i) = 0.0;
+        SM_ELEMENT_D(M, k, k) = 1.0;
+      }
+    });
+  }
+  /* f = -(inverse dynamics of u' = 0, but for what is prescribed) */
+  static int forces(double t, const double *q, const double *u, const double *z, double *f,
+                    void *data) {
+    return guarded(data, [=](Mechanism &m) {
+      m.at(t, q, u, z);
+      Vector udot(m.nu, 0.0), minus;
+      if (m.known.empty()) m.system.realize(m.work, Stage::Dynamics);
+      else m.accelerate();
+      for (int k : m.known) udot[k] = m.work.getUDot()[k];
+      m.matter.calcResidualForceIgnoringConstraints(
+          m.work, m.system.getMobilityForces(m.work, Stage::Dynamics),
+          m.system.getRigidBodyForces(m.work, Stage::Dynamics), udot, minus);
+      for (int j = 0; j < m.nu; j++) f[j] = -minus[j];
+      for (int k : m.known) f[k] = udot[k];
+    });
+  }
+  static int kinematics(const double *q, CPMechKinematics what, const double *x, double *y,
+                        void *data) {
+    return guarded(data, [=](Mechanism &m) {
+      m.at(m.work.getTime(), q);
+      const bool fromU = what == CP_N || what == CP_N_INVERSE_TRANSPOSE;
+      Vector in(fromU ? m.nu : m.nq), out;
+      copyIn(x, in);
+      if (what == CP_N || what == CP_N_TRANSPOSE)
+        m.matter.multiplyByN(m.work, what == CP_N_TRANSPOSE, in, out);
+      else m.matter.multiplyByNInv(m.work, what == CP_N_INVERSE_TRANSPOSE, in, out);
+      copyOut(out, y);
+    });
+  }
+};
+
+/* ---- set-up ---- */
+
+void Mechanism::release() {
+  CPMechFree(&mech);
+  if (tmpl) N_VDestroy(tmpl);
+  tmpl = nullptr;
+}
+
+bool Mechanism::fits(const State &state) const {
+  return mech && state.getNQ() == nq && state.getNU() == nu && state.getNZ() == nz &&
+         state.getNUErr() == nv && state.getNUDotErr() == na &&
+         state.getNQErr() - matter.getNumQuaternionsInUse(state) == np;
+}
+
+void Mechanism::restart(const State &state) {
+  work  = state;
+  haveG = false;
+  y.resize(static_cast<std::size_t>(state.getNY()));
+  copyOut(Vector(state.getY()), y.data());
+}
+
+/* Is N made of identities and of unit quaternions whose angular velocity is in the parent's frame (Ball, Free)? It is
+ * looked at here and at a state some way off. If so, cpodes needs no products with N, which would realize positions. */
+bool Mechanism::simpleKinematics() const {
+  State s = work;
+  for (int trial = 0; trial < 2; trial++) {
+    for (int i = 0; trial && i < nq; i++) s.updQ()[i] += 0.3 * std::sin(1.0 + i);
+    system.realize(s, Stage::Position);
+    const Vector &q = s.getQ();
+    for (MobilizedBodyIndex b(1); b < matter.getNumBodies(); ++b) {
+      const MobilizedBody &body = matter.getMobilizedBody(b);
+      const int iq = body.getFirstQIndex(s), iu = body.getFirstUIndex(s), n = body.getNumU(s);
+      const int quaternion = matter.isUsingQuaternion(s, b);
+      if (body.getNumQ(s) != n + quaternion) return false;
+      for (int k = 0; k < n; k++) {
+        Vector unit(nu, 0.0), column, expected(nq, 0.0);
+        unit[iu + k] = 1.0;
+        matter.multiplyByN(s, false, unit, column);
+        if (quaternion && k < 3) { /* 1/2 (0, e_k) o q */
+          const double e0 = q[iq], e1 = q[iq + 1], e2 = q[iq + 2], e3 = q[iq + 3];
+          const double twice[3][4] = {{-e1, e0, -e3, e2}, {-e2, e3, e0, -e1}, {-e3, -e2, e1, e0}};
+          for (int r = 0; r < 4; r++) expected[iq + r] = twice[k][r] / 2;
+        } else {
+          expected[iq + k + quaternion] = 1.0;
+        }
+        if ((column - expected).normInf() > 1e-12) return false;
+      }
+    }
+  }
+  return true;
+}
+
+int Mechanism::addQuaternions(bool simple) {
+  int flag = CP_SUCCESS;
+  for (MobilizedBodyIndex b(1); !flag && b < matter.getNumBodies(); ++b) {
+    if (!matter.isUsingQuaternion(work, b)) continue;
+    const MobilizedBody &body = matter.getMobilizedBody(b);
+    flag = simple ? CPMechAddQuaternion(mech, body.getFirstQIndex(work), body.getFirstUIndex(work),
+                                        CP_FRAME_WORLD)
+                  : CPMechAddUnitNorm(mech, body.getFirstQIndex(work), 4, 1.0);
+  }
+  return flag;
+}
+
+/* CVODES' norm is the RMS over all n components, Simbody's the largest of those over q, u and z: with weights times
+ * sqrt(n / n_group) the first is at least the second. For the largest component the factor is sqrt(n). A coordinate of
+ * a joint with several counts by the joint's largest weight, a bound of |N Wu N^+|. */
+void Mechanism::setScales(double accuracy, bool infinity) {
+  const int n = nq + nu + nz, group[3] = {nq, nu, nz};
+  for (int k = 0; k < 3; k++)
+    perUnit[k] = std::sqrt(infinity ? n : double(n) / std::max(1, group[k])) / accuracy;
+  size.assign(static_cast<std::size_t>(n), 1.0);
+  const Vector &wu = work.getUWeights(), &wz = work.getZWeights();
+  for (MobilizedBodyIndex b(1); b < matter.getNumBodies(); ++b) {
+    const MobilizedBody &body = matter.getMobilizedBody(b);
+    const int iq = body.getFirstQIndex(work), iu = body.getFirstUIndex(work);
+    double largest = 0.0;
+    for (int k = 0; k < body.getNumU(work); k++) largest = std::max(largest, wu[iu + k]);
+    for (int k = 0; k < body.getNumQ(work); k++)
+      size[static_cast<std::size_t>(iq + k)] =
+          1.0 / (body.getNumQ(work) == body.getNumU(work) ? wu[iu + k] : largest);
+  }
+  for (int j = 0; j < nu; j++) size[static_cast<std::size_t>(nq + j)] = 1.0 / wu[j];
+  for (int k = 0; k < nz; k++) size[static_cast<std::size_t>(nq + nu + k)] = 1.0 / wz[k];
+}
+
+int Mechanism::weights(N_Vector y, N_Vector ewt, void *data) {
+  const Mechanism &m    = *static_cast<Mechanism *>(CPMechGetUserData(static_cast<CPMech>(data)));
+  const double *const x = N_VGetArrayPointer(y);
+  double *const w       = N_VGetArrayPointer(ewt);
+  for (int i = 0; i < m.nq + m.nu + m.nz; i++) {
+    const int group   = i < m.nq ? 0 : i < m.nq + m.nu ? 1 : 2;
+    const double size = m.size[static_cast<std::size_t>(i)];
+    w[i]              = m.perUnit[group] / (group == 0 ? size : std::max(size, std::fabs(x[i])));
+  }
+  return 0;
+}
+
+int Mechanism::create(const State &state, double accuracy, bool infinity, double tolerance,
+                      SUNContext ctx) {
+  release();
+  nq = state.getNQ(), nu = state.getNU(), nz = state.getNZ();
+  np = state.getNQErr() - matter.getNumQuaternionsInUse(state);
+  nv = state.getNUErr(), na = state.getNUDotErr();
+  restart(state);
+  known.clear();
+  for (UIndex k : matter.getKnownUDotIndex(work)) known.push_back(k);
+  setScales(accuracy, infinity);
+
+  CPMechModel model = CPMechModel();
+  model.nq = nq, model.nu = nu, model.nz = nz, model.np = np, model.nv = nv, model.na = na;
+  model.udot = Functions::udot;
+  model.M    = Functions::massMatrix;
+  model.f    = Functions::forces;
+  if (nz) model.zdot = Functions::zdot;
+  if (np) model.p = Functions::positions;
+  if (nv) model.v = Functions::velocities;
+  if (na) model.b = Functions::bias, model.A = Functions::constraintMatrix;
+  const bool simple = simpleKinematics();
+  if (!simple) model.N = Functions::kinematics;
+
+  tmpl = N_VNew_Serial(nq + nu + nz, ctx);
+  mech = tmpl ? CPMechCreate(&model, tmpl, ctx) : nullptr;
+  if (!mech) return CP_MEM_FAIL;
+  CPMechSetErrHandlerFn(
+      mech, [](int, const char *, const char *, void *) {}, nullptr);
+  int flag = CPMechSetUserData(mech, this);
+  if (!flag) flag = addQuaternions(simple);
+  /* cpodes measures violations by what a correction would be worth in the error test; show() looks at Simbody's measure. */
+  if (!flag)
+    flag =
+        CPProjectorSetEps(CPMechGetProjector(mech), std::min(CP_EPS_DEFAULT, tolerance / accuracy));
+  limits = ProjectOptions(tolerance);
+  limits.setOption(ProjectOptions::LocalOnly);
+  limits.setOption(ProjectOptions::UseInfinityNorm);
+  return flag;
+}
+
+/* ---- states ---- */
+
+void Mechanism::assemble(State &state, const ProjectOptions &options) const {
+  Vector none;
+  ProjectResults results;
+  system.realize(state, Stage::Time);
+  system.prescribeQ(state);
+  system.realize(state, Stage::Position);
+  system.projectQ(state, none, options, results);
+  system.prescribeU(state);
+  system.realize(state, Stage::Velocity);
+  results.clear();
+  system.projectU(state, none, options, results);
+}
+
+void Mechanism::show(double t, N_Vector from, State &state) const {
+  state.setTime(t);
+  copyIn(N_VGetArrayPointer(from), state.updY());
+  assemble(state, limits);
+}
+
+void Mechanism::read(const State &state, N_Vector y) {
+  copyOut(Vector(state.getY()), N_VGetArrayPointer(y));
+}
+
+} // namespace cpodes

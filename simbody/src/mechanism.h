@@ -1,0 +1,79 @@
+/* A MultibodySystem as a CPMech: cpodes' functions by Simbody's operators.
+ *
+ *   q' = N u,   M u' + G^T lambda = f,   0 = p(t, q),   0 = v(t, q, u),   G u' = b,   z' = zdot
+ *
+ * u' and lambda come from realize(Acceleration), which is O(n); M, G, f and b serve the projection's metric and Newton's
+ * matrix. f is what inverse dynamics leaves at u' = 0, b the bias of the acceleration constraints with its sign turned.
+ *
+ * Where u'_k is prescribed (motions, locks) it is known: row k of the dynamics is u'_k = its value, columns k of M and G
+ * are moved to the right-hand sides. Such coordinates are integrated like others, but wherever they are read, or
+ * handed out, Simbody's prescribed values take their place; no projection moves them. */
+#ifndef CPODES_SIMBODY_MECHANISM_H
+#define CPODES_SIMBODY_MECHANISM_H
+
+#include <SimTKsimbody.h>
+
+#include <cpodes/cpodes_mechanics.h>
+#include <string>
+#include <vector>
+
+namespace cpodes {
+
+class Mechanism {
+public:
+  explicit Mechanism(const SimTK::MultibodySystem &owner);
+  ~Mechanism() { release(); }
+
+  /** A new system or model: its sizes, and a CPMech for them. state: realized to Velocity. accuracy, infinity: as in the
+   * error test; tolerance: of the constraints. Returns cpodes' code. */
+  int create(const SimTK::State &state, double accuracy, bool infinity, double tolerance,
+             SUNContext ctx);
+  void release();
+  /** The same model from another state. */
+  void restart(const SimTK::State &state);
+  bool fits(const SimTK::State &state) const;
+
+  CPMech object() const { return mech; }
+  /** Prescribed values are put into the state, which is then projected where a weighted error is above the options'
+   * tolerance. It is realized to Velocity. */
+  void assemble(SimTK::State &state, const SimTK::ProjectOptions &options) const;
+  /** state <- (t, y), assembled */
+  void show(double t, N_Vector y, SimTK::State &state) const;
+  /** y <- state */
+  static void read(const SimTK::State &state, N_Vector y);
+  /** CVEwtFn: weights whose WRMS norm is the error test of Simbody's integrators; data: the CPMech. */
+  static int weights(N_Vector y, N_Vector ewt, void *data);
+
+  int nq = 0, nu = 0, nz = 0, np = 0, nv = 0;
+  int realizations = 0, failures = 0; /* to Acceleration; evaluations at which Simbody threw */
+  std::string thrown;                 /* what it threw last */
+
+private:
+  struct Functions; /* cpodes', of type C */
+  bool simpleKinematics() const;
+  int addQuaternions(bool simple);
+  void setScales(double accuracy, bool infinity);
+
+  void at(double t, const double *q);
+  void at(double t, const double *q, const double *u);
+  void at(double t, const double *q, const double *u, const double *z);
+  void accelerate();
+  const SimTK::Matrix &transposed(); /* G^T [nu x na] at the working state */
+
+  const SimTK::MultibodySystem &system;
+  const SimTK::SimbodyMatterSubsystem &matter;
+  CPMech mech   = nullptr;
+  N_Vector tmpl = nullptr;
+  int na        = 0;
+  SimTK::State work;     /* where functions are evaluated */
+  std::vector<double> y; /* (q, u, z) that it was last set to, before prescribed values */
+  bool haveG = false;
+  SimTK::Matrix Gt;
+  std::vector<int> known;   /* indices of prescribed u' */
+  std::vector<double> size; /* [nq + nu + nz] 1/W_i: what counts as one unit of y_i */
+  SimTK::ProjectOptions limits;
+  double perUnit[3] = {}; /* of q, u, z: weight of an error of one unit */
+};
+
+} // namespace cpodes
+#endif

@@ -1,0 +1,336 @@
+/* CPodesProjectedIntegrator against SimTK::RungeKuttaMersonIntegrator: states, status codes, bad input. */
+#include "cpodes_simbody/cpodes_simbody.h"
+#include "mechanisms.h"
+
+#include <check.h>
+#include <cmath>
+#include <string>
+
+using namespace SimTK;
+using cpodes::CPodesProjectedIntegrator;
+using Method = CPodesProjectedIntegrator::Method;
+
+static const Method methods[] = {CPodesProjectedIntegrator::BDF, CPodesProjectedIntegrator::Adams,
+                                 CPodesProjectedIntegrator::DOP853};
+
+/* Test number i of a loop over mechanisms and methods. */
+static std::unique_ptr<Model> modelOf(int i) { return allModels()[std::size_t(i) / 3].create(); }
+static Method methodOf(int i) { return methods[i % 3]; }
+
+template <class I> static State run(I &integrator, const State &start, double end) {
+  integrator.initialize(start);
+  while (integrator.stepTo(end) != Integrator::ReachedReportTime) {}
+  return integrator.getState();
+}
+
+static double violation(const Model &m, const State &s) {
+  m.system.realize(s, Stage::Velocity);
+  return std::max(s.getQErr().normInf(), s.getUErr().normInf());
+}
+
+START_TEST(motions_are_those_of_runge_kutta_merson) {
+  auto m                 = modelOf(_i);
+  const double short_run = m->end / 10, accuracy = 1e-6;
+  RungeKuttaMersonIntegrator theirs(m->system);
+  theirs.setAccuracy(1e-9);
+  const State expected = run(theirs, m->start, short_run);
+  CPodesProjectedIntegrator ours(m->system, methodOf(_i));
+  ours.setAccuracy(accuracy);
+  const State s = run(ours, m->start, short_run);
+  ck_assert_double_eq(s.getTime(), short_run);
+  Vector error = s.getY() - expected.getY();
+  for (int i = s.getNQ(); i < s.getNY(); i++) error[i] /= std::fmax(1.0, std::fabs(s.getY()[i]));
+  ck_assert_double_le(error.normInf(), 100 * accuracy);
+}
+END_TEST
+
+START_TEST(states_handed_out_meet_the_constraint_tolerance) {
+  auto m = modelOf(_i);
+  for (double tolerance : {-1.0, 1e-10}) {
+    CPodesProjectedIntegrator ours(m->system, methodOf(_i));
+    ours.setAccuracy(1e-4);
+    ours.setConstraintTolerance(tolerance);
+    ck_assert_double_eq(ours.getConstraintToleranceInUse(), tolerance > 0 ? tolerance : 1e-5);
+    ours.initialize(m->start);
+    for (int k = 1; k <= 20; k++) {
+      while (ours.stepTo(0.02 * k) != Integrator::ReachedReportTime) {}
+      ck_assert_double_le(violation(*m, ours.getState()), ours.getConstraintToleranceInUse());
+      ck_assert_double_le(violation(*m, ours.getAdvancedState()),
+                          ours.getConstraintToleranceInUse());
+    }
+  }
+}
+END_TEST
+
+/* Velocities of the body, at 100 accuracies */
+START_TEST(euler_angles_and_quaternions_describe_one_motion) {
+  auto quaternions = rollingSphere(), angles = rollingSphere();
+  State start = angles->start;
+  angles->matter.setUseEulerAngles(start, true);
+  angles->system.realizeModel(start);
+  angles->matter.convertToEulerAngles(quaternions->start, start);
+  start.updU() = quaternions->start.getU();
+  ck_assert_int_eq(angles->matter.getNumQuaternionsInUse(start), 0);
+  CPodesProjectedIntegrator a(angles->system, methods[_i]), b(quaternions->system, methods[_i]);
+  a.setAccuracy(1e-8), b.setAccuracy(1e-8);
+  const State byAngles = run(a, start, 0.5), byQuaternions = run(b, quaternions->start, 0.5);
+  angles->system.realize(byAngles, Stage::Velocity);
+  quaternions->system.realize(byQuaternions, Stage::Velocity);
+  const SpatialVec
+      v1 = angles->matter.getMobilizedBody(MobilizedBodyIndex(1)).getBodyVelocity(byAngles),
+      v2 =
+          quaternions->matter.getMobilizedBody(MobilizedBodyIndex(1)).getBodyVelocity(byQuaternions);
+  ck_assert_double_le((v1[0] - v2[0]).norm() + (v1[1] - v2[1]).norm(), 1e-6);
+}
+END_TEST
+
+START_TEST(prescribed_and_locked_coordinates_follow_exactly) {
+  Model m;
+  Force::UniformGravity(m.forces, m.matter, Vec3(0, -9.81, 0));
+  const Body::Rigid body(MassProperties(1, Vec3(0, -0.5, 0), UnitInertia(1.0 / 3, 0.01, 1.0 / 3)));
+  MobilizedBody::Pin driven(m.matter.Ground(), Transform(), body, Transform());
+  MobilizedBody::Pin loose(driven, Vec3(0, -1, 0), body, Transform());
+  MobilizedBody::Pin locked(loose, Vec3(0, -1, 0), body, Transform());
+  MobilizedBody::Ball last(locked, Vec3(0, -1, 0), body, Transform());
+  Constraint::PointInPlane(m.matter.Ground(), UnitVec3(ZAxis), 0, last, Vec3(0, -1, 0));
+  Motion::Sinusoid(driven, Motion::Position, 0.5, 3, 0.2);
+  locked.lockByDefault(Motion::Position);
+  m.ready([&](State &s) { loose.setRate(s, 1); });
+  RungeKuttaMersonIntegrator theirs(m.system);
+  theirs.setAccuracy(1e-10);
+  const State expected = run(theirs, m.start, 0.9);
+  CPodesProjectedIntegrator ours(m.system, methods[_i]);
+  ours.setAccuracy(1e-7);
+  const State s = run(ours, m.start, 0.9);
+  ck_assert_double_eq_tol(driven.getAngle(s), 0.5 * std::sin(3 * 0.9 + 0.2), 1e-15);
+  ck_assert_double_eq_tol(driven.getRate(s), 1.5 * std::cos(3 * 0.9 + 0.2), 1e-15);
+  ck_assert_double_eq(locked.getAngle(s), 0);
+  ck_assert_double_le((s.getY() - expected.getY()).normInf(), 1e-5);
+}
+END_TEST
+
+/* What the two integrators return for the same questions */
+template <class I> static std::string statuses(I &integrator, const State &start) {
+  std::string result;
+  const double questions[][2] = {{0, 0.3},         {0, 0.3},      {0.1, 0.3},   {0.2, 0.3},
+                                 {0.4, 0.3},       {0.4, 0.35},   {0.5, 0.5},   {0.5, 0.5},
+                                 {0.75, Infinity}, {2, Infinity}, {2, Infinity}};
+  integrator.setFinalTime(0.8);
+  integrator.initialize(start);
+  for (const auto &q : questions) {
+    const int status = integrator.stepTo(q[0], q[1]);
+    char text[60];
+    std::snprintf(text, sizeof text, " %d@%.3g%s", status, integrator.getTime(),
+                  integrator.isStateInterpolated() && status != 1 ? "!" : "");
+    result += text;
+  }
+  result += integrator.getTerminationReason() == Integrator::ReachedFinalTime ? " end" : "";
+  return result;
+}
+
+START_TEST(status_codes_are_those_of_runge_kutta_merson) {
+  auto m = gears();
+  RungeKuttaMersonIntegrator theirs(m->system);
+  CPodesProjectedIntegrator ours(m->system, methods[_i]);
+  const std::string expected = statuses(theirs, m->start), found = statuses(ours, m->start);
+  ck_assert_str_eq(found.c_str(), expected.c_str());
+  ck_assert(ours.isSimulationOver());
+  ck_assert_double_eq(ours.getTime(), 0.8);
+}
+END_TEST
+
+START_TEST(every_internal_step_can_be_seen) {
+  auto m = gears();
+  CPodesProjectedIntegrator ours(m->system, methods[_i]);
+  ours.setReturnEveryInternalStep(true);
+  ours.setMaximumStepSize(0.01);
+  ours.initialize(m->start);
+  int seen = 0;
+  double t = 0.0;
+  while (t < 0.2) {
+    const auto status = ours.stepTo(0.2);
+    ck_assert_double_le(ours.getTime(), t + 0.01 * (1 + 1e-12));
+    if (status == Integrator::TimeHasAdvanced) {
+      seen++;
+      ck_assert_double_gt(ours.getTime(), t);
+      ck_assert_double_eq_tol(ours.getPreviousStepSizeTaken(), ours.getTime() - t, 1e-15);
+      ck_assert(ours.getState().getSystemStage() >= Stage::Acceleration);
+    }
+    t = ours.getTime();
+  }
+  ck_assert_int_ge(seen, 19); /* The last one is reported as the report time. */
+  ck_assert_int_ge(ours.getNumStepsTaken(), seen);
+  ck_assert_int_ge(ours.getNumStepsAttempted(), ours.getNumStepsTaken());
+  ck_assert_int_ge(ours.getNumRealizations(), ours.getNumStepsTaken());
+  ck_assert_int_gt(ours.getNumQProjections(), 0);
+  ours.resetAllStatistics();
+  ck_assert_int_eq(ours.getNumStepsTaken() + ours.getNumRealizations() + ours.getNumProjections(),
+                   0);
+}
+END_TEST
+
+START_TEST(the_limit_of_steps_returns_between_them) {
+  auto m = gears();
+  CPodesProjectedIntegrator ours(m->system, methods[_i]);
+  ours.setInternalStepLimit(3);
+  ours.initialize(m->start);
+  ck_assert_int_eq(ours.stepTo(5), Integrator::StartOfContinuousInterval);
+  for (int k = 1; k <= 3; k++) {
+    ck_assert_int_eq(ours.stepTo(5), Integrator::ReachedStepLimit);
+    ck_assert_int_eq(ours.getNumStepsTaken(), 3 * k);
+  }
+}
+END_TEST
+
+START_TEST(without_interpolation_steps_end_at_reports) {
+  auto m = gears();
+  CPodesProjectedIntegrator ours(m->system, methods[_i]);
+  ours.setAllowInterpolation(false);
+  ours.initialize(m->start);
+  for (int k = 1; k <= 10; k++) {
+    while (ours.stepTo(0.03 * k) != Integrator::ReachedReportTime) {}
+    ck_assert(!ours.isStateInterpolated());
+    ck_assert_double_eq(ours.getAdvancedTime(), 0.03 * k);
+  }
+}
+END_TEST
+
+/* ---- bad input ---- */
+
+/* The message of the exception that f throws, "" if it throws none. */
+template <class F> static std::string thrown(F f) {
+  try {
+    f();
+  } catch (const Exception::Base &e) { return e.what(); }
+  return "";
+}
+#define ASSERT_SAYS(text, part) \
+  ck_assert_msg((text).find(part) != std::string::npos, "%s", (text).c_str())
+
+START_TEST(bad_input_is_an_exception_of_simbody_with_a_reason) {
+  Model empty;
+  const Body::Rigid body(MassProperties(1, Vec3(0), UnitInertia(1)));
+  CPodesProjectedIntegrator before(empty.system, CPodesProjectedIntegrator::BDF);
+  ASSERT_SAYS(thrown([&] { before.initialize(State()); }),
+              "topology of the system has not been realized");
+  ASSERT_SAYS(thrown([&] { before.stepTo(1); }), "not been initialized");
+  empty.system.realizeTopology();
+  ASSERT_SAYS(thrown([&] { before.initialize(empty.system.getDefaultState()); }), "no mobilities");
+
+  auto m = gears(), other = rollingSphere();
+  CPodesProjectedIntegrator ours(m->system, CPodesProjectedIntegrator::DOP853);
+  ASSERT_SAYS(thrown([&] { ours.initialize(other->start); }), "another system");
+  for (double a : {0.0, -2.0, 1.0, double(NaN)})
+    ASSERT_SAYS(thrown([&] { ours.setAccuracy(a); }), "between 0 and 1");
+  ASSERT_SAYS(thrown([&] { ours.setConstraintTolerance(0); }), "above 0 and at most 1");
+  ASSERT_SAYS(thrown([&] { ours.setFinalTime(-3); }), "at least 0");
+  ASSERT_SAYS(thrown([&] { ours.setMaximumStepSize(0); }), "positive");
+  ours.setMaximumStepSize(0.1);
+  ASSERT_SAYS(thrown([&] { ours.setMinimumStepSize(0.2); }), "at most the maximum");
+  ASSERT_SAYS(thrown([&] { CPodesProjectedIntegrator(m->system, Method(3)); }), "no method 3");
+  ours.initialize(m->start);
+  ASSERT_SAYS(thrown([&] { ours.getEventWindow(); }), "No event");
+  while (ours.stepTo(0.5) != Integrator::ReachedReportTime) {}
+  ASSERT_SAYS(thrown([&] { ours.stepTo(0.25); }), "before the present one");
+  ck_assert_double_eq(ours.getTime(), 0.5);
+}
+END_TEST
+
+START_TEST(constraints_that_cannot_be_assembled_are_named_by_simbody) {
+  Model m;
+  const Body::Rigid body(MassProperties(1, Vec3(0), UnitInertia(1)));
+  MobilizedBody::Pin pin(m.matter.Ground(), Transform(), body, Transform());
+  Constraint::Rod(m.matter.Ground(), Vec3(5, 0, 0), pin, Vec3(1, 0, 0), 1);
+  const State s = m.system.realizeTopology();
+  CPodesProjectedIntegrator ours(m.system, CPodesProjectedIntegrator::BDF);
+  ASSERT_SAYS(thrown([&] { ours.initialize(s); }), "initialization failed");
+}
+END_TEST
+
+/* A force that gives up beyond a time: smaller steps do not help, the reason is in the message. */
+struct GivesUp : Force::Custom::Implementation {
+  double until = 0.25;
+  void calcForce(const State &s, Vector_<SpatialVec> &, Vector_<Vec3> &, Vector &) const override {
+    SimTK_ERRCHK_ALWAYS(s.getTime() <= until, "calcForce()", "the muscle has torn");
+  }
+  Real calcPotentialEnergy(const State &) const override { return 0; }
+};
+
+START_TEST(after_a_failed_step_the_state_is_the_last_good_one) {
+  Model m;
+  Force::UniformGravity(m.forces, m.matter, Vec3(0, -9.81, 0));
+  const Body::Rigid body(MassProperties(1, Vec3(0, -0.5, 0), UnitInertia(1.0 / 3, 0.01, 1.0 / 3)));
+  MobilizedBody::Pin pin(m.matter.Ground(), Transform(), body, Transform());
+  auto *force = new GivesUp;
+  Force::Custom(m.forces, force);
+  m.ready([&](State &s) { pin.setAngle(s, 1); });
+  CPodesProjectedIntegrator ours(m.system, methods[_i]);
+  ours.setAccuracy(1e-6);
+  ours.initialize(m.start);
+  ASSERT_SAYS(thrown([&] {
+                while (ours.stepTo(1) != Integrator::ReachedReportTime) {}
+              }),
+              "the muscle has torn");
+  const double reached = ours.getAdvancedTime();
+  ck_assert_double_gt(reached, 0);
+  ck_assert_double_le(reached, 0.25);
+  ck_assert_int_gt(ours.getNumRealizationFailures(), 0);
+  m.system.realize(ours.getAdvancedState(), Stage::Velocity);
+  ck_assert_double_eq_tol(m.system.calcEnergy(ours.getAdvancedState()),
+                          m.system.calcEnergy(m.start), 1e-4);
+  force->until = Infinity; /* mended: it goes on */
+  while (ours.stepTo(1) != Integrator::ReachedReportTime) {}
+  m.system.realize(ours.getState(), Stage::Velocity);
+  ck_assert_double_eq_tol(m.system.calcEnergy(ours.getState()), m.system.calcEnergy(m.start), 1e-4);
+}
+END_TEST
+
+/* libSimTKmath and cpodes have functions of the same names. */
+START_TEST(simbodys_cpodes_and_ours_take_turns_in_one_process) {
+  auto m = fourBarRod();
+  Vector first[2];
+  for (int turn = 0; turn < 2; turn++) {
+    CPodesIntegrator theirs(m->system, CPodes::BDF);
+    theirs.setAccuracy(1e-8);
+    CPodesProjectedIntegrator ours(m->system, methods[_i]);
+    ours.setAccuracy(1e-8);
+    theirs.initialize(m->start), ours.initialize(m->start);
+    for (int k = 1; k <= 10; k++) {
+      while (theirs.stepTo(0.1 * k) != Integrator::ReachedReportTime) {}
+      while (ours.stepTo(0.1 * k) != Integrator::ReachedReportTime) {}
+    }
+    ck_assert_double_le((theirs.getState().getY() - ours.getState().getY()).normInf(), 1e-5);
+    if (turn == 0) first[0] = theirs.getState().getY(), first[1] = ours.getState().getY();
+    ck_assert_double_eq((theirs.getState().getY() - first[0]).normInf(), 0);
+    ck_assert_double_eq((ours.getState().getY() - first[1]).normInf(), 0);
+  }
+}
+END_TEST
+
+int main() {
+  Suite *s        = suite_create("Simbody: integrator");
+  TCase *tc       = tcase_create("motion");
+  const int pairs = 3 * int(allModels().size());
+  tcase_set_timeout(tc, 120);
+  tcase_add_loop_test(tc, motions_are_those_of_runge_kutta_merson, 0, pairs);
+  tcase_add_loop_test(tc, states_handed_out_meet_the_constraint_tolerance, 0, pairs);
+  tcase_add_loop_test(tc, euler_angles_and_quaternions_describe_one_motion, 0, 3);
+  tcase_add_loop_test(tc, prescribed_and_locked_coordinates_follow_exactly, 0, 3);
+  tcase_add_loop_test(tc, simbodys_cpodes_and_ours_take_turns_in_one_process, 0, 3);
+  suite_add_tcase(s, tc);
+  tc = tcase_create("interface");
+  tcase_set_timeout(tc, 60);
+  tcase_add_loop_test(tc, status_codes_are_those_of_runge_kutta_merson, 0, 3);
+  tcase_add_loop_test(tc, every_internal_step_can_be_seen, 0, 3);
+  tcase_add_loop_test(tc, the_limit_of_steps_returns_between_them, 0, 3);
+  tcase_add_loop_test(tc, without_interpolation_steps_end_at_reports, 0, 3);
+  tcase_add_test(tc, bad_input_is_an_exception_of_simbody_with_a_reason);
+  tcase_add_test(tc, constraints_that_cannot_be_assembled_are_named_by_simbody);
+  tcase_add_loop_test(tc, after_a_failed_step_the_state_is_the_last_good_one, 0, 3);
+  suite_add_tcase(s, tc);
+  SRunner *runner = srunner_create(s);
+  srunner_run_all(runner, CK_NORMAL);
+  const int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}

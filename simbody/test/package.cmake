@@ -1,0 +1,10 @@
+# Installs, builds the user's project/ in its own folder, in CMake's configuration Release, and runs it.
+function(run)
+  execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+file(REMOVE_RECURSE "${WORK}")
+run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/prefix" --component simbody)
+run("${CMAKE_COMMAND}" -S "${PROJECT}" -B "${WORK}/build" -D "CMAKE_PREFIX_PATH=${WORK}/prefix" -D "CMAKE_CXX_COMPILER=${CXX}"
+    -D CMAKE_BUILD_TYPE=Release)
+run("${CMAKE_COMMAND}" --build "${WORK}/build")
+run("${WORK}/build/pendulum")

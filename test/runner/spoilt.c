@@ -1,0 +1,161 @@
+/* A model of the catalogue with one fault, as a plug-in: SPOILT="MODEL FAULT [NUMBER [FACTOR]]" in the environment says which.
+ * The faults are those that users make: a wrong mass, a sign, a derivative, a start, an energy. Without FAULT the model is right. */
+#include <math.h>
+#include <models/model.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+
+static char fault[32];
+static int number;          /* component, row or coordinate that is wrong */
+static double factor = 1.1; /* by which it is wrong */
+static CPModelType type;    /* with the fault */
+static const CPModelType *right;
+static CPMechModel mech; /* without it */
+
+static int is(const char *name) { return !strcmp(fault, name); }
+
+/* ---- functions with the fault ---- */
+
+/* Entry (i, i) of a mass matrix, or row i of A */
+static void scale(SUNMatrix S, int rows) {
+  if (SUNMatGetID(S) == SUNMATRIX_DENSE) {
+    for (sunindextype j = 0; j < SM_COLUMNS_D(S); j++)
+      if (rows || j == number) SM_ELEMENT_D(S, number, j) *= factor;
+    return;
+  }
+  const sunindextype *major = SM_INDEXPTRS_S(S), *minor = SM_INDEXVALS_S(S);
+  for (sunindextype j = 0; j < SM_NP_S(S); j++)
+    for (sunindextype k = major[j]; k < major[j + 1]; k++)
+      if (minor[k] == number && (rows || j == number)) SM_DATA_S(S)[k] *= factor;
+}
+
+static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
+  const int flag = mech.M(t, q, M, data);
+  scale(M, 0);
+  return flag;
+}
+
+static int matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
+  const int flag = mech.A(t, q, A, data);
+  scale(A, 1);
+  return flag;
+}
+
+static int force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                 sunrealtype *f, void *data) {
+  const int flag = mech.f(t, q, u, z, f, data);
+  f[number] *= factor;
+  return flag;
+}
+
+/* A force that pushes with the velocity */
+static int driven(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *data) {
+  const int flag = mech.f(t, q, u, z, f, data);
+  f[number] += factor * u[number];
+  return flag;
+}
+
+static int rate(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                void *data) {
+  const int flag = mech.b(t, q, u, b, data);
+  b[number] *= factor;
+  return flag;
+}
+
+static int position(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
+  const int flag = mech.p(t, q, p, data);
+  p[number] *= factor;
+  return flag;
+}
+
+/* Quadratic instead of bilinear: a constraint with a wrong term */
+static int bent(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
+  const int flag = mech.p(t, q, p, data);
+  p[number] += (factor - 1) * p[number] + (factor - 1) * q[0] * (q[0] - 1);
+  return flag;
+}
+
+static int jacobian(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                    const sunrealtype *udot, const sunrealtype *lambda, SUNMatrix K, SUNMatrix C,
+                    SUNMatrix Fz, void *data) {
+  const int flag = mech.dynamics_jac(t, q, u, z, udot, lambda, K, C, Fz, data);
+  scale(K, 1);
+  return flag;
+}
+
+/* Of the first quantity */
+static sunrealtype leaking(const CPModel *model, sunrealtype t, N_Vector y) {
+  return right->quantities[0].value(model, t, y) +
+         (factor - 1) * CPModelScale(model, 0) * t / right->t_end;
+}
+
+static sunrealtype partly_lost(const CPModel *model, sunrealtype t, N_Vector y) {
+  return t > right->t_end / 2 ? NAN : right->quantities[0].value(model, t, y);
+}
+
+static int wrong_reference(const CPModel *model, sunrealtype t, N_Vector y) {
+  const int flag = right->reference(model, t, y);
+  if (t > 0) N_VGetArrayPointer(y)[number] += factor;
+  return flag;
+}
+
+static void wrong_points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+  right->points(model, t, y, xyz);
+  for (int i = 0; i < model->drawing.npoints; i++)
+    if (model->drawing.kind[i] == CP_POINT_GROUND) xyz[3 * i] += N_VGetArrayPointer(y)[0];
+}
+
+static int create(CPModel *model) {
+  model->type    = right; /* whose functions look there */
+  const int flag = right->create(model);
+  model->type    = &type;
+  if (flag) return flag;
+  CPMechModel *m = &model->mech;
+  mech           = *m;
+  if (is("mass")) m->M = mass;
+  else if (is("matrix")) m->A = matrix;
+  else if (is("force")) m->f = force;
+  else if (is("driven")) m->f = driven;
+  else if (is("rate")) m->b = rate;
+  else if (is("position")) m->p = position;
+  else if (is("bent")) m->p = bent;
+  else if (is("jacobian")) m->dynamics_jac = jacobian;
+  else if (is("start")) N_VGetArrayPointer(model->y0)[number] += factor;
+  if (model->G_tmpl) SUNMatDestroy(model->G_tmpl);
+  model->G_tmpl = NULL;
+  if (m->nu > 0)
+    model->f = NULL, model->c = NULL, model->G = NULL, model->m = 0; /* the other form would tell */
+  return 0;
+}
+
+static void destroy(CPModel *model) {
+  if (right->destroy) right->destroy(model);
+  else free(model->data);
+}
+
+extern CPODES_EXPORT CPModelModule cpodes_model;
+CPModelModule cpodes_model = {CP_MODEL_ABI, (int)sizeof(sunrealtype), (int)sizeof(sunindextype),
+                              SUNDIALS_VERSION_MAJOR, &type};
+
+__attribute__((constructor)) static void load(void) {
+  static CPModelQuantity quantities[16];
+  const char *text = getenv("SPOILT");
+  char name[64]    = "";
+  if (!text || sscanf(text, "%63s %31s %d %lf", name, fault, &number, &factor) < 1) return;
+  right = model_find(name);
+  if (!right || right->nquantities > 16) return;
+  type         = *right;
+  type.create  = create;
+  type.destroy = destroy;
+  for (int i = 0; i < right->nquantities; i++) quantities[i] = right->quantities[i];
+  type.quantities = quantities;
+  if (is("leaking")) quantities[0].value = leaking;
+  if (is("partly_lost")) quantities[0].value = partly_lost;
+  if (is("kept")) quantities[0].conserved = 1, type.conserves = NULL;
+  if (right->reference && is("reference")) type.reference = wrong_reference;
+  if (is("points")) type.points = wrong_points;
+}

@@ -1,0 +1,264 @@
+/* Mechanisms of the catalogue, built from bodies, against their references: Andrews' mechanism and the slider-crank (end
+ * values in examples/models, where their sources stand), Bricard's mechanism (closed-form kinematics), the four-bar
+ * linkage in space and the chain (the hand-written models). */
+#include "models/andrews.h"
+#include "models/bricard.h"
+#include "models/model.h"
+#include "models/slider_crank.h"
+#include "models/spatial_four_bar.h"
+#include "support/support.h"
+#include <cpodes/cpodes_bodies.h>
+#include <cpodes/cpodes_onestep.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static CPBodies bodies;
+static CPMech mech;
+static N_Vector y;
+static sunrealtype t;
+
+static void create(int dimension) {
+  bodies = CPBodiesCreate(dimension, test_context);
+  ck_assert_ptr_nonnull(bodies);
+}
+
+#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPBodiesGetLastMessage(bodies))
+
+/* Integrates from the placement to t_end */
+static void run(sunrealtype t_end, sunrealtype tol) {
+  static MessageLog log;
+  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(bodies));
+  y                = CPBodiesState(bodies);
+  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
+  ck_assert_msg(CPMechAttachOneStep(mech, mem, 0, y) == CP_SUCCESS, "%s", log.text);
+  ck_assert_int_eq(CPOneStepSStolerances(mem, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSetMaxNumSteps(mem, -1), CP_SUCCESS);
+  const int flag = CPOneStepEvolve(mem, t_end, y, &t, CV_NORMAL);
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, log.text);
+  CPOneStepFree(&mem);
+}
+
+static void clear(void) {
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&bodies);
+}
+
+/* A body in the plane at (x, y), its frame turned by the angle, its centre at (cx, cy) there */
+static void planar(const char *name, sunrealtype m, sunrealtype J, sunrealtype x, sunrealtype yy,
+                   sunrealtype angle, sunrealtype cx, sunrealtype cy) {
+  const CPBody body = {.name     = name,
+                       .mass     = m,
+                       .inertia  = {0, 0, J},
+                       .centre   = {cx, cy},
+                       .position = {x, yy},
+                       .angle    = angle};
+  ADD(CPBodiesAddBody(bodies, &body));
+}
+
+static void hinge(const char *name, const char *a, const char *b, sunrealtype x, sunrealtype yy) {
+  const CPJoint joint = {
+      .name = name, .kind = CP_JOINT_REVOLUTE, .a = a, .b = b, .on_a.point = {x, yy}};
+  ADD(CPBodiesAddJoint(bodies, &joint));
+}
+
+/* Masses and lengths: examples/models/andrews.c. The end values there have 17 digits; angles of bodies are sums of its
+ * angles. DOP853 at 1e-13 comes to within some hundred steps' errors of beta, which turns by 16 rad. */
+START_TEST(andrews_mechanism_reaches_its_reference) {
+  N_Vector start = vector_of(2 * ANDREWS_NQ, NULL), end = vector_of(2 * ANDREWS_NQ, NULL);
+  sunrealtype x[ANDREWS_JOINTS][2];
+  const sunrealtype *q = entries(start), *r = entries(end);
+  CPModel *model = CPModelCreate(model_find("andrews"), NULL, test_context, (char[99]){0}, 99);
+  ck_assert_int_eq(model->type->reference(model, model->type->t_end, end), 0);
+  andrews_initial(start);
+  andrews_joints(start, x);
+  const sunrealtype *O = x[ANDREWS_O], *A = x[ANDREWS_A], *B = x[ANDREWS_B], *C = x[ANDREWS_C],
+                    *P = x[ANDREWS_P], *F = x[ANDREWS_F], *D = x[ANDREWS_D], *E = x[ANDREWS_E],
+                    *G = x[ANDREWS_G];
+  create(2);
+  planar("K1", 0.04325, 2.194e-6, O[0], O[1], q[0], 0.00092, 0);
+  planar("K2", 0.00365, 4.410e-7, P[0], P[1], q[0] + q[1], -0.0115, 0);
+  planar("K3", 0.02373, 5.255e-6, B[0], B[1], q[2], 0.01043, -0.01874);
+  planar("K4", 0.00706, 5.667e-7, E[0], E[1], q[3] + q[4], 0, -(0.02 - 0.01421));
+  planar("K5", 0.07050, 1.169e-5, A[0], A[1], q[4], 0.02308, 0.00916);
+  planar("K6", 0.00706, 5.667e-7, G[0], G[1], q[5] + q[6], 0.02 - 0.01421, 0);
+  planar("K7", 0.05498, 1.912e-5, A[0], A[1], q[6], 0.00449, -0.01228);
+  hinge("O", NULL, "K1", O[0], O[1]);
+  hinge("P", "K1", "K2", P[0], P[1]);
+  hinge("B", NULL, "K3", B[0], B[1]);
+  hinge("F3", "K2", "K3", F[0], F[1]);
+  hinge("F4", "K2", "K4", F[0], F[1]);
+  hinge("F6", "K2", "K6", F[0], F[1]);
+  hinge("E", "K4", "K5", E[0], E[1]);
+  hinge("A5", NULL, "K5", A[0], A[1]);
+  hinge("G", "K6", "K7", G[0], G[1]);
+  hinge("A7", NULL, "K7", A[0], A[1]);
+  const CPSpring spring = {.name      = "spring",
+                           .b         = "K3",
+                           .point_a   = {C[0], C[1]},
+                           .point_b   = {D[0], D[1]},
+                           .stiffness = 4530,
+                           .free      = 0.07785};
+  const CPSpring motor  = {.name = "motor", .of = {"O", 0}, .force = 0.033};
+  ADD(CPBodiesAddSpring(bodies, &spring));
+  ADD(CPBodiesAddSpring(bodies, &motor));
+  run(0.03, 1e-13);
+  const sunrealtype *now     = entries(y),
+                    angle[7] = {r[0], r[0] + r[1], r[2], r[3] + r[4], r[4], r[5] + r[6], r[6]};
+  for (int i = 0; i < 7; i++) ck_assert_double_eq_tol(now[3 * i + 2], angle[i], 1e-10);
+  N_VDestroy(start);
+  N_VDestroy(end);
+  CPModelFree(&model);
+  clear();
+}
+END_TEST
+
+START_TEST(slider_crank_reaches_its_reference) {
+  CPModel *model = CPModelCreate(model_find("slider_crank"), NULL, test_context, (char[99]){0}, 99);
+  N_Vector end   = N_VClone(model->y0);
+  ck_assert_int_eq(model->type->reference(model, 10, end), 0);
+  const sunrealtype a = 0.5, q = acos(0.0), p = asin(-a), x = cos(p), *r = entries(end);
+  create(2);
+  planar("crank", 1, 1, 0, 0, q, 0, 0);
+  planar("rod", 1, 2, x, 0, p, 0, 0);
+  hinge("pivot", NULL, "crank", 0, 0);
+  hinge("pin", "crank", "rod", 0, a);
+  const CPJoint slide   = {.name       = "slide",
+                           .kind       = CP_JOINT_POINT_ON_LINE,
+                           .b          = "rod",
+                           .on_a.axis  = {1, 0, 0},
+                           .on_b.point = {x, 0, 0}};
+  const CPSpring spring = {.name      = "spring",
+                           .a         = "crank",
+                           .b         = "rod",
+                           .in        = CP_IN_BODIES,
+                           .point_a   = {a / 2},
+                           .point_b   = {-0.5},
+                           .stiffness = 1,
+                           .damping   = 1,
+                           .free      = 1};
+  const CPForce force   = {
+        .name = "force", .body = "rod", .in = CP_IN_BODIES, .point = {1}, .force = {1, 0, 0}};
+  ADD(CPBodiesAddJoint(bodies, &slide));
+  ADD(CPBodiesAddSpring(bodies, &spring));
+  ADD(CPBodiesAddForce(bodies, &force));
+  ADD(CPBodiesSetBalance(bodies));
+  run(10, 1e-12);
+  const sunrealtype *now   = entries(y);
+  const sunrealtype got[6] = {now[2], now[3], now[5], now[8], now[9], now[11]};
+  for (int i = 0; i < 6; i++) ck_assert_double_eq_tol(got[i], r[i], 1e-10);
+  sunrealtype lambda[5], at[3], rate[3], s, v;
+  ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){"slide", 0}, y, &s, &v), CP_SUCCESS);
+  ck_assert_double_eq_tol(s, r[1], 1e-10);
+  ck_assert_double_eq_tol(v, r[4], 1e-10);
+  ck_assert_int_eq(CPBodiesPoint(bodies, "rod", (sunrealtype[]){1, 0, 0}, y, at, rate), CP_SUCCESS);
+  ck_assert_double_eq_tol(at[0], r[1] + cos(r[2]), 1e-10);
+  ck_assert_double_eq_tol(rate[1], r[5] * cos(r[2]), 1e-10);
+  /* The energy of the start, that of the spring at rest, is what is left but for the state W */
+  CPBodiesPowers powers;
+  ck_assert_int_eq(CPMechAccelerations(mech, 10, y, (sunrealtype[6]){0}, lambda), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesGetPowers(bodies, 10, y, lambda, &powers), CP_SUCCESS);
+  const sunrealtype start = slider_crank_energy(model->data, model->y0) + 2 * x;
+  ck_assert_double_eq_tol(powers.kinetic + powers.potential - now[12], start, 1e-10);
+  N_VDestroy(end);
+  CPModelFree(&model);
+  clear();
+}
+END_TEST
+
+/* A rod in space between two points, its axes those of space, as in spatial_loop.h */
+static void rod(const char *name, sunrealtype mass, const sunrealtype *J, const sunrealtype *from,
+                const sunrealtype *to) {
+  CPBody body = {.name = name, .mass = mass, .inertia = {J[0], J[1], J[2]}};
+  for (int k = 0; k < 3; k++) body.position[k] = (from[k] + to[k]) / 2;
+  ADD(CPBodiesAddBody(bodies, &body));
+}
+
+/* The reference is good to 1e-12 (its header); DOP853 at 1e-12 makes some hundred steps. */
+START_TEST(bricards_mechanism_reaches_its_reference) {
+  static SpatialLoop loop;
+  bricard_create(&loop, 9.81);
+  const LoopShape *s = &loop.shape;
+  create(3);
+  ADD(CPBodiesSetGravity(bodies, (sunrealtype[]){0, -9.81, 0}));
+  const char *const names[] = {"r1", "r2", "r3", "r4", "r5"};
+  for (int i = 0; i < BRICARD_RODS; i++)
+    rod(names[i], s->m[i], s->J[i], s->point[i], s->point[i + 1]);
+  for (int j = 0; j <= BRICARD_RODS; j++) {
+    const char name[] = {'J', (char)('1' + j), 0};
+    CPJoint joint     = {.name = name,
+                         .kind = CP_JOINT_REVOLUTE,
+                         .a    = j ? names[j - 1] : NULL,
+                         .b    = j < 5 ? names[j] : NULL};
+    memcpy(joint.on_a.point, s->point[j], sizeof joint.on_a.point);
+    memcpy(joint.on_a.axis, s->axis[j], sizeof joint.on_a.axis);
+    ADD(CPBodiesAddJoint(bodies, &joint));
+  }
+  run(10, 1e-12);
+  N_Vector known = N_VClone(y);
+  ck_assert_int_eq(bricard_motion(&loop, 10, known), 0);
+  ck_assert_double_le(max_distance(known, y), 1e-9);
+  N_VDestroy(known);
+  clear();
+}
+END_TEST
+
+/* Against the planar linkage's hand-written model in space: equal equations, other functions */
+START_TEST(spatial_four_bar_moves_as_the_hand_written_one) {
+  CPModel *model =
+      CPModelCreate(model_find("spatial_four_bar"), NULL, test_context, (char[99]){0}, 99);
+  const SpatialFourBar *s          = model->own;
+  const sunrealtype *q             = entries(model->y0);
+  static const char *const names[] = {"crank", "coupler", "rocker"};
+  create(3);
+  ADD(CPBodiesSetGravity(bodies, s->bodies.g));
+  for (int i = 0; i < 3; i++) {
+    CPBody body = {.name = names[i], .mass = s->body[i].m};
+    memcpy(body.inertia, s->body[i].J, sizeof s->body[i].J);
+    memcpy(body.position, q + 7 * i, sizeof body.position);
+    memcpy(body.quaternion, q + 7 * i + 3, sizeof body.quaternion);
+    ADD(CPBodiesAddBody(bodies, &body));
+  }
+  for (int j = 0; j < 4; j++) {
+    const Joint *from = &s->joint[j];
+    const char name[] = {'J', (char)('1' + j), 0};
+    CPJoint joint     = {.name = name,
+                         .kind = CP_JOINT_REVOLUTE,
+                         .a    = from->a < 0 ? NULL : names[from->a],
+                         .b    = names[from->b],
+                         .in   = CP_IN_BODIES};
+    memcpy(joint.on_a.point, from->point_a, sizeof from->point_a);
+    memcpy(joint.on_b.point, from->point_b, sizeof from->point_b);
+    ADD(CPBodiesAddJoint(bodies, &joint));
+  }
+  run(5, 1e-12);
+  CPMech hand      = CPModelMech(model);
+  N_Vector yh      = vector_copy(model->y0);
+  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
+  ck_assert_int_eq(CPMechAttachOneStep(hand, mem, 0, yh), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSStolerances(mem, 1e-12, 1e-12), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSetMaxNumSteps(mem, -1), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepEvolve(mem, 5, yh, &t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_double_le(max_distance(yh, y), 1e-9);
+  CPOneStepFree(&mem);
+  CPMechFree(&hand);
+  N_VDestroy(yh);
+  CPModelFree(&model);
+  clear();
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("bodies/catalogue");
+  TCase *tc    = tcase_create("catalogue");
+  tcase_set_timeout(tc, 60);
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_test(tc, andrews_mechanism_reaches_its_reference);
+  tcase_add_test(tc, slider_crank_reaches_its_reference);
+  tcase_add_test(tc, bricards_mechanism_reaches_its_reference);
+  tcase_add_test(tc, spatial_four_bar_moves_as_the_hand_written_one);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

@@ -1,0 +1,401 @@
+/* Wrong models are named and change nothing; the n-th allocation fails. */
+#include "support/alloc.h"
+#include "support/support.h"
+#include <cpodes/cpodes_bodies.h>
+#include <math.h>
+#include <string.h>
+
+static CPBodies bodies;
+static MessageLog messages;
+
+static CPBody good_body(const char *name) {
+  return (CPBody){.name = name, .mass = 1, .inertia = {1, 1, 1}, .position = {1, 0, 0}};
+}
+static CPJoint good_joint(void) {
+  return (CPJoint){.name = "joint", .kind = CP_JOINT_REVOLUTE, .a = "ground", .b = "body"};
+}
+static CPSpring good_spring(void) {
+  return (CPSpring){.name = "spring", .b = "body", .point_b = {1, 1, 0}, .stiffness = 1};
+}
+
+static void setup(void) {
+  test_context_setup();
+  bodies             = CPBodiesCreate(3, test_context);
+  const CPBody body  = good_body("body");
+  const CPJoint base = {.name = "base", .kind = CP_JOINT_REVOLUTE, .b = "body"};
+  memset(&messages, 0, sizeof messages);
+  ck_assert_int_eq(CPBodiesSetErrHandlerFn(bodies, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAddBody(bodies, &body), 0);
+  ck_assert_int_eq(CPBodiesAddJoint(bodies, &base), 0);
+}
+
+static void teardown(void) {
+  CPBodiesFree(&bodies);
+  CPBodiesFree(&bodies);
+  CPBodiesFree(NULL);
+  test_context_teardown();
+}
+
+/* The call failed with this code and a message with both words, and the mechanism is as it was. */
+static void refused(int got, int code, const char *first, const char *second) {
+  ck_assert_int_eq(got, code);
+  ck_assert_mentions(CPBodiesGetLastMessage(bodies), first);
+  ck_assert_mentions(CPBodiesGetLastMessage(bodies), second);
+  ck_assert_int_eq(messages.code, code);
+  ck_assert_str_eq(messages.text, CPBodiesGetLastMessage(bodies));
+  ck_assert_int_eq(CPBodiesCount(bodies), 1);
+  ck_assert_int_eq(CPBodiesJoints(bodies), 1);
+  CPMechModel model;
+  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+  ck_assert_int_eq((int)model.nu, 6);
+  ck_assert_int_eq((int)model.np, 5);
+}
+
+START_TEST(wrong_bodies_are_named) {
+  CPBody b         = good_body("new");
+  const char *word = "new";
+  const char *rule = "mass must be positive";
+  switch (_i) {
+  case 0: b.mass = 0; break;
+  case 1: b.mass = -1; break;
+  case 2: b.mass = NAN; break;
+  case 3: b.mass = INFINITY; break;
+  case 4: b.inertia[2] = 2.1, rule = "at most the sum of the others"; break;
+  case 5: b.inertia[0] = 0, rule = "principal moments must be positive"; break;
+  case 6: b.inertia[3] = 1.2, rule = "principal moments must be positive"; break;
+  case 7: b.inertia[4] = NAN, rule = "inertia must be finite"; break;
+  case 8: b.centre[1] = INFINITY, rule = "centre must be finite"; break;
+  case 9: b.position[2] = NAN, rule = "position must be finite"; break;
+  case 10: b.quaternion[0] = NAN, rule = "quaternion must be finite"; break;
+  case 11: b.velocity[0] = NAN, rule = "velocity must be finite"; break;
+  case 12: b.omega[0] = NAN, rule = "omega must be finite"; break;
+  case 13: b.name = NULL, word = "name", rule = "must not be empty"; break;
+  case 14: b.name = "", word = "name", rule = "must not be empty"; break;
+  case 15: b.name = "a b", word = "a b", rule = "no blank"; break;
+  case 16: b.name = "a.b", word = "a.b", rule = "no dot"; break;
+  case 17: b.name = "ground", word = "ground", rule = "must not be"; break;
+  case 18: b.name = "body", word = "body", rule = "already"; break;
+  case 19: b.name = "base", word = "base", rule = "already"; break;
+  case 20: b.name = "gravity", word = "gravity", rule = "already"; break;
+  case 21: b.angle = NAN, rule = "angle must be finite"; break;
+  default: ck_abort();
+  }
+  refused(CPBodiesAddBody(bodies, &b), CP_ILL_INPUT, word, rule);
+}
+END_TEST
+
+START_TEST(wrong_joints_are_named) {
+  CPJoint j        = good_joint();
+  const char *rule = "";
+  switch (_i) {
+  case 0: j.a = "body", rule = "must differ"; break;
+  case 1: j.b = NULL, rule = "must differ"; break;
+  case 2: j.b = "wheel", rule = "no body \"wheel\""; break;
+  case 3: j.b = "base", rule = "no body \"base\""; break;
+  case 4: j.kind = (CPJointKind)99, rule = "kind"; break;
+  case 5: j.on_a.point[0] = NAN, rule = "finite"; break;
+  case 6: j.on_a.axis[0] = j.on_a.across[0] = 1, rule = "across must not be along the axis"; break;
+  case 7: j.kind = CP_JOINT_ROD, j.length = -1, rule = "length must be positive"; break;
+  case 8: j.kind = CP_JOINT_ROD, rule = "length must be positive"; break; /* the points meet */
+  case 9: j.kind = CP_JOINT_ROLLING, rule = "radius must be positive"; break;
+  case 10: j.in = CP_IN_BODIES, j.on_b.axis[0] = INFINITY, rule = "finite (body b)"; break;
+  case 11: j.name = "base", rule = "already"; break;
+  default: ck_abort();
+  }
+  refused(CPBodiesAddJoint(bodies, &j), CP_ILL_INPUT, j.name, rule);
+}
+END_TEST
+
+START_TEST(wrong_forces_and_drives_are_named) {
+  CPSpring s     = good_spring();
+  CPForce f      = {.name = "force", .body = "body"};
+  CPFriction r   = {.name = "friction", .of = {"base", 0}, .factor = 1, .speed = 1};
+  CPDrive d      = {.name = "drive", .of = {"base", 0}};
+  CPCoupler c    = {.name = "gear", .of = {{"base", 0}, {"base", 0}}, .ratio = {1, 2}};
+  CPBushing bush = {.name = "bush", .b = "body"};
+  switch (_i) {
+  case 0:
+    s.stiffness = NAN;
+    refused(CPBodiesAddSpring(bodies, &s), CP_ILL_INPUT, "spring", "stiffness");
+    break;
+  case 1:
+    s.point_b[1] = 0, s.point_b[0] = 0;
+    refused(CPBodiesAddSpring(bodies, &s), CP_ILL_INPUT, "spring", "must not meet");
+    break;
+  case 2:
+    s.of = (CPCoordinate){"base", 1};
+    refused(CPBodiesAddSpring(bodies, &s), CP_ILL_INPUT, "base", "no coordinate 1");
+    break;
+  case 3:
+    s.of.joint = "x";
+    refused(CPBodiesAddSpring(bodies, &s), CP_ILL_INPUT, "spring", "no joint \"x\"");
+    break;
+  case 4:
+    s.free = INFINITY;
+    refused(CPBodiesAddSpring(bodies, &s), CP_ILL_INPUT, "spring", "free");
+    break;
+  case 5:
+    s.b = "y";
+    refused(CPBodiesAddSpring(bodies, &s), CP_ILL_INPUT, "spring", "no body \"y\"");
+    break;
+  case 6:
+    f.body = NULL;
+    refused(CPBodiesAddForce(bodies, &f), CP_ILL_INPUT, "force", "must differ");
+    break;
+  case 7:
+    f.force[1] = NAN;
+    refused(CPBodiesAddForce(bodies, &f), CP_ILL_INPUT, "force", "finite");
+    break;
+  case 8:
+    r.factor = -1;
+    refused(CPBodiesAddFriction(bodies, &r), CP_ILL_INPUT, "friction", "factor");
+    break;
+  case 9:
+    r.speed = 0;
+    refused(CPBodiesAddFriction(bodies, &r), CP_ILL_INPUT, "friction", "speed");
+    break;
+  case 10:
+    r.of.joint = NULL;
+    refused(CPBodiesAddFriction(bodies, &r), CP_ILL_INPUT, "friction", "no joint");
+    break;
+  case 11:
+    d.rate = NAN;
+    refused(CPBodiesAddDrive(bodies, &d), CP_ILL_INPUT, "drive", "finite");
+    break;
+  case 12:
+    d.of.k = -1;
+    refused(CPBodiesAddDrive(bodies, &d), CP_ILL_INPUT, "drive", "no coordinate");
+    break;
+  case 13:
+    c.ratio[1] = 0;
+    refused(CPBodiesAddCoupler(bodies, &c), CP_ILL_INPUT, "gear", "must not be 0");
+    break;
+  case 14:
+    c.ratio[1] = 0.3;
+    refused(CPBodiesAddCoupler(bodies, &c), CP_ILL_INPUT, "gear", "whole numbers");
+    break;
+  case 15:
+    c.offset = NAN;
+    refused(CPBodiesAddCoupler(bodies, &c), CP_ILL_INPUT, "gear", "offset");
+    break;
+  case 16:
+    bush.turn_damping[2] = NAN;
+    refused(CPBodiesAddBushing(bodies, &bush), CP_ILL_INPUT, "bush", "turn_damping");
+    break;
+  case 17:
+    bush.b = NULL;
+    refused(CPBodiesAddBushing(bodies, &bush), CP_ILL_INPUT, "bush", "must differ");
+    break;
+  case 18:
+    refused(CPBodiesSetGravity(bodies, (sunrealtype[]){0, NAN, 0}), CP_ILL_INPUT, "gravity",
+            "finite");
+    break;
+  case 19:
+    refused(CPBodiesFindParameter(bodies, "body.length"), CP_ILL_INPUT, "parameter", "body.length");
+    break;
+  default: ck_abort();
+  }
+}
+END_TEST
+
+START_TEST(the_plane_refuses_what_leaves_it) {
+  CPBodies plane = CPBodiesCreate(2, test_context);
+  CPBody body    = good_body("body");
+  CPJoint joint  = good_joint();
+  ck_assert_int_eq(CPBodiesAddBody(plane, &body), 0);
+  joint.kind = CP_JOINT_BALL;
+  ck_assert_int_eq(CPBodiesAddJoint(plane, &joint), CP_NOT_SUPPORTED);
+  ck_assert_mentions(CPBodiesGetLastMessage(plane), "no joint \"ball\" in the plane");
+  joint.kind = CP_JOINT_PRISMATIC;
+  ck_assert_int_eq(CPBodiesAddJoint(plane, &joint), CP_ILL_INPUT);
+  ck_assert_mentions(CPBodiesGetLastMessage(plane), "axis must not be zero");
+  joint.on_a.axis[0] = joint.on_a.axis[2] = 1;
+  ck_assert_int_eq(CPBodiesAddJoint(plane, &joint), CP_ILL_INPUT);
+  ck_assert_mentions(CPBodiesGetLastMessage(plane), "must lie in the plane");
+  body.name = "second", body.position[2] = 1;
+  ck_assert_int_eq(CPBodiesAddBody(plane, &body), CP_ILL_INPUT);
+  body.position[2] = 0, body.inertia[2] = 0;
+  ck_assert_int_eq(CPBodiesAddBody(plane, &body), CP_ILL_INPUT);
+  ck_assert_mentions(CPBodiesGetLastMessage(plane), "J_zz");
+  ck_assert_int_eq(CPBodiesSetGravity(plane, (sunrealtype[]){0, 0, 1}), CP_ILL_INPUT);
+  ck_assert_ptr_null(CPBodiesCreate(4, test_context));
+  CPBodiesFree(&plane);
+}
+END_TEST
+
+START_TEST(calls_out_of_order_are_refused) {
+  sunrealtype x[3], T[3];
+  CPBodiesPowers powers;
+  CPMech mech, second;
+  N_Vector y = CPBodiesState(bodies), wrong = vector_of(3, NULL);
+  ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){"base", 0}, y, x, T), CP_NO_INIT);
+  ck_assert_int_eq(CPBodiesMech(bodies, &mech), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesMech(bodies, &second), CP_TOO_LATE);
+  ck_assert_ptr_null(second);
+  const CPBody body = good_body("late");
+  ck_assert_int_eq(CPBodiesAddBody(bodies, &body), CP_TOO_LATE);
+  ck_assert_int_eq(CPBodiesSetGravity(bodies, x), CP_TOO_LATE);
+  ck_assert_int_eq(CPBodiesSetBalance(bodies), CP_TOO_LATE);
+  ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){"base", 0}, wrong, x, T), CP_ILL_INPUT);
+  ck_assert_mentions(CPBodiesGetLastMessage(bodies), "13 components");
+  ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){"base", 1}, y, x, T), CP_ILL_INPUT);
+  ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){NULL, 0}, y, x, T), CP_ILL_INPUT);
+  ck_assert_int_eq(CPBodiesPoint(bodies, "nobody", x, y, x, T), CP_ILL_INPUT);
+  ck_assert_int_eq(CPBodiesReaction(bodies, "nothing", 0, y, x, x, T), CP_ILL_INPUT);
+  ck_assert_int_eq(CPBodiesReaction(bodies, "base", 0, y, NULL, x, T), CP_ILL_INPUT);
+  ck_assert_int_eq(CPBodiesJointPoints(bodies, 1, y, x, T), CP_ILL_INPUT);
+  ck_assert_int_eq(CPBodiesGetPowers(bodies, 0, wrong, NULL, &powers), CP_ILL_INPUT);
+  ck_assert_int_eq(CPBodiesGetPowers(bodies, 0, NULL, NULL, &powers), CP_MEM_NULL);
+  ck_assert_int_eq(CPBodiesAssemble(bodies, NULL, 0, y, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, "body rotor"), CP_ILL_INPUT);
+  ck_assert_mentions(CPBodiesGetLastMessage(bodies), "rotor");
+  ck_assert_int_eq(CPBodiesAddBody(NULL, &body), CP_MEM_NULL);
+  ck_assert_ptr_null(CPBodiesState(NULL));
+  CPMechFree(&mech);
+  N_VDestroy(y);
+  N_VDestroy(wrong);
+}
+END_TEST
+
+START_TEST(a_mechanism_without_bodies_is_refused) {
+  CPBodies empty = CPBodiesCreate(3, test_context);
+  CPMech mech;
+  ck_assert_int_eq(CPBodiesMech(empty, &mech), CP_ILL_INPUT);
+  ck_assert_mentions(CPBodiesGetLastMessage(empty), "there must be a body");
+  ck_assert_ptr_null(CPBodiesState(empty));
+  CPBodiesFree(&empty);
+}
+END_TEST
+
+/* The rod reaches from (5, 0, 0) to a body that turns about the origin at the distance 1 */
+START_TEST(a_loop_that_cannot_close_is_named) {
+  CPMech mech;
+  const CPJoint rod = {.name       = "short",
+                       .kind       = CP_JOINT_ROD,
+                       .b          = "body",
+                       .in         = CP_IN_BODIES,
+                       .on_a.point = {5, 0, 0},
+                       .length     = 1};
+  ck_assert_int_eq(CPBodiesAddJoint(bodies, &rod), 1);
+  ck_assert_int_eq(CPBodiesMech(bodies, &mech), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+  N_Vector y = CPBodiesState(bodies), before = vector_copy(y);
+  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
+  ck_assert_mentions(CPBodiesGetLastMessage(bodies), "joint \"short\" stays open");
+  ck_assert(same_bits(y, before));
+  N_VDestroy(before);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+}
+END_TEST
+
+static int failing(sunrealtype t, sunrealtype *g, void *data) {
+  (void)t;
+  g[0] = g[1] = g[2] = 0;
+  return *(const int *)data;
+}
+
+START_TEST(a_failing_function_is_reported) {
+  int result = 0;
+  CPMech mech;
+  CPBodiesPowers powers;
+  const CPDrive drive = {.name = "drive", .of = {"base", 0}, .g = failing, .data = &result};
+  ck_assert_int_eq(CPBodiesAddDrive(bodies, &drive), 1);
+  ck_assert_int_eq(CPBodiesMech(bodies, &mech), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+  N_Vector y = CPBodiesState(bodies);
+  sunrealtype udot[6], lambda[6] = {0};
+  ck_assert_int_eq(CPMechAccelerations(mech, 0, y, udot, lambda), CP_SUCCESS);
+  result = -1;
+  ck_assert_int_eq(CPMechAccelerations(mech, 0, y, udot, lambda), CP_USERFUNC_FAIL);
+  ck_assert_int_eq(CPBodiesGetPowers(bodies, 0, y, lambda, &powers), CP_USERFUNC_FAIL);
+  result = 1;
+  ck_assert_int_eq(CPBodiesGetPowers(bodies, 0, y, lambda, &powers), CP_REPTD_USERFUNC_ERR);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+}
+END_TEST
+
+START_TEST(parameters_are_found_by_name) {
+  const CPSpring s = good_spring();
+  ck_assert_int_eq(CPBodiesAddSpring(bodies, &s), 0);
+  const sunrealtype *p = CPBodiesParameters(bodies);
+  ck_assert_double_eq(p[CPBodiesFindParameter(bodies, "body.mass")], 1);
+  ck_assert_double_eq(p[CPBodiesFindParameter(bodies, "spring.stiffness")], 1);
+  ck_assert_double_eq(p[CPBodiesFindParameter(bodies, "gravity.y")], 0);
+  ck_assert_str_eq(CPBodiesBodyName(bodies, 0), "body");
+  ck_assert_str_eq(CPBodiesJointName(bodies, 0), "base");
+  ck_assert_ptr_null(CPBodiesBodyName(bodies, 1));
+}
+END_TEST
+
+/* A mechanism with one element of each kind; returns 0 or the first code */
+static int build_all(CPBodies *all, CPMech *mech, N_Vector *y) {
+  const CPBody one = good_body("one"),
+               two = {.name = "two", .mass = 1, .inertia = {1, 1, 1}, .position = {2, 0, 0}};
+  const CPJoint j1 = {.name = "j1", .kind = CP_JOINT_REVOLUTE, .b = "one"};
+  const CPJoint j2 = {.name = "j2", .kind = CP_JOINT_ROLLING, .a = "one", .b = "two", .length = 1};
+  const CPDrive drive     = {.name = "drive", .of = {"j1", 0}};
+  const CPCoupler gear    = {.name = "gear", .of = {{"j1", 0}, {"j1", 0}}, .ratio = {1, 2}};
+  const CPSpring spring   = {.name = "spring", .a = "one", .b = "two", .in = CP_IN_BODIES};
+  const CPBushing bushing = {.name = "bushing", .a = "one", .b = "two"};
+  const CPForce force     = {.name = "force", .body = "two"};
+  const CPFriction rub    = {.name = "rub", .of = {"j1", 0}, .speed = 1};
+  int flag                = (*all = CPBodiesCreate(3, test_context)) ? 0 : CP_MEM_FAIL;
+#define STEP(call) \
+  if (flag >= 0) flag = (call)
+  STEP(CPBodiesSetErrHandlerFn(*all, message_log, &messages));
+  STEP(CPBodiesAddBody(*all, &one));
+  STEP(CPBodiesAddBody(*all, &two));
+  STEP(CPBodiesAddJoint(*all, &j1));
+  STEP(CPBodiesAddJoint(*all, &j2));
+  STEP(CPBodiesAddDrive(*all, &drive));
+  STEP(CPBodiesAddCoupler(*all, &gear));
+  STEP(CPBodiesAddSpring(*all, &spring));
+  STEP(CPBodiesAddBushing(*all, &bushing));
+  STEP(CPBodiesAddForce(*all, &force));
+  STEP(CPBodiesAddFriction(*all, &rub));
+  STEP(CPBodiesMech(*all, mech));
+  if (flag >= 0 && !(*y = CPBodiesState(*all))) flag = CP_MEM_FAIL;
+  STEP(CPBodiesAssemble(*all, *mech, 0, *y, "one"));
+  return flag;
+}
+
+START_TEST(the_nth_allocation_may_fail) {
+  long n = 0;
+  for (int failed = 1; failed;) {
+    CPBodies all = NULL;
+    CPMech mech  = NULL;
+    N_Vector y   = NULL;
+    alloc_watch_failing(++n);
+    const int flag = build_all(&all, &mech, &y);
+    failed         = alloc_has_failed();
+    if (!failed) ck_assert_int_eq(flag, CP_SUCCESS);
+    if (failed) ck_assert_msg(flag == CP_MEM_FAIL || flag >= 0, "allocation %ld: %d", n, flag);
+    if (y) N_VDestroy(y);
+    CPMechFree(&mech);
+    CPBodiesFree(&all);
+    alloc_unwatch();
+    ck_assert_int_eq(alloc_live(), 0);
+  }
+  ck_assert_int_gt(n, 30);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("bodies/errors");
+  TCase *tc    = tcase_create("errors");
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_add_loop_test(tc, wrong_bodies_are_named, 0, 22);
+  tcase_add_loop_test(tc, wrong_joints_are_named, 0, 12);
+  tcase_add_loop_test(tc, wrong_forces_and_drives_are_named, 0, 20);
+  tcase_add_test(tc, the_plane_refuses_what_leaves_it);
+  tcase_add_test(tc, calls_out_of_order_are_refused);
+  tcase_add_test(tc, a_mechanism_without_bodies_is_refused);
+  tcase_add_test(tc, a_loop_that_cannot_close_is_named);
+  tcase_add_test(tc, a_failing_function_is_reported);
+  tcase_add_test(tc, parameters_are_found_by_name);
+  tcase_add_test(tc, the_nth_allocation_may_fail);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

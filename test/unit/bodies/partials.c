@@ -1,0 +1,240 @@
+/* Every joint, drive and force: A against differences of p, v and b along the motion, and the partial derivatives K, C,
+ * B_q, B_u, F_lambda against sixth-order differences, at states in general position that violate the constraints. */
+#include "support/support.h"
+#include <cpodes/cpodes_bodies.h>
+#include <math.h>
+#include <stdio.h>
+
+enum { STATES = 3 };
+static const double BOUND =
+    1e-8; /* of sixth-order differences, relative to the largest entry of a row or block */
+
+static CPBodies bodies;
+static int dimension;
+
+static void create(int d) {
+  const sunrealtype g[] = {0.3, -9.81, d == 3 ? 0.7 : 0};
+  dimension             = d;
+  bodies                = CPBodiesCreate(d, test_context);
+  ck_assert_ptr_nonnull(bodies);
+  ck_assert_int_eq(CPBodiesSetGravity(bodies, g), CP_SUCCESS);
+  CPBody one = {.name     = "one",
+                .mass     = 1.3,
+                .inertia  = {0.4, 0.5, 0.6, 0.05, -0.04, 0.03},
+                .centre   = {0.1, -0.2, d == 3 ? 0.3 : 0},
+                .position = {0.5, 0.4, 0}};
+  CPBody two = {.name = "two", .mass = 0.7, .inertia = {0.2, 0.3, 0.35}, .position = {1.5, -0.3, 0}};
+  ck_assert_int_eq(CPBodiesAddBody(bodies, &one), 0);
+  ck_assert_int_eq(CPBodiesAddBody(bodies, &two), 1);
+}
+
+static CPMarker marker(int side) {
+  CPMarker m = {
+      .point = {0.3 + side, -0.4, 0.2}, .axis = {0.5, 1, 0.3 + side}, .across = {1, -0.2, 0.4}};
+  if (dimension == 2) m.point[2] = m.axis[2] = m.across[2] = 0;
+  return m;
+}
+
+static CPJoint joint_of(CPJointKind kind, int from_ground) {
+  return (CPJoint){.name   = "joint",
+                   .kind   = kind,
+                   .a      = from_ground == 1 ? "ground" : "one",
+                   .b      = from_ground == 2 ? "ground" : "two",
+                   .in     = CP_IN_BODIES,
+                   .on_a   = marker(0),
+                   .on_b   = marker(1),
+                   .length = 0.8};
+}
+
+/* Checks at random states, freeing the mechanism */
+static void check(void) {
+  CPMech mech;
+  MessageLog log          = {0};
+  unsigned long long seed = 7;
+  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(bodies));
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
+  N_Vector y = CPBodiesState(bodies);
+  ck_assert_ptr_nonnull(y);
+  for (int state = 0; state < STATES; state++) {
+    CPMechReport r;
+    random_fill(y, &seed);
+    const int flag = CPMechCheck(mech, 0.3, y, &r);
+    ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, log.text);
+    const double errors[] = {r.A_p, r.A_v, r.v_p, r.b_v, r.M,  r.K, r.C,
+                             r.Bq,  r.Bu,  r.Fl,  r.Zu,  r.Zz, r.Zq};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+      ck_assert_msg(errors[i] <= BOUND, "entry %zu of the report is %g", i, errors[i]);
+  }
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&bodies);
+}
+
+START_TEST(every_joint_has_exact_derivatives) {
+  const int kind = _i % CP_NUM_JOINTS, from_ground = _i / CP_NUM_JOINTS % 3,
+            d = 2 + _i / (3 * CP_NUM_JOINTS);
+  create(d);
+  const CPJoint joint = joint_of((CPJointKind)kind, from_ground);
+  const int flag      = CPBodiesAddJoint(bodies, &joint);
+  if (d == 2 && flag == CP_NOT_SUPPORTED) {
+    CPBodiesFree(&bodies);
+    return;
+  }
+  ck_assert_msg(flag == 0, "%s", CPBodiesGetLastMessage(bodies));
+  check();
+}
+END_TEST
+
+/* Joints whose coordinates together are all kinds of measures */
+static const struct {
+  CPJointKind kind;
+  int k, planar;
+} coordinates[] = {
+    {CP_JOINT_REVOLUTE, 0, 1},  {CP_JOINT_PRISMATIC, 0, 1},   {CP_JOINT_UNIVERSAL, 0, 0},
+    {CP_JOINT_UNIVERSAL, 1, 0}, {CP_JOINT_CYLINDRICAL, 0, 0}, {CP_JOINT_CYLINDRICAL, 1, 0},
+    {CP_JOINT_PLANAR, 1, 0},    {CP_JOINT_PLANAR, 2, 0},      {CP_JOINT_POINT_ON_LINE, 0, 1}};
+enum { NCOORDINATES = sizeof coordinates / sizeof *coordinates };
+
+static int law(sunrealtype t, sunrealtype x, sunrealtype rate, sunrealtype *T, void *data) {
+  (void)t, (void)data;
+  T[0] = -3 * x * x * x - rate * rate * rate + x * rate;
+  T[1] = -9 * x * x + rate;
+  T[2] = -3 * rate * rate + x;
+  return 0;
+}
+
+static int path(sunrealtype t, sunrealtype *g, void *data) {
+  (void)data;
+  g[0] = 0.1 * t * t * t;
+  g[1] = 0.3 * t * t;
+  g[2] = 0.6 * t;
+  return 0;
+}
+
+START_TEST(springs_drives_and_friction_on_every_coordinate_have_exact_derivatives) {
+  const int i = _i % NCOORDINATES, d = 2 + _i / NCOORDINATES;
+  if (d == 2 && !coordinates[i].planar) return;
+  create(d);
+  const CPCoordinate of = {"joint", coordinates[i].k}, other = {"second", 0};
+  const CPJoint joint = joint_of(coordinates[i].kind, 0);
+  CPJoint second      = joint_of(CP_JOINT_REVOLUTE, 1);
+  second.name         = "second";
+  const int is_angle =
+      coordinates[i].kind == CP_JOINT_REVOLUTE || coordinates[i].kind == CP_JOINT_UNIVERSAL;
+  const CPSpring spring = {
+      .name = "spring", .of = of, .stiffness = 30, .damping = 2, .free = 0.2, .law = law};
+  const CPDrive drive = {
+      .name = "drive", .of = other, .start = 0.1, .rate = 0.4, .amplitude = 0.3, .frequency = 2};
+  const CPDrive driven      = {.name = "driven", .of = of, .g = path};
+  const CPFriction friction = {.name = "friction", .of = of, .factor = 0.02, .speed = 0.5};
+  const CPCoupler gear      = {
+           .name = "gear", .of = {of, other}, .ratio = {is_angle ? 3 : 0.7, -2}, .offset = 0.1};
+  ck_assert_int_eq(CPBodiesAddJoint(bodies, &joint), 0);
+  ck_assert_int_eq(CPBodiesAddJoint(bodies, &second), 1);
+  ck_assert_msg(CPBodiesAddSpring(bodies, &spring) >= 0, "%s", CPBodiesGetLastMessage(bodies));
+  ck_assert_int_eq(CPBodiesAddFriction(bodies, &friction), 1);
+  ck_assert_int_ge(CPBodiesAddDrive(bodies, &drive), 2);
+  if (i % 2) ck_assert_int_ge(CPBodiesAddDrive(bodies, &driven), 3);
+  else ck_assert_msg(CPBodiesAddCoupler(bodies, &gear) == 3, "%s", CPBodiesGetLastMessage(bodies));
+  check();
+}
+END_TEST
+
+static int wind(sunrealtype t, const sunrealtype *x, const sunrealtype *v, sunrealtype *F,
+                sunrealtype *Fx, sunrealtype *Fv, void *data) {
+  (void)t, (void)data;
+  F[0]  = -x[0] * v[1];
+  Fx[0] = -v[1];
+  Fv[1] = -x[0];
+  F[1]  = x[0] * x[1];
+  Fx[3] = x[1];
+  Fx[4] = x[0];
+  return 0;
+}
+
+START_TEST(forces_have_exact_derivatives) {
+  create(2 + _i % 2);
+  const CPMarker a = marker(0), b = marker(1);
+  CPSpring spring   = {.name      = "spring",
+                       .a         = "one",
+                       .b         = "two",
+                       .in        = CP_IN_BODIES,
+                       .stiffness = 40,
+                       .damping   = 3,
+                       .free      = 0.5,
+                       .law       = law};
+  CPSpring tied     = {.name      = "tied",
+                       .a         = "ground",
+                       .b         = "two",
+                       .in        = CP_IN_BODIES,
+                       .stiffness = 40,
+                       .damping   = 3,
+                       .free      = 0.5};
+  CPBushing bushing = {.name           = "bushing",
+                       .a              = "one",
+                       .b              = "two",
+                       .in             = CP_IN_BODIES,
+                       .on_a           = a,
+                       .on_b           = b,
+                       .stiffness      = {10, 20, 30},
+                       .damping        = {1, 2, 3},
+                       .turn_stiffness = {5, 6, 7},
+                       .turn_damping   = {0.5, 0.6, 0.7}};
+  CPForce constant  = {.name = "constant", .body = "one", .in = CP_IN_BODIES, .force = {1, 2, 0}};
+  CPForce follower  = {
+       .name = "follower", .body = "one", .in = CP_IN_BODIES, .force = {3, -2, 0}, .follows = 1};
+  CPForce user = {
+      .name = "user", .body = "two", .in = CP_IN_BODIES, .force = {0.3, 0, 0}, .fn = wind};
+  for (int k = 0; k < 3; k++) {
+    spring.point_a[k] = constant.point[k] = follower.point[k] = a.point[k];
+    spring.point_b[k] = tied.point_b[k] = user.point[k] = b.point[k];
+  }
+  if (_i / 2 == 0)
+    ck_assert_msg(CPBodiesAddSpring(bodies, &spring) >= 0, "%s", CPBodiesGetLastMessage(bodies));
+  if (_i / 2 == 1) ck_assert_int_ge(CPBodiesAddSpring(bodies, &tied), 0);
+  if (_i / 2 == 2) ck_assert_int_ge(CPBodiesAddBushing(bodies, &bushing), 0);
+  if (_i / 2 == 3) ck_assert_int_ge(CPBodiesAddForce(bodies, &constant), 0);
+  if (_i / 2 == 4) ck_assert_int_ge(CPBodiesAddForce(bodies, &follower), 0);
+  if (_i / 2 == 5) ck_assert_int_ge(CPBodiesAddForce(bodies, &user), 0);
+  check();
+}
+END_TEST
+
+/* Nine bodies: M and A are sparse */
+START_TEST(sparse_matrices_are_exact_too) {
+  create(3);
+  for (int i = 0; i < 7; i++) {
+    char name[8], joint[8];
+    snprintf(name, sizeof name, "b%d", i);
+    snprintf(joint, sizeof joint, "j%d", i);
+    const CPBody body = {.name = name, .mass = 1, .inertia = {1, 1, 1, 0.1}, .position = {i, 0, 0}};
+    CPJoint hinge     = joint_of((CPJointKind)(i % 5), 0);
+    hinge.name        = joint;
+    hinge.b           = name;
+    ck_assert_int_eq(CPBodiesAddBody(bodies, &body), 2 + i);
+    ck_assert_int_eq(CPBodiesAddJoint(bodies, &hinge), i);
+  }
+  const CPSpring spring = {.name      = "s",
+                           .a         = "b0",
+                           .b         = "b5",
+                           .stiffness = 9,
+                           .damping   = 1,
+                           .free      = 1,
+                           .point_a   = {0, 1, 0}};
+  ck_assert_int_ge(CPBodiesAddSpring(bodies, &spring), 0);
+  check();
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("bodies/partials");
+  TCase *tc    = tcase_create("partials");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, every_joint_has_exact_derivatives, 0, 6 * CP_NUM_JOINTS);
+  tcase_add_loop_test(tc, springs_drives_and_friction_on_every_coordinate_have_exact_derivatives, 0,
+                      2 * NCOORDINATES);
+  tcase_add_loop_test(tc, forces_have_exact_derivatives, 0, 12);
+  tcase_add_test(tc, sparse_matrices_are_exact_too);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

@@ -1,0 +1,343 @@
+/* Reactions, energies and sensors against closed forms; assembly from rough guesses. */
+#include "support/support.h"
+#include <cpodes/cpodes_bodies.h>
+#include <cpodes/cpodes_onestep.h>
+#include <math.h>
+#include <stdio.h>
+
+static const sunrealtype G = 9.81;
+static CPBodies bodies;
+static CPMech mech;
+static N_Vector y;
+static sunrealtype lambda[64];
+static MessageLog log_;
+
+#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPBodiesGetLastMessage(bodies))
+
+static void create(int dimension) {
+  bodies = CPBodiesCreate(dimension, test_context);
+  ADD(CPBodiesSetGravity(bodies, (sunrealtype[]){0, -G, 0}));
+}
+
+/* A body with centre at (x, y, z), whose frame is there */
+static void body_at(const char *name, sunrealtype mass, sunrealtype x, sunrealtype yy,
+                    sunrealtype z) {
+  const CPBody body = {
+      .name = name, .mass = mass, .inertia = {0.3, 0.4, 0.5}, .position = {x, yy, z}};
+  ADD(CPBodiesAddBody(bodies, &body));
+}
+
+static void joint_at(const char *name, CPJointKind kind, const char *a, const char *b,
+                     sunrealtype x, sunrealtype yy, const sunrealtype *axis) {
+  const CPJoint joint = {.name   = name,
+                         .kind   = kind,
+                         .a      = a,
+                         .b      = b,
+                         .on_a   = {.point = {x, yy, 0}, .axis = {axis[0], axis[1], axis[2]}},
+                         .on_b   = {.point = {x, yy, 0}},
+                         .length = kind == CP_JOINT_ROLLING ? 0.5 : 0};
+  ADD(CPBodiesAddJoint(bodies, &joint));
+}
+
+static void start(void) {
+  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(bodies));
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log_), CP_SUCCESS);
+  y = CPBodiesState(bodies);
+}
+
+static void solve(sunrealtype t) {
+  sunrealtype udot[64];
+  ck_assert_msg(CPMechAccelerations(mech, t, y, udot, lambda) == CP_SUCCESS, "%s", log_.text);
+}
+
+static void run(sunrealtype t_end, sunrealtype tol) {
+  sunrealtype t;
+  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
+  ck_assert_msg(CPMechAttachOneStep(mech, mem, 0, y) == CP_SUCCESS, "%s", log_.text);
+  ck_assert_int_eq(CPOneStepSStolerances(mem, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSetMaxNumSteps(mem, -1), CP_SUCCESS);
+  const int flag = CPOneStepEvolve(mem, t_end, y, &t, CV_NORMAL);
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, log_.text);
+  CPOneStepFree(&mem);
+}
+
+static void expect(const char *joint, sunrealtype t, const sunrealtype *F, const sunrealtype *T) {
+  sunrealtype gotF[3], gotT[3];
+  ck_assert_int_eq(CPBodiesReaction(bodies, joint, t, y, lambda, gotF, gotT), CP_SUCCESS);
+  for (int k = 0; k < 3; k++) {
+    ck_assert_double_eq_tol(gotF[k], F[k], 1e-12 * 100);
+    ck_assert_double_eq_tol(gotT[k], T[k], 1e-12 * 100);
+  }
+}
+
+static void clear(void) {
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&bodies);
+}
+
+/* The support feels all weights below it */
+START_TEST(a_hanging_chain_pulls_with_its_weight) {
+  const int n = 6, flipped = _i;
+  create(3);
+  for (int i = 0; i < n; i++) {
+    char name[8], before[8], joint[8];
+    snprintf(name, sizeof name, "b%d", i);
+    snprintf(before, sizeof before, "b%d", i - 1);
+    snprintf(joint, sizeof joint, "j%d", i);
+    body_at(name, 1 + i, 0, -i - 0.5, 0);
+    const char *a = i ? before : NULL;
+    joint_at(joint, i % 2 ? CP_JOINT_BALL : CP_JOINT_REVOLUTE, flipped ? name : a,
+             flipped ? a : name, 0, -i, (sunrealtype[]){0, 0, 1});
+  }
+  start();
+  solve(0);
+  sunrealtype weight = 0;
+  for (int i = n - 1; i >= 0; i--) {
+    char joint[8];
+    snprintf(joint, sizeof joint, "j%d", i);
+    weight += (1 + i) * G;
+    expect(joint, 0, (sunrealtype[]){0, flipped ? -weight : weight, 0}, (sunrealtype[]){0, 0, 0});
+  }
+  clear();
+}
+END_TEST
+
+/* A body held to the ground at the distance (1, 0, 0.4): force against the weight, torque -r x W. From either side. */
+START_TEST(a_clamped_body_has_the_torque_of_its_weight) {
+  const CPJointKind kind = _i / 2 ? CP_JOINT_PRISMATIC : CP_JOINT_FIXED;
+  const int flipped      = _i % 2;
+  const sunrealtype m = 2, W = m * G, s = flipped ? -1 : 1;
+  create(3);
+  body_at("body", m, 1, 0, 0.4);
+  joint_at("joint", kind, flipped ? "body" : NULL, flipped ? NULL : "body", 0, 0,
+           (sunrealtype[]){1, 0, 0});
+  start();
+  solve(0);
+  /* (1, 0, 0.4) x (0, -W, 0) = (0.4 W, 0, -W) */
+  expect("joint", 0, (sunrealtype[]){0, s * W, 0}, (sunrealtype[]){s * -0.4 * W, 0, s * W});
+  clear();
+}
+END_TEST
+
+/* A pendulum of length l at the angle phi from the downward vertical with the rate w: the force along the rod is
+   m (l w^2 + g cos phi), and no more if it has no moment of inertia about its centre; here with J the physical one,
+   phi'' = -m g l sin phi / (J + m l^2). A rod to a mass point carries the first part. */
+START_TEST(a_pendulum_pulls_with_its_centrifugal_force) {
+  const sunrealtype m = 1.5, l = 0.8, J = 0.5, phi = 0.7, w = 2.3, dim = _i;
+  const CPBody body = {.name     = "bob",
+                       .mass     = m,
+                       .inertia  = {0.3, 0.4, J},
+                       .position = {l * sin(phi), -l * cos(phi)},
+                       .velocity = {l * w * cos(phi), l * w * sin(phi)},
+                       .omega    = {0, 0, w}};
+  create((int)dim + 2);
+  ADD(CPBodiesAddBody(bodies, &body));
+  joint_at("pivot", CP_JOINT_REVOLUTE, NULL, "bob", 0, 0, (sunrealtype[]){0, 0, 1});
+  start();
+  solve(0);
+  const sunrealtype acc = -m * G * l * sin(phi) / (J + m * l * l);
+  const sunrealtype r[] = {l * (acc * cos(phi) - w * w * sin(phi)),
+                           l * (acc * sin(phi) + w * w * cos(phi))};
+  expect("pivot", 0, (sunrealtype[]){m * r[0], m * (r[1] + G), 0}, (sunrealtype[]){0, 0, 0});
+  sunrealtype x, rate;
+  ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){"pivot", 0}, y, &x, &rate), CP_SUCCESS);
+  ck_assert_double_eq_tol(x, 0, 1e-14);
+  ck_assert_double_eq_tol(rate, w, 1e-14);
+  clear();
+}
+END_TEST
+
+START_TEST(a_rod_pulls_along_itself) {
+  const sunrealtype m = 1.5, l = 0.8, phi = 0.7, w = 2.3;
+  const CPBody body = {.name     = "bob",
+                       .mass     = m,
+                       .inertia  = {0.3, 0.4, 0.5},
+                       .position = {l * sin(phi), -l * cos(phi)},
+                       .velocity = {l * w * cos(phi), l * w * sin(phi)}};
+  create(_i + 2);
+  ADD(CPBodiesAddBody(bodies, &body));
+  const CPJoint joint = {
+      .name = "rod", .kind = CP_JOINT_ROD, .b = "bob", .on_b.point = {l * sin(phi), -l * cos(phi)}};
+  ADD(CPBodiesAddJoint(bodies, &joint));
+  start();
+  solve(0);
+  const sunrealtype pull = m * (l * w * w + G * cos(phi));
+  expect("rod", 0, (sunrealtype[]){-pull * sin(phi), pull * cos(phi), 0}, (sunrealtype[]){0, 0, 0});
+  clear();
+}
+END_TEST
+
+/* A crank at the constant rate w: the drive's torque is m g l cos(w t), and it does the work m g l sin(w t). */
+START_TEST(a_drive_has_the_torque_of_the_weight) {
+  const sunrealtype m = 2, l = 1, w = 3, t = 1.7;
+  create(_i + 2);
+  body_at("crank", m, l, 0, 0);
+  joint_at("pivot", CP_JOINT_REVOLUTE, NULL, "crank", 0, 0, (sunrealtype[]){0, 0, 1});
+  const CPDrive drive = {.name = "motor", .of = {"pivot", 0}, .rate = w};
+  ADD(CPBodiesAddDrive(bodies, &drive));
+  ADD(CPBodiesSetBalance(bodies));
+  start();
+  ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, "crank") == CP_SUCCESS, "%s",
+                CPBodiesGetLastMessage(bodies));
+  run(t, 1e-11);
+  solve(t);
+  sunrealtype F[3], T[3], x, rate;
+  CPBodiesPowers powers;
+  ck_assert_int_eq(CPBodiesReaction(bodies, "motor", t, y, lambda, F, T), CP_SUCCESS);
+  ck_assert_double_eq_tol(F[0], m * G * l * cos(w * t), 1e-8);
+  ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){"pivot", 0}, y, &x, &rate), CP_SUCCESS);
+  ck_assert_double_eq_tol(remainder(x - w * t, 4 * acos(0.0)), 0, 1e-10);
+  ck_assert_int_eq(CPBodiesGetPowers(bodies, t, y, lambda, &powers), CP_SUCCESS);
+  ck_assert_double_eq_tol(powers.drives, m * G * l * cos(w * t) * w, 1e-7);
+  ck_assert_double_eq_tol(entries(y)[N_VGetLength(y) - 1], m * G * l * sin(w * t), 1e-8);
+  clear();
+}
+END_TEST
+
+/* A block slides on an inclined line with friction: constant deceleration g (sin a - mu cos a), as long as tanh is 1 */
+START_TEST(friction_is_proportional_to_the_reaction) {
+  const sunrealtype a = 0.5, mu = 0.3, m = 3, t = 0.5, v0 = 4;
+  const sunrealtype axis[] = {cos(a), -sin(a), 0};
+  create(3);
+  const CPBody body = {
+      .name = "block", .mass = m, .inertia = {1, 1, 1}, .velocity = {v0 * axis[0], v0 * axis[1]}};
+  ADD(CPBodiesAddBody(bodies, &body));
+  joint_at("slide", CP_JOINT_PRISMATIC, NULL, "block", 0, 0, axis);
+  const CPFriction friction = {.name = "friction", .of = {"slide", 0}, .factor = mu, .speed = 1e-2};
+  ADD(CPBodiesAddFriction(bodies, &friction));
+  ADD(CPBodiesSetBalance(bodies));
+  start();
+  run(t, 1e-10);
+  sunrealtype x, rate;
+  const sunrealtype acc = G * (sin(a) - mu * cos(a));
+  ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){"slide", 0}, y, &x, &rate), CP_SUCCESS);
+  ck_assert_double_eq_tol(x, v0 * t + acc * t * t / 2, 1e-8);
+  ck_assert_double_eq_tol(rate, v0 + acc * t, 1e-8);
+  ck_assert_double_eq_tol(entries(y)[13], -mu * m * G * cos(a) * x, 1e-7); /* lost by then */
+  clear();
+}
+END_TEST
+
+/* A ball with J = c m r^2 rolls down: a = g sin / (1 + c); in the plane and in space */
+START_TEST(a_ball_rolls_down_an_incline) {
+  const sunrealtype r = 0.5, J = 0.3, m = 2, tilt = 0.4, t = 1.1;
+  const sunrealtype n[] = {sin(tilt), cos(tilt), 0};
+  create(_i + 2);
+  const CPBody body = {
+      .name = "ball", .mass = m, .inertia = {J, J, J}, .position = {r * n[0], r * n[1], 0}};
+  ADD(CPBodiesAddBody(bodies, &body));
+  const CPJoint joint = {.name       = "roll",
+                         .kind       = CP_JOINT_ROLLING,
+                         .b          = "ball",
+                         .on_a.axis  = {n[0], n[1], 0},
+                         .on_b.point = {r * n[0], r * n[1], 0},
+                         .length     = r};
+  ADD(CPBodiesAddJoint(bodies, &joint));
+  start();
+  run(t, 1e-11);
+  const sunrealtype acc = G * sin(tilt) / (1 + J / (m * r * r)), s = acc * t * t / 2;
+  ck_assert_double_eq_tol(entries(y)[0], r * n[0] + s * cos(tilt), 1e-9);
+  ck_assert_double_eq_tol(entries(y)[1], r * n[1] - s * sin(tilt), 1e-9);
+  ck_assert_double_eq_tol(entries(y)[_i ? 7 + 5 : 5], -acc * t / r, 1e-9);
+  solve(t);
+  const sunrealtype normal = m * G * cos(tilt), along = m * G * sin(tilt) - m * acc; /* uphill */
+  sunrealtype F[3], T[3];
+  ck_assert_int_eq(CPBodiesReaction(bodies, "roll", t, y, lambda, F, T), CP_SUCCESS);
+  ck_assert_double_eq_tol(F[0], normal * n[0] - along * cos(tilt), 1e-8);
+  ck_assert_double_eq_tol(F[1], normal * n[1] + along * sin(tilt), 1e-8);
+  ck_assert_double_eq_tol(T[2], -along * r, 1e-8);
+  clear();
+}
+END_TEST
+
+/* Gears of 20 and 30 teeth, turned by many turns: the ratio remains exact. Then a rack. */
+START_TEST(gears_keep_their_ratio_over_many_turns) {
+  create(_i + 2);
+  body_at("one", 1, 0, 0, 0);
+  body_at("two", 2, 1, 0, 0);
+  body_at("rack", 2, 2, 0, 0);
+  joint_at("p1", CP_JOINT_REVOLUTE, NULL, "one", 0, 0, (sunrealtype[]){0, 0, 1});
+  joint_at("p2", CP_JOINT_REVOLUTE, NULL, "two", 1, 0, (sunrealtype[]){0, 0, 1});
+  joint_at("s", CP_JOINT_PRISMATIC, NULL, "rack", 2, 0, (sunrealtype[]){1, 0, 0});
+  const CPCoupler gear = {.name = "gear", .of = {{"p1", 0}, {"p2", 0}}, .ratio = {20, 30}};
+  const CPCoupler rack = {.name = "gearrack", .of = {{"s", 0}, {"p2", 0}}, .ratio = {1, 0.3}};
+  const CPDrive drive  = {
+       .name = "motor", .of = {"p1", 0}, .rate = 40, .amplitude = 0.5, .frequency = 2};
+  ADD(CPBodiesAddCoupler(bodies, &gear));
+  ADD(CPBodiesAddCoupler(bodies, &rack));
+  ADD(CPBodiesAddDrive(bodies, &drive));
+  start();
+  ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "%s",
+                CPBodiesGetLastMessage(bodies));
+  run(2, 1e-9);
+  sunrealtype x, rate;
+  const sunrealtype turned = 80 + 0.5 * sin(4);
+  ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){"p2", 0}, y, &x, &rate), CP_SUCCESS);
+  ck_assert_double_eq_tol(remainder(x + turned * 2 / 3, 4 * acos(0.0)), 0, 1e-8);
+  ck_assert_double_eq_tol(rate, -(40 + cos(4)) * 2 / 3, 1e-7);
+  if (_i == 0) ck_assert_double_eq_tol(x, -turned * 2 / 3, 1e-8); /* the plane counts turns */
+  ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){"s", 0}, y, &x, &rate), CP_SUCCESS);
+  ck_assert_double_eq_tol(x, 0.3 * turned * 2 / 3, 1e-7);
+  clear();
+}
+END_TEST
+
+/* Assembly: a four-bar linkage from a guess that is off by some centimetres closes, with the crank held */
+START_TEST(a_rough_guess_is_assembled) {
+  create(2);
+  const CPBody crank = {.name = "crank", .mass = 1, .inertia = {0, 0, 1}, .angle = 1.2};
+  const CPBody rod_  = {
+       .name = "rod", .mass = 1, .inertia = {0, 0, 1}, .position = {0.3, 0.9}, .angle = 0.1};
+  const CPBody arm = {
+      .name = "arm", .mass = 1, .inertia = {0, 0, 1}, .position = {2, 0.1}, .angle = 1.4};
+  ADD(CPBodiesAddBody(bodies, &crank));
+  ADD(CPBodiesAddBody(bodies, &rod_));
+  ADD(CPBodiesAddBody(bodies, &arm));
+  const struct {
+    const char *name, *a, *b;
+    sunrealtype at_a, at_b;
+  } hinges[] = {{"A", NULL, "crank", 0, 0},
+                {"B", "crank", "rod", 1, 0},
+                {"C", "rod", "arm", 2, 1.5},
+                {"D", NULL, "arm", 2.2, 0}};
+  for (int i = 0; i < 4; i++) {
+    const CPJoint joint = {.name       = hinges[i].name,
+                           .kind       = CP_JOINT_REVOLUTE,
+                           .a          = hinges[i].a,
+                           .b          = hinges[i].b,
+                           .in         = CP_IN_BODIES,
+                           .on_a.point = {hinges[i].at_a},
+                           .on_b.point = {hinges[i].at_b}};
+    ADD(CPBodiesAddJoint(bodies, &joint));
+  }
+  start();
+  ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, "crank") == CP_SUCCESS, "%s",
+                CPBodiesGetLastMessage(bodies));
+  ck_assert_double_eq(entries(y)[2], 1.2);
+  for (int i = 0; i < 4; i++) {
+    sunrealtype a[3], b[3];
+    ck_assert_int_eq(CPBodiesJointPoints(bodies, i, y, a, b), CP_SUCCESS);
+    ck_assert_double_le(hypot(a[0] - b[0], a[1] - b[1]), 1e-9);
+  }
+  clear();
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("bodies/reactions");
+  TCase *tc    = tcase_create("reactions");
+  tcase_set_timeout(tc, 60);
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, a_hanging_chain_pulls_with_its_weight, 0, 2);
+  tcase_add_loop_test(tc, a_clamped_body_has_the_torque_of_its_weight, 0, 4);
+  tcase_add_loop_test(tc, a_pendulum_pulls_with_its_centrifugal_force, 0, 2);
+  tcase_add_loop_test(tc, a_rod_pulls_along_itself, 0, 2);
+  tcase_add_loop_test(tc, a_drive_has_the_torque_of_the_weight, 0, 2);
+  tcase_add_test(tc, friction_is_proportional_to_the_reaction);
+  tcase_add_loop_test(tc, a_ball_rolls_down_an_incline, 0, 2);
+  tcase_add_loop_test(tc, gears_keep_their_ratio_over_many_turns, 0, 2);
+  tcase_add_test(tc, a_rough_guess_is_assembled);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

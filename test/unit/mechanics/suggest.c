@@ -1,0 +1,251 @@
+/* The choice of a method: where the spectrum is known, over the catalogue of mechanisms, and when functions fail.
+ *
+ *   x_i'' + c_i x_i' + k_i x_i = f_i     eigenvalues of x^2 + c_i x + k_i
+ */
+#include <cpodes/cpodes_model.h>
+#include <math.h>
+#include <models/model.h>
+#include <string.h>
+
+#include "support/alloc.h"
+#include "support/support.h"
+
+enum { N = 3 };
+static N_Vector y;
+static CPMech mech;
+static MessageLog messages;
+
+/* What the force does at its call number `fails` and later */
+typedef struct {
+  int calls, fails, code;
+} Device;
+static Device device;
+
+static int force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                 sunrealtype *f, void *data) {
+  Device *d = data;
+  (void)t, (void)q, (void)u, (void)z;
+  memset(f, 0, N * sizeof *f);
+  d->calls++;
+  return d->fails > 0 && d->calls >= d->fails ? d->code : 0;
+}
+
+static SUNMatrix diagonal(const double *d) {
+  SUNMatrix D = SUNDenseMatrix(N, N, test_context);
+  for (int i = 0; i < N; i++) SM_ELEMENT_D(D, i, i) = d[i];
+  return D;
+}
+
+/* Oscillators with these c and k, from (1, 1, 0) with velocities (speed, 0, 0) */
+static void create(const double *c, const double *k, double speed) {
+  static const double one[N] = {1.0, 1.0, 1.0};
+  SUNMatrix M = diagonal(one), C = diagonal(c), K = diagonal(k);
+  device   = (Device){0};
+  messages = (MessageLog){0};
+  y        = VECTOR(1.0, 1.0, 0.0, speed, 0.0, 0.0);
+  mech     = CPMechCreateLinear(M, C, K, force, y, test_context);
+  ck_assert_ptr_nonnull(mech);
+  ck_assert_int_eq(CPMechSetUserData(mech, &device), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+  SUNMatDestroy(M);
+  SUNMatDestroy(C);
+  SUNMatDestroy(K);
+}
+
+static void destroy(void) {
+  CPMechFree(&mech);
+  N_VDestroy(y);
+}
+
+static CPMechSuggestion suggestion(double t_end, double rtol) {
+  CPMechSuggestion s;
+  ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, t_end, rtol, &s), CP_SUCCESS);
+  return s;
+}
+
+/* ---- what is known ---- */
+
+typedef struct {
+  double c[N], k[N];
+  double radius;
+  int stiff;
+} Spectrum;
+/* clang-format off */
+static const Spectrum spectra[] = {
+    {{0.1, 0.2, 0.3}, {1.0, 1.0, 4.0}, 2.0, 0},   /* roots -0.15 +- 1.99 i, |root| = sqrt(k) */
+    {{0.1, 0.2, 1e4}, {1.0, 1.0, 1.0}, 1e4, 1},   /* root -1e4 */
+    {{0.1, 0.2, 3e4}, {1.0, 1.0, 2e8}, 2e4, 1},   /* roots -1e4, -2e4 */
+    {{0.1, 0.2, 0.0}, {1.0, 1.0, 1e8}, 1e4, 0},   /* roots +- 1e4 i */
+    {{0.1, 0.2, -1e4}, {1.0, 1.0, 1.0}, 1e4, 0},  /* root 1e4: what grows has to be followed */
+    {{0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}, 0.0, 0},   /* J^2 = 0 */
+};
+/* clang-format on */
+enum { SPECTRA = sizeof spectra / sizeof spectra[0] };
+
+/* The iteration ends when the radius changes by a tenth, with eigenvalues that differ by 2 at least: what is left to come
+ * is less than a third of that change. */
+START_TEST(the_spectral_radius_is_that_of_the_roots) {
+  const Spectrum *s = &spectra[_i];
+  create(s->c, s->k, 0.1);
+  const CPMechSuggestion found = suggestion(10.0, 1e-6);
+  ck_assert_double_le(fabs(found.radius - s->radius), 0.05 * s->radius);
+  ck_assert_int_eq(found.stiff, s->stiff);
+  ck_assert_str_eq(found.method, s->stiff ? "BDF" : "DOP853");
+  ck_assert_int_eq(found.lmm, s->stiff ? CV_BDF : 0);
+  ck_assert_mentions(found.reason, s->stiff          ? "stiff: the"
+                                   : s->radius > 1e3 ? "not damped: the"
+                                                     : "not stiff: the");
+  destroy();
+}
+END_TEST
+
+/* Stiff is what is fast beside the motion, whatever the unit of time. */
+START_TEST(the_unit_of_time_changes_nothing) {
+  const double units[] = {1e-6, 1.0, 1e6}; /* t = unit * t' */
+  for (int k = 0; k < SPECTRA; k++)
+    for (int i = 0; i < 3; i++) {
+      double c[N], stiffness[N];
+      for (int j = 0; j < N; j++) {
+        c[j]         = units[i] * spectra[k].c[j];
+        stiffness[j] = units[i] * units[i] * spectra[k].k[j];
+      }
+      create(c, stiffness, 0.1 * units[i]);
+      const CPMechSuggestion found = suggestion(10.0 / units[i], 1e-6);
+      ck_assert_int_eq(found.stiff, spectra[k].stiff);
+      ck_assert_double_le(fabs(found.radius - units[i] * spectra[k].radius),
+                          0.05 * units[i] * spectra[k].radius);
+      destroy();
+    }
+}
+END_TEST
+
+/* Tight tolerances take so many steps that stability may not matter, and so does a fast motion. */
+START_TEST(stiffness_depends_on_tolerance_and_motion) {
+  const double c[N] = {0.0, 0.0, 400.0}, k[N] = {1.0, 1.0, 1.0};
+  create(c, k, 0.1);
+  ck_assert_int_eq(suggestion(10.0, 1e-3).stiff, 1);
+  ck_assert_int_eq(suggestion(10.0, 1e-12).stiff, 0);
+  destroy();
+  create(c, k, 100.0);
+  ck_assert_int_eq(suggestion(10.0, 1e-3).stiff, 0);
+  ck_assert_double_eq_tol(suggestion(10.0, 1e-3).motion, 100.0, 1e-12);
+  destroy();
+}
+END_TEST
+
+/* At rest in equilibrium the interval alone tells how slow the motion is. */
+START_TEST(a_mechanism_at_rest_is_judged_by_the_interval) {
+  const double c[N] = {0.0, 0.0, 1e4}, k[N] = {0.0, 0.0, 0.0};
+  create(c, k, 0.0);
+  ck_assert_double_eq_tol(suggestion(10.0, 1e-6).motion, 0.1, 1e-15);
+  ck_assert_int_eq(suggestion(10.0, 1e-6).stiff, 1);
+  ck_assert_int_eq(suggestion(1e-3, 1e-6).stiff, 0);
+  ck_assert_int_eq(suggestion(-10.0, 1e-6).stiff, 1);
+  destroy();
+}
+END_TEST
+
+/* What the catalogue says, but for the elastic rod, whose fast modes oscillate */
+START_TEST(stiffness_is_recognised_in_the_catalogue) {
+  for (int i = 0; model_type(i); i++) {
+    const CPModelType *type = model_type(i);
+    char message[300];
+    CPModel *model = CPModelCreate(type, NULL, test_context, message, sizeof message);
+    ck_assert_msg(model != NULL, "%s", message);
+    CPMech m = CPModelMech(model);
+    ck_assert_ptr_nonnull(m);
+    const int stiff = model->stiff && strcmp(type->name, "flexible_crank") != 0;
+    for (double rtol = 1e-3; rtol > 1e-9; rtol *= 0.1) {
+      CPMechSuggestion s;
+      ck_assert_int_eq(CPMechSuggestMethod(m, 0.0, model->y0, type->t_end, rtol, &s), CP_SUCCESS);
+      ck_assert_msg(s.stiff == stiff, "%s: %s", type->name, s.reason);
+    }
+    CPMechFree(&m);
+    CPModelFree(&model);
+  }
+}
+END_TEST
+
+START_TEST(few_evaluations_are_enough_and_options_may_follow) {
+  for (int k = 0; k < SPECTRA; k++) {
+    create(spectra[k].c, spectra[k].k, 0.1);
+    suggestion(10.0, 1e-6);
+    ck_assert_int_le(device.calls, 21);
+    ck_assert_int_eq(CPMechSetNewton(mech, CP_NEWTON_KKT), CP_SUCCESS);
+    ck_assert_int_eq(CPMechSetMaxOrd(mech, 2), CP_SUCCESS);
+    destroy();
+  }
+}
+END_TEST
+
+/* ---- failures ---- */
+
+START_TEST(bad_input_is_refused) {
+  CPMechSuggestion s;
+  create(spectra[0].c, spectra[0].k, 0.1);
+  ck_assert_int_eq(CPMechSuggestMethod(NULL, 0.0, y, 1.0, 1e-6, &s), CP_MEM_NULL);
+  ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, NULL, 1.0, 1e-6, &s), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, 1.0, 1e-6, NULL), CP_ILL_INPUT);
+  ck_assert_mentions(CPMechGetLastMessage(mech), "s must");
+  ck_assert_int_eq(CPMechSuggestMethod(mech, 1.0, y, 1.0, 1e-6, &s), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechSuggestMethod(mech, NAN, y, 1.0, 1e-6, &s), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, INFINITY, 1e-6, &s), CP_ILL_INPUT);
+  ck_assert_mentions(CPMechGetLastMessage(mech), "t_end");
+  const double wrong[] = {0.0, 1.0, -1e-6, NAN};
+  for (int k = 0; k < 4; k++)
+    ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, 1.0, wrong[k], &s), CP_ILL_INPUT);
+  ck_assert_mentions(CPMechGetLastMessage(mech), "rtol");
+  destroy();
+}
+END_TEST
+
+/* At the state a failure is the caller's; beside it the iteration ends with what it has. */
+START_TEST(functions_may_fail) {
+  CPMechSuggestion s;
+  create(spectra[1].c, spectra[1].k, 0.1);
+  device = (Device){.fails = 1, .code = -1};
+  ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, 10.0, 1e-6, &s), CP_USERFUNC_FAIL);
+  device = (Device){.fails = 1, .code = 1};
+  ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, 10.0, 1e-6, &s), CP_REPTD_USERFUNC_ERR);
+  for (int first = 2; first < 9; first++) {
+    device = (Device){.fails = first, .code = 1};
+    ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, 10.0, 1e-6, &s), CP_SUCCESS);
+    ck_assert(isfinite(s.radius));
+  }
+  destroy();
+}
+END_TEST
+
+START_TEST(every_allocation_may_fail) {
+  create(spectra[0].c, spectra[0].k, 0.1);
+  int denied = 1;
+  for (long k = 1; denied; k++) {
+    CPMechSuggestion s;
+    alloc_watch_failing(k);
+    const int flag = CPMechSuggestMethod(mech, 0.0, y, 10.0, 1e-6, &s);
+    denied         = alloc_has_failed();
+    alloc_unwatch();
+    ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : CP_SUCCESS);
+  }
+  destroy();
+}
+END_TEST
+
+static Suite *suggest_suite(void) {
+  Suite *suite = suite_create("the choice of a method");
+  TCase *tc    = tcase_create("suggestions");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, the_spectral_radius_is_that_of_the_roots, 0, SPECTRA);
+  tcase_add_test(tc, the_unit_of_time_changes_nothing);
+  tcase_add_test(tc, stiffness_depends_on_tolerance_and_motion);
+  tcase_add_test(tc, a_mechanism_at_rest_is_judged_by_the_interval);
+  tcase_add_test(tc, stiffness_is_recognised_in_the_catalogue);
+  tcase_add_test(tc, few_evaluations_are_enough_and_options_may_follow);
+  tcase_add_test(tc, bad_input_is_refused);
+  tcase_add_test(tc, functions_may_fail);
+  tcase_add_test(tc, every_allocation_may_fail);
+  suite_add_tcase(suite, tc);
+  return suite;
+}
+
+int main(void) { return run_suite(suggest_suite()); }
