@@ -7,7 +7,8 @@
 # cpodes: the library with the vector operations, LAPACK and questions to CVODES that it asks for, without the
 # user's functions. CVODES: the rest of CVode, its nonlinear and linear solvers included. With CPMech the
 # right-hand side and (BDF) the solution of Newton's systems are cpodes' own, which with a projector are the
-# user's and CVODES'; they have columns of their own.
+# user's and CVODES'; they have columns of their own. The last line compares all instructions of DOP853, the user's functions
+# included, with f, c and G by hand and with a CPMech.
 set -eu
 here=$(realpath "$(dirname "$0")")
 program=$(realpath -e "${1-$here/../build/release}/bench/overhead")
@@ -43,4 +44,15 @@ for method in bdf adams; do
     [ "$form" != projector ] || awk -v c="$cpodes" -v v="$cvodes" -v b=$bound 'BEGIN { exit c > b * v }' || status=1
   done
 done
+
+# DOP853, everything within CPOneStepEvolve: a CPMech over f, c and G by hand
+total() {
+  valgrind --tool=callgrind --callgrind-out-file="$profile" --toggle-collect=CPOneStepEvolve "$program" dop853 "$1" \
+    >/dev/null 2>&1
+  read -r steps _ < <("$program" dop853 "$1")
+  awk -v n="$steps" '/^totals:/ { print $2 / n }' "$profile"
+}
+by_hand=$(total projector)
+awk -v h="$by_hand" -v m="$(total mechanics)" \
+  'BEGIN { printf "\ndop853: %.0f instructions per step by hand, %.0f as CPMech, %.2f times as many\n", h, m, m / h }'
 exit $status

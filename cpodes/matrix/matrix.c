@@ -64,7 +64,17 @@ double *cpMatAt(const CPMat *A, int i, int j) {
 
 /* ---- products ---- */
 
+/* Up to so many rows y is summed up row by row, in the same order, without vector instructions and their set-up. */
+#define FEW_ROWS 4
+
 void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y) {
+  for (int i = 0; !A->start && A->rows <= FEW_ROWS && i < A->rows; i++) {
+    const double *entry = A->value + i;
+    double sum          = beta == 0.0 ? 0.0 : y[i];
+    for (int j = 0; j < A->cols; j++, entry += A->rows) sum += *entry * (alpha * x[j]);
+    y[i] = sum;
+  }
+  if (!A->start && A->rows <= FEW_ROWS) return;
   if (beta == 0.0) memset(y, 0, (size_t)A->rows * sizeof *y);
   for (int j = 0; j < A->cols; j++) {
     const double xj = alpha * x[j];

@@ -264,15 +264,16 @@ int cpUserMatOwn(CPArena *arena, CPUserMat *U) {
 }
 
 void cpUserMatClear(CPUserMat *U) {
-  if (U->S) cpMatrixZero(U->S, U->tmpl);
+  if (U->tmpl) cpMatrixZero(U->S, U->tmpl);
+  else if (U->S) cpMatZero(&U->A);
 }
 
 int cpUserMatTake(CPUserMat *U, int *i, int *j) {
   if (!U->S) return CP_SUCCESS;
   if (U->tmpl && !cpMatrixSamePattern(U->S, U->tmpl)) return -2;
   const size_t entries    = cpMatEntries(&U->A);
-  const sunrealtype *data = cpMatrixData(U->S);
-  for (size_t k = 0; U->source && k < entries; k++) U->A.value[k] = data[U->source[k]];
+  const sunrealtype *data = U->source ? cpMatrixData(U->S) : NULL;
+  for (size_t k = 0; data && k < entries; k++) U->A.value[k] = data[U->source[k]];
   if (cpAllFinite(U->A.value, (sunindextype)entries)) return CP_SUCCESS;
   size_t bad = 0;
   while (isfinite(U->A.value[bad])) bad++;

@@ -23,8 +23,8 @@ static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int 
   return CP_SUCCESS;
 }
 
-static int direction(CPNewton *newton, N_Vector x) {
-  return cpRightInverse(newton->self, newton->rows->c, N_VGetArrayPointer(x));
+static int lift(CPNewton *newton, const double *r, double *x) {
+  return cpRightInverse(newton->self, r, x);
 }
 
 static int terms(CPNewton *newton, N_Vector y, double *result) {
@@ -85,11 +85,12 @@ static const CPNewtonParts parts = {.residuals   = residuals,
                                     .renew       = renew,
                                     .measure     = cpRowsMeasure,
                                     .distance    = cpRowsDistance,
-                                    .direction   = direction,
+                                    .direction   = cpRowsDirection,
                                     .merit       = cpRowsMerit,
                                     .is_noise    = cpRowsAreNoise,
                                     .explain     = explain,
                                     .terms       = terms,
+                                    .lift        = lift,
                                     .times       = times,
                                     .combination = combination,
                                     .compare     = compare};
@@ -132,7 +133,7 @@ static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector
   if (flag) return flag;
   cpMatTimes(&work->g, 1.0, vd, 0.0, work->room.r);
   for (int i = 0; rd && i < work->P->mc; i++) work->room.r[i] += rd[i];
-  flag = cpRightInverse(work, work->room.r, work->room.x);
+  flag = cpRowsLift(&work->newton, work->room.r, work->room.x);
   for (int j = 0; !flag && j < work->P->n; j++) vd[j] -= work->room.x[j];
   return flag;
 }

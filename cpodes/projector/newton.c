@@ -63,6 +63,7 @@ static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int 
   if (flag) return flag;
   newton->rank  = rank;
   newton->valid = 1;
+  newton->made++;
   if (damped == 1 && newton->rows) freeze(newton->rows);
   newton->stale = 0;
   newton->age   = 0;

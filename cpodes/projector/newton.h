@@ -47,6 +47,8 @@ typedef struct {
   /* What the functions of rows.c need, where residuals are arrays:
    * terms_i <- sum_j |G_ij y_j|, or 0 if the entries of G are not known, */
   int (*terms)(CPNewton *newton, N_Vector y, double *terms);
+  /* x <- K r with the factors, */
+  int (*lift)(CPNewton *newton, const double *r, double *x);
   /* r <- G x, */
   int (*times)(CPNewton *newton, N_Vector x, double *r);
   /* mu, such that row i is sum_k mu_k times row k of those that are independent, 0 for others, */
@@ -67,6 +69,9 @@ typedef struct {
   char *is_idle;        /* [m] 1: no component moves this row, which is off or has no gradient */
   const int *number;    /* [m] for messages, the numbers of the rows; their own if NULL */
   double *a, *b, *kept; /* [m] workspace */
+  double *K; /* [n x m] by rows, the right inverse of the factors made, if nlifts exceeds m; NULL if it is large */
+  long int made;
+  int nlifts; /* right-hand sides since these factors were made */
 } CPRows;
 
 /* The state of an iteration with one set of factors. Only newton.c writes it, except for self and rows. */
@@ -79,6 +84,7 @@ struct CPNewton_ {
   N_Vector y, x, trial; /* state, correction, state under trial */
   N_Vector near;        /* state for differences of c */
   int valid;            /* There are factors. */
+  long int made;        /* the number of these factors */
   int stale;            /* They converge too slowly. */
   long int age;         /* projections since they were made */
   CPRank rank;
@@ -173,6 +179,9 @@ void *cpWorkSelf(CPWork work);
 void cpRowsCreate(CPRows *rows, CPArena *arena, int m, int n);
 double cpRowsMeasure(CPNewton *newton, int *worst, double *residual);
 double cpRowsDistance(CPNewton *newton);
+int cpRowsDirection(CPNewton *newton, N_Vector x);
+/* x <- K r, K itself where many right-hand sides come to one set of factors of a small problem */
+int cpRowsLift(CPNewton *newton, const double *r, double *x);
 double cpRowsMerit(CPNewton *newton);
 int cpRowsAreNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int thorough);
 int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped);

@@ -7,6 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Where K has at most so many entries, and all angles between rows are wide, so that K is good to the last digits, K
+ * itself takes a fifth of the instructions that its factors take (bench/overhead.sh). */
+#define SMALL_INVERSE 64
+#define WIDE_ANGLE    0.1
+
 void cpRowsCreate(CPRows *rows, CPArena *arena, int m, int n) {
   double **const all[] = {&rows->c,      &rows->size, &rows->unit, &rows->a,
                           &rows->frozen, &rows->b,    &rows->kept};
@@ -14,6 +19,7 @@ void cpRowsCreate(CPRows *rows, CPArena *arena, int m, int n) {
   for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) CP_NEW(arena, *all[k], m);
   CP_NEW(arena, rows->w, n);
   CP_NEW(arena, rows->is_idle, m);
+  if ((size_t)m * (size_t)n <= SMALL_INVERSE) CP_NEW(arena, rows->K, m * n);
 }
 
 void cpRowsLength(const CPMat *G, const double *s, const int *row_level, const int *col_level,
@@ -81,6 +87,36 @@ double cpRowsDistance(CPNewton *newton) {
   for (int i = 0; i < rows->m; i++)
     if (rows->unit[i] > 0.0) largest = fmax(largest, fabs(rows->c[i]) / rows->unit[i]);
   return largest;
+}
+
+int cpRowsLift(CPNewton *newton, const double *r, double *x) {
+  CPRows *rows               = newton->rows;
+  const CPNewtonParts *parts = newton->parts;
+  const int m = rows->m, n = rows->n;
+  if (!rows->K || newton->rank.rank < 0 || newton->rank.sine < WIDE_ANGLE)
+    return parts->lift(newton, r, x);
+  if (rows->made != newton->made) rows->made = newton->made, rows->nlifts = 0;
+  if (rows->nlifts < m) return rows->nlifts++, parts->lift(newton, r, x);
+  if (rows->nlifts == m) memset(rows->b, 0, (size_t)m * sizeof *rows->b);
+  for (int i = 0; rows->nlifts == m && i < m; i++) { /* K e_i */
+    rows->b[i]     = 1.0;
+    const int flag = parts->lift(newton, rows->b, x);
+    rows->b[i]     = 0.0;
+    if (flag) return flag;
+    for (int j = 0; j < n; j++) rows->K[j * m + i] = x[j];
+  }
+  rows->nlifts = m + 1;
+  for (int j = 0; j < n; j++) {
+    const double *k = rows->K + j * m;
+    double sum      = 0.0;
+    for (int i = 0; i < m; i++) sum += k[i] * r[i];
+    x[j] = sum;
+  }
+  return CP_SUCCESS;
+}
+
+int cpRowsDirection(CPNewton *newton, N_Vector x) {
+  return cpRowsLift(newton, newton->rows->c, N_VGetArrayPointer(x));
 }
 
 double cpRowsMerit(CPNewton *newton) {

@@ -107,7 +107,6 @@ int cpMechSubtractRows(CPMechProblem *p, const double *mu, double *w);
 /* x <- K r, mu <- K^T w. goal: residual where products are all that there is */
 #define CP_GOAL_OF_STATE  1.0e-4
 #define CP_GOAL_OF_VECTOR 1.0e-10
-#define CP_GOAL_OF_DOUBT  1.0e-6
 int cpMechLift(CPMechProblem *p, const double *r, double *x, double goal);
 int cpMechLiftTransposed(CPMechProblem *p, const double *w, double *mu);
 

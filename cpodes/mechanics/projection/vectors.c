@@ -44,7 +44,8 @@ static int projectVector(CPMechProblem *p, double *e, const double *r, const dou
   int flag              = cpMechRowsTimes(p, e, own->r);
   for (int i = 0; i < mech->m; i++)
     if (!p->off[i]) own->r[i] += (r ? r[number[i]] : 0.0) + (Vw ? Vw[i] : 0.0);
-  if (!flag) flag = cpMechLift(p, own->r, own->correction, CP_GOAL_OF_VECTOR);
+  if (!flag && p->factors->saddle) flag = cpRowsLift(&p->factors->newton, own->r, own->correction);
+  else if (!flag) flag = cpMechLift(p, own->r, own->correction, CP_GOAL_OF_VECTOR);
   for (int j = 0; !flag && j < mech->nu; j++) e[j] -= own->correction[j];
   return flag;
 }

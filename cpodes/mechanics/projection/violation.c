@@ -19,8 +19,8 @@ static int renew(CPNewton *newton, sunrealtype t, N_Vector x, N_Vector ewt, int 
   return cpMechRenew(newton->self, t, NV_DATA_S(x), ewt, damped, rank);
 }
 
-static int direction(CPNewton *newton, N_Vector x) {
-  return cpMechLift(newton->self, newton->rows->c, NV_DATA_S(x), CP_GOAL_OF_STATE);
+static int lift(CPNewton *newton, const double *r, double *x) {
+  return cpMechLift(newton->self, r, x, CP_GOAL_OF_STATE);
 }
 
 static int terms(CPNewton *newton, N_Vector x, double *result) {
@@ -189,11 +189,12 @@ const CPNewtonParts cpMechNewtonParts = {.residuals   = residuals,
                                          .renew       = renew,
                                          .measure     = cpRowsMeasure,
                                          .distance    = cpRowsDistance,
-                                         .direction   = direction,
+                                         .direction   = cpRowsDirection,
                                          .merit       = cpRowsMerit,
                                          .is_noise    = cpRowsAreNoise,
                                          .explain     = explain,
                                          .terms       = terms,
+                                         .lift        = lift,
                                          .times       = times,
                                          .combination = combination,
                                          .compare     = compare};
