@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Where K has at most so many entries, and all angles between rows are wide, so that K is good to the last digits, K
- * itself takes a fifth of the instructions that its factors take (bench/overhead.sh). */
+ * itself takes fewer instructions than its factors (bench/overhead.sh). */
 #define SMALL_INVERSE 64
 #define WIDE_ANGLE    0.1
 

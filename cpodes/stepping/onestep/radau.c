@@ -34,7 +34,7 @@
 #define GROW   8.0
 /* After a first failure of Newton's iteration, the ratio of sizes: the middle of the step, where the partial derivatives
  * belong, may be next to a singular position, and is to be elsewhere. With smaller ratios 3 of 57 runs of five four-bars
- * end at one. */
+ * end at one, with this one 1. */
 #define ASIDE 0.7
 /* Another number of stages must promise to be that much better, and be chosen after so many steps at least. */
 #define INERTIA   1.2
