@@ -140,12 +140,12 @@ struct CPModel_ {
   CPMechModel mech; /**< as a CPMech; mech.nu = 0 where there is none */
   int (*prepare)(const CPModel *model, CPMech mech); /**< after CPMechCreate: quaternions, prescribed
                                                           motions; may be NULL */
-  CVRhsFn f;              /**< as ODE with invariants; NULL where there is none */
-  sunindextype m;         /**< length of c */
-  CPConstraintFn c;       /**< its invariants */
-  CPConstraintJacFn G;    /**< dc/dy; NULL: by differences */
-  SUNMatrix G_tmpl;       /**< its template; NULL: dense */
-  int stiff;              /**< is an implicit method needed? Of a CPMech this is found out by itself. */
+  CVRhsFn f;           /**< as ODE with invariants; NULL where there is none */
+  sunindextype m;      /**< length of c */
+  CPConstraintFn c;    /**< its invariants */
+  CPConstraintJacFn G; /**< dc/dy; NULL: by differences */
+  SUNMatrix G_tmpl;    /**< its template; NULL: dense */
+  int stiff; /**< is an implicit method needed? Of a CPMech this is found out by itself. */
   sunindextype ncompared; /**< errors are compared in y_0 ... y_{ncompared-1}; 0: the positions (q) */
   int known;              /**< is there a reference for these parameters? */
   sunrealtype reference_error;       /**< of its components, absolute */

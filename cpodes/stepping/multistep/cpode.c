@@ -131,7 +131,7 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   mem->attempt.complete = 0;
   /* Taking back a first prediction with a step much too long leaves nothing of y0 (step.c); checkpoints begin with it. */
   if (a.nst == 0) N_VScale(1.0, s->y, a.ypred);
-  failure->restarted    = failure->history_lost || !cpVectorFinite(a.ypred) ||
+  failure->restarted = failure->history_lost || !cpVectorFinite(a.ypred) ||
                        !cpSameTime(a.t, s->t, a.h) || s->t + a.h == s->t;
   if (failure->restarted) {
     flag = CVodeReInit(mem->cvode_mem, s->t, s->y);
