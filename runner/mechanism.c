@@ -16,9 +16,12 @@ enum { MESSAGE = 600, NAME_LENGTH = 256, MOST_NAMES = 4000, PER_BODY = 7 };
 
 static const char *const of_space[PER_BODY] = {"x", "y", "z", "e0", "e1", "e2", "e3"};
 static const char *const of_plane[PER_BODY] = {"x", "y", "phi"};
-static const char *const meanings[PER_BODY] = {
-    "centre of mass", "the same", "the same", "quaternion", "the same", "the same", "the same"};
-static const char *const meanings2[PER_BODY] = {"centre of mass", "the same", "angle"};
+static const char *const meanings[PER_BODY] = {"x of its centre of mass", "y of its centre of mass",
+                                               "z of its centre of mass", "quaternion, scalar",
+                                               "quaternion, along x",     "quaternion, along y",
+                                               "quaternion, along z"};
+static const char *const meanings2[PER_BODY] = {"x of its centre of mass",
+                                                "y of its centre of mass", "angle"};
 
 /* The file of this process; it is part of the program's set-up, as a loaded shared object is. */
 static struct {
@@ -80,7 +83,8 @@ static const CPModelQuantity quantities[] = {
      .scale_of  = energy_scale},
 };
 
-/* For each joint its point on both sides, then the bodies' frames; segments from each body to its joints */
+/* For each joint its point on both sides, then the bodies' frames. Segments lead from each body to its joints, and join
+ * both points of a joint, which differ for rods and guides. */
 static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   static const sunrealtype origin[3];
@@ -95,7 +99,7 @@ static int draw(CPModel *model) {
   CPBodies b       = model->data;
   const int joints = CPBodiesJoints(b), bodies = CPBodiesCount(b);
   int count = 0;
-  if (CPModelDraw(model, 2 * joints + bodies, NULL, 2 * joints, NULL)) return -1;
+  if (CPModelDraw(model, 2 * joints + bodies, NULL, 3 * joints, NULL)) return -1;
   for (int i = 0; i < joints; i++) {
     int sides[2];
     CPBodiesJointBodies(b, i, sides);
@@ -105,6 +109,8 @@ static int draw(CPModel *model) {
       model->drawing.segment[count][0]   = 2 * i + side;
       model->drawing.segment[count++][1] = 2 * joints + sides[side];
     }
+    model->drawing.segment[count][0]   = 2 * i;
+    model->drawing.segment[count++][1] = 2 * i + 1;
   }
   for (int i = 0; i < bodies; i++) model->drawing.kind[2 * joints + i] = CP_POINT_MASS;
   model->drawing.nsegments = count;
@@ -199,10 +205,12 @@ static int name_all(CPBodies b) {
                                                                     : "1",
                                                    (planar ? meanings2 : meanings)[k]};
   }
-  type->parameters   = mechanism.parameters;
-  type->nparameters  = np;
-  type->coordinates  = nc > 0 ? mechanism.coordinates : NULL;
-  type->ncoordinates = nc;
+  type->parameters           = mechanism.parameters;
+  type->nparameters          = np;
+  type->coordinates          = nc > 0 ? mechanism.coordinates : NULL;
+  type->ncoordinates         = nc;
+  const sunrealtype *gravity = CPBodiesParameters(b); /* is the first of them */
+  type->z_is_up              = !planar && fabs(gravity[2]) > fabs(gravity[1]);
   return 0;
 }
 

@@ -236,9 +236,9 @@ static void plot_all(const Picture *p, int paths) {
 
 /* Three short arrows in place of axes, to the left of all */
 static void write_triad(const Picture *p) {
-  static const char *const names[] = {"x", "y", "z"};
-  const double length              = nice_length(p->view.size / 8);
-  const double origin[2]           = {p->view.low[0] - length, p->view.low[1] + length};
+  const char *names      = axes_of(p->history);
+  const double length    = nice_length(p->view.size / 8);
+  const double origin[2] = {p->view.low[0] - length, p->view.low[1] + length};
   for (int k = 0; k < 3; k++) {
     const double unit[3] = {k == 0, k == 1, k == 2};
     double tip[2];
@@ -246,7 +246,7 @@ static void write_triad(const Picture *p) {
     fprintf(p->script,
             "set arrow from %.6g, %.6g rto %.6g, %.6g size screen 0.01,20 lw 1.2 lc rgb '%s'\n",
             origin[0], origin[1], length * tip[0], length * tip[1], p->theme->ink);
-    fprintf(p->script, "set label '%s' at %.6g, %.6g center textcolor rgb '%s'\n", names[k],
+    fprintf(p->script, "set label '%c' at %.6g, %.6g center textcolor rgb '%s'\n", names[k],
             origin[0] + 1.35 * length * tip[0], origin[1] + 1.35 * length * tip[1], p->theme->ink);
   }
 }
@@ -254,7 +254,7 @@ static void write_triad(const Picture *p) {
 static void write_axes(const Picture *p) {
   const View *v       = &p->view;
   const double margin = 0.05 * v->size;
-  const char *unit    = has_units(p->history) ? " [m]" : "";
+  const char *unit = has_units(p->history) ? " [m]" : "", *names = axes_of(p->history);
   fprintf(p->script,
           "set xrange [%.8g:%.8g]\nset yrange [%.8g:%.8g]\nset size ratio -1\nunset key\n",
           v->low[0] - margin - (v->spatial ? 2 * nice_length(v->size / 8) : 0), v->high[0] + margin,
@@ -267,8 +267,8 @@ static void write_axes(const Picture *p) {
   fprintf(p->script, "set border 3 lc rgb '%s'\nset tics nomirror scale 0.6 textcolor rgb '%s'\n",
           p->theme->ink, p->theme->ink);
   fprintf(p->script, "set grid lt 1 lc rgb '%s' lw 0.6\nset format '%%g'\n", p->theme->faint);
-  fprintf(p->script, "set xlabel 'x%s' textcolor rgb '%s'\nset ylabel 'y%s' textcolor rgb '%s'\n",
-          unit, p->theme->ink, unit, p->theme->ink);
+  fprintf(p->script, "set xlabel '%c%s' textcolor rgb '%s'\nset ylabel '%c%s' textcolor rgb '%s'\n",
+          names[0], unit, p->theme->ink, names[1], unit, p->theme->ink);
 }
 
 void picture_plot(FILE *script, const Theme *theme, const History *history) {
@@ -302,8 +302,10 @@ void picture_describe(const History *history, char *text, size_t length) {
            "lines: guides; thin ones: paths of points.",
            info->settings->model.type->title, picture_moments(history), picture_time(history, 0),
            picture_time(history, picture_moments(history) - 1),
-           view.spatial ? ", seen from (1, 1, 1), y up" : "", view.high[0] - view.low[0],
-           view.high[1] - view.low[1]);
+           !view.spatial                ? ""
+           : axes_of(history)[1] == 'z' ? ", seen from (1, 1, 1), z up"
+                                        : ", seen from (1, 1, 1), y up",
+           view.high[0] - view.low[0], view.high[1] - view.low[1]);
 }
 
 static void write_caption(FILE *script, const History *history) {

@@ -8,6 +8,10 @@ void view_project(const View *view, const double *xyz, double *paper) {
   paper[1] = view->spatial ? (2 * y - x - z) / sqrt(6) : y;
 }
 
+const char *axes_of(const History *history) {
+  return history->info->settings->model.type->z_is_up ? "yzx" : "xyz";
+}
+
 static double positive(double extent) { return extent > 0 && isfinite(extent) ? extent : 1; }
 
 Box box_of(const History *history) {

@@ -23,6 +23,8 @@ typedef struct {
 } View;
 
 View view_of(const History *history);
+/* The names of the axes of points, of which the second one is upwards: "xyz", or "yzx" */
+const char *axes_of(const History *history);
 /* xyz [3] -> on paper [2] */
 void view_project(const View *view, const double *xyz, double *paper);
 /* A length of 1, 2 or 5 times a power of ten, at most the given one */

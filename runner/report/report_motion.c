@@ -63,10 +63,10 @@ static json_t *frames(const Report *r, const Box *b) {
 
 static json_t *motion(const Report *r) {
   const Box b = box_of(r->history);
-  return json_pack("{s:i, s:f, s:[f,f,f], s:o, s:o, s:o, s:o}", "dimension", b.spatial ? 3 : 2,
-                   "unit", b.extent / VIEW_LEVELS, "origin", b.least[0], b.least[1], b.least[2],
-                   "kinds", kinds(r), "segments", segments(r), "times", times(r), "frames",
-                   frames(r, &b));
+  return json_pack("{s:i, s:s, s:f, s:[f,f,f], s:o, s:o, s:o, s:o}", "dimension", b.spatial ? 3 : 2,
+                   "axes", axes_of(r->history), "unit", b.extent / VIEW_LEVELS, "origin",
+                   b.least[0], b.least[1], b.least[2], "kinds", kinds(r), "segments", segments(r),
+                   "times", times(r), "frames", frames(r, &b));
 }
 
 /* Within a script element "<" could begin its end */
@@ -100,10 +100,13 @@ static void range(FILE *out, char axis, double least, double most) {
 void report_motion_description(const Report *r, FILE *out) {
   const Box b         = box_of(r->history);
   const int dimension = b.spatial ? 3 : 2;
+  const char *axes    = axes_of(r->history);
   char t[NUMBER_TEXT];
   fprintf(out, "Points: %d, segments: %d, %s", r->info->npoints, r->info->nsegments,
-          dimension == 3 ? "in space" : "in the plane of x and y");
-  for (int a = 0; a < dimension; a++) range(out, "xyz"[a], b.least[a], b.most[a]);
+          dimension == 3   ? "in space"
+          : axes[1] == 'z' ? "in the plane of y and z"
+                           : "in the plane of x and y");
+  for (int a = 0; a < dimension; a++) range(out, axes[a], b.least[a], b.most[a]);
   fprintf(out, ", until t = %s s. Lengths are true to scale in both directions.",
           number_text(t, r->history->last_t, 6));
 }

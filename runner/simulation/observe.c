@@ -93,14 +93,15 @@ static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample)
   o->unique                         = out.unique;
 }
 
-/* With y upwards, as all drawings are shown: (x, y, z) -> (x, z, -y) is a rotation. */
+/* With the second axis upwards, as all drawings are shown: (x, y, z) -> (y, z, x) is a rotation. */
 static void observe_points(Observer *o, sunrealtype t, N_Vector y) {
   const CPModel *model = o->problem->model;
   model->type->points(model, t, y, o->points);
   for (int i = 0; model->type->z_is_up && i < model->drawing.npoints; i++) {
-    const double forward = o->points[3 * i + 1];
+    const double x       = o->points[3 * i];
+    o->points[3 * i]     = o->points[3 * i + 1];
     o->points[3 * i + 1] = o->points[3 * i + 2];
-    o->points[3 * i + 2] = -forward;
+    o->points[3 * i + 2] = x;
   }
 }
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import unittest
 
 from runner import DONE, RunnerTest, cpodes
@@ -36,6 +37,14 @@ class Mechanisms(RunnerTest):
         runs = [cpodes("run", file, "--param", f"spring.damping={c}").stdout for c in (0, 1)]
         self.assertNotEqual(*[next(line for line in r.splitlines() if "crank.phi " in line) for r in runs])
         self.assert_refused(cpodes("run", file, "--param", "spring.colour=1"), "spring.colour")
+
+    def test_drawings_show_what_gravity_pulls_down(self):
+        report, picture = self.folder / "report.html", self.folder / "picture.svg"
+        for file, axes, up in (("double_wishbone", "yzx", ["x", "y", "z"]), ("andrews", "xyz", ["x", "y"])):
+            self.assert_done(cpodes("run", FILES / f"{file}.yaml", "-q", "--report", report, "--picture", picture))
+            self.assertIn(f'"axes":"{axes}"', report.read_text())
+            names = re.findall(r"<text[^>]*>\s*(?:<tspan[^>]*>)?([xyz])\b", picture.read_text())
+            self.assertEqual(sorted(names), up)
 
     def test_check_finds_nothing(self):
         process = cpodes("check", FILES / "double_wishbone.yaml")

@@ -284,7 +284,8 @@
 
   function drawAxes() {
     const length = 26, x = view.width - 46, y = view.height - 42;
-    const axes = [["x", 1, 0, 0], ["y", 0, 1, 0], ["z", 0, 0, 1]].slice(0, dimension);
+    const [first, second, third] = data.axes;
+    const axes = [[first, 1, 0, 0], [second, 0, 1, 0], [third, 0, 0, 1]].slice(0, dimension);
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (const [name, ...axis] of axes) {
