@@ -393,13 +393,13 @@ class Contents(Report):
         self.assertEqual(browser.complaints(), [])
 
     def test_texts_of_a_model_cannot_break_the_page(self):
-        text = json.dumps(HOSTILE, ensure_ascii=False)
+        text, unit = json.dumps(HOSTILE, ensure_ascii=False), json.dumps("<img src=x>'&amp;\"")
         model = compile_model(
             self.folder,
             title=text,
-            parameters=f'{{"L", {text}, {text}, 1, 0.1, 10}}, {{"g", "m/s^2", "gravity", 9.81, 0, 100}}',
-            coordinates=f'{{"x", {text}, {text}}}, {{"y", "m", {text}}}',
-            quantities=f"{{.name = {text}, .unit = {text}, .value = energy, .conserved = 1, .scale = 10}}",
+            parameters=f'{{"L", {unit}, {text}, 1, 0.1, 10}}, {{"g", "m/s^2", "gravity", 9.81, 0, 100}}',
+            coordinates=f'{{"x", {unit}, {text}}}, {{"y", "m", {text}}}',
+            quantities=f"{{.name = {text}, .unit = {unit}, .value = energy, .conserved = 1, .scale = 10}}",
             members=f".points = points, .source = {text}",
         )
         self.open(write(self.folder / "hostile.html", model, cwd=self.folder))
