@@ -126,10 +126,12 @@ static int isSame(CPSaddle s, CPWeight W, const CPMat *A, const char *off, doubl
                sizeA = cpMatEntries(&s->A) * sizeof(double);
   s->M.value         = s->problem;
   s->A.value         = s->problem + cpMatEntries(&s->M);
-  if (same && !memcmp(s->A.value, A->value, sizeA) && !memcmp(s->M.value, W.matrix->value, sizeM))
-    return 1;
+  /* A matrix without entries has no values. */
+  same = same && (!sizeA || !memcmp(s->A.value, A->value, sizeA)) &&
+         !memcmp(s->M.value, W.matrix->value, sizeM);
+  if (same) return 1;
   memcpy(s->M.value, W.matrix->value, sizeM);
-  memcpy(s->A.value, A->value, sizeA);
+  if (sizeA) memcpy(s->A.value, A->value, sizeA);
   return 0;
 }
 
