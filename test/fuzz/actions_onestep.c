@@ -14,6 +14,9 @@ static void destroy_matrix(void *A) { SUNMatDestroy(A); }
 
 static const char *const methods[] = {"DOP853",
                                       NULL,
+                                      "RADAU",
+                                      "RADAU5",
+                                      "RADAU9",
                                       "ARKODE_DORMAND_PRINCE_7_4_5",
                                       "ARKODE_BOGACKI_SHAMPINE_4_2_3",
                                       "ARKODE_HEUN_EULER_2_1_2",
@@ -35,7 +38,7 @@ void onestep_create(World *w) {
   if (w->one) return;
   if (chance(w, w->odd)) create_table(w);
   else {
-    const char *method = chance(w, 0.5) ? "DOP853" : methods[below(w, METHODS)];
+    const char *method = chance(w, 0.4) ? "DOP853" : methods[below(w, METHODS)];
     if (chance(w, w->odd * 0.3)) method = "NO_SUCH_METHOD";
     say(w, "{%s} ", method ? method : "NULL");
     w->one = CREATE(w, CPOneStepCreate(method, w->ctx));
@@ -113,6 +116,15 @@ void onestep_solver(World *w) {
   SUNMatrix A        = keep(w, SUNDenseMatrix(w->m.n, w->m.n, w->ctx), destroy_matrix);
   SUNLinearSolver ls = keep(w, SUNLinSol_Dense(w->start, A, w->ctx), destroy_ls);
   CALL(w, NOBODY, CP_ARK(SetLinearSolver)(ark, ls, A));
+}
+
+/* By differences; a pattern that is full holds for every mechanism */
+static void set_jacobian(World *w) {
+  const sunindextype n = w->m.n;
+  SUNMatrix J          = NULL;
+  if (chance(w, 0.7))
+    J = keep(w, SUNDenseMatrix(chance(w, w->odd) ? n + 1 : n, n, w->ctx), destroy_matrix);
+  CALL(w, ONESTEP, CPOneStepSetJacobian(w->one, J, NULL));
 }
 
 static void set_user_data(World *w) {
@@ -239,6 +251,7 @@ const Action onestep_actions[] = {{"create a one-step method", onestep_create, 1
                                   {"one-step: tolerances", onestep_tolerances, 2},
                                   {"one-step: projector", onestep_projector, 2},
                                   {"one-step: linear solver", onestep_solver, 1},
+                                  {"one-step: Jacobian", set_jacobian, 1},
                                   {"one-step: user data", set_user_data, 1},
                                   {"one-step: estimate", set_estimate, 2},
                                   {"one-step: bound of corrections", set_max_correction, 2},

@@ -80,6 +80,9 @@ static const Scenario scenarios[] = {
     {"DOP853", "DOP853", BY_CONSTRAINTS, DENSE, 0, EXTRA, JACOBIAN | OUTPUT | ROOTS | INITIAL},
     {"explicit table", "ARKODE_DORMAND_PRINCE_7_4_5", BY_USER, DENSE, 0, 0, OUTPUT | WEIGHTS},
     {"implicit table", "ARKODE_SDIRK_5_3_4", BY_CONSTRAINTS, DENSE, 0, 0, JACOBIAN | OUTPUT | ROOTS},
+    {"RADAU", "RADAU", BY_CONSTRAINTS, DENSE, 0, EXTRA, JACOBIAN | OUTPUT | ROOTS},
+    {"RADAU, mechanics", "RADAU", BY_MECHANICS, DENSE, 0, REDUNDANT | AUXILIARY, PARTIALS | OUTPUT},
+    {"RADAU5, sparse", "RADAU5", BY_MECHANICS, CSC, 0, EXTRA, OUTPUT | ROOTS},
     {"DOP853, mechanics", "DOP853", BY_MECHANICS, DENSE, 0, REDUNDANT | AUXILIARY, OUTPUT},
     {"implicit, mechanics", "ARKODE_ESDIRK436L2SA_6_3_4", BY_MECHANICS, CSC, 0, EXTRA, OUTPUT}};
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
