@@ -122,14 +122,15 @@ START_TEST(motions_that_go_together_are_followed) {
   CPMechOutput out = {.udot = udot};
   long int steps;
   open_crank(way_of_q(_i), way_of_x(_i), (Drive){0});
-  if (way_of_q(_i) == CP_MOTION_RATE && way_of_x(_i) == CP_MOTION_RATE) {
-    /* positions drift, and the velocities that depend on them with it: they do not go together */
-    ck_assert_int_eq(run_to(1.8, &t), CP_PROJ_INCONSISTENT);
+  const int flag = run_to(1.8, &t);
+  if (way_of_q(_i) == CP_MOTION_RATE && way_of_x(_i) == CP_MOTION_RATE && flag) {
+    /* Positions drift, and with them the velocities that depend on them, which contradict each other as soon as that is more than
+     * a tolerance. Roundoff decides whether it is before the end. */
+    ck_assert_int_eq(flag, CP_PROJ_INCONSISTENT);
     ck_assert_names_a_motion();
     close_crank();
     return;
   }
-  const int flag = run_to(1.8, &t);
   ck_assert_msg(flag == CV_SUCCESS, "%d: %s", flag, messages.text);
   CVodeGetNumSteps(CPodeGetCVodeMem(mem), &steps);
   angle(t, &q, NULL);
