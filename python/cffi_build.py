@@ -25,6 +25,8 @@ typedef enum { SUN_OUTPUTFORMAT_TABLE, SUN_OUTPUTFORMAT_CSV } SUNOutputFormat;
 typedef int (*CVRhsFn)(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
 typedef int (*CVRootFn)(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data);
 typedef int (*CVEwtFn)(N_Vector y, N_Vector ewt, void *user_data);
+typedef int (*CVLsJacFn)(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data, N_Vector tmp1,
+                         N_Vector tmp2, N_Vector tmp3);
 typedef int (*CVSensRhs1Fn)(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS, N_Vector ySdot,
                             void *user_data, N_Vector tmp1, N_Vector tmp2);
 #define CV_ADAMS ...
