@@ -269,7 +269,7 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
         Those that are not given are formed by differences.
     unit_norms: (first, length[, value]) of components whose Euclidean norm is 1 (or value): unit quaternions, (0, 4).
     method: "auto" (DOP853, which becomes BDF where the problem turns out to be stiff), "LSODA" (Adams, likewise), "BDF", "Adams",
-        "DOP853", "RK45", "RK23", "RADAU" (where the library has it), a table of ARKODE's by name, or a Table.
+        "DOP853", "RK45", "RK23", "RADAU", a table of ARKODE's by name, or a Table.
     rtol, atol: numbers or arrays [n].
     events: functions g(t, y), whose sign is watched, with attributes
         terminal: True, or how often it has to happen; the run ends then. direction: < 0, > 0: falling or rising zeros only.
