@@ -211,10 +211,12 @@ class Result(RunTest):
         # bench/estimate.py measures it over the catalogue
         for arguments in "slider_crank", "andrews -m bdf", "pendulum -m adams -r 1e-9", "heavy_top -m dopri5 -r 1e-4", "andrews -r 1e-10":
             run = self.run_json(*arguments.split())
+            self.assertIsNone(run["estimate"]["digits_lost_after"])
+            if run["estimate"]["reached"] < run["t"]:  # the limit of CPU time ended the second run
+                self.assertIn("CPODES_SANITIZE", os.environ)
+                continue
             ratio = run["estimate"]["error"] / run["error"]
             self.assertTrue(1 / 3 <= ratio <= 3, (arguments, ratio))
-            self.assertIsNone(run["estimate"]["digits_lost_after"])
-            self.assertEqual(run["estimate"]["reached"], run["t"])
 
     def test_the_estimate_is_shown_and_can_be_left_out(self):
         report = self.folder / "run.html"
