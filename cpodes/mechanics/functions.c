@@ -54,6 +54,15 @@ int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u) {
   return changed;
 }
 
+void cpMechPutFullRates(const CPMech mech, sunrealtype *qdot, sunrealtype *udot) {
+  for (int k = 0; k < mech->motions.count; k++) {
+    const CPPrescribed *g = &mech->motions.list[k];
+    if (g->how != CP_MOTION_FULL) continue;
+    qdot[g->i] = g->rate;
+    udot[g->j] = g->curvature;
+  }
+}
+
 int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s) {
   *s             = (CPMechState){.t = t, .q = y, .u = y + mech->nq, .z = y + mech->nq + mech->nu};
   const int flag = mech->motions.count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;

@@ -238,6 +238,8 @@ int cpMechB(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype 
 int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot);
 /* FULL motions are no unknowns: whatever q, u hold, they get the prescribed values. Have they changed? */
 int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u);
+/* The same of q' and u'. */
+void cpMechPutFullRates(const CPMech mech, sunrealtype *qdot, sunrealtype *udot);
 /* y [length] = function x: a product of the user's, checked. */
 int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrealtype t,
                    const sunrealtype *q, const double *x, double *y, int length);

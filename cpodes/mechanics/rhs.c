@@ -19,16 +19,6 @@
 /* Tolerance of pi: beside it, what f(y) would be wrong by counts. */
 #define ON_MANIFOLD 1.0e-9
 
-/* q' and u' of FULL motions are prescribed. */
-static void putFullRates(CPMech mech, sunrealtype *qdot, sunrealtype *udot) {
-  for (int k = 0; k < mech->motions.count; k++) {
-    const CPPrescribed *g = &mech->motions.list[k];
-    if (g->how != CP_MOTION_FULL) continue;
-    qdot[g->i] = g->rate;
-    udot[g->j] = g->curvature;
-  }
-}
-
 void cpMechStageFree(CPMech mech) {
   cpWorkFree(&mech->stage.work);
   if (mech->stage.y) N_VDestroy(mech->stage.y);
@@ -98,7 +88,7 @@ int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   }
   if (!flag) flag = cpMechKinematics(mech, s.q, CP_N, s.u, yd);
   if (!flag) flag = cpMechAuxiliary(mech, &s, mech->stage.lambda, zdot);
-  if (!flag) putFullRates(mech, yd, udot);
+  if (!flag) cpMechPutFullRates(mech, yd, udot);
   if (!flag && mech->sens) cpMechSensKeep(mech, t, N_VGetArrayPointer(y), udot, mech->stage.lambda);
   mech->attached.cause = flag;
   return flag;

@@ -28,16 +28,6 @@ static CPNewtonMatrix *matrix(CPMech mech, int which) {
 
 /* ---- the residual ---- */
 
-/* FULL motions have q', u' of their own. */
-static void putFullRates(CPMech mech, double *qdot, double *udot) {
-  for (int k = 0; k < mech->motions.count; k++) {
-    const CPPrescribed *g = &mech->motions.list[k];
-    if (g->how != CP_MOTION_FULL) continue;
-    if (qdot) qdot[g->i] = g->rate;
-    udot[g->j] = g->curvature;
-  }
-}
-
 static int start(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data) {
   const CPMech mech = data;
   double *udot = x + mech->nq, *zdot = udot + mech->nu, *lambda = zdot + mech->nz;
@@ -46,7 +36,7 @@ static int start(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data
   if (!flag) flag = cpMechSolve(mech, &s, udot, lambda);
   if (!flag) flag = cpMechKinematics(mech, s.q, CP_N, s.u, x);
   if (!flag) flag = cpMechAuxiliary(mech, &s, lambda, zdot);
-  if (!flag) putFullRates(mech, x, udot);
+  if (!flag) cpMechPutFullRates(mech, x, udot);
   for (int i = 0; !flag && i < mech->m; i++) {
     mech->implicit->held[i]              = lambda[i];
     mech->newton->P->fixed[mech->nu + i] = mech->rows.off[i] || mech->kkt->is_dependent[i];
@@ -70,7 +60,7 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
   int flag = cpMechRead(mech, t, y, &s);
   if (flag) return flag;
   memcpy(a, x + nq, (size_t)nu * sizeof *a);
-  putFullRates(mech, NULL, a);
+  cpMechPutFullRates(mech, r, a); /* r_q follows below */
   for (int i = 0; i < m; i++) {
     lambda[i] = fixed[nu + i] ? mech->implicit->held[i] : x[nq + nu + nz + i];
     if (mech->rows.off[i]) lambda[i] = 0.0;
@@ -86,7 +76,7 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
   cpMatTimes(&mech->userM.A, -1.0, a, 1.0, ru);
   cpMatTransposedTimes(&mech->A, -1.0, lambda, 1.0, ru);
   cpMatTimes(&mech->A, -1.0, a, 1.0, rlambda);
-  putFullRates(mech, r, a);
+  cpMechPutFullRates(mech, r, a);
   for (int i = 0; i < nq; i++) r[i] -= x[i];
   for (int k = 0; k < nz; k++) rz[k] -= x[nq + nu + k];
   for (int j = 0; j < nu; j++)
