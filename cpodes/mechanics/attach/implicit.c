@@ -211,33 +211,31 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
         "the method's matrix is that of CP_NEWTON_KKT, and CPMechSetNewton asks for another one");
   int flag = mech->newton ? CP_SUCCESS : cpNewtonCreate(&mech->newton, mech);
   if (flag) return cpReason(mech->text, flag, "no memory for the iteration matrix");
-  if (!mech->implicit) {
-    struct CPMechImplicit_ *own = mech->implicit = calloc(1, sizeof *own);
-    if (!own) return cpReason(mech->text, CP_MEM_FAIL, "no memory for the iteration matrix");
-    CP_NEW(&own->arena, own->a, mech->nu);
-    CP_NEW(&own->arena, own->lambda, mech->m);
-    CP_NEW(&own->arena, own->held, mech->m);
-    CP_NEW(&own->arena, own->fixed, mech->m);
-    for (int k = 0; k < 2; k++) CP_NEW(&own->arena, own->known[k], mech->n + mech->m);
-    CP_NEW(&own->arena, own->x, mech->nu + mech->m + mech->nz);
-    CP_NEW(&own->arena, own->e, mech->n);
-    flag = cpArenaStatus(&own->arena);
-    for (int k = 0; k < CP_FACTORS - CP_COMPLEX_FACTORS && !flag; k++)
-      flag = cpNewtonMatrixCreate(&own->S[k], mech->newton->P, 1);
-    const int large = !mech->newton->P->sparse && mech->nu + mech->m > CP_LARGE_DENSE;
-    own->system     = (CPImplicitSystem){.data     = mech,
-                                         .text     = mech->text,
-                                         .m        = mech->m,
-                                         .growth   = large ? CP_GROWTH_DENSE : CP_GROWTH,
-                                         .start    = start,
-                                         .residual = residual,
-                                         .partials = partials,
-                                         .factor   = factor,
-                                         .solve    = solve,
-                                         .filter   = filter,
-                                         .project  = project,
-                                         .changed  = changed};
-  }
+  struct CPMechImplicit_ *own = mech->implicit = calloc(1, sizeof *own);
+  if (!own) return cpReason(mech->text, CP_MEM_FAIL, "no memory for the iteration matrix");
+  CP_NEW(&own->arena, own->a, mech->nu);
+  CP_NEW(&own->arena, own->lambda, mech->m);
+  CP_NEW(&own->arena, own->held, mech->m);
+  CP_NEW(&own->arena, own->fixed, mech->m);
+  for (int k = 0; k < 2; k++) CP_NEW(&own->arena, own->known[k], mech->n + mech->m);
+  CP_NEW(&own->arena, own->x, mech->nu + mech->m + mech->nz);
+  CP_NEW(&own->arena, own->e, mech->n);
+  flag = cpArenaStatus(&own->arena);
+  for (int k = 0; k < CP_FACTORS - CP_COMPLEX_FACTORS && !flag; k++)
+    flag = cpNewtonMatrixCreate(&own->S[k], mech->newton->P, 1);
+  const int large = !mech->newton->P->sparse && mech->nu + mech->m > CP_LARGE_DENSE;
+  own->system     = (CPImplicitSystem){.data     = mech,
+                                       .text     = mech->text,
+                                       .m        = mech->m,
+                                       .growth   = large ? CP_GROWTH_DENSE : CP_GROWTH,
+                                       .start    = start,
+                                       .residual = residual,
+                                       .partials = partials,
+                                       .factor   = factor,
+                                       .solve    = solve,
+                                       .filter   = filter,
+                                       .project  = project,
+                                       .changed  = changed};
   if (flag) return cpReason(mech->text, flag, "no memory for the iteration matrix");
   mech->stats.newton = mech->newton->type;
   *system            = &mech->implicit->system;
