@@ -88,8 +88,6 @@ static int factorSmall(double *U, int n) {
   return 0;
 }
 
-int cpCholeskySmall(double *U, int n) { return factorSmall(U, n) == 0; }
-
 static int factorScaled(CPCholesky *c) {
   int info = 0;
   for (int k = 0; k < c->n; k++) {

@@ -51,9 +51,6 @@ void cpCholeskySolve(const CPCholesky *c, double *x);
 void cpCholeskyForward(const CPCholesky *c, double *x);
 void cpCholeskyBackward(const CPCholesky *c, double *x);
 
-/* S = U^T U by columns of U, in place; 0 if S is not positive definite. Plain loops, for small n. */
-int cpCholeskySmall(double *U, int n);
-
 /* A row in the span of others has a pivot of S that is roundoff times the squares of its coefficients, which rows at
  * narrow angles make large: where the least squared pivot is below this, it takes more to tell. */
 #define CP_SMALL_PIVOT 1.0e-3
