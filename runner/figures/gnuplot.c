@@ -142,7 +142,7 @@ void gnuplot_number(FILE *script, double value) {
 
 /* --------------------------------------------------------------------------------------- styles -- */
 
-enum { STYLES = HISTORY_CURVES };
+enum { STYLES = RUN_CURVES };
 
 /* Dark enough for thin lines on white */
 static const char *const colours[STYLES] = {"#0072b2", "#d55e00", "#009e73", "#b5489a",

@@ -276,7 +276,7 @@ static int create_drifts(const History *h, Panel *panel) {
   const CPModelQuantity *quantity = h->info->settings->model.type->quantities;
   begin(panel, &h->curves, "drift", "Drift of what the motion keeps");
   panel->logarithmic = true;
-  for (int i = 0; i < h->info->nquantities && panel->ncurves < HISTORY_CURVES; i++) {
+  for (int i = 0; i < h->info->nquantities && panel->ncurves < RUN_CURVES; i++) {
     if (!is_conserved(h->info, i) || !is_selected(h->info->settings->curves, quantity[i].name))
       continue;
     const double scale = i < RUN_SCALES ? h->info->scale[i] : NAN;
@@ -292,7 +292,7 @@ static int create_drifts(const History *h, Panel *panel) {
 static int create_quantities(const History *h, Panel *panels, bool outputs) {
   const CPModelQuantity *quantity = h->info->settings->model.type->quantities;
   int count = 0, shown = 0, last = 0;
-  for (int i = 0; i < h->info->nquantities && shown < HISTORY_CURVES; i++) {
+  for (int i = 0; i < h->info->nquantities && shown < RUN_CURVES; i++) {
     if (is_conserved(h->info, i) || is_output(h->info, i) != outputs ||
         !is_selected(h->info->settings->curves, quantity[i].name))
       continue;

@@ -4,7 +4,7 @@
 
 #include "../output/history.h"
 
-enum { PANELS = 5 + 5 * HISTORY_CURVES, PANEL_NAME = 100, PANEL_TEXT = 2 * RUN_TEXT };
+enum { PANELS = 5 + 5 * RUN_CURVES, PANEL_NAME = 100, PANEL_TEXT = 2 * RUN_TEXT };
 
 typedef enum {
   CURVE_LINE,
@@ -31,7 +31,7 @@ typedef struct {
   const Rows *rows;
   bool logarithmic;
   double foot; /* of a logarithmic axis: where zero is shown; 0: nothing is zero */
-  Curve curve[HISTORY_CURVES];
+  Curve curve[RUN_CURVES];
   int ncurves;
   long all; /* so many there are of which these are some; 0 if all are shown */
 } Panel;

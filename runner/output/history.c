@@ -24,7 +24,7 @@ long history_column_violation(const History *history) {
    their number. first: of the state, -1: multipliers */
 static int choose(const RunInfo *info, long first, long count, long *chosen) {
   const char *selected = info->settings->curves;
-  const int most       = count < HISTORY_CURVES ? (int)count : HISTORY_CURVES;
+  const int most       = count < RUN_CURVES ? (int)count : RUN_CURVES;
   int found            = 0;
   for (long i = 0; selected && i < count && found < most; i++) {
     char name[RUN_TEXT];

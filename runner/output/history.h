@@ -6,7 +6,6 @@
 #include "rows.h"
 
 enum {
-  HISTORY_CURVES = 8,    /* most coordinates, velocities, multipliers that are drawn, each */
   HISTORY_ROWS   = 2000, /* most samples for curves */
   HISTORY_STEPS  = 4000, /* most steps */
   HISTORY_FRAMES = 600,  /* most frames; fewer of large drawings */
@@ -16,8 +15,8 @@ enum {
 typedef struct {
   Listener listener;
   const RunInfo *info; /* valid from begin to run_info_free */
-  /* which components are kept: of q, u and lambda, spread evenly where there are more than HISTORY_CURVES */
-  long q[HISTORY_CURVES], u[HISTORY_CURVES], lambda[HISTORY_CURVES];
+  /* which components are kept: of q, u and lambda, spread evenly where there are more than RUN_CURVES */
+  long q[RUN_CURVES], u[RUN_CURVES], lambda[RUN_CURVES];
   int nq, nu, nlambda;
   /* a row: t, nq of q, nu of u, nlambda of lambda, quantities, NUM_LEVELS violations (largest of those merged) */
   Rows curves;

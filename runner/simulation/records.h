@@ -8,7 +8,11 @@
 #include "../options.h"
 #include <stdbool.h>
 
-enum { RUN_TEXT = 600, RUN_SCALES = 8 };
+enum {
+  RUN_TEXT   = 600,
+  RUN_SCALES = 8,
+  RUN_CURVES = 8 /* most coordinates, velocities, multipliers that are drawn, each */
+};
 
 /* As what the model is integrated: by its CPMech, or by f and c of the ODE with invariants */
 typedef enum { FORM_AUTO, FORM_MECH, FORM_ODE } RunForm;

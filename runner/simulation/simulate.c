@@ -155,7 +155,7 @@ static int march(Run *run) {
 
 /* Do all names of --curves name something, and not too much of one kind? */
 static int select_curves(const RunInfo *info, char *message) {
-  enum { KINDS = 3, MOST = 8 }; /* coordinates, velocities, multipliers */
+  enum { KINDS = 3 }; /* coordinates, velocities, multipliers */
   const CPModelType *type = info->settings->model.type;
   const char *at          = info->settings->curves;
   int found[KINDS]        = {0};
@@ -170,9 +170,9 @@ static int select_curves(const RunInfo *info, char *message) {
       else multiplier_name(info, lambda, name, sizeof name);
       if (strcmp(name, wanted)) continue;
       known = 1;
-      if (++found[lambda >= 0 ? 2 : i >= info->nq] <= MOST) continue;
+      if (++found[lambda >= 0 ? 2 : i >= info->nq] <= RUN_CURVES) continue;
       snprintf(message, RUN_TEXT,
-               "--curves: at most %d of a kind, coordinates, velocities or multipliers", MOST);
+               "--curves: at most %d of a kind, coordinates, velocities or multipliers", RUN_CURVES);
       return -1;
     }
     for (int i = 0; i < type->nquantities; i++)

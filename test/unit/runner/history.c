@@ -160,9 +160,9 @@ END_TEST
 START_TEST(of_many_components_the_first_and_the_last_are_drawn) {
   History h;
   start(&h);
-  ck_assert_int_eq(h.nq, HISTORY_CURVES);
+  ck_assert_int_eq(h.nq, RUN_CURVES);
   ck_assert_int_eq(h.q[0], 0);
-  ck_assert_int_eq(h.q[HISTORY_CURVES - 1], NQ - 1);
+  ck_assert_int_eq(h.q[RUN_CURVES - 1], NQ - 1);
   for (int i = 1; i < h.nq; i++) ck_assert_int_gt(h.q[i], h.q[i - 1]);
   ck_assert_int_eq(h.nlambda, 3);
   for (int i = 0; i < h.nlambda; i++) ck_assert_int_eq(h.lambda[i], i);
