@@ -74,6 +74,28 @@ sunrealtype one_error(const OneRun *run, sunrealtype t, N_Vector y) {
   return error;
 }
 
+OneErrors one_errors(OneRun *run, int n) {
+  OneErrors e = {0.0, 0.0, 0.0};
+  N_Vector y  = vector_of(PENDULUM_N, NULL);
+  CPOneStepSetFixedStep(run->mem, 1.0 / n);
+  one_restart(run, 0.0);
+  for (int i = 0; i < n; i++) {
+    ck_assert_done(run, one_step(run));
+    e.end = fmax(e.end, one_error(run, run->t, run->y));
+    for (int j = 1; j < 8; j++) {
+      const sunrealtype t = run->t - j / (8.0 * n);
+      sunrealtype exact[PENDULUM_N];
+      ck_assert_done(run, CPOneStepGetDky(run->mem, t, 0, y));
+      e.inside = fmax(e.inside, one_error(run, t, y));
+      ck_assert_done(run, CPOneStepGetDky(run->mem, t, 1, y));
+      pendulum_exact(&run->world.p, t, exact);
+      for (int k = 0; k < 2; k++) e.rate = fmax(e.rate, fabs(entries(y)[k] - exact[k + 2]));
+    }
+  }
+  N_VDestroy(y);
+  return e;
+}
+
 void one_assert_refused(OneRun *run, int flag, int expected, const char *call,
                         const char *const *words) {
   ck_assert_msg(flag == expected, "%s is %d, not %d: %s", call, flag, expected, run->log.text);

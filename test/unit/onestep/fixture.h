@@ -33,6 +33,13 @@ CPOneStepStats one_stats(OneRun *run);
 /* Largest distance of y from the closed form at t. */
 sunrealtype one_error(const OneRun *run, sunrealtype t, N_Vector y);
 
+/* Largest errors: at the ends of steps, in them, and of the first derivative of positions in them */
+typedef struct {
+  sunrealtype end, inside, rate;
+} OneErrors;
+/* Of n fixed steps from 0 to 1. */
+OneErrors one_errors(OneRun *run, int n);
+
 #define ck_assert_returns(run, call, expected)                                             \
   do {                                                                                     \
     int flag_ = (call);                                                                    \

@@ -38,28 +38,6 @@ static void close_run(void) {
 
 /* ---- convergence ---- */
 
-typedef struct {
-  sunrealtype end, inside; /* largest errors: at ends of steps, and in them */
-} Errors;
-
-static Errors errors_of(int n) {
-  Errors e   = {0.0, 0.0};
-  N_Vector y = vector_of(PENDULUM_N, NULL);
-  CPOneStepSetFixedStep(run.mem, 1.0 / n);
-  one_restart(&run, 0.0);
-  for (int i = 0; i < n; i++) {
-    ck_assert_done(&run, one_step(&run));
-    e.end = fmax(e.end, one_error(&run, run.t, run.y));
-    for (int j = 1; j < 8; j++) {
-      const sunrealtype t = run.t - j / (8.0 * n);
-      ck_assert_done(&run, CPOneStepGetDky(run.mem, t, 0, y));
-      e.inside = fmax(e.inside, one_error(&run, t, y));
-    }
-  }
-  N_VDestroy(y);
-  return e;
-}
-
 /* As onestep/methods.c, where the steps are smaller: stages are solved for to 1e-13, which a hundred steps add
  * up to 1e-11, a hundredth of the least error here. */
 #define HIGHER_TERMS 0.4
@@ -69,8 +47,8 @@ START_TEST(errors_on_the_manifold_are_of_the_order_at_steps_and_between) {
   open_run(cpImplicitNames[_i], 1.0e-11);
   ck_assert_int_eq(CP_ARK(SetMaxNonlinIters)(CPOneStepGetARKodeMem(run.mem), 20), 0);
   ck_assert_done(&run, CPOneStepGetMethod(run.mem, NULL, &order, NULL, NULL));
-  const int n      = order < 4 ? 100 : order == 4 ? 50 : 30;
-  const Errors one = errors_of(n), half = errors_of(2 * n);
+  const int n         = order < 4 ? 100 : order == 4 ? 50 : 30;
+  const OneErrors one = one_errors(&run, n), half = one_errors(&run, 2 * n);
   const double end    = log2(one.end / half.end);
   const double inside = log2(one.inside / half.inside);
   ck_assert_msg(end >= order - HIGHER_TERMS, "%s: %g (%g)", run.method, end, half.end);
@@ -427,7 +405,7 @@ START_TEST(a_table_of_the_users_has_its_order) {
   ck_assert_done(&run, CPOneStepSetProjector(run.mem, run.P));
   ck_assert_done(&run, CPOneStepSetUserData(run.mem, &run.world));
   add_linear_solver();
-  const Errors one = errors_of(100), half = errors_of(200);
+  const OneErrors one = one_errors(&run, 100), half = one_errors(&run, 200);
   ck_assert_double_ge(log2(one.end / half.end), 2.0 - HIGHER_TERMS);
   ck_assert_double_ge(log2(one.inside / half.inside), 2.0 - HIGHER_TERMS);
   CPOneStepFree(&other);

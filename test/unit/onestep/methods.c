@@ -80,33 +80,6 @@ END_TEST
 
 /* ---- convergence ---- */
 
-typedef struct {
-  sunrealtype end, inside,
-      rate; /* largest errors: at ends of steps, in them, of the first derivative */
-} Errors;
-
-static Errors errors_of(int n) {
-  Errors e   = {0.0, 0.0, 0.0};
-  N_Vector y = vector_of(PENDULUM_N, NULL);
-  CPOneStepSetFixedStep(run.mem, 1.0 / n);
-  one_restart(&run, 0.0);
-  for (int i = 0; i < n; i++) {
-    ck_assert_done(&run, one_step(&run));
-    e.end = fmax(e.end, one_error(&run, run.t, run.y));
-    for (int j = 1; j < 8; j++) {
-      const sunrealtype t = run.t - j / (8.0 * n);
-      sunrealtype exact[PENDULUM_N];
-      ck_assert_done(&run, CPOneStepGetDky(run.mem, t, 0, y));
-      e.inside = fmax(e.inside, one_error(&run, t, y));
-      ck_assert_done(&run, CPOneStepGetDky(run.mem, t, 1, y));
-      pendulum_exact(&run.world.p, t, exact);
-      for (int k = 0; k < 2; k++) e.rate = fmax(e.rate, fabs(entries(y)[k] - exact[k + 2]));
-    }
-  }
-  N_VDestroy(y);
-  return e;
-}
-
 /* With half the step errors are 2^-order as large, but for terms of higher order, which are within 2^0.3 at these
  * steps. Roundoff, 1e-14, is far below all of them. */
 #define HIGHER_TERMS 0.3
@@ -114,7 +87,7 @@ static Errors errors_of(int n) {
 START_TEST(errors_on_the_manifold_are_of_the_order_at_steps_and_between) {
   one_open(&run, one_methods[_i], 1.0e-13);
   const int order = order_of(&run), n = order < 8 ? 80 : 20;
-  const Errors one = errors_of(n), half = errors_of(2 * n);
+  const OneErrors one = one_errors(&run, n), half = one_errors(&run, 2 * n);
   const double end    = log2(one.end / half.end);
   const double inside = log2(one.inside / half.inside);
   const double rate   = log2(one.rate / half.rate);

@@ -73,35 +73,13 @@ END_TEST
 
 static OneRun run;
 
-typedef struct {
-  sunrealtype end, inside;
-} Errors;
-
-static Errors errors_of(int n) {
-  Errors e   = {0.0, 0.0};
-  N_Vector y = vector_of(PENDULUM_N, NULL);
-  CPOneStepSetFixedStep(run.mem, 1.0 / n);
-  one_restart(&run, 0.0);
-  for (int i = 0; i < n; i++) {
-    ck_assert_done(&run, one_step(&run));
-    e.end = fmax(e.end, one_error(&run, run.t, run.y));
-    for (int j = 1; j < 8; j++) {
-      const sunrealtype t = run.t - j / (8.0 * n);
-      ck_assert_done(&run, CPOneStepGetDky(run.mem, t, 0, y));
-      e.inside = fmax(e.inside, one_error(&run, t, y));
-    }
-  }
-  N_VDestroy(y);
-  return e;
-}
-
 /* Stages are solved for to 0.005 tolerances. Terms of higher order are within 2^0.4 at these steps, where errors are
  * 1e-5 to 1e-11. Between steps the polynomial is of the order of the stages plus one. */
 START_TEST(errors_are_of_the_order_at_steps_and_between) {
   const int five = _i % 2, order = five ? 9 : 5, stages = five ? 5 : 3, n = five ? 8 : 20;
   one_open(&run, five ? "RADAU9" : "RADAU5", 1.0e-12);
   if (_i >= 2) ck_assert_done(&run, CPOneStepSetProjector(run.mem, NULL));
-  const Errors one = errors_of(n), half = errors_of(2 * n);
+  const OneErrors one = one_errors(&run, n), half = one_errors(&run, 2 * n);
   const double end = log2(one.end / half.end), inside = log2(one.inside / half.inside);
   const double within = fmin(order, stages + 2);
   ck_assert_msg(end >= order - 0.4, "%s: %g (%g)", run.method, end, half.end);
