@@ -376,9 +376,20 @@ static int findBodies(CPBodies b, const char *function, const char *name, const 
   return CP_SUCCESS;
 }
 
+/* pose: out, of both sides at the placement */
+static void placed(const struct CPBodies_ *b, const Pair *pair, Pose pose[2]) {
+  for (int side = 0; side < 2; side++) {
+    const int body = pair->side[side].body;
+    if (body == GROUND) pose[side] = bodies_ground;
+    else bodiesPoseAt(&b->space, b->body[body].guess, NULL, NULL, &pose[side]);
+  }
+}
+
 /* Fills in point and axes of both sides. Returns 0 or a code, reported. */
 static int makePair(CPBodies b, const char *function, const char *name, CPIn in, int in_plane,
                     const CPMarker *on_a, const CPMarker *on_b, Pair *pair) {
+  Pose pose[2];
+  placed(b, pair, pose);
   for (int side = 0; side < 2; side++) {
     Side *s              = &pair->side[side];
     const CPMarker *from = side ? on_b : on_a;
@@ -395,21 +406,15 @@ static int makePair(CPBodies b, const char *function, const char *name, CPIn in,
       add3(-1, body->centre, s->point);
       continue;
     }
-    Pose pose;
-    bodiesPoseAt(&b->space, body->guess, NULL, NULL, &pose);
     memcpy(arm, from->point, sizeof arm);
-    add3(-1, pose.r, arm);
-    toBody(&pose, arm, s->point);
-    for (int k = 0; k < 3; k++) toBody(&pose, axis[k], s->axis[k]);
+    add3(-1, pose[side].r, arm);
+    toBody(&pose[side], arm, s->point);
+    for (int k = 0; k < 3; k++) toBody(&pose[side], axis[k], s->axis[k]);
   }
   if (b->space.dimension == 2) { /* the angle at the placement, to (-pi, pi] */
     const Measure angle = {ANGLE, 0, X, X};
-    Pose pose[2]        = {bodies_ground, bodies_ground};
     Jet jet;
     pair->turns = 0;
-    for (int side = 0; side < 2; side++)
-      if (pair->side[side].body != GROUND)
-        bodiesPoseAt(&b->space, b->body[pair->side[side].body].guess, NULL, NULL, &pose[side]);
     bodiesJet(&b->space, pair, &angle, &pose[0], &pose[1], VALUES, &jet);
     pair->turns = jet.s - remainder(jet.s, 8 * atan(SUN_RCONST(1.0)));
   }
@@ -418,11 +423,9 @@ static int makePair(CPBodies b, const char *function, const char *name, CPIn in,
 
 /* |P_b - P_a| at the placement */
 static sunrealtype distance(const struct CPBodies_ *b, const Pair *pair) {
-  Pose pose[2] = {bodies_ground, bodies_ground};
+  Pose pose[2];
   Moving d;
-  for (int side = 0; side < 2; side++)
-    if (pair->side[side].body != GROUND)
-      bodiesPoseAt(&b->space, b->body[pair->side[side].body].guess, NULL, NULL, &pose[side]);
+  placed(b, pair, pose);
   bodiesSpan(pair, &pose[0], &pose[1], VALUES, &d);
   return sqrt(dot3(d.x, d.x));
 }
