@@ -329,6 +329,59 @@ START_TEST(parameters_are_found_by_name) {
 }
 END_TEST
 
+START_TEST(names_of_parameters_lead_back_to_them) {
+  const CPSpring s = good_spring();
+  char name[64];
+  int count = 0;
+  ck_assert_int_eq(CPBodiesAddSpring(bodies, &s), 0);
+  for (; !CPBodiesParameterName(bodies, count, name, sizeof name); count++)
+    ck_assert_int_eq(CPBodiesFindParameter(bodies, name), count);
+  ck_assert_int_ge(count, 3 + 4 + 4); /* gravity, the body, the spring */
+  refused(CPBodiesParameterName(bodies, count, name, sizeof name), CP_ILL_INPUT, "i must be", "0");
+  ck_assert_int_eq(CPBodiesParameterName(NULL, 0, name, sizeof name), CP_MEM_NULL);
+}
+END_TEST
+
+START_TEST(what_there_is_can_be_asked_for) {
+  int sides[2];
+  CPBodies plane = CPBodiesCreate(2, test_context);
+  ck_assert_int_eq(CPBodiesDimension(plane), 2);
+  ck_assert_int_eq(CPBodiesDimension(bodies), 3);
+  ck_assert_int_eq(CPBodiesDimension(NULL), 0);
+  ck_assert_int_eq(CPBodiesJointBodies(bodies, 0, sides), CP_SUCCESS);
+  ck_assert_int_eq(sides[0], -1); /* the ground */
+  ck_assert_int_eq(sides[1], 0);
+  refused(CPBodiesJointBodies(bodies, 1, sides), CP_ILL_INPUT, "i must be", "1");
+  ck_assert_int_eq(CPBodiesJointBodies(NULL, 0, sides), CP_MEM_NULL);
+  CPBodiesFree(&plane);
+}
+END_TEST
+
+/* A program that creates the CPMech from the functions of the model gets the same system as from CPBodiesMech. */
+START_TEST(a_system_of_the_programs_own_is_the_same) {
+  const sunrealtype g[] = {0, -9.81, 0};
+  CPMechModel model;
+  sunrealtype own_udot[6], udot[6];
+  CPMech mech;
+  ck_assert_int_eq(CPBodiesSetGravity(bodies, g), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+  N_Vector y = CPBodiesState(bodies);
+  CPMech own = CPMechCreate(&model, y, test_context);
+  ck_assert_int_eq(CPBodiesPrepare(NULL, own), CP_MEM_NULL);
+  ck_assert_int_eq(CPBodiesPrepare(bodies, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPBodiesPrepare(bodies, own), CP_SUCCESS);
+  ck_assert_ptr_eq(CPMechGetUserData(own), bodies);
+  ck_assert_int_eq(CPMechAccelerations(own, 0, y, own_udot, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesMech(bodies, &mech), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAccelerations(mech, 0, y, udot, NULL), CP_SUCCESS);
+  for (int j = 0; j < 6; j++) ck_assert_double_eq(own_udot[j], udot[j]);
+  ck_assert_double_eq_tol(udot[1], -9.81 / 2, 1e-12); /* arm 1, mass 1, J_zz = 1 */
+  CPMechFree(&own);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+}
+END_TEST
+
 /* A mechanism with one element of each kind; returns 0 or the first code */
 static int build_all(CPBodies *all, CPMech *mech, N_Vector *y) {
   const CPBody one = good_body("one"),
@@ -395,6 +448,9 @@ int main(void) {
   tcase_add_test(tc, a_loop_that_cannot_close_is_named);
   tcase_add_test(tc, a_failing_function_is_reported);
   tcase_add_test(tc, parameters_are_found_by_name);
+  tcase_add_test(tc, names_of_parameters_lead_back_to_them);
+  tcase_add_test(tc, what_there_is_can_be_asked_for);
+  tcase_add_test(tc, a_system_of_the_programs_own_is_the_same);
   tcase_add_test(tc, the_nth_allocation_may_fail);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
