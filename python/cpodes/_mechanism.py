@@ -10,8 +10,8 @@ import numpy as np
 
 from ._core import Owner, Sparse, as_compiled, bind, pointer, real_array, to_c
 from ._native import ffi, lib
-from ._run import Integration, Solution, as_events
-from ._solve import Roots, as_span, as_steps, as_times, as_tolerance, bar
+from ._run import Integration, Solution, System, as_events
+from ._solve import as_span, as_steps, as_times, as_tolerance, bar
 from ._trees import flatten, unflatten
 
 MOTIONS = {"direct": lib.CP_MOTION_DIRECT, "rate": lib.CP_MOTION_RATE, "full": lib.CP_MOTION_FULL}
@@ -37,7 +37,7 @@ class Output(NamedTuple):
     unique: bool
 
 
-class Instance(Owner):
+class Instance(System):
     """A CPMech of a mechanism: one for its queries, and one for each run. The system of an Integration."""
 
     dtype = float
@@ -121,18 +121,6 @@ class Instance(Owner):
     @property
     def newton(self) -> bool:
         return self.current != "ADAMS"
-
-    def model_roots(self) -> Any:
-        return Roots
-
-    def model_event(self, t: float, y: np.ndarray, found: Any) -> Optional[np.ndarray]:
-        return None
-
-    def stops(self) -> list:
-        return []
-
-    def first_method(self) -> str:
-        return "DOP853"
 
     def projects(self) -> bool:
         return True

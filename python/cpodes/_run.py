@@ -142,6 +142,25 @@ def as_events(events: Any) -> list:
     return [events] if callable(events) or not isinstance(events, (list, tuple)) else list(events)
 
 
+class System(Owner):
+    """What Integration asks of a system, with the answers of one that has no events, kinks and choice of its own."""
+
+    class Roots: # of a model's own
+        function, count, direction = ffi.NULL, 0, ()
+
+    def model_roots(self) -> Any:
+        return self.Roots
+
+    def model_event(self, t: float, y: np.ndarray, found: Any) -> Optional[np.ndarray]:
+        return None
+
+    def stops(self) -> list:
+        return []
+
+    def first_method(self) -> str:
+        return "DOP853"
+
+
 class Integration:
     """One integration of a system, from its start to its Solution. The system is an Ode or a mechanism's instance: it attaches
     itself to integrators, projects states, and counts."""
@@ -211,8 +230,8 @@ class Integration:
             else:
                 made = lib.CPOneStepCreate(TABLES.get(name, method).encode(), own.ctx)
             if not made:
-                raise ValueError(f"method {method!r} is none of auto, BDF, Adams, DOP853, RK45, RK23, RADAU (where the library "
-                                 "has it), a table of ARKODE's such as ARKODE_SDIRK_5_3_4, or a cpodes.Table")
+                raise ValueError(f"method {method!r} is none of auto, BDF, Adams, DOP853, RK45, RK23, RADAU, "
+                                 "a table of ARKODE's such as ARKODE_SDIRK_5_3_4, or a cpodes.Table")
             mem = run.onestep = own.own_handle("CPOneStepMem", made, lib.CPOneStepFree)
             set_handler, nodes = lib.CPOneStepSetErrHandlerFn, 8
         check(set_handler(mem, to_c.glue_message, self.own.warnings))
@@ -228,41 +247,28 @@ class Integration:
         rtol, atol = self.rtol / divisor, self.atol / divisor
         if np.ndim(rtol) and divisor != 1:
             self.system.divide_tolerances(divisor)
-        if run.multistep:
-            if np.ndim(rtol):
-                check(lib.CPodeWFtolerances(mem, to_c.glue_weights))
-            elif np.ndim(atol):
-                check(lib.CPodeSVtolerances(mem, rtol, own.vector(atol.copy())))
-            else:
-                check(lib.CPodeSStolerances(mem, rtol, atol))
-            check(lib.CVodeSetMaxNumSteps(cvode, -1))
-            if first:
-                check(lib.CVodeSetInitStep(cvode, first))
-            if least:
-                check(lib.CVodeSetMinStep(cvode, least))
-            if most:
-                check(lib.CVodeSetMaxStep(cvode, most))
-            check(lib.CVodeSetNoInactiveRootWarn(cvode))
-            if self.count:
-                check(lib.CPodeRootInit(mem, self.count, to_c.glue_roots))
-                check(lib.CVodeSetRootDirection(cvode, self.direction))
+        prefix, options, settings = ("CPode", "CVode", cvode) if run.multistep else ("CPOneStep", "CPOneStep", mem)
+
+        def own_call(name: str, *arguments: Any) -> None:
+            check(getattr(lib, prefix + name)(mem, *arguments))
+
+        def set_option(name: str, value: Any) -> None:
+            check(getattr(lib, options + "Set" + name)(settings, value))
+        if np.ndim(rtol):
+            own_call("WFtolerances", to_c.glue_weights)
+        elif np.ndim(atol):
+            own_call("SVtolerances", rtol, own.vector(atol.copy()))
         else:
-            if np.ndim(rtol):
-                check(lib.CPOneStepWFtolerances(mem, to_c.glue_weights))
-            elif np.ndim(atol):
-                check(lib.CPOneStepSVtolerances(mem, rtol, own.vector(atol.copy())))
-            else:
-                check(lib.CPOneStepSStolerances(mem, rtol, atol))
-            check(lib.CPOneStepSetMaxNumSteps(mem, -1))
-            if first:
-                check(lib.CPOneStepSetInitStep(mem, first))
-            if least:
-                check(lib.CPOneStepSetMinStep(mem, least))
-            if most:
-                check(lib.CPOneStepSetMaxStep(mem, most))
-            if self.count:
-                check(lib.CPOneStepRootInit(mem, self.count, to_c.glue_roots))
-                check(lib.CPOneStepSetRootDirection(mem, self.direction))
+            own_call("SStolerances", rtol, atol)
+        set_option("MaxNumSteps", -1)
+        for name, value in (("InitStep", first), ("MinStep", least), ("MaxStep", most)):
+            if value:
+                set_option(name, value)
+        if run.multistep:
+            check(lib.CVodeSetNoInactiveRootWarn(cvode))
+        if self.count:
+            own_call("RootInit", self.count, to_c.glue_roots)
+            set_option("RootDirection", self.direction)
 
     def stop_at(self, t: float) -> None:
         if self.run.multistep:

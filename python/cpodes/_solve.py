@@ -6,16 +6,12 @@ from typing import Any, Callable, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._core import Owner, Sparse, as_compiled, bind, expected, pointer, real_array, to_c
+from ._core import Sparse, as_compiled, bind, expected, pointer, real_array, to_c
 from ._native import ffi, lib
-from ._run import Integration, Solution, as_events
+from ._run import Integration, Solution, System, as_events
 
 
-class Roots: # of a model's own
-    function, count, direction = ffi.NULL, 0, ()
-
-
-class Ode(Owner):
+class Ode(System):
     """y' = f(t, y), 0 = c(t, y) as the integrators take it."""
 
     newton = False
@@ -61,18 +57,6 @@ class Ode(Owner):
         return ffi.string(lib.CPProjectorGetLastMessage(self.projector)).decode() if self.projector else ""
 
     # ---- what Integration asks of a system ----
-
-    def model_roots(self) -> Any:
-        return Roots
-
-    def model_event(self, t: float, y: np.ndarray, found: Any) -> Optional[np.ndarray]:
-        return None
-
-    def stops(self) -> list:
-        return []
-
-    def first_method(self) -> str:
-        return "DOP853"
 
     def projects(self) -> bool:
         return bool(self.projector)
