@@ -1,0 +1,32 @@
+# cpodes_add_library(name source...): a library on the public interface of libcpodes, with the header
+# cpodes/cpodes_<name>.h: the targets cpodes_<name> (shared) and cpodes_<name>_static, for users cpodes::<name> and
+# cpodes::<name>_static.
+function(cpodes_add_library name)
+  add_library(cpodes_${name} SHARED ${ARGN})
+  add_library(cpodes_${name}_static STATIC ${ARGN})
+  foreach(suffix IN ITEMS "" _static)
+    set(target cpodes_${name}${suffix})
+    add_library(cpodes::${name}${suffix} ALIAS ${target})
+    cpodes_target_defaults(${target})
+    set_target_properties(
+      ${target}
+      PROPERTIES EXPORT_NAME ${name}${suffix}
+                 OUTPUT_NAME cpodes_${name}
+                 C_EXTENSIONS OFF
+                 C_VISIBILITY_PRESET hidden
+                 POSITION_INDEPENDENT_CODE ON)
+    target_sources(
+      ${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES
+                       "${PROJECT_SOURCE_DIR}/include/cpodes/cpodes_${name}.h")
+    target_link_libraries(${target} PUBLIC cpodes::cpodes${suffix})
+  endforeach()
+  set_target_properties(
+    cpodes_${name}
+    PROPERTIES VERSION ${PROJECT_VERSION}
+               SOVERSION ${PROJECT_VERSION_MAJOR}
+               INSTALL_RPATH "$ORIGIN" # libcpodes, wherever the tree is moved
+               INSTALL_RPATH_USE_LINK_PATH ON)
+  if(NOT CPODES_SANITIZE AND NOT APPLE)
+    target_link_options(cpodes_${name} PRIVATE LINKER:--no-undefined)
+  endif()
+endfunction()
