@@ -159,6 +159,14 @@ int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, dou
   return cpMechChecked(mech, flag, s->t, "zdot", zdot, mech->nz);
 }
 
+int cpMechOtherRates(CPMech mech, const CPMechState *s, const double *lambda, sunrealtype *yd) {
+  sunrealtype *udot = yd + mech->nq;
+  int flag          = cpMechKinematics(mech, s->q, CP_N, s->u, yd);
+  if (!flag) flag = cpMechAuxiliary(mech, s, lambda, udot + mech->nu);
+  if (!flag) cpMechPutFullRates(mech, yd, udot);
+  return flag;
+}
+
 /* ---- products ---- */
 
 int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrealtype t,

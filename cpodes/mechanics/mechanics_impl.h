@@ -240,6 +240,8 @@ int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, dou
 int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u);
 /* The same of q' and u'. */
 void cpMechPutFullRates(const CPMech mech, sunrealtype *qdot, sunrealtype *udot);
+/* yd [n] contains u' and gets the rest of y': q', z', and the prescribed rates. */
+int cpMechOtherRates(CPMech mech, const CPMechState *s, const double *lambda, sunrealtype *yd);
 /* y [length] = function x: a product of the user's, checked. */
 int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrealtype t,
                    const sunrealtype *q, const double *x, double *y, int length);

@@ -77,7 +77,7 @@ double cpMechStageSine(void *data) {
 
 int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   CPMech mech     = data;
-  sunrealtype *yd = N_VGetArrayPointer(ydot), *udot = yd + mech->nq, *zdot = udot + mech->nu;
+  sunrealtype *yd = N_VGetArrayPointer(ydot), *udot = yd + mech->nq;
   CPMechState s;
   int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
   if (!flag) flag = cpMechAccelerate(mech, &s, udot, mech->stage.lambda);
@@ -86,9 +86,7 @@ int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
     if (!flag) flag = cpMechRead(mech, t, N_VGetArrayPointer(mech->stage.y), &s);
     if (!flag) flag = cpMechAccelerate(mech, &s, udot, mech->stage.lambda);
   }
-  if (!flag) flag = cpMechKinematics(mech, s.q, CP_N, s.u, yd);
-  if (!flag) flag = cpMechAuxiliary(mech, &s, mech->stage.lambda, zdot);
-  if (!flag) cpMechPutFullRates(mech, yd, udot);
+  if (!flag) flag = cpMechOtherRates(mech, &s, mech->stage.lambda, yd);
   if (!flag && mech->sens) cpMechSensKeep(mech, t, N_VGetArrayPointer(y), udot, mech->stage.lambda);
   mech->attached.cause = flag;
   return flag;

@@ -13,7 +13,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Along the negative real axis and the imaginary axis DOP853 is stable for |h lambda| up to 6 or so (Hairer, Norsett and
  * Wanner, Solving Ordinary Differential Equations I, section II.5, take 6.1 for its detection of stiffness). */
@@ -38,7 +37,7 @@ typedef struct {
   const double *y;
   double size, omega;               /* of positions; of the motion */
   double *f, *moved, *v, *Jv, *JJv; /* [n] */
-  double *a, *lambda;               /* [nu], [m] */
+  double *lambda;                   /* [m] */
 } Room;
 
 /* yd = f(t, y) */
@@ -46,10 +45,8 @@ static int evaluate(Room *room, const double *y, double *yd) {
   const CPMech mech = room->mech;
   CPMechState s;
   int flag = cpMechRead(mech, room->t, y, &s);
-  if (!flag) flag = cpMechAccelerate(mech, &s, room->a, room->lambda);
-  if (!flag) flag = cpMechKinematics(mech, s.q, CP_N, s.u, yd);
-  if (!flag) flag = cpMechAuxiliary(mech, &s, room->lambda, yd + mech->nq + mech->nu);
-  if (!flag) memcpy(yd + mech->nq, room->a, (size_t)mech->nu * sizeof *yd);
+  if (!flag) flag = cpMechAccelerate(mech, &s, yd + mech->nq, room->lambda);
+  if (!flag) flag = cpMechOtherRates(mech, &s, room->lambda, yd);
   return flag;
 }
 
@@ -144,7 +141,6 @@ int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_en
   Room room = {.mech = mech, .t = t, .y = N_VGetArrayPointer(y)};
   double re = 0.0, im = 0.0;
   CP_MECH_ARRAYS(&room.arena, mech->n, &room.f, &room.moved, &room.v, &room.Jv, &room.JJv);
-  CP_MECH_ARRAYS(&room.arena, mech->nu, &room.a);
   CP_MECH_ARRAYS(&room.arena, mech->m, &room.lambda);
   flag = cpArenaStatus(&room.arena);
   if (flag) cpReason(mech->text, flag, "out of memory");

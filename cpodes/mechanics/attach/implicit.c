@@ -30,13 +30,11 @@ static CPNewtonMatrix *matrix(CPMech mech, int which) {
 
 static int start(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data) {
   const CPMech mech = data;
-  double *udot = x + mech->nq, *zdot = udot + mech->nu, *lambda = zdot + mech->nz;
+  double *lambda    = x + mech->n;
   CPMechState s;
   int flag = cpMechRead(mech, t, y, &s);
-  if (!flag) flag = cpMechSolve(mech, &s, udot, lambda);
-  if (!flag) flag = cpMechKinematics(mech, s.q, CP_N, s.u, x);
-  if (!flag) flag = cpMechAuxiliary(mech, &s, lambda, zdot);
-  if (!flag) cpMechPutFullRates(mech, x, udot);
+  if (!flag) flag = cpMechSolve(mech, &s, x + mech->nq, lambda);
+  if (!flag) flag = cpMechOtherRates(mech, &s, lambda, x);
   for (int i = 0; !flag && i < mech->m; i++) {
     mech->implicit->held[i]              = lambda[i];
     mech->newton->P->fixed[mech->nu + i] = mech->rows.off[i] || mech->kkt->is_dependent[i];
