@@ -161,7 +161,9 @@ CPODES_EXPORT int CPOneStepClearStopTime(CPOneStepMem mem);
 
 /** As CVodeRootInit: g(t, y, gout, user_data), gout [nrtfn]. nrtfn 0: none. States handed to g are on
  * the manifold, so that g is zero at the state that CV_ROOT_RETURN hands out, up to the roundoff of t; to find
- * which g_i are zero at a start but for errors, it also gets two that are off it by some tolerances at most.
+ * which g_i are zero at a start or a root but for errors, and how fast they change at the ends of steps, it also gets states
+ * that are off it by some tolerances at most. A function that comes to zero and goes away within one step is found if it
+ * falls and rises only once there.
  */
 CPODES_EXPORT int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g);
 /** As CVodeSetRootDirection, rootdir [nrtfn]: -1, 0, 1. */

@@ -233,7 +233,12 @@ int cpInterpolate(CPOneStepMem mem, const CPInterpolant *ip, sunrealtype theta, 
 }
 
 static int interpolate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
-  CPExplicit e = mem->own;
+  CPExplicit e     = mem->own;
+  const int at_end = t == mem->base.t;
+  if (k == 1 && (at_end || t == mem->tlast)) { /* f there, which every interpolant has as its slope */
+    N_VScale(1.0, e->k[at_end ? e->last : 0], dky);
+    return CP_SUCCESS;
+  }
   if (!e->is_prepared) {
     int flag = CP_SUCCESS;
     for (int i = e->last + 1; i < e->nk && !flag; i++) {

@@ -30,7 +30,8 @@ typedef struct {
   sunrealtype (*ratio)(CPOneStepMem mem, sunrealtype norm, int accepted);
   /* The attempt becomes the step: the state will be (tnew, ynew), and (tlast, ylast) the present one. */
   void (*accepted)(CPOneStepMem mem);
-  /* dky = the k-th derivative at t in [tlast, t] of the last step's polynomial, not projected. Does not use base.tmp. */
+  /* dky = the k-th derivative at t in [tlast, t] of the last step's polynomial, not projected. Uses base.tmp for dky only.
+   * At both ends the first derivative takes no evaluation of f. */
   int (*interpolate)(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky);
   /* Returns the degree of that polynomial. */
   int (*degree)(CPOneStepMem mem);
@@ -46,13 +47,14 @@ extern const CPOneStepMethod cpExplicitMethod, cpImplicitMethod, cpRadauMethod;
 typedef struct {
   CPArena values, vectors; /* The vectors are allocated when the first search starts. */
   CVRootFn g;
-  int n;              /* number of functions */
-  int *direction;     /* [n] of the crossings that are asked for: -1 falling, 1 rising, 0 both */
-  int *found;         /* [n] directions of the crossings at the root that was returned, or 0 */
-  int *at_zero;       /* [n] g_i has not left zero yet, and has no sign */
-  sunrealtype *zero;  /* [n] the value of g_i that counts as zero */
-  sunrealtype *noise; /* [n] the change that roundoff in the state causes in g_i */
-  sunrealtype *lo, *hi, *mid; /* [n] values of g at tlo, at thi, and in between */
+  int n;          /* number of functions */
+  int *direction; /* [n] of the crossings that are asked for: -1 falling, 1 rising, 0 both */
+  int *found;     /* [n] directions of the crossings at the root that was returned, or 0 */
+  int *at_zero;   /* [n] g_i has not left zero yet, and has no sign */
+  sunrealtype *zero; /* [n] the value of g_i that counts as zero; infinite on the side from which it has crossed */
+  sunrealtype *noise; /* [n] the change that errors of the state cause in g_i: of roundoff, after a root of the tolerances */
+  sunrealtype *lo, *hi, *mid;                   /* [n] values of g at tlo, at thi, and in between */
+  sunrealtype *slope_lo, *slope_hi, *slope_mid; /* [n] their slopes in the direction of the run */
   sunrealtype tlo, thi;
   sunrealtype tfound; /* time of the root that was returned */
   N_Vector y, trial;  /* states that belong to hi and mid */
@@ -141,8 +143,8 @@ sunrealtype cpOneStepTimeRoundoff(CPOneStepMem mem);
 int cpRootsSearch(CPOneStepMem mem);
 /* Evaluates g where the search starts: at the last return. Returns 0, or a code with its reason in base.text. */
 int cpRootsStart(CPOneStepMem mem);
-/* Records that the pending root is being returned. */
-void cpRootsReturned(CPRoots *roots);
+/* Records that the pending root is being returned. 0, or a code with its reason in base.text. */
+int cpRootsReturned(CPOneStepMem mem);
 /* Is t the time of the root that was returned last? */
 int cpRootsAt(const CPRoots *roots, sunrealtype t);
 void cpRootsFree(CPRoots *roots);

@@ -1,6 +1,10 @@
 /* Roots of g along the solution: changes of sign between the ends of a step are located by the Illinois
  * variant of the regula falsi (M. Dowell, P. Jarratt, BIT 11 (1971) 168-174). If there are several roots, the
- * first one is located. States inside the step are interpolated and projected. */
+ * first one is located. States inside the step are interpolated and projected.
+ *
+ * A function that has the same sign at both ends, where its slopes lead towards zero and away from it, is followed to its
+ * extremum, as long as the tangents at both sides cross beyond zero: a convex function lies on the near side of its
+ * tangents. */
 #include "onestep_impl.h"
 
 #include "cpodes/base/random.h"
@@ -17,6 +21,9 @@
  * and multiple roots. */
 #define SECANTS        8
 #define MAX_ITERATIONS 200
+/* Slopes of g are differences over this part of the step, and the search for an extremum ends after so many states. */
+#define SLOPE_STEP  1.0e-6
+#define MAX_EXTREMA 12
 
 /* ---- options ---- */
 
@@ -41,6 +48,9 @@ int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g) {
   CP_NEW(&roots.values, roots.lo, nrtfn);
   CP_NEW(&roots.values, roots.hi, nrtfn);
   CP_NEW(&roots.values, roots.mid, nrtfn);
+  CP_NEW(&roots.values, roots.slope_lo, nrtfn);
+  CP_NEW(&roots.values, roots.slope_hi, nrtfn);
+  CP_NEW(&roots.values, roots.slope_mid, nrtfn);
   if (cpArenaStatus(&roots.values)) {
     cpRootsFree(&roots);
     return cpReport(&mem->base.log, CP_MEM_FAIL, __func__, "no memory");
@@ -223,6 +233,76 @@ static int activate(CPOneStepMem mem) {
   return CP_SUCCESS;
 }
 
+/* ---- functions that come and go within the step ---- */
+
+/* dg/ds at (t, y), where g has these values, with s = dir t: y moves by its own derivative, at the end of the step backward */
+static int slopesAt(CPOneStepMem mem, sunrealtype t, N_Vector y, const sunrealtype *values,
+                    sunrealtype *slope) {
+  const CPStepper s       = &mem->base;
+  const sunrealtype least = SOON * cpOneStepTimeRoundoff(mem);
+  sunrealtype ds          = fmax(SLOPE_STEP * fabs(mem->hlast), least);
+  if (t == s->t) ds = -ds;
+  int flag = mem->method->interpolate(mem, t, 1, s->tmp);
+  if (flag) return flag;
+  N_VLinearSum(1.0, y, mem->dir * ds, s->tmp, s->tmp);
+  flag = evaluateAt(mem, t + mem->dir * ds, s->tmp, slope);
+  for (int i = 0; i < mem->roots.n; i++) slope[i] = (slope[i] - values[i]) / ds;
+  return flag;
+}
+
+/* Follows g_i, which has the same sign at both ends of [tlo, thi], to its extremum. The first state that is found where it has
+ * the other sign, or where any function crosses zero, becomes thi, or tlo if the crossing before it is not asked for. */
+static int follow(CPOneStepMem mem, int i) {
+  CPRoots *r             = &mem->roots;
+  const sunrealtype sign = r->lo[i] > 0.0 ? 1.0 : -1.0;
+  sunrealtype a = r->tlo, ga = sign * r->lo[i], sa = sign * r->slope_lo[i]; /* |g_i|, its slope */
+  sunrealtype b = r->thi, gb = sign * r->hi[i], sb = sign * r->slope_hi[i];
+  for (int k = 0; k < MAX_EXTREMA && sa < 0.0 && sb > 0.0; k++) {
+    const sunrealtype crossing = ga + sa * (gb - ga - sb * fabs(b - a)) / (sa - sb);
+    if (crossing > 0.0) return CP_SUCCESS; /* of the tangents */
+    const sunrealtype t = a + fmin(fmax(sa / (sa - sb), 0.1), 0.9) * (b - a);
+    int flag            = evaluateBetween(mem, t);
+    if (flag) return flag;
+    if (anyCrosses(r, r->mid)) {
+      moveUpper(r, t);
+      return slopesAt(mem, t, r->y, r->hi, r->slope_hi);
+    }
+    const sunrealtype g = sign * r->mid[i];
+    if (g < 0.0) {
+      moveLower(r, t);
+      return CP_SUCCESS;
+    }
+    flag = slopesAt(mem, t, r->trial, r->mid, r->slope_mid);
+    if (flag) return flag;
+    const sunrealtype slope = sign * r->slope_mid[i];
+    if (slope > 0.0) b = t, gb = g, sb = slope;
+    else a = t, ga = g, sa = slope;
+  }
+  return CP_SUCCESS;
+}
+
+/* Looks for functions that come to zero and go away within [tlo, thi]. Slopes at tlo are computed if one at thi asks for
+ * them. */
+static int followAll(CPOneStepMem mem) {
+  CPRoots *r  = &mem->roots;
+  int have_lo = 0, flag = slopesAt(mem, r->thi, r->y, r->hi, r->slope_hi);
+  for (int i = 0; !flag && i < r->n; i++) {
+    const sunrealtype start = r->tlo, end = r->thi;
+    if (r->at_zero[i] || r->hi[i] * r->lo[i] <= 0.0 || r->slope_hi[i] * r->lo[i] <= 0.0) continue;
+    if (!have_lo) {
+      flag = cpOneStepSolution(mem, start, r->trial, "");
+      if (!flag || flag == CP_OUTPUT_PROJ_FAIL)
+        flag = slopesAt(mem, start, r->trial, r->lo, r->slope_lo);
+      have_lo = 1;
+    }
+    if (!flag) flag = follow(mem, i);
+    if (r->tlo == start && r->thi == end) continue;
+    have_lo = r->tlo == start;
+    i       = -1; /* Others may come and go in what is left. */
+  }
+  return flag;
+}
+
 /* ---- location ---- */
 
 /* Narrows [tlo, thi] down to roundoff around the earliest root. The secant is that of the function whose zero it places
@@ -268,6 +348,8 @@ static int locate(CPOneStepMem mem) {
 static void goOn(CPRoots *r) {
   r->tlo = r->thi;
   swapValues(&r->lo, &r->hi);
+  for (int i = 0; i < r->n; i++)
+    if (isinf(r->zero[i])) r->zero[i] = 0.0; /* Here the sign counts, whichever it is. */
   leaveZero(r);
   for (int i = 0; i < r->n; i++) {
     if (r->at_zero[i] || r->lo[i] != 0.0) continue;
@@ -284,6 +366,7 @@ int cpRootsSearch(CPOneStepMem mem) {
   r->thi   = mem->base.t;
   r->raw   = 0;
   if (!flag) flag = activate(mem);
+  if (!flag) flag = followAll(mem);
   if (flag) return flag;
   if (!anyCrosses(r, r->hi)) {
     goOn(r);
@@ -294,10 +377,23 @@ int cpRootsSearch(CPOneStepMem mem) {
   return flag;
 }
 
-void cpRootsReturned(CPRoots *roots) {
-  for (int i = 0; i < roots->n; i++)
-    roots->found[i] = !crosses(roots, i, roots->hi[i]) ? 0 : roots->lo[i] > 0.0 ? -1 : 1;
-  roots->tfound  = roots->thi;
-  roots->pending = 0;
-  goOn(roots);
+int cpRootsReturned(CPOneStepMem mem) {
+  CPRoots *r = &mem->roots;
+  int flag;
+  for (int i = 0; i < r->n; i++)
+    r->found[i] = !crosses(r, i, r->hi[i]) ? 0 : r->lo[i] > 0.0 ? -1 : 1;
+  r->tfound  = r->thi;
+  r->pending = 0;
+  goOn(r);
+  /* The sign at a root is that of errors of the projection, which are as large as the tolerances. */
+  N_VScale(1.0, r->y, r->trial);
+  N_VInv(mem->base.ewt, mem->base.tmp);
+  flag = sensitivity(mem, mem->base.tmp, r->mid);
+  for (int i = 0; i < r->n; i++) {
+    if (!r->found[i]) continue;
+    r->at_zero[i] = r->zero_is_new = 1;
+    r->zero[i]                     = r->found[i] > 0 ? -INFINITY : INFINITY;
+    if (!flag) r->noise[i] = fmax(r->noise[i], r->mid[i]);
+  }
+  return flag;
 }

@@ -289,6 +289,52 @@ static int jump(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   return 0;
 }
 
+/* z + 1 - DEPTH is negative for some 2 sqrt(2 DEPTH) / 5.2 = 0.017 around each bottom, which is passed at t = 1/2, 3/2, ... */
+#define DEPTH 1.0e-3
+static int bottom(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)user_data;
+  g[0] = entries(y)[1] + 1.0 - DEPTH;
+  return 0;
+}
+
+/* The steps are longer than that; with one direction every other root is returned. At tol 1e-6 the time of a passage is off
+ * by 1e-4 at most. */
+START_TEST(functions_that_come_and_go_within_a_step_are_found) {
+  const int direction   = _i % 3 - 1;
+  const sunrealtype one = sqrt(DEPTH / run.world.p.g); /* from the bottom: 1 - cos(5.2 t) = DEPTH */
+  int found;
+  teardown();
+  one_open(&run, one_methods[_i / 3], 1.0e-6);
+  run.world.p.g = PENDULUM_G_PERIOD2;
+  ck_assert_done(&run, CPOneStepSetMaxNumSteps(run.mem, -1));
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, bottom));
+  ck_assert_done(&run, CPOneStepSetRootDirection(run.mem, &direction));
+  for (int pass = 0; pass < 3; pass++)
+    for (int side = -1; side <= 1; side += 2) {
+      if (direction == -side) continue;
+      ck_assert_returns(&run, one_to(&run, 10.0), CV_ROOT_RETURN);
+      ck_assert_done(&run, CPOneStepGetRootInfo(run.mem, &found));
+      ck_assert_int_eq(found, side);
+      ck_assert_msg(fabs(run.t - (0.5 + pass + side * one)) < 1.0e-4, "%s: pass %d at %.15g",
+                    run.method, pass, run.t);
+    }
+}
+END_TEST
+
+static int far_away(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)user_data;
+  g[0] = entries(y)[1] + 10.0;
+  return 0;
+}
+
+START_TEST(functions_far_from_zero_take_no_evaluation_of_f) {
+  ck_assert_done(&run, CPOneStepSetStopTime(run.mem, 2.0));
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, far_away));
+  ck_assert_returns(&run, one_to(&run, 2.0), CV_TSTOP_RETURN);
+  ck_assert_int_eq(one_stats(&run).nfe_output, 0);
+}
+END_TEST
+
 START_TEST(a_jump_is_located) {
   ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, jump));
   ck_assert_returns(&run, one_to(&run, 1.0), CV_ROOT_RETURN);
@@ -373,6 +419,8 @@ int main(void) {
   tcase_add_loop_test(tc, a_gap_that_opens_slowly_has_no_root, 0, 2 * n_one_methods);
   tcase_add_test(tc, another_root_soon_after_a_start_at_zero_is_returned);
   tcase_add_test(tc, roots_can_be_set_and_taken_away_on_the_way);
+  tcase_add_loop_test(tc, functions_that_come_and_go_within_a_step_are_found, 0, 3 * n_one_methods);
+  tcase_add_test(tc, functions_far_from_zero_take_no_evaluation_of_f);
   tcase_add_test(tc, a_jump_is_located);
   tcase_add_test(tc, a_projection_that_fails_for_good_ends_the_search_and_no_root_is_lost);
   tcase_add_loop_test(tc, failing_root_functions_end_the_call, 0, 2);
