@@ -411,6 +411,35 @@ START_TEST(prescribed_motions_are_followed) {
 }
 END_TEST
 
+/* ---- rows that are switched ---- */
+
+/* The pendulum's rod is cut at t = 0.3, without a restart by the user: a parabola follows. Each step errs by tol (1 + |y|), |y| is
+ * below 5, and no error grows tenfold in so short a time. */
+START_TEST(rows_are_switched_between_steps_without_a_restart) {
+  const sunrealtype tol = 1.0e-8, cut = 0.3, flight = 0.2;
+  sunrealtype at[4], t;
+  System *s = system_create(PENDULUM);
+  pendulum_initial(&s->is.pendulum, s->y);
+  create(methods[_i], tol);
+  attach(s->mech, 0.0, s->y);
+  CPOneStepSetStopTime(mem, cut);
+  ck_assert_int_eq(CPOneStepEvolve(mem, cut, s->y, &t, CV_NORMAL), CV_TSTOP_RETURN);
+  for (int i = 0; i < 4; i++) at[i] = entries(s->y)[i];
+  ck_assert_int_eq(CPMechSetActive(s->mech, (sunrealtype[]){0.0}), CP_SUCCESS);
+  go_to("free flight", cut + flight, s->y);
+  const sunrealtype g = s->is.pendulum.g, v = at[3] - g * flight;
+  const sunrealtype y        = at[1] + at[3] * flight - g * flight * flight / 2.0;
+  const sunrealtype exact[]  = {at[0] + at[2] * flight, y, at[2], v};
+  const CPOneStepStats stats = stats_of();
+  for (int i = 0; i < 4; i++)
+    ck_assert_msg(fabs(entries(s->y)[i] - exact[i]) <= 10.0 * (double)stats.nst * tol * 6.0,
+                  "%s: y[%d] is off by %g", methods[_i], i, entries(s->y)[i] - exact[i]);
+  ck_assert_int_lt(stats.nst, 500);
+  CPOneStepFree(&mem);
+  system_free(&s);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("mechanical systems in one-step methods");
   TCase *tc    = tcase_create("all");
@@ -430,6 +459,7 @@ int main(void) {
   tcase_add_test(tc, statistics_show_the_mechanism);
   tcase_add_loop_test(tc, steps_of_implicit_methods_do_not_depend_on_stiffness, 1, METHODS);
   tcase_add_loop_test(tc, errors_of_velocities_are_weighted_with_the_time_scale, 0, 2);
+  tcase_add_loop_test(tc, rows_are_switched_between_steps_without_a_restart, 0, METHODS);
   tcase_add_loop_test(tc, prescribed_motions_are_followed, 0, 3 * METHODS);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
