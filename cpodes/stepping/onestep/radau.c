@@ -73,6 +73,7 @@ typedef struct {
   sunrealtype *x;     /* [s N] */
   sunrealtype *r, *w; /* [s N] residuals, and T^-1 r */
   sunrealtype *x0;    /* [N] at the start of the step */
+  sunrealtype *zero;  /* [N] */
   sunrealtype *e;     /* [n] estimate */
   /* The polynomial k of a step by divided differences: k = sum_p D_p prod_{l < p} (theta - node_l), nodes c_s, ..., c_1,
    * 0; of the last step, and of the newest attempt; [s + 1] sizes h |D_p|. moved [n]: correction by the projection */
@@ -111,15 +112,32 @@ CP_WIDE static void sum(int n, const double *y0, int terms, const double *w, con
   }
 }
 
+/* Y_i = B_i + f sum_j w_ij Z_j, i, j < s, rows of length n: those of Z and Y have a distance of their own, B_i = B if its
+ * distance is 0, B may be Y. With a constant s, vectors of entries stay in registers. */
+CP_WIDE_PART void product(int s, int n, const double w[][CP_RADAU_STAGES], double f,
+                          const double *Z, int dZ, const double *B, int dB, double *Y, int dY) {
+  for (int j = 0; j < n; j++) {
+    double z[CP_RADAU_STAGES];
+    for (int k = 0; k < s; k++) z[k] = f * Z[k * dZ + j];
+    for (int i = 0; i < s; i++) {
+      double y = B[i * dB + j];
+      for (int k = 0; k < s; k++) y += w[i][k] * z[k];
+      Y[i * dY + j] = y;
+    }
+  }
+}
+
+CP_WIDE static void combine(int s, int n, const double w[][CP_RADAU_STAGES], double f,
+                            const double *Z, int dZ, const double *B, int dB, double *Y, int dY) {
+  if (s == 3) product(3, n, w, f, Z, dZ, B, dB, Y, dY);
+  else product(CP_RADAU_STAGES, n, w, f, Z, dZ, B, dB, Y, dY);
+}
+
 /* Y_i = y + h sum_j a_ij k_j */
 static void states(CPOneStepMem mem, sunrealtype h) {
   const Radau R         = mem->own;
   const CPRadauTable *T = R->table;
-  for (int i = 0; i < T->s; i++) {
-    double w[CP_RADAU_STAGES];
-    for (int j = 0; j < T->s; j++) w[j] = h * T->A[i][j];
-    sum(R->n, entries(mem->base.y), T->s, w, R->x, R->N, R->Y + i * R->n);
-  }
+  combine(T->s, R->n, T->A, h, R->x, R->N, entries(mem->base.y), 0, R->Y, R->n);
 }
 
 static sunrealtype squares(int n, const sunrealtype *x, const sunrealtype *ewt) {
@@ -315,7 +333,7 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
     for (int i = 0; R->have_stages && !flag && i < s; i++)
       flag = R->system.solve(factorsOf(T, i), R->r + i * N, NULL, R->system.data);
     if (flag) return because(mem, flag);
-    for (int i = 0; i < s; i++) sum(N, NULL, s, T->T_inv[i], R->r, N, R->w + i * N);
+    combine(s, N, T->T_inv, 1.0, R->r, N, R->zero, 0, R->w, N);
     flag = solve(mem, h, &norm);
     if (flag) return flag;
     mem->stats.nni++;
@@ -330,10 +348,7 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
       if (!early && norm * R->eta * pow(R->theta, most - 1 - it) > KAPPA) break;
     }
     before = fmax(norm, 1.0e-300);
-    for (int i = 0; i < s; i++) { /* x += T w */
-      sum(N, R->x + i * N, s, T->T[i], R->w, N, R->r);
-      memcpy(R->x + i * N, R->r, (size_t)N * sizeof *R->x);
-    }
+    combine(s, N, T->T, 1.0, R->w, N, R->x, N, R->x, N); /* x += T w */
     states(mem, h);
     if (R->eta * norm <= KAPPA) return CP_SUCCESS;
   }
@@ -580,6 +595,7 @@ static int allocate(CPOneStepMem mem) {
   CP_NEW(&R->arena, R->r, s * R->N);
   CP_NEW(&R->arena, R->w, s * R->N);
   CP_NEW(&R->arena, R->x0, R->N);
+  CP_NEW(&R->arena, R->zero, R->N);
   CP_NEW(&R->arena, R->e, R->n);
   CP_NEW(&R->arena, R->D, (s + 1) * R->N + R->n);
   CP_NEW(&R->arena, R->D_new, (s + 1) * R->N + R->n);

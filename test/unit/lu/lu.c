@@ -1,6 +1,7 @@
 /* LU factors, dense and sparse, real and complex, by systems whose solutions are known; and the sums of which they are. */
 #include <complex.h>
 #include <cpodes/lu/lu_impl.h>
+#include <cpodes/saddle/small.h>
 #include <math.h>
 #include <string.h>
 
@@ -253,6 +254,36 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
+/* ---- dense orders around the one from which on LAPACK is used: A = 2 n P + (cos(i j)), P a cyclic permutation, which needs
+ * interchanges of rows and has a condition below 10 ---- */
+
+START_TEST(dense_systems_of_any_order_are_solved) {
+  static const int orders[] = {1, 2, CP_SMALL - 1, CP_SMALL, CP_SMALL + 1};
+  const int n = orders[_i / 2], kind = _i % 2;
+  const double complex w = kind ? 1.0 + 2.0 * I : 1.0;
+  double re[CP_SMALL + 1], im[CP_SMALL + 1];
+  ck_assert_int_eq(cpLuCreate(&lu, n, 0, kind, NULL, n), CP_SUCCESS);
+  ck_assert_int_eq(cpMatCreateDense(&A, n, n), CP_SUCCESS);
+  ck_assert_int_eq(cpLuTerm(lu, &A, 0, 0, 0), CP_SUCCESS);
+  for (int j = 0; j < n; j++)
+    for (int i = 0; i < n; i++) A.value[n * j + i] = cos(i * j) + (j == (i + 1) % n ? 2 * n : 0);
+  for (int i = 0; i < n; i++) {
+    double complex sum = 0.0;
+    for (int j = 0; j < n; j++) sum += w * A.value[n * j + i] * exact(kind, j);
+    re[i] = creal(sum), im[i] = cimag(sum);
+  }
+  ck_assert_int_eq(cpLuAssemble(lu, &w), CP_SUCCESS);
+  ck_assert_int_eq(cpLuFactor(lu), 0);
+  ck_assert_int_eq(cpLuSolve(lu, re, im), CP_SUCCESS);
+  for (int i = 0; i < n; i++) {
+    const double off = cabs(re[i] + (kind ? I * im[i] : 0.0) - exact(kind, i));
+    ck_assert_msg(off <= BOUND * n, "order %d: x[%d] is off by %g", n, i, off);
+  }
+  cpLuFree(&lu);
+  cpMatFree(&A);
+}
+END_TEST
+
 static Suite *lu_suite(void) {
   Suite *suite   = suite_create("LU factors");
   TCase *factors = tcase_create("factors"), *sums = tcase_create("sums");
@@ -264,6 +295,7 @@ static Suite *lu_suite(void) {
   tcase_add_loop_test(sums, every_allocation_may_fail, 0, KINDS);
   for (int kind = 1; kind < KINDS; kind += 2)
     tcase_add_loop_test(sums, a_complex_sum_forgets_the_last_one, kind, kind + 1);
+  tcase_add_loop_test(factors, dense_systems_of_any_order_are_solved, 0, 10);
   suite_add_tcase(suite, factors);
   suite_add_tcase(suite, sums);
   return suite;
