@@ -233,6 +233,7 @@ START_TEST(functions_may_fail) {
     device = (Device){.fails = first, .code = 1};
     ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, 10.0, 1e-6, &s), CP_SUCCESS);
     ck_assert(isfinite(s.radius));
+    if (device.calls < first) continue; /* The iteration had ended before. */
     device = (Device){.fails = first, .code = -1};
     ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, 10.0, 1e-6, &s), CP_USERFUNC_FAIL);
   }
