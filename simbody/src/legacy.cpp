@@ -59,7 +59,8 @@ struct LegacyIntegrator::Impl {
   EventWindow window = EventWindow();
   long evaluations   = 0;
 
-  std::vector<double> unprojected, correction; /* of the user's projection */
+  bool stepping = false;
+  std::vector<double> unprojected; /* the newest step */
 
   Impl(LegacyProblem &of, bool useAdams, bool useNewton)
       : problem(of), adams(useAdams), newton(useNewton) {}
@@ -96,21 +97,23 @@ struct LegacyIntegrator::Impl {
     return guarded(p, "c", [&] { return p.constraints(t, of(y), of(c)); });
   }
   /* The user's projection takes the state and the error together, and projects the error only on its way from a state off
-   * the manifold: it is called twice from the same one. */
+   * the manifold: it is called twice from the same one. Errors are those of the newest step, whatever output has been
+   * projected since. */
   static int project(double t, N_Vector from, N_Vector to, double eps, void *data) {
     Impl &m = at(data);
-    std::vector<double> none(m.n, 0.0);
-    m.unprojected.assign(of(from), of(from) + m.n);
+    std::vector<double> correction(m.n), none(m.n, 0.0);
+    if (m.stepping) m.unprojected.assign(of(from), of(from) + m.n);
     const int flag = guarded(m.problem, "project", [&] {
-      return m.problem.project(t, m.unprojected.data(), eps, m.correction.data(), none.data());
+      return m.problem.project(t, of(from), eps, correction.data(), none.data());
     });
-    for (std::size_t i = 0; i < m.n; i++) of(to)[i] = m.unprojected[i] + m.correction[i];
+    for (std::size_t i = 0; i < m.n; i++) of(to)[i] = of(from)[i] + correction[i];
     return flag;
   }
   static int projectError(double t, N_Vector, N_Vector error, void *data) {
     Impl &m = at(data);
+    std::vector<double> correction(m.n);
     return guarded(m.problem, "project", [&] {
-      return m.problem.project(t, m.unprojected.data(), CP_EPS_DEFAULT, m.correction.data(),
+      return m.problem.project(t, m.unprojected.data(), CP_EPS_DEFAULT, correction.data(),
                                of(error));
     });
   }
@@ -154,7 +157,7 @@ struct LegacyIntegrator::Impl {
   int create(int size, double t, const double *y0, const LegacyTolerances &tolerances) {
     release();
     n = static_cast<std::size_t>(size);
-    unprojected.assign(n, 0.0), correction.assign(n, 0.0);
+    unprojected.assign(n, 0.0);
     if (SUNContext_Create(nullptr, &ctx)) return CP_MEM_FAIL;
     mem = CPodeCreate(adams ? CV_ADAMS : CV_BDF, ctx);
     y = N_VNew_Serial(size, ctx), between = N_VNew_Serial(size, ctx),
@@ -268,9 +271,11 @@ struct LegacyIntegrator::Impl {
       }
       if (limit > 0 && steps >= limit) flag = CV_TOO_MUCH_WORK;
       if (flag) break;
-      flag = CVodeSetStopTime(cvode(), stop.active ? stop.t : NEVER);
-      if (!flag)
-        flag = CPode(mem, to > tn ? to : tn + std::fmax(1.0, std::fabs(tn)), y, &tn, CV_ONE_STEP);
+      flag                 = CVodeSetStopTime(cvode(), stop.active ? stop.t : NEVER);
+      const double towards = to > tn ? to : tn + std::fmax(1.0, std::fabs(tn));
+      stepping             = true;
+      if (!flag) flag = CPode(mem, towards, y, &tn, CV_ONE_STEP);
+      stepping = false;
       if (flag > 0) flag = CP_SUCCESS;
       if (flag < 0) reached = tn;
     }
