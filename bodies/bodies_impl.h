@@ -157,12 +157,13 @@ typedef struct {
   int param;
 } Drive;
 
-typedef enum { SPRING, FRICTION } LawKind;
+typedef enum { SPRING, FRICTION, DRAG } LawKind;
 typedef struct {
   LawKind kind;
   Term term;
   int param, force,
-      joint; /* stiffness, damping, free, and force or NONE; or factor, speed, and the joint */
+      joint; /* stiffness, damping, free, and force or NONE; or factor, speed, and the joint; or drag */
+  int inertance; /* parameter or NONE */
   CPLawFn law;
   void *data;
 } Law;
@@ -206,7 +207,8 @@ struct CPBodies_ {
   Law *law;
   PointForce *force;
   sunrealtype *param;
-  int nbodies, njoints, nrows, nrolls, npairs, ndrives, nlaws, nforces, nparams, nfrictions;
+  int nbodies, njoints, nrows, nrolls, npairs, ndrives, nlaws, nforces, nparams, nfrictions,
+      ninertances;
 
   char *text; /* all names, each ended by a zero */
   int ntext;

@@ -254,6 +254,11 @@ int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealt
       out->dissipation -= T[0] * rate;
       continue;
     }
+    if (law->inertance != NONE) out->kinetic += b->param[law->inertance] * rate * rate / 2;
+    if (law->kind == DRAG) {
+      out->dissipation += p[0] * rate * rate;
+      continue;
+    }
     out->potential += p[0] * (x - p[2]) * (x - p[2]) / 2;
     out->dissipation += p[1] * rate * rate;
     T[0] = 0;

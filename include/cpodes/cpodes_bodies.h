@@ -146,9 +146,10 @@ typedef struct {
 /** A force law: T [3]: out, the force T in the direction in which x grows, and its derivatives to x and x'. Returns as
  * a drive's function. */
 typedef int (*CPLawFn)(sunrealtype t, sunrealtype x, sunrealtype rate, sunrealtype *T, void *data);
-/** A spring-damper, T = force - stiffness (x - free) - damping x' + law: on the coordinate `of`; or, if of.joint is NULL, on
- * the distance x between point_a of body a and point_b of body b, which must not meet. On an angle in space it acts
- * for less than half a turn. */
+/** A spring-damper, T = force - stiffness (x - free) - damping x' - inertance x'' + law: on the coordinate `of`; or, if
+ * of.joint is NULL, on the distance x between point_a of body a and point_b of body b, which must not meet. On an angle
+ * in space the spring acts for less than half a turn. The inertance is what a flywheel or a rotor behind a gear adds to
+ * the motion of its coordinate ("armature", "reflected inertia": rotor inertia times the square of the gear ratio). */
 typedef struct {
   const char *name;       /**< of the element */
   CPCoordinate of;        /**< what it acts on */
@@ -161,12 +162,14 @@ typedef struct {
   sunrealtype damping;    /**< [N/m, N s/m] or [N m/rad, N m s/rad] */
   sunrealtype free;       /**< x without force; for distances NaN: that of the placement */
   sunrealtype force;      /**< constant [N, N m] */
+  sunrealtype inertance;  /**< >= 0 [kg] or [kg m^2] */
   CPLawFn law;            /**< NULL: none */
   void *data;             /**< handed to the function */
 } CPSpring;
 
 /** An elastic joint: springs and dampers along x_a, y_a, z_a on d, and about them on the small angles z_a . y_b, x_a . z_b,
- * y_a . x_b. In the plane: along x_a and y_a, and on the angle. */
+ * y_a . x_b. In the plane: along x_a and y_a, and on the angle. The drag is a torque -drag (omega_b - omega_a) on b, for
+ * turns of any size. */
 typedef struct {
   const char *name;              /**< of the element */
   const char *a;                 /**< first body */
@@ -178,6 +181,7 @@ typedef struct {
   sunrealtype damping[3];        /**< [N/m, N s/m] */
   sunrealtype turn_stiffness[3]; /**< [N m/rad, N m s/rad] */
   sunrealtype turn_damping[3];   /**< [N m/rad, N m s/rad] */
+  sunrealtype drag;              /**< [N m s/rad]; not in the plane */
 } CPBushing;
 
 /** A force: F [3]: out, at the point x with the velocity v, all in the axes of space; Fx, Fv [9]: out, by rows, its
@@ -208,7 +212,7 @@ typedef struct {
 
 /** Energies and powers at one state; E = kinetic + potential changes by E' = -dissipation + applied + drives. */
 typedef struct {
-  sunrealtype kinetic;     /**< [J] */
+  sunrealtype kinetic;     /**< with that of inertances [J] */
   sunrealtype potential;   /**< of gravity and of springs without laws [J] */
   sunrealtype dissipation; /**< power lost in dampers and friction [W] */
   sunrealtype applied;     /**< power of forces and laws [W] */
@@ -290,7 +294,8 @@ CPODES_EXPORT int CPBodiesGetPowers(CPBodies bodies, sunrealtype t, N_Vector y,
 
 /** Index of the parameter "element.field" in the array of CPBodiesParameters: the fields mass, J_xx ... J_yz (products
  * count only if the body was added with some), length, offset, ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor,
- * speed, force_x ... force_z; of a bushing kx ... kzz, dx ... dzz, x0 ... zz0 (without force); "gravity.x". */
+ * speed, force_x ... force_z; of a bushing kx ... kzz, dx ... dzz, x0 ... zz0 (without force); inertance and drag, if the
+ * element was added with some; "gravity.x". */
 CPODES_EXPORT int CPBodiesFindParameter(CPBodies bodies, const char *name);
 /** The array of all parameters, which the functions of the model read: for CPodeSetSensParams and CPMechSetParams. Its
  * address is final once CPBodiesMech or CPBodiesModel has been called. NULL if bodies is NULL. */

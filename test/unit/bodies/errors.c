@@ -193,6 +193,14 @@ START_TEST(wrong_forces_and_drives_are_named) {
   case 19:
     refused(CPBodiesFindParameter(bodies, "body.length"), CP_ILL_INPUT, "parameter", "body.length");
     break;
+  case 20:
+    s.inertance = -1;
+    refused(CPBodiesAddSpring(bodies, &s), CP_ILL_INPUT, "spring", "inertance must not be negative");
+    break;
+  case 21:
+    bush.drag = NAN;
+    refused(CPBodiesAddBushing(bodies, &bush), CP_ILL_INPUT, "bush", "drag must be finite");
+    break;
   default: ck_abort();
   }
 }
@@ -441,7 +449,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_loop_test(tc, wrong_bodies_are_named, 0, 22);
   tcase_add_loop_test(tc, wrong_joints_are_named, 0, 12);
-  tcase_add_loop_test(tc, wrong_forces_and_drives_are_named, 0, 20);
+  tcase_add_loop_test(tc, wrong_forces_and_drives_are_named, 0, 22);
   tcase_add_test(tc, the_plane_refuses_what_leaves_it);
   tcase_add_test(tc, calls_out_of_order_are_refused);
   tcase_add_test(tc, a_mechanism_without_bodies_is_refused);
