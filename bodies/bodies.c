@@ -89,9 +89,7 @@ int bodiesError(CPBodies b, int code, const char *function, const char *format, 
   return code;
 }
 
-/* Room for `more` elements behind the first `count`; arrays have lengths 8, 16, 32, ... Returns 0, or 1 without
-   memory. */
-static int room(void *address, int count, int more, size_t size) {
+int bodiesRoom(void *address, int count, int more, size_t size) {
   void **array = address, *larger;
   int old      = count > 0 ? 8 : 0, length;
   while (old < count) old *= 2;
@@ -101,7 +99,6 @@ static int room(void *address, int count, int more, size_t size) {
   *array = larger;
   return 0;
 }
-#define ROOM(array, count, more) room(&(array), (count), (more), sizeof *(array))
 
 static unsigned hash(const char *name, size_t length) { /* FNV-1a */
   unsigned h = 2166136261u;
@@ -166,6 +163,10 @@ static int takeName(CPBodies b, const char *name, int kind, int index) {
   return at;
 }
 
+int bodiesTaken(const struct CPBodies_ *b, const char *name) {
+  return !strcmp(name, "ground") || entryOf(b, name, strlen(name))->kind;
+}
+
 /* A parameter, for which there is room; returns its index. */
 static int takeParam(CPBodies b, int owner, const char *field, sunrealtype value) {
   b->label[b->nparams] = (Label){owner, field};
@@ -208,8 +209,8 @@ CPBodies CPBodiesCreate(int dimension, SUNContext ctx) {
 void CPBodiesFree(CPBodies *bodies) {
   if (!bodies || !*bodies) return;
   CPBodies b    = *bodies;
-  void *owned[] = {b->body, b->joint, b->row,   b->roll, b->pair,  b->drive,
-                   b->law,  b->force, b->param, b->text, b->entry, b->label};
+  void *owned[] = {b->body,  b->joint, b->row,  b->roll,  b->pair,  b->drive, b->law,
+                   b->force, b->param, b->text, b->entry, b->label, b->notes};
   bodiesFreePlans(b);
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   free(b);
@@ -222,6 +223,8 @@ int CPBodiesSetErrHandlerFn(CPBodies b, CPErrHandlerFn handler, void *data) {
   b->data    = data;
   return CP_SUCCESS;
 }
+
+const char *CPBodiesNotes(CPBodies b) { return b && b->notes ? b->notes : ""; }
 
 const char *CPBodiesGetLastMessage(CPBodies b) { return b ? b->message : ""; }
 

@@ -219,20 +219,23 @@ int bodiesDrive(const struct CPBodies_ *b, int drive, sunrealtype t, sunrealtype
   return 0;
 }
 
-/* What whole turns of the row's angles sum up to; 0: there are none. Of two angles the ratios are whole numbers. */
+/* What whole turns of the row's angles sum up to; 0 if there are none, or if the ratios, changed as parameters, have no common
+   measure: then the angles count from the start, up to half a turn. */
 static sunrealtype period(const struct CPBodies_ *b, const Row *row) {
+  static const sunrealtype rounding = SUN_RCONST(1e-9), least = SUN_RCONST(1e-6);
   const sunrealtype turn = 8 * atan(SUN_RCONST(1.0));
-  sunrealtype common     = 0;
+  sunrealtype common = 0, largest = 0;
   for (int k = 0; k < row->nterms && row->wraps; k++) {
     sunrealtype x = row->term[k].m.kind == ANGLE ? fabs(weight(b, &row->term[k])) : 0;
+    largest       = fmax(largest, x);
     while (common > 0 && x > 0) { /* Euclid */
       const sunrealtype rest = fmod(x, common);
       x                      = common;
-      common                 = rest;
+      common                 = fmin(rest, common - rest) > rounding * largest ? rest : 0;
     }
     common = fmax(common, x);
   }
-  return turn * common;
+  return common > least * largest ? turn * common : 0;
 }
 
 /* Rows of p, v or b (level 0, 1, 2). Returns what a drive's function returned. */
@@ -255,7 +258,8 @@ static int fillRow(const struct CPBodies_ *b, const Row *row, sunrealtype t, int
   }
   sum += level == 2 ? g[2] : -g[level];
   if (level == 0 && row->offset != NONE) sum -= b->param[row->offset];
-  if (level == 0 && row->wraps) sum = remainder(sum, period(b, row));
+  const sunrealtype turns = level == 0 && row->wraps ? period(b, row) : 0;
+  if (turns > 0) sum = remainder(sum, turns);
   out[row->first] = sum;
   return flag;
 }
@@ -385,6 +389,13 @@ sunrealtype bodiesReactionSize(const struct CPBodies_ *b, int joint, const sunre
   return sqrt(sum);
 }
 
+sunrealtype bodiesStretch(const struct CPBodies_ *b, const Law *law, sunrealtype x) {
+  const sunrealtype s = x - b->param[law->param + 2];
+  return law->term.m.kind == ANGLE && b->space.dimension == 3
+             ? remainder(s, 8 * atan(SUN_RCONST(1.0)))
+             : s;
+}
+
 int bodiesLaw(const struct CPBodies_ *b, const Law *law, sunrealtype t, sunrealtype x,
               sunrealtype rate, sunrealtype reaction, sunrealtype *T) {
   const sunrealtype *p = b->param + law->param;
@@ -402,7 +413,7 @@ int bodiesLaw(const struct CPBodies_ *b, const Law *law, sunrealtype t, sunrealt
   }
   const int flag = law->law ? law->law(t, x, rate, T, law->data) : 0;
   if (law->force != NONE) T[0] += b->param[law->force];
-  T[0] -= p[0] * (x - p[2]) + p[1] * rate;
+  T[0] -= p[0] * bodiesStretch(b, law, x) + p[1] * rate;
   T[1] -= p[0];
   T[2] -= p[1];
   return flag;

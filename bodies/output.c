@@ -259,7 +259,8 @@ int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealt
       out->dissipation += p[0] * rate * rate;
       continue;
     }
-    out->potential += p[0] * (x - p[2]) * (x - p[2]) / 2;
+    const sunrealtype stretch = bodiesStretch(b, law, x);
+    out->potential += p[0] * stretch * stretch / 2;
     out->dissipation += p[1] * rate * rate;
     T[0] = 0;
     if (law->law) flag = law->law(t, x, rate, T, law->data);

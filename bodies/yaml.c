@@ -399,7 +399,6 @@ static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *
 
 static CPBodies readFrom(yaml_parser_t *parser, Reader *r, SUNContext ctx, CPBodiesFile *run) {
   CPBodies bodies = NULL;
-  *run            = (CPBodiesFile){.t_end = 10, .assemble = 1, .balance = 1};
   if (!yaml_parser_load(parser, &r->document)) {
     const yaml_mark_t at = parser->problem_mark;
     if (parser->error == YAML_MEMORY_ERROR) wrong(r, at, "no memory");
@@ -414,11 +413,10 @@ static CPBodies readFrom(yaml_parser_t *parser, Reader *r, SUNContext ctx, CPBod
   return bodies;
 }
 
-CPBodies CPBodiesReadText(const char *data, size_t size, const char *name, SUNContext ctx,
-                          CPBodiesFile *run, char *message, size_t length) {
+CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, SUNContext ctx,
+                        CPBodiesFile *run, char *message, size_t length) {
   yaml_parser_t parser;
   Reader r = {.file = name, .message = message, .length = length};
-  if (length > 0) message[0] = '\0';
   if (!yaml_parser_initialize(&parser)) {
     snprintf(message, length, "%s: no memory", name);
     return NULL;
@@ -426,27 +424,5 @@ CPBodies CPBodiesReadText(const char *data, size_t size, const char *name, SUNCo
   yaml_parser_set_input_string(&parser, (const unsigned char *)data, size);
   CPBodies bodies = readFrom(&parser, &r, ctx, run);
   yaml_parser_delete(&parser);
-  return bodies;
-}
-
-CPBodies CPBodiesRead(const char *path, SUNContext ctx, CPBodiesFile *run, char *message,
-                      size_t length) {
-  yaml_parser_t parser;
-  Reader r   = {.file = path, .message = message, .length = length};
-  FILE *file = fopen(path, "rb");
-  if (length > 0) message[0] = '\0';
-  if (!file) {
-    snprintf(message, length, "%s cannot be opened", path);
-    return NULL;
-  }
-  CPBodies bodies = NULL;
-  if (yaml_parser_initialize(&parser)) {
-    yaml_parser_set_input_file(&parser, file);
-    bodies = readFrom(&parser, &r, ctx, run);
-    yaml_parser_delete(&parser);
-  } else {
-    snprintf(message, length, "%s: no memory", path);
-  }
-  fclose(file);
   return bodies;
 }

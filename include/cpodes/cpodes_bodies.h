@@ -148,7 +148,7 @@ typedef struct {
 typedef int (*CPLawFn)(sunrealtype t, sunrealtype x, sunrealtype rate, sunrealtype *T, void *data);
 /** A spring-damper, T = force - stiffness (x - free) - damping x' - inertance x'' + law: on the coordinate `of`; or, if
  * of.joint is NULL, on the distance x between point_a of body a and point_b of body b, which must not meet. On an angle
- * in space the spring acts for less than half a turn. The inertance is what a flywheel or a rotor behind a gear adds to
+ * in space the spring takes the shorter way to its free angle, of at most half a turn. The inertance is what a flywheel or a rotor behind a gear adds to
  * the motion of its coordinate ("armature", "reflected inertia": rotor inertia times the square of the gear ratio). */
 typedef struct {
   const char *name;       /**< of the element */
@@ -304,9 +304,9 @@ CPODES_EXPORT sunrealtype *CPBodiesParameters(CPBodies bodies);
 CPODES_EXPORT int CPBodiesCount(CPBodies bodies);
 /** Number of joints, couplers and drives. */
 CPODES_EXPORT int CPBodiesJoints(CPBodies bodies);
-/** Name of body i, or NULL. */
+/** Name of body i, or NULL; to be copied, as it may move when an element is added. */
 CPODES_EXPORT const char *CPBodiesBodyName(CPBodies bodies, int i);
-/** Name of joint, coupler or drive i, or NULL. */
+/** Name of joint, coupler or drive i, or NULL; to be copied, too. */
 CPODES_EXPORT const char *CPBodiesJointName(CPBodies bodies, int i);
 /** 2 in the plane, 3 in space. */
 CPODES_EXPORT int CPBodiesDimension(CPBodies bodies);
@@ -334,14 +334,19 @@ typedef struct {
   int balance;                 /**< CPBodiesSetBalance, default 1 */
 } CPBodiesFile;
 
-/** The mechanism of a YAML file, complete but for CPBodiesMech. run: out. message [length]: out, "" or one line
- * "file:line:column: rule". Returns it, the caller's, or NULL. Without libyaml there is only the message. */
+/** The mechanism of a file, complete but for CPBodiesMech: MJCF or URDF if the name ends in .xml, .mjcf or .urdf, else
+ * YAML. run: out. message [length]: out, "" or one line "file:line: rule", for YAML "file:line:column: rule". Returns it,
+ * the caller's, or NULL. Without libyaml, and libxml2, there is only the message. */
 CPODES_EXPORT CPBodies CPBodiesRead(const char *path, SUNContext ctx, CPBodiesFile *run,
                                     char *message, size_t length);
-/** The same of a text [size] in memory; name: for messages. */
+/** The same of a text [size] in memory; name: for messages, and for XML the file's path, as included files and meshes
+ * are looked for beside it. */
 CPODES_EXPORT CPBodies CPBodiesReadText(const char *data, size_t size, const char *name,
                                         SUNContext ctx, CPBodiesFile *run, char *message,
                                         size_t length);
+/** What the file says and the mechanism does not have, such as limits, motors and contacts: a line "file:line: what"
+ * for each kind, or "". It is the mechanism's. */
+CPODES_EXPORT const char *CPBodiesNotes(CPBodies bodies);
 
 #ifdef __cplusplus
 }

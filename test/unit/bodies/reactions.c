@@ -273,6 +273,27 @@ START_TEST(a_flywheel_slows_a_falling_weight) {
 }
 END_TEST
 
+/* A torsion spring with its free angle at 2.5 rad pulls a body from 0 over it, beyond 3.14: J phi'' = -k (phi - 2.5) */
+START_TEST(a_torsion_spring_acts_around_its_free_angle) {
+  const sunrealtype J = 0.5, k = 2, t = 1.9;
+  create(3);
+  body_at("disc", 1, 0, 0, 0); /* with J_zz = 0.5 */
+  joint_at("pivot", CP_JOINT_REVOLUTE, NULL, "disc", 0, 0, (sunrealtype[]){0, 0, 1});
+  const CPSpring spring = {.name = "spring", .of = {"pivot", 0}, .stiffness = k, .free = 2.5};
+  ADD(CPBodiesAddSpring(bodies, &spring));
+  start();
+  run(t, 1e-11);
+  sunrealtype x, rate;
+  CPBodiesPowers p;
+  const sunrealtype angle = 2.5 - 2.5 * cos(sqrt(k / J) * t); /* 4.477 */
+  ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){"pivot", 0}, y, &x, &rate), CP_SUCCESS);
+  ck_assert_double_eq_tol(x, angle - 4 * acos(0.0), 1e-8);
+  ck_assert_int_eq(CPBodiesGetPowers(bodies, t, y, NULL, &p), CP_SUCCESS);
+  ck_assert_double_eq_tol(p.kinetic + p.potential, k * 2.5 * 2.5 / 2, 1e-8);
+  clear();
+}
+END_TEST
+
 /* A ball about its centre against a drag d turns with exp(-d t / J), and its energy is lost. */
 START_TEST(drag_brakes_a_turning_ball) {
   const sunrealtype J = 0.5, d = 0.2, t = 3, w[] = {2, -1, 0.5}, left = exp(-d * t / J);
@@ -379,6 +400,7 @@ int main(void) {
   tcase_add_test(tc, friction_is_proportional_to_the_reaction);
   tcase_add_loop_test(tc, a_ball_rolls_down_an_incline, 0, 2);
   tcase_add_test(tc, a_flywheel_slows_a_falling_weight);
+  tcase_add_test(tc, a_torsion_spring_acts_around_its_free_angle);
   tcase_add_test(tc, drag_brakes_a_turning_ball);
   tcase_add_loop_test(tc, gears_keep_their_ratio_over_many_turns, 0, 2);
   tcase_add_test(tc, a_rough_guess_is_assembled);
