@@ -174,6 +174,12 @@ typedef struct {
   void *data;
 } PointForce;
 
+typedef struct {
+  CPShapeKind kind;
+  int pair;            /* the ground's origin, and centre and axes */
+  sunrealtype half[3]; /* lengths of the half axes */
+} Shape;
+
 /* Where the blocks of a matrix go, in the order in which they are filled */
 typedef struct {
   SUNMatrix tmpl;
@@ -206,9 +212,10 @@ struct CPBodies_ {
   Drive *drive;
   Law *law;
   PointForce *force;
+  Shape *shape;
   sunrealtype *param;
-  int nbodies, njoints, nrows, nrolls, npairs, ndrives, nlaws, nforces, nparams, nfrictions,
-      ninertances;
+  int nbodies, njoints, nrows, nrolls, npairs, ndrives, nlaws, nforces, nshapes, nparams,
+      nfrictions, ninertances;
 
   char *notes; /* of the reader; NULL: none */
   char *text;  /* all names, each ended by a zero */

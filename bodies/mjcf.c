@@ -200,8 +200,8 @@ static int readMesh(Mjcf *m, const xmlNode *geom, const char *name, Mass *mass) 
 static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
   static const char *const types[] = {"sphere", "capsule", "ellipsoid", "cylinder", "box",
                                       "mesh",   "plane",   "hfield",    "sdf",      NULL};
-  enum { MESH = NUM_SHAPES, PLANE_GEOM, HFIELD, SDF };
-  static const int sizes[NUM_SHAPES] = {1, 2, 3, 2, 3};
+  enum { MESH = NUM_SOLIDS, PLANE_GEOM, HFIELD, SDF };
+  static const int sizes[NUM_SOLIDS] = {1, 2, 3, 2, 3};
   sunrealtype size[3] = {0, 0, 0}, ends[6], density = 1000, total = NAN, group = 0;
   int type = SPHERE, shell = 0;
   const xmlNode *class_;
@@ -247,7 +247,7 @@ static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
     for (int k = 0; k < sizes[type]; k++)
       if (!(size[k] > 0))
         return robotWrong(m->r, n, "size must be %d positive numbers", sizes[type]);
-    shapeMass((Shape)type, size, &mass);
+    solidMass((SolidKind)type, size, &mass);
   }
   scaleMass(isnan(total) ? density : total / mass.mass, &mass);
   robotMass(m->r, &place, &mass);

@@ -123,11 +123,11 @@ int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sun
    after robotWrong. */
 int robotUnique(Robot *r, const xmlNode *at, const char *base, const char *suffix, char *name);
 
-/* ---- shapes.c ---- */
+/* ---- solids.c ---- */
 
-typedef enum { SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, NUM_SHAPES } Shape;
+typedef enum { SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, NUM_SOLIDS } SolidKind;
 /* Of unit density; size: half lengths, or the radius and half the length along z */
-void shapeMass(Shape shape, const sunrealtype *size, Mass *mass);
+void solidMass(SolidKind shape, const sunrealtype *size, Mass *mass);
 /* Of unit density: the body within a mesh (STL or OBJ by the name's end), scaled along its axes. Returns NULL, or what is
    wrong. */
 const char *meshMass(const char *name, const char *data, size_t size, const sunrealtype *scale,

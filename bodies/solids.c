@@ -38,7 +38,7 @@ void moveMass(const Pose *pose, Mass *mass) {
   memcpy(mass->centre, centre, sizeof centre);
 }
 
-void shapeMass(Shape shape, const sunrealtype *size, Mass *mass) {
+void solidMass(SolidKind shape, const sunrealtype *size, Mass *mass) {
   const sunrealtype pi = 4 * atan(SUN_RCONST(1.0)), a = size[0], b = size[1], c = size[2];
   *mass = (Mass){0};
   switch (shape) {
