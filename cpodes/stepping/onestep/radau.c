@@ -477,11 +477,9 @@ static sunrealtype choose(CPOneStepMem mem, sunrealtype norm) {
   const Radau R         = mem->own;
   const CPRadauTable *T = R->table;
   const int now         = (int)(T - cpRadauTables);
+  const double decay    = R->size_new[T->s] / fmax(R->size_new[T->s - 2], 1.0e-300);
   double by_theta       = R->theta > 0.0 ? fmax(0.5, pow(FAST / R->theta, 0.7)) : INFINITY;
-  if (WORTHWHILE * by_theta < by_error(R, norm, T->s)) askForStages(R, fabs(mem->hlast) * by_theta);
-  if (R->by_stages) by_theta = R->have_stages ? fmin(by_theta, GROW_STAGES) : GROW_STAGES;
-  const double decay = R->size_new[T->s] / fmax(R->size_new[T->s - 2], 1.0e-300);
-  sunrealtype best = 0.0, ratio = 1.0;
+  sunrealtype by[CP_RADAU_TABLES], longest = 0.0, best = 0.0, ratio = 1.0;
   for (int k = R->least; k <= R->most; k++) {
     const CPRadauTable *X = &cpRadauTables[k];
     sunrealtype error     = norm;
@@ -489,11 +487,17 @@ static sunrealtype choose(CPOneStepMem mem, sunrealtype norm) {
       error *= X->constant / T->constant * scale(mem, X->s) / scale(mem, T->s);
       error = k > now ? error * decay : error / decay;
     }
-    const sunrealtype by   = fmin(by_theta, by_error(R, error, X->s));
-    const sunrealtype gain = by / X->s * (k == now ? INERTIA : 1.0);
-    if (gain > best) best = gain, ratio = by, R->stages = k;
+    by[k]   = by_error(R, error, X->s);
+    longest = fmax(longest, by[k] * T->s / X->s);
   }
-  return ratio;
+  if (WORTHWHILE * by_theta < longest) askForStages(R, fabs(mem->hlast) * by_theta);
+  if (R->by_stages && !R->have_stages) by_theta = INFINITY; /* It was that without them. */
+  for (int k = R->least; k <= R->most; k++) {
+    const sunrealtype size = fmin(by_theta, by[k]);
+    const sunrealtype gain = size / cpRadauTables[k].s * (k == now ? INERTIA : 1.0);
+    if (gain > best) best = gain, ratio = size, R->stages = k;
+  }
+  return R->by_stages ? fmin(ratio, GROW_STAGES) : ratio;
 }
 
 static sunrealtype ratio(CPOneStepMem mem, sunrealtype norm, int accepted) {
