@@ -1,0 +1,253 @@
+/* Motions with contacts against closed forms, published numbers, and each other. */
+#include "fixture.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TIGHT SUN_RCONST(1.0e-11)
+
+static Body point_mass(void) { return (Body){.m = 1, .J = 1, .g = 9.81, .npoints = 1}; }
+
+/* ---- one contact ---- */
+
+/* From the height 1: impact k + 1 follows impact k after 2 e^k t1, and all of them end at t1 (1 + e) / (1 - e). DOP853 and
+ * RADAU are exact for a fall, but for roundoff. The others have the tolerance of a step in the first impact. */
+START_TEST(bouncing_ball_comes_to_rest_where_the_series_ends) {
+  Body body                  = point_mass();
+  const CPMechModel model    = body_model(&body);
+  const CPContactPoint point = {.name = "ball", .restitution = 0.9};
+  const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, t1 = sqrt(2 / 9.81);
+  Run *run   = run_start(&model, &body, 1, &point, y0, _i, TIGHT);
+  int before = 0;
+  run_to(run, 9);
+  ck_assert_double_le(fabs(run->event[0].t - t1), 1e-10);
+  for (int i = 0; i < run->nevents; i++) before += run->event[i].t < 8.5;
+  ck_assert_int_eq(before, 44);
+  const CPContactEvent *last = &run->event[run->nevents - 1];
+  ck_assert_int_eq(last->accumulated, 1);
+  if (_i == DOP853 || _i == RADAU)
+    ck_assert_double_le(fabs(last->t_closed - t1 * SUN_RCONST(1.9) / SUN_RCONST(0.1)), 1e-10);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_SLIDING); /* no friction */
+  ck_assert_double_le(fabs(entries(run->y)[1]), TIGHT);
+  ck_assert_double_le(fabs(entries(run->y)[4]), TIGHT);
+  sunrealtype force[3];
+  ck_assert_int_eq(CPContactForces(run->contact, run->t, run->y, force), CP_SUCCESS);
+  ck_assert_double_eq_tol(force[0], 9.81, 1e-12);
+  run_free(&run);
+}
+END_TEST
+
+/* Stops after v0 / (mu g), on the way v0^2 / (2 mu g), and stays. */
+START_TEST(sliding_block_stops) {
+  Body body                  = point_mass();
+  const CPMechModel model    = body_model(&body);
+  const CPContactPoint point = {.name = "block", .tangent = 1, .ntangents = 1, .mu = 0.3};
+  const sunrealtype v0 = _i % 2 ? -2 : 2, y0[] = {0, 0, 0, v0, 0, 0}, a = 0.3 * 9.81;
+  Run *run = run_start(&model, &body, 1, &point, y0, _i / 2, TIGHT);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_SLIDING);
+  run_to(run, 2);
+  ck_assert_int_eq(run->nevents, 1);
+  ck_assert_double_le(fabs(run->event[0].t - 2 / a), 1e-10);
+  ck_assert_double_le(fabs(entries(run->y)[0] - v0 * fabs(v0) / (2 * a)), 1e-10);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_STICKING);
+  run_free(&run);
+}
+END_TEST
+
+/* Rolls after 2 v0 / (7 mu g), with 5/7 v0, on the way 12 v0^2 / (49 mu g). */
+START_TEST(slipping_ball_begins_to_roll) {
+  Ball ball                  = {.r = 0.1, .g = 9.81};
+  const CPMechModel model    = ball_model();
+  const CPContactPoint point = {.name = "ball", .tangent = 1, .ntangents = 1, .mu = 0.2};
+  const sunrealtype v0 = 3, a = 0.2 * 9.81, y0[] = {0, ball.r, 0, v0, 0, 0},
+                    rolls = 2 * v0 / (7 * a);
+  Run *run                = run_start(&model, &ball, 1, &point, y0, _i, TIGHT);
+  run_to(run, 1);
+  const sunrealtype way = 12 * v0 * v0 / (49 * a) + SUN_RCONST(5.0) / 7 * v0 * (1 - rolls);
+  ck_assert_int_eq(run->nevents, 1);
+  ck_assert_double_le(fabs(run->event[0].t - rolls), 1e-10);
+  ck_assert_double_le(fabs(entries(run->y)[0] - way), 1e-10);
+  ck_assert_double_le(fabs(entries(run->y)[3] - SUN_RCONST(5.0) / 7 * v0), 1e-10);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_STICKING);
+  run_free(&run);
+}
+END_TEST
+
+/* Thrown obliquely without bouncing: the impulse of friction is mu times the normal one. */
+START_TEST(plastic_impact_with_friction) {
+  Body body                  = point_mass();
+  const CPMechModel model    = body_model(&body);
+  const CPContactPoint point = {.name = "ball", .tangent = 1, .ntangents = 1, .mu = 0.25};
+  const sunrealtype y0[] = {0, 0.5, 0, 3, 0, 0}, v = sqrt(9.81);
+  Run *run = run_start(&model, &body, 1, &point, y0, DOP853, TIGHT);
+  run_to(run, 0.4);
+  const CPContactEvent *hit = &run->event[0];
+  ck_assert_int_eq(hit->struck, 1);
+  ck_assert_int_eq(hit->after, CP_CONTACT_SLIDING);
+  ck_assert_double_le(fabs(hit->impulse[0] - v), 1e-10);
+  ck_assert_double_le(fabs(hit->impulse[1] + 0.25 * v), 1e-10);
+  ck_assert_double_le(fabs(hit->velocity[1][1] - (3 - 0.25 * v)), 1e-10);
+  const sunrealtype later = 0.4 - sqrt(1 / SUN_RCONST(9.81));
+  ck_assert_double_le(fabs(entries(run->y)[3] - (3 - 0.25 * v - 0.25 * 9.81 * later)), 1e-10);
+  run_free(&run);
+}
+END_TEST
+
+/* Tight flights must not be missed where the steps of the method are longer than they are. */
+START_TEST(ten_thousand_impacts_do_not_drift) {
+  Body body                  = point_mass();
+  const CPMechModel model    = body_model(&body);
+  const CPContactPoint point = {.name = "ball", .restitution = 1};
+  const sunrealtype y0[]     = {0, SUN_RCONST(9.81) / 800, 0, 0, 0, 0}; /* impacts every 0.1 */
+  Run *run                   = run_start(&model, &body, 1, &point, y0, DOP853, 1e-10);
+  run_to(run, 1000);
+  ck_assert_int_eq(run->all, 10000);
+  /* Roundoff of t, 1e-13 at the end, shifts each impact, and v g of it goes into the energy. */
+  const sunrealtype *y     = entries(run->y);
+  const sunrealtype energy = y[4] * y[4] / 2 + 9.81 * y[1], start = 9.81 * y0[1];
+  ck_assert_double_le(fabs(energy - start) / start, 1e-7);
+  ck_assert_double_ge(y[1], -1e-10);
+  run_free(&run);
+}
+END_TEST
+
+/* ---- a rod ---- */
+
+/* Of length and mass 1 on its end (-1/2, 0), at the angle theta: n^T W (n - mu s) = 1 + 3 cos^2 - 3 mu sin cos where the end slides
+ * to the left, with the least zero mu = 4/3 at tan theta = 2. */
+static Body rod(void) {
+  return (Body){.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 9.81, .npoints = 1, .a = {-0.5}};
+}
+
+START_TEST(painleve_begins_at_four_thirds) {
+  Body body               = rod();
+  const CPMechModel model = body_model(&body);
+  for (int above = 0; above < 2; above++) {
+    const CPContactPoint point = {.name      = "end",
+                                  .tangent   = 1,
+                                  .ntangents = 1,
+                                  .mu = SUN_RCONST(4.0) / 3 * (1 + (above ? 1e-12 : -1e-12))};
+    int negative = 0, at_two = 0;
+    for (int k = 0; k <= 200; k++) { /* tan theta from 0 to 4 */
+      const sunrealtype theta = atan(0.02 * k), y0[] = {0, 0.5 * sin(theta), theta, -1, 0, 0};
+      sunrealtype value;
+      Run *run = run_create(&model, &body, 1, &point, y0);
+      ck_assert_int_eq(CPContactPainleve(run->contact, 0, run->y, &value), CP_SUCCESS);
+      const sunrealtype c = cos(theta), exact = 1 + 3 * c * c - 3 * point.mu * sin(theta) * c;
+      ck_assert_double_le(fabs(value - exact), 1e-14);
+      negative += value <= 0;
+      if (k == 100) at_two = value <= 0;
+      run_free(&run);
+    }
+    ck_assert_int_eq(at_two, above);
+    ck_assert_int_eq(negative, above);
+  }
+}
+END_TEST
+
+START_TEST(rod_that_jams_is_named) {
+  Body body               = rod();
+  const CPMechModel model = body_model(&body);
+  const sunrealtype theta = atan(2.0), y0[] = {0, 0.5 * sin(theta), theta, -1, 0, 0};
+  CPContactPoint point = {.name = "end of the rod", .tangent = 1, .ntangents = 1, .mu = 1.5};
+  Run *run             = run_create(&model, &body, 1, &point, y0);
+  ck_assert_int_eq(run_attach(run, DOP853, TIGHT), CP_CONTACT_PAINLEVE);
+  ck_assert_mentions(run->log.text, "end of the rod");
+  ck_assert_mentions(run->log.text, "mu = 1.5");
+  ck_assert_int_eq(memcmp(entries(run->y), y0, sizeof y0), 0);
+  run_free(&run);
+  point.mu = 1.3;
+  run      = run_start(&model, &body, 1, &point, y0, DOP853, TIGHT);
+  run_to(run, 0.01);
+  run_free(&run);
+}
+END_TEST
+
+/* ---- several contacts ---- */
+
+static sunrealtype energy(const Body *body, const sunrealtype *y) {
+  return body->m * ((y[3] * y[3] + y[4] * y[4]) / 2 + body->g * y[1]) + body->J * y[5] * y[5] / 2;
+}
+
+/* siconos-tutorials, examples/mechanics/ImpactingStick: length 1, mass 1, 45 degrees, e = 1, mu = 0.01. Without friction it would be
+ * constant; the errors of 300 steps stay below 300 tolerances of the energy's terms. */
+START_TEST(energy_of_an_impacting_stick_never_grows) {
+  Body body = {.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 10, .npoints = 2, .a = {-0.5, 0.5}};
+  const CPMechModel model       = body_model(&body);
+  const sunrealtype e           = _i ? SUN_RCONST(0.5) : 1;
+  const CPContactPoint points[] = {
+      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .mu = 0.01, .restitution = e},
+      {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .mu = 0.01, .restitution = e}};
+  const sunrealtype pi = acos(-1), y0[] = {0, 1, pi / 4, -0.5, 0.1, 0.1};
+  Run *run           = run_start(&model, &body, 2, points, y0, DOP853, 1e-10);
+  sunrealtype before = energy(&body, y0);
+  for (int k = 1; k <= 100; k++) {
+    run_to(run, 0.02 * k);
+    const sunrealtype now = energy(&body, entries(run->y));
+    ck_assert_double_le(now, before + 1e-10 * 300);
+    before = now;
+  }
+  ck_assert_int_ge(run->nevents, 5);
+  for (int i = 0; i < run->nevents; i++) {
+    const CPContactEvent *event = &run->event[i];
+    ck_assert_double_ge(event->impulse[0], 0);
+    ck_assert_double_le(fabs(event->impulse[1]), 0.01 * event->impulse[0] * (1 + 1e-12));
+  }
+  run_free(&run);
+}
+END_TEST
+
+/* A block of 1 x 1/2 that rocks without sliding: each plastic impact of a corner reduces the angular rate by the factor
+ * 1 - 3/2 sin^2 alpha = 0.7 (G. W. Housner, Bull. Seism. Soc. America 53, 1963), until it stands. */
+START_TEST(rocking_block_is_housners) {
+  Body body                     = {.m       = 1,
+                                   .J       = SUN_RCONST(1.25) / 12,
+                                   .g       = 9.81,
+                                   .npoints = 2,
+                                   .a       = {-0.25, 0.25},
+                                   .b       = {-0.5, -0.5}};
+  const CPMechModel model       = body_model(&body);
+  const CPContactPoint points[] = {
+      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .mu = 0.6},
+      {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .mu = 0.6}};
+  const sunrealtype theta = 0.2, y0[] = {0, 0.25 * sin(theta) + 0.5 * cos(theta), theta, 0, 0, 0};
+  Run *run    = run_start(&model, &body, 2, points, y0, _i, 1e-10);
+  int impacts = 0;
+  run_to(run, 4);
+  for (int i = 0; i + 1 < run->nevents && !run->event[i].accumulated; i++) {
+    const CPContactEvent *a = &run->event[i], *b = &run->event[i + 1];
+    const CPContactEvent *hit = a->struck ? a : b, *left = a->struck ? b : a;
+    if (a->t != b->t || hit->velocity[0][0] > -1e-3) continue;
+    ck_assert_double_eq_tol(left->velocity[1][0] / -hit->velocity[0][0], 0.7, 1e-10);
+    impacts++;
+  }
+  ck_assert_int_ge(impacts, 15);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_STICKING);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 1), CP_CONTACT_STICKING);
+  ck_assert_double_eq_tol(entries(run->y)[1], 0.5, 1e-9);
+  ck_assert_double_eq_tol(entries(run->y)[2], 0, 1e-9);
+  sunrealtype force[6];
+  ck_assert_int_eq(CPContactForces(run->contact, run->t, run->y, force), CP_SUCCESS);
+  ck_assert_double_eq_tol(force[0], 9.81 / 2, 1e-8);
+  ck_assert_double_eq_tol(force[3], 9.81 / 2, 1e-8);
+  ck_assert_double_eq_tol(force[1] + force[4], 0, 1e-8);
+  run_free(&run);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("contact/motions");
+  TCase *tc    = tcase_create("motions");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, bouncing_ball_comes_to_rest_where_the_series_ends, 0, METHODS);
+  tcase_add_loop_test(tc, sliding_block_stops, 0, 2 * METHODS);
+  tcase_add_loop_test(tc, slipping_ball_begins_to_roll, 0, METHODS);
+  tcase_add_test(tc, plastic_impact_with_friction);
+  tcase_add_test(tc, ten_thousand_impacts_do_not_drift);
+  tcase_add_test(tc, painleve_begins_at_four_thirds);
+  tcase_add_test(tc, rod_that_jams_is_named);
+  tcase_add_loop_test(tc, energy_of_an_impacting_stick_never_grows, 0, 2);
+  tcase_add_loop_test(tc, rocking_block_is_housners, 0, METHODS);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
