@@ -208,8 +208,8 @@ CPBodies CPBodiesCreate(int dimension, SUNContext ctx) {
 void CPBodiesFree(CPBodies *bodies) {
   if (!bodies || !*bodies) return;
   CPBodies b    = *bodies;
-  void *owned[] = {b->body, b->joint, b->row,   b->roll, b->pair,  b->drive,
-                   b->law,  b->force, b->param, b->text, b->entry, b->label};
+  void *owned[] = {b->body,  b->joint, b->row,   b->roll, b->pair,  b->drive, b->law,
+                   b->force, b->shape, b->param, b->text, b->entry, b->label};
   bodiesFreePlans(b);
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   free(b);
@@ -706,5 +706,37 @@ int CPBodiesAddFriction(CPBodies b, const CPFriction *friction) {
   takeParam(b, text, "factor", friction->factor);
   takeParam(b, text, "speed", friction->speed);
   b->nfrictions++;
+  return i;
+}
+
+int CPBodiesAddShape(CPBodies b, const CPShape *shape) {
+  if (!b) return CP_MEM_NULL;
+  const char *name = shape->name;
+  int flag         = checkName(b, __func__, name, 0);
+  if (flag) return flag;
+  if ((int)shape->kind < 0 || shape->kind >= CP_NUM_SHAPES)
+    return bodiesError(b, CP_ILL_INPUT, __func__,
+                       "%s: kind must be one of CPShapeKind's, and is %d", name, (int)shape->kind);
+  const CPShapeKind kind  = shape->kind;
+  const sunrealtype *size = shape->size;
+  const int round = kind != CP_SHAPE_BOX, planar = b->space.dimension == 2;
+  const sunrealtype half[3] = {round ? size[0] : size[0] / 2, round ? size[0] : size[1] / 2,
+                               planar                    ? 0
+                               : kind == CP_SHAPE_SPHERE ? size[0]
+                                                         : size[2] / 2};
+  for (int k = 0; k < b->space.dimension; k++)
+    if (!(half[k] > 0) || !isfinite(half[k]))
+      return bodiesError(b, CP_ILL_INPUT, __func__, "%s: all sizes must be positive, and one is %g",
+                         name, (double)(round && k < 2 ? size[0] : size[k]));
+  Pair pair             = {0};
+  const CPMarker origin = {.axis = {0, 0, 1}};
+  if ((flag = findBodies(b, __func__, name, NULL, shape->body, &pair))) return flag;
+  if ((flag = makePair(b, __func__, name, shape->in, 0, &origin, &shape->on, &pair))) return flag;
+  if (ROOM(b->pair, b->npairs, 1) || ROOM(b->shape, b->nshapes, 1))
+    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
+  const int i = b->nshapes++;
+  takeName(b, name, NAME_OTHER, i);
+  b->shape[i]          = (Shape){kind, b->npairs, {half[0], half[1], half[2]}};
+  b->pair[b->npairs++] = pair;
   return i;
 }

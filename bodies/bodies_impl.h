@@ -173,6 +173,12 @@ typedef struct {
   void *data;
 } PointForce;
 
+typedef struct {
+  CPShapeKind kind;
+  int pair;            /* the ground's origin, and centre and axes */
+  sunrealtype half[3]; /* lengths of the half axes */
+} Shape;
+
 /* Where the blocks of a matrix go, in the order in which they are filled */
 typedef struct {
   SUNMatrix tmpl;
@@ -205,8 +211,9 @@ struct CPBodies_ {
   Drive *drive;
   Law *law;
   PointForce *force;
+  Shape *shape;
   sunrealtype *param;
-  int nbodies, njoints, nrows, nrolls, npairs, ndrives, nlaws, nforces, nparams, nfrictions;
+  int nbodies, njoints, nrows, nrolls, npairs, ndrives, nlaws, nforces, nshapes, nparams, nfrictions;
 
   char *text; /* all names, each ended by a zero */
   int ntext;

@@ -18,6 +18,7 @@ typedef enum {
   TWO,
   NAME,
   KIND,       /* of a joint */
+  SHAPE,      /* the kind of one */
   IN,         /* space, bodies */
   COORDINATE, /* a name, or [name, k] */
   COORDINATES,
@@ -111,6 +112,14 @@ static const Field friction_fields[] = {FIELD(CPFriction, "name", name, NAME, 1)
                                         FIELD(CPFriction, "factor", factor, NUMBER, 1),
                                         FIELD(CPFriction, "speed", speed, NUMBER, 1),
                                         {0}};
+
+static const Field shape_fields[] = {
+    FIELD(CPShape, "name", name, NAME, 1),          FIELD(CPShape, "kind", kind, SHAPE, 1),
+    FIELD(CPShape, "body", body, NAME, 1),          FIELD(CPShape, "in", in, IN, 0),
+    FIELD(CPShape, "at", on.point, VECTOR, 0),      FIELD(CPShape, "axis", on.axis, VECTOR, 0),
+    FIELD(CPShape, "across", on.across, VECTOR, 0), FIELD(CPShape, "size", size, VECTOR, 0),
+    FIELD(CPShape, "radius", size[0], NUMBER, 0),   FIELD(CPShape, "length", size[2], NUMBER, 0),
+    FIELD(CPShape, "width", size[2], NUMBER, 0),    {0}};
 
 typedef struct {
   sunrealtype dimension, gravity[3];
@@ -212,6 +221,8 @@ static int readCoordinate(Reader *r, const yaml_node_t *n, const char *key, CPCo
   return 0;
 }
 
+static const char *const shapes[CP_NUM_SHAPES] = {"box", "cylinder", "sphere", "wheel"};
+
 static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) {
   const char *name = NULL;
   const int size   = r->dimension;
@@ -245,6 +256,14 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
         return 0;
       }
     return wrong(r, n->start_mark, "there is no kind of joint \"%.40s\"", name);
+  case SHAPE:
+    if (readName(r, n, f->key, &name)) return 1;
+    for (int k = 0; k < CP_NUM_SHAPES; k++)
+      if (!strcmp(name, shapes[k])) {
+        *(CPShapeKind *)(void *)at = (CPShapeKind)k;
+        return 0;
+      }
+    return wrong(r, n->start_mark, "there is no kind of shape \"%.40s\"", name);
   case IN:
     if (readName(r, n, f->key, &name)) return 1;
     if (strcmp(name, "space") && strcmp(name, "bodies"))
@@ -314,6 +333,7 @@ typedef union {
   CPBushing bushing;
   CPForce force;
   CPFriction friction;
+  CPShape shape;
 } Element;
 
 static int addBody(CPBodies b, const Element *e) { return CPBodiesAddBody(b, &e->body); }
@@ -325,6 +345,7 @@ static int addForce(CPBodies b, const Element *e) { return CPBodiesAddForce(b, &
 static int addFriction(CPBodies b, const Element *e) {
   return CPBodiesAddFriction(b, &e->friction);
 }
+static int addShape(CPBodies b, const Element *e) { return CPBodiesAddShape(b, &e->shape); }
 static int addSpring(CPBodies b, const Element *e) {
   CPSpring spring = e->spring;
   if (isnan(spring.free) && spring.of.joint) spring.free = 0; /* not given */
@@ -342,12 +363,14 @@ static const struct {
                 {"springs", "a spring", spring_fields, addSpring},
                 {"bushings", "a bushing", bushing_fields, addBushing},
                 {"forces", "a force", force_fields, addForce},
-                {"frictions", "a friction", friction_fields, addFriction}};
+                {"frictions", "a friction", friction_fields, addFriction},
+                {"shapes", "a shape", shape_fields, addShape}};
 enum { NUM_ELEMENTS = sizeof elements / sizeof elements[0] };
 
 static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *bodies) {
-  static const char *const sections[] = {"bodies",   "joints", "couplers",  "drives", "springs",
-                                         "bushings", "forces", "frictions", "run",    NULL};
+  static const char *const sections[] = {"bodies",  "joints",   "couplers", "drives",
+                                         "springs", "bushings", "forces",   "frictions",
+                                         "shapes",  "run",      NULL};
   const yaml_node_t *top              = yaml_document_get_root_node(&r->document);
   const yaml_mark_t start             = {0, 0, 0};
   Head head                           = {.dimension = 3};

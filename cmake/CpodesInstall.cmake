@@ -1,4 +1,5 @@
-# Installs the libraries, the headers, the CMake package and the pkg-config file.
+# Installs the libraries, the headers, the CMake package, the pkg-config files and the licence. The components are those
+# of the packages of Debian (CpodesPackages.cmake): libraries, development, program, guide, python.
 
 include(CMakePackageConfigHelpers)
 set(cpodes_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/cpodes")
@@ -7,14 +8,18 @@ install(
   TARGETS cpodes cpodes_static cpodes_bodies cpodes_bodies_static cpodes_contact cpodes_contact_static
           cpodes_model cpodes_model_static
   EXPORT cpodesTargets
-  FILE_SET HEADERS)
+  LIBRARY COMPONENT libraries NAMELINK_COMPONENT development
+  ARCHIVE COMPONENT development
+  FILE_SET HEADERS COMPONENT development)
 if(TARGET cpodes_hidden)
   install(TARGETS cpodes_hidden EXPORT cpodesTargets)
 endif()
 install(
   EXPORT cpodesTargets
   NAMESPACE cpodes::
-  DESTINATION "${cpodes_package_dir}")
+  DESTINATION "${cpodes_package_dir}"
+  COMPONENT development)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT libraries)
 
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/cpodesConfig.cmake.in" "${PROJECT_BINARY_DIR}/cpodesConfig.cmake"
@@ -24,7 +29,8 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/cpodesConfigVersion.cmak
 install(
   FILES "${PROJECT_BINARY_DIR}/cpodesConfig.cmake" "${PROJECT_BINARY_DIR}/cpodesConfigVersion.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindSPQR.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindKLU.cmake"
-  DESTINATION "${cpodes_package_dir}")
+  DESTINATION "${cpodes_package_dir}"
+  COMPONENT development)
 
 # The build tree is a package, too: -D CMAKE_PREFIX_PATH=<it>
 export(EXPORT cpodesTargets NAMESPACE cpodes:: FILE "${PROJECT_BINARY_DIR}/cpodesTargets.cmake")
@@ -91,5 +97,6 @@ cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${cpodes_pc_dir}" 
            cpodes_pc_prefix)
 foreach(name IN ITEMS cpodes cpodes_bodies cpodes_contact cpodes_model)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in" "${PROJECT_BINARY_DIR}/${name}.pc" @ONLY)
-  install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+          COMPONENT development)
 endforeach()

@@ -56,7 +56,12 @@ class BuildExt(build_ext):
             os.environ["PKG_CONFIG_PATH"] = f"{prefix / 'lib' / 'pkgconfig'}:{os.environ.get('PKG_CONFIG_PATH', '')}"
             ext.extra_link_args.append("-Wl,-rpath,$ORIGIN/lib")
         else:
-            ext.extra_link_args += [f"-Wl,-rpath,{flag[2:]}" for flag in pkg_config("--libs-only-L")]
+            own = {os.path.realpath(path) for path in pkg_config("--variable=libdir")}
+            for path in (flag[2:] for flag in pkg_config("--libs-only-L")):
+                if os.path.realpath(path) in own: # CMake says where both will be installed, or "" for a folder that is searched anyway
+                    path = os.environ.get("CPODES_RPATH", path)
+                if path:
+                    ext.extra_link_args.append(f"-Wl,-rpath,{path}")
         ext.extra_compile_args += pkg_config("--cflags")
         ext.extra_link_args += pkg_config("--libs")
         super().build_extension(ext)

@@ -136,8 +136,10 @@ static int checkVector(CPProjector P, N_Vector v, const char *name, const char *
   return flag ? flag : checkFinite(P, v, name, function);
 }
 
-/* Unit norms alone need no inverse metric; where they do, cpWeights looks. */
-static sunrealtype leastWeight(CPProjector P) { return P->mc > 0 ? CP_LEAST_WEIGHT : DBL_TRUE_MIN; }
+/* Unit norms alone need no inverse metric; where they do, cpWeights looks. Other kinds have rows of their own. */
+static sunrealtype leastWeight(CPProjector P) {
+  return P->mc > 0 || P->kind ? CP_LEAST_WEIGHT : DBL_TRUE_MIN;
+}
 
 static int notPositive(CPProjector P, N_Vector ewt, const char *function) {
   const sunrealtype *w = P->in_memory ? N_VGetArrayPointer(ewt) : NULL;
@@ -185,26 +187,34 @@ int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
   return flag ? flag : report(P, cpProject(P->work, t, y, ewt, 0, &(CPProjected){0}), __func__);
 }
 
-int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
-  int flag = cpCheckState(P, y, ewt, __func__);
-  return flag ? flag : reportError(P, cpAssemble(P->work, t, y, ewt), __func__);
+/* The result of an action replaces v if it is finite. After a failure v is as it came, also where products with extreme
+ * weights have overflown. */
+static int accept(CPProjector P, int flag, N_Vector result, N_Vector v, const char *what,
+                  const char *function) {
+  if (!flag && !cpVectorFinite(result))
+    flag = cpReason(P->work->text, CP_PROJ_NONFINITE,
+                    "the %s is not finite: products of y, ewt and the vector overflow", what);
+  if (!flag) N_VScale(1.0, result, v);
+  return report(P, flag, function);
 }
 
-/* A vector is projected with factors made at its own y, not with those of another state. After a failure it is as it
- * came, also where products with extreme weights have overflown. */
+int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
+  int flag = cpCheckState(P, y, ewt, __func__);
+  if (flag) return flag;
+  N_Vector result = P->y_tmpl; /* whose entries nobody uses */
+  N_VScale(1.0, y, result);
+  flag = cpAssemble(P->work, t, result, ewt);
+  return accept(P, flag > 0 ? -flag : flag, result, y, "assembled state", __func__);
+}
+
+/* A vector is projected with factors made at its own y, not with those of another state. */
 static int projectVector(CPProjector P,
                          int (*project)(CPWork, sunrealtype, N_Vector, N_Vector, N_Vector),
                          sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, const char *function) {
   N_Vector result = P->y_tmpl; /* whose entries nobody uses */
   N_VScale(1.0, v, result);
   cpWorkForget(P->work);
-  int flag = project(P->work, t, y, ewt, result);
-  if (!flag && !cpVectorFinite(result))
-    flag =
-        cpReason(P->work->text, CP_PROJ_NONFINITE,
-                 "the projected vector is not finite: products of y, ewt and the vector overflow");
-  if (!flag) N_VScale(1.0, result, v);
-  return report(P, flag, function);
+  return accept(P, project(P->work, t, y, ewt, result), result, v, "projected vector", function);
 }
 
 int CPProjectorProjectTangent(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {

@@ -64,6 +64,7 @@ int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function
   mem->cvodes.text[0]                     = '\0';
   mem->attempt.complete                   = 0;
   mem->holding = mem->checkpoints.repeatable = mem->checkpoints.repeating = 1;
+  mem->checkpoints.overwritten                                            = 1;
   if (mem->sens.data) mem->sens.begin(mem->sens.data);
   flag = CVodeB(mem->cvode_mem, tBout, itaskB);
   if (mem->sens.data) mem->sens.end(mem->sens.data);

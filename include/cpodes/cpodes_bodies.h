@@ -206,6 +206,18 @@ typedef struct {
   sunrealtype speed;  /**< > 0: below it the force grows with x' [m/s, rad/s] */
 } CPFriction;
 
+/** A shape of a body for drawings; it has no mass. Its centre is the point of `on`; z of `on` is the axis of cylinders and
+ * wheels, which in the plane is that of space. */
+typedef struct {
+  const char *name;    /**< of the element */
+  CPShapeKind kind;    /**< which one */
+  const char *body;    /**< its name */
+  CPIn in;             /**< axes of `on` */
+  CPMarker on;         /**< centre and axes */
+  sunrealtype size[3]; /**< edges of a box along x, y, z; radius (first) and length (last) of a cylinder or wheel, or radius
+                          (first) of a sphere. > 0 [m]; the last one is not used in the plane */
+} CPShape;
+
 /** Energies and powers at one state; E = kinetic + potential changes by E' = -dissipation + applied + drives. */
 typedef struct {
   sunrealtype kinetic;     /**< [J] */
@@ -249,6 +261,8 @@ CPODES_EXPORT int CPBodiesAddBushing(CPBodies bodies, const CPBushing *bushing);
 CPODES_EXPORT int CPBodiesAddForce(CPBodies bodies, const CPForce *force);
 /** Adds a friction; see CPFriction. */
 CPODES_EXPORT int CPBodiesAddFriction(CPBodies bodies, const CPFriction *friction);
+/** Adds a shape; see CPShape. */
+CPODES_EXPORT int CPBodiesAddShape(CPBodies bodies, const CPShape *shape);
 /** Adds the state W, W' = -dissipation + applied + drives [J]: kinetic + potential - W is constant. */
 CPODES_EXPORT int CPBodiesSetBalance(CPBodies bodies);
 
@@ -310,6 +324,21 @@ CPODES_EXPORT int CPBodiesJointBodies(CPBodies bodies, int i, int *body);
 /** Both points P_a, P_b of a joint in space, at y. */
 CPODES_EXPORT int CPBodiesJointPoints(CPBodies bodies, int i, N_Vector y, sunrealtype *Pa,
                                       sunrealtype *Pb);
+/** Kind of a joint (CPJointKind), CP_NUM_JOINTS for couplers and drives; CP_ILL_INPUT: there is none. */
+CPODES_EXPORT int CPBodiesJointKind(CPBodies bodies, int i);
+/** Number of springs between two points. */
+CPODES_EXPORT int CPBodiesSprings(CPBodies bodies);
+/** Bodies a and b of spring i of those: body [2]: out, indices, -1 for the ground. */
+CPODES_EXPORT int CPBodiesSpringBodies(CPBodies bodies, int i, int *body);
+/** Its points P_a, P_b in space, at y. */
+CPODES_EXPORT int CPBodiesSpringPoints(CPBodies bodies, int i, N_Vector y, sunrealtype *Pa,
+                                       sunrealtype *Pb);
+/** Number of shapes. */
+CPODES_EXPORT int CPBodiesShapes(CPBodies bodies);
+/** Shape i at y: kind: out; points [12]: out, the centre and the ends of the half axes a, b, c from there, in space (in
+ * the plane the last one is the centre). */
+CPODES_EXPORT int CPBodiesShapePoints(CPBodies bodies, int i, N_Vector y, CPShapeKind *kind,
+                                      sunrealtype *points);
 
 /** Name "element.field" of parameter i to text [length], at least 1; CP_ILL_INPUT: there is none. */
 CPODES_EXPORT int CPBodiesParameterName(CPBodies bodies, int i, char *text, size_t length);

@@ -563,7 +563,7 @@ CPODES_EXPORT int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechRepo
  * that the motion meets later is not seen, and the function has to be called again there. Size, events and the cost of f do
  * not change the choice between the methods that are suggested (guide, "Choosing a method"). The call is a first use of
  * mech: options that must precede it are too late afterwards, those that must precede CPMechAttach are not. Fills *s.
- * Returns 0, CP_ILL_INPUT, or the code of a function that failed at (t, y).
+ * Returns 0, CP_ILL_INPUT, CP_MEM_FAIL, or the code of a function that failed at (t, y), or beside it for good.
  */
 CPODES_EXPORT int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_end,
                                       sunrealtype rtol, CPMechSuggestion *s);

@@ -325,7 +325,7 @@ CPODES_EXPORT int CPProjectorSetFixed(CPProjector P, N_Vector id);
 /**
  * Moves y to the manifold, see (P1), level by level. t is passed to c. y [n]: in, any state near
  * the manifold; out, projected. ewt [n]: error weights 1/(rtol |y_i| + atol_i), all at least 1e-153
- * (positive, if unit norms are the only constraints). ewt may be NULL with CP_NORM_L2, a metric of
+ * (positive, if unit norms are the only constraints of a projector without CPMech). ewt may be NULL with CP_NORM_L2, a metric of
  * the user's own, or the user kind. Residuals without tolerances are then measured as if half of
  * the digits of y counted. Failures that a smaller step may avoid have positive codes, marked [r]
  * in CPReturnCode.

@@ -151,8 +151,8 @@ CPODES_EXPORT int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealt
  *   CVodeRootInit(cvode_mem, 0, NULL) before CPodeF);
  * - CP_TOO_LATE if tolerances were set after CPodeF.
  *
- * CVODES is then at the end of the last repeated step, so CPode and CPodeF need CPodeReInit first
- * (CP_TOO_LATE).
+ * CVODES interpolates in the arrays of the forward run's history, and is then at the end of the last repeated step: CPode,
+ * CPodeF and the functions that interpolate need CPodeReInit first (CP_TOO_LATE).
  */
 CPODES_EXPORT int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB);
 
@@ -284,8 +284,8 @@ CPODES_EXPORT int CPodeFunctionalForward(CPodeMem mem, sunrealtype t1, const CPF
  * [ng], out, may be NULL: P^T l(t0), with respect to consistent initial states.
  *
  * CV_FWD_FAIL has the same meaning as in CPodeB. Afterwards mem is in CVODES' adjoint mode and
- * needs CPodeReInit before anything else (CPode returns CP_TOO_LATE if steps have been repeated). A
- * stop time (CVodeSetStopTime) has been removed.
+ * needs CPodeReInit before anything else (CP_TOO_LATE, as after CPodeB). A stop time (CVodeSetStopTime) has been
+ * removed.
  */
 CPODES_EXPORT int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
                                          const CPAdjointOptions *options, N_Vector *y0S,

@@ -5,6 +5,7 @@
 #include "mechanism.h"
 
 #include <cmath>
+#include <cstring>
 #include <nvector/nvector_serial.h>
 #include <vector>
 
@@ -23,16 +24,30 @@ StepFailed::StepFailed(const char *file, int line, double t, const std::string &
 
 namespace {
 
+/* Triggers are looked at where a step ends, and what comes and goes within it is not seen. A step of a one-step method of
+ * high order is as long as several of Simbody's methods: it is looked at in between, too. */
+const int LONG_STEP_PIECES = 4;
+
 struct MethodData {
   const char *name;
   int minOrder, maxOrder;
+  int lmm;             /* of CVODES, or 0 */
+  const char *oneStep; /* name for cpodes, or nullptr */
 };
-const MethodData methods[] = {
-    {"CPodesProjectedBDF", 1, 5}, {"CPodesProjectedAdams", 1, 12}, {"CPodesProjectedDOP853", 8, 8}};
+const MethodData methods[] = {{"CPodesProjectedBDF", 1, 5, CV_BDF, nullptr},
+                              {"CPodesProjectedAdams", 1, 12, CV_ADAMS, nullptr},
+                              {"CPodesProjectedDOP853", 8, 8, 0, "DOP853"},
+                              {"CPodesProjectedRADAU", 5, 9, 0, "RADAU"},
+                              {"CPodesProjectedAuto", 1, 12, 0, nullptr}};
 
-/* Triggers are looked at where a step ends, and what comes and goes within it is not seen. A step of DOP853 is as long as
- * several of Simbody's methods: it is looked at in between, too. */
-const int LONG_STEP_PIECES = 4;
+/* The method of these that a suggestion names */
+CPodesProjectedIntegrator::Method suggested(const CPMechSuggestion &s) {
+  int method = 0;
+  while (s.lmm ? methods[method].lmm != s.lmm
+               : !methods[method].oneStep || std::strcmp(methods[method].oneStep, s.method))
+    method++;
+  return CPodesProjectedIntegrator::Method(method);
+}
 
 /* Has the state variables that are updated at the end of each step (contact trackers, delays)? Their new values are
  * computed up to Stage::Acceleration. */
@@ -51,7 +66,8 @@ struct CPodesProjectedIntegrator::Impl {
   enum Communication { Completed, CompletedWithEvent, Returned, ReturnedWithEvent, Over };
 
   const MultibodySystem &system;
-  const Method method;
+  const Method asked;
+  Method method; /* in use; Auto before the first start */
 
   double accuracy = -1, tolerance = -1, finalTime = -1, hInit = -1, hMin = -1, hMax = -1;
   int stepLimit  = -1;
@@ -84,7 +100,7 @@ struct CPodesProjectedIntegrator::Impl {
   double firstStep = NaN, lastStep = NaN;
 
   Impl(const MultibodySystem &owner, Method theMethod)
-      : system(owner), method(theMethod), mechanism(owner) {}
+      : system(owner), asked(theMethod), method(theMethod), mechanism(owner) {}
   ~Impl() { release(); }
 
   double accuracyInUse() const { return accuracy > 0 ? accuracy : 1e-3; }
@@ -153,11 +169,23 @@ struct CPodesProjectedIntegrator::Impl {
     if (SUNContext_Create(nullptr, &ctx)) throw std::bad_alloc();
     check(mechanism.create(advanced, accuracyInUse(), infinityNorm, toleranceInUse(), ctx),
           "the mechanical system was refused");
-    engine  = method == DOP853 ? createOneStep("DOP853", ctx)
-                               : createMultistep(method == BDF ? CV_BDF : CV_ADAMS, ctx);
     y       = N_VNew_Serial(mechanism.nq + mechanism.nu + mechanism.nz, ctx);
     between = N_VNew_Serial(mechanism.nq + mechanism.nu + mechanism.nz, ctx);
-    if (!engine || !y || !between) throw std::bad_alloc();
+    if (!y || !between) throw std::bad_alloc();
+    method = asked;
+    if (asked == Auto) {
+      CPMechSuggestion suggestion;
+      const double t = advanced.getTime(), unknown = t + 10 * system.getDefaultTimeScale();
+      Mechanism::read(advanced, y);
+      check(CPMechSuggestMethod(mechanism.object(), t, y,
+                                end() > t && isFinite(end()) ? end() : unknown, accuracyInUse(),
+                                &suggestion),
+            "no method was found");
+      method = suggested(suggestion);
+    }
+    const MethodData &chosen = methods[method];
+    engine = chosen.oneStep ? createOneStep(chosen.oneStep, ctx) : createMultistep(chosen.lmm, ctx);
+    if (!engine) throw std::bad_alloc();
   }
 
   void findTriggers() {
@@ -291,7 +319,7 @@ struct CPodesProjectedIntegrator::Impl {
       evaluateTriggers(interpolated, e);
     };
     const double narrowest   = SignificantReal * std::fmax(1.0, tEngine);
-    const int pieces         = method == DOP853 ? LONG_STEP_PIECES : 1;
+    const int pieces         = methods[method].oneStep ? LONG_STEP_PIECES : 1;
     std::vector<double> eLow = values, eHigh(values.size());
     bool event               = false;
     window                   = EventWindow();
@@ -378,7 +406,7 @@ using Integ = CPodesProjectedIntegrator;
 
 Integ::CPodesProjectedIntegrator(const MultibodySystem &owner, Method method)
     : impl(new Impl(owner, method)) {
-  SimTK_APIARGCHECK1_ALWAYS(BDF <= method && method <= DOP853, "CPodesProjectedIntegrator",
+  SimTK_APIARGCHECK1_ALWAYS(BDF <= method && method <= Auto, "CPodesProjectedIntegrator",
                             "CPodesProjectedIntegrator", "There is no method %d.", int(method));
 }
 Integ::~CPodesProjectedIntegrator() = default;

@@ -58,9 +58,14 @@ void Mechanism::at(double t, const double *q, const double *u, const double *z) 
   std::copy(z, z + nz, y.begin() + nq + nu);
 }
 
-void Mechanism::accelerate() {
-  if (work.getSystemStage() >= Stage::Acceleration) return;
+void Mechanism::evaluateForces() {
+  if (work.getSystemStage() >= Stage::Dynamics) return;
   realizations++;
+  system.realize(work, Stage::Dynamics);
+}
+
+void Mechanism::accelerate() {
+  evaluateForces();
   system.realize(work, Stage::Acceleration);
 }
 
@@ -166,7 +171,7 @@ struct Mechanism::Functions {
     return guarded(data, [=](Mechanism &m) {
       m.at(t, q, u, z);
       Vector udot(m.nu, 0.0), minus;
-      if (m.known.empty()) m.system.realize(m.work, Stage::Dynamics);
+      if (m.known.empty()) m.evaluateForces();
       else m.accelerate();
       for (int k : m.known) udot[k] = m.work.getUDot()[k];
       m.matter.calcResidualForceIgnoringConstraints(

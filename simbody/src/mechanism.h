@@ -45,7 +45,7 @@ public:
   static int weights(N_Vector y, N_Vector ewt, void *data);
 
   int nq = 0, nu = 0, nz = 0, np = 0, nv = 0;
-  int realizations = 0, failures = 0; /* to Acceleration, and evaluations at which Simbody threw */
+  int realizations = 0, failures = 0; /* of forces, and evaluations at which Simbody threw */
   std::string thrown;                 /* what it threw last */
 
 private:
@@ -57,6 +57,7 @@ private:
   void at(double t, const double *q);
   void at(double t, const double *q, const double *u);
   void at(double t, const double *q, const double *u, const double *z);
+  void evaluateForces();
   void accelerate();
   const SimTK::Matrix &transposed(); /* G^T [nu x na] at the working state */
 

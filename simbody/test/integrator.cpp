@@ -11,11 +11,15 @@ using cpodes::CPodesProjectedIntegrator;
 using Method = CPodesProjectedIntegrator::Method;
 
 static const Method methods[] = {CPodesProjectedIntegrator::BDF, CPodesProjectedIntegrator::Adams,
-                                 CPodesProjectedIntegrator::DOP853};
+                                 CPodesProjectedIntegrator::DOP853,
+                                 CPodesProjectedIntegrator::RADAU};
+static const int numMethods   = sizeof methods / sizeof *methods;
 
 /* Test number i of a loop over mechanisms and methods. */
-static std::unique_ptr<Model> modelOf(int i) { return allModels()[std::size_t(i) / 3].create(); }
-static Method methodOf(int i) { return methods[i % 3]; }
+static std::unique_ptr<Model> modelOf(int i) {
+  return allModels()[std::size_t(i / numMethods)].create();
+}
+static Method methodOf(int i) { return methods[i % numMethods]; }
 
 template <class I> static State run(I &integrator, const State &start, double end) {
   integrator.initialize(start);
@@ -106,6 +110,30 @@ START_TEST(prescribed_and_locked_coordinates_follow_exactly) {
   ck_assert_double_eq_tol(driven.getRate(s), 1.5 * std::cos(3 * 0.9 + 0.2), 1e-15);
   ck_assert_double_eq(locked.getAngle(s), 0);
   ck_assert_double_le((s.getY() - expected.getY()).normInf(), 1e-5);
+}
+END_TEST
+
+/* An undamped pendulum is not stiff. On a damper whose rate is 1e5 it is, and the choice is made anew where a force is
+ * disabled, which is a change of Stage::Instance. */
+START_TEST(auto_chooses_by_stiffness_and_again_where_the_model_changes) {
+  Model m;
+  Force::UniformGravity(m.forces, m.matter, Vec3(0, -9.81, 0));
+  const Body::Rigid body(MassProperties(1, Vec3(0, -0.5, 0), UnitInertia(1.0 / 3, 0.01, 1.0 / 3)));
+  MobilizedBody::Pin pin(m.matter.Ground(), Transform(), body, Transform());
+  Force::MobilityLinearDamper damper(m.forces, pin, MobilizerUIndex(0), 1e5 / 3);
+  m.ready([&](State &s) { pin.setAngle(s, 1); });
+  CPodesProjectedIntegrator ours(m.system, CPodesProjectedIntegrator::Auto);
+  ck_assert_str_eq(ours.getMethodName(), "CPodesProjectedAuto");
+  ours.initialize(m.start);
+  ck_assert_str_eq(ours.getMethodName(), "CPodesProjectedRADAU");
+  while (ours.stepTo(0.1) != Integrator::ReachedReportTime) {}
+  ours.updAdvancedState() = ours.getState();
+  m.forces.setForceIsDisabled(ours.updAdvancedState(), damper.getForceIndex(), true);
+  ours.reinitialize(Stage::Instance, false);
+  ck_assert_str_eq(ours.getMethodName(), "CPodesProjectedDOP853");
+  ck_assert_int_eq(ours.getMethodMinOrder(), 8);
+  while (ours.stepTo(1) != Integrator::ReachedReportTime) {}
+  ck_assert_double_eq(ours.getTime(), 1);
 }
 END_TEST
 
@@ -227,7 +255,7 @@ START_TEST(bad_input_is_an_exception_of_simbody_with_a_reason) {
   ASSERT_SAYS(thrown([&] { ours.setMaximumStepSize(0); }), "positive");
   ours.setMaximumStepSize(0.1);
   ASSERT_SAYS(thrown([&] { ours.setMinimumStepSize(0.2); }), "at most the maximum");
-  ASSERT_SAYS(thrown([&] { CPodesProjectedIntegrator(m->system, Method(3)); }), "no method 3");
+  ASSERT_SAYS(thrown([&] { CPodesProjectedIntegrator(m->system, Method(5)); }), "no method 5");
   ours.initialize(m->start);
   ASSERT_SAYS(thrown([&] { ours.getEventWindow(); }), "No event");
   while (ours.stepTo(0.5) != Integrator::ReachedReportTime) {}
@@ -310,23 +338,24 @@ END_TEST
 int main() {
   Suite *s        = suite_create("Simbody: integrator");
   TCase *tc       = tcase_create("motion");
-  const int pairs = 3 * int(allModels().size());
+  const int pairs = numMethods * int(allModels().size());
   tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, motions_are_those_of_runge_kutta_merson, 0, pairs);
   tcase_add_loop_test(tc, states_handed_out_meet_the_constraint_tolerance, 0, pairs);
-  tcase_add_loop_test(tc, euler_angles_and_quaternions_describe_one_motion, 0, 3);
-  tcase_add_loop_test(tc, prescribed_and_locked_coordinates_follow_exactly, 0, 3);
-  tcase_add_loop_test(tc, simbodys_cpodes_and_ours_take_turns_in_one_process, 0, 3);
+  tcase_add_loop_test(tc, euler_angles_and_quaternions_describe_one_motion, 0, numMethods);
+  tcase_add_loop_test(tc, prescribed_and_locked_coordinates_follow_exactly, 0, numMethods);
+  tcase_add_loop_test(tc, simbodys_cpodes_and_ours_take_turns_in_one_process, 0, numMethods);
   suite_add_tcase(s, tc);
   tc = tcase_create("interface");
   tcase_set_timeout(tc, 60);
-  tcase_add_loop_test(tc, status_codes_are_those_of_runge_kutta_merson, 0, 3);
-  tcase_add_loop_test(tc, every_internal_step_can_be_seen, 0, 3);
-  tcase_add_loop_test(tc, the_limit_of_steps_returns_between_them, 0, 3);
-  tcase_add_loop_test(tc, without_interpolation_steps_end_at_reports, 0, 3);
+  tcase_add_loop_test(tc, status_codes_are_those_of_runge_kutta_merson, 0, numMethods);
+  tcase_add_loop_test(tc, every_internal_step_can_be_seen, 0, numMethods);
+  tcase_add_loop_test(tc, the_limit_of_steps_returns_between_them, 0, numMethods);
+  tcase_add_loop_test(tc, without_interpolation_steps_end_at_reports, 0, numMethods);
+  tcase_add_test(tc, auto_chooses_by_stiffness_and_again_where_the_model_changes);
   tcase_add_test(tc, bad_input_is_an_exception_of_simbody_with_a_reason);
   tcase_add_test(tc, constraints_that_cannot_be_assembled_are_named_by_simbody);
-  tcase_add_loop_test(tc, after_a_failed_step_the_state_is_the_last_good_one, 0, 3);
+  tcase_add_loop_test(tc, after_a_failed_step_the_state_is_the_last_good_one, 0, numMethods);
   suite_add_tcase(s, tc);
   SRunner *runner = srunner_create(s);
   srunner_run_all(runner, CK_NORMAL);

@@ -1,4 +1,5 @@
-# Installs, builds the user's project/ in its own folder, in CMake's configuration Release, and runs it.
+# Installs, builds the user's project/ in its own folder, in CMake's configuration Release, and runs it, on its own and with the
+# drop-in.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
@@ -8,3 +9,5 @@ run("${CMAKE_COMMAND}" -S "${PROJECT}" -B "${WORK}/build" -D "CMAKE_PREFIX_PATH=
     -D CMAKE_BUILD_TYPE=Release)
 run("${CMAKE_COMMAND}" --build "${WORK}/build")
 run("${WORK}/build/pendulum")
+file(GLOB dropin "${WORK}/prefix/lib*/libsimbody_cpodes.so" "${WORK}/prefix/lib/*/libsimbody_cpodes.so")
+run("${CMAKE_COMMAND}" -E env "LD_PRELOAD=${dropin}" "${WORK}/build/pendulum")

@@ -7,3 +7,19 @@ string(REGEX MATCHALL "[^\n]* [A-Za-z] (CP[A-Z]?[a-z]|cp[A-Z]|CV[A-Z]?[a-z]|cv[A
 if(found)
   message(FATAL_ERROR "${LIBRARY} shows names of cpodes or SUNDIALS:\n${found}")
 endif()
+
+# The drop-in shows the interface of 2006 and nothing else. A function of CPODES that were missing in it would come from
+# libSimTKmath, and would take cpodes' memory for its own. CPodeGetReturnFlagName has no memory.
+execute_process(COMMAND nm -D --defined-only "${DROPIN}" OUTPUT_VARIABLE names RESULT_VARIABLE failed)
+execute_process(COMMAND nm -D --defined-only "${SIMTKMATH}" OUTPUT_VARIABLE theirs RESULT_VARIABLE failed_too)
+string(REGEX MATCHALL " T [^\n]*" names "${names}")
+list(TRANSFORM names REPLACE " T " "")
+string(REGEX MATCHALL " T CPode[A-Za-z]*\n" theirs "${theirs}")
+list(TRANSFORM theirs REPLACE " T ([A-Za-z]*).*" "\\1")
+list(REMOVE_ITEM theirs CPodeGetReturnFlagName)
+set(missing ${theirs})
+list(REMOVE_ITEM missing ${names})
+list(FILTER names EXCLUDE REGEX "^CP(ode|Dls|Lapack)")
+if(failed OR failed_too OR NOT theirs OR missing OR names)
+  message(FATAL_ERROR "${DROPIN} lacks ${missing}, and shows ${names}; CPODES of ${SIMTKMATH}: ${theirs}")
+endif()

@@ -46,6 +46,23 @@ class Mechanisms(RunnerTest):
             names = re.findall(r"<text[^>]*>\s*(?:<tspan[^>]*>)?([xyz])\b", picture.read_text())
             self.assertEqual(sorted(names), up)
 
+    def test_drawings_show_springs_guides_and_shapes(self):
+        report, picture = self.folder / "report.html", self.folder / "picture.svg"
+        for file, words in {
+            "double_wishbone": ["spring or damper", "shape of a body", '"shapes":[[3,'],
+            "slider_crank": ["spring or damper", ">guide<", '"shapes":[]'],
+            "bricard": ["link", '"shapes":[]'],
+        }.items():
+            self.assert_done(cpodes("run", FILES / f"{file}.yaml", "-q", "--report", report, "--picture", picture))
+            page = report.read_text()
+            for word in words:
+                self.assertIn(word, page)
+            data = json.loads(re.search(r'id="motion-data">(.*?)</script>', page)[1])
+            looks = {look for _, _, look in data["segments"]}
+            self.assertEqual(2 in looks, "spring or damper" in words)
+            self.assertEqual(1 in looks, ">guide<" in page)
+            self.assertEqual("fill-opacity" in picture.read_text(), data["shapes"] != [])
+
     def test_check_finds_nothing(self):
         process = cpodes("check", FILES / "double_wishbone.yaml")
         self.assertEqual(process.returncode, DONE, process.stdout + process.stderr)

@@ -73,20 +73,24 @@ static int times(Room *room, const double *v, double *Jv) {
 }
 
 /* The largest eigenvalue, or one of the pair: J^2 v = c1 J v + c0 v in the sense of least squares makes it a root of
- * x^2 = c1 x + c0. A failure of f beside the state ends the iteration. */
-static void dominant(Room *room, double *re, double *im) {
+ * x^2 = c1 x + c0. Where f has no value beside the state the iteration ends with what it knows. */
+static int dominant(Room *room, double *re, double *im) {
   const int n    = room->mech->n;
   unsigned state = 1;
+  int flag       = CP_SUCCESS;
   double *v = room->v, *Jv = room->Jv, *JJv = room->JJv;
   *re = *im = 0.0;
   for (int i = 0; i < n; i++) v[i] = unit(room, i) * cpUniformAwayFromZero(&state);
   for (int k = 0; k < ITERATIONS; k++) {
     const double before = hypot(*re, *im);
-    if (times(room, v, Jv) || !(cpLargest(Jv, n) > 0.0) || times(room, Jv, JJv)) return;
+    flag                = times(room, v, Jv);
+    if (flag || !(cpLargest(Jv, n) > 0.0)) break;
+    flag = times(room, Jv, JJv);
+    if (flag) break;
     const double vv = dot(room, v, v), vJ = dot(room, v, Jv), JJ = dot(room, Jv, Jv);
     const double vJJ = dot(room, v, JJv), JJJ = dot(room, Jv, JJv), det = JJ * vv - vJ * vJ;
     const double next = dot(room, JJv, JJv);
-    if (!(next > 0.0) || !isfinite(next)) return;
+    if (!(next > 0.0) || !isfinite(next)) break;
     if (det > 1e-10 * JJ * vv) {
       const double c1 = (JJJ * vv - vJJ * vJ) / det, c0 = (JJ * vJJ - vJ * JJJ) / det;
       const double square = 0.25 * c1 * c1 + c0;
@@ -96,9 +100,10 @@ static void dominant(Room *room, double *re, double *im) {
       *re = JJJ / JJ;
       *im = 0.0;
     }
-    if (k > 0 && fabs(hypot(*re, *im) - before) <= SETTLED * before) return;
+    if (k > 0 && fabs(hypot(*re, *im) - before) <= SETTLED * before) break;
     for (int i = 0; i < n; i++) v[i] = JJv[i] / sqrt(next);
   }
+  return flag < 0 ? flag : CP_SUCCESS;
 }
 
 /* The size of positions; omega, from velocities, accelerations and the length of the motion */
@@ -147,7 +152,9 @@ int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_en
   if (!flag) flag = evaluate(&room, room.y, room.f);
   if (!flag) {
     measure(&room, fabs(t_end - t));
-    dominant(&room, &re, &im);
+    flag = dominant(&room, &re, &im);
+  }
+  if (!flag) {
     s->motion = room.omega;
     s->radius = hypot(re, im);
     if (s->radius < NOISE * s->motion) s->radius = 0.0;

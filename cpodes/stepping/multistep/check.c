@@ -82,7 +82,6 @@ static int checkRepetition(CPodeMem mem, const CPAttempt *a) {
     points->nbegins            = n;
     return CP_SUCCESS;
   }
-  points->repeated = 1;
   if (a->nst >= points->nbegins || isnan(points->begins[a->nst]) ||
       cpSameTime(a->t - a->h, points->begins[a->nst], a->h))
     return CP_SUCCESS;

@@ -91,10 +91,7 @@ static int prepare(CPodeMem mem, sunrealtype tout, int itask, int checkpoints, l
   const CPStepper s = &mem->base;
   int flag          = CVodeGetNumSteps(mem->cvode_mem, nst);
   if (!flag) flag = cpRefuseChanges(mem, *nst);
-  if (!flag && mem->checkpoints.repeated)
-    return cpReport(&s->log, CP_TOO_LATE, mem->function,
-                    "a backward problem has had earlier steps repeated: CVODES stands at the end "
-                    "of these, call CPodeReInit first");
+  if (!flag) flag = cpCheckHistory(mem, mem->function);
   if (!flag) flag = checkTime(mem, tout, itask, *nst);
   if (!flag && s->P) flag = refuseInequalities(mem);
   if (!flag) flag = CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);

@@ -137,7 +137,7 @@ static void restart(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   mem->last                    = (CPAccepted){.since = LONG_MAX / 2, .uncut = INT_MAX / 2};
   mem->failure                 = (CPFailure){0};
   mem->treturned               = t0;
-  mem->checkpoints.repeated    = 0;
+  mem->checkpoints.overwritten = 0;
   mem->checkpoints.root_beyond = mem->checkpoints.first_root = NAN;
   mem->norms.choice                                          = (CPOrderChoice){.nst = -1};
   mem->nls.newton                                            = (CPNewton){.ratio = -1.0};

@@ -138,9 +138,9 @@ typedef struct {
 
 /* Steps of CVodeF, which CVodeB repeats from checkpoints: they have to come out the same to the last bit. */
 typedef struct {
-  int repeatable;      /* nothing may be carried over from step to step */
-  int repeating;       /* they are being repeated */
-  int repeated;        /* they have been repeated: CVODES stands where the last of them ended */
+  int repeatable;  /* nothing may be carried over from step to step */
+  int repeating;   /* they are being repeated */
+  int overwritten; /* CVodeB has been called: it interpolates in the forward run's Nordsieck array */
   sunrealtype *begins; /* [nbegins, room for more] where they began, or NAN if that is not known */
   long int nbegins, room;
   sunrealtype root_beyond; /* root that CVodeF has found beyond tout and not returned yet, or NAN */
@@ -306,6 +306,8 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
 /* output.c */
 /* Is v a vector for a result of an initialised mem? Returns 0, or the reported code. */
 int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *function);
+/* Is the Nordsieck array that of the forward run? Returns 0, or the reported code. */
+int cpCheckHistory(CPodeMem mem, const char *function);
 /* Has a step been taken since the start? Returns 0, or the reported code. */
 int cpCheckStepTaken(CPodeMem mem, const char *function);
 /* Is t the end of a step whose state is projected already? */

@@ -35,9 +35,18 @@ int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *functio
   return flag ? cpReport(&s->log, flag, function, "%s", s->text) : CP_SUCCESS;
 }
 
+int cpCheckHistory(CPodeMem mem, const char *function) {
+  if (!mem->checkpoints.overwritten) return CP_SUCCESS;
+  return cpReport(
+      &mem->base.log, CP_TOO_LATE, function,
+      "a backward problem has used the history of the forward run: call CPodeReInit first");
+}
+
 /* Before the first step CVODES' polynomial is 0/0. */
 int cpCheckStepTaken(CPodeMem mem, const char *function) {
-  long int nst = 0;
+  long int nst   = 0;
+  const int flag = cpCheckHistory(mem, function);
+  if (flag) return flag;
   if (!CVodeGetNumSteps(mem->cvode_mem, &nst) && nst > 0) return CP_SUCCESS;
   return cpReport(&mem->base.log, CP_NO_INIT, function, "no step has been taken since the start");
 }

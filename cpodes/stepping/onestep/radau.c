@@ -274,13 +274,11 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
 
 /* ---- an attempt ---- */
 
-/* The estimate is of order s, and the method of order 2 s - 1: a tolerance of tol is that of 0.1 tol^((s + 1) / (2 s))
- * of the estimate (RADAU5's rule for s = 3). Returns the ratio of the two. */
+/* The estimate is of order s, and the method of order 2 s - 1: a tolerance of tol, relative to the state, is that of
+ * 0.1 tol^((s + 1) / (2 s)) of the estimate (RADAU5's rule for s = 3). Returns the ratio of the two. */
 static sunrealtype scale(CPOneStepMem mem, int s) {
-  const CPStepper base = &mem->base;
-  sunrealtype tol      = base->tol.kind == CP_TOL_WF ? 0.0 : base->tol.reltol;
-  if (!(tol > 0.0)) tol = 1.0 / fmax(N_VWrmsNorm(base->y, base->ewt), 1.0e2);
-  return 10.0 * pow(fmin(tol, 0.1), 1.0 - (s + 1.0) / (2.0 * s));
+  const sunrealtype tol = 1.0 / fmax(N_VWrmsNorm(mem->base.y, mem->base.ewt), 1.0e2);
+  return 10.0 * pow(tol, 1.0 - (s + 1.0) / (2.0 * s));
 }
 
 /* err = scale (I - h real J)^-1 h (real k_0 + sum_j d_j k_j), and its norm */

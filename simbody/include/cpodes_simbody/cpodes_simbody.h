@@ -1,5 +1,5 @@
-/* cpodes for Simbody (guide, chapter "Simbody"): integrates a SimTK::MultibodySystem by CVODES' multistep methods or by
- * DOP853, with coordinate projection. Names, units, status codes and meanings are those of SimTK::Integrator and
+/* cpodes for Simbody (guide, chapter "Simbody"): integrates a SimTK::MultibodySystem by CVODES' multistep methods, DOP853 or
+ * Radau IIA, with coordinate projection. Names, units, status codes and meanings are those of SimTK::Integrator and
  * SimTK::TimeStepper, which cannot be derived from.
  *
  * The library contains cpodes and SUNDIALS and hides them: a program may use Simbody's own CPodesIntegrator beside it.
@@ -45,8 +45,10 @@ public:
 class CPODES_SIMBODY_EXPORT CPodesProjectedIntegrator {
 public:
   /** BDF: stiff systems. Adams: long smooth runs in which the forces are expensive. DOP853: everything else, and wherever
-   * there are many events: it restarts at no cost. */
-  enum Method { BDF, Adams, DOP853 };
+   * there are many events: it restarts at no cost. RADAU: very stiff systems with few states. It solves for accelerations by
+   * M and G itself and realizes Dynamics in place of Acceleration. Auto: the one of them that CPMechSuggestMethod names at
+   * initialize and wherever the modelling changes (guide, "Choosing a method"). */
+  enum Method { BDF, Adams, DOP853, RADAU, Auto };
 
   using SuccessfulStepStatus = SimTK::Integrator::SuccessfulStepStatus;
   using TerminationReason    = SimTK::Integrator::TerminationReason;
@@ -57,6 +59,8 @@ public:
   CPodesProjectedIntegrator(const CPodesProjectedIntegrator &)            = delete;
   CPodesProjectedIntegrator &operator=(const CPodesProjectedIntegrator &) = delete;
 
+  /** Name and orders of the method in use. Before initialize they are those of the method that was asked for, and the
+   * orders of Auto are the least and the greatest of all. */
   const char *getMethodName() const;
   int getMethodMinOrder() const;
   int getMethodMaxOrder() const;
@@ -132,7 +136,8 @@ public:
   double getPredictedNextStepSize() const;
   int getNumStepsAttempted() const;
   int getNumStepsTaken() const;
-  /** Realizations to Stage::Acceleration. */
+  /** States at which forces were evaluated: realizations to Stage::Acceleration, and those to Stage::Dynamics for the
+   * partial derivatives of implicit methods. */
   int getNumRealizations() const;
   /** Steps projected at positions, and at velocities. They are 0 where there are no such constraints. */
   int getNumQProjections() const;

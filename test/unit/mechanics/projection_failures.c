@@ -297,6 +297,9 @@ START_TEST(bad_vectors_are_named) {
   expect(CPProjectorGetViolation(P, 0, y, ewt, NULL, NULL), CP_ILL_INPUT, "norm must not be NULL");
   entries(ewt)[3] = 0;
   expect(CPProjectorProject(P, 0, y, ewt), CP_ILL_INPUT, "ewt[3] = 0");
+  entries(ewt)[3] = 1e-160; /* whose square is 0 */
+  expect(CPProjectorProject(P, 0, y, ewt), CP_ILL_INPUT, "ewt[3] = 1e-160");
+  expect(CPProjectorAssemble(P, 0, y, ewt), CP_ILL_INPUT, "ewt[3] = 1e-160");
   entries(ewt)[3] = 1e6;
   entries(y)[5] = entries(before)[5] = INFINITY;
   expect(CPProjectorProject(P, 0, y, ewt), CP_ILL_INPUT, "y[5] = inf");

@@ -128,6 +128,30 @@ START_TEST(forward_steps_are_repeated_to_the_last_bit) {
 }
 END_TEST
 
+/* CVODES interpolates for backward problems in the Nordsieck array of the forward run, also where it repeats no step. */
+START_TEST(a_backward_run_is_followed_by_a_new_start) {
+  int ncheck = 0;
+  run_open(run, methods[_i], 1.0e-6);
+  N_Vector l = vector_copy(run->y), y0 = vector_copy(run->y);
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 1000, CV_HERMITE));
+  ck_assert_success(run, CPodeF(run->mem, 0.5, run->y, &run->t, CV_NORMAL, &ncheck));
+  ck_assert_int_eq(ncheck, 0); /* The one at t0 is not counted. */
+  SUNNonlinearSolver fixed = create_backward(run->t, l);
+  ck_assert_success(run, CPodeB(run->mem, 0.0, CV_NORMAL));
+  ck_assert_flag(run, run_to(run, 0.4), CP_TOO_LATE);
+  ck_assert_message(run, "CPodeReInit");
+  ck_assert_flag(run, CPodeGetDky(run->mem, 0.5, 0, run->y), CP_TOO_LATE);
+  ck_assert_success(run, CPodeReInit(run->mem, 0.0, y0));
+  ck_assert_success(run, run_to(run, 0.4));
+  ck_assert_good(run);
+  run_close(run);
+  SUNNonlinSolFree(fixed);
+  N_VDestroy(backward.y);
+  N_VDestroy(y0);
+  N_VDestroy(l);
+}
+END_TEST
+
 /* CVODES would store more steps than it has room for. */
 START_TEST(repeated_steps_that_are_others_end_the_backward_run) {
   int ncheck = 0;
@@ -321,6 +345,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, outputs_of_a_run_with_checkpoints_are_on_the_manifold, 0, 4);
   tcase_add_loop_test(tc, forward_steps_are_repeated_to_the_last_bit, 0, 4);
+  tcase_add_loop_test(tc, a_backward_run_is_followed_by_a_new_start, 0, n_methods);
   tcase_add_loop_test(tc, repeated_steps_that_are_others_end_the_backward_run, 0, n_methods);
   tcase_add_loop_test(tc, steps_with_a_root_are_not_repeated, 0, 8);
   tcase_add_loop_test(tc, a_root_beyond_tout_is_returned_next_and_in_no_other_run, 0, 4);

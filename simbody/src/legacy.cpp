@@ -1,0 +1,382 @@
+#include "legacy.h"
+
+#include "events.h"
+
+#include <cpodes/cpodes.h>
+
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <nvector/nvector_serial.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+
+namespace cpodes {
+
+namespace {
+
+const double NEVER = 1e300; /* A stop time, once set, can only be moved in SUNDIALS 6. */
+
+double *of(N_Vector v) { return N_VGetArrayPointer(v); }
+
+/* Simbody's programs may throw, and nothing may be thrown through functions of C. */
+template <class F> int guarded(LegacyProblem &problem, const char *function, F f) {
+  try {
+    return f();
+  } catch (const std::exception &e) {
+    problem.message(CP_USERFUNC_FAIL, function, e.what());
+  } catch (...) {
+    problem.message(CP_USERFUNC_FAIL, function, "an exception that is no std::exception");
+  }
+  return -1;
+}
+
+} // namespace
+
+LegacyProblem::~LegacyProblem() = default;
+
+struct LegacyIntegrator::Impl {
+  LegacyProblem &problem;
+  const bool adams, newton;
+  LegacyOptions options;
+
+  SUNContext ctx = nullptr;
+  CPodeMem mem   = nullptr;
+  CPProjector P  = nullptr;
+  N_Vector y = nullptr, between = nullptr, slope = nullptr, c = nullptr;
+  SUNMatrix J            = nullptr;
+  SUNLinearSolver ls     = nullptr;
+  SUNNonlinearSolver nls = nullptr;
+  std::size_t n          = 0;
+  bool byWeights         = false;
+
+  /* What of the newest step, which ends at tn, has been handed out ends at reached. */
+  double tn = 0.0, reached = 0.0;
+  bool fresh = true; /* the triggers have not been evaluated since the start */
+  std::vector<TriggerKind> kinds;
+  std::vector<double> values; /* of the triggers at reached */
+  EventWindow window = EventWindow();
+  long evaluations   = 0;
+
+  bool stepping = false;
+  std::vector<double> unprojected; /* the newest step */
+
+  Impl(LegacyProblem &of, bool useAdams, bool useNewton)
+      : problem(of), adams(useAdams), newton(useNewton) {}
+  ~Impl() { release(); }
+
+  void release() {
+    CPodeFree(&mem);
+    CPProjectorFree(&P);
+    if (ls) SUNLinSolFree(ls);
+    if (nls) SUNNonlinSolFree(nls);
+    if (J) SUNMatDestroy(J);
+    for (N_Vector *v : {&y, &between, &slope, &c}) {
+      if (*v) N_VDestroy(*v);
+      *v = nullptr;
+    }
+    ls = nullptr, nls = nullptr, J = nullptr;
+    if (ctx) SUNContext_Free(&ctx);
+  }
+  void *cvode() const { return CPodeGetCVodeMem(mem); }
+
+  /* ---- cpodes' functions ---- */
+
+  static Impl &at(void *data) { return *static_cast<Impl *>(data); }
+  static int rates(double t, N_Vector y, N_Vector ydot, void *data) {
+    LegacyProblem &p = at(data).problem;
+    return guarded(p, "f", [&] { return p.rates(t, of(y), of(ydot)); });
+  }
+  static int weights(N_Vector y, N_Vector ewt, void *data) {
+    LegacyProblem &p = at(data).problem;
+    return guarded(p, "efun", [&] { return p.weights(of(y), of(ewt)); });
+  }
+  static int constraints(double t, N_Vector y, N_Vector c, void *data) {
+    LegacyProblem &p = at(data).problem;
+    return guarded(p, "c", [&] { return p.constraints(t, of(y), of(c)); });
+  }
+  /* The user's projection takes the state and the error together, and projects the error only on its way from a state off
+   * the manifold: it is called twice from the same one. Errors are those of the newest step, whatever output has been
+   * projected since. */
+  static int project(double t, N_Vector from, N_Vector to, double eps, void *data) {
+    Impl &m = at(data);
+    std::vector<double> correction(m.n), none(m.n, 0.0);
+    if (m.stepping) m.unprojected.assign(of(from), of(from) + m.n);
+    const int flag = guarded(m.problem, "project", [&] {
+      return m.problem.project(t, of(from), eps, correction.data(), none.data());
+    });
+    for (std::size_t i = 0; i < m.n; i++) of(to)[i] = of(from)[i] + correction[i];
+    return flag;
+  }
+  static int projectError(double t, N_Vector, N_Vector error, void *data) {
+    Impl &m = at(data);
+    std::vector<double> correction(m.n);
+    return guarded(m.problem, "project", [&] {
+      return m.problem.project(t, m.unprojected.data(), CP_EPS_DEFAULT, correction.data(),
+                               of(error));
+    });
+  }
+  static void report(int code, const char *function, const char *text, void *data) {
+    at(data).problem.message(code, function, text);
+  }
+
+  /* ---- set-up ---- */
+
+  int applyOptions() {
+    if (!mem) return CP_SUCCESS;
+    const LegacyOptions &o = options;
+    void *const cv         = cvode();
+    int flag               = CVodeSetMaxNumSteps(cv, -1); /* counted by step() */
+    if (!flag && o.maxOrder) flag = CVodeSetMaxOrd(cv, o.maxOrder);
+    if (!flag && o.maxErrorFailures) flag = CVodeSetMaxErrTestFails(cv, o.maxErrorFailures);
+    if (!flag && o.maxIterations) flag = CVodeSetMaxNonlinIters(cv, o.maxIterations);
+    if (!flag && o.maxConvergenceFailures)
+      flag = CVodeSetMaxConvFails(cv, o.maxConvergenceFailures);
+    if (!flag && o.maxHnilWarns) flag = CVodeSetMaxHnilWarns(cv, o.maxHnilWarns);
+    if (!flag) flag = CVodeSetStabLimDet(cv, o.stabilityLimit);
+    if (!flag) flag = CVodeSetMaxStep(cv, o.most);
+    if (!flag) flag = CVodeSetMinStep(cv, o.least);
+    if (!flag) flag = CVodeSetInitStep(cv, o.first);
+    if (!flag) flag = CPodeSetNonlinConvCoef(mem, o.convergence);
+    if (!flag) flag = CPodeSetProjFrequency(mem, o.projectEvery);
+    if (!flag) flag = CPodeSetProjTestCnstr(mem, o.projectWhereNeeded);
+    if (!flag)
+      flag = CPodeSetProjErrEst(mem, o.projectError ? CP_ERREST_DEFAULT : CP_ERREST_UNPROJECTED);
+    return flag;
+  }
+
+  int setTolerances(const LegacyTolerances &t) {
+    byWeights = t.absolute.empty();
+    if (byWeights) return CPodeWFtolerances(mem, weights);
+    if (t.absolute.size() == 1) return CPodeSStolerances(mem, t.relative, t.absolute[0]);
+    std::memcpy(of(between), t.absolute.data(), n * sizeof(double));
+    return CPodeSVtolerances(mem, t.relative, between);
+  }
+
+  int create(int size, double t, const double *y0, const LegacyTolerances &tolerances) {
+    release();
+    n = static_cast<std::size_t>(size);
+    unprojected.assign(n, 0.0);
+    if (SUNContext_Create(nullptr, &ctx)) return CP_MEM_FAIL;
+    mem = CPodeCreate(adams ? CV_ADAMS : CV_BDF, ctx);
+    y = N_VNew_Serial(size, ctx), between = N_VNew_Serial(size, ctx),
+    slope = N_VNew_Serial(size, ctx);
+    if (!mem || !y || !between || !slope) return CP_MEM_FAIL;
+    std::memcpy(of(y), y0, n * sizeof(double));
+    int flag = CPodeSetErrHandlerFn(mem, report, this);
+    if (!flag) flag = CPodeInit(mem, rates, t, y);
+    if (!flag) flag = setTolerances(tolerances);
+    if (!flag) flag = CVodeSetUserData(cvode(), this);
+    if (flag) return flag;
+    if (newton) {
+      J  = SUNDenseMatrix(size, size, ctx);
+      ls = J ? SUNLinSol_Dense(y, J, ctx) : nullptr;
+      if (!ls) return CP_MEM_FAIL;
+      flag = CVodeSetLinearSolver(cvode(), ls, J);
+    } else {
+      nls = SUNNonlinSol_FixedPoint(y, 0, ctx);
+      if (!nls) return CP_MEM_FAIL;
+      flag = CPodeSetNonlinearSolver(mem, nls);
+    }
+    return flag ? flag : applyOptions();
+  }
+
+  int setProjection(Projection how, const std::vector<double> &tolerances, bool errorNorm) {
+    int flag = CPodeSetProjector(mem, nullptr);
+    CPProjectorFree(&P);
+    if (flag || how == NONE) return flag;
+    if (c) N_VDestroy(c);
+    c = nullptr;
+    if (how == USERS) {
+      P = CPProjectorCreateUser(project, projectError, y, ctx);
+    } else {
+      c = N_VNew_Serial(static_cast<sunindextype>(tolerances.size()), ctx);
+      if (!c) return CP_MEM_FAIL;
+      std::memcpy(of(c), tolerances.data(), tolerances.size() * sizeof(double));
+      P = CPProjectorCreate(constraints, y, c, ctx);
+    }
+    if (!P) return CP_MEM_FAIL;
+    flag = CPProjectorSetUserData(P, this);
+    if (!flag) flag = CPProjectorSetErrHandlerFn(P, report, this);
+    if (!flag && how == BY_CONSTRAINTS) {
+      flag = CPProjectorSetNorm(P, errorNorm ? CP_NORM_ERROR : CP_NORM_L2);
+      if (!flag) flag = CPProjectorSetConstraintTol(P, c);
+    }
+    return flag ? flag : CPodeSetProjector(mem, P);
+  }
+
+  /* ---- steps ---- */
+
+  /* y <- the projected state at t, in the newest step */
+  int show(double t, double *out) {
+    if (t == tn) {
+      std::memcpy(out, of(y), n * sizeof(double));
+      return CP_SUCCESS;
+    }
+    const int flag = CPodeGetDky(mem, t, 0, between);
+    if (!flag) std::memcpy(out, of(between), n * sizeof(double));
+    return flag;
+  }
+  int evaluate(double t, std::vector<double> &e) {
+    if (kinds.empty()) return CP_SUCCESS;
+    std::vector<double> state(n);
+    int flag = show(t, state.data());
+    if (!flag && !fresh) flag = CVodeGetDky(cvode(), t, 1, slope);
+    if (!flag && fresh) flag = rates(t, y, slope, this) ? CV_RTFUNC_FAIL : 0;
+    if (flag) return flag;
+    evaluations++;
+    return guarded(problem, "g",
+                   [&] { return problem.triggers(t, state.data(), of(slope), e.data()); })
+               ? CV_RTFUNC_FAIL
+               : CP_SUCCESS;
+  }
+
+  /* Moves reached on to high, or to the first event before. Returns CV_ROOT_RETURN there. */
+  int search(double high) {
+    std::vector<double> eLow = values, eHigh(values.size());
+    window.low = reached, window.high = high;
+    int failed        = evaluate(high, eHigh);
+    double hlast      = 0.0;
+    bool event        = false;
+    const double unit = CVodeGetLastStep(cvode(), &hlast) ? 0.0 : 100 * SUN_UNIT_ROUNDOFF;
+    if (!failed && !kinds.empty())
+      event = locateEvent(window, eLow, eHigh, kinds, INFINITY,
+                          unit * (std::fabs(tn) + std::fabs(hlast)),
+                          [&](double t, std::vector<double> &e) {
+                            if (!failed) failed = evaluate(t, e);
+                          });
+    if (failed) return failed;
+    reached = window.high;
+    values  = eHigh;
+    return event ? CV_ROOT_RETURN : CP_SUCCESS;
+  }
+
+  int step(double to, bool oneStep, Stop stop, double *t, double *out) {
+    const long limit = options.stepLimit ? options.stepLimit : 500;
+    int flag         = CP_SUCCESS;
+    if (fresh) {
+      values.assign(kinds.size(), 0.0);
+      flag  = evaluate(tn, values);
+      fresh = false;
+    }
+    for (long steps = 0; !flag; steps++) {
+      if (reached < tn) {
+        flag = search(oneStep ? tn : std::fmin(tn, to));
+        if (!flag && stop.active && reached >= stop.t) flag = CV_TSTOP_RETURN;
+        if (flag || oneStep || reached >= to) break;
+      } else if (!oneStep && to <= tn) {
+        reached = to;
+        break;
+      }
+      if (limit > 0 && steps >= limit) flag = CV_TOO_MUCH_WORK;
+      if (flag) break;
+      flag                 = CVodeSetStopTime(cvode(), stop.active ? stop.t : NEVER);
+      const double towards = to > tn ? to : tn + std::fmax(1.0, std::fabs(tn));
+      stepping             = true;
+      if (!flag) flag = CPode(mem, towards, y, &tn, CV_ONE_STEP);
+      stepping = false;
+      if (flag > 0) flag = CP_SUCCESS;
+      if (flag < 0) reached = tn;
+    }
+    *t                = reached;
+    const int showing = show(reached, out);
+    return flag < 0 || !showing ? flag : showing;
+  }
+};
+
+LegacyIntegrator::LegacyIntegrator(LegacyProblem &problem, bool adams, bool newton)
+    : impl(new Impl(problem, adams, newton)) {}
+LegacyIntegrator::~LegacyIntegrator() = default;
+
+int LegacyIntegrator::init(int n, double t, const double *y, const LegacyTolerances &tolerances) {
+  impl->fresh = true;
+  impl->kinds.clear();
+  impl->tn = impl->reached = t;
+  return impl->create(n, t, y, tolerances);
+}
+
+int LegacyIntegrator::restart(double t, const double *y, const LegacyTolerances &tolerances) {
+  std::memcpy(of(impl->y), y, impl->n * sizeof(double));
+  impl->fresh = true;
+  impl->tn = impl->reached = t;
+  int flag                 = impl->setTolerances(tolerances);
+  if (!flag) flag = CPodeReInit(impl->mem, t, impl->y);
+  return flag;
+}
+int LegacyIntegrator::setTolerances(const LegacyTolerances &tolerances) {
+  return impl->setTolerances(tolerances);
+}
+int LegacyIntegrator::setOptions(const LegacyOptions &options) {
+  impl->options = options;
+  return impl->applyOptions();
+}
+const LegacyOptions &LegacyIntegrator::getOptions() const { return impl->options; }
+
+int LegacyIntegrator::setProjection(Projection how, const std::vector<double> &tolerances,
+                                    bool errorNorm) {
+  return impl->setProjection(how, tolerances, errorNorm);
+}
+
+void LegacyIntegrator::setTriggers(int count) {
+  impl->kinds.assign(static_cast<std::size_t>(count), {FALLING | RISING, 0.0});
+  impl->fresh = impl->fresh || count > 0;
+}
+void LegacyIntegrator::setDirections(const int *directions) {
+  for (std::size_t i = 0; i < impl->kinds.size(); i++)
+    impl->kinds[i].directions = directions[i] > 0   ? RISING
+                                : directions[i] < 0 ? FALLING
+                                                    : FALLING | RISING;
+}
+
+int LegacyIntegrator::step(double to, bool oneStep, Stop stop, double *t, double *y) {
+  return impl->step(to, oneStep, stop, t, y);
+}
+int LegacyIntegrator::interpolate(double t, int k, double *dky) {
+  const int flag = CVodeGetDky(impl->cvode(), t, k, impl->between);
+  if (!flag) std::memcpy(dky, of(impl->between), impl->n * sizeof(double));
+  return flag;
+}
+void LegacyIntegrator::eventWindow(double *low, double *high) const {
+  *low = impl->window.low, *high = impl->window.high;
+}
+void LegacyIntegrator::eventsFound(int *found) const {
+  for (std::size_t i = 0; i < impl->kinds.size(); i++) found[i] = 0;
+  for (std::size_t k = 0; k < impl->window.which.size(); k++)
+    found[impl->window.which[k]] = impl->window.direction[k] == RISING ? 1 : -1;
+}
+int LegacyIntegrator::errorWeights(double *w) {
+  const int flag = CVodeGetErrWeights(impl->cvode(), impl->between);
+  if (!flag) std::memcpy(w, of(impl->between), impl->n * sizeof(double));
+  return flag;
+}
+int LegacyIntegrator::localErrors(double *e) {
+  const int flag = CPodeGetEstLocalErrors(impl->mem, impl->between);
+  if (!flag) std::memcpy(e, of(impl->between), impl->n * sizeof(double));
+  return flag;
+}
+
+LegacyCounters LegacyIntegrator::counters() const {
+  LegacyCounters s = LegacyCounters();
+  if (!impl->mem) return s;
+  void *const cv = impl->cvode();
+  CPodeProjStats p;
+  CVodeGetIntegratorStats(cv, &s.steps, &s.rates, &s.setups, &s.errorFailures, &s.order,
+                          &s.nextOrder, &s.first, &s.last, &s.next, &s.t);
+  CVodeGetNumNonlinSolvIters(cv, &s.iterations);
+  CVodeGetNumStepSolveFails(cv, &s.convergenceFailures);
+  CVodeGetNumStabLimOrderReds(cv, &s.orderReductions);
+  CVodeGetTolScaleFactor(cv, &s.toleranceScale);
+  if (impl->newton) {
+    CVodeGetNumJacEvals(cv, &s.jacobians);
+    CVodeGetNumLinRhsEvals(cv, &s.ratesForJacobians);
+  }
+  if (!CPodeGetProjStats(impl->mem, &p)) {
+    s.projections = p.nproj, s.projectionSetups = p.nsetups;
+    s.constraints = p.nce, s.projectionFailures = p.nprojfails;
+  }
+  s.triggers = impl->evaluations;
+  return s;
+}
+
+} // namespace cpodes

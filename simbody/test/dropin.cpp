@@ -1,0 +1,242 @@
+/* SimTK::CPodesIntegrator, on the CPODES of libSimTKmath or on cpodes: the environment variable CPODES_EXPECTED names the
+ * library whose CPode it must call. What is checked is the same in both cases. */
+#include "mechanisms.h"
+
+#include <check.h>
+#include <cmath>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <stdexcept>
+#include <string>
+
+using namespace SimTK;
+
+static std::string expected() {
+  const char *const name = std::getenv("CPODES_EXPECTED");
+  return name ? name : "";
+}
+static bool onCpodes() { return expected() == "libsimbody_cpodes"; }
+
+START_TEST(functions_of_cpodes_come_from_the_expected_library) {
+  for (const char *name : {"CPodeCreate", "CPode", "CPodeGetRootWindow", "CPLapackDense"}) {
+    Dl_info info;
+    void *const function = dlsym(RTLD_DEFAULT, name);
+    ck_assert_msg(function && dladdr(function, &info), "there is no %s", name);
+    ck_assert_msg(std::string(info.dli_fname).find(expected()) != std::string::npos, "%s is in %s",
+                  name, info.dli_fname);
+  }
+}
+END_TEST
+
+/* ---- motions: the CPODES of libSimTKmath leaves reports unprojected and strays further, and its Adams fails ---- */
+
+static void follows(Model &m, Integrator &integrator) {
+  const double accuracy = 1e-6, end = 1.0;
+  RungeKuttaMersonIntegrator exact(m.system);
+  exact.setAccuracy(1e-10);
+  TimeStepper reference(m.system, exact);
+  reference.initialize(m.start);
+  integrator.setAccuracy(accuracy);
+  TimeStepper stepper(m.system, integrator);
+  stepper.initialize(m.start);
+  for (int k = 1; k <= 10; k++) {
+    reference.stepTo(end * k / 10), stepper.stepTo(end * k / 10);
+    const State &s = stepper.getState();
+    m.system.realize(s, Stage::Velocity);
+    ck_assert_double_eq(s.getTime(), end * k / 10);
+    ck_assert_double_le((s.getY() - reference.getState().getY()).normInf(),
+                        (onCpodes() ? 1e3 : 1e4) * accuracy);
+    if (onCpodes())
+      ck_assert_double_le(std::max(s.getQErr().normInf(), s.getUErr().normInf()), accuracy);
+  }
+  ck_assert_int_gt(integrator.getNumStepsTaken(), 10);
+}
+
+START_TEST(bdf_follows_the_motion) {
+  auto m = allModels()[std::size_t(_i)].create();
+  CPodesIntegrator integrator(m->system, CPodes::BDF);
+  follows(*m, integrator);
+}
+END_TEST
+
+START_TEST(adams_follows_the_motion) {
+  auto m = allModels()[std::size_t(_i)].create();
+  CPodesIntegrator integrator(m->system, CPodes::Adams);
+  follows(*m, integrator);
+}
+END_TEST
+
+/* projection by CPODES itself: CPodeProjInit */
+START_TEST(bdf_follows_with_the_projection_of_cpodes) {
+  auto m = allModels()[std::size_t(_i)].create();
+  CPodesIntegrator integrator(m->system, CPodes::BDF);
+  integrator.setUseCPodesProjection();
+  follows(*m, integrator);
+}
+END_TEST
+
+START_TEST(every_internal_step_is_returned_up_to_the_final_time) {
+  auto m = fourBarRod();
+  CPodesIntegrator integrator(m->system, CPodes::BDF);
+  integrator.setReturnEveryInternalStep(true);
+  integrator.setFinalTime(0.5);
+  integrator.setMaximumStepSize(0.01);
+  integrator.setOrderLimit(2);
+  integrator.initialize(m->start);
+  int seen = 0;
+  double t = 0.0;
+  Integrator::SuccessfulStepStatus status;
+  while ((status = integrator.stepTo(1)) != Integrator::EndOfSimulation) {
+    if (status == Integrator::TimeHasAdvanced) seen++;
+    ck_assert_double_ge(integrator.getTime(), t);
+    ck_assert_double_le(integrator.getTime(), t + 0.01 * (1 + 1e-12));
+    t = integrator.getTime();
+  }
+  ck_assert_double_eq(t, 0.5);
+  ck_assert_int_ge(seen, 49);
+  ck_assert_int_eq(integrator.getTerminationReason(), Integrator::ReachedFinalTime);
+  ck_assert_int_ge(integrator.getNumStepsAttempted(), integrator.getNumStepsTaken());
+  ck_assert_int_gt(integrator.getNumIterations(), integrator.getNumStepsTaken() / 2);
+}
+END_TEST
+
+/* ---- events ---- */
+
+/* A point on a rod of length 1 that swings between walls at x = -0.6 and x = 0.6. */
+struct Walls : Model {
+  MobilizedBody::Translation point{matter.Ground(), Transform(),
+                                   Body::Rigid(MassProperties(1, Vec3(0), UnitInertia(1))),
+                                   Transform()};
+  Walls() {
+    Force::UniformGravity(forces, matter, Vec3(0, -9.81, 0));
+    Constraint::Rod(matter.Ground(), Vec3(0), point, Vec3(0), 1);
+  }
+};
+struct Wall : TriggeredEventHandler {
+  const MobilizedBody::Translation point;
+  const double side;
+  std::vector<double> &times;
+  Wall(const Walls &m, double which, std::vector<double> &seen)
+      : TriggeredEventHandler(Stage::Position), point(m.point), side(which), times(seen) {
+    getTriggerInfo().setTriggerOnRisingSignTransition(false);
+  }
+  Real getValue(const State &s) const override { return 0.6 - side * point.getQ(s)[0]; }
+  void handleEvent(State &s, Real, bool &) const override {
+    ck_assert_double_eq_tol(getValue(s), 0, 1e-4);
+    times.push_back(s.getTime());
+    point.setU(s, -point.getU(s));
+  }
+};
+/* Zero from 0.3 on */
+struct StaysAtZero : TriggeredEventReporter {
+  std::vector<double> &times;
+  explicit StaysAtZero(std::vector<double> &seen)
+      : TriggeredEventReporter(Stage::Time), times(seen) {}
+  Real getValue(const State &s) const override { return std::fmax(0.0, 0.3 - s.getTime()); }
+  void handleEvent(const State &s) const override { times.push_back(s.getTime()); }
+};
+struct Always : TriggeredEventReporter {
+  std::vector<double> &times;
+  explicit Always(std::vector<double> &seen) : TriggeredEventReporter(Stage::Time), times(seen) {}
+  Real getValue(const State &) const override { return 0.0; }
+  void handleEvent(const State &s) const override { times.push_back(s.getTime()); }
+};
+struct Clock : PeriodicEventReporter {
+  std::vector<double> &times;
+  explicit Clock(std::vector<double> &seen) : PeriodicEventReporter(0.05), times(seen) {}
+  void handleEvent(const State &s) const override { times.push_back(s.getTime()); }
+};
+
+/* Without losses the point goes from wall to wall in one time T, first from the lowest position in T / 2. */
+START_TEST(events_happen_when_they_should_and_zero_is_no_event) {
+  Walls m;
+  std::vector<double> right, left, zero, always, clock;
+  m.system.addEventHandler(new Wall(m, 1, right));
+  m.system.addEventHandler(new Wall(m, -1, left));
+  m.system.addEventReporter(new StaysAtZero(zero));
+  m.system.addEventReporter(new Always(always));
+  m.system.addEventReporter(new Clock(clock));
+  m.ready([&](State &s) {
+    m.point.setQ(s, Vec3(0, -1, 0));
+    m.point.setU(s, Vec3(6, 0, 0));
+  });
+  CPodesIntegrator integrator(m.system, CPodes::BDF);
+  integrator.setAccuracy(1e-7);
+  TimeStepper stepper(m.system, integrator);
+  stepper.initialize(m.start);
+  ck_assert_int_eq(stepper.stepTo(1), Integrator::ReachedReportTime);
+  ck_assert_uint_ge(right.size(), 2);
+  const double crossing = 2 * right[0];
+  for (std::size_t k = 0; k < right.size(); k++)
+    ck_assert_double_eq_tol(right[k], right[0] + 2 * double(k) * crossing, 1e-4);
+  for (std::size_t k = 0; k < left.size(); k++)
+    ck_assert_double_eq_tol(left[k], right[0] + double(2 * k + 1) * crossing, 1e-4);
+  ck_assert_uint_eq(right.size() + left.size(), std::size_t((1 + right[0]) / crossing));
+  ck_assert_uint_eq(zero.size(), 1);
+  ck_assert_double_eq_tol(zero[0], 0.3, 1e-6);
+  ck_assert_uint_eq(always.size(), 0);
+  ck_assert_uint_eq(clock.size(), 21);
+  for (std::size_t k = 0; k < clock.size(); k++)
+    ck_assert_double_eq_tol(clock[k], 0.05 * double(k), 1e-12);
+}
+END_TEST
+
+/* ---- SimTK::CPodes itself ---- */
+
+/* y' = -y, by a function that throws once it is broken */
+struct Decay : CPodesSystem {
+  bool broken = false;
+  int explicitODE(Real, const Vector &y, Vector &ydot) const override {
+    if (broken) throw std::runtime_error("the function is broken");
+    ydot = -1 * y;
+    return 0;
+  }
+  int quadrature(Real, const Vector &y, Vector &q) const override {
+    q = y;
+    return 0;
+  }
+};
+
+START_TEST(an_error_is_a_code_and_the_solution_the_last_good_one) {
+  Decay decay;
+  CPodes cpodes(CPodes::ExplicitODE, CPodes::BDF, CPodes::Newton);
+  Vector y(1, 1.0), ydot(1, -1.0);
+  double absolute = 1e-8, t = 0.0;
+  cpodes.setErrFile(nullptr);
+  ck_assert_int_eq(cpodes.init(decay, 0, y, ydot, CPodes::ScalarScalar, 1e-8, &absolute), 0);
+  ck_assert_int_eq(cpodes.lapackDense(1), 0);
+  ck_assert_int_eq(cpodes.step(1, &t, y, ydot, CPodes::Normal), 0);
+  ck_assert_double_eq_tol(y[0], std::exp(-1.0), 1e-6);
+  ck_assert_double_eq_tol(ydot[0], -y[0], 1e-5);
+  decay.broken = true;
+  ck_assert_int_lt(cpodes.step(9, &t, y, ydot, CPodes::Normal), 0);
+  ck_assert_double_eq_tol(y[0], std::exp(-t), 1e-6);
+  Vector q(1, 0.0);
+  ck_assert_int_eq(cpodes.quadInit(q), -22); /* CP_ILL_INPUT */
+}
+END_TEST
+
+int main() {
+  Suite *s         = suite_create("Simbody: CPodesIntegrator");
+  TCase *tc        = tcase_create("interface");
+  const int models = int(allModels().size());
+  tcase_set_timeout(tc, 60);
+  tcase_add_test(tc, functions_of_cpodes_come_from_the_expected_library);
+  tcase_add_test(tc, every_internal_step_is_returned_up_to_the_final_time);
+  tcase_add_test(tc, events_happen_when_they_should_and_zero_is_no_event);
+  if (onCpodes()) tcase_add_test(tc, an_error_is_a_code_and_the_solution_the_last_good_one);
+  suite_add_tcase(s, tc);
+  tc = tcase_create("motion");
+  tcase_set_timeout(tc, 60);
+  tcase_add_loop_test(tc, bdf_follows_the_motion, 0, models);
+  if (onCpodes()) {
+    tcase_add_loop_test(tc, adams_follows_the_motion, 0, models);
+    tcase_add_loop_test(tc, bdf_follows_with_the_projection_of_cpodes, 0, models);
+  }
+  suite_add_tcase(s, tc);
+  SRunner *runner = srunner_create(s);
+  srunner_run_all(runner, CK_NORMAL);
+  const int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
