@@ -18,11 +18,14 @@
 /* Combinations of up to this many contacts are tried in turn. */
 #define ENUMERATED 3
 /* Sweeps of Gauss-Seidel before Newton's method, the first time; each further trial has GROWTH times as many. */
-#define SWEEPS     20
-#define TRIALS     4
-#define GROWTH     8
-#define ITERATIONS 40
-#define HALVINGS   8
+#define SWEEPS 20
+#define TRIALS 4
+#define GROWTH 8
+/* Where Newton's method fails, it starts again from solutions with W + shift I, whose shifts go to zero by tenths. */
+#define FIRST_SHIFT 0.1
+#define LAST_SHIFT  1.0e-6
+#define ITERATIONS  40
+#define HALVINGS    8
 
 /* ---- linear systems ---- */
 
@@ -250,6 +253,12 @@ int contactSolve(ContactProblem *p) {
       gaussSeidel(p, sweeps);
       memcpy(d, p->x, (size_t)n * sizeof *d);
       failed = newton(p, J, F, scale + n, x, room, size);
+      for (sunrealtype shift = FIRST_SHIFT; failed && shift >= LAST_SHIFT; shift *= 0.1) {
+        for (int i = 0; i < n; i++) p->W[i * (1 + n)] += shift;
+        newton(p, J, F, scale + n, x, room, size);
+        for (int i = 0; i < n; i++) p->W[i * (1 + n)] -= shift;
+        failed = newton(p, J, F, scale + n, x, room, size);
+      }
       if (failed) memcpy(p->x, d, (size_t)n * sizeof *d);
     }
   }
