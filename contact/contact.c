@@ -23,25 +23,40 @@ int contactError(CPContact c, int code, const char *function, const char *format
 
 /* ------------------------------------------------------------------------ matrices of rows -- */
 
-/* y_i += a_ij x_j, or y_j += a_ij x_i, over the entries a_ij. */
-static void times(const SUNMatrix A, int transposed, const sunrealtype *x, sunrealtype *y) {
+/* For each entry a_ij: y_i += a_ij x_j, y_j += a_ij x_i, or y_i = max(y_i, |a_ij|). */
+typedef enum { PRODUCT, TRANSPOSED, LARGEST } Walk;
+static void visit(Walk what, sunindextype i, sunindextype j, sunrealtype a, const sunrealtype *x,
+                  sunrealtype *y) {
+  if (what == PRODUCT) y[i] += a * x[j];
+  else if (what == TRANSPOSED) y[j] += a * x[i];
+  else y[i] = fmax(y[i], fabs(a));
+}
+
+static void walk(const SUNMatrix A, Walk what, const sunrealtype *x, sunrealtype *y) {
   if (SUNMatGetID(A) == SUNMATRIX_DENSE) {
     for (sunindextype j = 0; j < SM_COLUMNS_D(A); j++)
       for (sunindextype i = 0; i < SM_ROWS_D(A); i++)
-        y[transposed ? j : i] += SM_ELEMENT_D(A, i, j) * x[transposed ? i : j];
+        visit(what, i, j, SM_ELEMENT_D(A, i, j), x, y);
     return;
   }
   const int by_rows = SM_SPARSETYPE_S(A) == CSR_MAT;
   for (sunindextype outer = 0; outer < SM_NP_S(A); outer++)
     for (sunindextype k = SM_INDEXPTRS_S(A)[outer]; k < SM_INDEXPTRS_S(A)[outer + 1]; k++) {
       const sunindextype inner = SM_INDEXVALS_S(A)[k];
-      y[by_rows == transposed ? inner : outer] +=
-          SM_DATA_S(A)[k] * x[by_rows == transposed ? outer : inner];
+      visit(what, by_rows ? outer : inner, by_rows ? inner : outer, SM_DATA_S(A)[k], x, y);
     }
 }
-void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y) { times(A, 0, x, y); }
+
+void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y) {
+  walk(A, PRODUCT, x, y);
+}
 void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y) {
-  times(A, 1, x, y);
+  walk(A, TRANSPOSED, x, y);
+}
+
+void contactScales(CPContact c) {
+  memset(c->scale, 0, (size_t)c->na * sizeof *c->scale);
+  walk(c->A, LARGEST, NULL, c->scale);
 }
 
 int contactRows(CPContact c, sunrealtype t, const sunrealtype *q) {
@@ -83,7 +98,7 @@ static int slidingDirection(CPContact c, const Point *point, sunrealtype t, cons
     if (flag) return flag;
   } else contactTimes(c->A, u, c->v);
   const sunrealtype *v = c->v + point->tangent, speed = hypot(v[0], v[1]);
-  if (speed > 0.1 * c->small_v) s[0] = v[0] / speed, s[1] = v[1] / speed;
+  if (speed > 0.1 * c->small_v * c->scale[point->tangent]) s[0] = v[0] / speed, s[1] = v[1] / speed;
   return 0;
 }
 
@@ -261,6 +276,7 @@ static int build(CPContact c, N_Vector y_tmpl, SUNContext ctx) {
                 {&c->is_contact, na, sizeof *c->is_contact},
                 {&c->keep, n, sizeof *c->keep},
                 {&c->row, na, sizeof *c->row},
+                {&c->scale, na, sizeof *c->scale},
                 {&c->order, na, sizeof *c->order},
                 {&c->problem.law, n, sizeof *c->problem.law},
                 {&c->mask, na, sizeof *c->mask},
@@ -334,11 +350,12 @@ CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint 
 void CPContactFree(CPContact *contact) {
   if (!contact || !*contact) return;
   CPContact c    = *contact;
-  void *arrays[] = {c->point,     c->before,    c->event,     c->fired,     c->is_contact,
-                    c->row,       c->order,     c->keep,      c->mask,      c->p,
-                    c->v,         c->b,         c->a,         c->lambda,    c->impulse,
-                    c->velocity,  c->e,         c->udot,      c->W,         c->problem.law,
-                    c->problem.W, c->problem.c, c->problem.x, c->problem.w, c->problem.room};
+  void *arrays[] = {c->point,       c->before,    c->event,     c->fired,     c->is_contact,
+                    c->row,         c->scale,     c->order,     c->keep,      c->mask,
+                    c->p,           c->v,         c->b,         c->a,         c->lambda,
+                    c->impulse,     c->velocity,  c->e,         c->udot,      c->W,
+                    c->problem.law, c->problem.W, c->problem.c, c->problem.x, c->problem.w,
+                    c->problem.room};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
   CPMechFree(&c->mech);
   if (c->A) SUNMatDestroy(c->A);

@@ -73,7 +73,8 @@ struct CPContact_ {
   /* work */
   char *is_contact, *keep; /* [na] 1: a row of a contact; [npoints] 1: in the problem */
   sunrealtype *mask, *p, *v, *b, *a, *lambda, *impulse; /* [na]; a = A u' - b without contacts */
-  sunrealtype *udot;                                    /* [nu] */
+  sunrealtype *scale; /* [na] largest entry of each row of A, by which tolerances of rows are scaled */
+  sunrealtype *udot; /* [nu] */
   sunrealtype *W, *velocity,
       *e;                /* [na na], [na], [na]: of the rows of closed contacts at an event */
   int *row, *order;      /* [na] row of A of each of them */
@@ -92,6 +93,8 @@ struct CPContact_ {
 int contactError(CPContact c, int code, const char *function, const char *format, ...);
 /* c->A = A(t, q). Returns what the user's function returns. */
 int contactRows(CPContact c, sunrealtype t, const sunrealtype *q);
+/* c->scale of c->A */
+void contactScales(CPContact c);
 /* y += A x, or y += A^T x */
 void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
 void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);

@@ -5,7 +5,8 @@
  *   sliding    N, falling   v_T in the direction of sliding, falling
  *   sticking   N, falling   mu_s N - |F_T|, falling
  *
- * and 1 where there is none. In space the sliding velocity counts as zero where it is a twentieth of the tolerance. */
+ * and 1 where there is none. From v_N the tolerance is subtracted, since v_N may be zero all the time. In space the
+ * sliding velocity counts as zero where it is a twentieth of the tolerance. */
 #include "contact_impl.h"
 
 #include <float.h>
@@ -22,8 +23,8 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
   int flag = contactMeasure(c, t, y, "CPContactSolve"), closed = 0;
   for (int i = 0; i < c->npoints; i++) closed |= c->point[i].phase != CP_CONTACT_OPEN;
   if (!flag && closed) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->b);
+  if (!flag && closed) flag = contactMeasure(c, t, y, "CPContactSolve"); /* Friction uses c->v. */
   if (flag) return -1;
-  if (closed) contactMeasure(c, t, y, "CPContactSolve"); /* Friction has used c->v. */
   for (int i = 0; i < c->npoints; i++, g += ROOTS) {
     const Point *point     = &c->point[i];
     const sunrealtype *v_T = c->v + point->tangent, *F_T = c->b + point->tangent;
@@ -32,13 +33,16 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
         point->zero[0] * fmin(fmax(1.0 - (t - point->t_zero) / point->fade, 0.0), 1.0);
     g[0] = point->phase == CP_CONTACT_OPEN ? c->p[point->normal] - zero : N;
     g[1] = 1;
-    g[2] = point->phase == CP_CONTACT_OPEN ? c->v[point->normal] : 1;
+    g[2] = point->phase == CP_CONTACT_OPEN
+               ? c->v[point->normal] - 10.0 * c->small_v * c->scale[point->normal]
+               : 1;
     if (point->phase == CP_CONTACT_OPEN || point->ntangents == 0 || point->implied) continue;
     if (point->phase == CP_CONTACT_STICKING)
       g[1] = point->mu_static * N - (point->ntangents == 1 ? fabs(F_T[0]) : hypot(F_T[0], F_T[1]));
     else
-      g[1] = point->ntangents == 1 ? v_T[0] * point->s[0] - point->zero[1]
-                                   : hypot(v_T[0], v_T[1]) - 0.5 * c->small_v;
+      g[1] = point->ntangents == 1
+                 ? v_T[0] * point->s[0] - point->zero[1]
+                 : hypot(v_T[0], v_T[1]) - 0.5 * c->small_v * c->scale[point->tangent];
   }
   return 0;
 }

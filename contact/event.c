@@ -205,7 +205,8 @@ static int applyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
   for (int i = 0; i < P->n && !flag; i++) {
     sunrealtype after = c->velocity[i];
     for (int j = 0; j < P->n; j++) after += c->W[i + j * P->n] * P->x[j];
-    if (!(fabs(c->v[c->row[i]] - after) <= WRONG * size))
+    if (!(fabs(c->v[c->row[i]] - after) <=
+          fmax(WRONG * size, 0.1 * c->small_v * c->scale[c->row[i]])))
       flag = contactError(
           c, CP_MECH_A_WRONG, function,
           "at t = %.15g: row %d has the velocity %g after an impact, and not %g: A is not the "
@@ -220,7 +221,10 @@ static int impact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   ContactProblem *P = &c->problem;
   int approaching = 0, accumulated = 0;
   sunrealtype factor = 1;
-  for (int k = 0; k < P->ncontacts; k++) approaching |= c->v[c->row[P->law[k].first]] < -c->small_v;
+  for (int k = 0; k < P->ncontacts; k++) {
+    const int row = c->row[P->law[k].first];
+    approaching |= c->v[row] < -c->small_v * c->scale[row];
+  }
   if (!approaching) return CP_SUCCESS;
   for (int k = 0; k < P->ncontacts; k++)
     for (int i = 0; i <= P->law[k].ntangents; i++)
@@ -240,8 +244,9 @@ static int impact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     /* Flights that follow last sum_k 2 v e^k / a, of which a way v times as long is what remains. A contact that opens by the
      * impact of another one, as of a rocking block, is taken to come back like that, too. */
     const sunrealtype remains = a > 0.0 ? 2.0 * v / (a * (1.0 - e)) : 0.0;
-    if (!(v <= c->small_v) && !(a > 0.0 && (v * remains <= c->small_q || 2.0 * v <= a * flight)))
-      continue;
+    const sunrealtype scale = c->scale[c->row[N]], way = v * remains;
+    const int is_short = a > 0.0 && (way <= c->small_q * scale || 2.0 * v <= a * flight);
+    if (!(v <= c->small_v * scale) && !is_short) continue;
     accumulated = event->accumulated = 1;
     event->t_closed                  = t + remains;
     P->law[k].glued                  = !event->struck;
@@ -291,7 +296,7 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
                               : law->ntangents == 1 ? fabs(v_T[0])
                                                     : hypot(v_T[0], v_T[1]);
     law->mu                 = point->mu_static;
-    law->slides             = speed > c->small_v;
+    law->slides             = speed > c->small_v * c->scale[point->tangent];
     for (int i = 0; i < law->ntangents && law->slides; i++) law->s[i] = v_T[i] / speed;
     if (law->slides) law->mu = point->mu;
   }
@@ -379,21 +384,45 @@ static void setPhases(CPContact c) {
 
 int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function) {
   const Point *point = &c->point[i];
-  if (!(c->p[point->normal] < -10.0 * c->small_q)) return CP_SUCCESS;
+  if (!(c->p[point->normal] < -10.0 * c->small_q * c->scale[point->normal])) return CP_SUCCESS;
   return contactError(c, CP_CONTACT_PENETRATION, function,
                       "at t = %.15g: contact \"%s\" penetrates: its gap is %.3e", t, point->name,
                       c->p[point->normal]);
 }
 
+/* Velocities of rows that are to be on, which are zero but for a part of the tolerance, become zero. */
+static int settle(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  ContactProblem *P = &c->problem;
+  sunrealtype *W_on = P->room, *v_on = P->w, *x_on = P->c, largest = 0;
+  int n = 0, flag = contactActivate(c);
+  if (flag) return passOn(c, flag);
+  for (int i = 0; i < P->n; i++)
+    if (c->mask[c->row[i]] != 0.0) c->order[n++] = i;
+  for (int i = 0; i < n; i++) {
+    v_on[i] = -c->v[c->row[c->order[i]]];
+    largest = fmax(largest, fabs(v_on[i]) / c->scale[c->row[c->order[i]]]);
+    for (int j = 0; j < n; j++) W_on[i + j * n] = c->W[c->order[i] + c->order[j] * P->n];
+  }
+  if (!(largest > 0.1 * c->small_v)) return CP_SUCCESS;
+  contactLinearSolve(n, W_on, v_on, x_on, W_on + n * n);
+  memset(P->x, 0, (size_t)P->n * sizeof *P->x);
+  for (int i = 0; i < n; i++) P->x[c->order[i]] = x_on[i];
+  for (int i = 0; i < P->n; i++) c->velocity[i] = c->v[c->row[i]];
+  return applyImpulses(c, t, y, function);
+}
+
 /* Velocities and phases after the event at (t, y). */
 static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   int flag = contactMeasure(c, t, y, function);
+  if (!flag && (flag = contactRows(c, t, N_VGetArrayPointer(y))) != 0)
+    return userFailed(c, function, "A", t, flag);
+  if (!flag) contactScales(c);
   for (int i = 0; i < c->npoints && !flag; i++) {
     const Point *point    = &c->point[i];
     const sunrealtype gap = c->p[point->normal];
     c->event[i]           = (CPContactEvent){
                   .contact = i, .name = point->name, .t = t, .before = point->phase, .t_closed = t};
-    c->keep[i] = point->phase != CP_CONTACT_OPEN || gap <= c->small_q;
+    c->keep[i] = point->phase != CP_CONTACT_OPEN || gap <= c->small_q * c->scale[point->normal];
     for (int k = 0; k <= point->ntangents; k++)
       c->event[i].velocity[0][k] = c->v[k == 0 ? point->normal : point->tangent + k - 1];
     flag = contactPenetrates(c, i, t, function);
@@ -402,12 +431,14 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   gather(c, c->keep);
   if (c->problem.n > 0) flag = delassus(c, t, y);
   if (!flag && c->problem.n > 0) flag = impact(c, t, y, function);
-  for (int i = 0; i < c->npoints; i++) c->keep[i] &= c->v[c->point[i].normal] <= c->small_v;
+  for (int i = 0; i < c->npoints; i++)
+    c->keep[i] &= c->v[c->point[i].normal] <= c->small_v * c->scale[c->point[i].normal];
   gather(c, c->keep);
   if (!flag && c->problem.n > 0) flag = delassus(c, t, y);
   if (!flag && c->problem.n > 0) flag = freeAccelerations(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = forces(c, t, function);
   if (!flag) setPhases(c);
+  if (!flag) flag = settle(c, t, y, function);
   return flag;
 }
 
@@ -422,11 +453,11 @@ static void setZeros(CPContact c, sunrealtype t) {
     if (point->phase == CP_CONTACT_OPEN && (was->struck || was->before != CP_CONTACT_OPEN)) {
       point->zero[0] = c->p[point->normal];
       point->t_zero  = t;
-      point->fade    = v > c->small_v && a > 0.0 ? v / (2.0 * a) : INFINITY;
+      point->fade = v > c->small_v * c->scale[point->normal] && a > 0.0 ? v / (2.0 * a) : INFINITY;
     }
     if (point->phase != CP_CONTACT_SLIDING || point->ntangents != 1) continue;
     const sunrealtype v_T = c->v[point->tangent];
-    point->zero[1]        = fabs(v_T) <= c->small_v ? point->s[0] * v_T : 0.0;
+    point->zero[1] = fabs(v_T) <= c->small_v * c->scale[point->tangent] ? point->s[0] * v_T : 0.0;
   }
 }
 
@@ -480,9 +511,9 @@ int CPContactPainleve(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value
       coupling = hypot(coupling, W[i * c->problem.n]);
     }
     for (int i = 0; i < law->ntangents; i++)
-      s[i] = speed > c->small_v ? v[i] / speed
-             : coupling > 0.0   ? W[i * c->problem.n] / coupling
-                                : 0.0;
+      s[i] = speed > c->small_v * c->scale[c->row[law->first + 1]] ? v[i] / speed
+             : coupling > 0.0                                      ? W[i * c->problem.n] / coupling
+                                                                   : 0.0;
     value[k] = criterion(&c->problem, c->W, law, s);
   }
   const int restored = contactActivate(c);

@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define TIGHT SUN_RCONST(1.0e-11)
@@ -235,6 +236,71 @@ START_TEST(rocking_block_is_housners) {
 }
 END_TEST
 
+/* The sequence of contacts and phases, as text. */
+static void sequence(const Run *run, char *text, size_t length) {
+  size_t used = 0;
+  text[0]     = '\0';
+  for (int i = 0; i < run->nevents; i++)
+    used += (size_t)snprintf(text + used, length - used, "%d%c%d ", run->event[i].contact,
+                             run->event[i].struck ? '!' : ':', run->event[i].after);
+  ck_assert_uint_lt(used, length);
+}
+
+/* Siconos' time stepping with h = 2e-5 has impacts of the beak at 0.08104, of the sleeve at 0.07792, 0.08162 and 0.11882
+ * (siconos-tutorials, examples/mechanics/Woodpecker). The last of these is the eighth event, and each event may be up to one step
+ * late. Its period, 0.14606 +- 2e-5, is that of the second cycle: cycles are alternately longer and shorter. */
+START_TEST(woodpecker_pecks_when_siconos_does) {
+  const CPMechModel model    = woodpecker_model();
+  const sunrealtype beak[]   = {SUN_RCONST(0.08104)};
+  const sunrealtype sleeve[] = {SUN_RCONST(0.07792), SUN_RCONST(0.08162), SUN_RCONST(0.11882)};
+  const sunrealtype late     = 8 * SUN_RCONST(2e-5);
+  int pecks = 0, strokes = 0;
+  sunrealtype peck[4];
+  Run *run = run_start(&model, NULL, 3, woodpecker_points, woodpecker_start, DOP853, 1e-10);
+  run_to(run, 0.45);
+  for (int i = 0; i < run->nevents; i++) {
+    const CPContactEvent *event = &run->event[i];
+    if (!event->struck) continue;
+    if (event->contact == 0) {
+      if (pecks == 0) ck_assert_double_eq_tol(event->t, beak[0], late);
+      ck_assert_int_lt(pecks, 4);
+      peck[pecks++] = event->t;
+    } else if (strokes < 3) {
+      ck_assert_double_eq_tol(event->t, sleeve[strokes], late);
+      strokes++;
+    }
+  }
+  ck_assert_int_eq(pecks, 3);
+  ck_assert_double_eq_tol(peck[2] - peck[1], 0.14606, 2e-5 + 1e-6);
+  run_free(&run);
+}
+END_TEST
+
+/* Events and the state at the end have at most 100 tolerances of error, and the sequence of events is the same for all
+ * tolerances. (Angular velocities are 100 times as large as the rest.) */
+START_TEST(woodpecker_has_the_accuracy_of_the_tolerance) {
+  const CPMechModel model = woodpecker_model();
+  char expected[1000], found[1000];
+  Run *exact = run_start(&model, NULL, 3, woodpecker_points, woodpecker_start, DOP853, 1e-13);
+  run_to(exact, 0.3);
+  sequence(exact, expected, sizeof expected);
+  for (int digits = 4; digits <= 10; digits += 2) {
+    const sunrealtype tol = pow(10, -digits);
+    Run *run = run_start(&model, NULL, 3, woodpecker_points, woodpecker_start, _i, tol);
+    run_to(run, 0.3);
+    sequence(run, found, sizeof found);
+    ck_assert_str_eq(found, expected);
+    for (int i = 0; i < run->nevents; i++)
+      ck_assert_double_le(fabs(run->event[i].t - exact->event[i].t), 100 * tol);
+    for (int i = 0; i < 6; i++)
+      ck_assert_double_le(fabs(entries(run->y)[i] - entries(exact->y)[i]),
+                          (i < 3 ? 100 : 10000) * tol);
+    run_free(&run);
+  }
+  run_free(&exact);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("contact/motions");
   TCase *tc    = tcase_create("motions");
@@ -248,6 +314,8 @@ int main(void) {
   tcase_add_test(tc, rod_that_jams_is_named);
   tcase_add_loop_test(tc, energy_of_an_impacting_stick_never_grows, 0, 2);
   tcase_add_loop_test(tc, rocking_block_is_housners, 0, METHODS);
+  tcase_add_test(tc, woodpecker_pecks_when_siconos_does);
+  tcase_add_loop_test(tc, woodpecker_has_the_accuracy_of_the_tolerance, 0, METHODS);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
