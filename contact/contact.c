@@ -335,8 +335,8 @@ CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint 
     point->mu        = points[i].mu;
     point->mu_static = fmax(points[i].mu, points[i].mu_static);
     point->normal    = (int)points[i].normal;
-    point->tangent   = (int)points[i].tangent;
     point->ntangents = point->mu_static > 0.0 ? points[i].ntangents : 0;
+    point->tangent   = point->ntangents > 0 ? (int)points[i].tangent : point->normal;
     point->e[0]      = points[i].restitution;
     point->e[1] = point->e[2] = points[i].tangential_restitution;
     with_friction |= point->ntangents > 0;

@@ -156,7 +156,9 @@ static int enumerate(ContactProblem *p, sunrealtype *A, sunrealtype *F, sunrealt
     memset(A, 0, (size_t)(n * n) * sizeof *A);
     for (int k = 0; k < p->ncontacts; k++, rest /= KINDS) {
       const ContactLaw *law = &p->law[k];
-      const int kind = rest % KINDS, N = law->first, T = N + 1;
+      /* One that slides opens if it can, though in Painleve's configurations it need not. */
+      const int kind = law->slides ? OPEN - rest % KINDS : rest % KINDS;
+      const int N = law->first, T = N + 1;
       skip |= kind == OPEN && law->glued;
       skip |= (kind == SLIP_FORWARD || kind == SLIP_BACK) && (law->slides || law->ntangents == 0);
       for (int j = 0; j < n; j++) A[N + j * n] = kind == OPEN ? j == N : p->W[N + j * n];

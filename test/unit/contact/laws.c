@@ -45,6 +45,31 @@ START_TEST(block_breaks_loose_at_static_friction) {
 }
 END_TEST
 
+/* In one of Painleve's configurations a rod that slides may stay or leave where it is pulled up: it leaves. */
+static int lift(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)user_data;
+  f[1] = 2;
+  return 0;
+}
+
+START_TEST(rod_that_may_stay_or_leave_leaves) {
+  Body body         = {.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 9.81, .npoints = 1, .a = {-0.5}};
+  CPMechModel model = body_model(&body);
+  const CPContactPoint point = {.name = "end", .tangent = 1, .ntangents = 1, .mu = 1.5};
+  const sunrealtype theta = atan(2.0), y0[] = {0, 0.5 * sin(theta), theta, -1, 0, 0};
+  model.f  = lift;
+  Run *run = run_start(&model, &body, 1, &point, y0, DOP853, TIGHT);
+  sunrealtype value;
+  ck_assert_int_eq(CPContactPainleve(run->contact, 0, run->y, &value), CP_SUCCESS);
+  ck_assert_double_lt(value, 0);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_OPEN);
+  run_to(run, 0.1);
+  ck_assert_double_eq_tol(entries(run->y)[4], 0.2, 1e-10);
+  run_free(&run);
+}
+END_TEST
+
 /* ---- beside another constraint ---- */
 
 /* examples/rebound.c: a pendulum of length 1 that rebounds from the wall x = 0 without loss, at k - 1/2. Row 0 is its rod. */
@@ -167,6 +192,7 @@ int main(void) {
   TCase *tc    = tcase_create("laws");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, block_breaks_loose_at_static_friction, 0, METHODS);
+  tcase_add_test(tc, rod_that_may_stay_or_leave_leaves);
   tcase_add_loop_test(tc, pendulum_rebounds_from_a_wall, 0, METHODS);
   tcase_add_loop_test(tc, ball_comes_to_rest_on_a_rising_floor, 0, METHODS);
   tcase_add_loop_test(tc, energy_does_not_grow_where_newtons_law_would_let_it, 0, 4);
