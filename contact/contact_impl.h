@@ -7,7 +7,7 @@
 
 #include <cpodes/cpodes_contact.h>
 
-enum { CONTACT_TEXT = 512, CONTACT_NAME = 48, ROOTS = 3 };
+enum { CONTACT_TEXT = 512, CONTACT_NAME = 48, ROOTS = 5 };
 
 /* ---- solve.c: the problem of an event ---- */
 
@@ -69,6 +69,7 @@ struct CPContact_ {
   sunrealtype t, rtol, atol; /* of the newest start */
   sunrealtype small_q,
       small_v; /* tenths of the tolerances of gaps and of velocities, at the newest event */
+  int side;    /* which of two places root functions have */
   long int repeated, maxevents; /* events at one time */
   /* work */
   char *is_contact, *keep; /* [na] 1: a row of a contact; [npoints] 1: in the problem */

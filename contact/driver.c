@@ -5,7 +5,8 @@
  *   sliding    N, falling   v_T in the direction of sliding, falling
  *   sticking   N, falling   mu_s N - |F_T|, falling
  *
- * and 1 where there is none. From v_N the tolerance is subtracted, since v_N may be zero all the time. In space the
+ * and 1 where there is none. The first two have two places each, which they take in turns: integrators expect a function that has
+ * just had a root to be zero, and here it is another function, which is not. From v_N the tolerance is subtracted, since v_N may be zero all the time. In space the
  * sliding velocity counts as zero where it is a twentieth of the tolerance. */
 #include "contact_impl.h"
 
@@ -28,21 +29,23 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
   for (int i = 0; i < c->npoints; i++, g += ROOTS) {
     const Point *point     = &c->point[i];
     const sunrealtype *v_T = c->v + point->tangent, *F_T = c->b + point->tangent;
-    const sunrealtype N = -c->b[point->normal];
-    const sunrealtype zero =
-        point->zero[0] * fmin(fmax(1.0 - (t - point->t_zero) / point->fade, 0.0), 1.0);
-    g[0] = point->phase == CP_CONTACT_OPEN ? c->p[point->normal] - zero : N;
-    g[1] = 1;
-    g[2] = point->phase == CP_CONTACT_OPEN
-               ? c->v[point->normal] - 10.0 * c->small_v * c->scale[point->normal]
-               : 1;
-    if (point->phase == CP_CONTACT_OPEN || point->ntangents == 0 || point->implied) continue;
+    const sunrealtype N = -c->b[point->normal], passed = (t - point->t_zero) / point->fade;
+    const sunrealtype small_v = c->small_v * c->scale[point->normal];
+    sunrealtype *at           = g + 2 * c->side;
+    for (int k = 0; k < ROOTS; k++) g[k] = 1;
+    if (point->phase == CP_CONTACT_OPEN) {
+      at[0]        = c->p[point->normal] - point->zero[0] * fmin(fmax(1.0 - passed, 0.0), 1.0);
+      g[ROOTS - 1] = c->v[point->normal] - 10.0 * small_v;
+      continue;
+    }
+    at[0] = N;
+    if (point->ntangents == 0 || point->implied) continue;
     if (point->phase == CP_CONTACT_STICKING)
-      g[1] = point->mu_static * N - (point->ntangents == 1 ? fabs(F_T[0]) : hypot(F_T[0], F_T[1]));
+      at[1] = point->mu_static * N - (point->ntangents == 1 ? fabs(F_T[0]) : hypot(F_T[0], F_T[1]));
     else
-      g[1] = point->ntangents == 1
-                 ? v_T[0] * point->s[0] - point->zero[1]
-                 : hypot(v_T[0], v_T[1]) - 0.5 * c->small_v * c->scale[point->tangent];
+      at[1] = point->ntangents == 1
+                  ? v_T[0] * point->s[0] - point->zero[1]
+                  : hypot(v_T[0], v_T[1]) - 0.5 * c->small_v * c->scale[point->tangent];
   }
   return 0;
 }
@@ -76,7 +79,7 @@ static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, su
 }
 
 static void directions(CPContact c, int *direction) {
-  for (int i = 0; i < ROOTS * c->npoints; i++) direction[i] = i % ROOTS == 2 ? 1 : -1;
+  for (int i = 0; i < ROOTS * c->npoints; i++) direction[i] = i % ROOTS == ROOTS - 1 ? 1 : -1;
 }
 
 int CPContactAttach(CPContact c, CPodeMem mem, sunrealtype t0, N_Vector y, sunrealtype rtol,
@@ -163,10 +166,13 @@ int CPContactSolve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
     }
     flag = c->multistep ? CVodeGetRootInfo(CPodeGetCVodeMem(c->multistep), c->fired)
                         : CPOneStepGetRootInfo(c->onestep, c->fired);
+    for (int *f = c->fired; f < c->fired + ROOTS * c->npoints; f += ROOTS)
+      f[0] |= f[2], f[1] |= f[3];
     if (!flag) flag = tooMany(c, *t, count, __func__);
     if (!flag) flag = contactEvent(c, *t, y, &changed, __func__);
     if (!flag && changed) {
-      c->t = *t;
+      c->t    = *t;
+      c->side = !c->side;
       flag = c->multistep ? CPodeReInit(c->multistep, *t, y) : CPOneStepReInit(c->onestep, *t, y);
     }
     if (flag) return flag;

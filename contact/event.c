@@ -296,7 +296,7 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
                               : law->ntangents == 1 ? fabs(v_T[0])
                                                     : hypot(v_T[0], v_T[1]);
     law->mu                 = point->mu_static;
-    law->slides             = speed > c->small_v * c->scale[point->tangent];
+    law->slides             = speed > 2.0 * c->small_v * c->scale[point->tangent];
     for (int i = 0; i < law->ntangents && law->slides; i++) law->s[i] = v_T[i] / speed;
     if (law->slides) law->mu = point->mu;
   }
@@ -443,21 +443,27 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
 }
 
 /* The gap of a contact that opens, and the velocity of one that begins to slide, is zero but for errors, of either sign. Its root
- * function is to be zero exactly, which integrators treat as zero, so these values are subtracted. That of the gap goes to zero in
- * a quarter of the flight, so that impacts are where the gap is zero. */
+ * function has to begin clearly above zero. So values are subtracted that are a part of the tolerance below these. During a flight
+ * that is high enough they fade in a quarter of it, so that the impact is where the gap is zero. */
 static void setZeros(CPContact c, sunrealtype t) {
   for (int i = 0; i < c->npoints; i++) {
     Point *point              = &c->point[i];
     const CPContactEvent *was = &c->event[i];
-    const sunrealtype v = c->v[point->normal], a = -c->a[point->normal];
-    if (point->phase == CP_CONTACT_OPEN && (was->struck || was->before != CP_CONTACT_OPEN)) {
-      point->zero[0] = c->p[point->normal];
-      point->t_zero  = t;
-      point->fade = v > c->small_v * c->scale[point->normal] && a > 0.0 ? v / (2.0 * a) : INFINITY;
+    const sunrealtype gap = c->p[point->normal], v = c->v[point->normal], a = -c->a[point->normal];
+    const int jumps           = v > c->small_v * c->scale[point->normal] && a > 0.0;
+    const sunrealtype height  = jumps ? v * v / (2.0 * a) : 0.0;
+    const sunrealtype small_v = c->small_v * c->scale[point->tangent], v_T = c->v[point->tangent];
+    if (point->phase == CP_CONTACT_OPEN &&
+        (was->struck || was->before != CP_CONTACT_OPEN || c->fired[ROOTS * i])) {
+      const int is_flight       = height > 4.0 * fabs(gap);
+      const sunrealtype small_q = c->small_q * c->scale[point->normal];
+      point->zero[0]            = gap - (height > 0.0 ? fmin(height / 32.0, small_q) : small_q);
+      point->fade               = is_flight ? v / (2.0 * a) : INFINITY;
+      point->t_zero             = t;
     }
-    if (point->phase != CP_CONTACT_SLIDING || point->ntangents != 1) continue;
-    const sunrealtype v_T = c->v[point->tangent];
-    point->zero[1] = fabs(v_T) <= c->small_v * c->scale[point->tangent] ? point->s[0] * v_T : 0.0;
+    if (point->phase == CP_CONTACT_SLIDING && point->ntangents == 1)
+      point->zero[1] =
+          fabs(v_T) <= 2.0 * small_v ? fmin(0.0, point->s[0] * v_T) - 0.25 * small_v : 0.0;
   }
 }
 
@@ -483,10 +489,8 @@ int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const cha
     c->event[i].after = point->phase;
     for (int k = 0; k <= point->ntangents; k++)
       c->event[i].velocity[1][k] = c->v[k == 0 ? point->normal : point->tangent + k - 1];
-    *changed |=
-        c->event[i].struck || point->phase != before->phase || point->s[0] != before->s[0] ||
-        point->s[1] != before->s[1] ||
-        (before->phase != CP_CONTACT_OPEN && (c->fired[ROOTS * i] || c->fired[ROOTS * i + 1]));
+    *changed |= c->event[i].struck || point->phase != before->phase || point->s[0] != before->s[0] ||
+                point->s[1] != before->s[1] || c->fired[ROOTS * i] || c->fired[ROOTS * i + 1];
   }
   c->stats.nevents += *changed;
   if (*changed) setZeros(c, t);

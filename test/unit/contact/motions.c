@@ -301,6 +301,46 @@ START_TEST(woodpecker_has_the_accuracy_of_the_tolerance) {
 }
 END_TEST
 
+/* Boxes of random shape, friction and restitution that fall on an edge: no event is missed, whatever the tolerance, and energy
+ * does not grow by more than what steps of 1/4 s may commit. */
+START_TEST(random_boxes_fall) {
+  unsigned long long seed = 11;
+  for (int trial = 0; trial < 70; trial++) {
+    sunrealtype r[9];
+    for (int i = 0; i < 9; i++) r[i] = random_number(&seed);
+    const sunrealtype w = 0.1 + 0.4 * fabs(r[0]), h = 0.1 + 0.4 * fabs(r[1]),
+                      tol   = pow(10, -4 - trial % 7);
+    Body body               = {.m       = 1,
+                               .J       = (w * w + h * h) / 3,
+                               .g       = 9.81,
+                               .npoints = 4,
+                               .a       = {-w, w, w, -w},
+                               .b       = {-h, -h, h, h}};
+    const CPMechModel model = body_model(&body);
+    CPContactPoint corner[4];
+    for (int k = 0; k < 4; k++)
+      corner[k] = (CPContactPoint){.name                   = "corner",
+                                   .normal                 = k,
+                                   .tangent                = 4 + k,
+                                   .ntangents              = 1,
+                                   .mu                     = 1.2 * fabs(r[2]),
+                                   .mu_static              = trial % 2 ? 1.4 * fabs(r[2]) : 0,
+                                   .restitution            = trial % 5 ? 0.9 * fabs(r[3]) : 0,
+                                   .tangential_restitution = trial % 3 ? 0 : 0.5 * fabs(r[4])};
+    const sunrealtype y0[] = {0, 1, 3 * r[5], 3 * r[6], r[7], 5 * r[8]};
+    Run *run               = run_start(&model, &body, 4, corner, y0, _i, tol);
+    sunrealtype before     = energy(&body, y0);
+    for (int k = 1; k <= 12; k++) {
+      run_to(run, SUN_RCONST(0.25) * k);
+      const sunrealtype now = energy(&body, entries(run->y));
+      ck_assert_double_le(now, before + 1000 * tol);
+      before = now;
+    }
+    run_free(&run);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("contact/motions");
   TCase *tc    = tcase_create("motions");
@@ -316,6 +356,7 @@ int main(void) {
   tcase_add_loop_test(tc, rocking_block_is_housners, 0, METHODS);
   tcase_add_test(tc, woodpecker_pecks_when_siconos_does);
   tcase_add_loop_test(tc, woodpecker_has_the_accuracy_of_the_tolerance, 0, METHODS);
+  tcase_add_loop_test(tc, random_boxes_fall, 0, METHODS);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
