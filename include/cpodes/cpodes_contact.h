@@ -52,14 +52,14 @@ typedef enum {
 
 /** A contact at an event (CPContactSetEventFn). */
 typedef struct {
-  int contact;                  /**< its number */
-  const char *name;             /**< its name */
-  sunrealtype t;                /**< time of the event */
-  CPContactPhase before, after; /**< phases */
-  int struck;                   /**< Was there an impact at this contact? */
-  int accumulated; /**< Was the impact one of an accumulation whose remainder was skipped, so that the contact is
-                        closed at once? t_closed is then the end of the geometric series of flights, else t. */
-  sunrealtype t_closed;
+  int contact;           /**< its number */
+  const char *name;      /**< its name */
+  sunrealtype t;         /**< time of the event */
+  CPContactPhase before; /**< phase before the event */
+  CPContactPhase after;  /**< phase after it */
+  int struck;            /**< Was there an impact at this contact? */
+  int accumulated; /**< Was it one of an accumulation whose remainder is skipped, so that the contact closes at once? */
+  sunrealtype t_closed; /**< end of the geometric series of flights after such an impact, else t */
   sunrealtype velocity[2][3]; /**< (v_N, v_T) before [0] and after [1] the impact */
   sunrealtype impulse[3];     /**< (P_N, P_T) that the other side exerts; 0 without an impact */
 } CPContactEvent;
@@ -124,9 +124,10 @@ CPODES_EXPORT const char *CPContactGetLastMessage(CPContact contact);
 
 /**
  * Attaches the system to an integrator and starts it at (t0, y), as CPMechAttach and CPMechAttachOneStep do, and sets
- * its tolerances (relative and absolute) and root functions. A gap below atol + rtol max |q| counts as closed. If
- * closed contacts approach each other at the start, the impact happens first. y: in; out, the state after that.
- * Nothing else about the integrator is changed, and options may be set afterwards.
+ * its tolerances (relative and absolute) and root functions. The tolerance of a gap is (atol + rtol max |q|) times the
+ * largest entry of its row of A, and that of its velocities the same with u. A gap below a tenth of that counts as closed. If
+ * closed contacts approach each other at the start, the impact happens first. y: in; out, the state after that. Nothing
+ * else about the integrator is changed, and options may be set afterwards.
  *
  * Returns CP_CONTACT_PENETRATION if a gap is negative by more than that, CP_CONTACT_PAINLEVE, CP_CONTACT_NO_SOLUTION
  * (see CPContactSolve), CP_ILL_INPUT, or the code of what failed. y is then as it was.
@@ -137,9 +138,9 @@ CPODES_EXPORT int CPContactAttachOneStep(CPContact contact, CPOneStepMem mem, su
                                          N_Vector y, sunrealtype rtol, sunrealtype atol);
 
 /**
- * Integrates to tout > t0, through all events on the way. y [nq + nu + nz]: out, the state at *t. Where the
- * velocities of a bounce are below a tenth of the tolerance, or its time is not resolved by the roundoff of t, the contact
- * closes in place of the infinitely many bounces that would follow.
+ * Integrates to tout > t0, through all events on the way. y [nq + nu + nz]: out, the state at *t. Where the flights that would
+ * follow a bounce are below a tenth of the tolerance, or are not resolved by the roundoff of t, the contact closes
+ * in place of the infinitely many bounces that would follow (guide).
  *
  * Returns CP_SUCCESS at tout; CV_ROOT_RETURN at *t < tout if the function of events asks for that; CV_TSTOP_RETURN and
  * errors as the integrator does; or
