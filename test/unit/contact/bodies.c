@@ -89,11 +89,70 @@ START_TEST(billiard_balls_roll_at_last) {
 }
 END_TEST
 
+/* Boxes that fall on a corner without friction, and come to rest on four of them, one of which is redundant. */
+START_TEST(boxes_come_to_rest_on_four_corners) {
+  static const char *const names[] = {"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"};
+  unsigned long long seed          = (unsigned long long)_i + 5;
+  sunrealtype r[12], t;
+  for (int i = 0; i < 12; i++) r[i] = random_number(&seed);
+  const sunrealtype a = 0.2, b = 0.3, c = 0.1 + 0.2 * fabs(r[0]), tol = pow(10, -5 - _i);
+  const CPBody box = {.name       = "box",
+                      .mass       = 1,
+                      .inertia    = {(b * b + c * c) / 3, (a * a + c * c) / 3, (a * a + b * b) / 3},
+                      .position   = {0, 0, 1},
+                      .quaternion = {r[1], r[2], r[3], r[4]},
+                      .velocity   = {r[5], r[6], r[7]},
+                      .omega      = {3 * r[8], 3 * r[9], 3 * r[10]}};
+  CPBodies bodies  = CPBodiesCreate(3, test_context);
+  CPContactPoint points[8];
+  CPMechModel model;
+  MessageLog log = {0};
+  ck_assert_int_eq(CPBodiesSetGravity(bodies, (sunrealtype[]){0, 0, -g}), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAddBody(bodies, &box), 0);
+  for (int k = 0; k < 8; k++) {
+    const CPJoint corner = {.name = names[k],
+                            .kind = CP_JOINT_POINT_ON_PLANE,
+                            .b    = "box",
+                            .in   = CP_IN_BODIES,
+                            .on_a = {.axis = {0, 0, 1}},
+                            .on_b = {.point = {k & 1 ? a : -a, k & 2 ? b : -b, k & 4 ? c : -c}}};
+    ck_assert_int_eq(CPBodiesAddJoint(bodies, &corner), k);
+    points[k] = (CPContactPoint){.name = names[k], .normal = k, .restitution = 0.6 * fabs(r[11])};
+  }
+  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+  N_Vector y        = CPBodiesState(bodies);
+  CPContact contact = CPContactCreate(&model, 8, points, y, test_context);
+  ck_assert_int_eq(CPBodiesPrepare(bodies, CPContactGetMech(contact)), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSetUserData(contact, bodies), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSetErrHandlerFn(contact, message_log, &log), CP_SUCCESS);
+  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
+  CPOneStepSetMaxNumSteps(mem, 10000);
+  ck_assert_int_eq(CPContactAttachOneStep(contact, mem, 0, y, tol, tol), CP_SUCCESS);
+  const int flag = CPContactSolve(contact, 6, y, &t);
+  ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, t, CPContactGetLastMessage(contact));
+  sunrealtype force[24], weight = 0;
+  int closed = 0;
+  ck_assert_int_eq(CPContactForces(contact, t, y, force), CP_SUCCESS);
+  for (int k = 0; k < 8; k++) {
+    closed += CPContactGetPhase(contact, k) != CP_CONTACT_OPEN;
+    ck_assert_double_ge(force[3 * k], 0);
+    weight += force[3 * k];
+  }
+  ck_assert_int_ge(closed, 3);
+  ck_assert_double_eq_tol(weight, g, 1e-6);
+  CPOneStepFree(&mem);
+  CPContactFree(&contact);
+  CPBodiesFree(&bodies);
+  N_VDestroy(y);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("contact/bodies");
   TCase *tc    = tcase_create("bodies");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, billiard_balls_roll_at_last, 0, 4);
+  tcase_add_loop_test(tc, boxes_come_to_rest_on_four_corners, 0, 6);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
