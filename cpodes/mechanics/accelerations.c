@@ -182,7 +182,13 @@ static int checkDependent(CPMech mech, sunrealtype t, const double *a, const dou
   const double r = contradiction(mech, a, b, &worst, &terms);
   const double part =
       fmax(ROUNDED_SUM, mech->kkt->ranktol); /* of what an angle that is zero leaves */
-  if (r <= CONTRADICTION * terms + part * largestProduct(&mech->kkt->A, a)) return CP_SUCCESS;
+  /* At rest, forces and reactions cancel in u', which is their roundoff: |u'_j| + |f_j| / M_jj are the terms. */
+  double *size = mech->solve.known;
+  for (int j = 0; j < mech->nu; j++) {
+    const double *M_jj = cpMatAt(&mech->userM.A, j, j);
+    size[j] = fabs(a[j]) + (M_jj && *M_jj > 0.0 ? fabs(mech->solve.rhs[j]) / *M_jj : 0.0);
+  }
+  if (r <= CONTRADICTION * terms + part * largestProduct(&mech->kkt->A, size)) return CP_SUCCESS;
   char name[CP_MECH_ROW_NAME], motions[CP_MECH_MOTIONS];
   const int conflict = mech->motions.count > 0;
   return cpReason(mech->text, conflict ? -CP_MOTION_CONFLICT : -CP_KKT_INCONSISTENT,

@@ -74,6 +74,12 @@ enum CPReturnCode {
   CP_MECH_DERIV_WRONG = -270, /**< a partial derivative, or M, N or udot, is wrong */
   CP_MOTION_CONFLICT  = -271, /**< [r] a prescribed motion contradicts the constraints */
 
+  /* contacts (cpodes_contact.h) */
+  CP_CONTACT_PENETRATION = -280, /**< a gap is negative at the start, or has jumped */
+  CP_CONTACT_PAINLEVE    = -281, /**< a sliding contact whose normal force does not push it apart */
+  CP_CONTACT_NO_SOLUTION = -282, /**< no impulses or accelerations satisfy the laws of contact */
+  CP_CONTACT_TOO_MANY    = -283, /**< more events than allowed, or events without end */
+
   /* the coupling with CVODES */
   CP_BYPASSED       = -250,  /**< CVODES stepped without calling the projecting solver */
   CP_SELFCHECK_FAIL = -251,  /**< this CVODES does not work as cpodes expects: no result to trust */

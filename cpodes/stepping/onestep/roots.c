@@ -219,7 +219,7 @@ static int activate(CPOneStepMem mem) {
   CPRoots *r              = &mem->roots;
   const sunrealtype start = r->tlo, length = fabs(r->thi - start);
   sunrealtype s = SOON * cpOneStepTimeRoundoff(mem);
-  for (; r->zero_is_new && s < length && leaveZero(r); s *= LATER) {
+  for (; r->zero_is_new && leaveZero(r) && s < length; s *= LATER) {
     const sunrealtype t = start + mem->dir * s;
     const int flag      = evaluateBetween(mem, t);
     if (flag) return flag;

@@ -272,6 +272,42 @@ START_TEST(another_root_soon_after_a_start_at_zero_is_returned) {
 }
 END_TEST
 
+static int falling(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  (void)t, (void)user_data;
+  entries(ydot)[0] = entries(y)[1];
+  entries(ydot)[1] = SUN_RCONST(-9.81);
+  return 0;
+}
+
+static int height(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)user_data;
+  *g = entries(y)[0];
+  return 0;
+}
+
+/* Flights of a ball from 2e-8 down to 4e-10 after t = 8.5, where the first look at a function that is zero is after 1.9e-10: the
+ * root may come before the second one, within the first step. */
+START_TEST(flights_that_are_hardly_resolved_are_not_missed) {
+  sunrealtype t = 0, speed = 1e-7;
+  N_Vector y       = VECTOR(0, 0);
+  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
+  entries(y)[0]    = 9.81 * 8.5 * 8.5 / 2;
+  ck_assert_int_eq(CPOneStepInit(mem, falling, t, y), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSStolerances(mem, 1e-11, 1e-11), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepRootInit(mem, 1, height), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepEvolve(mem, 9, y, &t, CV_NORMAL), CV_ROOT_RETURN);
+  for (; speed > 2e-9; speed *= 0.9) {
+    const sunrealtype before = t;
+    entries(y)[0] = 0, entries(y)[1] = speed;
+    ck_assert_int_eq(CPOneStepReInit(mem, t, y), CP_SUCCESS);
+    ck_assert_int_eq(CPOneStepEvolve(mem, 9, y, &t, CV_NORMAL), CV_ROOT_RETURN);
+    ck_assert_double_le(fabs(t - before - 2 * speed / 9.81), 1e-12);
+  }
+  CPOneStepFree(&mem);
+  N_VDestroy(y);
+}
+END_TEST
+
 START_TEST(roots_can_be_set_and_taken_away_on_the_way) {
   ck_assert_done(&run, one_to(&run, 0.7));
   ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
@@ -418,6 +454,7 @@ int main(void) {
   tcase_add_test(tc, a_tout_on_the_wrong_side_is_refused);
   tcase_add_loop_test(tc, a_gap_that_opens_slowly_has_no_root, 0, 2 * n_one_methods);
   tcase_add_test(tc, another_root_soon_after_a_start_at_zero_is_returned);
+  tcase_add_test(tc, flights_that_are_hardly_resolved_are_not_missed);
   tcase_add_test(tc, roots_can_be_set_and_taken_away_on_the_way);
   tcase_add_loop_test(tc, functions_that_come_and_go_within_a_step_are_found, 0, 3 * n_one_methods);
   tcase_add_test(tc, functions_far_from_zero_take_no_evaluation_of_f);

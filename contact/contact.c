@@ -1,0 +1,429 @@
+/* The object: its model, whose functions pass on the user's and add friction, its options and quantities. */
+#include "contact_impl.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+
+int contactError(CPContact c, int code, const char *function, const char *format, ...) {
+  char text[CONTACT_TEXT];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (c) memcpy(c->message, text, sizeof text);
+  if (c && c->handler) c->handler(code, function, text, c->handler_data);
+  else fprintf(stderr, "[cpodes] %s: %s\n", function, text);
+  return code;
+}
+
+/* ------------------------------------------------------------------------ matrices of rows -- */
+
+/* For each entry a_ij: y_i += a_ij x_j, y_j += a_ij x_i, or y_i = max(y_i, |a_ij|). */
+typedef enum { PRODUCT, TRANSPOSED, LARGEST } Walk;
+static void visit(Walk what, sunindextype i, sunindextype j, sunrealtype a, const sunrealtype *x,
+                  sunrealtype *y) {
+  if (what == PRODUCT) y[i] += a * x[j];
+  else if (what == TRANSPOSED) y[j] += a * x[i];
+  else y[i] = fmax(y[i], fabs(a));
+}
+
+static void walk(const SUNMatrix A, Walk what, const sunrealtype *x, sunrealtype *y) {
+  if (SUNMatGetID(A) == SUNMATRIX_DENSE) {
+    for (sunindextype j = 0; j < SM_COLUMNS_D(A); j++)
+      for (sunindextype i = 0; i < SM_ROWS_D(A); i++)
+        visit(what, i, j, SM_ELEMENT_D(A, i, j), x, y);
+    return;
+  }
+  const int by_rows = SM_SPARSETYPE_S(A) == CSR_MAT;
+  for (sunindextype outer = 0; outer < SM_NP_S(A); outer++)
+    for (sunindextype k = SM_INDEXPTRS_S(A)[outer]; k < SM_INDEXPTRS_S(A)[outer + 1]; k++) {
+      const sunindextype inner = SM_INDEXVALS_S(A)[k];
+      visit(what, by_rows ? outer : inner, by_rows ? inner : outer, SM_DATA_S(A)[k], x, y);
+    }
+}
+
+void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y) {
+  walk(A, PRODUCT, x, y);
+}
+void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y) {
+  walk(A, TRANSPOSED, x, y);
+}
+
+void contactScales(CPContact c) {
+  memset(c->scale, 0, (size_t)c->na * sizeof *c->scale);
+  walk(c->A, LARGEST, NULL, c->scale);
+}
+
+int contactRows(CPContact c, sunrealtype t, const sunrealtype *q) {
+  if (SUNMatGetID(c->A) == SUNMATRIX_DENSE) SUNMatZero(c->A);
+  else
+    memset(SM_DATA_S(c->A), 0, (size_t)SM_NNZ_S(c->A) * sizeof(sunrealtype)); /* The pattern stays. */
+  return c->model.A(t, q, c->A, c->user_data);
+}
+
+/* ------------------------------------------------------------------ the functions of CPMech -- */
+
+static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
+  const CPContact c = data;
+  return c->model.M(t, q, M, c->user_data);
+}
+
+static int rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
+  const CPContact c = data;
+  return c->model.A(t, q, A, c->user_data);
+}
+
+static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *data) {
+  const CPContact c = data;
+  if (c->mode != IMPULSES) return c->model.f ? c->model.f(t, q, u, z, f, c->user_data) : 0;
+  const int flag = contactRows(c, t, q);
+  if (!flag) contactTransposedTimes(c->A, c->impulse, f);
+  return flag;
+}
+
+/* Direction of sliding: of v_T, or where that is zero, of the beginning. */
+static int slidingDirection(CPContact c, const Point *point, sunrealtype t, const sunrealtype *q,
+                            const sunrealtype *u, sunrealtype *s) {
+  s[0] = point->s[0], s[1] = point->s[1];
+  if (point->ntangents < 2 || point->implied) return 0;
+  memset(c->v, 0, (size_t)c->na * sizeof *c->v);
+  if (c->model.v) {
+    const int flag = c->model.v(t, q, u, c->v, c->user_data);
+    if (flag) return flag;
+  } else contactTimes(c->A, u, c->v);
+  const sunrealtype *v = c->v + point->tangent, speed = hypot(v[0], v[1]);
+  if (speed > 0.1 * c->small_v * c->scale[point->tangent]) s[0] = v[0] / speed, s[1] = v[1] / speed;
+  return 0;
+}
+
+/* Is the friction a force, and not a reaction? */
+static int isForce(const Point *point) {
+  return point->ntangents > 0 && (point->phase == CP_CONTACT_SLIDING ||
+                                  (point->phase == CP_CONTACT_STICKING && point->implied));
+}
+
+static sunrealtype coefficient(const Point *point) {
+  return point->implied ? point->mu_static : point->mu;
+}
+
+/* Friction A_T^T F_T, F_T = -mu N s, N = -lambda_N, or its derivative by lambda_N in column k of Fl. */
+static int friction(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                    const sunrealtype *lambda, sunrealtype *f, void *data) {
+  const CPContact c = data;
+  int flag = 0, any = 0;
+  (void)z;
+  for (int i = 0; i < c->npoints && c->mode == MOTION; i++) any |= isForce(&c->point[i]);
+  if (!any) return 0;
+  flag = contactRows(c, t, q);
+  memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
+  for (int i = 0; i < c->npoints && !flag; i++) {
+    const Point *point = &c->point[i];
+    sunrealtype s[2];
+    if (!isForce(point)) continue;
+    flag = slidingDirection(c, point, t, q, u, s);
+    for (int k = 0; k < point->ntangents; k++)
+      c->impulse[point->tangent + k] = coefficient(point) * lambda[point->normal] * s[k];
+  }
+  if (!flag) contactTransposedTimes(c->A, c->impulse, f);
+  return flag;
+}
+
+static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl, void *data) {
+  const CPContact c = data;
+  (void)lambda;
+  memset(c->lambda, 0, (size_t)c->na * sizeof *c->lambda);
+  for (int i = 0; i < c->npoints; i++) { /* Friction is linear in lambda. */
+    const int normal  = c->point[i].normal;
+    c->lambda[normal] = 1;
+    const int flag    = friction(t, q, u, z, c->lambda, SM_COLUMN_D(Fl, normal), c);
+    if (flag) return flag;
+    c->lambda[normal] = 0;
+  }
+  return 0;
+}
+
+static int positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
+  const CPContact c = data;
+  return c->model.p(t, q, p, c->user_data);
+}
+
+static int velocities(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
+                      void *data) {
+  const CPContact c = data;
+  return c->model.v(t, q, u, v, c->user_data);
+}
+
+static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                         void *data) {
+  const CPContact c = data;
+  return c->mode == IMPULSES ? 0 : c->model.b(t, q, u, b, c->user_data);
+}
+
+static int kinematics(const sunrealtype *q, CPMechKinematics what, const sunrealtype *x,
+                      sunrealtype *y, void *data) {
+  const CPContact c = data;
+  return c->model.N(q, what, x, y, c->user_data);
+}
+
+static int auxiliary(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                     const sunrealtype *lambda, sunrealtype *zdot, void *data) {
+  const CPContact c = data;
+  return c->model.zdot(t, q, u, z, lambda, zdot, c->user_data);
+}
+
+static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                       SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *data) {
+  const CPContact c = data;
+  return c->model.dynamics_jac(t, q, u, z, udot, lambda, K, C, Fz, c->user_data);
+}
+
+static int constraintJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                         const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *data) {
+  const CPContact c = data;
+  return c->model.constraint_jac(t, q, u, udot, Bq, Bu, c->user_data);
+}
+
+static int auxiliaryJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                        const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Zq, SUNMatrix Zu,
+                        SUNMatrix Zz, void *data) {
+  const CPContact c = data;
+  return c->model.auxiliary_jac(t, q, u, z, lambda, Zq, Zu, Zz, c->user_data);
+}
+
+/* The model of the CPMech: the user's with these functions in place of his. */
+static CPMechModel wrapped(const CPMechModel *model, int with_friction) {
+  CPMechModel w    = *model;
+  w.M              = mass;
+  w.A              = rows;
+  w.f              = forces;
+  w.p              = positions;
+  w.v              = model->v ? velocities : NULL;
+  w.b              = accelerations;
+  w.N              = model->N ? kinematics : NULL;
+  w.zdot           = model->zdot ? auxiliary : NULL;
+  w.f_lambda       = with_friction ? friction : NULL;
+  w.lambda_jac     = with_friction ? frictionJac : NULL;
+  w.dynamics_jac   = model->dynamics_jac && !with_friction ? dynamicsJac : NULL;
+  w.constraint_jac = model->constraint_jac ? constraintJac : NULL;
+  w.auxiliary_jac  = model->auxiliary_jac ? auxiliaryJac : NULL;
+  w.udot           = NULL;
+  w.udot_jac       = NULL;
+  return w;
+}
+
+/* ------------------------------------------------------------------------------ life cycle -- */
+
+/* Does the model have what contacts need? 0, or 1, reported. */
+static int checkModel(const CPMechModel *m) {
+  const char *problem = !m                        ? "model must not be NULL"
+                        : !m->M || !m->A || !m->p ? "the model needs M, A and p"
+                        : !m->b       ? "the model needs b, for the accelerations of contacts"
+                        : m->f_lambda ? "f_lambda must be NULL: contacts add friction to the forces"
+                                      : NULL;
+  if (problem) contactError(NULL, CP_ILL_INPUT, "CPContactCreate", "%s", problem);
+  return problem != NULL;
+}
+
+/* A contact's member, its rule and value: 0, or 1, reported. */
+static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
+  const char *name = point->name && *point->name ? point->name : "?", *rule = NULL;
+  sunrealtype value = 0;
+#define RULE(condition, text, number) \
+  if (!rule && !(condition)) rule = text, value = (sunrealtype)(number)
+  RULE(point->name && *point->name, "name must not be empty, of contact", i);
+  RULE(point->normal >= 0 && point->normal < c->np, "normal must be a row of p", point->normal);
+  RULE(point->ntangents >= 0 && point->ntangents <= 2, "ntangents must be 0, 1 or 2",
+       point->ntangents);
+  RULE(point->ntangents == 0 ||
+           (point->tangent >= c->np && point->tangent + point->ntangents <= c->nv),
+       "tangent must be a row of v below those of p", point->tangent);
+  RULE(point->mu >= 0.0 && isfinite(point->mu), "mu must be >= 0", point->mu);
+  RULE(point->mu_static >= 0.0 && isfinite(point->mu_static), "mu_static must be >= 0",
+       point->mu_static);
+  RULE(point->restitution >= 0.0 && point->restitution <= 1.0, "restitution must be from 0 to 1",
+       point->restitution);
+  RULE(point->tangential_restitution >= 0.0 && point->tangential_restitution <= 1.0,
+       "tangential_restitution must be from 0 to 1", point->tangential_restitution);
+  for (int k = 0; !rule && k <= point->ntangents; k++) {
+    const int row = (int)(k == 0 ? point->normal : point->tangent + k - 1);
+    RULE(!c->is_contact[row], "another contact has the row", row);
+    c->is_contact[row] = 1;
+  }
+#undef RULE
+  if (rule)
+    contactError(NULL, CP_ILL_INPUT, "CPContactCreate", "contact \"%s\": %s: %g", name, rule, value);
+  return rule != NULL;
+}
+
+/* All arrays and objects. Returns 0, or 1 without memory. */
+static int build(CPContact c, N_Vector y_tmpl, SUNContext ctx) {
+  const size_t na = (size_t)c->na, n = (size_t)c->npoints;
+  struct {
+    void *address;
+    size_t count, size;
+  } arrays[] = {{&c->point, n, sizeof *c->point},
+                {&c->before, n, sizeof *c->before},
+                {&c->event, n, sizeof *c->event},
+                {&c->fired, ROOTS * n, sizeof *c->fired},
+                {&c->is_contact, na, sizeof *c->is_contact},
+                {&c->keep, n, sizeof *c->keep},
+                {&c->row, na, sizeof *c->row},
+                {&c->scale, na, sizeof *c->scale},
+                {&c->order, na, sizeof *c->order},
+                {&c->problem.law, n, sizeof *c->problem.law},
+                {&c->mask, na, sizeof *c->mask},
+                {&c->p, na, sizeof *c->p},
+                {&c->v, na, sizeof *c->v},
+                {&c->b, na, sizeof *c->b},
+                {&c->a, na, sizeof *c->a},
+                {&c->lambda, na, sizeof *c->lambda},
+                {&c->impulse, na, sizeof *c->impulse},
+                {&c->velocity, na, sizeof *c->velocity},
+                {&c->e, na, sizeof *c->e},
+                {&c->udot, (size_t)c->nu, sizeof *c->udot},
+                {&c->W, na * na, sizeof *c->W},
+                {&c->problem.W, na * na, sizeof *c->W},
+                {&c->problem.c, na, sizeof *c->W},
+                {&c->problem.x, na, sizeof *c->W},
+                {&c->problem.w, na, sizeof *c->W},
+                {&c->problem.room, 3 * na * na + 9 * na, sizeof *c->W}};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
+    void *array = calloc(arrays[k].count, arrays[k].size);
+    if (!array) return 1;
+    memcpy(arrays[k].address, &array, sizeof array);
+  }
+  c->A = c->model.A_tmpl ? SUNMatClone(c->model.A_tmpl) : SUNDenseMatrix(c->na, c->nu, ctx);
+  if (!c->A || (c->model.A_tmpl && SUNMatCopy(c->model.A_tmpl, c->A))) return 1;
+  return !(c->S = SUNDenseMatrix(c->na, c->na, ctx)) || !(c->saved = N_VClone(y_tmpl));
+}
+
+CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint *points,
+                          N_Vector y_tmpl, SUNContext ctx) {
+  int with_friction = 0, flag = checkModel(model);
+  if (flag) return NULL;
+  if (n < 1 || !points || !y_tmpl || !ctx) {
+    contactError(NULL, CP_ILL_INPUT, __func__,
+                 "n must be > 0, points, y_tmpl, ctx not NULL: n = %d", n);
+    return NULL;
+  }
+  CPContact c = calloc(1, sizeof *c);
+  if (c) {
+    c->model = *model, c->npoints = n, c->maxevents = 100000;
+    c->nu = (int)model->nu, c->nq = (int)(model->nq ? model->nq : model->nu);
+    c->np = (int)model->np;
+    c->nv = (int)(model->nv > model->np ? model->nv : model->np);
+    c->na = model->na > c->nv ? (int)model->na : c->nv;
+  }
+  if (!c || build(c, y_tmpl, ctx)) {
+    contactError(NULL, CP_MEM_FAIL, __func__, "no memory for %d contacts", n);
+    CPContactFree(&c);
+    return NULL;
+  }
+  for (int i = 0; i < n && !flag; i++) {
+    Point *point = &c->point[i];
+    flag         = checkPoint(c, i, &points[i]);
+    if (flag) break;
+    snprintf(point->name, sizeof point->name, "%s", points[i].name);
+    point->mu        = points[i].mu;
+    point->mu_static = fmax(points[i].mu, points[i].mu_static);
+    point->normal    = (int)points[i].normal;
+    point->ntangents = point->mu_static > 0.0 ? points[i].ntangents : 0;
+    point->tangent   = point->ntangents > 0 ? (int)points[i].tangent : point->normal;
+    point->e[0]      = points[i].restitution;
+    point->e[1] = point->e[2] = points[i].tangential_restitution;
+    with_friction |= point->ntangents > 0;
+  }
+  const CPMechModel w = wrapped(model, with_friction);
+  if (!flag) c->mech = CPMechCreate(&w, y_tmpl, ctx); /* which reports */
+  if (!c->mech || CPMechSetUserData(c->mech, c)) CPContactFree(&c);
+  return c;
+}
+
+void CPContactFree(CPContact *contact) {
+  if (!contact || !*contact) return;
+  CPContact c    = *contact;
+  void *arrays[] = {c->point,       c->before,    c->event,     c->fired,     c->is_contact,
+                    c->row,         c->scale,     c->order,     c->keep,      c->mask,
+                    c->p,           c->v,         c->b,         c->a,         c->lambda,
+                    c->impulse,     c->velocity,  c->e,         c->udot,      c->W,
+                    c->problem.law, c->problem.W, c->problem.c, c->problem.x, c->problem.w,
+                    c->problem.room};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
+  CPMechFree(&c->mech);
+  if (c->A) SUNMatDestroy(c->A);
+  if (c->S) SUNMatDestroy(c->S);
+  if (c->saved) N_VDestroy(c->saved);
+  free(c);
+  *contact = NULL;
+}
+
+/* --------------------------------------------------------------------------------- options -- */
+
+CPMech CPContactGetMech(CPContact c) { return c ? c->mech : NULL; }
+
+int CPContactSetUserData(CPContact c, void *user_data) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  c->user_data = user_data;
+  return CPMechSetUserData(c->mech, c); /* which announces new data */
+}
+
+int CPContactSetErrHandlerFn(CPContact c, CPErrHandlerFn handler, void *data) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  c->handler = handler, c->handler_data = data;
+  return CPMechSetErrHandlerFn(c->mech, handler, data);
+}
+
+int CPContactSetEventFn(CPContact c, CPContactEventFn fn) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  c->event_fn = fn;
+  return CP_SUCCESS;
+}
+
+int CPContactSetMaxEvents(CPContact c, long int maxevents) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  if (maxevents < 0)
+    return contactError(c, CP_ILL_INPUT, __func__, "maxevents must be >= 0: %ld", maxevents);
+  c->maxevents = maxevents > 0 ? maxevents : 100000;
+  return CP_SUCCESS;
+}
+
+const char *CPContactGetLastMessage(CPContact c) { return c ? c->message : ""; }
+
+/* ------------------------------------------------------------------------------ quantities -- */
+
+CPContactPhase CPContactGetPhase(CPContact c, int i) {
+  return c && i >= 0 && i < c->npoints ? c->point[i].phase : CP_CONTACT_OPEN;
+}
+
+int CPContactForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  if (!force) return contactError(c, CP_ILL_INPUT, __func__, "force must not be NULL");
+  int flag = contactMeasure(c, t, y, __func__);
+  if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->b);
+  for (int i = 0; i < c->npoints && !flag; i++) {
+    const Point *point   = &c->point[i];
+    const sunrealtype *q = N_VGetArrayPointer(y);
+    sunrealtype *F = force + 3 * i, s[2] = {0, 0};
+    F[0] = -c->b[point->normal], F[1] = F[2] = 0;
+    const int is_force = isForce(point);
+    if (is_force) flag = slidingDirection(c, point, t, q, q + c->nq, s);
+    for (int k = 0; k < point->ntangents && point->phase != CP_CONTACT_OPEN; k++)
+      F[1 + k] = is_force ? -coefficient(point) * F[0] * s[k] : -c->b[point->tangent + k];
+  }
+  return flag;
+}
+
+int CPContactGetStats(CPContact c, CPContactStats *stats) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  if (!stats) return contactError(c, CP_ILL_INPUT, __func__, "stats must not be NULL");
+  *stats = c->stats;
+  return CP_SUCCESS;
+}

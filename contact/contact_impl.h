@@ -1,0 +1,114 @@
+/* Shared by the files of this room.
+ *
+ * Letters: x = (N, F_T) forces or (P_N, P_T) impulses of closed contacts, w = W x + c the accelerations or velocities
+ * that they lead to, W the Delassus operator of the rows of closed contacts under the model's other constraints. */
+#ifndef CPODES_CONTACT_IMPL_H
+#define CPODES_CONTACT_IMPL_H
+
+#include <cpodes/cpodes_contact.h>
+
+enum { CONTACT_TEXT = 512, CONTACT_NAME = 48, ROOTS = 5 };
+
+/* ---- solve.c: the problem of an event ---- */
+
+/* Of contact k, whose rows are first, first + 1, ... */
+typedef struct {
+  int contact, first, ntangents;
+  int slides; /* 1: x_T = -mu x_N s, 0: Coulomb's law, in which x and w decide */
+  int glued;  /* 1: w_N = 0, whatever the sign of x_N */
+  sunrealtype mu, s[2];
+} ContactLaw;
+
+typedef struct {
+  int n, ncontacts; /* rows, contacts */
+  ContactLaw *law;
+  sunrealtype *W, *c, *x, *w; /* [n n], [n]; x, w: out */
+  sunrealtype *room;          /* [3 nmax nmax + 9 nmax] */
+  sunrealtype residual;       /* out: of x, relative to c */
+  int newton;                 /* out: not solved by enumeration */
+} ContactProblem;
+
+/* Solves 0 <= x_N perpendicular to w_N >= 0 with friction, w = W x + c. Returns 0, or 1 if no x has been found
+ * whose residual is RESIDUAL at most. */
+int contactSolve(ContactProblem *p);
+
+/* x [n] <- A^+ b, A [n n] by columns, overwritten: the solution of least norm where A is singular. b: overwritten. */
+void contactLinearSolve(int n, sunrealtype *A, sunrealtype *b, sunrealtype *x, sunrealtype *room);
+
+/* ---- the system with contacts ---- */
+
+/* What the model's functions compute: the motion; without friction; the answer to impulses, M u' = A^T P, A u' = 0. */
+typedef enum { MOTION, FREE, IMPULSES } Mode;
+
+typedef struct {
+  char name[CONTACT_NAME];
+  int normal, tangent, ntangents; /* ntangents = 0 if there is no friction */
+  sunrealtype mu, mu_static, e[3];
+  CPContactPhase phase;
+  sunrealtype s[2]; /* direction of sliding, where it starts */
+  /* Sticks because others do: its tangential rows depend on theirs, and are off. Its part of the friction is a force in proportion
+   * to N, F_T = -mu_static N s. */
+  int implied;
+  /* What is subtracted from the gap of an open contact, and from the velocity of a sliding one, in its root function; that of the
+   * gap fades from t_zero on. */
+  sunrealtype zero[2], t_zero, fade;
+} Point;
+
+struct CPContact_ {
+  CPMech mech;
+  CPMechModel model; /* the user's */
+  void *user_data;
+  int npoints;
+  Point *point, *before; /* [npoints]; before: at the start of an event */
+  int np, nv, na, nq, nu;
+  SUNMatrix A, S; /* A at the newest evaluation, and the Delassus operator of all rows */
+  Mode mode;
+  /* the integrator, one of two */
+  CPodeMem multistep;
+  CPOneStepMem onestep;
+  sunrealtype t, rtol, atol; /* of the newest start */
+  sunrealtype small_q,
+      small_v; /* tenths of the tolerances of gaps and of velocities, at the newest event */
+  int side;    /* which of two places root functions have */
+  long int repeated, maxevents; /* events at one time */
+  /* work */
+  char *is_contact, *keep; /* [na] 1: a row of a contact; [npoints] 1: in the problem */
+  sunrealtype *mask, *p, *v, *b, *a, *lambda, *impulse; /* [na]; a = A u' - b without contacts */
+  sunrealtype *scale; /* [na] largest entry of each row of A, by which tolerances of rows are scaled */
+  sunrealtype *udot; /* [nu] */
+  sunrealtype *W, *velocity,
+      *e;                /* [na na], [na], [na]: of the rows of closed contacts at an event */
+  int *row, *order;      /* [na] row of A of each of them */
+  CPContactEvent *event; /* [npoints] */
+  int *fired;            /* [ROOTS npoints] */
+  N_Vector saved;        /* y before an event */
+  ContactProblem problem;
+  CPContactEventFn event_fn;
+  CPErrHandlerFn handler;
+  void *handler_data;
+  char message[CONTACT_TEXT];
+  CPContactStats stats;
+};
+
+/* ---- contact.c ---- */
+int contactError(CPContact c, int code, const char *function, const char *format, ...);
+/* c->A = A(t, q). Returns what the user's function returns. */
+int contactRows(CPContact c, sunrealtype t, const sunrealtype *q);
+/* c->scale of c->A */
+void contactScales(CPContact c);
+/* y += A x, or y += A^T x */
+void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
+void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
+
+/* ---- event.c ---- */
+/* The event at (t, y), with c->fired: new velocities in y, new phases, active rows. 0 or a code, reported, with y and phases
+ * as they were. changed: out, is it necessary to start the integrator again? */
+int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function);
+/* c->p, c->v at (t, y) */
+int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function);
+/* Is gap i, in c->p, below zero by more than the tolerance? 0 or CP_CONTACT_PENETRATION, reported. */
+int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function);
+/* Rows that are on: those of the model's other constraints, and those of the contacts by their phases. */
+int contactActivate(CPContact c);
+
+#endif

@@ -1,0 +1,181 @@
+/* Integration through events: root functions of each contact are
+ *
+ *   open       gap, falling                                          v_N, rising: a gap is least there, so that none is missed that
+ *                                                                    is negative only within a step
+ *   sliding    N, falling   v_T in the direction of sliding, falling
+ *   sticking   N, falling   mu_s N - |F_T|, falling
+ *
+ * and 1 where there is none. The first two have two places each, which they take in turns: integrators expect a function that has
+ * just had a root to be zero, and here it is another function, which is not. From v_N the tolerance is subtracted, since v_N may be zero all the time. In space the
+ * sliding velocity counts as zero where it is a twentieth of the tolerance. */
+#include "contact_impl.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* So many events at one time, up to NOW roundoffs of it, are too many. */
+#define REPEATED 100
+#define NOW      1.0e3
+
+static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
+  const CPContact c = CPMechGetUserData(mech);
+  int flag = contactMeasure(c, t, y, "CPContactSolve"), closed = 0;
+  for (int i = 0; i < c->npoints; i++) closed |= c->point[i].phase != CP_CONTACT_OPEN;
+  if (!flag && closed) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->b);
+  if (!flag && closed) flag = contactMeasure(c, t, y, "CPContactSolve"); /* Friction uses c->v. */
+  if (flag) return -1;
+  for (int i = 0; i < c->npoints; i++, g += ROOTS) {
+    const Point *point     = &c->point[i];
+    const sunrealtype *v_T = c->v + point->tangent, *F_T = c->b + point->tangent;
+    const sunrealtype N = -c->b[point->normal], passed = (t - point->t_zero) / point->fade;
+    const sunrealtype small_v = c->small_v * c->scale[point->normal];
+    sunrealtype *at           = g + 2 * c->side;
+    for (int k = 0; k < ROOTS; k++) g[k] = 1;
+    if (point->phase == CP_CONTACT_OPEN) {
+      at[0]        = c->p[point->normal] - point->zero[0] * fmin(fmax(1.0 - passed, 0.0), 1.0);
+      g[ROOTS - 1] = c->v[point->normal] - 10.0 * small_v;
+      continue;
+    }
+    at[0] = N;
+    if (point->ntangents == 0 || point->implied) continue;
+    if (point->phase == CP_CONTACT_STICKING)
+      at[1] = point->mu_static * N - (point->ntangents == 1 ? fabs(F_T[0]) : hypot(F_T[0], F_T[1]));
+    else
+      at[1] = point->ntangents == 1
+                  ? v_T[0] * point->s[0] - point->zero[1]
+                  : hypot(v_T[0], v_T[1]) - 0.5 * c->small_v * c->scale[point->tangent];
+  }
+  return 0;
+}
+
+/* ---- start ---- */
+
+/* Phases at the start, with the impacts that happen there. */
+static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, sunrealtype atol,
+                   const char *function) {
+  int changed;
+  if (!y || !isfinite(t0))
+    return contactError(c, CP_ILL_INPUT, function, "y must not be NULL, and t0 finite: t0 = %g", t0);
+  if (!(rtol >= 0.0 && atol >= 0.0 && rtol + atol > 0.0 && isfinite(rtol + atol)))
+    return contactError(c, CP_ILL_INPUT, function,
+                        "rtol and atol must be >= 0, and not both 0: rtol = %g, atol = %g", rtol,
+                        atol);
+  int flag = CPMechSetUserData(c->mech, c);
+  if (flag) return flag;
+  if (CPMechGetNumMultipliers(c->mech) != c->na)
+    return contactError(c, CP_NOT_SUPPORTED, function,
+                        "contacts and prescribed motions do not go together");
+  c->rtol = rtol, c->atol = atol, c->t = t0, c->repeated = 0;
+  c->multistep = NULL, c->onestep = NULL;
+  memset(&c->stats, 0, sizeof c->stats);
+  memset(c->fired, 0, ROOTS * (size_t)c->npoints * sizeof *c->fired);
+  for (int i = 0; i < c->npoints; i++) {
+    c->point[i].phase   = CP_CONTACT_OPEN;
+    c->point[i].zero[0] = 0.0, c->point[i].fade = INFINITY;
+  }
+  return contactEvent(c, t0, y, &changed, function);
+}
+
+static void directions(CPContact c, int *direction) {
+  for (int i = 0; i < ROOTS * c->npoints; i++) direction[i] = i % ROOTS == ROOTS - 1 ? 1 : -1;
+}
+
+int CPContactAttach(CPContact c, CPodeMem mem, sunrealtype t0, N_Vector y, sunrealtype rtol,
+                    sunrealtype atol) {
+  if (!c || !mem) return contactError(c, CP_MEM_NULL, __func__, "contact and mem must not be NULL");
+  int flag = prepare(c, t0, y, rtol, atol, __func__);
+  if (!flag) flag = CPMechAttach(c->mech, mem, t0, y);
+  if (!flag) flag = CPodeSStolerances(mem, rtol, atol);
+  if (!flag) flag = CPodeRootInit(mem, ROOTS * c->npoints, roots);
+  if (flag) return flag;
+  directions(c, c->fired);
+  flag = CVodeSetRootDirection(CPodeGetCVodeMem(mem), c->fired);
+  if (!flag) c->multistep = mem;
+  return flag;
+}
+
+int CPContactAttachOneStep(CPContact c, CPOneStepMem mem, sunrealtype t0, N_Vector y,
+                           sunrealtype rtol, sunrealtype atol) {
+  if (!c || !mem) return contactError(c, CP_MEM_NULL, __func__, "contact and mem must not be NULL");
+  int flag = prepare(c, t0, y, rtol, atol, __func__);
+  if (!flag) flag = CPMechAttachOneStep(c->mech, mem, t0, y);
+  if (!flag) flag = CPOneStepSStolerances(mem, rtol, atol);
+  if (!flag) flag = CPOneStepRootInit(mem, ROOTS * c->npoints, roots);
+  if (flag) return flag;
+  directions(c, c->fired);
+  flag = CPOneStepSetRootDirection(mem, c->fired);
+  if (!flag) c->onestep = mem;
+  return flag;
+}
+
+/* ---- events ---- */
+
+/* Are there too many events? Reported. */
+static int tooMany(CPContact c, sunrealtype t, long int count, const char *function) {
+  const int now = fabs(t - c->t) <= NOW * DBL_EPSILON * fmax(fabs(t), DBL_MIN);
+  int i         = 0;
+  while (i < c->npoints - 1 && !c->fired[ROOTS * i] && !c->fired[ROOTS * i + 1]) i++;
+  c->repeated = now ? c->repeated + 1 : 0;
+  if (c->repeated <= REPEATED && count <= c->maxevents) return CP_SUCCESS;
+  return contactError(
+      c, CP_CONTACT_TOO_MANY, function, "at t = %.15g: %ld events %s, the newest at contact \"%s\"",
+      t, c->repeated > REPEATED ? c->repeated : count,
+      c->repeated > REPEATED ? "at this time" : "(CPContactSetMaxEvents)", c->point[i].name);
+}
+
+/* Tells the user's function about each contact that has changed. Returns 1 if it asks for a stop. */
+static int tell(CPContact c) {
+  int stop = 0;
+  for (int i = 0; i < c->npoints && c->event_fn; i++) {
+    const CPContactEvent *event = &c->event[i];
+    if (event->struck || event->before != event->after)
+      stop |= c->event_fn(event, c->user_data) != 0;
+  }
+  return stop;
+}
+
+int CPContactSolve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  if (!y || !t) return contactError(c, CP_ILL_INPUT, __func__, "y and t must not be NULL");
+  if (!c->multistep && !c->onestep)
+    return contactError(c, CP_NO_INIT, __func__,
+                        "call CPContactAttach or CPContactAttachOneStep first");
+  if (!(tout >= c->t))
+    return contactError(c, CP_ILL_INPUT, __func__,
+                        "tout must not lie before %.15g, the newest event or start: tout = %.15g",
+                        c->t, tout);
+  for (long int count = 1;; count++) {
+    int changed, flag;
+    if (tout - c->t <= 4 * DBL_EPSILON * fabs(tout)) { /* too close for the integrators */
+      *t = tout;
+      return CP_SUCCESS;
+    }
+    flag = c->multistep ? CPode(c->multistep, tout, y, t, CV_NORMAL)
+                        : CPOneStepEvolve(c->onestep, tout, y, t, CV_NORMAL);
+    if (flag < 0)
+      snprintf(c->message, sizeof c->message, "%s",
+               c->multistep ? CPodeGetLastMessage(c->multistep)
+                            : CPOneStepGetLastMessage(c->onestep));
+    if (flag < 0) return flag;
+    if (flag != CV_ROOT_RETURN) { /* Gaps that have jumped have no roots. */
+      int bad = contactMeasure(c, *t, y, __func__);
+      for (int i = 0; i < c->npoints && !bad; i++) bad = contactPenetrates(c, i, *t, __func__);
+      return bad ? bad : flag;
+    }
+    flag = c->multistep ? CVodeGetRootInfo(CPodeGetCVodeMem(c->multistep), c->fired)
+                        : CPOneStepGetRootInfo(c->onestep, c->fired);
+    for (int *f = c->fired; f < c->fired + ROOTS * c->npoints; f += ROOTS)
+      f[0] |= f[2], f[1] |= f[3];
+    if (!flag) flag = tooMany(c, *t, count, __func__);
+    if (!flag) flag = contactEvent(c, *t, y, &changed, __func__);
+    if (!flag && changed) {
+      c->t    = *t;
+      c->side = !c->side;
+      flag = c->multistep ? CPodeReInit(c->multistep, *t, y) : CPOneStepReInit(c->onestep, *t, y);
+    }
+    if (flag) return flag;
+    if (changed && tell(c)) return CV_ROOT_RETURN;
+  }
+}

@@ -1,0 +1,184 @@
+/* cpodes_contact: mechanical systems with contacts, friction and impacts (guide, chapter "Contact").
+ *
+ *   0 <= g_N(t, q)  perpendicular to  N >= 0        gap and normal force
+ *   |F_T| <= mu_s N where v_T = 0                   sticking
+ *   F_T = -mu N v_T / |v_T| elsewhere               sliding, Coulomb's law
+ *   v_N+ = -e_N v_N-, v_T+ = -e_T v_T-              impacts: Newton's law, with the impulses in the cone of friction
+ *
+ * The rows of contacts are rows of a mechanical system (CPMechModel): the gap g_N is a row of p, and the tangential
+ * velocities v_T are one row (plane) or two consecutive ones (space) of v below those of p. A CPContact switches
+ * them. Between two events the system is an ordinary CPMech, which every method integrates: the rows of an open
+ * contact are off, those of a sticking one are on, and of a sliding one the normal row is on, beside the force of
+ * friction. Events are roots along the projected solution. At an event the impulses, and then the accelerations,
+ * decide which contacts are open, slide and stick from there on.
+ *
+ * N = -lambda of the normal row and F_T = -lambda of the tangential rows are what the other side exerts, in the
+ * directions of growing g_N and v_T.
+ *
+ * All functions return CP_SUCCESS or a negative code of CPReturnCode, or of the integrator, which has been reported
+ * to the message handler and whose text is kept for CPContactGetLastMessage.
+ */
+#ifndef CPODES_CONTACT_H
+#define CPODES_CONTACT_H
+
+#include <cpodes/cpodes_mechanics.h>
+#include <cpodes/cpodes_onestep.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A mechanical system with contacts; created by CPContactCreate. */
+typedef struct CPContact_ *CPContact;
+
+/** A contact, by rows of the model and the constants of its laws. */
+typedef struct {
+  const char *name;    /**< for messages; copied */
+  sunindextype normal; /**< row of p, v and A: gap g_N [m], rate, and gradient */
+  sunindextype tangent; /**< first row of v and A of the tangential velocities v_T, from np to nv - 1 */
+  int ntangents; /**< 0: no friction, 1: in the plane, 2: in space, with rows orthogonal and of equal scale */
+  sunrealtype mu;          /**< coefficient of friction of sliding, and of impacts, >= 0 */
+  sunrealtype mu_static;   /**< of sticking; mu if it is less than that */
+  sunrealtype restitution; /**< e_N, from 0 to 1 */
+  sunrealtype tangential_restitution; /**< e_T, from 0 to 1 */
+} CPContactPoint;
+
+/** What a contact does between two events. */
+typedef enum {
+  CP_CONTACT_OPEN     = 0,
+  CP_CONTACT_SLIDING  = 1,
+  CP_CONTACT_STICKING = 2
+} CPContactPhase;
+
+/** A contact at an event (CPContactSetEventFn). */
+typedef struct {
+  int contact;           /**< its number */
+  const char *name;      /**< its name */
+  sunrealtype t;         /**< time of the event */
+  CPContactPhase before; /**< phase before the event */
+  CPContactPhase after;  /**< phase after it */
+  int struck;            /**< Was there an impact at this contact? */
+  int accumulated; /**< Was it one of an accumulation whose remainder is skipped, so that the contact closes at once? */
+  sunrealtype t_closed; /**< end of the geometric series of flights after such an impact, else t */
+  sunrealtype velocity[2][3]; /**< (v_N, v_T) before [0] and after [1] the impact */
+  sunrealtype impulse[3];     /**< (P_N, P_T) that the other side exerts; 0 without an impact */
+} CPContactEvent;
+
+/** Receives each contact that takes part in an impact or changes its phase. Events at one time come in the order of
+ * the contacts. A value other than 0 makes CPContactSolve return after this event, with CV_ROOT_RETURN. */
+typedef int (*CPContactEventFn)(const CPContactEvent *event, void *user_data);
+
+/** Counters since CPContactAttach or CPContactAttachOneStep. */
+typedef struct {
+  long int nevents;        /**< events at which velocities or phases have changed */
+  long int nimpacts;       /**< of those, with an impact */
+  long int naccumulations; /**< accumulations of impacts that have been closed */
+  long int nreduced; /**< impacts whose restitution had to be reduced, since energy would have grown (guide) */
+  long int nsolved;     /**< problems of impulses or accelerations solved */
+  long int nnewton;     /**< of those, by Newton's iteration, the others by enumeration */
+  sunrealtype residual; /**< largest relative residual of their solutions */
+} CPContactStats;
+
+/* ---- life cycle ---- */
+
+/**
+ * Creates the system of this model with n contacts at these points. model and points are copied, and y_tmpl, a state of
+ * length nq + nu + nz, is cloned. ctx must outlive the system.
+ *
+ * The model needs M, A and b. If v is NULL, v = A u, so that gaps do not depend on t. Friction adds to the model's
+ * forces: f_lambda must be NULL. With friction the partial derivatives K, C and Fz come from differences, in place of
+ * dynamics_jac. Motions must not be prescribed by CPMechPrescribe.
+ *
+ * Returns the system, which the caller frees after the integrators, or NULL, in which case a line on stderr says which
+ * member of which contact breaks which rule.
+ */
+CPODES_EXPORT CPContact CPContactCreate(const CPMechModel *model, int n,
+                                        const CPContactPoint *points, N_Vector y_tmpl,
+                                        SUNContext ctx);
+
+/** Frees *contact and sets it to NULL. The integrator that it is attached to must be freed first. */
+CPODES_EXPORT void CPContactFree(CPContact *contact);
+
+/**
+ * Returns the mechanical system, which contact owns, for options and quantities; NULL if contact is NULL.
+ * Its user data, active rows and attachment belong to contact.
+ */
+CPODES_EXPORT CPMech CPContactGetMech(CPContact contact);
+
+/** Sets the pointer that the functions of the model and of events get. It is not owned. */
+CPODES_EXPORT int CPContactSetUserData(CPContact contact, void *user_data);
+/** Sets the function that receives the messages of contact and of its CPMech; if handler is NULL (default), each
+ * message is one line on stderr. */
+CPODES_EXPORT int CPContactSetErrHandlerFn(CPContact contact, CPErrHandlerFn handler, void *data);
+/** Sets the function that receives the events; if fn is NULL (default), there is none. */
+CPODES_EXPORT int CPContactSetEventFn(CPContact contact, CPContactEventFn fn);
+/**
+ * Sets the largest number of events in one call of CPContactSolve, > 0. 0 restores the default, 100,000. Independently of
+ * that, 100 events at the same time, but for roundoff, are too many.
+ */
+CPODES_EXPORT int CPContactSetMaxEvents(CPContact contact, long int maxevents);
+/** Returns the newest message, or "" if there has been none. */
+CPODES_EXPORT const char *CPContactGetLastMessage(CPContact contact);
+
+/* ---- integration ---- */
+
+/**
+ * Attaches the system to an integrator and starts it at (t0, y), as CPMechAttach and CPMechAttachOneStep do, and sets
+ * its tolerances (relative and absolute) and root functions. The tolerance of a gap is (atol + rtol max |q|) times the
+ * largest entry of its row of A, and that of its velocities the same with u. A gap below a tenth of that counts as closed. If
+ * closed contacts approach each other at the start, the impact happens first. y: in; out, the state after that. Nothing
+ * else about the integrator is changed, and options may be set afterwards.
+ *
+ * Returns CP_CONTACT_PENETRATION if a gap is negative by more than that, CP_CONTACT_PAINLEVE, CP_CONTACT_NO_SOLUTION
+ * (see CPContactSolve), CP_ILL_INPUT, or the code of what failed. y is then as it was.
+ */
+CPODES_EXPORT int CPContactAttach(CPContact contact, CPodeMem mem, sunrealtype t0, N_Vector y,
+                                  sunrealtype rtol, sunrealtype atol);
+CPODES_EXPORT int CPContactAttachOneStep(CPContact contact, CPOneStepMem mem, sunrealtype t0,
+                                         N_Vector y, sunrealtype rtol, sunrealtype atol);
+
+/**
+ * Integrates to tout > t0, through all events on the way. y [nq + nu + nz]: out, the state at *t. Where the flights that would
+ * follow a bounce are below a tenth of the tolerance, or are not resolved by the roundoff of t, the contact closes
+ * in place of the infinitely many bounces that would follow (guide).
+ *
+ * Returns CP_SUCCESS at tout; CV_ROOT_RETURN at *t < tout if the function of events asks for that; CV_TSTOP_RETURN and
+ * errors as the integrator does; or
+ *
+ * - CP_CONTACT_PENETRATION: a gap has jumped to a negative value;
+ * - CP_CONTACT_PAINLEVE: no accelerations satisfy the laws, and a sliding contact fulfils the criterion of
+ *   CPContactPainleve; the message names the contact and its sliding velocity;
+ * - CP_CONTACT_NO_SOLUTION: no solution of an event has passed the check of signs, cones, complementarity;
+ * - CP_CONTACT_TOO_MANY: too many events (CPContactSetMaxEvents).
+ *
+ * After an error y is the state before the event, at *t.
+ */
+CPODES_EXPORT int CPContactSolve(CPContact contact, sunrealtype tout, N_Vector y, sunrealtype *t);
+
+/* ---- quantities ---- */
+
+/** Returns the phase of contact i, or CP_CONTACT_OPEN if there is no such contact. */
+CPODES_EXPORT CPContactPhase CPContactGetPhase(CPContact contact, int i);
+
+/** Computes the forces (N, F_T) of all contacts at (t, y), in their present phases. force [3 n]: out. */
+CPODES_EXPORT int CPContactForces(CPContact contact, sunrealtype t, N_Vector y, sunrealtype *force);
+
+/**
+ * Computes Painleve's criterion of each contact at (t, y): the normal acceleration per normal force,
+ *
+ *   n^T W (n - mu s),   s: the direction of v_T, or the one that makes it least where v_T = 0,
+ *
+ * where W is the Delassus operator under the model's other constraints. A closed contact that slides with a value <= 0
+ * may have no solution, or two (P. Painleve 1895; A. Champneys, P. Varkonyi, IMA J. Appl. Math. 81, 2016). value [n]: out.
+ * Not between steps whose results are still wanted: it switches rows, and restores them.
+ */
+CPODES_EXPORT int CPContactPainleve(CPContact contact, sunrealtype t, N_Vector y,
+                                    sunrealtype *value);
+
+/** Copies the counters to *stats. */
+CPODES_EXPORT int CPContactGetStats(CPContact contact, CPContactStats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

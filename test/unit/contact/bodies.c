@@ -1,0 +1,158 @@
+/* Contacts of bodies in space: billiard balls that slip, with spin about any axis, and roll at last. */
+#include "support/support.h"
+#include <cpodes/cpodes_bodies.h>
+#include <cpodes/cpodes_contact.h>
+
+#include <math.h>
+#include <stdio.h>
+
+enum { MAX_BALLS = 6 };
+
+static const sunrealtype radius = 0.03, mu = 0.2, g = 9.81;
+
+typedef struct {
+  sunrealtype v[2], omega[3];
+} Start;
+static const Start starts[MAX_BALLS] = {{{2, 0}, {30, 0, 0}},    {{1, 1}, {0, -50, 10}},
+                                        {{0, 3}, {0, 0, 0}},     {{-1, 0.5}, {20, 20, 20}},
+                                        {{0.1, 0}, {-60, 0, 5}}, {{-2, -2}, {10, -90, 0}}};
+
+/* Balls on the plane z = 0, whose joints roll: rows k are gaps, rows n + 2 k and n + 2 k + 1 their sliding velocities. */
+static CPBodies balls(int n) {
+  static const char *const names[MAX_BALLS]  = {"a", "b", "c", "d", "e", "f"};
+  static const char *const joints[MAX_BALLS] = {"on_a", "on_b", "on_c", "on_d", "on_e", "on_f"};
+  const sunrealtype J                        = 0.4 * 0.17 * radius * radius;
+  CPBodies bodies                            = CPBodiesCreate(3, test_context);
+  ck_assert_ptr_nonnull(bodies);
+  ck_assert_int_eq(CPBodiesSetGravity(bodies, (sunrealtype[]){0, 0, -g}), CP_SUCCESS);
+  for (int k = 0; k < n; k++) {
+    const Start *start  = &starts[k];
+    const CPBody ball   = {.name     = names[k],
+                           .mass     = 0.17,
+                           .inertia  = {J, J, J},
+                           .position = {k, 0, radius},
+                           .velocity = {start->v[0], start->v[1], 0},
+                           .omega    = {start->omega[0], start->omega[1], start->omega[2]}};
+    const CPJoint table = {.name   = joints[k],
+                           .kind   = CP_JOINT_ROLLING,
+                           .b      = names[k],
+                           .on_a   = {.axis = {0, 0, 1}},
+                           .on_b   = {.point = {k, 0, radius}},
+                           .length = radius};
+    ck_assert_int_eq(CPBodiesAddBody(bodies, &ball), k);
+    ck_assert_int_eq(CPBodiesAddJoint(bodies, &table), k);
+  }
+  return bodies;
+}
+
+/* With the sliding velocity w0 = v0 + omega x (-r z) the ball decelerates against w0 until t = 2 |w0| / (7 mu g), and rolls with
+ * v0 - 2/7 w0 from there on (G. Coriolis, Theorie mathematique des effets du jeu de billard, 1835). */
+START_TEST(billiard_balls_roll_at_last) {
+  const int n = _i % 2 ? MAX_BALLS : 1; /* sparse matrices, dense ones */
+  CPContactPoint points[MAX_BALLS];
+  CPMechModel model;
+  sunrealtype t;
+  CPBodies bodies = balls(n);
+  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+  N_Vector y = CPBodiesState(bodies);
+  for (int k = 0; k < n; k++)
+    points[k] = (CPContactPoint){
+        .name = "table", .normal = k, .tangent = n + 2 * k, .ntangents = 2, .mu = mu};
+  CPContact contact = CPContactCreate(&model, n, points, y, test_context);
+  ck_assert_ptr_nonnull(contact);
+  ck_assert_int_eq(CPBodiesPrepare(bodies, CPContactGetMech(contact)), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSetUserData(contact, bodies), CP_SUCCESS);
+  CPOneStepMem mem = CPOneStepCreate(_i / 2 ? "RADAU" : "DOP853", test_context);
+  CPOneStepSetMaxNumSteps(mem, 10000);
+  int flag = CPContactAttachOneStep(contact, mem, 0, y, 1e-10, 1e-10);
+  ck_assert_msg(flag == CP_SUCCESS, "%d", flag);
+  flag = CPContactSolve(contact, 2, y, &t);
+  ck_assert_msg(flag == CP_SUCCESS, "%d %s", flag, CPContactGetLastMessage(contact));
+  for (int k = 0; k < n; k++) {
+    const sunrealtype *v0 = starts[k].v, *w = starts[k].omega;
+    const sunrealtype w0[2] = {v0[0] - radius * w[1], v0[1] + radius * w[0]},
+                      speed = hypot(w0[0], w0[1]);
+    const sunrealtype rolls = 2 * speed / (7 * mu * g);
+    ck_assert_int_eq(CPContactGetPhase(contact, k), CP_CONTACT_STICKING);
+    for (int i = 0; i < 2; i++) {
+      const sunrealtype v = v0[i] - SUN_RCONST(2.0) / 7 * w0[i], a = -mu * g * w0[i] / speed;
+      const sunrealtype x =
+          (i == 0 ? k : 0) + v0[i] * rolls + a * rolls * rolls / 2 + v * (2 - rolls);
+      ck_assert_double_eq_tol(entries(y)[7 * n + 6 * k + i], v, 1e-8);
+      ck_assert_double_eq_tol(entries(y)[7 * k + i], x, 1e-8);
+    }
+  }
+  CPOneStepFree(&mem);
+  CPContactFree(&contact);
+  CPBodiesFree(&bodies);
+  N_VDestroy(y);
+}
+END_TEST
+
+/* Boxes that fall on a corner without friction, and come to rest on four of them, one of which is redundant. */
+START_TEST(boxes_come_to_rest_on_four_corners) {
+  static const char *const names[] = {"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"};
+  unsigned long long seed          = (unsigned long long)_i + 5;
+  sunrealtype r[12], t;
+  for (int i = 0; i < 12; i++) r[i] = random_number(&seed);
+  const sunrealtype a = 0.2, b = 0.3, c = 0.1 + 0.2 * fabs(r[0]), tol = pow(10, -5 - _i);
+  const CPBody box = {.name       = "box",
+                      .mass       = 1,
+                      .inertia    = {(b * b + c * c) / 3, (a * a + c * c) / 3, (a * a + b * b) / 3},
+                      .position   = {0, 0, 1},
+                      .quaternion = {r[1], r[2], r[3], r[4]},
+                      .velocity   = {r[5], r[6], r[7]},
+                      .omega      = {3 * r[8], 3 * r[9], 3 * r[10]}};
+  CPBodies bodies  = CPBodiesCreate(3, test_context);
+  CPContactPoint points[8];
+  CPMechModel model;
+  MessageLog log = {0};
+  ck_assert_int_eq(CPBodiesSetGravity(bodies, (sunrealtype[]){0, 0, -g}), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAddBody(bodies, &box), 0);
+  for (int k = 0; k < 8; k++) {
+    const CPJoint corner = {.name = names[k],
+                            .kind = CP_JOINT_POINT_ON_PLANE,
+                            .b    = "box",
+                            .in   = CP_IN_BODIES,
+                            .on_a = {.axis = {0, 0, 1}},
+                            .on_b = {.point = {k & 1 ? a : -a, k & 2 ? b : -b, k & 4 ? c : -c}}};
+    ck_assert_int_eq(CPBodiesAddJoint(bodies, &corner), k);
+    points[k] = (CPContactPoint){.name = names[k], .normal = k, .restitution = 0.6 * fabs(r[11])};
+  }
+  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+  N_Vector y        = CPBodiesState(bodies);
+  CPContact contact = CPContactCreate(&model, 8, points, y, test_context);
+  ck_assert_int_eq(CPBodiesPrepare(bodies, CPContactGetMech(contact)), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSetUserData(contact, bodies), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSetErrHandlerFn(contact, message_log, &log), CP_SUCCESS);
+  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
+  CPOneStepSetMaxNumSteps(mem, 10000);
+  ck_assert_int_eq(CPContactAttachOneStep(contact, mem, 0, y, tol, tol), CP_SUCCESS);
+  const int flag = CPContactSolve(contact, 6, y, &t);
+  ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, t, CPContactGetLastMessage(contact));
+  sunrealtype force[24], weight = 0;
+  int closed = 0;
+  ck_assert_int_eq(CPContactForces(contact, t, y, force), CP_SUCCESS);
+  for (int k = 0; k < 8; k++) {
+    closed += CPContactGetPhase(contact, k) != CP_CONTACT_OPEN;
+    ck_assert_double_ge(force[3 * k], 0);
+    weight += force[3 * k];
+  }
+  ck_assert_int_ge(closed, 3);
+  ck_assert_double_eq_tol(weight, g, 1e-6);
+  CPOneStepFree(&mem);
+  CPContactFree(&contact);
+  CPBodiesFree(&bodies);
+  N_VDestroy(y);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("contact/bodies");
+  TCase *tc    = tcase_create("bodies");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, billiard_balls_roll_at_last, 0, 4);
+  tcase_add_loop_test(tc, boxes_come_to_rest_on_four_corners, 0, 6);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

@@ -1,0 +1,296 @@
+/* Bad input, failing functions, failing allocations: codes, messages, and the state before the event. */
+#include "fixture.h"
+#include "support/alloc.h"
+
+#include <math.h>
+#include <string.h>
+
+static const CPContactPoint good = {
+    .name = "ball", .tangent = 1, .ntangents = 1, .mu = 0.3, .restitution = 0.5};
+static const sunrealtype start[] = {0, 1, 0, 1, 0, 0};
+
+static Body point_mass(void) { return (Body){.m = 1, .J = 1, .g = 9.81, .npoints = 1}; }
+
+/* ---- creation ---- */
+
+static CPContact create(const CPMechModel *model, int n, const CPContactPoint *points) {
+  N_Vector y        = vector_of(6, start);
+  CPContact contact = CPContactCreate(model, n, points, y, test_context);
+  N_VDestroy(y);
+  return contact;
+}
+
+START_TEST(points_that_break_a_rule_are_refused) {
+  Body body               = point_mass();
+  const CPMechModel model = body_model(&body);
+  CPContactPoint bad[14];
+  for (int i = 0; i < 14; i++) bad[i] = good;
+  bad[0].name                    = "";
+  bad[1].name                    = NULL;
+  bad[2].normal                  = 1;
+  bad[3].normal                  = -1;
+  bad[4].tangent                 = 0;
+  bad[5].tangent                 = 2;
+  bad[6].ntangents               = 2;
+  bad[7].ntangents               = -1;
+  bad[8].mu                      = -0.1;
+  bad[9].mu                      = NAN;
+  bad[10].mu_static              = -1;
+  bad[11].restitution            = 1.1;
+  bad[12].restitution            = -0.1;
+  bad[13].tangential_restitution = 2;
+  for (int i = 0; i < 14; i++) ck_assert_msg(create(&model, 1, &bad[i]) == NULL, "point %d", i);
+  ck_assert_ptr_null(create(&model, 0, &good));
+  ck_assert_ptr_null(create(&model, 1, NULL));
+  const CPContactPoint twice[] = {good, good};
+  ck_assert_ptr_null(create(&model, 2, twice));
+}
+END_TEST
+
+static int no_friction(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const sunrealtype *z, const sunrealtype *lambda, sunrealtype *f,
+                       void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)lambda, (void)f, (void)user_data;
+  return 0;
+}
+
+START_TEST(models_without_what_contacts_need_are_refused) {
+  Body body               = point_mass();
+  const CPMechModel model = body_model(&body);
+  CPMechModel bad[4]      = {model, model, model, model};
+  bad[0].b                = NULL;
+  bad[1].M                = NULL;
+  bad[2].A                = NULL;
+  bad[3].f_lambda         = no_friction;
+  for (int i = 0; i < 4; i++) ck_assert_ptr_null(create(&bad[i], 1, &good));
+  ck_assert_ptr_null(create(NULL, 1, &good));
+}
+END_TEST
+
+START_TEST(null_and_early_calls_have_codes) {
+  Body body               = point_mass();
+  const CPMechModel model = body_model(&body);
+  CPContact none          = NULL;
+  sunrealtype t, value[3];
+  CPContactStats stats;
+  CPContactFree(NULL);
+  CPContactFree(&none);
+  ck_assert_int_eq(CPContactSetUserData(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactSetErrHandlerFn(NULL, NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactSetEventFn(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactSetMaxEvents(NULL, 1), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactSolve(NULL, 1, NULL, &t), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactAttach(NULL, NULL, 0, NULL, 1, 1), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactAttachOneStep(NULL, NULL, 0, NULL, 1, 1), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactForces(NULL, 0, NULL, value), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactPainleve(NULL, 0, NULL, value), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactGetStats(NULL, &stats), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactGetPhase(NULL, 0), CP_CONTACT_OPEN);
+  ck_assert_ptr_null(CPContactGetMech(NULL));
+  ck_assert_str_eq(CPContactGetLastMessage(NULL), "");
+  Run *run = run_create(&model, &body, 1, &good, start);
+  ck_assert_ptr_nonnull(CPContactGetMech(run->contact));
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 7), CP_CONTACT_OPEN);
+  ck_assert_int_eq(CPContactSetMaxEvents(run->contact, -1), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactForces(run->contact, 0, run->y, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactPainleve(run->contact, 0, run->y, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactGetStats(run->contact, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(run_solve(run, 1), CP_NO_INIT);
+  ck_assert_mentions(CPContactGetLastMessage(run->contact), "CPContactAttach");
+  ck_assert_int_eq(CPContactSolve(run->contact, 1, NULL, &t), CP_ILL_INPUT);
+  ck_assert_int_eq(run_attach(run, DOP853, -1), CP_ILL_INPUT);
+  run_free(&run);
+  run = run_start(&model, &body, 1, &good, start, DOP853, 1e-8);
+  ck_assert_int_eq(run_solve(run, -1), CP_ILL_INPUT);
+  run_free(&run);
+}
+END_TEST
+
+/* ---- the start, and on the way ---- */
+
+START_TEST(penetration_at_the_start_is_named) {
+  Body body               = point_mass();
+  const CPMechModel model = body_model(&body);
+  const sunrealtype y0[]  = {0, -1e-3, 0, 0, 0, 0};
+  Run *run                = run_create(&model, &body, 1, &good, y0);
+  ck_assert_int_eq(run_attach(run, _i, 1e-8), CP_CONTACT_PENETRATION);
+  ck_assert_mentions(run->log.text, "\"ball\" penetrates");
+  ck_assert_int_eq(memcmp(entries(run->y), y0, sizeof y0), 0);
+  run_free(&run);
+}
+END_TEST
+
+/* Contacts that approach each other at the start collide there. */
+START_TEST(impact_at_the_start_comes_first) {
+  Body body               = point_mass();
+  const CPMechModel model = body_model(&body);
+  const sunrealtype y0[]  = {0, 0, 0, 0, -2, 0};
+  Run *run                = run_start(&model, &body, 1, &good, y0, _i, 1e-8);
+  ck_assert_double_eq_tol(entries(run->y)[4], 1, 1e-14);
+  run_free(&run);
+}
+END_TEST
+
+/* The floor rises by 1/10 at t = 0.1 at once, above the ball that falls. */
+static int jumping_gap(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)user_data;
+  p[0] = q[1] - (t > 0.1 ? 2 : 0);
+  return 0;
+}
+
+START_TEST(gap_that_jumps_is_named) {
+  Body body         = point_mass();
+  CPMechModel model = body_model(&body);
+  model.p           = jumping_gap;
+  Run *run          = run_start(&model, &body, 1, &good, start, DOP853, 1e-8);
+  ck_assert_int_eq(run_solve(run, 1), CP_CONTACT_PENETRATION);
+  ck_assert_mentions(run->log.text, "\"ball\" penetrates");
+  ck_assert_double_le(fabs(run->t - 0.1), 1e-6);
+  run_free(&run);
+}
+END_TEST
+
+/* v is not the rate of p: the velocities after the impact are not those that A predicts. */
+static int wrong_v(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
+                   void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  v[0] = 3 * u[1], v[1] = u[0];
+  return 0;
+}
+
+START_TEST(rates_that_contradict_gaps_are_found) {
+  Body body         = point_mass();
+  CPMechModel model = body_model(&body);
+  model.v           = wrong_v;
+  Run *run          = run_start(&model, &body, 1, &good, start, DOP853, 1e-8);
+  ck_assert_int_eq(run_solve(run, 1), CP_MECH_A_WRONG);
+  /* The state before the event: still falling */
+  ck_assert_double_le(entries(run->y)[4], -4);
+  run_free(&run);
+}
+END_TEST
+
+static int stop_at_events(const CPContactEvent *event, void *user_data) {
+  (void)event, (void)user_data;
+  return 1;
+}
+
+START_TEST(events_can_be_counted_and_can_stop_a_run) {
+  Body body               = point_mass();
+  const CPMechModel model = body_model(&body);
+  Run *run                = run_start(&model, &body, 1, &good, start, _i, 1e-8);
+  ck_assert_int_eq(CPContactSetEventFn(run->contact, stop_at_events), CP_SUCCESS);
+  ck_assert_int_eq(run_solve(run, 1), CV_ROOT_RETURN);
+  ck_assert_double_eq_tol(run->t, sqrt(2 / 9.81), 1e-6);
+  ck_assert_int_eq(CPContactSetEventFn(run->contact, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSetMaxEvents(run->contact, 3), CP_SUCCESS);
+  ck_assert_int_eq(run_solve(run, 9), CP_CONTACT_TOO_MANY);
+  ck_assert_mentions(run->log.text, "\"ball\"");
+  CPContactStats stats;
+  ck_assert_int_eq(CPContactGetStats(run->contact, &stats), CP_SUCCESS);
+  ck_assert_int_eq(stats.nimpacts, 4);
+  ck_assert_int_eq(CPContactSetMaxEvents(run->contact, 0), CP_SUCCESS);
+  run_free(&run);
+}
+END_TEST
+
+/* ---- functions of the model that fail ---- */
+
+typedef struct {
+  CPMechModel model;
+  int countdown; /* of calls; 0: fails for good */
+} Failing;
+static Failing failing; /* one thread */
+
+static int fails(void) { return failing.countdown-- == 0 ? -7 : 0; }
+static int failing_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  return fails() ? -7 : failing.model.p(t, q, p, user_data);
+}
+static int failing_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                     void *user_data) {
+  return fails() ? -7 : failing.model.b(t, q, u, b, user_data);
+}
+static int failing_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  return fails() ? -7 : failing.model.A(t, q, A, user_data);
+}
+static int failing_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  return fails() ? -7 : failing.model.M(t, q, M, user_data);
+}
+
+/* Each function fails at call 1, 2, ...: there is always a code, and the run can be freed. */
+START_TEST(failing_functions_end_with_a_code) {
+  Body body     = point_mass();
+  failing.model = body_model(&body);
+  CPMechModel m = failing.model;
+  if (_i == 0) m.p = failing_gaps;
+  if (_i == 1) m.b = failing_b;
+  if (_i == 2) m.A = failing_rows;
+  if (_i == 3) m.M = failing_mass;
+  int reached = 1;
+  for (int n = 0; reached && n < 4000; n += 1 + n / 20) {
+    failing.countdown = 1 << 30;
+    Run *run          = run_create(&m, &body, 1, &good, start);
+    failing.countdown = n;
+    int flag          = run_attach(run, DOP853, 1e-6);
+    if (!flag) flag = run_solve(run, 3);
+    reached = failing.countdown < 0;
+    ck_assert_int_eq(flag < 0, reached);
+    run_free(&run);
+  }
+  ck_assert_int_eq(reached, 0);
+}
+END_TEST
+
+/* ---- memory ---- */
+
+START_TEST(every_allocation_may_fail) {
+  Body body               = point_mass();
+  const CPMechModel model = body_model(&body);
+  N_Vector y              = vector_of(6, start);
+  for (long n = 1;; n++) {
+    alloc_watch_failing(n);
+    CPContact contact = CPContactCreate(&model, 1, &good, y, test_context);
+    const int failed  = alloc_has_failed();
+    CPContactFree(&contact);
+    alloc_unwatch();
+    ck_assert_int_eq(alloc_live(), 0);
+    if (!failed) break;
+  }
+  N_VDestroy(y);
+}
+END_TEST
+
+/* No memory is taken on the way: what 3 and 30 impacts have allocated is the same. */
+START_TEST(memory_is_flat) {
+  Body body               = point_mass();
+  const CPMechModel model = body_model(&body);
+  CPContactPoint point    = good;
+  point.restitution       = 1;
+  Run *run                = run_start(&model, &body, 1, &point, start, _i, 1e-8);
+  run_to(run, 3);
+  alloc_watch();
+  run_to(run, 30);
+  alloc_unwatch();
+  ck_assert_int_eq(alloc_live(), 0);
+  run_free(&run);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("contact/failures");
+  TCase *tc    = tcase_create("failures");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_test(tc, points_that_break_a_rule_are_refused);
+  tcase_add_test(tc, models_without_what_contacts_need_are_refused);
+  tcase_add_test(tc, null_and_early_calls_have_codes);
+  tcase_add_loop_test(tc, penetration_at_the_start_is_named, 0, METHODS);
+  tcase_add_loop_test(tc, impact_at_the_start_comes_first, 0, METHODS);
+  tcase_add_test(tc, gap_that_jumps_is_named);
+  tcase_add_test(tc, rates_that_contradict_gaps_are_found);
+  tcase_add_loop_test(tc, events_can_be_counted_and_can_stop_a_run, 0, METHODS);
+  tcase_add_loop_test(tc, failing_functions_end_with_a_code, 0, 4);
+  tcase_add_test(tc, every_allocation_may_fail);
+  tcase_add_loop_test(tc, memory_is_flat, 0, METHODS);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

@@ -1,0 +1,68 @@
+/* Runs of systems with contacts, and the systems that several tests use. Failures of set-up fail the running test. */
+#ifndef CPODES_TEST_CONTACT_FIXTURE_H
+#define CPODES_TEST_CONTACT_FIXTURE_H
+
+#include "support/support.h"
+#include <cpodes/cpodes_contact.h>
+
+/* ---- systems ---- */
+
+enum { MAX_POINTS = 4 };
+
+/* A body in the plane, y = (x, y, theta; u), above the floor y = 0. Contact k: the point (a_k, b_k) of the body, measured
+ * from the centre of mass in the body's axes. Rows: gaps, then tangential velocities. */
+typedef struct {
+  sunrealtype m, J, g;
+  int npoints;
+  sunrealtype a[MAX_POINTS], b[MAX_POINTS];
+} Body;
+CPMechModel body_model(const Body *body);
+
+/* A solid ball of mass 1 that rolls and slips along the floor: y = (x, y, phi; u), v_T = x' - r phi'. */
+typedef struct {
+  sunrealtype r, g;
+} Ball;
+CPMechModel ball_model(void);
+
+/* The woodpecker of Glocker (R. I. Leine, C. Glocker, European Journal of Mechanics A 22, 2003; constants in
+ * siconos-tutorials, examples/mechanics/Woodpecker): height of the sleeve, tilt of the sleeve, tilt of the bird. Contacts: the
+ * beak, the lower and the upper edge of the sleeve. */
+CPMechModel woodpecker_model(void);
+extern const sunrealtype woodpecker_start[6];
+extern const CPContactPoint woodpecker_points[3];
+
+/* ---- runs ---- */
+
+/* Methods that the tests run over. */
+enum { DOP853, RADAU, BDF, ADAMS, METHODS };
+
+enum { MAX_EVENTS = 4096 };
+
+typedef struct {
+  CPContact contact;
+  CPOneStepMem onestep; /* one of these two is NULL */
+  CPodeMem multistep;
+  SUNNonlinearSolver solver;
+  N_Vector y;
+  sunrealtype t;
+  MessageLog log;
+  void *user_data; /* of the model; events go to the run */
+  int nevents;     /* kept, of all */
+  long int all;
+  CPContactEvent event[MAX_EVENTS];
+} Run;
+
+/* System at t = 0 in the state y0, not attached. */
+Run *run_create(const CPMechModel *model, void *user_data, int n, const CPContactPoint *points,
+                const sunrealtype *y0);
+/* Attaches an integrator of the method; returns what CPContactAttach does. */
+int run_attach(Run *run, int method, sunrealtype tol);
+/* Both, and fails the test on an error. */
+Run *run_start(const CPMechModel *model, void *user_data, int n, const CPContactPoint *points,
+               const sunrealtype *y0, int method, sunrealtype tol);
+int run_solve(Run *run, sunrealtype tout);
+/* The same, and fails the test on an error. */
+void run_to(Run *run, sunrealtype tout);
+void run_free(Run **run);
+
+#endif

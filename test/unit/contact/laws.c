@@ -1,0 +1,201 @@
+/* Laws and settings beyond those of motions.c: static friction, other constraints, moving contacts, energy. */
+#include "fixture.h"
+
+#include <math.h>
+
+#define TIGHT SUN_RCONST(1.0e-11)
+
+static Body point_mass(void) { return (Body){.m = 1, .J = 1, .g = 9.81, .npoints = 1}; }
+
+/* ---- static friction ---- */
+
+/* A force that grows with t pulls a block. */
+static const sunrealtype growth = 5;
+static int pull(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                sunrealtype *f, void *user_data) {
+  (void)q, (void)u, (void)z, (void)user_data;
+  f[0] = growth * t;
+  f[1] = -SUN_RCONST(9.81);
+  return 0;
+}
+
+/* It sticks until growth t = mu_s g, then v = growth (t^2 - t0^2) / 2 - mu g (t - t0). */
+START_TEST(block_breaks_loose_at_static_friction) {
+  Body body                  = point_mass();
+  CPMechModel model          = body_model(&body);
+  const CPContactPoint point = {
+      .name = "block", .tangent = 1, .ntangents = 1, .mu = 0.2, .mu_static = 0.3};
+  const sunrealtype start[6] = {0}, g = SUN_RCONST(9.81), t0 = 0.3 * g / growth, t = 1;
+  model.f  = pull;
+  Run *run = run_start(&model, &body, 1, &point, start, _i, TIGHT);
+  sunrealtype force[3];
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_STICKING);
+  run_to(run, 0.4);
+  ck_assert_int_eq(CPContactForces(run->contact, 0.4, run->y, force), CP_SUCCESS);
+  ck_assert_double_eq_tol(force[1], -growth * 0.4, 1e-10);
+  run_to(run, t);
+  ck_assert_int_eq(run->nevents, 1);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_SLIDING);
+  ck_assert_double_eq_tol(run->event[0].t, t0, 1e-10);
+  const sunrealtype v = growth * (t * t - t0 * t0) / 2 - 0.2 * g * (t - t0);
+  ck_assert_double_eq_tol(entries(run->y)[3], v, 1e-9);
+  ck_assert_int_eq(CPContactForces(run->contact, t, run->y, force), CP_SUCCESS);
+  ck_assert_double_eq_tol(force[1], -0.2 * g, 1e-10);
+  run_free(&run);
+}
+END_TEST
+
+/* In one of Painleve's configurations a rod that slides may stay or leave where it is pulled up: it leaves. */
+static int lift(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)user_data;
+  f[1] = 2;
+  return 0;
+}
+
+START_TEST(rod_that_may_stay_or_leave_leaves) {
+  Body body         = {.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 9.81, .npoints = 1, .a = {-0.5}};
+  CPMechModel model = body_model(&body);
+  const CPContactPoint point = {.name = "end", .tangent = 1, .ntangents = 1, .mu = 1.5};
+  const sunrealtype theta = atan(2.0), y0[] = {0, 0.5 * sin(theta), theta, -1, 0, 0};
+  model.f  = lift;
+  Run *run = run_start(&model, &body, 1, &point, y0, DOP853, TIGHT);
+  sunrealtype value;
+  ck_assert_int_eq(CPContactPainleve(run->contact, 0, run->y, &value), CP_SUCCESS);
+  ck_assert_double_lt(value, 0);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_OPEN);
+  run_to(run, 0.1);
+  ck_assert_double_eq_tol(entries(run->y)[4], 0.2, 1e-10);
+  run_free(&run);
+}
+END_TEST
+
+/* ---- beside another constraint ---- */
+
+/* examples/rebound.c: a pendulum of length 1 that rebounds from the wall x = 0 without loss, at k - 1/2. Row 0 is its rod. */
+static const sunrealtype K2 =
+    1.85407467730137191843385034720; /* complete elliptic integral, m = 1/2 */
+
+static int pendulum_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 1;
+  return 0;
+}
+static int pendulum_weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                           const sunrealtype *z, sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)user_data;
+  f[1] = -4 * K2 * K2;
+  return 0;
+}
+static int rod_and_wall(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t, (void)user_data;
+  p[0] = (q[0] * q[0] + q[1] * q[1] - 1) / 2;
+  p[1] = q[0];
+  return 0;
+}
+static int rod_and_wall_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)user_data;
+  SM_ELEMENT_D(A, 0, 0) = q[0], SM_ELEMENT_D(A, 0, 1) = q[1];
+  SM_ELEMENT_D(A, 1, 0) = 1;
+  return 0;
+}
+static int rod_and_wall_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                          void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  b[0] = -u[0] * u[0] - u[1] * u[1];
+  return 0;
+}
+
+START_TEST(pendulum_rebounds_from_a_wall) {
+  const CPMechModel model    = {.nu = 2,
+                                .np = 2,
+                                .M  = pendulum_mass,
+                                .A  = rod_and_wall_rows,
+                                .f  = pendulum_weight,
+                                .p  = rod_and_wall,
+                                .b  = rod_and_wall_b};
+  const CPContactPoint point = {.name = "wall", .normal = 1, .restitution = 1};
+  const sunrealtype y0[]     = {1, 0, 0, 0};
+  Run *run                   = run_start(&model, NULL, 1, &point, y0, _i, TIGHT);
+  run_to(run, 5.25);
+  ck_assert_int_eq(run->nevents, 5);
+  /* 5 s of steps, each off by the tolerance at most */
+  for (int k = 0; k < 5; k++)
+    ck_assert_double_eq_tol(run->event[k].t, k + 0.5, _i == DOP853 || _i == RADAU ? 1e-9 : 1e-7);
+  run_free(&run);
+}
+END_TEST
+
+/* ---- a floor that moves ---- */
+
+static const sunrealtype rise = 0.5;
+static int rising_gap(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)user_data;
+  p[0] = q[1] - rise * t;
+  return 0;
+}
+static int rising_v(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
+                    void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  v[0] = u[1] - rise, v[1] = u[0];
+  return 0;
+}
+
+/* Above a floor that rises steadily the motion is that above one at rest: impacts at t1 (1 + 2 e + ...), and rest. */
+START_TEST(ball_comes_to_rest_on_a_rising_floor) {
+  Body body                  = point_mass();
+  CPMechModel model          = body_model(&body);
+  const CPContactPoint point = {.name = "ball", .tangent = 1, .restitution = 0.5};
+  const sunrealtype y0[] = {0, 1, 0, 0, rise, 0}, t1 = sqrt(2 / SUN_RCONST(9.81));
+  model.p  = rising_gap;
+  model.v  = rising_v;
+  Run *run = run_start(&model, &body, 1, &point, y0, _i, TIGHT);
+  run_to(run, 3);
+  for (int k = 0; k < 4; k++)
+    ck_assert_double_eq_tol(run->event[k].t, t1 * (1 + 2 * (1 - pow(0.5, k))), 1e-9);
+  ck_assert_double_eq_tol(entries(run->y)[1], 3 * rise, 1e-10);
+  ck_assert_double_eq_tol(entries(run->y)[4], rise, 1e-10);
+  run_free(&run);
+}
+END_TEST
+
+/* ---- energy ---- */
+
+/* A rod at 45 degrees whose end hits the floor elastically, with friction that stops the end. Newton's law lets energy grow where the
+ * end slides slowly in the direction in which friction drives it: with e = 1, by P_T v_T / 2 (Kane's paradox). */
+START_TEST(energy_does_not_grow_where_newtons_law_would_let_it) {
+  Body body = {.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 9.81, .npoints = 1, .a = {-0.5}};
+  const CPMechModel model    = body_model(&body);
+  const CPContactPoint point = {
+      .name = "end", .tangent = 1, .ntangents = 1, .mu = 5, .restitution = 1};
+  const sunrealtype pi = acos(-1), slides = _i % 2 ? SUN_RCONST(0.1) : SUN_RCONST(-0.1);
+  const sunrealtype theta  = _i / 2 ? 3 * pi / 4 : pi / 4; /* mirrored */
+  const sunrealtype y0[]   = {0, 0.5 * sin(theta), theta, slides, -1, 0};
+  Run *run                 = run_start(&model, &body, 1, &point, y0, DOP853, TIGHT);
+  const sunrealtype *y     = entries(run->y);
+  const sunrealtype after  = y[3] * y[3] + y[4] * y[4] + y[5] * y[5] / 12,
+                    before = 1 + slides * slides;
+  CPContactStats stats;
+  ck_assert_int_eq(CPContactGetStats(run->contact, &stats), CP_SUCCESS);
+  ck_assert_int_eq(stats.nimpacts, 1);
+  ck_assert_int_eq(stats.nreduced, _i == 1 || _i == 2);
+  ck_assert_double_le(after, before * (1 + 1e-9));
+  if (stats.nreduced)
+    ck_assert_double_ge(after, before * (1 - 1e-9));      /* the largest that does not */
+  ck_assert_double_ge(y[4] - 0.5 * cos(theta) * y[5], 0); /* v_N after */
+  run_free(&run);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("contact/laws");
+  TCase *tc    = tcase_create("laws");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, block_breaks_loose_at_static_friction, 0, METHODS);
+  tcase_add_test(tc, rod_that_may_stay_or_leave_leaves);
+  tcase_add_loop_test(tc, pendulum_rebounds_from_a_wall, 0, METHODS);
+  tcase_add_loop_test(tc, ball_comes_to_rest_on_a_rising_floor, 0, METHODS);
+  tcase_add_loop_test(tc, energy_does_not_grow_where_newtons_law_would_let_it, 0, 4);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

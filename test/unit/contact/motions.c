@@ -1,0 +1,362 @@
+/* Motions with contacts against closed forms, published numbers, and each other. */
+#include "fixture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TIGHT SUN_RCONST(1.0e-11)
+
+static Body point_mass(void) { return (Body){.m = 1, .J = 1, .g = 9.81, .npoints = 1}; }
+
+/* ---- one contact ---- */
+
+/* From the height 1: impact k + 1 follows impact k after 2 e^k t1, and all of them end at t1 (1 + e) / (1 - e). DOP853 and
+ * RADAU are exact for a fall, but for roundoff. The others have the tolerance of a step in the first impact. */
+START_TEST(bouncing_ball_comes_to_rest_where_the_series_ends) {
+  Body body                  = point_mass();
+  const CPMechModel model    = body_model(&body);
+  const CPContactPoint point = {.name = "ball", .restitution = 0.9};
+  const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, t1 = sqrt(2 / 9.81);
+  Run *run   = run_start(&model, &body, 1, &point, y0, _i, TIGHT);
+  int before = 0;
+  run_to(run, 9);
+  ck_assert_double_le(fabs(run->event[0].t - t1), 1e-10);
+  for (int i = 0; i < run->nevents; i++) before += run->event[i].t < 8.5;
+  ck_assert_int_eq(before, 44);
+  const CPContactEvent *last = &run->event[run->nevents - 1];
+  ck_assert_int_eq(last->accumulated, 1);
+  if (_i == DOP853 || _i == RADAU)
+    ck_assert_double_le(fabs(last->t_closed - t1 * SUN_RCONST(1.9) / SUN_RCONST(0.1)), 1e-10);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_SLIDING); /* no friction */
+  ck_assert_double_le(fabs(entries(run->y)[1]), TIGHT);
+  ck_assert_double_le(fabs(entries(run->y)[4]), TIGHT);
+  sunrealtype force[3];
+  ck_assert_int_eq(CPContactForces(run->contact, run->t, run->y, force), CP_SUCCESS);
+  ck_assert_double_eq_tol(force[0], 9.81, 1e-12);
+  run_free(&run);
+}
+END_TEST
+
+/* Stops after v0 / (mu g), on the way v0^2 / (2 mu g), and stays. */
+START_TEST(sliding_block_stops) {
+  Body body                  = point_mass();
+  const CPMechModel model    = body_model(&body);
+  const CPContactPoint point = {.name = "block", .tangent = 1, .ntangents = 1, .mu = 0.3};
+  const sunrealtype v0 = _i % 2 ? -2 : 2, y0[] = {0, 0, 0, v0, 0, 0}, a = 0.3 * 9.81;
+  Run *run = run_start(&model, &body, 1, &point, y0, _i / 2, TIGHT);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_SLIDING);
+  run_to(run, 2);
+  ck_assert_int_eq(run->nevents, 1);
+  ck_assert_double_le(fabs(run->event[0].t - 2 / a), 1e-10);
+  ck_assert_double_le(fabs(entries(run->y)[0] - v0 * fabs(v0) / (2 * a)), 1e-10);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_STICKING);
+  run_free(&run);
+}
+END_TEST
+
+/* Rolls after 2 v0 / (7 mu g), with 5/7 v0, on the way 12 v0^2 / (49 mu g). */
+START_TEST(slipping_ball_begins_to_roll) {
+  Ball ball                  = {.r = 0.1, .g = 9.81};
+  const CPMechModel model    = ball_model();
+  const CPContactPoint point = {.name = "ball", .tangent = 1, .ntangents = 1, .mu = 0.2};
+  const sunrealtype v0 = 3, a = 0.2 * 9.81, y0[] = {0, ball.r, 0, v0, 0, 0},
+                    rolls = 2 * v0 / (7 * a);
+  Run *run                = run_start(&model, &ball, 1, &point, y0, _i, TIGHT);
+  run_to(run, 1);
+  const sunrealtype way = 12 * v0 * v0 / (49 * a) + SUN_RCONST(5.0) / 7 * v0 * (1 - rolls);
+  ck_assert_int_eq(run->nevents, 1);
+  ck_assert_double_le(fabs(run->event[0].t - rolls), 1e-10);
+  ck_assert_double_le(fabs(entries(run->y)[0] - way), 1e-10);
+  ck_assert_double_le(fabs(entries(run->y)[3] - SUN_RCONST(5.0) / 7 * v0), 1e-10);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_STICKING);
+  run_free(&run);
+}
+END_TEST
+
+/* Thrown obliquely without bouncing: the impulse of friction is mu times the normal one. */
+START_TEST(plastic_impact_with_friction) {
+  Body body                  = point_mass();
+  const CPMechModel model    = body_model(&body);
+  const CPContactPoint point = {.name = "ball", .tangent = 1, .ntangents = 1, .mu = 0.25};
+  const sunrealtype y0[] = {0, 0.5, 0, 3, 0, 0}, v = sqrt(9.81);
+  Run *run = run_start(&model, &body, 1, &point, y0, DOP853, TIGHT);
+  run_to(run, 0.4);
+  const CPContactEvent *hit = &run->event[0];
+  ck_assert_int_eq(hit->struck, 1);
+  ck_assert_int_eq(hit->after, CP_CONTACT_SLIDING);
+  ck_assert_double_le(fabs(hit->impulse[0] - v), 1e-10);
+  ck_assert_double_le(fabs(hit->impulse[1] + 0.25 * v), 1e-10);
+  ck_assert_double_le(fabs(hit->velocity[1][1] - (3 - 0.25 * v)), 1e-10);
+  const sunrealtype later = 0.4 - sqrt(1 / SUN_RCONST(9.81));
+  ck_assert_double_le(fabs(entries(run->y)[3] - (3 - 0.25 * v - 0.25 * 9.81 * later)), 1e-10);
+  run_free(&run);
+}
+END_TEST
+
+/* Tight flights must not be missed where the steps of the method are longer than they are. */
+START_TEST(ten_thousand_impacts_do_not_drift) {
+  Body body                  = point_mass();
+  const CPMechModel model    = body_model(&body);
+  const CPContactPoint point = {.name = "ball", .restitution = 1};
+  const sunrealtype y0[]     = {0, SUN_RCONST(9.81) / 800, 0, 0, 0, 0}; /* impacts every 0.1 */
+  Run *run                   = run_start(&model, &body, 1, &point, y0, DOP853, 1e-10);
+  run_to(run, 1000);
+  ck_assert_int_eq(run->all, 10000);
+  /* Roundoff of t, 1e-13 at the end, shifts each impact, and v g of it goes into the energy. */
+  const sunrealtype *y     = entries(run->y);
+  const sunrealtype energy = y[4] * y[4] / 2 + 9.81 * y[1], start = 9.81 * y0[1];
+  ck_assert_double_le(fabs(energy - start) / start, 1e-7);
+  ck_assert_double_ge(y[1], -1e-10);
+  run_free(&run);
+}
+END_TEST
+
+/* ---- a rod ---- */
+
+/* Of length and mass 1 on its end (-1/2, 0), at the angle theta: n^T W (n - mu s) = 1 + 3 cos^2 - 3 mu sin cos where the end slides
+ * to the left, with the least zero mu = 4/3 at tan theta = 2. */
+static Body rod(void) {
+  return (Body){.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 9.81, .npoints = 1, .a = {-0.5}};
+}
+
+START_TEST(painleve_begins_at_four_thirds) {
+  Body body               = rod();
+  const CPMechModel model = body_model(&body);
+  for (int above = 0; above < 2; above++) {
+    const CPContactPoint point = {.name      = "end",
+                                  .tangent   = 1,
+                                  .ntangents = 1,
+                                  .mu = SUN_RCONST(4.0) / 3 * (1 + (above ? 1e-12 : -1e-12))};
+    int negative = 0, at_two = 0;
+    for (int k = 0; k <= 200; k++) { /* tan theta from 0 to 4 */
+      const sunrealtype theta = atan(0.02 * k), y0[] = {0, 0.5 * sin(theta), theta, -1, 0, 0};
+      sunrealtype value;
+      Run *run = run_create(&model, &body, 1, &point, y0);
+      ck_assert_int_eq(CPContactPainleve(run->contact, 0, run->y, &value), CP_SUCCESS);
+      const sunrealtype c = cos(theta), exact = 1 + 3 * c * c - 3 * point.mu * sin(theta) * c;
+      ck_assert_double_le(fabs(value - exact), 1e-14);
+      negative += value <= 0;
+      if (k == 100) at_two = value <= 0;
+      run_free(&run);
+    }
+    ck_assert_int_eq(at_two, above);
+    ck_assert_int_eq(negative, above);
+  }
+}
+END_TEST
+
+START_TEST(rod_that_jams_is_named) {
+  Body body               = rod();
+  const CPMechModel model = body_model(&body);
+  const sunrealtype theta = atan(2.0), y0[] = {0, 0.5 * sin(theta), theta, -1, 0, 0};
+  CPContactPoint point = {.name = "end of the rod", .tangent = 1, .ntangents = 1, .mu = 1.5};
+  Run *run             = run_create(&model, &body, 1, &point, y0);
+  ck_assert_int_eq(run_attach(run, DOP853, TIGHT), CP_CONTACT_PAINLEVE);
+  ck_assert_mentions(run->log.text, "end of the rod");
+  ck_assert_mentions(run->log.text, "mu = 1.5");
+  ck_assert_int_eq(memcmp(entries(run->y), y0, sizeof y0), 0);
+  run_free(&run);
+  point.mu = 1.3;
+  run      = run_start(&model, &body, 1, &point, y0, DOP853, TIGHT);
+  run_to(run, 0.01);
+  run_free(&run);
+}
+END_TEST
+
+/* ---- several contacts ---- */
+
+static sunrealtype energy(const Body *body, const sunrealtype *y) {
+  return body->m * ((y[3] * y[3] + y[4] * y[4]) / 2 + body->g * y[1]) + body->J * y[5] * y[5] / 2;
+}
+
+/* siconos-tutorials, examples/mechanics/ImpactingStick: length 1, mass 1, 45 degrees, e = 1, mu = 0.01. Without friction it would be
+ * constant; the errors of 300 steps stay below 300 tolerances of the energy's terms. */
+START_TEST(energy_of_an_impacting_stick_never_grows) {
+  Body body = {.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 10, .npoints = 2, .a = {-0.5, 0.5}};
+  const CPMechModel model       = body_model(&body);
+  const sunrealtype e           = _i ? SUN_RCONST(0.5) : 1;
+  const CPContactPoint points[] = {
+      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .mu = 0.01, .restitution = e},
+      {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .mu = 0.01, .restitution = e}};
+  const sunrealtype pi = acos(-1), y0[] = {0, 1, pi / 4, -0.5, 0.1, 0.1};
+  Run *run           = run_start(&model, &body, 2, points, y0, DOP853, 1e-10);
+  sunrealtype before = energy(&body, y0);
+  for (int k = 1; k <= 100; k++) {
+    run_to(run, 0.02 * k);
+    const sunrealtype now = energy(&body, entries(run->y));
+    ck_assert_double_le(now, before + 1e-10 * 300);
+    before = now;
+  }
+  ck_assert_int_ge(run->nevents, 5);
+  for (int i = 0; i < run->nevents; i++) {
+    const CPContactEvent *event = &run->event[i];
+    ck_assert_double_ge(event->impulse[0], 0);
+    ck_assert_double_le(fabs(event->impulse[1]), 0.01 * event->impulse[0] * (1 + 1e-12));
+  }
+  run_free(&run);
+}
+END_TEST
+
+/* A block of 1 x 1/2 that rocks without sliding: each plastic impact of a corner reduces the angular rate by the factor
+ * 1 - 3/2 sin^2 alpha = 0.7 (G. W. Housner, Bull. Seism. Soc. America 53, 1963), until it stands. */
+START_TEST(rocking_block_is_housners) {
+  Body body                     = {.m       = 1,
+                                   .J       = SUN_RCONST(1.25) / 12,
+                                   .g       = 9.81,
+                                   .npoints = 2,
+                                   .a       = {-0.25, 0.25},
+                                   .b       = {-0.5, -0.5}};
+  const CPMechModel model       = body_model(&body);
+  const CPContactPoint points[] = {
+      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .mu = 0.6},
+      {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .mu = 0.6}};
+  const sunrealtype theta = 0.2, y0[] = {0, 0.25 * sin(theta) + 0.5 * cos(theta), theta, 0, 0, 0};
+  Run *run    = run_start(&model, &body, 2, points, y0, _i, 1e-10);
+  int impacts = 0;
+  run_to(run, 4);
+  for (int i = 0; i + 1 < run->nevents && !run->event[i].accumulated; i++) {
+    const CPContactEvent *a = &run->event[i], *b = &run->event[i + 1];
+    const CPContactEvent *hit = a->struck ? a : b, *left = a->struck ? b : a;
+    if (a->t != b->t || hit->velocity[0][0] > -1e-3) continue;
+    ck_assert_double_eq_tol(left->velocity[1][0] / -hit->velocity[0][0], 0.7, 1e-10);
+    impacts++;
+  }
+  ck_assert_int_ge(impacts, 15);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_STICKING);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 1), CP_CONTACT_STICKING);
+  ck_assert_double_eq_tol(entries(run->y)[1], 0.5, 1e-9);
+  ck_assert_double_eq_tol(entries(run->y)[2], 0, 1e-9);
+  sunrealtype force[6];
+  ck_assert_int_eq(CPContactForces(run->contact, run->t, run->y, force), CP_SUCCESS);
+  ck_assert_double_eq_tol(force[0], 9.81 / 2, 1e-8);
+  ck_assert_double_eq_tol(force[3], 9.81 / 2, 1e-8);
+  ck_assert_double_eq_tol(force[1] + force[4], 0, 1e-8);
+  run_free(&run);
+}
+END_TEST
+
+/* The sequence of contacts and phases, as text. */
+static void sequence(const Run *run, char *text, size_t length) {
+  size_t used = 0;
+  text[0]     = '\0';
+  for (int i = 0; i < run->nevents; i++)
+    used += (size_t)snprintf(text + used, length - used, "%d%c%d ", run->event[i].contact,
+                             run->event[i].struck ? '!' : ':', run->event[i].after);
+  ck_assert_uint_lt(used, length);
+}
+
+/* Siconos' time stepping with h = 2e-5 has impacts of the beak at 0.08104, of the sleeve at 0.07792, 0.08162 and 0.11882
+ * (siconos-tutorials, examples/mechanics/Woodpecker). The last of these is the eighth event, and each event may be up to one step
+ * late. Its period, 0.14606 +- 2e-5, is that of the second cycle: cycles are alternately longer and shorter. */
+START_TEST(woodpecker_pecks_when_siconos_does) {
+  const CPMechModel model    = woodpecker_model();
+  const sunrealtype beak[]   = {SUN_RCONST(0.08104)};
+  const sunrealtype sleeve[] = {SUN_RCONST(0.07792), SUN_RCONST(0.08162), SUN_RCONST(0.11882)};
+  const sunrealtype late     = 8 * SUN_RCONST(2e-5);
+  int pecks = 0, strokes = 0;
+  sunrealtype peck[4];
+  Run *run = run_start(&model, NULL, 3, woodpecker_points, woodpecker_start, DOP853, 1e-10);
+  run_to(run, 0.45);
+  for (int i = 0; i < run->nevents; i++) {
+    const CPContactEvent *event = &run->event[i];
+    if (!event->struck) continue;
+    if (event->contact == 0) {
+      if (pecks == 0) ck_assert_double_eq_tol(event->t, beak[0], late);
+      ck_assert_int_lt(pecks, 4);
+      peck[pecks++] = event->t;
+    } else if (strokes < 3) {
+      ck_assert_double_eq_tol(event->t, sleeve[strokes], late);
+      strokes++;
+    }
+  }
+  ck_assert_int_eq(pecks, 3);
+  ck_assert_double_eq_tol(peck[2] - peck[1], 0.14606, 2e-5 + 1e-6);
+  run_free(&run);
+}
+END_TEST
+
+/* Events and the state at the end have at most 100 tolerances of error, and the sequence of events is the same for all
+ * tolerances. (Angular velocities are 100 times as large as the rest.) */
+START_TEST(woodpecker_has_the_accuracy_of_the_tolerance) {
+  const CPMechModel model = woodpecker_model();
+  char expected[1000], found[1000];
+  Run *exact = run_start(&model, NULL, 3, woodpecker_points, woodpecker_start, DOP853, 1e-13);
+  run_to(exact, 0.3);
+  sequence(exact, expected, sizeof expected);
+  for (int digits = 4; digits <= 10; digits += 2) {
+    const sunrealtype tol = pow(10, -digits);
+    Run *run = run_start(&model, NULL, 3, woodpecker_points, woodpecker_start, _i, tol);
+    run_to(run, 0.3);
+    sequence(run, found, sizeof found);
+    ck_assert_str_eq(found, expected);
+    for (int i = 0; i < run->nevents; i++)
+      ck_assert_double_le(fabs(run->event[i].t - exact->event[i].t), 100 * tol);
+    for (int i = 0; i < 6; i++)
+      ck_assert_double_le(fabs(entries(run->y)[i] - entries(exact->y)[i]),
+                          (i < 3 ? 100 : 10000) * tol);
+    run_free(&run);
+  }
+  run_free(&exact);
+}
+END_TEST
+
+/* Boxes of random shape, friction and restitution that fall on an edge: no event is missed, whatever the tolerance, and energy
+ * does not grow by more than what steps of 1/4 s may commit. */
+START_TEST(random_boxes_fall) {
+  unsigned long long seed = 11;
+  for (int trial = 0; trial < 70; trial++) {
+    sunrealtype r[9];
+    for (int i = 0; i < 9; i++) r[i] = random_number(&seed);
+    const sunrealtype w = 0.1 + 0.4 * fabs(r[0]), h = 0.1 + 0.4 * fabs(r[1]),
+                      tol   = pow(10, -4 - trial % 7);
+    Body body               = {.m       = 1,
+                               .J       = (w * w + h * h) / 3,
+                               .g       = 9.81,
+                               .npoints = 4,
+                               .a       = {-w, w, w, -w},
+                               .b       = {-h, -h, h, h}};
+    const CPMechModel model = body_model(&body);
+    CPContactPoint corner[4];
+    for (int k = 0; k < 4; k++)
+      corner[k] = (CPContactPoint){.name                   = "corner",
+                                   .normal                 = k,
+                                   .tangent                = 4 + k,
+                                   .ntangents              = 1,
+                                   .mu                     = 1.2 * fabs(r[2]),
+                                   .mu_static              = trial % 2 ? 1.4 * fabs(r[2]) : 0,
+                                   .restitution            = trial % 5 ? 0.9 * fabs(r[3]) : 0,
+                                   .tangential_restitution = trial % 3 ? 0 : 0.5 * fabs(r[4])};
+    const sunrealtype y0[] = {0, 1, 3 * r[5], 3 * r[6], r[7], 5 * r[8]};
+    Run *run               = run_start(&model, &body, 4, corner, y0, _i, tol);
+    sunrealtype before     = energy(&body, y0);
+    for (int k = 1; k <= 12; k++) {
+      run_to(run, SUN_RCONST(0.25) * k);
+      const sunrealtype now = energy(&body, entries(run->y));
+      ck_assert_double_le(now, before + 1000 * tol);
+      before = now;
+    }
+    run_free(&run);
+  }
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("contact/motions");
+  TCase *tc    = tcase_create("motions");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, bouncing_ball_comes_to_rest_where_the_series_ends, 0, METHODS);
+  tcase_add_loop_test(tc, sliding_block_stops, 0, 2 * METHODS);
+  tcase_add_loop_test(tc, slipping_ball_begins_to_roll, 0, METHODS);
+  tcase_add_test(tc, plastic_impact_with_friction);
+  tcase_add_test(tc, ten_thousand_impacts_do_not_drift);
+  tcase_add_test(tc, painleve_begins_at_four_thirds);
+  tcase_add_test(tc, rod_that_jams_is_named);
+  tcase_add_loop_test(tc, energy_of_an_impacting_stick_never_grows, 0, 2);
+  tcase_add_loop_test(tc, rocking_block_is_housners, 0, METHODS);
+  tcase_add_test(tc, woodpecker_pecks_when_siconos_does);
+  tcase_add_loop_test(tc, woodpecker_has_the_accuracy_of_the_tolerance, 0, METHODS);
+  tcase_add_loop_test(tc, random_boxes_fall, 0, METHODS);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

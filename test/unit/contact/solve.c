@@ -1,0 +1,162 @@
+/* The problem of an event by itself: random sets of contacts in the plane and in space, redundant ones, and known answers. */
+#include "contact/contact_impl.h"
+#include "support/support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTACTS = 40, ROWS = 3 * CONTACTS };
+
+typedef struct {
+  ContactProblem P;
+  ContactLaw law[CONTACTS];
+  sunrealtype W[ROWS * ROWS], c[ROWS], x[ROWS], w[ROWS], room[3 * ROWS * ROWS + 9 * ROWS];
+  sunrealtype kept[ROWS * ROWS], rows[ROWS][ROWS];
+} Set;
+
+static Set *set_of(int ncontacts, int ntangents, sunrealtype mu) {
+  Set *set = calloc(1, sizeof *set);
+  ck_assert_ptr_nonnull(set);
+  set->P = (ContactProblem){.n         = ncontacts * (1 + ntangents),
+                            .ncontacts = ncontacts,
+                            .law       = set->law,
+                            .W         = set->W,
+                            .c         = set->c,
+                            .x         = set->x,
+                            .w         = set->w,
+                            .room      = set->room};
+  for (int k = 0; k < ncontacts; k++)
+    set->law[k] =
+        (ContactLaw){.contact = k, .first = k * (1 + ntangents), .ntangents = ntangents, .mu = mu};
+  return set;
+}
+
+/* W = A A^T, A [n freedom] random, and c = A u: what impulses of bodies with unit masses are. */
+static void fill(Set *set, int freedom, unsigned long long *seed) {
+  const int n = set->P.n;
+  sunrealtype u[ROWS];
+  for (int j = 0; j < freedom; j++) u[j] = random_number(seed);
+  for (int i = 0; i < n; i++) {
+    set->c[i] = 0;
+    for (int j = 0; j < freedom; j++) {
+      set->rows[i][j] = random_number(seed);
+      set->c[i] += set->rows[i][j] * u[j];
+    }
+  }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      sunrealtype sum = 0;
+      for (int k = 0; k < freedom; k++) sum += set->rows[i][k] * set->rows[j][k];
+      set->W[i + j * n] = sum;
+    }
+  memcpy(set->kept, set->W, sizeof set->kept);
+}
+
+/* Signs, complementarity, cones and maximal dissipation, written independently of the natural map: the largest violation relative
+ * to the largest terms. */
+static sunrealtype violation(const Set *set) {
+  const int n         = set->P.n;
+  sunrealtype largest = 0, x_size = 0, c_size = 0;
+  for (int i = 0; i < n; i++)
+    x_size = fmax(x_size, fabs(set->x[i])), c_size = fmax(c_size, fabs(set->c[i]));
+  if (x_size == 0.0) x_size = 1;
+  for (int k = 0; k < set->P.ncontacts; k++) {
+    const ContactLaw *law = &set->law[k];
+    sunrealtype w[3] = {0}, T = 0, v = 0, power = 0;
+    const sunrealtype *x = set->x + law->first;
+    for (int i = 0; i <= law->ntangents; i++) {
+      w[i] = set->c[law->first + i];
+      for (int j = 0; j < n; j++) w[i] += set->kept[law->first + i + j * n] * set->x[j];
+    }
+    for (int i = 1; i <= law->ntangents; i++)
+      T = hypot(T, x[i]), v = hypot(v, w[i]), power += x[i] * w[i];
+    largest = fmax(largest, -x[0] / x_size);
+    largest = fmax(largest, -w[0] / c_size);
+    largest = fmax(largest, fabs(fmin(x[0] / x_size, w[0] / c_size)));
+    largest = fmax(largest, (T - law->mu * x[0]) / x_size);
+    largest = fmax(largest, fabs(power + law->mu * x[0] * v) / (x_size * c_size));
+  }
+  return largest;
+}
+
+/* Random sets of so many contacts: with more freedoms than rows, with fewer, so that contacts are redundant. The solver's residual
+ * is 1e-12 in units of c, and the violation contains the condition of W besides. */
+static const struct {
+  int contacts, tangents, freedom, trials;
+} sets[] = {{1, 1, 3, 300},    {3, 1, 7, 300},   {3, 1, 3, 300},   {3, 2, 10, 300},
+            {3, 2, 6, 300},    {10, 1, 22, 200}, {10, 1, 12, 200}, {10, 2, 32, 200},
+            {10, 2, 12, 1000}, {40, 2, 120, 50}, {40, 2, 60, 50},  {CONTACTS, 2, 30, 20}};
+
+START_TEST(every_random_set_is_solved) {
+  unsigned long long seed = 7;
+  Set *set                = set_of(sets[_i].contacts, sets[_i].tangents, 0);
+  for (int trial = 0; trial < sets[_i].trials; trial++) {
+    for (int k = 0; k < sets[_i].contacts; k++) set->law[k].mu = 0.1 + 0.4 * (trial % 3);
+    fill(set, sets[_i].freedom, &seed);
+    ck_assert_int_eq(contactSolve(&set->P), 0);
+    ck_assert_double_le(set->P.residual, 1e-12);
+    ck_assert_double_le(violation(set), 1e-11);
+  }
+  free(set);
+}
+END_TEST
+
+/* A block on two corners, on an incline within the cone of friction: W of a rigid body, whose tangential rows are the same. The
+ * normal forces and the sum of the tangential ones are those of statics. */
+START_TEST(redundant_tangents_share_the_load) {
+  const sunrealtype rows[4][3] = {
+      {0, 1, -1}, {1, 0, 1}, {0, 1, 1}, {1, 0, 1}}; /* (x, y, phi), m = J = 1 */
+  const sunrealtype force[3] = {0.3, -1, 0};
+  Set *set                   = set_of(2, 1, 0.8);
+  for (int i = 0; i < 4; i++)
+    for (int k = 0; k < 3; k++) {
+      set->c[i] += rows[i][k] * force[k];
+      for (int j = 0; j < 4; j++) set->W[i + 4 * j] += rows[i][k] * rows[j][k];
+    }
+  ck_assert_int_eq(contactSolve(&set->P), 0);
+  ck_assert_double_eq_tol(set->x[0] + set->x[2], 1, 1e-12);
+  ck_assert_double_eq_tol(set->x[1] + set->x[3], -0.3, 1e-12);
+  ck_assert_double_eq_tol(set->x[2] - set->x[0], 0.3, 1e-12); /* moments about the centre */
+  for (int i = 0; i < 4; i++) ck_assert_double_eq_tol(set->w[i], 0, 1e-12);
+  free(set);
+}
+END_TEST
+
+/* Minimum norm: four legs of a table share its weight equally, though three would carry it. */
+START_TEST(four_legs_share_the_weight) {
+  const sunrealtype rows[4][3] = {{1, 1, 1}, {1, 1, -1}, {1, -1, 1}, {1, -1, -1}};
+  Set *set                     = set_of(4, 0, 0);
+  for (int i = 0; i < 4; i++) {
+    set->c[i] = -1;
+    for (int j = 0; j < 4; j++)
+      for (int k = 0; k < 3; k++) set->W[i + 4 * j] += rows[i][k] * rows[j][k];
+  }
+  ck_assert_int_eq(contactSolve(&set->P), 0);
+  for (int i = 0; i < 4; i++) ck_assert_double_eq_tol(set->x[i], 0.25, 1e-12);
+  free(set);
+}
+END_TEST
+
+/* Painleve's rod has no solution: not even a wrong one is returned. */
+START_TEST(what_has_no_solution_is_not_solved) {
+  Set *set           = set_of(1, 1, 2);
+  set->law[0].slides = 1, set->law[0].s[0] = 1;
+  set->W[0] = 1, set->W[1] = set->W[2] = 0.6, set->W[3] = 1;
+  set->c[0] = -1;
+  ck_assert_int_eq(contactSolve(&set->P), 1);
+  free(set);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("contact/solve");
+  TCase *tc    = tcase_create("solve");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, every_random_set_is_solved, 0, (int)(sizeof sets / sizeof *sets));
+  tcase_add_test(tc, redundant_tangents_share_the_load);
+  tcase_add_test(tc, four_legs_share_the_weight);
+  tcase_add_test(tc, what_has_no_solution_is_not_solved);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
