@@ -22,7 +22,7 @@ const int reports = 10, hopeless = 20000;
 
 struct Run {
   double error = Infinity;
-  int count = 0, positions = 0, steps = 0;
+  int count = 0, dynamics = 0, positions = 0, steps = 0;
   double violation = 0.0; /* largest at the reports */
   std::vector<Vector> states;
   std::string why;
@@ -44,6 +44,7 @@ template <class I> Run integrate(Model &m, I &integrator, double accuracy, const
       run.states.push_back(s.getY());
     }
     run.count     = m.system.getNumRealizationsOfThisStage(Stage::Acceleration);
+    run.dynamics  = m.system.getNumRealizationsOfThisStage(Stage::Dynamics);
     run.positions = m.system.getNumRealizationsOfThisStage(Stage::Position);
     run.steps     = integrator.getNumStepsTaken();
     run.error     = 0.0;
@@ -102,6 +103,7 @@ int main(int argc, char **argv) {
       cpodesOf("BDF", CPodesProjectedIntegrator::BDF),
       cpodesOf("Adams", CPodesProjectedIntegrator::Adams),
       cpodesOf("DOP853", CPodesProjectedIntegrator::DOP853),
+      cpodesOf("RADAU", CPodesProjectedIntegrator::RADAU),
   };
   const double targets[] = {1e-4, 1e-6};
   const bool all         = argc > 1 && !std::strcmp(argv[1], "--runs");
@@ -128,11 +130,12 @@ int main(int argc, char **argv) {
         runs.back().push_back(c.run(*model, accuracy, &reference));
         const Run &r = runs.back().back();
         if (all)
-          std::printf("  %-16s %s %8.1e error %8.1e realizations %6d positions/step %5.1f "
-                      "violation %8.1e%s\n",
-                      c.name, c.ours ? "cpodes " : "Simbody", accuracy, r.error, r.count,
-                      r.steps ? double(r.positions) / r.steps : 0.0, r.violation,
-                      r.why.substr(0, 200).c_str());
+          std::printf(
+              "  %-16s %s %8.1e error %8.1e realizations %6d forces %6d positions/step %5.1f "
+              "violation %8.1e%s\n",
+              c.name, c.ours ? "cpodes " : "Simbody", accuracy, r.error, r.count, r.dynamics,
+              r.steps ? double(r.positions) / r.steps : 0.0, r.violation,
+              r.why.substr(0, 200).c_str());
         if (r.error < targets[1] || r.count > hopeless) break;
       }
     }
