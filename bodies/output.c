@@ -254,7 +254,13 @@ int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealt
       out->dissipation -= T[0] * rate;
       continue;
     }
-    out->potential += p[0] * (x - p[2]) * (x - p[2]) / 2;
+    if (law->inertance != NONE) out->kinetic += b->param[law->inertance] * rate * rate / 2;
+    if (law->kind == DRAG) {
+      out->dissipation += p[0] * rate * rate;
+      continue;
+    }
+    const sunrealtype stretch = bodiesStretch(b, law, x);
+    out->potential += p[0] * stretch * stretch / 2;
     out->dissipation += p[1] * rate * rate;
     T[0] = 0;
     if (law->law) flag = law->law(t, x, rate, T, law->data);
@@ -333,6 +339,21 @@ int CPBodiesJointBodies(CPBodies b, int i, int *body) {
   return CP_SUCCESS;
 }
 
+int CPBodiesJointKind(CPBodies b, int i) {
+  if (!b) return CP_MEM_NULL;
+  if (i < 0 || i >= b->njoints)
+    return bodiesError(b, CP_ILL_INPUT, __func__, "i must be one of 0 ... %d, and is %d",
+                       b->njoints - 1, i);
+  return b->joint[i].kind == NONE ? CP_NUM_JOINTS : b->joint[i].kind;
+}
+
+/* Point of a side in space; the bodies have been placed. */
+static void pointOf(const struct CPBodies_ *b, const Side *side, sunrealtype *P) {
+  const Pose *pose = bodiesPose(b, side->body);
+  toSpace(pose, side->point, P);
+  add3(1, pose->r, P);
+}
+
 int CPBodiesJointPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealtype *Pb) {
   const int flag = checkState(b, y, __func__);
   if (flag) return flag;
@@ -341,11 +362,68 @@ int CPBodiesJointPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealt
                        b->njoints - 1, i);
   placeAt(b, y);
   const Pair *pair = &b->pair[b->joint[i].pair];
-  for (int side = 0; side < 2; side++) {
-    const Pose *pose = bodiesPose(b, pair->side[side].body);
-    sunrealtype *P   = side ? Pb : Pa;
-    toSpace(pose, pair->side[side].point, P);
-    add3(1, pose->r, P);
+  pointOf(b, &pair->side[0], Pa);
+  pointOf(b, &pair->side[1], Pb);
+  return CP_SUCCESS;
+}
+
+/* The law of spring i between two points; NULL and their number: there is none. */
+static const Law *springAt(const struct CPBodies_ *b, int i, int *count) {
+  *count = 0;
+  for (int k = 0; k < b->nlaws; k++)
+    if (b->law[k].kind == SPRING && b->law[k].term.m.kind == LENGTH && (*count)++ == i)
+      return &b->law[k];
+  return NULL;
+}
+
+int CPBodiesSprings(CPBodies b) {
+  int count = 0;
+  if (b) springAt(b, NONE, &count);
+  return count;
+}
+
+int CPBodiesSpringBodies(CPBodies b, int i, int *body) {
+  if (!b) return CP_MEM_NULL;
+  int count;
+  const Law *law = springAt(b, i, &count);
+  if (!law)
+    return bodiesError(b, CP_ILL_INPUT, __func__, "i must be one of 0 ... %d, and is %d", count - 1,
+                       i);
+  for (int side = 0; side < 2; side++) body[side] = b->pair[law->term.pair].side[side].body;
+  return CP_SUCCESS;
+}
+
+int CPBodiesSpringPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealtype *Pb) {
+  int count, flag = checkState(b, y, __func__);
+  if (flag) return flag;
+  const Law *law = springAt(b, i, &count);
+  if (!law)
+    return bodiesError(b, CP_ILL_INPUT, __func__, "spring must be one of 0 ... %d, and is %d",
+                       count - 1, i);
+  placeAt(b, y);
+  const Pair *pair = &b->pair[law->term.pair];
+  pointOf(b, &pair->side[0], Pa);
+  pointOf(b, &pair->side[1], Pb);
+  return CP_SUCCESS;
+}
+
+int CPBodiesShapes(CPBodies b) { return b ? b->nshapes : 0; }
+
+int CPBodiesShapePoints(CPBodies b, int i, N_Vector y, CPShapeKind *kind, sunrealtype *points) {
+  const int flag = checkState(b, y, __func__);
+  if (flag) return flag;
+  if (i < 0 || i >= b->nshapes)
+    return bodiesError(b, CP_ILL_INPUT, __func__, "shape must be one of 0 ... %d, and is %d",
+                       b->nshapes - 1, i);
+  const Shape *shape = &b->shape[i];
+  const Side *on     = &b->pair[shape->pair].side[1];
+  *kind              = shape->kind;
+  placeAt(b, y);
+  pointOf(b, on, points);
+  for (int k = 0; k < 3; k++) {
+    sunrealtype *end = points + 3 + 3 * k;
+    toSpace(bodiesPose(b, on->body), on->axis[k], end);
+    for (int j = 0; j < 3; j++) end[j] = points[j] + shape->half[k] * end[j];
   }
   return CP_SUCCESS;
 }

@@ -18,6 +18,7 @@ typedef enum {
   TWO,
   NAME,
   KIND,       /* of a joint */
+  SHAPE,      /* the kind of one */
   IN,         /* space, bodies */
   COORDINATE, /* a name, or [name, k] */
   COORDINATES,
@@ -83,6 +84,7 @@ static const Field spring_fields[]   = {FIELD(CPSpring, "name", name, NAME, 1),
                                         FIELD(CPSpring, "damping", damping, NUMBER, 0),
                                         FIELD(CPSpring, "free", free, NUMBER, 0),
                                         FIELD(CPSpring, "force", force, NUMBER, 0),
+                                        FIELD(CPSpring, "inertance", inertance, NUMBER, 0),
                                         {0}};
 static const Field bushing_fields[]  = {FIELD(CPBushing, "name", name, NAME, 1),
                                         FIELD(CPBushing, "a", a, NAME, 0),
@@ -98,6 +100,7 @@ static const Field bushing_fields[]  = {FIELD(CPBushing, "name", name, NAME, 1),
                                         FIELD(CPBushing, "damping", damping, VECTOR, 0),
                                         FIELD(CPBushing, "turn_stiffness", turn_stiffness, VECTOR, 0),
                                         FIELD(CPBushing, "turn_damping", turn_damping, VECTOR, 0),
+                                        FIELD(CPBushing, "drag", drag, NUMBER, 0),
                                         {0}};
 static const Field force_fields[]    = {FIELD(CPForce, "name", name, NAME, 1),
                                         FIELD(CPForce, "body", body, NAME, 1),
@@ -111,6 +114,14 @@ static const Field friction_fields[] = {FIELD(CPFriction, "name", name, NAME, 1)
                                         FIELD(CPFriction, "factor", factor, NUMBER, 1),
                                         FIELD(CPFriction, "speed", speed, NUMBER, 1),
                                         {0}};
+
+static const Field shape_fields[] = {
+    FIELD(CPShape, "name", name, NAME, 1),          FIELD(CPShape, "kind", kind, SHAPE, 1),
+    FIELD(CPShape, "body", body, NAME, 1),          FIELD(CPShape, "in", in, IN, 0),
+    FIELD(CPShape, "at", on.point, VECTOR, 0),      FIELD(CPShape, "axis", on.axis, VECTOR, 0),
+    FIELD(CPShape, "across", on.across, VECTOR, 0), FIELD(CPShape, "size", size, VECTOR, 0),
+    FIELD(CPShape, "radius", size[0], NUMBER, 0),   FIELD(CPShape, "length", size[2], NUMBER, 0),
+    FIELD(CPShape, "width", size[2], NUMBER, 0),    {0}};
 
 typedef struct {
   sunrealtype dimension, gravity[3];
@@ -212,6 +223,8 @@ static int readCoordinate(Reader *r, const yaml_node_t *n, const char *key, CPCo
   return 0;
 }
 
+static const char *const shapes[CP_NUM_SHAPES] = {"box", "cylinder", "sphere", "wheel"};
+
 static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) {
   const char *name = NULL;
   const int size   = r->dimension;
@@ -245,6 +258,14 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
         return 0;
       }
     return wrong(r, n->start_mark, "there is no kind of joint \"%.40s\"", name);
+  case SHAPE:
+    if (readName(r, n, f->key, &name)) return 1;
+    for (int k = 0; k < CP_NUM_SHAPES; k++)
+      if (!strcmp(name, shapes[k])) {
+        *(CPShapeKind *)(void *)at = (CPShapeKind)k;
+        return 0;
+      }
+    return wrong(r, n->start_mark, "there is no kind of shape \"%.40s\"", name);
   case IN:
     if (readName(r, n, f->key, &name)) return 1;
     if (strcmp(name, "space") && strcmp(name, "bodies"))
@@ -314,6 +335,7 @@ typedef union {
   CPBushing bushing;
   CPForce force;
   CPFriction friction;
+  CPShape shape;
 } Element;
 
 static int addBody(CPBodies b, const Element *e) { return CPBodiesAddBody(b, &e->body); }
@@ -325,6 +347,7 @@ static int addForce(CPBodies b, const Element *e) { return CPBodiesAddForce(b, &
 static int addFriction(CPBodies b, const Element *e) {
   return CPBodiesAddFriction(b, &e->friction);
 }
+static int addShape(CPBodies b, const Element *e) { return CPBodiesAddShape(b, &e->shape); }
 static int addSpring(CPBodies b, const Element *e) {
   CPSpring spring = e->spring;
   if (isnan(spring.free) && spring.of.joint) spring.free = 0; /* not given */
@@ -342,12 +365,14 @@ static const struct {
                 {"springs", "a spring", spring_fields, addSpring},
                 {"bushings", "a bushing", bushing_fields, addBushing},
                 {"forces", "a force", force_fields, addForce},
-                {"frictions", "a friction", friction_fields, addFriction}};
+                {"frictions", "a friction", friction_fields, addFriction},
+                {"shapes", "a shape", shape_fields, addShape}};
 enum { NUM_ELEMENTS = sizeof elements / sizeof elements[0] };
 
 static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *bodies) {
-  static const char *const sections[] = {"bodies",   "joints", "couplers",  "drives", "springs",
-                                         "bushings", "forces", "frictions", "run",    NULL};
+  static const char *const sections[] = {"bodies",  "joints",   "couplers", "drives",
+                                         "springs", "bushings", "forces",   "frictions",
+                                         "shapes",  "run",      NULL};
   const yaml_node_t *top              = yaml_document_get_root_node(&r->document);
   const yaml_mark_t start             = {0, 0, 0};
   Head head                           = {.dimension = 3};
@@ -397,7 +422,6 @@ static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *
 
 static CPBodies readFrom(yaml_parser_t *parser, Reader *r, SUNContext ctx, CPBodiesFile *run) {
   CPBodies bodies = NULL;
-  *run            = (CPBodiesFile){.t_end = 10, .assemble = 1, .balance = 1};
   if (!yaml_parser_load(parser, &r->document)) {
     const yaml_mark_t at = parser->problem_mark;
     if (parser->error == YAML_MEMORY_ERROR) wrong(r, at, "no memory");
@@ -412,11 +436,10 @@ static CPBodies readFrom(yaml_parser_t *parser, Reader *r, SUNContext ctx, CPBod
   return bodies;
 }
 
-CPBodies CPBodiesReadText(const char *data, size_t size, const char *name, SUNContext ctx,
-                          CPBodiesFile *run, char *message, size_t length) {
+CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, SUNContext ctx,
+                        CPBodiesFile *run, char *message, size_t length) {
   yaml_parser_t parser;
   Reader r = {.file = name, .message = message, .length = length};
-  if (length > 0) message[0] = '\0';
   if (!yaml_parser_initialize(&parser)) {
     snprintf(message, length, "%s: no memory", name);
     return NULL;
@@ -424,27 +447,5 @@ CPBodies CPBodiesReadText(const char *data, size_t size, const char *name, SUNCo
   yaml_parser_set_input_string(&parser, (const unsigned char *)data, size);
   CPBodies bodies = readFrom(&parser, &r, ctx, run);
   yaml_parser_delete(&parser);
-  return bodies;
-}
-
-CPBodies CPBodiesRead(const char *path, SUNContext ctx, CPBodiesFile *run, char *message,
-                      size_t length) {
-  yaml_parser_t parser;
-  Reader r   = {.file = path, .message = message, .length = length};
-  FILE *file = fopen(path, "rb");
-  if (length > 0) message[0] = '\0';
-  if (!file) {
-    snprintf(message, length, "%s cannot be opened", path);
-    return NULL;
-  }
-  CPBodies bodies = NULL;
-  if (yaml_parser_initialize(&parser)) {
-    yaml_parser_set_input_file(&parser, file);
-    bodies = readFrom(&parser, &r, ctx, run);
-    yaml_parser_delete(&parser);
-  } else {
-    snprintf(message, length, "%s: no memory", path);
-  }
-  fclose(file);
   return bodies;
 }

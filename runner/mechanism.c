@@ -33,11 +33,15 @@ static struct {
       *names; /* names: those of parameters and coordinates, each in NAME_LENGTH characters */
   CPModelParameter *parameters;
   CPModelCoordinate *coordinates;
+  int told; /* of what the file says and the mechanism does not have */
 } mechanism;
 
 int mechanism_is_file(const char *name) {
-  const char *dot = strrchr(name, '.');
-  return dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml"));
+  static const char *const ends[] = {".yaml", ".yml", ".xml", ".urdf", ".mjcf"};
+  const char *dot                 = strrchr(name, '.');
+  for (size_t i = 0; dot && i < sizeof ends / sizeof *ends; i++)
+    if (!strcmp(dot, ends[i])) return 1;
+  return 0;
 }
 
 /* ------------------------------------------------------------------------------ the model -- */
@@ -83,37 +87,65 @@ static const CPModelQuantity quantities[] = {
      .scale_of  = energy_scale},
 };
 
-/* For each joint its point on both sides, then the bodies' frames. Segments lead from each body to its joints, and join
- * both points of a joint, which differ for rods and guides. */
+/* For each joint its point on both sides, then the bodies' frames, both ends of each spring, and the points of shapes.
+   Segments lead from each body to its joints, and join both points of a joint, which differ for rods and guides. */
 static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   static const sunrealtype origin[3];
-  CPBodies b        = model->data;
-  const int njoints = CPBodiesJoints(b);
-  for (int i = 0; i < njoints; i++) CPBodiesJointPoints(b, i, y, xyz + 6 * i, xyz + 6 * i + 3);
-  for (int i = 0; i < CPBodiesCount(b); i++)
-    CPBodiesPoint(b, CPBodiesBodyName(b, i), origin, y, xyz + 6 * njoints + 3 * i, NULL);
+  CPBodies b = model->data;
+  CPShapeKind kind;
+  for (int i = 0; i < CPBodiesJoints(b); i++, xyz += 6) CPBodiesJointPoints(b, i, y, xyz, xyz + 3);
+  for (int i = 0; i < CPBodiesCount(b); i++, xyz += 3)
+    CPBodiesPoint(b, CPBodiesBodyName(b, i), origin, y, xyz, NULL);
+  for (int i = 0; i < CPBodiesSprings(b); i++, xyz += 6)
+    CPBodiesSpringPoints(b, i, y, xyz, xyz + 3);
+  for (int i = 0; i < CPBodiesShapes(b); i++, xyz += 12) CPBodiesShapePoints(b, i, y, &kind, xyz);
+}
+
+static void add_segment(CPModelDrawing *d, int from, int to, CPModelSegmentKind kind) {
+  d->segment[d->nsegments][0]     = from;
+  d->segment[d->nsegments][1]     = to;
+  d->segment_kind[d->nsegments++] = kind;
 }
 
 static int draw(CPModel *model) {
   CPBodies b       = model->data;
-  const int joints = CPBodiesJoints(b), bodies = CPBodiesCount(b);
-  int count = 0;
-  if (CPModelDraw(model, 2 * joints + bodies, NULL, 3 * joints, NULL)) return -1;
+  const int joints = CPBodiesJoints(b), bodies = CPBodiesCount(b), springs = CPBodiesSprings(b),
+            shapes = CPBodiesShapes(b);
+  const int spring = 2 * joints + bodies, shape = spring + 2 * springs;
+  CPModelDrawing *d = &model->drawing;
+  sunrealtype xyz[12];
+  if (CPModelDraw(model, shape + 4 * shapes, NULL, 3 * joints + springs, NULL) ||
+      CPModelDrawShapes(model, shapes, NULL))
+    return -1;
+  d->nsegments = 0; /* of those for which there is room */
   for (int i = 0; i < joints; i++) {
+    const int kind = CPBodiesJointKind(b, i);
     int sides[2];
     CPBodiesJointBodies(b, i, sides);
     for (int side = 0; side < 2; side++) {
-      model->drawing.kind[2 * i + side] = sides[side] < 0 ? CP_POINT_GROUND : CP_POINT_JOINT;
-      if (sides[side] < 0) continue;
-      model->drawing.segment[count][0]   = 2 * i + side;
-      model->drawing.segment[count++][1] = 2 * joints + sides[side];
+      d->kind[2 * i + side] = kind == CP_NUM_JOINTS ? CP_POINT_PLAIN
+                              : sides[side] < 0     ? CP_POINT_GROUND
+                                                    : CP_POINT_JOINT;
+      if (sides[side] >= 0 && kind != CP_NUM_JOINTS)
+        add_segment(d, 2 * i + side, 2 * joints + sides[side], CP_SEGMENT_BAR);
     }
-    model->drawing.segment[count][0]   = 2 * i;
-    model->drawing.segment[count++][1] = 2 * i + 1;
+    if (kind != CP_NUM_JOINTS)
+      add_segment(d, 2 * i, 2 * i + 1, kind == CP_JOINT_ROD ? CP_SEGMENT_BAR : CP_SEGMENT_GUIDE);
   }
-  for (int i = 0; i < bodies; i++) model->drawing.kind[2 * joints + i] = CP_POINT_MASS;
-  model->drawing.nsegments = count;
+  for (int i = 0; i < bodies; i++) d->kind[2 * joints + i] = CP_POINT_MASS;
+  for (int i = spring; i < d->npoints; i++) d->kind[i] = CP_POINT_PLAIN;
+  for (int i = 0; i < springs; i++) {
+    int sides[2];
+    CPBodiesSpringBodies(b, i, sides);
+    for (int side = 0; side < 2; side++)
+      if (sides[side] < 0) d->kind[spring + 2 * i + side] = CP_POINT_GROUND;
+    add_segment(d, spring + 2 * i, spring + 2 * i + 1, CP_SEGMENT_SPRING);
+  }
+  for (int i = 0; i < shapes; i++) {
+    CPBodiesShapePoints(b, i, model->y0, &d->shape[i].kind, xyz);
+    for (int k = 0; k < 4; k++) d->shape[i].point[k] = shape + 4 * i + k;
+  }
   return 0;
 }
 
@@ -161,8 +193,10 @@ static int create(CPModel *model) {
   if (clone_templates(&model->mech) || !(model->y0 = CPBodiesState(b))) return -1;
   model->n       = N_VGetLength(model->y0);
   model->prepare = prepare;
-  if (draw(model)) return -1;
-  return run.assemble ? assemble(model) : 0;
+  if (draw(model) || (run.assemble && assemble(model))) return -1;
+  if (!mechanism.told) fputs(CPBodiesNotes(b), stderr);
+  mechanism.told = 1;
+  return 0;
 }
 
 static void destroy(CPModel *model) {
@@ -187,13 +221,18 @@ static int name_all(CPBodies b) {
   if (!mechanism.names || !mechanism.parameters || !mechanism.coordinates) return -1;
   char *name = mechanism.names;
   for (int i = 0; i < np; i++, name += NAME_LENGTH) {
+    static const char *const products[] = {"J_xy", "J_xz", "J_yz"};
+    static const int of[3][2]           = {{3, 2}, {4, 2}, {4, 3}}; /* J_xx, J_yy before J_xy ... */
+    sunrealtype least = -SUN_RCONST(1e300), most = SUN_RCONST(1e300);
+    const sunrealtype *p = CPBodiesParameters(b) + i;
     CPBodiesParameterName(b, i, name, NAME_LENGTH);
-    mechanism.parameters[i] = (CPModelParameter){name,
-                                                 "",
-                                                 "as in the file",
-                                                 CPBodiesParameters(b)[i],
-                                                 -SUN_RCONST(1e300),
-                                                 SUN_RCONST(1e300)};
+    const char *field = strchr(name, '.') + 1;
+    if (!strcmp(field, "mass") || !strcmp(field, "inertance") || !strcmp(field, "J_zz") ||
+        (!planar && (!strcmp(field, "J_xx") || !strcmp(field, "J_yy"))))
+      least = SUN_RCONST(1e-300);
+    for (int k = 0; k < 3 && !planar; k++)
+      if (!strcmp(field, products[k])) most = sqrt(p[-of[k][0]] * p[-of[k][1]]), least = -most;
+    mechanism.parameters[i] = (CPModelParameter){name, "", "as in the file", *p, least, most};
   }
   for (int i = 0; i < nc; i++, name += NAME_LENGTH) {
     const int k = i % each;

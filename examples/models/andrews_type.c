@@ -66,6 +66,7 @@ static int create(CPModel *model) {
   if (CPModelStart(model, 2 * ANDREWS_NQ)) return -1;
   if (CPModelDraw(model, ANDREWS_JOINTS, kind, sizeof segment / sizeof segment[0], segment))
     return -1;
+  model->drawing.segment_kind[model->drawing.nsegments - 1] = CP_SEGMENT_SPRING;
   andrews_initial(model->y0);
   model->mech            = andrews_model();
   model->known           = CPModelIsDefault(model);

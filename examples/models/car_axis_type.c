@@ -61,6 +61,7 @@ static int create(CPModel *model) {
   model->data          = a;
   if (!a || CPModelStart(model, CAR_AXIS_N)) return -1;
   if (CPModelDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
+  for (int i = 0; i < 2; i++) model->drawing.segment_kind[i] = CP_SEGMENT_SPRING;
   *a = (CarAxis){p[L], p[L0], p[EPS], p[MASS], p[R], p[W], p[GRAV]};
   car_axis_initial(a, model->y0);
   model->mech            = car_axis_model();

@@ -10,14 +10,16 @@ int crank_draw(CPModel *model) {
   static const CPModelPointKind kind[NPOINTS] = {
       [PIVOT] = CP_POINT_GROUND,       [PIN] = CP_POINT_JOINT,
       [SLIDER] = CP_POINT_MASS,        [ROD_END] = CP_POINT_JOINT,
-      [SPRING_CRANK] = CP_POINT_JOINT, [SPRING_ROD] = CP_POINT_JOINT,
+      [SPRING_CRANK] = CP_POINT_PLAIN, [SPRING_ROD] = CP_POINT_PLAIN,
       [GUIDE_LEFT] = CP_POINT_GROUND,  [GUIDE_RIGHT] = CP_POINT_GROUND};
   static const int segment[][2] = {{PIVOT, PIN},
                                    {PIN, SLIDER},
                                    {SLIDER, ROD_END},
                                    {SPRING_CRANK, SPRING_ROD},
                                    {GUIDE_LEFT, GUIDE_RIGHT}};
-  return CPModelDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment);
+  if (CPModelDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
+  model->drawing.segment_kind[3] = CP_SEGMENT_SPRING;
+  return 0;
 }
 
 void crank_points(sunrealtype a, sunrealtype q, sunrealtype x, sunrealtype y, sunrealtype p,

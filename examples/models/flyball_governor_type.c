@@ -125,11 +125,11 @@ static int create(CPModel *model) {
                                                  [RIGHT + HINGE]     = CP_POINT_JOINT,
                                                  [RIGHT + BALL]      = CP_POINT_MASS,
                                                  [RIGHT + ON_SLIDER] = CP_POINT_MASS,
-                                                 [RIGHT + ON_ROD]    = CP_POINT_JOINT,
+                                                 [RIGHT + ON_ROD]    = CP_POINT_PLAIN,
                                                  [LEFT + HINGE]      = CP_POINT_JOINT,
                                                  [LEFT + BALL]       = CP_POINT_MASS,
                                                  [LEFT + ON_SLIDER]  = CP_POINT_MASS,
-                                                 [LEFT + ON_ROD]     = CP_POINT_JOINT};
+                                                 [LEFT + ON_ROD]     = CP_POINT_PLAIN};
   /* Shaft, arm of the hinges, rods, slider; the springs last */
   static const int segment[][2] = {{FOOT, HEAD},
                                    {RIGHT + HINGE, LEFT + HINGE},
@@ -144,6 +144,7 @@ static int create(CPModel *model) {
   model->data               = governor;
   if (!governor || CPModelStart(model, GOVERNOR_N)) return -1;
   if (CPModelDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
+  for (int i = 5; i < 7; i++) model->drawing.segment_kind[i] = CP_SEGMENT_SPRING;
   flyball_governor_create(governor, p[STIFFNESS], p[DAMPING], p[SPEED], p[GRAVITY]);
   if (flyball_governor_motion(governor, 0, model->ctx, &motion)) return -1;
   flyball_governor_place(governor, &motion, model->y0);
@@ -171,4 +172,5 @@ const CPModelType flyball_governor_type = {
     .create       = create,
     .reference    = reference,
     .points       = points,
+    .z_is_up      = 1,
 };

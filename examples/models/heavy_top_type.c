@@ -72,8 +72,8 @@ static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *la
   return flag ? 1 : 0;
 }
 
-/* The rod from the origin to the centre of a disc with four spokes; m R^2 / 2 = J_2 */
-enum { ORIGIN, CENTRE, RIM, SPOKES = 4, NPOINTS = RIM + SPOKES };
+/* The rod from the origin to the centre of a thin disc, with two radii of it; m R^2 / 2 = J_2 */
+enum { ORIGIN, CENTRE, RIM, NPOINTS = RIM + 2 };
 
 static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
@@ -84,9 +84,8 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
     xyz[k]              = 0;
     xyz[3 * CENTRE + k] = r[k];
   }
-  for (int i = 0; i < SPOKES; i++) {
-    sunrealtype spoke[3] = {0, 0, 0};
-    spoke[i % 2 ? 2 : 0] = i < 2 ? rim : -rim;
+  for (int i = 0; i < 2; i++) {
+    sunrealtype spoke[3] = {i ? 0 : rim, 0, i ? rim : 0};
     rigid_body_direction(&top->bodies, 0, y, spoke);
     for (int k = 0; k < 3; k++) xyz[3 * (RIM + i) + k] = r[k] + spoke[k];
   }
@@ -97,17 +96,17 @@ static int prepare(const CPModel *model, CPMech mech) {
 }
 
 static int create(CPModel *model) {
-  static const CPModelPointKind kind[NPOINTS] = {CP_POINT_GROUND, CP_POINT_MASS,  CP_POINT_JOINT,
-                                                 CP_POINT_JOINT,  CP_POINT_JOINT, CP_POINT_JOINT};
-  static const int segment[][2] = {{ORIGIN, CENTRE},   {CENTRE, RIM},      {CENTRE, RIM + 1},
-                                   {CENTRE, RIM + 2},  {CENTRE, RIM + 3},  {RIM, RIM + 1},
-                                   {RIM + 1, RIM + 2}, {RIM + 2, RIM + 3}, {RIM + 3, RIM}};
-  const sunrealtype *p          = model->parameter;
+  static const CPModelPointKind kind[NPOINTS] = {CP_POINT_GROUND, CP_POINT_MASS, CP_POINT_PLAIN,
+                                                 CP_POINT_PLAIN};
+  static const int segment[][2]               = {{ORIGIN, CENTRE}};
+  static const CPModelShape disc              = {CP_SHAPE_WHEEL, {CENTRE, RIM, RIM + 1, CENTRE}};
+  const sunrealtype *p                        = model->parameter;
   sunrealtype lambda[HEAVY_TOP_NP];
   HeavyTop *top = malloc(sizeof *top);
   model->data   = top;
   if (!top || CPModelStart(model, HEAVY_TOP_N)) return -1;
-  if (CPModelDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
+  if (CPModelDraw(model, NPOINTS, kind, 1, segment) || CPModelDrawShapes(model, 1, &disc))
+    return -1;
   heavy_top_create(top, p[GRAVITY]);
   top->steady = p[CASE] > SUN_RCONST(1.5);
   top->spin   = p[SPIN];
@@ -138,4 +137,5 @@ const CPModelType heavy_top_type = {
     .reference        = reference,
     .reference_lambda = reference_lambda,
     .points           = points,
+    .z_is_up          = 1,
 };

@@ -109,4 +109,5 @@ const CPModelType knife_edge_type = {
     .reference        = reference,
     .reference_lambda = reference_lambda,
     .points           = points,
+    .z_is_up          = 1,
 };

@@ -13,6 +13,17 @@ int model_drawing_is_possible(ModelCheck *c) {
       if (d->segment[i][k] < 0 || d->segment[i][k] >= d->npoints)
         return model_contradicts(c, "segment %d of the drawing ends at point %d, but there are %d",
                                  i, d->segment[i][k], d->npoints);
+  for (int i = 0; i < d->nsegments; i++)
+    if ((int)d->segment_kind[i] < 0 || d->segment_kind[i] > CP_SEGMENT_SPRING)
+      return model_contradicts(c, "segment %d of the drawing has kind %d, but there are %d", i,
+                               (int)d->segment_kind[i], CP_SEGMENT_SPRING + 1);
+  for (int i = 0; i < d->nshapes; i++)
+    for (int k = 0; k < 4; k++)
+      if (d->shape[i].point[k] < 0 || d->shape[i].point[k] >= d->npoints || d->shape[i].kind < 0 ||
+          d->shape[i].kind >= CP_NUM_SHAPES)
+        return model_contradicts(
+            c, "shape %d of the drawing has kind %d and point %d, but there are %d kinds and %d points",
+            i, (int)d->shape[i].kind, d->shape[i].point[k], CP_NUM_SHAPES, d->npoints);
   return 1;
 }
 

@@ -51,7 +51,8 @@ static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *la
   return newton_cradle_exact(model->data, t, NULL, lambda);
 }
 
-enum { PIVOT_1, PIVOT_2, BALL_1, BALL_2, POINTS };
+/* SIZE: points on both balls */
+enum { PIVOT_1, PIVOT_2, BALL_1, BALL_2, SIZE, POINTS = SIZE + 4 };
 
 static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
@@ -63,6 +64,10 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   for (int k = 0; k < 2; k++) {
     xyz[3 * BALL_1 + k] = q[k];
     xyz[3 * BALL_2 + k] = q[2 + k];
+  }
+  for (int i = 0; i < 4; i++) {
+    sunrealtype *x = xyz + 3 * (SIZE + i);
+    for (int k = 0; k < 2; k++) x[k] = q[2 * (i / 2) + k] + (k == i % 2 ? c->R : 0);
   }
 }
 
@@ -80,14 +85,17 @@ static int strike(const CPModel *model, CPMech mech, sunrealtype t, N_Vector y, 
 
 static int create(CPModel *model) {
   static const CPModelPointKind kind[POINTS] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_MASS,
-                                                CP_POINT_MASS};
+                                                CP_POINT_MASS,   CP_POINT_PLAIN,  CP_POINT_PLAIN,
+                                                CP_POINT_PLAIN,  CP_POINT_PLAIN};
+  static const CPModelShape balls[]          = {{CP_SHAPE_SPHERE, {BALL_1, SIZE, SIZE + 1, BALL_1}},
+                                                {CP_SHAPE_SPHERE, {BALL_2, SIZE + 2, SIZE + 3, BALL_2}}};
   static const int rods[][2]                 = {{PIVOT_1, BALL_1}, {PIVOT_2, BALL_2}};
   const sunrealtype *p                       = model->parameter;
   NewtonCradle *c                            = malloc(sizeof *c);
   model->data                                = c;
   const int driven                           = p[CASE] > SUN_RCONST(1.5);
   if (!c || CPModelStart(model, 2 * NEWTON_CRADLE_NQ + driven) ||
-      CPModelDraw(model, POINTS, kind, 2, rods))
+      CPModelDraw(model, POINTS, kind, 2, rods) || CPModelDrawShapes(model, 2, balls))
     return -1;
   *c = (NewtonCradle){
       .driven = driven, .L = p[LENGTH], .R = p[RADIUS], .m = p[MASS], .g = p[GRAVITY], .V = p[SPEED]};

@@ -73,15 +73,34 @@ typedef struct {
 typedef enum {
   CP_POINT_GROUND = 0, /**< does not move with the state */
   CP_POINT_JOINT  = 1, /**< of bodies */
-  CP_POINT_MASS   = 2  /**< a body, or its centre of mass */
+  CP_POINT_MASS   = 2, /**< a body, or its centre of mass */
+  CP_POINT_PLAIN =
+      3 /**< no more than a place where segments end, or of a shape: it has no mark and leaves no path */
 } CPModelPointKind;
 
-/** What is drawn, at a state: points in space and segments between them. */
+/** What a segment of a drawing is. */
+typedef enum {
+  CP_SEGMENT_BAR    = 0, /**< a part of a body; between two points of the ground a guide */
+  CP_SEGMENT_GUIDE  = 1, /**< on which something slides: dashed */
+  CP_SEGMENT_SPRING = 2  /**< a spring, a damper, or both */
+} CPModelSegmentKind;
+
+/** A shape that moves with four points of the drawing: its centre, and the ends of its half axes a, b, c from there. In the
+ * plane the last one is the centre. */
 typedef struct {
-  int npoints;            /**< points */
-  int nsegments;          /**< segments */
-  CPModelPointKind *kind; /**< [npoints] */
-  int (*segment)[2];      /**< [nsegments]: which points it joins */
+  CPShapeKind kind; /**< which one */
+  int point[4];     /**< of the drawing: centre, and ends of a, b, c */
+} CPModelShape;
+
+/** What is drawn, at a state: points in space, segments between them, and shapes. */
+typedef struct {
+  int npoints;                      /**< points */
+  int nsegments;                    /**< segments */
+  CPModelPointKind *kind;           /**< [npoints] */
+  int (*segment)[2];                /**< [nsegments]: which points it joins */
+  CPModelSegmentKind *segment_kind; /**< [nsegments] */
+  int nshapes;                      /**< shapes */
+  CPModelShape *shape;              /**< [nshapes] */
 } CPModelDrawing;
 
 /** A mechanism: one constant table. What is not set is 0 or NULL. */
@@ -170,7 +189,7 @@ typedef struct {
 } CPModelModule;
 
 /** Counts changes of the structs above, and of CPMechModel, that old objects do not fit. */
-#define CP_MODEL_ABI 3
+#define CP_MODEL_ABI 4
 /** The name of the symbol. */
 #define CP_MODEL_SYMBOL "cpodes_model"
 /** Makes type, a CPModelType with static storage, the model of the shared object that this is part of. Once,
@@ -226,9 +245,12 @@ CPODES_EXPORT sunrealtype CPModelError(const CPModel *model, sunrealtype t, N_Ve
 /** model->n and model->y0, n zeros for the caller to fill in; 0, or -1 without memory. */
 CPODES_EXPORT int CPModelStart(CPModel *model, sunindextype n);
 /** The drawing's arrays. kind [npoints], segment [nsegments]: copied; NULL: zeros, for the caller to fill
- * in. 0, or -1 without memory. */
+ * in. All segments are bars, until the caller sets segment_kind. 0, or -1 without memory. */
 CPODES_EXPORT int CPModelDraw(CPModel *model, int npoints, const CPModelPointKind *kind,
                               int nsegments, const int (*segment)[2]);
+/** The drawing's shapes [nshapes], after CPModelDraw: copied; NULL: zeros, for the caller to fill in. 0, or -1 without
+ * memory. */
+CPODES_EXPORT int CPModelDrawShapes(CPModel *model, int nshapes, const CPModelShape *shape);
 /** For type->points: xyz [3 npoints] of points in the plane z = 0, x [npoints]. */
 CPODES_EXPORT void CPModelPlanar(int npoints, const sunrealtype (*x)[2], sunrealtype *xyz);
 /** For type->reference: y <- y0 at t = 0, end [n] at t_end, and returns 0; elsewhere 1. */

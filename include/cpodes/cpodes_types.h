@@ -117,6 +117,15 @@ typedef enum {
   CP_ERREST_UNPROJECTED = 2 /**< ||ycor||, as without projection */
 } CPErrEst;
 
+/** Shapes of bodies in drawings, with the half axes a, b, c. */
+typedef enum {
+  CP_SHAPE_BOX      = 0, /**< corners at +-a +-b +-c */
+  CP_SHAPE_CYLINDER = 1, /**< about c: circles of radius |a| = |b| at both ends +-c */
+  CP_SHAPE_SPHERE   = 2, /**< of radius |a| = |b| = |c|; an ellipsoid, if they differ */
+  CP_SHAPE_WHEEL    = 3, /**< a cylinder with spokes, which show that it turns */
+  CP_NUM_SHAPES          /**< their number */
+} CPShapeKind;
+
 #ifdef __cplusplus
 }
 #endif

@@ -159,6 +159,8 @@ static void print_known(FILE *out, const CPModel *model) {
   fprintf(out, FACT, "drawing");
   if (type->points) print_count(out, "", model->drawing.npoints, "point");
   if (type->points) print_count(out, ", ", model->drawing.nsegments, "segment");
+  if (type->points && model->drawing.nshapes)
+    print_count(out, ", ", model->drawing.nshapes, "shape");
   fprintf(out, "%s\n", type->points ? "" : "none");
 }
 

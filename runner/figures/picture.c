@@ -25,6 +25,7 @@ typedef struct {
 enum { MOMENTS = 8, MOST_PATHS = 5 };
 /* Of the size: what is closer is not told apart, in the drawing and on a path; paths that hide each other */
 static const double fine = 1. / 1500, smooth = 1. / 400, apart = 1. / 30;
+static const double coil = 1. / 60; /* of the size: half the width of a spring */
 
 /* ---------------------------------------------------------------------------------------- moments -- */
 
@@ -56,31 +57,40 @@ static bool is_close(const Picture *p, const double *a, const double *b, double 
   return hypot(a[0] - b[0], a[1] - b[1]) < part * p->view.size;
 }
 
-/* Segments between points of the ground are guides, those of bodies links. */
-static bool is_guide(const RunInfo *info, int s) {
-  const int *ends = info->segment[s];
-  return info->kind[ends[0]] == CP_POINT_GROUND && info->kind[ends[1]] == CP_POINT_GROUND;
-}
-
-static int count_guides(const RunInfo *info) {
+static int count_looks(const RunInfo *info, CPModelSegmentKind look) {
   int count = 0;
-  for (int s = 0; s < info->nsegments; s++) count += is_guide(info, s);
+  for (int s = 0; s < info->nsegments; s++) count += segment_look(info, s) == look;
   return count;
 }
 
-/* Guides, or links. Those that follow each other are one line, without the points that nobody could tell apart. */
-static void write_segments(const Picture *p, long frame, bool guides) {
+static void write_spring(const Picture *p, const double *from, const double *to) {
+  double at[SPRING_MOST][2];
+  const int count       = spring_outline(at);
+  const double along[2] = {to[0] - from[0], to[1] - from[1]};
+  const double width    = coil * p->view.size / hypot(along[0], along[1]);
+  for (int i = 0; i < count && isfinite(width); i++)
+    write_point(p, (double[2]){from[0] + at[i][0] * along[0] - width * at[i][1] * along[1],
+                               from[1] + at[i][0] * along[1] + width * at[i][1] * along[0]});
+  fputc('\n', p->script);
+}
+
+/* Those of one look. Bars that follow each other are one line, without the points that nobody could tell apart. */
+static void write_segments(const Picture *p, long frame, CPModelSegmentKind look) {
   const RunInfo *info = p->history->info;
   double from[2], to[2], written[2] = {NAN, NAN};
   for (int s = 0; s < info->nsegments; s++) {
     const int *segment = info->segment[s];
-    if (is_guide(info, s) != guides) continue;
+    if (segment_look(info, s) != look) continue;
     const bool follows =
-        s > 0 && is_guide(info, s - 1) == guides && info->segment[s - 1][1] == segment[0];
-    const bool goes_on = s + 1 < info->nsegments && is_guide(info, s + 1) == guides &&
+        s > 0 && segment_look(info, s - 1) == look && info->segment[s - 1][1] == segment[0];
+    const bool goes_on = s + 1 < info->nsegments && segment_look(info, s + 1) == look &&
                          info->segment[s + 1][0] == segment[1];
     view_project(&p->view, point_at(p, frame, segment[0]), from);
     view_project(&p->view, point_at(p, frame, segment[1]), to);
+    if (look == CP_SEGMENT_SPRING) {
+      write_spring(p, from, to);
+      continue;
+    }
     if (!follows) {
       if (!isnan(written[0])) fputc('\n', p->script);
       write_point(p, from);
@@ -92,11 +102,46 @@ static void write_segments(const Picture *p, long frame, bool guides) {
   }
 }
 
+/* The lines of all shapes, or the outer edges of each */
+static void write_shapes(const Picture *p, long frame, bool edges) {
+  const RunInfo *info = p->history->info;
+  double at[OUTLINE_MOST][3], paper[OUTLINE_MOST][2];
+  for (int s = 0; s < info->nshapes; s++) {
+    const CPModelShape *shape = &info->shape[s];
+    const double *o           = point_at(p, frame, shape->point[0]);
+    const int count           = shape_outline(shape->kind, !p->view.spatial, at);
+    int places                = 0;
+    for (int i = 0; i < count; i++) {
+      double x[3];
+      for (int k = 0; k < 3; k++) {
+        x[k] = o[k];
+        for (int j = 0; j < 3; j++)
+          x[k] += at[i][j] * (point_at(p, frame, shape->point[1 + j])[k] - o[k]);
+      }
+      view_project(&p->view, x, paper[places]);
+      if (isfinite(paper[places][0])) places++;
+      if (edges) continue;
+      if (isnan(at[i][0])) fputc('\n', p->script);
+      else write_point(p, paper[places - 1]);
+    }
+    if (!edges) continue;
+    places = convex_hull(paper, places);
+    for (int i = 0; i <= places && places > 0; i++) write_point(p, paper[i % places]);
+    fputc('\n', p->script);
+  }
+}
+
 static void picture_write_moment(const Picture *p, int moment) {
   const RunInfo *info = p->history->info;
   const long frame    = frame_of(p->history, moment);
   fprintf(p->script, "$rods%d << EOD\n", moment);
-  write_segments(p, frame, false);
+  write_segments(p, frame, CP_SEGMENT_BAR);
+  fprintf(p->script, "EOD\n$springs%d << EOD\n", moment);
+  write_segments(p, frame, CP_SEGMENT_SPRING);
+  fprintf(p->script, "EOD\n$shapes%d << EOD\n", moment);
+  write_shapes(p, frame, false);
+  fprintf(p->script, "EOD\n$edges%d << EOD\n", moment);
+  write_shapes(p, frame, true);
   fprintf(p->script, "EOD\n");
   for (int kind = CP_POINT_GROUND; kind <= CP_POINT_MASS; kind++) {
     fprintf(p->script, "$points%d_%d << EOD\n", moment, kind);
@@ -113,7 +158,8 @@ static void picture_write_moment(const Picture *p, int moment) {
 
 static bool moves(const Picture *p, int point) {
   double start[2], now[2];
-  if (p->history->info->kind[point] == CP_POINT_GROUND) return false;
+  const int kind = p->history->info->kind[point];
+  if (kind == CP_POINT_GROUND || kind == CP_POINT_PLAIN) return false;
   view_project(&p->view, point_at(p, 0, point), start);
   for (long f = 1; f < p->history->frames.rows; f++) {
     view_project(&p->view, point_at(p, f, point), now);
@@ -206,9 +252,19 @@ static void plot_moment(const Picture *p, int moment, int *curves) {
   const double width  = info->nsegments > 50 ? 1.5 : 2.6;
   char colour[16];
   fade(p->theme->colour(0), moment, moments, colour, sizeof colour);
-  if (info->nsegments > count_guides(info))
+  if (info->nshapes > 0 && last)
+    fprintf(p->script,
+            "%s $edges%d with filledcurves closed fs transparent solid 0.15 noborder fc rgb '%s'",
+            separator(curves), moment, colour);
+  if (info->nshapes > 0)
+    fprintf(p->script, "%s $%s%d with lines lw 1 lc rgb '%s'", separator(curves),
+            last ? "shapes" : "edges", moment, colour);
+  if (count_looks(info, CP_SEGMENT_BAR) > 0)
     fprintf(p->script, "%s $rods%d with lines lw %.2g lc rgb '%s'", separator(curves), moment,
             last ? 1.3 * width : width, colour);
+  if (count_looks(info, CP_SEGMENT_SPRING) > 0)
+    fprintf(p->script, "%s $springs%d with lines lw 1.3 lc rgb '%s'", separator(curves), moment,
+            colour);
   if (shows(info, CP_POINT_JOINT, last)) plot_joints(p, moment, last, colour, curves);
   if (shows(info, CP_POINT_MASS, last))
     fprintf(p->script, "%s $points%d_2 with points pt 7 ps %s lc rgb '%s'", separator(curves),
@@ -223,7 +279,7 @@ static void plot_moment(const Picture *p, int moment, int *curves) {
 static void plot_all(const Picture *p, int paths) {
   const int moments = picture_moments(p->history);
   int curves        = 0;
-  if (count_guides(p->history->info) > 0)
+  if (count_looks(p->history->info, CP_SEGMENT_GUIDE) > 0)
     fprintf(p->script, "%s $guides with lines lw 1.6 dt (6,5) lc rgb '%s'", separator(&curves),
             p->theme->ink);
   for (int m = 0; m < moments - 1; m++) plot_moment(p, m, &curves);
@@ -275,7 +331,7 @@ void picture_plot(FILE *script, const Theme *theme, const History *history) {
   const Picture p = {script, theme, history, view_of(history)};
   const int paths = picture_write_paths(&p);
   fprintf(script, "$guides << EOD\n");
-  write_segments(&p, 0, true);
+  write_segments(&p, history->frames.rows - 1, CP_SEGMENT_GUIDE);
   fprintf(script, "EOD\n");
   for (int m = 0; m < picture_moments(history); m++) picture_write_moment(&p, m);
   write_axes(&p);

@@ -27,6 +27,17 @@ View view_of(const History *history);
 const char *axes_of(const History *history);
 /* xyz [3] -> on paper [2] */
 void view_project(const View *view, const double *xyz, double *paper);
+/* What segment s looks like: its kind, and between points of the ground a guide */
+CPModelSegmentKind segment_look(const RunInfo *info, int s);
+/* The lines of a shape, or of its section with a plane (flat), as coordinates along its half axes; a NaN ends a line. Returns their number. */
+enum { OUTLINE_MOST = 200 };
+int shape_outline(CPShapeKind kind, bool flat, double (*at)[3]);
+/* Reorders the places [n], n at most OUTLINE_MOST, such that the first ones are the corners of the convex polygon around all of
+   them; returns the number of corners. */
+int convex_hull(double (*paper)[2], int n);
+/* A spring as a zigzag: places along it, from 0 to 1, and across it, from -1 to 1. Returns their number. */
+enum { SPRING_MOST = 20 };
+int spring_outline(double (*at)[2]);
 /* A length of 1, 2 or 5 times a power of ten, at most the given one */
 double nice_length(double most);
 

@@ -71,6 +71,8 @@ void CPModelFree(CPModel **model) {
   if (m->y0) N_VDestroy(m->y0);
   free(m->drawing.kind);
   free(m->drawing.segment);
+  free(m->drawing.segment_kind);
+  free(m->drawing.shape);
   free(m->parameter);
   free(m);
   *model = NULL;
@@ -102,9 +104,19 @@ int CPModelDraw(CPModel *model, int npoints, const CPModelPointKind *kind, int n
   d->nsegments      = nsegments;
   d->kind           = calloc(npoints, sizeof *d->kind);
   d->segment        = calloc(nsegments, sizeof *d->segment);
-  if (!d->kind || !d->segment) return -1;
+  d->segment_kind   = calloc(nsegments, sizeof *d->segment_kind);
+  if (!d->kind || !d->segment || !d->segment_kind) return -1;
   if (kind) memcpy(d->kind, kind, npoints * sizeof *kind);
   if (segment) memcpy(d->segment, segment, nsegments * sizeof *segment);
+  return 0;
+}
+
+int CPModelDrawShapes(CPModel *model, int nshapes, const CPModelShape *shape) {
+  CPModelDrawing *d = &model->drawing;
+  d->nshapes        = nshapes;
+  d->shape          = calloc(nshapes, sizeof *d->shape);
+  if (!d->shape) return -1;
+  if (shape) memcpy(d->shape, shape, nshapes * sizeof *shape);
   return 0;
 }
 

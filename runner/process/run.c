@@ -221,5 +221,7 @@ void run_info_free(RunInfo *info) {
   free((void *)(uintptr_t)info->settings);
   free((void *)(uintptr_t)info->kind);
   free((void *)(uintptr_t)info->segment);
+  free((void *)(uintptr_t)info->segment_kind);
+  free((void *)(uintptr_t)info->shape);
   *info = (RunInfo){.settings = NULL};
 }

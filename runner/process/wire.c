@@ -70,6 +70,9 @@ static int send_info(Listener *self, const RunInfo *info) {
                  append(w, info->settings, sizeof *info->settings) ||
                  append(w, info->kind, (size_t)info->npoints * sizeof *info->kind) ||
                  append(w, info->segment, (size_t)info->nsegments * sizeof *info->segment) ||
+                 append(w, info->segment_kind,
+                        (size_t)info->nsegments * sizeof *info->segment_kind) ||
+                 append(w, info->shape, (size_t)info->nshapes * sizeof *info->shape) ||
                  send_record(w)
              ? -1
              : 0;
@@ -136,10 +139,12 @@ static int take_info(WireIn *w, const char *bytes) {
   RunInfo *info = w->info;
   memcpy(info, bytes, sizeof *info);
   bytes += sizeof *info;
-  info->settings = take_array(&bytes, sizeof *info->settings);
-  info->kind     = take_array(&bytes, (size_t)info->npoints * sizeof *info->kind);
-  info->segment  = take_array(&bytes, (size_t)info->nsegments * sizeof *info->segment);
-  if (!info->settings || !info->kind || !info->segment) {
+  info->settings     = take_array(&bytes, sizeof *info->settings);
+  info->kind         = take_array(&bytes, (size_t)info->npoints * sizeof *info->kind);
+  info->segment      = take_array(&bytes, (size_t)info->nsegments * sizeof *info->segment);
+  info->segment_kind = take_array(&bytes, (size_t)info->nsegments * sizeof *info->segment_kind);
+  info->shape        = take_array(&bytes, (size_t)info->nshapes * sizeof *info->shape);
+  if (!info->settings || !info->kind || !info->segment || !info->segment_kind || !info->shape) {
     complain("no memory for what the run says");
     return -1;
   }

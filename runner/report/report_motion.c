@@ -31,10 +31,49 @@ static json_t *kinds(const Report *r) {
   return list;
 }
 
+/* From, to, and what it looks like (CPModelSegmentKind) */
 static json_t *segments(const Report *r) {
   json_t *list = json_array();
   for (int i = 0; list && i < r->info->nsegments; i++)
-    json_array_append_new(list, json_pack("[i,i]", r->info->segment[i][0], r->info->segment[i][1]));
+    json_array_append_new(list, json_pack("[i,i,i]", r->info->segment[i][0], r->info->segment[i][1],
+                                          (int)segment_look(r->info, i)));
+  return list;
+}
+
+/* The kind, and the points of the centre and of the ends of the half axes */
+static json_t *shapes(const Report *r) {
+  json_t *list = json_array();
+  for (int i = 0; list && i < r->info->nshapes; i++) {
+    const CPModelShape *s = &r->info->shape[i];
+    json_array_append_new(list, json_pack("[i,i,i,i,i]", (int)s->kind, s->point[0], s->point[1],
+                                          s->point[2], s->point[3]));
+  }
+  return list;
+}
+
+/* Of each kind of shape that occurs the places of its lines along the half axes; null ends a line */
+static json_t *outlines(const Report *r, bool flat) {
+  json_t *kinds = json_array();
+  double at[OUTLINE_MOST][3];
+  for (int kind = 0; kinds && kind < CP_NUM_SHAPES; kind++) {
+    json_t *list = json_array();
+    int count    = 0;
+    for (int i = 0; i < r->info->nshapes && !count; i++)
+      if ((int)r->info->shape[i].kind == kind) count = shape_outline(kind, flat, at);
+    for (int i = 0; list && i < count; i++)
+      json_array_append_new(
+          list, isnan(at[i][0]) ? json_null() : json_pack("[f,f,f]", at[i][0], at[i][1], at[i][2]));
+    json_array_append_new(kinds, list);
+  }
+  return kinds;
+}
+
+static json_t *coil(void) {
+  json_t *list = json_array();
+  double at[SPRING_MOST][2];
+  const int count = spring_outline(at);
+  for (int i = 0; list && i < count; i++)
+    json_array_append_new(list, json_pack("[f,f]", at[i][0], at[i][1]));
   return list;
 }
 
@@ -63,9 +102,11 @@ static json_t *frames(const Report *r, const Box *b) {
 
 static json_t *motion(const Report *r) {
   const Box b = box_of(r->history);
-  return json_pack("{s:i, s:s, s:f, s:[f,f,f], s:o, s:o, s:o, s:o}", "dimension", b.spatial ? 3 : 2,
-                   "axes", axes_of(r->history), "unit", b.extent / VIEW_LEVELS, "origin",
-                   b.least[0], b.least[1], b.least[2], "kinds", kinds(r), "segments", segments(r),
+  return json_pack("{s:i, s:s, s:f, s:[f,f,f], s:[f,f,f], s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                   "dimension", b.spatial ? 3 : 2, "axes", axes_of(r->history), "unit",
+                   b.extent / VIEW_LEVELS, "origin", b.least[0], b.least[1], b.least[2], "most",
+                   b.most[0], b.most[1], b.most[2], "kinds", kinds(r), "segments", segments(r),
+                   "shapes", shapes(r), "outlines", outlines(r, !b.spatial), "coil", coil(),
                    "times", times(r), "frames", frames(r, &b));
 }
 
@@ -132,13 +173,9 @@ static bool has_kind(const Report *r, int kind) {
   return false;
 }
 
-static bool has_segment(const Report *r, bool of_ground) {
-  for (int i = 0; i < r->info->nsegments; i++) {
-    const int *ends = r->info->segment[i];
-    const bool ground =
-        r->info->kind[ends[0]] == CP_POINT_GROUND && r->info->kind[ends[1]] == CP_POINT_GROUND;
-    if (ground == of_ground) return true;
-  }
+static bool has_segment(const Report *r, CPModelSegmentKind look) {
+  for (int i = 0; i < r->info->nsegments; i++)
+    if (segment_look(r->info, i) == look) return true;
   return false;
 }
 
@@ -162,13 +199,21 @@ void report_legend(const Report *r, FILE *out) {
         "joint or point of a body");
   entry(out, has_kind(r, CP_POINT_MASS),
         "<circle cx=\"16\" cy=\"10\" r=\"7\" fill=\"var(--mass)\"/>", "mass");
-  entry(out, has_segment(r, false),
+  entry(out, has_segment(r, CP_SEGMENT_BAR),
         "<path d=\"M3 10h26\" stroke=\"var(--body)\" stroke-width=\"4\" stroke-linecap=\"round\"/>",
         "link");
   entry(
-      out, has_segment(r, true),
+      out, has_segment(r, CP_SEGMENT_GUIDE),
       "<path d=\"M2 10h28\" stroke=\"var(--ground)\" stroke-width=\"2\" stroke-dasharray=\"6 5\"/>",
-      "fixed guide");
+      "guide");
+  entry(out, has_segment(r, CP_SEGMENT_SPRING),
+        "<path d=\"M2 10h5l2 -5l4 10l4 -10l4 10l2 -5h7\" fill=\"none\" stroke=\"var(--body)\" "
+        "stroke-width=\"1.8\"/>",
+        "spring or damper");
+  entry(out, r->info->nshapes > 0,
+        "<path d=\"M4 4h24v12h-24z\" fill=\"var(--mass)\" fill-opacity=\".2\" "
+        "stroke=\"var(--mass)\" stroke-width=\"1.5\"/>",
+        "shape of a body");
   entry(out, true,
         "<path d=\"M2 14q14 -14 28 -4\" fill=\"none\" stroke=\"var(--trail)\" stroke-width=\"2\"/>",
         "path of the last moments");

@@ -36,10 +36,13 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
   info->reference_error = model->reference_error;
   info->ncompared       = (long)CPModelNumCompared(model);
   if (p->settings.drawing && type->points) {
-    info->npoints   = model->drawing.npoints;
-    info->nsegments = model->drawing.nsegments;
-    info->kind      = (const int *)model->drawing.kind;
-    info->segment   = (const int(*)[2])model->drawing.segment;
+    info->npoints      = model->drawing.npoints;
+    info->nsegments    = model->drawing.nsegments;
+    info->kind         = (const int *)model->drawing.kind;
+    info->segment      = (const int(*)[2])model->drawing.segment;
+    info->nshapes      = model->drawing.nshapes;
+    info->shape        = model->drawing.shape;
+    info->segment_kind = (const int *)model->drawing.segment_kind;
   }
   for (int i = 0; i < type->nquantities && i < RUN_SCALES; i++) {
     info->scale[i]     = CPModelScale(model, i);

@@ -55,6 +55,9 @@ typedef struct {
   int npoints, nsegments; /* 0: no drawing, or not wanted */
   const int *kind;        /* [npoints], of CPModelPointKind */
   const int (*segment)[2];
+  const int *segment_kind; /* [nsegments], of CPModelSegmentKind; see segment_look (view.h) */
+  int nshapes;
+  const CPModelShape *shape; /* [nshapes] */
 } RunInfo;
 
 /* ---- during the run; pointers are valid during the call ---- */

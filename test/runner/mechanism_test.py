@@ -46,6 +46,23 @@ class Mechanisms(RunnerTest):
             names = re.findall(r"<text[^>]*>\s*(?:<tspan[^>]*>)?([xyz])\b", picture.read_text())
             self.assertEqual(sorted(names), up)
 
+    def test_drawings_show_springs_guides_and_shapes(self):
+        report, picture = self.folder / "report.html", self.folder / "picture.svg"
+        for file, words in {
+            "double_wishbone": ["spring or damper", "shape of a body", '"shapes":[[3,'],
+            "slider_crank": ["spring or damper", ">guide<", '"shapes":[]'],
+            "bricard": ["link", '"shapes":[]'],
+        }.items():
+            self.assert_done(cpodes("run", FILES / f"{file}.yaml", "-q", "--report", report, "--picture", picture))
+            page = report.read_text()
+            for word in words:
+                self.assertIn(word, page)
+            data = json.loads(re.search(r'id="motion-data">(.*?)</script>', page)[1])
+            looks = {look for _, _, look in data["segments"]}
+            self.assertEqual(2 in looks, "spring or damper" in words)
+            self.assertEqual(1 in looks, ">guide<" in page)
+            self.assertEqual("fill-opacity" in picture.read_text(), data["shapes"] != [])
+
     def test_check_finds_nothing(self):
         process = cpodes("check", FILES / "double_wishbone.yaml")
         self.assertEqual(process.returncode, DONE, process.stdout + process.stderr)
@@ -71,6 +88,32 @@ class Mechanisms(RunnerTest):
         process = cpodes("run", file)
         self.assertNotEqual(process.returncode, DONE)
         self.assertIn('"far" stays open', process.stderr)
+
+
+@unittest.skipUnless(os.environ.get("CPODES_XML"), "no libxml2")
+class Robots(RunnerTest):
+    def test_they_run_and_say_what_they_leave_out(self):
+        for name, left_out in {"gripper.xml": "actuator: ignored", "arm.urdf": "joint: limit is ignored (3 times)"}.items():
+            with self.subTest(file=name):
+                process = cpodes("run", FILES / name)
+                self.assert_done(process)
+                self.assertIn("verdict       ok", process.stdout)
+                self.assertIn(left_out, process.stderr)
+
+    def test_check_finds_nothing(self):
+        process = cpodes("check", FILES / "gripper.xml")
+        self.assertEqual(process.returncode, DONE, process.stdout + process.stderr)
+
+    def test_parameters_are_those_of_the_elements(self):
+        process = cpodes("describe", FILES / "gripper.xml")
+        self.assert_done(process)
+        self.assertIn("hinge_l_spring.inertance", process.stdout)
+        self.assert_refused(cpodes("run", FILES / "gripper.xml", "--param", "palm.mass=1"), "palm.mass")
+
+    def test_what_is_wrong_is_named(self):
+        file = self.folder / "bad.urdf"
+        file.write_text('<robot name="r">\n<link name="a"/>\n<joint name="j" type="fixed"/></robot>')
+        self.assert_refused(cpodes("run", file), "bad.urdf:3: joint j: parent and child must be given")
 
 
 if __name__ == "__main__":

@@ -12,13 +12,13 @@
   const data = JSON.parse(source.textContent);
   const dimension = data.dimension;
   const kinds = data.kinds;
-  const segments = data.segments;
   const times = data.times;
   const numPoints = kinds.length;
   const numFrames = times.length;
   const end = times[numFrames - 1];
   const begin = times[0];
-  const GROUND = 0, JOINT = 1;
+  const GROUND = 0, JOINT = 1, MASS = 2, PLAIN = 3; /* points */
+  const BAR = 0, GUIDE = 1, SPRING = 2; /* segments */
 
   /* x, y, z of each point, frame by frame. Each frame says how much its numbers differ from those of the one before. */
   const frames = (() => {
@@ -37,20 +37,13 @@
   const coordinate = (frame, point, axis) => frames[3 * (frame * numPoints + point) + axis];
 
   const box = (() => {
-    const least = [Infinity, Infinity, Infinity], most = [-Infinity, -Infinity, -Infinity];
-    for (let i = 0; i < frames.length; i++) {
-      const axis = i % 3;
-      if (frames[i] < least[axis]) least[axis] = frames[i];
-      if (frames[i] > most[axis]) most[axis] = frames[i];
-    }
-    return { least, most, centre: least.map((x, a) => (x + most[a]) / 2), size: most.map((x, a) => x - least[a]) };
+    const least = data.origin, most = data.most;
+    return { centre: least.map((x, a) => (x + most[a]) / 2), size: most.map((x, a) => x - least[a]) };
   })();
   const extent = Math.max(...box.size, 1e-300);
 
-  const grounds = [], joints = [], masses = [];
-  kinds.forEach((kind, p) => (kind === GROUND ? grounds : kind === JOINT ? joints : masses).push(p));
-  const isFixed = ([a, b]) => kinds[a] === GROUND && kinds[b] === GROUND;
-  const guides = segments.filter(isFixed), links = segments.filter((segment) => !isFixed(segment));
+  const [grounds, joints, masses] = [GROUND, JOINT, MASS].map((kind) => [...kinds.keys()].filter((p) => kinds[p] === kind));
+  const [links, guides, springs] = [BAR, GUIDE, SPRING].map((look) => data.segments.filter((segment) => segment[2] === look));
 
   /* The points whose paths are shown: the last, and others spread evenly */
   const MOST_TRAILS = 5;
@@ -63,7 +56,7 @@
       }
       return most - least > 0.01 * extent;
     });
-    const found = [...kinds.keys()].filter((p) => kinds[p] !== GROUND && far(p));
+    const found = [...kinds.keys()].filter((p) => kinds[p] !== GROUND && kinds[p] !== PLAIN && far(p));
     const count = Math.min(MOST_TRAILS, found.length);
     return [...Array(count).keys()].map((i) => found[Math.floor(((i + 1) * found.length) / count) - 1]);
   })();
@@ -109,7 +102,12 @@
         right = Math.max(right, radius);
         up = Math.max(up, Math.abs(y) * ce + radius * se);
       }
-    return { right, up };
+    /* Shapes reach farther than the points that they are given by: to the corners of a box. */
+    const beyond = Math.max(0, ...data.shapes.map(([, o, ...ends]) => {
+      const half = ends.map((p) => Math.hypot(...[0, 1, 2].map((a) => coordinate(0, p, a) - coordinate(0, o, a))));
+      return Math.hypot(...half) - Math.max(...half);
+    }));
+    return { right: right + beyond, up: up + beyond };
   })();
 
   /* Of a vector, the part along the screen's axes */
@@ -227,6 +225,65 @@
     context.setLineDash([]);
   }
 
+  /* Zigzags of a width that does not change with their length */
+  function drawSprings(width) {
+    context.strokeStyle = colours.body;
+    context.lineWidth = 1.5;
+    context.beginPath();
+    for (const [a, b] of springs) {
+      const [x, y] = [places[2 * a], places[2 * a + 1]], along = [places[2 * b] - x, places[2 * b + 1] - y];
+      const across = width / Math.max(Math.hypot(...along), 1e-9);
+      data.coil.forEach(([s, r], i) => {
+        const at = [x + s * along[0] - r * across * along[1], y + s * along[1] + r * across * along[0]];
+        if (i) context.lineTo(...at);
+        else context.moveTo(...at);
+      });
+    }
+    context.stroke();
+  }
+
+  /* Andrew's monotone chain: the corners of the convex polygon around the places */
+  function hull(places) {
+    const sorted = [...places].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    const edge = (list) => list.reduce((corners, x) => {
+      while (corners.length > 1) {
+        const [a, b] = corners.slice(-2);
+        if ((b[0] - a[0]) * (x[1] - a[1]) > (b[1] - a[1]) * (x[0] - a[0])) break;
+        corners.pop();
+      }
+      return [...corners, x];
+    }, []);
+    return [...edge(sorted).slice(0, -1), ...edge(sorted.reverse()).slice(0, -1)];
+  }
+
+  function drawShapes() {
+    context.fillStyle = context.strokeStyle = colours.mass;
+    context.lineWidth = 1;
+    for (const [kind, o, ...ends] of data.shapes) {
+      const at = (p) => [places[2 * p], places[2 * p + 1]], centre = at(o);
+      const half = ends.map((p) => at(p).map((x, k) => x - centre[k]));
+      const lines = data.outlines[kind].map((c) => c && centre.map((x, k) => x + c[0] * half[0][k] + c[1] * half[1][k] + c[2] * half[2][k]));
+      const outer = hull(lines.filter((place) => place));
+      context.globalAlpha = 0.2;
+      context.beginPath();
+      for (const corner of outer) context.lineTo(...corner);
+      context.fill();
+      context.globalAlpha = 0.7;
+      context.beginPath();
+      let drawn = false;
+      for (const place of lines) {
+        if (!place) drawn = false;
+        else if (drawn) context.lineTo(...place);
+        else {
+          context.moveTo(...place);
+          drawn = true;
+        }
+      }
+      context.stroke();
+      context.globalAlpha = 1;
+    }
+  }
+
   function drawGround(size) {
     context.fillStyle = context.strokeStyle = colours.ground;
     context.lineWidth = 1.5;
@@ -305,7 +362,9 @@
     context.fillStyle = colours.paper;
     context.fillRect(0, 0, view.width, view.height);
     drawTrails(frame);
+    drawShapes();
     drawSegments(guides, colours.ground, 2, [6, 5]);
+    drawSprings(Math.max(3, Math.min(8, 0.02 * view.scale * extent)));
     drawSegments(links, colours.body, Math.min(4, size), []);
     drawGround(Math.max(3, size - 1));
     drawCircles(joints, Math.max(1.2, size - 1.5), colours.joint, colours.body);

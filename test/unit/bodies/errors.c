@@ -193,6 +193,14 @@ START_TEST(wrong_forces_and_drives_are_named) {
   case 19:
     refused(CPBodiesFindParameter(bodies, "body.length"), CP_ILL_INPUT, "parameter", "body.length");
     break;
+  case 20:
+    s.inertance = -1;
+    refused(CPBodiesAddSpring(bodies, &s), CP_ILL_INPUT, "spring", "inertance must not be negative");
+    break;
+  case 21:
+    bush.drag = NAN;
+    refused(CPBodiesAddBushing(bodies, &bush), CP_ILL_INPUT, "bush", "drag must be finite");
+    break;
   default: ck_abort();
   }
 }
@@ -353,6 +361,106 @@ START_TEST(what_there_is_can_be_asked_for) {
   ck_assert_int_eq(sides[1], 0);
   refused(CPBodiesJointBodies(bodies, 1, sides), CP_ILL_INPUT, "i must be", "1");
   ck_assert_int_eq(CPBodiesJointBodies(NULL, 0, sides), CP_MEM_NULL);
+  ck_assert_int_eq(CPBodiesJointKind(bodies, 0), CP_JOINT_REVOLUTE);
+  refused(CPBodiesJointKind(bodies, -1), CP_ILL_INPUT, "i must be", "-1");
+  ck_assert_int_eq(CPBodiesJointKind(NULL, 0), CP_MEM_NULL);
+  CPBodiesFree(&plane);
+}
+END_TEST
+
+START_TEST(wrong_shapes_are_named) {
+  CPShape s        = {.name = "new", .kind = CP_SHAPE_BOX, .body = "body", .size = {1, 2, 3}};
+  const char *word = "new", *rule = "all sizes must be positive";
+  switch (_i) {
+  case 0: s.size[0] = 0; break;
+  case 1: s.size[1] = -2, word = "-2"; break;
+  case 2: s.size[2] = NAN; break;
+  case 3: s.kind = CP_SHAPE_WHEEL, s.size[2] = 0, word = "0"; break;
+  case 4: s.kind = CP_SHAPE_SPHERE, s.size[0] = -5, word = "-5"; break;
+  case 5: s.kind = CP_NUM_SHAPES, rule = "kind must be one of", word = "4"; break;
+  case 6: s.body = "nobody", rule = "no body"; break;
+  case 7: s.body = NULL, rule = "must differ"; break;
+  case 8: s.name = "body", word = "body", rule = "already"; break;
+  case 9: s.on.point[1] = NAN, rule = "must be finite"; break;
+  case 10: s.on.axis[0] = s.on.across[0] = 1, rule = "across must not be along"; break;
+  }
+  refused(CPBodiesAddShape(bodies, &s), CP_ILL_INPUT, rule, word);
+  ck_assert_int_eq(CPBodiesAddShape(NULL, &s), CP_MEM_NULL);
+  ck_assert_int_eq(CPBodiesShapes(bodies), 0);
+}
+END_TEST
+
+/* A spring from the ground to the body, and shapes on the body, whose frame is turned by 90 degrees about z and is at (1, 1, 0) */
+START_TEST(what_drawings_show_is_where_it_is) {
+  const CPSpring spring = good_spring(), at_joint = {.name = "coil", .of = {"base", 0}};
+  const CPShape box           = {.name = "box",
+                                 .kind = CP_SHAPE_BOX,
+                                 .body = "body",
+                                 .in   = CP_IN_BODIES,
+                                 .on   = {.point = {3, 0, 0}},
+                                 .size = {2, 4, 6}};
+  const CPShape roll          = {.name = "roll",
+                                 .kind = CP_SHAPE_CYLINDER,
+                                 .body = "body",
+                                 .on   = {.point = {1, 0, 2}, .axis = {5, 0, 0}, .across = {0, 1, 0}},
+                                 .size = {0.5, 0, 3}};
+  const sunrealtype turned[]  = {1, 1, 0, sqrt(0.5), 0, 0, sqrt(0.5)};
+  const sunrealtype of_box[]  = {1, 4, 0, 1, 5, 0, -1, 4, 0, 1, 4, 3};
+  const sunrealtype of_roll[] = {1, 1, 2, 0.5, 1, 2, 1, 1, 2.5, 1, 2.5, 2};
+  const sunrealtype *wanted[] = {of_box, of_roll};
+  const CPShapeKind kinds[]   = {CP_SHAPE_BOX, CP_SHAPE_CYLINDER};
+  sunrealtype points[12], a[3], b[3];
+  CPShapeKind kind;
+  CPMechModel model;
+  int sides[2];
+  ck_assert_int_ge(CPBodiesAddSpring(bodies, &at_joint), 0);
+  ck_assert_int_ge(CPBodiesAddSpring(bodies, &spring), 0);
+  ck_assert_int_eq(CPBodiesAddShape(bodies, &box), 0);
+  ck_assert_int_eq(CPBodiesAddShape(bodies, &roll), 1);
+  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+  N_Vector y = CPBodiesState(bodies);
+  memcpy(N_VGetArrayPointer(y), turned, sizeof turned);
+  ck_assert_int_eq(CPBodiesShapes(bodies), 2);
+  for (int i = 0; i < 2; i++) {
+    ck_assert_int_eq(CPBodiesShapePoints(bodies, i, y, &kind, points), CP_SUCCESS);
+    ck_assert_int_eq(kind, kinds[i]);
+    for (int k = 0; k < 12; k++) ck_assert_double_eq_tol(points[k], wanted[i][k], 1e-14);
+  }
+  ck_assert_int_eq(CPBodiesSprings(bodies), 1); /* only one has points */
+  ck_assert_int_eq(CPBodiesSpringBodies(bodies, 0, sides), CP_SUCCESS);
+  ck_assert_int_eq(sides[0], -1);
+  ck_assert_int_eq(sides[1], 0);
+  ck_assert_int_eq(CPBodiesSpringPoints(bodies, 0, y, a, b), CP_SUCCESS);
+  for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(a[k], 0, 1e-14);
+  for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(b[k], k < 1 ? 0 : k < 2 ? 1 : 0, 1e-14);
+  refused(CPBodiesSpringPoints(bodies, 1, y, a, b), CP_ILL_INPUT, "spring must be", "1");
+  refused(CPBodiesSpringBodies(bodies, -1, sides), CP_ILL_INPUT, "i must be", "-1");
+  refused(CPBodiesShapePoints(bodies, 2, y, &kind, points), CP_ILL_INPUT, "shape must be", "2");
+  ck_assert_int_eq(CPBodiesSpringPoints(NULL, 0, y, a, b), CP_MEM_NULL);
+  ck_assert_int_eq(CPBodiesSpringBodies(NULL, 0, sides), CP_MEM_NULL);
+  ck_assert_int_eq(CPBodiesShapePoints(NULL, 0, y, &kind, points), CP_MEM_NULL);
+  ck_assert_int_eq(CPBodiesSprings(NULL), 0);
+  ck_assert_int_eq(CPBodiesShapes(NULL), 0);
+  N_VDestroy(y);
+}
+END_TEST
+
+/* In the plane shapes need no length, and their third half axis is none. */
+START_TEST(shapes_of_the_plane_are_flat) {
+  CPBodies plane      = CPBodiesCreate(2, test_context);
+  const CPBody body   = {.name = "body", .mass = 1, .inertia = {0, 0, 1}};
+  const CPShape wheel = {.name = "wheel", .kind = CP_SHAPE_WHEEL, .body = "body", .size = {2}};
+  sunrealtype points[12];
+  CPShapeKind kind;
+  CPMechModel model;
+  ck_assert_int_eq(CPBodiesAddBody(plane, &body), 0);
+  ck_assert_int_eq(CPBodiesAddShape(plane, &wheel), 0);
+  ck_assert_int_eq(CPBodiesModel(plane, &model), CP_SUCCESS);
+  N_Vector y = CPBodiesState(plane);
+  ck_assert_int_eq(CPBodiesShapePoints(plane, 0, y, &kind, points), CP_SUCCESS);
+  for (int k = 0; k < 3; k++) ck_assert_double_eq(points[9 + k], points[k]);
+  ck_assert_double_eq_tol(hypot(points[3], points[4]), 2, 1e-14);
+  N_VDestroy(y);
   CPBodiesFree(&plane);
 }
 END_TEST
@@ -394,6 +502,7 @@ static int build_all(CPBodies *all, CPMech *mech, N_Vector *y) {
   const CPBushing bushing = {.name = "bushing", .a = "one", .b = "two"};
   const CPForce force     = {.name = "force", .body = "two"};
   const CPFriction rub    = {.name = "rub", .of = {"j1", 0}, .speed = 1};
+  const CPShape ball      = {.name = "ball", .kind = CP_SHAPE_SPHERE, .body = "one", .size = {1}};
   int flag                = (*all = CPBodiesCreate(3, test_context)) ? 0 : CP_MEM_FAIL;
 #define STEP(call) \
   if (flag >= 0) flag = (call)
@@ -408,6 +517,7 @@ static int build_all(CPBodies *all, CPMech *mech, N_Vector *y) {
   STEP(CPBodiesAddBushing(*all, &bushing));
   STEP(CPBodiesAddForce(*all, &force));
   STEP(CPBodiesAddFriction(*all, &rub));
+  STEP(CPBodiesAddShape(*all, &ball));
   STEP(CPBodiesMech(*all, mech));
   if (flag >= 0 && !(*y = CPBodiesState(*all))) flag = CP_MEM_FAIL;
   STEP(CPBodiesAssemble(*all, *mech, 0, *y, "one"));
@@ -441,7 +551,10 @@ int main(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_loop_test(tc, wrong_bodies_are_named, 0, 22);
   tcase_add_loop_test(tc, wrong_joints_are_named, 0, 12);
-  tcase_add_loop_test(tc, wrong_forces_and_drives_are_named, 0, 20);
+  tcase_add_loop_test(tc, wrong_forces_and_drives_are_named, 0, 22);
+  tcase_add_loop_test(tc, wrong_shapes_are_named, 0, 11);
+  tcase_add_test(tc, what_drawings_show_is_where_it_is);
+  tcase_add_test(tc, shapes_of_the_plane_are_flat);
   tcase_add_test(tc, the_plane_refuses_what_leaves_it);
   tcase_add_test(tc, calls_out_of_order_are_refused);
   tcase_add_test(tc, a_mechanism_without_bodies_is_refused);

@@ -217,6 +217,15 @@ static void bad_direction(Copy *c) {
   c->model->nroots       = 1;
   c->model->direction[0] = 2;
 }
+static void shape_of_nowhere(Copy *c) {
+  CPModelDrawShapes(c->model, 1, &(CPModelShape){CP_SHAPE_BOX, {0, 1, 1, 2}});
+}
+static void shape_of_no_kind(Copy *c) {
+  CPModelDrawShapes(c->model, 1, &(CPModelShape){CP_NUM_SHAPES, {0, 1, 1, 1}});
+}
+static void segment_of_no_kind(Copy *c) {
+  c->model->drawing.segment_kind[0] = (CPModelSegmentKind)(CP_SEGMENT_SPRING + 1);
+}
 static void segment_to_nowhere(Copy *c) { c->model->drawing.segment[0][1] = 2; }
 static void segment_from_nowhere(Copy *c) { c->model->drawing.segment[0][0] = -1; }
 static void no_drawing(Copy *c) { c->type.points = NULL; }
@@ -302,6 +311,10 @@ static const struct {
     {"pendulum", stop_beyond, "stop 0 at t = 1000"},
     {"pendulum", segment_to_nowhere, "segment 0 of the drawing ends at point 2, but there are 2"},
     {"pendulum", segment_from_nowhere, "ends at point -1"},
+    {"pendulum", segment_of_no_kind, "segment 0 of the drawing has kind 3"},
+    {"pendulum", shape_of_nowhere,
+     "shape 0 of the drawing has kind 0 and point 2, but there are 4 kinds and 2 points"},
+    {"pendulum", shape_of_no_kind, "shape 0 of the drawing has kind 4"},
     {"pendulum", no_drawing, "no drawing"},
     {"pendulum", points_not_set, "point 0 of the drawing is not finite"},
     {"pendulum", moving_ground, "point 1 of the drawing is ground"},

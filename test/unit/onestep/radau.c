@@ -185,6 +185,36 @@ START_TEST(the_number_of_stages_grows_with_the_accuracy) {
 }
 END_TEST
 
+static int rotation(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
+  (void)t, (void)data;
+  entries(ydot)[0] = -entries(y)[1];
+  entries(ydot)[1] = entries(y)[0];
+  return 0;
+}
+
+/* The estimate, which is of a lower order, is scaled by the tolerance relative to the state, whichever tolerance makes it. */
+START_TEST(an_absolute_tolerance_counts_as_a_relative_one_of_the_same_size) {
+  static const char *const methods_of[] = {"RADAU", "RADAU5", "RADAU9"};
+  long int steps[2];
+  for (int absolute = 0; absolute < 2; absolute++) {
+    N_Vector y       = VECTOR(1.0, 0.0);
+    CPOneStepMem mem = CPOneStepCreate(methods_of[_i], test_context);
+    CPOneStepStats s;
+    sunrealtype t;
+    ck_assert_int_eq(CPOneStepInit(mem, rotation, 0.0, y), CP_SUCCESS);
+    CPOneStepSStolerances(mem, absolute ? 1.0e-300 : 1.0e-8, absolute ? 1.0e-8 : 1.0e-12);
+    ck_assert_int_eq(CPOneStepEvolve(mem, 10.0, y, &t, CV_NORMAL), CP_SUCCESS);
+    /* The local errors of some fifty steps, each below the tolerance */
+    ck_assert_double_le(hypot(entries(y)[0] - cos(10.0), entries(y)[1] - sin(10.0)), 50.0 * 1.0e-8);
+    CPOneStepGetStats(mem, &s);
+    steps[absolute] = s.nst;
+    CPOneStepFree(&mem);
+    N_VDestroy(y);
+  }
+  ck_assert_int_ge(steps[1], steps[0] / 2); /* whose components count when they are small, too */
+}
+END_TEST
+
 /* ---- failures ---- */
 
 START_TEST(a_jacobian_that_fails_ends_with_its_code_at_the_last_good_state) {
@@ -257,6 +287,7 @@ int main(void) {
   tcase_add_loop_test(tc, errors_are_of_the_order_at_steps_and_between, 0, 4);
   tcase_add_loop_test(tc, robertsons_reaction_takes_few_steps_with_any_jacobian, 0, 3 * KINDS);
   tcase_add_test(tc, the_number_of_stages_grows_with_the_accuracy);
+  tcase_add_loop_test(tc, an_absolute_tolerance_counts_as_a_relative_one_of_the_same_size, 0, 3);
   tcase_add_loop_test(tc, a_jacobian_that_fails_ends_with_its_code_at_the_last_good_state, 0, 8);
   tcase_add_test(tc, jacobians_are_refused_with_a_reason);
   suite_add_tcase(suite, tc);
