@@ -182,7 +182,11 @@ static int checkDependent(CPMech mech, sunrealtype t, const double *a, const dou
   const double r = contradiction(mech, a, b, &worst, &terms);
   const double part =
       fmax(ROUNDED_SUM, mech->kkt->ranktol); /* of what an angle that is zero leaves */
-  if (r <= CONTRADICTION * terms + part * largestProduct(&mech->kkt->A, a)) return CP_SUCCESS;
+  /* An acceleration that vanishes is what roundoff leaves of the terms of others. */
+  const CPMat *A = &mech->kkt->A;
+  const double rounded =
+      1.0e2 * CP_UROUND * cpLargest(a, mech->nu) * cpLargest(A->value, (int)cpMatFirst(A, A->cols));
+  if (r <= CONTRADICTION * terms + part * largestProduct(A, a) + rounded) return CP_SUCCESS;
   char name[CP_MECH_ROW_NAME], motions[CP_MECH_MOTIONS];
   const int conflict = mech->motions.count > 0;
   return cpReason(mech->text, conflict ? -CP_MOTION_CONFLICT : -CP_KKT_INCONSISTENT,
