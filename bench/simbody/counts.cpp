@@ -4,7 +4,7 @@
  *   counts [--runs] [mechanism...]
  *
  * --runs: a line for each run. The error is the largest difference of q and u from RungeKuttaMerson at an accuracy of
- * 1e-12. Between two accuracies, which differ by a factor of sqrt(10), counts are interpolated in the logarithm of the error. */
+ * 1e-12. RADAU takes no part: it realizes Dynamics, and solves for accelerations itself. Between two accuracies, which differ by a factor of sqrt(10), counts are interpolated in the logarithm of the error. */
 #include "cpodes_simbody/cpodes_simbody.h"
 #include "mechanisms.h"
 
@@ -22,7 +22,7 @@ const int reports = 10, hopeless = 20000;
 
 struct Run {
   double error = Infinity;
-  int count = 0, positions = 0, steps = 0;
+  int count = 0, dynamics = 0, positions = 0, steps = 0;
   double violation = 0.0; /* largest at the reports */
   std::vector<Vector> states;
   std::string why;
@@ -44,6 +44,7 @@ template <class I> Run integrate(Model &m, I &integrator, double accuracy, const
       run.states.push_back(s.getY());
     }
     run.count     = m.system.getNumRealizationsOfThisStage(Stage::Acceleration);
+    run.dynamics  = m.system.getNumRealizationsOfThisStage(Stage::Dynamics);
     run.positions = m.system.getNumRealizationsOfThisStage(Stage::Position);
     run.steps     = integrator.getNumStepsTaken();
     run.error     = 0.0;
@@ -128,11 +129,12 @@ int main(int argc, char **argv) {
         runs.back().push_back(c.run(*model, accuracy, &reference));
         const Run &r = runs.back().back();
         if (all)
-          std::printf("  %-16s %s %8.1e error %8.1e realizations %6d positions/step %5.1f "
-                      "violation %8.1e%s\n",
-                      c.name, c.ours ? "cpodes " : "Simbody", accuracy, r.error, r.count,
-                      r.steps ? double(r.positions) / r.steps : 0.0, r.violation,
-                      r.why.substr(0, 200).c_str());
+          std::printf(
+              "  %-16s %s %8.1e error %8.1e realizations %6d forces %6d positions/step %5.1f "
+              "violation %8.1e%s\n",
+              c.name, c.ours ? "cpodes " : "Simbody", accuracy, r.error, r.count, r.dynamics,
+              r.steps ? double(r.positions) / r.steps : 0.0, r.violation,
+              r.why.substr(0, 200).c_str());
         if (r.error < targets[1] || r.count > hopeless) break;
       }
     }

@@ -182,13 +182,17 @@ static int checkDependent(CPMech mech, sunrealtype t, const double *a, const dou
   const double r = contradiction(mech, a, b, &worst, &terms);
   const double part =
       fmax(ROUNDED_SUM, mech->kkt->ranktol); /* of what an angle that is zero leaves */
-  /* At rest, forces and reactions cancel in u', which is their roundoff: |u'_j| + |f_j| / M_jj are the terms. */
-  double *size = mech->solve.known;
+  /* At rest, forces and reactions cancel in u', which is their roundoff: |u'_j| + |f_j| / M_jj are the terms. An
+   * acceleration that vanishes is what roundoff leaves of the terms of others. */
+  const CPMat *A = &mech->kkt->A;
+  double *size   = mech->solve.known;
   for (int j = 0; j < mech->nu; j++) {
     const double *M_jj = cpMatAt(&mech->userM.A, j, j);
     size[j] = fabs(a[j]) + (M_jj && *M_jj > 0.0 ? fabs(mech->solve.rhs[j]) / *M_jj : 0.0);
   }
-  if (r <= CONTRADICTION * terms + part * largestProduct(&mech->kkt->A, size)) return CP_SUCCESS;
+  const double rounded = 1.0e2 * CP_UROUND * cpLargest(size, mech->nu) *
+                         cpLargest(A->value, (int)cpMatFirst(A, A->cols));
+  if (r <= CONTRADICTION * terms + part * largestProduct(A, size) + rounded) return CP_SUCCESS;
   char name[CP_MECH_ROW_NAME], motions[CP_MECH_MOTIONS];
   const int conflict = mech->motions.count > 0;
   return cpReason(mech->text, conflict ? -CP_MOTION_CONFLICT : -CP_KKT_INCONSISTENT,

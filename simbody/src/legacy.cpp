@@ -49,7 +49,7 @@ struct LegacyIntegrator::Impl {
   SUNLinearSolver ls     = nullptr;
   SUNNonlinearSolver nls = nullptr;
   std::size_t n          = 0;
-  bool byWeights         = false;
+  Projection how         = NONE;
 
   /* What of the newest step, which ends at tn, has been handed out ends at reached. */
   double tn = 0.0, reached = 0.0;
@@ -117,6 +117,14 @@ struct LegacyIntegrator::Impl {
                                of(error));
     });
   }
+  /* Simbody projects a state that violates its tolerance and leaves others alone, so that corrections come and go. Spread over
+   * BDF's history, as those of cpodes are, they feed its choice of order with noise that no smaller step reduces: it was seen
+   * to stay at order 1 with steps of 1e-5. A projection that depends on a violation corrects the newest state only, as that
+   * of 2006 does. Where a step ends this function always calls for it, and never at the start. */
+  static int violation(double t, N_Vector, double *norm, void *data) {
+    *norm = t == at(data).tn ? 0.0 : 1.0;
+    return CP_SUCCESS;
+  }
   static void report(int code, const char *function, const char *text, void *data) {
     at(data).problem.message(code, function, text);
   }
@@ -140,15 +148,14 @@ struct LegacyIntegrator::Impl {
     if (!flag) flag = CVodeSetInitStep(cv, o.first);
     if (!flag) flag = CPodeSetNonlinConvCoef(mem, o.convergence);
     if (!flag) flag = CPodeSetProjFrequency(mem, o.projectEvery);
-    if (!flag) flag = CPodeSetProjTestCnstr(mem, o.projectWhereNeeded);
-    if (!flag)
-      flag = CPodeSetProjErrEst(mem, o.projectError ? CP_ERREST_DEFAULT : CP_ERREST_UNPROJECTED);
+    if (!flag) flag = CPodeSetProjTestCnstr(mem, how == USERS || o.projectWhereNeeded);
+    const CPErrEst projected = how == USERS ? CP_ERREST_PROJECTED : CP_ERREST_DEFAULT;
+    if (!flag) flag = CPodeSetProjErrEst(mem, o.projectError ? projected : CP_ERREST_UNPROJECTED);
     return flag;
   }
 
   int setTolerances(const LegacyTolerances &t) {
-    byWeights = t.absolute.empty();
-    if (byWeights) return CPodeWFtolerances(mem, weights);
+    if (t.absolute.empty()) return CPodeWFtolerances(mem, weights);
     if (t.absolute.size() == 1) return CPodeSStolerances(mem, t.relative, t.absolute[0]);
     std::memcpy(of(between), t.absolute.data(), n * sizeof(double));
     return CPodeSVtolerances(mem, t.relative, between);
@@ -182,9 +189,10 @@ struct LegacyIntegrator::Impl {
     return flag ? flag : applyOptions();
   }
 
-  int setProjection(Projection how, const std::vector<double> &tolerances, bool errorNorm) {
+  int setProjection(Projection by, const std::vector<double> &tolerances, bool errorNorm) {
     int flag = CPodeSetProjector(mem, nullptr);
     CPProjectorFree(&P);
+    how = by;
     if (flag || how == NONE) return flag;
     if (c) N_VDestroy(c);
     c = nullptr;
@@ -199,11 +207,13 @@ struct LegacyIntegrator::Impl {
     if (!P) return CP_MEM_FAIL;
     flag = CPProjectorSetUserData(P, this);
     if (!flag) flag = CPProjectorSetErrHandlerFn(P, report, this);
+    if (!flag && how == USERS) flag = CPProjectorSetViolationFn(P, violation);
     if (!flag && how == BY_CONSTRAINTS) {
       flag = CPProjectorSetNorm(P, errorNorm ? CP_NORM_ERROR : CP_NORM_L2);
       if (!flag) flag = CPProjectorSetConstraintTol(P, c);
     }
-    return flag ? flag : CPodeSetProjector(mem, P);
+    if (!flag) flag = CPodeSetProjector(mem, P);
+    return flag ? flag : applyOptions();
   }
 
   /* ---- steps ---- */

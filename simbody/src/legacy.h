@@ -26,7 +26,7 @@ struct CPODES_SIMBODY_INTERNAL LegacyProblem {
 /** 0: the default */
 struct LegacyOptions {
   int maxOrder = 0, maxErrorFailures = 0, maxIterations = 0, maxConvergenceFailures = 0;
-  int maxHnilWarns = 0;
+  int maxHnilWarns    = 0;
   bool stabilityLimit = false;
   double first = 0.0, least = 0.0, most = 0.0, convergence = 0.0;
   long projectEvery = 1;

@@ -28,7 +28,7 @@ START_TEST(functions_of_cpodes_come_from_the_expected_library) {
 }
 END_TEST
 
-/* ---- motions: the CPODES of libSimTKmath leaves reports unprojected and strays further, and its Adams fails ---- */
+/* ---- motions: the CPODES of libSimTKmath leaves reports unprojected, and its Adams fails. The chain amplifies errors ---- */
 
 static void follows(Model &m, Integrator &integrator) {
   const double accuracy = 1e-6, end = 1.0;
@@ -44,8 +44,7 @@ static void follows(Model &m, Integrator &integrator) {
     const State &s = stepper.getState();
     m.system.realize(s, Stage::Velocity);
     ck_assert_double_eq(s.getTime(), end * k / 10);
-    ck_assert_double_le((s.getY() - reference.getState().getY()).normInf(),
-                        (onCpodes() ? 1e3 : 1e4) * accuracy);
+    ck_assert_double_le((s.getY() - reference.getState().getY()).normInf(), 1e4 * accuracy);
     if (onCpodes())
       ck_assert_double_le(std::max(s.getQErr().normInf(), s.getUErr().normInf()), accuracy);
   }
@@ -102,7 +101,7 @@ END_TEST
 
 /* ---- events ---- */
 
-/* A point on a rod of length 1 that swings between walls at x = -0.6 and x = 0.6. */
+/* A point on a rod of length 1. Walls turn its velocity round. */
 struct Walls : Model {
   MobilizedBody::Translation point{matter.Ground(), Transform(),
                                    Body::Rigid(MassProperties(1, Vec3(0), UnitInertia(1))),
@@ -114,17 +113,18 @@ struct Walls : Model {
 };
 struct Wall : TriggeredEventHandler {
   const MobilizedBody::Translation point;
-  const double side;
+  const double side, distance, restitution;
   std::vector<double> &times;
-  Wall(const Walls &m, double which, std::vector<double> &seen)
-      : TriggeredEventHandler(Stage::Position), point(m.point), side(which), times(seen) {
+  Wall(const Walls &m, double which, double x, double e, std::vector<double> &seen)
+      : TriggeredEventHandler(Stage::Position), point(m.point), side(which), distance(x),
+        restitution(e), times(seen) {
     getTriggerInfo().setTriggerOnRisingSignTransition(false);
   }
-  Real getValue(const State &s) const override { return 0.6 - side * point.getQ(s)[0]; }
+  Real getValue(const State &s) const override { return distance - side * point.getQ(s)[0]; }
   void handleEvent(State &s, Real, bool &) const override {
     ck_assert_double_eq_tol(getValue(s), 0, 1e-4);
     times.push_back(s.getTime());
-    point.setU(s, -point.getU(s));
+    point.setU(s, -restitution * point.getU(s));
   }
 };
 /* Zero from 0.3 on */
@@ -151,8 +151,8 @@ struct Clock : PeriodicEventReporter {
 START_TEST(events_happen_when_they_should_and_zero_is_no_event) {
   Walls m;
   std::vector<double> right, left, zero, always, clock;
-  m.system.addEventHandler(new Wall(m, 1, right));
-  m.system.addEventHandler(new Wall(m, -1, left));
+  m.system.addEventHandler(new Wall(m, 1, 0.6, 1, right));
+  m.system.addEventHandler(new Wall(m, -1, 0.6, 1, left));
   m.system.addEventReporter(new StaysAtZero(zero));
   m.system.addEventReporter(new Always(always));
   m.system.addEventReporter(new Clock(clock));
@@ -178,6 +178,35 @@ START_TEST(events_happen_when_they_should_and_zero_is_no_event) {
   ck_assert_uint_eq(clock.size(), 21);
   for (std::size_t k = 0; k < clock.size(); k++)
     ck_assert_double_eq_tol(clock[k], 0.05 * double(k), 1e-12);
+}
+END_TEST
+
+struct Kick : PeriodicEventHandler {
+  const MobilizedBody::Translation point;
+  explicit Kick(const Walls &m) : PeriodicEventHandler(1.0), point(m.point) {}
+  void handleEvent(State &s, Real, bool &) const override { point.setU(s, 1.05 * point.getU(s)); }
+};
+
+/* Restarts begin at order 1, from which the noise of Simbody's projections must not keep BDF: a hundredth of the accuracy
+ * costs at most the steps of order 2, 100^(1/3) = 4.6 times as many. */
+START_TEST(after_events_bdf_returns_to_high_order) {
+  int steps[2];
+  for (int k = 0; k < 2; k++) {
+    Walls m;
+    std::vector<double> left, clock;
+    m.system.addEventHandler(new Wall(m, -1, 0.2, 0.9, left));
+    m.system.addEventHandler(new Kick(m));
+    m.system.addEventReporter(new Clock(clock));
+    m.ready([&](State &s) { m.point.setQ(s, Vec3(1, 0, 0)); });
+    CPodesIntegrator integrator(m.system, CPodes::BDF);
+    integrator.setAccuracy(k == 0 ? 1e-7 : 1e-9);
+    TimeStepper stepper(m.system, integrator);
+    stepper.initialize(m.start);
+    stepper.stepTo(10);
+    ck_assert_uint_eq(left.size(), 8);
+    steps[k] = integrator.getNumStepsTaken();
+  }
+  ck_assert_double_le(steps[1], std::pow(100, 1.0 / 3) * steps[0]);
 }
 END_TEST
 
@@ -224,7 +253,10 @@ int main() {
   tcase_add_test(tc, functions_of_cpodes_come_from_the_expected_library);
   tcase_add_test(tc, every_internal_step_is_returned_up_to_the_final_time);
   tcase_add_test(tc, events_happen_when_they_should_and_zero_is_no_event);
-  if (onCpodes()) tcase_add_test(tc, an_error_is_a_code_and_the_solution_the_last_good_one);
+  if (onCpodes()) {
+    tcase_add_test(tc, after_events_bdf_returns_to_high_order);
+    tcase_add_test(tc, an_error_is_a_code_and_the_solution_the_last_good_one);
+  }
   suite_add_tcase(s, tc);
   tc = tcase_create("motion");
   tcase_set_timeout(tc, 60);
