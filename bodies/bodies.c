@@ -89,9 +89,7 @@ int bodiesError(CPBodies b, int code, const char *function, const char *format, 
   return code;
 }
 
-/* Room for `more` elements behind the first `count`; arrays have lengths 8, 16, 32, ... Returns 0, or 1 without
-   memory. */
-static int room(void *address, int count, int more, size_t size) {
+int bodiesRoom(void *address, int count, int more, size_t size) {
   void **array = address, *larger;
   int old      = count > 0 ? 8 : 0, length;
   while (old < count) old *= 2;
@@ -101,7 +99,6 @@ static int room(void *address, int count, int more, size_t size) {
   *array = larger;
   return 0;
 }
-#define ROOM(array, count, more) room(&(array), (count), (more), sizeof *(array))
 
 static unsigned hash(const char *name, size_t length) { /* FNV-1a */
   unsigned h = 2166136261u;
@@ -166,6 +163,10 @@ static int takeName(CPBodies b, const char *name, int kind, int index) {
   return at;
 }
 
+int bodiesTaken(const struct CPBodies_ *b, const char *name) {
+  return !strcmp(name, "ground") || entryOf(b, name, strlen(name))->kind;
+}
+
 /* A parameter, for which there is room; returns its index. */
 static int takeParam(CPBodies b, int owner, const char *field, sunrealtype value) {
   b->label[b->nparams] = (Label){owner, field};
@@ -209,7 +210,7 @@ void CPBodiesFree(CPBodies *bodies) {
   if (!bodies || !*bodies) return;
   CPBodies b    = *bodies;
   void *owned[] = {b->body,  b->joint, b->row,   b->roll, b->pair,  b->drive, b->law,
-                   b->force, b->shape, b->param, b->text, b->entry, b->label};
+                   b->force, b->shape, b->param, b->text, b->entry, b->label, b->notes};
   bodiesFreePlans(b);
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   free(b);
@@ -222,6 +223,8 @@ int CPBodiesSetErrHandlerFn(CPBodies b, CPErrHandlerFn handler, void *data) {
   b->data    = data;
   return CP_SUCCESS;
 }
+
+const char *CPBodiesNotes(CPBodies b) { return b && b->notes ? b->notes : ""; }
 
 const char *CPBodiesGetLastMessage(CPBodies b) { return b ? b->message : ""; }
 
@@ -585,11 +588,14 @@ int CPBodiesAddDrive(CPBodies b, const CPDrive *drive) {
 int CPBodiesAddSpring(CPBodies b, const CPSpring *spring) {
   if (!b) return CP_MEM_NULL;
   const char *name = spring->name;
-  int flag         = checkName(b, __func__, name, 4);
+  int flag         = checkName(b, __func__, name, 5);
   if (flag) return flag;
   CHECK_FINITE(b, name, "stiffness", &spring->stiffness, 1);
   CHECK_FINITE(b, name, "damping", &spring->damping, 1);
   CHECK_FINITE(b, name, "force", &spring->force, 1);
+  if (!(spring->inertance >= 0) || !isfinite(spring->inertance))
+    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: inertance must not be negative, and is %g",
+                       name, (double)spring->inertance);
   Pair pair         = {0};
   Term term         = {1, NONE, b->npairs, {LENGTH, 0, 0, 0}};
   sunrealtype x     = spring->free;
@@ -612,11 +618,15 @@ int CPBodiesAddSpring(CPBodies b, const CPSpring *spring) {
     return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
   if (between) b->pair[b->npairs++] = pair;
   const int i = b->nlaws++, text = takeName(b, name, NAME_OTHER, i);
-  b->law[i] = (Law){SPRING, term, b->nparams, b->nparams + 3, NONE, spring->law, spring->data};
+  b->law[i] =
+      (Law){SPRING, term, b->nparams, b->nparams + 3, NONE, NONE, spring->law, spring->data};
   takeParam(b, text, "stiffness", spring->stiffness);
   takeParam(b, text, "damping", spring->damping);
   takeParam(b, text, "free", x);
   takeParam(b, text, "force", spring->force);
+  if (spring->inertance == 0) return i;
+  b->law[i].inertance = takeParam(b, text, "inertance", spring->inertance);
+  b->ninertances++;
   return i;
 }
 
@@ -628,18 +638,21 @@ int CPBodiesAddBushing(CPBodies b, const CPBushing *bushing) {
                                            DOT_(Z, Y), DOT_(X, Z), DOT_(Y, X)};
   if (!b) return CP_MEM_NULL;
   const char *name = bushing->name;
-  int flag         = checkName(b, __func__, name, 18);
+  int flag         = checkName(b, __func__, name, 19);
   if (flag) return flag;
   Pair pair = {0};
   CHECK_FINITE(b, name, "stiffness", bushing->stiffness, 3);
   CHECK_FINITE(b, name, "damping", bushing->damping, 3);
   CHECK_FINITE(b, name, "turn_stiffness", bushing->turn_stiffness, 3);
   CHECK_FINITE(b, name, "turn_damping", bushing->turn_damping, 3);
+  CHECK_FINITE(b, name, "drag", &bushing->drag, 1);
+  if (b->space.dimension == 2 && bushing->drag != 0)
+    return bodiesError(b, CP_NOT_SUPPORTED, __func__, "%s: there is no drag in the plane", name);
   if ((flag = findBodies(b, __func__, name, bushing->a, bushing->b, &pair))) return flag;
   const CPMarker *on_b = bushing->in == CP_IN_SPACE ? &bushing->on_a : &bushing->on_b;
   if ((flag = makePair(b, __func__, name, bushing->in, 0, &bushing->on_a, on_b, &pair)))
     return flag;
-  if (ROOM(b->pair, b->npairs, 1) || ROOM(b->law, b->nlaws, 6))
+  if (ROOM(b->pair, b->npairs, 1) || ROOM(b->law, b->nlaws, 9))
     return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
   const int first = b->nlaws, text = takeName(b, name, NAME_OTHER, first);
   b->pair[b->npairs] = pair;
@@ -649,11 +662,16 @@ int CPBodiesAddBushing(CPBodies b, const CPBushing *bushing) {
     const sunrealtype stiffness = k < 3 ? bushing->stiffness[k] : bushing->turn_stiffness[k - 3],
                       damping   = k < 3 ? bushing->damping[k] : bushing->turn_damping[k - 3];
     const Measure m             = planar && k == 5 ? (Measure)ANGLE_ : measures[k];
-    b->law[b->nlaws++] = (Law){SPRING, {1, NONE, b->npairs, m}, b->nparams, NONE, NONE, NULL, NULL};
+    b->law[b->nlaws++] =
+        (Law){SPRING, {1, NONE, b->npairs, m}, b->nparams, NONE, NONE, NONE, NULL, NULL};
     takeParam(b, text, fields[k][0], stiffness);
     takeParam(b, text, fields[k][1], damping);
     takeParam(b, text, fields[k][2], 0);
   }
+  const int drag = bushing->drag != 0 ? takeParam(b, text, "drag", bushing->drag) : NONE;
+  for (int k = 0; k < 3 && drag != NONE; k++)
+    b->law[b->nlaws++] =
+        (Law){DRAG, {1, NONE, b->npairs, {SPIN, 0, k, 0}}, drag, NONE, NONE, NONE, NULL, NULL};
   b->npairs++;
   return first;
 }
@@ -702,7 +720,7 @@ int CPBodiesAddFriction(CPBodies b, const CPFriction *friction) {
   if (ROOM(b->law, b->nlaws, 1))
     return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
   const int i = b->nlaws++, text = takeName(b, name, NAME_OTHER, i);
-  b->law[i] = (Law){FRICTION, term, b->nparams, NONE, joint, NULL, NULL};
+  b->law[i] = (Law){FRICTION, term, b->nparams, NONE, joint, NONE, NULL, NULL};
   takeParam(b, text, "factor", friction->factor);
   takeParam(b, text, "speed", friction->speed);
   b->nfrictions++;

@@ -157,12 +157,13 @@ typedef struct {
   int param;
 } Drive;
 
-typedef enum { SPRING, FRICTION } LawKind;
+typedef enum { SPRING, FRICTION, DRAG } LawKind;
 typedef struct {
   LawKind kind;
   Term term;
   int param, force,
-      joint; /* stiffness, damping, free, and force or NONE; or factor, speed, and the joint */
+      joint; /* stiffness, damping, free, and force or NONE; or factor, speed, and the joint; or drag */
+  int inertance; /* parameter or NONE */
   CPLawFn law;
   void *data;
 } Law;
@@ -213,9 +214,11 @@ struct CPBodies_ {
   PointForce *force;
   Shape *shape;
   sunrealtype *param;
-  int nbodies, njoints, nrows, nrolls, npairs, ndrives, nlaws, nforces, nshapes, nparams, nfrictions;
+  int nbodies, njoints, nrows, nrolls, npairs, ndrives, nlaws, nforces, nshapes, nparams,
+      nfrictions, ninertances;
 
-  char *text; /* all names, each ended by a zero */
+  char *notes; /* of the reader; NULL: none */
+  char *text;  /* all names, each ended by a zero */
   int ntext;
   Entry *entry; /* [capacity] table of names: open addressing */
   int nentries, capacity;
@@ -228,6 +231,13 @@ struct CPBodies_ {
 };
 
 enum { NAME_BODY = 1, NAME_JOINT, NAME_OTHER };
+
+/* Room for `more` elements behind the first `count`; arrays have lengths 8, 16, 32, ... Returns 0, or 1 without
+   memory. */
+int bodiesRoom(void *address, int count, int more, size_t size);
+#define ROOM(array, count, more) bodiesRoom(&(array), (count), (more), sizeof *(array))
+/* Has an element this name, or is it "ground"? */
+int bodiesTaken(const struct CPBodies_ *b, const char *name);
 
 int bodiesError(CPBodies b, int code, const char *function, const char *format, ...)
 #if defined(__GNUC__)
@@ -257,6 +267,8 @@ static inline void bodiesTermJet(const struct CPBodies_ *b, const Term *term, Or
 }
 /* g [3] of a drive. Returns what the user's function returned. */
 int bodiesDrive(const struct CPBodies_ *b, int drive, sunrealtype t, sunrealtype *g);
+/* x - free of a spring; of an angle in space the shorter way round, as whole turns are not known */
+sunrealtype bodiesStretch(const struct CPBodies_ *b, const Law *law, sunrealtype x);
 /* T [3] of a law and its derivatives at x, rate; reaction: of a joint with friction. Returns as the user's function */
 int bodiesLaw(const struct CPBodies_ *b, const Law *law, sunrealtype t, sunrealtype x,
               sunrealtype rate, sunrealtype reaction, sunrealtype *T);
@@ -280,5 +292,15 @@ void bodiesFreePlans(CPBodies b);
 int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                  const sunrealtype *lambda, CPBodiesPowers *powers);
 void bodiesPositions(CPBodies b, const Row *row, sunrealtype t, sunrealtype *p);
+
+/* ---- files ---- */
+
+/* Whole file and a zero, which the caller frees; NULL if it cannot be read */
+char *bodiesFile(const char *path, size_t *size);
+/* As CPBodiesReadText; run has its defaults */
+CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, SUNContext ctx,
+                        CPBodiesFile *run, char *message, size_t length);
+CPBodies bodiesReadXml(const char *data, size_t size, const char *name, SUNContext ctx,
+                       CPBodiesFile *run, char *message, size_t length);
 
 #endif

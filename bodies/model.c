@@ -170,12 +170,30 @@ static void fillM(CPBodies b, Writer *w) {
       for (int l = from; l < to; l++) column[l - from] += inertia(b, &b->body[i], l, k);
     }
   }
+  for (int i = 0; i < b->nlaws && b->ninertances > 0; i++) { /* inertance g g^T */
+    const Term *term = &b->law[i].term;
+    const Mask mask  = maskOf(b, term);
+    Jet jet;
+    if (b->law[i].inertance == NONE) continue;
+    bodiesTermJet(b, term, GRADIENT, &jet);
+    EACH_DIRECTION(s, mask.g, j)
+    for (int gi = 0; gi < 4; gi++) {
+      if (!(mask.g & (1u << gi))) continue;
+      const int from = 3 * gi + s->first[gi % 2], to = 3 * gi + s->last[gi % 2];
+      sunrealtype *column = next(w, bodiesColumnOf(s, &b->pair[term->pair], from),
+                                 bodiesColumnOf(s, &b->pair[term->pair], j), to - from);
+      for (int k = from; k < to; k++)
+        column[k - from] += b->param[b->law[i].inertance] * jet.g[k] * jet.g[j];
+    }
+  }
 }
 
 static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies) {
-  (void)t, (void)q;
-  Writer w = writerOf(bodies, PLAN_M, M);
-  fillM(bodies, &w);
+  (void)t;
+  CPBodies b = bodies;
+  Writer w   = writerOf(b, PLAN_M, M);
+  if (b->ninertances > 0) bodiesPoses(b, q, NULL, NULL);
+  fillM(b, &w);
   return 0;
 }
 
@@ -201,20 +219,23 @@ int bodiesDrive(const struct CPBodies_ *b, int drive, sunrealtype t, sunrealtype
   return 0;
 }
 
-/* What whole turns of the row's angles sum up to; 0: there are none. Of two angles the ratios are whole numbers. */
+/* What whole turns of the row's angles sum up to; 0 if there are none, or if the ratios, changed as parameters, have no common
+   measure: then the angles count from the start, up to half a turn. */
 static sunrealtype period(const struct CPBodies_ *b, const Row *row) {
+  static const sunrealtype rounding = SUN_RCONST(1e-9), least = SUN_RCONST(1e-6);
   const sunrealtype turn = 8 * atan(SUN_RCONST(1.0));
-  sunrealtype common     = 0;
+  sunrealtype common = 0, largest = 0;
   for (int k = 0; k < row->nterms && row->wraps; k++) {
     sunrealtype x = row->term[k].m.kind == ANGLE ? fabs(weight(b, &row->term[k])) : 0;
+    largest       = fmax(largest, x);
     while (common > 0 && x > 0) { /* Euclid */
       const sunrealtype rest = fmod(x, common);
       x                      = common;
-      common                 = rest;
+      common                 = fmin(rest, common - rest) > rounding * largest ? rest : 0;
     }
     common = fmax(common, x);
   }
-  return turn * common;
+  return common > least * largest ? turn * common : 0;
 }
 
 /* Rows of p, v or b (level 0, 1, 2). Returns what a drive's function returned. */
@@ -237,7 +258,8 @@ static int fillRow(const struct CPBodies_ *b, const Row *row, sunrealtype t, int
   }
   sum += level == 2 ? g[2] : -g[level];
   if (level == 0 && row->offset != NONE) sum -= b->param[row->offset];
-  if (level == 0 && row->wraps) sum = remainder(sum, period(b, row));
+  const sunrealtype turns = level == 0 && row->wraps ? period(b, row) : 0;
+  if (turns > 0) sum = remainder(sum, turns);
   out[row->first] = sum;
   return flag;
 }
@@ -367,6 +389,13 @@ sunrealtype bodiesReactionSize(const struct CPBodies_ *b, int joint, const sunre
   return sqrt(sum);
 }
 
+sunrealtype bodiesStretch(const struct CPBodies_ *b, const Law *law, sunrealtype x) {
+  const sunrealtype s = x - b->param[law->param + 2];
+  return law->term.m.kind == ANGLE && b->space.dimension == 3
+             ? remainder(s, 8 * atan(SUN_RCONST(1.0)))
+             : s;
+}
+
 int bodiesLaw(const struct CPBodies_ *b, const Law *law, sunrealtype t, sunrealtype x,
               sunrealtype rate, sunrealtype reaction, sunrealtype *T) {
   const sunrealtype *p = b->param + law->param;
@@ -377,16 +406,21 @@ int bodiesLaw(const struct CPBodies_ *b, const Law *law, sunrealtype t, sunrealt
     T[2]                    = -p[0] * reaction * (1 - slope * slope) / p[1];
     return 0;
   }
+  if (law->kind == DRAG) {
+    T[0] = -p[0] * rate;
+    T[2] = -p[0];
+    return 0;
+  }
   const int flag = law->law ? law->law(t, x, rate, T, law->data) : 0;
   if (law->force != NONE) T[0] += b->param[law->force];
-  T[0] -= p[0] * (x - p[2]) + p[1] * rate;
+  T[0] -= p[0] * bodiesStretch(b, law, x) + p[1] * rate;
   T[1] -= p[0];
   T[2] -= p[1];
   return flag;
 }
 
-/* f += the forces of laws of this kind. Returns what a user's function returned. */
-static int addLaws(const struct CPBodies_ *b, LawKind kind, sunrealtype t,
+/* f += the forces of friction, or of all other laws. Returns what a user's function returned. */
+static int addLaws(const struct CPBodies_ *b, int friction, sunrealtype t,
                    const sunrealtype *lambda, sunrealtype *f) {
   int flag = 0, first, count;
   for (int i = 0; i < b->nlaws && !flag; i++) {
@@ -394,13 +428,13 @@ static int addLaws(const struct CPBodies_ *b, LawKind kind, sunrealtype t,
     const Term *term = &law->term;
     Jet jet;
     sunrealtype T[3];
-    if (law->kind != kind) continue;
+    if ((law->kind == FRICTION) != friction) continue;
     bodiesTermJet(b, term, GRADIENT, &jet);
     const sunrealtype c = term->coef,
-                      N = kind == FRICTION
-                              ? bodiesReactionSize(b, law->joint, lambda, &first, &count)
-                              : 0;
+                      N = friction ? bodiesReactionSize(b, law->joint, lambda, &first, &count) : 0;
     flag                = bodiesLaw(b, law, t, c * jet.s, c * jet.rate, N, T);
+    if (law->inertance != NONE) /* s'' = g u' + jet.acc, the first part in M */
+      T[0] -= b->param[law->inertance] * c * jet.acc;
     EACH_DIRECTION(&b->space, maskOf(b, term).g, j)
     f[bodiesColumnOf(&b->space, &b->pair[term->pair], j)] += c * T[0] * jet.g[j];
   }
@@ -434,7 +468,7 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
     gyroscopic(b, i, u + 6 * i + 3, spin, torque);
     add3(1, torque, f + 6 * i + 3);
   }
-  int flag = addLaws(b, SPRING, t, NULL, f);
+  int flag = addLaws(b, 0, t, NULL, f);
   for (int i = 0; i < b->nforces && !flag; i++) {
     const PointForce *force = &b->force[i];
     sunrealtype F[3], Fx[9], Fv[9], D[3];
@@ -453,7 +487,7 @@ static int frictions(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                      const sunrealtype *z, const sunrealtype *lambda, sunrealtype *f, void *bodies) {
   (void)z;
   bodiesPoses(bodies, q, u, NULL);
-  return addLaws(bodies, FRICTION, t, lambda, f);
+  return addLaws(bodies, 1, t, lambda, f);
 }
 
 /* Fl = df/dlambda: the force is proportional to |F|, whose derivative is lambda_i / |F| */
@@ -513,7 +547,8 @@ static void fillKRow(const struct CPBodies_ *b, const Row *row, const sunrealtyp
   }
 }
 
-/* K += T H + g (T_x g + T_x' D s')^T, C += T_x' g g^T. Returns what a user's function returned. */
+/* K += T H + g (T_x g + T_x' D s')^T, C += T_x' g g^T, where an inertance I adds -I s'' to T. Returns what a user's
+ * function returned. */
 static int fillLaw(const struct CPBodies_ *b, const Law *law, sunrealtype t,
                    const sunrealtype *lambda, Writer *K, Writer *C) {
   const Space *s   = &b->space;
@@ -530,6 +565,12 @@ static int fillLaw(const struct CPBodies_ *b, const Law *law, sunrealtype t,
                             : 0;
   /* Where blocks are listed the state is none of the user's, so that his functions are not called. */
   const int flag = K->data ? bodiesLaw(b, law, t, c * jet.s, c * jet.rate, N, T) : 0;
+  Jet acc;
+  const sunrealtype I = law->inertance == NONE ? 0 : b->param[law->inertance];
+  if (law->inertance != NONE) {
+    bodiesTermJet(b, term, ACCELERATION, &acc);
+    T[0] -= I * c * acc.acc;
+  }
   EACH_DIRECTION(s, mask.g, j)
   for (int gi = 0; gi < 4; gi++) {
     if (!(mask.g & (1u << gi))) continue;
@@ -540,6 +581,9 @@ static int fillLaw(const struct CPBodies_ *b, const Law *law, sunrealtype t,
       if (mask.H & (1u << (4 * gi + j / 3))) k[i - from] += c * T[0] * jet.H[i][j];
       k[i - from] += jet.g[i] * (T[1] * jet.g[j] + T[2] * jet.rate_q[j]);
       d[i - from] += jet.g[i] * T[2] * jet.g[j];
+      if (law->inertance == NONE) continue;
+      k[i - from] -= I * jet.g[i] * acc.acc_q[j];
+      d[i - from] -= I * jet.g[i] * acc.acc_u[j];
     }
   }
   return flag;
@@ -608,9 +652,9 @@ static int fillDynamics(CPBodies b, sunrealtype t, const sunrealtype *u, const s
 static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                        const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
                        SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *bodies) {
-  (void)z, (void)udot, (void)Fz;
+  (void)z, (void)Fz;
   Writer to_K = writerOf(bodies, PLAN_K, K), to_C = writerOf(bodies, PLAN_C, C);
-  bodiesPoses(bodies, q, u, NULL);
+  bodiesPoses(bodies, q, u, udot);
   return fillDynamics(bodies, t, u, lambda, &to_K, &to_C);
 }
 

@@ -254,7 +254,13 @@ int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealt
       out->dissipation -= T[0] * rate;
       continue;
     }
-    out->potential += p[0] * (x - p[2]) * (x - p[2]) / 2;
+    if (law->inertance != NONE) out->kinetic += b->param[law->inertance] * rate * rate / 2;
+    if (law->kind == DRAG) {
+      out->dissipation += p[0] * rate * rate;
+      continue;
+    }
+    const sunrealtype stretch = bodiesStretch(b, law, x);
+    out->potential += p[0] * stretch * stretch / 2;
     out->dissipation += p[1] * rate * rate;
     T[0] = 0;
     if (law->law) flag = law->law(t, x, rate, T, law->data);

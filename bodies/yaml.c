@@ -84,6 +84,7 @@ static const Field spring_fields[]   = {FIELD(CPSpring, "name", name, NAME, 1),
                                         FIELD(CPSpring, "damping", damping, NUMBER, 0),
                                         FIELD(CPSpring, "free", free, NUMBER, 0),
                                         FIELD(CPSpring, "force", force, NUMBER, 0),
+                                        FIELD(CPSpring, "inertance", inertance, NUMBER, 0),
                                         {0}};
 static const Field bushing_fields[]  = {FIELD(CPBushing, "name", name, NAME, 1),
                                         FIELD(CPBushing, "a", a, NAME, 0),
@@ -99,6 +100,7 @@ static const Field bushing_fields[]  = {FIELD(CPBushing, "name", name, NAME, 1),
                                         FIELD(CPBushing, "damping", damping, VECTOR, 0),
                                         FIELD(CPBushing, "turn_stiffness", turn_stiffness, VECTOR, 0),
                                         FIELD(CPBushing, "turn_damping", turn_damping, VECTOR, 0),
+                                        FIELD(CPBushing, "drag", drag, NUMBER, 0),
                                         {0}};
 static const Field force_fields[]    = {FIELD(CPForce, "name", name, NAME, 1),
                                         FIELD(CPForce, "body", body, NAME, 1),
@@ -420,7 +422,6 @@ static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *
 
 static CPBodies readFrom(yaml_parser_t *parser, Reader *r, SUNContext ctx, CPBodiesFile *run) {
   CPBodies bodies = NULL;
-  *run            = (CPBodiesFile){.t_end = 10, .assemble = 1, .balance = 1};
   if (!yaml_parser_load(parser, &r->document)) {
     const yaml_mark_t at = parser->problem_mark;
     if (parser->error == YAML_MEMORY_ERROR) wrong(r, at, "no memory");
@@ -435,11 +436,10 @@ static CPBodies readFrom(yaml_parser_t *parser, Reader *r, SUNContext ctx, CPBod
   return bodies;
 }
 
-CPBodies CPBodiesReadText(const char *data, size_t size, const char *name, SUNContext ctx,
-                          CPBodiesFile *run, char *message, size_t length) {
+CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, SUNContext ctx,
+                        CPBodiesFile *run, char *message, size_t length) {
   yaml_parser_t parser;
   Reader r = {.file = name, .message = message, .length = length};
-  if (length > 0) message[0] = '\0';
   if (!yaml_parser_initialize(&parser)) {
     snprintf(message, length, "%s: no memory", name);
     return NULL;
@@ -447,27 +447,5 @@ CPBodies CPBodiesReadText(const char *data, size_t size, const char *name, SUNCo
   yaml_parser_set_input_string(&parser, (const unsigned char *)data, size);
   CPBodies bodies = readFrom(&parser, &r, ctx, run);
   yaml_parser_delete(&parser);
-  return bodies;
-}
-
-CPBodies CPBodiesRead(const char *path, SUNContext ctx, CPBodiesFile *run, char *message,
-                      size_t length) {
-  yaml_parser_t parser;
-  Reader r   = {.file = path, .message = message, .length = length};
-  FILE *file = fopen(path, "rb");
-  if (length > 0) message[0] = '\0';
-  if (!file) {
-    snprintf(message, length, "%s cannot be opened", path);
-    return NULL;
-  }
-  CPBodies bodies = NULL;
-  if (yaml_parser_initialize(&parser)) {
-    yaml_parser_set_input_file(&parser, file);
-    bodies = readFrom(&parser, &r, ctx, run);
-    yaml_parser_delete(&parser);
-  } else {
-    snprintf(message, length, "%s: no memory", path);
-  }
-  fclose(file);
   return bodies;
 }

@@ -85,9 +85,12 @@ foreach(runtime IN ITEMS metis stdc++ gomp gfortran quadmath)
 endforeach()
 string(APPEND cpodes_pc_libs_private " -lm")
 
-set(cpodes_pc_yaml "")
+set(cpodes_pc_formats "")
 if(CPODES_YAML_LIBRARY)
-  set(cpodes_pc_yaml " -lyaml")
+  set(cpodes_pc_formats " -lyaml")
+endif()
+if(CPODES_XML_LIBRARY)
+  string(APPEND cpodes_pc_formats " -lxml2")
 endif()
 
 # The prefix is found from the file's own place, so that an installed tree can be moved.

@@ -52,7 +52,7 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY "=") # the interface changes bef
 set(CPACK_DEBIAN_LIBRARIES_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/cmake/package/triggers")
 set(CPACK_POST_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/package/triggers.cmake")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "${lib} (= ${version}), libsundials-dev, libsuitesparse-dev, liblapack-dev, libyaml-dev")
+    "${lib} (= ${version}), libsundials-dev, libsuitesparse-dev, liblapack-dev, libyaml-dev, libxml2-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "cpodes-doc, pkg-config, cmake")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "${lib} (= ${version})")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS gnuplot-nox)

@@ -33,11 +33,15 @@ static struct {
       *names; /* names: those of parameters and coordinates, each in NAME_LENGTH characters */
   CPModelParameter *parameters;
   CPModelCoordinate *coordinates;
+  int told; /* of what the file says and the mechanism does not have */
 } mechanism;
 
 int mechanism_is_file(const char *name) {
-  const char *dot = strrchr(name, '.');
-  return dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml"));
+  static const char *const ends[] = {".yaml", ".yml", ".xml", ".urdf", ".mjcf"};
+  const char *dot                 = strrchr(name, '.');
+  for (size_t i = 0; dot && i < sizeof ends / sizeof *ends; i++)
+    if (!strcmp(dot, ends[i])) return 1;
+  return 0;
 }
 
 /* ------------------------------------------------------------------------------ the model -- */
@@ -189,8 +193,10 @@ static int create(CPModel *model) {
   if (clone_templates(&model->mech) || !(model->y0 = CPBodiesState(b))) return -1;
   model->n       = N_VGetLength(model->y0);
   model->prepare = prepare;
-  if (draw(model)) return -1;
-  return run.assemble ? assemble(model) : 0;
+  if (draw(model) || (run.assemble && assemble(model))) return -1;
+  if (!mechanism.told) fputs(CPBodiesNotes(b), stderr);
+  mechanism.told = 1;
+  return 0;
 }
 
 static void destroy(CPModel *model) {
@@ -215,13 +221,18 @@ static int name_all(CPBodies b) {
   if (!mechanism.names || !mechanism.parameters || !mechanism.coordinates) return -1;
   char *name = mechanism.names;
   for (int i = 0; i < np; i++, name += NAME_LENGTH) {
+    static const char *const products[] = {"J_xy", "J_xz", "J_yz"};
+    static const int of[3][2]           = {{3, 2}, {4, 2}, {4, 3}}; /* J_xx, J_yy before J_xy ... */
+    sunrealtype least = -SUN_RCONST(1e300), most = SUN_RCONST(1e300);
+    const sunrealtype *p = CPBodiesParameters(b) + i;
     CPBodiesParameterName(b, i, name, NAME_LENGTH);
-    mechanism.parameters[i] = (CPModelParameter){name,
-                                                 "",
-                                                 "as in the file",
-                                                 CPBodiesParameters(b)[i],
-                                                 -SUN_RCONST(1e300),
-                                                 SUN_RCONST(1e300)};
+    const char *field = strchr(name, '.') + 1;
+    if (!strcmp(field, "mass") || !strcmp(field, "inertance") || !strcmp(field, "J_zz") ||
+        (!planar && (!strcmp(field, "J_xx") || !strcmp(field, "J_yy"))))
+      least = SUN_RCONST(1e-300);
+    for (int k = 0; k < 3 && !planar; k++)
+      if (!strcmp(field, products[k])) most = sqrt(p[-of[k][0]] * p[-of[k][1]]), least = -most;
+    mechanism.parameters[i] = (CPModelParameter){name, "", "as in the file", *p, least, most};
   }
   for (int i = 0; i < nc; i++, name += NAME_LENGTH) {
     const int k = i % each;

@@ -4,7 +4,7 @@
 
 #include <cpodes/cpodes_model.h>
 
-/* Is this the name of a file with a mechanism: .yaml, .yml? */
+/* Is this the name of a file with a mechanism: .yaml, .yml, .xml, .urdf, .mjcf? */
 int mechanism_is_file(const char *name);
 
 /* The model of the file, of which there is one in a process; it lasts as long. NULL after a complaint. */

@@ -54,6 +54,16 @@ const Contestant contestant_cpodes_dop853 = {.name  = "cpodes-dop853",
                                              .solve  = solve_mech,
                                              .table  = "DOP853"};
 
+const Contestant contestant_cpodes_radau = {.name     = "cpodes-radau",
+                                            .title    = "cpodes, RADAU",
+                                            .settings = "CPMech with all defaults, Radau IIA with"
+                                                        " 3 or 5 stages, each step projected",
+                                            .same_f   = false,
+                                            .ours     = true,
+                                            .takes    = takes_mech,
+                                            .solve    = solve_mech,
+                                            .table    = "RADAU"};
+
 const Contestant contestant_cpodes_esdirk = {
     .name     = "cpodes-esdirk",
     .title    = "cpodes, ESDIRK of order 4",

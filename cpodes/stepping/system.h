@@ -33,7 +33,12 @@ void cpStepperSystemFreed(CPStepper s);
  *
  * Functions return 0, a positive code if a smaller step may help, or a negative one if the failure is fatal, with the
  * reason in *text. Those marked as optional may be NULL. */
-enum { CP_REAL_FACTORS, CP_COMPLEX_FACTORS, CP_FACTORS = CP_COMPLEX_FACTORS + 2 };
+enum {
+  CP_REAL_FACTORS,
+  CP_COMPLEX_FACTORS,
+  CP_STAGE_FACTORS = CP_COMPLEX_FACTORS + 2, /* real ones with partial derivatives of their own */
+  CP_FACTORS       = CP_STAGE_FACTORS + 4
+};
 typedef struct {
   void *data;
   const char *text;
@@ -44,14 +49,17 @@ typedef struct {
   int (*start)(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data);
   int (*residual)(sunrealtype t, const sunrealtype *y, const sunrealtype *x, sunrealtype *r,
                   void *data);
-  /* Computes the partial derivatives of r at (t, y, x). ewt [n]: error weights. *jump becomes 1 if multipliers are not
-   * unique, and will be others from now on. */
-  int (*partials)(sunrealtype t, const sunrealtype *y, const sunrealtype *x, const sunrealtype *ewt,
-                  int *jump, void *data);
-  /* Factors D(g + i gi). which: CP_REAL_FACTORS, where gi is 0, or CP_COMPLEX_FACTORS + 0 or + 1. */
+  /* Computes the partial derivatives of r at (t, y, x). which: CP_REAL_FACTORS, for the real and the complex factors, or, after
+   * those, CP_STAGE_FACTORS + k. ewt [n]: error weights. *jump becomes 1 if multipliers are not unique, and will be
+   * others from now on. */
+  int (*partials)(int which, sunrealtype t, const sunrealtype *y, const sunrealtype *x,
+                  const sunrealtype *ewt, int *jump, void *data);
+  /* Factors D(g + i gi). gi is 0 with real factors. */
   int (*factor)(int which, sunrealtype g, sunrealtype gi, void *data);
   /* Solves D dx = r. re, im [n + m]: real and imaginary parts of r, then of dx. Real factors do not use im. */
   int (*solve)(int which, sunrealtype *re, sunrealtype *im, void *data);
+  /* x [n + m] becomes D(0) x, with the partial derivatives of CP_REAL_FACTORS. If NULL, there are no CP_STAGE_FACTORS. */
+  void (*leading)(sunrealtype *x, void *data);
   /* e [n] becomes (I - g J)^-1 e, with the real factors, where J is the Jacobian of y' = k(t, y). */
   int (*filter)(sunrealtype *e, void *data);
   /* y [n], the end of a step, moves to the manifold of invariants, with the real factors, until corrections are below tol

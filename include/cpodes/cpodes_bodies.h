@@ -146,9 +146,10 @@ typedef struct {
 /** A force law: T [3]: out, the force T in the direction in which x grows, and its derivatives to x and x'. Returns as
  * a drive's function. */
 typedef int (*CPLawFn)(sunrealtype t, sunrealtype x, sunrealtype rate, sunrealtype *T, void *data);
-/** A spring-damper, T = force - stiffness (x - free) - damping x' + law: on the coordinate `of`; or, if of.joint is NULL, on
- * the distance x between point_a of body a and point_b of body b, which must not meet. On an angle in space it acts
- * for less than half a turn. */
+/** A spring-damper, T = force - stiffness (x - free) - damping x' - inertance x'' + law: on the coordinate `of`; or, if
+ * of.joint is NULL, on the distance x between point_a of body a and point_b of body b, which must not meet. On an angle
+ * in space the spring takes the shorter way to its free angle, of at most half a turn. The inertance is what a flywheel or a rotor behind a gear adds to
+ * the motion of its coordinate ("armature", "reflected inertia": rotor inertia times the square of the gear ratio). */
 typedef struct {
   const char *name;       /**< of the element */
   CPCoordinate of;        /**< what it acts on */
@@ -161,12 +162,14 @@ typedef struct {
   sunrealtype damping;    /**< [N/m, N s/m] or [N m/rad, N m s/rad] */
   sunrealtype free;       /**< x without force; for distances NaN: that of the placement */
   sunrealtype force;      /**< constant [N, N m] */
+  sunrealtype inertance;  /**< >= 0 [kg] or [kg m^2] */
   CPLawFn law;            /**< NULL: none */
   void *data;             /**< handed to the function */
 } CPSpring;
 
 /** An elastic joint: springs and dampers along x_a, y_a, z_a on d, and about them on the small angles z_a . y_b, x_a . z_b,
- * y_a . x_b. In the plane: along x_a and y_a, and on the angle. */
+ * y_a . x_b. In the plane: along x_a and y_a, and on the angle. The drag is a torque -drag (omega_b - omega_a) on b, for
+ * turns of any size. */
 typedef struct {
   const char *name;              /**< of the element */
   const char *a;                 /**< first body */
@@ -178,6 +181,7 @@ typedef struct {
   sunrealtype damping[3];        /**< [N/m, N s/m] */
   sunrealtype turn_stiffness[3]; /**< [N m/rad, N m s/rad] */
   sunrealtype turn_damping[3];   /**< [N m/rad, N m s/rad] */
+  sunrealtype drag;              /**< [N m s/rad]; not in the plane */
 } CPBushing;
 
 /** A force: F [3]: out, at the point x with the velocity v, all in the axes of space; Fx, Fv [9]: out, by rows, its
@@ -220,7 +224,7 @@ typedef struct {
 
 /** Energies and powers at one state; E = kinetic + potential changes by E' = -dissipation + applied + drives. */
 typedef struct {
-  sunrealtype kinetic;     /**< [J] */
+  sunrealtype kinetic;     /**< with that of inertances [J] */
   sunrealtype potential;   /**< of gravity and of springs without laws [J] */
   sunrealtype dissipation; /**< power lost in dampers and friction [W] */
   sunrealtype applied;     /**< power of forces and laws [W] */
@@ -304,7 +308,8 @@ CPODES_EXPORT int CPBodiesGetPowers(CPBodies bodies, sunrealtype t, N_Vector y,
 
 /** Index of the parameter "element.field" in the array of CPBodiesParameters: the fields mass, J_xx ... J_yz (products
  * count only if the body was added with some), length, offset, ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor,
- * speed, force_x ... force_z; of a bushing kx ... kzz, dx ... dzz, x0 ... zz0 (without force); "gravity.x". */
+ * speed, force_x ... force_z; of a bushing kx ... kzz, dx ... dzz, x0 ... zz0 (without force); inertance and drag, if the
+ * element was added with some; "gravity.x". */
 CPODES_EXPORT int CPBodiesFindParameter(CPBodies bodies, const char *name);
 /** The array of all parameters, which the functions of the model read: for CPodeSetSensParams and CPMechSetParams. Its
  * address is final once CPBodiesMech or CPBodiesModel has been called. NULL if bodies is NULL. */
@@ -313,9 +318,9 @@ CPODES_EXPORT sunrealtype *CPBodiesParameters(CPBodies bodies);
 CPODES_EXPORT int CPBodiesCount(CPBodies bodies);
 /** Number of joints, couplers and drives. */
 CPODES_EXPORT int CPBodiesJoints(CPBodies bodies);
-/** Name of body i, or NULL. */
+/** Name of body i, or NULL; to be copied, as it may move when an element is added. */
 CPODES_EXPORT const char *CPBodiesBodyName(CPBodies bodies, int i);
-/** Name of joint, coupler or drive i, or NULL. */
+/** Name of joint, coupler or drive i, or NULL; to be copied, too. */
 CPODES_EXPORT const char *CPBodiesJointName(CPBodies bodies, int i);
 /** 2 in the plane, 3 in space. */
 CPODES_EXPORT int CPBodiesDimension(CPBodies bodies);
@@ -358,14 +363,19 @@ typedef struct {
   int balance;                 /**< CPBodiesSetBalance, default 1 */
 } CPBodiesFile;
 
-/** The mechanism of a YAML file, complete but for CPBodiesMech. run: out. message [length]: out, "" or one line
- * "file:line:column: rule". Returns it, the caller's, or NULL. Without libyaml there is only the message. */
+/** The mechanism of a file, complete but for CPBodiesMech: MJCF or URDF if the name ends in .xml, .mjcf or .urdf, else
+ * YAML. run: out. message [length]: out, "" or one line "file:line: rule", for YAML "file:line:column: rule". Returns it,
+ * the caller's, or NULL. Without libyaml, and libxml2, there is only the message. */
 CPODES_EXPORT CPBodies CPBodiesRead(const char *path, SUNContext ctx, CPBodiesFile *run,
                                     char *message, size_t length);
-/** The same of a text [size] in memory; name: for messages. */
+/** The same of a text [size] in memory; name: for messages, and for XML the file's path, as included files and meshes
+ * are looked for beside it. */
 CPODES_EXPORT CPBodies CPBodiesReadText(const char *data, size_t size, const char *name,
                                         SUNContext ctx, CPBodiesFile *run, char *message,
                                         size_t length);
+/** What the file says and the mechanism does not have, such as limits, motors and contacts: a line "file:line: what"
+ * for each kind, or "". It is the mechanism's. */
+CPODES_EXPORT const char *CPBodiesNotes(CPBodies bodies);
 
 #ifdef __cplusplus
 }

@@ -253,7 +253,8 @@ static void limits(World *w) {
     CALL(w, NOBODY, CVodeSetMaxOrd(cvodes(w), n));
   if (which == 2) CALL(w, NOBODY, CVodeSetMaxErrTestFails(cvodes(w), n));
   if (which == 3) CALL(w, NOBODY, CVodeSetMaxConvFails(cvodes(w), n));
-  if (which == 4) CALL(w, NOBODY, CVodeSetMaxNonlinIters(cvodes(w), n));
+  if (which == 4 && n > 1) /* One iteration holds steps at sizes at which it converges at once. */
+    CALL(w, NOBODY, CVodeSetMaxNonlinIters(cvodes(w), n));
   if (which == 5) CALL(w, NOBODY, CVodeSetStabLimDet(cvodes(w), below(w, 2)));
 }
 

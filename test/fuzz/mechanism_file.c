@@ -1,9 +1,11 @@
-/* libFuzzer's target for the reader of mechanisms (bodies/yaml.c): whatever the bytes, CPBodiesReadText returns a
- * mechanism, or NULL and a message of one line; a mechanism that is small enough is completed and evaluated once.
+/* libFuzzer's targets for the readers of mechanisms (bodies/yaml.c, and bodies/xml.c with mjcf.c and urdf.c): whatever the
+ * bytes, CPBodiesReadText returns a mechanism, or NULL and a message of one line; a mechanism that is small enough is
+ * completed and evaluated once.
  *
  *   cmake -B build/clang -D CMAKE_C_COMPILER=clang -D CPODES_SANITIZE=address,undefined
  *   cmake --build build/clang --target fuzz_mechanism_file
  *   build/clang/test/fuzz/fuzz_mechanism_file -max_total_time=3600 CORPUS examples/mechanisms
+ *   build/clang/test/fuzz/fuzz_robot_file -max_total_time=3600 CORPUS examples/mechanisms
  */
 #include <cpodes/cpodes_bodies.h>
 #include <stdint.h>
@@ -43,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char message[300];
   if (!ctx && SUNContext_Create(SUN_COMM_NULL, &ctx)) abort();
   CPBodies b =
-      CPBodiesReadText((const char *)data, size, "fuzz", ctx, &file, message, sizeof message);
+      CPBodiesReadText((const char *)data, size, FUZZ_NAME, ctx, &file, message, sizeof message);
   if (!b && (!message[0] || strchr(message, '\n'))) abort();
   CPBodiesSetErrHandlerFn(b, silent, NULL);
   if (b && CPBodiesCount(b) < 50) evaluate(b);

@@ -90,5 +90,31 @@ class Mechanisms(RunnerTest):
         self.assertIn('"far" stays open', process.stderr)
 
 
+@unittest.skipUnless(os.environ.get("CPODES_XML"), "no libxml2")
+class Robots(RunnerTest):
+    def test_they_run_and_say_what_they_leave_out(self):
+        for name, left_out in {"gripper.xml": "actuator: ignored", "arm.urdf": "joint: limit is ignored (3 times)"}.items():
+            with self.subTest(file=name):
+                process = cpodes("run", FILES / name)
+                self.assert_done(process)
+                self.assertIn("verdict       ok", process.stdout)
+                self.assertIn(left_out, process.stderr)
+
+    def test_check_finds_nothing(self):
+        process = cpodes("check", FILES / "gripper.xml")
+        self.assertEqual(process.returncode, DONE, process.stdout + process.stderr)
+
+    def test_parameters_are_those_of_the_elements(self):
+        process = cpodes("describe", FILES / "gripper.xml")
+        self.assert_done(process)
+        self.assertIn("hinge_l_spring.inertance", process.stdout)
+        self.assert_refused(cpodes("run", FILES / "gripper.xml", "--param", "palm.mass=1"), "palm.mass")
+
+    def test_what_is_wrong_is_named(self):
+        file = self.folder / "bad.urdf"
+        file.write_text('<robot name="r">\n<link name="a"/>\n<joint name="j" type="fixed"/></robot>')
+        self.assert_refused(cpodes("run", file), "bad.urdf:3: joint j: parent and child must be given")
+
+
 if __name__ == "__main__":
     unittest.main()

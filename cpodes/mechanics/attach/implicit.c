@@ -12,18 +12,19 @@
 
 struct CPMechImplicit_ {
   CPArena arena;
-  CPNewtonMatrix S[CP_FACTORS - CP_COMPLEX_FACTORS]; /* complex ones; the real one is that of mech->newton */
+  CPNewtonMatrix S[CP_FACTORS]; /* but for the first one, which is that of mech->newton */
+  CPPartials stage[CP_FACTORS - CP_STAGE_FACTORS]; /* created when they are asked for */
   CPImplicitSystem system;
   int rank_is_known; /* partial derivatives need no new decision which rows are dependent */
   double *held;      /* [m] multipliers of rows that are dependent */
   char *fixed;       /* [m] those of Newton's matrix before */
   double *a, *lambda, *x, *e; /* [nu], [m], [nu + m + nz], [n] */
   double *known[2];           /* [n + m] */
+  double *leading;            /* [nu + nz + m] */
 };
 
 static CPNewtonMatrix *matrix(CPMech mech, int which) {
-  return which == CP_REAL_FACTORS ? &mech->newton->S
-                                  : &mech->implicit->S[which - CP_COMPLEX_FACTORS];
+  return which == CP_REAL_FACTORS ? &mech->newton->S : &mech->implicit->S[which];
 }
 
 /* ---- the residual ---- */
@@ -86,11 +87,31 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
 
 /* ---- Newton's matrix ---- */
 
+/* Those of a stage, with the fixed rows of the middle of the step */
+static int stagePartials(CPMech mech, int which, sunrealtype t, const sunrealtype *y,
+                         const sunrealtype *x, const sunrealtype *ewt) {
+  CPPartials *P     = &mech->implicit->stage[which - CP_STAGE_FACTORS];
+  CPNewtonMatrix *S = matrix(mech, which);
+  int flag          = CP_SUCCESS;
+  if (!*P) { /* Only some motions ask for it. */
+    flag = cpPartialsCreate(P, mech, CP_NEWTON_KKT);
+    if (!flag) flag = cpNewtonMatrixCreate(S, *P, 0);
+    if (flag) {
+      cpNewtonMatrixFree(S);
+      cpPartialsFree(P);
+      return cpReason(mech->text, flag, "no memory for the iteration matrix of a stage");
+    }
+  }
+  (*P)->keep_rank = 1;
+  return cpPartialsAt(*P, t, y, x + mech->nq, x + mech->n, ewt);
+}
+
 /* Which rows are dependent is decided at starts. It is decided anew as long as some are, and where the matrix is
  * singular, but not elsewhere: next to a singular position no row may be dropped without need. */
-static int partials(sunrealtype t, const sunrealtype *y, const sunrealtype *x,
+static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrealtype *x,
                     const sunrealtype *ewt, int *jump, void *data) {
-  const CPMech mech           = data;
+  const CPMech mech = data;
+  if (which >= CP_STAGE_FACTORS) return stagePartials(mech, which, t, y, x, ewt);
   const CPPartials P          = mech->newton->P;
   struct CPMechImplicit_ *own = mech->implicit;
   const double *a = x + mech->nq, *lambda = a + mech->nu + mech->nz;
@@ -108,12 +129,11 @@ static int partials(sunrealtype t, const sunrealtype *y, const sunrealtype *x,
 static int factor(int which, sunrealtype g, sunrealtype gi, void *data) {
   const CPMech mech = data;
   CPNewtonMatrix *S = matrix(mech, which);
-  const double t    = mech->newton->P->t;
+  const double t    = S->P->t;
   int flag          = cpNewtonAssemble(S, g + gi * I);
   if (!flag && !cpLuFinite(S->lu))
     return cpReason(mech->text, -CP_MECH_NONFINITE,
                     "at t = %.15g: the iteration matrix is not finite", t);
-  mech->stats.nnewton++;
   if (!flag) flag = cpNewtonFactor(S);
   if (flag > 0) {
     mech->implicit->rank_is_known = 0;
@@ -130,7 +150,7 @@ static int solve(int which, sunrealtype *re, sunrealtype *im, void *data) {
   const size_t bytes = (size_t)(mech->n + m) * sizeof *re;
   const char *fixed  = mech->newton->P->fixed;
   double *const x[2] = {re, im}, *const *known = mech->implicit->known;
-  const int parts = which == CP_REAL_FACTORS ? 1 : 2;
+  const int parts = matrix(mech, which)->parts;
   const int any   = memchr(fixed, 1, (size_t)(nu + m)) != NULL;
   for (int k = 0; any && k < parts; k++) memcpy(known[k], x[k], bytes);
   const int flag = cpNewtonCorrect(matrix(mech, which), re, im);
@@ -141,6 +161,27 @@ static int solve(int which, sunrealtype *re, sunrealtype *im, void *data) {
       if (fixed[i - nq - nz]) x[k][i] = known[k][i];
   }
   return flag;
+}
+
+/* D(0) = [1; M A^T - Fl; 1 - Zl; A], in the order (q', u', z', lambda) */
+static void leading(sunrealtype *x, void *data) {
+  const CPMech mech  = data;
+  const CPPartials P = mech->newton->P;
+  const int nu = mech->nu, nz = mech->nz, m = mech->m;
+  double *in = mech->implicit->leading, *u = x + mech->nq, *z = u + nu, *lambda = z + nz;
+  const double *lambda_in = in + nu + nz;
+  memcpy(in, u, (size_t)(nu + nz + m) * sizeof *in);
+  for (int j = 0; j < nu; j++)
+    if (P->fixed[j]) in[j] = 0.0;
+  for (int i = 0; i < m; i++)
+    if (P->fixed[nu + i]) in[nu + nz + i] = 0.0;
+  cpMatTimes(&P->M, 1.0, in, 0.0, u);
+  cpMatTransposedTimes(&P->A, 1.0, lambda_in, 1.0, u);
+  cpMatTimes(&P->A, 1.0, in, 0.0, lambda);
+  if (P->block[CP_OF_F][CP_BY_LAMBDA].exists)
+    cpMatTimes(&P->block[CP_OF_F][CP_BY_LAMBDA].J, -1.0, lambda_in, 1.0, u);
+  if (P->block[CP_OF_Z][CP_BY_LAMBDA].exists)
+    cpMatTimes(&P->block[CP_OF_Z][CP_BY_LAMBDA].J, -1.0, lambda_in, 1.0, z);
 }
 
 /* Rows have been switched on or off. */
@@ -216,10 +257,11 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
   CP_NEW(&own->arena, own->held, mech->m);
   CP_NEW(&own->arena, own->fixed, mech->m);
   for (int k = 0; k < 2; k++) CP_NEW(&own->arena, own->known[k], mech->n + mech->m);
+  CP_NEW(&own->arena, own->leading, mech->nu + mech->nz + mech->m);
   CP_NEW(&own->arena, own->x, mech->nu + mech->m + mech->nz);
   CP_NEW(&own->arena, own->e, mech->n);
   flag = cpArenaStatus(&own->arena);
-  for (int k = 0; k < CP_FACTORS - CP_COMPLEX_FACTORS && !flag; k++)
+  for (int k = CP_COMPLEX_FACTORS; k < CP_STAGE_FACTORS && !flag; k++)
     flag = cpNewtonMatrixCreate(&own->S[k], mech->newton->P, 1);
   const int large = !mech->newton->P->sparse && mech->nu + mech->m > CP_LARGE_DENSE;
   own->system     = (CPImplicitSystem){.data     = mech,
@@ -231,6 +273,7 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
                                        .partials = partials,
                                        .factor   = factor,
                                        .solve    = solve,
+                                       .leading  = leading,
                                        .filter   = filter,
                                        .project  = project,
                                        .changed  = changed};
@@ -242,7 +285,8 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
 
 void cpMechImplicitFree(struct CPMechImplicit_ **implicit) {
   if (!*implicit) return;
-  for (int k = 0; k < CP_FACTORS - CP_COMPLEX_FACTORS; k++) cpNewtonMatrixFree(&(*implicit)->S[k]);
+  for (int k = 0; k < CP_FACTORS; k++) cpNewtonMatrixFree(&(*implicit)->S[k]);
+  for (int k = 0; k < CP_FACTORS - CP_STAGE_FACTORS; k++) cpPartialsFree(&(*implicit)->stage[k]);
   cpArenaFree(&(*implicit)->arena);
   free(*implicit);
   *implicit = NULL;

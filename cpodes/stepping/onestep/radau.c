@@ -7,6 +7,16 @@
  * Simplified Newton: with A = T D T^-1 the corrections are dx = T w, where w solves one real system D(h real) w_0 =
  * (T^-1 r)_0 and, for each complex pair, D(h (re - i im)) (w_1 + i w_2) = (T^-1 r)_1 + i (T^-1 r)_2.
  *
+ * Where directions turn with the motion, such as those of A and of a stiff damper, this contracts slowly. With D_i, the
+ * real matrix of stage i at its own state, the equations are therefore solved in the form D_mid D_i^-1 r_i = 0, in which
+ * what turns is the same in all stages: with x~_i = D_i^-1 r_i, D the matrices of the middle,
+ *
+ *   w_0 = (T^-1 x~)_0,   w_1 + i w_2 = D(h (re - i im))^-1 D(h real) v = s v + (1 - s) D(h (re - i im))^-1 D(0) v,
+ *   v = (T^-1 x~)_1 + i (T^-1 x~)_2,   s = real / (re - i im).
+ *
+ * If a damper c turns at the rate w, the contraction is some h w in place of h w sqrt(h c / m). It takes s - 1 more
+ * partial derivatives and real factors, and is done where contraction would make steps half as long as errors admit.
+ *
  * Choices that were measured on eight stiff mechanisms (figures: instructions relative to RADAU5, geometric mean, 3 /
  * 5 stages): partial derivatives at the predicted middle of the step, not at its start (0.53 -> 0.46 / 0.43 -> 0.36); a
  * predictor through the old step's start as well (0.59 -> 0.53 / 0.45 -> 0.43), cut where its terms grow; steps bounded
@@ -16,6 +26,7 @@
 
 #include "explicit.h"
 
+#include <complex.h>
 #include <math.h>
 #include <string.h>
 
@@ -28,6 +39,13 @@
 /* Partial derivatives are kept up to this contraction, and steps are to lead to this one at most. */
 #define KEEP 0.01
 #define FAST 0.2
+/* Stages have partial derivatives of their own where these promise steps that are so many times as long. They belong to
+ * predicted states, so that steps must grow slowly; after a failure they are computed anew at the newest iterate. The
+ * second correction removes an error that the first one has made, unless it is so many times as large. */
+#define WORTHWHILE    2.0
+#define GROW_STAGES   2.0
+#define MOST_RENEWALS 2
+#define MISLEADING    3.0
 /* Step sizes: the error aims below 1 by SAFETY, and successive sizes have a ratio between CUT and GROW. */
 #define SAFETY 0.9
 #define CUT    0.2
@@ -62,8 +80,11 @@ typedef struct {
   sunrealtype size[CP_RADAU_STAGES + 1], size_new[CP_RADAU_STAGES + 1];
   /* Multipliers of the last step do not continue those at its start; the same of the attempts since then */
   int jump, jumps;
+  int jumped; /* since the start */
   /* Newton's iteration */
-  int have_partials, fresh; /* There are partial derivatives; they are of this step. */
+  int have_partials, fresh;   /* There are partial derivatives; they are of this step. */
+  int by_stages, have_stages; /* Stages are to have derivatives of their own; they have them. */
+  sunrealtype plain;          /* step size to which the contraction without these leads */
   sunrealtype h_factors; /* the factors belong to this step size and these stages; 0: there are none */
   const CPRadauTable *table_factors;
   sunrealtype eta,
@@ -175,18 +196,45 @@ static int because(CPOneStepMem mem, int flag) {
   return cpReason(mem->base.text, flag, "%s", system->text);
 }
 
+/* The real factors of stage i, if it has its own: the middle one shares those of the step. */
+static int factorsOf(const CPRadauTable *T, int i) {
+  const int m = T->s / 2;
+  return i == m ? CP_REAL_FACTORS : CP_STAGE_FACTORS + (i < m ? i : i - 1);
+}
+
+/* Has stages get partial derivatives of their own, unless multipliers are not unique: other rows may be dropped at every
+ * stage then. Without them the contraction leads to steps of size `plain`. */
+static void askForStages(Radau R, sunrealtype plain) {
+  if (R->by_stages || R->jumped || !R->system.leading) return;
+  R->by_stages     = 1;
+  R->have_partials = 0;
+  R->plain         = plain;
+}
+
 /* Partial derivatives at the middle of the predicted step, or at its start if there is no prediction */
 static int partials(CPOneStepMem mem, sunrealtype h) {
-  const Radau R         = mem->own;
-  const CPRadauTable *T = R->table;
-  const int m           = T->s / 2;
-  int jump              = 0;
-  const int flag =
-      R->last ? R->system.partials(mem->base.t + T->c[m] * h, R->Y + m * R->n, R->x + m * R->N,
-                                   entries(mem->base.ewt), &jump, R->system.data)
-              : R->system.partials(mem->base.t, entries(mem->base.y), R->x0, entries(mem->base.ewt),
-                                   &jump, R->system.data);
+  const Radau R          = mem->own;
+  const CPRadauTable *T  = R->table;
+  const CPStepper base   = &mem->base;
+  const sunrealtype *ewt = entries(base->ewt);
+  const int m            = T->s / 2;
+  int jump               = 0, flag;
+  R->have_stages         = R->by_stages && R->last;
+  if (R->last)
+    flag = R->system.partials(CP_REAL_FACTORS, base->t + T->c[m] * h, R->Y + m * R->n,
+                              R->x + m * R->N, ewt, &jump, R->system.data);
+  else
+    flag = R->system.partials(CP_REAL_FACTORS, base->t, entries(base->y), R->x0, ewt, &jump,
+                              R->system.data);
   mem->stats.njev++;
+  R->jumped |= jump;
+  if (R->jumped) R->have_stages = R->by_stages = 0;
+  for (int i = 0; R->have_stages && !flag && i < T->s; i++) {
+    if (i == m) continue;
+    flag = R->system.partials(factorsOf(T, i), base->t + T->c[i] * h, R->Y + i * R->n,
+                              R->x + i * R->N, ewt, &jump, R->system.data);
+    mem->stats.njev++;
+  }
   R->have_partials = R->fresh = !flag;
   R->jumps |= jump;
   R->h_factors = 0.0;
@@ -198,8 +246,13 @@ static int factor(CPOneStepMem mem, sunrealtype h) {
   const CPRadauTable *T = R->table;
   if (R->h_factors == h && R->table_factors == T) return CP_SUCCESS;
   R->h_factors = 0.0;
-  int flag     = R->system.factor(CP_REAL_FACTORS, h * T->real, 0.0, R->system.data);
-  mem->stats.nlureal++;
+  int flag     = CP_SUCCESS;
+  for (int i = 0; !flag && i < T->s; i++) {
+    const int which = factorsOf(T, i);
+    if (which != CP_REAL_FACTORS && !R->have_stages) continue;
+    flag = R->system.factor(which, h * T->real, 0.0, R->system.data);
+    mem->stats.nlureal++;
+  }
   for (int p = 0; !flag && p < T->pairs; p++) {
     flag = R->system.factor(CP_COMPLEX_FACTORS + p, h * T->re[p], -h * T->im[p], R->system.data);
     mem->stats.nlucomplex++;
@@ -216,11 +269,24 @@ static int solve(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   const CPRadauTable *T  = R->table;
   const sunrealtype *ewt = entries(mem->base.ewt), g = h * T->real;
   const int n = R->n, N = R->N;
-  int flag        = R->system.solve(CP_REAL_FACTORS, R->w, NULL, R->system.data);
+  int flag =
+      R->have_stages ? CP_SUCCESS : R->system.solve(CP_REAL_FACTORS, R->w, NULL, R->system.data);
   sunrealtype all = g * g * squares(n, R->w, ewt);
   for (int p = 0; !flag && p < T->pairs; p++) {
-    sunrealtype *w = R->w + (2 * p + 1) * N;
-    flag           = R->system.solve(CP_COMPLEX_FACTORS + p, w, w + N, R->system.data);
+    sunrealtype *w             = R->w + (2 * p + 1) * N;
+    const double complex share = T->real / (T->re[p] - I * T->im[p]);
+    if (R->have_stages) {
+      memcpy(R->r, w, (size_t)(2 * N) * sizeof *w);
+      R->system.leading(w, R->system.data);
+      R->system.leading(w + N, R->system.data);
+    }
+    flag = R->system.solve(CP_COMPLEX_FACTORS + p, w, w + N, R->system.data);
+    for (int j = 0; R->have_stages && j < N; j++) {
+      const double complex v =
+          share * (R->r[j] + I * R->r[N + j]) + (1.0 - share) * (w[j] + I * w[N + j]);
+      w[j]     = creal(v);
+      w[N + j] = cimag(v);
+    }
     all += h * h * (T->re[p] * T->re[p] + T->im[p] * T->im[p]) *
            (squares(n, w, ewt) + squares(n, w + N, ewt));
   }
@@ -245,8 +311,12 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
       if (flag) mem->stats.nrhsfails++;
       if (flag) return because(mem, flag);
     }
+    int flag = CP_SUCCESS;
+    for (int i = 0; R->have_stages && !flag && i < s; i++)
+      flag = R->system.solve(factorsOf(T, i), R->r + i * N, NULL, R->system.data);
+    if (flag) return because(mem, flag);
     for (int i = 0; i < s; i++) sum(N, NULL, s, T->T_inv[i], R->r, N, R->w + i * N);
-    const int flag = solve(mem, h, &norm);
+    flag = solve(mem, h, &norm);
     if (flag) return flag;
     mem->stats.nni++;
     R->iterations = it;
@@ -254,9 +324,10 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
     if (it > 1) {
       const sunrealtype ratio = norm / before;
       R->theta                = it == 2 ? ratio : sqrt(ratio * R->theta);
-      if (R->theta >= DIVERGENT) break;
-      R->eta = R->theta / (1.0 - R->theta);
-      if (norm * R->eta * pow(R->theta, most - 1 - it) > KAPPA) break;
+      const int early         = R->have_stages && it == 2 && ratio < MISLEADING;
+      if (R->theta >= DIVERGENT && !early) break;
+      R->eta = early ? 1.0 : R->theta / (1.0 - R->theta);
+      if (!early && norm * R->eta * pow(R->theta, most - 1 - it) > KAPPA) break;
     }
     before = fmax(norm, 1.0e-300);
     for (int i = 0; i < s; i++) { /* x += T w */
@@ -331,18 +402,22 @@ static int project(CPOneStepMem mem) {
 /* Solves for the stages with the partial derivatives that there are, and once more with new ones if that fails. */
 static int stages(CPOneStepMem mem, sunrealtype h) {
   const Radau R = mem->own;
-  for (;;) {
+  int renew     = 0;
+  if (R->have_stages) R->have_partials = 0;
+  for (int tries = 0;; tries++) {
     int flag = CP_SUCCESS;
-    predict(mem, h);
+    if (!renew) predict(mem, h);
     states(mem, h);
     if (!R->have_partials) flag = partials(mem, h);
     const int fresh = R->fresh;
     if (!flag) flag = factor(mem, h);
     if (!flag) flag = newton(mem, h);
     if (!flag) return CP_SUCCESS;
-    R->eta           = 1.0;
+    R->eta = 1.0;
+    if (fresh && flag == -CV_CONV_FAILURE) askForStages(R, fabs(h) * pow(FAST / R->theta, 0.7));
     R->have_partials = 0; /* those of a shorter step are at another state */
-    if (fresh || flag != -CV_CONV_FAILURE || R->theta > 0.5) return flag;
+    renew = R->have_stages && flag == -CV_CONV_FAILURE && R->theta < 1.0 && tries < MOST_RENEWALS;
+    if (!renew && (fresh || flag != -CV_CONV_FAILURE || R->theta > 0.5)) return flag;
   }
 }
 
@@ -387,8 +462,10 @@ static sunrealtype choose(CPOneStepMem mem, sunrealtype norm) {
   const Radau R         = mem->own;
   const CPRadauTable *T = R->table;
   const int now         = (int)(T - cpRadauTables);
-  const double by_theta = R->theta > 0.0 ? fmax(0.5, pow(FAST / R->theta, 0.7)) : INFINITY;
-  const double decay    = R->size_new[T->s] / fmax(R->size_new[T->s - 2], 1.0e-300);
+  double by_theta       = R->theta > 0.0 ? fmax(0.5, pow(FAST / R->theta, 0.7)) : INFINITY;
+  if (WORTHWHILE * by_theta < by_error(R, norm, T->s)) askForStages(R, fabs(mem->hlast) * by_theta);
+  if (R->by_stages) by_theta = R->have_stages ? fmin(by_theta, GROW_STAGES) : GROW_STAGES;
+  const double decay = R->size_new[T->s] / fmax(R->size_new[T->s - 2], 1.0e-300);
   sunrealtype best = 0.0, ratio = 1.0;
   for (int k = R->least; k <= R->most; k++) {
     const CPRadauTable *X = &cpRadauTables[k];
@@ -412,6 +489,7 @@ static sunrealtype ratio(CPOneStepMem mem, sunrealtype norm, int accepted) {
   }
   const sunrealtype next = choose(mem, norm);
   if (++R->since < MIN_STEPS) R->stages = (int)(R->table - cpRadauTables);
+  if (next * fabs(mem->hlast) < R->plain) R->by_stages = 0;
   const int same = R->stages == (int)(R->table - cpRadauTables);
   return same && R->theta <= KEEP && next >= 1.0 && next <= R->system.growth ? 1.0 : next;
 }
@@ -515,12 +593,12 @@ static int start(CPOneStepMem mem) {
   if (flag) return flag;
   if (!R->table) R->table = &cpRadauTables[R->least];
   R->last          = NULL;
-  R->have_partials = R->failures = R->since = R->jumps = 0;
-  R->h_factors                                         = 0.0;
-  R->eta                                               = 1.0;
-  R->first                                             = 1;
-  mem->on_manifold                                     = 0;
-  mem->sine                                            = 0.0; /* a step may end wherever it does */
+  R->have_partials = R->failures = R->since = R->jumps = R->jumped = 0;
+  R->h_factors                                                     = 0.0;
+  R->eta                                                           = 1.0;
+  R->first                                                         = 1;
+  mem->on_manifold                                                 = 0;
+  mem->sine = 0.0; /* a step may end wherever it does */
   if (!R->system.counts_f) mem->stats.nfe++;
   flag = R->system.start(base->t, entries(base->y), R->x0, R->system.data);
   if (flag == -CV_REPTD_RHSFUNC_ERR) return CV_FIRST_RHSFUNC_ERR;

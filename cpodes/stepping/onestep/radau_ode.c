@@ -10,7 +10,7 @@ typedef struct {
   N_Vector y, f, tmp[3]; /* a state, f there, and workspace of the user's Jacobian */
   CPUserMat J;
   CPColoring colors; /* of a sparse J by differences */
-  CPLu lu[CP_FACTORS];
+  CPLu lu[CP_STAGE_FACTORS];
   double *step; /* [n] increments of the differences */
 } CPOde;
 
@@ -73,12 +73,13 @@ static int differences(CPOde *ode, sunrealtype t, const sunrealtype *y, const su
   return flag;
 }
 
-static int partials(sunrealtype t, const sunrealtype *y, const sunrealtype *k,
+static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrealtype *k,
                     const sunrealtype *ewt, int *jump, void *data) {
   CPOde *ode             = data;
   const CPOneStepMem mem = ode->mem;
   char *text             = mem->base.text;
   int i, j;
+  (void)which; /* no CP_STAGE_FACTORS */
   *jump = 0;
   if (!mem->jac) return differences(ode, t, y, ewt);
   memcpy(N_VGetArrayPointer(ode->y), y, (size_t)ode->n * sizeof *y);
@@ -140,13 +141,13 @@ int cpRadauOde(CPOneStepMem mem, CPArena *arena, CPImplicitSystem *system) {
   for (int k = 0; k < 3; k++) ode->tmp[k] = cpArenaVector(arena, y0);
   CP_NEW(arena, ode->step, n);
   cpUserMatOwn(arena, &ode->J);
-  for (int k = 0; k < CP_FACTORS; k++) cpArenaOwn(arena, &ode->lu[k], freeLu);
+  for (int k = 0; k < CP_STAGE_FACTORS; k++) cpArenaOwn(arena, &ode->lu[k], freeLu);
   cpArenaOwn(arena, &ode->colors, freeColors);
   int flag = cpArenaStatus(arena);
   if (!flag) flag = cpUserMatCreate(&ode->J, mem->J_tmpl, n, n, mem->base.ctx);
   const CPMat *J = &ode->J.A;
   if (!flag && J->start && !mem->jac) flag = cpColoringCreate(&ode->colors, J->start, J->row, n, n);
-  for (int k = 0; k < CP_FACTORS && !flag; k++) {
+  for (int k = 0; k < CP_STAGE_FACTORS && !flag; k++) {
     flag = cpLuCreate(&ode->lu[k], n, J->start != NULL, k >= CP_COMPLEX_FACTORS, NULL, 0);
     if (!flag) flag = cpLuTerm(ode->lu[k], J, 0, 0, 0);
   }

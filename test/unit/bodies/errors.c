@@ -193,6 +193,14 @@ START_TEST(wrong_forces_and_drives_are_named) {
   case 19:
     refused(CPBodiesFindParameter(bodies, "body.length"), CP_ILL_INPUT, "parameter", "body.length");
     break;
+  case 20:
+    s.inertance = -1;
+    refused(CPBodiesAddSpring(bodies, &s), CP_ILL_INPUT, "spring", "inertance must not be negative");
+    break;
+  case 21:
+    bush.drag = NAN;
+    refused(CPBodiesAddBushing(bodies, &bush), CP_ILL_INPUT, "bush", "drag must be finite");
+    break;
   default: ck_abort();
   }
 }
@@ -543,7 +551,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_loop_test(tc, wrong_bodies_are_named, 0, 22);
   tcase_add_loop_test(tc, wrong_joints_are_named, 0, 12);
-  tcase_add_loop_test(tc, wrong_forces_and_drives_are_named, 0, 20);
+  tcase_add_loop_test(tc, wrong_forces_and_drives_are_named, 0, 22);
   tcase_add_loop_test(tc, wrong_shapes_are_named, 0, 11);
   tcase_add_test(tc, what_drawings_show_is_where_it_is);
   tcase_add_test(tc, shapes_of_the_plane_are_flat);

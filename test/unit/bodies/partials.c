@@ -121,10 +121,15 @@ START_TEST(springs_drives_and_friction_on_every_coordinate_have_exact_derivative
   second.name         = "second";
   const int is_angle =
       coordinates[i].kind == CP_JOINT_REVOLUTE || coordinates[i].kind == CP_JOINT_UNIVERSAL;
-  const CPSpring spring = {
-      .name = "spring", .of = of, .stiffness = 30, .damping = 2, .free = 0.2, .law = law};
-  const CPDrive drive = {
-      .name = "drive", .of = other, .start = 0.1, .rate = 0.4, .amplitude = 0.3, .frequency = 2};
+  const CPSpring spring = {.name      = "spring",
+                           .of        = of,
+                           .stiffness = 30,
+                           .damping   = 2,
+                           .free      = 0.2,
+                           .inertance = 1.7,
+                           .law       = law};
+  const CPDrive drive   = {
+        .name = "drive", .of = other, .start = 0.1, .rate = 0.4, .amplitude = 0.3, .frequency = 2};
   const CPDrive driven      = {.name = "driven", .of = of, .g = path};
   const CPFriction friction = {.name = "friction", .of = of, .factor = 0.02, .speed = 0.5};
   const CPCoupler gear      = {
@@ -162,6 +167,7 @@ START_TEST(forces_have_exact_derivatives) {
                        .stiffness = 40,
                        .damping   = 3,
                        .free      = 0.5,
+                       .inertance = 0.9,
                        .law       = law};
   CPSpring tied     = {.name      = "tied",
                        .a         = "ground",
@@ -179,7 +185,8 @@ START_TEST(forces_have_exact_derivatives) {
                        .stiffness      = {10, 20, 30},
                        .damping        = {1, 2, 3},
                        .turn_stiffness = {5, 6, 7},
-                       .turn_damping   = {0.5, 0.6, 0.7}};
+                       .turn_damping   = {0.5, 0.6, 0.7},
+                       .drag           = dimension == 3 ? 0.4 : 0};
   CPForce constant  = {.name = "constant", .body = "one", .in = CP_IN_BODIES, .force = {1, 2, 0}};
   CPForce follower  = {
        .name = "follower", .body = "one", .in = CP_IN_BODIES, .force = {3, -2, 0}, .follows = 1};
@@ -219,6 +226,7 @@ START_TEST(sparse_matrices_are_exact_too) {
                            .b         = "b5",
                            .stiffness = 9,
                            .damping   = 1,
+                           .inertance = 0.5,
                            .free      = 1,
                            .point_a   = {0, 1, 0}};
   ck_assert_int_ge(CPBodiesAddSpring(bodies, &spring), 0);

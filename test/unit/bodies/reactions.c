@@ -251,6 +251,69 @@ START_TEST(a_ball_rolls_down_an_incline) {
 }
 END_TEST
 
+/* A weight that falls along a line and turns a flywheel: acceleration m g / (m + I), and the energy remains. */
+START_TEST(a_flywheel_slows_a_falling_weight) {
+  const sunrealtype m = 2, I = 3, t = 0.9, acc = m * G / (m + I);
+  create(3);
+  body_at("weight", m, 0, 0, 0);
+  joint_at("guide", CP_JOINT_PRISMATIC, NULL, "weight", 0, 0, (sunrealtype[]){0, -1, 0});
+  const CPSpring wheel = {.name = "wheel", .of = {"guide", 0}, .inertance = I};
+  ADD(CPBodiesAddSpring(bodies, &wheel));
+  start();
+  run(t, 1e-11);
+  sunrealtype x, rate;
+  CPBodiesPowers p;
+  ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){"guide", 0}, y, &x, &rate), CP_SUCCESS);
+  ck_assert_double_eq_tol(x, acc * t * t / 2, 1e-9);
+  ck_assert_double_eq_tol(rate, acc * t, 1e-9);
+  ck_assert_int_eq(CPBodiesGetPowers(bodies, t, y, NULL, &p), CP_SUCCESS);
+  ck_assert_double_eq_tol(p.kinetic, (m + I) * acc * acc * t * t / 2, 1e-8);
+  ck_assert_double_eq_tol(p.kinetic + p.potential, 0, 1e-8);
+  clear();
+}
+END_TEST
+
+/* A torsion spring with its free angle at 2.5 rad pulls a body from 0 over it, beyond 3.14: J phi'' = -k (phi - 2.5) */
+START_TEST(a_torsion_spring_acts_around_its_free_angle) {
+  const sunrealtype J = 0.5, k = 2, t = 1.9;
+  create(3);
+  body_at("disc", 1, 0, 0, 0); /* with J_zz = 0.5 */
+  joint_at("pivot", CP_JOINT_REVOLUTE, NULL, "disc", 0, 0, (sunrealtype[]){0, 0, 1});
+  const CPSpring spring = {.name = "spring", .of = {"pivot", 0}, .stiffness = k, .free = 2.5};
+  ADD(CPBodiesAddSpring(bodies, &spring));
+  start();
+  run(t, 1e-11);
+  sunrealtype x, rate;
+  CPBodiesPowers p;
+  const sunrealtype angle = 2.5 - 2.5 * cos(sqrt(k / J) * t); /* 4.477 */
+  ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){"pivot", 0}, y, &x, &rate), CP_SUCCESS);
+  ck_assert_double_eq_tol(x, angle - 4 * acos(0.0), 1e-8);
+  ck_assert_int_eq(CPBodiesGetPowers(bodies, t, y, NULL, &p), CP_SUCCESS);
+  ck_assert_double_eq_tol(p.kinetic + p.potential, k * 2.5 * 2.5 / 2, 1e-8);
+  clear();
+}
+END_TEST
+
+/* A ball about its centre against a drag d turns with exp(-d t / J), and its energy is lost. */
+START_TEST(drag_brakes_a_turning_ball) {
+  const sunrealtype J = 0.5, d = 0.2, t = 3, w[] = {2, -1, 0.5}, left = exp(-d * t / J);
+  create(3);
+  const CPBody body = {.name = "ball", .mass = 1, .inertia = {J, J, J}, .omega = {w[0], w[1], w[2]}};
+  const CPBushing bushing = {.name = "oil", .b = "ball", .drag = d};
+  ADD(CPBodiesAddBody(bodies, &body));
+  joint_at("socket", CP_JOINT_BALL, NULL, "ball", 0, 0, (sunrealtype[]){0, 0, 1});
+  ADD(CPBodiesAddBushing(bodies, &bushing));
+  ADD(CPBodiesSetBalance(bodies));
+  start();
+  run(t, 1e-11);
+  sunrealtype x[3], v[3];
+  ck_assert_int_eq(CPBodiesPoint(bodies, "ball", (sunrealtype[]){0, 0, 0}, y, x, v), CP_SUCCESS);
+  for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(entries(y)[7 + 3 + k], w[k] * left, 1e-9);
+  ck_assert_double_eq_tol(entries(y)[13], J * 5.25 / 2 * (left * left - 1), 1e-9);
+  clear();
+}
+END_TEST
+
 /* Gears of 20 and 30 teeth, turned by many turns: the ratio remains exact. Then a rack. */
 START_TEST(gears_keep_their_ratio_over_many_turns) {
   create(_i + 2);
@@ -336,6 +399,9 @@ int main(void) {
   tcase_add_loop_test(tc, a_drive_has_the_torque_of_the_weight, 0, 2);
   tcase_add_test(tc, friction_is_proportional_to_the_reaction);
   tcase_add_loop_test(tc, a_ball_rolls_down_an_incline, 0, 2);
+  tcase_add_test(tc, a_flywheel_slows_a_falling_weight);
+  tcase_add_test(tc, a_torsion_spring_acts_around_its_free_angle);
+  tcase_add_test(tc, drag_brakes_a_turning_ball);
   tcase_add_loop_test(tc, gears_keep_their_ratio_over_many_turns, 0, 2);
   tcase_add_test(tc, a_rough_guess_is_assembled);
   suite_add_tcase(suite, tc);

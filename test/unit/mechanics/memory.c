@@ -286,8 +286,9 @@ START_TEST(projections_keep_nothing) {
   reset(&c);
   ck_assert_int_eq(run(&c, &code), ACTIONS);
   for (int k = 0; k < 21; k++) {
-    if (k == 5)
-      alloc_watch(); /* the first states with an angle in doubt have made the workspace for f there */
+    if (k == 10)
+      alloc_watch(); /* the first states with an angle in doubt have made the workspace for f there, and the first
+                        steps that ask for derivatives at each stage that of RADAU */
     ck_assert_int_eq(project(&c), CP_SUCCESS);
     N_VScale(1, c.s->y, c.v); /* P and P^T in turn are no projection: v would grow */
     ck_assert_msg(project_vectors(&c) == CP_SUCCESS, "%s: %s", c.s->name, c.log.text);

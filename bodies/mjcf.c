@@ -1,0 +1,647 @@
+/* MJCF, the files of MuJoCo (https://mujoco.readthedocs.io/en/stable/XMLreference.html): bodies, joints, inertias, default
+ * classes and equality constraints. Bodies without joints become part of the one on which they are. */
+#include "robot_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FROM_INERTIAL, FROM_GEOMS, FROM_EITHER, MOST_NESTED = 1000 };
+
+typedef struct {
+  Robot *r;
+  const xmlNode *root;
+  const xmlNode **class_, **mesh;
+  int nclasses, nmeshes, depth, inertia, strippath;
+  sunrealtype angle,
+      group[2]; /* radians in the unit of the file; the groups of geoms that have mass */
+  const char *eulerseq, *folder;
+} Mjcf;
+
+/* ----------------------------------------------------------------------- default classes -- */
+
+static const char *ofClass(const xmlNode *class_, const char *tag, const char *attribute) {
+  const char *found = NULL;
+  for (const xmlNode *n = class_->children; n; n = n->next) {
+    const char *text = robotIs(n, tag) ? robotText(n, attribute) : NULL;
+    if (text) found = text;
+  }
+  return found;
+}
+
+/* An attribute of an element, or of its class, of the classes around that one, and of the top. NULL: nowhere */
+static const char *get(const Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
+                       const char *attribute) {
+  const char *text = robotText(n, attribute);
+  for (; class_ && robotIs(class_->parent, "default") && !text; class_ = class_->parent)
+    text = ofClass(class_, tag, attribute);
+  for (const xmlNode *top = m->root->children; top && !text; top = top->next)
+    if (robotIs(top, "default")) text = ofClass(top, tag, attribute);
+  return text;
+}
+
+/* The class that an element names, or `around`. Returns 0, or 1 after a message */
+static int classOf(Mjcf *m, const xmlNode *n, const char *attribute, const xmlNode *around,
+                   const xmlNode **class_) {
+  const char *name = robotText(n, attribute);
+  *class_          = around;
+  if (!name) return 0;
+  const int i = robotFind(m->r, n, "class", name);
+  if (i >= 0) *class_ = m->class_[i];
+  return i < 0;
+}
+
+#define JOINT_ATTRIBUTES \
+  " name class type pos axis ref springref stiffness damping armature group user springdamper "
+
+static int readClasses(Mjcf *m, const xmlNode *n) {
+  const int is_top = n->parent == m->root;
+  const char *name = robotText(n, "class");
+  if (!name && !is_top) return robotWrong(m->r, n, "class must be given");
+  if (!name) name = "main";
+  if (!is_top || !xmlHashLookup2(m->r->names, BAD_CAST "class", BAD_CAST name)) {
+    if (ROOM(m->class_, m->nclasses, 1)) return robotWrong(m->r, n, "no memory");
+    m->class_[m->nclasses] = n;
+    if (robotName(m->r, n, "class", name, m->nclasses++)) return 1;
+  }
+  for (const xmlNode *c = n->children; c; c = c->next) {
+    if (robotIs(c, "default") && readClasses(m, c)) return 1;
+    if (robotIs(c, "joint") && robotAttributes(m->r, c, JOINT_ATTRIBUTES)) return 1;
+  }
+  return 0;
+}
+
+/* Numbers of an attribute, x [most]: in, the default; out */
+static int numbers(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
+                   const char *attribute, int least, int most, sunrealtype *x) {
+  const char *text = get(m, n, tag, class_, attribute);
+  return text ? robotNumbers(m->r, n, attribute, text, least, most, x, NULL) : 0;
+}
+
+/* Index of a keyword among `words`, NULL at the end; i: in, the default; out */
+static int keyword(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
+                   const char *attribute, const char *const *words, int *i) {
+  const char *text = get(m, n, tag, class_, attribute);
+  if (!text) return 0;
+  for (*i = 0; words[*i]; ++*i)
+    if (!strcmp(words[*i], text)) return 0;
+  return robotWrong(m->r, n, "there is no %s \"%.60s\"", attribute, text);
+}
+static const char *const no_yes[] = {"false", "true", NULL};
+
+/* ------------------------------------------------------------------------- orientations -- */
+
+static int unit(Mjcf *m, const xmlNode *n, const char *attribute, int size, sunrealtype *x) {
+  sunrealtype sum = 0;
+  for (int k = 0; k < size; k++) sum += x[k] * x[k];
+  for (int k = 0; k < size; k++) x[k] /= sqrt(sum);
+  return sum > 0 && isfinite(sum) ? 0 : robotWrong(m->r, n, "%s must not be zero", attribute);
+}
+
+/* e: rotation that takes z to the unit vector v by the shortest way */
+static void turnZ(const sunrealtype *v, sunrealtype *e) {
+  const sunrealtype across = hypot(v[0], v[1]), angle = atan2(across, v[2]);
+  robotAxis(0, angle, e);
+  if (across > 0) {
+    e[1] = -v[1] / across * sin(angle / 2);
+    e[2] = v[0] / across * sin(angle / 2);
+  }
+}
+
+/* e: out, of the attribute of this text */
+static int readTurn(Mjcf *m, const xmlNode *n, const char *attribute, const char *text,
+                    sunrealtype *e) {
+  sunrealtype x[6], axis[3][3], part[4];
+  const int length = attribute[0] == 'q' || attribute[0] == 'a' ? 4 : attribute[0] == 'x' ? 6 : 3;
+  if (robotNumbers(m->r, n, attribute, text, length, length, x, NULL)) return 1;
+  switch (attribute[0]) {
+  case 'q': memcpy(e, x, 4 * sizeof *e); return unit(m, n, attribute, 4, e);
+  case 'a': {
+    const sunrealtype half = x[3] * m->angle / 2;
+    if (unit(m, n, attribute, 3, x)) return 1;
+    e[0] = cos(half);
+    for (int k = 0; k < 3; k++) e[k + 1] = sin(half) * x[k];
+    return 0;
+  }
+  case 'x': /* y is made perpendicular to x */
+    memcpy(axis[0], x, sizeof axis[0]);
+    memcpy(axis[1], x + 3, sizeof axis[1]);
+    if (unit(m, n, attribute, 3, axis[0])) return 1;
+    add3(-dot3(axis[0], x + 3), axis[0], axis[1]);
+    if (unit(m, n, attribute, 3, axis[1])) return 1;
+    cross3(axis[0], axis[1], axis[2]);
+    robotAxes(axis, e);
+    return 0;
+  case 'z':
+    if (unit(m, n, attribute, 3, x)) return 1;
+    turnZ(x, e);
+    return 0;
+  default: /* euler: about axes that turn (xyz), or that stay (XYZ) */
+    e[0] = 1, e[1] = e[2] = e[3] = 0;
+    for (int k = 0; k < 3; k++) {
+      const char c = m->eulerseq[k];
+      robotAxis((c | 0x20) - 'x', x[k] * m->angle, part);
+      if (c >= 'x') robotTurn(e, part, e);
+      else robotTurn(part, e, e);
+    }
+    return 0;
+  }
+}
+
+/* place = parent, then position and orientation of n */
+static int readPlace(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
+                     const Place *parent, Place *place) {
+  static const char *const ways[] = {"quat", "axisangle", "xyaxes", "zaxis", "euler"};
+  sunrealtype pos[3] = {0, 0, 0}, e[4] = {1, 0, 0, 0};
+  const char *way = NULL, *text = NULL;
+  for (int own = 1; own >= 0 && !way; own--) /* those of the class count if the element has none */
+    for (int k = 0; k < 5; k++) {
+      const char *given = own ? robotText(n, ways[k]) : get(m, n, tag, class_, ways[k]);
+      if (!given) continue;
+      if (way && own)
+        return robotWrong(m->r, n, "the orientation is given twice: by %s and by %s", way, ways[k]);
+      way = ways[k], text = given;
+    }
+  if (way && readTurn(m, n, way, text, e)) return 1;
+  if (numbers(m, n, tag, class_, "pos", 3, 3, pos)) return 1;
+  robotPlace(parent, pos, e, place);
+  return 0;
+}
+
+/* --------------------------------------------------------------------------------- inertia -- */
+
+/* Mass of a geom's mesh, for unit density */
+static int readMesh(Mjcf *m, const xmlNode *geom, const char *name, Mass *mass) {
+  sunrealtype scale[3] = {1, 1, 1};
+  const xmlNode *class_;
+  size_t size;
+  int legacy                      = 0;
+  static const char *const ways[] = {"legacy", "convex", "exact", NULL};
+  const int i                     = robotFind(m->r, geom, "mesh", name);
+  if (i < 0) return 1;
+  const xmlNode *n = m->mesh[i];
+  const char *file = robotText(n, "file");
+  if (!file || robotText(n, "refpos") || robotText(n, "refquat"))
+    return robotWrong(
+        m->r, n, "a mesh that a mass comes from must have a file, and neither refpos nor refquat");
+  if (classOf(m, n, "class", NULL, &class_) || numbers(m, n, "mesh", class_, "scale", 3, 3, scale) ||
+      keyword(m, n, "mesh", class_, "inertia", ways, &legacy))
+    return 1;
+  const char *slash = strrchr(file, '/');
+  if (m->strippath && slash) file = slash + 1;
+  char *data = robotFile(m->r, n, m->folder, file, &size);
+  if (!data) return 1;
+  const char *wrong = meshMass(file, data, size, scale, mass);
+  free(data);
+  return wrong ? robotWrong(m->r, n, "the file \"%.100s\" %s", file, wrong) : 0;
+}
+
+/* Adds the mass of a geom to the link of body */
+static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
+  static const char *const types[] = {"sphere", "capsule", "ellipsoid", "cylinder", "box",
+                                      "mesh",   "plane",   "hfield",    "sdf",      NULL};
+  enum { MESH = NUM_SOLIDS, PLANE_GEOM, HFIELD, SDF };
+  static const int sizes[NUM_SOLIDS] = {1, 2, 3, 2, 3};
+  sunrealtype size[3] = {0, 0, 0}, ends[6], density = 1000, total = NAN, group = 0;
+  int type = SPHERE, shell = 0;
+  const xmlNode *class_;
+  Place place;
+  Mass mass;
+  if (classOf(m, n, "class", around, &class_) ||
+      keyword(m, n, "geom", class_, "type", types, &type) ||
+      numbers(m, n, "geom", class_, "mass", 1, 1, &total) ||
+      numbers(m, n, "geom", class_, "density", 1, 1, &density) ||
+      numbers(m, n, "geom", class_, "group", 1, 1, &group) ||
+      keyword(m, n, "geom", class_, "shellinertia", no_yes, &shell) ||
+      readPlace(m, n, "geom", class_, body, &place))
+    return 1;
+  if (group < m->group[0] || group > m->group[1] || total == 0 || density == 0 ||
+      type == PLANE_GEOM || type == HFIELD)
+    return 0;
+  if (total < 0 || density < 0) return robotWrong(m->r, n, "mass and density must not be negative");
+  const char *mesh   = get(m, n, "geom", class_, "mesh"),
+             *fromto = get(m, n, "geom", class_, "fromto");
+  if (shell || type == SDF || (type == MESH && !mesh) || (type != MESH && mesh))
+    return robotWrong(m->r, n,
+                      "a mass from a shell, a signed distance, or a shape fitted to a mesh is not "
+                      "supported; give the body an inertial element");
+  if (type == MESH) {
+    if (readMesh(m, n, mesh, &mass)) return 1;
+  } else {
+    if (fromto && type != SPHERE) {
+      sunrealtype along[3], pos[3], e[4], half;
+      if (robotNumbers(m->r, n, "fromto", fromto, 6, 6, ends, NULL) ||
+          numbers(m, n, "geom", class_, "size", 1, 3, size))
+        return 1;
+      for (int k = 0; k < 3; k++)
+        along[k] = ends[k] - ends[k + 3], pos[k] = (ends[k] + ends[k + 3]) / 2;
+      half = sqrt(dot3(along, along)) / 2;
+      if (unit(m, n, "fromto", 3, along)) return 1;
+      turnZ(along, e);
+      robotPlace(body, pos, e, &place);
+      size[1] = sizes[type] == 2 ? half : size[0];
+      size[2] = half;
+    } else {
+      if (numbers(m, n, "geom", class_, "size", sizes[type], 3, size)) return 1;
+    }
+    for (int k = 0; k < sizes[type]; k++)
+      if (!(size[k] > 0))
+        return robotWrong(m->r, n, "size must be %d positive numbers", sizes[type]);
+    solidMass((SolidKind)type, size, &mass);
+  }
+  scaleMass(isnan(total) ? density : total / mass.mass, &mass);
+  robotMass(m->r, &place, &mass);
+  return 0;
+}
+
+static int readInertial(Mjcf *m, const xmlNode *n, const Place *body) {
+  const char *full = robotText(n, "fullinertia"), *diagonal = robotText(n, "diaginertia"),
+             *text = robotText(n, "mass");
+  Mass mass        = {0};
+  Place place;
+  if (robotAttributes(m->r, n,
+                      " pos quat axisangle xyaxes zaxis euler mass diaginertia fullinertia ") ||
+      readPlace(m, n, "inertial", NULL, body, &place))
+    return 1;
+  if (!text || !robotText(n, "pos")) return robotWrong(m->r, n, "pos and mass must be given");
+  if ((full != NULL) == (diagonal != NULL))
+    return robotWrong(m->r, n, "one of diaginertia and fullinertia must be given");
+  if (robotNumbers(m->r, n, "mass", text, 1, 1, &mass.mass, NULL) ||
+      robotNumbers(m->r, n, full ? "fullinertia" : "diaginertia", full ? full : diagonal,
+                   full ? 6 : 3, full ? 6 : 3, mass.J, NULL))
+    return 1;
+  if (!(mass.mass >= 0))
+    return robotWrong(m->r, n, "mass must not be negative, and is %g", (double)mass.mass);
+  robotMass(m->r, &place, &mass);
+  return 0;
+}
+
+/* ---------------------------------------------------------------------- bodies and joints -- */
+
+static int readJoint(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
+  static const char *const types[] = {"hinge", "slide", "ball", "free", NULL}; /* as in JointType */
+  sunrealtype pos[3] = {0, 0, 0}, axis[3] = {0, 0, 1};
+  const int is_free     = robotIs(n, "freejoint"); /* has no class */
+  int type              = is_free ? FREE : HINGE;
+  const xmlNode *class_ = NULL;
+  if (is_free) {
+    if (robotAttributes(m->r, n, " name group align ")) return 1;
+  } else if (classOf(m, n, "class", around, &class_) ||
+             keyword(m, n, "joint", class_, "type", types, &type) ||
+             robotAttributes(m->r, n, JOINT_ATTRIBUTES) ||
+             numbers(m, n, "joint", class_, "pos", 3, 3, pos) ||
+             numbers(m, n, "joint", class_, "axis", 3, 3, axis)) {
+    return 1;
+  }
+  if (!is_free && get(m, n, "joint", class_, "springdamper"))
+    return robotWrong(m->r, n, "springdamper is not supported; give stiffness and damping");
+  if (type == FREE && m->r->link[body->link].place.link != GROUND)
+    return robotWrong(m->r, n, "a free joint must be on a body of the world");
+  RobotJoint *j = robotJoint(m->r, n, (JointType)type, robotText(n, "name"), body, pos, axis);
+  if (!j || is_free) return !j;
+  const struct {
+    const char *name;
+    sunrealtype *x;
+  } values[] = {{"ref", &j->ref},
+                {"springref", &j->springref},
+                {"stiffness", &j->stiffness},
+                {"damping", &j->damping},
+                {"armature", &j->armature}};
+  for (int k = 0; k < 5; k++)
+    if (numbers(m, n, "joint", class_, values[k].name, 1, 1, values[k].x)) return 1;
+  for (int k = 2; k < 5; k++)
+    if (*values[k].x < 0)
+      return robotWrong(m->r, n, "%s must not be negative, and is %g", values[k].name,
+                        (double)*values[k].x);
+  if (type == HINGE) j->ref *= m->angle, j->springref *= m->angle;
+  return 0;
+}
+
+static int hasJoints(const xmlNode *n) {
+  for (const xmlNode *c = n->children; c; c = c->next)
+    if (robotIs(c, "joint") || robotIs(c, "freejoint") || (robotIs(c, "frame") && hasJoints(c)))
+      return 1;
+  return 0;
+}
+
+static int keepPlace(Robot *r, const xmlNode *n, const char *kind, const Place *place) {
+  const char *name = robotText(n, "name");
+  if (!name) return 0;
+  if (ROOM(r->place, r->nplaces, 1)) return robotWrong(r, n, "no memory");
+  r->place[r->nplaces] = *place;
+  return robotName(r, n, kind, name, r->nplaces++);
+}
+
+/* What the mechanism does not have; elements without a reason are unknown ones. */
+static int ignore(Robot *r, const xmlNode *n) {
+  static const struct {
+    const char *tag, *why;
+  } known[] = {{"actuator", "nothing acts"},
+               {"contact", "there are no contacts"},
+               {"tendon", "there are no tendons"},
+               {"sensor", "not read"},
+               {"keyframe", "the motion starts at the placement"},
+               {"visual", "not drawn"},
+               {"statistic", "not drawn"},
+               {"light", "not drawn"},
+               {"camera", "not drawn"},
+               {"texture", "not drawn"},
+               {"material", "not drawn"},
+               {"skin", "not drawn"},
+               {"hfield", "there are no contacts"},
+               {"size", "memory grows as needed"},
+               {"custom", "not read"}};
+  if (n->type != XML_ELEMENT_NODE) return 0;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (robotIs(n, known[i].tag))
+      return robotNote(r, n, "%s: ignored, %s", known[i].tag, known[i].why);
+  return robotNote(r, n, "%.60s: ignored, unknown element", (const char *)n->name);
+}
+
+static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *parent);
+
+/* Joints first, as they make the link; then all else. Frames are places of their own on the same body. */
+static int readChildren(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body,
+                        int joints, int geoms) {
+  static const char *const unsupported[] = {"composite", "flexcomp", "replicate", "attach",
+                                            "plugin"};
+  for (const xmlNode *c = n->children; c; c = c->next) {
+    const int is_joint = robotIs(c, "joint") || robotIs(c, "freejoint");
+    if (c->type != XML_ELEMENT_NODE) continue;
+    if (robotIs(c, "frame")) {
+      const xmlNode *class_;
+      Place place;
+      if (classOf(m, c, "childclass", around, &class_) ||
+          readPlace(m, c, "frame", NULL, body, &place) ||
+          readChildren(m, c, class_, &place, joints, geoms))
+        return 1;
+    } else if (joints) {
+      if (is_joint && body->link == GROUND)
+        return robotWrong(m->r, c, "the world must have no joint");
+      if (is_joint && readJoint(m, c, around, body)) return 1;
+    } else if (robotIs(c, "body")) {
+      if (readBody(m, c, around, body)) return 1;
+    } else if (robotIs(c, "geom")) {
+      if (robotNote(m->r, c, "geom: there are no contacts")) return 1;
+      if (geoms && readGeom(m, c, around, body)) return 1;
+    } else if (robotIs(c, "site")) {
+      const xmlNode *class_;
+      Place place;
+      if (classOf(m, c, "class", around, &class_) ||
+          readPlace(m, c, "site", class_, body, &place) || keepPlace(m->r, c, "site", &place))
+        return 1;
+    } else if (robotIs(c, "inertial")) {
+      if (m->inertia != FROM_GEOMS && readInertial(m, c, body)) return 1;
+    } else if (!is_joint) {
+      for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++)
+        if (robotIs(c, unsupported[i]))
+          return robotWrong(m->r, c, "%s is not supported", unsupported[i]);
+      if (ignore(m->r, c)) return 1;
+    }
+  }
+  return 0;
+}
+
+static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *parent) {
+  const xmlNode *class_;
+  Place place;
+  int inertial = 0;
+  if (++m->depth > MOST_NESTED)
+    return robotWrong(m->r, n, "bodies are nested deeper than %d", MOST_NESTED);
+  if (robotAttributes(m->r, n, " name childclass pos quat axisangle xyaxes zaxis euler ") ||
+      classOf(m, n, "childclass", around, &class_) || readPlace(m, n, "body", NULL, parent, &place))
+    return 1;
+  if (hasJoints(n) && (place.link = robotLink(m->r, n, robotText(n, "name"), &place)) < 0) return 1;
+  for (const xmlNode *c = n->children; c; c = c->next) inertial += robotIs(c, "inertial");
+  if (inertial > 1)
+    return robotWrong(m->r, n, "a body must have one inertial element, and has %d", inertial);
+  const int geoms = place.link != GROUND &&
+                    (m->inertia == FROM_GEOMS || (m->inertia == FROM_EITHER && !inertial));
+  if (keepPlace(m->r, n, "body", &place) || readChildren(m, n, class_, &place, 1, 0) ||
+      readChildren(m, n, class_, &place, 0, geoms))
+    return 1;
+  m->depth--;
+  return 0;
+}
+
+/* -------------------------------------------------------------------------------- equality -- */
+
+/* A place as one side of a joint, in the frame of its link */
+static void marker(const Robot *r, const Place *place, CPMarker *on) {
+  Place link = {.q = {0, 0, 0, 1, 0, 0, 0}};
+  Pose frame, pose;
+  sunrealtype arm[3];
+  if (place->link != GROUND) link = r->link[place->link].place;
+  robotPose(&link, &frame);
+  robotPose(place, &pose);
+  memcpy(arm, pose.r, sizeof arm);
+  add3(-1, frame.r, arm);
+  toBody(&frame, arm, on->point);
+  toBody(&frame, pose.axis[2], on->axis);
+  toBody(&frame, pose.axis[0], on->across);
+}
+
+/* Both sides are given by sites, or by bodies, where the second side is where the first one is at the placement: at the
+   anchor, or for a weld with a relative pose there. */
+static int readLoop(Mjcf *m, const xmlNode *n, int weld) {
+  Robot *r                            = m->r;
+  static const sunrealtype upright[4] = {1, 0, 0, 0};
+  const char *one = robotText(n, "body1"), *two = robotText(n, "body2"),
+             *site1 = robotText(n, "site1"), *site2 = robotText(n, "site2");
+  const char *anchor = robotText(n, "anchor"), *relative = robotText(n, "relpose"),
+             *name = robotText(n, "name");
+  Place side[2]    = {{{0, 0, 0, 1, 0, 0, 0}, GROUND}, {{0, 0, 0, 1, 0, 0, 0}, GROUND}};
+  sunrealtype x[7] = {0};
+  if ((one != NULL) == (site1 != NULL) || (site1 != NULL) != (site2 != NULL) || (two && site1))
+    return robotWrong(r, n, "body1 (and body2), or site1 and site2 must be given");
+  for (int k = 0; k < 2; k++) {
+    const char *of = k ? (site1 ? site2 : two) : (site1 ? site1 : one);
+    const int i    = of && strcmp(of, "world") ? robotFind(r, n, site1 ? "site" : "body", of) : -2;
+    if (i == -1) return 1;
+    if (i >= 0) side[k] = r->place[i];
+  }
+  if (!weld && !site1 && !anchor) return robotWrong(r, n, "anchor must be given");
+  if (!weld && !site1) {
+    if (robotNumbers(r, n, "anchor", anchor, 3, 3, x, NULL)) return 1;
+    robotPlace(&side[0], x, upright, &side[0]);
+  }
+  if (weld && relative && robotNumbers(r, n, "relpose", relative, 7, 7, x, NULL)) return 1;
+  if (weld && (x[3] != 0 || x[4] != 0 || x[5] != 0 || x[6] != 0))
+    robotPlace(&side[0], x, x + 3, &side[0]);
+  else if (weld && !site1) memcpy(side[0].q, side[1].q, sizeof side[0].q);
+  else if (!weld && !site1) memcpy(side[1].q, side[0].q, sizeof side[0].q);
+  char unique[128];
+  const char *bodies[2];
+  for (int k = 0; k < 2; k++)
+    bodies[k] = side[k].link == GROUND ? NULL : r->link[side[k].link].name;
+  if (robotUnique(r, n,
+                  name        ? name
+                  : bodies[0] ? bodies[0]
+                              : "world",
+                  name   ? ""
+                  : weld ? "_weld"
+                         : "_connect",
+                  unique))
+    return 1;
+  CPJoint joint = {.name = unique,
+                   .kind = weld ? CP_JOINT_FIXED : CP_JOINT_BALL,
+                   .a    = bodies[0],
+                   .b    = bodies[1],
+                   .in   = CP_IN_BODIES};
+  marker(r, &side[0], &joint.on_a);
+  marker(r, &side[1], &joint.on_b);
+  return CPBodiesAddJoint(r->bodies, &joint) < 0
+             ? robotWrong(r, n, "%s", CPBodiesGetLastMessage(r->bodies))
+             : 0;
+}
+
+static int readEqualities(Mjcf *m, const xmlNode *section) {
+  Robot *r = m->r;
+  for (const xmlNode *n = section->children; n; n = n->next) {
+    const int weld = robotIs(n, "weld"), joint = robotIs(n, "joint");
+    const xmlNode *class_;
+    int active = 1;
+    if (n->type != XML_ELEMENT_NODE) continue;
+    if (!weld && !joint && !robotIs(n, "connect")) {
+      if (robotNote(r, n, "equality %.60s: ignored, this constraint is not there",
+                    (const char *)n->name))
+        return 1;
+      continue;
+    }
+    if (robotAttributes(
+            r, n,
+            " name class active body1 body2 site1 site2 anchor relpose joint1 joint2 polycoef ") ||
+        classOf(m, n, "class", NULL, &class_) ||
+        keyword(m, n, "equality", class_, "active", no_yes, &active))
+      return 1;
+    if (!active && robotNote(r, n, "equality %s: ignored, it is not active", (const char *)n->name))
+      return 1;
+    if (!active) continue;
+    if (!joint) {
+      if (readLoop(m, n, weld)) return 1;
+      continue;
+    }
+    const char *two = robotText(n, "joint2"), *text = robotText(n, "polycoef");
+    sunrealtype c[5] = {0, 1, 0, 0, 0};
+    const int i      = robotFind(r, n, "joint", robotText(n, "joint1")),
+              j      = two && i >= 0 ? robotFind(r, n, "joint", two) : -1;
+    if (i < 0 || (two && j < 0) || (text && robotNumbers(r, n, "polycoef", text, 1, 5, c, NULL)))
+      return 1;
+    if (two && (c[2] != 0 || c[3] != 0 || c[4] != 0))
+      return robotWrong(r, n, "polycoef must be of first order, a0 + a1 x");
+    if (robotCouple(r, n, robotText(n, "name"), i, j, c[0], c[1])) return 1;
+  }
+  return 0;
+}
+
+/* ------------------------------------------------------------------------------------ file -- */
+
+static int readCompiler(Mjcf *m, const xmlNode *n) {
+  static const char *const angles[]             = {"radian", "degree", NULL},
+                           *const from[]        = {"false", "true", "auto", NULL},
+                           *const coordinates[] = {"local", "global", NULL};
+  int degree = -1, global = 0;
+  const char *seq = robotText(n, "eulerseq"), *folder = robotText(n, "meshdir");
+  if (robotAttributes(m->r, n,
+                      " angle eulerseq coordinate autolimits meshdir assetdir texturedir strippath "
+                      "inertiafromgeom "
+                      "inertiagrouprange discardvisual fusestatic convexhull usethread "
+                      "saveinertial fitaabb alignfree "
+                      "exactmeshinertia ") ||
+      keyword(m, n, "compiler", NULL, "angle", angles, &degree) ||
+      keyword(m, n, "compiler", NULL, "coordinate", coordinates, &global) ||
+      keyword(m, n, "compiler", NULL, "inertiafromgeom", from, &m->inertia) ||
+      keyword(m, n, "compiler", NULL, "strippath", no_yes, &m->strippath) ||
+      numbers(m, n, "compiler", NULL, "inertiagrouprange", 2, 2, m->group))
+    return 1;
+  if (global) return robotWrong(m->r, n, "coordinate must be local");
+  if (seq && (strlen(seq) != 3 || strspn(seq, "xyzXYZ") != 3))
+    return robotWrong(m->r, n, "eulerseq must be three letters of xyzXYZ, and is \"%.20s\"", seq);
+  if (seq) m->eulerseq = seq;
+  if (degree >= 0) m->angle = degree ? atan(SUN_RCONST(1.0)) / 45 : 1;
+  if (!folder) folder = robotText(n, "assetdir");
+  if (folder) m->folder = folder;
+  return 0;
+}
+
+static int readOption(Mjcf *m, const xmlNode *n, sunrealtype *g) {
+  static const char *const states[] = {"disable", "enable", NULL};
+  if (robotAttributes(m->r, n, " gravity ") || numbers(m, n, "option", NULL, "gravity", 3, 3, g))
+    return 1;
+  for (const xmlNode *c = n->children; c; c = c->next) {
+    int gravity = 1;
+    if (!robotIs(c, "flag")) {
+      if (ignore(m->r, c)) return 1;
+      continue;
+    }
+    if (robotAttributes(m->r, c, " gravity ") ||
+        keyword(m, c, "flag", NULL, "gravity", states, &gravity))
+      return 1;
+    if (!gravity) g[0] = g[1] = g[2] = 0;
+  }
+  return 0;
+}
+
+static int readAssets(Mjcf *m, const xmlNode *section) {
+  for (const xmlNode *n = section->children; n; n = n->next) {
+    char base[200];
+    if (!robotIs(n, "mesh")) {
+      if (ignore(m->r, n)) return 1;
+      continue;
+    }
+    const char *name = robotText(n, "name"), *file = robotText(n, "file"),
+               *slash = file ? strrchr(file, '/') : NULL;
+    if (!name) { /* the file's, without folder and ending */
+      snprintf(base, sizeof base, "%s", slash ? slash + 1 : file ? file : "");
+      if (strrchr(base, '.')) *strrchr(base, '.') = '\0';
+      name = base;
+    }
+    if (ROOM(m->mesh, m->nmeshes, 1)) return robotWrong(m->r, n, "no memory");
+    m->mesh[m->nmeshes] = n;
+    if (robotName(m->r, n, "mesh", name, m->nmeshes++)) return 1;
+  }
+  return 0;
+}
+
+/* The sections of a name, in the order of the file: `what` of them */
+enum { COMPILERS, OPTIONS, DEFAULTS, ASSETS, WORLDS, EQUALITIES, NUM_SECTIONS };
+
+static int readSections(Mjcf *m, int what) {
+  static const char *const tags[NUM_SECTIONS] = {"compiler", "option",    "default",
+                                                 "asset",    "worldbody", "equality"};
+  static const Place world                    = {{0, 0, 0, 1, 0, 0, 0}, GROUND};
+  sunrealtype g[3]                            = {0, 0, -9.81};
+  for (const xmlNode *n = m->root->children; n; n = n->next) {
+    int failed = 0, known = 0;
+    for (int i = 0; i < NUM_SECTIONS; i++) known = known || robotIs(n, tags[i]);
+    if (what == COMPILERS && !known) failed = ignore(m->r, n);
+    if (robotIs(n, tags[what])) switch (what) {
+      case COMPILERS: failed = readCompiler(m, n); break;
+      case OPTIONS: failed = readOption(m, n, g); break;
+      case DEFAULTS: failed = readClasses(m, n); break;
+      case ASSETS: failed = readAssets(m, n); break;
+      case WORLDS:
+        failed = readChildren(m, n, NULL, &world, 1, 0) || readChildren(m, n, NULL, &world, 0, 0);
+        break;
+      default: failed = readEqualities(m, n); break;
+      }
+    if (failed) return 1;
+  }
+  if (what == OPTIONS && CPBodiesSetGravity(m->r->bodies, g))
+    return robotWrong(m->r, m->root, "%s", CPBodiesGetLastMessage(m->r->bodies));
+  return what == WORLDS ? robotBuild(m->r) : 0;
+}
+
+int robotReadMjcf(Robot *r, const xmlNode *root) {
+  Mjcf m     = {.r        = r,
+                .root     = root,
+                .inertia  = FROM_EITHER,
+                .angle    = atan(SUN_RCONST(1.0)) / 45,
+                .group    = {0, 5},
+                .eulerseq = "xyz"};
+  int failed = 0;
+  for (int what = 0; what < NUM_SECTIONS && !failed; what++) failed = readSections(&m, what);
+  free(m.class_);
+  free(m.mesh);
+  return failed;
+}

@@ -1,0 +1,336 @@
+/* From links and joints to a mechanism. A body of MJCF may have several joints in a row; those that together are one joint of
+ * cpodes_bodies.h (universal, cylindrical, planar, ball) are recognised. */
+#include "robot_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const sunrealtype small =
+    SUN_RCONST(1e-6); /* of directions and places in files, which have about six digits */
+
+/* ----------------------------------------------------------------------------------- places -- */
+
+void robotTurn(const sunrealtype *a, const sunrealtype *b, sunrealtype *e) {
+  sunrealtype product[4], v[3];
+  cross3(a + 1, b + 1, v);
+  product[0] = a[0] * b[0] - dot3(a + 1, b + 1);
+  for (int k = 0; k < 3; k++) product[k + 1] = a[0] * b[k + 1] + b[0] * a[k + 1] + v[k];
+  memcpy(e, product, sizeof product);
+}
+
+void robotAxis(int k, sunrealtype angle, sunrealtype *e) {
+  e[0] = cos(angle / 2);
+  e[1] = e[2] = e[3] = 0;
+  e[k + 1]           = sin(angle / 2);
+}
+
+/* S. W. Shepperd, J. Guidance and Control 1, 1978: from the largest of the four */
+void robotAxes(sunrealtype axis[3][3], sunrealtype *e) {
+  const sunrealtype trace = axis[0][0] + axis[1][1] + axis[2][2];
+  int k                   = 0;
+  for (int i = 1; i < 3; i++)
+    if (axis[i][i] > axis[k][k]) k = i;
+  if (trace > axis[k][k]) {
+    const sunrealtype s = 2 * sqrt(1 + trace);
+    e[0]                = s / 4;
+    for (int i = 0; i < 3; i++)
+      e[i + 1] = (axis[(i + 1) % 3][(i + 2) % 3] - axis[(i + 2) % 3][(i + 1) % 3]) / s;
+  } else {
+    const int i = (k + 1) % 3, j = (k + 2) % 3;
+    const sunrealtype s = 2 * sqrt(1 + 2 * axis[k][k] - trace);
+    e[0]                = (axis[i][j] - axis[j][i]) / s;
+    e[k + 1]            = s / 4;
+    e[i + 1]            = (axis[k][i] + axis[i][k]) / s;
+    e[j + 1]            = (axis[k][j] + axis[j][k]) / s;
+  }
+}
+
+void robotPlace(const Place *parent, const sunrealtype *pos, const sunrealtype *quat, Place *place) {
+  Pose pose;
+  sunrealtype q[7], size = 0;
+  robotPose(parent, &pose);
+  toSpace(&pose, pos, q);
+  add3(1, pose.r, q);
+  robotTurn(parent->q + 3, quat, q + 3);
+  for (int k = 3; k < 7; k++) size += q[k] * q[k];
+  for (int k = 3; k < 7; k++) q[k] /= sqrt(size);
+  memcpy(place->q, q, sizeof q);
+  place->link = parent->link;
+}
+
+void robotMass(Robot *r, const Place *place, const Mass *mass) {
+  Mass moved = *mass;
+  Pose pose;
+  if (place->link == GROUND) return;
+  robotPose(place, &pose);
+  moveMass(&pose, &moved);
+  addMass(&moved, &r->link[place->link].mass);
+}
+
+/* -------------------------------------------------------------------------- links and joints -- */
+
+/* Names of the mechanism have no blank and no dot. */
+static void fit(char *name) {
+  for (char *c = name; *c; c++)
+    if (strchr(". \t\n\r", *c)) *c = '_';
+}
+
+int robotUnique(Robot *r, const xmlNode *at, const char *base, const char *suffix, char *name) {
+  enum { MOST = 90 };
+  for (int number = 1; number < 1000; number++) {
+    char end[12] = "";
+    if (number > 1) snprintf(end, sizeof end, "_%d", number);
+    snprintf(name, 128, "%.*s%s%s", MOST - (int)strlen(suffix), base, suffix, end);
+    fit(name);
+    if (!bodiesTaken(r->bodies, name)) return 0;
+  }
+  return robotWrong(r, at, "too many elements have the name \"%.60s\"", base);
+}
+
+int robotLink(Robot *r, const xmlNode *node, const char *name, const Place *place) {
+  if (ROOM(r->link, r->nlinks, 1)) {
+    robotWrong(r, node, "no memory");
+    return -1;
+  }
+  Link *link = &r->link[r->nlinks];
+  *link      = (Link){.node = node, .place = *place, .first = r->njoints};
+  snprintf(link->name, sizeof link->name, "%.100s", name ? name : "body");
+  return r->nlinks++;
+}
+
+RobotJoint *robotJoint(Robot *r, const xmlNode *node, JointType type, const char *name,
+                       const Place *place, const sunrealtype *point, const sunrealtype *axis) {
+  Pose pose;
+  if (ROOM(r->joint, r->njoints, 1)) {
+    robotWrong(r, node, "no memory");
+    return NULL;
+  }
+  RobotJoint *joint = &r->joint[r->njoints];
+  *joint            = (RobotJoint){.node = node, .type = type, .name = name, .sign = 1};
+  robotPose(place, &pose);
+  toSpace(&pose, point, joint->point);
+  add3(1, pose.r, joint->point);
+  toSpace(&pose, axis, joint->axis);
+  const sunrealtype size = sqrt(dot3(axis, axis));
+  for (int k = 0; k < 3; k++) joint->axis[k] /= size > 0 ? size : 1;
+  if (!(size > 0) && type != BALL && type != FREE) {
+    robotWrong(r, node, "axis must not be zero");
+    return NULL;
+  }
+  if (name && robotName(r, node, "joint", name, r->njoints)) return NULL;
+  r->link[r->nlinks - 1].njoints++;
+  r->njoints++;
+  return joint;
+}
+
+static int perpendicular(const sunrealtype *a, const sunrealtype *b) {
+  return fabs(dot3(a, b)) < small;
+}
+
+/* The point where two perpendicular lines meet; returns 0 if they do not. */
+static int meet(const RobotJoint *a, const RobotJoint *b, sunrealtype *point) {
+  sunrealtype d[3] = {0, 0, 0}, rest[3];
+  add3(1, b->point, d);
+  add3(-1, a->point, d);
+  memcpy(point, a->point, 3 * sizeof *point);
+  memcpy(rest, d, sizeof rest);
+  add3(dot3(d, a->axis), a->axis, point);
+  add3(-dot3(d, a->axis), a->axis, rest);
+  add3(-dot3(d, b->axis), b->axis, rest);
+  return sqrt(dot3(rest, rest)) < small;
+}
+
+static int hasLaw(const RobotJoint *j) {
+  return j->stiffness != 0 || j->damping != 0 || j->armature != 0;
+}
+
+/* The joint of the mechanism that n joints in a row are; its kind remains CP_NUM_JOINTS for a free body. Returns 0 if there
+ * is no such joint. */
+static int combine(RobotJoint *j, int n, CPJoint *joint) {
+  CPMarker *a = &joint->on_a;
+  joint->kind = CP_NUM_JOINTS;
+  memcpy(a->point, j[0].point, sizeof a->point);
+  memcpy(a->axis, j[0].axis, sizeof a->axis);
+  if (n == 1 && j->type == FREE) return 1;
+  if (n == 1) {
+    joint->kind = j->type == HINGE   ? CP_JOINT_REVOLUTE
+                  : j->type == SLIDE ? CP_JOINT_PRISMATIC
+                  : j->type == PLANE ? CP_JOINT_PLANAR
+                                     : CP_JOINT_BALL;
+  } else if (n == 2 && j[0].type == HINGE && j[1].type == HINGE) {
+    if (perpendicular(j[0].axis, j[1].axis) && meet(&j[0], &j[1], a->point)) {
+      joint->kind = CP_JOINT_UNIVERSAL;
+      memcpy(joint->on_b.axis, j[1].axis, sizeof j[1].axis);
+      j[1].k = 1;
+    }
+  } else if (n == 2 && j[0].type + j[1].type == HINGE + SLIDE) {
+    const int hinge = j[1].type == HINGE;
+    sunrealtype cross[3];
+    cross3(j[0].axis, j[1].axis, cross);
+    if (sqrt(dot3(cross, cross)) < small) {
+      joint->kind    = CP_JOINT_CYLINDRICAL;
+      j[hinge].k     = 1;
+      j[!hinge].sign = dot3(j[0].axis, j[1].axis);
+      memcpy(a->point, j[hinge].point, sizeof a->point);
+      memcpy(a->axis, j[hinge].axis, sizeof a->axis);
+    }
+  } else if (n == 3 && j[0].type == SLIDE && j[1].type == SLIDE && j[2].type == HINGE) {
+    sunrealtype y[3];
+    cross3(j[2].axis, j[0].axis, y);
+    if (perpendicular(j[0].axis, j[2].axis) && fabs(dot3(y, j[1].axis)) > 1 - small * small) {
+      joint->kind = CP_JOINT_PLANAR;
+      j[1].k      = 1;
+      j[1].sign   = dot3(y, j[1].axis);
+      j[2].k      = 2;
+      memcpy(a->point, j[2].point, sizeof a->point);
+      memcpy(a->axis, j[2].axis, sizeof a->axis);
+      memcpy(a->across, j[0].axis, sizeof a->across);
+    }
+  } else if (n == 3 && j[0].type == HINGE && j[1].type == HINGE && j[2].type == HINGE) {
+    sunrealtype other[3], d = 0;
+    const int ball = perpendicular(j[0].axis, j[1].axis) && perpendicular(j[1].axis, j[2].axis) &&
+                     perpendicular(j[0].axis, j[2].axis) && meet(&j[0], &j[1], a->point) &&
+                     meet(&j[1], &j[2], other);
+    for (int k = 0; k < 3; k++) d = fmax(d, fabs(other[k] - a->point[k]));
+    if (ball && d < small && !hasLaw(&j[0]) && !hasLaw(&j[1]) && !hasLaw(&j[2])) {
+      joint->kind = CP_JOINT_BALL;
+      for (int i = 0; i < 3; i++) j[i].k = NONE; /* the ball has no coordinates */
+    }
+  }
+  return joint->kind < CP_NUM_JOINTS;
+}
+
+static int addJoint(Robot *r, Link *link, RobotJoint *j) {
+  const int parent = link->place.link;
+  const char *body = link->name, *on = parent == GROUND ? NULL : r->link[parent].name;
+  char name[128];
+  CPJoint joint = {.name = name, .a = on, .b = body};
+  if (!combine(j, link->njoints, &joint))
+    return robotWrong(
+        r, j->node,
+        "this body's %d joints in a row are not supported; there are two hinges whose axes meet at "
+        "right "
+        "angles, a slide and a hinge along it, two slides and a hinge in a plane, and three hinges "
+        "without springs, dampers and armatures whose axes meet at right angles",
+        link->njoints);
+  snprintf(name, sizeof name, "%.90s", j->name ? j->name : "ground");
+  fit(name);
+  if (bodiesTaken(r->bodies, name) && /* bodies and joints may have the same names in files */
+      robotUnique(r, j->node, j->name ? j->name : link->name, "_joint", name))
+    return 1;
+  if (joint.kind < CP_NUM_JOINTS && CPBodiesAddJoint(r->bodies, &joint) < 0)
+    return robotWrong(r, j->node, "%s", CPBodiesGetLastMessage(r->bodies));
+  for (int i = 0; i < link->njoints; i++, j++) {
+    char law[128];
+    snprintf(j->joint, sizeof j->joint, "%s", name);
+    if (!hasLaw(j)) continue;
+    int flag;
+    if (j->type == HINGE && j->stiffness > 0 &&
+        fabs(j->springref - j->ref) > 4 * atan(SUN_RCONST(1.0)))
+      return robotWrong(r, j->node,
+                        "springref must be at most half a turn from ref, and is %g rad from it",
+                        (double)(j->springref - j->ref));
+    if (robotUnique(r, j->node, j->name ? j->name : link->name, "_spring", law)) return 1;
+    if (j->type == BALL || j->type == FREE) {
+      CPBushing bushing = {.name = law, .a = on, .b = body, .drag = j->damping};
+      if (j->stiffness != 0 || j->armature != 0)
+        return robotWrong(r, j->node,
+                          "a ball or free joint must have neither stiffness nor armature");
+      memcpy(bushing.on_a.point, j->type == FREE ? link->place.q : j->point, sizeof j->point);
+      for (int k = 0; k < 3 && j->type == FREE; k++) bushing.damping[k] = j->damping;
+      flag = CPBodiesAddBushing(r->bodies, &bushing);
+    } else {
+      const CPSpring spring = {.name      = law,
+                               .of        = {j->joint, j->k},
+                               .stiffness = j->stiffness,
+                               .damping   = j->damping,
+                               .free      = j->sign * (j->springref - j->ref),
+                               .inertance = j->armature};
+      flag                  = CPBodiesAddSpring(r->bodies, &spring);
+    }
+    if (flag < 0) return robotWrong(r, j->node, "%s", CPBodiesGetLastMessage(r->bodies));
+  }
+  return 0;
+}
+
+int robotBuild(Robot *r) {
+  for (int i = 0; i < r->nlinks; i++) {
+    Link *link = &r->link[i];
+    char name[128];
+    Pose pose;
+    CPBody body = {.name = name, .mass = link->mass.mass};
+    if (robotUnique(r, link->node, link->name, "", name)) return 1;
+    if (!(link->mass.mass > 0))
+      return robotWrong(r, link->node,
+                        "this body moves and must have mass: by an inertial element, or by shapes");
+    robotPose(&link->place, &pose);
+    memcpy(body.position, pose.r, sizeof body.position);
+    memcpy(body.quaternion, link->place.q + 3, sizeof body.quaternion);
+    Pose back = {.r = {0, 0, 0}}; /* the inverse of the rotation */
+    for (int k = 0; k < 3; k++)
+      for (int l = 0; l < 3; l++) back.axis[k][l] = pose.axis[l][k];
+    Mass own = link->mass;
+    add3(-1, pose.r, own.centre);
+    moveMass(&back, &own);
+    memcpy(body.centre, own.centre, sizeof body.centre);
+    memcpy(body.inertia, own.J, sizeof body.inertia);
+    for (int k = 3; k < 6; k++) /* rounding errors of turns are no products of inertia */
+      if (fabs(own.J[k]) < SUN_RCONST(1e-15) * (own.J[0] + own.J[1] + own.J[2]))
+        body.inertia[k] = 0;
+    memcpy(link->name, name, sizeof name);
+    if (CPBodiesAddBody(r->bodies, &body) < 0)
+      return robotWrong(r, link->node, "%s", CPBodiesGetLastMessage(r->bodies));
+  }
+  for (int i = 0; i < r->nlinks; i++)
+    if (addJoint(r, &r->link[i], r->joint + r->link[i].first)) return 1;
+  return 0;
+}
+
+/* -------------------------------------------------------------------------------- couplings -- */
+
+/* x = p / q with whole numbers, q as small as possible: continued fractions. Returns 0 if q were too large. */
+static int fraction(sunrealtype x, sunrealtype *p, sunrealtype *q) {
+  enum { LARGEST = 10000 };
+  sunrealtype p0 = 1, q0 = 0, rest = x;
+  *p = floor(x);
+  *q = 1;
+  while (fabs(*p / *q - x) > SUN_RCONST(1e-12) * fabs(x) && *q <= LARGEST) {
+    rest                 = 1 / (rest - floor(rest));
+    const sunrealtype p1 = floor(rest) * *p + p0, q1 = floor(rest) * *q + q0;
+    p0 = *p, q0 = *q;
+    *p = p1, *q = q1;
+  }
+  return *q <= LARGEST && fabs(*p) < 1e9;
+}
+
+int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sunrealtype offset,
+                sunrealtype ratio) {
+  char unique[128];
+  const RobotJoint *one = &r->joint[i], *two = j >= 0 ? &r->joint[j] : NULL;
+  if (robotUnique(r, at, name ? name : one->joint, name ? "" : "_coupler", unique)) return 1;
+  for (int side = 0; side < 2; side++) {
+    const RobotJoint *joint = side ? two : one;
+    if (joint && (joint->type > SLIDE || joint->k == NONE))
+      return robotWrong(
+          r, at, "the joint \"%.60s\" has no coordinate of its own: it must be a hinge or a slide",
+          joint->name);
+  }
+  int flag;
+  if (!two || ratio == 0) {
+    const CPDrive drive = {.name = unique, .of = {one->joint, one->k}, .start = one->sign * offset};
+    flag                = CPBodiesAddDrive(r->bodies, &drive);
+  } else {
+    sunrealtype p = ratio, q = 1;
+    if (one->type == HINGE && two->type == HINGE && !fraction(ratio, &p, &q))
+      return robotWrong(r, at,
+                        "the ratio of two angles must be a fraction of whole numbers, and is %.15g",
+                        (double)ratio);
+    const CPCoupler coupler = {.name   = unique,
+                               .of     = {{one->joint, one->k}, {two->joint, two->k}},
+                               .ratio  = {q * one->sign, -p * two->sign},
+                               .offset = q * offset};
+    flag                    = CPBodiesAddCoupler(r->bodies, &coupler);
+  }
+  return flag < 0 ? robotWrong(r, at, "%s", CPBodiesGetLastMessage(r->bodies)) : 0;
+}

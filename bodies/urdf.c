@@ -1,0 +1,195 @@
+/* URDF (http://wiki.ros.org/urdf/XML): a tree of links, from the one that no joint leads to, which is the ground. Couplings
+ * are mimic joints; closed loops are not part of the format. */
+#include "robot_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  Robot *r;
+  const xmlNode **link, **joint; /* joint: that leads to the link of the same index, or NULL */
+  int *next, *first;             /* lists of the links that a link leads to, -1: end */
+  int nlinks;
+} Urdf;
+
+static const xmlNode *child(const xmlNode *n, const char *tag) {
+  const xmlNode *c = n->children;
+  while (c && !robotIs(c, tag)) c = c->next;
+  return c;
+}
+
+/* place = parent, then the origin of n, if it has one: xyz, and rpy about axes that stay */
+static int readOrigin(Robot *r, const xmlNode *n, const Place *parent, Place *place) {
+  sunrealtype xyz[3] = {0, 0, 0}, rpy[3] = {0, 0, 0}, e[4] = {1, 0, 0, 0}, part[4];
+  const xmlNode *origin = child(n, "origin");
+  const char *at        = origin ? robotText(origin, "xyz") : NULL,
+             *turn      = origin ? robotText(origin, "rpy") : NULL;
+  if ((at && robotNumbers(r, origin, "xyz", at, 3, 3, xyz, NULL)) ||
+      (turn && robotNumbers(r, origin, "rpy", turn, 3, 3, rpy, NULL)))
+    return 1;
+  for (int k = 0; k < 3; k++) {
+    robotAxis(k, rpy[k], part);
+    robotTurn(part, e, e);
+  }
+  robotPlace(parent, xyz, e, place);
+  return 0;
+}
+
+/* A number of an element; x: in, the default. Returns 0, or 1 after a message */
+static int number(Robot *r, const xmlNode *n, const char *attribute, int required, sunrealtype *x) {
+  const char *text = n ? robotText(n, attribute) : NULL;
+  if (text) return robotNumbers(r, n, attribute, text, 1, 1, x, NULL);
+  return required ? robotWrong(r, n, "%s must be given", attribute) : 0;
+}
+
+static int readInertial(Robot *r, const xmlNode *link, const Place *place) {
+  static const char *const entries[] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
+  const xmlNode *n                   = child(link, "inertial");
+  Mass mass                          = {0};
+  Place at;
+  if (!n) return 0;
+  const xmlNode *m = child(n, "mass"), *J = child(n, "inertia");
+  if (!m || !J) return robotWrong(r, n, "mass and inertia must be given");
+  if (readOrigin(r, n, place, &at) || number(r, m, "value", 1, &mass.mass)) return 1;
+  for (int k = 0; k < 6; k++)
+    if (number(r, J, entries[k], k < 3, &mass.J[k])) return 1;
+  if (!(mass.mass >= 0))
+    return robotWrong(r, m, "value must not be negative, and is %g", (double)mass.mass);
+  robotMass(r, &at, &mass);
+  return 0;
+}
+
+/* The link and the joint that leads to it, on the place of its parent */
+static int readLink(Urdf *u, int i, const Place *parent) {
+  static const char *const types[] = {"revolute", "continuous", "prismatic",
+                                      "floating", "planar",     "fixed"};
+  static const JointType kinds[]   = {HINGE, HINGE, SLIDE, FREE, PLANE};
+  enum { FIXED = 5 };
+  static const sunrealtype origin[3];
+  Robot *r         = u->r;
+  const xmlNode *n = u->joint[i];
+  Place place      = *parent;
+  int type         = 0;
+  if (n) {
+    sunrealtype axis[3] = {1, 0, 0};
+    const char *name    = robotText(n, "type");
+    const xmlNode *a = child(n, "axis"), *dynamics = child(n, "dynamics");
+    while (type <= FIXED && (!name || strcmp(types[type], name))) type++;
+    if (type > FIXED) return robotWrong(r, n, "there is no type \"%.60s\"", name ? name : "");
+    if (readOrigin(r, n, parent, &place)) return 1;
+    if (a && robotText(a, "xyz") && robotNumbers(r, a, "xyz", robotText(a, "xyz"), 3, 3, axis, NULL))
+      return 1;
+    if (type < FIXED) {
+      if ((place.link = robotLink(r, u->link[i], robotText(u->link[i], "name"), &place)) < 0)
+        return 1;
+      RobotJoint *j = robotJoint(r, n, kinds[type], robotText(n, "name"), &place, origin, axis);
+      if (!j || number(r, dynamics, "damping", 0, &j->damping)) return 1;
+      if (j->damping < 0)
+        return robotWrong(r, dynamics, "damping must not be negative, and is %g",
+                          (double)j->damping);
+      if (j->damping != 0 && type > 2)
+        return robotWrong(r, dynamics, "the damping of a %s joint is not supported", types[type]);
+    }
+  }
+  u->r->place[i] = place;
+  return place.link == GROUND ? 0 : readInertial(r, u->link[i], &place);
+}
+
+/* Notes what is in the children of n beside `known`, words with blanks around them */
+static int others(Robot *r, const xmlNode *n, const char *known) {
+  for (const xmlNode *c = n->children; c; c = c->next) {
+    const char *name = (const char *)c->name, *at = known;
+    const size_t length = c->type == XML_ELEMENT_NODE ? strlen(name) : 0;
+    if (length == 0) continue;
+    while ((at = strstr(at, name)) && (at[-1] != ' ' || at[length] != ' ')) at++;
+    if (!at && robotNote(r, c, "%.40s: %.60s is ignored", (const char *)n->name, name)) return 1;
+  }
+  return 0;
+}
+
+/* Links by name, then the joints that lead to them */
+static int readTree(Urdf *u, const xmlNode *root) {
+  Robot *r = u->r;
+  for (const xmlNode *n = root->children; n; n = n->next) {
+    const char *name = robotText(n->type == XML_ELEMENT_NODE ? n : root, "name");
+    if (!robotIs(n, "link")) continue;
+    if (others(r, n, " inertial ")) return 1;
+    if (!name) return robotWrong(r, n, "name must be given");
+    if (ROOM(u->link, u->nlinks, 1)) return robotWrong(r, n, "no memory");
+    u->link[u->nlinks] = n;
+    if (robotName(r, n, "link", name, u->nlinks++)) return 1;
+  }
+  if (u->nlinks == 0) return robotWrong(r, root, "there must be a link; there is none");
+  const size_t count = (size_t)u->nlinks;
+  u->joint           = calloc(count, sizeof *u->joint);
+  u->next            = malloc(count * sizeof *u->next);
+  u->first           = malloc(count * sizeof *u->first);
+  r->place           = calloc(count, sizeof *r->place);
+  if (!u->joint || !u->next || !u->first || !r->place) return robotWrong(r, root, "no memory");
+  for (int i = 0; i < u->nlinks; i++) u->first[i] = u->next[i] = -1;
+  for (const xmlNode *n = root->children; n; n = n->next) {
+    if (!robotIs(n, "joint")) continue;
+    const xmlNode *parent = child(n, "parent"), *to = child(n, "child"),
+                  *dynamics = child(n, "dynamics");
+    if (!parent || !to) return robotWrong(r, n, "parent and child must be given");
+    if (others(r, n, " origin parent child axis dynamics mimic ") ||
+        (dynamics && robotAttributes(r, dynamics, " damping ")))
+      return 1;
+    const int a = robotFind(r, parent, "link", robotText(parent, "link")),
+              b = a < 0 ? -1 : robotFind(r, to, "link", robotText(to, "link"));
+    if (b < 0) return 1;
+    if (u->joint[b])
+      return robotWrong(r, n, "the link \"%.60s\" has a joint that leads to it already",
+                        robotText(to, "link"));
+    u->joint[b] = n;
+    u->next[b]  = u->first[a];
+    u->first[a] = b;
+  }
+  return others(r, root, " link joint ");
+}
+
+/* x = offset + multiplier x of the other joint */
+static int readMimics(Robot *r, const xmlNode *root) {
+  for (const xmlNode *n = root->children; n; n = n->next) {
+    const xmlNode *mimic = robotIs(n, "joint") ? child(n, "mimic") : NULL;
+    sunrealtype offset = 0, multiplier = 1;
+    if (!mimic) continue;
+    if (number(r, mimic, "offset", 0, &offset) || number(r, mimic, "multiplier", 0, &multiplier))
+      return 1;
+    const int i = robotFind(r, n, "joint", robotText(n, "name")),
+              j = i < 0 ? -1 : robotFind(r, mimic, "joint", robotText(mimic, "joint"));
+    if (j < 0 || robotCouple(r, mimic, NULL, i, j, offset, multiplier)) return 1;
+  }
+  return 0;
+}
+
+int robotReadUrdf(Robot *r, const xmlNode *root) {
+  static const Place world     = {{0, 0, 0, 1, 0, 0, 0}, GROUND};
+  static const sunrealtype g[] = {0, 0, -9.81};
+  Urdf u                       = {.r = r};
+  int failed                   = readTree(&u, root),
+      *queue = failed ? NULL : malloc((size_t)u.nlinks * sizeof *queue), end = 0;
+  if (!failed && !queue) failed = robotWrong(r, root, "no memory");
+  for (int i = 0; i < u.nlinks && !failed; i++)
+    if (!u.joint[i]) queue[end++] = i;
+  if (!failed && end != 1)
+    failed =
+        robotWrong(r, root, "one link must be the root, which no joint leads to, and %d are", end);
+  for (int k = 0; k < end && !failed; k++) { /* parents first */
+    const int i        = queue[k];
+    const char *parent = k ? robotText(child(u.joint[i], "parent"), "link") : NULL;
+    failed = readLink(&u, i, k ? &r->place[robotFind(r, u.joint[i], "link", parent)] : &world);
+    for (int j = u.first[i]; j >= 0; j = u.next[j]) queue[end++] = j;
+  }
+  if (!failed && end < u.nlinks)
+    failed = robotWrong(r, root, "%d links hang on themselves, in cycles", u.nlinks - end);
+  if (!failed && CPBodiesSetGravity(r->bodies, g))
+    failed = robotWrong(r, root, "%s", CPBodiesGetLastMessage(r->bodies));
+  if (!failed) failed = robotBuild(r) || readMimics(r, root);
+  free(queue);
+  free(u.link);
+  free(u.joint);
+  free(u.next);
+  free(u.first);
+  return failed;
+}

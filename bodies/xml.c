@@ -1,0 +1,252 @@
+/* XML files: the tree with its included files, attributes, names, messages and notes. libxml2 bounds the depth of a tree
+ * (256) and the growth of entities; document types are refused, and nothing is read from a network. */
+#include "robot_impl.h"
+
+#include <libxml/parser.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_INCLUDED = 1000 };
+
+/* ------------------------------------------------------------------------ messages and notes -- */
+
+static const char *fileOf(const Robot *r, const xmlNode *at) {
+  return at && at->_private ? at->_private : r->file;
+}
+
+int robotWrong(Robot *r, const xmlNode *at, const char *format, ...) {
+  char text[TEXT], place[80] = "";
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  const char *name = at ? robotText(at, "name") : NULL;
+  if (at)
+    snprintf(place, sizeof place, "%.30s%s%.40s: ", (const char *)at->name, name ? " " : "",
+             name ? name : "");
+  if (at)
+    snprintf(r->message, r->length, "%s:%ld: %s%s", fileOf(r, at), xmlGetLineNo(at), place, text);
+  else snprintf(r->message, r->length, "%s: %s", r->file, text);
+  for (char *c = r->message; c < r->message + r->length && *c; c++)
+    if ((unsigned char)*c < ' ') *c = ' '; /* the message is one line */
+  return 1;
+}
+
+int robotNote(Robot *r, const xmlNode *at, const char *format, ...) {
+  Note n = {.node = at, .count = 1};
+  va_list args;
+  va_start(args, format);
+  vsnprintf(n.text, sizeof n.text, format, args);
+  va_end(args);
+  for (int i = 0; i < r->nnotes; i++)
+    if (!strcmp(r->note[i].text, n.text)) {
+      r->note[i].count++;
+      return 0;
+    }
+  if (ROOM(r->note, r->nnotes, 1)) return robotWrong(r, at, "no memory");
+  r->note[r->nnotes++] = n;
+  return 0;
+}
+
+/* All notes as the lines of one text, for the mechanism */
+static int writeNotes(Robot *r) {
+  size_t size = 1, at = 0;
+  for (int i = 0; i < r->nnotes; i++)
+    size += strlen(fileOf(r, r->note[i].node)) + sizeof r->note[i].text + 60;
+  if (!(r->bodies->notes = calloc(size, 1))) return robotWrong(r, NULL, "no memory");
+  for (int i = 0; i < r->nnotes; i++) {
+    const Note *n = &r->note[i];
+    at += (size_t)snprintf(r->bodies->notes + at, size - at, "%s:%ld: %s", fileOf(r, n->node),
+                           xmlGetLineNo(n->node), n->text);
+    if (n->count > 1)
+      at += (size_t)snprintf(r->bodies->notes + at, size - at, " (%d times)", n->count);
+    at += (size_t)snprintf(r->bodies->notes + at, size - at, "\n");
+  }
+  return 0;
+}
+
+/* -------------------------------------------------------------------------------- attributes -- */
+
+const char *robotText(const xmlNode *n, const char *attribute) {
+  for (const xmlAttr *a = n->properties; a; a = a->next)
+    if (!xmlStrcmp(a->name, BAD_CAST attribute))
+      return a->children && a->children->content ? (const char *)a->children->content : "";
+  return NULL;
+}
+
+int robotNumbers(Robot *r, const xmlNode *n, const char *attribute, const char *text, int least,
+                 int most, sunrealtype *x, int *count) {
+  static const char *const blanks = " \t\r\n";
+  int i                           = 0;
+  const char *at                  = text + strspn(text, blanks);
+  for (; *at && i < most; i++) {
+    char *end;
+    const double value = strtod(at, &end);
+    if (end == at || !isfinite(value) || (*end && !strchr(blanks, *end))) break;
+    x[i] = value;
+    at   = end + strspn(end, blanks);
+  }
+  if (count) *count = i;
+  if (!*at && i >= least) return 0;
+  if (most == 1)
+    return robotWrong(r, n, "%s must be a finite number, and is \"%.60s\"", attribute, text);
+  if (least == most)
+    return robotWrong(r, n, "%s must be %d finite numbers, and is \"%.60s\"", attribute, most, text);
+  return robotWrong(r, n, "%s must be %d to %d finite numbers, and is \"%.60s\"", attribute, least,
+                    most, text);
+}
+
+int robotAttributes(Robot *r, const xmlNode *n, const char *known) {
+  for (const xmlAttr *a = n->properties; a; a = a->next) {
+    const size_t length = strlen((const char *)a->name);
+    const char *at      = known;
+    while ((at = strstr(at, (const char *)a->name)) && (at[-1] != ' ' || at[length] != ' ')) at++;
+    if (!at && robotNote(r, n, "%.40s: the attribute %.60s is ignored", (const char *)n->name,
+                         (const char *)a->name))
+      return 1;
+  }
+  return 0;
+}
+
+/* ------------------------------------------------------------------------------------- names -- */
+
+int robotName(Robot *r, const xmlNode *at, const char *kind, const char *name, int index) {
+  if (!xmlHashLookup2(r->names, BAD_CAST kind, BAD_CAST name))
+    return xmlHashAddEntry2(r->names, BAD_CAST kind, BAD_CAST name, (void *)(intptr_t)(index + 1))
+               ? robotWrong(r, at, "no memory")
+               : 0;
+  return robotWrong(r, at, "there is a %s \"%.60s\" already", kind, name);
+}
+
+int robotFind(Robot *r, const xmlNode *at, const char *kind, const char *name) {
+  const void *found = name ? xmlHashLookup2(r->names, BAD_CAST kind, BAD_CAST name) : NULL;
+  if (found) return (int)(intptr_t)found - 1;
+  robotWrong(r, at, "there is no %s \"%.60s\"", kind, name ? name : "");
+  return -1;
+}
+
+/* ------------------------------------------------------------------------------------- files -- */
+
+char *robotFile(Robot *r, const xmlNode *at, const char *folder, const char *path, size_t *size) {
+  char whole[1000];
+  const char *slash = strrchr(r->file, '/');
+  const int base    = slash ? (int)(slash - r->file) + 1 : 0;
+  if (path[0] == '/') folder = "", slash = NULL;
+  else if (!folder) folder = "";
+  const int length =
+      snprintf(whole, sizeof whole, "%.*s%s%s%s", path[0] == '/' || folder[0] == '/' ? 0 : base,
+               r->file, folder, folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "", path);
+  char *data = length < (int)sizeof whole ? bodiesFile(whole, size) : NULL;
+  if (!data) robotWrong(r, at, "the file \"%.300s\" cannot be read", whole);
+  return data;
+}
+
+/* The tree of a text, or NULL after a message that names the parser's problem and its place */
+static xmlDocPtr parse(Robot *r, const char *name, const char *data, size_t size) {
+  xmlParserCtxtPtr parser = xmlNewParserCtxt();
+  if (!parser || size > INT_MAX) {
+    snprintf(r->message, r->length, "%s: %s", name, parser ? "is too long" : "no memory");
+    xmlFreeParserCtxt(parser);
+    return NULL;
+  }
+  xmlDocPtr doc         = xmlCtxtReadMemory(parser, data, (int)size, name, NULL,
+                                            XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_NONET |
+                                                XML_PARSE_NODICT | XML_PARSE_BIG_LINES);
+  const xmlError *error = xmlCtxtGetLastError(parser);
+  if (!doc || !xmlDocGetRootElement(doc)) {
+    snprintf(r->message, r->length, "%s:%d:%d: no XML: %s", name, error ? error->line : 1,
+             error ? error->int2 : 1,
+             error && error->message ? error->message : "the file is empty");
+  } else if (xmlGetIntSubset(doc)) {
+    snprintf(r->message, r->length, "%s:1: document types are refused", name);
+  }
+  for (char *c = r->message; *c; c++)
+    if (*c == '\n' && !c[1]) *c = '\0';
+    else if ((unsigned char)*c < ' ') *c = ' ';
+  xmlFreeParserCtxt(parser);
+  if (r->message[0] && doc) xmlFreeDoc(doc), doc = NULL;
+  return doc;
+}
+
+static xmlNodePtr nextElement(xmlNodePtr n, const xmlNode *top) { /* in the order of the text */
+  do {
+    if (n->children && n->type == XML_ELEMENT_NODE) n = n->children;
+    else {
+      while (!n->next && n != top) n = n->parent;
+      n = n == top ? NULL : n->next;
+    }
+  } while (n && n->type != XML_ELEMENT_NODE);
+  return n;
+}
+
+/* <include file="..."/> is replaced by the children of that file's root, which remember their file. A file is included
+   once, so that there are no cycles. */
+static int include(Robot *r, xmlNodePtr n, xmlNodePtr *next) {
+  const char *path = robotText(n, "file");
+  size_t size;
+  if (!path || !*path) return robotWrong(r, n, "file must be given");
+  if (r->nincluded >= MOST_INCLUDED)
+    return robotWrong(r, n, "there are more than %d files", MOST_INCLUDED);
+  if (robotName(r, n, "file", path, r->nincluded)) return 1;
+  if (ROOM(r->included, r->nincluded, 1)) return robotWrong(r, n, "no memory");
+  char *data = robotFile(r, n, NULL, path, &size), *name = data ? malloc(strlen(path) + 1) : NULL;
+  if (data && !name) robotWrong(r, n, "no memory");
+  if (!name) {
+    free(data);
+    return 1;
+  }
+  r->included[r->nincluded++] = strcpy(name, path);
+  xmlDocPtr doc               = parse(r, name, data, size);
+  free(data);
+  if (!doc) return 1;
+  xmlNodePtr place = n, copy = NULL;
+  int failed = 0;
+  for (xmlNodePtr child = xmlDocGetRootElement(doc)->children; child && !failed;
+       child            = child->next) {
+    if (child->type != XML_ELEMENT_NODE) continue;
+    copy = xmlDocCopyNode(child, r->doc, 1);
+    if ((failed = !copy)) break;
+    place = xmlAddNextSibling(place, copy);
+    for (xmlNodePtr e = copy; e; e = nextElement(e, copy)) e->_private = name;
+  }
+  xmlFreeDoc(doc);
+  if (failed) return robotWrong(r, n, "no memory");
+  xmlFreeNodeList(n->children);
+  n->children = n->last = NULL;
+  *next                 = nextElement(n, xmlDocGetRootElement(r->doc));
+  xmlUnlinkNode(n);
+  xmlFreeNode(n);
+  return 0;
+}
+
+CPBodies bodiesReadXml(const char *data, size_t size, const char *name, SUNContext ctx,
+                       CPBodiesFile *run, char *message, size_t length) {
+  Robot r    = {.file = name, .message = message, .length = length};
+  int failed = !(r.names = xmlHashCreate(64)) || !(r.bodies = CPBodiesCreate(3, ctx));
+  if (failed) robotWrong(&r, NULL, "no memory");
+  if (!failed) failed = !(r.doc = parse(&r, name, data, size));
+  xmlNodePtr root = r.doc ? xmlDocGetRootElement(r.doc) : NULL;
+  for (xmlNodePtr n = root, next; n && !failed; n = next) {
+    next = nextElement(n, root);
+    if (robotIs(n, "include") && n != root) failed = include(&r, n, &next);
+  }
+  if (!failed && robotIs(root, "mujoco")) failed = robotReadMjcf(&r, root);
+  else if (!failed && robotIs(root, "robot")) failed = robotReadUrdf(&r, root);
+  else if (!failed) failed = robotWrong(&r, root, "the root must be mujoco (MJCF) or robot (URDF)");
+  if (!failed && CPBodiesCount(r.bodies) == 0) failed = robotWrong(&r, root, "no body moves");
+  if (!failed && run->balance && CPBodiesSetBalance(r.bodies))
+    failed = robotWrong(&r, root, "%s", CPBodiesGetLastMessage(r.bodies));
+  if (!failed) failed = writeNotes(&r);
+  const char *title = root ? robotText(root, robotIs(root, "mujoco") ? "model" : "name") : NULL;
+  if (!failed && title) snprintf(run->title, sizeof run->title, "%s", title);
+  if (failed) CPBodiesFree(&r.bodies);
+  for (int i = 0; i < r.nincluded; i++) free(r.included[i]);
+  void *owned[] = {r.link, r.joint, r.note, r.place, r.included};
+  for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+  xmlHashFree(r.names, NULL);
+  xmlFreeDoc(r.doc);
+  return r.bodies;
+}

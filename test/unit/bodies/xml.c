@@ -1,0 +1,864 @@
+/* Robots in MJCF and URDF: the same mechanisms as put together by hand, all ways of saying the same, what is left out, what
+ * is wrong, and files of all kinds that are broken. */
+#include "support/alloc.h"
+#include "support/support.h"
+#include <cpodes/cpodes_bodies.h>
+#include <cpodes/cpodes_onestep.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static CPBodiesFile file;
+static char message[600];
+
+static CPBodies read_text(const char *text) {
+  return CPBodiesReadText(text, strlen(text), "robot.xml", test_context, &file, message,
+                          sizeof message);
+}
+static CPBodies read_good(const char *text) {
+  CPBodies b = read_text(text);
+  ck_assert_msg(b != NULL, "%s", message);
+  return b;
+}
+
+/* State at t of the mechanism, which is freed */
+static N_Vector motion(CPBodies b, sunrealtype t_end) {
+  CPMech mech;
+  MessageLog log = {0};
+  sunrealtype t;
+  ck_assert_msg(CPBodiesMech(b, &mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(b));
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
+  N_Vector y       = CPBodiesState(b);
+  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
+  ck_assert_msg(CPBodiesAssemble(b, mech, 0, y, NULL) == CP_SUCCESS, "%s",
+                CPBodiesGetLastMessage(b));
+  ck_assert_msg(CPMechAttachOneStep(mech, mem, 0, y) == CP_SUCCESS, "%s", log.text);
+  ck_assert_int_eq(CPOneStepSStolerances(mem, 1e-10, 1e-10), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSetMaxNumSteps(mem, -1), CP_SUCCESS);
+  const int flag = CPOneStepEvolve(mem, t_end, y, &t, CV_NORMAL);
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, log.text);
+  CPOneStepFree(&mem);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+  return y;
+}
+
+/* Both move alike for a second: within the errors of two integrations to 1e-10 */
+static void expect_same_motion(CPBodies a, CPBodies b, sunindextype n) {
+  N_Vector ya = motion(a, 1), yb = motion(b, 1);
+  for (sunindextype i = 0; i < n; i++)
+    ck_assert_double_eq_tol(entries(ya)[i], entries(yb)[i], 1e-7);
+  N_VDestroy(ya);
+  N_VDestroy(yb);
+}
+
+#define HEAD                   "<mujoco>\n<compiler angle=\"radian\"/>\n"
+#define INERTIAL               "<inertial pos=\"0.1 0.2 0.3\" mass=\"2\" diaginertia=\"0.3 0.4 0.5\"/>"
+#define HINGE(attributes)      "<joint name=\"j\" " attributes "/>"
+#define WORLD(text)            HEAD "<worldbody>\n" text "\n</worldbody></mujoco>"
+#define BODY(attributes, text) WORLD("<body name=\"a\" " attributes ">" text "</body>")
+
+/* -------------------------------------------------------------- the same as put together by hand -- */
+
+static const char four_bar[] =
+    HEAD "<option gravity=\"0 0 -9.81\"/>\n"
+         "<default><joint axis=\"0 1 0\" damping=\"0.1\"/>\n"
+         "<default class=\"stiff\"><joint stiffness=\"3\" springref=\"0.7\" "
+         "ref=\"0.2\"/></default></default>\n"
+         "<worldbody>\n"
+         "<body name=\"crank\"><joint name=\"j1\" armature=\"0.05\"/>\n"
+         "<inertial pos=\"0.15 0 0\" mass=\"1\" diaginertia=\"0.01 0.02 0.03\"/>\n"
+         "<body name=\"rod\" pos=\"0.3 0 0\" quat=\"0.8 0 0.6 0\"><joint name=\"j2\"/>\n"
+         "<inertial pos=\"0.2 0 0.2\" mass=\"2\" fullinertia=\"0.02 0.03 0.04 0.001 0.002 "
+         "-0.003\"/></body></body>\n"
+         "<body name=\"arm\" pos=\"0.9 0 0\"><joint name=\"j3\" class=\"stiff\"/>\n"
+         "<inertial pos=\"0 0 0.25\" mass=\"3\" diaginertia=\"0.03 0.03 0.01\"/></body>\n"
+         "</worldbody>\n"
+         "<equality><connect name=\"loop\" body1=\"arm\" body2=\"rod\" anchor=\"-0.2 0 "
+         "0.5\"/></equality></mujoco>";
+
+static CPBodies four_bar_by_hand(void) {
+  CPBodies b            = CPBodiesCreate(3, test_context);
+  const CPBody bodies[] = {
+      {.name = "crank", .mass = 1, .inertia = {0.01, 0.02, 0.03}, .centre = {0.15, 0, 0}},
+      {.name       = "rod",
+       .mass       = 2,
+       .inertia    = {0.02, 0.03, 0.04, 0.001, 0.002, -0.003},
+       .centre     = {0.2, 0, 0.2},
+       .position   = {0.3, 0, 0},
+       .quaternion = {0.8, 0, 0.6, 0}},
+      {.name     = "arm",
+       .mass     = 3,
+       .inertia  = {0.03, 0.03, 0.01},
+       .centre   = {0, 0, 0.25},
+       .position = {0.9, 0, 0}}};
+  const struct {
+    const char *name, *a, *b;
+    sunrealtype x;
+  } hinges[] = {{"j1", NULL, "crank", 0}, {"j2", "crank", "rod", 0.3}, {"j3", NULL, "arm", 0.9}};
+  const CPJoint loop = {
+      .name = "loop", .kind = CP_JOINT_BALL, .a = "arm", .b = "rod", .on_a.point = {0.7, 0, 0.5}};
+  ck_assert_int_eq(CPBodiesSetGravity(b, (sunrealtype[]){0, 0, -9.81}), CP_SUCCESS);
+  for (int i = 0; i < 3; i++) ck_assert_int_eq(CPBodiesAddBody(b, &bodies[i]), i);
+  for (int i = 0; i < 3; i++) {
+    const CPJoint joint = {.name = hinges[i].name,
+                           .kind = CP_JOINT_REVOLUTE,
+                           .a    = hinges[i].a,
+                           .b    = hinges[i].b,
+                           .on_a = {.point = {hinges[i].x, 0, 0}, .axis = {0, 1, 0}}};
+    const char *names[] = {"s1", "s2", "s3"};
+    const CPSpring law  = {.name      = names[i],
+                           .of        = {hinges[i].name, 0},
+                           .damping   = 0.1,
+                           .inertance = i == 0 ? 0.05 : 0,
+                           .stiffness = i == 2 ? 3 : 0,
+                           .free      = i == 2 ? 0.5 : 0};
+    ck_assert_int_eq(CPBodiesAddJoint(b, &joint), i);
+    ck_assert_int_eq(CPBodiesAddSpring(b, &law), i);
+  }
+  ck_assert_int_eq(CPBodiesAddJoint(b, &loop), 3);
+  ck_assert_int_eq(CPBodiesSetBalance(b), CP_SUCCESS);
+  return b;
+}
+
+START_TEST(a_four_bar_linkage_moves_as_the_one_put_together_by_hand) {
+  CPBodies b = read_good(four_bar);
+  ck_assert_str_eq(CPBodiesNotes(b), "");
+  expect_same_motion(b, four_bar_by_hand(), 3 * 13 + 1);
+}
+END_TEST
+
+/* An arm of two links on a fixed base: welded parts, a slide and a coupling, in both formats */
+static const char arm_mjcf[] =
+    HEAD "<worldbody><body name=\"base\" pos=\"0 0 1\"><body name=\"one\" pos=\"0.1 0.2 0.3\" "
+         "quat=\"0.8 0.6 0 0\">\n"
+         "<joint name=\"j1\" axis=\"0 1 1\" damping=\"0.3\"/><inertial pos=\"0.1 0 0\" mass=\"2\" "
+         "diaginertia=\"0.1 0.2 0.15\"/>\n"
+         "<body name=\"tip\" pos=\"0 0 0.5\" quat=\"0.6 0 0.8 0\"><inertial pos=\"0 0.1 0\" "
+         "mass=\"1\" fullinertia=\"0.1 0.2 0.15 0.01 0.02 0.03\"/>\n"
+         "<body name=\"two\" pos=\"0.2 0 0\"><joint name=\"j2\" type=\"slide\" axis=\"1 0 "
+         "0\"/><inertial pos=\"0 0 0\" mass=\"1\" diaginertia=\"0.1 0.1 "
+         "0.1\"/></body></body></body></body>\n"
+         "</worldbody><equality><joint joint1=\"j2\" joint2=\"j1\" polycoef=\"0.05 0.4 0 0 "
+         "0\"/></equality></mujoco>";
+static const char arm_urdf[] =
+    "<robot name=\"arm\"><link name=\"base\"/><link name=\"one\"><inertial><origin xyz=\"0.1 0 "
+    "0\"/><mass value=\"2\"/>\n"
+    "<inertia ixx=\"0.1\" iyy=\"0.2\" izz=\"0.15\" ixy=\"0\" ixz=\"0\" "
+    "iyz=\"0\"/></inertial></link>\n"
+    "<link name=\"tip\"><inertial><origin xyz=\"0 0.1 0\"/><mass value=\"1\"/><inertia ixx=\"0.1\" "
+    "iyy=\"0.2\" izz=\"0.15\" ixy=\"0.01\" ixz=\"0.02\" iyz=\"0.03\"/></inertial></link>\n"
+    "<link name=\"two\"><inertial><mass value=\"1\"/><inertia ixx=\"0.1\" iyy=\"0.1\" "
+    "izz=\"0.1\"/></inertial></link>\n"
+    "<joint name=\"slide\" type=\"prismatic\"><parent link=\"tip\"/><child link=\"two\"/><origin "
+    "xyz=\"0.2 0 0\"/><mimic joint=\"hinge\" multiplier=\"0.4\" offset=\"0.05\"/></joint>\n"
+    "<joint name=\"hinge\" type=\"revolute\"><parent link=\"base\"/><child link=\"one\"/><origin "
+    "xyz=\"0.1 0.2 1.3\" rpy=\"1.2870022175865685 0 0\"/>\n"
+    "<axis xyz=\"0 1 1\"/><dynamics damping=\"0.3\"/><limit effort=\"1\" velocity=\"1\"/></joint>\n"
+    "<joint name=\"weld\" type=\"fixed\"><parent link=\"one\"/><child link=\"tip\"/><origin "
+    "xyz=\"0 0 0.5\" rpy=\"0 1.8545904360032244 0\"/></joint></robot>";
+
+START_TEST(both_formats_say_the_same) {
+  CPBodies urdf = read_good(arm_urdf);
+  ck_assert_str_eq(CPBodiesNotes(urdf), "robot.xml:7: joint: limit is ignored\n");
+  ck_assert_int_eq(CPBodiesCount(urdf), 2);
+  ck_assert_str_eq(file.title, "arm");
+  expect_same_motion(read_good(arm_mjcf), urdf, 2 * 13 + 1);
+}
+END_TEST
+
+/* A rotor that turns three times as fast on the ground is an armature of nine times its inertia */
+START_TEST(an_armature_is_a_rotor_behind_a_gear) {
+  const char *head = HEAD "<worldbody><body name=\"a\"><joint name=\"j\" axis=\"1 0 0\"";
+  const char *rest = "<inertial pos=\"0 0.4 -0.3\" mass=\"1\" diaginertia=\"0.2 0.1 0.1\"/></body>";
+  char with[1500], geared[1500];
+  snprintf(with, sizeof with, "%s armature=\"0.18\"/>%s</worldbody></mujoco>", head, rest);
+  snprintf(geared, sizeof geared,
+           "%s/>%s<body name=\"rotor\" pos=\"1 0 0\"><joint name=\"r\" axis=\"1 0 0\"/><inertial "
+           "pos=\"0 0 0\" mass=\"3\" "
+           "diaginertia=\"0.02 0.02 0.02\"/></body></worldbody><equality><joint joint1=\"r\" "
+           "joint2=\"j\" polycoef=\"0 3\"/></equality></mujoco>",
+           head, rest);
+  N_Vector a = motion(read_good(with), 1), b = motion(read_good(geared), 1);
+  for (int i = 0; i < 7; i++) ck_assert_double_eq_tol(entries(a)[i], entries(b)[i], 1e-7);
+  N_VDestroy(a);
+  N_VDestroy(b);
+}
+END_TEST
+
+/* ------------------------------------------------------------------------- ways to say the same -- */
+
+/* The turn by 2 arccos 0.8 about (0, 1, 0), and one by 90 degrees about z after 90 about x */
+static const struct {
+  const char *compiler, *attributes;
+  double e[4];
+} turns[] = {
+    {"", "quat=\"1.6 0 1.2 0\"", {0.8, 0, 0.6, 0}},
+    {"angle=\"radian\"", "axisangle=\"0 2 0 1.2870022175865685\"", {0.8, 0, 0.6, 0}},
+    {"", "axisangle=\"0 -1 0 -73.73979529168804\"", {0.8, 0, 0.6, 0}},
+    {"", "xyaxes=\"0.28 0 -0.96 0.28 1 -0.96\"", {0.8, 0, 0.6, 0}},
+    {"", "zaxis=\"96 0 28\"", {0.8, 0, 0.6, 0}},
+    {"", "zaxis=\"0 0 -1\"", {0, 1, 0, 0}},
+    {"angle=\"radian\"", "euler=\"0 1.2870022175865685 0\"", {0.8, 0, 0.6, 0}},
+    {"", "euler=\"90 0 90\"", {0.5, 0.5, -0.5, 0.5}}, /* turns with the body: x, then the new z */
+    {"eulerseq=\"XYZ\"", "euler=\"90 0 90\"", {0.5, 0.5, 0.5, 0.5}}, /* about the axes of space */
+    {"eulerseq=\"zyx\"", "euler=\"90 0 90\"", {0.5, 0.5, 0.5, 0.5}},
+    {"", "xyaxes=\"-1 0 0 0 1 0\"", {0, 0, 1, 0}},
+    {"", "xyaxes=\"-1 0 0 0 -1 0\"", {0, 0, 0, 1}},
+    {"", "xyaxes=\"1 0 0 0 -1 0\"", {0, 1, 0, 0}},
+};
+
+START_TEST(an_orientation_may_be_given_in_all_ways) {
+  char text[1000];
+  snprintf(
+      text, sizeof text,
+      "<mujoco><compiler %s/><worldbody><body name=\"a\" pos=\"1 2 3\" %s><freejoint/>" INERTIAL
+      "</body></worldbody></mujoco>",
+      turns[_i].compiler, turns[_i].attributes);
+  CPBodies b = read_good(text);
+  N_Vector y = CPBodiesState(b);
+  double dot = 0;
+  for (int k = 0; k < 4; k++) dot += entries(y)[3 + k] * turns[_i].e[k];
+  ck_assert_double_eq_tol(fabs(dot), 1, 1e-14);
+  N_VDestroy(y);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+static double parameter(CPBodies b, const char *name) {
+  const int i = CPBodiesFindParameter(b, name);
+  ck_assert_msg(i >= 0, "%s", name);
+  return CPBodiesParameters(b)[i];
+}
+
+/* Solids: against the closed forms, of which the box is taken apart, and turned inertias against invariants */
+static const struct {
+  const char *geoms;
+  double mass, J[6];
+} solids[] = {
+    {"<geom size=\"0.2\" mass=\"5\"/>", 5, {0.08, 0.08, 0.08}},
+    {"<geom type=\"box\" size=\"0.1 0.2 0.3\" density=\"500\"/>", 24, {1.04, 0.8, 0.4}},
+    {"<geom type=\"ellipsoid\" size=\"0.1 0.2 0.3\" mass=\"10\"/>", 10, {0.26, 0.2, 0.1}},
+    {"<geom type=\"cylinder\" size=\"0.2 0.3\" mass=\"12\"/>", 12, {0.48, 0.48, 0.24}},
+    {"<geom type=\"cylinder\" size=\"0.2\" fromto=\"-0.3 0 0 0.3 0 0\" mass=\"12\"/>",
+     12,
+     {0.24, 0.48, 0.48}},
+    /* cylinder and ball: 2 pi r^2 h : 4 pi r^3 / 3 = 9 : 4 */
+    {"<geom type=\"capsule\" size=\"0.2 0.3\" mass=\"13\"/>",
+     13,
+     {0.36 + 0.604, 0.36 + 0.604, 0.18 + 0.064}},
+    {"<geom type=\"box\" size=\"0.1 0.2 0.15\" pos=\"0 0 0.15\" mass=\"12\"/><geom type=\"box\" "
+     "size=\"0.1 0.2 0.15\" "
+     "pos=\"0 0 -0.15\" mass=\"12\"/>",
+     24,
+     {1.04, 0.8, 0.4}},
+    {"<geom type=\"box\" size=\"0.2 0.1 0.3\" euler=\"0 0 90\" mass=\"24\"/>", 24, {1.04, 0.8, 0.4}},
+    {"<geom type=\"box\" size=\"1 1 1\" mass=\"0\"/><geom type=\"plane\" size=\"1 1 1\"/><geom "
+     "group=\"7\" size=\"3\"/><geom size=\"0.2\" mass=\"5\"/>",
+     5,
+     {0.08, 0.08, 0.08}},
+    {"<frame pos=\"1 0 0\"><geom pos=\"-1 0 0\" size=\"0.2\" mass=\"5\"/></frame>",
+     5,
+     {0.08, 0.08, 0.08}},
+};
+
+START_TEST(masses_come_from_shapes) {
+  static const char *const fields[] = {"J_xx", "J_yy", "J_zz", "J_xy", "J_xz", "J_yz"};
+  char text[1500], name[20];
+  snprintf(text, sizeof text,
+           "<mujoco><worldbody><body name=\"a\"><freejoint/>%s</body></worldbody></mujoco>",
+           solids[_i].geoms);
+  CPBodies b = read_good(text);
+  ck_assert_double_eq_tol(parameter(b, "a.mass"), solids[_i].mass, 1e-12);
+  for (int k = 0; k < 6; k++) {
+    snprintf(name, sizeof name, "a.%s", fields[k]);
+    ck_assert_double_eq_tol(parameter(b, name), solids[_i].J[k], 1e-13);
+  }
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* A box of 0.2 x 0.4 x 0.6 as a mesh, the corner 0 at (1, 1, 1), in units of a tenth */
+static const int box_corner[8][3] = {{0, 0, 0}, {2, 0, 0}, {2, 4, 0}, {0, 4, 0},
+                                     {0, 0, 6}, {2, 0, 6}, {2, 4, 6}, {0, 4, 6}};
+static const int box_face[6][4]   = {{4, 3, 2, 1}, {5, 6, 7, 8}, {1, 2, 6, 5},
+                                     {3, 4, 8, 7}, {2, 3, 7, 6}, {1, 5, 8, 4}};
+
+static void write_mesh(const char *path, int kind) {
+  FILE *f = fopen(path, "wb");
+  ck_assert_msg(f != NULL, "%s", path);
+  if (kind == 0) {
+    for (int i = 0; i < 8; i++)
+      fprintf(f, "v %d %d %d\n", 10 + box_corner[i][0], 10 + box_corner[i][1],
+              10 + box_corner[i][2]);
+    for (int i = 0; i < 6; i++)
+      fprintf(f, "f %d//1 %d//2 %d/3/1 %d\n", box_face[i][0], box_face[i][1], box_face[i][2] - 9,
+              box_face[i][3]);
+  }
+  const char head[81]          = "box";
+  const unsigned char count[4] = {12, 0, 0, 0};
+  if (kind == 1) fwrite(head, 80, 1, f), fwrite(count, 4, 1, f);
+  if (kind == 2) fprintf(f, "solid box\n");
+  for (int i = 0; i < 12 && kind > 0; i++) {
+    const int *face     = box_face[i / 2],
+              corner[3] = {face[0], face[i % 2 ? 2 : 1], face[i % 2 ? 3 : 2]};
+    float x[12]         = {0};
+    for (int k = 0; k < 9; k++) x[3 + k] = (float)(10 + box_corner[corner[k / 3] - 1][k % 3]);
+    if (kind == 1) fwrite(x, sizeof x, 1, f), fwrite(count + 1, 2, 1, f);
+    else {
+      fprintf(f, "facet normal 0 0 0\nouter loop\n");
+      for (int k = 0; k < 3; k++)
+        fprintf(f, "vertex %g %g %g\n", (double)x[3 + 3 * k], (double)x[4 + 3 * k],
+                (double)x[5 + 3 * k]);
+      fprintf(f, "endloop\nendfacet\n");
+    }
+  }
+  fclose(f);
+}
+
+START_TEST(masses_come_from_meshes) {
+  static const char *const names[] = {"box.obj", "box.STL", "text.stl"};
+  const int kind = _i % 3, mirrored = _i / 3;
+  char path[200], text[1500];
+  snprintf(path, sizeof path, "%s/%s", CPODES_TEST_FOLDER, names[kind]);
+  write_mesh(path, kind);
+  snprintf(
+      text, sizeof text,
+      "<mujoco><compiler meshdir=\"%s\"/><default><default class=\"small\"><mesh scale=\"0.1 %s "
+      "0.1\"/></default></default>"
+      "<asset><mesh class=\"small\" file=\"%s\"/></asset><worldbody><body name=\"a\"><freejoint/>"
+      "<geom type=\"mesh\" mesh=\"%.*s\" density=\"500\"/></body></worldbody></mujoco>",
+      CPODES_TEST_FOLDER, mirrored ? "-0.1" : "0.1", names[kind], (int)strcspn(names[kind], "."),
+      names[kind]);
+  CPBodies b                        = read_good(text);
+  static const char *const fields[] = {"a.mass", "a.J_xx", "a.J_yy", "a.J_zz",
+                                       "a.J_xy", "a.J_xz", "a.J_yz"};
+  const double values[]             = {24, 1.04, 0.8, 0.4, 0, 0, 0},
+               centre[]             = {1.1, mirrored ? -1.2 : 1.2, 1.3};
+  for (int k = 0; k < 7; k++) ck_assert_double_eq_tol(parameter(b, fields[k]), values[k], 1e-11);
+  N_Vector y = CPBodiesState(b);
+  for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(entries(y)[k], centre[k], 1e-13);
+  N_VDestroy(y);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* Joints in a row are one joint, whose coordinates grow as those of the file do */
+static const struct {
+  const char *joints;
+  int njoints;
+  double v[3], w[3]; /* of the body, whose coordinates then change by the rates */
+  double rate[3];
+} rows[] = {
+    {"<joint name=\"x\" axis=\"1 0 0\" damping=\"1\"/><joint name=\"y\" axis=\"0 1 0\" "
+     "damping=\"1\"/>",
+     2,
+     {0},
+     {2, 3, 0},
+     {2, 3}},
+    {"<joint name=\"x\" axis=\"0 -1 0\" damping=\"1\"/><joint name=\"y\" axis=\"0 0 1\" pos=\"0 1 "
+     "0\" damping=\"1\"/>",
+     2,
+     {0},
+     {0, 2, 3},
+     {-2, 3}},
+    {"<joint name=\"x\" type=\"slide\" axis=\"0 0 -2\" damping=\"1\"/><joint name=\"y\" "
+     "damping=\"1\"/>",
+     2,
+     {0, 0, 4},
+     {0, 0, 3},
+     {-4, 3}},
+    {"<joint name=\"x\" damping=\"1\"/><joint name=\"y\" type=\"slide\" damping=\"1\"/>",
+     2,
+     {0, 0, 4},
+     {0, 0, 3},
+     {3, 4}},
+    {"<joint name=\"x\" type=\"slide\" axis=\"1 0 0\" damping=\"1\"/><joint name=\"y\" "
+     "type=\"slide\" axis=\"0 -1 0\" damping=\"1\"/><joint name=\"z\" damping=\"1\"/>",
+     3,
+     {4, 5, 0},
+     {0, 0, 3},
+     {4, -5, 3}},
+};
+
+START_TEST(joints_in_a_row_are_one) {
+  char text[1500];
+  snprintf(text, sizeof text,
+           BODY("", "%s<inertial pos=\"0 0 0\" mass=\"2\" diaginertia=\"0.3 0.4 0.5\"/>"),
+           rows[_i].joints);
+  CPBodies b = read_good(text);
+  CPMech mech;
+  CPBodiesPowers p;
+  double lost = 0;
+  ck_assert_int_eq(CPBodiesJoints(b), 1);
+  ck_assert_int_eq(CPBodiesMech(b, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(b);
+  for (int k = 0; k < 3; k++) entries(y)[7 + k] = rows[_i].v[k], entries(y)[10 + k] = rows[_i].w[k];
+  if (_i == 1) entries(y)[7] = 3; /* the second hinge is at (0, 1, 0) */
+  for (int k = 0; k < rows[_i].njoints; k++) lost += rows[_i].rate[k] * rows[_i].rate[k];
+  ck_assert_int_eq(CPBodiesGetPowers(b, 0, y, NULL, &p), CP_SUCCESS);
+  ck_assert_double_eq_tol(p.dissipation, lost, 1e-12);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* A spring at rest where the coordinate is springref, in degrees; of a slide in metres */
+START_TEST(springs_rest_at_their_reference) {
+  static const char *const joints[] = {
+      "ref=\"-45\" springref=\"-75\" stiffness=\"2\"",
+      "type=\"slide\" ref=\"0.3\" springref=\"1\" stiffness=\"2\""};
+  const double frees[] = {-2 * atan(1) / 3, 0.7}; /* -30 degrees */
+  char text[1000];
+  snprintf(text, sizeof text,
+           "<mujoco><worldbody><body name=\"a\"><joint name=\"j\" %s/>" INERTIAL
+           "</body></worldbody></mujoco>",
+           joints[_i]);
+  CPBodies b = read_good(text);
+  ck_assert_double_eq_tol(parameter(b, "j_spring.free"), frees[_i], 1e-15);
+  ck_assert_double_eq(parameter(b, "j_spring.stiffness"), 2);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* Loops: by anchor, by sites, by welds; each leaves the two free bodies with their points together */
+static const struct {
+  const char *equality;
+  int rows;
+  double x[3]; /* where the origin of b is after assembly, with a at its place */
+} loops[] = {
+    {"<connect body1=\"a\" body2=\"b\" anchor=\"1 0 0\"/>", 3, {0, 1, 0}},
+    {"<connect body1=\"a\" body2=\"world\" anchor=\"1 0 0\"/>", 3, {0, 1, 0}},
+    {"<weld body1=\"a\" body2=\"b\"/>", 6, {0, 1, 0}},
+    {"<weld body1=\"a\" body2=\"b\" relpose=\"0 1 0 1 0 0 0\"/>", 6, {0, 1, 0}},
+    {"<weld site1=\"sa\" site2=\"sb\"/>", 6, {0, 1, 0}},
+    {"<connect site1=\"sa\" site2=\"sb\"/>", 3, {0, 1, 0}},
+    {"<weld body1=\"a\"/>", 6, {0, 1, 0}},
+    {"<connect body1=\"a\" body2=\"b\" anchor=\"1 0 0\" active=\"false\"/>", 0, {0, 1, 0}},
+};
+
+START_TEST(loops_are_closed) {
+  char text[2000];
+  snprintf(text, sizeof text,
+           HEAD "<worldbody><body name=\"a\"><freejoint/>" INERTIAL
+                "<site name=\"sa\" pos=\"0 0.5 0\"/></body>"
+                "<body name=\"b\" pos=\"0 1 0\"><freejoint/>" INERTIAL
+                "<site name=\"sb\" pos=\"0 -0.5 0\"/></body></worldbody>"
+                "<equality>%s</equality></mujoco>",
+           loops[_i].equality);
+  CPBodies b = read_good(text);
+  CPMechModel model;
+  sunrealtype p[6], x[3];
+  ck_assert_int_eq(CPBodiesModel(b, &model), CP_SUCCESS);
+  ck_assert_int_eq((int)model.np, loops[_i].rows);
+  N_Vector y = CPBodiesState(b);
+  if (model.p) ck_assert_int_eq(model.p(0, entries(y), p, b), 0);
+  for (int k = 0; k < (int)model.np; k++) ck_assert_double_eq_tol(p[k], 0, 1e-15);
+  ck_assert_int_eq(CPBodiesPoint(b, "b", (sunrealtype[]){0, 0, 0}, y, x, NULL), CP_SUCCESS);
+  for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(x[k], loops[_i].x[k], 1e-15);
+  N_VDestroy(y);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+START_TEST(couplings_of_angles_are_fractions) {
+  const char *text = HEAD "<worldbody><body name=\"a\"><joint name=\"p\"/>" INERTIAL
+                          "</body><body name=\"b\"><joint name=\"q\"/>" INERTIAL
+                          "</body></worldbody><equality><joint name=\"c\" joint1=\"p\" "
+                          "joint2=\"q\" polycoef=\"0.1 -0.725\"/>"
+                          "<joint name=\"d\" joint1=\"p\" polycoef=\"0.25\"/></equality></mujoco>";
+  CPBodies b = read_good(text);
+  ck_assert_double_eq(parameter(b, "c.ratio_1"), 40);
+  ck_assert_double_eq(parameter(b, "c.ratio_2"), 29);
+  ck_assert_double_eq_tol(parameter(b, "c.offset"), 4, 1e-14);
+  ck_assert_double_eq(parameter(b, "d.start"), 0.25);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* Names are made unlike each other and fit; balls and free bodies have their damping */
+START_TEST(names_are_made_fit) {
+  CPBodies b = read_good(WORLD(
+      "<body name=\"a.b c\"><joint name=\"a.b c\" type=\"ball\" damping=\"0.5\"/>" INERTIAL
+      "</body><body name=\"ground\"><joint type=\"free\" damping=\"0.25\"/>" INERTIAL
+      "</body><body><joint/>" INERTIAL "</body><body><joint stiffness=\"1\"/>" INERTIAL "</body>"));
+  ck_assert_str_eq(CPBodiesBodyName(b, 0), "a_b_c");
+  ck_assert_str_eq(CPBodiesBodyName(b, 1), "ground_2");
+  ck_assert_str_eq(CPBodiesBodyName(b, 2), "body");
+  ck_assert_str_eq(CPBodiesBodyName(b, 3), "body_2");
+  ck_assert_str_eq(CPBodiesJointName(b, 0), "a_b_c_joint");
+  ck_assert_str_eq(CPBodiesJointName(b, 1), "body_joint");
+  ck_assert_double_eq(parameter(b, "a_b_c_spring.drag"), 0.5);
+  ck_assert_double_eq(parameter(b, "ground_2_spring.drag"), 0.25);
+  ck_assert_double_eq(parameter(b, "ground_2_spring.dy"), 0.25);
+  ck_assert_double_eq(parameter(b, "body_2_spring.stiffness"), 1);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* ------------------------------------------------------------------------------ what is left out -- */
+
+START_TEST(what_is_left_out_is_listed) {
+  CPBodies b = read_good(
+      "<mujoco>\n<option timestep=\"1\"><flag contact=\"disable\" gravity=\"disable\"/></option>\n"
+      "<worldbody>\n<light/>\n<body name=\"a\" gravcomp=\"1\">\n<joint range=\"0 1\" axis=\"1 0 "
+      "0\"/>" INERTIAL "\n<geom size=\"1\"/>\n<geom size=\"1\"/>\n<wing/></body>\n</worldbody>\n"
+      "<actuator>\n<motor/></actuator>\n<equality><tendon solref=\"1\"/></equality></mujoco>");
+  static const char *const lines[] = {
+      "robot.xml:11: actuator: ignored, nothing acts\n",
+      "robot.xml:2: option: the attribute timestep is ignored\n",
+      "robot.xml:2: flag: the attribute contact is ignored\n",
+      "robot.xml:4: light: ignored, not drawn\n",
+      "robot.xml:5: body: the attribute gravcomp is ignored\n",
+      "robot.xml:6: joint: the attribute range is ignored\n",
+      "robot.xml:7: geom: there are no contacts (2 times)\n",
+      "robot.xml:9: wing: ignored, unknown element\n",
+      "robot.xml:13: equality tendon: ignored, this constraint is not there\n"};
+  size_t length = 0;
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    ck_assert_mentions(CPBodiesNotes(b), lines[i]);
+    length += strlen(lines[i]);
+  }
+  ck_assert_uint_eq(strlen(CPBodiesNotes(b)), length);
+  ck_assert_double_eq(parameter(b, "gravity.z"), 0);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* ------------------------------------------------------------------------------- included files -- */
+
+static void write_file(const char *name, const char *text) {
+  char path[300];
+  snprintf(path, sizeof path, "%s/%s", CPODES_TEST_FOLDER, name);
+  FILE *f = fopen(path, "wb");
+  ck_assert_msg(f != NULL, "%s", path);
+  fputs(text, f);
+  fclose(f);
+}
+
+START_TEST(files_are_included) {
+  char path[300];
+  write_file("robot_main.xml", "<mujoco><include file=\"robot_part.xml\"/><worldbody>\n<body "
+                               "name=\"b\" childclass=\"c\"><joint/>\n<include "
+                               "file=\"robot_inertial.xml\"/></body></worldbody></mujoco>");
+  write_file("robot_part.xml", "<mujocoinclude><default><default class=\"c\"><joint axis=\"1 0 0\" "
+                               "stiffness=\"4\"/></default></default></mujocoinclude>");
+  write_file("robot_inertial.xml", "<mujocoinclude>\n\n<inertial pos=\"0 0 0\" mass=\"1\" "
+                                   "colour=\"red\" diaginertia=\"1 1 1\"/></mujocoinclude>");
+  snprintf(path, sizeof path, "%s/robot_main.xml", CPODES_TEST_FOLDER);
+  CPBodies b = CPBodiesRead(path, test_context, &file, message, sizeof message);
+  ck_assert_msg(b != NULL, "%s", message);
+  ck_assert_double_eq(parameter(b, "b_spring.stiffness"), 4);
+  ck_assert_str_eq(CPBodiesNotes(b),
+                   "robot_inertial.xml:3: inertial: the attribute colour is ignored\n");
+  CPBodiesFree(&b);
+  write_file("robot_part.xml", "<mujoco><include file=\"robot_part.xml\"/></mujoco>");
+  ck_assert_ptr_null(CPBodiesRead(path, test_context, &file, message, sizeof message));
+  ck_assert_mentions(message,
+                     "robot_part.xml:1: include: there is a file \"robot_part.xml\" already");
+  write_file("robot_part.xml", "<mujoco>\n<default></mujoco>");
+  ck_assert_ptr_null(CPBodiesRead(path, test_context, &file, message, sizeof message));
+  ck_assert_mentions(message, "robot_part.xml:2:");
+}
+END_TEST
+
+/* --------------------------------------------------------------------------------- what is wrong -- */
+
+#define FREE_BODY(text) BODY("", "<freejoint/>" text)
+#define LOOP(text)                                                          \
+  HEAD "<worldbody><body name=\"a\"><joint name=\"j\"/>" INERTIAL           \
+       "</body><body name=\"b\"><joint name=\"k\" type=\"ball\"/>" INERTIAL \
+       "</body></worldbody>\n<equality>" text "</equality></mujoco>"
+#define LINK(name)     \
+  "<link name=\"" name \
+  "\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/></inertial></link>\n"
+#define TREE(joint) \
+  "<robot name=\"r\">\n<link name=\"base\"/>\n" LINK("a") LINK("b") joint "</robot>"
+#define ON(attributes, parent, child, text)                                                        \
+  "<joint name=\"j\" " attributes "><parent link=\"" parent "\"/><child link=\"" child "\"/>" text \
+  "</joint>\n"
+
+static const struct {
+  const char *text, *place, *rule;
+} bad[] = {
+    {"", "robot.xml:1:", "no XML"},
+    {"bodies: []", "robot.xml:1:", "no XML"},
+    {"<mujoco>\n<worldbody>\n</mujoco>", "robot.xml:3:", "no XML"},
+    {"<a><b></a>", "robot.xml:1:", "no XML"},
+    {"<!DOCTYPE x [<!ENTITY a \"b\">]><mujoco/>", "robot.xml:1:", "document types are refused"},
+    {"<html/>", "robot.xml:1: html:", "the root must be mujoco"},
+    {"<mujoco/>", "robot.xml:1: mujoco:", "no body moves"},
+    {BODY("pos=\"0 0\"", ""), "robot.xml:4: body a:", "pos must be 3 finite numbers, and is \"0 0\""},
+    {BODY("pos=\"0 0 nan\"", ""), "robot.xml:4: body a:", "pos must be 3 finite numbers"},
+    {BODY("pos=\"0 0 1 2\"", ""), "robot.xml:4: body a:", "pos must be 3 finite numbers"},
+    {BODY("pos=\"0 0 1x\"", ""), "robot.xml:4: body a:", "pos must be 3 finite numbers"},
+    {BODY("quat=\"0 0 0 0\"", ""), "robot.xml:4: body a:", "quat must not be zero"},
+    {BODY("xyaxes=\"1 0 0 2 0 0\"", ""), "robot.xml:4: body a:", "xyaxes must not be zero"},
+    {BODY("quat=\"1 0 0 0\" zaxis=\"0 0 1\"", ""),
+     "robot.xml:4: body a:", "given twice: by quat and by zaxis"},
+    {BODY("childclass=\"x\"", ""), "robot.xml:4: body a:", "there is no class \"x\""},
+    {BODY("", "<freejoint/>"), "robot.xml:4: body a:", "must have mass"},
+    {FREE_BODY("<inertial pos=\"0 0 0\" mass=\"1\"/>"),
+     "robot.xml:4: inertial:", "one of diaginertia and fullinertia"},
+    {FREE_BODY("<inertial mass=\"1\" diaginertia=\"1 1 1\"/>"),
+     "robot.xml:4: inertial:", "pos and mass must be given"},
+    {FREE_BODY("<inertial pos=\"0 0 0\" mass=\"-1\" diaginertia=\"1 1 1\"/>"),
+     "robot.xml:4: inertial:", "mass must not be negative"},
+    {FREE_BODY("<inertial pos=\"0 0 0\" mass=\"1\" diaginertia=\"1 1 3\"/>"),
+     "robot.xml:4: body a:", "at most the sum"},
+    {FREE_BODY(INERTIAL INERTIAL), "robot.xml:4: body a:", "one inertial element, and has 2"},
+    {FREE_BODY("<geom size=\"0\"/>"), "robot.xml:4: geom:", "size must be 1 positive numbers"},
+    {FREE_BODY("<geom type=\"box\" size=\"1 1\"/>"),
+     "robot.xml:4: geom:", "size must be 3 finite numbers"},
+    {FREE_BODY("<geom type=\"egg\" size=\"1 1\"/>"),
+     "robot.xml:4: geom:", "there is no type \"egg\""},
+    {FREE_BODY("<geom size=\"1\" density=\"-1\"/>"),
+     "robot.xml:4: geom:", "density must not be negative"},
+    {FREE_BODY("<geom type=\"mesh\" mesh=\"m\"/>"), "robot.xml:4: geom:", "there is no mesh \"m\""},
+    {FREE_BODY("<geom size=\"1\" shellinertia=\"true\"/>"), "robot.xml:4: geom:", "not supported"},
+    {BODY("", HINGE("axis=\"0 0 0\"") INERTIAL), "robot.xml:4: joint j:", "axis must not be zero"},
+    {BODY("", HINGE("type=\"screw\"") INERTIAL),
+     "robot.xml:4: joint j:", "there is no type \"screw\""},
+    {BODY("", HINGE("damping=\"-1\"") INERTIAL),
+     "robot.xml:4: joint j:", "damping must not be negative"},
+    {BODY("", HINGE("springdamper=\"1 1\"") INERTIAL),
+     "robot.xml:4: joint j:", "springdamper is not supported"},
+    {BODY("", HINGE("") HINGE("") INERTIAL),
+     "robot.xml:4: joint j:", "there is a joint \"j\" already"},
+    {BODY("", HINGE("") "<joint/>" INERTIAL),
+     "robot.xml:4: joint j:", "2 joints in a row are not supported"},
+    {BODY("", HINGE("type=\"ball\" stiffness=\"1\"") INERTIAL),
+     "robot.xml:4: joint j:", "neither stiffness nor armature"},
+    {BODY("", HINGE("stiffness=\"1\" springref=\"4\"") INERTIAL),
+     "robot.xml:4: joint j:", "at most half a turn from ref, and is 4 rad"},
+    {WORLD("<joint name=\"j\"/>"), "robot.xml:4: joint j:", "the world must have no joint"},
+    {WORLD("<frame>\n<joint/></frame>"), "robot.xml:5: joint:", "the world must have no joint"},
+    {BODY("", HINGE("") INERTIAL "\n<body><freejoint/>" INERTIAL "</body>"),
+     "robot.xml:5: freejoint:", "on a body of the world"},
+    {BODY("", HINGE("") INERTIAL "\n<body name=\"a\"/>"),
+     "robot.xml:5: body a:", "there is a body \"a\" already"},
+    {WORLD("<composite/>"), "robot.xml:4: composite:", "composite is not supported"},
+    {"<mujoco><compiler eulerseq=\"xy\"/></mujoco>",
+     "robot.xml:1: compiler:", "eulerseq must be three letters"},
+    {"<mujoco><compiler coordinate=\"global\"/></mujoco>",
+     "robot.xml:1: compiler:", "coordinate must be local"},
+    {"<mujoco><compiler angle=\"turn\"/></mujoco>",
+     "robot.xml:1: compiler:", "there is no angle \"turn\""},
+    {"<mujoco><option gravity=\"9.81\"/></mujoco>",
+     "robot.xml:1: option:", "gravity must be 3 finite numbers"},
+    {"<mujoco><default><default/></default></mujoco>",
+     "robot.xml:1: default:", "class must be given"},
+    {"<mujoco><include/></mujoco>", "robot.xml:1: include:", "file must be given"},
+    {"<mujoco>\n<include file=\"/nowhere/x\"/></mujoco>",
+     "robot.xml:2: include:", "the file \"/nowhere/x\" cannot be read"},
+    {"<mujoco>\n<asset><mesh name=\"m\" "
+     "file=\"/nowhere/m.stl\"/></asset><worldbody><body><freejoint/><geom type=\"mesh\" "
+     "mesh=\"m\"/></body></worldbody></mujoco>",
+     "robot.xml:2: mesh m:", "the file \"/nowhere/m.stl\" cannot be read"},
+    {LOOP("<connect body1=\"a\" body2=\"b\"/>"), "robot.xml:4: connect:", "anchor must be given"},
+    {LOOP("<connect anchor=\"0 0 0\"/>"), "robot.xml:4: connect:", "must be given"},
+    {LOOP("<connect body1=\"c\" anchor=\"0 0 0\"/>"),
+     "robot.xml:4: connect:", "there is no body \"c\""},
+    {LOOP("<connect site1=\"c\" site2=\"d\"/>"), "robot.xml:4: connect:", "there is no site \"c\""},
+    {LOOP("<weld body1=\"a\" body2=\"a\"/>"), "robot.xml:4: weld:", "must differ"},
+    {LOOP("<joint joint1=\"j\" joint2=\"k\"/>"), "robot.xml:4: joint:", "no coordinate of its own"},
+    {LOOP("<joint joint1=\"x\"/>"), "robot.xml:4: joint:", "there is no joint \"x\""},
+    {LOOP("<joint joint1=\"j\" joint2=\"j\" polycoef=\"0 1 2\"/>"),
+     "robot.xml:4: joint:", "first order"},
+    {LOOP("<joint joint1=\"j\" joint2=\"j\" polycoef=\"0 3.14159265\"/>"),
+     "robot.xml:4: joint:", "fraction of whole numbers"},
+    {"<robot/>", "robot.xml:1: robot:", "there must be a link"},
+    {TREE(""),
+     "robot.xml:1: robot r:", "one link must be the root, which no joint leads to, and 3 are"},
+    {TREE(ON("type=\"fixed\"", "base", "a",
+             "") "<joint name=\"k\"><parent link=\"b\"/><child link=\"b\"/></joint>"),
+     "robot.xml:1: robot r:", "1 links hang on themselves"},
+    {TREE(ON("type=\"fixed\"", "base", "a", "") ON("type=\"fixed\"", "base", "a", "")),
+     "robot.xml:6: joint j:", "has a joint that leads to it already"},
+    {TREE(
+         ON("type=\"screw\"", "base", "a",
+            "") "<joint name=\"k\" type=\"fixed\"><parent link=\"a\"/><child link=\"b\"/></joint>"),
+     "robot.xml:5: joint j:", "there is no type \"screw\""},
+    {TREE(ON("type=\"fixed\"", "base", "c", "")), "robot.xml:5: child:", "there is no link \"c\""},
+    {TREE("<joint name=\"j\"/>"), "robot.xml:5: joint j:", "parent and child must be given"},
+    {TREE(LINK("a")), "robot.xml:5: link a:", "there is a link \"a\" already"},
+    {TREE("<link/>"), "robot.xml:5: link:", "name must be given"},
+    {TREE(ON("type=\"planar\"", "base", "a",
+             "<dynamics damping=\"1\"/>") "<joint name=\"k\" type=\"fixed\"><parent "
+                                          "link=\"a\"/><child link=\"b\"/></joint>"),
+     "robot.xml:5: dynamics:", "of a planar joint is not supported"},
+    {TREE(ON("type=\"revolute\"", "base", "a",
+             "<axis xyz=\"0 0\"/>") "<joint name=\"k\" type=\"fixed\"><parent link=\"a\"/><child "
+                                    "link=\"b\"/></joint>"),
+     "robot.xml:5: axis:", "xyz must be 3 finite numbers"},
+    {TREE(ON("type=\"revolute\"", "base", "a",
+             "<mimic joint=\"x\"/>") "<joint name=\"k\" type=\"fixed\"><parent link=\"a\"/><child "
+                                     "link=\"b\"/></joint>"),
+     "robot.xml:5: mimic:", "there is no joint \"x\""},
+    {"<robot>\n<link name=\"a\"/><link name=\"b\"><inertial/></link><joint name=\"j\" "
+     "type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/></joint></robot>",
+     "robot.xml:2: inertial:", "mass and inertia must be given"},
+    {"<robot>\n<link name=\"a\"/><link name=\"b\"/><joint name=\"j\" type=\"revolute\"><parent "
+     "link=\"a\"/><child link=\"b\"/></joint></robot>",
+     "robot.xml:2: link b:", "must have mass"},
+};
+
+START_TEST(what_is_wrong_is_named_with_its_place) {
+  ck_assert_ptr_null(read_text(bad[_i].text));
+  ck_assert_msg(strstr(message, bad[_i].place) == message && strstr(message, bad[_i].rule),
+                "\"%s\" is not at %s with \"%s\"", message, bad[_i].place, bad[_i].rule);
+  ck_assert(!strchr(message, '\n'));
+}
+END_TEST
+
+START_TEST(wrong_meshes_are_named) {
+  static const struct {
+    const char *name, *text, *rule;
+  } meshes[] = {{"m.ply", "", "is no STL or OBJ file"},
+                {"m.stl", "too short", "shorter than the head"},
+                {"m.obj", "v 0 0 0\nf 1 2 3\n", "corner that is not there"},
+                {"m.obj", "v 0 0\n", "without three numbers"},
+                {"m.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "encloses no volume"},
+                {"t.stl", "solid x\nfacet\nvertex 0 0 0\n", "ends within a triangle"}};
+  char text[600];
+  for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++) {
+    write_file(meshes[i].name, meshes[i].text);
+    snprintf(text, sizeof text,
+             "<mujoco><asset><mesh name=\"m\" "
+             "file=\"%s/%s\"/></asset><worldbody><body><freejoint/><geom type=\"mesh\" "
+             "mesh=\"m\"/></body></worldbody></mujoco>",
+             CPODES_TEST_FOLDER, meshes[i].name);
+    ck_assert_ptr_null(read_text(text));
+    ck_assert_mentions(message, meshes[i].rule);
+  }
+}
+END_TEST
+
+/* Each beginning of a file, and each file with one byte changed, is a mechanism or has a message. */
+START_TEST(broken_files_do_no_harm) {
+  static const char *const texts[] = {four_bar, arm_mjcf, arm_urdf};
+  unsigned long long seed          = 5;
+  char text[4000];
+  const size_t size = strlen(texts[_i]);
+  for (size_t i = 0; i < size; i += 5) {
+    CPBodies b =
+        CPBodiesReadText(texts[_i], i, "robot.xml", test_context, &file, message, sizeof message);
+    ck_assert(b || message[0]);
+    CPBodiesFree(&b);
+  }
+  for (int i = 0; i < 1000; i++) {
+    strcpy(text, texts[_i]);
+    const size_t at = (size_t)((random_number(&seed) + 1) / 2 * (sunrealtype)(size - 1));
+    text[at]        = i % 2 ? (char)(random_number(&seed) * 127) : " <>/\"=&#-0e"[i / 2 % 11];
+    CPBodies b =
+        CPBodiesReadText(text, size, "robot.xml", test_context, &file, message, sizeof message);
+    ck_assert(b || message[0]);
+    CPBodiesFree(&b);
+  }
+}
+END_TEST
+
+/* A chain of bodies, each within the one before: 100 are read, 300 are deeper than libxml2 allows */
+START_TEST(deep_files_are_read_or_refused) {
+  for (int depth = 100; depth <= 300; depth += 200) {
+    char *text = malloc(200 * (size_t)depth + 100);
+    ck_assert_ptr_nonnull(text);
+    strcpy(text, "<mujoco><worldbody>");
+    for (int i = 0; i < depth; i++) strcat(text, "<body pos=\"0 0 1\"><joint/>" INERTIAL);
+    for (int i = 0; i < depth; i++) strcat(text, "</body>");
+    strcat(text, "</worldbody></mujoco>");
+    CPBodies b = read_text(text);
+    ck_assert_int_eq(CPBodiesCount(b), depth == 100 ? 100 : 0);
+    if (!b) ck_assert_mentions(message, "Excessive depth");
+    CPBodiesFree(&b);
+    free(text);
+  }
+}
+END_TEST
+
+START_TEST(many_bodies_are_read) {
+  enum { BODIES = 20000, LINE = 200 };
+  char *text = malloc(BODIES * LINE + 100);
+  ck_assert_ptr_nonnull(text);
+  size_t size = (size_t)sprintf(text, "<mujoco>\n<worldbody>\n");
+  for (int i = 0; i < BODIES; i++)
+    size += (size_t)sprintf(text + size,
+                            "<body name=\"b%d\"><joint name=\"j%d\"/><inertial pos=\"0 0 0\" "
+                            "mass=\"%d\" diaginertia=\"1 1 1\"/></body>\n",
+                            i, i, i < BODIES - 1);
+  sprintf(text + size, "</worldbody></mujoco>");
+  ck_assert_ptr_null(read_text(text));
+  ck_assert_mentions(message, "robot.xml:20002: body b19999: this body moves and must have mass");
+  free(text);
+}
+END_TEST
+
+START_TEST(other_encodings_are_read) {
+  const char *plain = BODY("", "<freejoint/>" INERTIAL);
+  char wide[1000]   = "\xff\xfe"; /* UTF-16, little-endian */
+  size_t size       = 2;
+  for (const char *c = plain; *c; c++) wide[size++] = *c, wide[size++] = 0;
+  CPBodies b =
+      CPBodiesReadText(wide, size, "robot.xml", test_context, &file, message, sizeof message);
+  ck_assert_msg(b != NULL, "%s", message);
+  CPBodiesFree(&b);
+  b = read_good("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><mujoco "
+                "model=\"\xe4\"><worldbody><body name=\"a\"><freejoint/>" INERTIAL
+                "</body></worldbody></mujoco>");
+  ck_assert_str_eq(file.title, "\xc3\xa4");
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* Of cpodes; libxml2 has its own */
+START_TEST(the_nth_allocation_may_fail) {
+  static const char *const texts[] = {four_bar, arm_urdf};
+  long n                           = 0;
+  CPBodies warm                    = read_good(texts[_i]);
+  CPBodiesFree(&warm);
+  for (int failed = 1; failed;) {
+    alloc_watch_failing(++n);
+    CPBodies b = read_text(texts[_i]);
+    failed     = alloc_has_failed();
+    ck_assert_int_eq(b == NULL, failed);
+    if (failed) ck_assert_mentions(message, "no memory");
+    CPBodiesFree(&b);
+    alloc_unwatch();
+    ck_assert_int_eq(alloc_live(), 0);
+  }
+  ck_assert_int_gt(n, 20);
+}
+END_TEST
+
+#define NUMBER(array) (int)(sizeof(array) / sizeof *(array))
+
+int main(void) {
+  Suite *suite = suite_create("bodies/xml");
+  TCase *tc    = tcase_create("xml");
+  tcase_set_timeout(tc, 60);
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_test(tc, a_four_bar_linkage_moves_as_the_one_put_together_by_hand);
+  tcase_add_test(tc, both_formats_say_the_same);
+  tcase_add_test(tc, an_armature_is_a_rotor_behind_a_gear);
+  tcase_add_loop_test(tc, an_orientation_may_be_given_in_all_ways, 0, NUMBER(turns));
+  tcase_add_loop_test(tc, masses_come_from_shapes, 0, NUMBER(solids));
+  tcase_add_loop_test(tc, masses_come_from_meshes, 0, 6);
+  tcase_add_loop_test(tc, joints_in_a_row_are_one, 0, NUMBER(rows));
+  tcase_add_loop_test(tc, springs_rest_at_their_reference, 0, 2);
+  tcase_add_loop_test(tc, loops_are_closed, 0, NUMBER(loops));
+  tcase_add_test(tc, couplings_of_angles_are_fractions);
+  tcase_add_test(tc, names_are_made_fit);
+  tcase_add_test(tc, what_is_left_out_is_listed);
+  tcase_add_test(tc, files_are_included);
+  tcase_add_loop_test(tc, what_is_wrong_is_named_with_its_place, 0, NUMBER(bad));
+  tcase_add_test(tc, wrong_meshes_are_named);
+  tcase_add_loop_test(tc, broken_files_do_no_harm, 0, 3);
+  tcase_add_test(tc, deep_files_are_read_or_refused);
+  tcase_add_test(tc, many_bodies_are_read);
+  tcase_add_test(tc, other_encodings_are_read);
+  tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 2);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
