@@ -61,7 +61,8 @@ static int draw(CPModel *model) {
   if (CPModelDraw(model, NPOINTS, NULL, 2 + ROD_POINTS - 1, NULL)) return -1;
   CPModelDrawing *d = &model->drawing;
   for (int i = 0; i < NPOINTS; i++)
-    d->kind[i] = i <= GUIDE_RIGHT ? CP_POINT_GROUND : CP_POINT_JOINT;
+    d->kind[i] = i <= GUIDE_RIGHT ? CP_POINT_GROUND : CP_POINT_PLAIN;
+  d->kind[ROD]     = CP_POINT_JOINT;
   d->kind[SLIDER]  = CP_POINT_MASS;
   d->segment[0][0] = PIVOT;
   d->segment[0][1] = ROD;

@@ -22,11 +22,16 @@ int picture_write(const History *history, const char *path);
 typedef struct {
   char id[24];                    /* "velocities" */
   char title[80];                 /* "Velocities" */
+  char caption[200];              /* what to look for, in a sentence; "": nothing */
   char description[2 * RUN_TEXT]; /* in words, for those who do not see it: names, ranges, what to look for */
   char *svg;                      /* <svg ...>...</svg> */
+  char *data; /* its curves and where they are, in JSON; NULL: it is not one over time */
 } Figure;
 
-/* figures [most]: out, the caller frees each svg. Returns their number, -1: gnuplot failed */
+/* Frees svg and data */
+void figure_free(Figure *figure);
+
+/* figures [most]: out, the caller frees each (figure_free). Returns their number, -1: gnuplot failed */
 int figures_for_page(const History *history, Figure *figures, int most);
 
 #endif

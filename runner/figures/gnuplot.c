@@ -171,7 +171,7 @@ void gnuplot_set_terminal(FILE *script, const char *path, int width, int height)
   fprintf(script, "set encoding utf8\n");
   if (!strcmp(terminal, "svg"))
     fprintf(script,
-            "set terminal svg noenhanced size %d,%d font 'Helvetica,13' background '#ffffff'\n",
+            "set terminal svg noenhanced size %d,%d font 'Helvetica,14' background '#ffffff'\n",
             width, height);
   else if (!strcmp(terminal, "pngcairo"))
     fprintf(script,

@@ -8,23 +8,32 @@
 #include "panel_plot.h"
 #include "picture.h"
 
+#include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-  WIDTH  = 600,
-  HEIGHT = 360,
-  FONT   = 16
-}; /* still legible on a phone, where it is half as wide */
+  WIDTH     = 480, /* letters are still legible on a phone, where a figure is two thirds as wide */
+  HEIGHT    = 320,
+  FONT      = 16,
+  MOST_ROWS = 400 /* for the time cursor */
+};
 
-static const Theme page_theme = {.ink         = page_ink,
-                                 .faint       = page_faint,
-                                 .event       = page_event,
-                                 .paper       = page_paper,
-                                 .colour      = page_colour,
-                                 .most_rows   = 700,
-                                 .most_points = 300,
-                                 .left_margin = 10};
+static const Theme page_theme = {.ink          = page_ink,
+                                 .faint        = page_faint,
+                                 .event        = page_event,
+                                 .paper        = page_paper,
+                                 .colour       = page_colour,
+                                 .most_rows    = 700,
+                                 .most_points  = 300,
+                                 .left_margin  = 9,
+                                 .most_letters = 32};
+
+/* Names of many curves take rows above them. */
+static int height_of(const Panel *panel) {
+  return HEIGHT + (panel->ncurves > 2 ? 10 * panel->ncurves : 0);
+}
 
 static void set_terminal(FILE *script, int height) {
   fprintf(script, "set terminal svg noenhanced size %d,%d font 'sans-serif,%d'\n", WIDTH, height,
@@ -35,15 +44,57 @@ static void write_script(FILE *script, const History *history, const Panel *pane
                          bool picture) {
   fprintf(script, "set encoding utf8\n");
   for (int i = 0; i < count; i++) {
-    set_terminal(script, HEIGHT); /* anew: a document ends where a terminal does */
+    set_terminal(script, height_of(&panels[i])); /* anew: a document ends where a terminal does */
     if (i == 0) panels_begin(script, &page_theme, history);
     fprintf(script, "set bmargin 3.2\n");
     panel_plot(script, &page_theme, &panels[i], true);
+    fprintf(script,
+            "set print '-'\n" /* behind the document */
+            "print sprintf('<!--box %%.10g %%.10g %%.10g %%.10g %%.10g %%.10g %%.10g %%.10g-->', "
+            "GPVAL_TERM_XMIN, GPVAL_TERM_XMAX, GPVAL_TERM_YMIN, GPVAL_TERM_YMAX, GPVAL_X_MIN, "
+            "GPVAL_X_MAX, GPVAL_Y_MIN, GPVAL_Y_MAX)\nset print\n");
   }
   if (!picture) return;
   fprintf(script, "reset\nset encoding utf8\n");
   set_terminal(script, picture_height(history, WIDTH));
   picture_plot(script, &page_theme, history);
+}
+
+void figure_free(Figure *figure) {
+  free(figure->svg);
+  free(figure->data);
+}
+
+/* The curves of a panel, and its box, which stands in the text behind its document; NULL: no memory, or no box */
+static char *curve_data(const Panel *panel, const char *text) {
+  double x[4], from[2], to[2];
+  const char *box = strstr(text, "<!--box ");
+  if (!box || sscanf(box, "<!--box %lf %lf %lf %lf %lf %lf %lf %lf", &x[0], &x[1], &x[2], &x[3],
+                     &from[0], &to[0], &from[1], &to[1]) != 8)
+    return NULL;
+  const Rows *rows  = panel->rows;
+  const long stride = rows->rows / MOST_ROWS + 1;
+  json_t *times = json_array(), *curves = json_array();
+  for (int c = -1; c < panel->ncurves; c++) {
+    const Curve *curve = c < 0 ? NULL : &panel->curve[c];
+    if (curve && (curve->kind == CURVE_MARKS || curve->kind == CURVE_LAST)) continue;
+    json_t *values = curve ? json_array() : times;
+    for (long i = 0; i < rows->rows; i++) {
+      if (i % stride && i + 1 < rows->rows) continue;
+      const double value = curve ? curve_value(panel, curve, i) : rows->data[i * rows->width];
+      json_array_append_new(values, isfinite(value) ? json_real(value) : json_null());
+    }
+    if (curve)
+      json_array_append_new(curves, json_pack("{s:s, s:s, s:i, s:o}", "name", curve->name, "unit",
+                                              curve->unit, "colour", c + 1, "values", values));
+  }
+  json_t *data = json_pack("{s:[f,f,f,f], s:[f,f], s:[f,f], s:b, s:s, s:o, s:o}", "box", x[0], x[1],
+                           height_of(panel) - x[2], height_of(panel) - x[3], "x", from[0], to[0],
+                           "y", from[1], to[1], "logarithmic", panel->logarithmic, "unit",
+                           strchr(panel->time_axis, '[') ? "s" : "", "t", times, "curves", curves);
+  char *dump   = data ? json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(7)) : NULL;
+  json_decref(data);
+  return dump;
 }
 
 static int take_figures(const char *text, const Panel *panels, int count, const History *history,
@@ -53,12 +104,17 @@ static int take_figures(const char *text, const Panel *panels, int count, const 
     const Panel *panel = i < count ? &panels[i] : NULL;
     snprintf(f->id, sizeof f->id, "%s", panel ? panel->id : "motion");
     snprintf(f->title, sizeof f->title, "%s", panel ? panel->title : "The motion at some moments");
+    snprintf(f->caption, sizeof f->caption, "%s",
+             panel
+                 ? panel->caption
+                 : "The same time passes between two moments, pale at first and dark at the end.");
     if (panel) snprintf(f->description, sizeof f->description, "%s", panel->description);
     else picture_describe(history, f->description, sizeof f->description);
-    f->svg = page_svg(&text, f->id);
-    if (f->svg) continue;
+    f->svg  = page_svg(&text, f->id);
+    f->data = f->svg && panel ? curve_data(panel, text) : NULL;
+    if (f->svg && (f->data || !panel)) continue;
     complain("report: gnuplot's figure \"%s\" is not complete", f->id);
-    while (i-- > 0) free(figures[i].svg);
+    for (; i >= 0; i--) figure_free(&figures[i]);
     return -1;
   }
   return count + picture;

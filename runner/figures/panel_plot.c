@@ -7,14 +7,15 @@
 
 enum { MOST_EVENTS = 60 }; /* lines; more would hide the curves */
 
-const Theme paper_theme = {.ink         = "#404040",
-                           .faint       = "#d0d0d0",
-                           .event       = "#808080",
-                           .paper       = "#ffffff",
-                           .colour      = gnuplot_colour,
-                           .most_rows   = 2000,
-                           .most_points = 1000,
-                           .left_margin = 13};
+const Theme paper_theme = {.ink          = "#404040",
+                           .faint        = "#d0d0d0",
+                           .event        = "#808080",
+                           .paper        = "#ffffff",
+                           .colour       = gnuplot_colour,
+                           .most_rows    = 2000,
+                           .most_points  = 1000,
+                           .left_margin  = 13,
+                           .most_letters = PANEL_NAME};
 
 /* ----------------------------------------------------------------------------------------- data -- */
 
@@ -105,11 +106,13 @@ static void write_curve(FILE *script, const Theme *theme, const Panel *panel, in
   const char *colour = theme->colour(i);
   char title[2 * PANEL_NAME];
   const bool says_unit = curve->unit[0] && !strchr(panel->axis, '[');
-  snprintf(title, sizeof title, says_unit ? "%s [%s]" : "%s", curve->name, curve->unit);
+  const bool cut       = strlen(curve->name) > (size_t)theme->most_letters;
+  snprintf(title, sizeof title, says_unit ? "%.*s%s [%s]" : "%.*s%s", theme->most_letters,
+           curve->name, cut ? "..." : "", curve->unit);
   fprintf(script, "%s $%s%d using 1:2 with ", i ? ", " : "plot", panel->id, i);
-  if (curve->kind == CURVE_POINTS || curve->kind == CURVE_MARKS)
+  if (curve->kind != CURVE_LINE && curve->kind != CURVE_STAIRS)
     fprintf(script, "points pt %d ps %s lc rgb '%s'", gnuplot_point(i),
-            curve->kind == CURVE_MARKS ? "0.7" : "0.35", colour);
+            curve->kind == CURVE_POINTS ? "0.35" : "0.7", colour);
   else
     fprintf(script, "%s lw 1.8 dt %s lc rgb '%s'", curve->kind == CURVE_STAIRS ? "steps" : "lines",
             gnuplot_dashes(i), colour);

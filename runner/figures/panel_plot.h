@@ -11,7 +11,8 @@ typedef struct {
   const char *(*colour)(int i);    /* of curve i */
   int most_rows;                   /* of a curve; more are thinned to their least and largest */
   int most_points;
-  int left_margin; /* in letters */
+  int left_margin;  /* in letters */
+  int most_letters; /* of a curve's name; longer ones are cut */
 } Theme;
 
 /* On white */

@@ -12,6 +12,7 @@ double curve_value(const Panel *panel, const Curve *curve, long i) {
   const double *row = panel->rows->data + i * panel->rows->width;
   double value      = (row[curve->column] - curve->offset) * curve->factor;
   if (curve->kind == CURVE_MARKS && !(row[STEP_REJECTED] > 0)) return NAN;
+  if (curve->kind == CURVE_LAST && i + 1 < panel->rows->rows) return NAN;
   if (!isfinite(value)) return NAN;
   return panel->logarithmic ? fabs(value) : value;
 }
@@ -49,6 +50,19 @@ say(Panel *panel, const char *format, ...) {
   if (length < 0 || (size_t)length >= room) panel->description[used] = '\0';
 }
 
+/* The one thing that is said below the figure; the description says it, too. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static void
+caption(Panel *panel, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(panel->caption, sizeof panel->caption, format, arguments);
+  va_end(arguments);
+  say(panel, " %s", panel->caption);
+}
+
 static const char *space(const Curve *curve) { return curve->unit[0] ? " " : ""; }
 
 /* "Over t = 0 to 10 s. 8 of 260 are shown." */
@@ -56,7 +70,8 @@ static void say_frame(Panel *panel, const History *history) {
   double from, to;
   history_times(history, &from, &to);
   say(panel, "Over time t, %.4g to %.4g%s.", from, to, has_units(history) ? " s" : "");
-  if (panel->all > panel->ncurves) say(panel, " %d of %ld are shown.", panel->ncurves, panel->all);
+  if (panel->all > panel->ncurves)
+    caption(panel, "%d of %ld are shown.", panel->ncurves, panel->all);
 }
 
 static void say_scale(Panel *panel) {
@@ -80,7 +95,7 @@ static void say_drifts(Panel *panel, const History *history) {
       say(panel, " %s stays within %.2g %s of its start value, %.6g.", q->name,
           history->most_drift[i], unit_text(q->unit), history->first_quantity[i]);
   }
-  say(panel, " A slow rise is the integration's error; jumps would be faults.");
+  caption(panel, "A slow rise is the integration's error; jumps would be faults.");
 }
 
 static void say_quantities(Panel *panel) {
@@ -89,7 +104,7 @@ static void say_quantities(Panel *panel) {
     say(panel, " %s: at first %.6g, at the end %.6g%s%s, never above %.6g.", c->name, c->first,
         c->last, space(c), c->unit, c->most);
   }
-  say(panel, " Without a force that works on the mechanism it can only fall.");
+  caption(panel, "Without a force that works on the mechanism it can only fall.");
 }
 
 static void say_errors(Panel *panel, const History *history) {
@@ -100,6 +115,7 @@ static void say_errors(Panel *panel, const History *history) {
   say(panel, " The largest distance of a coordinate from a second run by %s at rtol %.1g.",
       e->method, e->rtol);
   say(panel, " At the end %s.", estimate);
+  caption(panel, "The largest distance of a coordinate from a more accurate run.");
 }
 
 static void say_violations(Panel *panel) {
@@ -108,7 +124,7 @@ static void say_violations(Panel *panel) {
     const Curve *c = &panel->curve[i];
     say(panel, " %s: at most %.2g, at t = %.4g.", c->name, c->most, c->when);
   }
-  say(panel, " It should stay small, and not grow with time.");
+  caption(panel, "It should stay small, and not grow with time.");
 }
 
 static void say_steps(Panel *panel, const History *history) {
@@ -119,8 +135,10 @@ static void say_steps(Panel *panel, const History *history) {
   say_scale(panel);
   say(panel, " From %.3g to %.3g s in %ld steps; rejected attempts: %s.", c->least, c->most,
       r->steps, reasons);
-  if (panel->ncurves > 1) say(panel, " Marks stand where an attempt was rejected.");
-  say(panel, " Short steps: fast motion, or a start anew.");
+  for (int i = 1; i < panel->ncurves; i++)
+    say(panel, panel->curve[i].kind == CURVE_MARKS ? " Marks stand where an attempt was rejected."
+                                                   : " The last step is shortened to end there.");
+  caption(panel, "Steps are short in fast motion, and after a start.");
 }
 
 static void say_events(Panel *panel, const History *history) {
@@ -347,6 +365,10 @@ static int create_steps(const History *h, Panel *panel) {
   const char *unit   = has_units(h) ? "s" : "";
   name_curve(add(panel, CURVE_LINE, STEP_H), "step size", unit);
   name_curve(add(panel, CURVE_MARKS, STEP_H), "after rejected attempts", unit);
+  const double *last = h->steps.data + (h->steps.rows - 1) * h->steps.width;
+  if (h->result.ending == RUN_DONE && h->steps.rows > 1 &&
+      last[STEP_H] < last[STEP_H - h->steps.width])
+    name_curve(add(panel, CURVE_LAST, STEP_H), "last, shortened", unit);
   return finish(h, panel, "step size");
 }
 

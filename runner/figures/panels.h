@@ -4,13 +4,19 @@
 
 #include "../output/history.h"
 
-enum { PANELS = 5 + 5 * RUN_CURVES, PANEL_NAME = 100, PANEL_TEXT = 2 * RUN_TEXT };
+enum {
+  PANELS        = 5 + 5 * RUN_CURVES,
+  PANEL_NAME    = 100,
+  PANEL_CAPTION = 200,
+  PANEL_TEXT    = 2 * RUN_TEXT
+};
 
 typedef enum {
   CURVE_LINE,
   CURVE_STAIRS,
   CURVE_POINTS, /* of each bundle of rows the largest */
-  CURVE_MARKS   /* where something happened, above the other curves */
+  CURVE_MARKS,  /* where something happened, above the other curves */
+  CURVE_LAST    /* the last row only */
 } CurveKind;
 
 typedef struct {
@@ -23,10 +29,11 @@ typedef struct {
 } Curve;
 
 typedef struct {
-  char id[24];           /* "velocities" */
-  char title[80];        /* "Velocities" */
-  const char *time_axis; /* "t [s]" */
-  char axis[80];         /* "velocity [rad/s]" */
+  char id[24];                 /* "velocities" */
+  char title[80];              /* "Velocities" */
+  const char *time_axis;       /* "t [s]" */
+  char axis[80];               /* "velocity [rad/s]" */
+  char caption[PANEL_CAPTION]; /* what to look for; "": nothing */
   char description[PANEL_TEXT];
   const Rows *rows;
   bool logarithmic;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_MARKS = 80, MOST_PALE = 12, MOST_POINTS = 400, WIDTH = 800, MARGIN = 90 };
+enum { MOST_MARKS = 80, MOST_PALE = 12, MOST_POINTS = 400, WIDTH = 480, MARGIN = 70 };
 
 bool picture_possible(const History *history) {
   return history->frames.rows > 0 && history->info->npoints > 0;
@@ -268,11 +268,10 @@ static void plot_moment(const Picture *p, int moment, int *curves) {
   if (shows(info, CP_POINT_JOINT, last)) plot_joints(p, moment, last, colour, curves);
   if (shows(info, CP_POINT_MASS, last))
     fprintf(p->script, "%s $points%d_2 with points pt 7 ps %s lc rgb '%s'", separator(curves),
-            moment, count_kind(info, CP_POINT_MASS) > MOST_MARKS ? "0.4" : "1.1", colour);
+            moment, count_kind(info, CP_POINT_MASS) > MOST_MARKS ? "0.4" : "0.85", colour);
   if (last && shows(info, CP_POINT_GROUND, last))
     fprintf(p->script, "%s $points%d_0 with points pt 9 ps %s lc rgb '%s'", separator(curves),
-            moment, count_kind(info, CP_POINT_GROUND) > MOST_MARKS / 2 ? "0.7" : "1.3",
-            p->theme->ink);
+            moment, count_kind(info, CP_POINT_GROUND) > MOST_MARKS / 2 ? "0.6" : "1", p->theme->ink);
 }
 
 /* Paths over what is pale, behind the end */
@@ -322,6 +321,9 @@ static void write_axes(const Picture *p) {
   }
   fprintf(p->script, "set border 3 lc rgb '%s'\nset tics nomirror scale 0.6 textcolor rgb '%s'\n",
           p->theme->ink, p->theme->ink);
+  const double step =
+      nice_length(v->size / 4); /* fewer than gnuplot would choose: letters are large */
+  fprintf(p->script, "set xtics %g\nset ytics %g\n", step, step);
   fprintf(p->script, "set grid lt 1 lc rgb '%s' lw 0.6\nset format '%%g'\n", p->theme->faint);
   fprintf(p->script, "set xlabel '%c%s' textcolor rgb '%s'\nset ylabel '%c%s' textcolor rgb '%s'\n",
           names[0], unit, p->theme->ink, names[1], unit, p->theme->ink);
@@ -367,10 +369,9 @@ void picture_describe(const History *history, char *text, size_t length) {
 static void write_caption(FILE *script, const History *history) {
   char caption[200];
   const View view = view_of(history);
-  snprintf(caption, sizeof caption,
-           "%d moments, t = %.4g ... %.4g%s, pale to dark; thin lines: paths",
-           picture_moments(history), picture_time(history, 0),
-           picture_time(history, picture_moments(history) - 1), has_units(history) ? " s" : "");
+  snprintf(caption, sizeof caption, "%d moments, t = %.4g ... %.4g%s", picture_moments(history),
+           picture_time(history, 0), picture_time(history, picture_moments(history) - 1),
+           has_units(history) ? " s" : "");
   if (view.spatial)
     snprintf(caption + strlen(caption), sizeof caption - strlen(caption), "; arrows: %g%s",
              nice_length(view.size / 8), has_units(history) ? " m" : "");

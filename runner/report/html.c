@@ -23,6 +23,13 @@ void html_text(FILE *out, const char *text) {
   while (*text) put(out, *text++);
 }
 
+void html_script(FILE *out, const char *json, size_t length) {
+  for (size_t i = 0; i < length; i++) {
+    if (json[i] == '<') fputs("\\u003c", out);
+    else fputc(json[i], out);
+  }
+}
+
 void html_argument(FILE *out, const char *argument) {
   if (shell_is_plain(argument)) {
     html_text(out, argument);

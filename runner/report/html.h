@@ -8,6 +8,8 @@
 
 /* Escaped, for elements and quoted attributes alike */
 void html_text(FILE *out, const char *text);
+/* JSON within a script element, where "<" could begin the end of the element */
+void html_script(FILE *out, const char *json, size_t length);
 /* One argument of a command line, quoted for a POSIX shell where it has to be, and escaped */
 void html_argument(FILE *out, const char *argument);
 

@@ -42,6 +42,7 @@ static void style(const Report *r, FILE *out) {
 static void script(const Report *r, FILE *out) {
   (void)r;
   fputs((const char *)text_boxes_js, out);
+  fputs((const char *)text_figures_js, out);
   fputs((const char *)text_motion_js, out);
 }
 
@@ -87,9 +88,20 @@ static void figure(const Figure *f, FILE *out) {
   html_text(out, f->title);
   fputs("</h3></figcaption>\n", out);
   drawing(f, out);
-  fprintf(out, "<p class=\"note\" id=\"figure-%s-description\">", f->id);
+  if (f->caption[0]) {
+    fputs("<p class=\"note\">", out);
+    html_text(out, f->caption);
+    fputs("</p>\n", out);
+  }
+  fprintf(out, "<p class=\"heard\" id=\"figure-%s-description\">", f->id);
   html_text(out, f->description);
-  fputs("</p>\n</figure>\n", out);
+  fputs("</p>\n", out);
+  if (f->data) {
+    fputs("<script type=\"application/json\">", out);
+    html_script(out, f->data, strlen(f->data));
+    fputs("</script>\n", out);
+  }
+  fputs("</figure>\n", out);
 }
 
 static void figures(const Report *r, FILE *out) {
@@ -229,7 +241,7 @@ static Report *create(const History *history, int argc, char **argv) {
 }
 
 static void destroy(Report *r) {
-  for (int i = 0; i < r->nfigures; i++) free(r->figure[i].svg);
+  for (int i = 0; i < r->nfigures; i++) figure_free(&r->figure[i]);
   free(r);
 }
 

@@ -110,12 +110,8 @@ static json_t *motion(const Report *r) {
                    "times", times(r), "frames", frames(r, &b));
 }
 
-/* Within a script element "<" could begin its end */
 static int put_safely(const char *text, size_t length, void *out) {
-  for (size_t i = 0; i < length; i++) {
-    if (text[i] == '<') fputs("\\u003c", out);
-    else fputc(text[i], out);
-  }
+  html_script(out, text, length);
   return 0;
 }
 
@@ -162,7 +158,11 @@ void report_motion_keys(const Report *r, FILE *out) {
           : "<kbd>←</kbd> <kbd>→</kbd> move in time by a hundredth, <kbd>Page Up</kbd> <kbd>Page "
             "Down</kbd> by a tenth, ",
       out);
-  fputs("<kbd>Home</kbd> and <kbd>End</kbd> go to the start and the end.", out);
+  fputs("<kbd>Home</kbd> and <kbd>End</kbd> go to the start and the end, <kbd>+</kbd> and "
+        "<kbd>-</kbd> "
+        "zoom, and then dragging (in space with <kbd>Shift</kbd>) and <kbd>Shift</kbd> with arrows "
+        "move the picture.",
+        out);
 }
 
 /* -------------------------------------------------------------------------------------- legend -- */

@@ -14,25 +14,27 @@ static bool has_samples(const Report *r) { return r->history->curves.rows > 0; }
 static void invariant(const Report *r, FILE *out, int i) {
   const CPModelQuantity *q = &r->type->quantities[i];
   const History *h         = r->history;
-  table_row(out, q->name);
-  table_unit(out, q->unit);
-  table_number(out, h->first_quantity[i], 8);
-  table_number(out, h->last_quantity[i], 8);
-  table_text(out, is_output(h->info, i)      ? "output"
-                  : is_conserved(h->info, i) ? "conserved"
-                                             : "may only fall");
+  char name[2 * NAME];
+  snprintf(name, sizeof name, *unit_text(q->unit) ? "%s [%s], %s" : "%s%s, %s", q->name,
+           unit_text(q->unit),
+           is_output(h->info, i)      ? "an output"
+           : is_conserved(h->info, i) ? "conserved"
+                                      : "may only fall");
+  table_row(out, name);
+  table_number(out, h->first_quantity[i], 6);
+  table_number(out, h->last_quantity[i], 6);
   if (is_output(h->info, i)) table_text(out, "");
-  else table_number(out, judge_drift(h, i), 3);
+  else table_number(out, judge_drift(h, i), 2);
   table_row_end(out);
 }
 
 void report_invariants(const Report *r, FILE *out) {
-  static const Column columns[] = {{"Quantity", false},    {"Unit", false},
-                                   {"At the start", true}, {"At the end", true},
-                                   {"Kind", false},        {"Off by, of its scale", true}};
+  static const Column columns[] = {{"Quantity", false},
+                                   {"At the start", true},
+                                   {"At the end", true},
+                                   {"Off by, of its scale", true}};
   if (r->info->nquantities == 0 || !has_samples(r)) return;
-  table_begin(out, "invariants", true, "What the motion keeps, and outputs", columns,
-              sizeof columns / sizeof columns[0]);
+  table_begin(out, "invariants", true, "Quantities", columns, sizeof columns / sizeof columns[0]);
   for (int i = 0; i < r->info->nquantities; i++) invariant(r, out, i);
   table_end(out, "Off by: the largest change from the start of a conserved quantity, the largest "
                  "rise of one that may only fall; in units of a size by which to judge it.");
@@ -46,9 +48,9 @@ static bool has_levels(const Report *r) {
 
 void report_violations(const Report *r, FILE *out) {
   static const Column columns[] = {
-      {"Constraints", false}, {"Largest violation", true}, {"Limit", true}, {"At t [s]", true}};
+      {"Level", false}, {"Largest", true}, {"Limit", true}, {"At t [s]", true}};
   if (!has_levels(r) || !has_samples(r)) return;
-  table_begin(out, "violations", false, "What is left of the constraints", columns,
+  table_begin(out, "violations", false, "Violations of the constraints", columns,
               sizeof columns / sizeof columns[0]);
   for (int l = 0; l < NUM_LEVELS; l++) {
     if (!level_exists(r->info, (RunLevel)l)) continue;

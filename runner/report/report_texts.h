@@ -6,7 +6,7 @@ extern const unsigned char text_page_html[];
 extern const unsigned char text_motion_html[];
 extern const unsigned char text_events_html[];
 extern const unsigned char text_report_css[];
-extern const unsigned char text_boxes_js[];
+extern const unsigned char text_boxes_js[], text_figures_js[];
 extern const unsigned char text_motion_js[];
 
 #endif

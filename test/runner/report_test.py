@@ -197,6 +197,82 @@ class EveryModel(Report):
             self.assertEqual(browser.is_shown("#turn"), model in IN_SPACE, model)
 
 
+class Figures(Report):
+    READOUT = "return document.querySelector('#figure-coordinates .readout').textContent"
+
+    def test_a_cursor_follows_the_animation_and_tells_values(self):
+        self.still("slider_crank")
+        result = self.folder / "run.json"
+        self.assert_done(cpodes("run", "slider_crank", "-q", "--json", result))
+        end = json.loads(result.read_text())["end"]["y"]
+        self.assertIn("t = 0 s: q 1.5708 rad, p -0.5236 rad", browser.run(self.READOUT))
+        places = []
+        for key in Keys.END, Keys.PAGE_DOWN * 5:
+            browser.press("#canvas", key)
+            self.assertTrue(browser.until(lambda: browser.run(self.READOUT) not in places))
+            places.append(browser.run(self.READOUT))
+        self.assertEqual(places[0], f"t = 10 s: q {end[0]:.5g} rad, p {end[2]:.5g} rad")
+        self.assertTrue(places[1].startswith("t = 5"), places[1])
+
+    def test_the_pointer_moves_all_cursors_and_the_animation(self):
+        self.still("slider_crank")
+        first = browser.picture()
+        browser.run(
+            "const svg = document.querySelector('#figure-velocities svg'), area = svg.getBoundingClientRect();"
+            "const data = JSON.parse(document.querySelector('#figure-velocities script').textContent);"
+            "const x = (data.box[0] + 0.3 * (data.box[1] - data.box[0])) * area.width / svg.viewBox.baseVal.width;"
+            "svg.dispatchEvent(new PointerEvent('pointermove', {clientX: area.left + x, clientY: area.top + 50}))"
+        )
+        self.assertTrue(browser.until(lambda: browser.time() == 300))
+        self.assertNotEqual(browser.picture(), first)
+        cursors = browser.run("return [...document.querySelectorAll('.cursor')].map((line) => line.getAttribute('x1'))")
+        self.assertGreater(len(cursors), 4)
+        self.assertTrue(browser.run(self.READOUT).startswith("t = 3 s"), browser.run(self.READOUT))
+
+    def test_dots_are_on_the_curves(self):
+        """The dot at the largest value of a curve is as high as the curve that gnuplot has drawn."""
+        self.still("slider_crank")
+        apart = browser.run(
+            "const figure = document.querySelector('#figure-coordinates2');"
+            "const data = JSON.parse(figure.querySelector('script').textContent), values = data.curves[0].values;"
+            "const row = values.indexOf(Math.max(...values));"
+            "document.dispatchEvent(new CustomEvent('seek', {detail: data.t[row]}));"
+            "const curve = [...figure.querySelectorAll('path')].sort((a, b) => b.getTotalLength() - a.getTotalLength())[0];"
+            "const ys = curve.getAttribute('d').split('M').pop().match(/[-0-9.]+,[-0-9.]+/g).map((p) => Number(p.split(',')[1]));"
+            "return [Number(figure.querySelector('.dot').getAttribute('cy')), Math.min(...ys)]"
+        )
+        self.assertLess(abs(apart[0] - apart[1]), 0.5, apart)
+
+    def test_figures_can_be_magnified(self):
+        self.still("slider_crank")
+        width = "return document.querySelector('#figure-coordinates svg').clientWidth"
+        before = browser.run(width)
+        browser.find("#figure-coordinates [aria-label='Zoom in']").click()
+        self.assertAlmostEqual(browser.run(width), 2 * before, delta=2)
+        self.assertLessEqual(browser.run("return document.documentElement.scrollWidth"), 1200)
+        browser.find("#figure-coordinates [aria-label='Zoom out']").click()
+        self.assertEqual(browser.run(width), before)
+
+    def test_tables_are_in_sight_on_a_phone(self):
+        browser.size(360, 740)
+        for model in "slider_crank", "andrews", "flyball_governor":
+            self.still(model)
+            hidden = browser.run(
+                "return [...document.querySelectorAll('#facts .scroll')].filter((box) => box.scrollWidth > box.clientWidth)"
+                ".map((box) => box.querySelector('table').id)"
+            )
+            self.assertEqual(hidden, [], model)
+
+    def test_letters_of_figures_can_be_read_on_a_phone(self):
+        browser.size(360, 740)
+        self.still("andrews")
+        least = browser.run(
+            "return Math.min(...[...document.querySelectorAll('figure svg')].map((svg) => "
+            "16 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width))"
+        )
+        self.assertGreaterEqual(least, 11)
+
+
 class Animation(Report):
     def test_it_waits_for_those_who_do_not_like_motion(self):
         self.still("slider_crank")
@@ -289,6 +365,22 @@ class Animation(Report):
         browser.find("[data-turn=reset]").click()
         self.assertEqual(browser.picture(), pictures[0])
         self.assertEqual(browser.time(), 0)
+
+    def test_zooming_magnifies_and_moves_and_goes_back(self):
+        for model in "slider_crank", "heavy_top":
+            self.still(model)
+            pictures = [browser.picture()]
+            for act in (
+                lambda: browser.find("[data-zoom=in]").click(),
+                lambda: browser.press("#canvas", "+"),
+                lambda: browser.press("#canvas", Keys.SHIFT + Keys.ARROW_LEFT),
+            ):
+                act()
+                pictures.append(browser.picture())
+            self.assertEqual(len(set(pictures)), 4, model)
+            self.assertEqual(browser.time(), 0)
+            browser.find("[data-zoom=reset]").click()
+            self.assertEqual(browser.picture(), pictures[0])
 
     def test_its_colours_follow_the_scheme(self):
         self.still("slider_crank")

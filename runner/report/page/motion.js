@@ -64,11 +64,11 @@
   /* ---- the view: x to the right, y up; of mechanisms in space, turned ---- */
 
   const START = { azimuth: -0.6, elevation: 0.35 };
-  const view = { azimuth: 0, elevation: 0, width: 0, height: 0, scale: 1 };
+  const view = { azimuth: 0, elevation: 0, width: 0, height: 0, scale: 1, zoom: 1, right: 0, up: 0 };
   const MARGIN = 36;
 
   function resetView() {
-    if (dimension === 3) Object.assign(view, START);
+    Object.assign(view, { zoom: 1, right: 0, up: 0 }, dimension === 3 ? START : {});
   }
 
   /* As high as the mechanism needs at this width, within limits */
@@ -89,6 +89,7 @@
     if (dimension === 2)
       view.scale = Math.min(across / Math.max(box.size[0], 1e-3 * extent), up / Math.max(box.size[1], 1e-3 * extent));
     else view.scale = Math.min(across / reach.right, up / reach.up) / 2;
+    view.scale *= view.zoom;
   }
 
   /* How far from the centre the points come on the screen, from whatever side one looks at the elevation of the start */
@@ -120,7 +121,7 @@
 
   function project(x, y, z) {
     const [right, up] = turn(x - box.centre[0], y - box.centre[1], z - box.centre[2]);
-    return [view.width / 2 + view.scale * right, view.height / 2 - view.scale * up];
+    return [view.width / 2 + view.right + view.scale * right, view.height / 2 - view.up - view.scale * up];
   }
 
   /* Of drawings with many points these are all that must be fast: project(frame's points) into places [2 numPoints] */
@@ -385,6 +386,7 @@
     slider.value = String(Math.round((1000 * (player.time - begin)) / (end - begin || 1)));
     clock.textContent = "t = " + written(player.time);
     /* while it plays, a screen reader hears of it once a second at most */
+    document.dispatchEvent(new CustomEvent("cursor", { detail: player.time }));
     if (spoken || performance.now() - player.spoken > 1000) {
       slider.setAttribute("aria-valuetext", written(player.time) + " of " + written(end));
       player.spoken = performance.now();
@@ -465,10 +467,40 @@
     right: () => turnBy(TURN, 0),
     up: () => turnBy(0, -TURN),
     down: () => turnBy(0, TURN),
-    reset: () => {
-      resetView();
-      redraw();
-    },
+    reset: () => zoomBy(0),
+  };
+
+  /* factor 0: back to the start. What is in the middle stays there. */
+  const MOST_ZOOM = 20;
+  function zoomBy(factor) {
+    const before = view.zoom;
+    if (factor === 0) resetView();
+    else {
+      view.zoom = Math.min(MOST_ZOOM, Math.max(1, factor * before));
+      view.right *= view.zoom / before;
+      view.up *= view.zoom / before;
+      if (view.zoom === 1) view.right = view.up = 0;
+    }
+    canvas.style.touchAction = view.zoom > 1 ? "none" : "";
+    fit();
+    redraw();
+  }
+
+  function moveBy(right, up) {
+    if (view.zoom === 1) return;
+    view.right += right;
+    view.up += up;
+    redraw();
+  }
+
+  const MOVE = 40;
+  const zooms = { in: () => zoomBy(1.5), out: () => zoomBy(1 / 1.5), reset: () => zoomBy(0) };
+  const zoomKeys = { "+": zooms.in, "=": zooms.in, "-": zooms.out, 0: zooms.reset };
+  const moveKeys = {
+    ArrowLeft: () => moveBy(MOVE, 0),
+    ArrowRight: () => moveBy(-MOVE, 0),
+    ArrowUp: () => moveBy(0, -MOVE),
+    ArrowDown: () => moveBy(0, MOVE),
   };
 
   const STEP = (end - begin) / 100;
@@ -487,9 +519,10 @@
 
   function onKey(keys) {
     return (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
+      const known = event.shiftKey && event.key in moveKeys && event.target === canvas ? moveKeys : keys;
+      if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in known)) return;
       event.preventDefault();
-      keys[event.key]();
+      known[event.key]();
     };
   }
 
@@ -501,7 +534,9 @@
     });
     canvas.addEventListener("pointermove", (event) => {
       if (!last) return;
-      turnBy((event.clientX - last.clientX) * 0.01, (event.clientY - last.clientY) * 0.01);
+      const right = event.clientX - last.clientX, down = event.clientY - last.clientY;
+      if (dimension === 3 && !event.shiftKey) turnBy(right * 0.01, down * 0.01);
+      else moveBy(right, -down);
       last = event;
     });
     for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, () => (last = null));
@@ -511,9 +546,12 @@
     button.addEventListener("click", toggle);
     slider.addEventListener("input", () => goTo(begin + ((end - begin) * Number(slider.value)) / 1000));
     slider.addEventListener("keydown", onKey({ " ": toggle }));
-    canvas.addEventListener("keydown", onKey(dimension === 3 ? { ...timeKeys, ...viewKeys } : timeKeys));
+    canvas.addEventListener("keydown", onKey({ ...timeKeys, ...zoomKeys, ...(dimension === 3 ? viewKeys : {}) }));
+    document.addEventListener("seek", (event) => goTo(event.detail));
+    onDrag();
+    for (const b of document.querySelectorAll("[data-zoom]")) b.addEventListener("click", zooms[b.dataset.zoom]);
+    byId("zoom").hidden = false;
     if (dimension === 3) {
-      onDrag();
       for (const b of document.querySelectorAll("[data-turn]"))
         b.addEventListener("click", turns[b.dataset.turn]);
       byId("turn").hidden = false;
