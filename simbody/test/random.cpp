@@ -304,7 +304,7 @@ std::string judge(const Run &ours, const Run &theirs, const Run &exact, double a
 } // namespace
 
 int main(int argc, char **argv) {
-  const int runs       = argc > 1 ? std::atoi(argv[1]) : 30;
+  const int runs       = argc > 1 ? std::atoi(argv[1]) : 10;
   const unsigned first = argc > 2 ? unsigned(std::strtoul(argv[2], nullptr, 10)) : 1;
   int lost = 0, compared = 0;
   for (unsigned seed = first; seed < first + unsigned(runs); seed++) {
