@@ -64,11 +64,13 @@ int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function
   mem->cvodes.text[0]                     = '\0';
   mem->attempt.complete                   = 0;
   mem->holding = mem->checkpoints.repeatable = mem->checkpoints.repeating = 1;
-  mem->checkpoints.overwritten                                            = 1;
   if (mem->sens.data) mem->sens.begin(mem->sens.data);
   flag = CVodeB(mem->cvode_mem, tBout, itaskB);
   if (mem->sens.data) mem->sens.end(mem->sens.data);
   mem->holding = mem->checkpoints.repeating = 0;
+  /* With these codes CVodeB has only looked at its arguments. */
+  if (flag != CV_NO_ADJ && flag != CV_NO_FWD && flag != CV_NO_BCK && flag != CV_BAD_TB0)
+    mem->checkpoints.overwritten = 1;
   cpPendingClear(mem);
   if (flag < 0) return failedBackward(mem, flag, function);
   return flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag; /* SUNDIALS 7: of a stop time of its own */
