@@ -1,0 +1,227 @@
+/* Newton's iteration for the stages of Radau IIA.
+ *
+ * Simplified Newton: with A = T D T^-1 the corrections are dx = T w, where w solves one real system D(h real) w_0 =
+ * (T^-1 r)_0 and, for each complex pair, D(h (re - i im)) (w_1 + i w_2) = (T^-1 r)_1 + i (T^-1 r)_2.
+ *
+ * Where directions turn with the motion, such as those of A and of a stiff damper, this contracts slowly. With D_i, the
+ * real matrix of stage i at its own state, the equations are therefore solved in the form D_mid D_i^-1 r_i = 0, in which
+ * what turns is the same in all stages: with x~_i = D_i^-1 r_i, D the matrices of the middle,
+ *
+ *   w_0 = (T^-1 x~)_0,   w_1 + i w_2 = D(h (re - i im))^-1 D(h real) v = s v + (1 - s) D(h (re - i im))^-1 D(0) v,
+ *   v = (T^-1 x~)_1 + i (T^-1 x~)_2,   s = real / (re - i im).
+ *
+ * If a damper c turns at the rate w, the contraction is some h w in place of h w sqrt(h c / m). It takes s - 1 more
+ * partial derivatives and real factors, and is done where contraction would make steps half as long as errors admit. */
+#include "radau.h"
+
+#include <complex.h>
+#include <math.h>
+#include <string.h>
+
+/* Newton's iteration ends where its error is this part of the tolerance. */
+#define KAPPA 0.005
+/* Most iterations with fixed steps, where there is no smaller one, and the contraction of which nothing is expected. */
+#define MAX_FIXED 50
+#define DIVERGENT 0.99
+/* After a failure the partial derivatives of the stages are computed anew at the newest iterate. The second correction
+ * removes an error that the first one has made, unless it is so many times as large. */
+#define MOST_RENEWALS 2
+#define MISLEADING    3.0
+
+/* Y_i = B_i + f sum_j w_ij Z_j, i, j < s, rows of length n: those of Z and Y have a distance of their own, B_i = B if its
+ * distance is 0, B may be Y. With a constant s, vectors of entries stay in registers. */
+CP_WIDE_PART void product(int s, int n, const double w[][CP_RADAU_STAGES], double f,
+                          const double *Z, int dZ, const double *B, int dB, double *Y, int dY) {
+  for (int j = 0; j < n; j++) {
+    double z[CP_RADAU_STAGES];
+    for (int k = 0; k < s; k++) z[k] = f * Z[k * dZ + j];
+    for (int i = 0; i < s; i++) {
+      double y = B[i * dB + j];
+      for (int k = 0; k < s; k++) y += w[i][k] * z[k];
+      Y[i * dY + j] = y;
+    }
+  }
+}
+
+CP_WIDE static void combine(int s, int n, const double w[][CP_RADAU_STAGES], double f,
+                            const double *Z, int dZ, const double *B, int dB, double *Y, int dY) {
+  if (s == 3) product(3, n, w, f, Z, dZ, B, dB, Y, dY);
+  else product(CP_RADAU_STAGES, n, w, f, Z, dZ, B, dB, Y, dY);
+}
+
+/* Y_i = y + h sum_j a_ij k_j */
+static void states(CPOneStepMem mem, sunrealtype h) {
+  const CPRadau R       = mem->own;
+  const CPRadauTable *T = R->table;
+  combine(T->s, R->n, T->A, h, R->x, R->N, N_VGetArrayPointer(mem->base.y), 0, R->Y, R->n);
+}
+
+int cpRadauBecause(CPOneStepMem mem, int flag) {
+  const CPImplicitSystem *system = &((CPRadau)mem->own)->system;
+  if (system->text == mem->base.text) return flag;
+  return cpReason(mem->base.text, flag, "%s", system->text);
+}
+
+/* The real factors of stage i, if it has its own: the middle one shares those of the step. */
+static int factorsOf(const CPRadauTable *T, int i) {
+  const int m = T->s / 2;
+  return i == m ? CP_REAL_FACTORS : CP_STAGE_FACTORS + (i < m ? i : i - 1);
+}
+
+void cpRadauAskForStages(CPRadau R, sunrealtype plain) {
+  if (R->by_stages || R->jumped || !R->system.leading) return;
+  R->by_stages     = 1;
+  R->have_partials = 0;
+  R->plain         = plain;
+}
+
+/* Partial derivatives at the middle of the predicted step, or at its start if there is no prediction */
+static int partials(CPOneStepMem mem, sunrealtype h) {
+  const CPRadau R        = mem->own;
+  const CPRadauTable *T  = R->table;
+  const CPStepper base   = &mem->base;
+  const sunrealtype *ewt = N_VGetArrayPointer(base->ewt);
+  const int m            = T->s / 2;
+  int jump               = 0, flag;
+  R->have_stages         = R->by_stages && R->last;
+  if (R->last)
+    flag = R->system.partials(CP_REAL_FACTORS, base->t + T->c[m] * h, R->Y + m * R->n,
+                              R->x + m * R->N, ewt, &jump, R->system.data);
+  else
+    flag = R->system.partials(CP_REAL_FACTORS, base->t, N_VGetArrayPointer(base->y), R->x0, ewt,
+                              &jump, R->system.data);
+  mem->stats.njev++;
+  R->jumped |= jump;
+  if (R->jumped) R->have_stages = R->by_stages = 0;
+  for (int i = 0; R->have_stages && !flag && i < T->s; i++) {
+    if (i == m) continue;
+    flag = R->system.partials(factorsOf(T, i), base->t + T->c[i] * h, R->Y + i * R->n,
+                              R->x + i * R->N, ewt, &jump, R->system.data);
+    mem->stats.njev++;
+  }
+  R->have_partials = R->fresh = !flag;
+  R->jumps |= jump;
+  R->h_factors = 0.0;
+  return flag ? cpRadauBecause(mem, flag) : flag;
+}
+
+static int factor(CPOneStepMem mem, sunrealtype h) {
+  const CPRadau R       = mem->own;
+  const CPRadauTable *T = R->table;
+  if (R->h_factors == h && R->table_factors == T) return CP_SUCCESS;
+  R->h_factors = 0.0;
+  int flag     = CP_SUCCESS;
+  for (int i = 0; !flag && i < T->s; i++) {
+    const int which = factorsOf(T, i);
+    if (which != CP_REAL_FACTORS && !R->have_stages) continue;
+    flag = R->system.factor(which, h * T->real, 0.0, R->system.data);
+    mem->stats.nlureal++;
+  }
+  for (int p = 0; !flag && p < T->pairs; p++) {
+    flag = R->system.factor(CP_COMPLEX_FACTORS + p, h * T->re[p], -h * T->im[p], R->system.data);
+    mem->stats.nlucomplex++;
+  }
+  if (flag) return cpRadauBecause(mem, flag);
+  R->h_factors     = h;
+  R->table_factors = T;
+  return CP_SUCCESS;
+}
+
+/* w <- D^-1 w for all systems, and the norm of the changes of states that follow */
+static int solve(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
+  const CPRadau R        = mem->own;
+  const CPRadauTable *T  = R->table;
+  const sunrealtype *ewt = N_VGetArrayPointer(mem->base.ewt), g = h * T->real;
+  const int n = R->n, N = R->N;
+  int flag =
+      R->have_stages ? CP_SUCCESS : R->system.solve(CP_REAL_FACTORS, R->w, NULL, R->system.data);
+  sunrealtype all = g * g * cpRadauSquares(n, R->w, ewt);
+  for (int p = 0; !flag && p < T->pairs; p++) {
+    sunrealtype *w             = R->w + (2 * p + 1) * N;
+    const double complex share = T->real / (T->re[p] - I * T->im[p]);
+    if (R->have_stages) {
+      memcpy(R->r, w, (size_t)(2 * N) * sizeof *w);
+      R->system.leading(w, R->system.data);
+      R->system.leading(w + N, R->system.data);
+    }
+    flag = R->system.solve(CP_COMPLEX_FACTORS + p, w, w + N, R->system.data);
+    for (int j = 0; R->have_stages && j < N; j++) {
+      const double complex v =
+          share * (R->r[j] + I * R->r[N + j]) + (1.0 - share) * (w[j] + I * w[N + j]);
+      w[j]     = creal(v);
+      w[N + j] = cimag(v);
+    }
+    all += h * h * (T->re[p] * T->re[p] + T->im[p] * T->im[p]) *
+           (cpRadauSquares(n, w, ewt) + cpRadauSquares(n, w + N, ewt));
+  }
+  *norm = sqrt(all / (n * T->s));
+  return flag ? cpRadauBecause(mem, flag) : flag;
+}
+
+/* Solves for the stages from the predicted x. Returns 0, a code of the system's functions, or -CV_CONV_FAILURE. */
+static int newton(CPOneStepMem mem, sunrealtype h) {
+  const CPRadau R       = mem->own;
+  const CPRadauTable *T = R->table;
+  const int n = R->n, N = R->N, s = T->s;
+  sunrealtype norm, before = 0.0;
+  R->eta         = pow(fmax(R->eta, CP_UROUND), 0.8);
+  R->theta       = 0.0;
+  const int most = mem->hfixed > 0.0 ? MAX_FIXED : CP_RADAU_ITERATIONS;
+  for (int it = 1; it <= most; it++) {
+    for (int i = 0; i < s; i++) {
+      if (!R->system.counts_f) mem->stats.nfe++;
+      const int flag = R->system.residual(mem->base.t + T->c[i] * h, R->Y + i * n, R->x + i * N,
+                                          R->r + i * N, R->system.data);
+      if (flag) mem->stats.nrhsfails++;
+      if (flag) return cpRadauBecause(mem, flag);
+    }
+    int flag = CP_SUCCESS;
+    for (int i = 0; R->have_stages && !flag && i < s; i++)
+      flag = R->system.solve(factorsOf(T, i), R->r + i * N, NULL, R->system.data);
+    if (flag) return cpRadauBecause(mem, flag);
+    combine(s, N, T->T_inv, 1.0, R->r, N, R->zero, 0, R->w, N);
+    flag = solve(mem, h, &norm);
+    if (flag) return flag;
+    mem->stats.nni++;
+    R->iterations = it;
+    if (!isfinite(norm)) break;
+    if (it > 1) {
+      const sunrealtype ratio = norm / before;
+      R->theta                = it == 2 ? ratio : sqrt(ratio * R->theta);
+      const int early         = R->have_stages && it == 2 && ratio < MISLEADING;
+      if (R->theta >= DIVERGENT && !early) break;
+      R->eta = early ? 1.0 : R->theta / (1.0 - R->theta);
+      if (!early && norm * R->eta * pow(R->theta, most - 1 - it) > KAPPA) break;
+    }
+    before = fmax(norm, 1.0e-300);
+    combine(s, N, T->T, 1.0, R->w, N, R->x, N, R->x, N); /* x += T w */
+    states(mem, h);
+    if (R->eta * norm <= KAPPA) return CP_SUCCESS;
+  }
+  mem->stats.nsolvefails++;
+  return cpReason(mem->base.text, -CV_CONV_FAILURE,
+                  "at t = %.15g: Newton's iteration for the stages does not converge (h = %g)",
+                  mem->base.t, h);
+}
+
+int cpRadauStages(CPOneStepMem mem, sunrealtype h) {
+  const CPRadau R = mem->own;
+  int renew       = 0;
+  if (R->have_stages) R->have_partials = 0;
+  for (int tries = 0;; tries++) {
+    int flag = CP_SUCCESS;
+    if (!renew) cpRadauPredict(mem, h);
+    states(mem, h);
+    if (!R->have_partials) flag = partials(mem, h);
+    const int fresh = R->fresh;
+    if (!flag) flag = factor(mem, h);
+    if (!flag) flag = newton(mem, h);
+    if (!flag) return CP_SUCCESS;
+    R->eta = 1.0;
+    if (fresh && flag == -CV_CONV_FAILURE)
+      cpRadauAskForStages(R, fabs(h) * pow(CP_RADAU_FAST / R->theta, 0.7));
+    R->have_partials = 0; /* those of a shorter step are at another state */
+    renew = R->have_stages && flag == -CV_CONV_FAILURE && R->theta < 1.0 && tries < MOST_RENEWALS;
+    if (!renew && (fresh || flag != -CV_CONV_FAILURE || R->theta > 0.5)) return flag;
+  }
+}

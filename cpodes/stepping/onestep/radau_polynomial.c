@@ -1,0 +1,115 @@
+/* The polynomial of a step of Radau IIA: differences, prediction of the next step, interpolation. */
+#include "radau.h"
+
+#include "explicit.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- sums ---- */
+
+CP_WIDE void cpRadauSum(int n, const double *y0, int terms, const double *w, const double *Z,
+                        int stride, double *restrict y) {
+  if (y0) memcpy(y, y0, (size_t)n * sizeof *y);
+  else memset(y, 0, (size_t)n * sizeof *y);
+  for (int k = 0; k < terms; k++) {
+    const double *restrict z = Z + (size_t)k * (size_t)stride, f = w[k];
+    for (int j = 0; f != 0.0 && j < n; j++) y[j] += f * z[j];
+  }
+}
+
+sunrealtype cpRadauSquares(int n, const sunrealtype *x, const sunrealtype *ewt) {
+  sunrealtype s = 0.0;
+  for (int j = 0; j < n; j++) s += x[j] * x[j] * ewt[j] * ewt[j];
+  return s;
+}
+
+/* ---- the predictor: the polynomial of the last step ---- */
+
+static double node(const CPRadauTable *T, int k) { return k < T->s ? T->c[T->s - 1 - k] : 0.0; }
+
+void cpRadauDifferences(CPOneStepMem mem, sunrealtype h) {
+  const CPRadau R       = mem->own;
+  const CPRadauTable *T = R->table;
+  const int s = T->s, N = R->N;
+  const size_t bytes = (size_t)N * sizeof *R->D;
+  for (int k = 0; k < s; k++) memcpy(R->D_new + k * N, R->x + (s - 1 - k) * N, bytes);
+  memcpy(R->D_new + s * N, R->x0, bytes);
+  for (int level = 1; level <= s; level++)
+    for (int k = s; k >= level; k--) {
+      const double f           = 1.0 / (node(T, k) - node(T, k - level));
+      double *restrict a       = R->D_new + k * N;
+      const double *restrict b = a - N;
+      for (int j = 0; j < N; j++) a[j] = f * (a[j] - b[j]);
+    }
+  for (int k = 0; k <= s; k++)
+    R->size_new[k] =
+        fabs(h) *
+        sqrt(cpRadauSquares(R->n, R->D_new + k * N, N_VGetArrayPointer(mem->base.ewt)) / R->n);
+}
+
+/* The degree from which the terms of the polynomial, at the end of a step that is so many times as long as the last one,
+ * begin to grow: its error is the next term, and that of the highest degree is guessed. */
+static int degreeOf(const CPRadauTable *L, const sunrealtype *size, double ratio) {
+  double term[CP_RADAU_STAGES + 1], product = 1.0, least = INFINITY;
+  int degree = 0;
+  for (int k = 0; k <= L->s; k++) {
+    term[k] = size[k] * product;
+    product *= 1.0 + ratio - node(L, k);
+  }
+  for (int k = 0; k <= L->s; k++) {
+    const double error =
+        k < L->s ? term[k + 1] : term[k] * fmin(1.0, term[k] / fmax(term[k - 1], 1.0e-300));
+    if (error < least) least = error, degree = k;
+  }
+  return degree;
+}
+
+/* Multipliers of dependent rows are not unique, and jump between two steps when others of these rows are dropped. */
+void cpRadauPredict(CPOneStepMem mem, sunrealtype h) {
+  const CPRadau R       = mem->own;
+  const CPRadauTable *T = R->table, *L = R->last;
+  const int n = R->n, N = R->N;
+  const size_t bytes = (size_t)N * sizeof *R->x;
+  for (int i = 0; !L && i < T->s; i++) memcpy(R->x + i * N, R->x0, bytes);
+  if (!L) return;
+  const double ratio      = h / R->hlast;
+  const int degree        = degreeOf(L, R->size, ratio);
+  const int degree_lambda = R->jump && degree == L->s ? degree - 1 : degree;
+  for (int i = 0; i < T->s; i++) {
+    double w[CP_RADAU_STAGES + 1] = {1.0};
+    for (int k = 0; k < L->s; k++) w[k + 1] = w[k] * (1.0 + ratio * T->c[i] - node(L, k));
+    cpRadauSum(n, NULL, degree + 1, w, R->D, N, R->x + i * N);
+    cpRadauSum(R->system.m, NULL, degree_lambda + 1, w, R->D + n, N, R->x + i * N + n);
+  }
+}
+
+/* ---- interpolation: y(theta) = y_0 + h int_0^theta k, with k of the last step ---- */
+
+int cpRadauDegree(CPOneStepMem mem) { return ((CPRadau)mem->own)->last->s + 1; }
+
+/* The difference of order s has k at the start as well. Its term vanishes at both ends, and makes the polynomial more
+ * accurate by one order, unless the step skips a fast transient: then the term is not small. */
+int cpRadauInterpolate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
+  const CPRadau R       = mem->own;
+  const CPRadauTable *L = R->last;
+  const sunrealtype h = mem->hlast, theta = (t - mem->tlast) / h, unit = pow(h, -k);
+  const int terms          = R->size[L->s] <= R->size[L->s - 1] ? L->s + 1 : L->s;
+  const CPPolynomial blend = {{0.0, 0.0, 3.0, -2.0}}; /* of the correction by the projection */
+  CPPolynomial product     = {{0.0, 1.0}}; /* the integral of prod_{l < p} (theta - node_l) */
+  double w[CP_RADAU_STAGES + 1], moved = unit * cpPolynomialValue(&blend, 3, theta, k);
+  for (int p = 0; p < terms; p++) {
+    w[p] = h * unit * cpPolynomialValue(&product, p + 1, theta, k);
+    double a[CP_MAX_DEGREE + 1];
+    for (int i = 0; i <= p; i++) a[i] = (i + 1) * product.a[i + 1];
+    a[p + 1] = 0.0;
+    for (int i = p + 1; i >= 0; i--) {
+      a[i]             = (i > 0 ? a[i - 1] : 0.0) - node(L, p) * a[i];
+      product.a[i + 1] = a[i] / (i + 1);
+    }
+  }
+  sunrealtype *y = N_VGetArrayPointer(dky), *correction = R->D + (L->s + 1) * R->N;
+  cpRadauSum(R->n, k == 0 ? N_VGetArrayPointer(mem->ylast) : NULL, terms, w, R->D, R->N, y);
+  for (int j = 0; j < R->n; j++) y[j] += moved * correction[j];
+  return CP_SUCCESS;
+}
