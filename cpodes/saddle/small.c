@@ -1,4 +1,4 @@
-/* Products, triangular systems and Cholesky factors of dense matrices. */
+/* Products and Cholesky factors of dense matrices. */
 #include "small.h"
 
 #include "cpodes/base/random.h"
@@ -9,22 +9,6 @@
 #include <stddef.h>
 
 static const double *columnOf(const double *A, int ld, int j) { return A + (size_t)j * (size_t)ld; }
-
-void cpSolveLower(int n, const double *L, int ld, int unit, double *x) {
-  for (int k = 0; k < n; k++) {
-    const double *l = columnOf(L, ld, k);
-    if (!unit) x[k] /= l[k];
-    for (int i = k + 1; i < n; i++) x[i] -= l[i] * x[k];
-  }
-}
-
-void cpSolveUpper(int n, const double *U, int ld, double *x) {
-  for (int k = n - 1; k >= 0; k--) {
-    const double *u = columnOf(U, ld, k);
-    x[k] /= u[k];
-    for (int i = 0; i < k; i++) x[i] -= u[i] * x[k];
-  }
-}
 
 void cpGram(int m, int n, const double *XT, double *S) {
   const double plus = 1.0, zero = 0.0;

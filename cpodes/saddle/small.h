@@ -9,11 +9,6 @@
 /* Up to this order. */
 #define CP_SMALL 32
 
-/* x <- L^{-1} x, U^{-1} x, in place. L, U [n x n]: triangles of a matrix with leading
- * dimension ld; unit: L has ones on its diagonal, which are not stored. */
-void cpSolveLower(int n, const double *L, int ld, int unit, double *x);
-void cpSolveUpper(int n, const double *U, int ld, double *x);
-
 /* S <- X^T X, upper triangle; XT [m x n], S [m x m] */
 void cpGram(int m, int n, const double *XT, double *S);
 /* y <- alpha X x + beta y, y [n]; y <- alpha X^T x + beta y, y [m]; X [n x m] */
