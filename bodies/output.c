@@ -354,16 +354,20 @@ static void pointOf(const struct CPBodies_ *b, const Side *side, sunrealtype *P)
   add3(1, pose->r, P);
 }
 
+/* Both points of a pair at y. */
+static void pointsAt(CPBodies b, const Pair *pair, N_Vector y, sunrealtype *Pa, sunrealtype *Pb) {
+  placeAt(b, y);
+  pointOf(b, &pair->side[0], Pa);
+  pointOf(b, &pair->side[1], Pb);
+}
+
 int CPBodiesJointPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealtype *Pb) {
   const int flag = checkState(b, y, __func__);
   if (flag) return flag;
   if (i < 0 || i >= b->njoints)
     return bodiesError(b, CP_ILL_INPUT, __func__, "joint must be one of 0 ... %d, and is %d",
                        b->njoints - 1, i);
-  placeAt(b, y);
-  const Pair *pair = &b->pair[b->joint[i].pair];
-  pointOf(b, &pair->side[0], Pa);
-  pointOf(b, &pair->side[1], Pb);
+  pointsAt(b, &b->pair[b->joint[i].pair], y, Pa, Pb);
   return CP_SUCCESS;
 }
 
@@ -400,10 +404,7 @@ int CPBodiesSpringPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunreal
   if (!law)
     return bodiesError(b, CP_ILL_INPUT, __func__, "spring must be one of 0 ... %d, and is %d",
                        count - 1, i);
-  placeAt(b, y);
-  const Pair *pair = &b->pair[law->term.pair];
-  pointOf(b, &pair->side[0], Pa);
-  pointOf(b, &pair->side[1], Pb);
+  pointsAt(b, &b->pair[law->term.pair], y, Pa, Pb);
   return CP_SUCCESS;
 }
 
