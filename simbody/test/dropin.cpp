@@ -1,6 +1,7 @@
 /* SimTK::CPodesIntegrator, on the CPODES of libSimTKmath or on cpodes: the environment variable CPODES_EXPECTED names the
  * library whose CPode it must call. What is checked is the same in both cases. */
 #include "mechanisms.h"
+#include "suite.h"
 
 #include <check.h>
 #include <cmath>
@@ -141,11 +142,6 @@ struct Always : TriggeredEventReporter {
   Real getValue(const State &) const override { return 0.0; }
   void handleEvent(const State &s) const override { times.push_back(s.getTime()); }
 };
-struct Clock : PeriodicEventReporter {
-  std::vector<double> &times;
-  explicit Clock(std::vector<double> &seen) : PeriodicEventReporter(0.05), times(seen) {}
-  void handleEvent(const State &s) const override { times.push_back(s.getTime()); }
-};
 
 /* Without losses the point goes from wall to wall in one time T, first from the lowest position in T / 2. */
 START_TEST(events_happen_when_they_should_and_zero_is_no_event) {
@@ -155,7 +151,7 @@ START_TEST(events_happen_when_they_should_and_zero_is_no_event) {
   m.system.addEventHandler(new Wall(m, -1, 0.6, 1, left));
   m.system.addEventReporter(new StaysAtZero(zero));
   m.system.addEventReporter(new Always(always));
-  m.system.addEventReporter(new Clock(clock));
+  m.system.addEventReporter(new Clock(0.05, clock));
   m.ready([&](State &s) {
     m.point.setQ(s, Vec3(0, -1, 0));
     m.point.setU(s, Vec3(6, 0, 0));
@@ -196,7 +192,7 @@ START_TEST(after_events_bdf_returns_to_high_order) {
     std::vector<double> left, clock;
     m.system.addEventHandler(new Wall(m, -1, 0.2, 0.9, left));
     m.system.addEventHandler(new Kick(m));
-    m.system.addEventReporter(new Clock(clock));
+    m.system.addEventReporter(new Clock(0.05, clock));
     m.ready([&](State &s) { m.point.setQ(s, Vec3(1, 0, 0)); });
     CPodesIntegrator integrator(m.system, CPodes::BDF);
     integrator.setAccuracy(k == 0 ? 1e-7 : 1e-9);
@@ -266,9 +262,5 @@ int main() {
     tcase_add_loop_test(tc, bdf_follows_with_the_projection_of_cpodes, 0, models);
   }
   suite_add_tcase(s, tc);
-  SRunner *runner = srunner_create(s);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return runSuite(s);
 }

@@ -1,6 +1,7 @@
 /* CPodesTimeStepper: scheduled and triggered events, reporters, handlers that change, end or throw. */
 #include "cpodes_simbody/cpodes_simbody.h"
 #include "mechanisms.h"
+#include "suite.h"
 
 #include <check.h>
 #include <cmath>
@@ -150,18 +151,13 @@ struct Kick : PeriodicEventHandler {
     terminate = count == last;
   }
 };
-struct Watch : PeriodicEventReporter {
-  std::vector<double> &times;
-  explicit Watch(std::vector<double> &seen) : PeriodicEventReporter(0.03), times(seen) {}
-  void handleEvent(const State &s) const override { times.push_back(s.getTime()); }
-};
 
 START_TEST(scheduled_handlers_and_reporters_run_on_time) {
   Falling m;
   int kicks = 0;
   std::vector<double> reports;
   m.system.addEventHandler(new Kick(m, kicks, 0, 0));
-  m.system.addEventReporter(new Watch(reports));
+  m.system.addEventReporter(new Clock(0.03, reports));
   m.from(1);
   CPodesProjectedIntegrator integrator(m.system, methods[_i]);
   integrator.setAccuracy(1e-8);
@@ -285,9 +281,5 @@ int main() {
   tcase_add_loop_test(tc, a_constraint_can_be_disabled_in_mid_run, 0, numMethods);
   tcase_add_loop_test(tc, variables_that_update_themselves_do_so_after_each_step, 0, numMethods);
   suite_add_tcase(s, tc);
-  SRunner *runner = srunner_create(s);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return runSuite(s);
 }

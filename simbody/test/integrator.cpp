@@ -1,6 +1,7 @@
 /* CPodesProjectedIntegrator against SimTK::RungeKuttaMersonIntegrator: states, status codes, bad input. */
 #include "cpodes_simbody/cpodes_simbody.h"
 #include "mechanisms.h"
+#include "suite.h"
 
 #include <check.h>
 #include <cmath>
@@ -357,9 +358,5 @@ int main() {
   tcase_add_test(tc, constraints_that_cannot_be_assembled_are_named_by_simbody);
   tcase_add_loop_test(tc, after_a_failed_step_the_state_is_the_last_good_one, 0, numMethods);
   suite_add_tcase(s, tc);
-  SRunner *runner = srunner_create(s);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return runSuite(s);
 }
