@@ -1,21 +1,15 @@
 /* Robots in MJCF and URDF: the same mechanisms as put together by hand, all ways of saying the same, what is left out, what
  * is wrong, and files of all kinds that are broken. */
-#include "support/alloc.h"
+#include "reading.h"
+
 #include "support/support.h"
-#include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_onestep.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static CPBodiesFile file;
-static char message[600];
-
-static CPBodies read_text(const char *text) {
-  return CPBodiesReadText(text, strlen(text), "robot.xml", test_context, &file, message,
-                          sizeof message);
-}
+static CPBodies read_text(const char *text) { return read_as("robot.xml", text, strlen(text)); }
 static CPBodies read_good(const char *text) {
   CPBodies b = read_text(text);
   ck_assert_msg(b != NULL, "%s", message);
@@ -706,10 +700,7 @@ static const struct {
 };
 
 START_TEST(what_is_wrong_is_named_with_its_place) {
-  ck_assert_ptr_null(read_text(bad[_i].text));
-  ck_assert_msg(strstr(message, bad[_i].place) == message && strstr(message, bad[_i].rule),
-                "\"%s\" is not at %s with \"%s\"", message, bad[_i].place, bad[_i].rule);
-  ck_assert(!strchr(message, '\n'));
+  assert_refused(read_text(bad[_i].text), bad[_i].place, bad[_i].rule);
 }
 END_TEST
 
@@ -742,20 +733,12 @@ START_TEST(broken_files_do_no_harm) {
   unsigned long long seed          = 5;
   char text[4000];
   const size_t size = strlen(texts[_i]);
-  for (size_t i = 0; i < size; i += 5) {
-    CPBodies b =
-        CPBodiesReadText(texts[_i], i, "robot.xml", test_context, &file, message, sizeof message);
-    ck_assert(b || message[0]);
-    CPBodiesFree(&b);
-  }
+  for (size_t i = 0; i < size; i += 5) assert_harmless(read_as("robot.xml", texts[_i], i));
   for (int i = 0; i < 1000; i++) {
     strcpy(text, texts[_i]);
     const size_t at = (size_t)((random_number(&seed) + 1) / 2 * (sunrealtype)(size - 1));
     text[at]        = i % 2 ? (char)(random_number(&seed) * 127) : " <>/\"=&#-0e"[i / 2 % 11];
-    CPBodies b =
-        CPBodiesReadText(text, size, "robot.xml", test_context, &file, message, sizeof message);
-    ck_assert(b || message[0]);
-    CPBodiesFree(&b);
+    assert_harmless(read_as("robot.xml", text, size));
   }
 }
 END_TEST
@@ -797,11 +780,8 @@ END_TEST
 
 START_TEST(other_encodings_are_read) {
   const char *plain = BODY("", "<freejoint/>" INERTIAL);
-  char wide[1000]   = "\xff\xfe"; /* UTF-16, little-endian */
-  size_t size       = 2;
-  for (const char *c = plain; *c; c++) wide[size++] = *c, wide[size++] = 0;
-  CPBodies b =
-      CPBodiesReadText(wide, size, "robot.xml", test_context, &file, message, sizeof message);
+  char wide[1000];
+  CPBodies b = read_as("robot.xml", wide, widen(plain, wide));
   ck_assert_msg(b != NULL, "%s", message);
   CPBodiesFree(&b);
   b = read_good("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><mujoco "
@@ -815,20 +795,9 @@ END_TEST
 /* Of cpodes; libxml2 has its own */
 START_TEST(the_nth_allocation_may_fail) {
   static const char *const texts[] = {four_bar, arm_urdf};
-  long n                           = 0;
   CPBodies warm                    = read_good(texts[_i]);
   CPBodiesFree(&warm);
-  for (int failed = 1; failed;) {
-    alloc_watch_failing(++n);
-    CPBodies b = read_text(texts[_i]);
-    failed     = alloc_has_failed();
-    ck_assert_int_eq(b == NULL, failed);
-    if (failed) ck_assert_mentions(message, "no memory");
-    CPBodiesFree(&b);
-    alloc_unwatch();
-    ck_assert_int_eq(alloc_live(), 0);
-  }
-  ck_assert_int_gt(n, 20);
+  assert_allocations_may_fail("robot.xml", texts[_i], strlen(texts[_i]), 20);
 }
 END_TEST
 

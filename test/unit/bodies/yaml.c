@@ -1,19 +1,14 @@
 /* Files with mechanisms: what is wrong is named by file, line, column and rule; broken files of all kinds are refused
  * without harm. */
-#include "support/alloc.h"
+#include "reading.h"
+
 #include "support/support.h"
-#include <cpodes/cpodes_bodies.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static CPBodiesFile file;
-static char message[600];
-
-static CPBodies read_text(const char *text, size_t size) {
-  return CPBodiesReadText(text, size, "my.yaml", test_context, &file, message, sizeof message);
-}
+static CPBodies read_text(const char *text, size_t size) { return read_as("my.yaml", text, size); }
 
 #define BODY "bodies:\n  - {name: a, mass: 1, inertia: [1, 1, 1]}\n"
 
@@ -79,10 +74,7 @@ static const struct {
 };
 
 START_TEST(what_is_wrong_is_named_with_its_place) {
-  ck_assert_ptr_null(read_text(bad[_i].text, strlen(bad[_i].text)));
-  ck_assert_msg(strstr(message, bad[_i].place) == message && strstr(message, bad[_i].rule),
-                "\"%s\" is not at %s with \"%s\"", message, bad[_i].place, bad[_i].rule);
-  ck_assert(!strchr(message, '\n'));
+  assert_refused(read_text(bad[_i].text, strlen(bad[_i].text)), bad[_i].place, bad[_i].rule);
 }
 END_TEST
 
@@ -127,18 +119,12 @@ START_TEST(broken_files_do_no_harm) {
   size_t size;
   unsigned long long seed = 5;
   char *text              = load(names[_i], &size);
-  for (size_t i = 0; i < size; i += 7) {
-    CPBodies b = read_text(text, i);
-    ck_assert(b || message[0]);
-    CPBodiesFree(&b);
-  }
+  for (size_t i = 0; i < size; i += 7) assert_harmless(read_text(text, i));
   for (int i = 0; i < 600; i++) {
     const size_t at   = (size_t)((random_number(&seed) + 1) / 2 * (sunrealtype)(size - 1));
     const char before = text[at];
     text[at]          = i % 2 ? (char)(random_number(&seed) * 127) : " {}[]:,-&*\n\"#"[i / 2 % 13];
-    CPBodies b        = read_text(text, size);
-    ck_assert(b || message[0]);
-    CPBodiesFree(&b);
+    assert_harmless(read_text(text, size));
     text[at] = before;
   }
   free(text);
@@ -172,10 +158,8 @@ END_TEST
 
 START_TEST(other_encodings_are_read) {
   const char *plain = BODY;
-  char wide[200]    = "\xff\xfe"; /* UTF-16, little-endian */
-  size_t size       = 2;
-  for (const char *c = plain; *c; c++) wide[size++] = *c, wide[size++] = 0;
-  CPBodies b = read_text(wide, size);
+  char wide[200];
+  CPBodies b = read_text(wide, widen(plain, wide));
   ck_assert_msg(b != NULL, "%s", message);
   ck_assert_str_eq(CPBodiesBodyName(b, 0), "a");
   CPBodiesFree(&b);
@@ -191,18 +175,7 @@ END_TEST
 START_TEST(the_nth_allocation_may_fail) {
   size_t size;
   char *text = load("double_wishbone", &size);
-  long n     = 0;
-  for (int failed = 1; failed;) {
-    alloc_watch_failing(++n);
-    CPBodies b = read_text(text, size);
-    failed     = alloc_has_failed();
-    ck_assert_int_eq(b == NULL, failed);
-    if (failed) ck_assert_mentions(message, "no memory");
-    CPBodiesFree(&b);
-    alloc_unwatch();
-    ck_assert_int_eq(alloc_live(), 0);
-  }
-  ck_assert_int_gt(n, 5);
+  assert_allocations_may_fail("my.yaml", text, size, 5);
   free(text);
 }
 END_TEST

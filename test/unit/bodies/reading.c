@@ -1,0 +1,46 @@
+#include "reading.h"
+
+#include "support/alloc.h"
+#include "support/support.h"
+#include <string.h>
+
+CPBodiesFile file;
+char message[600];
+
+CPBodies read_as(const char *name, const char *text, size_t size) {
+  return CPBodiesReadText(text, size, name, test_context, &file, message, sizeof message);
+}
+
+void assert_refused(CPBodies b, const char *place, const char *rule) {
+  ck_assert_ptr_null(b);
+  ck_assert_msg(strstr(message, place) == message && strstr(message, rule),
+                "\"%s\" is not at %s with \"%s\"", message, place, rule);
+  ck_assert(!strchr(message, '\n'));
+}
+
+void assert_harmless(CPBodies b) {
+  ck_assert(b || message[0]);
+  CPBodiesFree(&b);
+}
+
+void assert_allocations_may_fail(const char *name, const char *text, size_t size, long least) {
+  long n = 0;
+  for (int failed = 1; failed;) {
+    alloc_watch_failing(++n);
+    CPBodies b = read_as(name, text, size);
+    failed     = alloc_has_failed();
+    ck_assert_int_eq(b == NULL, failed);
+    if (failed) ck_assert_mentions(message, "no memory");
+    CPBodiesFree(&b);
+    alloc_unwatch();
+    ck_assert_int_eq(alloc_live(), 0);
+  }
+  ck_assert_int_gt(n, least);
+}
+
+size_t widen(const char *plain, char *wide) {
+  size_t size  = 0;
+  wide[size++] = '\xff', wide[size++] = '\xfe';
+  for (const char *c = plain; *c; c++) wide[size++] = *c, wide[size++] = 0;
+  return size;
+}
