@@ -8,7 +8,7 @@
 
 /* ---- sums ---- */
 
-CP_WIDE void cpRadauSum(int n, const double *y0, int terms, const double *w, const double *Z,
+CP_WIDE static void sum(int n, const double *y0, int terms, const double *w, const double *Z,
                         int stride, double *restrict y) {
   if (y0) memcpy(y, y0, (size_t)n * sizeof *y);
   else memset(y, 0, (size_t)n * sizeof *y);
@@ -16,6 +16,12 @@ CP_WIDE void cpRadauSum(int n, const double *y0, int terms, const double *w, con
     const double *restrict z = Z + (size_t)k * (size_t)stride, f = w[k];
     for (int j = 0; f != 0.0 && j < n; j++) y[j] += f * z[j];
   }
+}
+
+/* A function with several versions would be exported. */
+void cpRadauSum(int n, const double *y0, int terms, const double *w, const double *Z, int stride,
+                double *restrict y) {
+  sum(n, y0, terms, w, Z, stride, y);
 }
 
 sunrealtype cpRadauSquares(int n, const sunrealtype *x, const sunrealtype *ewt) {
@@ -79,8 +85,8 @@ void cpRadauPredict(CPOneStepMem mem, sunrealtype h) {
   for (int i = 0; i < T->s; i++) {
     double w[CP_RADAU_STAGES + 1] = {1.0};
     for (int k = 0; k < L->s; k++) w[k + 1] = w[k] * (1.0 + ratio * T->c[i] - node(L, k));
-    cpRadauSum(n, NULL, degree + 1, w, R->D, N, R->x + i * N);
-    cpRadauSum(R->system.m, NULL, degree_lambda + 1, w, R->D + n, N, R->x + i * N + n);
+    sum(n, NULL, degree + 1, w, R->D, N, R->x + i * N);
+    sum(R->system.m, NULL, degree_lambda + 1, w, R->D + n, N, R->x + i * N + n);
   }
 }
 
@@ -109,7 +115,7 @@ int cpRadauInterpolate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
     }
   }
   sunrealtype *y = N_VGetArrayPointer(dky), *correction = R->D + (L->s + 1) * R->N;
-  cpRadauSum(R->n, k == 0 ? N_VGetArrayPointer(mem->ylast) : NULL, terms, w, R->D, R->N, y);
+  sum(R->n, k == 0 ? N_VGetArrayPointer(mem->ylast) : NULL, terms, w, R->D, R->N, y);
   for (int j = 0; j < R->n; j++) y[j] += moved * correction[j];
   return CP_SUCCESS;
 }
