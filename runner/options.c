@@ -120,10 +120,11 @@ int parse_options(const struct argp *argp, int argc, char **argv, void *input) {
     taken            = 1;
     if (!strncmp(argv[i], "--", 2)) taken = check_long(argp, argv[i] + 2, next);
     else if (argv[i][0] == '-' && argv[i][1]) taken = check_short(argp, argv[i] + 1, next);
-    if (!taken) return -1;
+    if (!taken) return STATUS_USAGE;
   }
   argp_err_exit_status = STATUS_USAGE;
-  return argp_parse(argp, argc, argv, 0, NULL, input) ? -1 : 0;
+  const error_t error  = argp_parse(argp, argc, argv, 0, NULL, input);
+  return error == 0 ? STATUS_DONE : error == EIO ? STATUS_OUTPUT : STATUS_USAGE;
 }
 
 int parse_number(const char *option, const char *text, double least, double most, double *value) {

@@ -19,7 +19,7 @@ const char *suggest(const char *name, const char *const *names, int count, const
                     char *text);
 
 /* argp_parse, and a long option that does not exist is answered by the nearest that does. A parser complains by itself
-   and returns EINVAL. */
+   and returns EINVAL, or EIO about a file that cannot be written. Returns the exit status, STATUS_DONE if all is well. */
 int parse_options(const struct argp *argp, int argc, char **argv, void *input);
 
 /* A number from least to most; a whole one */

@@ -102,7 +102,7 @@ static int take_option(CompareOptions *o, int key, const char *text) {
   case KEY_CSV: return path_take("--csv", text, 1, &o->csv);
   case KEY_JSON: return path_take("--json", text, 1, &o->json);
   case KEY_PLOT:
-    return figure_check_path("--plot", text) || path_take("--plot", text, 1, &o->plot) ? -1 : 0;
+    return figure_check_path("--plot", text) ? -1 : path_take("--plot", text, 1, &o->plot);
   default: return ARGP_ERR_UNKNOWN;
   }
 }
@@ -129,7 +129,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   if (key == ARGP_KEY_END && !error) return complete(o);
   if (error != ARGP_ERR_UNKNOWN) return error;
   const int flag = take_option(o, key, text);
-  return flag == ARGP_ERR_UNKNOWN ? ARGP_ERR_UNKNOWN : flag ? EINVAL : 0;
+  return flag == ARGP_ERR_UNKNOWN || flag == EIO ? flag : flag ? EINVAL : 0;
 }
 
 /* ------------------------------------------------------------------------------------- comparing -- */
@@ -197,13 +197,13 @@ static int compare_main(int argc, char **argv) {
                                        "wrong input, 3 a file could not be written, 4 "
                                        "the model crashed in each, 130 interrupted."};
   CompareOptions o              = {.comparison = calloc(1, sizeof *o.comparison)};
-  int status                    = STATUS_USAGE;
   if (!o.comparison) {
     complain("no memory");
     return STATUS_OUTPUT;
   }
   o.comparison->limit = 20;
-  if (!parse_options(&argp, argc, argv, &o)) {
+  int status          = parse_options(&argp, argc, argv, &o);
+  if (status == STATUS_DONE) {
     catch_interrupts();
     status = compare(&o);
   }

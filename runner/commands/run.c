@@ -101,7 +101,7 @@ static int take_positive(const char *option, const char *text, double most, doub
 }
 
 static int take_figure(const char *option, const char *path, const char **taken) {
-  return figure_check_path(option, path) || path_take(option, path, 1, taken) ? -1 : 0;
+  return figure_check_path(option, path) ? -1 : path_take(option, path, 1, taken);
 }
 
 static int take_option(RunOptions *o, int key, const char *text) {
@@ -184,7 +184,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   if (key == ARGP_KEY_END) return taken ? taken : complete(o);
   if (taken != ARGP_ERR_UNKNOWN) return taken;
   const int flag = take_option(o, key, text);
-  return flag == ARGP_ERR_UNKNOWN ? ARGP_ERR_UNKNOWN : flag ? EINVAL : 0;
+  return flag == ARGP_ERR_UNKNOWN || flag == EIO ? flag : flag ? EINVAL : 0;
 }
 
 /* --------------------------------------------------------------------------------------- running -- */
@@ -279,14 +279,14 @@ static int run_main(int argc, char **argv) {
                   "each case."};
   RunOptions o      = {.settings = {.rtol = 1e-6, .estimated = true}};
   History *history  = calloc(1, sizeof *history);
-  int status        = STATUS_USAGE;
   o.settings.method = *method_at(0);
   if (!history) {
     complain("no memory");
     return STATUS_OUTPUT;
   }
   history_create(history);
-  if (!parse_options(&argp, argc, argv, &o)) {
+  int status = parse_options(&argp, argc, argv, &o);
+  if (status == STATUS_DONE) {
     catch_interrupts();
     status = run(&o, argc, argv, history);
   }

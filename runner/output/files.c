@@ -45,8 +45,9 @@ int path_take(const char *option, const char *path, int whole, const char **take
     return -1;
   }
   const char *reason = obstacle(path, whole);
-  if (reason) complain("%s: %s cannot be written: %s", option, path, reason);
-  return reason ? -1 : 0;
+  if (!reason) return 0;
+  complain("%s: %s cannot be written: %s", option, path, reason);
+  return EIO;
 }
 
 /* Of the file that is there, or as any new file has them */

@@ -11,7 +11,7 @@ enum { PATH_LENGTH = 4096, TEMPORARY_LENGTH = PATH_LENGTH + 32 };
 /* Is it "-"? NULL: no */
 bool is_stdout(const char *path);
 /* The value of an option: can a file be made there? whole: by whole_file_open. taken: out, path. Asked before the run; complains if
-   not: 0 or -1 */
+   not: 0, -1 where it is no path, EIO where no file can be made */
 int path_take(const char *option, const char *path, int whole, const char **taken);
 
 /* A file that is there completely or not at all: a temporary one beside it, renamed at the end. path "-": stdout */

@@ -59,6 +59,28 @@ static void print_state(FILE *out, const History *h) {
   fprintf(out, "... %ld more; --csv and --json have all\n", info->n - MOST_COMPONENTS);
 }
 
+/* As many digits, from six on, as it takes to tell a from b, if they differ */
+static int digits_apart(double a, double b) {
+  enum { FEWEST = 6, MOST = 17 };
+  char one[NUMBER_TEXT], other[NUMBER_TEXT];
+  int digits = FEWEST;
+  for (; digits < MOST && a != b; digits++) {
+    snprintf(one, sizeof one, "%.*g", digits, a);
+    snprintf(other, sizeof other, "%.*g", digits, b);
+    if (strcmp(one, other) != 0) break;
+  }
+  return digits;
+}
+
+/* "fell from 2 to 1 J", "stayed at 2 J" */
+static void print_change(FILE *out, double first, double last, const char *unit) {
+  const int digits = digits_apart(first, last);
+  if (first == last) fprintf(out, "stayed at %.*g %s", digits, first, unit);
+  else
+    fprintf(out, "%s from %.*g to %.*g %s", last < first ? "fell" : "rose", digits, first, digits,
+            last, unit);
+}
+
 /* What the motion keeps has a drift, what it may only lose a rise; both are judged by its scale */
 static void print_quantities(FILE *out, const History *h) {
   const RunInfo *info = h->info;
@@ -73,15 +95,18 @@ static void print_quantities(FILE *out, const History *h) {
       continue;
     }
     if (is_output(info, i)) {
-      fprintf(out, "%s: from %.6g to %.6g, at the end %.6g %s\n", q->name, h->least_quantity[i],
-              h->least_quantity[i] + h->most_spread[i], h->last_quantity[i], unit_text(q->unit));
+      const double least = h->least_quantity[i], most = least + h->most_spread[i];
+      const int digits = digits_apart(least, most);
+      fprintf(out, "%s: from %.*g to %.*g, at the end %.*g %s\n", q->name, digits, least, digits,
+              most, digits, h->last_quantity[i], unit_text(q->unit));
       continue;
     }
-    if (conserved)
-      fprintf(out, "%s: changed by at most %.2g %s", q->name, error, unit_text(q->unit));
-    else
-      fprintf(out, "%s: fell from %.6g to %.6g %s, rose by at most %.2g", q->name,
-              h->first_quantity[i], h->last_quantity[i], unit_text(q->unit), error);
+    fprintf(out, "%s: ", q->name);
+    if (conserved) fprintf(out, "changed by at most %.2g %s", error, unit_text(q->unit));
+    else {
+      print_change(out, h->first_quantity[i], h->last_quantity[i], unit_text(q->unit));
+      fprintf(out, ", rose on the way by at most %.2g", error);
+    }
     if (scale > 0) fprintf(out, ", %.1e of %.3g %s", error / scale, scale, unit_text(q->unit));
     fputc('\n', out);
   }

@@ -87,6 +87,20 @@ class Result(RunTest):
             self.assertAlmostEqual(a, b, delta=1e-4)
         self.assert_refused(cpodes("run", model, "--linsol", "schur"), "--linsol schur", "rod", "udot")
 
+    def test_values_that_differ_are_told_apart(self):
+        rising = PARTS["quantities"].replace(".conserved = 1", ".conserved = 0")
+        for change, words in (
+            ("- 1e-9 * t", r"energy: fell from 0 to -5\S*e-09 J, rose on the way by"),
+            ("+ 1 - 1e-9 * t", r"energy: fell from (\S+) to (\S+) J"),
+            ("+ 1 + 1e-12 * t", r"energy: rose from (\S+) to (\S+) J"),
+        ):
+            model = compile_model(self.folder, quantities=rising, energy=f"return 0 {change};")
+            found = re.search(words, cpodes("run", model).stdout)
+            self.assertTrue(found, words)
+            self.assertEqual(len(set(found.groups())), len(found.groups()))
+        still = compile_model(self.folder, quantities=rising, energy="return 3;")
+        self.assertIn("energy: stayed at 3 J", cpodes("run", still).stdout)
+
     def test_a_parameter_changes_the_motion(self):
         slow, fast = (self.run_json("pendulum", "--param", f"g={g}")["end"]["y"] for g in (1, 9.81))
         self.assertNotEqual(slow, fast)
@@ -570,17 +584,29 @@ class Refused(RunTest):
             (["pendulum", "--quiet=yes"], ["--quiet", "no value", '"yes"']),
             (["pendulum", "--p", "L=1"], ["--p", "several", "--param"]),
             (["--", "-x"], ['no model "-x"']),
-            (["pendulum", "--csv", "/nowhere/run.csv"], ["--csv", "/nowhere/run.csv", "No such file"]),
-            (["pendulum", "--json", folder], ["--json", folder, "directory"]),
             (["pendulum", "--report", ""], ["--report", "path"]),
             (["pendulum", "--csv", "-", "--json", "-"], ["--csv", "--json"]),
             (["pendulum", "--csv", "-", "--report", "-"], ["--csv", "--report"]),
             (["pendulum", "--csv", f"{folder}/a", "--json", f"{folder}/a"], [f"{folder}/a", "two outputs"]),
-            (["pendulum", "--json", folder + "/" + "n" * 240], ["--json", "too long"]),
         ]
         for arguments, words in cases:
             with self.subTest(" ".join(arguments)):
                 self.assert_refused(cpodes("run", *arguments), *words, status=USAGE)
+
+    def test_a_file_that_cannot_be_written_has_its_own_status(self):
+        folder = str(self.folder)
+        for command, options in (("run", "csv json plot picture report"), ("compare", "csv json plot")):
+            for option in options.split():
+                for path, words in (
+                    ("/nowhere/out.svg", "No such file"),
+                    (folder, "directory"),
+                    (folder + "/" + "n" * 260 + ".svg", "too long"),
+                ):
+                    if path == folder and option in ("plot", "picture"):
+                        continue  # no name of a figure
+                    with self.subTest(f"{command} --{option} {path}"):
+                        process = cpodes(command, "pendulum", f"--{option}", path)
+                        self.assert_refused(process, f"--{option}", path, words, status=OUTPUT)
 
     def test_a_refused_run_writes_nothing(self):
         table = self.folder / "run.csv"
