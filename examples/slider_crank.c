@@ -189,9 +189,9 @@ static void print_figures(CPodeMem mem) {
   printf("\nsteps %ld, evaluations of f %ld, evaluations of c %ld\n", steps, evaluations, proj.nce);
   printf("rejected: %ld by the error test, %ld by the solver, %ld of these by the projection\n",
          error_test_failures, failed_solves, proj.nprojfails);
-  printf(
-      "projections %ld with %ld corrections and %ld factorisations; largest correction %.2f tol\n",
-      proj.nproj, proj.niters, proj.nsetups, proj.maxcorrection);
+  printf("projections %ld with %ld corrections and %ld factorisations; largest correction %.2f tol "
+         "of the %.0f allowed\n",
+         proj.nproj, proj.niters, proj.nsetups, proj.maxcorrection, CP_MAX_CORRECTION_DEFAULT);
 }
 
 /* Opens the file for the CSV rows, or ends the program with a message */

@@ -138,8 +138,9 @@ static void print_figures(CPodeMem mem, CPMech mech) {
   printf("\nsteps %ld, evaluations of Q %ld, of A %ld\n", steps, stats.nf, stats.nA);
   printf("factorisations: %ld for accelerations, %ld for Newton's method, %ld for projections\n",
          stats.nkkt, stats.nnewton, stats.nprojfact);
-  printf("projections %ld with %ld corrections; largest correction %.2f tol\n", proj.nproj,
-         proj.niters, proj.maxcorrection);
+  printf("projections %ld with %ld corrections; largest correction %.2f tol "
+         "of the %.0f allowed\n",
+         proj.nproj, proj.niters, proj.maxcorrection, CP_MAX_CORRECTION_DEFAULT);
 }
 
 int main(void) {

@@ -6,6 +6,7 @@
 #include <arkode/arkode_butcher_dirk.h>
 #include <arkode/arkode_butcher_erk.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,8 +135,11 @@ CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx) {
     return newIntegrator(method, &cpRadauMethod, NULL, ctx, __func__);
   const char *const *implicit = cpImplicitNames;
   while (*implicit && strcmp(method, *implicit)) implicit++;
-  ARKodeButcherTable B = *implicit ? NULL : ARKodeButcherTable_LoadERKByName(method);
-  if (!B) B = ARKodeButcherTable_LoadDIRKByName(method);
+  /* ARKODE prints lines about a name that it does not know, and is not asked for one that cannot be its own. */
+  const bool may_be_table = !strncmp(method, "ARKODE_", sizeof "ARKODE_" - 1);
+  ARKodeButcherTable B =
+      !may_be_table || *implicit ? NULL : ARKodeButcherTable_LoadERKByName(method);
+  if (!B && may_be_table) B = ARKodeButcherTable_LoadDIRKByName(method);
   char text[CP_TEXT_LENGTH];
   const char *rule = NULL;
   if (!B)

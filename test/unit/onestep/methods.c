@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 static OneRun run;
 
@@ -189,6 +190,27 @@ START_TEST(unknown_methods_and_those_without_error_estimate_are_refused) {
 }
 END_TEST
 
+/* ARKODE prints about names that it does not know, past every handler of messages. */
+START_TEST(a_name_that_cannot_be_a_tables_leaves_one_line_on_stderr) {
+  FILE *lines = tmpfile();
+  char text[1000];
+  ck_assert_ptr_nonnull(lines);
+  fflush(stderr);
+  const int terminal = dup(STDERR_FILENO);
+  ck_assert_int_ge(dup2(fileno(lines), STDERR_FILENO), 0);
+  CPOneStepMem mem = CPOneStepCreate("DOP999", test_context);
+  fflush(stderr);
+  dup2(terminal, STDERR_FILENO);
+  close(terminal);
+  ck_assert_ptr_null(mem);
+  rewind(lines);
+  text[fread(text, 1, sizeof text - 1, lines)] = '\0';
+  fclose(lines);
+  ck_assert_ptr_nonnull(strstr(text, "\"DOP999\""));
+  ck_assert_ptr_eq(strchr(text, '\n'), text + strlen(text) - 1);
+}
+END_TEST
+
 /* The explicit midpoint rule, order 2, with Euler's method embedded, spoiled in one entry. */
 static ARKodeButcherTable midpoint(void) {
   ARKodeButcherTable B = ARKodeButcherTable_Alloc(2, SUNTRUE);
@@ -277,6 +299,7 @@ int main(void) {
   tcase_add_loop_test(tc, interpolation_is_evaluated_once_in_a_step_where_it_is_asked_for, 0,
                       n_explicit_methods);
   tcase_add_test(tc, the_default_method_is_dop853);
+  tcase_add_test(tc, a_name_that_cannot_be_a_tables_leaves_one_line_on_stderr);
   tcase_add_test(tc, unknown_methods_and_those_without_error_estimate_are_refused);
   tcase_add_test(tc, contradictory_tables_are_refused);
   tcase_add_test(tc, a_users_table_is_the_same_method);
