@@ -1,6 +1,7 @@
 /* Names, ranges, sizes. */
 #include "model_check_impl.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -56,6 +57,26 @@ static int has_whole_parameters(const Table *t) {
   return 1;
 }
 
+/* One line for an axis, "[kg m^2/s]": "" or "1" where there is none, else symbols with one operator at most between two of them,
+   short, and without brackets of its own */
+static int is_unit(const char *unit) {
+  enum { LONGEST = 23 };
+  int depth = 0, symbols = 0;
+  char last = '/'; /* the newest character that is no space: an operator stands between symbols */
+  if (!unit || strlen(unit) > LONGEST || unit[strcspn(unit, "[],\n\r\t")]) return 0;
+  if (!*unit || !strcmp(unit, "1")) return 1;
+  if (*unit == ' ' || unit[strlen(unit) - 1] == ' ') return 0;
+  for (const char *c = unit; *c; c++) {
+    if (*c == ' ') continue;
+    if (strchr("*/^)", *c) && strchr("*/^(", last)) return 0;
+    depth += (*c == '(') - (*c == ')');
+    if (depth < 0) return 0;
+    symbols += isalpha((unsigned char)*c) || *c == '%' || (unsigned char)*c > 127; /* or UTF-8's */
+    last = *c;
+  }
+  return depth == 0 && symbols > 0 && !strchr("*/^", last);
+}
+
 static int has_parameters(const Table *t) {
   const CPModelType *type = t->type;
   if (type->nparameters < 0 || (type->nparameters > 0 && !type->parameters))
@@ -65,6 +86,8 @@ static int has_parameters(const Table *t) {
     const CPModelParameter *p = &type->parameters[i];
     if (!is_word(p->name) || !p->unit || !is_text(p->meaning))
       return contradicts(t, "parameter %d has no name, unit or meaning", i);
+    if (!is_unit(p->unit))
+      return contradicts(t, "\"%.40s\", of parameter %s, is no unit", p->unit, p->name);
     if (CPModelFindParameter(type, p->name) != i)
       return contradicts(t, "there are two parameters %s", p->name);
     if (!(p->value >= p->least && p->value <= p->most))
@@ -74,15 +97,12 @@ static int has_parameters(const Table *t) {
   return has_whole_parameters(t);
 }
 
-/* One line for an axis, "[kg m^2/s]": short, and without brackets of its own */
-static int is_unit(const char *unit) {
-  enum { LONGEST = 23 };
-  return unit && strlen(unit) <= LONGEST && !unit[strcspn(unit, "[],\n\r\t")];
-}
-
-/* A column of tables: another one, before it, has this name already */
+/* A column of tables: another one has this name already, before it or as cpodes names columns itself */
 static int is_taken(const CPModelType *type, int i, const char *name) {
-  if (!strcmp(name, "t")) return 1;
+  static const char *const own[] = {"t", "position violation", "velocity violation",
+                                    "norm violation", "invariant violation"};
+  for (size_t k = 0; k < sizeof own / sizeof own[0]; k++)
+    if (!strcmp(name, own[k])) return 1;
   for (int k = 0; k < i; k++)
     if (!strcmp(type->quantities[k].name, name)) return 1;
   for (int k = 0; k < type->ncoordinates; k++) {
@@ -102,7 +122,9 @@ static int has_multipliers(const Table *t) {
     const CPModelCoordinate *m = &type->multipliers[i];
     if (!is_text(m->name) || !is_text(m->meaning))
       return contradicts(t, "multiplier %d has no name or meaning", i);
-    if (!is_unit(m->unit)) return contradicts(t, "multiplier %s has no unit", m->name);
+    if (!m->unit) return contradicts(t, "multiplier %s has no unit", m->name);
+    if (!is_unit(m->unit))
+      return contradicts(t, "\"%.40s\", of multiplier %s, is no unit", m->unit, m->name);
     for (int k = 0; k < i; k++)
       if (!strcmp(type->multipliers[k].name, m->name))
         return contradicts(t, "there are two multipliers %s", m->name);
@@ -139,6 +161,8 @@ static int has_coordinates(const Table *t) {
     const CPModelCoordinate *c = &type->coordinates[i];
     if (!is_word(c->name) || !c->unit || !is_text(c->meaning))
       return contradicts(t, "coordinate %d has no name, unit or meaning", i);
+    if (!is_unit(c->unit))
+      return contradicts(t, "\"%.40s\", of coordinate %s, is no unit", c->unit, c->name);
     for (int k = 0; k < i; k++)
       if (!strcmp(type->coordinates[k].name, c->name))
         return contradicts(t, "there are two coordinates %s", c->name);
@@ -160,7 +184,9 @@ int model_check_type(const CPModelType *type, char *message, size_t length) {
   for (int i = 0; i < type->nquantities; i++)
     if (is_taken(type, i, type->quantities[i].name))
       return !contradicts(
-          &t, "the name of quantity %s is that of another quantity, a coordinate or velocity, or t",
+          &t,
+          "the name of quantity %s is that of another quantity, a coordinate or velocity, t or a "
+          "violation",
           type->quantities[i].name);
   return !has_multipliers(&t);
 }

@@ -100,9 +100,10 @@ static void say_drifts(Panel *panel, const History *history) {
 
 static void say_quantities(Panel *panel) {
   for (int i = 0; i < panel->ncurves; i++) {
-    const Curve *c = &panel->curve[i];
-    say(panel, " %s: at first %.6g, at the end %.6g%s%s, never above %.6g.", c->name, c->first,
-        c->last, space(c), c->unit, c->most);
+    const Curve *c   = &panel->curve[i];
+    const int digits = digits_apart(c->first, c->last);
+    say(panel, " %s: at first %.*g, at the end %.*g%s%s, never above %.6g.", c->name, digits,
+        c->first, digits, c->last, space(c), c->unit, c->most);
   }
   caption(panel, "Without a force that works on the mechanism it can only fall.");
 }

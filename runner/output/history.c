@@ -97,7 +97,7 @@ static double larger(double a, double b) { return isnan(a) || a > b ? a : b; }
 
 static void note_quantities(History *h, const Sample *s) {
   for (int i = 0; i < h->info->nquantities; i++) {
-    const double value = s->quantity[i];
+    const double value = isfinite(s->quantity[i]) ? s->quantity[i] : NAN;
     if (h->curves.seen == 0) h->first_quantity[i] = value;
     h->last_quantity[i] = value;
     h->most_drift[i]    = larger(h->most_drift[i], fabs(value - h->first_quantity[i]));

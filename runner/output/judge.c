@@ -48,7 +48,7 @@ static void judge_quantities(Judgement *j, const History *h) {
   for (int i = 0; i < h->info->nquantities; i++) {
     const char *name   = h->info->settings->model.type->quantities[i].name;
     const double drift = judge_drift(h, i);
-    if (isnan(h->most_drift[i])) doubt(j, 1, "%s is not a number at some outputs.", name);
+    if (isnan(h->most_drift[i])) doubt(j, 1, "%s is not a finite number at some outputs.", name);
     if (drift > most_drift)
       doubt(j, drift / most_drift, "%s %s by %s of its scale; the limit is %s.", name,
             is_conserved(h->info, i) ? "is to be conserved, and changes"

@@ -59,19 +59,6 @@ static void print_state(FILE *out, const History *h) {
   fprintf(out, "... %ld more; --csv and --json have all\n", info->n - MOST_COMPONENTS);
 }
 
-/* As many digits, from six on, as it takes to tell a from b, if they differ */
-static int digits_apart(double a, double b) {
-  enum { FEWEST = 6, MOST = 17 };
-  char one[NUMBER_TEXT], other[NUMBER_TEXT];
-  int digits = FEWEST;
-  for (; digits < MOST && a != b; digits++) {
-    snprintf(one, sizeof one, "%.*g", digits, a);
-    snprintf(other, sizeof other, "%.*g", digits, b);
-    if (strcmp(one, other) != 0) break;
-  }
-  return digits;
-}
-
 /* "fell from 2 to 1 J", "stayed at 2 J" */
 static void print_change(FILE *out, double first, double last, const char *unit) {
   const int digits = digits_apart(first, last);
@@ -91,7 +78,7 @@ static void print_quantities(FILE *out, const History *h) {
     const double error       = conserved ? h->most_drift[i] : h->most_rise[i];
     row(out, i ? "" : "quantities");
     if (isnan(error)) {
-      fprintf(out, "%s: not a number at some outputs\n", q->name);
+      fprintf(out, "%s: not a finite number at some outputs\n", q->name);
       continue;
     }
     if (is_output(info, i)) {

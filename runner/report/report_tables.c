@@ -21,8 +21,9 @@ static void invariant(const Report *r, FILE *out, int i) {
            : is_conserved(h->info, i) ? "conserved"
                                       : "may only fall");
   table_row(out, name);
-  table_number(out, h->first_quantity[i], 6);
-  table_number(out, h->last_quantity[i], 6);
+  const int digits = digits_apart(h->first_quantity[i], h->last_quantity[i]);
+  table_number(out, h->first_quantity[i], digits);
+  table_number(out, h->last_quantity[i], digits);
   if (is_output(h->info, i)) table_text(out, "");
   else table_number(out, judge_drift(h, i), 2);
   table_row_end(out);

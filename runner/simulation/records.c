@@ -123,6 +123,18 @@ const char *number_text(char *text, double value, int digits) {
   return text;
 }
 
+int digits_apart(double a, double b) {
+  enum { FEWEST = 6, MOST = 17 };
+  char one[NUMBER_TEXT], other[NUMBER_TEXT];
+  int digits = FEWEST;
+  for (; digits < MOST && a != b; digits++) {
+    snprintf(one, sizeof one, "%.*g", digits, a);
+    snprintf(other, sizeof other, "%.*g", digits, b);
+    if (strcmp(one, other) != 0) break;
+  }
+  return digits;
+}
+
 void describe_ending(const char *whom, bool begun, const RunResult *r, char *text, size_t length) {
   const bool crashed = r->ending == RUN_CRASHED;
   if (r->flag == RUN_FLAG_USAGE || (!begun && !crashed)) snprintf(text, length, "%s", r->message);
@@ -135,6 +147,7 @@ bool estimate_failed(const Estimate *e) { return e->wanted && e->message[0] && !
 
 void describe_estimate(const Estimate *e, char *text, size_t length) {
   char error[NUMBER_TEXT], rtol[NUMBER_TEXT], lost[NUMBER_TEXT], until[NUMBER_TEXT + 20] = "";
+  const bool names_time = strstr(e->message, "t = ") != NULL;
   number_text(lost, e->lost, 3);
   if (e->stopped)
     snprintf(until, sizeof until, ", from t = 0 to %s", number_text(error, e->reached, 3));
@@ -143,8 +156,9 @@ void describe_estimate(const Estimate *e, char *text, size_t length) {
   else if (isnan(e->error) && !e->method[0])
     snprintf(text, length, "not estimated: the second run failed: %s", e->message);
   else if (isnan(e->error))
-    snprintf(text, length, "not estimated: a second run, %s at rtol %s, failed at t = %s: %s",
-             e->method, number_text(rtol, e->rtol, 1), number_text(error, e->reached, 3),
+    snprintf(text, length, "not estimated: a second run, %s at rtol %s, failed%s%s: %s", e->method,
+             number_text(rtol, e->rtol, 1),
+             names_time ? "" : " at t = ", names_time ? "" : number_text(error, e->reached, 3),
              e->message);
   else if (!isnan(e->lost))
     snprintf(text, length, "about %s (estimated%s); digits are lost after t = %s s", error, until,

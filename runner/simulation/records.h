@@ -185,4 +185,7 @@ enum { NUMBER_TEXT = 40 };
 /* "1.25e-5", "0.5", "not known" (NaN); returns text [NUMBER_TEXT] */
 const char *number_text(char *text, double value, int digits);
 
+/* As many digits, from six on, as it takes to tell a from b, if they differ */
+int digits_apart(double a, double b);
+
 #endif

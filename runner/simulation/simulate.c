@@ -164,6 +164,11 @@ static int select_curves(const RunInfo *info, char *message) {
     char wanted[RUN_TEXT], name[RUN_TEXT];
     int known = 0;
     snprintf(wanted, sizeof wanted, "%.*s", (int)length, at);
+    if (!wanted[0]) {
+      snprintf(message, RUN_TEXT, "--curves: \"%.100s\" has a comma too many, or names nothing",
+               info->settings->curves);
+      return -1;
+    }
     for (long i = 0; i < info->nq + info->nu + info->nlambda; i++) {
       const long lambda = i - info->nq - info->nu;
       if (lambda < 0) component_name(info, i, name, sizeof name);

@@ -195,7 +195,7 @@ class BadInput(FigureTest):
     def test_a_folder_that_is_not_there_is_refused_before_the_run(self):
         for option in "--plot --picture".split():
             refused = cpodes("run", "slider_crank", option, self.folder / "no" / "figure.svg")
-            self.assert_refused(refused, option, "No such file")
+            self.assert_refused(refused, option, "No such file", status=OUTPUT)
 
     def test_without_gnuplot_one_line_says_what_to_install(self):
         for option in "--plot --picture".split():

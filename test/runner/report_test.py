@@ -13,7 +13,7 @@ import time
 import unittest
 
 from browser import Browser, Keys
-from runner import CRASHED, FAILED, INTERRUPTED, MODELS, PROGRAM, RunnerTest, cpodes
+from runner import CRASHED, FAILED, INTERRUPTED, MODELS, PROGRAM, OUTPUT, RunnerTest, cpodes
 from user_model import compile_model
 
 IN_SPACE = ("knife_edge", "spatial_chain", "spatial_bending_chain", "bricard", "heavy_top", "flyball_governor")
@@ -539,7 +539,7 @@ class Contents(Report):
         self.assertFalse(browser.is_shown("#events"))
 
     def test_a_file_that_cannot_be_made_is_refused_before_the_run(self):
-        self.assert_refused(cpodes("run", "pendulum", "--report", self.folder / "none" / "x.html"), "--report")
+        self.assert_refused(cpodes("run", "pendulum", "--report", self.folder / "none" / "x.html"), "--report", status=OUTPUT)
 
 
 if __name__ == "__main__":

@@ -176,7 +176,8 @@ class Result(RunTest):
 
     def test_wrong_names_of_curves_and_outputs_are_one_line(self):
         self.assert_refused(cpodes("run", "pendulum", "--curves", "x,height"), "--curves", "pendulum", '"height"')
-        self.assert_refused(cpodes("run", "pendulum", "--curves", ""), "--curves", '""')
+        for names in "", ",x", "x,", "x,,y":
+            self.assert_refused(cpodes("run", "pendulum", "--curves", names), "--curves", f'"{names}"', "names nothing")
         names = ",".join(f"q{i}" for i in range(9))
         self.assert_refused(cpodes("run", "chain", "--curves", names), "--curves", "at most 8")
         quantity = '{{.name = "{}", .unit = "{}", .value = energy, .conserved = {}}}'
@@ -185,18 +186,50 @@ class Result(RunTest):
             (quantity.format("y'", "m", -1), ["quantity y'", "velocity"]),
             (quantity.format("t", "m", -1), ["quantity t"]),
             (quantity.format("e", "m", -1) + ", " + quantity.format("e", "J", -1), ["quantity e", "another quantity"]),
-            (quantity.format("e", "[m]", -1), ['"[m]", of quantity e, is no unit']),
+            (quantity.format("velocity violation", "m", -1), ["quantity velocity violation", "a violation"]),
             (quantity.format("e", "J", 2), ["conserved of quantity e is 2"]),
         ):
             with self.subTest(words):
                 self.assert_refused(cpodes("run", compile_model(self.folder, quantities=quantities)), "rod", *words)
+        for unit in "[m]", " ", "2", "m//s", "m/", "(m":
+            with self.subTest(unit):
+                model = compile_model(self.folder, quantities=quantity.format("e", unit, -1))
+                self.assert_refused(cpodes("run", model), "rod", f'"{unit}", of quantity e, is no unit')
+        for part, what in (
+            ({"coordinates": '{"x", "m", "to the right"}, {"y", "m*", "upwards"}'}, "coordinate y"),
+            ({"parameters": '{"L", "m*", "length", 1, 0.1, 10}, {"g", "m/s^2", "gravity", 9.81, 0, 100}'}, "parameter L"),
+        ):
+            self.assert_refused(cpodes("run", compile_model(self.folder, **part)), f'"m*", of {what}, is no unit')
         members = '.multipliers = (const CPModelCoordinate[]){{"energy", "N", "force"}}, .nmultipliers = 1'
         self.assert_refused(cpodes("run", compile_model(self.folder, members=members)), "multiplier energy has the name of")
 
     def test_an_output_that_is_no_number_is_told(self):
         process = cpodes("run", self.compile_outputs(height="t > 2 ? NAN : 1"), "--strict")
-        self.assert_refused(process, "--strict", "doubtful", "height is not a number at some outputs", status=FAILED)
-        self.assertIn("height: not a number at some outputs", process.stdout)
+        self.assert_refused(process, "--strict", "doubtful", "height is not a finite number at some outputs", status=FAILED)
+        self.assertIn("height: not a finite number at some outputs", process.stdout)
+
+    def test_an_output_that_grows_without_bounds_is_told(self):
+        process = cpodes("run", self.compile_outputs(height="t > 2 ? INFINITY : 1"), "--strict")
+        self.assert_refused(process, "doubtful", "height is not a finite number", status=FAILED)
+
+    def test_units_may_be_products_powers_and_quotients(self):
+        units = "", "1", "%", "N m", "kg*m^2/s", "J/(kg K)", "1/s", "\u00b0", "m / s"
+        quantity = '{.name = "e%d", .unit = "%s", .value = energy, .conserved = -1}'
+        quantities = ", ".join(quantity % numbered for numbered in enumerate(units))
+        self.assert_done(cpodes("describe", compile_model(self.folder, quantities=quantities)))
+
+    def test_a_second_run_that_fails_is_one_line(self):
+        # the model notices that t starts again
+        late = "static sunrealtype last; static int again; (void)z; again |= t < last - 4; last = t; f[1] = -((G *)data)->g;"
+        for failure, words in (
+            ("return again ? -1 : 0;", "the function f failed (-1)"),
+            ("if (again) f[1] = NAN; return 0;", "f[1] is nan"),
+            ("if (again) abort(); return 0;", "the model crashed"),
+        ):
+            process = cpodes("run", compile_model(self.folder, f=f"{late} {failure}"))
+            self.assert_refused(process, "the error is not estimated", words, status=DONE)
+            self.assertLessEqual(process.stderr.count("at t = "), 1, process.stderr)
+            self.assertRegex(process.stdout, r"verdict +doubtful\n +The error is not estimated")
 
     def test_the_verdict_is_the_same_everywhere(self):
         report = self.folder / "run.html"
@@ -291,8 +324,8 @@ class NotANumber(RunTest):
             run, summary, page = self.run_model(energy=energy, file=f"rod{len(energy)}")
             self.assertIsNone(run["quantities"][0]["drift"])
             self.assertIsNone(run["quantities"][0]["rise"])
-            self.assertIn("energy: not a number at some outputs", summary)
-            self.assertIn("energy is not a number at some outputs", page)
+            self.assertIn("energy: not a finite number at some outputs", summary)
+            self.assertIn("energy is not a finite number at some outputs", page)
             self.assertIn("with doubts", page)
 
     def test_outputs_that_could_not_be_evaluated_are_counted(self):
