@@ -13,7 +13,7 @@ import time
 import unittest
 
 from browser import Browser, Keys
-from runner import CRASHED, FAILED, INTERRUPTED, MODELS, PROGRAM, OUTPUT, RunnerTest, cpodes
+from runner import CRASHED, FAILED, INTERRUPTED, MODELS, OUTPUT, PROGRAM, RunnerTest, cpodes
 from user_model import compile_model
 
 IN_SPACE = ("knife_edge", "spatial_chain", "spatial_bending_chain", "bricard", "heavy_top", "flyball_governor")
