@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 METHODS = "bdf adams adams-newton dop853 dopri5 esdirk4 bdf2".split()
 TOLERANCES = [10.0**-k for k in range(2, 11)]
 PATIENCE = 10  # seconds for a run; slower ones are left out, and counted
-SHORT = 0.025  # seconds of a run below which the cost of its estimate is limited to 0.05 s
+SHORT = 0.005  # seconds of a run below which the cost of its estimate is limited to 0.01 s
 CHAOTIC = [  # of models that are chaotic with these arguments
     "chain --param n=2 --t-end 40",
     "chain --param n=3 --t-end 40",

@@ -78,6 +78,10 @@ MethodFound method_find(const char *name, Method *method) {
   return find_table(name, method);
 }
 
+bool method_is_explicit(const Method *method) {
+  return method->lmm == 0 && !method->implicit && strncmp(method->table, "RADAU", 5) != 0;
+}
+
 static void complain_of_unknown(const char *option, const char *name) {
   const char *names[NUM_METHODS];
   char suggestion[SUGGESTION];

@@ -4,6 +4,7 @@
 
 #include <cpodes/cpodes_model.h>
 #include <cpodes/cpodes_onestep.h>
+#include <stdbool.h>
 
 enum { METHOD_NAME = 80 };
 
@@ -12,9 +13,9 @@ typedef struct {
   const char *title;       /* "BDF, order 2, velocity errors times h" */
   int lmm;                 /* CV_BDF, CV_ADAMS; 0: a one-step method */
   char table[METHOD_NAME]; /* of a one-step method, as CPOneStepCreate takes it */
-  int implicit;            /* does a one-step method solve for its stages? */
-  int max_order;           /* 0: all */
-  sunrealtype tau;         /* CPMechSetErrorTimeScale */
+  int implicit;    /* does a one-step method solve for its stages by a solver that it is given? */
+  int max_order;   /* 0: all */
+  sunrealtype tau; /* CPMechSetErrorTimeScale */
   CPMechNewton newton;
 } Method;
 
@@ -26,6 +27,8 @@ typedef enum { METHOD_FOUND, METHOD_UNKNOWN, METHOD_FIXED_STEP } MethodFound;
 MethodFound method_find(const char *name, Method *method);
 /* The same, complaining about a wrong one; 0 or -1 */
 int parse_method(const char *option, const char *name, Method *method);
+/* Does it follow all oscillations of a stiff model, since its steps are limited by its stability? */
+bool method_is_explicit(const Method *method);
 enum { METHOD_REASON = 300 };
 /* What "auto" means for a model: its own choice, else what CPMechSuggestMethod says at its start, else BDF where it is
  * stiff and DOP853 where it is not. Other methods stay. reason [METHOD_REASON]: out, why; returns whether the model is stiff. */
