@@ -218,11 +218,10 @@ class Result(RunTest):
         quantities = ", ".join(quantity % numbered for numbered in enumerate(units))
         self.assert_done(cpodes("describe", compile_model(self.folder, quantities=quantities)))
 
-    def test_a_second_run_that_fails_is_one_line(self):
+    def test_a_second_run_that_crashes_or_finds_no_number_is_one_line(self):
         # the model notices that t starts again
         late = "static sunrealtype last; static int again; (void)z; again |= t < last - 4; last = t; f[1] = -((G *)data)->g;"
         for failure, words in (
-            ("return again ? -1 : 0;", "the function f failed (-1)"),
             ("if (again) f[1] = NAN; return 0;", "f[1] is nan"),
             ("if (again) abort(); return 0;", "the model crashed"),
         ):
@@ -274,18 +273,20 @@ class Result(RunTest):
         self.assertIsNone(self.run_json("slider_crank", "--no-estimate")["estimate"])
 
     def test_a_chaotic_motion_says_when_its_digits_are_lost(self):
-        arguments = "chain --param n=2 --t-end 40 --rtol".split()
-        runs = {}
-        for tol in "1e-6", "1e-12":  # they part where the first one's digits are lost
-            path = self.folder / f"{tol}.csv"
-            self.assert_done(cpodes("run", *arguments, tol, "--csv", path, "--outputs", 2000, "--quiet"))
-            runs[tol] = [[float(x) for x in row[:5]] for row in rows_of(path)[1:]]
-        spans = [max(column) - min(column) for column in zip(*runs["1e-6"])]
-        parted = next(a[0] for a, b in zip(*runs.values()) if any(abs(a[i] - b[i]) > 0.1 * spans[i] for i in range(1, 5)))
-        run = self.run_json(*arguments, "1e-6")
-        self.assertTrue(run["estimate"]["chaotic"])
-        self.assertAlmostEqual(run["estimate"]["digits_lost_after"], parted, delta=0.2 * parted)
-        self.assertEqual(run["verdict"], "doubtful")
+        for motion in "chain --param n=2 --t-end 40", "chain --param n=3 --t-end 30", "chain --param n=10 --t-end 13":
+            arguments = [*motion.split(), "--outputs", 1000, "--rtol"]
+            runs = {}
+            for tol in "1e-6", "1e-12":  # they part where the first one's digits are lost
+                path = self.folder / f"{tol}.csv"
+                run = self.run_json(*arguments, tol, "--csv", path, *["--no-estimate"][: tol == "1e-12"])
+                runs[tol] = [[float(x) for x in row[: 1 + run["model"]["nq"]]] for row in rows_of(path)[1:]]
+                estimate = run["estimate"] or estimate
+            spans = [max(column) - min(column) for column in zip(*runs["1e-6"])]
+            parted = next(a[0] for a, b in zip(*runs.values()) if any(abs(x - y) > 0.1 * s for x, y, s in zip(a[1:], b[1:], spans[1:])))
+            with self.subTest(motion):
+                self.assertTrue(estimate["chaotic"])
+                self.assertAlmostEqual(estimate["digits_lost_after"], parted, delta=0.2 * parted)
+        self.assertEqual(self.run_json(*arguments, "1e-6")["verdict"], "doubtful")
         summary = cpodes("run", *arguments, "1e-6", "--strict")
         self.assertRegex(summary.stdout, r"error +chaotic: digits are lost after t = [\d.]+ s")
         self.assert_refused(summary, "--strict", "chaotic", "digits are lost", status=FAILED)
@@ -407,6 +408,26 @@ class Csv(RunTest):
 
         # kept would be 7 numbers of 8 bytes for each row, 11 MB
         self.assertLess(peak(200000), peak(2000) + 4000)
+
+
+class Estimated(RunTest):
+    def test_an_estimate_takes_at_most_twice_the_time_of_the_run(self):
+        # the second run would take 4 times as long, 4 times, 2 times; 7 steps
+        for arguments in (
+            "four_bar --method radau --rtol 1e-5",
+            "flexible_crank --method radau --rtol 1e-6",
+            "spatial_four_bar --method adams --t-end 0.5",
+            "slider_crank --rtol 1e-2",
+        ):
+            run = self.run_json(*arguments.split(), "--outputs", 1)
+            estimate = run["estimate"]
+            self.assertIsNotNone(estimate["error"])
+            # its newest step may take longer than the one before it
+            self.assertLessEqual(estimate["seconds"], 1.1 * max(2 * run["seconds"], 0.01), arguments)
+
+    def test_an_estimate_of_a_stiff_model_is_not_by_an_explicit_method(self):
+        for model in "flexible_crank", "bushing_crank":
+            self.assertEqual(self.run_json(model, "--method", "radau", "--rtol", 1e-2)["estimate"]["method"], "radau")
 
 
 class Interrupted(RunTest):
