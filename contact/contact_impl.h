@@ -67,6 +67,9 @@ struct CPContact_ {
   CPodeMem multistep;
   CPOneStepMem onestep;
   sunrealtype t, rtol, atol; /* of the newest start */
+  sunrealtype t_first;       /* of the first start */
+  /* part of the tolerance for the flights that begin at the newest event, and what the multistep integrator has of it */
+  sunrealtype share, share_set;
   sunrealtype small_q,
       small_v; /* tenths of the tolerances of gaps and of velocities, at the newest event */
   int side;    /* which of two places root functions have */
@@ -104,6 +107,8 @@ void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype
 /* The event at (t, y), with c->fired: new velocities in y, new phases, active rows. 0 or a code, reported, with y and phases
  * as they were. changed: out, is it necessary to start the integrator again? */
 int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function);
+/* y and phases as they were before the newest event */
+void contactUndo(CPContact c, N_Vector y);
 /* c->p, c->v at (t, y) */
 int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* Is gap i, in c->p, below zero by more than the tolerance? 0 or CP_CONTACT_PENETRATION, reported. */

@@ -67,7 +67,8 @@ static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, su
   if (CPMechGetNumMultipliers(c->mech) != c->na)
     return contactError(c, CP_NOT_SUPPORTED, function,
                         "contacts and prescribed motions do not go together");
-  c->rtol = rtol, c->atol = atol, c->t = t0, c->repeated = 0;
+  c->rtol = rtol, c->atol = atol, c->t = c->t_first = t0, c->repeated = 0;
+  c->share_set = 1.0;
   c->multistep = NULL, c->onestep = NULL;
   memset(&c->stats, 0, sizeof c->stats);
   memset(c->fired, 0, ROOTS * (size_t)c->npoints * sizeof *c->fired);
@@ -112,6 +113,33 @@ int CPContactAttachOneStep(CPContact c, CPOneStepMem mem, sunrealtype t0, N_Vect
 
 /* ---- events ---- */
 
+static const char *newestMessage(CPContact c) {
+  return c->multistep ? CPodeGetLastMessage(c->multistep) : CPOneStepGetLastMessage(c->onestep);
+}
+
+/* Starts the integrator again. A multistep method does so at order one and commits errors of the size of the tolerance in
+ * each flight, however short. Those of velocities would add up over the flights; one of the height would halve a flight
+ * that is lower than the tolerance. Heights are as the squares of durations, so a flight gets the square of its share of
+ * the time since the start, as far as roundoff permits. */
+static int restart(CPContact c, sunrealtype t, N_Vector y) {
+  const sunrealtype size = N_VMaxNorm(y), roundoff = 100.0 * DBL_EPSILON * size;
+  const sunrealtype share = fmin(1.0, fmax(c->share, roundoff / (c->atol + c->rtol * size)));
+  int flag = c->multistep ? CPodeReInit(c->multistep, t, y) : CPOneStepReInit(c->onestep, t, y);
+  if (!flag && c->multistep && share != c->share_set)
+    flag = CPodeSStolerances(c->multistep, share * c->rtol, share * c->atol);
+  if (!flag) c->share_set = share;
+  /* A gap that has closed is zero but for the roundoff of t, which may exceed the tolerance. */
+  if (!flag) flag = c->multistep ? CPodeCalcIC(c->multistep) : CPOneStepCalcIC(c->onestep);
+  if (!flag)
+    flag = c->multistep ? CPodeGetConsistentIC(c->multistep, y)
+                        : CPOneStepGetConsistentIC(c->onestep, y);
+  if (flag) {
+    snprintf(c->message, sizeof c->message, "%s", newestMessage(c));
+    contactUndo(c, y);
+  }
+  return flag;
+}
+
 /* Are there too many events? Reported. */
 static int tooMany(CPContact c, sunrealtype t, long int count, const char *function) {
   const int now = fabs(t - c->t) <= NOW * DBL_EPSILON * fmax(fabs(t), DBL_MIN);
@@ -154,10 +182,7 @@ int CPContactSolve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
     }
     flag = c->multistep ? CPode(c->multistep, tout, y, t, CV_NORMAL)
                         : CPOneStepEvolve(c->onestep, tout, y, t, CV_NORMAL);
-    if (flag < 0)
-      snprintf(c->message, sizeof c->message, "%s",
-               c->multistep ? CPodeGetLastMessage(c->multistep)
-                            : CPOneStepGetLastMessage(c->onestep));
+    if (flag < 0) snprintf(c->message, sizeof c->message, "%s", newestMessage(c));
     if (flag < 0) return flag;
     if (flag != CV_ROOT_RETURN) { /* Gaps that have jumped have no roots. */
       int bad = contactMeasure(c, *t, y, __func__);
@@ -173,7 +198,7 @@ int CPContactSolve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
     if (!flag && changed) {
       c->t    = *t;
       c->side = !c->side;
-      flag = c->multistep ? CPodeReInit(c->multistep, *t, y) : CPOneStepReInit(c->onestep, *t, y);
+      flag    = restart(c, *t, y);
     }
     if (flag) return flag;
     if (changed && tell(c)) return CV_ROOT_RETURN;

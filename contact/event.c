@@ -22,6 +22,8 @@
 #define NOISE 256
 /* At a root of a normal force, or of the distance from the cone of friction, these parts of the force are zero. */
 #define AT_ROOT 1.0e-6
+/* Events are known up to this many roundoffs of t (CVODES' search for roots: 100 of the end of the step). */
+#define LOCATED 1.0e3
 /* Energy that grows by this part of its terms is roundoff. */
 #define ROUNDOFF   1.0e-10
 #define BISECTIONS 50
@@ -382,9 +384,15 @@ static void setPhases(CPContact c) {
   findImplied(c);
 }
 
+/* A gap that may be zero at t: of a part of the tolerance, or what it changes by in the uncertainty of t. */
+static sunrealtype closedGap(CPContact c, int i, sunrealtype t) {
+  const int row = c->point[i].normal;
+  return c->small_q * c->scale[row] + fabs(c->v[row]) * LOCATED * DBL_EPSILON * fabs(t);
+}
+
 int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function) {
   const Point *point = &c->point[i];
-  if (!(c->p[point->normal] < -10.0 * c->small_q * c->scale[point->normal])) return CP_SUCCESS;
+  if (!(c->p[point->normal] < -10.0 * closedGap(c, i, t))) return CP_SUCCESS;
   return contactError(c, CP_CONTACT_PENETRATION, function,
                       "at t = %.15g: contact \"%s\" penetrates: its gap is %.3e", t, point->name,
                       c->p[point->normal]);
@@ -422,7 +430,7 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     const sunrealtype gap = c->p[point->normal];
     c->event[i]           = (CPContactEvent){
                   .contact = i, .name = point->name, .t = t, .before = point->phase, .t_closed = t};
-    c->keep[i] = point->phase != CP_CONTACT_OPEN || gap <= c->small_q * c->scale[point->normal];
+    c->keep[i] = point->phase != CP_CONTACT_OPEN || gap <= closedGap(c, i, t);
     for (int k = 0; k <= point->ntangents; k++)
       c->event[i].velocity[0][k] = c->v[k == 0 ? point->normal : point->tangent + k - 1];
     flag = contactPenetrates(c, i, t, function);
@@ -446,6 +454,7 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
  * function has to begin clearly above zero. So values are subtracted that are a part of the tolerance below these. During a flight
  * that is high enough they fade in a quarter of it, so that the impact is where the gap is zero. */
 static void setZeros(CPContact c, sunrealtype t) {
+  c->share = 1.0;
   for (int i = 0; i < c->npoints; i++) {
     Point *point              = &c->point[i];
     const CPContactEvent *was = &c->event[i];
@@ -460,11 +469,19 @@ static void setZeros(CPContact c, sunrealtype t) {
       point->zero[0]            = gap - (height > 0.0 ? fmin(height / 32.0, small_q) : small_q);
       point->fade               = is_flight ? v / (2.0 * a) : INFINITY;
       point->t_zero             = t;
+      const sunrealtype part    = 2.0 * v / (2.0 * v + a * (t - c->t_first));
+      if (jumps) c->share = fmin(c->share, part * part);
     }
     if (point->phase == CP_CONTACT_SLIDING && point->ntangents == 1)
       point->zero[1] =
           fabs(v_T) <= 2.0 * small_v ? fmin(0.0, point->s[0] * v_T) - 0.25 * small_v : 0.0;
   }
+}
+
+void contactUndo(CPContact c, N_Vector y) {
+  memcpy(c->point, c->before, (size_t)c->npoints * sizeof *c->point);
+  N_VScale(1.0, c->saved, y);
+  contactActivate(c);
 }
 
 int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function) {
@@ -479,9 +496,7 @@ int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const cha
   int flag = decide(c, t, y, function);
   *changed = 0;
   if (flag) {
-    memcpy(c->point, c->before, (size_t)c->npoints * sizeof *c->point);
-    N_VScale(1.0, c->saved, y);
-    contactActivate(c);
+    contactUndo(c, y);
     return flag;
   }
   for (int i = 0; i < c->npoints; i++) {
