@@ -528,7 +528,7 @@ class ModelInstance(Instance):
     def stops(self) -> list:
         return [self.model.stop[i] for i in range(self.model.nstops)]
 
-    def first_method(self) -> str:
+    def first_method(self, run: Integration) -> str:
         return text(self.model.type.method) or ("BDF" if self.model.stiff else "DOP853")
 
 
@@ -625,22 +625,3 @@ def model(name: str, **parameters: float) -> Model:
     if name not in names:
         raise ValueError(f"there is no model {name!r}; there are {', '.join(names) or 'none: this package was built without them'}")
     return Model(lib.glue_catalogue(names.index(name)), None, parameters)
-
-
-def load(path: Any, **parameters: float) -> Model:
-    """The model of a shared object, as `cpodes new` makes it. The code of the object runs in this process."""
-    import ctypes
-    import os
-    place = os.path.abspath(path)
-    try:
-        library = ctypes.CDLL(place)
-        address = ctypes.addressof(ctypes.c_char.in_dll(library, "cpodes_model"))
-    except OSError as error:
-        raise ValueError(f"{place} cannot be loaded: {error}") from None
-    except ValueError:
-        raise ValueError(f"{place} has no symbol cpodes_model: CP_MODEL_MODULE makes a type the model of an object") from None
-    message = ffi.new("char[400]")
-    type_ = lib.glue_module(ffi.cast("void *", address), message, 400)
-    if not type_ or lib.glue_check_type(type_, message, 400):
-        raise ValueError(f"{place}: {text(message) or 'its cpodes_model names no model'}")
-    return Model(type_, library, parameters)
