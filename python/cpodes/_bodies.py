@@ -557,6 +557,14 @@ class Bodies(Mechanism):
             y0 = self.assemble(t=float(np.ravel(t_span)[0])) if self.assembles else self.placed()
         return super().solve(t_span, y0, self.method if method is None else method, *arguments, **options)
 
+    def gradient(self, objective: Any, params: Any = None, *, t_span: Any = None, start: Any = None, **options: Any) -> Tuple[Solution, Any]:
+        """As Mechanism.gradient, with respect to parameters by name: params={"spring.stiffness": 2e4}, whose values the mechanism
+        takes and keeps. start: a function of them that returns a state; None: `assemble`, which depends on them, too."""
+        span = (0.0, self.t_end) if t_span is None else t_span
+        if start is None:
+            start = lambda _: self.assemble(t=float(np.ravel(span)[0]))
+        return super().gradient(objective, params, t_span=span, start=start, **options)
+
     # ---- quantities ----
 
     def _at(self, y: Any, function: Callable) -> Any:

@@ -161,6 +161,14 @@ class Instance(System):
     def rhs_function(self) -> Optional[Callable]:
         return None
 
+    def parameter_block(self) -> Tuple[Any, Any]:
+        """The array of parameters that the functions read, and the indices into it of those of gradients (NULL: 0, 1, ...)."""
+        return pointer(self.mechanism.parameters), ffi.NULL
+
+    def views(self) -> Any:
+        """The parameters in that array, as functions of the user's get them."""
+        return self.mechanism._views
+
     def calls(self) -> dict:
         return {}
 
@@ -487,6 +495,17 @@ class Mechanism:
         solution.mechanism = self
         return solution
 
+    def _set_params(self, params: Any) -> None:
+        """Moves the mechanism to these parameters; None: they stay."""
+        if self.params is None:
+            raise TypeError("this mechanism has no parameters: give params=... to Mechanism, whose functions get them as their last "
+                            "argument")
+        if params is not None:
+            flat = flatten(params)
+            if flat.shape != self.parameters.shape:
+                raise ValueError(f"params has {flat.size} numbers, and those of the mechanism are {self.parameters.size}")
+            self.parameters[:] = flat
+
     def gradient(self, objective: Any, params: Any = None, **options: Any) -> Tuple[Solution, Any]:
         from ._gradient import gradient
         return gradient(self, objective, params, **options)
@@ -574,6 +593,10 @@ class Model(Mechanism):
     def solve(self, t_span: Any = None, y0: Any = None, *arguments: Any, **options: Any) -> Solution:
         """As Mechanism.solve; from the model's start to its t_end where these are not given."""
         return super().solve((0.0, self.t_end) if t_span is None else t_span, self.y0 if y0 is None else y0, *arguments, **options)
+
+    def _set_params(self, params: Any) -> None:
+        raise TypeError("the functions of a model have copies of its parameters, which gradients cannot move: take Bodies, or a "
+                        "Mechanism with params")
 
     def quantities(self, t: Any, y: Any) -> dict:
         """What the motion keeps, or only loses, by name."""
