@@ -8,7 +8,7 @@ from cffi import FFI
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parent
-HEADERS = ("cpodes_types", "cpodes_projector", "cpodes", "cpodes_mechanics", "cpodes_onestep", "cpodes_sens", "cpodes_model")
+HEADERS = ("cpodes_types", "cpodes_projector", "cpodes", "cpodes_mechanics", "cpodes_onestep", "cpodes_sens", "cpodes_model", "cpodes_bodies")
 
 # What the public headers take from SUNDIALS
 SUNDIALS = """
@@ -80,6 +80,7 @@ def declarations(text):
     macro = re.compile(r"^[ \t]*#(?:.*\\\n)*.*\n", re.M)
     text = macro.sub("", text).replace("CPODES_EXPORT", "").replace('extern "C" {', "")
     text = re.sub(r"^}\s*$", "", text, flags=re.M) # the end of extern "C"
+    text = text.replace("[CP_BODIES_TEXT]", "[...]") # the C compiler knows the number
     # cffi 1.15 writes a wrong type for an array of const arrays; these two are for those who write a model's create
     return re.sub(r"[\w ]+ (CPModelPlanar|CPModelDraw)\([^;]*;", "", text)
 

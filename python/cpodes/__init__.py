@@ -14,7 +14,7 @@ from ._run import Solution, Table
 from ._solve import solve
 
 _LATER = {"Mechanism": "._mechanism", "Model": "._mechanism", "model": "._mechanism", "models": "._mechanism",
-          "load": "._mechanism", "Objective": "._gradient", "jvp": "._gradient", "vjp": "._gradient",
+          "Bodies": "._bodies", "Powers": "._bodies", "load": "._load", "Objective": "._gradient", "jvp": "._gradient", "vjp": "._gradient",
           "torch_motion": "._gradient"}
 
 

@@ -335,5 +335,5 @@ def real_array(name: str, value: Any, shape: Optional[tuple] = None) -> np.ndarr
     array = np.array(array, dtype=float, order="C")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} has an entry that is not finite: {array[~np.isfinite(array)][0]} at "
-                         f"{tuple(int(i[0]) for i in np.nonzero(~np.isfinite(array)))}")
+                         f"{tuple(int(i[0]) for i in np.nonzero(~np.isfinite(np.atleast_1d(array))))}")
     return array

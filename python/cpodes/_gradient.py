@@ -52,6 +52,7 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
     P, y0 = m.parameters, start()
     derivatives = start_derivatives(start, P, scale)
     system, own, n = m._create(), Owner(), y0.size
+    values, which = system.parameter_block() # the array that the functions read, and which of it
     try:
         own.failures = system.failures
         F = ffi.new("CPFunctional *")
@@ -59,7 +60,7 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
         F.ng, F.user_data = objective.count, terms
         for name, function in (("end", objective.end), ("integrand", objective.integrand)):
             if function is not None:
-                shown = function if as_compiled(function) else (lambda g: lambda t, y: g(t, y, m._views))(function)
+                shown = function if as_compiled(function) else (lambda g: lambda t, y: g(t, y, system.views()))(function)
                 bind(getattr(terms, name), shown, f"the {name} of the objective", (n,), ((objective.count,),), system.failures,
                      own.keep)
                 setattr(F, name, getattr(to_c, f"glue_{name}"))
@@ -75,12 +76,12 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
         yS = ffi.new("N_Vector[]", [own.vector(row) for row in np.ascontiguousarray(derivatives)])
         if method == "forward":
             check(lib.CPodeSensInit1(mem, P.size, lib.CV_STAGGERED1, ffi.NULL, yS))
-            check(lib.CPodeSetSensParams(mem, pointer(P), pointer(scale), ffi.NULL))
+            check(lib.CPodeSetSensParams(mem, values, pointer(scale), which))
             check(lib.CVodeSensEEtolerances(cvode))
             check(lib.CVodeSetSensErrCon(cvode, 1))
             check(lib.CPodeFunctionalForward(mem, t1, F, pointer(G), pointer(dG)))
         else:
-            check(lib.CPMechSetParams(system.mech, P.size, pointer(P), pointer(scale), ffi.NULL))
+            check(lib.CPMechSetParams(system.mech, P.size, values, pointer(scale), which))
             options = ffi.new("CPAdjointOptions *")
             options.reltol = rtol
             check(lib.CPodeFunctionalAdjoint(mem, t1, F, options, yS, pointer(G), pointer(dG), ffi.NULL))
@@ -88,18 +89,6 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
         return G, dG
     finally:
         own.close() # the integrator before the mechanism
-
-
-def with_params(m: Any, params: Any) -> None:
-    """Moves the mechanism to these parameters."""
-    if m.params is None:
-        raise TypeError("this mechanism has no parameters: give params=... to Mechanism, whose functions get them as their last "
-                        "argument")
-    if params is not None:
-        flat = flatten(params)
-        if flat.shape != m.parameters.shape:
-            raise ValueError(f"params has {flat.size} numbers, and those of the mechanism are {m.parameters.size}")
-        m.parameters[:] = flat
 
 
 def as_objective(m: Any, objective: Any, t: float, y: np.ndarray) -> Tuple[Objective, bool]:
@@ -129,7 +118,7 @@ def gradient(m: Any, objective: Any, params: Any = None, *, t_span: Sequence[flo
     value and gradient have one more dimension, in front."""
     if method not in ("adjoint", "forward"):
         raise ValueError(f"method has to be \"adjoint\" or \"forward\", and is {method!r}")
-    with_params(m, params)
+    m._set_params(params)
     t_span = as_span(t_span)
     begin = start_function(m, start)
     y0 = begin()
@@ -144,7 +133,7 @@ def gradient(m: Any, objective: Any, params: Any = None, *, t_span: Sequence[flo
 
 
 def _end(m: Any, t_span: Any, start: Any, params: Any, rtol: float, atol: float) -> Tuple[Any, Callable, np.ndarray, np.ndarray]:
-    with_params(m, params)
+    m._set_params(params)
     t_span, begin = as_span(t_span), start_function(m, start)
     y1 = m.solve(t_span, begin(), "Adams", rtol=rtol, atol=atol).y[:, -1]
     return t_span, begin, y1, np.where(m.parameters == 0, 1.0, np.abs(m.parameters))

@@ -161,6 +161,14 @@ class Instance(System):
     def rhs_function(self) -> Optional[Callable]:
         return None
 
+    def parameter_block(self) -> Tuple[Any, Any]:
+        """The array of parameters that the functions read, and the indices into it of those of gradients (NULL: 0, 1, ...)."""
+        return pointer(self.mechanism.parameters), ffi.NULL
+
+    def views(self) -> Any:
+        """The parameters in that array, as functions of the user's get them."""
+        return self.mechanism._views
+
     def calls(self) -> dict:
         return {}
 
@@ -487,6 +495,17 @@ class Mechanism:
         solution.mechanism = self
         return solution
 
+    def _set_params(self, params: Any) -> None:
+        """Moves the mechanism to these parameters; None: they stay."""
+        if self.params is None:
+            raise TypeError("this mechanism has no parameters: give params=... to Mechanism, whose functions get them as their last "
+                            "argument")
+        if params is not None:
+            flat = flatten(params)
+            if flat.shape != self.parameters.shape:
+                raise ValueError(f"params has {flat.size} numbers, and those of the mechanism are {self.parameters.size}")
+            self.parameters[:] = flat
+
     def gradient(self, objective: Any, params: Any = None, **options: Any) -> Tuple[Solution, Any]:
         from ._gradient import gradient
         return gradient(self, objective, params, **options)
@@ -528,7 +547,7 @@ class ModelInstance(Instance):
     def stops(self) -> list:
         return [self.model.stop[i] for i in range(self.model.nstops)]
 
-    def first_method(self) -> str:
+    def first_method(self, run: Integration) -> str:
         return text(self.model.type.method) or ("BDF" if self.model.stiff else "DOP853")
 
 
@@ -574,6 +593,10 @@ class Model(Mechanism):
     def solve(self, t_span: Any = None, y0: Any = None, *arguments: Any, **options: Any) -> Solution:
         """As Mechanism.solve; from the model's start to its t_end where these are not given."""
         return super().solve((0.0, self.t_end) if t_span is None else t_span, self.y0 if y0 is None else y0, *arguments, **options)
+
+    def _set_params(self, params: Any) -> None:
+        raise TypeError("the functions of a model have copies of its parameters, which gradients cannot move: take Bodies, or a "
+                        "Mechanism with params")
 
     def quantities(self, t: Any, y: Any) -> dict:
         """What the motion keeps, or only loses, by name."""
@@ -625,22 +648,3 @@ def model(name: str, **parameters: float) -> Model:
     if name not in names:
         raise ValueError(f"there is no model {name!r}; there are {', '.join(names) or 'none: this package was built without them'}")
     return Model(lib.glue_catalogue(names.index(name)), None, parameters)
-
-
-def load(path: Any, **parameters: float) -> Model:
-    """The model of a shared object, as `cpodes new` makes it. The code of the object runs in this process."""
-    import ctypes
-    import os
-    place = os.path.abspath(path)
-    try:
-        library = ctypes.CDLL(place)
-        address = ctypes.addressof(ctypes.c_char.in_dll(library, "cpodes_model"))
-    except OSError as error:
-        raise ValueError(f"{place} cannot be loaded: {error}") from None
-    except ValueError:
-        raise ValueError(f"{place} has no symbol cpodes_model: CP_MODEL_MODULE makes a type the model of an object") from None
-    message = ffi.new("char[400]")
-    type_ = lib.glue_module(ffi.cast("void *", address), message, 400)
-    if not type_ or lib.glue_check_type(type_, message, 400):
-        raise ValueError(f"{place}: {text(message) or 'its cpodes_model names no model'}")
-    return Model(type_, library, parameters)

@@ -157,7 +157,7 @@ class System(Owner):
     def stops(self) -> list:
         return []
 
-    def first_method(self) -> str:
+    def first_method(self, run: "Integration") -> str:
         return "DOP853"
 
 
@@ -326,7 +326,7 @@ class Integration:
         auto = isinstance(self.method, str) and self.method.upper() in ("AUTO", "LSODA")
         method = self.method
         if auto:
-            method = "Adams" if self.method.upper() == "LSODA" else self.system.first_method()
+            method = "Adams" if self.method.upper() == "LSODA" else self.system.first_method(self)
         stiff = 0
         found = ffi.new("int[]", max(1, self.count))
         if self.t_eval is not None:

@@ -210,6 +210,20 @@ int glue_motiondd(double t, double *g, void *m) {
   return call(&((GlueMotion *)m)->gdd, t, NULL, LIST(Out, g));
 }
 
+int glue_drive(double t, double *g, void *function) {
+  return call(function, t, NULL, LIST(Out, g));
+}
+
+int glue_law(double t, double x, double rate, double *T, void *function) {
+  const double both[2] = {x, rate};
+  return call(function, t, LIST(In, both), LIST(Out, T));
+}
+
+int glue_point_force(double t, const double *x, const double *v, double *F, double *Fx, double *Fv,
+                     void *function) {
+  return call(function, t, LIST(In, x, v), LIST(Out, F, Fx, Fv));
+}
+
 int glue_end(double t, N_Vector y, double *values, void *functional) {
   return call(&((GlueFunctional *)functional)->end, t, LIST(In, DATA(y)), LIST(Out, values));
 }

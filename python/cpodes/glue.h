@@ -84,6 +84,11 @@ void glue_message(int code, const char *function, const char *text, void *warnin
 int glue_motion(double t, double *g, void *motion);
 int glue_motiond(double t, double *g, void *motion);
 int glue_motiondd(double t, double *g, void *motion);
+/* Functions of mechanisms of bodies; the data are a GlueFn of Python's: t -> g [3]; (x, x') -> T [3]; (x, v) -> F, Fx, Fv */
+int glue_drive(double t, double *g, void *function);
+int glue_law(double t, double x, double rate, double *T, void *function);
+int glue_point_force(double t, const double *x, const double *v, double *F, double *Fx, double *Fv,
+                     void *function);
 int glue_end(double t, N_Vector y, double *values, void *functional);
 int glue_integrand(double t, N_Vector y, double *values, void *functional);
 

@@ -3,6 +3,7 @@
 #define GLUE_IMPL_H
 
 #include <cpodes/cpodes.h>
+#include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_mechanics.h>
 #include <cpodes/cpodes_model.h>
 #include <cpodes/cpodes_onestep.h>

@@ -1,0 +1,663 @@
+"""Mechanisms of rigid bodies, put together by name or read from files: the interface of libcpodes_bodies."""
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Iterator, List, MutableMapping, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ._core import Error, Owner, as_compiled, bind, pointer, real_array, to_c
+from ._mechanism import Instance, Mechanism, text
+from ._native import ffi, lib
+from ._run import Integration, Solution
+
+FRAMES = {"space": lib.CP_IN_SPACE, "bodies": lib.CP_IN_BODIES}
+SHAPES = {"box": lib.CP_SHAPE_BOX, "cylinder": lib.CP_SHAPE_CYLINDER, "sphere": lib.CP_SHAPE_SPHERE, "wheel": lib.CP_SHAPE_WHEEL}
+FILES = (".yaml", ".yml", ".xml", ".mjcf", ".urdf")
+
+
+class Powers(NamedTuple):
+    """Energies [J] and powers [W] at one state, or arrays of them at several: kinetic + potential changes by
+    -dissipation + applied + drives."""
+    kinetic: Any
+    potential: Any
+    dissipation: Any
+    applied: Any
+    drives: Any
+
+
+def vector(name: str, value: Any, size: int) -> list:
+    """The `size` numbers of value, in the plane with a 0 behind two of them."""
+    array = real_array(name, value, (None,))
+    if array.size != size and not (size == 3 and array.size == 2):
+        raise ValueError(f"{name} has to have {size} numbers, and has {array.size}")
+    return list(array) + [0.0] * (size - array.size)
+
+
+def number(name: str, value: Any) -> float:
+    array = real_array(name, value)
+    if array.ndim:
+        raise ValueError(f"{name} has to be a number, and is an array of shape {array.shape}")
+    return float(array)
+
+
+def word(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} has to be a string, and is {type(value).__name__}")
+    if "\0" in value:
+        raise ValueError(f"{name} has a zero character: {value!r}")
+    return value
+
+
+def coordinate(value: Any) -> dict:
+    """A joint's name, for its first coordinate, or (name, k)."""
+    if isinstance(value, str):
+        value = value, 0
+    if not isinstance(value, (tuple, list)) or len(value) != 2 or not isinstance(value[1], (int, np.integer)):
+        raise TypeError(f"a coordinate is a joint's name or (name, number of the coordinate), and not {value!r}")
+    return {"joint": word("the name of a joint", value[0]), "k": int(value[1])}
+
+
+def frames_of(value: Any) -> int:
+    if value not in FRAMES:
+        raise ValueError(f"frames has to be \"space\" or \"bodies\", and is {value!r}")
+    return FRAMES[value]
+
+
+def marker(at: Any, axis: Any, across: Any) -> dict:
+    return {"point": vector("at", at, 3), "axis": vector("axis", axis, 3), "across": vector("across", across, 3)}
+
+
+class Values(MutableMapping):
+    """The parameters of a mechanism by name, "element.field": numbers that runs take as they are when they begin."""
+
+    def __init__(self, mechanism: "Bodies"):
+        self._mechanism = mechanism
+
+    def _array(self) -> np.ndarray:
+        bodies = self._mechanism._open().bodies
+        count, name = 0, ffi.new("char[4]")
+        while lib.CPBodiesParameterName(bodies, count, name, 4) == 0:
+            count += 1
+        return np.frombuffer(ffi.buffer(lib.CPBodiesParameters(bodies), 8 * count))
+
+    def _index(self, name: Any) -> int:
+        i = lib.CPBodiesFindParameter(self._mechanism._open().bodies, word("the name of a parameter", name).encode())
+        if i < 0:
+            raise KeyError(f"there is no parameter {name!r}")
+        return i
+
+    def __getitem__(self, name: str) -> float:
+        return float(self._array()[self._index(name)])
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        array, i, value = self._array(), self._index(name), number(name, value)
+        with self._mechanism._lock:
+            self._mechanism._select({})
+            array[i] = value
+            self._mechanism._query = None
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("parameters belong to their elements and cannot be deleted")
+
+    def __len__(self) -> int:
+        return len(self._array())
+
+    def __iter__(self) -> Iterator[str]:
+        bodies, name = self._mechanism._open().bodies, ffi.new("char[256]")
+        for i in range(len(self)):
+            lib.CPBodiesParameterName(bodies, i, name, 256)
+            yield text(name)
+
+
+class Draft(Owner):
+    """A CPBodies with all elements. Those of a mechanism are equal, so that runs do not share what the library changes."""
+
+    def __init__(self, mechanism: "Bodies"):
+        super().__init__()
+        self.bodies, self.file = make_bodies(mechanism, self)
+
+
+def make_bodies(m: "Bodies", owner: Owner) -> Tuple[Any, Any]:
+    """A CPBodies with the elements and parameters of m, and what its file says of the run, or None."""
+    run = None
+    if m._source is None:
+        made = lib.CPBodiesCreate(m.dimension, owner.ctx)
+    else:
+        data, name = m._source
+        run, message = ffi.new("CPBodiesFile *"), ffi.new("char[600]")
+        made = lib.CPBodiesReadText(data, len(data) - 1, name, owner.ctx, run, message, 600)
+        if not made:
+            raise Error(lib.CP_ILL_INPUT, text(message))
+    bodies = owner.own_handle("CPBodies", made, lib.CPBodiesFree)
+    if m._source is None:
+        check(bodies, lib.CPBodiesSetGravity(bodies, m._gravity))
+        if m.balance:
+            check(bodies, lib.CPBodiesSetBalance(bodies))
+    for record in m._records:
+        record(bodies, owner)
+    return bodies, run
+
+
+def check(bodies: Any, flag: int) -> int:
+    if flag < 0:
+        raise Error(flag, text(lib.CPBodiesGetLastMessage(bodies)))
+    return flag
+
+
+def as_c(value: Any, keep: list) -> Any:
+    """Initialisers of cffi: strings become arrays of char, which keep holds."""
+    if isinstance(value, str):
+        keep.append(ffi.new("char[]", value.encode()))
+        return keep[-1]
+    if isinstance(value, dict):
+        return {key: as_c(one, keep) for key, one in value.items() if one is not None}
+    if isinstance(value, list):
+        return [as_c(one, keep) for one in value]
+    return value
+
+
+class BodiesInstance(Instance):
+    """A CPMech of bodies, with a CPBodies of its own."""
+
+    def create(self) -> Any:
+        m = self.mechanism
+        self.bodies, _ = make_bodies(m, self)
+        source = m.values._array()
+        ffi.memmove(lib.CPBodiesParameters(self.bodies), pointer(source), source.nbytes)
+        mech = ffi.new("CPMech *")
+        check(self.bodies, lib.CPBodiesMech(self.bodies, mech))
+        return self.own_handle("CPMech", mech[0], lib.CPMechFree)
+
+    def message(self) -> str:
+        return text(lib.CPMechGetLastMessage(self.mech)) if getattr(self, "mech", None) else ""
+
+    def first_method(self, run: Integration) -> str:
+        self.y[:] = run.y
+        found = ffi.new("CPMechSuggestion *")
+        self.check(lib.CPMechSuggestMethod(self.mech, run.t0, self.y_vector, run.t1, run.rtol, found))
+        return text(found.method)
+
+    def parameter_block(self) -> Tuple[Any, Any]:
+        which = ffi.new("int[]", self.mechanism._selected)
+        self.keep.append(which)
+        return lib.CPBodiesParameters(self.bodies), which
+
+    def views(self) -> Any:
+        values = lib.CPBodiesParameters(self.bodies)
+        return {name: values[i] for name, i in zip(self.mechanism._names, self.mechanism._selected)}
+
+
+class Bodies(Mechanism):
+    """A mechanism of rigid bodies, joints, drives and forces, whose equations and derivatives cpodes writes.
+
+    dimension: 3 in space, 2 in the plane. gravity: its acceleration [m/s^2]. balance: the state ends with the work W [J] of
+    forces and drives less what dampers take, and energy - W is constant.
+
+    Bodies have a placement: with frames="space", the default, points and directions of elements are given in the axes of
+    space at this placement, with frames="bodies" on each side in the body's frame. Each function that adds an element
+    returns its name, which is made up where none is given. A body is named, None or "ground" is the ground. A coordinate
+    is the name of a joint, for its first one, or (name, k). Vectors have three numbers, in the plane two or three.
+    The guide's chapter "Bodies and joints" and include/cpodes/cpodes_bodies.h say what the elements are.
+
+    The state is y = (q, u), or (q, u, W): of each body q = centre of mass and quaternion, u = its velocity and the angular
+    velocity in the axes of the body; in the plane q = (x, y, phi), u = q'. `values` holds all numbers of the elements by
+    name ("rod.mass", "spring.stiffness"); they may be changed."""
+
+    def __init__(self, dimension: int = 3, gravity: Any = (0, 0, 0), balance: bool = False, *, _source: Any = None):
+        if dimension not in (2, 3):
+            raise ValueError(f"dimension has to be 2 or 3, and is {dimension!r}")
+        self._reset()
+        self.dimension, self.balance, self.metric, self.quaternions = int(dimension), bool(balance), "default", []
+        self.potential: Optional[Callable] = None
+        self._gravity, self._source = vector("gravity", gravity, 3), _source
+        self._records: List[Callable] = []
+        self._select({})
+        self.title, self.method, self.notes, self.t_end, self.held, self.assembles = "", "auto", "", None, "", True
+        self._draft: Optional[Draft] = None # of a file, it may fail
+        self._draft = Draft(self)
+        file = self._draft.file
+        if file:
+            self.dimension, self.balance = lib.CPBodiesDimension(self._draft.bodies), bool(file.balance)
+            self.title, self.method, self.held = text(file.title), text(file.method) or "auto", text(file.held)
+            self.t_end, self.assembles = file.t_end, bool(file.assemble)
+            self.notes = text(lib.CPBodiesNotes(self._draft.bodies))
+        self.values = Values(self)
+
+    @classmethod
+    def read(cls, path: Any) -> "Bodies":
+        """The mechanism of a file in YAML, MJCF or URDF. What it says of a run is in title, method, t_end and held, and
+        what it has that cpodes does not in notes. Errors name file, line and rule. The files that an XML file includes are
+        read again for each run."""
+        place = os.fspath(path)
+        with open(place, "rb") as file:
+            data = file.read()
+        return cls(_source=(ffi.new("char[]", data), os.fsencode(place)))
+
+    # ---- elements ----
+
+    def _open(self) -> Draft:
+        if self._draft is None:
+            raise RuntimeError("the mechanism has been closed")
+        return self._draft
+
+    def close(self) -> None:
+        """Frees what the mechanism holds in the library; solutions keep theirs."""
+        with self._lock:
+            draft, self._draft, self._query, self.ready = self._draft, None, None, False
+        if draft is not None:
+            draft.close()
+
+    def __enter__(self) -> "Bodies":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def _add(self, kind: str, fields: dict, functions: Sequence = ()) -> str:
+        """Adds a structure CP<kind>. functions: (member, function of the glue, f, inputs, outputs)."""
+        struct, add = f"CP{kind} *", getattr(lib, f"CPBodiesAdd{kind}")
+
+        def record(bodies: Any, owner: Owner) -> None:
+            keep: list = []
+            c = ffi.new(struct, as_c(fields, keep))
+            for member, glue, f, inputs, outputs in functions:
+                compiled = as_compiled(f)
+                if compiled:
+                    setattr(c, member, ffi.cast(ffi.typeof(getattr(c, member)), compiled.address))
+                    c.data = ffi.cast("void *", compiled.data)
+                    owner.keep.append(compiled)
+                else:
+                    slot = ffi.new("GlueFn *")
+                    bind(slot, f, f"the function of {fields['name']}", inputs, outputs, owner.failures, owner.keep)
+                    setattr(c, member, getattr(to_c, glue))
+                    c.data = slot
+                    owner.keep.append(slot)
+            check(bodies, add(bodies, c))
+        with self._lock:
+            draft = self._open()
+            record(draft.bodies, draft)
+            self._records.append(record)
+            self._query, self.ready, self.mask = None, False, None
+        return fields["name"]
+
+    def _name(self, name: Optional[str], kind: str) -> str:
+        return f"{kind}_{len(self._records)}" if name is None else word("name", name)
+
+    def add_body(self, name: str, *, mass: float, inertia: Any, centre: Any = (0, 0, 0), at: Any = (0, 0, 0), quaternion: Any = None,
+                 angle: float = 0.0, velocity: Any = (0, 0, 0), omega: Any = (0, 0, 0), spin: float = 0.0) -> str:
+        """A body. mass [kg]; inertia about the centre of mass in the axes of the frame [kg m^2]: a tensor [3, 3], its moments
+        [3], (J_xx, J_yy, J_zz, J_xy, J_xz, J_yz) with J_xy = -int x y dm, or in the plane one number. centre: of mass, in
+        the frame [m]. Placement: `at`, the origin of the frame [m], and `quaternion`, scalar first, or `angle` in the plane
+        [rad]. Start: velocity of the origin [m/s], omega in space [rad/s], or spin in the plane."""
+        J = real_array("inertia", inertia)
+        if self.dimension == 2:
+            moments = [0.0, 0.0, number("inertia", inertia), 0.0, 0.0, 0.0]
+        elif J.shape == (3, 3):
+            if not np.allclose(J, J.T, rtol=1e-12, atol=0):
+                raise ValueError("inertia has to be a symmetric matrix")
+            moments = [*np.diag(J), J[0, 1], J[0, 2], J[1, 2]]
+        elif J.shape in ((3,), (6,)):
+            moments = [*J, 0.0, 0.0, 0.0][:6]
+        else:
+            raise ValueError(f"inertia has to have the shape (3, 3), (3,) or (6,), and has {J.shape}")
+        turning = vector("omega", omega, 3)
+        turning[2] += number("spin", spin)
+        attitude = [0.0] * 4 if quaternion is None else vector("quaternion", quaternion, 4)
+        return self._add("Body", {
+            "name": word("name", name), "mass": number("mass", mass), "inertia": moments, "centre": vector("centre", centre, 3),
+            "position": vector("at", at, 3), "quaternion": attitude, "angle": number("angle", angle),
+            "velocity": vector("velocity", velocity, 3), "omega": turning})
+
+    def joint(self, kind: str, a: Optional[str], b: Optional[str], *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
+              at_b: Any = None, axis_b: Any = None, across_b: Any = None, length: float = 0.0, frames: str = "space",
+              name: Optional[str] = None) -> str:
+        """A joint from body a to body b, of the kinds "ball", "revolute", "universal", "cylindrical", "prismatic", "planar",
+        "fixed", "rod", "point_on_line", "point_on_plane", "rolling". `at`, `axis` and `across` are its point, axis z and a
+        direction that gives x on body a, at_b, axis_b and across_b those on body b. With frames="space" only rods, rolling
+        and points on lines and planes have at_b, and only universal joints axis_b. length: of a rod (0: as it is placed), or
+        the radius of what rolls [m]."""
+        number_of = getattr(lib, f"CP_JOINT_{str(kind).upper()}", None)
+        if number_of is None:
+            raise ValueError(f"there is no kind of joint {kind!r}")
+        own = {"at_b": kind in ("rod", "rolling", "point_on_line", "point_on_plane"), "axis_b": kind == "universal", "across_b": False}
+        for what, value in (("at_b", at_b), ("axis_b", axis_b), ("across_b", across_b)):
+            if value is not None and frames == "space" and not own[what]:
+                raise ValueError(f"{what} of a joint \"{kind}\" is known from the placement; it goes with frames=\"bodies\"")
+        none = (0, 0, 0)
+        on_b = marker(*(none if one is None else one for one in (at_b, axis_b, across_b)))
+        return self._add("Joint", {
+            "name": self._name(name, kind), "kind": number_of, "a": body_name(a), "b": body_name(b), "in": frames_of(frames),
+            "on_a": marker(at, axis, across), "on_b": on_b, "length": number("length", length)})
+
+    def ball(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
+        """Points meet. As joint: at=."""
+        return self.joint("ball", a, b, **where)
+
+    def revolute(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
+        """A hinge: at=, axis=. Its coordinate is the angle."""
+        return self.joint("revolute", a, b, **where)
+
+    def universal(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
+        """Hooke's joint: at=, axis= of a, axis_b= of b at right angles. Coordinates: the angles about both."""
+        return self.joint("universal", a, b, **where)
+
+    def cylindrical(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
+        """Slides and turns: at=, axis=. Coordinates: displacement, angle."""
+        return self.joint("cylindrical", a, b, **where)
+
+    def prismatic(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
+        """Slides: at=, axis=. Its coordinate is the displacement."""
+        return self.joint("prismatic", a, b, **where)
+
+    def planar(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
+        """Slides on a plane: at=, its normal axis=. Coordinates: both displacements, angle."""
+        return self.joint("planar", a, b, **where)
+
+    def fixed(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
+        """No motion: at=, the point to which reactions refer."""
+        return self.joint("fixed", a, b, **where)
+
+    def rod(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
+        """A distance between at= on a and at_b= on b; length= where it is not that of the placement."""
+        return self.joint("rod", a, b, **where)
+
+    def point_on_line(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
+        """The point at_b= of b on a line of a: at=, axis=. Its coordinate is the displacement."""
+        return self.joint("point_on_line", a, b, **where)
+
+    def point_on_plane(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
+        """The point at_b= of b on a plane of a: at=, its normal axis=."""
+        return self.joint("point_on_plane", a, b, **where)
+
+    def rolling(self, a: Optional[str], b: Optional[str], *, radius: float, **where: Any) -> str:
+        """A ball of this radius about at_b= of b rolls on the plane of a with at= and the normal axis=, without slip."""
+        return self.joint("rolling", a, b, length=radius, **where)
+
+    def couple(self, first: Any, second: Any, ratio: Any, offset: float = 0.0, name: Optional[str] = None) -> str:
+        """Gear, rack or screw: ratio[0] x_1 + ratio[1] x_2 = offset, of two coordinates."""
+        return self._add("Coupler", {"name": self._name(name, "coupler"), "of": [coordinate(first), coordinate(second)],
+                                     "ratio": vector("ratio", ratio, 2), "offset": number("offset", offset)})
+
+    def drive(self, of: Any, g: Optional[Callable] = None, *, start: float = 0.0, rate: float = 0.0, amplitude: float = 0.0,
+              frequency: float = 0.0, name: Optional[str] = None) -> str:
+        """The coordinate moves as g(t) -> (g, g', g''), or as start + rate t + amplitude sin(frequency t)."""
+        fields = {"name": self._name(name, "drive"), "of": coordinate(of), "start": number("start", start), "rate": number("rate", rate),
+                  "amplitude": number("amplitude", amplitude), "frequency": number("frequency", frequency)}
+        return self._add("Drive", fields, [] if g is None else [("g", "glue_drive", g, (), ((3,),))])
+
+    def spring(self, of: Any = None, *, a: Optional[str] = None, b: Optional[str] = None, at: Any = (0, 0, 0), at_b: Any = (0, 0, 0),
+               stiffness: float = 0.0, damping: float = 0.0, free: Optional[float] = None, force: float = 0.0, inertance: float = 0.0,
+               law: Optional[Callable] = None, frames: str = "space", name: Optional[str] = None) -> str:
+        """A spring-damper on a coordinate, or between the point `at` of a and at_b of b, with the force in the direction of
+        growing x: force - stiffness (x - free) - damping x' - inertance x'' + law. free: of a distance that of the placement,
+        of a coordinate 0 where it is None. law(t, x, x') returns (T, dT/dx, dT/dx')."""
+        if (of is None) == (a is None and b is None):
+            raise ValueError("a spring acts on a coordinate, or between two points of a and b, and one of them has to be given")
+        fields = {"name": self._name(name, "spring"), "of": None if of is None else coordinate(of), "a": body_name(a), "b": body_name(b),
+                  "in": frames_of(frames), "point_a": vector("at", at, 3), "point_b": vector("at_b", at_b, 3),
+                  "stiffness": number("stiffness", stiffness), "damping": number("damping", damping),
+                  "free": (np.nan if of is None else 0.0) if free is None else number("free", free),
+                  "force": number("force", force), "inertance": number("inertance", inertance)}
+        shown = law if law is None or as_compiled(law) or not callable(law) else lambda t, x: law(t, float(x[0]), float(x[1]))
+        return self._add("Spring", fields, [] if law is None else [("law", "glue_law", shown, (2,), ((3,),))])
+
+    def bushing(self, a: Optional[str], b: Optional[str], *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
+                at_b: Any = (0, 0, 0), axis_b: Any = (0, 0, 0), across_b: Any = (0, 0, 0), stiffness: Any = (0, 0, 0),
+                damping: Any = (0, 0, 0), turn_stiffness: Any = (0, 0, 0), turn_damping: Any = (0, 0, 0), drag: float = 0.0,
+                frames: str = "space", name: Optional[str] = None) -> str:
+        """An elastic joint: springs and dampers along and about the axes of the marker; drag against turns of any size."""
+        return self._add("Bushing", {
+            "name": self._name(name, "bushing"), "a": body_name(a), "b": body_name(b), "in": frames_of(frames), "on_a": marker(at, axis, across),
+            "on_b": marker(at_b, axis_b, across_b), "stiffness": vector("stiffness", stiffness, 3),
+            "damping": vector("damping", damping, 3), "turn_stiffness": vector("turn_stiffness", turn_stiffness, 3),
+            "turn_damping": vector("turn_damping", turn_damping, 3), "drag": number("drag", drag)})
+
+    def force(self, body: str, force: Any = (0, 0, 0), *, at: Any = (0, 0, 0), follows: bool = False, f: Optional[Callable] = None,
+              frames: str = "space", name: Optional[str] = None) -> str:
+        """A force on the point `at` of a body, in the axes of space, or of the body if it follows it. f(t, x, v) adds to it: it
+        returns (F, dF/dx, dF/dv), of shapes [3], [3, 3], [3, 3], at the point x with the velocity v."""
+        fields = {"name": self._name(name, "force"), "body": body_name(body), "in": frames_of(frames), "point": vector("at", at, 3),
+                  "force": vector("force", force, 3), "follows": int(bool(follows))}
+
+        def by_rows(t: float, x: np.ndarray, v: np.ndarray) -> Any:
+            result = f(t, x, v)
+            if not isinstance(result, (tuple, list)) or len(result) != 3:
+                raise TypeError(f"f of {fields['name']} has to return (F, dF/dx, dF/dv), and returned {type(result).__name__}")
+            return result[0], np.transpose(result[1]), np.transpose(result[2])
+        shown = f if f is None or as_compiled(f) or not callable(f) else by_rows
+        outputs = (3,), (3, 3), (3, 3)
+        return self._add("Force", fields, [] if f is None else [("fn", "glue_point_force", shown, (3, 3), outputs)])
+
+    def friction(self, of: Any, factor: float, speed: float, name: Optional[str] = None) -> str:
+        """Friction of a joint, -factor |F| tanh(x' / speed) on a coordinate, F its reaction."""
+        return self._add("Friction", {"name": self._name(name, "friction"), "of": coordinate(of), "factor": number("factor", factor),
+                                      "speed": number("speed", speed)})
+
+    def shape(self, kind: str, body: str, size: Any, *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
+              frames: str = "space", name: Optional[str] = None) -> str:
+        """For drawings: "box" with its edges, "cylinder" or "wheel" with (radius, 0, length), "sphere" with (radius, 0, 0)."""
+        if kind not in SHAPES:
+            raise ValueError(f"a shape is one of {', '.join(SHAPES)}, and not {kind!r}")
+        return self._add("Shape", {"name": self._name(name, "shape"), "kind": SHAPES[kind], "body": body_name(body), "in": frames_of(frames),
+                                   "on": marker(at, axis, across), "size": vector("size", size, 3)})
+
+    @property
+    def bodies(self) -> List[str]:
+        """The names of the bodies, in the order of the state."""
+        bodies = self._open().bodies
+        return [text(lib.CPBodiesBodyName(bodies, i)) for i in range(lib.CPBodiesCount(bodies))]
+
+    @property
+    def joints(self) -> List[str]:
+        """The names of joints, couplers and drives."""
+        bodies = self._open().bodies
+        return [text(lib.CPBodiesJointName(bodies, i)) for i in range(lib.CPBodiesJoints(bodies))]
+
+    # ---- what Mechanism asks ----
+
+    def _sizes(self, t: float = 0.0, q: Any = None, u: Any = None) -> None:
+        count = lib.CPBodiesCount(self._open().bodies)
+        if not count:
+            raise ValueError("the mechanism has no bodies")
+        nq, nu = (7, 6) if self.dimension == 3 else (3, 3)
+        self.nq, self.nu, self.nz, self._given = nq * count, nu * count, int(self.balance), (nq * count, nu * count)
+
+    def _create(self) -> BodiesInstance:
+        with self._lock:
+            self._sizes()
+            self._sync(None)
+            instance, model = BodiesInstance(self), ffi.new("CPMechModel *")
+            check(instance.bodies, lib.CPBodiesModel(instance.bodies, model))
+            self.np = model.np
+            self.nv = max(model.np, model.nv)
+            self.na = max(self.nv, model.na)
+            self.ready = True
+            return instance
+
+    def _ask(self, work: Callable[[Any], Any]) -> Any:
+        def synchronous(x: BodiesInstance) -> Any:
+            self._sync(x)
+            return work(x)
+        self._open()
+        return super()._ask(synchronous)
+
+    def _state(self, y: Any, t: float = 0.0) -> np.ndarray:
+        self._sizes()
+        return real_array("the state y", y, (self.nq + self.nu + self.nz,))
+
+    def set_active(self, mask: Any) -> None:
+        self._ask(lambda x: None) # which knows the number of rows
+        super().set_active(mask)
+
+    # ---- parameters ----
+
+    def _select(self, params: dict) -> None:
+        """These parameters, by name, are the ones with respect to which gradients are taken."""
+        self._names = sorted(params)
+        self.params = dict(params) if params else None
+        self.parameters = np.zeros(len(params))
+        self._views, self._selected = {}, []
+
+    def _sync(self, x: Optional[BodiesInstance]) -> None:
+        """The selected parameters, into the mechanism and into an instance."""
+        for i, value in zip(self._selected, self.parameters):
+            for bodies in (self._open().bodies, x.bodies if x else None):
+                if bodies:
+                    lib.CPBodiesParameters(bodies)[i] = value
+
+    def _set_params(self, params: Any) -> None:
+        if not isinstance(params, dict) or not params:
+            raise TypeError("params has to be a dict of parameters by name, such as {\"rod.mass\": 2.0}")
+        indices = [self.values._index(name) for name in sorted(params)]
+        numbers = {name: number(name, params[name]) for name in sorted(params)}
+        self._select({name: numbers[name] for name in params})
+        self._selected = indices
+        self.parameters = np.array([numbers[name] for name in self._names])
+        self._views = {name: self.parameters[i:i + 1].reshape(()) for i, name in enumerate(self._names)}
+        self._sync(None)
+
+    # ---- states ----
+
+    def placed(self) -> np.ndarray:
+        """The state at the placement, with open joints where the placement is a rough guess."""
+        def work(x: BodiesInstance) -> np.ndarray:
+            y = lib.CPBodiesState(x.bodies)
+            if not y:
+                raise Error(lib.CP_MEM_FAIL, "no memory for a state")
+            try:
+                return np.frombuffer(ffi.buffer(lib.glue_data(y), 8 * x.n)).copy()
+            finally:
+                lib.glue_vector_free(y)
+        return self._ask(work)
+
+    def assemble(self, y: Any = None, *, t: float = 0.0, held: Any = None) -> np.ndarray:
+        """The consistent state that is nearest to y (None: the placement). held: names of bodies that stay where they are, and
+        keep their velocities. Raises Error CP_IC_FAIL, which names the joint that stays open."""
+        names = self.held.split() if held is None else [held] if isinstance(held, str) else [word("a name in held", one) for one in held]
+        guess = self.placed() if y is None else self._state(y)
+
+        def work(x: BodiesInstance) -> np.ndarray:
+            x.y[:] = guess
+            flag = lib.CPBodiesAssemble(x.bodies, x.mech, t, x.y_vector, " ".join(names).encode() if names else ffi.NULL)
+            x.failures.check(flag, lambda: text(lib.CPBodiesGetLastMessage(x.bodies)))
+            return x.y.copy()
+        return self._ask(work)
+
+    start = assemble
+
+    def solve(self, t_span: Any = None, y0: Any = None, method: Any = None, *arguments: Any, **options: Any) -> Solution:
+        """As Mechanism.solve. Without y0 it starts from `assemble()`; of a file without t_span or method with its own. "auto" is
+        the method that CPMechSuggestMethod names."""
+        if t_span is None:
+            if self.t_end is None:
+                raise TypeError("t_span has to be given, as no file says how long the motion lasts")
+            t_span = 0.0, self.t_end
+        if y0 is None:
+            y0 = self.assemble(t=float(np.ravel(t_span)[0])) if self.assembles else self.placed()
+        return super().solve(t_span, y0, self.method if method is None else method, *arguments, **options)
+
+    def gradient(self, objective: Any, params: Any = None, *, t_span: Any = None, start: Any = None, **options: Any) -> Tuple[Solution, Any]:
+        """As Mechanism.gradient, with respect to parameters by name: params={"spring.stiffness": 2e4}, whose values the mechanism
+        takes and keeps. start: a function of them that returns a state; None: `assemble`, which depends on them, too."""
+        span = (0.0, self.t_end) if t_span is None else t_span
+        if start is None:
+            start = lambda _: self.assemble(t=float(np.ravel(span)[0]))
+        return super().gradient(objective, params, t_span=span, start=start, **options)
+
+    # ---- quantities ----
+
+    def _at(self, y: Any, function: Callable) -> Any:
+        y = self._state(y)
+
+        def work(x: BodiesInstance) -> Any:
+            x.y[:] = y
+            return function(x)
+        return self._ask(work)
+
+    def coordinate(self, of: Any, y: Any) -> np.ndarray:
+        """Coordinate of a joint and its rate: [2], or [2, k] at the states y [n, k]; so are the shapes of the next three."""
+        named = coordinate(of)
+        name, k = named["joint"].encode(), named["k"]
+
+        def one(t: float, y: np.ndarray) -> np.ndarray:
+            def work(x: BodiesInstance) -> np.ndarray:
+                out, keep = np.zeros(2), []
+                c = ffi.new("CPCoordinate *", as_c(named, keep))
+                check(x.bodies, lib.CPBodiesCoordinate(x.bodies, c[0], x.y_vector, pointer(out), pointer(out) + 1))
+                return out
+            return self._at(y, work)
+        return self._each(one, 0.0, y)
+
+    def point(self, body: str, at: Any, y: Any) -> np.ndarray:
+        """Position and velocity in space of the point `at` of the body's frame: [6]."""
+        name, place = word("body", body).encode(), real_array("at", vector("at", at, 3))
+
+        def one(t: float, y: np.ndarray) -> np.ndarray:
+            def work(x: BodiesInstance) -> np.ndarray:
+                out = np.zeros(6)
+                check(x.bodies, lib.CPBodiesPoint(x.bodies, name, pointer(place), x.y_vector, pointer(out), pointer(out) + 3))
+                return out
+            return self._at(y, work)
+        return self._each(one, 0.0, y)
+
+    def reaction(self, joint: str, t: Any, y: Any) -> np.ndarray:
+        """Force [N] of a joint on its body b, and torque about its point there [N m], in the axes of space: [6]. Of drives
+        and couplers the first number, the generalised force on their coordinates."""
+        name = word("joint", joint).encode()
+
+        def one(t: float, y: np.ndarray) -> np.ndarray:
+            def work(x: BodiesInstance) -> np.ndarray:
+                out, lam = np.zeros(6), np.append(x.evaluate(t, y).multipliers, 0.0)
+                x.y[:] = y
+                check(x.bodies, lib.CPBodiesReaction(x.bodies, name, t, x.y_vector, pointer(lam), pointer(out), pointer(out) + 3))
+                return out
+            return self._at(y, work)
+        return self._each(one, t, y)
+
+    def powers(self, t: Any, y: Any) -> Powers:
+        """Energies and powers."""
+        def one(t: float, y: np.ndarray) -> np.ndarray:
+            def work(x: BodiesInstance) -> np.ndarray:
+                lam = np.append(x.evaluate(t, y).multipliers, 0.0)
+                x.y[:] = y
+                out = ffi.new("CPBodiesPowers *")
+                x.failures.check(lib.CPBodiesGetPowers(x.bodies, t, x.y_vector, pointer(lam), out),
+                                 lambda: text(lib.CPBodiesGetLastMessage(x.bodies)))
+                return np.array([getattr(out, name) for name in Powers._fields])
+            return self._at(y, work)
+        return Powers(*self._each(one, t, y))
+
+    def energy(self, t: Any, y: Any) -> Any:
+        """Kinetic + potential energy [J]."""
+        powers = self.powers(t, y)
+        return powers.kinetic + powers.potential
+
+    def imbalance(self, t: Any, y: Any) -> Any:
+        """energy - W, with balance=True: what the motion keeps."""
+        if not self.balance:
+            raise ValueError("the state has no work W: Bodies(balance=True)")
+        return self.energy(t, y) - np.asarray(y)[-1]
+
+    def points(self, t: float, y: Any) -> Tuple[np.ndarray, np.ndarray]:
+        """A drawing: centres of the bodies and points of joints and springs [k, 3], and the pairs of them that lines join."""
+        def work(x: BodiesInstance) -> Tuple[np.ndarray, np.ndarray]:
+            count = lib.CPBodiesCount(x.bodies)
+            n = self.nq // count
+            xyz = [np.append(x.y[n * i:n * i + (3 if n == 7 else 2)], [] if n == 7 else 0.0) for i in range(count)]
+            pairs = []
+            for of, ends, number_of in ((lib.CPBodiesJointBodies, lib.CPBodiesJointPoints, lib.CPBodiesJoints(x.bodies)),
+                                        (lib.CPBodiesSpringBodies, lib.CPBodiesSpringPoints, lib.CPBodiesSprings(x.bodies))):
+                for i in range(number_of):
+                    sides, P = ffi.new("int[2]"), np.zeros((2, 3))
+                    check(x.bodies, of(x.bodies, i, sides))
+                    check(x.bodies, ends(x.bodies, i, x.y_vector, pointer(P[0]), pointer(P[1])))
+                    first = len(xyz)
+                    xyz += [P[0], P[1]]
+                    pairs += [(first, first + 1)] + [(sides[k], first + k) for k in range(2) if sides[k] >= 0]
+            return np.array(xyz), np.array(pairs, dtype=int).reshape(-1, 2)
+        return self._at(y, work)
+
+
+def body_name(value: Any) -> Optional[str]:
+    return None if value is None else word("a body", value)

@@ -1,0 +1,310 @@
+"""Mechanisms of bodies: their elements, files, quantities and gradients, and bad input."""
+import copy
+import math
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cpodes
+
+FILES = Path(__file__).resolve().parents[2] / "examples" / "mechanisms"
+GRAVITY = 9.81
+MASS, INERTIA, LENGTH = 2.0, 0.1, 1.0 # of the arm, its centre at that distance from the hinge
+
+
+def arm(**options):
+    """A compound pendulum in space, released from the horizontal; positive angles about y lead downwards."""
+    m = cpodes.Bodies(gravity=(0, 0, -GRAVITY), **options)
+    m.add_body("arm", mass=MASS, inertia=[INERTIA] * 3, at=(LENGTH, 0, 0))
+    m.revolute("ground", "arm", at=(0, 0, 0), axis=(0, 1, 0), name="hinge")
+    return m
+
+
+def torsion(stiffness=3.0, **options):
+    """A wheel in the plane on a torsion spring, turned by 0.5 rad: phi = 0.5 cos(sqrt(stiffness / INERTIA) t)."""
+    m = cpodes.Bodies(2)
+    m.add_body("wheel", mass=MASS, inertia=INERTIA, angle=0.5)
+    m.revolute(None, "wheel", frames="bodies", name="axle")
+    m.spring("axle", name="spring", **({"stiffness": stiffness} | options))
+    return m
+
+
+@pytest.mark.parametrize("method", ["auto", "BDF", "Adams", "DOP853", "RADAU", "ARKODE_SDIRK_5_3_4"])
+def test_the_arm_falls_on_its_circle_and_keeps_its_energy(method):
+    m = arm(balance=True)
+    sol = m.solve((0, 1), method=method, rtol=1e-8, atol=1e-8, dense_output=True)
+    angle, rate = m.coordinate("hinge", sol.y)
+    fall = MASS * GRAVITY * LENGTH * np.sin(angle) # conservation of energy gives the rate at each angle
+    assert rate == pytest.approx(np.sqrt(2 * fall / (INERTIA + MASS * LENGTH ** 2)), abs=2e-5)
+    assert sol.violation.max() < 1e-8 and abs(m.imbalance(sol.t, sol.y)).max() < 2e-4
+    assert np.linalg.norm(m.point("arm", (-LENGTH, 0, 0), sol.sol(0.37))[:3]) < 1e-8
+    assert sol.mechanism is m and set(sol.stats)
+
+
+def test_reactions_are_those_of_the_formulas():
+    """Released from the horizontal u' = m g l / (J + m l^2), and the hinge carries m (g - l u')."""
+    m = arm()
+    y = m.assemble()
+    up = MASS * GRAVITY * LENGTH / (INERTIA + MASS * LENGTH ** 2)
+    assert m.reaction("hinge", 0, y) == pytest.approx([0, 0, MASS * (GRAVITY - LENGTH * up), 0, 0, 0], abs=1e-12)
+    assert m.accelerations(0, y)[4] == pytest.approx(up)
+    assert m.powers(0, y).kinetic == 0 and m.evaluate(0, y).rank == 5
+    assert m.reaction("hinge", np.zeros(3), np.stack([y] * 3, axis=1)).shape == (6, 3)
+    assert m.bodies == ["arm"] and m.joints == ["hinge"]
+
+
+def add_each(m, joint):
+    m.add_body("a", mass=1, inertia=(1, 1, 1))
+    m.add_body("b", mass=1, inertia=(1, 1, 1), at=(1, 0, 0))
+    options = {"universal": {"axis": (0, 0, 1), "axis_b": (0, 1, 0)}, "rolling": {"radius": 1.0, "at": (0, 0, -1), "at_b": (1, 0, 0)},
+               "rod": {"at_b": (1, 0, 0)}, "point_on_line": {"axis": (1, 0, 0), "at_b": (1, 0, 0)},
+               "point_on_plane": {"at_b": (1, 0, 0)}}
+    return getattr(m, joint)("a", "b", **options.get(joint, {}))
+
+
+@pytest.mark.parametrize("joint, rank", [("ball", 3), ("revolute", 5), ("universal", 4), ("cylindrical", 4), ("prismatic", 5), ("planar", 3),
+                                         ("fixed", 6), ("rod", 1), ("point_on_line", 2), ("point_on_plane", 1), ("rolling", 3)])
+def test_each_joint_takes_as_many_freedoms_as_its_table_says(joint, rank):
+    m = cpodes.Bodies()
+    name = add_each(m, joint)
+    assert name.startswith(joint) and m.joints == [name]
+    assert m.evaluate(0, m.assemble()).rank == rank
+    assert m.points(0, m.assemble())[1].max() < 4
+
+
+def test_forces_and_laws_of_python_move_bodies_as_those_of_the_library():
+    t = np.linspace(0, 1, 5)
+    exact = 0.5 * np.cos(math.sqrt(3.0 / INERTIA) * t)
+    law = lambda t, x, rate: (-3.0 * x, -3.0, 0.0)
+    for m in torsion(), torsion(0.0, law=law):
+        for method in "DOP853", "RADAU":
+            sol = m.solve((0, 1), method=method, rtol=1e-10, atol=1e-10, t_eval=t)
+            assert m.coordinate("axle", sol.y)[0] == pytest.approx(exact, abs=1e-7)
+    drag = cpodes.Bodies()
+    drag.add_body("ball", mass=2.0, inertia=(1, 1, 1), velocity=(3, 0, 0))
+    drag.force("ball", f=lambda t, x, v: (-4.0 * v, np.zeros((3, 3)), -4.0 * np.eye(3))) # v = 3 exp(-2 t)
+    for method in "DOP853", "RADAU":
+        assert drag.solve((0, 1), method=method, rtol=1e-10, atol=1e-10).y[7, -1] == pytest.approx(3 * math.exp(-2), abs=1e-8)
+    lift = cpodes.Bodies(gravity=(0, 0, -GRAVITY))
+    lift.add_body("cage", mass=2.0, inertia=(1, 1, 1))
+    guide = lift.prismatic("ground", "cage", axis=(0, 0, 1))
+    motor = lift.drive(guide, lambda t: (t ** 3, 3 * t ** 2, 6 * t))
+    sol = lift.solve((0, 1), rtol=1e-10, atol=1e-10)
+    assert lift.coordinate((guide, 0), sol.y)[:, -1] == pytest.approx([1, 3])
+    assert lift.reaction(motor, 1.0, sol.y[:, -1])[0] == pytest.approx(2 * (GRAVITY + 6))
+    lift.friction(guide, 0.1, 0.01)
+    lift.bushing("ground", "cage", drag=1.0)
+    lift.shape("box", "cage", (1, 1, 1))
+    assert lift.powers(1.0, lift.assemble(t=1.0)).drives == pytest.approx(3 * 2 * (GRAVITY + 6))
+
+
+def test_derivatives_of_a_force_stand_by_rows():
+    m = cpodes.Bodies()
+    m.add_body("ball", mass=1.0, inertia=(1, 1, 1), at=(1, 2, 3))
+    S = np.array([[-3.0, 1, 0], [0, -2, 0], [0, 0, -1]])
+    m.force("ball", f=lambda t, x, v: (S @ x, S, np.zeros((3, 3))))
+    assert m.check(0.0, m.assemble())["K"] < 1e-7
+
+
+def test_gears_turn_against_each_other():
+    m = cpodes.Bodies(2)
+    for name, x in (("small", 0.0), ("large", 3.0)):
+        m.add_body(name, mass=1.0, inertia=1.0, at=(x, 0), spin=1.0 if name == "small" else -0.5)
+        m.revolute("ground", name, at=(x, 0), name=f"axle_{name}")
+    m.couple("axle_small", "axle_large", ratio=(1, 2))
+    sol = m.solve((0, 2), rtol=1e-10, atol=1e-10)
+    assert m.coordinate("axle_large", sol.y)[:, -1] == pytest.approx([-1, -0.5])
+
+
+def test_andrews_mechanism_from_a_file_reaches_its_reference():
+    """Angles at 0.03 s: Hairer and Wanner, Solving Ordinary Differential Equations II (1996), VII.7; 4 of the 7."""
+    reference = {"O": 15.81077119629904, "B": 0.04082224013073101, "A5": 0.5244099658805304, "A7": 1.048080741042263}
+    m = cpodes.load(FILES / "andrews.yaml")
+    assert m.title and m.notes == "" and m.t_end == 0.03
+    sol = m.solve(method="DOP853", rtol=1e-10, atol=1e-10)
+    assert sol.violation.max() < 1e-8 and np.ptp(m.imbalance(sol.t, sol.y)) < 1e-8
+    for joint, angle in reference.items():
+        assert m.coordinate(joint, sol.y[:, -1])[0] == pytest.approx(angle, abs=2e-6), joint
+
+
+def test_robots_are_read_with_their_loops():
+    m = cpodes.load(str(FILES / "gripper.xml"))
+    assert "actuator: ignored" in m.notes and "loop_l" in m.joints
+    sol = m.solve((0, 1), rtol=1e-8, atol=1e-8)
+    assert sol.violation.max() < 1e-8
+    assert cpodes.load(FILES / "arm.urdf").bodies
+
+
+def test_parameters_have_names_and_count_from_the_next_run_on():
+    m = torsion(3.0)
+    assert m.values["spring.stiffness"] == 3.0 and set(m.values) >= {"wheel.mass", "wheel.J_zz", "gravity.x", "spring.free"}
+    for stiffness in 3.0, 12.0:
+        m.values["spring.stiffness"] = stiffness
+        sol = m.solve((0, 1), rtol=1e-10, atol=1e-10)
+        assert m.coordinate("axle", sol.y)[0, -1] == pytest.approx(0.5 * math.cos(math.sqrt(stiffness / INERTIA)), abs=1e-7)
+    with pytest.raises(KeyError, match="spring.stifness"):
+        m.values["spring.stifness"] = 1
+    for wrong in (math.nan, None, [1, 2]):
+        with pytest.raises((ValueError, TypeError)):
+            m.values["spring.stiffness"] = wrong
+    assert m.values["spring.stiffness"] == 12.0
+
+
+@pytest.mark.parametrize("method", ["forward", "adjoint"])
+def test_gradients_by_name_are_those_of_the_solution_in_closed_form(method):
+    k, T = 3.0, 1.0
+    m = torsion()
+    params = {"spring.stiffness": k, "wheel.J_zz": INERTIA}
+    sol, grad = m.gradient(lambda t, y, p: y[2], params, t_span=(0, T), method=method, rtol=1e-10, atol=1e-10)
+    w = math.sqrt(k / INERTIA)
+    assert sol.objective == pytest.approx(0.5 * math.cos(w * T), abs=1e-7)
+    assert list(grad) == list(params)
+    assert grad["spring.stiffness"] == pytest.approx(-0.5 * T * math.sin(w * T) * w / (2 * k), rel=1e-6)
+    assert grad["wheel.J_zz"] == pytest.approx(0.5 * T * math.sin(w * T) * w / (2 * INERTIA), rel=1e-6)
+    explicit = cpodes.Objective(end=lambda t, y, p: float(p["spring.stiffness"]) * y[2])
+    _, more = m.gradient(explicit, params, t_span=(0, T), method=method, rtol=1e-10, atol=1e-10)
+    assert more["spring.stiffness"] == pytest.approx(0.5 * math.cos(w * T) + k * grad["spring.stiffness"], rel=1e-6)
+
+
+def test_gradients_know_how_the_assembly_depends_on_lengths():
+    """A mass on a rod of length L below a hinge at rest: its depth is L."""
+    m = cpodes.Bodies(2, gravity=(0, -GRAVITY))
+    m.add_body("mass", mass=1.0, inertia=1.0, at=(0, -1))
+    m.rod("ground", "mass", at=(0, 0), at_b=(0, -1), name="rod")
+    _, grad = m.gradient(lambda t, y, p: y[1], {"rod.length": 1.5}, t_span=(0, 0.1))
+    assert grad["rod.length"] == pytest.approx(-1, abs=1e-7)
+    assert m.assemble()[1] == pytest.approx(-1.5)
+    with pytest.raises(TypeError, match="dict"):
+        m.gradient(lambda t, y, p: y[1], [1.0], t_span=(0, 1))
+    with pytest.raises(KeyError, match="rod.size"):
+        m.gradient(lambda t, y, p: y[1], {"rod.size": 1.0}, t_span=(0, 1))
+    with pytest.raises(TypeError, match="copies"):
+        cpodes.model("andrews").gradient(lambda t, y, p: y[0], t_span=(0, 0.01), start=cpodes.model("andrews").y0)
+
+
+def test_the_assembly_names_the_joint_that_stays_open():
+    m = cpodes.Bodies(2)
+    m.add_body("bar", mass=1, inertia=1, at=(0, 0))
+    m.revolute("ground", "bar", frames="bodies", name="left")
+    m.revolute("ground", "bar", at=(3, 0), at_b=(2, 0), frames="bodies", name="right")
+    with pytest.raises(cpodes.Error, match="CP_IC_FAIL.*right") as failure:
+        m.assemble()
+    assert failure.value.code < 0 and failure.value.name == "CP_IC_FAIL"
+    with pytest.raises(cpodes.Error, match="no body \"baar\""):
+        m.assemble(held=["baar"])
+
+
+@pytest.mark.parametrize("wrong, message", [
+    (dict(mass=-1.0), "mass must be positive"), (dict(mass=math.nan), "not finite"), (dict(mass=None), "real numbers"),
+    (dict(mass=[1, 2]), "has to be a number"), (dict(inertia=(1, 1)), "shape"), (dict(inertia=(1, 1, 3)), "principal moments"),
+    (dict(inertia=[[1, 2, 0], [0, 1, 0], [0, 0, 1]]), "symmetric"), (dict(inertia=None), "real numbers"), (dict(at=(0, 0, math.inf)), "not finite"),
+    (dict(at=(1,)), "3 numbers"), (dict(name="arm"), "already"), (dict(name="a b"), "blank"), (dict(name=3), "string"),
+    (dict(name="x\0y"), "zero character"), (dict(name="ground"), "ground"), (dict(quaternion=(1, 0, 0)), "4|numbers"), (dict(omega="fast"), "real")])
+def test_a_wrong_body_is_refused_and_changes_nothing(wrong, message):
+    m = arm()
+    with pytest.raises((cpodes.Error, ValueError, TypeError), match=message):
+        m.add_body(**({"name": "new", "mass": 1.0, "inertia": (1, 1, 1)} | wrong))
+    assert m.bodies == ["arm"] and m.solve((0, 0.1)).success
+
+
+@pytest.mark.parametrize("add, message", [
+    (lambda m: m.revolute("arm", "arm"), "differ"), (lambda m: m.revolute("arm", "leg"), "no body"), (lambda m: m.revolute(1, "arm"), "string"),
+    (lambda m: m.revolute("ground", "arm", at=(0, 0, math.nan)), "not finite"), (lambda m: m.revolute("ground", "arm", at_b=(0, 0, 0)), "frames"),
+    (lambda m: m.revolute("ground", "arm", frames="body"), "frames"), (lambda m: m.joint("hinge", "ground", "arm"), "no kind"),
+    (lambda m: m.ball("ground", "arm", name="hinge"), "already"), (lambda m: m.spring("elbow"), "no joint"), (lambda m: m.spring(), "spring acts"),
+    (lambda m: m.spring(("hinge", "0")), "coordinate"), (lambda m: m.spring("hinge", law=3), "function"), (lambda m: m.drive("hinge", g="sin"), "function"),
+    (lambda m: m.drive(("hinge", 4)), "coordinate"), (lambda m: m.couple("hinge", "hinge", ratio=(1, 0)), "ratio|differ|same"),
+    (lambda m: m.force("arm", (1, 2, 3, 4)), "3 numbers"), (lambda m: m.force(None, (1, 2, 3)), "ground|body|differ"),
+    (lambda m: m.friction("hinge", -1, 1), "negative"), (lambda m: m.shape("cone", "arm", (1, 1, 1)), "shape is one of"),
+    (lambda m: m.rolling("ground", "arm", radius=-1.0), "radius"), (lambda m: m.bushing("arm", "arm"), "differ")])
+def test_a_wrong_element_is_refused_and_changes_nothing(add, message):
+    m = arm()
+    with pytest.raises((cpodes.Error, ValueError, TypeError), match=message):
+        add(m)
+    assert m.joints == ["hinge"] and m.solve((0, 0.1)).success
+
+
+@pytest.mark.parametrize("returned, kind", [(None, TypeError), ((1.0, 2.0), ValueError), ((math.nan,) * 3, cpodes.Error), ("abc", TypeError)])
+def test_functions_that_return_nonsense_raise_what_was_expected(returned, kind):
+    for m in torsion(law=lambda t, x, rate: returned), arm():
+        if m.bodies == ["arm"]:
+            m.drive("hinge", lambda t: returned)
+        with pytest.raises(kind):
+            m.solve((0, 1))
+
+
+def test_exceptions_of_functions_come_through():
+    def law(t, x, rate):
+        raise ZeroDivisionError("here")
+    with pytest.raises(ZeroDivisionError, match="here"):
+        torsion(law=law).solve((0, 1))
+
+
+def test_states_of_a_wrong_shape_are_refused():
+    m = arm()
+    for y in (np.zeros(3), None, np.full(13, math.nan), "y"):
+        with pytest.raises((ValueError, TypeError)):
+            m.reaction("hinge", 0, y)
+    with pytest.raises(cpodes.Error, match="no joint"):
+        m.reaction("knee", 0, m.assemble())
+    with pytest.raises(cpodes.Error, match="no body"):
+        m.point("leg", (0, 0, 0), m.assemble())
+    with pytest.raises(ValueError, match="balance"):
+        m.imbalance(0, m.assemble())
+    with pytest.raises(TypeError, match="t_span"):
+        m.solve()
+    with pytest.raises(ValueError, match="no bodies"):
+        cpodes.Bodies().solve((0, 1))
+    with pytest.raises(ValueError, match="dimension"):
+        cpodes.Bodies(4)
+    with pytest.raises(ValueError, match="3 numbers"):
+        cpodes.Bodies(gravity=[9.81])
+
+
+def test_files_that_are_wrong_are_named_with_line_and_rule(tmp_path):
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text("bodies:\n  - {name: a, mass: 1, inertia: [1, 1, 1], colour: red}\n")
+    with pytest.raises(cpodes.Error, match=r'wrong.yaml:2:\d+: a body has no key "colour"'):
+        cpodes.load(wrong)
+    robot = tmp_path / "robot.urdf"
+    robot.write_text("<robot>")
+    with pytest.raises(cpodes.Error, match="robot.urdf:1"):
+        cpodes.load(robot)
+    with pytest.raises(FileNotFoundError):
+        cpodes.load(tmp_path / "none.yaml")
+    with pytest.raises(TypeError, match="values"):
+        cpodes.load(FILES / "arm.urdf", length=2)
+    with pytest.raises(TypeError):
+        cpodes.load(None)
+
+
+def test_a_closed_mechanism_says_so_and_its_solutions_remain():
+    with arm() as m:
+        sol = m.solve((0, 0.1), dense_output=True)
+    for use in (lambda: m.solve((0, 1), sol.y[:, 0]), lambda: m.add_body("b", mass=1, inertia=(1, 1, 1)), lambda: m.values["arm.mass"],
+                lambda: m.bodies, lambda: m.assemble()):
+        with pytest.raises(RuntimeError, match="closed"):
+            use()
+    m.close()
+    assert sol.sol(0.05).shape == (13,) and sol.violation.max() < 1e-6
+    with pytest.raises(TypeError, match="copied"):
+        copy.copy(arm())
+
+
+def test_elements_may_follow_a_run_and_runs_go_side_by_side():
+    m = arm()
+    first = m.solve((0, 0.5), rtol=1e-8, atol=1e-8)
+    m.spring("hinge", damping=5.0)
+    ends = [None, None]
+
+    def run(i):
+        ends[i] = m.solve((0, 0.5), rtol=1e-8, atol=1e-8).y[:, -1]
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert np.array_equal(*ends) and m.coordinate("hinge", ends[0])[0] < m.coordinate("hinge", first.y[:, -1])[0] - 0.1
+    assert first.violation.max() < 1e-8
