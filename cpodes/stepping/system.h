@@ -50,8 +50,8 @@ typedef struct {
   int (*residual)(sunrealtype t, const sunrealtype *y, const sunrealtype *x, sunrealtype *r,
                   void *data);
   /* Computes the partial derivatives of r at (t, y, x). which: CP_REAL_FACTORS, for the real and the complex factors, or, after
-   * those, CP_STAGE_FACTORS + k. ewt [n]: error weights. *jump becomes 1 if multipliers are not unique, and will be
-   * others from now on. */
+   * those, CP_STAGE_FACTORS + k. ewt [n]: error weights. *jump becomes 1 if multipliers are not unique, and will not
+   * continue smoothly from now on. */
   int (*partials)(int which, sunrealtype t, const sunrealtype *y, const sunrealtype *x,
                   const sunrealtype *ewt, int *jump, void *data);
   /* Factors D(g + i gi). gi is 0 with real factors. */
@@ -60,6 +60,8 @@ typedef struct {
   int (*solve)(int which, sunrealtype *re, sunrealtype *im, void *data);
   /* x [n + m] becomes D(0) x, with the partial derivatives of CP_REAL_FACTORS. If NULL, there are no CP_STAGE_FACTORS. */
   void (*leading)(sunrealtype *x, void *data);
+  /* Of the multipliers in x that have the same effect, x keeps the shortest (optional). */
+  void (*settle)(sunrealtype *x, void *data);
   /* e [n] becomes (I - g J)^-1 e, with the real factors, where J is the Jacobian of y' = k(t, y). */
   int (*filter)(sunrealtype *e, void *data);
   /* y [n], the end of a step, moves to the manifold of invariants, with the real factors, until corrections are below tol

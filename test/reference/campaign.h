@@ -5,7 +5,10 @@
 
 #include "model_run.h"
 
-enum { NUM_METHODS = 3 }; /* CV_BDF, CV_ADAMS, ONE_STEP, which is DOP853 here, stiff or not */
+enum { RADAU = ONE_STEP + 1 };
+enum {
+  NUM_METHODS = 4
+}; /* CV_BDF, CV_ADAMS, ONE_STEP, which is DOP853 here, stiff or not, RADAU */
 int campaign_method(int i);
 const char *campaign_method_name(int method);
 

@@ -5,10 +5,13 @@
 #include <string.h>
 #include <time.h>
 
-int campaign_method(int i) { return i == 0 ? CV_BDF : i == 1 ? CV_ADAMS : ONE_STEP; }
+int campaign_method(int i) {
+  static const int methods[NUM_METHODS] = {CV_BDF, CV_ADAMS, ONE_STEP, RADAU};
+  return methods[i];
+}
 
 const char *campaign_method_name(int method) {
-  return method == ONE_STEP ? "DOP853" : method_name(method);
+  return method == ONE_STEP ? "DOP853" : method == RADAU ? "RADAU" : method_name(method);
 }
 
 sunrealtype ladder(int i, int n, sunrealtype from, sunrealtype to) {
@@ -51,9 +54,9 @@ static void start_multistep(March *m, int lmm, sunrealtype tol) {
   ck_assert_int_eq(CVodeSetNoInactiveRootWarn(cvode_mem), CV_SUCCESS);
 }
 
-static void start_onestep(March *m, sunrealtype tol) {
+static void start_onestep(March *m, const char *name, sunrealtype tol) {
   int direction[CP_MODEL_MAX_ROOTS] = {0};
-  m->onestep                        = CPOneStepCreate("DOP853", test_context);
+  m->onestep                        = CPOneStepCreate(name, test_context);
   ck_assert_ptr_nonnull(m->onestep);
   ck_assert_int_eq(CPOneStepSetErrHandlerFn(m->onestep, message_log, &m->log), CP_SUCCESS);
   ck_assert_msg(CPMechAttachOneStep(m->mech, m->onestep, 0, m->y) == CP_SUCCESS, "%s", m->log.text);
@@ -122,7 +125,7 @@ Outcome campaign_run(const CPModel *model, int method, sunrealtype tol,
   ck_assert_ptr_nonnull(m.mech);
   ck_assert_int_eq(CPMechSetErrHandlerFn(m.mech, message_log, &m.log), CP_SUCCESS);
   if (o->linsol) ck_assert_int_eq(CPMechSetLinearSolver(m.mech, o->linsol), CP_SUCCESS);
-  if (method == ONE_STEP) start_onestep(&m, tol);
+  if (method == ONE_STEP || method == RADAU) start_onestep(&m, campaign_method_name(method), tol);
   else start_multistep(&m, method, tol);
   set_stop(&m);
 

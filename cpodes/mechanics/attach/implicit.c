@@ -16,15 +16,134 @@ struct CPMechImplicit_ {
   CPPartials stage[CP_FACTORS - CP_STAGE_FACTORS]; /* created when they are asked for */
   CPImplicitSystem system;
   int rank_is_known; /* partial derivatives need no new decision which rows are dependent */
-  double *held;      /* [m] multipliers of rows that are dependent */
-  char *fixed;       /* [m] those of Newton's matrix before */
+  double *size;      /* [m] lengths of the rows of A: the diagonal of S^-1 */
+  double *null;      /* [nullity][m] y_k; there is room for so many */
+  int nullity, room;
   double *a, *lambda, *x, *e; /* [nu], [m], [nu + m + nz], [n] */
   double *known[2];           /* [n + m] */
   double *leading;            /* [nu + nz + m] */
+  double *force, *mu;         /* [nu], [m] */
 };
 
 static CPNewtonMatrix *matrix(CPMech mech, int which) {
   return which == CP_REAL_FACTORS ? &mech->newton->S : &mech->implicit->S[which];
+}
+
+/* ---- dependent rows ----
+ *
+ * Rows that depend on each other on the manifold contradict each other off it, where stages are, and their multipliers are
+ * not unique. Let S scale the rows of A to unit length, and y_k be an orthonormal basis of the null space of (S A)^T. The
+ * accelerations are those with
+ *
+ *   (1 - sum_k y_k y_k^T) S (b - A u') = 0,    sum_k y_k y_k^T S^-1 lambda = 0,
+ *
+ * which contradict all rows least, and the shortest multipliers. Unlike those that follow from a choice of independent
+ * rows they are smooth functions of the state, and Newton's matrix may leave out other rows whenever it is formed.
+ * (Goldberg's linkage takes up to 2,846 steps where the choice decides, and up to 168 like this.) */
+
+/* Each vector costs a solution per residual. If the null space is larger, rows are left out only. */
+enum { MOST_NULL = 50 };
+
+/* x <- (1 - sum_k y_k y_k^T) x in scaled rows: S x is scaled for residuals, S^-1 x for multipliers. */
+static void removeNull(CPMech mech, int multipliers, double *x) {
+  const struct CPMechImplicit_ *own = mech->implicit;
+  const int m                       = mech->m;
+  double *scaled                    = own->mu;
+  if (own->nullity == 0) return;
+  for (int i = 0; i < m; i++) scaled[i] = multipliers ? x[i] * own->size[i] : x[i] / own->size[i];
+  for (int k = 0; k < own->nullity; k++) {
+    const double *y   = own->null + (size_t)k * (size_t)m;
+    const double part = cpDot(y, scaled, m);
+    for (int i = 0; i < m; i++) scaled[i] -= part * y[i];
+  }
+  for (int i = 0; i < m; i++)
+    x[i] = multipliers ? scaled[i] / own->size[i] : scaled[i] * own->size[i];
+}
+
+static void settle(sunrealtype *x, void *data) {
+  const CPMech mech = data;
+  removeNull(mech, 1, x + mech->n);
+}
+
+/* y_k becomes orthonormal to those before, by Gram and Schmidt's method, twice for roundoff. */
+static void orthonormalise(struct CPMechImplicit_ *own, int m, int k) {
+  double *y = own->null + (size_t)k * (size_t)m;
+  for (int twice = 0; twice < 2; twice++) {
+    for (int l = 0; l < k; l++) {
+      const double *before = own->null + (size_t)l * (size_t)m, part = cpDot(before, y, m);
+      for (int i = 0; i < m; i++) y[i] -= part * before[i];
+    }
+    const double length = sqrt(cpDot(y, y, m));
+    for (int i = 0; i < m; i++) y[i] /= length;
+  }
+}
+
+/* f = (S A)^T y without columns of FULL motions, and its length */
+static double transposedTimes(CPMech mech, const CPMat *A, const double *y, double *f) {
+  struct CPMechImplicit_ *own = mech->implicit;
+  for (int i = 0; i < mech->m; i++) own->mu[i] = mech->rows.off[i] ? 0.0 : y[i] / own->size[i];
+  cpMatTransposedTimes(A, 1.0, own->mu, 0.0, f);
+  for (int j = 0; j < mech->nu; j++)
+    if (mech->motions.is_full[j]) f[j] = 0.0;
+  return sqrt(cpDot(f, f, mech->nu));
+}
+
+/* y <- y - S^-1 mu, where A^T mu = (S A)^T y, with the factors of a state nearby, until (S A)^T y is roundoff or what the
+ * distance from the manifold leaves */
+enum { MOST_TURNS = 4 };
+#define TURNED 1.0e-8
+
+static int turnNull(CPMech mech) {
+  struct CPMechImplicit_ *own = mech->implicit;
+  for (int k = 0; k < own->nullity; k++) {
+    double *y = own->null + (size_t)k * (size_t)mech->m, before = INFINITY;
+    for (int turn = 0; turn < MOST_TURNS; turn++) {
+      const double off = transposedTimes(mech, &mech->A, y, own->force);
+      if (off < TURNED || !(off < 0.5 * before)) break;
+      before         = off;
+      const int flag = cpSaddleSolve(mech->kkt, own->force, NULL, NULL, own->mu);
+      if (flag) return cpReason(mech->text, flag, "the factors of dependent rows failed");
+      for (int i = 0; i < mech->m; i++) y[i] -= own->size[i] * own->mu[i];
+    }
+    orthonormalise(own, mech->m, k);
+  }
+  return CP_SUCCESS;
+}
+
+/* Where row i is dependent, A^T mu = A^T e_i has a solution: S^-1 (e_i - mu) is in the null space. Sets *nullity to the
+ * number of dependent rows, of which there may be too many. */
+static int findNull(CPMech mech, int *nullity) {
+  struct CPMechImplicit_ *own = mech->implicit;
+  const CPSaddle kkt          = mech->kkt;
+  const CPMat *A              = &kkt->A;
+  const int m                 = mech->m;
+  own->nullity = *nullity = 0;
+  if (kkt->dependent < 0) return CP_SUCCESS;
+  for (int i = 0; i < m; i++) *nullity += kkt->is_dependent[i] && !mech->rows.off[i];
+  if (*nullity > MOST_NULL) return CP_SUCCESS;
+  if (*nullity > own->room) {
+    own->room = 0;
+    if (!CP_NEW(&own->arena, own->null, (size_t)*nullity * (size_t)m))
+      return cpReason(mech->text, CP_MEM_FAIL, "no memory for dependent rows");
+    own->room = *nullity;
+  }
+  memset(own->size, 0, (size_t)m * sizeof *own->size);
+  for (int j = 0; j < A->cols; j++)
+    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
+      own->size[cpMatRow(A, j, k)] += A->value[k] * A->value[k];
+  for (int i = 0; i < m; i++) own->size[i] = own->size[i] > 0.0 ? sqrt(own->size[i]) : 1.0;
+  for (int i = 0; i < m; i++) {
+    if (!kkt->is_dependent[i] || mech->rows.off[i]) continue;
+    double *y = own->null + (size_t)own->nullity * (size_t)m;
+    memset(y, 0, (size_t)m * sizeof *y);
+    y[i] = 1.0;
+    transposedTimes(mech, A, y, own->force);
+    const int flag = cpSaddleSolve(kkt, own->force, NULL, NULL, own->mu);
+    if (flag) return cpReason(mech->text, flag, "the factors of dependent rows failed");
+    for (int j = 0; j < m; j++) y[j] -= own->size[j] * own->mu[j];
+    orthonormalise(own, m, own->nullity++);
+  }
+  return CP_SUCCESS;
 }
 
 /* ---- the residual ---- */
@@ -32,22 +151,22 @@ static CPNewtonMatrix *matrix(CPMech mech, int which) {
 static int start(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data) {
   const CPMech mech = data;
   double *lambda    = x + mech->n;
+  int nullity       = 0;
   CPMechState s;
   int flag = cpMechRead(mech, t, y, &s);
   if (!flag) flag = cpMechSolve(mech, &s, x + mech->nq, lambda);
   if (!flag) flag = cpMechOtherRates(mech, &s, lambda, x);
-  for (int i = 0; !flag && i < mech->m; i++) {
-    mech->implicit->held[i]              = lambda[i];
+  if (!flag) flag = findNull(mech, &nullity);
+  if (!flag) settle(x, mech);
+  for (int i = 0; !flag && i < mech->m; i++)
     mech->newton->P->fixed[mech->nu + i] = mech->rows.off[i] || mech->kkt->is_dependent[i];
-  }
   mech->newton->P->layout       = mech->rows.layout;
   mech->implicit->rank_is_known = !flag;
   return flag;
 }
 
 /* Where a row of Newton's matrix is fixed, its unknown has the equation x = known: u' of FULL motions is g'',
- * multipliers of rows that are off are zero, and those of dependent rows, on which nothing else depends, remain what
- * they are. */
+ * multipliers of rows that are off are zero, and those of dependent rows remain what is predicted until they settle. */
 static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, sunrealtype *r,
                     void *data) {
   const CPMech mech = data;
@@ -60,10 +179,7 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
   if (flag) return flag;
   memcpy(a, x + nq, (size_t)nu * sizeof *a);
   cpMechPutFullRates(mech, r, a); /* r_q follows below */
-  for (int i = 0; i < m; i++) {
-    lambda[i] = fixed[nu + i] ? mech->implicit->held[i] : x[nq + nu + nz + i];
-    if (mech->rows.off[i]) lambda[i] = 0.0;
-  }
+  for (int i = 0; i < m; i++) { lambda[i] = mech->rows.off[i] ? 0.0 : x[nq + nu + nz + i]; }
   flag = cpMechForces(mech, &s, ru);
   if (!flag) flag = cpMechAddLambdaForces(mech, &s, lambda, ru);
   if (!flag) flag = cpMechB(mech, t, s.q, s.u, rlambda); /* may leave A elsewhere */
@@ -75,6 +191,9 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
   cpMatTimes(&mech->userM.A, -1.0, a, 1.0, ru);
   cpMatTransposedTimes(&mech->A, -1.0, lambda, 1.0, ru);
   cpMatTimes(&mech->A, -1.0, a, 1.0, rlambda);
+  flag = turnNull(mech);
+  if (flag) return flag;
+  removeNull(mech, 0, rlambda);
   cpMechPutFullRates(mech, r, a);
   for (int i = 0; i < nq; i++) r[i] -= x[i];
   for (int k = 0; k < nz; k++) rz[k] -= x[nq + nu + k];
@@ -115,14 +234,13 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
   const CPPartials P          = mech->newton->P;
   struct CPMechImplicit_ *own = mech->implicit;
   const double *a = x + mech->nq, *lambda = a + mech->nu + mech->nz;
-  const char *fixed = P->fixed + mech->nu;
-  for (int i = 0; i < mech->m; i++)
-    if (!fixed[i]) own->held[i] = lambda[i];
-  memcpy(own->fixed, fixed, (size_t)mech->m);
-  P->keep_rank   = own->rank_is_known && mech->kkt->dependent < 0 && P->layout == mech->rows.layout;
-  const int flag = cpPartialsAt(P, t, y, a, lambda, ewt);
+  const int before = own->nullity;
+  int nullity      = before;
+  P->keep_rank = own->rank_is_known && mech->kkt->dependent < 0 && P->layout == mech->rows.layout;
+  int flag     = cpPartialsAt(P, t, y, a, lambda, ewt);
+  if (!flag && !P->keep_rank) flag = findNull(mech, &nullity);
   own->rank_is_known = !flag;
-  *jump              = memcmp(own->fixed, fixed, (size_t)mech->m) != 0;
+  *jump              = nullity != before || nullity > MOST_NULL;
   return flag;
 }
 
@@ -254,8 +372,9 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
   if (!own) return cpReason(mech->text, CP_MEM_FAIL, "no memory for the iteration matrix");
   CP_NEW(&own->arena, own->a, mech->nu);
   CP_NEW(&own->arena, own->lambda, mech->m);
-  CP_NEW(&own->arena, own->held, mech->m);
-  CP_NEW(&own->arena, own->fixed, mech->m);
+  CP_NEW(&own->arena, own->size, mech->m);
+  CP_NEW(&own->arena, own->force, mech->nu);
+  CP_NEW(&own->arena, own->mu, mech->m);
   for (int k = 0; k < 2; k++) CP_NEW(&own->arena, own->known[k], mech->n + mech->m);
   CP_NEW(&own->arena, own->leading, mech->nu + mech->nz + mech->m);
   CP_NEW(&own->arena, own->x, mech->nu + mech->m + mech->nz);
@@ -274,6 +393,7 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
                                        .factor   = factor,
                                        .solve    = solve,
                                        .leading  = leading,
+                                       .settle   = settle,
                                        .filter   = filter,
                                        .project  = project,
                                        .changed  = changed};

@@ -45,6 +45,21 @@ static int checkSize(CPodeMem mem, const CPAttempt *a) {
                   a->h);
 }
 
+/* CVODES ends a prediction at tstop whatever its step is. After a first attempt that failed for good it scales its history
+ * once more by the change of step that is already in there, if the distance to tstop has been rounded (seen in 6.4.1). The
+ * step then leads beyond tstop, and its state would be handed out as that of tstop. As a failure of the solver the attempt
+ * is repeated with a shorter step, which fits its history. */
+int cpIsClipped(CPodeMem mem, const CPAttempt *a) {
+  if (!mem->holding || cpSameTime(a->t - a->h, mem->base.t, a->h)) return 0;
+  mem->failure.cause = CV_CONV_FAILURE;
+  cpWrite(
+      mem->base.text,
+      "at t = %.15g: CVODES' step of %g does not lead there from t = %.15g, since it goes beyond "
+      "tstop",
+      a->t, a->h, mem->base.t);
+  return 1;
+}
+
 /* A retry begins where the attempt before it began, with a step that may be larger (CVodeSetConstraints). Where f fails
  * recoverably between a state and its staggered sensitivities, CVODES predicts once more without having taken its
  * prediction back (6.4.1 to 7.5). The attempt then begins where that one ended, and its history is lost. */

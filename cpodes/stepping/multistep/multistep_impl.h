@@ -204,6 +204,8 @@ int cpSameTime(sunrealtype t1, sunrealtype t2, sunrealtype h);
 /* Checks a new attempt. Returns 0, or the code with which to end the run; the reason is in base.text. */
 int cpSelfCheck(CPodeMem mem, const CPAttempt *a);
 int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
+/* Would the state of a longer step be handed out as that of tstop? */
+int cpIsClipped(CPodeMem mem, const CPAttempt *a);
 
 /* check.c: each returns what the nonlinear solver is to return. */
 int cpFatal(CPodeMem mem, int code);                        /* ends the run with code */

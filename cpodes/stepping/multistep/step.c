@@ -223,15 +223,16 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   if (a.nst == 0) cpAdoptTolerances(mem, ewt);
 
   /* A new attempt begins. */
-  *trial                  = (CPTrial){.y               = trial->y,
-                                      .t               = a.t,
-                                      .begin           = a.t - a.h,
-                                      .nst             = a.nst,
-                                      .netf            = a.netf,
-                                      .setup_due       = callLSetup,
-                                      .tq2             = mem->coef / tol, /* tol = nlscoef / tq[2] */
-                                      .uncut           = isCut(mem, &a) ? 0 : mem->last.uncut + 1,
-                                      .expect_rejected = -1};
+  *trial = (CPTrial){.y               = trial->y,
+                     .t               = a.t,
+                     .begin           = a.t - a.h,
+                     .nst             = a.nst,
+                     .netf            = a.netf,
+                     .setup_due       = callLSetup,
+                     .tq2             = mem->coef / tol, /* tol = nlscoef / tq[2] */
+                     .uncut           = isCut(mem, &a) ? 0 : mem->last.uncut + 1,
+                     .expect_rejected = -1};
+  if (cpIsClipped(mem, &a)) return SUN_NLS_CONV_RECVR;
   trial->enters           = entersHistory(mem);
   mem->last.have_estimate = 0;
   cpWorkAttempt(s->step);

@@ -216,6 +216,8 @@ int cpRadauStages(CPOneStepMem mem, sunrealtype h) {
     const int fresh = R->fresh;
     if (!flag) flag = factor(mem, h);
     if (!flag) flag = newton(mem, h);
+    for (int i = 0; !flag && R->system.settle && i < R->table->s; i++)
+      R->system.settle(R->x + i * R->N, R->system.data);
     if (!flag) return CP_SUCCESS;
     R->eta = 1.0;
     if (fresh && flag == -CV_CONV_FAILURE)

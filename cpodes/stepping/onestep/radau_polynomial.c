@@ -71,7 +71,7 @@ static int degreeOf(const CPRadauTable *L, const sunrealtype *size, double ratio
   return degree;
 }
 
-/* Multipliers of dependent rows are not unique, and jump between two steps when others of these rows are dropped. */
+/* Multipliers jump between two steps when the number of independent rows changes. */
 void cpRadauPredict(CPOneStepMem mem, sunrealtype h) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table, *L = R->last;

@@ -227,6 +227,25 @@ START_TEST(no_function_is_called_beyond_tstop) {
 }
 END_TEST
 
+/* After the failure CVODES changes its step once more by the factor that is already in it, unless tstop - t is the step to
+ * the last bit. The long step would then end at tstop, with the state of a later time. */
+START_TEST(a_failure_before_tstop_does_not_let_the_next_step_go_beyond) {
+  for (int steps = 3; steps < 24; steps++) {
+    sunrealtype h = 0.0, reached = 0.0;
+    open_method(_i, 1.0e-6);
+    for (int k = 0; k < steps; k++) ck_assert_success(&run, run_step(&run));
+    ck_assert_success(&run, CVodeGetCurrentStep(run.cvode_mem, &h));
+    ck_assert_success(&run, CVodeGetCurrentTime(run.cvode_mem, &reached));
+    ck_assert_success(&run, CVodeSetStopTime(run.cvode_mem, reached + 0.97 * h));
+    run.world.c = (Fault){reached, 1, -1, 0.0};
+    ck_assert_flag(&run, run_to(&run, 1.0), CP_USERFUNC_FAIL);
+    ck_assert_double_eq(run.t, reached);
+    ck_assert_flag(&run, run_to(&run, 1.0), CV_TSTOP_RETURN);
+    ck_assert_good(&run);
+  }
+}
+END_TEST
+
 /* ---- quadratures and sensitivities see projected states ---- */
 
 static sunrealtype worst_seen;
@@ -308,6 +327,7 @@ int main(void) {
   tcase_add_loop_test(tc, times_next_to_the_start_are_too_close, 0, 4);
   tcase_add_loop_test(tc, the_integration_stops_at_tstop, 0, 4);
   tcase_add_loop_test(tc, no_function_is_called_beyond_tstop, 0, 4);
+  tcase_add_loop_test(tc, a_failure_before_tstop_does_not_let_the_next_step_go_beyond, 0, 4);
   tcase_add_loop_test(tc, quadratures_are_taken_of_projected_states, 0, 4);
   tcase_add_loop_test(tc, staggered_sensitivities_see_projected_states, 0, 4);
   suite_add_tcase(suite, tc);
