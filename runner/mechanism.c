@@ -170,8 +170,8 @@ static int assemble(CPModel *model) {
   if (!mech) return -1;
   const int flag = CPBodiesAssemble(model->data, mech, 0, model->y0, mechanism.run.held);
   CPMechFree(&mech);
-  if (flag) complain("%s: %s", mechanism.path, CPBodiesGetLastMessage(model->data));
-  return flag ? -1 : 0;
+  return flag ? CPModelRefuse(model, "%s: %s", mechanism.path, CPBodiesGetLastMessage(model->data))
+              : 0;
 }
 
 static void silent(int code, const char *function, const char *msg, void *data) {
@@ -184,10 +184,11 @@ static int create(CPModel *model) {
   CPBodies b  = CPBodiesReadText(mechanism.text, mechanism.size, mechanism.path, model->ctx, &run,
                                  message, sizeof message);
   model->data = b;
-  if (!b || CPBodiesSetErrHandlerFn(b, silent, NULL)) return -1;
+  if (!b) return CPModelRefuse(model, "%s", message);
+  CPBodiesSetErrHandlerFn(b, silent, NULL);
   if (CPBodiesModel(b, &model->mech)) {
     model->mech = (CPMechModel){0};
-    return -1;
+    return CPModelRefuse(model, "%s: %s", mechanism.path, CPBodiesGetLastMessage(b));
   }
   for (int i = 0; i < model->type->nparameters; i++) CPBodiesParameters(b)[i] = model->parameter[i];
   if (clone_templates(&model->mech) || !(model->y0 = CPBodiesState(b))) return -1;

@@ -26,8 +26,9 @@ extern "C" {
 
 /** Bounds of the arrays below. */
 enum CPModelLimits {
-  CP_MODEL_MAX_ROOTS = 4, /**< functions of events */
-  CP_MODEL_MAX_STOPS = 4  /**< kinks */
+  CP_MODEL_MAX_ROOTS = 4,  /**< functions of events */
+  CP_MODEL_MAX_STOPS = 4,  /**< kinks */
+  CP_MODEL_REFUSAL   = 512 /**< characters of CPModelRefuse */
 };
 
 /** A mechanism with values of its parameters; created by CPModelCreate. */
@@ -122,7 +123,8 @@ typedef struct {
   int (*conserves)(const CPModel *model, int i);
   const CPModelCoordinate *coordinates; /**< the first of q_0, q_1, ...; NULL: they have no names */
   int ncoordinates;                     /**< at most nq */
-  /** Fills in what CPModel says is its type's; 0, or -1 without memory (destroy is called then, too). */
+  /** Fills in what CPModel says is its type's; 0, or -1 without memory or after CPModelRefuse (destroy is called then,
+   * too). */
   int (*create)(CPModel *model);
   /** Frees what only it knows; CPModelFree does the rest: the matrices of mech, G_tmpl, y0, drawing.
    * NULL: free(data). */
@@ -173,7 +175,8 @@ struct CPModel_ {
   sunrealtype stop[CP_MODEL_MAX_STOPS]; /**< kinks of the forces, in order, where an integration stops and
                                              starts anew */
   int nstops;                           /**< of them */
-  CPModelDrawing drawing; /**< by CPModelDraw; type->points fills in where the points are */
+  CPModelDrawing drawing;         /**< by CPModelDraw; type->points fills in where the points are */
+  char refusal[CP_MODEL_REFUSAL]; /**< by CPModelRefuse: why it cannot be created, or "" */
 };
 
 /* ---- shared objects ---- */
@@ -189,7 +192,7 @@ typedef struct {
 } CPModelModule;
 
 /** Counts changes of the structs above, and of CPMechModel, that old objects do not fit. */
-#define CP_MODEL_ABI 4
+#define CP_MODEL_ABI 5
 /** The name of the symbol. */
 #define CP_MODEL_SYMBOL "cpodes_model"
 /** Makes type, a CPModelType with static storage, the model of the shared object that this is part of. Once,
@@ -242,6 +245,13 @@ CPODES_EXPORT sunrealtype CPModelError(const CPModel *model, sunrealtype t, N_Ve
 
 /* ---- for type->create and the other functions of a type ---- */
 
+/** For type->create, which returns what it returns, -1: the reason, as of printf, why there is no such mechanism with these
+ * parameters; CPModelCreate's message is "name: reason". Of several the first one counts. */
+CPODES_EXPORT int CPModelRefuse(CPModel *model, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
 /** model->n and model->y0, n zeros for the caller to fill in; 0, or -1 without memory. */
 CPODES_EXPORT int CPModelStart(CPModel *model, sunindextype n);
 /** The drawing's arrays. kind [npoints], segment [nsegments]: copied; NULL: zeros, for the caller to fill

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <nvector/nvector_serial.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ CPModel *CPModelCreate(const CPModelType *type, const sunrealtype *values, SUNCo
     return NULL;
   }
   if (type->create(model)) {
-    snprintf(message, length, "%s: no memory", type->name);
+    snprintf(message, length, "%s: %s", type->name, *model->refusal ? model->refusal : "no memory");
     CPModelFree(&model);
   }
   return model;
@@ -88,6 +89,15 @@ CPMech CPModelMech(const CPModel *model) {
 }
 
 /* ------------------------------------------------------------------------- for type->create -- */
+
+int CPModelRefuse(CPModel *model, const char *format, ...) {
+  if (*model->refusal) return -1;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(model->refusal, sizeof model->refusal, format, args);
+  va_end(args);
+  return -1;
+}
 
 int CPModelStart(CPModel *model, sunindextype n) {
   model->n  = n;

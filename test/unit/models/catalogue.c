@@ -211,6 +211,23 @@ START_TEST(a_message_that_does_not_fit_is_cut) {
 }
 END_TEST
 
+static int refuses(CPModel *model) {
+  ck_assert_int_eq(CPModelRefuse(model, "a rod of %g m is too short", model->parameter[0]), -1);
+  return CPModelRefuse(model, "another reason");
+}
+
+START_TEST(a_model_that_cannot_be_created_says_why) {
+  CPModelType type = *model_find("pendulum");
+  char expected[sizeof message];
+  type.create  = refuses;
+  type.destroy = NULL;
+  ck_assert_ptr_null(CPModelCreate(&type, NULL, test_context, message, sizeof message));
+  snprintf(expected, sizeof expected, "pendulum: a rod of %g m is too short",
+           type.parameters[0].value);
+  ck_assert_str_eq(message, expected);
+}
+END_TEST
+
 /* ---------------------------------------------------------------------------------- mechanism -- */
 
 START_TEST(a_mechanism_takes_its_model_and_user_data) {
@@ -244,6 +261,7 @@ int main(void) {
   tcase_add_test(tc, limits_of_parameters_are_allowed);
   tcase_add_test(tc, numbers_of_bodies_are_whole);
   tcase_add_test(tc, a_message_that_does_not_fit_is_cut);
+  tcase_add_test(tc, a_model_that_cannot_be_created_says_why);
   tcase_add_test(tc, a_mechanism_takes_its_model_and_user_data);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
