@@ -95,33 +95,118 @@ static const char *mostOpen(CPBodies b, sunrealtype t, N_Vector y, sunrealtype *
   return worst ? b->text + worst->name : "";
 }
 
+/* id_j = 0 for the positions of the bodies that are named. Returns 0 or a code, reported. */
+static int holdPositions(CPBodies b, const char *held, N_Vector id, const char *function) {
+  const Space *s = &b->space;
+  N_VConst(1, id);
+  for (const char *name = held; *(name += strspn(name, " "));) {
+    const size_t length = strcspn(name, " ");
+    const int i         = bodiesFind(b, NAME_BODY, name, length);
+    if (i < 0)
+      return bodiesError(b, CP_ILL_INPUT, function, "held: there is no body \"%.*s\"", (int)length,
+                         name);
+    for (int k = 0; k < s->nq; k++) N_VGetArrayPointer(id)[s->nq * i + k] = 0;
+    name += length;
+  }
+  return CP_SUCCESS;
+}
+
+static void silent(int code, const char *function, const char *text, void *data) {
+  (void)code, (void)function, (void)text, (void)data;
+}
+
+typedef enum { ALL, TURNING, MOVING, NOTHING } Part;
+
+/* Holds this part of the velocities of body i, id [nu], and releases the rest. */
+static void holdPart(const Space *s, int i, Part part, sunrealtype *id) {
+  const int turn = s->last[0]; /* the first velocity of turning */
+  for (int k = 0; k < s->nu; k++)
+    id[s->nu * i + k] =
+        part == NOTHING || (part == TURNING && k < turn) || (part == MOVING && k >= turn);
+}
+
+/* Is there a state with the held components of start? work: of its length. Returns 1, 0, or a code. */
+static int canHold(CPMech trial, sunrealtype t, N_Vector start, N_Vector id, N_Vector work) {
+  N_VScale(1, start, work);
+  const int flag = CPMechCalcIC(trial, t, work, NULL, id, NULL, NULL);
+  return flag == CP_SUCCESS ? 1 : flag == CP_IC_FAIL ? 0 : flag;
+}
+
+/* Adds to id velocities in start, whose positions are consistent, of the bodies whose positions it holds and that move: all
+ * of them if that is possible; else of one body after the other all, those of turning, or those of moving. It tries with a
+ * CPMech of its own, so that no failure is reported. Returns 1 if it held any, 0, or a code. */
+static int holdVelocities(CPBodies b, sunrealtype t, N_Vector start, N_Vector id) {
+  const Space *s          = &b->space;
+  const sunindextype nq   = (sunindextype)b->nbodies * s->nq;
+  const sunrealtype *u    = N_VGetArrayPointer(start) + nq;
+  const sunrealtype *id_q = N_VGetArrayPointer(id);
+  sunrealtype *id_u       = N_VGetArrayPointer(id) + nq;
+  int flag = CP_MEM_FAIL, any = 0, wanted = 0;
+  int *moves    = calloc((size_t)b->nbodies, sizeof *moves);
+  N_Vector work = N_VClone(start);
+  CPMech trial  = work ? CPMechCreate(&b->model, start, b->ctx) : NULL;
+  if (!moves || !trial) goto done;
+  if ((flag = CPBodiesPrepare(b, trial))) goto done;
+  CPMechSetErrHandlerFn(trial, silent, NULL);
+  for (int i = 0; i < b->nbodies; i++) {
+    for (int k = 0; k < s->nu && id_q[s->nq * i] == 0; k++) moves[i] |= u[s->nu * i + k] != 0;
+    wanted += moves[i];
+    if (moves[i]) holdPart(s, i, ALL, id_u);
+  }
+  if (wanted == 0 || (any = flag = canHold(trial, t, start, id, work)) != 0) goto done;
+  for (int i = 0; i < b->nbodies; i++)
+    if (moves[i]) holdPart(s, i, NOTHING, id_u);
+  for (int i = 0; i < b->nbodies; i++)
+    for (Part part = ALL; part < NOTHING && moves[i]; part++) {
+      holdPart(s, i, part, id_u);
+      if ((flag = canHold(trial, t, start, id, work)) < 0) goto done;
+      any |= flag;
+      if (flag) break;
+      holdPart(s, i, NOTHING, id_u);
+    }
+done:
+  CPMechFree(&trial);
+  if (work) N_VDestroy(work);
+  free(moves);
+  return flag < 0 ? flag : any;
+}
+
 int CPBodiesAssemble(CPBodies b, CPMech mech, sunrealtype t, N_Vector y, const char *held) {
   int flag = checkState(b, y, __func__);
   if (flag) return flag;
   if (!mech) return bodiesError(b, CP_MEM_NULL, __func__, "mech must not be NULL");
-  const Space *s = &b->space;
-  N_Vector id    = held ? N_VClone(y) : NULL;
-  if (held && !id)
-    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for %d bodies", b->nbodies);
-  if (id) N_VConst(1, id);
-  for (const char *name = held; name && *(name += strspn(name, " "));) {
-    const size_t length = strcspn(name, " ");
-    const int i         = bodiesFind(b, NAME_BODY, name, length);
-    if (i < 0) {
-      N_VDestroy(id);
-      return bodiesError(b, CP_ILL_INPUT, __func__, "held: there is no body \"%.*s\"", (int)length,
-                         name);
-    }
-    for (int k = 0; k < s->nq; k++) N_VGetArrayPointer(id)[s->nq * i + k] = 0;
-    name += length;
+  if (!held) held = "";
+  const sunindextype nq = (sunindextype)b->nbodies * b->space.nq, nu = N_VGetLength(y) - nq;
+  N_Vector id = N_VClone(y), x = N_VClone(y);
+  if (!id || !x) {
+    flag = bodiesError(b, CP_MEM_FAIL, __func__, "no memory for %d bodies", b->nbodies);
+    goto done;
   }
-  flag = CPMechCalcIC(mech, t, y, NULL, id, NULL, NULL);
+  if ((flag = holdPositions(b, held, id, __func__))) goto done;
+  N_VScale(1, y, x);
+  flag = CPMechCalcIC(mech, t, x, NULL, id, NULL, NULL);
+  if (flag == CP_SUCCESS && *held) { /* x: these positions, with the velocities of the guess */
+    memcpy(N_VGetArrayPointer(x) + nq, N_VGetArrayPointer(y) + nq, (size_t)nu * sizeof(sunrealtype));
+    flag = holdVelocities(b, t, x, id);
+    if (flag >= 0) flag = CPMechCalcIC(mech, t, x, NULL, id, NULL, NULL);
+    if (flag == CP_IC_FAIL) { /* motions that only mech knows of forbid it */
+      holdPositions(b, held, id, __func__);
+      flag = CPMechCalcIC(mech, t, x, NULL, id, NULL, NULL);
+    }
+  }
+  if (flag == CP_SUCCESS) N_VScale(1, x, y);
+  else if (flag == CP_MEM_FAIL) bodiesError(b, flag, __func__, "no memory for the assembly");
+  else if (flag != CP_IC_FAIL) bodiesError(b, flag, __func__, "%.400s", CPMechGetLastMessage(mech));
+  else {
+    sunrealtype size;
+    const char *joint = mostOpen(b, t, y, &size);
+    flag = bodiesError(b, flag, __func__, "joint \"%s\" stays open (by %g at the guess): %.300s",
+                       joint, (double)size, CPMechGetLastMessage(mech));
+  }
+done:
   if (id) N_VDestroy(id);
-  if (flag == CP_SUCCESS) return flag;
-  sunrealtype size;
-  const char *joint = mostOpen(b, t, y, &size);
-  return bodiesError(b, flag, __func__, "joint \"%s\" stays open (by %g at the guess): %.300s",
-                     joint, (double)size, CPMechGetLastMessage(mech));
+  if (x) N_VDestroy(x);
+  return flag;
 }
 
 int CPBodiesCoordinate(CPBodies b, CPCoordinate of, N_Vector y, sunrealtype *x, sunrealtype *rate) {

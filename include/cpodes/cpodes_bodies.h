@@ -285,7 +285,9 @@ CPODES_EXPORT int CPBodiesPrepare(CPBodies bodies, CPMech mech);
  * bodies. */
 CPODES_EXPORT N_Vector CPBodiesState(CPBodies bodies);
 /** Assembles the mechanism at time t: CPMechCalcIC from the guess y, in and out. held: names of bodies, with blanks
- * between, that stay where they are, or NULL. CP_IC_FAIL: the message names the joint that stays open most. */
+ * between, that stay where they are, or NULL. Of those that move in the guess it holds the velocities, too, as far as a
+ * state with them exists: of a body all of them, else those of turning, else those of moving; the velocities of all other
+ * bodies are the nearest ones. CP_IC_FAIL: the message names the joint that stays open most. */
 CPODES_EXPORT int CPBodiesAssemble(CPBodies bodies, CPMech mech, sunrealtype t, N_Vector y,
                                    const char *held);
 

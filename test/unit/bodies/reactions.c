@@ -347,9 +347,15 @@ START_TEST(gears_keep_their_ratio_over_many_turns) {
 END_TEST
 
 /* Assembly: a four-bar linkage from a guess that is off by some centimetres closes, with the crank held */
-START_TEST(a_rough_guess_is_assembled) {
+/* A four-bar linkage of cranks of 1 and 1.5, a rod of 2 and a base of 2.2 m, by a guess whose hinges are open */
+static void rough_four_bar(sunrealtype spin, sunrealtype velocity) {
   create(2);
-  const CPBody crank = {.name = "crank", .mass = 1, .inertia = {0, 0, 1}, .angle = 1.2};
+  const CPBody crank = {.name     = "crank",
+                        .mass     = 1,
+                        .inertia  = {0, 0, 1},
+                        .angle    = 1.2,
+                        .omega    = {0, 0, spin},
+                        .velocity = {velocity}};
   const CPBody rod_  = {
        .name = "rod", .mass = 1, .inertia = {0, 0, 1}, .position = {0.3, 0.9}, .angle = 0.1};
   const CPBody arm = {
@@ -375,14 +381,63 @@ START_TEST(a_rough_guess_is_assembled) {
     ADD(CPBodiesAddJoint(bodies, &joint));
   }
   start();
-  ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, "crank") == CP_SUCCESS, "%s",
+}
+
+static void assemble(const char *held) {
+  ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, held) == CP_SUCCESS, "%s",
                 CPBodiesGetLastMessage(bodies));
+}
+
+START_TEST(a_rough_guess_is_assembled) {
+  rough_four_bar(0, 0);
+  assemble("crank");
   ck_assert_double_eq(entries(y)[2], 1.2);
   for (int i = 0; i < 4; i++) {
     sunrealtype a[3], b[3];
     ck_assert_int_eq(CPBodiesJointPoints(bodies, i, y, a, b), CP_SUCCESS);
     ck_assert_double_le(hypot(a[0] - b[0], a[1] - b[1]), 1e-9);
   }
+  clear();
+}
+END_TEST
+
+/* What a held body has of velocities it keeps: all; where the hinge forbids that it moves, its turning. The loop's velocities follow from that of the crank alone. */
+START_TEST(a_held_body_keeps_the_velocities_that_are_possible) {
+  rough_four_bar(3, _i ? 0.5 : 0);
+  assemble("crank");
+  const sunrealtype *u = entries(y) + 9;
+  ck_assert_double_eq(entries(y)[2], 1.2);
+  ck_assert_double_eq(u[2], 3);
+  for (int k = 0; k < 2; k++) ck_assert_double_le(fabs(u[k]), 1e-9); /* the hinge is its centre */
+  for (int i = 0; i < 4; i++) { /* velocities of both points of each hinge, r' + omega x arm */
+    sunrealtype P[2][3];
+    int body[2];
+    ck_assert_int_eq(CPBodiesJointPoints(bodies, i, y, P[0], P[1]), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesJointBodies(bodies, i, body), CP_SUCCESS);
+    sunrealtype v[2][2] = {{0, 0}, {0, 0}};
+    for (int side = 0; side < 2; side++)
+      if (body[side] >= 0) {
+        const sunrealtype *q = entries(y) + 3 * body[side], *w = u + 3 * body[side];
+        v[side][0] = w[0] - w[2] * (P[side][1] - q[1]);
+        v[side][1] = w[1] + w[2] * (P[side][0] - q[0]);
+      }
+    for (int k = 0; k < 2; k++) ck_assert_double_le(fabs(v[0][k] - v[1][k]), 1e-9);
+  }
+  ck_assert_str_eq(CPBodiesGetLastMessage(bodies), "");
+  clear();
+}
+END_TEST
+
+START_TEST(a_held_body_that_cannot_move_is_at_rest) {
+  create(2);
+  const CPBody bar    = {.name = "bar", .mass = 1, .inertia = {0, 0, 1}, .omega = {0, 0, 3}};
+  const CPJoint clamp = {.name = "clamp", .kind = CP_JOINT_FIXED, .b = "bar"};
+  ADD(CPBodiesAddBody(bodies, &bar));
+  ADD(CPBodiesAddJoint(bodies, &clamp));
+  start();
+  assemble("bar");
+  for (int k = 0; k < 6; k++) ck_assert_double_le(fabs(entries(y)[k]), 1e-9);
+  ck_assert_str_eq(CPBodiesGetLastMessage(bodies), "");
   clear();
 }
 END_TEST
@@ -404,6 +459,8 @@ int main(void) {
   tcase_add_test(tc, drag_brakes_a_turning_ball);
   tcase_add_loop_test(tc, gears_keep_their_ratio_over_many_turns, 0, 2);
   tcase_add_test(tc, a_rough_guess_is_assembled);
+  tcase_add_loop_test(tc, a_held_body_keeps_the_velocities_that_are_possible, 0, 2);
+  tcase_add_test(tc, a_held_body_that_cannot_move_is_at_rest);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
