@@ -297,6 +297,9 @@ void bodiesPositions(CPBodies b, const Row *row, sunrealtype t, sunrealtype *p);
 
 /* Whole file and a zero, which the caller frees; NULL if it cannot be read */
 char *bodiesFile(const char *path, size_t *size);
+/* The path of a file that stands beside the file `from`, unless it is absolute, into whole [length]. Returns 1 if it is
+   too long. */
+int bodiesBeside(const char *from, const char *path, char *whole, size_t length);
 /* As CPBodiesReadText; run has its defaults */
 CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, SUNContext ctx,
                         CPBodiesFile *run, char *message, size_t length);

@@ -29,6 +29,12 @@ char *bodiesFile(const char *path, size_t *size) {
   return failed ? NULL : text;
 }
 
+int bodiesBeside(const char *from, const char *path, char *whole, size_t length) {
+  const char *slash = strrchr(from, '/');
+  const int base    = path[0] == '/' || !slash ? 0 : (int)(slash - from) + 1;
+  return snprintf(whole, length, "%.*s%s", base, from, path) >= (int)length;
+}
+
 CPBodies CPBodiesReadText(const char *data, size_t size, const char *name, SUNContext ctx,
                           CPBodiesFile *run, char *message, size_t length) {
   const char *dot  = strrchr(name, '.');

@@ -131,16 +131,14 @@ int robotFind(Robot *r, const xmlNode *at, const char *kind, const char *name) {
 /* ------------------------------------------------------------------------------------- files -- */
 
 char *robotFile(Robot *r, const xmlNode *at, const char *folder, const char *path, size_t *size) {
-  char whole[1000];
-  const char *slash = strrchr(r->file, '/');
-  const int base    = slash ? (int)(slash - r->file) + 1 : 0;
-  if (path[0] == '/') folder = "", slash = NULL;
-  else if (!folder) folder = "";
-  const int length =
-      snprintf(whole, sizeof whole, "%.*s%s%s%s", path[0] == '/' || folder[0] == '/' ? 0 : base,
-               r->file, folder, folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "", path);
-  char *data = length < (int)sizeof whole ? bodiesFile(whole, size) : NULL;
-  if (!data) robotWrong(r, at, "the file \"%.300s\" cannot be read", whole);
+  char within[1000], whole[1000];
+  if (path[0] == '/' || !folder) folder = "";
+  const int length = snprintf(within, sizeof within, "%s%s%s", folder,
+                              folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "", path);
+  const int too_long =
+      length >= (int)sizeof within || bodiesBeside(r->file, within, whole, sizeof whole);
+  char *data = too_long ? NULL : bodiesFile(whole, size);
+  if (!data) robotWrong(r, at, "the file \"%.300s\" cannot be read", too_long ? path : whole);
   return data;
 }
 

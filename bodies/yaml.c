@@ -125,17 +125,20 @@ static const Field shape_fields[] = {
 
 typedef struct {
   sunrealtype dimension, gravity[3];
+  const char *robot;
 } Head;
 /* Sections of elements are read by their own tables. */
-static const Field head_fields[] = {
-    FIELD(Head, "dimension", dimension, NUMBER, 0), FIELD(Head, "gravity", gravity, VECTOR, 0), {0}};
-static const Field run_fields[] = {FIELD(CPBodiesFile, "title", title, COPY, 0),
-                                   FIELD(CPBodiesFile, "t_end", t_end, NUMBER, 0),
-                                   FIELD(CPBodiesFile, "method", method, COPY, 0),
-                                   FIELD(CPBodiesFile, "assemble", assemble, YES, 0),
-                                   FIELD(CPBodiesFile, "held", held, COPY, 0),
-                                   FIELD(CPBodiesFile, "balance", balance, YES, 0),
-                                   {0}};
+static const Field head_fields[] = {FIELD(Head, "dimension", dimension, NUMBER, 0),
+                                    FIELD(Head, "gravity", gravity, VECTOR, 0),
+                                    FIELD(Head, "robot", robot, NAME, 0),
+                                    {0}};
+static const Field run_fields[]  = {FIELD(CPBodiesFile, "title", title, COPY, 0),
+                                    FIELD(CPBodiesFile, "t_end", t_end, NUMBER, 0),
+                                    FIELD(CPBodiesFile, "method", method, COPY, 0),
+                                    FIELD(CPBodiesFile, "assemble", assemble, YES, 0),
+                                    FIELD(CPBodiesFile, "held", held, COPY, 0),
+                                    FIELD(CPBodiesFile, "balance", balance, YES, 0),
+                                    {0}};
 
 /* ---------------------------------------------------------------------------------- reader -- */
 
@@ -369,6 +372,23 @@ static const struct {
                 {"shapes", "a shape", shape_fields, addShape}};
 enum { NUM_ELEMENTS = sizeof elements / sizeof elements[0] };
 
+/* The bodies and joints of a robot's file, to which the sections add; what `run` has already, stays. Returns 0, or 1 after a
+ * message, which is the robot's own if its file is wrong. */
+static int readRobot(Reader *r, const yaml_node_t *at, const char *path, SUNContext ctx,
+                     CPBodiesFile *run, CPBodies *bodies) {
+  char whole[4096];
+  size_t size;
+  if (r->dimension != 3) return wrong(r, at->start_mark, "a robot needs dimension 3");
+  char *data = bodiesBeside(r->file, path, whole, sizeof whole) ? NULL : bodiesFile(whole, &size);
+  if (!data) return wrong(r, at->start_mark, "the file \"%.300s\" cannot be read", path);
+  CPBodiesFile own = *run;
+  *bodies          = bodiesReadXml(data, size, whole, ctx, &own, r->message, r->length);
+  free(data);
+  if (!*bodies) return 1;
+  if (!run->title[0]) memcpy(run->title, own.title, sizeof run->title);
+  return 0;
+}
+
 static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *bodies) {
   static const char *const sections[] = {"bodies",  "joints",   "couplers", "drives",
                                          "springs", "bushings", "forces",   "frictions",
@@ -394,13 +414,15 @@ static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *
   if (of_run && readMapping(r, of_run, "run", run_fields, NULL, run)) return 1;
   if (of_run && !(run->t_end > 0))
     return wrong(r, of_run->start_mark, "t_end must be positive, and is %g", (double)run->t_end);
-  *bodies = CPBodiesCreate(r->dimension, ctx);
-  if (!*bodies) return wrong(r, start, "no memory");
-  if (CPBodiesSetGravity(*bodies, head.gravity) || (run->balance && CPBodiesSetBalance(*bodies)))
+  if (head.robot) {
+    if (readRobot(r, section(r, top, "robot"), head.robot, ctx, run, bodies)) return 1;
+  } else if (!(*bodies = CPBodiesCreate(r->dimension, ctx))) return wrong(r, start, "no memory");
+  if ((section(r, top, "gravity") && CPBodiesSetGravity(*bodies, head.gravity)) ||
+      (run->balance && CPBodiesSetBalance(*bodies)))
     return wrong(r, start, "%s", CPBodiesGetLastMessage(*bodies));
   for (int k = 0; k < NUM_ELEMENTS; k++) {
     const yaml_node_t *list = section(r, top, elements[k].key);
-    if (!list && k == 0) return wrong(r, top->start_mark, "the file needs bodies");
+    if (!list && k == 0 && !head.robot) return wrong(r, top->start_mark, "the file needs bodies");
     if (!list) continue;
     if (list->type != YAML_SEQUENCE_NODE)
       return wrong(r, list->start_mark, "%s must be a list", elements[k].key);

@@ -21,6 +21,8 @@ class Mechanisms(RunnerTest):
 
     def test_all_files_run(self):
         for file in sorted(FILES.glob("*.yaml")):
+            if "robot:" in file.read_text() and not os.environ.get("CPODES_XML"):
+                continue
             with self.subTest(file=file.name):
                 process = cpodes("run", file)
                 self.assert_done(process)

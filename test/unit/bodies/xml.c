@@ -532,6 +532,47 @@ static void write_file(const char *name, const char *text) {
   fclose(f);
 }
 
+/* A tree in URDF becomes a loop by a YAML file beside it, whose words about gravity and the title count. */
+START_TEST(a_file_may_add_to_a_robot) {
+  static const char *const bad[][2] = {
+      {"robot: none.urdf\n", "loop.yaml:1:8: the file \"none.urdf\" cannot"},
+      {"robot: loop.yaml\n", "loop.yaml:1:"},
+      {"dimension: 2\nrobot: tree.urdf\n", "loop.yaml:2:8: a robot needs"},
+      {"robot: tree.urdf\nbodies: [{name: a, mass: 1, inertia: [1, 1, 1]}]\n",
+       "loop.yaml:2:10: name must be new"}};
+  char path[300];
+  write_file("tree.urdf",
+             "<robot name=\"tree\"><link name=\"base\"/>"
+             "<link name=\"a\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" "
+             "izz=\"1\"/></inertial></link>"
+             "<joint name=\"j\" type=\"continuous\"><parent link=\"base\"/><child link=\"a\"/>"
+             "<origin xyz=\"1 0 0\"/><axis xyz=\"0 1 0\"/></joint></robot>");
+  snprintf(path, sizeof path, "%s/loop.yaml", CPODES_TEST_FOLDER);
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    write_file("loop.yaml", bad[i][0]);
+    ck_assert_ptr_null(CPBodiesRead(path, test_context, &file, message, sizeof message));
+    ck_assert_mentions(message, bad[i][1]);
+    ck_assert_ptr_null(strchr(message, '\n'));
+  }
+  for (int all = 0; all < 2; all++) {
+    write_file("loop.yaml",
+               all ? "robot: tree.urdf\ngravity: [0, 0, -2]\nrun: {title: loop, balance: "
+                     "false}\njoints: [{name: rod, kind: rod, b: a, at_b: [1, 0, 0]}]\n"
+                   : "robot: tree.urdf\n");
+    CPBodies b = CPBodiesRead(path, test_context, &file, message, sizeof message);
+    ck_assert_msg(b != NULL, "%s", message);
+    ck_assert_str_eq(file.title, all ? "loop" : "tree");
+    ck_assert_double_eq(parameter(b, "gravity.z"), all ? -2 : -9.81);
+    ck_assert_int_eq(CPBodiesJoints(b), 1 + all);
+    if (all) ck_assert_double_eq(parameter(b, "rod.length"), 1);
+    N_Vector y = CPBodiesState(b);
+    ck_assert_int_eq((int)N_VGetLength(y), all ? 13 : 14);
+    N_VDestroy(y);
+    CPBodiesFree(&b);
+  }
+}
+END_TEST
+
 START_TEST(files_are_included) {
   char path[300];
   write_file("robot_main.xml", "<mujoco><include file=\"robot_part.xml\"/><worldbody>\n<body "
@@ -821,6 +862,7 @@ int main(void) {
   tcase_add_test(tc, names_are_made_fit);
   tcase_add_test(tc, what_is_left_out_is_listed);
   tcase_add_test(tc, files_are_included);
+  if (CPODES_TEST_YAML) tcase_add_test(tc, a_file_may_add_to_a_robot);
   tcase_add_loop_test(tc, what_is_wrong_is_named_with_its_place, 0, NUMBER(bad));
   tcase_add_test(tc, wrong_meshes_are_named);
   tcase_add_loop_test(tc, broken_files_do_no_harm, 0, 3);
