@@ -228,9 +228,12 @@ static int impact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     approaching |= c->v[row] < -c->small_v * c->scale[row];
   }
   if (!approaching) return CP_SUCCESS;
-  for (int k = 0; k < P->ncontacts; k++)
-    for (int i = 0; i <= P->law[k].ntangents; i++)
-      c->e[P->law[k].first + i] = c->point[P->law[k].contact].e[i];
+  for (int k = 0; k < P->ncontacts; k++) {
+    const int N = P->law[k].first, row = c->row[N];
+    for (int i = 0; i <= P->law[k].ntangents; i++) c->e[N + i] = c->point[P->law[k].contact].e[i];
+    /* Newton's law would have one that rests or recedes, and is pressed by the impact of another, penetrate. */
+    if (c->v[row] >= -c->small_v * c->scale[row]) c->e[N] = 0.0;
+  }
   for (int i = 0; i < P->n; i++) c->velocity[i] = c->v[c->row[i]];
   const int flag = freeAccelerations(c, t, y, function);
   if (flag) return flag;
