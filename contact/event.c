@@ -132,11 +132,16 @@ static int solve(CPContact c) {
 }
 
 static int noSolution(CPContact c, sunrealtype t, const char *function, const char *what) {
-  return contactError(
-      c, CP_CONTACT_NO_SOLUTION, function,
-      "at t = %.15g: no %s of %d closed contacts, the first of which is \"%s\", satisfy the "
-      "laws of contact (residual %.1e)",
-      t, what, c->problem.ncontacts, c->point[c->problem.law[0].contact].name, c->problem.residual);
+  const ContactProblem *P = &c->problem;
+  char names[CONTACT_TEXT / 2];
+  size_t used = 0;
+  for (int k = 0; k < P->ncontacts && used < sizeof names; k++)
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s\"%s\"", k > 0 ? ", " : "",
+                             c->point[P->law[k].contact].name);
+  return contactError(c, CP_CONTACT_NO_SOLUTION, function,
+                      "at t = %.15g: no %s of the %d closed contacts %s%s satisfy the laws of "
+                      "contact (residual %.1e)",
+                      t, what, P->ncontacts, names, used < sizeof names ? "" : " ...", P->residual);
 }
 
 /* a [na] <- A u' - b without contacts */
@@ -190,6 +195,14 @@ static int restitution(CPContact c, sunrealtype *factor) {
   return isnan(impulses(c, low));
 }
 
+/* Name of the contact that has row i of the problem */
+static const char *rowName(CPContact c, int i) {
+  const ContactProblem *P = &c->problem;
+  int k                   = P->ncontacts - 1;
+  while (k > 0 && P->law[k].first > i) k--;
+  return c->point[P->law[k].contact].name;
+}
+
 /* u <- u + M^{-1} A^T P under the other constraints; then c->v. */
 static int applyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const ContactProblem *P = &c->problem;
@@ -211,9 +224,9 @@ static int applyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
           fmax(WRONG * size, 0.1 * c->small_v * c->scale[c->row[i]])))
       flag = contactError(
           c, CP_MECH_A_WRONG, function,
-          "at t = %.15g: row %d has the velocity %g after an impact, and not %g: A is not the "
-          "derivative of v, or a motion is prescribed",
-          t, c->row[i], c->v[c->row[i]], after);
+          "at t = %.15g: row %d, of contact \"%s\", has the velocity %g after an impact, and not "
+          "%g: A is not the derivative of v, or a motion is prescribed",
+          t, c->row[i], rowName(c, i), c->v[c->row[i]], after);
   }
   return flag;
 }
@@ -228,9 +241,12 @@ static int impact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     approaching |= c->v[row] < -c->small_v * c->scale[row];
   }
   if (!approaching) return CP_SUCCESS;
-  for (int k = 0; k < P->ncontacts; k++)
-    for (int i = 0; i <= P->law[k].ntangents; i++)
-      c->e[P->law[k].first + i] = c->point[P->law[k].contact].e[i];
+  for (int k = 0; k < P->ncontacts; k++) {
+    const int N = P->law[k].first, row = c->row[N];
+    for (int i = 0; i <= P->law[k].ntangents; i++) c->e[N + i] = c->point[P->law[k].contact].e[i];
+    /* Newton's law would have one that rests or recedes, and is pressed by the impact of another, penetrate. */
+    if (c->v[row] >= -c->small_v * c->scale[row]) c->e[N] = 0.0;
+  }
   for (int i = 0; i < P->n; i++) c->velocity[i] = c->v[c->row[i]];
   const int flag = freeAccelerations(c, t, y, function);
   if (flag) return flag;
@@ -451,15 +467,16 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
 }
 
 /* The gap of a contact that opens, and the velocity of one that begins to slide, is zero but for errors, of either sign. Its root
- * function has to begin clearly above zero. So values are subtracted that are a part of the tolerance below these. During a flight
- * that is high enough they fade in a quarter of it, so that the impact is where the gap is zero. */
+ * function has to begin clearly above zero. So values are subtracted that are a part of the tolerance below these. They
+ * fade while the gap of one that leaves at some velocity grows to four times their size, or in the first quarter of a flight if
+ * it is lower, so that the next impact is where the gap is zero, whatever brings the contact back. */
 static void setZeros(CPContact c, sunrealtype t) {
   c->share = 1.0;
   for (int i = 0; i < c->npoints; i++) {
     Point *point              = &c->point[i];
     const CPContactEvent *was = &c->event[i];
     const sunrealtype gap = c->p[point->normal], v = c->v[point->normal], a = -c->a[point->normal];
-    const int jumps           = v > c->small_v * c->scale[point->normal] && a > 0.0;
+    const int leaves = v > c->small_v * c->scale[point->normal], jumps = leaves && a > 0.0;
     const sunrealtype height  = jumps ? v * v / (2.0 * a) : 0.0;
     const sunrealtype small_v = c->small_v * c->scale[point->tangent], v_T = c->v[point->tangent];
     if (point->phase == CP_CONTACT_OPEN &&
@@ -467,9 +484,11 @@ static void setZeros(CPContact c, sunrealtype t) {
       const int is_flight       = height > 4.0 * fabs(gap);
       const sunrealtype small_q = c->small_q * c->scale[point->normal];
       point->zero[0]            = gap - (height > 0.0 ? fmin(height / 32.0, small_q) : small_q);
-      point->fade               = is_flight ? v / (2.0 * a) : INFINITY;
-      point->t_zero             = t;
-      const sunrealtype part    = 2.0 * v / (2.0 * v + a * (t - c->t_first));
+      if (leaves && (!jumps || is_flight))
+        point->fade = fmin(4.0 * fmax(fabs(gap), small_q), jumps ? height : INFINITY) / v;
+      else point->fade = INFINITY;
+      point->t_zero          = t;
+      const sunrealtype part = 2.0 * v / (2.0 * v + a * (t - c->t_first));
       if (jumps) c->share = fmin(c->share, part * part);
     }
     if (point->phase == CP_CONTACT_SLIDING && point->ntangents == 1)

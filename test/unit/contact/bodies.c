@@ -147,12 +147,80 @@ START_TEST(boxes_come_to_rest_on_four_corners) {
 }
 END_TEST
 
+/* Constants of R. I. Leine, C. Glocker, European Journal of Mechanics A 22, 2003, in metres: the cap is a sphere of 15 mm around a point
+ * 3 mm above the centre of mass, and the stem ends in one of 5 mm that is 16 mm above it. Spun at 180 rad/s with the tilt 0.1,
+ * sliding friction makes it turn over. While only the cap touches, whatever the friction, L . P is constant, L: the
+ * angular momentum, P: from the centre of mass to the contact (J. H. Jellett, A treatise on the theory of friction, 1872). */
+START_TEST(tippe_top_turns_over) {
+  const sunrealtype m = 6e-3, r[2] = {0.015, 0.005}, a[2] = {0.003, 0.016}, J1 = 8e-7, J3 = 7e-7,
+                    tilt = 0.1, spin = 180, tol = 1e-7;
+  const char *const names[2] = {"cap", "stem"};
+  const CPBody top           = {.name       = "top",
+                                .mass       = m,
+                                .inertia    = {J1, J1, J3},
+                                .position   = {0, 0, r[0] - a[0] * cos(tilt)},
+                                .quaternion = {cos(tilt / 2), 0, sin(tilt / 2), 0},
+                                .omega      = {0, 0, spin}};
+  CPBodies bodies            = CPBodiesCreate(3, test_context);
+  CPContactPoint points[2];
+  CPMechModel model;
+  sunrealtype t = 0, before = INFINITY, start = 0, upright = 1;
+  ck_assert_int_eq(CPBodiesSetGravity(bodies, (sunrealtype[]){0, 0, -g}), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAddBody(bodies, &top), 0);
+  for (int k = 0; k < 2; k++) {
+    const CPJoint sphere = {.name   = names[k],
+                            .kind   = CP_JOINT_ROLLING,
+                            .b      = "top",
+                            .in     = CP_IN_BODIES,
+                            .on_a   = {.axis = {0, 0, 1}},
+                            .on_b   = {.point = {0, 0, a[k]}},
+                            .length = r[k]};
+    ck_assert_int_eq(CPBodiesAddJoint(bodies, &sphere), k);
+    points[k] = (CPContactPoint){
+        .name = names[k], .normal = k, .tangent = 2 + 2 * k, .ntangents = 2, .mu = 0.3};
+  }
+  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+  N_Vector y        = CPBodiesState(bodies);
+  CPContact contact = CPContactCreate(&model, 2, points, y, test_context);
+  ck_assert_int_eq(CPBodiesPrepare(bodies, CPContactGetMech(contact)), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSetUserData(contact, bodies), CP_SUCCESS);
+  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
+  CPOneStepSetMaxNumSteps(mem, 100000);
+  ck_assert_int_eq(CPContactAttachOneStep(contact, mem, 0, y, tol, tol), CP_SUCCESS);
+  for (int k = 0; k <= 12; k++) {
+    const int flag = k == 0 ? CP_SUCCESS : CPContactSolve(contact, 0.1 * k, y, &t);
+    ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, t, CPContactGetLastMessage(contact));
+    const sunrealtype *q = entries(y), *e = q + 3, *u = q + 7, *w = u + 3;
+    /* the vertical in the body's axes, in which angular velocities are */
+    const sunrealtype up[3]   = {2 * (e[1] * e[3] - e[0] * e[2]), 2 * (e[2] * e[3] + e[0] * e[1]),
+                                 1 - 2 * (e[1] * e[1] + e[2] * e[2])};
+    const sunrealtype L[3]    = {J1 * w[0], J1 * w[1], J3 * w[2]};
+    const sunrealtype upwards = L[0] * up[0] + L[1] * up[1] + L[2] * up[2];
+    const sunrealtype energy =
+        (m * (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]) + L[0] * w[0] + L[1] * w[1] + L[2] * w[2]) /
+            2 +
+        m * g * q[2];
+    const sunrealtype jellett = r[0] * upwards - a[0] * L[2];
+    if (k == 0) start = jellett;
+    ck_assert_double_le(fabs(jellett - start), 100 * tol * fabs(start));
+    ck_assert_double_le(energy, before * (1 + 100 * tol));
+    before = energy, upright = up[2];
+  }
+  ck_assert_double_lt(upright, 0);
+  CPOneStepFree(&mem);
+  CPContactFree(&contact);
+  CPBodiesFree(&bodies);
+  N_VDestroy(y);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("contact/bodies");
   TCase *tc    = tcase_create("bodies");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, billiard_balls_roll_at_last, 0, 4);
   tcase_add_loop_test(tc, boxes_come_to_rest_on_four_corners, 0, 6);
+  tcase_add_test(tc, tippe_top_turns_over);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

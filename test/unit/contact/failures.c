@@ -164,8 +164,77 @@ START_TEST(rates_that_contradict_gaps_are_found) {
   model.v           = wrong_v;
   Run *run          = run_start(&model, &body, 1, &good, start, DOP853, 1e-8);
   ck_assert_int_eq(run_solve(run, 1), CP_MECH_A_WRONG);
+  ck_assert_mentions(run->log.text, "\"ball\"");
   /* The state before the event: still falling */
   ck_assert_double_le(entries(run->y)[4], -4);
+  run_free(&run);
+}
+END_TEST
+
+/* ---- a press: the mass between the floor and a ceiling that comes down, 1 - t ---- */
+
+static int press_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)user_data;
+  p[0] = q[1], p[1] = 1 - t - q[1];
+  return 0;
+}
+
+static int press_v(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
+                   void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  v[0] = u[1], v[1] = -1 - u[1];
+  return 0;
+}
+
+static int press_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(A, 0, 1) = 1, SM_ELEMENT_D(A, 1, 1) = -1;
+  return 0;
+}
+
+static int press_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                   void *user_data) {
+  (void)t, (void)q, (void)u, (void)b, (void)user_data;
+  return 0;
+}
+
+static CPMechModel press(const Body *body) {
+  CPMechModel model = body_model(body);
+  model.np = model.nv = 2;
+  model.p = press_gaps, model.v = press_v, model.A = press_rows, model.b = press_b;
+  return model;
+}
+
+/* Plastic: the mass lies on the floor until the ceiling arrives at t = 1, and no impulses separate all three. */
+START_TEST(press_that_closes_jams) {
+  Body body                     = point_mass();
+  const CPMechModel model       = press(&body);
+  const CPContactPoint points[] = {{.name = "floor", .normal = 0}, {.name = "ceiling", .normal = 1}};
+  const sunrealtype y0[]        = {0, 0, 0, 0, 0, 0};
+  Run *run                      = run_start(&model, &body, 2, points, y0, _i, 1e-8);
+  ck_assert_int_eq(run_solve(run, 2), CP_CONTACT_NO_SOLUTION);
+  ck_assert_mentions(run->log.text, "\"floor\"");
+  ck_assert_mentions(run->log.text, "\"ceiling\"");
+  ck_assert_double_eq_tol(run->t, 1, 1e-7);
+  ck_assert_double_eq_tol(entries(run->y)[1], 0, 1e-8);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_SLIDING);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 1), CP_CONTACT_OPEN);
+  run_free(&run);
+}
+END_TEST
+
+/* Elastic: the mass is thrown to and fro ever faster, without end, before t = 1. */
+START_TEST(impacts_without_end_are_too_many) {
+  Body body                     = point_mass();
+  const CPMechModel model       = press(&body);
+  const CPContactPoint points[] = {{.name = "floor", .normal = 0, .restitution = 1},
+                                   {.name = "ceiling", .normal = 1, .restitution = 1}};
+  const sunrealtype y0[]        = {0, 0.5, 0, 0, 3, 0};
+  Run *run                      = run_start(&model, &body, 2, points, y0, _i, 1e-8);
+  ck_assert_int_eq(CPContactSetMaxEvents(run->contact, 300), CP_SUCCESS);
+  const int flag = run_solve(run, 2);
+  ck_assert_msg(flag == CP_CONTACT_TOO_MANY, "%d: %s", flag, run->log.text);
+  ck_assert_double_lt(run->t, 1);
   run_free(&run);
 }
 END_TEST
@@ -287,6 +356,8 @@ int main(void) {
   tcase_add_loop_test(tc, impact_at_the_start_comes_first, 0, METHODS);
   tcase_add_test(tc, gap_that_jumps_is_named);
   tcase_add_test(tc, rates_that_contradict_gaps_are_found);
+  tcase_add_loop_test(tc, press_that_closes_jams, 0, METHODS);
+  tcase_add_loop_test(tc, impacts_without_end_are_too_many, 0, METHODS);
   tcase_add_loop_test(tc, events_can_be_counted_and_can_stop_a_run, 0, METHODS);
   tcase_add_loop_test(tc, failing_functions_end_with_a_code, 0, 4);
   tcase_add_test(tc, every_allocation_may_fail);
