@@ -23,6 +23,22 @@ static int measureStart(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, CP
   return flag;
 }
 
+/* Is the start as near to the manifold as roundoff lets it be? Tolerances may ask for more than that. A projection would
+ * move each component by less than its tolerance and some units of roundoff of the largest one. */
+#define NEAREST 8.0
+
+static int isNearest(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt) {
+  N_VScale(1.0, y, s->tmp);
+  const int flag = cpProject(s->step, t, s->tmp, ewt, 0, &(CPProjected){0});
+  cpWorkForget(s->step);
+  if (flag) return 0;
+  N_VLinearSum(1.0, s->tmp, -1.0, y, s->tmp);
+  N_VInv(ewt, s->err);
+  N_VAddConst(s->err, NEAREST * CP_UROUND * N_VMaxNorm(y), s->err);
+  N_VDiv(s->tmp, s->err, s->tmp);
+  return N_VMaxNorm(s->tmp) <= 1.0;
+}
+
 int cpStepperCheckConsistent(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, int stepped) {
   CPViolation off;
   char where[CP_ROW_NAME + 32] = "", name[CP_ROW_NAME];
@@ -32,7 +48,7 @@ int cpStepperCheckConsistent(CPStepper s, sunrealtype t, N_Vector y, N_Vector ew
     const int first = flag == -CP_REPTD_USERFUNC_ERR;
     return cpReason(s->text, first ? CP_FIRST_USERFUNC_ERR : -abs(flag), "%s", cpWorkText(s->step));
   }
-  s->start_checked = !(off.norm > 1.0);
+  s->start_checked = !(off.norm > 1.0) || isNearest(s, t, y, ewt);
   if (s->start_checked) return CP_SUCCESS;
   if (off.worst >= 0)
     snprintf(where, sizeof where, " (%s: %.3e)", cpRowName(s->P, off.worst, name), off.residual);

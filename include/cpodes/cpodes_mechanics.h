@@ -493,7 +493,8 @@ CPODES_EXPORT int CPMechEvaluate(CPMech mech, sunrealtype t, N_Vector y, CPMechO
  *   Cotangent  x <- P^T x                                                forces
  *
  * The rows of A are those of the velocity constraints and of motions that are active. Velocities of
- * FULL motions are no unknowns, so P x is 0 there. Dependent rows are allowed. Operators need Minv.
+ * FULL motions are no unknowns, so P x is 0 there. Dependent rows are allowed. Operators need Minv. After a failure x is
+ * as before; CP_MECH_NONFINITE says that the result overflows.
  */
 CPODES_EXPORT int CPMechProjectTangent(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);
 CPODES_EXPORT int CPMechProjectNormal(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);

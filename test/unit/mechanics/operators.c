@@ -226,6 +226,24 @@ START_TEST(bad_arguments_are_named) {
 END_TEST
 
 /* M = 0 in one direction: S does not exist, and is refused; P does, where A holds that direction. */
+/* A x and S x are sums of products that overflow; x is as before. */
+START_TEST(results_that_overflow_are_told) {
+  static const Project projects[] = {CPMechProjectTangent, CPMechProjectNormal,
+                                     CPMechProjectCotangent};
+  sunrealtype x[N], result[ROWS];
+  constant_create(&c, 0);
+  for (int k = 0; k < 3; k++) {
+    for (int j = 0; j < N; j++) x[j] = j % 2 ? -1.7e308 : 1.7e308;
+    ck_assert_int_eq(projects[k](c.mech, 0, c.y, x), CP_MECH_NONFINITE);
+    for (int j = 0; j < N; j++) ck_assert_double_eq(fabs(x[j]), 1.7e308);
+  }
+  for (int i = 0; i < ROWS; i++) x[i] = 1.7e308, result[i] = 3;
+  ck_assert_int_eq(CPMechDelassusTimes(c.mech, 0, c.y, x, result), CP_MECH_NONFINITE);
+  ck_assert_double_eq(result[0], 3);
+  constant_free(&c);
+}
+END_TEST
+
 START_TEST(massless_velocity_has_projectors_but_no_delassus_operator) {
   SUNMatrix S      = SUNDenseMatrix(ROWS, ROWS, test_context);
   sunrealtype x[N] = {1, 2, 3, 4, 5, 6, 7};
@@ -375,6 +393,7 @@ int main(void) {
   tcase_add_loop_test(tc, products_are_those_of_the_matrices, 0, CONSTANT_CASES);
   tcase_add_loop_test(tc, rows_and_rank_are_as_before, 0, CONSTANT_CASES - 2); /* with matrices */
   tcase_add_test(tc, bad_arguments_are_named);
+  tcase_add_test(tc, results_that_overflow_are_told);
   tcase_add_test(tc, massless_velocity_has_projectors_but_no_delassus_operator);
   tcase_add_test(tc, products_that_are_no_transposes_are_told);
   tcase_add_test(tc, indefinite_inverse_mass_is_told);
