@@ -1,6 +1,7 @@
-/* The functions of the model, called, counted and checked. Velocity constraints and the right-hand side b of the
+/* The functions of the model, called, counted and checked. A, velocity constraints and the right-hand side b of the
  * acceleration constraints are made of differences where the user does not give them:
  *
+ *   A e_j = v(t, q, e_j) - v(t, q, 0), or without v  d/de p(t, q + e N e_j) at e = 0,
  *   v = A u + dp/dt,       b = -d/de v(t + e, q + e N u, u) at e = 0
  *
  * (the derivative of v along the motion with u held is dv/dt + (dv/dq) N u, and A u' = b makes
@@ -100,19 +101,6 @@ int cpMechMass(CPMech mech, sunrealtype t, const sunrealtype *q) {
   return cpMechTake(mech, &mech->userM, flag, t, "M");
 }
 
-/* The rows of motions never change. */
-int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q) {
-  if (mech->na == 0) return CP_SUCCESS;
-  mech->stats.nA++;
-  cpUserMatClear(&mech->userA);
-  int flag = mech->model.A(t, q, mech->userA.S, mech->user_data);
-  flag     = cpMechTake(mech, &mech->userA, flag, t, "A");
-  if (flag) return flag;
-  const size_t entries = cpMatEntries(&mech->userA.A);
-  for (size_t k = 0; k < entries; k++) mech->A.value[mech->A_place[k]] = mech->userA.A.value[k];
-  return CP_SUCCESS;
-}
-
 /* ---- vectors ---- */
 
 int cpMechForces(CPMech mech, const CPMechState *s, double *f) {
@@ -202,7 +190,7 @@ int cpMechATransposedTimes(CPMech mech, sunrealtype t, const sunrealtype *q, con
   return cpMechOperator(mech, mech->model.ATl, "ATl", t, q, x, y, mech->nu);
 }
 
-/* ---- velocities and b, by differences ---- */
+/* ---- A, velocities and b, by differences ---- */
 
 static const double FOURTH[3] = {40.0 / 60.0, -5.0 / 60.0, 0.0};
 
@@ -254,6 +242,74 @@ static int differentiate(CPMech mech, const CPMechState *s, AtTime g, int rows, 
     if (mismatch <= good) break;
     time *= fmax(0.5 * pow(good / mismatch, 0.25), 0.01); /* their difference falls as e^4 */
   }
+  return CP_SUCCESS;
+}
+
+/* ---- A ---- */
+
+/* p at q + e times the column that A's difference is in */
+static int alongColumn(CPMech mech, const CPMechState *s, double e, double *p) {
+  double *q = mech->room.q_near;
+  for (int i = 0; i < mech->nq; i++) q[i] = s->q[i] + e * mech->room.column[i];
+  return cpMechModelPositions(mech, s->t, q, p);
+}
+
+/* column [na] <- d/de p(t, q + e N e_j). It starts from the e in which positions change by their own size, or by 1. */
+static int columnOfPositions(CPMech mech, const CPMechState *s, int j, double *column) {
+  const double size = cpLargest(s->q, mech->nq);
+  int flag          = cpMechColumn(mech, s->q, j, mech->room.column);
+  if (flag) return flag;
+  const double speed   = cpLargest(mech->room.column, mech->nq);
+  CPMechDifferences *d = &mech->room.dA;
+  memset(column, 0, (size_t)mech->na * sizeof *column);
+  if (speed == 0.0) return CP_SUCCESS;
+  flag = differentiate(mech, s, alongColumn, mech->np, size, fmax(1.0, size) / speed, d);
+  if (!flag) memcpy(column, d->sixth, (size_t)mech->np * sizeof *column);
+  return flag;
+}
+
+/* column [na] <- v(t, q, e_j) - rest, where rest = v(t, q, 0) */
+static int columnOfVelocities(CPMech mech, const CPMechState *s, int j, const double *rest,
+                              double *column) {
+  mech->room.one[j] = 1.0;
+  const int flag    = mech->model.v(s->t, s->q, mech->room.one, column, mech->user_data);
+  mech->room.one[j] = 0.0;
+  for (int i = 0; i < mech->na; i++) column[i] -= rest[i];
+  return cpMechChecked(mech, flag, s->t, "v", column, mech->na);
+}
+
+/* userA.A, dense, of a model without A */
+static int differenceA(CPMech mech, sunrealtype t, const sunrealtype *q) {
+  const CPMechState s = {.t = t, .q = q};
+  double *rest        = mech->room.dA.plus;
+  int flag            = CP_SUCCESS;
+  if (mech->model.v) {
+    memset(rest, 0, (size_t)mech->na * sizeof *rest);
+    flag = cpMechChecked(mech, mech->model.v(t, q, mech->room.one, rest, mech->user_data), t, "v",
+                         rest, mech->na);
+  }
+  for (int j = 0; !flag && j < mech->nu; j++) {
+    double *column = cpMatAt(&mech->userA.A, 0, j);
+    memset(column, 0, (size_t)mech->na * sizeof *column);
+    flag = mech->model.v ? columnOfVelocities(mech, &s, j, rest, column)
+                         : columnOfPositions(mech, &s, j, column);
+  }
+  return flag;
+}
+
+/* The rows of motions never change. */
+int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q) {
+  if (mech->na == 0) return CP_SUCCESS;
+  mech->stats.nA++;
+  int flag;
+  if (mech->model.A) {
+    cpUserMatClear(&mech->userA);
+    flag = mech->model.A(t, q, mech->userA.S, mech->user_data);
+    flag = cpMechTake(mech, &mech->userA, flag, t, "A");
+  } else flag = differenceA(mech, t, q);
+  if (flag) return flag;
+  const size_t entries = cpMatEntries(&mech->userA.A);
+  for (size_t k = 0; k < entries; k++) mech->A.value[mech->A_place[k]] = mech->userA.A.value[k];
   return CP_SUCCESS;
 }
 
@@ -346,9 +402,11 @@ static int byDifferences(CPMech mech, sunrealtype t, const sunrealtype *q, const
   if (flag) return flag;
   const double speed = cpLargest(mech->room.qdot, mech->nq),
                size  = fmax(1.0, cpLargest(q, mech->nq));
+  /* Roundoff in v = A u is larger where A is made of differences. */
+  const double terms = cpLargest(u, mech->nu) / (mech->model.A || mech->model.v ? 1.0 : STEP_PART);
   flag               = checkTime(mech, t, size / speed);
   if (flag) return flag;
-  flag = differentiate(mech, &s, alongMotion, mech->nv, cpLargest(u, mech->nu),
+  flag = differentiate(mech, &s, alongMotion, mech->nv, terms,
                        speed * time > size ? size / speed : time, d);
   for (int i = 0; !flag && i < mech->nv; i++) b[i] = -d->sixth[i];
   return flag;

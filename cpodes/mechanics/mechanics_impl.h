@@ -95,7 +95,9 @@ typedef struct {
 typedef struct {
   double *q_full, *u_full, *f_lambda, *q_moved, *qdot;
   double *unit; /* [nu] zeros between calls */
-  CPMechDifferences dp, dv;
+  double *q_near, *column,
+      *one; /* of differences that make A: [nq], [nq], [nu] zeros between calls */
+  CPMechDifferences dp, dv, dA;
 } CPMechFunctionRoom;
 
 /* How coordinates follow from velocities, beside the model's N */

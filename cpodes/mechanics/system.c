@@ -9,6 +9,8 @@
 
 /* ---- the rules of a model ---- */
 
+static int isSparse(SUNMatrix S) { return S && SUNMatGetID(S) == SUNMATRIX_SPARSE; }
+
 /* What is wrong with the model's choice of functions; NULL if nothing is. A function without rows would be ignored:
  * its number of rows has been forgotten. */
 static const char *wrongFunctions(const CPMechModel *m, sunindextype nv, sunindextype na) {
@@ -21,7 +23,10 @@ static const char *wrongFunctions(const CPMechModel *m, sunindextype nv, suninde
       {operators && (m->A || m->f || m->f_lambda),
        "without M, udot must not be given together with A, f or f_lambda"},
       {operators && na > 0 && (!m->Au || !m->ATl), "Au and ATl must be given with udot"},
-      {!operators && na > 0 && !m->A, "A must be given if there are constraints"},
+      {!operators && na > nv && !m->A, "A must be given if na > nv"},
+      {!operators && nv > m->np && !m->A && !m->v, "A or v must be given if nv > np"},
+      {!operators && na > 0 && !m->A && (isSparse(m->M_tmpl) || isSparse(m->A_tmpl)),
+       "A must be given with sparse templates of M or A: differences make a dense one"},
       {m->np > 0 && !m->p, "p must be given if np > 0"},
       {!operators && na > nv && !m->b, "b must be given if na > nv"},
       {m->nz > 0 && !m->zdot, "zdot must be given if nz > 0"},
@@ -258,10 +263,12 @@ static int createWorkspace(CPMech mech) {
   CPMechFunctionRoom *room = &mech->room;
   CPMechSolveRoom *solve   = &mech->solve;
   CPMechMultipliers *it    = &mech->multipliers;
-  CPMechDifferences *dp = &room->dp, *dv = &room->dv;
-  CP_MECH_ARRAYS(arena, mech->nq, &room->q_full, &room->q_moved, &room->qdot);
-  CP_MECH_ARRAYS(arena, mech->nu, &room->u_full, &room->f_lambda, &room->unit, &solve->f,
-                 &solve->rhs, &solve->known, &solve->a, &it->f, &it->a);
+  CPMechDifferences *dp = &room->dp, *dv = &room->dv, *dA = &room->dA;
+  CP_MECH_ARRAYS(arena, mech->nq, &room->q_full, &room->q_moved, &room->qdot, &room->q_near,
+                 &room->column);
+  CP_MECH_ARRAYS(arena, mech->m, &dA->plus, &dA->minus, &dA->fourth, &dA->sixth);
+  CP_MECH_ARRAYS(arena, mech->nu, &room->u_full, &room->f_lambda, &room->unit, &room->one,
+                 &solve->f, &solve->rhs, &solve->known, &solve->a, &it->f, &it->a);
   CP_MECH_ARRAYS(arena, mech->m, &dp->plus, &dp->minus, &dp->fourth, &dp->sixth, &dv->plus,
                  &dv->minus, &dv->fourth, &dv->sixth, &solve->b, &solve->rhs_b, &solve->residual,
                  &solve->lambda, &it->next, &it->step, &it->zero, &mech->stage.lambda);

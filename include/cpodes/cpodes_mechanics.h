@@ -130,10 +130,12 @@ typedef struct {
   sunindextype nv; /**< velocity constraints, np if less than that */
   sunindextype na; /**< acceleration constraints, rows of A; nv if less than that */
   /* matrices */
-  SUNMatrix M_tmpl;        /**< dense, CSC or CSR, nu x nu, cloned; dense if NULL */
-  SUNMatrix A_tmpl;        /**< the same, na x nu */
-  CPMechMatrixFn M;        /**< mass matrix; NULL if there is only udot */
-  CPMechMatrixFn A;        /**< constraint matrix, A = (dp/dq) N in its first np rows */
+  SUNMatrix M_tmpl; /**< dense, CSC or CSR, nu x nu, cloned; dense if NULL */
+  SUNMatrix A_tmpl; /**< the same, na x nu */
+  CPMechMatrixFn M; /**< mass matrix; NULL if there is only udot */
+  CPMechMatrixFn A; /**< constraint matrix, A = (dp/dq) N in its first np rows. If NULL, v(t, q, e_j) - v(t, q, 0),
+                        and without v differences of p of sixth order, good to some 1e-12: for dense matrices and
+                        na = nv, and without v for nv = np and independent rows */
   CPMechForceFn f;         /**< forces, may be NULL */
   CPMechLambdaFn f_lambda; /**< further forces, which depend on the multipliers; may be NULL */
   CPMechPositionFn p;      /**< needed if np > 0 */

@@ -1,0 +1,69 @@
+/* Systems whose model has no matrix A: it is made of v, exactly, or of differences of p. Accelerations and reactions are
+ * those of the same systems with their own A and b. */
+#include "mechanics/systems.h"
+
+#include <math.h>
+
+static const SystemName names[] = {PENDULUM, SLIDER_CRANK, CAR_AXIS, ANDREWS,
+                                   FOUR_BAR, KNIFE_EDGE,   BODIES,   BUSHING_CRANK};
+enum { NAMES = sizeof names / sizeof names[0] };
+
+/* The same system of fewer functions */
+static CPMech reduced(const System *s, int with_v, int with_b) {
+  CPMechModel model = s->model;
+  model.A           = NULL;
+  if (!with_v) model.v = NULL;
+  if (!with_b) model.b = NULL;
+  CPMech mech = CPMechCreate(&model, s->y, test_context);
+  ck_assert_ptr_nonnull(mech);
+  ck_assert_int_eq(CPMechSetUserData(mech, s->user_data), CP_SUCCESS);
+  for (int k = 0; k < s->nquaternions; k++)
+    ck_assert_int_eq(CPMechAddQuaternion(mech, s->first_q[k], s->first_u[k], s->frame), CP_SUCCESS);
+  return mech;
+}
+
+/* A of differences is good to 1e-12 of the size of its entries and of q, so that its products with u, which b differentiates
+ * in steps of some 0.02, are good to 1e-10; the KKT systems here amplify by less than 100. */
+static void assert_the_same(const System *s, CPMech other, double tolerance) {
+  sunrealtype udot[2][MAX_U], lambda[MAX_ROWS], reaction[2][MAX_U];
+  CPMechOutput out[2] = {{.udot = udot[0], .lambda = lambda, .reaction = reaction[0]},
+                         {.udot = udot[1], .lambda = lambda, .reaction = reaction[1]}};
+  ck_assert_int_eq(CPMechEvaluate(s->mech, s->t, s->y, &out[0]), CP_SUCCESS);
+  ck_assert_int_eq(CPMechEvaluate(other, s->t, s->y, &out[1]), CP_SUCCESS);
+  double size[2] = {0, 0}, error[2] = {0, 0};
+  for (int j = 0; j < s->nu; j++) {
+    size[0]  = fmax(size[0], fabs(udot[0][j]));
+    error[0] = fmax(error[0], fabs(udot[0][j] - udot[1][j]));
+    size[1]  = fmax(size[1], fabs(reaction[0][j]));
+    error[1] = fmax(error[1], fabs(reaction[0][j] - reaction[1][j]));
+  }
+  for (int k = 0; k < 2; k++)
+    ck_assert_msg(error[k] <= tolerance * size[k], "%s: %s differs by %g of %g", s->name,
+                  k ? "the reaction" : "u'", error[k], size[k]);
+  ck_assert_int_eq((int)out[0].rank, (int)out[1].rank);
+}
+
+START_TEST(a_system_needs_no_matrix_beside_its_constraints) {
+  System *s = system_create(names[_i]);
+  if (s->nv == s->np) { /* without nonholonomic rows */
+    CPMech of_p = reduced(s, 0, 0);
+    assert_the_same(s, of_p, 1e-8);
+    CPMechFree(&of_p);
+  }
+  if (s->model.v) {
+    CPMech of_v = reduced(s, 1, 1);
+    assert_the_same(s, of_v, 1e-12);
+    CPMechFree(&of_v);
+  }
+  system_free(&s);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("mechanics/differences");
+  TCase *tc    = tcase_create("differences");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, a_system_needs_no_matrix_beside_its_constraints, 0, NAMES);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
