@@ -78,7 +78,7 @@ def declarations(text):
     """A public header as cffi reads C: without comments, preprocessor, linkage and visibility."""
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     macro = re.compile(r"^[ \t]*#(?:.*\\\n)*.*\n", re.M)
-    text = macro.sub("", text).replace("CPODES_EXPORT", "").replace('extern "C" {', "")
+    text = re.sub(r"__attribute__\(\(.*\)\)", "", macro.sub("", text)).replace("CPODES_EXPORT", "").replace('extern "C" {', "")
     text = re.sub(r"^}\s*$", "", text, flags=re.M) # the end of extern "C"
     text = text.replace("[CP_BODIES_TEXT]", "[...]") # the C compiler knows the number
     # cffi 1.15 writes a wrong type for an array of const arrays; these two are for those who write a model's create
