@@ -180,7 +180,8 @@ class Mechanism:
 
     by functions of Python (or compiled ones: see Compiled), or constant arrays, dense or scipy.sparse:
 
-    mass: M(t, q) [nu, nu]; an array [nu] is a diagonal. constraints: A(t, q) [na, nu], whose first rows are (dp/dq) N.
+    mass: M(t, q) [nu, nu]; an array [nu] is a diagonal. constraints: A(t, q) [na, nu], whose first rows are (dp/dq) N; made
+    of velocity, or of differences of position, where it is not given and mass is dense.
     forces: f(t, q, u) [nu]; with z f(t, q, u, z). position: p(t, q) [np].
     velocity: v(t, q, u) [nv], nonholonomic rows last; A u where it is not given. bias: b(t, q, u) [na] of A u' = b;
     by differences where it is not given. auxiliary: zdot(t, q, u, z, lambda) [nz] (without z where nz is 0).
@@ -215,8 +216,8 @@ class Mechanism:
         names = dict(M="mass", A="constraints", f="forces", p="position", v="velocity", b="bias", zdot="auxiliary")
         if mass is None:
             raise TypeError("mass has to be a function or an array, and is None")
-        if (constraints is None) != (position is None and velocity is None):
-            raise ValueError("constraints (the matrix A) goes with position or velocity, and one of them is missing")
+        if constraints is not None and position is None and velocity is None:
+            raise ValueError("constraints (the matrix A) goes with position or velocity, and both are missing")
         self.functions = {k: self._function(k, names.get(k, k), g) for k, g in given.items() if g is not None}
         self.templates = {k: Sparse(g) for k, g in (templates or {}).items()}
         if not set(self.templates) <= {"K", "C", "Bq", "Bu"}:
@@ -286,8 +287,15 @@ class Mechanism:
         for name, one in (("position", position), ("velocity", velocity)):
             if len(one) != 1:
                 raise ValueError(f"{name} has to have one dimension, and has the shape {one}")
-        self.np, self.na = position[0], shape(self.A_form)[0]
+        self.np = position[0]
         self.nv = max(velocity[0], self.np)
+        if "A" not in self.functions and self.nv: # differences make it
+            if isinstance(self.M_form, Sparse):
+                raise ValueError("constraints (the matrix A) has to be given with a sparse mass")
+            if self.nv > self.np and not velocity[0]:
+                raise ValueError("constraints (the matrix A) or velocity has to be given")
+            self.A_form = self.nv, self.nu
+        self.na = shape(self.A_form)[0]
         if self.na < self.nv:
             raise ValueError(f"constraints has {self.na} rows, which is less than the {self.nv} of position and velocity")
         sparse = isinstance(self.M_form, Sparse)
