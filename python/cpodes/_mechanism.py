@@ -143,6 +143,13 @@ class Instance(System):
             y[:] = self.y
         return project
 
+    def close_to(self, closure: float, tolerance: float) -> None:
+        """Projections stop at eps times the tolerance; a quarter of the closure leaves room for gradients and states above 1."""
+        if not (isinstance(closure, (int, float)) and 0 < closure < np.inf):
+            raise ValueError(f"closure has to be a positive number, and is {closure!r}")
+        eps = min(lib.CP_EPS_DEFAULT, closure / (4 * tolerance)) if tolerance > 0 else 0.0
+        self.check(lib.CPProjectorSetEps(lib.CPMechGetProjector(self.mech), eps))
+
     def evaluate(self, t: float, y: np.ndarray) -> Output:
         self.y[:] = y
         udot, reaction = np.zeros(self.nu), np.zeros(self.nu)
@@ -487,8 +494,10 @@ class Mechanism:
 
     def solve(self, t_span: Sequence[float], y0: Any = None, method: Any = "auto", t_eval: Any = None, dense_output: bool = False,
               events: Any = None, *, rtol: float = 1e-6, atol: Any = 1e-6, first_step: Optional[float] = None,
-              min_step: float = 0.0, max_step: float = np.inf, progress: Any = False) -> Solution:
-        """The motion from the state y0 (see start), as solve; events are functions of (t, y)."""
+              min_step: float = 0.0, max_step: float = np.inf, progress: Any = False, closure: Optional[float] = None) -> Solution:
+        """The motion from the state y0 (see start), as solve; events are functions of (t, y). closure: projections satisfy the
+        constraints to about this size, in the units of p and v where their gradients are of size 1; None: to a tenth of
+        the tolerance."""
         t0, t1 = as_span(t_span)
         y0 = self._state(y0, t0)
         rtol, atol = as_tolerance("rtol", rtol, y0.size, 0), as_tolerance("atol", atol, y0.size, 0)
@@ -497,6 +506,8 @@ class Mechanism:
         if t0 == t1:
             raise ValueError("t_span is a single time; start(q, u) gives a consistent state")
         instance = self._create()
+        if closure is not None:
+            instance.close_to(closure, max(rtol, float(np.max(atol))))
         run = Integration(instance, t0, t1, y0, method, rtol, atol, as_events(events),
                           *as_steps(t0, t1, first_step, min_step, max_step), dense_output, as_times(t_eval, t0, t1))
         solution = run.march(bar(progress, t0, t1))
