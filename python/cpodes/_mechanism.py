@@ -143,6 +143,13 @@ class Instance(System):
             y[:] = self.y
         return project
 
+    def close_to(self, closure: float, tolerance: float) -> None:
+        """Projections stop at eps times the tolerance; a quarter of the closure leaves room for gradients and states above 1."""
+        if not (isinstance(closure, (int, float)) and 0 < closure < np.inf):
+            raise ValueError(f"closure has to be a positive number, and is {closure!r}")
+        eps = min(lib.CP_EPS_DEFAULT, closure / (4 * tolerance)) if tolerance > 0 else 0.0
+        self.check(lib.CPProjectorSetEps(lib.CPMechGetProjector(self.mech), eps))
+
     def evaluate(self, t: float, y: np.ndarray) -> Output:
         self.y[:] = y
         udot, reaction = np.zeros(self.nu), np.zeros(self.nu)
@@ -180,7 +187,8 @@ class Mechanism:
 
     by functions of Python (or compiled ones: see Compiled), or constant arrays, dense or scipy.sparse:
 
-    mass: M(t, q) [nu, nu]; an array [nu] is a diagonal. constraints: A(t, q) [na, nu], whose first rows are (dp/dq) N.
+    mass: M(t, q) [nu, nu]; an array [nu] is a diagonal. constraints: A(t, q) [na, nu], whose first rows are (dp/dq) N; made
+    of velocity, or of differences of position, where it is not given and mass is dense.
     forces: f(t, q, u) [nu]; with z f(t, q, u, z). position: p(t, q) [np].
     velocity: v(t, q, u) [nv], nonholonomic rows last; A u where it is not given. bias: b(t, q, u) [na] of A u' = b;
     by differences where it is not given. auxiliary: zdot(t, q, u, z, lambda) [nz] (without z where nz is 0).
@@ -215,8 +223,8 @@ class Mechanism:
         names = dict(M="mass", A="constraints", f="forces", p="position", v="velocity", b="bias", zdot="auxiliary")
         if mass is None:
             raise TypeError("mass has to be a function or an array, and is None")
-        if (constraints is None) != (position is None and velocity is None):
-            raise ValueError("constraints (the matrix A) goes with position or velocity, and one of them is missing")
+        if constraints is not None and position is None and velocity is None:
+            raise ValueError("constraints (the matrix A) goes with position or velocity, and both are missing")
         self.functions = {k: self._function(k, names.get(k, k), g) for k, g in given.items() if g is not None}
         self.templates = {k: Sparse(g) for k, g in (templates or {}).items()}
         if not set(self.templates) <= {"K", "C", "Bq", "Bu"}:
@@ -286,8 +294,15 @@ class Mechanism:
         for name, one in (("position", position), ("velocity", velocity)):
             if len(one) != 1:
                 raise ValueError(f"{name} has to have one dimension, and has the shape {one}")
-        self.np, self.na = position[0], shape(self.A_form)[0]
+        self.np = position[0]
         self.nv = max(velocity[0], self.np)
+        if "A" not in self.functions and self.nv: # differences make it
+            if isinstance(self.M_form, Sparse):
+                raise ValueError("constraints (the matrix A) has to be given with a sparse mass")
+            if self.nv > self.np and not velocity[0]:
+                raise ValueError("constraints (the matrix A) or velocity has to be given")
+            self.A_form = self.nv, self.nu
+        self.na = shape(self.A_form)[0]
         if self.na < self.nv:
             raise ValueError(f"constraints has {self.na} rows, which is less than the {self.nv} of position and velocity")
         sparse = isinstance(self.M_form, Sparse)
@@ -479,8 +494,10 @@ class Mechanism:
 
     def solve(self, t_span: Sequence[float], y0: Any = None, method: Any = "auto", t_eval: Any = None, dense_output: bool = False,
               events: Any = None, *, rtol: float = 1e-6, atol: Any = 1e-6, first_step: Optional[float] = None,
-              min_step: float = 0.0, max_step: float = np.inf, progress: Any = False) -> Solution:
-        """The motion from the state y0 (see start), as solve; events are functions of (t, y)."""
+              min_step: float = 0.0, max_step: float = np.inf, progress: Any = False, closure: Optional[float] = None) -> Solution:
+        """The motion from the state y0 (see start), as solve; events are functions of (t, y). closure: projections satisfy the
+        constraints to about this size, in the units of p and v where their gradients are of size 1; None: to a tenth of
+        the tolerance."""
         t0, t1 = as_span(t_span)
         y0 = self._state(y0, t0)
         rtol, atol = as_tolerance("rtol", rtol, y0.size, 0), as_tolerance("atol", atol, y0.size, 0)
@@ -489,6 +506,8 @@ class Mechanism:
         if t0 == t1:
             raise ValueError("t_span is a single time; start(q, u) gives a consistent state")
         instance = self._create()
+        if closure is not None:
+            instance.close_to(closure, max(rtol, float(np.max(atol))))
         run = Integration(instance, t0, t1, y0, method, rtol, atol, as_events(events),
                           *as_steps(t0, t1, first_step, min_step, max_step), dense_output, as_times(t_eval, t0, t1))
         solution = run.march(bar(progress, t0, t1))

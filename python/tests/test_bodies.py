@@ -137,6 +137,19 @@ def test_robots_are_read_with_their_loops():
     assert cpodes.load(FILES / "arm.urdf").bodies
 
 
+@pytest.mark.parametrize("method", ["DOP853", "RADAU", "BDF"])
+def test_loops_are_closed_as_far_as_is_asked_for(method):
+    m = cpodes.load(FILES / "gripper.xml")
+    sol = m.solve((0, 10), method=method, closure=1e-12, dense_output=True)
+    assert sol.violation.max() < 1e-12
+    assert max(m.evaluate(t, sol.sol(t)).position for t in np.linspace(0.03, 9.97, 20)) < 1e-12
+    loose = m.solve((0, 10), method="RADAU", closure=1.0)
+    assert loose.violation.max() > 1e-12
+    for wrong in (0, -1.0, math.nan, "tight"):
+        with pytest.raises(ValueError, match="closure"):
+            m.solve((0, 1), closure=wrong)
+
+
 def test_parameters_have_names_and_count_from_the_next_run_on():
     m = torsion(3.0)
     assert m.values["spring.stiffness"] == 3.0 and set(m.values) >= {"wheel.mass", "wheel.J_zz", "gravity.x", "spring.free"}

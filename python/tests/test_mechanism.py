@@ -42,6 +42,21 @@ def test_the_pendulum_swings_on_the_manifold_and_keeps_its_energy(method):
     assert abs(m.functions["p"](0, sol.sol(1.234)[:2])[0]) < 1e-8
 
 
+@pytest.mark.parametrize("velocity", [None, lambda t, q, u: np.array([q @ u])])
+def test_positions_are_enough(velocity):
+    m = cpodes.Mechanism(mass=MASS * np.eye(2), forces=lambda t, q, u: np.array([0, -MASS * GRAVITY]), velocity=velocity,
+                         position=lambda t, q: np.array([(q @ q - LENGTH ** 2) / 2]))
+    sol = m.solve((0, 1), m.start([1, 0]), "DOP853", rtol=1e-9, atol=1e-9)
+    reference = pendulum()
+    assert sol.y[:, -1] == pytest.approx(reference.solve((0, 1), reference.start([1, 0]), "DOP853", rtol=1e-9, atol=1e-9).y[:, -1], abs=1e-7)
+    assert m.multipliers(0, sol.y[:, -1]) == pytest.approx(reference.multipliers(0, sol.y[:, -1]), rel=1e-10)
+    with pytest.raises(ValueError, match="goes with position"):
+        cpodes.Mechanism(mass=np.eye(2), constraints=np.ones((1, 2)))
+    with pytest.raises(ValueError, match="sparse mass"):
+        sparse = pytest.importorskip("scipy.sparse")
+        cpodes.Mechanism(mass=sparse.eye(2), position=lambda t, q: [q[0]]).start([0, 1])
+
+
 def test_the_rod_carries_the_weight_three_times_at_the_lowest_point():
     m = pendulum()
     y = m.start([0, -1], [np.sqrt(2 * GRAVITY), 0]) # as it comes from the horizontal
