@@ -29,14 +29,6 @@ typedef struct CPMechLinear_ *CPMechLinear;    /* linear.c */
 #define CP_LAMBDA_ATOL     1.0e-14
 #define CP_LAMBDA_MAXITERS 50
 
-/* Sets each pointer, whose addresses follow, to length numbers of the arena. */
-#define CP_MECH_ARRAYS(arena, length, ...)                           \
-  do {                                                               \
-    double **const arrays_[] = {__VA_ARGS__};                        \
-    for (size_t k_ = 0; k_ < sizeof arrays_ / sizeof *arrays_; k_++) \
-      CP_NEW((arena), *arrays_[k_], (length));                       \
-  } while (0)
-
 /* A state (q, u, z) at time t. Coordinates of FULL motions have their prescribed values. */
 typedef struct {
   sunrealtype t;

@@ -259,12 +259,12 @@ static int createWorkspace(CPMech mech) {
   CPMechSolveRoom *solve   = &mech->solve;
   CPMechMultipliers *it    = &mech->multipliers;
   CPMechDifferences *dp = &room->dp, *dv = &room->dv;
-  CP_MECH_ARRAYS(arena, mech->nq, &room->q_full, &room->q_moved, &room->qdot);
-  CP_MECH_ARRAYS(arena, mech->nu, &room->u_full, &room->f_lambda, &room->unit, &solve->f,
-                 &solve->rhs, &solve->known, &solve->a, &it->f, &it->a);
-  CP_MECH_ARRAYS(arena, mech->m, &dp->plus, &dp->minus, &dp->fourth, &dp->sixth, &dv->plus,
-                 &dv->minus, &dv->fourth, &dv->sixth, &solve->b, &solve->rhs_b, &solve->residual,
-                 &solve->lambda, &it->next, &it->step, &it->zero, &mech->stage.lambda);
+  CP_ARRAYS(arena, mech->nq, &room->q_full, &room->q_moved, &room->qdot);
+  CP_ARRAYS(arena, mech->nu, &room->u_full, &room->f_lambda, &room->unit, &solve->f, &solve->rhs,
+            &solve->known, &solve->a, &it->f, &it->a);
+  CP_ARRAYS(arena, mech->m, &dp->plus, &dp->minus, &dp->fourth, &dp->sixth, &dv->plus, &dv->minus,
+            &dv->fourth, &dv->sixth, &solve->b, &solve->rhs_b, &solve->residual, &solve->lambda,
+            &it->next, &it->step, &it->zero, &mech->stage.lambda);
   CP_NEW(arena, it->pivot, mech->m);
   CP_NEW(arena, it->J, mech->model.lambda_jac ? (size_t)mech->m * (size_t)mech->m : 0);
   return cpArenaStatus(arena);

@@ -73,9 +73,7 @@ int cpLevelCreate(CPWork work, int l, const int *row_level, const int *col_level
   CPArena *arena      = &level->arena;
   level->rows = members(arena, row_level, row_level ? P->m : 0, l, &level->row_place, &level->nrows);
   level->cols = members(arena, col_level, P->n, l, &level->col_place, &level->ncols);
-  CP_NEW(arena, level->root, level->ncols);
-  CP_NEW(arena, level->f, level->ncols);
-  CP_NEW(arena, level->x, level->ncols);
+  CP_ARRAYS(arena, level->ncols, &level->root, &level->f, &level->x);
   CP_NEW(arena, level->off, level->nrows);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
   level->A = (CPMat){.rows = level->nrows, .cols = level->ncols};

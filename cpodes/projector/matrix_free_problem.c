@@ -148,13 +148,9 @@ static CPMatrixFree create(CPWork work, int nlevels) {
   CPMatrixFree k      = calloc(1, sizeof *k);
   int flag            = CP_SUCCESS;
   if (!k) return NULL;
-  N_Vector *const ofN[] = {&k->y, &k->w, &k->x};
-  N_Vector *const ofM[] = {&k->dead, &k->weight, &k->distance, &k->jacobi, &k->frozen, &k->c,
-                           &k->c2,   &k->r,      &k->mu,       &k->m1,     &k->m2};
-  for (size_t i = 0; i < sizeof ofN / sizeof ofN[0]; i++)
-    *ofN[i] = cpArenaVector(&k->arena, P->y_tmpl);
-  for (size_t i = 0; i < sizeof ofM / sizeof ofM[0]; i++)
-    *ofM[i] = cpArenaVector(&k->arena, P->c_tmpl);
+  CP_VECTORS(&k->arena, P->y_tmpl, &k->y, &k->w, &k->x);
+  CP_VECTORS(&k->arena, P->c_tmpl, &k->dead, &k->weight, &k->distance, &k->jacobi, &k->frozen,
+             &k->c, &k->c2, &k->r, &k->mu, &k->m1, &k->m2);
   k->nlevels  = nlevels;
   k->revision = -1;
   for (int l = 0; !flag && l < nlevels; l++) {

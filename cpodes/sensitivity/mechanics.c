@@ -70,13 +70,8 @@ static CPMechSens sensOf(CPMech mech) {
   sens->mech   = mech;
   sens->stride = (size_t)(nu + 3 * m + mech->nz);
   CP_NEW(arena, sens->y, mech->n);
-  CP_NEW(arena, sens->a0, nu);
-  CP_NEW(arena, sens->lambda0, m);
-  CP_NEW(arena, sens->x, nu);
-  CP_NEW(arena, sens->f, nu);
-  CP_NEW(arena, sens->b, m);
-  CP_NEW(arena, sens->a, nu);
-  CP_NEW(arena, sens->lambda, m);
+  CP_ARRAYS(arena, nu, &sens->a0, &sens->x, &sens->f, &sens->a);
+  CP_ARRAYS(arena, m, &sens->lambda0, &sens->b, &sens->lambda);
   CP_NEW(arena, sens->qdot, mech->nq);
   sens->value    = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));
   sens->result   = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));

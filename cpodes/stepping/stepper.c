@@ -16,9 +16,8 @@ void cpStepperCreate(CPStepper s, const CPStepperOps *ops, SUNContext ctx) {
 }
 
 int cpStepperAllocate(CPStepper s, N_Vector like, N_Vector *const own[], size_t count) {
-  N_Vector *const all[] = {&s->y0, &s->y, &s->ewt, &s->err, &s->delta, &s->tmp};
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) *all[i] = cpArenaVector(&s->memory, like);
-  for (size_t i = 0; i < count; i++) *own[i] = cpArenaVector(&s->memory, like);
+  CP_VECTORS(&s->memory, like, &s->y0, &s->y, &s->ewt, &s->err, &s->delta, &s->tmp);
+  cpArenaVectors(&s->memory, like, own, count);
   if (!s->memory.failed) return CP_SUCCESS;
   cpArenaFree(&s->memory);
   s->y0 = NULL;

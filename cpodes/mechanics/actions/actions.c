@@ -17,10 +17,8 @@ int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const ch
   act->off    = mech->rows.off;
   act->rank   = mech->stats.rank;
   act->unique = mech->stats.unique;
-  CP_MECH_ARRAYS(&act->arena, mech->nu, &act->w, &act->d, &act->f, &act->known, &act->s_cg,
-                 &act->dir);
-  CP_MECH_ARRAYS(&act->arena, mech->m, &act->x, &act->r, &act->mu, &act->b, &act->p, &act->Ad,
-                 &act->rcg);
+  CP_ARRAYS(&act->arena, mech->nu, &act->w, &act->d, &act->f, &act->known, &act->s_cg, &act->dir);
+  CP_ARRAYS(&act->arena, mech->m, &act->x, &act->r, &act->mu, &act->b, &act->p, &act->Ad, &act->rcg);
   CP_NEW(&act->arena, act->out, 2 * mech->m);
   if (!act->out) return cpReport(&mech->log, CP_MEM_FAIL, function, "out of memory");
   act->factored = act->out + mech->m;

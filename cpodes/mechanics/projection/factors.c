@@ -478,10 +478,10 @@ static int create(CPMechProjection *own) {
   for (int k = 0; k < 2 && !cpArenaStatus(arena); k++) createFactors(own, &own->factors[k]);
   own->trial = serial(arena, mech->nu, mech->ctx);
   own->y     = cpArenaVector(arena, mech->y_tmpl);
-  CP_MECH_ARRAYS(arena, mech->n, &own->e);
-  CP_MECH_ARRAYS(arena, mech->nq, &own->q, &own->moved, &own->d);
-  CP_MECH_ARRAYS(arena, mech->nu, &own->w, &own->z, &own->correction);
-  CP_MECH_ARRAYS(arena, mech->m, &own->r, &own->r2, &own->r3, &own->mu, &own->at);
+  CP_ARRAYS(arena, mech->n, &own->e);
+  CP_ARRAYS(arena, mech->nq, &own->q, &own->moved, &own->d);
+  CP_ARRAYS(arena, mech->nu, &own->w, &own->z, &own->correction);
+  CP_ARRAYS(arena, mech->m, &own->r, &own->r2, &own->r3, &own->mu, &own->at);
   own->sine       = 1.0;
   own->is_created = !cpArenaStatus(arena);
   if (!own->is_created) cpMechProjectionClear(own);
