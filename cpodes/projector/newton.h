@@ -119,7 +119,10 @@ void cpNewtonReset(CPNewton *newton);
 typedef struct {
   void *(*create)(void *model, CPWork work); /* NULL: no memory */
   void (*free)(void *self);
-  /* As cpProject etc. in projection.h, which count calls and failures. */
+  /* Brings self in line with the options; before each of the actions. NULL: there is nothing to do. */
+  int (*update)(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
+  /* As cpProject etc. in projection.h, which count calls and failures. Where project, assemble or violation are NULL, they
+   * are those of its one iteration; a kind without iterations refuses what it lacks, and has no derivative to probe. */
   int (*project)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                  CPProjected *result);
   int (*assemble)(void *self, sunrealtype t, N_Vector y, N_Vector ewt);

@@ -98,11 +98,9 @@ static int tangent(CPMechProjection *own, sunrealtype t, N_Vector yv, N_Vector e
   const CPMech mech    = own->mech;
   const sunrealtype *y = N_VGetArrayPointer(yv);
   sunrealtype *v       = N_VGetArrayPointer(vv);
-  int flag             = cpMechFactorsUpdate(own);
-  if (flag) return flag;
   double *e = own->e, *eu = e + mech->nq, *w = own->w;
   memcpy(e, v, (size_t)mech->n * sizeof *e);
-  flag = cpMechFailed(own, cpMechKinematics(mech, y, CP_N_INVERSE, e, w)); /* w = N^+ e_q */
+  int flag = cpMechFailed(own, cpMechKinematics(mech, y, CP_N_INVERSE, e, w)); /* w = N^+ e_q */
   if (!r) { /* motions that depend on parameters have sensitivities of their own */
     clearFull(mech, w);
     clearFull(mech, eu);
@@ -138,12 +136,10 @@ int cpMechCotangent(void *self, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vect
   const CPMech mech     = own->mech;
   const sunrealtype *y  = N_VGetArrayPointer(yv);
   sunrealtype *x        = N_VGetArrayPointer(xv);
-  int flag              = cpMechFactorsUpdate(own);
-  if (flag) return flag;
   double *e = own->e, *eu = e + mech->nq, *w = own->w;
   memcpy(e, x, (size_t)mech->n * sizeof *e);
-  flag = cpMechFailed(own,
-                      cpMechKinematics(mech, y, CP_N_TRANSPOSE, e, w)); /* w = N^T x_q           */
+  int flag =
+      cpMechFailed(own, cpMechKinematics(mech, y, CP_N_TRANSPOSE, e, w)); /* w = N^T x_q           */
   clearFull(mech, eu);
   CPMechProblem *p = prepare(own, CP_VELOCITIES, t, y, ewt, &flag);
   if (p) flag = projectCovector(p, eu, own->mu);                    /* x_u <- P^T x_u        */
