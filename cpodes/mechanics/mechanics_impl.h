@@ -232,6 +232,10 @@ int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, dou
 int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u);
 /* The same of q' and u'. */
 void cpMechPutFullRates(const CPMech mech, sunrealtype *qdot, sunrealtype *udot);
+/* The residuals of the implicit form at s, with u' = a and lambda; each of them may be NULL:
+ * F = f + f_lambda - M a - A^T lambda,  B = b - A a,  Z = zdot */
+int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double *lambda, double *F,
+               double *B, double *Z);
 /* yd [n] contains u' and gets the rest of y': q', z', and the prescribed rates. */
 int cpMechOtherRates(CPMech mech, const CPMechState *s, const double *lambda, sunrealtype *yd);
 /* y [length] = function x: a product of the user's, checked. */
