@@ -98,9 +98,9 @@ static int cloneTemplates(CPMech mech, const char *function) {
       flag = cpCheckTemplate(NULL, given, na, nu, all[k].name, function);
     else flag = cpCheckPattern(NULL, given, all[k].rows, all[k].cols, all[k].name, function);
     if (flag) return flag;
-    *all[k].tmpl = cpArenaOwn(&mech->memory, SUNMatClone(given), destroyMatrix);
-    if (*all[k].tmpl) cpMatrixZero(*all[k].tmpl, given);
-    else flag = cpReport(NULL, CP_MEM_FAIL, function, "no memory for %s", all[k].name);
+    *all[k].tmpl = cpArenaOwn(&mech->memory, cpTemplateClone(given), destroyMatrix);
+    if (!*all[k].tmpl)
+      flag = cpReport(NULL, CP_MEM_FAIL, function, "no memory for %s", all[k].name);
   }
   return flag;
 }

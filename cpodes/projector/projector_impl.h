@@ -38,6 +38,7 @@ typedef struct {
   CPMat W;         /* the metric's matrix on the level, if it is not diagonal */
   double *root;    /* [ncols] sqrtd on the level */
   char *off;       /* [nrows] 1: without a gradient, or switched off */
+  char *held;      /* [ncols] 1: root is 0, with a metric that is a matrix */
   double *f, *x;   /* [ncols] */
   CPSaddle saddle; /* NULL without rows */
   CPArena arena;

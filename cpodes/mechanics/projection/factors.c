@@ -54,15 +54,6 @@ static int isDiagonal(CPMechMetric metric) {
   return metric == CP_METRIC_ERROR || metric == CP_METRIC_L2;
 }
 
-/* Rows and columns that are held become the identity's: they do not move, and nothing else feels them. */
-static void holdColumns(CPMat *W, const char *held) {
-  for (int j = 0; j < W->cols; j++)
-    for (size_t k = cpMatFirst(W, j); k < cpMatFirst(W, j + 1); k++) {
-      const int i = cpMatRow(W, j, k);
-      if (held[i] || held[j]) W->value[k] = i == j;
-    }
-}
-
 /* W at (t, q), of weights w. */
 static int evaluateMetric(CPMechProblem *p, sunrealtype t, const double *q, const double *w,
                           CPWeight *weight) {
@@ -85,7 +76,9 @@ static int evaluateMetric(CPMechProblem *p, sunrealtype t, const double *q, cons
   const CPMat *W = f->W.value ? &f->W : &mech->userM.A;
   *weight        = (CPWeight){.matrix = W};
   const int flag = cpMetricCheck(W, t, cpWorkText(p->own->work));
-  if (f->A_held.value) holdColumns(&f->W, p->held);
+  if (!f->A_held.value) return flag;
+  memcpy(f->A_held.value, f->A.value, cpMatEntries(&f->A) * sizeof *f->A.value);
+  cpMatHold(&f->W, &f->A_held, p->held);
   return flag;
 }
 
@@ -350,14 +343,7 @@ static int makePreconditioner(CPMechProblem *p) {
 /* The values of W and A factored. */
 static int factor(CPMechProblem *p, sunrealtype t, const double *x, CPWeight W, int damped) {
   CPMechFactors *f = p->factors;
-  const CPMat *A   = &f->A;
-  if (f->A_held.value) {
-    memcpy(f->A_held.value, A->value, cpMatEntries(A) * sizeof *A->value);
-    for (int j = 0; j < A->cols; j++)
-      for (size_t k = cpMatFirst(A, j); p->held[j] && k < cpMatFirst(A, j + 1); k++)
-        f->A_held.value[k] = 0.0;
-    A = &f->A_held;
-  }
+  const CPMat *A   = f->A_held.value ? &f->A_held : &f->A;
   /* Far off the manifold all rows count. */
   const int exact = damped || cpSaddleKnowsRows(f->saddle, p->off);
   const double angle =
