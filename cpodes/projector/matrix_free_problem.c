@@ -173,38 +173,12 @@ static CPMatrixFree create(CPWork work, int nlevels) {
 
 /* ---- set-up ---- */
 
-static const char *missingOperation(N_Vector v) {
-  const N_Vector_Ops o = v->ops;
-  const struct {
-    const char *name;
-    int there;
-  } all[] = {{"N_VClone", o->nvclone != NULL},
-             {"N_VDestroy", o->nvdestroy != NULL},
-             {"N_VGetLength", o->nvgetlength != NULL},
-             {"N_VLinearSum", o->nvlinearsum != NULL},
-             {"N_VConst", o->nvconst != NULL},
-             {"N_VProd", o->nvprod != NULL},
-             {"N_VDiv", o->nvdiv != NULL},
-             {"N_VScale", o->nvscale != NULL},
-             {"N_VAbs", o->nvabs != NULL},
-             {"N_VInv", o->nvinv != NULL},
-             {"N_VAddConst", o->nvaddconst != NULL},
-             {"N_VDotProd", o->nvdotprod != NULL},
-             {"N_VMaxNorm", o->nvmaxnorm != NULL},
-             {"N_VMin", o->nvmin != NULL},
-             {"N_VL1Norm", o->nvl1norm != NULL},
-             {"N_VCompare", o->nvcompare != NULL}};
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-    if (!all[i].there) return all[i].name;
-  return NULL;
-}
-
 int cpFreeStorage(CPWork work) {
   CPProjector P = work->P;
   if (!P->user.Gv || !P->user.GTw)
     return cpReason(work->text, CP_ILL_INPUT, "CP_LINSOL_KRYLOV needs CPProjectorSetJacTimes");
-  const char *missing = missingOperation(P->y_tmpl);
-  if (!missing) missing = missingOperation(P->c_tmpl);
+  const char *missing = cpVectorLacks(P->y_tmpl, CP_FOR_PRODUCTS);
+  if (!missing) missing = cpVectorLacks(P->c_tmpl, CP_FOR_PRODUCTS);
   if (missing)
     return cpReason(work->text, CP_VECTOROP_ERR,
                     "CP_LINSOL_KRYLOV needs vectors with the operation %s", missing);

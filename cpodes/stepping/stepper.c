@@ -77,28 +77,6 @@ int cpStepperCheckCall(CPStepper s, sunrealtype tout, N_Vector yout, const sunre
                   itask);
 }
 
-const char *cpMissingOperation(N_Vector v) {
-  const N_Vector_Ops ops = v->ops;
-  const struct {
-    const char *name;
-    int there;
-  } needed[] = {{"N_VClone", ops->nvclone != NULL},
-                {"N_VDestroy", ops->nvdestroy != NULL},
-                {"N_VGetLength", ops->nvgetlength != NULL},
-                {"N_VLinearSum", ops->nvlinearsum != NULL},
-                {"N_VScale", ops->nvscale != NULL},
-                {"N_VAbs", ops->nvabs != NULL},
-                {"N_VInv", ops->nvinv != NULL},
-                {"N_VAddConst", ops->nvaddconst != NULL},
-                {"N_VDotProd", ops->nvdotprod != NULL},
-                {"N_VMaxNorm", ops->nvmaxnorm != NULL},
-                {"N_VWrmsNorm", ops->nvwrmsnorm != NULL},
-                {"N_VMin", ops->nvmin != NULL}};
-  for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
-    if (!needed[i].there) return needed[i].name;
-  return NULL;
-}
-
 int cpStepperCheckStart(CPStepper s, sunrealtype t0, N_Vector y0, const char *function) {
   const CPProjector P = s->P;
   if (!y0) return cpReport(&s->log, CP_ILL_INPUT, function, "y0 must not be NULL");
