@@ -39,10 +39,7 @@ static int failedFactor(CPMech mech, sunrealtype t, int flag) {
                     "cannot resolve (CP_KKT_NULLSPACE can)",
                     t, cpMechRowName(mech, mech->kkt->dependent, name), cpSaddleName(mech->kkt));
   }
-  default:
-    return cpReason(mech->text, flag, "at t = %.15g: %s in the KKT solver '%s'", t,
-                    flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed",
-                    cpSaddleName(mech->kkt));
+  default: return cpSaddleFailed(mech->kkt, flag, t, NULL, mech->text);
   }
 }
 

@@ -108,6 +108,9 @@ double cpSaddleZeroAngle(const CPSaddle saddle, double distance);
  * NULL. Returns how many there are. */
 int cpComponents(const CPMat *AT, int n, int m, int *component, int *largest);
 
+/* Writes to text [CP_TEXT_LENGTH] why a factorisation of a projection's matrix at t, or a solution (t is NaN), failed: rows that
+ * depend on others (the name of row saddle->dependent is given), memory, or a library. Returns the projection's code. */
+int cpSaddleFailed(const CPSaddle saddle, int flag, sunrealtype t, const char *row, char *text);
 /* Of the solver in use. */
 const char *cpSaddleName(const CPSaddle saddle);
 CPSaddleType cpSaddleTypeOf(const CPSaddle saddle);

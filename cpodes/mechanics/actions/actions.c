@@ -171,9 +171,7 @@ int cpActionSolve(CPAction *act, const double *f_given, const double *r_given, d
   for (int j = 0; j < nu; j++) known[j] = mech->motions.is_full[j] ? d[j] : 0.0;
   if (mech->motions.nfull > 0) cpMechMoveKnown(mech, known, f, b);
   int flag = cpSaddleSolve(mech->kkt, f, b, d, mu);
-  if (flag)
-    return cpReason(mech->text, flag, "at t = %.15g: the KKT solver '%s' failed", act->s.t,
-                    cpSaddleName(mech->kkt));
+  if (flag) return cpSaddleFailed(mech->kkt, flag, act->s.t, NULL, mech->text);
   flag = cpMechFinite(mech, act->s.t, "velocity", d, nu);
   return flag ? flag : cpMechFinite(mech, act->s.t, "impulse", mu, m);
 }

@@ -169,23 +169,19 @@ static int byProducts(CPMechProblem *p, const double *r, double goal, double *x,
   return flag;
 }
 
-static int failedSolve(CPMechProblem *p, int flag) {
-  return cpReason(cpWorkText(p->own->work), flag, "%s in the linear solver '%s'",
-                  flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed",
-                  cpSaddleName(p->factors->saddle));
-}
-
 int cpMechLift(CPMechProblem *p, const double *r, double *x, double goal) {
   if (!p->factors->saddle) return byProducts(p, r, goal, x, NULL);
   const int flag = cpSaddleSolve(p->factors->saddle, NULL, r, x, NULL);
-  return flag ? failedSolve(p, flag) : CP_SUCCESS;
+  return flag ? cpSaddleFailed(p->factors->saddle, flag, NAN, NULL, cpWorkText(p->own->work))
+              : CP_SUCCESS;
 }
 
 int cpMechLiftTransposed(CPMechProblem *p, const double *w, double *mu) {
   CPMechFactors *f = p->factors;
   if (f->saddle) {
     const int flag = cpSaddleSolve(f->saddle, w, NULL, NULL, mu);
-    return flag ? failedSolve(p, flag) : CP_SUCCESS;
+    return flag ? cpSaddleFailed(p->factors->saddle, flag, NAN, NULL, cpWorkText(p->own->work))
+                : CP_SUCCESS;
   }
   memcpy(NV_DATA_S(p->own->trial), w, (size_t)p->own->mech->nu * sizeof *w);
   int flag = metric(f, p->own->trial, f->solution); /* mu = (A D A^T)^+ A D w */
@@ -259,25 +255,14 @@ static double relativeDistance(CPMechProblem *p, const double *x) {
 }
 
 static int failedFactor(CPMechProblem *p, sunrealtype t, int flag) {
-  const CPMech mech     = p->own->mech;
-  char *text            = cpWorkText(p->own->work), name[CP_MECH_ROW_NAME];
-  const CPSaddle saddle = p->factors->saddle;
-  switch (flag) {
-  case CP_SADDLE_NOT_DEFINITE:
+  const CPMech mech = p->own->mech;
+  char *text        = cpWorkText(p->own->work), name[CP_ROW_NAME];
+  const int row     = p->factors->saddle->dependent;
+  if (flag == CP_SADDLE_NOT_DEFINITE)
     return cpReason(text, -CP_METRIC_INDEFINITE,
                     "at t = %.15g: the metric is not positive definite on the tangent space", t);
-  case CP_SADDLE_DEPENDENT:
-    return cpReason(text, -CP_PROJ_RANK,
-                    "at t = %.15g: %s %.40s depends on others, and the linear solver '%s' needs "
-                    "independent ones "
-                    "(CP_LINSOL_AUTO, QRP, SPARSE and BLOCK do not)",
-                    t, p->which == CP_POSITIONS ? "position" : "velocity",
-                    cpMechRowName(mech, saddle->dependent, name), cpSaddleName(saddle));
-  default:
-    return cpReason(text, flag, "at t = %.15g: %s in the linear solver '%s'", t,
-                    flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed",
-                    cpSaddleName(saddle));
-  }
+  cpMechNameRow(mech, row < 0 ? -1 : mech->rows.number[p->which][row], name);
+  return cpSaddleFailed(p->factors->saddle, flag, t, name, text);
 }
 
 static void freeSolver(CPMechFactors *f) {
