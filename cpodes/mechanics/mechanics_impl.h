@@ -313,7 +313,7 @@ void cpMechStageFree(CPMech mech);
 int cpMechProjectorCreate(CPMech mech);
 /* The metric that stands for DEFAULT, and for NEWTON without a matrix. */
 CPMechMetric cpMechMetricInUse(const CPMech mech);
-/* y from a poor guess, in the metric of ewt. id [n] is zero where y is held; NULL: nothing is. 0, or a code with the
+/* y from a poor guess, in the metric of ewt. id [n] is zero where y is held; if NULL, nothing is. 0, or a code with the
  * reason in mech->text. */
 int cpMechAssemble(CPMech mech, sunrealtype t, N_Vector y, N_Vector ewt, const sunrealtype *id);
 

@@ -25,8 +25,8 @@ static void clearFull(const CPMech mech, double *eu) {
     if (mech->motions.is_full[j]) eu[j] = 0.0;
 }
 
-/* The problem which at y, with factors for vectors: those that gave the state, where they are still there. NULL: it has
- * no rows, or *flag. */
+/* The problem which at y, with factors for vectors: those that gave the state, where they are still there. NULL if it has
+ * no rows, or after a failure, *flag. */
 static CPMechProblem *prepare(CPMechProjection *own, int which, sunrealtype t, const sunrealtype *y,
                               N_Vector ewt, int *flag) {
   CPMechProblem *p = &own->problem[which];
@@ -92,7 +92,7 @@ static int subtractTransposed(CPMechProjection *own, sunrealtype t, const sunrea
 
 /* ---- vectors of the state ---- */
 
-/* coupled: with the term of V. r: of all rows; NULL: 0 */
+/* coupled: with the term of V. r: of all rows; 0 if NULL */
 static int tangent(CPMechProjection *own, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vector vv,
                    int coupled, const double *r) {
   const CPMech mech    = own->mech;
