@@ -27,10 +27,13 @@ static inline uint64_t notFinite(double x) { return (bitsOf(x) & EXPONENT) + LOW
 enum { LANES = 8 };
 
 int cpAllFinite(const sunrealtype *x, sunindextype n) {
-  uint64_t lanes[LANES] = {0}, any = 0;
-  for (; n >= LANES; n -= LANES, x += LANES)
-    for (int k = 0; k < LANES; k++) lanes[k] |= notFinite(x[k]);
-  for (int k = 0; k < LANES; k++) any |= lanes[k];
+  uint64_t any = 0;
+  if (n >= LANES) {
+    uint64_t lanes[LANES] = {0};
+    for (; n >= LANES; n -= LANES, x += LANES)
+      for (int k = 0; k < LANES; k++) lanes[k] |= notFinite(x[k]);
+    for (int k = 0; k < LANES; k++) any |= lanes[k];
+  }
   for (int k = 0; k < n; k++) any |= notFinite(x[k]);
   return !SIGN_OF(any);
 }
