@@ -36,7 +36,7 @@ typedef struct {
   void (*set)(RunOptions *options, double value);
   int nvalues;
   double value[MAX_VALUES];
-  const char *label[MAX_VALUES]; /* NULL: print the value */
+  const char *label[MAX_VALUES]; /* if NULL, the value is printed */
 } Sweep;
 
 static void set_eps(RunOptions *o, double value) { o->eps = value; }
@@ -142,7 +142,7 @@ static double shortest_time(Bench *b, Mechanism *mechanism, const RunOptions *op
   return shortest;
 }
 
-/* sweep NULL: everything at its default */
+/* If sweep is NULL, everything has its default. */
 static void run_grid(Bench *b, const Sweep *sweep, int value, Grid *grid) {
   char variant[64] = "default";
   if (sweep) snprintf(variant, sizeof variant, "%s %g", sweep->name, sweep->value[value]);

@@ -5,7 +5,7 @@
 
 #include <sundials/sundials_linearsolver.h>
 
-/* For n x n matrices of SUNDenseMatrix; SUNLinSolFree frees it. NULL: no memory */
+/* For n x n matrices of SUNDenseMatrix; SUNLinSolFree frees it. NULL without memory */
 SUNLinearSolver lapack_dense(sunindextype n, SUNContext ctx);
 
 #endif

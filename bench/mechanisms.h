@@ -8,8 +8,8 @@
 typedef struct {
   const char *name;
   CPModel *model;
-  CPConstraintJacFn G; /* its dense dc/dy; NULL: only as mechanical system */
-  Chain *chain;        /* NULL: no hand-written projection for CVODES' own hook */
+  CPConstraintJacFn G; /* its dense dc/dy; NULL if it is a mechanical system only */
+  Chain *chain;        /* if NULL, there is no hand-written projection for CVODES' own hook */
   sunrealtype t_end;   /* start at 0 */
   N_Vector y_end;      /* reference at t_end; where it is not good to 5e-11, the caller's to set */
 } Mechanism;

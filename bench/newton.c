@@ -74,7 +74,7 @@ typedef struct {
   Span span;
 } Problem;
 
-/* jacobian NULL: structured Newton */
+/* If jacobian is NULL, Newton is structured. */
 static Run run(const Problem *p, CPMechMetric metric, CVLsJacFn jacobian, SUNContext ctx) {
   const sunindextype n = N_VGetLength(p->y0);
   SUNMatrix J          = NULL;

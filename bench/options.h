@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 typedef struct {
-  FILE *csv;    /* every run as a line; NULL: not asked for */
+  FILE *csv;    /* gets a line for each run; NULL if that is not wanted */
   int repeat;   /* repetitions of each timed run */
   int nnames;   /* names after the options, */
   char **names; /* they select parts of the benchmark; none: all */

@@ -18,7 +18,7 @@ typedef struct {
   CPodeMem mem; /* NULL unless cpodes projects */
   CPProjector P;
   CPMech mech;                  /* NULL unless it is one that is projected */
-  SUNNonlinearSolver nonlinear; /* NULL: Newton, which is the default */
+  SUNNonlinearSolver nonlinear; /* if NULL, Newton, which is the default */
   SUNLinearSolver linear;
   SUNMatrix J, G;
   N_Vector y, c;

@@ -37,7 +37,7 @@ typedef struct {
   bool newton;         /* Newton in place of fixed-point iteration for CV_ADAMS */
   bool cvodes_test;    /* CVODES' own convergence test for Newton */
   CPMechMetric metric; /* CPMechSetMetric */
-  /* A setting of the integrator, made before the first step; NULL: none */
+  /* A setting of the integrator, made before the first step, or NULL */
   int (*set)(CPodeMem mem, double value);
   double value;
 } RunOptions;
@@ -94,7 +94,7 @@ typedef struct {
 Ladder run_ladder(Mechanism *mechanism, RunOptions options, const char *program, const char *variant,
                   FILE *csv, void (*print)(sunrealtype tol, const Figures *figures), SUNContext ctx);
 
-/* One line per run with all figures, for further evaluation. csv NULL: nothing. */
+/* One line per run with all figures, for further evaluation, unless csv is NULL. */
 void csv_header(FILE *csv);
 void csv_run(FILE *csv, const char *program, const char *variant, const Mechanism *mechanism,
              const RunOptions *options, const Figures *figures);

@@ -255,7 +255,7 @@ enum { NLINKAGES = sizeof linkages / sizeof *linkages };
 
 typedef struct {
   char name[32];
-  CPModel *model; /* NULL: linkage */
+  CPModel *model; /* if NULL, the linkage */
   const Linkage *linkage;
   CPMechModel mech;
   void *data;

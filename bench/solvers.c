@@ -92,7 +92,7 @@ typedef struct {
   CPConstraintFn c;
   CPConstraintJacFn jac, dense_jac;
   SUNMatrix G, dense_G; /* dense_G: NULL if it is too large */
-  CPJacTimesFn Gv;      /* NULL: not for KRYLOV */
+  CPJacTimesFn Gv;      /* NULL if it is not for KRYLOV */
   CPJacTransTimesFn GTw;
   CPSchurDiagFn schur_diag;
   CPPrecSetupFn psetup;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 typedef struct {
-  void (*prepare)(void *data); /* before each run, not timed; NULL: nothing */
+  void (*prepare)(void *data); /* before each run, not timed; may be NULL */
   void (*run)(void *data);
   void *data;
   double seconds; /* out: of one run, the least of the rounds' means */

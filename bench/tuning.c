@@ -43,7 +43,7 @@ static sunrealtype tolerance(int k) { return pow(10.0, -5.0 - 0.25 * k); }
 typedef struct {
   const char *name;
   const char *what;
-  int (*set)(CPodeMem mem, double value); /* NULL: newton, anderson */
+  int (*set)(CPodeMem mem, double value); /* NULL for newton and anderson */
   int lmm;                                /* 0: both */
   int nvalues;
   double value[MAX_VALUES]; /* the first is the default */

@@ -43,8 +43,8 @@ static void start(Fit *fit) {
   s[4] = s[6] = -fit->axis.r * fit->axis.w / fit->axis.L;
 }
 
-/* heights [NDATA] and their derivatives [NDATA x NS], NULL: not wanted, for the parameters (m, L0). A failed
-   run returns its code. */
+/* Computes the heights [NDATA] for the parameters (m, L0), and their derivatives [NDATA x NS] unless J is NULL. A failed run
+   returns its code. */
 static int simulate(Fit *fit, sunrealtype m, sunrealtype L0, sunrealtype *height, gsl_matrix *J) {
   sunrealtype t;
   fit->axis.m  = m;

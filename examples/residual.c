@@ -14,8 +14,8 @@
  *   released at rest from the horizontal, it is back after 2 s
  *
  * Run:       residual
- * Expected:  the state after 2 s, which is the one of the start, the tension and its expected value 0, and "ok". The exit
- *            code is 1 if the pendulum is somewhere else, and 2 if a call failed.
+ * Expected:  the figures of the run, the state after 2 s, which is the one of the start, the tension and its expected
+ *            value 0, and "ok". The exit code is 1 if the pendulum is somewhere else, and 2 if a call failed.
  */
 #include "check_flag.h"
 #include <cpodes/cpodes_onestep.h>
@@ -130,6 +130,7 @@ int main(void) {
 
   CPMechOutput now = {.lambda = &lambda};
   CHECK(CPMechEvaluate(mech, t, y, &now));
+  CHECK(CPOneStepPrintAllStats(mem, stdout, SUN_OUTPUTFORMAT_TABLE));
   const sunrealtype *s = N_VGetArrayPointer(y), error = hypot(s[0] - 1, s[1]);
   printf("t = %g s: x = %.9f m, z = %.9f m, length - 1 = %.0e m, tension %.0e N (0)\n", t, s[0],
          s[1], hypot(s[0], s[1]) - 1, lambda);

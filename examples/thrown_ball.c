@@ -13,7 +13,8 @@
  *
  * Run:       thrown_ball
  * Expected:  lines "t = ...: ..." of the first impacts, of the end of bouncing at 1.354571 s and of the beginning of rolling with
- *            2.857143 m/s, then "ok". The exit code is 1 if one of these is wrong by 1e-9, and 2 if a call failed.
+ *            2.857143 m/s, of the floor's force m g, then "ok". The exit code is 1 if one of these is
+ *            wrong by 1e-9, and 2 if a call failed.
  */
 #include "check_flag.h"
 #include <cpodes/cpodes_contact.h>
@@ -105,7 +106,15 @@ int main(void) {
 
   const sunrealtype speed = N_VGetArrayPointer(y)[3], rest = sqrt(2 * h / g) * (1 + e) / (1 - e);
   printf("rolls with %.6f m/s\n", speed);
-  const int ok = fabs(log.rest - rest) <= 1e-9 && fabs(speed - 5 * v / 7) <= 1e-9;
+  sunrealtype force[3]; /* normal, and tangential */
+  CPContactStats stats;
+  CHECK(CPContactForces(contact, t, y, force));
+  CHECK(CPContactGetStats(contact, &stats));
+  printf("floor: %.6f N, friction %.0e N; %ld events, %ld problems of impacts and forces\n",
+         force[0], fabs(force[1]), stats.nevents, stats.nsolved);
+  const int rolls = CPContactGetPhase(contact, 0) == CP_CONTACT_STICKING &&
+                    fabs(force[0] - g) <= 1e-9 && fabs(force[1]) <= 1e-9;
+  const int ok = fabs(log.rest - rest) <= 1e-9 && fabs(speed - 5 * v / 7) <= 1e-9 && rolls;
   printf("%s\n", ok ? "ok" : "WRONG: the ball rests at another time, or rolls with another speed");
 
   CPOneStepFree(&mem);

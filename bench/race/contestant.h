@@ -28,7 +28,7 @@ struct Contestant {
   const char *settings; /* its best settings, in words */
   bool same_f;          /* does it evaluate the f of the ODE form, so that evaluations compare? */
   bool ours;            /* a method of this library? else a peer */
-  /* NULL: it can run here; else why not ("Simbody is not installed") */
+  /* NULL if it can run here; else why not ("Simbody is not installed") */
   const char *(*missing)(void);
   /* Can it solve this model? */
   bool (*takes)(const CPModel *model);

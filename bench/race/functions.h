@@ -5,9 +5,9 @@
 
 #include <models/model.h>
 
-/* A matrix like tmpl, or dense (rows x cols) if it is NULL; SUNMatDestroy frees it. NULL: no memory */
+/* A matrix like tmpl, or dense (rows x cols) if it is NULL; SUNMatDestroy frees it. NULL without memory */
 SUNMatrix matrix_like(SUNMatrix tmpl, sunindextype rows, sunindextype cols, SUNContext ctx);
-/* The same values and pattern; NULL: no memory */
+/* A copy with its values and pattern; NULL without memory */
 SUNMatrix matrix_copy(SUNMatrix S);
 /* Zeros; the pattern stays */
 void matrix_clear(SUNMatrix S);

@@ -159,7 +159,7 @@ static int in_order(const void *a, const void *b) {
   return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Takes all entries of S, or those that are not zero; S NULL: the n of the unit matrix */
+/* Takes all entries of S, or those that are not zero; if S is NULL, the n of the unit matrix */
 static int take_entries(SUNMatrix S, sunindextype n, bool all, GearBlock *block) {
   const sunindextype most = S ? matrix_entries(S) : n;
   block->S                = S;

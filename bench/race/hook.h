@@ -23,7 +23,7 @@ typedef struct {
 } Hook;
 
 bool hook_takes(const CPModel *model);
-/* cvode_mem: gives the error weights; NULL: the caller writes them to ewt, the chain's if there is one. 0, or -1 without
+/* cvode_mem: gives the error weights; if NULL, the caller writes them to ewt, the chain's if there is one. 0, or -1 without
    memory; hook_free in any case */
 int hook_create(const CPModel *model, void *cvode_mem, Hook *hook);
 void hook_free(Hook *hook);

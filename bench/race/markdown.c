@@ -9,7 +9,7 @@ enum { NDIGITS = sizeof digits / sizeof *digits };
 
 /* What a method pays for an accuracy */
 typedef struct {
-  const Contestant *contestant; /* NULL: nobody reaches it */
+  const Contestant *contestant; /* NULL if nobody reaches it */
   CurvePlace place;
   double cost;
 } Price;

@@ -10,7 +10,7 @@ typedef struct {
   char name[PROBLEM_NAME]; /* "chain:n=100,t_end=0.5" */
   sunrealtype t_end;
   CPModel *model;
-  N_Vector reference;          /* y(t_end); NULL: not known */
+  N_Vector reference;          /* y(t_end), or NULL if it is not known */
   sunrealtype reference_error; /* to this it is known */
   char origin[PROBLEM_MESSAGE];
 } Problem;

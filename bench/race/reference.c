@@ -65,7 +65,7 @@ static const Contestant extrapolation = {
 /* ------------------------------------------------------------------------------------- choosing -- */
 
 typedef struct {
-  const char *method; /* NULL: extrapolation */
+  const char *method; /* if NULL, extrapolation */
   int stiff;          /* for which problems */
   sunrealtype tol;
 } Candidate;

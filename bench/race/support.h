@@ -31,7 +31,7 @@ void race_quiet(int code, const char *function, const char *message, void *data)
 /* y' = f(t, y): the model's f, else (u, u') with u' by CPMechAccelerations */
 typedef struct {
   const CPModel *model;
-  CPMech mech; /* NULL: f is the model's */
+  CPMech mech; /* if NULL, f is the model's */
   long int evaluations;
 } RaceOde;
 

@@ -48,6 +48,14 @@ N_Vector cpArenaVector(CPArena *arena, N_Vector tmpl) {
   return arena->failed ? NULL : cpArenaTake(arena, N_VClone(tmpl));
 }
 
+void cpArenaArrays(CPArena *arena, size_t count, double **const arrays[], size_t number) {
+  for (size_t k = 0; k < number; k++) CP_NEW(arena, *arrays[k], count);
+}
+
+void cpArenaVectors(CPArena *arena, N_Vector tmpl, N_Vector *const vectors[], size_t number) {
+  for (size_t k = 0; k < number; k++) *vectors[k] = cpArenaVector(arena, tmpl);
+}
+
 int cpArenaStatus(const CPArena *arena) { return arena->failed ? CP_MEM_FAIL : CP_SUCCESS; }
 
 void cpArenaFree(CPArena *arena) {

@@ -17,6 +17,15 @@ void *cpArenaAlloc(CPArena *arena, size_t count, size_t size);
   ((pointer) = cpArenaAlloc((arena), (size_t)(count), sizeof *(pointer)))
 /* Returns a clone of tmpl, whose contents are undefined. */
 N_Vector cpArenaVector(CPArena *arena, N_Vector tmpl);
+/* These set each pointer, whose addresses follow: arrays of `count` numbers that are zero, and clones of tmpl. */
+#define CP_ARRAYS(arena, count, ...)                                  \
+  cpArenaArrays((arena), (size_t)(count), (double **[]){__VA_ARGS__}, \
+                sizeof(double **[]){__VA_ARGS__} / sizeof(double **))
+#define CP_VECTORS(arena, tmpl, ...)                           \
+  cpArenaVectors((arena), (tmpl), (N_Vector *[]){__VA_ARGS__}, \
+                 sizeof(N_Vector *[]){__VA_ARGS__} / sizeof(N_Vector *))
+void cpArenaArrays(CPArena *arena, size_t count, double **const arrays[], size_t number);
+void cpArenaVectors(CPArena *arena, N_Vector tmpl, N_Vector *const vectors[], size_t number);
 /* Leaves v to the arena, as cpArenaOwn does. */
 N_Vector cpArenaTake(CPArena *arena, N_Vector v);
 /* Passes the ownership of object to the arena, which will call destroy(object), and returns object. If object is

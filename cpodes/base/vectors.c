@@ -11,7 +11,7 @@
 /* All entries are tested by their bits, in loops that compilers vectorise. This takes a small part of the
  * time of single comparisons, which would dominate the projection of unit quaternions
  * (bench/quaternions). */
-CP_WIDE_PART uint64_t bitsOf(double x) {
+static inline uint64_t bitsOf(double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
   return bits;
@@ -21,41 +21,21 @@ CP_WIDE_PART uint64_t bitsOf(double x) {
 #define LOWEST       UINT64_C(0x0010000000000000) /* and adding this carries into the sign */
 #define SIGN_OF(any) ((any) >> 63)
 
-CP_WIDE_PART uint64_t notFinite(double x) { return (bitsOf(x) & EXPONENT) + LOWEST; }
-
-/* Subtracting 1 from zero carries into the sign as well. */
-CP_WIDE_PART uint64_t notPositive(double x) { return (bitsOf(x) - 1) | (bitsOf(x) + LOWEST); }
+static inline uint64_t notFinite(double x) { return (bitsOf(x) & EXPONENT) + LOWEST; }
 
 /* -O2 vectorises only if there are several independent results. */
-enum { LANES = 16 };
-
-CP_WIDE_PART uint64_t anyOf(const uint64_t *lanes) {
-  uint64_t any = 0;
-  for (int k = 0; k < LANES; k++) any |= lanes[k];
-  return any;
-}
-
-CP_WIDE static int allFinite(const sunrealtype *x, sunindextype n) {
-  uint64_t lanes[LANES] = {0};
-  for (; n >= LANES; n -= LANES, x += LANES)
-    for (int k = 0; k < LANES; k++) lanes[k] |= notFinite(x[k]);
-  for (int k = 0; k < n; k++) lanes[k] |= notFinite(x[k]);
-  return !SIGN_OF(anyOf(lanes));
-}
+enum { LANES = 8 };
 
 int cpAllFinite(const sunrealtype *x, sunindextype n) {
   uint64_t any = 0;
-  if (n >= LANES) return allFinite(x, n);
-  for (sunindextype k = 0; k < n; k++) any |= notFinite(x[k]);
+  if (n >= LANES) {
+    uint64_t lanes[LANES] = {0};
+    for (; n >= LANES; n -= LANES, x += LANES)
+      for (int k = 0; k < LANES; k++) lanes[k] |= notFinite(x[k]);
+    for (int k = 0; k < LANES; k++) any |= lanes[k];
+  }
+  for (int k = 0; k < n; k++) any |= notFinite(x[k]);
   return !SIGN_OF(any);
-}
-
-CP_WIDE static int allPositive(const sunrealtype *x, sunindextype n) {
-  uint64_t lanes[LANES] = {0};
-  for (; n >= LANES; n -= LANES, x += LANES)
-    for (int k = 0; k < LANES; k++) lanes[k] |= notPositive(x[k]);
-  for (int k = 0; k < n; k++) lanes[k] |= notPositive(x[k]);
-  return !SIGN_OF(anyOf(lanes));
 }
 
 /* A step of a small system takes a few thousand instructions. Calls through N_Vector's operation table would be a
@@ -81,11 +61,6 @@ int cpVectorFinite(N_Vector v) {
   return isfinite(N_VMaxNorm(v));
 }
 
-int cpVectorPositive(N_Vector v) {
-  if (cpHasData(v)) return allPositive(N_VGetArrayPointer(v), N_VGetLength(v));
-  return N_VMin(v) > 0.0 && cpVectorFinite(v);
-}
-
 int cpFirstNonFinite(N_Vector v) {
   sunindextype n       = 0;
   const sunrealtype *x = entriesOf(v, &n);
@@ -102,6 +77,33 @@ int cpHasData(N_Vector v) {
   case SUNDIALS_NVEC_CUSTOM: return v->ops->nvgetarraypointer && !v->ops->nvgetcommunicator;
   default: return 0;
   }
+}
+
+const char *cpVectorLacks(N_Vector v, CPVectorUse use) {
+  const N_Vector_Ops o = v->ops;
+  const struct {
+    const char *name;
+    int there, uses;
+  } all[] = {{"N_VClone", o->nvclone != NULL, CP_FOR_STEPS | CP_FOR_PRODUCTS},
+             {"N_VDestroy", o->nvdestroy != NULL, CP_FOR_STEPS | CP_FOR_PRODUCTS},
+             {"N_VGetLength", o->nvgetlength != NULL, CP_FOR_STEPS | CP_FOR_PRODUCTS},
+             {"N_VLinearSum", o->nvlinearsum != NULL, CP_FOR_STEPS | CP_FOR_PRODUCTS},
+             {"N_VScale", o->nvscale != NULL, CP_FOR_STEPS | CP_FOR_PRODUCTS},
+             {"N_VAbs", o->nvabs != NULL, CP_FOR_STEPS | CP_FOR_PRODUCTS},
+             {"N_VInv", o->nvinv != NULL, CP_FOR_STEPS | CP_FOR_PRODUCTS},
+             {"N_VAddConst", o->nvaddconst != NULL, CP_FOR_STEPS | CP_FOR_PRODUCTS},
+             {"N_VDotProd", o->nvdotprod != NULL, CP_FOR_STEPS | CP_FOR_PRODUCTS},
+             {"N_VMaxNorm", o->nvmaxnorm != NULL, CP_FOR_STEPS | CP_FOR_PRODUCTS},
+             {"N_VMin", o->nvmin != NULL, CP_FOR_STEPS | CP_FOR_PRODUCTS},
+             {"N_VWrmsNorm", o->nvwrmsnorm != NULL, CP_FOR_STEPS},
+             {"N_VConst", o->nvconst != NULL, CP_FOR_PRODUCTS},
+             {"N_VProd", o->nvprod != NULL, CP_FOR_PRODUCTS},
+             {"N_VDiv", o->nvdiv != NULL, CP_FOR_PRODUCTS},
+             {"N_VL1Norm", o->nvl1norm != NULL, CP_FOR_PRODUCTS},
+             {"N_VCompare", o->nvcompare != NULL, CP_FOR_PRODUCTS}};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    if ((all[i].uses & (int)use) && !all[i].there) return all[i].name;
+  return NULL;
 }
 
 void cpCopy(N_Vector to, N_Vector from) {

@@ -6,9 +6,11 @@
 
 int cpVectorFinite(N_Vector v);
 int cpAllFinite(const sunrealtype *x, sunindextype n);
-int cpVectorPositive(N_Vector v); /* and finite */
 int cpFirstNonFinite(N_Vector v); /* index, or -1 */
 int cpHasData(N_Vector v);        /* direct access to all entries */
+/* The name of an operation that cpodes calls for this purpose and that this kind of vector lacks, or NULL. */
+typedef enum { CP_FOR_STEPS = 1, CP_FOR_PRODUCTS = 2 } CPVectorUse;
+const char *cpVectorLacks(N_Vector v, CPVectorUse use);
 /* These give the same results as N_VScale, N_VLinearSum and N_VWrmsNorm to the last bit. The vectors are of
  * the same kind. */
 void cpCopy(N_Vector to, N_Vector from);

@@ -226,3 +226,13 @@ void cpMatAdd(CPMat *A, double alpha, const CPMat *B) {
     }
   }
 }
+
+void cpMatHold(CPMat *W, CPMat *A, const char *held) {
+  for (int j = 0; j < W->cols; j++) {
+    for (size_t k = cpMatFirst(W, j); k < cpMatFirst(W, j + 1); k++) {
+      const int i = cpMatRow(W, j, k);
+      if (held[i] || held[j]) W->value[k] = i == j;
+    }
+    for (size_t k = cpMatFirst(A, j); held[j] && k < cpMatFirst(A, j + 1); k++) A->value[k] = 0.0;
+  }
+}

@@ -70,6 +70,9 @@ int cpMatFromPlaces(CPMat *A, int rows, int cols, CPPlaces *list);
 
 /* A += alpha B. A is dense, or has all entries of B. */
 void cpMatAdd(CPMat *A, double alpha, const CPMat *B);
+/* In [W A^T; A 0], rows and columns of W for the components that are held become the identity's, and columns of A zero:
+ * these components do not move, and nothing else feels them. */
+void cpMatHold(CPMat *W, CPMat *A, const char *held);
 
 /* ---- coloring.c ---- */
 
@@ -100,6 +103,8 @@ sunrealtype *cpMatrixData(SUNMatrix A);
 /* The pattern of A [rows x cols] by columns: start [cols + 1], row [cpMatrixEntries], and the place of each entry in A's
  * data, source [cpMatrixEntries]. A dense matrix has all entries. */
 void cpMatrixPattern(SUNMatrix A, int rows, int cols, size_t *start, int *row, size_t *source);
+/* A template that has been checked, with its index arrays, which SUNMatClone leaves out. NULL without memory. */
+SUNMatrix cpTemplateClone(SUNMatrix tmpl);
 /* Zeros the values, and restores the index arrays of the template; or only the former. */
 void cpMatrixZero(SUNMatrix A, SUNMatrix tmpl);
 void cpMatrixZeroValues(SUNMatrix A);

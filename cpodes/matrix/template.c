@@ -221,8 +221,7 @@ int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl) {
 
 /* ---- a SUNMatrix beside a CPMat ---- */
 
-/* A template with its index arrays; SUNMatClone leaves them out. */
-static SUNMatrix cloneTemplate(SUNMatrix tmpl) {
+SUNMatrix cpTemplateClone(SUNMatrix tmpl) {
   SUNMatrix A = SUNMatClone(tmpl);
   if (A) cpMatrixZero(A, tmpl);
   return A;
@@ -238,8 +237,8 @@ int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext
     return CP_SUCCESS;
   }
   const size_t entries = cpMatrixEntries(tmpl);
-  U->tmpl              = cloneTemplate(tmpl);
-  U->S                 = cloneTemplate(tmpl);
+  U->tmpl              = cpTemplateClone(tmpl);
+  U->S                 = cpTemplateClone(tmpl);
   U->source            = malloc((entries + 1) * sizeof *U->source);
   int flag             = U->tmpl && U->S && U->source ? CP_SUCCESS : CP_MEM_FAIL;
   if (!flag) flag = cpMatCreateSparse(&U->A, rows, cols, entries);

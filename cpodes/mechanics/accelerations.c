@@ -18,19 +18,12 @@
 /* The same of the largest product A_ij a_j: the products of a row may cancel, and leave their roundoff. */
 #define ROUNDED_SUM 1.0e-10
 
-/* Mk, Ak <- M, A without the columns and rows of FULL motions. */
+/* The matrices without the columns and rows of FULL motions. */
 static void leaveOutFull(CPMech mech) {
   CPMat *M = &mech->reduced.M, *A = &mech->reduced.A;
   memcpy(M->value, mech->userM.A.value, cpMatEntries(M) * sizeof *M->value);
   memcpy(A->value, mech->A.value, cpMatEntries(A) * sizeof *A->value);
-  for (int j = 0; j < mech->nu; j++) {
-    for (size_t k = cpMatFirst(M, j); k < cpMatFirst(M, j + 1); k++) {
-      const int i = cpMatRow(M, j, k);
-      if (mech->motions.is_full[i] || mech->motions.is_full[j]) M->value[k] = i == j;
-    }
-    for (size_t k = cpMatFirst(A, j); mech->motions.is_full[j] && k < cpMatFirst(A, j + 1); k++)
-      A->value[k] = 0.0;
-  }
+  cpMatHold(M, A, mech->motions.is_full);
 }
 
 static int failedFactor(CPMech mech, sunrealtype t, int flag) {
@@ -46,10 +39,7 @@ static int failedFactor(CPMech mech, sunrealtype t, int flag) {
                     "cannot resolve (CP_KKT_NULLSPACE can)",
                     t, cpMechRowName(mech, mech->kkt->dependent, name), cpSaddleName(mech->kkt));
   }
-  default:
-    return cpReason(mech->text, flag, "at t = %.15g: %s in the KKT solver '%s'", t,
-                    flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed",
-                    cpSaddleName(mech->kkt));
+  default: return cpSaddleFailed(mech->kkt, flag, t, NULL, mech->text);
   }
 }
 

@@ -155,6 +155,21 @@ int cpMechOtherRates(CPMech mech, const CPMechState *s, const double *lambda, su
   return flag;
 }
 
+int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double *lambda, double *F,
+               double *B, double *Z) {
+  int flag = B ? cpMechB(mech, s->t, s->q, s->u, B) : CP_SUCCESS; /* may leave A elsewhere */
+  if (!flag && (F || B)) flag = cpMechA(mech, s->t, s->q);
+  if (!flag && F) flag = cpMechMass(mech, s->t, s->q);
+  if (!flag && F) flag = cpMechForces(mech, s, F);
+  if (!flag && F) flag = cpMechAddLambdaForces(mech, s, lambda, F);
+  if (!flag && Z) flag = cpMechAuxiliary(mech, s, lambda, Z);
+  if (flag) return flag;
+  if (B) cpMatTimes(&mech->A, -1.0, a, 1.0, B);
+  if (F) cpMatTimes(&mech->userM.A, -1.0, a, 1.0, F);
+  if (F) cpMatTransposedTimes(&mech->A, -1.0, lambda, 1.0, F);
+  return CP_SUCCESS;
+}
+
 /* ---- products ---- */
 
 int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrealtype t,

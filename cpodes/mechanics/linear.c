@@ -13,7 +13,7 @@
 
 struct CPMechLinear_ {
   CPUserMat M, C, K; /* copies; C empty: there is none */
-  CPMechForceFn f;   /* the user's, NULL: none */
+  CPMechForceFn f;   /* the user's, or NULL */
   void *user_data;   /* the user's */
 };
 

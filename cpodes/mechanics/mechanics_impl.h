@@ -29,14 +29,6 @@ typedef struct CPMechLinear_ *CPMechLinear;    /* linear.c */
 #define CP_LAMBDA_ATOL     1.0e-14
 #define CP_LAMBDA_MAXITERS 50
 
-/* Sets each pointer, whose addresses follow, to length numbers of the arena. */
-#define CP_MECH_ARRAYS(arena, length, ...)                           \
-  do {                                                               \
-    double **const arrays_[] = {__VA_ARGS__};                        \
-    for (size_t k_ = 0; k_ < sizeof arrays_ / sizeof *arrays_; k_++) \
-      CP_NEW((arena), *arrays_[k_], (length));                       \
-  } while (0)
-
 /* A state (q, u, z) at time t. Coordinates of FULL motions have their prescribed values. */
 typedef struct {
   sunrealtype t;
@@ -242,6 +234,10 @@ int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, dou
 int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u);
 /* The same of q' and u'. */
 void cpMechPutFullRates(const CPMech mech, sunrealtype *qdot, sunrealtype *udot);
+/* The residuals of the implicit form at s, with u' = a and lambda; each of them may be NULL:
+ * F = f + f_lambda - M a - A^T lambda,  B = b - A a,  Z = zdot */
+int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double *lambda, double *F,
+               double *B, double *Z);
 /* yd [n] contains u' and gets the rest of y': q', z', and the prescribed rates. */
 int cpMechOtherRates(CPMech mech, const CPMechState *s, const double *lambda, sunrealtype *yd);
 /* y [length] = function x: a product of the user's, checked. */
@@ -319,7 +315,7 @@ void cpMechStageFree(CPMech mech);
 int cpMechProjectorCreate(CPMech mech);
 /* The metric that stands for DEFAULT, and for NEWTON without a matrix. */
 CPMechMetric cpMechMetricInUse(const CPMech mech);
-/* y from a poor guess, in the metric of ewt. id [n] is zero where y is held; NULL: nothing is. 0, or a code with the
+/* y from a poor guess, in the metric of ewt. id [n] is zero where y is held; if NULL, nothing is. 0, or a code with the
  * reason in mech->text. */
 int cpMechAssemble(CPMech mech, sunrealtype t, N_Vector y, N_Vector ewt, const sunrealtype *id);
 

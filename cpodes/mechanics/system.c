@@ -103,9 +103,9 @@ static int cloneTemplates(CPMech mech, const char *function) {
       flag = cpCheckTemplate(NULL, given, na, nu, all[k].name, function);
     else flag = cpCheckPattern(NULL, given, all[k].rows, all[k].cols, all[k].name, function);
     if (flag) return flag;
-    *all[k].tmpl = cpArenaOwn(&mech->memory, SUNMatClone(given), destroyMatrix);
-    if (*all[k].tmpl) cpMatrixZero(*all[k].tmpl, given);
-    else flag = cpReport(NULL, CP_MEM_FAIL, function, "no memory for %s", all[k].name);
+    *all[k].tmpl = cpArenaOwn(&mech->memory, cpTemplateClone(given), destroyMatrix);
+    if (!*all[k].tmpl)
+      flag = cpReport(NULL, CP_MEM_FAIL, function, "no memory for %s", all[k].name);
   }
   return flag;
 }
@@ -264,14 +264,14 @@ static int createWorkspace(CPMech mech) {
   CPMechSolveRoom *solve   = &mech->solve;
   CPMechMultipliers *it    = &mech->multipliers;
   CPMechDifferences *dp = &room->dp, *dv = &room->dv, *dA = &room->dA;
-  CP_MECH_ARRAYS(arena, mech->nq, &room->q_full, &room->q_moved, &room->qdot, &room->q_near,
-                 &room->column);
-  CP_MECH_ARRAYS(arena, mech->m, &dA->plus, &dA->minus, &dA->fourth, &dA->sixth);
-  CP_MECH_ARRAYS(arena, mech->nu, &room->u_full, &room->f_lambda, &room->unit, &room->one,
-                 &solve->f, &solve->rhs, &solve->known, &solve->a, &it->f, &it->a);
-  CP_MECH_ARRAYS(arena, mech->m, &dp->plus, &dp->minus, &dp->fourth, &dp->sixth, &dv->plus,
-                 &dv->minus, &dv->fourth, &dv->sixth, &solve->b, &solve->rhs_b, &solve->residual,
-                 &solve->lambda, &it->next, &it->step, &it->zero, &mech->stage.lambda);
+  CP_ARRAYS(arena, mech->nq, &room->q_full, &room->q_moved, &room->qdot, &room->q_near,
+            &room->column);
+  CP_ARRAYS(arena, mech->m, &dA->plus, &dA->minus, &dA->fourth, &dA->sixth);
+  CP_ARRAYS(arena, mech->nu, &room->u_full, &room->f_lambda, &room->unit, &room->one, &solve->f,
+            &solve->rhs, &solve->known, &solve->a, &it->f, &it->a);
+  CP_ARRAYS(arena, mech->m, &dp->plus, &dp->minus, &dp->fourth, &dp->sixth, &dv->plus, &dv->minus,
+            &dv->fourth, &dv->sixth, &solve->b, &solve->rhs_b, &solve->residual, &solve->lambda,
+            &it->next, &it->step, &it->zero, &mech->stage.lambda);
   CP_NEW(arena, it->pivot, mech->m);
   CP_NEW(arena, it->J, mech->model.lambda_jac ? (size_t)mech->m * (size_t)mech->m : 0);
   return cpArenaStatus(arena);

@@ -73,23 +73,16 @@ static int factorLevel(CPWork work, sunrealtype t, int l, double ranktol) {
   const CPLevel *level  = &work->levels[l];
   const CPSaddle saddle = level->saddle;
   const int flag        = cpLevelFactor(work, l, ranktol);
+  char name[CP_ROW_NAME];
   CP_COUNT(work, nsetups);
   if (flag == CP_SADDLE_NOT_DEFINITE) {
     const int q = saddle->indefinite;
     return cpMetricIndefinite(work, t, q < 0 ? q : level->cols[q]);
   }
-  if (flag == CP_SADDLE_DEPENDENT) {
-    char name[CP_ROW_NAME];
-    return cpReason(work->text, -CP_PROJ_RANK,
-                    "at t = %.15g: %s depends on others, and the linear solver '%s' needs "
-                    "independent ones (CP_LINSOL_AUTO, QRP, SPARSE and BLOCK do not)",
-                    t, cpRowName(work->P, level->rows[saddle->dependent], name),
-                    cpSaddleName(saddle));
+  if (flag) {
+    const int i = saddle->dependent < 0 ? -1 : level->rows[saddle->dependent];
+    return cpSaddleFailed(saddle, flag, t, cpRowName(work->P, i, name), work->text);
   }
-  if (flag)
-    return cpReason(work->text, flag, "at t = %.15g: %s in the linear solver '%s'", t,
-                    flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed",
-                    cpSaddleName(saddle));
   noteSolver(work, level);
   return CP_SUCCESS;
 }
@@ -161,12 +154,6 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   return CP_SUCCESS;
 }
 
-static int failedSolve(CPWork work, const CPLevel *level, int flag) {
-  return cpReason(work->text, flag, "%s in the linear solver '%s'",
-                  flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed",
-                  cpSaddleName(level->saddle));
-}
-
 /* Level by level, x_l = K_l s, s = r less what the corrections of lower levels do to its rows. */
 int cpRightInverse(CPWork work, const double *r, double *x) {
   const CPMat *g = &work->g;
@@ -180,7 +167,7 @@ int cpRightInverse(CPWork work, const double *r, double *x) {
     }
     for (int k = 0; k < level->nrows; k++) work->room.rl[k] = s[level->rows[k]];
     const int flag = cpLevelSolve(level, NULL, work->room.rl, x, NULL); /* x_l = K_l s */
-    if (flag) return failedSolve(work, level, flag);
+    if (flag) return cpSaddleFailed(level->saddle, flag, NAN, NULL, work->text);
     for (int q = 0; l + 1 < work->nlevels && q < level->ncols; q++) { /* s -= G x_l */
       const int j = level->cols[q];
       for (size_t k = g->start[j]; k < g->start[j + 1]; k++) s[g->row[k]] -= g->value[k] * x[j];
@@ -201,7 +188,7 @@ int cpRightInverseTransposed(CPWork work, const double *x, double *mu) {
     CPLevel *level = &work->levels[l];
     if (cpLevelIsEmpty(level)) continue;
     const int flag = cpLevelSolve(level, z, NULL, NULL, work->room.rl); /* mu_l = K_l^T z */
-    if (flag) return failedSolve(work, level, flag);
+    if (flag) return cpSaddleFailed(level->saddle, flag, NAN, NULL, work->text);
     for (int k = 0; k < level->nrows; k++) mu[level->rows[k]] = work->room.rl[k];
     for (int j = 0; l > 0 && j < P->n; j++) { /* z -= G^T mu_l below */
       if (P->col_level[j] >= l) continue;

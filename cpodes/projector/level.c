@@ -73,10 +73,9 @@ int cpLevelCreate(CPWork work, int l, const int *row_level, const int *col_level
   CPArena *arena      = &level->arena;
   level->rows = members(arena, row_level, row_level ? P->m : 0, l, &level->row_place, &level->nrows);
   level->cols = members(arena, col_level, P->n, l, &level->col_place, &level->ncols);
-  CP_NEW(arena, level->root, level->ncols);
-  CP_NEW(arena, level->f, level->ncols);
-  CP_NEW(arena, level->x, level->ncols);
+  CP_ARRAYS(arena, level->ncols, &level->root, &level->f, &level->x);
   CP_NEW(arena, level->off, level->nrows);
+  CP_NEW(arena, level->held, level->ncols);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
   level->A = (CPMat){.rows = level->nrows, .cols = level->ncols};
   level->W = (CPMat){.rows = level->ncols, .cols = level->ncols};
@@ -123,16 +122,9 @@ int cpLevelFactor(CPWork work, int l, double ranktol) {
   if (level->nrows > 0) gather(&work->g, level->cols, level->row_place, A);
   if (!W->value)
     return cpSaddleFactor(level->saddle, (CPWeight){.root = level->root}, A, level->off, ranktol);
-  /* the identity's rows and columns for components that are held */
   gather(&work->M.A, level->cols, level->col_place, W);
-  for (int q = 0; q < level->ncols; q++) {
-    for (size_t k = cpMatFirst(W, q); k < cpMatFirst(W, q + 1); k++) {
-      const int p = cpMatRow(W, q, k);
-      if (level->root[p] == 0.0 || level->root[q] == 0.0) W->value[k] = p == q;
-    }
-    for (size_t k = A->start[q]; level->root[q] == 0.0 && k < A->start[q + 1]; k++)
-      A->value[k] = 0.0;
-  }
+  for (int q = 0; q < level->ncols; q++) level->held[q] = level->root[q] == 0.0;
+  cpMatHold(W, A, level->held);
   return cpSaddleFactor(level->saddle, (CPWeight){.matrix = W}, A, level->off, ranktol);
 }
 

@@ -97,7 +97,8 @@ static const CPNewtonParts parts = {.residuals   = residuals,
 
 /* ---- the actions ---- */
 
-static int update(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+static int update(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
+  CPWork work        = self;
   work->newton.parts = &parts;
   work->newton.rows  = &work->rows;
   return cpWorkUpdate(work, t, y, ewt);
@@ -105,31 +106,16 @@ static int update(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
 
 static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                    CPProjected *result) {
-  CPWork work    = self;
-  const int flag = update(work, t, y, ewt);
-  if (flag) return flag;
+  CPWork work = self;
   return cpNormsAlone(work) ? cpNormsProject(work, t, y, ewt, only_if_needed, result)
                             : cpNewtonProject(&work->newton, t, y, ewt, only_if_needed, result);
-}
-
-static int assemble(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
-  CPWork work    = self;
-  const int flag = update(work, t, y, ewt);
-  return flag ? flag : cpNewtonDamped(&work->newton, t, y, ewt);
-}
-
-static int violation(void *self, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *result) {
-  CPWork work    = self;
-  const int flag = update(work, t, y, ewt);
-  return flag ? flag : cpNewtonViolation(&work->newton, t, y, ewt, result);
 }
 
 static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
   CPWork work           = self;
   sunrealtype *vd       = N_VGetArrayPointer(v);
   const sunrealtype *rd = r ? N_VGetArrayPointer(r) : NULL;
-  int flag              = update(work, t, y, ewt);
-  if (!flag) flag = cpNewtonPrepare(&work->newton, t, y, ewt);
+  int flag              = cpNewtonPrepare(&work->newton, t, y, ewt);
   if (flag) return flag;
   cpMatTimes(&work->g, 1.0, vd, 0.0, work->room.r);
   for (int i = 0; rd && i < work->P->mc; i++) work->room.r[i] += rd[i];
@@ -141,8 +127,7 @@ static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector
 static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
   CPWork work     = self;
   sunrealtype *wd = N_VGetArrayPointer(w);
-  int flag        = update(work, t, y, ewt);
-  if (!flag) flag = cpNewtonPrepare(&work->newton, t, y, ewt);
+  int flag        = cpNewtonPrepare(&work->newton, t, y, ewt);
   if (!flag) flag = cpRightInverseTransposed(work, wd, work->room.r);     /* mu = K' w    */
   if (!flag) cpMatTransposedTimes(&work->g, -1.0, work->room.r, 1.0, wd); /* w  - G' mu   */
   return flag;
@@ -153,10 +138,9 @@ int cpOwnIteration(void *self, CPNewton *list[2]) {
   return 1;
 }
 
-const CPProjectorKind cpMatrixKind = {.project    = project,
-                                      .assemble   = assemble,
+const CPProjectorKind cpMatrixKind = {.update     = update,
+                                      .project    = project,
                                       .tangent    = tangent,
                                       .cotangent  = cotangent,
-                                      .violation  = violation,
                                       .probe      = cpMatrixProbe,
                                       .iterations = cpOwnIteration};

@@ -220,44 +220,25 @@ static const CPNewtonParts parts = {.residuals = residuals,
 
 /* ---- the actions ---- */
 
-static int update(CPWork work) {
+static int update(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
+  CPWork work        = self;
   work->newton.parts = &parts;
   work->newton.rows  = NULL;
+  (void)t, (void)y, (void)ewt;
   return cpFreeUpdate(work);
-}
-
-static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
-                   CPProjected *result) {
-  CPWork work    = self;
-  const int flag = update(work);
-  return flag ? flag : cpNewtonProject(&work->newton, t, y, ewt, only_if_needed, result);
-}
-
-static int assemble(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
-  CPWork work    = self;
-  const int flag = update(work);
-  return flag ? flag : cpNewtonDamped(&work->newton, t, y, ewt);
-}
-
-static int violation(void *self, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *result) {
-  CPWork work    = self;
-  const int flag = update(work);
-  return flag ? flag : cpNewtonViolation(&work->newton, t, y, ewt, result);
 }
 
 static int probe(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPWork work = self;
-  int flag    = update(work);
-  if (!flag) cpNewtonForget(&work->newton);
-  if (!flag) flag = cpFreePlace(work, t, y, ewt);
+  cpNewtonForget(&work->newton);
+  const int flag = cpFreePlace(work, t, y, ewt);
   return flag ? flag : cpFreeProductsWrong(work, t, y, "");
 }
 
 /* v <- v - K (G v + r) */
 static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
   CPWork work = self;
-  int flag    = update(work);
-  if (!flag) flag = cpNewtonPrepare(&work->newton, t, y, ewt);
+  int flag    = cpNewtonPrepare(&work->newton, t, y, ewt);
   if (flag) return flag;
   const CPMatrixFree k = work->free;
   flag                 = cpFreeTimes(work, v, k->c2);
@@ -270,8 +251,7 @@ static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector
 /* w <- w - G^T K^T w: the levels backwards, w -= G^T (G_l D_l G_l^T)^+ G_l D_l w */
 static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
   CPWork work = self;
-  int flag    = update(work);
-  if (!flag) flag = cpNewtonPrepare(&work->newton, t, y, ewt);
+  int flag    = cpNewtonPrepare(&work->newton, t, y, ewt);
   if (flag) return flag;
   const CPMatrixFree k = work->free;
   N_VScale(1.0, w, work->v);
@@ -288,10 +268,8 @@ static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vect
   return flag;
 }
 
-const CPProjectorKind cpKrylovKind = {.project    = project,
-                                      .assemble   = assemble,
+const CPProjectorKind cpKrylovKind = {.update     = update,
                                       .tangent    = tangent,
                                       .cotangent  = cotangent,
-                                      .violation  = violation,
                                       .probe      = probe,
                                       .iterations = cpOwnIteration};

@@ -148,13 +148,9 @@ static CPMatrixFree create(CPWork work, int nlevels) {
   CPMatrixFree k      = calloc(1, sizeof *k);
   int flag            = CP_SUCCESS;
   if (!k) return NULL;
-  N_Vector *const ofN[] = {&k->y, &k->w, &k->x};
-  N_Vector *const ofM[] = {&k->dead, &k->weight, &k->distance, &k->jacobi, &k->frozen, &k->c,
-                           &k->c2,   &k->r,      &k->mu,       &k->m1,     &k->m2};
-  for (size_t i = 0; i < sizeof ofN / sizeof ofN[0]; i++)
-    *ofN[i] = cpArenaVector(&k->arena, P->y_tmpl);
-  for (size_t i = 0; i < sizeof ofM / sizeof ofM[0]; i++)
-    *ofM[i] = cpArenaVector(&k->arena, P->c_tmpl);
+  CP_VECTORS(&k->arena, P->y_tmpl, &k->y, &k->w, &k->x);
+  CP_VECTORS(&k->arena, P->c_tmpl, &k->dead, &k->weight, &k->distance, &k->jacobi, &k->frozen,
+             &k->c, &k->c2, &k->r, &k->mu, &k->m1, &k->m2);
   k->nlevels  = nlevels;
   k->revision = -1;
   for (int l = 0; !flag && l < nlevels; l++) {
@@ -177,38 +173,12 @@ static CPMatrixFree create(CPWork work, int nlevels) {
 
 /* ---- set-up ---- */
 
-static const char *missingOperation(N_Vector v) {
-  const N_Vector_Ops o = v->ops;
-  const struct {
-    const char *name;
-    int there;
-  } all[] = {{"N_VClone", o->nvclone != NULL},
-             {"N_VDestroy", o->nvdestroy != NULL},
-             {"N_VGetLength", o->nvgetlength != NULL},
-             {"N_VLinearSum", o->nvlinearsum != NULL},
-             {"N_VConst", o->nvconst != NULL},
-             {"N_VProd", o->nvprod != NULL},
-             {"N_VDiv", o->nvdiv != NULL},
-             {"N_VScale", o->nvscale != NULL},
-             {"N_VAbs", o->nvabs != NULL},
-             {"N_VInv", o->nvinv != NULL},
-             {"N_VAddConst", o->nvaddconst != NULL},
-             {"N_VDotProd", o->nvdotprod != NULL},
-             {"N_VMaxNorm", o->nvmaxnorm != NULL},
-             {"N_VMin", o->nvmin != NULL},
-             {"N_VL1Norm", o->nvl1norm != NULL},
-             {"N_VCompare", o->nvcompare != NULL}};
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-    if (!all[i].there) return all[i].name;
-  return NULL;
-}
-
 int cpFreeStorage(CPWork work) {
   CPProjector P = work->P;
   if (!P->user.Gv || !P->user.GTw)
     return cpReason(work->text, CP_ILL_INPUT, "CP_LINSOL_KRYLOV needs CPProjectorSetJacTimes");
-  const char *missing = missingOperation(P->y_tmpl);
-  if (!missing) missing = missingOperation(P->c_tmpl);
+  const char *missing = cpVectorLacks(P->y_tmpl, CP_FOR_PRODUCTS);
+  if (!missing) missing = cpVectorLacks(P->c_tmpl, CP_FOR_PRODUCTS);
   if (missing)
     return cpReason(work->text, CP_VECTOROP_ERR,
                     "CP_LINSOL_KRYLOV needs vectors with the operation %s", missing);

@@ -11,7 +11,8 @@ const CPProjectorKind *cpKindOf(const CPProjector P) {
 }
 
 static int iterations(CPWork work, CPNewton *list[2]) {
-  return cpKindOf(work->P)->iterations(work->self, list);
+  const CPProjectorKind *kind = cpKindOf(work->P);
+  return kind->iterations ? kind->iterations(work->self, list) : 0;
 }
 
 /* ---- actions ---- */
@@ -22,9 +23,16 @@ void cpWorkCount(CPWork work, size_t counter, long int n) {
 }
 
 /* Without weights the norm that needs none is in use. */
-static const CPProjectorKind *begin(CPWork work, N_Vector ewt) {
-  work->norm = ewt ? work->P->norm : CP_NORM_L2;
-  return cpKindOf(work->P);
+static int begin(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
+  const CPProjectorKind *kind = cpKindOf(work->P);
+  work->norm                  = ewt ? work->P->norm : CP_NORM_L2;
+  return kind->update ? kind->update(work->self, t, y, ewt) : CP_SUCCESS;
+}
+
+static CPNewton *onlyIteration(CPWork work) {
+  CPNewton *list[2];
+  iterations(work, list);
+  return list[0];
 }
 
 /* Counts failures; the ranks of all iterations are the statistics'. */
@@ -48,7 +56,7 @@ static int end(CPWork work, int flag) {
 
 int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
               CPProjected *result) {
-  const CPProjectorKind *kind = begin(work, ewt);
+  const CPProjectorKind *kind = cpKindOf(work->P);
   int flag                    = CP_SUCCESS;
   CP_COUNT(work, nproj);
   *result = (CPProjected){.worst_start = -1};
@@ -61,22 +69,27 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_
     }
     only_if_needed = 0;
   }
-  if (!flag) flag = kind->project(work->self, t, y, ewt, only_if_needed, result);
+  if (!flag) flag = begin(work, t, y, ewt);
+  if (!flag && kind->project) flag = kind->project(work->self, t, y, ewt, only_if_needed, result);
+  else if (!flag) flag = cpNewtonProject(onlyIteration(work), t, y, ewt, only_if_needed, result);
   work->newest = *result;
   if (flag) cpWorkForget(work);
   return end(work, flag);
 }
 
 int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  const CPProjectorKind *kind = begin(work, ewt);
+  const CPProjectorKind *kind = cpKindOf(work->P);
   CP_COUNT(work, nproj);
-  return end(work, kind->assemble(work->self, t, y, ewt));
+  int flag = begin(work, t, y, ewt);
+  if (!flag && kind->assemble) flag = kind->assemble(work->self, t, y, ewt);
+  else if (!flag) flag = cpNewtonDamped(onlyIteration(work), t, y, ewt);
+  return end(work, flag);
 }
 
 int cpTangentTo(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
-  const CPProjectorKind *kind = begin(work, ewt);
   CP_COUNT(work, ntangent);
-  return end(work, kind->tangent(work->self, t, y, ewt, v, r));
+  const int flag = begin(work, t, y, ewt);
+  return end(work, flag ? flag : cpKindOf(work->P)->tangent(work->self, t, y, ewt, v, r));
 }
 
 int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
@@ -84,28 +97,41 @@ int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) 
 }
 
 int cpProjectError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
-  const CPProjectorKind *kind = begin(work, ewt);
+  const CPProjectorKind *kind = cpKindOf(work->P);
+  if (!kind->error) return cpTangent(work, t, y, ewt, v);
   CP_COUNT(work, ntangent);
-  return end(work, kind->error ? kind->error(work->self, t, y, ewt, v)
-                               : kind->tangent(work->self, t, y, ewt, v, NULL));
+  const int flag = begin(work, t, y, ewt);
+  return end(work, flag ? flag : kind->error(work->self, t, y, ewt, v));
 }
 
 int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
-  const CPProjectorKind *kind = begin(work, ewt);
+  const CPProjectorKind *kind = cpKindOf(work->P);
+  if (!kind->cotangent)
+    return cpReason(work->text, CP_NOT_SUPPORTED,
+                    "a user-supplied projection has no transpose; use an internal projector");
   CP_COUNT(work, ntangent);
-  return end(work, kind->cotangent(work->self, t, y, ewt, w));
+  const int flag = begin(work, t, y, ewt);
+  return end(work, flag ? flag : kind->cotangent(work->self, t, y, ewt, w));
 }
 
 int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation) {
-  const CPProjectorKind *kind = begin(work, ewt);
+  const CPProjectorKind *kind = cpKindOf(work->P);
   *violation                  = (CPViolation){.worst = -1};
   if (work->P->user.violation) return cpUserViolation(work, t, y, &violation->norm);
-  const int flag = kind->violation(work->self, t, y, ewt, violation);
+  if (!kind->iterations)
+    return cpReason(work->text, CP_NOT_SUPPORTED,
+                    "a user-supplied projection needs CPProjectorSetViolationFn for that");
+  int flag = begin(work, t, y, ewt);
+  if (!flag && kind->violation) flag = kind->violation(work->self, t, y, ewt, violation);
+  else if (!flag) flag = cpNewtonViolation(onlyIteration(work), t, y, ewt, violation);
   return flag ? flag : end(work, CP_SUCCESS);
 }
 
 int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  return begin(work, ewt)->probe(work->self, t, y, ewt);
+  const CPProjectorKind *kind = cpKindOf(work->P);
+  if (!kind->probe) return CP_SUCCESS;
+  const int flag = begin(work, t, y, ewt);
+  return flag ? flag : kind->probe(work->self, t, y, ewt);
 }
 
 int cpRowsVector(CPWork work, N_Vector *c) {

@@ -33,10 +33,7 @@ void cpNewtonInit(CPNewton *newton, CPArena *arena, const CPNewtonParts *parts, 
   *newton       = (CPNewton){.parts = parts, .self = self, .work = work, .uses = 1};
   newton->rank  = (CPRank){.rank = -1, .sine = 1.0};
   newton->finer = 1.0;
-  newton->y     = cpArenaVector(arena, tmpl);
-  newton->x     = cpArenaVector(arena, tmpl);
-  newton->trial = cpArenaVector(arena, tmpl);
-  newton->near  = cpArenaVector(arena, tmpl);
+  CP_VECTORS(arena, tmpl, &newton->y, &newton->x, &newton->trial, &newton->near);
 }
 
 void cpNewtonForget(CPNewton *newton) { newton->valid = 0; }

@@ -117,15 +117,19 @@ void cpNewtonReset(CPNewton *newton);
 
 /* self: what create made. */
 typedef struct {
-  void *(*create)(void *model, CPWork work); /* NULL: no memory */
+  void *(*create)(void *model, CPWork work); /* NULL without memory */
   void (*free)(void *self);
-  /* As cpProject etc. in projection.h, which count calls and failures. */
+  /* Brings self in line with the options; before each of the actions. NULL if there is nothing to do. */
+  int (*update)(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
+  /* As cpProject etc. in projection.h, which count calls and failures. Where project, assemble or violation are NULL, they
+   * are those of its one iteration; a kind without iterations refuses what it lacks, and has no derivative to probe. */
   int (*project)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                  CPProjected *result);
   int (*assemble)(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
   int (*tangent)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v,
                  N_Vector r /* may be NULL */);
-  int (*error)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v); /* NULL: tangent */
+  int (*error)(void *self, sunrealtype t, N_Vector y, N_Vector ewt,
+               N_Vector v); /* if NULL, tangent */
   int (*cotangent)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
   int (*violation)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation);
   int (*probe)(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
@@ -137,7 +141,7 @@ typedef struct {
   const char *(*name_row)(void *model, int i, char name[CP_ROW_NAME]);
 } CPProjectorKind;
 
-/* A projector of a kind of another room; model outlives it. NULL: no memory. */
+/* A projector of a kind of another room; model outlives it. NULL without memory. */
 CPProjector cpProjectorCreateKind(const CPProjectorKind *kind, void *model, N_Vector y_tmpl,
                                   SUNContext ctx);
 

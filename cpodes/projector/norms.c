@@ -67,10 +67,10 @@ int cpNormsAlone(const CPWork work) {
 typedef struct {
   CPWork work;
   sunrealtype t;
-  const double *ewt, *id; /* [n], NULL: not given                           */
-  const double *weight;   /* of the metric; NULL: all ones                  */
+  const double *ewt, *id; /* [n], or NULL                                  */
+  const double *weight;   /* of the metric; NULL if all are 1              */
   double *y;              /* [n] the state                                  */
-  double *kept;           /* [n] what it was; NULL: nothing can fail        */
+  double *kept;           /* [n] what it was; NULL if nothing can fail     */
 } Spheres;
 
 /* As cpViolation measures it: | |q| - value | over the size of the gradient in the weights, over

@@ -10,7 +10,7 @@
 #define CP_SPHERE_FAR  3 /* |q| / value is beyond CP_SPHERE_RANGE, and weights differ   */
 
 /* q [length]: in, out, untouched on failure. D_i = 1 / weight_i^2, or 1 with weight NULL; 0,
- * held, where id_i = 0 (id NULL: all free). Weights of one norm count as different by 1e70 at
+ * held, where id_i = 0 (if id is NULL, all are free). Weights of one norm count as different by 1e70 at
  * most. x, D [length]: workspace. 0 or one of the results above; always 0 if all are free and
  * |q| / value is within the range. */
 int cpSphereNearest(int length, double value, const double *weight, const double *id, double *q,

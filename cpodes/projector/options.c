@@ -156,14 +156,9 @@ int CPProjectorSetJacFrequency(CPProjector P, long int nproj) {
 
 /* Replaces a template by a copy of A; dense ones are not kept. */
 static int replaceTemplate(CPProjector P, SUNMatrix *copy, SUNMatrix A, const char *function) {
-  SUNMatrix clone = NULL;
-  if (A && SUNMatGetID(A) == SUNMATRIX_SPARSE) {
-    clone = SUNMatClone(A);
-    if (!clone || SUNMatCopy(A, clone)) {
-      if (clone) SUNMatDestroy(clone);
-      return cpReport(&P->log, CP_MEM_FAIL, function, "no memory");
-    }
-  }
+  const int sparse = A && SUNMatGetID(A) == SUNMATRIX_SPARSE;
+  SUNMatrix clone  = sparse ? cpTemplateClone(A) : NULL;
+  if (sparse && !clone) return cpReport(&P->log, CP_MEM_FAIL, function, "no memory");
   if (*copy) SUNMatDestroy(*copy);
   *copy = clone;
   return CP_SUCCESS;

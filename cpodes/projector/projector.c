@@ -157,7 +157,7 @@ static int checkWeights(CPProjector P, N_Vector ewt, const char *function) {
     return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must not be NULL with CP_NORM_ERROR");
   if (!ewt) return CP_SUCCESS;
   int flag = checkShape(P, ewt, "ewt", function);
-  if (flag || (cpVectorPositive(ewt) && N_VMin(ewt) >= leastWeight(P))) return flag;
+  if (flag || (cpVectorFinite(ewt) && N_VMin(ewt) >= leastWeight(P))) return flag;
   flag = checkVector(P, ewt, "ewt", function);
   return flag ? flag : notPositive(P, ewt, function);
 }
@@ -226,11 +226,7 @@ int CPProjectorProjectTangent(CPProjector P, sunrealtype t, N_Vector y, N_Vector
 int CPProjectorProjectCotangent(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
   int flag = cpCheckState(P, y, ewt, __func__);
   if (!flag) flag = checkVector(P, w, "w", __func__);
-  if (flag) return flag;
-  if (P->user_kind)
-    return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
-                    "a user-supplied projection has no transpose; use an internal projector");
-  return projectVector(P, cpCotangent, t, y, ewt, w, __func__);
+  return flag ? flag : projectVector(P, cpCotangent, t, y, ewt, w, __func__);
 }
 
 int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
@@ -239,9 +235,6 @@ int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector e
   int flag = cpCheckState(P, y, ewt, __func__);
   if (flag) return flag;
   if (!norm) return cpReport(&P->log, CP_ILL_INPUT, __func__, "norm must not be NULL");
-  if (P->user_kind && !P->user.violation)
-    return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
-                    "a user-supplied projection needs CPProjectorSetViolationFn for that");
   flag = cpStateViolation(P->work, t, y, ewt, &violation);
   if (!flag) *norm = violation.norm;
   if (!flag && worst) *worst = violation.worst;

@@ -38,6 +38,7 @@ typedef struct {
   CPMat W;         /* the metric's matrix on the level, if it is not diagonal */
   double *root;    /* [ncols] sqrtd on the level */
   char *off;       /* [nrows] 1: without a gradient, or switched off */
+  char *held;      /* [ncols] 1: root is 0, with a metric that is a matrix */
   double *f, *x;   /* [ncols] */
   CPSaddle saddle; /* NULL without rows */
   CPArena arena;
@@ -120,7 +121,7 @@ struct CPProjector_ {
   int user_kind;
   int in_memory; /* y and c give access to their data, in one memory: n, m, mc are set */
   int n, m, mc;
-  N_Vector y_tmpl, c_tmpl; /* c_tmpl NULL: norms only */
+  N_Vector y_tmpl, c_tmpl; /* c_tmpl is NULL if there are norms only */
   CPUserFunctions user;
   /* options; each change raises contents (values are renewed), and revision if levels and solvers
    * must be set up again, and shape if the storage must */
@@ -130,21 +131,21 @@ struct CPProjector_ {
   sunrealtype eps;
   int maxiters;
   long int jacfreq;
-  SUNMatrix G_tmpl; /* sparse; NULL: dense */
+  SUNMatrix G_tmpl; /* sparse; NULL if G is dense */
   SUNMatrix M_tmpl;
   int nnorms;
   CPUnitNorm *norms;                 /* [nnorms] */
-  N_Vector ctol, id, active;         /* [mc], [n], [mc]; NULL: not given */
-  N_Vector row_level_v, col_level_v; /* [mc], [n]; NULL: not given */
+  N_Vector ctol, id, active;         /* [mc], [n], [mc], or NULL */
+  N_Vector row_level_v, col_level_v; /* [mc], [n], or NULL */
   int nlevels;                       /* 0: to be detected */
   int *row_level, *col_level;        /* [m], [n] */
-  const CPProjectorKind *kind;       /* of another room; NULL: by what was given (cpKindOf) */
-  void *model;                       /* what the kind works on */
-  CPWork work;                       /* for the public calls */
-  sunindextype ndependent;           /* rows that depend on others, at the newest factorisation: */
-  char *is_dependent;                /* [mc] 1 for these, of the user's */
-  char reason[CP_TEXT_LENGTH];       /* why stats.linsol is in use */
-  CPProjectorStats stats;            /* of all works together */
+  const CPProjectorKind *kind; /* of another room; if NULL, it follows from what was given (cpKindOf) */
+  void *model;                 /* what the kind works on */
+  CPWork work;                 /* for the public calls */
+  sunindextype ndependent;     /* rows that depend on others, at the newest factorisation: */
+  char *is_dependent;          /* [mc] 1 for these, of the user's */
+  char reason[CP_TEXT_LENGTH]; /* why stats.linsol is in use */
+  CPProjectorStats stats;      /* of all works together */
   CPLog log;
 };
 
@@ -226,7 +227,7 @@ int cpMetricIndefinite(CPWork work, sunrealtype t, int component);
 
 /* level.c */
 void cpLevelsFree(CPWork work);
-/* Structure of level l, of the whole pattern of g; row_level NULL: without rows, for products with D alone. */
+/* Structure of level l, of the whole pattern of g; without rows, for products with D alone, if row_level is NULL. */
 int cpLevelCreate(CPWork work, int l, const int *row_level, const int *col_level);
 int cpLevelOpen(CPWork work, int l); /* its solver, of work->linsol */
 /* Factors of the values of g, sqrtd and M, without the rows that are off; results of cpSaddleFactor. */

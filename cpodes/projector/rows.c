@@ -13,10 +13,9 @@
 #define WIDE_ANGLE    0.1
 
 void cpRowsCreate(CPRows *rows, CPArena *arena, int m, int n) {
-  double **const all[] = {&rows->c,      &rows->size, &rows->unit, &rows->a,
-                          &rows->frozen, &rows->b,    &rows->kept};
-  *rows                = (CPRows){.m = m, .n = n};
-  for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) CP_NEW(arena, *all[k], m);
+  *rows = (CPRows){.m = m, .n = n};
+  CP_ARRAYS(arena, m, &rows->c, &rows->size, &rows->unit, &rows->a, &rows->frozen, &rows->b,
+            &rows->kept);
   CP_NEW(arena, rows->w, n);
   CP_NEW(arena, rows->is_idle, m);
   if ((size_t)m * (size_t)n <= SMALL_INVERSE) CP_NEW(arena, rows->K, m * n);

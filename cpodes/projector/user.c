@@ -55,36 +55,8 @@ static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector
                   "use an internal projector");
 }
 
-static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
-  (void)t, (void)y, (void)ewt, (void)w;
-  return cpReason(cpWorkText(self), CP_NOT_SUPPORTED,
-                  "a user-supplied projection has no transpose; use an internal projector");
-}
-
-static int violation(void *self, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *result) {
-  (void)t, (void)y, (void)ewt, (void)result;
-  return cpReason(cpWorkText(self), CP_NOT_SUPPORTED,
-                  "a user-supplied projection needs CPProjectorSetViolationFn for that");
-}
-
 static int assemble(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
   return project(self, t, y, ewt, 0, &(CPProjected){0});
 }
 
-static int probe(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
-  (void)self, (void)t, (void)y, (void)ewt;
-  return CP_SUCCESS; /* there is no derivative */
-}
-
-static int iterations(void *self, CPNewton *list[2]) {
-  (void)self, (void)list;
-  return 0;
-}
-
-const CPProjectorKind cpUserKind = {.project    = project,
-                                    .assemble   = assemble,
-                                    .tangent    = tangent,
-                                    .cotangent  = cotangent,
-                                    .violation  = violation,
-                                    .probe      = probe,
-                                    .iterations = iterations};
+const CPProjectorKind cpUserKind = {.project = project, .assemble = assemble, .tangent = tangent};

@@ -55,10 +55,8 @@ static int createStorage(CPWork work) {
   CPProjector P  = work->P;
   CPArena *arena = &work->storage;
   CPRoom *room   = &work->room;
-  double **ofN[] = {&work->sqrtd, &room->x, &room->z, &room->xl};
-  double **ofM[] = {&work->rowscale, &room->r, &room->s, &room->rl, &room->c2};
-  for (size_t i = 0; i < sizeof ofN / sizeof ofN[0]; i++) CP_NEW(arena, *ofN[i], P->n);
-  for (size_t i = 0; i < sizeof ofM / sizeof ofM[0]; i++) CP_NEW(arena, *ofM[i], P->m);
+  CP_ARRAYS(arena, P->n, &work->sqrtd, &room->x, &room->z, &room->xl);
+  CP_ARRAYS(arena, P->m, &work->rowscale, &room->r, &room->s, &room->rl, &room->c2);
   cpRowsCreate(&work->rows, arena, P->m, P->n);
   if (P->mc > 0) work->uc = cpArenaVector(arena, P->c_tmpl);
   const int flag = cpHasDiagonalMetric(P) ? CP_SUCCESS : cpStorageMetric(work);

@@ -148,9 +148,8 @@ static int create(CPComplement *c, CPArena *arena) {
     for (int i = 0; i < c->m; i++) part[i] = size[part[i]];
     CP_NEW(arena, b->parts, b->nparts);
     CP_NEW(arena, b->local, c->m);
-    CP_NEW(arena, b->square, c->m);
+    CP_ARRAYS(arena, c->m, &b->square, &b->r);
     CP_NEW(arena, b->x, c->n > c->m ? c->n : c->m);
-    CP_NEW(arena, b->r, c->m);
     flag = cpArenaStatus(arena);
   }
   if (!flag) flag = createParts(c, arena, part, of_row);

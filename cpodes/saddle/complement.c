@@ -30,8 +30,7 @@ static int create(CPSaddle s, const CPComplementOps *ops) {
   s->used.content = CP_NEW(arena, c, 1);
   if (!c || cpWeightCreate(&c->W, s)) return CP_MEM_FAIL;
   c->S = (CPComplement){.ops = ops, .n = s->n, .m = s->m, .sine = 1.0};
-  CP_NEW(arena, c->x, s->n);
-  CP_NEW(arena, c->y, s->n);
+  CP_ARRAYS(arena, s->n, &c->x, &c->y);
   if (s->m == 0) return cpArenaStatus(arena);
   CPPlaces places = {0};
   for (int j = 0, b = 0; j < s->n; j++) {
@@ -42,9 +41,7 @@ static int create(CPSaddle s, const CPComplementOps *ops) {
   if (cpMatFromPlaces(&c->S.XT, s->m, s->n, &places) || cpMatOwn(arena, &c->S.XT))
     return CP_MEM_FAIL;
   CP_NEW(arena, c->S.is_dependent, s->m);
-  CP_NEW(arena, c->e, s->m);
-  CP_NEW(arena, c->w, s->m);
-  CP_NEW(arena, c->r, s->m);
+  CP_ARRAYS(arena, s->m, &c->e, &c->w, &c->r);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
   return ops->create(&c->S, arena);
 }

@@ -305,14 +305,9 @@ static int create(CPSaddle s) {
   CP_NEW(arena, c->row, entries);
   CP_NEW(arena, c->value, entries);
   CP_NEW(arena, c->transposed, entries_A);
-  CP_NEW(arena, c->scale, c->order);
-  CP_NEW(arena, c->b, c->order);
-  CP_NEW(arena, c->x, c->order);
-  CP_NEW(arena, c->r, c->order);
+  CP_ARRAYS(arena, c->order, &c->scale, &c->b, &c->x, &c->r);
   CP_NEW(arena, c->f, s->n);
-  CP_NEW(arena, c->g, s->m);
-  CP_NEW(arena, c->p, s->m);
-  CP_NEW(arena, c->q, s->m);
+  CP_ARRAYS(arena, s->m, &c->g, &c->p, &c->q);
   if (cpArenaStatus(arena) || buildStructure(c)) return CP_MEM_FAIL;
   c->symbolic = klu_l_analyze(c->order, c->start, c->row, &c->common);
   return c->symbolic ? CP_SUCCESS : failure(c);

@@ -30,12 +30,10 @@ int cpKrylovCreate(CPKrylov *krylov, const CPKrylovProducts *products, void *sel
                    N_Vector c_tmpl) {
   CPKrylov k = *krylov = calloc(1, sizeof *k);
   if (!k) return CP_MEM_FAIL;
-  N_Vector *const ofC[] = {&k->z, &k->q, &k->Bq, &k->p, &k->scaled};
-  N_Vector *const ofX[] = {&k->d, &k->g, &k->s};
-  k->products           = products;
-  k->self               = self;
-  for (int i = 0; i < 5; i++) *ofC[i] = cpArenaVector(&k->arena, c_tmpl);
-  for (int i = 0; i < 3; i++) *ofX[i] = cpArenaVector(&k->arena, x_tmpl);
+  k->products = products;
+  k->self     = self;
+  CP_VECTORS(&k->arena, c_tmpl, &k->z, &k->q, &k->Bq, &k->p, &k->scaled);
+  CP_VECTORS(&k->arena, x_tmpl, &k->d, &k->g, &k->s);
   const int flag = cpArenaStatus(&k->arena);
   if (flag) cpKrylovFree(krylov);
   return flag;

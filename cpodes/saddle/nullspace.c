@@ -63,24 +63,17 @@ static int create(CPSaddle s) {
   s->used.content = CP_NEW(arena, c, 1);
   if (!c) return CP_MEM_FAIL;
   c->lwork = workspaceSize(s->n > 0 ? s->n : 1, s->m > 0 ? s->m : 1);
-  CP_NEW(arena, c->QR, n * m);
-  CP_NEW(arena, c->V, n * m);
-  CP_NEW(arena, c->B, n * m);
+  CP_ARRAYS(arena, n * m, &c->QR, &c->V, &c->B);
   CP_NEW(arena, c->T, m * m);
-  CP_NEW(arena, c->tau, m);
-  CP_NEW(arena, c->scale, m);
-  CP_NEW(arena, c->s, n);
+  CP_ARRAYS(arena, m, &c->tau, &c->scale, &c->w);
+  CP_ARRAYS(arena, n, &c->s, &c->g, &c->x);
   CP_NEW(arena, c->pivot, m);
   CP_NEW(arena, c->N, s->options.shortest ? m * m : 0);
   CP_NEW(arena, c->work, c->lwork);
   CP_NEW(arena, c->y, longest);
-  CP_NEW(arena, c->g, n);
-  CP_NEW(arena, c->x, n);
-  CP_NEW(arena, c->w, m);
   c->has_factors = !s->has_matrix || s->options.definite;
   if (c->has_factors) return cpWeightCreate(&c->W, s);
-  CP_NEW(arena, c->SB, n * m);
-  CP_NEW(arena, c->Y, n * m);
+  CP_ARRAYS(arena, n * m, &c->SB, &c->Y);
   CP_NEW(arena, c->Z, m * m);
   return cpCholeskyCreate(&c->H, arena, s->n);
 }

@@ -23,6 +23,18 @@ int cpSaddleKeepsPattern(CPSaddleType type) {
 
 const char *cpSaddleName(const CPSaddle s) { return s->used.ops->name; }
 
+int cpSaddleFailed(const CPSaddle s, int flag, sunrealtype t, const char *row, char *text) {
+  if (flag == CP_SADDLE_DEPENDENT)
+    return cpReason(text, -CP_PROJ_RANK,
+                    "at t = %.15g: %s depends on others, and the linear solver '%s' needs "
+                    "independent ones (CP_LINSOL_AUTO, QRP, SPARSE and BLOCK do not)",
+                    t, row, cpSaddleName(s));
+  const char *what = flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed";
+  if (isnan(t)) return cpReason(text, flag, "%s in the linear solver '%s'", what, cpSaddleName(s));
+  return cpReason(text, flag, "at t = %.15g: %s in the linear solver '%s'", t, what,
+                  cpSaddleName(s));
+}
+
 CPSaddleType cpSaddleTypeOf(const CPSaddle s) { return s->used.ops->type; }
 
 CPLinSol cpSaddleAsLin(CPSaddleType type) { return type ? solvers[type]->lin : CP_LINSOL_AUTO; }

@@ -60,12 +60,12 @@ typedef struct {
 
 /* A solver (saddle_impl.h) with what it has here. */
 typedef struct {
-  const struct CPSaddleOps_ *ops; /* NULL: not created */
+  const struct CPSaddleOps_ *ops; /* NULL until it is created */
   void *content;
   CPArena arena; /* of the content */
 } CPSaddleSolver;
 
-/* Creates a solver for the structures of W (NULL: diagonal) and A, which are the caller's and stay. With a
+/* Creates a solver for the structures of W (NULL if diagonal) and A, which are the caller's and stay. With a
  * diagonal W, SCHUR, QR and NULLSPACE take an A of another structure at each factorisation (cpSaddleKeepsPattern).
  * CP_SUCCESS, CP_MEM_FAIL, CP_LINSOL_FAIL, or CP_ILL_INPUT where the type does not take these matrices; *saddle is
  * NULL then. */
@@ -108,6 +108,9 @@ double cpSaddleZeroAngle(const CPSaddle saddle, double distance);
  * NULL. Returns how many there are. */
 int cpComponents(const CPMat *AT, int n, int m, int *component, int *largest);
 
+/* Writes to text [CP_TEXT_LENGTH] why a factorisation of a projection's matrix at t, or a solution (t is NaN), failed: rows that
+ * depend on others (the name of row saddle->dependent is given), memory, or a library. Returns the projection's code. */
+int cpSaddleFailed(const CPSaddle saddle, int flag, sunrealtype t, const char *row, char *text);
 /* Of the solver in use. */
 const char *cpSaddleName(const CPSaddle saddle);
 CPSaddleType cpSaddleTypeOf(const CPSaddle saddle);

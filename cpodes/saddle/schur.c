@@ -14,9 +14,9 @@
 
 typedef struct {
   CPWeightFactors W;
-  CPMat XT;      /* nrows x n; start NULL: dense */
+  CPMat XT;      /* nrows x n; dense if start is NULL */
   size_t *start; /* [n + 1] XT.start when X^T is sparse */
-  int *row;      /* [n m] the same of XT.row; NULL: it never is */
+  int *row;      /* [n m] the same of XT.row; NULL if it never is */
   int *place;    /* [m] of a row in X^T, -1: off */
   CPCholesky S;  /* nrows x nrows */
   double *y;     /* [n] */

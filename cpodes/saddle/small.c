@@ -41,9 +41,7 @@ void cpTransposedTimes(int n, int m, double alpha, const double *X, const double
 int cpCholeskyCreate(CPCholesky *c, CPArena *arena, int n) {
   c->n = n;
   CP_NEW(arena, c->U, (size_t)n * (size_t)n);
-  CP_NEW(arena, c->d, n);
-  CP_NEW(arena, c->inverse, n);
-  CP_NEW(arena, c->work, n);
+  CP_ARRAYS(arena, n, &c->d, &c->inverse, &c->work);
   return cpArenaStatus(arena);
 }
 

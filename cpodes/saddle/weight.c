@@ -73,9 +73,7 @@ int cpWeightCreate(CPWeightFactors *w, CPSaddle s) {
   if (!s->has_matrix) return cpArenaStatus(arena);
   CP_NEW(arena, w->first, n + 1);
   CP_NEW(arena, w->block, n);
-  CP_NEW(arena, w->d, n);
-  CP_NEW(arena, w->inverse, n);
-  CP_NEW(arena, w->work, n);
+  CP_ARRAYS(arena, n, &w->d, &w->inverse, &w->work);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
   size_t pool =
       s->M.start

@@ -56,12 +56,9 @@ int cpFunctionalAsRhs(sunrealtype t, N_Vector y, N_Vector value, void *data) {
 int cpFunctionalOpen(CPFunctionalRun *w) {
   CPArena *arena = &w->arena;
   N_Vector y     = w->mem->base.y0;
-  w->y1          = cpArenaVector(arena, y);
-  w->y           = cpArenaVector(arena, y);
-  w->gy          = cpArenaVector(arena, y);
-  w->moved       = cpArenaVector(arena, y);
-  w->value       = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->base.ctx));
-  w->along       = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->base.ctx));
+  CP_VECTORS(arena, y, &w->y1, &w->y, &w->gy, &w->moved);
+  w->value = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->base.ctx));
+  w->along = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->base.ctx));
   if (w->dG) w->yS = cpSensVectors(arena, w->Np, y);
   CP_NEW(arena, w->gp, w->Np);
   const int flag = cpArenaStatus(arena);
@@ -237,13 +234,10 @@ int CPodeFunctionalCheck(CPodeMem mem, sunrealtype t0, sunrealtype t1, const CPF
                     .start  = start,
                     .params = params};
   CPArena *arena = &c.run.arena;
-  c.y0           = cpArenaVector(arena, mem->base.y0);
-  c.value        = cpArenaVector(arena, mem->base.y0);
-  c.y0S          = cpSensVectors(arena, Ns, mem->base.y0);
+  CP_VECTORS(arena, mem->base.y0, &c.y0, &c.value);
+  c.y0S = cpSensVectors(arena, Ns, mem->base.y0);
   CP_NEW(arena, c.G, F->ng);
-  CP_NEW(arena, c.forward, F->ng * Ns);
-  CP_NEW(arena, c.adjoint, F->ng * Ns);
-  CP_NEW(arena, c.difference, F->ng * Ns);
+  CP_ARRAYS(arena, F->ng * Ns, &c.forward, &c.adjoint, &c.difference);
   flag = cpFunctionalOpen(&c.run); /* which looks at the arena */
   if (!flag) flag = compute(&c, options, step);
   if (!flag && worst) *worst = 0.0;

@@ -329,10 +329,9 @@ int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
   if (!flag) flag = cpSensOff(mem);
   if (flag) return flag;
   CPArena *arena = &a.run.arena;
-  a.f            = cpArenaVector(arena, mem->base.y0);
-  a.Jl           = cpArenaVector(arena, mem->base.y0);
-  a.q            = cpArenaTake(arena, N_VNew_Serial(a.run.Np, mem->base.ctx));
-  a.unit         = cpArenaTake(arena, N_VNew_Serial(F->ng, mem->base.ctx));
+  CP_VECTORS(arena, mem->base.y0, &a.f, &a.Jl);
+  a.q    = cpArenaTake(arena, N_VNew_Serial(a.run.Np, mem->base.ctx));
+  a.unit = cpArenaTake(arena, N_VNew_Serial(F->ng, mem->base.ctx));
   CP_NEW(arena, a.lfp, a.run.Np);
   flag = cpFunctionalOpen(&a.run); /* which looks at the arena */
   if (!flag && (flag = cpAdjointRenew(mem, a.o.steps, a.o.interp)))

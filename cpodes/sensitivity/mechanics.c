@@ -70,13 +70,8 @@ static CPMechSens sensOf(CPMech mech) {
   sens->mech   = mech;
   sens->stride = (size_t)(nu + 3 * m + mech->nz);
   CP_NEW(arena, sens->y, mech->n);
-  CP_NEW(arena, sens->a0, nu);
-  CP_NEW(arena, sens->lambda0, m);
-  CP_NEW(arena, sens->x, nu);
-  CP_NEW(arena, sens->f, nu);
-  CP_NEW(arena, sens->b, m);
-  CP_NEW(arena, sens->a, nu);
-  CP_NEW(arena, sens->lambda, m);
+  CP_ARRAYS(arena, nu, &sens->a0, &sens->x, &sens->f, &sens->a);
+  CP_ARRAYS(arena, m, &sens->lambda0, &sens->b, &sens->lambda);
   CP_NEW(arena, sens->qdot, mech->nq);
   sens->value    = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));
   sens->result   = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));
@@ -186,19 +181,9 @@ static int findMatrices(CPMechSens sens) {
 /* ---- derivatives to parameters ---- */
 
 /* F, B, Z at s with the accelerations and multipliers of the state */
-static int evaluate(CPMechSens sens, const CPMechState *s, double *value) {
+static int evaluate(CPMechSens sens, const CPMechState *s, double *F) {
   const CPMech mech = sens->mech;
-  double *F = value, *B = F + mech->nu, *Z = B + mech->m;
-  int flag = cpMechB(mech, s->t, s->q, s->u, B); /* may leave A elsewhere */
-  if (!flag) flag = cpMechA(mech, s->t, s->q);
-  if (!flag) flag = cpMechMass(mech, s->t, s->q);
-  if (!flag) flag = cpMechForces(mech, s, F);
-  if (!flag && mech->nz > 0) flag = cpMechAuxiliary(mech, s, sens->lambda0, Z);
-  if (flag) return flag;
-  cpMatTimes(&mech->A, -1.0, sens->a0, 1.0, B);
-  cpMatTimes(&mech->userM.A, -1.0, sens->a0, 1.0, F);
-  cpMatTransposedTimes(&mech->A, -1.0, sens->lambda0, 1.0, F);
-  return CP_SUCCESS;
+  return cpMechForm(mech, s, sens->a0, sens->lambda0, F, F + mech->nu, F + mech->nu + mech->m);
 }
 
 /* F, B, Z, p and v at the state, with the parameters as they are now. */

@@ -79,11 +79,9 @@ static CPSens create(CPodeMem mem, int Ns) {
   if (!sens) return NULL;
   CPArena *arena = &sens->arena;
   sens->mem      = mem;
-  sens->ewt      = cpArenaVector(arena, mem->base.y0);
-  sens->s        = cpArenaVector(arena, mem->base.y0);
-  sens->moved    = cpArenaVector(arena, mem->base.y0);
-  sens->start    = cpSensVectors(arena, Ns, mem->base.y0);
-  sens->delta    = cpSensVectors(arena, Ns, mem->base.y0);
+  CP_VECTORS(arena, mem->base.y0, &sens->ewt, &sens->s, &sens->moved);
+  sens->start = cpSensVectors(arena, Ns, mem->base.y0);
+  sens->delta = cpSensVectors(arena, Ns, mem->base.y0);
   CP_NEW(arena, sens->pending, Ns);
   if (cpArenaStatus(arena) || cpParamsCreate(&sens->params, Ns)) release(&data);
   return data;

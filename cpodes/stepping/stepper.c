@@ -16,9 +16,8 @@ void cpStepperCreate(CPStepper s, const CPStepperOps *ops, SUNContext ctx) {
 }
 
 int cpStepperAllocate(CPStepper s, N_Vector like, N_Vector *const own[], size_t count) {
-  N_Vector *const all[] = {&s->y0, &s->y, &s->ewt, &s->err, &s->delta, &s->tmp};
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) *all[i] = cpArenaVector(&s->memory, like);
-  for (size_t i = 0; i < count; i++) *own[i] = cpArenaVector(&s->memory, like);
+  CP_VECTORS(&s->memory, like, &s->y0, &s->y, &s->ewt, &s->err, &s->delta, &s->tmp);
+  cpArenaVectors(&s->memory, like, own, count);
   if (!s->memory.failed) return CP_SUCCESS;
   cpArenaFree(&s->memory);
   s->y0 = NULL;
@@ -76,28 +75,6 @@ int cpStepperCheckCall(CPStepper s, sunrealtype tout, N_Vector yout, const sunre
   return cpReport(&s->log, CP_ILL_INPUT, function,
                   "itask must be CV_NORMAL (%d) or CV_ONE_STEP (%d), is %d", CV_NORMAL, CV_ONE_STEP,
                   itask);
-}
-
-const char *cpMissingOperation(N_Vector v) {
-  const N_Vector_Ops ops = v->ops;
-  const struct {
-    const char *name;
-    int there;
-  } needed[] = {{"N_VClone", ops->nvclone != NULL},
-                {"N_VDestroy", ops->nvdestroy != NULL},
-                {"N_VGetLength", ops->nvgetlength != NULL},
-                {"N_VLinearSum", ops->nvlinearsum != NULL},
-                {"N_VScale", ops->nvscale != NULL},
-                {"N_VAbs", ops->nvabs != NULL},
-                {"N_VInv", ops->nvinv != NULL},
-                {"N_VAddConst", ops->nvaddconst != NULL},
-                {"N_VDotProd", ops->nvdotprod != NULL},
-                {"N_VMaxNorm", ops->nvmaxnorm != NULL},
-                {"N_VWrmsNorm", ops->nvwrmsnorm != NULL},
-                {"N_VMin", ops->nvmin != NULL}};
-  for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
-    if (!needed[i].there) return needed[i].name;
-  return NULL;
 }
 
 int cpStepperCheckStart(CPStepper s, sunrealtype t0, N_Vector y0, const char *function) {

@@ -94,8 +94,8 @@ int cpStepperCheckVector(CPStepper s, N_Vector v, const char *name, const char *
 /* Checks the arguments that CPode and CPOneStepEvolve share. */
 int cpStepperCheckCall(CPStepper s, sunrealtype tout, N_Vector yout, const sunrealtype *tret,
                        int itask, const char *function);
-/* An operation that cpodes calls and that this kind of vector lacks, or NULL. */
-const char *cpMissingOperation(N_Vector v);
+/* An operation that steps take and that this kind of vector lacks, or NULL. */
+static inline const char *cpMissingOperation(N_Vector v) { return cpVectorLacks(v, CP_FOR_STEPS); }
 
 /* Copies tol.vabstol. */
 int cpStepperSetTolerances(CPStepper s, CPTolerances tol, const char *function);

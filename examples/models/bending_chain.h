@@ -31,7 +31,7 @@ typedef struct {
   sunrealtype *work; /* [n] */
 } BendingChain;      /* the user_data of the functions below */
 
-/* NULL: no memory */
+/* Returns NULL without memory. */
 BendingChain *bending_chain_create(sunindextype n, sunrealtype g, sunrealtype k, sunrealtype d);
 void bending_chain_free(BendingChain **chain); /* *chain may be NULL */
 

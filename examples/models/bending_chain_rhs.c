@@ -71,7 +71,7 @@ int bending_chain_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data)
   return accelerations(chain, r, r + nu, rd + nu, chain->work);
 }
 
-/* X = -scale D^T D - d(A^T tension)/dq (tension NULL: without the latter); row i of B is factor
+/* X = -scale D^T D - d(A^T tension)/dq, without the latter if tension is NULL; row i of B is factor
    (x_i - x_{i-1})^T at the masses i and -(i-1), x = across */
 typedef struct {
   sunrealtype scale;

@@ -183,7 +183,7 @@ static int project_positions(Chain *c, sunrealtype *r, const sunrealtype *ewt, s
 }
 
 /* v <- v - D G^T S^-1 (G v + rate): takes out of v what is not tangential. Row i of the rate is the
-   product of differences i of rate_r and rate_v; NULL: none. S must be factored with r and ewt. */
+   product of differences i of rate_r and rate_v, or 0 if these are NULL. S must be factored with r and ewt. */
 static void project_onto_tangent(Chain *c, const sunrealtype *r, sunrealtype *v,
                                  const sunrealtype *ewt, const sunrealtype *rate_r,
                                  const sunrealtype *rate_v) {

@@ -36,7 +36,7 @@ typedef struct {
   N_Vector ewt;    /* work [4 n], for chain_cvode_projection */
 } Chain;           /* the user_data of the functions below */
 
-Chain *chain_create(sunindextype n, sunrealtype g); /* NULL: no memory */
+Chain *chain_create(sunindextype n, sunrealtype g); /* NULL without memory */
 void chain_free(Chain **chain);                     /* *chain may be NULL */
 
 int chain_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
@@ -46,7 +46,7 @@ int chain_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *use
 /* The same Jacobian as a sparse matrix. G [2 n x 4 n]: values out, by columns or by rows; its index
    arrays are those of chain_pattern and stay. */
 int chain_sparse_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
-/* Template for it, of type CSC_MAT or CSR_MAT; the caller frees it. NULL: no memory */
+/* Its template, of type CSC_MAT or CSR_MAT, which the caller frees; NULL without memory */
 SUNMatrix chain_pattern(sunindextype n, int type, SUNContext ctx);
 
 /* Without a matrix. x [4 n], Gx [2 n]: out, G x */
@@ -54,8 +54,8 @@ int chain_jac_times(sunrealtype t, N_Vector y, N_Vector x, N_Vector Gx, void *us
 /* x [2 n], GTx [4 n]: out, G^T x */
 int chain_jac_trans_times(sunrealtype t, N_Vector y, N_Vector x, N_Vector GTx, void *user_data);
 
-/* D [4 n]: a diagonal matrix, 0 where a component is held; NULL: the unit matrix. diag [2 n]: out,
-   of G D G^T */
+/* diag [2 n] (out) is the diagonal of G D G^T. D [4 n] is diagonal, and 0 where a component is held; if it is NULL, D is the
+   unit matrix. */
 int chain_schur_diag(sunrealtype t, N_Vector y, N_Vector D, N_Vector diag, void *user_data);
 
 /* Preconditioner for G D G^T by tridiagonal factors: each level's own block, of the positions, and
@@ -77,8 +77,8 @@ sunrealtype chain_energy(const Chain *chain, N_Vector y);
 int chain_cvode_projection(sunrealtype t, N_Vector y, N_Vector corr, sunrealtype epsproj,
                            N_Vector err, void *user_data);
 
-/* cvode_mem: not owned, gives the error weights; NULL: the caller writes them to chain->ewt. y_tmpl [4 n]:
-   cloned. 0, or -1 without memory. */
+/* cvode_mem, which is not owned, gives the error weights; if it is NULL, the caller writes them to chain->ewt. y_tmpl [4 n]
+   is cloned. Returns 0, or -1 without memory. */
 int chain_attach(Chain *chain, void *cvode_mem, N_Vector y_tmpl);
 
 #endif

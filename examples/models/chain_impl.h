@@ -36,7 +36,7 @@ static inline void ldl_solve(sunindextype n, const sunrealtype *diag, const sunr
   for (sunindextype i = n - 1; i > 0; i--) x[i - 1] -= sub[i] * x[i];
 }
 
-/* D_j; NULL: the unit matrix, which is the metric of the masses */
+/* D_j. If D is NULL, it is the unit matrix, which is the metric of the masses. */
 static inline sunrealtype weight(const sunrealtype *D, sunindextype j) { return D ? D[j] : 1; }
 
 /* Diagonal entry i of G_r D G_r^T (r: the positions) or W D W^T (r: the velocities) */

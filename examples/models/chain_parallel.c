@@ -27,7 +27,7 @@ static int send_left(const ChainParallel *c, const sunrealtype *sent, sunrealtyp
              : 0;
 }
 
-/* r, v <- the halves of this rank's x (NULL: of ones), after those of the mass before */
+/* r, v <- the halves of this rank's x (of ones if x is NULL), after those of the mass before */
 static int load(const ChainParallel *c, N_Vector x, sunrealtype *r, sunrealtype *v) {
   const sunindextype len = 2 * c->n;
   const sunrealtype *a   = x ? N_VGetArrayPointer(x) : NULL;

@@ -33,7 +33,7 @@ typedef struct {
 ChainParallel *chain_parallel_create(MPI_Comm comm, sunindextype total, sunrealtype g);
 void chain_parallel_free(ChainParallel **chain); /* *chain may be NULL; not collective */
 
-/* New vectors like y and c; the caller frees them. NULL: no memory */
+/* New vectors like y and c, which the caller frees; NULL without memory */
 N_Vector chain_parallel_state(const ChainParallel *chain, SUNContext ctx);
 N_Vector chain_parallel_residual(const ChainParallel *chain, SUNContext ctx);
 

@@ -16,7 +16,7 @@ enum { MODEL_MOST_PARAMETERS = 12 };
 
 /* All mechanisms, in the order of the guide; NULL beyond the last */
 const CPModelType *model_type(int i);
-/* By its name; NULL: there is none */
+/* The mechanism of this name, or NULL if there is none */
 const CPModelType *model_find(const char *name);
 /* The name that is nearest to a wrong one (edit distance), never NULL */
 const char *model_nearest(const char *name);

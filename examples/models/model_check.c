@@ -58,7 +58,7 @@ enum {
 
 typedef struct {
   const char *what, *name;
-  int (*is_there)(const ModelCheck *c); /* NULL: always; else name says what is not */
+  int (*is_there)(const ModelCheck *c); /* always if NULL; else name says what is not */
   int (*is_true)(ModelCheck *c);
   unsigned needs, leaves; /* not these before it; what is wrong if it is */
   const char *absent;     /* what a model of the catalogue lacks then */

@@ -15,8 +15,8 @@ enum {
 typedef struct {
   const CPModel *model;
   const CPModelType *type;
-  CPMech mech;                  /* NULL: as ODE only */
-  CPProjector P;                /* of c and G; NULL: as CPMech only */
+  CPMech mech;                  /* NULL if there is only the ODE */
+  CPProjector P;                /* of c and G; NULL if there is only the CPMech */
   N_Vector ewt;                 /* 1 / (tolerance of a consistent state) */
   N_Vector state[MODEL_STATES]; /* y0, and those near it, which move: at rest most terms vanish; at t = 0 */
   int nstates;                  /* of them there are */
@@ -74,7 +74,7 @@ int model_reference_is_true(ModelCheck *c);
 /* An error of CPMechReport's */
 typedef struct {
   const char *what;
-  const char *function; /* that is not there where is_there says so; NULL: of a row before it */
+  const char *function; /* that is not there where is_there says so; if NULL, that of a row before it */
   size_t error;         /* where it is in a CPMechReport */
   int (*is_there)(const CPMechModel *mech); /* is there anything to compare? */
   int moves; /* does the motion depend on it? Else it is for Newton's iteration only */

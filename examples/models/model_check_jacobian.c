@@ -6,7 +6,7 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-/* As G is handed out: dense, or with the template's index arrays. NULL: no memory */
+/* As G is handed out: dense, or with the template's index arrays; NULL without memory */
 static SUNMatrix create_G(const CPModel *model) {
   SUNMatrix S =
       model->G_tmpl ? SUNMatClone(model->G_tmpl) : SUNDenseMatrix(model->m, model->n, model->ctx);

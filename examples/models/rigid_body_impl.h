@@ -33,7 +33,7 @@ static inline void to_body(const Pose *pose, const sunrealtype x[3], sunrealtype
     y[i] = pose->R[0][i] * x[0] + pose->R[1][i] * x[1] + pose->R[2][i] * x[2];
 }
 
-/* Pose of body i, or of the ground. u NULL: at rest */
+/* The pose of body i, or of the ground; at rest if u is NULL */
 Pose rigid_body_pose(const RigidBodies *bodies, int i, const sunrealtype *q, const sunrealtype *u);
 
 /* Column of the rotation of body i, and row */
@@ -78,7 +78,7 @@ int rigid_body_velocities(sunrealtype t, const sunrealtype *q, const sunrealtype
 int rigid_body_accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                              sunrealtype *b, void *user_data);
 int rigid_body_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data);
-/* The pattern of A; q: any state. NULL: no memory */
+/* The pattern of A at any state q; NULL without memory */
 SUNMatrix rigid_body_matrix_template(const RigidBodies *bodies, const sunrealtype *q,
                                      SUNContext ctx);
 

@@ -13,7 +13,7 @@ typedef struct {
 } Place;
 
 typedef struct {
-  SUNMatrix S;  /* NULL: places are listed */
+  SUNMatrix S;  /* if NULL, places are listed */
   Place *place; /* [capacity], the first `count` are in use; some of them more than once */
   sunindextype count, capacity;
   int failed; /* no memory for the list */
@@ -22,8 +22,8 @@ typedef struct {
 /* For add_entry without a matrix */
 void scatter_list(Scatter *s, sunindextype row, sunindextype col);
 
-/* The listed places as a CSC matrix [rows x cols] of zeros, the caller's; frees the list. NULL: no
-   memory */
+/* The listed places as a CSC matrix [rows x cols] of zeros, which the caller frees; the list is freed.
+   NULL without memory */
 SUNMatrix scatter_template(Scatter *s, sunindextype rows, sunindextype cols, SUNContext ctx);
 
 /* S(row, col) += value */

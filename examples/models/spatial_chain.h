@@ -34,7 +34,7 @@ typedef struct {
   SpatialChainData data;
 } SpatialChain;
 
-/* NULL: no memory */
+/* Returns NULL without memory. */
 SpatialChain *spatial_chain_create(int n, const SpatialChainData *data);
 void spatial_chain_free(SpatialChain **chain); /* *chain may be NULL */
 

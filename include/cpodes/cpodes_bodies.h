@@ -101,7 +101,7 @@ typedef struct {
 typedef struct {
   const char *name; /**< of the element */
   CPJointKind kind; /**< which one */
-  const char *a; /**< names of the bodies; NULL or "ground": the ground, whose frame is that of space */
+  const char *a; /**< names of the bodies; NULL and "ground" mean the ground, whose frame is that of space */
   const char *b; /**< second body */
   CPIn in;       /**< axes of points and directions */
   CPMarker on_a; /**< on body a */
@@ -163,7 +163,7 @@ typedef struct {
   sunrealtype free;       /**< x without force; for distances NaN: that of the placement */
   sunrealtype force;      /**< constant [N, N m] */
   sunrealtype inertance;  /**< >= 0 [kg] or [kg m^2] */
-  CPLawFn law;            /**< NULL: none */
+  CPLawFn law;            /**< added to these forces; NULL if there is none */
   void *data;             /**< handed to the function */
 } CPSpring;
 
@@ -196,7 +196,7 @@ typedef struct {
   sunrealtype point[3]; /**< point [m] */
   sunrealtype force[3]; /**< constant, in the axes of space, or of the body if it follows [N] */
   int follows;          /**< 1: turns with the body */
-  CPPointForceFn fn;    /**< adds to `force`; NULL: none. Not with follows */
+  CPPointForceFn fn;    /**< adds to `force`, or is NULL; it must be NULL if the force follows */
   void *data;           /**< handed to the function */
 } CPForce;
 
@@ -281,8 +281,8 @@ CPODES_EXPORT int CPBodiesMech(CPBodies bodies, CPMech *mech);
 CPODES_EXPORT int CPBodiesModel(CPBodies bodies, CPMechModel *model);
 /** Gives mech its user data, quaternions and message handler, as CPBodiesMech does. */
 CPODES_EXPORT int CPBodiesPrepare(CPBodies bodies, CPMech mech);
-/** A new state with the bodies at their placement with their velocities; the caller's. NULL: no memory, or no
- * bodies. */
+/** A new state with the bodies at their placement with their velocities. The caller owns it. Returns NULL without
+ * memory or bodies. */
 CPODES_EXPORT N_Vector CPBodiesState(CPBodies bodies);
 /** Assembles the mechanism at time t: CPMechCalcIC from the guess y, in and out. held: names of bodies, with blanks
  * between, that stay where they are, or NULL. Of those that move in the guess it holds the velocities, too, as far as a

@@ -37,7 +37,7 @@ typedef struct CPModel_ CPModel;
 /** A number that CPModelCreate takes, in SI units. */
 typedef struct {
   const char *name;    /**< as on a command line: "m2" */
-  const char *unit;    /**< "kg"; "" or "1": none */
+  const char *unit;    /**< "kg"; "" and "1" mean none */
   const char *meaning; /**< "mass of the rod" */
   sunrealtype value;   /**< default */
   sunrealtype least;   /**< what it may be: least <= value <= most */
@@ -67,7 +67,8 @@ typedef struct {
   int conserved; /**< of CPModelQuantityKind, with the default parameters */
   sunrealtype scale; /**< the size by which to judge its drift (largest kinetic energy, say), with the default
                           parameters; of an output: not used */
-  sunrealtype (*scale_of)(const CPModel *model); /**< with any others; NULL: they do not change it */
+  sunrealtype (*scale_of)(
+      const CPModel *model); /**< its scale with other parameters; if NULL, they do not change it */
 } CPModelQuantity;
 
 /** What a point of a drawing is. */
@@ -121,29 +122,29 @@ typedef struct {
   /** Does the motion keep quantities[i], which is no output, with the parameters of the model (no friction, say)? If NULL,
    * its member `conserved` holds for all parameters. */
   int (*conserves)(const CPModel *model, int i);
-  const CPModelCoordinate *coordinates; /**< the first of q_0, q_1, ...; NULL: they have no names */
+  const CPModelCoordinate *coordinates; /**< the first of q_0, q_1, ...; NULL if they have no names */
   int ncoordinates;                     /**< at most nq */
-  /** Fills in what CPModel says is its type's; 0, or -1 without memory or after CPModelRefuse (destroy is called then,
-   * too). */
+  /** Fills in the members of CPModel that belong to its type. Returns 0, or -1 without memory or after CPModelRefuse;
+   * destroy is called then, too. */
   int (*create)(CPModel *model);
-  /** Frees what only it knows; CPModelFree does the rest: the matrices of mech, G_tmpl, y0, drawing.
-   * NULL: free(data). */
+  /** Frees what only the type knows; CPModelFree frees the rest: the matrices of mech, G_tmpl, y0 and the drawing. If NULL,
+   * free(data) is called. */
   void (*destroy)(CPModel *model);
-  /** State y [n] at t of a solution that does not come from cpodes, where it is known: returns 0; 1: not
-   * known at this t. Only for the parameters that model->known says. NULL: there is none. */
+  /** Sets y [n] to the state at t of a solution that does not come from cpodes. Returns 0, or 1 if it is not known at this
+   * t. It is called only if model->known, and is NULL if there is no such solution. */
   int (*reference)(const CPModel *model, sunrealtype t, N_Vector y);
-  /** The multipliers of that solution, lambda [na], in the signs of CPMech. NULL: not known. */
+  /** The multipliers of that solution, lambda [na], in the signs of CPMech; NULL if they are not known. */
   int (*reference_lambda)(const CPModel *model, sunrealtype t, sunrealtype *lambda);
-  /** xyz [3 npoints]: out, the drawing's points at (t, y). NULL: there is no drawing. */
+  /** Sets xyz [3 npoints] to the drawing's points at (t, y); NULL if there is no drawing. */
   void (*points)(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz);
-  /** Events: g of roots; its user_data is the CPMech, as CVODES' is, or model->data without one. */
+  /** The functions whose roots are events. Their user_data is the CPMech, as CVODES' is, or model->data without one. */
   CVRootFn roots;
-  /** What happens at one: y in, out. found [nroots]: as CVodeGetRootInfo's. mech: for impacts, NULL where
-   * the run has none. Returns 0, or what ends the run. */
+  /** What happens to y (in, out) at an event. found [nroots] is as CVodeGetRootInfo gives it; mech, which impacts need, is
+   * NULL if the run has none. A result other than 0 ends the run. */
   int (*event)(const CPModel *model, CPMech mech, sunrealtype t, N_Vector y, const int *found);
   const CPModelCoordinate
       *multipliers; /**< the first of lambda_0, lambda_1, ...: names of joints, units of the
-                                             reactions; NULL: they have no names */
+                                             reactions; NULL if they have no names */
   int nmultipliers; /**< at most na */
   int z_is_up;      /**< Is the axis z of a drawing in space upwards? If 0, y is. */
 } CPModelType;
@@ -161,11 +162,11 @@ struct CPModel_ {
   CPMechModel mech; /**< as a CPMech; mech.nu = 0 where there is none */
   int (*prepare)(const CPModel *model, CPMech mech); /**< after CPMechCreate: quaternions, prescribed
                                                           motions; may be NULL */
-  CVRhsFn f;           /**< as ODE with invariants; NULL where there is none */
+  CVRhsFn f;           /**< as an ODE with invariants; NULL if there is none */
   sunindextype m;      /**< length of c */
   CPConstraintFn c;    /**< its invariants */
-  CPConstraintJacFn G; /**< dc/dy; NULL: by differences */
-  SUNMatrix G_tmpl;    /**< its template; NULL: dense */
+  CPConstraintJacFn G; /**< dc/dy; if NULL, it is formed by differences */
+  SUNMatrix G_tmpl;    /**< its template; if NULL, dc/dy is dense */
   int stiff; /**< is an implicit method needed? Of a CPMech this is found out by itself. */
   sunindextype ncompared; /**< errors are compared in y_0 ... y_{ncompared-1}; 0: the positions (q) */
   int known;              /**< is there a reference for these parameters? */
@@ -211,21 +212,21 @@ typedef struct {
 
 /* ---- life cycle ---- */
 
-/** A model of this type. values [type->nparameters]: copied, NULL: the defaults. ctx: outlives it. message
- * [length]: out, why it failed ("" else): names parameter, rule and value. Returns it, or NULL. The caller
- * frees it with CPModelFree. */
+/** Creates a model of this type. values [type->nparameters] are copied; if NULL, the defaults apply. ctx must outlive the
+ * model. Returns the model, which the caller frees with CPModelFree, or NULL. message [length] (out) then names parameter,
+ * rule and value, and else is "". */
 CPODES_EXPORT CPModel *CPModelCreate(const CPModelType *type, const sunrealtype *values,
                                      SUNContext ctx, char *message, size_t length);
 /** Frees *model and sets it to NULL. model or *model may be NULL. */
 CPODES_EXPORT void CPModelFree(CPModel **model);
 
-/** A CPMech of the model with its user data, prepared; NULL: failed (a line on stderr says why, unless
- * model->prepare failed), or mech.nu is 0. The caller frees it; the model has to live as long. */
+/** Creates and prepares a CPMech of the model, with its user data. The caller frees it; the model must outlive it. Returns
+ * NULL if mech.nu is 0, and after a failure, which a line on stderr explains unless it was that of model->prepare. */
 CPODES_EXPORT CPMech CPModelMech(const CPModel *model);
 
 /* ---- questions ---- */
 
-/** Index of the parameter of this name, -1: there is none. */
+/** The index of the parameter of this name, or -1 if there is none. */
 CPODES_EXPORT int CPModelFindParameter(const CPModelType *type, const char *name);
 /** Must parameter i of the type be a whole number? */
 CPODES_EXPORT int CPModelIsWhole(const CPModelType *type, int i);
@@ -240,26 +241,27 @@ CPODES_EXPORT sunindextype CPModelNumCompared(const CPModel *model);
 CPODES_EXPORT int CPModelConserves(const CPModel *model, int i);
 /** Scale of quantity i with the parameters of the model. */
 CPODES_EXPORT sunrealtype CPModelScale(const CPModel *model, int i);
-/** max_i |y_i - reference_i| over the compared components; NaN: no reference at t. */
+/** max_i |y_i - reference_i| over the compared components, or NaN if there is no reference at t. */
 CPODES_EXPORT sunrealtype CPModelError(const CPModel *model, sunrealtype t, N_Vector y);
 
 /* ---- for type->create and the other functions of a type ---- */
 
-/** For type->create, which returns what it returns, -1: the reason, as of printf, why there is no such mechanism with these
- * parameters; CPModelCreate's message is "name: reason". Of several the first one counts. */
+/** For type->create, which returns the result, -1. The reason, as of printf, says why there is no such mechanism with these
+ * parameters; CPModelCreate's message is "name: reason". Of several reasons the first one counts. */
 CPODES_EXPORT int CPModelRefuse(CPModel *model, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 2, 3)))
 #endif
     ;
-/** model->n and model->y0, n zeros for the caller to fill in; 0, or -1 without memory. */
+/** Sets model->n, and model->y0 to n zeros, which the caller replaces. Returns 0, or -1 without memory. */
 CPODES_EXPORT int CPModelStart(CPModel *model, sunindextype n);
-/** The drawing's arrays. kind [npoints], segment [nsegments]: copied; NULL: zeros, for the caller to fill
- * in. All segments are bars, until the caller sets segment_kind. 0, or -1 without memory. */
+/** Makes the drawing's arrays. kind [npoints] and segment [nsegments] are copied; where NULL is given, the array contains
+ * zeros, which the caller replaces. All segments are bars until the caller sets segment_kind. Returns 0, or -1 without
+ * memory. */
 CPODES_EXPORT int CPModelDraw(CPModel *model, int npoints, const CPModelPointKind *kind,
                               int nsegments, const int (*segment)[2]);
-/** The drawing's shapes [nshapes], after CPModelDraw: copied; NULL: zeros, for the caller to fill in. 0, or -1 without
- * memory. */
+/** Makes the drawing's shapes, after CPModelDraw. shape [nshapes] is copied; if NULL, the array contains zeros, which the
+ * caller replaces. Returns 0, or -1 without memory. */
 CPODES_EXPORT int CPModelDrawShapes(CPModel *model, int nshapes, const CPModelShape *shape);
 /** For type->points: xyz [3 npoints] of points in the plane z = 0, x [npoints]. */
 CPODES_EXPORT void CPModelPlanar(int npoints, const sunrealtype (*x)[2], sunrealtype *xyz);

@@ -70,7 +70,7 @@ typedef struct {
  *
  * - "DOP853": order 8, 12 stages, error estimates of orders 5 and 3, interpolation of order 7
  *   (E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 2nd ed.,
- *   sections II.5, II.6 and II.10); NULL means this one;
+ *   sections II.5, II.6 and II.10); if method is NULL, this one is meant;
  * - "RADAU5": Radau IIA with 3 stages, order 5, "RADAU9": with 5 stages, order 9, "RADAU": with that
  *   of these numbers which promises more after each step; fully implicit, for stiff problems; an error
  *   estimate of the order of the number of stages, interpolation of one order more (E. Hairer, G.
@@ -79,14 +79,14 @@ typedef struct {
  * - any explicit table of ARKODE's, "ARKODE_DORMAND_PRINCE_7_4_5" for example;
  * - any diagonally implicit one, "ARKODE_SDIRK_5_3_4" for example; its steps are ARKODE's.
  *
- * ctx: outlives it. Returns it, or NULL (a line on stderr says why: unknown name, no embedded
- * method). The caller frees it with CPOneStepFree.
+ * ctx must outlive the integrator. Returns the integrator, which the caller frees with CPOneStepFree, or NULL: then a
+ * line on stderr says why (an unknown name, no embedded method).
  */
 CPODES_EXPORT CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx);
 
-/** The same with a table of one's own, copied: explicit (A strictly lower triangular) or diagonally
- * implicit. Without an embedded method (B->d) only for CPOneStepSetFixedStep. NULL: a table that is
- * neither, not consistent (sum_i b_i = 1, sum_j a_ij = c_i), or has entries that are not finite. */
+/** The same with a table of one's own, which is copied: explicit (A strictly lower triangular) or diagonally implicit. A
+ * table without an embedded method (B->d) serves CPOneStepSetFixedStep only. Returns NULL if the table is neither, is not
+ * consistent (sum_i b_i = 1, sum_j a_ij = c_i), or has entries that are not finite. */
 CPODES_EXPORT CPOneStepMem CPOneStepCreateTable(ARKodeButcherTable B, SUNContext ctx);
 
 /** Frees *mem and sets it to NULL. mem or *mem may be NULL. */
@@ -119,16 +119,16 @@ CPODES_EXPORT int CPOneStepSetUserData(CPOneStepMem mem, void *user_data);
 CPODES_EXPORT void *CPOneStepGetUserData(CPOneStepMem mem);
 
 /**
- * J = df/dy [n x n] for RADAU, before CPOneStepInit. J_tmpl: dense, or sparse (columns or rows) with
- * the pattern of J, copied; NULL: dense (default). jac(t, y, fy, J, user_data, tmp1, tmp2, tmp3) fills
- * J as for CVODES, which is zero when it is called and keeps its pattern; fy is about f(t, y), the
- * derivative that a stage has; NULL: difference quotients (default), with a pattern one evaluation of
- * f for each group of columns that share no row. A CPMech brings its own derivatives.
- * CP_NOT_SUPPORTED: another method; CP_TOO_LATE: after CPOneStepInit.
+ * Gives RADAU the Jacobian J = df/dy [n x n], before CPOneStepInit. J_tmpl, which is copied, is a dense matrix, or a
+ * sparse one (by columns or rows) with the pattern of J; if it is NULL (default), J is dense. jac(t, y, fy, J, user_data,
+ * tmp1, tmp2, tmp3) fills J as for CVODES: J is zero when jac is called, and keeps its pattern; fy approximates f(t, y) by
+ * the derivative of a stage. If jac is NULL (default), J is formed by difference quotients, which take one evaluation of
+ * f for each group of columns that share no row of the pattern. A CPMech brings its own derivatives. Returns
+ * CP_NOT_SUPPORTED with another method, and CP_TOO_LATE after CPOneStepInit.
  */
 CPODES_EXPORT int CPOneStepSetJacobian(CPOneStepMem mem, SUNMatrix J_tmpl, CVLsJacFn jac);
 
-/** The projector, not owned. NULL: no projection. As CPodeSetProjector. */
+/** Sets the projector, as CPodeSetProjector does. mem does not own P; if P is NULL, nothing is projected. */
 CPODES_EXPORT int CPOneStepSetProjector(CPOneStepMem mem, CPProjector P);
 
 /** Which error estimate decides: CP_ERREST_UNPROJECTED (default), or _PROJECTED (explicit methods; implicit
@@ -141,7 +141,7 @@ CPODES_EXPORT int CPOneStepSetProjMaxCorrection(CPOneStepMem mem, sunrealtype wr
 /** on: interpolated output is projected (default). */
 CPODES_EXPORT int CPOneStepSetProjOutput(CPOneStepMem mem, sunbooleantype on);
 
-/** Receives the messages of mem and of its projector; NULL: one line on stderr (default). */
+/** handler receives the messages of mem and of its projector. If it is NULL (default), each is a line on stderr. */
 CPODES_EXPORT int CPOneStepSetErrHandlerFn(CPOneStepMem mem, CPErrHandlerFn handler, void *data);
 
 /** Size of the first step, or of the next one, of either sign as the direction has it; 0: chosen (default; Hairer, Norsett,
@@ -212,8 +212,7 @@ CPODES_EXPORT const char *CPOneStepGetLastMessage(CPOneStepMem mem);
 /**
  * ARKODE's memory of a diagonally implicit method, after CPOneStepInit: ARKStep... functions that set
  * the linear solver, the Jacobian or the iteration apply to it (their user_data: CPOneStepGetUserData).
- * Not to be freed. NULL: an explicit
- * method, or before CPOneStepInit. Tolerances, stop time, roots, user_data, post-processing and resets
+ * It must not be freed. The result is NULL with an explicit method, and before CPOneStepInit. Tolerances, stop time, roots, user_data, post-processing and resets
  * are cpodes' own: use the functions above.
  */
 CPODES_EXPORT void *CPOneStepGetARKodeMem(CPOneStepMem mem);

@@ -281,7 +281,7 @@ CPODES_EXPORT int CPodeFunctionalForward(CPodeMem mem, sunrealtype t1, const CPF
  * It starts at t0 (after CPodeInit or CPodeReInit). y0S [Ns] contains the derivatives of the start,
  * or is NULL if it does not depend on the parameters. The parameters are those of
  * CPodeSetSensParams or, with a CPMech, of CPMechSetParams, without forward sensitivities. gradient
- * [ng], out, may be NULL: P^T l(t0), with respect to consistent initial states.
+ * [ng] (out; it may be NULL) becomes P^T l(t0), the gradients with respect to consistent initial states.
  *
  * CV_FWD_FAIL has the same meaning as in CPodeB. Afterwards mem is in CVODES' adjoint mode and
  * needs CPodeReInit before anything else (CP_TOO_LATE, as after CPodeB). A stop time (CVodeSetStopTime) has been

@@ -17,10 +17,8 @@ int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const ch
   act->off    = mech->rows.off;
   act->rank   = mech->stats.rank;
   act->unique = mech->stats.unique;
-  CP_MECH_ARRAYS(&act->arena, mech->nu, &act->w, &act->d, &act->f, &act->known, &act->s_cg,
-                 &act->dir);
-  CP_MECH_ARRAYS(&act->arena, mech->m, &act->x, &act->r, &act->mu, &act->b, &act->p, &act->Ad,
-                 &act->rcg);
+  CP_ARRAYS(&act->arena, mech->nu, &act->w, &act->d, &act->f, &act->known, &act->s_cg, &act->dir);
+  CP_ARRAYS(&act->arena, mech->m, &act->x, &act->r, &act->mu, &act->b, &act->p, &act->Ad, &act->rcg);
   CP_NEW(&act->arena, act->out, 2 * mech->m);
   if (!act->out) return cpReport(&mech->log, CP_MEM_FAIL, function, "out of memory");
   act->factored = act->out + mech->m;
@@ -173,9 +171,7 @@ int cpActionSolve(CPAction *act, const double *f_given, const double *r_given, d
   for (int j = 0; j < nu; j++) known[j] = mech->motions.is_full[j] ? d[j] : 0.0;
   if (mech->motions.nfull > 0) cpMechMoveKnown(mech, known, f, b);
   int flag = cpSaddleSolve(mech->kkt, f, b, d, mu);
-  if (flag)
-    return cpReason(mech->text, flag, "at t = %.15g: the KKT solver '%s' failed", act->s.t,
-                    cpSaddleName(mech->kkt));
+  if (flag) return cpSaddleFailed(mech->kkt, flag, act->s.t, NULL, mech->text);
   flag = cpMechFinite(mech, act->s.t, "velocity", d, nu);
   return flag ? flag : cpMechFinite(mech, act->s.t, "impulse", mu, m);
 }

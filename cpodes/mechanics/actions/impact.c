@@ -110,8 +110,8 @@ int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *name
   CPAction *act = &hit.act;
   int flag      = cpActionOpen(act, mech, t, y, __func__);
   if (!flag) {
-    CP_MECH_ARRAYS(&act->arena, mech->nu, &hit.u);
-    CP_MECH_ARRAYS(&act->arena, mech->m, &hit.v, &hit.impulse);
+    CP_ARRAYS(&act->arena, mech->nu, &hit.u);
+    CP_ARRAYS(&act->arena, mech->m, &hit.v, &hit.impulse);
     CP_NEW(&act->arena, hit.strikes, mech->m);
     if (!hit.strikes) flag = cpReport(&mech->log, CP_MEM_FAIL, __func__, "out of memory");
   }

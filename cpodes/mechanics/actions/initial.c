@@ -14,7 +14,7 @@ static int checkWeights(CPMech mech, N_Vector v, const char *name, int positive)
     return cpReport(&mech->log, CP_ILL_INPUT, function,
                     "%s must be a vector of length %d in one memory, has %ld", name, mech->n,
                     (long)N_VGetLength(v));
-  if (cpVectorFinite(v) && (!positive || cpVectorPositive(v))) return CP_SUCCESS;
+  if (cpVectorFinite(v) && (!positive || N_VMin(v) > 0.0)) return CP_SUCCESS;
   return cpReport(&mech->log, CP_ILL_INPUT, function, "%s must be %sfinite", name,
                   positive ? "positive and " : "");
 }

@@ -72,8 +72,8 @@ int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) 
   CPMechOutput values = *out;
   CPMechState s;
   Room room = {.a = NULL};
-  CP_MECH_ARRAYS(&room.arena, nu, &room.a, &room.force, &room.Mu, &room.f);
-  CP_MECH_ARRAYS(&room.arena, m, &room.lambda, &room.rows, &room.b);
+  CP_ARRAYS(&room.arena, nu, &room.a, &room.force, &room.Mu, &room.f);
+  CP_ARRAYS(&room.arena, m, &room.lambda, &room.rows, &room.b);
   int flag = cpArenaStatus(&room.arena);
   if (flag) cpReason(mech->text, flag, "out of memory");
   if (!flag) flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);

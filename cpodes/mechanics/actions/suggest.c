@@ -145,8 +145,8 @@ int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_en
     return cpReport(&mech->log, CP_ILL_INPUT, __func__, "rtol must be in (0, 1): rtol = %g", rtol);
   Room room = {.mech = mech, .t = t, .y = N_VGetArrayPointer(y)};
   double re = 0.0, im = 0.0;
-  CP_MECH_ARRAYS(&room.arena, mech->n, &room.f, &room.moved, &room.v, &room.Jv, &room.JJv);
-  CP_MECH_ARRAYS(&room.arena, mech->m, &room.lambda);
+  CP_ARRAYS(&room.arena, mech->n, &room.f, &room.moved, &room.v, &room.Jv, &room.JJv);
+  CP_ARRAYS(&room.arena, mech->m, &room.lambda);
   flag = cpArenaStatus(&room.arena);
   if (flag) cpReason(mech->text, flag, "out of memory");
   if (!flag) flag = evaluate(&room, room.y, room.f);

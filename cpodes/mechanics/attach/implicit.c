@@ -178,23 +178,13 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
   int flag = cpMechRead(mech, t, y, &s);
   if (flag) return flag;
   memcpy(a, x + nq, (size_t)nu * sizeof *a);
-  cpMechPutFullRates(mech, r, a); /* r_q follows below */
   for (int i = 0; i < m; i++) { lambda[i] = mech->rows.off[i] ? 0.0 : x[nq + nu + nz + i]; }
-  flag = cpMechForces(mech, &s, ru);
-  if (!flag) flag = cpMechAddLambdaForces(mech, &s, lambda, ru);
-  if (!flag) flag = cpMechB(mech, t, s.q, s.u, rlambda); /* may leave A elsewhere */
-  if (!flag) flag = cpMechMass(mech, t, s.q);
-  if (!flag) flag = cpMechA(mech, t, s.q);
-  if (!flag) flag = cpMechKinematics(mech, s.q, CP_N, s.u, r);
-  if (!flag) flag = cpMechAuxiliary(mech, &s, lambda, rz);
-  if (flag) return flag;
-  cpMatTimes(&mech->userM.A, -1.0, a, 1.0, ru);
-  cpMatTransposedTimes(&mech->A, -1.0, lambda, 1.0, ru);
-  cpMatTimes(&mech->A, -1.0, a, 1.0, rlambda);
-  flag = turnNull(mech);
+  flag = cpMechKinematics(mech, s.q, CP_N, s.u, r);
+  cpMechPutFullRates(mech, r, a);
+  if (!flag) flag = cpMechForm(mech, &s, a, lambda, ru, rlambda, rz);
+  if (!flag) flag = turnNull(mech);
   if (flag) return flag;
   removeNull(mech, 0, rlambda);
-  cpMechPutFullRates(mech, r, a);
   for (int i = 0; i < nq; i++) r[i] -= x[i];
   for (int k = 0; k < nz; k++) rz[k] -= x[nq + nu + k];
   for (int j = 0; j < nu; j++)

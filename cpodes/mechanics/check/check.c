@@ -13,12 +13,12 @@ static int create(CPCheck *check) {
   CPArena *arena    = &check->arena;
   const int most    = mech->nq + mech->nu + mech->nz + mech->m + mech->motions.count;
   CPCheckPoint *at = &check->at, *near = &check->near, *along = &check->along;
-  CP_MECH_ARRAYS(arena, mech->nq, &at->q, &near->q, &along->q, &check->q_state);
-  CP_MECH_ARRAYS(arena, mech->nu, &at->u, &near->u, &along->u, &check->u_state, &check->a);
-  CP_MECH_ARRAYS(arena, mech->nz, &at->z, &near->z, &along->z);
-  CP_MECH_ARRAYS(arena, mech->m, &at->lambda, &near->lambda, &along->lambda);
-  CP_MECH_ARRAYS(arena, most, &check->given, &check->expected[0], &check->expected[1], &check->value,
-                 &check->terms, &check->largest_terms, &check->e, &check->w, &check->x);
+  CP_ARRAYS(arena, mech->nq, &at->q, &near->q, &along->q, &check->q_state);
+  CP_ARRAYS(arena, mech->nu, &at->u, &near->u, &along->u, &check->u_state, &check->a);
+  CP_ARRAYS(arena, mech->nz, &at->z, &near->z, &along->z);
+  CP_ARRAYS(arena, mech->m, &at->lambda, &near->lambda, &along->lambda);
+  CP_ARRAYS(arena, most, &check->given, &check->expected[0], &check->expected[1], &check->value,
+            &check->terms, &check->largest_terms, &check->e, &check->w, &check->x);
   CP_NEW(arena, check->skipped, most);
   CP_NEW(arena, check->row, most);
   const int flag = cpMatOwn(arena, &check->A);

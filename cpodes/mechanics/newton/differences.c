@@ -74,21 +74,13 @@ static int evaluate(CPPartials P, const CPPass *pass, const CPMechState *s, cons
     flag = cpMechSolve(mech, s, F, B); /* u', lambda */
     return flag || !of[CP_OF_Z] ? flag : cpMechAuxiliary(mech, s, B, Z);
   }
-  if (of[CP_OF_B]) flag = cpMechB(mech, s->t, s->q, s->u, B); /* may evaluate A elsewhere */
-  if (!flag && by == CP_BY_Q && (of[CP_OF_F] || of[CP_OF_B])) flag = cpMechA(mech, s->t, s->q);
-  if (!flag && by == CP_BY_Q && of[CP_OF_B])
-    cpMatTimes(&mech->userA.A, -1.0, P->a, 1.0, B); /* B = b - A a */
-  if (!flag && of[CP_OF_F]) {
-    memset(F, 0, (size_t)P->nu * sizeof *F);
-    if (by != CP_BY_LAMBDA) flag = cpMechForces(mech, s, F);
-    if (!flag) flag = cpMechAddLambdaForces(mech, s, lambda, F);
-    if (!flag && by == CP_BY_Q) { /* F = f + f_lambda - M a - A^T lambda */
-      flag = cpMechMass(mech, s->t, s->q);
-      if (flag) return flag;
-      cpMatTimes(&mech->userM.A, -1.0, P->a, 1.0, F);
-      cpMatTransposedTimes(&mech->A, -1.0, P->lambda, 1.0, F);
-    }
-  }
+  if (by == CP_BY_Q)
+    return cpMechForm(mech, s, P->a, lambda, of[CP_OF_F] ? F : NULL, of[CP_OF_B] ? B : NULL,
+                      of[CP_OF_Z] ? Z : NULL);
+  if (of[CP_OF_B]) flag = cpMechB(mech, s->t, s->q, s->u, B);
+  if (of[CP_OF_F]) memset(F, 0, (size_t)P->nu * sizeof *F);
+  if (!flag && of[CP_OF_F] && by != CP_BY_LAMBDA) flag = cpMechForces(mech, s, F);
+  if (!flag && of[CP_OF_F]) flag = cpMechAddLambdaForces(mech, s, lambda, F);
   return flag || !of[CP_OF_Z] ? flag : cpMechAuxiliary(mech, s, lambda, Z);
 }
 

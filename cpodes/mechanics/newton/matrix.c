@@ -271,10 +271,8 @@ int cpNewtonMatrixCreate(CPNewtonMatrix *S, CPPartials P, int is_complex) {
   *S              = (CPNewtonMatrix){.P = P, .parts = is_complex ? 2 : 1};
   for (int part = 0; part < S->parts; part++) {
     CP_NEW(&S->arena, S->x[part], order);
-    CP_NEW(&S->arena, S->s[part], P->nu);
-    CP_NEW(&S->arena, S->v[part], P->nu);
-    CP_NEW(&S->arena, S->rq[part], P->mech->nq);
-    CP_NEW(&S->arena, S->Nv[part], P->mech->nq);
+    CP_ARRAYS(&S->arena, P->nu, &S->s[part], &S->v[part]);
+    CP_ARRAYS(&S->arena, P->mech->nq, &S->rq[part], &S->Nv[part]);
   }
   int flag = cpArenaStatus(&S->arena);
   /* HALF has 1 in place of M, and zeta' has 1 with both. */

@@ -94,21 +94,16 @@ static void createArrays(CPPartials P) {
   const CPMech mech              = P->mech;
   const int output[CP_OUTPUTS]   = {mech->nu, mech->m, mech->nz},
             input[CP_DIRECTIONS] = {mech->nu, mech->nu, mech->nz, mech->m};
-  CP_NEW(&P->arena, P->q, mech->nq);
-  CP_NEW(&P->arena, P->q2, mech->nq);
-  CP_NEW(&P->arena, P->u, mech->nu);
+  CP_ARRAYS(&P->arena, mech->nq, &P->q, &P->q2);
+  CP_ARRAYS(&P->arena, mech->nu, &P->u, &P->a);
   CP_NEW(&P->arena, P->z, mech->nz);
-  CP_NEW(&P->arena, P->a, mech->nu);
   CP_NEW(&P->arena, P->lambda, mech->m);
   CP_NEW(&P->arena, P->fixed, P->nu + P->m + P->nz);
   for (int of = 0; of < CP_OUTPUTS; of++) {
-    CP_NEW(&P->arena, P->value[of], output[of]);
-    CP_NEW(&P->arena, P->perturbed[of], output[of]);
-    CP_NEW(&P->arena, P->opposite[of], output[of]);
+    CP_ARRAYS(&P->arena, output[of], &P->value[of], &P->perturbed[of], &P->opposite[of]);
   }
   for (int by = 0; by < CP_DIRECTIONS; by++) {
-    CP_NEW(&P->arena, P->x2[by], input[by]);
-    CP_NEW(&P->arena, P->step[by], input[by]);
+    CP_ARRAYS(&P->arena, input[by], &P->x2[by], &P->step[by]);
   }
 }
 

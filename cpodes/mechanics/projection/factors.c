@@ -54,15 +54,6 @@ static int isDiagonal(CPMechMetric metric) {
   return metric == CP_METRIC_ERROR || metric == CP_METRIC_L2;
 }
 
-/* Rows and columns that are held become the identity's: they do not move, and nothing else feels them. */
-static void holdColumns(CPMat *W, const char *held) {
-  for (int j = 0; j < W->cols; j++)
-    for (size_t k = cpMatFirst(W, j); k < cpMatFirst(W, j + 1); k++) {
-      const int i = cpMatRow(W, j, k);
-      if (held[i] || held[j]) W->value[k] = i == j;
-    }
-}
-
 /* W at (t, q), of weights w. */
 static int evaluateMetric(CPMechProblem *p, sunrealtype t, const double *q, const double *w,
                           CPWeight *weight) {
@@ -85,7 +76,9 @@ static int evaluateMetric(CPMechProblem *p, sunrealtype t, const double *q, cons
   const CPMat *W = f->W.value ? &f->W : &mech->userM.A;
   *weight        = (CPWeight){.matrix = W};
   const int flag = cpMetricCheck(W, t, cpWorkText(p->own->work));
-  if (f->A_held.value) holdColumns(&f->W, p->held);
+  if (!f->A_held.value) return flag;
+  memcpy(f->A_held.value, f->A.value, cpMatEntries(&f->A) * sizeof *f->A.value);
+  cpMatHold(&f->W, &f->A_held, p->held);
   return flag;
 }
 
@@ -176,23 +169,19 @@ static int byProducts(CPMechProblem *p, const double *r, double goal, double *x,
   return flag;
 }
 
-static int failedSolve(CPMechProblem *p, int flag) {
-  return cpReason(cpWorkText(p->own->work), flag, "%s in the linear solver '%s'",
-                  flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed",
-                  cpSaddleName(p->factors->saddle));
-}
-
 int cpMechLift(CPMechProblem *p, const double *r, double *x, double goal) {
   if (!p->factors->saddle) return byProducts(p, r, goal, x, NULL);
   const int flag = cpSaddleSolve(p->factors->saddle, NULL, r, x, NULL);
-  return flag ? failedSolve(p, flag) : CP_SUCCESS;
+  return flag ? cpSaddleFailed(p->factors->saddle, flag, NAN, NULL, cpWorkText(p->own->work))
+              : CP_SUCCESS;
 }
 
 int cpMechLiftTransposed(CPMechProblem *p, const double *w, double *mu) {
   CPMechFactors *f = p->factors;
   if (f->saddle) {
     const int flag = cpSaddleSolve(f->saddle, w, NULL, NULL, mu);
-    return flag ? failedSolve(p, flag) : CP_SUCCESS;
+    return flag ? cpSaddleFailed(p->factors->saddle, flag, NAN, NULL, cpWorkText(p->own->work))
+                : CP_SUCCESS;
   }
   memcpy(NV_DATA_S(p->own->trial), w, (size_t)p->own->mech->nu * sizeof *w);
   int flag = metric(f, p->own->trial, f->solution); /* mu = (A D A^T)^+ A D w */
@@ -266,25 +255,14 @@ static double relativeDistance(CPMechProblem *p, const double *x) {
 }
 
 static int failedFactor(CPMechProblem *p, sunrealtype t, int flag) {
-  const CPMech mech     = p->own->mech;
-  char *text            = cpWorkText(p->own->work), name[CP_MECH_ROW_NAME];
-  const CPSaddle saddle = p->factors->saddle;
-  switch (flag) {
-  case CP_SADDLE_NOT_DEFINITE:
+  const CPMech mech = p->own->mech;
+  char *text        = cpWorkText(p->own->work), name[CP_ROW_NAME];
+  const int row     = p->factors->saddle->dependent;
+  if (flag == CP_SADDLE_NOT_DEFINITE)
     return cpReason(text, -CP_METRIC_INDEFINITE,
                     "at t = %.15g: the metric is not positive definite on the tangent space", t);
-  case CP_SADDLE_DEPENDENT:
-    return cpReason(text, -CP_PROJ_RANK,
-                    "at t = %.15g: %s %.40s depends on others, and the linear solver '%s' needs "
-                    "independent ones "
-                    "(CP_LINSOL_AUTO, QRP, SPARSE and BLOCK do not)",
-                    t, p->which == CP_POSITIONS ? "position" : "velocity",
-                    cpMechRowName(mech, saddle->dependent, name), cpSaddleName(saddle));
-  default:
-    return cpReason(text, flag, "at t = %.15g: %s in the linear solver '%s'", t,
-                    flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed",
-                    cpSaddleName(saddle));
-  }
+  cpMechNameRow(mech, row < 0 ? -1 : mech->rows.number[p->which][row], name);
+  return cpSaddleFailed(p->factors->saddle, flag, t, name, text);
 }
 
 static void freeSolver(CPMechFactors *f) {
@@ -350,14 +328,7 @@ static int makePreconditioner(CPMechProblem *p) {
 /* The values of W and A factored. */
 static int factor(CPMechProblem *p, sunrealtype t, const double *x, CPWeight W, int damped) {
   CPMechFactors *f = p->factors;
-  const CPMat *A   = &f->A;
-  if (f->A_held.value) {
-    memcpy(f->A_held.value, A->value, cpMatEntries(A) * sizeof *A->value);
-    for (int j = 0; j < A->cols; j++)
-      for (size_t k = cpMatFirst(A, j); p->held[j] && k < cpMatFirst(A, j + 1); k++)
-        f->A_held.value[k] = 0.0;
-    A = &f->A_held;
-  }
+  const CPMat *A   = f->A_held.value ? &f->A_held : &f->A;
   /* Far off the manifold all rows count. */
   const int exact = damped || cpSaddleKnowsRows(f->saddle, p->off);
   const double angle =
@@ -478,10 +449,10 @@ static int create(CPMechProjection *own) {
   for (int k = 0; k < 2 && !cpArenaStatus(arena); k++) createFactors(own, &own->factors[k]);
   own->trial = serial(arena, mech->nu, mech->ctx);
   own->y     = cpArenaVector(arena, mech->y_tmpl);
-  CP_MECH_ARRAYS(arena, mech->n, &own->e);
-  CP_MECH_ARRAYS(arena, mech->nq, &own->q, &own->moved, &own->d);
-  CP_MECH_ARRAYS(arena, mech->nu, &own->w, &own->z, &own->correction);
-  CP_MECH_ARRAYS(arena, mech->m, &own->r, &own->r2, &own->r3, &own->mu, &own->at);
+  CP_ARRAYS(arena, mech->n, &own->e);
+  CP_ARRAYS(arena, mech->nq, &own->q, &own->moved, &own->d);
+  CP_ARRAYS(arena, mech->nu, &own->w, &own->z, &own->correction);
+  CP_ARRAYS(arena, mech->m, &own->r, &own->r2, &own->r3, &own->mu, &own->at);
   own->sine       = 1.0;
   own->is_created = !cpArenaStatus(arena);
   if (!own->is_created) cpMechProjectionClear(own);

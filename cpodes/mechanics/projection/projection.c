@@ -152,13 +152,16 @@ static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_
   return CP_SUCCESS;
 }
 
+static int update(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
+  (void)t, (void)y, (void)ewt;
+  return cpMechFactorsUpdate(self);
+}
+
 static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                    CPProjected *result) {
   CPMechProjection *own = self;
-  int flag              = cpMechFactorsUpdate(own);
-  if (flag) return flag;
   cpCopy(own->y, y);
-  flag = move(own, t, ewt, only_if_needed, 0, result);
+  const int flag = move(own, t, ewt, only_if_needed, 0, result);
   if (flag) return flag;
   result->moved |= !only_if_needed;
   if (result->moved) cpCopy(y, own->y);
@@ -169,11 +172,9 @@ static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only
 static int assemble(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPMechProjection *own = self;
   CPProjected result;
-  int flag = cpMechFactorsUpdate(own);
-  if (flag) return flag;
   cpCopy(own->y, y);
   for (int k = 0; k < 2; k++) cpNewtonForget(&own->factors[k].newton);
-  flag = move(own, t, ewt, 0, 1, &result);
+  const int flag = move(own, t, ewt, 0, 1, &result);
   if (!flag) cpCopy(y, own->y);
   return flag;
 }
@@ -181,9 +182,8 @@ static int assemble(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
 static int violation(void *self, sunrealtype t, N_Vector yv, N_Vector ewt, CPViolation *v) {
   CPMechProjection *own = self;
   const CPMech mech     = own->mech;
-  int flag              = cpMechFactorsUpdate(own);
-  if (flag) return flag;
   const sunrealtype *y = N_VGetArrayPointer(yv), *w = ewt ? N_VGetArrayPointer(ewt) : NULL;
+  int flag = CP_SUCCESS;
   if (mech->motions.nfull > 0) flag = cpMechMotions(mech, t);
   if (flag) return cpMechFailed(own, flag);
   *v = (CPViolation){.worst = -1};
@@ -202,7 +202,7 @@ static int violation(void *self, sunrealtype t, N_Vector yv, N_Vector ewt, CPVio
 static int probe(void *self, sunrealtype t, N_Vector yv, N_Vector ewt) {
   CPMechProjection *own = self;
   const sunrealtype *y  = N_VGetArrayPointer(yv);
-  int flag              = cpMechFactorsUpdate(own);
+  int flag              = CP_SUCCESS;
   for (int which = 0; !flag && which < 2; which++) {
     CPMechProblem *p = &own->problem[which];
     if (!isOn(own, which)) continue;
@@ -237,6 +237,7 @@ static int iterations(void *self, CPNewton *list[2]) {
 
 static const CPProjectorKind kind = {.create      = create,
                                      .free        = freeProjection,
+                                     .update      = update,
                                      .project     = project,
                                      .tangent     = cpMechTangent,
                                      .error       = cpMechError,

@@ -25,8 +25,8 @@ static void clearFull(const CPMech mech, double *eu) {
     if (mech->motions.is_full[j]) eu[j] = 0.0;
 }
 
-/* The problem which at y, with factors for vectors: those that gave the state, where they are still there. NULL: it has
- * no rows, or *flag. */
+/* The problem which at y, with factors for vectors: those that gave the state, where they are still there. NULL if it has
+ * no rows, or after a failure, *flag. */
 static CPMechProblem *prepare(CPMechProjection *own, int which, sunrealtype t, const sunrealtype *y,
                               N_Vector ewt, int *flag) {
   CPMechProblem *p = &own->problem[which];
@@ -92,17 +92,15 @@ static int subtractTransposed(CPMechProjection *own, sunrealtype t, const sunrea
 
 /* ---- vectors of the state ---- */
 
-/* coupled: with the term of V. r: of all rows; NULL: 0 */
+/* coupled: with the term of V. r: of all rows; 0 if NULL */
 static int tangent(CPMechProjection *own, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vector vv,
                    int coupled, const double *r) {
   const CPMech mech    = own->mech;
   const sunrealtype *y = N_VGetArrayPointer(yv);
   sunrealtype *v       = N_VGetArrayPointer(vv);
-  int flag             = cpMechFactorsUpdate(own);
-  if (flag) return flag;
   double *e = own->e, *eu = e + mech->nq, *w = own->w;
   memcpy(e, v, (size_t)mech->n * sizeof *e);
-  flag = cpMechFailed(own, cpMechKinematics(mech, y, CP_N_INVERSE, e, w)); /* w = N^+ e_q */
+  int flag = cpMechFailed(own, cpMechKinematics(mech, y, CP_N_INVERSE, e, w)); /* w = N^+ e_q */
   if (!r) { /* motions that depend on parameters have sensitivities of their own */
     clearFull(mech, w);
     clearFull(mech, eu);
@@ -138,12 +136,10 @@ int cpMechCotangent(void *self, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vect
   const CPMech mech     = own->mech;
   const sunrealtype *y  = N_VGetArrayPointer(yv);
   sunrealtype *x        = N_VGetArrayPointer(xv);
-  int flag              = cpMechFactorsUpdate(own);
-  if (flag) return flag;
   double *e = own->e, *eu = e + mech->nq, *w = own->w;
   memcpy(e, x, (size_t)mech->n * sizeof *e);
-  flag = cpMechFailed(own,
-                      cpMechKinematics(mech, y, CP_N_TRANSPOSE, e, w)); /* w = N^T x_q           */
+  int flag =
+      cpMechFailed(own, cpMechKinematics(mech, y, CP_N_TRANSPOSE, e, w)); /* w = N^T x_q           */
   clearFull(mech, eu);
   CPMechProblem *p = prepare(own, CP_VELOCITIES, t, y, ewt, &flag);
   if (p) flag = projectCovector(p, eu, own->mu);                    /* x_u <- P^T x_u        */

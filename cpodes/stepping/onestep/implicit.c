@@ -62,11 +62,7 @@ static int createMiddle(CPOneStepMem mem) {
   double *c2, *Ac, *Ac2, *AAc, *row;
   Conditions conditions = {.s = s};
   CP_NEW(&mem->base.memory, st->bm, s);
-  CP_NEW(&temporary, c2, s);
-  CP_NEW(&temporary, Ac, s);
-  CP_NEW(&temporary, Ac2, s);
-  CP_NEW(&temporary, AAc, s);
-  CP_NEW(&temporary, row, s);
+  CP_ARRAYS(&temporary, s, &c2, &Ac, &Ac2, &AAc, &row);
   CP_NEW(&temporary, conditions.q, MAX_CONDITIONS * s);
   if (cpArenaStatus(&mem->base.memory) || cpArenaStatus(&temporary)) {
     cpArenaFree(&temporary);
@@ -247,8 +243,7 @@ static int init(CPOneStepMem mem) {
   CP_NEW(memory, st->factor, s + 1);
   CP_NEW(memory, st->vector, s + 1);
   CP_NEW(memory, st->k, s);
-  st->f0 = cpArenaVector(memory, mem->base.y0);
-  st->f1 = cpArenaVector(memory, mem->base.y0);
+  CP_VECTORS(memory, mem->base.y0, &st->f0, &st->f1);
   if (B->q >= 5) st->ym = cpArenaVector(memory, mem->base.y0);
   int flag = cpArenaStatus(memory);
   if (!flag && st->ym) flag = createMiddle(mem);

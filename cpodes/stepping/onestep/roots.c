@@ -43,14 +43,8 @@ int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g) {
   CP_NEW(&roots.values, roots.direction, nrtfn);
   CP_NEW(&roots.values, roots.found, nrtfn);
   CP_NEW(&roots.values, roots.at_zero, nrtfn);
-  CP_NEW(&roots.values, roots.zero, nrtfn);
-  CP_NEW(&roots.values, roots.noise, nrtfn);
-  CP_NEW(&roots.values, roots.lo, nrtfn);
-  CP_NEW(&roots.values, roots.hi, nrtfn);
-  CP_NEW(&roots.values, roots.mid, nrtfn);
-  CP_NEW(&roots.values, roots.slope_lo, nrtfn);
-  CP_NEW(&roots.values, roots.slope_hi, nrtfn);
-  CP_NEW(&roots.values, roots.slope_mid, nrtfn);
+  CP_ARRAYS(&roots.values, nrtfn, &roots.zero, &roots.noise, &roots.lo, &roots.hi, &roots.mid,
+            &roots.slope_lo, &roots.slope_hi, &roots.slope_mid);
   if (cpArenaStatus(&roots.values)) {
     cpRootsFree(&roots);
     return cpReport(&mem->base.log, CP_MEM_FAIL, __func__, "no memory");
@@ -144,8 +138,7 @@ int cpRootsStart(CPOneStepMem mem) {
   CPRoots *r = &mem->roots;
   if (!r->n || r->have_lo) return CP_SUCCESS;
   if (!r->y) {
-    r->y     = cpArenaVector(&r->vectors, mem->base.y);
-    r->trial = cpArenaVector(&r->vectors, mem->base.y);
+    CP_VECTORS(&r->vectors, mem->base.y, &r->y, &r->trial);
     if (cpArenaStatus(&r->vectors)) { /* The next call tries again. */
       cpArenaFree(&r->vectors);
       r->y = NULL;
