@@ -85,6 +85,45 @@ void panels_begin(FILE *script, const Theme *theme, const History *history) {
   write_events(script, theme, history);
 }
 
+enum { USUAL_DIGITS = 6 };
+
+/* As many digits as tell ticks apart: a tenth of the range beside the largest value. %g drops the zeros at their ends. */
+static int tick_digits(const Panel *panel) {
+  enum { MOST = 15 };
+  double least = INFINITY, most = -INFINITY;
+  for (int i = 0; i < panel->ncurves; i++) {
+    least = fmin(least, panel->curve[i].least);
+    most  = fmax(most, panel->curve[i].most);
+  }
+  const double part = (most - least) / 10, size = fmax(fabs(least), fabs(most));
+  if (!(part > 0) || !isfinite(size)) return USUAL_DIGITS;
+  const int digits = 2 + (int)floor(log10(size)) - (int)floor(log10(part));
+  return digits < USUAL_DIGITS ? USUAL_DIGITS : digits > MOST ? MOST : digits;
+}
+
+/* Powers of ten alone would leave an axis of one or two decades with one or two ticks: it has 1, 2 and 5 of each. */
+static void write_short_decades(FILE *script, const Panel *panel) {
+  static const double mantissa[] = {1, 2, 5};
+  static const int most_decades  = 2;
+  double least = INFINITY, most = 0;
+  for (int i = 0; i < panel->ncurves; i++) {
+    least = fmin(least, panel->curve[i].least);
+    most  = fmax(most, panel->curve[i].most);
+  }
+  if (!(least > 0) || !isfinite(most) || most > least * pow(10, most_decades)) return;
+  const int from = (int)floor(log10(least)), to = (int)floor(log10(most)) + 1;
+  double below = least, above = most;
+  fprintf(script, "set ytics (");
+  for (int decade = from, ticks = 0; decade <= to; decade++)
+    for (int k = 0; k < 3; k++, ticks++) {
+      const double value = mantissa[k] * pow(10, decade);
+      fprintf(script, "%s'%ge%d' %.3g", ticks ? ", " : "", mantissa[k], decade, value);
+      if (value <= least) below = value;
+      if (value >= most && above == most) above = value;
+    }
+  fprintf(script, ")\nset yrange [%.10g:%.10g]\n", below, above);
+}
+
 static void write_axes(FILE *script, const Theme *theme, const Panel *panel, bool timed) {
   fprintf(script, "set ylabel ");
   gnuplot_string(script, panel->axis);
@@ -93,8 +132,12 @@ static void write_axes(FILE *script, const Theme *theme, const Panel *panel, boo
     fprintf(script, "set xlabel '%s' offset 0,0.6 textcolor rgb '%s'\n", panel->time_axis,
             theme->ink);
   else fprintf(script, "unset xlabel\n");
-  fprintf(script, "set ytics autofreq\nunset logscale y\nset format y '%%g'\nset yrange [*:*]\n");
+  const int digits = tick_digits(panel), wider = digits > USUAL_DIGITS ? digits - 4 : 0;
+  fprintf(script, "set lmargin %d\nset ytics autofreq\nunset logscale y\n",
+          theme->left_margin + wider);
+  fprintf(script, "set format y '%%.%dg'\nset yrange [*:*]\n", digits);
   if (panel->logarithmic) fprintf(script, "set logscale y\nset format y '1e%%T'\n");
+  if (panel->logarithmic && !(panel->foot > 0)) write_short_decades(script, panel);
   if (panel->foot > 0)
     fprintf(script, "set yrange [%.3g:*]\nset ytics add ('0' %.3g)\n", panel->foot, panel->foot);
   if (!strcmp(panel->id, "orders"))

@@ -248,18 +248,6 @@ bool Mechanism::simpleKinematics() const {
   return true;
 }
 
-int Mechanism::addQuaternions(bool simple) {
-  int flag = CP_SUCCESS;
-  for (MobilizedBodyIndex b(1); !flag && b < matter.getNumBodies(); ++b) {
-    if (!matter.isUsingQuaternion(work, b)) continue;
-    const MobilizedBody &body = matter.getMobilizedBody(b);
-    flag = simple ? CPMechAddQuaternion(mech, body.getFirstQIndex(work), body.getFirstUIndex(work),
-                                        CP_FRAME_WORLD)
-                  : CPMechAddUnitNorm(mech, body.getFirstQIndex(work), 4, 1.0);
-  }
-  return flag;
-}
-
 /* CVODES' norm is the RMS over all n components, Simbody's the largest of those over q, u and z: with weights times
  * sqrt(n / n_group) the first is at least the second. For the largest component the factor is sqrt(n). A coordinate of
  * a joint with several counts by the joint's largest weight, a bound of |N Wu N^+|. */
@@ -294,16 +282,16 @@ int Mechanism::weights(N_Vector y, N_Vector ewt, void *data) {
   return 0;
 }
 
-int Mechanism::create(const State &state, double accuracy, bool infinity, double tolerance,
-                      SUNContext ctx) {
-  release();
+CPMechModel Mechanism::equations(const State &state, double tolerance) {
   nq = state.getNQ(), nu = state.getNU(), nz = state.getNZ();
   np = state.getNQErr() - matter.getNumQuaternionsInUse(state);
   nv = state.getNUErr(), na = state.getNUDotErr();
   restart(state);
   known.clear();
   for (UIndex k : matter.getKnownUDotIndex(work)) known.push_back(k);
-  setScales(accuracy, infinity);
+  limits = ProjectOptions(tolerance);
+  limits.setOption(ProjectOptions::LocalOnly);
+  limits.setOption(ProjectOptions::UseInfinityNorm);
 
   CPMechModel model = CPMechModel();
   model.nq = nq, model.nu = nu, model.nz = nz, model.np = np, model.nv = nv, model.na = na;
@@ -314,23 +302,39 @@ int Mechanism::create(const State &state, double accuracy, bool infinity, double
   if (np) model.p = Functions::positions;
   if (nv) model.v = Functions::velocities;
   if (na) model.b = Functions::bias, model.A = Functions::constraintMatrix;
-  const bool simple = simpleKinematics();
+  simple = simpleKinematics();
   if (!simple) model.N = Functions::kinematics;
+  return model;
+}
 
+int Mechanism::prepare(CPMech of) const {
+  int flag = CP_SUCCESS;
+  for (MobilizedBodyIndex b(1); !flag && b < matter.getNumBodies(); ++b) {
+    if (!matter.isUsingQuaternion(work, b)) continue;
+    const MobilizedBody &body = matter.getMobilizedBody(b);
+    flag = simple ? CPMechAddQuaternion(of, body.getFirstQIndex(work), body.getFirstUIndex(work),
+                                        CP_FRAME_WORLD)
+                  : CPMechAddUnitNorm(of, body.getFirstQIndex(work), 4, 1.0);
+  }
+  return flag;
+}
+
+int Mechanism::create(const State &state, double accuracy, bool infinity, double tolerance,
+                      SUNContext ctx) {
+  release();
+  const CPMechModel model = equations(state, tolerance);
+  setScales(accuracy, infinity);
   tmpl = N_VNew_Serial(nq + nu + nz, ctx);
   mech = tmpl ? CPMechCreate(&model, tmpl, ctx) : nullptr;
   if (!mech) return CP_MEM_FAIL;
   CPMechSetErrHandlerFn(
       mech, [](int, const char *, const char *, void *) {}, nullptr);
   int flag = CPMechSetUserData(mech, this);
-  if (!flag) flag = addQuaternions(simple);
+  if (!flag) flag = prepare(mech);
   /* cpodes measures violations by what a correction would be worth in the error test. show() looks at Simbody's measure. */
   if (!flag)
     flag =
         CPProjectorSetEps(CPMechGetProjector(mech), std::min(CP_EPS_DEFAULT, tolerance / accuracy));
-  limits = ProjectOptions(tolerance);
-  limits.setOption(ProjectOptions::LocalOnly);
-  limits.setOption(ProjectOptions::UseInfinityNorm);
   return flag;
 }
 

@@ -28,6 +28,10 @@ public:
    * error test. tolerance: of the constraints. Returns cpodes' code. */
   int create(const SimTK::State &state, double accuracy, bool infinity, double tolerance,
              SUNContext ctx);
+  /** What create gives to CPMechCreate: the equations at the state's constraints and joints, user data this object; and, after
+   * CPMechCreate, the quaternions. For a CPMech that another owns. */
+  CPMechModel equations(const SimTK::State &state, double tolerance);
+  int prepare(CPMech of) const;
   void release();
   /** The same model from another state. */
   void restart(const SimTK::State &state);
@@ -51,7 +55,6 @@ public:
 private:
   struct Functions; /* cpodes', of type C */
   bool simpleKinematics() const;
-  int addQuaternions(bool simple);
   void setScales(double accuracy, bool infinity);
 
   void at(double t, const double *q);
@@ -68,7 +71,8 @@ private:
   int na        = 0;
   SimTK::State work;     /* where functions are evaluated */
   std::vector<double> y; /* (q, u, z) that it was last set to, before prescribed values */
-  bool haveG = false;
+  bool haveG  = false;
+  bool simple = true; /* q' = u but for quaternions */
   SimTK::Matrix Gt;
   std::vector<int> known;   /* indices of prescribed u' */
   std::vector<double> size; /* [nq + nu + nz] 1/W_i: what counts as one unit of y_i */

@@ -2,7 +2,7 @@
 
 import unittest
 
-from runner import RunnerTest, cpodes
+from runner import OUTPUT, RunnerTest, cpodes
 
 
 class CommandTest(RunnerTest):
@@ -37,7 +37,7 @@ class CommandTest(RunnerTest):
     def test_names_with_line_breaks_are_one_line(self):
         self.assert_refused(cpodes("run", "pen\ndulum"), "pen?dulum")
         self.assert_refused(cpodes("run", "pendulum", "-p", "L\nx=3"), "L?x")
-        self.assert_refused(cpodes("run", "pendulum", "--csv", "no\x1b[1m/such"), "no?[1m/such")
+        self.assert_refused(cpodes("run", "pendulum", "--csv", "no\x1b[1m/such"), "no?[1m/such", status=OUTPUT)
         self.assert_refused(cpodes("a" * 20000), "aaa")
 
 

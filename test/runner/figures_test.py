@@ -55,6 +55,13 @@ class EveryModel(FigureTest):
             run = cpodes("run", model, *leaves, "--quiet")
             assert run.returncode == 0, run.stderr
 
+    def test_ticks_that_differ_have_labels_that_differ(self):
+        # the governor dissipates a hundred-thousandth of its energy; the slider-crank's steps are all between 0.1 and 1
+        labels = [text for text in texts_of(self.all / "flyball_governor.plot.svg") if text.startswith("238.88")]
+        self.assertGreater(len(labels), 3)
+        self.assertEqual(len(labels), len(set(labels)))
+        self.assertLessEqual({"2e-1", "5e-1", "1e0"}, set(texts_of(self.all / "slider_crank.plot.svg")))
+
     def test_every_model_has_the_panels_of_what_it_is(self):
         for model in MODELS:
             with self.subTest(model):

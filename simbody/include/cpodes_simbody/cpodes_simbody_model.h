@@ -1,0 +1,76 @@
+/* A mechanism of Simbody's as a plug-in of the program cpodes: `cpodes run ./my_model.so --report run.html`.
+ *
+ *   std::unique_ptr<cpodes::RunnerModel> make(const double *parameter);     // builds the system and its start
+ *   static const CPModelType type = cpodes::runnerModelType<make>("my_model", "My mechanism", 10.0);
+ *   CP_MODEL_MODULE(type)
+ *
+ * in one file of a shared object that links cpodes::cpodes_simbody_model. The type is as others of cpodes_model.h: parameters,
+ * quantities and a reference are set before CP_MODEL_MODULE. Its equations are those that CPodesProjectedIntegrator integrates;
+ * constraints of every kind, quaternions, prescribed motions and auxiliary states may be there, events not: triggers and
+ * handlers of the system are not looked at. Units are Simbody's: SI, as far as cpodes is concerned.
+ *
+ * The drawing shows bodies by their frames: where joints are, centres of mass, and ends of Constraint::Rod and
+ * Constraint::Ball. */
+#ifndef CPODES_SIMBODY_MODEL_H
+#define CPODES_SIMBODY_MODEL_H
+
+#ifdef NDEBUG
+#error \
+    "Debian's Simbody is compiled without NDEBUG, which changes classes in its headers: compile with -UNDEBUG"
+#endif
+
+#include <SimTKsimbody.h>
+
+#include <cpodes/cpodes_model.h>
+#include <memory>
+
+namespace cpodes {
+
+/** A system and where its motion starts. */
+struct RunnerModel {
+  SimTK::MultibodySystem system;
+  SimTK::SimbodyMatterSubsystem matter{system};
+  SimTK::GeneralForceSubsystem forces{system};
+  SimTK::State start; /**< at t = 0, realized to Model; it is projected before the run */
+  double referenceError =
+      0.0; /**< of what the type's function `reference` returns, absolute; 0: there is none */
+
+  RunnerModel()                               = default;
+  RunnerModel(const RunnerModel &)            = delete;
+  RunnerModel &operator=(const RunnerModel &) = delete;
+  virtual ~RunnerModel()                      = default;
+};
+
+/** Builds one; parameter: as many as the type has. What it throws ends the run with its message. */
+using MakeRunnerModel = std::unique_ptr<RunnerModel> (*)(const double *parameter);
+
+/** What make returned for this model; it lives as long as the model. */
+const RunnerModel &runnerModel(const CPModel *model);
+/** The state (t, y) of the model, with constraints projected to 1e-10 and realized to Velocity. It is valid until the next call
+ * for this model. What Simbody throws passes through. */
+const SimTK::State &runnerState(const CPModel *model, double t, N_Vector y);
+/** For CPModelQuantity.value: kinetic and potential energy; NaN where Simbody throws. */
+double runnerEnergy(const CPModel *model, double t, N_Vector y);
+
+namespace runner {
+int create(CPModel *model, MakeRunnerModel make) noexcept;
+void destroy(CPModel *model) noexcept;
+void points(const CPModel *model, double t, N_Vector y, double *xyz) noexcept;
+} // namespace runner
+
+/** The type of the models that make builds. end > 0: the motion is that of 0 ... end. The texts outlive it. */
+template <MakeRunnerModel make>
+CPModelType runnerModelType(const char *name, const char *title, double end) {
+  CPModelType type = CPModelType();
+  type.name        = name;
+  type.title       = title;
+  type.source      = "Simbody";
+  type.t_end       = end;
+  type.create      = [](CPModel *model) { return runner::create(model, make); };
+  type.destroy     = runner::destroy;
+  type.points      = runner::points;
+  return type;
+}
+
+} // namespace cpodes
+#endif
