@@ -48,9 +48,10 @@ static int checkSize(CPodeMem mem, const CPAttempt *a) {
 /* CVODES ends a prediction at tstop whatever its step is. After a first attempt that failed for good it scales its history
  * once more by the change of step that is already in there, if the distance to tstop has been rounded (seen in 6.4.1). The
  * step then leads beyond tstop, and its state would be handed out as that of tstop. As a failure of the solver the attempt
- * is repeated with a shorter step, which fits its history. */
+ * is repeated with a shorter step, which fits its history. (Where CVodeB repeats steps, base.t is the end of the forward run.) */
 int cpIsClipped(CPodeMem mem, const CPAttempt *a) {
-  if (!mem->holding || cpSameTime(a->t - a->h, mem->base.t, a->h)) return 0;
+  if (!mem->holding || mem->checkpoints.repeating || cpSameTime(a->t - a->h, mem->base.t, a->h))
+    return 0;
   mem->failure.cause = CV_CONV_FAILURE;
   cpWrite(
       mem->base.text,
