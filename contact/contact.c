@@ -252,6 +252,10 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
        point->restitution);
   RULE(point->tangential_restitution >= 0.0 && point->tangential_restitution <= 1.0,
        "tangential_restitution must be from 0 to 1", point->tangential_restitution);
+  RULE(point->law == CP_RESTITUTION_NEWTON || point->law == CP_RESTITUTION_POISSON,
+       "law must be CP_RESTITUTION_NEWTON or CP_RESTITUTION_POISSON", point->law);
+  RULE(point->law != CP_RESTITUTION_POISSON || point->tangential_restitution == 0.0,
+       "tangential_restitution must be 0 with Poisson's law", point->tangential_restitution);
   for (int k = 0; !rule && k <= point->ntangents; k++) {
     const int row = (int)(k == 0 ? point->normal : point->tangent + k - 1);
     RULE(!c->is_contact[row], "another contact has the row", row);
@@ -288,6 +292,7 @@ static int build(CPContact c, N_Vector y_tmpl, SUNContext ctx) {
                 {&c->impulse, na, sizeof *c->impulse},
                 {&c->velocity, na, sizeof *c->velocity},
                 {&c->e, na, sizeof *c->e},
+                {&c->compression, na, sizeof *c->compression},
                 {&c->udot, (size_t)c->nu, sizeof *c->udot},
                 {&c->W, na * na, sizeof *c->W},
                 {&c->problem.W, na * na, sizeof *c->W},
@@ -338,6 +343,7 @@ CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint 
     point->ntangents = point->mu_static > 0.0 ? points[i].ntangents : 0;
     point->tangent   = point->ntangents > 0 ? (int)points[i].tangent : point->normal;
     point->e[0]      = points[i].restitution;
+    point->poisson   = points[i].law == CP_RESTITUTION_POISSON;
     point->e[1] = point->e[2] = points[i].tangential_restitution;
     with_friction |= point->ntangents > 0;
   }
@@ -350,12 +356,20 @@ CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint 
 void CPContactFree(CPContact *contact) {
   if (!contact || !*contact) return;
   CPContact c    = *contact;
-  void *arrays[] = {c->point,       c->before,    c->event,     c->fired,     c->is_contact,
-                    c->row,         c->scale,     c->order,     c->keep,      c->mask,
-                    c->p,           c->v,         c->b,         c->a,         c->lambda,
-                    c->impulse,     c->velocity,  c->e,         c->udot,      c->W,
-                    c->problem.law, c->problem.W, c->problem.c, c->problem.x, c->problem.w,
-                    c->problem.room};
+  void *arrays[] = {c->point,       c->before,
+                    c->event,       c->fired,
+                    c->is_contact,  c->row,
+                    c->scale,       c->order,
+                    c->keep,        c->mask,
+                    c->p,           c->v,
+                    c->b,           c->a,
+                    c->lambda,      c->impulse,
+                    c->velocity,    c->e,
+                    c->udot,        c->W,
+                    c->problem.law, c->problem.W,
+                    c->problem.c,   c->problem.x,
+                    c->problem.w,   c->problem.room,
+                    c->compression};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
   CPMechFree(&c->mech);
   if (c->A) SUNMatDestroy(c->A);

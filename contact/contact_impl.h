@@ -17,6 +17,7 @@ typedef struct {
   int slides; /* 1: x_T = -mu x_N s, 0: Coulomb's law, in which x and w decide */
   int glued;  /* 1: w_N = 0, whatever the sign of x_N */
   sunrealtype mu, s[2];
+  sunrealtype given; /* part of the normal impulse that is known: x_N is what exceeds it, and the cone's radius mu (x_N + given) */
 } ContactLaw;
 
 typedef struct {
@@ -44,6 +45,7 @@ typedef struct {
   char name[CONTACT_NAME];
   int normal, tangent, ntangents; /* ntangents = 0 if there is no friction */
   sunrealtype mu, mu_static, e[3];
+  int poisson;
   CPContactPhase phase;
   sunrealtype s[2]; /* direction of sliding, where it starts */
   /* Sticks because others do: its tangential rows depend on theirs, and are off. Its part of the friction is a force in proportion
@@ -79,8 +81,8 @@ struct CPContact_ {
   sunrealtype *mask, *p, *v, *b, *a, *lambda, *impulse; /* [na]; a = A u' - b without contacts */
   sunrealtype *scale; /* [na] largest entry of each row of A, by which tolerances of rows are scaled */
   sunrealtype *udot; /* [nu] */
-  sunrealtype *W, *velocity,
-      *e;                /* [na na], [na], [na]: of the rows of closed contacts at an event */
+  sunrealtype *W, *velocity, *e,
+      *compression;      /* [na na], [na], [na], [na]: of the rows of closed contacts at an event */
   int *row, *order;      /* [na] row of A of each of them */
   CPContactEvent *event; /* [npoints] */
   int *fired;            /* [ROOTS npoints] */

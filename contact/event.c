@@ -1,7 +1,7 @@
 /* An event: what contacts are closed; their impulses, if any two approach each other; then their accelerations, which
  * decide about phases.
  *
- *   velocities     v+ = v- + W P,  w = v+ + e v-:  Newton's law and Coulomb's law of impulses
+ *   velocities     v+ = v- + W P,  w = v+ + e v-:  Newton's law and Coulomb's law of impulses, or Poisson's
  *   accelerations  w = W F + a,    a: without contacts
  *
  * Energy changes by 1/2 P^T (v- + v+). Newton's law with friction may let it grow (T. R. Kane, Stanford Mechanics Alumni
@@ -164,17 +164,49 @@ static int freeAccelerations(CPContact c, sunrealtype t, N_Vector y, const char 
 
 /* ---- impulses ---- */
 
-/* Solves for impulses x with all e times factor. Returns the growth of energy relative to its terms, or NaN. */
+/* Newton's law: x with W x + (1 + factor e) v- = v+ + factor e v-. */
+static int newtonsImpulses(CPContact c, sunrealtype factor) {
+  ContactProblem *P = &c->problem;
+  for (int i = 0; i < P->n; i++) P->c[i] = (1.0 + factor * c->e[i]) * c->velocity[i];
+  const int failed = solve(c);
+  for (int i = 0; i < P->n; i++) P->w[i] -= factor * c->e[i] * c->velocity[i];
+  return failed;
+}
+
+/* Poisson's law: compression, v = v- + W x_c, ends with 0 <= v_N perpendicular to x_c >= 0. Expansion has the impulse x with
+ * 0 <= v_N+ = (v + W x)_N perpendicular to x_N - factor e x_cN >= 0 (C. Glocker, F. Pfeiffer, Nonlinear Dynamics 7, 1995). */
+static int poissonsImpulses(CPContact c, sunrealtype factor) {
+  ContactProblem *P = &c->problem;
+  memcpy(P->c, c->velocity, (size_t)P->n * sizeof *P->c);
+  if (solve(c)) return 1;
+  memcpy(c->compression, P->x, (size_t)P->n * sizeof *P->x);
+  memcpy(P->c, P->w, (size_t)P->n * sizeof *P->c);
+  for (int k = 0; k < P->ncontacts; k++) {
+    const int N     = P->law[k].first;
+    P->law[k].given = factor * c->e[N] * P->x[N];
+    for (int i = 0; i < P->n; i++) P->c[i] += c->W[i + N * P->n] * P->law[k].given;
+  }
+  const int failed = solve(c);
+  for (int k = 0; k < P->ncontacts; k++) {
+    P->x[P->law[k].first] += P->law[k].given;
+    P->law[k].given = 0.0;
+  }
+  for (int i = 0; i < P->n; i++) P->x[i] += c->compression[i];
+  return failed;
+}
+
+/* Solves for impulses x and velocities w = v+ with all e times factor. Returns the growth of energy relative to its terms, or
+ * NaN. */
 static sunrealtype impulses(CPContact c, sunrealtype factor) {
   ContactProblem *P  = &c->problem;
   sunrealtype growth = 0, terms = 0;
+  int poisson = 0;
+  for (int k = 0; k < P->ncontacts; k++) poisson |= c->point[P->law[k].contact].poisson;
   memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
-  for (int i = 0; i < P->n; i++) P->c[i] = (1.0 + factor * c->e[i]) * c->velocity[i];
-  if (solve(c)) return NAN;
+  if (poisson ? poissonsImpulses(c, factor) : newtonsImpulses(c, factor)) return NAN;
   for (int i = 0; i < P->n; i++) {
-    const sunrealtype after = P->w[i] - factor * c->e[i] * c->velocity[i];
-    growth += P->x[i] * (c->velocity[i] + after);
-    terms += fabs(P->x[i] * c->velocity[i]) + fabs(P->x[i] * after);
+    growth += P->x[i] * (c->velocity[i] + P->w[i]);
+    terms += fabs(P->x[i] * c->velocity[i]) + fabs(P->x[i] * P->w[i]);
   }
   return terms > 0.0 ? growth / terms : 0.0;
 }
@@ -245,7 +277,8 @@ static int impact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     const int N = P->law[k].first, row = c->row[N];
     for (int i = 0; i <= P->law[k].ntangents; i++) c->e[N + i] = c->point[P->law[k].contact].e[i];
     /* Newton's law would have one that rests or recedes, and is pressed by the impact of another, penetrate. */
-    if (c->v[row] >= -c->small_v * c->scale[row]) c->e[N] = 0.0;
+    if (!c->point[P->law[k].contact].poisson && c->v[row] >= -c->small_v * c->scale[row])
+      c->e[N] = 0.0;
   }
   for (int i = 0; i < P->n; i++) c->velocity[i] = c->v[c->row[i]];
   const int flag = freeAccelerations(c, t, y, function);
@@ -254,7 +287,7 @@ static int impact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   for (int k = 0; k < P->ncontacts; k++) {
     const int N           = P->law[k].first;
     CPContactEvent *event = &c->event[P->law[k].contact];
-    const sunrealtype e = factor * c->e[N], v = P->w[N] - e * c->velocity[N]; /* after */
+    const sunrealtype e = factor * c->e[N], v = P->w[N]; /* after */
     const sunrealtype a = fmax(0.0, -c->a[c->row[N]]), flight = RESOLVED * DBL_EPSILON * fabs(t);
     event->struck = P->x[N] > 0.0;
     if (e == 1.0 || (event->struck ? e == 0.0 : event->before == CP_CONTACT_OPEN || v <= 0.0))

@@ -3,7 +3,8 @@
  *   0 <= x_N perpendicular to w_N >= 0,
  *   |x_T| <= mu x_N,  and  x_T = -mu x_N w_T / |w_T| where w_T != 0      Coulomb's law,
  *   x_T = -mu x_N s                                                      contacts that slide already,
- *   w_N = 0                                                              contacts that are glued.
+ *   w_N = 0                                                              contacts that are glued,
+ *   mu (x_N + given) in place of mu x_N                                  in the expansion of Poisson's law.
  *
  * It is F(x) = x - proj(x - w) = 0, proj onto x_N >= 0 and onto the disc of radius mu max(0, x_N - w_N) (P. Alart, A. Curnier,
  * Comput. Methods Appl. Mech. Eng. 92, 1991). Few contacts in the plane: every combination of open, sticking and sliding ones is a
@@ -97,7 +98,7 @@ static sunrealtype naturalMap(const ContactProblem *p, const sunrealtype *x, sun
   for (int k = 0; k < p->ncontacts; k++) {
     const ContactLaw *law = &p->law[k];
     const int N           = law->first;
-    const sunrealtype r = fmax(0.0, x[N] - p->w[N]), radius = law->mu * r;
+    const sunrealtype r = fmax(0.0, x[N] - p->w[N]), radius = law->mu * (r + law->given);
     sunrealtype length = 0;
     F[N]               = law->glued ? p->w[N] : x[N] - r;
     for (int i = N + 1; i <= N + law->ntangents; i++) length = hypot(length, x[i] - p->w[i]);
@@ -118,10 +119,10 @@ static void derivative(const ContactProblem *p, const sunrealtype *x, sunrealtyp
   for (int k = 0; k < p->ncontacts; k++) {
     const ContactLaw *law = &p->law[k];
     const int N = law->first, m = law->ntangents, T = N + 1;
-    const sunrealtype r = fmax(0.0, x[N] - p->w[N]);
+    const sunrealtype r = fmax(0.0, x[N] - p->w[N]), radius = law->mu * (r + law->given);
     sunrealtype d[2] = {0, 0}, length = 0;
     for (int i = 0; i < m; i++) length = hypot(length, x[T + i] - p->w[T + i]);
-    const int sticks = !law->slides && length <= law->mu * r;
+    const int sticks = !law->slides && length <= radius;
     for (int i = 0; i < m; i++)
       d[i] = law->slides ? -law->s[i] : length > 0.0 ? (x[T + i] - p->w[T + i]) / length : 0.0;
     for (int j = 0; j < n; j++) {
@@ -133,7 +134,7 @@ static void derivative(const ContactProblem *p, const sunrealtype *x, sunrealtyp
       for (int i = 0; i < m; i++) {
         J[T + i + j * n] = sticks ? W[T + i] : (j == T + i) - law->mu * d[i] * dr;
         if (!sticks && !law->slides && m == 2)
-          J[T + i + j * n] -= law->mu * r / length * (dz[i] - along * d[i]);
+          J[T + i + j * n] -= radius / length * (dz[i] - along * d[i]);
       }
     }
   }
@@ -143,32 +144,34 @@ static void derivative(const ContactProblem *p, const sunrealtype *x, sunrealtyp
 
 static int enumerate(ContactProblem *p, sunrealtype *A, sunrealtype *F, sunrealtype *room,
                      sunrealtype size) {
-  enum { STICK, SLIP_FORWARD, SLIP_BACK, OPEN, KINDS };
+  /* What exceeds the given impulse is open in the last three. */
+  enum { STICK, SLIP_FORWARD, SLIP_BACK, OPEN, OPEN_SLIP_BACK, OPEN_STICK, KINDS };
   const int n = p->n;
-  int kinds   = 1;
+  int number  = 1;
   for (int k = 0; k < p->ncontacts; k++) {
     if (p->law[k].ntangents > 1) return 1;
-    kinds *= KINDS;
+    number *= KINDS;
   }
   if (p->ncontacts > ENUMERATED) return 1;
-  for (int number = 0; number < kinds; number++) {
-    int rest = number, skip = 0;
+  for (int trial = 0; trial < number; trial++) {
+    int rest = trial, skip = 0;
     memset(A, 0, (size_t)(n * n) * sizeof *A);
-    for (int k = 0; k < p->ncontacts; k++, rest /= KINDS) {
+    for (int k = 0; k < p->ncontacts && !skip; k++, rest /= KINDS) {
       const ContactLaw *law = &p->law[k];
       /* One that slides opens if it can, though in Painleve's configurations it need not. */
-      const int kind = law->slides ? OPEN - rest % KINDS : rest % KINDS;
-      const int N = law->first, T = N + 1;
-      skip |= kind == OPEN && law->glued;
-      skip |= (kind == SLIP_FORWARD || kind == SLIP_BACK) && (law->slides || law->ntangents == 0);
-      for (int j = 0; j < n; j++) A[N + j * n] = kind == OPEN ? j == N : p->W[N + j * n];
-      F[N] = kind == OPEN ? 0.0 : -p->c[N];
+      const int kind = law->slides && rest % KINDS <= OPEN ? OPEN - rest % KINDS : rest % KINDS;
+      const int N = law->first, T = N + 1, open = kind >= OPEN;
+      skip = (open && law->glued) || (kind > OPEN && law->given == 0.0) ||
+             (kind != STICK && kind != OPEN && (law->slides || law->ntangents == 0));
+      for (int j = 0; j < n; j++) A[N + j * n] = open ? j == N : p->W[N + j * n];
+      F[N] = open ? 0.0 : -p->c[N];
       if (law->ntangents == 0) continue;
-      const sunrealtype s = law->slides ? law->s[0] : kind == SLIP_FORWARD ? 1.0 : -1.0;
-      const int sticks    = kind == STICK && !law->slides;
+      const int forward   = kind == SLIP_FORWARD || kind == OPEN;
+      const sunrealtype s = law->slides ? law->s[0] : forward ? 1.0 : -1.0;
+      const int sticks    = (kind == STICK && !law->slides) || kind == OPEN_STICK;
       for (int j = 0; j < n; j++) A[T + j * n] = sticks ? p->W[T + j * n] : j == T;
-      F[T] = sticks ? -p->c[T] : 0.0;
-      if (!sticks && kind != OPEN) A[T + N * n] = law->mu * s;
+      F[T] = sticks ? -p->c[T] : -law->mu * s * law->given;
+      if (!sticks) A[T + N * n] = law->mu * s;
     }
     if (skip) continue;
     contactLinearSolve(n, A, F, p->x, room);
@@ -191,7 +194,7 @@ static void gaussSeidel(ContactProblem *p, int sweeps) {
         if (i == N) p->x[N] = law->glued ? p->x[N] : fmax(0.0, p->x[N]);
         else length = hypot(length, p->x[i]);
       }
-      const sunrealtype radius = law->mu * fmax(0.0, p->x[N]);
+      const sunrealtype radius = law->mu * (fmax(0.0, p->x[N]) + law->given);
       for (int i = 0; i < law->ntangents; i++) {
         if (law->slides) p->x[N + 1 + i] = -radius * law->s[i];
         else if (length > radius) p->x[N + 1 + i] *= radius / length;
@@ -238,6 +241,7 @@ int contactSolve(ContactProblem *p) {
     for (int i = N + 1; i <= N + law->ntangents; i++) w = fmax(w, p->W[i + i * n]);
     for (int i = N + 1; i <= N + law->ntangents; i++) scale[i] = w > 0.0 ? 1.0 / sqrt(w) : 1.0;
     if (law->ntangents > 0) law->mu *= scale[N] / scale[N + 1];
+    law->given /= scale[N];
   }
   for (int j = 0; j < n; j++) {
     for (int i = 0; i < n; i++) p->W[i + j * n] *= scale[i] * scale[j];
@@ -271,8 +275,10 @@ int contactSolve(ContactProblem *p) {
     p->x[j] *= scale[j];
     p->w[j] /= scale[j];
   }
-  for (int k = 0; k < p->ncontacts; k++)
-    if (p->law[k].ntangents > 0)
-      p->law[k].mu *= scale[p->law[k].first + 1] / scale[p->law[k].first];
+  for (int k = 0; k < p->ncontacts; k++) {
+    ContactLaw *law = &p->law[k];
+    if (law->ntangents > 0) law->mu *= scale[law->first + 1] / scale[law->first];
+    law->given *= scale[law->first];
+  }
   return failed;
 }

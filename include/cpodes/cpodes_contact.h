@@ -3,7 +3,8 @@
  *   0 <= g_N(t, q)  perpendicular to  N >= 0        gap and normal force
  *   |F_T| <= mu_s N where v_T = 0                   sticking
  *   F_T = -mu N v_T / |v_T| elsewhere               sliding, Coulomb's law
- *   v_N+ = -e_N v_N-, v_T+ = -e_T v_T-              impacts: Newton's law, with the impulses in the cone of friction
+ *   v_N+ = -e_N v_N-, v_T+ = -e_T v_T-              impacts: Newton's law, with the impulses in the cone of friction,
+ *   P_N expansion = e_N P_N compression             or Poisson's
  *
  * The rows of contacts are rows of a mechanical system (CPMechModel): the gap g_N is a row of p, and the tangential
  * velocities v_T are one row (plane) or two consecutive ones (space) of v below those of p. A CPContact switches
@@ -31,6 +32,12 @@ extern "C" {
 /** A mechanical system with contacts; created by CPContactCreate. */
 typedef struct CPContact_ *CPContact;
 
+/** What restitution refers to. */
+typedef enum {
+  CP_RESTITUTION_NEWTON  = 0, /**< velocities: v_N+ = -e_N v_N- */
+  CP_RESTITUTION_POISSON = 1  /**< impulses: that of expansion is e_N times that of compression */
+} CPContactRestitution;
+
 /** A contact, by rows of the model and the constants of its laws. */
 typedef struct {
   const char *name;    /**< for messages; copied */
@@ -40,7 +47,10 @@ typedef struct {
   sunrealtype mu;          /**< coefficient of friction of sliding, and of impacts, >= 0 */
   sunrealtype mu_static;   /**< of sticking; mu if it is less than that */
   sunrealtype restitution; /**< e_N, from 0 to 1 */
-  sunrealtype tangential_restitution; /**< e_T, from 0 to 1 */
+  sunrealtype tangential_restitution; /**< e_T, from 0 to 1; with Poisson's law 0 */
+  CPContactRestitution
+      law; /**< Newton's (0) or Poisson's; where one of the contacts that take part in an impact
+                                 together has Poisson's, all follow it */
 } CPContactPoint;
 
 /** What a contact does between two events. */

@@ -23,8 +23,8 @@ static CPContact create(const CPMechModel *model, int n, const CPContactPoint *p
 START_TEST(points_that_break_a_rule_are_refused) {
   Body body               = point_mass();
   const CPMechModel model = body_model(&body);
-  CPContactPoint bad[14];
-  for (int i = 0; i < 14; i++) bad[i] = good;
+  CPContactPoint bad[16];
+  for (int i = 0; i < 16; i++) bad[i] = good;
   bad[0].name                    = "";
   bad[1].name                    = NULL;
   bad[2].normal                  = 1;
@@ -39,7 +39,10 @@ START_TEST(points_that_break_a_rule_are_refused) {
   bad[11].restitution            = 1.1;
   bad[12].restitution            = -0.1;
   bad[13].tangential_restitution = 2;
-  for (int i = 0; i < 14; i++) ck_assert_msg(create(&model, 1, &bad[i]) == NULL, "point %d", i);
+  bad[14].law                    = (CPContactRestitution)7;
+  bad[15].law                    = CP_RESTITUTION_POISSON;
+  bad[15].tangential_restitution = 0.5;
+  for (int i = 0; i < 16; i++) ck_assert_msg(create(&model, 1, &bad[i]) == NULL, "point %d", i);
   ck_assert_ptr_null(create(&model, 0, &good));
   ck_assert_ptr_null(create(&model, 1, NULL));
   const CPContactPoint twice[] = {good, good};

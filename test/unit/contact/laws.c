@@ -187,6 +187,82 @@ START_TEST(energy_does_not_grow_where_newtons_law_would_let_it) {
 }
 END_TEST
 
+/* ---- Poisson's law ---- */
+
+/* A rod of length and mass 1 at the angle 0.8 falls on its end (-1/2, 0) and sticks throughout. In closed form: compression stops the end by P_c,
+ * W P_c = -v; expansion has e P_cN, and the friction that keeps the end from sliding, -W_TN / W_TT times that. Newton's law reverses v_N
+ * instead, with another impulse. */
+START_TEST(poissons_law_restores_impulses) {
+  Body body = {.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 9.81, .npoints = 1, .a = {-0.5}};
+  const CPMechModel model = body_model(&body);
+  const sunrealtype theta = 0.8, e = 0.6, x = -0.5 * cos(theta), y = -0.5 * sin(theta);
+  const sunrealtype v[2] = {-1, 0.1}; /* normal, tangential */
+  const sunrealtype y0[] = {0, -y, theta, v[1], v[0], 0};
+  const sunrealtype W_N = 1 + 12 * x * x, W_T = 1 + 12 * y * y, W_NT = -12 * x * y,
+                    det    = W_N * W_T - W_NT * W_NT;
+  const sunrealtype P_c[2] = {-(W_T * v[0] - W_NT * v[1]) / det, -(W_N * v[1] - W_NT * v[0]) / det};
+  const sunrealtype P[2]   = {(1 + e) * P_c[0], P_c[1] - W_NT / W_T * e * P_c[0]};
+  CPContactPoint point     = {.name        = "end",
+                              .tangent     = 1,
+                              .ntangents   = 1,
+                              .mu          = 2,
+                              .restitution = e,
+                              .law         = CP_RESTITUTION_POISSON};
+  Run *run                 = run_start(&model, &body, 1, &point, y0, _i, TIGHT);
+  ck_assert_double_le(fabs(P[1]), point.mu * P[0]); /* The closed form sticks. */
+  ck_assert_double_le(fabs(P_c[1]), point.mu * P_c[0]);
+  const sunrealtype u[3] = {v[1] + P[1], v[0] + P[0], 12 * (x * P[0] - y * P[1])};
+  for (int i = 0; i < 3; i++) ck_assert_double_eq_tol(entries(run->y)[3 + i], u[i], 1e-12);
+  run_free(&run);
+  point.law            = CP_RESTITUTION_NEWTON;
+  run                  = run_start(&model, &body, 1, &point, y0, _i, TIGHT);
+  const sunrealtype *w = entries(run->y) + 3;
+  ck_assert_double_eq_tol(w[1] + x * w[2], -e * v[0], 1e-12);
+  ck_assert_double_ge(fabs(w[1] - u[1]), 1e-2);
+  run_free(&run);
+}
+END_TEST
+
+/* Three balls in a line, the last two of which touch, e = 1: compression ends with the common velocity 1/3, and expansion repeats its
+ * impulses 2/3 and 1/3. */
+static int line_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int i = 0; i < 3; i++) SM_ELEMENT_D(M, i, i) = 1;
+  return 0;
+}
+static int line_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t, (void)user_data;
+  p[0] = q[1] - q[0] - 1, p[1] = q[2] - q[1] - 1;
+  return 0;
+}
+static int line_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int i = 0; i < 2; i++) SM_ELEMENT_D(A, i, i) = -1, SM_ELEMENT_D(A, i, i + 1) = 1;
+  return 0;
+}
+static int line_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                  void *user_data) {
+  (void)t, (void)q, (void)u, (void)b, (void)user_data;
+  return 0;
+}
+
+START_TEST(poissons_law_passes_impulses_on) {
+  const CPMechModel model = {
+      .nu = 3, .np = 2, .nv = 2, .M = line_mass, .A = line_rows, .p = line_gaps, .b = line_b};
+  const CPContactPoint points[] = {
+      {.name = "first", .normal = 0, .restitution = 1, .law = CP_RESTITUTION_POISSON},
+      {.name = "second", .normal = 1, .restitution = 1, .law = CP_RESTITUTION_POISSON}};
+  const sunrealtype y0[] = {-0.5, 1, 2, 1, 0, 0};
+  Run *run               = run_start(&model, NULL, 2, points, y0, _i, TIGHT);
+  run_to(run, 1);
+  ck_assert_double_eq_tol(run->event[0].t, 0.5, 1e-10);
+  ck_assert_double_eq_tol(entries(run->y)[3], -SUN_RCONST(1.0) / 3, 1e-10);
+  ck_assert_double_eq_tol(entries(run->y)[4], SUN_RCONST(2.0) / 3, 1e-10);
+  ck_assert_double_eq_tol(entries(run->y)[5], SUN_RCONST(2.0) / 3, 1e-10);
+  run_free(&run);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("contact/laws");
   TCase *tc    = tcase_create("laws");
@@ -196,6 +272,8 @@ int main(void) {
   tcase_add_loop_test(tc, pendulum_rebounds_from_a_wall, 0, METHODS);
   tcase_add_loop_test(tc, ball_comes_to_rest_on_a_rising_floor, 0, METHODS);
   tcase_add_loop_test(tc, energy_does_not_grow_where_newtons_law_would_let_it, 0, 4);
+  tcase_add_loop_test(tc, poissons_law_restores_impulses, 0, METHODS);
+  tcase_add_loop_test(tc, poissons_law_passes_impulses_on, 0, METHODS);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

@@ -362,7 +362,9 @@ START_TEST(random_boxes_fall) {
                                    .mu                     = 1.2 * fabs(r[2]),
                                    .mu_static              = trial % 2 ? 1.4 * fabs(r[2]) : 0,
                                    .restitution            = trial % 5 ? 0.9 * fabs(r[3]) : 0,
-                                   .tangential_restitution = trial % 3 ? 0 : 0.5 * fabs(r[4])};
+                                   .tangential_restitution = trial % 3 ? 0 : 0.5 * fabs(r[4]),
+                                   .law = trial % 3 && trial % 2 ? CP_RESTITUTION_POISSON
+                                                                 : CP_RESTITUTION_NEWTON};
     const sunrealtype y0[] = {0, 1, 3 * r[5], 3 * r[6], r[7], 5 * r[8]};
     Run *run               = run_start(&model, &body, 4, corner, y0, _i, tol);
     sunrealtype before     = energy(&body, y0);
