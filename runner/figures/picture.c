@@ -322,7 +322,7 @@ static void write_axes(const Picture *p) {
   fprintf(p->script, "set border 3 lc rgb '%s'\nset tics nomirror scale 0.6 textcolor rgb '%s'\n",
           p->theme->ink, p->theme->ink);
   const double step =
-      nice_length(v->size / 3); /* fewer than gnuplot would choose: letters are large */
+      nice_length(v->size / 3.7); /* fewer than gnuplot would choose: letters are large */
   fprintf(p->script, "set xtics %g\nset ytics %g\n", step, step);
   fprintf(p->script, "set grid lt 1 lc rgb '%s' lw 0.6\nset format '%%g'\n", p->theme->faint);
   fprintf(p->script, "set xlabel '%c%s' textcolor rgb '%s'\nset ylabel '%c%s' textcolor rgb '%s'\n",
