@@ -101,6 +101,7 @@ def test_compiled_functions_that_cannot_be_used_are_refused(library):
 
 
 def test_control_c_ends_a_compiled_run_too(library):
+    signal.signal(signal.SIGINT, signal.default_int_handler) # A shell starts jobs in the background without it.
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     sol = cpodes.solve(library.f, (0, 1e9), START, constraints=(library.c, 2), rtol=1e-8, atol=1e-8)
     assert sol.status == 2 and len(sol.t) > 100 and sol.t[-1] < 1e9

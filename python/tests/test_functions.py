@@ -148,6 +148,7 @@ def test_control_c_ends_a_run_with_the_results_so_far():
         if time.monotonic() > end:
             raise AssertionError("was not interrupted")
         return [np.cos(t)]
+    signal.signal(signal.SIGINT, signal.default_int_handler) # A shell starts jobs in the background without it.
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     sol = cpodes.solve(slow, (0, 1e6), [0.0], max_step=0.1)
     assert sol.status == 2 and not sol.success and "interrupted" in sol.message
