@@ -8,6 +8,14 @@
 
 /* ---- starts ---- */
 
+/* tmp = the way that a projection would move y */
+static int wayToManifold(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt) {
+  N_VScale(1.0, y, s->tmp);
+  const int flag = cpProject(s->step, t, s->tmp, ewt, 0, &(CPProjected){0});
+  N_VLinearSum(1.0, s->tmp, -1.0, y, s->tmp);
+  return flag;
+}
+
 /* Measures how far off the manifold y is. */
 static int measureStart(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *off) {
   *off = (CPViolation){.worst = -1};
@@ -16,9 +24,7 @@ static int measureStart(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, CP
     const int flag = cpStateViolation(s->step, t, y, ewt, off);
     return flag ? flag : cpJacobianProbe(s->step, t, y, ewt);
   }
-  N_VScale(1.0, y, s->tmp); /* how far would the projection go? */
-  const int flag = cpProject(s->step, t, s->tmp, ewt, 0, &(CPProjected){0});
-  N_VLinearSum(1.0, s->tmp, -1.0, y, s->tmp);
+  const int flag = wayToManifold(s, t, y, ewt);
   if (!flag) off->norm = N_VWrmsNorm(s->tmp, ewt);
   return flag;
 }
@@ -28,11 +34,9 @@ static int measureStart(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, CP
 #define NEAREST 8.0
 
 static int isNearest(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt) {
-  N_VScale(1.0, y, s->tmp);
-  const int flag = cpProject(s->step, t, s->tmp, ewt, 0, &(CPProjected){0});
+  const int flag = wayToManifold(s, t, y, ewt);
   cpWorkForget(s->step);
   if (flag) return 0;
-  N_VLinearSum(1.0, s->tmp, -1.0, y, s->tmp);
   N_VInv(ewt, s->err);
   N_VAddConst(s->err, NEAREST * CP_UROUND * N_VMaxNorm(y), s->err);
   N_VDiv(s->tmp, s->err, s->tmp);

@@ -29,13 +29,10 @@ static int checkArgument(CPMech mech, const sunrealtype *x, int length) {
 }
 
 /* result <- d, unless the numbers have overflowed */
-static int giveResult(CPMech mech, const double *d, int length, sunrealtype *result) {
-  for (int i = 0; i < length; i++)
-    if (!isfinite(d[i]))
-      return cpReason(mech->text, CP_MECH_NONFINITE, "the result overflows: component %d is %g", i,
-                      d[i]);
-  memcpy(result, d, (size_t)length * sizeof *d);
-  return CP_SUCCESS;
+static int giveResult(CPAction *act, const double *d, int length, sunrealtype *result) {
+  const int flag = cpMechFinite(act->mech, act->s.t, "result", d, length);
+  if (!flag) memcpy(result, d, (size_t)length * sizeof *d);
+  return flag;
 }
 
 /* ---- projectors ---- */
@@ -57,14 +54,14 @@ static int apply(CPAction *act, Projector which, sunrealtype *x) {
     if (!flag && mech->motions.nfull > 0) flag = cpActionMass(act, d, w);
     else if (!flag) flag = cpActionTransposedTimes(act, act->mu, w);
     for (int j = 0; j < mech->nu; j++) d[j] = mech->motions.nfull > 0 ? w[j] : x[j] - w[j];
-    return flag ? flag : giveResult(mech, d, mech->nu, x);
+    return flag ? flag : giveResult(act, d, mech->nu, x);
   }
   flag = cpActionTimes(act, x, r);
   for (int i = 0; i < mech->m; i++) r[i] = -r[i];
   for (int j = 0; j < mech->nu; j++) d[j] = -x[j];
   if (!flag) flag = cpActionSolve(act, NULL, r, d, act->mu);
   for (int j = 0; j < mech->nu; j++) d[j] = which == TANGENT ? x[j] + d[j] : -d[j];
-  return flag ? flag : giveResult(mech, d, mech->nu, x);
+  return flag ? flag : giveResult(act, d, mech->nu, x);
 }
 
 static int project(CPMech mech, sunrealtype t, N_Vector y, Projector which, sunrealtype *x,
@@ -140,7 +137,7 @@ static int product(CPMech mech, sunrealtype t, N_Vector y, Operator which, const
     flag = checkArgument(mech, x, mech->m);
     if (!flag) flag = factor(&act, which);
     if (!flag) flag = times(&act, which, x, act.r);
-    if (!flag) flag = giveResult(mech, act.r, mech->m, result);
+    if (!flag) flag = giveResult(&act, act.r, mech->m, result);
     flag = cpMechReport(mech, flag, function);
   }
   cpActionClose(&act);

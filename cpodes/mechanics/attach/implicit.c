@@ -78,18 +78,26 @@ static void orthonormalise(struct CPMechImplicit_ *own, int m, int k) {
   }
 }
 
-/* f = (S A)^T y without columns of FULL motions, and its length */
-static double transposedTimes(CPMech mech, const CPMat *A, const double *y, double *f) {
+/* force = (S A)^T y without columns of FULL motions. Returns its length. */
+static double transposedTimes(CPMech mech, const CPMat *A, const double *y) {
   struct CPMechImplicit_ *own = mech->implicit;
   for (int i = 0; i < mech->m; i++) own->mu[i] = mech->rows.off[i] ? 0.0 : y[i] / own->size[i];
-  cpMatTransposedTimes(A, 1.0, own->mu, 0.0, f);
+  cpMatTransposedTimes(A, 1.0, own->mu, 0.0, own->force);
   for (int j = 0; j < mech->nu; j++)
-    if (mech->motions.is_full[j]) f[j] = 0.0;
-  return sqrt(cpDot(f, f, mech->nu));
+    if (mech->motions.is_full[j]) own->force[j] = 0.0;
+  return sqrt(cpDot(own->force, own->force, mech->nu));
 }
 
-/* y <- y - S^-1 mu, where A^T mu = (S A)^T y, with the factors of a state nearby, until (S A)^T y is roundoff or what the
- * distance from the manifold leaves */
+/* y <- y - S^-1 mu, where A^T mu = force, with the factors at hand */
+static int removeImage(CPMech mech, double *y) {
+  const struct CPMechImplicit_ *own = mech->implicit;
+  const int flag                    = cpSaddleSolve(mech->kkt, own->force, NULL, NULL, own->mu);
+  if (flag) return cpSaddleFailed(mech->kkt, flag, NAN, NULL, mech->text);
+  for (int i = 0; i < mech->m; i++) y[i] -= own->size[i] * own->mu[i];
+  return CP_SUCCESS;
+}
+
+/* The factors are those of a state nearby: until (S A)^T y is roundoff or what the distance from the manifold leaves. */
 enum { MOST_TURNS = 4 };
 #define TURNED 1.0e-8
 
@@ -98,12 +106,11 @@ static int turnNull(CPMech mech) {
   for (int k = 0; k < own->nullity; k++) {
     double *y = own->null + (size_t)k * (size_t)mech->m, before = INFINITY;
     for (int turn = 0; turn < MOST_TURNS; turn++) {
-      const double off = transposedTimes(mech, &mech->A, y, own->force);
+      const double off = transposedTimes(mech, &mech->A, y);
       if (off < TURNED || !(off < 0.5 * before)) break;
       before         = off;
-      const int flag = cpSaddleSolve(mech->kkt, own->force, NULL, NULL, own->mu);
-      if (flag) return cpReason(mech->text, flag, "the factors of dependent rows failed");
-      for (int i = 0; i < mech->m; i++) y[i] -= own->size[i] * own->mu[i];
+      const int flag = removeImage(mech, y);
+      if (flag) return flag;
     }
     orthonormalise(own, mech->m, k);
   }
@@ -137,10 +144,9 @@ static int findNull(CPMech mech, int *nullity) {
     double *y = own->null + (size_t)own->nullity * (size_t)m;
     memset(y, 0, (size_t)m * sizeof *y);
     y[i] = 1.0;
-    transposedTimes(mech, A, y, own->force);
-    const int flag = cpSaddleSolve(kkt, own->force, NULL, NULL, own->mu);
-    if (flag) return cpReason(mech->text, flag, "the factors of dependent rows failed");
-    for (int j = 0; j < m; j++) y[j] -= own->size[j] * own->mu[j];
+    transposedTimes(mech, A, y);
+    const int flag = removeImage(mech, y);
+    if (flag) return flag;
     orthonormalise(own, m, own->nullity++);
   }
   return CP_SUCCESS;
