@@ -212,7 +212,10 @@ static void roots(World *w) {
   if (!before_first_step(w)) return;
   int directions[2] = {0, 0};
   const int n       = chance(w, 0.8) ? 2 : 0;
-  if (CALL(w, NOBODY, CVodeRootInit(cvodes(w), n, mechanism_roots)) != CV_SUCCESS) return;
+  const int flag    = w->foreign || chance(w, 0.3)
+                          ? CALL(w, NOBODY, CVodeRootInit(cvodes(w), n, mechanism_roots_unchecked))
+                          : CALL(w, CPODE, CPodeRootInit(w->mem, n, mechanism_roots));
+  if (flag != CP_SUCCESS) return;
   if (n)
     CALL(w, NOBODY,
          CVodeSetRootDirection(cvodes(w), directions)); /* which stay with the same functions */

@@ -346,11 +346,19 @@ int mechanism_weights(N_Vector y, N_Vector ewt, void *user_data) {
   return disturb(ON_WEIGHTS, of(ewt), the->n);
 }
 
-int mechanism_roots(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
-  (void)user_data;
+static void roots(sunrealtype t, N_Vector y, sunrealtype *g) {
   g[0] = of(y)[1] + 0.5 * the->p[BY_LENGTH];
   g[1] = t - ROOT_TIME;
+}
+int mechanism_roots(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)user_data;
+  roots(t, y, g);
   return disturb(ON_ROOT, g, 2);
+}
+int mechanism_roots_unchecked(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)user_data;
+  roots(t, y, g);
+  return disturb(ON_ROOT, NULL, 0);
 }
 
 int mechanism_quadrature(sunrealtype t, N_Vector y, N_Vector qdot, void *user_data) {

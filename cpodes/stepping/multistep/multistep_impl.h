@@ -77,6 +77,8 @@ typedef struct {
   sunrealtype t, t_jac; /* of this attempt; of the state at which the derivatives were evaluated */
   N_Vector ewt;         /* of this attempt */
   sunrealtype residual, residual_before, d_before; /* |F_m|, |F_(m-1)|, |d_(m-1)| */
+  sunrealtype d_halved; /* correction of iteration m_halved, the last that halved the smallest one */
+  int m_halved;
   sunrealtype ratio; /* |d_m| / |F_(m-1)|, or negative if it is not known with these derivatives */
   sunrealtype ratio_age;          /* the age of the derivatives at that ratio */
   sunrealtype with_old, with_new; /* slowest contractions of late, with old and new derivatives */

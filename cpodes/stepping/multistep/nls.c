@@ -35,15 +35,23 @@ static int setLSolveFn(SUNNonlinearSolver NLS, SUNNonlinSolLSolveFn fn) {
   content(NLS)->lsolve = fn;
   return SUNNonlinSolSetLSolveFn(content(NLS)->inner, fn);
 }
-/* Comparisons with NaN are false, so that CVODES' test would go on until the limit on iterations, however large it is. */
-enum { ITERATIONS_UNCHECKED = 3 };
-static int finiteTest(SUNNonlinearSolver inner, N_Vector ycor, N_Vector d, sunrealtype tol,
-                      N_Vector ewt, void *data) {
-  const CPWrapped *nls = data;
-  int m                = 0;
-  const int flag       = SUNNonlinSolGetCurIter(inner, &m);
+/* An iteration goes on only while its corrections shrink: by half within NO_PROGRESS of them. CVODES gives up after 3
+ * iterations, but a user may set any limit, and its test ends neither with NaN, for which comparisons are false, nor
+ * with corrections that keep their size. */
+enum { NO_PROGRESS = 50, FEW_ITERATIONS = 3 /* of fixed-point iteration, not looked at */ };
+static int progresses(CPNewton *newton, int m, sunrealtype d) {
+  if (m == 0 || d < 0.5 * newton->d_halved) newton->d_halved = d, newton->m_halved = m;
+  return isfinite(d) && m < newton->m_halved + NO_PROGRESS;
+}
+static int fixedPointTest(SUNNonlinearSolver inner, N_Vector ycor, N_Vector d, sunrealtype tol,
+                          N_Vector ewt, void *data) {
+  CPWrapped *nls = data;
+  int m          = 0;
+  const int flag = SUNNonlinSolGetCurIter(inner, &m);
   if (flag) return flag;
-  if (m >= ITERATIONS_UNCHECKED && !cpVectorFinite(d)) return SUN_NLS_CONV_RECVR;
+  const int beyond = m - FEW_ITERATIONS;
+  if (beyond >= 0 && !progresses(&nls->newton, beyond, cpWrmsNorm(d, ewt)))
+    return SUN_NLS_CONV_RECVR;
   return nls->ctest(inner, ycor, d, tol, ewt, nls->ctest_data);
 }
 static int setConvTestFn(SUNNonlinearSolver NLS, SUNNonlinSolConvTestFn fn, void *data) {
@@ -51,7 +59,7 @@ static int setConvTestFn(SUNNonlinearSolver NLS, SUNNonlinSolConvTestFn fn, void
   nls->ctest      = fn;
   nls->ctest_data = data;
   return getType(NLS) == SUNNONLINEARSOLVER_FIXEDPOINT
-             ? SUNNonlinSolSetConvTestFn(nls->inner, finiteTest, nls)
+             ? SUNNonlinSolSetConvTestFn(nls->inner, fixedPointTest, nls)
              : SUNNonlinSolSetConvTestFn(nls->inner, fn, data);
 }
 static int setMaxIters(SUNNonlinearSolver NLS, int maxiters) {
@@ -233,7 +241,8 @@ static int converged(SUNNonlinearSolver inner, N_Vector ycor, N_Vector delta, su
   if (flag) return flag;
   const sunrealtype d = cpWrmsNorm(delta, ewt);
   if (d == 0.0 || errorLeft(newton, m, d) <= tol) return CP_SUCCESS;
-  if (!isfinite(d) || (m > 0 && d > DIVERGING * newton->d_before)) return SUN_NLS_CONV_RECVR;
+  if (!progresses(newton, m, d) || (m > 0 && d > DIVERGING * newton->d_before))
+    return SUN_NLS_CONV_RECVR;
   newton->residual_before = newton->residual;
   newton->d_before        = d;
   return SUN_NLS_CONTINUE;

@@ -833,6 +833,32 @@ START_TEST(iterations_end_where_corrections_are_not_finite) {
 }
 END_TEST
 
+/* y' = -sign(y): an implicit step across 0 has no solution, and corrections keep their size for ever. */
+static long int signs;
+static int minus_sign(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  (void)t, (void)user_data;
+  for (sunindextype i = 0; i < N_VGetLength(y); i++)
+    N_VGetArrayPointer(ydot)[i] = N_VGetArrayPointer(y)[i] > 0.0 ? -1.0 : 1.0;
+  signs++;
+  return 0;
+}
+START_TEST(iterations_end_where_corrections_do_not_shrink) {
+  run_create(&run, methods[_i], 1.0e-6);
+  N_VConst(1.0e-3, run.y);
+  run.inner = inner_solver(run.method, run.y);
+  ck_assert_success(&run, CPodeSetNonlinearSolver(run.mem, run.inner));
+  ck_assert_success(&run, CPodeInit(run.mem, minus_sign, 0.0, run.y));
+  ck_assert_success(&run, CPodeSStolerances(run.mem, run.tol, run.tol));
+  if (run.method.inner == SUNNONLINEARSOLVER_ROOTFIND) run_add_linear_solver(&run);
+  ck_assert_success(&run, CVodeSetMaxNonlinIters(run.cvode_mem, 1000000000));
+  ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 1.0e-2));
+  ck_assert_success(&run, CVodeSetMinStep(run.cvode_mem, 1.0e-2));
+  signs = 0;
+  ck_assert_flag(&run, run_step(&run), CV_CONV_FAILURE);
+  ck_assert_int_lt(signs, 2000);
+}
+END_TEST
+
 /* Taking back the prediction of the first attempts leaves 0 of what moves. */
 START_TEST(a_first_step_much_too_long_leaves_the_start_as_it_is) {
   open_method(_i, 1.0e-6);
@@ -910,6 +936,7 @@ int main(void) {
   tcase_add_loop_test(tc, a_fatal_failure_of_f_ends_the_run_though_it_does_not_come_again, 0,
                       n_methods);
   tcase_add_loop_test(tc, iterations_end_where_corrections_are_not_finite, 0, n_methods);
+  tcase_add_loop_test(tc, iterations_end_where_corrections_do_not_shrink, 0, n_methods);
   tcase_add_loop_test(tc, a_first_step_much_too_long_leaves_the_start_as_it_is, 0, n_methods);
   tcase_add_test(tc, a_step_moves_t);
   suite_add_tcase(suite, tc);
