@@ -99,6 +99,10 @@ static int add(CPFunctionalRun *w, CPFunctionalFn fn, CPFunctionalGradFn grad, c
   return cpFunctionalResult(w, flag, t, name);
 }
 
+long int cpFunctionalMaxSteps(const CPFunctional *F) {
+  return F->mxsteps > 0 ? F->mxsteps : 1000000;
+}
+
 int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck) {
   const CPodeMem mem    = w->mem;
   const CPFunctional *F = w->F;
@@ -108,7 +112,14 @@ int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck) {
   N_VScale(1.0, mem->base.y, w->y1);
   int flag = cpOfCVODES(mem, CVodeSetStopTime(mem->cvode_mem, t1), "CPode");
   if (flag) return flag;
-  while (!flag && (t1 - t) * (t1 - mem->base.t0) > 0.0) {
+  for (long int left = cpFunctionalMaxSteps(F); !flag && (t1 - t) * (t1 - mem->base.t0) > 0.0;
+       left--) {
+    if (left == 0) {
+      flag = cpReport(&mem->base.log, CV_TOO_MUCH_WORK, w->function,
+                      "%ld steps have reached t = %.15g, not t1 = %.15g (CPFunctional's mxsteps)",
+                      cpFunctionalMaxSteps(F), t, t1);
+      break;
+    }
     flag = ncheck ? CPodeF(mem, t1, w->y1, &t, CV_ONE_STEP, ncheck)
                   : CPode(mem, t1, w->y1, &t, CV_ONE_STEP);
     if (flag > 0) flag = CP_SUCCESS; /* t1, or a root on the way */

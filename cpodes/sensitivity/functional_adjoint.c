@@ -20,8 +20,6 @@
 /* CVODES' polynomials have one point more than the order, which is 12 at most. */
 #define LEAST_STEPS       13
 #define DEFAULT_TOLERANCE SUN_RCONST(1.0e-8)
-/* Most steps of a backward problem */
-#define MOST_STEPS 1000000
 
 typedef struct {
   CPFunctionalRun run; /* the forward run */
@@ -221,7 +219,7 @@ static int begin(Problem *problem, sunrealtype t1, sunrealtype *dG) {
   if (!flag) flag = CVodeInitB(cvode_mem, which, backward, t1, problem->l);
   if (!flag) flag = CVodeSetUserDataB(cvode_mem, which, problem);
   if (!flag) flag = CVodeSStolerancesB(cvode_mem, which, reltol, abstol);
-  if (!flag) flag = CVodeSetMaxNumStepsB(cvode_mem, which, MOST_STEPS);
+  if (!flag) flag = CVodeSetMaxNumStepsB(cvode_mem, which, cpFunctionalMaxSteps(w->F));
   if (!flag) flag = setSolvers(problem);
   if (!flag && w->params) flag = CVodeQuadInitB(cvode_mem, which, quadrature, problem->q);
   if (!flag && w->params) flag = CVodeQuadSStolerancesB(cvode_mem, which, reltol, abstol);

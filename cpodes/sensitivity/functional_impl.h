@@ -22,6 +22,8 @@ typedef struct {
 } CPFunctionalRun;
 
 /* functional.c */
+/* Most steps of a run, forward or backward */
+long int cpFunctionalMaxSteps(const CPFunctional *F);
 /* The arguments that all calls share. 0, or a code, reported. */
 int cpFunctionalCheck(CPodeMem mem, const CPFunctional *F, const sunrealtype *G,
                       const char *function);

@@ -243,6 +243,7 @@ typedef struct {
   CPFunctionalGradFn end_grad;       /**< of g; if NULL, by differences of sixth order */
   CPFunctionalGradFn integrand_grad; /**< of h, likewise */
   void *user_data;                   /**< handed to these functions */
+  long int mxsteps; /**< most steps of the run and of each backward problem; <= 0: 10^6. More: CV_TOO_MUCH_WORK */
 } CPFunctional;
 
 /**

@@ -62,9 +62,8 @@ static long printed(void) {
   return fstat(printed_to, &s) == 0 ? (long)s.st_size : 0;
 }
 
-/* No call of a sequence needs a tenth of this, but functionals: CVodeSetMaxNumSteps does not bound their steps. */
-#define MOST_CALLBACKS      3000000L
-#define MOST_OF_FUNCTIONALS (30 * MOST_CALLBACKS)
+/* No call of a sequence needs a tenth of this. */
+#define MOST_CALLBACKS 3000000L
 
 static void endless(void) {
   complain((World *)running, "endless call", "more than %ld callbacks in %s", disturb_count() - 1,
@@ -79,8 +78,7 @@ void call_begin(World *w, const char *text) {
   w->text[0]  = '\0';
   w->printed  = printed();
   say(w, "%s", text);
-  disturb_restart_count(strstr(text, "CPodeFunctional") ? MOST_OF_FUNCTIONALS : MOST_CALLBACKS,
-                        endless);
+  disturb_restart_count(MOST_CALLBACKS, endless);
   if (w->deny) alloc_watch_failing(w->deny);
 }
 

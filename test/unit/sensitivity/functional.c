@@ -388,6 +388,24 @@ START_TEST(arguments_are_checked) {
 }
 END_TEST
 
+/* Pieces of ten steps: neither a run nor a backward problem goes on for ever. */
+START_TEST(a_run_that_takes_too_many_steps_ends) {
+  sunrealtype G[NG], dG[NG * NS];
+  CPFunctional F = functional(1);
+  F.mxsteps      = 10;
+  sens_open_states(&r, ADAMS_FIXED_POINT, TOL);
+  sens_start(&r, 1);
+  if (_i == 0) {
+    ck_assert_error(CPodeFunctionalForward(run->mem, 1, &F, G, dG), CV_TOO_MUCH_WORK, "mxsteps",
+                    "10 steps");
+  } else {
+    ck_assert_error(CPodeFunctionalAdjoint(run->mem, 1, &F, NULL, NULL, G, dG, NULL),
+                    CV_TOO_MUCH_WORK, "mxsteps", "10 steps");
+  }
+  sens_close(&r);
+}
+END_TEST
+
 static int no_number(sunrealtype t, N_Vector y, sunrealtype *values, void *user_data) {
   (void)t, (void)y, (void)user_data;
   values[0] = NAN;
@@ -522,6 +540,7 @@ int main(void) {
   tcase_add_loop_test(tc, the_check_finds_all_three_alike_and_prints_them, 0, 2);
   tcase_add_test(tc, the_check_finds_a_wrong_derivative);
   tcase_add_test(tc, memory_grows_with_checkpoints_only);
+  tcase_add_loop_test(tc, a_run_that_takes_too_many_steps_ends, 0, 2);
   tcase_add_test(tc, arguments_are_checked);
   tcase_add_loop_test(tc, a_functional_that_is_not_finite_is_refused, 0, 4);
   tcase_add_loop_test(tc, failing_functions_are_named_every_way, 0, 6);
