@@ -134,6 +134,14 @@ static int isStuck(Problem *problem, sunrealtype t) {
   return problem->failures > MOST_FAILURES;
 }
 
+/* CVODES' limit holds between two checkpoints. This one is that of the whole backward problem. */
+static int takesTooManySteps(const Problem *problem) {
+  const CPFunctionalRun *w = &problem->a->run;
+  long int nst             = 0;
+  return !CVodeGetNumSteps(CVodeGetAdjCVodeBmem(w->mem->cvode_mem, problem->which), &nst) &&
+         nst >= cpFunctionalMaxSteps(w->F);
+}
+
 /* l' = -J^T l - dh/dy. SUNDIALS' fixed-point solver takes a fatal failure for one of convergence: after it all calls fail. */
 static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *data) {
   Problem *problem   = data;
@@ -141,6 +149,13 @@ static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *
   const CPodeMem mem = a->run.mem;
   const char *reason = NULL;
   if (mem->failure.fatal) return CP_SELFCHECK_FAIL;
+  if (takesTooManySteps(problem)) {
+    cpWrite(mem->base.text,
+            "%ld steps have taken the backward problem of functional %d to t = %.15g only "
+            "(CPFunctional's mxsteps)",
+            cpFunctionalMaxSteps(a->run.F), problem->k, t);
+    return cpFatal(mem, CV_TOO_MUCH_WORK);
+  }
   int flag = CPodeForwardState(mem, t, y, a->run.y);
   if (!flag) flag = products(a, t, l, 1, 0);
   if (!flag) flag = integrandGradient(a, t, problem->k);
