@@ -14,6 +14,9 @@ import math
 import subprocess
 import sys
 
+import numpy
+from numpy.polynomial import Polynomial
+
 MODELS = ("pendulum slider_crank andrews car_axis knife_edge chain newton_cradle spatial_chain bricard heavy_top "
           "flexible_crank bushing_crank bending_chain flyball_governor").split()
 STIFF = {"flexible_crank", "bushing_crank", "bending_chain", "flyball_governor"}
@@ -38,27 +41,14 @@ def runs(program, model):
     return done, failed
 
 
-def fit(x, y):
-    """The polynomial of degree 2 nearest to the points (x, y), by its normal equations around the mean of x."""
-    mean = sum(x) / len(x)
-    a = [[sum((t - mean) ** (i + j) for t in x) for j in range(3)] for i in range(3)]
-    b = [sum(v * (t - mean) ** i for t, v in zip(x, y)) for i in range(3)]
-    for i in range(3):
-        for k in range(i + 1, 3):
-            factor = a[k][i] / a[i][i]
-            b[k] -= factor * b[i]
-            a[k] = [p - factor * q for p, q in zip(a[k], a[i])]
-    for i in reversed(range(3)):
-        b[i] = (b[i] - sum(a[i][k] * b[k] for k in range(i + 1, 3))) / a[i][i]
-    return lambda t: sum(c * (t - mean) ** i for i, c in enumerate(b))
-
-
 def at_equal_error(old, new, column):
-    errors = [[math.log(run[1]) for run in side] for side in (old, new)]
-    low, high = max(map(min, errors)), min(map(max, errors))
-    f, g = (fit(e, [math.log(run[column]) for run in side]) for e, side in zip(errors, (old, new)))
-    at = [low + (high - low) * i / (POINTS - 1) for i in range(POINTS)]
-    return math.exp(sum(g(t) - f(t) for t in at) / POINTS)
+    """NEW over OLD, or NaN where a polynomial has less than three errors to go by"""
+    logs = [(numpy.log([run[1] for run in side]), numpy.log([run[column] for run in side])) for side in (old, new)]
+    if any(len(set(errors)) < 3 for errors, _ in logs):
+        return math.nan
+    f, g = (Polynomial.fit(errors, work, 2) for errors, work in logs)
+    at = numpy.linspace(max(e.min() for e, _ in logs), min(e.max() for e, _ in logs), POINTS)
+    return math.exp(numpy.mean(g(at) - f(at)))
 
 
 def mean_per_tolerance(side):
@@ -82,7 +72,7 @@ def main():
             print(f"{model:18} {method:7} {steps:6.3f} {f:6.3f}   {mean_per_tolerance(new[method]):9.3g} "
                   f"{mean_per_tolerance(old[method]):9.3g} {largest:9.3g}  {new_failed[method]}, {old_failed[method]}",
                   flush=True)
-            if model.partition(":")[0] not in STIFF:
+            if model.partition(":")[0] not in STIFF and not math.isnan(steps):
                 means.setdefault(method, []).append((math.log(steps), math.log(f)))
     for method, logs in means.items():
         steps, f = (math.exp(sum(log[k] for log in logs) / len(logs)) for k in (0, 1))

@@ -7,7 +7,8 @@
 #define FUZZ_FACTOR 100.0
 
 sunrealtype cpOneStepTimeRoundoff(CPOneStepMem mem) {
-  return FUZZ_FACTOR * CP_UROUND * (fabs(mem->base.t) + fabs(mem->hlast));
+  const sunrealtype h = mem->have_step ? mem->hlast : 0.0; /* not that of a run before */
+  return FUZZ_FACTOR * CP_UROUND * (fabs(mem->base.t) + fabs(h));
 }
 
 int cpOneStepSolution(CPOneStepMem mem, sunrealtype t, N_Vector y, const char *event) {

@@ -219,6 +219,23 @@ START_TEST(failed_attempts_leave_no_size_to_a_new_start) {
 }
 END_TEST
 
+/* From rest, where a step of 10^12 is possible: its roundoff is 0.02. */
+START_TEST(a_long_step_leaves_no_roundoff_to_a_new_start) {
+  N_Vector y0 = vector_copy(run.y);
+  N_VConst(0.0, run.y);
+  N_VGetArrayPointer(run.y)[1] = -1.0;
+  ck_assert_done(&run, CPOneStepReInit(run.mem, 0.0, run.y));
+  ck_assert_done(&run, CPOneStepSetFixedStep(run.mem, 1.0e12));
+  ck_assert_done(&run, CPOneStepEvolve(run.mem, 1.0e12, run.y, &run.t, CV_ONE_STEP));
+  ck_assert_done(&run, CPOneStepSetFixedStep(run.mem, 0.0));
+  ck_assert_done(&run, CPOneStepReInit(run.mem, 0.0, y0));
+  run.world.f = (Fault){-1.0, -1, -1, 0.0};
+  ck_assert_returns(&run, one_to(&run, 1.0), CV_RHSFUNC_FAIL);
+  refused(&run, one_to(&run, -1.0e-3), CP_ILL_INPUT, "tout", "-0.001");
+  N_VDestroy(y0);
+}
+END_TEST
+
 START_TEST(a_step_that_cannot_be_told_from_none_is_too_close) {
   refused(&run, one_to(&run, 4.9406564584124654e-324), CV_TOO_CLOSE, "tout");
   ck_assert_done(&run, one_to(&run, 1.0));
@@ -365,6 +382,7 @@ int main(void) {
                       n_one_methods);
   tcase_add_test(tc, roundoff_before_the_start_is_the_start);
   tcase_add_loop_test(tc, failed_attempts_leave_no_size_to_a_new_start, 0, n_one_methods);
+  tcase_add_test(tc, a_long_step_leaves_no_roundoff_to_a_new_start);
   tcase_add_test(tc, a_step_that_cannot_be_told_from_none_is_too_close);
   tcase_add_test(tc, a_first_evaluation_that_fails_has_codes_of_its_own);
   tcase_add_test(tc, too_many_steps_can_be_continued);
