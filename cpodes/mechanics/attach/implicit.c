@@ -117,6 +117,15 @@ static int turnNull(CPMech mech) {
   return CP_SUCCESS;
 }
 
+/* Of the rows of A; 1 where a row is 0 */
+static void lengths(const CPMat *A, double *length) {
+  memset(length, 0, (size_t)A->rows * sizeof *length);
+  for (int j = 0; j < A->cols; j++)
+    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
+      length[cpMatRow(A, j, k)] += A->value[k] * A->value[k];
+  for (int i = 0; i < A->rows; i++) length[i] = length[i] > 0.0 ? sqrt(length[i]) : 1.0;
+}
+
 /* Where row i is dependent, A^T mu = A^T e_i has a solution: S^-1 (e_i - mu) is in the null space. Sets *nullity to the
  * number of dependent rows, of which there may be too many. */
 static int findNull(CPMech mech, int *nullity) {
@@ -134,11 +143,7 @@ static int findNull(CPMech mech, int *nullity) {
       return cpReason(mech->text, CP_MEM_FAIL, "no memory for dependent rows");
     own->room = *nullity;
   }
-  memset(own->size, 0, (size_t)m * sizeof *own->size);
-  for (int j = 0; j < A->cols; j++)
-    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
-      own->size[cpMatRow(A, j, k)] += A->value[k] * A->value[k];
-  for (int i = 0; i < m; i++) own->size[i] = own->size[i] > 0.0 ? sqrt(own->size[i]) : 1.0;
+  lengths(A, own->size);
   for (int i = 0; i < m; i++) {
     if (!kkt->is_dependent[i] || mech->rows.off[i]) continue;
     double *y = own->null + (size_t)own->nullity * (size_t)m;
@@ -317,12 +322,30 @@ static int filter(sunrealtype *e, void *data) {
 /* Positions, then velocities: the solution w of D(g) (w, lambda', zeta') = (0, -p, 0), (0, -v, 0) is a correction by
  * Newton's method up to O(g), in the metric of its matrix. */
 #define MOST_CORRECTIONS 6
+/* Where g is long the last row of D(g) is far from A, and w far from the manifold however small it is. This part of a
+ * residual may be left, A w - r. */
+#define LEFT 0.5
+
+static int isCorrection(CPMech mech, const double *w, const double *r) {
+  struct CPMechImplicit_ *own = mech->implicit;
+  const CPMat *A              = &mech->newton->P->A;
+  double *left = own->lambda, before = 0.0, after = 0.0;
+  lengths(A, own->size);
+  memcpy(left, r, (size_t)mech->m * sizeof *left);
+  cpMatTimes(A, -1.0, w, 1.0, left);
+  for (int i = 0; i < mech->m; i++) {
+    if (mech->rows.off[i]) continue;
+    before = fmax(before, fabs(r[i]) / own->size[i]);
+    after  = fmax(after, fabs(left[i]) / own->size[i]);
+  }
+  return after <= LEFT * before;
+}
 
 static int project(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrealtype tol,
                    void *data) {
   const CPMech mech = data;
   const int nq = mech->nq, nu = mech->nu, m = mech->m, order = nu + m + mech->nz;
-  double *x = mech->implicit->x, *moved = mech->implicit->e, *u = y + nq;
+  double *x = mech->implicit->x, *moved = mech->implicit->e, *r = mech->implicit->mu, *u = y + nq;
   if (mech->options.metric != CP_METRIC_DEFAULT || mech->kkt->dependent >= 0) return 1;
   int flag = mech->motions.count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
   if (flag) return 1;
@@ -334,7 +357,9 @@ static int project(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrea
       if (level == 0) flag = cpMechPositions(mech, t, y, x + nu);
       else flag = cpMechVelocities(mech, t, y, u, x + nu);
       for (int i = 0; i < m; i++) x[nu + i] = mech->rows.off[i] ? 0.0 : -x[nu + i];
+      memcpy(r, x + nu, (size_t)m * sizeof *r);
       if (!flag) flag = cpLuSolve(mech->newton->S.lu, x, NULL);
+      if (!flag && !isCorrection(mech, x, r)) return 1;
       if (!flag && level == 0) flag = cpMechKinematics(mech, y, CP_N, x, moved);
       if (flag || k > MOST_CORRECTIONS) return 1;
       const int count      = level == 0 ? nq : nu;

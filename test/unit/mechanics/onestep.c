@@ -202,6 +202,29 @@ START_TEST(attaching_again_is_a_new_start) {
 }
 END_TEST
 
+/* L-stable methods damp a pendulum that swings below its tolerance, and their steps grow for ever. The iteration matrix then
+ * knows next to nothing of A, and corrections by its factors are small without leading to the manifold. */
+START_TEST(steps_however_long_stay_on_the_manifold) {
+  const sunrealtype tol = 5.0e-5;
+  System *s             = system_create(PENDULUM);
+  sunrealtype *y        = entries(s->y);
+  const sunrealtype L   = hypot(y[0], y[1]);
+  y[0] = y[2] = y[3] = 0.0, y[1] = -L;
+  y[2] = tol;
+  create(methods[_i], tol);
+  attach(s->mech, s->t, s->y);
+  while (s->t < 1.0e10) {
+    double p[1];
+    const int flag = CPOneStepEvolve(mem, 1.0e13, s->y, &s->t, CV_ONE_STEP);
+    ck_assert_msg(!flag, "%s: %s", methods[_i], CPOneStepGetLastMessage(mem));
+    system_p(s, entries(s->y), p);
+    ck_assert_msg(fabs(p[0]) <= tol, "%s, t = %g: p = %g", methods[_i], (double)s->t, p[0]);
+  }
+  CPOneStepFree(&mem);
+  system_free(&s);
+}
+END_TEST
+
 START_TEST(one_integrator_at_a_time) {
   System *s = system_create(PENDULUM);
   create(EXPLICIT, 1.0e-6);
@@ -450,6 +473,7 @@ int main(void) {
   tcase_add_test(tc, metric_and_iteration_matrix_are_those_of_the_method);
   tcase_add_loop_test(tc, the_iteration_matrix_is_the_structured_one, 0, 2);
   tcase_add_loop_test(tc, attaching_again_is_a_new_start, 0, METHODS);
+  tcase_add_loop_test(tc, steps_however_long_stay_on_the_manifold, FIRST_RADAU, METHODS);
   tcase_add_test(tc, one_integrator_at_a_time);
   tcase_add_test(tc, an_integrator_with_a_right_hand_side_is_refused);
   tcase_add_loop_test(tc, user_data_belongs_to_the_mechanism, 0, METHODS);
