@@ -337,7 +337,7 @@
     line([x, y - 4], [x, y + 4]);
     line([x + length * view.scale, y - 4], [x + length * view.scale, y + 4]);
     context.stroke();
-    context.fillText(short(length) + " m", x + 4, y - 6);
+    context.fillText(short(length) + data.lengths, x + 4, y - 6);
   }
 
   function drawAxes() {
@@ -380,7 +380,7 @@
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
   const player = { time: begin, playing: false, last: 0, spoken: 0, wanted: false };
   const digits = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(Math.max(end - begin, 1e-300)))));
-  const written = (t) => t.toFixed(digits) + " s";
+  const written = (t) => t.toFixed(digits) + data.clock;
 
   function showTime(spoken) {
     slider.value = String(Math.round((1000 * (player.time - begin)) / (end - begin || 1)));
