@@ -1,5 +1,7 @@
 /* Part of the module that cffi writes: functions of Python's as cpodes calls them, and the loop over the steps. */
 #include <arkode/arkode_arkstep.h>
+#include <float.h>
+#include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,11 +88,68 @@ int glue_constraint_jac(double t, N_Vector y, N_Vector c, SUNMatrix G, void *use
   return call(&s->G, t, LIST(In, DATA(y)), LIST(Out, matrix_data(G)));
 }
 
+/* The sum of a matrix and the identity, which SUNDIALS forms in place, may have had other index arrays. */
+static int restore_pattern(const GlueOde *s, SUNMatrix J) {
+  const int64_t *starts = s->pattern.starts;
+  if (!starts) return 0;
+  if (SUNSparseMatrix_NNZ(J) < starts[s->n] && SUNSparseMatrix_Reallocate(J, starts[s->n]))
+    return -1;
+  for (int64_t j = 0; j <= s->n; j++) SUNSparseMatrix_IndexPointers(J)[j] = starts[j];
+  for (int64_t k = 0; k < starts[s->n]; k++) SUNSparseMatrix_IndexValues(J)[k] = s->pattern.rows[k];
+  return 0;
+}
+
 int glue_jac(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data, N_Vector a,
              N_Vector b, N_Vector c) {
   GlueOde *s = user_data;
   (void)fy, (void)a, (void)b, (void)c;
+  if (restore_pattern(s, J)) return -1;
   return call(&s->J, t, LIST(In, DATA(y)), LIST(Out, matrix_data(J)));
+}
+
+/* The increments are relative changes, or at least one tolerance, as RADAU has them. */
+static void increments(const GlueOde *s, const double *y, double *step) {
+  const double root = sqrt(DBL_EPSILON);
+  double largest    = 0;
+  for (int64_t j = 0; j < s->n; j++) largest = fmax(largest, fabs(y[j]));
+  const double typical = largest > 0 ? fmin(0.1 * largest, 1) : 1;
+  for (int64_t j = 0; j < s->n; j++) {
+    const double tolerance = s->rtol[j] * fabs(y[j]) + s->atol[j];
+    const double size      = fmax(root * fmax(fabs(y[j]), typical), fmin(tolerance, root));
+    volatile double moved  = y[j] + size;
+    step[j]                = moved - y[j]; /* a machine number */
+  }
+}
+
+int glue_jac_differences(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data,
+                         N_Vector a, N_Vector b, N_Vector c) {
+  GlueOde *s           = user_data;
+  const GluePattern *P = &s->pattern;
+  const size_t n       = (size_t)s->n;
+  double *y2 = P->work, *f = y2 + n, *step = f + n;
+  int flag = restore_pattern(s, J);
+  (void)a, (void)b, (void)c;
+  if (flag) return flag;
+  double *value = matrix_data(J);
+  increments(s, DATA(y), step);
+  memcpy(y2, DATA(y), n * sizeof *y2);
+  for (int64_t g = 0; g < P->ngroups; g++) {
+    const int64_t first = P->groups[g], end = P->groups[g + 1];
+    for (int64_t k = first; k < end; k++) y2[P->columns[k]] += step[P->columns[k]];
+    if ((flag = call(&s->f, t, LIST(In, y2), LIST(Out, f)))) return flag;
+    for (int64_t k = first; k < end; k++) {
+      const int64_t j = P->columns[k];
+      y2[j]           = DATA(y)[j];
+      for (int64_t e = P->starts[j]; e < P->starts[j + 1]; e++)
+        value[e] = (f[P->rows[e]] - DATA(fy)[P->rows[e]]) / step[j];
+    }
+  }
+  return 0;
+}
+
+static int differences_onestep(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *mem,
+                               N_Vector a, N_Vector b, N_Vector c) {
+  return glue_jac_differences(t, y, fy, J, CPOneStepGetUserData(mem), a, b, c);
 }
 
 int glue_jac_onestep(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *mem, N_Vector a,
@@ -338,18 +397,35 @@ void glue_matrix_free(SUNMatrix A) { SUNMatDestroy(A); }
 void glue_linear_free(SUNLinearSolver ls) { SUNLinSolFree(ls); }
 void glue_nonlinear_free(SUNNonlinearSolver nls) { SUNNonlinSolFree(nls); }
 
-int glue_newton(GlueRun *r, int with_jac, SUNLinearSolver *ls, SUNMatrix *A, SUNContext ctx) {
-  const int64_t n = N_VGetLength(r->y);
-  if (!(*A = SUNDenseMatrix(n, n, ctx)) || !(*ls = SUNLinSol_Dense(r->y, *A, ctx)))
-    return CP_MEM_FAIL;
+#ifdef GLUE_KLU /* its own header wants that of KLU, which may be in a folder of its own */
+SUNLinearSolver SUNLinSol_KLU(N_Vector y, SUNMatrix A, SUNContext ctx);
+int glue_has_klu(void) { return 1; }
+#define SPARSE_SOLVER(y, A, ctx) SUNLinSol_KLU(y, A, ctx)
+#else
+int glue_has_klu(void) { return 0; }
+#define SPARSE_SOLVER(y, A, ctx) NULL
+#endif
+
+int glue_newton(GlueRun *r, GlueOde *ode, int with_jac, SUNLinearSolver *ls, SUNMatrix *A,
+                SUNContext ctx) {
+  const int64_t n      = N_VGetLength(r->y);
+  const GluePattern *P = &ode->pattern;
+  if (P->starts && !glue_has_klu()) return CP_NOT_SUPPORTED;
+  *A = P->starts ? glue_csc(n, n, P->starts, P->rows, ctx) : SUNDenseMatrix(n, n, ctx);
+  if (*A) *ls = P->starts ? SPARSE_SOLVER(r->y, *A, ctx) : SUNLinSol_Dense(r->y, *A, ctx);
+  if (!*A || !*ls) return CP_MEM_FAIL;
+  const int own_jac = with_jac || P->starts; /* else the integrator's differences */
   if (r->multistep) {
     void *cvode = CPodeGetCVodeMem(r->multistep);
     int flag    = CVodeSetLinearSolver(cvode, *ls, *A);
-    return flag || !with_jac ? flag : CVodeSetJacFn(cvode, glue_jac);
+    return flag || !own_jac ? flag
+                            : CVodeSetJacFn(cvode, with_jac ? glue_jac : glue_jac_differences);
   }
   void *arkode = CPOneStepGetARKodeMem(r->onestep);
   int flag     = ARK_SET_LINEAR_SOLVER(arkode, *ls, *A);
-  return flag || !with_jac ? flag : ARK_SET_JAC_FN(arkode, glue_jac_onestep);
+  return flag || !own_jac
+             ? flag
+             : ARK_SET_JAC_FN(arkode, with_jac ? glue_jac_onestep : differences_onestep);
 }
 
 SUNNonlinearSolver glue_fixed_point(N_Vector y, int m, SUNContext ctx) {
