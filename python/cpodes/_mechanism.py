@@ -370,6 +370,19 @@ class Mechanism:
             return x.y.copy()
         return self._ask(work)
 
+    def _named(self) -> Tuple[Sequence[str], Sequence[str]]:
+        """Names of the first coordinates and of the first velocities."""
+        return (), ()
+
+    @property
+    def names(self) -> List[str]:
+        """The components of y: q0, ..., u0, ..., z0, ... where they have no names of their own."""
+        q, u = self._named()
+        if not u and self.nq == self.nu:
+            u = [f"{name}'" for name in q]
+        named = (q, self.nq, "q"), (u, self.nu, "u"), ((), self.nz, "z")
+        return [own[i] if i < len(own) else f"{letter}{i}" for own, count, letter in named for i in range(count)]
+
     def split(self, y: Any) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q, u and z of a state, or of the states of a solution."""
         return y[:self.nq], y[self.nq:self.nq + self.nu], y[self.nq + self.nu:]
@@ -378,7 +391,8 @@ class Mechanism:
 
     def evaluate(self, t: float, y: Any) -> Output:
         """All quantities at one state."""
-        return self._ask(lambda x: x.evaluate(t, self._state(y)))
+        y = self._state(y, t) # tells the sizes of a new mechanism
+        return self._ask(lambda x: x.evaluate(t, y))
 
     def accelerations(self, t: Any, y: Any) -> np.ndarray:
         """u' [nu], or [nu, k] at the states y [n, k]; so are the shapes of the next three."""
@@ -616,6 +630,10 @@ class Model(Mechanism):
     def _set_params(self, params: Any) -> None:
         raise TypeError("the functions of a model have copies of its parameters, which gradients cannot move: take Bodies, or a "
                         "Mechanism with params")
+
+    def _named(self) -> Tuple[Sequence[str], Sequence[str]]:
+        q, u = ((self.type.coordinates, self.type.ncoordinates), (self.type.velocities, self.type.nvelocities))
+        return [text(q[0][i].name) for i in range(q[1])], [text(u[0][i].name) for i in range(u[1])]
 
     def quantities(self, t: Any, y: Any) -> dict:
         """What the motion keeps, or only loses, by name."""
