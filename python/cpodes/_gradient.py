@@ -51,7 +51,7 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
     t0, t1 = t_span
     P, y0 = m.parameters, start()
     derivatives = start_derivatives(start, P, scale)
-    system, own, n = m._create(), Owner(), y0.size
+    system, own, n = m._with_parameters(), Owner(), y0.size
     values, which = system.parameter_block() # the array that the functions read, and which of it
     try:
         own.failures = system.failures

@@ -141,4 +141,15 @@ void glue_nonlinear_free(SUNNonlinearSolver nls);
 const CPModelType *glue_catalogue(int i);
 /* Why a type that has been loaded cannot be used, or "" */
 int glue_check_type(const CPModelType *type, char *message, int64_t length);
+/* A model whose functions follow its parameters, for sensitivities; values: initial, copied. capacity >= 2: models with
+ * other values that are kept. NULL and a message where there is no such model. Its CPMech, which the caller frees first,
+ * has user data of its own. */
+typedef struct GlueParametric_ GlueParametric;
+GlueParametric *glue_parametric(const CPModelType *type, const double *values, int64_t capacity,
+                                SUNContext ctx, char *message, int64_t length);
+double *glue_parametric_values(GlueParametric *model);
+CPModel *glue_parametric_model(GlueParametric *model);
+const char *glue_parametric_message(const GlueParametric *model);
+CPMech glue_parametric_mech(GlueParametric *model);
+void glue_parametric_free(GlueParametric *model);
 const CPModelType *glue_module(const void *module, char *message, int64_t length);
