@@ -12,7 +12,7 @@ from ._core import Owner, Sparse, as_compiled, bind, pointer, real_array, to_c
 from ._native import ffi, lib
 from ._run import Integration, Solution, System, as_events
 from ._solve import as_span, as_steps, as_times, as_tolerance, bar
-from ._trees import flatten, unflatten
+from ._trees import flatten, is_tree, unflatten
 
 MOTIONS = {"direct": lib.CP_MOTION_DIRECT, "rate": lib.CP_MOTION_RATE, "full": lib.CP_MOTION_FULL}
 FRAMES = {"body": lib.CP_FRAME_BODY, "world": lib.CP_FRAME_WORLD}
@@ -513,11 +513,12 @@ class Mechanism:
     def solve(self, t_span: Sequence[float], y0: Any = None, method: Any = "auto", t_eval: Any = None, dense_output: bool = False,
               events: Any = None, *, rtol: float = 1e-6, atol: Any = 1e-6, first_step: Optional[float] = None,
               min_step: float = 0.0, max_step: float = np.inf, progress: Any = False, closure: Optional[float] = None) -> Solution:
-        """The motion from the state y0 (see start), as solve; events are functions of (t, y). closure: projections satisfy the
+        """The motion from the state y0 (see start), as solve; y0 may be a tree of arrays, such as (q, u) or {"q": q, "u": u}; events are functions of (t, y). closure: projections satisfy the
         constraints to about this size, in the units of p and v where their gradients are of size 1; None: to a tenth of
         the tolerance."""
         t0, t1 = as_span(t_span)
-        y0 = self._state(y0, t0)
+        tree = y0 if is_tree(y0) else None
+        y0 = self._state(y0 if tree is None else flatten(tree, "y0"), t0)
         rtol, atol = as_tolerance("rtol", rtol, y0.size, 0), as_tolerance("atol", atol, y0.size, 0)
         if np.ndim(rtol):
             raise ValueError("rtol has to be a number for a mechanism; atol may be an array")
@@ -529,7 +530,7 @@ class Mechanism:
         run = Integration(instance, t0, t1, y0, method, rtol, atol, as_events(events),
                           *as_steps(t0, t1, first_step, min_step, max_step), dense_output, as_times(t_eval, t0, t1))
         solution = run.march(bar(progress, t0, t1))
-        solution.mechanism = self
+        solution.mechanism, solution._tree = self, tree
         return solution
 
     def _set_params(self, params: Any) -> None:

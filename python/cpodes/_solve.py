@@ -9,6 +9,7 @@ import numpy as np
 from ._core import Sparse, as_compiled, bind, expected, pointer, real_array, to_c
 from ._native import ffi, lib
 from ._run import Integration, Solution, System, as_events
+from ._trees import flatten, flatten_like, is_tree, unflatten
 
 
 class Ode(System):
@@ -284,6 +285,8 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
     scipy.integrate.solve_ivp.
 
     fun: f(t, y) -> [n]; in Python, or compiled (see Compiled). y is a copy that may be kept.
+    y0: [n], real or complex; or a tree: nested dicts, lists and tuples of real arrays and numbers. All functions then get y as such
+        a tree, and fun and `change` return one; sol.y is flat, and sol.tree(y) gives it back its structure.
     constraints: c(t, y) -> [m]; a compiled one as (function, m). y0 has to satisfy them, unless project_start is set.
     jac: with constraints dc/dy, [m, n]; without, df/dy, [n, n], as scipy has it. An array or a function jac(t, y), dense or
         scipy.sparse, whose pattern at the start is that of all others. rhs_jac: df/dy, with constraints, too.
@@ -305,6 +308,17 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
     Raises what functions raise; Error, whose attribute sol holds the results so far, where the integration fails. Ctrl-C ends
     a run with status 2 and the results so far."""
     t0, t1 = as_span(t_span)
+    if is_tree(y0):
+        if vectorized:
+            raise ValueError("a function of trees of arrays cannot be vectorized")
+        functions = functions_of_trees(y0, fun, constraints, jac, rhs_jac, events)
+        fun, constraints, jac, rhs_jac, events = functions
+        sol = solve(fun, t_span, flatten(y0, "y0"), method, t_eval, dense_output, events, False, args, constraints=constraints, jac=jac,
+                    rhs_jac=rhs_jac, unit_norms=unit_norms, rtol=leaves_of(y0, rtol, "rtol"), atol=leaves_of(y0, atol, "atol"),
+                    first_step=first_step, min_step=min_step, max_step=max_step, project_start=project_start, progress=progress,
+                    jac_sparsity=jac_sparsity, lband=lband, uband=uband)
+        sol._tree = y0
+        return sol
     y0 = np.asarray(y0)
     dtype = complex if y0.dtype.kind == "c" else float
     if y0.ndim != 1:
@@ -366,6 +380,29 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
         start = x.copy()
     integration = Integration(system, t0, t1, start, method, rtol, atol, watched, *steps, dense_output, t_eval)
     return integration.march(bar(progress, t0, t1))
+
+
+def leaves_of(tree: Any, value: Any, name: str) -> Any:
+    return flatten_like(tree, value, name) if is_tree(value) else value
+
+
+def functions_of_trees(tree: Any, fun: Any, constraints: Any, jac: Any, rhs_jac: Any, events: Any) -> tuple:
+    """Functions of flat states from functions of trees; compiled ones and arrays are flat already."""
+    def of_flat(f: Any, after: Callable) -> Any:
+        if as_compiled(f) or not callable(f):
+            return f
+        return lambda t, y, *more: after(f(t, unflatten(tree, y), *more))
+
+    def event_of_flat(e: Any) -> Any:
+        shown = wrap_event(e, of_flat(e, lambda g: g))
+        if callable(getattr(e, "change", None)):
+            shown.change = of_flat(e.change, lambda y: None if y is None else flatten_like(tree, y, "the state that `change` returned"))
+        return shown
+    same = lambda value: value
+    rate = lambda value: None if value is None else flatten_like(tree, value, "what fun returned")
+    residual = lambda value: flatten(value, "what constraints returned") if is_tree(value) else value
+    return (of_flat(fun, rate), of_flat(constraints, residual), of_flat(jac, same), of_flat(rhs_jac, same),
+            [event_of_flat(e) for e in as_events(events)] or None)
 
 
 def int64s(array: np.ndarray) -> Any:

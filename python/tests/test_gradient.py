@@ -97,17 +97,6 @@ def test_what_is_wrong_is_said():
         without.gradient(crank.kinetic, t_span=(0, 1), start=[0.0, 1.0])
 
 
-@pytest.mark.long
-def test_torch_differentiates_a_motion():
-    torch = pytest.importorskip("torch")
-    m = crank.in_python()
-    motion = cpodes.torch_motion(m, (0, 2), crank.start)
-    flat = torch.tensor(flatten(crank.PARAMETERS), requires_grad=True)
-    (motion(flat) ** 2).sum().backward()
-    y, pull = cpodes.vjp(m, (0, 2), crank.start, crank.PARAMETERS)
-    assert flat.grad.numpy() == pytest.approx(flatten(pull(2 * y)), rel=1e-6)
-
-
 @pytest.mark.parametrize("method", ["forward", "adjoint"])
 def test_a_model_of_the_catalogue_has_the_same_gradient(method, wanted):
     m = cpodes.model("slider_crank") # the same mechanism, written in C
@@ -158,3 +147,32 @@ def test_what_a_model_cannot_do_is_said():
         cpodes.model("heavy_top").gradient(G, {"case": 1.0})
     with pytest.raises(ValueError, match="events"):
         cpodes.model("newton_cradle").gradient(G, {"g": 9.81})
+
+
+@pytest.mark.long
+def test_torch_differentiates_a_motion():
+    torch = pytest.importorskip("torch")
+    m = crank.in_python()
+    motion = cpodes.torch_motion(m, (0, 2), crank.start)
+    flat = torch.tensor(flatten(crank.PARAMETERS), requires_grad=True)
+    (motion(flat) ** 2).sum().backward()
+    y, pull = cpodes.vjp(m, (0, 2), crank.start, crank.PARAMETERS)
+    assert flat.grad.numpy() == pytest.approx(flatten(pull(2 * y)), rel=1e-6)
+    tree = {name: torch.tensor(value, requires_grad=True, dtype=torch.float64) for name, value in crank.PARAMETERS.items()}
+    (motion(tree) ** 2).sum().backward()
+    assert [float(tree[name].grad) for name in sorted(tree)] == pytest.approx(flat.grad.tolist(), rel=1e-6)
+
+
+@pytest.mark.long
+def test_torch_checks_the_gradient_of_a_model_by_differences_of_its_own():
+    torch = pytest.importorskip("torch")
+    m = cpodes.model("slider_crank")
+    motion = cpodes.torch_motion(m, (0, 1), m._start_of, rtol=1e-11, atol=1e-11)
+    a, k = (torch.tensor(x, requires_grad=True, dtype=torch.float64) for x in (0.4, 2.0))
+    assert torch.autograd.gradcheck(lambda a, k: motion({"k": k, "a": a}), (a, k), eps=1e-4, atol=1e-6, rtol=1e-5)
+    (first,) = torch.autograd.grad(motion({"a": a, "k": k}).sum(), a, create_graph=True)
+    with pytest.raises(RuntimeError, match="grad"): # there are no second derivatives
+        first.backward()
+    single = torch.tensor(0.4, requires_grad=True) # of float32
+    motion({"a": single, "k": 2.0}).sum().backward()
+    assert single.grad.dtype == torch.float32 and torch.isfinite(single.grad)
