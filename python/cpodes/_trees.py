@@ -51,10 +51,10 @@ def unflatten(tree: Any, flat: np.ndarray) -> Any:
 
 
 def is_tree(value: Any) -> bool:
-    """Is it a tree, and no list of numbers? A dict, or a list or tuple with arrays, dicts, lists or tuples in it."""
-    if isinstance(value, dict):
-        return True
-    return isinstance(value, (list, tuple)) and any(isinstance(one, (dict, list, tuple)) or np.ndim(one) for one in value)
+    """Is it a tree, and no list of numbers? A dict, or a list or tuple with an array or a dict in it."""
+    if isinstance(value, (list, tuple)):
+        return any(isinstance(one, np.ndarray) and one.ndim > 0 or is_tree(one) for one in value)
+    return isinstance(value, dict)
 
 
 def flatten_like(tree: Any, value: Any, name: str) -> np.ndarray:

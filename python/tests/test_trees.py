@@ -61,8 +61,8 @@ def test_another_structure_is_named(wrong, words):
 
 
 def test_what_is_a_tree():
-    assert [is_tree(x) for x in ([1, 2], (1.0, 2.0), np.ones((2, 2)), 3.0)] == 4 * [False]
-    assert [is_tree(x) for x in ({}, ([1], [2]), [np.ones(2), 1.0])] == 3 * [True]
+    assert [is_tree(x) for x in ([1, 2], (1.0, 2.0), np.ones((2, 2)), 3.0, [[1.0], [2.0]])] == 5 * [False]
+    assert [is_tree(x) for x in ({}, ([1], [np.ones(2)]), [np.ones(2), 1.0])] == 3 * [True]
     y = np.arange(8.0)
     assert np.array_equal(flatten_like(START, unflatten(START, y), "y"), y)
 
