@@ -11,6 +11,7 @@ from setuptools.command.build_py import build_py
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parent
+KLU = "-lsundials_sunlinsolklu"
 
 
 def pkg_config(*what):
@@ -32,6 +33,14 @@ def built_library():
     subprocess.run(["cmake", "--build", build], check=True)
     subprocess.run(["cmake", "--install", build, "--prefix", prefix], check=True)
     return prefix
+
+
+def has_sparse_factors(flags):
+    """Does linking with these flags find SUNDIALS' interface of KLU, which a SUNDIALS may lack?"""
+    program = "char SUNLinSol_KLU(void); int main(void) { return SUNLinSol_KLU(); }"
+    said = subprocess.run([*os.environ.get("CC", "cc").split(), "-x", "c", "-", "-o", os.devnull, "-x", "none", *flags, KLU],
+                          input=program, text=True, capture_output=True)
+    return said.returncode == 0
 
 
 class BuildPy(build_py):
@@ -64,6 +73,9 @@ class BuildExt(build_ext):
                     ext.extra_link_args.append(f"-Wl,-rpath,{path}")
         ext.extra_compile_args += pkg_config("--cflags")
         ext.extra_link_args += pkg_config("--libs")
+        if has_sparse_factors(pkg_config("--libs")):
+            ext.define_macros.append(("GLUE_KLU", "1"))
+            ext.extra_link_args.append(KLU)
         super().build_extension(ext)
 
 

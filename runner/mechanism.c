@@ -15,6 +15,7 @@
 enum { MESSAGE = 600, NAME_LENGTH = 256, MOST_NAMES = 4000, PER_BODY = 7 };
 
 static const char *const of_space[PER_BODY] = {"x", "y", "z", "e0", "e1", "e2", "e3"};
+static const char *const velocities[]       = {"x'", "y'", "z'", "wx", "wy", "wz"};
 static const char *const of_plane[PER_BODY] = {"x", "y", "phi"};
 static const char *const meanings[PER_BODY] = {"x of its centre of mass", "y of its centre of mass",
                                                "z of its centre of mass", "quaternion, scalar",
@@ -32,8 +33,8 @@ static struct {
   char *path,
       *names; /* names: those of parameters and coordinates, each in NAME_LENGTH characters */
   CPModelParameter *parameters;
-  CPModelCoordinate *coordinates;
-  int told; /* of what the file says and the mechanism does not have */
+  CPModelCoordinate *coordinates; /* then the velocities */
+  int told;                       /* of what the file says and the mechanism does not have */
 } mechanism;
 
 int mechanism_is_file(const char *name) {
@@ -215,10 +216,11 @@ static int name_all(CPBodies b) {
   int np           = 0;
   while (np < MOST_NAMES && !CPBodiesParameterName(b, np, (char[NAME_LENGTH]){0}, NAME_LENGTH))
     np++;
-  const int nc          = each * bodies <= MOST_NAMES ? each * bodies : 0;
-  mechanism.names       = calloc((size_t)(np + nc) + 1, NAME_LENGTH);
+  const int nc    = each * bodies <= MOST_NAMES ? each * bodies : 0;
+  const int nv    = planar || nc == 0 ? 0 : 6 * bodies; /* in the plane, rates of the coordinates */
+  mechanism.names = calloc((size_t)(np + nc + nv) + 1, NAME_LENGTH);
   mechanism.parameters  = calloc((size_t)np + 1, sizeof *mechanism.parameters);
-  mechanism.coordinates = calloc((size_t)nc + 1, sizeof *mechanism.coordinates);
+  mechanism.coordinates = calloc((size_t)(nc + nv) + 1, sizeof *mechanism.coordinates);
   if (!mechanism.names || !mechanism.parameters || !mechanism.coordinates) return -1;
   char *name = mechanism.names;
   for (int i = 0; i < np; i++, name += NAME_LENGTH) {
@@ -245,10 +247,20 @@ static int name_all(CPBodies b) {
                                                                     : "1",
                                                    (planar ? meanings2 : meanings)[k]};
   }
+  for (int i = 0; i < nv; i++, name += NAME_LENGTH) {
+    const int k = i % 6;
+    snprintf(name, NAME_LENGTH, "%s.%s", CPBodiesBodyName(b, i / 6), velocities[k]);
+    mechanism.coordinates[nc + i] =
+        (CPModelCoordinate){name, k < 3 ? "m/s" : "rad/s",
+                            k < 3 ? "velocity of its centre of mass, in space"
+                                  : "angular velocity, about an axis of its own"};
+  }
   type->parameters           = mechanism.parameters;
   type->nparameters          = np;
   type->coordinates          = nc > 0 ? mechanism.coordinates : NULL;
   type->ncoordinates         = nc;
+  type->velocities           = nv > 0 ? mechanism.coordinates + nc : NULL;
+  type->nvelocities          = nv;
   const sunrealtype *gravity = CPBodiesParameters(b); /* is the first of them */
   type->z_is_up              = !planar && fabs(gravity[2]) > fabs(gravity[1]);
   return 0;

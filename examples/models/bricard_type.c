@@ -49,6 +49,39 @@ static const CPModelCoordinate coordinates[] = {
     {"e5_3", "1", "the same"},
 };
 
+static const CPModelCoordinate velocities[] = {
+    {"x1'", "m/s", "velocity of the centre of rod 1"},
+    {"y1'", "m/s", "the same"},
+    {"z1'", "m/s", "the same"},
+    {"w1_x", "rad/s", "angular velocity of rod 1 about its axis x"},
+    {"w1_y", "rad/s", "the same, axis y"},
+    {"w1_z", "rad/s", "the same, axis z"},
+    {"x2'", "m/s", "velocity of the centre of rod 2"},
+    {"y2'", "m/s", "the same"},
+    {"z2'", "m/s", "the same"},
+    {"w2_x", "rad/s", "angular velocity of rod 2 about its axis x"},
+    {"w2_y", "rad/s", "the same, axis y"},
+    {"w2_z", "rad/s", "the same, axis z"},
+    {"x3'", "m/s", "velocity of the centre of rod 3"},
+    {"y3'", "m/s", "the same"},
+    {"z3'", "m/s", "the same"},
+    {"w3_x", "rad/s", "angular velocity of rod 3 about its axis x"},
+    {"w3_y", "rad/s", "the same, axis y"},
+    {"w3_z", "rad/s", "the same, axis z"},
+    {"x4'", "m/s", "velocity of the centre of rod 4"},
+    {"y4'", "m/s", "the same"},
+    {"z4'", "m/s", "the same"},
+    {"w4_x", "rad/s", "angular velocity of rod 4 about its axis x"},
+    {"w4_y", "rad/s", "the same, axis y"},
+    {"w4_z", "rad/s", "the same, axis z"},
+    {"x5'", "m/s", "velocity of the centre of rod 5"},
+    {"y5'", "m/s", "the same"},
+    {"z5'", "m/s", "the same"},
+    {"w5_x", "rad/s", "angular velocity of rod 5 about its axis x"},
+    {"w5_y", "rad/s", "the same, axis y"},
+    {"w5_z", "rad/s", "the same, axis z"},
+};
+
 static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)t;
   return rigid_body_energy(model->data, y);
@@ -118,6 +151,8 @@ const CPModelType bricard_type = {
     .nquantities  = sizeof quantities / sizeof quantities[0],
     .coordinates  = coordinates,
     .ncoordinates = sizeof coordinates / sizeof coordinates[0],
+    .velocities   = velocities,
+    .nvelocities  = sizeof velocities / sizeof velocities[0],
     .create       = create,
     .reference    = reference,
     .points       = points,

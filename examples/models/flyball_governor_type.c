@@ -44,6 +44,33 @@ static const CPModelCoordinate coordinates[] = {
     {"e4_3", "1", "the same"},
 };
 
+static const CPModelCoordinate velocities[] = {
+    {"x1'", "m/s", "velocity of the centre of the shaft"},
+    {"y1'", "m/s", "the same"},
+    {"z1'", "m/s", "the same"},
+    {"w1_x", "rad/s", "angular velocity of the shaft about its axis x"},
+    {"w1_y", "rad/s", "the same, axis y"},
+    {"w1_z", "rad/s", "the same, axis z"},
+    {"x2'", "m/s", "velocity of the centre of the slider"},
+    {"y2'", "m/s", "the same"},
+    {"s'", "m/s", "the same"},
+    {"w2_x", "rad/s", "angular velocity of the slider about its axis x"},
+    {"w2_y", "rad/s", "the same, axis y"},
+    {"w2_z", "rad/s", "the same, axis z"},
+    {"x3'", "m/s", "velocity of the centre of the right rod and its ball"},
+    {"y3'", "m/s", "the same"},
+    {"z3'", "m/s", "the same"},
+    {"w3_x", "rad/s", "angular velocity of the right rod and its ball about its axis x"},
+    {"w3_y", "rad/s", "the same, axis y"},
+    {"w3_z", "rad/s", "the same, axis z"},
+    {"x4'", "m/s", "velocity of the centre of the left rod and its ball"},
+    {"y4'", "m/s", "the same"},
+    {"z4'", "m/s", "the same"},
+    {"w4_x", "rad/s", "angular velocity of the left rod and its ball about its axis x"},
+    {"w4_y", "rad/s", "the same, axis y"},
+    {"w4_z", "rad/s", "the same, axis z"},
+};
+
 static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)t;
   return rigid_body_energy(model->data, y);
@@ -169,6 +196,8 @@ const CPModelType flyball_governor_type = {
     .conserves    = conserves,
     .coordinates  = coordinates,
     .ncoordinates = sizeof coordinates / sizeof coordinates[0],
+    .velocities   = velocities,
+    .nvelocities  = sizeof velocities / sizeof velocities[0],
     .create       = create,
     .reference    = reference,
     .points       = points,

@@ -21,6 +21,15 @@ static const CPModelCoordinate coordinates[] = {
     {"e3", "1", "the same"},
 };
 
+static const CPModelCoordinate velocities[] = {
+    {"x'", "m/s", "velocity of the centre"},
+    {"y'", "m/s", "the same"},
+    {"z'", "m/s", "the same"},
+    {"wx", "rad/s", "angular velocity of the top about its axis x"},
+    {"wy", "rad/s", "the same, axis y"},
+    {"wz", "rad/s", "the same, axis z"},
+};
+
 static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)t;
   return rigid_body_energy(model->data, y);
@@ -133,6 +142,8 @@ const CPModelType heavy_top_type = {
     .nquantities      = sizeof quantities / sizeof quantities[0],
     .coordinates      = coordinates,
     .ncoordinates     = sizeof coordinates / sizeof coordinates[0],
+    .velocities       = velocities,
+    .nvelocities      = sizeof velocities / sizeof velocities[0],
     .create           = create,
     .reference        = reference,
     .reference_lambda = reference_lambda,

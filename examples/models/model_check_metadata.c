@@ -110,6 +110,8 @@ static int is_taken(const CPModelType *type, int i, const char *name) {
     const size_t length = q ? strlen(q) : 0;
     if (q && !strncmp(name, q, length) && (!name[length] || !strcmp(name + length, "'"))) return 1;
   }
+  for (int k = 0; k < type->nvelocities; k++)
+    if (type->velocities[k].name && !strcmp(type->velocities[k].name, name)) return 1;
   return 0;
 }
 
@@ -152,21 +154,33 @@ static int has_quantities(const Table *t) {
   return 1;
 }
 
+/* Names of coordinates or velocities: kind is one of them, kinds several */
+static int has_components(const Table *t, const CPModelCoordinate *c, int count, const char *kind,
+                          const char *kinds) {
+  if (count < 0 || (count > 0) != (c != NULL))
+    return contradicts(t, "%d %s have names, but %s is %s", count, kinds, kinds,
+                       c ? "given" : "NULL");
+  for (int i = 0; i < count; i++) {
+    if (!is_word(c[i].name) || !c[i].unit || !is_text(c[i].meaning))
+      return contradicts(t, "%s %d has no name, unit or meaning", kind, i);
+    if (!is_unit(c[i].unit))
+      return contradicts(t, "\"%.40s\", of %s %s, is no unit", c[i].unit, kind, c[i].name);
+    for (int k = 0; k < i; k++)
+      if (!strcmp(c[k].name, c[i].name))
+        return contradicts(t, "there are two %s %s", kinds, c[i].name);
+  }
+  return 1;
+}
+
 static int has_coordinates(const Table *t) {
   const CPModelType *type = t->type;
-  if (type->ncoordinates < 0 || (type->ncoordinates > 0) != (type->coordinates != NULL))
-    return contradicts(t, "%d coordinates have names, but coordinates is %s", type->ncoordinates,
-                       type->coordinates ? "given" : "NULL");
-  for (int i = 0; i < type->ncoordinates; i++) {
-    const CPModelCoordinate *c = &type->coordinates[i];
-    if (!is_word(c->name) || !c->unit || !is_text(c->meaning))
-      return contradicts(t, "coordinate %d has no name, unit or meaning", i);
-    if (!is_unit(c->unit))
-      return contradicts(t, "\"%.40s\", of coordinate %s, is no unit", c->unit, c->name);
-    for (int k = 0; k < i; k++)
-      if (!strcmp(type->coordinates[k].name, c->name))
-        return contradicts(t, "there are two coordinates %s", c->name);
-  }
+  if (!has_components(t, type->coordinates, type->ncoordinates, "coordinate", "coordinates") ||
+      !has_components(t, type->velocities, type->nvelocities, "velocity", "velocities"))
+    return 0;
+  for (int i = 0; i < type->nvelocities; i++)
+    for (int k = 0; k < type->ncoordinates; k++)
+      if (!strcmp(type->velocities[i].name, type->coordinates[k].name))
+        return contradicts(t, "velocity %s has the name of a coordinate", type->velocities[i].name);
   return 1;
 }
 
@@ -257,6 +271,9 @@ int model_sizes_agree(ModelCheck *c) {
   if (c->type->ncoordinates > CPModelNumPositions(model))
     return model_contradicts(c, "%d coordinates have names, but there are %ld",
                              c->type->ncoordinates, (long)CPModelNumPositions(model));
+  if (c->type->nvelocities > mech->nu)
+    return model_contradicts(c, "%d velocities have names, but there are %ld", c->type->nvelocities,
+                             (long)mech->nu);
   if (model->ncompared < 0 || model->ncompared > n)
     return model_contradicts(c, "ncompared is %ld, but n is %ld", (long)model->ncompared, n);
   if (model->known && !c->type->reference)

@@ -34,6 +34,27 @@ static const CPModelCoordinate coordinates[] = {
     {"e3_3", "1", "the same"},
 };
 
+static const CPModelCoordinate velocities[] = {
+    {"x1'", "m/s", "velocity of the centre of the crank"},
+    {"y1'", "m/s", "the same"},
+    {"z1'", "m/s", "the same"},
+    {"w1_x", "rad/s", "angular velocity of the crank about its axis x"},
+    {"w1_y", "rad/s", "the same, axis y"},
+    {"w1_z", "rad/s", "the same, axis z"},
+    {"x2'", "m/s", "velocity of the centre of the coupler"},
+    {"y2'", "m/s", "the same"},
+    {"z2'", "m/s", "the same"},
+    {"w2_x", "rad/s", "angular velocity of the coupler about its axis x"},
+    {"w2_y", "rad/s", "the same, axis y"},
+    {"w2_z", "rad/s", "the same, axis z"},
+    {"x3'", "m/s", "velocity of the centre of the rocker"},
+    {"y3'", "m/s", "the same"},
+    {"z3'", "m/s", "the same"},
+    {"w3_x", "rad/s", "angular velocity of the rocker about its axis x"},
+    {"w3_y", "rad/s", "the same, axis y"},
+    {"w3_z", "rad/s", "the same, axis z"},
+};
+
 /* Lengths for which the crank can go round (Grashof): its own and the longest are shorter than the
    two others */
 static const sunrealtype length[3] = {[CRANK] = 0.5, [COUPLER] = 1.1, [ROCKER] = 1}, base = 1;
@@ -107,6 +128,8 @@ const CPModelType spatial_four_bar_type = {
     .nquantities  = sizeof quantities / sizeof quantities[0],
     .coordinates  = coordinates,
     .ncoordinates = sizeof coordinates / sizeof coordinates[0],
+    .velocities   = velocities,
+    .nvelocities  = sizeof velocities / sizeof velocities[0],
     .create       = create,
     .destroy      = destroy,
     .points       = points,

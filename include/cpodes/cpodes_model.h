@@ -44,9 +44,9 @@ typedef struct {
   sunrealtype most;    /**< the same */
 } CPModelParameter;
 
-/** A coordinate q_i: what tables and figures call it. */
+/** A coordinate q_i or a velocity u_i: what tables and figures call it. */
 typedef struct {
-  const char *name;    /**< "phi"; its velocity is called "phi'" */
+  const char *name;    /**< "phi"; its velocity is called "phi'", unless it has a name of its own */
   const char *unit;    /**< "rad" */
   const char *meaning; /**< "angle of the crank" */
 } CPModelCoordinate;
@@ -147,6 +147,11 @@ typedef struct {
                                              reactions; NULL if they have no names */
   int nmultipliers; /**< at most na */
   int z_is_up;      /**< Is the axis z of a drawing in space upwards? If 0, y is. */
+  const CPModelCoordinate
+      *velocities; /**< the first of u_0, u_1, ..., with units of their own: "w_x", "rad/s", where
+                                            they are no rates of coordinates; if NULL, they are called after the
+                                            coordinates where there are as many, else u0, u1, ... */
+  int nvelocities; /**< at most nu */
 } CPModelType;
 
 /** A mechanism with values of its parameters. */
@@ -193,7 +198,7 @@ typedef struct {
 } CPModelModule;
 
 /** Counts changes of the structs above, and of CPMechModel, that old objects do not fit. */
-#define CP_MODEL_ABI 5
+#define CP_MODEL_ABI 6
 /** The name of the symbol. */
 #define CP_MODEL_SYMBOL "cpodes_model"
 /** Makes type, a CPModelType with static storage, the model of the shared object that this is part of. Once,

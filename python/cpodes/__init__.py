@@ -15,7 +15,7 @@ from ._solve import solve
 
 _LATER = {"Mechanism": "._mechanism", "Model": "._mechanism", "model": "._mechanism", "models": "._mechanism",
           "Bodies": "._bodies", "Powers": "._bodies", "load": "._load", "Objective": "._gradient", "jvp": "._gradient", "vjp": "._gradient",
-          "torch_motion": "._gradient"}
+          "torch_motion": "._gradient", "jax_motion": "._gradient"}
 
 
 def __getattr__(name: str) -> Any: # parts that few programs need are imported when they are

@@ -463,6 +463,20 @@ class Bodies(Mechanism):
         nq, nu = (7, 6) if self.dimension == 3 else (3, 3)
         self.nq, self.nu, self.nz, self._given = nq * count, nu * count, int(self.balance), (nq * count, nu * count)
 
+    def _named(self) -> Tuple[Sequence[str], Sequence[str]]:
+        self._sizes()
+        bodies = self._open().bodies
+        every = [text(lib.CPBodiesBodyName(bodies, i)) for i in range(lib.CPBodiesCount(bodies))]
+        q, u = (("x", "y", "phi"), ("x'", "y'", "phi'")) if self.dimension == 2 else (
+            ("x", "y", "z", "e0", "e1", "e2", "e3"), ("x'", "y'", "z'", "wx", "wy", "wz"))
+        return [f"{body}.{k}" for body in every for k in q], [f"{body}.{k}" for body in every for k in u]
+
+    @property
+    def names(self) -> List[str]:
+        """The components of y: "rod.x", ..., velocities "rod.x'", ..., angular velocities "rod.wx", ..., and the work W."""
+        q, u = self._named()
+        return [*q, *u, *(["W"] if self.balance else [])]
+
     def _create(self) -> BodiesInstance:
         with self._lock:
             self._sizes()

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence
 
 import numpy as np
 
@@ -168,8 +168,30 @@ class Sparse:
         columns = np.repeat(np.arange(self.shape[1]), np.diff(self.starts))
         self.places = columns * self.shape[0] + self.rows # ascending: sorted by column, then row
 
+    def groups(self) -> List[np.ndarray]:
+        """Groups of columns that share no row, greedily: A. Curtis, M. Powell, J. Reid, IMA J. Appl. Math. 13, 1974."""
+        rows = np.split(self.rows, self.starts[1:-1])
+        left, found = range(self.shape[1]), []
+        while left:
+            taken, group, later = np.zeros(self.shape[0], dtype=bool), [], []
+            for j in left:
+                if taken[rows[j]].any():
+                    later.append(j)
+                else:
+                    taken[rows[j]] = True
+                    group.append(j)
+            found.append(np.array(group, dtype=np.int64))
+            left = later
+        return found
+
     def values(self, name: str, result: Any, out: np.ndarray) -> np.ndarray:
         if not hasattr(result, "tocsc"):
+            if np.shape(result) == self.shape and self.shape != out.shape: # a dense matrix
+                result = expected(name, result, np.empty(self.shape))
+                values = result.T.ravel()[self.places]
+                if np.count_nonzero(values) != np.count_nonzero(result):
+                    raise ValueError(f"{name} has an entry other than 0 where its template has none")
+                return values
             return expected(f"{name} (the values of its template's entries)", result, out)
         result = result.tocsc()
         if result.shape != self.shape:

@@ -9,7 +9,7 @@ import numpy as np
 from ._core import Owner, as_compiled, bind, pointer, real_array, to_c
 from ._native import ffi, lib
 from ._solve import as_span
-from ._trees import flatten, unflatten
+from ._trees import flatten, flatten_like, is_tree, unflatten
 
 
 class Objective(NamedTuple):
@@ -21,11 +21,25 @@ class Objective(NamedTuple):
 
 
 def start_function(mechanism: Any, start: Any) -> Callable[[], np.ndarray]:
-    """The start state for the parameters as they are."""
+    """The start state for the parameters as they are, flat. Its attribute tree is the start where that is a tree, else None."""
+    def flat(name: str, y: Any) -> np.ndarray:
+        begin.tree = y if is_tree(y) else None
+        return real_array(name, y if begin.tree is None else flatten(y, name), (None,))
+
+    def begin() -> np.ndarray:
+        return flat("the state that start returned", start(mechanism._views)) if callable(start) else fixed
+    begin.tree = None
     if not callable(start):
-        fixed = real_array("start", start, (None,))
-        return lambda: fixed
-    return lambda: real_array("the state that start returned", start(mechanism._views), (None,))
+        fixed = flat("start", start)
+    return begin
+
+
+def of_trees(objective: "Objective", tree: Any) -> "Objective":
+    """Its functions, of flat states."""
+    if tree is None:
+        return objective
+    of_flat = lambda g: g if g is None or as_compiled(g) else lambda t, y, p: g(t, unflatten(tree, y), p)
+    return objective._replace(end=of_flat(objective.end), integrand=of_flat(objective.integrand))
 
 
 def start_derivatives(start: Callable[[], np.ndarray], P: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -51,7 +65,7 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
     t0, t1 = t_span
     P, y0 = m.parameters, start()
     derivatives = start_derivatives(start, P, scale)
-    system, own, n = m._create(), Owner(), y0.size
+    system, own, n = m._with_parameters(), Owner(), y0.size
     values, which = system.parameter_block() # the array that the functions read, and which of it
     try:
         own.failures = system.failures
@@ -91,11 +105,12 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
         own.close() # the integrator before the mechanism
 
 
-def as_objective(m: Any, objective: Any, t: float, y: np.ndarray) -> Tuple[Objective, bool]:
+def as_objective(m: Any, objective: Any, t: float, y: np.ndarray, tree: Any = None) -> Tuple[Objective, bool]:
     """With its count; and is it one number?"""
     if callable(objective):
         objective = Objective(end=objective)
     objective = Objective(*objective) if not isinstance(objective, Objective) else objective
+    objective = of_trees(objective, tree)
     if objective.count:
         return objective, False
     for function in (objective.end, objective.integrand):
@@ -112,7 +127,8 @@ def gradient(m: Any, objective: Any, params: Any = None, *, t_span: Sequence[flo
     """The motion, and the gradient of the objective with respect to params, which has their structure.
 
     objective: Objective(end, integrand), or a function as its end. params: None: those of the mechanism as they are.
-    start: a state, or a function params -> consistent state, whose dependence on them counts. method: "adjoint" (one run
+    start: a state, or a function params -> consistent state, whose dependence on them counts; where it is a tree of arrays, such
+    as (q, u), functions of the objective get one, too. method: "adjoint" (one run
     backwards for each functional) or "forward" (one sensitivity for each parameter). scale: sizes of the parameters, for
     differences, in their structure; None: |p|, or 1 where that is 0. The value is sol.objective. With several functionals
     value and gradient have one more dimension, in front."""
@@ -123,7 +139,8 @@ def gradient(m: Any, objective: Any, params: Any = None, *, t_span: Sequence[flo
     begin = start_function(m, start)
     y0 = begin()
     sol = m.solve(t_span, y0, "Adams", rtol=rtol, atol=atol)
-    objective, single = as_objective(m, objective, t_span[0], y0)
+    sol._tree = begin.tree
+    objective, single = as_objective(m, objective, t_span[0], y0, begin.tree)
     size = np.where(m.parameters == 0, 1.0, np.abs(m.parameters)) if scale is None else flatten(scale, "scale")
     G, dG = values_and_derivatives(m, objective, t_span, begin, method, rtol, atol, np.ascontiguousarray(size))
     sol.objective = float(G[0]) if single else G
@@ -139,39 +156,105 @@ def _end(m: Any, t_span: Any, start: Any, params: Any, rtol: float, atol: float)
     return t_span, begin, y1, np.where(m.parameters == 0, 1.0, np.abs(m.parameters))
 
 
-def jvp(m: Any, t_span: Any, start: Any, params: Any, tangent: Any, *, rtol: float = 1e-9, atol: float = 1e-9) -> Tuple[np.ndarray, np.ndarray]:
-    """y(t1), and its derivative in the direction `tangent` of the parameters (of their structure), by forward sensitivities."""
+def as_tree(tree: Any, y: np.ndarray) -> Any:
+    return y if tree is None else unflatten(tree, y)
+
+
+def jvp(m: Any, t_span: Any, start: Any, params: Any, tangent: Any, *, rtol: float = 1e-9, atol: float = 1e-9) -> Tuple[Any, Any]:
+    """y(t1), and its derivative in the direction `tangent` of the parameters (of their structure), by forward sensitivities. Both
+    have the structure of the start where that is a tree of arrays."""
     t_span, begin, y1, scale = _end(m, t_span, start, params, rtol, atol)
+    direction = flatten_like(m.params, tangent, "tangent")
     state = Objective(end=lambda t, y, p: y, count=y1.size)
     _, S = values_and_derivatives(m, state, t_span, begin, "forward", rtol, atol, scale)
-    return y1, S @ flatten(tangent, "tangent")
+    return as_tree(begin.tree, y1), as_tree(begin.tree, S @ direction)
 
 
-def vjp(m: Any, t_span: Any, start: Any, params: Any, *, rtol: float = 1e-9, atol: float = 1e-9) -> Tuple[np.ndarray, Callable]:
-    """y(t1), and the function that takes a cotangent w [n] to the gradient of w . y(t1), by one adjoint run."""
+def vjp(m: Any, t_span: Any, start: Any, params: Any, *, rtol: float = 1e-9, atol: float = 1e-9) -> Tuple[Any, Callable]:
+    """y(t1), and the function that takes a cotangent w to the gradient of w . y(t1), by one adjoint run. Both have the structure of
+    the start where that is a tree of arrays, and w may be an array [n], too."""
     t_span, begin, y1, scale = _end(m, t_span, start, params, rtol, atol)
-    flat = m.parameters.copy()
+    tree, structure, flat = begin.tree, m.params, m.parameters.copy()
 
     def pull(w: Any) -> Any:
+        w = flatten_like(tree, w, "the cotangent") if tree is not None and is_tree(w) else w
         w = real_array("the cotangent", w, (y1.size,))
-        m.parameters[:] = flat
+        m._set_params(unflatten(structure, flat.copy()))
         weighted = Objective(end=lambda t, y, p: w @ y, count=1)
         _, dG = values_and_derivatives(m, weighted, t_span, begin, "adjoint", rtol, atol, scale)
-        return unflatten(m.params, dG[0])
-    return y1, pull
+        return unflatten(structure, dG[0])
+    return as_tree(tree, y1), pull
 
 
 def torch_motion(m: Any, t_span: Any, start: Any, **options: Any) -> Callable:
-    """A function of torch that takes the parameters, flat, to y(t1), and that torch can differentiate."""
+    """A function of torch that takes parameters to y(t1) [n], and that torch can differentiate once. Its argument has the
+    structure of params, with tensors or numbers as leaves (Bodies and models: a dict by name), or is one flat tensor of all of
+    them. The adjoint run is that of the parameters of the forward run."""
     import torch
 
     class Motion(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, flat: Any) -> Any:
-            y1, ctx.pull = vjp(m, t_span, start, unflatten(m.params, flat.detach().numpy().astype(float)), **options)
-            return torch.as_tensor(y1)
+        def forward(ctx: Any, structure: Any, *leaves: Any) -> Any:
+            ctx.like = leaves
+            flat = np.concatenate([x.detach().cpu().numpy().astype(float).ravel() for x in leaves])
+            y1, ctx.pull = vjp(m, t_span, start, unflatten(structure, flat), **options)
+            return torch.as_tensor(flatten(y1, "y1"))
 
         @staticmethod
+        @torch.autograd.function.once_differentiable
         def backward(ctx: Any, w: Any) -> Any:
-            return torch.as_tensor(flatten(ctx.pull(w.numpy())))
-    return Motion.apply
+            gradient, at, parts = torch.as_tensor(flatten(ctx.pull(w.detach().cpu().numpy()))), 0, []
+            for x in ctx.like:
+                parts.append(gradient[at:at + x.numel()].reshape(x.shape).to(x))
+                at += x.numel()
+            return None, *parts
+
+    def motion(params: Any) -> Any:
+        if isinstance(params, torch.Tensor) and m.params is not None:
+            return Motion.apply(m.params, params)
+        leaves: list = []
+
+        def structure_of(node: Any) -> Any: # in the order of flatten
+            if isinstance(node, dict):
+                found = {key: structure_of(node[key]) for key in sorted(node)}
+                return {key: found[key] for key in node}
+            if isinstance(node, (list, tuple)):
+                children = [structure_of(one) for one in node]
+                return type(node)(*children) if hasattr(node, "_fields") else type(node)(children)
+            leaves.append(torch.as_tensor(node))
+            return np.zeros(tuple(leaves[-1].shape))
+        structure = structure_of(params)
+        return Motion.apply(structure, *leaves)
+    return motion
+
+
+def jax_motion(m: Any, t_span: Any, start: Any, **options: Any) -> Callable:
+    """A function of jax that takes parameters, of the structure of params, to y(t1) [n], and that jax can differentiate in reverse
+    mode, also inside of jit. It needs jax_enable_x64 for more than single precision. cpodes' tests do not run it."""
+    import jax
+
+    def on_host(work: Callable) -> Callable:
+        return lambda params, *w: work(jax.tree_util.tree_map(lambda x: np.asarray(x, dtype=float), params), *(np.asarray(x) for x in w))
+
+    def like(x: Any) -> Any:
+        return jax.ShapeDtypeStruct(np.shape(x), jax.numpy.result_type(x))
+
+    def end(params: Any) -> Any:
+        return cast(flatten(vjp(m, t_span, start, params, **options)[0], "y1"))
+
+    def gradient(params: Any, w: Any) -> Any:
+        pulled = vjp(m, t_span, start, params, **options)[1](w.astype(float))
+        return jax.tree_util.tree_map(cast, pulled)
+
+    number = jax.numpy.result_type(float)
+    cast = lambda x: np.asarray(x, dtype=number)
+    n = m.nq + m.nu + m.nz if m.ready else start_function(m, start)().size
+
+    @jax.custom_vjp
+    def motion(params: Any) -> Any:
+        return jax.pure_callback(on_host(end), jax.ShapeDtypeStruct((n,), number), params)
+
+    def backward(params: Any, w: Any) -> Any:
+        return (jax.pure_callback(on_host(gradient), jax.tree_util.tree_map(like, params), params, w),)
+    motion.defvjp(lambda params: (motion(params), params), backward)
+    return motion

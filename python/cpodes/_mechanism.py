@@ -12,7 +12,7 @@ from ._core import Owner, Sparse, as_compiled, bind, pointer, real_array, to_c
 from ._native import ffi, lib
 from ._run import Integration, Solution, System, as_events
 from ._solve import as_span, as_steps, as_times, as_tolerance, bar
-from ._trees import flatten, unflatten
+from ._trees import flatten, is_tree, unflatten
 
 MOTIONS = {"direct": lib.CP_MOTION_DIRECT, "rate": lib.CP_MOTION_RATE, "full": lib.CP_MOTION_FULL}
 FRAMES = {"body": lib.CP_FRAME_BODY, "world": lib.CP_FRAME_WORLD}
@@ -316,6 +316,10 @@ class Mechanism:
     def _create(self) -> Instance:
         return Instance(self)
 
+    def _with_parameters(self) -> Instance:
+        """An instance whose functions follow the array of its parameter_block()."""
+        return self._create()
+
     def _ask(self, work: Callable[[Instance], Any]) -> Any:
         """work on the instance for queries, by one thread at a time, and not out of its own functions."""
         with self._lock:
@@ -370,6 +374,19 @@ class Mechanism:
             return x.y.copy()
         return self._ask(work)
 
+    def _named(self) -> Tuple[Sequence[str], Sequence[str]]:
+        """Names of the first coordinates and of the first velocities."""
+        return (), ()
+
+    @property
+    def names(self) -> List[str]:
+        """The components of y: q0, ..., u0, ..., z0, ... where they have no names of their own."""
+        q, u = self._named()
+        if not u and self.nq == self.nu:
+            u = [f"{name}'" for name in q]
+        named = (q, self.nq, "q"), (u, self.nu, "u"), ((), self.nz, "z")
+        return [own[i] if i < len(own) else f"{letter}{i}" for own, count, letter in named for i in range(count)]
+
     def split(self, y: Any) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q, u and z of a state, or of the states of a solution."""
         return y[:self.nq], y[self.nq:self.nq + self.nu], y[self.nq + self.nu:]
@@ -378,7 +395,8 @@ class Mechanism:
 
     def evaluate(self, t: float, y: Any) -> Output:
         """All quantities at one state."""
-        return self._ask(lambda x: x.evaluate(t, self._state(y)))
+        y = self._state(y, t) # tells the sizes of a new mechanism
+        return self._ask(lambda x: x.evaluate(t, y))
 
     def accelerations(self, t: Any, y: Any) -> np.ndarray:
         """u' [nu], or [nu, k] at the states y [n, k]; so are the shapes of the next three."""
@@ -495,11 +513,12 @@ class Mechanism:
     def solve(self, t_span: Sequence[float], y0: Any = None, method: Any = "auto", t_eval: Any = None, dense_output: bool = False,
               events: Any = None, *, rtol: float = 1e-6, atol: Any = 1e-6, first_step: Optional[float] = None,
               min_step: float = 0.0, max_step: float = np.inf, progress: Any = False, closure: Optional[float] = None) -> Solution:
-        """The motion from the state y0 (see start), as solve; events are functions of (t, y). closure: projections satisfy the
+        """The motion from the state y0 (see start), as solve; y0 may be a tree of arrays, such as (q, u) or {"q": q, "u": u}; events are functions of (t, y). closure: projections satisfy the
         constraints to about this size, in the units of p and v where their gradients are of size 1; None: to a tenth of
         the tolerance."""
         t0, t1 = as_span(t_span)
-        y0 = self._state(y0, t0)
+        tree = y0 if is_tree(y0) else None
+        y0 = self._state(y0 if tree is None else flatten(tree, "y0"), t0)
         rtol, atol = as_tolerance("rtol", rtol, y0.size, 0), as_tolerance("atol", atol, y0.size, 0)
         if np.ndim(rtol):
             raise ValueError("rtol has to be a number for a mechanism; atol may be an array")
@@ -511,7 +530,7 @@ class Mechanism:
         run = Integration(instance, t0, t1, y0, method, rtol, atol, as_events(events),
                           *as_steps(t0, t1, first_step, min_step, max_step), dense_output, as_times(t_eval, t0, t1))
         solution = run.march(bar(progress, t0, t1))
-        solution.mechanism = self
+        solution.mechanism, solution._tree = self, tree
         return solution
 
     def _set_params(self, params: Any) -> None:
@@ -546,7 +565,7 @@ class ModelInstance(Instance):
     def create(self) -> Any:
         m = self.mechanism
         message = ffi.new("char[400]")
-        values = pointer(m.parameters) if len(m.parameters) else ffi.NULL
+        values = pointer(m._all())
         self.model = lib.CPModelCreate(m.type, values, self.ctx, message, 400)
         if not self.model:
             raise ValueError(text(message))
@@ -570,6 +589,34 @@ class ModelInstance(Instance):
         return text(self.model.type.method) or ("BDF" if self.model.stiff else "DOP853")
 
 
+class ParametricInstance(ModelInstance):
+    """A CPMech of a model whose functions follow its parameters."""
+
+    def create(self) -> Any:
+        m, message = self.mechanism, ffi.new("char[400]")
+        self.parametric = lib.glue_parametric(m.type, pointer(m._all()), 8 * len(m._selected) + 8, self.ctx, message, 400)
+        if not self.parametric:
+            raise ValueError(text(message) or "no memory for a model")
+        self.frees.append((lib.glue_parametric_free, self.parametric))
+        self.model = lib.glue_parametric_model(self.parametric)
+        mech = self.own_handle("CPMech", lib.glue_parametric_mech(self.parametric), lib.CPMechFree)
+        if lib.CPMechGetNumMultipliers(mech) != m.na:
+            raise ValueError(f"{m.name} has prescribed motions, whose functions have copies of its parameters: gradients cannot move them")
+        return mech
+
+    def message(self) -> str:
+        return text(lib.glue_parametric_message(self.parametric)) or super().message()
+
+    def parameter_block(self) -> Tuple[Any, Any]:
+        which = ffi.new("int[]", self.mechanism._selected)
+        self.keep.append(which)
+        return lib.glue_parametric_values(self.parametric), which
+
+    def views(self) -> Any:
+        values = lib.glue_parametric_values(self.parametric)
+        return {name: values[i] for name, i in zip(self.mechanism._names, self.mechanism._selected)}
+
+
 class Model(Mechanism):
     """A mechanism of the catalogue or of a shared object, with its start y0, its time t_end, and what is known about it:
     name, title, source, parameters (values by `values`), quantities, reference."""
@@ -583,13 +630,23 @@ class Model(Mechanism):
         for name in values:
             if name not in names:
                 raise ValueError(f"{self.name} has no parameter {name!r}; it has {', '.join(names) or 'none'}")
-        self.parameters = np.array([float(values.get(name, p.value)) for name, p in zip(names, known)])
-        self.values = dict(zip(names, self.parameters))
+        self.values = {name: float(values.get(name, p.value)) for name, p in zip(names, known)}
+        self.parameters, self._names, self._selected, self._views = np.zeros(0), [], [], {}
         self.units = {name: text(p.unit) for name, p in zip(names, known)}
         self.params, self.metric, self.quaternions, self.potential = None, "default", [], None
+        self._take_start()
+
+    def _all(self) -> np.ndarray:
+        """The values of all parameters, with the selected ones as they are."""
+        values = np.array(list(self.values.values()), dtype=float)
+        values[self._selected] = self.parameters
+        return values
+
+    def _take_start(self) -> None:
+        """Sizes and start with the parameters as they are."""
         ctx_owner = Owner()
         message = ffi.new("char[400]")
-        model = lib.CPModelCreate(type_, pointer(self.parameters), ctx_owner.ctx, message, 400)
+        model = lib.CPModelCreate(self.type, pointer(self._all()), ctx_owner.ctx, message, 400)
         if not model:
             raise ValueError(text(message))
         try:
@@ -602,6 +659,7 @@ class Model(Mechanism):
             self.nv = max(self.np, model.mech.nv)
             self.na = max(self.nv, model.mech.na)
             self.y0 = np.frombuffer(ffi.buffer(lib.glue_data(model.y0), 8 * model.n)).copy()
+            self._jumps = model.nroots > 0 or model.nstops > 0
         finally:
             lib.CPModelFree(ffi.new("CPModel **", model))
         self._given, self.ready = (self.nq, self.nu), True
@@ -614,8 +672,54 @@ class Model(Mechanism):
         return super().solve((0.0, self.t_end) if t_span is None else t_span, self.y0 if y0 is None else y0, *arguments, **options)
 
     def _set_params(self, params: Any) -> None:
-        raise TypeError("the functions of a model have copies of its parameters, which gradients cannot move: take Bodies, or a "
-                        "Mechanism with params")
+        known = list(self.values)
+        if not isinstance(params, dict) or not params:
+            raise TypeError(f"params has to be a dict of parameters of {self.name} by name, of {', '.join(known) or 'none'}")
+        for name in params:
+            if name not in known:
+                raise ValueError(f"{self.name} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
+            if lib.CPModelIsWhole(self.type, known.index(name)):
+                raise ValueError(f"{name} of {self.name} is a whole number, which has no derivative")
+        if self._jumps:
+            raise ValueError(f"{self.name} has events or kinks, at which sensitivities jump: gradients go through none")
+        numbers = {name: float(params[name]) for name in params}
+        kept = self.values, self._names, self._selected, self.parameters
+        self.values = {**dict(zip(known, self._all())), **numbers}
+        self._names = sorted(numbers)
+        self._selected = [known.index(name) for name in self._names]
+        self.parameters = np.array([numbers[name] for name in self._names])
+        self.params = numbers
+        self._views = {name: self.parameters[i:i + 1].reshape(()) for i, name in enumerate(self._names)}
+        self._query = None
+        try:
+            self._take_start()
+        except ValueError:
+            self.values, self._names, self._selected, self.parameters = kept
+            raise
+
+    def _with_parameters(self) -> Instance:
+        return ParametricInstance(self)
+
+    def gradient(self, objective: Any, params: Any = None, *, t_span: Any = None, start: Any = None, **options: Any) -> Tuple[Solution, Any]:
+        """As Mechanism.gradient, with respect to parameters by name, params={"l": 1.0}, whose values the model takes and keeps.
+        start: a state, or a function of them that returns one; None: the model's start, which depends on them, too."""
+        if start is None:
+            start = self._start_of
+        return super().gradient(objective, params, t_span=(0.0, self.t_end) if t_span is None else t_span, start=start, **options)
+
+    def _start_of(self, _: Any) -> np.ndarray:
+        own = self.y0
+        try:
+            self._take_start()
+            return self.y0
+        except ValueError as error:
+            raise ValueError(f"{error}; derivatives of the start are differences, which need room on both sides of a value") from None
+        finally:
+            self.y0 = own
+
+    def _named(self) -> Tuple[Sequence[str], Sequence[str]]:
+        q, u = ((self.type.coordinates, self.type.ncoordinates), (self.type.velocities, self.type.nvelocities))
+        return [text(q[0][i].name) for i in range(q[1])], [text(u[0][i].name) for i in range(u[1])]
 
     def quantities(self, t: Any, y: Any) -> dict:
         """What the motion keeps, or only loses, by name."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from ._core import Error, Owner, bind, pointer, real_array, to_c
 from ._native import ffi, lib
+from ._trees import unflatten
 
 REACHED = "The solver successfully reached the end of the integration interval."
 TERMINATED = "A termination event occurred."
@@ -45,6 +46,7 @@ class Solution:
 
     def __init__(self, **items: Any):
         self.__dict__.update(items)
+        self._tree: Any = None # y0, where it was one
         self._violation: Optional[np.ndarray] = None
 
     def __getitem__(self, name: str) -> Any:
@@ -59,6 +61,12 @@ class Solution:
             y = np.ascontiguousarray(self.y.T) if len(self.t) else np.zeros((0, 0))
             self._violation = np.array([self._system.violation(t, x) for t, x in zip(self.t, y)])
         return self._violation
+
+    def tree(self, y: Any = None) -> Any:
+        """y [n] or [n, k], or sol.y, in the structure of y0, where that was a tree of arrays: leaves have the dimension k behind
+        their own."""
+        y = self.y if y is None else np.asarray(y)
+        return y if self._tree is None else unflatten(self._tree, y)
 
     def __repr__(self) -> str:
         lines = [f"{k:>9}: {getattr(self, k)!r}" for k in ("message", "status", "method", "nfev", "njev", "nlu")]

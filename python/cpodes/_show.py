@@ -15,10 +15,11 @@ def plot(sol: Any, components: Optional[Sequence[int]] = None, axes: Any = None)
         import matplotlib.pyplot as plt
         axes = plt.subplots()[1]
     n = len(sol.y)
+    names = sol.mechanism.names if hasattr(sol, "mechanism") else [f"$y_{{{i}}}$" for i in range(n)]
     for i in range(min(n, MOST_CURVES)) if components is None else components:
         if not -n <= i < n:
             raise IndexError(f"there is no component {i} among {n}")
-        axes.plot(sol.t, sol.y[i], label=f"$y_{{{i}}}$")
+        axes.plot(sol.t, sol.y[i], label=names[i])
     axes.set_xlabel("t")
     axes.legend(loc="best")
     return axes

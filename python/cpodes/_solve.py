@@ -9,6 +9,7 @@ import numpy as np
 from ._core import Sparse, as_compiled, bind, expected, pointer, real_array, to_c
 from ._native import ffi, lib
 from ._run import Integration, Solution, System, as_events
+from ._trees import flatten, flatten_like, is_tree, unflatten
 
 
 class Ode(System):
@@ -17,7 +18,7 @@ class Ode(System):
     newton = False
 
     def __init__(self, fun: Any, t0: float, y0: np.ndarray, dtype: type, constraints: Any, G: Any, J: Any, unit_norms: Sequence,
-                 rtol: Any, atol: Any):
+                 rtol: Any, atol: Any, pattern: Optional[Sparse] = None):
         super().__init__()
         n = y0.size
         self.n, self.dtype, self.m = n, dtype, 0
@@ -28,7 +29,10 @@ class Ode(System):
         bind(self.ode.f, fun, "fun", (n,), ((n,),), self.failures, self.keep)
         self.J, self.constant_J = J is not None, getattr(J, "is_constant", False)
         if self.J:
-            bind(self.ode.J, J, "the Jacobian of fun", (n,), ((n, n),), self.failures, self.keep)
+            bind(self.ode.J, J, "the Jacobian of fun", (n,), (pattern or (n, n),), self.failures, self.keep)
+        self.pattern = pattern
+        if pattern:
+            self.ode.pattern.starts, self.ode.pattern.rows = int64s(pattern.starts), int64s(pattern.rows)
         self.projector = ffi.NULL
         y_tmpl = self.vector(np.zeros(n))
         self.scratch = np.zeros(n), np.zeros(n)
@@ -78,6 +82,9 @@ class Ode(System):
             check(lib.CVodeSetUserData(cvode, self.ode))
             check(lib.CPodeSetProjector(mem.multistep, self.projector))
         else:
+            if run.current == "RADAU":
+                template = self.matrix(self.pattern) if self.pattern else ffi.NULL
+                check(lib.CPOneStepSetJacobian(mem.onestep, template, to_c.glue_jac if self.J else ffi.NULL))
             check(lib.CPOneStepInit(mem.onestep, to_c.glue_rhs, t, mem.y))
             check(lib.CPOneStepSetUserData(mem.onestep, self.ode))
             check(lib.CPOneStepSetProjector(mem.onestep, self.projector))
@@ -88,11 +95,24 @@ class Ode(System):
             check(lib.CPodeSetNonlinearSolver(mem.multistep, solver))
         elif mem.multistep or lib.CPOneStepGetARKodeMem(mem.onestep):
             ls, A = ffi.new("SUNLinearSolver *"), ffi.new("SUNMatrix *")
-            flag = lib.glue_newton(mem, self.J, ls, A, run.own.ctx)
+            if self.pattern and not lib.glue_has_klu():
+                raise NotImplementedError("the SUNDIALS of this package has no sparse factors (KLU): methods of CVODES and ARKODE take "
+                                          "dense Jacobians only, and RADAU sparse ones, too")
+            if self.pattern and not self.J:
+                self.colour()
+            flag = lib.glue_newton(mem, self.ode, self.J, ls, A, run.own.ctx)
             place = len(run.own.frees) - 1 # both outlive the integrator, which was created last
             run.own.frees[place:place] = [(lib.glue_matrix_free, A[0]), (lib.glue_linear_free, ls[0])]
             check(flag)
             self.newton = True
+
+    def colour(self) -> None:
+        """Groups of columns for differences."""
+        groups = self.pattern.groups()
+        columns, ends = np.concatenate(groups), np.cumsum([0] + [len(g) for g in groups]).astype(np.int64)
+        work, pattern = np.zeros(3 * self.n), self.ode.pattern
+        self.keep += [columns, ends, work]
+        pattern.ngroups, pattern.groups, pattern.columns, pattern.work = len(groups), int64s(ends), int64s(columns), pointer(work)
 
     def projection(self, rtol: Any, atol: Any) -> Optional[Callable]:
         """Moves an array y to the manifold at t."""
@@ -165,6 +185,21 @@ def matrix_function(G: Any, name: str, shape: tuple, t0: float, y0: np.ndarray) 
     return G, shape
 
 
+def pattern_of(sparsity: Any, name: str, n: int, dtype: type) -> Sparse:
+    """The pattern of df/dy, from a scipy.sparse matrix, all of whose entries count, or an array."""
+    from scipy import sparse
+    if not hasattr(sparsity, "tocsc"):
+        sparsity = np.asarray(sparsity)
+        if sparsity.dtype.kind not in "biuf":
+            raise TypeError(f"{name} has to be a matrix of numbers, and is of dtype {sparsity.dtype}")
+        sparsity = sparse.csc_matrix(sparsity != 0) if sparsity.ndim == 2 else sparsity
+    if sparsity.shape != (n, n):
+        raise ValueError(f"{name} has to have the shape ({n}, {n}), and has {sparsity.shape}")
+    entries = sparsity.tocsc().copy()
+    entries.data = np.ones(entries.nnz)
+    return Sparse(sparse.kron(entries, np.ones((2, 2))) if dtype is complex else entries)
+
+
 def complex_as_real(fun: Callable, jac: Any) -> Tuple[Callable, Any]:
     """Functions of the real and imaginary parts."""
     def real_fun(t: float, x: np.ndarray) -> np.ndarray:
@@ -175,7 +210,10 @@ def complex_as_real(fun: Callable, jac: Any) -> Tuple[Callable, Any]:
 
     def real_jac(t: float, x: np.ndarray) -> np.ndarray:
         J = jac(t, x.view(complex)) if callable(jac) else jac
-        J = np.asarray(J.toarray() if hasattr(J, "toarray") else J, dtype=complex)
+        if hasattr(J, "tocsc"):
+            from scipy import sparse
+            return sparse.kron(J.real, np.eye(2)) + sparse.kron(J.imag, [[0, -1], [1, 0]])
+        J = np.asarray(J, dtype=complex)
         R = np.empty((2 * J.shape[0], 2 * J.shape[1]))
         R[0::2, 0::2], R[0::2, 1::2], R[1::2, 0::2], R[1::2, 1::2] = J.real, -J.imag, J.imag, J.real
         return R
@@ -247,10 +285,15 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
     scipy.integrate.solve_ivp.
 
     fun: f(t, y) -> [n]; in Python, or compiled (see Compiled). y is a copy that may be kept.
+    y0: [n], real or complex; or a tree: nested dicts, lists and tuples of real arrays and numbers. All functions then get y as such
+        a tree, and fun and `change` return one; sol.y is flat, and sol.tree(y) gives it back its structure.
     constraints: c(t, y) -> [m]; a compiled one as (function, m). y0 has to satisfy them, unless project_start is set.
     jac: with constraints dc/dy, [m, n]; without, df/dy, [n, n], as scipy has it. An array or a function jac(t, y), dense or
-        scipy.sparse (dc/dy only: df/dy is used as a dense matrix). rhs_jac: df/dy, with constraints, too.
+        scipy.sparse, whose pattern at the start is that of all others. rhs_jac: df/dy, with constraints, too.
         Those that are not given are formed by differences.
+    jac_sparsity: the pattern of df/dy, an array or a scipy.sparse matrix [n, n]. Implicit methods then factor sparse matrices,
+        and differences take one evaluation of fun for each group of columns that share no row. With it, a compiled rhs_jac
+        sets the values of the pattern's entries, by columns.
     unit_norms: (first, length[, value]) of components whose Euclidean norm is 1 (or value): unit quaternions, (0, 4).
     method: "auto" (DOP853, which becomes BDF where the problem turns out to be stiff), "LSODA" (Adams, likewise), "BDF", "Adams",
         "DOP853", "RK45", "RK23", "RADAU", a table of ARKODE's by name, or a Table.
@@ -258,12 +301,24 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
     events: functions g(t, y), whose sign is watched, with attributes
         terminal: True, or how often it has to happen; the run ends then. direction: < 0, > 0: falling or rising zeros only.
         change: a function (t, y) -> new state; the run goes on from there. sol.t has that time twice.
-    t_eval, dense_output, vectorized, args, first_step, min_step, max_step: as in scipy. jac_sparsity, lband, uband have no effect.
+    t_eval, dense_output, vectorized, args, first_step, min_step, max_step: as in scipy. lband, uband: the pattern of a
+        banded df/dy that is not given.
     progress: True: a progress bar; or a function of (t, t0, t1).
 
     Raises what functions raise; Error, whose attribute sol holds the results so far, where the integration fails. Ctrl-C ends
     a run with status 2 and the results so far."""
     t0, t1 = as_span(t_span)
+    if is_tree(y0):
+        if vectorized:
+            raise ValueError("a function of trees of arrays cannot be vectorized")
+        functions = functions_of_trees(y0, fun, constraints, jac, rhs_jac, events)
+        fun, constraints, jac, rhs_jac, events = functions
+        sol = solve(fun, t_span, flatten(y0, "y0"), method, t_eval, dense_output, events, False, args, constraints=constraints, jac=jac,
+                    rhs_jac=rhs_jac, unit_norms=unit_norms, rtol=leaves_of(y0, rtol, "rtol"), atol=leaves_of(y0, atol, "atol"),
+                    first_step=first_step, min_step=min_step, max_step=max_step, project_start=project_start, progress=progress,
+                    jac_sparsity=jac_sparsity, lband=lband, uband=uband)
+        sol._tree = y0
+        return sol
     y0 = np.asarray(y0)
     dtype = complex if y0.dtype.kind == "c" else float
     if y0.ndim != 1:
@@ -298,16 +353,26 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
         column = fun
         fun = lambda t, y: column(t, y[:, None])[:, 0]
     watched = as_events(events)
+    pattern = None
+    if jac_sparsity is not None:
+        pattern = pattern_of(jac_sparsity, "jac_sparsity", y0.size, dtype)
+    elif rhs_jac is not None and not as_compiled(rhs_jac):
+        value = rhs_jac(t0, y0.copy()) if callable(rhs_jac) else rhs_jac
+        if hasattr(value, "tocsc"):
+            pattern = pattern_of(value, "the Jacobian of fun", y0.size, dtype)
+    elif rhs_jac is None and (lband is not None or uband is not None):
+        near = np.subtract.outer(np.arange(y0.size), np.arange(y0.size)) # row - column
+        pattern = pattern_of((near <= (lband or 0)) & (-near <= (uband or 0)), "lband, uband", y0.size, dtype)
     if dtype is complex:
         fun, rhs_jac = complex_as_real(fun, rhs_jac)
         watched = [wrap_event(e, (lambda e: lambda t, y: e(t, y.view(complex)))(e)) for e in watched]
     if rhs_jac is not None and not callable(rhs_jac) and not as_compiled(rhs_jac):
-        constant = real_array("the Jacobian of fun", rhs_jac.toarray() if hasattr(rhs_jac, "toarray") else rhs_jac, (n, n))
+        constant = rhs_jac.tocsc() if hasattr(rhs_jac, "tocsc") else real_array("the Jacobian of fun", rhs_jac, (n, n))
         rhs_jac = lambda t, y: constant
         rhs_jac.is_constant = True
     if n == 0 or t1 == t0:
         return at_rest(t0, t1, start.view(dtype), watched, t_eval, dense_output)
-    system = Ode(fun, t0, start, dtype, constraints, jac, rhs_jac, unit_norms, rtol, atol)
+    system = Ode(fun, t0, start, dtype, constraints, jac, rhs_jac, unit_norms, rtol, atol, pattern)
     if project_start and system.projector:
         x, w = system.scratch
         x[:], w[:] = start, 1 / np.maximum(system.rtol * np.abs(start) + system.atol, 1e-150)
@@ -315,6 +380,33 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
         start = x.copy()
     integration = Integration(system, t0, t1, start, method, rtol, atol, watched, *steps, dense_output, t_eval)
     return integration.march(bar(progress, t0, t1))
+
+
+def leaves_of(tree: Any, value: Any, name: str) -> Any:
+    return flatten_like(tree, value, name) if is_tree(value) else value
+
+
+def functions_of_trees(tree: Any, fun: Any, constraints: Any, jac: Any, rhs_jac: Any, events: Any) -> tuple:
+    """Functions of flat states from functions of trees; compiled ones and arrays are flat already."""
+    def of_flat(f: Any, after: Callable) -> Any:
+        if as_compiled(f) or not callable(f):
+            return f
+        return lambda t, y, *more: after(f(t, unflatten(tree, y), *more))
+
+    def event_of_flat(e: Any) -> Any:
+        shown = wrap_event(e, of_flat(e, lambda g: g))
+        if callable(getattr(e, "change", None)):
+            shown.change = of_flat(e.change, lambda y: None if y is None else flatten_like(tree, y, "the state that `change` returned"))
+        return shown
+    same = lambda value: value
+    rate = lambda value: None if value is None else flatten_like(tree, value, "what fun returned")
+    residual = lambda value: flatten(value, "what constraints returned") if is_tree(value) else value
+    return (of_flat(fun, rate), of_flat(constraints, residual), of_flat(jac, same), of_flat(rhs_jac, same),
+            [event_of_flat(e) for e in as_events(events)] or None)
+
+
+def int64s(array: np.ndarray) -> Any:
+    return ffi.cast("int64_t *", ffi.from_buffer(array))
 
 
 def wrap_event(event: Any, function: Any) -> Any:

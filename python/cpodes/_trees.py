@@ -27,7 +27,7 @@ def flatten(tree: Any, name: str = "params") -> np.ndarray:
 
 
 def unflatten(tree: Any, flat: np.ndarray) -> Any:
-    """A tree of the same structure whose leaves are views of flat."""
+    """A tree of the same structure whose leaves are views of flat [n] or [n, k], with the dimension k behind their own."""
     def walk(node: Any, at: int) -> Tuple[Any, int]:
         if isinstance(node, dict):
             made = {}
@@ -46,5 +46,38 @@ def unflatten(tree: Any, flat: np.ndarray) -> Any:
             return None, at
         shape = np.shape(node)
         size = int(np.prod(shape))
-        return flat[at:at + size].reshape(shape), at + size
+        return flat[at:at + size].reshape(shape + flat.shape[1:]), at + size
     return walk(tree, 0)[0]
+
+
+def is_tree(value: Any) -> bool:
+    """Is it a tree, and no list of numbers? A dict, or a list or tuple with an array or a dict in it."""
+    if isinstance(value, (list, tuple)):
+        return any(isinstance(one, np.ndarray) and one.ndim > 0 or is_tree(one) for one in value)
+    return isinstance(value, dict)
+
+
+def flatten_like(tree: Any, value: Any, name: str) -> np.ndarray:
+    """All numbers of value, which has to have the structure of tree. name is what is wrong else."""
+    def compare(node: Any, other: Any, place: str) -> None:
+        if isinstance(node, dict):
+            if not isinstance(other, dict) or set(node) != set(other):
+                raise ValueError(f"{place} has to be a dict with the keys {', '.join(map(repr, sorted(node)))}, and is {told(other)}")
+            for key in node:
+                compare(node[key], other[key], f"{place}[{key!r}]")
+        elif isinstance(node, (list, tuple)) and (is_tree(node) or not isinstance(other, np.ndarray)):
+            if not isinstance(other, (list, tuple)) or len(node) != len(other):
+                raise ValueError(f"{place} has to be a {type(node).__name__} of {len(node)}, and is {told(other)}")
+            for i, (one, its) in enumerate(zip(node, other)):
+                compare(one, its, f"{place}[{i}]")
+        elif (node is None) != (other is None) or (node is not None and np.shape(node) != np.shape(other)):
+            raise ValueError(f"{place} has to have the shape {np.shape(node)}, and is {told(other)}")
+
+    def told(other: Any) -> str:
+        if isinstance(other, dict):
+            return f"a dict with {', '.join(map(repr, sorted(other)))}"
+        if isinstance(other, (list, tuple)):
+            return f"a {type(other).__name__} of {len(other)}"
+        return "None" if other is None else f"of shape {np.shape(other)}"
+    compare(tree, value, name)
+    return flatten(value, name)

@@ -1,5 +1,7 @@
 /* Part of the module that cffi writes: functions of Python's as cpodes calls them, and the loop over the steps. */
 #include <arkode/arkode_arkstep.h>
+#include <float.h>
+#include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,11 +88,68 @@ int glue_constraint_jac(double t, N_Vector y, N_Vector c, SUNMatrix G, void *use
   return call(&s->G, t, LIST(In, DATA(y)), LIST(Out, matrix_data(G)));
 }
 
+/* The sum of a matrix and the identity, which SUNDIALS forms in place, may have had other index arrays. */
+static int restore_pattern(const GlueOde *s, SUNMatrix J) {
+  const int64_t *starts = s->pattern.starts;
+  if (!starts) return 0;
+  if (SUNSparseMatrix_NNZ(J) < starts[s->n] && SUNSparseMatrix_Reallocate(J, starts[s->n]))
+    return -1;
+  for (int64_t j = 0; j <= s->n; j++) SUNSparseMatrix_IndexPointers(J)[j] = starts[j];
+  for (int64_t k = 0; k < starts[s->n]; k++) SUNSparseMatrix_IndexValues(J)[k] = s->pattern.rows[k];
+  return 0;
+}
+
 int glue_jac(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data, N_Vector a,
              N_Vector b, N_Vector c) {
   GlueOde *s = user_data;
   (void)fy, (void)a, (void)b, (void)c;
+  if (restore_pattern(s, J)) return -1;
   return call(&s->J, t, LIST(In, DATA(y)), LIST(Out, matrix_data(J)));
+}
+
+/* The increments are relative changes, or at least one tolerance, as RADAU has them. */
+static void increments(const GlueOde *s, const double *y, double *step) {
+  const double root = sqrt(DBL_EPSILON);
+  double largest    = 0;
+  for (int64_t j = 0; j < s->n; j++) largest = fmax(largest, fabs(y[j]));
+  const double typical = largest > 0 ? fmin(0.1 * largest, 1) : 1;
+  for (int64_t j = 0; j < s->n; j++) {
+    const double tolerance = s->rtol[j] * fabs(y[j]) + s->atol[j];
+    const double size      = fmax(root * fmax(fabs(y[j]), typical), fmin(tolerance, root));
+    volatile double moved  = y[j] + size;
+    step[j]                = moved - y[j]; /* a machine number */
+  }
+}
+
+int glue_jac_differences(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data,
+                         N_Vector a, N_Vector b, N_Vector c) {
+  GlueOde *s           = user_data;
+  const GluePattern *P = &s->pattern;
+  const size_t n       = (size_t)s->n;
+  double *y2 = P->work, *f = y2 + n, *step = f + n;
+  int flag = restore_pattern(s, J);
+  (void)a, (void)b, (void)c;
+  if (flag) return flag;
+  double *value = matrix_data(J);
+  increments(s, DATA(y), step);
+  memcpy(y2, DATA(y), n * sizeof *y2);
+  for (int64_t g = 0; g < P->ngroups; g++) {
+    const int64_t first = P->groups[g], end = P->groups[g + 1];
+    for (int64_t k = first; k < end; k++) y2[P->columns[k]] += step[P->columns[k]];
+    if ((flag = call(&s->f, t, LIST(In, y2), LIST(Out, f)))) return flag;
+    for (int64_t k = first; k < end; k++) {
+      const int64_t j = P->columns[k];
+      y2[j]           = DATA(y)[j];
+      for (int64_t e = P->starts[j]; e < P->starts[j + 1]; e++)
+        value[e] = (f[P->rows[e]] - DATA(fy)[P->rows[e]]) / step[j];
+    }
+  }
+  return 0;
+}
+
+static int differences_onestep(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *mem,
+                               N_Vector a, N_Vector b, N_Vector c) {
+  return glue_jac_differences(t, y, fy, J, CPOneStepGetUserData(mem), a, b, c);
 }
 
 int glue_jac_onestep(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *mem, N_Vector a,
@@ -338,18 +397,35 @@ void glue_matrix_free(SUNMatrix A) { SUNMatDestroy(A); }
 void glue_linear_free(SUNLinearSolver ls) { SUNLinSolFree(ls); }
 void glue_nonlinear_free(SUNNonlinearSolver nls) { SUNNonlinSolFree(nls); }
 
-int glue_newton(GlueRun *r, int with_jac, SUNLinearSolver *ls, SUNMatrix *A, SUNContext ctx) {
-  const int64_t n = N_VGetLength(r->y);
-  if (!(*A = SUNDenseMatrix(n, n, ctx)) || !(*ls = SUNLinSol_Dense(r->y, *A, ctx)))
-    return CP_MEM_FAIL;
+#ifdef GLUE_KLU /* its own header wants that of KLU, which may be in a folder of its own */
+SUNLinearSolver SUNLinSol_KLU(N_Vector y, SUNMatrix A, SUNContext ctx);
+int glue_has_klu(void) { return 1; }
+#define SPARSE_SOLVER(y, A, ctx) SUNLinSol_KLU(y, A, ctx)
+#else
+int glue_has_klu(void) { return 0; }
+#define SPARSE_SOLVER(y, A, ctx) NULL
+#endif
+
+int glue_newton(GlueRun *r, GlueOde *ode, int with_jac, SUNLinearSolver *ls, SUNMatrix *A,
+                SUNContext ctx) {
+  const int64_t n      = N_VGetLength(r->y);
+  const GluePattern *P = &ode->pattern;
+  if (P->starts && !glue_has_klu()) return CP_NOT_SUPPORTED;
+  *A = P->starts ? glue_csc(n, n, P->starts, P->rows, ctx) : SUNDenseMatrix(n, n, ctx);
+  if (*A) *ls = P->starts ? SPARSE_SOLVER(r->y, *A, ctx) : SUNLinSol_Dense(r->y, *A, ctx);
+  if (!*A || !*ls) return CP_MEM_FAIL;
+  const int own_jac = with_jac || P->starts; /* else the integrator's differences */
   if (r->multistep) {
     void *cvode = CPodeGetCVodeMem(r->multistep);
     int flag    = CVodeSetLinearSolver(cvode, *ls, *A);
-    return flag || !with_jac ? flag : CVodeSetJacFn(cvode, glue_jac);
+    return flag || !own_jac ? flag
+                            : CVodeSetJacFn(cvode, with_jac ? glue_jac : glue_jac_differences);
   }
   void *arkode = CPOneStepGetARKodeMem(r->onestep);
   int flag     = ARK_SET_LINEAR_SOLVER(arkode, *ls, *A);
-  return flag || !with_jac ? flag : ARK_SET_JAC_FN(arkode, glue_jac_onestep);
+  return flag || !own_jac
+             ? flag
+             : ARK_SET_JAC_FN(arkode, with_jac ? glue_jac_onestep : differences_onestep);
 }
 
 SUNNonlinearSolver glue_fixed_point(N_Vector y, int m, SUNContext ctx) {
@@ -374,6 +450,226 @@ int glue_check_type(const CPModelType *type, char *message, int64_t length) {
   return 0;
 }
 #endif
+
+/* --------------------------------------------------------------- models with other parameters -- */
+
+struct GlueParametric_ {
+  const CPModelType *type;
+  SUNContext ctx;
+  double *values;   /* [type->nparameters], which sensitivities change */
+  int64_t capacity; /* of models */
+  CPModel **models; /* models[0] has the values of the start */
+  long *used;       /* [capacity] when each was last asked for */
+  long clock;
+  CPModel *newest;
+  char message[400];
+};
+
+/* A model of the same functions and sizes? Others have equations of another form. */
+static int is_like(const CPModel *a, const CPModel *b) {
+  const CPMechModel *x = &a->mech, *y = &b->mech;
+#define SAME(member) (x->member == y->member)
+  return SAME(nu) && SAME(nq) && SAME(nz) && SAME(np) && SAME(nv) && SAME(na) && SAME(M) &&
+         SAME(A) && SAME(f) && SAME(f_lambda) && SAME(p) && SAME(v) && SAME(b) && SAME(N) &&
+         SAME(zdot) && SAME(udot) && SAME(Au) && SAME(ATl) && SAME(Minv) && SAME(Mu) &&
+         SAME(dynamics_jac) && SAME(constraint_jac) && SAME(auxiliary_jac) && SAME(lambda_jac) &&
+         SAME(udot_jac);
+#undef SAME
+}
+
+static int has_values(const GlueParametric *P, const CPModel *m) {
+  return m && !memcmp(m->parameter, P->values, (size_t)P->type->nparameters * sizeof *P->values);
+}
+
+/* The model with the values as they are: its functions have copies of its parameters. Differences come back to the same few
+ * values, so models are kept. NULL, and a message, where there is none. */
+static const CPModel *model_now(GlueParametric *P) {
+  int64_t oldest = 1;
+  if (has_values(P, P->newest)) return P->newest;
+  for (int64_t i = 0; i < P->capacity; i++) {
+    if (has_values(P, P->models[i])) {
+      P->used[i]       = ++P->clock;
+      return P->newest = P->models[i];
+    }
+    if (i > 0 && P->used[i] < P->used[oldest]) oldest = i;
+  }
+  CPModel *made = CPModelCreate(P->type, P->values, P->ctx, P->message, sizeof P->message);
+  if (made && !is_like(made, P->models[0])) {
+    snprintf(P->message, sizeof P->message,
+             "%s: its equations change their form with the parameter", P->type->name);
+    CPModelFree(&made);
+  }
+  if (!made) return NULL;
+  CPModelFree(&P->models[oldest]);
+  P->used[oldest]  = ++P->clock;
+  return P->newest = P->models[oldest] = made;
+}
+
+static int model_M(double t, const double *q, SUNMatrix A, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.M(t, q, A, m->data) : -1;
+}
+
+static int model_A(double t, const double *q, SUNMatrix A, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.A(t, q, A, m->data) : -1;
+}
+
+static int model_f(double t, const double *q, const double *u, const double *z, double *f, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.f(t, q, u, z, f, m->data) : -1;
+}
+
+static int model_f_lambda(double t, const double *q, const double *u, const double *z,
+                          const double *l, double *f, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.f_lambda(t, q, u, z, l, f, m->data) : -1;
+}
+
+static int model_p(double t, const double *q, double *p, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.p(t, q, p, m->data) : -1;
+}
+
+static int model_v(double t, const double *q, const double *u, double *v, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.v(t, q, u, v, m->data) : -1;
+}
+
+static int model_b(double t, const double *q, const double *u, double *v, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.b(t, q, u, v, m->data) : -1;
+}
+
+static int model_N(const double *q, CPMechKinematics what, const double *x, double *y, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.N(q, what, x, y, m->data) : -1;
+}
+
+static int model_zdot(double t, const double *q, const double *u, const double *z, const double *l,
+                      double *f, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.zdot(t, q, u, z, l, f, m->data) : -1;
+}
+
+static int model_udot(double t, const double *q, const double *u, const double *z, double *udot,
+                      double *l, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.udot(t, q, u, z, udot, l, m->data) : -1;
+}
+
+static int model_Au(double t, const double *q, const double *x, double *y, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.Au(t, q, x, y, m->data) : -1;
+}
+
+static int model_ATl(double t, const double *q, const double *x, double *y, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.ATl(t, q, x, y, m->data) : -1;
+}
+
+static int model_Minv(double t, const double *q, const double *x, double *y, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.Minv(t, q, x, y, m->data) : -1;
+}
+
+static int model_Mu(double t, const double *q, const double *x, double *y, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.Mu(t, q, x, y, m->data) : -1;
+}
+
+static int model_dynamics_jac(double t, const double *q, const double *u, const double *z,
+                              const double *udot, const double *l, SUNMatrix K, SUNMatrix C,
+                              SUNMatrix Fz, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.dynamics_jac(t, q, u, z, udot, l, K, C, Fz, m->data) : -1;
+}
+
+static int model_constraint_jac(double t, const double *q, const double *u, const double *udot,
+                                SUNMatrix Bq, SUNMatrix Bu, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.constraint_jac(t, q, u, udot, Bq, Bu, m->data) : -1;
+}
+
+static int model_auxiliary_jac(double t, const double *q, const double *u, const double *z,
+                               const double *l, SUNMatrix Zq, SUNMatrix Zu, SUNMatrix Zz, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.auxiliary_jac(t, q, u, z, l, Zq, Zu, Zz, m->data) : -1;
+}
+
+static int model_lambda_jac(double t, const double *q, const double *u, const double *z,
+                            const double *l, SUNMatrix Fl, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.lambda_jac(t, q, u, z, l, Fl, m->data) : -1;
+}
+
+static int model_udot_jac(double t, const double *q, const double *u, const double *z, SUNMatrix Uq,
+                          SUNMatrix Uu, SUNMatrix Uz, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.udot_jac(t, q, u, z, Uq, Uu, Uz, m->data) : -1;
+}
+
+GlueParametric *glue_parametric(const CPModelType *type, const double *values, int64_t capacity,
+                                SUNContext ctx, char *message, int64_t length) {
+  GlueParametric *P = calloc(1, sizeof *P);
+  message[0]        = '\0';
+  if (!P) return NULL;
+  P->type = type, P->ctx = ctx, P->capacity = capacity;
+  P->values = malloc((size_t)type->nparameters * sizeof *P->values);
+  P->models = calloc((size_t)capacity, sizeof(CPModel *));
+  P->used   = calloc((size_t)capacity, sizeof *P->used);
+  if (P->values && P->models && P->used) {
+    memcpy(P->values, values, (size_t)type->nparameters * sizeof *values);
+    P->newest = P->models[0] = CPModelCreate(type, values, ctx, message, (size_t)length);
+  }
+  if (P->newest) return P;
+  glue_parametric_free(P);
+  return NULL;
+}
+
+double *glue_parametric_values(GlueParametric *P) { return P->values; }
+CPModel *glue_parametric_model(GlueParametric *P) { return P->models[0]; }
+const char *glue_parametric_message(const GlueParametric *P) { return P->message; }
+
+CPMech glue_parametric_mech(GlueParametric *P) {
+  const CPModel *first = P->models[0];
+  CPMechModel m        = first->mech;
+#define SET(name) m.name = first->mech.name ? model_##name : NULL
+  SET(M);
+  SET(A);
+  SET(f);
+  SET(f_lambda);
+  SET(p);
+  SET(v);
+  SET(b);
+  SET(N);
+  SET(zdot);
+  SET(udot);
+  SET(Au);
+  SET(ATl);
+  SET(Minv);
+  SET(Mu);
+  SET(dynamics_jac);
+  SET(constraint_jac);
+  SET(auxiliary_jac);
+  SET(lambda_jac);
+  SET(udot_jac);
+#undef SET
+  CPMech mech = CPMechCreate(&m, first->y0, P->ctx);
+  if (!mech) return NULL;
+  if (CPMechSetUserData(mech, P) || (first->prepare && first->prepare(first, mech)))
+    CPMechFree(&mech);
+  return mech;
+}
+
+void glue_parametric_free(GlueParametric *P) {
+  if (!P) return;
+  for (int64_t i = 0; P->models && i < P->capacity; i++) CPModelFree(&P->models[i]);
+  free(P->models);
+  free(P->used);
+  free(P->values);
+  free(P);
+}
 
 const CPModelType *glue_module(const void *module, char *message, int64_t length) {
   const CPModelModule *m = module;

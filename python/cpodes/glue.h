@@ -17,12 +17,23 @@ typedef struct {
   long int calls; /* so far */
 } GlueFn;
 
+/* The pattern of df/dy by columns, and groups of columns that share no row, for differences */
+typedef struct {
+  const int64_t *starts; /* [n + 1]; NULL: df/dy is dense */
+  const int64_t *rows;   /* [starts[n]], ascending in each column */
+  int64_t ngroups;
+  const int64_t *groups;  /* [ngroups + 1] where each one begins in columns */
+  const int64_t *columns; /* [n] */
+  double *work;           /* [3 n]: a state, f there, and increments */
+} GluePattern;
+
 /* y' = f(t, y), 0 = c(t, y), with df/dy and dc/dy: user_data of the integrator and of the projector */
 typedef struct {
   GlueFn f, c, J, G;
-  int64_t n;          /* length of y */
-  const double *rtol; /* [n], of glue_weights */
-  const double *atol; /* [n] */
+  GluePattern pattern; /* of df/dy */
+  int64_t n;           /* length of y */
+  const double *rtol;  /* [n], of glue_weights */
+  const double *atol;  /* [n] */
 } GlueOde;
 
 /* The functions of a mechanical system in Python: its user_data. Those that are not set have nout = 0. */
@@ -76,6 +87,9 @@ int glue_constraint(double t, N_Vector y, N_Vector c, void *user_data);
 int glue_constraint_jac(double t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
 int glue_jac(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data, N_Vector a,
              N_Vector b, N_Vector c);
+/* The same by differences, for a sparse J */
+int glue_jac_differences(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data,
+                         N_Vector a, N_Vector b, N_Vector c);
 int glue_jac_onestep(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *mem, N_Vector a,
                      N_Vector b, N_Vector c);
 int glue_roots(double t, N_Vector y, double *g, void *user_data);
@@ -112,8 +126,12 @@ SUNMatrix glue_dense(int64_t m, int64_t n, SUNContext ctx);
 SUNMatrix glue_csc(int64_t m, int64_t n, const int64_t *starts, const int64_t *rows, SUNContext ctx);
 double *glue_matrix_data(SUNMatrix A);
 void glue_matrix_free(SUNMatrix A);
-/* Dense Newton for df/dy, by J or by differences; ls, A: out, freed after the integrator by glue_linear_free. */
-int glue_newton(GlueRun *run, int with_jac, SUNLinearSolver *ls, SUNMatrix *A, SUNContext ctx);
+/* Newton for df/dy, by J or by differences, sparse where ode has a pattern; ls, A: out, freed after the integrator by
+ * glue_linear_free and glue_matrix_free. CP_NOT_SUPPORTED where a pattern needs KLU, which SUNDIALS lacks. */
+int glue_newton(GlueRun *run, GlueOde *ode, int with_jac, SUNLinearSolver *ls, SUNMatrix *A,
+                SUNContext ctx);
+/* Has this package sparse factors for methods of CVODES and ARKODE? */
+int glue_has_klu(void);
 /* Fixed-point iteration with so many vectors of Anderson's */
 SUNNonlinearSolver glue_fixed_point(N_Vector y, int m, SUNContext ctx);
 void glue_linear_free(SUNLinearSolver ls);
@@ -123,4 +141,15 @@ void glue_nonlinear_free(SUNNonlinearSolver nls);
 const CPModelType *glue_catalogue(int i);
 /* Why a type that has been loaded cannot be used, or "" */
 int glue_check_type(const CPModelType *type, char *message, int64_t length);
+/* A model whose functions follow its parameters, for sensitivities; values: initial, copied. capacity >= 2: models with
+ * other values that are kept. NULL and a message where there is no such model. Its CPMech, which the caller frees first,
+ * has user data of its own. */
+typedef struct GlueParametric_ GlueParametric;
+GlueParametric *glue_parametric(const CPModelType *type, const double *values, int64_t capacity,
+                                SUNContext ctx, char *message, int64_t length);
+double *glue_parametric_values(GlueParametric *model);
+CPModel *glue_parametric_model(GlueParametric *model);
+const char *glue_parametric_message(const GlueParametric *model);
+CPMech glue_parametric_mech(GlueParametric *model);
+void glue_parametric_free(GlueParametric *model);
 const CPModelType *glue_module(const void *module, char *message, int64_t length);

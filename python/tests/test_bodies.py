@@ -193,7 +193,7 @@ def test_gradients_know_how_the_assembly_depends_on_lengths():
         m.gradient(lambda t, y, p: y[1], [1.0], t_span=(0, 1))
     with pytest.raises(KeyError, match="rod.size"):
         m.gradient(lambda t, y, p: y[1], {"rod.size": 1.0}, t_span=(0, 1))
-    with pytest.raises(TypeError, match="copies"):
+    with pytest.raises(TypeError, match="by name, of none"):
         cpodes.model("andrews").gradient(lambda t, y, p: y[0], t_span=(0, 0.01), start=cpodes.model("andrews").y0)
 
 
@@ -321,3 +321,16 @@ def test_elements_may_follow_a_run_and_runs_go_side_by_side():
         thread.join()
     assert np.array_equal(*ends) and m.coordinate("hinge", ends[0])[0] < m.coordinate("hinge", first.y[:, -1])[0] - 0.1
     assert first.violation.max() < 1e-8
+
+
+def test_components_have_names():
+    m = cpodes.Bodies(3, balance=True)
+    m.add_body("rod", mass=1, inertia=(1, 1, 1))
+    assert m.names == [f"rod.{k}" for k in "x y z e0 e1 e2 e3 x' y' z' wx wy wz".split()] + ["W"]
+    assert m.names[12] == "rod.wz" and m.placed().size == len(m.names)
+    top = cpodes.model("heavy_top")
+    assert top.names[10:] == ["wx", "wy", "wz"] and top.y0[top.names.index("wy")] == top.values["spin"]
+    assert cpodes.model("slider_crank").names[0] + "'" in cpodes.model("slider_crank").names
+    plain = cpodes.Mechanism(mass=np.eye(2))
+    plain.evaluate(0, [0, 0, 1, 0])
+    assert plain.names == ["q0", "q1", "u0", "u1"]

@@ -97,6 +97,58 @@ def test_what_is_wrong_is_said():
         without.gradient(crank.kinetic, t_span=(0, 1), start=[0.0, 1.0])
 
 
+@pytest.mark.parametrize("method", ["forward", "adjoint"])
+def test_a_model_of_the_catalogue_has_the_same_gradient(method, wanted):
+    m = cpodes.model("slider_crank") # the same mechanism, written in C
+    options = dict(OPTIONS, start=None, objective=cpodes.Objective(integrand=crank.kinetic))
+    sol, gradient = m.gradient(params=crank.PARAMETERS, method=method, **options)
+    assert sol.objective == pytest.approx(crank.PUBLISHED, abs=2e-5)
+    largest = max(abs(d) for d in wanted.values())
+    for name, d in wanted.items():
+        assert gradient[name] == pytest.approx(d, abs=1e-9 * largest), name
+
+
+def differences_of_runs(name, values, end, t_end):
+    """Central differences of sixth order of end(y(t_end)), over independent models."""
+    result = {}
+    for key, size in values.items():
+        h = 2e-3 * size
+
+        def G(k):
+            m = cpodes.model(name, **{**values, key: size + k * h})
+            return end(m.solve((0, t_end), None, "DOP853", rtol=1e-13, atol=1e-13).y[:, -1])
+        result[key] = (45 * (G(1) - G(-1)) - 9 * (G(2) - G(-2)) + (G(3) - G(-3))) / (60 * h)
+    return result
+
+
+@pytest.mark.parametrize("method", ["forward", "adjoint"])
+def test_models_with_quaternions_have_gradients_of_parameters_of_start_and_forces(method):
+    values = {"spin": 20.0, "g": 9.0}
+    wanted = differences_of_runs("heavy_top", values, lambda y: y[2], 0.5)
+    m = cpodes.model("heavy_top")
+    sol, gradient = m.gradient(lambda t, y, P: y[2] + 0 * P["g"], values, t_span=(0, 0.5), method=method, rtol=1e-11, atol=1e-11)
+    for name, d in wanted.items():
+        assert gradient[name] == pytest.approx(d, rel=1e-6), name
+    assert m.values["spin"] == 20 and m.y0[m.names.index("wy")] == 20
+
+
+def test_what_a_model_cannot_do_is_said():
+    m = cpodes.model("slider_crank")
+    G = lambda t, y, P: y[0]
+    for params, words in (({"mass": 1.0}, "no parameter 'mass'"), ({"a": 2.0}, "parameter a .* must be from 0.001 to 0.99"), ({"a": np.nan}, "parameter a")):
+        with pytest.raises(ValueError, match=words):
+            m.gradient(G, params, t_span=(0, 1))
+    assert m.values["a"] == 0.5
+    with pytest.raises(TypeError, match="by name"):
+        m.gradient(G, t_span=(0, 1))
+    with pytest.raises(ValueError, match="both sides"):
+        m.gradient(G, {"c": 0.0}, t_span=(0, 1)) # may not be negative
+    with pytest.raises(ValueError, match="whole number"):
+        cpodes.model("heavy_top").gradient(G, {"case": 1.0})
+    with pytest.raises(ValueError, match="events"):
+        cpodes.model("newton_cradle").gradient(G, {"g": 9.81})
+
+
 @pytest.mark.long
 def test_torch_differentiates_a_motion():
     torch = pytest.importorskip("torch")
@@ -106,3 +158,21 @@ def test_torch_differentiates_a_motion():
     (motion(flat) ** 2).sum().backward()
     y, pull = cpodes.vjp(m, (0, 2), crank.start, crank.PARAMETERS)
     assert flat.grad.numpy() == pytest.approx(flatten(pull(2 * y)), rel=1e-6)
+    tree = {name: torch.tensor(value, requires_grad=True, dtype=torch.float64) for name, value in crank.PARAMETERS.items()}
+    (motion(tree) ** 2).sum().backward()
+    assert [float(tree[name].grad) for name in sorted(tree)] == pytest.approx(flat.grad.tolist(), rel=1e-6)
+
+
+@pytest.mark.long
+def test_torch_checks_the_gradient_of_a_model_by_differences_of_its_own():
+    torch = pytest.importorskip("torch")
+    m = cpodes.model("slider_crank")
+    motion = cpodes.torch_motion(m, (0, 1), m._start_of, rtol=1e-11, atol=1e-11)
+    a, k = (torch.tensor(x, requires_grad=True, dtype=torch.float64) for x in (0.4, 2.0))
+    assert torch.autograd.gradcheck(lambda a, k: motion({"k": k, "a": a}), (a, k), eps=1e-4, atol=1e-6, rtol=1e-5)
+    (first,) = torch.autograd.grad(motion({"a": a, "k": k}).sum(), a, create_graph=True)
+    with pytest.raises(RuntimeError, match="grad"): # there are no second derivatives
+        first.backward()
+    single = torch.tensor(0.4, requires_grad=True) # of float32
+    motion({"a": single, "k": 2.0}).sum().backward()
+    assert single.grad.dtype == torch.float32 and torch.isfinite(single.grad)

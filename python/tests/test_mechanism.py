@@ -244,3 +244,7 @@ def test_a_model_of_ones_own_is_loaded_from_its_shared_object(tmp_path):
     m = cpodes.load(target)
     sol = m.solve(rtol=1e-8, atol=1e-8)
     assert sol.t[-1] == m.t_end and sol.violation.max() < 1e-7
+    name, value = next(iter(m.values.items()))
+    end = lambda change: cpodes.load(target, **{name: value * (1 + change)}).solve((0, 1), rtol=1e-12, atol=1e-12).y[0, -1]
+    _, gradient = m.gradient(lambda t, y, P: y[0], {name: value}, t_span=(0, 1), rtol=1e-10, atol=1e-10)
+    assert gradient[name] == pytest.approx((8 * (end(1e-3) - end(-1e-3)) - (end(2e-3) - end(-2e-3))) / (0.012 * value), rel=1e-6)

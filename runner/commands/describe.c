@@ -53,23 +53,29 @@ static void print_parameters(FILE *out, const CPModel *model) {
   }
 }
 
+/* The first `named` of `all` components, whose start is y */
+static void print_components(FILE *out, const char *heading, const CPModelCoordinate *q, int named,
+                             long all, const sunrealtype *y) {
+  int name = 4, unit = 4;
+  if (named == 0 || named > all) return;
+  for (int i = 0; i < named; i++) {
+    name = wider(name, q[i].name);
+    unit = wider(unit, unit_text(q[i].unit));
+  }
+  fprintf(out, "\n%s\n  %-*s  %12s  %-*s  meaning\n", heading, name, "name", "start", unit, "unit");
+  for (int i = 0; i < named; i++)
+    fprintf(out, "  %-*s  %12.6g  %-*s  %s\n", name, q[i].name, (double)y[i], unit,
+            unit_text(q[i].unit), q[i].meaning);
+  if (named < all) fprintf(out, "  and %ld more\n", all - named);
+}
+
 static void print_coordinates(FILE *out, const CPModel *model) {
   const CPModelType *type = model->type;
   const long nq           = (long)CPModelNumPositions(model);
   const sunrealtype *y    = N_VGetArrayPointer(model->y0);
-  int name = 4, unit = 4;
-  if (type->ncoordinates == 0 || type->ncoordinates > nq) return;
-  for (int i = 0; i < type->ncoordinates; i++) {
-    name = wider(name, type->coordinates[i].name);
-    unit = wider(unit, unit_text(type->coordinates[i].unit));
-  }
-  fprintf(out, "\ncoordinates\n  %-*s  %12s  %-*s  meaning\n", name, "name", "start", unit, "unit");
-  for (int i = 0; i < type->ncoordinates; i++) {
-    const CPModelCoordinate *q = &type->coordinates[i];
-    fprintf(out, "  %-*s  %12.6g  %-*s  %s\n", name, q->name, (double)y[i], unit,
-            unit_text(q->unit), q->meaning);
-  }
-  if (type->ncoordinates < nq) fprintf(out, "  and %ld more\n", nq - type->ncoordinates);
+  print_components(out, "coordinates", type->coordinates, type->ncoordinates, nq, y);
+  print_components(out, "velocities", type->velocities, type->nvelocities, (long)model->mech.nu,
+                   y + nq);
 }
 
 static void print_quantities(FILE *out, const CPModel *model) {

@@ -119,12 +119,6 @@ void report_work(const Report *r, FILE *out) {
 
 /* ---------------------------------------------------------------------------------- the state -- */
 
-static const char *meaning(const Report *r, long i) {
-  const bool named = i < r->type->ncoordinates && i < r->info->nq;
-  const char *text = named ? r->type->coordinates[i].meaning : NULL;
-  return text ? text : "";
-}
-
 static void component(const Report *r, FILE *out, long i) {
   char name[NAME], unit[NAME];
   component_name(r->info, i, name, sizeof name);
@@ -132,7 +126,7 @@ static void component(const Report *r, FILE *out, long i) {
   table_number(out, r->history->last[i], DIGITS);
   if (r->type->coordinates) {
     table_unit(out, component_unit(r->info, i, unit, sizeof unit));
-    table_text(out, meaning(r, i));
+    table_text(out, component_meaning(r->info, i));
   }
   table_row_end(out);
 }

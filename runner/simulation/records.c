@@ -50,6 +50,14 @@ void describe_rejections(const RunResult *result, char *text, size_t length) {
 
 /* ---- names of the state's components ---- */
 
+/* The name that the model gives to component i, a velocity; NULL: none */
+static const CPModelCoordinate *velocity_of(const RunInfo *info, long i) {
+  const CPModelType *type = info->settings->model.type;
+  const long u            = i - info->nq;
+  return type->velocities && u >= 0 && u < info->nu && u < type->nvelocities ? &type->velocities[u]
+                                                                             : NULL;
+}
+
 /* u_i is the velocity of q_i, as far as the names go */
 static bool is_rate(const RunInfo *info, long i) {
   return i >= info->nq && i < info->nq + info->nu && info->nq == info->nu;
@@ -64,8 +72,9 @@ static const CPModelCoordinate *coordinate_of(const RunInfo *info, long i) {
 
 void component_name(const RunInfo *info, long i, char *text, size_t length) {
   const bool rate            = is_rate(info, i);
-  const CPModelCoordinate *c = coordinate_of(info, i);
-  if (c) snprintf(text, length, "%s%s", c->name, rate ? "'" : "");
+  const CPModelCoordinate *c = coordinate_of(info, i), *v = velocity_of(info, i);
+  if (v) snprintf(text, length, "%s", v->name);
+  else if (c) snprintf(text, length, "%s%s", c->name, rate ? "'" : "");
   else if (i < info->nq) snprintf(text, length, "q%ld", i);
   else if (i < info->nq + info->nu) snprintf(text, length, "u%ld", i - info->nq);
   else snprintf(text, length, "z%ld", i - info->nq - info->nu);
@@ -73,9 +82,10 @@ void component_name(const RunInfo *info, long i, char *text, size_t length) {
 
 const char *component_unit(const RunInfo *info, long i, char *text, size_t length) {
   const bool rate            = is_rate(info, i);
-  const CPModelCoordinate *c = coordinate_of(info, i);
-  text[0]                    = '\0';
-  if (!c || !c->unit || !c->unit[0]) return text;
+  const CPModelCoordinate *c = coordinate_of(info, i), *v = velocity_of(info, i);
+  text[0] = '\0';
+  if (v) snprintf(text, length, "%s", unit_text(v->unit));
+  if (v || !c || !c->unit || !c->unit[0]) return text;
   if (!rate) snprintf(text, length, "%s", unit_text(c->unit));
   else if (!*unit_text(c->unit)) snprintf(text, length, "1/s");
   else snprintf(text, length, "%s/s", c->unit);
@@ -83,6 +93,13 @@ const char *component_unit(const RunInfo *info, long i, char *text, size_t lengt
 }
 
 const char *unit_text(const char *unit) { return unit && strcmp(unit, "1") != 0 ? unit : ""; }
+
+const char *component_meaning(const RunInfo *info, long i) {
+  const CPModelType *type    = info->settings->model.type;
+  const bool named           = i < info->nq && i < type->ncoordinates;
+  const CPModelCoordinate *c = named ? &type->coordinates[i] : velocity_of(info, i);
+  return c && c->meaning ? c->meaning : "";
+}
 
 bool is_conserved(const RunInfo *info, int i) {
   return i < RUN_SCALES ? info->conserved[i]

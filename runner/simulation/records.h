@@ -170,6 +170,7 @@ struct Listener {
 /* Names of the columns of y: "phi", "phi'", or "q0", "u0", "z0"; unit: "" where it is not known */
 void component_name(const RunInfo *info, long i, char *text, size_t length);
 const char *component_unit(const RunInfo *info, long i, char *text, size_t length);
+const char *component_meaning(const RunInfo *info, long i);
 /* As it is shown: "" for NULL and "1" */
 const char *unit_text(const char *unit);
 bool is_conserved(const RunInfo *info, int quantity);

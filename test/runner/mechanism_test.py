@@ -40,6 +40,12 @@ class Mechanisms(RunnerTest):
         self.assertNotEqual(*[next(line for line in r.splitlines() if "crank.phi " in line) for r in runs])
         self.assert_refused(cpodes("run", file, "--param", "spring.colour=1"), "spring.colour")
 
+    def test_velocities_are_those_of_the_bodies(self):
+        process = cpodes("run", FILES / "spatial_four_bar.yaml", "--t-end", 0.1, "--outputs", 1, "--csv", "-")
+        self.assert_done(process)
+        header = process.stdout.splitlines()[0].split(",")
+        self.assertEqual(header[22:28], ["crank.x'", "crank.y'", "crank.z'", "crank.wx", "crank.wy", "crank.wz"])
+
     def test_drawings_show_what_gravity_pulls_down(self):
         report, picture = self.folder / "report.html", self.folder / "picture.svg"
         for file, axes, up in (("double_wishbone", "yzx", ["x", "y", "z"]), ("andrews", "xyz", ["x", "y"])):

@@ -380,6 +380,14 @@ class Csv(RunTest):
             self.assertEqual(len(row), len(header))
             self.assertAlmostEqual(float(row[0]), 0.25 * k, places=14)
 
+    def test_velocities_have_names_and_units_where_quaternions_are_coordinates(self):
+        path = self.folder / "run.csv"
+        process = cpodes("run", "heavy_top", "--csv", path, "--outputs", 4, "--curves", "wy,z'")
+        self.assert_done(process)
+        header = rows_of(path)[0]
+        self.assertEqual(header[1:14], "x y z e0 e1 e2 e3 x' y' z' wx wy wz".split())
+        self.assertRegex(process.stdout, r"wy +150 rad/s\n")
+
     def test_its_numbers_are_those_of_the_run(self):
         path = self.folder / "run.csv"
         run = self.run_json("pendulum", "--csv", path)

@@ -188,6 +188,26 @@ static void more_coordinates(Copy *c) {
   c->type.coordinates                    = three;
   c->type.ncoordinates                   = 3;
 }
+static void velocity_like_a_coordinate(Copy *c) {
+  c->type.velocities  = c->type.coordinates;
+  c->type.nvelocities = 1;
+}
+static void same_velocities(Copy *c) {
+  static const CPModelCoordinate twice[] = {{"vx", "m/s", "x"}, {"vx", "m/s", "y"}};
+  c->type.velocities                     = twice;
+  c->type.nvelocities                    = 2;
+}
+static void velocity_without_unit(Copy *c) {
+  static const CPModelCoordinate bare[] = {{"vx", NULL, "x"}};
+  c->type.velocities                    = bare;
+  c->type.nvelocities                   = 1;
+}
+static void more_velocities(Copy *c) {
+  static const CPModelCoordinate three[] = {
+      {"vx", "m/s", "x"}, {"vy", "m/s", "y"}, {"vz", "m/s", "z"}};
+  c->type.velocities  = three;
+  c->type.nvelocities = 3;
+}
 static void no_create(Copy *c) { c->type.create = NULL; }
 static void no_scale(Copy *c) { c->quantity[0].scale_of = zero; }
 static void no_value(Copy *c) { c->quantity[0].value = NULL; }
@@ -301,6 +321,10 @@ static const struct {
     {"pendulum", same_coordinates, "two coordinates x"},
     {"pendulum", coordinates_without_number, "0 coordinates have names"},
     {"pendulum", more_coordinates, "3 coordinates have names, but there are 2"},
+    {"pendulum", velocity_like_a_coordinate, "velocity x has the name of a coordinate"},
+    {"pendulum", same_velocities, "two velocities vx"},
+    {"pendulum", velocity_without_unit, "velocity 0 has no name, unit or meaning"},
+    {"pendulum", more_velocities, "3 velocities have names, but there are 2"},
     {"pendulum", no_create, "no function create"},
     {"pendulum", no_scale, "the scale of energy must be > 0"},
     {"pendulum", no_value, "quantity 0 has no"},
