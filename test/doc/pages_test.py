@@ -19,7 +19,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = ["tutorial_first.rst", "tutorial_drift.rst", "tutorial_events.rst", "tutorial_fit.rst",
+PAGES = ["tutorial_first.rst", "tutorial_drift.rst", "tutorial_events.rst", "tutorial_fit.rst", "tutorial_stiff.rst",
          "troubleshooting.rst"]
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 OPTIONAL = {"car_axis_fit"} # examples that are built only where GSL is
