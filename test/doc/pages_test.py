@@ -20,7 +20,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ["tutorial_first.rst", "tutorial_drift.rst", "tutorial_events.rst", "tutorial_fit.rst", "tutorial_stiff.rst",
-         "troubleshooting.rst"]
+         "tutorial_index3.rst", "troubleshooting.rst"]
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 OPTIONAL = {"car_axis_fit"} # examples that are built only where GSL is
 EXACT = re.compile(r" *(method|end|rank|because|all \d+ are right)")
