@@ -211,14 +211,26 @@ static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrea
 
 /* ---- the call ---- */
 
+/* CVodeF evaluates f once more for the first point that Hermite's interpolation uses, and ignores whether it fails: what has
+ * been in that vector would enter the gradient. So f is asked before, at the same state. Returns 0, or CVODES' code. */
+static int firstRate(CPodeMem mem) {
+  CPAttempt at;
+  int flag = mem->base.f ? cpAttemptRead(mem, &at) : CP_SUCCESS;
+  if (flag || !mem->base.f) return flag;
+  flag = mem->base.f(mem->base.t, mem->base.y, mem->base.tmp, at.user_data);
+  return flag < 0 ? CV_RHSFUNC_FAIL : flag > 0 ? CV_FIRST_RHSFUNC_ERR : CP_SUCCESS;
+}
+
 /* CVodeF keeps a root beyond tout for a later call with CV_NORMAL, of this run or of another one, and loses it in a call
  * with CV_ONE_STEP. When it is asked for the time that it has reached, it returns the root without a step, and the root is
  * kept here. */
 static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
-                      int *ncheck) {
+                      int *ncheck, long int nst) {
   CPCheckpoints *points  = &mem->checkpoints;
   const sunrealtype root = points->root_beyond;
-  int result             = CV_ROOT_RETURN;
+  int result             = nst == 0 ? firstRate(mem) : CP_SUCCESS;
+  if (result) return result;
+  result = CV_ROOT_RETURN;
   if (!isnan(root) && (itask == CV_ONE_STEP || (tout - root) * (root - mem->base.t0) >= 0.0)) {
     *tret               = root; /* the root beyond the last tout comes now */
     points->root_beyond = NAN;
@@ -278,7 +290,7 @@ static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *t
     done   = result != CV_SUCCESS || itask == CV_ONE_STEP;
   }
   if (!done)
-    result = ncheck ? forwardRun(mem, tout, y, tret, itask, ncheck)
+    result = ncheck ? forwardRun(mem, tout, y, tret, itask, ncheck, nst)
                     : run(mem, tout, y, tret, itask, nst);
   if (mem->sens.data) mem->sens.end(mem->sens.data);
   mem->holding = 0;

@@ -77,6 +77,19 @@ START_TEST(outputs_of_a_run_with_checkpoints_are_on_the_manifold) {
 }
 END_TEST
 
+/* CVodeF itself ignores it, and interpolates with what has been in the vector. */
+START_TEST(a_first_evaluation_of_f_that_fails_is_told) {
+  int ncheck = 0;
+  run_open(run, methods[_i / 2], 1.0e-4);
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 10, CV_HERMITE));
+  run->world.f = (Fault){.after = -1.0, .times = 1, .flag = _i % 2 ? -1 : 1};
+  ck_assert_flag(run, CPodeF(run->mem, 0.1, run->y, &run->t, CV_NORMAL, &ncheck),
+                 _i % 2 ? CV_RHSFUNC_FAIL : CV_FIRST_RHSFUNC_ERR);
+  ck_assert_success(run, CPodeF(run->mem, 0.1, run->y, &run->t, CV_NORMAL, &ncheck));
+  run_close(run);
+}
+END_TEST
+
 /* What CVODES shows the nonlinear solver at each attempt of the forward run */
 enum { MOST = 4000 };
 static struct {
@@ -344,6 +357,7 @@ int main(void) {
   TCase *tc    = tcase_create("adjoint");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, outputs_of_a_run_with_checkpoints_are_on_the_manifold, 0, 4);
+  tcase_add_loop_test(tc, a_first_evaluation_of_f_that_fails_is_told, 0, 4);
   tcase_add_loop_test(tc, forward_steps_are_repeated_to_the_last_bit, 0, 4);
   tcase_add_loop_test(tc, a_backward_run_is_followed_by_a_new_start, 0, n_methods);
   tcase_add_loop_test(tc, repeated_steps_that_are_others_end_the_backward_run, 0, n_methods);
