@@ -300,9 +300,11 @@ static int build(CPContact c, N_Vector y_tmpl, SUNContext ctx) {
                 {&c->problem.x, na, sizeof *c->W},
                 {&c->problem.w, na, sizeof *c->W},
                 {&c->problem.room, 3 * na * na + 9 * na, sizeof *c->W}};
+  _Static_assert(sizeof arrays / sizeof *arrays <= CONTACT_ARRAYS, "owned is too short");
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
     void *array = calloc(arrays[k].count, arrays[k].size);
     if (!array) return 1;
+    c->owned[c->nowned++] = array;
     memcpy(arrays[k].address, &array, sizeof array);
   }
   c->A = c->model.A_tmpl ? SUNMatClone(c->model.A_tmpl) : SUNDenseMatrix(c->na, c->nu, ctx);
@@ -355,22 +357,8 @@ CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint 
 
 void CPContactFree(CPContact *contact) {
   if (!contact || !*contact) return;
-  CPContact c    = *contact;
-  void *arrays[] = {c->point,       c->before,
-                    c->event,       c->fired,
-                    c->is_contact,  c->row,
-                    c->scale,       c->order,
-                    c->keep,        c->mask,
-                    c->p,           c->v,
-                    c->b,           c->a,
-                    c->lambda,      c->impulse,
-                    c->velocity,    c->e,
-                    c->udot,        c->W,
-                    c->problem.law, c->problem.W,
-                    c->problem.c,   c->problem.x,
-                    c->problem.w,   c->problem.room,
-                    c->compression};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
+  CPContact c = *contact;
+  for (int k = 0; k < c->nowned; k++) free(c->owned[k]);
   CPMechFree(&c->mech);
   if (c->A) SUNMatDestroy(c->A);
   if (c->S) SUNMatDestroy(c->S);

@@ -7,7 +7,7 @@
 
 #include <cpodes/cpodes_contact.h>
 
-enum { CONTACT_TEXT = 512, CONTACT_NAME = 48, ROOTS = 5 };
+enum { CONTACT_TEXT = 512, CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 32 };
 
 /* ---- solve.c: the problem of an event ---- */
 
@@ -76,6 +76,8 @@ struct CPContact_ {
       small_v; /* tenths of the tolerances of gaps and of velocities, at the newest event */
   int side;    /* which of two places root functions have */
   long int repeated, maxevents; /* events at one time */
+  void *owned[CONTACT_ARRAYS];  /* the arrays */
+  int nowned;
   /* work */
   char *is_contact, *keep; /* [na] 1: a row of a contact; [npoints] 1: in the problem */
   sunrealtype *mask, *p, *v, *b, *a, *lambda, *impulse; /* [na]; a = A u' - b without contacts */
@@ -105,17 +107,40 @@ void contactScales(CPContact c);
 void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
 void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
 
+/* ---- problem.c: rows of an event; codes are reported ---- */
+/* A failure of CPMech, which has reported it: its code. */
+int contactPassOn(CPContact c, int flag);
+int contactUserFailed(CPContact c, const char *function, const char *name, sunrealtype t, int flag);
+/* c->p, c->v at (t, y) */
+int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function);
+/* Rows that are on: those of the model's other constraints, and those of the contacts by their phases. */
+int contactActivate(CPContact c);
+/* The same, with those of the problem, or with none of a contact */
+int contactActivateRows(CPContact c, int with_contacts);
+/* The problem consists of the contacts that are kept, keep [npoints]. */
+void contactGather(CPContact c, const char *keep);
+/* c->W [n n], its Delassus operator */
+int contactDelassus(CPContact c, sunrealtype t, N_Vector y);
+/* Not 0: there is no solution (contactNoSolution). */
+int contactSolveProblem(CPContact c);
+int contactNoSolution(CPContact c, sunrealtype t, const char *function, const char *what);
+/* c->a [na] <- A u' - b without contacts */
+int contactFreeAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *function);
+
+/* ---- impact.c ---- */
+/* If closed contacts approach each other: new velocities in y and c->v. 0 or a code, reported. */
+int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function);
+
+/* u <- u + M^{-1} A^T P under the other constraints, where the problem's x is P and c->velocity what was; then c->v. */
+int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *function);
+
 /* ---- event.c ---- */
 /* The event at (t, y), with c->fired: new velocities in y, new phases, active rows. 0 or a code, reported, with y and phases
  * as they were. changed: out, is it necessary to start the integrator again? */
 int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function);
 /* y and phases as they were before the newest event */
 void contactUndo(CPContact c, N_Vector y);
-/* c->p, c->v at (t, y) */
-int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* Is gap i, in c->p, below zero by more than the tolerance? 0 or CP_CONTACT_PENETRATION, reported. */
 int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function);
-/* Rows that are on: those of the model's other constraints, and those of the contacts by their phases. */
-int contactActivate(CPContact c);
 
 #endif

@@ -1,0 +1,170 @@
+/* The impulses of closed contacts that approach each other.
+ *
+ *   v+ = v- + W P,  w = v+ + e v-:  Newton's law and Coulomb's law of impulses, or Poisson's
+ *
+ * Energy changes by 1/2 P^T (v- + v+). Newton's law with friction may let it grow (T. R. Kane, Stanford Mechanics Alumni
+ * Club Newsletter, 1984). All e are then reduced by the same factor, to the largest for which it does not; with
+ * e = 0 it never grows, since P_N v_N+ = 0 and P_T^T v_T+ <= 0. */
+#include "contact_impl.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* A flight that lasts less than this many roundoffs of t is the end of an accumulation. Root functions that are zero at a
+ * start are looked at 1e5 of them later. */
+#define RESOLVED 1.0e6
+/* Energy that grows by this part of its terms is roundoff. */
+#define ROUNDOFF   1.0e-10
+#define BISECTIONS 50
+/* The velocities after impulses must be those predicted, up to this part. */
+#define WRONG 1.0e-6
+
+/* Newton's law: x with W x + (1 + factor e) v- = v+ + factor e v-. */
+static int newtonsImpulses(CPContact c, sunrealtype factor) {
+  ContactProblem *P = &c->problem;
+  for (int i = 0; i < P->n; i++) P->c[i] = (1.0 + factor * c->e[i]) * c->velocity[i];
+  const int failed = contactSolveProblem(c);
+  for (int i = 0; i < P->n; i++) P->w[i] -= factor * c->e[i] * c->velocity[i];
+  return failed;
+}
+
+/* Poisson's law: compression, v = v- + W x_c, ends with 0 <= v_N perpendicular to x_c >= 0. Expansion has the impulse x with
+ * 0 <= v_N+ = (v + W x)_N perpendicular to x_N - factor e x_cN >= 0 (C. Glocker, F. Pfeiffer, Nonlinear Dynamics 7, 1995). */
+static int poissonsImpulses(CPContact c, sunrealtype factor) {
+  ContactProblem *P = &c->problem;
+  memcpy(P->c, c->velocity, (size_t)P->n * sizeof *P->c);
+  if (contactSolveProblem(c)) return 1;
+  memcpy(c->compression, P->x, (size_t)P->n * sizeof *P->x);
+  memcpy(P->c, P->w, (size_t)P->n * sizeof *P->c);
+  for (int k = 0; k < P->ncontacts; k++) {
+    const int N     = P->law[k].first;
+    P->law[k].given = factor * c->e[N] * P->x[N];
+    for (int i = 0; i < P->n; i++) P->c[i] += c->W[i + N * P->n] * P->law[k].given;
+  }
+  const int failed = contactSolveProblem(c);
+  for (int k = 0; k < P->ncontacts; k++) {
+    P->x[P->law[k].first] += P->law[k].given;
+    P->law[k].given = 0.0;
+  }
+  for (int i = 0; i < P->n; i++) P->x[i] += c->compression[i];
+  return failed;
+}
+
+/* Solves for impulses x and velocities w = v+ with all e times factor. Returns the growth of energy relative to its terms, or
+ * NaN. */
+static sunrealtype impulses(CPContact c, sunrealtype factor) {
+  ContactProblem *P  = &c->problem;
+  sunrealtype growth = 0, terms = 0;
+  int poisson = 0;
+  for (int k = 0; k < P->ncontacts; k++) poisson |= c->point[P->law[k].contact].poisson;
+  memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
+  if (poisson ? poissonsImpulses(c, factor) : newtonsImpulses(c, factor)) return NAN;
+  for (int i = 0; i < P->n; i++) {
+    growth += P->x[i] * (c->velocity[i] + P->w[i]);
+    terms += fabs(P->x[i] * c->velocity[i]) + fabs(P->x[i] * P->w[i]);
+  }
+  return terms > 0.0 ? growth / terms : 0.0;
+}
+
+/* The largest factor of all e that does not let energy grow. Returns 0, or 1 if there is no solution. */
+static int restitution(CPContact c, sunrealtype *factor) {
+  sunrealtype low = 0.0, growth = impulses(c, *factor);
+  if (growth <= ROUNDOFF) return 0;
+  if (isnan(growth)) return 1;
+  c->stats.nreduced++;
+  for (int k = 0; k < BISECTIONS; k++) {
+    const sunrealtype middle = (low + *factor) / 2;
+    growth                   = impulses(c, middle);
+    if (isnan(growth)) return 1;
+    *(growth <= ROUNDOFF ? &low : factor) = middle;
+  }
+  *factor = low;
+  return isnan(impulses(c, low));
+}
+
+/* Name of the contact that has row i of the problem */
+static const char *rowName(CPContact c, int i) {
+  const ContactProblem *P = &c->problem;
+  int k                   = P->ncontacts - 1;
+  while (k > 0 && P->law[k].first > i) k--;
+  return c->point[P->law[k].contact].name;
+}
+
+int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  const ContactProblem *P = &c->problem;
+  sunrealtype *u = N_VGetArrayPointer(y) + c->nq, size = 0;
+  memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
+  for (int i = 0; i < P->n; i++) c->impulse[c->row[i]] = P->x[i];
+  c->mode  = IMPULSES;
+  int flag = contactActivateRows(c, 0);
+  if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
+  c->mode = MOTION;
+  if (flag) return contactPassOn(c, flag);
+  for (int j = 0; j < c->nu; j++) u[j] += c->udot[j];
+  flag = contactMeasure(c, t, y, function);
+  for (int i = 0; i < P->n; i++) size = fmax(size, fabs(c->velocity[i]));
+  for (int i = 0; i < P->n && !flag; i++) {
+    sunrealtype after = c->velocity[i];
+    for (int j = 0; j < P->n; j++) after += c->W[i + j * P->n] * P->x[j];
+    if (!(fabs(c->v[c->row[i]] - after) <=
+          fmax(WRONG * size, 0.1 * c->small_v * c->scale[c->row[i]])))
+      flag = contactError(
+          c, CP_MECH_A_WRONG, function,
+          "at t = %.15g: row %d, of contact \"%s\", has the velocity %g after an impact, and not "
+          "%g: A is not the derivative of v, or a motion is prescribed",
+          t, c->row[i], rowName(c, i), c->v[c->row[i]], after);
+  }
+  return flag;
+}
+
+int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  ContactProblem *P = &c->problem;
+  int approaching = 0, accumulated = 0;
+  sunrealtype factor = 1;
+  for (int k = 0; k < P->ncontacts; k++) {
+    const int row = c->row[P->law[k].first];
+    approaching |= c->v[row] < -c->small_v * c->scale[row];
+  }
+  if (!approaching) return CP_SUCCESS;
+  for (int k = 0; k < P->ncontacts; k++) {
+    const int N = P->law[k].first, row = c->row[N];
+    for (int i = 0; i <= P->law[k].ntangents; i++) c->e[N + i] = c->point[P->law[k].contact].e[i];
+    /* Newton's law would have one that rests or recedes, and is pressed by the impact of another, penetrate. */
+    if (!c->point[P->law[k].contact].poisson && c->v[row] >= -c->small_v * c->scale[row])
+      c->e[N] = 0.0;
+  }
+  for (int i = 0; i < P->n; i++) c->velocity[i] = c->v[c->row[i]];
+  const int flag = contactFreeAccelerations(c, t, y, function);
+  if (flag) return flag;
+  if (restitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");
+  for (int k = 0; k < P->ncontacts; k++) {
+    const int N           = P->law[k].first;
+    CPContactEvent *event = &c->event[P->law[k].contact];
+    const sunrealtype e = factor * c->e[N], v = P->w[N]; /* after */
+    const sunrealtype a = fmax(0.0, -c->a[c->row[N]]), flight = RESOLVED * DBL_EPSILON * fabs(t);
+    event->struck = P->x[N] > 0.0;
+    if (e == 1.0 || (event->struck ? e == 0.0 : event->before == CP_CONTACT_OPEN || v <= 0.0))
+      continue;
+    /* Flights that follow last sum_k 2 v e^k / a, of which a way v times as long is what remains. A contact that opens by the
+     * impact of another one, as of a rocking block, is taken to come back like that, too. */
+    const sunrealtype remains = a > 0.0 ? 2.0 * v / (a * (1.0 - e)) : 0.0;
+    const sunrealtype scale = c->scale[c->row[N]], way = v * remains;
+    const int is_short = a > 0.0 && (way <= c->small_q * scale || 2.0 * v <= a * flight);
+    if (!(v <= c->small_v * scale) && !is_short) continue;
+    accumulated = event->accumulated = 1;
+    event->t_closed                  = t + remains;
+    P->law[k].glued                  = !event->struck;
+    c->e[N]                          = 0;
+    c->stats.naccumulations++;
+  }
+  if (accumulated && restitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");
+  c->stats.nimpacts++;
+  for (int k = 0; k < P->ncontacts; k++)
+    for (int i = 0; i <= P->law[k].ntangents; i++) {
+      CPContactEvent *event = &c->event[P->law[k].contact];
+      event->velocity[0][i] = c->velocity[P->law[k].first + i];
+      event->impulse[i]     = P->x[P->law[k].first + i];
+    }
+  return contactApplyImpulses(c, t, y, function);
+}

@@ -1,0 +1,134 @@
+/* What impulses and accelerations have in common at an event: the rows of the closed contacts, their Delassus operator, and
+ * the accelerations without them. */
+#include "contact_impl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+int contactPassOn(CPContact c, int flag) {
+  snprintf(c->message, sizeof c->message, "%s", CPMechGetLastMessage(c->mech));
+  return flag;
+}
+
+int contactUserFailed(CPContact c, const char *function, const char *name, sunrealtype t, int flag) {
+  return contactError(c, flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, function,
+                      "at t = %.15g: %s failed (%d)", t, name, flag);
+}
+
+int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + c->nq;
+  memset(c->p, 0, (size_t)c->na * sizeof *c->p);
+  memset(c->v, 0, (size_t)c->na * sizeof *c->v);
+  int flag = c->model.p(t, q, c->p, c->user_data);
+  if (flag) return contactUserFailed(c, function, "p", t, flag);
+  if (c->model.v) flag = c->model.v(t, q, u, c->v, c->user_data);
+  else flag = contactRows(c, t, q);
+  if (flag) return contactUserFailed(c, function, c->model.v ? "v" : "A", t, flag);
+  if (!c->model.v) contactTimes(c->A, u, c->v);
+  for (int i = 0; i < c->na; i++)
+    if (!isfinite(c->p[i]) || !isfinite(c->v[i]))
+      return contactError(c, CP_MECH_NONFINITE, function,
+                          "at t = %.15g: row %d of p or v is not finite", t, i);
+  return CP_SUCCESS;
+}
+
+int contactActivate(CPContact c) {
+  for (int i = 0; i < c->na; i++) c->mask[i] = !c->is_contact[i];
+  for (int i = 0; i < c->npoints; i++) {
+    const Point *point = &c->point[i];
+    if (point->phase == CP_CONTACT_OPEN) continue;
+    c->mask[point->normal] = 1;
+    for (int k = 0; k < point->ntangents; k++)
+      c->mask[point->tangent + k] = point->phase == CP_CONTACT_STICKING && !point->implied;
+  }
+  return CPMechSetActive(c->mech, c->mask);
+}
+
+int contactActivateRows(CPContact c, int with_contacts) {
+  for (int i = 0; i < c->na; i++) c->mask[i] = !c->is_contact[i];
+  for (int i = 0; i < c->problem.n && with_contacts; i++) c->mask[c->row[i]] = 1;
+  return CPMechSetActive(c->mech, c->mask);
+}
+
+/* W [n n] <- the Delassus operator of the problem's rows, without the others: S_cc - S_co S_oo^+ S_oc. */
+int contactDelassus(CPContact c, sunrealtype t, N_Vector y) {
+  const int n       = c->problem.n;
+  int other         = 0;
+  sunrealtype *S_oo = c->problem.room, *column = c->problem.x, *x = c->problem.w;
+  int flag = contactActivateRows(c, 1);
+  if (!flag) flag = CPMechDelassus(c->mech, t, y, c->S);
+  if (flag) return contactPassOn(c, flag);
+  for (int i = 0; i < c->na; i++) other += !c->is_contact[i];
+  for (int j = 0; j < n; j++) {
+    for (int i = 0; i < n; i++) c->W[i + j * n] = SUNDenseMatrix_Column(c->S, c->row[j])[c->row[i]];
+    if (other == 0) continue;
+    for (int l = 0, m = 0; l < c->na; l++) {
+      if (c->is_contact[l]) continue;
+      column[m] = SUNDenseMatrix_Column(c->S, c->row[j])[l];
+      for (int i = 0, k = 0; i < c->na; i++)
+        if (!c->is_contact[i]) S_oo[k++ + m * other] = SUNDenseMatrix_Column(c->S, l)[i];
+      m++;
+    }
+    contactLinearSolve(other, S_oo, column, x, S_oo + other * other);
+    for (int l = 0, m = 0; l < c->na; l++) {
+      if (c->is_contact[l]) continue;
+      for (int i = 0; i < n; i++)
+        c->W[i + j * n] -= SUNDenseMatrix_Column(c->S, l)[c->row[i]] * x[m];
+      m++;
+    }
+  }
+  return CP_SUCCESS;
+}
+
+void contactGather(CPContact c, const char *keep) {
+  ContactProblem *P = &c->problem;
+  P->n = P->ncontacts = 0;
+  for (int i = 0; i < c->npoints; i++) {
+    const Point *point = &c->point[i];
+    if (!keep[i]) continue;
+    ContactLaw *law = &P->law[P->ncontacts++];
+    *law = (ContactLaw){.contact = i, .first = P->n, .ntangents = point->ntangents, .mu = point->mu};
+    for (int k = 0; k <= point->ntangents; k++)
+      c->row[P->n++] = k == 0 ? point->normal : point->tangent + k - 1;
+  }
+}
+
+int contactSolveProblem(CPContact c) {
+  const int failed = contactSolve(&c->problem);
+  c->stats.nsolved++;
+  c->stats.nnewton += c->problem.newton;
+  if (!failed) c->stats.residual = fmax(c->stats.residual, c->problem.residual);
+  return failed;
+}
+
+int contactNoSolution(CPContact c, sunrealtype t, const char *function, const char *what) {
+  const ContactProblem *P = &c->problem;
+  char names[CONTACT_TEXT / 2];
+  size_t used = 0;
+  for (int k = 0; k < P->ncontacts && used < sizeof names; k++)
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s\"%s\"", k > 0 ? ", " : "",
+                             c->point[P->law[k].contact].name);
+  return contactError(c, CP_CONTACT_NO_SOLUTION, function,
+                      "at t = %.15g: no %s of the %d closed contacts %s%s satisfy the laws of "
+                      "contact (residual %.1e)",
+                      t, what, P->ncontacts, names, used < sizeof names ? "" : " ...", P->residual);
+}
+
+int contactFreeAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  const sunrealtype *q = N_VGetArrayPointer(y);
+  c->mode              = FREE;
+  int flag             = contactActivateRows(c, 0);
+  if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
+  c->mode = MOTION;
+  if (flag) return contactPassOn(c, flag);
+  memset(c->a, 0, (size_t)c->na * sizeof *c->a);
+  memset(c->b, 0, (size_t)c->na * sizeof *c->b);
+  flag = contactRows(c, t, q);
+  if (!flag) flag = c->model.b(t, q, q + c->nq, c->b, c->user_data);
+  if (flag) return contactUserFailed(c, function, "A or b", t, flag);
+  contactTimes(c->A, c->udot, c->a);
+  for (int i = 0; i < c->na; i++) c->a[i] -= c->b[i];
+  return CP_SUCCESS;
+}
