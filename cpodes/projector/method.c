@@ -77,6 +77,16 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_
   return end(work, flag);
 }
 
+int cpProjectBoth(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+                  N_Vector e, int *with_error, CPProjected *result) {
+  work->error    = work->P->user.both ? e : NULL;
+  const int flag = cpProject(work, t, y, ewt, only_if_needed, result);
+  *with_error    = !flag && result->moved && work->error;
+  work->error    = NULL;
+  if (*with_error) CP_COUNT(work, ntangent);
+  return flag;
+}
+
 int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   const CPProjectorKind *kind = cpKindOf(work->P);
   CP_COUNT(work, nproj);

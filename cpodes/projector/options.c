@@ -122,6 +122,15 @@ int CPProjectorSetViolationFn(CPProjector P, CPViolationFn norm) {
   return CP_SUCCESS;
 }
 
+int CPProjectorSetStateErrorFn(CPProjector P, CPStateErrorProjFn both) {
+  if (!P) return optionOf(P, __func__);
+  if (!P->user_kind)
+    return cpReport(&P->log, CP_ILL_INPUT, __func__,
+                    "only a projector of CPProjectorCreateUser has a projection by the user");
+  P->user.both = both;
+  return CP_SUCCESS;
+}
+
 int CPProjectorSetEps(CPProjector P, sunrealtype eps) {
   if (!P) return optionOf(P, __func__);
   if (!(eps >= 0.0 && eps <= 1.0))

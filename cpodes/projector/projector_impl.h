@@ -93,6 +93,7 @@ struct CPWork_ {
   const CPProjectorKind *kind; /* P's, if it is of another room */
   void *self;                  /* of a kind of another room: what it made; else this work itself */
   CPProjected newest;          /* result of the newest projection */
+  N_Vector error; /* an error estimate for the user's function that projects both; or NULL: nothing to be done, or it has been */
   CPWarnings warn;
   int jac_is_right; /* the user's G has been compared with differences           */
   CPProjectorStats stats;
@@ -112,6 +113,7 @@ typedef struct {
   CPMetricMatrixFn metric_matrix;
   CPProjFn g;
   CPErrProjFn g_eps;
+  CPStateErrorProjFn both;
   CPViolationFn violation;
   void *data;
 } CPUserFunctions;

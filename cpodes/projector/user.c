@@ -20,12 +20,20 @@ static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only
                    CPProjected *result) {
   CPWork work   = self;
   CPProjector P = work->P;
-  int flag      = P->user.g(t, y, work->v, P->eps, P->user.data);
+  N_Vector e    = work->error;
+  int flag      = e ? P->user.both(t, y, work->v, e, P->eps, P->user.data)
+                    : P->user.g(t, y, work->v, P->eps, P->user.data);
   if (flag) return cpUserResult(work->text, flag, t, "the projection function");
   if (!cpVectorFinite(work->v))
     return cpReason(work->text, -CP_PROJ_NONFINITE,
                     "at t = %.15g: the projection function returned NaN or Inf (component %d)", t,
                     cpFirstNonFinite(work->v));
+  if (e && !cpVectorFinite(e))
+    return cpReason(
+        work->text, -CP_PROJ_NONFINITE,
+        "at t = %.15g: the projection function returned NaN or Inf (component %d of the "
+        "error)",
+        t, cpFirstNonFinite(e));
   (void)ewt, (void)only_if_needed;
   result->moved     = 1; /* Its violation is not looked at again. */
   result->violation = 0.0;

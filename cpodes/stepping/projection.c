@@ -115,9 +115,15 @@ static int tooLarge(CPStepper s, sunrealtype t, sunrealtype correction) {
 
 int cpStepperProject(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype bound,
                      int *moved) {
+  int with_error;
+  return cpStepperProjectBoth(s, t, y, ewt, bound, NULL, &with_error, moved);
+}
+
+int cpStepperProjectBoth(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype bound,
+                         N_Vector e, int *with_error, int *moved) {
   CPProjected projected;
   cpCopy(s->delta, y);
-  const int flag = cpProject(s->step, t, y, ewt, s->test_cnstr, &projected);
+  const int flag = cpProjectBoth(s->step, t, y, ewt, s->test_cnstr, e, with_error, &projected);
   if (flag) return failed(s, flag);
   s->stats.violation = projected.violation;
   *moved             = projected.moved;

@@ -141,6 +141,9 @@ int cpStepperMakeConsistent(CPStepper s, long int nst, const char *function);
 int cpStepperProject(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype bound,
                      int *moved);
 /* e (in, out), the error estimate of an attempt, becomes P e, with P the tangent projector at (t, y). */
+/* The same, and e <- P e where the user's function projects both at once: *with_error says whether it was done. */
+int cpStepperProjectBoth(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype bound,
+                         N_Vector e, int *with_error, int *moved);
 int cpStepperProjectError(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e);
 /* y (in, out) between two steps, of which nst have been taken, moves to the manifold. The weights are
  * s->ewt. The message calls the output by its event. CP_OUTPUT_PROJ_FAIL leaves y as it came, and what the projection returned

@@ -77,6 +77,12 @@ typedef int (*CPProjFn)(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype ep
  */
 typedef int (*CPErrProjFn)(sunrealtype t, N_Vector y, N_Vector err, void *user_data);
 /**
+ * Both in one call: y = g(t, yhat), and err <- g_eps(t, y, err) with the same factors. yhat, y, eps as those of CPProjFn,
+ * err as that of CPErrProjFn.
+ */
+typedef int (*CPStateErrorProjFn)(sunrealtype t, N_Vector yhat, N_Vector y, N_Vector err,
+                                  sunrealtype eps, void *user_data);
+/**
  * The user's own norm of the violation at y. norm: out, >= 0. The state counts as being on the
  * manifold if it is at most eps.
  */
@@ -291,6 +297,15 @@ CPODES_EXPORT int CPProjectorSetConstraintTol(CPProjector P, N_Vector ctol);
  * is NULL (default), there is none.
  */
 CPODES_EXPORT int CPProjectorSetViolationFn(CPProjector P, CPViolationFn norm);
+
+/**
+ * Sets a function that projects a state and an error estimate in one call, for a projector of CPProjectorCreateUser. BDF and
+ * Adams call it where a step needs both (CP_ERREST_PROJECTED); err is then the estimate up to a factor that is the same for
+ * all components, so g_eps has to be linear in err. Everything else still calls g and g_eps: output, states
+ * without an error, errors of other orders, one-step methods. If both is NULL (default), steps call them, too. Its return
+ * values mean what those of g mean. Returns CP_ILL_INPUT with another kind of projector.
+ */
+CPODES_EXPORT int CPProjectorSetStateErrorFn(CPProjector P, CPStateErrorProjFn both);
 
 /**
  * Sets the largest violation of a projected state, 0 < eps <= 1. A projection makes at least one

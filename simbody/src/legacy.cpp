@@ -96,8 +96,8 @@ struct LegacyIntegrator::Impl {
     LegacyProblem &p = at(data).problem;
     return guarded(p, "c", [&] { return p.constraints(t, of(y), of(c)); });
   }
-  /* The user's projection takes the state and the error together, and projects the error only on its way from a state off
-   * the manifold: it is called twice from the same one. Errors are those of the newest step, whatever output has been
+  /* The user's projection takes the state and the error together (projectBoth), and projects an error only on its way from a
+   * state off the manifold: errors that come alone, of other orders, go from the same one. Errors are those of the newest step, whatever output has been
    * projected since. */
   static int project(double t, N_Vector from, N_Vector to, double eps, void *data) {
     Impl &m = at(data);
@@ -105,6 +105,17 @@ struct LegacyIntegrator::Impl {
     if (m.stepping) m.unprojected.assign(of(from), of(from) + m.n);
     const int flag = guarded(m.problem, "project", [&] {
       return m.problem.project(t, of(from), eps, correction.data(), none.data());
+    });
+    for (std::size_t i = 0; i < m.n; i++) of(to)[i] = of(from)[i] + correction[i];
+    return flag;
+  }
+  static int projectBoth(double t, N_Vector from, N_Vector to, N_Vector error, double eps,
+                         void *data) {
+    Impl &m = at(data);
+    std::vector<double> correction(m.n);
+    if (m.stepping) m.unprojected.assign(of(from), of(from) + m.n);
+    const int flag = guarded(m.problem, "project", [&] {
+      return m.problem.project(t, of(from), eps, correction.data(), of(error));
     });
     for (std::size_t i = 0; i < m.n; i++) of(to)[i] = of(from)[i] + correction[i];
     return flag;
@@ -208,6 +219,7 @@ struct LegacyIntegrator::Impl {
     flag = CPProjectorSetUserData(P, this);
     if (!flag) flag = CPProjectorSetErrHandlerFn(P, report, this);
     if (!flag && how == USERS) flag = CPProjectorSetViolationFn(P, violation);
+    if (!flag && how == USERS) flag = CPProjectorSetStateErrorFn(P, projectBoth);
     if (!flag && how == BY_CONSTRAINTS) {
       flag = CPProjectorSetNorm(P, errorNorm ? CP_NORM_ERROR : CP_NORM_L2);
       if (!flag) flag = CPProjectorSetConstraintTol(P, c);

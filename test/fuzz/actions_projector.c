@@ -134,6 +134,11 @@ static void set_violation(World *w) {
   CALL(w, PROJECTOR, CPProjectorSetViolationFn(w->P, fn));
 }
 
+static void set_state_error(World *w) {
+  const CPStateErrorProjFn fn = chance(w, 0.7) ? mechanism_state_and_error : NULL;
+  CALL(w, PROJECTOR, CPProjectorSetStateErrorFn(w->P, fn));
+}
+
 static void set_eps(World *w) {
   const sunrealtype eps = number(w, 1e-6, 1.0);
   if (CALL(w, PROJECTOR, CPProjectorSetEps(w->P, eps))) return;
@@ -251,6 +256,7 @@ const Action projector_actions[] = {{"create a projector", projector_create, 2},
                                     {"projector: metric matrix", set_metric_matrix, 2},
                                     {"projector: constraint tolerances", set_constraint_tol, 1},
                                     {"projector: violation", set_violation, 1},
+                                    {"projector: state and error", set_state_error, 1},
                                     {"projector: eps", set_eps, 2},
                                     {"projector: iterations", set_max_iters, 1},
                                     {"projector: frequency", set_frequency, 1},

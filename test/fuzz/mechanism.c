@@ -331,6 +331,12 @@ int mechanism_error_projection(sunrealtype t, N_Vector y, N_Vector err, void *us
   return disturb(ON_ERROR_PROJECTION, e, the->n);
 }
 
+int mechanism_state_and_error(sunrealtype t, N_Vector yhat, N_Vector y, N_Vector err,
+                              sunrealtype eps, void *data) {
+  const int flag = mechanism_projection(t, yhat, y, eps, data);
+  return flag ? flag : mechanism_error_projection(t, y, err, data);
+}
+
 int mechanism_violation(sunrealtype t, N_Vector y, sunrealtype *norm, void *user_data) {
   (void)user_data;
   sunrealtype c[MOST_C];

@@ -87,6 +87,8 @@ int mechanism_metric(sunrealtype t, N_Vector y, N_Vector x, N_Vector Dx, void *u
 int mechanism_metric_matrix(sunrealtype t, N_Vector y, SUNMatrix M, void *user_data);
 int mechanism_projection(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, void *user_data);
 int mechanism_error_projection(sunrealtype t, N_Vector y, N_Vector err, void *user_data);
+int mechanism_state_and_error(sunrealtype t, N_Vector yhat, N_Vector y, N_Vector err,
+                              sunrealtype eps, void *data);
 int mechanism_violation(sunrealtype t, N_Vector y, sunrealtype *norm, void *user_data);
 /* weights of relative and absolute tolerance WEIGHTS_TOL */
 #define WEIGHTS_TOL SUN_RCONST(1e-6)

@@ -254,6 +254,8 @@ int cpCarriesOver(CPodeMem mem);
  * estimate <- P e + a share of e - P e, with P the tangent projector at the attempt's state. Returns 0, or a code of
  * cpProjectError. */
 int cpProjectEstimate(CPodeMem mem, N_Vector ewt, N_Vector e, N_Vector estimate);
+/* The same where estimate = P e already. */
+void cpShareNormal(N_Vector e, N_Vector estimate);
 /* Calls CVodeInit with vectors whose norms can be projected, and sets cvode_inited. */
 int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
 /* Refuses to go on if CVODES has been given other vectors, perhaps of another length. Returns 0, or the reported code. */

@@ -52,9 +52,12 @@ static void destroy(N_Vector v) {
 int cpProjectEstimate(CPodeMem mem, N_Vector ewt, N_Vector e, N_Vector estimate) {
   cpCopy(estimate, e);
   const int flag = cpProjectError(mem->base.step, mem->attempt.t, mem->attempt.y, ewt, estimate);
-  if (!flag) /* P e + share (e - P e) */
-    N_VLinearSum(1.0 - NORMAL_SHARE, estimate, NORMAL_SHARE, e, estimate);
+  if (!flag) cpShareNormal(e, estimate);
   return flag;
+}
+
+void cpShareNormal(N_Vector e, N_Vector estimate) { /* P e + share (e - P e) */
+  N_VLinearSum(1.0 - NORMAL_SHARE, estimate, NORMAL_SHARE, e, estimate);
 }
 
 /* Once CVODES has accepted the step of the newest solve, its norms with these weights are those at the orders q-1 and q+1,

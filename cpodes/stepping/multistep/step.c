@@ -103,12 +103,15 @@ static int surelyRejected(CPodeMem mem, sunrealtype norm) {
   return 1;
 }
 
-/* err = the projected estimate of the error ycor, whose norm CVODES gets: it stores the norm of what its convergence test
+/* err = the projected estimate of the error ycor (is_projected: it is P ycor already), whose norm CVODES gets: it stores the norm of what its convergence test
  * sees at iteration 0 with a tolerance that cannot be missed. */
-static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt) {
+static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt,
+                        int is_projected) {
   const CPStepper s = &mem->base;
   const char *wrong = NULL;
-  const int flag    = cpProjectEstimate(mem, ewt, ycor, s->err); /* P ycor + (I - P) ycor / 8 */
+  int flag          = CP_SUCCESS; /* err = P ycor + (I - P) ycor / 8 */
+  if (is_projected) cpShareNormal(ycor, s->err);
+  else flag = cpProjectEstimate(mem, ewt, ycor, s->err);
   if (flag) {
     cpWrite(s->text, "%s", cpWorkText(s->step));
     return cpFailed(mem, a, flag);
@@ -135,14 +138,17 @@ static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector
 
   /* The bound is for the drift of one step: after steps that were left alone no smaller step would help. */
   const int bounded = mem->last.since == 0 || a->nst == 0;
-  int flag = cpStepperProject(s, a->t, trial->y, ewt, bounded ? s->max_correction : DBL_MAX,
-                              &moved); /* y <- y + delta */
+  int with_error    = 0;
+  if (projects) cpCopy(s->err, ycor);
+  int flag = cpStepperProjectBoth(s, a->t, trial->y, ewt, bounded ? s->max_correction : DBL_MAX,
+                                  projects ? s->err : NULL, &with_error,
+                                  &moved); /* y <- y + delta, err <- P err */
   if (flag) return cpRejected(mem, a, flag);
   if (!moved) {
     s->stats.nskipped++;
     return CP_SUCCESS;
   }
-  if (projects) flag = projectError(mem, a, ycor, ewt);
+  if (projects) flag = projectError(mem, a, ycor, ewt, with_error);
   if (flag) return flag;
   /* What enters the history leaves with ycor when CVODES finds out for itself that it rejects it. */
   if (projects && !trial->enters) norm = cpWrmsNorm(s->err, ewt);

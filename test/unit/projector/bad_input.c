@@ -202,6 +202,8 @@ static void call_without_object(void) {
   ck_assert_int_eq(CPProjectorSetNorm(NULL, CP_NORM_L2), CP_MEM_NULL);
   ck_assert_int_eq(CPProjectorSetConstraintTol(NULL, NULL), CP_MEM_NULL);
   ck_assert_int_eq(CPProjectorSetViolationFn(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetStateErrorFn(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPProjectorSetStateErrorFn(k.P, NULL), CP_ILL_INPUT);
   ck_assert_int_eq(CPProjectorSetEps(NULL, 0.1), CP_MEM_NULL);
   ck_assert_int_eq(CPProjectorSetMaxIters(NULL, 3), CP_MEM_NULL);
   ck_assert_int_eq(CPProjectorSetJacFrequency(NULL, 3), CP_MEM_NULL);
@@ -244,7 +246,7 @@ START_TEST(every_function_refuses_a_missing_projector) {
   ck_assert_int_eq(lines_of(text), 10);
   ck_assert_mentions(text, "CPProjectorCheckJacTimes");
   captured(call_without_object, text, sizeof text);
-  ck_assert_int_eq(lines_of(text), 21); /* one for each call */
+  ck_assert_int_eq(lines_of(text), 22); /* one for each call */
   ck_assert_mentions(text, "CPProjectorGetStats");
   ck_assert_mentions(text, "P must not be NULL");
 }

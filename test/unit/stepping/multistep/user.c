@@ -65,6 +65,70 @@ START_TEST(a_user_projection_gives_the_steps_of_the_internal_one) {
 }
 END_TEST
 
+static int both_calls, state_calls, error_calls; /* of the functions below */
+static int both_flag;
+static sunrealtype both_bad; /* put into the error, if not 0 */
+
+static int count_state(sunrealtype t, N_Vector from, N_Vector to, sunrealtype eps, void *data) {
+  state_calls++;
+  return rod_projection(t, from, to, eps, data);
+}
+
+static int count_error(sunrealtype t, N_Vector at, N_Vector err, void *data) {
+  error_calls++;
+  return rod_error_projection(t, at, err, data);
+}
+
+static int state_and_error(sunrealtype t, N_Vector from, N_Vector to, N_Vector err, sunrealtype eps,
+                           void *data) {
+  both_calls++;
+  const int flag = rod_projection(t, from, to, eps, data);
+  if (flag || rod_error_projection(t, to, err, data)) return -1;
+  if (both_bad != 0) entries(err)[0] = both_bad;
+  return both_flag;
+}
+
+/* The two functions, called one after the other, do the same: equal steps to the last bit. */
+START_TEST(state_and_error_in_one_call_give_the_same_steps) {
+  Run apart;
+  both_calls = state_calls = error_calls = both_flag = 0, both_bad = 0;
+  open_method(_i);
+  run_open(&apart, run.method, 1.0e-6);
+  CPProjector one = CPProjectorCreateUser(count_state, count_error, run.y, test_context);
+  ck_assert_success(&run, CPProjectorSetUserData(one, &run.world));
+  ck_assert_success(&run, CPProjectorSetStateErrorFn(one, state_and_error));
+  ck_assert_success(&run, CPodeSetProjector(run.mem, one));
+  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
+  use_user_projector(&apart, rod_error_projection);
+  ck_assert_success(&apart, CPodeSetProjErrEst(apart.mem, CP_ERREST_PROJECTED));
+  for (int k = 0; k < 50; k++) {
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_success(&apart, run_step(&apart));
+    ck_assert_double_eq(run.t, apart.t);
+    for (int i = 0; i < 4; i++) ck_assert_double_eq(entries(run.y)[i], entries(apart.y)[i]);
+  }
+  ck_assert_int_ge(both_calls, 50);
+  ck_assert_int_le(state_calls, 2); /* the start */
+  ck_assert_int_eq(run_stats(&run).nerrproj, run_stats(&apart).nerrproj);
+  ck_assert_int_eq(error_calls, run_stats(&run).nerrproj - both_calls); /* those of other orders */
+  run_close(&apart);
+  CPodeFree(&run.mem);
+  CPProjectorFree(&one);
+}
+END_TEST
+
+START_TEST(an_error_of_the_function_for_both_is_told) {
+  both_flag = _i % 2 ? -1 : 0, both_bad = _i % 2 ? 0 : NAN;
+  open_method(_i / 2);
+  use_user_projector(&run, rod_error_projection);
+  ck_assert_success(&run, CPProjectorSetStateErrorFn(user, state_and_error));
+  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
+  ck_assert_int_lt(run_step(&run), 0);
+  ck_assert_message(&run, "projection function", _i % 2 ? "failed" : "NaN");
+  both_flag = 0, both_bad = 0;
+}
+END_TEST
+
 START_TEST(the_error_projection_is_optional) {
   open_method(_i);
   use_user_projector(&run, NULL);
@@ -110,6 +174,8 @@ int main(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_loop_test(tc, a_user_projection_gives_the_steps_of_the_internal_one, 0, 8);
   tcase_add_loop_test(tc, the_error_projection_is_optional, 0, 4);
+  tcase_add_loop_test(tc, state_and_error_in_one_call_give_the_same_steps, 0, 4);
+  tcase_add_loop_test(tc, an_error_of_the_function_for_both_is_told, 0, 8);
   tcase_add_loop_test(tc, the_violation_function_decides_whether_to_project, 0, 4);
   tcase_add_loop_test(tc, a_start_off_the_users_manifold_is_refused, 0, 2);
   suite_add_tcase(suite, tc);
