@@ -4,7 +4,9 @@ A block of code-block:: console has commands after "$ " and lines of their outpu
 be those of the page, but for what differs between two machines by roundoff: a count of steps or evaluations by a fifth, and errors,
 violations and the like, of at most two digits, by a factor of 3, unless both are roundoff. More digits than that must agree to a hundredth.
 
-    pages_test.py RUNNER EXAMPLES     EXAMPLES: folder of the compiled examples
+    pages_test.py RUNNER EXAMPLES [PAGE]     EXAMPLES: folder of the compiled examples
+
+With a PAGE, that page alone, of which nothing may be left out.
 
 A command "cpodes ..." is the runner, "./NAME" an example in C, and "python3 NAME.py" one in Python. The last two need what they use, and
 are left out where it is not installed."""
@@ -20,9 +22,10 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ["tutorial_first.rst", "tutorial_drift.rst", "tutorial_events.rst", "tutorial_fit.rst", "tutorial_stiff.rst",
-         "tutorial_index3.rst", "troubleshooting.rst"]
+         "tutorial_index3.rst", "tutorial_simbody.rst", "troubleshooting.rst"]
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
-OPTIONAL = {"car_axis_fit"} # examples that are built only where GSL is
+SIMBODY = {"./simbody_example_bouncing", "./simbody_example_loops", "./simbody_four_bar.so"}
+OPTIONAL = {"./car_axis_fit"} | SIMBODY # built where GSL is, and where Simbody is
 EXACT = re.compile(r" *(method|end|rank|because|all \d+ are right)")
 COUNTS = re.compile(r" *(work|rejected) ")
 COMPARISON = re.compile(r"(bdf|adams|dop853|radau) +[\de.-]+ +\d")
@@ -91,14 +94,16 @@ class Pages(unittest.TestCase):
     def program(self, command):
         """The command's program and arguments, or why it is left out."""
         first, *rest = command.split()
+        for word in OPTIONAL.intersection([first, *rest]):
+            if not (EXAMPLES / word).exists():
+                return None, f"{word} is not built"
         if first == "cpodes":
-            return [RUNNER, *rest], None
+            return [RUNNER, *(EXAMPLES / word if word in SIMBODY else word for word in rest)], None
         if first == "python3":
             python = ROOT / "python" / "examples" / rest[0]
             return [sys.executable, python, *rest[1:]], None if PACKAGE else "the package of Python is not installed"
         self.assertTrue(first.startswith("./"), command)
-        file = EXAMPLES / first[2:]
-        return [file, *rest], "not built" if first[2:] in OPTIONAL and not file.exists() else None
+        return [EXAMPLES / first, *rest], None
 
     def follow(self, command, shown, printed):
         position, anywhere = 0, False
@@ -133,5 +138,7 @@ class Pages(unittest.TestCase):
 
 if __name__ == "__main__":
     RUNNER, EXAMPLES = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1)).resolve()
+    if len(sys.argv) > 1:
+        PAGES, OPTIONAL = [sys.argv.pop(1)], set()
     PACKAGE = importlib.util.find_spec("cpodes") is not None
     unittest.main()
