@@ -109,8 +109,10 @@ class Pages(unittest.TestCase):
         if first == "./fuzz":
             return [EXAMPLES.parent / "test" / "fuzz" / "fuzz", *rest], None
         if first == "python3":
-            python = ROOT / "python" / "examples" / rest[0]
-            return [sys.executable, python, *rest[1:]], None if PACKAGE else "the package of Python is not installed"
+            program = ROOT / "python" / "examples" / rest[0]
+            needed = re.findall(r"^(?:import|from) (\w+)", program.read_text(), re.M)
+            missing = [name for name in needed if not importlib.util.find_spec(name)]
+            return [sys.executable, program, *rest[1:]], f"{missing[0]} is not installed" if missing else None
         self.assertTrue(first.startswith("./"), command)
         return [EXAMPLES / first, *rest], None
 
@@ -162,5 +164,4 @@ if __name__ == "__main__":
     RUNNER, EXAMPLES = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1)).resolve()
     if len(sys.argv) > 1:
         PAGES, OPTIONAL = [sys.argv.pop(1)], set()
-    PACKAGE = importlib.util.find_spec("cpodes") is not None
     unittest.main()
