@@ -1,13 +1,16 @@
 """Commands in the guide, run as they stand on the page, print what the page shows.
 
-A block of code-block:: console has commands after "$ " and lines of their output. A line "..." stands for any lines. All numbers must
-be those of the page, but for what differs between two machines by roundoff: a count of steps or evaluations by a fifth, and errors,
-violations and the like, of at most two digits, by a factor of 3, unless both are roundoff. More digits than that must agree to a hundredth.
+A block of code-block:: console has commands after "$ " and lines of their output. A line "..." stands for any lines, and at the end of
+a line for its rest. All numbers must be those of the page, but for what differs between two machines by roundoff: a count of steps or
+evaluations by a fifth, and errors, violations and the like, of at most two digits, by a factor of 3, unless both are roundoff. More
+digits than that must agree to a hundredth.
 
-    pages_test.py RUNNER EXAMPLES     EXAMPLES: folder of the compiled examples
+    pages_test.py RUNNER EXAMPLES [PAGE]     EXAMPLES: folder of the compiled examples
 
-A command "cpodes ..." is the runner, "./NAME" an example in C, and "python3 NAME.py" one in Python. The last two need what they use, and
-are left out where it is not installed."""
+With a PAGE, that page alone, of which nothing may be left out.
+
+A command "cpodes ..." is the runner, "./NAME" an example in C, "python3 NAME.py" one in Python, and "ctest ..." is about the tests of this
+build. Examples need what they use, and are left out where it is not installed."""
 import importlib.util
 import os
 import pathlib
@@ -20,10 +23,12 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ["tutorial_first.rst", "tutorial_drift.rst", "tutorial_events.rst", "tutorial_fit.rst", "tutorial_stiff.rst",
-         "tutorial_index3.rst", "troubleshooting.rst"]
+         "tutorial_index3.rst", "tutorial_simbody.rst", "troubleshooting.rst",
+         "promises.rst"]
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
-OPTIONAL = {"car_axis_fit"} # examples that are built only where GSL is
-EXACT = re.compile(r" *(method|end|rank|because|all \d+ are right)")
+SIMBODY = {"./simbody_example_bouncing", "./simbody_example_loops", "./simbody_four_bar.so"}
+OPTIONAL = {"./car_axis_fit"} | SIMBODY # built where GSL is, and where Simbody is
+EXACT = re.compile(r" *(method|end|rank|because|all \d+ are right|\d+% tests)")
 COUNTS = re.compile(r" *(work|rejected) ")
 COMPARISON = re.compile(r"(bdf|adams|dop853|radau) +[\de.-]+ +\d")
 
@@ -59,6 +64,9 @@ def exact(a, b):
 
 
 def alike(shown, printed):
+    if shown.endswith(" ..."):
+        shown = shown[:-4]
+        printed = " ".join(printed.split()[:len(shown.split())])
     if NUMBER.sub("#", shown).split() != NUMBER.sub("#", printed).split():
         return False
     a, b = ([float(x) for x in NUMBER.findall(line)] for line in (shown, printed))
@@ -91,14 +99,35 @@ class Pages(unittest.TestCase):
     def program(self, command):
         """The command's program and arguments, or why it is left out."""
         first, *rest = command.split()
+        for word in OPTIONAL.intersection([first, *rest]):
+            if not (EXAMPLES / word).exists():
+                return None, f"{word} is not built"
         if first == "cpodes":
-            return [RUNNER, *rest], None
+            return [RUNNER, *(EXAMPLES / word if word in SIMBODY else word for word in rest)], None
+        if first == "ctest":
+            return [first, "--test-dir", EXAMPLES.parent, *rest], None
+        if first == "./fuzz":
+            return [EXAMPLES.parent / "test" / "fuzz" / "fuzz", *rest], None
         if first == "python3":
-            python = ROOT / "python" / "examples" / rest[0]
-            return [sys.executable, python, *rest[1:]], None if PACKAGE else "the package of Python is not installed"
+            program = ROOT / "python" / "examples" / rest[0]
+            needed = re.findall(r"^(?:import|from) (\w+)", program.read_text(), re.M)
+            missing = [name for name in needed if not importlib.util.find_spec(name)]
+            return [sys.executable, program, *rest[1:]], f"{missing[0]} is not installed" if missing else None
         self.assertTrue(first.startswith("./"), command)
-        file = EXAMPLES / first[2:]
-        return [file, *rest], "not built" if first[2:] in OPTIONAL and not file.exists() else None
+        return [EXAMPLES / first, *rest], None
+
+    def test_tests_and_stages_on_the_page_of_promises_exist(self):
+        if "promises.rst" not in PAGES:
+            self.skipTest("another page")
+        page = (ROOT / "doc" / "promises.rst").read_text()
+        tests = set(re.findall(r"``((?:unit|reference|fuzz|runner|doc)\.[\w.]+)``", page))
+        listed = subprocess.run(["ctest", "--test-dir", EXAMPLES.parent, "-N"], capture_output=True, text=True, check=True).stdout
+        self.assertGreater(len(tests), 10)
+        self.assertEqual(tests - set(re.findall(r"Test +#\d+: (\S+)", listed)), set())
+        stages = set(re.findall(r"``scripts/test --([a-z-]+)``", page))
+        named = subprocess.run([ROOT / "scripts" / "test", "--help"], capture_output=True, text=True, check=True).stdout
+        self.assertGreater(len(stages), 4)
+        self.assertEqual(stages - set(re.findall(r"^  --(\S+)", named, re.M)), set())
 
     def follow(self, command, shown, printed):
         position, anywhere = 0, False
@@ -133,5 +162,6 @@ class Pages(unittest.TestCase):
 
 if __name__ == "__main__":
     RUNNER, EXAMPLES = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1)).resolve()
-    PACKAGE = importlib.util.find_spec("cpodes") is not None
+    if len(sys.argv) > 1:
+        PAGES, OPTIONAL = [sys.argv.pop(1)], set()
     unittest.main()
