@@ -29,7 +29,7 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 SIMBODY = {"./simbody_example_bouncing", "./simbody_example_loops", "./simbody_four_bar.so"}
 OPTIONAL = {"./car_axis_fit"} | SIMBODY # built where GSL is, and where Simbody is
 EXACT = re.compile(r" *(method|end|rank|because|all \d+ are right|\d+% tests)")
-COUNTS = re.compile(r" *(work|rejected) ")
+COUNTS = re.compile(r" *(work|rejected) |\d+ sequences")
 COMPARISON = re.compile(r"(bdf|adams|dop853|radau) +[\de.-]+ +\d")
 
 
