@@ -276,7 +276,6 @@ static int build(CPContact c, N_Vector y_tmpl, SUNContext ctx) {
   } arrays[] = {{&c->point, n, sizeof *c->point},
                 {&c->before, n, sizeof *c->before},
                 {&c->event, n, sizeof *c->event},
-                {&c->fired, ROOTS * n, sizeof *c->fired},
                 {&c->is_contact, na, sizeof *c->is_contact},
                 {&c->keep, n, sizeof *c->keep},
                 {&c->row, na, sizeof *c->row},
@@ -329,7 +328,7 @@ CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint 
     c->nv = (int)(model->nv > model->np ? model->nv : model->np);
     c->na = model->na > c->nv ? (int)model->na : c->nv;
   }
-  if (!c || build(c, y_tmpl, ctx)) {
+  if (!c || build(c, y_tmpl, ctx) || contactSetRoots(c, 0, NULL, NULL)) {
     contactError(NULL, CP_MEM_FAIL, __func__, "no memory for %d contacts", n);
     CPContactFree(&c);
     return NULL;
@@ -359,6 +358,8 @@ void CPContactFree(CPContact *contact) {
   if (!contact || !*contact) return;
   CPContact c = *contact;
   for (int k = 0; k < c->nowned; k++) free(c->owned[k]);
+  free(c->fired);
+  free(c->direction);
   CPMechFree(&c->mech);
   if (c->A) SUNMatDestroy(c->A);
   if (c->S) SUNMatDestroy(c->S);

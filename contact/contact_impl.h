@@ -87,8 +87,10 @@ struct CPContact_ {
       *compression;      /* [na na], [na], [na], [na]: of the rows of closed contacts at an event */
   int *row, *order;      /* [na] row of A of each of them */
   CPContactEvent *event; /* [npoints] */
-  int *fired;            /* [ROOTS npoints] */
-  N_Vector saved;        /* y before an event */
+  int *fired;            /* [ROOTS npoints + nroots] roots of the newest return, or directions */
+  int nroots, *direction; /* the user's root functions */
+  CVRootFn root_fn;
+  N_Vector saved; /* y before an event */
   ContactProblem problem;
   CPContactEventFn event_fn;
   CPErrHandlerFn handler;
@@ -106,6 +108,10 @@ void contactScales(CPContact c);
 /* y += A x, or y += A^T x */
 void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
 void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
+
+/* ---- driver.c ---- */
+/* Root functions of the user's, and arrays for all roots. Returns 0, or 1 without memory; then nothing has changed. */
+int contactSetRoots(CPContact c, int n, CVRootFn g, const int *direction);
 
 /* ---- problem.c: rows of an event; codes are reported ---- */
 /* A failure of CPMech, which has reported it: its code. */

@@ -13,6 +13,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* So many events at one time, up to NOW roundoffs of it, are too many. */
@@ -47,10 +48,52 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
                   ? v_T[0] * point->s[0] - point->zero[1]
                   : hypot(v_T[0], v_T[1]) - 0.5 * c->small_v * c->scale[point->tangent];
   }
+  return c->nroots > 0 ? c->root_fn(t, y, g, c->user_data) : 0;
+}
+
+int contactSetRoots(CPContact c, int n, CVRootFn g, const int *direction) {
+  int *fired = calloc((size_t)(ROOTS * c->npoints + n), sizeof *fired), *copy = NULL;
+  if (!fired || !(copy = calloc((size_t)n + 1, sizeof *copy))) {
+    free(fired);
+    return 1;
+  }
+  for (int i = 0; i < n && direction; i++) copy[i] = direction[i];
+  free(c->fired);
+  free(c->direction);
+  c->nroots = n, c->root_fn = g, c->fired = fired, c->direction = copy;
   return 0;
 }
 
+int CPContactRootInit(CPContact c, int nrtfn, CVRootFn g, const int *direction) {
+  if (!c) return contactError(c, CP_MEM_NULL, __func__, "contact must not be NULL");
+  if (c->multistep || c->onestep)
+    return contactError(c, CP_TOO_LATE, __func__, "call it before CPContactAttach...");
+  if (nrtfn < 0 || (nrtfn > 0 && !g))
+    return contactError(c, CP_ILL_INPUT, __func__,
+                        "nrtfn must be >= 0, and g not NULL with nrtfn > 0: nrtfn = %d", nrtfn);
+  for (int i = 0; i < nrtfn && direction; i++)
+    if (direction[i] < -1 || direction[i] > 1)
+      return contactError(c, CP_ILL_INPUT, __func__, "direction[%d] must be -1, 0 or 1, is %d", i,
+                          direction[i]);
+  return contactSetRoots(c, nrtfn, g, direction)
+             ? contactError(c, CP_MEM_FAIL, __func__, "no memory for %d root functions", nrtfn)
+             : CP_SUCCESS;
+}
+
+int CPContactGetRootInfo(CPContact c, int *found) {
+  if (!c) return contactError(c, CP_MEM_NULL, __func__, "contact must not be NULL");
+  if (!found) return contactError(c, CP_ILL_INPUT, __func__, "found must not be NULL");
+  memcpy(found, c->fired + ROOTS * c->npoints, (size_t)c->nroots * sizeof *found);
+  return CP_SUCCESS;
+}
+
 /* ---- start ---- */
+
+static int numberOfRoots(CPContact c) { return ROOTS * c->npoints + c->nroots; }
+
+static void forgetRoots(CPContact c) {
+  memset(c->fired, 0, (size_t)numberOfRoots(c) * sizeof *c->fired);
+}
 
 /* Phases at the start, with the impacts that happen there. */
 static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, sunrealtype atol,
@@ -71,7 +114,7 @@ static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, su
   c->share_set = 1.0;
   c->multistep = NULL, c->onestep = NULL;
   memset(&c->stats, 0, sizeof c->stats);
-  memset(c->fired, 0, ROOTS * (size_t)c->npoints * sizeof *c->fired);
+  forgetRoots(c);
   for (int i = 0; i < c->npoints; i++) {
     c->point[i].phase   = CP_CONTACT_OPEN;
     c->point[i].zero[0] = 0.0, c->point[i].fade = INFINITY;
@@ -79,8 +122,12 @@ static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, su
   return contactEvent(c, t0, y, &changed, function);
 }
 
-static void directions(CPContact c, int *direction) {
-  for (int i = 0; i < ROOTS * c->npoints; i++) direction[i] = i % ROOTS == ROOTS - 1 ? 1 : -1;
+/* In c->fired, as workspace */
+static int *directions(CPContact c) {
+  const int n = ROOTS * c->npoints;
+  for (int i = 0; i < n; i++) c->fired[i] = i % ROOTS == ROOTS - 1 ? 1 : -1;
+  memcpy(c->fired + n, c->direction, (size_t)c->nroots * sizeof *c->fired);
+  return c->fired;
 }
 
 int CPContactAttach(CPContact c, CPodeMem mem, sunrealtype t0, N_Vector y, sunrealtype rtol,
@@ -89,10 +136,9 @@ int CPContactAttach(CPContact c, CPodeMem mem, sunrealtype t0, N_Vector y, sunre
   int flag = prepare(c, t0, y, rtol, atol, __func__);
   if (!flag) flag = CPMechAttach(c->mech, mem, t0, y);
   if (!flag) flag = CPodeSStolerances(mem, rtol, atol);
-  if (!flag) flag = CPodeRootInit(mem, ROOTS * c->npoints, roots);
-  if (flag) return flag;
-  directions(c, c->fired);
-  flag = CVodeSetRootDirection(CPodeGetCVodeMem(mem), c->fired);
+  if (!flag) flag = CPodeRootInit(mem, numberOfRoots(c), roots);
+  if (!flag) flag = CVodeSetRootDirection(CPodeGetCVodeMem(mem), directions(c));
+  forgetRoots(c);
   if (!flag) c->multistep = mem;
   return flag;
 }
@@ -103,10 +149,9 @@ int CPContactAttachOneStep(CPContact c, CPOneStepMem mem, sunrealtype t0, N_Vect
   int flag = prepare(c, t0, y, rtol, atol, __func__);
   if (!flag) flag = CPMechAttachOneStep(c->mech, mem, t0, y);
   if (!flag) flag = CPOneStepSStolerances(mem, rtol, atol);
-  if (!flag) flag = CPOneStepRootInit(mem, ROOTS * c->npoints, roots);
-  if (flag) return flag;
-  directions(c, c->fired);
-  flag = CPOneStepSetRootDirection(mem, c->fired);
+  if (!flag) flag = CPOneStepRootInit(mem, numberOfRoots(c), roots);
+  if (!flag) flag = CPOneStepSetRootDirection(mem, directions(c));
+  forgetRoots(c);
   if (!flag) c->onestep = mem;
   return flag;
 }
@@ -174,6 +219,7 @@ int CPContactSolve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
     return contactError(c, CP_ILL_INPUT, __func__,
                         "tout must not lie before %.15g, the newest event or start: tout = %.15g",
                         c->t, tout);
+  memset(c->fired + ROOTS * c->npoints, 0, (size_t)c->nroots * sizeof *c->fired);
   for (long int count = 1;; count++) {
     int changed, flag;
     if (tout - c->t <= 4 * DBL_EPSILON * fabs(tout)) { /* too close for the integrators */
@@ -191,16 +237,24 @@ int CPContactSolve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
     }
     flag = c->multistep ? CVodeGetRootInfo(CPodeGetCVodeMem(c->multistep), c->fired)
                         : CPOneStepGetRootInfo(c->onestep, c->fired);
-    for (int *f = c->fired; f < c->fired + ROOTS * c->npoints; f += ROOTS)
+    if (flag) return flag;
+    int contacts = 0, *f = c->fired;
+    for (; f < c->fired + ROOTS * c->npoints; f += ROOTS) {
       f[0] |= f[2], f[1] |= f[3];
-    if (!flag) flag = tooMany(c, *t, count, __func__);
-    if (!flag) flag = contactEvent(c, *t, y, &changed, __func__);
+      contacts |= f[0] | f[1] | f[ROOTS - 1];
+    }
+    int returns = 0;
+    for (int i = 0; i < c->nroots; i++) returns |= f[i] != 0;
+    changed = 0;
+    if (contacts) flag = tooMany(c, *t, count, __func__);
+    if (contacts && !flag) flag = contactEvent(c, *t, y, &changed, __func__);
     if (!flag && changed) {
       c->t    = *t;
       c->side = !c->side;
       flag    = restart(c, *t, y);
     }
     if (flag) return flag;
-    if (changed && tell(c)) return CV_ROOT_RETURN;
+    if (changed) returns |= tell(c);
+    if (returns) return CV_ROOT_RETURN;
   }
 }

@@ -149,11 +149,26 @@ CPODES_EXPORT int CPContactAttachOneStep(CPContact contact, CPOneStepMem mem, su
                                          N_Vector y, sunrealtype rtol, sunrealtype atol);
 
 /**
+ * Sets root functions of the user's, g(t, y, gout, user_data), gout [nrtfn], beside those of the contacts, for the
+ * attachments that follow. direction [nrtfn]: 1 for roots where g rises, -1 where it falls, 0 both; NULL: all 0. It is
+ * copied. nrtfn = 0: none. With multistep methods two roots of a function within one step cancel each other
+ * (CVodeSetMaxStep helps). Returns CP_TOO_LATE if the contact is attached, CP_ILL_INPUT, CP_MEM_FAIL.
+ */
+CPODES_EXPORT int CPContactRootInit(CPContact contact, int nrtfn, CVRootFn g, const int *direction);
+
+/**
+ * Tells which of these functions had a root where CPContactSolve returned last. found [nrtfn]: out, 1 where it rose, -1 where
+ * it fell, 0 where it had none. All are 0 after other returns.
+ */
+CPODES_EXPORT int CPContactGetRootInfo(CPContact contact, int *found);
+
+/**
  * Integrates to tout > t0, through all events on the way. y [nq + nu + nz]: out, the state at *t. Where the flights that would
  * follow a bounce are below a tenth of the tolerance, or are not resolved by the roundoff of t, the contact closes
  * in place of the infinitely many bounces that would follow (guide).
  *
- * Returns CP_SUCCESS at tout; CV_ROOT_RETURN at *t < tout if the function of events asks for that; CV_TSTOP_RETURN and
+ * Returns CP_SUCCESS at tout; CV_ROOT_RETURN at *t < tout if the function of events asks for that, or at a root of
+ * CPContactRootInit's, where y is the state after what the contacts do at this time; CV_TSTOP_RETURN and
  * errors as the integrator does; or
  *
  * - CP_CONTACT_PENETRATION: a gap has jumped to a negative value;

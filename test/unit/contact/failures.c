@@ -70,6 +70,12 @@ START_TEST(models_without_what_contacts_need_are_refused) {
 }
 END_TEST
 
+static int failing_root(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)y, (void)user_data;
+  g[0] = 1;
+  return t > 0.2 ? -1 : 0;
+}
+
 START_TEST(null_and_early_calls_have_codes) {
   Body body               = point_mass();
   const CPMechModel model = body_model(&body);
@@ -95,6 +101,12 @@ START_TEST(null_and_early_calls_have_codes) {
   ck_assert_ptr_nonnull(CPContactGetMech(run->contact));
   ck_assert_int_eq(CPContactGetPhase(run->contact, 7), CP_CONTACT_OPEN);
   ck_assert_int_eq(CPContactSetMaxEvents(run->contact, -1), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactRootInit(run->contact, -1, failing_root, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactRootInit(run->contact, 1, NULL, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactRootInit(run->contact, 1, failing_root, (int[]){2}), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactRootInit(NULL, 1, failing_root, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactGetRootInfo(run->contact, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactGetRootInfo(NULL, NULL), CP_MEM_NULL);
   ck_assert_int_eq(CPContactForces(run->contact, 0, run->y, NULL), CP_ILL_INPUT);
   ck_assert_int_eq(CPContactPainleve(run->contact, 0, run->y, NULL), CP_ILL_INPUT);
   ck_assert_int_eq(CPContactGetStats(run->contact, NULL), CP_ILL_INPUT);
@@ -105,6 +117,17 @@ START_TEST(null_and_early_calls_have_codes) {
   run_free(&run);
   run = run_start(&model, &body, 1, &good, start, DOP853, 1e-8);
   ck_assert_int_eq(run_solve(run, -1), CP_ILL_INPUT);
+  run_free(&run);
+}
+END_TEST
+
+START_TEST(a_root_function_that_fails_ends_the_run) {
+  Body body               = point_mass();
+  const CPMechModel model = body_model(&body);
+  Run *run                = run_create(&model, &body, 1, &good, start);
+  ck_assert_int_eq(CPContactRootInit(run->contact, 1, failing_root, NULL), CP_SUCCESS);
+  ck_assert_int_eq(run_attach(run, _i, 1e-6), CP_SUCCESS);
+  ck_assert_int_eq(run_solve(run, 1), CV_RTFUNC_FAIL);
   run_free(&run);
 }
 END_TEST
@@ -351,6 +374,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("contact/failures");
   TCase *tc    = tcase_create("failures");
+  tcase_add_loop_test(tc, a_root_function_that_fails_ends_the_run, 0, METHODS);
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_test(tc, points_that_break_a_rule_are_refused);
   tcase_add_test(tc, models_without_what_contacts_need_are_refused);

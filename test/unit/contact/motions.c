@@ -38,6 +38,56 @@ START_TEST(bouncing_ball_comes_to_rest_where_the_series_ends) {
 }
 END_TEST
 
+/* Heights y - 1/2, whose roots lie between impacts, and y, whose roots are the impacts */
+static int heights(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)user_data;
+  g[0] = entries(y)[1] - SUN_RCONST(0.5);
+  g[1] = entries(y)[1];
+  return 0;
+}
+
+/* The ball falls through 1/2 once, and rises and falls through it after the first three impacts: e^6 > 1/2 > e^8. Impact k is
+ * at t1 (1 + 2 (e + ... + e^(k-1))), the velocity after it e^k g t1. */
+START_TEST(roots_of_the_user_are_returned_beside_events) {
+  Body body                  = point_mass();
+  const CPMechModel model    = body_model(&body);
+  const CPContactPoint point = {.name = "ball", .restitution = 0.9};
+  const int direction[2]     = {0, -1};
+  const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, g = 9.81, t1 = sqrt(2 / g);
+  int crossings = 0, impacts = 0, found[2], flag;
+  sunrealtype impact = 0, speed = 0; /* of the newest impact, after it */
+  Run *run = run_create(&model, &body, 1, &point, y0);
+  ck_assert_int_eq(CPContactRootInit(run->contact, 2, heights, direction), CP_SUCCESS);
+  ck_assert_int_eq(run_attach(run, _i, TIGHT), CP_SUCCESS);
+  if (run->multistep) /* A step over a parabola may be as long as a flight. The shortest time above 1/2 is 0.16 s. */
+    ck_assert_int_eq(CVodeSetMaxStep(CPodeGetCVodeMem(run->multistep), 0.1), CV_SUCCESS);
+  while ((flag = run_solve(run, 3.5)) == CV_ROOT_RETURN) {
+    ck_assert_int_eq(CPContactGetRootInfo(run->contact, found), CP_SUCCESS);
+    if (found[1]) {
+      impact = impacts == 0 ? t1 : impact + 2 * t1 * pow(0.9, impacts);
+      speed  = g * t1 * pow(0.9, ++impacts);
+      ck_assert_int_eq(found[1], -1);
+      ck_assert_double_le(fabs(run->t - impact), 100 * TIGHT);
+    } else {
+      const int rises            = impacts > 0 && crossings % 2 == 1;
+      const sunrealtype root     = sqrt(speed * speed - g) / g,
+                        expected = impacts == 0 ? sqrt(1 / g)
+                                                : impact + speed / g + (rises ? -root : root);
+      ck_assert_int_eq(found[0], rises ? 1 : -1);
+      ck_assert_double_le(fabs(run->t - expected), 100 * TIGHT);
+      crossings++;
+    }
+  }
+  ck_assert_int_eq(flag, CP_SUCCESS);
+  ck_assert_int_eq(crossings, 7);
+  ck_assert_int_eq(impacts, 5);
+  ck_assert_int_eq(CPContactGetRootInfo(run->contact, found), CP_SUCCESS);
+  ck_assert(!found[0] && !found[1]);
+  ck_assert_int_eq(CPContactRootInit(run->contact, 0, NULL, NULL), CP_TOO_LATE);
+  run_free(&run);
+}
+END_TEST
+
 /* The end of the series has at most 100 tolerances of error, by each method, from 1e-4 to 1e-10. */
 START_TEST(end_of_bouncing_has_the_accuracy_of_the_tolerance) {
   Body body                  = point_mass();
@@ -384,6 +434,7 @@ int main(void) {
   TCase *tc    = tcase_create("motions");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, bouncing_ball_comes_to_rest_where_the_series_ends, 0, METHODS);
+  tcase_add_loop_test(tc, roots_of_the_user_are_returned_beside_events, 0, METHODS);
   tcase_add_loop_test(tc, end_of_bouncing_has_the_accuracy_of_the_tolerance, 0, METHODS);
   tcase_add_loop_test(tc, sliding_block_stops, 0, 2 * METHODS);
   tcase_add_loop_test(tc, slipping_ball_begins_to_roll, 0, METHODS);
