@@ -57,7 +57,7 @@ def drift(program):
         raise SystemExit(f"{program} does not print five rows twice:\n{run}")
     if max(row[1] for row in tables[1]) > 1e-12:  # the picture says so
         raise SystemExit(f"{program}: with projection, the length is not exact to roundoff:\n{run}")
-    left, right, top, bottom, low, high = 52, 348, 34, 262, -7, 1
+    left, right, top, bottom, low, high = 52, 344, 34, 262, -7, 1
 
     def place(t, value):
         return left + (right - left) * t / 100, bottom - (bottom - top) * (math.log10(value) - low) / (high - low)
