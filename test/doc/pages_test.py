@@ -46,7 +46,7 @@ def count(a, b):
 
 
 def figure(a, b):
-    return a == b or a * b > 0 and 1 / 3 <= a / b <= 3 or max(abs(a), abs(b)) < 1e-14
+    return a == b or a * b > 0 and 1 / 3 <= a / b <= 3 or max(abs(a), abs(b)) < 1e-12
 
 
 def value(a, b):
