@@ -2,7 +2,7 @@
  * them (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., sections IV.5 and IV.8), solved with 60
  * digits: the nodes c are the zeros of the (s - 1)-th derivative of x^(s-1) (x - 1)^s, a_ij is the integral of the j-th
  * Lagrange polynomial from 0 to c_i, and T has the eigenvectors of A, scaled so that their last component is 1.
- * test/unit/onestep/radau.c verifies these equations. */
+ * test/unit/stepping/onestep/radau.c verifies these equations. */
 #include "radau.h"
 
 // clang-format off

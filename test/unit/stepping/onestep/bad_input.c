@@ -1,5 +1,5 @@
 /* Bad input: each with its own code and a message that names argument, rule and value; a refused call changes nothing. */
-#include "onestep/fixture.h"
+#include "stepping/onestep/fixture.h"
 
 #include <math.h>
 

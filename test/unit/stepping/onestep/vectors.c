@@ -1,5 +1,5 @@
 /* The user's own projector, on N_Vectors other than the serial one: the pendulum in OpenMP's and pthreads' vectors. */
-#include "onestep/fixture.h"
+#include "stepping/onestep/fixture.h"
 
 #include <math.h>
 #include <nvector/nvector_openmp.h>

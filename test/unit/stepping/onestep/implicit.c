@@ -2,7 +2,7 @@
  * tables of the user's. */
 #include "cpodes/base/compat.h"
 #include "cpodes/stepping/onestep/onestep_impl.h"
-#include "onestep/fixture.h"
+#include "stepping/onestep/fixture.h"
 
 #include <arkode/arkode_arkstep.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "onestep/fixture.h"
+#include "stepping/onestep/fixture.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Roots along the pendulum with period 2, x = 1 at rest at t = 0: x falls through zero at 1/2 and rises through it at
  * 3/2; it falls until 1/2, climbs until 1, and so on. */
-#include "onestep/fixture.h"
+#include "stepping/onestep/fixture.h"
 
 #include <math.h>
 

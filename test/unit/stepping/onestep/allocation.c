@@ -1,6 +1,6 @@
 /* Memory: none is taken between the first step and the last, and all is given back. */
 #include "cpodes/base/compat.h"
-#include "onestep/fixture.h"
+#include "stepping/onestep/fixture.h"
 #include "support/alloc.h"
 
 #include <arkode/arkode_arkstep.h>

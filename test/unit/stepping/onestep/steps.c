@@ -1,5 +1,5 @@
 /* Steps: error control, counters, options of sizes, both directions, restarts, output. */
-#include "onestep/fixture.h"
+#include "stepping/onestep/fixture.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What goes wrong on the way: each with its code and a message that says where and why; the state is the last good one,
  * and the next call goes on from there. */
-#include "onestep/fixture.h"
+#include "stepping/onestep/fixture.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The methods: order conditions, orders of convergence on the manifold, of steps and in between, counts. */
 #include "cpodes/stepping/onestep/onestep_impl.h"
-#include "onestep/fixture.h"
+#include "stepping/onestep/fixture.h"
 
 #include <arkode/arkode_butcher_erk.h>
 #include <float.h>

@@ -1,6 +1,6 @@
 /* Radau IIA: coefficients, orders, Jacobians, stiff equations, failures of stages. */
 #include "cpodes/stepping/onestep/radau.h"
-#include "onestep/fixture.h"
+#include "stepping/onestep/fixture.h"
 
 #include <float.h>
 #include <math.h>
