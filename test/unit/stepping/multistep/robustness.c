@@ -843,6 +843,7 @@ static int minus_sign(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data)
   return 0;
 }
 START_TEST(iterations_end_where_corrections_do_not_shrink) {
+  run_close(&run);
   run_create(&run, methods[_i], 1.0e-6);
   N_VConst(1.0e-3, run.y);
   run.inner = inner_solver(run.method, run.y);
