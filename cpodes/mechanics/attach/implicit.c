@@ -17,6 +17,7 @@ struct CPMechImplicit_ {
   CPImplicitSystem system;
   int rank_is_known; /* partial derivatives need no new decision which rows are dependent */
   double *size;      /* [m] lengths of the rows of A: the diagonal of S^-1 */
+  double *length;    /* [m] those of the newest partial derivatives */
   double *null;      /* [nullity][m] y_k; there is room for so many */
   int nullity, room;
   double *a, *lambda, *x, *e; /* [nu], [m], [nu + m + nz], [n] */
@@ -330,13 +331,13 @@ static int isCorrection(CPMech mech, const double *w, const double *r) {
   struct CPMechImplicit_ *own = mech->implicit;
   const CPMat *A              = &mech->newton->P->A;
   double *left = own->lambda, before = 0.0, after = 0.0;
-  lengths(A, own->size);
+  lengths(A, own->length);
   memcpy(left, r, (size_t)mech->m * sizeof *left);
   cpMatTimes(A, -1.0, w, 1.0, left);
   for (int i = 0; i < mech->m; i++) {
     if (mech->rows.off[i]) continue;
-    before = fmax(before, fabs(r[i]) / own->size[i]);
-    after  = fmax(after, fabs(left[i]) / own->size[i]);
+    before = fmax(before, fabs(r[i]) / own->length[i]);
+    after  = fmax(after, fabs(left[i]) / own->length[i]);
   }
   return after <= LEFT * before;
 }
@@ -394,6 +395,7 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
   CP_NEW(&own->arena, own->a, mech->nu);
   CP_NEW(&own->arena, own->lambda, mech->m);
   CP_NEW(&own->arena, own->size, mech->m);
+  CP_NEW(&own->arena, own->length, mech->m);
   CP_NEW(&own->arena, own->force, mech->nu);
   CP_NEW(&own->arena, own->mu, mech->m);
   for (int k = 0; k < 2; k++) CP_NEW(&own->arena, own->known[k], mech->n + mech->m);
