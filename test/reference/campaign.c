@@ -111,9 +111,10 @@ END_TEST
 /* The error falls as tol^slope or faster from the loosest tolerance to the tightest: 0.775 less twice the standard deviation
    of a slope between two errors that scatter by half a decade each (catalogue.c). Loop index: N = 1, 40; method */
 START_TEST(singular_positions_are_passed_on_the_regular_branch) {
-  enum { RUNGS = 9 };
+  enum { RUNGS = 33 };
   const Setting windows = {"N", _i / NUM_METHODS ? 40 : 1};
-  const int method = campaign_method(_i % NUM_METHODS), stride = campaign_stride(4);
+  const int method      = campaign_method(_i % NUM_METHODS);
+  const int stride  = campaign_stride(method == RADAU ? 4 : 16); /* RADAU has stalled at 3.16e-8 */
   CPModel *model    = model_with("four_bar", &windows, 1);
   N_Vector y        = vector_copy(model->y0);
   Tally tally       = {0};

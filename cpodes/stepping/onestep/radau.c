@@ -223,6 +223,7 @@ static int allocate(CPOneStepMem mem) {
   CP_NEW(&R->arena, R->x, s * R->N);
   CP_NEW(&R->arena, R->r, s * R->N);
   CP_NEW(&R->arena, R->w, s * R->N);
+  CP_NEW(&R->arena, R->v, s * R->N);
   CP_NEW(&R->arena, R->x0, R->N);
   CP_NEW(&R->arena, R->zero, R->N);
   CP_NEW(&R->arena, R->e, R->n);

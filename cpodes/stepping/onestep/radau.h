@@ -46,6 +46,7 @@ typedef struct {
   sunrealtype *Y;     /* [s n] */
   sunrealtype *x;     /* [s N] */
   sunrealtype *r, *w; /* [s N] residuals, and T^-1 r */
+  sunrealtype *v;     /* [s N] the w before, or the direction that is taken out of it */
   sunrealtype *x0;    /* [N] at the start of the step */
   sunrealtype *zero;  /* [N] */
   sunrealtype *e;     /* [n] estimate */
@@ -64,6 +65,7 @@ typedef struct {
   const CPRadauTable *table_factors;
   sunrealtype eta,
       theta; /* contraction: theta / (1 - theta), kept from step to step, and theta itself */
+  sunrealtype deflation; /* v is the direction of the factor mu: mu / (1 - mu); 0: there is none */
   int iterations;
   int failures; /* successive attempts whose iteration failed */
   int since;    /* steps with this number of stages */

@@ -127,15 +127,13 @@ static int factor(CPOneStepMem mem, sunrealtype h) {
   return CP_SUCCESS;
 }
 
-/* w <- D^-1 w for all systems, and the norm of the changes of states that follow */
-static int solve(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
-  const CPRadau R        = mem->own;
-  const CPRadauTable *T  = R->table;
-  const sunrealtype *ewt = N_VGetArrayPointer(mem->base.ewt), g = h * T->real;
-  const int n = R->n, N = R->N;
+/* w <- D^-1 w for all systems */
+static int solve(CPOneStepMem mem) {
+  const CPRadau R       = mem->own;
+  const CPRadauTable *T = R->table;
+  const int N           = R->N;
   int flag =
       R->have_stages ? CP_SUCCESS : R->system.solve(CP_REAL_FACTORS, R->w, NULL, R->system.data);
-  sunrealtype all = g * g * cpRadauSquares(n, R->w, ewt);
   for (int p = 0; !flag && p < T->pairs; p++) {
     sunrealtype *w             = R->w + (2 * p + 1) * N;
     const double complex share = T->real / (T->re[p] - I * T->im[p]);
@@ -151,22 +149,73 @@ static int solve(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
       w[j]     = creal(v);
       w[N + j] = cimag(v);
     }
-    all += h * h * (T->re[p] * T->re[p] + T->im[p] * T->im[p]) *
-           (cpRadauSquares(n, w, ewt) + cpRadauSquares(n, w + N, ewt));
   }
-  *norm = sqrt(all / (n * T->s));
   return flag ? cpRadauBecause(mem, flag) : flag;
 }
+
+/* The norm of the changes of states that follow from w */
+static sunrealtype changes(CPOneStepMem mem, sunrealtype h) {
+  const CPRadau R        = mem->own;
+  const CPRadauTable *T  = R->table;
+  const sunrealtype *ewt = N_VGetArrayPointer(mem->base.ewt), g = h * T->real;
+  sunrealtype all = g * g * cpRadauSquares(R->n, R->w, ewt);
+  for (int p = 0; p < T->pairs; p++) {
+    const sunrealtype *w = R->w + (2 * p + 1) * R->N;
+    all += h * h * (T->re[p] * T->re[p] + T->im[p] * T->im[p]) *
+           (cpRadauSquares(R->n, w, ewt) + cpRadauSquares(R->n, w + R->N, ewt));
+  }
+  return sqrt(all / (R->n * T->s));
+}
+
+/* ---- deflation ----
+ *
+ * Next to a singular position the derivatives of the stages have little to do with each other: an angle between constraints
+ * changes its sign within the step, and the iteration multiplies the error in that one direction by some mu, seen from -4 to
+ * 4, while all others contract as ever. Shorter steps would only lead to the position. So if two corrections are parallel,
+ * w = mu v, the direction is taken out: what a later correction has along v is multiplied by 1 / (1 - mu), the sum of the
+ * geometric series (G. M. Shroff, H. B. Keller, SIAM J. Numer. Anal. 30, 1993, with a space of dimension 1). */
+#define PARALLEL 0.9 /* cosine from which on corrections count as parallel */
+#define SINGULAR 0.1 /* |1 - mu| below which the equations of the stages are singular themselves */
+
+static sunrealtype dot(CPOneStepMem mem, const sunrealtype *v, const sunrealtype *w) {
+  const CPRadau R        = mem->own;
+  const sunrealtype *ewt = N_VGetArrayPointer(mem->base.ewt);
+  sunrealtype sum        = 0.0;
+  for (int i = 0; i < R->table->s; i++)
+    for (int j = 0; j < R->n; j++) sum += v[i * R->N + j] * w[i * R->N + j] * ewt[j] * ewt[j];
+  return sum;
+}
+
+/* Is the newest correction parallel to the one before? Then v is that direction, of norm 1. */
+static int finds_direction(CPOneStepMem mem) {
+  const CPRadau R      = mem->own;
+  const sunrealtype vv = dot(mem, R->v, R->v), vw = dot(mem, R->v, R->w), ww = dot(mem, R->w, R->w);
+  const sunrealtype mu = vw / vv;
+  if (!(vw * vw >= PARALLEL * PARALLEL * vv * ww && fabs(1.0 - mu) >= SINGULAR)) return 0;
+  for (int j = 0; j < R->table->s * R->N; j++) R->v[j] = R->w[j] / sqrt(ww);
+  R->deflation = mu / (1.0 - mu);
+  return 1;
+}
+
+static void deflate(CPOneStepMem mem) {
+  const CPRadau R     = mem->own;
+  const sunrealtype f = R->deflation * dot(mem, R->v, R->w);
+  for (int j = 0; j < R->table->s * R->N; j++) R->w[j] += f * R->v[j];
+}
+
+/* ---- the iteration ---- */
 
 /* Solves for the stages from the predicted x. Returns 0, a code of the system's functions, or -CV_CONV_FAILURE. */
 static int newton(CPOneStepMem mem, sunrealtype h) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
   const int n = R->n, N = R->N, s = T->s;
-  sunrealtype norm, before = 0.0;
-  R->eta         = pow(fmax(R->eta, CP_UROUND), 0.8);
-  R->theta       = 0.0;
-  const int most = mem->hfixed > 0.0 ? MAX_FIXED : CP_RADAU_ITERATIONS;
+  sunrealtype before = 0.0;
+  int first          = 1; /* of the iterations with this deflation */
+  R->eta             = pow(fmax(R->eta, CP_UROUND), 0.8);
+  R->theta           = 0.0;
+  R->deflation       = 0.0;
+  const int most     = mem->hfixed > 0.0 ? MAX_FIXED : CP_RADAU_ITERATIONS;
   for (int it = 1; it <= most; it++) {
     for (int i = 0; i < s; i++) {
       if (!R->system.counts_f) mem->stats.nfe++;
@@ -179,19 +228,30 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
     for (int i = 0; R->have_stages && !flag && i < s; i++)
       flag = R->system.solve(factorsOf(T, i), R->r + i * N, NULL, R->system.data);
     if (flag) return cpRadauBecause(mem, flag);
+    if (R->deflation == 0.0) { /* the correction before, should it be wanted */
+      sunrealtype *v = R->v;
+      R->v = R->w, R->w = v;
+    }
     combine(s, N, T->T_inv, 1.0, R->r, N, R->zero, 0, R->w, N);
-    flag = solve(mem, h, &norm);
+    flag = solve(mem);
     if (flag) return flag;
+    if (R->deflation != 0.0) deflate(mem);
+    sunrealtype norm = changes(mem, h);
     mem->stats.nni++;
     R->iterations = it;
     if (!isfinite(norm)) break;
-    if (it > 1) {
+    if (it > first) {
       const sunrealtype ratio = norm / before;
-      R->theta                = it == 2 ? ratio : sqrt(ratio * R->theta);
+      R->theta                = it == first + 1 ? ratio : sqrt(ratio * R->theta);
       const int early         = R->have_stages && it == 2 && ratio < MISLEADING;
-      if (R->theta >= DIVERGENT && !early) break;
-      R->eta = early ? 1.0 : R->theta / (1.0 - R->theta);
-      if (!early && norm * R->eta * pow(R->theta, most - 1 - it) > KAPPA) break;
+      R->eta                  = early ? 1.0 : R->theta / (1.0 - R->theta);
+      if (!early && (R->theta >= DIVERGENT || norm * R->eta * pow(R->theta, most - 1 - it) > KAPPA)) {
+        if (!R->fresh || R->deflation != 0.0 || !finds_direction(mem)) break;
+        deflate(mem);
+        norm   = changes(mem, h);
+        first  = it;
+        R->eta = 1.0;
+      }
     }
     before = fmax(norm, 1.0e-300);
     combine(s, N, T->T, 1.0, R->w, N, R->x, N, R->x, N); /* x += T w */
