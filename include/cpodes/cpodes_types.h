@@ -118,8 +118,9 @@ typedef enum {
       0, /**< PROJECTED where every step is projected; UNPROJECTED where some are not, for attached memory,
                               and for one-step methods */
   CP_ERREST_PROJECTED =
-      1, /**< ||P ycor + (I - P) ycor / 8||, times 3 with BDF where every step is projected: at the order in
-                                use and, for memory of CPodeCreate's, at both of its neighbours */
+      1, /**< ||P ycor + (I - P) ycor / 8||, times 3 with BDF where every step is projected. For memory of
+                                CPodeCreate's the norms at both neighbouring orders are multiplied by 0.6 times the ratio of
+                                this to ||ycor|| */
   CP_ERREST_UNPROJECTED = 2 /**< ||ycor||, as without projection */
 } CPErrEst;
 

@@ -121,7 +121,7 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   CPFailure *failure = &mem->failure;
   CPAttempt a;
   cpPendingTakeBack(mem);
-  cpOrderNormsForget(mem); /* only one failure is reported */
+  cpOrderNormsForget(mem);
   int flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
   if (mem->sens.data && mem->sens.take_back(mem->sens.data, &a)) failure->history_lost = 1;
@@ -342,8 +342,6 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
                     "CVODES accepted a step that its error test was to reject (is "
                     "CVodeSetNonlinConvCoef used?)");
   }
-  if (result != CV_ROOT_RETURN) flag = cpOrderNormsFailed(mem); /* a root must not be lost */
-  if (flag) return failedCall(mem, cpFatal(mem, flag), 0, yout, tret);
   mem->treturned = *tret;
   cpSettle(mem, nst);
   cpPendingClear(mem);

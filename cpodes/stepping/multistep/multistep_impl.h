@@ -30,20 +30,20 @@ typedef struct {
 typedef struct {
   long int nst, nfail; /* steps taken, and attempts failed, by then      */
   int q;               /* order of the newest step                       */
-  int begun;           /* that step was projected, and so were the norms */
+  int begun;           /* that step was projected, and its norms count  */
   long int taken;      /* norms at orders q-1 and q+1                    */
 } CPOrderChoice;
 
 /* The norms by which CVODES chooses the next order (norms.c). */
 typedef struct {
-  int possible;       /* the vectors of CVODES are adopted: all three norms can be projected  */
+  int possible;       /* the vectors of CVODES are adopted: its own norms can be changed      */
   int adopting;       /* CVodeInit runs, and the vectors that it clones are adopted           */
   int no_memory;      /* there was no memory to adopt a vector                                */
   int active;         /* set from a projected solve to the beginning of the next step         */
   int begun;          /* set from a projected solve to the next solve                         */
-  int failed;         /* code of a fatal failure in a norm since the newest solve             */
   CPErrEst mode;      /* of the attempt                                                       */
   sunrealtype factor; /* of projected norms                                                   */
+  sunrealtype ratio;  /* by which norms at orders q-1 and q+1 are multiplied                  */
   N_Vector zn0, ewt;  /* CVODES' state, whose norm chooses no order, and its weights          */
   long int taken;     /* projected norms since the choice before                              */
   CPOrderChoice choice;
@@ -251,12 +251,7 @@ int cpCarriesOver(CPodeMem mem);
 
 /* norms.c
  *
- * estimate <- P e + a share of e - P e, with P the tangent projector at the attempt's state. Returns 0, or a code of
- * cpProjectError. */
-int cpProjectEstimate(CPodeMem mem, N_Vector ewt, N_Vector e, N_Vector estimate);
-/* The same where estimate = P e already. */
-void cpShareNormal(N_Vector e, N_Vector estimate);
-/* Calls CVodeInit with vectors whose norms can be projected, and sets cvode_inited. */
+ * Calls CVodeInit with vectors whose norms are ours, and sets cvode_inited. */
 int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
 /* Refuses to go on if CVODES has been given other vectors, perhaps of another length. Returns 0, or the reported code. */
 int cpRefuseOtherVectors(CPodeMem mem, const char *function);
@@ -264,10 +259,8 @@ int cpRefuseOtherVectors(CPodeMem mem, const char *function);
 CPodeMem cpAdoptedBy(N_Vector v);
 /* A new vector that mem has adopted, or NULL if there is no memory. */
 N_Vector cpAdoptedVector(CPodeMem mem);
-/* The projected solve of attempt a returns. The norms of CVODES are projected, too, until the next step. */
+/* The projected solve of attempt a returns. Until the next step the norms of CVODES are multiplied by norms.ratio. */
 void cpOrderNormsBegin(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
-/* Returns 0, or once the code of a fatal failure in a norm since the newest solve; the reason is in base.text. */
-int cpOrderNormsFailed(CPodeMem mem);
 /* Forgets the newest solve at a new start, with another projector, and after a failed call. */
 void cpOrderNormsForget(CPodeMem mem);
 /* A new attempt begins. Returns 0, or the code with which to end the run; the reason is in base.text. */

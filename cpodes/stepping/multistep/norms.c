@@ -2,9 +2,16 @@
  *
  * After a step CVODES compares the error estimates of the orders q-1, q and q+1. The norm of the one at order q comes
  * from our solve function. The other two it takes itself, as N_VWrmsNorm of zn[q] and of acor - c zn[qmax], before it
- * calls our solve function again. If only the first is projected, the order hardly ever changes. Therefore the vectors
- * of CVODES carry an N_VWrmsNorm of ours, which in that interval measures what our solve function measured. At all
- * other times, and with all other weights, it is the vector's own norm.
+ * calls our solve function again. If only the first were projected, the order would hardly ever change. Therefore the
+ * vectors of CVODES carry an N_VWrmsNorm of ours, which in that interval multiplies the vector's own norm by what the
+ * projection has made of the one at order q. So the orders are compared as without a projection, and the step is
+ * that of the projected estimate.
+ *
+ * (To project each of the three costs two more projections, takes as many steps at equal error, and can lead to an order
+ * that is best only among its neighbours: the errors of a rotation are normal at odd orders and tangential at even ones,
+ * so that order 3 looks better than 4, and 5, which takes half the steps, is not asked.)
+ *
+ * At all other times, and with all other weights, it is the vector's own norm.
  *
  * The vectors that CVodeInit clones are *adopted*: their table of operations is one that knows the integrator. The
  * vector's own table is kept and put back before the vector is destroyed, so that every implementation of N_Vector
@@ -43,44 +50,19 @@ static void destroy(N_Vector v) {
   v->ops->nvdestroy(v);
 }
 
-/* f has been evaluated with the normal error e_n = e - P e, so that h df/dy e_n, which may be tangential, stays in the
- * solution: a part of e_n that is h |df/dy|, of the size 0.1 to 0.3 where accuracy limits the step. The heavy top's error
- * is 23 times as large without this share as in a test that counts all of e_n, and 4 times with it; work at equal error
- * is best for shares up to 0.1 (guide, "Defaults"). */
-#define NORMAL_SHARE 0.125
-
-int cpProjectEstimate(CPodeMem mem, N_Vector ewt, N_Vector e, N_Vector estimate) {
-  cpCopy(estimate, e);
-  const int flag = cpProjectError(mem->base.step, mem->attempt.t, mem->attempt.y, ewt, estimate);
-  if (!flag) cpShareNormal(e, estimate);
-  return flag;
-}
-
-void cpShareNormal(N_Vector e, N_Vector estimate) { /* P e + share (e - P e) */
-  N_VLinearSum(1.0 - NORMAL_SHARE, estimate, NORMAL_SHARE, e, estimate);
-}
-
 /* Once CVODES has accepted the step of the newest solve, its norms with these weights are those at the orders q-1 and q+1,
- * until that of zn[0], by which the next step asks whether too much accuracy is wanted. (A new start asks for norms, too.)
- * Where the projection fails they are the unprojected ones, which are never smaller in the projector's norm. A fatal failure
- * of a user's function ends the run at the next solve or the call. */
+ * until that of zn[0], by which the next step asks whether too much accuracy is wanted. (A new start asks for norms, too.) */
 static sunrealtype wrmsNorm(N_Vector x, N_Vector w) {
-  const CPAdopted *a  = adopted(x);
-  const CPodeMem mem  = a->mem;
-  CPOrderNorms *norms = &mem->norms;
-  long int nst        = 0;
-  if (!norms->active || w != norms->ewt || CVodeGetNumSteps(mem->cvode_mem, &nst) ||
-      nst != mem->attempt.nst + 1)
-    return a->own->nvwrmsnorm(x, w);
-  norms->active = 0; /* the projection may take norms, too */
-  if (x == norms->zn0) return a->own->nvwrmsnorm(x, w);
-  const int flag         = cpProjectEstimate(mem, w, x, mem->base.tmp);
-  const sunrealtype norm = norms->factor * cpWrmsNorm(flag ? x : mem->base.tmp, w);
-  if (flag < 0) norms->failed = flag;
-  norms->active = 1;
-  norms->taken++;
-  mem->base.stats.nerrproj++;
-  return norm;
+  const CPAdopted *a     = adopted(x);
+  CPOrderNorms *norms    = &a->mem->norms;
+  const sunrealtype norm = a->own->nvwrmsnorm(x, w);
+  long int nst           = 0;
+  if (!norms->active || w != norms->ewt || CVodeGetNumSteps(a->mem->cvode_mem, &nst) ||
+      nst != a->mem->attempt.nst + 1)
+    return norm;
+  norms->active = x != norms->zn0;
+  norms->taken += norms->active;
+  return norms->active ? norms->ratio * norm : norm;
 }
 
 static void adopt(N_Vector v, CPodeMem mem) {
@@ -140,25 +122,14 @@ void cpOrderNormsBegin(CPodeMem mem, const CPAttempt *a, N_Vector ewt) {
   mem->norms.ewt                       = ewt;
 }
 
-void cpOrderNormsForget(CPodeMem mem) {
-  mem->norms.active = mem->norms.begun = mem->norms.failed = 0;
-}
-
-int cpOrderNormsFailed(CPodeMem mem) {
-  const int failed = mem->norms.failed;
-  if (failed) cpWrite(mem->base.text, "%s", cpWorkText(mem->base.step));
-  mem->norms.failed = 0;
-  return failed;
-}
+void cpOrderNormsForget(CPodeMem mem) { mem->norms.active = mem->norms.begun = 0; }
 
 int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a) {
   CPOrderNorms *norms = &mem->norms;
   CPOrderChoice now   = {
         .nst = a->nst, .nfail = a->nfail, .begun = norms->begun, .taken = norms->taken};
   const CPOrderChoice last = norms->choice;
-  const int failed         = cpOrderNormsFailed(mem);
   cpOrderNormsForget(mem);
-  if (failed) return failed;
   if (!norms->possible || !cpCarriesOver(mem) || a->nst == last.nst) return CP_SUCCESS;
   const int flag = CVodeGetLastOrder(mem->cvode_mem, &now.q);
   norms->choice  = now;
