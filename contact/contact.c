@@ -138,7 +138,7 @@ static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
                        const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl, void *data) {
   const CPContact c = data;
   (void)lambda;
-  memset(c->lambda, 0, (size_t)c->na * sizeof *c->lambda);
+  memset(c->lambda, 0, (size_t)c->m * sizeof *c->lambda);
   for (int i = 0; i < c->npoints; i++) { /* Friction is linear in lambda. */
     const int normal  = c->point[i].normal;
     c->lambda[normal] = 1;
@@ -267,8 +267,27 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
   return rule != NULL;
 }
 
+int contactSizeMultipliers(CPContact c, int m) {
+  const size_t n      = (size_t)m;
+  char *is_contact    = calloc(n, sizeof *is_contact);
+  sunrealtype *room   = calloc(3 * n * n + 9 * n, sizeof *room),
+              *lambda = calloc(3 * n, sizeof *lambda);
+  SUNMatrix S         = SUNDenseMatrix(m, m, c->A->sunctx);
+  if (!is_contact || !room || !lambda || !S) {
+    free(is_contact), free(room), free(lambda);
+    if (S) SUNMatDestroy(S);
+    return 1;
+  }
+  if (c->is_contact) memcpy(is_contact, c->is_contact, (size_t)c->na);
+  free(c->is_contact), free(c->problem.room), free(c->lambda);
+  if (c->S) SUNMatDestroy(c->S);
+  c->is_contact = is_contact, c->problem.room = room, c->S = S, c->m = m;
+  c->lambda = lambda, c->other = lambda + n;
+  return 0;
+}
+
 /* All arrays and objects. Returns 0, or 1 without memory. */
-static int build(CPContact c, N_Vector y_tmpl, SUNContext ctx) {
+static int build(CPContact c, N_Vector y_tmpl) {
   const size_t na = (size_t)c->na, n = (size_t)c->npoints;
   struct {
     void *address;
@@ -276,7 +295,6 @@ static int build(CPContact c, N_Vector y_tmpl, SUNContext ctx) {
   } arrays[] = {{&c->point, n, sizeof *c->point},
                 {&c->before, n, sizeof *c->before},
                 {&c->event, n, sizeof *c->event},
-                {&c->is_contact, na, sizeof *c->is_contact},
                 {&c->keep, n, sizeof *c->keep},
                 {&c->row, na, sizeof *c->row},
                 {&c->scale, na, sizeof *c->scale},
@@ -287,18 +305,17 @@ static int build(CPContact c, N_Vector y_tmpl, SUNContext ctx) {
                 {&c->v, na, sizeof *c->v},
                 {&c->b, na, sizeof *c->b},
                 {&c->a, na, sizeof *c->a},
-                {&c->lambda, na, sizeof *c->lambda},
                 {&c->impulse, na, sizeof *c->impulse},
                 {&c->velocity, na, sizeof *c->velocity},
                 {&c->e, na, sizeof *c->e},
                 {&c->compression, na, sizeof *c->compression},
                 {&c->udot, (size_t)c->nu, sizeof *c->udot},
+                {&c->driven, (size_t)c->nu, sizeof *c->driven},
                 {&c->W, na * na, sizeof *c->W},
                 {&c->problem.W, na * na, sizeof *c->W},
                 {&c->problem.c, na, sizeof *c->W},
                 {&c->problem.x, na, sizeof *c->W},
-                {&c->problem.w, na, sizeof *c->W},
-                {&c->problem.room, 3 * na * na + 9 * na, sizeof *c->W}};
+                {&c->problem.w, na, sizeof *c->W}};
   _Static_assert(sizeof arrays / sizeof *arrays <= CONTACT_ARRAYS, "owned is too short");
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
     void *array = calloc(arrays[k].count, arrays[k].size);
@@ -306,9 +323,10 @@ static int build(CPContact c, N_Vector y_tmpl, SUNContext ctx) {
     c->owned[c->nowned++] = array;
     memcpy(arrays[k].address, &array, sizeof array);
   }
-  c->A = c->model.A_tmpl ? SUNMatClone(c->model.A_tmpl) : SUNDenseMatrix(c->na, c->nu, ctx);
+  c->A =
+      c->model.A_tmpl ? SUNMatClone(c->model.A_tmpl) : SUNDenseMatrix(c->na, c->nu, y_tmpl->sunctx);
   if (!c->A || (c->model.A_tmpl && SUNMatCopy(c->model.A_tmpl, c->A))) return 1;
-  return !(c->S = SUNDenseMatrix(c->na, c->na, ctx)) || !(c->saved = N_VClone(y_tmpl));
+  return contactSizeMultipliers(c, c->na) || !(c->saved = N_VClone(y_tmpl));
 }
 
 CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint *points,
@@ -328,7 +346,7 @@ CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint 
     c->nv = (int)(model->nv > model->np ? model->nv : model->np);
     c->na = model->na > c->nv ? (int)model->na : c->nv;
   }
-  if (!c || build(c, y_tmpl, ctx) || contactSetRoots(c, 0, NULL, NULL)) {
+  if (!c || build(c, y_tmpl) || contactSetRoots(c, 0, NULL, NULL)) {
     contactError(NULL, CP_MEM_FAIL, __func__, "no memory for %d contacts", n);
     CPContactFree(&c);
     return NULL;
@@ -358,6 +376,9 @@ void CPContactFree(CPContact *contact) {
   if (!contact || !*contact) return;
   CPContact c = *contact;
   for (int k = 0; k < c->nowned; k++) free(c->owned[k]);
+  free(c->is_contact);
+  free(c->problem.room);
+  free(c->lambda);
   free(c->fired);
   free(c->direction);
   CPMechFree(&c->mech);
@@ -410,16 +431,16 @@ int CPContactForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force) 
   if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
   if (!force) return contactError(c, CP_ILL_INPUT, __func__, "force must not be NULL");
   int flag = contactMeasure(c, t, y, __func__);
-  if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->b);
+  if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
   for (int i = 0; i < c->npoints && !flag; i++) {
     const Point *point   = &c->point[i];
     const sunrealtype *q = N_VGetArrayPointer(y);
     sunrealtype *F = force + 3 * i, s[2] = {0, 0};
-    F[0] = -c->b[point->normal], F[1] = F[2] = 0;
+    F[0] = -c->lambda[point->normal], F[1] = F[2] = 0;
     const int is_force = isForce(point);
     if (is_force) flag = slidingDirection(c, point, t, q, q + c->nq, s);
     for (int k = 0; k < point->ntangents && point->phase != CP_CONTACT_OPEN; k++)
-      F[1 + k] = is_force ? -coefficient(point) * F[0] * s[k] : -c->b[point->tangent + k];
+      F[1 + k] = is_force ? -coefficient(point) * F[0] * s[k] : -c->lambda[point->tangent + k];
   }
   return flag;
 }

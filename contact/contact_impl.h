@@ -24,7 +24,7 @@ typedef struct {
   int n, ncontacts; /* rows, contacts */
   ContactLaw *law;
   sunrealtype *W, *c, *x, *w; /* [n n], [n]; x, w: out */
-  sunrealtype *room;          /* [3 nmax nmax + 9 nmax] */
+  sunrealtype *room;          /* [3 m m + 9 m] */
   sunrealtype residual;       /* out: of x, relative to c */
   int newton;                 /* out: not solved by enumeration */
 } ContactProblem;
@@ -63,6 +63,7 @@ struct CPContact_ {
   int npoints;
   Point *point, *before; /* [npoints]; before: at the start of an event */
   int np, nv, na, nq, nu;
+  int m;          /* multipliers: na rows of A, then those of prescribed motions */
   SUNMatrix A, S; /* A at the newest evaluation, and the Delassus operator of all rows */
   Mode mode;
   /* the integrator, one of two */
@@ -79,10 +80,11 @@ struct CPContact_ {
   void *owned[CONTACT_ARRAYS];  /* the arrays */
   int nowned;
   /* work */
-  char *is_contact, *keep; /* [na] 1: a row of a contact; [npoints] 1: in the problem */
-  sunrealtype *mask, *p, *v, *b, *a, *lambda, *impulse; /* [na]; a = A u' - b without contacts */
+  char *is_contact, *keep;     /* [m] 1: a row of a contact; [npoints] 1: in the problem */
+  sunrealtype *lambda, *other; /* [m], [2 m] */
+  sunrealtype *mask, *p, *v, *b, *a, *impulse; /* [na]; a = A u' - b without contacts */
   sunrealtype *scale; /* [na] largest entry of each row of A, by which tolerances of rows are scaled */
-  sunrealtype *udot; /* [nu] */
+  sunrealtype *udot, *driven; /* [nu]; driven: of prescribed motions alone */
   sunrealtype *W, *velocity, *e,
       *compression;      /* [na na], [na], [na], [na]: of the rows of closed contacts at an event */
   int *row, *order;      /* [na] row of A of each of them */
@@ -105,6 +107,8 @@ int contactError(CPContact c, int code, const char *function, const char *format
 int contactRows(CPContact c, sunrealtype t, const sunrealtype *q);
 /* c->scale of c->A */
 void contactScales(CPContact c);
+/* Arrays for m multipliers. Returns 0, or 1 without memory; then nothing has changed. */
+int contactSizeMultipliers(CPContact c, int m);
 /* y += A x, or y += A^T x */
 void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
 void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);

@@ -24,13 +24,13 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
   const CPContact c = CPMechGetUserData(mech);
   int flag = contactMeasure(c, t, y, "CPContactSolve"), closed = 0;
   for (int i = 0; i < c->npoints; i++) closed |= c->point[i].phase != CP_CONTACT_OPEN;
-  if (!flag && closed) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->b);
+  if (!flag && closed) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
   if (!flag && closed) flag = contactMeasure(c, t, y, "CPContactSolve"); /* Friction uses c->v. */
   if (flag) return -1;
   for (int i = 0; i < c->npoints; i++, g += ROOTS) {
     const Point *point     = &c->point[i];
-    const sunrealtype *v_T = c->v + point->tangent, *F_T = c->b + point->tangent;
-    const sunrealtype N = -c->b[point->normal], passed = (t - point->t_zero) / point->fade;
+    const sunrealtype *v_T = c->v + point->tangent, *F_T = c->lambda + point->tangent;
+    const sunrealtype N = -c->lambda[point->normal], passed = (t - point->t_zero) / point->fade;
     const sunrealtype small_v = c->small_v * c->scale[point->normal];
     sunrealtype *at           = g + 2 * c->side;
     for (int k = 0; k < ROOTS; k++) g[k] = 1;
@@ -107,9 +107,9 @@ static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, su
                         atol);
   int flag = CPMechSetUserData(c->mech, c);
   if (flag) return flag;
-  if (CPMechGetNumMultipliers(c->mech) != c->na)
-    return contactError(c, CP_NOT_SUPPORTED, function,
-                        "contacts and prescribed motions do not go together");
+  const int m = (int)CPMechGetNumMultipliers(c->mech); /* Motions may have been prescribed. */
+  if (m != c->m && contactSizeMultipliers(c, m))
+    return contactError(c, CP_MEM_FAIL, function, "no memory for %d multipliers", m);
   c->rtol = rtol, c->atol = atol, c->t = c->t_first = t0, c->repeated = 0;
   c->share_set = 1.0;
   c->multistep = NULL, c->onestep = NULL;

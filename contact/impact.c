@@ -95,13 +95,15 @@ int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
   const ContactProblem *P = &c->problem;
   sunrealtype *u = N_VGetArrayPointer(y) + c->nq, size = 0;
   memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
-  for (int i = 0; i < P->n; i++) c->impulse[c->row[i]] = P->x[i];
   c->mode  = IMPULSES;
   int flag = contactActivateRows(c, 0);
+  if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->driven, c->lambda);
+  for (int i = 0; i < P->n; i++) c->impulse[c->row[i]] = P->x[i];
   if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
   c->mode = MOTION;
   if (flag) return contactPassOn(c, flag);
-  for (int j = 0; j < c->nu; j++) u[j] += c->udot[j];
+  for (int j = 0; j < c->nu; j++)
+    u[j] += c->udot[j] - c->driven[j]; /* velocities that are prescribed do not jump */
   flag = contactMeasure(c, t, y, function);
   for (int i = 0; i < P->n; i++) size = fmax(size, fabs(c->velocity[i]));
   for (int i = 0; i < P->n && !flag; i++) {
@@ -112,7 +114,7 @@ int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
       flag = contactError(
           c, CP_MECH_A_WRONG, function,
           "at t = %.15g: row %d, of contact \"%s\", has the velocity %g after an impact, and not "
-          "%g: A is not the derivative of v, or a motion is prescribed",
+          "%g: A is not the derivative of v",
           t, c->row[i], rowName(c, i), c->v[c->row[i]], after);
   }
   return flag;

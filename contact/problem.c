@@ -56,23 +56,23 @@ int contactActivateRows(CPContact c, int with_contacts) {
 int contactDelassus(CPContact c, sunrealtype t, N_Vector y) {
   const int n       = c->problem.n;
   int other         = 0;
-  sunrealtype *S_oo = c->problem.room, *column = c->problem.x, *x = c->problem.w;
+  sunrealtype *S_oo = c->problem.room, *column = c->other, *x = column + c->m;
   int flag = contactActivateRows(c, 1);
   if (!flag) flag = CPMechDelassus(c->mech, t, y, c->S);
   if (flag) return contactPassOn(c, flag);
-  for (int i = 0; i < c->na; i++) other += !c->is_contact[i];
+  for (int i = 0; i < c->m; i++) other += !c->is_contact[i];
   for (int j = 0; j < n; j++) {
     for (int i = 0; i < n; i++) c->W[i + j * n] = SUNDenseMatrix_Column(c->S, c->row[j])[c->row[i]];
     if (other == 0) continue;
-    for (int l = 0, m = 0; l < c->na; l++) {
+    for (int l = 0, m = 0; l < c->m; l++) {
       if (c->is_contact[l]) continue;
       column[m] = SUNDenseMatrix_Column(c->S, c->row[j])[l];
-      for (int i = 0, k = 0; i < c->na; i++)
+      for (int i = 0, k = 0; i < c->m; i++)
         if (!c->is_contact[i]) S_oo[k++ + m * other] = SUNDenseMatrix_Column(c->S, l)[i];
       m++;
     }
     contactLinearSolve(other, S_oo, column, x, S_oo + other * other);
-    for (int l = 0, m = 0; l < c->na; l++) {
+    for (int l = 0, m = 0; l < c->m; l++) {
       if (c->is_contact[l]) continue;
       for (int i = 0; i < n; i++)
         c->W[i + j * n] -= SUNDenseMatrix_Column(c->S, l)[c->row[i]] * x[m];

@@ -97,7 +97,8 @@ typedef struct {
  *
  * The model needs M, A and b. If v is NULL, v = A u, so that gaps do not depend on t. Friction adds to the model's
  * forces: f_lambda must be NULL. With friction the partial derivatives K, C and Fz come from differences, in place of
- * dynamics_jac. Motions must not be prescribed by CPMechPrescribe.
+ * dynamics_jac. Motions may be prescribed (CPMechPrescribe with CPContactGetMech) before the system is attached; impacts do
+ * not change what they prescribe.
  *
  * Returns the system, which the caller frees after the integrators, or NULL, in which case a line on stderr says which
  * member of which contact breaks which rule.
