@@ -119,8 +119,8 @@ typedef enum {
                               and for one-step methods */
   CP_ERREST_PROJECTED =
       1, /**< ||P ycor + (I - P) ycor / 8||, times 3 with BDF where every step is projected. For memory of
-                                CPodeCreate's the norms at both neighbouring orders are multiplied by 0.6 times the ratio of
-                                this to ||ycor|| */
+                                CPodeCreate's the norms at both neighbouring orders are multiplied by the ratio of this to
+                                ||ycor||, with BDF by 0.6 times that */
   CP_ERREST_UNPROJECTED = 2 /**< ||ycor||, as without projection */
 } CPErrEst;
 
