@@ -270,45 +270,33 @@ int CPodeGetConsistentSensIC(CPodeMem mem, N_Vector *yS0) {
 
 /* ---- output ---- */
 
-/* count sensitivities from `first` on, or derivatives of them; projected if k is 0. The state, on the manifold, is
+/* The sensitivities, or the derivatives of their interpolation; projected if k is 0. The state, on the manifold, is
  * sens->delta[0]. */
-static int output(CPodeMem mem, sunrealtype t, int k, int first, int count, N_Vector *dkyS,
-                  const char *function) {
-  CPSens sens = cpSensOf(mem);
-  int flag    = CP_SUCCESS;
-  for (int i = 0; !flag && i < count; i++)
-    flag = cpStepperCheckVector(&mem->base, dkyS[i], count > 1 ? "dkyS[i]" : "dkyS", function);
-  if (!flag) flag = cpCheckStepTaken(mem, function);
-  for (int i = 0; !flag && i < count; i++)
-    flag = cpOfCVODES(mem, CVodeGetSensDky1(mem->cvode_mem, t, k, first + i, dkyS[i]), function);
+int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS) {
+  int flag = cpSensCheck(mem, __func__);
+  if (flag) return flag;
+  if (!dkyS) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "dkyS must not be NULL");
+  CPSens sens  = cpSensOf(mem);
+  const int Ns = sens->params.Ns;
+  for (int i = 0; !flag && i < Ns; i++)
+    flag = cpStepperCheckVector(&mem->base, dkyS[i], "dkyS[i]", __func__);
+  if (!flag) flag = cpCheckStepTaken(mem, __func__);
+  if (!flag) flag = cpOfCVODES(mem, CVodeGetSensDky(mem->cvode_mem, t, k, dkyS), __func__);
   if (flag || k > 0 || !mem->base.P || !mem->base.project_output || cpIsProjectedState(mem, t))
     return flag;
   flag = CVodeGetDky(mem->cvode_mem, t, 0, sens->delta[0]);
-  if (!flag) flag = cpProjectOutput(mem, t, sens->delta[0], function, "");
+  if (!flag) flag = cpProjectOutput(mem, t, sens->delta[0], __func__, "");
   if (!flag && cpSensUpdate(sens))
-    flag = cpReport(&mem->base.log, CP_MEM_FAIL, function, "no memory");
+    flag = cpReport(&mem->base.log, CP_MEM_FAIL, __func__, "no memory");
   if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, sens->ewt);
   if (flag) return flag;
   cpWorkForget(sens->work);
-  for (int i = 0; i < count; i++)
-    if (cpSensProject(sens, t, sens->delta[0], sens->ewt, first + i, dkyS[i]))
-      return cpReport(&mem->base.log, CP_OUTPUT_PROJ_FAIL, function,
-                      "sensitivity %d at t = %.15g is given unprojected: %s", first + i, t,
+  for (int i = 0; i < Ns; i++)
+    if (cpSensProject(sens, t, sens->delta[0], sens->ewt, i, dkyS[i]))
+      return cpReport(&mem->base.log, CP_OUTPUT_PROJ_FAIL, __func__,
+                      "sensitivity %d at t = %.15g is given unprojected: %s", i, t,
                       cpWorkText(sens->work));
   return CP_SUCCESS;
-}
-
-int CPodeGetSensDky1(CPodeMem mem, sunrealtype t, int k, int iS, N_Vector dkyS) {
-  int flag = cpSensCheck(mem, __func__);
-  if (!flag) flag = cpSensCheckIndex(mem, iS, __func__);
-  return flag ? flag : output(mem, t, k, iS, 1, &dkyS, __func__);
-}
-
-int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS) {
-  const int flag = cpSensCheck(mem, __func__);
-  if (flag) return flag;
-  if (!dkyS) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "dkyS must not be NULL");
-  return output(mem, t, k, 0, cpSensOf(mem)->params.Ns, dkyS, __func__);
 }
 
 int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS) {

@@ -510,10 +510,8 @@ CPODES_EXPORT int CPMechProjectCotangent(CPMech mech, sunrealtype t, N_Vector y,
 CPODES_EXPORT int CPMechDelassus(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix S);
 CPODES_EXPORT int CPMechDelassusTimes(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *x,
                                       sunrealtype *Sx);
-/** Effective mass S^+ (the pseudo-inverse where rows are dependent), or a product with it. */
+/** Effective mass W = S^+, the pseudo-inverse where rows are dependent. W as S above. */
 CPODES_EXPORT int CPMechEffectiveMass(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix W);
-CPODES_EXPORT int CPMechEffectiveMassTimes(CPMech mech, sunrealtype t, N_Vector y,
-                                           const sunrealtype *x, sunrealtype *Wx);
 
 /**
  * Impact: velocities jump at fixed positions so that the velocity constraints hold,

@@ -109,7 +109,7 @@ CPODES_EXPORT int CPodeGetConsistentSensIC(CPodeMem mem, N_Vector *yS0);
 
 /**
  * As CVodeGetSens: returns the sensitivities at the time of the newest output of CPode, projected
- * as output is. This function and the next two return CP_NO_INIT before the first step.
+ * as output is. This function and the next one return CP_NO_INIT before the first step.
  */
 CPODES_EXPORT int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS);
 /**
@@ -117,8 +117,6 @@ CPODES_EXPORT int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS);
  * are derivatives of the interpolation polynomials, which are not.
  */
 CPODES_EXPORT int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS);
-/** As CPodeGetSensDky, for the sensitivity iS. */
-CPODES_EXPORT int CPodeGetSensDky1(CPodeMem mem, sunrealtype t, int k, int iS, N_Vector dkyS);
 CPODES_EXPORT int CPodeGetSensStats(CPodeMem mem, CPodeSensStats *stats);
 
 /**

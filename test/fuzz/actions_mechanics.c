@@ -175,11 +175,10 @@ static void delassus(World *w) {
   SUNMatrix S                  = n > 0 ? SUNDenseMatrix(n, n, w->ctx) : NULL;
   N_Vector y                   = start_state(w);
   sunrealtype x[MOST_ROWS + 1] = {1, 2, -1, 0.5, 1}, Sx[MOST_ROWS + 1];
-  const int which              = below(w, 4);
+  const int which              = below(w, 3);
   if (which == 0) CALL(w, MECHANICS, CPMechDelassus(w->mech, w->t, y, S));
   if (which == 1) CALL(w, MECHANICS, CPMechEffectiveMass(w->mech, w->t, y, S));
   if (which == 2) CALL(w, MECHANICS, CPMechDelassusTimes(w->mech, w->t, y, x, Sx));
-  if (which == 3) CALL(w, MECHANICS, CPMechEffectiveMassTimes(w->mech, w->t, y, x, Sx));
   SUNMatDestroy(S);
 }
 

@@ -87,7 +87,6 @@ static void results(World *w) {
                  i);
   if (w->mem) CVodeGetLastStep(cvodes(w), &h);
   CALL(w, CPODE, CPodeGetSensDky(w->mem, t - 0.1 * h, below(w, 2), out));
-  CALL(w, CPODE, CPodeGetSensDky1(w->mem, t - 0.1 * h, 0, whole(w, 0, 2), yS[0]));
   CALL(w, CPODE, CPodeGetSensStats(w->mem, &stats));
 }
 

@@ -364,7 +364,7 @@ static int quantities(Stage *s) {
   if (!flag) flag = CPMechAccelerations(s->mech, 0.0, s->y, udot, lambda);
   if (!flag) flag = CPMechProjectTangent(s->mech, 0.0, s->y, x);
   if (!flag) flag = CPMechProjectCotangent(s->mech, 0.0, s->y, x);
-  if (!flag) flag = CPMechEffectiveMassTimes(s->mech, 0.0, s->y, lambda, udot);
+  if (!flag) flag = CPMechDelassusTimes(s->mech, 0.0, s->y, lambda, udot);
   N_VScale(1.0, s->y, s->v);
   if (!flag) flag = CPMechImpact(s->mech, 0.0, s->v, NULL, 0.5, lambda);
   if (!flag && s->m.na > 1) flag = CPMechSetActive(s->mech, mask);

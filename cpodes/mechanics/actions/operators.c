@@ -187,8 +187,3 @@ int CPMechDelassusTimes(CPMech mech, sunrealtype t, N_Vector y, const sunrealtyp
 int CPMechEffectiveMass(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix W) {
   return matrix(mech, t, y, EFFECTIVE_MASS, W, __func__);
 }
-
-int CPMechEffectiveMassTimes(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *x,
-                             sunrealtype *Wx) {
-  return product(mech, t, y, EFFECTIVE_MASS, x, Wx, __func__);
-}

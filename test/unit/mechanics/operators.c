@@ -181,7 +181,6 @@ static void assert_product(Form_matrix form, Multiply times) {
 START_TEST(products_are_those_of_the_matrices) {
   constant_create(&c, _i);
   assert_product(CPMechDelassus, CPMechDelassusTimes);
-  assert_product(CPMechEffectiveMass, CPMechEffectiveMassTimes);
   constant_free(&c);
 }
 END_TEST
@@ -310,6 +309,16 @@ static void create_loop(Loop *loop, int sparse) {
   ck_assert_int_eq(rigid_body_quaternions(&loop->bar.bodies, loop->mech), CP_SUCCESS);
 }
 
+static void effective_mass_times(Loop *loop, const sunrealtype *x, sunrealtype *Wx) {
+  SUNMatrix W = SUNDenseMatrix(SPATIAL_FOUR_BAR_ROWS, SPATIAL_FOUR_BAR_ROWS, test_context);
+  ck_assert_int_eq(CPMechEffectiveMass(loop->mech, 0, loop->y, W), CP_SUCCESS);
+  for (int i = 0; i < SPATIAL_FOUR_BAR_ROWS; i++) {
+    Wx[i] = 0;
+    for (int j = 0; j < SPATIAL_FOUR_BAR_ROWS; j++) Wx[i] += SM_ELEMENT_D(W, i, j) * x[j];
+  }
+  SUNMatDestroy(W);
+}
+
 /* One degree of freedom: the tangent part of anything is a multiple of one motion. */
 START_TEST(closed_loop_has_one_tangent_by_dense_and_sparse_matrices) {
   Loop loop[2];
@@ -320,7 +329,7 @@ START_TEST(closed_loop_has_one_tangent_by_dense_and_sparse_matrices) {
   for (int k = 0; k < 2; k++) {
     create_loop(&loop[k], k);
     ck_assert_int_eq(CPMechProjectTangent(loop[k].mech, 0, loop[k].y, x[k]), CP_SUCCESS);
-    ck_assert_int_eq(CPMechEffectiveMassTimes(loop[k].mech, 0, loop[k].y, r, w[k]), CP_SUCCESS);
+    effective_mass_times(&loop[k], r, w[k]);
   }
   for (int j = 0; j < BAR_NU; j++) {
     sunrealtype e[BAR_NU] = {0};
@@ -350,7 +359,7 @@ static int call_tangent(void) {
 
 static int call_times(void) {
   sunrealtype x[ROWS] = {1, 2, 3}, Wx[ROWS];
-  return CPMechEffectiveMassTimes(c.mech, 0, c.y, x, Wx);
+  return CPMechDelassusTimes(c.mech, 0, c.y, x, Wx);
 }
 
 static int call_matrix(void) {

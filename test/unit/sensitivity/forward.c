@@ -303,7 +303,7 @@ END_TEST
 
 START_TEST(interpolated_sensitivities_satisfy_the_linearised_constraints) {
   sens_open(&r, methods[_i], 1.0e-4);
-  N_Vector y = vector_copy(r.run.y), one = vector_copy(r.run.y);
+  N_Vector y = vector_copy(r.run.y);
   sens_until(&r, 1.0);
   for (int k = 0; k < 30; k++) {
     sunrealtype h, raw;
@@ -316,11 +316,8 @@ START_TEST(interpolated_sensitivities_satisfy_the_linearised_constraints) {
     ck_assert_success(&r.run, CPodeGetSensDky(r.run.mem, t, 0, r.s));
     ck_assert_bound(&r.run, sens_residual(&r, y, r.s), SENS_ROUNDOFF);
     ck_assert_double_gt(raw, SENS_ROUNDOFF); /* the projection had something to do */
-    ck_assert_success(&r.run, CPodeGetSensDky1(r.run.mem, t, 0, BY_G, one));
-    ck_assert_double_le(max_distance(one, r.s[BY_G]), 1.0e-12 * (1 + N_VMaxNorm(one)));
   }
   N_VDestroy(y);
-  N_VDestroy(one);
   sens_close(&r);
 }
 END_TEST
