@@ -82,12 +82,22 @@ static double goalOf(const CPNewton *newton, double eps) {
   return eps * newton->finer * part * part;
 }
 
+/* y <- y - K c(t, y) with the factors at hand, then c and its norm at the new y. */
+static int correct(CPNewton *newton, sunrealtype t, double *violation) {
+  int flag = newton->parts->direction(newton, newton->x);
+  if (flag) return flag;
+  cpSubtract(newton->y, newton->x, newton->y);
+  CP_COUNT(newton->work, niters);
+  flag = newton->parts->residuals(newton, t, newton->y);
+  if (!flag) *violation = newton->parts->measure(newton, &newton->worst, NULL);
+  return flag;
+}
+
 /* A bound on the last correction as well would double the number of corrections and gains nothing (guide, "Defaults"). */
 int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                     CPProjected *result) {
   const CPNewtonParts *parts       = newton->parts;
   const CPProjectorOptions options = cpWorkOptions(newton->work);
-  double violation                 = 0.0;
 
   result->moved = 0;
   int flag      = parts->residuals(newton, t, y); /* c = c(t, y) */
@@ -95,9 +105,8 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
   int nrenewed = !newton->valid || newton->stale || newton->age >= oldest(newton, options) ||
                  parts->distance(newton) > KEEP_DISTANCE;
   if (nrenewed && (flag = renew(newton, t, y, ewt, 0))) return flag;
-  violation = newton->violation = parts->measure(newton, &newton->worst_start, NULL);
-  result->violation             = violation;
-  result->worst_start           = newton->worst_start;
+  double violation = newton->violation = parts->measure(newton, &newton->worst_start, NULL);
+  *result                              = (CPProjected){0, violation, newton->worst_start};
   if (only_if_needed && violation <= options.eps) {
     newton->age++;
     CP_COUNT(newton->work, nskipped);
@@ -111,14 +120,8 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
     newton->rate = 0.0;
     for (int k = 0; k < options.maxiters && !noise && !diverges; k++) {
       const double previous = violation;
-      flag                  = parts->direction(newton, newton->x);
-      if (flag) break;
-      cpSubtract(newton->y, newton->x, newton->y);
-      CP_COUNT(newton->work, niters);
-      flag = parts->residuals(newton, t, newton->y);
-      if (flag) break;
-      violation = parts->measure(newton, &newton->worst, NULL);
-      if (violation <= goal) break;
+      flag                  = correct(newton, t, &violation);
+      if (flag || violation <= goal) break;
       const double theta = previous > 0.0 ? violation / previous : 0.0;
       newton->rate       = fmax(newton->rate, theta);
       noise              = parts->is_noise(newton, t, newton->y, goal, 0);
@@ -128,22 +131,19 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
     if (!flag && violation <= goal) break;
     if (!flag && !noise) noise = parts->is_noise(newton, t, newton->y, goal, 1);
     if (flag < 0 || noise < 0) return flag < 0 ? flag : noise;
-    if (noise) {
-      if (violation <= options.eps) break;
+    if (noise && violation > options.eps) {
       CP_COUNT(newton->work, nfloor);
       newton->floor = (CPFloor){1, violation, newton->worst};
-      break;
     }
+    if (noise) break;
     if (nrenewed == 0) { /* Factors of another state are no reason to give up. */
       cpCopy(newton->y, y);
       flag = parts->residuals(newton, t, y);
     } else if (flag || diverges || nrenewed > MAX_RENEWALS) {
-      if (flag) return flag;
-      if (violation <= options.eps) break;
-      return parts->explain(newton, t, newton->y, 0);
+      if (!flag && violation <= options.eps) break;
+      return flag ? flag : parts->explain(newton, t, newton->y, 0);
     }
-    if (!flag) flag = renew(newton, t, newton->y, ewt, 0);
-    if (flag) return flag;
+    if (flag || (flag = renew(newton, t, newton->y, ewt, 0))) return flag;
     violation = parts->measure(newton, &newton->worst, NULL);
     if (nrenewed++ == 0) newton->worst_start = newton->worst;
   }

@@ -298,6 +298,25 @@ static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *t
   return result;
 }
 
+/* Each of the steps taken must have gone through the projecting solver, and none may have been accepted that it made
+ * CVODES reject. If not, the state is the last good one again. */
+static int checkSteps(CPodeMem mem, long int nst, long int taken, long int nsolves, N_Vector yout,
+                      sunrealtype *tret) {
+  const int bypassed = taken > nsolves;
+  const int accepted = mem->attempt.expect_rejected >= 0 && nst > mem->attempt.expect_rejected;
+  if (!bypassed && !accepted) return CP_SUCCESS;
+  restoreState(mem, yout, tret);
+  if (bypassed)
+    return cpReport(&mem->base.log, CP_BYPASSED, mem->function,
+                    "CVODES stepped without calling the projecting solver: sensitivities need "
+                    "CV_STAGGERED or CV_STAGGERED1, and a nonlinear solver is set with "
+                    "CPodeSetNonlinearSolver%s",
+                    afterRestart(mem));
+  return cpReport(&mem->base.log, CP_SELFCHECK_FAIL, mem->function,
+                  "CVODES accepted a step that its error test was to reject (is "
+                  "CVodeSetNonlinConvCoef used?)");
+}
+
 int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,
           const char *function) {
   const CPStepper s = (CPStepper)mem;
@@ -328,20 +347,8 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   if (result == CV_ROOT_RETURN) flag = cpRootReturned(mem, *tret);
   if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
   if (flag) return flag;
-  if (nst - before > mem->nsolves - nsolves) {
-    restoreState(mem, yout, tret);
-    return cpReport(&s->log, CP_BYPASSED, function,
-                    "CVODES stepped without calling the projecting solver: sensitivities need "
-                    "CV_STAGGERED or CV_STAGGERED1, and a nonlinear solver is set with "
-                    "CPodeSetNonlinearSolver%s",
-                    afterRestart(mem));
-  }
-  if (mem->attempt.expect_rejected >= 0 && nst > mem->attempt.expect_rejected) {
-    restoreState(mem, yout, tret);
-    return cpReport(&s->log, CP_SELFCHECK_FAIL, function,
-                    "CVODES accepted a step that its error test was to reject (is "
-                    "CVodeSetNonlinConvCoef used?)");
-  }
+  flag = checkSteps(mem, nst, nst - before, mem->nsolves - nsolves, yout, tret);
+  if (flag) return flag;
   mem->treturned = *tret;
   cpSettle(mem, nst);
   cpPendingClear(mem);
