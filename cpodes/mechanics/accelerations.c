@@ -18,14 +18,6 @@
 /* The same of the largest product A_ij a_j: the products of a row may cancel, and leave their roundoff. */
 #define ROUNDED_SUM 1.0e-10
 
-/* The matrices without the columns and rows of FULL motions. */
-static void leaveOutFull(CPMech mech) {
-  CPMat *M = &mech->reduced.M, *A = &mech->reduced.A;
-  memcpy(M->value, mech->userM.A.value, cpMatEntries(M) * sizeof *M->value);
-  memcpy(A->value, mech->A.value, cpMatEntries(A) * sizeof *A->value);
-  cpMatHold(M, A, mech->motions.is_full);
-}
-
 static int failedFactor(CPMech mech, sunrealtype t, int flag) {
   switch (flag) {
   case CP_SADDLE_NOT_DEFINITE:
@@ -64,22 +56,16 @@ static int relativeDistance(CPMech mech, sunrealtype t, const sunrealtype *q, do
   return flag;
 }
 
-/* That of v, size = |u|. */
-static int relativeSlip(CPMech mech, const CPMechState *s, double *slip) {
-  double *size   = mech->solve.rhs;
-  const int flag = cpMechVelocities(mech, s->t, s->q, s->u, mech->solve.residual);
-  for (int j = 0; j < mech->nu; j++) size[j] = fabs(s->u[j]);
-  *slip = flag ? 0.0 : largestPart(mech, mech->solve.residual, size);
-  return flag;
-}
-
 /* Rows that depend on others on the manifold contradict them off it, whatever their b: the reason of such a failure
  * says how far off the state is. */
 static int tellDistance(CPMech mech, const CPMechState *s, int flag) {
   char reason[CP_TEXT_LENGTH];
-  double distance = 0.0, slip = 0.0;
+  double distance = 0.0, *size = mech->solve.rhs, *v = mech->solve.residual;
   strcpy(reason, mech->text);
-  if (relativeDistance(mech, s->t, s->q, &distance) || relativeSlip(mech, s, &slip)) return flag;
+  if (relativeDistance(mech, s->t, s->q, &distance)) return flag;
+  if (cpMechVelocities(mech, s->t, s->q, s->u, v)) return flag;
+  for (int j = 0; j < mech->nu; j++) size[j] = fabs(s->u[j]);
+  const double slip = largestPart(mech, v, size);
   return cpReason(
       mech->text, flag,
       "%.*s; the state is off the manifold by %.1e of the terms of p and %.1e of those of v%s",
@@ -102,16 +88,20 @@ static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q,
 
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q) {
   const int full = mech->motions.nfull > 0;
+  CPMat *M = full ? &mech->reduced.M : &mech->userM.A, *A = full ? &mech->reduced.A : &mech->A;
   double ranktol = 0.0;
   int flag       = cpMechMass(mech, t, q);
   if (!flag) flag = cpMechA(mech, t, q);
   if (!flag) flag = chooseRankTolerance(mech, t, q, &ranktol);
-  if (!flag && mech->motions.nfull > 0) flag = cpMechMotions(mech, t);
+  if (!flag && full) flag = cpMechMotions(mech, t);
   if (flag) return flag;
-  if (mech->motions.nfull > 0) leaveOutFull(mech);
+  if (full) { /* The columns and rows of FULL motions are left out. */
+    memcpy(M->value, mech->userM.A.value, cpMatEntries(M) * sizeof *M->value);
+    memcpy(A->value, mech->A.value, cpMatEntries(A) * sizeof *A->value);
+    cpMatHold(M, A, mech->motions.is_full);
+  }
   mech->stats.nkkt++;
-  flag = cpSaddleFactor(mech->kkt, (CPWeight){.matrix = full ? &mech->reduced.M : &mech->userM.A},
-                        full ? &mech->reduced.A : &mech->A, mech->rows.off, ranktol);
+  flag = cpSaddleFactor(mech->kkt, (CPWeight){.matrix = M}, A, mech->rows.off, ranktol);
   if (flag) return failedFactor(mech, t, flag);
   mech->stats.rank   = mech->kkt->rank;
   mech->stats.unique = mech->kkt->dependent < 0;

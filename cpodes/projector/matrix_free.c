@@ -53,22 +53,20 @@ static int residuals(CPNewton *newton, sunrealtype t, N_Vector y) {
   return cpUserConstraint(newton->self, t, y, ((CPWork)newton->self)->free->c);
 }
 
-/* Weights of the damped iteration stay finite: a row without gradient at the start may get one on the way. */
-static void keepWeights(const CPMatrixFree k) {
-  N_VProd(k->weight, k->dead, k->frozen);
-  N_VLinearSum(1.0, k->weight, -1.0, k->frozen, k->frozen);
-  const double largest = N_VMaxNorm(k->frozen);
-  N_VLinearSum(1.0, k->frozen, largest > 0.0 ? largest : 1.0, k->dead, k->frozen);
-}
-
 static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int damped,
                  CPRank *rank) {
   CPWork work    = newton->self;
   const int flag = cpFreeRenew(work, t, y, ewt);
   *rank          = (CPRank){-1, 0, 1.0};
   work->damped   = damped > 0;
-  if (!flag && damped == 1) keepWeights(work->free);
-  return flag;
+  if (flag || damped != 1) return flag;
+  /* Weights of the damped iteration stay finite: a row without gradient at the start may get one on the way. */
+  const CPMatrixFree k = work->free;
+  N_VProd(k->weight, k->dead, k->frozen);
+  N_VLinearSum(1.0, k->weight, -1.0, k->frozen, k->frozen);
+  const double largest = N_VMaxNorm(k->frozen);
+  N_VLinearSum(1.0, k->frozen, largest > 0.0 ? largest : 1.0, k->dead, k->frozen);
+  return CP_SUCCESS;
 }
 
 static double measure(CPNewton *newton, int *worst, double *residual) {
@@ -94,17 +92,6 @@ static double merit(CPNewton *newton) {
   const CPMatrixFree k = ((CPWork)newton->self)->free;
   N_VProd(k->c, k->frozen, k->p);
   return N_VDotProd(k->c, k->p);
-}
-
-/* k->p <- |G e|, e what is lost of the correction k->x when it is subtracted from y */
-static int lostCorrection(CPWork work, N_Vector y) {
-  const CPMatrixFree k = work->free;
-  N_VLinearSum(1.0, y, -1.0, k->x, work->v);
-  N_VLinearSum(1.0, y, -1.0, work->v, k->g);
-  N_VLinearSum(1.0, k->x, -1.0, k->g, k->g);
-  const int flag = cpFreeTimes(work, k->g, k->p);
-  N_VAbs(k->p, k->p);
-  return flag;
 }
 
 /* k->p <- the larger one of k->p and the second differences of c along k->x, for steps of 1, 2, 4
@@ -138,7 +125,11 @@ static int isNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int 
   if (flag) return flag < 0 ? flag : 0;
   N_VProd(k->x, k->w, k->g);
   if (N_VMaxNorm(k->g) > CP_NOISE_REACH) return 0;
-  flag = lostCorrection(work, y);
+  N_VLinearSum(1.0, y, -1.0, k->x, work->v); /* p = |G e|, where e is what is lost of x in y - x */
+  N_VLinearSum(1.0, y, -1.0, work->v, k->g);
+  N_VLinearSum(1.0, k->x, -1.0, k->g, k->g);
+  flag = cpFreeTimes(work, k->g, k->p);
+  N_VAbs(k->p, k->p);
   if (!flag) flag = secondDifferences(work, t, y);
   if (flag) return flag < 0 ? flag : 0;
   N_VAbs(k->c, k->q);

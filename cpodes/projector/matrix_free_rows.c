@@ -91,21 +91,16 @@ static void direction(CPWork work, int number, int l, Measure measure, N_Vector 
   N_VProd(v, k->s, v);
 }
 
-/* q <- q o q / count on the rows of level l (or all), added to sum */
-static void addSquare(CPWork work, int l, Measure measure, double count, N_Vector sum) {
-  const CPMatrixFree k = work->free;
-  if (measure != IN_WEIGHTS_OVER_ALL) N_VProd(k->q, k->level[l].rows, k->q);
-  N_VProd(k->q, k->q, k->q);
-  N_VLinearSum(1.0, sum, 1.0 / count, k->q, sum);
-}
-
+/* sum += the mean of (G v)^2 over some v, on the rows of level l (or all) */
 static int estimateSquares(CPWork work, int l, Measure measure, int directions, N_Vector sum) {
   const CPMatrixFree k = work->free;
   for (int i = 0; i < directions; i++) {
     direction(work, i, l, measure, k->d);
     const int flag = cpFreeTimes(work, k->d, k->q);
     if (flag) return flag;
-    addSquare(work, l, measure, SECOND_MOMENT * directions, sum);
+    if (measure != IN_WEIGHTS_OVER_ALL) N_VProd(k->q, k->level[l].rows, k->q);
+    N_VProd(k->q, k->q, k->q);
+    N_VLinearSum(1.0, sum, 1.0 / (SECOND_MOMENT * directions), k->q, sum);
   }
   return CP_SUCCESS;
 }
@@ -180,23 +175,6 @@ static int jacobi(CPWork work, int directions, N_Vector squares) {
   return CP_SUCCESS;
 }
 
-static int refuse(CPWork work) {
-  return cpReason(work->text, CP_NOT_SUPPORTED,
-                  "these vectors give no access to their data, so the constraints' sizes cannot be "
-                  "estimated: CPProjectorSetConstraintTol or CPProjectorSetSchurDiag is needed");
-}
-
-/* weight and distance, from the rows' squares in the weights */
-static void setWeights(CPWork work, int squares_are_good, N_Vector squares) {
-  const CPMatrixFree k = work->free;
-  invert(work, squares, k->distance);
-  N_VScale(1.0, k->distance, k->weight);
-  if (!work->P->ctol) return;
-  N_VProd(work->P->ctol, work->P->ctol, k->m2);
-  N_VDiv(k->Bq, k->m2, k->weight); /* Bq: the rows that are switched on */
-  if (!squares_are_good) N_VScale(1.0, k->weight, k->distance);
-}
-
 int cpFreeMeasure(CPWork work) {
   const CPMatrixFree k = work->free;
   CPProjector P        = work->P;
@@ -204,7 +182,11 @@ int cpFreeMeasure(CPWork work) {
   const int directions = P->ctol && P->user.psolve ? 1 : DIRECTIONS;
   const int known      = P->user.schurdiag || randomise(work, 0, k->d);
   int flag             = CP_SUCCESS;
-  if (!known && !P->ctol) return refuse(work);
+  if (!known && !P->ctol)
+    return cpReason(
+        work->text, CP_NOT_SUPPORTED,
+        "these vectors give no access to their data, so the constraints' sizes cannot "
+        "be estimated: CPProjectorSetConstraintTol or CPProjectorSetSchurDiag is needed");
   N_VConst(0.0, squares);
   for (int l = 0; !flag && l < k->nlevels; l++) {
     if (known) flag = addSquares(work, l, IN_WEIGHTS, directions, squares);
@@ -214,7 +196,14 @@ int cpFreeMeasure(CPWork work) {
   findDead(work, squares);
   if (k->has_dead) flag = measureDead(work, directions, squares);
   if (flag) return flag;
-  setWeights(work, P->user.schurdiag || (known && directions > 1), squares);
+  invert(work, squares, k->distance);
+  N_VScale(1.0, k->distance, k->weight);
+  if (P->ctol) {
+    N_VProd(P->ctol, P->ctol, k->m2);
+    N_VDiv(k->Bq, k->m2, k->weight); /* Bq: the rows that are switched on */
+    const int squares_are_good = P->user.schurdiag || (known && directions > 1);
+    if (!squares_are_good) N_VScale(1.0, k->weight, k->distance);
+  }
   if (P->user.psolve) return CP_SUCCESS;
   if (known) return jacobi(work, directions, squares);
   N_VScale(1.0, k->weight, k->jacobi);
@@ -241,15 +230,6 @@ int cpFreeCheckLevels(CPWork work) {
 
 /* ---- violation ---- */
 
-/* Index of the largest entry of x, if this process holds it. */
-static int indexOf(N_Vector x, double largest) {
-  const sunindextype length = localLength(x);
-  const sunrealtype *entry  = length > 0 ? N_VGetArrayPointer(x) : NULL;
-  for (sunindextype i = 0; entry && i < length; i++)
-    if (fabs(entry[i]) == largest) return (int)i;
-  return -1;
-}
-
 /* A row that no component can move is satisfied within one tolerance: no correction can do better.
  */
 void cpFreeSquares(CPWork work, N_Vector c, N_Vector squares) {
@@ -267,8 +247,12 @@ void cpFreeSquares(CPWork work, N_Vector c, N_Vector squares) {
 double cpFreeViolation(CPWork work, N_Vector c, int *worst) {
   const CPMatrixFree k = work->free;
   cpFreeSquares(work, c, k->m2);
-  const double largest = N_VMaxNorm(k->m2);
-  *worst               = indexOf(k->m2, largest);
+  const double largest      = N_VMaxNorm(k->m2);
+  const sunindextype length = localLength(k->m2);
+  const sunrealtype *entry  = length > 0 ? N_VGetArrayPointer(k->m2) : NULL;
+  *worst                    = -1; /* where another process holds the largest entry */
+  for (sunindextype i = 0; entry && i < length && *worst < 0; i++)
+    if (fabs(entry[i]) == largest) *worst = (int)i;
   return sqrt(largest);
 }
 
@@ -382,23 +366,6 @@ int cpFreeProductsWrong(CPWork work, sunrealtype t, N_Vector y, const char *befo
       t, before, transpose);
 }
 
-/* Largest difference between G v and that of c, over the largest entry of G v. */
-static double productError(const CPMatrixFree k) {
-  N_VLinearSum(1.0, k->q, -1.0, k->Bq, k->m1);
-  const double size = N_VMaxNorm(k->q), difference = N_VMaxNorm(k->m1);
-  return size > 0.0 ? difference / size : difference > 0.0 ? 1.0 : 0.0;
-}
-
-static int checkProducts(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, double *transpose,
-                         double *product) {
-  int flag = cpFreeStorage(work);
-  if (!flag) flag = cpFreePlace(work, t, y, ewt);
-  if (!flag) flag = probeOnce(work, t, y, 10, transpose, product);
-  if (!flag) *product = productError(work->free);
-  cpNewtonForget(&work->newton);
-  return flag;
-}
-
 int CPProjectorCheckJacTimes(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                              sunrealtype *err_transpose, sunrealtype *err_product) {
   double transpose, product;
@@ -410,9 +377,17 @@ int CPProjectorCheckJacTimes(CPProjector P, sunrealtype t, N_Vector y, N_Vector 
   if (P->user_kind || !P->user.Gv)
     return cpReport(&P->log, CP_ILL_INPUT, __func__,
                     "there are no products to check: CPProjectorSetJacTimes gives them");
-  flag = checkProducts(P->work, t, y, ewt, &transpose, &product);
+  flag = cpFreeStorage(P->work);
+  if (!flag) flag = cpFreePlace(P->work, t, y, ewt);
+  if (!flag) flag = probeOnce(P->work, t, y, 10, &transpose, &product);
+  cpNewtonForget(&P->work->newton);
   if (flag) return cpReport(&P->log, flag > 0 ? -flag : flag, __func__, "%s", P->work->text);
   if (err_transpose) *err_transpose = transpose;
-  if (err_product) *err_product = product;
+  if (!err_product) return CP_SUCCESS;
+  /* Largest difference between G v and that of c, over the largest entry of G v. */
+  const CPMatrixFree k = P->work->free;
+  N_VLinearSum(1.0, k->q, -1.0, k->Bq, k->m1);
+  const double size = N_VMaxNorm(k->q), difference = N_VMaxNorm(k->m1);
+  *err_product = size > 0.0 ? difference / size : difference > 0.0 ? 1.0 : 0.0;
   return CP_SUCCESS;
 }

@@ -256,14 +256,16 @@ static int growNorms(CPProjector P) {
   return norms && row_level;
 }
 
-/* The level of a norm is that of its components, as far as levels are given. */
-static int checkNormLevel(CPProjector P, int first, int length, const char *function) {
-  for (int j = first + 1; P->row_level_v && j < first + length; j++)
-    if (P->col_level[j] != P->col_level[first])
+/* A norm has the level of its components, which must have one. */
+static int checkNormLevel(CPProjector P, int first, int length, N_Vector col_level,
+                          const char *function) {
+  const sunrealtype *level = N_VGetArrayPointer(col_level);
+  for (int j = first + 1; j < first + length; j++)
+    if (level[j] != level[first])
       return cpReport(&P->log, CP_ILL_INPUT, function,
-                      "the components of a norm must have one level: col_level[%d] = %d, "
-                      "col_level[%d] = %d",
-                      first, P->col_level[first], j, P->col_level[j]);
+                      "the components of a norm must have one level: col_level[%d] = %g, "
+                      "col_level[%d] = %g",
+                      first, level[first], j, level[j]);
   return CP_SUCCESS;
 }
 
@@ -271,7 +273,8 @@ int CPProjectorAddUnitNorm(CPProjector P, sunindextype first, sunindextype lengt
                            sunrealtype value) {
   int flag = checkMatrix(P, __func__);
   if (!flag) flag = checkUnitNorm(P, first, length, value);
-  if (!flag) flag = checkNormLevel(P, (int)first, (int)length, __func__);
+  if (!flag && P->col_level_v)
+    flag = checkNormLevel(P, (int)first, (int)length, P->col_level_v, __func__);
   if (flag) return flag;
   if (!growNorms(P)) return cpReport(&P->log, CP_MEM_FAIL, __func__, "no memory");
   P->norms[P->nnorms++] = (CPUnitNorm){(int)first, (int)length, value};
@@ -306,33 +309,25 @@ int CPProjectorSetMetricMatrix(CPProjector P, CPMetricMatrixFn M, SUNMatrix M_tm
 
 /* ---- vectors over the constraints and the components ---- */
 
-/* Of a distributed vector only its range can be seen. */
-static int checkRange(CPProjector P, N_Vector v, const char *name, int *largest) {
-  const sunrealtype most = N_VMaxNorm(v);
-  if (!(N_VMin(v) >= 0.0 && most < CP_MAX_LEVELS))
-    return cpReport(&P->log, CP_ILL_INPUT, "CPProjectorSetLevels",
-                    "%s must be whole numbers from 0 to %d: the largest is %g", name,
-                    CP_MAX_LEVELS - 1, most);
-  if (most > *largest) *largest = (int)most;
-  return CP_SUCCESS;
-}
-
-/* Whole numbers from 0 to CP_MAX_LEVELS - 1; largest: in, out. */
+/* Whole numbers from 0 to CP_MAX_LEVELS - 1; of a distributed vector only the range can be seen. largest: in, out. */
 static int checkLevels(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, int *largest) {
   const char *function = "CPProjectorSetLevels";
   int flag             = cpCheckLike(P, v, tmpl, name, function);
   if (flag) return flag;
-  if (!P->in_memory) return checkRange(P, v, name, largest);
-  const int length         = (int)N_VGetLength(v);
-  const sunrealtype *level = N_VGetArrayPointer(v);
-  for (int i = 0; !flag && i < length; i++) {
+  const int length         = P->in_memory ? (int)N_VGetLength(v) : 0;
+  const sunrealtype *level = P->in_memory ? N_VGetArrayPointer(v) : NULL;
+  for (int i = 0; i < length; i++)
     if (!(level[i] >= 0.0 && level[i] < CP_MAX_LEVELS && level[i] == floor(level[i])))
       return cpReport(&P->log, CP_ILL_INPUT, function,
                       "%s must be whole numbers from 0 to %d: %s[%d] = %g", name, CP_MAX_LEVELS - 1,
                       name, i, level[i]);
-    if (level[i] > *largest) *largest = (int)level[i];
-  }
-  return flag;
+  const sunrealtype most = N_VMaxNorm(v);
+  if (!P->in_memory && !(N_VMin(v) >= 0.0 && most < CP_MAX_LEVELS))
+    return cpReport(&P->log, CP_ILL_INPUT, function,
+                    "%s must be whole numbers from 0 to %d: the largest is %g", name,
+                    CP_MAX_LEVELS - 1, most);
+  if (most > *largest) *largest = (int)most;
+  return CP_SUCCESS;
 }
 
 static int count(N_Vector v, int length, int l) {
@@ -354,29 +349,6 @@ static int checkCounts(CPProjector P, N_Vector row_level, N_Vector col_level, in
   return CP_SUCCESS;
 }
 
-/* A norm has the level of its components, which must have one. */
-static int checkNorms(CPProjector P, N_Vector col_level) {
-  for (int k = 0; k < P->nnorms; k++) {
-    const CPUnitNorm *u      = &P->norms[k];
-    const sunrealtype *level = N_VGetArrayPointer(col_level) + u->first;
-    for (int j = 1; j < u->length; j++)
-      if (level[j] != level[0])
-        return cpReport(&P->log, CP_ILL_INPUT, "CPProjectorSetLevels",
-                        "the components of a norm must have one level: col_level[%d] = %g, "
-                        "col_level[%d] = %g",
-                        u->first, level[0], u->first + j, level[j]);
-  }
-  return CP_SUCCESS;
-}
-
-static int detectLevels(CPProjector P, const char *function) {
-  replaceCopy(P, &P->row_level_v, NULL, function);
-  replaceCopy(P, &P->col_level_v, NULL, function);
-  P->nlevels = 0;
-  changedSolver(P);
-  return CP_SUCCESS;
-}
-
 /* Both, or none. */
 static int replaceLevels(CPProjector P, N_Vector row_level, N_Vector col_level,
                          const char *function) {
@@ -392,27 +364,29 @@ static int replaceLevels(CPProjector P, N_Vector row_level, N_Vector col_level,
   return CP_SUCCESS;
 }
 
-static void copyLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
-  for (int i = 0; i < P->mc; i++) P->row_level[i] = (int)N_VGetArrayPointer(row_level)[i];
-  for (int j = 0; j < P->n; j++) P->col_level[j] = (int)N_VGetArrayPointer(col_level)[j];
-  for (int k = 0; k < P->nnorms; k++) P->row_level[P->mc + k] = P->col_level[P->norms[k].first];
-}
-
 int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
-  int largest = 0, flag = ofConstraints(P, __func__);
+  const int given = row_level && col_level; /* if not, levels are detected */
+  int largest     = given ? 0 : -1;
+  int flag        = ofConstraints(P, __func__);
   if (flag) return flag;
-  if (!row_level && !col_level) return detectLevels(P, __func__);
-  if (!row_level || !col_level)
+  if (!row_level != !col_level)
     return cpReport(&P->log, CP_ILL_INPUT, __func__,
                     "%s is NULL and %s is not: give both, or neither",
                     row_level ? "col_level" : "row_level", row_level ? "row_level" : "col_level");
-  flag = checkLevels(P, row_level, P->c_tmpl, "row_level", &largest);
-  if (!flag) flag = checkLevels(P, col_level, P->y_tmpl, "col_level", &largest);
-  if (!flag && P->in_memory) flag = checkCounts(P, row_level, col_level, largest);
-  if (!flag && P->in_memory) flag = checkNorms(P, col_level);
+  if (given) flag = checkLevels(P, row_level, P->c_tmpl, "row_level", &largest);
+  if (given && !flag) flag = checkLevels(P, col_level, P->y_tmpl, "col_level", &largest);
+  if (given && P->in_memory) {
+    if (!flag) flag = checkCounts(P, row_level, col_level, largest);
+    for (int k = 0; !flag && k < P->nnorms; k++)
+      flag = checkNormLevel(P, P->norms[k].first, P->norms[k].length, col_level, __func__);
+  }
   if (!flag) flag = replaceLevels(P, row_level, col_level, __func__);
   if (flag) return flag;
-  if (P->in_memory) copyLevels(P, row_level, col_level);
+  if (given && P->in_memory) {
+    for (int i = 0; i < P->mc; i++) P->row_level[i] = (int)N_VGetArrayPointer(row_level)[i];
+    for (int j = 0; j < P->n; j++) P->col_level[j] = (int)N_VGetArrayPointer(col_level)[j];
+    for (int k = 0; k < P->nnorms; k++) P->row_level[P->mc + k] = P->col_level[P->norms[k].first];
+  }
   P->nlevels = largest + 1;
   changedSolver(P);
   return CP_SUCCESS;

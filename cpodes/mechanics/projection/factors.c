@@ -384,15 +384,13 @@ int cpMechRenew(CPMechProblem *p, sunrealtype t, const double *x, N_Vector ewt, 
 
 /* ---- in line with the options ---- */
 
-static int haveSameRows(const CPMech mech) {
-  return !memcmp(mech->rows.at_position, mech->rows.at_velocity, (size_t)mech->m);
-}
-
 /* Rows that are switched, and the problems' factors: one set for both where these and the metric are the same. Products
  * are taken at the state where the factors are, and positions and velocities keep different ones. */
 static void updateProblems(CPMechProjection *own, CPMechMetric metric) {
   const CPMech mech = own->mech;
-  const int shared  = metric != CP_METRIC_ERROR && !mech->operators && haveSameRows(mech);
+  const int shared =
+      metric != CP_METRIC_ERROR && !mech->operators &&
+      !memcmp(mech->rows.at_position, mech->rows.at_velocity, (size_t)mech->m); /* the same rows */
   for (int which = 0; which < 2; which++) {
     CPMechProblem *p  = &own->problem[which];
     const char *there = which == CP_POSITIONS ? mech->rows.at_position : mech->rows.at_velocity;
