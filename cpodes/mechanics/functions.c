@@ -269,45 +269,41 @@ static int alongColumn(CPMech mech, const CPMechState *s, double e, double *p) {
   return cpMechModelPositions(mech, s->t, q, p);
 }
 
-/* column [na] <- d/de p(t, q + e N e_j). It starts from the e in which positions change by their own size, or by 1. */
+/* column [na], which is zero, <- d/de p(t, q + e N e_j). It starts from the e in which positions change by their own size, or by 1. */
 static int columnOfPositions(CPMech mech, const CPMechState *s, int j, double *column) {
   const double size = cpLargest(s->q, mech->nq);
   int flag          = cpMechColumn(mech, s->q, j, mech->room.column);
   if (flag) return flag;
   const double speed   = cpLargest(mech->room.column, mech->nq);
   CPMechDifferences *d = &mech->room.dA;
-  memset(column, 0, (size_t)mech->na * sizeof *column);
   if (speed == 0.0) return CP_SUCCESS;
   flag = differentiate(mech, s, alongColumn, mech->np, size, fmax(1.0, size) / speed, d);
   if (!flag) memcpy(column, d->sixth, (size_t)mech->np * sizeof *column);
   return flag;
 }
 
-/* column [na] <- v(t, q, e_j) - rest, where rest = v(t, q, 0) */
-static int columnOfVelocities(CPMech mech, const CPMechState *s, int j, const double *rest,
-                              double *column) {
-  mech->room.one[j] = 1.0;
-  const int flag    = mech->model.v(s->t, s->q, mech->room.one, column, mech->user_data);
-  mech->room.one[j] = 0.0;
-  for (int i = 0; i < mech->na; i++) column[i] -= rest[i];
-  return cpMechChecked(mech, flag, s->t, "v", column, mech->na);
-}
-
-/* userA.A, dense, of a model without A */
+/* userA.A, dense, of a model without A: column j is v(t, q, e_j) - v(t, q, 0), or a difference of p if there is no v. */
 static int differenceA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   const CPMechState s = {.t = t, .q = q};
-  double *rest        = mech->room.dA.plus;
-  int flag            = CP_SUCCESS;
+  double *rest = mech->room.dA.plus, *e = mech->room.one;
+  int flag = CP_SUCCESS;
   if (mech->model.v) {
     memset(rest, 0, (size_t)mech->na * sizeof *rest);
-    flag = cpMechChecked(mech, mech->model.v(t, q, mech->room.one, rest, mech->user_data), t, "v",
-                         rest, mech->na);
+    flag =
+        cpMechChecked(mech, mech->model.v(t, q, e, rest, mech->user_data), t, "v", rest, mech->na);
   }
   for (int j = 0; !flag && j < mech->nu; j++) {
     double *column = cpMatAt(&mech->userA.A, 0, j);
     memset(column, 0, (size_t)mech->na * sizeof *column);
-    flag = mech->model.v ? columnOfVelocities(mech, &s, j, rest, column)
-                         : columnOfPositions(mech, &s, j, column);
+    if (!mech->model.v) {
+      flag = columnOfPositions(mech, &s, j, column);
+      continue;
+    }
+    e[j] = 1.0;
+    flag = mech->model.v(t, q, e, column, mech->user_data);
+    e[j] = 0.0;
+    for (int i = 0; i < mech->na; i++) column[i] -= rest[i];
+    flag = cpMechChecked(mech, flag, t, "v", column, mech->na);
   }
   return flag;
 }

@@ -109,22 +109,6 @@ static int checkSymmetric(const CPMat *M, const char *function) {
   return CP_SUCCESS;
 }
 
-static CPMechLinear createLinear(SUNMatrix M, SUNMatrix C, SUNMatrix K, CPMechForceFn f, int n,
-                                 const char *function, SUNContext ctx) {
-  CPMechLinear linear = calloc(1, sizeof *linear);
-  if (!linear) {
-    cpReport(NULL, CP_MEM_FAIL, function, "no memory for a linear system");
-    return NULL;
-  }
-  linear->f = f;
-  int flag  = copyMatrix(&linear->M, M, n, "M", function, ctx);
-  if (!flag && C) flag = copyMatrix(&linear->C, C, n, "C", function, ctx);
-  if (!flag) flag = copyMatrix(&linear->K, K, n, "K", function, ctx);
-  if (!flag) flag = checkSymmetric(&linear->M.A, function);
-  if (flag) cpMechLinearFree(&linear);
-  return linear;
-}
-
 /* What CPMechCreate does not see. */
 static int checkArguments(SUNMatrix M, SUNMatrix K, N_Vector y_tmpl, SUNContext ctx,
                           const char *function) {
@@ -140,11 +124,19 @@ CPMech CPMechCreateLinear(SUNMatrix M, SUNMatrix C, SUNMatrix K, CPMechForceFn f
                           SUNContext ctx) {
   if (checkArguments(M, K, y_tmpl, ctx, __func__)) return NULL;
   const int n         = (int)(N_VGetLength(y_tmpl) / 2);
-  CPMechLinear linear = createLinear(M, C, K, f, n, __func__, ctx);
-  if (!linear) return NULL;
+  CPMechLinear linear = calloc(1, sizeof *linear);
+  if (!linear) {
+    cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a linear system");
+    return NULL;
+  }
+  linear->f = f;
+  int flag  = copyMatrix(&linear->M, M, n, "M", __func__, ctx);
+  if (!flag && C) flag = copyMatrix(&linear->C, C, n, "C", __func__, ctx);
+  if (!flag) flag = copyMatrix(&linear->K, K, n, "K", __func__, ctx);
+  if (!flag) flag = checkSymmetric(&linear->M.A, __func__);
   const CPMechModel model = {
       .nu = n, .M_tmpl = M, .M = mass, .f = forces, .dynamics_jac = partials, .K_tmpl = K, .C_tmpl = C};
-  CPMech mech = CPMechCreate(&model, y_tmpl, ctx);
+  CPMech mech = flag ? NULL : CPMechCreate(&model, y_tmpl, ctx);
   if (!mech) {
     cpMechLinearFree(&linear);
     return NULL;

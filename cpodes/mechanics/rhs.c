@@ -26,26 +26,23 @@ void cpMechStageFree(CPMech mech) {
   mech->stage.y = mech->stage.w = NULL;
 }
 
-static int createStage(CPMech mech) {
-  if (mech->stage.work) return CP_SUCCESS;
-  mech->stage.y = N_VClone(mech->y_tmpl);
-  mech->stage.w = N_VClone(mech->y_tmpl);
-  if (mech->stage.y && mech->stage.w && !cpWorkCreate(&mech->stage.work, mech->P))
-    return CP_SUCCESS;
-  cpMechStageFree(mech);
-  return cpReason(mech->text, CP_MEM_FAIL, "no memory for a projection");
-}
-
 /* y_stage = pi(y) */
 static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
-  int flag = createStage(mech);
-  if (flag) return flag;
+  if (!mech->stage.work) {
+    mech->stage.y = N_VClone(mech->y_tmpl);
+    mech->stage.w = N_VClone(mech->y_tmpl);
+    if (!mech->stage.y || !mech->stage.w || cpWorkCreate(&mech->stage.work, mech->P)) {
+      cpMechStageFree(mech);
+      return cpReason(mech->text, CP_MEM_FAIL, "no memory for a projection");
+    }
+  }
   N_VScale(1.0, y, mech->stage.y);
   N_VAbs(y, mech->stage.w);
   N_VAddConst(mech->stage.w, 1.0, mech->stage.w);
   N_VInv(mech->stage.w, mech->stage.w);
   N_VScale(1.0 / ON_MANIFOLD, mech->stage.w, mech->stage.w);
-  flag = cpProject(mech->stage.work, t, mech->stage.y, mech->stage.w, 0, &(CPProjected){0});
+  const int flag =
+      cpProject(mech->stage.work, t, mech->stage.y, mech->stage.w, 0, &(CPProjected){0});
   return flag ? cpReason(mech->text, flag, "%s", cpWorkText(mech->stage.work)) : CP_SUCCESS;
 }
 

@@ -60,15 +60,6 @@ static double rankTolerance(CPWork work, const double *y) {
   return cpSaddleZeroAngle(any, cpRowsRelativeDistance(&work->rows, work->room.s));
 }
 
-/* The solver in use, which AUTO may have changed. */
-static void noteSolver(CPWork work, const CPLevel *level) {
-  const CPLinSol in_use = cpSaddleAsLin(cpSaddleTypeOf(level->saddle));
-  if (in_use == work->linsol || work->P->linsol != CP_LINSOL_AUTO || work->linsol == CP_LINSOL_QRP)
-    return;
-  cpWrite(work->P->reason, "constraints proved dependent");
-  work->linsol = in_use;
-}
-
 static int factorLevel(CPWork work, sunrealtype t, int l, double ranktol) {
   const CPLevel *level  = &work->levels[l];
   const CPSaddle saddle = level->saddle;
@@ -83,7 +74,11 @@ static int factorLevel(CPWork work, sunrealtype t, int l, double ranktol) {
     const int i = saddle->dependent < 0 ? -1 : level->rows[saddle->dependent];
     return cpSaddleFailed(saddle, flag, t, cpRowName(work->P, i, name), work->text);
   }
-  noteSolver(work, level);
+  const CPLinSol in_use = cpSaddleAsLin(cpSaddleTypeOf(saddle)); /* which AUTO may have changed */
+  if (in_use != work->linsol && work->P->linsol == CP_LINSOL_AUTO && work->linsol != CP_LINSOL_QRP) {
+    cpWrite(work->P->reason, "constraints proved dependent");
+    work->linsol = in_use;
+  }
   return CP_SUCCESS;
 }
 

@@ -19,15 +19,6 @@ static int checkWeights(CPMech mech, N_Vector v, const char *name, int positive)
                   positive ? "positive and " : "");
 }
 
-/* CONSISTENT / weights, times the largest entry, becomes the tolerance. */
-static void makeWeights(CPMech mech, N_Vector y, N_Vector weights, N_Vector ewt) {
-  const sunrealtype *z = N_VGetArrayPointer(y), *w = weights ? N_VGetArrayPointer(weights) : NULL;
-  double largest = 1.0;
-  for (int k = 0; k < mech->n; k++) largest = fmax(largest, fabs(z[k]) * (w ? w[k] : 1.0));
-  for (int k = 0; k < mech->n; k++)
-    N_VGetArrayPointer(ewt)[k] = (w ? w[k] : 1.0) / (CONSISTENT * largest);
-}
-
 int CPMechCalcIC(CPMech mech, sunrealtype t, N_Vector y, N_Vector weights, N_Vector id,
                  sunrealtype *udot, sunrealtype *lambda) {
   int flag = cpMechCheckState(mech, y, __func__);
@@ -38,7 +29,12 @@ int CPMechCalcIC(CPMech mech, sunrealtype t, N_Vector y, N_Vector weights, N_Vec
   if (!ewt || !start) flag = CP_MEM_FAIL;
   if (!flag) {
     N_VScale(1.0, y, start);
-    makeWeights(mech, y, weights, ewt);
+    /* CONSISTENT / weights, times the largest entry, becomes the tolerance. */
+    const sunrealtype *z = N_VGetArrayPointer(y), *w = weights ? N_VGetArrayPointer(weights) : NULL;
+    double largest = 1.0;
+    for (int k = 0; k < mech->n; k++) largest = fmax(largest, fabs(z[k]) * (w ? w[k] : 1.0));
+    for (int k = 0; k < mech->n; k++)
+      N_VGetArrayPointer(ewt)[k] = (w ? w[k] : 1.0) / (CONSISTENT * largest);
     flag = cpMechAssemble(mech, t, y, ewt, id ? N_VGetArrayPointer(id) : NULL);
   }
   if (flag)

@@ -129,21 +129,6 @@ static int times(CPAction *act, Operator which, const double *x, double *result)
   return flag;
 }
 
-static int product(CPMech mech, sunrealtype t, N_Vector y, Operator which, const sunrealtype *x,
-                   sunrealtype *result, const char *function) {
-  CPAction act;
-  int flag = open(&act, mech, t, y, x && result ? x : NULL, x ? "the result" : "x", function);
-  if (!flag) {
-    flag = checkArgument(mech, x, mech->m);
-    if (!flag) flag = factor(&act, which);
-    if (!flag) flag = times(&act, which, x, act.r);
-    if (!flag) flag = giveResult(&act, act.r, mech->m, result);
-    flag = cpMechReport(mech, flag, function);
-  }
-  cpActionClose(&act);
-  return flag;
-}
-
 /* S [m m]: column by column. Roundoff makes (i, j) differ from (j, i): their mean is taken. */
 static int columns(CPAction *act, Operator which, double *S) {
   const size_t m = (size_t)act->mech->m;
@@ -181,7 +166,17 @@ int CPMechDelassus(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix S) {
 
 int CPMechDelassusTimes(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *x,
                         sunrealtype *Sx) {
-  return product(mech, t, y, DELASSUS, x, Sx, __func__);
+  CPAction act;
+  int flag = open(&act, mech, t, y, x && Sx ? x : NULL, x ? "the result" : "x", __func__);
+  if (!flag) {
+    flag = checkArgument(mech, x, mech->m);
+    if (!flag) flag = factor(&act, DELASSUS);
+    if (!flag) flag = times(&act, DELASSUS, x, act.r);
+    if (!flag) flag = giveResult(&act, act.r, mech->m, Sx);
+    flag = cpMechReport(mech, flag, __func__);
+  }
+  cpActionClose(&act);
+  return flag;
 }
 
 int CPMechEffectiveMass(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix W) {

@@ -48,25 +48,21 @@ void cpMechDetach(void *data) {
   mech->attached.installed   = 0;
 }
 
-static CPSystem systemOf(CPMech mech) {
-  return (CPSystem){.data        = mech,
-                    .scale       = mech->options.tau != 0.0 ? scaleWeights : NULL,
-                    .linsys      = cpMechLinearSystem,
-                    .on_manifold = cpMechOnManifold,
-                    .sine        = cpMechStageSine,
-                    .cause       = cause,
-                    .print       = print,
-                    .detach      = cpMechDetach,
-                    .sens        = &cpMechSensModel};
-}
-
 /* ---- attaching ---- */
 
 /* Once, after the first start. Explicit methods have no iteration matrix, and Adams methods, which are for what is not
  * stiff, have none unless it is asked for: fixed-point iteration takes 0.9 of the evaluations of f that Newton's does
  * (pendulum), and no partial derivatives. */
 static int install(CPMech mech, CPStepper s) {
-  const CPSystem system = systemOf(mech);
+  const CPSystem system = {.data        = mech,
+                           .scale       = mech->options.tau != 0.0 ? scaleWeights : NULL,
+                           .linsys      = cpMechLinearSystem,
+                           .on_manifold = cpMechOnManifold,
+                           .sine        = cpMechStageSine,
+                           .cause       = cause,
+                           .print       = print,
+                           .detach      = cpMechDetach,
+                           .sens        = &cpMechSensModel};
   int flag = CP_SUCCESS, wants_matrix = mech->options.newton_type != CP_NEWTON_NONE;
   if (s->ops->multistep) {
     const CPodeMem mem    = (CPodeMem)s;

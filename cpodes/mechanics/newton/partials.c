@@ -89,9 +89,19 @@ static int createBlocks(CPPartials P) {
   return flag;
 }
 
-/* Arrays have the lengths of the whole mechanism: HALF, too, asks for multipliers and for b. */
-static void createArrays(CPPartials P) {
-  const CPMech mech              = P->mech;
+int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type) {
+  CPPartials P = *address = calloc(1, sizeof *P);
+  if (!P) return CP_MEM_FAIL;
+  const int kkt = type == CP_NEWTON_KKT, na = kkt ? mech->na : 0;
+  P->mech   = mech;
+  P->kkt    = kkt;
+  P->sparse = kkt && mech->userM.A.start && mech->A.start;
+  P->nu     = mech->nu;
+  P->m      = kkt ? mech->m : 0;
+  P->nz     = mech->nz;
+  memcpy(P->rows, (int[]){mech->nu, na, mech->nz}, sizeof P->rows);
+  memcpy(P->cols, (int[]){mech->nu, mech->nu, mech->nz, na}, sizeof P->cols);
+  /* Arrays have the lengths of the whole mechanism: HALF, too, asks for multipliers and for b. */
   const int output[CP_OUTPUTS]   = {mech->nu, mech->m, mech->nz},
             input[CP_DIRECTIONS] = {mech->nu, mech->nu, mech->nz, mech->m};
   CP_ARRAYS(&P->arena, mech->nq, &P->q, &P->q2);
@@ -105,21 +115,6 @@ static void createArrays(CPPartials P) {
   for (int by = 0; by < CP_DIRECTIONS; by++) {
     CP_ARRAYS(&P->arena, input[by], &P->x2[by], &P->step[by]);
   }
-}
-
-int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type) {
-  CPPartials P = *address = calloc(1, sizeof *P);
-  if (!P) return CP_MEM_FAIL;
-  const int kkt = type == CP_NEWTON_KKT, na = kkt ? mech->na : 0;
-  P->mech   = mech;
-  P->kkt    = kkt;
-  P->sparse = kkt && mech->userM.A.start && mech->A.start;
-  P->nu     = mech->nu;
-  P->m      = kkt ? mech->m : 0;
-  P->nz     = mech->nz;
-  memcpy(P->rows, (int[]){mech->nu, na, mech->nz}, sizeof P->rows);
-  memcpy(P->cols, (int[]){mech->nu, mech->nu, mech->nz, na}, sizeof P->cols);
-  createArrays(P);
   int flag = cpArenaStatus(&P->arena);
   if (!flag) flag = createBlocks(P);
   if (!flag) flag = cpMatOwn(&P->arena, &P->M);
