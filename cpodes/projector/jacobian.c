@@ -76,10 +76,23 @@ static int gather(CPWork work, sunrealtype t, const double *y) {
   return CP_SUCCESS;
 }
 
+int cpTakeMatrix(CPWork work, sunrealtype t, CPUserMat *U, const char *name, const char *option,
+                 int code) {
+  int i = 0, j = 0;
+  const int flag = cpUserMatTake(U, &i, &j);
+  if (flag == -2)
+    return cpReason(work->text, CP_USERFUNC_FAIL,
+                    "at t = %.15g: %s function changed the index arrays of its template (%s)", t,
+                    name, option);
+  return flag ? cpReason(work->text, code, "at t = %.15g: entry (%d, %d) of %s is %g", t, i, j,
+                         name, *cpMatAt(&U->A, i, j))
+              : CP_SUCCESS;
+}
+
 int cpJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c) {
   const CPProjector P = work->P;
   CPUserMat *U        = &work->G;
-  int flag = CP_SUCCESS, i = 0, j = 0;
+  int flag            = CP_SUCCESS;
   CP_COUNT(work, nje);
   if (P->mc > 0 && P->user.jac) {
     memcpy(N_VGetArrayPointer(work->uc), c, (size_t)P->mc * sizeof *c);
@@ -87,19 +100,10 @@ int cpJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c) {
     flag = P->user.jac(t, y, work->uc, U->S, P->user.data);
     if (flag) flag = cpUserResult(work->text, flag, t, "the constraint Jacobian");
   } else if (P->mc > 0) flag = differences(work, t, y, c);
-  if (flag) return flag;
-  flag = cpUserMatTake(U, &i, &j);
-  if (flag == -2)
-    return cpReason(
-        work->text, CP_USERFUNC_FAIL,
-        "at t = %.15g: the constraint Jacobian function changed the index arrays of its "
-        "template (CPProjectorSetJacFn)",
-        t);
-  if (flag)
-    return cpReason(work->text, -CP_CNSTRJAC_NONFINITE,
-                    "at t = %.15g: entry (%d, %d) of the constraint Jacobian is %g", t, i, j,
-                    *cpMatAt(&U->A, i, j));
-  return gather(work, t, N_VGetArrayPointer(y));
+  if (!flag)
+    flag = cpTakeMatrix(work, t, U, "the constraint Jacobian", "CPProjectorSetJacFn",
+                        -CP_CNSTRJAC_NONFINITE);
+  return flag ? flag : gather(work, t, N_VGetArrayPointer(y));
 }
 
 void cpJacobianPattern(CPWork work) {

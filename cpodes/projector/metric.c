@@ -88,30 +88,21 @@ static int callOperator(CPWork work, sunrealtype t, N_Vector y, int *no_memory) 
 int cpMetricEvaluate(CPWork work, sunrealtype t, N_Vector y) {
   const CPProjector P = work->P;
   CPUserMat *M        = &work->M;
-  int i = 0, j = 0, flag, info = 0, no_memory = 0;
+  int flag, info = 0, no_memory = 0;
   if (cpHasDiagonalMetric(P)) return CP_SUCCESS;
   cpUserMatClear(M);
   if (P->user.metric) flag = callOperator(work, t, y, &no_memory);
   else flag = P->user.metric_matrix(t, y, M->S, P->user.data);
   if (no_memory) return cpReason(work->text, flag, "no memory for the metric");
   if (flag) return cpUserResult(work->text, flag, t, "the metric");
-  flag = cpUserMatTake(M, &i, &j);
-  if (flag == -2)
-    return cpReason(work->text, CP_USERFUNC_FAIL,
-                    "at t = %.15g: the metric function changed the index arrays of its template "
-                    "(CPProjectorSetMetricMatrix)",
-                    t);
-  if (flag)
-    return cpReason(work->text, -CP_METRIC_INDEFINITE,
-                    "at t = %.15g: entry (%d, %d) of the metric is %g", t, i, j,
-                    *cpMatAt(&M->A, i, j));
-  flag = cpMetricCheck(&M->A, t, work->text);
+  flag = cpTakeMatrix(work, t, M, "the metric", "CPProjectorSetMetricMatrix", -CP_METRIC_INDEFINITE);
+  if (!flag) flag = cpMetricCheck(&M->A, t, work->text);
   if (flag || !P->user.metric) return flag;
   F77(dpotrf)("L", &P->n, M->A.value, &P->n, &info);
   const int bad = info;
   if (!info) F77(dpotri)("L", &P->n, M->A.value, &P->n, &info);
   if (info) return cpMetricIndefinite(work, t, (bad ? bad : info) - 1);
-  for (j = 0; j < P->n; j++)
-    for (i = j + 1; i < P->n; i++) *cpMatAt(&M->A, j, i) = *cpMatAt(&M->A, i, j);
+  for (int j = 0; j < P->n; j++)
+    for (int i = j + 1; i < P->n; i++) *cpMatAt(&M->A, j, i) = *cpMatAt(&M->A, i, j);
   return CP_SUCCESS;
 }

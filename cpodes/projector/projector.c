@@ -22,16 +22,12 @@ static CPProjector newProjector(N_Vector y_tmpl, SUNContext ctx) {
   return P;
 }
 
-/* Data access, and lengths that an int holds. */
-static int isInMemory(N_Vector y_tmpl, N_Vector c_tmpl) {
-  if (!cpHasData(y_tmpl) || N_VGetLength(y_tmpl) > INT_MAX) return 0;
-  return !c_tmpl || (cpHasData(c_tmpl) && N_VGetLength(c_tmpl) <= INT_MAX);
-}
-
 /* Sizes of the matrix method. */
 static int setSizes(CPProjector P, N_Vector y_tmpl, N_Vector c_tmpl) {
   if (c_tmpl && !(P->c_tmpl = N_VClone(c_tmpl))) return 0;
-  P->in_memory = isInMemory(y_tmpl, c_tmpl);
+  /* Data access, and lengths that an int holds. */
+  P->in_memory = cpHasData(y_tmpl) && N_VGetLength(y_tmpl) <= INT_MAX &&
+                 (!c_tmpl || (cpHasData(c_tmpl) && N_VGetLength(c_tmpl) <= INT_MAX));
   if (!P->in_memory) return 1;
   P->n = (int)N_VGetLength(y_tmpl);
   P->m = P->mc    = c_tmpl ? (int)N_VGetLength(c_tmpl) : 0;
@@ -141,16 +137,6 @@ static sunrealtype leastWeight(CPProjector P) {
   return P->mc > 0 || P->kind ? CP_LEAST_WEIGHT : DBL_TRUE_MIN;
 }
 
-static int notPositive(CPProjector P, N_Vector ewt, const char *function) {
-  const sunrealtype *w = P->in_memory ? N_VGetArrayPointer(ewt) : NULL;
-  for (int j = 0; j < P->n; j++)
-    if (!(w[j] >= leastWeight(P)))
-      return cpReport(&P->log, CP_ILL_INPUT, function, CP_EWT_TOO_SMALL, CP_LEAST_WEIGHT, j, w[j]);
-  return cpReport(&P->log, CP_ILL_INPUT, function,
-                  "ewt must be positive and at least %g: its least entry is %g", CP_LEAST_WEIGHT,
-                  N_VMin(ewt));
-}
-
 static int checkWeights(CPProjector P, N_Vector ewt, const char *function) {
   if (P->user_kind) return CP_SUCCESS;
   if (!ewt && !P->kind && P->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
@@ -159,7 +145,14 @@ static int checkWeights(CPProjector P, N_Vector ewt, const char *function) {
   int flag = checkShape(P, ewt, "ewt", function);
   if (flag || (cpVectorFinite(ewt) && N_VMin(ewt) >= leastWeight(P))) return flag;
   flag = checkVector(P, ewt, "ewt", function);
-  return flag ? flag : notPositive(P, ewt, function);
+  if (flag) return flag;
+  const sunrealtype *w = P->in_memory ? N_VGetArrayPointer(ewt) : NULL;
+  for (int j = 0; j < P->n; j++) /* n is 0 unless in_memory */
+    if (!(w[j] >= leastWeight(P)))
+      return cpReport(&P->log, CP_ILL_INPUT, function, CP_EWT_TOO_SMALL, CP_LEAST_WEIGHT, j, w[j]);
+  return cpReport(&P->log, CP_ILL_INPUT, function,
+                  "ewt must be positive and at least %g: its least entry is %g", CP_LEAST_WEIGHT,
+                  N_VMin(ewt));
 }
 
 /* The arguments that all actions share. */

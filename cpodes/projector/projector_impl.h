@@ -186,6 +186,10 @@ int cpConstraint(CPWork work, size_t counter /* CP_NCE or CP_NCEDQ */, sunrealty
 /* The user's c alone, for the method that has products only and no access to data; c is like c_tmpl. */
 int cpUserConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
 int cpJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c);
+/* Takes the values that the user's function has filled in. name and option, for messages: of the matrix, and of the function
+ * that sets its template; code: if an entry is not finite. */
+int cpTakeMatrix(CPWork work, sunrealtype t, CPUserMat *U, const char *name, const char *option,
+                 int code);
 int cpJacobianCreate(CPWork work);   /* work->G, g, norms, colors */
 void cpJacobianPattern(CPWork work); /* g becomes the whole pattern, without values. */
 /* room.c2 <- c(t, y + sum h_j e_j) - c(t, y) over the given columns, h_j in room.z: c2_i / h_j is

@@ -41,8 +41,14 @@ static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only
   return CP_SUCCESS;
 }
 
-static int projectError(CPWork work, sunrealtype t, N_Vector y, N_Vector v) {
+static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
+  CPWork work   = self;
   CPProjector P = work->P;
+  (void)ewt;
+  if (r)
+    return cpReason(work->text, CP_NOT_SUPPORTED,
+                    "a user-supplied projection cannot follow constraints that depend on "
+                    "parameters; use an internal projector");
   N_VScale(1.0, v, work->v);
   int flag = P->user.g_eps ? P->user.g_eps(t, y, work->v, P->user.data) : CP_SUCCESS;
   if (!flag && cpVectorFinite(work->v)) {
@@ -52,15 +58,6 @@ static int projectError(CPWork work, sunrealtype t, N_Vector y, N_Vector v) {
   if (flag) return cpUserResult(work->text, flag, t, "the error projection");
   return cpReason(work->text, -CP_PROJ_NONFINITE, "at t = %.15g: the error projection %s NaN or Inf",
                   t, P->user.g_eps ? "returned" : "was given");
-}
-
-static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
-  CPWork work = self;
-  (void)ewt;
-  if (!r) return projectError(work, t, y, v);
-  return cpReason(work->text, CP_NOT_SUPPORTED,
-                  "a user-supplied projection cannot follow constraints that depend on parameters; "
-                  "use an internal projector");
 }
 
 static int assemble(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {

@@ -170,25 +170,23 @@ static int compareEverything(CPCheck *check, N_Vector y) {
   return flag ? flag : cpCheckPartials(check);
 }
 
-static int run(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report, const char *function) {
-  int flag = cpMechCheckState(mech, y, function);
-  if (flag) return flag;
-  if (!report) return cpReport(&mech->log, CP_ILL_INPUT, function, "report must not be NULL");
-  *report       = (CPMechReport){.A_row = -1, .A_col = -1, .b_row = -1, .freedom = -1};
-  CPCheck check = {.mech = mech, .report = report};
-  flag          = create(&check);
-  if (flag) cpReason(mech->text, flag, "no memory for a check");
-  if (!flag) flag = readState(&check, t, N_VGetArrayPointer(y));
-  if (!flag) flag = compareEverything(&check, y);
-  cpArenaFree(&check.arena);
-  if (check.code) return cpReport(&mech->log, check.code, function, "%s", check.text);
-  return cpMechReport(mech, flag, function);
-}
-
 /* A check does not count as the first use: options may follow it. */
 int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report) {
   const int used = mech && mech->ready;
-  const int flag = run(mech, t, y, report, __func__);
+  CPCheck check  = {.mech = mech, .report = report};
+  int flag       = cpMechCheckState(mech, y, __func__);
+  if (!flag && !report)
+    flag = cpReport(&mech->log, CP_ILL_INPUT, __func__, "report must not be NULL");
+  else if (!flag) {
+    *report = (CPMechReport){.A_row = -1, .A_col = -1, .b_row = -1, .freedom = -1};
+    flag    = create(&check);
+    if (flag) cpReason(mech->text, flag, "no memory for a check");
+    if (!flag) flag = readState(&check, t, N_VGetArrayPointer(y));
+    if (!flag) flag = compareEverything(&check, y);
+    cpArenaFree(&check.arena);
+    flag = check.code ? cpReport(&mech->log, check.code, __func__, "%s", check.text)
+                      : cpMechReport(mech, flag, __func__);
+  }
   if (mech && !used) cpMechTearDown(mech);
   return flag;
 }
