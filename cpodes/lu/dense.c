@@ -1,5 +1,6 @@
-/* Dense LU factors with row interchanges, by LAPACK. Rows are scaled to their largest entry, so that the choice of
- * pivots does not depend on units: equations of motion and of constraints have different ones. */
+/* Dense LU factors with row interchanges, by LAPACK, or by loops for small orders: these take half of the time of LAPACK,
+ * the reference or OpenBLAS, for solutions, and a third for factors of order 6. Rows are scaled to their largest entry, so
+ * that the choice of pivots does not depend on units: equations of motion and of constraints have different ones. */
 #include "lu_impl.h"
 
 #include "cpodes/base/compat.h"
@@ -9,9 +10,10 @@
 #include <math.h>
 
 typedef struct {
-  int *pivot;      /* [order] */
-  double *scale;   /* [order] */
+  int *pivot;      /* [order] LAPACK's; for small orders the row of S that is row k of L U */
+  double *scale;   /* [order] of the rows of S; for small orders of those of L U */
   double *inverse; /* [parts * order] of the diagonal of U, for small orders */
+  double *work;    /* [parts * order] */
 } Dense;
 
 static int denseCreate(CPLu lu) {
@@ -20,6 +22,7 @@ static int denseCreate(CPLu lu) {
   CP_NEW(&lu->arena, d->pivot, lu->order);
   CP_NEW(&lu->arena, d->scale, lu->order);
   CP_NEW(&lu->arena, d->inverse, lu->parts * lu->order);
+  CP_NEW(&lu->arena, d->work, lu->parts * lu->order);
   const int flag = cpMatCreateDense(&lu->S, lu->order * lu->parts, lu->order);
   lu->S.rows     = lu->order;
   return flag ? flag : cpArenaStatus(&lu->arena);
@@ -31,10 +34,9 @@ CP_WIDE_PART double sizeOf(int parts, const double *x) {
   return re > im ? re : im;
 }
 
-static int scaleRows(CPLu lu, double *scale) {
-  const int n = lu->order, parts = lu->parts;
+CP_WIDE_PART int scaleRows(int n, int parts, double *value, double *scale) {
   for (int i = 0; i < n; i++) scale[i] = 0.0;
-  const double *entry = lu->S.value;
+  const double *entry = value;
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++, entry += parts) {
       const double size = sizeOf(parts, entry);
@@ -44,33 +46,13 @@ static int scaleRows(CPLu lu, double *scale) {
     if (!(scale[i] > 0.0) || !isfinite(scale[i])) return 1;
     scale[i] = 1.0 / scale[i];
   }
-  double *value = lu->S.value;
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++)
       for (int part = 0; part < parts; part++) *value++ *= scale[i];
   return 0;
 }
 
-static int denseFactor(CPLu lu) {
-  Dense *d      = lu->content;
-  double *value = lu->S.value;
-  int info      = 0;
-  const int n = lu->order, parts = lu->parts;
-  if (scaleRows(lu, d->scale)) return 1;
-  if (parts == 1) F77(dgetrf)(&n, &n, value, &n, d->pivot, &info);
-  else F77(zgetrf)(&n, &n, value, &n, d->pivot, &info);
-  if (info) return info < 0 ? CP_LINSOL_FAIL : 1;
-  for (int k = 0; n <= CP_SMALL && k < n; k++) {
-    const double *u = value + (k * n + k) * parts, im = parts == 2 ? u[1] : 0.0;
-    const double size = hypot(u[0], im);
-    double *inverse   = d->inverse + k * parts;
-    inverse[0]        = u[0] / size / size;
-    if (parts == 2) inverse[1] = -im / size / size;
-  }
-  return 0;
-}
-
-/* ---- solutions: for small orders loops take half of the time of LAPACK, the reference or OpenBLAS ---- */
+/* ---- factors ---- */
 
 /* x <- f x */
 CP_WIDE_PART void multiply(int parts, const double *f, double *x) {
@@ -94,7 +76,83 @@ CP_WIDE_PART void subtract(int n, int parts, const double *f, const double *rest
     }
 }
 
-CP_WIDE static void solveSmall(int n, int parts, const double *LU, const double *inverse, double *x) {
+/* inverse <- 1 / x, without a square that might underflow */
+CP_WIDE_PART void invert(int parts, const double *x, double *inverse) {
+  if (parts == 1) {
+    inverse[0] = 1.0 / x[0];
+  } else if (fabs(x[0]) >= fabs(x[1])) {
+    const double ratio = x[1] / x[0], re = 1.0 / (x[0] + ratio * x[1]);
+    inverse[0] = re;
+    inverse[1] = -ratio * re;
+  } else {
+    const double ratio = x[0] / x[1], im = 1.0 / (x[1] + ratio * x[0]);
+    inverse[0] = ratio * im;
+    inverse[1] = -im;
+  }
+}
+
+CP_WIDE_PART void exchange(int parts, double *a, double *b) {
+  for (int part = 0; part < parts; part++) {
+    const double moved = a[part];
+    a[part]            = b[part];
+    b[part]            = moved;
+  }
+}
+
+/* The factors of order n, column by column, with LAPACK's choice of pivots: the largest |re| + |im|. Returns 1 if there is
+ * no pivot. */
+CP_WIDE_PART int eliminate(int n, int parts, double *LU, int *row, double *inverse) {
+  for (int i = 0; i < n; i++) row[i] = i;
+  for (int k = 0; k < n; k++) {
+    double *column = LU + k * n * parts, *below = column + (k + 1) * parts, largest = 0.0;
+    int p = k;
+    for (int i = k; i < n; i++) {
+      const double size = fabs(column[i * parts]) + (parts == 2 ? fabs(column[i * parts + 1]) : 0.0);
+      if (size > largest) largest = size, p = i;
+    }
+    if (!(largest > 0.0)) return 1;
+    if (p != k) {
+      const int moved = row[k];
+      row[k]          = row[p];
+      row[p]          = moved;
+      for (int j = 0; j < n; j++)
+        exchange(parts, LU + (j * n + k) * parts, LU + (j * n + p) * parts);
+    }
+    invert(parts, column + k * parts, inverse + k * parts);
+    for (int i = 0; i < n - k - 1; i++) multiply(parts, inverse + k * parts, below + i * parts);
+    for (int j = k + 1; j < n; j++) {
+      double *other = LU + (j * n + k) * parts;
+      if (other[0] == 0.0 && (parts == 1 || other[1] == 0.0)) continue;
+      subtract(n - k - 1, parts, other, below, other + parts);
+    }
+  }
+  return 0;
+}
+
+CP_WIDE static int factorSmall(int n, int parts, double *LU, int *row, double *scale,
+                               double *inverse, double *work) {
+  if (parts == 1 ? scaleRows(n, 1, LU, work) : scaleRows(n, 2, LU, work)) return 1;
+  if (parts == 1 ? eliminate(n, 1, LU, row, inverse) : eliminate(n, 2, LU, row, inverse)) return 1;
+  for (int i = 0; i < n; i++) scale[i] = work[row[i]];
+  return 0;
+}
+
+static int denseFactor(CPLu lu) {
+  Dense *d      = lu->content;
+  double *value = lu->S.value;
+  int info      = 0;
+  const int n = lu->order, parts = lu->parts;
+  if (n <= CP_SMALL) return factorSmall(n, parts, value, d->pivot, d->scale, d->inverse, d->work);
+  if (scaleRows(n, parts, value, d->scale)) return 1;
+  if (parts == 1) F77(dgetrf)(&n, &n, value, &n, d->pivot, &info);
+  else F77(zgetrf)(&n, &n, value, &n, d->pivot, &info);
+  if (info) return info < 0 ? CP_LINSOL_FAIL : 1;
+  return 0;
+}
+
+/* ---- solutions ---- */
+
+CP_WIDE_PART void substitute(int n, int parts, const double *LU, const double *inverse, double *x) {
   for (int k = 0; k < n; k++)
     subtract(n - k - 1, parts, x + k * parts, LU + (k * n + k + 1) * parts, x + (k + 1) * parts);
   for (int k = n - 1; k >= 0; k--) {
@@ -103,27 +161,44 @@ CP_WIDE static void solveSmall(int n, int parts, const double *LU, const double 
   }
 }
 
+CP_WIDE static void solveSmall(int n, int parts, const double *LU, const Dense *d, double *re,
+                               double *im) {
+  double *x = d->work;
+  if (parts == 1) {
+    for (int i = 0; i < n; i++) x[i] = d->scale[i] * re[d->pivot[i]];
+    substitute(n, 1, LU, d->inverse, x);
+    for (int i = 0; i < n; i++) re[i] = x[i];
+    return;
+  }
+  for (int i = 0; i < n; i++) {
+    x[2 * i]     = d->scale[i] * re[d->pivot[i]];
+    x[2 * i + 1] = d->scale[i] * im[d->pivot[i]];
+  }
+  substitute(n, 2, LU, d->inverse, x);
+  for (int i = 0; i < n; i++) {
+    re[i] = x[2 * i];
+    im[i] = x[2 * i + 1];
+  }
+}
+
 /* L U x <- P D x, D the scales of the rows */
-static int denseSolve(CPLu lu, double *x) {
+static int denseSolve(CPLu lu, double *re, double *im) {
   const Dense *d   = lu->content;
   const double *LU = lu->S.value;
   const int n = lu->order, parts = lu->parts, one = 1;
-  int info = 0;
+  int info  = 0;
+  double *x = parts == 1 ? re : d->work;
+  if (n <= CP_SMALL) {
+    solveSmall(n, parts, LU, d, re, im);
+    return CP_SUCCESS;
+  }
+  if (parts == 2) cpLuJoin(n, re, im, x);
   for (int i = 0; i < n; i++)
     for (int part = 0; part < parts; part++) x[i * parts + part] *= d->scale[i];
-  if (n > CP_SMALL) {
-    if (parts == 1) F77(dgetrs)("N", &n, &one, LU, &n, d->pivot, x, &n, &info);
-    else F77(zgetrs)("N", &n, &one, LU, &n, d->pivot, x, &n, &info);
-    return info ? CP_LINSOL_FAIL : CP_SUCCESS;
-  }
-  for (int i = 0; i < n; i++)
-    for (int part = 0; part < parts; part++) {
-      double *a = x + i * parts + part, *b = x + (d->pivot[i] - 1) * parts + part, moved = *b;
-      *b = *a;
-      *a = moved;
-    }
-  solveSmall(n, parts, LU, d->inverse, x);
-  return CP_SUCCESS;
+  if (parts == 1) F77(dgetrs)("N", &n, &one, LU, &n, d->pivot, x, &n, &info);
+  else F77(zgetrs)("N", &n, &one, LU, &n, d->pivot, x, &n, &info);
+  if (parts == 2) cpLuPart(n, x, re, im);
+  return info ? CP_LINSOL_FAIL : CP_SUCCESS;
 }
 
 const CPLuOps cpLuDenseOps = {denseCreate, denseFactor, denseSolve};

@@ -51,31 +51,39 @@ static int createPattern(CPLu lu) {
 
 /* ---- the sum ---- */
 
-/* One part of S += weight J. Returns 1 if S is sparse and an entry that is not zero has no place in it: one of a dense
- * J (others lack places only where they are fixed). */
-static int addTerm(CPLu lu, int part, double weight, const CPLuSummand *term) {
+/* Dense S += weight J */
+static void addToDense(CPLu lu, double complex weight, const CPLuSummand *term) {
+  const CPMat *J     = term->J;
+  const size_t parts = (size_t)lu->parts, order = (size_t)lu->order,
+               by_row = parts * (term->transposed ? order : 1),
+               by_col = parts * (term->transposed ? 1 : order);
+  const double re = creal(weight), im = cimag(weight), *value = J->value;
+  double *column = lu->S.value + parts * ((size_t)term->col * order + (size_t)term->row);
+  for (int j = 0; j < J->cols; j++, column += by_col) {
+    const size_t first = cpMatFirst(J, j), end = cpMatFirst(J, j + 1);
+    const int *row = J->start ? J->row + first : NULL;
+    for (size_t k = 0; k < end - first; k++, value++) {
+      double *entry = column + (row ? (size_t)row[k] : k) * by_row;
+      entry[0] += re * *value;
+      if (im != 0.0) entry[1] += im * *value;
+    }
+  }
+}
+
+/* One part of a sparse S += weight J. Returns 1 if an entry that is not zero has no place in it: one of a dense J (others
+ * lack places only where they are fixed). */
+static int addToSparse(CPLu lu, int part, double weight, const CPLuSummand *term) {
   const CPMat *J     = term->J;
   double *value      = lu->S.value + part;
-  const size_t parts = (size_t)lu->parts, order = (size_t)lu->order, *place = term->place;
-  const size_t by_row = parts * (term->transposed ? order : 1),
-               by_col = parts * (term->transposed ? 1 : order);
-  double *column = value + parts * ((size_t)term->col * order + (size_t)term->row); /* dense S */
-  int misses     = 0;
-  for (int j = 0; j < J->cols; j++) {
-    const size_t first = cpMatFirst(J, j), end = cpMatFirst(J, j + 1);
-    if (!lu->sparse) {
-      for (size_t k = first; k < end; k++)
-        column[(size_t)cpMatRow(J, j, k) * by_row] += weight * J->value[k];
-      column += by_col;
-      continue;
-    }
-    for (size_t k = first; k < end; k++) {
+  const size_t parts = (size_t)lu->parts, *place = term->place;
+  int misses = 0;
+  for (int j = 0; j < J->cols; j++)
+    for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++) {
       if (place[k] != CP_NO_PLACE) value[place[k] * parts] += weight * J->value[k];
       else if (!J->start)
         misses |= J->value[k] != 0.0 && !isFixed(lu, term->col + j) &&
                   !isFixed(lu, term->row + cpMatRow(J, j, k));
     }
-  }
   return misses;
 }
 
@@ -86,8 +94,9 @@ static int sum(CPLu lu, const double complex *weight) {
   int misses         = 0;
   memset(S->value, 0, parts * cpMatEntries(S) * sizeof *S->value);
   for (int k = 0; k < lu->nterms; k++) {
-    misses |= addTerm(lu, 0, creal(weight[k]), &lu->term[k]);
-    if (cimag(weight[k]) != 0.0) addTerm(lu, 1, cimag(weight[k]), &lu->term[k]);
+    if (!lu->sparse) addToDense(lu, weight[k], &lu->term[k]);
+    else misses |= addToSparse(lu, 0, creal(weight[k]), &lu->term[k]);
+    if (lu->sparse && cimag(weight[k]) != 0.0) addToSparse(lu, 1, cimag(weight[k]), &lu->term[k]);
   }
   for (int i = 0; !misses && i < lu->order; i++) {
     if (isFixed(lu, i) && !lu->sparse)
@@ -120,19 +129,20 @@ int cpLuFinite(const CPLu lu) {
 
 int cpLuFactor(CPLu lu) { return lu->ops->factor(lu); }
 
-int cpLuSolve(CPLu lu, double *re, double *im) {
-  if (lu->parts == 1) return lu->ops->solve(lu, re);
-  double *x = lu->both;
-  for (int i = 0; i < lu->order; i++) {
+int cpLuSolve(CPLu lu, double *re, double *im) { return lu->ops->solve(lu, re, im); }
+
+void cpLuJoin(int n, const double *re, const double *im, double *x) {
+  for (int i = 0; i < n; i++) {
     x[2 * i]     = re[i];
     x[2 * i + 1] = im[i];
   }
-  const int flag = lu->ops->solve(lu, x);
-  for (int i = 0; i < lu->order; i++) {
+}
+
+void cpLuPart(int n, const double *x, double *re, double *im) {
+  for (int i = 0; i < n; i++) {
     re[i] = x[2 * i];
     im[i] = x[2 * i + 1];
   }
-  return flag;
 }
 
 /* ---- life cycle ---- */
@@ -149,7 +159,7 @@ int cpLuCreate(CPLu *address, int order, int sparse, int is_complex, const char 
   lu->fixed      = fixed;
   lu->first_unit = first_unit;
   CP_NEW(&lu->arena, lu->fixed_then, order);
-  if (is_complex) CP_NEW(&lu->arena, lu->both, 2 * order);
+  if (is_complex && sparse) CP_NEW(&lu->arena, lu->both, 2 * order);
   const int flag = cpMatOwn(&lu->arena, &lu->S);
   return flag ? flag : lu->ops->create(lu);
 }

@@ -6,9 +6,9 @@
 #include "cpodes/lu/lu.h"
 
 typedef struct {
-  int (*create)(CPLu lu);           /* 0 or CP_MEM_FAIL */
-  int (*factor)(CPLu lu);           /* as cpLuFactor */
-  int (*solve)(CPLu lu, double *x); /* x [parts * order], parts of a number in turn. 0 or a code */
+  int (*create)(CPLu lu);                        /* 0 or CP_MEM_FAIL */
+  int (*factor)(CPLu lu);                        /* as cpLuFactor */
+  int (*solve)(CPLu lu, double *re, double *im); /* as cpLuSolve */
 } CPLuOps;
 extern const CPLuOps cpLuDenseOps, cpLuKluOps;
 
@@ -31,8 +31,12 @@ struct CPLu_ {
   char *fixed_then; /* [order] sparse S: fixed rows that its pattern was made for */
   int nterms;
   CPLuSummand *term; /* [nterms] */
-  double *both;      /* [2 order] complex S: the parts of a vector in turn */
+  double *both;      /* [2 order] complex sparse S: the parts of a vector in turn */
   void *content;
 };
+
+/* x [2 n] <- re + i im, parts of a number in turn, and back. */
+void cpLuJoin(int n, const double *re, const double *im, double *x);
+void cpLuPart(int n, const double *x, double *re, double *im);
 
 #endif

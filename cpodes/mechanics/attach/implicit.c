@@ -249,16 +249,12 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
 static int factor(int which, sunrealtype g, sunrealtype gi, void *data) {
   const CPMech mech = data;
   CPNewtonMatrix *S = matrix(mech, which);
-  const double t    = S->P->t;
   int flag          = cpNewtonAssemble(S, g + gi * I);
-  if (!flag && !cpLuFinite(S->lu))
-    return cpReason(mech->text, -CP_MECH_NONFINITE,
-                    "at t = %.15g: the iteration matrix is not finite", t);
   if (!flag) flag = cpNewtonFactor(S);
   if (flag > 0) {
     mech->implicit->rank_is_known = 0;
     return cpReason(mech->text, -CP_LINSOL_FAIL,
-                    "at t = %.15g: the iteration matrix is singular (gamma = %g)", t, g);
+                    "at t = %.15g: the iteration matrix is singular (gamma = %g)", S->P->t, g);
   }
   return flag ? cpReason(mech->text, flag, "no factors of the iteration matrix") : CP_SUCCESS;
 }
