@@ -34,8 +34,16 @@ int cpAllFinite(const sunrealtype *x, sunindextype n) {
       for (int k = 0; k < LANES; k++) lanes[k] |= notFinite(x[k]);
     for (int k = 0; k < LANES; k++) any |= lanes[k];
   }
-  for (int k = 0; k < n; k++) any |= notFinite(x[k]);
-  return !SIGN_OF(any);
+  switch (n) {                    /* A loop would be vectorised, and its set-up take longer. */
+  case 7: any |= notFinite(x[6]); /* fall through */
+  case 6: any |= notFinite(x[5]); /* fall through */
+  case 5: any |= notFinite(x[4]); /* fall through */
+  case 4: any |= notFinite(x[3]); /* fall through */
+  case 3: any |= notFinite(x[2]); /* fall through */
+  case 2: any |= notFinite(x[1]); /* fall through */
+  case 1: any |= notFinite(x[0]); /* fall through */
+  default: return !SIGN_OF(any);
+  }
 }
 
 /* A step of a small system takes a few thousand instructions. Calls through N_Vector's operation table would be a

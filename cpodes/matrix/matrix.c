@@ -1,6 +1,8 @@
 /* Matrices, dense or sparse: storage, products, patterns. */
 #include "matrix.h"
 
+#include "cpodes/base/compat.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,17 +66,34 @@ double *cpMatAt(const CPMat *A, int i, int j) {
 
 /* ---- products ---- */
 
-/* Up to so many rows y is summed up row by row, in the same order, without vector instructions and their set-up. */
-#define FEW_ROWS 4
+/* Up to so many rows sums of y stay in registers, some at a time, in the same order as with columns. */
+#define FEW_ROWS 16
+
+/* y <- alpha X x + beta y, `count` of the rows of X, which has columns of length `rows` */
+CP_WIDE_PART void someRows(int count, int rows, int cols, double alpha, const double *X,
+                           const double *x, double beta, double *y) {
+  double sum[4];
+  for (int i = 0; i < count; i++) sum[i] = beta == 0.0 ? 0.0 : y[i];
+  for (int j = 0; j < cols; j++, X += rows) {
+    const double xj = alpha * x[j];
+    for (int i = 0; i < count; i++) sum[i] += X[i] * xj;
+  }
+  for (int i = 0; i < count; i++) y[i] = sum[i];
+}
+
+static void fewRows(const CPMat *A, double alpha, const double *x, double beta, double *y) {
+  const int rows = A->rows, cols = A->cols;
+  int i = 0;
+  for (; i + 4 <= rows; i += 4) someRows(4, rows, cols, alpha, A->value + i, x, beta, y + i);
+  if (i + 2 <= rows) someRows(2, rows, cols, alpha, A->value + i, x, beta, y + i), i += 2;
+  if (i < rows) someRows(1, rows, cols, alpha, A->value + i, x, beta, y + i);
+}
 
 void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y) {
-  for (int i = 0; !A->start && A->rows <= FEW_ROWS && i < A->rows; i++) {
-    const double *entry = A->value + i;
-    double sum          = beta == 0.0 ? 0.0 : y[i];
-    for (int j = 0; j < A->cols; j++, entry += A->rows) sum += *entry * (alpha * x[j]);
-    y[i] = sum;
+  if (!A->start && A->rows <= FEW_ROWS) {
+    fewRows(A, alpha, x, beta, y);
+    return;
   }
-  if (!A->start && A->rows <= FEW_ROWS) return;
   if (beta == 0.0) memset(y, 0, (size_t)A->rows * sizeof *y);
   for (int j = 0; j < A->cols; j++) {
     const double xj = alpha * x[j];

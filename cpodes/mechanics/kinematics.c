@@ -61,6 +61,8 @@ void cpMechPair(CPMech mech) {
     i++;
   }
   mech->coords.is_paired = 1;
+  mech->coords.in_order  = mech->nq == mech->nu;
+  for (int j = 0; j < mech->nu; j++) mech->coords.in_order &= mech->coords.pair[j] == j;
 }
 
 int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, const double *x,
@@ -71,6 +73,10 @@ int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, c
     const int flag = mech->model.N(q, what, x, y, mech->user_data);
     const int bad  = cpMechResult(mech, flag, NAN, "N");
     return bad ? bad : cpMechFinite(mech, NAN, "N", y, to_q ? mech->nq : mech->nu);
+  }
+  if (mech->coords.in_order) {
+    memcpy(y, x, (size_t)mech->nu * sizeof *y);
+    return CP_SUCCESS;
   }
   for (int j = 0; j < mech->nu; j++) {
     const int i = mech->coords.pair[j];

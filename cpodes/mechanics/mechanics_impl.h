@@ -96,6 +96,7 @@ typedef struct {
 typedef struct {
   int *pair;     /* [nu] the coordinate i with q_i' = u_j; -1 if there is none */
   int is_paired; /* pair belongs to the quaternions that there are */
+  int in_order;  /* q' = u */
   int nquaternions, nnorms;
   CPQuaternion *quaternions;
   CPUnitNorm *norms;
