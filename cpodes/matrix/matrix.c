@@ -114,17 +114,29 @@ void cpMatAbsTimes(const CPMat *A, const double *x, double *y) {
       y[cpMatRow(A, j, k)] += fabs(A->value[k] * x[j]);
 }
 
-void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double beta, double *y) {
-  for (int j = 0; j < A->cols; j++) {
+/* y <- alpha X^T x + beta y; with a constant number of rows without inner loops */
+CP_WIDE_PART void columnSums(int rows, int cols, double alpha, const double *X, const double *x,
+                             double beta, double *y) {
+  for (int j = 0; j < cols; j++, X += rows) {
     double sum = 0.0;
-    if (A->start) {
-      for (size_t k = A->start[j]; k < A->start[j + 1]; k++) sum += A->value[k] * x[A->row[k]];
-    } else {
-      const double *column = A->value + (size_t)j * (size_t)A->rows;
-      for (int i = 0; i < A->rows; i++) sum += column[i] * x[i];
-    }
+    for (int i = 0; i < rows; i++) sum += X[i] * x[i];
     y[j] = alpha * sum + (beta == 0.0 ? 0.0 : y[j]);
   }
+}
+
+void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double beta, double *y) {
+  const double *X = A->value;
+  const int rows = A->rows, cols = A->cols;
+  for (int j = 0; A->start && j < cols; j++) {
+    double sum = 0.0;
+    for (size_t k = A->start[j]; k < A->start[j + 1]; k++) sum += X[k] * x[A->row[k]];
+    y[j] = alpha * sum + (beta == 0.0 ? 0.0 : y[j]);
+  }
+  if (A->start) return;
+  if (rows == 1) columnSums(1, cols, alpha, X, x, beta, y);
+  else if (rows == 2) columnSums(2, cols, alpha, X, x, beta, y);
+  else if (rows == 3) columnSums(3, cols, alpha, X, x, beta, y);
+  else columnSums(rows, cols, alpha, X, x, beta, y);
 }
 
 void cpMatGram(const CPMat *A, double *S) {

@@ -165,6 +165,10 @@ static void turn(const CPNewtonMatrix *S, double *const x[2]) {
 /* x <- (1 - gamma E)^-1 (x + gamma N v), positions */
 static int positions(CPNewtonMatrix *S, double *const v[2], double *const x[2]) {
   const CPMech mech = S->P->mech;
+  if (mech->coords.in_order && !mech->model.N) {
+    addGamma(S, mech->nq, v, x);
+    return CP_SUCCESS;
+  }
   for (int part = 0; part < S->parts; part++) {
     const int flag = cpMechKinematics(mech, S->P->q, CP_N, v[part], S->Nv[part]);
     if (flag) return flag;
@@ -192,13 +196,12 @@ static void addBlocks(const CPNewtonMatrix *S, CPDirection by, const double *w, 
     if (P->block[of][by].exists) cpMatTimes(&P->block[of][by].J, 1.0, w, 1.0, x + first[of]);
 }
 
-/* S->x: right-hand side, then solution (a', lambda', zeta') */
-static int solve(CPNewtonMatrix *S) {
+/* x: right-hand side, then solution (a', lambda', zeta') */
+static int solve(CPNewtonMatrix *S, double *const x[2]) {
   const CPPartials P = S->P;
-  for (int part = 0; part < S->parts; part++)
-    for (int i = 0; i < P->nu + P->m + P->nz; i++)
-      if (P->fixed[i]) S->x[part][i] = 0.0;
-  const int flag = cpLuSolve(S->lu, S->x[0], S->x[1]);
+  for (int i = 0; i < P->nu + P->m + P->nz; i++)
+    for (int part = 0; P->fixed[i] && part < S->parts; part++) x[part][i] = 0.0;
+  const int flag = cpLuSolve(S->lu, x[0], x[1]);
   return flag ? cpReason(P->mech->text, flag, "the factors of the iteration matrix failed") : flag;
 }
 
@@ -222,7 +225,7 @@ int cpNewtonSolve(CPNewtonMatrix *S, const double *r, double *x) {
   addBlocks(S, CP_BY_Q, S->s[0], S->x[0]);
   addBlocks(S, CP_BY_U, S->v[0], S->x[0]);
   addBlocks(S, CP_BY_Z, dz[0], S->x[0]);
-  flag = solve(S);
+  flag = solve(S, S->x);
   if (flag) return flag;
 
   addGamma(S, nu, da, du);
@@ -231,37 +234,52 @@ int cpNewtonSolve(CPNewtonMatrix *S, const double *r, double *x) {
   return positions(S, S->v, dq); /* dq = (1 - gamma E)^-1 (r_q + gamma N du) */
 }
 
+/* v <- gamma N^+ (1 - gamma E)^-1 r, positions, without velocities that FULL motions prescribe */
+static int gammaDirections(CPNewtonMatrix *S, double *const r[2], double *const v[2]) {
+  const CPPartials P = S->P;
+  const CPMech mech  = P->mech;
+  for (int part = 0; part < S->parts; part++) memset(v[part], 0, (size_t)P->nu * sizeof *v[part]);
+  if (mech->coords.in_order && !mech->model.N) {
+    addGamma(S, P->nu, r, v);
+    freeVelocities(S, v, v);
+    return CP_SUCCESS;
+  }
+  for (int part = 0; part < S->parts; part++)
+    memcpy(S->rq[part], r[part], (size_t)mech->nq * sizeof *r[part]);
+  turn(S, S->rq);
+  const int flag = directions(S, S->rq);
+  if (!flag) addGamma(S, P->nu, S->s, v);
+  return flag;
+}
+
 int cpNewtonCorrect(CPNewtonMatrix *S, double *re, double *im) {
   const CPPartials P = S->P;
   const int nq = P->mech->nq, nu = P->nu, m = P->m, nz = P->nz;
   double *const r[2] = {re, im}, *const dq[2] = {re, im};
+  double *x[2] = {S->x[0], S->x[1]};
 
   /* The right-hand side (r_F, r_B, r_z) + [K; Bq; Zq] gamma s,   s = N^+ (1 - gamma E)^-1 r_q */
-  for (int part = 0; part < S->parts; part++) {
-    memcpy(S->rq[part], r[part], (size_t)nq * sizeof *re);
-    memset(S->v[part], 0, (size_t)nu * sizeof *re);
-  }
-  turn(S, S->rq);
-  int flag = directions(S, S->rq);
+  int flag = gammaDirections(S, r, S->v);
   if (flag) return flag;
-  addGamma(S, nu, S->s, S->v);
   for (int part = 0; part < S->parts; part++) {
-    double *x = S->x[part];
-    memcpy(x, r[part] + nq, (size_t)nu * sizeof *x);
-    memcpy(x + nu, r[part] + nq + nu + nz, (size_t)m * sizeof *x);
-    memcpy(x + nu + m, r[part] + nq + nu, (size_t)nz * sizeof *x);
-    addBlocks(S, CP_BY_Q, S->v[part], x);
+    if (nz == 0) { /* The order of the unknowns is that of the residuals. */
+      x[part] = r[part] + nq;
+    } else {
+      memcpy(x[part], r[part] + nq, (size_t)nu * sizeof *re);
+      memcpy(x[part] + nu, r[part] + nq + nu + nz, (size_t)m * sizeof *re);
+      memcpy(x[part] + nu + m, r[part] + nq + nu, (size_t)nz * sizeof *re);
+    }
+    addBlocks(S, CP_BY_Q, S->v[part], x[part]);
   }
-  flag = solve(S);
+  flag = solve(S, x);
   if (flag) return flag;
 
-  for (int part = 0; part < S->parts; part++) {
-    const double *x = S->x[part];
-    memcpy(r[part] + nq, x, (size_t)nu * sizeof *x);
-    memcpy(r[part] + nq + nu, x + nu + m, (size_t)nz * sizeof *x);
-    memcpy(r[part] + nq + nu + nz, x + nu, (size_t)m * sizeof *x);
+  for (int part = 0; nz > 0 && part < S->parts; part++) {
+    memcpy(r[part] + nq, x[part], (size_t)nu * sizeof *re);
+    memcpy(r[part] + nq + nu, x[part] + nu + m, (size_t)nz * sizeof *re);
+    memcpy(r[part] + nq + nu + nz, x[part] + nu, (size_t)m * sizeof *re);
   }
-  return positions(S, S->x, dq); /* (1 - gamma E)^-1 (r_q + gamma N u'') */
+  return positions(S, x, dq); /* (1 - gamma E)^-1 (r_q + gamma N u'') */
 }
 
 /* ---- life cycle ---- */
