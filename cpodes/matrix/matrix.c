@@ -81,17 +81,24 @@ CP_WIDE_PART void someRows(int count, int rows, int cols, double alpha, const do
   for (int i = 0; i < count; i++) y[i] = sum[i];
 }
 
-static void fewRows(const CPMat *A, double alpha, const double *x, double beta, double *y) {
+CP_WIDE_PART void fewRows(const CPMat *A, double alpha, const double *x, double beta, double *y) {
   const int rows = A->rows, cols = A->cols;
   int i = 0;
   for (; i + 4 <= rows; i += 4) someRows(4, rows, cols, alpha, A->value + i, x, beta, y + i);
-  if (i + 2 <= rows) someRows(2, rows, cols, alpha, A->value + i, x, beta, y + i), i += 2;
-  if (i < rows) someRows(1, rows, cols, alpha, A->value + i, x, beta, y + i);
+  if (rows - i == 3) someRows(3, rows, cols, alpha, A->value + i, x, beta, y + i);
+  else if (rows - i == 2) someRows(2, rows, cols, alpha, A->value + i, x, beta, y + i);
+  else if (rows - i == 1) someRows(1, rows, cols, alpha, A->value + i, x, beta, y + i);
+}
+
+/* Less than four rows have no use for wide registers. */
+CP_WIDE static void fourRows(const CPMat *A, double alpha, const double *x, double beta, double *y) {
+  fewRows(A, alpha, x, beta, y);
 }
 
 void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y) {
   if (!A->start && A->rows <= FEW_ROWS) {
-    fewRows(A, alpha, x, beta, y);
+    if (A->rows < 4) fewRows(A, alpha, x, beta, y);
+    else fourRows(A, alpha, x, beta, y);
     return;
   }
   if (beta == 0.0) memset(y, 0, (size_t)A->rows * sizeof *y);

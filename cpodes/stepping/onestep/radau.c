@@ -40,8 +40,7 @@
 
 /* The estimate is of order s, and the method of order 2 s - 1: a tolerance of tol, relative to the state, is that of
  * 0.1 tol^((s + 1) / (2 s)) of the estimate (RADAU5's rule for s = 3). Returns the ratio of the two. */
-static sunrealtype scale(CPOneStepMem mem, int s) {
-  const sunrealtype tol = 1.0 / fmax(N_VWrmsNorm(mem->base.y, mem->base.ewt), 1.0e2);
+static sunrealtype scale(sunrealtype tol, int s) {
   return 10.0 * pow(tol, 1.0 - (s + 1.0) / (2.0 * s));
 }
 
@@ -49,11 +48,12 @@ static sunrealtype scale(CPOneStepMem mem, int s) {
 static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
-  const double ratio    = scale(mem, T->s);
   double w[CP_RADAU_STAGES + 1];
   *norm         = 0.0;
   mem->have_err = mem->hfixed == 0.0;
   if (!mem->have_err) return CP_SUCCESS;
+  R->tol             = 1.0 / fmax(N_VWrmsNorm(mem->base.y, mem->base.ewt), 1.0e2);
+  const double ratio = scale(R->tol, T->s);
   for (int j = 0; j < T->s; j++) w[j] = ratio * h * T->d[j];
   for (int j = 0; j < R->n; j++) R->e[j] = ratio * h * T->real * R->x0[j];
   cpRadauSum(R->n, R->e, T->s, w, R->x, R->N, N_VGetArrayPointer(mem->base.err));
@@ -141,7 +141,7 @@ static sunrealtype choose(CPOneStepMem mem, sunrealtype norm) {
     const CPRadauTable *X = &cpRadauTables[k];
     sunrealtype error     = norm;
     if (k != now) {
-      error *= X->constant / T->constant * scale(mem, X->s) / scale(mem, T->s);
+      error *= X->constant / T->constant * scale(R->tol, X->s) / scale(R->tol, T->s);
       error = k > now ? error * decay : error / decay;
     }
     by[k]   = by_error(R, error, X->s);

@@ -50,6 +50,7 @@ typedef struct {
   sunrealtype *x0;    /* [N] at the start of the step */
   sunrealtype *zero;  /* [N] */
   sunrealtype *e;     /* [n] estimate */
+  sunrealtype tol;    /* tolerance relative to the state, where it was estimated */
   /* The polynomial k of a step by divided differences: k = sum_p D_p prod_{l < p} (theta - node_l), nodes c_s, ..., c_1,
    * 0; of the last step, and of the newest attempt; [s + 1] sizes h |D_p|. moved [n]: correction by the projection */
   sunrealtype *D, *D_new; /* [(s + 1) N + n] */
