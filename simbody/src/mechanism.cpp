@@ -80,6 +80,13 @@ const Matrix &Mechanism::transposed() {
   return Gt;
 }
 
+bool Mechanism::Rates::isAt(double time, const double *q, const double *u, const double *z,
+                            const Mechanism &m) const {
+  return !y.empty() && t == time && std::equal(q, q + m.nq, y.begin()) &&
+         std::equal(u, u + m.nu, y.begin() + m.nq) &&
+         std::equal(z, z + m.nz, y.begin() + m.nq + m.nu);
+}
+
 /* ---- cpodes' functions ---- */
 
 struct Mechanism::Functions {
@@ -111,9 +118,67 @@ struct Mechanism::Functions {
   static int zdot(double t, const double *q, const double *u, const double *z, const double *,
                   double *zdot, void *data) {
     return guarded(data, [=](Mechanism &m) {
+      if (m.rates.isAt(t, q, u, z, m)) return copyOut(m.rates.zdot, zdot);
       m.at(t, q, u, z);
       m.accelerate();
       copyOut(m.work.getZDot(), zdot);
+    });
+  }
+  /* One-sided quotients along N e_j, e_j and z_j. z' needs Stage::Acceleration, the forces' derivatives only
+   * Stage::Dynamics. Where z' does not change at all when every q and u moves, as that of a muscle's activation, its columns by
+   * q and u are zero and take one realization. */
+  static int auxiliaryJacobian(double t, const double *q, const double *u, const double *z,
+                               const double *, SUNMatrix Zq, SUNMatrix Zu, SUNMatrix Zz, void *data) {
+    return guarded(data, [=](Mechanism &m) {
+      const double root = std::sqrt(Eps);
+      const std::vector<double> q0(q, q + m.nq), u0(u, u + m.nu), z0(z, z + m.nz);
+      m.at(t, q, u, z);
+      m.accelerate();
+      m.rates = {t, m.y, m.work.getZDot()};
+      const Vector wu(m.work.getUWeights()), wz(m.work.getZWeights());
+
+      Matrix N(m.nq, m.nu);
+      for (int j = 0; j < m.nu; j++) {
+        Vector unit(m.nu, 0.0), column;
+        unit[j] = 1.0;
+        m.matter.multiplyByN(m.work, false, unit, column);
+        N(j) = column;
+      }
+      const auto turn = [&](std::vector<double> &q1, int j) {
+        for (int i = 0; i < m.nq; i++) q1[static_cast<std::size_t>(i)] += root / wu[j] * N(i, j);
+        return root / wu[j];
+      };
+      const auto move = [&](std::vector<double> &x, int j, double weight) {
+        double &xj        = x[static_cast<std::size_t>(j)];
+        const double from = xj;
+        xj += root * std::max(std::fabs(xj), 1.0 / weight);
+        return xj - from;
+      };
+      const auto change = [&](const std::vector<double> &q1, const std::vector<double> &u1,
+                              const std::vector<double> &z1) -> Vector {
+        m.at(t, q1.data(), u1.data(), z1.data());
+        m.accelerate();
+        return m.work.getZDot() - m.rates.zdot;
+      };
+      const auto setColumn = [&](SUNMatrix J, int j, const Vector &column) {
+        for (int i = 0; i < m.nz; i++) SM_ELEMENT_D(J, i, j) = column[i];
+      };
+
+      for (int j = 0; j < m.nz; j++) {
+        std::vector<double> z1 = z0;
+        const double step      = move(z1, j, wz[j]);
+        setColumn(Zz, j, change(q0, u0, z1) / step);
+      }
+      std::vector<double> qAll = q0, uAll = u0;
+      for (int j = 0; j < m.nu; j++) turn(qAll, j), move(uAll, j, wu[j]);
+      const bool moves = change(qAll, uAll, z0).normInf() != 0.0;
+      for (int j = 0; j < m.nu; j++) {
+        std::vector<double> q1 = q0, u1 = u0;
+        const double angle = turn(q1, j), speed = move(u1, j, wu[j]);
+        const Vector none(m.nz, 0.0);
+        setColumn(Zq, j, moves ? change(q1, u0, z0) / angle : none);
+        setColumn(Zu, j, moves ? change(q0, u1, z0) / speed : none);
+      }
     });
   }
   static int positions(double t, const double *q, double *p, void *data) {
@@ -213,6 +278,7 @@ bool Mechanism::fits(const State &state) const {
 void Mechanism::restart(const State &state) {
   work  = state;
   haveG = false;
+  rates = Rates();
   y.resize(static_cast<std::size_t>(state.getNY()));
   copyOut(Vector(state.getY()), y.data());
 }
@@ -322,7 +388,8 @@ int Mechanism::prepare(CPMech of) const {
 int Mechanism::create(const State &state, double accuracy, bool infinity, double tolerance,
                       SUNContext ctx) {
   release();
-  const CPMechModel model = equations(state, tolerance);
+  CPMechModel model = equations(state, tolerance);
+  if (nz) model.auxiliary_jac = Functions::auxiliaryJacobian; /* for iterations, not for results */
   setScales(accuracy, infinity);
   tmpl = N_VNew_Serial(nq + nu + nz, ctx);
   mech = tmpl ? CPMechCreate(&model, tmpl, ctx) : nullptr;

@@ -71,6 +71,15 @@ private:
   int na        = 0;
   SimTK::State work;     /* where functions are evaluated */
   std::vector<double> y; /* (q, u, z) that it was last set to, before prescribed values */
+  /* z' where it was differentiated last. Newton's matrix asks for it there again, with other multipliers, which do not enter it in
+   * Simbody. */
+  struct Rates {
+    double t = 0.0;
+    std::vector<double> y; /* (q, u, z) before prescribed values; empty: none */
+    SimTK::Vector zdot;
+    bool isAt(double time, const double *q, const double *u, const double *z,
+              const Mechanism &m) const;
+  } rates;
   bool haveG  = false;
   bool simple = true; /* q' = u but for quaternions */
   SimTK::Matrix Gt;

@@ -49,6 +49,67 @@ START_TEST(motions_are_those_of_runge_kutta_merson) {
 }
 END_TEST
 
+/* Spring k and damper k tau in series on the joint's coordinate q: z is where they meet, z' = (q - z) / tau. */
+class SpringAndDamper : public Force::Custom::Implementation {
+public:
+  SpringAndDamper(const GeneralForceSubsystem &owner, const MobilizedBody &driven)
+      : forces(owner), joint(driven) {}
+  void realizeTopology(State &s) const override { z = forces.allocateZ(s, Vector(1, 0.0)); }
+  void calcForce(const State &s, Vector_<SpatialVec> &, Vector_<Vec3> &,
+                 Vector &mobility) const override {
+    joint.applyOneMobilityForce(s, MobilizerUIndex(0), -1e5 * extension(s), mobility);
+  }
+  Real calcPotentialEnergy(const State &) const override { return 0; }
+  void realizeAcceleration(const State &s) const override {
+    forces.updZDot(s)[z] = extension(s) / 1e-4;
+  }
+
+private:
+  double extension(const State &s) const {
+    return joint.getOneQ(s, MobilizerQIndex(0)) - forces.getZ(s)[z];
+  }
+  const GeneralForceSubsystem &forces;
+  const MobilizedBody joint;
+  mutable ZIndex z;
+};
+
+/* Newton's iteration needs the derivatives of z' by q: without them it does not converge at steps much longer than tau. */
+START_TEST(auxiliary_states_that_depend_on_coordinates_take_long_steps) {
+  Model m;
+  const Body::Rigid bob(MassProperties(1, Vec3(0, -1, 0), UnitInertia(1.1, 0.1, 1.1)));
+  Force::Gravity(m.forces, m.matter, Vec3(0, -9.81, 0));
+  MobilizedBody::Pin pendulum(m.matter.Ground(), Transform(), bob, Transform());
+  Force::Custom(m.forces, new SpringAndDamper(m.forces, pendulum));
+  m.ready([&](State &s) {
+    pendulum.setAngle(s, 1.0);
+    s.updZ()[0] = 1.0;
+  });
+  RungeKuttaMersonIntegrator theirs(m.system);
+  theirs.setAccuracy(1e-8);
+  const State expected = run(theirs, m.start, 1.0);
+  CPodesProjectedIntegrator ours(m.system, CPodesProjectedIntegrator::BDF);
+  ours.setAccuracy(1e-5);
+  const State s = run(ours, m.start, 1.0);
+  ck_assert_double_le((s.getY() - expected.getY()).normInf(), 100 * 1e-5);
+  ck_assert_int_le(ours.getNumStepsTaken(), 150);
+  ck_assert_int_le(ours.getNumConvergenceTestFailures(), 3);
+}
+END_TEST
+
+/* The activations of its muscles do not depend on the motion: their part of Newton's matrix takes a realization for each of
+ * them and one to see that, where differences by all of (q, u, z) would take thirteen. */
+START_TEST(derivatives_of_activations_take_few_realizations_to_acceleration) {
+  auto m = muscleLeg();
+  CPodesProjectedIntegrator ours(m->system, CPodesProjectedIntegrator::BDF);
+  ours.setAccuracy(1e-5);
+  ours.initialize(m->start);
+  m->system.resetAllCountersToZero();
+  while (ours.stepTo(m->end) != Integrator::ReachedReportTime) {}
+  const int realizations = m->system.getNumRealizationsOfThisStage(Stage::Acceleration);
+  ck_assert_int_le(realizations, ours.getNumIterations() + ours.getNumIterations() / 10);
+}
+END_TEST
+
 START_TEST(states_handed_out_meet_the_constraint_tolerance) {
   auto m = modelOf(_i);
   for (double tolerance : {-1.0, 1e-10}) {
@@ -342,6 +403,8 @@ int main() {
   const int pairs = numMethods * int(allModels().size());
   tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, motions_are_those_of_runge_kutta_merson, 0, pairs);
+  tcase_add_test(tc, auxiliary_states_that_depend_on_coordinates_take_long_steps);
+  tcase_add_test(tc, derivatives_of_activations_take_few_realizations_to_acceleration);
   tcase_add_loop_test(tc, states_handed_out_meet_the_constraint_tolerance, 0, pairs);
   tcase_add_loop_test(tc, euler_angles_and_quaternions_describe_one_motion, 0, numMethods);
   tcase_add_loop_test(tc, prescribed_and_locked_coordinates_follow_exactly, 0, numMethods);
