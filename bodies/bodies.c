@@ -71,8 +71,9 @@ static const Kind kinds[2][CP_NUM_JOINTS] = {
      [CP_JOINT_POINT_ON_LINE] = {"point_on_line", 2, 2, {ALONG_(X), ALONG_(Y)}, 1, {COORD(ALONG_(Z))}},
      [CP_JOINT_POINT_ON_PLANE] = {"point_on_plane", 1, 1, {ALONG_(Z)}, 0, {{0}}},
      /* (x_a . d)' - r y_a . omega = 0, (y_a . d)' + r x_a . omega = 0 */
-     [CP_JOINT_ROLLING] = {
-         "rolling", 3, 1, {ALONG_(Z), {SPIN, 0, Y, X}, {SPIN, 0, X, Y}}, 0, {{0}}}}};
+     [CP_JOINT_ROLLING] = {"rolling", 3, 1, {ALONG_(Z), {SPIN, 0, Y, X}, {SPIN, 0, X, Y}}, 0, {{0}}},
+     [CP_JOINT_ROLLING_DISC] = {
+         "rolling_disc", 3, 1, {ALONG_(Z), {ROLL, 0, X, Z}, {ROLL, 0, Y, Z}}, 0, {{0}}}}};
 
 const char *bodiesKindName(int kind) {
   return kind >= 0 && kind < CP_NUM_JOINTS ? kinds[1][kind].name : NULL;
@@ -433,6 +434,17 @@ static sunrealtype distance(const struct CPBodies_ *b, const Pair *pair) {
   return sqrt(dot3(d.x, d.x));
 }
 
+/* Does a disc stand on the plane at the placement, as its contact asks for? */
+static int stands(const struct CPBodies_ *b, const Pair *pair) {
+  static const sunrealtype least = SUN_RCONST(1e-6); /* the sine is a root of a difference from 1 */
+  const Measure sine             = {SINE, 0, Z, Z};
+  Pose pose[2];
+  Jet jet;
+  placed(b, pair, pose);
+  bodiesJet(&b->space, pair, &sine, &pose[0], &pose[1], VALUES, &jet);
+  return jet.s > least;
+}
+
 /* --------------------------------------------------------------------------------- joints -- */
 
 int CPBodiesAddJoint(CPBodies b, const CPJoint *joint) {
@@ -452,7 +464,8 @@ int CPBodiesAddJoint(CPBodies b, const CPJoint *joint) {
   if ((flag = findBodies(b, __func__, name, joint->a, joint->b, &pair))) return flag;
 
   const int apart = k == CP_JOINT_ROD || k == CP_JOINT_POINT_ON_LINE ||
-                    k == CP_JOINT_POINT_ON_PLANE || k == CP_JOINT_ROLLING;
+                    k == CP_JOINT_POINT_ON_PLANE || k == CP_JOINT_ROLLING ||
+                    k == CP_JOINT_ROLLING_DISC;
   const int in_plane =
       k == CP_JOINT_PRISMATIC || k == CP_JOINT_POINT_ON_LINE || k == CP_JOINT_ROLLING;
   CPMarker on_a = joint->on_a, on_b = joint->on_b;
@@ -464,6 +477,10 @@ int CPBodiesAddJoint(CPBodies b, const CPJoint *joint) {
       memcpy(same.across, on_a.axis, sizeof same.across);
       memcpy(on_a.across, on_b.axis, sizeof on_a.across);
     }
+    if (k == CP_JOINT_ROLLING_DISC) { /* the direction of x_b does not matter */
+      memcpy(same.axis, on_b.axis, sizeof same.axis);
+      memset(same.across, 0, sizeof same.across);
+    }
     on_b = same;
   } else if (b->space.dimension == 2 && in_plane && dot3(on_b.axis, on_b.axis) == 0) {
     on_b.axis[0] = 1; /* not used by points on lines and by rolling */
@@ -473,19 +490,22 @@ int CPBodiesAddJoint(CPBodies b, const CPJoint *joint) {
   if ((flag = makePair(b, __func__, name, joint->in, in_plane, &on_a, &on_b, &pair))) return flag;
   sunrealtype length = joint->length;
   if (k == CP_JOINT_ROD && length == 0) length = distance(b, &pair);
-  if ((k == CP_JOINT_ROD || k == CP_JOINT_ROLLING) && (!(length > 0) || !isfinite(length)))
+  const int has_length = k == CP_JOINT_ROD || k == CP_JOINT_ROLLING || k == CP_JOINT_ROLLING_DISC;
+  if (has_length && (!(length > 0) || !isfinite(length)))
     return bodiesError(b, CP_ILL_INPUT, __func__, "%s: %s must be positive, and is %g", name,
                        k == CP_JOINT_ROD ? "length" : "radius", (double)length);
+  if (k == CP_JOINT_ROLLING_DISC && !stands(b, &pair))
+    return bodiesError(b, CP_ILL_INPUT, __func__,
+                       "%s: the axis of the disc must not be along the plane's normal", name);
   if (ROOM(b->pair, b->npairs, 1) || ROOM(b->joint, b->njoints, 1) ||
       ROOM(b->row, b->nrows, MAX_ROWS) || ROOM(b->roll, b->nrolls, 2))
     return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
 
   const int i = b->njoints++, text = takeName(b, name, NAME_JOINT, i);
-  const int has_length = k == CP_JOINT_ROD || k == CP_JOINT_ROLLING;
-  const int param      = has_length ? takeParam(b, text, "length", length) : NONE;
-  b->pair[b->npairs]   = pair;
-  b->joint[i]          = (Joint){
-               text, (int)k, b->npairs, b->nrows, kind->nforced, b->nrolls, kind->nrows - kind->nforced};
+  const int param    = has_length ? takeParam(b, text, "length", length) : NONE;
+  b->pair[b->npairs] = pair;
+  b->joint[i]        = (Joint){
+             text, (int)k, b->npairs, b->nrows, kind->nforced, b->nrolls, kind->nrows - kind->nforced};
   for (int r = 0; r < kind->nrows; r++) {
     Row row     = {.nterms = 1, .offset = r == 0 ? param : NONE, .drive = NONE};
     row.term[0] = (Term){1, NONE, b->npairs, kind->row[r]};
@@ -495,6 +515,14 @@ int CPBodiesAddJoint(CPBodies b, const CPJoint *joint) {
       row.offset    = NONE;
       row.term[1]   = (Term){r == 1 ? -1 : 1, param, b->npairs, kind->row[r]};
       row.term[0].m = (Measure){ALONG, 0, kind->row[r].j, 0};
+    }
+    if (k == CP_JOINT_ROLLING_DISC && r == 0) { /* height of the centre: z_a . d - radius sin = 0 */
+      row.nterms  = 2;
+      row.offset  = NONE;
+      row.term[1] = (Term){-1, param, b->npairs, {SINE, 0, Z, Z}};
+    } else if (k == CP_JOINT_ROLLING_DISC) {
+      row.term[0].m    = (Measure){ALONG, 0, kind->row[r].i, 0};
+      row.term[1].coef = 1;
     }
     if (r < kind->nforced) b->row[b->nrows++] = row;
     else b->roll[b->nrolls++] = row;

@@ -64,7 +64,10 @@ typedef enum {
   DOT,    /* axis i of `from` . axis j of the other side */
   LENGTH, /* |P_b - P_a| */
   ANGLE,  /* of axis j of the other side, from axis i of `from` towards the next axis */
-  SPIN    /* rate only: axis i of `from` . (omega_other - omega_from) */
+  SPIN,   /* rate only: axis i of `from` . (omega_other - omega_from) */
+  SINE,   /* of the angle between axis i of `from` and axis j of the other side */
+  ROLL /* rate only, i = 0 or 1: velocity along axis i of `from`, relative to the centre, of the point of the other
+             side's unit circle about its axis j that is lowest over axis 2 of `from` */
 } MeasureKind;
 
 typedef struct {

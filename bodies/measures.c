@@ -5,6 +5,12 @@
  *
  * where D_j holds the velocities in the body's axes. All measures are products s = X . Y of such vectors, or a function
  * of one or two of them: |d| = sqrt(d . d), an angle is atan2(Y . V, X . V). In the plane the only axis is z.
+ *
+ * A disc with the axis k stands on the plane with the normal n and axes x, y in it. With c = n . k and s = sqrt(1 - c^2)
+ * its lowest point is at rho = -(n - c k)/s from the centre, for the radius 1. As (k x x) . omega = (x . k)' for the
+ * relative angular velocity omega, this point moves relative to the centre by
+ *
+ *   x . (omega x rho) = (c/s) (x . k)' - (1/s) y . omega,   y . (omega x rho) = (c/s) (y . k)' + (1/s) x . omega
  */
 #include "bodies_impl.h"
 
@@ -113,7 +119,9 @@ Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m) {
       case POINT: occurs = gi == gj && (bi & TURNS); break;
       case ALONG: occurs = bi == own_turn || bj == own_turn || (gi == gj && (bi & TURNS)); break;
       case LENGTH: occurs = 1; break;
-      case DOT: occurs = 1; break;
+      case DOT:
+      case SINE:
+      case ROLL: occurs = 1; break;
       case ANGLE:
       case SPIN: occurs = space->dimension == 3; break;
       }
@@ -262,6 +270,54 @@ static void spin(const Space *space, const Moving *n, int from, Mask mask, Order
   }
 }
 
+/* s = X . Y of axis i of `from` and axis j of the other side */
+static void cosine(const Space *space, const Pair *pair, const Pose *pose[2], int from, int i,
+                   int j, Mask mask, Order order, Jet *jet) {
+  Moving X, Y;
+  fixedIn(pose, from, pair->side[from].axis[i], order, &X);
+  fixedIn(pose, !from, pair->side[!from].axis[j], order, &Y);
+  product(space, &X, &Y, mask, order, jet);
+}
+
+/* jet += the rate F(c) m', with F and its derivatives F', F'' in F [3], c and m in C and m */
+static void addScaled(const Space *space, const sunrealtype *F, const Jet *C, const Jet *m,
+                      Mask mask, Order order, Jet *jet) {
+  jet->rate += F[0] * m->rate;
+  jet->acc += F[0] * m->acc + F[1] * C->rate * m->rate;
+  if (order == VALUES) return;
+  EACH_DIRECTION(space, mask.g, j) {
+    const sunrealtype Fj = F[1] * C->g[j];
+    jet->g[j] += F[0] * m->g[j];
+    if (order == GRADIENT) continue;
+    jet->rate_q[j] += F[0] * m->rate_q[j] + Fj * m->rate;
+    if (order == HESSIAN) continue;
+    jet->acc_q[j] += F[0] * m->acc_q[j] + Fj * m->acc + F[1] * C->rate * m->rate_q[j] +
+                     (F[2] * C->g[j] * C->rate + F[1] * C->rate_q[j]) * m->rate;
+    jet->acc_u[j] += F[0] * m->acc_u[j] + Fj * m->rate + F[1] * C->rate * m->g[j];
+  }
+  if (order != HESSIAN) return;
+  EACH_DIRECTION(space, mask.g, i)
+  EACH_DIRECTION(space, mask.g, j)
+  jet->H[i][j] += F[0] * m->H[i][j] + F[1] * C->g[j] * m->g[i];
+}
+
+static void roll(const Space *space, const Pair *pair, const Measure *m, const Pose *pose[2],
+                 Mask mask, Order order, Jet *jet) {
+  Jet C, along, about;
+  Moving n;
+  cosine(space, pair, pose, m->from, 2, m->j, mask, order, &C);
+  cosine(space, pair, pose, m->from, m->i, m->j, mask, order, &along);
+  fixedIn(pose, m->from, pair->side[m->from].axis[1 - m->i], order, &n);
+  spin(space, &n, m->from, mask, order, &about);
+  const sunrealtype c = C.s, r = 1 / sqrt(1 - c * c), r3 = r * r * r, r5 = r3 * r * r;
+  const sunrealtype sign     = m->i == 0 ? -1 : 1;
+  const sunrealtype cot[3]   = {c * r, r3, 3 * c * r5},
+                    cosec[3] = {sign * r, sign * c * r3, sign * (1 + 2 * c * c) * r5};
+  memset(jet, 0, sizeof *jet);
+  addScaled(space, cot, &C, &along, mask, order, jet);
+  addScaled(space, cosec, &C, &about, mask, order, jet);
+}
+
 /* Two bodies in the plane turn about the same axis: phi_b - phi_a and a constant */
 static void planarAngle(const Pair *pair, const Measure *m, const Pose *a, const Pose *b,
                         Order order, Mask mask, Jet *jet) {
@@ -316,11 +372,7 @@ void bodiesJet(const Space *space, const Pair *pair, const Measure *m, const Pos
     bodiesSpan(pair, a, b, order, &Y);
     product(space, &X, &Y, mask, order, jet);
     break;
-  case DOT:
-    fixedIn(pose, m->from, pair->side[m->from].axis[m->i], order, &X);
-    fixedIn(pose, !m->from, pair->side[!m->from].axis[m->j], order, &Y);
-    product(space, &X, &Y, mask, order, jet);
-    break;
+  case DOT: cosine(space, pair, pose, m->from, m->i, m->j, mask, order, jet); break;
   case LENGTH: {
     static const Jet none;
     bodiesSpan(pair, a, b, order, &Y);
@@ -339,5 +391,15 @@ void bodiesJet(const Space *space, const Pair *pair, const Measure *m, const Pos
     fixedIn(pose, m->from, pair->side[m->from].axis[m->i], order, &X);
     spin(space, &X, m->from, mask, order, jet);
     break;
+  case SINE: { /* sqrt(1 - c^2) */
+    static const Jet none;
+    cosine(space, pair, pose, m->from, m->i, m->j, mask, order, jet);
+    const sunrealtype c = jet->s, s = sqrt(1 - c * c), r = 1 / s;
+    const Function sine = {.S = -c * r, .SS = -r * r * r, .SSS = -3 * c * r * r * r * r * r};
+    compose(space, &sine, &none, mask, order, jet);
+    jet->s = s;
+    break;
+  }
+  case ROLL: roll(space, pair, m, pose, mask, order, jet); break;
   }
 }

@@ -249,12 +249,15 @@ static int fillRow(const struct CPBodies_ *b, const Row *row, sunrealtype t, int
     return 0;
   }
   sunrealtype g[3] = {0, 0, 0}, sum = 0;
-  const int flag = row->drive == NONE ? 0 : bodiesDrive(b, row->drive, t, g);
+  int flag = row->drive == NONE ? 0 : bodiesDrive(b, row->drive, t, g);
   for (int k = 0; k < row->nterms; k++) {
     const Term *term = &row->term[k];
     Jet jet;
     bodiesTermJet(b, term, VALUES, &jet);
     sum += weight(b, term) * (level == 0 ? jet.s : level == 1 ? jet.rate : -jet.acc);
+    /* A disc that lies flat has no lowest point; a smaller step may avoid that. */
+    if ((term->m.kind == SINE || term->m.kind == ROLL) && !flag)
+      flag = !(isfinite(jet.s) && isfinite(jet.rate) && isfinite(jet.acc));
   }
   sum += level == 2 ? g[2] : -g[level];
   if (level == 0 && row->offset != NONE) sum -= b->param[row->offset];

@@ -70,6 +70,10 @@ typedef struct {
  *   ROLLING        z_a . d = length, and no slip: a ball of this radius about P_b (or a wheel whose axis stays
  *                  parallel to the plane) rolls on the plane through P_a with the normal z_a
  *                                                              1 + 2 nonholonomic; in the plane 1 + 1
+ *   ROLLING_DISC   a thin disc of the radius `length` about P_b with the axis z_b, which may tilt, rolls with its edge on
+ *                  the plane through P_a with the normal z_a, above it: z_a . d = length s with
+ *                  s = sqrt(1 - (z_a . z_b)^2) > 0, and no slip
+ *                                                              1 + 2 nonholonomic
  *
  * Angles are those from x_a to x_b about z [rad], displacements z_a . d [m]. In space angles are known up to whole
  * turns, and given in (-pi, pi].
@@ -86,6 +90,7 @@ typedef enum {
   CP_JOINT_POINT_ON_LINE,  /**< a point on a line of a */
   CP_JOINT_POINT_ON_PLANE, /**< a point on a plane of a */
   CP_JOINT_ROLLING,        /**< no slip */
+  CP_JOINT_ROLLING_DISC,   /**< a disc that tilts, no slip; not in the plane */
   CP_NUM_JOINTS            /**< their number */
 } CPJointKind;
 
@@ -106,7 +111,7 @@ typedef struct {
   CPIn in;       /**< axes of points and directions */
   CPMarker on_a; /**< on body a */
   /** On body b. With CP_IN_SPACE it is that of a, except for: the points of rods, of rolling and of points on lines and
-   * planes; the axis of universal joints. */
+   * planes; the axis of universal joints and of discs. */
   CPMarker on_b;
   sunrealtype length; /**< of a rod; 0: that of the placement. Radius of what rolls, > 0 [m] */
 } CPJoint;

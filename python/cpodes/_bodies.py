@@ -313,14 +313,15 @@ class Bodies(Mechanism):
               at_b: Any = None, axis_b: Any = None, across_b: Any = None, length: float = 0.0, frames: str = "space",
               name: Optional[str] = None) -> str:
         """A joint from body a to body b, of the kinds "ball", "revolute", "universal", "cylindrical", "prismatic", "planar",
-        "fixed", "rod", "point_on_line", "point_on_plane", "rolling". `at`, `axis` and `across` are its point, axis z and a
+        "fixed", "rod", "point_on_line", "point_on_plane", "rolling", "rolling_disc". `at`, `axis` and `across` are its point, axis z and a
         direction that gives x on body a, at_b, axis_b and across_b those on body b. With frames="space" only rods, rolling
-        and points on lines and planes have at_b, and only universal joints axis_b. length: of a rod (0: as it is placed), or
+        and points on lines and planes have at_b, and only universal joints and discs axis_b. length: of a rod (0: as it is placed), or
         the radius of what rolls [m]."""
         number_of = getattr(lib, f"CP_JOINT_{str(kind).upper()}", None)
         if number_of is None:
             raise ValueError(f"there is no kind of joint {kind!r}")
-        own = {"at_b": kind in ("rod", "rolling", "point_on_line", "point_on_plane"), "axis_b": kind == "universal", "across_b": False}
+        own = {"at_b": kind in ("rod", "rolling", "rolling_disc", "point_on_line", "point_on_plane"),
+               "axis_b": kind in ("universal", "rolling_disc"), "across_b": False}
         for what, value in (("at_b", at_b), ("axis_b", axis_b), ("across_b", across_b)):
             if value is not None and frames == "space" and not own[what]:
                 raise ValueError(f"{what} of a joint \"{kind}\" is known from the placement; it goes with frames=\"bodies\"")
@@ -373,6 +374,11 @@ class Bodies(Mechanism):
     def rolling(self, a: Optional[str], b: Optional[str], *, radius: float, **where: Any) -> str:
         """A ball of this radius about at_b= of b rolls on the plane of a with at= and the normal axis=, without slip."""
         return self.joint("rolling", a, b, length=radius, **where)
+
+    def rolling_disc(self, a: Optional[str], b: Optional[str], *, radius: float, **where: Any) -> str:
+        """A disc of this radius about at_b= of b with the axis axis_b=, which may tilt, rolls on the plane of a with at= and
+        the normal axis=, without slip."""
+        return self.joint("rolling_disc", a, b, length=radius, **where)
 
     def couple(self, first: Any, second: Any, ratio: Any, offset: float = 0.0, name: Optional[str] = None) -> str:
         """Gear, rack or screw: ratio[0] x_1 + ratio[1] x_2 = offset, of two coordinates."""

@@ -60,12 +60,14 @@ def add_each(m, joint):
     m.add_body("b", mass=1, inertia=(1, 1, 1), at=(1, 0, 0))
     options = {"universal": {"axis": (0, 0, 1), "axis_b": (0, 1, 0)}, "rolling": {"radius": 1.0, "at": (0, 0, -1), "at_b": (1, 0, 0)},
                "rod": {"at_b": (1, 0, 0)}, "point_on_line": {"axis": (1, 0, 0), "at_b": (1, 0, 0)},
-               "point_on_plane": {"at_b": (1, 0, 0)}}
+               "point_on_plane": {"at_b": (1, 0, 0)},
+               "rolling_disc": {"radius": 1.0, "at": (0, 0, -1), "at_b": (1, 0, 0), "axis_b": (0, 1, 0)}}
     return getattr(m, joint)("a", "b", **options.get(joint, {}))
 
 
 @pytest.mark.parametrize("joint, rank", [("ball", 3), ("revolute", 5), ("universal", 4), ("cylindrical", 4), ("prismatic", 5), ("planar", 3),
-                                         ("fixed", 6), ("rod", 1), ("point_on_line", 2), ("point_on_plane", 1), ("rolling", 3)])
+                                         ("fixed", 6), ("rod", 1), ("point_on_line", 2), ("point_on_plane", 1), ("rolling", 3),
+                                         ("rolling_disc", 3)])
 def test_each_joint_takes_as_many_freedoms_as_its_table_says(joint, rank):
     m = cpodes.Bodies()
     name = add_each(m, joint)

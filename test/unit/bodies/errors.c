@@ -100,6 +100,10 @@ START_TEST(wrong_joints_are_named) {
   case 9: j.kind = CP_JOINT_ROLLING, rule = "radius must be positive"; break;
   case 10: j.in = CP_IN_BODIES, j.on_b.axis[0] = INFINITY, rule = "finite (body b)"; break;
   case 11: j.name = "base", rule = "already"; break;
+  case 12: /* its axis is that of the plane */
+    j.kind = CP_JOINT_ROLLING_DISC, j.length = 1, j.on_b.axis[2] = 1;
+    rule = "must not be along the plane's normal";
+    break;
   default: ck_abort();
   }
   refused(CPBodiesAddJoint(bodies, &j), CP_ILL_INPUT, j.name, rule);
@@ -551,7 +555,7 @@ int main(void) {
   TCase *tc    = tcase_create("errors");
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_loop_test(tc, wrong_bodies_are_named, 0, 22);
-  tcase_add_loop_test(tc, wrong_joints_are_named, 0, 12);
+  tcase_add_loop_test(tc, wrong_joints_are_named, 0, 13);
   tcase_add_loop_test(tc, wrong_forces_and_drives_are_named, 0, 22);
   tcase_add_loop_test(tc, wrong_shapes_are_named, 0, 11);
   tcase_add_test(tc, what_drawings_show_is_where_it_is);

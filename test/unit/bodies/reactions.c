@@ -251,6 +251,46 @@ START_TEST(a_ball_rolls_down_an_incline) {
 }
 END_TEST
 
+/* A disc with the axis k, inclined by the angle theta from the vertical, circles with the rate Omega, if the component n of
+ * its angular velocity along k is (A Omega^2 s c - m g r c)/((C + m r^2) Omega s), c = cos theta, s = sin theta. This is
+ * the balance of moments about the centre, L' = rho x F, with L = C n k + A Omega s e2, the contact at rho = -r e2,
+ * e2 = (e_z - c k)/s and F = m (g e_z + a). The centre runs on a circle of the radius |r n/Omega|. */
+START_TEST(a_tilted_disc_circles_steadily) {
+  const sunrealtype r = 0.5, m = 2, C = m * r * r / 2, A = C / 2, c = _i ? -0.6 : 0.6, s = 0.8,
+                    rate = 1.5, t = 2.3;
+  const sunrealtype n  = (A * rate * rate * s * c - m * G * r * c) / ((C + m * r * r) * rate * s);
+  const sunrealtype xi = r * n / rate, k[] = {-s, c, 0}, e2[] = {c, s, 0};
+  create(3);
+  const CPBody body = {.name     = "disc",
+                       .mass     = m,
+                       .inertia  = {A + (C - A) * s * s, A + (C - A) * c * c, A, -(C - A) * s * c},
+                       .position = {r * c, r * s, 0},
+                       .velocity = {0, 0, -r * n},
+                       .omega    = {n * k[0] + rate * s * e2[0], n * k[1] + rate * s * e2[1], 0}};
+  ADD(CPBodiesAddBody(bodies, &body));
+  const CPJoint joint = {.name      = "roll",
+                         .kind      = CP_JOINT_ROLLING_DISC,
+                         .b         = "disc",
+                         .on_a.axis = {0, 1, 0},
+                         .on_b      = {.point = {r * c, r * s, 0}, .axis = {k[0], k[1], 0}},
+                         .length    = r};
+  ADD(CPBodiesAddJoint(bodies, &joint));
+  start();
+  solve(0);
+  sunrealtype F[3], T[3];
+  ck_assert_int_eq(CPBodiesReaction(bodies, "roll", 0, y, lambda, F, T), CP_SUCCESS);
+  ck_assert_double_eq_tol(F[0], -m * r * n * rate, 1e-11); /* m a of the circle */
+  ck_assert_double_eq_tol(F[1], m * G, 1e-11);
+  ck_assert_double_eq_tol(F[2], 0, 1e-11);
+  ck_assert_double_eq_tol(T[2], r * c * -F[1] + r * s * F[0], 1e-11); /* -r e2 x F */
+  run(t, 1e-11);
+  ck_assert_double_eq_tol(entries(y)[0], r * c - xi + xi * cos(rate * t), 1e-8);
+  ck_assert_double_eq_tol(entries(y)[1], r * s, 1e-8);
+  ck_assert_double_eq_tol(entries(y)[2], -xi * sin(rate * t), 1e-8);
+  clear();
+}
+END_TEST
+
 /* A weight that falls along a line and turns a flywheel: acceleration m g / (m + I), and the energy remains. */
 START_TEST(a_flywheel_slows_a_falling_weight) {
   const sunrealtype m = 2, I = 3, t = 0.9, acc = m * G / (m + I);
@@ -454,6 +494,7 @@ int main(void) {
   tcase_add_loop_test(tc, a_drive_has_the_torque_of_the_weight, 0, 2);
   tcase_add_test(tc, friction_is_proportional_to_the_reaction);
   tcase_add_loop_test(tc, a_ball_rolls_down_an_incline, 0, 2);
+  tcase_add_loop_test(tc, a_tilted_disc_circles_steadily, 0, 2);
   tcase_add_test(tc, a_flywheel_slows_a_falling_weight);
   tcase_add_test(tc, a_torsion_spring_acts_around_its_free_angle);
   tcase_add_test(tc, drag_brakes_a_turning_ball);
