@@ -3,6 +3,7 @@
  *
  * Each ladder has nine tolerances from 0.8 to 1.25 times its middle, in equal ratios; what is printed are
  * geometric means over it. The default metric is chosen by these figures (cpodes/mechanics/projection/metric.c).
+ * ball_loop, which is no mechanism of the catalogue, has quaternions; its reference is Adams at 1e-13.
  * The bushing crank is stiff along the normals of its constraints: there is no ladder for Adams.
  *
  * Bound: the bushing crank at 1e-8 takes fewer steps with NEWTON than without projection.
@@ -11,6 +12,7 @@
 #include "options.h"
 #include "run.h"
 #include <math.h>
+#include <models/rigid_body.h>
 #include <string.h>
 
 enum { VARIANTS = 5 };
@@ -30,9 +32,79 @@ static const Variant variants[VARIANTS] = {{"ERROR", CP_METRIC_ERROR, true},
                                            {"L2", CP_METRIC_L2, true},
                                            {"none", CP_METRIC_ERROR, false}};
 
-static const char *const names[] = {"pendulum", "slider_crank", "car_axis", "andrews",
-                                    "bushing_crank"};
+static const char *const names[] = {"pendulum", "slider_crank", "car_axis",
+                                    "andrews",  "ball_loop",    "bushing_crank"};
 enum { NAMES = sizeof names / sizeof names[0] };
+
+/* ------------------------------------------------------------------- a loop of ball joints -- */
+
+/* RODS equal rods on ball joints (quaternions) from the origin to a point on x, which hang in a taut arc and swing
+ * about the line through both ends. Nothing is damped. */
+enum { RODS = 4 };
+
+typedef struct {
+  RigidBodies bodies; /* first: the user data of rigid_body_model's functions */
+  RigidBody body[RODS];
+  Joint joint[RODS + 1];
+} Loop;
+
+static int prepare_loop(const CPModel *model, CPMech mech) {
+  return rigid_body_quaternions(model->data, mech);
+}
+
+static int create_loop(CPModel *model) {
+  const sunrealtype l = 0.25, swing = 2.0, angles[RODS] = {-0.5, -0.2, 0.2, 0.5};
+  Loop *loop    = CHECK_POINTER(calloc(1, sizeof *loop));
+  model->data   = loop;
+  sunrealtype x = 0.0, y = 0.0;
+  for (int i = 0; i <= RODS; i++) {
+    if (i < RODS) loop->body[i] = (RigidBody){.m = 0.25, .J = {5.0e-5, 1.3e-3, 1.3e-3}};
+    loop->joint[i] = (Joint){.kind    = JOINT_BALL,
+                             .a       = i > 0 ? i - 1 : GROUND,
+                             .b       = i < RODS ? i : GROUND,
+                             .point_a = {i > 0 ? l / 2 : 0.0},
+                             .point_b = {-l / 2},
+                             .axis_a  = {1.0},
+                             .axis_b  = {1.0}};
+  }
+  loop->bodies = (RigidBodies){.nbodies = RODS,
+                               .njoints = RODS + 1,
+                               .body    = loop->body,
+                               .joint   = loop->joint,
+                               .g       = {0, SUN_RCONST(-9.81), 0},
+                               .frame   = CP_FRAME_BODY};
+  if (CPModelStart(model, 13 * RODS)) return -1;
+  for (int i = 0; i < RODS; i++) {
+    const sunrealtype c = cos(angles[i]), s = sin(angles[i]);
+    const sunrealtype r[3] = {x + l / 2 * c, y + l / 2 * s, 0}, turn[3] = {0, 0, angles[i]};
+    const sunrealtype v[3] = {0, 0, swing * r[1]}, omega[3] = {swing, 0, 0};
+    rigid_body_place(&loop->bodies, i, r, turn, v, omega, model->y0);
+    x += l * c, y += l * s;
+  }
+  loop->joint[RODS].point_b[0] = x;
+  loop->joint[RODS].point_b[1] = y;
+  model->prepare               = prepare_loop;
+  return rigid_body_model(&loop->bodies, 0, model->ctx, &model->mech);
+}
+
+static void destroy_loop(CPModel *model) { free(model->data); }
+
+static const CPModelType loop_type = {
+    .name = "ball_loop", .t_end = 2, .create = create_loop, .destroy = destroy_loop};
+
+static Mechanism *loop_create(SUNContext ctx) {
+  char message[200];
+  Mechanism *m = CHECK_POINTER(calloc(1, sizeof *m));
+  m->model     = CPModelCreate(&loop_type, NULL, ctx, message, sizeof message);
+  if (!m->model) fprintf(stderr, "%s\n", message);
+  CHECK(m->model == NULL);
+  m->name                = loop_type.name;
+  m->t_end               = loop_type.t_end;
+  m->y_end               = CHECK_POINTER(N_VClone(m->model->y0));
+  const RunOptions tight = {.lmm = CV_ADAMS, .tol = 1.0e-13, .by = BY_MECHANICS};
+  CHECK(run_to_end(m, &tight, m->y_end, ctx).flag < 0);
+  return m;
+}
 
 /* --------------------------------------------------------------------------------- one run -- */
 
@@ -124,7 +196,8 @@ int main(int argc, char **argv) {
   printf("  %-8s %9s %9s %9s   relative to ERROR\n", "metric", "steps", "f evals", "error");
   for (int i = 0; i < NAMES; i++) {
     if (!options_select(&options, names[i])) continue;
-    Mechanism *m = mechanism_create(names[i], ctx);
+    Mechanism *m =
+        strcmp(names[i], loop_type.name) ? mechanism_create(names[i], ctx) : loop_create(ctx);
     for (int adams = 0; adams < (m->model->stiff ? 1 : 2); adams++)
       for (int k = 0; k < MIDDLES; k++)
         print_ladder(m, adams ? CV_ADAMS : CV_BDF, middles[k], steps[adams], errors[adams],
