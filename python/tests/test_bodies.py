@@ -152,6 +152,14 @@ def test_loops_are_closed_as_far_as_is_asked_for(method):
             m.solve((0, 1), closure=wrong)
 
 
+def test_radau_closes_a_loop_far_beyond_the_tolerance_of_its_stages():
+    m = cpodes.load(FILES / "spatial_crank.yaml")
+    y0 = m.assemble()
+    sol = m.solve((0, 1), y0, "RADAU", closure=1e-12) # to 2e-11 m by its stages alone
+    found = [m.evaluate(t, y) for t, y in zip(sol.t[1:], sol.y.T[1:])]
+    assert max(max(o.position, o.velocity) for o in found) < 1e-12
+
+
 def test_parameters_have_names_and_count_from_the_next_run_on():
     m = torsion(3.0)
     assert m.values["spring.stiffness"] == 3.0 and set(m.values) >= {"wheel.mass", "wheel.J_zz", "gravity.x", "spring.free"}

@@ -33,8 +33,6 @@
 /* Another number of stages must promise to be that much better, and be chosen after so many steps at least. */
 #define INERTIA   1.2
 #define MIN_STEPS 3
-/* Positions and velocities are projected up to this part of the tolerance. */
-#define PROJECTION 0.1
 
 /* ---- an attempt ---- */
 
@@ -74,7 +72,7 @@ static int project(CPOneStepMem mem) {
   int flag;
   memcpy(y, Y, (size_t)R->n * sizeof *y);
   if (base->P && S->project) {
-    flag = S->project(mem->tnew, y, N_VGetArrayPointer(base->ewt), PROJECTION, S->data);
+    flag = S->project(mem->tnew, y, N_VGetArrayPointer(base->ewt), cpProjectorEps(base->P), S->data);
     if (flag < 0) return cpRadauBecause(mem, flag);
     for (int j = 0; j < R->n; j++) moved[j] = y[j] - Y[j];
     const sunrealtype correction =
