@@ -59,6 +59,7 @@ static void act_on_any(World *w) {
                 {mechanics_actions, w->mech != NULL, 5},
                 {sensitivity_actions, w->mem && w->sensitivities, 4},
                 {sensitivity_actions, w->mem != NULL, 1},
+                {contact_actions, w->contacts.contact != NULL, 12},
                 {faults, 1, 2}};
   for (;;) {
     const int k = below(w, (int)(sizeof tables / sizeof tables[0]));
@@ -148,6 +149,13 @@ static void onestep_with_mechanics(World *w) {
   step(w, onestep_tolerances);
 }
 
+static void with_contacts(World *w) {
+  step(w, contact_create);
+  step(w, contact_integrator);
+  step(w, contact_attach);
+  step(w, contact_solve);
+}
+
 static void nothing(World *w) { act_on_any(w); }
 
 static const Action set_ups[] = {{"CPode with a projector", cpode_with_projector, 6},
@@ -159,6 +167,7 @@ static const Action set_ups[] = {{"CPode with a projector", cpode_with_projector
                                  {"one-step method with mechanics", onestep_with_mechanics, 4},
                                  {"projector", set_up_projector, 2},
                                  {"mechanics", mechanics_create, 2},
+                                 {"contacts", with_contacts, 6},
                                  {"nothing", nothing, 1},
                                  {NULL, NULL, 0}};
 
@@ -211,6 +220,7 @@ static void open_world(World *w, uint64_t seed, FILE *out) {
 static void close_world(World *w) {
   w->deny = 0;
   disturb_repair();
+  contact_free(w);
   cpode_free(w);
   onestep_free(w);
   FREE(w, CPMechFree(&w->mech));

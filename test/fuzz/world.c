@@ -99,6 +99,7 @@ static const char *last_message(const World *w, Who who) {
          : who == CPODE     ? CPodeGetLastMessage(w->mem)
          : who == ONESTEP   ? CPOneStepGetLastMessage(w->one)
          : who == MECHANICS ? CPMechGetLastMessage(w->mech)
+         : who == CONTACT   ? CPContactGetLastMessage(w->contacts.contact)
                             : "-";
 }
 
@@ -107,6 +108,7 @@ static int is_there(const World *w, Who who) {
          : who == CPODE     ? w->mem != NULL
          : who == ONESTEP   ? w->one != NULL
          : who == MECHANICS ? w->mech != NULL
+         : who == CONTACT   ? w->contacts.contact != NULL
                             : 0;
 }
 

@@ -3,6 +3,7 @@
 #ifndef CPODES_FUZZ_WORLD_H
 #define CPODES_FUZZ_WORLD_H
 
+#include "contact_scene.h"
 #include "disturb.h"
 #include "mechanism.h"
 #include "random.h"
@@ -13,7 +14,7 @@
 #include <sundials/sundials_linearsolver.h>
 
 /* Who gives the message of a failed call; CVODES' and SUNDIALS' own functions: NOBODY */
-typedef enum { NOBODY, PROJECTOR, CPODE, ONESTEP, MECHANICS, WHOS } Who;
+typedef enum { NOBODY, PROJECTOR, CPODE, ONESTEP, MECHANICS, CONTACT, WHOS } Who;
 
 /* What an integrator has promised since its newest start. */
 typedef struct {
@@ -36,6 +37,19 @@ typedef struct {
   sunrealtype reached, reference[MOST_N]; /* reference solution at the time `reached` */
 } Promise;
 
+/* A system with contacts, and what its run has promised. */
+typedef struct {
+  CPContact contact;
+  CPodeMem mem;
+  CPOneStepMem one;
+  Scene scene;
+  int stops; /* what the function of events returns */
+  int started;
+  int trusted;        /* start and functions are good */
+  sunrealtype t, tol; /* newest time; larger tolerance */
+  sunrealtype energy; /* at the start */
+} ContactWorld;
+
 enum { POOL = 256 };
 
 typedef struct {
@@ -54,6 +68,7 @@ typedef struct {
   CPMech mech;
   CPodeMem mem;
   CPOneStepMem one;
+  ContactWorld contacts;
   void *foreign; /* CVODES memory to which mem is attached */
   int P_of_mem, P_of_one, mech_of_mem, mech_of_one, mech_freed; /* who uses P and mech */
   int adjoint, sensitivities,
@@ -139,7 +154,7 @@ typedef struct {
 
 /* Tables that end with a NULL name */
 extern const Action projector_actions[], cpode_actions[], onestep_actions[], mechanics_actions[],
-    sensitivity_actions[];
+    sensitivity_actions[], contact_actions[];
 /* Runs one of the table by its weight. */
 void act(World *w, const Action *table);
 
@@ -167,6 +182,11 @@ void onestep_evolve(World *w);
 void onestep_free(World *w);
 void sensitivity_init(World *w);
 void sensitivity_parameters(World *w);
+void contact_create(World *w);
+void contact_integrator(World *w);
+void contact_attach(World *w);
+void contact_solve(World *w);
+void contact_free(World *w);
 
 /* ---- sequences ---- */
 

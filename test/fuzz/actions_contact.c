@@ -1,0 +1,300 @@
+/* Calls of cpodes_contact.h: a body above a floor (contact_scene.h), with integrators of its own. */
+#include "contact_scene.h"
+#include "world.h"
+
+#include <math.h>
+#include <string.h>
+#include <sundials/sundials_config.h>
+
+/* Gaps and energies may be wrong by this many tolerances; defects are a body that falls through the floor. */
+#define ERROR_PER_TOLERANCE 1e5
+#define LOOSEST_JUDGED      1e-5
+
+static ContactWorld *of_contact(World *w) { return &w->contacts; }
+
+static int on_event(const CPContactEvent *event, void *user_data) {
+  World *w = user_data;
+  if (!event->name || event->contact < 0 || event->contact >= w->contacts.scene.ncontacts)
+    complain(w, "an event of no contact", "number %d", event->contact);
+  return w->contacts.stops;
+}
+
+/* ---- life cycle ---- */
+
+static void choose_point(World *w, int k, CPContactPoint *point) {
+  const Scene *s = &w->contacts.scene;
+  *point =
+      (CPContactPoint){.name = k == 0 ? "left" : "right", .normal = k, .tangent = s->ncontacts + k};
+  point->ntangents   = chance(w, 0.2) ? 0 : s->in_space ? 2 : 1;
+  point->mu          = chance(w, 0.2) ? 0.0 : number(w, 0.01, 1.0);
+  point->mu_static   = chance(w, 0.6) ? 0.0 : number(w, 0.01, 1.5);
+  point->restitution = chance(w, 0.4) ? 0.0 : number(w, 0.05, 1.0);
+  point->law         = chance(w, 0.7) ? CP_RESTITUTION_NEWTON : CP_RESTITUTION_POISSON;
+  if (chance(w, 0.1)) point->tangential_restitution = number(w, 0.05, 1.0);
+  if (chance(w, w->odd * 0.3)) point->normal = whole(w, 0, 3);
+  if (chance(w, w->odd * 0.3)) point->tangent = whole(w, 0, 3);
+  if (chance(w, w->odd * 0.3)) point->ntangents = whole(w, 0, 3);
+  if (chance(w, w->odd * 0.3)) point->name = chance(w, 0.5) ? NULL : "";
+}
+
+static void spoil(World *w, CPMechModel *model) {
+  sunindextype *const sizes[] = {&model->nu, &model->nq, &model->nz,
+                                 &model->np, &model->nv, &model->na};
+  if (chance(w, 0.5)) *sizes[below(w, 6)] += below(w, 5) - 2;
+  else if (chance(w, 0.5)) model->A = NULL;
+  else if (chance(w, 0.5)) model->p = NULL;
+  else model->b = NULL;
+}
+
+void contact_create(World *w) {
+  ContactWorld *k = of_contact(w);
+  if (k->contact) return;
+  CPMechModel model;
+  CPContactPoint points[SCENE_CONTACTS];
+  Scene *s     = &k->scene;
+  *s           = (Scene){.in_space = chance(w, 0.3), .form = (Form)below(w, 3), .a = 0.3, .b = 0.5};
+  s->J         = (s->a * s->a + s->b * s->b) / 3.0;
+  s->ncontacts = s->in_space ? 1 : 2;
+  s->nrows     = s->in_space ? 3 : 4;
+  scene_use(s);
+  if (!scene_model(s, below(w, 2), w->ctx, &model)) no_memory();
+  for (int i = 0; i < s->ncontacts; i++) choose_point(w, i, &points[i]);
+  SUNMatrix M = model.M_tmpl, A = model.A_tmpl;
+  const int spoilt = chance(w, w->odd * 0.3);
+  const int n      = chance(w, w->odd * 0.3) ? -below(w, 2) : s->ncontacts;
+  if (spoilt) spoil(w, &model);
+  N_Vector y = vector(w, SCENE_N);
+  say(w, "{%s, form %d} ", s->in_space ? "point" : "block", s->form);
+  k->contact = CREATE(w, CPContactCreate(&model, n, points, y, w->ctx));
+  SUNMatDestroy(M);
+  SUNMatDestroy(A);
+  if (spoilt) FREE(w, CPContactFree(&k->contact));
+  if (!k->contact) return;
+  CALL(w, CONTACT, CPContactSetErrHandlerFn(k->contact, world_message, w));
+  CALL(w, CONTACT, CPContactSetUserData(k->contact, w));
+}
+
+static void free_integrators(World *w) {
+  FREE(w, CPodeFree(&w->contacts.mem));
+  FREE(w, CPOneStepFree(&w->contacts.one));
+}
+
+void contact_free(World *w) {
+  free_integrators(w);
+  FREE(w, CPContactFree(&w->contacts.contact));
+  if (w->contacts.contact) complain(w, "a free function that leaves its pointer", "CPContactFree");
+  w->contacts.started = 0;
+}
+
+void contact_integrator(World *w) {
+  ContactWorld *k                 = of_contact(w);
+  static const char *const name[] = {"DOP853", "RADAU", "RADAU5", "ARKODE_DORMAND_PRINCE_7_4_5"};
+  if (chance(w, 0.5) && !k->one) {
+    k->one = CREATE(w, CPOneStepCreate(name[chance(w, 0.5) ? 0 : below(w, 4)], w->ctx));
+    if (!k->one) return;
+    CPOneStepSetErrHandlerFn(k->one, world_message, w);
+    CPOneStepSetMaxNumSteps(k->one, 300);
+  } else if (!k->mem) {
+    k->mem = CREATE(w, CPodeCreate(chance(w, 0.5) ? CV_BDF : CV_ADAMS, w->ctx));
+    if (!k->mem) return;
+    CPodeSetErrHandlerFn(k->mem, world_message, w);
+    CVodeSetMaxNumSteps(CPodeGetCVodeMem(k->mem), 300);
+  }
+}
+
+/* ---- options ---- */
+
+static void user_data(World *w) { CALL(w, CONTACT, CPContactSetUserData(w->contacts.contact, w)); }
+
+static void set_handler(World *w) {
+  w->loud = 1;
+  CALL(w, CONTACT, CPContactSetErrHandlerFn(w->contacts.contact, NULL, NULL));
+  if (chance(w, 0.8))
+    CALL(w, CONTACT, CPContactSetErrHandlerFn(w->contacts.contact, world_message, w));
+}
+
+static void event_function(World *w) {
+  w->contacts.stops = chance(w, 0.4);
+  CALL(w, CONTACT, CPContactSetEventFn(w->contacts.contact, chance(w, 0.8) ? on_event : NULL));
+}
+
+static void most_events(World *w) {
+  const int n = whole(w, 1, 50);
+  CALL(w, CONTACT, CPContactSetMaxEvents(w->contacts.contact, n));
+}
+
+static void roots(World *w) {
+  const int direction[1] = {chance(w, w->odd) ? whole(w, -1, 1) : below(w, 3) - 1};
+  const int n            = chance(w, w->odd) ? -1 : below(w, 2);
+  CALL(w, CONTACT,
+       CPContactRootInit(w->contacts.contact, n, chance(w, w->odd) ? NULL : scene_roots,
+                         chance(w, 0.3) ? NULL : direction));
+}
+
+/* Options of the mechanical system that do not touch what belongs to the contacts */
+static void options_of_mechanics(World *w) {
+  CPMech own = w->mech;
+  w->mech    = CPContactGetMech(w->contacts.contact);
+  switch (below(w, 4)) {
+  case 0: CALL(w, MECHANICS, CPMechSetMetric(w->mech, (CPMechMetric)below(w, 4))); break;
+  case 1: CALL(w, MECHANICS, CPMechSetLinearSolver(w->mech, (CPKktLinSol)below(w, 4))); break;
+  case 2: CALL(w, MECHANICS, CPMechSetNewton(w->mech, (CPMechNewton)below(w, 3))); break;
+  default: {
+    const sunrealtype time = number(w, 1e-3, 1.0);
+    CALL(w, MECHANICS, CPMechSetDifferenceTime(w->mech, time));
+  }
+  }
+  w->mech = own;
+}
+
+static void options_of_integrator(World *w) {
+  ContactWorld *k       = of_contact(w);
+  const sunrealtype max = number(w, 1e-3, 0.1), stop = number(w, 1e-3, 0.5);
+  if (k->one && chance(w, 0.5)) CALL(w, NOBODY, CPOneStepSetMaxStep(k->one, max));
+  else if (k->one) CALL(w, NOBODY, CPOneStepSetStopTime(k->one, k->t + stop));
+  if (k->mem && chance(w, 0.5)) CALL(w, NOBODY, CVodeSetMaxStep(CPodeGetCVodeMem(k->mem), max));
+  else if (k->mem) CALL(w, NOBODY, CVodeSetStopTime(CPodeGetCVodeMem(k->mem), k->t + stop));
+}
+
+/* ---- integration ---- */
+
+/* A state above the floor, on it, at rest on it, or in it; or an odd one */
+static N_Vector state(World *w) {
+  const Scene *s = &w->contacts.scene;
+  N_Vector v     = vector(w, SCENE_N);
+  if (!v || N_VGetLength(v) != SCENE_N) return v;
+  sunrealtype *y = N_VGetArrayPointer(v), gap[SCENE_CONTACTS], lowest = INFINITY;
+  if (!s->in_space && chance(w, 0.5)) y[2] = random_between(&w->random, -0.8, 0.8);
+  scene_gaps(s, y, gap);
+  for (int i = 0; i < s->ncontacts; i++) lowest = fmin(lowest, gap[i]);
+  y[1] = -lowest + (chance(w, 0.4) ? 0.0 : random_magnitude(&w->random, 1e-6, 0.3));
+  if (chance(w, w->odd)) y[1] -= random_magnitude(&w->random, 1e-9, 0.1);
+  for (int j = SCENE_U; j < SCENE_N; j++)
+    if (chance(w, 0.5)) y[j] = random_between(&w->random, -1.0, 1.0);
+  if (chance(w, w->odd * 0.3)) y[below(w, SCENE_N)] = number(w, 1.0, 1e3);
+  return v;
+}
+
+/* Have functions been wrong since the start? Then results may be. */
+static int is_disturbed(void) {
+  static const Callback on[] = {ON_MASS,     ON_ROWS, ON_FORCE, ON_POSITION,
+                                ON_VELOCITY, ON_B,    ON_ROOT};
+  int any                    = 0;
+  for (size_t i = 0; i < sizeof on / sizeof *on; i++) any |= disturb_touched(on[i]);
+  return any;
+}
+
+void contact_attach(World *w) {
+  ContactWorld *k        = of_contact(w);
+  N_Vector y             = state(w);
+  const sunrealtype t0   = chance(w, w->odd) ? number(w, 1e-3, 10.0) : 0.0;
+  const sunrealtype rtol = number(w, 1e-9, 1e-4), atol = number(w, 1e-9, 1e-4);
+  const int one = k->one && (!k->mem || chance(w, 0.5));
+  sunrealtype before[SCENE_N];
+  const int whole_state = y && N_VGetLength(y) == SCENE_N;
+  if (whole_state) memcpy(before, N_VGetArrayPointer(y), sizeof before);
+  const int flag =
+      one ? CALL(w, CONTACT, CPContactAttachOneStep(k->contact, k->one, t0, y, rtol, atol))
+          : CALL(w, CONTACT, CPContactAttach(k->contact, k->mem, t0, y, rtol, atol));
+  if (flag < 0 && whole_state && memcmp(before, N_VGetArrayPointer(y), sizeof before) != 0)
+    complain(w, "a failed start that changes the state", "%s returned %d", w->call, flag);
+  if (flag != CP_SUCCESS) {
+    if (flag != CP_MEM_NULL) k->started = 0;
+    return;
+  }
+  if (!whole_state) complain(w, "a start from no state", "%s", w->call);
+  k->started = 1, k->t = t0, k->tol = fmax(rtol, atol);
+  k->trusted = !is_disturbed();
+  k->energy  = scene_energy(&k->scene, before);
+  for (int i = 0; i < SCENE_N; i++) k->trusted &= fabs(before[i]) < 10.0;
+}
+
+/* A state that has been handed out */
+static void judge(World *w, int flag, sunrealtype t, N_Vector v) {
+  ContactWorld *k      = of_contact(w);
+  const sunrealtype *y = N_VGetArrayPointer(v);
+  sunrealtype gap[SCENE_CONTACTS];
+  for (int i = 0; i < SCENE_N; i++)
+    if (!isfinite(y[i]))
+      complain(w, "contacts with a state that is not finite", "%s returned %d: component %d is %g",
+               w->call, flag, i, y[i]);
+  if (!isfinite(t)) complain(w, "a time that is not finite", "%s returned %d", w->call, flag);
+  if (flag < 0 || !k->trusted || is_disturbed() || k->tol > LOOSEST_JUDGED) return;
+  const sunrealtype slack = ERROR_PER_TOLERANCE * k->tol + 1e-7;
+  scene_gaps(&k->scene, y, gap);
+  for (int i = 0; i < k->scene.ncontacts; i++)
+    if (gap[i] < -slack)
+      complain(w, "a body in the floor", "%s returned %d: at t = %.15g gap %d is %g, tolerance %g",
+               w->call, flag, t, i, gap[i], k->tol);
+  if (scene_energy(&k->scene, y) > k->energy + 10.0 * slack)
+    complain(w, "energy has grown", "%s returned %d: at t = %.15g from %.15g to %.15g, tolerance %g",
+             w->call, flag, t, k->energy, scene_energy(&k->scene, y), k->tol);
+}
+
+void contact_solve(World *w) {
+  ContactWorld *k        = of_contact(w);
+  N_Vector y             = vector(w, SCENE_N);
+  const sunrealtype step = number(w, 1e-6, 0.3), tout = k->t + (chance(w, w->odd) ? -step : step);
+  sunrealtype t = k->t;
+  if (y) N_VConst(SENTINEL, y);
+  say(w, "{tout = %.17g} ", tout);
+  const int flag = CALL(w, CONTACT, CPContactSolve(k->contact, tout, y, &t));
+  if (flag > 0 && flag != CV_ROOT_RETURN && flag != CV_TSTOP_RETURN)
+    complain(w, "a code of no meaning", "%s returned %d", w->call, flag);
+  if (flag == CP_SUCCESS && t != tout)
+    complain(w, "success short of tout", "%s: t = %.17g, tout = %.17g", w->call, t, tout);
+  if (!y || N_VGetLength(y) != SCENE_N) return;
+  if (flag >= 0 && !k->started) complain(w, "success without a start", "%s", w->call);
+  if (flag >= 0 && N_VGetArrayPointer(y)[0] == SENTINEL)
+    complain(w, "nothing was handed out", "%s returned %d", w->call, flag);
+  if (k->started && N_VGetArrayPointer(y)[0] != SENTINEL) judge(w, flag, t, y);
+  if (flag >= 0) k->t = t;
+}
+
+/* ---- quantities ---- */
+
+static void root_info(World *w) {
+  int found[1];
+  CALL(w, CONTACT, CPContactGetRootInfo(w->contacts.contact, chance(w, w->odd) ? NULL : found));
+}
+
+static void forces(World *w) {
+  sunrealtype force[3 * SCENE_CONTACTS];
+  N_Vector y = state(w);
+  CALL(w, CONTACT,
+       CPContactForces(w->contacts.contact, w->contacts.t, y, chance(w, w->odd) ? NULL : force));
+}
+
+static void painleve(World *w) {
+  sunrealtype value[SCENE_CONTACTS];
+  N_Vector y = state(w);
+  CALL(w, CONTACT,
+       CPContactPainleve(w->contacts.contact, w->contacts.t, y, chance(w, w->odd) ? NULL : value));
+}
+
+static void results(World *w) {
+  CPContactStats stats;
+  CALL(w, CONTACT, CPContactGetStats(w->contacts.contact, chance(w, w->odd) ? NULL : &stats));
+  const int i            = whole(w, 0, SCENE_CONTACTS - 1);
+  const CPContactPhase p = CPContactGetPhase(w->contacts.contact, i);
+  if (p < CP_CONTACT_OPEN || p > CP_CONTACT_STICKING)
+    complain(w, "no phase", "contact %d: %d", i, (int)p);
+}
+
+const Action contact_actions[] = {{"create contacts", contact_create, 2},
+                                  {"free contacts", contact_free, 1},
+                                  {"contacts: integrator", contact_integrator, 2},
+                                  {"contacts: attach", contact_attach, 4},
+                                  {"contacts: user data", user_data, 1},
+                                  {"contacts: handler", set_handler, 1},
+                                  {"contacts: function of events", event_function, 2},
+                                  {"contacts: most events", most_events, 1},
+                                  {"contacts: roots", roots, 2},
+                                  {"contacts: mechanics", options_of_mechanics, 2},
+                                  {"contacts: options of the integrator", options_of_integrator, 2},
+                                  {"contacts: solve", contact_solve, 20},
+                                  {"contacts: roots found", root_info, 1},
+                                  {"contacts: forces", forces, 3},
+                                  {"contacts: Painleve's criterion", painleve, 2},
+                                  {"contacts: results", results, 2},
+                                  {NULL, NULL, 0}};
