@@ -243,7 +243,7 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
   RULE(point->ntangents >= 0 && point->ntangents <= 2, "ntangents must be 0, 1 or 2",
        point->ntangents);
   RULE(point->ntangents == 0 ||
-           (point->tangent >= c->np && point->tangent + point->ntangents <= c->nv),
+           (point->tangent >= c->np && point->tangent <= c->nv - point->ntangents),
        "tangent must be a row of v below those of p", point->tangent);
   RULE(point->mu >= 0.0 && isfinite(point->mu), "mu must be >= 0", point->mu);
   RULE(point->mu_static >= 0.0 && isfinite(point->mu_static), "mu_static must be >= 0",
@@ -326,7 +326,8 @@ static int build(CPContact c, N_Vector y_tmpl) {
   c->A =
       c->model.A_tmpl ? SUNMatClone(c->model.A_tmpl) : SUNDenseMatrix(c->na, c->nu, y_tmpl->sunctx);
   if (!c->A || (c->model.A_tmpl && SUNMatCopy(c->model.A_tmpl, c->A))) return 1;
-  return contactSizeMultipliers(c, c->na) || !(c->saved = N_VClone(y_tmpl));
+  return contactSizeMultipliers(c, c->na) || !(c->saved = N_VClone(y_tmpl)) ||
+         !(c->newest = N_VClone(y_tmpl));
 }
 
 CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint *points,
@@ -342,6 +343,7 @@ CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint 
   if (c) {
     c->model = *model, c->npoints = n, c->maxevents = 100000;
     c->nu = (int)model->nu, c->nq = (int)(model->nq ? model->nq : model->nu);
+    c->n  = c->nq + c->nu + (int)model->nz;
     c->np = (int)model->np;
     c->nv = (int)(model->nv > model->np ? model->nv : model->np);
     c->na = model->na > c->nv ? (int)model->na : c->nv;
@@ -385,6 +387,7 @@ void CPContactFree(CPContact *contact) {
   if (c->A) SUNMatDestroy(c->A);
   if (c->S) SUNMatDestroy(c->S);
   if (c->saved) N_VDestroy(c->saved);
+  if (c->newest) N_VDestroy(c->newest);
   free(c);
   *contact = NULL;
 }
@@ -430,8 +433,11 @@ CPContactPhase CPContactGetPhase(CPContact c, int i) {
 int CPContactForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force) {
   if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
   if (!force) return contactError(c, CP_ILL_INPUT, __func__, "force must not be NULL");
-  int flag = contactMeasure(c, t, y, __func__);
-  if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
+  int flag = contactCheckState(c, y, __func__);
+  if (!flag) flag = contactMeasure(c, t, y, __func__);
+  if (flag) return flag;
+  flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
+  if (flag) return contactPassOn(c, flag);
   for (int i = 0; i < c->npoints && !flag; i++) {
     const Point *point   = &c->point[i];
     const sunrealtype *q = N_VGetArrayPointer(y);

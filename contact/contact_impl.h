@@ -61,10 +61,10 @@ struct CPContact_ {
   CPMechModel model; /* the user's */
   void *user_data;
   int npoints;
-  Point *point, *before; /* [npoints]; before: at the start of an event */
-  int np, nv, na, nq, nu;
-  int m;          /* multipliers: na rows of A, then those of prescribed motions */
-  SUNMatrix A, S; /* A at the newest evaluation, and the Delassus operator of all rows */
+  Point *point, *before;     /* [npoints]; before: at the start of an event */
+  int np, nv, na, nq, nu, n; /* n: length of y */
+  int m;                     /* multipliers: na rows of A, then those of prescribed motions */
+  SUNMatrix A, S;            /* A at the newest evaluation, and the Delassus operator of all rows */
   Mode mode;
   /* the integrator, one of two */
   CPodeMem multistep;
@@ -92,7 +92,10 @@ struct CPContact_ {
   int *fired;            /* [ROOTS npoints + nroots] roots of the newest return, or directions */
   int nroots, *direction; /* the user's root functions */
   CVRootFn root_fn;
-  N_Vector saved; /* y before an event */
+  N_Vector saved;  /* y before an event */
+  N_Vector newest; /* y at c->t */
+  int pending; /* the event at t_pending has failed, and is tried again: saved and fired are those of it */
+  sunrealtype t_pending;
   ContactProblem problem;
   CPContactEventFn event_fn;
   CPErrHandlerFn handler;
@@ -121,6 +124,8 @@ int contactSetRoots(CPContact c, int n, CVRootFn g, const int *direction);
 /* A failure of CPMech, which has reported it: its code. */
 int contactPassOn(CPContact c, int flag);
 int contactUserFailed(CPContact c, const char *function, const char *name, sunrealtype t, int flag);
+/* A state must be there, with the length of the model's: 0 or CP_ILL_INPUT, reported. */
+int contactCheckState(CPContact c, N_Vector y, const char *function);
 /* c->p, c->v at (t, y) */
 int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* Rows that are on: those of the model's other constraints, and those of the contacts by their phases. */

@@ -83,7 +83,7 @@ int CPContactRootInit(CPContact c, int nrtfn, CVRootFn g, const int *direction) 
 int CPContactGetRootInfo(CPContact c, int *found) {
   if (!c) return contactError(c, CP_MEM_NULL, __func__, "contact must not be NULL");
   if (!found) return contactError(c, CP_ILL_INPUT, __func__, "found must not be NULL");
-  memcpy(found, c->fired + ROOTS * c->npoints, (size_t)c->nroots * sizeof *found);
+  for (int i = 0; i < c->nroots; i++) found[i] = c->pending ? 0 : c->fired[ROOTS * c->npoints + i];
   return CP_SUCCESS;
 }
 
@@ -98,20 +98,21 @@ static void forgetRoots(CPContact c) {
 /* Phases at the start, with the impacts that happen there. */
 static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, sunrealtype atol,
                    const char *function) {
-  int changed;
-  if (!y || !isfinite(t0))
-    return contactError(c, CP_ILL_INPUT, function, "y must not be NULL, and t0 finite: t0 = %g", t0);
+  int changed, flag = contactCheckState(c, y, function);
+  if (flag) return flag;
+  if (!isfinite(t0))
+    return contactError(c, CP_ILL_INPUT, function, "t0 must be finite: t0 = %g", t0);
   if (!(rtol >= 0.0 && atol >= 0.0 && rtol + atol > 0.0 && isfinite(rtol + atol)))
     return contactError(c, CP_ILL_INPUT, function,
                         "rtol and atol must be >= 0, and not both 0: rtol = %g, atol = %g", rtol,
                         atol);
-  int flag = CPMechSetUserData(c->mech, c);
-  if (flag) return flag;
+  flag = CPMechSetUserData(c->mech, c);
+  if (flag) return contactPassOn(c, flag);
   const int m = (int)CPMechGetNumMultipliers(c->mech); /* Motions may have been prescribed. */
   if (m != c->m && contactSizeMultipliers(c, m))
     return contactError(c, CP_MEM_FAIL, function, "no memory for %d multipliers", m);
   c->rtol = rtol, c->atol = atol, c->t = c->t_first = t0, c->repeated = 0;
-  c->share_set = 1.0;
+  c->share_set = 1.0, c->pending = 0;
   c->multistep = NULL, c->onestep = NULL;
   memset(&c->stats, 0, sizeof c->stats);
   forgetRoots(c);
@@ -130,30 +131,49 @@ static int *directions(CPContact c) {
   return c->fired;
 }
 
+/* The integrator has refused, with this message: the state is again what it was before the impacts. */
+static int startFailed(CPContact c, N_Vector y, int flag, const char *message) {
+  snprintf(c->message, sizeof c->message, "%s", message);
+  contactUndo(c, y);
+  forgetRoots(c);
+  return flag;
+}
+
+static void started(CPContact c, N_Vector y) {
+  N_VScale(1.0, y, c->newest);
+  forgetRoots(c);
+}
+
 int CPContactAttach(CPContact c, CPodeMem mem, sunrealtype t0, N_Vector y, sunrealtype rtol,
                     sunrealtype atol) {
   if (!c || !mem) return contactError(c, CP_MEM_NULL, __func__, "contact and mem must not be NULL");
   int flag = prepare(c, t0, y, rtol, atol, __func__);
-  if (!flag) flag = CPMechAttach(c->mech, mem, t0, y);
-  if (!flag) flag = CPodeSStolerances(mem, rtol, atol);
+  if (flag) return flag;
+  flag = CPMechAttach(c->mech, mem, t0, y);
+  if (flag) return startFailed(c, y, flag, CPMechGetLastMessage(c->mech));
+  flag = CPodeSStolerances(mem, rtol, atol);
   if (!flag) flag = CPodeRootInit(mem, numberOfRoots(c), roots);
   if (!flag) flag = CVodeSetRootDirection(CPodeGetCVodeMem(mem), directions(c));
-  forgetRoots(c);
-  if (!flag) c->multistep = mem;
-  return flag;
+  if (flag) return startFailed(c, y, flag, CPodeGetLastMessage(mem));
+  c->multistep = mem;
+  started(c, y);
+  return CP_SUCCESS;
 }
 
 int CPContactAttachOneStep(CPContact c, CPOneStepMem mem, sunrealtype t0, N_Vector y,
                            sunrealtype rtol, sunrealtype atol) {
   if (!c || !mem) return contactError(c, CP_MEM_NULL, __func__, "contact and mem must not be NULL");
   int flag = prepare(c, t0, y, rtol, atol, __func__);
-  if (!flag) flag = CPMechAttachOneStep(c->mech, mem, t0, y);
-  if (!flag) flag = CPOneStepSStolerances(mem, rtol, atol);
+  if (flag) return flag;
+  flag = CPMechAttachOneStep(c->mech, mem, t0, y);
+  if (flag) return startFailed(c, y, flag, CPMechGetLastMessage(c->mech));
+  flag = CPOneStepSStolerances(mem, rtol, atol);
   if (!flag) flag = CPOneStepRootInit(mem, numberOfRoots(c), roots);
   if (!flag) flag = CPOneStepSetRootDirection(mem, directions(c));
-  forgetRoots(c);
-  if (!flag) c->onestep = mem;
-  return flag;
+  if (flag) return startFailed(c, y, flag, CPOneStepGetLastMessage(mem));
+  c->onestep = mem;
+  started(c, y);
+  return CP_SUCCESS;
 }
 
 /* ---- events ---- */
@@ -209,51 +229,84 @@ static int tell(CPContact c) {
   return stop;
 }
 
+/* Integrates until tout or an event. Returns what the integrator does, or an error, reported. */
+static int advance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, const char *function) {
+  int flag = c->multistep ? CPode(c->multistep, tout, y, t, CV_NORMAL)
+                          : CPOneStepEvolve(c->onestep, tout, y, t, CV_NORMAL);
+  if (flag < 0) snprintf(c->message, sizeof c->message, "%s", newestMessage(c));
+  if (flag < 0) return flag;
+  if (flag != CV_ROOT_RETURN) { /* Gaps that have jumped have no roots. */
+    int bad = contactMeasure(c, *t, y, function);
+    for (int i = 0; i < c->npoints && !bad; i++) bad = contactPenetrates(c, i, *t, function);
+    return bad ? bad : flag;
+  }
+  flag = c->multistep ? CVodeGetRootInfo(CPodeGetCVodeMem(c->multistep), c->fired)
+                      : CPOneStepGetRootInfo(c->onestep, c->fired);
+  return flag ? flag : CV_ROOT_RETURN;
+}
+
+/* What the contacts do at the roots of c->fired. changed: out. If that fails, the integrator is already behind the event: it is
+ * kept, and is what the next call begins with. */
+static int pass(CPContact c, sunrealtype t, N_Vector y, long int count, int *changed,
+                const char *function) {
+  const CPContactStats stats = c->stats;
+  int flag                   = tooMany(c, t, count, function);
+  if (flag) N_VScale(1.0, y, c->saved);
+  else flag = contactEvent(c, t, y, changed, function);
+  if (!flag && *changed) {
+    c->side = !c->side;
+    flag    = restart(c, t, y);
+    if (flag) c->side = !c->side;
+  }
+  c->pending = flag != 0, c->t_pending = t;
+  if (flag) {
+    c->stats = stats;
+    return flag;
+  }
+  if (*changed) {
+    c->t = t;
+    N_VScale(1.0, y, c->newest);
+  }
+  return CP_SUCCESS;
+}
+
 int CPContactSolve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
   if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
-  if (!y || !t) return contactError(c, CP_ILL_INPUT, __func__, "y and t must not be NULL");
+  if (!t) return contactError(c, CP_ILL_INPUT, __func__, "t must not be NULL");
+  int flag = contactCheckState(c, y, __func__);
+  if (flag) return flag;
   if (!c->multistep && !c->onestep)
     return contactError(c, CP_NO_INIT, __func__,
                         "call CPContactAttach or CPContactAttachOneStep first");
-  if (!(tout >= c->t))
+  const sunrealtype from = c->pending ? c->t_pending : c->t;
+  if (!(tout >= from && isfinite(tout)))
     return contactError(c, CP_ILL_INPUT, __func__,
-                        "tout must not lie before %.15g, the newest event or start: tout = %.15g",
-                        c->t, tout);
-  memset(c->fired + ROOTS * c->npoints, 0, (size_t)c->nroots * sizeof *c->fired);
+                        "tout must be finite and not before %.15g, the newest event or start: "
+                        "tout = %.15g",
+                        from, tout);
   for (long int count = 1;; count++) {
-    int changed, flag;
-    if (tout - c->t <= 4 * DBL_EPSILON * fabs(tout)) { /* too close for the integrators */
-      *t = tout;
-      return CP_SUCCESS;
+    int contacts = 0, changed = 0, returns = 0;
+    if (c->pending) {
+      *t = c->t_pending;
+      N_VScale(1.0, c->saved, y);
+    } else {
+      memset(c->fired + ROOTS * c->npoints, 0, (size_t)c->nroots * sizeof *c->fired);
+      if (tout - c->t <= 4 * DBL_EPSILON * fabs(tout)) { /* too close for the integrators */
+        *t = tout;
+        N_VScale(1.0, c->newest, y);
+        return CP_SUCCESS;
+      }
+      flag = advance(c, tout, y, t, __func__);
+      if (flag != CV_ROOT_RETURN) return flag;
     }
-    flag = c->multistep ? CPode(c->multistep, tout, y, t, CV_NORMAL)
-                        : CPOneStepEvolve(c->onestep, tout, y, t, CV_NORMAL);
-    if (flag < 0) snprintf(c->message, sizeof c->message, "%s", newestMessage(c));
-    if (flag < 0) return flag;
-    if (flag != CV_ROOT_RETURN) { /* Gaps that have jumped have no roots. */
-      int bad = contactMeasure(c, *t, y, __func__);
-      for (int i = 0; i < c->npoints && !bad; i++) bad = contactPenetrates(c, i, *t, __func__);
-      return bad ? bad : flag;
-    }
-    flag = c->multistep ? CVodeGetRootInfo(CPodeGetCVodeMem(c->multistep), c->fired)
-                        : CPOneStepGetRootInfo(c->onestep, c->fired);
-    if (flag) return flag;
-    int contacts = 0, *f = c->fired;
+    int *f = c->fired;
     for (; f < c->fired + ROOTS * c->npoints; f += ROOTS) {
       f[0] |= f[2], f[1] |= f[3];
       contacts |= f[0] | f[1] | f[ROOTS - 1];
     }
-    int returns = 0;
     for (int i = 0; i < c->nroots; i++) returns |= f[i] != 0;
-    changed = 0;
-    if (contacts) flag = tooMany(c, *t, count, __func__);
-    if (contacts && !flag) flag = contactEvent(c, *t, y, &changed, __func__);
-    if (!flag && changed) {
-      c->t    = *t;
-      c->side = !c->side;
-      flag    = restart(c, *t, y);
-    }
-    if (flag) return flag;
+    if (contacts) flag = pass(c, *t, y, count, &changed, __func__);
+    if (contacts && flag) return flag;
     if (changed) returns |= tell(c);
     if (returns) return CV_ROOT_RETURN;
   }

@@ -17,6 +17,13 @@ int contactUserFailed(CPContact c, const char *function, const char *name, sunre
                       "at t = %.15g: %s failed (%d)", t, name, flag);
 }
 
+int contactCheckState(CPContact c, N_Vector y, const char *function) {
+  if (!y) return contactError(c, CP_ILL_INPUT, function, "y must not be NULL");
+  if (N_VGetLength(y) == c->n) return CP_SUCCESS;
+  return contactError(c, CP_ILL_INPUT, function, "y must have length nq + nu + nz = %d, has %ld",
+                      c->n, (long)N_VGetLength(y));
+}
+
 int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const sunrealtype *q = N_VGetArrayPointer(y), *u = q + c->nq;
   memset(c->p, 0, (size_t)c->na * sizeof *c->p);

@@ -142,7 +142,8 @@ CPODES_EXPORT const char *CPContactGetLastMessage(CPContact contact);
  * options other than tolerances may be set afterwards.
  *
  * Returns CP_CONTACT_PENETRATION if a gap is negative by more than that, CP_CONTACT_PAINLEVE, CP_CONTACT_NO_SOLUTION
- * (see CPContactSolve), CP_ILL_INPUT, or the code of what failed. y is then as it was.
+ * (see CPContactSolve), CP_ILL_INPUT, or the code of what failed. y is then as it was. An earlier run goes on if the error is one of the
+ * arguments; after others contact is not attached.
  */
 CPODES_EXPORT int CPContactAttach(CPContact contact, CPodeMem mem, sunrealtype t0, N_Vector y,
                                   sunrealtype rtol, sunrealtype atol);
@@ -178,7 +179,8 @@ CPODES_EXPORT int CPContactGetRootInfo(CPContact contact, int *found);
  * - CP_CONTACT_NO_SOLUTION: no solution of an event has passed the check of signs, cones, complementarity;
  * - CP_CONTACT_TOO_MANY: too many events (CPContactSetMaxEvents).
  *
- * After an error y is the state before the event, at *t.
+ * After an error y is the state before the event, at *t; the next call begins with that event once more, so that tout must not
+ * lie before it. tout must be finite.
  */
 CPODES_EXPORT int CPContactSolve(CPContact contact, sunrealtype tout, N_Vector y, sunrealtype *t);
 

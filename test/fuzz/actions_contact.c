@@ -199,7 +199,7 @@ void contact_attach(World *w) {
   if (flag < 0 && whole_state && memcmp(before, N_VGetArrayPointer(y), sizeof before) != 0)
     complain(w, "a failed start that changes the state", "%s returned %d", w->call, flag);
   if (flag != CP_SUCCESS) {
-    if (flag != CP_MEM_NULL) k->started = 0;
+    if (flag != CP_MEM_NULL && flag != CP_ILL_INPUT) k->started = 0;
     return;
   }
   if (!whole_state) complain(w, "a start from no state", "%s", w->call);
@@ -248,7 +248,7 @@ void contact_solve(World *w) {
   if (flag >= 0 && N_VGetArrayPointer(y)[0] == SENTINEL)
     complain(w, "nothing was handed out", "%s returned %d", w->call, flag);
   if (k->started && N_VGetArrayPointer(y)[0] != SENTINEL) judge(w, flag, t, y);
-  if (flag >= 0) k->t = t;
+  if (flag >= 0 || t > k->t) k->t = t;
 }
 
 /* ---- quantities ---- */
