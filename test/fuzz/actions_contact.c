@@ -25,7 +25,7 @@ static void choose_point(World *w, int k, CPContactPoint *point) {
   const Scene *s = &w->contacts.scene;
   *point =
       (CPContactPoint){.name = k == 0 ? "left" : "right", .normal = k, .tangent = s->ncontacts + k};
-  point->ntangents   = chance(w, 0.2) ? 0 : s->in_space ? 2 : 1;
+  point->ntangents   = s->nrows == s->ncontacts ? 0 : s->in_space ? 2 : 1;
   point->mu          = chance(w, 0.2) ? 0.0 : number(w, 0.01, 1.0);
   point->mu_static   = chance(w, 0.6) ? 0.0 : number(w, 0.01, 1.5);
   point->restitution = chance(w, 0.4) ? 0.0 : number(w, 0.05, 1.0);
@@ -55,7 +55,7 @@ void contact_create(World *w) {
   *s           = (Scene){.in_space = chance(w, 0.3), .form = (Form)below(w, 3), .a = 0.3, .b = 0.5};
   s->J         = (s->a * s->a + s->b * s->b) / 3.0;
   s->ncontacts = s->in_space ? 1 : 2;
-  s->nrows     = s->in_space ? 3 : 4;
+  s->nrows = chance(w, 0.2) ? s->ncontacts : s->in_space ? 3 : 4; /* without friction, or with it */
   scene_use(s);
   if (!scene_model(s, below(w, 2), w->ctx, &model)) no_memory();
   for (int i = 0; i < s->ncontacts; i++) choose_point(w, i, &points[i]);

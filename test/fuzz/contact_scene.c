@@ -104,8 +104,8 @@ static int accelerations_b(sunrealtype t, const sunrealtype *q, const sunrealtyp
   for (int k = 0; k < the->ncontacts && !the->in_space; k++) {
     sunrealtype x, y;
     arm(the, k, q[2], &x, &y);
-    b[k]                  = y * u[2] * u[2];
-    b[the->ncontacts + k] = x * u[2] * u[2];
+    b[k] = y * u[2] * u[2];
+    if (the->nrows > the->ncontacts) b[the->ncontacts + k] = x * u[2] * u[2];
   }
   return disturb(ON_B, b, the->nrows);
 }
