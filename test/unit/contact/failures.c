@@ -336,6 +336,92 @@ START_TEST(failing_functions_end_with_a_code) {
 }
 END_TEST
 
+/* ---- what a failure leaves ---- */
+
+START_TEST(states_that_are_none_are_refused) {
+  Body body               = point_mass();
+  const CPMechModel model = body_model(&body);
+  N_Vector kept, wrong[] = {NULL, vector_of(2, start)};
+  sunrealtype t, value[3];
+  Run *run = run_create(&model, &body, 1, &good, start);
+  kept     = run->y;
+  for (int i = 0; i < 2; i++) {
+    run->y = wrong[i];
+    ck_assert_int_eq(run_attach(run, DOP853, 1e-8), CP_ILL_INPUT);
+    CPOneStepFree(&run->onestep);
+  }
+  run->y = kept;
+  ck_assert_int_eq(run_attach(run, DOP853, 1e-8), CP_SUCCESS);
+  for (int i = 0; i < 2; i++) {
+    ck_assert_int_eq(CPContactSolve(run->contact, 1, wrong[i], &t), CP_ILL_INPUT);
+    ck_assert_int_eq(CPContactForces(run->contact, 0, wrong[i], value), CP_ILL_INPUT);
+    ck_assert_int_eq(CPContactPainleve(run->contact, 0, wrong[i], value), CP_ILL_INPUT);
+    ck_assert_mentions(CPContactGetLastMessage(run->contact), "y must");
+  }
+  run_to(run, 0.1);
+  N_VDestroy(wrong[1]);
+  run_free(&run);
+}
+END_TEST
+
+/* The impact of the start is taken back when the integrator turns out to be none for this system. */
+START_TEST(a_refused_integrator_leaves_the_state) {
+  Body body                   = point_mass();
+  const CPMechModel model     = body_model(&body);
+  const sunrealtype falling[] = {0, 0, 0, 1, -2, 0};
+  Run *run                    = run_start(&model, &body, 1, &good, start, DOP853, 1e-8);
+  memcpy(entries(run->y), falling, sizeof falling);
+  ck_assert_int_eq(run_attach(run, BDF, 1e-8), CP_ILL_INPUT);
+  ck_assert_mem_eq(entries(run->y), falling, sizeof falling);
+  ck_assert_mentions(CPContactGetLastMessage(run->contact), "another integrator");
+  ck_assert_int_eq(run_solve(run, 1), CP_NO_INIT);
+  run_free(&run);
+}
+END_TEST
+
+START_TEST(a_run_of_no_length_hands_out_the_start) {
+  Body body               = point_mass();
+  const CPMechModel model = body_model(&body);
+  Run *run                = run_start(&model, &body, 1, &good, start, _i, 1e-8);
+  N_VConst(-1, run->y);
+  run_to(run, 0);
+  ck_assert_mem_eq(entries(run->y), start, sizeof start);
+  ck_assert_int_eq(run_solve(run, INFINITY), CP_ILL_INPUT);
+  ck_assert_int_eq(run_solve(run, NAN), CP_ILL_INPUT);
+  run_free(&run);
+}
+END_TEST
+
+/* b on the floor: only an impact asks for it. */
+static int failing_on_the_floor(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                                sunrealtype *b, void *user_data) {
+  return fabs(q[1]) < 1e-7 && fails() ? -7 : failing.model.b(t, q, u, b, user_data);
+}
+
+/* The integrator has passed the impact that fails. From the height 1 it is at sqrt(2 / g), and e = 0.5. */
+START_TEST(an_event_that_failed_is_tried_again) {
+  Body body            = point_mass();
+  const sunrealtype t1 = sqrt(2 / body.g), later = 0.7 - t1;
+  CPContactStats stats;
+  failing.model     = body_model(&body);
+  failing.countdown = 0;
+  CPMechModel m     = failing.model;
+  m.b               = failing_on_the_floor;
+  Run *run          = run_start(&m, &body, 1, &good, start, _i, 1e-9);
+  ck_assert_int_eq(run_solve(run, 0.7), CP_USERFUNC_FAIL);
+  ck_assert_double_eq_tol(run->t, t1, 1e-7);
+  ck_assert_double_eq_tol(entries(run->y)[4], -body.g * t1, 1e-6);
+  ck_assert_int_eq(run_solve(run, 0.3), CP_ILL_INPUT);
+  run_to(run, 0.7);
+  ck_assert_double_eq_tol(entries(run->y)[1], later * (0.5 * body.g * t1 - body.g * later / 2),
+                          1e-6);
+  ck_assert_int_eq(CPContactGetStats(run->contact, &stats), CP_SUCCESS);
+  ck_assert_int_eq(stats.nimpacts, 1);
+  ck_assert_int_eq(run->all, 1);
+  run_free(&run);
+}
+END_TEST
+
 /* ---- memory ---- */
 
 START_TEST(every_allocation_may_fail) {
@@ -387,6 +473,10 @@ int main(void) {
   tcase_add_loop_test(tc, impacts_without_end_are_too_many, 0, METHODS);
   tcase_add_loop_test(tc, events_can_be_counted_and_can_stop_a_run, 0, METHODS);
   tcase_add_loop_test(tc, failing_functions_end_with_a_code, 0, 4);
+  tcase_add_test(tc, states_that_are_none_are_refused);
+  tcase_add_test(tc, a_refused_integrator_leaves_the_state);
+  tcase_add_loop_test(tc, a_run_of_no_length_hands_out_the_start, 0, METHODS);
+  tcase_add_loop_test(tc, an_event_that_failed_is_tried_again, 0, METHODS);
   tcase_add_test(tc, every_allocation_may_fail);
   tcase_add_loop_test(tc, memory_is_flat, 0, METHODS);
   suite_add_tcase(suite, tc);
