@@ -433,7 +433,7 @@ CPContactPhase CPContactGetPhase(CPContact c, int i) {
 int CPContactForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force) {
   if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
   if (!force) return contactError(c, CP_ILL_INPUT, __func__, "force must not be NULL");
-  int flag = contactCheckState(c, y, __func__);
+  int flag = contactReady(c, y, __func__);
   if (!flag) flag = contactMeasure(c, t, y, __func__);
   if (flag) return flag;
   flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);

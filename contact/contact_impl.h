@@ -124,8 +124,8 @@ int contactSetRoots(CPContact c, int n, CVRootFn g, const int *direction);
 /* A failure of CPMech, which has reported it: its code. */
 int contactPassOn(CPContact c, int flag);
 int contactUserFailed(CPContact c, const char *function, const char *name, sunrealtype t, int flag);
-/* A state must be there, with the length of the model's: 0 or CP_ILL_INPUT, reported. */
-int contactCheckState(CPContact c, N_Vector y, const char *function);
+/* Is y a state, and have all multipliers room? 0 or a code, reported. */
+int contactReady(CPContact c, N_Vector y, const char *function);
 /* c->p, c->v at (t, y) */
 int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* Rows that are on: those of the model's other constraints, and those of the contacts by their phases. */

@@ -98,7 +98,7 @@ static void forgetRoots(CPContact c) {
 /* Phases at the start, with the impacts that happen there. */
 static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, sunrealtype atol,
                    const char *function) {
-  int changed, flag = contactCheckState(c, y, function);
+  int changed, flag = contactReady(c, y, function);
   if (flag) return flag;
   if (!isfinite(t0))
     return contactError(c, CP_ILL_INPUT, function, "t0 must be finite: t0 = %g", t0);
@@ -108,9 +108,6 @@ static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, su
                         atol);
   flag = CPMechSetUserData(c->mech, c);
   if (flag) return contactPassOn(c, flag);
-  const int m = (int)CPMechGetNumMultipliers(c->mech); /* Motions may have been prescribed. */
-  if (m != c->m && contactSizeMultipliers(c, m))
-    return contactError(c, CP_MEM_FAIL, function, "no memory for %d multipliers", m);
   c->rtol = rtol, c->atol = atol, c->t = c->t_first = t0, c->repeated = 0;
   c->share_set = 1.0, c->pending = 0;
   c->multistep = NULL, c->onestep = NULL;
@@ -273,7 +270,7 @@ static int pass(CPContact c, sunrealtype t, N_Vector y, long int count, int *cha
 int CPContactSolve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
   if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
   if (!t) return contactError(c, CP_ILL_INPUT, __func__, "t must not be NULL");
-  int flag = contactCheckState(c, y, __func__);
+  int flag = contactReady(c, y, __func__);
   if (flag) return flag;
   if (!c->multistep && !c->onestep)
     return contactError(c, CP_NO_INIT, __func__,

@@ -268,7 +268,7 @@ int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const cha
 int CPContactPainleve(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value) {
   if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
   if (!value) return contactError(c, CP_ILL_INPUT, __func__, "value must not be NULL");
-  int flag = contactCheckState(c, y, __func__);
+  int flag = contactReady(c, y, __func__);
   if (flag) return flag;
   flag = contactMeasure(c, t, y, __func__);
   memset(c->keep, 1, (size_t)c->npoints);

@@ -17,11 +17,15 @@ int contactUserFailed(CPContact c, const char *function, const char *name, sunre
                       "at t = %.15g: %s failed (%d)", t, name, flag);
 }
 
-int contactCheckState(CPContact c, N_Vector y, const char *function) {
+int contactReady(CPContact c, N_Vector y, const char *function) {
   if (!y) return contactError(c, CP_ILL_INPUT, function, "y must not be NULL");
-  if (N_VGetLength(y) == c->n) return CP_SUCCESS;
-  return contactError(c, CP_ILL_INPUT, function, "y must have length nq + nu + nz = %d, has %ld",
-                      c->n, (long)N_VGetLength(y));
+  if (N_VGetLength(y) != c->n)
+    return contactError(c, CP_ILL_INPUT, function, "y must have length nq + nu + nz = %d, has %ld",
+                        c->n, (long)N_VGetLength(y));
+  const int m = (int)CPMechGetNumMultipliers(c->mech); /* Motions may have been prescribed. */
+  if (m != c->m && contactSizeMultipliers(c, m))
+    return contactError(c, CP_MEM_FAIL, function, "no memory for %d multipliers", m);
+  return CP_SUCCESS;
 }
 
 int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function) {

@@ -45,6 +45,7 @@ typedef struct {
   Scene scene;
   int stops; /* what the function of events returns */
   int started;
+  int is_driven;
   int trusted;        /* start and functions are good */
   sunrealtype t, tol; /* newest time; larger tolerance */
   sunrealtype energy; /* at the start */
