@@ -392,6 +392,29 @@ START_TEST(a_run_of_no_length_hands_out_the_start) {
 }
 END_TEST
 
+static int zero(sunrealtype t, sunrealtype *g, void *data) {
+  (void)t, (void)data;
+  *g = 0;
+  return 0;
+}
+
+/* n^T W n = 1 / m for a point without friction, which is driven along the floor. */
+START_TEST(quantities_know_of_motions_before_a_start) {
+  Body body               = point_mass();
+  const CPMechModel model = body_model(&body);
+  CPContactPoint point    = good;
+  sunrealtype value[3];
+  point.mu = 0;
+  Run *run = run_create(&model, &body, 1, &point, start);
+  ck_assert_int_eq(CPMechPrescribe(CPContactGetMech(run->contact), 0, CP_MOTION_DIRECT, zero, zero,
+                                   zero, 0, NULL),
+                   CP_SUCCESS);
+  ck_assert_int_eq(CPContactPainleve(run->contact, 0, run->y, value), CP_SUCCESS);
+  ck_assert_double_eq_tol(value[0], 1 / body.m, 1e-14);
+  run_free(&run);
+}
+END_TEST
+
 /* b on the floor: only an impact asks for it. */
 static int failing_on_the_floor(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                                 sunrealtype *b, void *user_data) {
@@ -475,6 +498,7 @@ int main(void) {
   tcase_add_loop_test(tc, failing_functions_end_with_a_code, 0, 4);
   tcase_add_test(tc, states_that_are_none_are_refused);
   tcase_add_test(tc, a_refused_integrator_leaves_the_state);
+  tcase_add_test(tc, quantities_know_of_motions_before_a_start);
   tcase_add_loop_test(tc, a_run_of_no_length_hands_out_the_start, 0, METHODS);
   tcase_add_loop_test(tc, an_event_that_failed_is_tried_again, 0, METHODS);
   tcase_add_test(tc, every_allocation_may_fail);
