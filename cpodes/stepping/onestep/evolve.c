@@ -275,10 +275,11 @@ static int march(CPOneStepMem mem, sunrealtype tout, int itask, N_Vector yout) {
     if (flag) return flag;
     CPRoots *r = &mem->roots;
     if (r->pending && !(normal && (tout - r->thi) * mem->dir < 0.0)) {
-      mem->tret = r->thi;
-      N_VScale(1.0, r->y, yout);
       flag = cpRootsReturned(mem);
-      if (!flag && r->raw) flag = cpOneStepSolution(mem, mem->tret, yout, " (CV_ROOT_RETURN)");
+      if (flag) return flag;
+      mem->tret = r->tfound;
+      N_VScale(1.0, r->y, yout);
+      if (r->raw) flag = cpOneStepSolution(mem, mem->tret, yout, " (CV_ROOT_RETURN)");
       return flag ? flag : CV_ROOT_RETURN;
     }
     if (mem->have_tstop && fabs(s->t - mem->tstop) <= cpOneStepTimeRoundoff(mem) &&

@@ -115,9 +115,10 @@ static int evaluateBetween(CPOneStepMem mem, sunrealtype t) {
   return flag && !r->trial_raw ? flag : evaluateAt(mem, t, r->trial, r->mid);
 }
 
-/* size_i = |g_i(trial + MARGIN off) - lo_i|, where lo holds the values in the state trial, and off contains errors of
+/* size_i = |g_i(trial + MARGIN off) - values_i|, with the values of g at t in the state trial, and where off contains errors of
  * the state. Their signs are mixed first: equal errors would not show in the difference of two components. */
-static int sensitivity(CPOneStepMem mem, N_Vector off, sunrealtype *size) {
+static int sensitivity(CPOneStepMem mem, sunrealtype t, const sunrealtype *values, N_Vector off,
+                       sunrealtype *size) {
   CPRoots *r = &mem->roots;
   if (cpHasData(off)) {
     unsigned state = 1;
@@ -125,8 +126,8 @@ static int sensitivity(CPOneStepMem mem, N_Vector off, sunrealtype *size) {
     for (sunindextype i = 0; i < N_VGetLength(off); i++) d[i] *= cpUniformAwayFromZero(&state);
   }
   N_VLinearSum(1.0, r->trial, MARGIN, off, off);
-  const int flag = evaluateAt(mem, r->tlo, off, size);
-  for (int i = 0; i < r->n; i++) size[i] = fabs(size[i] - r->lo[i]);
+  const int flag = evaluateAt(mem, t, off, size);
+  for (int i = 0; i < r->n; i++) size[i] = fabs(size[i] - values[i]);
   return flag;
 }
 
@@ -150,10 +151,10 @@ int cpRootsStart(CPOneStepMem mem) {
   if (flag) return flag;
   swapValues(&r->lo, &r->mid);
   N_VInv(mem->base.ewt, r->y); /* the tolerances */
-  flag = sensitivity(mem, r->y, r->hi);
+  flag = sensitivity(mem, r->tlo, r->lo, r->y, r->hi);
   N_VAbs(r->trial, r->y);
   N_VScale(CP_UROUND, r->y, r->y);
-  if (!flag) flag = sensitivity(mem, r->y, r->noise);
+  if (!flag) flag = sensitivity(mem, r->tlo, r->lo, r->y, r->noise);
   if (flag) return flag;
   for (int i = 0; i < r->n; i++) {
     const int returned = cpRootsAt(r, r->tlo) && r->found[i];
@@ -372,21 +373,22 @@ int cpRootsSearch(CPOneStepMem mem) {
 
 int cpRootsReturned(CPOneStepMem mem) {
   CPRoots *r = &mem->roots;
-  int flag;
+  /* The sign at a root is that of errors of the projection, which are as large as the tolerances. If g fails here, the root
+   * remains pending. */
+  N_VScale(1.0, r->y, r->trial);
+  N_VInv(mem->base.ewt, mem->base.tmp);
+  const int flag = sensitivity(mem, r->thi, r->hi, mem->base.tmp, r->mid);
+  if (flag) return flag;
   for (int i = 0; i < r->n; i++)
     r->found[i] = !crosses(r, i, r->hi[i]) ? 0 : r->lo[i] > 0.0 ? -1 : 1;
   r->tfound  = r->thi;
   r->pending = 0;
   goOn(r);
-  /* The sign at a root is that of errors of the projection, which are as large as the tolerances. */
-  N_VScale(1.0, r->y, r->trial);
-  N_VInv(mem->base.ewt, mem->base.tmp);
-  flag = sensitivity(mem, mem->base.tmp, r->mid);
   for (int i = 0; i < r->n; i++) {
     if (!r->found[i]) continue;
     r->at_zero[i] = r->zero_is_new = 1;
     r->zero[i]                     = r->found[i] > 0 ? -INFINITY : INFINITY;
-    if (!flag) r->noise[i] = fmax(r->noise[i], r->mid[i]);
+    r->noise[i]                    = fmax(r->noise[i], r->mid[i]);
   }
-  return flag;
+  return CP_SUCCESS;
 }
