@@ -14,6 +14,8 @@
 #define AT_ROOT 1.0e-6
 /* Events are known up to this many roundoffs of t (CVODES' search for roots: 100 of the end of the step). */
 #define LOCATED 1.0e3
+/* Gaps at their roots, and those that are too small, may be off by so many times what counts as closed: by a tolerance. */
+#define MISSED 10.0
 /* Rows whose pivots are this part of their diagonal are dependent. */
 #define DEPENDENT 1.0e-8
 
@@ -141,7 +143,7 @@ static sunrealtype closedGap(CPContact c, int i, sunrealtype t) {
 
 int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function) {
   const Point *point = &c->point[i];
-  if (!(c->p[point->normal] < -10.0 * closedGap(c, i, t))) return CP_SUCCESS;
+  if (!(c->p[point->normal] < -MISSED * closedGap(c, i, t))) return CP_SUCCESS;
   return contactError(c, CP_CONTACT_PENETRATION, function,
                       "at t = %.15g: contact \"%s\" penetrates: its gap is %.3e", t, point->name,
                       c->p[point->normal]);
@@ -179,7 +181,9 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     const sunrealtype gap = c->p[point->normal];
     c->event[i]           = (CPContactEvent){
                   .contact = i, .name = point->name, .t = t, .before = point->phase, .t_closed = t};
-    c->keep[i] = point->phase != CP_CONTACT_OPEN || gap <= closedGap(c, i, t);
+    /* A root of the gap lies on the interpolant, and the state has been projected: onto joints, motions. */
+    const sunrealtype closed = (c->fired[ROOTS * i] ? MISSED : 1.0) * closedGap(c, i, t);
+    c->keep[i]               = point->phase != CP_CONTACT_OPEN || gap <= closed;
     for (int k = 0; k <= point->ntangents; k++)
       c->event[i].velocity[0][k] = c->v[k == 0 ? point->normal : point->tangent + k - 1];
     flag = contactPenetrates(c, i, t, function);
