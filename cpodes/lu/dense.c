@@ -1,5 +1,5 @@
 /* Dense LU factors with row interchanges, by LAPACK, or by loops for small orders: these take half of the time of LAPACK,
- * the reference or OpenBLAS, for solutions, and a third for factors of order 6. Rows are scaled to their largest entry, so
+ * the reference or OpenBLAS, for solutions, and two fifths for factors of order 6. Rows are scaled to their largest entry, so
  * that the choice of pivots does not depend on units: equations of motion and of constraints have different ones. */
 #include "lu_impl.h"
 
