@@ -418,6 +418,31 @@ START_TEST(failing_root_functions_end_the_call) {
 }
 END_TEST
 
+static long int g_fails_at;
+static int position_that_fails(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  const int flag = position(t, y, g, user_data);
+  return g_calls == g_fails_at ? -1 : flag;
+}
+
+/* Whichever call of g fails: also one after the root has been located. */
+START_TEST(no_root_is_lost_where_g_fails_once) {
+  int failed = 1;
+  for (g_fails_at = 1; failed && g_fails_at < 1000; g_fails_at++) {
+    one_restart(&run, 0.0);
+    g_calls = 0;
+    ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position_that_fails));
+    for (int k = 0; k < 2; k++) {
+      int flag = one_to(&run, 10.0);
+      failed   = g_calls >= g_fails_at;
+      if (flag == CV_RTFUNC_FAIL) flag = one_to(&run, 10.0);
+      ck_assert_returns(&run, flag, CV_ROOT_RETURN);
+      ck_assert_double_le(fabs(run.t - 0.5 - k), NEAR);
+    }
+  }
+  ck_assert_int_eq(failed, 0);
+}
+END_TEST
+
 START_TEST(bad_arguments_of_roots_are_named) {
   const int bad = 3;
   int found;
@@ -461,6 +486,7 @@ int main(void) {
   tcase_add_test(tc, a_jump_is_located);
   tcase_add_test(tc, a_projection_that_fails_for_good_ends_the_search_and_no_root_is_lost);
   tcase_add_loop_test(tc, failing_root_functions_end_the_call, 0, 2);
+  tcase_add_test(tc, no_root_is_lost_where_g_fails_once);
   tcase_add_test(tc, bad_arguments_of_roots_are_named);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
