@@ -243,12 +243,12 @@ static sunrealtype energy(const Body *body, const sunrealtype *y) {
 START_TEST(energy_of_an_impacting_stick_never_grows) {
   Body body = {.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 10, .npoints = 2, .a = {-0.5, 0.5}};
   const CPMechModel model       = body_model(&body);
-  const sunrealtype e           = _i ? SUN_RCONST(0.5) : 1;
+  const sunrealtype e           = _i % 2 ? SUN_RCONST(0.5) : 1;
   const CPContactPoint points[] = {
       {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .mu = 0.01, .restitution = e},
       {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .mu = 0.01, .restitution = e}};
   const sunrealtype pi = acos(-1), y0[] = {0, 1, pi / 4, -0.5, 0.1, 0.1};
-  Run *run           = run_start(&model, &body, 2, points, y0, DOP853, 1e-10);
+  Run *run           = run_start(&model, &body, 2, points, y0, _i / 2, 1e-10);
   sunrealtype before = energy(&body, y0);
   for (int k = 1; k <= 100; k++) {
     run_to(run, 0.02 * k);
@@ -442,7 +442,7 @@ int main(void) {
   tcase_add_test(tc, ten_thousand_impacts_do_not_drift);
   tcase_add_test(tc, painleve_begins_at_four_thirds);
   tcase_add_test(tc, rod_that_jams_is_named);
-  tcase_add_loop_test(tc, energy_of_an_impacting_stick_never_grows, 0, 2);
+  tcase_add_loop_test(tc, energy_of_an_impacting_stick_never_grows, 0, 2 * METHODS);
   tcase_add_loop_test(tc, rocking_block_is_housners, 0, METHODS);
   tcase_add_loop_test(tc, woodpecker_has_the_events_of_the_exponentials, 0, METHODS);
   tcase_add_loop_test(tc, woodpecker_has_the_period_of_the_exponentials, 0, 2);
