@@ -191,41 +191,33 @@ static int findRows(CPSaddle s, double sine) {
 
 /* ---- minimum norm ---- */
 
-/* g = N^T mu, zero in rows that are kept; *square = |g|^2 */
-static int gradientOf(const CPSaddle s, const double *mu, double *g, double *square) {
-  CPKkt *c       = s->used.content;
-  const int flag = cpSaddleSolve(c->rows, NULL, mu, c->f, NULL);
-  memcpy(g, mu, (size_t)s->m * sizeof *g);
-  cpMatTimes(&c->A, -1.0, c->f, 1.0, g);
-  for (int i = 0; i < s->m; i++)
-    if (!s->is_dependent[i]) g[i] = 0.0;
-  *square = cpDot(g, g, s->m);
-  return flag;
-}
-
 /* The gradient g bounds the distance from the minimum, since no singular value of N is below 1. Its
  * roundoff is u |N| |mu|, |N| as the directions show it; each step goes to the minimum along its
  * direction, so that mu does not grow even if roundoff has chosen that. */
 static int shorten(CPSaddle s, double *mu) {
   CPKkt *c         = s->used.content;
   const int m      = s->m;
-  double largest_N = 1.0, before = INFINITY, gamma; /* |N|^2, |g|^2 */
-  int flag = gradientOf(s, mu, c->g, &gamma);
-  for (int k = 0; !flag && k < MAXITERS; k++) {
-    if (gamma <= SHORTEST * SHORTEST * largest_N * cpDot(mu, mu, m)) break;
+  double largest_N = 1.0, before = INFINITY; /* |N|^2, |g|^2 */
+  for (int k = 0; k < MAXITERS; k++) {
+    int flag = cpSaddleSolve(c->rows, NULL, mu, c->f, NULL);
+    if (flag) return flag;
+    memcpy(c->g, mu, (size_t)m * sizeof *mu);
+    cpMatTimes(&c->A, -1.0, c->f, 1.0, c->g);
+    for (int i = 0; i < m; i++) c->g[i] = s->is_dependent[i] ? c->g[i] : 0.0; /* g = N^T mu */
+    const double gamma = cpDot(c->g, c->g, m);
+    if (gamma <= SHORTEST * SHORTEST * largest_N * cpDot(mu, mu, m)) return 0;
     for (int i = 0; i < m; i++) c->p[i] = (k ? gamma / before * c->p[i] : 0.0) - c->g[i];
     cpMatTransposedTimes(&c->A, 1.0, c->p, 0.0, c->f); /* q = N p, p zero in rows that are kept */
     flag = cpSaddleSolve(c->rows, c->f, NULL, NULL, c->q);
-    if (flag) break;
+    if (flag) return flag;
     for (int i = 0; i < m; i++) c->q[i] = s->is_dependent[i] ? c->p[i] : -c->q[i];
     const double square = cpDot(c->q, c->q, m), size = cpDot(c->p, c->p, m);
     const double slope = -cpDot(c->p, c->g, m); /* -mu^T N p */
     for (int i = 0; i < m; i++) mu[i] += slope / square * c->q[i];
     largest_N = fmax(largest_N, square / size);
     before    = gamma;
-    flag      = gradientOf(s, mu, c->g, &gamma);
   }
-  return flag;
+  return 0;
 }
 
 /* ---- the solver ---- */
@@ -349,27 +341,28 @@ static void formMatrix(CPSaddle s) {
   }
 }
 
-/* r = b - K x */
-static void residual(const CPKkt *c, const double *b, const double *x, double *r) {
-  memcpy(r, b, (size_t)c->order * sizeof *r);
-  for (int k = 0; k < c->order; k++)
-    for (Index q = c->start[k]; q < c->start[k + 1]; q++) r[c->row[q]] -= c->value[q] * x[k];
-}
-
 /* ---- factors ---- */
 
 static int backSolve(CPKkt *c, double *x) {
   return klu_l_solve(c->symbolic, c->numeric, c->order, 1, x, &c->common) ? 0 : failure(c);
 }
 
+/* c->x = K^{-1} b and its residual, c->r = b - K x */
+static int solveWithResidual(CPKkt *c, const double *b) {
+  memcpy(c->x, b, (size_t)c->order * sizeof *b);
+  memcpy(c->r, b, (size_t)c->order * sizeof *b);
+  const int flag = backSolve(c, c->x);
+  for (int k = 0; !flag && k < c->order; k++)
+    for (Index q = c->start[k]; q < c->start[k + 1]; q++) c->r[c->row[q]] -= c->value[q] * c->x[k];
+  return flag;
+}
+
 /* b = c->x = K^{-1} b, c->r: its residual. 0, UNSTABLE, SINGULAR or a negative code. */
 static int trialSolve(void *factors, double *b) {
   CPKkt *c    = factors;
   double size = 0.0, largest_r = 0.0;
-  memcpy(c->x, b, (size_t)c->order * sizeof *c->x);
-  const int flag = backSolve(c, c->x);
+  const int flag = solveWithResidual(c, b);
   if (flag) return flag;
-  residual(c, b, c->x, c->r);
   for (int k = 0; k < c->order; k++) {
     if (!isfinite(c->x[k])) return SINGULAR;
     size      = fmax(size, fabs(c->x[k]));
@@ -455,11 +448,9 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   const double *d = c->scale, *e = c->scale + n;
   for (int j = 0; j < n; j++) c->b[j] = f ? d[j] * f[j] : 0.0;
   for (int i = 0; i < s->m; i++) c->b[n + i] = b && e[i] > 0.0 ? e[i] * b[i] : 0.0;
-  memcpy(c->x, c->b, (size_t)c->order * sizeof *c->x);
-  int flag = backSolve(c, c->x);
+  int flag = solveWithResidual(c, c->b);
+  if (!flag) flag = backSolve(c, c->r);
   if (flag) return flag;
-  residual(c, c->b, c->x, c->r);
-  if ((flag = backSolve(c, c->r))) return flag;
   for (int j = 0; x && j < n; j++) x[j] = d[j] * (c->x[j] + c->r[j]);
   for (int i = 0; mu && i < s->m; i++) mu[i] = e[i] * (c->x[n + i] + c->r[n + i]);
   return mu && c->found && s->options.shortest ? shorten(s, mu) : 0;

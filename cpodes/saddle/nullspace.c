@@ -91,7 +91,7 @@ static void scaleForward(const Nullspace *c, double *x, int n) {
 static int factorRows(CPSaddle s, Nullspace *c, int pivoting) {
   const int n = s->n, m = s->nrows, kmax = m < n ? m : n;
   int info = 0, k = 0;
-  cpSaddleGather(s, c->QR);
+  cpSaddleGather(s, c->QR, (size_t)n, 1);
   for (int i = 0; i < m; i++) {
     double *row = c->QR + (size_t)i * (size_t)n, sum = 0.0;
     scaleForward(c, row, n);

@@ -233,21 +233,18 @@ double cpSaddleZeroAngle(const CPSaddle s, double distance) {
 
 /* ---- for the solvers ---- */
 
-/* Column j of A goes to row j of X. */
-void cpSaddleGather(const CPSaddle s, double *X) {
+void cpSaddleGather(const CPSaddle s, double *X, size_t row_stride, size_t column_stride) {
   const CPMat *A = &s->A;
-  const size_t n = (size_t)s->n, m = (size_t)s->m;
-  if (!A->start) {
-    for (int k = 0; k < s->nrows; k++)
-      for (size_t j = 0; j < n; j++) X[(size_t)k * n + j] = A->value[j * m + (size_t)s->row[k]];
-    return;
-  }
-  memset(X, 0, n * (size_t)s->nrows * sizeof *X);
+  const size_t n = (size_t)s->n, m = (size_t)s->m, p = (size_t)s->nrows;
+  if (A->start) memset(X, 0, n * p * sizeof *X);
   for (size_t j = 0; j < n; j++) {
-    int k = 0; /* rows ascend, in both */
-    for (size_t e = A->start[j]; e < A->start[j + 1]; e++) {
-      while (k < s->nrows && s->row[k] < A->row[e]) k++;
-      if (k < s->nrows && s->row[k] == A->row[e]) X[(size_t)k * n + j] = A->value[e];
+    double *x = X + j * column_stride;
+    for (size_t k = 0; !A->start && k < p; k++)
+      x[k * row_stride] = A->value[j * m + (size_t)s->row[k]];
+    size_t k = 0; /* rows ascend, in both */
+    for (size_t e = A->start ? A->start[j] : 0; A->start && e < A->start[j + 1]; e++) {
+      while (k < p && s->row[k] < A->row[e]) k++;
+      if (k < p && s->row[k] == A->row[e]) x[k * row_stride] = A->value[e];
     }
   }
 }

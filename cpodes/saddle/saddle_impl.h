@@ -24,8 +24,8 @@ typedef struct CPSaddleOps_ {
 extern const CPSaddleOps cpSaddleSchurOps, cpSaddleQROps, cpSaddleNullspaceOps, cpSaddleSparseOps,
     cpSaddleBlockOps, cpSaddleKktOps;
 
-/* The rows in use as columns, X [n x nrows]. */
-void cpSaddleGather(const CPSaddle s, double *X);
+/* The rows in use, dense: a_kj of the k-th of them goes to X[k row_stride + j column_stride]. */
+void cpSaddleGather(const CPSaddle s, double *X, size_t row_stride, size_t column_stride);
 /* s_j = 1 / sqrt(w_jj) of a matrix W, so that units do not matter; to a power of two, which rounds nothing. A
  * coordinate without mass: by the largest entry of its column, else of W. */
 void cpSaddleScaleCoordinates(const CPSaddle s, double *scale);

@@ -61,21 +61,6 @@ static void gatherSparse(const CPSaddle s, Schur *c) {
   c->start[s->n] = count;
 }
 
-static void gatherDense(const CPSaddle s, Schur *c) {
-  const CPMat *A = &s->A;
-  double *XT     = c->XT.value;
-  c->XT.start    = NULL;
-  for (int j = 0; j < s->n; j++, XT += s->nrows) {
-    size_t e = cpMatFirst(A, j);
-    for (int k = 0; !A->start && k < s->nrows; k++) XT[k] = A->value[e + (size_t)s->row[k]];
-    for (int k = 0; A->start && k < s->nrows; k++) { /* rows ascend, in both */
-      while (e < A->start[j + 1] && A->row[e] < s->row[k]) e++;
-      XT[k] = e < A->start[j + 1] && A->row[e] == s->row[k] ? A->value[e] : 0.0;
-    }
-  }
-  cpWeightScale(&c->W, s->nrows, c->XT.value);
-}
-
 static int schurFactor(CPSaddle s) {
   Schur *c       = s->used.content;
   const int m    = s->nrows;
@@ -85,7 +70,11 @@ static int schurFactor(CPSaddle s) {
   if (flag || m == 0) return flag;
   if (c->row && (m <= CP_SMALL || (double)s->A.start[s->n] <= DENSE_ABOVE * s->n * m))
     gatherSparse(s, c);
-  else gatherDense(s, c);
+  else {
+    c->XT.start = NULL;
+    cpSaddleGather(s, c->XT.value, 1, (size_t)m);
+    cpWeightScale(&c->W, m, c->XT.value);
+  }
   if (c->XT.start) cpMatGram(&c->XT, c->S.U);
   else cpGram(m, s->n, c->XT.value, c->S.U);
   cpCholeskyUnitDiagonal(&c->S);

@@ -70,17 +70,6 @@ static int factorSmall(double *U, int n) {
   return 0;
 }
 
-static int factorScaled(CPCholesky *c) {
-  int info = 0;
-  for (int k = 0; k < c->n; k++) {
-    double *u = pivotColumn(c, k);
-    for (int i = 0; i <= k; i++) u[i] *= c->d[i] * c->d[k];
-  }
-  if (c->n <= CP_SMALL) return factorSmall(c->U, c->n);
-  F77(dpotrf)("U", &c->n, c->U, &c->n, &info);
-  return info;
-}
-
 /* U^T z = x in place; U z = x in place */
 static void solveTransposed(const CPCholesky *c, double *x) {
   for (int k = 0; k < c->n; k++) {
@@ -136,8 +125,13 @@ static int trialSolve(void *factors, double *x) {
 /* A row in the span of others at narrow angles has a pivot that is not small enough: then the
  * solution of a system tells, and the row of the least pivot is named. */
 int cpCholeskyFactor(CPCholesky *c, double least) {
-  int smallest   = 0;
-  const int info = factorScaled(c);
+  int smallest = 0, info = 0;
+  for (int k = 0; k < c->n; k++) {
+    double *u = pivotColumn(c, k);
+    for (int i = 0; i <= k; i++) u[i] *= c->d[i] * c->d[k];
+  }
+  if (c->n <= CP_SMALL) info = factorSmall(c->U, c->n);
+  else F77(dpotrf)("U", &c->n, c->U, &c->n, &info);
   if (c->n == 0 || info != 0) return info;
   for (int k = 0; k < c->n; k++) {
     const double pivot = pivotColumn(c, k)[k];
