@@ -65,7 +65,7 @@ typedef struct {
   /* e [n] becomes (I - g J)^-1 e, with the real factors, where J is the Jacobian of y' = k(t, y). */
   int (*filter)(sunrealtype *e, void *data);
   /* y [n], the end of a step, moves to the manifold of invariants, with the real factors, until corrections are below tol
-   * in the norm of ewt. Returns 1 if that does not converge (optional). */
+   * in the norm of ewt. Returns 1 if that does not converge, or the negative code of a function of the user's (optional). */
   int (*project)(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrealtype tol, void *data);
   /* Are the equations others than those of the newest partial derivatives (optional)? */
   int (*changed)(void *data);

@@ -345,7 +345,7 @@ static int project(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrea
   double *x = mech->implicit->x, *moved = mech->implicit->e, *r = mech->implicit->mu, *u = y + nq;
   if (mech->options.metric != CP_METRIC_DEFAULT || mech->kkt->dependent >= 0) return 1;
   int flag = mech->motions.count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
-  if (flag) return 1;
+  if (flag) return flag < 0 ? flag : 1;
   cpMechPutFull(mech, y, u);
   for (int level = 0; level < 2; level++)
     for (int k = 1;; k++) {
@@ -358,7 +358,7 @@ static int project(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrea
       if (!flag) flag = cpLuSolve(mech->newton->S.lu, x, NULL);
       if (!flag && !isCorrection(mech, x, r)) return 1;
       if (!flag && level == 0) flag = cpMechKinematics(mech, y, CP_N, x, moved);
-      if (flag || k > MOST_CORRECTIONS) return 1;
+      if (flag || k > MOST_CORRECTIONS) return flag < 0 ? flag : 1;
       const int count      = level == 0 ? nq : nu;
       const double *change = level == 0 ? moved : x, *w = level == 0 ? ewt : ewt + nq;
       for (int j = 0; j < count; j++) {
@@ -367,7 +367,8 @@ static int project(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrea
       }
       if (!isfinite(size)) return 1;
       if (sqrt(size / mech->n) > tol) continue;
-      if (level == 0 && cpMechNormalise(mech, t, y)) return 1;
+      if (level == 0) flag = cpMechNormalise(mech, t, y);
+      if (flag) return flag < 0 ? flag : 1;
       break;
     }
   return CP_SUCCESS;
