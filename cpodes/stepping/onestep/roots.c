@@ -9,6 +9,7 @@
 
 #include "cpodes/base/random.h"
 
+#include <float.h>
 #include <math.h>
 
 /* Where g_i is zero at a start up to errors, its sign is the one that it has after leaving zero. That sign is looked
@@ -212,7 +213,8 @@ static void moveLower(CPRoots *r, sunrealtype t) {
 static int activate(CPOneStepMem mem) {
   CPRoots *r              = &mem->roots;
   const sunrealtype start = r->tlo, length = fabs(r->thi - start);
-  sunrealtype s = SOON * cpOneStepTimeRoundoff(mem);
+  sunrealtype s =
+      fmax(SOON * cpOneStepTimeRoundoff(mem), DBL_MIN); /* the roundoff of t = 0 may underflow */
   for (; r->zero_is_new && leaveZero(r) && s < length; s *= LATER) {
     const sunrealtype t = start + mem->dir * s;
     const int flag      = evaluateBetween(mem, t);

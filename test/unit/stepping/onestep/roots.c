@@ -87,6 +87,16 @@ START_TEST(a_root_at_the_start_is_ignored) {
 }
 END_TEST
 
+/* The roundoff of t = 0 underflows in steps of the smallest number that there is, and no search may wait for it. */
+START_TEST(a_root_at_the_start_is_left_in_steps_of_any_size) {
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, climbing));
+  ck_assert_done(&run, CPOneStepSetMaxStep(run.mem, SUN_RCONST(4.9406564584124654e-324)));
+  for (int k = 0; k < 3; k++)
+    ck_assert_done(&run, CPOneStepEvolve(run.mem, 1.0, run.y, &run.t, CV_ONE_STEP));
+  ck_assert_int_le(g_calls, 30);
+}
+END_TEST
+
 START_TEST(a_root_exactly_at_the_end_of_a_step_is_returned_once) {
   ck_assert_done(&run, CPOneStepSetFixedStep(run.mem, 0.0625));
   when[0] = when[1] = when[2] = 0.25; /* four steps, exactly */
@@ -469,6 +479,7 @@ int main(void) {
   tcase_add_test(tc, g_is_zero_at_the_state_handed_out);
   tcase_add_test(tc, only_roots_in_the_direction_asked_for_are_returned);
   tcase_add_test(tc, a_root_at_the_start_is_ignored);
+  tcase_add_test(tc, a_root_at_the_start_is_left_in_steps_of_any_size);
   tcase_add_test(tc, a_root_exactly_at_the_end_of_a_step_is_returned_once);
   tcase_add_test(tc, roots_of_several_functions_come_in_order_and_together);
   tcase_add_test(tc, roots_and_outputs_come_in_the_order_of_time);
