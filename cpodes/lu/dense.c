@@ -13,7 +13,6 @@ typedef struct {
   int *pivot;      /* [order] LAPACK's; for small orders the row of S that is row k of L U */
   double *scale;   /* [order] of the rows of S; for small orders of those of L U */
   double *inverse; /* [parts * order] of the diagonal of U, for small orders */
-  double *work;    /* [parts * order] */
 } Dense;
 
 static int denseCreate(CPLu lu) {
@@ -22,7 +21,6 @@ static int denseCreate(CPLu lu) {
   CP_NEW(&lu->arena, d->pivot, lu->order);
   CP_NEW(&lu->arena, d->scale, lu->order);
   CP_NEW(&lu->arena, d->inverse, lu->parts * lu->order);
-  CP_NEW(&lu->arena, d->work, lu->parts * lu->order);
   const int flag = cpMatCreateDense(&lu->S, lu->order * lu->parts, lu->order);
   lu->S.rows     = lu->order;
   return flag ? flag : cpArenaStatus(&lu->arena);
@@ -142,7 +140,7 @@ static int denseFactor(CPLu lu) {
   double *value = lu->S.value;
   int info      = 0;
   const int n = lu->order, parts = lu->parts;
-  if (n <= CP_SMALL) return factorSmall(n, parts, value, d->pivot, d->scale, d->inverse, d->work);
+  if (n <= CP_SMALL) return factorSmall(n, parts, value, d->pivot, d->scale, d->inverse, lu->work);
   if (scaleRows(n, parts, value, d->scale)) return 1;
   if (parts == 1) F77(dgetrf)(&n, &n, value, &n, d->pivot, &info);
   else F77(zgetrf)(&n, &n, value, &n, d->pivot, &info);
@@ -161,9 +159,8 @@ CP_WIDE_PART void substitute(int n, int parts, const double *LU, const double *i
   }
 }
 
-CP_WIDE static void solveSmall(int n, int parts, const double *LU, const Dense *d, double *re,
-                               double *im) {
-  double *x = d->work;
+CP_WIDE static void solveSmall(int n, int parts, const double *LU, const Dense *d, double *x,
+                               double *re, double *im) {
   if (parts == 1) {
     for (int i = 0; i < n; i++) x[i] = d->scale[i] * re[d->pivot[i]];
     substitute(n, 1, LU, d->inverse, x);
@@ -187,9 +184,9 @@ static int denseSolve(CPLu lu, double *re, double *im) {
   const double *LU = lu->S.value;
   const int n = lu->order, parts = lu->parts, one = 1;
   int info  = 0;
-  double *x = parts == 1 ? re : d->work;
+  double *x = parts == 1 ? re : lu->work;
   if (n <= CP_SMALL) {
-    solveSmall(n, parts, LU, d, re, im);
+    solveSmall(n, parts, LU, d, lu->work, re, im);
     return CP_SUCCESS;
   }
   if (parts == 2) cpLuJoin(n, re, im, x);

@@ -102,7 +102,7 @@ static int kluFactor(CPLu lu) {
 
 static int kluSolve(CPLu lu, double *re, double *im) {
   Klu *k    = lu->content;
-  double *x = lu->parts == 1 ? re : lu->both;
+  double *x = lu->parts == 1 ? re : lu->work;
   if (lu->parts == 2) cpLuJoin(lu->order, re, im, x);
   k->use->solve(k->symbolic, k->numeric, lu->order, 1, x, &k->common);
   if (lu->parts == 2) cpLuPart(lu->order, x, re, im);

@@ -159,7 +159,7 @@ int cpLuCreate(CPLu *address, int order, int sparse, int is_complex, const char 
   lu->fixed      = fixed;
   lu->first_unit = first_unit;
   CP_NEW(&lu->arena, lu->fixed_then, order);
-  if (is_complex && sparse) CP_NEW(&lu->arena, lu->both, 2 * order);
+  CP_NEW(&lu->arena, lu->work, lu->parts * order);
   const int flag = cpMatOwn(&lu->arena, &lu->S);
   return flag ? flag : lu->ops->create(lu);
 }

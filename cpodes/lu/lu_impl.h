@@ -31,7 +31,7 @@ struct CPLu_ {
   char *fixed_then; /* [order] sparse S: fixed rows that its pattern was made for */
   int nterms;
   CPLuSummand *term; /* [nterms] */
-  double *both;      /* [2 order] complex sparse S: the parts of a vector in turn */
+  double *work;      /* [parts order] a vector, the parts of a number in turn */
   void *content;
 };
 

@@ -61,7 +61,7 @@ void cpMechPair(CPMech mech) {
     i++;
   }
   mech->coords.is_paired = 1;
-  mech->coords.in_order  = mech->nq == mech->nu;
+  mech->coords.in_order  = mech->nq == mech->nu && !mech->model.N;
   for (int j = 0; j < mech->nu; j++) mech->coords.in_order &= mech->coords.pair[j] == j;
 }
 

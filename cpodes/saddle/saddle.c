@@ -239,10 +239,12 @@ void cpSaddleGather(const CPSaddle s, double *X, size_t row_stride, size_t colum
   if (A->start) memset(X, 0, n * p * sizeof *X);
   for (size_t j = 0; j < n; j++) {
     double *x = X + j * column_stride;
-    for (size_t k = 0; !A->start && k < p; k++)
-      x[k * row_stride] = A->value[j * m + (size_t)s->row[k]];
+    if (!A->start) {
+      for (size_t k = 0; k < p; k++) x[k * row_stride] = A->value[j * m + (size_t)s->row[k]];
+      continue;
+    }
     size_t k = 0; /* rows ascend, in both */
-    for (size_t e = A->start ? A->start[j] : 0; A->start && e < A->start[j + 1]; e++) {
+    for (size_t e = A->start[j]; e < A->start[j + 1]; e++) {
       while (k < p && s->row[k] < A->row[e]) k++;
       if (k < p && s->row[k] == A->row[e]) x[k * row_stride] = A->value[e];
     }

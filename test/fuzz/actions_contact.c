@@ -37,15 +37,6 @@ static void choose_point(World *w, int k, CPContactPoint *point) {
   if (chance(w, w->odd * 0.3)) point->name = chance(w, 0.5) ? NULL : "";
 }
 
-static void spoil(World *w, CPMechModel *model) {
-  sunindextype *const sizes[] = {&model->nu, &model->nq, &model->nz,
-                                 &model->np, &model->nv, &model->na};
-  if (chance(w, 0.5)) *sizes[below(w, 6)] += below(w, 5) - 2;
-  else if (chance(w, 0.5)) model->A = NULL;
-  else if (chance(w, 0.5)) model->p = NULL;
-  else model->b = NULL;
-}
-
 void contact_create(World *w) {
   ContactWorld *k = of_contact(w);
   if (k->contact) return;
@@ -63,7 +54,7 @@ void contact_create(World *w) {
   SUNMatrix M = model.M_tmpl, A = model.A_tmpl;
   const int spoilt = chance(w, w->odd * 0.3);
   const int n      = chance(w, w->odd * 0.3) ? -below(w, 2) : s->ncontacts;
-  if (spoilt) spoil(w, &model);
+  if (spoilt && !mechanics_spoil(w, &model)) model.b = NULL;
   N_Vector y = vector(w, SCENE_N);
   say(w, "{%s, form %d} ", s->in_space ? "point" : "block", s->form);
   k->contact = CREATE(w, CPContactCreate(&model, n, points, y, w->ctx));

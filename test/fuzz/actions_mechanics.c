@@ -29,13 +29,14 @@ static void ready(World *w) {
   if (w->m.features & DRIVEN) prescribe(w);
 }
 
-static void spoil(World *w, CPMechModel *model) {
+int mechanics_spoil(World *w, CPMechModel *model) {
   sunindextype *const sizes[] = {&model->nu, &model->nq, &model->nz,
                                  &model->np, &model->nv, &model->na};
   if (chance(w, 0.5)) *sizes[below(w, 6)] += below(w, 5) - 2;
   else if (chance(w, 0.5)) model->A = NULL;
   else if (chance(w, 0.5)) model->p = NULL;
-  else model->f = NULL;
+  else return 0;
+  return 1;
 }
 
 /* A model whose sizes are wrong is only good for being refused. */
@@ -45,7 +46,7 @@ void mechanics_create(World *w) {
   const int spoilt = chance(w, w->odd * 0.3);
   if (!mechanism_model(&w->m, below(w, 3), below(w, 2), below(w, 2), w->ctx, &model)) no_memory();
   SUNMatrix M = model.M_tmpl, A = model.A_tmpl;
-  if (spoilt) spoil(w, &model);
+  if (spoilt && !mechanics_spoil(w, &model)) model.f = NULL;
   w->mech = CREATE(w, CPMechCreate(&model, w->start, w->ctx));
   SUNMatDestroy(M);
   SUNMatDestroy(A);

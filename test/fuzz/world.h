@@ -183,6 +183,8 @@ void onestep_evolve(World *w);
 void onestep_free(World *w);
 void sensitivity_init(World *w);
 void sensitivity_parameters(World *w);
+/* Makes a size of the model wrong, or takes A or p away. 0: the caller is to take away another function. */
+int mechanics_spoil(World *w, CPMechModel *model);
 void contact_create(World *w);
 void contact_integrator(World *w);
 void contact_attach(World *w);

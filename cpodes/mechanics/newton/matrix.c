@@ -165,7 +165,7 @@ static void turn(const CPNewtonMatrix *S, double *const x[2]) {
 /* x <- (1 - gamma E)^-1 (x + gamma N v), positions */
 static int positions(CPNewtonMatrix *S, double *const v[2], double *const x[2]) {
   const CPMech mech = S->P->mech;
-  if (mech->coords.in_order && !mech->model.N) {
+  if (mech->coords.in_order) {
     addGamma(S, mech->nq, v, x);
     return CP_SUCCESS;
   }
@@ -239,7 +239,7 @@ static int gammaDirections(CPNewtonMatrix *S, double *const r[2], double *const 
   const CPPartials P = S->P;
   const CPMech mech  = P->mech;
   for (int part = 0; part < S->parts; part++) memset(v[part], 0, (size_t)P->nu * sizeof *v[part]);
-  if (mech->coords.in_order && !mech->model.N) {
+  if (mech->coords.in_order) {
     addGamma(S, P->nu, r, v);
     freeVelocities(S, v, v);
     return CP_SUCCESS;

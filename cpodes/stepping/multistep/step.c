@@ -115,18 +115,14 @@ static int surelyRejected(CPodeMem mem, sunrealtype norm) {
  * commit larger errors with it (guide, "Defaults"). */
 #define NEIGHBOURS 0.6
 
-/* err = P e + share (e - P e), the projected estimate of the error e = ycor (is_projected: err = P e already), whose norm
- * CVODES gets: it stores the norm of what its convergence test sees at iteration 0 with a tolerance that cannot be
- * missed. Sets *norm. */
+/* err = P e + share (e - P e), the projected estimate of the error e = ycor, whose norm CVODES gets: it stores the norm of what its convergence test sees at iteration 0 with a tolerance that cannot be
+ * missed. err is e on entry, or P e if it is projected already. Sets *norm. */
 static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt,
                         int is_projected, sunrealtype *norm) {
   const CPStepper s        = &mem->base;
   const sunrealtype factor = mem->norms.factor;
   int flag                 = CP_SUCCESS;
-  if (!is_projected) {
-    cpCopy(s->err, ycor);
-    flag = cpProjectError(s->step, mem->attempt.t, mem->attempt.y, ewt, s->err);
-  }
+  if (!is_projected) flag = cpProjectError(s->step, mem->attempt.t, mem->attempt.y, ewt, s->err);
   if (flag) {
     cpWrite(s->text, "%s", cpWorkText(s->step));
     return cpFailed(mem, a, flag);
@@ -135,7 +131,7 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
   N_VLinearSum(factor * (1.0 - NORMAL_SHARE), s->err, factor * NORMAL_SHARE, ycor, s->err);
   *norm = cpWrmsNorm(s->err, ewt);
   mem->attempt.err_valid =
-      cpVectorFinite(s->err) && isfinite(*norm) &&
+      isfinite(*norm) &&
       !mem->nls.ctest(mem->nls.wrapper, s->err, s->err, CP_CANNOT_MISS, ewt, mem->nls.ctest_data);
   if (!mem->attempt.err_valid) {
     cpWrite(s->text, "at t = %.15g: the projected error estimate has no finite norm", a->t);

@@ -2,7 +2,6 @@
 #include "fixture.h"
 
 #include <math.h>
-#include <string.h>
 
 #define TIGHT SUN_RCONST(1.0e-10)
 
@@ -42,12 +41,6 @@ static int no_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunre
 
 static const CPMechModel model = {
     .nu = N, .np = 1, .nv = 2, .na = 2, .M = mass, .A = rows, .f = weights, .p = gap, .b = no_b};
-
-static int zero(sunrealtype t, sunrealtype *g, void *data) {
-  (void)t, (void)data;
-  *g = 0;
-  return 0;
-}
 
 static const CPMotion ways[] = {CP_MOTION_DIRECT, CP_MOTION_RATE, CP_MOTION_FULL};
 enum { WAYS = 3 };
@@ -103,7 +96,7 @@ START_TEST(a_block_leaves_a_shaken_table_and_comes_back) {
   above(low, t1, &rate);
   Run *run = run_create(&model, NULL, 1, &point, y0);
   drive(run, 1, how, shake, shake_rate, shake_curvature);
-  drive(run, 0, CP_MOTION_DIRECT, zero, zero, zero);
+  drive(run, 0, CP_MOTION_DIRECT, at_rest, at_rest, at_rest);
   ck_assert_int_eq(run_attach(run, _i / WAYS, TIGHT), CP_SUCCESS);
   run_to(run, t1 / 2); /* N = m (g + Z'') */
   ck_assert_int_eq(CPContactForces(run->contact, run->t, run->y, force), CP_SUCCESS);
@@ -148,8 +141,8 @@ START_TEST(a_block_on_a_belt_slides_and_is_taken_along) {
   sunrealtype udot[N], lambda[4];
   Run *run    = run_create(&model, NULL, 1, &point, y0);
   CPMech mech = CPContactGetMech(run->contact);
-  drive(run, 0, how, belt, belt_rate, zero);
-  drive(run, 1, CP_MOTION_DIRECT, zero, zero, zero);
+  drive(run, 0, how, belt, belt_rate, at_rest);
+  drive(run, 1, CP_MOTION_DIRECT, at_rest, at_rest, at_rest);
   ck_assert_int_eq(run_attach(run, _i / WAYS, TIGHT), CP_SUCCESS);
   ck_assert_int_eq(CPMechGetNumMultipliers(mech), how == CP_MOTION_FULL ? 3 : 4);
   run_to(run, t1 / 2);

@@ -408,12 +408,6 @@ START_TEST(a_run_of_no_length_hands_out_the_start) {
 }
 END_TEST
 
-static int zero(sunrealtype t, sunrealtype *g, void *data) {
-  (void)t, (void)data;
-  *g = 0;
-  return 0;
-}
-
 /* n^T W n = 1 / m for a point without friction, which is driven along the floor. */
 START_TEST(quantities_know_of_motions_before_a_start) {
   Body body               = point_mass();
@@ -422,8 +416,8 @@ START_TEST(quantities_know_of_motions_before_a_start) {
   sunrealtype value[3];
   point.mu = 0;
   Run *run = run_create(&model, &body, 1, &point, start);
-  ck_assert_int_eq(CPMechPrescribe(CPContactGetMech(run->contact), 0, CP_MOTION_DIRECT, zero, zero,
-                                   zero, 0, NULL),
+  ck_assert_int_eq(CPMechPrescribe(CPContactGetMech(run->contact), 0, CP_MOTION_DIRECT, at_rest,
+                                   at_rest, at_rest, 0, NULL),
                    CP_SUCCESS);
   ck_assert_int_eq(CPContactPainleve(run->contact, 0, run->y, value), CP_SUCCESS);
   ck_assert_double_eq_tol(value[0], 1 / body.m, 1e-14);

@@ -189,6 +189,12 @@ CPMechModel woodpecker_model(void) {
                        .b  = no_b};
 }
 
+int at_rest(sunrealtype t, sunrealtype *g, void *data) {
+  (void)t, (void)data;
+  *g = 0;
+  return 0;
+}
+
 /* --------------------------------------------------------------------------------------------- runs -- */
 
 static int keep_event(const CPContactEvent *event, void *user_data) {

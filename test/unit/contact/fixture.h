@@ -31,6 +31,9 @@ CPMechModel woodpecker_model(void);
 extern const sunrealtype woodpecker_start[6];
 extern const CPContactPoint woodpecker_points[3];
 
+/* A prescribed motion that is none (CPMotionFn): 0, as its derivatives are. */
+int at_rest(sunrealtype t, sunrealtype *g, void *data);
+
 /* ---- runs ---- */
 
 /* Methods that the tests run over. */
