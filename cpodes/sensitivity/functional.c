@@ -6,7 +6,6 @@
  * CVODES' user_data, which is the user's. */
 #include "functional_impl.h"
 
-#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
@@ -66,15 +65,6 @@ int cpFunctionalOpen(CPFunctionalRun *w) {
 }
 
 /* ---- the run ---- */
-
-void cpClearStopTime(CPodeMem mem, sunrealtype towards) {
-#ifdef CP_CVODES_CLEARS_STOP_TIME
-  (void)towards;
-  CVodeClearStopTime(mem->cvode_mem);
-#else
-  CVodeSetStopTime(mem->cvode_mem, towards < mem->base.t0 ? -DBL_MAX / 4 : DBL_MAX / 4);
-#endif
-}
 
 /* G_k += weight fn_k,   dG_ki += weight (d fn_k/dy s_i + d fn_k/dp_i)   at (t, w->y) */
 static int add(CPFunctionalRun *w, CPFunctionalFn fn, CPFunctionalGradFn grad, const char *name,

@@ -33,8 +33,6 @@ int cpFunctionalOpen(CPFunctionalRun *w);
 int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck);
 /* What a function of the user's returned: 0, or a code, reported. */
 int cpFunctionalResult(const CPFunctionalRun *w, int flag, sunrealtype t, const char *name);
-/* Takes CVODES' stop time away, or as far as no run comes; towards lies on the way of the run. */
-void cpClearStopTime(CPodeMem mem, sunrealtype towards);
 /* One of F's functions as a right-hand side, with its values in `value` [ng]. data: CPFunctionalCalled */
 typedef struct {
   CPFunctionalFn fn;

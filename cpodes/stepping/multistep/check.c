@@ -78,11 +78,56 @@ static int checkRetry(CPodeMem mem, const CPAttempt *a) {
                   before->t);
 }
 
+void cpClearStopTime(CPodeMem mem, sunrealtype towards) {
+#ifdef CP_CVODES_CLEARS_STOP_TIME
+  (void)towards;
+  CVodeClearStopTime(mem->cvode_mem);
+#else
+  CVodeSetStopTime(mem->cvode_mem, towards < mem->base.t0 ? -DBL_MAX / 4 : DBL_MAX / 4);
+#endif
+}
+
+/* CVodeB knows the last stop time of CVodeF at most, and where a checkpoint lies on it, it stores one point more than there
+ * is room for (6.4.1 to 7.5). It is shown none, and each repeated step sets the one ahead of it. */
+static int keepStop(CPodeMem mem, sunrealtype t) {
+  CPCheckpoints *points = &mem->checkpoints;
+  sunrealtype *more     = realloc(points->stops, ((size_t)points->nstops + 1) * sizeof *more);
+  if (!more) return CP_MEM_FAIL;
+  points->stops                   = more;
+  points->stops[points->nstops++] = t;
+  return CP_SUCCESS;
+}
+
+int cpStopReached(CPodeMem mem, sunrealtype tstop, N_Vector y) {
+  const sunrealtype beyond = mem->base.t0 > tstop ? -DBL_MAX / 4 : DBL_MAX / 4;
+  sunrealtype tn, t;
+  int none;
+  int flag = keepStop(mem, tstop);
+  if (!flag) flag = CVodeGetCurrentTime(mem->cvode_mem, &tn);
+  if (!flag) flag = CVodeSetStopTime(mem->cvode_mem, beyond);
+  /* This returns the present state, and CVodeF takes the stop time for the one that CVodeB has to set. */
+  if (!flag) flag = CVodeF(mem->cvode_mem, tn, y, &t, CV_NORMAL, &none);
+  /* CVODES forgets a stop time when it is reached. */
+  if (!flag) flag = CVodeSetStopTime(mem->cvode_mem, tn);
+  if (!flag) flag = CVode(mem->cvode_mem, tstop, y, &t, CV_ONE_STEP);
+  return flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag;
+}
+
+/* A step that ends at a stop time has it in force to its end, where CVODES gives t its bits. */
+static int setNextStop(CPodeMem mem, const CPAttempt *a) {
+  const CPCheckpoints *points = &mem->checkpoints;
+  for (long int k = 0; k < points->nstops; k++)
+    if ((points->stops[k] - a->t) * a->h >= 0.0)
+      return CVodeSetStopTime(mem->cvode_mem, points->stops[k]);
+  if (points->nstops > 0) cpClearStopTime(mem, a->t + a->h);
+  return CP_SUCCESS;
+}
+
 /* CVodeB stores the steps that it repeats where there is room for as many as CVodeF made between two checkpoints, and would
  * write behind that with more. So CVodeF records where steps begin, and they must begin there again. */
 static int checkRepetition(CPodeMem mem, const CPAttempt *a) {
   CPCheckpoints *points = &mem->checkpoints;
-  if (!points->repeating && a->nst == 0) points->nbegins = 0;
+  if (!points->repeating && a->nst == 0) points->nbegins = points->nstops = 0;
   if (!mem->holding || !points->repeatable) return CP_SUCCESS;
   if (!points->repeating) {
     const long int n = a->nst + 2;
@@ -100,7 +145,7 @@ static int checkRepetition(CPodeMem mem, const CPAttempt *a) {
   }
   if (a->nst >= points->nbegins || isnan(points->begins[a->nst]) ||
       cpSameTime(a->t - a->h, points->begins[a->nst], a->h))
-    return CP_SUCCESS;
+    return setNextStop(mem, a);
   return cpReason(mem->base.text, CV_FWD_FAIL,
                   "step %ld from a checkpoint begins at t = %.15g, not at %.15g as in the forward "
                   "run: do functions fail, or return other values, when they are called with the "

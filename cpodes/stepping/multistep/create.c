@@ -95,6 +95,7 @@ void CPodeFree(CPodeMem *mem_address) {
   cpArenaFree(&mem->roots.memory);
   cpStepperFree(&mem->base);
   free(mem->checkpoints.begins);
+  free(mem->checkpoints.stops);
   free(mem);
   *mem_address = NULL;
 }

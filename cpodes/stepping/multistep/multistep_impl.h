@@ -145,6 +145,8 @@ typedef struct {
   int overwritten; /* CVodeB has been called: it interpolates in the forward run's Nordsieck array */
   sunrealtype *begins; /* [nbegins, room for more] where they began, or NAN if that is not known */
   long int nbegins, room;
+  sunrealtype *stops; /* [nstops] stop times that were reached */
+  long int nstops;
   sunrealtype root_beyond; /* root that CVodeF has found beyond tout and not returned yet, or NAN */
   sunrealtype first_root;  /* first root that CVodeF has found since the start, or NAN */
   int count;               /* checkpoints that CVodeF has made after the start */
@@ -268,6 +270,12 @@ int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a);
 
 /* create.c */
 int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters);
+/* CVodeF has returned y at the stop time tstop. Returns 0, or CVODES' code. */
+int cpStopReached(CPodeMem mem, sunrealtype tstop, N_Vector y);
+
+/* Takes CVODES' stop time away, or as far as no run comes; towards lies on the way of the run. */
+void cpClearStopTime(CPodeMem mem, sunrealtype towards);
+
 /* Makes checkpoints in place of those of CPodeFunctionalAdjoint. Returns 0, or CVODES' code. */
 int cpAdjointRenew(CPodeMem mem, long int steps, int interp);
 

@@ -116,15 +116,20 @@ static int record(Run *of, const Attempt *a) {
   return 0;
 }
 
-/* CVODES' polynomials read outside their array where the last interval has fewer steps than the order. */
-START_TEST(forward_steps_are_repeated_to_the_last_bit) {
+/* Forward through the stop times to t = 2, with a checkpoint after so many steps, and back. */
+static void repeat(const Method *method, long int steps, const double *stop, int nstops) {
   int ncheck = 0;
   nseen = nrepeated = repeating = 0;
-  run_open(run, methods[_i % 4], 1.0e-6);
+  run_open(run, *method, 1.0e-6);
   N_Vector l = vector_copy(run->y);
   run_intercept(run, record, NULL);
-  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 7, CV_HERMITE));
-  ck_assert_success(run, CVodeSetStopTime(run->cvode_mem, 2.0));
+  /* CVODES' polynomials read outside their array where the last interval has fewer steps than the order. */
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, steps, CV_HERMITE));
+  for (int k = 0; k < nstops; k++) {
+    ck_assert_success(run, CVodeSetStopTime(run->cvode_mem, stop[k]));
+    while (run->t < stop[k])
+      ck_assert_int_ge(CPodeF(run->mem, 2.0, run->y, &run->t, CV_ONE_STEP, &ncheck), 0);
+  }
   while (run->t < 2.0)
     ck_assert_int_ge(CPodeF(run->mem, 2.0, run->y, &run->t, CV_ONE_STEP, &ncheck), 0);
   SUNNonlinearSolver fixed = create_backward(run->t, l);
@@ -138,6 +143,19 @@ START_TEST(forward_steps_are_repeated_to_the_last_bit) {
   SUNNonlinSolFree(fixed);
   N_VDestroy(backward.y);
   N_VDestroy(l);
+}
+
+START_TEST(forward_steps_are_repeated_to_the_last_bit) {
+  repeat(&methods[_i % 4], 7, (double[]){2.0}, 1);
+}
+END_TEST
+
+/* CVODES forgets all stop times but the last, and writes outside its array where a checkpoint lies on that one. */
+START_TEST(forward_steps_to_stop_times_are_repeated_to_the_last_bit) {
+  for (long int steps = 1; steps <= 9; steps++) {
+    repeat(&methods[_i], steps, (double[]){0.7, 1.3, 2.0}, 3);
+    repeat(&methods[_i], steps, (double[]){1.3}, 1);
+  }
 }
 END_TEST
 
@@ -359,6 +377,7 @@ int main(void) {
   tcase_add_loop_test(tc, outputs_of_a_run_with_checkpoints_are_on_the_manifold, 0, 4);
   tcase_add_loop_test(tc, a_first_evaluation_of_f_that_fails_is_told, 0, 4);
   tcase_add_loop_test(tc, forward_steps_are_repeated_to_the_last_bit, 0, 4);
+  tcase_add_loop_test(tc, forward_steps_to_stop_times_are_repeated_to_the_last_bit, 0, 4);
   tcase_add_loop_test(tc, a_backward_run_is_followed_by_a_new_start, 0, n_methods);
   tcase_add_loop_test(tc, repeated_steps_that_are_others_end_the_backward_run, 0, n_methods);
   tcase_add_loop_test(tc, steps_with_a_root_are_not_repeated, 0, 8);
