@@ -80,11 +80,12 @@ static void results(World *w) {
   N_Vector yS[PARAMETERS], *out = starts(w, yS);
   sunrealtype t = 0.0, h = 0.0;
   CPodeSensStats stats;
-  if (!CALL(w, CPODE, CPodeGetSens(w->mem, &t, out)) && out)
+  if (!CALL(w, CPODE, CPodeGetSens(w->mem, &t, out)) && out && !w->another_solution)
     for (int i = 0; i < w->sensitivities; i++)
-      if (!w->another_solution && !isfinite(N_VDotProd(out[i], out[i])))
-        complain(w, "sensitivities that are not finite", "%s: t = %g, sensitivity %d", w->call, t,
-                 i);
+      for (int k = 0; k < w->m.n; k++)
+        if (!isfinite(N_VGetArrayPointer(out[i])[k]))
+          complain(w, "sensitivities that are not finite", "%s: t = %g, component %d of %d",
+                   w->call, t, k, i);
   if (w->mem) CVodeGetLastStep(cvodes(w), &h);
   CALL(w, CPODE, CPodeGetSensDky(w->mem, t - 0.1 * h, below(w, 2), out));
   CALL(w, CPODE, CPodeGetSensStats(w->mem, &stats));
