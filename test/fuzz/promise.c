@@ -28,6 +28,10 @@ void promise_start(World *w, Promise *k, sunrealtype t0, N_Vector y0) {
   memcpy(k->reference, k->y0, sizeof k->y0);
   mechanism_constraints(&w->m, t0, k->y0, c);
   for (int i = 0; i < w->m.m; i++) largest = fmax(largest, fabs(c[i]));
+  sunrealtype norm = w->m.quaternion < 0 ? 1.0 : 0.0;
+  for (int i = 0; w->m.quaternion >= 0 && i < 4; i++)
+    norm += k->y0[w->m.quaternion + i] * k->y0[w->m.quaternion + i];
+  largest = fmax(largest, fabs(norm - 1.0));
   for (int i = 0; i < w->m.n; i++) largest = fmax(largest, 1e-3 * fabs(k->y0[i]) - 0.1);
   k->consistent = largest <= 1e-9; /* and not far away */
 }
