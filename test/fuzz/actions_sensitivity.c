@@ -107,7 +107,7 @@ static CPFunctional functional(World *w) {
     CPodeSetNonlinConvCoef(w->mem, 0.0);
     CPodeSetProjMaxCorrection(w->mem, 0.0);
   }
-  CPFunctional F = {.ng = 1, .mxsteps = chance(w, 0.9) ? 2000 : whole(w, 1, 100)};
+  CPFunctional F = {.ng = 1, .mxsteps = chance(w, 0.9) ? 200 : whole(w, 1, 100)};
   if (chance(w, 0.8)) F.end = mechanism_functional;
   if (chance(w, 0.5)) F.integrand = mechanism_functional;
   if (chance(w, 0.5)) F.end_grad = mechanism_functional_grad;

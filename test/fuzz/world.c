@@ -62,8 +62,9 @@ static long printed(void) {
   return fstat(printed_to, &s) == 0 ? (long)s.st_size : 0;
 }
 
-/* No call of a sequence needs a tenth of this. */
-#define MOST_CALLBACKS 3000000L
+/* No call of a sequence needs a quarter of this. Most callbacks go into a functional of 200 steps, whose integrand wants
+ * three sensitivities projected at five nodes of each, by differences of constraints that are differences themselves. */
+#define MOST_CALLBACKS 20000000L
 
 static void endless(void) {
   complain((World *)running, "endless call", "more than %ld callbacks in %s", disturb_count() - 1,
