@@ -154,7 +154,8 @@ double cpTypicalSize(N_Vector y) { return cpTypicalOf(N_VMaxNorm(y)); }
 
 double cpLargest(const double *x, int length) {
   double largest = 0.0;
-  for (int i = 0; i < length; i++) largest = fmax(largest, fabs(x[i]));
+  for (int i = 0; i < length; i++)
+    if (fabs(x[i]) > largest) largest = fabs(x[i]);
   return largest;
 }
 

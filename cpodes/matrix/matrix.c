@@ -115,10 +115,15 @@ void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, doub
 }
 
 void cpMatAbsTimes(const CPMat *A, const double *x, double *y) {
-  memset(y, 0, (size_t)A->rows * sizeof *y);
-  for (int j = 0; j < A->cols; j++)
-    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
-      y[cpMatRow(A, j, k)] += fabs(A->value[k] * x[j]);
+  const size_t rows = (size_t)A->rows;
+  memset(y, 0, rows * sizeof *y);
+  for (int j = 0; j < A->cols; j++) {
+    const double xj = fabs(x[j]), *column = A->value + (A->start ? 0 : (size_t)j * rows);
+    if (A->start)
+      for (size_t k = A->start[j]; k < A->start[j + 1]; k++) y[A->row[k]] += fabs(column[k]) * xj;
+    else
+      for (size_t i = 0; i < rows; i++) y[i] += fabs(column[i]) * xj;
+  }
 }
 
 /* y <- alpha X^T x + beta y; with a constant number of rows without inner loops */

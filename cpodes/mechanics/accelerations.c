@@ -160,6 +160,7 @@ static int checkDependent(CPMech mech, sunrealtype t, const double *a, const dou
   double terms = 0.0;
   if (mech->kkt->dependent < 0) return CP_SUCCESS;
   const double r = contradiction(mech, a, b, &worst, &terms);
+  if (r <= CONTRADICTION * terms) return CP_SUCCESS;
   const double part =
       fmax(ROUNDED_SUM, mech->kkt->ranktol); /* of what an angle that is zero leaves */
   /* At rest, forces and reactions cancel in u', which is their roundoff: |u'_j| + |f_j| / M_jj are the terms. An

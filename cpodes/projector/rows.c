@@ -21,19 +21,50 @@ void cpRowsCreate(CPRows *rows, CPArena *arena, int m, int n) {
   if ((size_t)m * (size_t)n <= SMALL_INVERSE) CP_NEW(arena, rows->K, m * n);
 }
 
+/* Below and above, squares of a sum may have under- or overflowed. */
+#define LEAST_SQUARES 1.0e-260
+#define MOST_SQUARES  1.0e+260
+
+static void addSquares(const CPMat *G, int j, double s, double *largest, double *sum) {
+  const double *column = G->value + cpMatFirst(G, j);
+  for (int i = 0; i < G->rows; i++) {
+    const double g = fabs(column[i]) * s;
+    largest[i]     = g > largest[i] ? g : largest[i];
+    sum[i] += g * g;
+  }
+}
+
+/* Of the rows that are scaled: sum_j (G_ij s_j / largest_i)^2. Of none: largest and sum_j (G_ij s_j)^2. */
+static void sumSquares(const CPMat *G, const double *s, const int *row_level, const int *col_level,
+                       int scaled, double *largest, double *sum) {
+  for (int j = 0; j < G->cols; j++) {
+    if (s[j] == 0.0) continue;
+    if (!G->start && !row_level && !scaled) {
+      addSquares(G, j, s[j], largest, sum);
+      continue;
+    }
+    for (size_t k = cpMatFirst(G, j); k < cpMatFirst(G, j + 1); k++) {
+      const int i = cpMatRow(G, j, k);
+      if (row_level && row_level[i] != col_level[j]) continue;
+      const double g = fabs(G->value[k]) * s[j], part = scaled && g > 0.0 ? g / largest[i] : g;
+      if (!scaled && g > largest[i]) largest[i] = g;
+      sum[i] += part * part;
+    }
+  }
+}
+
 void cpRowsLength(const CPMat *G, const double *s, const int *row_level, const int *col_level,
                   double *largest, double *length) {
+  int scaled = 0;
   for (int i = 0; i < G->rows; i++) largest[i] = length[i] = 0.0;
-  for (int pass = 0; pass < 2; pass++)
-    for (int j = 0; j < G->cols; j++)
-      for (size_t k = cpMatFirst(G, j); s[j] != 0.0 && k < cpMatFirst(G, j + 1); k++) {
-        const int i = cpMatRow(G, j, k);
-        if (row_level && row_level[i] != col_level[j]) continue;
-        const double g = fabs(G->value[k]) * s[j];
-        if (pass == 0) largest[i] = fmax(largest[i], g);
-        else if (largest[i] > 0.0) length[i] += (g / largest[i]) * (g / largest[i]);
-      }
-  for (int i = 0; i < G->rows; i++) length[i] = largest[i] * sqrt(length[i]);
+  sumSquares(G, s, row_level, col_level, 0, largest, length);
+  for (int i = 0; i < G->rows; i++)
+    scaled |= largest[i] > 0.0 && !(length[i] > LEAST_SQUARES && length[i] < MOST_SQUARES);
+  if (scaled) {
+    memset(length, 0, (size_t)G->rows * sizeof *length);
+    sumSquares(G, s, row_level, col_level, 1, largest, length);
+  }
+  for (int i = 0; i < G->rows; i++) length[i] = (scaled ? largest[i] : 1.0) * sqrt(length[i]);
 }
 
 double cpRowsRelativeDistance(const CPRows *rows, const double *terms) {

@@ -1,6 +1,8 @@
 /* Life cycle of the solvers of saddle-point systems, the list of them, the choice among them, and the rank that stands. */
 #include "saddle_impl.h"
 
+#include "cpodes/base/vectors.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,21 +260,15 @@ void cpSaddleMarkDependent(CPSaddle s, int i) {
 }
 
 void cpSaddleScaleCoordinates(const CPSaddle s, double *scale) {
-  const CPMat *M       = &s->M;
-  const size_t entries = cpMatEntries(M);
-  double largest       = 0.0;
-  for (size_t e = 0; e < entries; e++) largest = fmax(largest, fabs(M->value[e]));
-  if (!(largest > 0.0)) largest = 1.0;
+  const CPMat *M = &s->M;
   for (int j = 0; j < s->n; j++) {
     const double *diagonal = cpMatAt(M, j, j);
+    const size_t first     = cpMatFirst(M, j);
     double size            = diagonal ? *diagonal : 0.0;
-    if (!(size > 0.0)) {
-      size = 0.0;
-      for (size_t e = cpMatFirst(M, j); e < cpMatFirst(M, j + 1); e++)
-        size = fmax(size, fabs(M->value[e]));
-    }
+    if (!(size > 0.0)) size = cpLargest(M->value + first, (int)(cpMatFirst(M, j + 1) - first));
+    if (!(size > 0.0)) size = cpLargest(M->value, (int)cpMatEntries(M));
     int exponent;
-    frexp(size > 0.0 ? size : largest, &exponent);
+    frexp(size > 0.0 ? size : 1.0, &exponent);
     scale[j] = ldexp(1.0, -(exponent / 2));
   }
 }
